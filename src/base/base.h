@@ -29,12 +29,13 @@ void nsx_sort(void *v, size_t n, size_t size,
 void nsx_sort_r(void *v, size_t n, size_t size,
 		int (*cmp)(const void *, const void *, void *), void *context);
 /* The same, and quick for a great many in any order.  key: a number that does
- * not fall in that order; cmp is asked where it is the same.
+ * not fall in that order; cmp is asked where it is the same.  What follows the first
+ * `most` need only be in order of that number.
  */
 void nsx_sort_by_key(void *v, size_t n, size_t size,
 		     int64_t (*key)(const void *element),
 		     int (*cmp)(const void *, const void *));
-void nsx_sort_by_key_r(void *v, size_t n, size_t size,
+void nsx_sort_by_key_r(void *v, size_t n, size_t most, size_t size,
 		       int64_t (*key)(const void *element, void *context),
 		       int (*cmp)(const void *, const void *, void *),
 		       void *context);

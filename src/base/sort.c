@@ -146,7 +146,7 @@ static void permute(char *v, size_t size, struct nsx_keyed *order, size_t n,
 	}
 }
 
-void nsx_sort_by_key_r(void *v, size_t n, size_t size,
+void nsx_sort_by_key_r(void *v, size_t n, size_t most, size_t size,
 		       int64_t (*key)(const void *, void *),
 		       int (*cmp)(const void *, const void *, void *),
 		       void *context)
@@ -164,7 +164,9 @@ void nsx_sort_by_key_r(void *v, size_t n, size_t size,
 	nsx_keyed_sort(order, n);
 	permute(v, size, order, n, (char *)(order + 2 * n));
 	NSX_EACH_RUN(i, next, n, order[next].key == order[i].key)
-		nsx_sort_r((char *)v + i * size, next - i, size, cmp, context);
+		if (i < most)
+			nsx_sort_r((char *)v + i * size, next - i, size, cmp,
+				   context);
 	free(order);
 }
 
@@ -179,7 +181,7 @@ void nsx_sort_by_key(void *v, size_t n, size_t size,
 {
 	struct plain plain = {cmp, key};
 
-	nsx_sort_by_key_r(v, n, size, plain_key, compare_plain, &plain);
+	nsx_sort_by_key_r(v, n, n, size, plain_key, compare_plain, &plain);
 }
 
 void nsx_sort_indices(uint32_t *v, size_t n,

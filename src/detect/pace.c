@@ -88,6 +88,18 @@ static bool waits_inside(const struct nsx_detect *d)
 	return 2 * ns >= d->w.end_ns - d->w.start_ns;
 }
 
+static bool computes_throughout(const struct nsx_detect *d)
+{
+	const struct nsx_facts *f = d->facts;
+	struct nsx_partition part;
+
+	if (f->limiting == NSX_NONE)
+		return false;
+	nsx_partition(&f->device[f->limiting], d->w.start_ns, d->w.end_ns, &part);
+	return (double)nsx_computing_ns(part.ns) >
+	       (1 - MUCH) * (double)(d->w.end_ns - d->w.start_ns);
+}
+
 /* What a host that took no time and had no waits outside CUDA would win is next to
  * nothing if these waits end when they did.  Where the calls that wait can be
  * named they may be the program's own, such as a slow loader's, unless a clock
@@ -107,11 +119,13 @@ int nsx_detect_pace(struct nsx_detect *d, struct nsx_err *err)
 	struct nsx_gain g[NPLANS];
 	struct rhythm r;
 
-	if (find_rhythm(d, &r, err) ||
-	    nsx_replay_prices(d->facts->model, plans, NPLANS, 1, g, err))
+	if (find_rhythm(d, &r, err))
 		return err->rc;
-	if (!(r.period_ns > 0) || waits_inside(d) ||
-	    g[HOST].confidence == NSX_ABSTAINS || g[BOTH].share < MUCH)
+	if (!(r.period_ns > 0) || computes_throughout(d) || waits_inside(d))
+		return 0;
+	if (nsx_replay_prices(d->facts->model, plans, NPLANS, 1, g, err))
+		return err->rc;
+	if (g[HOST].confidence == NSX_ABSTAINS || g[BOTH].share < MUCH)
 		return 0;
 	if (sees_waits ? (!r.makes_up && g[OS].share >= MUCH) ||
 			 (double)g[HOST].low_ns >=

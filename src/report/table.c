@@ -232,7 +232,7 @@ void nsx_table_sort_by(struct nsx_table *t, const int *order, size_t n)
 		t->cells = cells;
 		t->cap = t->nrows * t->layout->ncols;
 	}
-	nsx_sort_by_key_r(t->cells, t->nrows, row_size, key_of, cmp_rows, &o);
+	nsx_sort_by_key_r(t->cells, t->nrows, t->nrows, row_size, key_of, cmp_rows, &o);
 }
 
 const char *nsx_col_title(const struct nsx_col *c)

@@ -76,6 +76,35 @@ TEST(rows_end_in_order_of_a_key)
 		}
 }
 
+static int64_t half_of_r(const void *row, void *context NSX_UNUSED)
+{
+	return half_of(row);
+}
+
+static int cmp_down_r(const void *a, const void *b, void *context NSX_UNUSED)
+{
+	return cmp_down(a, b);
+}
+
+/* What follows is in order of the key. */
+TEST(the_first_end_in_order)
+{
+	uint64_t seed = 11;
+
+	for (size_t runs = 0; runs < 50; runs++) {
+		struct row v[MOST] = {{0, 0}}, want[MOST];
+		size_t n = make(&seed, v, runs, 40), most = n / 3;
+
+		memcpy(want, v, sizeof(v));
+		qsort(want, n, sizeof(*v), cmp_down);
+		nsx_sort_by_key_r(v, n, most, sizeof(*v), half_of_r, cmp_down_r,
+				  NULL);
+		assert_memory_equal(v, want, most * sizeof(*v));
+		for (size_t i = most; i < n; i++)
+			assert_int_equal(half_of(&v[i]), half_of(&want[i]));
+	}
+}
+
 TEST(reals_have_keys_in_their_order)
 {
 	static const double v[] = {-INFINITY, -1e300, -1.5, -1, -1e-300, 0,

@@ -358,9 +358,10 @@ static int fill_shapes(struct shapes *s, struct nsx_table *table,
 		return err->rc;
 	for (uint32_t i = 0; i < s->n; i++)
 		order[i] = i;
-	nsx_sort_by_key_r(order, s->n, sizeof(*order), key_of, cmp_groups, s);
-	name_limits(out, limits);
 	nsx_table_expect(table, s->n, s->run->opts->held_rows);
+	nsx_sort_by_key_r(order, s->n, table->max_rows ?: s->n,
+			  sizeof(*order), key_of, cmp_groups, s);
+	name_limits(out, limits);
 	for (size_t i = 0; i < s->n; i++)
 		fill_shape(s, &s->v[order[i]], limits, out, table);
 	nsx_arena_drop(s->run->scratch, order);

@@ -256,10 +256,10 @@ static int fill_kernels(const struct nsx_run *run, const struct groups *g,
 		return err->rc;
 	for (size_t k = 0; k < g->n; k++)
 		order[k] = &g->v[k];
-	nsx_sort_by_key_r(order, g->n, sizeof(*order), key_of_group, cmp_groups,
-			  (void *)run->trace);
 	nsx_table_expect(table, g->n,
 			 run->opts->kernel_limit > held ? 0 : held);
+	nsx_sort_by_key_r(order, g->n, table->max_rows ?: g->n, sizeof(*order),
+			  key_of_group, cmp_groups, (void *)run->trace);
 	for (size_t k = 0; k < g->n; k++)
 		fill_kernel(run, g, order[k], table, a);
 	nsx_arena_drop(run->scratch, order);

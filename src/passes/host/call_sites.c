@@ -409,9 +409,9 @@ static int fill_sites(const struct sites *x, const struct nsx_run *run,
 			order[n++] = (struct place_in_order){
 				(double)x->v[g].cost_ns / 1e6,
 				(double)x->v[g].total_ns / 1e6, g};
-	nsx_sort_by_key_r(order, n, sizeof(*order), key_of, cmp_sites,
-			  (void *)x);
 	nsx_table_expect(table, n, run->opts->held_rows);
+	nsx_sort_by_key_r(order, n, table->max_rows ?: n, sizeof(*order),
+			  key_of, cmp_sites, (void *)x);
 	for (size_t i = 0; i < n; i++) {
 		struct site s = site_at(x, order[i].g);
 		struct nsx_cell *row = nsx_add_row(table);

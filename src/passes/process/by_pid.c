@@ -110,7 +110,7 @@ static int cmp_groups(const void *a, const void *b, void *ctx)
 static void sort_groups(struct groups *g)
 {
 	close_groups(g);
-	nsx_sort_by_key_r(g->v, g->n, sizeof(*g->v), key_of, cmp_groups,
+	nsx_sort_by_key_r(g->v, g->n, g->n, sizeof(*g->v), key_of, cmp_groups,
 			  (void *)g->t);
 	g->n = g->first = 0;
 }
