@@ -58,15 +58,15 @@ static const struct nsx_layout layouts[] = {
 
 struct group {
 	nsx_str name;
-	uint32_t rank; /* of the name */
 	uint32_t device;
 	uint32_t n, at; /* counted executions; their durations lie at `at` */
 	int64_t total_ns;
 };
 struct groups {
+	const struct nsx_trace *t;
 	struct group *v;
 	size_t n, cap;
-	struct group **named;	     /* in order of name, device */
+	uint32_t *named;	     /* in order of name, device */
 	struct nsx_group_time *time; /* by group */
 	uint32_t *by_name; /* index + 1 by nsx_str, of one device */
 	uint32_t *of_op;   /* by op, NSX_NONE for what is no kernel */
@@ -93,8 +93,7 @@ static int group_device(const struct nsx_run *run, uint32_t device,
 		if (!*slot) {
 			if (nsx_push(g->v, g->n, g->cap, "kernel groups", err,
 				     (struct group){.name = name,
-						    .device = device,
-						    .rank = t->rank[name]}))
+						    .device = device}))
 				return err->rc;
 			*slot = (uint32_t)g->n;
 		}
@@ -108,29 +107,44 @@ static int group_device(const struct nsx_run *run, uint32_t device,
 	return 0;
 }
 
-static int64_t rank_of(const void *group)
+static const struct group *group_at(const struct groups *g, const void *index)
 {
-	return (*(struct group *const *)group)->rank;
+	return &g->v[*(const uint32_t *)index];
 }
 
-NSX_POINTER_ORDER(cmp_name, struct group, UP(rank), UP(device));
+static int64_t rank_of(const void *index, void *groups)
+{
+	const struct groups *g = groups;
+
+	return g->t->rank[group_at(g, index)->name];
+}
+
+static int cmp_names(const void *a, const void *b, void *groups)
+{
+	return NSX_CMP(rank_of(a, groups), rank_of(b, groups)) ?:
+	       NSX_CMP(group_at(groups, a)->device, group_at(groups, b)->device);
+}
 
 /* Durations of counted kernels, group by group, those of a name together. */
-static int spread_durations(const struct nsx_trace *t, struct groups *g,
-			    struct nsx_arena *a, struct nsx_err *err)
+static int spread_durations(struct groups *g, struct nsx_arena *a,
+			    struct nsx_err *err)
 {
+	const struct nsx_trace *t = g->t;
 	uint32_t n = 0;
 
 	if (!nsx_new_array(g->named, a, g->n, "kernel groups", err))
 		return err->rc;
-	for (size_t k = 0; k < g->n; k++)
-		g->named[k] = &g->v[k];
-	nsx_sort_by_key(g->named, g->n, sizeof(*g->named), rank_of, cmp_name);
+	for (uint32_t k = 0; k < g->n; k++)
+		g->named[k] = k;
+	nsx_sort_by_key_r(g->named, g->n, sizeof(*g->named), rank_of,
+			  cmp_names, g);
 	for (size_t k = 0; k < g->n; k++) {
-		g->named[k]->at = n;
-		n += g->named[k]->n;
-		g->named[k]->n = 0;
-		nsx_add_to(&g->total_ns, g->v[k].total_ns);
+		struct group *x = &g->v[g->named[k]];
+
+		x->at = n;
+		n += x->n;
+		x->n = 0;
+		nsx_add_to(&g->total_ns, x->total_ns);
 	}
 	if (!nsx_new_array(g->durations, a, n, "kernel durations", err))
 		return err->rc;
@@ -173,7 +187,7 @@ static int make_groups(const struct nsx_run *run, struct groups *g,
 		nsx_group_times(&t->ops.start, &t->ops.length, g->of_op,
 				dev->ops_at, dev->nops, g->time);
 	}
-	return spread_durations(t, g, run->scratch, err);
+	return spread_durations(g, run->scratch, err);
 }
 
 static void quantile_cells(struct nsx_cell *row, int64_t *v, size_t n)
@@ -226,42 +240,40 @@ static void fill_kernel(const struct nsx_run *run, const struct groups *g,
 	quantile_cells(row, g->durations + x->at, x->n);
 }
 
-static int64_t key_of_group(const void *group, void *trace NSX_UNUSED)
+static int64_t key_of_group(const void *index, void *groups)
 {
-	return -(*(struct group *const *)group)->total_ns;
+	return -group_at(groups, index)->total_ns;
 }
 
-static int cmp_groups(const void *a, const void *b, void *trace)
+static int cmp_groups(const void *a, const void *b, void *groups)
 {
-	const struct group *x = *(struct group *const *)a;
-	const struct group *y = *(struct group *const *)b;
-	const struct nsx_trace *t = trace;
+	const struct group *x = group_at(groups, a), *y = group_at(groups, b);
+	const struct nsx_trace *t = ((const struct groups *)groups)->t;
 
 	return NSX_CMP(y->total_ns, x->total_ns) ?: NSX_CMP(y->n, x->n) ?:
-	       NSX_CMP(x->rank, y->rank) ?:
+	       NSX_CMP(t->rank[x->name], t->rank[y->name]) ?:
 	       NSX_CMP(t->device[x->device].device_id,
 		       t->device[y->device].device_id);
 }
 
 /* In order of time, calls, name, device.  a: the texts'. */
-static int fill_kernels(const struct nsx_run *run, const struct groups *g,
+static int fill_kernels(const struct nsx_run *run, struct groups *g,
 			struct nsx_table *table, struct nsx_arena *a,
 			struct nsx_err *err)
 {
-	struct group **order = nsx_arena_try_array(
-		run->scratch, g->n, sizeof(*order), "kernel groups", err);
 	size_t held = run->opts->held_rows;
+	uint32_t *order;
 
-	if (!order)
+	if (!nsx_new_array(order, run->scratch, g->n, "kernel groups", err))
 		return err->rc;
-	for (size_t k = 0; k < g->n; k++)
-		order[k] = &g->v[k];
+	for (uint32_t k = 0; k < g->n; k++)
+		order[k] = k;
 	nsx_table_expect(table, g->n,
 			 run->opts->kernel_limit > held ? 0 : held);
 	nsx_sort_by_key_r(order, g->n, table->max_rows ?: g->n, sizeof(*order),
-			  key_of_group, cmp_groups, (void *)run->trace);
+			  key_of_group, cmp_groups, g);
 	for (size_t k = 0; k < g->n; k++)
-		fill_kernel(run, g, order[k], table, a);
+		fill_kernel(run, g, &g->v[order[k]], table, a);
 	nsx_arena_drop(run->scratch, order);
 	nsx_arena_drop(run->scratch, g->time);
 	return 0;
@@ -276,15 +288,14 @@ struct sum { /* of a name over all devices */
 	nsx_str name;
 	uint32_t rank;
 	int64_t total_ns;
-	int64_t *v; /* durations */
-	size_t n;
+	uint32_t n, at; /* as those of a group */
 };
 
 static void fill_sum(const struct nsx_trace *t, const struct sum *x,
 		     const struct groups *g, struct nsx_table *table)
 {
 	struct nsx_cell *row = nsx_add_row(table);
-	int64_t lo = INT64_MAX, hi = 0;
+	int64_t *v = g->durations + x->at, lo = INT64_MAX, hi = 0;
 	double dev;
 
 	row[SUM_TIME] = nsx_real(tenths(100 * (double)x->total_ns /
@@ -293,14 +304,14 @@ static void fill_sum(const struct nsx_trace *t, const struct sum *x,
 	row[SUM_INSTANCES] = nsx_int((int64_t)x->n);
 	if (!nsx_table_holds(table))
 		return;
-	dev = nsx_stddev(x->v, x->n);
+	dev = nsx_stddev(v, x->n);
 	for (size_t i = 0; i < x->n; i++) {
-		lo = NSX_MIN(lo, x->v[i]);
-		hi = NSX_MAX(hi, x->v[i]);
+		lo = NSX_MIN(lo, v[i]);
+		hi = NSX_MAX(hi, v[i]);
 	}
 	row[SUM_AVG_NS] =
 		nsx_real(tenths((double)x->total_ns / (double)x->n));
-	row[SUM_MED_NS] = nsx_real(tenths(nsx_quantile(x->v, x->n, 0.5)));
+	row[SUM_MED_NS] = nsx_real(tenths(nsx_quantile(v, x->n, 0.5)));
 	row[SUM_MIN_NS] = nsx_int(lo);
 	row[SUM_MAX_NS] = nsx_int(hi);
 	row[SUM_STDDEV_NS] = nsx_real(tenths(isnan(dev) ? 0 : dev));
@@ -318,21 +329,21 @@ NSX_ORDER(cmp_sums, struct sum, DOWN(total_ns), UP(rank));
 static int fill_sums(const struct nsx_run *run, const struct groups *g,
 		     struct nsx_table *table, struct nsx_err *err)
 {
-	struct sum *v = nsx_arena_try_array(run->scratch, g->n, sizeof(*v),
-					    "kernel groups", err);
+	struct sum *v;
 	size_t n = 0;
 
-	if (!v)
+	if (!nsx_new_array(v, run->scratch, g->n, "kernel groups", err))
 		return err->rc;
-	NSX_EACH_RUN(k, next, g->n, g->named[next]->name == g->named[k]->name) {
-		const struct group *x = g->named[k];
-		struct sum s = {.name = x->name, .rank = x->rank,
-				.v = g->durations + x->at};
+	NSX_EACH_RUN(k, next, g->n, group_at(g, &g->named[next])->name ==
+				    group_at(g, &g->named[k])->name) {
+		const struct group *x = group_at(g, &g->named[k]);
+		struct sum s = {.name = x->name, .rank = run->trace->rank[x->name],
+				.at = x->at};
 
 		for (size_t i = k; i < next; i++)
-			s.n += g->named[i]->n;
-		for (size_t i = 0; i < s.n; i++)
-			nsx_add_to(&s.total_ns, s.v[i]);
+			s.n += group_at(g, &g->named[i])->n;
+		for (size_t i = s.at; i < s.at + s.n; i++)
+			nsx_add_to(&s.total_ns, g->durations[i]);
 		if (s.n)
 			v[n++] = s;
 	}
@@ -346,7 +357,7 @@ static int fill_sums(const struct nsx_run *run, const struct groups *g,
 static int run(const struct nsx_run *run, struct nsx_section *out,
 	       struct nsx_err *err)
 {
-	struct groups g = {0};
+	struct groups g = {.t = run->trace};
 	struct nsx_table *kernels = nsx_add_table(out, &layouts[0]);
 	struct nsx_table *sums = nsx_add_table(out, &layouts[1]);
 	int rc = make_groups(run, &g, err);

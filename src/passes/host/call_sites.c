@@ -333,30 +333,29 @@ static int cmp_places(const struct sites *all, uint32_t g, uint32_t h)
 	       NSX_CMP(all->t->rank[x.range], all->t->rank[y.range]);
 }
 
-/* A row before it is made; what tells most rows apart stands in it. */
-struct place_in_order {
-	double cost_ms, total_ms;
-	uint32_t g;
-};
+static double ms(int64_t ns)
+{
+	return (double)ns / 1e6;
+}
 
 /* What costs stands before what does not.  Half of it is left to cmp_sites. */
-static int64_t key_of(const void *place, void *sites NSX_UNUSED)
+static int64_t key_of(const void *site, void *sites)
 {
-	const struct place_in_order *x = place;
+	const struct sum *x = &((struct sites *)sites)->v[*(const uint32_t *)site];
 
-	return x->cost_ms > 0 ? -(nsx_real_key(x->cost_ms) / 2) - INT64_MAX / 2 :
-				-(nsx_real_key(x->total_ms) / 2);
+	return x->cost_ns > 0 ? -(nsx_real_key(ms(x->cost_ns)) / 2) - INT64_MAX / 2 :
+				-(nsx_real_key(ms(x->total_ns)) / 2);
 }
 
 static int cmp_sites(const void *a, const void *b, void *sites)
 {
-	const struct place_in_order *x = a, *y = b;
+	uint32_t g = *(const uint32_t *)a, h = *(const uint32_t *)b;
 	const struct sites *all = sites;
+	const struct sum *x = &all->v[g], *y = &all->v[h];
 
-	return NSX_CMP(y->cost_ms, x->cost_ms) ?:
-	       NSX_CMP(y->total_ms, x->total_ms) ?:
-	       NSX_CMP(all->v[y->g].count, all->v[x->g].count) ?:
-	       cmp_places(all, x->g, y->g);
+	return NSX_CMP(ms(y->cost_ns), ms(x->cost_ns)) ?:
+	       NSX_CMP(ms(y->total_ns), ms(x->total_ns)) ?:
+	       NSX_CMP(y->count, x->count) ?: cmp_places(all, g, h);
 }
 
 static struct nsx_cell text_cell(const struct sites *x, nsx_str text)
@@ -398,22 +397,19 @@ static int fill_sites(const struct sites *x, const struct nsx_run *run,
 		      struct nsx_section *out, struct nsx_table *table,
 		      struct nsx_cell *first, struct nsx_err *err)
 {
-	struct place_in_order *order = nsx_arena_try_array(
-		run->scratch, x->keys.n, sizeof(*order), "call sites", err);
+	uint32_t *order;
 	size_t n = 0;
 
-	if (!order)
+	if (!nsx_new_array(order, run->scratch, x->keys.n, "call sites", err))
 		return err->rc;
 	for (uint32_t g = 0; g < x->keys.n; g++)
 		if (x->v[g].count || x->v[g].total_ns) /* inside the window */
-			order[n++] = (struct place_in_order){
-				(double)x->v[g].cost_ns / 1e6,
-				(double)x->v[g].total_ns / 1e6, g};
+			order[n++] = g;
 	nsx_table_expect(table, n, run->opts->held_rows);
 	nsx_sort_by_key_r(order, n, table->max_rows ?: n, sizeof(*order),
 			  key_of, cmp_sites, (void *)x);
 	for (size_t i = 0; i < n; i++) {
-		struct site s = site_at(x, order[i].g);
+		struct site s = site_at(x, order[i]);
 		struct nsx_cell *row = nsx_add_row(table);
 
 		fill_sums(s.sum, row);
