@@ -127,10 +127,18 @@ void nsx_sort(void *v, size_t n, size_t size,
 	nsx_sort_r(v, n, size, compare_plain, &plain);
 }
 
-/* Moves element v[order[i].at] to v[i], for all i; spare: room for one. */
+/* Moves element v[order[i].at] to v[i], for all i; spare: room for one, and for n that
+ * are not larger than a struct nsx_keyed.
+ */
 static void permute(char *v, size_t size, struct nsx_keyed *order, size_t n,
 		    char *spare)
 {
+	if (size <= sizeof(*order)) { /* no step waits for the one before */
+		memcpy(spare, v, n * size);
+		for (size_t i = 0; i < n; i++)
+			memcpy(v + i * size, spare + order[i].at * size, size);
+		return;
+	}
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t to = i, from = order[i].at;
 
@@ -162,7 +170,7 @@ void nsx_sort_by_key_r(void *v, size_t n, size_t most, size_t size,
 		order[i] = (struct nsx_keyed){
 			key((char *)v + i * size, context), i};
 	nsx_keyed_sort(order, n);
-	permute(v, size, order, n, (char *)(order + 2 * n));
+	permute(v, size, order, n, (char *)(order + n));
 	NSX_EACH_RUN(i, next, n, order[next].key == order[i].key)
 		if (i < most)
 			nsx_sort_r((char *)v + i * size, next - i, size, cmp,
