@@ -112,17 +112,23 @@ static const struct group *group_at(const struct groups *g, const void *index)
 	return &g->v[*(const uint32_t *)index];
 }
 
-static int64_t rank_of(const void *index, void *groups)
+/* By counting: the facts have the names in order, the groups the devices. */
+static int order_by_name(struct groups *g, const struct nsx_kernel_names *names,
+			 struct nsx_arena *a, struct nsx_err *err)
 {
-	const struct groups *g = groups;
+	uint32_t *next; /* place, by one more than the index of a name */
 
-	return g->t->rank[group_at(g, index)->name];
-}
-
-static int cmp_names(const void *a, const void *b, void *groups)
-{
-	return NSX_CMP(rank_of(a, groups), rank_of(b, groups)) ?:
-	       NSX_CMP(group_at(groups, a)->device, group_at(groups, b)->device);
+	if (!nsx_new_array(g->named, a, g->n, "kernel groups", err) ||
+	    !nsx_new_array(next, a, names->n + 2, "kernel names", err))
+		return err->rc;
+	for (size_t k = 0; k < g->n; k++)
+		next[names->at[g->v[k].name] + 1]++;
+	for (size_t i = 1; i <= names->n; i++)
+		next[i + 1] += next[i];
+	for (uint32_t k = 0; k < g->n; k++)
+		g->named[next[names->at[g->v[k].name]]++] = k;
+	nsx_arena_drop(a, next);
+	return 0;
 }
 
 /* Durations of counted kernels, group by group, those of a name together. */
@@ -132,12 +138,6 @@ static int spread_durations(struct groups *g, struct nsx_arena *a,
 	const struct nsx_trace *t = g->t;
 	uint32_t n = 0;
 
-	if (!nsx_new_array(g->named, a, g->n, "kernel groups", err))
-		return err->rc;
-	for (uint32_t k = 0; k < g->n; k++)
-		g->named[k] = k;
-	nsx_sort_by_key_r(g->named, g->n, sizeof(*g->named), rank_of,
-			  cmp_names, g);
 	for (size_t k = 0; k < g->n; k++) {
 		struct group *x = &g->v[g->named[k]];
 
@@ -187,7 +187,8 @@ static int make_groups(const struct nsx_run *run, struct groups *g,
 		nsx_group_times(&t->ops.start, &t->ops.length, g->of_op,
 				dev->ops_at, dev->nops, g->time);
 	}
-	return spread_durations(g, run->scratch, err);
+	return order_by_name(g, &run->facts->kernels, run->scratch, err) ?:
+	       spread_durations(g, run->scratch, err);
 }
 
 static void quantile_cells(struct nsx_cell *row, int64_t *v, size_t n)
@@ -285,9 +286,8 @@ static double tenths(double x)
 }
 
 struct sum { /* of a name over all devices */
-	nsx_str name;
-	uint32_t rank;
 	int64_t total_ns;
+	nsx_str name;
 	uint32_t n, at; /* as those of a group */
 };
 
@@ -318,39 +318,45 @@ static void fill_sum(const struct nsx_trace *t, const struct sum *x,
 	row[SUM_NAME] = nsx_string(nsx_text(t, x->name));
 }
 
-static int64_t key_of_sum(const void *sum)
+static int64_t key_of_sum(const void *index, void *sums)
 {
-	return -((const struct sum *)sum)->total_ns;
+	return -((const struct sum *)sums)[*(const uint32_t *)index].total_ns;
 }
 
-NSX_ORDER(cmp_sums, struct sum, DOWN(total_ns), UP(rank));
+/* Those that take as long are in order of their names. */
+static int cmp_sums(const void *a, const void *b, void *sums)
+{
+	return NSX_CMP(key_of_sum(a, sums), key_of_sum(b, sums)) ?:
+	       NSX_CMP(*(const uint32_t *)a, *(const uint32_t *)b);
+}
 
 /* The same by name over all devices, as nsys stats prints it. */
 static int fill_sums(const struct nsx_run *run, const struct groups *g,
 		     struct nsx_table *table, struct nsx_err *err)
 {
+	uint32_t *order, n = 0;
 	struct sum *v;
-	size_t n = 0;
 
-	if (!nsx_new_array(v, run->scratch, g->n, "kernel groups", err))
+	if (nsx_new_arrays(run->scratch, g->n, "kernel groups", err, v, order))
 		return err->rc;
 	NSX_EACH_RUN(k, next, g->n, group_at(g, &g->named[next])->name ==
 				    group_at(g, &g->named[k])->name) {
 		const struct group *x = group_at(g, &g->named[k]);
-		struct sum s = {.name = x->name, .rank = run->trace->rank[x->name],
-				.at = x->at};
+		struct sum s = {.name = x->name, .at = x->at};
 
 		for (size_t i = k; i < next; i++)
 			s.n += group_at(g, &g->named[i])->n;
 		for (size_t i = s.at; i < s.at + s.n; i++)
 			nsx_add_to(&s.total_ns, g->durations[i]);
-		if (s.n)
+		if (s.n) {
+			order[n] = n;
 			v[n++] = s;
+		}
 	}
-	nsx_sort_by_key(v, n, sizeof(*v), key_of_sum, cmp_sums);
+	nsx_sort_by_key_r(order, n, sizeof(*order), key_of_sum, cmp_sums, v);
 	nsx_table_expect(table, n, run->opts->held_rows);
 	for (size_t i = 0; i < n; i++)
-		fill_sum(run->trace, &v[i], g, table);
+		fill_sum(run->trace, &v[order[i]], g, table);
 	return 0;
 }
 
