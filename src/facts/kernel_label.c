@@ -128,7 +128,7 @@ static uint8_t list_words(const struct reading *r,
 	return n;
 }
 
-struct hashes {
+struct hashes { /* of those of one label, in one array that all use in turn */
 	uint64_t *v;
 	size_t n, cap;
 };
@@ -296,27 +296,26 @@ static void add_label(const struct nsx_kernel_names *k,
 
 /* Kernels of one label, n of them, in order of their names. */
 static int tell_apart(struct nsx_kernel_names *k, const struct nsx_keyed *alike,
-		      size_t n, struct nsx_err *err)
+		      size_t n, struct hashes *h, struct nsx_err *err)
 {
 	struct nsx_arena *scratch = nsx_arena_new();
 	struct reading r = {.full = NULL};
-	struct hashes h = {0};
 	struct member *v;
 	size_t ntold = 0, at = 0;
 	int rc = nsx_new_arrays(scratch, n, "kernel names", err, v);
 
+	h->n = 0;
 	for (size_t i = 0; !rc && i < n; i++) {
 		v[i].kernel = &k->v[alike[i].at];
-		rc = read_words(k->trace, &r, &v[i], &h, err);
+		rc = read_words(k->trace, &r, &v[i], h, err);
 	}
 	for (size_t i = 0; !rc && i < n; at += v[i++].n)
-		v[i].hash = h.v + at;
+		v[i].hash = h->v + at;
 	rc = rc ?: tell_by_one_word(v, n, scratch, &ntold, err);
 	if (!rc && ntold < n) {
 		nsx_sort(v, n, sizeof(*v), cmp_words);
 		tell_by_branches(v, n, 0);
 	}
-	free(h.v);
 	nsx_arena_free(scratch);
 	return rc;
 }
@@ -366,6 +365,7 @@ static int make_unique(struct nsx_kernel_names *k, struct nsx_arena *a,
 {
 	struct nsx_keyed *v = nsx_try_alloc(2 * k->n, sizeof(*v),
 					    "kernel names", err);
+	struct hashes h = {0};
 	int rc = v ? 0 : err->rc;
 
 	for (int last = 0; !rc && last < 2; last++) {
@@ -381,9 +381,10 @@ static int make_unique(struct nsx_kernel_names *k, struct nsx_arena *a,
 			if (last)
 				number(k, v + i, next - i, a);
 			else
-				rc = tell_apart(k, v + i, next - i, err);
+				rc = tell_apart(k, v + i, next - i, &h, err);
 		}
 	}
+	free(h.v);
 	free(v);
 	return rc;
 }

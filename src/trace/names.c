@@ -249,7 +249,8 @@ static bool starts(const char **p, const char *word)
 {
 	size_t n = strlen(word);
 
-	if (strncasecmp(*p, word, n))
+	/* Most differ in the first letter. */
+	if (((**p ^ *word) & ~0x20) || strncasecmp(*p, word, n))
 		return false;
 	*p += n;
 	return true;
