@@ -103,20 +103,40 @@ int nsx_nvtx_group(const struct nsx_trace *t, bool by_process,
 	return 0;
 }
 
-NSX_ORDER(cmp_rows, struct nsx_nvtx_row, UP(process), DOWN(ns), DOWN(count),
-	  UP(rank));
-
-/* As far as it goes into one number: of a million processes, and of two hours. */
-static int64_t key_of(const void *row)
+static const struct nsx_nvtx_sum *sum_of(const struct nsx_nvtx_order *o,
+					 uint32_t group)
 {
-	const struct nsx_nvtx_row *x = row;
-	const int64_t most_ns = (INT64_C(1) << 43) - 1, most = 1 << 20;
-
-	return x->process >= most ? INT64_MAX :
-	       (int64_t)x->process << 43 | (most_ns - NSX_MIN(x->ns, most_ns));
+	return (const void *)((const char *)o->sums + group * o->size);
 }
 
-void nsx_nvtx_sort(struct nsx_nvtx_row *v, size_t n)
+static uint32_t place_of(const struct nsx_nvtx_order *o, uint32_t group)
 {
-	nsx_sort_by_key(v, n, sizeof(*v), key_of, cmp_rows);
+	return o->place ? o->place[o->g->process[group]] : 0;
+}
+
+/* As far as it goes into one number: of a million processes, and of two hours. */
+static int64_t key_of(const void *group, void *order)
+{
+	uint32_t k = *(const uint32_t *)group, place = place_of(order, k);
+	const int64_t most_ns = (INT64_C(1) << 43) - 1, most = 1 << 20;
+
+	return place >= most ? INT64_MAX :
+	       (int64_t)place << 43 |
+	       (most_ns - NSX_MIN(sum_of(order, k)->ns, most_ns));
+}
+
+static int cmp_groups(const void *a, const void *b, void *order)
+{
+	uint32_t k = *(const uint32_t *)a, l = *(const uint32_t *)b;
+	const struct nsx_nvtx_order *o = order;
+	const struct nsx_nvtx_sum *x = sum_of(o, k), *y = sum_of(o, l);
+
+	return NSX_CMP(place_of(o, k), place_of(o, l)) ?:
+	       NSX_CMP(y->ns, x->ns) ?: NSX_CMP(y->count, x->count) ?:
+	       NSX_CMP(o->t->rank[o->g->name[k]], o->t->rank[o->g->name[l]]);
+}
+
+void nsx_nvtx_sort(uint32_t *v, size_t n, const struct nsx_nvtx_order *order)
+{
+	nsx_sort_by_key_r(v, n, sizeof(*v), key_of, cmp_groups, (void *)order);
 }

@@ -38,15 +38,21 @@ struct nsx_nvtx_groups {
 int nsx_nvtx_group(const struct nsx_trace *t, bool by_process,
 		   struct nsx_arena *a, struct nsx_nvtx_groups *ret,
 		   struct nsx_err *err);
-/* A group as a row of a table, with all that a sort compares. */
-struct nsx_nvtx_row {
+struct nsx_nvtx_sum { /* of a group */
 	int64_t ns;
 	uint32_t count;
-	uint32_t rank; /* of the name                                        */
-	uint32_t group;
-	uint32_t process; /* its place among the processes                   */
+	bool attributes; /* has ranges on a stack                            */
 };
-/* By process, then the most time, the most ranges, the name. */
-void nsx_nvtx_sort(struct nsx_nvtx_row *v, size_t n);
+/* What groups are put in order by. */
+struct nsx_nvtx_order {
+	const struct nsx_trace *t;
+	const struct nsx_nvtx_groups *g;
+	const void *sums; /* by group, each of `size` bytes that begin with
+			     a struct nsx_nvtx_sum                           */
+	size_t size;
+	const uint32_t *place; /* by process; NULL: not by process           */
+};
+/* n indices of groups, by process, then the most time, the most ranges, the name. */
+void nsx_nvtx_sort(uint32_t *v, size_t n, const struct nsx_nvtx_order *order);
 
 #endif

@@ -48,9 +48,8 @@ static const struct nsx_layout layouts[] = {
 enum { MAX_PATH = 256, MAX_INSTANCES = 30 };
 
 struct group { /* host time */
-	int64_t total_ns, all_ns, own_ns;
-	uint32_t count;
-	bool attributes; /* has ranges on a stack                            */
+	struct nsx_nvtx_sum sum; /* first: they are put in order by it       */
+	int64_t all_ns, own_ns;
 };
 struct gpu { /* what is only told of, not added up */
 	int64_t in_ns, busy_ns, busy_end_ns;
@@ -63,7 +62,7 @@ struct work {
 	const struct nsx_nvtx_facts *f;
 	struct nsx_nvtx_groups g;
 	struct group *v; /* by group                                         */
-	struct nsx_nvtx_row *order; /* rows of the table                     */
+	uint32_t *order; /* groups as rows of the table                      */
 	uint32_t nrows, nheld;
 	uint32_t *row; /* by range, once these are known; NSX_NONE: of none  */
 	int64_t *ex_ns; /* by row: GPU work for which it is the innermost    */
@@ -83,15 +82,15 @@ static void add_ranges(struct work *w)
 		if (w->g.of[i] == NSX_NONE)
 			continue;
 		g = &w->v[w->g.of[i]];
-		g->count +=
+		g->sum.count +=
 		    nsx_starts_inside(w->t, nsx_range_start(&w->t->nvtx, i));
 		nsx_add_to(&g->all_ns, ns);
 		nsx_add_to(&g->own_ns, ns);
 		if (!w->f->nested[i])
-			nsx_add_to(&g->total_ns, ns);
+			nsx_add_to(&g->sum.ns, ns);
 		if (parent != NSX_NONE)
 			nsx_add_to(&w->v[w->g.of[parent]].own_ns, -ns);
-		g->attributes |= w->t->nvtx.kind[i] == NSX_NVTX_STACK;
+		g->sum.attributes |= w->t->nvtx.kind[i] == NSX_NVTX_STACK;
 	}
 }
 
@@ -178,6 +177,8 @@ static int make_groups(struct work *w, struct nsx_arena *a, struct nsx_err *err)
 /* By time, count, name. */
 static int put_in_order(struct work *w, struct nsx_arena *a, struct nsx_err *err)
 {
+	const struct nsx_nvtx_order by = {.t = w->t, .g = &w->g, .sums = w->v,
+					  .size = sizeof(*w->v)};
 	uint32_t *row;
 
 	if (nsx_new_arrays(a, w->g.n, "range names", err, w->order, row))
@@ -186,15 +187,12 @@ static int put_in_order(struct work *w, struct nsx_arena *a, struct nsx_err *err
 		const struct group *g = &w->v[k];
 
 		row[k] = NSX_NONE;
-		if (g->count || g->all_ns) /* else outside the window */
-			w->order[w->nrows++] = (struct nsx_nvtx_row){
-				.ns = g->total_ns, .count = g->count,
-				.rank = w->t->rank[w->g.name[k]],
-				.group = k};
+		if (g->sum.count || g->all_ns) /* else outside the window */
+			w->order[w->nrows++] = k;
 	}
-	nsx_nvtx_sort(w->order, w->nrows);
+	nsx_nvtx_sort(w->order, w->nrows, &by);
 	for (uint32_t i = 0; i < w->nrows; i++)
-		row[w->order[i].group] = i;
+		row[w->order[i]] = i;
 	w->row = w->g.of;
 	for (size_t i = 0; i < w->t->nvtx.n; i++)
 		w->row[i] = w->g.of[i] == NSX_NONE ? NSX_NONE : row[w->g.of[i]];
@@ -216,20 +214,20 @@ static int sum_gpu(struct work *w, struct nsx_arena *a, struct nsx_err *err)
 
 static void fill_range(const struct work *w, uint32_t i, struct nsx_cell *row)
 {
-	const struct group *g = &w->v[w->order[i].group];
-	nsx_str name = w->g.name[w->order[i].group];
+	const struct group *g = &w->v[w->order[i]];
+	nsx_str name = w->g.name[w->order[i]];
 
-	row[COUNT] = nsx_int(g->count);
-	row[TOTAL] = nsx_ms(g->total_ns);
+	row[COUNT] = nsx_int(g->sum.count);
+	row[TOTAL] = nsx_ms(g->sum.ns);
 	row[EXCLUSIVE] = nsx_ms(g->own_ns);
-	if (w->gpu && g->attributes)
+	if (w->gpu && g->sum.attributes)
 		row[GPU_EX] = nsx_ms(w->ex_ns[i]);
 	if (i >= w->nheld)
 		return;
 	row[NAME] = nsx_string(nsx_text(w->t, name));
-	row[AVG] = nsx_mean_us(g->all_ns, g->count);
+	row[AVG] = nsx_mean_us(g->all_ns, g->sum.count);
 	row[RAW] = nsx_string(nsx_raw_name(w->t, name));
-	if (!w->gpu || !g->attributes || w->gpu[i].cut)
+	if (!w->gpu || !g->sum.attributes || w->gpu[i].cut)
 		return;
 	row[GPU_IN] = nsx_ms(w->gpu[i].in_ns);
 	row[GPU_BUSY] = nsx_ms(w->gpu[i].busy_ns);

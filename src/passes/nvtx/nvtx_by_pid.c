@@ -51,15 +51,15 @@ static const struct nsx_layout first_layout = {
 	.key = "first_ranges", NSX_COLS(cols), .json_rows = -2};
 
 struct row { /* (process, name) */
-	int64_t total_ns, kernel_ns;
-	uint32_t count, kernels;
-	bool attributes; /* has ranges on a stack                            */
+	struct nsx_nvtx_sum sum; /* of ranges; first: rows are put in order by it */
+	int64_t kernel_ns;
+	uint32_t kernels;
 };
 struct work {
 	const struct nsx_trace *t;
 	struct nsx_nvtx_groups g;
 	struct row *v; /* by group                                           */
-	struct nsx_nvtx_row *order; /* of groups                             */
+	uint32_t *order; /* groups as rows of the table                      */
 	int64_t *range_ns; /* by process: of all its rows                    */
 	const struct nsx_coverage *p; /* by process                          */
 	bool gpu; /* kernels could be attributed */
@@ -76,12 +76,12 @@ static void add_ranges(struct work *w, const struct nsx_nvtx_facts *f)
 		if (w->g.of[i] == NSX_NONE)
 			continue;
 		row = &w->v[w->g.of[i]];
-		row->count += nsx_starts_inside(w->t, nsx_range_start(x, i));
-		nsx_add_to(&row->total_ns, ns);
-		row->attributes |= x->kind[i] == NSX_NVTX_STACK;
+		row->sum.count += nsx_starts_inside(w->t, nsx_range_start(x, i));
+		nsx_add_to(&row->sum.ns, ns);
+		row->sum.attributes |= x->kind[i] == NSX_NVTX_STACK;
 	}
 	for (uint32_t k = 0; k < w->g.n; k++)
-		nsx_add_to(&w->range_ns[w->g.process[k]], w->v[k].total_ns);
+		nsx_add_to(&w->range_ns[w->g.process[k]], w->v[k].sum.ns);
 }
 
 static void add_kernels(struct work *w, const struct nsx_nvtx_facts *f)
@@ -123,12 +123,10 @@ static int put_in_order(struct work *w, struct nsx_arena *a,
 	for (uint32_t i = 0; i < w->t->nprocesses; i++)
 		place[processes[i]] = i;
 	for (uint32_t k = 0; k < w->g.n; k++)
-		w->order[k] = (struct nsx_nvtx_row){
-			.ns = w->v[k].total_ns,
-			.count = (uint32_t)w->v[k].count,
-			.rank = w->t->rank[w->g.name[k]], .group = k,
-			.process = place[w->g.process[k]]};
-	nsx_nvtx_sort(w->order, w->g.n);
+		w->order[k] = k;
+	nsx_nvtx_sort(w->order, w->g.n, &(struct nsx_nvtx_order){
+		.t = w->t, .g = &w->g, .sums = w->v, .size = sizeof(*w->v),
+		.place = place});
 	return 0;
 }
 
@@ -144,6 +142,8 @@ static int sum_up(const struct nsx_run *run, struct work *w,
 	add_ranges(w, &run->facts->nvtx);
 	if (w->gpu)
 		add_kernels(w, &run->facts->nvtx);
+	nsx_arena_drop(run->scratch, w->g.of);
+	w->g.of = NULL;
 	return put_in_order(w, run->scratch, err);
 }
 
@@ -155,8 +155,8 @@ static void fill_range(const struct work *w, uint32_t group,
 	const struct row *x = &w->v[group];
 	const struct nsx_coverage *p = &w->p[process];
 
-	row[COUNT] = nsx_int(x->count);
-	if (w->gpu && x->attributes) {
+	row[COUNT] = nsx_int(x->sum.count);
+	if (w->gpu && x->sum.attributes) {
 		row[GPU] = nsx_ms(x->kernel_ns);
 		row[KERNELS] = nsx_int(x->kernels);
 	}
@@ -164,7 +164,7 @@ static void fill_range(const struct work *w, uint32_t group,
 		return;
 	row[PID] = nsx_int(w->t->process[process].pid);
 	row[NAME] = nsx_string(nsx_text(w->t, w->g.name[group]));
-	row[TOTAL] = nsx_ms(x->total_ns);
+	row[TOTAL] = nsx_ms(x->sum.ns);
 	if (w->gpu)
 		row[COVERAGE] = nsx_part_pct(p->mapped_ns, p->kernel_ns);
 }
@@ -176,12 +176,12 @@ static void fill_ranges(const struct work *w, size_t held_rows,
 
 	nsx_table_expect(table, w->g.n, held_rows);
 	for (uint32_t i = 0; i < w->g.n; i++) {
-		uint32_t group = w->order[i].group;
+		uint32_t group = w->order[i];
 		const struct row *x = &w->v[group];
 
-		if (i && w->order[i].process != w->order[i - 1].process)
+		if (i && w->g.process[group] != w->g.process[w->order[i - 1]])
 			n = 0;
-		if (!x->count && !x->total_ns && !x->kernel_ns)
+		if (!x->sum.count && !x->sum.ns && !x->kernel_ns)
 			continue; /* outside the window */
 		fill_range(w, group, table);
 		if (n++ < NSX_MAX_JSON_ROWS && table->nrest)
@@ -203,14 +203,14 @@ static void fill_kernel_ranges(const struct work *w, struct nsx_table *table)
 	uint32_t top[NSX_MAX_JSON_ROWS + 1], n = 0;
 
 	for (uint32_t i = 0; i < w->g.n; i++) {
-		const struct row *x = &w->v[w->order[i].group];
+		const struct row *x = &w->v[w->order[i]];
 		uint32_t k = n;
 
 		if (!x->kernels && !x->kernel_ns)
 			continue;
 		for (; k && has_more_kernels(x, &w->v[top[k - 1]]); k--)
 			top[k] = top[k - 1];
-		top[k] = w->order[i].group;
+		top[k] = w->order[i];
 		n = NSX_MIN(n + 1, NSX_MAX_JSON_ROWS);
 	}
 	for (uint32_t k = 0; k < n; k++) {

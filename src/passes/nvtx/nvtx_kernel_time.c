@@ -22,7 +22,7 @@ static const struct nsx_layout layouts[] = {
 };
 
 struct sums {
-	struct nsx_nvtx_row *v; /* by group of ranges */
+	struct nsx_nvtx_sum *v; /* by group of ranges */
 	struct nsx_coverage all;
 	int64_t no_stack_ns, opaque_ns;
 };
@@ -71,10 +71,6 @@ static int sum_up(const struct nsx_run *run, struct nsx_nvtx_groups *g,
 		return err->rc;
 	if (!nsx_new_array(s->v, run->scratch, g->n, "range names", err))
 		return err->rc;
-	for (uint32_t k = 0; k < g->n; k++) {
-		s->v[k].group = k;
-		s->v[k].rank = run->trace->rank[g->name[k]];
-	}
 	for (size_t i = 0; i < run->trace->ops.n; i++)
 		if (run->trace->ops.kind[i] == NSX_OP_KERNEL)
 			add_kernel(run, i, g, s);
@@ -82,30 +78,36 @@ static int sum_up(const struct nsx_run *run, struct nsx_nvtx_groups *g,
 }
 
 /* In order of time, count, name. */
-static void fill_ranges(const struct nsx_run *run,
-			const struct nsx_nvtx_groups *g, const struct sums *s,
-			struct nsx_table *table)
+static int fill_ranges(const struct nsx_run *run,
+		       const struct nsx_nvtx_groups *g, const struct sums *s,
+		       struct nsx_table *table, struct nsx_err *err)
 {
+	const struct nsx_nvtx_order by = {.t = run->trace, .g = g,
+					  .sums = s->v, .size = sizeof(*s->v)};
+	uint32_t *order;
 	size_t n = 0;
 
+	if (!nsx_new_array(order, run->scratch, g->n, "range names", err))
+		return err->rc;
 	for (uint32_t k = 0; k < g->n; k++)
 		if (s->v[k].count || s->v[k].ns)
-			s->v[n++] = s->v[k];
-	nsx_nvtx_sort(s->v, n);
+			order[n++] = k;
+	nsx_nvtx_sort(order, n, &by);
 	nsx_table_expect(table, n, run->opts->held_rows);
 	for (size_t i = 0; i < n; i++) {
-		const struct nsx_nvtx_row *x = &s->v[i];
+		const struct nsx_nvtx_sum *x = &s->v[order[i]];
 		struct nsx_cell *row = nsx_add_row(table);
 
 		if (nsx_table_holds(table))
 			row[NAME] = nsx_string(
-				nsx_text(run->trace, g->name[x->group]));
+				nsx_text(run->trace, g->name[order[i]]));
 		row[COUNT] = nsx_int(x->count);
 		row[TOTAL_NS] = nsx_int(x->ns);
 		row[TOTAL_MS] = nsx_ms(x->ns);
 		row[AVG] = nsx_mean_us(x->ns, x->count);
 		row[PCT] = nsx_part_pct(x->ns, s->all.kernel_ns);
 	}
+	return 0;
 }
 
 static void put_values(const struct nsx_trace *t, const struct sums *s,
@@ -185,9 +187,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 
 	if (!run->opts->nvtx_kernel_map)
 		return nsx_cannot(out, "left out by --no-nvtx-kernel-map");
-	if (sum_up(run, &g, &s, err))
+	if (sum_up(run, &g, &s, err) || fill_ranges(run, &g, &s, table, err))
 		return err->rc;
-	fill_ranges(run, &g, &s, table);
 	out->sql_differs = run->trace->defects.crossing_ranges > 0;
 	put_values(run->trace, &s, out);
 	nsx_md_heading(out, "NVTX");
