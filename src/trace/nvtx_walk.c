@@ -138,5 +138,6 @@ static int cmp_groups(const void *a, const void *b, void *order)
 
 void nsx_nvtx_sort(uint32_t *v, size_t n, const struct nsx_nvtx_order *order)
 {
-	nsx_sort_by_key_r(v, n, sizeof(*v), key_of, cmp_groups, (void *)order);
+	nsx_sort_by_key_r(v, n, n, sizeof(*v), key_of, cmp_groups,
+			  (void *)order);
 }

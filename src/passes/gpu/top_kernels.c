@@ -353,8 +353,9 @@ static int fill_sums(const struct nsx_run *run, const struct groups *g,
 			v[n++] = s;
 		}
 	}
-	nsx_sort_by_key_r(order, n, sizeof(*order), key_of_sum, cmp_sums, v);
 	nsx_table_expect(table, n, run->opts->held_rows);
+	nsx_sort_by_key_r(order, n, table->max_rows ?: n, sizeof(*order),
+			  key_of_sum, cmp_sums, v);
 	for (size_t i = 0; i < n; i++)
 		fill_sum(run->trace, &v[order[i]], g, table);
 	return 0;
