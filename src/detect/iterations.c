@@ -2,9 +2,11 @@
  * that is not in the usual one.
  *
  * A pause is a stretch of host time between two calls, far longer than the longest of
- * the usual iteration, a blocking copy that takes far longer than any in the others, or a range that only slow iterations have (a
- * checkpoint, an evaluation).  Where more than a third are slow, here and there, the
- * iterations are of two kinds, and what one of them has more is for other findings.
+ * the usual iteration, a blocking copy that takes far longer than any in the others, or
+ * a range that only slow iterations have (a checkpoint, an evaluation).  Or the usual
+ * ones replay a CUDA graph, and these launch its work one by one.  Where more than a
+ * third are slow, here and there, the iterations are of two kinds, and what one of them
+ * has more is for other findings.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +15,8 @@
 #include "trace/nvtx_walk.h"
 
 #define LEAST_SHARE 0.01 /* of the window */
-#define PAUSE_SHARE 0.05 /* of what an iteration takes too long */
+#define PAUSE_SHARE 0.05 /* of what an iteration takes too long              */
+#define LITTLE 0.25	 /* of what all of them take too long, is no reason */
 enum { MANY = -2 };
 enum {
 	LEAST_PAUSE_NS = 100000, LEAST_COPY_NS = 100000, MOST_RANGES = 4,
@@ -44,6 +47,7 @@ struct slow {
 	uint32_t paused; /* the only thread that does; MANY                  */
 	struct nsx_row_list copies, copied; /* calls, and their operations, that
 					       only slow iterations have     */
+	struct nsx_row_list launches; /* calls, where the others replay a graph */
 	int64_t usual_copy_ns; /* the longest blocking one in the others */
 	int64_t usual_pause_ns; /* the longest of one of the others, the median
 				   of those of the thread that is read       */
@@ -313,6 +317,56 @@ static int find_pauses(struct slow *s, uint32_t thread, uint32_t *below,
 	return 0;
 }
 
+/* Launches -----------------------------------------------------------------------*/
+
+/* The iteration whose work a call launches; s->n: none, or on another GPU. */
+static size_t launched_in(const struct slow *s, size_t call)
+{
+	const struct nsx_trace *t = s->d->trace;
+	uint32_t op = t->calls.op[call];
+	int64_t at_ns;
+	size_t next;
+
+	if (t->calls.cls[call] != NSX_CALL_LAUNCH || op == NSX_NONE ||
+	    nsx_stream_of(t, op)->device != s->v->device ||
+	    (s->v->process != NSX_NONE &&
+	     nsx_op_process(t, op) != s->v->process))
+		return s->n;
+	at_ns = nsx_op_start(&t->ops, op);
+	next = NSX_SEARCH((size_t)0, s->n, mid, s->v[mid].start_ns <= at_ns);
+	return next && at_ns < s->v[next - 1].end_ns ? next - 1 : s->n;
+}
+
+/* The launches of slow iterations without a graph, where the others replay one each
+ * or more: their shape was not captured, or the capture broke.  The first launch of
+ * each stands for that of the graph.
+ */
+static int find_launches(struct slow *s, struct nsx_err *err)
+{
+	const struct nsx_calls *c = &s->d->trace->calls;
+	size_t nreplays = 0, last = s->n, k;
+	bool *replays;
+
+	if (!nsx_new_array(replays, s->d->scratch, s->n + 1, "launches", err))
+		return err->rc;
+	for (size_t i = 0; i < c->n; i++)
+		if (c->flags[i] & NSX_CALL_GRAPH)
+			replays[launched_in(s, i)] = true;
+	for (k = 0; k < s->n; k++)
+		nreplays += is_judged(s, k) && !s->v[k].slow && replays[k];
+	if (nreplays < s->njudged - s->nslow || !nreplays)
+		return 0;
+	for (size_t i = 0; i < c->n; i++) {
+		k = launched_in(s, i);
+		if (k == s->n || !is_judged(s, k) || !s->v[k].slow || replays[k])
+			continue;
+		if (k == last && nsx_list_row(&s->launches, i, err))
+			return err->rc;
+		last = k;
+	}
+	return 0;
+}
+
 /* Findings -----------------------------------------------------------------------*/
 
 static void fill_remedy(struct slow *s, struct nsx_finding *f)
@@ -324,6 +378,8 @@ static void fill_remedy(struct slow *s, struct nsx_finding *f)
 		{{.verb = NSX_FASTER_HOST, .amount = INFINITY}, &s->pauses},
 		{{.verb = NSX_NO_OS_WAIT, .name = ".", .is_pattern = true},
 		 &s->pauses},
+		{{.verb = NSX_FASTER_HOST, .amount = INFINITY}, &s->launches},
+		{{.verb = NSX_FASTER_LAUNCH, .amount = INFINITY}, &s->launches},
 		{{.verb = NSX_NO_COST}, &s->copies},
 		{{.verb = NSX_DROP}, &s->copied},
 	};
@@ -380,6 +436,9 @@ static void advise(const struct slow *s, unsigned most, struct nsx_finding *f)
 			"let all ranks pause in the same iteration: one that "
 			"pauses alone holds up the others";
 	f->recommendation[n] =
+		s->launches.n ?
+			"replay a graph in them, too: capture the shapes or batch "
+			"sizes that they have, or pad to those captured" :
 		most == NSX_P_IDLE ?
 			"see what the host does in them: checkpoints, logging, "
 			"data loading, garbage collection; do it on another "
@@ -389,6 +448,21 @@ static void advise(const struct slow *s, unsigned most, struct nsx_finding *f)
 			"(tables/nccl_rank_skew.csv): another came late" :
 			"compare their kernels with those of a usual iteration "
 			"(--window START..END): other shapes, or lower clocks";
+}
+
+/* Pauses that are little of what the iterations take too long do not slow them down,
+ * nor do launches beside which the GPU works.
+ */
+static void drop_little(struct slow *s)
+{
+	double least_ns = LITTLE * (double)s->excess_ns;
+
+	if ((double)s->by_class[NSX_P_IDLE] < least_ns)
+		s->launches.n = 0;
+	if ((double)s->paused_ns < least_ns) {
+		s->pauses.n = s->nranges = 0;
+		s->place = NSX_NONE;
+	}
 }
 
 static void propose(struct slow *s)
@@ -424,6 +498,11 @@ static void propose(struct slow *s)
 					   "far longer than any in the others",
 					   nsx_text_n(l->arena, s->copies.n,
 						      "copy", "copies"));
+	if (s->launches.n)
+		f.evidence[n++] = nsx_tell(
+			l, "the others replay a CUDA graph; in them %s its work "
+			"one by one", nsx_text_n(l->arena, s->launches.n,
+						 "call launches", "calls launch"));
 	f.evidence[n++] = nsx_tell(l, "most of the difference is %s: %s more",
 				   part_words[most],
 				   nsx_text_ns(l->arena,
@@ -492,10 +571,13 @@ int nsx_detect_iterations(struct nsx_detect *d, struct nsx_err *err)
 								 err) ?
 					     err->rc : 0;
 		}
+	rc = rc ?: find_launches(&s, err);
+	drop_little(&s);
 	if (!rc)
 		propose(&s);
 	nsx_votes_done(&s.outside);
 	free(s.pauses.v);
+	free(s.launches.v);
 	free(s.copies.v);
 	free(s.copied.v);
 	return rc;

@@ -1,0 +1,1 @@
+explain @graph_not_replayed --pass findings --md
