@@ -24,6 +24,7 @@ enum {
 	MOST_NAMES = 256,   /* looked at for a family                        */
 	MOST_SHAPES = 8,
 	MOST_BESIDE = 128,  /* kernels that a GPU runs at once               */
+	MOST_FUSED = 64, /* kernels, as TorchInductor takes into one         */
 	LONG_NS = 10000, /* a shorter kernel is bound by its start           */
 };
 
@@ -569,26 +570,85 @@ static int propose_f32(struct kernels *k, bool *told, struct nsx_err *err)
 	return 0;
 }
 
-static int propose_elementwise(struct kernels *k, struct nsx_err *err)
+struct chain { /* kernels that follow one another directly on a stream */
+	double threads; /* of each; 0: it is none                            */
+	int64_t longest_ns, saved_ns;
+	uint32_t n;
+};
+
+/* How many times as long kernels take as if those of each chain were one that takes as
+ * long as the longest of them.  As many threads speak for one tensor, which one kernel
+ * passes on to the next: tensors that have nothing to do with each other differ in size,
+ * but where very many come in a row.
+ */
+static int find_chains(struct kernels *k, belongs_fn belongs, double *ret,
+		       struct nsx_err *err)
+{
+	const struct nsx_trace *t = k->d->trace;
+	const struct nsx_device *dev = &t->device[k->d->facts->limiting];
+	int64_t now_ns = 0, saved_ns = 0;
+	struct chain *of_stream;
+
+	if (!nsx_new_array(of_stream, k->d->scratch, t->nstreams, "streams", err))
+		return err->rc;
+	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
+		struct chain *c = &of_stream[nsx_op_stream(&t->ops, i)];
+		struct chain x = {.longest_ns = nsx_op_ns(&t->ops, i), .n = 1};
+		const struct nsx_shape *s;
+
+		if (is_looked_at(k, i) &&
+		    belongs(words_of(k, nsx_op_name(t, i)))) {
+			nsx_add_to(&now_ns, x.longest_ns);
+			s = nsx_op_shape(t, i);
+			x.threads = s->known ? (double)nsx_extent(s->grid) *
+					       (double)nsx_extent(s->block) : 0;
+		}
+		if (x.threads > 0 && x.threads == c->threads) {
+			x.n = c->n + (c->n <= MOST_FUSED);
+			x.saved_ns = c->saved_ns +
+				     NSX_MIN(x.longest_ns, c->longest_ns);
+			x.longest_ns = NSX_MAX(x.longest_ns, c->longest_ns);
+		}
+		if (x.n > MOST_FUSED)
+			x.saved_ns = 0;
+		saved_ns += x.saved_ns - (x.n > 1 ? c->saved_ns : 0);
+		*c = x;
+	}
+	*ret = now_ns ? (double)now_ns / (double)(now_ns - saved_ns) : 1;
+	return 0;
+}
+
+/* Sets *told where it is one kernel, and the first. */
+static int propose_elementwise(struct kernels *k, bool *told, struct nsx_err *err)
 {
 	struct nsx_findings *l = k->d->found;
 	struct nsx_finding f = {
 		.id = NSX_ID_elementwise, .confidence = NSX_CONF_LOW,
 		.device = k->d->facts->limiting, .is_assumed = true};
 	struct kin kin = find_kin(k, is_elementwise);
-	double share = (double)kin.ns / k->length_ns;
+	double share = (double)kin.ns / k->length_ns, chains = 1, amount;
 
-	if (share < FAMILY_SHARE || kin.n < 2)
+	if (share < FAMILY_SHARE)
 		return 0;
-	if (faster_kin(k, &kin, FUSED, &f.remedy, err))
+	if (find_chains(k, is_elementwise, &chains, err))
 		return err->rc;
-	f.guess_ns = (double)kin.ns * (1 - 1 / FUSED);
+	amount = NSX_MAX(chains, FUSED);
+	if (kin.n < 2 && chains < FUSED)
+		return 0;
+	if (faster_kin(k, &kin, amount, &f.remedy, err))
+		return err->rc;
+	f.guess_ns = (double)kin.ns * (1 - 1 / amount);
 	f.title = nsx_tell(l, "kernels that work element by element take "
 			   "%s of GPU %lld's time",
 			   nsx_text_share(l->arena, share, 1), k->device_id);
 	tell_kin(k, &kin, &f);
-	f.evidence[1] = nsx_tell(
-		l, "priced as if fusion made them %.0f times as fast", FUSED);
+	f.evidence[1] = chains > FUSED ?
+		"an upper bound: as if all that follow one another directly, "
+		"with as many threads each, up to 64 of them, were one kernel "
+		"that takes as long as the longest; whether one needs another's "
+		"result is not in the trace" :
+		nsx_tell(l, "priced as if fusion made them %.0f times as fast",
+			 FUSED);
 	if (tell_place(k, false, kin.first, &f, err))
 		return err->rc;
 	f.recommendation[0] = k->d->is_pytorch ?
@@ -596,6 +656,7 @@ static int propose_elementwise(struct kernels *k, struct nsx_err *err)
 		"one type instead of casting back and forth" :
 		"fuse them into what produces or consumes their data";
 	nsx_found(l, &f);
+	*told |= kin.n == 1 && kin.first == &k->names.v[0];
 	return 0;
 }
 
@@ -976,7 +1037,7 @@ int nsx_detect_kernels(struct nsx_detect *d, struct nsx_err *err)
 	nsx_sort_by_key(k.names.v, k.names.n, sizeof(*k.names.v), key_of,
 			cmp_kernels);
 	if (propose_f32(&k, &told, err) || propose_grids(&k, &told, err) ||
-	    propose_elementwise(&k, err))
+	    propose_elementwise(&k, &told, err))
 		return err->rc;
 	return told ? 0 : propose_top(&k, &k.names.v[0], err);
 }

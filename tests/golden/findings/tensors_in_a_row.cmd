@@ -1,0 +1,1 @@
+explain @tensors_in_a_row --pass findings --md

@@ -1,0 +1,1 @@
+explain @unfused_chain --pass findings --md
