@@ -208,19 +208,35 @@ static bool computes(const struct copies *c, uint32_t stream)
 	return false;
 }
 
+/* Whether a stream waits for events. */
+static bool waits(const struct copies *c, uint32_t stream)
+{
+	const struct nsx_syncs *y = &c->d->trace->syncs;
+
+	for (size_t i = 0; i < y->n; i++)
+		if (y->type[i] == NSX_SYNC_STREAM_WAIT && y->stream[i] == stream)
+			return true;
+	return false;
+}
+
 static void propose_plain(struct copies *c, unsigned kind)
 {
 	const struct group *g = &c->v[PLAIN][kind];
 	struct nsx_findings *l = c->d->found;
 	struct nsx_finding f = start(c, g, NSX_ID_exposed_copies, kind);
+	uint32_t stream = nsx_op_stream(&c->d->trace->ops, g->rows[0]);
 
 	f.title = nsx_tell(l, "copies %s run while nothing computes",
 			   direction(kind));
 	f.remedy = change_rows(c, g, NSX_OVERLAP);
 	f.instead = change_rows(c, g, NSX_DROP);
-	if (computes(c, nsx_op_stream(&c->d->trace->ops, g->rows[0])))
+	if (computes(c, stream))
 		add_evidence(&f, "they are on the stream that computes, so "
 				 "nothing can run beside them");
+	else if (kind == NSX_COPY_HTOD && waits(c, stream))
+		add_evidence(&f, "their stream waits for events: if only for "
+				 "kernels that use the same buffer, a second one "
+				 "frees them");
 	f.recommendation[0] = kind == NSX_COPY_DTOD ?
 		"avoid them: write results where they are used, keep layouts "
 		"that need no copy, or fuse them into the kernels around" :

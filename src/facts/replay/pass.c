@@ -248,6 +248,7 @@ static int64_t ready_op(const struct player *p, const struct typical *typical,
 	const struct edit *e = &p->edit;
 	bool active = o->flags & OP_ACTIVE;
 	bool side = active && (e->op[i] & EDIT_SIDE);
+	bool ahead = side && o->copy_kind == NSX_COPY_HTOD;
 	int64_t ready = NEVER, ns;
 	uint32_t host_func;
 	bool async = false;
@@ -266,9 +267,10 @@ static int64_t ready_op(const struct player *p, const struct typical *typical,
 	}
 	if (side && p->engine_end[o->engine] != NEVER)
 		ready = NSX_MAX(ready, p->engine_end[o->engine] + SIDE_GAP_NS);
-	/* What is copied from the GPU must have been computed. */
-	if ((!side || o->copy_kind != NSX_COPY_HTOD) &&
-	    (o->flags & OP_STREAM) && p->stream_end[o->stream] != NEVER) {
+	/* What is copied from the GPU must have been computed; what is copied to it
+	 * waits for kernels only until its buffer is free, and may have another.
+	 */
+	if (!ahead && (o->flags & OP_STREAM) && p->stream_end[o->stream] != NEVER) {
 		ns = typical ? typical->dispatch_ns[i] : o->dispatch_ns;
 		if (async)
 			ns = NSX_MIN(ns, ASYNC_GAP_NS);
@@ -279,7 +281,8 @@ static int64_t ready_op(const struct player *p, const struct typical *typical,
 		int64_t done = p->op_end[x->op];
 
 		if (done == NEVER || (e->op[x->op] & EDIT_DROP) ||
-		    (active && (e->op[x->op] & EDIT_CUT)))
+		    (active && (e->op[x->op] & EDIT_CUT)) ||
+		    (ahead && m->op[x->op].kind == NSX_OP_KERNEL))
 			continue;
 		ready = NSX_MAX(ready, done + (typical ? DEP_NS :
 						       x->weight_ns));

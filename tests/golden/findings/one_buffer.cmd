@@ -1,0 +1,1 @@
+explain @one_buffer --pass findings --md
