@@ -41,6 +41,21 @@ static uint32_t process_of(const struct nsx_trace *t, uint32_t device,
 	return best;
 }
 
+/* Operations that begin in the judged window, without communication: the first and the
+ * last stage of a pipeline have one neighbour, the others two.
+ */
+static size_t count_work(const struct nsx_detect *d, uint32_t device)
+{
+	const struct nsx_trace *t = d->trace;
+	const struct nsx_device *dev = &t->device[device];
+	size_t n = 0;
+
+	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++)
+		n += t->ops.cls[i] != NSX_C_COMM &&
+		     nsx_is_judged(d, nsx_op_start(&t->ops, i));
+	return n;
+}
+
 /* Whether GPUs did as many operations, but for 2 %: else they did different
  * work, and it may not be the GPU that is slow, nor the share of work wrong.
  */
@@ -49,11 +64,11 @@ static bool did_same(const struct nsx_detect *d, const bool *counts)
 	size_t least = SIZE_MAX, most = 0;
 
 	for (uint32_t i = 0; i < d->facts->ndevices; i++) {
-		size_t n = nsx_ops_started(d->trace, i, d->w.start_ns,
-					   d->w.end_ns);
+		size_t n;
 
 		if (!counts[i])
 			continue;
+		n = count_work(d, i);
 		least = NSX_MIN(least, n);
 		most = NSX_MAX(most, n);
 	}

@@ -1,0 +1,1 @@
+explain @slow_stage --pass findings --md
