@@ -24,6 +24,7 @@
 #define SAME 0.05	   /* what an alternative may add to the other      */
 #define OWN 0.3		   /* ... of what it wins alone                     */
 #define LEADS 0.8	   /* of the other's price, to name both            */
+#define BEYOND 2.0	   /* times what slow iterations take too long, that they win */
 #define LATER 2.0	   /* times what idles right after waits, that they win */
 #define LATEST 4.0	   /* ... to stand behind code of the host that wins it */
 #define STOPS 0.5	   /* ... to stand before it, for what stops a host */
@@ -306,12 +307,21 @@ static bool stops_host(enum nsx_finding_id id)
 	return id <= NSX_ID_idle_by_slow_call;
 }
 
+/* Whether what slow iterations have, taken out, wins far more than they take too long:
+ * then it slows the others down, too.
+ */
+static bool slows_all(const struct nsx_finding *f)
+{
+	return f->id == NSX_ID_slow_iterations &&
+	       f->headroom_ns > BEYOND * f->guess_ns;
+}
+
 /* How far up a cause stands: the least first.  A wait that leaves the GPU work is not
  * what it runs dry by.
  */
 static int depth(const struct nsx_finding *f)
 {
-	return f->is_ahead ? 2 * NSX_ID_launch_bound + 1 :
+	return f->is_ahead || slows_all(f) ? 2 * NSX_ID_launch_bound + 1 :
 	       wins_later(f, LATEST) ? 2 * NSX_ID_idle_by_host_code + 1 :
 				       2 * (int)f->id;
 }

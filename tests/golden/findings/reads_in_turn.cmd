@@ -1,0 +1,1 @@
+explain @reads_in_turn --pass findings --md
