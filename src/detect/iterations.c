@@ -39,6 +39,7 @@ struct slow {
 	bool meets; /* other ranks, whose pauses hold it up, too             */
 	size_t n, njudged, nslow;
 	size_t ntimes; /* that a slow one follows one that is not          */
+	size_t every;  /* so many iterations one is slow; 0: not at even distances */
 	double median_ns;
 	int64_t excess_ns, by_class[NSX_NPARTS];
 	struct nsx_row_list pauses; /* calls that end one */
@@ -97,6 +98,7 @@ static void sum_excess(struct slow *s)
 		&s->d->facts->device[s->d->facts->limiting];
 	const struct nsx_iteration *typical = NULL;
 	struct nsx_partition usual, slow;
+	size_t last = 0;
 
 	for (size_t i = 0; i < s->n; i++)
 		if (is_judged(s, i) &&
@@ -111,6 +113,10 @@ static void sum_excess(struct slow *s)
 	for (size_t i = 1; i < s->n; i++) {
 		if (!s->v[i].slow || !is_judged(s, i))
 			continue;
+		if (s->nslow)
+			s->every = s->nslow == 1 || s->every == i - last ?
+					   i - last : 0;
+		last = i;
 		s->nslow++;
 		s->ntimes += !s->v[i - 1].slow;
 		nsx_add_to(&s->excess_ns, wall_ns(&s->v[i]) -
@@ -426,6 +432,17 @@ static const char *say_pauses(struct slow *s)
 			nsx_text_n(l->arena, s->pauses.n, "time", "times"), where);
 }
 
+/* A pause at even distances may end a step whose parts are taken for iterations: kernels
+ * that repeat do not tell, ranges do.
+ */
+static const char *say_distance(const struct slow *s)
+{
+	return nsx_tell(s->d->found, "they come every %zu iterations%s", s->every,
+			s->d->facts->iteration_method == NSX_WAY_NVTX ? "" :
+			": something is done that often, or so many of them are "
+			"one step");
+}
+
 /* most: the class of time that they have most of beyond the others' */
 static void advise(const struct slow *s, unsigned most, struct nsx_finding *f)
 {
@@ -507,6 +524,8 @@ static void propose(struct slow *s)
 				   part_words[most],
 				   nsx_text_ns(l->arena,
 					       (double)s->by_class[most]));
+	if (s->nslow >= RECURS && s->every > 1)
+		f.evidence[n++] = say_distance(s);
 	f.evidence[n] = nsx_tell(l, "the median iteration takes %s; these take "
 				 "more than 1.25 times that",
 				 nsx_text_ns(l->arena, s->median_ns));
