@@ -248,6 +248,7 @@ static const char *some_labels(struct nsx_answer *a)
 
 struct kernels { /* those that were asked for                                */
 	struct nsx_count *by_shape, *by_launcher, all;
+	int64_t nnames;
 	size_t longest; /* op                                                */
 };
 
@@ -259,8 +260,11 @@ static bool is_longer(const struct nsx_trace *t, size_t op, size_t other)
 	return a > b || (a == b && op < other);
 }
 
+enum { WANTED = 1, MET };
+
+/* Marks the wanted names that are met. */
 static void sum_kernels(const struct nsx_trace *t, const struct nsx_census *c,
-			const uint8_t *wanted, struct kernels *k)
+			uint8_t *names, struct kernels *k)
 {
 	for (size_t i = 0; i < c->works.n; i++) {
 		const struct nsx_work *w = &c->work[i];
@@ -268,10 +272,12 @@ static void sum_kernels(const struct nsx_trace *t, const struct nsx_census *c,
 		struct nsx_count *sums[] = {&k->by_shape[shape],
 					    &k->by_launcher[w->launcher],
 					    &k->all};
+		uint8_t *name = &names[nsx_op_name(t, w->op)];
 
-		if (t->ops.kind[w->op] != NSX_OP_KERNEL ||
-		    !wanted[nsx_op_name(t, w->op)])
+		if (t->ops.kind[w->op] != NSX_OP_KERNEL || !*name)
 			continue;
+		k->nnames += *name == WANTED;
+		*name = MET;
 		if (!k->all.n || is_longer(t, w->op, k->longest))
 			k->longest = w->op;
 		for (unsigned s = 0; s < ARRAY_LEN(sums); s++)
@@ -321,7 +327,7 @@ int nsx_ask_kernel(struct nsx_answer *a, struct nsx_err *err)
 	k.by_launcher = nsx_arena_get(arena,
 				      c->launchers.n * sizeof(*k.by_launcher));
 	sum_kernels(t, c, wanted, &k);
-	nsx_put(a->out, "kernels", nsx_int((int64_t)n));
+	nsx_put(a->out, "kernels", nsx_int(k.nnames));
 	nsx_put(a->out, "total_ns", nsx_int(k.all.ns));
 	show_shapes(a, k.by_shape);
 	if (k.all.n)

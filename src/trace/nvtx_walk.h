@@ -41,7 +41,7 @@ int nsx_nvtx_group(const struct nsx_trace *t, bool by_process,
 struct nsx_nvtx_sum { /* of a group */
 	int64_t ns;
 	uint32_t count;
-	bool attributes; /* has ranges on a stack                            */
+	bool attributes; /* has ranges on a stack in the window              */
 };
 /* What groups are put in order by. */
 struct nsx_nvtx_order {

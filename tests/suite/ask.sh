@@ -79,6 +79,8 @@ got=$("$prog" ask "$f" stream 7 --window $cut --json | python3 -c 'import json, 
 if [ "$got" = "(2, 3000000)" ]; then ok; else bad "a stream in a window: $got"; fi
 got=$("$prog" ask "$f" kernel gemm --window 47000000ns..50000000ns --json | python3 -c 'import json, sys; a = json.load(sys.stdin); print(a["total_ns"], *[n["question"] for n in a["next"]])')
 if [ "$got" = "0 what-if" ]; then ok; else bad "a kernel in a window without work: $got"; fi
+got=$("$prog" ask "$fix/window_halves.sqlite" kernel . --window 1000000ns..2000000ns --json | python3 -c 'import json, sys; a = json.load(sys.stdin); print(a["kernels"], len(a["shapes"]))')
+if [ "$got" = "1 1" ]; then ok; else bad "kernel names in a window: $got"; fi
 got=$("$prog" ask "$fix/call_sites.sqlite" thread 111 --json | python3 -c 'import json, sys; a = json.load(sys.stdin); w = a["answer_window"]; print(sum(r["pct_of_window"] for r in a["calls"]) <= 100, w["start_ns"])')
 want="True $(sqlite3 "$fix/call_sites.sqlite" 'SELECT min(start) FROM CUPTI_ACTIVITY_KIND_RUNTIME')"
 if [ "$got" = "$want" ]; then ok; else bad "calls of a thread before GPU work: $got, not $want"; fi

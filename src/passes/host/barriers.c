@@ -47,16 +47,20 @@ struct totals {
 static int add_to(struct totals *x, const struct nsx_trace *t, uint32_t process,
 		  const struct nsx_barrier *b, struct nsx_err *err)
 {
-	struct total *s = nsx_group_value(&x->groups, &x->v,
-					  (uint64_t)process << 8 | b->kind,
-					  b->name, "barriers", err);
+	bool starts = nsx_starts_inside(t, b->start_ns);
+	struct total *s;
 
+	if (!starts && !b->wait_ns && !b->cost_ns)
+		return 0; /* outside the window */
+	s = nsx_group_value(&x->groups, &x->v,
+			    (uint64_t)process << 8 | b->kind, b->name,
+			    "barriers", err);
 	if (!s)
 		return err->rc;
 	s->process = process;
 	s->name = b->name;
 	s->kind = b->kind;
-	s->n += nsx_starts_inside(t, b->start_ns);
+	s->n += starts;
 	nsx_add_to(&s->ns, b->wait_ns);
 	s->max_ns = NSX_MAX(s->max_ns, b->wait_ns);
 	nsx_add_to(&s->cost_ns, b->cost_ns);
@@ -74,19 +78,14 @@ static const char *name_of(const struct nsx_trace *t, const struct total *s)
 						     nsx_text(t, s->name);
 }
 
-/* Rows of all processes together, or of each; those outside the window are
- * left out.
- */
+/* Rows of all processes together, or of each. */
 static void fill_barriers(const struct nsx_trace *t, const struct totals *x,
 			  struct nsx_table *table)
 {
 	for (size_t g = 0; g < x->groups.n; g++) {
 		const struct total *s = &x->v[g];
-		struct nsx_cell *row;
+		struct nsx_cell *row = nsx_add_row(table);
 
-		if (!s->n && !s->ns && !s->cost_ns)
-			continue;
-		row = nsx_add_row(table);
 		row[KIND] = nsx_string(nsx_barrier_names[s->kind]);
 		row[API] = nsx_string(name_of(t, s));
 		row[COUNT] = nsx_int(s->n);

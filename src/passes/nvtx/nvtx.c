@@ -77,20 +77,22 @@ static void add_ranges(struct work *w)
 	for (uint32_t i = 0; i < w->t->nvtx.n; i++) {
 		uint32_t parent = nsx_range_parent(w->f, i);
 		int64_t ns = nsx_range_inside(w->t, i);
+		bool inside = nsx_starts_inside(
+			w->t, nsx_range_start(&w->t->nvtx, i));
 		struct group *g;
 
 		if (w->g.of[i] == NSX_NONE)
 			continue;
 		g = &w->v[w->g.of[i]];
-		g->sum.count +=
-		    nsx_starts_inside(w->t, nsx_range_start(&w->t->nvtx, i));
+		g->sum.count += inside;
 		nsx_add_to(&g->all_ns, ns);
 		nsx_add_to(&g->own_ns, ns);
 		if (!w->f->nested[i])
 			nsx_add_to(&g->sum.ns, ns);
 		if (parent != NSX_NONE)
 			nsx_add_to(&w->v[w->g.of[parent]].own_ns, -ns);
-		g->sum.attributes |= w->t->nvtx.kind[i] == NSX_NVTX_STACK;
+		g->sum.attributes |= w->t->nvtx.kind[i] == NSX_NVTX_STACK &&
+				     (inside || ns);
 	}
 }
 
@@ -216,18 +218,20 @@ static void fill_range(const struct work *w, uint32_t i, struct nsx_cell *row)
 {
 	const struct group *g = &w->v[w->order[i]];
 	nsx_str name = w->g.name[w->order[i]];
+	bool has_gpu = w->gpu && (g->sum.attributes || w->ex_ns[i] ||
+				  (i < w->nheld && w->gpu[i].in_ns));
 
 	row[COUNT] = nsx_int(g->sum.count);
 	row[TOTAL] = nsx_ms(g->sum.ns);
 	row[EXCLUSIVE] = nsx_ms(g->own_ns);
-	if (w->gpu && g->sum.attributes)
+	if (has_gpu)
 		row[GPU_EX] = nsx_ms(w->ex_ns[i]);
 	if (i >= w->nheld)
 		return;
 	row[NAME] = nsx_string(nsx_text(w->t, name));
 	row[AVG] = nsx_mean_us(g->all_ns, g->sum.count);
 	row[RAW] = nsx_string(nsx_raw_name(w->t, name));
-	if (!w->gpu || !g->sum.attributes || w->gpu[i].cut)
+	if (!has_gpu || w->gpu[i].cut)
 		return;
 	row[GPU_IN] = nsx_ms(w->gpu[i].in_ns);
 	row[GPU_BUSY] = nsx_ms(w->gpu[i].busy_ns);

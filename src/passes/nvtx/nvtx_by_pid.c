@@ -71,14 +71,17 @@ static void add_ranges(struct work *w, const struct nsx_nvtx_facts *f)
 
 	for (size_t i = 0; i < x->n; i++) {
 		struct row *row;
-		int64_t ns = f->nested[i] ? 0 : nsx_range_inside(w->t, i);
+		int64_t ns = nsx_range_inside(w->t, i);
+		bool inside = nsx_starts_inside(w->t, nsx_range_start(x, i));
 
 		if (w->g.of[i] == NSX_NONE)
 			continue;
 		row = &w->v[w->g.of[i]];
-		row->sum.count += nsx_starts_inside(w->t, nsx_range_start(x, i));
-		nsx_add_to(&row->sum.ns, ns);
-		row->sum.attributes |= x->kind[i] == NSX_NVTX_STACK;
+		row->sum.count += inside;
+		if (!f->nested[i])
+			nsx_add_to(&row->sum.ns, ns);
+		row->sum.attributes |= x->kind[i] == NSX_NVTX_STACK &&
+				       (inside || ns);
 	}
 	for (uint32_t k = 0; k < w->g.n; k++)
 		nsx_add_to(&w->range_ns[w->g.process[k]], w->v[k].sum.ns);
@@ -156,7 +159,7 @@ static void fill_range(const struct work *w, uint32_t group,
 	const struct nsx_coverage *p = &w->p[process];
 
 	row[COUNT] = nsx_int(x->sum.count);
-	if (w->gpu && x->sum.attributes) {
+	if (w->gpu && (x->sum.attributes || x->kernel_ns)) {
 		row[GPU] = nsx_ms(x->kernel_ns);
 		row[KERNELS] = nsx_int(x->kernels);
 	}
