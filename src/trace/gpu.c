@@ -85,7 +85,7 @@ static int read_shape(struct nsx_part *p, const struct nsx_val *v,
 		     v[BLOCK_X].type == NSX_V_I64;
 	bool is_node = nsx_i64_or(&v[NODE], 0) != 0;
 	nsx_str base;
-	int rc = nsx_read_name(p, &v[SHORT_NAME], &base, err);
+	int rc = nsx_find_name(p, &v[SHORT_NAME], &base, err);
 
 	if (!rc && !base) {
 		const char *full = nsx_strings_text(p->l->strings, name);

@@ -347,7 +347,10 @@ int nsx_read_thread(struct nsx_part *p, const struct nsx_val *global_tid,
 
 int nsx_load_strings(struct nsx_loader *l, struct nsx_err *err);
 int nsx_rank_names(struct nsx_trace *t, struct nsx_err *err);
-/* A name cell: id or text; "id:<n>" when dangling (counted); 0 when NULL. */
+/* A name cell: id or text; 0 when NULL, or dangling (counted). */
+int nsx_find_name(struct nsx_part *p, const struct nsx_val *v, nsx_str *ret,
+		  struct nsx_err *err) NSX_CHECKED;
+/* The same; "id:<n>" when dangling. */
 int nsx_read_name(struct nsx_part *p, const struct nsx_val *v, nsx_str *ret,
 		  struct nsx_err *err) NSX_CHECKED;
 

@@ -191,20 +191,28 @@ static nsx_str string_by_id(const struct nsx_loader *l, int64_t id)
 	return found ? found->str : 0;
 }
 
-int nsx_read_name(struct nsx_part *p, const struct nsx_val *v, nsx_str *ret,
+int nsx_find_name(struct nsx_part *p, const struct nsx_val *v, nsx_str *ret,
 		  struct nsx_err *err)
 {
-	char text[40];
-
 	*ret = 0;
 	if (v->type == NSX_V_TEXT)
 		return add_normalised(p->l, v->u.p, v->len, ret, err);
 	if (v->type != NSX_V_I64)
 		return 0;
 	*ret = string_by_id(p->l, v->u.i);
-	if (*ret)
+	p->defects.dangling += !*ret;
+	return 0;
+}
+
+int nsx_read_name(struct nsx_part *p, const struct nsx_val *v, nsx_str *ret,
+		  struct nsx_err *err)
+{
+	char text[40];
+
+	if (nsx_find_name(p, v, ret, err))
+		return err->rc;
+	if (*ret || v->type != NSX_V_I64)
 		return 0;
-	p->defects.dangling++;
 	snprintf(text, sizeof(text), "id:%lld", (long long)v->u.i);
 	return nsx_strings_add(p->l->strings, text, strlen(text), ret, err);
 }
