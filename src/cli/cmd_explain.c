@@ -195,19 +195,21 @@ static int check_id(const char *id, struct nsx_err *err)
 	return 0;
 }
 
-/* Each id of a comma-separated list must be a pass. */
+/* Each id of a comma-separated list must be a pass; one at least. */
 static int check_ids(const char *list, struct nsx_err *err)
 {
-	int rc = 0;
+	int rc;
 
-	while (!rc && list && *list) {
+	if (!list)
+		return 0;
+	do {
 		char id[64];
 		size_t n = strcspn(list, ",");
 
 		snprintf(id, sizeof(id), "%.*s", (int)n, list);
 		rc = check_id(id, err);
 		list += n + (list[n] == ',');
-	}
+	} while (!rc && *list);
 	return rc;
 }
 

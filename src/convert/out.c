@@ -110,7 +110,7 @@ int nsx_out_commit(struct nsx_out *o, struct nsx_err *err)
 	close_fd(o);
 	if (o->error)
 		return nsx_fail(err, NSX_E_IO, "cannot write '%s': %s",
-				o->to.place ? o->to.place : "the output",
+				strcmp(o->to.path, "-") ? o->to.path : "stdout",
 				strerror(o->error));
 	return nsx_target_commit(&o->to, err);
 }

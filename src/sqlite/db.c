@@ -393,8 +393,9 @@ static int read_remains(struct nsx_db *db, struct nsx_err *err)
 				damage.msg);
 		return 0;
 	}
-	*err = damage;
-	return err->rc;
+	return nsx_fail(err, NSX_E_DATA, "cannot read '%s': its list of tables "
+			"is damaged or cut off; copy the file again, or export "
+			"the report again", db->path);
 }
 
 void nsx_db_force_sqlite(struct nsx_db *db)

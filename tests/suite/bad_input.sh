@@ -22,6 +22,7 @@ cp text.sqlite run.qdrep
 mkdir folder.sqlite
 mkfifo pipe.sqlite
 head -c 100 "$good" >header.sqlite
+head -c 4096 "$good" >catalogue.sqlite
 ln -s nowhere dangling.sqlite
 sqlite3 other.sqlite 'CREATE TABLE t(x)'
 sqlite3 void.sqlite 'CREATE TABLE t(x); DROP TABLE t'
@@ -36,6 +37,7 @@ want old_capture 3 'nsys export --type sqlite' run.qdrep --out o
 want folder 3 'folder' folder.sqlite --out o
 want pipe 3 'not a regular file' pipe.sqlite --out o
 want header 3 '' header.sqlite --out o
+want catalogue 3 "'catalogue.sqlite': its list of tables .*export" catalogue.sqlite --out o
 want other 3 'not an Nsight Systems export' other.sqlite --out o
 want void 3 'empty database' void.sqlite --out o
 want no_trace 2 'give the trace' --out o
@@ -49,6 +51,8 @@ want bad_option 2 'unknown option' "$good" --outt o
 want bad_number 2 'kernel-limit' "$good" --kernel-limit many
 want bad_window 2 'window' "$good" --window 5 --out o
 want bad_pass 2 'no analysis' "$good" --pass nothing --out o
+want empty_pass 2 "no analysis ''" "$good" --pass '' --out o
+want empty_skip 2 "no analysis ''" "$good" --skip '' --out o
 want bad_map 2 'map.json' "$good" --phase-map map.json --out o
 echo '{"a": ["re:("]}' >map2.json
 want bad_regex 2 'map2.json' "$good" --phase-map map2.json --out o
@@ -85,6 +89,7 @@ for args in --version --man help 'help explain' 'convert --help' passes doctor '
 	if [ $rc -eq 3 ] && [ "$(wc -l <err)" -eq 1 ] && grep -q 'No space' err; then ok
 	else bad "full stdout: $args: exit $rc"; head -n 3 err; fi
 done
+want full_device 3 "'/dev/full': No space" convert "$good" -o /dev/full
 # With --json the failure is JSON on stdout, too.
 "$prog" missing.sqlite --json >out 2>err
 if python3 -c 'import json,sys; d=json.load(open("out")); sys.exit(0 if d["error"]["message"] and d["error"]["code"] else 1)'; then ok; else bad "JSON error"; fi
