@@ -179,8 +179,7 @@ static int64_t fetching_ns(const struct nsx_detect *d, size_t *ret_pages)
 		int64_t ns = NSX_MIN(x.end_ns, d->w.end_ns) -
 			     NSX_MAX(x.start_ns, d->w.start_ns);
 
-		if (ns > 0 && x.cause == NSX_CAUSE_UNKNOWN && x.op != NSX_NONE &&
-		    t->ops.kind[x.op] == NSX_OP_MEMCPY &&
+		if (ns > 0 && x.cause == NSX_CAUSE_MIGRATION &&
 		    nsx_op_copy(t, x.op)->copy_kind == NSX_COPY_UVM_DTOH) {
 			sum_ns += ns;
 			++*ret_pages;
@@ -205,7 +204,7 @@ static void tell_causes(struct nsx_detect *d, struct nsx_finding *f)
 
 	nsx_idle_by_cause(d, ns);
 	ns[FETCHING] = fetched_ns;
-	ns[NSX_CAUSE_UNKNOWN] -= fetched_ns;
+	ns[NSX_CAUSE_MIGRATION] -= fetched_ns;
 	for (unsigned i = 0; i < MOST_CAUSES; i++) {
 		unsigned top = 0;
 

@@ -10,7 +10,8 @@ const char *const nsx_part_names[NSX_NPARTS] = {
 const char *const nsx_cause_names[NSX_NCAUSES] = {
 	"sync", "blocking_copy", "implicit_sync", "alloc", "module_load",
 	"os_wait", "other_api", "host_code", "launch_call", "launch_to_start",
-	"stream_wait", "dispatch", "dependency", "unknown_unmatched", "edge",
+	"stream_wait", "dispatch", "dependency", "page_migration",
+	"unknown_unmatched", "edge",
 };
 
 const char *const nsx_barrier_names[NSX_NBARRIERS] = {

@@ -117,6 +117,7 @@ enum nsx_cause {
 	NSX_CAUSE_HOST_CODE, /* no API call: detail names the NVTX path      */
 	NSX_CAUSE_LAUNCH_CALL, NSX_CAUSE_LAUNCH_TO_START,
 	NSX_CAUSE_STREAM_WAIT, NSX_CAUSE_DISPATCH, NSX_CAUSE_DEPENDENCY,
+	NSX_CAUSE_MIGRATION, /* no call: pages of unified memory move        */
 	NSX_CAUSE_UNKNOWN, /* no API row for the op that ends the gap        */
 	NSX_CAUSE_EDGE,	   /* before the first or after the last op          */
 	NSX_NCAUSES

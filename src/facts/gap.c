@@ -52,6 +52,7 @@ struct nsx_idle_piece nsx_idle_at(const struct nsx_idle *x, size_t i)
 		break;
 	case NSX_CAUSE_DISPATCH:
 	case NSX_CAUSE_DEPENDENCY:
+	case NSX_CAUSE_MIGRATION:
 	case NSX_CAUSE_UNKNOWN:
 	case NSX_CAUSE_EDGE:
 		p.call = op == NSX_NONE ? NSX_NONE : t->ops.call[op];

@@ -181,6 +181,12 @@ static void charge_device(struct sweep *s, int64_t start_ns, int64_t end_ns)
 	emit(s, start_ns, end_ns, cause, producer);
 }
 
+static bool is_migration(const struct nsx_trace *t, uint32_t op)
+{
+	return t->ops.kind[op] == NSX_OP_MEMCPY &&
+	       nsx_copy_is_migration(nsx_op_copy(t, op)->copy_kind);
+}
+
 static void charge_gap(struct sweep *s, int64_t start_ns, int64_t end_ns)
 {
 	const struct nsx_calls *c = &s->t->calls;
@@ -188,7 +194,8 @@ static void charge_gap(struct sweep *s, int64_t start_ns, int64_t end_ns)
 	int64_t called, returned;
 
 	if (call == NSX_NONE) {
-		emit(s, start_ns, end_ns, NSX_CAUSE_UNKNOWN, 0);
+		emit(s, start_ns, end_ns, is_migration(s->t, s->op) ?
+			     NSX_CAUSE_MIGRATION : NSX_CAUSE_UNKNOWN, 0);
 		return;
 	}
 	/* Of a graph's nodes only the first waits for the call that launches all. */

@@ -18,7 +18,7 @@
 #include "fleet/column.h"
 #include "report/report.h"
 
-enum { NSX_DIGEST_VERSION = 4, NSX_DIGEST_MAGIC = 0x4e535844 /* "NSXD" */ };
+enum { NSX_DIGEST_VERSION = 5, NSX_DIGEST_MAGIC = 0x4e535844 /* "NSXD" */ };
 
 enum nsx_detail { /* how much is kept of a rank */
 	NSX_DETAIL_STEPS, /* no times of single collectives                  */

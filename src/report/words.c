@@ -9,7 +9,8 @@ const char *const nsx_cause_words[NSX_NCAUSES] = {
 	"another CUDA call", "host code", "the launch call",
 	"between launch and start", "a stream waits for another",
 	"between queued operations", "queued work that is held up",
-	"launch not recorded", "before the first or after the last operation",
+	"before a page migration", "launch not recorded",
+	"before the first or after the last operation",
 };
 
 const char *const nsx_barrier_words[NSX_NBARRIERS] = {

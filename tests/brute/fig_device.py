@@ -102,7 +102,7 @@ def idle_by_cause(t):
     out = {}
     for d in t.devices:
         sums = out.setdefault(t.ordinal[d], {})
-        for cause in ("edge", "unknown_unmatched", "device_side", "host_late", "launch_call",
+        for cause in ("edge", "page_migration", "unknown_unmatched", "device_side", "host_late", "launch_call",
                       "launch_to_start"):
             sums.setdefault(cause, 0)
         before = {}                                     # instant -> launch of the op that ends
@@ -115,7 +115,8 @@ def idle_by_cause(t):
             if op is None or a == t.window[0]:
                 sums["edge"] += b - a
             elif r is None:
-                sums["unknown_unmatched"] += b - a
+                moves = op.kind == "memcpy" and op.copyKind in (11, 12, 13)
+                sums["page_migration" if moves else "unknown_unmatched"] += b - a
             elif r.e <= a or r is before.get(a) and b - a < 20_000:
                 sums["device_side"] += b - a
             else:

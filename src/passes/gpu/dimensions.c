@@ -146,36 +146,27 @@ static void add(struct dimensions *d, const char *measure, double value,
 
 /* The tables and their verdicts --------------------------------------------*/
 
-/* A cause of idle time in words; causes not named here are calls. */
-static const char *cause_words(const char *cause)
-{
-	static const struct {
-		const char *cause, *words;
-	} list[] = {
-		{"sync", "after synchronising calls"},
-		{"blocking_copy", "after copies that block the host"},
-		{"implicit_sync", "after calls that synchronise implicitly"},
-		{"alloc", "after allocations"},
-		{"module_load", "while modules load"},
-		{"os_wait", "while the host waits in the operating system"},
-		{"host_code", "while the host does other things than CUDA"},
-		{"launch_call", "inside launch calls"},
-		{"launch_to_start", "between launch and start"},
-		{"stream_wait", "while streams wait for each other"},
-		{"dispatch", "short gaps between queued operations"},
-		{"dependency", "between queued operations"},
-		{"unknown_unmatched", "before work whose launch was not "
-				      "recorded"},
-		{"edge", "before the first or after the last operation"},
-	};
+/* Where idle time of a cause lies. */
+static const char *const idle_words[NSX_NCAUSES] = {
+	[NSX_CAUSE_SYNC] = "after synchronising calls",
+	[NSX_CAUSE_BLOCKING_COPY] = "after copies that block the host",
+	[NSX_CAUSE_IMPLICIT_SYNC] = "after calls that synchronise implicitly",
+	[NSX_CAUSE_ALLOC] = "after allocations",
+	[NSX_CAUSE_MODULE] = "while modules load",
+	[NSX_CAUSE_OSRT] = "while the host waits in the operating system",
+	[NSX_CAUSE_OTHER_API] = "during other CUDA calls",
+	[NSX_CAUSE_HOST_CODE] = "while the host does other things than CUDA",
+	[NSX_CAUSE_LAUNCH_CALL] = "inside launch calls",
+	[NSX_CAUSE_LAUNCH_TO_START] = "between launch and start",
+	[NSX_CAUSE_STREAM_WAIT] = "while streams wait for each other",
+	[NSX_CAUSE_DISPATCH] = "short gaps between queued operations",
+	[NSX_CAUSE_DEPENDENCY] = "between queued operations",
+	[NSX_CAUSE_MIGRATION] = "before pages of unified memory move",
+	[NSX_CAUSE_UNKNOWN] = "before work whose launch was not recorded",
+	[NSX_CAUSE_EDGE] = "before the first or after the last operation",
+};
 
-	for (unsigned i = 0; i < ARRAY_LEN(list); i++)
-		if (!strcmp(list[i].cause, cause))
-			return list[i].words;
-	return "during other CUDA calls";
-}
-
-/* The cause with most idle time of this device; NULL: none. */
+/* The cause with most idle time of this device, in words; NULL: none. */
 static const char *main_cause(const struct dimensions *d)
 {
 	const struct nsx_table *t = table_of(d, "gpu_idle", "causes");
@@ -188,10 +179,10 @@ static const char *main_cause(const struct dimensions *d)
 
 		if (ms > most) {
 			most = ms;
-			cause = nsx_cause_names[c];
+			cause = idle_words[c];
 		}
 	}
-	return cause ? cause_words(cause) : NULL;
+	return cause;
 }
 
 static const char *cpu(struct dimensions *d)

@@ -196,6 +196,8 @@ static const char *const causes[NSX_NCAUSES][2] = { /* kind, meaning */
 	[NSX_CAUSE_DISPATCH] = {"gpu_idle", "between queued operations"},
 	[NSX_CAUSE_DEPENDENCY] = {"gpu_idle", "queued and held up on the "
 					      "device"},
+	[NSX_CAUSE_MIGRATION] = {"gpu_idle", "before pages of unified memory "
+					     "move"},
 	[NSX_CAUSE_UNKNOWN] = {"gpu_idle", "no API row tells what was late"},
 	[NSX_CAUSE_EDGE] = {"gpu_idle", "before the first or after the last "
 					"operation"},

@@ -1,0 +1,1 @@
+explain @pages_read_back --pass gpu_idle --json
