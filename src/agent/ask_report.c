@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "agent/ask.h"
+#include "emit/emit.h"
 #include "facts/replay/replay.h"
 #include "facts/replay/spec.h"
 #include "passes/pass.h"
@@ -134,13 +135,12 @@ static void put_page(struct nsx_answer *a, const struct nsx_first_page *p)
 int nsx_ask_verdict(struct nsx_answer *a, struct nsx_err *err NSX_UNUSED)
 {
 	const struct nsx_first_page *p = a->r->page;
+	struct nsx_buf b = {0};
 
 	if (p) {
 		put_page(a, p);
-		nsx_md_bullet(a->out, "**%s**%s%s",
-			      nsx_verdict_words[p->verdict],
-			      p->because ? ": " : "",
-			      p->because ? p->because : "");
+		nsx_emit_verdict(p, a->out->arena, &b);
+		nsx_md_bullet(a->out, "%s", nsx_buf_keep(&b, a->out->arena));
 	}
 	for (size_t i = 0; p && p->trust[i]; i++)
 		nsx_note(a->out, "trust: %s", p->trust[i]);

@@ -265,7 +265,8 @@ static const struct nsx_layout *layout_of(struct nsx_answer *a,
 			nsx_buf_adds(&b, "?column?");
 		cols[i] = (struct nsx_col){.key = nsx_buf_keep(&b, arena),
 					   .type = NSX_T_STR,
-					   .help = "as selected"};
+					   .help = "as selected",
+					   .is_exact = true};
 	}
 	l->key = "rows";
 	l->cols = cols;

@@ -29,6 +29,9 @@ enum nsx_page_form { NSX_PAGE_MD, NSX_PAGE_PLAIN, NSX_PAGE_BOLD,
 /* The first page: Markdown, or lines of at most 160 characters. */
 void nsx_emit_page(const struct nsx_first_page *page, enum nsx_page_form form,
 		   struct nsx_buf *b);
+/* Its verdict alone, a sentence of Markdown; a: scratch. */
+void nsx_emit_verdict(const struct nsx_first_page *page, struct nsx_arena *a,
+		      struct nsx_buf *b);
 /* The same page, the subject, as JSON: schema_version; verdict {word, of[2] where it is mixed,
  * because}; header {file, recorded_ms, gpus, processes, product, judged {start_ns,
  * end_ns, window, unit, shares in percent}, null where nothing was judged};

@@ -34,7 +34,7 @@ static const char *label_of(const struct nsx_report *report, const char *name,
 
 /* What a column holds, by its key -------------------------------------------*/
 
-enum holds { PLAIN, ID, INSTANT, NS, US, MS, S, BYTES, PERCENT, CAUSE,
+enum holds { PLAIN, EXACT, ID, INSTANT, NS, US, MS, S, BYTES, PERCENT, CAUSE,
 	     BARRIER };
 
 static enum holds holds(const struct nsx_col *col)
@@ -52,6 +52,8 @@ static enum holds holds(const struct nsx_col *col)
 	const char *dot = strrchr(col->key, '.');
 	const char *key = dot ? dot + 1 : col->key;
 
+	if (col->is_exact)
+		return EXACT;
 	if (strstr(key, "pct"))
 		return PERCENT;
 	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
@@ -75,7 +77,8 @@ void nsx_md_add_title(struct nsx_buf *b, const struct nsx_col *col)
 			break;
 		}
 	for (size_t i = 0; i < n; i++)
-		nsx_buf_printf(b, "%c", title[i] == '_' ? ' ' : title[i]);
+		nsx_buf_printf(b, "%c", title[i] == '_' && h != EXACT ?
+				     ' ' : title[i]);
 }
 
 /* Cells ---------------------------------------------------------------------*/
@@ -93,6 +96,10 @@ static const char *say_number(struct nsx_arena *a, const struct nsx_col *col,
 	if (x == 0 && holds(col) >= NS && holds(col) <= BYTES)
 		return "0";
 	switch (holds(col)) {
+	case EXACT:
+		return c->type == NSX_T_I64 ?
+			       nsx_arena_printf(a, "%" PRId64, c->u.i) :
+			       nsx_arena_printf(a, "%.15g", x);
 	case INSTANT:
 		return nsx_text_instant(a, nsx_to_i64(x), 6);
 	case NS:

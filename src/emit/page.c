@@ -189,11 +189,10 @@ static void add_shares(struct page *p, const struct nsx_first_page *x)
 			       nsx_text_share(p->a, x->spread / 2, 1));
 }
 
-static void add_verdict(struct page *p, const struct nsx_first_page *x)
+static void put_verdict(struct page *p, const struct nsx_first_page *x)
 {
 	const char *word = nsx_verdict_words[x->verdict];
 
-	begin_line(p, "verdict");
 	mark(p, true);
 	nsx_buf_printf(p->b, "%c%s", *word & ~0x20, word + 1);
 	mark(p, false);
@@ -211,6 +210,18 @@ static void add_verdict(struct page *p, const struct nsx_first_page *x)
 	}
 	if (x->is_partial)
 		put(p, ", of what could be read of a damaged file");
+}
+
+void nsx_emit_verdict(const struct nsx_first_page *x, struct nsx_arena *a,
+		      struct nsx_buf *b)
+{
+	put_verdict(&(struct page){.b = b, .form = NSX_PAGE_MD, .a = a}, x);
+}
+
+static void add_verdict(struct page *p, const struct nsx_first_page *x)
+{
+	begin_line(p, "verdict");
+	put_verdict(p, x);
 	end_line(p, false);
 }
 

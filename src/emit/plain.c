@@ -1,45 +1,10 @@
 /* plain.c - a section as lines for a terminal: columns are aligned. */
-#include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include "emit/emit.h"
+#include "emit/md_table.h"
 #include "report/text.h"
 
-enum { CELL_CHARS = 60, MAX_COLUMNS = 32 };
-
-/* A cell's text: names are cut, numbers have at most six digits of a real. */
-static void cell_text(struct nsx_buf *b, const struct nsx_cell *c)
-{
-	size_t n = 0;
-
-	nsx_buf_clear(b);
-	switch (c->type) {
-	case NSX_T_I64:
-		nsx_buf_printf(b, "%" PRId64, c->u.i);
-		break;
-	case NSX_T_F64:
-		nsx_buf_printf(b, "%.6g", c->u.f);
-		break;
-	case NSX_T_BOOL:
-		nsx_buf_adds(b, c->u.b ? "yes" : "no");
-		break;
-	case NSX_T_STR:
-		for (const char *s = c->u.s; *s && n < CELL_CHARS; n++) {
-			size_t length;
-			uint32_t code = nsx_code_point(s, &length);
-
-			if (nsx_is_unsafe(code))
-				nsx_buf_adds(b, "?");
-			else
-				nsx_buf_add(b, s, length);
-			s += length;
-		}
-		nsx_buf_adds(b, n == CELL_CHARS ? "…" : "");
-		break;
-	default:
-		nsx_buf_adds(b, "-");
-	}
-}
+enum { MAX_COLUMNS = 32 };
 
 static void pad(struct nsx_buf *b, const char *text, size_t width, bool right)
 {
@@ -52,19 +17,22 @@ static void pad(struct nsx_buf *b, const char *text, size_t width, bool right)
 		nsx_buf_adds(b, " ");
 }
 
-/* Row r of the block's table; r == SIZE_MAX: the headings. */
-static void row_cell(const struct nsx_block *block, size_t r, size_t i,
-		     struct nsx_buf *text)
+/* Of the block's table, row r as a person reads it; r == SIZE_MAX: the headings. */
+static void cell_text(const struct nsx_block *block, size_t r, size_t i,
+		      struct nsx_arena *a, struct nsx_buf *text)
 {
 	const struct nsx_table *t = block->table;
+	const struct nsx_col *col = &t->layout->cols[block->columns[i]];
+	struct nsx_buf md = {0};
 
-	if (r == SIZE_MAX) {
-		nsx_buf_clear(text);
-		nsx_buf_adds(text,
-			     nsx_col_title(&t->layout->cols[block->columns[i]]));
-	} else {
-		cell_text(text, &nsx_row_at(t, r)[block->columns[i]]);
-	}
+	if (r == SIZE_MAX)
+		nsx_md_add_title(&md, col);
+	else
+		nsx_md_add_cell(&md, a, col,
+				&nsx_row_at(t, r)[block->columns[i]], NULL);
+	nsx_buf_clear(text);
+	nsx_md_add_plain(text, md.p ? md.p : "");
+	nsx_buf_done(&md);
 }
 
 static void add_table(struct nsx_buf *b, const struct nsx_block *block)
@@ -73,11 +41,12 @@ static void add_table(struct nsx_buf *b, const struct nsx_block *block)
 	size_t width[MAX_COLUMNS] = {0};
 	size_t n = NSX_MIN(t->nrows, block->max_rows);
 	size_t ncolumns = NSX_MIN(block->ncolumns, (size_t)MAX_COLUMNS);
+	struct nsx_arena *a = nsx_arena_new();
 	struct nsx_buf text = {0};
 
 	for (size_t r = 0; r <= n; r++)
 		for (size_t i = 0; i < ncolumns; i++) {
-			row_cell(block, r ? r - 1 : SIZE_MAX, i, &text);
+			cell_text(block, r ? r - 1 : SIZE_MAX, i, a, &text);
 			width[i] = NSX_MAX(width[i],
 					   nsx_count_chars(text.p, text.n));
 		}
@@ -86,7 +55,7 @@ static void add_table(struct nsx_buf *b, const struct nsx_block *block)
 			enum nsx_type type =
 				t->layout->cols[block->columns[i]].type;
 
-			row_cell(block, r ? r - 1 : SIZE_MAX, i, &text);
+			cell_text(block, r ? r - 1 : SIZE_MAX, i, a, &text);
 			nsx_buf_adds(b, i ? "  " : "");
 			pad(b, text.p, i + 1 < ncolumns || type != NSX_T_STR ?
 					       width[i] : 0,
@@ -97,6 +66,7 @@ static void add_table(struct nsx_buf *b, const struct nsx_block *block)
 	if (n < t->nrows)
 		nsx_buf_printf(b, "%zu of %zu rows\n", n, nsx_table_total(t));
 	nsx_buf_done(&text);
+	nsx_arena_free(a);
 }
 
 void nsx_emit_plain_section(const struct nsx_section *s, struct nsx_buf *b)

@@ -47,6 +47,7 @@ struct nsx_col {
 	bool is_prose; /* Markdown of ours, in which names are quoted        */
 	bool adds; /* the sum over rows means something: the row that stands
 		      for the rest of a cut table has it                     */
+	bool is_exact; /* shown as it is, without a unit, each row by itself */
 	bool is_judged; /* of the judged window, whatever the table is of    */
 	const struct nsx_layout *rows; /* of a TABLE                         */
 };

@@ -25,7 +25,7 @@ refuses "no finding 'x'; there are:" "$t" finding x
 says 'cannot tell|idle|bound' "$t" verdict
 says '^medium|^high|^low|recommendation|would win' "$t" finding 1
 says '^ *[0-9]+$' "$t" sql 'SELECT count(*) FROM kernel'
-says '^2 +low +2.4 +0 +replayed' "$fix/replay_outside.sqlite" verdict # nothing, if poll ends when it did
+says '^2 +low +2.4 ms +0 +replayed' "$fix/replay_outside.sqlite" verdict # nothing, if poll ends when it did
 refuses "only one SELECT" "$t" sql 'DELETE FROM kernel'
 refuses "only one SELECT" "$t" sql 'SELECT * FROM StringIds'
 refuses "only one SELECT" "$t" sql "SELECT load_extension('x')"
@@ -115,9 +115,9 @@ refuses "there are 'step', 'forward', 'backward'\$" "$work/many.sqlite" range no
 # Lengths that add up to more than 2^63 - 1 ns are cut there, never wrapped.
 cp "$fix/synthetic.sqlite" "$work/long.sqlite"; chmod u+w "$work/long.sqlite"
 sqlite3 "$work/long.sqlite" 'UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end = 1 << 61; INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT * FROM CUPTI_ACTIVITY_KIND_KERNEL'
-says ' 9223372036854775807 ' "$work/long.sqlite" kernel .
-says ' 9223372036854775807 ' "$work/long.sqlite" stream "$(sqlite3 "$work/long.sqlite" 'SELECT streamId FROM CUPTI_ACTIVITY_KIND_KERNEL LIMIT 1')"
-says ' 9223372036854775807 ' "$work/long.sqlite" window 1ns..2305843009213693951ns
+says ' 9223372037 s ' "$work/long.sqlite" kernel .
+says ' 9223372037 s ' "$work/long.sqlite" stream "$(sqlite3 "$work/long.sqlite" 'SELECT streamId FROM CUPTI_ACTIVITY_KIND_KERNEL LIMIT 1')"
+says ' 9223372037 s ' "$work/long.sqlite" window 1ns..2305843009213693951ns
 
 # Each question on files of all kinds; ALL=1 takes every fixture and trace.
 files=
