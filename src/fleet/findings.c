@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "fleet/report.h"
 #include "report/text.h"
+#include "report/words.h"
 
 enum { MOST_FINDINGS = 40, MOST_DESYNCS = 8, MOST_NAMED_BYTES = 512 };
 
@@ -61,31 +62,9 @@ const char *nsx_axis_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
 	return b.n ? nsx_buf_keep(&b, a) : NULL;
 }
 
-static int digits_of(double x)
-{
-	return x >= 99.95 ? 0 : x >= 9.995 ? 1 : 2;
-}
-
-const char *nsx_say_ns(double ns, struct nsx_arena *a)
-{
-	static const struct {
-		double ns;
-		const char *name;
-	} units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {1, "ns"}};
-	unsigned u = 0;
-
-	while (u < 3 && fabs(ns) < units[u].ns * 0.9995)
-		u++;
-	ns /= units[u].ns;
-	return nsx_arena_printf(a, "%.*f %s", u == 3 ? 0 : digits_of(fabs(ns)),
-				ns, units[u].name);
-}
-
 static const char *say_pct(const struct nsx_freport *r, double ns)
 {
-	double pct = r->f->step_ns > 0 ? 100 * ns / r->f->step_ns : 0;
-
-	return nsx_arena_printf(r->arena, "%.*f %%", pct >= 9.95 ? 0 : 1, pct);
+	return nsx_text_share(r->arena, ns, r->f->step_ns);
 }
 
 const struct nsx_finding_def nsx_ffinding_defs[NSX_NFF] = {
@@ -225,31 +204,31 @@ static const char *advice_on(const struct nsx_late *l)
 {
 	switch (l->cause) {
 	case NSX_WHY_SLOWER:
-		return "compare clocks, power limit, temperature and errors "
+		return "Compare clocks, power limit, temperature and errors "
 		       "with a healthy GPU (nvidia-smi -q -d "
 		       "PERFORMANCE,CLOCK,POWER,ECC); if they differ, take "
 		       "the GPU out of the job";
 	case NSX_WHY_KERNELS:
 	case NSX_WHY_MORE:
-		return "give every rank the same work: batch and sequence "
+		return "Give every rank the same work: batch and sequence "
 		       "lengths, experts, layers of a stage";
 	case NSX_WHY_COPY:
-		return "look at where its copies come from: pinned memory, "
+		return "Look at where its copies come from: pinned memory, "
 		       "the PCIe link's width (nvidia-smi -q -d PCIE), the "
 		       "CPU it is bound to";
 	case NSX_WHY_LINK:
-		return "test the link between these GPUs (nvidia-smi nvlink "
+		return "Test the link between these GPUs (nvidia-smi nvlink "
 		       "-s, nvidia-smi topo -m, the switch port's errors) "
 		       "and their NUMA binding";
 	case NSX_WHY_IDLE:
 		return l->idle_cause == NSX_CAUSE_OSRT ?
-			"look at what this rank reads before a step: loader "
+			"Look at what this rank reads before a step: loader "
 			"workers, prefetch, the file system of its host" :
-			"look at what runs on this rank's CPU between its "
+			"Look at what runs on this rank's CPU between its "
 			"launches: other processes, its CPU binding, garbage "
 			"collection, logging";
 	default:
-		return "compare its trace with that of a rank that is not "
+		return "Compare its trace with that of a rank that is not "
 		       "late: nsys-explain diff";
 	}
 }
@@ -303,30 +282,30 @@ static void say_late(struct nsx_freport *r, const struct nsx_late *l)
 	if (l->cause == NSX_WHY_UNKNOWN)
 		x->confidence = NSX_CONF_MEDIUM;
 	price(r, x, l->recoverable_ns, NSX_PRICE_REPLAYED);
-	prove(r, x, "own time over the other ranks' median: %s a step, in %lld "
-	      "of %zu steps%s", nsx_say_ns(l->excess_ns, a),
+	prove(r, x, "Its own time is %s a step above the median of the other "
+	      "ranks, in %lld of %zu steps%s", nsx_text_ns(a, l->excess_ns),
 	      (long long)l->nsteps, f->nsteps,
-	      l->kind == NSX_LATE_TRANSIENT ? ": transient" : "");
+	      l->kind == NSX_LATE_TRANSIENT ? " (transient)" : "");
 	if (l->cause == NSX_WHY_LINK)
-		x->evidence[0] = nsx_arena_printf(a, "least time of a "
-			"collective, when all ranks are there: %.2f times the "
-			"median of the family's communicators", l->ratio);
+		x->evidence[0] = nsx_arena_printf(a, "When all ranks are "
+			"there, a collective takes %.2f times as long as in "
+			"the median communicator of its family", l->ratio);
 	else
-		prove(r, x, "that one of %u ranks is as late by chance: p %s "
-		      "%.3f (ranks permuted within each step)", f->nranks,
+		prove(r, x, "By chance one of %u ranks would be as late "
+		      "with p %s %.3f (ranks permuted within each step)", f->nranks,
 		      l->p > 0.002 ? "=" : "≤", l->p);
 	if (l->explained > 0 && l->cause != NSX_WHY_LINK)
-		prove(r, x, "that explains %.0f %% of its excess",
+		prove(r, x, "This explains %.0f %% of its excess",
 		      100 * NSX_MIN(1, l->explained));
 	if (l->detail)
-		prove(r, x, "above all in %s", nsx_text_name(a, l->detail));
-	prove(r, x, "recoverable: %s a step, %s",
-	      nsx_say_ns(l->recoverable_ns, a), say_pct(r, l->recoverable_ns));
+		prove(r, x, "Above all in %s", nsx_text_name(a, l->detail));
+	prove(r, x, "Recoverable: %s a step, %s of it",
+	      nsx_text_ns(a, l->recoverable_ns), say_pct(r, l->recoverable_ns));
 	if (l->nhops > 1)
-		prove(r, x, "of the ranks' time together it costs %s a step "
-		      "directly and %s passed on: %s",
-		      nsx_say_ns(l->direct_ns, a),
-		      nsx_say_ns(l->passed_on_ns, a), say_way(r, l));
+		prove(r, x, "Added up over the ranks it costs %s a step directly "
+		      "and %s passed on: %s",
+		      nsx_text_ns(a, l->direct_ns),
+		      nsx_text_ns(a, l->passed_on_ns), say_way(r, l));
 	x->recommendation[0] = advice_on(l);
 }
 
@@ -338,13 +317,13 @@ static void say_rotating(struct nsx_freport *r)
 		   "persistent straggler";
 	x->confidence = NSX_CONF_MEDIUM;
 	price(r, x, r->f->jitter_ns, NSX_PRICE_MEASURED);
-	prove(r, x, "one rank stood out in %lld of %zu steps, not the same",
+	prove(r, x, "One rank stood out in %lld of %zu steps, not always the same",
 	      (long long)r->f->nevents, r->f->nsteps);
-	prove(r, x, "the slowest over the second slowest: %s a step, %s",
-	      nsx_say_ns(r->f->jitter_ns, r->arena),
+	prove(r, x, "The slowest rank takes %s a step more than the second slowest, %s of it",
+	      nsx_text_ns(r->arena, r->f->jitter_ns),
 	      say_pct(r, r->f->jitter_ns));
 	x->recommendation[0] =
-		"look for work that ranks do in turn: checkpoints, logging, "
+		"Look for work that ranks do in turn: checkpoints, logging, "
 		"garbage collection, evaluation, uneven batches; steps.csv "
 		"says who was late when";
 }
@@ -388,16 +367,16 @@ static void say_desync(struct nsx_freport *r, const struct nsx_desync *d)
 			"%s (desync): the others wait in it to the end of "
 			"their traces", rank, upper(d->expected));
 	}
-	prove(r, x, "collective %zu of the communicator of ranks %s, counted "
+	prove(r, x, "Collective %zu of the communicator of ranks %s, counted "
 	      "from the first one recorded", d->k,
 	      nsx_members_list(r->f, c, a));
 	if (r->f->rank[d->rank].d->is_partial) {
 		x->confidence = NSX_CONF_LOW;
-		prove(r, x, "its trace lost rows, so that it may be the record "
-		      "that lacks it and not the program");
+		prove(r, x, "Its trace lost rows, so the collective may be "
+		      "missing in the record and not in the program");
 	}
 	x->recommendation[0] =
-		"compare the control flow of this rank with the others': a "
+		"Compare the control flow of this rank with the others': a "
 		"branch on local data, an exception that was caught, another "
 		"number of batches";
 }
@@ -437,9 +416,9 @@ static void say_missing(struct nsx_freport *r)
 	x->title = nsx_arena_printf(r->arena, "%lld of %lld ranks are not here: "
 				    "%s", (long long)n,
 				    (long long)r->f->expected, list);
-	prove(r, x, "what they did is not known and not guessed; one of them "
-	      "may be what the others wait for");
-	x->recommendation[0] = "give their traces or digests as well";
+	prove(r, x, "What they did is not known; one of them may be what "
+	      "the others wait for");
+	x->recommendation[0] = "Give their traces or digests as well";
 }
 
 static bool is_of_capture(const struct nsx_ffinding *x)

@@ -83,7 +83,5 @@ const char *nsx_members_list(const struct nsx_fleet *f,
  */
 const char *nsx_axis_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
 			struct nsx_arena *a);
-/* Three significant digits: "1.20 ms". */
-const char *nsx_say_ns(double ns, struct nsx_arena *a);
 
 #endif

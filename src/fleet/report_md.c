@@ -6,6 +6,7 @@
 #include "fleet/report.h"
 #include "fleet/tables.h"
 #include "report/text.h"
+#include "report/words.h"
 
 enum { PAGE_FINDINGS = 5, MOST_ROWS = 15 };
 
@@ -53,7 +54,7 @@ static void add_header(const struct nsx_freport *r, struct nsx_buf *b)
 	}
 	if (f->nsteps)
 		nsx_buf_printf(b, " · judged on %zu steps of %s%s", f->nsteps,
-			       nsx_say_ns(f->step_ns, r->arena),
+			       nsx_text_ns(r->arena, f->step_ns),
 			       f->steps_are_colls ?
 				       " (periods of the collectives)" : "");
 	add(b, "\n\n");
@@ -67,7 +68,7 @@ static void add_suspect(const struct nsx_freport *r, struct nsx_buf *b)
 		r->arena, "rank %lld takes %s a step (%.1f %%) more than the "
 		"others, in %lld of %zu steps",
 		(long long)r->f->rank[x->rank].number,
-		nsx_say_ns(x->excess_ns, r->arena),
+		nsx_text_ns(r->arena, x->excess_ns),
 		100 * x->excess_ns / r->f->step_ns, (long long)x->nsteps,
 		r->f->nsteps);
 
@@ -75,7 +76,7 @@ static void add_suspect(const struct nsx_freport *r, struct nsx_buf *b)
 	case NSX_NOT_PROVEN:
 		nsx_buf_printf(b, "**No persistent straggler** is proven: %s, "
 			       "but among %u ranks chance does that with p = "
-			       "%.3f. A longer capture would tell.\n\n", took,
+			       "%.3f. A longer capture would tell.\n", took,
 			       r->f->nranks, x->p);
 		break;
 	case NSX_PAIRS_UNKNOWN:
@@ -84,16 +85,16 @@ static void add_suspect(const struct nsx_freport *r, struct nsx_buf *b)
 			       "payload says who sends to whom. An export with "
 			       "them tells: nsys export --include-json=true, "
 			       "which nsys 2025 and later know."
-			       "\n\n", took);
+			       "\n", took);
 		break;
 	case NSX_ORDER_UNKNOWN:
 		nsx_buf_printf(b, "**Not told** who holds the others up: %s; "
 			       "whether they wait for it is not known, for "
-			       "clocks contradict each other.\n\n", took);
+			       "clocks contradict each other.\n", took);
 		break;
 	default:
 		nsx_buf_printf(b, "**No persistent straggler**: %s, but the "
-			       "others do not wait for it.\n\n", took);
+			       "others do not wait for it.\n", took);
 	}
 }
 
@@ -107,13 +108,13 @@ static void add_verdict(const struct nsx_freport *r, struct nsx_buf *b)
 		       "**Not told**: digests made with --detail steps hold no "
 		       "times of collectives, and no iterations of two ranks "
 		       "were found to be the same, so nobody can be "
-		       "compared.\n\n" :
+		       "compared.\n" :
 		       f->main != NSX_NONE ?
 		       "**Not told**: the ranks' collectives are matched, but "
 		       "no steps that they share were found, so nobody can be "
-		       "compared.\n\n" :
+		       "compared.\n" :
 		       "**Not told**: no collectives of two ranks were found to "
-		       "be the same, so nobody can be compared.\n\n");
+		       "be the same, so nobody can be compared.\n");
 		return;
 	}
 	if (x && x->n) {
@@ -123,9 +124,9 @@ static void add_verdict(const struct nsx_freport *r, struct nsx_buf *b)
 							   "A group of ranks");
 		if (x->price)
 			nsx_buf_printf(b, ": %s of each step of %s can be won",
-				       nsx_say_ns(x->headroom_ns, r->arena),
-				       nsx_say_ns(f->step_ns, r->arena));
-		add(b, ".\n\n");
+				       nsx_text_ns(r->arena, x->headroom_ns),
+				       nsx_text_ns(r->arena, f->step_ns));
+		add(b, ".\n");
 		return;
 	}
 	if (f->suspect.nsteps) {
@@ -133,8 +134,8 @@ static void add_verdict(const struct nsx_freport *r, struct nsx_buf *b)
 		return;
 	}
 	nsx_buf_printf(b, "**No persistent straggler**: the slowest rank of a "
-			  "step costs %s (%.1f %%) beyond the second, %s.\n\n",
-		       nsx_say_ns(f->jitter_ns, r->arena),
+			  "step costs %s (%.1f %%) beyond the second, %s.\n",
+		       nsx_text_ns(r->arena, f->jitter_ns),
 		       100 * f->jitter_ns / f->step_ns,
 		       f->is_rotating ? "and it is another one each time" :
 					"by chance");
@@ -147,15 +148,35 @@ static void add_short(const struct nsx_freport *r, size_t i, struct nsx_buf *b)
 	nsx_buf_printf(b, "%zu. **[%s]", i + 1, nsx_severity_names[x->severity]);
 	if (x->price)
 		nsx_buf_printf(b, " −%s a step (%.1f %%) ",
-			       nsx_say_ns(x->headroom_ns, r->arena),
+			       nsx_text_ns(r->arena, x->headroom_ns),
 			       100 * x->headroom_ns / r->f->step_ns);
 	nsx_buf_printf(b, " %s**\n", x->title);
 	for (size_t k = 0; k < 2 && x->evidence[k]; k++)
-		nsx_buf_printf(b, "%s%s", k ? "; " : "   ", x->evidence[k]);
+		nsx_buf_printf(b, "%s%s", k ? ". " : "   ", x->evidence[k]);
 	if (x->evidence[0])
 		add(b, "\n");
 	if (x->recommendation[0])
 		nsx_buf_printf(b, "   → %s\n", x->recommendation[0]);
+}
+
+/* What the ranks' own reports say first, and whose trace to open. */
+static void add_common(const struct nsx_freport *r, struct nsx_buf *b)
+{
+	const struct nsx_cell *row;
+
+	if (!r->t[NSX_FT_SHARED].nrows)
+		return;
+	row = nsx_row_at(&r->t[NSX_FT_SHARED], 0);
+	nsx_buf_printf(b, "\nWithin the ranks: %s (%lld of %u ranks", row[H_TITLE].u.s,
+		       (long long)row[H_N].u.i, r->f->nranks);
+	if (row[H_MEDIAN].type)
+		nsx_buf_printf(b, ", %s of the median rank's time",
+			       nsx_text_share(r->arena, row[H_MEDIAN].u.f, 100));
+	add(b, ")");
+	if (row[H_WORST].type)
+		nsx_buf_printf(b, ". Ask next: nsys-explain, with the trace of "
+				  "rank %lld", (long long)row[H_WORST].u.i);
+	add(b, ".\n");
 }
 
 static void add_trust(const struct nsx_freport *r, struct nsx_buf *b)
@@ -164,12 +185,12 @@ static void add_trust(const struct nsx_freport *r, struct nsx_buf *b)
 	size_t n = 0;
 
 	for (size_t i = 0; i < f->nwarnings && i < 4; i++, n++)
-		nsx_buf_printf(b, "%s%s", n ? "; " : "Trust: ", f->warnings[i]);
+		nsx_buf_printf(b, "%s%s", n ? "; " : "\nTrust: ", f->warnings[i]);
 	if (f->nwarnings > 4)
 		nsx_buf_printf(b, "; %zu more below", f->nwarnings - 4);
 	if (r->left_out)
 		nsx_buf_printf(b, "%s%zu input%s could not be read",
-			       n ? "; " : "Trust: ", r->left_out,
+			       n ? "; " : "\nTrust: ", r->left_out,
 			       r->left_out == 1 ? "" : "s");
 	if (n || r->left_out)
 		add(b, ".\n");
@@ -181,12 +202,13 @@ static void add_page(const struct nsx_freport *r, struct nsx_buf *b)
 		       r->f->nranks == 1 ? "" : "s");
 	add_header(r, b);
 	add_verdict(r, b);
-	for (size_t i = 0; i < r->n && i < PAGE_FINDINGS; i++)
+	for (size_t i = 0; i < r->n && i < PAGE_FINDINGS; i++) {
+		add(b, i ? "" : "\n");
 		add_short(r, i, b);
+	}
 	if (r->n > PAGE_FINDINGS)
 		nsx_buf_printf(b, "\n%zu more below.\n", r->n - PAGE_FINDINGS);
-	if (r->n)
-		add(b, "\n");
+	add_common(r, b);
 	add_trust(r, b);
 }
 
@@ -289,17 +311,17 @@ static void add_budget(const struct nsx_freport *r, struct nsx_buf *b)
 		total += (double)nsx_row_at(t, i)[F_TOTAL].u.i;
 	nsx_buf_printf(b, "\n## Where the step went\n\n%s of %zu steps, stage by "
 			  "stage up to its last rank; tables/frontier.csv has "
-			  "every stage and rank.\n\n| part | ms a step | pct |\n"
-			  "|---|---|---|\n",
-		       nsx_say_ns(total, r->arena), r->f->nsteps);
+			  "every stage and rank.\n\n| part | a step | share |\n"
+			  "|---|---:|---:|\n",
+		       nsx_text_ns(r->arena, total), r->f->nsteps);
 	for (size_t p = 0; p < ARRAY_LEN(parts); p++) {
 		double sum = 0;
 
 		for (size_t i = 0; i < t->nrows; i++)
 			sum += (double)nsx_row_at(t, i)[parts[p].column].u.i;
-		nsx_buf_printf(b, "| %s | %.3g | %.1f |\n", parts[p].what,
-			       sum / 1e6 / (double)r->f->nsteps,
-			       100 * sum / total);
+		nsx_buf_printf(b, "| %s | %s | %s |\n", parts[p].what,
+			       nsx_text_ns(r->arena, sum / (double)r->f->nsteps),
+			       nsx_text_share(r->arena, sum, total));
 	}
 }
 
@@ -325,23 +347,23 @@ static void add_sections(const struct nsx_freport *r, struct nsx_buf *b)
 		  "left of its steps without the exposed part of collectives; "
 		  "its excess is that over the median of the other ranks.\n",
 		  ranks, ARRAY_LEN(ranks), b);
-	add_table(r, NSX_FT_OUTLIERS, "\nRanks, and hosts all of whose ranks do, "
-		  "that differ from the others (by five median deviations and "
-		  "3 %):\n", outliers,
+	add_table(r, NSX_FT_OUTLIERS, "\nRanks, and hosts with all their ranks, that "
+		  "differ from the others (by five median deviations and "
+		  "3 %) in a column of tables/ranks.csv:\n", outliers,
 		  ARRAY_LEN(outliers), b);
 	add_table(r, NSX_FT_SHARED, "\n## What the ranks have in common\n\n"
 		  "Findings of the ranks' own reports, by how many ranks have "
-		  "them, with what can be won of a rank's time; nsys-explain "
-		  "of one of their traces tells more.\n", shared,
+		  "them, with what can be won of a rank's time. nsys-explain "
+		  "tells more about a single trace.\n", shared,
 		  ARRAY_LEN(shared), b);
 	add_table(r, NSX_FT_COLLECTIVES, "\n## Communication\n\nTransfer is the "
-		  "least length of a collective over its ranks; what others "
-		  "took longer they waited. No clock is needed for that. The "
-		  "first of a communicator is not counted where ranks were "
-		  "recorded apart: it waits for the start of the job. The "
-		  "class is inconclusive where a fifth of the mean length is "
-		  "less than lengths are sure to (30 µs or more), and where "
-		  "not all wait for all.\n",
+		  "shortest time that a rank spends in a collective; the rest "
+		  "of the others' time is waiting. No clock is needed for "
+		  "that. The first collective of a communicator is not counted "
+		  "where ranks were recorded apart: it waits for the start of "
+		  "the job. The class is inconclusive where a fifth of the "
+		  "mean time is below the error (30 µs or more), and where not "
+		  "all ranks wait for all.\n",
 		  colls + !has_axes, ARRAY_LEN(colls) - !has_axes, b);
 	add_table(r, NSX_FT_IMBALANCE, "\n## Time in collectives\n\nThe ranks "
 		  "that spend the least and the most time in each, over their "

@@ -312,9 +312,9 @@ static int drop_edges(struct nsx_fleet *f, struct nsx_err *err)
 	while (end > first && (double)f->step[end - 1].wall_ns > LONG * usual)
 		end--;
 	if (first || end < n)
-		nsx_fleet_warn(f, "of the steps at the beginning and the end %zu "
-			       "took more than three times the median: not "
-			       "judged", first + n - end);
+		nsx_fleet_warn(f, "%zu step%s at the beginning or the end took "
+			       "more than three times the median: not judged",
+			       first + n - end, first + n - end == 1 ? "" : "s");
 	keep_steps(f, first, end);
 	free(wall);
 	for (size_t s = 0; s < f->nsteps; s++)

@@ -48,8 +48,9 @@ static const char *in_units(struct nsx_arena *a, double x,
 
 	while (i + 1 < n && fabs(x) >= units[i + 1].size * 0.9995)
 		i++;
-	put_digits(digits, sizeof(digits), x / units[i].size);
-	return nsx_arena_printf(a, "%s%s", digits, units[i].name);
+	put_digits(digits, sizeof(digits), fabs(x) / units[i].size);
+	return nsx_arena_printf(a, "%s%s%s", x < 0 ? "−" : "", digits,
+				units[i].name);
 }
 
 const char *nsx_text_ns(struct nsx_arena *a, double ns)
@@ -94,7 +95,8 @@ const char *nsx_text_share(struct nsx_arena *a, double part, double whole)
 		return "over 99.9 %";
 	if (pct >= 99.5 && pct < 100)
 		return nsx_arena_printf(a, "%.1f %%", pct);
-	return nsx_arena_printf(a, "%.*f %%", pct != 0 && fabs(pct) < 9.95, pct);
+	return nsx_arena_printf(a, "%s%.*f %%", pct < 0 ? "−" : "",
+				pct != 0 && fabs(pct) < 9.95, fabs(pct));
 }
 
 const char *nsx_text_n(struct nsx_arena *a, size_t n, const char *one,
