@@ -21,9 +21,9 @@ static const struct nsx_opt opts[] = {
 	    "the trace, where it is no operand"),
 	OPT('o', "output", NULL, "FILE", STR, output,
 	    "the result: .pftrace for Perfetto's typed GPU views, .tar for "
-	    "several traces with a member each, or .json; a name in .gz is "
-	    "compressed, one without any of these becomes .json, '-' is JSON "
-	    "on stdout (default: the trace's name with .json)"),
+	    "several traces with a member each, or .json; .gz behind it "
+	    "compresses, any other name gets .json, '-' is JSON on stdout "
+	    "(default: the trace's name with .json)"),
 	OPT(0, "only", "activity", "LIST", STR, activity,
 	    "what to convert, with commas: kernels, copies (memcpy, memset), "
 	    "graph, nvtx, nvtx-kernel, api, libraries (MPI, cuBLAS, ...), osrt, sched, "
@@ -314,6 +314,8 @@ static void say(const struct args *a, const struct nsx_convert_job *job,
 			(long long)n->shift_ns);
 	if (c->notes.n)
 		fprintf(f, "%s", c->notes.p);
+	if (f == stdout)
+		puts("Open it at https://ui.perfetto.dev");
 }
 
 /* Steps -------------------------------------------------------------------------*/
@@ -415,8 +417,8 @@ const struct nsx_cmd nsx_cmd_convert = {
 	.name = "convert",
 	.usage = "TRACE... [-o OUT.pftrace|OUT.json[.gz]|OUT.tar] [OPTIONS]",
 	.summary = "write a trace for Perfetto and chrome://tracing",
-	.doc = "A name in .pftrace gives Perfetto's own packets (its versions "
-	       "from 54 on): kernels, copies, memsets and graph replays are "
+	.doc = "An output named .pftrace holds Perfetto's own packets (for "
+	       "Perfetto 54 and later): kernels, copies, memsets and graph replays are "
 	       "typed GPU work with launch dimensions, registers and shared "
 	       "memory, on the GPU's queues; counters are GPU counters: those "
 	       "that were sampled, memory in use and live allocations by "
@@ -427,10 +429,10 @@ const struct nsx_cmd nsx_cmd_convert = {
 	       "wherever it costs time, stand under 'nsys-explain'; the trace "
 	       "is loaded for them and for the queues, which --only without "
 	       "'findings', 'counters' and 'queues' saves.\n\n"
-	       "Several traces, as the ranks of a job, go into one .pftrace or "
+	       "Several traces, such as the ranks of a job, go into one .pftrace or "
 	       "one .tar with a member each. Hosts are machines there. Times are "
-	       "on one clock: collectives that the ranks did together tie the "
-	       "hosts' clocks to each other, else the sessions' beginnings do.\n\n"
+	       "on one clock: the hosts' clocks are aligned by collectives that "
+	       "the ranks did together, else by when the sessions began.\n\n"
 	       "Any other name gives Chrome trace events. GPU work stands under a process "
 	       "of its own for each (process, GPU), one track for each stream "
 	       "and kind; calls, NVTX ranges, OS runtime calls and scheduling "
@@ -439,9 +441,8 @@ const struct nsx_cmd nsx_cmd_convert = {
 	       "a call to the GPU work it caused.\n\n"
 	       "Times are those of the trace, in microseconds with three "
 	       "decimals: exact. If one is negative, or too great for that, all "
-	       "are shifted, and "
-	       "otherData.time_shift_ns at the end of the file says by how "
-	       "much. Slices that overlap on a track, which viewers drop, "
+	       "are shifted, by otherData.time_shift_ns at the end of the "
+	       "file. Slices that overlap on a track, which viewers drop, "
 	       "move to further lanes of it.\n\n"
 	       "nvtx-kernel is each push/pop range as the time from the first "
 	       "to the last GPU operation launched in it; queues are counters "

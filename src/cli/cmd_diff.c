@@ -40,8 +40,8 @@ static const struct nsx_opt opts[] = {
 	    "what runs of the same code differ by: a percentage, or a file of "
 	    "--calibrate"),
 	OPT(0, "calibrate", NULL, NULL, FLAG, calibrate,
-	    "measure that: all operands are runs of the same code; -o names "
-	    "the file"),
+	    "measure by how much runs of the same code differ: all operands "
+	    "are such runs; -o names the file"),
 	OPT(0, "top", NULL, "N", INT, top,
 	    "rows of each table for people (10; kernels on the page 30)",
 	    .most = INFINITY),

@@ -16,7 +16,7 @@ struct args {
 #define OPT(...) NSX_OPT(struct args, __VA_ARGS__)
 static const struct nsx_opt opts[] = {
 	OPT('o', "out", NULL, "F.nsxd", STR, out,
-	    "the digest; a name in .zst is compressed (default: the trace's "
+	    "the digest; .zst behind it compresses (default: the trace's "
 	    "name with .nsxd)"),
 	OPT(0, "detail", NULL, "WORD", STR, detail,
 	    "steps (no times of single collectives), colls (default) or full "
@@ -56,14 +56,16 @@ static void say(const struct nsx_digest *const *v, size_t n, size_t bytes,
 		for (size_t c = 0; c < v[i]->nchannels; c++)
 			ncolls += v[i]->channels[c].n;
 		if (v[i]->rank >= 0)
-			printf("Rank %lld (by %s)", (long long)v[i]->rank,
+			printf("Rank %lld (number from %s)", (long long)v[i]->rank,
 			       nsx_rank_from_names[v[i]->rank_from]);
 		else
 			printf("A rank without a number");
 		printf(": %zu steps, %zu collectives, %zu kernel families\n",
 		       v[i]->nsteps, ncolls, v[i]->nfamilies);
 	}
-	printf("Wrote digest to: %s (%zu bytes)\n", out, bytes);
+	printf("Wrote digest to: %s (%.0f kB)\n"
+	       "Ask next: nsys-explain fleet, with the digests of all ranks\n",
+	       out, (double)bytes / 1e3);
 }
 
 static int digest(const struct args *a, const char *path,

@@ -176,7 +176,8 @@ static void print_rows(const char *name, const struct nsx_cell *rows,
 
 	nsx_buf_printf(&b, "  %s", name);
 	if (rows->type == NSX_T_I64)
-		nsx_buf_printf(&b, ", %" PRId64 " rows", rows->u.i);
+		nsx_buf_printf(&b, ", %" PRId64 " row%s", rows->u.i,
+			       rows->u.i == 1 ? "" : "s");
 	nsx_buf_printf(&b, "%s%s", *what ? ": " : "", what);
 	nsx_print_line(b.p);
 	nsx_buf_done(&b);

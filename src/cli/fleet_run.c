@@ -39,14 +39,14 @@ const char nsx_fleet_doc[] =
 	"both, or @LIST with one name a line. Traces are digested on the way, "
 	"one at a time for each job, so that memory follows the digests' size "
 	"and not the traces'.\n\n"
-	"Who waits for whom follows from the lengths of matched collectives: "
+	"Who waits for whom follows from how long matched collectives take: "
 	"no clock of one host is compared with another's. A straggler is named "
 	"only when chance is ruled out and at least 1 % of a step can be won, "
 	"its cause only where it explains four fifths.\n\n"
-	"--mesh names communicators and ranks by the axes of the job, and says of "
-	"a whole pipeline stage that it is late: a file with a line for each "
-	"axis, such as 'tp 2', 'dp 8' and 'pp 4', that on which neighbouring "
-	"ranks lie first.\n\n"
+	"--mesh names communicators and ranks by the axes of the job, and can "
+	"name a whole pipeline stage as late. The file has a line for each "
+	"axis, such as 'tp 2', 'dp 8' and 'pp 4', the fastest-varying axis "
+	"first.\n\n"
 	"--partial merges digests into one. Merging is a union of ranks: any "
 	"tree of merges gives the same bytes, and a report of the merged "
 	"digest is the report of the traces.\n\n"
@@ -183,8 +183,8 @@ static int merge(const struct nsx_fleet_run *run, struct nsx_digest **v,
 	int rc = nsx_digest_write(&to, v, kept, &size, err);
 
 	if (!rc && !run->quiet)
-		printf("Wrote digest of %zu ranks to: %s (%zu bytes)\n", kept,
-		       run->partial, size);
+		printf("Wrote digest of %zu ranks to: %s (%.0f kB)\n", kept,
+		       run->partial, (double)size / 1e3);
 	for (size_t i = 0; i < kept; i++)
 		nsx_digest_free(v[i]);
 	return rc;

@@ -272,8 +272,8 @@ static void compare_clocks(struct nsx_diff *d)
 	c = add(d, "clocks", "1",
 		nsx_arena_printf(d->arena, "%.4f", b->rho));
 	if (fabs(b->rho - 1) > CLOCKS)
-		mind(c, NSX_CHECK_WARN, "equal kernels take another time: other "
-		     "clocks, or another GPU; lock the clocks");
+		mind(c, NSX_CHECK_WARN, "equal kernels do not take the same "
+		     "time: other clocks, or another GPU; lock the clocks");
 }
 
 /* The clock as counters saw it while kernels ran; a mean of the captures. */

@@ -119,8 +119,8 @@ static void add_steps(struct page *p)
 	if (p->nlanes < d->nlanes)
 		nsx_buf_printf(&p->b, "| %zu more | | | | | | | | | | |\n",
 			       d->nlanes - p->nlanes);
-	nsx_buf_adds(&p->b, "\np: of such a difference if both sides were alike "
-			    "(rank test); A12: "
+	nsx_buf_adds(&p->b, "\np: how likely such a difference is if both sides "
+			    "are alike (rank test); A12: "
 			    "how often a unit after takes longer than one before; "
 			    "noise: what a change must exceed.\n\n");
 	before = p->b.n;
@@ -188,8 +188,8 @@ static void add_budgets(struct page *p)
 		nsx_buf_adds(&p->b, " |\n");
 	}
 	nsx_buf_adds(&p->b, "\nTail: by how much the change of the mean exceeds "
-			    "that of a typical unit; the columns behind it add "
-			    "up to the change.\n\n");
+			    "that of a typical unit; the columns to its right "
+			    "add up to the change.\n\n");
 }
 
 static const char *of_lane(const struct page *p, uint32_t lane)
@@ -268,8 +268,8 @@ static void add_kernels(struct page *p, uint32_t lane)
 			    "|---|---|---:|---:|---:|---:|---:|---:|---|\n");
 	for (size_t i = 0; i < n; i++)
 		add_kernel_row(p, &x->kernels[i]);
-	nsx_buf_printf(&p->b, "\nMean of a unit; ~ where the units do not show "
-			      "it%s.\n\n", n < x->nkernels && !p->for_comment ?
+	nsx_buf_printf(&p->b, "\nMeans of a unit; ~: a change that may be "
+			      "chance%s.\n\n", n < x->nkernels && !p->for_comment ?
 				      "; all rows in `tables/diff_kernels.csv`" :
 				      "");
 }

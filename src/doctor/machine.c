@@ -92,7 +92,7 @@ void nsx_check_perf(struct nsx_doctor *d)
 			: level == 2 ? 1
 			: level == 1 ? 2
 				     : 3],
-		 mighty	      ? "; capabilities of this user go beyond it"
+		 mighty	      ? "; this user's capabilities allow more"
 		 : level >= 3 ? "; CUDA tracing does not need them"
 			      : "");
 	if (d->in_container && !mighty && status_number(d, "Seccomp:", 10) == 2)
@@ -120,7 +120,7 @@ static void check_room(struct nsx_doctor *d, const char *path)
 					      : NSX_FINE,
 			 mb < ROOMY_MB ? "make room, or set TMPDIR and --out"
 				       : NULL,
-			 "%jd MB are free in '%s'", (intmax_t)mb, path);
+			 "%.3g GB are free in '%s'", (double)mb / 1e3, path);
 }
 
 void nsx_check_disk(struct nsx_doctor *d)

@@ -498,8 +498,8 @@ static const char *say_bound(const struct dimensions *d)
 static void answer_all(struct dimensions *d)
 {
 	double small = shape_of(d, "small_grid_pct");
-	const char *text = nsx_say(d->out, "GPU %" PRId64 " sets the pace.",
-				   d->device_id);
+	const char *text = d->run->trace->ndevices < 2 ? "" :
+		nsx_say(d->out, "GPU %" PRId64 " sets the pace. ", d->device_id);
 
 	d->table = nsx_add_table(d->out, &answers_layout);
 	answer(d, "Is it idle?",
@@ -513,7 +513,7 @@ static void answer_all(struct dimensions *d)
 	for (size_t i = 0; i < d->table->nrows; i++) {
 		const struct nsx_cell *row = nsx_row_at(d->table, i);
 
-		text = nsx_say(d->out, "%s **%s** %s.", text,
+		text = nsx_say(d->out, "%s%s**%s** %s.", text, i ? " " : "",
 			       row[QUESTION].u.s, row[ANSWER].u.s);
 	}
 	nsx_md_bullet(d->out, "%s", text);
