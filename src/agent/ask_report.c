@@ -361,6 +361,9 @@ int nsx_ask_what_if(struct nsx_answer *a, struct nsx_err *err)
 				  c->reason);
 	if (nsx_replay_price(f->model, &spec.change, 1, &g, err))
 		return err->rc;
+	if (!g.touched)
+		return nsx_cannot(a->out, "nothing in the judged window is what "
+				  "'%s' changes", a->argument);
 	a->confidence = g.confidence == NSX_CLOSES_HIGH	  ? NSX_CONF_HIGH :
 			g.confidence == NSX_CLOSES_MEDIUM ? NSX_CONF_MEDIUM :
 							    NSX_CONF_LOW;

@@ -45,6 +45,8 @@ done
 refuses "no thread '0'" "$fix/ahead_of_launches.sqlite" thread 0
 refuses "cannot price|cannot read" "$t" what-if nonsense
 says 'of the judged window|cannot tell' "$t" what-if host:2x
+says 'it changes 18 events' "$fix/f32_half.sqlite" what-if 'kernel:/^gemm/:2x' # by their labels
+says 'cannot tell: nothing in the judged window' "$fix/f32_half.sqlite" what-if kernel:/nosuch/:2x
 refuses "exclude each other" "$t" findings --md --csv
 
 # A sum by SQL: kernel time launched, and what the answer has.

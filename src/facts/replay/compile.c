@@ -50,13 +50,15 @@ static bool fits_shape(struct select *s, uint32_t i)
 	const struct nsx_shape *x = &t->shape[i];
 
 	if (!s->shape[i]) {
+		const struct nsx_kernel_names *k = &s->m->f->kernels;
 		bool fits = fits_name(s, nsx_text(t, x->name)) ||
-			    fits_name(s, nsx_text(t, x->base_name));
+			    fits_name(s, nsx_text(t, x->base_name)) ||
+			    (s->c->is_pattern &&
+			     fits_name(s, nsx_kernel_label(k, x->name, s->a)));
 
 		if (fits && s->c->family)
 			fits = !strcmp(s->c->family,
-				       nsx_kernel_name(&s->m->f->kernels,
-						       x->name)->words->family);
+				       nsx_kernel_name(k, x->name)->words->family);
 		s->shape[i] = fits ? ASKED_YES : ASKED_NO;
 	}
 	return s->shape[i] == ASKED_YES;
