@@ -17,6 +17,7 @@ struct select { /* a change, and what answers of its questions are kept     */
 	struct player *p;
 	const struct nsx_model *m;
 	struct nsx_arena *a;
+	nsx_str name;		 /* the text that it names; 0: not in the trace */
 	struct span_list ranges; /* where its range is open                  */
 	uint8_t *shape, *api; /* answers by shape and API: 0 not asked yet   */
 	uint8_t *rows;	/* a bit for each row from the first that it names   */
@@ -36,6 +37,13 @@ static bool fits_name(const struct select *s, const char *name)
 				  !strcmp(s->c->name, name);
 }
 
+static bool fits_text(const struct select *s, nsx_str text)
+{
+	return s->c->name && !s->c->is_pattern ?
+		       text && text == s->name :
+		       fits_name(s, nsx_text(s->m->t, text));
+}
+
 static bool fits_api(struct select *s, uint32_t api)
 {
 	if (!s->api[api])
@@ -51,8 +59,8 @@ static bool fits_shape(struct select *s, uint32_t i)
 
 	if (!s->shape[i]) {
 		const struct nsx_kernel_names *k = &s->m->f->kernels;
-		bool fits = fits_name(s, nsx_text(t, x->name)) ||
-			    fits_name(s, nsx_text(t, x->base_name)) ||
+		bool fits = fits_text(s, x->name) ||
+			    fits_text(s, x->base_name) ||
 			    (s->c->is_pattern &&
 			     fits_name(s, nsx_kernel_label(k, x->name, s->a)));
 
@@ -362,7 +370,7 @@ static int no_os_wait(struct select *s, struct nsx_err *err)
 
 	for (size_t at = 0; !rc && nsx_outside_next(t, &at, &o);)
 		if (o.end_ns - o.start_ns >= s->c->least_ns &&
-		    fits_name(s, nsx_text(t, o.name)))
+		    fits_text(s, o.name))
 			rc = span_list_add(&list, o.thread, o.start_ns,
 					   o.end_ns, err);
 	span_list_sort(&list);
@@ -648,20 +656,16 @@ static int list_ranges(struct select *s, struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->m->t;
 	const struct nsx_nvtx *x = &t->nvtx;
-	nsx_str known = 0;
+	nsx_str name = nsx_strings_find(t->strings, s->c->range);
 	int rc = 0;
 
-	for (uint32_t h = 0; !rc && h < t->nthreads; h++) {
+	for (uint32_t h = 0; name && !rc && h < t->nthreads; h++) {
 		const struct nsx_thread *th = &t->thread[h];
 
 		for (uint32_t i = th->nvtx_at; !rc && th->ncalls &&
 		     i < th->nvtx_at + th->nnvtx; i++) {
-			if (x->kind[i] != NSX_NVTX_STACK ||
-			    (known ? x->name[i] != known :
-				     strcmp(nsx_text(t, x->name[i]),
-					    s->c->range)))
+			if (x->kind[i] != NSX_NVTX_STACK || x->name[i] != name)
 				continue;
-			known = x->name[i];
 			rc = span_list_add(&s->ranges, h, nsx_range_start(x, i),
 					   nsx_range_end(x, i), err);
 		}
@@ -726,6 +730,8 @@ static int compile_one(struct player *p, const struct nsx_change *c,
 	if (c->is_pattern && c->name &&
 	    nsx_regex_compile(&s.regex, c->name, REG_NOSUB, err))
 		return nsx_wrap(err, "cannot use the pattern '%s'", c->name);
+	if (c->name)
+		s.name = nsx_strings_find(p->m->t->strings, c->name);
 	rc = list_rows(&s, err);
 	if (!rc && c->range)
 		rc = list_ranges(&s, err);
