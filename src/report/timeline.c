@@ -58,7 +58,7 @@ static int name_index(struct build *b, uint32_t *index, const char *text,
 	if (!*index) {
 		if (nsx_push(tl->names, tl->nnames, tl->cap_names,
 			     "names of events", err,
-			     (struct nsx_event_name){text, cls}))
+			     (struct nsx_event_name){text, cls, 0}))
 			return err->rc;
 		*index = (uint32_t)tl->nnames;
 	}
@@ -76,13 +76,12 @@ static int op_name(struct build *b, size_t op, uint32_t *ret,
 	if (kind == NSX_OP_KERNEL) {
 		nsx_str name = nsx_op_name(t, op);
 
-		if (!b->kernels[name])
-			text = nsx_kernel_label(&b->f->kernels, name,
-						b->tl->arena);
-		return name_index(b, &b->kernels[name], text,
-				  t->ops.cls[op] == NSX_C_COMM ?
-					  NSX_EV_COMM : NSX_EV_COMPUTE,
-				  ret, err);
+		if (name_index(b, &b->kernels[name], NULL,
+			       t->ops.cls[op] == NSX_C_COMM ?
+				       NSX_EV_COMM : NSX_EV_COMPUTE, ret, err))
+			return err->rc;
+		b->tl->names[*ret].kernel = name;
+		return 0;
 	}
 	if (kind == NSX_OP_MEMCPY) {
 		unsigned copy = nsx_op_copy(t, op)->copy_kind;
@@ -96,6 +95,15 @@ static int op_name(struct build *b, size_t op, uint32_t *ret,
 	return name_index(b, &b->others[kind], text,
 			  kind == NSX_OP_GRAPH ? NSX_EV_COMPUTE : NSX_EV_COPY,
 			  ret, err);
+}
+
+const char *nsx_event_text(const struct nsx_report *r,
+			   const struct nsx_timeline *t, size_t i)
+{
+	const struct nsx_event_name *x = &t->names[i];
+
+	return x->text ? x->text : nsx_kernel_label(&r->facts->kernels,
+						    x->kernel, t->arena);
 }
 
 /* Lanes -----------------------------------------------------------------------*/

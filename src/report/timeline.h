@@ -30,8 +30,9 @@ struct nsx_lane_events {
 	struct nsx_buf start, length, name;
 };
 struct nsx_event_name {
-	const char *text;
+	const char *text; /* NULL: a kernel's label; see nsx_event_text      */
 	enum nsx_event_class cls;
+	nsx_str kernel;
 };
 struct nsx_timeline {
 	int64_t origin_ns, end_ns; /* the window in force                    */
@@ -47,6 +48,10 @@ struct nsx_timeline {
 	struct nsx_spans *places; /* of each finding of the report           */
 	struct nsx_arena *arena;
 };
+/* What is shown for names[i]. */
+const char *nsx_event_text(const struct nsx_report *r,
+			   const struct nsx_timeline *t, size_t i);
+
 /* When a finding costs, or else what its remedy would change: the longest spans
  * inside w, the longest first.  Errors: NSX_E_NOMEM.
  */

@@ -191,7 +191,8 @@ static void put_curves(struct nsx_jsonw *w, const struct nsx_report *r)
 	nsx_jsonw_end(w);
 }
 
-static void put_lanes(struct nsx_jsonw *w, const struct nsx_timeline *t)
+static void put_lanes(struct nsx_jsonw *w, const struct nsx_report *r,
+		      const struct nsx_timeline *t)
 {
 	size_t at = 0;
 
@@ -216,10 +217,10 @@ static void put_lanes(struct nsx_jsonw *w, const struct nsx_timeline *t)
 	nsx_jsonw_end(w);
 	nsx_jsonw_array(w, "names");
 	for (size_t i = 0; i < t->nnames; i++) {
+		const char *text = nsx_event_text(r, t, i);
 		struct nsx_buf b = {0};
 
-		nsx_buf_add(&b, t->names[i].text,
-			    strnlen(t->names[i].text, MAX_NAME));
+		nsx_buf_add(&b, text, strnlen(text, MAX_NAME));
 		nsx_jsonw_array(w, NULL);
 		nsx_jsonw_strn(w, NULL, b.p, b.n); /* repaired where it was cut */
 		nsx_jsonw_int(w, NULL, t->names[i].cls);
@@ -263,7 +264,7 @@ static void put_timeline(struct nsx_jsonw *w, const struct nsx_report *r,
 	nsx_jsonw_end(w);
 	put_gpus(w, r, t);
 	put_curves(w, r);
-	put_lanes(w, t);
+	put_lanes(w, r, t);
 	nsx_jsonw_array(w, "iterations");
 	for (size_t i = 0; i < NSX_MIN(r->facts->niterations, (size_t)MAX_ITERATIONS);)
 		i = put_iterations(w, r, t, i);
@@ -285,13 +286,15 @@ static void put_inert(struct nsx_buf *b, const char *json, size_t n)
 	}
 }
 
-size_t nsx_html_data_least(const struct nsx_timeline *t)
+bool nsx_html_data_may_fit(const struct nsx_report *r,
+			   const struct nsx_timeline *t, size_t most)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < t->nnames; i++)
-		n += strnlen(t->names[i].text, MAX_NAME) + strlen("[\"\",0]");
-	return n;
+	for (size_t i = 0; i < t->nnames && n <= most; i++)
+		n += strnlen(nsx_event_text(r, t, i), MAX_NAME) +
+		     strlen("[\"\",0]");
+	return n <= most;
 }
 
 int nsx_html_data(struct nsx_buf *b, const struct nsx_report *r,

@@ -77,6 +77,8 @@ void nsx_svg_legend(struct nsx_buf *b, const char *const *colours,
 /* What the script reads (data.c): the inert JSON, and the events, packed. */
 int nsx_html_data(struct nsx_buf *b, const struct nsx_report *r,
 		  const struct nsx_timeline *t, struct nsx_err *err);
-size_t nsx_html_data_least(const struct nsx_timeline *t); /* takes so much */
+/* Whether all of it may take no more bytes, by its names alone. */
+bool nsx_html_data_may_fit(const struct nsx_report *r,
+			   const struct nsx_timeline *t, size_t most);
 
 #endif

@@ -241,7 +241,7 @@ static int add_page(struct nsx_buf *b, const struct nsx_report *r,
 	if (rc)
 		return rc;
 	*drawn = t->nevents;
-	*fits = !events || nsx_html_data_least(t) <= most;
+	*fits = !events || nsx_html_data_may_fit(r, t, most);
 	if (*fits) {
 		nsx_html_head(b, base, true);
 		add_main(b, r, t, base);
