@@ -453,11 +453,12 @@ const char *nsx_kernel_label(const struct nsx_kernel_names *k, nsx_str name,
 			     struct nsx_arena *a)
 {
 	const struct nsx_kernel_name *x = nsx_kernel_name(k, name);
-	struct reading r = {.full = NULL};
+	struct reading r; /* not zeroed: it is large, and the words are few */
 	struct nsx_buf b = {0};
 
 	if (!x->told[0])
 		return x->words->label;
+	r.full = NULL;
 	add_label(k, x, &r, &b);
 	return nsx_buf_keep(&b, a);
 }
