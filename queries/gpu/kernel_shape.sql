@@ -38,13 +38,13 @@ launch AS (
   , CASE WHEN r.block_z BETWEEN 0 AND 4294967294
           AND typeof(r.block_z) = 'integer' THEN r.block_z ELSE 0 END AS bz
   , CASE WHEN r.registers BETWEEN 0 AND 4294967294
-          AND typeof(r.registers) = 'integer' THEN r.registers ELSE 0 END AS reg
+          AND typeof(r.registers) = 'integer' THEN r.registers END AS reg
   , CASE WHEN r.static_shared_bytes BETWEEN 0 AND 4294967294
           AND typeof(r.static_shared_bytes) = 'integer'
-      THEN r.static_shared_bytes ELSE 0 END AS ss
+      THEN r.static_shared_bytes END AS ss
   , CASE WHEN r.dynamic_shared_bytes BETWEEN 0 AND 4294967294
           AND typeof(r.dynamic_shared_bytes) = 'integer'
-      THEN r.dynamic_shared_bytes ELSE 0 END AS ds
+      THEN r.dynamic_shared_bytes END AS ds
   FROM _kernel AS k
   JOIN kernel AS r ON r.rid = k.rid
 ),

@@ -4,6 +4,7 @@
 #include <strings.h>
 #include "base/regex.h"
 #include "agent/ask.h"
+#include "facts/occupancy.h"
 #include "report/words.h"
 
 enum { NEAREST = 5 };
@@ -200,9 +201,10 @@ static void show_shapes(struct nsx_answer *a, const struct nsx_count *v)
 			continue;
 		row[K_GRID] = nsx_string(dims(a, s->grid));
 		row[K_BLOCK] = nsx_string(dims(a, s->block));
-		row[K_REGISTERS] = nsx_int(s->registers);
-		row[K_SHARED] = nsx_int((int64_t)s->static_shared_bytes +
-					s->dynamic_shared_bytes);
+		if (s->registers != NSX_NONE)
+			row[K_REGISTERS] = nsx_int(s->registers);
+		if (nsx_shape_shared(s) >= 0)
+			row[K_SHARED] = nsx_int(nsx_shape_shared(s));
 	}
 	nsx_table_sort(table, NSX_DESC(K_TOTAL), K_NAME, K_GRID, K_BLOCK);
 	nsx_answer_show(a, table);

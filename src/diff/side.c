@@ -184,8 +184,7 @@ static int list_kernels(struct nsx_sweep *s, struct nsx_arena *scratch,
 		memcpy(k->grid, x->grid, sizeof(k->grid));
 		memcpy(k->block, x->block, sizeof(k->block));
 		k->registers = x->registers;
-		k->shared_bytes = x->static_shared_bytes +
-				  x->dynamic_shared_bytes;
+		k->shared_bytes = (uint32_t)nsx_shape_shared(x);
 		k->known = x->known;
 		k->occupancy = occupancy_of(t, x);
 		v[i].at = i;

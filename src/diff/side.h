@@ -40,7 +40,8 @@ struct nsx_kernel {
 	const char *label; /* as a person calls it                           */
 	const char *variant; /* what its label says beyond the family: tile,
 				layout, number                               */
-	uint32_t grid[3], block[3], registers, shared_bytes;
+	uint32_t grid[3], block[3];
+	uint32_t registers, shared_bytes; /* NSX_NONE: not told              */
 	bool known;	   /* shape is there                                 */
 	const char *range; /* NVTX path of its first launch, "" none         */
 	double occupancy;  /* theoretical, 0..1; negative: not known         */

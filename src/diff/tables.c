@@ -214,19 +214,29 @@ const char *nsx_row_shape(const struct nsx_diff *d, uint32_t row,
 	return nsx_buf_keep(&b, a);
 }
 
-static void add_change(struct nsx_buf *b, const char *what, const uint32_t *x,
-		       const uint32_t *y, bool is_shape)
+static void add_what(struct nsx_buf *b, const char *what)
 {
-	if (!memcmp(x, y, is_shape ? 3 * sizeof(*x) : sizeof(*x)))
-		return;
 	nsx_buf_printf(b, "%s%s ", b->n ? ", " : "", what);
-	if (is_shape) {
-		add_shape(b, x);
-		nsx_buf_adds(b, " → ");
-		add_shape(b, y);
-	} else {
-		nsx_buf_printf(b, "%u → %u", *x, *y);
-	}
+}
+
+static void add_shapes(struct nsx_buf *b, const char *what, const uint32_t x[3],
+		       const uint32_t y[3])
+{
+	if (!memcmp(x, y, 3 * sizeof(*x)))
+		return;
+	add_what(b, what);
+	add_shape(b, x);
+	nsx_buf_adds(b, " → ");
+	add_shape(b, y);
+}
+
+static void add_numbers(struct nsx_buf *b, const char *what, uint32_t x,
+			uint32_t y)
+{
+	if (x == y || x == NSX_NONE || y == NSX_NONE)
+		return;
+	add_what(b, what);
+	nsx_buf_printf(b, "%u → %u", x, y);
 }
 
 const char *nsx_row_changes(const struct nsx_diff *d, uint32_t row,
@@ -243,11 +253,10 @@ const char *nsx_row_changes(const struct nsx_diff *d, uint32_t row,
 	y = &d->pool[1].kernels[d->rows.first[1][row]];
 	if (!x->known || !y->known)
 		return "";
-	add_change(&b, "grid", x->grid, y->grid, true);
-	add_change(&b, "block", x->block, y->block, true);
-	add_change(&b, "registers", &x->registers, &y->registers, false);
-	add_change(&b, "shared memory", &x->shared_bytes, &y->shared_bytes,
-		   false);
+	add_shapes(&b, "grid", x->grid, y->grid);
+	add_shapes(&b, "block", x->block, y->block);
+	add_numbers(&b, "registers", x->registers, y->registers);
+	add_numbers(&b, "shared memory", x->shared_bytes, y->shared_bytes);
 	if (x->occupancy >= 0 && y->occupancy >= 0 &&
 	    (int)(100 * x->occupancy) != (int)(100 * y->occupancy))
 		nsx_buf_printf(&b, "%soccupancy %.0f %% → %.0f %%",

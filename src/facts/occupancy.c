@@ -126,13 +126,19 @@ int64_t nsx_extent(const uint32_t v[3])
 	return n;
 }
 
+int64_t nsx_shape_shared(const struct nsx_shape *s)
+{
+	return s->static_shared_bytes == NSX_NONE ||
+			       s->dynamic_shared_bytes == NSX_NONE ? -1 :
+	       (int64_t)s->static_shared_bytes + s->dynamic_shared_bytes;
+}
+
 bool nsx_shape_occupancy(const struct nsx_gpu_info *g, const struct nsx_shape *s,
 			 struct nsx_occupancy *ret)
 {
 	struct nsx_block_shape b = {
 		.threads = nsx_extent(s->block), .registers = s->registers,
-		.shared_bytes = (int64_t)s->static_shared_bytes +
-				s->dynamic_shared_bytes};
+		.shared_bytes = nsx_shape_shared(s)};
 	struct nsx_sm sm;
 
 	if (!g || !s->known)

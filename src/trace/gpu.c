@@ -99,8 +99,10 @@ static int read_shape(struct nsx_part *p, const struct nsx_val *v,
 	key = (struct nsx_key){{
 		(uint64_t)base << 32 | nsx_u32_or(&v[GRID_X], 0),
 		pack(&v[GRID_Y], &v[GRID_Z]), pack(&v[BLOCK_X], &v[BLOCK_Y]),
-		pack(&v[BLOCK_Z], &v[REGISTERS]),
-		pack(&v[STATIC_SHARED], &v[DYNAMIC_SHARED]),
+		(uint64_t)nsx_u32_or(&v[BLOCK_Z], 0) << 32 |
+			nsx_u32_or(&v[REGISTERS], NSX_NONE),
+		(uint64_t)nsx_u32_or(&v[STATIC_SHARED], NSX_NONE) << 32 |
+			nsx_u32_or(&v[DYNAMIC_SHARED], NSX_NONE),
 		(uint64_t)name << 32 | (uint64_t)known << 31 |
 			((is_node ? nsx_u32_or(&v[GRAPH], NSX_NONE) :
 				    NSX_NONE) & 0x7fffffff)}};

@@ -115,11 +115,11 @@ struct nsx_shape { /* distinct launch configurations, interned */
 	nsx_str name;		   /* full ("id:<n>" when dangling)          */
 	nsx_str base_name;	   /* short name, else derived               */
 	uint32_t grid[3], block[3];
-	uint32_t registers;	   /* of a thread                            */
-	uint32_t static_shared_bytes, dynamic_shared_bytes;
+	uint32_t registers;	   /* of a thread; NSX_NONE: not told        */
+	uint32_t static_shared_bytes, dynamic_shared_bytes; /* likewise      */
 	uint32_t graph_id;	   /* NSX_NONE unless a graph node           */
 	uint8_t op;		   /* enum nsx_comm_op of a comm kernel      */
-	uint8_t known;		   /* grid, block and registers are there    */
+	uint8_t known;		   /* grid and block are there               */
 };
 struct nsx_copy { /* of copies or memsets: those alike share some             */
 	int64_t bytes;

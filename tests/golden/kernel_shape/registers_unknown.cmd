@@ -1,0 +1,1 @@
+explain @registers_unknown --out o --pass kernel_shape -q
