@@ -299,7 +299,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		judge(run, &w, out);
 	}
 	/* The query cannot tell what is missing from what is nothing. */
-	out->sql_differs = w.t->defects.crossing_ranges > 0 || !w.gpu;
+	out->sql_differs = w.t->defects.crossing_ranges > 0 ||
+			   (!w.gpu && w.t->ndevices);
 	nsx_put(out, "pid_source", nsx_string(w.t->pid_source_nvtx));
 	nsx_put(out, "kernel_time_by_pid.present", nsx_bool(w.gpu));
 	if (missing)
