@@ -56,7 +56,7 @@ if not pid:
     os.execvp("zsh", ["zsh", "-f", "-i"])
 def type_and_see(text, end):
     os.write(fd, text.encode())
-    seen, until = b"", time.time() + 20
+    seen, until = b"", time.time() + 100
     while end.encode() not in seen and time.time() < until:
         if select.select([fd], [], [], 0.2)[0]:
             seen += os.read(fd, 4096)
