@@ -159,7 +159,9 @@ static void add_short(const struct nsx_freport *r, size_t i, struct nsx_buf *b)
 		nsx_buf_printf(b, "   → %s\n", x->recommendation[0]);
 }
 
-/* What the ranks' own reports say first, and whose trace to open. */
+/* What the ranks' own reports say first, and whose trace to open: that of the late
+ * rank, else of the one that it costs most.
+ */
 static void add_common(const struct nsx_freport *r, struct nsx_buf *b)
 {
 	const struct nsx_cell *row;
@@ -172,11 +174,10 @@ static void add_common(const struct nsx_freport *r, struct nsx_buf *b)
 	if (row[H_MEDIAN].type)
 		nsx_buf_printf(b, ", %s of the median rank's time",
 			       nsx_text_share(r->arena, row[H_MEDIAN].u.f, 100));
-	add(b, ")");
-	if (row[H_WORST].type)
-		nsx_buf_printf(b, ". Ask next: nsys-explain, with the trace of "
-				  "rank %lld", (long long)row[H_WORST].u.i);
-	add(b, ".\n");
+	nsx_buf_printf(b, "). Ask next: nsys-explain, with the trace of rank "
+			  "%lld.\n", (long long)(r->n && r->v[0].n ?
+			       r->f->rank[r->v[0].ranks[0]].number :
+			       row[H_WORST].u.i));
 }
 
 static void add_trust(const struct nsx_freport *r, struct nsx_buf *b)
