@@ -154,7 +154,7 @@ const char *nsx_answer_op(struct nsx_answer *a, size_t op)
 	switch (t->ops.kind[op]) {
 	case NSX_OP_KERNEL:
 		return nsx_kernel_label(&a->r->facts->kernels,
-					nsx_op_name(t, op), a->out->arena);
+					nsx_op_name(t, op));
 	case NSX_OP_MEMCPY:
 		return nsx_say(a->out, "copy %s", nsx_copy_direction(
 			nsx_op_copy(t, op)->copy_kind));

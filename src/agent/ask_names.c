@@ -192,8 +192,7 @@ static void show_shapes(struct nsx_answer *a, const struct nsx_count *v)
 			continue;
 		row = nsx_add_row(table);
 		row[K_NAME] = nsx_string(
-			nsx_kernel_label(&a->r->facts->kernels, s->name,
-					 a->out->arena));
+			nsx_kernel_label(&a->r->facts->kernels, s->name));
 		row[K_CALLS] = nsx_int(v[i].n);
 		row[K_TOTAL] = nsx_int(v[i].ns);
 		row[K_MEAN] = nsx_int(v[i].ns / v[i].n);
@@ -215,24 +214,20 @@ static int match_kernels(struct nsx_answer *a, uint8_t *wanted, size_t *ret_n,
 			 struct nsx_err *err)
 {
 	const struct nsx_kernel_names *k = &a->r->facts->kernels;
-	struct nsx_arena *scratch;
 	regex_t re;
 
 	if (nsx_regex_compile(&re, a->argument, REG_NOSUB, err))
 		return nsx_wrap(err, "cannot read the expression '%s'",
 				a->argument);
-	scratch = nsx_arena_new();
 	for (size_t i = 0; i < k->n; i++) {
 		nsx_str name = k->v[i].name;
 
 		wanted[name] = !regexec(&re, nsx_text(a->r->trace, name), 0,
 					NULL, 0) ||
-			       !regexec(&re, nsx_kernel_label(k, name, scratch),
-					0, NULL, 0);
+			       !regexec(&re, nsx_kernel_label(k, name), 0,
+					NULL, 0);
 		*ret_n += wanted[name];
-		nsx_arena_clear(scratch);
 	}
-	nsx_arena_free(scratch);
 	regfree(&re);
 	return 0;
 }
@@ -244,7 +239,7 @@ static const char *some_labels(struct nsx_answer *a)
 
 	for (size_t i = 0; i < k->n && i < NEAREST; i++)
 		nsx_buf_printf(&b, "%s'%s'", i ? ", " : "",
-			       nsx_kernel_label(k, k->v[i].name, a->out->arena));
+			       nsx_kernel_label(k, k->v[i].name));
 	return nsx_buf_keep(&b, a->out->arena);
 }
 

@@ -234,8 +234,7 @@ static const char *detail_text(struct nsx_answer *a, unsigned cause,
 	case NSX_CAUSE_HOST_CODE:
 		return text;
 	case NSX_CAUSE_STREAM_WAIT:
-		return nsx_kernel_label(&a->r->facts->kernels, detail,
-					a->out->arena);
+		return nsx_kernel_label(&a->r->facts->kernels, detail);
 	default:
 		return nsx_text_api(a->out->arena, text);
 	}

@@ -56,7 +56,7 @@ static const struct nsx_kernel_words *words_of(const struct kernels *k,
 
 static const char *label_of(const struct kernels *k, nsx_str name)
 {
-	return nsx_kernel_label(&k->d->facts->kernels, name, k->d->found->arena);
+	return nsx_kernel_label(&k->d->facts->kernels, name);
 }
 
 static bool is_looked_at(const struct kernels *k, size_t op)

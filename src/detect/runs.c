@@ -150,7 +150,7 @@ static void propose(struct runs *r)
 				 nsx_text_ns(l->arena, (double)r->ns /
 						       (double)r->nkernels),
 				 nsx_tell_name(l, nsx_kernel_label(
-					&r->d->facts->kernels, name, l->arena))),
+					&r->d->facts->kernels, name))),
 			"an upper bound: as if one launch did those of one name",
 			nsx_tell(l, "they are in %s of %d or more of a name; as "
 				 "many as the GPU holds at once are taken for "

@@ -17,8 +17,7 @@ enum { MAX_LOOKED_AT = 200, MAX_NAMED = 8 };
 /* Labels ------------------------------------------------------------------*/
 
 /* A kernel's label in place of its full name. */
-static const char *label_of(const struct nsx_report *report, const char *name,
-			    struct nsx_arena *a)
+static const char *label_of(const struct nsx_report *report, const char *name)
 {
 	const struct nsx_kernel_names *k;
 	nsx_str id;
@@ -29,7 +28,7 @@ static const char *label_of(const struct nsx_report *report, const char *name,
 	id = nsx_strings_find(report->trace->strings, name);
 	/* A kernel may have no name. */
 	return (id || !*name) && nsx_kernel_name(k, id) ?
-		       nsx_kernel_label(k, id, a) : name;
+		       nsx_kernel_label(k, id) : name;
 }
 
 /* What a column holds, by its key -------------------------------------------*/
@@ -156,7 +155,7 @@ static void add_text(struct nsx_buf *b, struct nsx_arena *a,
 	nsx_md_add_name(b, !strncmp(s, "cu", 2) ? nsx_text_api(a, s) :
 			   holds(col) == CAUSE	 ? cause_words(s) :
 			   holds(col) == BARRIER ? barrier_words(s) :
-				   nsx_text_range(a, label_of(report, s, a)));
+				   nsx_text_range(a, label_of(report, s)));
 }
 
 void nsx_md_add_cell(struct nsx_buf *b, struct nsx_arena *a,

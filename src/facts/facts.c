@@ -59,6 +59,7 @@ void nsx_facts_free(struct nsx_facts *f)
 	if (!f)
 		return;
 	nsx_model_free(f->model);
+	nsx_kernel_names_done(&f->kernels);
 	for (uint32_t i = 0; i < f->ndevices; i++)
 		nsx_arena_free(f->device_arena[i]);
 	nsx_strings_free(f->strings);

@@ -8,6 +8,7 @@
  * name on.  What still reads the same (texts that were cut) is numbered.  All of
  * it is sorting and one walk over the words: a trace may have 100 000 names.
  */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/group.h"
@@ -18,6 +19,11 @@
 
 enum { MAX_WORDS = 128, MAX_WORD_CHARS = 32 };
 _Static_assert(MAX_WORDS <= UINT8_MAX, "told[] holds any word, + 1");
+
+struct nsx_kernel_labels {
+	pthread_mutex_t lock; /* of a, and of setting a label                */
+	struct nsx_arena *a;
+};
 
 struct member { /* a kernel whose words are not its alone */
 	struct nsx_kernel_name *kernel;
@@ -329,10 +335,11 @@ static void number(struct nsx_kernel_names *k, const struct nsx_keyed *alike,
 
 		*own = *x->words;
 		own->label = nsx_arena_printf(a, "%s (%zu of %zu)",
-					      nsx_kernel_label(k, x->name, a),
+					      nsx_kernel_label(k, x->name),
 					      i + 1, n);
 		x->words = own;
 		memset(x->told, 0, sizeof(x->told));
+		x->label = NULL;
 	}
 }
 
@@ -420,7 +427,10 @@ int nsx_kernel_names_build(const struct nsx_trace *t, struct nsx_arena *a,
 
 	if (!by_rank)
 		return err->rc;
-	*ret = (struct nsx_kernel_names){.trace = t};
+	*ret = (struct nsx_kernel_names){
+		.trace = t, .labels = nsx_alloc(1, sizeof(*ret->labels))};
+	ret->labels->a = nsx_arena_new();
+	pthread_mutex_init(&ret->labels->lock, NULL);
 	for (uint32_t i = 0; i < t->nshapes; i++) {
 		nsx_str *name = &by_rank[t->rank[t->shape[i].name]];
 
@@ -443,22 +453,37 @@ int nsx_kernel_names_build(const struct nsx_trace *t, struct nsx_arena *a,
 	return make_unique(ret, a, err);
 }
 
+void nsx_kernel_names_done(struct nsx_kernel_names *k)
+{
+	if (!k->labels)
+		return;
+	pthread_mutex_destroy(&k->labels->lock);
+	nsx_arena_free(k->labels->a);
+	free(k->labels);
+}
+
 const struct nsx_kernel_name *nsx_kernel_name(const struct nsx_kernel_names *k,
 					      nsx_str name)
 {
 	return k->at[name] ? &k->v[k->at[name] - 1] : NULL;
 }
 
-const char *nsx_kernel_label(const struct nsx_kernel_names *k, nsx_str name,
-			     struct nsx_arena *a)
+const char *nsx_kernel_label(const struct nsx_kernel_names *k, nsx_str name)
 {
-	const struct nsx_kernel_name *x = nsx_kernel_name(k, name);
+	struct nsx_kernel_name *x = &k->v[k->at[name] - 1];
+	const char *label = __atomic_load_n(&x->label, __ATOMIC_ACQUIRE);
 	struct reading r; /* not zeroed: it is large, and the words are few */
 	struct nsx_buf b = {0};
 
-	if (!x->told[0])
-		return x->words->label;
+	if (label || !x->told[0])
+		return label ? label : x->words->label;
 	r.full = NULL;
 	add_label(k, x, &r, &b);
-	return nsx_buf_keep(&b, a);
+	pthread_mutex_lock(&k->labels->lock);
+	if (!x->label)
+		__atomic_store_n(&x->label, nsx_arena_strdup(k->labels->a, b.p),
+				 __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&k->labels->lock);
+	nsx_buf_done(&b);
+	return x->label;
 }

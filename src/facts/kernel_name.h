@@ -52,6 +52,7 @@ struct nsx_kernel_name {
 	uint8_t told[NSX_MAX_TOLD]; /* which words of it, + 1, tell it from those
 				       of the same words; 0: no more          */
 	const struct nsx_kernel_words *words; /* shared by names that say the same */
+	const char *label; /* of nsx_kernel_label(); NULL: not asked for yet */
 };
 struct nsx_trace;
 struct nsx_kernel_names { /* in order of their texts */
@@ -59,19 +60,21 @@ struct nsx_kernel_names { /* in order of their texts */
 	struct nsx_kernel_name *v;
 	size_t n;
 	uint32_t *at; /* index + 1, by nsx_str; 0: of no kernel              */
+	struct nsx_kernel_labels *labels; /* that were asked for             */
 };
-/* All kernels of the trace, which must outlive them.  Errors: NSX_E_NOMEM. */
+/* All kernels of the trace, which must outlive them.  Owner: the caller,
+ * nsx_kernel_names_done, also after a failure.  Errors: NSX_E_NOMEM.
+ */
 int nsx_kernel_names_build(const struct nsx_trace *t, struct nsx_arena *a,
 			   struct nsx_kernel_names *ret,
 			   struct nsx_err *err) NSX_CHECKED;
+void nsx_kernel_names_done(struct nsx_kernel_names *k);
 /* Of a kernel of the trace; NULL: it has none of that name. */
 const struct nsx_kernel_name *nsx_kernel_name(const struct nsx_kernel_names *k,
 					      nsx_str name);
 /* Unlike that of any other kernel of the trace.  It is made when asked for, as few of
- * a million names are ever shown; where the words alone are enough it is theirs, else
- * the arena's.
+ * a million names are ever shown; any thread may ask.  Owner: k.
  */
-const char *nsx_kernel_label(const struct nsx_kernel_names *k, nsx_str name,
-			     struct nsx_arena *a);
+const char *nsx_kernel_label(const struct nsx_kernel_names *k, nsx_str name);
 
 #endif

@@ -103,7 +103,7 @@ const char *nsx_event_text(const struct nsx_report *r,
 	const struct nsx_event_name *x = &t->names[i];
 
 	return x->text ? x->text : nsx_kernel_label(&r->facts->kernels,
-						    x->kernel, t->arena);
+						    x->kernel);
 }
 
 /* Lanes -----------------------------------------------------------------------*/

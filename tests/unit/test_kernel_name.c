@@ -126,7 +126,9 @@ static void label(const char *const *full, size_t n, struct nsx_arena *a,
 	assert_int_equal(nsx_rank_names(&t, &err), 0);
 	assert_int_equal(nsx_kernel_names_build(&t, a, &k, &err), 0);
 	for (size_t i = 0; i < n; i++)
-		ret[i] = nsx_kernel_label(&k, shape[i].name, a);
+		ret[i] = nsx_arena_strdup(
+			a, nsx_kernel_label(&k, shape[i].name));
+	nsx_kernel_names_done(&k);
 	nsx_strings_free(strings);
 }
 

@@ -62,7 +62,7 @@ static bool fits_shape(struct select *s, uint32_t i)
 		bool fits = fits_text(s, x->name) ||
 			    fits_text(s, x->base_name) ||
 			    (s->c->is_pattern &&
-			     fits_name(s, nsx_kernel_label(k, x->name, s->a)));
+			     fits_name(s, nsx_kernel_label(k, x->name)));
 
 		if (fits && s->c->family)
 			fits = !strcmp(s->c->family,

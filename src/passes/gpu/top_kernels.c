@@ -213,8 +213,7 @@ static void quantile_cells(struct nsx_cell *row, int64_t *v, size_t n)
 }
 
 static void fill_kernel(const struct nsx_run *run, const struct groups *g,
-			const struct group *x, struct nsx_table *table,
-			struct nsx_arena *a)
+			const struct group *x, struct nsx_table *table)
 {
 	const struct nsx_trace *t = run->trace;
 	const struct nsx_group_time *time = &g->time[x - g->v];
@@ -236,7 +235,7 @@ static void fill_kernel(const struct nsx_run *run, const struct groups *g,
 		row[AVG] = nsx_us((double)x->total_ns / (double)x->n);
 	row[BUSY] = nsx_ms(time->busy_ns);
 	row[CATEGORY] = nsx_string(nsx_kernel_category_names[words->category]);
-	row[LABEL] = nsx_string(nsx_kernel_label(names, x->name, a));
+	row[LABEL] = nsx_string(nsx_kernel_label(names, x->name));
 	row[FAMILY] = nsx_string(words->family);
 	quantile_cells(row, g->durations + x->at, x->n);
 }
@@ -257,10 +256,9 @@ static int cmp_groups(const void *a, const void *b, void *groups)
 		       t->device[y->device].device_id);
 }
 
-/* In order of time, calls, name, device.  a: the texts'. */
+/* In order of time, calls, name, device. */
 static int fill_kernels(const struct nsx_run *run, struct groups *g,
-			struct nsx_table *table, struct nsx_arena *a,
-			struct nsx_err *err)
+			struct nsx_table *table, struct nsx_err *err)
 {
 	size_t held = run->opts->held_rows;
 	uint32_t *order;
@@ -274,7 +272,7 @@ static int fill_kernels(const struct nsx_run *run, struct groups *g,
 	nsx_sort_by_key_r(order, g->n, table->max_rows ?: g->n, sizeof(*order),
 			  key_of_group, cmp_groups, g);
 	for (size_t k = 0; k < g->n; k++)
-		fill_kernel(run, g, &g->v[order[k]], table, a);
+		fill_kernel(run, g, &g->v[order[k]], table);
 	nsx_arena_drop(run->scratch, order);
 	nsx_arena_drop(run->scratch, g->time);
 	return 0;
@@ -371,7 +369,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 
 	kernels->json_rows = (int)run->opts->kernel_limit;
 	if (!rc)
-		rc = fill_kernels(run, &g, kernels, out->arena, err);
+		rc = fill_kernels(run, &g, kernels, err);
 	if (!rc)
 		rc = fill_sums(run, &g, sums, err);
 	free(g.v);
