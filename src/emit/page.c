@@ -175,8 +175,8 @@ static void add_shares(struct page *p, const struct nsx_first_page *x)
 	if (x->ngpus < 2)
 		return;
 	if (x->spread >= ALIKE) {
-		nsx_buf_printf(p->b, "; the mean of %u GPUs, which differ by "
-			       "up to %s", x->ngpus,
+		nsx_buf_printf(p->b, "; the mean of %u GPUs, up to %s apart",
+			       x->ngpus,
 			       nsx_text_share(p->a, x->spread, 1));
 		return;
 	}
