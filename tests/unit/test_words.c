@@ -27,7 +27,7 @@ TEST(units)
 	assert_string_equal(nsx_text_ns(a, 999.4), "999 ns");
 	assert_string_equal(nsx_text_ns(a, 999.6), "1 µs");
 	assert_string_equal(nsx_text_ns(a, 9.999e6), "10 ms");
-	assert_string_equal(nsx_text_ns(a, -2084), "-2.08 µs");
+	assert_string_equal(nsx_text_ns(a, -2084), "−2.08 µs");
 	assert_string_equal(nsx_text_ns(a, 0), "0 ns");
 	assert_string_equal(nsx_text_ns(a, 5.4e12), "5400 s");
 	assert_string_equal(nsx_text_bytes(a, 25.48e9), "25.5 GB");
@@ -45,7 +45,7 @@ TEST(a_share_is_never_none_or_all_of_what_is_not)
 {
 	assert_string_equal(nsx_text_share(a, 97, 100), "97 %");
 	assert_string_equal(nsx_text_share(a, 4, 1000), "0.4 %");
-	assert_string_equal(nsx_text_share(a, -4, 1000), "-0.4 %");
+	assert_string_equal(nsx_text_share(a, -4, 1000), "−0.4 %");
 	assert_string_equal(nsx_text_share(a, 0, 10), "0 %");
 	assert_string_equal(nsx_text_share(a, 10, 10), "100 %");
 	assert_string_equal(nsx_text_share(a, 1, 100000), "under 0.1 %");
