@@ -116,18 +116,13 @@ static const struct group *group_at(const struct groups *g, const void *index)
 static int order_by_name(struct groups *g, const struct nsx_kernel_names *names,
 			 struct nsx_arena *a, struct nsx_err *err)
 {
-	uint32_t *next; /* place, by one more than the index of a name */
+	uint32_t *at; /* by name: where its groups begin */
 
 	if (!nsx_new_array(g->named, a, g->n, "kernel groups", err) ||
-	    !nsx_new_array(next, a, names->n + 2, "kernel names", err))
+	    !nsx_new_array(at, a, names->n + 2, "kernel names", err))
 		return err->rc;
-	for (size_t k = 0; k < g->n; k++)
-		next[names->at[g->v[k].name] + 1]++;
-	for (size_t i = 1; i <= names->n; i++)
-		next[i + 1] += next[i];
-	for (uint32_t k = 0; k < g->n; k++)
-		g->named[next[names->at[g->v[k].name]]++] = k;
-	nsx_arena_drop(a, next);
+	NSX_DEAL(at, g->named, names->n, g->n, i, names->at[g->v[i].name] - 1);
+	nsx_arena_drop(a, at);
 	return 0;
 }
 
