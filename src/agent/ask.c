@@ -5,8 +5,8 @@
 #include "report/words.h"
 
 const struct nsx_question nsx_questions[] = {
-#define NSX_QUESTION(id, text, arg, optional, what)                           \
-	{text, arg, optional, what, nsx_ask_##id},
+#define NSX_QUESTION(id, text, arg, optional, asks, what)                     \
+	{text, arg, optional, NSX_FOR_##asks, what, nsx_ask_##id},
 #include "agent/questions.def"
 #undef NSX_QUESTION
 };

@@ -9,6 +9,7 @@
 #define NSX_ASK_H
 
 #include "agent/census.h"
+#include "report/opts.h"
 #include "report/report.h"
 
 enum { NSX_MAX_NEXT = 3, NSX_ASK_ROWS = 20 };
@@ -43,6 +44,7 @@ struct nsx_question {
 	const char *name;
 	const char *argument; /* as help shows it; NULL: takes none          */
 	bool is_optional;     /* the argument                                */
+	enum nsx_purpose purpose; /* of the least report that answers it     */
 	const char *help;     /* one line                                    */
 	int (*ask)(struct nsx_answer *a, struct nsx_err *err);
 };

@@ -105,7 +105,7 @@ static int load(const struct nsx_cache *c, const char *path,
 	if (!rc)
 		rc = nsx_report_open(&(struct nsx_opts){NSX_OPTS_DEFAULT,
 							.path = l->path,
-							.is_asked = true,
+							.purpose = NSX_FOR_QUESTIONS,
 							.threads = c->threads,
 							.progress = progress},
 				     &l->report, err);

@@ -127,7 +127,8 @@ static int answer(const struct args *args, char **argv, int n,
 {
 	const struct nsx_question *q = nsx_question_find(argv[2]);
 	const struct nsx_opts o = {NSX_OPTS_DEFAULT, .path = argv[1],
-				   .window = args->window, .is_asked = true,
+				   .window = args->window,
+				   .purpose = q->purpose,
 				   .threads = nsx_threads(args->threads)};
 	struct nsx_subject s = {0};
 	struct nsx_report *r = NULL;

@@ -124,7 +124,7 @@ static const char *steady_window(struct nsx_capture *c)
 static void note_steady(struct nsx_capture *c)
 {
 	const struct nsx_opts o = {NSX_OPTS_DEFAULT,
-				   .only = "", .wants_findings = true,
+				   .only = "", .purpose = NSX_FOR_FINDINGS,
 				   .path = c->products[0].sqlite,
 				   .threads = nsx_threads(0)};
 	struct nsx_report *r;

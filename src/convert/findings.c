@@ -182,7 +182,7 @@ static int explain(struct nsx_conv *c, struct nsx_err *err)
 {
 	const struct nsx_opts o = {NSX_OPTS_DEFAULT, .path = c->opts->path,
 				   .window = c->opts->window,
-				   .only = "", .wants_findings = true,
+				   .only = "", .purpose = NSX_FOR_FINDINGS,
 				   .threads = c->opts->threads};
 	struct nsx_findings_view *v = nsx_try_alloc(1, sizeof(*v), "findings",
 						    err);

@@ -512,7 +512,7 @@ int nsx_digest_read_trace(const char *path, const struct nsx_digest_opts *o,
 			  struct nsx_err *err)
 {
 	const struct nsx_opts opts = {NSX_OPTS_DEFAULT, .path = path,
-				      .only = "", .wants_findings = true,
+				      .only = "", .purpose = NSX_FOR_FINDINGS,
 				      .threads = o->threads};
 	const struct nsx_report *r =
 		o->at_hand ? o->at_hand->find(o->at_hand->ctx, path) : NULL;

@@ -61,7 +61,8 @@ static bool chosen(const struct nsx_opts *o, const char *id)
 
 static bool is_wanted(const struct nsx_opts *o, const struct nsx_pass *pass)
 {
-	return !o->wants_findings || pass->measures || chosen(o, pass->id);
+	return o->purpose != NSX_FOR_FINDINGS || pass->measures ||
+	       chosen(o, pass->id);
 }
 
 /* The exporter's first name of a view's table. */
@@ -336,42 +337,49 @@ static int run_all(const struct run *run, struct nsx_err *err)
 	return rc;
 }
 
+static int analyse(const struct run *run, struct nsx_err *err)
+{
+	const struct nsx_opts *o = run->opts;
+	struct nsx_facts *f = run->facts;
+	struct nsx_report *r = run->report;
+
+	/* whatever is shown: findings come from all */
+	if (nsx_facts_metrics(f, run->trace, o->draws, o->threads, o->progress,
+			      err) ||
+	    nsx_facts_profiler(f, run->trace, err) || run_all(run, err))
+		return err->rc;
+	r->has_changed = nsx_db_has_changed(run->trace->schema->db);
+	collect_warnings(r);
+	if (!o->only && !o->skip)
+		nsx_first_page_build(r, run->measured);
+	if (o->purpose != NSX_FOR_QUESTIONS) {
+		nsx_model_free(f->model);
+		f->model = NULL;
+	}
+	return 0;
+}
+
 static int report_on(const struct nsx_trace *trace, const struct nsx_opts *opts,
 		     struct nsx_report **ret, struct nsx_err *err)
 {
 	struct nsx_facts *facts;
 	struct nsx_measured measured = {0};
-	struct run run = {.trace = trace, .opts = opts, .measured = &measured};
 	int rc = nsx_facts_build(trace, opts->threads, opts->progress, &facts,
 				 err);
 
 	if (rc)
 		return rc;
-	/* whatever is shown: findings come from all */
-	if (nsx_facts_metrics(facts, trace, opts->draws, opts->threads,
-			      opts->progress, err) ||
-	    nsx_facts_profiler(facts, trace, err)) {
-		nsx_facts_free(facts);
-		return err->rc;
-	}
-	run.facts = facts;
-	run.report = new_report(trace, opts);
-	run.report->facts = facts;
-	rc = run_all(&run, err);
-	if (rc) {
-		nsx_report_free(run.report);
-		return rc;
-	}
-	run.report->has_changed = nsx_db_has_changed(trace->schema->db);
-	collect_warnings(run.report);
-	if (!opts->only && !opts->skip)
-		nsx_first_page_build(run.report, &measured);
-	if (!opts->is_asked) {
-		nsx_model_free(facts->model);
-		facts->model = NULL;
-	}
-	*ret = run.report;
-	return 0;
+	*ret = new_report(trace, opts);
+	(*ret)->facts = facts;
+	if (opts->purpose == NSX_FOR_WHAT_IFS)
+		rc = nsx_model_build(trace, facts, opts->replay_ops,
+				     &facts->model, err);
+	else if (opts->purpose != NSX_FOR_EVENTS)
+		rc = analyse(&(struct run){trace, facts, opts, &measured, *ret},
+			     err);
+	if (rc)
+		nsx_report_free(*ret);
+	return rc;
 }
 
 int nsx_report_make(const struct nsx_schema *schema,

@@ -7,6 +7,15 @@
 
 struct nsx_phase_map; /* phase.h */
 
+/* What a report is made for; what else it could tell is not computed. */
+enum nsx_purpose {
+	NSX_FOR_FILES,
+	NSX_FOR_FINDINGS, /* and the sections of `only`                      */
+	NSX_FOR_QUESTIONS, /* of any kind: the replay's model stays, too     */
+	NSX_FOR_WHAT_IFS, /* trace, facts and model                          */
+	NSX_FOR_EVENTS,	  /* trace and facts                                 */
+};
+
 struct nsx_opts {
 	const char *path; /* the trace, as typed                             */
 	const char *window; /* only this part, as typed; NULL: all of it     */
@@ -22,12 +31,10 @@ struct nsx_opts {
 			      all events, however many                       */
 	const struct nsx_phase_map *phases; /* NULL: none                    */
 	const char *only, *skip; /* "id,id" or NULL                          */
-	bool wants_findings; /* ... and no more: of what is not in `only`,
-				sections that decide none are not computed  */
 	const char *const *what_ifs; /* changes to price, as typed           */
 	size_t nwhat_ifs;
 	size_t replay_ops; /* at most so many are replayed; 0: as usual       */
-	bool is_asked; /* what changes win, once it is made: its model stays  */
+	enum nsx_purpose purpose;
 	unsigned threads;
 	struct nsx_progress *progress;
 };

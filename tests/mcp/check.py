@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import sqlite3
+import subprocess
 import sys
 import threading
 import time
@@ -213,6 +214,34 @@ def check_loaded():
     warm.close()
 
 
+def check_command():
+    """The command, which reads no more than its question needs, answers as the server, which has everything."""
+    def holds(a, b):
+        if isinstance(a, dict):
+            return all(holds(v, b.get(k)) for k, v in a.items())
+        if isinstance(a, list):
+            return bool(a) == bool(b) and all(map(holds, a, b))  # each shows so many rows
+        return abs(a - b) < 0.01 if isinstance(a, float) and b is not None else a == b
+
+    asked = [('at', '2000000ns'), ('window', '0..0.01'), ('gaps', None), ('why', '3600000ns'), ('range', '.'), ('kernel', '.'),
+             ('stream', '7'), ('thread', '111'), ('iteration', '1'), ('what-if', 'host:2x'), ('what-if', 'no:cudaStreamSynchronize')]
+    c, seen = client(), 0
+    for trace in ('synthetic.sqlite', 'two_rank_straggler.sqlite', 'steps_numbered.sqlite'):
+        for question, argument in asked:
+            k = {'argument': argument} if argument else {}
+            r = c.call('nsys_ask', trace=trace, question=question, **k)
+            told = subprocess.run([program, 'ask', os.path.join(fixtures, trace), question, *k.values(), '--json'],
+                                  capture_output=True, text=True)
+            if r.get('isError'):
+                ok('ask %s of %s fails, too' % (question, trace), told.returncode)
+                continue
+            want = {**content_of(r).get('values', {}), **content_of(r).get('tables', {})}
+            seen += len(want)
+            ok('ask %s of %s' % (question, trace), holds(want, json.loads(told.stdout)), told.stdout)
+    ok('answers with figures were compared', seen > 40, seen)
+    c.close()
+
+
 def check_transcripts():
     """Whole sessions, word by word: a line sent, the line that came back (none: empty), and so on.
     Ids of traces are hashes of files that another SQLite writes in other bytes."""
@@ -336,7 +365,6 @@ def check_threads_of_talk():
 
 def check_sections():
     """Each section by itself, as the program's own schemas have it."""
-    import subprocess
     c = client()
     c.learn_tools()
     lines = subprocess.run([program, 'passes'], capture_output=True, text=True).stdout.splitlines()
@@ -456,7 +484,6 @@ def check_mutations():
 
 
 def check_config():
-    import subprocess
     for name in ('claude', 'codex', 'cursor', 'vscode', 'gemini'):
         text = subprocess.run([program, 'mcp', '--print-config', name], capture_output=True, text=True).stdout
         if name == 'codex':
@@ -474,7 +501,7 @@ elif not os.path.isdir(schemas.folder):
     skip("lines against the protocol's schemas: not here")
 for revision in LEGACY + [MODERN]:
     check_revision(revision)
-for check in (check_errors, check_files, check_loaded, check_transcripts, check_budget, check_threads_of_talk, check_sections, check_names, check_secrets,
+for check in (check_errors, check_files, check_loaded, check_command, check_transcripts, check_budget, check_threads_of_talk, check_sections, check_names, check_secrets,
               check_config, check_mutations):
     try:
         check()
