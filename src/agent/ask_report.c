@@ -356,7 +356,7 @@ int nsx_ask_what_if(struct nsx_answer *a, struct nsx_err *err)
 	if (wrong)
 		return nsx_fail(err, NSX_E_USAGE, "cannot price '%s': %s",
 				a->argument, wrong);
-	if (c->cls == NSX_ABSTAINS)
+	if (c->cls == NSX_CONF_NONE)
 		return nsx_cannot(a->out, "this trace cannot be replayed: %s",
 				  c->reason);
 	if (nsx_replay_price(f->model, &spec.change, 1, &g, err))
@@ -364,9 +364,7 @@ int nsx_ask_what_if(struct nsx_answer *a, struct nsx_err *err)
 	if (!g.touched)
 		return nsx_cannot(a->out, "nothing in the judged window is what "
 				  "'%s' changes", a->argument);
-	a->confidence = g.confidence == NSX_CLOSES_HIGH	  ? NSX_CONF_HIGH :
-			g.confidence == NSX_CLOSES_MEDIUM ? NSX_CONF_MEDIUM :
-							    NSX_CONF_LOW;
+	a->confidence = g.confidence;
 	nsx_put(a->out, "gain_ms", nsx_ms(g.gain_ns));
 	nsx_put(a->out, "gain_low_ms", nsx_ms(g.low_ns));
 	nsx_put(a->out, "gain_high_ms", nsx_ms(g.high_ns));

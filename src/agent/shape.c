@@ -72,7 +72,7 @@ static const struct closed {
 	{"*", "category", nsx_category_names, NSX_CAT_CAPTURE + 1},
 	{"run_phases", "run", nsx_run_kind_names, NSX_RUN_NO_GPU + 1},
 	{"cuda_graphs", "mode", nsx_graph_modes, NSX_GRAPH_MIXED + 1},
-	{"what_if", "class", nsx_closure_names, NSX_ABSTAINS + 1},
+	{"what_if", "class", nsx_closure_names, NSX_CONF_HIGH + 2},
 	{"iterations", "method", nsx_way_methods + NSX_WAY_NVTX, NSX_WAY_GAPS},
 	{"windows", "method", nsx_steady_methods + 1, NSX_NSTEADY - 1},
 	{"brief", "word", nsx_verdict_words, NSX_NVERDICTS},

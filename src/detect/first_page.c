@@ -458,7 +458,7 @@ static void fill_trust(const struct nsx_report *r, struct nsx_first_page *p)
 		p->trust[n++] = f->title;
 		line = line ? line : say_capture(r, f);
 	}
-	if (closure->cls == NSX_ABSTAINS && is_priced(p))
+	if (closure->cls == NSX_CONF_NONE && is_priced(p))
 		p->trust[n++] = nsx_arena_printf(
 			r->arena, "nothing could be replayed to price findings: "
 			"%s", closure->reason);

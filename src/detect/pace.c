@@ -125,7 +125,7 @@ int nsx_detect_pace(struct nsx_detect *d, struct nsx_err *err)
 		return 0;
 	if (nsx_replay_prices(d->facts->model, plans, NPLANS, 1, g, err))
 		return err->rc;
-	if (g[HOST].confidence == NSX_ABSTAINS || g[BOTH].share < MUCH)
+	if (g[HOST].confidence == NSX_CONF_NONE || g[BOTH].share < MUCH)
 		return 0;
 	if (sees_waits ? (!r.makes_up && g[OS].share >= MUCH) ||
 			 (double)g[HOST].low_ns >=

@@ -85,16 +85,11 @@ static int guess(struct pricing *p, struct item *x, struct nsx_err *err)
 	return 0;
 }
 
-static enum nsx_confidence least(enum nsx_confidence a, enum nsx_confidence b)
-{
-	return a < b ? a : b;
-}
-
 /* What is said of a window is no surer than that it is the right one. */
-static enum nsx_confidence of_window(const struct nsx_facts *f)
+static enum nsx_confidence of_window(const struct nsx_steady *s)
 {
-	return f->steady.confidence && !strcmp(f->steady.confidence, "low") ?
-		       NSX_CONF_MEDIUM : NSX_CONF_HIGH;
+	return s->method && s->confidence == NSX_CONF_LOW ? NSX_CONF_MEDIUM :
+							    NSX_CONF_HIGH;
 }
 
 /* Whether waits win so many times what the GPU idles right after them. */
@@ -107,20 +102,16 @@ static bool wins_later(const struct nsx_finding *f, double times)
 static void take_gain(struct pricing *p, struct item *x,
 		      const struct nsx_gain *g)
 {
-	static const enum nsx_confidence trust[] = {
-		[NSX_CLOSES_HIGH] = NSX_CONF_HIGH,
-		[NSX_CLOSES_MEDIUM] = NSX_CONF_MEDIUM,
-		[NSX_CLOSES_LOW] = NSX_CONF_LOW};
 	struct nsx_finding *f = x->f;
 
-	if (g->confidence == NSX_ABSTAINS || (!g->touched && f->is_rule))
+	if (g->confidence == NSX_CONF_NONE || (!g->touched && f->is_rule))
 		return; /* nothing was replayed, or a part that has none of it */
 	x->gone = !g->touched || (f->is_assumed && g->gain_ns <= 0);
 	f->price = f->is_assumed ? NSX_PRICE_ASSUMED : NSX_PRICE_REPLAYED;
 	f->headroom_ns = (double)g->gain_ns;
 	f->low_ns = (double)g->low_ns;
 	f->high_ns = (double)g->high_ns;
-	f->confidence = least(f->confidence, trust[g->confidence]);
+	f->confidence = NSX_MIN(f->confidence, g->confidence);
 	if (wins_later(f, LATER)) /* the line says what idles right after */
 		f->evidence[1] = nsx_tell(p->l, "%s, and for more later, until "
 					  "the host is ahead again",
@@ -180,7 +171,7 @@ static int price_best(struct pricing *p, struct nsx_plan *plans,
 		if (!p->v[i].f->instead.n)
 			continue;
 		n++;
-		if (g->confidence == NSX_ABSTAINS ||
+		if (g->confidence == NSX_CONF_NONE ||
 		    (double)g->gain_ns < INSTEAD * (double)gains[i].gain_ns)
 			continue;
 		prefer_instead(p->v[i].f);
@@ -666,7 +657,7 @@ static int rank(struct pricing *p, struct nsx_err *err)
 								   sizeof(*gains));
 	const struct nsx_finding *paced;
 	bool shared, abstains = nsx_model_closure(p->facts->model)->cls ==
-				NSX_ABSTAINS;
+				NSX_CONF_NONE;
 
 	p->v = nsx_arena_get(p->scratch, (p->l->n + 1) * sizeof(*p->v));
 	for (p->n = 0; p->n < p->l->n; p->n++) {
@@ -695,7 +686,7 @@ static int rank(struct pricing *p, struct nsx_err *err)
 			f->confidence = NSX_CONF_LOW;
 		if (paced && paced->confidence == NSX_CONF_LOW && needs_idle(f))
 			f->low_ns = 0; /* it waits for what was not recorded */
-		f->confidence = least(f->confidence, of_window(p->facts));
+		f->confidence = NSX_MIN(f->confidence, of_window(&p->facts->steady));
 		f->severity = shared && needs_idle(f) ? NSX_SEV_LOW :
 							severity_of(p, f);
 		f->is_minor = f->price != NSX_PRICE_NONE && !f->is_set &&

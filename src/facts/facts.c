@@ -2,6 +2,8 @@
 #include "facts/meet.h"
 #include "facts/replay/replay.h"
 
+const char *const nsx_confidence_names[] = {"low", "medium", "high"};
+
 const char *const nsx_part_names[NSX_NPARTS] = {
 	"compute_only", "compute_copy", "compute_comm",
 	"comm_exposed", "copy_exposed", "idle",

@@ -10,6 +10,12 @@
 #include "facts/kernel_name.h"
 #include "trace/trace.h"
 
+/* How far something can be trusted; NONE: not at all, or there is nothing.     */
+enum nsx_confidence {
+	NSX_CONF_NONE = -1, NSX_CONF_LOW, NSX_CONF_MEDIUM, NSX_CONF_HIGH
+};
+extern const char *const nsx_confidence_names[]; /* "low", ...             */
+
 /* What a device did in the window in force: unions, each clipped to it; and six
  * disjoint classes that add up to the window (queries/README.md 12).
  */
@@ -74,7 +80,7 @@ extern const char *const nsx_steady_methods[NSX_NSTEADY]; /* "", "iterations" */
 struct nsx_steady {
 	struct nsx_window window; /* start == end: none was found            */
 	enum nsx_steady_method method;
-	const char *confidence;	  /* "high", "medium", "low"                 */
+	enum nsx_confidence confidence;
 	const char **excluded;	  /* what was left out and why               */
 	size_t nexcluded;
 };
@@ -255,7 +261,7 @@ struct nsx_facts {
 	struct nsx_iteration *iterations; /* by process, device, start       */
 	size_t niterations;
 	enum nsx_way_method iteration_method;
-	const char *iteration_confidence; /* NULL: none                      */
+	enum nsx_confidence iteration_confidence;
 	struct nsx_cadence *cadences;
 	size_t ncadences;
 	struct nsx_steady steady;

@@ -6,7 +6,6 @@
 #include "report/words.h"
 
 const char *const nsx_severity_names[] = {"low", "medium", "high"};
-const char *const nsx_confidence_names[] = {"low", "medium", "high"};
 const char *const nsx_price_names[] = {NULL, "assumed", "measured", "replayed"};
 const char *const nsx_category_names[] = {
 	"balance", "communication", "compute", "host", "idle", "iterations",

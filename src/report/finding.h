@@ -9,10 +9,9 @@
 #ifndef NSX_FINDING_H
 #define NSX_FINDING_H
 
-#include "base/span.h"
+#include "facts/facts.h"
 #include "facts/replay/change.h"
 #include "report/table.h"
-#include "trace/trace.h"
 
 #define NSX_FINDING(id, category) NSX_ID_##id,
 enum nsx_finding_id {
@@ -28,7 +27,6 @@ enum nsx_category { /* field of the remedy */
 	NSX_CAT_CAPTURE, /* concerns the trace, not the program              */
 };
 enum nsx_severity { NSX_SEV_LOW, NSX_SEV_MEDIUM, NSX_SEV_HIGH };
-enum nsx_confidence { NSX_CONF_LOW, NSX_CONF_MEDIUM, NSX_CONF_HIGH };
 enum nsx_price_kind { /* where a headroom comes from */
 	NSX_PRICE_NONE,	    /* there is none                                 */
 	NSX_PRICE_ASSUMED,  /* a stated guess: no alarm follows from it      */
@@ -36,7 +34,6 @@ enum nsx_price_kind { /* where a headroom comes from */
 	NSX_PRICE_REPLAYED, /* the recorded program, replayed with the change */
 };
 extern const char *const nsx_severity_names[];	 /* "low", ...             */
-extern const char *const nsx_confidence_names[]; /* "low", ...             */
 extern const char *const nsx_price_names[];	 /* NULL, "assumed", ...   */
 extern const char *const nsx_category_names[];	 /* "balance", ...         */
 

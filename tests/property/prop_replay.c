@@ -138,7 +138,7 @@ static void check_sizes(const struct nsx_trace *t, const struct nsx_facts *f)
 		      (double)m->nops, (double)sizes[i]);
 		if (m->norder)
 			check_unchanged(m);
-		if (m->closure.cls != NSX_ABSTAINS)
+		if (m->closure.cls != NSX_CONF_NONE)
 			check_model(m);
 		nsx_model_free(m);
 	}

@@ -457,13 +457,13 @@ int nsx_project_way(struct nsx_finder *fd, const struct nsx_way *way,
 	return rc;
 }
 
-static const char *confidence_of(const struct nsx_way *w)
+static enum nsx_confidence confidence_of(const struct nsx_way *w)
 {
 	if (w->method == NSX_WAY_GAPS)
-		return "low";
+		return NSX_CONF_LOW;
 	if (w->method == NSX_WAY_COMM || w->n < 8 || w->score < 0.6)
-		return w->score < 0.5 ? "low" : "medium";
-	return w->score >= 0.8 ? "high" : "medium";
+		return w->score < 0.5 ? NSX_CONF_LOW : NSX_CONF_MEDIUM;
+	return w->score >= 0.8 ? NSX_CONF_HIGH : NSX_CONF_MEDIUM;
 }
 
 static void mark_chosen(struct nsx_finder *fd, const struct nsx_way *way)

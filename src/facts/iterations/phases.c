@@ -475,7 +475,7 @@ static int take_window(struct cutter *c, struct nsx_err *err)
 {
 	struct nsx_facts *f = c->f;
 
-	f->steady = (struct nsx_steady){c->t->user, NSX_STEADY_USER, "high",
+	f->steady = (struct nsx_steady){c->t->user, NSX_STEADY_USER, NSX_CONF_HIGH,
 						NULL, 0};
 	if (!nsx_new_array(f->run_phases, f->arena, 1, "phases", err))
 		return err->rc;
@@ -496,7 +496,7 @@ static int find(struct cutter *c, struct nsx_err *err)
 		return err->rc;
 	if (w->start_ns == w->end_ns) {
 		c->f->steady =
-			(struct nsx_steady){*w, NSX_STEADY_TRIMMED, "low",
+			(struct nsx_steady){*w, NSX_STEADY_TRIMMED, NSX_CONF_LOW,
 					    NULL, 0};
 		return 0;
 	}

@@ -333,9 +333,9 @@ static int try_iterations(const struct nsx_facts *f, const struct nsx_trace *t,
 	ret->window = (struct nsx_window){g.v[best.from].start_ns,
 					  g.v[best.to - 1].end_ns};
 	ret->method = NSX_STEADY_ITERATIONS;
-	ret->confidence = best.nlike < 5 &&
-			!strcmp(f->iteration_confidence, "high") ?
-				"medium" : f->iteration_confidence;
+	ret->confidence = best.nlike < 5 ?
+				  NSX_MIN(f->iteration_confidence, NSX_CONF_MEDIUM) :
+				  f->iteration_confidence;
 	return 0;
 }
 
@@ -388,7 +388,7 @@ static void try_activity(const struct nsx_facts *f, const struct nsx_window *w,
 		return;
 	ret->window = (struct nsx_window){bin_edge(w, from), bin_edge(w, to)};
 	ret->method = NSX_STEADY_ACTIVITY;
-	ret->confidence = to - from >= NBINS / 2 ? "medium" : "low";
+	ret->confidence = to - from >= NBINS / 2 ? NSX_CONF_MEDIUM : NSX_CONF_LOW;
 }
 
 /* Without what is idle on all devices at its ends. */
@@ -451,7 +451,7 @@ int nsx_steady_in(const struct nsx_facts *f, const struct nsx_trace *t,
 	if (!ret->method) {
 		ret->window = trim(f, w);
 		ret->method = seg->range ? NSX_STEADY_PHASE : NSX_STEADY_TRIMMED;
-		ret->confidence = seg->range ? "medium" : "low";
+		ret->confidence = seg->range ? NSX_CONF_MEDIUM : NSX_CONF_LOW;
 	}
 	exclude_edges(f, w, ret);
 	return 0;

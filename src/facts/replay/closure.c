@@ -212,16 +212,16 @@ void nsx_model_path(const struct nsx_model *m, struct nsx_window window,
 
 /* The figures -----------------------------------------------------------------------*/
 
-static enum nsx_closure_class classify(double drift, double unexplained)
+static enum nsx_confidence classify(double drift, double unexplained)
 {
 	static const struct {
 		double drift, unexplained;
-	} bounds[] = {{0.01, 0.02}, {0.03, 0.10}, {0.05, 0.25}};
-	enum nsx_closure_class cls = NSX_CLOSES_HIGH;
+	} bounds[] = {{0.05, 0.25}, {0.03, 0.10}, {0.01, 0.02}};
+	enum nsx_confidence cls = NSX_CONF_HIGH;
 
-	while (cls < NSX_ABSTAINS && !(drift <= bounds[cls].drift &&
-				       unexplained <= bounds[cls].unexplained))
-		cls++;
+	while (cls > NSX_CONF_NONE && !(drift <= bounds[cls].drift &&
+					unexplained <= bounds[cls].unexplained))
+		cls--;
 	return cls;
 }
 
@@ -278,7 +278,7 @@ int model_close(struct build *b, struct nsx_err *err)
 	c->unexplained = total ? (double)path[NSX_PATH_UNEXPLAINED] /
 					 (double)total : 0;
 	c->cls = classify(c->drift, c->unexplained);
-	if (c->cls == NSX_ABSTAINS)
+	if (c->cls == NSX_CONF_NONE)
 		c->reason = c->unexplained > 0.25 ?
 			"too much of what the GPU waited for is not recorded" :
 			"a replay with typical latencies misses the "

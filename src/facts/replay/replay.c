@@ -13,7 +13,7 @@ enum {
 #define WORTH 0.003	 /* of the window: less is not told                  */
 #define MOST_TIME_NS (INT64_C(1) << 52) /* of all events together           */
 
-const char *const nsx_closure_names[] = {"high", "medium", "low", "abstain"};
+const char *const nsx_closure_names[] = {"abstain", "low", "medium", "high"};
 
 /* Building --------------------------------------------------------------------*/
 
@@ -78,7 +78,7 @@ static int build(struct build *b, size_t max_ops, struct nsx_err *err)
 		model_learn, model_order, model_alike, model_close};
 	int rc;
 
-	b->m->closure.cls = NSX_ABSTAINS;
+	b->m->closure.cls = NSX_CONF_NONE;
 	rc = model_pick(b, max_ops, err);
 	for (size_t i = 0; !rc && !b->m->closure.reason &&
 	     i < ARRAY_LEN(steps); i++) {
@@ -186,12 +186,12 @@ static const char *held(enum nsx_change_verb verb)
 }
 
 /* One step down for each reason to doubt this very price. */
-static enum nsx_closure_class doubt(const struct player *p,
-				    const struct nsx_change *v, size_t n,
-				    const struct nsx_gain *g, double free_share)
+static enum nsx_confidence doubt(const struct player *p,
+				 const struct nsx_change *v, size_t n,
+				 const struct nsx_gain *g, double free_share)
 {
 	const struct nsx_model *m = p->m;
-	unsigned steps = m->closure.cls;
+	int left = m->closure.cls;
 	bool inferred = false, of_host = false;
 
 	for (uint32_t i = 0; i < m->ncalls && !inferred; i++)
@@ -199,12 +199,12 @@ static enum nsx_closure_class doubt(const struct player *p,
 			   (m->call[i].flags & CALL_INFERRED);
 	for (size_t i = 0; i < n; i++)
 		of_host |= is_of_host(v[i].verb);
-	steps += 2 * g->low_ns < g->high_ns;
-	steps += fabs(free_share - g->share) > g->share / 3;
-	steps += inferred;
-	steps += of_host && m->uncalled > 0.2;
-	steps += m->is_shared;
-	return NSX_MIN(steps, NSX_CLOSES_LOW);
+	left -= 2 * g->low_ns < g->high_ns;
+	left -= fabs(free_share - g->share) > g->share / 3;
+	left -= inferred;
+	left -= of_host && m->uncalled > 0.2;
+	left -= m->is_shared;
+	return NSX_MAX(left, NSX_CONF_LOW);
 }
 
 /* Pricing -------------------------------------------------------------------------*/
@@ -336,10 +336,10 @@ static int price_some(void *ctx, size_t thread NSX_UNUSED, struct nsx_err *err)
 
 static int price_all(struct prices *x, unsigned threads, struct nsx_err *err)
 {
-	if (x->m->closure.cls == NSX_ABSTAINS) {
+	if (x->m->closure.cls == NSX_CONF_NONE) {
 		for (size_t i = 0; i < x->n; i++)
 			x->gain[i] = (struct nsx_gain){
-				.confidence = NSX_ABSTAINS,
+				.confidence = NSX_CONF_NONE,
 				.held = x->m->closure.reason};
 		return 0;
 	}

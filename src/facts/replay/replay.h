@@ -17,15 +17,12 @@
 
 struct nsx_model; /* const once built; any number of threads may replay it */
 
-/* How far the model can be trusted, from best to worst. */
-enum nsx_closure_class {
-	NSX_CLOSES_HIGH, NSX_CLOSES_MEDIUM, NSX_CLOSES_LOW, NSX_ABSTAINS
-};
-extern const char *const nsx_closure_names[]; /* "high", ..., "abstain" */
+/* By enum nsx_confidence + 1: "abstain", "low", ... */
+extern const char *const nsx_closure_names[];
 
 struct nsx_closure {
-	enum nsx_closure_class cls;
-	const char *reason; /* NSX_ABSTAINS: why nothing is priced; else NULL */
+	enum nsx_confidence cls; /* NONE: the replay abstains                */
+	const char *reason; /* why nothing is priced; NULL: it is            */
 	double drift;	    /* |replayed / recorded - 1| with typical latencies
 			       in place of the recorded ones                  */
 	double unexplained; /* share of the window's longest chain of causes
@@ -96,7 +93,7 @@ struct nsx_gain {
 	double share;	/* gain_ns of the judged window, 0..1                */
 	size_t touched; /* calls, gaps and operations that differ; 0: nothing
 			   in the window is what the change names            */
-	enum nsx_closure_class confidence; /* NSX_ABSTAINS: not priced, all 0 */
+	enum nsx_confidence confidence; /* NONE: not priced, all 0           */
 	bool is_bound;	/* what is really done will win less                 */
 	bool is_small;	/* less than this trace can resolve                  */
 	const char *held; /* what was held fixed, as part of a sentence      */

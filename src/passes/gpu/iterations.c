@@ -198,10 +198,11 @@ static const char *const method_words[NSX_NWAYS] = {
 static void say(struct work *w)
 {
 	const struct nsx_facts *f = w->run->facts;
+	const char *confidence = nsx_confidence_names[f->iteration_confidence];
 
 	nsx_put(w->out, "method",
 		nsx_string(nsx_way_methods[f->iteration_method]));
-	nsx_put(w->out, "confidence", nsx_string(f->iteration_confidence));
+	nsx_put(w->out, "confidence", nsx_string(confidence));
 	nsx_put(w->out, "median_ms", nsx_real(w->median_ms));
 	nsx_put(w->out, "cv", nsx_real(w->cv));
 	if (w->table[1]->nrows == 1) {
@@ -213,7 +214,7 @@ static void say(struct work *w)
 			    nsx_text_n(w->out->arena, (size_t)row[G_N].u.i,
 				       "repetition", NULL),
 			    method_words[f->iteration_method],
-			    f->iteration_confidence,
+			    confidence,
 			    nsx_say_ms(w->out, w->median_ms),
 			    nsx_say_ms(w->out, row[G_P90].u.f),
 			    !row[G_SLOW].u.i ? "none is slow" :
@@ -225,7 +226,7 @@ static void say(struct work *w)
 	nsx_md_bullet(w->out,
 		      "Repetitions are told by their %s, confidence %s; median "
 		      "%s, CV %.3f", method_words[f->iteration_method],
-		      f->iteration_confidence,
+		      confidence,
 		      nsx_say_ms(w->out, w->median_ms), w->cv);
 	nsx_md_whole(w->out, w->table[1], 0);
 }

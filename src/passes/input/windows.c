@@ -26,7 +26,7 @@ static void put_steady(struct nsx_section *out, const struct nsx_steady *s)
 	for (size_t i = 0; i < s->nexcluded; i++)
 		excluded[i] = nsx_say(out, "%s", s->excluded[i]);
 	nsx_put(out, "steady.method", nsx_string(nsx_steady_methods[s->method]));
-	nsx_put(out, "steady.confidence", nsx_string(s->confidence));
+	nsx_put(out, "steady.confidence", nsx_string(nsx_confidence_names[s->confidence]));
 	nsx_put(out, "steady.excluded", nsx_list(excluded));
 }
 
@@ -71,7 +71,7 @@ static void say_steady(struct nsx_section *out, const struct nsx_trace *t,
 		nsx_md_bullet(out, "**Steady window**, on which findings are "
 			      "judged: %s; %s (confidence %s)%s",
 			      describe(out, t, &s->window), how[s->method],
-			      s->confidence, b.n ? b.p : "");
+			      nsx_confidence_names[s->confidence], b.n ? b.p : "");
 	nsx_buf_done(&b);
 }
 

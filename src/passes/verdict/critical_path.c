@@ -348,7 +348,7 @@ static void path_walk(const struct nsx_run *run, struct nsx_section *out,
 	const struct nsx_closure *c = nsx_model_closure(run->facts->model);
 	int64_t ns[NSX_NPATHS], all_ns = 0;
 
-	if (c->cls == NSX_ABSTAINS) {
+	if (c->cls == NSX_CONF_NONE) {
 		nsx_note(out, "nothing was walked backwards: %s", c->reason);
 		return;
 	}

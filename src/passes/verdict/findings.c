@@ -88,7 +88,7 @@ static void say_window(const struct nsx_run *run, struct nsx_section *out)
 	nsx_md_bullet(out,
 		"**Judged on** the steady window (%s, confidence %s): %s of "
 		"%s%s.", nsx_steady_methods[f->steady.method],
-		      f->steady.confidence,
+		      nsx_confidence_names[f->steady.confidence],
 		nsx_say_time(out, w.end_ns - w.start_ns),
 		nsx_say_time(out, t->window.end_ns - t->window.start_ns),
 		t->ndevices < 2

@@ -76,7 +76,7 @@ static void add_gain(const struct nsx_run *run, struct nsx_table *t,
 	row[GAIN_NOTE] = nsx_string(note);
 	if (note)
 		return;
-	row[GAIN_CONFIDENCE] = nsx_string(nsx_closure_names[g->confidence]);
+	row[GAIN_CONFIDENCE] = nsx_string(nsx_closure_names[g->confidence + 1]);
 	row[GAIN_MS] = nsx_ms(g->gain_ns);
 	row[GAIN_PCT] = nsx_pct((double)g->gain_ns,
 				(double)(w.end_ns - w.start_ns));
@@ -128,7 +128,7 @@ static int put_asked(const struct nsx_run *run, struct nsx_section *out,
 		if (!note && nsx_replay_price(run->facts->model, &s.change, 1,
 					      &g, err))
 			return err->rc;
-		if (!note && g.confidence == NSX_ABSTAINS)
+		if (!note && g.confidence == NSX_CONF_NONE)
 			note = g.held;
 		else if (!note && !g.touched)
 			note = "nothing in the judged window is what it names";
@@ -219,17 +219,17 @@ static void put_closure(struct nsx_section *out, const struct nsx_closure *c)
 	nsx_put(out, "window.calls", nsx_int((int64_t)c->ncalls));
 	nsx_put(out, "closure_pct", nsx_real(100 * c->drift));
 	nsx_put(out, "unexplained_pct", nsx_real(100 * c->unexplained));
-	nsx_put(out, "class", nsx_string(nsx_closure_names[c->cls]));
+	nsx_put(out, "class", nsx_string(nsx_closure_names[c->cls + 1]));
 	nsx_put(out, "reason", nsx_string(c->reason));
-	if (c->cls == NSX_ABSTAINS)
+	if (c->cls == NSX_CONF_NONE)
 		nsx_md_text(out, "Nothing is priced by replay: %s.", c->reason);
 	else
 		nsx_md_text(out, "Replayed with typical latencies the window "
 			    "is %.2f %% off, and %.2f %% of what it waited for "
 			    "has no known cause: prices have **%s** "
 			    "confidence.", 100 * c->drift,
-			    100 * c->unexplained, nsx_closure_names[c->cls]);
-	if (c->is_part && c->cls != NSX_ABSTAINS)
+			    100 * c->unexplained, nsx_closure_names[c->cls + 1]);
+	if (c->is_part && c->cls != NSX_CONF_NONE)
 		nsx_md_text(out, "Replayed were %zu operations of the "
 			    "judged window; what they win is scaled to all of "
 			    "it.", c->nops);
@@ -252,7 +252,7 @@ static int summarise(const struct nsx_run *run,
 	put_closure(out, c);
 	fill_waterfall(&report->found, fall, window_ns);
 	say_waterfall(out, fall, window_ns);
-	if (c->cls != NSX_ABSTAINS && put_bounds(run, bound, err))
+	if (c->cls != NSX_CONF_NONE && put_bounds(run, bound, err))
 		return err->rc;
 	if (put_asked(run, out, asked, err))
 		return err->rc;
