@@ -1,56 +1,52 @@
 /* teams.c - collectives: the communication kernels of several GPUs that are one
  * operation.
  *
- * Kernels of one name that all overlap and end together.  Each GPU runs its own
- * in order, so the lists are matched from their heads: the head that ends first
- * finds its partners among the other heads, or has none.  Sends and receives are
- * between some of the ranks: partners are those that end with the nearest.
+ * Kernels of one name that all overlap and end together.  A stream runs its own
+ * in order, so streams are matched from their heads: the head that ends first
+ * finds its partners among the other heads, one a GPU, or has none.  Sends and
+ * receives are between some of the ranks: partners are those that end with the
+ * nearest.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "base/stat.h"
 #include "facts/replay/model.h"
 
-enum { MAX_RANKS = 256 };
+enum { MAX_LISTS = 1024 };
 enum { AGAIN = 4 }; /* waits come again if they differ by less than a part of so many */
 /* Ends of one collective are this close, or a fifth of the shorter one. */
 #define TOGETHER_NS INT64_C(100000)
 #define SAME_NS 5000 /* ... ends of one transfer between two are        */
 
-struct rank { /* communication kernels of a device in a process */
+struct list { /* communication kernels of a stream */
 	uint32_t *op;
 	uint32_t n, head;
 };
-struct ranks {
-	struct rank v[MAX_RANKS];
+struct lists {
+	struct list v[MAX_LISTS];
 	size_t n;
 };
 
-static int list_ranks(struct build *b, struct ranks *r, struct nsx_err *err)
+static int list_streams(struct build *b, struct lists *r, struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
-	const struct nsx_trace *t = m->t;
 	struct nsx_groups groups = {0};
-	uint32_t *of, *op, *at; /* by op: its rank; ops by rank */
+	uint32_t *of, *op, *at; /* by op: its list; ops by list */
 	int rc = nsx_new_arrays(b->step, m->nops, "collectives", err, of, op);
 
 	for (uint32_t i = 0; !rc && i < m->nops; i++) {
-		const struct nsx_stream *s =
-			&t->stream[b->stream_row[m->op[i].stream]];
-
 		of[i] = NSX_NONE;
 		if ((m->op[i].flags & (OP_COMM | OP_NODE)) == OP_COMM)
-			rc = nsx_group(&groups, s->process, s->device, &of[i],
-				       err);
+			rc = nsx_group(&groups, m->op[i].stream, 0, &of[i], err);
 	}
-	r->n = groups.n <= MAX_RANKS ? groups.n : 0;
+	r->n = groups.n <= MAX_LISTS ? groups.n : 0;
 	nsx_groups_done(&groups);
 	rc = rc ?: nsx_new_arrays(b->step, r->n + 2, "collectives", err, at);
 	if (rc || !r->n)
 		return rc;
 	NSX_DEAL(at, op, r->n, m->nops, i, of[i]);
 	for (size_t k = 0; k < r->n; k++)
-		r->v[k] = (struct rank){op + at[k], at[k + 1] - at[k], 0};
+		r->v[k] = (struct list){op + at[k], at[k + 1] - at[k], 0};
 	return 0;
 }
 
@@ -73,77 +69,99 @@ static bool is_partner(const struct nsx_model *m, const struct model_op *x,
 							      y->length_ns) / 5);
 }
 
-/* How far from the end of the first head its partners end at most. */
-static int64_t reach(const struct nsx_model *m, const struct ranks *r,
-		     const struct rank *first)
+static struct model_op *head_of(const struct nsx_model *m, const struct list *x)
 {
-	const struct model_op *x = &m->op[first->op[first->head]];
+	return x->head < x->n ? &m->op[x->op[x->head]] : NULL;
+}
+
+/* How far from the end of the first head its partners end at most. */
+static int64_t reach(const struct nsx_model *m, const struct lists *r,
+		     const struct model_op *first)
+{
 	int64_t least = INT64_MAX - SAME_NS;
 
-	if (nsx_op_shape(m->t, x->row)->op != NSX_COMM_SENDRECV)
+	if (nsx_op_shape(m->t, first->row)->op != NSX_COMM_SENDRECV)
 		return INT64_MAX;
 	for (size_t k = 0; k < r->n; k++) {
-		const struct rank *other = &r->v[k];
+		const struct model_op *o = head_of(m, &r->v[k]);
 
-		if (other != first && other->head < other->n &&
-		    is_partner(m, x, &m->op[other->op[other->head]]))
-			least = NSX_MIN(least, apart_ns(
-				x, &m->op[other->op[other->head]]));
+		if (o && o->engine != first->engine && is_partner(m, first, o))
+			least = NSX_MIN(least, apart_ns(first, o));
 	}
 	return least + SAME_NS;
 }
 
-/* The head that ends first; NULL: fewer than two lists are left. */
-static struct rank *first_head(const struct nsx_model *m, struct ranks *r)
+/* The list whose head ends first; NULL: fewer than two are left. */
+static struct list *first_head(const struct nsx_model *m, struct lists *r)
 {
-	struct rank *best = NULL;
+	struct list *best = NULL;
 	unsigned left = 0;
 
 	for (size_t k = 0; k < r->n; k++) {
-		struct rank *x = &r->v[k];
+		struct list *x = &r->v[k];
 
 		if (x->head == x->n)
 			continue;
 		left++;
-		if (!best || model_op_end(&m->op[x->op[x->head]]) <
-				     model_op_end(&m->op[best->op[best->head]]))
+		if (!best || model_op_end(head_of(m, x)) <
+				     model_op_end(head_of(m, best)))
 			best = x;
 	}
 	return left < 2 ? NULL : best;
 }
 
-static void add_team(struct nsx_model *m, struct ranks *r, struct rank *first)
+/* The place of a GPU's member among those found so far; their number: it has none. */
+static uint32_t place_of(const struct nsx_model *m, struct list *const *found,
+			 uint32_t n, const struct model_op *o)
 {
-	uint32_t op = first->op[first->head], nmembers = m->nmembers;
-	struct model_team team = {nmembers, 0, m->op[op].start_ns};
-	int64_t reach_ns = reach(m, r, first);
+	uint32_t i = 0;
 
+	while (i < n && head_of(m, found[i])->engine != o->engine)
+		i++;
+	return i;
+}
+
+/* Of the heads of each GPU the one that ends nearest to the first. */
+static uint32_t find_partners(const struct nsx_model *m, struct lists *r,
+			      struct list *first, struct list **found)
+{
+	const struct model_op *x = head_of(m, first);
+	int64_t reach_ns = reach(m, r, x);
+	uint32_t n = 1;
+
+	found[0] = first;
 	for (size_t k = 0; k < r->n; k++) {
-		struct rank *x = &r->v[k];
-		struct model_op *o;
+		const struct model_op *o = head_of(m, &r->v[k]);
+		uint32_t i;
 
-		if (x->head == x->n)
+		if (!o || o->engine == x->engine || !is_partner(m, x, o) ||
+		    apart_ns(x, o) > reach_ns)
 			continue;
-		o = &m->op[x->op[x->head]];
-		if (x != first && (!is_partner(m, &m->op[op], o) ||
-				   apart_ns(&m->op[op], o) > reach_ns))
-			continue;
-		m->member[nmembers + team.n++] = x->op[x->head];
-		team.last_ns = NSX_MAX(team.last_ns, o->start_ns);
+		i = place_of(m, found, n, o);
+		if (i == n)
+			found[n++] = &r->v[k];
+		else if (apart_ns(x, o) < apart_ns(x, head_of(m, found[i])))
+			found[i] = &r->v[k];
 	}
-	first->head++;
-	if (team.n < 2)
-		return;
-	for (uint32_t k = 0; k < team.n; k++) {
-		struct model_op *o = &m->op[m->member[nmembers + k]];
+	return n;
+}
 
+static void add_team(struct nsx_model *m, struct lists *r, struct list *first)
+{
+	struct list *found[MAX_LISTS];
+	struct model_team team = {m->nmembers,
+				  find_partners(m, r, first, found),
+				  INT64_MIN};
+
+	for (uint32_t k = 0; k < team.n; k++) {
+		struct model_op *o = head_of(m, found[k]);
+
+		m->member[team.at + k] = found[k]->op[found[k]->head++];
+		team.last_ns = NSX_MAX(team.last_ns, o->start_ns);
+		if (team.n < 2)
+			return;
 		o->flags |= OP_MEMBER;
 		o->group = m->nteams;
-		for (size_t i = 0; i < r->n; i++)
-			if (&r->v[i] != first && r->v[i].head < r->v[i].n &&
-			    r->v[i].op[r->v[i].head] ==
-				    m->member[nmembers + k])
-				r->v[i].head++;
 	}
 	m->nmembers += team.n;
 	m->team[m->nteams++] = team;
@@ -152,11 +170,11 @@ static void add_team(struct nsx_model *m, struct ranks *r, struct rank *first)
 int model_teams(struct build *b, struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
-	struct ranks *r = nsx_arena_get(b->step, sizeof(*r));
-	struct rank *first;
+	struct lists *r = nsx_arena_get(b->step, sizeof(*r));
+	struct list *first;
 	size_t most = 0;
 
-	if (list_ranks(b, r, err))
+	if (list_streams(b, r, err))
 		return err->rc;
 	if (r->n < 2)
 		return 0;
