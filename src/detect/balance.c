@@ -123,7 +123,7 @@ static void propose_uneven(struct nsx_detect *d, unsigned n, double mean_ns,
 				"how the work was shared, or other work, "
 				"rather than a slow GPU";
 		f.confidence = NSX_CONF_LOW;
-		f.is_set = true;
+		f.is_set = !talk;
 	}
 	nsx_found(l, &f);
 }

@@ -550,15 +550,15 @@ static void level(struct select *s, const struct measured *v, size_t n,
 }
 
 /* Of each GPU, by engine of its kernels, from the first collective that begins in
- * the window on all its ranks to the last; *ret_peers: how many others take part.
+ * the window on all its ranks to the last; *ret_peers: how many others there are.
  */
 static struct nsx_span *between_teams(struct select *s, size_t *ret_peers,
 				      struct nsx_err *err)
 {
 	const struct nsx_model *m = s->m;
 	struct nsx_span *v;
+	size_t n = 0;
 
-	*ret_peers = 1;
 	if (!nsx_new_array(v, s->a, m->nengines, "ranks", err))
 		return NULL;
 	for (uint32_t i = 0; i < m->nengines; i++)
@@ -576,9 +576,10 @@ static struct nsx_span *between_teams(struct select *s, size_t *ret_peers,
 			w->start_ns = NSX_MIN(w->start_ns, o->start_ns);
 			w->end_ns = NSX_MAX(w->end_ns, o->start_ns);
 		}
-		if (active)
-			*ret_peers = NSX_MAX(*ret_peers, x->n - 1);
 	}
+	for (uint32_t i = 0; i < m->nengines; i++)
+		n += v[i].start_ns <= v[i].end_ns;
+	*ret_peers = n > 1 ? n - 1 : 1;
 	return v;
 }
 

@@ -1,0 +1,1 @@
+explain @stage_with_more --pass findings --md
