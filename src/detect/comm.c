@@ -14,7 +14,7 @@
 #define LINK_IDLE_PCT 2.0 /* of the peak, while it communicates     */
 #define LINK_BUSY_PCT 10.0
 enum { MANY = 100, TINY_NS = 50000 }; /* collectives that are all latency */
-enum { MOST_PIECES = 5 }; /* own pace; 2, 4, 8 and 16 times as many micro batches */
+enum { MOST_PIECES = 3 }; /* own pace; 2 and 4 times as many micro batches */
 enum { PART = 10 }; /* less than one of it, of communication, is not told apart */
 
 static double share(int64_t part_ns, int64_t whole_ns)
@@ -239,7 +239,9 @@ static bool is_transfer(const struct nsx_comm_cost *x)
 }
 
 /* What a pipeline wins with as many more micro batches as pay: twice as many halve the
- * waiting for the first and the last of them, and pass on results twice as often.
+ * waiting for the first and the last of them, and pass on results twice as often.  More
+ * than four times as many are not proposed: so many batches for each stage leave little
+ * to wait for (GPipe), and smaller ones may no longer fill a GPU.
  */
 static int price_pieces(struct comm *c, struct nsx_finding *f, struct nsx_err *err)
 {
@@ -268,7 +270,8 @@ static int price_pieces(struct comm *c, struct nsx_finding *f, struct nsx_err *e
 				  "batches", more);
 	f->evidence[2] = nsx_tell(
 		l, "it waits the same in each iteration: that would be 1/%.0f "
-		"of it, and each transfer %.0f times", more, more);
+		"of it, and transfers start and kernels are dispatched %.0f "
+		"times as often", more, more);
 	f->evidence[3] = nsx_tell(
 		l, "no schedule wins more than %s, with each rank at its own pace",
 		nsx_text_ns(l->arena, (double)own->gain_ns));

@@ -51,8 +51,8 @@ enum nsx_change_verb {
 	NSX_NO_PEER_WAIT, /* every rank goes at its own pace; with an
 			     `amount` above 1, ranks that take turns do so in
 			     pieces so many times as small: they wait for
-			     each other as much less, but each transfer is
-			     done so many times                              */
+			     each other as much less, but transfers start
+			     and kernels are dispatched so many times        */
 	NSX_EVEN_RANK,	  /* `process` on `device` like its peers: its work,
 			     or its time between calls, whichever gains more */
 

@@ -8,6 +8,7 @@
 #define ASYNC_GAP_NS 1500
 #define SIDE_GAP_NS 1000  /* between copies that queue beside                */
 #define DEP_NS 2000
+#define START_NS 20000 /* at most, of a transfer, however few its bytes    */
 enum { MAX_STRETCHES = 1024 };
 
 /* Lanes -------------------------------------------------------------------------*/
@@ -329,7 +330,8 @@ static void end_team(struct player *p, uint32_t team, bool active)
 		if (pieces > 0)
 			met = start + divided(t->last_ns - o->start_ns, pieces);
 		if (pieces > 0 && !isinf(pieces))
-			transfer = (int64_t)((double)transfer * pieces);
+			transfer += (int64_t)((pieces - 1) *
+					      (double)NSX_MIN(transfer, START_NS));
 		p->op_end[i] = met + transfer;
 		if (active && p->edit.has_length &&
 		    p->edit.length_ns[i] != o->length_ns)
@@ -392,6 +394,22 @@ static int64_t start_node(const struct player *p, uint32_t i)
 		       p->op_start[o->group] + o->start_ns - x->start_ns;
 }
 
+/* How long an operation takes; a kernel that is cut into pieces is dispatched as
+ * often.
+ */
+static int64_t length_of(const struct player *p, uint32_t i)
+{
+	const struct model_op *o = &p->m->op[i];
+	double pieces = p->edit.pieces;
+
+	if (!(o->flags & OP_ACTIVE))
+		return o->length_ns;
+	if (pieces > 0 && !isinf(pieces) && o->kind == NSX_OP_KERNEL &&
+	    !(o->flags & OP_COMM))
+		return o->length_ns + (int64_t)((pieces - 1) * o->dispatch_ns);
+	return p->edit.has_length ? p->edit.length_ns[i] : o->length_ns;
+}
+
 static int play_op(struct player *p, unsigned how,
 		   const struct typical *typical, uint32_t i,
 		   struct nsx_err *err)
@@ -400,9 +418,7 @@ static int play_op(struct player *p, unsigned how,
 	const struct model_op *o = &m->op[i];
 	bool active = o->flags & OP_ACTIVE;
 	bool dropped = active && (p->edit.op[i] & EDIT_DROP);
-	int64_t length = active && p->edit.has_length ? p->edit.length_ns[i] :
-							o->length_ns;
-	int64_t start;
+	int64_t length = length_of(p, i), start;
 
 	if (o->flags & OP_NODE) {
 		start = start_node(p, i);

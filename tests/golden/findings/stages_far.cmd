@@ -1,0 +1,1 @@
+explain @stages_far --pass findings --md
