@@ -11,6 +11,7 @@
 #include "facts/replay/replay.h"
 
 #define LEAST_PCT 1.0	  /* of the window, to be worth a finding   */
+#define MUCH_PCT 10.0	  /* ... whatever overlaps besides it       */
 #define LINK_IDLE_PCT 2.0 /* of the peak, while it communicates     */
 #define LINK_BUSY_PCT 10.0
 enum { MANY = 100, TINY_NS = 50000 }; /* collectives that are all latency */
@@ -122,6 +123,15 @@ static bool say_link(struct nsx_detect *d, uint32_t device, const char **ret)
 	return true;
 }
 
+/* Most of it overlaps, and little is left: what comes first or last, which nothing can
+ * be computed beside.
+ */
+static bool is_tail(const struct nsx_comm_cost *x, const struct nsx_detect *d)
+{
+	return x->blocking_ns * 3 <= x->comm_ns &&
+	       share(x->blocking_ns, d->w.end_ns - d->w.start_ns) < MUCH_PCT;
+}
+
 /* Why it is exposed, as far as the trace shows; what to do about each. */
 static void say_why(struct nsx_detect *d, const struct nsx_comm_cost *x,
 		    const struct habit *h, bool beside, struct nsx_finding *f)
@@ -152,6 +162,12 @@ static void say_why(struct nsx_detect *d, const struct nsx_comm_cost *x,
 	} else if (x->exposed_ns * 20 > x->comm_ns * 19) {
 		f->evidence[n++] = "It has a stream of its own, but is started "
 				   "only when its result is needed.";
+	} else if (is_tail(x, d)) {
+		f->evidence[n++] = "The rest overlaps: this is what comes first "
+				   "or last, with nothing to compute beside.";
+		f->recommendation[k++] = "Make the first and the last bucket "
+					 "smaller.";
+		return;
 	}
 	f->recommendation[k++] = "Start collectives as soon as their input is "
 				 "there, in buckets, while the rest is still "
@@ -209,6 +225,7 @@ static int propose_overlap(struct comm *c, uint32_t device, bool beside, bool pa
 		f.guess_ns = (double)NSX_MIN(h->ns, x->blocking_ns);
 	else
 		f.spans = x->blocking;
+	f.is_quiet = !beside && is_tail(x, c->d);
 	f.remedy = nsx_plan_of(c->d, hide);
 	f.subject = !part ? NULL : beside ? "compute_stream" : "own_stream";
 	f.title = nsx_tell(l, "Compute waits for communication on %sGPU %lld",

@@ -543,7 +543,7 @@ static enum nsx_severity severity_of(const struct pricing *p,
 
 	if (f->is_set)
 		return f->severity;
-	if (p->facts->run_kind == NSX_RUN_START_UP)
+	if (f->is_quiet || p->facts->run_kind == NSX_RUN_START_UP)
 		return NSX_SEV_LOW;
 	if (f->price < NSX_PRICE_MEASURED)
 		return f->weight >= KERNEL_SHARE ? NSX_SEV_MEDIUM :

@@ -1,0 +1,1 @@
+explain @overlap_ends --pass findings --md
