@@ -69,6 +69,28 @@ static int order_ops(struct nsx_model *m, struct nsx_keyed *v, struct nsx_err *e
 	return copy_order(m->arena, v, n, &m->alike_op, err);
 }
 
+static bool is_of_rank(const struct nsx_model *m, const struct model_call *c)
+{
+	return (c->flags & CALL_ACTIVE) &&
+	       m->thread_device[nsx_call_thread(m->t, c->row)] != NSX_NONE;
+}
+
+static int order_gaps(struct nsx_model *m, struct nsx_keyed *v,
+		      struct nsx_err *err)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < m->ncalls; i++)
+		if (is_of_rank(m, &m->call[i]) && m->call[i].before != NSX_NONE)
+			v[n++] = (struct nsx_keyed){model_gap(m, i), i};
+	nsx_keyed_sort(v, n);
+	for (uint32_t k = 0; k < n; k++)
+		v[k].key = (int64_t)model_gap_kind(m, v[k].at);
+	nsx_keyed_sort(v, n);
+	m->nalike_gaps = n;
+	return copy_order(m->arena, v, n, &m->alike_gap, err);
+}
+
 static int order_calls(struct nsx_model *m, struct nsx_keyed *v,
 		       struct nsx_err *err)
 {
@@ -77,13 +99,13 @@ static int order_calls(struct nsx_model *m, struct nsx_keyed *v,
 	for (uint32_t i = 0; i < m->ncalls; i++) {
 		const struct model_call *c = &m->call[i];
 
-		if ((c->flags & CALL_ACTIVE) && c->before != NSX_NONE &&
-		    m->thread_device[nsx_call_thread(m->t, c->row)] != NSX_NONE)
-			v[n++] = (struct nsx_keyed){model_gap(m, i), i};
+		if (is_of_rank(m, c) &&
+		    (c->kind == CALL_LAUNCH || c->kind == CALL_API))
+			v[n++] = (struct nsx_keyed){c->own_ns, i};
 	}
 	nsx_keyed_sort(v, n);
 	for (uint32_t k = 0; k < n; k++)
-		v[k].key = (int64_t)model_gap_kind(m, v[k].at);
+		v[k].key = m->call[v[k].at].api;
 	nsx_keyed_sort(v, n);
 	m->nalike_calls = n;
 	return copy_order(m->arena, v, n, &m->alike_call, err);
@@ -100,5 +122,6 @@ int model_alike(struct build *b, struct nsx_err *err)
 	return nsx_new_arrays(b->step, 2 * most, "ranks", err, v) ?:
 	       find_devices(b, err) ?:
 	       order_ops(m, v, err) ?:
+	       order_gaps(m, v, err) ?:
 	       order_calls(m, v, err);
 }

@@ -54,7 +54,7 @@ enum nsx_change_verb {
 			     each other as much less, but transfers start
 			     and kernels are dispatched so many times        */
 	NSX_EVEN_RANK,	  /* `process` on `device` like its peers: its work,
-			     or its time between calls, whichever gains more */
+			     its calls and its time between them             */
 
 	NSX_DROP_RANGE, /* NVTX range `range`: its calls, gaps and operations */
 	NSX_NVERBS

@@ -613,28 +613,53 @@ static int even_work(struct select *s, struct nsx_err *err)
 	return 0;
 }
 
+static bool is_peers(const struct select *s, uint32_t call)
+{
+	uint32_t h = nsx_call_thread(s->m->t, s->m->call[call].row);
+
+	return s->m->t->thread[h].process != s->c->process ||
+	       s->m->thread_device[h] != s->c->device;
+}
+
 static int even_gaps(struct select *s, struct nsx_err *err)
 {
 	const struct nsx_model *m = s->m;
-	const struct nsx_trace *t = m->t;
 	struct measured *v;
 	uint64_t last = 0;
 
-	if (!nsx_new_array(v, s->a, m->nalike_calls, "gaps", err) ||
+	if (!nsx_new_array(v, s->a, m->nalike_gaps, "gaps", err) ||
 	    need_gaps(s->p, err))
 		return err->rc;
-	for (uint32_t k = 0; k < m->nalike_calls; k++) {
-		uint32_t i = m->alike_call[k];
-		uint32_t h = nsx_call_thread(t, m->call[i].row);
+	for (uint32_t k = 0; k < m->nalike_gaps; k++) {
+		uint32_t i = m->alike_gap[k];
 		uint64_t kind = model_gap_kind(m, i);
 
-		v[k] = (struct measured){
-			model_gap(m, i), i, !k || kind != last,
-			t->thread[h].process != s->c->process ||
-				m->thread_device[h] != s->c->device, false};
+		v[k] = (struct measured){model_gap(m, i), i, !k || kind != last,
+					 is_peers(s, i), false};
 		last = kind;
 	}
-	level(s, v, m->nalike_calls, 1, s->p->edit.gap_ns, true);
+	level(s, v, m->nalike_gaps, 1, s->p->edit.gap_ns, true);
+	return 0;
+}
+
+static int even_costs(struct select *s, struct nsx_err *err)
+{
+	const struct nsx_model *m = s->m;
+	struct measured *v;
+	uint32_t last = 0;
+
+	if (!nsx_new_array(v, s->a, m->nalike_calls, "calls", err) ||
+	    need_costs(s->p, err))
+		return err->rc;
+	for (uint32_t k = 0; k < m->nalike_calls; k++) {
+		uint32_t i = m->alike_call[k], api = m->call[i].api;
+
+		v[k] = (struct measured){m->call[i].own_ns, i,
+					 !k || api != last, is_peers(s, i),
+					 false};
+		last = api;
+	}
+	level(s, v, m->nalike_calls, 1, s->p->edit.own_ns, false);
 	return 0;
 }
 
@@ -675,7 +700,7 @@ static int list_ranges(struct select *s, struct nsx_err *err)
 	return rc;
 }
 
-static int apply(struct select *s, enum compile_way way, struct nsx_err *err)
+static int apply(struct select *s, struct nsx_err *err)
 {
 	struct edit *e = &s->p->edit;
 
@@ -705,8 +730,8 @@ static int apply(struct select *s, enum compile_way way, struct nsx_err *err)
 		*s->touched += s->m->nteams;
 		return 0;
 	case NSX_EVEN_RANK:
-		return way == COMPILE_WORK ? even_work(s, err) :
-						even_gaps(s, err);
+		return even_work(s, err) ?: even_gaps(s, err) ?:
+		       even_costs(s, err);
 	case NSX_DROP_RANGE:
 		return drop_range(s, err);
 	default:
@@ -715,8 +740,8 @@ static int apply(struct select *s, enum compile_way way, struct nsx_err *err)
 }
 
 static int compile_one(struct player *p, const struct nsx_change *c,
-		       enum compile_way way, struct nsx_arena *a,
-		       size_t *touched, struct nsx_err *err)
+		       struct nsx_arena *a, size_t *touched,
+		       struct nsx_err *err)
 {
 	struct nsx_change change = *c;
 	struct select s = {.c = &change, .p = p, .m = p->m, .a = a,
@@ -737,7 +762,7 @@ static int compile_one(struct player *p, const struct nsx_change *c,
 	if (!rc && c->range)
 		rc = list_ranges(&s, err);
 	if (!rc)
-		rc = apply(&s, way, err);
+		rc = apply(&s, err);
 	span_list_done(&s.ranges);
 	if (c->is_pattern && c->name)
 		regfree(&s.regex);
@@ -745,13 +770,13 @@ static int compile_one(struct player *p, const struct nsx_change *c,
 }
 
 int compile(struct player *p, const struct nsx_change *v, size_t n,
-	    enum compile_way way, size_t *ret_touched, struct nsx_err *err)
+	    size_t *ret_touched, struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < n; i++)
-		rc = compile_one(p, &v[i], way, a, ret_touched, err);
+		rc = compile_one(p, &v[i], a, ret_touched, err);
 	nsx_arena_free(a);
 	return rc;
 }

@@ -4,14 +4,10 @@
 
 #include "facts/replay/pass.h"
 
-/* A late rank is made even in one of two ways. */
-enum compile_way { COMPILE_WORK, COMPILE_GAPS };
-
 /* Adds n changes to the player's edit, and what they touch to *touched.
  * Errors: NSX_E_NOMEM, NSX_E_USAGE (a name that is no regular expression).
  */
 int compile(struct player *p, const struct nsx_change *v, size_t n,
-	    enum compile_way way, size_t *touched,
-	    struct nsx_err *err) NSX_CHECKED;
+	    size_t *touched, struct nsx_err *err) NSX_CHECKED;
 
 #endif

@@ -145,9 +145,11 @@ struct nsx_model {
 	uint32_t nmeets;
 	/* Where there are several ranks: work but for communication, that of
 	 * one kind together (model_work_kind); calls that follow one, those of
-	 * one pair of APIs together; within these the shorter first.
+	 * one pair of APIs together, for the gaps before them; calls that wait
+	 * for nothing, by API; within these the shorter first.
 	 */
-	uint32_t *alike_op, nalike_ops, *alike_call, nalike_calls;
+	uint32_t *alike_op, nalike_ops, *alike_gap, nalike_gaps;
+	uint32_t *alike_call, nalike_calls;
 	uint32_t *thread_device; /* by thread of the trace: of the first op it
 				    launches; NSX_NONE                       */
 	uint32_t nstreams, nlanes, nengines;

@@ -209,14 +209,6 @@ static enum nsx_confidence doubt(const struct player *p,
 
 /* Pricing -------------------------------------------------------------------------*/
 
-static bool has_rank(const struct nsx_change *v, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (v[i].verb == NSX_EVEN_RANK)
-			return true;
-	return false;
-}
-
 /* Of what was measured; 0 where the counterfactual is no shorter. */
 static double share_of(const struct nsx_model *m, int64_t ns)
 {
@@ -237,14 +229,13 @@ static int64_t of_judged(const struct nsx_model *m, double share)
 
 /* What can be won at all. */
 static int price_gain(struct player *p, const struct nsx_change *v, size_t n,
-		      enum compile_way way, struct nsx_gain *ret,
-		      struct nsx_err *err)
+		      struct nsx_gain *ret, struct nsx_err *err)
 {
 	int64_t ns;
 
 	*ret = (struct nsx_gain){.held = held(n ? v[0].verb : NSX_NVERBS)};
 	player_reset(p);
-	if (compile(p, v, n, way, &ret->touched, err))
+	if (compile(p, v, n, &ret->touched, err))
 		return err->rc;
 	if (!ret->touched)
 		return 0;
@@ -292,30 +283,15 @@ struct prices {
 	struct nsx_gain *gain;
 };
 
-static int price_way(const struct prices *x, struct player *p,
-		     const struct nsx_plan *plan, enum compile_way way,
-		     struct nsx_gain *ret, struct nsx_err *err)
-{
-	if (price_gain(p, plan->v, plan->n, way, ret, err))
-		return err->rc;
-	return x->only_gains ? 0 : price_doubt(p, plan->v, plan->n, ret, err);
-}
-
 static int price(const struct prices *x, struct player *p, size_t i,
 		 struct nsx_err *err)
 {
 	const struct nsx_plan *plan = &x->plans[i];
-	struct nsx_gain other;
 
-	if (price_way(x, p, plan, COMPILE_WORK, &x->gain[i], err))
+	if (price_gain(p, plan->v, plan->n, &x->gain[i], err))
 		return err->rc;
-	if (!has_rank(plan->v, plan->n))
-		return 0;
-	if (price_way(x, p, plan, COMPILE_GAPS, &other, err))
-		return err->rc;
-	if (other.gain_ns > x->gain[i].gain_ns)
-		x->gain[i] = other;
-	return 0;
+	return x->only_gains ?
+		       0 : price_doubt(p, plan->v, plan->n, &x->gain[i], err);
 }
 
 /* A player is expensive: one a thread, which takes plan after plan. */
