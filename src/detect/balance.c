@@ -162,6 +162,29 @@ static void find_uneven(struct nsx_detect *d)
 			 nsx_text_ns(d->found->arena, mean));
 }
 
+const char *nsx_say_alone(struct nsx_detect *d, uint32_t process)
+{
+	const struct nsx_trace *t = d->trace;
+	uint32_t own = NSX_NONE, other = NSX_NONE;
+
+	for (uint32_t i = 0; d->measured->comm && process < t->nprocesses &&
+			     i < t->nstreams; i++) {
+		const struct nsx_stream *s = &t->stream[i];
+
+		if (!d->measured->comm[s->device].comm_ns)
+			continue;
+		if (s->process != process)
+			other = s->device;
+		else if (own != NSX_NONE && own != s->device)
+			return "";
+		else
+			own = s->device;
+	}
+	return own == NSX_NONE || other == NSX_NONE || own == other ?
+		       "" : nsx_tell(d->found, " on GPU %lld alone",
+				     (long long)t->device[own].device_id);
+}
+
 /* Idle time -----------------------------------------------------------------------*/
 
 /* Pages that the host touches are fetched one by one: such gaps end with a migration,

@@ -533,18 +533,23 @@ static void advise(const struct calls *c, const struct group *x,
 		f->recommendation[k++] = say->pytorch;
 }
 
+/* Of all calls of the groups; SEVERAL. */
+static uint32_t process_of(const struct calls *c, const uint32_t *list, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		if (c->v[list[i]].process != c->v[list[0]].process)
+			return (uint32_t)SEVERAL;
+	return c->v[list[0]].process;
+}
+
 /* "the GPUs idle for 3 ms in all right after them": those of the processes that wait. */
-static const char *say_idle(struct calls *c, const uint32_t *list, size_t n,
-			    int64_t cost_ns)
+static const char *say_idle(struct calls *c, uint32_t process, int64_t cost_ns)
 {
 	const struct nsx_trace *t = c->d->trace;
 	const char *text = nsx_text_ns(c->d->found->arena, (double)cost_ns);
-	uint32_t process = c->v[list[0]].process, gpu = NSX_NONE;
+	uint32_t gpu = NSX_NONE;
 	bool several = false;
 
-	for (size_t i = 0; i < n; i++)
-		if (c->v[list[i]].process != process)
-			process = (uint32_t)SEVERAL;
 	for (uint32_t i = 0; i < t->nstreams; i++) {
 		if (process != (uint32_t)SEVERAL &&
 		    t->stream[i].process != process)
@@ -566,10 +571,12 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 					  &allocates_once : &words[kind];
 	struct nsx_findings *l = c->d->found;
 	const char *names = say_names(c, list, n);
+	uint32_t process = process_of(c, list, n);
 	struct nsx_finding f = {
 		.id = say->id, .subject = kind == ALLOCATE || kind == LOAD ?
 						  NULL : x->api,
-		.title = nsx_tell(l, "%s%s", say->title, names),
+		.title = nsx_tell(l, "%s%s%s", say->title, names,
+				  nsx_say_alone(c->d, process)),
 		.confidence = kind == HOST_FUNC ? NSX_CONF_MEDIUM :
 						  NSX_CONF_HIGH,
 		.device = NSX_NONE, .remedy = plan_of(c, list, n)};
@@ -597,7 +604,7 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 			"the functions leave no row in the trace: what is "
 			"queued right after them starts late";
 	if (cost_ns)
-		f.evidence[k] = say_idle(c, list, n, cost_ns);
+		f.evidence[k] = say_idle(c, process, cost_ns);
 	nsx_places_tell(c->d, &c->places, list[0], &x->place, &f);
 	advise(c, x, say, names, &f);
 	if (say->barrier)

@@ -59,6 +59,11 @@ uint64_t nsx_range_kind(const struct nsx_trace *t, uint32_t range);
 uint32_t nsx_range_of_gap(const struct nsx_detect *d, uint32_t range,
 			  int64_t from_ns, int64_t to_ns);
 
+/* " on GPU 2 alone": where one process of several that communicate does something, and
+ * has one GPU; else "".
+ */
+const char *nsx_say_alone(struct nsx_detect *d, uint32_t process);
+
 /* Idle time of the limiting GPU in the judged window, by cause. */
 void nsx_idle_by_cause(const struct nsx_detect *d, int64_t ns[NSX_NCAUSES]);
 /* "`step` in solver": what a frame of the trace is called. */

@@ -19,6 +19,7 @@ enum {
 	LONG_NS = 1000000, /* host time between two calls that has a name    */
 	LONG_PART = 10,	   /* of iterations, if it is less: so does that     */
 	SHORT_NS = 100000, /* what is shorter never does                     */
+	SEVERAL = -2,	   /* processes                                      */
 	WAIT_NS = 50000,   /* a call of the OS or of MPI this long waits     */
 };
 
@@ -34,6 +35,7 @@ struct outside { /* calls of one name */
 	size_t count;
 	bool is_mpi;
 	nsx_str name;
+	uint32_t process; /* of all of them; SEVERAL                         */
 };
 
 static bool waits_for_thread(const char *name)
@@ -102,11 +104,12 @@ static void propose_outside(struct nsx_detect *d, const struct outside *x,
 	bool is_input = !x->is_mpi && waits_for_input(name);
 	struct nsx_finding f = {
 		.id = NSX_ID_idle_by_os_wait, .subject = name,
-		.title = nsx_tell(l, "the launching thread waits %s: %s",
+		.title = nsx_tell(l, "the launching thread waits %s: %s%s",
 				  x->is_mpi ? "for other ranks" :
 				  is_input ? "for input" :
 				  "in the operating system",
-				  nsx_tell_name(l, name)),
+				  nsx_tell_name(l, name),
+				  nsx_say_alone(d, x->process)),
 		.is_unseen = is_input,
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
 		.guess_ns = (double)NSX_MIN(x->ns, idle_ns),
@@ -140,6 +143,7 @@ static void propose_outside(struct nsx_detect *d, const struct outside *x,
 static int find_outside(struct nsx_detect *d, struct nsx_err *err)
 {
 	double least_ns = LEAST_SHARE * (double)(d->w.end_ns - d->w.start_ns);
+	const struct nsx_thread *thread = d->trace->thread;
 	int64_t idle_ns[NSX_NCAUSES];
 	struct nsx_groups names = {0};
 	struct nsx_votes sites = {0};
@@ -164,6 +168,8 @@ static int find_outside(struct nsx_detect *d, struct nsx_err *err)
 		}
 		x->is_mpi = o.is_mpi;
 		x->name = o.name;
+		x->process = !x->count || x->process == thread[o.thread].process ?
+				     thread[o.thread].process : (uint32_t)SEVERAL;
 		nsx_add_to(&x->ns, ns);
 		x->max_ns = NSX_MAX(x->max_ns, ns);
 		x->count++;
@@ -256,7 +262,7 @@ struct launcher {
 	int64_t idle_ns[NSX_NCAUSES]; /* of the limiting GPU, by cause       */
 };
 
-enum { SHORT = -2, SEVERAL = -2 };
+enum { SHORT = -2 };
 
 static int add_row(struct rows *r, size_t call, int64_t ns,
 		   struct nsx_err *err)
@@ -415,12 +421,13 @@ static void propose_code(struct launcher *x, const struct code *c)
 		.subject = helper ? helper : path,
 		.title = nsx_tell(
 			l, helper ? "the launching thread waits for host code of "
-				    "thread %s%s%s" :
-				    "%shost code between CUDA calls%s%s",
+				    "thread %s%s%s%s" :
+				    "%shost code between CUDA calls%s%s%s",
 			helper ? nsx_tell_name(l, helper) : "",
 			code ? ": " : d->trace->nvtx.n ? ", " : "",
 			code ? code : d->trace->nvtx.n ?
-				"outside NVTX ranges" : ""),
+				"outside NVTX ranges" : "",
+			nsx_say_alone(d, c->process)),
 		.place = code,
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
 		.guess_ns = (double)NSX_MIN(
