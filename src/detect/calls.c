@@ -43,6 +43,7 @@ struct group { /* calls of one API that do one thing */
 	size_t nahead;	     /* ... and after which the GPU had compute left
 				when the thread went on                      */
 	int64_t ns, cost_ns;
+	double squares;	     /* of the costs, summed                         */
 	struct nsx_place place; /* with most of its time                     */
 	uint32_t *rows; /* LOAD, START: the calls; POLL: those after another */
 	size_t nrows;
@@ -302,6 +303,8 @@ static void add_costs(struct calls *c)
 
 			if (g != NSX_NONE) {
 				nsx_add_to(&c->v[g].cost_ns, b->cost_ns);
+				c->v[g].squares += (double)b->cost_ns *
+						   (double)b->cost_ns;
 				break;
 			}
 		}
@@ -562,9 +565,19 @@ static const char *say_idle(struct calls *c, uint32_t process, int64_t cost_ns)
 				"the GPU idles for %s right after them", text);
 }
 
+/* Whether the GPU idles as if after less than half of the calls, after all of these for
+ * as long: it is what the host does then that takes the time.
+ */
+static bool is_after_few(const struct group *x)
+{
+	double ns = (double)x->cost_ns;
+
+	return 2 * ns * ns < x->squares * (double)x->count;
+}
+
 static void propose(struct calls *c, const uint32_t *list, size_t n)
 {
-	const struct group *x = &c->v[list[0]];
+	const struct group *x = &c->v[list[0]], *dearest = x;
 	enum kind kind = is_wait(x) ? x->kind : c->v[x->lead].kind;
 	const struct words *say = kind == ALLOCATE &&
 				  c->d->facts->run_kind != NSX_RUN_STEADY ?
@@ -589,8 +602,11 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 		nsx_add_to(&ns, c->v[list[i]].ns);
 		nsx_add_to(&cost_ns, c->v[list[i]].cost_ns);
 		count += c->v[list[i]].count;
+		if (c->v[list[i]].cost_ns > dearest->cost_ns)
+			dearest = &c->v[list[i]];
 	}
 	f.is_ahead = kind == WAIT && nahead * 4 >= nlong * 3;
+	f.is_after_few = kind == WAIT && is_after_few(dearest);
 	f.guess_ns = (double)(kind <= SMALL_COPY ?
 				      NSX_MIN(cost_ns, c->all_idle_ns) :
 				      NSX_MIN(ns, c->idle_ns));

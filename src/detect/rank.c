@@ -313,7 +313,8 @@ static bool slows_all(const struct nsx_finding *f)
 static int depth(const struct nsx_finding *f)
 {
 	return f->is_ahead || slows_all(f) ? 2 * NSX_ID_launch_bound + 1 :
-	       wins_later(f, LATEST) ? 2 * NSX_ID_idle_by_host_code + 1 :
+	       f->is_after_few || wins_later(f, LATEST) ?
+				       2 * NSX_ID_idle_by_host_code + 1 :
 				       2 * (int)f->id;
 }
 

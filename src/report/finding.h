@@ -93,6 +93,8 @@ struct nsx_finding {
 	bool is_rest;	    /* told only where others explain less of it     */
 	bool is_ahead;	    /* waits after which the GPU has work left: what
 			       makes the host late then names the cause      */
+	bool is_after_few;  /* waits, after few of which the GPU idles: host
+			       code that wins the same names the cause        */
 	bool is_quiet;	    /* it raises no alarm, whatever it wins           */
 	bool is_set;	    /* the severity is the detector's                */
 	const char *harmless; /* what to say if it costs nothing; NULL       */

@@ -1,0 +1,1 @@
+explain @pauses_each_step --pass findings --md
