@@ -153,10 +153,10 @@ int nsx_finding_places(const struct nsx_trace *t, const struct nsx_finding *f,
 		const struct nsx_change *c = &f->remedy.v[i];
 
 		for (size_t k = 0; k < c->rows.n; k++)
-			if (c->op)
-				add_op(&p, nsx_rows_at(&c->rows, k));
-			else
+			if (nsx_changes_calls(c->verb))
 				add_call(&p, nsx_rows_at(&c->rows, k), c->verb);
+			else
+				add_op(&p, nsx_rows_at(&c->rows, k));
 		if (!c->rows.only && c->name && !c->is_pattern &&
 		    add_named(&p, c, err))
 			return err->rc;

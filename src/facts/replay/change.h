@@ -60,6 +60,12 @@ enum nsx_change_verb {
 	NSX_NVERBS
 };
 
+/* Whether rows of a change are calls; else operations. */
+static inline bool nsx_changes_calls(enum nsx_change_verb verb)
+{
+	return verb <= NSX_INSTANT_HOST;
+}
+
 enum nsx_change_on { /* kinds of operation; 0 is any */
 	NSX_ON_KERNELS = 1, NSX_ON_COPIES = 2, NSX_ON_MEMSETS = 4,
 	NSX_ON_GRAPHS = 8,

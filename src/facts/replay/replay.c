@@ -159,11 +159,6 @@ static bool is_bound(const struct nsx_change *c)
 	}
 }
 
-static bool is_of_host(enum nsx_change_verb verb)
-{
-	return verb <= NSX_INSTANT_HOST;
-}
-
 static const char *held(enum nsx_change_verb verb)
 {
 	switch (verb) {
@@ -198,7 +193,7 @@ static enum nsx_confidence doubt(const struct player *p,
 		inferred = (p->edit.call[i] & (EDIT_GONE | EDIT_ASYNC)) &&
 			   (m->call[i].flags & CALL_INFERRED);
 	for (size_t i = 0; i < n; i++)
-		of_host |= is_of_host(v[i].verb);
+		of_host |= nsx_changes_calls(v[i].verb);
 	left -= 2 * g->low_ns < g->high_ns;
 	left -= fabs(free_share - g->share) > g->share / 3;
 	left -= inferred;
