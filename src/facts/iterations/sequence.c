@@ -8,6 +8,7 @@
  * stands a kernel more or less inside an iteration, which shifts all that
  * follows and which real loops have (logging, allocator, autotuning).
  *
+ * No iteration begins inside a graph: what one call launches is part of one.
  * An anchor whose distances break regularly belongs to an inner loop (layers in
  * a step).  One kernel that repeats alone is no iteration.  Of a longer
  * sequence the middle MAX_SYMBOLS are looked at to find the period.
@@ -62,7 +63,17 @@ static int number_pairs(const uint32_t *x, const uint32_t *y, size_t n,
 	return rc;
 }
 
-/* Occurrences by run, in order. */
+/* Whether a graph launched it together with what is before it. */
+static bool is_inside(const struct seq *s, size_t pos)
+{
+	const struct nsx_trace *t = s->fd->t;
+	uint32_t call = t->ops.call[s->op[pos]];
+
+	return pos && call != NSX_NONE && call == t->ops.call[s->op[pos - 1]] &&
+	       t->calls.flags[call] & NSX_CALL_GRAPH;
+}
+
+/* Occurrences by run, in order: where an iteration could begin. */
 static int list_occurrences(struct seq *s, unsigned level, size_t n,
 			    struct nsx_err *err)
 {
@@ -71,7 +82,7 @@ static int list_occurrences(struct seq *s, unsigned level, size_t n,
 	    nsx_new_arrays(s->a, n, "kernel sequence", err, s->at[level]))
 		return err->rc;
 	NSX_DEAL(s->start[level], s->at[level], s->nids[level], n, i,
-		 s->id[level][i]);
+		 is_inside(s, i) ? NSX_NONE : s->id[level][i]);
 	return 0;
 }
 

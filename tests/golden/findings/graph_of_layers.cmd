@@ -1,0 +1,1 @@
+explain @graph_of_layers --pass findings,iterations --md
