@@ -3,8 +3,9 @@
  *
  * A pause is a stretch of host time between two calls, far longer than the longest of
  * the usual iteration, a blocking copy that takes far longer than any in the others, or
- * a range that only slow iterations have (a checkpoint, an evaluation).  Or the usual
- * ones replay a CUDA graph, and these launch its work one by one.  Where more than a
+ * a range that only slow iterations have (a checkpoint, an evaluation, a prefill), with
+ * its work on the GPU.  Or the usual ones replay a CUDA graph, and these launch its work
+ * one by one.  Where more than a
  * third are slow, here and there, the iterations are of two kinds, and what one of them
  * has more is for other findings.
  */
@@ -17,6 +18,7 @@
 #define LEAST_SHARE 0.01 /* of the window */
 #define PAUSE_SHARE 0.05 /* of what an iteration takes too long              */
 #define LITTLE 0.25	 /* of what all of them take too long, is no reason */
+#define WHOLE 1.1	 /* times that: what does more is no addition       */
 enum { MANY = -2 };
 enum {
 	LEAST_PAUSE_NS = 100000, LEAST_COPY_NS = 100000, MOST_RANGES = 4,
@@ -54,6 +56,7 @@ struct slow {
 				   of those of the thread that is read       */
 	nsx_str range[MOST_RANGES];
 	uint32_t nranges, place;
+	int64_t range_ns; /* GPU work of ranges that only slow ones have     */
 };
 
 static int64_t wall_ns(const struct nsx_iteration *v)
@@ -184,26 +187,31 @@ static int vote_outside(struct slow *s, uint32_t thread, struct nsx_span pause,
 	return 0;
 }
 
+static void add_range(struct slow *s, uint32_t range)
+{
+	nsx_str name = s->d->trace->nvtx.name[range];
+
+	for (uint32_t i = 0; i < s->nranges; i++)
+		if (s->range[i] == name)
+			return;
+	if (s->nranges == MOST_RANGES)
+		return;
+	if (!s->nranges)
+		s->place = range;
+	s->range[s->nranges++] = name;
+}
+
 static int add_pause(struct slow *s, size_t call, uint32_t range,
 		     struct nsx_err *err)
 {
-	nsx_str name = range == NSX_NONE ? 0 : s->d->trace->nvtx.name[range];
 	uint32_t thread = nsx_call_thread(s->d->trace, call);
 
 	s->paused = !s->pauses.n || s->paused == thread ? thread :
 							  (uint32_t)MANY;
 	if (nsx_list_row(&s->pauses, call, err))
 		return err->rc;
-	if (!name || s->nranges == MOST_RANGES)
-		return 0;
-	for (uint32_t i = 0; i < s->nranges; i++)
-		if (s->range[i] == name)
-			return 0;
-	if (!is_rare(s, range))
-		return 0;
-	if (!s->nranges)
-		s->place = range;
-	s->range[s->nranges++] = name;
+	if (range != NSX_NONE && s->nranges < MOST_RANGES && is_rare(s, range))
+		add_range(s, range);
 	return 0;
 }
 
@@ -323,6 +331,115 @@ static int find_pauses(struct slow *s, uint32_t thread, uint32_t *below,
 	return 0;
 }
 
+/* Which iteration --------------------------------------------------------------------*/
+
+/* s->n: none. */
+static size_t iteration_at(const struct slow *s, int64_t at_ns)
+{
+	size_t next = NSX_SEARCH((size_t)0, s->n, mid, s->v[mid].start_ns <= at_ns);
+
+	return next && at_ns < s->v[next - 1].end_ns ? next - 1 : s->n;
+}
+
+/* Ranges -------------------------------------------------------------------------*/
+
+struct kind { /* of range */
+	int64_t slow_ns; /* GPU work in slow iterations ...                  */
+	bool is_usual;	 /* ... and whether there is any in others           */
+};
+
+/* By range, with all that is inside it. */
+static void sum_ranges(const struct slow *s, struct kind *v)
+{
+	const struct nsx_trace *t = s->d->trace;
+	const struct nsx_nvtx_facts *x = &s->d->facts->nvtx;
+	const struct nsx_device *dev = &t->device[s->v->device];
+
+	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
+		uint32_t range = nsx_op_range(x, i);
+		size_t k = iteration_at(s, nsx_op_start(&t->ops, i));
+
+		if (range == NSX_NONE || k == s->n)
+			continue;
+		if (!s->v[k].slow)
+			v[range].is_usual = true;
+		else if (is_judged(s, k))
+			nsx_add_to(&v[range].slow_ns, nsx_op_ns(&t->ops, i));
+	}
+	for (size_t i = t->nvtx.n; i-- > 0;) {
+		uint32_t around = nsx_range_parent(x, (uint32_t)i);
+
+		if (around == NSX_NONE)
+			continue;
+		nsx_add_to(&v[around].slow_ns, v[i].slow_ns);
+		v[around].is_usual |= v[i].is_usual;
+	}
+}
+
+/* What ends a step of several iterations is needed, not in excess. */
+static bool ends_step(const char *s)
+{
+	static const char *const words[] = {"optim", "update", "reduce", "zero_grad"};
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (strcasestr(s, words[i]))
+			return true;
+	return false;
+}
+
+/* Whether GPU work of such ranges is in slow iterations only, and a good part of what
+ * these take too long.
+ */
+static bool is_extra(const struct slow *s, const struct nsx_groups *kinds,
+		     const struct kind *v, uint32_t range)
+{
+	const struct nsx_trace *t = s->d->trace;
+	double excess_ns = (double)s->excess_ns;
+	uint32_t g = range == NSX_NONE ? NSX_NONE :
+			nsx_group_find(kinds, 0, nsx_range_kind(t, range));
+
+	return g != NSX_NONE && !v[g].is_usual &&
+	       (double)v[g].slow_ns >= LITTLE * excess_ns &&
+	       (double)v[g].slow_ns <= WHOLE * excess_ns &&
+	       !ends_step(nsx_text(t, t->nvtx.name[range]));
+}
+
+/* The outermost of them. */
+static int find_ranges(struct slow *s, struct nsx_err *err)
+{
+	const struct nsx_trace *t = s->d->trace;
+	struct nsx_groups keys = {0};
+	struct kind *by_range, *v = NULL, *x;
+	int rc = 0;
+
+	if (!nsx_new_array(by_range, s->d->scratch, t->nvtx.n, "ranges", err))
+		return err->rc;
+	sum_ranges(s, by_range);
+	for (uint32_t i = 0; !rc && i < t->nvtx.n; i++) {
+		if (!by_range[i].slow_ns && !by_range[i].is_usual)
+			continue;
+		x = nsx_group_value(&keys, &v, 0, nsx_range_kind(t, i), "ranges",
+				    err);
+		if (!x) {
+			rc = err->rc;
+			break;
+		}
+		nsx_add_to(&x->slow_ns, by_range[i].slow_ns);
+		x->is_usual |= by_range[i].is_usual;
+	}
+	for (uint32_t i = 0; !rc && i < t->nvtx.n; i++) {
+		if (!is_extra(s, &keys, v, i) ||
+		    is_extra(s, &keys, v,
+			     nsx_range_parent(&s->d->facts->nvtx, i)))
+			continue;
+		nsx_add_to(&s->range_ns, by_range[i].slow_ns);
+		add_range(s, i);
+	}
+	nsx_groups_done(&keys);
+	free(v);
+	return rc;
+}
+
 /* Launches -----------------------------------------------------------------------*/
 
 /* The iteration whose work a call launches; s->n: none, or on another GPU. */
@@ -330,17 +447,13 @@ static size_t launched_in(const struct slow *s, size_t call)
 {
 	const struct nsx_trace *t = s->d->trace;
 	uint32_t op = t->calls.op[call];
-	int64_t at_ns;
-	size_t next;
 
 	if (t->calls.cls[call] != NSX_CALL_LAUNCH || op == NSX_NONE ||
 	    nsx_stream_of(t, op)->device != s->v->device ||
 	    (s->v->process != NSX_NONE &&
 	     nsx_op_process(t, op) != s->v->process))
 		return s->n;
-	at_ns = nsx_op_start(&t->ops, op);
-	next = NSX_SEARCH((size_t)0, s->n, mid, s->v[mid].start_ns <= at_ns);
-	return next && at_ns < s->v[next - 1].end_ns ? next - 1 : s->n;
+	return iteration_at(s, nsx_op_start(&t->ops, op));
 }
 
 /* The launches of slow iterations without a graph, where the others replay one each
@@ -432,6 +545,19 @@ static const char *say_pauses(struct slow *s)
 			nsx_text_n(l->arena, s->pauses.n, "time", "times"), where);
 }
 
+static const char *say_ranges(const struct slow *s)
+{
+	struct nsx_findings *l = s->d->found;
+	const char *names = "";
+
+	for (uint32_t i = 0; i < s->nranges; i++)
+		names = nsx_tell(l, "%s%s%s", names, i ? ", " : "",
+				 nsx_tell_name(l, nsx_text(s->d->trace,
+							   s->range[i])));
+	return nsx_tell(l, "only they have %s, with %s of work on the GPU", names,
+			nsx_tell_ns(l, s->range_ns));
+}
+
 /* A pause at even distances may end a step whose parts are taken for iterations: kernels
  * that repeat do not tell, ranges do.
  */
@@ -453,6 +579,9 @@ static void advise(const struct slow *s, unsigned most, struct nsx_finding *f)
 			"let all ranks pause in the same iteration: one that "
 			"pauses alone holds up the others";
 	f->recommendation[n] =
+		s->range_ns ?
+			"do it less often, in smaller pieces, or where it holds "
+			"up nothing: in another process, on another GPU" :
 		s->launches.n ?
 			"replay a graph in them, too: capture the shapes or batch "
 			"sizes that they have, or pad to those captured" :
@@ -520,6 +649,8 @@ static void propose(struct slow *s)
 			l, "the others replay a CUDA graph; in them %s its work "
 			"one by one", nsx_text_n(l->arena, s->launches.n,
 						 "call launches", "calls launch"));
+	if (s->range_ns)
+		f.evidence[n++] = say_ranges(s);
 	f.evidence[n++] = nsx_tell(l, "most of the difference is %s: %s more",
 				   part_words[most],
 				   nsx_text_ns(l->arena,
@@ -592,6 +723,7 @@ int nsx_detect_iterations(struct nsx_detect *d, struct nsx_err *err)
 		}
 	rc = rc ?: find_launches(&s, err);
 	drop_little(&s);
+	rc = rc ?: find_ranges(&s, err);
 	if (!rc)
 		propose(&s);
 	nsx_votes_done(&s.outside);

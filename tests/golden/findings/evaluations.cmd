@@ -1,0 +1,1 @@
+explain @evaluations --pass findings,iterations --md
