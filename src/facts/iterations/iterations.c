@@ -18,16 +18,19 @@ const char *const nsx_way_methods[NSX_NWAYS] = {
 	"launch", "window",
 };
 
+#define WHOLE 0.95 /* share of the work */
+#define ALIKE 0.25 /* CV */
+
 static const char candidates[] = "iteration candidates";
 
 /* Shared by the finders ------------------------------------------------------*/
 
-/* CV without the longest sixth: a slow iteration, or a pause that recurs after
- * every eighth, does not make a cadence irregular.
+/* CV without the longest quarter: slow iterations, or a pause that recurs after
+ * every fifth, do not make a cadence irregular.
  */
 static double trimmed_cv(int64_t *d, size_t n)
 {
-	size_t kept = n - NSX_MAX(n / 6, n > 2), used = 0;
+	size_t kept = n - NSX_MAX(n / 4, n > 2), used = 0;
 	double limit = nsx_quantile(d, n, n > 1 ? (double)(kept - 1) /
 							  (double)(n - 1) : 0);
 	double mean = 0;
@@ -274,6 +277,17 @@ size_t nsx_weigh_ways(const struct nsx_finder *fd, struct nsx_weighed_way *ret,
 	return n;
 }
 
+/* Whether ranges are the steps of which an iteration of the other way has several:
+ * they hold all work, and most are alike.  What some of them have beyond that, at even
+ * distances, makes several look like one.
+ */
+static bool are_steps(const struct nsx_way *range, const struct nsx_way *other)
+{
+	return range->method == NSX_WAY_NVTX && other->method != NSX_WAY_NVTX &&
+	       range->coverage >= WHOLE && range->cv <= ALIKE &&
+	       range->n >= 2 * other->n;
+}
+
 /* The best way, and of NVTX ranges nearly as good the outermost. NSX_NONE: no
  * way is good enough.
  */
@@ -289,7 +303,14 @@ static size_t choose(const struct nsx_finder *fd, struct nsx_err *err)
 			best = w[i].way;
 			top = w[i].weight;
 		}
-	if (best == NSX_NONE || fd->v[best].method != NSX_WAY_NVTX)
+	if (best == NSX_NONE)
+		return best;
+	for (size_t i = 0, other = best; i < n; i++)
+		if (are_steps(&fd->v[w[i].way], &fd->v[other]) &&
+		    (best == other || length(&fd->v[w[i].way]) >
+					      length(&fd->v[best])))
+			best = w[i].way;
+	if (fd->v[best].method != NSX_WAY_NVTX)
 		return best;
 	for (size_t i = 0; i < n; i++)
 		if (fd->v[w[i].way].method == NSX_WAY_NVTX &&

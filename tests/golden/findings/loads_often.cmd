@@ -1,0 +1,1 @@
+explain @loads_often --pass findings,iterations --md

@@ -1,0 +1,1 @@
+explain @prefills --pass findings,iterations --md
