@@ -1,0 +1,1 @@
+explain @graph_seldom_replayed --pass findings,iterations --md
