@@ -15,6 +15,7 @@
 #include "trace/nvtx_walk.h"
 
 #define LEAST_SHARE 0.003 /* of the window, to be looked at */
+#define MOSTLY 0.75	  /* of host time, to be a range's own */
 enum {
 	LONG_NS = 1000000, /* host time between two calls that has a name    */
 	LONG_PART = 10,	   /* of iterations, if it is less: so does that     */
@@ -250,7 +251,9 @@ struct launcher {
 	struct nsx_groups names; /* (outside, or whose; kind of range)       */
 	struct code {
 		struct rows rows;
+		int64_t own_ns; /* in ranges that make no CUDA call          */
 		uint32_t range; /* the first                                 */
+		nsx_str name;	/* of all of them; 0: they have several      */
 		uint32_t helper; /* thread that only copies; NSX_NONE        */
 		uint32_t process; /* of all of them; SEVERAL                 */
 	} *code;
@@ -279,6 +282,7 @@ static int add_code(struct launcher *x, uint32_t range, uint32_t helper,
 		x->d->trace->thread[nsx_call_thread(x->d->trace, call)].process;
 	uint64_t whose = helper == NSX_NONE ? range == NSX_NONE :
 					      UINT64_C(2) + helper;
+	nsx_str name = range == NSX_NONE ? 0 : x->d->trace->nvtx.name[range];
 	size_t known = x->names.n;
 	struct code *c = nsx_group_value(&x->names, &x->code, whose,
 					 nsx_range_kind(x->d->trace, range),
@@ -288,7 +292,9 @@ static int add_code(struct launcher *x, uint32_t range, uint32_t helper,
 		return err->rc;
 	if (x->names.n > known)
 		*c = (struct code){.range = range, .helper = helper,
-				   .process = process};
+				   .name = name, .process = process};
+	if (c->name != name)
+		c->name = 0;
 	if (c->process != process)
 		c->process = (uint32_t)SEVERAL;
 	*ret = (uint32_t)(c - x->code);
@@ -352,6 +358,12 @@ static int walk_thread(struct launcher *x, uint32_t thread, uint32_t *below,
 
 			if (add_code(x, range, helper, i, gap_ns, &code, err))
 				return err->rc;
+			if (range != NSX_NONE &&
+			    nsx_range_start(&t->nvtx, range) >= last_ns &&
+			    nsx_range_end(&t->nvtx, range) <= start_ns)
+				nsx_add_to(&x->code[code].own_ns,
+					   nsx_range_end(&t->nvtx, range) -
+						nsx_range_start(&t->nvtx, range));
 		} else if (gap_ns > 0 && helper == NSX_NONE &&
 			   add_row(&x->gaps, i, gap_ns, err)) {
 			return err->rc;
@@ -415,6 +427,7 @@ static void propose_code(struct launcher *x, const struct code *c)
 			 (long long)d->trace->process[c->process].pid);
 	/* Beside its copies, it is what makes the launching thread wait. */
 	bool is_waited = helper && c->rows.ns > (d->w.end_ns - d->w.start_ns) / 2;
+	bool is_own = (double)c->own_ns > MOSTLY * (double)c->rows.ns;
 	struct nsx_finding f = {
 		.id = is_waited ? NSX_ID_idle_by_os_wait :
 				  NSX_ID_idle_by_host_code,
@@ -429,6 +442,7 @@ static void propose_code(struct launcher *x, const struct code *c)
 				"outside NVTX ranges" : "",
 			nsx_say_alone(d, c->process)),
 		.place = code,
+		.is_own = is_own,
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
 		.guess_ns = (double)NSX_MIN(
 			c->rows.ns, x->idle_ns[NSX_CAUSE_HOST_CODE]),
@@ -442,6 +456,8 @@ static void propose_code(struct launcher *x, const struct code *c)
 			   .at = {{"cause", nsx_string("host_code")}}}},
 		.remedy = nsx_plan_of(d, (struct nsx_change){
 			.verb = NSX_FASTER_HOST, .amount = INFINITY,
+			.range = is_own && c->name ?
+					 nsx_text(d->trace, c->name) : NULL,
 			.rows = nsx_keep_rows(d, c->rows.calls.v,
 					      c->rows.calls.n)})};
 

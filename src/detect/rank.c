@@ -308,11 +308,12 @@ static bool slows_all(const struct nsx_finding *f)
 }
 
 /* How far up a cause stands: the least first.  A wait that leaves the GPU work is not
- * what it runs dry by.
+ * what it runs dry by, nor is one beside code of the host that has a name of its own.
  */
 static int depth(const struct nsx_finding *f)
 {
 	return f->is_ahead || slows_all(f) ? 2 * NSX_ID_launch_bound + 1 :
+	       f->is_own ? 2 * NSX_ID_idle_after_blocking_copy - 1 :
 	       f->is_after_few || wins_later(f, LATEST) ?
 				       2 * NSX_ID_idle_by_host_code + 1 :
 				       2 * (int)f->id;

@@ -96,6 +96,8 @@ struct nsx_finding {
 	bool is_after_few;  /* waits, after few of which the GPU idles: host
 			       code that wins the same names the cause        */
 	bool is_quiet;	    /* it raises no alarm, whatever it wins           */
+	bool is_own;	    /* code of the host whose range makes no CUDA call:
+			       the program names what a wait beside it is for  */
 	bool is_set;	    /* the severity is the detector's                */
 	const char *harmless; /* what to say if it costs nothing; NULL       */
 

@@ -336,6 +336,17 @@ static int cut_gaps(struct select *s, const struct span_list *spans,
 	return 0;
 }
 
+/* What the host does itself of a gap that the ranges cover. */
+static int64_t within_ranges(const struct select *s, uint32_t call)
+{
+	const struct model_call *c = &s->m->call[call];
+	uint32_t h = nsx_call_thread(s->m->t, c->row);
+	struct nsx_span in = {c->start_ns - model_gap(s->m, call), c->start_ns};
+
+	return span_list_within(&s->ranges, h, in) -
+	       (c->wait_ns ? span_list_common(&s->ranges, &s->m->waits, h, in) : 0);
+}
+
 static int faster_host(struct select *s, struct nsx_err *err)
 {
 	struct edit *e = &s->p->edit;
@@ -344,17 +355,13 @@ static int faster_host(struct select *s, struct nsx_err *err)
 		return err->rc;
 	for (uint32_t i = 0; i < s->m->ncalls; i++) {
 		const struct model_call *c = &s->m->call[i];
-		int64_t gap, part;
+		int64_t gap = model_gap(s->m, i), part = gap - c->wait_ns;
 
 		if (!fits_gap(s, i))
 			continue;
-		part = gap = model_gap(s->m, i);
 		if (s->c->range)
-			part = span_list_within(
-				&s->ranges, nsx_call_thread(s->m->t, c->row),
-				(struct nsx_span){c->start_ns - gap,
-						  c->start_ns});
-		part = NSX_MAX(part - c->wait_ns, 0);
+			part = within_ranges(s, i);
+		part = NSX_MAX(part, 0);
 		lower(s, &e->gap_ns[i], gap - c->wait_ns - part +
 						divided(part, s->c->amount));
 	}

@@ -1,0 +1,1 @@
+explain @sampled_on_host --pass findings --md
