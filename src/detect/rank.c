@@ -298,6 +298,12 @@ static bool stops_host(enum nsx_finding_id id)
 	return id <= NSX_ID_idle_by_slow_call;
 }
 
+/* Whether streams take turns whose kernels have too few blocks to fill the GPU alone. */
+static bool leaves_room(const struct nsx_finding *f, const struct nsx_finding *best)
+{
+	return f->id == NSX_ID_false_dependency && best->id == NSX_ID_small_grids;
+}
+
 /* Whether what slow iterations have, taken out, wins far more than they take too long:
  * then it slows the others down, too.
  */
@@ -329,7 +335,8 @@ static struct item *leader(struct pricing *p, struct item *best,
 
 	for (size_t i = 0; i < p->n; i++) {
 		struct item *x = &p->v[i];
-		bool stops = stops_host(x->f->id);
+		bool stops = stops_host(x->f->id) ||
+			     leaves_room(x->f, best->f);
 
 		if (x->left && x != best && depth(x->f) < depth(lead->f) &&
 		    after[i] <= (stops ? OWN * x->adds_ns :

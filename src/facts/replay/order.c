@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/stat.h"
+#include "facts/occupancy.h"
 #include "facts/replay/pass.h"
 
 enum {
@@ -271,6 +272,9 @@ static int sort_steps(struct build *b, const struct keys *k,
 	return 0;
 }
 
+#define ROOM 1.1 /* times the multiprocessors: each with one block, or hardly more */
+#define FEW 0.5	 /* of them: another kernel has as many                       */
+
 /* Lanes ------------------------------------------------------------------------*/
 
 struct lane_use { /* while a lane is met: streams that used it last */
@@ -288,20 +292,62 @@ static bool use_lane(struct lane_use *u, const struct model_op *o)
 	return end != NEVER && end > o->start_ns + 1000;
 }
 
-/* 0: none; 1: kernels; 2 and 3: copies of one direction. */
+/* 0: none; 2 and 3: copies of one direction. */
+enum { KERNELS = 1 };
 static unsigned lane_kind(const struct model_op *o)
 {
 	if (!(o->flags & OP_STREAM) || (o->flags & OP_COMM))
 		return 0;
 	if (o->kind == NSX_OP_KERNEL || o->kind == NSX_OP_GRAPH)
-		return 1;
+		return KERNELS;
 	return o->kind == NSX_OP_MEMCPY &&
 			       (o->copy_kind == 1 || o->copy_kind == 2) ?
 		       o->copy_kind + 1u : 0;
 }
 
+/* Share of the multiprocessors that have a block of a kernel; 1: not known. */
+static double need_of(const struct build *b, uint32_t op)
+{
+	const struct nsx_trace *t = b->m->t;
+	const struct model_op *o = &b->m->op[op];
+	const struct nsx_gpu_info *gpu = nsx_device_gpu(t, model_device(b, op));
+	double blocks = o->kind != NSX_OP_KERNEL ? 0 :
+			(double)nsx_extent(nsx_op_shape(t, o->row)->grid);
+
+	return blocks < 1 || !gpu || gpu->sm_count < 1 ? 1 :
+		       NSX_MIN(1, blocks / (double)gpu->sm_count);
+}
+
+/* By engine: what kernels of few blocks need of all its streams together, the mean of
+ * each over time.
+ */
+static int sum_needs(struct build *b, double *ret, struct nsx_err *err)
+{
+	const struct nsx_model *m = b->m;
+	double *need, *ns;
+	uint32_t *engine;
+
+	if (nsx_new_arrays(b->step, m->nstreams, "streams", err, need, ns, engine))
+		return err->rc;
+	for (uint32_t i = 0; i < m->nops; i++) {
+		const struct model_op *o = &m->op[i];
+		double part = lane_kind(o) == KERNELS ? need_of(b, i) : 1;
+
+		if (part > FEW)
+			continue;
+		engine[o->stream] = o->engine;
+		ns[o->stream] += (double)o->length_ns;
+		need[o->stream] += (double)o->length_ns * part;
+	}
+	for (uint32_t s = 0; s < m->nstreams; s++)
+		if (ns[s] > 0)
+			ret[engine[s]] += need[s] / ns[s];
+	return 0;
+}
+
 /* Work of several streams that shares a lane does not run side by side unless
- * it did when it was recorded.
+ * it did when it was recorded, or leaves room: kernels of few blocks, where those of
+ * all streams together are on each multiprocessor but once.
  */
 static int make_lanes(struct build *b, struct nsx_err *err)
 {
@@ -309,7 +355,10 @@ static int make_lanes(struct build *b, struct nsx_err *err)
 	struct nsx_groups groups = {0};
 	struct lane_use *use = NULL;
 	uint8_t *beside;
-	int rc = nsx_new_arrays(b->step, m->nops, "lanes", err, beside);
+	double *needs; /* by engine */
+	int rc = nsx_new_arrays(b->step, m->nops, "lanes", err, beside) ?:
+		 nsx_new_arrays(b->step, m->nengines, "engines", err, needs) ?:
+		 sum_needs(b, needs, err);
 
 	for (uint32_t i = 0; !rc && i < m->nops; i++) {
 		struct model_op *o = &m->op[i];
@@ -329,7 +378,9 @@ static int make_lanes(struct build *b, struct nsx_err *err)
 		if (groups.n > known)
 			*lane = (struct lane_use){NSX_LATEST, false};
 		o->lane = (uint32_t)(lane - use);
-		beside[i] = use_lane(lane, o);
+		beside[i] = use_lane(lane, o) ||
+			    (kind == KERNELS && needs[o->engine] <= ROOM &&
+			     need_of(b, i) <= FEW);
 	}
 	for (uint32_t i = 0; !rc && i < m->nops; i++)
 		if (m->op[i].lane != NSX_NONE &&
