@@ -11,9 +11,9 @@ static uint64_t digits(const struct nsx_keyed *k, int64_t least, unsigned shift)
 	return ((uint64_t)k->key - (uint64_t)least) >> shift & (NDIGITS - 1);
 }
 
-void nsx_keyed_sort(struct nsx_keyed *v, size_t n)
+void nsx_keyed_sort(struct nsx_keyed *v, struct nsx_keyed *spare, size_t n)
 {
-	struct nsx_keyed *from = v, *to = v + n;
+	struct nsx_keyed *from = v, *to = spare;
 	int64_t least = INT64_MAX, most = INT64_MIN;
 	bool sorted = true;
 
@@ -36,7 +36,7 @@ void nsx_keyed_sort(struct nsx_keyed *v, size_t n)
 		for (size_t i = 0; i < n; i++)
 			to[at[digits(&from[i], least, shift)]++] = from[i];
 		from = to;
-		to = from == v ? v + n : v;
+		to = from == v ? spare : v;
 	}
 	if (from != v)
 		memcpy(v, from, n * sizeof(*v));

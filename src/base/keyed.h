@@ -8,7 +8,7 @@ struct nsx_keyed { /* packed: a million of them are sorted beside what they stan
 	int64_t key;
 	uint32_t at;
 } __attribute__((packed, aligned(4)));
-/* Sorts by key, stable; v has room for as many more. */
-void nsx_keyed_sort(struct nsx_keyed *v, size_t n);
+/* Sorts by key, stable; spare: room for as many. */
+void nsx_keyed_sort(struct nsx_keyed *v, struct nsx_keyed *spare, size_t n);
 
 #endif

@@ -169,7 +169,7 @@ void nsx_sort_by_key_r(void *v, size_t n, size_t most, size_t size,
 	for (uint32_t i = 0; i < n; i++)
 		order[i] = (struct nsx_keyed){
 			key((char *)v + i * size, context), i};
-	nsx_keyed_sort(order, n);
+	nsx_keyed_sort(order, order + n, n);
 	permute(v, size, order, n, (char *)(order + n));
 	NSX_EACH_RUN(i, next, n, order[next].key == order[i].key)
 		if (i < most)

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/keyed.h"
 #include "base/str.h"
 
 #define SHARDS 16u
@@ -119,20 +120,19 @@ static uint32_t find_text(const struct shard *sh, const char *text, size_t len,
 static int grow_slots(struct shard *sh, struct nsx_err *err)
 {
 	size_t n = sh->nslots ? sh->nslots * 2 : 64;
-	uint32_t *old = sh->slots, *slots;
+	uint32_t *slots = nsx_try_alloc(n, sizeof(*slots), "string hash slots",
+					err);
 
-	slots = nsx_try_alloc(n, sizeof(*slots), "string hash slots", err);
 	if (!slots)
 		return err->rc;
-	for (size_t k = 0; k < sh->nslots; k++)
-		if (old[k]) {
-			size_t i = sh->entries[old[k] - 1].hash & (n - 1);
+	for (uint32_t k = 0; k < sh->n; k++) {
+		size_t i = sh->entries[k].hash & (n - 1);
 
-			while (slots[i])
-				i = (i + 1) & (n - 1);
-			slots[i] = old[k];
-		}
-	free(old);
+		while (slots[i])
+			i = (i + 1) & (n - 1);
+		slots[i] = k + 1;
+	}
+	free(sh->slots);
 	sh->slots = slots;
 	sh->nslots = n;
 	return 0;
@@ -326,17 +326,40 @@ nsx_str nsx_strings_find(const struct nsx_strings *s, const char *text)
 	return found ? (uint32_t)s->first + found * SHARDS + which : 0;
 }
 
-const char *nsx_str_text(const struct nsx_strings *s, nsx_str id)
+/* Of an id that is not 0. */
+static const struct shard *shard_of(const struct nsx_strings *s, nsx_str id,
+				    const struct entry **ret)
 {
 	const struct shard *sh;
 
-	if (!id)
-		return "";
-	if (id < s->first)
-		return nsx_str_text(s->under, id);
+	while (id < s->first)
+		s = s->under;
 	id -= (uint32_t)s->first;
 	sh = &s->shard[id % SHARDS];
-	return text_of(sh, &sh->entries[id / SHARDS - 1]);
+	*ret = &sh->entries[id / SHARDS - 1];
+	return sh;
+}
+
+const char *nsx_str_text(const struct nsx_strings *s, nsx_str id)
+{
+	const struct entry *e;
+	const struct shard *sh = id ? shard_of(s, id, &e) : NULL;
+
+	return sh ? text_of(sh, e) : "";
+}
+
+void nsx_str_fetch(const struct nsx_strings *s, nsx_str soon, size_t from,
+		   nsx_str later)
+{
+	const char *text = nsx_str_text(s, soon) + from;
+	const struct entry *e;
+
+	__builtin_prefetch(text);
+	__builtin_prefetch(text + 64);
+	if (later) {
+		shard_of(s, later, &e);
+		__builtin_prefetch(e);
+	}
 }
 
 const char *nsx_strings_text(struct nsx_strings *s, nsx_str id)
@@ -371,25 +394,12 @@ int nsx_str_cmp(const struct nsx_strings *s, nsx_str a, nsx_str b)
 	return strcmp(nsx_str_text(s, a), nsx_str_text(s, b));
 }
 
-enum { AHEAD = 16 }; /* texts that are fetched before they are looked at, for they
-			lie anywhere                                         */
+enum { FEW = 64 }; /* texts, for which counting digits is not worth it */
 
-struct ranked {
-	uint64_t letters; /* the next eight, in which texts may differ       */
-	const char *text;
-	nsx_str id;
-};
-
-NSX_ORDER(cmp_letters, struct ranked, UP(letters));
-
-static int64_t key_of(const void *ranked)
-{
-	return (int64_t)(((const struct ranked *)ranked)->letters ^
-			 UINT64_C(1) << 63);
-}
+NSX_ORDER(cmp_letters, struct nsx_keyed, UP(key));
 
 /* Eight bytes of a text as a number that has their order. */
-static uint64_t letters_of(const char *text)
+static int64_t letters_of(const char *text)
 {
 	uint64_t ret = 0;
 
@@ -397,62 +407,65 @@ static uint64_t letters_of(const char *text)
 		ret = ret << 8 | (unsigned char)*text;
 		text += *text != '\0';
 	}
-	return ret;
+	return (int64_t)(ret ^ UINT64_C(1) << 63);
 }
 
 /* How many bytes all texts share, `at` of which are known to be the same. */
-static size_t count_same(const struct ranked *v, size_t n, size_t at)
+static size_t count_same(const struct nsx_strings *s, const struct nsx_keyed *v,
+			 size_t n, size_t at)
 {
-	size_t same = at + strlen(v->text + at);
+	const char *first = nsx_str_text(s, v->at);
+	size_t same = at + strlen(first + at);
 
 	for (size_t i = 1; i < n; i++) {
+		const char *text = nsx_str_text(s, v[i].at);
 		size_t k = at;
 
-		if (i + AHEAD < n)
-			__builtin_prefetch(v[i + AHEAD].text + at);
-		while (k < same && v[i].text[k] == v->text[k])
+		NSX_FETCH_TEXTS(s, i, n, next, v[next].at, at);
+		while (k < same && text[k] == first[k])
 			k++;
 		same = k;
 	}
 	return same;
 }
 
-/* Distinct texts that are the same up to `at`. */
-static void sort_texts(struct ranked *v, size_t n, size_t at)
+/* Distinct texts, of ids `at`, that are the same up to `from`. */
+static void sort_texts(const struct nsx_strings *s, struct nsx_keyed *v,
+		       struct nsx_keyed *spare, size_t n, size_t from)
 {
 	if (n < 2)
 		return;
-	at = count_same(v, n, at);
+	from = count_same(s, v, n, from);
 	for (size_t i = 0; i < n; i++) {
-		if (i + AHEAD < n)
-			__builtin_prefetch(v[i + AHEAD].text + at);
-		v[i].letters = letters_of(v[i].text + at);
+		NSX_FETCH_TEXTS(s, i, n, next, v[next].at, from);
+		v[i].key = letters_of(nsx_str_text(s, v[i].at) + from);
 	}
-	nsx_sort_by_key(v, n, sizeof(*v), key_of, cmp_letters);
-	NSX_EACH_RUN(i, next, n, v[next].letters == v[i].letters)
-		sort_texts(v + i, next - i, at + 8);
+	if (n < FEW)
+		nsx_sort(v, n, sizeof(*v), cmp_letters);
+	else
+		nsx_keyed_sort(v, spare, n);
+	NSX_EACH_RUN(i, next, n, v[next].key == v[i].key)
+		sort_texts(s, v + i, spare, next - i, from + 8);
 }
 
 int nsx_strings_rank(const struct nsx_strings *s, uint32_t *rank,
 		     struct nsx_err *err)
 {
 	size_t bound = nsx_strings_bound(s), n = 0;
-	struct ranked *v;
+	struct nsx_keyed *v;
 
 	for (size_t id = 0; id < bound; id++)
 		n += rank[id] != 0;
-	v = nsx_try_alloc(n, sizeof(*v), "names in order", err);
+	v = nsx_try_alloc(2 * n, sizeof(*v), "names in order", err);
 	if (!v)
 		return err->rc;
 	n = 0;
 	for (size_t id = 0; id < bound; id++)
 		if (rank[id])
-			v[n++] = (struct ranked){
-				.text = nsx_str_text(s, (nsx_str)id),
-				.id = (nsx_str)id};
-	sort_texts(v, n, 0);
+			v[n++].at = (nsx_str)id;
+	sort_texts(s, v, v + n, n, 0);
 	for (uint32_t i = 0; i < n; i++)
-		rank[v[i].id] = i + 1;
+		rank[v[i].at] = i + 1;
 	free(v);
 	return 0;
 }

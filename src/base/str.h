@@ -34,6 +34,23 @@ nsx_str nsx_strings_find(const struct nsx_strings *s, const char *text);
 /* NUL-terminated text; "" for id 0. Owner: the table. */
 const char *nsx_str_text(const struct nsx_strings *s, nsx_str id);
 
+/* For who reads the texts of a great many ids in turn, from a byte on: has what is
+ * read soon fetched, for texts lie anywhere.  The i-th of n is read now; id: an
+ * expression of the index `next`.
+ */
+#define NSX_FETCH_TEXTS(s, i, n, next, id, from)                              \
+	do {                                                                  \
+		size_t next = (i) + 32;                                       \
+		nsx_str later_ = next < (n) ? (id) : 0;                       \
+                                                                              \
+		next = (i) + 16;                                              \
+		if (next < (n))                                               \
+			nsx_str_fetch(s, id, from, later_);                   \
+	} while (0)
+/* Where the text of `later` is, and the text of `soon`, which was `later` before. */
+void nsx_str_fetch(const struct nsx_strings *s, nsx_str soon, size_t from,
+		   nsx_str later);
+
 /* The same while other threads still intern. */
 const char *nsx_strings_text(struct nsx_strings *s, nsx_str id);
 

@@ -312,6 +312,8 @@ static int tell_apart(struct nsx_kernel_names *k, const struct nsx_keyed *alike,
 
 	h->n = 0;
 	for (size_t i = 0; !rc && i < n; i++) {
+		NSX_FETCH_TEXTS(k->trace->strings, i, n, next,
+				k->v[alike[next].at].name, 0);
 		v[i].kernel = &k->v[alike[i].at];
 		rc = read_words(k->trace, &r, &v[i], h, err);
 	}
@@ -352,6 +354,8 @@ static void deal_labels(const struct nsx_kernel_names *k, struct nsx_keyed *v)
 	for (uint32_t i = 0; i < k->n; i++) {
 		const struct nsx_kernel_name *x = &k->v[i];
 
+		NSX_FETCH_TEXTS(k->trace->strings, i, k->n, next,
+				k->v[next].told[0] ? k->v[next].name : 0, 0);
 		v[i].at = i;
 		if (i && x->words == x[-1].words && !x->told[0] &&
 		    !x[-1].told[0]) {
@@ -363,7 +367,7 @@ static void deal_labels(const struct nsx_kernel_names *k, struct nsx_keyed *v)
 		v[i].key = (int64_t)nsx_hash(b.p, b.n);
 	}
 	nsx_buf_done(&b);
-	nsx_keyed_sort(v, k->n);
+	nsx_keyed_sort(v, v + k->n, k->n);
 }
 
 /* Twice: what could not be told apart is numbered. */
@@ -406,6 +410,8 @@ static void read_names(struct nsx_kernel_names *k, struct nsx_arena *a)
 		const char *full = nsx_text(k->trace, k->v[i].name);
 		struct nsx_kernel_words *words;
 
+		NSX_FETCH_TEXTS(k->trace->strings, i, k->n, next,
+				k->v[next].name, 0);
 		if (last && !strncmp(full, last, length)) {
 			k->v[i].words = k->v[i - 1].words;
 			continue;

@@ -61,10 +61,10 @@ static int order_ops(struct nsx_model *m, struct nsx_keyed *v, struct nsx_err *e
 		if ((o->flags & (OP_ACTIVE | OP_COMM)) == OP_ACTIVE)
 			v[n++] = (struct nsx_keyed){o->length_ns, i};
 	}
-	nsx_keyed_sort(v, n);
+	nsx_keyed_sort(v, v + n, n);
 	for (uint32_t k = 0; k < n; k++)
 		v[k].key = model_work_kind(m, v[k].at);
-	nsx_keyed_sort(v, n);
+	nsx_keyed_sort(v, v + n, n);
 	m->nalike_ops = n;
 	return copy_order(m->arena, v, n, &m->alike_op, err);
 }
@@ -83,10 +83,10 @@ static int order_gaps(struct nsx_model *m, struct nsx_keyed *v,
 	for (uint32_t i = 0; i < m->ncalls; i++)
 		if (is_of_rank(m, &m->call[i]) && m->call[i].before != NSX_NONE)
 			v[n++] = (struct nsx_keyed){model_gap(m, i), i};
-	nsx_keyed_sort(v, n);
+	nsx_keyed_sort(v, v + n, n);
 	for (uint32_t k = 0; k < n; k++)
 		v[k].key = (int64_t)model_gap_kind(m, v[k].at);
-	nsx_keyed_sort(v, n);
+	nsx_keyed_sort(v, v + n, n);
 	m->nalike_gaps = n;
 	return copy_order(m->arena, v, n, &m->alike_gap, err);
 }
@@ -103,10 +103,10 @@ static int order_calls(struct nsx_model *m, struct nsx_keyed *v,
 		    (c->kind == CALL_LAUNCH || c->kind == CALL_API))
 			v[n++] = (struct nsx_keyed){c->own_ns, i};
 	}
-	nsx_keyed_sort(v, n);
+	nsx_keyed_sort(v, v + n, n);
 	for (uint32_t k = 0; k < n; k++)
 		v[k].key = m->call[v[k].at].api;
-	nsx_keyed_sort(v, n);
+	nsx_keyed_sort(v, v + n, n);
 	m->nalike_calls = n;
 	return copy_order(m->arena, v, n, &m->alike_call, err);
 }

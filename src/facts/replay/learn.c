@@ -666,7 +666,7 @@ static int list_by_end(struct build *b, struct by_end *x, struct nsx_err *err)
 		return err->rc;
 	for (uint32_t i = 0; i < m->nops; i++)
 		v[i] = (struct nsx_keyed){model_op_end(&m->op[i]), i};
-	nsx_keyed_sort(v, m->nops);
+	nsx_keyed_sort(v, v + m->nops, m->nops);
 	NSX_DEAL(x->at, x->op, t->ndevices, m->nops, i,
 		 model_device(b, v[i].at));
 	for (uint32_t i = 0; i < m->nops; i++)

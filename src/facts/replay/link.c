@@ -118,7 +118,7 @@ static int list_queue(struct sweep *s, struct nsx_err *err)
 		if (b->m->op[i].flags & OP_STREAM)
 			s->queue[s->nqueue++] =
 				(struct nsx_keyed){b->queued[b->place[i]], i};
-	nsx_keyed_sort(s->queue, s->nqueue);
+	nsx_keyed_sort(s->queue, s->queue + s->nqueue, s->nqueue);
 	return 0;
 }
 

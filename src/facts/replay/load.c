@@ -287,7 +287,7 @@ static int load_calls(struct build *b, struct nsx_err *err)
 		return err->rc;
 	n = list_outermost(b, list);
 	n += list_mpi(b, list + n);
-	nsx_keyed_sort(list, n);
+	nsx_keyed_sort(list, list + n, n);
 	if (fill_calls(b, list, n, err))
 		return err->rc;
 	nsx_arena_drop(b->a, list);
@@ -443,7 +443,7 @@ static int load_ops(struct build *b, struct nsx_err *err)
 	if (!nsx_new_array(list, b->a, 2 * most, "operations to replay", err))
 		return err->rc;
 	m->nops = list_ops(b, list);
-	nsx_keyed_sort(list, m->nops);
+	nsx_keyed_sort(list, list + m->nops, m->nops);
 	if (!nsx_new_array(m->op, m->arena, (size_t)m->nops + 1,
 			   "operations to replay", err))
 		return err->rc;

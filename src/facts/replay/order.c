@@ -259,7 +259,7 @@ static int sort_steps(struct build *b, const struct keys *k,
 	nsx_arena_drop(b->step, k->start);
 	nsx_arena_drop(b->step, k->end);
 	nsx_arena_drop(b->step, k->op);
-	nsx_keyed_sort(v, n);
+	nsx_keyed_sort(v, v + n, n);
 	for (uint32_t i = 0; i < n; i++)
 		if ((v[i].at & 3) == STEP_OP &&
 		    (m->op[v[i].at >> 2].flags & OP_MEASURED))
