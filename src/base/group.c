@@ -1,15 +1,36 @@
-/* group.c - a hash of pairs of numbers, with linear probing. */
+/* group.c - a hash of pairs of numbers, with linear probing.  Of what it looks at only
+ * tags fit into a processor's cache where there are millions; these tell nearly always
+ * whether it must look further.
+ */
 #include <stdlib.h>
 #include "base/arena.h"
 #include "base/group.h"
 #include "base/str.h"
 
-static size_t find_slot(const struct nsx_groups *g, uint64_t a, uint64_t b)
+static uint64_t hash_of(uint64_t a, uint64_t b)
 {
-	size_t i = nsx_hash_u64(nsx_hash_u64(a) ^ b) & (g->nslots - 1);
+	return nsx_hash_u64(nsx_hash_u64(a) ^ b);
+}
 
-	while (g->slots[i] && (g->keys[g->slots[i] - 1].a != a ||
-			       g->keys[g->slots[i] - 1].b != b))
+/* Not 0. */
+static uint8_t tag_of(uint64_t hash)
+{
+	return (uint8_t)(hash >> 56 | 1);
+}
+
+static bool is_key(const struct nsx_group_key *key, uint64_t a, uint64_t b)
+{
+	return key->a == a && key->b == b;
+}
+
+/* The slot of the pair, or the free one where it belongs. */
+static size_t find_slot(const struct nsx_groups *g, uint64_t a, uint64_t b,
+			uint64_t hash)
+{
+	size_t i = hash & (g->nslots - 1);
+
+	while (g->tags[i] && (g->tags[i] != tag_of(hash) ||
+			      !is_key(&g->keys[g->slots[i]], a, b)))
 		i = (i + 1) & (g->nslots - 1);
 	return i;
 }
@@ -17,35 +38,45 @@ static size_t find_slot(const struct nsx_groups *g, uint64_t a, uint64_t b)
 static int grow_slots(struct nsx_groups *g, struct nsx_err *err)
 {
 	size_t n = g->nslots ? 2 * g->nslots : 64;
-	uint32_t *slots = nsx_try_alloc(n, sizeof(*slots), "groups", err);
+	uint32_t *slots = nsx_try_alloc(n, sizeof(*slots) + sizeof(*g->tags),
+					"groups", err);
 
 	if (!slots)
 		return err->rc;
 	free(g->slots);
 	g->slots = slots;
+	g->tags = (uint8_t *)(slots + n);
 	g->nslots = n;
-	for (size_t i = 0; i < g->n; i++)
-		slots[find_slot(g, g->keys[i].a, g->keys[i].b)] =
-			(uint32_t)i + 1;
+	for (size_t k = 0; k < g->n; k++) {
+		uint64_t hash = hash_of(g->keys[k].a, g->keys[k].b);
+		size_t i = hash & (n - 1);
+
+		while (g->tags[i])
+			i = (i + 1) & (n - 1);
+		g->tags[i] = tag_of(hash);
+		slots[i] = (uint32_t)k;
+	}
 	return 0;
 }
 
 int nsx_group(struct nsx_groups *g, uint64_t a, uint64_t b, uint32_t *ret,
 	      struct nsx_err *err)
 {
+	uint64_t hash = hash_of(a, b);
 	size_t slot;
 
 	if (g->nslots < 2 * (g->n + 1) && grow_slots(g, err))
 		return err->rc;
-	slot = find_slot(g, a, b);
-	if (!g->slots[slot]) {
+	slot = find_slot(g, a, b, hash);
+	if (!g->tags[slot]) {
 		if (nsx_grow(&g->keys, &g->cap, g->n + 1, sizeof(*g->keys),
 			     "groups", err))
 			return err->rc;
 		g->keys[g->n] = (struct nsx_group_key){a, b};
-		g->slots[slot] = (uint32_t)++g->n;
+		g->tags[slot] = tag_of(hash);
+		g->slots[slot] = (uint32_t)g->n++;
 	}
-	*ret = g->slots[slot] - 1;
+	*ret = g->slots[slot];
 	return 0;
 }
 
@@ -63,15 +94,16 @@ void *nsx_group_value_(struct nsx_groups *g, uint64_t a, uint64_t b,
 
 uint32_t nsx_group_find(const struct nsx_groups *g, uint64_t a, uint64_t b)
 {
-	uint32_t i = g->nslots ? g->slots[find_slot(g, a, b)] : 0;
+	size_t slot = g->nslots ? find_slot(g, a, b, hash_of(a, b)) : 0;
 
-	return i ? i - 1 : NSX_NONE;
+	return g->nslots && g->tags[slot] ? g->slots[slot] : NSX_NONE;
 }
 
 void nsx_groups_close(struct nsx_groups *g)
 {
 	free(g->slots);
 	g->slots = NULL;
+	g->tags = NULL;
 	g->nslots = 0;
 }
 

@@ -18,7 +18,8 @@ struct nsx_groups {
 		uint64_t a, b;
 	} *keys; /* by index */
 	size_t n, cap;
-	uint32_t *slots; /* index + 1, 0 free */
+	uint32_t *slots; /* index, where it has a tag                        */
+	uint8_t *tags;	 /* behind them: of the key's hash, 0 free           */
 	size_t nslots;
 	size_t cap_values; /* of nsx_group_value                             */
 };
