@@ -367,8 +367,10 @@ static int fill_shapes(struct shapes *s, struct nsx_table *table,
 	nsx_sort_by_key_r(order, s->n, table->max_rows ?: s->n,
 			  sizeof(*order), key_of, cmp_groups, s);
 	name_limits(out, limits);
-	for (size_t i = 0; i < s->n; i++)
+	for (size_t i = 0; i < s->n; i++) {
+		NSX_FETCH_AHEAD(s->v, order, i, s->n);
 		fill_shape(s, &s->v[order[i]], limits, out, table);
+	}
 	nsx_arena_drop(s->run->scratch, order);
 	return 0;
 }

@@ -266,8 +266,11 @@ static int fill_kernels(const struct nsx_run *run, struct groups *g,
 			 run->opts->kernel_limit > held ? 0 : held);
 	nsx_sort_by_key_r(order, g->n, table->max_rows ?: g->n, sizeof(*order),
 			  key_of_group, cmp_groups, g);
-	for (size_t k = 0; k < g->n; k++)
+	for (size_t k = 0; k < g->n; k++) {
+		NSX_FETCH_AHEAD(g->v, order, k, g->n);
+		NSX_FETCH_AHEAD(g->time, order, k, g->n);
 		fill_kernel(run, g, &g->v[order[k]], table);
+	}
 	nsx_arena_drop(run->scratch, order);
 	nsx_arena_drop(run->scratch, g->time);
 	return 0;
@@ -349,8 +352,10 @@ static int fill_sums(const struct nsx_run *run, const struct groups *g,
 	nsx_table_expect(table, n, run->opts->held_rows);
 	nsx_sort_by_key_r(order, n, table->max_rows ?: n, sizeof(*order),
 			  key_of_sum, cmp_sums, v);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		NSX_FETCH_AHEAD(v, order, i, n);
 		fill_sum(run->trace, &v[order[i]], g, table);
+	}
 	return 0;
 }
 

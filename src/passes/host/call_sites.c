@@ -409,6 +409,8 @@ static int fill_sites(const struct sites *x, const struct nsx_run *run,
 	nsx_sort_by_key_r(order, n, table->max_rows ?: n, sizeof(*order),
 			  key_of, cmp_sites, (void *)x);
 	for (size_t i = 0; i < n; i++) {
+		NSX_FETCH_AHEAD(x->v, order, i, n);
+		NSX_FETCH_AHEAD(x->keys.keys, order, i, n);
 		struct site s = site_at(x, order[i]);
 		struct nsx_cell *row = nsx_add_row(table);
 

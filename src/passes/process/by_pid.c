@@ -60,8 +60,9 @@ struct group {
 };
 struct groups {
 	struct group *v;
-	size_t n, cap, first; /* first: of the device at hand */
-	uint32_t *by_name;    /* index + 1, by nsx_str         */
+	uint32_t *order;
+	size_t n, cap, cap_order, first; /* first: of the device at hand */
+	uint32_t *by_name;		 /* index + 1, by nsx_str        */
 	const struct nsx_trace *t;
 	const struct nsx_facts *f;
 };
@@ -90,41 +91,48 @@ static void close_groups(struct groups *g)
 	g->first = g->n;
 }
 
-static int64_t key_of(const void *group, void *trace NSX_UNUSED)
+static int64_t key_of(const void *index, void *groups)
 {
-	return -((const struct group *)group)->total_ns;
+	const struct groups *g = groups;
+
+	return -g->v[*(const uint32_t *)index].total_ns;
 }
 
-static int cmp_groups(const void *a, const void *b, void *ctx)
+static int cmp_groups(const void *a, const void *b, void *groups)
 {
-	const struct group *x = a, *y = b;
-	const struct nsx_trace *t = ctx;
+	const struct groups *g = groups;
+	const struct group *x = &g->v[*(const uint32_t *)a];
+	const struct group *y = &g->v[*(const uint32_t *)b];
 
 	return NSX_CMP(y->total_ns, x->total_ns) ?: NSX_CMP(y->n, x->n) ?:
 	       NSX_CMP(x->rank, y->rank) ?:
-	       nsx_str_cmp(t->strings, x->name, y->name) ?:
+	       nsx_str_cmp(g->t->strings, x->name, y->name) ?:
 	       NSX_CMP(x->device, y->device);
 }
 
-/* One process's groups, most time first; taken over by the caller's loop. */
-static void sort_groups(struct groups *g)
+/* One process's groups, most time first. */
+static int sort_groups(struct groups *g, struct nsx_err *err)
 {
 	close_groups(g);
-	nsx_sort_by_key_r(g->v, g->n, g->n, sizeof(*g->v), key_of, cmp_groups,
-			  (void *)g->t);
-	g->n = g->first = 0;
+	if (nsx_grow(&g->order, &g->cap_order, g->n, sizeof(*g->order),
+		     "names by pid", err))
+		return err->rc;
+	for (uint32_t i = 0; i < g->n; i++)
+		g->order[i] = i;
+	nsx_sort_by_key_r(g->order, g->n, g->n, sizeof(*g->order), key_of,
+			  cmp_groups, g);
+	return 0;
 }
 
 /* Kernels ----------------------------------------------------------------------*/
 
-/* Returns the number of groups, now in g->v[0..); SIZE_MAX: no memory. */
-static size_t group_kernels(const struct nsx_pids *pids, uint32_t p,
+static int group_kernels(const struct nsx_pids *pids, uint32_t p,
 			    struct groups *g, struct nsx_err *err)
 {
 	const struct nsx_trace *t = g->t;
 	uint32_t device = NSX_NONE;
-	size_t n;
 
+	g->n = g->first = 0;
 	for (size_t k = pids->at[p]; k < pids->at[p + 1]; k++) {
 		uint32_t i = pids->kernel[k];
 		uint32_t d = nsx_stream_of(t, i)->device;
@@ -134,13 +142,11 @@ static size_t group_kernels(const struct nsx_pids *pids, uint32_t p,
 			close_groups(g);
 		device = d;
 		if (!(x = group_of(g, d, nsx_op_name(t, i), true, err)))
-			return SIZE_MAX;
+			return err->rc;
 		x->n += nsx_op_counts(t, i);
 		nsx_add_to(&x->total_ns, nsx_op_ns(&t->ops, i));
 	}
-	n = g->n;
-	sort_groups(g);
-	return n;
+	return sort_groups(g, err);
 }
 
 static void fill_kernel(const struct nsx_trace *t, const struct nsx_pids *pids,
@@ -178,12 +184,10 @@ static int add_kernels(const struct nsx_pids *pids, struct groups *g,
 		uint32_t p = pids->order[r];
 		const struct nsx_pid_totals *x = &pids->total[p];
 		struct nsx_cell *row;
-		size_t n;
 
 		if (pids->at[p] == pids->at[p + 1])
 			continue;
-		n = group_kernels(pids, p, g, err);
-		if (n == SIZE_MAX)
+		if (group_kernels(pids, p, g, err))
 			return err->rc;
 		row = nsx_add_row(sums);
 		row[PID] = nsx_int(t->process[p].pid);
@@ -192,11 +196,14 @@ static int add_kernels(const struct nsx_pids *pids, struct groups *g,
 		row[PID_KERNEL_COUNT] = nsx_int((int64_t)x->nkernels);
 		row[PID_PCT_OF_TOTAL_KERNEL_TIME] =
 			nsx_part_pct(x->kernel_ns, pids->kernel_ns);
-		for (size_t k = 0; k < n; k++) {
-			fill_kernel(t, pids, p, &g->v[k], all);
+		for (size_t k = 0; k < g->n; k++) {
+			const struct group *own = &g->v[g->order[k]];
+
+			NSX_FETCH_AHEAD(g->v, g->order, k, g->n);
+			fill_kernel(t, pids, p, own, all);
 			if (sums->nrows <= NSX_PIDS_SHOWN &&
 			    k < NSX_KERNELS_PER_PID)
-				fill_kernel(t, pids, p, &g->v[k], top);
+				fill_kernel(t, pids, p, own, top);
 		}
 	}
 	return 0;
@@ -258,12 +265,12 @@ static int cmp_sync(const void *a, const void *b, void *ctx)
 	return NSX_CMP(y, x) ?: NSX_CMP(p, q);
 }
 
-static size_t group_sync(const struct nsx_pids *pids, uint32_t p,
+static int group_sync(const struct nsx_pids *pids, uint32_t p,
 			 struct groups *g, struct nsx_err *err)
 {
 	const struct nsx_trace *t = g->t;
-	size_t n;
 
+	g->n = g->first = 0;
 	for (size_t i = pids->call_at[p]; i < pids->call_at[p + 1]; i++) {
 		struct group *x;
 
@@ -271,29 +278,28 @@ static size_t group_sync(const struct nsx_pids *pids, uint32_t p,
 			continue;
 		x = group_of(g, 0, nsx_call_name(&t->calls, i), false, err);
 		if (!x)
-			return SIZE_MAX;
+			return err->rc;
 		x->n += nsx_starts_inside(t, nsx_call_start(&t->calls, i));
 		nsx_add_to(&x->total_ns, nsx_call_inside(t, i));
 	}
-	n = g->n;
-	sort_groups(g);
-	return n;
+	return sort_groups(g, err);
 }
 
 static void add_sync(const struct nsx_trace *t, uint32_t p,
-		     const struct group *v, size_t n, struct nsx_table *calls)
+		     const struct groups *g, struct nsx_table *calls)
 {
-	for (size_t k = 0; k < n; k++) {
+	for (size_t k = 0; k < g->n; k++) {
+		const struct group *x = &g->v[g->order[k]];
 		struct nsx_cell *row;
 
-		if (!v[k].n && !v[k].total_ns)
+		if (!x->n && !x->total_ns)
 			continue; /* all outside the user's window */
 		row = nsx_add_row(calls);
 		row[S_PID] = nsx_int(t->process[p].pid);
-		row[S_NAME] = nsx_string(nsx_text(t, v[k].name));
-		row[S_COUNT] = nsx_int((int64_t)v[k].n);
-		row[S_MS] = nsx_ms(v[k].total_ns);
-		row[S_AVG] = nsx_mean_us(v[k].total_ns, (int64_t)v[k].n);
+		row[S_NAME] = nsx_string(nsx_text(t, x->name));
+		row[S_COUNT] = nsx_int((int64_t)x->n);
+		row[S_MS] = nsx_ms(x->total_ns);
+		row[S_AVG] = nsx_mean_us(x->total_ns, (int64_t)x->n);
 	}
 }
 
@@ -317,10 +323,9 @@ static int sync_part(const struct nsx_pids *pids, struct groups *g,
 	nsx_sort_indices(order, t->nprocesses, cmp_sync, (void *)pids);
 	for (uint32_t r = 0; r < t->nprocesses; r++) {
 		uint32_t p = order[r];
-		size_t n = group_sync(pids, p, g, err);
 		struct nsx_cell *row;
 
-		if (n == SIZE_MAX)
+		if (group_sync(pids, p, g, err))
 			return err->rc;
 		if (!pids->total[p].nsyncs && !pids->total[p].sync_ns)
 			continue;
@@ -328,7 +333,7 @@ static int sync_part(const struct nsx_pids *pids, struct groups *g,
 		row[SYNC_PID_PID] = nsx_int(t->process[p].pid);
 		row[SYNC_PID_SYNC_TOTAL_TIME_MS] =
 			nsx_ms(pids->total[p].sync_ns);
-		add_sync(t, p, g->v, n, tables[SYNC_CSV]);
+		add_sync(t, p, g, tables[SYNC_CSV]);
 	}
 	return 0;
 }
@@ -385,6 +390,7 @@ static int summarise(const struct nsx_run *run,
 	if (!rc)
 		rc = sync_part(&pids, &g, tables, out, run->scratch, err);
 	free(g.v);
+	free(g.order);
 	if (!rc)
 		rc = nsx_fill_processes(run, report, &pids, processes, out,
 					err);
