@@ -170,11 +170,16 @@ static int64_t rest_before(const struct seq *s, uint32_t pos)
 	return NSX_MAX(gap, 0);
 }
 
+static size_t count_run(const struct seq *s, unsigned level, uint32_t id)
+{
+	return s->start[level][id + 1] - s->start[level][id];
+}
+
 static int consider(struct seq *s, unsigned level, uint32_t id,
 		    struct nsx_err *err)
 {
 	const uint32_t *at = s->at[level] + s->start[level][id];
-	size_t n = s->start[level][id + 1] - s->start[level][id];
+	size_t n = count_run(s, level, id);
 	struct anchor a = {.level = level, .id = id};
 	size_t from, to;
 	int64_t period;
@@ -342,14 +347,19 @@ static int find(struct seq *s, uint32_t process, struct nsx_err *err)
 	const struct anchor *best;
 	uint32_t above = 0;
 	double like;
+	size_t most = MIN_COUNT; /* occurrences of a run, no less than of longer ones */
 	int rc = list_symbols(s, process, err);
 
-	for (unsigned level = 0; !rc && level < LEVELS; level++) {
+	for (unsigned level = 0; !rc && most >= MIN_COUNT && level < LEVELS;
+	     level++) {
 		if (s->n < (size_t)MIN_COUNT << level)
 			break;
 		rc = number_level(s, level, err);
-		for (uint32_t id = 0; !rc && id < s->nids[level]; id++)
+		most = 0;
+		for (uint32_t id = 0; !rc && id < s->nids[level]; id++) {
+			most = NSX_MAX(most, count_run(s, level, id));
 			rc = consider(s, level, id, err);
+		}
 	}
 	for (unsigned i = 0; !rc && i < MAX_TRIES; i++) {
 		best = choose(s, above);
