@@ -14,6 +14,8 @@
 #include "base/stat.h"
 #include "emit/emit.h"
 
+enum { AHEAD = 8 }; /* rows */
+
 /* Blanks at the ends are quoted too: some readers trim what is not. */
 static bool needs_quotes(const char *s, size_t n)
 {
@@ -139,6 +141,17 @@ static void put_row(FILE *out, struct nsx_buf *line,
 	fwrite(line->p, 1, line->n, out);
 }
 
+/* Texts of a row that is written soon, which lie anywhere. */
+static void fetch_texts(const struct nsx_layout *layout,
+			const struct nsx_cell *row)
+{
+	for (unsigned c = 0; c < layout->ncols; c++)
+		if (row[c].type == NSX_T_STR) {
+			__builtin_prefetch(row[c].u.s);
+			__builtin_prefetch(row[c].u.s + 64);
+		}
+}
+
 /* A table that is cut --------------------------------------------------------------*/
 
 static double price_of(const struct nsx_table *t, size_t row)
@@ -217,6 +230,8 @@ int nsx_emit_csv(const struct nsx_layout *layout, const struct nsx_table *t,
 			free(kept);
 			return err->rc;
 		}
+		if (r + AHEAD < n)
+			fetch_texts(layout, nsx_row_at(t, r + AHEAD));
 		if (!kept || kept[r]) {
 			put_row(out, &line, layout, nsx_row_at(t, r));
 		} else {
