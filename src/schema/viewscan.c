@@ -56,15 +56,17 @@ const char *nsx_val_text(const struct nsx_val *v, struct nsx_arena *a)
 	return p;
 }
 
+enum { ALL_FOUND = 1 }; /* ends a scan, and is no error */
+
 struct wanted {
 	const int64_t *ids;
-	size_t n;
+	size_t n, nfound;
 	const char **text;
 	struct nsx_arena *a;
 };
 
 static int on_string(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
-		     struct nsx_err *err NSX_UNUSED)
+		     struct nsx_err *err)
 {
 	struct wanted *w = ctx;
 	size_t lo = 0, hi = w->n;
@@ -72,9 +74,11 @@ static int on_string(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 	if (v[0].type != NSX_V_I64)
 		return 0;
 	NSX_BISECT(lo, hi, mid, w->ids[mid] < v[0].u.i);
-	if (lo < w->n && w->ids[lo] == v[0].u.i && !w->text[lo])
-		w->text[lo] = nsx_val_text(&v[1], w->a);
-	return 0;
+	if (lo == w->n || w->ids[lo] != v[0].u.i || w->text[lo])
+		return 0;
+	w->text[lo] = nsx_val_text(&v[1], w->a);
+	err->rc = ++w->nfound == w->n ? ALL_FOUND : 0;
+	return err->rc;
 }
 
 int nsx_view_strings(const struct nsx_schema *s, const int64_t *ids, size_t n,
@@ -83,7 +87,7 @@ int nsx_view_strings(const struct nsx_schema *s, const int64_t *ids, size_t n,
 {
 	int64_t *sorted = nsx_try_alloc(n, sizeof(*sorted), "names", err);
 	const char **found = nsx_try_alloc(n, sizeof(*found), "names", err);
-	struct wanted w = {sorted, 0, found, a};
+	struct wanted w = {.ids = sorted, .text = found, .a = a};
 	int rc = sorted && found ? 0 : err->rc;
 
 	if (!rc && n) {
@@ -96,6 +100,7 @@ int nsx_view_strings(const struct nsx_schema *s, const int64_t *ids, size_t n,
 	}
 	if (w.n)
 		rc = nsx_view_each(s, string, on_string, &w, err, id, value);
+	rc = rc == ALL_FOUND ? 0 : rc;
 	for (size_t i = 0; !rc && i < n; i++) {
 		const int64_t *at = !w.n ? NULL : bsearch(&ids[i], sorted, w.n,
 				sizeof(*ids), nsx_cmp_i64);
