@@ -302,13 +302,16 @@ static enum nsx_comm_op classify_nccl(const char *p)
 	return NSX_COMM_OTHER;
 }
 
-/* strcasestr() takes longer to begin than most names are. */
+/* strcasestr() takes longer to begin than most names are, and strncasecmp() than to
+ * see that the first two letters are others.
+ */
 static bool has(const char *text, const char *word)
 {
 	size_t n = strlen(word);
 
 	for (; *text; text++)
-		if (!((*text ^ *word) & ~0x20) && !strncasecmp(text, word, n))
+		if (!((text[0] ^ word[0]) & ~0x20) &&
+		    !((text[1] ^ word[1]) & ~0x20) && !strncasecmp(text, word, n))
 			return true;
 	return false;
 }
