@@ -71,8 +71,17 @@ struct stage {
 	size_t nrecord;
 };
 
+/* By the name that it would have had: the stage is gone when it is read. */
+static int refuse(const struct stage *s, const char *name, int error,
+		  struct nsx_err *err)
+{
+	return nsx_fail(err, NSX_E_IO, "cannot write '%s/%s': %s",
+			s->folder->dir, name, strerror(error ? error : EIO));
+}
+
 /* Flushes, checks and closes. */
-static int close_file(FILE *f, const char *path, struct nsx_err *err)
+static int close_file(FILE *f, const struct stage *s, const char *name,
+		      struct nsx_err *err)
 {
 	int bad = ferror(f), error = errno;
 
@@ -80,10 +89,7 @@ static int close_file(FILE *f, const char *path, struct nsx_err *err)
 		bad = 1, error = errno;
 	if (fclose(f) && !bad)
 		bad = 1, error = errno;
-	if (bad)
-		return nsx_fail(err, NSX_E_IO, "cannot write '%s': %s", path,
-				strerror(error ? error : EIO));
-	return 0;
+	return bad ? refuse(s, name, error, err) : 0;
 }
 
 static int make_path(char *buf, size_t size, const char *dir, const char *name,
@@ -95,15 +101,15 @@ static int make_path(char *buf, size_t size, const char *dir, const char *name,
 	return 0;
 }
 
-static int fill_file(const struct nsx_out_file *file, FILE *f, const char *path,
-		     struct nsx_err *err)
+static int fill_file(const struct nsx_out_file *file, FILE *f,
+		     const struct stage *s, struct nsx_err *err)
 {
 	int rc;
 
 	errno = 0;
 	rc = file->write(file, f, err);
 	if (!rc)
-		return close_file(f, path, err);
+		return close_file(f, s, file->name, err);
 	(void)fclose(f);
 	return rc;
 }
@@ -124,13 +130,13 @@ int nsx_out_string(const struct nsx_out_file *f, char **ret, size_t *ret_n,
 	return rc;
 }
 
-static FILE *create(const char *path, struct nsx_err *err)
+static FILE *create(const struct stage *s, const char *path, const char *name,
+		    struct nsx_err *err)
 {
 	FILE *f = fopen(path, "wxe");
 
 	if (!f)
-		nsx_fail(err, NSX_E_IO, "cannot write '%s': %s", path,
-			 strerror(errno));
+		refuse(s, name, errno, err);
 	return f;
 }
 
@@ -146,10 +152,10 @@ static int write_file(void *ctx, size_t i, struct nsx_err *err)
 		return nsx_out_string(file, &stage->record, &stage->nrecord,
 				      err);
 	if (make_path(path, sizeof(path), stage->path, file->name, err) ||
-	    !(f = create(path, err)))
+	    !(f = create(stage, path, file->name, err)))
 		return err->rc;
 	setvbuf(f, buffer, _IOFBF, sizeof(buffer));
-	if (fill_file(file, f, path, err))
+	if (fill_file(file, f, stage, err))
 		return err->rc;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || nsx_sum(fd, &file->size_bytes, &file->crc32))
@@ -186,6 +192,7 @@ static int write_list(const struct nsx_out_file *f, FILE *out,
 static int write_record(const struct stage *stage, struct nsx_err *err)
 {
 	const struct nsx_folder *folder = stage->folder;
+	const char *name = folder->files[folder->nfiles - 1].name;
 	const struct nsx_out_file list = {.write = write_list,
 					  .subject = folder};
 	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = { 0 };
@@ -202,13 +209,12 @@ static int write_record(const struct stage *stage, struct nsx_err *err)
 	}
 	free(text);
 	if (rc ||
-	    make_path(path, sizeof(path), stage->path,
-		      folder->files[folder->nfiles - 1].name, err) ||
-	    !(f = create(path, err)))
+	    make_path(path, sizeof(path), stage->path, name, err) ||
+	    !(f = create(stage, path, name, err)))
 		return err->rc;
 	fwrite(b.p, 1, b.n, f);
 	fwrite(seal, 1, nsx_seal(b.p, b.n, seal, sizeof(seal)), f);
-	return close_file(f, path, err);
+	return close_file(f, stage, name, err);
 }
 
 /* The folder in front of a name, in dir; "" where there is none. */

@@ -90,6 +90,11 @@ for args in --version --man help 'help explain' 'convert --help' passes doctor '
 	else bad "full stdout: $args: exit $rc"; head -n 3 err; fi
 done
 want full_device 3 "'/dev/full': No space" convert "$good" -o /dev/full
+# A file too large for what is left: by the name that it would have had.
+limited() { (ulimit -f 8; exec "$b/nsys-explain" "$@"); }
+prog=limited
+want no_room 3 "cannot write 'o/[a-z./_]*': File too large" "$good" --out o
+prog=$b/nsys-explain
 # With --json the failure is JSON on stdout, too.
 "$prog" missing.sqlite --json >out 2>err
 if python3 -c 'import json,sys; d=json.load(open("out")); sys.exit(0 if d["error"]["message"] and d["error"]["code"] else 1)'; then ok; else bad "JSON error"; fi
