@@ -153,6 +153,10 @@ static void find_uneven(struct nsx_detect *d)
 	mean = sum / n;
 	if (most >= (1 + UNEVEN) * mean)
 		propose_uneven(d, n, mean, most, talk, did_same(d, counts));
+	else if (most <= mean)
+		nsx_fine(d->found, "Work is even over %u GPUs: each computes "
+				   "and copies for %s", n,
+			 nsx_text_ns(d->found->arena, mean));
 	else
 		nsx_fine(d->found,
 			 "Work is even over %u GPUs: GPU %lld computes and "

@@ -16,10 +16,7 @@ int nsx_detect_capture(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 				   .at = {{"detail", nsx_string(x->detail)}}}},
 		};
 
-		if (x->title)
-			nsx_found(d->found, &f);
-		else
-			nsx_fine(d->found, "Capture: %s.", x->detail);
+		nsx_found(d->found, &f);
 	}
 	return 0;
 }

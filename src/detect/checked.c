@@ -2,10 +2,8 @@
  * fine", so that nobody looks for it again.
  */
 #include "detect/detect.h"
-#include "facts/profiler.h"
 
 #define SMALL_GRIDS_PCT 10
-#define PROFILER_PCT 5
 #define BOUND_SHARE 0.05
 
 int nsx_detect_grids(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
@@ -16,12 +14,12 @@ int nsx_detect_grids(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 
 	if (pct < SMALL_GRIDS_PCT)
 		nsx_fine(d->found,
-			 "Kernel shape: grids with fewer blocks than GPU %lld "
-			 "has multiprocessors take %s (%.1f %% of its kernel "
-			 "time).",
+			 "Grids with fewer blocks than GPU %lld has "
+			 "multiprocessors take %s of its kernel time",
 			 (long long)d->trace->device[d->measured->grids.device]
 				 .device_id,
-			 nsx_tell_ns(d->found, small_ns), pct);
+			 small_ns ? nsx_text_share(d->found->arena, pct, 100) :
+				    "none");
 	return 0;
 }
 
@@ -73,35 +71,10 @@ int nsx_detect_copies_only(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 	}
 	if (no_kernel - most > 1)
 		nsx_fine(d->found,
-			 "GPU %lld runs no kernel for %.1f %% of the window, "
-			 "but it is idle for %.1f %% only: the rest is copies",
+			 "GPU %lld runs no kernel for %s of the window, but is "
+			 "idle for only %s: the rest is copies",
 			 (long long)d->trace->device[device].device_id,
-			 no_kernel, most);
-	return 0;
-}
-
-int nsx_detect_profiler(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
-{
-	const struct nsx_profiler *p = d->facts->profiler;
-
-	if (p && !p->damage && p->most_lost_pct < PROFILER_PCT)
-		nsx_fine(d->found,
-			 "Profiler overhead: the profiler took at most %s of "
-			 "one thread inside the window (%.1f %%).",
-			 nsx_tell_ns(d->found, p->most_lost_ns),
-			 p->most_lost_pct);
-	return 0;
-}
-
-int nsx_detect_coverage(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
-{
-	const struct nsx_coverage *all =
-		&d->facts->coverage[d->trace->nprocesses];
-	double pct = 100 * (double)all->mapped_ns / (double)all->kernel_ns;
-
-	if (d->opts->nvtx_kernel_map && nsx_maps_kernels(d->trace->schema) &&
-	    all->kernel_ns && pct >= 100 * d->opts->nvtx_coverage_warn)
-		nsx_fine(d->found, "NVTX coverage: %.1f %% of kernel time was "
-				   "launched inside ranges.", pct);
+			 nsx_text_share(d->found->arena, no_kernel, 100),
+			 nsx_text_share(d->found->arena, most, 100));
 	return 0;
 }

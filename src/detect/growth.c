@@ -41,11 +41,11 @@ int nsx_detect_growth(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 		if (x->is_suspected)
 			suspect(l, x);
 		else
-			nsx_fine(l, "Memory: process %" PRId64 " passes its "
-				    "%zu steady iterations with %s to %s of "
-				    "device memory at least: no steady growth.",
-				 x->pid, x->n,
-				 nsx_tell_bytes(l, x->first_bytes),
+			nsx_fine(l, "The device memory of process %" PRId64
+				    " does not grow: at least %s in the first "
+				    "of its %zu steady iterations, %s in the "
+				    "last", x->pid,
+				 nsx_tell_bytes(l, x->first_bytes), x->n,
 				 nsx_tell_bytes(l, x->last_bytes));
 	}
 	return 0;

@@ -131,7 +131,8 @@ static void propose_outside(struct nsx_detect *d, const struct outside *x,
 	if (site.frame != NSX_NONE) {
 		f.place = nsx_frame_words(d, site.frame);
 		nsx_add_evidence(&f, nsx_tell(
-			l, "%s of it called from %s",
+			l, "%s of it is called from %s",
+			site.weight == site.all ? "all" :
 			nsx_tell_ns(l, site.weight), f.place));
 	}
 	if (x->is_mpi)

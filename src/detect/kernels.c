@@ -12,6 +12,7 @@
 #include "detect/detect.h"
 #include "facts/kernel_name.h"
 #include "facts/occupancy.h"
+#include "report/text.h"
 
 #define KERNEL_SHARE 0.1 /* of the window, from which a kernel is named */
 #define FAMILY_SHARE 0.15
@@ -333,7 +334,8 @@ static const char *full_name(const struct kernels *k, nsx_str name)
 	const char *full = nsx_text(k->d->trace, name);
 
 	return strcmp(label_of(k, name), full) ?
-		       nsx_tell(l, "in full: %s", nsx_tell_name(l, full)) :
+		       nsx_tell(l, "in full: %s",
+				nsx_text_whole_name(l->arena, full)) :
 		       NULL;
 }
 

@@ -62,7 +62,7 @@ struct nsx_arrivals {
 /* A check of the capture: fine, or what limits the report's conclusions. */
 struct nsx_capture_check {
 	const char *detail;
-	const char *title; /* NULL: fine, and the rest is not filled         */
+	const char *title;
 	enum nsx_finding_id id;
 	enum nsx_severity severity;
 	const char *subject; /* whose it is; NULL: there is one of its kind  */

@@ -194,11 +194,10 @@ static void tell_whole(struct unified *u, struct nsx_finding *f)
 		return;
 	f->severity = NSX_SEV_LOW;
 	f->is_set = true; /* else it would be a minor one */
-	f->title = nsx_tell(l, "unified memory: for %s, %s of the %s with GPU work, "
+	f->title = nsx_tell(l, "unified memory: for %s (%s) of the whole window, "
 			    "kernels run while faults are handled or pages moved",
 			    nsx_text_ns(l->arena, u->all_ns),
-			    nsx_text_share(l->arena, u->all_ns, length),
-			    nsx_text_ns(l->arena, length));
+			    nsx_text_share(l->arena, u->all_ns, length));
 }
 
 static const char *say_size(struct unified *u, int64_t managed)

@@ -103,7 +103,7 @@ static const struct source {
 	const char *what, *unit, *own, *advice, *sampled, *csv, *column, *key;
 } sources[] = { /* sampled: the advice where OS calls have a backtrace */
 	{sum_ranges, NSX_ID_host_ranges, "the NVTX range ", "range",
-	 ", without the ranges inside",
+	 ", not counting ranges inside",
 	 "look inside this range first: more ranges, or samples of the CPU "
 	 "(nsys's --sample), tell what it does",
 	 NULL, "nvtx_ranges", "exclusive_ms", "range_name"},

@@ -144,9 +144,8 @@ int nsx_detect_pace(struct nsx_detect *d, struct nsx_err *err)
 			"differs, as if a clock kept it; waits of the host were "
 			"not recorded" :
 			nsx_tell(l, "its threads wait outside CUDA in each "
-				 "period; if these waits end when they did, a "
-				 "host that took no time at all would win %s "
-				 "of the judged window",
+				 "period; as long as they do, even an infinitely "
+				 "fast host wins only %s of the judged window",
 				 nsx_tell_ns(l, g[HOST].low_ns))},
 		.recommendation = {"look at what it waits for (a camera, a "
 				   "network, a timer); on this machine there "

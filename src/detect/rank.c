@@ -347,27 +347,11 @@ static struct item *leader(struct pricing *p, struct item *best,
 	return lead;
 }
 
-enum win { PART, AS_MUCH, MORE };
-
-/* What another way wins beside the finding. */
-static enum win win_of(const struct item *x, const struct item *lead,
-		       const struct item *best)
+/* n other ways, with what each would win. */
+static const char *list_ways(struct pricing *p, const char *begin,
+			     struct item *const *v, size_t n)
 {
-	double ns = x->f->headroom_ns;
-
-	return ns < LEADS * best->adds_ns		    ? PART :
-	       ns <= (1 + SAME) * lead->f->headroom_ns ? AS_MUCH :
-							   MORE;
-}
-
-/* The first n other ways, which win alike, as one line. */
-static const char *other_ways(struct pricing *p, struct item *const *v, size_t n,
-			      enum win win)
-{
-	static const char *const words[] = {"part of it", "the same", "more"};
-	const char *line = nsx_tell(p->l, n > 1 ? "Other ways win %s" :
-						  "Another way wins %s",
-				    words[win]);
+	const char *line = begin;
 
 	for (size_t i = 0; i < NSX_MIN(n, MAX_WAYS); i++)
 		line = nsx_tell(p->l, "%s%s %s (%s)", line, i ? ";" : ":",
@@ -397,26 +381,22 @@ static int cmp_headroom(const void *a, const void *b)
 	return (x->order > y->order) - (x->order < y->order);
 }
 
-static void tell_other_ways(struct pricing *p, struct item *lead,
-			    const struct item *best, struct item *const *v,
-			    size_t n)
+static void tell_other_ways(struct pricing *p, struct nsx_finding *f,
+			    struct item *const *v, size_t n)
 {
-	const char **e = lead->f->evidence;
-	size_t i = 0;
+	size_t first = n && is_what_it_waits_for(v[0]->f, f);
+	const char **e = f->evidence;
 
-	if (n && is_what_it_waits_for(v[0]->f, lead->f)) {
+	if (first) {
 		memmove(e + 2, e + 1,
-			(ARRAY_LEN(lead->f->evidence) - 3) * sizeof(*e));
-		e[1] = other_ways(p, v, 1, win_of(v[0], lead, best));
-		i = 1;
+			(ARRAY_LEN(f->evidence) - 3) * sizeof(*e));
+		e[1] = list_ways(p, "Another way to win this time", v, 1);
 	}
-	for (size_t end; i < n; i = end) {
-		enum win win = win_of(v[i], lead, best);
-
-		for (end = i + 1; end < n && win_of(v[end], lead, best) == win;)
-			end++;
-		nsx_add_evidence(lead->f, other_ways(p, v + i, end - i, win));
-	}
+	if (n > first)
+		nsx_add_evidence(f, list_ways(p, first ? "Further ways" : n > 1 ?
+						 "Other ways to win this time" :
+						 "Another way to win this time",
+					      v + first, n - first));
 }
 
 /* What adds next to nothing beside the best goes from the list: it is another way
@@ -439,7 +419,7 @@ static void join(struct pricing *p, struct item *lead, struct item *best,
 		v[n++] = x;
 	}
 	nsx_sort(v, n, sizeof(*v), cmp_headroom);
-	tell_other_ways(p, lead, best, v, n);
+	tell_other_ways(p, lead->f, v, n);
 }
 
 /* Applies the best that is left, or what leads it, and prices the others anew. */

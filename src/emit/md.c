@@ -142,17 +142,30 @@ static void add_heading(struct md *m, const char *heading)
 	nsx_buf_done(&body);
 }
 
-static void add_notes(struct nsx_buf *b, const struct nsx_section *s)
+static bool has_figures(const struct nsx_section *s)
 {
-	if (!s->nnotes)
+	for (size_t i = 0; i < s->nblocks; i++)
+		if (s->blocks[i].kind >= NSX_B_BULLET)
+			return true;
+	return false;
+}
+
+/* What its figures cannot tell in any trace, for a whole report, and in this one. */
+static void add_limits(const struct md *m, struct nsx_buf *b,
+		       const struct nsx_section *s)
+{
+	const char *limits = m->r->page && has_figures(s) ?
+				     s->pass->limitations : NULL;
+
+	if (!limits && !s->nnotes)
 		return;
-	nsx_buf_printf(b, "- **%s**", s->pass->id);
+	nsx_buf_printf(b, "- **%s**: %s", s->pass->id, limits ? limits : "");
 	for (size_t i = 0; i < s->nnotes; i++)
-		nsx_buf_printf(b, "%s%s", i ? ". " : ": ", s->notes[i]);
+		nsx_buf_printf(b, "%s%s", i || limits ? ". " : "", s->notes[i]);
 	nsx_buf_adds(b, "\n");
 }
 
-/* The windows, and what is to be known of this trace's figures: a line a section. */
+/* The windows, and what is to be known of the figures: a line a section. */
 static void add_appendix(struct md *m)
 {
 	const struct nsx_report *r = m->r;
@@ -162,7 +175,7 @@ static void add_appendix(struct md *m)
 		add_blocks(m, &body, &r->sections[i], appendix);
 	for (size_t i = 0; i < r->nsections; i++)
 		if (r->sections[i].status == NSX_S_ANSWERED)
-			add_notes(&body, &r->sections[i]);
+			add_limits(m, &body, &r->sections[i]);
 	if (r->page) {
 		nsx_buf_printf(&body, "- Generated at %s (UTC) by nsys-explain "
 			       NSX_VERSION " from `", r->generated_at);
@@ -171,8 +184,8 @@ static void add_appendix(struct md *m)
 	}
 	if (body.n)
 		nsx_buf_printf(m->b, "\n## %s\n\n<details><summary>Windows, and "
-			       "notes on analyses by their id; what one's figures "
-			       "derive from, and their limits: "
+			       "the limits of analyses by their id; what one's "
+			       "figures derive from: "
 			       "<code>nsys-explain TRACE --explain ID</code>"
 			       "</summary>\n\n%s\n</details>\n", appendix,
 			       body.p);

@@ -61,7 +61,19 @@ static enum holds holds(const struct nsx_col *col)
 	return PLAIN;
 }
 
-/* "total_time_ms" is "total time": the cells have the unit. */
+static void add_word(struct nsx_buf *b, const char *word, size_t n)
+{
+	if (n == 3 && !strncmp(word, "pct", n))
+		nsx_buf_adds(b, "%");
+	else if (n == 4 && !strncmp(word, "gbps", n))
+		nsx_buf_adds(b, "GB/s");
+	else
+		nsx_buf_add(b, word, n);
+}
+
+/* "total_time_ms" is "total time", for the cells have the unit; "pct_of_window" is
+ * "% of window".
+ */
 void nsx_md_add_title(struct nsx_buf *b, const struct nsx_col *col)
 {
 	static const char *const units[] = {"_ns", "_us", "_ms", "_s", "_bytes"};
@@ -75,9 +87,15 @@ void nsx_md_add_title(struct nsx_buf *b, const struct nsx_col *col)
 			n -= strlen(units[i]);
 			break;
 		}
-	for (size_t i = 0; i < n; i++)
-		nsx_buf_printf(b, "%c", title[i] == '_' && h != EXACT ?
-				     ' ' : title[i]);
+	if (h == EXACT) {
+		nsx_buf_add(b, title, n);
+		return;
+	}
+	for (size_t i = 0, word; i < n; i += word + 1) {
+		word = NSX_MIN(strcspn(title + i, "_"), n - i);
+		nsx_buf_adds(b, i ? " " : "");
+		add_word(b, title + i, word);
+	}
 }
 
 /* Cells ---------------------------------------------------------------------*/

@@ -278,8 +278,8 @@ static const char *say_doubt(struct page *p, const struct nsx_finding *f)
 	if (!is_plain(p) || p->b->n - p->line + strlen(text) + strlen(")  ") +
 				    plain_chars(f->title) <= PLAIN_CHARS)
 		return text;
-	return nsx_arena_printf(p->a, "; at least %s",
-				f->low_ns > 0 ? ns : "0");
+	return f->low_ns > 0 ? nsx_arena_printf(p->a, "; at least %s", ns) :
+			       "; or nothing";
 }
 
 static void add_price(struct page *p, const struct nsx_first_page *x,
@@ -336,6 +336,17 @@ static void add_proof(struct page *p, const struct nsx_finding *f)
 	}
 }
 
+/* Which finding is the first with this advice. */
+static unsigned advised_first(const struct nsx_first_page *x, const char *advice)
+{
+	unsigned i = 0;
+
+	while (!x->finding[i]->recommendation[0] ||
+	       strcmp(x->finding[i]->recommendation[0], advice))
+		i++;
+	return i;
+}
+
 static void add_finding(struct page *p, const struct nsx_first_page *x,
 			unsigned i)
 {
@@ -353,8 +364,13 @@ static void add_finding(struct page *p, const struct nsx_first_page *x,
 	add_proof(p, f);
 	end_line(p, true);
 	if (f->recommendation[0]) {
+		unsigned same = advised_first(x, f->recommendation[0]);
+
 		put(p, "   → ");
-		put_said(p, f->recommendation[0]);
+		if (same < i)
+			nsx_buf_printf(p->b, "As for %u", same + 1);
+		else
+			put_said(p, f->recommendation[0]);
 		end_line(p, false);
 	}
 }

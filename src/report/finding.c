@@ -66,7 +66,7 @@ void nsx_add_evidence(struct nsx_finding *f, const char *line)
 
 void nsx_fine_(struct nsx_findings *l, const char *text)
 {
-	nsx_push_or_die(l->fine, l->nfine, l->cap_fine, text);
+	nsx_push_or_die(l->fine, l->nfine, l->cap_fine, tidy(l, text));
 }
 
 const char *nsx_tell_bytes(struct nsx_findings *l, int64_t bytes)

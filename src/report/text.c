@@ -4,7 +4,10 @@
 #include "report/report.h"
 #include "report/text.h"
 
-enum { NAME_CHARS = 80 }; /* what a table cell shows of a name */
+enum {
+	NAME_CHARS = 80,	  /* what a table cell shows of a name          */
+	WHOLE_NAME_CHARS = 1000,
+};
 
 uint32_t nsx_code_point(const char *s, size_t *n)
 {
@@ -159,26 +162,83 @@ void nsx_md_add_plain(struct nsx_buf *b, const char *markdown)
 	}
 }
 
-void nsx_md_add_name(struct nsx_buf *b, const char *name)
+/* Where the arguments of a function begin; 0: it has none. */
+static size_t arguments_at(const char *s)
+{
+	const char *last = strrchr(s, ')');
+	size_t i = last ? (size_t)(last - s) + 1 : strcspn(s, "(");
+	int depth = 0;
+
+	if (!last)
+		return s[i] ? i : 0;
+	do {
+		i--;
+		depth += (s[i] == ')') - (s[i] == '(');
+	} while (depth && i);
+	return i;
+}
+
+/* What tells most of a name that is too long: a function without its arguments,
+ * the ends of a path.
+ */
+static void add_gist(struct nsx_buf *b, const char *name)
+{
+	static const char step[] = " > ";
+	const char *first = strstr(name, step), *last = first, *next = first;
+	size_t n;
+
+	while (next) {
+		last = next;
+		next = strstr(next + 1, step);
+	}
+	n = first ? (size_t)(first - name) : arguments_at(name);
+	if (first != last)
+		nsx_buf_printf(b, "%.*s > …%s", (int)n, name, last);
+	else if (!first && n)
+		nsx_buf_printf(b, "%.*s(…)", (int)n, name);
+	else
+		nsx_buf_adds(b, name);
+}
+
+/* In a code span; what has more than `most` characters is cut in the middle. */
+static void add_code_span(struct nsx_buf *b, const char *name, size_t most)
 {
 	size_t n = nsx_count_chars(name, strlen(name));
 	const char *head, *tail;
 
-	if (is_plain(name)) {
-		nsx_buf_adds(b, name);
-		return;
-	}
 	nsx_buf_adds(b, "`");
-	if (n <= NAME_CHARS) {
+	if (n <= most) {
 		nsx_md_add_code(b, name, strlen(name));
 	} else {
-		head = skip_chars(name, NAME_CHARS / 2);
-		tail = skip_chars(name, n - NAME_CHARS / 2 + 1);
+		head = skip_chars(name, most / 2);
+		tail = skip_chars(name, n - most / 2 + 1);
 		nsx_md_add_code(b, name, (size_t)(head - name));
 		nsx_buf_adds(b, "…");
 		nsx_md_add_code(b, tail, strlen(tail));
 	}
 	nsx_buf_adds(b, "`");
+}
+
+void nsx_md_add_name(struct nsx_buf *b, const char *name)
+{
+	struct nsx_buf gist = {0};
+
+	if (is_plain(name)) {
+		nsx_buf_adds(b, name);
+		return;
+	}
+	if (nsx_count_chars(name, strlen(name)) > NAME_CHARS)
+		add_gist(&gist, name);
+	add_code_span(b, gist.n ? gist.p : name, NAME_CHARS);
+	nsx_buf_done(&gist);
+}
+
+const char *nsx_text_whole_name(struct nsx_arena *a, const char *name)
+{
+	struct nsx_buf b = {0};
+
+	add_code_span(&b, name, WHOLE_NAME_CHARS);
+	return nsx_buf_keep(&b, a);
 }
 
 /* PyProf's ranges ------------------------------------------------------------*/

@@ -29,9 +29,13 @@ bool nsx_pyprof_call(const char *name, struct nsx_pyprof_call *ret);
  * as "Tensor.cuda((6, 3) float32)" and "net.py:34 > 97".
  */
 const char *nsx_text_range(struct nsx_arena *a, const char *name);
-/* A name as a cell shows it: cut in the middle, in a code span where needed. */
+/* A name as a cell shows it, in a code span where needed: one that is too long
+ * without a function's arguments or a path's middle, else cut in its own.
+ */
 void nsx_md_add_name(struct nsx_buf *b, const char *name);
 /* The same as a string. */
 const char *nsx_text_name(struct nsx_arena *a, const char *name);
+/* All of it, up to a thousand characters. */
+const char *nsx_text_whole_name(struct nsx_arena *a, const char *name);
 
 #endif

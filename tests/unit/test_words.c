@@ -2,6 +2,7 @@
  * that are never shorter than what they name.
  */
 #include "../testlib.h"
+#include <stdio.h>
 #include "report/text.h"
 #include "report/words.h"
 
@@ -90,4 +91,23 @@ TEST(markdown_as_plain_text)
 	nsx_md_add_plain(&b, "**a** `b_c` \\[d\\] &lt;e&gt; `f**` **g** \\");
 	assert_string_equal(b.p, "a b_c [d] <e> f** g \\");
 	nsx_buf_done(&b);
+}
+
+TEST(a_long_name_loses_what_tells_least)
+{
+	char path[400], many[1200];
+
+	memset(many, 'x', sizeof(many));
+	many[sizeof(many) - 1] = '\0';
+	snprintf(path, sizeof(path), "outer > %.60s > %.60s > inner", many, many);
+	assert_string_equal(nsx_text_name(a, path), "`outer > … > inner`");
+	snprintf(path, sizeof(path), "run::go(std::pair<int (*)(long), %.60s>) const",
+		 many);
+	assert_string_equal(nsx_text_name(a, path), "`run::go(…)`");
+	snprintf(path, sizeof(path), "run::go(std::vector<%.80s", many); /* cut */
+	assert_string_equal(nsx_text_name(a, path), "`run::go(…)`");
+	assert_string_equal(nsx_text_name(a, "run(int)"), "`run(int)`");
+	assert_int_equal(strlen(nsx_text_name(a, many)), 79 + strlen("`…`"));
+	assert_int_equal(strlen(nsx_text_whole_name(a, many)),
+			 999 + strlen("`…`"));
 }

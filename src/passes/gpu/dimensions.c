@@ -414,6 +414,11 @@ static void answer(struct dimensions *d, const char *question,
 	row[ANSWER] = nsx_string(text);
 }
 
+static const char *say_pct(const struct dimensions *d, double pct)
+{
+	return nsx_text_share(d->out->arena, pct, 100);
+}
+
 /* A figure of kernel_shape; NAN where CUDA graphs hide most kernels. */
 static double shape_of(const struct dimensions *d, const char *column)
 {
@@ -427,14 +432,15 @@ static const char *say_full(const struct dimensions *d)
 	double occupancy = shape_of(d, "occupancy_pct");
 
 	if (!isnan(sm))
-		return nsx_say(d->out, "%s: %.1f %% of its multiprocessors are "
+		return nsx_say(d->out, "%s: %s of its multiprocessors are "
 			       "active while it computes",
 			       sm >= 90 ? "yes" : sm >= 60 ? "mostly" : "no",
-			       sm);
+			       say_pct(d, sm));
 	return nsx_say(d->out, "not known, for no counter was sampled%s",
 		       isnan(occupancy) ? "" :
 		       nsx_say(d->out, "; with enough blocks, its kernels "
-			       "could fill %.1f %% of the warps", occupancy));
+			       "could fill %s of the warps",
+			       say_pct(d, occupancy)));
 }
 
 static const char *say_grid(const struct dimensions *d, double small)
@@ -444,9 +450,10 @@ static const char *say_grid(const struct dimensions *d, double small)
 			       "not known: CUDA graphs hide the kernels" :
 			       "not known: the trace does not tell the launch "
 			       "dimensions, or how large the GPU is";
-	return nsx_say(d->out, "%s: %.1f %% of the kernel time is in grids "
+	return nsx_say(d->out, "%s: %s of the kernel time is in grids "
 		       "with fewer blocks than multiprocessors",
-		       small < 5 ? "yes" : small < 30 ? "mostly" : "no", small);
+		       small < 5 ? "yes" : small < 30 ? "mostly" : "no",
+		       small > 0 ? say_pct(d, small) : "none");
 }
 
 /* Only kernels that leave room can gain from another stream. */
@@ -470,11 +477,13 @@ static const char *say_streams(const struct dimensions *d, double small)
 	if (!n)
 		return "no kernel ran";
 	beside = 100 * (1 - (double)union_ns / (double)NSX_MAX(sum_ns, 1));
-	return nsx_say(d->out, "%s: its kernels are on %s and overlap for "
-		       "%.1f %% of their time%s",
+	return nsx_say(d->out, "%s: its kernels are on %s and %s%s",
 		       isnan(small) ? "not known" :
 		       small >= 5 && beside < 5 ? "no" : "yes",
-		       nsx_text_n(d->out->arena, n, "stream", NULL), beside,
+		       nsx_text_n(d->out->arena, n, "stream", NULL),
+		       beside > 0 ? nsx_say(d->out, "overlap for %s of their time",
+					    say_pct(d, beside)) :
+				    "never overlap",
 		       small < 5 ? "; few of them leave room for another" : "");
 }
 
@@ -485,31 +494,33 @@ static const char *say_bound(const struct dimensions *d)
 
 	switch (nsx_bound_by(&c, NSX_SCOPE_COMPUTE)) {
 	case NSX_BOUND_MEMORY:
-		return "while it computes, memory";
+		return "memory";
 	case NSX_BOUND_COMPUTE:
-		return "while it computes, arithmetic";
+		return "arithmetic";
 	case NSX_BOUND_LATENCY:
-		return "while it computes, latency";
+		return "latency";
 	default:
-		return leading(d);
+		return NULL;
 	}
 }
 
 static void answer_all(struct dimensions *d)
 {
 	double small = shape_of(d, "small_grid_pct");
+	const char *bound = say_bound(d);
 	const char *text = d->run->trace->ndevices < 2 ? "" :
 		nsx_say(d->out, "GPU %" PRId64 " sets the pace. ", d->device_id);
 
 	d->table = nsx_add_table(d->out, &answers_layout);
 	answer(d, "Is it idle?",
-	       nsx_say(d->out, "%s: for %.1f %% of the %s",
+	       nsx_say(d->out, "%s: for %s of the %s",
 		       d->idle < 5 ? "no" : d->idle < 50 ? "partly" : "mostly",
-		       d->idle, d->window));
+		       say_pct(d, d->idle), d->window));
 	answer(d, "Is it full?", say_full(d));
 	answer(d, "Is the grid big enough?", say_grid(d, small));
 	answer(d, "Are there enough streams?", say_streams(d, small));
-	answer(d, "What bounds it?", say_bound(d));
+	if (bound)
+		answer(d, "What bounds its kernels?", bound);
 	for (size_t i = 0; i < d->table->nrows; i++) {
 		const struct nsx_cell *row = nsx_row_at(d->table, i);
 

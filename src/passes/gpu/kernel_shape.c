@@ -547,17 +547,26 @@ static void say_device(struct nsx_section *out, const struct nsx_cell *row)
 				     row[DEVICE_BELOW_ONE_WAVE_PCT].u.f, 100));
 }
 
+/* Of a GPU at least. */
+static bool is_known(const struct nsx_table *dev)
+{
+	for (size_t i = 0; i < dev->nrows; i++)
+		if (nsx_row_at(dev, i)[DEVICE_OCCUPANCY_PCT].type)
+			return true;
+	return false;
+}
+
 static void show(const struct nsx_trace *t, struct nsx_table **tables,
 		 struct nsx_section *out)
 {
 	const struct nsx_table *dev = tables[1];
 	size_t nshapes = nsx_table_total(tables[0]);
 
-	if (dev->nrows > 1)
+	if (dev->nrows > 1 && is_known(dev))
 		nsx_md_table(out, dev, 8, DEVICE_ID, DEVICE_SM_COUNT,
 			     DEVICE_OCCUPANCY_PCT, DEVICE_SMALL_GRID_PCT,
 			     DEVICE_BELOW_ONE_WAVE_PCT);
-	else if (dev->nrows && nsx_row_at(dev, 0)[DEVICE_OCCUPANCY_PCT].type)
+	else if (is_known(dev))
 		say_device(out, nsx_row_at(dev, 0));
 	if (nshapes > NSX_MAX_JSON_ROWS)
 		nsx_md_bullet(out, "%zu launch shapes are told apart: "

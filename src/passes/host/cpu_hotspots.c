@@ -216,10 +216,21 @@ static void fill_threads(const struct nsx_trace *t, const struct tally *y,
 	nsx_table_sort(table, NSX_DESC(T_SAMPLES), T_PID, T_TID);
 }
 
-static double share(const struct tally *y, enum nsx_origin origin)
+static const char *say_origins(const struct tally *y, struct nsx_section *out)
 {
-	return y->samples ? 100 * (double)y->by_origin[origin] /
-				    (double)y->samples : 0;
+	static const char *const words[NSX_NORIGINS] = {
+		"in the program's own code", "in libraries",
+		"in the operating system", "in CUDA", "in the profiler"};
+	const char *text = "";
+
+	for (unsigned i = 0; i < NSX_NORIGINS; i++)
+		if (y->by_origin[i])
+			text = nsx_say(out, "%s, %s %s", text,
+				       nsx_text_share(out->arena,
+						      (double)y->by_origin[i],
+						      (double)y->samples),
+				       words[i]);
+	return text;
 }
 
 static void summarise(const struct tally *y, const struct nsx_table *rows,
@@ -230,15 +241,9 @@ static void summarise(const struct tally *y, const struct nsx_table *rows,
 	for (unsigned i = 0; i < NSX_NORIGINS; i++)
 		nsx_put(out, nsx_say(out, "pct_%s", nsx_origin_names[i]),
 			nsx_part_pct(y->by_origin[i], y->samples));
-	nsx_md_bullet(out, "Of %lld samples of threads that ran on a CPU, "
-			   "%.1f %% are in the program's own code, %.1f %% in "
-			   "libraries, %.1f %% in the operating system, "
-			   "%.1f %% in CUDA, %.1f %% in the profiler.",
-		      (long long)y->samples,
-		      share(y, NSX_ORIGIN_PROGRAM),
-		      share(y, NSX_ORIGIN_LIBRARY),
-		      share(y, NSX_ORIGIN_SYSTEM), share(y, NSX_ORIGIN_CUDA),
-		      share(y, NSX_ORIGIN_PROFILER));
+	nsx_md_bullet(out, "%s of threads that ran on a CPU%s.",
+		      nsx_text_n(out->arena, (size_t)y->samples, "sample",
+				 NULL), say_origins(y, out));
 	if (y->has_work)
 		nsx_md_table(out, rows, 3, TID, FUNCTION, MODULE, SITE,
 			     SAMPLES, PCT, IDLE);

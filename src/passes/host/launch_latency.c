@@ -207,11 +207,12 @@ static void put_summary(struct nsx_section *out, struct launched *l)
 		nsx_us(nsx_quantile(l->ns, l->n, 0.5)));
 	nsx_md_bullet(out,
 		"From launch call to kernel: median **%s**, p95 %s, p99 %s, "
-		"longest %s, over %s; %lld began before the call returned",
+		"longest %s, over %s%s",
 		nsx_text_ns(out->arena, q[0]), nsx_text_ns(out->arena, q[1]),
 		nsx_text_ns(out->arena, q[2]), nsx_say_time(out, most),
 		nsx_text_n(out->arena, l->n, "kernel", NULL),
-		      (long long)early);
+		early ? nsx_say(out, "; %lld began before the call returned",
+				(long long)early) : "");
 }
 
 /* Bounds 1, 2, 5, 10, ... us; one bin below 0 and one from 0 to 1 us. */

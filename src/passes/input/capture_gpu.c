@@ -212,7 +212,6 @@ static void check_calls(struct nsx_quality *q)
 			  "%zu of %s ha%s the launch call", m->matched,
 			  nsx_text_n(q->out->arena, n, "kernel", NULL),
 			  n == 1 ? "s" : "ve");
-		nsx_clear(q);
 		return;
 	}
 	nsx_check(q, "kernel_calls", WARN, "kernels", line,

@@ -64,33 +64,22 @@ void nsx_check(struct nsx_quality *q, const char *check, const char *status,
 	row[RECAPTURE] = nsx_string(line);
 }
 
-static void tell(struct nsx_quality *q, struct nsx_capture_check check)
-{
-	check.detail = q->detail;
-	*q->end = nsx_arena_get(q->out->arena, sizeof(check));
-	**q->end = check;
-	q->end = &(*q->end)->next;
-}
-
-void nsx_clear(struct nsx_quality *q)
-{
-	tell(q, (struct nsx_capture_check){.title = NULL});
-}
-
 void nsx_raise(struct nsx_quality *q, enum nsx_finding_id id, bool of_subject,
 	       const char *title, enum nsx_severity severity)
 {
 	unsigned what = q->failed ? 0 : q->what[q->table->nrows - 1];
 	const char *line = nsx_recapture_line(q->out->arena, q->t->schema, what);
 
-	tell(q, (struct nsx_capture_check){
-		.title = title, .id = id, .severity = severity,
-		.subject = of_subject ? q->subject : NULL,
+	*q->end = nsx_arena_get(q->out->arena, sizeof(**q->end));
+	**q->end = (struct nsx_capture_check){
+		.detail = q->detail, .title = title, .id = id,
+		.severity = severity, .subject = of_subject ? q->subject : NULL,
 		.advice = line ?
 			nsx_say(q->out, "%s again: `%s`",
 				what & NSX_REC_EXPORT ? "export" : "capture",
 				line) :
-			"capture again with a newer nsys"});
+			"capture again with a newer nsys"};
+	q->end = &(*q->end)->next;
 }
 
 const char *nsx_process_label(struct nsx_quality *q, uint32_t p)

@@ -34,8 +34,6 @@ struct nsx_quality {
 void nsx_check(struct nsx_quality *q, const char *check, const char *status,
 	       const char *subject, unsigned what, const char *fmt, ...)
 	NSX_PRINTF(6, 7);
-/* The last check is told among what is fine. */
-void nsx_clear(struct nsx_quality *q);
 /* It limits the conclusions of the report and becomes a finding; of_subject: each
  * subject may have one.
  */

@@ -185,9 +185,9 @@ static void guess_unit(const struct nsx_trace *t, int64_t session_ns,
 	nsx_put(out, "timestamp_unit_assumed", nsx_string("ns"));
 	nsx_put(out, "timestamp_unit_guess", nsx_string(guess));
 	nsx_put(out, "timestamp_unit_guess_basis", nsx_string(basis));
-	if (strcmp(guess, "ns"))
-		nsx_note(out, "instants are read as nanoseconds of the trace's "
-			      "own clock; check: %s (%s)", guess, basis);
+	if (!strcmp(guess, "unknown"))
+		nsx_note(out, "instants are read as nanoseconds; nothing in the "
+			      "trace tells whether they are");
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,

@@ -30,13 +30,10 @@ static void put_steady(struct nsx_section *out, const struct nsx_steady *s)
 	nsx_put(out, "steady.excluded", nsx_list(excluded));
 }
 
-static const char *describe(struct nsx_section *out, const struct nsx_trace *t,
-			    const struct nsx_window *w)
+static const char *describe(struct nsx_section *out, const struct nsx_window *w)
 {
-	return nsx_say(out, "%s, %s, beginning %s after the first event",
-		       nsx_text_window(out->arena, w),
-		       nsx_say_time(out, w->end_ns - w->start_ns),
-		       nsx_say_time(out, w->start_ns - t->first_ns));
+	return nsx_say(out, "%s, %s", nsx_text_window(out->arena, w),
+		       nsx_say_time(out, w->end_ns - w->start_ns));
 }
 
 static const char *say_part(struct nsx_section *out, const struct nsx_trace *t)
@@ -50,8 +47,7 @@ static const char *say_part(struct nsx_section *out, const struct nsx_trace *t)
 			nsx_text_window(out->arena, &w)) : "";
 }
 
-static void say_steady(struct nsx_section *out, const struct nsx_trace *t,
-		       const struct nsx_steady *s)
+static void say_steady(struct nsx_section *out, const struct nsx_steady *s)
 {
 	static const char *const how[NSX_NSTEADY] = {
 		[NSX_STEADY_ITERATIONS] = "the longest run of like iterations",
@@ -66,12 +62,14 @@ static void say_steady(struct nsx_section *out, const struct nsx_trace *t,
 	struct nsx_buf b = {0};
 
 	for (size_t i = 0; i < s->nexcluded; i++)
-		nsx_buf_printf(&b, "; left out: %s", s->excluded[i]);
+		nsx_buf_printf(&b, "; %s%s", i ? "" : "left out: ",
+			       s->excluded[i]);
 	if (s->method)
 		nsx_md_bullet(out, "**Steady window**, on which findings are "
 			      "judged: %s; %s (confidence %s)%s",
-			      describe(out, t, &s->window), how[s->method],
-			      nsx_confidence_names[s->confidence], b.n ? b.p : "");
+			      describe(out, &s->window), how[s->method],
+			      nsx_confidence_names[s->confidence],
+			      b.n ? b.p : "");
 	nsx_buf_done(&b);
 }
 
@@ -95,15 +93,16 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 			      t->ndevices ? "any GPU work" :
 			      "any API call, NVTX range or OS call that "
 			      "starts at 0 or later",
-			      describe(out, t, &t->full),
-			      t->user.start_ns < t->user.end_ns ? "" :
+			      describe(out, &t->full),
+			      t->user.start_ns < t->user.end_ns ||
+					      !t->ndevices ? "" :
 			      ". GPU times and shares are of it; calls and ranges "
 			      "of the host count over the whole trace");
 	if (t->user.start_ns < t->user.end_ns)
 		nsx_md_bullet(out, "**Window asked for**, on which all tables "
-			      "stand: %s%s", describe(out, t, &t->user),
+			      "stand: %s%s", describe(out, &t->user),
 			      say_part(out, t));
-	say_steady(out, t, &run->facts->steady);
+	say_steady(out, &run->facts->steady);
 	return 0;
 }
 

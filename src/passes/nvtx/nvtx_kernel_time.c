@@ -192,7 +192,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	out->sql_differs = run->trace->defects.crossing_ranges > 0;
 	put_values(run->trace, &s, out);
 	nsx_md_heading(out, "NVTX");
-	if (s.all.kernel_ns)
+	if (g.n && s.all.kernel_ns)
 		judge(run, &s, out);
 	return 0;
 }
