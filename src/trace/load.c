@@ -1,5 +1,7 @@
 /* load.c - the order of loading; what is written where is in load.h. */
+#include <inttypes.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/stat.h"
@@ -234,6 +236,73 @@ static void publish_warnings(struct nsx_loader *l)
 	l->t->nwarnings = l->nwarnings;
 }
 
+static bool has_library_call(const struct nsx_trace *t,
+			     const struct nsx_window *w)
+{
+	const struct nsx_library_calls *x = &t->library;
+
+	for (size_t i = 0; i < x->n; i++) {
+		int64_t start_ns = nsx_unpack(&x->start, i);
+
+		if (nsx_reaches(w, start_ns,
+				start_ns + nsx_unpack(&x->length, i)))
+			return true;
+	}
+	return false;
+}
+
+/* Whether there are rows in w of what is sampled or switched, which may go on
+ * without any event.
+ */
+static int has_instant(const struct nsx_loader *l, const struct nsx_window *w,
+		       bool *ret, struct nsx_err *err)
+{
+	static const struct {
+		enum nsx_view view;
+		const char *instant;
+	} views[] = {{NSX_VIEW_sample, "start_ns"},
+		     {NSX_VIEW_sched, "start_ns"},
+		     {NSX_VIEW_gpu_metric, "timestamp_ns"}};
+	int rc = 0;
+
+	*ret = false;
+	for (unsigned i = 0; !rc && !*ret && i < ARRAY_LEN(views); i++) {
+		int64_t n = 0;
+		char sql[200];
+
+		if (!nsx_has_view(l->schema, views[i].view))
+			continue;
+		snprintf(sql, sizeof(sql), "SELECT EXISTS (SELECT 1 FROM "
+			 "temp.%s WHERE %s BETWEEN %" PRId64 " AND %" PRId64
+			 ")", nsx_view_defs[views[i].view].name,
+			 views[i].instant, w->start_ns, w->end_ns - 1);
+		rc = nsx_db_number(l->schema->db, sql, 0, &n, err);
+		*ret = n;
+	}
+	return rc;
+}
+
+/* A window beyond all that was recorded is a slip: its idle GPU would be one of no
+ * program.
+ */
+static int check_window(const struct nsx_loader *l, struct nsx_err *err)
+{
+	const struct nsx_trace *t = l->t;
+	const struct nsx_window *w = &t->user;
+	bool any = w->start_ns == w->end_ns || t->first_ns == t->last_ns ||
+		   nsx_reaches(w, t->first_ns, t->last_ns) ||
+		   has_library_call(t, w);
+
+	if (!any && has_instant(l, w, &any, err))
+		return err->rc;
+	if (any)
+		return 0;
+	return nsx_fail(err, NSX_E_USAGE, "nothing was recorded in the window "
+			"'%s': the trace's events are in %.9gs..%.9gs",
+			l->opts->window, (double)t->first_ns / 1e9,
+			(double)t->last_ns / 1e9);
+}
+
 /* in_part: rows that are far from a window are not read. */
 static int load(struct nsx_loader *l, const struct nsx_load_opts *opts,
 		bool in_part, struct nsx_err *err)
@@ -260,6 +329,7 @@ static int load(struct nsx_loader *l, const struct nsx_load_opts *opts,
 		rc = publish(l, err) ?:
 		     nsx_load_osrt(l, err) ?:
 		     nsx_load_samples(l, err) ?:
+		     check_window(l, err) ?:
 		     nsx_publish_stacks(l, err) ?:
 		     nsx_name_domains(l, err) ?:
 		     publish_raw_names(l, err) ?:
