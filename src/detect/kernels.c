@@ -327,13 +327,14 @@ static bool propose_family(struct kernels *k)
 	return true;
 }
 
-/* NULL: the label is all of it. */
+/* NULL: the label is all of it, or it would fill a page. */
 static const char *full_name(const struct kernels *k, nsx_str name)
 {
+	enum { LEGIBLE = 500 };
 	struct nsx_findings *l = k->d->found;
 	const char *full = nsx_text(k->d->trace, name);
 
-	return strcmp(label_of(k, name), full) ?
+	return strlen(full) <= LEGIBLE && strcmp(label_of(k, name), full) ?
 		       nsx_tell(l, "in full: %s",
 				nsx_text_whole_name(l->arena, full)) :
 		       NULL;

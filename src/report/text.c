@@ -4,10 +4,7 @@
 #include "report/report.h"
 #include "report/text.h"
 
-enum {
-	NAME_CHARS = 80,	  /* what a table cell shows of a name          */
-	WHOLE_NAME_CHARS = 1000,
-};
+enum { NAME_CHARS = 80 }; /* what a table cell shows of a name */
 
 uint32_t nsx_code_point(const char *s, size_t *n)
 {
@@ -237,7 +234,7 @@ const char *nsx_text_whole_name(struct nsx_arena *a, const char *name)
 {
 	struct nsx_buf b = {0};
 
-	add_code_span(&b, name, WHOLE_NAME_CHARS);
+	add_code_span(&b, name, SIZE_MAX);
 	return nsx_buf_keep(&b, a);
 }
 

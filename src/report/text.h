@@ -35,7 +35,7 @@ const char *nsx_text_range(struct nsx_arena *a, const char *name);
 void nsx_md_add_name(struct nsx_buf *b, const char *name);
 /* The same as a string. */
 const char *nsx_text_name(struct nsx_arena *a, const char *name);
-/* All of it, up to a thousand characters. */
+/* All of it, however long. */
 const char *nsx_text_whole_name(struct nsx_arena *a, const char *name);
 
 #endif

@@ -177,10 +177,9 @@ void nsx_svg_waterfall(struct nsx_buf *b, const struct nsx_report *r,
 		nsx_svg_rect(b, "k7", LEFT, y + 4, left * scale, ROW - 8);
 		nsx_svg_rect(b, "won", LEFT + left * scale, y + 4,
 			     f->disjoint_ns * scale, ROW - 8);
-		nsx_buf_printf(b, "<text x=\"%d\" y=\"%.1f\">−%s: ", LEFT + 6,
-			       y + 17, nsx_text_ns(a, f->disjoint_ns));
-		nsx_html_plain(b, f->title);
-		nsx_buf_adds(b, "</text>");
+		nsx_svg_label(b, LEFT + 6, y + 17,
+			      nsx_arena_printf(a, "−%s", nsx_text_ns(
+						   a, f->disjoint_ns)));
 		k++;
 	}
 	nsx_svg_close(b);
