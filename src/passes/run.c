@@ -363,22 +363,25 @@ static int report_on(const struct nsx_trace *trace, const struct nsx_opts *opts,
 		     struct nsx_report **ret, struct nsx_err *err)
 {
 	struct nsx_facts *facts;
+	struct nsx_report *r;
 	struct nsx_measured measured = {0};
 	int rc = nsx_facts_build(trace, opts->threads, opts->progress, &facts,
 				 err);
 
 	if (rc)
 		return rc;
-	*ret = new_report(trace, opts);
-	(*ret)->facts = facts;
+	r = new_report(trace, opts);
+	r->facts = facts;
 	if (opts->purpose == NSX_FOR_WHAT_IFS)
 		rc = nsx_model_build(trace, facts, opts->replay_ops,
 				     &facts->model, err);
 	else if (opts->purpose != NSX_FOR_EVENTS)
-		rc = analyse(&(struct run){trace, facts, opts, &measured, *ret},
+		rc = analyse(&(struct run){trace, facts, opts, &measured, r},
 			     err);
 	if (rc)
-		nsx_report_free(*ret);
+		nsx_report_free(r);
+	else
+		*ret = r;
 	return rc;
 }
 
