@@ -112,8 +112,9 @@ static const struct source {
 	 "pays once", NULL, NULL, NULL, NULL},
 	{sum_os_calls, NSX_ID_host_os_calls, "the operating system's ", "call",
 	 " on main threads",
-	 "find out what it waits for: backtraces of OS calls tell "
-	 "(nsys profile --trace=osrt --osrt-backtrace-threshold=100000)",
+	 "find out what it waits for: with nsys's --trace=osrt and "
+	 "--osrt-backtrace-threshold=100000 calls of 0.1 ms and more "
+	 "have a backtrace",
 	 "find out what it waits for: where it is called from stands under CPU",
 	 "os_runtime", "total_time_ms", "api_name"},
 };

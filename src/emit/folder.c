@@ -278,11 +278,14 @@ static int make_stage(const char *in, struct stage *s, struct nsx_err *err)
 	return 0;
 }
 
-/* Other threads may still be writing into it. */
+/* Other threads may still be writing into it. Its lock goes first: to be removed
+ * it must be opened, and there may be no descriptor left but the lock's.
+ */
 static void remove_stage(void *stage)
 {
 	struct stage *s = stage;
 
+	close(s->fd);
 	while (nsx_remove_entry(AT_FDCWD, s->path, NULL) && errno == ENOTEMPTY)
 		;
 }
@@ -456,7 +459,8 @@ static int make_new(const struct nsx_folder *f, const char *parent,
 		}
 		if (rc)
 			remove_stage(&s);
-		close(s.fd);
+		else
+			close(s.fd);
 	}
 	if (rc)
 		nsx_unmake_dirs(parent, had);
@@ -488,9 +492,11 @@ static int replace(const struct nsx_folder *f, const char *parent,
 		if (rc)
 			(void)!swap(s.path, f->dir);
 	}
-	if (rc)
+	if (rc) {
 		remove_stage(&s);
-	else if (nsx_remove_entry(AT_FDCWD, s.path, NULL) && errno != ENOENT)
+		return rc;
+	}
+	if (nsx_remove_entry(AT_FDCWD, s.path, NULL))
 		rc = nsx_fail(err, NSX_E_IO, "the report is at '%s', but "
 			      "cannot remove the one before, now at '%s': %s",
 			      f->dir, s.path, strerror(errno));
@@ -511,7 +517,6 @@ static int merge(const struct nsx_folder *f, const struct nsx_ours *o,
 	if (!rc)
 		rc = place_files(&s, o, err);
 	remove_stage(&s);
-	close(s.fd);
 	return rc ? rc : nsx_ours_drop_stale(o, f->dir, err);
 }
 

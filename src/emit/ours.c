@@ -398,13 +398,14 @@ int nsx_ours_drop_stale(const struct nsx_ours *o, const char *dir,
 
 int nsx_remove_entry(int dir, const char *name, void *ctx NSX_UNUSED)
 {
-	if (!unlinkat(dir, name, 0))
-		return 0;
-	if (errno != EISDIR && errno != EPERM) /* EPERM: what POSIX says */
-		return -1;
-	if (nsx_each_entry(dir, name, nsx_remove_entry, NULL))
-		return -1;
-	return unlinkat(dir, name, AT_REMOVEDIR);
+	int rc = unlinkat(dir, name, 0);
+
+	if (rc && (errno == EISDIR || errno == EPERM)) /* EPERM: so says POSIX */
+		rc = unlinkat(dir, name, AT_REMOVEDIR);
+	if (rc && (errno == ENOTEMPTY || errno == EEXIST))
+		rc = nsx_each_entry(dir, name, nsx_remove_entry, NULL) ?:
+		     unlinkat(dir, name, AT_REMOVEDIR);
+	return rc && errno != ENOENT ? -1 : 0;
 }
 
 struct leftovers {

@@ -59,7 +59,9 @@ int nsx_sum(int fd, int64_t *ret_size, uint32_t *ret_crc32);
  */
 int nsx_each_entry(int at, const char *path,
 		   int (*fn)(int dir, const char *name, void *ctx), void *ctx);
-/* Removes an entry and all in it. 0, or -1 (errno). Needs no memory. */
+/* Removes an entry and all in it that is still there. 0, or -1 (errno). Needs no
+ * memory.
+ */
 int nsx_remove_entry(int dir, const char *name, void *unused);
 
 #endif
