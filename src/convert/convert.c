@@ -198,7 +198,7 @@ static int first_event(struct nsx_conv *c, int64_t *ret, struct nsx_err *err)
 {
 	static const enum nsx_view views[] = {
 		NSX_VIEW_kernel, NSX_VIEW_memcpy, NSX_VIEW_memset,
-		NSX_VIEW_graph, NSX_VIEW_runtime, NSX_VIEW_nvtx};
+		NSX_VIEW_graph, NSX_VIEW_runtime, NSX_VIEW_nvtx, NSX_VIEW_osrt};
 	int64_t first = INT64_MAX, x;
 
 	for (unsigned i = 0; i < ARRAY_LEN(views); i++) {

@@ -368,13 +368,45 @@ static struct nsx_window find_ranges(const struct nsx_loader *l, nsx_str name)
 	return ret;
 }
 
+static bool counts_seconds(const char *window)
+{
+	const char *dots = strstr(window, "..");
+
+	return dots && dots > window &&
+	       (dots[-1] != 's' || !nsx_ends_with(dots, "s"));
+}
+
+/* Calls of the operating system may come before the events that are loaded when a
+ * window is looked for.
+ */
+static int first_event(const struct nsx_loader *l, const char *window,
+		       int64_t *ret, struct nsx_err *err)
+{
+	const struct nsx_trace *t = l->t;
+	int64_t os_ns;
+
+	*ret = t->first_ns;
+	if (!counts_seconds(window) || !nsx_has_view(l->schema, NSX_VIEW_osrt))
+		return 0;
+	if (nsx_db_number(l->schema->db, "SELECT min(start_ns) FROM temp.osrt "
+					 "WHERE start_ns >= 0",
+			  INT64_MAX, &os_ns, err))
+		return err->rc;
+	if (os_ns < t->first_ns || t->first_ns == t->last_ns)
+		*ret = os_ns < INT64_MAX ? os_ns : t->first_ns;
+	return 0;
+}
+
 int nsx_find_window(struct nsx_loader *l, const char *text,
 		   const struct nsx_window *range, struct nsx_window *ret,
 		   struct nsx_err *err)
 {
+	int64_t first_ns;
+
 	*ret = *range;
 	if (!l->window_range)
-		return nsx_window_parse(text, l->t->first_ns, ret, err);
+		return first_event(l, text, &first_ns, err) ?:
+		       nsx_window_parse(text, first_ns, ret, err);
 	if (ret->start_ns < ret->end_ns)
 		return 0;
 	return nsx_fail(err, NSX_E_USAGE, "no NVTX range '%s' in the trace: "
