@@ -481,7 +481,8 @@ int nsx_ask_gaps(struct nsx_answer *a, struct nsx_err *err)
 	table = nsx_add_table(a->out, &nsx_gap_layout);
 	for (size_t i = 0; i < l.n; i++)
 		add_gap(a, table, &l.v[i]);
-	nsx_answer_show(a, table);
+	nsx_md_table(a->out, table, a->limit, GAP_GPU, GAP_WINDOW, GAP_NS,
+		     GAP_CAUSE, GAP_DETAIL, GAP_NEXT);
 	if (l.n)
 		nsx_answer_next(a, "why",
 				nsx_answer_exactly(a, l.v[0].gap.start_ns),

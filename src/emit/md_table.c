@@ -44,7 +44,8 @@ static enum holds holds(const struct nsx_col *col)
 	} ends[] = {
 		{"start_ns", INSTANT}, {"end_ns", INSTANT},
 		{"peak_time_ns", INSTANT}, {"per_s", PLAIN}, {"_ns", NS},
-		{"_us", US}, {"_ms", MS}, {"_s", S}, {"bytes", BYTES},
+		{"_us", US}, {"_ms", MS}, {"_ms_per_step", MS}, {"_s", S},
+		{"bytes", BYTES},
 		{"_id", ID}, {"pid", ID}, {"tid", ID}, {"process", ID},
 		{"gpu", ID}, {"thread", ID}, {"device", ID},
 		{"cause", CAUSE}, {"barrier_kind", BARRIER}};
@@ -61,6 +62,18 @@ static enum holds holds(const struct nsx_col *col)
 	return PLAIN;
 }
 
+/* The cells have it. */
+static bool is_unit(enum holds h, const char *word, size_t n)
+{
+	static const char *const units[] = {"ns", "us", "ms", "s", "bytes"};
+
+	for (size_t i = 0; i < ARRAY_LEN(units) && h >= INSTANT && h <= BYTES;
+	     i++)
+		if (strlen(units[i]) == n && !strncmp(units[i], word, n))
+			return true;
+	return false;
+}
+
 static void add_word(struct nsx_buf *b, const char *word, size_t n)
 {
 	if (n == 3 && !strncmp(word, "pct", n))
@@ -71,30 +84,22 @@ static void add_word(struct nsx_buf *b, const char *word, size_t n)
 		nsx_buf_add(b, word, n);
 }
 
-/* "total_time_ms" is "total time", for the cells have the unit; "pct_of_window" is
- * "% of window".
- */
+/* "total_time_ms" is "total time", "pct_of_window" is "% of window". */
 void nsx_md_add_title(struct nsx_buf *b, const struct nsx_col *col)
 {
-	static const char *const units[] = {"_ns", "_us", "_ms", "_s", "_bytes"};
 	const char *title = nsx_col_title(col);
 	enum holds h = holds(col);
-	size_t n = strlen(title);
 
-	for (size_t i = 0; i < ARRAY_LEN(units) && h >= INSTANT && h <= BYTES;
-	     i++)
-		if (nsx_ends_with(title, units[i]) && n > strlen(units[i])) {
-			n -= strlen(units[i]);
-			break;
-		}
 	if (h == EXACT) {
-		nsx_buf_add(b, title, n);
+		nsx_buf_adds(b, title);
 		return;
 	}
-	for (size_t i = 0, word; i < n; i += word + 1) {
-		word = NSX_MIN(strcspn(title + i, "_"), n - i);
+	for (size_t i = 0, n; title[i]; i += n + (title[i + n] == '_')) {
+		n = strcspn(title + i, "_");
+		if (i && is_unit(h, title + i, n))
+			continue;
 		nsx_buf_adds(b, i ? " " : "");
-		add_word(b, title + i, word);
+		add_word(b, title + i, n);
 	}
 }
 

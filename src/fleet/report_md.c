@@ -290,6 +290,35 @@ static void add_table(const struct nsx_freport *r, unsigned table,
 			 NULL);
 }
 
+/* Each row's figures in the units of the column of ranks that it is of. */
+static void add_outliers(const struct nsx_freport *r, struct nsx_buf *b)
+{
+	const struct nsx_table *t = &r->t[NSX_FT_OUTLIERS];
+	const struct nsx_table *ranks = &r->t[NSX_FT_RANKS];
+
+	if (!t->nrows)
+		return;
+	add(b, "\nRanks, and hosts with all their ranks, that differ from the "
+	       "others (by five median deviations and 3 %) in a column of "
+	       "tables/ranks.csv:\n\n"
+	       "| ranks | host | metric | value | median | z |\n"
+	       "|---|---:|---|---:|---:|---:|\n");
+	for (size_t i = 0; i < NSX_MIN(t->nrows, MOST_ROWS); i++) {
+		const struct nsx_cell *row = nsx_row_at(t, i);
+		const struct nsx_col *col = &ranks->layout->cols[
+			nsx_table_need(ranks, row[O_METRIC].u.s)];
+
+		nsx_buf_printf(b, "| %s | %lld | ", row[O_RANKS].u.s,
+			       (long long)row[O_HOST].u.i);
+		nsx_md_add_title(b, col);
+		add(b, " | ");
+		nsx_md_add_cell(b, r->arena, col, &row[O_VALUE], NULL);
+		add(b, " | ");
+		nsx_md_add_cell(b, r->arena, col, &row[O_MEDIAN], NULL);
+		nsx_buf_printf(b, " | %.3g |\n", row[O_Z].u.f);
+	}
+}
+
 static void add_budget(const struct nsx_freport *r, struct nsx_buf *b)
 {
 	const struct nsx_table *t = &r->t[NSX_FT_FRONTIER];
@@ -336,8 +365,6 @@ static void add_sections(const struct nsx_freport *r, struct nsx_buf *b)
 		M_MOST, M_MOST_RANK, M_CALLS, M_STEPS, M_DIFFERENCE};
 	static const int clocks[] = {K_HOST, K_RANKS, K_LO, K_HI, K_OFFSET,
 		K_DRIFT, K_RESIDUAL, K_N};
-	static const int outliers[] = {O_RANKS, O_HOST, O_METRIC, O_VALUE,
-		O_MEDIAN, O_Z};
 	static const int shared[] = {H_TITLE, H_SEVERITY, H_N, H_MEDIAN, H_MOST,
 		H_WORST};
 	bool has_axes = r->f->mesh.n > 0;
@@ -348,10 +375,7 @@ static void add_sections(const struct nsx_freport *r, struct nsx_buf *b)
 		  "left of its steps without the exposed part of collectives; "
 		  "its excess is that over the median of the other ranks.\n",
 		  ranks, ARRAY_LEN(ranks), b);
-	add_table(r, NSX_FT_OUTLIERS, "\nRanks, and hosts with all their ranks, that "
-		  "differ from the others (by five median deviations and "
-		  "3 %) in a column of tables/ranks.csv:\n", outliers,
-		  ARRAY_LEN(outliers), b);
+	add_outliers(r, b);
 	add_table(r, NSX_FT_SHARED, "\n## What the ranks have in common\n\n"
 		  "Findings of the ranks' own reports, by how many ranks have "
 		  "them, with what can be won of a rank's time. nsys-explain "

@@ -16,6 +16,7 @@ refuses() { # PATTERN TRACE QUESTION...: one line, exit 2
 }
 t=$fix/synthetic.sqlite
 says '^[a-z_]+(:[A-Za-z]+)? +[0-9]+ +(high|medium|low)' "$t" findings
+says '^gpu +window +duration +cause' "$t" gaps
 says 'computeKernel' "$t" kernel compute
 says '^Nothing was found' "$fix/empty_tables.sqlite" findings
 says '^kernels|launched by +cudaLaunchKernel' "$t" kernel compute
