@@ -274,10 +274,21 @@ static void fill_ask(const struct nsx_report *r, struct nsx_first_page *p)
 		p->ask[0] = "`nsys-explain ask TRACE gaps`";
 }
 
+/* Of its own category, and of that of copies if they go with it. */
+static unsigned categories_of(const struct nsx_finding *f)
+{
+	unsigned ret = 1u << nsx_finding_category(f);
+
+	for (size_t i = 0; i < f->remedy.n; i++)
+		if (f->remedy.v[i].op == NSX_ON_COPIES)
+			ret |= 1u << NSX_CAT_MEMORY;
+	return ret;
+}
+
 static bool is_found(const struct nsx_report *r, unsigned categories)
 {
 	for (size_t i = 0; i < r->found.n; i++)
-		if (categories >> nsx_finding_category(&r->found.v[i]) & 1)
+		if (categories & categories_of(&r->found.v[i]))
 			return true;
 	return false;
 }

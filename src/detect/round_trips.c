@@ -1,0 +1,223 @@
+/* round_trips.c - data that goes to the host between two kernels, and comes back: an
+ * operator that runs on the CPU, an optimizer there, a halo that is exchanged by way of
+ * the host.
+ *
+ * The copies of both directions, the waits between them and what the host does meanwhile
+ * are one cause, which each by itself tells only in part.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include "detect/detect.h"
+
+enum {
+	FEWEST = 3,	/* round trips                                       */
+	LEAST_BYTES = 65536, /* out, of one: less is a result to look at     */
+	ALIKE = 2,	/* times as many bytes one way as the other          */
+};
+
+enum step { OTHER, OUT, BACK, WORK, WAIT };
+
+enum { COPIES, WAITS, GAPS /* calls that end one */, NLISTS };
+
+struct trips {
+	struct nsx_detect *d;
+	struct nsx_row_list rows[NLISTS]; /* of all, the one at hand last    */
+	size_t kept[NLISTS];		  /* those of the ones before        */
+	bool has_waited;
+	int64_t out_bytes, back_bytes, host_ns; /* of the one at hand        */
+	int64_t bytes, copies_ns, all_host_ns;
+	int64_t last_ns; /* end of the thread's last call                    */
+	size_t n;
+	struct nsx_places places;
+	struct nsx_place most;
+};
+
+static enum step step_of(const struct trips *x, size_t call)
+{
+	const struct nsx_trace *t = x->d->trace;
+	uint32_t op = t->calls.op[call];
+
+	if (op == NSX_NONE)
+		return t->calls.cls[call] == NSX_CALL_SYNC   ? WAIT :
+		       t->calls.cls[call] == NSX_CALL_LAUNCH ? WORK : OTHER;
+	if (t->ops.kind[op] == NSX_OP_MEMSET)
+		return OTHER;
+	if (t->ops.kind[op] != NSX_OP_MEMCPY)
+		return WORK;
+	switch (nsx_op_copy(t, op)->copy_kind) {
+	case NSX_COPY_DTOH: return OUT;
+	case NSX_COPY_HTOD: return BACK;
+	default: return WORK;
+	}
+}
+
+/* Whether something went out. */
+static bool is_open(const struct trips *x)
+{
+	return x->rows[COPIES].n > x->kept[COPIES];
+}
+
+/* What is no round trip is forgotten. */
+static int end_trip(struct trips *x, struct nsx_err *err)
+{
+	const struct nsx_trace *t = x->d->trace;
+	bool is_trip = x->back_bytes && x->out_bytes >= LEAST_BYTES &&
+		       x->out_bytes / ALIKE <= x->back_bytes &&
+		       x->back_bytes / ALIKE <= x->out_bytes;
+	size_t from = x->kept[COPIES];
+
+	if (is_trip) {
+		x->n++;
+		nsx_add_to(&x->bytes, nsx_add_sat(x->out_bytes, x->back_bytes));
+		nsx_add_to(&x->all_host_ns, x->host_ns);
+	}
+	for (unsigned k = 0; k < NLISTS; k++)
+		if (is_trip)
+			x->kept[k] = x->rows[k].n;
+		else
+			x->rows[k].n = x->kept[k];
+	x->has_waited = false;
+	x->out_bytes = x->back_bytes = x->host_ns = 0;
+	for (size_t i = from; i < x->kept[COPIES]; i++) {
+		uint32_t op = x->rows[COPIES].v[i];
+
+		nsx_add_to(&x->copies_ns, nsx_op_ns(&t->ops, op));
+		if (nsx_places_add(&x->places, t, 0,
+				   nsx_op_range(&x->d->facts->nvtx, op),
+				   t->ops.call[op], nsx_op_ns(&t->ops, op),
+				   &x->most, err))
+			return err->rc;
+	}
+	return 0;
+}
+
+static int add_copy(struct trips *x, size_t call, enum step step,
+		    struct nsx_err *err)
+{
+	const struct nsx_trace *t = x->d->trace;
+	uint32_t op = t->calls.op[call];
+
+	nsx_add_to(step == OUT ? &x->out_bytes : &x->back_bytes,
+		   NSX_MAX(0, nsx_op_copy(t, op)->bytes));
+	x->has_waited |= step == OUT && nsx_call_blocks(x->d->facts, t, call);
+	return nsx_list_row(&x->rows[COPIES], op, err);
+}
+
+static int add_call(struct trips *x, size_t call, struct nsx_err *err)
+{
+	const struct nsx_calls *c = &x->d->trace->calls;
+	enum step step = step_of(x, call);
+	int rc = 0;
+
+	/* The host cannot have used what it did not wait for. */
+	if (is_open(x) && (step == WORK || (step == OUT && x->back_bytes) ||
+			   (step == BACK && !x->has_waited)))
+		rc = end_trip(x, err);
+	if (!rc && is_open(x)) {
+		nsx_add_to(&x->host_ns, nsx_call_start(c, call) - x->last_ns);
+		rc = nsx_list_row(&x->rows[GAPS], call, err);
+	}
+	if (!rc && is_open(x) && step == WAIT) {
+		x->has_waited = true;
+		rc = nsx_list_row(&x->rows[WAITS], call, err);
+	}
+	if (!rc && (step == OUT || (step == BACK && is_open(x))))
+		rc = add_copy(x, call, step, err);
+	x->last_ns = nsx_call_end(c, call);
+	return rc;
+}
+
+static int walk_thread(struct trips *x, const struct nsx_thread *th,
+		       struct nsx_err *err)
+{
+	const struct nsx_trace *t = x->d->trace;
+	int rc = 0;
+
+	for (size_t i = th->calls_at; !rc && i < th->calls_at + th->ncalls; i++)
+		if (!(t->calls.flags[i] & NSX_CALL_NESTED) &&
+		    nsx_is_judged(x->d, nsx_call_start(&t->calls, i)))
+			rc = add_call(x, i, err);
+	return rc ?: end_trip(x, err);
+}
+
+static struct nsx_plan plan_of(struct trips *x)
+{
+	const struct {
+		struct nsx_change change;
+		struct nsx_row_list *rows;
+	} parts[] = {
+		{{.verb = NSX_DROP, .op = NSX_ON_COPIES}, &x->rows[COPIES]},
+		{{.verb = NSX_NO_WAIT}, &x->rows[WAITS]},
+		{{.verb = NSX_FASTER_HOST, .amount = INFINITY}, &x->rows[GAPS]},
+	};
+	struct nsx_change *v = nsx_arena_get(x->d->found->arena,
+					     ARRAY_LEN(parts) * sizeof(*v));
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+		struct nsx_row_list *rows = parts[i].rows;
+
+		if (!rows->n)
+			continue;
+		nsx_sort(rows->v, rows->n, sizeof(*rows->v), nsx_cmp_u32);
+		v[n] = parts[i].change;
+		v[n++].rows = nsx_keep_rows(x->d, rows->v, rows->n);
+	}
+	return (struct nsx_plan){v, n};
+}
+
+static void propose(struct trips *x)
+{
+	struct nsx_findings *l = x->d->found;
+	bool computes = x->all_host_ns > x->copies_ns;
+	struct nsx_finding f = {
+		.id = computes ? NSX_ID_idle_by_host_code :
+				 NSX_ID_exposed_copies,
+		.subject = "round_trips", .device = NSX_NONE,
+		.title = computes ?
+			"the host works on data that is copied out and back" :
+			"data is copied to the host and back between kernels",
+		.confidence = NSX_CONF_MEDIUM,
+		.evidence = {
+			nsx_tell(l, "%s of %s in %s; the host takes %s beside "
+				 "that",
+				 nsx_text_n(l->arena, x->n, "round trip", NULL),
+				 nsx_tell_bytes(l, x->bytes),
+				 nsx_tell_ns(l, x->copies_ns),
+				 nsx_tell_ns(l, x->all_host_ns)),
+			"an upper bound: as if neither the copies nor what the "
+			"host does between them were there; whether what comes "
+			"back is what went out is not in the trace"},
+		.recommendation = {
+			"do on the GPU what the host does with the data; what "
+			"goes to another GPU can go there directly (NCCL, "
+			"CUDA-aware MPI, peer copies)",
+			"else do it in parts, with asynchronous copies from and "
+			"to pinned memory, while the GPU works on another part"},
+		.proof = {{.csv = "memcpy_summary", .column = "exposed_ms",
+			   .at = {{"direction", nsx_string(nsx_copy_direction(
+							NSX_COPY_DTOH))}}}},
+		.remedy = plan_of(x)};
+
+	nsx_places_tell(x->d, &x->places, 0, &x->most, &f);
+	if (f.place)
+		f.title = nsx_tell(l, "%s: %s", f.title, f.place);
+	nsx_found(l, &f);
+}
+
+int nsx_detect_round_trips(struct nsx_detect *d, struct nsx_err *err)
+{
+	const struct nsx_trace *t = d->trace;
+	struct trips x = {.d = d, .most = {0, NSX_NONE}};
+	int rc = 0;
+
+	for (uint32_t i = 0; !rc && i < t->nthreads; i++)
+		if (t->thread[i].launches)
+			rc = walk_thread(&x, &t->thread[i], err);
+	if (!rc && x.n >= FEWEST)
+		propose(&x);
+	nsx_places_done(&x.places);
+	for (unsigned k = 0; k < NLISTS; k++)
+		free(x.rows[k].v);
+	return rc;
+}

@@ -1,0 +1,1 @@
+explain @operator_on_host --pass findings --md
