@@ -86,7 +86,8 @@ struct nccl_match { /* of one group */
 	double end_spread_ns; /* median                             */
 	double start_skew_ns; /* induced in what was not judged     */
 	uint32_t late, waiting; /* indices of ranks; NSX_NONE       */
-	double p_value; /* of being last as often by chance         */
+	double p_value; /* of being last as often by chance, in steps where
+			   that is what refutes it                  */
 	bool proved;
 	const char *cause; /* of proved lateness; NULL: none        */
 	double cause_share;

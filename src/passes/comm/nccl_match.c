@@ -18,6 +18,8 @@
 #define LEAST_P 0.01
 #define LEAST_SHARE 0.01 /* of the window */
 #define CAUSE_SHARE 0.8
+#define STEP_P 0.05
+#define STEP_COUNTS 0.1 /* of what the dearest step waits */
 
 struct node { /* extremes of the held kernels below it */
 	int64_t max_start_ns, min_end_ns, max_end_ns, min_ns;
@@ -222,6 +224,68 @@ static void judge(struct nccl_match *m, const struct nsx_window *w)
 			    LEAST_SHARE * (double)(w->end_ns - w->start_ns);
 }
 
+/* The rank for which most is waited in a step, and how long. */
+struct late_step {
+	uint32_t who; /* index of nccl_match.rank                    */
+	double ns;
+};
+
+static struct late_step weigh_step(const struct nccl_match *m, size_t *at,
+				   const struct nsx_iteration *step, double *induced)
+{
+	struct late_step ret = {0};
+
+	for (size_t k = 0; k < m->nranks; k++)
+		induced[k] = 0;
+	while (*at < m->n && m->v[*at].last_ns < step->start_ns)
+		++*at;
+	for (; *at < m->n && m->v[*at].last_ns < step->end_ns; ++*at) {
+		const struct nccl_instance *x = &m->v[*at];
+
+		if (!x->kept)
+			continue;
+		induced[x->last] += (double)x->last_ns - x->others_ns;
+		if (induced[x->last] > ret.ns)
+			ret = (struct late_step){x->last, induced[x->last]};
+	}
+	return ret;
+}
+
+/* Collectives of a step are late together, so a straggler is last by more than chance
+ * in steps as well, of those in which there is much to wait.
+ */
+static int check_steps(struct nccl_match *m, double *induced, struct nsx_err *err)
+{
+	const struct nsx_facts *f = m->run->facts;
+	const struct nccl_rank *late = &m->ranks[m->late];
+	struct late_step *v;
+	size_t n = 0, at = 0, count = 0, nlast = 0;
+	double most = 0, p_value;
+
+	if (!nsx_new_array(v, m->run->scratch, f->niterations, "steps", err))
+		return err->rc;
+	for (size_t i = 0; i < f->niterations; i++) {
+		const struct nsx_iteration *x = &f->iterations[i];
+
+		if (x->device != late->device || x->process != late->process)
+			continue;
+		v[n] = weigh_step(m, &at, x, induced);
+		most = NSX_MAX(most, v[n].ns);
+		n++;
+	}
+	for (size_t i = 0; i < n; i++) {
+		count += v[i].ns > STEP_COUNTS * most;
+		nlast += v[i].ns > STEP_COUNTS * most &&
+			 m->rank[v[i].who] == m->late;
+	}
+	p_value = nsx_binomial_tail(count, nlast, 1.0 / (double)m->nranks);
+	if (count && p_value >= STEP_P) {
+		m->proved = false;
+		m->p_value = p_value;
+	}
+	return 0;
+}
+
 /* Two clocks that are each right to within d may be 2 d apart. */
 static int64_t least_late(const struct nccl_match *m)
 {
@@ -264,6 +328,7 @@ int nccl_match(const struct nccl_comm *c, const struct nccl_group *g,
 {
 	const struct nsx_window w = nsx_judged(c->run->facts);
 	int64_t *scratch;
+	double *induced;
 
 	*ret = (struct nccl_match){.run = c->run, .events = c->events,
 				   .ranks = c->ranks + g->rank_at,
@@ -273,7 +338,8 @@ int nccl_match(const struct nccl_comm *c, const struct nccl_group *g,
 		return err->rc;
 	if (!ret->n)
 		return 0;
-	if (!nsx_new_array(scratch, c->run->scratch, ret->nranks, "ranks", err))
+	if (!nsx_new_array(scratch, c->run->scratch, ret->nranks, "ranks", err) ||
+	    !nsx_new_array(induced, c->run->scratch, ret->nranks, "ranks", err))
 		return err->rc;
 	ret->least_late_ns = least_late(ret);
 	for (size_t i = 0; i < ret->n; i++) {
@@ -281,7 +347,8 @@ int nccl_match(const struct nccl_comm *c, const struct nccl_group *g,
 		charge(ret, i);
 	}
 	judge(ret, &w);
-	return find_spread(ret, err);
+	return (ret->proved ? check_steps(ret, induced, err) : 0) ?:
+	       find_spread(ret, err);
 }
 
 /* Cause ------------------------------------------------------------------*/

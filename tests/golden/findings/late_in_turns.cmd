@@ -1,0 +1,1 @@
+explain @late_in_turns --pass findings,negative_results --md
