@@ -200,7 +200,7 @@ static void find_preemption(struct nsx_detect *d)
 			 "run",
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
 		.evidence = {nsx_tell(
-			l, "it lost its CPU %s between its calls, for %s in "
+			l, "it lost its CPU %s outside of waits, for %s in "
 			"all%s",
 			nsx_text_n(l->arena, lost.n, "time", NULL),
 			nsx_tell_ns(l, lost.ns),

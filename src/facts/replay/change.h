@@ -28,7 +28,8 @@ enum nsx_change_verb {
 	NSX_FASTER_HOST,   /* what it computes, `amount` times as fast; waits
 			      outside CUDA stay                              */
 	NSX_NO_OS_WAIT,	   /* calls of the operating system or of MPI in `name` */
-	NSX_NO_PREEMPTION, /* off its CPU although it could have run         */
+	NSX_NO_PREEMPTION, /* off its CPU although it could have run, also in
+			      launches, and past the end of a wait           */
 	NSX_NO_PROFILER,   /* what the profiler took                         */
 	NSX_INSTANT_HOST,  /* no waits, no costs, no time between calls: the
 			      bound of all that can be done on the host      */

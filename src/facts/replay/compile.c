@@ -347,6 +347,30 @@ static int64_t within_ranges(const struct select *s, uint32_t call)
 	       (c->wait_ns ? span_list_common(&s->ranges, &s->m->waits, h, in) : 0);
 }
 
+/* Launches in which the thread was off its CPU take as much less; a wait whose end it
+ * missed ends in time.
+ */
+static int cut_calls(struct select *s, const struct span_list *spans,
+		     struct nsx_err *err)
+{
+	if (need_costs(s->p, err))
+		return err->rc;
+	for (uint32_t i = 0; i < s->m->ncalls; i++) {
+		const struct model_call *c = &s->m->call[i];
+		int64_t ns;
+
+		if (!fits_gap(s, i))
+			continue;
+		ns = span_list_within(spans, nsx_call_thread(s->m->t, c->row),
+				      model_lost_in(c));
+		if (ns && c->kind == CALL_LAUNCH)
+			lower(s, &s->p->edit.own_ns[i], c->own_ns - ns);
+		else if (ns > c->residual_ns / 2)
+			mark(s, &s->p->edit.call[i], EDIT_IN_TIME);
+	}
+	return 0;
+}
+
 static int faster_host(struct select *s, struct nsx_err *err)
 {
 	struct edit *e = &s->p->edit;
@@ -722,10 +746,10 @@ static int apply(struct select *s, struct nsx_err *err)
 	case NSX_NO_OS_WAIT:
 		return no_os_wait(s, err);
 	case NSX_NO_PREEMPTION:
+		return cut_gaps(s, &s->m->preempted, true, err) ?:
+		       cut_calls(s, &s->m->preempted, err);
 	case NSX_NO_PROFILER:
-		return cut_gaps(s, s->c->verb == NSX_NO_PREEMPTION ?
-					   &s->m->preempted : &s->m->profiled,
-				true, err);
+		return cut_gaps(s, &s->m->profiled, true, err);
 	case NSX_HOLD_CLOCK:
 		return hold_clock(s, err);
 	case NSX_FASTER_COMM:

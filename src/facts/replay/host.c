@@ -371,22 +371,35 @@ int model_host(struct build *b, struct nsx_err *err)
 	return rc;
 }
 
+/* Adds what of a span of a thread the list has. */
+static void add_lost(const struct span_list *s, uint32_t thread,
+		     struct nsx_span in, struct nsx_preempted *ret)
+{
+	struct nsx_span off;
+
+	for (size_t at = span_list_find(s, thread, in.start_ns);
+	     span_list_next(s, thread, in, &at, &off); ret->n++)
+		ret->ns += off.end_ns - off.start_ns;
+}
+
 struct nsx_preempted nsx_model_preempted(const struct nsx_model *m)
 {
-	const struct span_list *s = &m->preempted;
 	struct nsx_preempted ret = {0};
 
 	for (uint32_t i = 0; i < m->ncalls; i++) {
 		const struct model_call *c = &m->call[i];
-		int64_t gap_ns = model_gap(m, i);
-		struct nsx_span gap = {c->start_ns - gap_ns, c->start_ns}, off;
+		struct nsx_span lost = model_lost_in(c);
+		int64_t gap_ns = NSX_MAX(0, model_gap(m, i));
 		uint32_t h = nsx_call_thread(m->t, c->row);
 
-		if (!(c->flags & CALL_ACTIVE) || gap_ns <= 0)
+		if (!(c->flags & CALL_ACTIVE))
 			continue;
-		for (size_t at = span_list_find(s, h, gap.start_ns);
-		     span_list_next(s, h, gap, &at, &off); ret.n++)
-			ret.ns += off.end_ns - off.start_ns;
+		if (lost.start_ns > c->start_ns) {
+			add_lost(&m->preempted, h, lost, &ret);
+			lost.end_ns = c->start_ns;
+		}
+		lost.start_ns = c->start_ns - gap_ns;
+		add_lost(&m->preempted, h, lost, &ret);
 	}
 	return ret;
 }

@@ -230,6 +230,14 @@ static inline int64_t model_gap(const struct nsx_model *m, uint32_t call)
 	return c->before == NSX_NONE ?
 		       0 : c->start_ns - m->call[c->before].end_ns;
 }
+/* When a call is longer because its thread was off its CPU: a launch all along, a wait
+ * after what it waited for.
+ */
+static inline struct nsx_span model_lost_in(const struct model_call *c)
+{
+	return (struct nsx_span){c->kind == CALL_LAUNCH ? c->start_ns :
+					 c->end_ns - c->residual_ns, c->end_ns};
+}
 /* A call that no replay moves comes to a meeting. */
 static inline void model_fix_meet(struct nsx_model *m, uint32_t meet,
 				  int64_t start_ns)

@@ -237,7 +237,9 @@ static void end_call(struct player *p, unsigned how,
 	}
 	if (c->room != NSX_NONE)
 		end = NSX_MAX(end, p->op_start[c->room] + lambda);
-	p->call_end[i] = end + c->residual_ns;
+	if (!active || !(p->edit.call[i] & EDIT_IN_TIME))
+		end += c->residual_ns;
+	p->call_end[i] = end;
 }
 
 /* When an op could start as far as its call, stream and dependencies go. */

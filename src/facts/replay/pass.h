@@ -12,7 +12,8 @@ enum { EDIT_DROP = 1, /* an op is not done                                   */
        EDIT_HIDDEN = 8 }; /* a collective: done once its last member starts  */
 enum { EDIT_GONE = 1, /* a call takes no time and waits for nothing          */
        EDIT_ASYNC = 2, /* a copy that blocked returns at once                */
-       EDIT_LIFTED = 4 }; /* the wait in the gap before it is gone           */
+       EDIT_LIFTED = 4, /* the wait in the gap before it is gone             */
+       EDIT_IN_TIME = 8 }; /* nothing keeps it when what it waits for is done */
 struct edit {
 	uint8_t *op, *call;
 	struct nsx_arena *arena; /* of what follows                          */

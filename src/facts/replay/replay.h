@@ -45,8 +45,8 @@ int nsx_model_build(const struct nsx_trace *t, const struct nsx_facts *f,
 void nsx_model_free(struct nsx_model *m);
 const struct nsx_closure *nsx_model_closure(const struct nsx_model *m);
 
-/* How often, and for how long in all, threads were off their CPU between calls
- * though they could run, in what is replayed; 0 where the model abstains.
+/* How often, and for how long in all, threads were off their CPU though they could
+ * run, but for waits in calls, in what is replayed; 0 where the model abstains.
  */
 struct nsx_preempted {
 	size_t n;

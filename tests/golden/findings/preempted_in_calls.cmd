@@ -1,0 +1,1 @@
+explain @preempted_in_calls --pass findings --md
