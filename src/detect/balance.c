@@ -1,12 +1,15 @@
 /* balance.c - GPUs that work longer than the others, and idle time as such. */
 #include "detect/detect.h"
+#include "facts/replay/replay.h"
 #include "schema/codes.h"
 
 #define UNEVEN 0.1 /* more than the mean of all GPUs */
 #define COUNTS 0.05 /* of the window, that a GPU works to be compared */
 #define IDLE_SHARE 0.05
+#define SLOW 0.03 /* of the window, that one GPU alone costs */
 enum {
 	MAX_COMPARED = 64, MOST_CAUSES = 3,
+	MAX_PLAYED = 16, /* each a replay                                    */
 	MANY_PAGES = 10, /* fetched one by one: of fewer, what the host does
 			    besides may be most of it                       */
 };
@@ -85,6 +88,14 @@ static bool clocks_known(const struct nsx_trace *t)
 	return true;
 }
 
+static struct nsx_change even_out(struct nsx_detect *d, uint32_t device)
+{
+	return (struct nsx_change){
+		.verb = NSX_EVEN_RANK, .by = NSX_BY_PROCESS | NSX_BY_DEVICE,
+		.device = device,
+		.process = process_of(d->trace, device, d->scratch)};
+}
+
 static void propose_uneven(struct nsx_detect *d, unsigned n, double mean_ns,
 			   double most_ns, bool talk, bool same)
 {
@@ -113,10 +124,7 @@ static void propose_uneven(struct nsx_detect *d, unsigned n, double mean_ns,
 		.proof = {{.csv = "partition", .column = "total_ms",
 			   .at = {{"device_id", nsx_int(id)},
 				  {"class", nsx_string("compute_only")}}}},
-		.remedy = nsx_plan_of(d, (struct nsx_change){
-			.verb = NSX_EVEN_RANK,
-			.by = NSX_BY_PROCESS | NSX_BY_DEVICE, .device = dev,
-			.process = process_of(t, dev, d->scratch)})};
+		.remedy = nsx_plan_of(d, even_out(d, dev))};
 
 	if (!same) {
 		f.evidence[2] = "they did not do as many operations: this is "
@@ -128,8 +136,77 @@ static void propose_uneven(struct nsx_detect *d, unsigned n, double mean_ns,
 	nsx_found(l, &f);
 }
 
+/* Whether all ranks meet in collectives, which then tell who comes late. */
+static bool do_all_meet(const struct nsx_measured *m)
+{
+	for (const struct nsx_arrivals *x = m->arrivals; x; x = x->next)
+		if (x->njudged && !x->is_passed_on)
+			return true;
+	return false;
+}
+
+static void propose_slow(struct nsx_detect *d, const struct nsx_change *even)
+{
+	const struct nsx_trace *t = d->trace;
+	long long id = (long long)t->device[even->device].device_id;
+	struct nsx_findings *l = d->found;
+	struct nsx_finding f = {
+		.id = NSX_ID_nccl_straggler, .device = even->device,
+		.confidence = NSX_CONF_MEDIUM,
+		.subject = nsx_tell(l, "gpu:%lld", id),
+		.remedy = nsx_plan_of(d, *even),
+		.title = nsx_tell(l, "GPU %lld holds up those it communicates with",
+				  id),
+		.evidence = {
+			"priced as if its work, its calls and the time between "
+			"them were like its peers': none of these would win half "
+			"as much"},
+		.recommendation = {nsx_tell(
+			l, "compare process %lld with its peers: its host code, "
+			   "its CPU and NUMA node, its share of the work",
+			(long long)t->process[even->process].pid)},
+		.proof = {{.csv = "partition", .column = "total_ms",
+			   .at = {{"device_id", nsx_int(id)},
+				  {"class", nsx_string("compute_only")}}}}};
+
+	nsx_found(l, &f);
+}
+
+/* Transfers between two GPUs do not show who is late to them all: each GPU is made
+ * like its peers, and the one that wins by itself is told.
+ */
+static int find_slow(struct nsx_detect *d, const bool *counts, struct nsx_err *err)
+{
+	struct nsx_change v[MAX_PLAYED];
+	struct nsx_plan plans[MAX_PLAYED] = {0};
+	struct nsx_gain gains[MAX_PLAYED];
+	double least = SLOW * (double)(d->w.end_ns - d->w.start_ns);
+	size_t n = 0, best = 0;
+
+	for (uint32_t i = 0; i < d->facts->ndevices; i++) {
+		if (!counts[i])
+			continue;
+		if (n == MAX_PLAYED)
+			return 0;
+		v[n] = even_out(d, i);
+		plans[n] = (struct nsx_plan){&v[n], 1};
+		n++;
+	}
+	if (nsx_replay_gains(d->facts->model, plans, n, 1, gains, err))
+		return err->rc;
+	for (size_t i = 1; i < n; i++)
+		if (gains[i].gain_ns > gains[best].gain_ns)
+			best = i;
+	for (size_t i = 0; i < n; i++)
+		if (i != best && gains[i].gain_ns * 2 > gains[best].gain_ns)
+			return 0;
+	if ((double)gains[best].gain_ns >= least)
+		propose_slow(d, &v[best]);
+	return 0;
+}
+
 /* GPUs that do next to nothing take no part in the comparison. */
-static void find_uneven(struct nsx_detect *d)
+static int find_uneven(struct nsx_detect *d, struct nsx_err *err)
 {
 	const struct nsx_facts *f = d->facts;
 	bool *counts = nsx_arena_get(d->scratch, f->ndevices);
@@ -149,11 +226,13 @@ static void find_uneven(struct nsx_detect *d)
 		talk &= f->device[i].comm.n > 0;
 	}
 	if (n < 2 || n > MAX_COMPARED || !clocks_known(d->trace))
-		return;
+		return 0;
 	mean = sum / n;
-	if (most >= (1 + UNEVEN) * mean)
+	if (most >= (1 + UNEVEN) * mean) {
 		propose_uneven(d, n, mean, most, talk, did_same(d, counts));
-	else if (most <= mean)
+		return 0;
+	}
+	if (most <= mean)
 		nsx_fine(d->found, "Work is even over %u GPUs: each computes "
 				   "and copies for %s", n,
 			 nsx_text_ns(d->found->arena, mean));
@@ -164,6 +243,7 @@ static void find_uneven(struct nsx_detect *d)
 			 (long long)d->trace->device[f->limiting].device_id,
 			 nsx_text_share(d->found->arena, most - mean, mean),
 			 nsx_text_ns(d->found->arena, mean));
+	return talk && !do_all_meet(d->measured) ? find_slow(d, counts, err) : 0;
 }
 
 const char *nsx_say_alone(struct nsx_detect *d, uint32_t process)
@@ -305,6 +385,5 @@ int nsx_detect_balance(struct nsx_detect *d, struct nsx_err *err)
 {
 	if (d->facts->limiting == NSX_NONE)
 		return 0;
-	find_uneven(d);
-	return find_idle(d, err);
+	return find_uneven(d, err) ?: find_idle(d, err);
 }

@@ -41,6 +41,7 @@ struct nsx_arrivals {
 	const char *op, *late; /* late: the rank that costs most             */
 	uint32_t process, device; /* of that                                 */
 	bool is_proved; /* a persistent straggler                            */
+	bool is_passed_on; /* from rank to rank: who comes last need not be slow */
 	size_t njudged; /* instances                                         */
 	size_t nlate;	/* of them, in which a rank is late at all ...       */
 	size_t nlast;	/* ... and in which it is this one                   */

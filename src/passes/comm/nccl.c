@@ -169,7 +169,7 @@ static int fill_groups(struct nccl_comm *c, struct nccl_costs *costs,
 			nccl_fill_match(c, g, &m, tables[L_MATCHES]);
 		is_judged = i < MAX_TOLD && nccl_say_match(c, g, &m);
 		if ((is_judged || m.proved) &&
-		    nccl_tell_arrivals(costs, g->name, &m, err))
+		    nccl_tell_arrivals(costs, g, &m, err))
 			return err->rc;
 	}
 	return 0;

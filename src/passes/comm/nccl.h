@@ -130,7 +130,7 @@ struct nccl_costs {
 int nccl_fill_costs(struct nccl_costs *c, struct nsx_table *devices,
 		    struct nsx_table *windows, struct nsx_err *err);
 /* For the detectors: how ranks arrive, what devices wait. */
-int nccl_tell_arrivals(struct nccl_costs *c, const char *op,
+int nccl_tell_arrivals(struct nccl_costs *c, const struct nccl_group *g,
 		       const struct nccl_match *m, struct nsx_err *err);
 int nccl_tell_costs(struct nccl_costs *c, struct nsx_err *err);
 

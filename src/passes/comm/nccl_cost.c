@@ -185,14 +185,15 @@ static int list_waits(struct nccl_costs *c, const struct nccl_match *m,
 	return 0;
 }
 
-int nccl_tell_arrivals(struct nccl_costs *c, const char *op,
+int nccl_tell_arrivals(struct nccl_costs *c, const struct nccl_group *g,
 		       const struct nccl_match *m, struct nsx_err *err)
 {
 	const struct nccl_rank *late = &m->ranks[m->late];
 	struct nsx_arrivals *x = nsx_arena_get(c->out->arena, sizeof(*x));
 
 	*x = (struct nsx_arrivals){
-		.op = op, .late = late->label, .is_proved = m->proved,
+		.op = g->name, .is_passed_on = g->op == NSX_COMM_SENDRECV,
+		.late = late->label, .is_proved = m->proved,
 		.process = late->process, .device = late->device,
 		.njudged = m->njudged, .nlate = m->nkept,
 		.nlast = late->kept_last, .p_value = m->p_value,

@@ -1,0 +1,1 @@
+explain @slow_host_stage --pass findings --md
