@@ -304,6 +304,12 @@ static bool leaves_room(const struct nsx_finding *f, const struct nsx_finding *b
 	return f->id == NSX_ID_false_dependency && best->id == NSX_ID_small_grids;
 }
 
+/* One link is what the others wait for in all communication. */
+static bool is_link(const struct nsx_finding *f)
+{
+	return f->remedy.n && f->remedy.v[0].verb == NSX_FASTER_COMM;
+}
+
 /* Whether what slow iterations have, taken out, wins far more than they take too long:
  * then it slows the others down, too.
  */
@@ -322,7 +328,7 @@ static int depth(const struct nsx_finding *f)
 	       f->is_own ? 2 * NSX_ID_idle_after_blocking_copy - 1 :
 	       f->is_after_few || wins_later(f, LATEST) ?
 				       2 * NSX_ID_idle_by_host_code + 1 :
-				       2 * (int)f->id;
+				       2 * (int)f->id - is_link(f);
 }
 
 /* Of best and the others, which add `after` once best is there: the cause
@@ -335,7 +341,7 @@ static struct item *leader(struct pricing *p, struct item *best,
 
 	for (size_t i = 0; i < p->n; i++) {
 		struct item *x = &p->v[i];
-		bool stops = stops_host(x->f->id) ||
+		bool stops = stops_host(x->f->id) || is_link(x->f) ||
 			     leaves_room(x->f, best->f);
 
 		if (x->left && x != best && depth(x->f) < depth(lead->f) &&

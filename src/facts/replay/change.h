@@ -48,7 +48,8 @@ enum nsx_change_verb {
 	NSX_HIDE_COMM,	  /* beside compute, but for waiting for the last
 			     rank: a bound                                   */
 	NSX_FASTER_COMM,  /* the transfer, after the last rank has come,
-			     `amount` times as fast                          */
+			     `amount` times as fast; of several changes the
+			     greatest amount counts for all they touch       */
 	NSX_NO_PEER_WAIT, /* every rank goes at its own pace; with an
 			     `amount` above 1, ranks that take turns do so in
 			     pieces so many times as small: they wait for

@@ -754,7 +754,9 @@ static int apply(struct select *s, struct nsx_err *err)
 		return hold_clock(s, err);
 	case NSX_FASTER_COMM:
 		e->transfer = NSX_MIN(e->transfer, 1 / s->c->amount);
-		*s->touched += s->m->nteams;
+		for (uint32_t i = 0; i < s->m->nmembers; i++)
+			if (fits_op(s, s->m->member[i]))
+				mark(s, &e->op[s->m->member[i]], EDIT_SPED);
 		return 0;
 	case NSX_NO_PEER_WAIT:
 		e->pieces = s->c->amount > 1 ? s->c->amount : INFINITY;

@@ -325,10 +325,10 @@ static void end_team(struct player *p, uint32_t team, bool active)
 
 		if (p->edit.op[i] & EDIT_DROP)
 			continue;
-		if (active)
-			transfer = p->edit.op[i] & EDIT_HIDDEN ? 0 :
-				   (int64_t)((double)transfer *
-					     p->edit.transfer);
+		if (active && (p->edit.op[i] & EDIT_SPED))
+			transfer = (int64_t)((double)transfer * p->edit.transfer);
+		if (active && (p->edit.op[i] & EDIT_HIDDEN))
+			transfer = 0;
 		if (pieces > 0)
 			met = start + divided(t->last_ns - o->start_ns, pieces);
 		if (pieces > 0 && !isinf(pieces))

@@ -9,7 +9,8 @@
 enum { EDIT_DROP = 1, /* an op is not done                                   */
        EDIT_SIDE = 2, /* it queues on its engine, not on its stream          */
        EDIT_CUT = 4,  /* nothing depends on it                              */
-       EDIT_HIDDEN = 8 }; /* a collective: done once its last member starts  */
+       EDIT_HIDDEN = 8, /* a collective: done once its last member starts    */
+       EDIT_SPED = 16 }; /* ... or after `transfer` of what it takes from then */
 enum { EDIT_GONE = 1, /* a call takes no time and waits for nothing          */
        EDIT_ASYNC = 2, /* a copy that blocked returns at once                */
        EDIT_LIFTED = 4, /* the wait in the gap before it is gone             */

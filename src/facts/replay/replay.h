@@ -65,6 +65,21 @@ int nsx_model_takes_turns(const struct nsx_model *m, uint32_t device,
 			  struct nsx_arena *scratch, bool *ret,
 			  struct nsx_err *err) NSX_CHECKED;
 
+/* Collectives or transfers of one name among the same GPUs, in what is replayed. */
+enum { NSX_CIRCLE_NAMED = 8 };
+struct nsx_circle {
+	nsx_str name; /* of the kernel, without its arguments                */
+	uint32_t ndevices, device[NSX_CIRCLE_NAMED]; /* the first of them    */
+	size_t count;
+	double transfer_ns; /* from the last arrival on; the median          */
+	uint32_t *row;	    /* of trace.ops, ascending                       */
+	size_t nrows;
+};
+/* All of them, on the arena.  Errors: NSX_E_NOMEM. */
+int nsx_model_circles(const struct nsx_model *m, struct nsx_arena *a,
+		      struct nsx_circle **ret, size_t *ret_n,
+		      struct nsx_err *err) NSX_CHECKED;
+
 /* What the last work of a window waited for, step by step backwards through
  * what bound it: classes add up to the window where the chain reaches back to
  * its start.  It explains; it is no price: what is on the chain may have a

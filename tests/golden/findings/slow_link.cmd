@@ -1,0 +1,1 @@
+explain @slow_link --pass findings --md
