@@ -39,16 +39,15 @@ static double usual_ns(const struct nsx_circle *v, size_t n, size_t own)
 /* "1, 2 and 3" */
 static const char *say_gpus(struct nsx_detect *d, const struct nsx_circle *x)
 {
-	uint32_t n = NSX_MIN(x->ndevices, NSX_CIRCLE_NAMED);
 	const char *text = "";
 
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < x->ndevices && i < NSX_CIRCLE_NAMED; i++)
 		text = nsx_tell(d->found, "%s%s%lld", text,
 				!i ? "" : i + 1 == x->ndevices ? " and " : ", ",
 				(long long)d->trace->device[x->device[i]].device_id);
-	return n == x->ndevices ? text :
-				  nsx_tell(d->found, "%s and %u more", text,
-					   x->ndevices - n);
+	return x->ndevices <= NSX_CIRCLE_NAMED ? text :
+		       nsx_tell(d->found, "%s and %u more", text,
+				x->ndevices - NSX_CIRCLE_NAMED);
 }
 
 static void propose(struct nsx_detect *d, const struct nsx_circle *x, double usual)
