@@ -57,7 +57,7 @@ static int group_teams(const struct nsx_model *m, uint32_t *of,
 }
 
 /* Of the teams [v, v + n): rows and the median. */
-static int fill(const struct nsx_model *m, const uint32_t *v, uint32_t n,
+static int fill_circle(const struct nsx_model *m, const uint32_t *v, uint32_t n,
 		struct nsx_arena *a, struct nsx_circle *x, struct nsx_err *err)
 {
 	const struct model_team *first = &m->team[v[0]];
@@ -97,7 +97,8 @@ int nsx_model_circles(const struct nsx_model *m, struct nsx_arena *a,
 		return err->rc;
 	NSX_DEAL(at, team, n, m->nteams, i, of[i]);
 	for (size_t k = 0; k < n; k++)
-		if (fill(m, team + at[k], at[k + 1] - at[k], a, &(*ret)[k], err))
+		if (fill_circle(m, team + at[k], at[k + 1] - at[k], a,
+				&(*ret)[k], err))
 			return err->rc;
 	*ret_n = n;
 	return 0;
