@@ -70,6 +70,9 @@ complete_fish() { # WANT LINE
 }
 for shell in zsh fish; do
 	command -v $shell >/dev/null || continue
+	if [ $shell = zsh ] && ! python3 -c 'import os; os.openpty()' 2>/dev/null; then
+		echo "skipped: zsh's completion (no terminals can be made here: /dev/pts)"; skip=$((skip + 1)); continue
+	fi
 	whole() { if [ "$shell" = zsh ]; then complete_zsh "$2" "$3"; else complete_fish "$1" "$3"; fi; }
 	holds "$shell: a command" whole completion etion 'nsys-explain compl'
 	holds "$shell: an option" whole --calibrate brate 'nsys-explain diff --cali'
