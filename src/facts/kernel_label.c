@@ -38,7 +38,8 @@ struct member { /* a kernel whose words are not its alone */
  */
 struct reading {
 	const char *full; /* NULL: none was read yet                         */
-	size_t own, head; /* where its own begins; nsx_kernel_words_length() */
+	size_t own, head; /* where its own begins; nsx_kernel_words_length(),
+			     0: nobody asked                                 */
 	struct part {
 		struct part_word {
 			struct nsx_word word;
@@ -102,6 +103,8 @@ static void read_name(struct reading *r, const char *full)
 	size_t same = 0, from, n;
 
 	r->full = full;
+	if (last && !r->head)
+		r->head = nsx_kernel_words_length(last);
 	while (last && full[same] && full[same] == last[same])
 		same++;
 	if (last && same >= r->head) {
@@ -110,7 +113,7 @@ static void read_name(struct reading *r, const char *full)
 	} else {
 		own = nsx_base_of(full, &n);
 		from = r->own = (size_t)(own - full);
-		r->head = nsx_kernel_words_length(full);
+		r->head = 0;
 		r->after[0].n = r->after[1].n = 0;
 		r->before[0].n = r->before[1].n = 0;
 		read_part(r->before, full, full, own);

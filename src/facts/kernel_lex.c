@@ -47,9 +47,12 @@ static const char *skip_noise(const char *p, const char *end)
 static bool number_after(const char *text, const char **p, const char *end,
 			 struct nsx_word *ret)
 {
-	const char *q = *p + strlen(text);
+	const char *q;
 
-	if (!begins(*p, end, text) || q == end || !is_digit(*q))
+	if (!begins(*p, end, text))
+		return false;
+	q = *p + strlen(text);
+	if (q == end || !is_digit(*q))
 		return false;
 	ret->p = q;
 	while (q < end && is_digit(*q))
