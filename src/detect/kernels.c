@@ -40,7 +40,8 @@ struct kernel { /* by name, or by shape; on one device */
 struct table {
 	struct kernel *v;
 	size_t n;
-	uint32_t *at; /* index + 1 before v was sorted, by id; 0: not here   */
+	uint32_t *at; /* index + 1 before v was sorted, by id; 0: not here;
+			 NSX_NONE: has no room                               */
 };
 struct kernels {
 	struct nsx_detect *d;
@@ -114,9 +115,6 @@ static int sum_device(struct kernels *k, uint32_t device, bool by_shape,
 				      nsx_strings_bound(t->strings),
 			   "kernels", err))
 		return err->rc;
-	for (uint32_t i = 0; by_shape && i < t->nshapes; i++)
-		if (!has_room(&t->shape[i], sm_count))
-			ret->at[i] = NSX_NONE;
 	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
 		struct kernel *x;
 		uint32_t id;
@@ -124,6 +122,8 @@ static int sum_device(struct kernels *k, uint32_t device, bool by_shape,
 		if (!is_looked_at(k, i))
 			continue;
 		id = id_of(k, by_shape, i);
+		if (by_shape && !ret->at[id] && !has_room(&t->shape[id], sm_count))
+			ret->at[id] = NSX_NONE;
 		if (ret->at[id] == NSX_NONE)
 			continue;
 		if (!ret->at[id]) {
