@@ -90,26 +90,12 @@ static size_t cache_place(const struct nsx_key *key)
 	return sum >> 56;
 }
 
-static void fetch(const struct nsx_keymap *m, const struct nsx_late_key *v,
-		  size_t n)
-{
-	for (size_t i = 0; m->nslots && i < n; i++)
-		__builtin_prefetch(&m->slots[v[i].hash & (m->nslots - 1)]);
-	for (size_t i = 0; m->nslots && i < n; i++) {
-		uint32_t id = m->slots[v[i].hash & (m->nslots - 1)].id;
-
-		if (id)
-			__builtin_prefetch(&m->keys[id - 1]);
-	}
-}
-
 int nsx_keymap_settle(struct nsx_keymap *m, struct nsx_keycache *c,
 		      struct nsx_err *err)
 {
 	int rc = 0;
 
 	pthread_mutex_lock(&m->lock);
-	fetch(m, c->late, c->nlate);
 	for (size_t i = 0; !rc && i < c->nlate; i++)
 		rc = add_locked(m, &c->late[i].key, c->late[i].hash,
 				c->late[i].ret, err);

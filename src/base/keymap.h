@@ -40,9 +40,8 @@ void nsx_keymap_done(struct nsx_keymap *m);
 int nsx_keymap_add(struct nsx_keymap *m, struct nsx_keycache *c,
 		   const struct nsx_key *key, uint32_t *ret,
 		   struct nsx_err *err) NSX_CHECKED;
-/* The same for keys of which many are not met again soon: what a hash tells of them is
- * far apart in memory, and is fetched for several at once.  *ret is set by
- * nsx_keymap_settle at the latest.
+/* The same for keys of which many are not met again soon: the lock is taken for several
+ * at once.  *ret is set by nsx_keymap_settle at the latest.
  */
 int nsx_keymap_add_late(struct nsx_keymap *m, struct nsx_keycache *c,
 			const struct nsx_key *key, uint32_t *ret,
