@@ -808,8 +808,10 @@ int compile(struct player *p, const struct nsx_change *v, size_t n,
 	struct nsx_arena *a = nsx_arena_new();
 	int rc = 0;
 
-	for (size_t i = 0; !rc && i < n; i++)
+	for (size_t i = 0; !rc && i < n; i++) {
 		rc = compile_one(p, &v[i], a, ret_touched, err);
+		nsx_arena_clear(a);
+	}
 	nsx_arena_free(a);
 	return rc;
 }
