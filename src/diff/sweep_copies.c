@@ -48,7 +48,7 @@ static int find_alone(const struct nsx_sweep *s, uint32_t device,
 			nsx_spans_push(&ret[direction_of(t, i)],
 				       nsx_op_start(&t->ops, i),
 				       nsx_op_end(&t->ops, i));
-	if (nsx_spans_union(a, &f->compute, &f->comm, &busy, err) ||
+	if (nsx_kernel_spans(f, a, &busy, err) ||
 	    nsx_spans_minus(a, &f->copy, &busy, &alone, err))
 		return err->rc;
 	for (unsigned k = 0; k < NDIRECTIONS; k++) {

@@ -418,6 +418,12 @@ static inline bool nsx_call_blocks(const struct nsx_facts *f,
 	       (f->copy_blocks[call / 8] >> call % 8 & 1);
 }
 
+/* When kernels of the device run, of one sort or the other: a list of d itself where
+ * it has but one, else new, on the arena.
+ */
+int nsx_kernel_spans(const struct nsx_device_facts *d, struct nsx_arena *a,
+		     struct nsx_spans *ret, struct nsx_err *err) NSX_CHECKED;
+
 /* Time of each class on a device inside [start, end), which must lie inside
  * the window in force: exact, sums to end - start. O(log n).
  */

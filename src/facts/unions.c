@@ -209,6 +209,15 @@ int nsx_facts_unions(struct nsx_facts *f, const struct nsx_trace *t,
 	return nsx_par(threads, t->ndevices, sweep_device, &job, err);
 }
 
+int nsx_kernel_spans(const struct nsx_device_facts *d, struct nsx_arena *a,
+		     struct nsx_spans *ret, struct nsx_err *err)
+{
+	if (d->compute.n && d->comm.n)
+		return nsx_spans_union(a, &d->compute, &d->comm, ret, err);
+	*ret = d->compute.n ? d->compute : d->comm;
+	return 0;
+}
+
 uint32_t nsx_first_op(const struct nsx_trace *t, const struct nsx_device *d,
 		      int64_t at_ns)
 {

@@ -29,8 +29,10 @@ struct sweep {
 	const struct nsx_trace *t;
 	struct nsx_groups keys; /* (kind, bytes) */
 	struct alike *v;
-	uint32_t *of_op; /* NSX_NONE: none of these */
-	size_t n; /* of these */
+	struct member {
+		uint32_t op, group;
+	} *copy; /* of these, in order of op */
+	size_t n, cap;
 	int64_t *ns;
 };
 
@@ -43,7 +45,6 @@ static int group_all(struct sweep *s, struct nsx_err *err)
 		const struct nsx_copy *c;
 		struct alike *x;
 
-		s->of_op[i] = NSX_NONE;
 		if (o->kind[i] != NSX_OP_MEMCPY || !nsx_op_counts(s->t, i))
 			continue;
 		c = nsx_op_copy(s->t, i);
@@ -51,10 +52,10 @@ static int group_all(struct sweep *s, struct nsx_err *err)
 			continue;
 		x = nsx_group_value(&s->keys, &s->v, c->copy_kind,
 				    (uint64_t)c->bytes, "copies of a size", err);
-		if (!x)
+		if (!x || nsx_push(s->copy, s->n, s->cap, "copies", err,
+				   (struct member){(uint32_t)i,
+						   (uint32_t)(x - s->v)}))
 			return err->rc;
-		s->of_op[i] = (uint32_t)(x - s->v);
-		s->n++;
 		x->ndevices += !x->n++ || x->device != device;
 		x->device = device;
 		nsx_add_to(&x->total_ns, nsx_op_ns(o, i));
@@ -71,12 +72,11 @@ static void list_durations(struct sweep *s)
 		at += s->v[g].n;
 		s->v[g].n = 0;
 	}
-	for (size_t i = 0; i < s->t->ops.n; i++)
-		if (s->of_op[i] != NSX_NONE) {
-			struct alike *x = &s->v[s->of_op[i]];
+	for (size_t i = 0; i < s->n; i++) {
+		struct alike *x = &s->v[s->copy[i].group];
 
-			s->ns[x->at + x->n++] = nsx_op_ns(&s->t->ops, i);
-		}
+		s->ns[x->at + x->n++] = nsx_op_ns(&s->t->ops, s->copy[i].op);
+	}
 }
 
 static void fill_alike(struct sweep *s, struct nsx_table *table)
@@ -137,11 +137,8 @@ int copies_alike(const struct nsx_run *run, struct nsx_section *out,
 {
 	struct sweep s = {.t = run->trace};
 	struct nsx_table *table = nsx_add_table(out, &copies_alike_layout);
-	size_t n = s.t->ops.n;
-	int rc;
+	int rc = group_all(&s, err);
 
-	nsx_new_array(s.of_op, run->scratch, n, "copies", err);
-	rc = s.of_op ? group_all(&s, err) : err->rc;
 	if (!rc && !nsx_new_array(s.ns, run->scratch, s.n, "copies", err))
 		rc = err->rc;
 	if (!rc) {
@@ -152,5 +149,6 @@ int copies_alike(const struct nsx_run *run, struct nsx_section *out,
 		say(s.t, out, table);
 	nsx_groups_done(&s.keys);
 	free(s.v);
+	free(s.copy);
 	return rc;
 }

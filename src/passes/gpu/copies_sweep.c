@@ -132,8 +132,7 @@ static int sweep_device(struct sweep *s, uint32_t device, struct nsx_err *err)
 	struct nsx_spans *kernels = &s->g->kernels[device];
 	int64_t *prefix;
 
-	if (nsx_spans_union(s->run->scratch, &f->compute, &f->comm, kernels,
-			    err) ||
+	if (nsx_kernel_spans(f, s->run->scratch, kernels, err) ||
 	    nsx_spans_prefix(s->run->scratch, kernels, &prefix, err))
 		return err->rc;
 	for (size_t i = d->ops_at; i < d->ops_at + d->nops; i++)

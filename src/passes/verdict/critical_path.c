@@ -144,8 +144,7 @@ static int credit_work(struct path *p, struct nsx_err *err)
 		[NSX_C_COPY] = {.end_ns = p->w.start_ns},
 	};
 
-	if (nsx_spans_union(p->run->scratch, &f->compute, &f->comm,
-			    &level[NSX_C_COPY].above, err))
+	if (nsx_kernel_spans(f, p->run->scratch, &level[NSX_C_COPY].above, err))
 		return err->rc;
 	for (uint32_t i = d->ops_at; i < d->ops_at + d->nops; i++)
 		if (credit_op(p, i, &level[t->ops.cls[i]], err))
