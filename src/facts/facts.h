@@ -132,12 +132,9 @@ extern const char *const nsx_cause_names[NSX_NCAUSES];
 struct nsx_idle_piece {
 	int64_t start_ns, end_ns;
 	uint32_t op;	/* that ends the gap; NSX_NONE at the end edge       */
-	uint32_t call;	/* host call charged; NSX_NONE                       */
 	nsx_str detail; /* API, OSRT or range name; the op a stream waited
 			   for; 0 none                                       */
 	uint8_t cause;
-	uint8_t wait;	/* 1 + enum nsx_barrier_kind where the whole gap
-			   follows from a wait that had begun before it      */
 	bool first;	/* of its gap                                        */
 };
 struct nsx_idle { /* one device: pieces in order of time, packed */
@@ -148,7 +145,7 @@ struct nsx_idle { /* one device: pieces in order of time, packed */
 	struct nsx_packed op;	 /* that ends the gap; NSX_NONE              */
 	uint32_t *about; /* by cause a call, a text, or the op waited for    */
 	struct nsx_idle_tag {
-		uint8_t cause : 4, wait : 3, first : 1;
+		uint8_t cause : 4, first : 1;
 	} *tag;
 	int64_t *before_ns; /* idle before each 64th piece                   */
 };
@@ -382,7 +379,6 @@ struct nsx_gap {
 	const struct nsx_idle *idle;
 	size_t at, npieces; /* its pieces, which add up to it                */
 	uint32_t op; /* that ends it; NSX_NONE at the end edge               */
-	uint8_t wait; /* as of its pieces                                    */
 	bool is_edge;
 };
 bool nsx_next_gap(const struct nsx_idle *idle, size_t *at,

@@ -38,8 +38,8 @@ struct nsx_idle_piece nsx_idle_at(const struct nsx_idle *x, size_t i)
 	const struct nsx_trace *t = x->trace;
 	uint32_t op = op_of(x, i), about = x->about[i];
 	struct nsx_idle_piece p = {
-		nsx_idle_start(x, i), end_of(x, i, op), op, NSX_NONE, 0,
-		x->tag[i].cause, x->tag[i].wait, x->tag[i].first};
+		nsx_idle_start(x, i), end_of(x, i, op), op, 0,
+		x->tag[i].cause, x->tag[i].first};
 
 	switch (p.cause) {
 	case NSX_CAUSE_OSRT:
@@ -48,18 +48,15 @@ struct nsx_idle_piece nsx_idle_at(const struct nsx_idle *x, size_t i)
 		break;
 	case NSX_CAUSE_STREAM_WAIT:
 		p.detail = nsx_op_name(t, about);
-		p.call = t->ops.call[op];
 		break;
 	case NSX_CAUSE_DISPATCH:
 	case NSX_CAUSE_DEPENDENCY:
 	case NSX_CAUSE_MIGRATION:
 	case NSX_CAUSE_UNKNOWN:
 	case NSX_CAUSE_EDGE:
-		p.call = op == NSX_NONE ? NSX_NONE : t->ops.call[op];
 		break;
 	default:
 		p.detail = nsx_call_name(&t->calls, about);
-		p.call = about;
 	}
 	return p;
 }
@@ -79,7 +76,6 @@ bool nsx_next_gap(const struct nsx_idle *x, size_t *at, struct nsx_gap *ret)
 		.start_ns = nsx_idle_start(x, first),
 		.end_ns = end_of(x, *at - 1, op),
 		.idle = x, .at = first, .npieces = n, .op = op,
-		.wait = x->tag[first].wait,
 		.is_edge = x->tag[first].cause == NSX_CAUSE_EDGE};
 	return true;
 }

@@ -289,15 +289,10 @@ static void charge_barriers(struct nsx_facts *f, const struct nsx_trace *t,
 	for (size_t at = 0; nsx_next_gap(idle, &at, &gap);) {
 		uint32_t b = nsx_gap_barrier(f, t, &gap);
 
-		if (b == NSX_NONE)
-			continue;
-		__atomic_fetch_add(&f->barriers[b].cost_ns,
-				   gap.end_ns - gap.start_ns, __ATOMIC_RELAXED);
-		if (f->barriers[b].kind == NSX_BARRIER_LAUNCHER_GAP ||
-		    f->barriers[b].start_ns > gap.start_ns)
-			continue;
-		for (size_t i = at - gap.npieces; i < at; i++)
-			idle->tag[i].wait = 7 & (1u + f->barriers[b].kind);
+		if (b != NSX_NONE)
+			__atomic_fetch_add(&f->barriers[b].cost_ns,
+					   gap.end_ns - gap.start_ns,
+					   __ATOMIC_RELAXED);
 	}
 }
 

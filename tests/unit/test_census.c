@@ -34,8 +34,7 @@ static void draw(struct fixture *x)
 			x->gap_at[x->idle.n] = until;
 			x->gap_op[x->idle.n] = i;
 			x->tag[x->idle.n++] = (struct nsx_idle_tag){
-				(NSX_CAUSE_DISPATCH + rnd(&x->seed) % CAUSES) & 15,
-				0, 1};
+				(NSX_CAUSE_DISPATCH + rnd(&x->seed) % CAUSES) & 15, 1};
 		}
 		x->start[i] = at;
 		x->end[i] = at + (int64_t)(rnd(&x->seed) % (i % 700 ? 20 : 900));
