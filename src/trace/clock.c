@@ -89,15 +89,13 @@ static int list_waits(struct aligner *x, struct nsx_arena *a,
 		      struct nsx_err *err)
 {
 	const struct nsx_loader *l = x->l;
-	bool multi;
 
 	if (!nsx_new_array(x->waits, a, l->sync_set.n, "waits", err))
 		return err->rc;
 	for (size_t i = 0; i < l->sync_set.n; i++) {
 		uint32_t p = l->syncs.process[i];
 		uint32_t call = p != NSX_NONE && l->syncs.call[i] ?
-			nsx_host_call(l, p, l->syncs.call[i], &multi) :
-			NSX_NONE;
+			nsx_host_call(l, p, l->syncs.call[i]) : NSX_NONE;
 
 		if (call != NSX_NONE && (l->syncs.type[i] == NSX_SYNC_CONTEXT ||
 					 l->syncs.type[i] == NSX_SYNC_STREAM))
@@ -188,7 +186,6 @@ static int find_first_ops(struct nsx_loader *l, struct nsx_arena *a,
 			  uint32_t **ret, struct nsx_err *err)
 {
 	uint32_t *v;
-	bool multi;
 
 	if (!nsx_new_array(v, a, l->call_set.n, l->call_set.what, err))
 		return err->rc;
@@ -198,8 +195,7 @@ static int find_first_ops(struct nsx_loader *l, struct nsx_arena *a,
 		uint32_t call = p != NSX_NONE &&
 				!(l->ops.flags[i] & NSX_OP_PEER) &&
 				nsx_tells_clock(l, l->ops.call[i]) ?
-			nsx_host_call(l, p, l->ops.call[i], &multi) :
-			NSX_NONE;
+			nsx_host_call(l, p, l->ops.call[i]) : NSX_NONE;
 
 		if (call != NSX_NONE && v[call] == NSX_NONE)
 			v[call] = (uint32_t)i;

@@ -16,7 +16,7 @@ int nsx_colset_alloc(struct nsx_colset *c, struct nsx_arena *a, size_t n,
 		if (!*c->cols[i].at)
 			return err->rc;
 	}
-	c->n = c->room = n;
+	c->n = n;
 	return 0;
 }
 

@@ -584,7 +584,7 @@ static int cmp_key(const void *ctx, uint32_t a, uint32_t b)
 int nsx_sort_keys(uint64_t *keys, size_t n, const char *what,
 		  struct nsx_err *err)
 {
-	struct nsx_colset set = {what, {NSX_COL(keys)}, n, n};
+	struct nsx_colset set = {what, {NSX_COL(keys)}, n};
 
 	return nsx_colset_sort(&set, NULL, 0, cmp_key, &keys, err);
 }
@@ -656,18 +656,16 @@ static size_t find_corr(struct nsx_call_index *x, uint32_t corr)
 }
 
 uint32_t nsx_host_call(const struct nsx_loader *l, uint32_t process,
-		       uint32_t corr, bool *ret_multi)
+		       uint32_t corr)
 {
 	struct nsx_call_index *x = &l->index[process];
 	const struct nsx_calls_rw *c = &l->calls;
 	uint32_t best = NSX_NONE;
 
-	*ret_multi = false;
 	for (size_t k = find_corr(x, corr);
 	     k < x->n && x->keys[k] >> 32 == corr; k++) {
 		uint32_t i = (uint32_t)x->keys[k];
 
-		*ret_multi = best != NSX_NONE;
 		if (best == NSX_NONE || c->start_ns[i] < c->start_ns[best] ||
 		    (c->start_ns[i] == c->start_ns[best] &&
 		     c->end_ns[i] > c->end_ns[best]))
@@ -699,16 +697,14 @@ static int match_ops(struct nsx_loader *l, struct nsx_err *err)
 	for (size_t i = 0; i < l->op_set.n; i++) {
 		uint32_t p = t->stream[l->ops.stream[i]].process;
 		uint32_t corr = l->ops.call[i], call = NSX_NONE;
-		bool multi = false;
 
 		if (corr && p != NSX_NONE)
-			call = nsx_host_call(l, p, corr, &multi);
+			call = nsx_host_call(l, p, corr);
 		l->ops.call[i] = call;
 		if (call != NSX_NONE && l->calls.op[call] == NSX_NONE)
 			l->calls.op[call] = (uint32_t)i;
 		if (l->ops.kind[i] != NSX_OP_KERNEL)
 			continue;
-		t->matching.multi += multi;
 		t->matching.matched += call != NSX_NONE;
 		if (call == NSX_NONE &&
 		    (l->ops.start_ns[i] < first_call ||
@@ -723,12 +719,9 @@ static int match_ops(struct nsx_loader *l, struct nsx_err *err)
 static void match_rows(const struct nsx_loader *l, const uint32_t *process,
 		       uint32_t *call, size_t n)
 {
-	bool multi;
-
 	for (size_t i = 0; i < n; i++)
 		call[i] = call[i] && process[i] != NSX_NONE ?
-				  nsx_host_call(l, process[i], call[i],
-						&multi) :
+				  nsx_host_call(l, process[i], call[i]) :
 				  NSX_NONE;
 }
 

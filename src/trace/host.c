@@ -341,22 +341,22 @@ static void bind_sets(struct nsx_loader *l)
 	l->call_set = (struct nsx_colset){"API calls", {
 		NSX_COL(c->start_ns), NSX_COL(c->end_ns), NSX_COL(c->name),
 		NSX_COL(c->thread), NSX_COL(c->corr), NSX_COL(c->cls),
-		NSX_COL(c->flags)}, 0, 0};
+		NSX_COL(c->flags)}, 0};
 	l->nvtx_set = (struct nsx_colset){"NVTX ranges", {
 		NSX_COL(x->start_ns), NSX_COL(x->end_ns), NSX_COL(x->name),
 		NSX_COL(x->thread), NSX_COL(x->domain), NSX_COL(x->kind),
-		NSX_COL(x->flags)}, 0, 0};
+		NSX_COL(x->flags)}, 0};
 	l->overhead_set = (struct nsx_colset){"CUDA overheads", {
 		NSX_COL(o->start_ns), NSX_COL(o->end_ns), NSX_COL(o->thread),
-		NSX_COL(o->type)}, 0, 0};
+		NSX_COL(o->type)}, 0};
 	l->sync_set = (struct nsx_colset){"waits", {
 		NSX_COL(s->start_ns), NSX_COL(s->end_ns),
 		NSX_COL(s->event_sync_id), NSX_COL(s->process),
 		NSX_COL(s->call), NSX_COL(s->stream), NSX_COL(s->context),
-		NSX_COL(s->event), NSX_COL(s->type)}, 0, 0};
+		NSX_COL(s->event), NSX_COL(s->type)}, 0};
 	l->record_set = (struct nsx_colset){"event records", {
 		NSX_COL(r->event_sync_id), NSX_COL(r->process),
-		NSX_COL(r->call), NSX_COL(r->stream), NSX_COL(r->event)}, 0, 0};
+		NSX_COL(r->call), NSX_COL(r->stream), NSX_COL(r->event)}, 0};
 }
 
 void nsx_bind_host(struct nsx_loader *l, struct nsx_tableload *list)

@@ -59,7 +59,7 @@ void nsx_bind_libraries(struct nsx_loader *l, struct nsx_tableload *list)
 		NSX_COL(c->start_ns), NSX_COL(c->end_ns), NSX_COL(c->comm),
 		NSX_COL(c->bytes), NSX_COL(c->thread), NSX_COL(c->name),
 		NSX_COL(c->peer), NSX_COL(c->tag), NSX_COL(c->library),
-		NSX_COL(c->is_coll)}, 0, 0};
+		NSX_COL(c->is_coll)}, 0};
 	memcpy(list, tables, sizeof(tables));
 	for (unsigned i = 0; i < NSX_NLIBRARY_TABLES; i++)
 		list[i].set = &l->library_set;

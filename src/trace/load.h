@@ -24,7 +24,7 @@ struct nsx_colset {
 		void **at; /* where its pointer is kept; NULL: no more       */
 		size_t size;
 	} cols[12];
-	size_t n, room; /* room: rows that it was made for                    */
+	size_t n;
 };
 #define NSX_COL(p) {(void **)&(p), sizeof(*(p))}
 int nsx_colset_alloc(struct nsx_colset *c, struct nsx_arena *a, size_t n,
@@ -412,7 +412,7 @@ int nsx_window_range(struct nsx_loader *l, const char *text, nsx_str *ret,
  * index remembers where it was, as the next is mostly near.
  */
 uint32_t nsx_host_call(const struct nsx_loader *l, uint32_t process,
-		       uint32_t corr, bool *ret_multi);
+		       uint32_t corr);
 /* Clocks are judged by all operations of some calls, drawn by their ids, so that
  * rows need not be in order to tell which: about 2^20.
  */

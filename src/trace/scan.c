@@ -13,7 +13,6 @@ struct jobs {
 	struct nsx_loader *l;
 	struct job *list;
 	size_t n;
-	int hard; /* a failure that is not damage */
 };
 
 static int open_table(struct nsx_loader *l, struct nsx_tableload *t,

@@ -362,7 +362,7 @@ int nsx_load_samples(struct nsx_loader *l, struct nsx_err *err)
 	struct nsx_samples_rw *s = &l->samples;
 	struct nsx_colset set = {"CPU samples", {
 		NSX_COL(s->start_ns), NSX_COL(s->global_tid),
-		NSX_COL(s->stack)}, 0, 0};
+		NSX_COL(s->stack)}, 0};
 	struct nsx_tableload table = NSX_TABLE(sample, sample_fields,
 					       read_sample, .set = &set);
 
@@ -452,14 +452,12 @@ int nsx_tie_backtraces(struct nsx_loader *l, struct nsx_err *err)
 	uint32_t *call, *stack, process;
 	size_t n = l->nbacktraces, kept = 0;
 	int64_t from = counted_from(l);
-	bool multi;
 
 	for (size_t i = 0; i < n; i++) {
 		process = nsx_process_find(t, b[i].process_key);
 		b[i].stack = nsx_find_stack(&l->cuda_stacks, b[i].id + from);
 		if (process != NSX_NONE && b[i].stack != NSX_NONE)
-			b[i].call = nsx_host_call(l, process, b[i].corr,
-						  &multi);
+			b[i].call = nsx_host_call(l, process, b[i].corr);
 	}
 	nsx_sort_r(b, n, sizeof(*b), cmp_backtraces, l);
 	if (nsx_new_arrays(t->arena, n, "backtraces", err, call, stack))
@@ -500,7 +498,5 @@ int nsx_publish_stacks(struct nsx_loader *l, struct nsx_err *err)
 		t->stack[i] = (struct nsx_stack){
 			(uint32_t)l->stacks.keys[i].a,
 			(uint32_t)l->stacks.keys[i].b};
-	t->nframes = (uint32_t)l->frames_map.n;
-	t->nstacks = (uint32_t)l->stacks.n;
 	return 0;
 }

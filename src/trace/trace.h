@@ -335,7 +335,7 @@ struct nsx_defects { /* rows left out, or values not taken, by reason */
 	size_t crossing_ranges; /* push/pop ranges that cross: demoted       */
 };
 struct nsx_matching { /* kernels and their calls */
-	size_t matched, multi, before_capture, no_call;
+	size_t matched, before_capture, no_call;
 };
 
 struct nsx_window {
@@ -393,7 +393,7 @@ struct nsx_trace {
 	struct nsx_frame *frame;
 	struct nsx_stack *stack;
 	struct nsx_sampled *sampled;
-	uint32_t nframes, nstacks, nsampled;
+	uint32_t nsampled;
 	struct nsx_samples samples;
 	struct nsx_backtraces backtraces;
 	struct nsx_library_calls library;
