@@ -21,6 +21,22 @@
 
 /* Folders ------------------------------------------------------------------------*/
 
+/* Takes away what nsx_make_dirs made, while it is empty. */
+static void unmake_dirs(const char *path, size_t had)
+{
+	char *s = nsx_strdup(path);
+	size_t n = strlen(s);
+
+	while (n > had && !rmdir(s)) {
+		while (n > had && s[n - 1] == '/')
+			n--;
+		while (n > had && s[n - 1] != '/')
+			n--;
+		s[n] = '\0';
+	}
+	free(s);
+}
+
 int nsx_make_dirs(const char *path, size_t *ret_had, struct nsx_err *err)
 {
 	char *s = nsx_strdup(path), *slash = s;
@@ -41,24 +57,9 @@ int nsx_make_dirs(const char *path, size_t *ret_had, struct nsx_err *err)
 	free(s);
 	if (!stat(path, &st) && S_ISDIR(st.st_mode))
 		return 0;
-	nsx_unmake_dirs(path, *ret_had);
+	unmake_dirs(path, *ret_had);
 	return nsx_fail(err, NSX_E_IO, "cannot make the folder '%s': %s", path,
 			strerror(why == EEXIST ? ENOTDIR : why));
-}
-
-void nsx_unmake_dirs(const char *path, size_t had)
-{
-	char *s = nsx_strdup(path);
-	size_t n = strlen(s);
-
-	while (n > had && !rmdir(s)) {
-		while (n > had && s[n - 1] == '/')
-			n--;
-		while (n > had && s[n - 1] != '/')
-			n--;
-		s[n] = '\0';
-	}
-	free(s);
 }
 
 /* Writing ------------------------------------------------------------------------*/
@@ -463,7 +464,7 @@ static int make_new(const struct nsx_folder *f, const char *parent,
 			close(s.fd);
 	}
 	if (rc)
-		nsx_unmake_dirs(parent, had);
+		unmake_dirs(parent, had);
 	return rc;
 }
 

@@ -51,11 +51,9 @@ int nsx_folder_write(const struct nsx_folder *f, struct nsx_err *err)
 int nsx_file_appear(const char *a, const char *b);
 
 /* Makes a folder and its parents. *ret_had: how much of the path was there
- * before, for nsx_unmake_dirs, which takes the rest away while it is empty.
- * Errors: IO.
+ * before.  Errors: IO.
  */
 int nsx_make_dirs(const char *path, size_t *ret_had,
 		  struct nsx_err *err) NSX_CHECKED;
-void nsx_unmake_dirs(const char *path, size_t had);
 
 #endif

@@ -26,7 +26,6 @@ enum nsx_detail { /* how much is kept of a rank */
 	NSX_DETAIL_FULL,  /* and all kernel families, not the dearest 512    */
 	NSX_NDETAILS
 };
-extern const char *const nsx_detail_names[NSX_NDETAILS];
 /* By its word; NULL is the default.  Errors: NSX_E_USAGE. */
 int nsx_detail_parse(const char *word, enum nsx_detail *ret,
 		     struct nsx_err *err);

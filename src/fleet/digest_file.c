@@ -18,6 +18,8 @@
 #define MOST_IMAGE ((size_t)1 << 35)
 #define MOST_ROWS (INT64_C(1) << 28) /* of one column: 100 ns each for a day */
 
+static const char *const detail_names[NSX_NDETAILS] = {"steps", "colls", "full"};
+
 enum kind { INT, HASH, TEXT, BOOL, NAME, BLOB };
 
 struct column {
@@ -50,7 +52,7 @@ static const struct column rank_columns[] = {
 	RANK(rank, INT, "rank in the job, -1 not known", LEAST(-1)),
 	RANK(rank_from, NAME, "how the rank is known", NAMES(nsx_rank_from_names)),
 	RANK(world, INT, "ranks of the job, -1 not known", LEAST(-1)),
-	RANK(detail, NAME, "how much is recorded", NAMES(nsx_detail_names)),
+	RANK(detail, NAME, "how much is recorded", NAMES(detail_names)),
 	RANK(host, HASH, "hash of the host's name, 0 not known", ),
 	RANK(gpu, HASH, "hash of the GPU's uuid, 0 not known", ),
 	RANK(gpu_model, TEXT, "model of the GPU", ),
@@ -172,7 +174,6 @@ static size_t *length_of(const struct table *t, const void *owner)
 	return (size_t *)((char *)owner + t->n);
 }
 
-const char *const nsx_detail_names[NSX_NDETAILS] = {"steps", "colls", "full"};
 const char *const nsx_rank_from_names[NSX_NRANK_FROM] = {
 	"payload", "mpi", "environment", "file name", "mark", "order",
 };
@@ -186,7 +187,7 @@ int nsx_detail_parse(const char *word, enum nsx_detail *ret,
 			return nsx_fail(err, NSX_E_USAGE, "--detail must be "
 					"steps, colls or full, not '%s'", word);
 		*ret = i;
-		if (!strcmp(word, nsx_detail_names[i]))
+		if (!strcmp(word, detail_names[i]))
 			break;
 	}
 	return 0;

@@ -28,8 +28,6 @@ void nsx_html_text(struct nsx_buf *b, const char *s);
 void nsx_html_textn(struct nsx_buf *b, const char *s, size_t n);
 /* A line of our Markdown: code spans, bold, escapes. */
 void nsx_html_inline(struct nsx_buf *b, const char *markdown);
-/* The same without tags, for places that hold text only. */
-void nsx_html_plain(struct nsx_buf *b, const char *markdown);
 
 /* The first page's lines (emit/page.c): title, header and verdict; what all
  * remedies win together, what is fine, trust, what is missing; the price of one

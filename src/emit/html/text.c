@@ -49,14 +49,13 @@ static bool is_escape(const char *s, const char *which)
 	return s[0] == '\\' && s[1] && strchr(which, s[1]);
 }
 
-static const char *code_span(struct nsx_buf *b, const char *s, bool tags)
+static const char *code_span(struct nsx_buf *b, const char *s)
 {
 	const char *end = strchr(s, '`');
 
 	if (!end)
 		end = s + strlen(s);
-	if (tags)
-		nsx_buf_adds(b, "<code>");
+	nsx_buf_adds(b, "<code>");
 	while (s < end) {
 		size_t n = entity(s);
 
@@ -69,23 +68,20 @@ static const char *code_span(struct nsx_buf *b, const char *s, bool tags)
 		}
 		s += n;
 	}
-	if (tags)
-		nsx_buf_adds(b, "</code>");
+	nsx_buf_adds(b, "</code>");
 	return end + (*end == '`');
 }
 
-static void convert(struct nsx_buf *b, const char *s, bool tags)
+void nsx_html_inline(struct nsx_buf *b, const char *s)
 {
 	bool bold = false;
 	size_t n;
 
 	while (*s) {
 		if (*s == '`') {
-			s = code_span(b, s + 1, tags);
+			s = code_span(b, s + 1);
 		} else if (!strncmp(s, "**", 2)) {
-			if (tags)
-				nsx_buf_adds(b, bold ? "</strong>" :
-						       "<strong>");
+			nsx_buf_adds(b, bold ? "</strong>" : "<strong>");
 			bold = !bold;
 			s += 2;
 		} else if ((n = entity(s))) {
@@ -98,16 +94,6 @@ static void convert(struct nsx_buf *b, const char *s, bool tags)
 			s += n;
 		}
 	}
-	if (bold && tags)
+	if (bold)
 		nsx_buf_adds(b, "</strong>");
-}
-
-void nsx_html_inline(struct nsx_buf *b, const char *s)
-{
-	convert(b, s, true);
-}
-
-void nsx_html_plain(struct nsx_buf *b, const char *s)
-{
-	convert(b, s, false);
 }

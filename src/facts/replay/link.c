@@ -47,7 +47,9 @@ struct sweep {
 	uint32_t *query; /* by call: first of its run of queries             */
 };
 
-uint32_t queued_before(const struct build *b, uint32_t stream, int64_t at_ns)
+/* The last op of a stream queued before an instant; NSX_NONE. O(log n). */
+static uint32_t queued_before(const struct build *b, uint32_t stream,
+			      int64_t at_ns)
 {
 	uint32_t lo = NSX_SEARCH(b->stream_at[stream], b->stream_at[stream + 1],
 				 mid, b->queued[mid] < at_ns);

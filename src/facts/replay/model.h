@@ -269,8 +269,6 @@ static inline uint32_t model_device(const struct build *b, uint32_t op)
 }
 /* The call that a row of the trace folded into; NSX_NONE. */
 uint32_t model_call_of(const struct build *b, uint32_t row);
-/* The last op of a stream queued before an instant; NSX_NONE. O(log n). */
-uint32_t queued_before(const struct build *b, uint32_t stream, int64_t at_ns);
 int add_link(struct build *b, uint32_t op, uint32_t on, struct nsx_err *err);
 
 /* The first of a thread's calls that begins at an instant or later; the end of
