@@ -27,7 +27,7 @@ static const char instructions[] =
 
 struct request {
 	struct nsx_mcp *m;
-	const struct nsx_jsonr *message, *id, *params;
+	const struct nsx_jsonr *id, *params;
 	const char *method;
 	int version; /* whose rules hold                                     */
 };
@@ -401,7 +401,7 @@ static struct request request_of(struct nsx_mcp *m,
 				 const struct nsx_jsonr *message)
 {
 	return (struct request){
-		.m = m, .message = message, .version = m->version,
+		.m = m, .version = m->version,
 		.id = nsx_jsonr_get(message, "id"),
 		.params = nsx_jsonr_get(message, "params"),
 		.method = nsx_jsonr_str(nsx_jsonr_get(message, "method"))};

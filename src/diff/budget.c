@@ -188,7 +188,7 @@ static int sum_split(struct nsx_diff *d, uint32_t lane, enum nsx_split split,
 /* Kernels -----------------------------------------------------------------------*/
 
 struct kernel_sums {
-	struct sums credit, own;
+	struct sums credit;
 	double launches[2];
 };
 
@@ -209,7 +209,6 @@ static int sum_rows(const struct nsx_diff *d, uint32_t lane,
 				&v[d->rows.row[i][u->kernel]];
 
 			x->credit.ns[i] += u->ns;
-			x->own.ns[i] += u->own_ns;
 			x->launches[i] += u->launches;
 		}
 	}

@@ -237,7 +237,6 @@ static int add_lane(struct nsx_sweep *s, const struct nsx_iteration *v,
 		    size_t n, struct nsx_seen *view, uint32_t *devices,
 		    struct nsx_err *err)
 {
-	const struct nsx_trace *t = s->t;
 	uint32_t device = v->device;
 	struct nsx_lane *lane = &view->lanes[view->nlanes];
 	size_t most = view->method == NSX_WAY_LAUNCH ? MOST_LAUNCHES :
@@ -245,11 +244,7 @@ static int add_lane(struct nsx_sweep *s, const struct nsx_iteration *v,
 	size_t skip = n > most ? (n - most) / 2 : 0;
 
 	*lane = (struct nsx_lane){
-		.device_id = t->device[device].device_id,
-		.pid = v->process == NSX_NONE ? -1 :
-						t->process[v->process].pid,
-		.gpu = nsx_arena_strdup(s->side->arena,
-					nsx_text(t, t->device[device].gpu)),
+		.device_id = s->t->device[device].device_id,
 		.nunits = NSX_MIN(n, most)};
 	for (size_t i = 0; i < view->nlanes; i++)
 		lane->nth += devices[i] == device;

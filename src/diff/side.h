@@ -70,11 +70,10 @@ struct nsx_split_uses {
 	size_t n;
 };
 struct nsx_lane {
-	int64_t device_id, pid; /* pid -1: not known                         */
+	int64_t device_id;
 	int64_t rank;	   /* in its job; -1: not known, or not asked for    */
 	int64_t zero_ns;   /* its clock's zero, on the clock of all lanes    */
 	uint32_t nth; /* of the lanes of this GPU                            */
-	const char *gpu; /* tells GPUs of one ordinal apart                  */
 	struct nsx_unit *units; /* complete ones, in order of time           */
 	size_t nunits;
 	struct nsx_kernel_use *uses;

@@ -44,9 +44,8 @@ static int fill_lane(const struct nsx_digest *d, const struct nsx_side_opts *o,
 	}
 	steps = d->steps + from;
 	*ret = (struct nsx_lane){
-		.device_id = d->device, .pid = d->pid, .rank = d->rank,
-		.zero_ns = d->utc_ns, .nunits = n,
-		.gpu = nsx_arena_strdup(a, d->gpu_model)};
+		.device_id = d->device, .rank = d->rank,
+		.zero_ns = d->utc_ns, .nunits = n};
 	if (!nsx_new_array(ret->units, a, n, "steps", err))
 		return err->rc;
 	for (size_t i = 0; i < n; i++) {

@@ -147,7 +147,7 @@ int nsx_sweep_idle(struct nsx_sweep *s, uint32_t device, struct nsx_lane *lane,
 
 /* The communication kernels that begin in the units of a lane, in order. */
 struct comm {
-	uint32_t *op, *unit;
+	uint32_t *op;
 	size_t n, *at; /* at: by unit, where its kernels begin; one more     */
 };
 

@@ -25,7 +25,6 @@ struct nsx_frank { /* in order of number */
 	uint32_t clock;	 /* index                                            */
 	double zero_ns;	 /* UTC, as its clock has it, at its trace's zero, after
 			    the fleet's utc_ns                               */
-	uint32_t main;	 /* its channel of the main family; NSX_NONE         */
 	/* Over matched collectives: */
 	int64_t waited_ns, came_last, ncolls;
 	double induced_ns; /* by coming last: before the median arrival      */
@@ -144,7 +143,7 @@ struct nsx_suspect { /* who took most over the others, and is not named       */
 };
 struct nsx_fslow_link { /* a communicator whose transfers take longer */
 	uint32_t comm;
-	double excess_ns, typical_ns, z; /* of a collective                  */
+	double excess_ns, typical_ns; /* of a collective                     */
 };
 struct nsx_fclock {
 	uint32_t host; /* index; NSX_NONE: the clock of one rank             */

@@ -87,7 +87,7 @@ static void judge(struct nsx_fleet *f, const struct nsx_family *fam,
 		    excess[c] * (double)compared / steps >=
 			    LEAST_OF_STEP * f->step_ns)
 			f->link[f->nlinks++] = (struct nsx_fslow_link){
-				fam->at + c, excess[c], typical, z};
+				fam->at + c, excess[c], typical};
 	}
 }
 

@@ -177,7 +177,6 @@ int nsx_fleet_new(struct nsx_digest **v, size_t n, struct nsx_fleet **ret,
 	nsx_sort(f->rank, f->nranks, sizeof(*f->rank), cmp_rank);
 	for (uint32_t i = 0; i < f->nranks; i++) {
 		f->expected = NSX_MAX(f->expected, f->rank[i].d->world);
-		f->rank[i].main = NSX_NONE;
 		if (f->rank[i].d->is_partial)
 			nsx_fleet_warn(f, "the trace of rank %lld lost rows: "
 				       "what it does not show may have happened",

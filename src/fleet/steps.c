@@ -66,7 +66,6 @@ static const struct nsx_fmember **list_members(struct nsx_fleet *f,
 			const struct nsx_fmember *x = &f->comm[c].m[m];
 
 			of[x->rank] = x;
-			f->rank[x->rank].main = x->channel;
 		}
 	return of;
 }

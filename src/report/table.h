@@ -86,7 +86,6 @@ struct nsx_table {
 	const struct nsx_layout *layout;
 	struct nsx_cell *cells; /* nrows x ncols, row by row                 */
 	size_t nrows, cap;
-	bool capped; /* holds the top rows only, by definition (gaps)        */
 	size_t max_rows; /* 0: all are held; else nsx_table_expect           */
 	size_t nrest;	 /* rows beyond these, which were only added up      */
 	bool is_short; /* rows were lost for want of memory: nsx_add_row     */

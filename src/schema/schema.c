@@ -11,7 +11,7 @@
 
 const struct nsx_field_def nsx_field_defs[NSX_NFIELDS] = {
 #define NSX_VIEW(v, t, h)
-#define NSX_FIELD(v, f, c, h) {NSX_VIEW_##v, #f, c, h},
+#define NSX_FIELD(v, f, c, h) {NSX_VIEW_##v, #f, c},
 #include "schema/fields.def"
 #undef NSX_VIEW
 #undef NSX_FIELD

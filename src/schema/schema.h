@@ -52,7 +52,7 @@ struct nsx_view_def {
 };
 struct nsx_field_def {
 	enum nsx_view view;
-	const char *name, *columns, *help;
+	const char *name, *columns;
 };
 extern const struct nsx_view_def nsx_view_defs[NSX_NVIEWS];
 extern const struct nsx_field_def nsx_field_defs[NSX_NFIELDS];

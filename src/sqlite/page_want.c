@@ -86,7 +86,7 @@ bool nsx_wants_plan(const struct nsx_table_info *t, const char *const *columns,
 		    unsigned ncolumns, struct nsx_arena *a,
 		    struct nsx_wants *ret)
 {
-	*ret = (struct nsx_wants){.nslots = ncolumns};
+	*ret = (struct nsx_wants){0};
 	ret->v = nsx_arena_get(a, (ncolumns + 1) * sizeof(*ret->v));
 	ret->absent = nsx_arena_get(a, (ncolumns + 1) * sizeof(*ret->absent));
 	ret->rowid_slots =

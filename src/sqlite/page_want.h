@@ -16,7 +16,6 @@ struct nsx_wants {
 	struct nsx_val *absent; /* by slot: for records too short for it */
 	uint16_t *rowid_slots;	/* columns that are the row id */
 	unsigned nrowid;
-	unsigned nslots; /* values of a row; those not named above are NULL */
 };
 
 /* Works out what `columns` mean in t. False where SQLite has to be asked: a

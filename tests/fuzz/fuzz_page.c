@@ -67,7 +67,7 @@ static struct nsx_wants wants(void)
 	};
 	static uint16_t rowid[] = {ROWID};
 
-	return (struct nsx_wants){w, NWANTED, absent, rowid, 1, NSLOTS};
+	return (struct nsx_wants){w, NWANTED, absent, rowid, 1};
 }
 
 /* Whether all of it is sound. */

@@ -28,7 +28,6 @@ struct anchor {
 	uint32_t from, to;     /* its occurrences in the regular stretch, as
 				  indices of the level's list                */
 	uint32_t period;       /* median distance                            */
-	uint32_t id;
 	double gap_ns, coverage; /* mean rest before it; share of the sequence */
 };
 
@@ -180,7 +179,7 @@ static int consider(struct seq *s, unsigned level, uint32_t id,
 {
 	const uint32_t *at = s->at[level] + s->start[level][id];
 	size_t n = count_run(s, level, id);
-	struct anchor a = {.level = level, .id = id};
+	struct anchor a = {.level = level};
 	size_t from, to;
 	int64_t period;
 

@@ -184,7 +184,6 @@ static void fill_gaps(const struct nsx_run *run, struct nsx_table *table,
 {
 	const struct nsx_trace *t = run->trace;
 	struct top top = {.n = 0};
-	size_t all = 0;
 
 	for (uint32_t d = 0; d < t->ndevices; d++) {
 		struct long_gap g = {.device = d};
@@ -195,7 +194,6 @@ static void fill_gaps(const struct nsx_run *run, struct nsx_table *table,
 			int64_t ns = g.gap.end_ns - g.gap.start_ns;
 			unsigned i = (ns >= 10000) + (ns >= 1000000);
 
-			all++;
 			keep_longest(&top, &g);
 			if (g.gap.is_edge)
 				continue;
@@ -206,7 +204,6 @@ static void fill_gaps(const struct nsx_run *run, struct nsx_table *table,
 	}
 	for (size_t i = 0; i < top.n; i++)
 		add_gap(run, &top.v[i], table);
-	table->capped = all > top.n;
 }
 
 /* Causes ----------------------------------------------------------------------*/

@@ -47,7 +47,7 @@ static const struct nsx_layout layouts[] = {
 /* Sweeps -------------------------------------------------------------------*/
 
 struct level {
-	int64_t live, peak, peak_ns, unmatched, allocs, frees;
+	int64_t live, peak, peak_ns, allocs, frees;
 	bool begun;
 };
 

@@ -160,7 +160,6 @@ static void fill_rows(const struct launched *l, struct nsx_table *table)
 	for (size_t i = 0; i < l->ntop; i++)
 		add_row(t, l->top[i],
 			nsx_stream_of(t, l->top[i])->device, table);
-	table->capped = l->n > l->ntop;
 }
 
 /* Figures of all ---------------------------------------------------------------*/

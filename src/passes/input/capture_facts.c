@@ -36,8 +36,6 @@ static int on_capture(void *ctx, int64_t rid NSX_UNUSED,
 	}
 	if (nsx_ends_with(name, "COLLECT_GPU_MEMORY_USAGE"))
 		f->memory_usage_off |= !strcasecmp(value, "false");
-	if (nsx_ends_with(name, "CUDA_SKIP_SOME_API_CALLS"))
-		f->skips_calls |= !strcasecmp(value, "true");
 	return 0;
 }
 

@@ -28,7 +28,7 @@ struct nsx_capture_facts {
 	int64_t lost; /* events told lost; 0: not told                       */
 	/* Capture settings: known where the table is there. */
 	bool has_settings, traced_cuda, traced_nvtx, traced_osrt,
-		memory_usage_off, skips_calls;
+		memory_usage_off;
 	/* Export options. */
 	bool part_of_time, part_of_tables, shifted, without_json,
 		without_blobs;

@@ -228,7 +228,6 @@ static void fill_kernel_ranges(const struct work *w, struct nsx_table *table)
 		row[R_MS] = nsx_ms(x->kernel_ns);
 		row[R_AVG] = nsx_mean_us(x->kernel_ns, x->kernels);
 	}
-	table->capped = w->g.n > NSX_MAX_JSON_ROWS;
 }
 
 static void fill_pids(const struct work *w, struct nsx_table *table)

@@ -64,7 +64,6 @@ struct groups {
 	size_t n, cap, cap_order, first; /* first: of the device at hand */
 	uint32_t *by_name;		 /* index + 1, by nsx_str        */
 	const struct nsx_trace *t;
-	const struct nsx_facts *f;
 };
 
 static struct group *group_of(struct groups *g, uint32_t device, nsx_str name,
@@ -370,7 +369,7 @@ static int summarise(const struct nsx_run *run,
 {
 	const struct nsx_trace *t = run->trace;
 	struct nsx_table **tables, *processes;
-	struct groups g = {.t = t, .f = run->facts};
+	struct groups g = {.t = t};
 	struct nsx_pids pids;
 	int rc;
 
