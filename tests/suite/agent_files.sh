@@ -33,7 +33,7 @@ for shell in bash zsh fish; do
 	for c in $commands; do holds "$shell knows $c" grep -qw -- "$c" "$work/$shell"; done
 	holds "$shell knows an option" grep -q -- 'kernel-limit' "$work/$shell"
 	if command -v $shell >/dev/null; then holds "$shell reads it" $shell -n "$work/$shell"
-	else echo "skipped: $shell is not here"; skip=$((skip + 1)); fi
+	else part_skipped "$shell is not here"; fi
 done
 complete_bash() { # WANT WORD...
 	local want=$1; shift

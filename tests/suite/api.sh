@@ -16,7 +16,7 @@ PKG_CONFIG_PATH=$work/usr/lib/pkgconfig LD_LIBRARY_PATH=$work/usr/lib; export PK
 if command -v pkg-config >/dev/null; then
 	flags=$(pkg-config --cflags --libs libnsx) static=$(pkg-config --static --libs libnsx)
 else
-	flags="-I$work/usr/include -L$work/usr/lib -lnsx"; skip=$((skip + 1))
+	flags="-I$work/usr/include -L$work/usr/lib -lnsx"; part_skipped "pkg-config is not here"
 	static=$(sed -n 's/^Libs.private: //p' usr/lib/pkgconfig/libnsx.pc)
 fi
 ex=$root/examples/top_kernels.c trace=$b/fixtures/synthetic.sqlite

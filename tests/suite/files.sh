@@ -229,6 +229,6 @@ if strace -o /dev/null -e inject=write:error=EIO:when=9 true 2>/dev/null; then
 	holds '... is made again' listed taken
 	holds '... tidy' tidy .
 else
-	echo "strace is not here, or may not trace"; skip=$((skip + 1))
+	part_skipped "strace is not here, or may not trace"
 fi
 finish

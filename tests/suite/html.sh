@@ -90,6 +90,6 @@ if browser; then
 		holds "$page in Chromium" clean "$page"
 	done
 else
-	echo "skipped: pages in Chromium (needs node, npm with its registry, and chromium)"; skip=$((skip + 1))
+	part_skipped "pages in Chromium (needs node, npm with its registry, and chromium)"
 fi
 finish

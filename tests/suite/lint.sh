@@ -6,7 +6,7 @@
 # usage: lint.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 cd "$root" || exit 1
-have() { command -v "$1" >/dev/null && return; echo "skipped: $1 is not here"; skip=$((skip + 1)); false; }
+have() { command -v "$1" >/dev/null && return; part_skipped "$1 is not here"; false; }
 
 # The flags of a release, whatever this build directory was made with; what gcc
 # made here as a release, under CI with warnings as errors, is not made again.

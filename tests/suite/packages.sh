@@ -11,7 +11,7 @@ version=$(sed -n 's/^VERSION := //p' Makefile)
 
 if [ -e /usr/lib/x86_64-linux-gnu/libsqlite3.a ] || "${CC:-cc}" -print-file-name=libsqlite3.a | grep -q /; then
 	if nm "$b/libnsx.a" 2>/dev/null | grep -qE '__(asan|tsan|gcov)_'; then
-		skip=$((skip + 1)); echo "skipped: a static program without sanitizers"
+		part_skipped "a static program without sanitizers"
 	else
 		holds "make static" make -s static B="$b"
 		holds "it needs no library" not ldd "$b/nsys-explain-static"
@@ -28,7 +28,7 @@ if [ -e /usr/lib/x86_64-linux-gnu/libsqlite3.a ] || "${CC:-cc}" -print-file-name
 		holds "with its page" test -s "$work/bare/report/report.html"
 	fi
 else
-	skip=$((skip + 1)); echo "skipped: no static libraries here"
+	part_skipped "no static libraries here"
 fi
 
 if git rev-parse -q --verify HEAD >/dev/null 2>&1; then
@@ -39,10 +39,14 @@ if git rev-parse -q --verify HEAD >/dev/null 2>&1; then
 	holds "the same bytes every time" cmp "$tarball" "$work/first.tar.gz"
 	holds "it holds all that a build needs" sh -c "tar tzf '$tarball' | grep -qx 'nsys-explain-$version/src/main.c'"
 else
-	skip=$((skip + 1)); echo "skipped: no repository to make a tarball of"
+	part_skipped "no repository to make a tarball of"
 fi
 
-if [ "${DEB:-}" = 1 ] && command -v dpkg-buildpackage >/dev/null; then
+if [ "${DEB:-}" != 1 ]; then
+	:
+elif ! command -v dpkg-buildpackage >/dev/null; then
+	part_skipped "no Debian package: dpkg-buildpackage is not here"
+else
 	holds "make deb" make -s deb B="$b"
 	holds "the package is built in a folder of its own" test -e "$b/deb/nsys-explain-$version/build/nsys-explain"
 	deb=$(echo "$b"/deb/nsys-explain_"$version"_*.deb)
@@ -59,10 +63,16 @@ if [ "${DEB:-}" = 1 ] && command -v dpkg-buildpackage >/dev/null; then
 		holds "it is removed" in_system apt-get purge -y -qq nsys-explain
 		holds "and leaves nothing" not in_system sh -c 'find /usr/bin /usr/share -name "*nsys*" | grep .'
 	else
-		skip=$((skip + 1)); echo "skipped: no bare system to install into"
+		part_skipped "no bare system to install into"
 	fi
 fi
-if [ "${CONTAINER:-}" = 1 ] && command -v buildah >/dev/null && [ "$(id -u)" = 0 ]; then
+if [ "${CONTAINER:-}" != 1 ]; then
+	:
+elif ! command -v buildah >/dev/null; then
+	part_skipped "no container image: buildah is not here"
+elif [ "$(id -u)" != 0 ]; then
+	part_skipped "no container image: that takes root"
+else
 	builder() { buildah --root "$work/images" --runroot "$work/running" --storage-driver vfs "$@"; }
 	base=docker.io/library/debian:bookworm-slim
 	if ! builder pull -q "$base" >/dev/null 2>&1 && debootstrap --variant=minbase bookworm "$work/base" >"$work/log" 2>&1; then
@@ -80,7 +90,7 @@ if [ "${CONTAINER:-}" = 1 ] && command -v buildah >/dev/null && [ "$(id -u)" = 0
 		report contained run.sqlite >"$work/got"
 		holds "it explains a trace of the folder that it is given, the same" cmp "$work/want" "$work/got"
 	else
-		skip=$((skip + 1)); echo "skipped: no base for the container image"
+		part_skipped "no base for the container image"
 	fi
 fi
 finish

@@ -52,6 +52,6 @@ if [ -d "$traces" ]; then
 		check $t "$(cd "$traces" && pwd)/$t.sqlite"
 	done
 else
-	echo "no real traces at hand"; skip=$((skip + 1))
+	part_skipped "no real traces at hand"
 fi
 finish
