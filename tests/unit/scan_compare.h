@@ -211,4 +211,30 @@ NSX_UNUSED static void make_db(const char *path, const char *sql)
 	assert_int_equal(sqlite3_close(h), SQLITE_OK);
 }
 
+/* Every real trace in turn; where there are none, the test is skipped. */
+NSX_UNUSED static void each_trace(void (*fn)(const char *path, void *ctx),
+				  void *ctx)
+{
+	const char *dir = getenv("NSX_TRACES");
+	struct dirent *e;
+	DIR *d;
+
+	dir = dir ? dir : "../shared/traces";
+	d = opendir(dir);
+	if (!d) {
+		print_message("skipped: no traces in %s\n", dir);
+		skip();
+	}
+	while ((e = readdir(d))) {
+		size_t n = strlen(e->d_name);
+		char path[1024];
+
+		if (n < 7 || strcmp(e->d_name + n - 7, ".sqlite"))
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
+		fn(path, ctx);
+	}
+	closedir(d);
+}
+
 #endif

@@ -1,5 +1,4 @@
 /* test_page.c - the page decoder gives the cells that SQLite gives. */
-#include <dirent.h>
 #include "scan_compare.h"
 
 /* Makes a database from sql and compares all its tables; `taken` tables are
@@ -588,31 +587,24 @@ TEST(rows_passed_over)
 }
 
 /* Real exports -----------------------------------------------------------*/
+struct compared {
+	unsigned files, tables;
+};
+
+static void compare_trace(const char *path, void *ctx)
+{
+	struct compared *c = ctx;
+
+	for (unsigned nparts = 1; nparts <= 7; nparts += 3)
+		c->tables += compare_file(path, nparts);
+	c->files++;
+}
+
 TEST(traces)
 {
-	const char *dir = getenv("NSX_TRACES");
-	unsigned files = 0, tables = 0;
-	struct dirent *e;
-	DIR *d;
+	struct compared c = {0};
 
-	dir = dir ? dir : "../shared/traces";
-	d = opendir(dir);
-	if (!d) {
-		print_message("skipped: no traces in %s\n", dir);
-		skip();
-	}
-	while ((e = readdir(d))) {
-		size_t n = strlen(e->d_name);
-		char path[1024];
-
-		if (n < 7 || strcmp(e->d_name + n - 7, ".sqlite"))
-			continue;
-		snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
-		for (unsigned nparts = 1; nparts <= 7; nparts += 3)
-			tables += compare_file(path, nparts);
-		files++;
-	}
-	closedir(d);
-	print_message("%u files, %u tables\n", files, tables / 3);
-	assert_true(!files || tables);
+	each_trace(compare_trace, &c);
+	print_message("%u files, %u tables\n", c.files, c.tables / 3);
+	assert_true(!c.files || c.tables);
 }

@@ -2,7 +2,6 @@
  * bounds, delivers the rows before the damage, and where both backends find
  * nothing wrong they agree.  SEED and ROUNDS come from the environment.
  */
-#include <dirent.h>
 #include "scan_compare.h"
 #include "sqlite/page_tree.h"
 
@@ -180,28 +179,17 @@ TEST(random_damage)
 	}
 }
 
+static void shake_small(const char *path, void *ctx NSX_UNUSED)
+{
+	struct stat st;
+
+	if (!stat(path, &st) && st.st_size < 700000)
+		shake(path, rounds_or(100) / 10);
+}
+
 TEST(random_damage_to_traces)
 {
-	const char *dir = getenv("NSX_TRACES");
-	struct dirent *e;
-	DIR *d;
-
-	dir = dir ? dir : "../shared/traces";
-	d = opendir(dir);
-	if (!d) {
-		print_message("skipped: no traces in %s\n", dir);
-		skip();
-	}
-	while ((e = readdir(d))) {
-		char path[1024];
-		struct stat st;
-
-		snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
-		if (strstr(e->d_name, ".sqlite") && !stat(path, &st) &&
-		    st.st_size < 700000)
-			shake(path, rounds_or(100) / 10);
-	}
-	closedir(d);
+	each_trace(shake_small, NULL);
 }
 
 /* Damage in a known place ------------------------------------------------*/
