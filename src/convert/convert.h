@@ -169,7 +169,7 @@ struct nsx_group { /* of tracks */
 	uint32_t pid;
 };
 struct nsx_pf_stream; /* pf.h */
-struct nsx_lane {
+struct nsx_track_lane {
 	uint32_t tid;
 	uint32_t nends, cap_ends;
 	int64_t *ends;	/* of the slices open in it, outermost first         */
@@ -184,7 +184,7 @@ enum { NSX_MAX_LANES = 64 };
 struct nsx_track {
 	uint32_t group, process;
 	bool nests;
-	struct nsx_lane *lanes;
+	struct nsx_track_lane *lanes;
 	size_t nlanes, cap_lanes;
 	int64_t last_start_ns, last_end_ns; /* of the survey */
 	int64_t cpu, on_ns; /* sched: -1, or the CPU it is on, since when    */
@@ -223,9 +223,9 @@ int nsx_tracks_report(struct nsx_tracks *t, uint64_t n, uint32_t *ret,
 /* The lane that [start, end) goes to; NULL and no error: there are too many
  * already.  Calls come in order of start.
  */
-struct nsx_lane *nsx_tracks_fit(struct nsx_tracks *t, uint32_t track,
-				int64_t start_ns, int64_t end_ns,
-				struct nsx_err *err) NSX_CHECKED;
+struct nsx_track_lane *nsx_tracks_fit(struct nsx_tracks *t, uint32_t track,
+				      int64_t start_ns, int64_t end_ns,
+				      struct nsx_err *err) NSX_CHECKED;
 
 /* Events (events.c) ------------------------------------------------------------*/
 
@@ -265,7 +265,7 @@ struct nsx_conv { /* of a part */
 	uint32_t ncounters; /* that have a number                            */
 	bool has_events;
 	bool has_args, async; /* of the event being written */
-	struct nsx_lane *lane;
+	struct nsx_track_lane *lane;
 	struct nsx_names *names; /* shared, when they are loaded             */
 	struct nsx_flows flows;
 	struct nsx_tracks tracks;

@@ -67,10 +67,11 @@ static int note(struct nsx_conv *c, const struct nsx_slice *s,
 
 /* Writing --------------------------------------------------------------------*/
 
-static struct nsx_lane *pick_lane(struct nsx_conv *c, const struct nsx_slice *s,
-				  struct nsx_err *err)
+static struct nsx_track_lane *pick_lane(struct nsx_conv *c,
+					const struct nsx_slice *s,
+					struct nsx_err *err)
 {
-	struct nsx_lane *lane, *first = c->tracks.tracks[s->track].lanes;
+	struct nsx_track_lane *lane, *first = c->tracks.tracks[s->track].lanes;
 
 	err->rc = NSX_OK;
 	if (s->kind != NSX_SLICE ||

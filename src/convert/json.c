@@ -56,7 +56,7 @@ static int64_t shifted(const struct nsx_conv *c, int64_t ns)
 
 /* {"ph":"X","pid":1,"tid":2,"ts":3.000 */
 static char *put_head(struct nsx_conv *c, char *p, int phase,
-		      const struct nsx_lane *lane, int64_t at_ns)
+		      const struct nsx_track_lane *lane, int64_t at_ns)
 {
 	p = PUT(p, "{\"ph\":\"");
 	*p++ = (char)phase;
@@ -82,7 +82,7 @@ static void put_title(struct nsx_conv *c, char *p, const struct nsx_val *name)
 }
 
 static void put_arrow(struct nsx_conv *c, const struct nsx_slice *s, char phase,
-		      const struct nsx_lane *lane, uint32_t process)
+		      const struct nsx_track_lane *lane, uint32_t process)
 {
 	char *p;
 
@@ -265,7 +265,7 @@ static void name_group(struct nsx_conv *c, uint32_t group, const char *name,
 static void name_lane(struct nsx_conv *c, uint32_t track, size_t lane,
 		      const char *owner, const char *what, size_t order)
 {
-	const struct nsx_lane *l = &c->tracks.tracks[track].lanes[lane];
+	const struct nsx_track_lane *l = &c->tracks.tracks[track].lanes[lane];
 	struct nsx_buf b = {0};
 
 	nsx_buf_printf(&b, what ? "%s: %s" : "%s", owner, what);

@@ -136,7 +136,7 @@ static inline uint64_t nsx_pf_own(const struct nsx_conv *c, uint64_t uuid)
  */
 uint32_t nsx_pf_gpu(struct nsx_conv *c, uint64_t process, uint64_t ordinal);
 uint64_t nsx_pf_lane_uuid(const struct nsx_conv *c, const struct nsx_track *t,
-			  const struct nsx_lane *l);
+			  const struct nsx_track_lane *l);
 
 /* Of the writer (pf_events.c, pf_counters.c). */
 void nsx_pf_kernel(struct nsx_conv *c, const struct nsx_slice *s,

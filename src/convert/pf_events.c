@@ -167,7 +167,7 @@ static void end_work(struct nsx_conv *c, const struct nsx_slice *s)
 /* Host ------------------------------------------------------------------------*/
 
 uint64_t nsx_pf_lane_uuid(const struct nsx_conv *c, const struct nsx_track *t,
-			  const struct nsx_lane *l)
+			  const struct nsx_track_lane *l)
 {
 	uint64_t number = (uint64_t)(t - c->tracks.tracks + 1) * NSX_CONVERT_PARTS +
 			  c->part;

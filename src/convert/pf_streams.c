@@ -94,7 +94,7 @@ void nsx_pf_to_counters(struct nsx_conv *c, int64_t at_ns)
 void nsx_pf_to_lane(struct nsx_conv *c, uint32_t track, int64_t at_ns)
 {
 	struct nsx_pf *pf = c->pf;
-	struct nsx_lane *lane = c->lane;
+	struct nsx_track_lane *lane = c->lane;
 	struct nsx_err err;
 
 	if (!lane->stream) {

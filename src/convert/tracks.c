@@ -91,7 +91,7 @@ int nsx_tracks_group(struct nsx_tracks *t, enum nsx_group_kind kind,
 static int grow_lanes(struct nsx_track *track, struct nsx_err *err)
 {
 	size_t cap = track->cap_lanes ? 2 * track->cap_lanes : 1;
-	struct nsx_lane *lanes;
+	struct nsx_track_lane *lanes;
 
 	if (track->nlanes < track->cap_lanes)
 		return 0;
@@ -106,10 +106,11 @@ static int grow_lanes(struct nsx_track *track, struct nsx_err *err)
 	return 0;
 }
 
-static struct nsx_lane *add_lane(struct nsx_tracks *t, struct nsx_track *track,
-				 uint32_t tid, struct nsx_err *err)
+static struct nsx_track_lane *add_lane(struct nsx_tracks *t,
+				       struct nsx_track *track, uint32_t tid,
+				       struct nsx_err *err)
 {
-	struct nsx_lane *lane;
+	struct nsx_track_lane *lane;
 
 	if (grow_lanes(track, err))
 		return NULL;
@@ -202,14 +203,14 @@ int nsx_tracks_report(struct nsx_tracks *t, uint64_t n, uint32_t *ret,
 }
 
 /* Closes what has ended by then; whether [start, end) may begin. */
-static bool fits(struct nsx_lane *l, bool nests, int64_t start, int64_t end)
+static bool fits(struct nsx_track_lane *l, bool nests, int64_t start, int64_t end)
 {
 	while (l->nends && l->ends[l->nends - 1] <= start)
 		l->nends--;
 	return !l->nends || (nests && l->ends[l->nends - 1] >= end);
 }
 
-static int push(struct nsx_lane *l, int64_t end, struct nsx_err *err)
+static int push(struct nsx_track_lane *l, int64_t end, struct nsx_err *err)
 {
 	size_t cap = l->cap_ends;
 
@@ -221,12 +222,12 @@ static int push(struct nsx_lane *l, int64_t end, struct nsx_err *err)
 	return 0;
 }
 
-struct nsx_lane *nsx_tracks_fit(struct nsx_tracks *t, uint32_t track,
-				int64_t start_ns, int64_t end_ns,
-				struct nsx_err *err)
+struct nsx_track_lane *nsx_tracks_fit(struct nsx_tracks *t, uint32_t track,
+				      int64_t start_ns, int64_t end_ns,
+				      struct nsx_err *err)
 {
 	struct nsx_track *tr = &t->tracks[track];
-	struct nsx_lane *lane = NULL;
+	struct nsx_track_lane *lane = NULL;
 
 	for (size_t i = 0; i < tr->nlanes && !lane; i++)
 		if (fits(&tr->lanes[i], tr->nests, start_ns, end_ns))
