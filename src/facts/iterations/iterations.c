@@ -334,18 +334,14 @@ struct rows {
 	size_t n, cap;
 };
 
-/* Iterations of one device: ops [from, to) of the process's list. first_ns and
- * last_ns are scratch, by mark.
- */
-static int project(struct nsx_finder *fd, const struct nsx_way *w, size_t from,
-		   size_t to, uint32_t device, int64_t *first_ns,
-		   int64_t *last_ns, struct rows *rows, struct nsx_err *err)
+/* By mark, the hull of the ops [from, to) of the process's list in it. */
+static void find_hulls(const struct nsx_finder *fd, const struct nsx_way *w,
+		       size_t from, size_t to, struct nsx_span *hull)
 {
 	const struct nsx_trace *t = fd->t;
-	struct nsx_iteration *open = NULL;
 
 	for (size_t m = 0; m < w->n; m++)
-		first_ns[m] = INT64_MAX, last_ns[m] = INT64_MIN;
+		hull[m] = (struct nsx_span){INT64_MAX, INT64_MIN};
 	for (size_t k = from; k < to; k++) {
 		uint32_t op = fd->ops[k], call = t->ops.call[op];
 		int64_t at = nsx_op_start(&t->ops, op);
@@ -358,23 +354,31 @@ static int project(struct nsx_finder *fd, const struct nsx_way *w, size_t from,
 		m = mark_of(w, at);
 		if (m == NSX_NONE)
 			continue;
-		last_ns[m] = NSX_MAX(last_ns[m], nsx_op_end(&t->ops, op));
+		hull[m].end_ns = NSX_MAX(hull[m].end_ns, nsx_op_end(&t->ops, op));
 		if (!(t->ops.flags[op] & NSX_OP_CUT))
-			first_ns[m] =
-			    NSX_MIN(first_ns[m], nsx_op_start(&t->ops, op));
+			hull[m].start_ns = NSX_MIN(hull[m].start_ns,
+						   nsx_op_start(&t->ops, op));
 	}
+}
+
+/* Iterations of one device. */
+static int add_iterations(const struct nsx_way *w, const struct nsx_span *hull,
+			  uint32_t process, uint32_t device, struct rows *rows,
+			  struct nsx_err *err)
+{
+	struct nsx_iteration *open = NULL;
+
 	for (size_t m = 0; m < w->n; m++) {
-		if (first_ns[m] == INT64_MAX ||
-		    (open && first_ns[m] <= open->start_ns))
+		if (hull[m].start_ns == INT64_MAX ||
+		    (open && hull[m].start_ns <= open->start_ns))
 			continue;
 		if (open)
-			open->end_ns = first_ns[m];
+			open->end_ns = hull[m].start_ns;
 		if (nsx_push(rows->v, rows->n, rows->cap, "iterations", err,
 			     (struct nsx_iteration){
-				     .process = w->process < t->nprocesses ?
-							w->process : NSX_NONE,
-				     .device = device, .start_ns = first_ns[m],
-				     .end_ns = last_ns[m]}))
+				     .process = process, .device = device,
+				     .start_ns = hull[m].start_ns,
+				     .end_ns = hull[m].end_ns}))
 			return err->rc;
 		open = &rows->v[rows->n - 1];
 	}
@@ -386,8 +390,10 @@ static int project_process(struct nsx_finder *fd, const struct nsx_way *w,
 {
 	const struct nsx_trace *t = fd->t;
 	size_t end = fd->ops_at[w->process + 1], next;
-	int64_t *scratch = nsx_try_alloc(2 * w->n, 8, "iterations", err);
-	int rc = scratch ? 0 : err->rc;
+	uint32_t process = w->process < t->nprocesses ? w->process : NSX_NONE;
+	struct nsx_span *hull = nsx_try_alloc(w->n, sizeof(*hull), "iterations",
+					      err);
+	int rc = hull ? 0 : err->rc;
 
 	for (size_t k = fd->ops_at[w->process]; !rc && k < end; k = next) {
 		uint32_t d = nsx_stream_of(t, fd->ops[k])->device;
@@ -395,10 +401,10 @@ static int project_process(struct nsx_finder *fd, const struct nsx_way *w,
 		for (next = k + 1; next < end &&
 		     nsx_stream_of(t, fd->ops[next])->device == d; )
 			next++;
-		rc = project(fd, w, k, next, d, scratch, scratch + w->n, rows,
-			     err);
+		find_hulls(fd, w, k, next, hull);
+		rc = add_iterations(w, hull, process, d, rows, err);
 	}
-	free(scratch);
+	free(hull);
 	return rc;
 }
 
