@@ -380,10 +380,10 @@ static int add_views(struct nsx_sweep *s, struct nsx_facts *f,
 	int rc = 0;
 
 	if (o->unit != NSX_SIDE_WINDOW)
-		rc = nsx_units_find(s->t, f, kinds[o->unit],
-				    o->unit == NSX_SIDE_LAUNCH ? "" :
-								 o->pattern,
-				    o->threads, scratch, units, &n, err);
+		rc = nsx_units_find(s->t, f, &(struct nsx_unit_choice){
+			kinds[o->unit],
+			o->unit == NSX_SIDE_LAUNCH ? "" : o->pattern,
+			o->threads}, scratch, units, &n, err);
 	for (size_t i = 0; !rc && i < n; i++) {
 		if (o->unit == NSX_SIDE_LAUNCH)
 			units[i].method = NSX_WAY_LAUNCH;

@@ -145,25 +145,24 @@ static int mark_all(struct named *m, enum nsx_unit_kind kind,
 	return 0;
 }
 
-static int find_named(struct nsx_finder *fd, enum nsx_unit_kind kind,
-		      const char *pattern, struct nsx_arena *a,
-		      struct nsx_units *ret, size_t *ret_n,
-		      struct nsx_err *err)
+static int find_named(struct nsx_finder *fd, const struct nsx_unit_choice *c,
+		      struct nsx_arena *a, struct nsx_units *ret,
+		      size_t *ret_n, struct nsx_err *err)
 {
 	struct named m = {.fd = fd};
 	int rc;
 
-	if (nsx_regex_compile(&m.pattern, pattern, REG_NOSUB, err))
-		return nsx_wrap(err, "cannot use the pattern '%s'", pattern);
+	if (nsx_regex_compile(&m.pattern, c->pattern, REG_NOSUB, err))
+		return nsx_wrap(err, "cannot use the pattern '%s'", c->pattern);
 	rc = nsx_new_arrays(fd->a, nsx_strings_bound(fd->f->strings), "names",
 			    err, m.matches) ?:
-	     mark_all(&m, kind, err);
+	     mark_all(&m, c->kind, err);
 	regfree(&m.pattern);
 	if (rc || !fd->n)
 		return rc;
-	ret->method = kind == NSX_UNIT_NVTX ? NSX_WAY_NVTX : NSX_WAY_KERNEL;
+	ret->method = c->kind == NSX_UNIT_NVTX ? NSX_WAY_NVTX : NSX_WAY_KERNEL;
 	rc = keep(fd, &fd->v[0], 1, a, ret, err);
-	ret->name = pattern;
+	ret->name = c->pattern;
 	*ret_n = !rc && ret->n;
 	return rc;
 }
@@ -188,24 +187,23 @@ static int fill_busy(const struct nsx_trace *t, struct nsx_facts *f,
 }
 
 int nsx_units_find(const struct nsx_trace *t, struct nsx_facts *f,
-		   enum nsx_unit_kind kind, const char *pattern,
-		   unsigned threads, struct nsx_arena *a,
+		   const struct nsx_unit_choice *c, struct nsx_arena *a,
 		   struct nsx_units *ret, size_t *ret_n, struct nsx_err *err)
 {
 	struct nsx_finder fd = {.t = t, .f = f};
 	int rc;
 
 	*ret_n = 0;
-	if (kind == NSX_UNIT_AUTO && !f->iteration_method)
+	if (c->kind == NSX_UNIT_AUTO && !f->iteration_method)
 		return 0; /* looked for before, and not found */
 	fd.a = nsx_arena_new();
 	rc = fill_busy(t, f, fd.a, err);
-	if (kind == NSX_UNIT_AUTO)
-		rc = rc ?: nsx_find_ways(&fd, threads, err) ?:
+	if (c->kind == NSX_UNIT_AUTO)
+		rc = rc ?: nsx_find_ways(&fd, c->threads, err) ?:
 			   keep_best(&fd, a, ret, ret_n, err);
 	else
 		rc = rc ?: nsx_group_work(&fd, err) ?:
-			   find_named(&fd, kind, pattern, a, ret, ret_n, err);
+			   find_named(&fd, c, a, ret, ret_n, err);
 	f->busy = NULL;
 	free(fd.v);
 	nsx_arena_free(fd.a);

@@ -30,9 +30,13 @@ struct nsx_units {
  * Errors: NSX_E_USAGE for a pattern that is none.
  */
 enum { NSX_MAX_UNITS = 5 };
+struct nsx_unit_choice {
+	enum nsx_unit_kind kind;
+	const char *pattern; /* of NVTX and KERNEL                           */
+	unsigned threads;
+};
 int nsx_units_find(const struct nsx_trace *t, struct nsx_facts *f,
-		   enum nsx_unit_kind kind, const char *pattern,
-		   unsigned threads, struct nsx_arena *a,
+		   const struct nsx_unit_choice *c, struct nsx_arena *a,
 		   struct nsx_units *ret, size_t *ret_n,
 		   struct nsx_err *err) NSX_CHECKED;
 
