@@ -199,11 +199,12 @@ static int64_t all_there(const struct nsx_trace *t, const struct comm *c,
 }
 
 static int split_lane(const struct nsx_sweep *s, const struct comm *all,
-		      const struct comm *mine, uint32_t device,
-		      struct nsx_seen *view, struct nsx_lane *lane,
+		      struct nsx_seen *view, size_t i, uint32_t device,
 		      struct nsx_arena *a, struct nsx_err *err)
 {
 	const struct nsx_device_facts *f = &s->f->device[device];
+	const struct comm *mine = &all[i];
+	struct nsx_lane *lane = &view->lanes[i];
 	struct nsx_spans exposed, alone, waits = {0};
 	size_t cursor = 0;
 
@@ -245,8 +246,7 @@ int nsx_split_comm(const struct nsx_sweep *s, const uint32_t *devices,
 		rc = list_comm(s->t, &s->t->device[devices[i]],
 			       &view->lanes[i], a, &c[i], err);
 	for (size_t i = 0; !rc && i < view->nlanes; i++)
-		rc = split_lane(s, c, &c[i], devices[i], view, &view->lanes[i],
-				a, err);
+		rc = split_lane(s, c, view, i, devices[i], a, err);
 	nsx_arena_free(a);
 	return rc;
 }

@@ -264,15 +264,14 @@ static int rows_promised(struct nsx_pagescan *s, unsigned part, size_t *ret,
 	return rc;
 }
 
-static int read_leaf(const struct nsx_pagescan *s, struct nsx_decoder *d,
-		     const uint8_t *page, uint32_t number, size_t *left,
-		     nsx_row_fn fn, void *ctx, struct nsx_err *err)
+static int take_from(const struct nsx_pagescan *s, const uint8_t *page,
+		     uint32_t number, size_t *left, struct nsx_err *err)
 {
 	if (is_leaf(s, page) && nsx_page_cells(page) > *left)
 		return nsx_page_damaged(err, s->table, number,
 					"the file changed while it was read");
 	*left -= nsx_page_cells(page);
-	return nsx_decode_leaf(d, page, number, s->leaves.n == 1, fn, ctx, err);
+	return 0;
 }
 
 /* Leaves from i on, the first of a block or the end, up to *ret: those of blocks
@@ -322,8 +321,9 @@ int nsx_pagescan_run(struct nsx_pagescan *s, unsigned part,
 		if (choice)
 			choice->at = i / each;
 		page = get_leaf(s, &b, i, until, err);
-		rc = page ? read_leaf(s, d, page, s->leaves.pages[i], &left, fn,
-				      ctx, err)
+		rc = page ? take_from(s, page, s->leaves.pages[i], &left, err) ?:
+			    nsx_decode_leaf(d, page, s->leaves.pages[i],
+					    s->leaves.n == 1, fn, ctx, err)
 			  : err->rc;
 	}
 	free(b.bytes);

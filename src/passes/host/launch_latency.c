@@ -251,22 +251,25 @@ static void fill_histogram(const struct launched *l, struct nsx_table *table)
 
 struct depths {
 	struct nsx_queues of;
-	int64_t *time_at; /* by depth, of one stream                         */
-	size_t cap;
+	/* Of one stream: */
+	int64_t *time_at; /* by depth: [0..most]                             */
+	size_t cap, most;
+	int64_t starved_ns; /* without depth, while its device idled         */
 };
 
-/* Depth over time of one stream: fills time_at[0..*ret_most], and finds how
- * much of the time without depth the device idled.
- */
-static int sweep(struct depths *q, const struct nsx_trace *t, size_t first,
-		 size_t n, const struct nsx_idle *idle, size_t *ret_most,
-		 int64_t *ret_starved_ns, struct nsx_err *err)
+static int sweep(struct depths *q, const struct nsx_run *run, uint32_t stream,
+		 struct nsx_err *err)
 {
+	const struct nsx_trace *t = run->trace;
+	const struct nsx_idle *idle = &run->facts->idle[t->stream[stream].device];
+	size_t first = q->of.at[stream], n = q->of.at[stream + 1] - first;
 	const int64_t *called = q->of.called_ns + first;
 	const uint32_t *op = q->of.op + first;
-	size_t depth = 0, most = 0, i = 0, j = 0;
-	int64_t at = called[0], starved_ns = 0;
+	size_t depth = 0, i = 0, j = 0;
+	int64_t at = called[0];
 
+	q->most = 0;
+	q->starved_ns = 0;
 	if (nsx_grow(&q->time_at, &q->cap, 1, 8, "queue depths", err))
 		return err->rc;
 	q->time_at[0] = 0;
@@ -278,21 +281,19 @@ static int sweep(struct depths *q, const struct nsx_trace *t, size_t first,
 
 		q->time_at[depth] += next - at;
 		if (!depth && next > at)
-			starved_ns += nsx_idle_within(idle, at, next);
+			q->starved_ns += nsx_idle_within(idle, at, next);
 		at = next;
 		for (; i < n && called[i] == at; i++) {
-			if (++depth <= most)
+			if (++depth <= q->most)
 				continue;
 			if (nsx_grow(&q->time_at, &q->cap, depth + 1, 8,
 				     "queue depths", err))
 				return err->rc;
-			q->time_at[most = depth] = 0;
+			q->time_at[q->most = depth] = 0;
 		}
 		for (; j < n && nsx_op_start(&t->ops, op[j]) == at; j++)
 			depth--;
 	}
-	*ret_most = most;
-	*ret_starved_ns = starved_ns;
 	return 0;
 }
 
@@ -301,17 +302,16 @@ static int add_stream(const struct nsx_run *run, struct depths *q,
 		      struct nsx_err *err)
 {
 	const struct nsx_stream *s = &run->trace->stream[stream];
-	size_t first = q->of.at[stream], n = q->of.at[stream + 1] - first, most = 0;
+	size_t first = q->of.at[stream], n = q->of.at[stream + 1] - first;
 	size_t median = 0;
 	int64_t all = nsx_op_start(&run->trace->ops, q->of.op[first + n - 1]) -
 		      q->of.called_ns[first];
-	int64_t sum, starved = 0;
+	int64_t sum;
 	struct nsx_cell *row = nsx_add_row(table);
 
-	if (sweep(q, run->trace, first, n, &run->facts->idle[s->device], &most,
-		  &starved, err))
+	if (sweep(q, run, stream, err))
 		return err->rc;
-	for (sum = q->time_at[0]; median < most && sum <= all / 2;)
+	for (sum = q->time_at[0]; median < q->most && sum <= all / 2;)
 		sum += q->time_at[++median];
 	row[QUEUE_PID] = nsx_pid_cell(run->trace, s->process);
 	row[QUEUE_DEVICE] = nsx_int(run->trace->device[s->device].device_id);
@@ -319,9 +319,9 @@ static int add_stream(const struct nsx_run *run, struct depths *q,
 	row[QUEUE_STREAM] = nsx_int(s->stream_id);
 	row[QUEUE_LAUNCHES] = nsx_int((int64_t)n);
 	row[QUEUE_MEDIAN] = nsx_int((int64_t)median);
-	row[QUEUE_MOST] = nsx_int((int64_t)most);
+	row[QUEUE_MOST] = nsx_int((int64_t)q->most);
 	row[QUEUE_EMPTY] = nsx_part_pct(q->time_at[0], all);
-	row[QUEUE_STARVED] = nsx_ms(starved);
+	row[QUEUE_STARVED] = nsx_ms(q->starved_ns);
 	return 0;
 }
 

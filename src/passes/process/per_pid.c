@@ -119,45 +119,49 @@ static int storm_of(const struct nsx_trace *t, const struct nsx_pids *pids,
 	return 0;
 }
 
-struct sources { /* other sections' tables */
+struct work {
+	const struct nsx_trace *t;
+	struct nsx_pids pids;
+	/* From other sections' tables: */
 	const struct nsx_table *kernels, *sync;
 	const struct nsx_table *nvtx[2]; /* rows, and some of those not held */
+	/* To: */
+	struct nsx_section *out;
+	struct nsx_table *top, *table;
 };
 
-static int add_process(const struct nsx_run *run, const struct nsx_pids *pids,
-		       uint32_t p, const struct sources *from,
-		       struct nsx_section *out, struct nsx_table *top,
-		       struct nsx_table *table, struct nsx_err *err)
+static int add_process(const struct work *w, uint32_t p, struct nsx_err *err)
 {
-	const struct nsx_trace *t = run->trace;
-	const struct nsx_pid_totals *x = &pids->total[p];
+	const struct nsx_trace *t = w->t;
+	struct nsx_section *out = w->out;
+	const struct nsx_pid_totals *x = &w->pids.total[p];
 	int64_t pid = t->process[p].pid;
 	struct nsx_cell *row;
 	struct nsx_table *part[ARRAY_LEN(parts)];
 
 	for (unsigned i = 0; i < ARRAY_LEN(parts); i++)
 		part[i] = nsx_add_table(out, &parts[i]);
-	copy_part(out, from->kernels, PART_KERNELS, pid, NSX_KERNELS_PER_PID,
+	copy_part(out, w->kernels, PART_KERNELS, pid, NSX_KERNELS_PER_PID,
 		  part[PART_KERNELS]);
-	copy_part(out, from->sync, PART_SYNC, pid, NSX_MAX_JSON_ROWS,
+	copy_part(out, w->sync, PART_SYNC, pid, NSX_MAX_JSON_ROWS,
 		  part[PART_SYNC]);
-	for (unsigned i = 0; i < ARRAY_LEN(from->nvtx); i++)
-		copy_part(out, from->nvtx[i], PART_NVTX, pid,
+	for (unsigned i = 0; i < ARRAY_LEN(w->nvtx); i++)
+		copy_part(out, w->nvtx[i], PART_NVTX, pid,
 			  NSX_MAX_JSON_ROWS, part[PART_NVTX]);
 	if (x->nkernels || x->kernel_ns) {
-		row = nsx_add_row(top);
+		row = nsx_add_row(w->top);
 		row[T_PID] = nsx_int(pid);
 		row[T_NS] = nsx_int(x->kernel_ns);
 		row[T_MS] = nsx_ms(x->kernel_ns);
 		row[T_LAUNCHES] = nsx_int((int64_t)x->nkernels);
-		row[T_PCT] = nsx_part_pct(x->kernel_ns, pids->kernel_ns);
+		row[T_PCT] = nsx_part_pct(x->kernel_ns, w->pids.kernel_ns);
 	}
-	row = nsx_add_row(table);
+	row = nsx_add_row(w->table);
 	row[PID] = nsx_int(pid);
 	for (unsigned i = 0; i < ARRAY_LEN(part); i++)
 		row[KERNELS + i] = nsx_rows(part[i]);
 	return nsx_has_view(t->schema, NSX_VIEW_kernel) ?
-		       storm_of(t, pids, p, row + STORM_LAUNCHES, err) : 0;
+		       storm_of(t, &w->pids, p, row + STORM_LAUNCHES, err) : 0;
 }
 
 static int summarise(const struct nsx_run *run,
@@ -169,39 +173,40 @@ static int summarise(const struct nsx_run *run,
 							      "by_pid");
 	const struct nsx_section *nvtx = nsx_report_section(report,
 							    "nvtx_by_pid");
-	struct sources from = {
-		nsx_section_table(by_pid, "kernels.kernels"),
-		nsx_section_table(by_pid, "sync.sync_calls"),
-		{nsx_section_table(nvtx, "ranges"),
-		 nsx_section_table(nvtx, "first_ranges")},
+	struct work w = {
+		.t = t,
+		.kernels = nsx_section_table(by_pid, "kernels.kernels"),
+		.sync = nsx_section_table(by_pid, "sync.sync_calls"),
+		.nvtx = {nsx_section_table(nvtx, "ranges"),
+			 nsx_section_table(nvtx, "first_ranges")},
+		.out = out,
 	};
-	struct nsx_table *top, *table;
-	struct nsx_pids pids;
+	const struct nsx_pids *pids = &w.pids;
 
 	if (!by_pid || by_pid->status != NSX_S_ANSWERED)
 		return nsx_cannot(out, "%s", by_pid && by_pid->reason ?
 						     by_pid->reason :
 						     "by_pid was left out");
-	if (nsx_pids_build(t, run->scratch, &pids, err))
+	if (nsx_pids_build(t, run->scratch, &w.pids, err))
 		return err->rc;
 	nsx_put(out, "pid_source", nsx_string(t->pid_source_kernel));
-	top = nsx_add_table(out, &layouts[0]);
-	table = nsx_add_table(out, &layouts[1]);
+	w.top = nsx_add_table(out, &layouts[0]);
+	w.table = nsx_add_table(out, &layouts[1]);
 	for (uint32_t r = 0; r < t->nprocesses; r++) {
-		uint32_t p = pids.order[r];
+		uint32_t p = pids->order[r];
 
-		if (pids.at[p] == pids.at[p + 1] && !pids.total[p].nsyncs)
+		if (pids->at[p] == pids->at[p + 1] && !pids->total[p].nsyncs)
 			continue;
 		if (!t->process[p].key && nsx_pids_unknown(t))
 			continue;
-		if (table->nrows == NSX_PIDS_SHOWN) {
+		if (w.table->nrows == NSX_PIDS_SHOWN) {
 			nsx_note(out, "the %d processes with the most kernel "
 				      "time; tables/kernels_by_pid.csv and "
 				      "sync_by_pid.csv have all",
 				 NSX_PIDS_SHOWN);
 			break;
 		}
-		if (add_process(run, &pids, p, &from, out, top, table, err))
+		if (add_process(&w, p, err))
 			return err->rc;
 	}
 	return 0;
