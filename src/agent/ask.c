@@ -129,6 +129,16 @@ const char *nsx_answer_exactly(struct nsx_answer *a, int64_t ns)
 	return nsx_text_instant(a->out->arena, ns, 9);
 }
 
+/* A time beyond all that was recorded would be answered with nothing. */
+static int check_recorded(const struct nsx_answer *a, const struct nsx_window *w,
+			  struct nsx_err *err)
+{
+	const struct nsx_trace *t = a->r->trace;
+
+	return w->start_ns > t->last_ns || w->end_ns < t->first_ns ?
+		       nsx_fail_beyond(t, a->argument, err) : 0;
+}
+
 int nsx_answer_instant(const struct nsx_answer *a, int64_t *ret,
 		    struct nsx_err *err)
 {
@@ -137,14 +147,14 @@ int nsx_answer_instant(const struct nsx_answer *a, int64_t *ret,
 				"give it as the report prints it (60.331s), in "
 				"seconds from the first event (1.5), or in the "
 				"trace's nanoseconds (5ns)", a->argument);
-	return 0;
+	return check_recorded(a, &(struct nsx_window){*ret, *ret + 1}, err);
 }
 
 int nsx_answer_window(const struct nsx_answer *a, struct nsx_window *ret,
 		   struct nsx_err *err)
 {
 	return nsx_named_window(a->r->facts, a->r->trace, a->argument, ret,
-				err);
+				err) ?: check_recorded(a, ret, err);
 }
 
 const char *nsx_answer_op(struct nsx_answer *a, size_t op)

@@ -282,6 +282,15 @@ static int has_instant(const struct nsx_loader *l, const struct nsx_window *w,
 	return rc;
 }
 
+int nsx_fail_beyond(const struct nsx_trace *t, const char *when,
+		    struct nsx_err *err)
+{
+	return nsx_fail(err, NSX_E_USAGE, "nothing was recorded at '%s': the "
+			"trace's events are in %.9gs..%.9gs; without the suffix "
+			"s a time counts from the first of them", when,
+			(double)t->first_ns / 1e9, (double)t->last_ns / 1e9);
+}
+
 /* A window beyond all that was recorded is a slip: its idle GPU would be one of no
  * program.
  */
@@ -297,10 +306,7 @@ static int check_window(const struct nsx_loader *l, struct nsx_err *err)
 		return err->rc;
 	if (any)
 		return 0;
-	return nsx_fail(err, NSX_E_USAGE, "nothing was recorded in the window "
-			"'%s': the trace's events are in %.9gs..%.9gs",
-			l->opts->window, (double)t->first_ns / 1e9,
-			(double)t->last_ns / 1e9);
+	return nsx_fail_beyond(t, l->opts->window, err);
 }
 
 /* in_part: rows that are far from a window are not read. */

@@ -449,6 +449,11 @@ int nsx_trace_load(const struct nsx_schema *schema,
 		   const struct nsx_load_opts *opts, struct nsx_trace **ret,
 		   struct nsx_err *err);
 void nsx_trace_free(struct nsx_trace *t);
+/* Fails for an instant or a window that lies beyond all that was recorded.
+ * Errors: NSX_E_USAGE.
+ */
+int nsx_fail_beyond(const struct nsx_trace *t, const char *when,
+		    struct nsx_err *err);
 
 static inline const char *nsx_text(const struct nsx_trace *t, nsx_str id)
 {

@@ -35,6 +35,9 @@ refuses "no column or table 'strt'; kernel has rid, start_ns" "$t" sql 'SELECT s
 refuses "no section 'x'" "$t" section x
 refuses "cannot read the instant 'soon'" "$t" at soon
 refuses "cannot read the window '5'" "$t" window 5
+for question in 'at 60s' 'why 60s' 'window 60s..61s' 'gaps 60s..61s'; do # beyond all that was recorded
+	refuses "nothing was recorded at '60s" "$t" $question
+done
 refuses "needs TIME" "$t" at
 refuses "takes no 'x'" "$t" findings x
 refuses "no repetition|no stream|no work on a stream '987'" "$t" stream 987
@@ -100,7 +103,7 @@ assert d["operations"] and all(abs(r["pct_of_window"] - 100 * r["total_ns"] / wh
 P
 cp "$f" "$work/it's a trace.sqlite"
 says "^next: nsys-explain ask '[^ ]*/it'.''s a trace.sqlite' what-if 'kernel:/\(a\|\.\)/:2x' --window 0..1 " "$work/it's a trace.sqlite" kernel '(a|.)' --window 0..1
-says 'all GPU work is in .*s\.\..*s$' "$f" why 1000
+says 'all GPU work is in .*s\.\..*s$' "$f" why 0
 says "cannot tell: the trace has no GPU work" "$fix/case02_runtime_only.sqlite" gaps
 refuses "no work on a stream '987'; some that there are: [0-9]" "$t" stream 987
 refuses "no thread '5'.*; some that did: [0-9]" "$t" thread 5
