@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "facts/iterations/iterations.h"
+#include "base/figures.h"
 #include "base/stat.h"
 
 enum { NBINS = 256, MAX_EXCLUDED = 24, MIN_ITERATIONS = 4, MIN_RUN = 3,
@@ -209,20 +210,20 @@ static enum likeness judge(struct judge *j, const struct group *g, size_t i,
 		*ret_why = nsx_arena_printf(a, "iteration %zu: the last, no "
 					    "next start ends it", g->at + i);
 	else if (load_ns && !j->loads_on)
-		*ret_why = nsx_arena_printf(a, "iteration %zu: %.3f ms of "
+		*ret_why = nsx_arena_printf(a, "iteration %zu: %s of "
 					    "module loading or compiling",
 					    g->at + i,
-					    (double)load_ns / 1e6);
+					    nsx_text_ns(a, (double)load_ns));
 	else if (fabs(wall - j->median) <= j->tolerance)
 		return LIKE;
 	else if ((j->uneven && i >= j->first) || !is_far(j, it) ||
 		 is_brief(j, g, i))
 		return MILD;
 	else
-		*ret_why = nsx_arena_printf(a, "iteration %zu: %.3f ms, the "
-					    "median is %.3f ms", g->at + i,
-					    wall / 1e6,
-					    j->median / 1e6);
+		*ret_why = nsx_arena_printf(a, "iteration %zu: %s, the median "
+					    "is %s", g->at + i,
+					    nsx_text_ns(a, wall),
+					    nsx_text_ns(a, j->median));
 	return UNLIKE;
 }
 
@@ -421,14 +422,16 @@ static void exclude_edges(const struct nsx_facts *f, const struct nsx_window *w,
 {
 	if (s->window.start_ns > w->start_ns)
 		exclude(s, nsx_arena_printf(
-				   f->arena, "the first %.3f ms: less active",
-				   (double)(s->window.start_ns - w->start_ns) /
-					   1e6));
+				   f->arena, "the first %s: less active",
+				   nsx_text_ns(f->arena,
+					       (double)(s->window.start_ns -
+							w->start_ns))));
 	if (s->window.end_ns < w->end_ns)
 		exclude(s, nsx_arena_printf(
-				   f->arena, "the last %.3f ms: less active",
-				   (double)(w->end_ns - s->window.end_ns) /
-					   1e6));
+				   f->arena, "the last %s: less active",
+				   nsx_text_ns(f->arena,
+					       (double)(w->end_ns -
+							s->window.end_ns))));
 }
 
 int nsx_steady_in(const struct nsx_facts *f, const struct nsx_trace *t,

@@ -1,0 +1,18 @@
+/* figures.h - numbers as a person reads them: three significant digits with the
+ * unit that fits; exact values are in JSON and CSV.  Owner of every text: arena a.
+ */
+#ifndef NSX_FIGURES_H
+#define NSX_FIGURES_H
+
+#include "base/arena.h"
+
+const char *nsx_text_ns(struct nsx_arena *a, double ns);     /* "421 ms"     */
+const char *nsx_text_bytes(struct nsx_arena *a, double bytes); /* "25.5 GB"  */
+const char *nsx_text_count(struct nsx_arena *a, double n); /* "290", "1.2 M" */
+/* "97 %", "0.4 %"; never 0 or 100 for what is not. */
+const char *nsx_text_share(struct nsx_arena *a, double part, double whole);
+/* "1 call", "2 calls"; many NULL: one with an "s". */
+const char *nsx_text_n(struct nsx_arena *a, size_t n, const char *one,
+		       const char *many);
+
+#endif
