@@ -222,6 +222,15 @@ static void tell_sql(struct nsx_answer *a, const struct nsx_finding *f)
 		nsx_answer_next(a, "section", pass->id, "all figures of it");
 }
 
+/* Whether a piece of its evidence ends so. */
+static bool is_told(const struct nsx_finding *f, const char *text)
+{
+	for (size_t i = 0; i < ARRAY_LEN(f->evidence) && f->evidence[i]; i++)
+		if (nsx_ends_with(f->evidence[i], text))
+			return true;
+	return false;
+}
+
 static void tell_finding(struct nsx_answer *a, const struct nsx_finding *f)
 {
 	nsx_put(a->out, "key", nsx_string(f->key));
@@ -239,7 +248,8 @@ static void tell_finding(struct nsx_answer *a, const struct nsx_finding *f)
 	}
 	if (f->place) {
 		nsx_put(a->out, "place", nsx_string(f->place));
-		nsx_md_bullet(a->out, "from %s", f->place);
+		if (!is_told(f, f->place))
+			nsx_md_bullet(a->out, "from %s", f->place);
 	}
 	nsx_put(a->out, "evidence", nsx_list(f->evidence));
 	nsx_put(a->out, "recommendation", nsx_list(f->recommendation));

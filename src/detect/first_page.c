@@ -266,11 +266,11 @@ static void fill_findings(const struct nsx_report *r, struct nsx_first_page *p)
 /* The questions that the page leads to: its findings are the first. */
 static void fill_ask(const struct nsx_report *r, struct nsx_first_page *p)
 {
-	for (size_t i = 0; i < p->nfindings && i < 2; i++)
-		p->ask[i] = nsx_arena_printf(
-			r->arena, "`%sfinding %zu`",
-			i ? "" : "nsys-explain ask TRACE ", i + 1);
-	if (!p->nfindings && r->trace->ops.n)
+	if (p->nfindings)
+		p->ask[0] = p->nfindings > 1 ?
+			"`nsys-explain ask TRACE finding 1` (or 2)" :
+			"`nsys-explain ask TRACE finding 1`";
+	else if (r->trace->ops.n)
 		p->ask[0] = "`nsys-explain ask TRACE gaps`";
 }
 

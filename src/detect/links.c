@@ -68,9 +68,8 @@ static void propose(struct nsx_detect *d, const struct nsx_circle *x, double usu
 			"priced as if as many bytes took as long there"},
 		.recommendation = {
 			"see what connects them (nvidia-smi topo -m, nvidia-smi "
-			"nvlink -s): a link that is down or slow, a way through "
-			"the host or another socket",
-			"NCCL_DEBUG=INFO tells which way NCCL takes"},
+			"nvlink -s, NCCL_DEBUG=INFO): a link that is down or slow, "
+			"a way through the host or another socket"},
 		.proof = {{.csv = "nccl_ops", .column = "exposed_ms"}},
 		.remedy = nsx_plan_of(d, (struct nsx_change){
 			.verb = NSX_FASTER_COMM, .amount = x->transfer_ns / usual,

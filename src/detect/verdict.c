@@ -138,7 +138,7 @@ void nsx_judge(const struct nsx_report *r, struct nsx_first_page *p)
 	dearest(&r->found, &first, &second);
 	if (r->facts->run_kind == NSX_RUN_START_UP) {
 		p->verdict = NSX_V_STARTUP;
-		p->because = "it is paid once, so no price raises an alarm";
+		p->because = "it is paid once, so nothing is rated above low";
 		return;
 	}
 	if (!first || first->headroom_ns < TELLING * length) {

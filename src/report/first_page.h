@@ -61,7 +61,7 @@ struct nsx_first_page {
 	double now_ns, then_ns; /* then: with those; < 0: with none          */
 	double then_most_ns; /* ... if waits outside CUDA end when they did  */
 	const char **fine, **trust, **missing; /* NULL-terminated            */
-	const char *ask[3]; /* what to ask next, as Markdown; NULL-terminated */
+	const char *ask[2]; /* what to ask next, as Markdown; NULL-terminated */
 };
 
 #endif

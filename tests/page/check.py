@@ -57,6 +57,26 @@ def check_body(lines):
             yield f"'{name}' begins with its answer", first and first[0] not in "|#"
 
 
+# More than three significant digits with a unit.
+DIGITS = re.compile(r"(?<![\w.,-])(?:\d{4,}(?:\.\d+)?|\d{3}\.\d+|\d{2}\.\d{2,}|\d\.\d{3,}) (?:[nµum]?s|[kMGT]?B)\b")
+
+
+def check_whole(lines, page):
+    """Also of the appendix."""
+    headings, told = {line[3:].lower() for line in lines if line.startswith("## ")}, {}
+    for line in page:
+        if line.startswith("Not in this trace: "):
+            for subject in line.rstrip(" .")[len("Not in this trace: "):].split(", "):
+                yield f"'{subject}' is missing and has a section", subject.lower() not in headings
+    for i, line in enumerate(lines):
+        line = re.sub(r"`[^`]*`", "", line)
+        yield f"digits: {DIGITS.findall(line)} in '{line[:120]}'", not DIGITS.search(line)
+        for sentence in re.split(r"(?<=[.;:→]) ", line) if i >= len(page) and line[:1] not in "|*" else []:
+            if len(sentence) >= 60:
+                yield f"said in the lines {told.get(sentence)} and {i}: {sentence}", told.get(sentence, i) >= i - 1
+                told[sentence] = i  # neighbours tell of several GPUs or processes in like words
+
+
 def check_page(page, stdout):
     yield "45 lines", len(page) <= 45
     yield "lines of 160 characters", all(len(line) <= 160 for line in stdout)
@@ -79,7 +99,7 @@ for path in files:
         lines = f.read().split("\n")
     page = lines[:next((i for i, line in enumerate(lines) if line.startswith("## ")), len(lines))]
     lengths.append(len(lines))
-    for check in check_body(lines), check_brief(brief.stdout, report), check_page(page, p.stdout.split("\n")):
+    for check in check_body(lines), check_whole(lines, page), check_brief(brief.stdout, report), check_page(page, p.stdout.split("\n")):
         for what, holds in check:
             passed += bool(holds)
             if not holds:

@@ -149,6 +149,8 @@ static void add_waited(struct nccl_cost *x, const char *op,
 static int fill_groups(struct nccl_comm *c, struct nccl_costs *costs,
 		       struct nsx_table **tables, struct nsx_err *err)
 {
+	size_t alone = 0;
+
 	nsx_sort(c->groups, c->ngroups, sizeof(*c->groups), cmp_group);
 	for (size_t i = 0; i < c->ngroups; i++) {
 		const struct nccl_group *g = &c->groups[i];
@@ -167,11 +169,18 @@ static int fill_groups(struct nccl_comm *c, struct nccl_costs *costs,
 			return err->rc;
 		if (m.n)
 			nccl_fill_match(c, g, &m, tables[L_MATCHES]);
+		alone += g->nranks == 1;
 		is_judged = i < MAX_TOLD && nccl_say_match(c, g, &m);
 		if ((is_judged || m.proved) &&
 		    nccl_tell_arrivals(costs, g, &m, err))
 			return err->rc;
 	}
+	if (alone)
+		nsx_note(c->out, "%s: nobody can be late, and the column "
+			 "straggler names the only rank",
+			 nsx_text_n(c->out->arena, alone,
+				    "operation has one participant",
+				    "operations have one participant each"));
 	return 0;
 }
 

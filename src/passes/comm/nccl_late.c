@@ -72,11 +72,8 @@ bool nccl_say_match(struct nccl_comm *c, const struct nccl_group *g,
 	const struct nccl_rank *r = c->ranks + g->rank_at, *late;
 	const char *name = nsx_md_name(c->out, g->name);
 
-	if (g->nranks == 1) {
-		nsx_note(c->out, "%s has one participant: nobody can be late, "
-			 "the column straggler names the only rank", name);
+	if (g->nranks == 1)
 		return false;
-	}
 	if (!m->n) {
 		nsx_note(c->out, "%s: no instance could be matched among its "
 			 "%zu participants, so who comes late is not known",

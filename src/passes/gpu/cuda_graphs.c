@@ -205,8 +205,8 @@ static void say(const struct nsx_run *run, const struct graphs *replays,
 	nsx_put(out, "host_launch_ms", nsx_ms(g->host_ns));
 	nsx_put(out, "replay_ms", nsx_ms(replays->replay_ns));
 	if (g->launches || replays->nentries)
-		nsx_md_bullet(out, "Mode **%s**: %s (%s on the host, each "
-			"charged once), %s (%s on the GPU).", mode,
+		nsx_md_bullet(out, "Mode **%s**: %s (%s on the host), %s "
+			"(%s on the GPU).", mode,
 			nsx_text_n(out->arena, (size_t)g->launches, "launch",
 				   "launches"), nsx_say_time(out, g->host_ns),
 			nsx_text_n(out->arena, replays->nentries, "replay",

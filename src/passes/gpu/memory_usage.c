@@ -337,7 +337,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 
 NSX_DEFINE_PASS(memory_usage,
 	.title = "Memory usage",
-	.subject = "memory usage",
+	.subject = "peak memory",
 	.summary = "GPU memory over time: peak, what is left, growth, churn",
 	.doc = "A free ends the allocation at its address in its process, "
 	       "whatever size the free's row gives. A free without an "

@@ -174,22 +174,27 @@ enum { MOST_SHOWN = 3 }; /* rows in Markdown */
  */
 static void say_all(struct nsx_section *out, const struct nsx_table *all)
 {
-	double cost_ms = 0, total_ms = 0;
+	const char *pause = nsx_barrier_names[NSX_BARRIER_LAUNCHER_GAP];
+	double cost_ms = 0, waits_ms = 0, pauses_ms = 0;
 
 	for (size_t r = 0; r < all->nrows; r++) {
-		cost_ms += nsx_row_at(all, r)[COST].u.f;
-		total_ms += nsx_row_at(all, r)[TOTAL_MS].u.f;
+		const struct nsx_cell *row = nsx_row_at(all, r);
+
+		*(strcmp(row[KIND].u.s, pause) ? &waits_ms : &pauses_ms) +=
+			row[TOTAL_MS].u.f;
+		cost_ms += row[COST].u.f;
 	}
-	if (cost_ms > 0)
-		nsx_md_text(out, "Waits take %s of the host's time in all, and "
-			    "%s of GPU idle time follow them; what that time "
-			    "goes to is under Idle by cause.",
-			    nsx_say_ms(out, total_ms),
-			    nsx_say_ms(out, cost_ms));
-	else
-		nsx_md_text(out, "Waits take %s of the host's time in all; no "
-			    "GPU idle time follows them.",
-			    nsx_say_ms(out, total_ms));
+	nsx_md_text(out, "%s take %s of the host's time in all%s; %s.",
+		    waits_ms > 0 ? "Waits" : "Pauses between launches",
+		    nsx_say_ms(out, waits_ms > 0 ? waits_ms : pauses_ms),
+		    waits_ms > 0 && pauses_ms > 0 ?
+		    nsx_say(out, ", pauses between launches %s",
+			    nsx_say_ms(out, pauses_ms)) : "",
+		    cost_ms > 0 ?
+		    nsx_say(out, "%s of GPU idle time follow them, and what that "
+			    "time goes to is under Idle by cause",
+			    nsx_say_ms(out, cost_ms)) :
+		    "no GPU idle time follows them");
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,

@@ -364,7 +364,7 @@ static int put_launching(const struct nsx_run *run, struct nsx_section *out,
 /* The section -----------------------------------------------------------------*/
 
 static void say_kernels(struct nsx_section *out, const struct nsx_cell *f,
-			int64_t bound_ns)
+			int64_t bound_ns, uint32_t ndevices)
 {
 	long long n = f[STORM_LAUNCHES].u.i;
 	double per_s = f[STORM_RATE].type ? f[STORM_RATE].u.f : 0;
@@ -381,8 +381,9 @@ static void say_kernels(struct nsx_section *out, const struct nsx_cell *f,
 		nsx_text_ns(out->arena, f[STORM_P90].u.f * 1e3),
 		nsx_text_ns(out->arena, f[STORM_P99].u.f * 1e3),
 		bound_ns <= 0 ? "" :
-		nsx_say(out, "; launch-bound: for **%s** of gaps below 1 ms the "
-			"GPU waited for the launch", nsx_say_time(out, bound_ns)));
+		nsx_say(out, "; in gaps below 1 ms %s **%s** for the next launch",
+			ndevices > 1 ? "GPUs waited" : "the GPU waited",
+			nsx_say_time(out, bound_ns)));
 	if (f[STORM_FLAG].u.b)
 		nsx_md_bullet(out, "By the rate and size of its kernels this is a launch "
 			      "storm");
@@ -408,7 +409,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	run->measured->storm.per_s = k.figure[STORM_RATE].u.f;
 	run->measured->storm.median_ns = k.figure[STORM_P50].u.f * 1e3;
 	run->measured->storm.bound_ns = bound_ns;
-	say_kernels(out, k.figure, bound_ns);
+	say_kernels(out, k.figure, bound_ns, run->trace->ndevices);
 	return 0;
 }
 

@@ -46,7 +46,7 @@ void nsx_check(struct nsx_quality *q, const char *check, const char *status,
 	q->detail = nsx_arena_vprintf(q->out->arena, fmt, ap);
 	va_end(ap);
 	if (what && !line)
-		q->detail = nsx_say(q->out, "%s (which takes nsys %u.%u or later)",
+		q->detail = nsx_say(q->out, "%s; recording it takes nsys %u.%u or later",
 				    q->detail, nsx_recapture_since(what) / 100,
 				    nsx_recapture_since(what) % 100);
 	else if (!(what & ~NSX_REC_ALL))

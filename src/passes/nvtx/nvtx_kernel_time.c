@@ -158,14 +158,13 @@ static void judge(const struct nsx_run *run, const struct sums *s,
 {
 	double pct = 100 * (double)s->all.mapped_ns / (double)s->all.kernel_ns;
 	double least = 100 * run->opts->nvtx_coverage_warn;
-	const char *rest = say_rest(s, out);
 
 	nsx_md_bullet(out, "Coverage: %s of kernel time, %s of %s, %s%s.",
 		nsx_text_share(out->arena, pct, 100),
 		nsx_say_time(out, s->all.mapped_ns),
 		nsx_say_time(out, s->all.kernel_ns),
 		nsx_text_n(out->arena, (size_t)s->all.nmapped, "kernel", NULL),
-		      rest);
+		      say_rest(s, out));
 	if (s->opaque_ns)
 		nsx_md_bullet(out,
 			"%s of graph replays, whose kernels were not recorded, "
@@ -174,7 +173,7 @@ static void judge(const struct nsx_run *run, const struct sums *s,
 	if (pct < least)
 		nsx_warn(out, "NVTX coverage is %.1f%% of kernel time, below "
 			      "%.1f%%, so GPU time by range and phase is only "
-			      "a part%s.", pct, least, rest);
+			      "a part.", pct, least);
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,

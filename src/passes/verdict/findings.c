@@ -41,17 +41,64 @@ static void add_csv_row(const struct nsx_table *from, size_t i,
 }
 
 /* Its lines one behind the other. */
-static void add_lines(struct nsx_buf *b, const char *mark,
-		      const struct nsx_cell *list)
+static void add_evidence(struct nsx_buf *b, const struct nsx_cell *row)
 {
-	const char *const *line = list->u.list;
+	const char *const *line = row[F_EVIDENCE].u.list;
 
 	for (size_t i = 0; line[i]; i++)
-		nsx_buf_printf(b, "%s%s", i ? ". " : mark, line[i]);
+		nsx_buf_printf(b, "%s%s", i ? ". " : "\n  - ", line[i]);
 }
 
-static void say_finding(struct nsx_section *out, const struct nsx_cell *row)
+static bool is_advised_before(const struct nsx_table *t, size_t row,
+			      const char *advice)
 {
+	for (size_t r = 0; r < row; r++) {
+		const char *const *line =
+			nsx_row_at(t, r)[F_RECOMMENDATION].u.list;
+
+		for (size_t i = 0; line[i]; i++)
+			if (!strcmp(line[i], advice))
+				return true;
+	}
+	return false;
+}
+
+/* What no finding above advises. */
+static void add_advice(struct nsx_buf *b, const struct nsx_table *t, size_t row)
+{
+	const char *const *line = nsx_row_at(t, row)[F_RECOMMENDATION].u.list;
+	bool any = false;
+
+	for (size_t i = 0; line[i]; i++) {
+		if (is_advised_before(t, row, line[i]))
+			continue;
+		nsx_buf_printf(b, "%s%s", any ? ". " : " → ", line[i]);
+		any = true;
+	}
+	if (!any && line[0])
+		nsx_buf_adds(b, " → As above");
+}
+
+/* Whether Capture quality is shown and tells the same. */
+static bool is_told_there(const struct nsx_run *run,
+			  const struct nsx_report *report,
+			  const struct nsx_cell *row)
+{
+	const struct nsx_finding *f = report->found.v;
+
+	while (f->key != row[F_KEY].u.s)
+		f++;
+	return !run->opts->only && !run->opts->skip &&
+	       nsx_finding_category(f) == NSX_CAT_CAPTURE && f->proof[0].csv &&
+	       !strcmp(f->proof[0].csv, "capture_quality");
+}
+
+static void say_finding(const struct nsx_run *run,
+			const struct nsx_report *report,
+			struct nsx_section *out, const struct nsx_table *t,
+			size_t i)
+{
+	const struct nsx_cell *row = nsx_row_at(t, i);
 	struct nsx_buf b = {0};
 
 	nsx_buf_printf(&b, "**[%s] %s**", row[F_SEVERITY].u.s, row[F_TITLE].u.s);
@@ -68,8 +115,12 @@ static void say_finding(struct nsx_section *out, const struct nsx_cell *row)
 		nsx_buf_printf(&b, " (%s, confidence %s)", row[F_PRICE].u.s,
 			       row[F_CONFIDENCE].u.s);
 	}
-	add_lines(&b, "\n  - ", &row[F_EVIDENCE]);
-	add_lines(&b, " → ", &row[F_RECOMMENDATION]);
+	if (is_told_there(run, report, row)) {
+		nsx_buf_adds(&b, ": see Capture quality");
+	} else {
+		add_evidence(&b, row);
+		add_advice(&b, t, i);
+	}
 	nsx_md_bullet(out, "%s", b.p);
 	nsx_buf_done(&b);
 }
@@ -107,7 +158,7 @@ static int summarise(const struct nsx_run *run, const struct nsx_report *report,
 	say_window(run, out);
 	for (size_t i = 0; i < all->nrows; i++) {
 		add_csv_row(all, i, csv);
-		say_finding(out, nsx_row_at(all, i));
+		say_finding(run, report, out, all, i);
 	}
 	if (run->facts->limiting != NSX_NONE && !all->nrows)
 		nsx_md_bullet(out, "Nothing that was checked costs a share of "
