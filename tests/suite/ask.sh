@@ -38,6 +38,7 @@ refuses "no section 'x'" "$t" section x
 refuses "cannot read the instant 'soon'" "$t" at soon
 refuses "cannot read the window '5'" "$t" window 5
 for question in 'at 60s' 'why 60s' 'window 60s..61s' 'gaps 60s..61s'; do # beyond all that was recorded
+	# shellcheck disable=SC2086 # a question and its argument
 	refuses "nothing was recorded at '60s" "$t" $question
 done
 refuses "needs TIME" "$t" at
