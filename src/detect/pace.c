@@ -62,10 +62,8 @@ static int find_rhythm(struct nsx_detect *d, struct rhythm *ret,
 	ret->period_ns = median;
 	idle_apart = spread(idle_ns, n, &idle);
 	ret->makes_up = STEADIER * apart < idle_apart;
-	/* Other ranks keep a period as well. */
 	ret->is_clock = apart <= CLOCK * median &&
-			STEADIER * STEADIER * apart < idle_apart &&
-			!f->device[f->limiting].comm.n;
+			STEADIER * STEADIER * apart < idle_apart;
 	return 0;
 }
 
@@ -115,15 +113,19 @@ int nsx_detect_pace(struct nsx_detect *d, struct nsx_err *err)
 		[HOST] = {v, 1}, [BOTH] = {v, 2}, [OS] = {v + 1, 1}};
 	bool sees_waits = nsx_has_view(d->trace->schema, NSX_VIEW_osrt) ||
 			  nsx_has_view(d->trace->schema, NSX_VIEW_sched);
+	const struct nsx_facts *f = d->facts;
 	struct nsx_findings *l = d->found;
 	struct nsx_gain g[NPLANS];
 	struct rhythm r;
 
+	/* Other ranks keep a period as well: for this one, if it is late. */
+	if (f->limiting != NSX_NONE && f->device[f->limiting].comm.n)
+		return 0;
 	if (find_rhythm(d, &r, err))
 		return err->rc;
 	if (!(r.period_ns > 0) || computes_throughout(d) || waits_inside(d))
 		return 0;
-	if (nsx_replay_prices(d->facts->model, plans, NPLANS, 1, g, err))
+	if (nsx_replay_prices(f->model, plans, NPLANS, 1, g, err))
 		return err->rc;
 	if (g[HOST].confidence == NSX_CONF_NONE || g[BOTH].share < MUCH)
 		return 0;
@@ -132,8 +134,8 @@ int nsx_detect_pace(struct nsx_detect *d, struct nsx_err *err)
 				 SURE * (double)g[BOTH].gain_ns :
 			 !r.is_clock)
 		return 0;
-	struct nsx_finding f = {
-		.id = NSX_ID_paced, .device = d->facts->limiting,
+	struct nsx_finding found = {
+		.id = NSX_ID_paced, .device = f->limiting,
 		.title = nsx_tell(l,
 			"the program is paced from outside, every %s: there is "
 			"little to win",
@@ -153,6 +155,6 @@ int nsx_detect_pace(struct nsx_detect *d, struct nsx_err *err)
 		.proof = {{.csv = "iterations", .column = "wall_ms",
 			   .at = {{"steady", nsx_bool(true)}}}}};
 
-	nsx_found(l, &f);
+	nsx_found(l, &found);
 	return 0;
 }

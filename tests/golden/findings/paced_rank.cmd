@@ -1,0 +1,1 @@
+explain @paced_rank --pass findings --md
