@@ -235,6 +235,16 @@ struct nsx_plan nsx_plan_of(struct nsx_detect *d, struct nsx_change change)
 	return (struct nsx_plan){v, 1};
 }
 
+void nsx_add_change(struct nsx_detect *d, struct nsx_change *v, size_t *n,
+		    struct nsx_row_list *rows, struct nsx_change change)
+{
+	if (!rows->n)
+		return;
+	nsx_sort(rows->v, rows->n, sizeof(*rows->v), nsx_cmp_u32);
+	change.rows = nsx_keep_rows(d, rows->v, rows->n);
+	v[(*n)++] = change;
+}
+
 int nsx_list_row(struct nsx_row_list *l, size_t row, struct nsx_err *err)
 {
 	return nsx_push(l->v, l->n, l->cap, "rows", err, (uint32_t)row);

@@ -143,5 +143,10 @@ struct nsx_rows nsx_keep_rows(struct nsx_detect *d, const uint32_t *v,
 			      size_t n);
 /* A plan of one change, on the list's arena. */
 struct nsx_plan nsx_plan_of(struct nsx_detect *d, struct nsx_change change);
+/* Adds a change of these rows, which it sorts, to v, which has room for it; none
+ * where there are no rows.
+ */
+void nsx_add_change(struct nsx_detect *d, struct nsx_change *v, size_t *n,
+		    struct nsx_row_list *rows, struct nsx_change change);
 
 #endif

@@ -490,32 +490,22 @@ static int find_launches(struct slow *s, struct nsx_err *err)
 
 static void fill_remedy(struct slow *s, struct nsx_finding *f)
 {
-	struct {
-		struct nsx_change change;
-		struct nsx_row_list *rows;
-	} parts[] = {
-		{{.verb = NSX_FASTER_HOST, .amount = INFINITY}, &s->pauses},
-		{{.verb = NSX_NO_OS_WAIT, .name = ".", .is_pattern = true},
-		 &s->pauses},
-		{{.verb = NSX_FASTER_HOST, .amount = INFINITY}, &s->launches},
-		{{.verb = NSX_FASTER_LAUNCH, .amount = INFINITY}, &s->launches},
-		{{.verb = NSX_NO_COST}, &s->copies},
-		{{.verb = NSX_DROP}, &s->copied},
-	};
-	struct nsx_change *v = nsx_arena_get(
-		s->d->found->arena,
-		(ARRAY_LEN(parts) + MOST_RANGES) * sizeof(*v));
+	const struct nsx_change faster_host = {.verb = NSX_FASTER_HOST,
+					       .amount = INFINITY};
+	struct nsx_change *v = nsx_arena_get(s->d->found->arena,
+					     (6 + MOST_RANGES) * sizeof(*v));
 	size_t n = 0;
 
-	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
-		struct nsx_row_list *rows = parts[i].rows;
-
-		if (!rows->n)
-			continue;
-		nsx_sort(rows->v, rows->n, sizeof(*rows->v), nsx_cmp_u32);
-		v[n] = parts[i].change;
-		v[n++].rows = nsx_keep_rows(s->d, rows->v, rows->n);
-	}
+	nsx_add_change(s->d, v, &n, &s->pauses, faster_host);
+	nsx_add_change(s->d, v, &n, &s->pauses, (struct nsx_change){
+		.verb = NSX_NO_OS_WAIT, .name = ".", .is_pattern = true});
+	nsx_add_change(s->d, v, &n, &s->launches, faster_host);
+	nsx_add_change(s->d, v, &n, &s->launches, (struct nsx_change){
+		.verb = NSX_FASTER_LAUNCH, .amount = INFINITY});
+	nsx_add_change(s->d, v, &n, &s->copies,
+		       (struct nsx_change){.verb = NSX_NO_COST});
+	nsx_add_change(s->d, v, &n, &s->copied,
+		       (struct nsx_change){.verb = NSX_DROP});
 	for (uint32_t i = 0; i < s->nranges; i++)
 		v[n++] = (struct nsx_change){
 			.verb = NSX_DROP_RANGE,

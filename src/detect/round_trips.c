@@ -142,27 +142,16 @@ static int walk_thread(struct trips *x, const struct nsx_thread *th,
 
 static struct nsx_plan plan_of(struct trips *x)
 {
-	const struct {
-		struct nsx_change change;
-		struct nsx_row_list *rows;
-	} parts[] = {
-		{{.verb = NSX_DROP, .op = NSX_ON_COPIES}, &x->rows[COPIES]},
-		{{.verb = NSX_NO_WAIT}, &x->rows[WAITS]},
-		{{.verb = NSX_FASTER_HOST, .amount = INFINITY}, &x->rows[GAPS]},
-	};
 	struct nsx_change *v = nsx_arena_get(x->d->found->arena,
-					     ARRAY_LEN(parts) * sizeof(*v));
+					     3 * sizeof(*v));
 	size_t n = 0;
 
-	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
-		struct nsx_row_list *rows = parts[i].rows;
-
-		if (!rows->n)
-			continue;
-		nsx_sort(rows->v, rows->n, sizeof(*rows->v), nsx_cmp_u32);
-		v[n] = parts[i].change;
-		v[n++].rows = nsx_keep_rows(x->d, rows->v, rows->n);
-	}
+	nsx_add_change(x->d, v, &n, &x->rows[COPIES], (struct nsx_change){
+		.verb = NSX_DROP, .op = NSX_ON_COPIES});
+	nsx_add_change(x->d, v, &n, &x->rows[WAITS], (struct nsx_change){
+		.verb = NSX_NO_WAIT});
+	nsx_add_change(x->d, v, &n, &x->rows[GAPS], (struct nsx_change){
+		.verb = NSX_FASTER_HOST, .amount = INFINITY});
 	return (struct nsx_plan){v, n};
 }
 
