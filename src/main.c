@@ -11,10 +11,10 @@
  *   detect/     what costs time: findings, always looked for
  *   passes/     the analyses that sections show; registry.def lists them
  *   emit/       Markdown, JSON, CSV; the report folder
+ *   api/        what include/nsx offers to other programs
  *   fleet/      digests of ranks, and many ranks as one answer
  *   diff/       two sides compared: verdict, budget, kernels, gates
  *   agent/      questions about a trace: for people, and for agents (MCP)
- *   api/        what include/nsx offers to other programs
  *   convert/ capture/ doctor/   programs of their own on the library
  *   cli/        option tables; one file a command, listed in commands.def
  *
