@@ -42,7 +42,7 @@ struct nsx_pf {
 	struct nsx_buf interned; /* of the open packet                       */
 	struct nsx_buf specs;	 /* counters met in the open sample for the
 				    first time                               */
-	size_t packet, event, inner; /* marks of nsx_pb_begin; inner: launch */
+	size_t packet, field, inner; /* marks of nsx_pb_begin; inner: launch */
 	int64_t at_ns; /* of the open packet, as the file counts             */
 	bool is_step;  /* it is told as a step                               */
 	struct nsx_pf_source { /* by track of GPU work; context 0: not met   */
@@ -76,10 +76,10 @@ void nsx_pf_to_counters(struct nsx_conv *c, int64_t at_ns);
 void nsx_pf_to_lane(struct nsx_conv *c, uint32_t track, int64_t at_ns); /* c->lane */
 void nsx_pf_streams_done(struct nsx_pf *pf);
 /* A packet at an instant of the trace; what is written to pf->to->packets until it
- * is closed is its content.  Times that go back, and those with pf->is_step
- * cleared, are told in full.
+ * is closed is the content of that field.  Times that go back, and those with
+ * pf->is_step cleared, are told in full.
  */
-void nsx_pf_open_packet(struct nsx_conv *c, int64_t at_ns);
+void nsx_pf_open_packet(struct nsx_conv *c, int64_t at_ns, unsigned field);
 void nsx_pf_close_packet(struct nsx_conv *c);
 /* Hands on the packets that are there. */
 void nsx_pf_flush(struct nsx_conv *c);

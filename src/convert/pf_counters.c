@@ -25,8 +25,7 @@ void nsx_pf_sample(struct nsx_conv *c, const struct nsx_sample *s)
 	struct nsx_pf *pf = c->pf;
 
 	nsx_pf_to_counters(c, s->at_ns);
-	nsx_pf_open_packet(c, s->at_ns);
-	pf->event = nsx_pb_begin(&pf->to->packets, NSX_PF_GPU_COUNTERS);
+	nsx_pf_open_packet(c, s->at_ns, NSX_PF_GPU_COUNTERS);
 	nsx_pb_uint(&pf->to->packets, COUNTERS_GPU, gpu_of(c, s->group));
 }
 
@@ -93,7 +92,6 @@ void nsx_pf_sample_end(struct nsx_conv *c)
 		nsx_pb_bytes(&pf->to->packets, COUNTERS_SPECS, pf->specs.p,
 			     pf->specs.n);
 	nsx_buf_clear(&pf->specs);
-	nsx_pb_end(&pf->to->packets, pf->event);
 	nsx_pf_close_packet(c);
 }
 
@@ -104,8 +102,7 @@ void nsx_pf_counters_end(struct nsx_conv *c)
 	if (!pf->nlast)
 		return;
 	nsx_pf_to_counters(c, c->last_ns + 1);
-	nsx_pf_open_packet(c, c->last_ns + 1);
-	pf->event = nsx_pb_begin(&pf->to->packets, NSX_PF_GPU_COUNTERS);
+	nsx_pf_open_packet(c, c->last_ns + 1, NSX_PF_GPU_COUNTERS);
 	for (size_t i = 0; i < pf->nlast; i++)
 		if (pf->last[i].type != NSX_V_NULL)
 			put_value(c, i, &pf->last[i]);

@@ -110,13 +110,12 @@ static void begin_work(struct nsx_conv *c, const struct nsx_slice *s)
 	char *p;
 
 	nsx_pf_to_lane(c, s->track, s->start_ns);
-	nsx_pf_open_packet(c, s->start_ns);
+	nsx_pf_open_packet(c, s->start_ns, NSX_PF_GPU_WORK);
 	b = &pf->to->packets;
 	from = source_of(c, s->track);
 	stage = is_kernel ? from->stage :
 			    intern_stage(c, s->name.u.p, s->name.len,
 					 c->activity == NSX_A_GRAPH);
-	pf->event = nsx_pb_begin(b, NSX_PF_GPU_WORK);
 	if (is_kernel)
 		nsx_pf_put_name(c, &s->name, WORK_NAME_IID, WORK_NAME);
 	p = nsx_buf_room(b, 4 * NSX_PB_MAX_UINT);
@@ -157,7 +156,6 @@ static void end_work(struct nsx_conv *c, const struct nsx_slice *s)
 	nsx_pb_uint(b, WORK_ID, s->corr ? work_id(c, process, s->corr) :
 		    nsx_pf_own(c, UINT64_C(1) << 63 | ++pf->unnumbered));
 	nsx_pb_uint(b, WORK_DURATION, (uint64_t)(s->end_ns - s->start_ns));
-	nsx_pb_end(b, pf->event);
 	nsx_pf_close_packet(c);
 	/* Its call is written, perhaps by now, as all that were surveyed. */
 	if (s->corr && nsx_flows_has(&c->flows, process, s->corr))
@@ -178,18 +176,9 @@ uint64_t nsx_pf_lane_uuid(const struct nsx_conv *c, const struct nsx_track *t,
 
 static void open_event(struct nsx_conv *c, int64_t at_ns, unsigned type)
 {
-	struct nsx_pf *pf = c->pf;
-
-	nsx_pf_open_packet(c, at_ns);
-	pf->event = nsx_pb_begin(&pf->to->packets, NSX_PF_TRACK_EVENT);
+	nsx_pf_open_packet(c, at_ns, NSX_PF_TRACK_EVENT);
 	if (type)
-		nsx_pb_uint(&pf->to->packets, EVENT_TYPE, type);
-}
-
-static void close_event(struct nsx_conv *c)
-{
-	nsx_pb_end(&c->pf->to->packets, c->pf->event);
-	nsx_pf_close_packet(c);
+		nsx_pb_uint(&c->pf->to->packets, EVENT_TYPE, type);
 }
 
 /* The slices of a lane that end by then: packets of a lane are in order of time. */
@@ -199,7 +188,7 @@ static void end_slices(struct nsx_conv *c, int64_t by_ns)
 
 	while (s->nends && s->ends[s->nends - 1] <= by_ns) {
 		open_event(c, s->ends[--s->nends], TYPE_END);
-		close_event(c);
+		nsx_pf_close_packet(c);
 	}
 }
 
@@ -283,13 +272,13 @@ static void end_event(struct nsx_conv *c, const struct nsx_slice *s)
 	struct nsx_pf_stream *to = c->pf->to;
 	struct nsx_err err;
 
-	close_event(c);
+	nsx_pf_close_packet(c);
 	if (c->async) {
 		open_event(c, s->end_ns, 0);
 		c->pf->is_step = false; /* others begin before */
 		put_title(c, s);
 		put_async(c, 'e');
-		close_event(c);
+		nsx_pf_close_packet(c);
 	} else if (s->kind != NSX_MARK) {
 		if (nsx_push(to->ends, to->nends, to->cap_ends, "open slices",
 			     &err, s->end_ns))

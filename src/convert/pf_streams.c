@@ -115,7 +115,7 @@ void nsx_pf_to_lane(struct nsx_conv *c, uint32_t track, int64_t at_ns)
 			c, &c->tracks.tracks[track], lane), at_ns);
 }
 
-void nsx_pf_open_packet(struct nsx_conv *c, int64_t at_ns)
+void nsx_pf_open_packet(struct nsx_conv *c, int64_t at_ns, unsigned field)
 {
 	struct nsx_pf *pf = c->pf;
 
@@ -123,6 +123,7 @@ void nsx_pf_open_packet(struct nsx_conv *c, int64_t at_ns)
 	pf->is_step = pf->to->clock && pf->at_ns >= pf->to->last_ns;
 	pf->packet = nsx_pb_begin(&pf->to->packets, NSX_PF_PACKET);
 	put_head(c);
+	pf->field = nsx_pb_begin(&pf->to->packets, field);
 }
 
 /* The time is the last but for names: what differs from packet to packet stands
@@ -147,6 +148,7 @@ void nsx_pf_close_packet(struct nsx_conv *c)
 	struct nsx_pf *pf = c->pf;
 	struct nsx_buf *b = &pf->to->packets;
 
+	nsx_pb_end(b, pf->field);
 	put_time(pf);
 	if (pf->interned.n)
 		nsx_pb_bytes(b, PACKET_INTERNED, pf->interned.p,

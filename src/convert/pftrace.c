@@ -22,27 +22,19 @@ enum { OUR_TRACK = 1 }; /* above those of the findings */
 
 /* Names ------------------------------------------------------------------------*/
 
-static size_t open_track(struct nsx_conv *c, uint64_t uuid, uint64_t parent,
-			 const char *name, size_t order)
+static void open_track(struct nsx_conv *c, uint64_t uuid, uint64_t parent,
+		       const char *name, size_t order)
 {
 	struct nsx_buf *b = &c->pf->names.packets;
 
 	nsx_pf_to_names(c);
-	nsx_pf_open_packet(c, c->first_ns);
-	c->pf->event = nsx_pb_begin(b, NSX_PF_TRACK);
+	nsx_pf_open_packet(c, c->first_ns, NSX_PF_TRACK);
 	nsx_pb_uint(b, TRACK_UUID, uuid);
 	if (parent)
 		nsx_pb_uint(b, TRACK_PARENT, parent);
 	if (name)
 		nsx_pb_text(b, TRACK_NAME, name);
 	nsx_pb_uint(b, TRACK_RANK, order);
-	return c->pf->event;
-}
-
-static void close_track(struct nsx_conv *c)
-{
-	nsx_pb_end(&c->pf->to->packets, c->pf->event);
-	nsx_pf_close_packet(c);
 }
 
 static uint64_t process_uuid(const struct nsx_conv *c, uint32_t group)
@@ -65,7 +57,7 @@ static void name_group(struct nsx_conv *c, uint32_t group, const char *name,
 	nsx_pb_uint(b, PROCESS_PID, c->tracks.groups[group].pid);
 	nsx_pb_text(b, PROCESS_NAME, name);
 	nsx_pb_end(b, at);
-	close_track(c);
+	nsx_pf_close_packet(c);
 }
 
 /* The thread that a track belongs to, before the first of its tracks. */
@@ -86,7 +78,7 @@ static uint64_t name_thread(struct nsx_conv *c, const struct nsx_track *t,
 	nsx_pb_uint(b, THREAD_TID, tid);
 	nsx_pb_text(b, THREAD_NAME, name);
 	nsx_pb_end(b, at);
-	close_track(c);
+	nsx_pf_close_packet(c);
 	return uuid;
 }
 
@@ -112,7 +104,7 @@ static void name_lane(struct nsx_conv *c, uint32_t track, size_t lane,
 	nsx_buf_adds(&name, what ? what : owner);
 	open_track(c, nsx_pf_lane_uuid(c, t, &t->lanes[lane]), parent, name.p,
 		   order);
-	close_track(c);
+	nsx_pf_close_packet(c);
 	nsx_buf_done(&name);
 }
 
@@ -125,11 +117,9 @@ static void put_clocks(struct nsx_conv *c)
 {
 	struct nsx_buf *b = &c->pf->names.packets;
 
-	nsx_pf_open_packet(c, 0);
-	c->pf->event = nsx_pb_begin(b, NSX_PF_CLOCKS);
+	nsx_pf_open_packet(c, 0, NSX_PF_CLOCKS);
 	nsx_pf_put_clock(b, NSX_PF_BOOT_CLOCK, c->counts->shift_ns, false);
 	nsx_pf_put_clock(b, WALL_CLOCK, c->utc_epoch_ns, false);
-	nsx_pb_end(b, c->pf->event);
 	nsx_pf_close_packet(c);
 }
 
@@ -161,10 +151,8 @@ static int put_gpus(struct nsx_conv *c, struct nsx_err *err)
 	if (c->opts->no_metadata || c->opts->place.names_no_gpus ||
 	    !nsx_has_view(c->schema, NSX_VIEW_gpu))
 		return 0;
-	nsx_pf_open_packet(c, c->first_ns);
-	c->pf->event = nsx_pb_begin(&c->pf->to->packets, NSX_PF_GPU_INFO);
+	nsx_pf_open_packet(c, c->first_ns, NSX_PF_GPU_INFO);
 	rc = nsx_view_each(c->schema, gpu, put_gpu, c, err, name, bus);
-	nsx_pb_end(&c->pf->to->packets, c->pf->event);
 	nsx_pf_close_packet(c);
 	return nsx_is_damage(rc) ? 0 : rc;
 }
@@ -241,7 +229,7 @@ static int open_file(struct nsx_conv *c, struct nsx_err *err)
 		return 0;
 	/* Alone and plain: a file of ours can be told by how it begins. */
 	open_track(c, nsx_pf_own(c, OUR_TRACK), 0, "nsys-explain", 0);
-	close_track(c);
+	nsx_pf_close_packet(c);
 	nsx_pf_flush(c);
 	if (c->utc_epoch_ns != INT64_MIN && !c->opts->place.trace)
 		put_clocks(c);
