@@ -1,4 +1,4 @@
-/* clock.c - the time of day. */
+/* clock.c - the time of day, and seconds. */
 #include <stdlib.h>
 #include <time.h>
 #include "base/clock.h"
@@ -15,4 +15,12 @@ void nsx_utc_now(char ret[NSX_UTC_SIZE])
 		gmtime_r(&now, &tm);
 	}
 	strftime(ret, NSX_UTC_SIZE, "%Y-%m-%dT%H:%M:%SZ", &tm);
+}
+
+double nsx_now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }

@@ -1,4 +1,4 @@
-/* clock.h - the time of day, for what says when it was made. */
+/* clock.h - the time of day, for what says when it was made, and seconds. */
 #ifndef NSX_CLOCK_H
 #define NSX_CLOCK_H
 
@@ -8,5 +8,7 @@ enum { NSX_UTC_SIZE = 32 };
  * that one input makes the same bytes on every day.
  */
 void nsx_utc_now(char ret[NSX_UTC_SIZE]);
+/* Of a clock that nobody sets, for lengths of time. */
+double nsx_now_s(void);
 
 #endif

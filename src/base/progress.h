@@ -17,7 +17,7 @@ struct nsx_progress {
 	 * NULL.  On the thread that drives the run.
 	 */
 	void (*stage_done)(const char *stage, double seconds);
-	double began; /* of the stage, CLOCK_MONOTONIC seconds */
+	double began; /* of the stage: nsx_now_s */
 };
 
 /* Ends the running stage, if any, and begins one; stage NULL only ends.

@@ -14,21 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "capture/proc.h"
 
 extern char **environ;
 
 enum { TICK_MS = 50, KEEP = 65536 };
-
-double nsx_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 void nsx_proc_end_done(struct nsx_proc_end *e)
 {
@@ -141,7 +133,7 @@ static bool drain(const struct nsx_proc *p, int from, int to,
 
 	if (n <= 0)
 		return n < 0 && (errno == EAGAIN || errno == EINTR);
-	e->last_s = nsx_now();
+	e->last_s = nsx_now_s();
 	if (p->passthrough)
 		forward(to, chunk, (size_t)n);
 	nsx_buf_add(tail, chunk, (size_t)n);
@@ -186,7 +178,7 @@ static int exit_code(int status)
 /* The signal that is due now, 0 if none. */
 static int due(const struct nsx_proc *p, struct nsx_proc_end *e, int signals)
 {
-	double over_s = nsx_now() - e->began_s - p->limit_s;
+	double over_s = nsx_now_s() - e->began_s - p->limit_s;
 
 	if (p->watch)
 		return p->watch(p->ctx, e);
@@ -215,8 +207,8 @@ static void loop(const struct nsx_proc *p, pid_t pid, int fds[2],
 		turn(p, fds, e, fds[0] < 0 && fds[1] < 0 ? 5 : TICK_MS);
 	}
 	e->code = exit_code(status);
-	e->seconds = nsx_now() - e->began_s;
-	while (turn(p, fds, e, 0) && nsx_now() < e->began_s + e->seconds + 1)
+	e->seconds = nsx_now_s() - e->began_s;
+	while (turn(p, fds, e, 0) && nsx_now_s() < e->began_s + e->seconds + 1)
 		;
 }
 
@@ -229,7 +221,7 @@ int nsx_proc_run(const struct nsx_proc *p, struct nsx_proc_end *ret,
 
 	signal(SIGCHLD, SIG_DFL); /* ignored, nobody could be waited for */
 	memset(ret, 0, sizeof(*ret));
-	ret->began_s = ret->last_s = nsx_now();
+	ret->began_s = ret->last_s = nsx_now_s();
 	if (pipe2(out, O_CLOEXEC) || pipe2(errs, O_CLOEXEC))
 		rc = errno;
 	else

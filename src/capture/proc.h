@@ -12,9 +12,9 @@
 struct nsx_proc_end {	    /* how it ended; while it runs, how far it is */
 	int code;	    /* exit code, 128 + n for signal n           */
 	bool timed_out;	    /* limit_s was reached                       */
-	double began_s;	    /* nsx_now                                   */
+	double began_s;	    /* nsx_now_s                                   */
 	double seconds;	    /* from start to end                         */
-	double last_s;	    /* nsx_now of the last output                */
+	double last_s;	    /* nsx_now_s of the last output                */
 	struct nsx_buf out; /* last part of its stdout, at least `keep`  */
 	struct nsx_buf err; /* bytes of it where it was that long        */
 };
@@ -68,6 +68,5 @@ unsigned nsx_proc_count(const char *proc_root, const char *name);
  */
 unsigned nsx_proc_gpu_users(const char *proc_root, struct nsx_buf *names);
 
-double nsx_now(void); /* seconds, CLOCK_MONOTONIC */
 
 #endif

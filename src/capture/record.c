@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "capture/capture.h"
 
 enum stage { RUNNING, ASKED, ASKED_AGAIN, KILLED };
@@ -41,7 +42,7 @@ static void note_progress(struct recording *r, const struct nsx_proc_end *e)
 		if (n < strlen(suffix) ||
 		    strncmp(s + n - strlen(suffix), suffix, strlen(suffix)))
 			continue; /* not yet, or the command's own words */
-		r->collected_s = nsx_now();
+		r->collected_s = nsx_now_s();
 		r->c->raw = nsx_arena_strndup(r->c->arena, s, n - 1);
 	}
 }
@@ -50,7 +51,7 @@ static void note_progress(struct recording *r, const struct nsx_proc_end *e)
 static void note_target(struct recording *r, const struct nsx_proc_end *e)
 {
 	enum { LOOK_S = 30 };
-	double now = nsx_now();
+	double now = nsx_now_s();
 
 	if (r->target && r->gone_s <= 0 && kill(r->target, 0))
 		r->gone_s = now;
@@ -72,7 +73,7 @@ static double target_seconds(const struct recording *r,
 /* Whether what this stage waits for has taken too long. */
 static bool is_overdue(const struct recording *r, const struct nsx_proc_end *e)
 {
-	double now = nsx_now();
+	double now = nsx_now_s();
 
 	if (r->c->raw)
 		return now - e->last_s > r->silence_s &&
@@ -108,7 +109,7 @@ static int watch(void *ctx, const struct nsx_proc_end *e)
 			      : r->c->raw ? NSX_ENDED_HUNG
 					  : NSX_ENDED_DURATION;
 	r->stage++;
-	r->since_s = nsx_now();
+	r->since_s = nsx_now_s();
 	if (r->stage == KILLED) {
 		r->c->ended = NSX_ENDED_HUNG;
 		return SIGKILL;
@@ -170,17 +171,17 @@ static int record_session(struct nsx_capture *c, struct recording *r,
 
 	if (start(c, err))
 		return err->rc;
-	began = nsx_now();
+	began = nsx_now_s();
 	while (nsx_proc_signals() == r->signals &&
 	       (c->opts->duration_s <= 0 ||
-		nsx_now() - began < c->opts->duration_s))
+		nsx_now_s() - began < c->opts->duration_s))
 		usleep(50000);
-	c->target_s = nsx_now() - began;
+	c->target_s = nsx_now_s() - began;
 	c->ended = nsx_proc_signals() > r->signals ? NSX_ENDED_SIGNAL :
 						     NSX_ENDED_DURATION;
 	c->has_run = true;
 	r->stage = ASKED;
-	r->since_s = nsx_now();
+	r->since_s = nsx_now_s();
 	rc = nsx_proc_run(&p, &c->end, err);
 	if (!rc)
 		note_progress(r, &c->end);

@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "capture/proc.h"
 
 static volatile sig_atomic_t signals;
@@ -205,7 +206,7 @@ static void signal_descendants(int sig, struct nsx_buf *names)
 /* Whether all are gone within the time. */
 static bool reaped(double seconds)
 {
-	double until = nsx_now() + seconds;
+	double until = nsx_now_s() + seconds;
 
 	for (;;) {
 		pid_t pid = waitpid(-1, NULL, WNOHANG);
@@ -214,7 +215,7 @@ static bool reaped(double seconds)
 			return true;
 		if (pid > 0)
 			continue;
-		if (nsx_now() > until)
+		if (nsx_now_s() > until)
 			return false;
 		usleep(10000);
 	}

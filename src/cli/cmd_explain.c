@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "cli/cmd_common.h"
 #include "cli/exported.h"
 #include "emit/emit.h"
@@ -117,20 +118,12 @@ struct ticker {
 	atomic_bool stop;
 };
 
-static double now_s(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
-}
-
 static void draw(double since)
 {
 	const char *stage = atomic_load(&progress.stage);
 	double done = (double)atomic_load(&progress.done);
 	double total = (double)atomic_load(&progress.total);
-	double left = done > 0 ? (now_s() - since) * (total - done) / done : 0;
+	double left = done > 0 ? (nsx_now_s() - since) * (total - done) / done : 0;
 
 	fprintf(stderr, "\r\x1b[K%s", stage ? stage : "opening");
 	if (total > 0)
@@ -144,7 +137,7 @@ static void draw(double since)
 static void *tick(void *arg)
 {
 	struct ticker *t = arg;
-	double began = now_s(), stage_began = began;
+	double began = nsx_now_s(), stage_began = began;
 	const char *stage = NULL;
 	bool drawn = false;
 
@@ -154,9 +147,9 @@ static void *tick(void *arg)
 		nanosleep(&nap, NULL);
 		if (atomic_load(&progress.stage) != stage) {
 			stage = atomic_load(&progress.stage);
-			stage_began = now_s();
+			stage_began = nsx_now_s();
 		}
-		if (now_s() - began < 1)
+		if (nsx_now_s() - began < 1)
 			continue;
 		draw(stage_began);
 		drawn = true;

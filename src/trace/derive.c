@@ -135,12 +135,6 @@ static int sort_group(void *ctx, size_t i, struct nsx_err *err)
 	}
 }
 
-static void widen(struct nsx_window *w, int64_t start_ns, int64_t end_ns)
-{
-	w->start_ns = NSX_MIN(w->start_ns, start_ns);
-	w->end_ns = NSX_MAX(w->end_ns, end_ns);
-}
-
 static const struct nsx_window no_hull = {INT64_MAX, INT64_MIN};
 
 void nsx_take_hull(struct nsx_trace *t, const struct nsx_window *gpu,
@@ -149,7 +143,7 @@ void nsx_take_hull(struct nsx_trace *t, const struct nsx_window *gpu,
 	struct nsx_window all = *gpu;
 
 	t->has_gpu_work = gpu->start_ns <= gpu->end_ns;
-	widen(&all, host->start_ns, host->end_ns);
+	nsx_widen(&all, host->start_ns, host->end_ns);
 	if (all.start_ns <= all.end_ns) {
 		t->first_ns = all.start_ns;
 		t->last_ns = all.end_ns;
@@ -163,12 +157,12 @@ static void find_hull(struct nsx_loader *l)
 
 	for (size_t i = 0; i < l->call_set.n; i++)
 		if (l->calls.start_ns[i] >= 0)
-			widen(&host, l->calls.start_ns[i], l->calls.end_ns[i]);
+			nsx_widen(&host, l->calls.start_ns[i], l->calls.end_ns[i]);
 	for (size_t i = 0; i < l->nvtx_set.n; i++)
 		if (l->nvtx.start_ns[i] >= 0)
-			widen(&host, l->nvtx.start_ns[i], l->nvtx.end_ns[i]);
+			nsx_widen(&host, l->nvtx.start_ns[i], l->nvtx.end_ns[i]);
 	for (size_t i = 0; i < l->op_set.n; i++)
-		widen(&gpu, l->ops.start_ns[i], l->ops.end_ns[i]);
+		nsx_widen(&gpu, l->ops.start_ns[i], l->ops.end_ns[i]);
 	nsx_take_hull(l->t, &gpu, &host);
 }
 
@@ -364,7 +358,7 @@ static struct nsx_window find_ranges(const struct nsx_loader *l, nsx_str name)
 
 	for (size_t i = 0; i < l->nvtx_set.n; i++)
 		if (x->name[i] == name && x->kind[i] != NSX_NVTX_MARK)
-			widen(&ret, x->start_ns[i], x->end_ns[i]);
+			nsx_widen(&ret, x->start_ns[i], x->end_ns[i]);
 	return ret;
 }
 

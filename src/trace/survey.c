@@ -26,12 +26,6 @@ enum {
 static const struct nsx_window nowhere = {INT64_MAX, INT64_MIN};
 static const struct nsx_window everywhere = {INT64_MIN, INT64_MAX};
 
-static void widen(struct nsx_window *w, int64_t start_ns, int64_t end_ns)
-{
-	w->start_ns = NSX_MIN(w->start_ns, start_ns);
-	w->end_ns = NSX_MAX(w->end_ns, end_ns);
-}
-
 /* How many events begin when ---------------------------------------------------*/
 
 /* Bins begin at multiples of their width, which is the least for which all fit: they
@@ -139,7 +133,7 @@ static int look_at_row(struct nsx_part *p, const struct nsx_val *v,
 		s->nopen++;
 	}
 	if (t->hull == NSX_HULL_GPU || x.start_ns >= 0)
-		widen(&s->hull, x.start_ns, x.end_ns);
+		nsx_widen(&s->hull, x.start_ns, x.end_ns);
 	return 0;
 }
 
@@ -160,7 +154,7 @@ static void add_part(struct nsx_loader *l, const struct nsx_tableload *t,
 
 	if (t->hull == NSX_HULL_NONE)
 		return;
-	widen(hull, s->hull.start_ns, s->hull.end_ns);
+	nsx_widen(hull, s->hull.start_ns, s->hull.end_ns);
 	for (int64_t i = s->bins.first; i <= s->bins.last; i++)
 		if (s->bins.n[i & (BINS - 1)])
 			count_at(&sums->bins, i * (INT64_C(1) << s->bins.shift),
@@ -170,7 +164,7 @@ static void add_part(struct nsx_loader *l, const struct nsx_tableload *t,
 	x->nopen += s->nopen;
 	if (t->view == NSX_VIEW_runtime)
 		x->first_call_ns = NSX_MIN(x->first_call_ns, s->first_ns);
-	widen(&l->window_hull, s->ranges.start_ns, s->ranges.end_ns);
+	nsx_widen(&l->window_hull, s->ranges.start_ns, s->ranges.end_ns);
 	for (size_t i = 0; i < NSX_MIN(s->cap_least, l->callers_map.n); i++)
 		if (s->least_corr[i])
 			l->least_corr[i] = l->least_corr[i] ?
