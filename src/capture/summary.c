@@ -19,12 +19,11 @@ static void write_words(struct nsx_jsonw *w, const char *key,
 	nsx_jsonw_end(w);
 }
 
-static void write_lines(struct nsx_jsonw *w, const char *key,
-			const struct nsx_buf *lines)
+static void write_warnings(struct nsx_jsonw *w, const struct nsx_buf *lines)
 {
 	const char *s = lines->n ? lines->p : "";
 
-	nsx_jsonw_array(w, key);
+	nsx_jsonw_array(w, "warnings");
 	while (*s) {
 		size_t n = strcspn(s, "\n");
 
@@ -70,7 +69,7 @@ static void write_run(struct nsx_jsonw *w, const struct nsx_capture *c)
 		nsx_jsonw_int(w, "steady_state_start_ns", c->steady_ns);
 	else
 		nsx_jsonw_null(w, "steady_state_start_ns");
-	write_lines(w, "warnings", &c->warnings);
+	write_warnings(w, &c->warnings);
 	nsx_jsonw_str(w, "ended_by", ends[c->ended]);
 	nsx_jsonw_int(w, "nsys_exit_code", c->end.code);
 	nsx_jsonw_array(w, "more_files");
@@ -90,7 +89,7 @@ static void write_failure(struct nsx_jsonw *w, const struct nsx_capture *c,
 	write_files(w, "files",
 		    c->nproducts ? &c->products[0]
 				 : &(struct nsx_product){ 0 });
-	write_lines(w, "warnings", &c->warnings);
+	write_warnings(w, &c->warnings);
 }
 
 static struct nsx_jsonw *document(const struct nsx_capture *c,

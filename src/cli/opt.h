@@ -1,6 +1,6 @@
 /* opt.h - option tables: parser, --help and the manual come from them.
  *
- * A command is one static struct nsx_cmd in src/cmd_NAME.c and one line in
+ * A command is one static struct nsx_cmd in cmd_NAME.c and one line in
  * src/cli/commands.def; its options are written once, in its table.
  */
 #ifndef NSX_OPT_H

@@ -4,12 +4,12 @@
 #include "diff/emit.h"
 #include "emit/emit.h"
 
-static void add_interval(struct nsx_jsonw *w, const char *key,
-			 const struct nsx_interval *x, double unit)
+static void add_interval_ms(struct nsx_jsonw *w, const char *key,
+			    const struct nsx_interval *ns)
 {
 	nsx_jsonw_array(w, key);
-	nsx_jsonw_real(w, NULL, x->lo / unit);
-	nsx_jsonw_real(w, NULL, x->hi / unit);
+	nsx_jsonw_real(w, NULL, ns->lo / 1e6);
+	nsx_jsonw_real(w, NULL, ns->hi / 1e6);
 	nsx_jsonw_end(w);
 }
 
@@ -27,10 +27,10 @@ static void add_shift(struct nsx_jsonw *w, const struct nsx_diff *d,
 	nsx_jsonw_object(w, "shift");
 	nsx_jsonw_real(w, "ms", c->shift_ns / 1e6);
 	nsx_jsonw_real(w, "rel", c->rel);
-	add_interval(w, "ci", &c->ci_ns, 1e6);
+	add_interval_ms(w, "ci", &c->ci_ns);
 	nsx_jsonw_str(w, "ci_kind",
 		      captures ? "ci_between_captures" : "ci_within_capture");
-	add_interval(w, "blocks", &c->blocks_ns, 1e6);
+	add_interval_ms(w, "blocks", &c->blocks_ns);
 	nsx_jsonw_real(w, "level", 1 - d->opts->alpha);
 	nsx_jsonw_real(w, "p", c->test.p);
 	nsx_jsonw_bool(w, "p_exact", c->test.exact);

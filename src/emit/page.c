@@ -1,7 +1,7 @@
 /* page.c - the first page as text: Markdown for report.md, plain for stdout, and
  * the same lines as HTML, where strips and findings are drawn in their own way.
  *
- * Both are made of the same lines.  Plain lines are cut at NSX_PLAIN_CHARS;
+ * Both are made of the same lines.  Plain lines are cut at PLAIN_CHARS;
  * `bold` puts the terminal's marks around what Markdown shows bold.
  */
 #include <math.h>

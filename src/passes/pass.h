@@ -69,7 +69,7 @@ const char *nsx_pass_lacks(const struct nsx_pass *pass,
 /* What its i-th table looks like; NULL: no more. */
 const struct nsx_layout *nsx_pass_layout(const struct nsx_pass *pass,
 					 unsigned i);
-/* Its i-th query: queries/ID.sql, then queries/ID__PART.sql; NULL: no more. */
+/* Its i-th query: ID.sql, then ID__PART.sql; NULL: no more. */
 const struct nsx_query *nsx_pass_query(const struct nsx_pass *pass,
 				       unsigned i);
 

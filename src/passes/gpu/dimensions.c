@@ -120,9 +120,9 @@ static const char *gpu_of(const struct nsx_table *t, size_t row)
 
 /* The cell of this device's row; NAN: none. */
 static double of_device(const struct dimensions *d, const char *pass,
-			const char *key, const char *column)
+			const char *column)
 {
-	const struct nsx_table *t = table_of(d, pass, key);
+	const struct nsx_table *t = table_of(d, pass, "devices");
 
 	for (size_t i = 0; t && i < t->nrows; i++)
 		if (cell_of(t, i, "device_id") == (double)d->device_id &&
@@ -215,13 +215,12 @@ static const char *cpu(struct dimensions *d)
 
 static const char *memory(struct dimensions *d)
 {
-	double peak = of_device(d, "memory_usage", "devices", "pct_of_memory");
+	double peak = of_device(d, "memory_usage", "pct_of_memory");
 
 	add(d, "copies without a kernel beside them", d->exposed_copy,
 	    nsx_say(d->out, "%% of the %s", d->window), "copies");
 	add(d, "exposed pageable copies",
-	    of_device(d, "copies", "devices", "pageable_exposed_ms"), "ms",
-	    "copies");
+	    of_device(d, "copies", "pageable_exposed_ms"), "ms", "copies");
 	add(d, "copies below 64 KiB",
 	    sum_of(d, "copies", "rows", "small_count", NULL, NULL), "copies",
 	    "copies");
@@ -273,17 +272,15 @@ static const char *interconnect(struct dimensions *d)
 	const char *direction;
 	double rate = link_rate(d, &direction);
 	double ratio = compute ? (double)comm / (double)compute : NAN;
-	double gb = (of_device(d, "copies", "devices", "host_to_device_bytes") +
-		     of_device(d, "copies", "devices",
-			       "device_to_host_bytes")) / 1e9;
+	double gb = (of_device(d, "copies", "host_to_device_bytes") +
+		     of_device(d, "copies", "device_to_host_bytes")) / 1e9;
 	double moved = sum_of(d, "copies", "migrations", "bytes", NULL, NULL) /
 		       1e9;
 
 	add(d, "communication without compute beside it", d->exposed_comm,
 	    nsx_say(d->out, "%% of the %s", d->window), "nccl");
 	add(d, "transfers between CPU and GPU",
-	    of_device(d, "copies", "devices", "transfers_per_s"), "a second",
-	    "copies");
+	    of_device(d, "copies", "transfers_per_s"), "a second", "copies");
 	add(d, "moved between CPU and GPU", gb, "GB", "copies");
 	add(d, direction, rate, "GB/s", "copies");
 	add(d, "peer copies",
@@ -337,10 +334,10 @@ static bool hides_kernels(const struct dimensions *d)
 static void add_shape(struct dimensions *d)
 {
 	add(d, "mean theoretical occupancy",
-	    of_device(d, "kernel_shape", "devices", "occupancy_pct"),
-	    "% of warps", "kernel_shape");
+	    of_device(d, "kernel_shape", "occupancy_pct"), "% of warps",
+	    "kernel_shape");
 	add(d, "grids too small for the GPU",
-	    of_device(d, "kernel_shape", "devices", "small_grid_pct"),
+	    of_device(d, "kernel_shape", "small_grid_pct"),
 	    "% of kernel time", "kernel_shape");
 }
 
@@ -423,7 +420,7 @@ static const char *say_pct(const struct dimensions *d, double pct)
 static double shape_of(const struct dimensions *d, const char *column)
 {
 	return hides_kernels(d) ? NAN :
-	       of_device(d, "kernel_shape", "devices", column);
+	       of_device(d, "kernel_shape", column);
 }
 
 static const char *say_full(const struct dimensions *d)
