@@ -6,7 +6,6 @@
 #include "agent/ask.h"
 #include "agent/tools.h"
 #include "diff/emit.h"
-#include "emit/emit.h"
 #include "fleet/input.h"
 #include "fleet/report.h"
 #include "schema/recapture.h"

@@ -1,5 +1,4 @@
 /* ask.c - the list of questions, and what all answers share. */
-#include <stdlib.h>
 #include <string.h>
 #include "agent/ask.h"
 #include "report/words.h"

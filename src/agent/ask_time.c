@@ -1,5 +1,4 @@
 /* ask_time.c - questions about an instant, a window, or a repetition. */
-#include <stdlib.h>
 #include <string.h>
 #include "base/stat.h"
 #include "agent/ask.h"

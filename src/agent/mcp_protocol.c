@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 #include "agent/mcp.h"
-#include "agent/reply.h"
 
 static const char *const versions[] = {"2024-11-05", "2025-03-26", "2025-06-18",
 				       "2025-11-25", "2026-07-28"};

@@ -1,5 +1,4 @@
 /* mcp_resources.c - reports of the traces in memory, as files would have them. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "agent/mcp.h"

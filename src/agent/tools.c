@@ -1,7 +1,5 @@
 /* tools.c - arguments of the tools, and a call from its arguments to its answer. */
-#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include "agent/ask.h"
 #include "agent/reply.h"
 #include "agent/shape.h"

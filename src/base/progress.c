@@ -1,5 +1,4 @@
 /* progress.c - stages and their clock. */
-#include <stddef.h>
 #include "base/clock.h"
 #include "base/progress.h"
 

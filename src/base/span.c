@@ -1,5 +1,4 @@
 /* span.c - interval arithmetic; see the header for what each means. */
-#include <stdlib.h>
 #include <string.h>
 #include "base/span.h"
 

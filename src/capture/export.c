@@ -3,8 +3,6 @@
  * The report is exported at once: only this version of nsys is sure to read
  * it.  The database appears under its name when it is whole.
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "capture/capture.h"

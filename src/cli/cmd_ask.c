@@ -1,11 +1,9 @@
 /* cmd_ask.c - the question after the first page, and its answer. */
-#include <stdlib.h>
 #include <string.h>
 #include "agent/ask.h"
 #include "cli/cmd_common.h"
 #include "cli/opt.h"
 #include "emit/emit.h"
-#include "report/words.h"
 
 struct args {
 	bool json, md, csv;

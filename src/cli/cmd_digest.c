@@ -1,5 +1,4 @@
 /* cmd_digest.c - what one trace's ranks did, in a file small enough to send. */
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "cli/cmd_common.h"

@@ -1,5 +1,4 @@
 /* cmd_mcp.c - the server that agents start. */
-#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 #include "agent/mcp.h"

@@ -4,7 +4,6 @@
  * rows themselves nothing is printed.
  */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include "cli/cmd_common.h"
 #include "emit/emit.h"

@@ -6,7 +6,6 @@
  * moves them (queries/README.md 3), and the GPU work in the same file is not
  * moved.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include "convert/convert.h"
 #include "emit/emit.h"

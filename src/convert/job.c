@@ -2,7 +2,6 @@
  * the file became too large.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include "convert/several.h"
 #include "convert/job.h"

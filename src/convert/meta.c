@@ -1,6 +1,4 @@
 /* meta.c - names and order of processes and threads, as viewers show them. */
-#include <stdio.h>
-#include <stdlib.h>
 #include "convert/convert.h"
 #include "schema/viewscan.h"
 

@@ -5,7 +5,6 @@
  * on each device that it launched work on; those of a thread are one track,
  * and where they overlap without nesting, further lanes.
  */
-#include <stdlib.h>
 #include "convert/convert.h"
 #include "facts/facts.h"
 

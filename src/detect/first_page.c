@@ -7,7 +7,7 @@
 #include "schema/recapture.h"
 
 #define EVEN_CV 0.1
-enum { MAX_NAMES = 4, MAX_TRUST = 4, MAX_AREAS = 8 };
+enum { MAX_TRUST = 4, MAX_AREAS = 8 };
 
 const char *const nsx_verdict_words[NSX_NVERDICTS] = {
 	"copy-bound", "launch-bound", "host-bound", "sync-bound",

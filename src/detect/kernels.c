@@ -7,7 +7,6 @@
  * multiprocessors a kernel is at most multiprocessors over blocks as fast.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include "detect/detect.h"
 #include "facts/kernel_name.h"

@@ -28,7 +28,7 @@
 #define LATER 2.0	   /* times what idles right after waits, that they win */
 #define LATEST 4.0	   /* ... to stand behind code of the host that wins it */
 #define STOPS 0.5	   /* ... to stand before it, for what stops a host */
-enum { MAX_QUALITY = 3, MAX_LINES = 12, MAX_WAYS = 4 /* told by name */ };
+enum { MAX_QUALITY = 3, MAX_WAYS = 4 /* told by name */ };
 
 struct item {
 	struct nsx_finding *f;

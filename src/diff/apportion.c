@@ -1,6 +1,5 @@
 /* apportion.c - largest remainders. */
 #include <stdlib.h>
-#include "base/stat.h"
 #include "diff/apportion.h"
 
 static nsx_wide floor_div(nsx_wide v, nsx_wide den)

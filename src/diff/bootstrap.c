@@ -5,8 +5,6 @@
  * median of a draw lies near that of the samples, so a few steps from there find
  * it, where sorting and searching each draw cost some twenty times as much.
  */
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include "base/stat.h"
 #include "diff/stats.h"

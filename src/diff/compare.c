@@ -3,7 +3,6 @@
  * capture is does not matter.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include "diff/diff.h"
 

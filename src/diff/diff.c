@@ -1,7 +1,6 @@
 /* diff.c - loads the sides, finds how both can be seen, and compares lane by
  * lane.
  */
-#include <stdlib.h>
 #include <string.h>
 #include "base/clock.h"
 #include "diff/diff.h"

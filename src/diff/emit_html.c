@@ -9,7 +9,6 @@
 #include "diff/emit.h"
 #include "diff/words.h"
 #include "emit/html/html.h"
-#include "report/text.h"
 #include "report/words.h"
 
 enum {

@@ -1,5 +1,4 @@
 /* match.c - rows of kernels that belong together. */
-#include <stdlib.h>
 #include <string.h>
 #include "diff/match.h"
 

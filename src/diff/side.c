@@ -2,7 +2,6 @@
  * what a comparison needs.
  */
 #include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,6 @@
  * keys: which kernels changed, copies by direction and time by range are not told.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include "diff/side.h"

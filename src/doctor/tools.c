@@ -1,5 +1,4 @@
 /* tools.c - doctor: nsys itself, and what it says about this machine. */
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include "capture/proc.h"

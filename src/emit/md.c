@@ -6,8 +6,6 @@
  * (the first page names it); what figures derive from, their limits and caveats
  * stand in one appendix.
  */
-#include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include "emit/emit.h"
 #include "emit/md_table.h"

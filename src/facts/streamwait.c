@@ -6,7 +6,6 @@
  * without a process that uses two there is nothing to index.  Waits between
  * processes (IPC events) leave no record here.
  */
-#include <stdlib.h>
 #include "facts/streamwait.h"
 
 static int64_t call_of(const struct nsx_trace *t, uint32_t call)

@@ -5,7 +5,6 @@
  * ranks, its environment and its name speak of none of them.
  */
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 #include "base/regex.h"
 #include "fleet/digest_make.h"

@@ -9,7 +9,6 @@
  * nanosecond.
  */
 #include <math.h>
-#include <stdlib.h>
 #include "base/group.h"
 #include "base/stat.h"
 #include "fleet/report.h"

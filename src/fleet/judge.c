@@ -9,7 +9,6 @@
  * ranks at once.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include "base/group.h"
 #include "base/stat.h"

@@ -6,7 +6,6 @@
  * than three there is nothing to compare with.
  */
 #include <math.h>
-#include <stdlib.h>
 #include "base/stat.h"
 #include "fleet/fleet.h"
 

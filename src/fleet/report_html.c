@@ -2,7 +2,6 @@
  * and steps, in which a rank that is late is a line and a late step a column.
  */
 #include <math.h>
-#include <stdlib.h>
 #include "base/stat.h"
 #include "emit/html/html.h"
 #include "fleet/report.h"

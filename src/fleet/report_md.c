@@ -1,6 +1,5 @@
 /* report_md.c - the first page of a fleet, and the sections behind it. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include "emit/md_table.h"
 #include "fleet/report.h"

@@ -4,7 +4,6 @@
  * of 2023.4.4; where these leave the first version open, a later one stands here.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include "base/str.h"
 #include "schema/recapture.h"

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include "schema/cells.h"
 #include "schema/query.h"
 #include "schema/schema.h"

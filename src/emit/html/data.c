@@ -2,7 +2,6 @@
 #include <libdeflate.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include "base/jsonw.h"
 #include "emit/html/html.h"

@@ -1,7 +1,6 @@
 /* svg.c - pictures that need no script: every one has its figures in words. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include "emit/html/html.h"
 #include "report/words.h"

@@ -6,7 +6,6 @@
  * in it.  Nothing is claimed below
  * NSX_MIN_WAY_SCORE.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "facts/iterations/iterations.h"

@@ -7,7 +7,6 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include "base/par.h"
 #include "base/stat.h"
 #include "schema/cells.h"

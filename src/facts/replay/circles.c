@@ -1,7 +1,6 @@
 /* circles.c - which GPUs do the same collective or transfer with each other, how often,
  * and how long it takes once all of them are there.
  */
-#include <stdlib.h>
 #include "base/stat.h"
 #include "facts/replay/model.h"
 #include "facts/replay/replay.h"

@@ -1,6 +1,5 @@
 /* compile.c - from changes to what differs, event by event. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include "base/regex.h"
 #include "base/stat.h"

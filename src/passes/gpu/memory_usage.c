@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include "passes/gpu/memory_usage.h"
-#include "schema/viewscan.h"
 
 #define COLUMNS(X)                                                            \
 	X(PID, "pid", I64, "process")                                         \
