@@ -310,7 +310,7 @@ void nsx_conv_hull(struct nsx_conv *c, int64_t start_ns, int64_t end_ns);
 
 /* Writers ------------------------------------------------------------------------*/
 
-struct nsx_sample { /* values of counters at an instant, which hold from it on */
+struct nsx_counter_sample { /* values of counters at an instant, which hold from it on */
 	int64_t at_ns;
 	uint32_t group;	  /* whose they are: NSX_G_METRIC, NSX_G_GPU         */
 	const char *name; /* of all of them, where a format has one event    */
@@ -342,7 +342,7 @@ struct nsx_writer { /* a format; c->lane and c->async are set for a slice */
 	/* Counters: a sample is opened, has values, is closed.  Those of a
 	 * counter come in order of time.
 	 */
-	void (*sample)(struct nsx_conv *c, const struct nsx_sample *s);
+	void (*sample)(struct nsx_conv *c, const struct nsx_counter_sample *s);
 	void (*counter)(struct nsx_conv *c, const struct nsx_counter *counter,
 			const struct nsx_val *v, bool is_first);
 	void (*sample_end)(struct nsx_conv *c);

@@ -53,7 +53,7 @@ static int tell(struct series *s, struct nsx_err *err)
 			nsx_conv_hull(c, s->at_ns, s->at_ns);
 		return nsx_stopped(err);
 	}
-	c->writer->sample(c, &(struct nsx_sample){s->at_ns, s->group,
+	c->writer->sample(c, &(struct nsx_counter_sample){s->at_ns, s->group,
 						  s->counter.name});
 	c->writer->counter(c, &s->counter, &v, true);
 	c->writer->sample_end(c);

@@ -185,7 +185,7 @@ static void arg_dims(struct nsx_conv *c, const char *key,
 	nsx_out_take(c->out, PUT(p, "\""));
 }
 /* Counters: an event a sample, with all its values. */
-static void sample(struct nsx_conv *c, const struct nsx_sample *s)
+static void sample(struct nsx_conv *c, const struct nsx_counter_sample *s)
 {
 	char head[96], *p;
 

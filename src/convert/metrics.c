@@ -79,7 +79,7 @@ static int open_event(struct metrics *m, int64_t at_ns, int64_t type,
 {
 	struct nsx_conv *c = m->c;
 	char name[32];
-	struct nsx_sample s = {.at_ns = at_ns, .name = name};
+	struct nsx_counter_sample s = {.at_ns = at_ns, .name = name};
 
 	if (nsx_tracks_group(&c->tracks, NSX_G_METRIC, (uint64_t)type, 0,
 			     &s.group, err))

@@ -149,7 +149,7 @@ void nsx_pf_put_text(struct nsx_conv *c, const char *key,
 		     const struct nsx_val *v);
 void nsx_pf_put_dims(struct nsx_conv *c, const char *key,
 		     const struct nsx_val *v);
-void nsx_pf_sample(struct nsx_conv *c, const struct nsx_sample *s);
+void nsx_pf_sample(struct nsx_conv *c, const struct nsx_counter_sample *s);
 void nsx_pf_counter(struct nsx_conv *c, const struct nsx_counter *counter,
 		    const struct nsx_val *v, bool is_first);
 void nsx_pf_sample_end(struct nsx_conv *c);

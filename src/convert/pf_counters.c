@@ -20,7 +20,7 @@ static uint32_t gpu_of(struct nsx_conv *c, uint32_t group)
 					   nsx_pf_gpu(c, key->w[1], key->w[2]);
 }
 
-void nsx_pf_sample(struct nsx_conv *c, const struct nsx_sample *s)
+void nsx_pf_sample(struct nsx_conv *c, const struct nsx_counter_sample *s)
 {
 	struct nsx_pf *pf = c->pf;
 

@@ -17,8 +17,9 @@ nsx_check_fn *const nsx_doctor_checks[] = {
 	NULL,
 };
 
-void nsx_doctor_add(struct nsx_doctor *d, const char *id, enum nsx_verdict verdict,
-	      const char *mend, const char *fmt, ...)
+void nsx_doctor_add(struct nsx_doctor *d, const char *id,
+		    enum nsx_doctor_verdict verdict, const char *mend,
+		    const char *fmt, ...)
 {
 	va_list ap;
 

@@ -10,11 +10,11 @@
 
 #include "capture/nsys.h"
 
-enum nsx_verdict { NSX_FINE, NSX_DOUBT, NSX_FAULT };
+enum nsx_doctor_verdict { NSX_FINE, NSX_DOUBT, NSX_FAULT };
 
 struct nsx_doctor_line {
 	const char *id;
-	enum nsx_verdict verdict;
+	enum nsx_doctor_verdict verdict;
 	const char *text; /* what was found                                 */
 	const char *mend; /* a command or a word of advice; NULL: none      */
 };
@@ -47,8 +47,9 @@ typedef void nsx_check_fn(struct nsx_doctor *d);
 extern nsx_check_fn *const nsx_doctor_checks[]; /* ends with NULL */
 
 /* Adds a finding; mend may be NULL. */
-void nsx_doctor_add(struct nsx_doctor *d, const char *id, enum nsx_verdict verdict,
-	      const char *mend, const char *fmt, ...) NSX_PRINTF(5, 6);
+void nsx_doctor_add(struct nsx_doctor *d, const char *id,
+		    enum nsx_doctor_verdict verdict, const char *mend,
+		    const char *fmt, ...) NSX_PRINTF(5, 6);
 
 /* The file's first 64 KiB, NULL if it cannot be read. Owner: the arena. */
 const char *nsx_doctor_read(const struct nsx_doctor *d, const char *path);

@@ -171,7 +171,7 @@ static const struct field fields_by_type[2][12] = {
     {INTEGERS(OP_INTEGER_AS_DOUBLE, NSX_V_F64)},
 };
 
-static void set_field(struct field *f, const struct nsx_want *w, uint64_t type,
+static void set_field(struct field *f, const struct nsx_wanted *w, uint64_t type,
 		      uint64_t at)
 {
 	if (type < 12)
@@ -197,7 +197,7 @@ static const uint8_t *parse_types(const struct nsx_decoder *d, const uint8_t *p,
 	unsigned column = 0;
 
 	for (unsigned i = 0; i < d->w->n; i++) {
-		const struct nsx_want *w = &d->w->v[i];
+		const struct nsx_wanted *w = &d->w->v[i];
 
 		for (; column <= w->column && p < end; column++) {
 			at = next;

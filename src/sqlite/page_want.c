@@ -80,7 +80,7 @@ static bool plan_default(const char *text, enum affinity aff,
 	       text_default(text, aff, a, ret);
 }
 
-NSX_ORDER(by_column, struct nsx_want, UP(column), UP(slot));
+NSX_ORDER(by_column, struct nsx_wanted, UP(column), UP(slot));
 
 bool nsx_wants_plan(const struct nsx_table_info *t, const char *const *columns,
 		    unsigned ncolumns, struct nsx_arena *a,
@@ -95,7 +95,7 @@ bool nsx_wants_plan(const struct nsx_table_info *t, const char *const *columns,
 		return false;
 	for (unsigned i = 0; i < ncolumns; i++) {
 		int c = columns[i] ? nsx_column_find(t, columns[i]) : 0;
-		struct nsx_want *w = &ret->v[ret->n];
+		struct nsx_wanted *w = &ret->v[ret->n];
 		enum affinity aff;
 
 		if (!columns[i])

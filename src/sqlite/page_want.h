@@ -4,14 +4,14 @@
 
 #include "sqlite/db.h"
 
-struct nsx_want {
+struct nsx_wanted {
 	uint16_t column; /* its place in the record         */
 	uint16_t slot;	 /* its place in the row handed over */
 	bool is_real;	 /* integers read as doubles         */
 };
 
 struct nsx_wants {
-	struct nsx_want *v; /* by column */
+	struct nsx_wanted *v; /* by column */
 	unsigned n;
 	struct nsx_val *absent; /* by slot: for records too short for it */
 	uint16_t *rowid_slots;	/* columns that are the row id */

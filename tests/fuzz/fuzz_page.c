@@ -55,7 +55,7 @@ static int on_row(void *ctx, int64_t rid, const struct nsx_val *v,
 
 static struct nsx_wants wants(void)
 {
-	static struct nsx_want w[NWANTED] = {
+	static struct nsx_wanted w[NWANTED] = {
 	    {0, 0, false}, {1, 1, true}, {2, 2, false},	 {2, 3, false},
 	    {5, 4, false}, {6, 5, true}, {9, 6, false},
 	};
