@@ -83,7 +83,8 @@ int nsx_capture_collect(struct nsx_capture *c, struct nsx_err *err) NSX_CHECKED;
 int nsx_capture_export(struct nsx_capture *c, struct nsx_err *err) NSX_CHECKED;
 
 /* Exports one report to the SQLite file `to` with the nsys that is there (its place,
- * NULL: sought), asked first what it knows.  Errors: IO (no nsys: the line to export with is told), STOP.
+ * NULL: sought), asked first what it knows.  Errors: IO (no nsys: the line to
+ * export with is told), STOP.
  */
 int nsx_export_report(const char *rep, const char *nsys_path, const char *to,
 		      struct nsx_arena *a, struct nsx_err *err) NSX_CHECKED;

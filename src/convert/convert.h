@@ -1,11 +1,11 @@
 /* convert.h - a trace for viewers: Chrome trace events or Perfetto's own packets.
  *
  * Each table is read twice, and never held (for the findings the trace is
- * loaded, explained and given back before anything is written).  The survey finds what the writing
- * has to know beforehand: the shift of time, which strings are used, which
- * (process, correlation id) have both a call and GPU work, and whether each
- * track's rows are in order of time.  A table of which they are not is written
- * through a sort of SQLite's.
+ * loaded, explained and given back before anything is written).  The survey
+ * finds what the writing has to know beforehand: the shift of time, which
+ * strings are used, which (process, correlation id) have both a call and GPU
+ * work, and whether each track's rows are in order of time.  A table of which
+ * they are not is written through a sort of SQLite's.
  *
  * Slices of one track may only nest (those of a stream not even that), or
  * viewers drop them: what does not fit goes to a further lane, a track of its

@@ -180,8 +180,8 @@ int nsx_digest_read_trace(const char *path, const struct nsx_digest_opts *o,
 			  struct nsx_digest ***ret, size_t *ret_n,
 			  struct nsx_err *err) NSX_CHECKED;
 
-/* Fills content, the channels' bytes and the numbers of channels; who makes or changes a digest calls it
- * last.
+/* Fills content, the channels' bytes and the numbers of channels; who makes or
+ * changes a digest calls it last.
  */
 int nsx_digest_seal(struct nsx_digest *d, struct nsx_err *err) NSX_CHECKED;
 

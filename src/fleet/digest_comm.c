@@ -1,9 +1,9 @@
 /* digest_comm.c - the collectives of a rank, channel by channel.
  *
  * A channel is a communicator where the trace says which (NCCL in the payload of
- * the range that the launch lies in); else it is a stream, of MPI a handle.  What was exposed of a collective
- * is the time in which no kernel of its rank computed; of an MPI call that in
- * which the GPU was idle.
+ * the range that the launch lies in); else it is a stream, of MPI a handle.  What
+ * was exposed of a collective is the time in which no kernel of its rank computed;
+ * of an MPI call that in which the GPU was idle.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -16,9 +16,9 @@ struct nsx_fleet_inputs {
 int nsx_fleet_list(char *const *operands, int n, struct nsx_fleet_inputs *ret,
 		   struct nsx_err *err) NSX_CHECKED;
 
-/* The digests of the inputs, made of traces on the way, `jobs` at a time.  What cannot be read is left out: say(message) for
- * each, *ret_left_out of them.  Owner of the digests and the array: the caller.
- * Errors: NSX_E_NOMEM, NSX_E_STOP.
+/* The digests of the inputs, made of traces on the way, `jobs` at a time.  What
+ * cannot be read is left out: say(message) for each, *ret_left_out of them.  Owner
+ * of the digests and the array: the caller.  Errors: NSX_E_NOMEM, NSX_E_STOP.
  */
 int nsx_fleet_read(const struct nsx_fleet_inputs *in,
 		   const struct nsx_digest_opts *o, unsigned jobs,

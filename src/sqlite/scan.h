@@ -55,8 +55,9 @@ struct nsx_choice {
 /* The first of a part; of the number of parts: how many there are. */
 size_t nsx_scan_first_block(const struct nsx_scan *s, unsigned part);
 
-/* Reads one part in row order; choice NULL: all of it.  Errors: NSX_E_DATA where a page is damaged (the rows before it have
- * been delivered), NSX_E_STOP, or the callee's.
+/* Reads one part in row order; choice NULL: all of it.  Errors: NSX_E_DATA where a
+ * page is damaged (the rows before it have been delivered), NSX_E_STOP, or the
+ * callee's.
  */
 int nsx_scan_run(struct nsx_scan *s, unsigned part, struct nsx_choice *choice,
 		 nsx_row_fn fn, void *ctx, struct nsx_err *err);

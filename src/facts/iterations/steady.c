@@ -2,11 +2,12 @@
  *
  * In order: the longest run of like iterations; the densest stretch of
  * activity, where no range says what the phase is; all of it but for what is
- * idle on all devices at its ends.  Activity is judged in 256 bins, and the stretch is the one in which
- * active bins outnumber the others most (maximum-sum run): a warm-up apart from
- * the loop falls out, while a pause inside the loop stays in, for pauses are
- * what findings are about.  The longest run with holes of one bin would cut
- * mfu_2gpu_before, 10 % idle, at each of its gaps above 1.2 ms.
+ * idle on all devices at its ends.  Activity is judged in 256 bins, and the
+ * stretch is the one in which active bins outnumber the others most (maximum-sum
+ * run): a warm-up apart from the loop falls out, while a pause inside the loop
+ * stays in, for pauses are what findings are about.  The longest run with holes
+ * of one bin would cut mfu_2gpu_before, 10 % idle, at each of its gaps above
+ * 1.2 ms.
  *
  * For the same reason an iteration within a quarter of the median does not end
  * a run, nor does one in the midst that is longer by less than half of the loop on

@@ -245,9 +245,12 @@ static void fill_histogram(const struct launched *l, struct nsx_table *table)
 	}
 }
 
-/* The depth of each stream's queue over time (facts/queues.h).  A stream whose queue is empty while its
- * device idles is starved; one whose queue is never empty is fed, however slow its
- * launches look ---------------------------------------------------------------*/
+/* Queues -----------------------------------------------------------------------*/
+
+/* The depth of each stream's queue over time (facts/queues.h).  A stream whose
+ * queue is empty while its device idles is starved; one whose queue is never empty
+ * is fed, however slow its launches look.
+ */
 
 struct depths {
 	struct nsx_queues of;
