@@ -503,7 +503,7 @@ static void tell_next_op(struct nsx_answer *a, const struct nsx_gap *gap)
 	nsx_md_bullet(a->out, "it ends at %s with %s",
 		      nsx_answer_at(a, gap->end_ns),
 		      nsx_md_name(a->out, nsx_answer_op(a, gap->op)));
-	call = t->ops.call[gap->op];
+	call = nsx_op_call(&t->ops, gap->op);
 	if (call == NSX_NONE) {
 		nsx_md_bullet(a->out, "its launch was not recorded");
 		a->confidence = NSX_CONF_LOW;

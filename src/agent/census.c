@@ -74,7 +74,7 @@ static uint64_t shape_of(const struct nsx_trace *t, size_t op)
 
 static struct nsx_group_key launcher_key(const struct nsx_trace *t, size_t op)
 {
-	uint32_t call = t->ops.call[op];
+	uint32_t call = nsx_op_call(&t->ops, op);
 
 	return call == NSX_NONE ?
 		       (struct nsx_group_key){0, 0} :

@@ -15,6 +15,7 @@ struct source {
 	const int64_t *minus, *i64; /* minus NULL: 0; i64 NULL: u32          */
 	const uint32_t *u32;
 	size_t step; /* of i64 and minus                                     */
+	bool is_index; /* NSX_NONE is written as the mask of its width       */
 };
 
 /* The values [at, at + n) of a block. */
@@ -31,6 +32,18 @@ static void read_block(const struct source *s, size_t at, size_t n,
 		for (size_t i = 0; i < n; i++)
 			v[i] = s->i64[(at + i) * s->step] -
 			       s->minus[(at + i) * s->step];
+}
+
+/* Moves what is not NSX_NONE to the front; returns how many they are. */
+static size_t drop_none(int64_t *v, size_t n)
+{
+	size_t known = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		v[known] = v[i];
+		known += v[i] != NSX_NONE;
+	}
+	return known;
 }
 
 static unsigned width_of(uint64_t x)
@@ -51,15 +64,19 @@ static size_t measure(const struct source *s, size_t n,
 	for (size_t at = 0; at < n; at += NSX_PACK_BLOCK) {
 		struct nsx_pack_block *b = &blocks[at / NSX_PACK_BLOCK];
 		size_t m = NSX_MIN(n - at, (size_t)NSX_PACK_BLOCK);
-		int64_t v[NSX_PACK_BLOCK], least = INT64_MAX, most = INT64_MIN;
+		int64_t v[NSX_PACK_BLOCK], least, most;
 		unsigned width;
+		size_t known = m;
 
 		read_block(s, at, m, v);
-		for (size_t i = 0; i < m; i++) {
+		if (s->is_index)
+			known = drop_none(v, m);
+		least = most = known ? v[0] : 0;
+		for (size_t i = 0; i < known; i++) {
 			least = NSX_MIN(least, v[i]);
 			most = NSX_MAX(most, v[i]);
 		}
-		width = width_of((uint64_t)most - (uint64_t)least);
+		width = width_of((uint64_t)most - (uint64_t)least + s->is_index);
 		*b = (struct nsx_pack_block){least, size << 8 | width};
 		size += m * width;
 	}
@@ -75,8 +92,11 @@ static void write_block(const struct source *s, size_t at, size_t n,
 	read_block(s, at, n, v);
 	bytes += b->at >> 8;
 	for (size_t i = 0; i < n; i++, bytes += width) {
-		uint64_t x = htole64((uint64_t)v[i] - (uint64_t)b->least);
+		bool none = s->is_index && v[i] == NSX_NONE;
+		uint64_t x = none ? nsx_pack_mask[width] :
+				    (uint64_t)v[i] - (uint64_t)b->least;
 
+		x = htole64(x);
 		memcpy(bytes, &x, 8);
 	}
 }
@@ -103,15 +123,15 @@ static int pack(struct nsx_arena *a, const struct source *s, size_t n,
 int nsx_pack_i64(struct nsx_arena *a, const int64_t *v, size_t n,
 		 const char *what, struct nsx_packed *ret, struct nsx_err *err)
 {
-	return pack(a, &(struct source){NULL, v, NULL, 1}, n, what, ret, err);
+	return pack(a, &(struct source){.i64 = v, .step = 1}, n, what, ret, err);
 }
 
 int nsx_pack_lengths(struct nsx_arena *a, const int64_t *start,
 		     const int64_t *end, size_t n, const char *what,
 		     struct nsx_packed *ret, struct nsx_err *err)
 {
-	return pack(a, &(struct source){start, end, NULL, 1}, n, what, ret,
-		    err);
+	return pack(a, &(struct source){.minus = start, .i64 = end, .step = 1},
+		    n, what, ret, err);
 }
 
 int nsx_pack_pairs(struct nsx_arena *a, const int64_t *v, size_t n,
@@ -130,4 +150,12 @@ int nsx_pack_u32(struct nsx_arena *a, const uint32_t *v, size_t n,
 		 const char *what, struct nsx_packed *ret, struct nsx_err *err)
 {
 	return pack(a, &(struct source){.u32 = v}, n, what, ret, err);
+}
+
+int nsx_pack_index(struct nsx_arena *a, const uint32_t *v, size_t n,
+		   const char *what, struct nsx_packed *ret,
+		   struct nsx_err *err)
+{
+	return pack(a, &(struct source){.u32 = v, .is_index = true}, n, what,
+		    ret, err);
 }

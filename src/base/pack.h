@@ -25,15 +25,32 @@ struct nsx_packed {
 /* The low bits of so many bytes.  Shifts by a variable number take a third longer. */
 extern const uint64_t nsx_pack_mask[9];
 
-static inline int64_t nsx_unpack(const struct nsx_packed *p, size_t i)
+/* By how much a value is more than the least of its block. */
+static inline uint64_t nsx_pack_distance(const struct nsx_packed *p,
+					 const struct nsx_pack_block *b, size_t i)
 {
-	const struct nsx_pack_block *b = &p->blocks[i / NSX_PACK_BLOCK];
 	unsigned width = b->at & 255;
 	uint64_t x;
 
 	memcpy(&x, p->bytes + (b->at >> 8) + i % NSX_PACK_BLOCK * width, 8);
-	x = le64toh(x) & nsx_pack_mask[width];
-	return (int64_t)((uint64_t)b->least + x);
+	return le64toh(x) & nsx_pack_mask[width];
+}
+
+static inline int64_t nsx_unpack(const struct nsx_packed *p, size_t i)
+{
+	const struct nsx_pack_block *b = &p->blocks[i / NSX_PACK_BLOCK];
+
+	return (int64_t)((uint64_t)b->least + nsx_pack_distance(p, b, i));
+}
+
+/* The same of what nsx_pack_index packed. */
+static inline uint32_t nsx_unpack_index(const struct nsx_packed *p, size_t i)
+{
+	const struct nsx_pack_block *b = &p->blocks[i / NSX_PACK_BLOCK];
+	uint64_t x = nsx_pack_distance(p, b, i);
+
+	return x == nsx_pack_mask[b->at & 255] ?
+		       NSX_NONE : (uint32_t)((uint64_t)b->least + x);
 }
 
 /* n values, and the lengths of n spans.  Owner: the arena. */
@@ -50,5 +67,9 @@ int nsx_pack_pairs(struct nsx_arena *a, const int64_t *v, size_t n,
 int nsx_pack_u32(struct nsx_arena *a, const uint32_t *v, size_t n,
 		 const char *what, struct nsx_packed *ret,
 		 struct nsx_err *err) NSX_CHECKED;
+/* Indices, of which NSX_NONE takes no more room than its neighbours. */
+int nsx_pack_index(struct nsx_arena *a, const uint32_t *v, size_t n,
+		   const char *what, struct nsx_packed *ret,
+		   struct nsx_err *err) NSX_CHECKED;
 
 #endif

@@ -101,7 +101,7 @@ static bool is_starved(const struct calls *c, size_t call)
 	const struct nsx_trace *t = c->d->trace;
 	int64_t start_ns = nsx_call_start(&t->calls, call);
 	int64_t end_ns = nsx_call_end(&t->calls, call);
-	uint32_t op = t->calls.op[call];
+	uint32_t op = nsx_call_op(&t->calls, call);
 
 	return end_ns - start_ns >= LOAD_NS &&
 	       (op == NSX_NONE ||
@@ -125,7 +125,7 @@ static bool is_start(const struct calls *c, size_t call)
 static enum kind kind_of(struct calls *c, size_t call)
 {
 	const struct nsx_trace *t = c->d->trace;
-	uint32_t op = t->calls.op[call];
+	uint32_t op = nsx_call_op(&t->calls, call);
 
 	if ((c->does[nsx_call_name(&t->calls, call)] == ALLOCATES ||
 	     t->calls.cls[call] == NSX_CALL_IMPLICIT_SYNC) &&
@@ -266,7 +266,7 @@ static int collect_thread(struct calls *c, uint32_t thread, uint32_t *below,
 	nsx_nvtx_walk_begin(&walk, t, thread, true, false, below);
 	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
 		int64_t start_ns = nsx_call_start(&t->calls, i);
-		uint32_t op = t->calls.op[i];
+		uint32_t op = nsx_call_op(&t->calls, i);
 
 		if (start_ns >= c->d->w.end_ns)
 			break;

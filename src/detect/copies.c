@@ -58,7 +58,7 @@ static int add(struct copies *c, struct group *g, size_t op,
 	nsx_add_to(&g->bytes, NSX_MAX(0, nsx_op_copy(t, op)->bytes));
 	return nsx_places_add(&c->places, t, g->id,
 			      nsx_op_range(&c->d->facts->nvtx, op),
-			      t->ops.call[op], ns, &g->place, err);
+			      nsx_op_call(&t->ops, op), ns, &g->place, err);
 }
 
 static struct group new_group(struct copies *c)
@@ -256,7 +256,7 @@ static void tell_wait(struct copies *c, const struct group *g,
 {
 	const struct nsx_trace *t = c->d->trace;
 	struct nsx_findings *l = c->d->found;
-	uint32_t call = t->ops.call[g->rows[0]];
+	uint32_t call = nsx_op_call(&t->ops, g->rows[0]);
 	char buf[256];
 
 	f->id = NSX_ID_idle_after_blocking_copy;
@@ -280,10 +280,12 @@ static int64_t calls_ns(const struct copies *c, const struct group *g)
 	const struct nsx_trace *t = c->d->trace;
 	int64_t ns = 0;
 
-	for (int64_t i = 0; i < g->count; i++)
-		if (t->ops.call[g->rows[i]] != NSX_NONE)
-			nsx_add_to(&ns, nsx_call_ns(&t->calls,
-						    t->ops.call[g->rows[i]]));
+	for (int64_t i = 0; i < g->count; i++) {
+		uint32_t call = nsx_op_call(&t->ops, g->rows[i]);
+
+		if (call != NSX_NONE)
+			nsx_add_to(&ns, nsx_call_ns(&t->calls, call));
+	}
 	return ns;
 }
 

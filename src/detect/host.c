@@ -308,7 +308,7 @@ static bool queues_work(const struct nsx_detect *d, size_t call)
 	const struct nsx_calls *c = &d->trace->calls;
 
 	return c->cls[call] == NSX_CALL_LAUNCH ||
-	       (c->op[call] != NSX_NONE &&
+	       (nsx_call_op(c, call) != NSX_NONE &&
 		!nsx_call_blocks(d->facts, d->trace, call));
 }
 
@@ -316,7 +316,7 @@ static bool queues_work(const struct nsx_detect *d, size_t call)
 static bool only_copies(const struct nsx_trace *t, const struct nsx_thread *th)
 {
 	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++)
-		if (t->calls.op[i] != NSX_NONE)
+		if (nsx_call_op(&t->calls, i) != NSX_NONE)
 			return !th->launches;
 	return false;
 }

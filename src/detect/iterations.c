@@ -220,7 +220,7 @@ static uint32_t blocking_copy(const struct slow *s, size_t call,
 			      struct nsx_span *ret)
 {
 	const struct nsx_trace *t = s->d->trace;
-	uint32_t op = t->calls.op[call];
+	uint32_t op = nsx_call_op(&t->calls, call);
 
 	if (op == NSX_NONE || !nsx_call_blocks(s->d->facts, t, call))
 		return NSX_NONE;
@@ -446,7 +446,7 @@ static int find_ranges(struct slow *s, struct nsx_err *err)
 static size_t launched_in(const struct slow *s, size_t call)
 {
 	const struct nsx_trace *t = s->d->trace;
-	uint32_t op = t->calls.op[call];
+	uint32_t op = nsx_call_op(&t->calls, call);
 
 	if (t->calls.cls[call] != NSX_CALL_LAUNCH || op == NSX_NONE ||
 	    nsx_stream_of(t, op)->device != s->v->device ||

@@ -173,8 +173,8 @@ static int tell_place(struct kernels *k, bool by_shape, const struct kernel *x,
 			rc = nsx_places_add(
 				&places, t, 0,
 				nsx_op_range(&k->d->facts->nvtx, i),
-				t->ops.call[i], nsx_op_ns(&t->ops, i), &most,
-				err);
+				nsx_op_call(&t->ops, i),
+				nsx_op_ns(&t->ops, i), &most, err);
 	if (!rc)
 		nsx_places_tell(k->d, &places, 0, &most, f);
 	nsx_places_done(&places);
@@ -791,12 +791,13 @@ static const char *say_streams(struct kernels *k, const struct nsx_change *c)
 	for (size_t i = 0; i < n; i++) {
 		uint32_t op = nsx_rows_at(&c->rows, i);
 		int64_t start_ns = nsx_op_start(o, op);
+		uint32_t call = nsx_op_call(o, op);
 
 		nstreams += !seen[nsx_op_stream(o, op)]++;
 		seen[nsx_op_stream(o, op)] = 1;
 		queued += i && op == nsx_rows_at(&c->rows, i - 1) + 1 &&
-			  o->call[op] != NSX_NONE &&
-			  nsx_call_end(&t->calls, o->call[op]) <=
+			  call != NSX_NONE &&
+			  nsx_call_end(&t->calls, call) <=
 				  nsx_op_end(o, op - 1);
 		if (end_ns > start_ns)
 			nsx_add_to(&beside_ns, NSX_MIN(end_ns,

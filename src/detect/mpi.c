@@ -49,8 +49,8 @@ static uint32_t first_device(const struct nsx_trace *t, uint32_t thread)
 	const struct nsx_thread *h = &t->thread[thread];
 
 	for (uint32_t i = h->calls_at; i < h->calls_at + h->ncalls; i++)
-		if (t->calls.op[i] != NSX_NONE)
-			return nsx_stream_of(t, t->calls.op[i])->device;
+		if (nsx_call_op(&t->calls, i) != NSX_NONE)
+			return nsx_stream_of(t, nsx_call_op(&t->calls, i))->device;
 	return NSX_NONE;
 }
 

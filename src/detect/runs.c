@@ -69,7 +69,7 @@ static int add_kernel(struct runs *r, uint32_t op, bool stays, struct nsx_err *e
 		return err->rc;
 	return nsx_places_add(&r->places, t, 0,
 			      nsx_op_range(&r->d->facts->nvtx, op),
-			      t->ops.call[op], ns, &r->most, err);
+			      nsx_op_call(&t->ops, op), ns, &r->most, err);
 }
 
 static int end_run(struct runs *r, struct nsx_err *err)

@@ -95,7 +95,7 @@ static double answered_share(const struct nsx_trace *t)
 		    !(t->calls.flags[i] &
 		      (NSX_CALL_FAILED | NSX_CALL_NESTED | NSX_CALL_GRAPH))) {
 			launches++;
-			answered += t->calls.op[i] != NSX_NONE;
+			answered += nsx_call_op(&t->calls, i) != NSX_NONE;
 		}
 	return answered && t->user.start_ns == t->user.end_ns ?
 		       (double)answered / (double)launches : NAN;

@@ -443,7 +443,7 @@ static int find_blocking_copies(struct nsx_facts *f, const struct nsx_trace *t,
 			   "blocking copies", err))
 		return err->rc;
 	for (size_t i = 0; i < o->n; i++) {
-		uint32_t call = o->call[i];
+		uint32_t call = nsx_op_call(o, i);
 		const struct nsx_copy *copy;
 		int64_t both;
 

@@ -210,7 +210,7 @@ struct nsx_nvtx_facts {
 /* By op, kernels, copies, memsets and replays alike: index of nvtx, NSX_NONE. */
 static inline uint32_t nsx_op_range(const struct nsx_nvtx_facts *f, size_t op)
 {
-	return (uint32_t)nsx_unpack(&f->op_range, op);
+	return nsx_unpack_index(&f->op_range, op);
 }
 static inline uint32_t nsx_range_before(const struct nsx_packed *by,
 					uint32_t range)

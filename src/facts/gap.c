@@ -19,7 +19,7 @@ enum { NEAR_NS = 5000 };
 
 static uint32_t op_of(const struct nsx_idle *x, size_t i)
 {
-	return (uint32_t)nsx_unpack(&x->op, i);
+	return nsx_unpack_index(&x->op, i);
 }
 
 /* Where a piece ends: where the next of its gap begins, or the op that ends the
@@ -168,7 +168,7 @@ static size_t count_ended(const struct nsx_facts *f, const uint32_t *list,
 uint32_t nsx_gap_barrier(const struct nsx_facts *f, const struct nsx_trace *t,
 			 const struct nsx_gap *gap)
 {
-	uint32_t call = gap->op == NSX_NONE ? NSX_NONE : t->ops.call[gap->op];
+	uint32_t call = gap->op == NSX_NONE ? NSX_NONE : nsx_op_call(&t->ops, gap->op);
 	const struct nsx_thread_barriers *s;
 	const uint32_t *waits, *gaps;
 	int64_t after = gap->start_ns - NEAR_NS;

@@ -11,16 +11,17 @@ static void mark_recorded(const struct nsx_trace *t, uint8_t *seen,
 
 	for (size_t i = 0; i < t->ops.n; i++) {
 		bool is_replay = t->ops.kind[i] == NSX_OP_GRAPH;
+		uint32_t call = nsx_op_call(&t->ops, i);
 
 		if ((t->ops.flags[i] & NSX_OP_PEER) ||
 		    !(is_replay || t->ops.flags[i] & NSX_OP_NODE))
 			continue;
 		has_replays |= is_replay;
 		has_nodes |= !is_replay;
-		if (t->ops.call[i] == NSX_NONE)
+		if (call == NSX_NONE)
 			g->orphans++;
 		else
-			seen[t->ops.call[i]] = 1;
+			seen[call] = 1;
 	}
 	g->mode = !has_replays ? has_nodes ? NSX_GRAPH_NODES : NSX_GRAPH_NONE :
 		  has_nodes    ? NSX_GRAPH_MIXED : NSX_GRAPH_WHOLE;

@@ -190,7 +190,7 @@ static bool is_migration(const struct nsx_trace *t, uint32_t op)
 static void charge_gap(struct sweep *s, int64_t start_ns, int64_t end_ns)
 {
 	const struct nsx_calls *c = &s->t->calls;
-	uint32_t call = s->t->ops.call[s->op];
+	uint32_t call = nsx_op_call(&s->t->ops, s->op);
 	int64_t called, returned;
 
 	if (call == NSX_NONE) {
@@ -216,7 +216,7 @@ static void charge_gap(struct sweep *s, int64_t start_ns, int64_t end_ns)
  */
 static bool is_before(const struct nsx_trace *t, uint32_t a, uint32_t b)
 {
-	uint32_t ca = t->ops.call[a], cb = t->ops.call[b];
+	uint32_t ca = nsx_op_call(&t->ops, a), cb = nsx_op_call(&t->ops, b);
 
 	if (t->ops.kind[a] != t->ops.kind[b])
 		return t->ops.kind[a] < t->ops.kind[b];
@@ -269,7 +269,7 @@ static void sweep_device(struct sweep *s, uint32_t device)
 		}
 		edge = false;
 		at = nsx_op_end(o, i);
-		s->before = o->call[i];
+		s->before = nsx_op_call(o, i);
 	}
 	s->op = NSX_NONE;
 	s->begins = true;
@@ -336,7 +336,7 @@ static int fill_device(struct sweep *s, uint32_t device, struct nsx_err *err)
 		sweep_device(s, device);
 		rc = nsx_pack_i64(a, s->start_ns, x->n, pieces, &x->start,
 				  err) ?:
-		     nsx_pack_u32(a, s->ops, x->n, pieces, &x->op, err);
+		     nsx_pack_index(a, s->ops, x->n, pieces, &x->op, err);
 	}
 	free(s->start_ns);
 	free(s->ops);

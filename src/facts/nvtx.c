@@ -109,7 +109,7 @@ static int sweep_device(void *ctx, size_t i, struct nsx_err *err)
 	const struct nsx_device *d = &job->t->device[i];
 
 	for (size_t k = d->ops_at; k < d->ops_at + d->nops; k++) {
-		uint32_t call = o->call[k];
+		uint32_t call = nsx_op_call(o, k);
 
 		job->op_range[k] = call == NSX_NONE ? NSX_NONE :
 						      job->call_range[call];
@@ -138,7 +138,7 @@ static int cover(struct nsx_facts *f, const struct nsx_trace *t,
 	for (size_t i = 0; i < o->n; i++) {
 		uint32_t p = nsx_op_process(t, i);
 		bool counts = nsx_op_counts(t, i);
-		bool has_call = o->call[i] != NSX_NONE;
+		bool has_call = nsx_op_call(o, i) != NSX_NONE;
 		bool is_mapped = nsx_op_range(&f->nvtx, i) != NSX_NONE;
 
 		if (o->kind[i] != NSX_OP_KERNEL)
@@ -195,7 +195,7 @@ static int attribute(struct nsx_facts *f, const struct nsx_trace *t,
 	    nsx_par(threads, t->ndevices, sweep_device, &job, err))
 		return err->rc;
 	nsx_arena_drop(f->arena, job.call_range);
-	if (nsx_pack_u32(f->arena, job.op_range, t->ops.n, "op ranges",
+	if (nsx_pack_index(f->arena, job.op_range, t->ops.n, "op ranges",
 			 &f->nvtx.op_range, err))
 		return err->rc;
 	nsx_arena_drop(f->arena, job.op_range);

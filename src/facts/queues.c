@@ -5,15 +5,15 @@
 
 static bool is_queued(const struct nsx_trace *t, uint32_t op)
 {
-	uint32_t call = t->ops.call[op];
+	uint32_t call = nsx_op_call(&t->ops, op);
 
-	return call != NSX_NONE && t->calls.op[call] == op &&
+	return call != NSX_NONE && nsx_call_op(&t->calls, call) == op &&
 	       nsx_op_counts(t, op);
 }
 
 static int64_t call_time(const struct nsx_trace *t, uint32_t op)
 {
-	return NSX_MIN(nsx_call_start(&t->calls, t->ops.call[op]),
+	return NSX_MIN(nsx_call_start(&t->calls, nsx_op_call(&t->ops, op)),
 		       nsx_op_start(&t->ops, op));
 }
 

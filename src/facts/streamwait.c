@@ -86,7 +86,7 @@ static int index_ops(struct nsx_stream_waits *w, const struct nsx_trace *t,
 		 o->flags[i] & NSX_OP_PEER ? NSX_NONE : nsx_op_stream(o, i));
 	for (uint32_t s = 0; s < t->nstreams; s++)
 		for (uint32_t k = w->op_at[s]; k < w->op_at[s + 1]; k++) {
-			w->called[k] = call_of(t, o->call[w->op[k]]);
+			w->called[k] = call_of(t, nsx_op_call(o, w->op[k]));
 			if (k > w->op_at[s])
 				w->called[k] = NSX_MAX(w->called[k],
 						       w->called[k - 1]);
@@ -160,7 +160,7 @@ uint32_t nsx_stream_waited_for(const struct nsx_stream_waits *w,
 	uint32_t end = w->wait_at[stream + 1];
 	uint32_t k = NSX_SEARCH(first, w->op_at[stream + 1], i, w->op[i] < op);
 	int64_t since = k > first ? w->called[k - 1] : INT64_MIN;
-	int64_t until = call_of(t, t->ops.call[op]);
+	int64_t until = call_of(t, nsx_op_call(&t->ops, op));
 
 	if (t->ops.flags[op] & NSX_OP_PEER)
 		return NSX_NONE; /* its stream is the other device's */

@@ -98,7 +98,7 @@ static const struct nsx_nccl_call *call_of(const struct nsx_maker *m, size_t op)
 	enum { MOST_BACK = 256 }; /* calls of a group */
 	const struct nsx_trace *t = m->t;
 	const struct nsx_nccl_calls *calls = &m->nccl;
-	size_t lo = 0, hi = calls->n, call = t->ops.call[op];
+	size_t lo = 0, hi = calls->n, call = nsx_op_call(&t->ops, op);
 	struct nsx_nccl_call key;
 
 	if (!calls->n || call == NSX_NONE)

@@ -109,12 +109,17 @@ static int pack_columns(struct nsx_loader *l, struct nsx_err *err)
 		uint32_t *v;
 		const struct nsx_colset *set;
 		struct nsx_packed *ret;
+		int (*pack)(struct nsx_arena *a, const uint32_t *v, size_t n,
+			    const char *what, struct nsx_packed *ret,
+			    struct nsx_err *err);
 	} ids[] = {
-	    {l->ops.stream, &l->op_set, &t->ops.stream},
-	    {l->ops.detail, &l->op_set, &t->ops.detail},
-	    {l->calls.corr, &l->call_set, &t->calls.corr},
-	    {l->calls.name, &l->call_set, &t->calls.name},
-	    {l->nvtx.domain, &l->nvtx_set, &t->nvtx.domain},
+	    {l->ops.call, &l->op_set, &t->ops.call, nsx_pack_index},
+	    {l->calls.op, &l->call_set, &t->calls.op, nsx_pack_index},
+	    {l->ops.stream, &l->op_set, &t->ops.stream, nsx_pack_u32},
+	    {l->ops.detail, &l->op_set, &t->ops.detail, nsx_pack_u32},
+	    {l->calls.corr, &l->call_set, &t->calls.corr, nsx_pack_u32},
+	    {l->calls.name, &l->call_set, &t->calls.name, nsx_pack_u32},
+	    {l->nvtx.domain, &l->nvtx_set, &t->nvtx.domain, nsx_pack_u32},
 	};
 
 	for (unsigned i = 0; i < ARRAY_LEN(list); i++) {
@@ -132,8 +137,8 @@ static int pack_columns(struct nsx_loader *l, struct nsx_err *err)
 		nsx_arena_drop(t->arena, start_ns);
 	}
 	for (unsigned i = 0; i < ARRAY_LEN(ids); i++) {
-		if (nsx_pack_u32(t->arena, ids[i].v, ids[i].set->n,
-				 ids[i].set->what, ids[i].ret, err))
+		if (ids[i].pack(t->arena, ids[i].v, ids[i].set->n,
+				ids[i].set->what, ids[i].ret, err))
 			return err->rc;
 		nsx_arena_drop(t->arena, ids[i].v);
 	}
@@ -161,11 +166,11 @@ static int publish(struct nsx_loader *l, struct nsx_err *err)
 	if (pack_columns(l, err))
 		return err->rc;
 	t->ops = (struct nsx_ops){
-	    l->op_set.n,   t->ops.start, t->ops.length, o->call, t->ops.stream,
+	    l->op_set.n,   t->ops.start, t->ops.length, t->ops.call, t->ops.stream,
 	    t->ops.detail, o->kind,	 o->cls,	o->flags};
 	t->calls = (struct nsx_calls){
 	    l->call_set.n, t->calls.start, t->calls.length, t->calls.name,
-	    t->calls.corr, c->op,	   c->cls,	    c->flags};
+	    t->calls.corr, t->calls.op,   c->cls,	    c->flags};
 	t->nvtx = (struct nsx_nvtx){
 	    l->nvtx_set.n, t->nvtx.start, t->nvtx.length, x->name,
 	    t->nvtx.domain, x->kind,	  x->flags};

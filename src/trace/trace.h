@@ -104,7 +104,7 @@ enum {
 struct nsx_ops {
 	size_t n;
 	struct nsx_packed start, length; /* of time: nsx_op_start, ...       */
-	const uint32_t *call;	/* host call (outermost), NSX_NONE if none   */
+	struct nsx_packed call; /* host call (outermost): nsx_op_call        */
 	struct nsx_packed stream; /* nsx_op_stream                           */
 	struct nsx_packed detail; /* nsx_op_detail: index of shape (kernels),
 				     copy (copies and memsets) or replay
@@ -154,7 +154,7 @@ struct nsx_calls {
 	struct nsx_packed start, length; /* of time: nsx_call_start, ...     */
 	struct nsx_packed name;	/* raw, with its suffix: nsx_call_name       */
 	struct nsx_packed corr; /* 0: none                                   */
-	const uint32_t *op;	/* first GPU op it caused, NSX_NONE          */
+	struct nsx_packed op;	/* first GPU op it caused: nsx_call_op       */
 	const uint8_t *cls, *flags;
 };
 /* Ordered by (thread, async after stack, start, end descending, domain, name). */
@@ -185,6 +185,11 @@ static inline int64_t nsx_op_end(const struct nsx_ops *o, size_t i)
 {
 	return nsx_op_start(o, i) + nsx_op_ns(o, i);
 }
+/* NSX_NONE: none that was recorded. */
+static inline uint32_t nsx_op_call(const struct nsx_ops *o, size_t i)
+{
+	return nsx_unpack_index(&o->call, i);
+}
 static inline uint32_t nsx_op_stream(const struct nsx_ops *o, size_t i)
 {
 	return (uint32_t)nsx_unpack(&o->stream, i);
@@ -204,6 +209,10 @@ static inline int64_t nsx_call_ns(const struct nsx_calls *c, size_t i)
 static inline int64_t nsx_call_end(const struct nsx_calls *c, size_t i)
 {
 	return nsx_call_start(c, i) + nsx_call_ns(c, i);
+}
+static inline uint32_t nsx_call_op(const struct nsx_calls *c, size_t i) /* NSX_NONE */
+{
+	return nsx_unpack_index(&c->op, i);
 }
 static inline nsx_str nsx_call_name(const struct nsx_calls *c, size_t i)
 {

@@ -61,8 +61,9 @@ static int set_up(void **state)
 		x->copies[i].copy_kind = i + 1;
 	x->device.nops = OPS;
 	x->t.ops = (struct nsx_ops){
-		.n = OPS, .call = x->call, .kind = x->kind,
-		.cls = x->cls, .flags = x->flags};
+		.n = OPS, .kind = x->kind, .cls = x->cls, .flags = x->flags};
+	assert_int_equal(nsx_pack_index(x->f.arena, x->call, OPS, "calls",
+					&x->t.ops.call, &err), 0);
 	assert_int_equal(nsx_pack_u32(x->f.arena, x->stream, OPS, "streams",
 				      &x->t.ops.stream, &err), 0);
 	assert_int_equal(nsx_pack_u32(x->f.arena, x->detail, OPS, "copies",
@@ -80,11 +81,11 @@ static int set_up(void **state)
 				    .about = x->about, .tag = x->tag};
 	assert_int_equal(nsx_pack_i64(x->f.arena, x->gap_at, x->idle.n, "gaps",
 				      &x->idle.start, &err), 0);
-	assert_int_equal(nsx_pack_u32(x->f.arena, x->gap_op, x->idle.n, "gaps",
-				      &x->idle.op, &err), 0);
+	assert_int_equal(nsx_pack_index(x->f.arena, x->gap_op, x->idle.n, "gaps",
+					&x->idle.op, &err), 0);
 	x->f.idle = &x->idle;
-	assert_int_equal(nsx_pack_u32(x->f.arena, x->range, OPS, "ranges",
-				      &x->f.nvtx.op_range, &err), 0);
+	assert_int_equal(nsx_pack_index(x->f.arena, x->range, OPS, "ranges",
+					&x->f.nvtx.op_range, &err), 0);
 	x->t.strings = x->f.strings = nsx_strings_new();
 	x->r.trace = &x->t;
 	x->r.facts = &x->f;

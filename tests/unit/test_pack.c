@@ -38,6 +38,11 @@ TEST(lengths_come_back)
 		assert_int_equal(nsx_pack_u32(a, small, n, "ids", &p, &err), 0);
 		for (size_t i = 0; i < n; i++)
 			assert_int_equal(nsx_unpack(&p, i), small[i]);
+		for (size_t i = 0; i < n; i++)
+			small[i] = rnd(&seed) % 3 ? small[i] : NSX_NONE;
+		assert_int_equal(nsx_pack_index(a, small, n, "indices", &p, &err), 0);
+		for (size_t i = 0; i < n; i++)
+			assert_int_equal(nsx_unpack_index(&p, i), small[i]);
 		nsx_arena_clear(a);
 	}
 	nsx_arena_free(a);

@@ -97,7 +97,7 @@ static struct rows cut_ops(const struct nsx_trace *t, const struct nsx_window *w
 		x = add_row(&r, t, nsx_op_name(t, i));
 		x->start_ns = NSX_MAX(start_ns, w->start_ns);
 		x->end_ns = NSX_MIN(end_ns, w->end_ns);
-		x->call_ns = start_of_call(t, t->ops.call[i]);
+		x->call_ns = start_of_call(t, nsx_op_call(&t->ops, i));
 		x->at = nsx_op_stream(&t->ops, i);
 		x->kind = t->ops.kind[i];
 		x->flags = t->ops.flags[i];
@@ -154,7 +154,7 @@ static bool launched_work(const struct nsx_trace *t, const struct nsx_window *w,
 			  size_t range)
 {
 	for (size_t i = 0; i < t->ops.n; i++) {
-		int64_t at_ns = start_of_call(t, t->ops.call[i]);
+		int64_t at_ns = start_of_call(t, nsx_op_call(&t->ops, i));
 
 		if (at_ns >= 0 && reaches(w, nsx_op_start(&t->ops, i),
 					  nsx_op_end(&t->ops, i)) &&
@@ -272,7 +272,7 @@ static size_t count_matched(const struct nsx_trace *whole,
 
 	for (size_t i = 0; i < whole->ops.n; i++)
 		n += whole->ops.kind[i] == NSX_OP_KERNEL &&
-		     whole->ops.call[i] != NSX_NONE &&
+		     nsx_op_call(&whole->ops, i) != NSX_NONE &&
 		     reaches(w, nsx_op_start(&whole->ops, i),
 			     nsx_op_end(&whole->ops, i));
 	return n;

@@ -342,7 +342,7 @@ static void find_hulls(const struct nsx_finder *fd, const struct nsx_way *w,
 	for (size_t m = 0; m < w->n; m++)
 		hull[m] = (struct nsx_span){INT64_MAX, INT64_MIN};
 	for (size_t k = from; k < to; k++) {
-		uint32_t op = fd->ops[k], call = t->ops.call[op];
+		uint32_t op = fd->ops[k], call = nsx_op_call(&t->ops, op);
 		int64_t at = nsx_op_start(&t->ops, op);
 		size_t m;
 

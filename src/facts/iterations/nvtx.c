@@ -99,9 +99,9 @@ static bool is_step_name(const char *s)
 
 static bool is_further(const struct nsx_trace *t, uint32_t op)
 {
-	uint32_t call = t->ops.call[op];
+	uint32_t call = nsx_op_call(&t->ops, op);
 
-	return call != NSX_NONE && t->calls.op[call] != op;
+	return call != NSX_NONE && nsx_call_op(&t->calls, call) != op;
 }
 
 NSX_ORDER(cmp_further, struct further, UP(call));
@@ -115,10 +115,10 @@ static int list_further(struct nvtx_finder *nf, struct nsx_err *err)
 		n += is_further(t, i);
 	if (!nsx_new_array(nf->further, nf->fd->a, n, "GPU work of calls", err))
 		return err->rc;
-	for (uint32_t i = 0; i < t->ops.n; i++)
+	for (uint32_t i = 0; nf->nfurther < n; i++)
 		if (is_further(t, i))
 			nf->further[nf->nfurther++] =
-				(struct further){t->ops.call[i], i};
+				(struct further){nsx_op_call(&t->ops, i), i};
 	nsx_sort(nf->further, n, sizeof(*nf->further), cmp_further);
 	return 0;
 }
@@ -129,7 +129,7 @@ static int list_further(struct nvtx_finder *nf, struct nsx_err *err)
 static int64_t gpu_ns(const struct nvtx_finder *nf, uint32_t call, size_t *at)
 {
 	const struct nsx_ops *o = &nf->fd->t->ops;
-	uint32_t op = nf->fd->t->calls.op[call];
+	uint32_t op = nsx_call_op(&nf->fd->t->calls, call);
 	int64_t ns = o->flags[op] & NSX_OP_PEER ? 0 : nsx_work_ns(nf->fd, op);
 
 	for (; *at < nf->nfurther && nf->further[*at].call == call; ++*at) {
@@ -156,12 +156,12 @@ static int list_launches(struct nvtx_finder *nf, uint32_t from, uint32_t to,
 	bool sorted = true;
 
 	for (uint32_t i = first; i < end; i++)
-		n += t->calls.op[i] != NSX_NONE;
+		n += nsx_call_op(&t->calls, i) != NSX_NONE;
 	l->n = 0;
 	if (!nsx_new_array(l->v, nf->a, n + 1, "launches", err))
 		return err->rc;
 	for (uint32_t i = first; i < end; i++) {
-		if (t->calls.op[i] == NSX_NONE)
+		if (nsx_call_op(&t->calls, i) == NSX_NONE)
 			continue;
 		l->v[l->n] = (struct launch){nsx_call_start(&t->calls, i),
 					     gpu_ns(nf, i, &further)};

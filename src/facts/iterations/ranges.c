@@ -45,10 +45,13 @@ static int find_thread(const struct nsx_finder *fd, uint32_t *ret,
 
 	if (!ns)
 		return err->rc;
-	for (uint32_t i = 0; i < t->ops.n; i++)
-		if (t->ops.call[i] != NSX_NONE)
-			nsx_add_to(&ns[nsx_call_thread(t, t->ops.call[i])],
+	for (uint32_t i = 0; i < t->ops.n; i++) {
+		uint32_t call = nsx_op_call(&t->ops, i);
+
+		if (call != NSX_NONE)
+			nsx_add_to(&ns[nsx_call_thread(t, call)],
 				   nsx_work_ns(fd, i));
+	}
 	for (uint32_t h = 0; h < t->nthreads; h++)
 		if (ns[h] && t->thread[h].nnvtx &&
 		    (best == NSX_NONE || ns[h] > ns[best]))
@@ -140,7 +143,7 @@ static void sum_level(const struct nsx_finder *fd, struct level *l,
 	const struct nsx_trace *t = l->t;
 
 	for (size_t k = fd->ops_at[process]; k < fd->ops_at[process + 1]; k++) {
-		uint32_t op = fd->ops[k], call = t->ops.call[op];
+		uint32_t op = fd->ops[k], call = nsx_op_call(&t->ops, op);
 		struct phase *p = call == NSX_NONE ? NULL :
 			range_at(l, nsx_call_start(&t->calls, call));
 

@@ -36,6 +36,7 @@ struct seq {
 	struct nsx_arena *a;
 	uint32_t *op;  /* by position                                        */
 	uint32_t *sym; /* by position: number of the symbol                  */
+	bool *inside;  /* by position: no iteration begins there             */
 	size_t n;
 	uint32_t *id[LEVELS]; /* by position: number of the run that begins  */
 	uint32_t *at[LEVELS]; /* occurrences of each run, one after another  */
@@ -66,9 +67,10 @@ static int number_pairs(const uint32_t *x, const uint32_t *y, size_t n,
 static bool is_inside(const struct seq *s, size_t pos)
 {
 	const struct nsx_trace *t = s->fd->t;
-	uint32_t call = t->ops.call[s->op[pos]];
+	uint32_t call = nsx_op_call(&t->ops, s->op[pos]);
 
-	return pos && call != NSX_NONE && call == t->ops.call[s->op[pos - 1]] &&
+	return pos && call != NSX_NONE &&
+	       call == nsx_op_call(&t->ops, s->op[pos - 1]) &&
 	       t->calls.flags[call] & NSX_CALL_GRAPH;
 }
 
@@ -81,7 +83,7 @@ static int list_occurrences(struct seq *s, unsigned level, size_t n,
 	    nsx_new_arrays(s->a, n, "kernel sequence", err, s->at[level]))
 		return err->rc;
 	NSX_DEAL(s->start[level], s->at[level], s->nids[level], n, i,
-		 is_inside(s, i) ? NSX_NONE : s->id[level][i]);
+		 s->inside[i] ? NSX_NONE : s->id[level][i]);
 	return 0;
 }
 
@@ -330,9 +332,10 @@ static int list_symbols(struct seq *s, uint32_t process, struct nsx_err *err)
 	}
 	s->n = n;
 	if (nsx_new_arrays(s->a, n, "kernel sequence", err, kind, name, s->sym,
-			   s->distance))
+			   s->inside, s->distance))
 		return err->rc;
 	for (size_t i = 0; i < n; i++) {
+		s->inside[i] = is_inside(s, i);
 		kind[i] = t->ops.kind[s->op[i]];
 		name[i] = kind[i] == NSX_OP_KERNEL ?
 				  nsx_op_shape(t, s->op[i])->base_name :

@@ -323,7 +323,7 @@ static struct model_op read_op(const struct build *b, uint32_t row)
 	struct model_op o = {
 		.start_ns = nsx_op_start(&t->ops, row),
 		.length_ns = nsx_op_ns(&t->ops, row),
-		.call = model_call_of(b, t->ops.call[row]),
+		.call = model_call_of(b, nsx_op_call(&t->ops, row)),
 		.group = NSX_NONE, .lane = NSX_NONE, .before = NSX_NONE,
 		.row = row,
 		.kind = t->ops.kind[row]};

@@ -137,17 +137,19 @@ static int find_effects(struct build *b, int64_t *effect, struct nsx_err *err)
 
 		next[h] = INT64_MAX;
 		for (uint32_t i = b->slice[h].to, n = 0;
-		     i < to && n < LOOK_AHEAD; i++, n++)
-			if (t->calls.op[i] != NSX_NONE) {
-				next[h] = nsx_op_start(&t->ops,
-						       t->calls.op[i]);
+		     i < to && n < LOOK_AHEAD; i++, n++) {
+			uint32_t op = nsx_call_op(&t->calls, i);
+
+			if (op != NSX_NONE) {
+				next[h] = nsx_op_start(&t->ops, op);
 				break;
 			}
+		}
 	}
 	for (uint32_t i = m->ncalls; i-- > 0;) {
 		const struct model_call *c = &m->call[i];
 		int64_t *at = &next[b->thread[i]];
-		uint32_t op = t->calls.op[c->row];
+		uint32_t op = nsx_call_op(&t->calls, c->row);
 
 		if (c->op != NSX_NONE)
 			*at = NSX_MIN(*at, m->op[c->op].start_ns);

@@ -61,7 +61,7 @@ static void collect(struct graphs *g)
 		const struct nsx_device *dev = &t->device[d];
 
 		for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
-			uint32_t call = t->ops.call[i];
+			uint32_t call = nsx_op_call(&t->ops, i);
 
 			if (t->ops.flags[i] & NSX_OP_PEER)
 				continue;

@@ -113,8 +113,9 @@ static bool is_told(struct sites *x, size_t call)
 /* What starts kernels, copies or memsets is told by these. */
 static bool starts_work(const struct nsx_trace *t, size_t call)
 {
-	return t->calls.op[call] != NSX_NONE &&
-	       t->ops.kind[t->calls.op[call]] != NSX_OP_GRAPH;
+	uint32_t op = nsx_call_op(&t->calls, call);
+
+	return op != NSX_NONE && t->ops.kind[op] != NSX_OP_GRAPH;
 }
 
 static int add_call(struct sites *x, uint32_t thread, size_t call,
@@ -204,7 +205,7 @@ static int add_work(struct sites *x, struct nsx_err *err)
 	const struct nsx_trace *t = x->t;
 
 	for (size_t i = 0; i < t->ops.n; i++) {
-		uint32_t call = t->ops.call[i], site;
+		uint32_t call = nsx_op_call(&t->ops, i), site;
 		uint32_t range = nsx_op_range(&x->f->nvtx, i);
 		struct sum *s;
 

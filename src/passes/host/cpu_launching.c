@@ -64,13 +64,14 @@ static int count_ops(const struct nsx_trace *t, struct launched *l,
 	for (uint32_t d = 0; d < t->ndevices; d++)
 		for (uint32_t op = t->device[d].ops_at;
 		     op < t->device[d].ops_at + t->device[d].nops; op++) {
+			uint32_t call = nsx_op_call(&t->ops, op);
 			int64_t *n;
 
-			if (t->ops.call[op] == NSX_NONE || !nsx_op_counts(t, op))
+			if (call == NSX_NONE || !nsx_op_counts(t, op))
 				continue;
 			n = nsx_near_value(&l->groups, &near, &l->ops,
-					   nsx_call_thread(t, t->ops.call[op]),
-					   d, "threads", err);
+					   nsx_call_thread(t, call), d,
+					   "threads", err);
 			if (!n)
 				return err->rc;
 			++*n;

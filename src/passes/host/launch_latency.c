@@ -58,14 +58,17 @@ struct launched { /* kernels with a call, one of a graph launch */
 	uint32_t *first; /* see first_of_graphs; NULL: no graph launches     */
 	int64_t *ns;	 /* of each, delay or time after the return          */
 	size_t n;
-	uint32_t top[TOP_ROWS]; /* the longest delays                        */
+	struct delay {
+		int64_t ns;
+		uint32_t op;
+	} top[TOP_ROWS]; /* the longest                                      */
 	size_t ntop;
 };
 
 static int64_t delay_of(const struct nsx_trace *t, uint32_t op)
 {
 	return nsx_op_start(&t->ops, op) -
-	       nsx_call_start(&t->calls, t->ops.call[op]);
+	       nsx_call_start(&t->calls, nsx_op_call(&t->ops, op));
 }
 
 /* The kernel of each graph launch that starts first, by call. */
@@ -75,7 +78,7 @@ static int first_of_graphs(struct launched *l, struct nsx_arena *a,
 	const struct nsx_trace *t = l->t;
 
 	for (uint32_t i = 0; i < t->ops.n; i++) {
-		uint32_t call = t->ops.call[i];
+		uint32_t call = nsx_op_call(&t->ops, i);
 
 		if (t->ops.kind[i] != NSX_OP_KERNEL || call == NSX_NONE ||
 		    !(t->calls.flags[call] & NSX_CALL_GRAPH))
@@ -97,7 +100,7 @@ static int first_of_graphs(struct launched *l, struct nsx_arena *a,
 static bool is_launched(const struct launched *l, uint32_t op)
 {
 	const struct nsx_trace *t = l->t;
-	uint32_t call = t->ops.call[op];
+	uint32_t call = nsx_op_call(&t->ops, op);
 
 	return t->ops.kind[op] == NSX_OP_KERNEL && call != NSX_NONE &&
 	       nsx_op_counts(t, op) &&
@@ -107,36 +110,37 @@ static bool is_launched(const struct launched *l, uint32_t op)
 
 /* The longest delays ---------------------------------------------------------*/
 
-static bool is_longer(const struct nsx_trace *t, uint32_t a, uint32_t b)
+static bool is_longer(const struct nsx_trace *t, const struct delay *x,
+		      const struct delay *y)
 {
-	int64_t da = delay_of(t, a), db = delay_of(t, b);
+	uint32_t a = x->op, b = y->op;
 	int c;
 
-	if (da != db)
-		return da > db;
+	if (x->ns != y->ns)
+		return x->ns > y->ns;
 	if (nsx_op_start(&t->ops, a) != nsx_op_start(&t->ops, b))
 		return nsx_op_start(&t->ops, a) < nsx_op_start(&t->ops, b);
 	c = nsx_str_cmp(t->strings, nsx_op_name(t, a), nsx_op_name(t, b));
-	return c ? c < 0 : t->ops.call[a] < t->ops.call[b];
+	return c ? c < 0 : nsx_op_call(&t->ops, a) < nsx_op_call(&t->ops, b);
 }
 
 static void offer(struct launched *l, uint32_t op)
 {
+	struct delay x = {delay_of(l->t, op), op};
 	size_t i;
 
-	if (l->ntop == TOP_ROWS &&
-	    !is_longer(l->t, op, l->top[TOP_ROWS - 1]))
+	if (l->ntop == TOP_ROWS && !is_longer(l->t, &x, &l->top[TOP_ROWS - 1]))
 		return;
 	l->ntop += l->ntop < TOP_ROWS;
-	for (i = l->ntop - 1; i > 0 && is_longer(l->t, op, l->top[i - 1]); i--)
+	for (i = l->ntop - 1; i > 0 && is_longer(l->t, &x, &l->top[i - 1]); i--)
 		l->top[i] = l->top[i - 1];
-	l->top[i] = op;
+	l->top[i] = x;
 }
 
 static void add_row(const struct nsx_trace *t, uint32_t op, uint32_t device,
 		    struct nsx_table *table)
 {
-	uint32_t call = t->ops.call[op];
+	uint32_t call = nsx_op_call(&t->ops, op);
 	const struct nsx_thread *th = &t->thread[nsx_call_thread(t, call)];
 	struct nsx_cell *row = nsx_add_row(table);
 
@@ -158,8 +162,8 @@ static void fill_rows(const struct launched *l, struct nsx_table *table)
 	const struct nsx_trace *t = l->t;
 
 	for (size_t i = 0; i < l->ntop; i++)
-		add_row(t, l->top[i],
-			nsx_stream_of(t, l->top[i])->device, table);
+		add_row(t, l->top[i].op,
+			nsx_stream_of(t, l->top[i].op)->device, table);
 }
 
 /* Figures of all ---------------------------------------------------------------*/
@@ -174,7 +178,8 @@ static void collect(struct launched *l, bool after)
 		if (is_launched(l, i))
 			l->ns[l->n++] =
 			    after ? nsx_op_start(&t->ops, i) -
-					nsx_call_end(&t->calls, t->ops.call[i])
+					nsx_call_end(&t->calls,
+						     nsx_op_call(&t->ops, i))
 				  : delay_of(t, i);
 }
 

@@ -154,7 +154,7 @@ static struct launcher *launcher_of(const struct nsx_trace *t,
  */
 static int64_t host_late(const struct nsx_trace *t, const struct nsx_gap *gap)
 {
-	uint32_t call = gap->op == NSX_NONE ? NSX_NONE : t->ops.call[gap->op];
+	uint32_t call = gap->op == NSX_NONE ? NSX_NONE : nsx_op_call(&t->ops, gap->op);
 
 	if (call == NSX_NONE || gap->end_ns - gap->start_ns >= SHORT_GAP_NS ||
 	    nsx_call_end(&t->calls, call) <= gap->start_ns)
@@ -172,14 +172,14 @@ static int sweep_device(const struct nsx_run *run, uint32_t device,
 	struct nsx_gap gap;
 
 	for (uint32_t i = d->ops_at; i < d->ops_at + d->nops; i++) {
-		uint32_t call = t->ops.call[i];
+		uint32_t call = nsx_op_call(&t->ops, i);
 
 		if (call == NSX_NONE || !nsx_op_counts(t, i))
 			continue;
 		x = launcher_of(t, l, call, device, err);
 		if (!x)
 			return err->rc;
-		x->calls += t->calls.op[call] == i;
+		x->calls += nsx_call_op(&t->calls, call) == i;
 		x->ops++;
 	}
 	for (size_t at = 0;
@@ -188,7 +188,7 @@ static int sweep_device(const struct nsx_run *run, uint32_t device,
 
 		if (!ns)
 			continue;
-		x = launcher_of(t, l, t->ops.call[gap.op], device, err);
+		x = launcher_of(t, l, nsx_op_call(&t->ops, gap.op), device, err);
 		if (!x)
 			return err->rc;
 		nsx_add_to(&x->bound_ns, ns);
@@ -271,12 +271,12 @@ static void count_iteration(const struct nsx_run *run,
 	for (; c->op < d->ops_at + d->nops &&
 	       nsx_op_start(&t->ops, c->op) < it->end_ns;
 	     c->op++) {
-		uint32_t call = t->ops.call[c->op];
+		uint32_t call = nsx_op_call(&t->ops, c->op);
 
 		if (nsx_op_start(&t->ops, c->op) < it->start_ns)
 			continue;
 		ret[0] += t->ops.kind[c->op] == NSX_OP_KERNEL;
-		ret[1] += call != NSX_NONE && t->calls.op[call] == c->op;
+		ret[1] += call != NSX_NONE && nsx_call_op(&t->calls, call) == c->op;
 	}
 	while (c->has_gap && c->gap.start_ns < it->end_ns) {
 		if (c->gap.start_ns >= it->start_ns)

@@ -206,7 +206,7 @@ static int infer_held(struct work *w, struct nsx_err *err)
 	for (uint32_t s = 0; s < t->nstreams; s++)
 		until[s] = INT64_MIN;
 	for (uint32_t i = 0; i < t->ops.n; i++) {
-		uint32_t call = t->ops.call[i], s = nsx_op_stream(&t->ops, i);
+		uint32_t call = nsx_op_call(&t->ops, i), s = nsx_op_stream(&t->ops, i);
 		int64_t before = until[s];
 		struct launcher *x;
 		struct nsx_span held;
@@ -214,7 +214,7 @@ static int infer_held(struct work *w, struct nsx_err *err)
 
 		q.next[s]++;
 		until[s] = NSX_MAX(before, nsx_op_end(&t->ops, i));
-		if (call == NSX_NONE || t->calls.op[call] != i ||
+		if (call == NSX_NONE || nsx_call_op(&t->calls, call) != i ||
 		    t->calls.cls[call] != NSX_CALL_LAUNCH)
 			continue;
 		held = (struct nsx_span){

@@ -25,7 +25,7 @@ static int count_activity(struct nsx_quality *q, struct activity **ret)
 			(NSX_CALL_FAILED | NSX_CALL_NESTED | NSX_CALL_GRAPH))
 			continue;
 		x->launches++;
-		x->answered += t->calls.op[i] != NSX_NONE;
+		x->answered += nsx_call_op(&t->calls, i) != NSX_NONE;
 	}
 	for (size_t i = 0; i < t->ops.n; i++) {
 		uint32_t p = nsx_op_process(t, i);
@@ -174,7 +174,7 @@ static const char *by_process(struct nsx_quality *q)
 		uint32_t p = nsx_op_process(t, i);
 
 		if (p != NSX_NONE && t->ops.kind[i] == NSX_OP_KERNEL)
-			none[p] += t->ops.call[i] == NSX_NONE;
+			none[p] += nsx_op_call(&t->ops, i) == NSX_NONE;
 	}
 	for (uint32_t p = 0; none && t->nprocesses > 1 && p < t->nprocesses;
 	     p++)

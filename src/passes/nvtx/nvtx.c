@@ -126,7 +126,7 @@ static void add_op(struct work *w, uint32_t op, uint32_t device)
 		return;
 	if (!is_peer && w->row[r] != NSX_NONE)
 		nsx_add_to(&w->ex_ns[w->row[r]], nsx_op_ns(o, op));
-	at = nsx_call_start(&w->t->calls, o->call[op]);
+	at = nsx_call_start(&w->t->calls, nsx_op_call(o, op));
 	if (f->nested[r])
 		r = nsx_range_around(f, r);
 	for (unsigned n = 0; r != NSX_NONE; n++, r = nsx_range_around(f, r)) {

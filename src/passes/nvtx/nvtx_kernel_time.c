@@ -32,7 +32,7 @@ static void add_kernel(const struct nsx_run *run, size_t op,
 {
 	const struct nsx_trace *t = run->trace;
 	uint32_t range = nsx_op_range(&run->facts->nvtx, op);
-	uint32_t call = t->ops.call[op];
+	uint32_t call = nsx_op_call(&t->ops, op);
 	int64_t ns = nsx_op_ns(&t->ops, op);
 
 	if (range != NSX_NONE) {
@@ -54,13 +54,19 @@ static int add_opaque(const struct nsx_run *run, struct sums *s,
 	if (!nsx_new_array(has_nodes, run->scratch, run->trace->calls.n,
 			   "graph launches", err))
 		return err->rc;
-	for (size_t i = 0; i < o->n; i++)
-		if ((o->flags[i] & NSX_OP_NODE) && o->call[i] != NSX_NONE)
-			has_nodes[o->call[i]] = 1;
-	for (size_t i = 0; i < o->n; i++)
+	for (size_t i = 0; i < o->n; i++) {
+		uint32_t call = nsx_op_call(o, i);
+
+		if ((o->flags[i] & NSX_OP_NODE) && call != NSX_NONE)
+			has_nodes[call] = 1;
+	}
+	for (size_t i = 0; i < o->n; i++) {
+		uint32_t call = nsx_op_call(o, i);
+
 		if (o->kind[i] == NSX_OP_GRAPH &&
-		    (o->call[i] == NSX_NONE || !has_nodes[o->call[i]]))
+		    (call == NSX_NONE || !has_nodes[call]))
 			nsx_add_to(&s->opaque_ns, nsx_op_ns(o, i));
+	}
 	return 0;
 }
 

@@ -109,12 +109,13 @@ static void add_kernels(struct work *w)
 	int64_t ns = 0, kernels = 0;
 
 	for (size_t i = 0; i < o->n; i++) {
+		uint32_t call = nsx_op_call(o, i);
 		size_t c;
 
-		if (o->kind[i] != NSX_OP_KERNEL || o->call[i] == NSX_NONE)
+		if (o->kind[i] != NSX_OP_KERNEL || call == NSX_NONE)
 			continue;
 		c = cut_after(w, nsx_op_process(w->t, i),
-			      nsx_call_start(&w->t->calls, o->call[i]));
+			      nsx_call_start(&w->t->calls, call));
 		if (c == w->ncuts)
 			continue;
 		nsx_add_to(&w->cuts[c].ns, nsx_op_ns(o, i));

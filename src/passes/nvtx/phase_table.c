@@ -92,12 +92,13 @@ int nsx_nvtx_phase_kernels(const struct nsx_trace *t,
 		return err->rc;
 	phase_calls(t, &p, of);
 	for (size_t i = 0; i < o->n; i++) {
+		uint32_t call = nsx_op_call(o, i);
 		int64_t *ns;
 
-		if (o->kind[i] != NSX_OP_KERNEL || o->call[i] == NSX_NONE ||
-		    of[o->call[i]] == NSX_NONE)
+		if (o->kind[i] != NSX_OP_KERNEL || call == NSX_NONE ||
+		    of[call] == NSX_NONE)
 			continue;
-		ns = &(*ret)[nsx_op_process(t, i) * nplaces + of[o->call[i]]];
+		ns = &(*ret)[nsx_op_process(t, i) * nplaces + of[call]];
 		nsx_add_to(ns, nsx_op_ns(o, i));
 	}
 	return 0;
