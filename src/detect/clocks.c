@@ -10,7 +10,8 @@ enum { PARTS = 24, FEW = 4 };
 #define FAST 0.2     /* quantile of a launch's durations */
 #define SLOWER 1.05  /* times as long, the last parts against the first */
 #define STEADY 1.005 /* times as long, still as in the first part */
-#define EVEN 1.02    /* times as long, outside a stretch that is slower */
+#define EVEN 1.02    /* times as long, outside a stretch that is slower: or ... */
+#define SLIGHTLY 0.25 /* ... by so much of what the slowest part takes more */
 #define TREND 0.6    /* Kendall's tau of the parts */
 #define MOSTLY 0.5   /* of the kernels' time in a stretch, that is slower */
 enum { LEAST_KERNELS = 3 }; /* of different work that are slower there */
@@ -153,15 +154,19 @@ static void propose(struct clocks *c, unsigned from, unsigned to, double first,
 static bool find_stretch(const struct clocks *c, double base, unsigned *from,
 			 unsigned *to)
 {
+	double most = base, even;
 	unsigned i = 0;
 
-	while (i < PARTS && c->part[i] < EVEN * base)
+	for (unsigned k = 0; k < PARTS; k++)
+		most = NSX_MAX(most, c->part[k]);
+	even = NSX_MAX(EVEN * base, base + SLIGHTLY * (most - base));
+	while (i < PARTS && c->part[i] < even)
 		i++;
 	*from = i;
-	while (i < PARTS && c->part[i] >= EVEN * base)
+	while (i < PARTS && c->part[i] >= even)
 		i++;
 	*to = i;
-	while (i < PARTS && c->part[i] < EVEN * base)
+	while (i < PARTS && c->part[i] < even)
 		i++;
 	return i == PARTS && *from >= FEW && *to - *from >= FEW &&
 	       mean(c->part + *from, *to - *from) >= SLOWER * base;
@@ -177,7 +182,7 @@ static bool slows_most(const struct clocks *c, unsigned from, unsigned to,
 	double *spent = c->spent, *fast = c->expected;
 	int64_t part_ns = (c->d->w.end_ns - c->d->w.start_ns) / PARTS;
 	double slow_ns = 0, all_ns = 0;
-	size_t n = 0;
+	size_t n = 0, nkernels = 0;
 
 	for (size_t i = c->dev->ops_at; i < c->dev->ops_at + c->dev->nops;
 	     i++) {
@@ -192,18 +197,20 @@ static bool slows_most(const struct clocks *c, unsigned from, unsigned to,
 	}
 	for (uint32_t s = 0; s < t->nshapes; s++) {
 		all_ns += spent[s];
+		nkernels += c->fast[s] > 0;
 		if (fast[s] > 0 && spent[s] / fast[s] >= 1 + (ratio - 1) / 2) {
 			slow_ns += spent[s];
 			n++;
 		}
 	}
-	return n >= LEAST_KERNELS && slow_ns >= MOSTLY * all_ns;
+	return n >= NSX_MIN(nkernels, (size_t)LEAST_KERNELS) &&
+	       slow_ns >= MOSTLY * all_ns;
 }
 
 int nsx_detect_clocks(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct clocks c = {.d = d};
-	unsigned from = PARTS, to = PARTS;
+	unsigned from = PARTS, to = PARTS, slow_from;
 	double first, last;
 
 	if (d->facts->limiting == NSX_NONE)
@@ -218,16 +225,17 @@ int nsx_detect_clocks(struct nsx_detect *d, struct nsx_err *err)
 	if (last >= SLOWER * first && kendall(c.part) >= TREND) {
 		while (from > 1 && c.part[from - 1] > STEADY * c.part[0])
 			from--;
+		slow_from = PARTS - FEW;
 	} else if (!find_stretch(&c, first, &from, &to)) {
 		return 0;
 	} else {
 		last = mean(c.part + from, to - from);
-		if (nsx_new_arrays(d->scratch, d->trace->nshapes, "kernels",
-				   err, c.spent, c.expected))
-			return err->rc;
-		if (!slows_most(&c, from, to, last / first))
-			return 0;
+		slow_from = from;
 	}
-	propose(&c, from, to, first, last / first);
+	if (nsx_new_arrays(d->scratch, d->trace->nshapes, "kernels", err,
+			   c.spent, c.expected))
+		return err->rc;
+	if (slows_most(&c, slow_from, to, last / first))
+		propose(&c, from, to, first, last / first);
 	return 0;
 }

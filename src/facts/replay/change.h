@@ -41,7 +41,7 @@ enum nsx_change_verb {
 	NSX_OVERLAP,	/* no longer block, and are done one after another
 			   beside all other work of the device               */
 	NSX_CUT,	/* nothing on another stream waits for them          */
-	NSX_HOLD_CLOCK, /* kernels of `when`: the median of the same kernels
+	NSX_HOLD_CLOCK, /* kernels of `when`: as fast as the same kernels are
 			   before it                                         */
 
 	/* Collectives, as they were matched between GPUs. */

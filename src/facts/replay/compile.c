@@ -477,40 +477,48 @@ static int change_ops(struct select *s, struct nsx_err *err)
 	return 0;
 }
 
-/* Kernels of the slow stretch take what the same ones took before it. */
+/* Kernels of the slow stretch are as much faster as the same ones were before it: those
+ * of one shape may differ in work, and then their mean counts.
+ */
 static int hold_clock(struct select *s, struct nsx_err *err)
 {
 	const struct nsx_model *m = s->m;
 	const struct nsx_trace *t = m->t;
-	uint32_t *at, *before;
-	int64_t *v;
-	double *median;
+	struct { /* by shape */
+		double before_ns, ns;
+		size_t nbefore, n;
+	} *v;
 
-	if (nsx_new_arrays(s->a, (size_t)t->nshapes + 2, "kernels", err, at,
-			   median) ||
-	    nsx_new_arrays(s->a, m->nops, "kernels", err, before, v) ||
+	if (!nsx_new_array(v, s->a, t->nshapes, "kernels", err) ||
 	    need_lengths(s->p, err))
 		return err->rc;
-	NSX_DEAL(at, before, t->nshapes, m->nops, i,
-		 m->op[i].kind == NSX_OP_KERNEL &&
-				 m->op[i].start_ns < s->c->when.start_ns ?
-			 nsx_op_detail(&t->ops, m->op[i].row) : NSX_NONE);
-	for (uint32_t k = 0; k < at[t->nshapes]; k++)
-		v[k] = m->op[before[k]].length_ns;
-	for (uint32_t k = 0; k < t->nshapes; k++)
-		median[k] = at[k + 1] - at[k] < MIN_BEFORE ?
-				    -1 : nsx_quantile(v + at[k],
-						      at[k + 1] - at[k], 0.5);
 	for (uint32_t i = 0; i < m->nops; i++) {
 		const struct model_op *o = &m->op[i];
-		double ns;
+		uint32_t shape = nsx_op_detail(&t->ops, o->row);
+
+		if (o->kind != NSX_OP_KERNEL)
+			continue;
+		if (o->start_ns < s->c->when.start_ns) {
+			v[shape].before_ns += (double)o->length_ns;
+			v[shape].nbefore++;
+		} else if (fits_op(s, i)) {
+			v[shape].ns += (double)o->length_ns;
+			v[shape].n++;
+		}
+	}
+	for (uint32_t i = 0; i < m->nops; i++) {
+		const struct model_op *o = &m->op[i];
+		uint32_t shape = nsx_op_detail(&t->ops, o->row);
+		double times;
 
 		if (o->kind != NSX_OP_KERNEL || (o->flags & OP_COMM) ||
-		    !fits_op(s, i))
+		    !fits_op(s, i) || v[shape].nbefore < MIN_BEFORE)
 			continue;
-		ns = median[nsx_op_detail(&t->ops, o->row)];
-		if (ns >= 0 && ns < (double)o->length_ns)
-			lower(s, &s->p->edit.length_ns[i], (int64_t)ns);
+		times = v[shape].before_ns / (double)v[shape].nbefore /
+			(v[shape].ns / (double)v[shape].n);
+		if (times < 1)
+			lower(s, &s->p->edit.length_ns[i],
+			      (int64_t)(times * (double)o->length_ns));
 	}
 	return 0;
 }

@@ -1,0 +1,1 @@
+explain @throttled_lengths --pass findings --md
