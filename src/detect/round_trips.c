@@ -35,7 +35,7 @@ struct trips {
 static enum step step_of(const struct trips *x, size_t call)
 {
 	const struct nsx_trace *t = x->d->trace;
-	uint32_t op = t->calls.op[call];
+	uint32_t op = nsx_call_op(&t->calls, call);
 
 	if (op == NSX_NONE)
 		return t->calls.cls[call] == NSX_CALL_SYNC   ? WAIT :
@@ -84,7 +84,7 @@ static int end_trip(struct trips *x, struct nsx_err *err)
 		nsx_add_to(&x->copies_ns, nsx_op_ns(&t->ops, op));
 		if (nsx_places_add(&x->places, t, 0,
 				   nsx_op_range(&x->d->facts->nvtx, op),
-				   t->ops.call[op], nsx_op_ns(&t->ops, op),
+				   nsx_op_call(&t->ops, op), nsx_op_ns(&t->ops, op),
 				   &x->most, err))
 			return err->rc;
 	}
@@ -95,7 +95,7 @@ static int add_copy(struct trips *x, size_t call, enum step step,
 		    struct nsx_err *err)
 {
 	const struct nsx_trace *t = x->d->trace;
-	uint32_t op = t->calls.op[call];
+	uint32_t op = nsx_call_op(&t->calls, call);
 
 	nsx_add_to(step == OUT ? &x->out_bytes : &x->back_bytes,
 		   NSX_MAX(0, nsx_op_copy(t, op)->bytes));

@@ -47,6 +47,8 @@ static void draw(struct fixture *x)
 		x->flags[i] = rnd(&x->seed) % 9 ? 0 : NSX_OP_PEER;
 	}
 	x->t.window = x->t.full = (struct nsx_window){x->start[0], until};
+	x->t.first_ns = x->start[0];
+	x->t.last_ns = until;
 }
 
 static int set_up(void **state)
@@ -210,6 +212,11 @@ TEST(gaps)
 
 		snprintf(text, sizeof(text), "%lldns..%lldns",
 			 (long long)w.start_ns, (long long)w.end_ns);
+		if (w.start_ns > x->t.last_ns || w.end_ns < x->t.first_ns) {
+			assert_int_equal(nsx_ask(&s, q, text, limit, &a, &err),
+					 NSX_E_USAGE);
+			continue;
+		}
 		assert_int_equal(nsx_ask(&s, q, text, limit, &a, &err), 0);
 		(void)rank(x, &w, 0, 0, &all);
 		assert_int_equal(a->out->tables[0]->nrows, NSX_MIN(limit, all));
