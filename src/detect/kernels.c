@@ -578,6 +578,8 @@ struct chain { /* kernels that follow one another directly on a stream */
 	uint32_t n;
 };
 
+enum { AHEAD = 16 }; /* launch configurations lie far apart in memory */
+
 /* How many times as long kernels take as if those of each chain were one that takes as
  * long as the longest of them.  As many threads speak for one tensor, which one kernel
  * passes on to the next: tensors that have nothing to do with each other differ in size,
@@ -588,16 +590,19 @@ static int find_chains(struct kernels *k, belongs_fn belongs, double *ret,
 {
 	const struct nsx_trace *t = k->d->trace;
 	const struct nsx_device *dev = &t->device[k->d->facts->limiting];
+	const size_t end = dev->ops_at + dev->nops;
 	int64_t now_ns = 0, saved_ns = 0;
 	struct chain *of_stream;
 
 	if (!nsx_new_array(of_stream, k->d->scratch, t->nstreams, "streams", err))
 		return err->rc;
-	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
+	for (size_t i = dev->ops_at; i < end; i++) {
 		struct chain *c = &of_stream[nsx_op_stream(&t->ops, i)];
 		struct chain x = {.longest_ns = nsx_op_ns(&t->ops, i), .n = 1};
 		const struct nsx_shape *s;
 
+		if (i + AHEAD < end && t->ops.kind[i + AHEAD] == NSX_OP_KERNEL)
+			__builtin_prefetch(nsx_op_shape(t, i + AHEAD));
 		if (is_looked_at(k, i) &&
 		    belongs(words_of(k, nsx_op_name(t, i)))) {
 			nsx_add_to(&now_ns, x.longest_ns);
