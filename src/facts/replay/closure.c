@@ -262,10 +262,11 @@ int model_close(struct build *b, struct nsx_err *err)
 		c->reason = "graphs were launched whose work is not recorded";
 		return 0;
 	}
-	if (player_new(m, &p, err))
+	if (player_take(m, &p, err))
 		return err->rc;
 	rc = play(p, 0, &typical, &ns, err);
-	player_free(p);
+	player_leave(p);
+	players_free(m); /* no price is asked for before all analyses are made */
 	if (rc)
 		return rc;
 	nsx_model_path(m, (struct nsx_window){m->from_ns == NEVER ?
