@@ -456,7 +456,6 @@ static const char *say_tail(const struct nsx_report *r)
  */
 static void fill_trust(const struct nsx_report *r, struct nsx_first_page *p)
 {
-	const struct nsx_closure *closure = nsx_model_closure(r->facts->model);
 	const char *line = NULL;
 	size_t n = 0;
 
@@ -469,10 +468,10 @@ static void fill_trust(const struct nsx_report *r, struct nsx_first_page *p)
 		p->trust[n++] = f->title;
 		line = line ? line : say_capture(r, f);
 	}
-	if (closure->cls == NSX_CONF_NONE && is_priced(p))
+	if (r->unpriced && is_priced(p))
 		p->trust[n++] = nsx_arena_printf(
 			r->arena, "nothing could be replayed to price findings: "
-			"%s", closure->reason);
+			"%s", r->unpriced);
 	if (!line && p->nfindings)
 		line = say_capture(r, p->finding[0]);
 	if (!line && !r->found.n && !r->trace->has_gpu_work &&

@@ -8,8 +8,9 @@
  * Passes run side by side: a pass reads the trace and the facts, both const,
  * and writes only its own section, and for the detectors (src/detect), which
  * follow, what it measured that decides a finding.  Summaries come when all is
- * found and ranked, one at a time in registry order, each after the sections it shows;
- * one that replays runs beside them, and shows none.
+ * found and ranked: one that replays first, alone, as the replay's model then goes;
+ * the others one at a time in registry order, each after the sections it shows, but
+ * beside the rest of analyses that have one; the verdict last.
  */
 #ifndef NSX_PASS_H
 #define NSX_PASS_H

@@ -143,12 +143,33 @@ const struct nsx_query *nsx_pass_query(const struct nsx_pass *pass, unsigned i)
 	return NULL;
 }
 
+static struct nsx_run begin_pass(const struct run *run,
+				 const struct nsx_section *out)
+{
+	return (struct nsx_run){run->trace, run->facts, run->opts,
+				out->pass->measures ? run->measured : NULL,
+				nsx_arena_new()};
+}
+
+/* An error is the section's, not the report's. */
+static int end_pass(struct nsx_run *r, struct nsx_section *out, int rc,
+		    struct nsx_err *err)
+{
+	nsx_arena_free(r->scratch);
+	if (!rc)
+		rc = nsx_section_whole(out, err);
+	if (rc && rc != NSX_E_STOP) {
+		out->status = NSX_S_FAILED;
+		out->reason = nsx_say(out, "%s", err->msg);
+		rc = 0;
+	}
+	return rc ? rc : nsx_stopped(err);
+}
+
 static int run_pass(const struct run *run, struct nsx_section *out,
 		    struct nsx_err *err)
 {
-	struct nsx_run r = {run->trace, run->facts, run->opts,
-			    out->pass->measures ? run->measured : NULL,
-			    nsx_arena_new()};
+	struct nsx_run r = begin_pass(run, out);
 	const char *missing = nsx_pass_missing(out->pass, run->trace->schema,
 					       out->arena);
 	int rc = 0;
@@ -161,15 +182,19 @@ static int run_pass(const struct run *run, struct nsx_section *out,
 		rc = out->pass->run(&r, out, err);
 	else
 		rc = out->pass->summarise(&r, run->report, out, err);
-	nsx_arena_free(r.scratch);
-	if (!rc)
-		rc = nsx_section_whole(out, err);
-	if (rc && rc != NSX_E_STOP) {
-		out->status = NSX_S_FAILED;
-		out->reason = nsx_say(out, "%s", err->msg);
-		rc = 0;
-	}
-	return rc ? rc : nsx_stopped(err);
+	return end_pass(&r, out, rc, err);
+}
+
+static int finish_pass(const struct run *run, struct nsx_section *out,
+		       struct nsx_err *err)
+{
+	struct nsx_run r;
+
+	if (!out->pass->finish || out->status != NSX_S_ANSWERED ||
+	    !is_wanted(run->opts, out->pass))
+		return 0;
+	r = begin_pass(run, out);
+	return end_pass(&r, out, out->pass->finish(&r, out, err), err);
 }
 
 /* Those that walk the replay's model, or the others. */
@@ -267,28 +292,35 @@ static int hold_all(const struct run *run, const struct nsx_table *cut,
 	again.opts = &opts;
 	nsx_section_done(s);
 	*s = (struct nsx_section){.pass = pass, .arena = nsx_arena_new()};
-	return run_pass(&again, s, err);
+	return run_pass(&again, s, err) ?: finish_pass(&again, s, err);
+}
+
+/* Before the model goes, which an analysis may walk again, and once more when all are
+ * finished.
+ */
+static int prove(const struct run *run, struct nsx_err *err)
+{
+	const struct nsx_table *cut;
+
+	while ((cut = nsx_prove_findings(run->report)))
+		if (hold_all(run, cut, err))
+			return err->rc;
+	return 0;
 }
 
 /* What the sections measured becomes the ranked list. */
 static int find(const struct run *run, struct nsx_err *err)
 {
 	struct nsx_report *r = run->report;
-	const struct nsx_table *cut;
 	struct nsx_detect d = {.trace = run->trace, .facts = run->facts,
 			       .opts = run->opts, .measured = run->measured,
 			       .found = &r->found};
 
 	r->found.arena = r->arena;
-	if (nsx_detect(&d, err))
-		return err->rc;
-	if (nsx_rank_findings(run->facts, run->opts->threads, &r->found,
-			      err))
-		return err->rc;
-	while ((cut = nsx_prove_findings(r)))
-		if (hold_all(run, cut, err))
-			return err->rc;
-	return 0;
+	return nsx_detect(&d, err) ?:
+	       nsx_rank_findings(run->facts, run->opts->threads, &r->found,
+				 err) ?:
+	       prove(run, err);
 }
 
 /* Its tables stay, for findings point at them. One that failed is shown, as
@@ -302,20 +334,52 @@ static void hide(struct nsx_section *s)
 	s->nvalues = s->nnotes = s->nblocks = s->nwarnings = 0;
 }
 
-/* Those that replay (1), or the others (0). */
-static int run_summaries(void *ctx, size_t replays, struct nsx_err *err)
+/* In this order: what is found is told with the rows that prove it. */
+enum stage { REPLAYS, FIGURES, VERDICTS };
+
+static enum stage stage_of(const struct nsx_pass *pass)
 {
-	const struct run *run = ctx;
+	return pass->replays ? REPLAYS : pass->is_verdict ? VERDICTS : FIGURES;
+}
+
+static int run_summaries(const struct run *run, enum stage stage,
+			 struct nsx_err *err)
+{
 	int rc = 0;
 
 	for (unsigned i = 0; !rc && i < nsx_npasses; i++) {
 		const struct nsx_pass *pass = nsx_passes[i];
 
-		if (pass->summarise && pass->replays == replays &&
+		if (pass->summarise && stage_of(pass) == stage &&
 		    is_wanted(run->opts, pass))
 			rc = run_pass(run, &run->report->sections[i], err);
 	}
 	return rc;
+}
+
+/* What is replayed, and then no longer needs the model. */
+static int replay(const struct run *run, struct nsx_err *err)
+{
+	struct nsx_facts *f = run->facts;
+	const struct nsx_closure *c = nsx_model_closure(f->model);
+	int rc = run_summaries(run, REPLAYS, err);
+
+	run->report->unpriced = c->cls == NSX_CONF_NONE ? c->reason : NULL;
+	if (run->opts->purpose != NSX_FOR_QUESTIONS) {
+		nsx_model_free(f->model);
+		f->model = NULL;
+	}
+	return rc;
+}
+
+/* The summaries are one task, the rest of each analysis another. */
+static int conclude(void *ctx, size_t task, struct nsx_err *err)
+{
+	const struct run *run = ctx;
+
+	return task < nsx_npasses ?
+		       finish_pass(run, &run->report->sections[task], err) :
+		       run_summaries(run, FIGURES, err);
 }
 
 /* All sections are computed, whatever is shown: findings point at tables of all.
@@ -329,7 +393,10 @@ static int run_all(const struct run *run, struct nsx_err *err)
 	nsx_progress_stage(o->progress, "analyses", nsx_npasses);
 	rc = nsx_par(o->threads, nsx_npasses + 1, run_task, (void *)run, err) ?:
 	     find(run, err) ?:
-	     nsx_par(o->threads, 2, run_summaries, (void *)run, err);
+	     replay(run, err) ?:
+	     nsx_par(o->threads, nsx_npasses + 1, conclude, (void *)run, err) ?:
+	     prove(run, err) ?:
+	     run_summaries(run, VERDICTS, err);
 	for (unsigned i = 0; i < nsx_npasses; i++)
 		if (!chosen(run->opts, nsx_passes[i]->id) &&
 		    r->sections[i].status != NSX_S_FAILED)
@@ -352,10 +419,6 @@ static int analyse(const struct run *run, struct nsx_err *err)
 	collect_warnings(r);
 	if (!o->only && !o->skip)
 		nsx_first_page_build(r, run->measured);
-	if (o->purpose != NSX_FOR_QUESTIONS) {
-		nsx_model_free(f->model);
-		f->model = NULL;
-	}
 	return 0;
 }
 

@@ -61,7 +61,7 @@ struct nsx_pass {
 	bool may_be_null;    /* NSX_S_NULL                    */
 	bool is_verdict; /* what was found: a page begins with it            */
 	bool measures;	 /* what decides a finding: detect/measured.h        */
-	bool replays;	 /* a summary that plays plans beside the others     */
+	bool replays;	 /* a summary that plays plans                       */
 	bool walks;	 /* an analysis of the replay's model: after that */
 	/* An analysis reads the trace and the facts; a summary, which has no
 	 * `run`, also the report when all is found: no section decides by what
@@ -69,6 +69,13 @@ struct nsx_pass {
 	 */
 	int (*run)(const struct nsx_run *run, struct nsx_section *out,
 		   struct nsx_err *err);
+	/* The rest of an analysis, or NULL: tables that may have as many rows as
+	 * are written, made when the replay's model, which takes as much room, is
+	 * gone.  Nothing that a summary shows; what run() leaves for it is
+	 * out->left.
+	 */
+	int (*finish)(const struct nsx_run *run, struct nsx_section *out,
+		      struct nsx_err *err);
 	int (*summarise)(const struct nsx_run *run,
 			 const struct nsx_report *report,
 			 struct nsx_section *out, struct nsx_err *err);
@@ -115,6 +122,7 @@ struct nsx_section {
 	struct nsx_curve *curves;
 	size_t ncurves, cap_curves;
 	const char *headline; /* the line on stdout, or NULL                 */
+	void *left; /* by run() for finish(), on the arena                   */
 	bool sql_differs; /* its queries do not give its figures on this trace:
 			     they are not offered                            */
 	struct nsx_arena *arena;
@@ -132,6 +140,7 @@ struct nsx_report {
 	size_t nwarnings;
 	const char *generated_at, *path; /* path: as the user gave it        */
 	bool has_changed; /* the trace, while it was read                    */
+	const char *unpriced; /* why nothing could be replayed; NULL: it could */
 	bool all_rows;	  /* tables/ has no bound                            */
 	size_t html_bytes; /* as of nsx_opts                                 */
 	struct nsx_trace *own_trace;   /* NULL: somebody else's              */

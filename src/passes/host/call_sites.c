@@ -464,19 +464,27 @@ static void show(const struct nsx_trace *t, const struct nsx_table *table,
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+	       struct nsx_err *err NSX_UNUSED)
 {
-	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
-	struct sites x = {.t = run->trace, .f = run->facts};
-	struct nsx_cell first[ARRAY_LEN(cols)] = {{0}};
-	int rc;
+	const struct nsx_schema *s = run->trace->schema;
 
-	if (!has_backtraces(x.t->schema) &&
-	    !nsx_has_view(x.t->schema, NSX_VIEW_nvtx))
+	nsx_add_tables(out);
+	if (!has_backtraces(s) && !nsx_has_view(s, NSX_VIEW_nvtx))
 		return nsx_cannot(out, "the trace has neither backtraces of "
 				       "calls (CUDA_CALLCHAINS, OSRT_CALLCHAINS) "
 				       "nor NVTX ranges; capture them with "
 				       "--cudabacktrace=all, --trace=nvtx");
+	return 0;
+}
+
+static int finish(const struct nsx_run *run, struct nsx_section *out,
+		  struct nsx_err *err)
+{
+	struct nsx_table *table = out->tables[0];
+	struct sites x = {.t = run->trace, .f = run->facts};
+	struct nsx_cell first[ARRAY_LEN(cols)] = {{0}};
+	int rc;
+
 	rc = add_calls(&x, err) || add_work(&x, err) || add_os_calls(&x, err) ?
 		     err->rc : 0;
 	nsx_groups_close(&x.keys);
@@ -513,4 +521,5 @@ NSX_DEFINE_PASS(call_sites,
 		       "calls",
 	.any_of = {NSX_NEED_VIEW(cuda_frame), NSX_NEED_VIEW(osrt_frame),
 		   NSX_NEED_VIEW(nvtx)},
-	NSX_LAYOUTS(layouts));
+	NSX_LAYOUTS(layouts),
+	.finish = finish);

@@ -88,9 +88,7 @@ static void add_gain(const struct nsx_run *run, struct nsx_table *t,
 	row[GAIN_HELD] = nsx_string(g->held);
 }
 
-/* Bounds that nothing in the trace could win are left out.  One thread is busy with
- * the other summaries.
- */
+/* Bounds that nothing in the trace could win are left out. */
 static int put_bounds(const struct nsx_run *run, struct nsx_table *t,
 		      struct nsx_err *err)
 {
@@ -100,7 +98,7 @@ static int put_bounds(const struct nsx_run *run, struct nsx_table *t,
 	for (size_t i = 0; i < ARRAY_LEN(bounds); i++)
 		plans[i] = (struct nsx_plan){&bounds[i].change, 1};
 	if (nsx_replay_prices(run->facts->model, plans, ARRAY_LEN(bounds),
-			      NSX_MAX(2, run->opts->threads) - 1, gains, err))
+			      run->opts->threads, gains, err))
 		return err->rc;
 	for (size_t i = 0; i < ARRAY_LEN(bounds); i++)
 		if (gains[i].touched)
