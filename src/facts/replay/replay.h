@@ -58,7 +58,7 @@ struct nsx_preempted nsx_model_preempted(const struct nsx_model *m);
  * replayed.
  */
 int64_t nsx_model_waited(const struct nsx_model *m, uint32_t device);
-/* Whether a device waits in sends and receives, and in each iteration as in the one
+/* Whether a device waits in sends and receives, and in most iterations as in the one
  * before: the stages of a pipeline do.  Errors: NSX_E_NOMEM.
  */
 int nsx_model_takes_turns(const struct nsx_model *m, uint32_t device,

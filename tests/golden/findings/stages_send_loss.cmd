@@ -1,0 +1,1 @@
+explain @stages_send_loss --pass findings --md
