@@ -325,7 +325,8 @@ static void add_budget(const struct nsx_freport *r, struct nsx_buf *b)
 		unsigned column;
 		const char *what;
 	} parts[] = {
-		{F_WORK, "work that the median rank needs too"},
+		{F_WORK, "work and other communication that the median rank "
+			 "needs too"},
 		{F_COMPUTE, "waiting for a rank that computes longer"},
 		{F_COPY, "waiting for a rank that copies longer"},
 		{F_IDLE, "waiting for a rank whose GPU is idle longer"},
