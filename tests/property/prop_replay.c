@@ -35,7 +35,7 @@ static void check_unchanged(const struct nsx_model *m)
 	struct nsx_err err;
 	int64_t ns = 0;
 
-	if (player_take(m, &p, &err) || play(p, 0, NULL, &ns, &err)) {
+	if (player_new(m, &p, &err) || play(p, 0, NULL, &ns, &err)) {
 		check(false, err.msg, 0, 0);
 		return;
 	}
@@ -50,7 +50,7 @@ static void check_unchanged(const struct nsx_model *m)
 			      (double)p->op_start[i],
 			      (double)m->op[i].start_ns);
 	}
-	player_leave(p);
+	player_free(p);
 }
 
 /* Time in the calls of an API that a change can touch. */

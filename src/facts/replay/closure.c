@@ -262,11 +262,10 @@ int model_close(struct build *b, struct nsx_err *err)
 		c->reason = "graphs were launched whose work is not recorded";
 		return 0;
 	}
-	if (player_take(m, &p, err))
+	if (player_new(m, &p, err))
 		return err->rc;
 	rc = play(p, 0, &typical, &ns, err);
-	player_leave(p);
-	players_free(m); /* no price is asked for before all analyses are made */
+	player_free(p);
 	if (rc)
 		return rc;
 	nsx_model_path(m, (struct nsx_window){m->from_ns == NEVER ?

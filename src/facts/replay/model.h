@@ -164,7 +164,6 @@ struct nsx_model {
 	int64_t from_ns; /* recorded_ns is measured from here                */
 	bool is_shared; /* several processes use a GPU                       */
 	double uncalled; /* share of the window's ops without a call         */
-	struct players *idle; /* pass.h                                      */
 };
 enum { STEP_START, STEP_END, STEP_OP };
 

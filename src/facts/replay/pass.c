@@ -76,16 +76,8 @@ static int copy_lanes(struct player *p, struct nsx_err *err)
 
 /* Players -----------------------------------------------------------------------*/
 
-static void free_player(struct player *p)
-{
-	for (uint32_t k = 0; p->lane && k < p->m->nlanes; k++)
-		free(p->lane[k].v);
-	nsx_arena_free(p->edit.arena);
-	nsx_arena_free(p->arena);
-}
-
-static int make_player(const struct nsx_model *m, struct player **ret,
-		       struct nsx_err *err)
+int player_new(const struct nsx_model *m, struct player **ret,
+	       struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct player *p = nsx_arena_get(a, sizeof(*p));
@@ -115,7 +107,7 @@ static int make_player(const struct nsx_model *m, struct player **ret,
 						    err);
 		if (!*arrays[i].at) {
 			p->lane = NULL;
-			free_player(p);
+			player_free(p);
 			return err->rc;
 		}
 	}
@@ -133,6 +125,16 @@ static int make_player(const struct nsx_model *m, struct player **ret,
 	return 0;
 }
 
+void player_free(struct player *p)
+{
+	if (!p)
+		return;
+	for (uint32_t k = 0; p->lane && k < p->m->nlanes; k++)
+		free(p->lane[k].v);
+	nsx_arena_free(p->edit.arena);
+	nsx_arena_free(p->arena);
+}
+
 void player_reset(struct player *p)
 {
 	struct edit *e = &p->edit;
@@ -143,41 +145,6 @@ void player_reset(struct player *p)
 	e->has_length = e->has_own = e->has_gap = e->has_side = false;
 	e->transfer = 1;
 	e->pieces = 0;
-}
-
-int player_take(const struct nsx_model *m, struct player **ret,
-		struct nsx_err *err)
-{
-	struct players *idle = m->idle;
-
-	pthread_mutex_lock(&idle->lock);
-	*ret = idle->first;
-	if (*ret)
-		idle->first = (*ret)->next;
-	pthread_mutex_unlock(&idle->lock);
-	return *ret ? 0 : make_player(m, ret, err);
-}
-
-void player_leave(struct player *p)
-{
-	struct players *idle = p->m->idle;
-
-	player_reset(p);
-	pthread_mutex_lock(&idle->lock);
-	p->next = idle->first;
-	idle->first = p;
-	pthread_mutex_unlock(&idle->lock);
-}
-
-void players_free(const struct nsx_model *m)
-{
-	struct player *next;
-
-	for (struct player *p = m->idle->first; p; p = next) {
-		next = p->next;
-		free_player(p);
-	}
-	m->idle->first = NULL;
 }
 
 /* Playing -----------------------------------------------------------------------*/

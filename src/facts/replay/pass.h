@@ -3,7 +3,6 @@
 #define NSX_REPLAY_PASS_H
 
 #include <math.h>
-#include <pthread.h>
 #include "facts/replay/model.h"
 
 /* What differs from the recording, by event: changes, compiled. */
@@ -32,10 +31,9 @@ static inline int64_t divided(int64_t ns, double by)
 	return isinf(by) ? 0 : (int64_t)((double)ns / by);
 }
 
-/* The state of a replay, used again and again: idle ones stay with the model. */
+/* The state of a replay, used again and again. */
 struct player {
 	const struct nsx_model *m;
-	struct player *next; /* that is idle, too                            */
 	struct nsx_arena *arena;
 	struct edit edit;
 	int64_t *call_start, *call_end, *op_start, *op_end;
@@ -50,17 +48,9 @@ struct player {
 	 */
 	bool was_crowded, was_early;
 };
-struct players {
-	pthread_mutex_t lock;
-	struct player *first;
-};
-void players_free(const struct nsx_model *m); /* the idle ones */
-/* A player in which nothing differs, an idle one if there is one; owner: the caller,
- * player_leave.  Errors: NSX_E_NOMEM.
- */
-int player_take(const struct nsx_model *m, struct player **ret,
-		struct nsx_err *err) NSX_CHECKED;
-void player_leave(struct player *p);
+int player_new(const struct nsx_model *m, struct player **ret,
+	       struct nsx_err *err) NSX_CHECKED;
+void player_free(struct player *p);
 void player_reset(struct player *p); /* nothing differs */
 
 enum {

@@ -110,8 +110,6 @@ int nsx_model_build(const struct nsx_trace *t, const struct nsx_facts *f,
 	m->t = t;
 	m->arena = a;
 	m->f = f;
-	m->idle = nsx_arena_get(a, sizeof(*m->idle));
-	pthread_mutex_init(&m->idle->lock, NULL);
 	rc = build(&b, max_ops ? NSX_MIN(max_ops, (size_t)MOST_OPS) :
 				 usual_ops(t), err);
 	nsx_groups_done(&b.api_groups);
@@ -129,8 +127,6 @@ void nsx_model_free(struct nsx_model *m)
 {
 	if (!m)
 		return;
-	players_free(m);
-	pthread_mutex_destroy(&m->idle->lock);
 	for (uint32_t k = 0; m->lane && k < m->nlanes; k++)
 		free(m->lane[k].v);
 	free(m->api);
@@ -301,11 +297,11 @@ static int price_some(void *ctx, size_t thread NSX_UNUSED, struct nsx_err *err)
 	int rc = 0;
 	size_t i;
 
-	if (player_take(x->m, &p, err))
+	if (player_new(x->m, &p, err))
 		return err->rc;
 	while (!rc && (i = atomic_fetch_add(&x->next, 1)) < x->n)
 		rc = price(x, p, i, err);
-	player_leave(p);
+	player_free(p);
 	return rc;
 }
 
