@@ -560,7 +560,6 @@ static bool is_known(const struct nsx_table *dev)
 static void show(const struct nsx_trace *t, const struct nsx_table *dev,
 		 size_t nshapes, struct nsx_section *out)
 {
-
 	if (dev->nrows > 1 && is_known(dev))
 		nsx_md_table(out, dev, 8, DEVICE_ID, DEVICE_SM_COUNT,
 			     DEVICE_OCCUPANCY_PCT, DEVICE_SMALL_GRID_PCT,
