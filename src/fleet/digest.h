@@ -148,6 +148,10 @@ static inline int64_t nsx_coll_ns(const struct nsx_dchannel *c, size_t i)
 {
 	return nsx_unpack(&c->length, i);
 }
+static inline int64_t nsx_coll_end(const struct nsx_dchannel *c, size_t i)
+{
+	return nsx_coll_start(c, i) + nsx_coll_ns(c, i);
+}
 
 /* Which digest of two stands first, and which is kept of two of one rank of one
  * trace: that of more detail, then of the greater content.

@@ -309,7 +309,7 @@ static int pack_channel(struct nsx_dchannel *c, struct nsx_arena *a,
 			continue;
 		nsx_put_number(&b[1], nsx_fold(nsx_coll_start(c, i) - end_ns));
 		nsx_put_number(&b[2], (uint64_t)nsx_coll_ns(c, i));
-		end_ns = nsx_coll_start(c, i) + nsx_coll_ns(c, i);
+		end_ns = nsx_coll_end(c, i);
 	}
 	if (c->has_times)
 		nsx_buf_add(&b[3], (const char *)c->exposed, c->n);

@@ -90,8 +90,7 @@ static int64_t time_since(const struct nsx_fleet *f, const struct nsx_fmember *m
 	size_t was = k ? nsx_timed_at(m, ch, k - 1) : SIZE_MAX;
 
 	return i == SIZE_MAX || was == SIZE_MAX ? -1 :
-		       nsx_coll_start(ch, i) + nsx_coll_ns(ch, i) -
-			       nsx_coll_start(ch, was) - nsx_coll_ns(ch, was);
+		       nsx_coll_end(ch, i) - nsx_coll_end(ch, was);
 }
 
 /* ns: lengths, by member */

@@ -101,7 +101,7 @@ static bool place_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
 
 		if (i == SIZE_MAX || b[0] == INT64_MIN || b[1] == INT64_MIN)
 			continue;
-		end_ns = nsx_coll_start(ch, i) + nsx_coll_ns(ch, i);
+		end_ns = nsx_coll_end(ch, i);
 		*ret_ns = nsx_common_ns(f, c->m[m].rank, end_ns);
 		*ret_later = end_ns > b[1];
 		return !*ret_later && end_ns > b[0];
@@ -131,7 +131,7 @@ static int list_visits(struct replay *p, const struct nsx_fcomm *c,
 			if (i == SIZE_MAX || !is_there)
 				continue;
 			x->start_ns = nsx_coll_start(ch, i);
-			x->end_ns = x->start_ns + nsx_coll_ns(ch, i);
+			x->end_ns = nsx_coll_end(ch, i);
 			x->exposed_ns = nsx_coll_ns(ch, i) * ch->exposed[i] /
 					255;
 		}

@@ -202,8 +202,7 @@ static int64_t end_at(const struct nsx_fleet *f, const struct nsx_fmember *m,
 	const struct nsx_dchannel *c = nsx_channel_of(f, m);
 	size_t i = nsx_timed_at(m, c, k);
 
-	return i == SIZE_MAX ? INT64_MIN :
-			       nsx_coll_start(c, i) + nsx_coll_ns(c, i);
+	return i == SIZE_MAX ? INT64_MIN : nsx_coll_end(c, i);
 }
 
 /* Where the rank's iteration that begins at collective k does. */

@@ -1,0 +1,186 @@
+/* desync.c - ranks that do not do what the others of their communicator do. */
+#include <stdlib.h>
+#include "fleet/match.h"
+
+enum {
+	LOOK_AHEAD = 32, /* to find the way back after a difference            */
+	MOST_SLIPS = 4,	 /* collectives that may be left out at once           */
+	MOST_NOTED = 3,	 /* differences are rare: a member with more of them is
+			    no news any more                                   */
+};
+
+static const char *op_name(const struct nsx_fleet *f,
+			   const struct nsx_fmember *m, size_t k)
+{
+	const struct nsx_dchannel *c = nsx_channel_of(f, m);
+	size_t i = nsx_member_at(m, c, k);
+
+	return i == SIZE_MAX ? NULL : c->ops[c->code[i]].name;
+}
+
+/* What most members do at k; NULL where nobody is. */
+static const char *usual_op(const struct nsx_fleet *f,
+			    const struct nsx_fcomm *c, size_t k)
+{
+	const char *name = NULL;
+	size_t votes = 0;
+
+	for (uint32_t i = 0; i < c->n; i++) { /* Boyer and Moore's vote */
+		const char *s = op_name(f, &c->m[i], k);
+
+		if (!s)
+			continue;
+		if (!votes)
+			name = s;
+		votes += s == name ? 1 : -1;
+	}
+	return name;
+}
+
+/* How many of the collectives after k would not be what the others do, if the
+ * member went on `slip` places further.
+ */
+static size_t wrong_after(const struct nsx_fleet *f, const struct nsx_fcomm *c,
+			  const struct nsx_fmember *m, size_t k, int64_t slip)
+{
+	struct nsx_fmember moved = *m;
+	size_t wrong = 0;
+
+	for (unsigned p = 0; p < moved.npieces; p++)
+		moved.piece[p].shift += slip;
+	for (size_t j = k + 1; j < k + 1 + LOOK_AHEAD && j < c->end; j++) {
+		const char *want = usual_op(f, c, j);
+		const char *got = op_name(f, &moved, j);
+
+		wrong += want && got && want != got;
+	}
+	return wrong;
+}
+
+static int add_desync(struct nsx_fleet *f, const struct nsx_desync *d,
+		      struct nsx_err *err)
+{
+	return nsx_push(f->desync, f->ndesyncs, f->cap_desyncs, "differences",
+			err, *d);
+}
+
+/* What was left out, or was something else, matches nothing; from there on the
+ * member is `slip` places further.
+ */
+static void goes_on(struct nsx_fmember *m, size_t k, int64_t slip)
+{
+	int64_t shift = m->piece[m->npieces - 1].shift + slip;
+	size_t hole = slip < 0 ? 0 : slip > 0 ? (size_t)slip : 1;
+
+	if (m->npieces + 2 > ARRAY_LEN(m->piece))
+		return;
+	if (hole)
+		m->piece[m->npieces++] = (struct nsx_fpiece){k, INT64_MAX / 2};
+	m->piece[m->npieces++] = (struct nsx_fpiece){k + hole, shift};
+}
+
+/* A member does something else at k: notes it, and finds where it goes on. */
+static int note_difference(struct nsx_fleet *f, struct nsx_fcomm *c,
+			   struct nsx_fmember *m, size_t k, const char *want,
+			   struct nsx_err *err)
+{
+	struct nsx_desync d = {NSX_DESYNC_OTHER,
+			       (uint32_t)(c - f->comm), m->rank, k, want,
+			       op_name(f, m, k)};
+	size_t best = wrong_after(f, c, m, k, 0);
+	int64_t slip = 0;
+
+	for (int64_t s = 1; s <= MOST_SLIPS && best; s++)
+		for (int sign = -1; sign <= 1; sign += 2) {
+			size_t wrong = wrong_after(f, c, m, k, sign * s);
+
+			if (wrong < best) {
+				best = wrong;
+				slip = sign * s;
+			}
+		}
+	if (slip)
+		d.kind = slip > 0 ? NSX_DESYNC_LEFT_OUT : NSX_DESYNC_EXTRA;
+	if (add_desync(f, &d, err))
+		return err->rc;
+	goes_on(m, k, slip);
+	return 0;
+}
+
+static int compare_ops(struct nsx_fleet *f, struct nsx_fcomm *c,
+		       struct nsx_err *err)
+{
+	uint32_t *noted = nsx_try_alloc(c->n, sizeof(*noted), "members", err);
+	int rc = noted ? 0 : err->rc;
+
+	for (size_t k = c->first; k < c->end && !rc; k++) {
+		const char *want = usual_op(f, c, k);
+
+		for (uint32_t i = 0; want && i < c->n && !rc; i++) {
+			const char *got = op_name(f, &c->m[i], k);
+
+			if (!got || got == want || noted[i] >= MOST_NOTED)
+				continue;
+			noted[i]++;
+			rc = note_difference(f, c, &c->m[i], k, want, err);
+		}
+	}
+	free(noted);
+	return rc;
+}
+
+/* A rank that never comes: the others' last collective runs to the end of their
+ * traces, ten times as long as usual, and it has none.
+ */
+static int find_missing(struct nsx_fleet *f, struct nsx_fcomm *c,
+			struct nsx_err *err)
+{
+	size_t k = c->end - 1;
+	double usual[NSX_SAMPLES];
+	uint32_t there = 0, stuck = 0;
+	size_t n = 0;
+
+	for (size_t j = c->first; j < k && n < NSX_SAMPLES; j++) {
+		size_t i = nsx_timed_at(&c->m[0], nsx_channel_of(f, &c->m[0]),
+					j);
+
+		if (i != SIZE_MAX)
+			usual[n++] = (double)nsx_coll_ns(
+				nsx_channel_of(f, &c->m[0]), i);
+	}
+	for (uint32_t x = 0; x < c->n; x++) {
+		const struct nsx_dchannel *ch = nsx_channel_of(f, &c->m[x]);
+		const struct nsx_digest *d = f->rank[c->m[x].rank].d;
+		size_t i = nsx_timed_at(&c->m[x], ch, k);
+
+		if (i == SIZE_MAX)
+			continue;
+		there++;
+		stuck += i + 1 == ch->n && n &&
+			 (double)nsx_coll_ns(ch, i) >
+				 10 * nsx_median_of(usual, n) &&
+			 d->last_ns - nsx_coll_end(ch, i) < 1000000;
+	}
+	if (there == c->n || stuck < there || there * 2 < c->n)
+		return 0;
+	for (uint32_t x = 0; x < c->n; x++) {
+		struct nsx_desync d = {NSX_DESYNC_NOT_ENTERED,
+				       (uint32_t)(c - f->comm), c->m[x].rank, k,
+				       usual_op(f, c, k), NULL};
+
+		if (nsx_member_at(&c->m[x], nsx_channel_of(f, &c->m[x]), k) ==
+			    SIZE_MAX && add_desync(f, &d, err))
+			return err->rc;
+	}
+	return 0;
+}
+
+int nsx_find_desyncs(struct nsx_fleet *f, struct nsx_fcomm *c,
+		     struct nsx_err *err)
+{
+	if (c->end == c->first)
+		return 0;
+	if (compare_ops(f, c, err))
+		return err->rc;
+	return nsx_channel_of(f, &c->m[0])->has_times ? find_missing(f, c, err) : 0;
+}

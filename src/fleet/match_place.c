@@ -1,0 +1,302 @@
+/* match_place.c - at which place the collectives of one rank are those of another.
+ *
+ * What is one collective ends at one instant: laid at the right place, the ends
+ * of two ranks differ by their clocks' offset, always the same, elsewhere by that
+ * and by the steps' jitter.  So of the places where the operations agree that
+ * with the least spread of the difference wins, a slow drift of the clocks taken
+ * out.
+ */
+#include <math.h>
+#include <string.h>
+#include "base/stat.h"
+#include "fleet/match.h"
+
+#define SAME_PACE 1.5 /* collectives in a time: of one family they differ by less */
+
+enum {
+	MOST_COUNTED = 4096, /* operations compared where samples agree       */
+	FEW = 2,	     /* of them may differ, beyond the least          */
+	LEAST_COMMON = 4,    /* collectives that two ranks must share          */
+};
+
+/* Equal operations are equal pointers: see name_ops of match.c. */
+static const char *op_at(const struct nsx_mchannel *x, int64_t i)
+{
+	return x->c->ops[x->c->code[i]].name;
+}
+
+/* The middle half of the differences after a line through their thirds. */
+static double spread_of(double *diff, size_t n)
+{
+	double head[NSX_SAMPLES], tail[NSX_SAMPLES], slope;
+	size_t third = n / 3;
+
+	if (n < 3)
+		return 0;
+	memcpy(head, diff, third * sizeof(*head));
+	memcpy(tail, diff + n - third, third * sizeof(*tail));
+	slope = third ? (nsx_median_of(tail, third) -
+			 nsx_median_of(head, third)) / (double)(n - third) : 0;
+	for (size_t i = 0; i < n; i++)
+		diff[i] -= slope * (double)i;
+	nsx_median_of(diff, n); /* sorts */
+	return diff[n - 1 - n / 8] - diff[n / 8];
+}
+
+/* The samples of x and y where they overlap, if x's i-th is y's (i - shift)-th:
+ * the s-th of n.
+ */
+struct overlap {
+	int64_t from;
+	size_t ncommon, n;
+};
+static struct overlap overlap_of(const struct nsx_mchannel *x,
+				 const struct nsx_mchannel *y, int64_t shift)
+{
+	int64_t from = NSX_MAX(0, shift);
+	int64_t to = NSX_MIN((int64_t)x->c->n, (int64_t)y->c->n + shift);
+	struct overlap o = {from, 0, 0};
+
+	if (to - from >= LEAST_COMMON ||
+	    to - from >= (int64_t)NSX_MIN(x->c->n, y->c->n))
+		o.ncommon = (size_t)NSX_MAX(0, to - from);
+	o.n = NSX_MIN(o.ncommon, NSX_SAMPLES);
+	return o;
+}
+
+static int64_t sample_at(const struct overlap *o, size_t s)
+{
+	return o->from + (int64_t)(o->ncommon * s / o->n);
+}
+
+static struct nsx_fit try_place(const struct nsx_mchannel *x, const struct nsx_mchannel *y,
+			    int64_t shift)
+{
+	struct overlap o = overlap_of(x, y, shift);
+	size_t differs = 0;
+
+	for (size_t s = 0; s < o.n; s++) {
+		int64_t i = sample_at(&o, s);
+
+		differs += op_at(x, i) != op_at(y, i - shift);
+	}
+	return (struct nsx_fit){o.n ? (double)differs / (double)o.n : 1, o.ncommon, 0};
+}
+
+/* By how much differences that follow each other differ, but for two of them.  If
+ * it is next to nothing where they are far apart, a clock was set in between: at
+ * a wrong place every step's jitter shows.
+ */
+static double change_of(const double *diff, size_t n)
+{
+	double change[NSX_SAMPLES];
+
+	if (n < 8)
+		return INFINITY;
+	for (size_t i = 1; i < n; i++)
+		change[i - 1] = fabs(diff[i] - diff[i - 1]);
+	nsx_median_of(change, n - 1); /* sorts */
+	return change[n - 4];
+}
+
+double nsx_spread_at(const struct nsx_mchannel *x, const struct nsx_mchannel *y,
+			int64_t shift)
+{
+	struct overlap o = overlap_of(x, y, shift);
+	double diff[NSX_SAMPLES], change, spread;
+	size_t n = 0;
+
+	for (size_t s = 0; s < o.n && x->c->has_times && y->c->has_times; s++) {
+		int64_t i = sample_at(&o, s);
+
+		if (op_at(x, i) == op_at(y, i - shift))
+			diff[n++] = (double)(nsx_coll_end(x->c, (size_t)i) -
+				nsx_coll_end(y->c, (size_t)(i - shift)));
+	}
+	change = change_of(diff, n);
+	spread = spread_of(diff, n);
+	return spread > NSX_TOGETHER_NS && change <= NSX_END_NOISE_NS ? change : spread;
+}
+
+/* y's collective that ends nearest to x's i-th by the clocks of the hosts. */
+static int64_t nearest(const struct nsx_mchannel *x, size_t i,
+		       const struct nsx_mchannel *y)
+{
+	int64_t at = nsx_coll_end(x->c, i) + (x->utc_ns - y->utc_ns);
+	size_t lo = 0, hi = y->c->n;
+
+	NSX_BISECT(lo, hi, mid, nsx_coll_end(y->c, mid) < at);
+	if (lo && (lo == y->c->n || at - nsx_coll_end(y->c, lo - 1) <
+					    nsx_coll_end(y->c, lo) - at))
+		lo--;
+	return (int64_t)lo;
+}
+
+/* Where to look: by the clocks if there are any, else from the beginning.
+ * Returns whether there are.
+ */
+static bool range_of(const struct nsx_mchannel *x, const struct nsx_mchannel *y,
+		     int64_t bound_ns, int64_t *ret_from, int64_t *ret_to)
+{
+	bool has_clock = x->utc_ns >= 0 && y->utc_ns >= 0 &&
+			 x->c->has_times && y->c->has_times;
+	int64_t middle = 0, width = NSX_MOST_PLACES / 2;
+
+	if (has_clock) {
+		/* Of the shorter one, so that the place exists. */
+		size_t i = x->c->n / 2;
+		size_t lo = i, hi = i;
+		int64_t at = nsx_coll_end(x->c, i);
+
+		middle = (int64_t)i - nearest(x, i, y);
+		while (lo && at - nsx_coll_end(x->c, lo - 1) <= bound_ns)
+			lo--;
+		while (hi + 1 < x->c->n &&
+		       nsx_coll_end(x->c, hi + 1) - at <= bound_ns)
+			hi++;
+		width = NSX_MIN(width, (int64_t)(hi - lo) / 2 + 1);
+	}
+	*ret_from = middle - width;
+	*ret_to = middle + width;
+	return has_clock;
+}
+
+/* The same for the operations alone, of more of them; beyond `most` the count
+ * stops.
+ */
+static size_t count_differing(const struct nsx_mchannel *x, const struct nsx_mchannel *y,
+			      int64_t shift, size_t most)
+{
+	struct overlap o = overlap_of(x, y, shift);
+	int64_t to = o.from + (int64_t)NSX_MIN(o.ncommon, MOST_COUNTED);
+	size_t n = 0;
+
+	for (int64_t i = o.from; i < to && n <= most; i++)
+		n += op_at(x, i) != op_at(y, i - shift);
+	return n;
+}
+
+/* How far a place is from where the clocks of the hosts lay y; without clocks,
+ * from the middle, in collectives.
+ */
+static double distance(const struct nsx_mchannel *x, const struct nsx_mchannel *y,
+		       int64_t shift, bool has_clock, int64_t middle)
+{
+	struct overlap o = overlap_of(x, y, shift);
+	size_t i = (size_t)o.from + o.ncommon / 2;
+
+	return has_clock ? fabs((double)(nsx_coll_end(x->c, i) -
+					 nsx_coll_end(y->c, i - (size_t)shift) +
+					 x->utc_ns - y->utc_ns)) :
+			   fabs((double)(shift - middle));
+}
+
+/* Lays y on x within these places: sets its shift and spread. False: there is
+ * none.  First the samples choose places, then all operations; of those that
+ * agree (but for a few: a rank may be out of sequence) that nearest by the
+ * clocks, unless ends agree much better elsewhere, as those of one collective do.
+ */
+static bool lay_within(const struct nsx_mchannel *x, struct nsx_mchannel *y, int64_t from,
+		       int64_t to, bool has_clock, struct nsx_fit *fits)
+{
+	int64_t nplaces, closest_shift = 0;
+	double least = 1, nearest_by = INFINITY, closest = INFINITY;
+	size_t fewest = MOST_COUNTED;
+
+	nplaces = to - from + 1;
+	for (int64_t i = 0; i < nplaces; i++) {
+		fits[i] = try_place(x, y, from + i);
+		if (fits[i].ncommon)
+			least = NSX_MIN(least, fits[i].differs);
+	}
+	if (least > 0.5)
+		return false;
+	y->differs = least;
+	for (int64_t i = 0; i < nplaces; i++) {
+		struct nsx_fit *f = &fits[i];
+
+		if (!f->ncommon || f->differs > least + 2.0 / NSX_SAMPLES)
+			f->ncommon = 0;
+		else
+			f->ndiffers = count_differing(x, y, from + i,
+						      fewest + FEW);
+		if (f->ncommon)
+			fewest = NSX_MIN(fewest, f->ndiffers);
+	}
+	for (int64_t i = 0; i < nplaces; i++) {
+		double spread, far;
+
+		if (!fits[i].ncommon || fits[i].ndiffers > fewest + FEW)
+			continue;
+		spread = nsx_spread_at(x, y, from + i);
+		far = distance(x, y, from + i, has_clock, (from + to) / 2);
+		if (far < nearest_by) {
+			nearest_by = far;
+			y->shift = from + i;
+			y->spread = spread;
+		}
+		if (spread < closest) {
+			closest = spread;
+			closest_shift = from + i;
+		}
+	}
+	if (closest < y->spread / 2 && (!has_clock || closest <= NSX_TOGETHER_NS)) {
+		y->shift = closest_shift;
+		y->spread = closest;
+	}
+	return !isinf(nearest_by);
+}
+
+bool nsx_fits_better(const struct nsx_mchannel *x, const struct nsx_mchannel *a,
+			const struct nsx_mchannel *b)
+{
+	bool is_same = x->c->comm && a->c->comm == x->c->comm;
+
+	if (x->c->comm && is_same != (b->c->comm == x->c->comm))
+		return is_same;
+	return fabs(a->differs - b->differs) > 2.0 / NSX_SAMPLES ?
+		       a->differs < b->differs : a->spread < b->spread;
+}
+
+/* Mean time from one collective's end to the next, in the middle half: captures
+ * begin and end where they like, and a job may hang.  0: not told.
+ */
+static double pace_of(const struct nsx_dchannel *c)
+{
+	size_t from = c->n / 4, to = c->n - 1 - c->n / 4;
+
+	return !c->has_times || c->n < 8 ? 0 :
+		       (double)(nsx_coll_end(c, to) - nsx_coll_end(c, from)) /
+			       (double)(to - from);
+}
+
+bool nsx_lay(const struct nsx_mchannel *x, struct nsx_mchannel *y, int64_t bound_ns,
+		struct nsx_fit *fits)
+{
+	struct nsx_mchannel far = *y;
+	int64_t from, to, half = (int64_t)NSX_MIN(x->c->n, y->c->n) / 2;
+	double xs = pace_of(x->c), ys = pace_of(y->c);
+	bool has_clock, fits_near;
+
+	if (xs > 0 && ys > 0 && (xs > SAME_PACE * ys || ys > SAME_PACE * xs))
+		return false;
+	has_clock = range_of(x, y, bound_ns, &from, &to);
+	fits_near = lay_within(x, y, from, to, has_clock, fits);
+	if (bound_ns < NSX_CLOCK_BOUND_NS &&
+	    (!fits_near || y->differs > 2.0 / NSX_SAMPLES)) {
+		/* A clock that was set meanwhile is not known so well. */
+		has_clock = range_of(x, y, NSX_CLOCK_BOUND_NS, &from, &to);
+		fits_near = lay_within(x, y, from, to, has_clock, fits);
+	}
+
+	if (!has_clock || bound_ns < NSX_CLOCK_BOUND_NS ||
+	    (fits_near && y->spread <= NSX_END_NOISE_NS) ||
+	    !lay_within(x, &far, NSX_MAX(half - (int64_t)y->c->n, -NSX_MOST_PLACES / 2),
+			NSX_MIN((int64_t)x->c->n - half, NSX_MOST_PLACES / 2), false,
+			fits) ||
+	    far.spread > NSX_TOGETHER_NS ||
+	    (fits_near && (far.spread > y->spread / 4 || nsx_fits_better(x, y, &far))))
+		return fits_near;
+	*y = far;
+	return true;
+}

@@ -1,0 +1,70 @@
+/* member.c - the collectives of a communicator, as its members have them. */
+#include "fleet/fleet.h"
+
+size_t nsx_member_at(const struct nsx_fmember *m, const struct nsx_dchannel *c,
+		     size_t k)
+{
+	unsigned p = m->npieces;
+	int64_t i;
+
+	while (p && m->piece[p - 1].from > k)
+		p--;
+	if (!p)
+		return SIZE_MAX;
+	i = (int64_t)k - m->piece[p - 1].shift;
+	return i >= 0 && i < (int64_t)c->n ? (size_t)i : SIZE_MAX;
+}
+
+const struct nsx_dop *nsx_op_at(const struct nsx_fleet *f,
+				const struct nsx_fcomm *c, size_t k)
+{
+	for (uint32_t m = 0; m < c->n; m++) {
+		const struct nsx_dchannel *ch = nsx_channel_of(f, &c->m[m]);
+		size_t i = nsx_member_at(&c->m[m], ch, k);
+
+		if (i != SIZE_MAX)
+			return &ch->ops[ch->code[i]];
+	}
+	return NULL;
+}
+
+static int64_t start_of(const struct nsx_fleet *f, const struct nsx_fmember *m,
+			size_t k)
+{
+	const struct nsx_dchannel *c = nsx_channel_of(f, m);
+
+	return nsx_coll_start(c, nsx_member_at(m, c, k));
+}
+
+static void by_starts(const struct nsx_fleet *f, const struct nsx_fcomm *c,
+		      size_t k, int64_t *ns)
+{
+	int64_t least = INT64_MAX, last = INT64_MIN;
+
+	for (uint32_t m = 0; m < c->n; m++)
+		if (ns[m] >= 0) {
+			least = NSX_MIN(least, ns[m]);
+			last = NSX_MAX(last, start_of(f, &c->m[m], k));
+		}
+	for (uint32_t m = 0; m < c->n; m++)
+		if (ns[m] >= 0)
+			ns[m] = least + last - start_of(f, &c->m[m], k);
+}
+
+void nsx_lengths_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
+		    size_t k, size_t n, int64_t *ret)
+{
+	for (uint32_t m = 0; m < c->n; m++) {
+		const struct nsx_dchannel *ch = nsx_channel_of(f, &c->m[m]);
+
+		for (size_t j = 0; j < n; j++) {
+			size_t i = nsx_timed_at(&c->m[m], ch, k + j);
+
+			ret[j * c->n + m] = i == SIZE_MAX ? -1 :
+							    nsx_coll_ns(ch, i);
+		}
+	}
+
+	for (size_t j = 0; j < n && c->is_of_one; j++)
+		by_starts(f, c, k + j, ret + j * c->n);
+}
