@@ -28,6 +28,8 @@ enum {
 };
 
 enum kind { WAIT, POLL, SMALL_COPY, ALLOCATE, LOAD, START, SLOW, HOST_FUNC, NONE };
+/* Where a small copy goes for which a wait waits. */
+enum way { TO_GPU, TO_HOST, NWAYS };
 /* What an API is known to do. */
 enum { OTHER = 1, ALLOCATES, QUERIES, CALLS_BACK };
 
@@ -44,6 +46,8 @@ struct group { /* calls of one API that do one thing */
 				when the thread went on                      */
 	int64_t ns, cost_ns;
 	double squares;	     /* of the costs, summed                         */
+	size_t copies[NWAYS]; /* small ones, for which its calls wait         */
+	int64_t bytes[NWAYS]; /* of the largest of them                       */
 	struct nsx_place place; /* with most of its time                     */
 	uint32_t *rows; /* LOAD, START: the calls; POLL: those after another */
 	size_t nrows;
@@ -60,6 +64,8 @@ struct calls {
 	uint32_t thread; /* being read                                       */
 	int64_t queued_ns; /* until when what it has launched computes       */
 	uint32_t waited;   /* group of its last wait, till it goes on; NSX_NONE */
+	uint32_t copied;   /* the small copy that it queued last, if nothing
+			      and no wait came after; NSX_NONE               */
 	size_t overhead; /* first of its overheads that may matter           */
 	int64_t idle_ns; /* of the limiting GPU, while the host is busy      */
 	int64_t all_idle_ns; /* of it                                        */
@@ -122,6 +128,12 @@ static bool is_start(const struct calls *c, size_t call)
 	       !strstr(nsx_text(t, nsx_call_name(&t->calls, call)), "Host");
 }
 
+static bool is_small_copy(const struct nsx_trace *t, uint32_t op)
+{
+	return op != NSX_NONE && t->ops.kind[op] == NSX_OP_MEMCPY &&
+	       nsx_op_copy(t, op)->bytes < SMALL_BYTES;
+}
+
 static enum kind kind_of(struct calls *c, size_t call)
 {
 	const struct nsx_trace *t = c->d->trace;
@@ -142,11 +154,8 @@ static enum kind kind_of(struct calls *c, size_t call)
 		return WAIT;
 	case NSX_CALL_COPY:
 	case NSX_CALL_COPY_ASYNC:
-		if (!nsx_call_blocks(c->d->facts, t, call) || op == NSX_NONE ||
-		    t->ops.kind[op] != NSX_OP_MEMCPY)
-			return NONE;
-		return nsx_op_copy(t, op)->bytes < SMALL_BYTES ?
-			       SMALL_COPY : NONE;
+		return nsx_call_blocks(c->d->facts, t, call) &&
+		       is_small_copy(t, op) ? SMALL_COPY : NONE;
 	case NSX_CALL_MODULE:
 		return LOAD;
 	case NSX_CALL_LAUNCH:
@@ -200,6 +209,28 @@ static void settle(struct calls *c, int64_t at_ns)
 	c->waited = NSX_NONE;
 }
 
+/* Counts the copy for which a wait waits: itself, or what was queued before it. */
+static void count_copy(struct calls *c, struct group *x, size_t call)
+{
+	const struct nsx_trace *t = c->d->trace;
+	const struct nsx_copy *y;
+	uint32_t op = nsx_call_op(&t->calls, call);
+
+	if (op != NSX_NONE)
+		c->copied = is_small_copy(t, op) ? op : NSX_NONE;
+	if (!x || x->kind > SMALL_COPY || c->copied == NSX_NONE)
+		return;
+	y = nsx_op_copy(t, c->copied);
+	if (y->copy_kind == NSX_COPY_HTOD || y->copy_kind == NSX_COPY_DTOH) {
+		enum way way = y->copy_kind == NSX_COPY_HTOD ? TO_GPU : TO_HOST;
+
+		x->copies[way]++;
+		x->bytes[way] = NSX_MAX(x->bytes[way], y->bytes);
+	}
+	if (x->kind == WAIT)
+		c->copied = NSX_NONE;
+}
+
 static int add_call(struct calls *c, size_t call, uint32_t range,
 		    uint32_t *last_wait, struct nsx_err *err)
 {
@@ -214,12 +245,14 @@ static int add_call(struct calls *c, size_t call, uint32_t range,
 		learn_name(c, raw);
 	kind = kind_of(c, call);
 	if (kind == NONE) {
+		count_copy(c, NULL, call);
 		*last_wait = NSX_NONE;
 		return 0;
 	}
 	x = group_of(c, kind, raw, err);
 	if (!x)
 		return err->rc;
+	count_copy(c, x, call);
 	g = (uint32_t)(x - c->v);
 	if (nsx_places_add(&c->places, t, g, range, (uint32_t)call, ns,
 			   &x->place, err))
@@ -263,6 +296,7 @@ static int collect_thread(struct calls *c, uint32_t thread, uint32_t *below,
 
 	c->queued_ns = INT64_MIN / 2;
 	c->waited = NSX_NONE;
+	c->copied = NSX_NONE;
 	nsx_nvtx_walk_begin(&walk, t, thread, true, false, below);
 	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
 		int64_t start_ns = nsx_call_start(&t->calls, i);
@@ -414,6 +448,23 @@ static const struct words {
 	NULL, NULL
 };
 
+/* What to do where most calls wait for small copies. */
+static const struct {
+	const char *copies, *act, *rest, *pytorch;
+} of_copies[NWAYS] = {
+	[TO_GPU] = {
+		"to the GPU",
+		"create small values on the GPU, or copy them from pinned "
+		"memory and do not wait for that in ", "",
+		"look for .to(), .cuda() and torch.tensor() of Python numbers in "
+		"the loop; non_blocking=True on a pinned tensor does not wait"},
+	[TO_HOST] = {
+		"to the host", "do not read back single values with ",
+		": collect them on the GPU and copy them once, asynchronously",
+		"look for .item(), .cpu(), .nonzero() and print of a tensor in "
+		"the loop"},
+};
+
 /* "cudaMalloc and cudaFree": the groups that are one, the longest first. */
 static const char *say_names(struct calls *c, const uint32_t *list, size_t n)
 {
@@ -518,22 +569,29 @@ static int join_by_price(struct calls *c, struct nsx_err *err)
 }
 
 static void advise(const struct calls *c, const struct group *x,
-		   const struct words *say, const char *names,
+		   const struct words *say, const char *names, enum way way,
 		   struct nsx_finding *f)
 {
+	const char *act = say->act, *rest = say->rest, *pytorch = say->pytorch;
 	size_t k = 0;
+
+	if (way != NWAYS) {
+		act = of_copies[way].act;
+		rest = of_copies[way].rest;
+		pytorch = of_copies[way].pytorch;
+	}
 
 	if (!strncmp(x->api, "cudaMallocAsync", 15))
 		f->recommendation[k++] =
 			"raise the pool's release threshold "
 			"(cudaMemPoolAttrReleaseThreshold): without it each "
 			"synchronisation gives the pool's memory back";
-	f->recommendation[k++] = nsx_tell(c->d->found, "%s%s%s", say->act,
-					  names, say->rest);
+	f->recommendation[k++] = nsx_tell(c->d->found, "%s%s%s", act, names,
+					  rest);
 	if (say->advice)
 		f->recommendation[k++] = say->advice;
-	if (say->pytorch && c->d->is_pytorch)
-		f->recommendation[k++] = say->pytorch;
+	if (pytorch && c->d->is_pytorch)
+		f->recommendation[k++] = pytorch;
 }
 
 /* Of all calls of the groups; SEVERAL. */
@@ -575,9 +633,65 @@ static bool is_after_few(const struct group *x)
 	return 2 * ns * ns < x->squares * (double)x->count;
 }
 
+/* The calls of groups that are one. */
+struct total {
+	size_t count, nlong, nahead, copies[NWAYS];
+	int64_t ns, cost_ns, bytes[NWAYS];
+	const struct group *dearest;
+};
+static struct total total_of(const struct calls *c, const uint32_t *list,
+			     size_t n)
+{
+	struct total ret = {.dearest = &c->v[list[0]]};
+
+	for (size_t i = 0; i < n; i++) {
+		const struct group *x = &c->v[list[i]];
+
+		ret.count += x->count;
+		ret.nlong += x->nlong;
+		ret.nahead += x->nahead;
+		for (unsigned way = 0; way < NWAYS; way++) {
+			ret.copies[way] += x->copies[way];
+			ret.bytes[way] = NSX_MAX(ret.bytes[way], x->bytes[way]);
+		}
+		nsx_add_to(&ret.ns, x->ns);
+		nsx_add_to(&ret.cost_ns, x->cost_ns);
+		if (x->cost_ns > ret.dearest->cost_ns)
+			ret.dearest = x;
+	}
+	return ret;
+}
+
+/* The way that most small copies go for which most of the calls wait; NWAYS: they
+ * wait for other things.
+ */
+static enum way way_of(const struct total *x)
+{
+	for (unsigned way = 0; way < NWAYS; way++)
+		if (x->copies[way] * 2 > x->count)
+			return way;
+	return NWAYS;
+}
+
+/* "26 calls, 255 ms in all, 24 of them for a copy of at most 8 B to the GPU" */
+static const char *say_calls(struct nsx_findings *l, const struct total *x,
+			     enum way way)
+{
+	const char *text = nsx_tell(
+		l, "%s, %s in all",
+		nsx_text_n(l->arena, x->count, "call", NULL),
+		nsx_tell_ns(l, x->ns));
+
+	return way == NWAYS ? text : nsx_tell(
+		l, "%s, %s for a copy of at most %s %s", text,
+		x->copies[way] == x->count ? "each" :
+			nsx_tell(l, "%zu of them", x->copies[way]),
+		nsx_tell_bytes(l, x->bytes[way]), of_copies[way].copies);
+}
+
 static void propose(struct calls *c, const uint32_t *list, size_t n)
 {
-	const struct group *x = &c->v[list[0]], *dearest = x;
+	const struct group *x = &c->v[list[0]];
 	enum kind kind = is_wait(x) ? x->kind : c->v[x->lead].kind;
 	const struct words *say = kind == ALLOCATE &&
 				  c->d->facts->run_kind != NSX_RUN_STEADY ?
@@ -585,6 +699,8 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 	struct nsx_findings *l = c->d->found;
 	const char *names = say_names(c, list, n);
 	uint32_t process = process_of(c, list, n);
+	struct total all = total_of(c, list, n);
+	enum way way = way_of(&all);
 	struct nsx_finding f = {
 		.id = say->id, .subject = kind == ALLOCATE || kind == LOAD ?
 						  NULL : x->api,
@@ -593,43 +709,31 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 		.confidence = kind == HOST_FUNC ? NSX_CONF_MEDIUM :
 						  NSX_CONF_HIGH,
 		.device = NSX_NONE, .remedy = plan_of(c, list, n)};
-	int64_t ns = 0, cost_ns = 0;
-	size_t count = 0, nlong = 0, nahead = 0, k = 0;
+	size_t k = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		nlong += c->v[list[i]].nlong;
-		nahead += c->v[list[i]].nahead;
-		nsx_add_to(&ns, c->v[list[i]].ns);
-		nsx_add_to(&cost_ns, c->v[list[i]].cost_ns);
-		count += c->v[list[i]].count;
-		if (c->v[list[i]].cost_ns > dearest->cost_ns)
-			dearest = &c->v[list[i]];
-	}
-	f.is_ahead = kind == WAIT && nahead * 4 >= nlong * 3;
-	f.is_after_few = kind == WAIT && is_after_few(dearest);
+	f.is_ahead = kind == WAIT && all.nahead * 4 >= all.nlong * 3;
+	f.is_after_few = kind == WAIT && is_after_few(all.dearest);
 	f.guess_ns = (double)(kind <= SMALL_COPY ?
-				      NSX_MIN(cost_ns, c->all_idle_ns) :
-				      NSX_MIN(ns, c->idle_ns));
+				      NSX_MIN(all.cost_ns, c->all_idle_ns) :
+				      NSX_MIN(all.ns, c->idle_ns));
 	if (kind != POLL) /* what waits took in all is the most they cost */
-		f.guess_ns = NSX_MIN(f.guess_ns, (double)ns);
-	f.evidence[k++] = nsx_tell(
-		l, "%s, %s in all",
-		nsx_text_n(l->arena, count, "call", NULL), nsx_tell_ns(l, ns));
+		f.guess_ns = NSX_MIN(f.guess_ns, (double)all.ns);
+	f.evidence[k++] = say_calls(l, &all, way);
 	if (kind == HOST_FUNC)
 		f.evidence[k++] =
 			"the functions leave no row in the trace: what is "
 			"queued right after them starts late";
-	if (cost_ns)
-		f.evidence[k] = say_idle(c, process, cost_ns);
+	if (all.cost_ns)
+		f.evidence[k] = say_idle(c, process, all.cost_ns);
 	nsx_places_tell(c->d, &c->places, list[0], &x->place, &f);
-	advise(c, x, say, names, &f);
+	advise(c, x, say, names, way, &f);
 	if (say->barrier)
 		f.proof[0] = (struct nsx_evidence){
 			.csv = "barriers", .column = "total_time_ms",
 			.at = {{"barrier_kind", nsx_string(say->barrier)}}};
 	f.harmless = kind > SMALL_COPY ? NULL : nsx_tell(
 		l, "The host waits %s in %s, but without that the window would "
-		   "be no shorter", nsx_tell_ns(l, ns), names);
+		   "be no shorter", nsx_tell_ns(l, all.ns), names);
 	nsx_found(l, &f);
 }
 

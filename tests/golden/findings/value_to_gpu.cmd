@@ -1,0 +1,1 @@
+explain @value_to_gpu --pass findings --md
