@@ -37,7 +37,7 @@ void nsx_emit_verdict(const struct nsx_first_page *page, struct nsx_arena *a,
  * end_ns, window, unit, shares in percent}, null where nothing was judged};
  * findings[<= 5] {key as in report.json, severity, title, price, headroom_ms,
  * headroom_low_ms, pct_of_judged, confidence, place, evidence[<= 2], recommendation[<= 1]};
- * all_done_ms, null where it is not known; fine[], trust[], missing[].  Texts are
+ * all_done_ms, null where it is not known; not_judged[], fine[], trust[], missing[].  Texts are
  * plain, and cut so that all fits.
  */
 enum { NSX_BRIEF_BYTES = 5 << 10 };

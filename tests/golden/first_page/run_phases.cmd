@@ -1,0 +1,1 @@
+explain @run_phases --out o
