@@ -32,7 +32,7 @@ struct comm {
 	 */
 	struct habit {
 		size_t n;
-		int64_t ns;
+		int64_t ns, pairs_ns; /* of all, of sends and receives        */
 		double median_ns;
 	} on[2];
 };
@@ -73,8 +73,11 @@ static int find_habits(struct comm *c, uint32_t device, struct nsx_err *err)
 		for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++)
 			if (is_comm(c, i) &&
 			    c->computes[nsx_op_stream(&t->ops, i)] == k) {
-				v[h.n++] = nsx_op_ns(&t->ops, i);
-				nsx_add_to(&h.ns, nsx_op_ns(&t->ops, i));
+				v[h.n] = nsx_op_ns(&t->ops, i);
+				nsx_add_to(&h.ns, v[h.n]);
+				if (nsx_op_shape(t, i)->op == NSX_COMM_SENDRECV)
+					nsx_add_to(&h.pairs_ns, v[h.n]);
+				h.n++;
 			}
 		if (h.n)
 			h.median_ns = nsx_quantile(v, h.n, 0.5);
@@ -169,9 +172,11 @@ static void say_why(struct nsx_detect *d, const struct nsx_comm_cost *x,
 					 "smaller.";
 		return;
 	}
-	f->recommendation[k++] = "Start collectives as soon as their input is "
-				 "there, in buckets, while the rest is still "
-				 "computed.";
+	f->recommendation[k++] = h->pairs_ns * 2 > h->ns ?
+		"Compute first what other ranks need, send it at once, and "
+		"compute the rest while it is under way." :
+		"Start collectives as soon as their input is there, in buckets, "
+		"while the rest is still computed.";
 }
 
 static const char *say_exposed(struct nsx_detect *d,
