@@ -153,6 +153,15 @@ static inline int64_t nsx_coll_end(const struct nsx_dchannel *c, size_t i)
 	return nsx_coll_start(c, i) + nsx_coll_ns(c, i);
 }
 
+/* Fills c's columns of bytes from its collectives.  Errors: NSX_E_NOMEM. */
+int nsx_channel_pack(struct nsx_dchannel *c, struct nsx_arena *a,
+		     struct nsx_err *err) NSX_CHECKED;
+/* The reverse, of a channel with n and bytes; a NULL: only checks, and counts
+ * codes.  Errors: NSX_E_DATA, NSX_E_NOMEM.
+ */
+int nsx_channel_unpack(struct nsx_dchannel *c, struct nsx_arena *a,
+		       struct nsx_err *err) NSX_CHECKED;
+
 /* Which digest of two stands first, and which is kept of two of one rank of one
  * trace: that of more detail, then of the greater content.
  */
