@@ -265,7 +265,8 @@ static bool is_transfer(const struct nsx_comm_cost *x)
  * than four times as many are not proposed: so many batches for each stage leave little
  * to wait for (GPipe), and smaller ones may no longer fill a GPU.
  */
-static int price_pieces(struct comm *c, struct nsx_finding *f, struct nsx_err *err)
+static int price_pieces(struct comm *c, int64_t turn_ns, struct nsx_finding *f,
+			struct nsx_err *err)
 {
 	struct nsx_change v[MOST_PIECES];
 	struct nsx_plan plans[MOST_PIECES];
@@ -276,7 +277,8 @@ static int price_pieces(struct comm *c, struct nsx_finding *f, struct nsx_err *e
 
 	for (unsigned i = 0; i < MOST_PIECES; i++) {
 		v[i] = (struct nsx_change){.verb = NSX_NO_PEER_WAIT,
-					   .amount = i ? 1 << i : 0};
+					   .amount = i ? 1 << i : 0,
+					   .most_ns = turn_ns};
 		plans[i] = (struct nsx_plan){&v[i], 1};
 	}
 	if (nsx_replay_prices(c->d->facts->model, plans, MOST_PIECES, 1, gains,
@@ -291,7 +293,7 @@ static int price_pieces(struct comm *c, struct nsx_finding *f, struct nsx_err *e
 	f->evidence[1] = nsx_tell(l, "priced as with %.0f times as many micro "
 				  "batches", more);
 	f->evidence[2] = nsx_tell(
-		l, "it waits the same in each iteration: that would be 1/%.0f "
+		l, "it waits the same in most iterations: that would be 1/%.0f "
 		"of it, and transfers start and kernels are dispatched %.0f "
 		"times as often", more, more);
 	f->evidence[3] = nsx_tell(
@@ -331,16 +333,16 @@ static int propose_peers(struct comm *c, uint32_t device, struct nsx_err *err)
 			   .at = {{"op_name", nsx_string(x->waits_in)},
 				  {"rank_label", nsx_string(x->waits_most)}}}},
 	};
-	bool in_turns = false;
+	int64_t turn_ns = 0;
 
 	if (!d->measured->comm[device].waited_ns)
 		f.proof[0] = (struct nsx_evidence){.csv = "nccl_ops",
 						   .column = "exposed_ms"};
 	if (!is_transfer(x) &&
-	    nsx_model_takes_turns(d->facts->model, device, d->scratch, &in_turns,
+	    nsx_model_takes_turns(d->facts->model, device, d->scratch, &turn_ns,
 				  err))
 		return err->rc;
-	if (in_turns && price_pieces(c, &f, err))
+	if (turn_ns && price_pieces(c, turn_ns, &f, err))
 		return err->rc;
 	nsx_found(d->found, &f);
 	return 0;

@@ -54,7 +54,8 @@ enum nsx_change_verb {
 			     `amount` above 1, ranks that take turns do so in
 			     pieces so many times as small: they wait for
 			     each other as much less, but transfers start
-			     and kernels are dispatched so many times        */
+			     and kernels are dispatched so many times; of
+			     waits beyond `most_ns` the rest stays           */
 	NSX_EVEN_RANK,	  /* `process` on `device` like its peers: its work,
 			     its calls and its time between them             */
 
@@ -105,6 +106,7 @@ struct nsx_change {
 	struct nsx_rows rows; /* of trace.calls or trace.ops: for what no field
 				 above can say                                */
 	int64_t least_ns; /* NSX_NO_OS_WAIT: only calls this long or longer   */
+	int64_t most_ns;  /* NSX_NO_PEER_WAIT, in pieces                     */
 	struct nsx_window when; /* only what begins here; start == end: all   */
 };
 

@@ -767,6 +767,7 @@ static int apply(struct select *s, struct nsx_err *err)
 		return 0;
 	case NSX_NO_PEER_WAIT:
 		e->pieces = s->c->amount > 1 ? s->c->amount : INFINITY;
+		e->turn_ns = s->c->amount > 1 ? s->c->most_ns : INT64_MAX;
 		*s->touched += s->m->nteams;
 		return 0;
 	case NSX_EVEN_RANK:

@@ -299,6 +299,18 @@ static int64_t ready_op(const struct player *p, const struct typical *typical,
 	return ready + o->residual_ns;
 }
 
+/* When a rank has met the others: it waits for its turn a part of what it did, and for
+ * one that paused until that comes, but no longer than it did.
+ */
+static int64_t meet_in_pieces(const struct player *p, int64_t start, int64_t waited,
+			      int64_t last)
+{
+	int64_t turn = NSX_MIN(waited, p->edit.turn_ns);
+	int64_t met = start + divided(turn, p->edit.pieces);
+
+	return met + NSX_MIN(NSX_MAX(0, last - met), waited - turn);
+}
+
 /* Once the last member has started all ends are known.  Where only those from
  * before the window are left, they stay as recorded.
  */
@@ -330,7 +342,8 @@ static void end_team(struct player *p, uint32_t team, bool active)
 		if (active && (p->edit.op[i] & EDIT_HIDDEN))
 			transfer = 0;
 		if (pieces > 0)
-			met = start + divided(t->last_ns - o->start_ns, pieces);
+			met = meet_in_pieces(p, start, t->last_ns - o->start_ns,
+					     last);
 		if (pieces > 0 && !isinf(pieces))
 			transfer += (int64_t)((pieces - 1) *
 					      (double)NSX_MIN(transfer, START_NS));

@@ -24,6 +24,7 @@ struct edit {
 	double transfer; /* of a collective, as a share of the recorded one  */
 	double pieces;	 /* in which ranks take turns, times the recorded;
 			    INFINITY: none waits for another; 0: recorded    */
+	int64_t turn_ns; /* of a wait at most, that is for its turn          */
 };
 
 static inline int64_t divided(int64_t ns, double by)

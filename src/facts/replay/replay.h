@@ -58,11 +58,12 @@ struct nsx_preempted nsx_model_preempted(const struct nsx_model *m);
  * replayed.
  */
 int64_t nsx_model_waited(const struct nsx_model *m, uint32_t device);
-/* Whether a device waits in sends and receives, and in most iterations as in the one
- * before: the stages of a pipeline do.  Errors: NSX_E_NOMEM.
+/* How long a device waits at most in a send or receive of the median iteration, where it
+ * waits in most iterations as in a neighbour, as the stages of a pipeline do; 0: it does
+ * not.  Errors: NSX_E_NOMEM.
  */
 int nsx_model_takes_turns(const struct nsx_model *m, uint32_t device,
-			  struct nsx_arena *scratch, bool *ret,
+			  struct nsx_arena *scratch, int64_t *ret_most_ns,
 			  struct nsx_err *err) NSX_CHECKED;
 
 /* Collectives or transfers of one name among the same GPUs, in what is replayed. */

@@ -243,15 +243,15 @@ static size_t each_iteration(const struct nsx_model *m, uint32_t device, size_t 
 }
 
 int nsx_model_takes_turns(const struct nsx_model *m, uint32_t device,
-			  struct nsx_arena *scratch, bool *ret,
+			  struct nsx_arena *scratch, int64_t *ret_most_ns,
 			  struct nsx_err *err)
 {
 	size_t n = 0, blocks = 0, period;
-	int64_t *v, *sum_ns, *other_ns;
+	int64_t *v, *sum_ns, *other_ns, *most_ns;
 
-	*ret = false;
+	*ret_most_ns = 0;
 	if (nsx_new_arrays(scratch, m->nteams, "transfers", err, v, sum_ns,
-			   other_ns))
+			   other_ns, most_ns))
 		return err->rc;
 	for (uint32_t k = 0; k < m->nteams; k++) {
 		v[n] = waited(m, &m->team[k], device);
@@ -264,10 +264,15 @@ int nsx_model_takes_turns(const struct nsx_model *m, uint32_t device,
 
 		nsx_add_to(&sum_ns[at], v[i]);
 		nsx_add_to(&other_ns[at], llabs(v[i] - v[i - period]));
+		most_ns[at] = NSX_MAX(most_ns[at], v[i]);
 		blocks = at + 1;
 	}
-	*ret = blocks && nsx_quantile(other_ns, blocks, 0.5) <
-				 nsx_quantile(sum_ns, blocks, 0.5) / AGAIN;
+	/* After one in which a rank paused, those that follow are alike again. */
+	for (size_t i = 0; i + 1 < blocks; i++)
+		other_ns[i] = NSX_MIN(other_ns[i], other_ns[i + 1]);
+	if (blocks && nsx_quantile(other_ns, blocks, 0.5) <
+			      nsx_quantile(sum_ns, blocks, 0.5) / AGAIN)
+		*ret_most_ns = (int64_t)nsx_quantile(most_ns, blocks, 0.5);
 	nsx_arena_drop(scratch, v);
 	return 0;
 }

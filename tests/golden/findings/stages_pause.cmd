@@ -1,0 +1,1 @@
+explain @stages_pause --pass findings --md
