@@ -96,17 +96,47 @@ static struct nsx_change even_out(struct nsx_detect *d, uint32_t device)
 		.process = process_of(d->trace, device, d->scratch)};
 }
 
-static void propose_uneven(struct nsx_detect *d, unsigned n, double mean_ns,
-			   double most_ns, bool talk, bool same)
+/* Those nearer to the most work than to the least. */
+struct longest {
+	uint32_t n, device[MAX_COMPARED];
+};
+
+static struct longest find_longest(const struct nsx_detect *d, const bool *counts)
 {
-	const struct nsx_trace *t = d->trace;
+	int64_t most = work_ns(d, d->facts->limiting), least = most;
+	struct longest ret = {0};
+
+	for (uint32_t i = 0; i < d->facts->ndevices; i++)
+		if (counts[i])
+			least = NSX_MIN(least, work_ns(d, i));
+	for (uint32_t i = 0; i < d->facts->ndevices; i++)
+		if (counts[i] && work_ns(d, i) > least + (most - least) / 2)
+			ret.device[ret.n++] = i;
+	return ret;
+}
+
+/* All of them at once: while one is left the others wait for it. */
+static struct nsx_plan even_out_all(struct nsx_detect *d, const struct longest *x)
+{
+	struct nsx_change *v = nsx_arena_get(d->found->arena, x->n * sizeof(*v));
+
+	for (uint32_t i = 0; i < x->n; i++)
+		v[i] = even_out(d, x->device[i]);
+	return (struct nsx_plan){v, x->n};
+}
+
+static void propose_uneven(struct nsx_detect *d, const struct longest *x, unsigned n,
+			   double mean_ns, double most_ns, bool talk, bool same)
+{
 	uint32_t dev = d->facts->limiting;
-	long long id = (long long)t->device[dev].device_id;
+	long long id = (long long)d->trace->device[dev].device_id;
 	struct nsx_findings *l = d->found;
 	struct nsx_finding f = {
 		.id = NSX_ID_uneven_gpus, .device = dev,
-		.title = nsx_tell(l, "GPU %lld works %s longer than the mean "
-				  "of %u GPUs", id,
+		.title = nsx_tell(l, "GPU%s %s work%s %s longer than the mean "
+				  "of %u GPUs", x->n == 1 ? "" : "s",
+				  nsx_say_gpus(d, x->device, x->n),
+				  x->n == 1 ? "s" : " up to",
 				  nsx_text_share(l->arena, most_ns - mean_ns,
 						 mean_ns), n),
 		.confidence = talk ? NSX_CONF_MEDIUM : NSX_CONF_LOW,
@@ -124,7 +154,7 @@ static void propose_uneven(struct nsx_detect *d, unsigned n, double mean_ns,
 		.proof = {{.csv = "partition", .column = "total_ms",
 			   .at = {{"device_id", nsx_int(id)},
 				  {"class", nsx_string("compute_only")}}}},
-		.remedy = nsx_plan_of(d, even_out(d, dev))};
+		.remedy = even_out_all(d, x)};
 
 	if (!same) {
 		f.evidence[2] = "they did not do as many operations: this is "
@@ -229,7 +259,10 @@ static int find_uneven(struct nsx_detect *d, struct nsx_err *err)
 		return 0;
 	mean = sum / n;
 	if (most >= (1 + UNEVEN) * mean) {
-		propose_uneven(d, n, mean, most, talk, did_same(d, counts));
+		struct longest longest = find_longest(d, counts);
+
+		propose_uneven(d, &longest, n, mean, most, talk,
+			       did_same(d, counts));
 		return 0;
 	}
 	if (most <= mean)
@@ -244,6 +277,19 @@ static int find_uneven(struct nsx_detect *d, struct nsx_err *err)
 			 nsx_text_share(d->found->arena, most - mean, mean),
 			 nsx_text_ns(d->found->arena, mean));
 	return talk && !do_all_meet(d->measured) ? find_slow(d, counts, err) : 0;
+}
+
+const char *nsx_say_gpus(struct nsx_detect *d, const uint32_t *device, uint32_t n)
+{
+	const char *text = "";
+
+	for (uint32_t i = 0; i < n && i < NSX_CIRCLE_NAMED; i++)
+		text = nsx_tell(d->found, "%s%s%lld", text,
+				!i ? "" : i + 1 == n ? " and " : ", ",
+				(long long)d->trace->device[device[i]].device_id);
+	return n <= NSX_CIRCLE_NAMED ? text :
+		       nsx_tell(d->found, "%s and %u more", text,
+				n - NSX_CIRCLE_NAMED);
 }
 
 const char *nsx_say_alone(struct nsx_detect *d, uint32_t process)

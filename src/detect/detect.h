@@ -63,6 +63,8 @@ uint32_t nsx_range_of_gap(const struct nsx_detect *d, uint32_t range,
  * has one GPU; else "".
  */
 const char *nsx_say_alone(struct nsx_detect *d, uint32_t process);
+/* "1, 2 and 3": devices by their ids; of more than NSX_CIRCLE_NAMED no more are read. */
+const char *nsx_say_gpus(struct nsx_detect *d, const uint32_t *device, uint32_t n);
 
 /* Idle time of the limiting GPU in the judged window, by cause. */
 void nsx_idle_by_cause(const struct nsx_detect *d, int64_t ns[NSX_NCAUSES]);

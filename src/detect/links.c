@@ -36,24 +36,10 @@ static double usual_ns(const struct nsx_circle *v, size_t n, size_t own)
 	return most <= ALIKE * least ? most : 0;
 }
 
-/* "1, 2 and 3" */
-static const char *say_gpus(struct nsx_detect *d, const struct nsx_circle *x)
-{
-	const char *text = "";
-
-	for (uint32_t i = 0; i < x->ndevices && i < NSX_CIRCLE_NAMED; i++)
-		text = nsx_tell(d->found, "%s%s%lld", text,
-				!i ? "" : i + 1 == x->ndevices ? " and " : ", ",
-				(long long)d->trace->device[x->device[i]].device_id);
-	return x->ndevices <= NSX_CIRCLE_NAMED ? text :
-		       nsx_tell(d->found, "%s and %u more", text,
-				x->ndevices - NSX_CIRCLE_NAMED);
-}
-
 static void propose(struct nsx_detect *d, const struct nsx_circle *x, double usual)
 {
 	struct nsx_findings *l = d->found;
-	const char *gpus = say_gpus(d, x);
+	const char *gpus = nsx_say_gpus(d, x->device, x->ndevices);
 	struct nsx_finding f = {
 		.id = NSX_ID_nccl_exposed, .device = x->device[0],
 		.confidence = NSX_CONF_MEDIUM,

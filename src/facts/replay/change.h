@@ -57,7 +57,9 @@ enum nsx_change_verb {
 			     and kernels are dispatched so many times; of
 			     waits beyond `most_ns` the rest stays           */
 	NSX_EVEN_RANK,	  /* `process` on `device` like its peers: its work,
-			     its calls and its time between them             */
+			     its calls and its time between them; those made
+			     even by the same plan are no peers, if there is
+			     another                                         */
 
 	NSX_DROP_RANGE, /* NVTX range `range`: its calls, gaps and operations */
 	NSX_NVERBS

@@ -13,6 +13,7 @@ enum { MIN_BEFORE = 3 };
 
 struct select { /* a change, and what answers of its questions are kept     */
 	const struct nsx_change *c;
+	struct nsx_plan plan; /* that it is part of                          */
 	struct player *p;
 	const struct nsx_model *m;
 	struct nsx_arena *a;
@@ -525,6 +526,45 @@ static int hold_clock(struct select *s, struct nsx_err *err)
 
 /* Ranks ---------------------------------------------------------------------------*/
 
+/* A peer that the plan makes even as well is none to compare with. */
+enum role { OWN, PEER, APART };
+
+static enum role role_of(const struct select *s, uint32_t process, uint32_t device)
+{
+	if (process == s->c->process && device == s->c->device)
+		return OWN;
+	for (size_t i = 0; i < s->plan.n; i++) {
+		const struct nsx_change *c = &s->plan.v[i];
+
+		if (c->verb == NSX_EVEN_RANK && c->process == process &&
+		    c->device == device)
+			return APART;
+	}
+	return PEER;
+}
+
+static enum role role_of_op(const struct select *s, const struct model_op *o)
+{
+	const struct nsx_stream *x = nsx_stream_of(s->m->t, o->row);
+
+	return role_of(s, x->process, x->device);
+}
+
+static bool has_peers(const struct select *s)
+{
+	for (uint32_t i = 0; i < s->m->nops; i++)
+		if (role_of_op(s, &s->m->op[i]) == PEER)
+			return true;
+	return false;
+}
+
+static enum role role_of_call(const struct select *s, uint32_t call)
+{
+	uint32_t h = nsx_call_thread(s->m->t, s->m->call[call].row);
+
+	return role_of(s, s->m->t->thread[h].process, s->m->thread_device[h]);
+}
+
 struct measured { /* of the rank or of its peers */
 	int64_t ns;
 	uint32_t at;
@@ -587,8 +627,8 @@ static void level(struct select *s, const struct measured *v, size_t n,
 	}
 }
 
-/* Of each GPU, by engine of its kernels, from the first collective that begins in
- * the window on all its ranks to the last; *ret_peers: how many others there are.
+/* Of each GPU that is compared, by engine of its kernels, from the first collective that
+ * begins in the window on all its ranks to the last; *ret_peers: how many others there are.
  */
 static struct nsx_span *between_teams(struct select *s, size_t *ret_peers,
 				      struct nsx_err *err)
@@ -611,6 +651,8 @@ static struct nsx_span *between_teams(struct select *s, size_t *ret_peers,
 			const struct model_op *o = &m->op[m->member[i]];
 			struct nsx_span *w = &v[o->engine];
 
+			if (role_of_op(s, o) == APART)
+				continue;
 			w->start_ns = NSX_MIN(w->start_ns, o->start_ns);
 			w->end_ns = NSX_MAX(w->end_ns, o->start_ns);
 		}
@@ -624,9 +666,8 @@ static struct nsx_span *between_teams(struct select *s, size_t *ret_peers,
 static int even_work(struct select *s, struct nsx_err *err)
 {
 	const struct nsx_model *m = s->m;
-	const struct nsx_trace *t = m->t;
 	struct measured *v;
-	size_t npeers;
+	size_t npeers, n = 0;
 	int64_t last = 0;
 	const struct nsx_span *alike = between_teams(s, &npeers, err);
 
@@ -636,27 +677,20 @@ static int even_work(struct select *s, struct nsx_err *err)
 	for (uint32_t k = 0; k < m->nalike_ops; k++) {
 		uint32_t i = m->alike_op[k];
 		const struct model_op *o = &m->op[i];
-		const struct nsx_stream *x = nsx_stream_of(t, o->row);
 		const struct nsx_span *w = &alike[o->engine];
 		int64_t kind = model_work_kind(m, i);
+		enum role role = role_of_op(s, o);
 
-		v[k] = (struct measured){
-			o->length_ns, i, !k || kind != last,
-			x->process != s->c->process ||
-				x->device != s->c->device,
+		if (role == APART)
+			continue;
+		v[n] = (struct measured){
+			o->length_ns, i, !n || kind != last, role == PEER,
 			o->start_ns >= w->start_ns && o->start_ns < w->end_ns};
+		n++;
 		last = kind;
 	}
-	level(s, v, m->nalike_ops, npeers, s->p->edit.length_ns, false);
+	level(s, v, n, npeers, s->p->edit.length_ns, false);
 	return 0;
-}
-
-static bool is_peers(const struct select *s, uint32_t call)
-{
-	uint32_t h = nsx_call_thread(s->m->t, s->m->call[call].row);
-
-	return s->m->t->thread[h].process != s->c->process ||
-	       s->m->thread_device[h] != s->c->device;
 }
 
 static int even_gaps(struct select *s, struct nsx_err *err)
@@ -664,6 +698,7 @@ static int even_gaps(struct select *s, struct nsx_err *err)
 	const struct nsx_model *m = s->m;
 	struct measured *v;
 	uint64_t last = 0;
+	size_t n = 0;
 
 	if (!nsx_new_array(v, s->a, m->nalike_gaps, "gaps", err) ||
 	    need_gaps(s->p, err))
@@ -671,12 +706,16 @@ static int even_gaps(struct select *s, struct nsx_err *err)
 	for (uint32_t k = 0; k < m->nalike_gaps; k++) {
 		uint32_t i = m->alike_gap[k];
 		uint64_t kind = model_gap_kind(m, i);
+		enum role role = role_of_call(s, i);
 
-		v[k] = (struct measured){model_gap(m, i), i, !k || kind != last,
-					 is_peers(s, i), false};
+		if (role == APART)
+			continue;
+		v[n] = (struct measured){model_gap(m, i), i, !n || kind != last,
+					 role == PEER, false};
+		n++;
 		last = kind;
 	}
-	level(s, v, m->nalike_gaps, 1, s->p->edit.gap_ns, true);
+	level(s, v, n, 1, s->p->edit.gap_ns, true);
 	return 0;
 }
 
@@ -685,19 +724,23 @@ static int even_costs(struct select *s, struct nsx_err *err)
 	const struct nsx_model *m = s->m;
 	struct measured *v;
 	uint32_t last = 0;
+	size_t n = 0;
 
 	if (!nsx_new_array(v, s->a, m->nalike_calls, "calls", err) ||
 	    need_costs(s->p, err))
 		return err->rc;
 	for (uint32_t k = 0; k < m->nalike_calls; k++) {
 		uint32_t i = m->alike_call[k], api = m->call[i].api;
+		enum role role = role_of_call(s, i);
 
-		v[k] = (struct measured){m->call[i].own_ns, i,
-					 !k || api != last, is_peers(s, i),
-					 false};
+		if (role == APART)
+			continue;
+		v[n] = (struct measured){m->call[i].own_ns, i, !n || api != last,
+					 role == PEER, false};
+		n++;
 		last = api;
 	}
-	level(s, v, m->nalike_calls, 1, s->p->edit.own_ns, false);
+	level(s, v, n, 1, s->p->edit.own_ns, false);
 	return 0;
 }
 
@@ -771,6 +814,8 @@ static int apply(struct select *s, struct nsx_err *err)
 		*s->touched += s->m->nteams;
 		return 0;
 	case NSX_EVEN_RANK:
+		if (!has_peers(s))
+			s->plan.n = 0; /* all are: each is like the others were */
 		return even_work(s, err) ?: even_gaps(s, err) ?:
 		       even_costs(s, err);
 	case NSX_DROP_RANGE:
@@ -780,13 +825,13 @@ static int apply(struct select *s, struct nsx_err *err)
 	}
 }
 
-static int compile_one(struct player *p, const struct nsx_change *c,
-		       struct nsx_arena *a, size_t *touched,
-		       struct nsx_err *err)
+static int compile_one(struct player *p, struct nsx_plan plan,
+		       const struct nsx_change *c, struct nsx_arena *a,
+		       size_t *touched, struct nsx_err *err)
 {
 	struct nsx_change change = *c;
-	struct select s = {.c = &change, .p = p, .m = p->m, .a = a,
-			   .touched = touched};
+	struct select s = {.c = &change, .plan = plan, .p = p, .m = p->m,
+			   .a = a, .touched = touched};
 	int rc = 0;
 
 	if (!(change.amount >= LEAST_AMOUNT))
@@ -817,7 +862,8 @@ int compile(struct player *p, const struct nsx_change *v, size_t n,
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < n; i++) {
-		rc = compile_one(p, &v[i], a, ret_touched, err);
+		rc = compile_one(p, (struct nsx_plan){v, n}, &v[i], a,
+				 ret_touched, err);
 		nsx_arena_clear(a);
 	}
 	nsx_arena_free(a);

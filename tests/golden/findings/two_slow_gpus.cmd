@@ -1,0 +1,1 @@
+explain @two_slow_gpus --pass findings --md
