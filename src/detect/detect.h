@@ -66,6 +66,9 @@ const char *nsx_say_alone(struct nsx_detect *d, uint32_t process);
 /* "1, 2 and 3": devices by their ids; of more than NSX_CIRCLE_NAMED no more are read. */
 const char *nsx_say_gpus(struct nsx_detect *d, const uint32_t *device, uint32_t n);
 
+/* "block": what one of the iterations is, as far as how they were found tells. */
+const char *nsx_iteration_word(const struct nsx_facts *f);
+
 /* Idle time of the limiting GPU in the judged window, by cause. */
 void nsx_idle_by_cause(const struct nsx_detect *d, int64_t ns[NSX_NCAUSES]);
 /* "`step` in solver": what a frame of the trace is called. */

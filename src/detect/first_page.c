@@ -1,6 +1,7 @@
 /* first_page.c - fills the first page from trace, facts and findings. */
 #include <string.h>
 #include "base/stat.h"
+#include "detect/detect.h"
 #include "detect/verdict.h"
 #include "facts/replay/replay.h"
 #include "report/text.h"
@@ -94,16 +95,22 @@ static const char *say_product(const struct nsx_trace *t, struct nsx_arena *a)
 	return nsx_arena_printf(a, "nsys %.*s", (int)n, p);
 }
 
-/* "22 blocks of 29.3 ms": what repeats on the GPU that sets the pace. */
-static const char *say_unit(const struct nsx_facts *f,
-			    struct nsx_arena *a)
+const char *nsx_iteration_word(const struct nsx_facts *f)
 {
 	static const char *const units[NSX_NWAYS] = {
 		[NSX_WAY_NVTX] = "iteration", [NSX_WAY_SEQUENCE] = "block",
 		[NSX_WAY_GRAPH] = "graph replay", [NSX_WAY_COMM] = "step",
 		[NSX_WAY_GAPS] = "burst"};
+
+	return units[f->iteration_method];
+}
+
+/* "22 blocks of 29.3 ms": what repeats on the GPU that sets the pace. */
+static const char *say_unit(const struct nsx_facts *f,
+			    struct nsx_arena *a)
+{
 	struct nsx_window w = nsx_judged(f);
-	const char *unit = units[f->iteration_method];
+	const char *unit = nsx_iteration_word(f);
 	int64_t ns = 0;
 	size_t n = 0;
 

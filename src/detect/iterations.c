@@ -548,15 +548,27 @@ static const char *say_ranges(const struct slow *s)
 			nsx_tell_ns(l, s->range_ns));
 }
 
-/* A pause at even distances may end a step whose parts are taken for iterations: kernels
- * that repeat do not tell, ranges do.
- */
-static const char *say_distance(const struct slow *s)
+static bool is_even(const struct slow *s)
 {
-	return nsx_tell(s->d->found, "they come every %zu iterations%s", s->every,
-			s->d->facts->iteration_method == NSX_WAY_NVTX ? "" :
-			": something is done that often, or so many of them are "
-			"one step");
+	return s->nslow >= RECURS && s->every > 1;
+}
+
+/* Kernels that repeat do not tell a step from its parts, as ranges do. */
+static bool may_be_parts(const struct slow *s)
+{
+	return is_even(s) && s->d->facts->iteration_method != NSX_WAY_NVTX;
+}
+
+/* "one block in 20 is slow: 59 cost" */
+static const char *say_slow(const struct slow *s)
+{
+	struct nsx_findings *l = s->d->found;
+
+	if (!is_even(s))
+		return nsx_text_n(l->arena, s->nslow, "slow iteration costs",
+				  "slow iterations cost");
+	return nsx_tell(l, "one %s in %zu is slow: %zu cost",
+			nsx_iteration_word(s->d->facts), s->every, s->nslow);
 }
 
 /* most: the class of time that they have most of beyond the others' */
@@ -575,6 +587,10 @@ static void advise(const struct slow *s, unsigned most, struct nsx_finding *f)
 		s->launches.n ?
 			"replay a graph in them, too: capture the shapes or batch "
 			"sizes that they have, or pad to those captured" :
+		most == NSX_P_IDLE && may_be_parts(s) ?
+			"if they end a step, prepare the next while the GPU works "
+			"on this one; else see what the host does in them "
+			"(checkpoints, logging, data loading)" :
 		most == NSX_P_IDLE ?
 			"see what the host does in them: checkpoints, logging, "
 			"data loading, garbage collection; do it on another "
@@ -621,12 +637,13 @@ static void propose(struct slow *s)
 	for (unsigned k = 1; k < NSX_NPARTS; k++)
 		if (s->by_class[k] > s->by_class[most])
 			most = k;
-	f.title = nsx_tell(l, "%s %s, %s of the judged window%s%s",
-			   nsx_text_n(l->arena, s->nslow, "slow iteration costs",
-				      "slow iterations cost"),
+	f.title = nsx_tell(l, "%s %s, %s of the judged window%s%s", say_slow(s),
 			   nsx_tell_ns(l, s->excess_ns),
 			   nsx_text_share(l->arena, share, 1), path ? ": " : "",
 			   path ? path : "");
+	if (may_be_parts(s))
+		f.evidence[n++] = nsx_tell(l, "%zu of them may be one step; else "
+					   "something is done that often", s->every);
 	if (s->pauses.n)
 		f.evidence[n++] = say_pauses(s);
 	if (s->copies.n)
@@ -645,8 +662,6 @@ static void propose(struct slow *s)
 				   part_words[most],
 				   nsx_text_ns(l->arena,
 					       (double)s->by_class[most]));
-	if (s->nslow >= RECURS && s->every > 1)
-		f.evidence[n++] = say_distance(s);
 	f.evidence[n] = nsx_tell(l, "the median iteration takes %s; these take "
 				 "more than 1.25 times that",
 				 nsx_text_ns(l->arena, s->median_ns));
