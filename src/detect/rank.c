@@ -367,13 +367,20 @@ static const char *list_ways(struct pricing *p, const char *begin,
 			      line;
 }
 
-/* Code of the program with a name that wins all of what the finding wins is told
- * before other evidence, for it is what the wait is spent on.
+static bool waits_for_gpu(const struct nsx_finding *f)
+{
+	return f->id == NSX_ID_idle_after_sync ||
+	       f->id == NSX_ID_idle_after_blocking_copy;
+}
+
+/* Code of the host that wins all of what the finding wins is told before other evidence,
+ * where it has a name, or where it follows a wait: it is what the time is spent on.
  */
 static bool is_what_it_waits_for(const struct nsx_finding *x,
 				 const struct nsx_finding *f)
 {
-	return x->id == NSX_ID_idle_by_host_code && x->place && f->evidence[0] &&
+	return x->id == NSX_ID_idle_by_host_code &&
+	       (x->place || waits_for_gpu(f)) && f->evidence[0] &&
 	       x->headroom_ns >= LEADS * f->headroom_ns;
 }
 
@@ -398,6 +405,8 @@ static void tell_other_ways(struct pricing *p, struct nsx_finding *f,
 			(ARRAY_LEN(f->evidence) - 3) * sizeof(*e));
 		e[1] = list_ways(p, "Another way to win this time", v, 1);
 	}
+	if (first && waits_for_gpu(f))
+		f->title = nsx_tell(p->l, "%s, then works alone", f->title);
 	if (n > first)
 		nsx_add_evidence(f, list_ways(p, first ? "Further ways" : n > 1 ?
 						 "Other ways to win this time" :
