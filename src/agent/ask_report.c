@@ -12,12 +12,12 @@
 /* findings ------------------------------------------------------------------------*/
 
 #define COLUMNS(X)                                                            \
-	X(KEY, "key", STR, "what to ask 'finding' for")                       \
-	X(NUMBER, "n", I64, "what to ask it for, too")                        \
+	X(NUMBER, "n", I64, "what to ask 'finding' for")                      \
+	X(TITLE, "title", STR, "what it is", .is_prose = true)                \
 	X(SEVERITY, "severity", STR, "high, medium or low")                   \
 	X(GAIN, "headroom_ms", F64, "what its remedy would win")              \
 	X(PRICE, "price", STR, "replayed, measured or assumed")               \
-	X(TITLE, "title", STR, "what it is", .is_prose = true)
+	X(KEY, "key", STR, "what to ask it for, too: the same in other traces")
 NSX_COLUMNS(cols, COLUMNS);
 const struct nsx_layout nsx_asked_findings_layout = {.key = "findings",
 						     NSX_COLS(cols)};

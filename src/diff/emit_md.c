@@ -119,8 +119,10 @@ static void add_steps(struct page *p)
 	if (p->nlanes < d->nlanes)
 		nsx_buf_printf(&p->b, "| %zu more | | | | | | | | | | |\n",
 			       d->nlanes - p->nlanes);
-	nsx_buf_adds(&p->b, "\np: how likely such a difference is if both sides "
-			    "are alike (rank test); A12: "
+	nsx_buf_adds(&p->b, "\nshift: the median of the differences between each "
+			    "unit after and each before, not that of the medians; "
+			    "p: how likely such a difference is if both sides are "
+			    "alike (rank test); A12: "
 			    "how often a unit after takes longer than one before; "
 			    "noise: what a change must exceed.\n\n");
 	before = p->b.n;

@@ -7,6 +7,9 @@
 #include "report/text.h"
 #include "report/words.h"
 
+#define APART 0.01 /* of the median: a reader sees it                         */
+#define ODD 0.1	   /* of the shift                                            */
+
 /* Pieces ------------------------------------------------------------------------*/
 
 void nsx_add_name(struct nsx_buf *b, const char *name)
@@ -38,10 +41,19 @@ double nsx_level_of(const struct nsx_diff *d)
 	return 100 * (1 - d->opts->alpha);
 }
 
+/* The shift is the median of the differences between all units after and all
+ * before, and need not be the difference of the medians, which stands before it.
+ */
 static const char *say_change(const struct nsx_diff *d, struct nsx_arena *a,
 			      const struct nsx_step *c)
 {
-	return nsx_arena_printf(a, "%s (%s; %.4g %% %s to %s)",
+	double median_ns = c->side[0].median_ns;
+	double apart_ns = fabs(c->side[1].median_ns - median_ns - c->shift_ns);
+	bool is_odd = apart_ns > APART * median_ns &&
+		      apart_ns > ODD * fabs(c->shift_ns);
+
+	return nsx_arena_printf(a, "%s %s (%s; %.4g %% %s to %s)",
+				is_odd ? " (medians), typically" : ",",
 				nsx_text_change(a, c->shift_ns),
 				nsx_text_ratio(a, c->rel), nsx_level_of(d),
 				nsx_text_change(a, c->ci_ns.lo),
@@ -78,7 +90,7 @@ const char *nsx_diff_headline(const struct nsx_diff *d, struct nsx_arena *a)
 	if (d->same || d->whole) {
 		nsx_buf_printf(&b, ": %s", d->why);
 	} else {
-		nsx_buf_printf(&b, ": a %s takes %s instead of %s, %s",
+		nsx_buf_printf(&b, ": a %s takes %s instead of %s%s",
 			       nsx_unit_word(d),
 			       nsx_text_ns(a, c->side[1].median_ns),
 			       nsx_text_ns(a, c->side[0].median_ns),

@@ -168,8 +168,12 @@ static void add_common(const struct nsx_freport *r, struct nsx_buf *b)
 	if (!r->t[NSX_FT_SHARED].nrows)
 		return;
 	row = nsx_row_at(&r->t[NSX_FT_SHARED], 0);
-	nsx_buf_printf(b, "\nWithin the ranks: %s (%lld of %u ranks", row[H_TITLE].u.s,
-		       (long long)row[H_N].u.i, r->f->nranks);
+	nsx_buf_printf(b, "\nWithin the ranks: %s (", row[H_TITLE].u.s);
+	if (row[H_WORST].type)
+		nsx_buf_printf(b, "as rank %lld tells it; ",
+			       (long long)row[H_WORST].u.i);
+	nsx_buf_printf(b, "%lld of %u ranks", (long long)row[H_N].u.i,
+		       r->f->nranks);
 	if (row[H_MEDIAN].type)
 		nsx_buf_printf(b, ", %s of the median rank's time",
 			       nsx_text_share(r->arena, row[H_MEDIAN].u.f, 100));
@@ -378,9 +382,9 @@ static void add_sections(const struct nsx_freport *r, struct nsx_buf *b)
 	add_outliers(r, b);
 	add_table(r, NSX_FT_SHARED, "\n## What the ranks have in common\n\n"
 		  "Findings of the ranks' own reports, by how many ranks have "
-		  "them, with what can be won of a rank's time. nsys-explain "
-		  "tells more about a single trace.\n", shared,
-		  ARRAY_LEN(shared), b);
+		  "them, in the words of the one that has most, with what can "
+		  "be won of a rank's time. nsys-explain tells more about a "
+		  "single trace.\n", shared, ARRAY_LEN(shared), b);
 	add_table(r, NSX_FT_COLLECTIVES, "\n## Communication\n\nTransfer is the "
 		  "shortest time that a rank spends in a collective; the rest "
 		  "of the others' time is waiting. No clock is needed for "

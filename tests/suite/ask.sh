@@ -15,7 +15,7 @@ refuses() { # PATTERN TRACE QUESTION...: one line, exit 2
 	else bad "$* is not refused with '$pattern' ($rc)"; cat "$work/err"; fi
 }
 t=$fix/synthetic.sqlite
-says '^[a-z_]+(:[A-Za-z]+)? +[0-9]+ +(high|medium|low)' "$t" findings
+says '^[0-9]+ .* (high|medium|low) .* [a-z_]+(:[A-Za-z]+)?$' "$t" findings
 says '^gpu +window +duration +cause' "$t" gaps
 says 'computeKernel' "$t" kernel compute
 says '^Nothing was found' "$fix/empty_tables.sqlite" findings

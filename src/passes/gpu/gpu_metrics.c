@@ -375,8 +375,10 @@ static void say_quality(const struct nsx_metrics *m, struct nsx_section *out)
 			 "exact, its mean and maximum are exact", FOLD_KNOWN);
 	say_lost(m, out);
 	if (m->without_period)
-		nsx_note(out, "%zu counters were sampled once only: what such a "
-			 "sample stands for is not known", m->without_period);
+		nsx_note(out, "%s sampled once only: what such a sample stands "
+			 "for is not known",
+			 nsx_text_n(out->arena, m->without_period,
+				    "counter was", "counters were"));
 }
 
 /* The GPU that sets the pace, if it was sampled, else the first. */
