@@ -571,38 +571,101 @@ struct measured { /* of the rank or of its peers */
 	bool begins; /* the first of its kind                                */
 	bool is_peer;
 	bool counts; /* all ranks are at the same point of the program there */
+	uint32_t step; /* NSX_NONE: not known                                */
 };
 
-/* How many there are of a kind in one of so many peers, over those of the rank;
- * 1: no fewer, or it cannot be told.
+struct tally { /* of a kind, in a step */
+	size_t own, theirs, kept;
+};
+
+/* How many there are in one of so many peers, over those of the rank; 1: no fewer, or
+ * it cannot be told.
  */
-static double fewer(const struct measured *v, size_t n, size_t npeers)
+static double fewer(const struct tally *x, size_t npeers)
 {
-	size_t own = 0, theirs = 0;
+	return x->theirs && x->own * npeers > x->theirs ?
+		       (double)x->theirs / (double)(x->own * npeers) : 1;
+}
+
+static struct tally count(const struct measured *v, size_t n, struct tally *steps)
+{
+	struct tally all = {0};
+
+	for (size_t i = 0; i < n; i++)
+		if (v[i].step != NSX_NONE)
+			steps[v[i].step] = (struct tally){0};
+	for (size_t i = 0; i < n; i++) {
+		struct tally *x = v[i].step == NSX_NONE ? NULL : &steps[v[i].step];
+
+		if (!v[i].counts)
+			continue;
+		*(v[i].is_peer ? &all.theirs : &all.own) += 1;
+		if (x)
+			*(v[i].is_peer ? &x->theirs : &x->own) += 1;
+	}
+	return all;
+}
+
+struct leveling { /* room for all kinds */
+	struct tally *steps;
+	struct nsx_keyed *order; /* twice as many                            */
+	double *share;
+};
+
+/* What is left of each of a kind, where the rank has more of it than its peers: the same
+ * part of all, or where most steps have as many as the peers', of the others the first,
+ * for what one rank does now and then, as an evaluation, follows what all do.
+ */
+static void share_out(const struct measured *v, size_t n, size_t npeers,
+		      struct leveling *x)
+{
+	struct tally all = count(v, n, x->steps);
+	double part = fewer(&all, npeers);
+	size_t k = 0, nsteps = 0, nmore = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		theirs += v[i].counts && v[i].is_peer;
-		own += v[i].counts && !v[i].is_peer;
+		struct tally *step = v[i].step == NSX_NONE ? NULL :
+							     &x->steps[v[i].step];
+
+		x->share[i] = part;
+		if (part >= 1 || v[i].is_peer || !step || !step->theirs)
+			continue;
+		x->order[k++] = (struct nsx_keyed){v[i].at, (uint32_t)i};
+		nsteps += !step->kept;
+		nmore += !step->kept && fewer(step, npeers) < 1;
+		step->kept++;
 	}
-	return theirs && own * npeers > theirs ?
-		       (double)theirs / (double)(own * npeers) : 1;
+	if (2 * nmore > nsteps)
+		return;
+	nsx_keyed_sort(x->order, x->order + k, k);
+	while (k-- > 0) {
+		struct tally *step = &x->steps[v[x->order[k].at].step];
+		double left = (double)step->theirs / (double)npeers -
+			      (double)--step->kept;
+
+		x->share[x->order[k].at] = NSX_MIN(NSX_MAX(left, 0), 1);
+	}
 }
 
 /* The rank's figures take the distribution of its peers', kind by kind: its
- * longest becomes as long as their longest, and so on; where it has more of a
- * kind than each of them they are as much shorter.  v is in order of kind, then
- * of length.
+ * longest becomes as long as their longest, and so on; what it has more of a
+ * kind than each of them goes.  v is in order of kind, then of length.
  */
-static void level(struct select *s, const struct measured *v, size_t n,
-		  size_t nranks, int64_t *values, bool lifts)
+static int level(struct select *s, const struct measured *v, size_t n,
+		 size_t nranks, int64_t *values, bool lifts, struct nsx_err *err)
 {
+	struct leveling x;
+
+	if (nsx_new_arrays(s->a, n, "figures of ranks", err, x.share) ||
+	    nsx_new_arrays(s->a, 2 * n, "figures of ranks", err, x.order) ||
+	    nsx_new_arrays(s->a, s->m->nsteps, "iterations", err, x.steps))
+		return err->rc;
 	for (size_t from = 0, to; from < n; from = to) {
 		size_t npeers = 0, nown, own = 0, peer = 0, at = from;
-		double part;
 
 		for (to = from; to < n && (to == from || !v[to].begins); to++)
 			npeers += v[to].is_peer;
-		part = fewer(v + from, to - from, nranks);
+		share_out(v + from, to - from, nranks, &x);
 		nown = to - from - npeers;
 		for (size_t i = from; i < to && npeers; i++) {
 			int64_t ns;
@@ -614,7 +677,7 @@ static void level(struct select *s, const struct measured *v, size_t n,
 			while (!v[at].is_peer || peer < k)
 				peer += v[at++].is_peer;
 			ns = (int64_t)((double)NSX_MIN(v[at].ns, v[i].ns) *
-				       part);
+				       x.share[i - from]);
 			if (ns >= v[i].ns)
 				continue;
 			lower(s, &values[v[i].at], ns);
@@ -625,6 +688,7 @@ static void level(struct select *s, const struct measured *v, size_t n,
 			s->p->edit.call[v[i].at] |= EDIT_LIFTED;
 		}
 	}
+	return 0;
 }
 
 /* Of each GPU that is compared, by engine of its kernels, from the first collective that
@@ -663,6 +727,22 @@ static struct nsx_span *between_teams(struct select *s, size_t *ret_peers,
 	return v;
 }
 
+/* Of the first and the last only a part may be in the window. */
+static void forget_cut_steps(struct measured *v, size_t n)
+{
+	uint32_t first = NSX_NONE, last = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (v[i].step == NSX_NONE)
+			continue;
+		first = NSX_MIN(first, v[i].step);
+		last = NSX_MAX(last, v[i].step);
+	}
+	for (size_t i = 0; i < n; i++)
+		if (v[i].step == first || v[i].step == last)
+			v[i].step = NSX_NONE;
+}
+
 static int even_work(struct select *s, struct nsx_err *err)
 {
 	const struct nsx_model *m = s->m;
@@ -685,12 +765,13 @@ static int even_work(struct select *s, struct nsx_err *err)
 			continue;
 		v[n] = (struct measured){
 			o->length_ns, i, !n || kind != last, role == PEER,
-			o->start_ns >= w->start_ns && o->start_ns < w->end_ns};
+			o->start_ns >= w->start_ns && o->start_ns < w->end_ns,
+			m->nsteps ? m->alike_step[k] : NSX_NONE};
 		n++;
 		last = kind;
 	}
-	level(s, v, n, npeers, s->p->edit.length_ns, false);
-	return 0;
+	forget_cut_steps(v, n);
+	return level(s, v, n, npeers, s->p->edit.length_ns, false, err);
 }
 
 static int even_gaps(struct select *s, struct nsx_err *err)
@@ -711,12 +792,11 @@ static int even_gaps(struct select *s, struct nsx_err *err)
 		if (role == APART)
 			continue;
 		v[n] = (struct measured){model_gap(m, i), i, !n || kind != last,
-					 role == PEER, false};
+					 role == PEER, false, NSX_NONE};
 		n++;
 		last = kind;
 	}
-	level(s, v, n, 1, s->p->edit.gap_ns, true);
-	return 0;
+	return level(s, v, n, 1, s->p->edit.gap_ns, true, err);
 }
 
 static int even_costs(struct select *s, struct nsx_err *err)
@@ -736,12 +816,11 @@ static int even_costs(struct select *s, struct nsx_err *err)
 		if (role == APART)
 			continue;
 		v[n] = (struct measured){m->call[i].own_ns, i, !n || api != last,
-					 role == PEER, false};
+					 role == PEER, false, NSX_NONE};
 		n++;
 		last = api;
 	}
-	level(s, v, n, 1, s->p->edit.own_ns, false);
-	return 0;
+	return level(s, v, n, 1, s->p->edit.own_ns, false, err);
 }
 
 /* Changes ---------------------------------------------------------------------------*/

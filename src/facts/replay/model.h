@@ -149,6 +149,10 @@ struct nsx_model {
 	 * for nothing, by API; within these the shorter first.
 	 */
 	uint32_t *alike_op, nalike_ops, *alike_gap, nalike_gaps;
+	/* By place in alike_op: the number of the iteration of its rank, where all
+	 * ranks have as many; nsteps: 0 where they have not.
+	 */
+	uint32_t *alike_step, nsteps;
 	uint32_t *alike_call, nalike_calls;
 	uint32_t *thread_device; /* by thread of the trace: of the first op it
 				    launches; NSX_NONE                       */

@@ -1,0 +1,1 @@
+explain @one_evaluates --pass findings --md
