@@ -205,7 +205,8 @@ static const char *const causes[NSX_NCAUSES][2] = { /* kind, meaning */
 struct suspect { /* a row before it is made */
 	const struct row *row;
 	double total_ms;
-	const char *kind, *name;
+	const char *kind, *name; /* name NULL: a kernel's, of which few are
+				    shown                                    */
 };
 
 static struct suspect name_cause(struct path *p, unsigned cause, nsx_str detail)
@@ -248,8 +249,11 @@ static struct suspect name_row(struct path *p, const struct nsx_group_key *key)
 	case T_REST:
 		s.name = "idle";
 		break;
-	default: /* T_KERNEL, T_COMM_OTHER */
+	case T_COMM_OTHER:
 		s.name = nsx_text(p->run->trace, (nsx_str)key->b);
+		break;
+	default: /* T_KERNEL */
+		break;
 	}
 	return s;
 }
@@ -265,13 +269,38 @@ static const char *meaning_of(uint64_t tag)
 	return tag >= T_CAUSE ? causes[tag - T_CAUSE][1] : meanings[tag];
 }
 
-static int64_t order_of(const void *suspect)
+static nsx_str kernel_of(const struct path *p, const struct suspect *s)
 {
+	return (nsx_str)p->groups.keys[s->row - p->rows].b;
+}
+
+static const char *name_of(const struct path *p, const struct suspect *s)
+{
+	return s->name ?: nsx_text(p->run->trace, kernel_of(p, s));
+}
+
+static int cmp_names(const struct path *p, const struct suspect *x,
+		     const struct suspect *y)
+{
+	const uint32_t *rank = p->run->trace->rank;
+
+	return x->name || y->name ? strcmp(name_of(p, x), name_of(p, y)) :
+	       NSX_CMP(rank[kernel_of(p, x)], rank[kernel_of(p, y)]);
+}
+
+static int64_t order_of(const void *suspect, void *path)
+{
+	(void)path;
 	return -nsx_real_key(((const struct suspect *)suspect)->total_ms);
 }
 
-NSX_ORDER(cmp_suspects, struct suspect, DOWN(total_ms), TEXT(kind), TEXT(name),
-	  DOWN(row->count));
+static int cmp_suspects(const void *a, const void *b, void *path)
+{
+	const struct suspect *x = a, *y = b;
+
+	return NSX_CMP(y->total_ms, x->total_ms) ?: strcmp(x->kind, y->kind) ?:
+	       cmp_names(path, x, y) ?: NSX_CMP(y->row->count, x->row->count);
+}
 
 static int fill_suspects(struct path *p, struct nsx_table *table,
 			 struct nsx_err *err)
@@ -289,8 +318,9 @@ static int fill_suspects(struct path *p, struct nsx_table *table,
 		v[n].row = &p->rows[i];
 		v[n++].total_ms = (double)p->rows[i].ns / 1e6;
 	}
-	nsx_sort_by_key(v, n, sizeof(*v), order_of, cmp_suspects);
 	nsx_table_expect(table, n, p->run->opts->held_rows);
+	nsx_sort_by_key_r(v, n, table->max_rows ?: n, sizeof(*v), order_of,
+			  cmp_suspects, p);
 	for (size_t i = 0; i < n; i++) {
 		const struct row *r = v[i].row;
 		const char *meaning = meaning_of(p->groups.keys[r - p->rows].a);
@@ -299,7 +329,7 @@ static int fill_suspects(struct path *p, struct nsx_table *table,
 		if (!nsx_table_holds(table))
 			continue; /* no column adds */
 		cells[KIND] = nsx_string(v[i].kind);
-		cells[NAME] = nsx_string(v[i].name);
+		cells[NAME] = nsx_string(name_of(p, &v[i]));
 		cells[TOTAL] = nsx_real(v[i].total_ms);
 		cells[COUNT] = nsx_int(r->count);
 		cells[DETAILS] = nsx_string(nsx_say(
