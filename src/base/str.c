@@ -11,13 +11,12 @@
 #include <string.h>
 #include "base/keyed.h"
 #include "base/str.h"
+#include "base/texts.h"
 
 #define SHARDS 16u
-#define CHUNK ((size_t)256 * 1024)
-_Static_assert(CHUNK > 3 * NSX_MAX_TEXT, "any text fits, repaired");
 
 struct entry {
-	uint32_t at; /* of the shard's text */
+	uint32_t at; /* of the shard's texts */
 	uint32_t hash;
 };
 
@@ -27,15 +26,13 @@ struct shard {
 	size_t n, cap;
 	uint32_t *slots; /* index + 1, 0 = free; nslots is a power of two */
 	size_t nslots;
-	char **chunks; /* CHUNK bytes of text each */
-	size_t nchunks, cap_chunks;
-	size_t used; /* of all chunks */
+	struct nsx_texts texts;
 };
 
 struct nsx_strings {
 	const struct nsx_strings *under; /* NULL: none */
 	size_t first;			 /* id that is not one of under's    */
-	struct shard shard[SHARDS];
+	struct shard *shard; /* SHARDS; texts that are read are unpacked     */
 };
 
 uint64_t nsx_hash(const void *p, size_t n)
@@ -58,6 +55,7 @@ struct nsx_strings *nsx_strings_new(void)
 {
 	struct nsx_strings *s = nsx_alloc(1, sizeof(*s));
 
+	s->shard = nsx_alloc(SHARDS, sizeof(*s->shard));
 	for (unsigned i = 0; i < SHARDS; i++)
 		pthread_mutex_init(&s->shard[i].lock, NULL);
 	return s;
@@ -79,19 +77,13 @@ void nsx_strings_free(struct nsx_strings *s)
 	for (unsigned i = 0; i < SHARDS; i++) {
 		struct shard *sh = &s->shard[i];
 
-		for (size_t c = 0; c < sh->nchunks; c++)
-			free(sh->chunks[c]);
-		free(sh->chunks);
+		nsx_texts_done(&sh->texts);
 		free(sh->entries);
 		free(sh->slots);
 		pthread_mutex_destroy(&sh->lock);
 	}
+	free(s->shard);
 	free(s);
-}
-
-static const char *text_of(const struct shard *sh, const struct entry *e)
-{
-	return sh->chunks[e->at / CHUNK] + e->at % CHUNK;
 }
 
 /* The slot that holds the text, or the free one where it belongs. */
@@ -103,8 +95,8 @@ static size_t find_slot(const struct shard *sh, const char *text, size_t len,
 	for (; sh->slots[i]; i = (i + 1) & (sh->nslots - 1)) {
 		const struct entry *e = &sh->entries[sh->slots[i] - 1];
 
-		if (e->hash == hash && !strncmp(text_of(sh, e), text, len) &&
-		    !text_of(sh, e)[len])
+		if (e->hash == hash &&
+		    nsx_texts_are(&sh->texts, e->at, text, len))
 			break;
 	}
 	return i;
@@ -138,31 +130,6 @@ static int grow_slots(struct shard *sh, struct nsx_err *err)
 	return 0;
 }
 
-/* Copies text into the shard, not across chunks. */
-static int keep_text(struct shard *sh, const char *text, size_t len,
-		     uint32_t *ret_at, struct nsx_err *err)
-{
-	size_t end = sh->nchunks * CHUNK;
-	char *p;
-
-	if (end - sh->used < len + 1) {
-		if (end + CHUNK > UINT32_MAX)
-			return nsx_fail(err, NSX_E_NOMEM, "cannot hold more "
-					"than 64 GiB of distinct strings");
-		p = nsx_try_alloc(1, CHUNK, "string text", err);
-		if (!p || nsx_push(sh->chunks, sh->nchunks, sh->cap_chunks,
-				   "string text", err, p))
-			return free(p), err->rc;
-		sh->used = end;
-	}
-	*ret_at = (uint32_t)sh->used;
-	p = sh->chunks[sh->nchunks - 1] + sh->used % CHUNK;
-	memcpy(p, text, len);
-	p[len] = '\0';
-	sh->used += len + 1;
-	return 0;
-}
-
 static int shard_add(struct shard *sh, const char *text, size_t len,
 		     uint32_t hash, uint32_t *ret_index, struct nsx_err *err)
 {
@@ -183,7 +150,7 @@ static int shard_add(struct shard *sh, const char *text, size_t len,
 		     "string entries", err))
 		return err->rc;
 	e = &sh->entries[sh->n];
-	if (keep_text(sh, text, len, &e->at, err))
+	if (nsx_texts_add(&sh->texts, text, len, &e->at, err))
 		return err->rc;
 	e->hash = hash;
 	*ret_index = (uint32_t)sh->n++;
@@ -327,10 +294,10 @@ nsx_str nsx_strings_find(const struct nsx_strings *s, const char *text)
 }
 
 /* Of an id that is not 0. */
-static const struct shard *shard_of(const struct nsx_strings *s, nsx_str id,
-				    const struct entry **ret)
+static struct shard *shard_of(const struct nsx_strings *s, nsx_str id,
+			      struct entry **ret)
 {
-	const struct shard *sh;
+	struct shard *sh;
 
 	while (id < s->first)
 		s = s->under;
@@ -340,22 +307,69 @@ static const struct shard *shard_of(const struct nsx_strings *s, nsx_str id,
 	return sh;
 }
 
+/* The lock is held: a packed text becomes a plain one. */
+static const char *plain_text(struct shard *sh, struct entry *e)
+{
+	struct nsx_buf b = {0};
+	struct nsx_err err;
+	uint32_t at;
+
+	if (nsx_texts_is_packed(e->at)) {
+		nsx_texts_unpack(&sh->texts, e->at, &b);
+		if (nsx_texts_add_plain(&sh->texts, b.p, b.n, &at, &err))
+			nsx_die_of_memory(b.n);
+		__atomic_store_n(&e->at, at, __ATOMIC_RELEASE);
+		nsx_buf_done(&b);
+	}
+	return nsx_texts_bytes(&sh->texts, e->at);
+}
+
 const char *nsx_str_text(const struct nsx_strings *s, nsx_str id)
 {
-	const struct entry *e;
-	const struct shard *sh = id ? shard_of(s, id, &e) : NULL;
+	struct entry *e;
+	struct shard *sh = id ? shard_of(s, id, &e) : NULL;
+	const char *text;
+	uint32_t at;
 
-	return sh ? text_of(sh, e) : "";
+	if (!sh)
+		return "";
+	at = __atomic_load_n(&e->at, __ATOMIC_ACQUIRE);
+	if (!nsx_texts_is_packed(at))
+		return nsx_texts_bytes(&sh->texts, at);
+	pthread_mutex_lock(&sh->lock);
+	text = plain_text(sh, e);
+	pthread_mutex_unlock(&sh->lock);
+	return text;
+}
+
+const char *nsx_str_read(const struct nsx_strings *s, nsx_str id,
+			 struct nsx_buf *b)
+{
+	struct entry *e;
+	struct shard *sh = id ? shard_of(s, id, &e) : NULL;
+	uint32_t at = sh ? __atomic_load_n(&e->at, __ATOMIC_ACQUIRE) : 0;
+
+	if (!sh || !nsx_texts_is_packed(at))
+		return sh ? nsx_texts_bytes(&sh->texts, at) : "";
+	nsx_buf_clear(b);
+	nsx_texts_unpack(&sh->texts, at, b);
+	return b->p;
 }
 
 void nsx_str_fetch(const struct nsx_strings *s, nsx_str soon, size_t from,
 		   nsx_str later)
 {
-	const char *text = nsx_str_text(s, soon) + from;
-	const struct entry *e;
+	struct entry *e;
 
-	__builtin_prefetch(text);
-	__builtin_prefetch(text + 64);
+	if (soon) {
+		struct shard *sh = shard_of(s, soon, &e);
+		uint32_t at = __atomic_load_n(&e->at, __ATOMIC_RELAXED);
+		const char *text = nsx_texts_bytes(&sh->texts, at);
+
+		text += nsx_texts_is_packed(at) ? 0 : from;
+		__builtin_prefetch(text);
+		__builtin_prefetch(text + 64);
+	}
 	if (later) {
 		shard_of(s, later, &e);
 		__builtin_prefetch(e);
@@ -365,13 +379,15 @@ void nsx_str_fetch(const struct nsx_strings *s, nsx_str soon, size_t from,
 const char *nsx_strings_text(struct nsx_strings *s, nsx_str id)
 {
 	struct shard *sh;
+	struct entry *e;
 	const char *text;
 
 	if (id < s->first || !id)
 		return nsx_str_text(s, id);
 	sh = &s->shard[(id - s->first) % SHARDS];
 	pthread_mutex_lock(&sh->lock);
-	text = nsx_str_text(s, id);
+	shard_of(s, id, &e);
+	text = plain_text(sh, e);
 	pthread_mutex_unlock(&sh->lock);
 	return text;
 }
@@ -410,18 +426,24 @@ static int64_t letters_of(const char *text)
 	return (int64_t)(ret ^ UINT64_C(1) << 63);
 }
 
+/* Texts that are sorted, and what they are unpacked into. */
+struct sorting {
+	const struct nsx_strings *s;
+	struct nsx_buf first, other;
+};
+
 /* How many bytes all texts share, `at` of which are known to be the same. */
-static size_t count_same(const struct nsx_strings *s, const struct nsx_keyed *v,
-			 size_t n, size_t at)
+static size_t count_same(struct sorting *x, const struct nsx_keyed *v, size_t n,
+			 size_t at)
 {
-	const char *first = nsx_str_text(s, v->at);
+	const char *first = nsx_str_read(x->s, v->at, &x->first);
 	size_t same = at + strlen(first + at);
 
 	for (size_t i = 1; i < n; i++) {
-		const char *text = nsx_str_text(s, v[i].at);
+		const char *text = nsx_str_read(x->s, v[i].at, &x->other);
 		size_t k = at;
 
-		NSX_FETCH_TEXTS(s, i, n, next, v[next].at, at);
+		NSX_FETCH_TEXTS(x->s, i, n, next, v[next].at, at);
 		while (k < same && text[k] == first[k])
 			k++;
 		same = k;
@@ -430,28 +452,30 @@ static size_t count_same(const struct nsx_strings *s, const struct nsx_keyed *v,
 }
 
 /* Distinct texts, of ids `at`, that are the same up to `from`. */
-static void sort_texts(const struct nsx_strings *s, struct nsx_keyed *v,
+static void sort_texts(struct sorting *x, struct nsx_keyed *v,
 		       struct nsx_keyed *spare, size_t n, size_t from)
 {
 	if (n < 2)
 		return;
-	from = count_same(s, v, n, from);
+	from = count_same(x, v, n, from);
 	for (size_t i = 0; i < n; i++) {
-		NSX_FETCH_TEXTS(s, i, n, next, v[next].at, from);
-		v[i].key = letters_of(nsx_str_text(s, v[i].at) + from);
+		NSX_FETCH_TEXTS(x->s, i, n, next, v[next].at, from);
+		v[i].key = letters_of(
+			nsx_str_read(x->s, v[i].at, &x->other) + from);
 	}
 	if (n < FEW)
 		nsx_sort(v, n, sizeof(*v), cmp_letters);
 	else
 		nsx_keyed_sort(v, spare, n);
 	NSX_EACH_RUN(i, next, n, v[next].key == v[i].key)
-		sort_texts(s, v + i, spare, next - i, from + 8);
+		sort_texts(x, v + i, spare, next - i, from + 8);
 }
 
 int nsx_strings_rank(const struct nsx_strings *s, uint32_t *rank,
 		     struct nsx_err *err)
 {
 	size_t bound = nsx_strings_bound(s), n = 0;
+	struct sorting x = {.s = s};
 	struct nsx_keyed *v;
 
 	for (size_t id = 0; id < bound; id++)
@@ -463,7 +487,9 @@ int nsx_strings_rank(const struct nsx_strings *s, uint32_t *rank,
 	for (size_t id = 0; id < bound; id++)
 		if (rank[id])
 			v[n++].at = (nsx_str)id;
-	sort_texts(s, v, v + n, n, 0);
+	sort_texts(&x, v, v + n, n, 0);
+	nsx_buf_done(&x.first);
+	nsx_buf_done(&x.other);
 	for (uint32_t i = 0; i < n; i++)
 		rank[v[i].at] = i + 1;
 	free(v);

@@ -33,6 +33,12 @@ nsx_str nsx_strings_find(const struct nsx_strings *s, const char *text);
 
 /* NUL-terminated text; "" for id 0. Owner: the table. */
 const char *nsx_str_text(const struct nsx_strings *s, nsx_str id);
+/* The same for who reads a great many and keeps none: what is held packed does not
+ * become plain, but is unpacked into b, whose contents are lost.
+ */
+struct nsx_buf;
+const char *nsx_str_read(const struct nsx_strings *s, nsx_str id,
+			 struct nsx_buf *b);
 
 /* For who reads the texts of a great many ids in turn, from a byte on: has what is
  * read soon fetched, for texts lie anywhere.  The i-th of n is read now; id: an

@@ -38,13 +38,14 @@ struct member { /* a kernel whose words are not its alone */
  */
 struct reading {
 	const char *full; /* NULL: none was read yet                         */
+	struct nsx_buf text[2]; /* where it and the one before it may be     */
 	size_t own, head; /* where its own begins; nsx_kernel_words_length(),
 			     0: nobody asked                                 */
 	struct part {
 		struct part_word {
-			struct nsx_word word;
 			uint64_t hash;
-			uint32_t end; /* in the name                         */
+			uint32_t at, n; /* in the name                       */
+			enum nsx_word_kind kind;
 		} v[MAX_WORDS];
 		unsigned n;
 	} after[2], before[2]; /* scopes: the second                         */
@@ -78,9 +79,14 @@ static void read_part(struct part to[2], const char *full, const char *at,
 
 		if (x->n < MAX_WORDS)
 			x->v[x->n++] = (struct part_word){
-				word, nsx_hash(word.p, word.n),
-				(uint32_t)(word.p + word.n - full)};
+				nsx_hash(word.p, word.n),
+				(uint32_t)(word.p - full), word.n, word.kind};
 	}
+}
+
+static size_t end_of(const struct part *x)
+{
+	return x->v[x->n - 1].at + (size_t)x->v[x->n - 1].n;
 }
 
 /* Keeps the words that end before `end`; returns where the last of them does. */
@@ -89,17 +95,25 @@ static size_t keep_words(struct part v[2], size_t begin, size_t end)
 	for (unsigned scope = 0; scope < 2; scope++) {
 		struct part *x = &v[scope];
 
-		while (x->n && x->v[x->n - 1].end > end)
+		while (x->n && end_of(x) > end)
 			x->n--;
 		if (x->n)
-			begin = NSX_MAX(begin, x->v[x->n - 1].end);
+			begin = NSX_MAX(begin, end_of(x));
 	}
 	return begin;
 }
 
-static void read_name(struct reading *r, const char *full)
+static void done_reading(struct reading *r)
+{
+	nsx_buf_done(&r->text[0]);
+	nsx_buf_done(&r->text[1]);
+}
+
+static void read_name(struct reading *r, const struct nsx_trace *t, nsx_str name)
 {
 	const char *last = r->full, *own;
+	bool other = last && last == r->text[0].p;
+	const char *full = nsx_str_read(t->strings, name, &r->text[other]);
 	size_t same = 0, from, n;
 
 	r->full = full;
@@ -147,7 +161,7 @@ static int read_words(const struct nsx_trace *t, struct reading *r,
 {
 	const struct part_word *word[MAX_WORDS];
 
-	read_name(r, nsx_text(t, m->kernel->name));
+	read_name(r, t, m->kernel->name);
 	m->n = list_words(r, word);
 	if (nsx_grow(&h->v, &h->cap, h->n + m->n, sizeof(*h->v),
 		     "kernel names", err))
@@ -257,22 +271,24 @@ static int tell_by_one_word(struct member *v, size_t n, struct nsx_arena *a,
 }
 
 /* Of PyTorch's elementwise kernels only the way they walk memory is told. */
-static void add_word(struct nsx_buf *b, const struct nsx_word *w)
+static void add_word(struct nsx_buf *b, const char *full,
+		     const struct part_word *w)
 {
+	const char *p = full + w->at;
 	static const char tail[] = "_elementwise_kernel";
 	size_t n = w->n, ntail = sizeof(tail) - 1;
 
-	if (n == ntail - 1 && !memcmp(w->p, tail + 1, n)) {
+	if (n == ntail - 1 && !memcmp(p, tail + 1, n)) {
 		nsx_buf_adds(b, "strided");
 		return;
 	}
-	if (n > ntail && !memcmp(w->p + n - ntail, tail, ntail))
+	if (n > ntail && !memcmp(p + n - ntail, tail, ntail))
 		n -= ntail;
 	if (n > MAX_WORD_CHARS)
-		for (n = MAX_WORD_CHARS; n && (w->p[n] & 0xc0) == 0x80;)
+		for (n = MAX_WORD_CHARS; n && (p[n] & 0xc0) == 0x80;)
 			n--;
 	nsx_buf_adds(b, w->kind == NSX_W_INSTANCE ? "#" : "");
-	nsx_buf_add(b, w->p, n);
+	nsx_buf_add(b, p, n);
 	nsx_buf_adds(b, n == MAX_WORD_CHARS ? "…" : "");
 }
 
@@ -287,17 +303,18 @@ static void add_label(const struct nsx_kernel_names *k,
 
 	nsx_buf_adds(b, x->words->label);
 	nlabel = b->n;
-	if (x->told[0]) {
-		read_name(r, nsx_text(k->trace, x->name));
-		list_words(r, word);
-	}
+	if (!x->told[0])
+		return;
+	read_name(r, k->trace, x->name);
+	list_words(r, word);
 	for (unsigned i = 0; i < NSX_MAX_TOLD && x->told[i]; i++) {
-		const struct nsx_word *w = &word[x->told[i] - 1]->word;
+		const struct part_word *w = word[x->told[i] - 1];
 
-		if (w->kind == NSX_W_NAME && memmem(b->p, b->n, w->p, w->n))
+		if (w->kind == NSX_W_NAME &&
+		    memmem(b->p, b->n, r->full + w->at, w->n))
 			continue; /* it says that already */
 		nsx_buf_adds(b, b->n > nlabel ? ", " : plain ? "<" : " [");
-		add_word(b, w);
+		add_word(b, r->full, w);
 	}
 	if (b->n > nlabel)
 		nsx_buf_adds(b, plain ? ">" : "]");
@@ -327,6 +344,7 @@ static int tell_apart(struct nsx_kernel_names *k, const struct nsx_keyed *alike,
 		nsx_sort(v, n, sizeof(*v), cmp_words);
 		tell_by_branches(v, n, 0);
 	}
+	done_reading(&r);
 	nsx_arena_free(scratch);
 	return rc;
 }
@@ -369,6 +387,7 @@ static void deal_labels(const struct nsx_kernel_names *k, struct nsx_keyed *v)
 		add_label(k, x, &r, &b);
 		v[i].key = (int64_t)nsx_hash(b.p, b.n);
 	}
+	done_reading(&r);
 	nsx_buf_done(&b);
 	nsx_keyed_sort(v, v + k->n, k->n);
 }
@@ -406,11 +425,14 @@ static int make_unique(struct nsx_kernel_names *k, struct nsx_arena *a,
 /* Names that begin alike, as far as they are read, follow each other. */
 static void read_names(struct nsx_kernel_names *k, struct nsx_arena *a)
 {
+	struct nsx_buf text[2] = {{0}};
 	const char *last = NULL;
 	size_t length = 0;
 
 	for (size_t i = 0; i < k->n; i++) {
-		const char *full = nsx_text(k->trace, k->v[i].name);
+		bool other = last && last == text[0].p;
+		const char *full = nsx_str_read(k->trace->strings, k->v[i].name,
+						&text[other]);
 		struct nsx_kernel_words *words;
 
 		NSX_FETCH_TEXTS(k->trace->strings, i, k->n, next,
@@ -425,6 +447,8 @@ static void read_names(struct nsx_kernel_names *k, struct nsx_arena *a)
 		last = full;
 		length = nsx_kernel_words_length(full);
 	}
+	nsx_buf_done(&text[0]);
+	nsx_buf_done(&text[1]);
 }
 
 int nsx_kernel_names_build(const struct nsx_trace *t, struct nsx_arena *a,
@@ -487,7 +511,9 @@ const char *nsx_kernel_label(const struct nsx_kernel_names *k, nsx_str name)
 	if (label || !x->told[0])
 		return label ? label : x->words->label;
 	r.full = NULL;
+	memset(r.text, 0, sizeof(r.text));
 	add_label(k, x, &r, &b);
+	done_reading(&r);
 	pthread_mutex_lock(&k->labels->lock);
 	if (!x->label)
 		__atomic_store_n(&x->label, nsx_arena_strdup(k->labels->a, b.p),

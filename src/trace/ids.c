@@ -144,6 +144,7 @@ static int fill_shapes(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
 	size_t n = l->shapes_map.n;
+	struct nsx_buf base = {0}, full = {0};
 	uint32_t *last; /* + 1, by name: they are many of few names */
 
 	if (nsx_new_arrays(t->arena, n, "launch configurations", err, t->shape,
@@ -175,10 +176,14 @@ static int fill_shapes(struct nsx_loader *l, struct nsx_err *err)
 		s->op = like && like->base_name == s->base_name ?
 				like->op :
 				(uint8_t)nsx_classify_comm(
-					nsx_text(t, s->base_name),
-					nsx_text(t, s->name));
+					nsx_str_read(t->strings, s->base_name,
+						     &base),
+					nsx_str_read(t->strings, s->name,
+						     &full));
 		last[s->name] = (uint32_t)i + 1;
 	}
+	nsx_buf_done(&base);
+	nsx_buf_done(&full);
 	nsx_arena_drop(t->arena, last);
 	if (!nsx_new_array(t->replay, t->arena, l->replays_map.n, "graphs",
 			   err))

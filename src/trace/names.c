@@ -456,12 +456,19 @@ static bool has_namespace(const char *name, const char *space)
 
 bool nsx_sees_pytorch(const struct nsx_trace *t)
 {
-	for (uint32_t i = 0; i < t->nshapes; i++) {
-		const char *name = nsx_text(t, t->shape[i].name);
+	struct nsx_buf b = {0};
+	bool found = false;
 
-		if (has_namespace(name, "at::") || has_namespace(name, "c10::"))
-			return true;
+	for (uint32_t i = 0; !found && i < t->nshapes; i++) {
+		const char *name = nsx_str_read(t->strings, t->shape[i].name,
+						&b);
+
+		found = has_namespace(name, "at::") ||
+			has_namespace(name, "c10::");
 	}
+	nsx_buf_done(&b);
+	if (found)
+		return true;
 	for (size_t i = 0; i < t->nvtx.n; i++)
 		if (!strncmp(nsx_text(t, t->nvtx.name[i]), "aten::", 6))
 			return true;

@@ -1,6 +1,7 @@
 /* Interned strings: a table over another one. */
 #include "../testlib.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include "base/str.h"
 
 static nsx_str add(struct nsx_strings *s, const char *text)
@@ -42,4 +43,64 @@ TEST(table_over_another_keeps_its_ids)
 	assert_true(nsx_str_cmp(over, ids[3], add(over, "name 150")) > 0);
 	nsx_strings_free(over);
 	nsx_strings_free(under);
+}
+
+/* Names as templates and tuners make them: long parts that many share. */
+static void make_name(char *text, size_t size, unsigned i)
+{
+	unsigned long long noise = i * 0x9e3779b97f4a7c15ull;
+	int n = 0;
+
+	switch (i % 400 == 3 ? 3 : i % 3) {
+	case 0:
+		snprintf(text, size, "void at::native::vectorized_kernel<(int)%u, "
+			 "at::native::CUDAFunctor_add<float>, std::array<char *, "
+			 "(unsigned long)3>>(int, T2, T3, std::array<char *, "
+			 "(unsigned long)3>, void (*)(T2, T3)) #%u", i % 7, i);
+		break;
+	case 1:
+		snprintf(text, size, "triton_poi_fused_%s_%u",
+			 i % 3 ? "größe_add" : "mul", i);
+		break;
+	case 2: /* more that is new than one piece holds */
+		while (n < 400)
+			n += snprintf(text + n, size - (size_t)n, "%llx",
+				      noise *= 0x9e3779b97f4a7c15ull);
+		break;
+	default: /* longer than what is packed */
+		memset(text, 'x', 5000);
+		snprintf(text + 5000, size - 5000, "%u", i);
+	}
+	if (i % 1000 == 5)
+		text[5] = '\0'; /* short ones, again and again */
+}
+
+TEST(texts_are_the_same_packed_and_unpacked)
+{
+	enum { N = 100000 };
+	struct nsx_strings *s = nsx_strings_new();
+	nsx_str *ids = calloc(N, sizeof(*ids));
+	struct nsx_buf b = {0};
+	char text[6000];
+
+	for (unsigned i = 0; i < N; i++) {
+		make_name(text, sizeof(text), i);
+		ids[i] = add(s, text);
+	}
+	for (unsigned i = 0; i < N; i++) {
+		make_name(text, sizeof(text), i);
+		assert_int_equal(add(s, text), ids[i]);
+		assert_int_equal(nsx_strings_find(s, text), ids[i]);
+		assert_string_equal(nsx_str_read(s, ids[i], &b), text);
+		if (i % 5)
+			continue;
+		assert_string_equal(nsx_str_text(s, ids[i]), text);
+		assert_ptr_equal(nsx_str_read(s, ids[i], &b),
+				 nsx_str_text(s, ids[i]));
+		assert_int_equal(nsx_strings_find(s, text), ids[i]);
+	}
+	assert_int_equal(nsx_strings_find(s, "triton_poi_fused_mul_"), 0);
+	nsx_buf_done(&b);
+	free(ids);
+	nsx_strings_free(s);
 }

@@ -1,0 +1,217 @@
+/* texts.c - texts, packed by what they share with plain ones before them.
+ *
+ * A packed text is a list of pieces, ended by a zero byte.  A piece begins with its
+ * length: up to MOST_NEW its bytes follow; what is beyond MOST_NEW counts those of a
+ * plain text, whose place follows.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "base/str.h"
+#include "base/texts.h"
+
+enum {
+	PLAIN = 256 * 1024, /* bytes, from which on texts are packed         */
+	SLOTS = 1 << 14,
+	WINDOW = 8, /* bytes that a piece of another text has at least       */
+	MOST_NEW = 127, MOST_SEEN = UINT8_MAX - MOST_NEW,
+	LONGEST = 4096, /* text that is packed                               */
+};
+_Static_assert(NSX_CHUNK > 3 * NSX_MAX_TEXT, "any text fits, repaired");
+
+void nsx_texts_done(struct nsx_texts *x)
+{
+	for (size_t c = 0; c < x->nchunks; c++)
+		free(x->chunk[c]);
+	free(x->seen);
+}
+
+static const char *bytes_at(const struct nsx_texts *x, uint32_t at)
+{
+	return x->chunk[at / NSX_CHUNK] + at % NSX_CHUNK;
+}
+
+/* Copies bytes, and a NUL behind them, to where no chunk ends between them. */
+static int keep(struct nsx_texts *x, const char *bytes, size_t n,
+		uint32_t *ret_at, struct nsx_err *err)
+{
+	char *p;
+
+	if (!x->nchunks || NSX_CHUNK - x->used <= n) {
+		if (x->nchunks == NSX_MAX_CHUNKS)
+			return nsx_fail(err, NSX_E_NOMEM, "cannot hold more "
+					"than 32 GiB of distinct strings");
+		p = nsx_try_alloc(1, NSX_CHUNK, "string text", err);
+		if (!p)
+			return err->rc;
+		x->chunk[x->nchunks++] = p;
+		x->used = 0;
+	}
+	*ret_at = (x->nchunks - 1) * NSX_CHUNK + x->used;
+	memcpy(x->chunk[x->nchunks - 1] + x->used, bytes, n);
+	x->used += (uint32_t)n + 1;
+	return 0;
+}
+
+/* Packing --------------------------------------------------------------------*/
+
+static uint32_t *slot_of(const struct nsx_texts *x, const char *window)
+{
+	uint64_t w;
+
+	memcpy(&w, window, WINDOW);
+	return &x->seen[nsx_hash_u64(w) % SLOTS];
+}
+
+/* Has pieces of plain bytes, n of them, found from now on. */
+static void show(struct nsx_texts *x, uint32_t at, size_t n)
+{
+	const char *text = bytes_at(x, at);
+
+	for (size_t i = 0; i + WINDOW <= n; i++)
+		*slot_of(x, text + i) = at + (uint32_t)i + 1;
+}
+
+static int start_packing(struct nsx_texts *x, struct nsx_err *err)
+{
+	x->seen = nsx_try_alloc(SLOTS, sizeof(*x->seen), "string text", err);
+	if (!x->seen)
+		return err->rc;
+	for (uint32_t c = 0; c < x->nchunks; c++)
+		show(x, c * NSX_CHUNK,
+		     c + 1 < x->nchunks ? NSX_CHUNK : x->used);
+	return 0;
+}
+
+/* The plain bytes like those of [p, end) that are found; returns how many. */
+static size_t find_piece(const struct nsx_texts *x, const char *p,
+			 const char *end, uint32_t *ret_at)
+{
+	const char *like;
+	size_t n = 0, most = NSX_MIN((size_t)(end - p), MOST_SEEN);
+	uint32_t at;
+
+	if (most < WINDOW || !(at = *slot_of(x, p)))
+		return 0;
+	*ret_at = at - 1;
+	like = bytes_at(x, at - 1);
+	while (n < most && p[n] == like[n]) /* at the latest its NUL differs */
+		n++;
+	return n < WINDOW ? 0 : n;
+}
+
+static char *put_new(char *to, const char *p, const char *end)
+{
+	while (p < end) {
+		size_t n = NSX_MIN((size_t)(end - p), MOST_NEW);
+
+		*to++ = (char)n;
+		memcpy(to, p, n);
+		to += n;
+		p += n;
+	}
+	return to;
+}
+
+/* At most half of the text: returns 0 where that is not enough. */
+static size_t pack(const struct nsx_texts *x, const char *text, size_t len,
+		   char packed[2 * LONGEST])
+{
+	const char *from = text, *end = text + len; /* from: not packed yet */
+	char *to = packed;
+
+	for (const char *p = text; p < end;) {
+		uint32_t at;
+		size_t n = find_piece(x, p, end, &at);
+
+		if (!n) {
+			p++;
+			continue;
+		}
+		to = put_new(to, from, p);
+		*to++ = (char)(MOST_NEW + n);
+		memcpy(to, &at, sizeof(at));
+		to += sizeof(at);
+		from = p += n;
+	}
+	to = put_new(to, from, end);
+	return (size_t)(to - packed) <= len / 2 ? (size_t)(to - packed) : 0;
+}
+
+int nsx_texts_add_plain(struct nsx_texts *x, const char *text, size_t len,
+			uint32_t *ret, struct nsx_err *err)
+{
+	int rc = keep(x, text, len, ret, err);
+
+	*ret *= 2;
+	return rc;
+}
+
+int nsx_texts_add(struct nsx_texts *x, const char *text, size_t len,
+		  uint32_t *ret, struct nsx_err *err)
+{
+	char packed[2 * LONGEST];
+	size_t n = 0;
+	int rc;
+
+	if (!x->seen && x->nchunks && (x->nchunks > 1 || x->used >= PLAIN) &&
+	    start_packing(x, err))
+		return err->rc;
+	if (x->seen && len <= LONGEST)
+		n = pack(x, text, len, packed);
+	if (!n) {
+		rc = nsx_texts_add_plain(x, text, len, ret, err);
+		if (!rc && x->seen)
+			show(x, *ret / 2, len);
+		return rc;
+	}
+	rc = keep(x, packed, n, ret, err);
+	*ret = 2 * *ret + 1;
+	return rc;
+}
+
+/* Reading packed ones -----------------------------------------------------------*/
+
+/* The next piece of a packed text; false: it has no more. */
+static bool next_piece(const struct nsx_texts *x, const char **p,
+		       const char **ret, size_t *ret_n)
+{
+	size_t n = (unsigned char)*(*p)++;
+	uint32_t at;
+
+	if (n <= MOST_NEW) {
+		*ret = *p;
+		*p += n;
+	} else {
+		n -= MOST_NEW;
+		memcpy(&at, *p, sizeof(at));
+		*p += sizeof(at);
+		*ret = bytes_at(x, at);
+	}
+	*ret_n = n;
+	return n > 0;
+}
+
+void nsx_texts_unpack(const struct nsx_texts *x, uint32_t at, struct nsx_buf *b)
+{
+	const char *p = nsx_texts_bytes(x, at), *piece;
+	size_t n;
+
+	while (next_piece(x, &p, &piece, &n))
+		nsx_buf_add(b, piece, n);
+}
+
+bool nsx_texts_are(const struct nsx_texts *x, uint32_t at, const char *text,
+		   size_t len)
+{
+	const char *p = nsx_texts_bytes(x, at), *end = text + len, *piece;
+	size_t n;
+
+	if (!nsx_texts_is_packed(at))
+		return !strncmp(p, text, len) && !p[len];
+	while (next_piece(x, &p, &piece, &n)) {
+		if ((size_t)(end - text) < n || memcmp(piece, text, n))
+			return false;
+		text += n;
+	}
+	return text == end;
+}
