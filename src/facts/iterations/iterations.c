@@ -19,6 +19,7 @@ const char *const nsx_way_methods[NSX_NWAYS] = {
 
 #define WHOLE 0.95 /* share of the work */
 #define ALIKE 0.25 /* CV */
+#define NEARLY 0.8 /* as good as the best way */
 
 static const char candidates[] = "iteration candidates";
 
@@ -287,6 +288,20 @@ static bool are_steps(const struct nsx_way *range, const struct nsx_way *other)
 	       range->n >= 2 * other->n;
 }
 
+/* Whether ranges that hold all work have each as many of the other way's iterations: these
+ * are their parts, the layers of a step, however uneven the ranges are.
+ */
+static bool have_parts(const struct nsx_way *range, const struct nsx_way *other)
+{
+	size_t each = (other->n + range->n / 2) / range->n;
+	size_t all = each * range->n;
+
+	return range->method == NSX_WAY_NVTX &&
+	       other->method == NSX_WAY_SEQUENCE &&
+	       range->coverage >= WHOLE && each > 1 &&
+	       NSX_MAX(all, other->n) - NSX_MIN(all, other->n) <= each;
+}
+
 /* The best way, and of NVTX ranges nearly as good the outermost. NSX_NONE: no
  * way is good enough.
  */
@@ -305,7 +320,9 @@ static size_t choose(const struct nsx_finder *fd, struct nsx_err *err)
 	if (best == NSX_NONE)
 		return best;
 	for (size_t i = 0, other = best; i < n; i++)
-		if (are_steps(&fd->v[w[i].way], &fd->v[other]) &&
+		if ((are_steps(&fd->v[w[i].way], &fd->v[other]) ||
+		     (w[i].weight >= NEARLY * top &&
+		      have_parts(&fd->v[w[i].way], &fd->v[other]))) &&
 		    (best == other || length(&fd->v[w[i].way]) >
 					      length(&fd->v[best])))
 			best = w[i].way;

@@ -1,0 +1,1 @@
+explain @layers_in_steps --pass iterations,findings --md
