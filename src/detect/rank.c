@@ -331,6 +331,14 @@ static int depth(const struct nsx_finding *f)
 				       2 * (int)f->id - is_link(f);
 }
 
+/* What may win nothing at all, if waits outside CUDA end when they did, raises no alarm,
+ * and leads nothing that does.
+ */
+static bool is_sure(const struct nsx_finding *f)
+{
+	return f->low_ns >= SURE * f->headroom_ns;
+}
+
 /* Of best and the others, which add `after` once best is there: the cause
  * furthest up among those that win nearly as much.
  */
@@ -345,6 +353,7 @@ static struct item *leader(struct pricing *p, struct item *best,
 			     leaves_room(x->f, best->f);
 
 		if (x->left && x != best && depth(x->f) < depth(lead->f) &&
+		    (is_sure(x->f) || !is_sure(best->f)) &&
 		    after[i] <= (stops ? OWN * x->adds_ns :
 					 SAME * best->adds_ns) &&
 		    x->adds_ns >= (stops ? STOPS : LEADS) * best->adds_ns)
@@ -552,8 +561,8 @@ static enum nsx_severity severity_of(const struct pricing *p,
 	if (f->price < NSX_PRICE_MEASURED)
 		return f->weight >= KERNEL_SHARE ? NSX_SEV_MEDIUM :
 						   NSX_SEV_LOW;
-	if (f->low_ns < SURE * f->headroom_ns)
-		return NSX_SEV_LOW; /* it may win nothing at all */
+	if (!is_sure(f))
+		return NSX_SEV_LOW;
 	return share >= HIGH_SHARE && !f->is_unseen ? NSX_SEV_HIGH :
 	       share >= MEDIUM_SHARE ? NSX_SEV_MEDIUM : NSX_SEV_LOW;
 }
@@ -696,7 +705,7 @@ static int rank(struct pricing *p, struct nsx_err *err)
 		f->is_minor = f->price != NSX_PRICE_NONE && !f->is_set &&
 			      f->severity == NSX_SEV_LOW &&
 			      (worth(f) < MINOR_SHARE * p->length_ns ||
-			       (paced && f->low_ns < SURE * f->headroom_ns));
+			       (paced && !is_sure(f)));
 	}
 	nsx_sort(p->v, p->n, sizeof(*p->v), cmp_rank);
 	cap(p);

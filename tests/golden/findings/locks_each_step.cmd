@@ -1,0 +1,1 @@
+explain @locks_each_step --pass findings --md
