@@ -41,6 +41,8 @@ enum nsx_change_verb {
 	NSX_OVERLAP,	/* no longer block, and are done one after another
 			   beside all other work of the device               */
 	NSX_CUT,	/* nothing on another stream waits for them          */
+	NSX_FUSE,	/* kernels that what their stream did before goes on
+			   with: no launch, and no pause before them         */
 	NSX_HOLD_CLOCK, /* kernels of `when`: as fast as the same kernels are
 			   before it                                         */
 

@@ -431,6 +431,21 @@ static void drop_op(struct select *s, uint32_t i, bool with_call)
 		s->p->edit.call[o->call] |= EDIT_GONE;
 }
 
+/* What waits for other streams, too, stays as it is. */
+static void fuse(struct select *s, uint32_t i)
+{
+	const struct model_op *o = &s->m->op[i];
+	bool waits = o->flags & OP_NODE ?
+			     s->m->op[o->group].stream != o->stream :
+			     o->dep != o[1].dep;
+
+	if (waits || !(o->flags & OP_STREAM))
+		return;
+	mark(s, &s->p->edit.op[i], EDIT_FUSED);
+	if (o->call != NSX_NONE && !(s->m->call[o->call].flags & CALL_MANY))
+		s->p->edit.call[o->call] |= EDIT_GONE;
+}
+
 static void free_copy(struct select *s, uint32_t i)
 {
 	const struct model_op *o = &s->m->op[i];
@@ -461,6 +476,9 @@ static int change_ops(struct select *s, struct nsx_err *err)
 			break;
 		case NSX_DROP:
 			drop_op(s, i, true);
+			break;
+		case NSX_FUSE:
+			fuse(s, i);
 			break;
 		case NSX_CUT:
 			mark(s, &s->p->edit.op[i], EDIT_CUT);

@@ -242,6 +242,15 @@ static void end_call(struct player *p, unsigned how,
 	p->call_end[i] = end;
 }
 
+/* The end of what a fused op goes on with; NEVER: it begins by itself. */
+static int64_t fused_to(const struct player *p, uint32_t i)
+{
+	const struct model_op *o = &p->m->op[i];
+
+	return (o->flags & OP_ACTIVE) && (p->edit.op[i] & EDIT_FUSED) ?
+		       p->stream_end[o->stream] : NEVER;
+}
+
 /* When an op could start as far as its call, stream and dependencies go. */
 static int64_t ready_op(const struct player *p, const struct typical *typical,
 			uint32_t i)
@@ -433,22 +442,19 @@ static int play_op(struct player *p, unsigned how,
 	const struct model_op *o = &m->op[i];
 	bool active = o->flags & OP_ACTIVE;
 	bool dropped = active && (p->edit.op[i] & EDIT_DROP);
-	int64_t length = length_of(p, i), start;
+	int64_t length = length_of(p, i), start = fused_to(p, i);
 
-	if (o->flags & OP_NODE) {
-		start = start_node(p, i);
-	} else {
-		start = ready_op(p, typical, i);
-		if (o->lane != NSX_NONE && !(how & PLAY_FREE) && !dropped &&
-		    !(p->edit.op[i] & EDIT_SIDE)) {
-			int64_t ready = start;
+	if (start == NEVER)
+		start = o->flags & OP_NODE ? start_node(p, i) :
+					     ready_op(p, typical, i);
+	if (!(o->flags & OP_NODE) && o->lane != NSX_NONE && !(how & PLAY_FREE) &&
+	    !dropped && !(p->edit.op[i] & EDIT_SIDE)) {
+		int64_t ready = start;
 
-			start = lane_place(&p->lane[o->lane], ready, length,
-					   err);
-			if (start == NEVER)
-				return err->rc;
-			p->was_crowded |= start != ready;
-		}
+		start = lane_place(&p->lane[o->lane], ready, length, err);
+		if (start == NEVER)
+			return err->rc;
+		p->was_crowded |= start != ready;
 	}
 	p->op_start[i] = start;
 	if (dropped)

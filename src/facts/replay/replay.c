@@ -153,6 +153,7 @@ static bool is_bound(const struct nsx_change *c)
 	case NSX_HIDE_COMM:
 	case NSX_NO_PEER_WAIT:
 	case NSX_OVERLAP:
+	case NSX_FUSE:
 		return true;
 	default:
 		return isinf(c->amount);

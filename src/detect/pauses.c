@@ -1,0 +1,135 @@
+/* pauses.c - pauses of the GPU between short kernels that are queued in time: about a
+ * microsecond each, which is much of the time where kernels take two or three.
+ */
+#include <stdlib.h>
+#include "detect/detect.h"
+
+enum {
+	SHORT_NS = 5000, /* the start of a kernel takes two or three of these */
+	LEAST_NS = 250,	 /* no GPU starts a kernel sooner after another, even
+			    in a CUDA graph, unless it may overlap it        */
+	MOST_NS = 5000,	 /* a longer pause is for something else             */
+};
+#define LEAST_SHARE 0.01 /* of the window, that they take */
+
+struct pauses {
+	struct nsx_detect *d;
+	struct nsx_row_list after; /* kernels that end one                   */
+	int64_t ns, kernels_ns;
+	bool in_graphs;
+	struct nsx_places places;
+	struct nsx_place most;
+};
+
+static bool is_short(const struct nsx_trace *t, uint32_t op)
+{
+	return t->ops.kind[op] == NSX_OP_KERNEL &&
+	       t->ops.cls[op] == NSX_C_COMPUTE &&
+	       nsx_op_ns(&t->ops, op) <= SHORT_NS;
+}
+
+/* Whether a kernel was queued before the one that it follows was done: by the same
+ * call, of a graph, which may take longer than its first kernels.
+ */
+static bool is_queued(const struct nsx_trace *t, uint32_t op, uint32_t before)
+{
+	uint32_t call = nsx_op_call(&t->ops, op);
+
+	return call == NSX_NONE || call == nsx_op_call(&t->ops, before) ||
+	       nsx_call_end(&t->calls, call) <= nsx_op_end(&t->ops, before);
+}
+
+static int add_pause(struct pauses *p, uint32_t op, int64_t ns, struct nsx_err *err)
+{
+	const struct nsx_trace *t = p->d->trace;
+	uint32_t call = nsx_op_call(&t->ops, op);
+
+	nsx_add_to(&p->ns, ns);
+	nsx_add_to(&p->kernels_ns, nsx_op_ns(&t->ops, op));
+	p->in_graphs |= call != NSX_NONE &&
+			(t->calls.flags[call] & NSX_CALL_GRAPH);
+	return nsx_list_row(&p->after, op, err) ?:
+	       nsx_places_add(&p->places, t, 0,
+			      nsx_op_range(&p->d->facts->nvtx, op), call, ns,
+			      &p->most, err);
+}
+
+/* last: the last operation, by stream. */
+static int collect(struct pauses *p, const struct nsx_device *dev, uint32_t *last,
+		   struct nsx_err *err)
+{
+	const struct nsx_trace *t = p->d->trace;
+	int rc = 0;
+
+	for (size_t i = dev->ops_at; !rc && i < dev->ops_at + dev->nops; i++) {
+		uint32_t op = (uint32_t)i, stream = nsx_op_stream(&t->ops, i);
+		uint32_t before = last[stream];
+		int64_t ns;
+
+		last[stream] = op;
+		if (before == NSX_NONE || !is_short(t, before) ||
+		    !is_short(t, op) || !is_queued(t, op, before) ||
+		    !nsx_is_judged(p->d, nsx_op_start(&t->ops, i)))
+			continue;
+		ns = nsx_op_start(&t->ops, i) - nsx_op_end(&t->ops, before);
+		if (ns >= LEAST_NS && ns <= MOST_NS)
+			rc = add_pause(p, op, ns, err);
+	}
+	return rc;
+}
+
+static void propose(struct pauses *p)
+{
+	struct nsx_findings *l = p->d->found;
+	double n = (double)p->after.n;
+	struct nsx_finding f = {
+		.id = NSX_ID_launch_bound, .subject = "pauses",
+		.device = p->d->facts->limiting, .confidence = NSX_CONF_MEDIUM,
+		.title = "the GPU pauses between short kernels, however early "
+			 "they are queued",
+		.evidence = {
+			nsx_tell(l, "%zu pauses of %s, %s in all, between kernels "
+				 "of %s", p->after.n,
+				 nsx_text_ns(l->arena, (double)p->ns / n),
+				 nsx_tell_ns(l, p->ns),
+				 nsx_text_ns(l->arena, (double)p->kernels_ns / n)),
+			"an upper bound: as if one kernel did what follows each "
+			"other, in the same time"},
+		.recommendation = {
+			p->d->is_pytorch ?
+			"fuse them (torch.compile), or give each more work "
+			"(larger batches)" :
+			"fuse them, or give each more work"},
+		.proof = {{.csv = "gpu_idle_by_cause", .column = "total_ms",
+			   .at = {{"cause", nsx_string("dispatch")}}}},
+		.remedy = nsx_plan_of(p->d, (struct nsx_change){
+			.verb = NSX_FUSE, .op = NSX_ON_KERNELS,
+			.rows = nsx_keep_rows(p->d, p->after.v, p->after.n)})};
+
+	if (!p->in_graphs)
+		f.recommendation[1] = "replay them as a CUDA graph, in which "
+				      "pauses are shorter";
+	nsx_places_tell(p->d, &p->places, 0, &p->most, &f);
+	nsx_found(l, &f);
+}
+
+int nsx_detect_pauses(struct nsx_detect *d, struct nsx_err *err)
+{
+	const struct nsx_trace *t = d->trace;
+	struct pauses p = {.d = d, .most = {0, NSX_NONE}};
+	uint32_t *last;
+	int rc = 0;
+
+	if (!nsx_new_array(last, d->scratch, t->nstreams, "streams", err))
+		return err->rc;
+	for (uint32_t i = 0; i < t->nstreams; i++)
+		last[i] = NSX_NONE;
+	for (uint32_t i = 0; !rc && i < t->ndevices; i++)
+		rc = collect(&p, &t->device[i], last, err);
+	if (!rc && (double)p.ns >= LEAST_SHARE *
+					   (double)(d->w.end_ns - d->w.start_ns))
+		propose(&p);
+	free(p.after.v);
+	nsx_places_done(&p.places);
+	return rc;
+}

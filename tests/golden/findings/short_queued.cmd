@@ -1,0 +1,1 @@
+explain @short_queued --pass findings --md
