@@ -46,8 +46,23 @@ struct kernels {
 	struct nsx_detect *d;
 	struct table names; /* on the limiting GPU                           */
 	double length_ns;
+	double beside; /* kernels at a time, if they filled the window; >= 1 */
 	long long device_id; /* of the limiting GPU */
 };
+
+/* What of its time the GPU has for those that take so long one after another. */
+static double time_of(const struct kernels *k, int64_t ns)
+{
+	return (double)ns / k->beside;
+}
+
+static const char *tell_share(const struct kernels *k, int64_t ns)
+{
+	return nsx_tell(k->d->found, "%s of GPU %lld's %s",
+			nsx_text_share(k->d->found->arena, time_of(k, ns),
+				       k->length_ns),
+			k->device_id, k->beside > 1 ? "kernel time" : "time");
+}
 
 static const struct nsx_kernel_words *words_of(const struct kernels *k,
 					       nsx_str name)
@@ -294,19 +309,16 @@ static bool propose_family(struct kernels *k)
 			best_n = kin;
 		}
 	}
-	if ((double)best_ns < KERNEL_SHARE * k->length_ns)
+	if (time_of(k, best_ns) < KERNEL_SHARE * k->length_ns)
 		return false;
 	const char *name = nsx_tell_name(l, best);
 	struct nsx_finding f = {
 		.id = NSX_ID_top_kernel, .subject = best,
 		.confidence = NSX_CONF_LOW, .device = k->d->facts->limiting,
 		.is_assumed = true,
-		.guess_ns = (double)best_ns * (1 - 1 / BETTER_CODE),
-		.title = nsx_tell(l, "the kernels of %s take %s of GPU %lld's "
-				  "time", name,
-				  nsx_text_share(l->arena, (double)best_ns,
-						 k->length_ns),
-				  k->device_id),
+		.guess_ns = time_of(k, best_ns) * (1 - 1 / BETTER_CODE),
+		.title = nsx_tell(l, "the kernels of %s take %s", name,
+				  tell_share(k, best_ns)),
 		.evidence = {
 			nsx_tell(l, "%zu kernels of one family, %s in %lld "
 				 "calls", best_n, nsx_tell_ns(l, best_ns),
@@ -348,14 +360,14 @@ static int propose_top(struct kernels *k, const struct kernel *top,
 	const struct nsx_finding *um = unified_memory(l);
 	const char *advice = advice_for(k, top->id);
 	const char *name = nsx_tell_name(l, label_of(k, top->id));
-	double share = (double)top->ns / k->length_ns;
+	double share = time_of(k, top->ns) / k->length_ns;
 	unsigned n = 0;
 	struct nsx_finding f = {
 		.id = NSX_ID_top_kernel, .subject = full,
 		.confidence = NSX_CONF_LOW,
 		.device = k->d->facts->limiting,
 		.is_assumed = true, .weight = share,
-		.guess_ns = (double)top->ns * (1 - 1 / BETTER_CODE),
+		.guess_ns = time_of(k, top->ns) * (1 - 1 / BETTER_CODE),
 		.proof = {{.csv = "critical_path", .column = "total_ms",
 			   .at = {{"kind", nsx_string("kernel")},
 				  {"name", nsx_string(full)}}}},
@@ -373,8 +385,8 @@ static int propose_top(struct kernels *k, const struct kernel *top,
 			 nsx_text_share(l->arena, share, 1));
 		return 0;
 	}
-	f.title = nsx_tell(l, "kernel %s takes %s of GPU %lld's time", name,
-			   nsx_text_share(l->arena, share, 1), k->device_id);
+	f.title = nsx_tell(l, "kernel %s takes %s", name,
+			   tell_share(k, top->ns));
 	f.evidence[0] = nsx_tell(l, "%s in %s%s", nsx_tell_ns(l, top->ns),
 		nsx_text_n(l->arena, (size_t)top->count, "call", NULL),
 		top->count == 1 ? "" :
@@ -542,7 +554,7 @@ static int propose_f32(struct kernels *k, bool *told, struct nsx_err *err)
 		.id = NSX_ID_f32_matrix, .confidence = NSX_CONF_MEDIUM,
 		.device = k->d->facts->limiting, .is_assumed = true};
 	struct kin kin = find_kin(k, is_f32_matrix);
-	double share = (double)kin.ns / k->length_ns;
+	double share = time_of(k, kin.ns) / k->length_ns;
 
 	if (!(ratio > 0) || share < FAMILY_SHARE)
 		return 0;
@@ -550,10 +562,9 @@ static int propose_f32(struct kernels *k, bool *told, struct nsx_err *err)
 		return err->rc;
 	f.is_setting = !unified_memory(l); /* else they wait for their pages */
 	f.weight = f.is_setting ? share : 0;
-	f.guess_ns = (double)kin.ns * (1 - 1 / amount);
-	f.title = nsx_tell(l, "matrix products in f32 take %s of GPU %lld's time "
-			   "and use no tensor core",
-			   nsx_text_share(l->arena, share, 1), k->device_id);
+	f.guess_ns = time_of(k, kin.ns) * (1 - 1 / amount);
+	f.title = nsx_tell(l, "matrix products in f32 take %s and use no tensor "
+			   "core", tell_share(k, kin.ns));
 	tell_kin(k, &kin, &f);
 	f.evidence[1] = nsx_tell(l, "taken as %.3g times as fast on tensor cores",
 				 amount);
@@ -633,7 +644,7 @@ static int propose_elementwise(struct kernels *k, bool *told, struct nsx_err *er
 		.id = NSX_ID_elementwise, .confidence = NSX_CONF_LOW,
 		.device = k->d->facts->limiting, .is_assumed = true};
 	struct kin kin = find_kin(k, is_elementwise);
-	double share = (double)kin.ns / k->length_ns, chains = 1, amount;
+	double share = time_of(k, kin.ns) / k->length_ns, chains = 1, amount;
 
 	if (share < FAMILY_SHARE)
 		return 0;
@@ -644,10 +655,9 @@ static int propose_elementwise(struct kernels *k, bool *told, struct nsx_err *er
 		return 0;
 	if (faster_kin(k, &kin, amount, &f.remedy, err))
 		return err->rc;
-	f.guess_ns = (double)kin.ns * (1 - 1 / amount);
-	f.title = nsx_tell(l, "kernels that work element by element take "
-			   "%s of GPU %lld's time",
-			   nsx_text_share(l->arena, share, 1), k->device_id);
+	f.guess_ns = time_of(k, kin.ns) * (1 - 1 / amount);
+	f.title = nsx_tell(l, "kernels that work element by element take %s",
+			   tell_share(k, kin.ns));
 	tell_kin(k, &kin, &f);
 	f.evidence[1] = chains > FUSED ?
 		"an upper bound: as if all that follow one another directly, "
@@ -1033,6 +1043,7 @@ int nsx_detect_kernels(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct kernels k = {
 		.d = d, .length_ns = (double)(d->w.end_ns - d->w.start_ns)};
+	double kernels_ns = 0;
 	bool told = false;
 	int rc;
 
@@ -1042,6 +1053,9 @@ int nsx_detect_kernels(struct nsx_detect *d, struct nsx_err *err)
 	rc = sum_device(&k, d->facts->limiting, false, &k.names, err);
 	if (rc || !k.names.n)
 		return rc;
+	for (size_t i = 0; i < k.names.n; i++)
+		kernels_ns += (double)k.names.v[i].ns;
+	k.beside = NSX_MAX(1, kernels_ns / k.length_ns);
 	nsx_sort_by_key(k.names.v, k.names.n, sizeof(*k.names.v), key_of,
 			cmp_kernels);
 	if (propose_f32(&k, &told, err) || propose_grids(&k, &told, err) ||

@@ -1,0 +1,1 @@
+explain @same_kernel_beside --pass findings --md
