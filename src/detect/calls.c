@@ -24,6 +24,7 @@ enum {
 			       this long is one                              */
 	LOAD_NS = 50000000, /* a launch this long, while the GPU idles, loads
 			       or compiles code: else the queue is full      */
+	FIRST_NS = 1000000, /* ... that is a thread's first of a kernel      */
 	MOST_NAMES = 4,	    /* told in a title                               */
 };
 
@@ -62,6 +63,9 @@ struct calls {
 	nsx_str *base;	/* by raw name: the first raw name of the same API   */
 	uint8_t *does;	/* by raw name; 0 not looked at yet                  */
 	uint32_t thread; /* being read                                       */
+	uint32_t *launcher; /* by kernel name: 1 + the last thread so far that
+			       launched one                                  */
+	bool is_first; /* the call being read is its thread's first of a kernel */
 	int64_t queued_ns; /* until when what it has launched computes       */
 	uint32_t waited;   /* group of its last wait, till it goes on; NSX_NONE */
 	uint32_t copied;   /* the small copy that it queued last, if nothing
@@ -109,7 +113,7 @@ static bool is_starved(const struct calls *c, size_t call)
 	int64_t end_ns = nsx_call_end(&t->calls, call);
 	uint32_t op = nsx_call_op(&t->calls, call);
 
-	return end_ns - start_ns >= LOAD_NS &&
+	return end_ns - start_ns >= (c->is_first ? FIRST_NS : LOAD_NS) &&
 	       (op == NSX_NONE ||
 		nsx_idle_within(
 			&c->d->facts->idle[nsx_stream_of(t, op)->device],
@@ -286,6 +290,21 @@ static int add_call(struct calls *c, size_t call, uint32_t range,
 	return 0;
 }
 
+/* Whether the thread launches a kernel for the first time, which loads its code. */
+static bool is_first(struct calls *c, uint32_t op)
+{
+	const struct nsx_trace *t = c->d->trace;
+	uint32_t *launcher;
+
+	if (op == NSX_NONE || t->ops.kind[op] != NSX_OP_KERNEL)
+		return false;
+	launcher = &c->launcher[nsx_op_name(t, op)];
+	if (*launcher == c->thread + 1)
+		return false;
+	*launcher = c->thread + 1;
+	return true;
+}
+
 static int collect_thread(struct calls *c, uint32_t thread, uint32_t *below,
 			  struct nsx_err *err)
 {
@@ -304,6 +323,7 @@ static int collect_thread(struct calls *c, uint32_t thread, uint32_t *below,
 
 		if (start_ns >= c->d->w.end_ns)
 			break;
+		c->is_first = is_first(c, op);
 		if (op != NSX_NONE && t->ops.cls[op] == NSX_C_COMPUTE) {
 			settle(c, start_ns);
 			c->queued_ns = NSX_MAX(c->queued_ns,
@@ -366,6 +386,7 @@ static int collect(struct calls *c, struct nsx_err *err)
 	int64_t idle_ns[NSX_NCAUSES];
 
 	if (!nsx_new_array(below, c->d->scratch, t->nvtx.n, "ranges", err) ||
+	    !nsx_new_array(c->launcher, c->d->scratch, n, "kernel names", err) ||
 	    !nsx_new_array(c->base, c->d->scratch, n, "API names", err) ||
 	    !nsx_new_array(c->does, c->d->scratch, n, "API names", err))
 		return err->rc;

@@ -1,0 +1,1 @@
+explain @loads_lately --pass findings --md
