@@ -186,6 +186,7 @@ static void show_shapes(struct nsx_answer *a, const struct nsx_count *v)
 	for (uint32_t i = 0; i < t->nshapes; i++) {
 		const struct nsx_shape *s = &t->shape[i];
 		struct nsx_cell *row;
+		uint32_t grid[3];
 
 		if (!v[i].n)
 			continue;
@@ -195,12 +196,13 @@ static void show_shapes(struct nsx_answer *a, const struct nsx_count *v)
 		row[K_CALLS] = nsx_int(v[i].n);
 		row[K_TOTAL] = nsx_int(v[i].ns);
 		row[K_MEAN] = nsx_int(v[i].ns / v[i].n);
-		if (!s->known)
+		if (!s->launch->known)
 			continue;
-		row[K_GRID] = nsx_string(dims(a, s->grid));
-		row[K_BLOCK] = nsx_string(dims(a, s->block));
-		if (s->registers != NSX_NONE)
-			row[K_REGISTERS] = nsx_int(s->registers);
+		nsx_shape_grid(s, grid);
+		row[K_GRID] = nsx_string(dims(a, grid));
+		row[K_BLOCK] = nsx_string(dims(a, s->launch->block));
+		if (s->launch->registers != NSX_NONE)
+			row[K_REGISTERS] = nsx_int(s->launch->registers);
 		if (nsx_shape_shared(s) >= 0)
 			row[K_SHARED] = nsx_int(nsx_shape_shared(s));
 	}

@@ -106,9 +106,9 @@ static double sm_count_of(const struct nsx_trace *t, uint32_t device)
  */
 static bool has_room(const struct nsx_shape *s, double sm_count)
 {
-	double sms = (double)nsx_extent(s->grid) / sm_count;
+	double sms = (double)nsx_shape_blocks(s) / sm_count;
 
-	return s->known && sm_count > 0 && sms > 0 &&
+	return s->launch->known && sm_count > 0 && sms > 0 &&
 	       ceil(sms) / sms >= LEAST_ROOM;
 }
 
@@ -618,8 +618,8 @@ static int find_chains(struct kernels *k, belongs_fn belongs, double *ret,
 		    belongs(words_of(k, nsx_op_name(t, i)))) {
 			nsx_add_to(&now_ns, x.longest_ns);
 			s = nsx_op_shape(t, i);
-			x.threads = s->known ? (double)nsx_extent(s->grid) *
-					       (double)nsx_extent(s->block) : 0;
+			x.threads = s->launch->known ? (double)nsx_shape_blocks(s) *
+					       (double)nsx_extent(s->launch->block) : 0;
 		}
 		if (x.threads > 0 && x.threads == c->threads) {
 			x.n = c->n + (c->n <= MOST_FUSED);
@@ -682,7 +682,7 @@ static int propose_elementwise(struct kernels *k, bool *told, struct nsx_err *er
 /* Of a shape on a GPU with so many multiprocessors; 0: not known. */
 static double filled(const struct nsx_shape *s, double sm_count)
 {
-	return s->known ? NSX_MIN((double)nsx_extent(s->grid), sm_count) : 0;
+	return s->launch->known ? NSX_MIN((double)nsx_shape_blocks(s), sm_count) : 0;
 }
 
 /* Blocks of this kernel run for so long beside those of its shape. */
@@ -738,7 +738,7 @@ static void add_beside(const struct kernels *k, uint32_t device,
 static double fuller(const struct kernels *k, const struct kernel *x)
 {
 	const struct nsx_trace *t = k->d->trace;
-	double blocks = (double)nsx_extent(t->shape[x->id].grid);
+	double blocks = (double)nsx_shape_blocks(&t->shape[x->id]);
 
 	if (x->ns / x->count < LONG_NS)
 		return 1;
@@ -762,7 +762,7 @@ static double evener(const struct kernels *k, const struct kernel *x)
 	if (x->block_ns > 0 || x->ns / x->count < LONG_NS ||
 	    !nsx_shape_occupancy(gpu, s, &o) || !o.blocks)
 		return 1;
-	sms = (double)nsx_extent(s->grid) / (double)gpu->sm_count;
+	sms = (double)nsx_shape_blocks(s) / (double)gpu->sm_count;
 	turns = sms / (double)o.blocks;
 	return turns <= 1 ? 1 :
 		NSX_MIN(ceil(turns) / turns, ceil(sms) / sms);
@@ -923,7 +923,7 @@ static int propose_small(struct kernels *k, struct grids *small, bool *told,
 	streams = say_streams(k, &small->v[0]);
 	s = &t->shape[top->id];
 	most = nsx_tell(l, "%s on %lld multiprocessors, %s of %s",
-			nsx_text_n(l->arena, (size_t)nsx_extent(s->grid), "block",
+			nsx_text_n(l->arena, (size_t)nsx_shape_blocks(s), "block",
 				   NULL),
 			(long long)nsx_device_gpu(t, device)->sm_count,
 			nsx_text_n(l->arena, (size_t)top->count, "call", NULL),
@@ -997,7 +997,7 @@ static int propose_last_blocks(struct kernels *k, struct grids *uneven, bool *to
 		.evidence = {
 			nsx_tell(l, "%s on %lld multiprocessors, which hold "
 				 "%lld each, %s of %s",
-				 nsx_text_n(l->arena, (size_t)nsx_extent(s->grid),
+				 nsx_text_n(l->arena, (size_t)nsx_shape_blocks(s),
 					    "block", NULL),
 				 (long long)gpu->sm_count,
 				 (long long)o.blocks,
@@ -1015,7 +1015,7 @@ static int propose_last_blocks(struct kernels *k, struct grids *uneven, bool *to
 		.proof = {{.csv = "kernel_shapes", .column = "waves",
 			   .at = {{"kernel_name",
 				   nsx_string(nsx_text(t, s->name))},
-				  {"grid_blocks", nsx_int(nsx_extent(s->grid))}}}},
+				  {"grid_blocks", nsx_int(nsx_shape_blocks(s))}}}},
 		.remedy = {uneven->v, uneven->n}};
 
 	if (uneven->n > 1)

@@ -180,11 +180,11 @@ static int list_kernels(struct nsx_sweep *s, struct nsx_arena *scratch,
 
 		k->name = nsx_text(t, x->name);
 		k->base = nsx_text(t, x->base_name);
-		memcpy(k->grid, x->grid, sizeof(k->grid));
-		memcpy(k->block, x->block, sizeof(k->block));
-		k->registers = x->registers;
+		nsx_shape_grid(x, k->grid);
+		memcpy(k->block, x->launch->block, sizeof(k->block));
+		k->registers = x->launch->registers;
 		k->shared_bytes = (uint32_t)nsx_shape_shared(x);
-		k->known = x->known;
+		k->known = x->launch->known;
 		k->occupancy = occupancy_of(t, x);
 		v[i].at = i;
 	}

@@ -126,22 +126,33 @@ int64_t nsx_extent(const uint32_t v[3])
 	return n;
 }
 
+int64_t nsx_shape_blocks(const struct nsx_shape *s)
+{
+	uint32_t grid[3];
+
+	nsx_shape_grid(s, grid);
+	return nsx_extent(grid);
+}
+
 int64_t nsx_shape_shared(const struct nsx_shape *s)
 {
-	return s->static_shared_bytes == NSX_NONE ||
-			       s->dynamic_shared_bytes == NSX_NONE ? -1 :
-	       (int64_t)s->static_shared_bytes + s->dynamic_shared_bytes;
+	const struct nsx_launch *l = s->launch;
+
+	return l->static_shared_bytes == NSX_NONE ||
+			       l->dynamic_shared_bytes == NSX_NONE ? -1 :
+	       (int64_t)l->static_shared_bytes + l->dynamic_shared_bytes;
 }
 
 bool nsx_shape_occupancy(const struct nsx_gpu_info *g, const struct nsx_shape *s,
 			 struct nsx_occupancy *ret)
 {
 	struct nsx_block_shape b = {
-		.threads = nsx_extent(s->block), .registers = s->registers,
+		.threads = nsx_extent(s->launch->block),
+		.registers = s->launch->registers,
 		.shared_bytes = nsx_shape_shared(s)};
 	struct nsx_sm sm;
 
-	if (!g || !s->known)
+	if (!g || !s->launch->known)
 		return false;
 	sm = sm_of(g);
 	return nsx_occupancy(&sm, &b, ret);

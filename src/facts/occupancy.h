@@ -38,6 +38,7 @@ bool nsx_shape_occupancy(const struct nsx_gpu_info *g, const struct nsx_shape *s
 			 struct nsx_occupancy *ret);
 /* Bytes of shared memory of a block; -1: not told. */
 int64_t nsx_shape_shared(const struct nsx_shape *s);
+int64_t nsx_shape_blocks(const struct nsx_shape *s); /* of its grid */
 /* Blocks of a grid or threads of a block; a dimension that is 0 was not recorded. */
 int64_t nsx_extent(const uint32_t v[3]);
 

@@ -71,8 +71,7 @@ struct nsx_pass {
 		   struct nsx_err *err);
 	/* The rest of an analysis, or NULL: tables that may have as many rows as
 	 * are written, made when the replay's model, which takes as much room, is
-	 * gone.  Nothing that a summary shows; what run() leaves for it is
-	 * out->left.
+	 * gone.  Nothing that a summary shows.
 	 */
 	int (*finish)(const struct nsx_run *run, struct nsx_section *out,
 		      struct nsx_err *err);
@@ -122,7 +121,6 @@ struct nsx_section {
 	struct nsx_curve *curves;
 	size_t ncurves, cap_curves;
 	const char *headline; /* the line on stdout, or NULL                 */
-	void *left; /* by run() for finish(), on the arena                   */
 	bool sql_differs; /* its queries do not give its figures on this trace:
 			     they are not offered                            */
 	struct nsx_arena *arena;

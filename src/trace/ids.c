@@ -140,6 +140,67 @@ static int order_domains(struct nsx_loader *l, struct nsx_err *err)
 
 /* Shapes and replays -----------------------------------------------------------*/
 
+static struct nsx_launch launch_of(const struct nsx_key *key)
+{
+	const uint64_t *w = key->w;
+	uint32_t graph = w[5] & 0x7fffffff;
+
+	return (struct nsx_launch){
+		.grid_yz = {(uint32_t)(w[1] >> 32), (uint32_t)w[1]},
+		.block = {(uint32_t)(w[2] >> 32), (uint32_t)w[2],
+			  (uint32_t)(w[3] >> 32)},
+		.registers = (uint32_t)w[3],
+		.static_shared_bytes = (uint32_t)(w[4] >> 32),
+		.dynamic_shared_bytes = (uint32_t)w[4],
+		.graph_id = graph == 0x7fffffff ? NSX_NONE : graph,
+		.known = w[5] >> 31 & 1};
+}
+
+/* What the keys of shapes share: without names and the grid's first side.  ret: by
+ * shape.
+ */
+static int list_launches(struct nsx_loader *l, struct nsx_keymap *m,
+			 uint32_t *ret, struct nsx_err *err)
+{
+	struct nsx_keycache *cache = nsx_alloc(1, sizeof(*cache));
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < l->shapes_map.n; i++) {
+		struct nsx_key key = l->shapes_map.keys[i];
+
+		key.w[0] = 0;
+		key.w[5] &= UINT32_MAX;
+		rc = nsx_keymap_add_late(m, cache, &key, &ret[i], err);
+	}
+	rc = rc ?: nsx_keymap_settle(m, cache, err);
+	free(cache);
+	return rc;
+}
+
+static int fill_launches(struct nsx_loader *l, struct nsx_err *err)
+{
+	struct nsx_trace *t = l->t;
+	struct nsx_launch *v;
+	struct nsx_keymap m;
+	uint32_t *of_shape;
+	int rc = 0;
+
+	if (!nsx_new_array(of_shape, t->arena, l->shapes_map.n,
+			   "launch configurations", err))
+		return err->rc;
+	nsx_keymap_init(&m, "launch configurations");
+	if (list_launches(l, &m, of_shape, err) ||
+	    !nsx_new_array(v, t->arena, m.n, "launch configurations", err))
+		rc = err->rc;
+	for (size_t i = 0; !rc && i < m.n; i++)
+		v[i] = launch_of(&m.keys[i]);
+	for (size_t i = 0; !rc && i < l->shapes_map.n; i++)
+		t->shape[i].launch = &v[of_shape[i]];
+	nsx_keymap_done(&m);
+	nsx_arena_drop(t->arena, of_shape);
+	return rc;
+}
+
 static int fill_shapes(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
@@ -149,6 +210,7 @@ static int fill_shapes(struct nsx_loader *l, struct nsx_err *err)
 
 	if (nsx_new_arrays(t->arena, n, "launch configurations", err, t->shape,
 			   t->shape_name) ||
+	    fill_launches(l, err) ||
 	    !nsx_new_array(last, t->arena, nsx_strings_bound(t->strings),
 			   "kernel names", err))
 		return err->rc;
@@ -160,18 +222,7 @@ static int fill_shapes(struct nsx_loader *l, struct nsx_err *err)
 
 		s->name = t->shape_name[i] = (nsx_str)(w[5] >> 32);
 		s->base_name = (nsx_str)(w[0] >> 32);
-		s->grid[0] = (uint32_t)w[0];
-		s->grid[1] = (uint32_t)(w[1] >> 32);
-		s->grid[2] = (uint32_t)w[1];
-		s->block[0] = (uint32_t)(w[2] >> 32);
-		s->block[1] = (uint32_t)w[2];
-		s->block[2] = (uint32_t)(w[3] >> 32);
-		s->registers = (uint32_t)w[3];
-		s->static_shared_bytes = (uint32_t)(w[4] >> 32);
-		s->dynamic_shared_bytes = (uint32_t)w[4];
-		s->known = w[5] >> 31 & 1;
-		s->graph_id = (w[5] & 0x7fffffff) == 0x7fffffff ?
-				      NSX_NONE : (uint32_t)(w[5] & 0x7fffffff);
+		s->grid_x = (uint32_t)w[0];
 		like = last[s->name] ? &t->shape[last[s->name] - 1] : NULL;
 		s->op = like && like->base_name == s->base_name ?
 				like->op :

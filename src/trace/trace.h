@@ -111,15 +111,19 @@ struct nsx_ops {
 				     (graph replays)                         */
 	const uint8_t *kind, *cls, *flags;
 };
-struct nsx_shape { /* distinct launch configurations, interned */
-	nsx_str name;		   /* full ("id:<n>" when dangling)          */
-	nsx_str base_name;	   /* short name, else derived               */
-	uint32_t grid[3], block[3];
+struct nsx_launch { /* what shapes share, however many names and grids     */
+	uint32_t grid_yz[2], block[3];
 	uint32_t registers;	   /* of a thread; NSX_NONE: not told        */
 	uint32_t static_shared_bytes, dynamic_shared_bytes; /* likewise      */
 	uint32_t graph_id;	   /* NSX_NONE unless a graph node           */
+	bool known;		   /* grid and block are there               */
+};
+struct nsx_shape { /* distinct launch configurations, interned */
+	nsx_str name;		   /* full ("id:<n>" when dangling)          */
+	nsx_str base_name;	   /* short name, else derived               */
+	uint32_t grid_x;
 	uint8_t op;		   /* enum nsx_comm_op of a comm kernel      */
-	uint8_t known;		   /* grid and block are there               */
+	const struct nsx_launch *launch;
 };
 struct nsx_copy { /* of copies or memsets: those alike share some             */
 	int64_t bytes;
@@ -536,6 +540,12 @@ static inline const struct nsx_shape *nsx_op_shape(const struct nsx_trace *t,
 						   size_t op)
 {
 	return &t->shape[nsx_op_detail(&t->ops, op)];
+}
+static inline void nsx_shape_grid(const struct nsx_shape *s, uint32_t ret[3])
+{
+	ret[0] = s->grid_x;
+	ret[1] = s->launch->grid_yz[0];
+	ret[2] = s->launch->grid_yz[1];
 }
 /* Full name of a kernel; 0 for what is none. */
 static inline nsx_str nsx_op_name(const struct nsx_trace *t, size_t op)

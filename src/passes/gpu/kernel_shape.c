@@ -103,15 +103,16 @@ static int cmp_shapes(const void *a, const void *b, void *ctx)
 	const struct nsx_shape *all = ctx;
 	const struct nsx_shape *x = &all[*(const uint32_t *)a];
 	const struct nsx_shape *y = &all[*(const uint32_t *)b];
+	const struct nsx_launch *l = x->launch, *m = y->launch;
 
-	return NSX_CMP(x->name, y->name) ?:
-	       memcmp(x->grid, y->grid, sizeof(x->grid)) ?:
-	       memcmp(x->block, y->block, sizeof(x->block)) ?:
-	       NSX_CMP(x->registers, y->registers) ?:
-	       NSX_CMP(x->static_shared_bytes, y->static_shared_bytes) ?:
-	       NSX_CMP(x->dynamic_shared_bytes, y->dynamic_shared_bytes) ?:
+	return NSX_CMP(x->name, y->name) ?: NSX_CMP(x->grid_x, y->grid_x) ?:
+	       memcmp(l->grid_yz, m->grid_yz, sizeof(l->grid_yz)) ?:
+	       memcmp(l->block, m->block, sizeof(l->block)) ?:
+	       NSX_CMP(l->registers, m->registers) ?:
+	       NSX_CMP(l->static_shared_bytes, m->static_shared_bytes) ?:
+	       NSX_CMP(l->dynamic_shared_bytes, m->dynamic_shared_bytes) ?:
 	       (int)x->op - y->op ?:
-	       (int)x->known - y->known;
+	       (int)l->known - m->known;
 }
 
 /* The loader made them different, so two can be the same here only where one is of
@@ -124,7 +125,7 @@ static bool are_distinct(const struct nsx_trace *t, uint32_t *first)
 		uint32_t *of_name = &first[x->name];
 
 		*of_name = *of_name ? *of_name : i + 1;
-		if (x->graph_id != NSX_NONE ||
+		if (x->launch->graph_id != NSX_NONE ||
 		    t->shape[*of_name - 1].base_name != x->base_name)
 			return false;
 	}
@@ -178,14 +179,13 @@ static int add_kernel(struct shapes *s, uint32_t device, size_t op,
 	return 0;
 }
 
-static int make_groups(struct shapes *s, const struct nsx_section *out,
-		       struct nsx_err *err)
+static int make_groups(struct shapes *s, struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->run->trace;
 
 	if (match_shapes(s, err))
 		return err->rc;
-	if (!nsx_new_array(s->gpu, out->arena, t->ndevices, "GPUs", err) ||
+	if (!nsx_new_array(s->gpu, s->run->scratch, t->ndevices, "GPUs", err) ||
 	    nsx_grow(&s->v, &s->cap, t->nshapes, sizeof(*s->v),
 		     "launch configurations", err))
 		return err->rc;
@@ -221,9 +221,9 @@ static struct fit fit_of(const struct shapes *all, const struct group *x)
 	const struct nsx_shape *s = &all->run->trace->shape[x->shape];
 	struct fit f = {.blocks = -1, .sms = -1, .waves = NAN};
 
-	if (!s->known)
+	if (!s->launch->known)
 		return f;
-	f.blocks = nsx_extent(s->grid);
+	f.blocks = nsx_shape_blocks(s);
 	if (!g || g->sm_count <= 0)
 		return f;
 	f.sms = g->sm_count;
@@ -275,12 +275,16 @@ static int cmp_extents(const uint32_t x[3], const uint32_t y[3])
 /* By these texts; what is not known comes last. */
 static int cmp_launches(const struct nsx_shape *x, const struct nsx_shape *y)
 {
-	if (!x->known || !y->known)
-		return (int)y->known - x->known;
-	return cmp_extents(x->grid, y->grid) ?:
-	       cmp_extents(x->block, y->block) ?:
-	       NSX_CMP(x->registers, y->registers) ?:
-	       NSX_CMP(x->dynamic_shared_bytes, y->dynamic_shared_bytes);
+	const struct nsx_launch *l = x->launch, *m = y->launch;
+	uint32_t a[3], b[3];
+
+	if (!l->known || !m->known)
+		return (int)m->known - l->known;
+	nsx_shape_grid(x, a);
+	nsx_shape_grid(y, b);
+	return cmp_extents(a, b) ?: cmp_extents(l->block, m->block) ?:
+	       NSX_CMP(l->registers, m->registers) ?:
+	       NSX_CMP(l->dynamic_shared_bytes, m->dynamic_shared_bytes);
 }
 
 static int64_t key_of(const void *at, void *shapes)
@@ -321,8 +325,9 @@ static void fill_shape(const struct shapes *s, const struct group *x,
 {
 	struct nsx_cell *row = nsx_add_row(table);
 	const struct nsx_trace *t = s->run->trace;
-	const struct nsx_shape *h = &t->shape[x->shape];
+	const struct nsx_launch *h = t->shape[x->shape].launch;
 	char room[EXTENT_SIZE];
+	uint32_t grid[3];
 	struct fit f;
 
 	row[CALLS] = nsx_int(x->n);
@@ -335,8 +340,9 @@ static void fill_shape(const struct shapes *s, const struct group *x,
 	if (!h->known)
 		return;
 	f = fit_of(s, x);
+	nsx_shape_grid(&t->shape[x->shape], grid);
 	row[GRID] = nsx_string(nsx_arena_strdup(out->arena,
-						extent_text(room, h->grid)));
+						extent_text(room, grid)));
 	row[BLOCK] = nsx_string(nsx_arena_strdup(out->arena,
 						 extent_text(room, h->block)));
 	row[REGISTERS] = number_or_null(h->registers);
@@ -582,50 +588,33 @@ static void show(const struct nsx_trace *t, const struct nsx_table *dev,
 		}
 }
 
-/* The groups, which take a fifth of the table's room. */
-static int leave(const struct shapes *s, struct nsx_section *out,
-		 struct nsx_err *err)
-{
-	struct shapes *left = out->left = nsx_arena_get(out->arena, sizeof(*s));
-
-	*left = (struct shapes){.n = s->n, .total_ns = s->total_ns,
-				.gpu = s->gpu};
-	if (!nsx_new_array(left->v, out->arena, s->n, "launch configurations",
-			   err))
-		return err->rc;
-	memcpy(left->v, s->v, s->n * sizeof(*s->v));
-	return 0;
-}
-
 static int run(const struct nsx_run *run, struct nsx_section *out,
 	       struct nsx_err *err)
 {
 	struct nsx_table **tables = nsx_add_tables(out);
 	struct shapes s = {.run = run};
-	int rc = make_groups(&s, out, err);
+	int rc = make_groups(&s, err);
 
 	if (!rc)
 		rc = fill_devices(&s, tables[1], err);
 	if (!rc)
 		rc = fill_categories(&s, tables[2], tables[3], err);
 	if (!rc)
-		rc = leave(&s, out, err);
-	if (!rc)
 		show(run->trace, tables[1], s.n, out);
 	free(s.v);
 	return rc;
 }
 
+/* Groups are made once more: kept, they take more than they cost. */
 static int finish(const struct nsx_run *run, struct nsx_section *out,
 		  struct nsx_err *err)
 {
-	struct shapes *s = out->left;
+	struct shapes s = {.run = run};
+	int rc = make_groups(&s, err) ?:
+		 fill_shapes(&s, out->tables[0], out, err);
 
-	s->run = run;
-	if (fill_shapes(s, out->tables[0], out, err))
-		return err->rc;
-	nsx_arena_drop(out->arena, s->v);
-	return 0;
+	free(s.v);
+	return rc;
 }
 
 NSX_DEFINE_PASS(kernel_shape,
