@@ -442,8 +442,8 @@ static const struct words {
 		NSX_ID_idle_by_module_load, NSX_NO_COST,
 		"code is loaded or compiled in ", NULL,
 		"warm up before the part that matters, so that nothing is "
-		"loaded in ",
-		"; or load eagerly with CUDA_MODULE_LOADING=EAGER",
+		"loaded in it; or load eagerly with CUDA_MODULE_LOADING=EAGER",
+		NULL,
 		"build for this GPU's architecture, so that nothing is "
 		"compiled at run time", NULL},
 	[START] = {
@@ -607,8 +607,8 @@ static void advise(const struct calls *c, const struct group *x,
 			"raise the pool's release threshold "
 			"(cudaMemPoolAttrReleaseThreshold): without it each "
 			"synchronisation gives the pool's memory back";
-	f->recommendation[k++] = nsx_tell(c->d->found, "%s%s%s", act, names,
-					  rest);
+	f->recommendation[k++] = rest ? nsx_tell(c->d->found, "%s%s%s", act,
+						 names, rest) : act;
 	if (say->advice)
 		f->recommendation[k++] = say->advice;
 	if (pytorch && c->d->is_pytorch)
