@@ -292,6 +292,21 @@ const char *nsx_say_gpus(struct nsx_detect *d, const uint32_t *device, uint32_t 
 				n - NSX_CIRCLE_NAMED);
 }
 
+const char *nsx_say_over_gpus(struct nsx_detect *d, const uint32_t *ops, size_t n)
+{
+	const struct nsx_trace *t = d->trace;
+	bool *seen = nsx_arena_get(d->scratch, t->ndevices);
+	unsigned ngpus = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		bool *is = &seen[nsx_stream_of(t, ops[i])->device];
+
+		ngpus += !*is;
+		*is = true;
+	}
+	return ngpus > 1 ? nsx_tell(d->found, " on %u GPUs", ngpus) : "";
+}
+
 const char *nsx_say_alone(struct nsx_detect *d, uint32_t process)
 {
 	const struct nsx_trace *t = d->trace;

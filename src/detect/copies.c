@@ -136,22 +136,6 @@ static double exposed_ns(const struct copies *c, const struct group *g)
 	return sum;
 }
 
-/* Times of several GPUs add up, beyond the window's length. */
-static const char *say_gpus(const struct copies *c, const struct group *g)
-{
-	const struct nsx_trace *t = c->d->trace;
-	bool *seen = nsx_arena_get(c->d->scratch, t->ndevices);
-	unsigned n = 0;
-
-	for (int64_t i = 0; i < g->count; i++) {
-		bool *is = &seen[nsx_stream_of(t, g->rows[i])->device];
-
-		n += !*is;
-		*is = true;
-	}
-	return n > 1 ? nsx_tell(c->d->found, " on %u GPUs", n) : "";
-}
-
 /* What all these findings have in common. */
 static struct nsx_finding start(struct copies *c, const struct group *g,
 				enum nsx_finding_id id, unsigned kind)
@@ -166,7 +150,7 @@ static struct nsx_finding start(struct copies *c, const struct group *g,
 				nsx_text_n(l->arena, (size_t)g->count, "copy",
 					   "copies")) : "", /* else in the title */
 			nsx_tell_bytes(l, g->bytes), nsx_tell_ns(l, g->ns),
-			say_gpus(c, g),
+			nsx_say_over_gpus(c->d, g->rows, (size_t)g->count),
 			nsx_text_bytes(l->arena, 1e9 * (double)g->bytes /
 						 (double)NSX_MAX(1, g->ns)))},
 		.proof = {{.csv = "memcpy_summary", .column = "exposed_ms"}}};
@@ -441,7 +425,8 @@ static void propose_memsets(struct copies *c)
 			   c->memset.count == 1 ? "s" : "",
 			   nsx_tell_bytes(l, c->memset.bytes));
 	f.evidence[0] = nsx_tell(l, "%s in all%s", nsx_tell_ns(l, c->memset.ns),
-				 say_gpus(c, &c->memset)); /* bytes: in the title */
+				 nsx_say_over_gpus(c->d, c->memset.rows,
+					   (size_t)c->memset.count)); /* bytes: in the title */
 	f.proof[0] = (struct nsx_evidence){.csv = NULL};
 	f.remedy = change_rows(c, &c->memset, NSX_DROP);
 	f.recommendation[0] = "do not zero what is overwritten anyway; let "

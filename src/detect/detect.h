@@ -65,6 +65,10 @@ uint32_t nsx_range_of_gap(const struct nsx_detect *d, uint32_t range,
 const char *nsx_say_alone(struct nsx_detect *d, uint32_t process);
 /* "1, 2 and 3": devices by their ids; of more than NSX_CIRCLE_NAMED no more are read. */
 const char *nsx_say_gpus(struct nsx_detect *d, const uint32_t *device, uint32_t n);
+/* " on 2 GPUs": where operations are on several, so that their times add up beyond the
+ * window's length; else "".
+ */
+const char *nsx_say_over_gpus(struct nsx_detect *d, const uint32_t *ops, size_t n);
 
 /* "block": what one of the iterations is, as far as how they were found tells. */
 const char *nsx_iteration_word(const struct nsx_facts *f);

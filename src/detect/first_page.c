@@ -9,7 +9,7 @@
 #include "schema/recapture.h"
 
 #define EVEN_CV 0.1
-enum { MAX_TRUST = 4, MAX_AREAS = 8, MAX_PHASES = 16, TOLD_PHASES = 4 };
+enum { MAX_TRUST = 4, MAX_AREAS = 8, TOLD_PHASES = 4 };
 
 const char *const nsx_verdict_words[NSX_NVERDICTS] = {
 	"copy-bound", "launch-bound", "host-bound", "sync-bound",
@@ -478,11 +478,12 @@ static void fill_unjudged(const struct nsx_report *r, bool is_told,
 			  struct nsx_first_page *p)
 {
 	const struct nsx_facts *f = r->facts;
-	struct unjudged v[MAX_PHASES];
+	struct unjudged *v = nsx_arena_get(r->arena, (f->nrun_phases + 1) *
+							      sizeof(*v));
 	int64_t left_ns = 0, all_ns = 0;
 	size_t n = 0, k;
 
-	p->unjudged = nsx_arena_get(r->arena, (MAX_PHASES + 1) * sizeof(char *));
+	p->unjudged = nsx_arena_get(r->arena, (TOLD_PHASES + 1) * sizeof(char *));
 	for (size_t i = 0; i < f->nrun_phases; i++) {
 		const struct nsx_run_phase *x = &f->run_phases[i];
 		const char *name = nsx_run_phase_name(r->trace, x);
@@ -493,9 +494,7 @@ static void fill_unjudged(const struct nsx_report *r, bool is_told,
 			continue;
 		left_ns += ns;
 		for (k = 0; k < n && strcmp(v[k].name, name); k++)
-			;
-		if (k == MAX_PHASES)
-			continue;
+			; /* few: each has 1 % of the window or its work */
 		if (k == n)
 			v[n++] = (struct unjudged){name, 0};
 		v[k].ns += ns;

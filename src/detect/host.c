@@ -77,7 +77,7 @@ static void advise_os(struct nsx_detect *d, struct nsx_finding *f,
 	const char *loader = d->is_pytorch ? " (DataLoader: num_workers, "
 					     "prefetch_factor)" : "";
 
-	f->recommendation[0] = strstr(name, "sleep") ?
+	f->recommendation[0] = nsx_osrt_sleeps(name) ?
 		nsx_tell(d->found, "wait for the event that %s is there for, "
 			 "not for a fixed time", shown) :
 		waits_for_input(name) ?

@@ -88,10 +88,11 @@ static void propose(struct pauses *p)
 		.title = "the GPU pauses between short kernels, however early "
 			 "they are queued",
 		.evidence = {
-			nsx_tell(l, "%zu pauses of %s, %s in all, between kernels "
+			nsx_tell(l, "%zu pauses of %s, %s in all%s, between kernels "
 				 "of %s", p->after.n,
 				 nsx_text_ns(l->arena, (double)p->ns / n),
 				 nsx_tell_ns(l, p->ns),
+				 nsx_say_over_gpus(p->d, p->after.v, p->after.n),
 				 nsx_text_ns(l->arena, (double)p->kernels_ns / n)),
 			"an upper bound: as if one kernel did what follows each "
 			"other, in the same time"},

@@ -434,6 +434,11 @@ bool nsx_api_allocates(const char *base)
 	return false;
 }
 
+bool nsx_osrt_sleeps(const char *name)
+{
+	return strstr(name, "sleep");
+}
+
 const char *nsx_copy_direction(unsigned copy_kind)
 {
 	static const char *const names[NSX_NCOPY_KINDS] = {

@@ -621,6 +621,8 @@ static inline bool nsx_api_is_host_func(const char *api)
 enum nsx_call_class nsx_classify_call(const char *api, uint8_t *ret_flags);
 /* Whether a call takes, maps or gives back memory, by its name without version. */
 bool nsx_api_allocates(const char *base);
+/* Whether a call of the operating system waits for a fixed time. */
+bool nsx_osrt_sleeps(const char *name);
 
 /* A process's program, without its folder, which often carries a user's name;
  * NULL: not known.

@@ -626,7 +626,7 @@ static struct tally count(const struct measured *v, size_t n, struct tally *step
 
 struct leveling { /* room for all kinds */
 	struct tally *steps;
-	struct nsx_keyed *order; /* twice as many                            */
+	struct nsx_keyed *order; /* twice those of the rank whose step is known */
 	double *share;
 };
 
@@ -673,9 +673,12 @@ static int level(struct select *s, const struct measured *v, size_t n,
 		 size_t nranks, int64_t *values, bool lifts, struct nsx_err *err)
 {
 	struct leveling x;
+	size_t nordered = 0;
 
+	for (size_t i = 0; i < n; i++)
+		nordered += !v[i].is_peer && v[i].step != NSX_NONE;
 	if (nsx_new_arrays(s->a, n, "figures of ranks", err, x.share) ||
-	    nsx_new_arrays(s->a, 2 * n, "figures of ranks", err, x.order) ||
+	    nsx_new_arrays(s->a, 2 * nordered, "figures of ranks", err, x.order) ||
 	    nsx_new_arrays(s->a, s->m->nsteps, "iterations", err, x.steps))
 		return err->rc;
 	for (size_t from = 0, to; from < n; from = to) {

@@ -395,7 +395,7 @@ static bool follows_sleep(const struct sweep *s, uint32_t call)
 				t->osrt.start_ns[mid] < from_ns);
 
 	for (; i < end && t->osrt.end_ns[i] <= c->start_ns; i++)
-		if (strstr(nsx_text(t, t->osrt.name[i]), "sleep"))
+		if (nsx_osrt_sleeps(nsx_text(t, t->osrt.name[i])))
 			nsx_add_to(&ns, t->osrt.end_ns[i] - t->osrt.start_ns[i]);
 	return 2 * ns > c->start_ns - from_ns;
 }

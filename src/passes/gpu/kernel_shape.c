@@ -605,7 +605,9 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	return rc;
 }
 
-/* Groups are made once more: kept, they take more than they cost. */
+/* Groups are made once more: kept until then, those of 10^6 configurations take 32 MB
+ * while memory is at its peak, and those of 131 000 save 1.4 % of a report's time.
+ */
 static int finish(const struct nsx_run *run, struct nsx_section *out,
 		  struct nsx_err *err)
 {
