@@ -199,14 +199,17 @@ static void lower(struct select *s, int64_t *value, int64_t to)
 	*value = NSX_MIN(*value, to);
 }
 
-/* The arrays of durations, costs and gaps are made when first needed. */
+/* The arrays of durations, costs and gaps are made when first needed, and kept for
+ * the changes that the player compiles next.
+ */
 static int need_lengths(struct player *p, struct nsx_err *err)
 {
 	struct edit *e = &p->edit;
 
 	if (e->has_length)
 		return 0;
-	if (!nsx_new_array(e->length_ns, e->arena, p->m->nops, "a replay", err))
+	if (!e->length_ns && !nsx_new_array(e->length_ns, p->arena, p->m->nops,
+					    "a replay", err))
 		return err->rc;
 	e->has_length = true;
 	for (uint32_t i = 0; i < p->m->nops; i++)
@@ -220,7 +223,8 @@ static int need_costs(struct player *p, struct nsx_err *err)
 
 	if (e->has_own)
 		return 0;
-	if (!nsx_new_array(e->own_ns, e->arena, p->m->ncalls, "a replay", err))
+	if (!e->own_ns && !nsx_new_array(e->own_ns, p->arena, p->m->ncalls,
+					 "a replay", err))
 		return err->rc;
 	e->has_own = true;
 	for (uint32_t i = 0; i < p->m->ncalls; i++)
@@ -235,8 +239,8 @@ static int need_gaps(struct player *p, struct nsx_err *err)
 
 	if (e->has_gap)
 		return 0;
-	if (!nsx_new_array(e->gap_ns, e->arena, m->ncalls, "a replay", err) ||
-	    !nsx_new_array(e->wait_ns, e->arena, m->ncalls, "a replay", err))
+	if (!e->wait_ns && nsx_new_arrays(p->arena, m->ncalls, "a replay", err,
+					  e->gap_ns, e->wait_ns))
 		return err->rc;
 	e->has_gap = true;
 	for (uint32_t i = 0; i < m->ncalls; i++) {

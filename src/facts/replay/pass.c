@@ -111,7 +111,6 @@ int player_new(const struct nsx_model *m, struct player **ret,
 			return err->rc;
 		}
 	}
-	p->edit.arena = nsx_arena_new();
 	p->edit.transfer = 1;
 	for (uint32_t i = 0; i < m->ncalls; i++) {
 		p->call_start[i] = m->call[i].start_ns;
@@ -131,7 +130,6 @@ void player_free(struct player *p)
 		return;
 	for (uint32_t k = 0; p->lane && k < p->m->nlanes; k++)
 		free(p->lane[k].v);
-	nsx_arena_free(p->edit.arena);
 	nsx_arena_free(p->arena);
 }
 
@@ -141,7 +139,6 @@ void player_reset(struct player *p)
 
 	memset(e->op, 0, p->m->nops);
 	memset(e->call, 0, p->m->ncalls);
-	nsx_arena_clear(e->arena);
 	e->has_length = e->has_own = e->has_gap = e->has_side = false;
 	e->transfer = 1;
 	e->pieces = 0;

@@ -18,7 +18,6 @@ enum { EDIT_GONE = 1, /* a call takes no time and waits for nothing          */
        EDIT_IN_TIME = 8 }; /* nothing keeps it when what it waits for is done */
 struct edit {
 	uint8_t *op, *call;
-	struct nsx_arena *arena; /* of what follows                          */
 	int64_t *length_ns, *own_ns; /* all of them, where has_...           */
 	int64_t *gap_ns, *wait_ns; /* before calls: the host's own, and waits */
 	bool has_length, has_own, has_gap, has_side;
