@@ -53,12 +53,14 @@ static void catch_signals(void)
 }
 
 /* Columns come and go: by default glibc takes ever larger arrays from its heap
- * once one was freed, and there they leave holes that nothing fits.
+ * once one was freed, and there they leave holes that nothing fits.  What is smaller
+ * is used again, not mapped anew: a third of all page faults were of that.
  */
 static void give_memory_back(void)
 {
 #ifdef M_MMAP_THRESHOLD
-	mallopt(M_MMAP_THRESHOLD, 256 * 1024);
+	mallopt(M_MMAP_THRESHOLD, 1024 * 1024);
+	mallopt(M_TRIM_THRESHOLD, 16 * 1024 * 1024);
 #endif
 }
 
