@@ -85,71 +85,85 @@ static int load_rows(struct nsx_loader *l, const char *window,
 					err);
 }
 
+struct column {
+	void *v;
+	int64_t *end_ns; /* v are the starts of what ends there; else NULL   */
+	const struct nsx_colset *set;
+	struct nsx_packed *ret, *length; /* length: where there are ends     */
+	enum { PACK_I64, PACK_U32, PACK_INDEX } how;
+	struct nsx_arena *arena; /* of what is packed                        */
+};
+struct columns {
+	struct nsx_loader *l;
+	struct column *v;
+};
+
+static void drop_column(struct nsx_loader *l, void *v)
+{
+	pthread_mutex_lock(&l->lock);
+	nsx_arena_drop(l->t->arena, v);
+	pthread_mutex_unlock(&l->lock);
+}
+
+static int pack_column(void *ctx, size_t i, struct nsx_err *err)
+{
+	const struct columns *x = ctx;
+	const struct column *c = &x->v[i];
+	size_t n = c->set->n;
+	const char *what = c->set->what;
+	int rc = 0;
+
+	if (c->end_ns) {
+		rc = nsx_pack_lengths(c->arena, c->v, c->end_ns, n, what,
+				      c->length, err);
+		drop_column(x->l, c->end_ns);
+	}
+	if (!rc && c->how == PACK_I64)
+		rc = nsx_pack_i64(c->arena, c->v, n, what, c->ret, err);
+	else if (!rc)
+		rc = (c->how == PACK_U32 ? nsx_pack_u32 : nsx_pack_index)(
+			c->arena, c->v, n, what, c->ret, err);
+	drop_column(x->l, c->v);
+	return rc;
+}
+
 /* Neighbours begin one soon after the other, most are short, and correlation
  * ids count up: read-only columns take a third of the room.
  */
 static int pack_columns(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
-	const struct {
-		int64_t *start_ns, *end_ns;
-		const struct nsx_colset *set;
-		struct nsx_packed *start, *length;
-	} list[] = {
-	    {l->ops.start_ns, l->ops.end_ns, &l->op_set, &t->ops.start,
-	     &t->ops.length},
-	    {l->calls.start_ns, l->calls.end_ns, &l->call_set, &t->calls.start,
-	     &t->calls.length},
+	struct nsx_ops *o = &t->ops;
+	struct nsx_calls *c = &t->calls;
+	struct nsx_library_calls *b = &t->library;
+	struct column list[] = {
+	    {l->calls.start_ns, l->calls.end_ns, &l->call_set, &c->start,
+	     .length = &c->length},
+	    {l->ops.start_ns, l->ops.end_ns, &l->op_set, &o->start,
+	     .length = &o->length},
 	    {l->nvtx.start_ns, l->nvtx.end_ns, &l->nvtx_set, &t->nvtx.start,
-	     &t->nvtx.length},
-	    {l->library.start_ns, l->library.end_ns, &l->library_set,
-	     &t->library.start, &t->library.length},
+	     .length = &t->nvtx.length},
+	    {l->library.start_ns, l->library.end_ns, &l->library_set, &b->start,
+	     .length = &b->length},
+	    {l->library.comm, NULL, &l->library_set, &b->comm, .how = PACK_I64},
+	    {l->library.bytes, NULL, &l->library_set, &b->bytes, .how = PACK_I64},
+	    {l->ops.call, NULL, &l->op_set, &o->call, .how = PACK_INDEX},
+	    {l->calls.op, NULL, &l->call_set, &c->op, .how = PACK_INDEX},
+	    {l->ops.stream, NULL, &l->op_set, &o->stream, .how = PACK_U32},
+	    {l->ops.detail, NULL, &l->op_set, &o->detail, .how = PACK_U32},
+	    {l->calls.corr, NULL, &l->call_set, &c->corr, .how = PACK_U32},
+	    {l->calls.name, NULL, &l->call_set, &c->name, .how = PACK_U32},
+	    {l->nvtx.domain, NULL, &l->nvtx_set, &t->nvtx.domain, .how = PACK_U32},
 	};
-	const struct {
-		uint32_t *v;
-		const struct nsx_colset *set;
-		struct nsx_packed *ret;
-		int (*pack)(struct nsx_arena *a, const uint32_t *v, size_t n,
-			    const char *what, struct nsx_packed *ret,
-			    struct nsx_err *err);
-	} ids[] = {
-	    {l->ops.call, &l->op_set, &t->ops.call, nsx_pack_index},
-	    {l->calls.op, &l->call_set, &t->calls.op, nsx_pack_index},
-	    {l->ops.stream, &l->op_set, &t->ops.stream, nsx_pack_u32},
-	    {l->ops.detail, &l->op_set, &t->ops.detail, nsx_pack_u32},
-	    {l->calls.corr, &l->call_set, &t->calls.corr, nsx_pack_u32},
-	    {l->calls.name, &l->call_set, &t->calls.name, nsx_pack_u32},
-	    {l->nvtx.domain, &l->nvtx_set, &t->nvtx.domain, nsx_pack_u32},
-	};
+	struct columns x = {l, list};
+	int rc;
 
-	for (unsigned i = 0; i < ARRAY_LEN(list); i++) {
-		int64_t *start_ns = list[i].start_ns, *end_ns = list[i].end_ns;
-		size_t n = list[i].set->n;
-		const char *what = list[i].set->what;
-
-		if (nsx_pack_lengths(t->arena, start_ns, end_ns, n, what,
-				     list[i].length, err))
-			return err->rc;
-		nsx_arena_drop(t->arena, end_ns);
-		if (nsx_pack_i64(t->arena, start_ns, n, what, list[i].start,
-				 err))
-			return err->rc;
-		nsx_arena_drop(t->arena, start_ns);
-	}
-	for (unsigned i = 0; i < ARRAY_LEN(ids); i++) {
-		if (ids[i].pack(t->arena, ids[i].v, ids[i].set->n,
-				ids[i].set->what, ids[i].ret, err))
-			return err->rc;
-		nsx_arena_drop(t->arena, ids[i].v);
-	}
-	if (nsx_pack_i64(t->arena, l->library.comm, l->library_set.n,
-			 l->library_set.what, &t->library.comm, err) ||
-	    nsx_pack_i64(t->arena, l->library.bytes, l->library_set.n,
-			 l->library_set.what, &t->library.bytes, err))
-		return err->rc;
-	nsx_arena_drop(t->arena, l->library.comm);
-	nsx_arena_drop(t->arena, l->library.bytes);
-	return 0;
+	for (unsigned i = 0; i < ARRAY_LEN(list); i++)
+		list[i].arena = nsx_arena_new();
+	rc = nsx_par(l->threads, ARRAY_LEN(list), pack_column, &x, err);
+	for (unsigned i = 0; i < ARRAY_LEN(list); i++)
+		nsx_arena_adopt(t->arena, list[i].arena);
+	return rc;
 }
 
 /* Hands the loader's columns to the trace, read-only from now on. */
