@@ -144,15 +144,16 @@ int nsx_idle_spans(const struct nsx_idle *x, const struct nsx_window *w,
 		   struct nsx_arena *a, struct nsx_spans *ret,
 		   struct nsx_err *err)
 {
+	size_t at = nsx_idle_from(x, w->start_ns);
+	size_t end = piece_from(x, w->end_ns), n = 0;
 	struct nsx_gap gap;
-	size_t n = 0;
 
-	for (size_t at = 0; nsx_next_gap(x, &at, &gap);)
-		n += gap.end_ns > w->start_ns && gap.start_ns < w->end_ns;
+	for (size_t i = at; i < end; i++)
+		n += x->tag[i].first;
 	ret->n = 0;
 	if (!nsx_new_array(ret->v, a, n, "idle spans", err))
 		return err->rc;
-	for (size_t at = 0; nsx_next_gap(x, &at, &gap);)
+	while (at < end && nsx_next_gap(x, &at, &gap))
 		nsx_spans_push(ret, NSX_MAX(gap.start_ns, w->start_ns),
 			       NSX_MIN(gap.end_ns, w->end_ns));
 	return 0;

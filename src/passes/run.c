@@ -372,14 +372,13 @@ static int replay(const struct run *run, struct nsx_err *err)
 	return rc;
 }
 
-/* The summaries are one task, the rest of each analysis another. */
+/* The summaries are one task, which takes longest, the rest of each analysis another. */
 static int conclude(void *ctx, size_t task, struct nsx_err *err)
 {
 	const struct run *run = ctx;
 
-	return task < nsx_npasses ?
-		       finish_pass(run, &run->report->sections[task], err) :
-		       run_summaries(run, FIGURES, err);
+	return task ? finish_pass(run, &run->report->sections[task - 1], err) :
+		      run_summaries(run, FIGURES, err);
 }
 
 /* All sections are computed, whatever is shown: findings point at tables of all.

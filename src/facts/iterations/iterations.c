@@ -551,16 +551,16 @@ static int keep_cadences(struct nsx_finder *fd, struct nsx_err *err)
 	return 0;
 }
 
-/* Part 0 looks at ranges, each other one at one process. */
+/* Part 0 looks at ranges, two each at one process. */
 static int find_some(void *ctx, size_t i, struct nsx_err *err)
 {
 	struct nsx_finder *part = (struct nsx_finder *)ctx + i;
-	uint32_t process = (uint32_t)i - 1;
+	uint32_t process = (uint32_t)(i - 1) / 2;
 
 	if (!i)
 		return nsx_find_nvtx(part, err);
-	return nsx_find_sequence(part, process, err) ?:
-	       nsx_find_cadence(part, process, err);
+	return i % 2 ? nsx_find_sequence(part, process, err) :
+		       nsx_find_cadence(part, process, err);
 }
 
 int nsx_group_work(struct nsx_finder *fd, struct nsx_err *err)
@@ -570,7 +570,7 @@ int nsx_group_work(struct nsx_finder *fd, struct nsx_err *err)
 
 int nsx_find_ways(struct nsx_finder *fd, unsigned threads, struct nsx_err *err)
 {
-	size_t n = (size_t)fd->t->nprocesses + 2;
+	size_t n = 2 * ((size_t)fd->t->nprocesses + 1) + 1;
 	struct nsx_finder *part;
 	int rc;
 
