@@ -214,28 +214,33 @@ void nsx_arena_free(struct nsx_arena *a)
 	free(a);
 }
 
-void *nsx_arena_get(struct nsx_arena *a, size_t size)
+/* alignment: a power of 2. */
+static void *take(struct nsx_arena *a, size_t size, size_t alignment)
 {
 	struct block *b = a->blocks;
-	void *p;
+	size_t at = b ? (b->used + alignment - 1) & ~(alignment - 1) : 0;
 
-	size = (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
-	if (!b || b->size - b->used < size) {
+	if (!b || at > b->size || b->size - at < size) {
 		size_t room = NSX_MAX(size, BLOCK_SIZE);
 
 		b = nsx_alloc(1, sizeof(*b) + room);
 		b->size = room;
 		b->next = a->blocks;
 		a->blocks = b;
+		at = 0;
 	}
-	p = b->bytes + b->used;
-	b->used += size;
-	return p;
+	b->used = at + size;
+	return b->bytes + at;
+}
+
+void *nsx_arena_get(struct nsx_arena *a, size_t size)
+{
+	return take(a, size, ALIGNMENT);
 }
 
 char *nsx_arena_strndup(struct nsx_arena *a, const char *s, size_t n)
 {
-	char *p = nsx_arena_get(a, n + 1);
+	char *p = take(a, n + 1, 1);
 
 	memcpy(p, s, n);
 	p[n] = '\0';
@@ -256,7 +261,7 @@ char *nsx_arena_vprintf(struct nsx_arena *a, const char *fmt, va_list ap)
 	va_copy(again, ap);
 	n = vsnprintf(NULL, 0, fmt, again);
 	va_end(again);
-	p = nsx_arena_get(a, (size_t)n + 1);
+	p = take(a, (size_t)n + 1, 1);
 	vsnprintf(p, (size_t)n + 1, fmt, ap);
 	return p;
 }
