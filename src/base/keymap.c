@@ -10,10 +10,18 @@ void nsx_keymap_init(struct nsx_keymap *m, const char *what)
 	pthread_mutex_init(&m->lock, NULL);
 }
 
-void nsx_keymap_done(struct nsx_keymap *m)
+void nsx_keymap_clear(struct nsx_keymap *m)
 {
 	free(m->keys);
 	free(m->slots);
+	m->keys = NULL;
+	m->slots = NULL;
+	m->n = m->cap = m->nslots = 0;
+}
+
+void nsx_keymap_done(struct nsx_keymap *m)
+{
+	nsx_keymap_clear(m);
 	pthread_mutex_destroy(&m->lock);
 }
 

@@ -37,6 +37,7 @@ struct nsx_keycache {
 };
 void nsx_keymap_init(struct nsx_keymap *m, const char *what);
 void nsx_keymap_done(struct nsx_keymap *m);
+void nsx_keymap_clear(struct nsx_keymap *m); /* empty: its room is given back */
 int nsx_keymap_add(struct nsx_keymap *m, struct nsx_keycache *c,
 		   const struct nsx_key *key, uint32_t *ret,
 		   struct nsx_err *err) NSX_CHECKED;

@@ -236,6 +236,7 @@ static int fill_shapes(struct nsx_loader *l, struct nsx_err *err)
 	nsx_buf_done(&base);
 	nsx_buf_done(&full);
 	nsx_arena_drop(t->arena, last);
+	nsx_keymap_clear(&l->shapes_map); /* before rows are put in order */
 	if (!nsx_new_array(t->replay, t->arena, l->replays_map.n, "graphs",
 			   err))
 		return err->rc;
