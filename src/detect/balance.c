@@ -433,8 +433,6 @@ static int find_idle(struct nsx_detect *d, struct nsx_err *err)
 			 nsx_text_share(l->arena, share, 1));
 		return 0;
 	}
-	if (nsx_spans_pack(l->arena, &f.spans, err))
-		return err->rc;
 	f.title = nsx_tell(l, "GPU %lld is idle for %s of the judged window", id,
 			   nsx_text_share(l->arena, share, 1));
 	tell_causes(d, &f);

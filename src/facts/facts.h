@@ -143,7 +143,8 @@ struct nsx_idle { /* one device: pieces in order of time, packed */
 	struct nsx_packed start; /* nsx_idle_start; ends follow: of the next
 				    piece, or of the gap                     */
 	struct nsx_packed op;	 /* that ends the gap; NSX_NONE              */
-	uint32_t *about; /* by cause a call, a text, or the op waited for    */
+	struct nsx_packed about; /* by cause a call, a text, or the op waited
+				    for; NSX_NONE                            */
 	struct nsx_idle_tag {
 		uint8_t cause : 4, first : 1;
 	} *tag;
@@ -397,7 +398,7 @@ struct nsx_idle_piece nsx_idle_at(const struct nsx_idle *idle, size_t i);
 int64_t nsx_idle_total(const struct nsx_idle *idle);
 int64_t nsx_idle_within(const struct nsx_idle *idle, int64_t start_ns,
 			int64_t end_ns);
-/* Its gaps as spans, cut to w.  Errors: NSX_E_NOMEM. */
+/* Its gaps as spans, packed, cut to w.  Errors: NSX_E_NOMEM. */
 int nsx_idle_spans(const struct nsx_idle *idle, const struct nsx_window *w,
 		   struct nsx_arena *a, struct nsx_spans *ret,
 		   struct nsx_err *err) NSX_CHECKED;

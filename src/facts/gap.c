@@ -36,7 +36,7 @@ static int64_t end_of(const struct nsx_idle *x, size_t i, uint32_t op)
 struct nsx_idle_piece nsx_idle_at(const struct nsx_idle *x, size_t i)
 {
 	const struct nsx_trace *t = x->trace;
-	uint32_t op = op_of(x, i), about = x->about[i];
+	uint32_t op = op_of(x, i), about = nsx_unpack_index(&x->about, i);
 	struct nsx_idle_piece p = {
 		nsx_idle_start(x, i), end_of(x, i, op), op, 0,
 		x->tag[i].cause, x->tag[i].first};
@@ -44,7 +44,7 @@ struct nsx_idle_piece nsx_idle_at(const struct nsx_idle *x, size_t i)
 	switch (p.cause) {
 	case NSX_CAUSE_OSRT:
 	case NSX_CAUSE_HOST_CODE:
-		p.detail = about;
+		p.detail = about == NSX_NONE ? 0 : about;
 		break;
 	case NSX_CAUSE_STREAM_WAIT:
 		p.detail = nsx_op_name(t, about);
@@ -140,22 +140,46 @@ int64_t nsx_idle_within(const struct nsx_idle *x, int64_t start_ns,
 	return idle_before(x, end_ns) - idle_before(x, start_ns);
 }
 
+/* The next gap before piece `to` that reaches into w, cut to it. */
+static bool next_inside(const struct nsx_idle *x, const struct nsx_window *w,
+			size_t to, size_t *at, struct nsx_span *ret)
+{
+	struct nsx_gap gap;
+
+	while (*at < to && nsx_next_gap(x, at, &gap)) {
+		ret->start_ns = NSX_MAX(gap.start_ns, w->start_ns);
+		ret->end_ns = NSX_MIN(gap.end_ns, w->end_ns);
+		if (ret->start_ns < ret->end_ns)
+			return true;
+	}
+	return false;
+}
+
 int nsx_idle_spans(const struct nsx_idle *x, const struct nsx_window *w,
 		   struct nsx_arena *a, struct nsx_spans *ret,
 		   struct nsx_err *err)
 {
-	size_t at = nsx_idle_from(x, w->start_ns);
-	size_t end = piece_from(x, w->end_ns), n = 0;
-	struct nsx_gap gap;
+	static const char what[] = "idle spans";
+	const size_t from = nsx_idle_from(x, w->start_ns);
+	const size_t to = piece_from(x, w->end_ns);
+	struct nsx_span span;
+	size_t n = 0;
+	int64_t *v;
 
-	for (size_t i = at; i < end; i++)
+	for (size_t i = from; i < to; i++)
 		n += x->tag[i].first;
-	ret->n = 0;
-	if (!nsx_new_array(ret->v, a, n, "idle spans", err))
+	*ret = (struct nsx_spans){0};
+	if (!nsx_new_array(v, a, n, what, err))
 		return err->rc;
-	while (at < end && nsx_next_gap(x, &at, &gap))
-		nsx_spans_push(ret, NSX_MAX(gap.start_ns, w->start_ns),
-			       NSX_MIN(gap.end_ns, w->end_ns));
+	for (size_t at = from; next_inside(x, w, to, &at, &span); ret->n++)
+		v[ret->n] = span.start_ns;
+	if (nsx_pack_i64(a, v, ret->n, what, &ret->start, err))
+		return err->rc;
+	for (size_t at = from, i = 0; next_inside(x, w, to, &at, &span); i++)
+		v[i] = span.end_ns - span.start_ns;
+	if (nsx_pack_i64(a, v, ret->n, what, &ret->length, err))
+		return err->rc;
+	nsx_arena_drop(a, v);
 	return 0;
 }
 

@@ -30,7 +30,7 @@ struct sweep { /* over one device */
 	uint32_t number;
 	struct nsx_idle *fill; /* NULL: count only                          */
 	int64_t *start_ns; /* of its pieces, and the ops that end their gaps */
-	uint32_t *ops;
+	uint32_t *ops, *about;
 	size_t n;
 	uint32_t op; /* that ends the gap                                   */
 	uint32_t before; /* call of the op before the gap                   */
@@ -48,7 +48,7 @@ static void emit(struct sweep *s, int64_t start_ns, int64_t end_ns,
 	if (x) {
 		s->start_ns[s->n] = start_ns;
 		s->ops[s->n] = s->op;
-		x->about[s->n] = about;
+		s->about[s->n] = about;
 		x->tag[s->n] = (struct nsx_idle_tag){
 			.cause = 15 & (unsigned)cause, .first = s->begins};
 	}
@@ -195,7 +195,7 @@ static void charge_gap(struct sweep *s, int64_t start_ns, int64_t end_ns)
 
 	if (call == NSX_NONE) {
 		emit(s, start_ns, end_ns, is_migration(s->t, s->op) ?
-			     NSX_CAUSE_MIGRATION : NSX_CAUSE_UNKNOWN, 0);
+			     NSX_CAUSE_MIGRATION : NSX_CAUSE_UNKNOWN, NSX_NONE);
 		return;
 	}
 	/* Of a graph's nodes only the first waits for the call that launches all. */
@@ -263,7 +263,7 @@ static void sweep_device(struct sweep *s, uint32_t device)
 			s->begins = true;
 			if (edge)
 				emit(s, at, nsx_op_start(o, i), NSX_CAUSE_EDGE,
-				     0);
+				     NSX_NONE);
 			else
 				charge_gap(s, at, nsx_op_start(o, i));
 		}
@@ -273,7 +273,7 @@ static void sweep_device(struct sweep *s, uint32_t device)
 	}
 	s->op = NSX_NONE;
 	s->begins = true;
-	emit(s, at, t->window.end_ns, NSX_CAUSE_EDGE, 0);
+	emit(s, at, t->window.end_ns, NSX_CAUSE_EDGE, NSX_NONE);
 }
 
 /* Cost ------------------------------------------------------------------------*/
@@ -301,6 +301,7 @@ struct job {
 	const struct nsx_trace *t;
 	struct nsx_stream_waits *waits;
 	uint32_t ntasks;
+	uint32_t **about; /* by device: what is packed when paths have names */
 };
 
 static const char pieces[] = "idle pieces";
@@ -312,7 +313,7 @@ static int alloc_pieces(struct sweep *s, struct nsx_idle *x, struct nsx_arena *a
 	s->start_ns = nsx_try_alloc(x->n, sizeof(*s->start_ns), pieces, err);
 	s->ops = nsx_try_alloc(x->n, sizeof(*s->ops), pieces, err);
 	return s->start_ns && s->ops ?
-		       nsx_new_arrays(a, x->n, pieces, err, x->about, x->tag) :
+		       nsx_new_arrays(a, x->n, pieces, err, s->about, x->tag) :
 		       err->rc;
 }
 
@@ -360,6 +361,7 @@ static int sweep_some(void *ctx, size_t task, struct nsx_err *err)
 		rc = fill_device(&s, d, err);
 		if (rc)
 			break;
+		job->about[d] = s.about;
 		charge_barriers(job->f, job->t, idle);
 		rc = nsx_idle_sum(idle, job->f->device_arena[d], err) ?:
 		     nsx_stopped(err);
@@ -395,25 +397,35 @@ static int path_of(const struct nsx_facts *f, const struct nsx_trace *t,
 /* Turns the ranges that host code was charged to into the text of their paths.
  * root, paths: by range; a path is 0 until it is asked for.
  */
-static int name_paths(struct nsx_facts *f, const struct nsx_trace *t,
-		      uint32_t *root, nsx_str *paths, struct nsx_err *err)
+static int name_paths(const struct job *job, uint32_t *root, nsx_str *paths,
+		      struct nsx_err *err)
 {
+	const struct nsx_trace *t = job->t;
+	struct nsx_facts *f = job->f;
+
 	for (uint32_t r = 0; r < t->nvtx.n; r++) {
 		uint32_t out = nsx_range_around(&f->nvtx, r);
 
 		root[r] = out == NSX_NONE ? r : root[out];
 	}
-	for (uint32_t d = 0; d < t->ndevices; d++)
-		for (size_t i = 0; i < f->idle[d].n; i++) {
-			uint32_t r = f->idle[d].about[i];
+	for (uint32_t d = 0; d < t->ndevices; d++) {
+		struct nsx_idle *x = &f->idle[d];
 
-			if (f->idle[d].tag[i].cause != NSX_CAUSE_HOST_CODE)
+		for (size_t i = 0; i < x->n; i++) {
+			uint32_t r = job->about[d][i];
+
+			if (x->tag[i].cause != NSX_CAUSE_HOST_CODE ||
+			    r == NSX_NONE)
 				continue;
-			if (r != NSX_NONE && !paths[r] &&
-			    path_of(f, t, root, r, &paths[r], err))
+			if (!paths[r] && path_of(f, t, root, r, &paths[r], err))
 				return err->rc;
-			f->idle[d].about[i] = r == NSX_NONE ? 0 : paths[r];
+			job->about[d][i] = paths[r];
 		}
+		if (nsx_pack_index(f->device_arena[d], job->about[d], x->n,
+				   pieces, &x->about, err))
+			return err->rc;
+		nsx_arena_drop(f->device_arena[d], job->about[d]);
+	}
 	return 0;
 }
 
@@ -423,13 +435,14 @@ int nsx_facts_idle(struct nsx_facts *f, const struct nsx_trace *t,
 	struct nsx_arena *a = nsx_arena_new();
 	uint32_t *root;
 	nsx_str *paths;
-	struct job job = {f, t, NULL, NSX_MIN(t->ndevices, 32u)};
+	struct job job = {f, t, NULL, NSX_MIN(t->ndevices, 32u), NULL};
 	int rc = nsx_new_arrays(a, t->nvtx.n, "ranges", err, root, paths) ?:
 		 nsx_new_arrays(f->arena, t->ndevices, "devices", err,
 				f->idle) ?:
+		 nsx_new_arrays(a, t->ndevices, "devices", err, job.about) ?:
 		 nsx_index_stream_waits(t, a, &job.waits, err) ?:
 		 nsx_par(threads, job.ntasks, sweep_some, &job, err) ?:
-		 name_paths(f, t, root, paths, err);
+		 name_paths(&job, root, paths, err);
 
 	nsx_arena_free(a);
 	return rc;

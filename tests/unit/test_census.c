@@ -80,7 +80,9 @@ static int set_up(void **state)
 	x->t.ndevices = 1;
 	assert_int_equal(nsx_facts_unions(&x->f, &x->t, 1, &err), 0);
 	x->idle = (struct nsx_idle){.trace = &x->t, .n = x->idle.n,
-				    .about = x->about, .tag = x->tag};
+				    .tag = x->tag};
+	assert_int_equal(nsx_pack_index(x->f.arena, x->about, x->idle.n, "gaps",
+					&x->idle.about, &err), 0);
 	assert_int_equal(nsx_pack_i64(x->f.arena, x->gap_at, x->idle.n, "gaps",
 				      &x->idle.start, &err), 0);
 	assert_int_equal(nsx_pack_index(x->f.arena, x->gap_op, x->idle.n, "gaps",
