@@ -81,8 +81,6 @@ static const struct nsx_layout layouts[] = {
 };
 
 struct group { /* executions of one kernel in one configuration */
-	nsx_str name;
-	uint32_t rank; /* of the name */
 	uint32_t device, shape;
 	int64_t n, total_ns;
 };
@@ -145,12 +143,14 @@ static int match_shapes(struct shapes *s, struct nsx_err *err)
 		return err->rc;
 	for (uint32_t i = 0; i < t->nshapes; i++)
 		s->same[i] = i;
-	if (are_distinct(t, first))
-		return 0;
-	nsx_sort_indices(order, t->nshapes, cmp_shapes, t->shape);
-	for (uint32_t i = 1; i < t->nshapes; i++)
-		if (!cmp_shapes(&order[i - 1], &order[i], t->shape))
-			s->same[order[i]] = s->same[order[i - 1]];
+	if (!are_distinct(t, first)) {
+		nsx_sort_indices(order, t->nshapes, cmp_shapes, t->shape);
+		for (uint32_t i = 1; i < t->nshapes; i++)
+			if (!cmp_shapes(&order[i - 1], &order[i], t->shape))
+				s->same[order[i]] = s->same[order[i - 1]];
+	}
+	nsx_arena_drop(a, order);
+	nsx_arena_drop(a, first);
 	return 0;
 }
 
@@ -163,13 +163,8 @@ static int add_kernel(struct shapes *s, uint32_t device, size_t op,
 	struct group *x;
 
 	if (!*slot) {
-		nsx_str name = t->shape[shape].name;
-
 		if (nsx_push(s->v, s->n, s->cap, "launch configurations", err,
-			     (struct group){
-				     .name = name, .device = device,
-				     .shape = shape,
-				     .rank = t->rank[name]}))
+			     (struct group){.device = device, .shape = shape}))
 			return err->rc;
 		*slot = (uint32_t)s->n;
 	}
@@ -203,6 +198,8 @@ static int make_groups(struct shapes *s, struct nsx_err *err)
 	}
 	for (size_t i = 0; i < s->n; i++)
 		nsx_add_to(&s->total_ns, s->v[i].total_ns);
+	nsx_arena_drop(s->run->scratch, s->same);
+	nsx_arena_drop(s->run->scratch, s->slot);
 	return 0;
 }
 
@@ -308,7 +305,8 @@ static int cmp_groups(const void *a, const void *b, void *shapes)
 		q = key_of(b, shapes);
 	}
 	return NSX_CMP(p, q) ?: NSX_CMP(y->n, x->n) ?:
-	       NSX_CMP(x->rank, y->rank) ?:
+	       NSX_CMP(t->rank[t->shape_name[x->shape]],
+		       t->rank[t->shape_name[y->shape]]) ?:
 	       NSX_CMP(t->device[x->device].device_id,
 		       t->device[y->device].device_id) ?:
 	       cmp_launches(&t->shape[x->shape], &t->shape[y->shape]);
@@ -335,7 +333,7 @@ static void fill_shape(const struct shapes *s, const struct group *x,
 	row[PCT] = nsx_part_pct(x->total_ns, s->total_ns);
 	if (!nsx_table_holds(table))
 		return;
-	row[NAME] = nsx_string(nsx_text(t, x->name));
+	row[NAME] = nsx_string(nsx_text(t, t->shape_name[x->shape]));
 	row[DEVICE] = nsx_int(t->device[x->device].device_id);
 	if (!h->known)
 		return;
@@ -481,7 +479,8 @@ static int list_told(const struct shapes *s, struct nsx_groups *told,
 		return err->rc;
 	for (size_t i = 0; i < s->n; i++) {
 		const struct group *x = &s->v[i];
-		const struct nsx_kernel_name *name = nsx_kernel_name(names, x->name);
+		const struct nsx_kernel_name *name = nsx_kernel_name(
+			names, s->run->trace->shape_name[x->shape]);
 		const struct nsx_kernel_words *k = name->words;
 		uint32_t *at = &by_name[name - names->v];
 		struct told *to;
