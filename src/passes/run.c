@@ -372,12 +372,16 @@ static int replay(const struct run *run, struct nsx_err *err)
 	return rc;
 }
 
-/* The summaries are one task, which takes longest, the rest of each analysis another. */
+/* The summaries are one task, the rest of each analysis another: these leave large
+ * tables behind, and so come last, call_sites, which needs the most beside its own,
+ * before kernel_shape.
+ */
 static int conclude(void *ctx, size_t task, struct nsx_err *err)
 {
 	const struct run *run = ctx;
 
-	return task ? finish_pass(run, &run->report->sections[task - 1], err) :
+	return task ? finish_pass(run, &run->report->sections[nsx_npasses - task],
+				  err) :
 		      run_summaries(run, FIGURES, err);
 }
 

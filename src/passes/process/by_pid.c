@@ -390,6 +390,7 @@ static int summarise(const struct nsx_run *run,
 		rc = sync_part(&pids, &g, tables, out, run->scratch, err);
 	free(g.v);
 	free(g.order);
+	nsx_arena_drop(run->scratch, pids.kernel);
 	if (!rc)
 		rc = nsx_fill_processes(run, report, &pids, processes, out,
 					err);
