@@ -406,6 +406,7 @@ static void tell_causes(struct nsx_detect *d, struct nsx_finding *f)
 		return;
 	f->is_rest = false;
 	f->guess_ns = (double)fetched_ns;
+	f->is_bound = true;
 	f->evidence[1] = "an upper bound: the host's own work on each page is "
 			 "in it";
 }

@@ -290,6 +290,7 @@ static int price_pieces(struct comm *c, int64_t turn_ns, struct nsx_finding *f,
 	more = v[best - gains].amount;
 	f->remedy = nsx_plan_of(c->d, v[best - gains]);
 	f->title = "the stages of a pipeline wait for each other";
+	f->is_bound = false;
 	f->evidence[1] = nsx_tell(l, "priced as with %.0f times as many micro "
 				  "batches", more);
 	f->evidence[2] = nsx_tell(
@@ -324,6 +325,7 @@ static int propose_peers(struct comm *c, uint32_t device, struct nsx_err *err)
 				 nsx_tell_ns(d->found, x->comm_ns),
 				 (long long)d->trace->device[device].device_id),
 			"an upper bound: as if each rank went at its own pace"},
+		.is_bound = true,
 		.recommendation = {
 			"even out when they arrive: batches of equal token "
 			"count, pauses in the same step on all ranks; between "

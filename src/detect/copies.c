@@ -298,7 +298,8 @@ static int propose_pageable(struct copies *c, unsigned kind,
 		f.evidence[0] = nsx_tell(l, "%s; their calls take %s",
 					 f.evidence[0],
 					 nsx_tell_ns(l, in_calls_ns));
-	add_evidence(&f, fast > slow ?
+	f.is_bound = fast <= slow;
+	add_evidence(&f, !f.is_bound ?
 		nsx_tell(l, "copies of this direction from pinned memory reach "
 			 "%s/s in this trace",
 			 nsx_text_bytes(l->arena, 1e9 * fast)) :

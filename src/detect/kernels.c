@@ -659,7 +659,8 @@ static int propose_elementwise(struct kernels *k, bool *told, struct nsx_err *er
 	f.title = nsx_tell(l, "kernels that work element by element take %s",
 			   tell_share(k, kin.ns));
 	tell_kin(k, &kin, &f);
-	f.evidence[1] = chains > FUSED ?
+	f.is_bound = chains > FUSED;
+	f.evidence[1] = f.is_bound ?
 		"an upper bound: as if all that follow one another directly, "
 		"with as many threads each, up to 64 of them, were one kernel "
 		"that takes as long as the longest; whether one needs another's "
@@ -936,7 +937,7 @@ static int propose_small(struct kernels *k, struct grids *small, bool *told,
 				  nsx_tell_name(l, label_of(k, s->name))),
 		.confidence = NSX_CONF_MEDIUM, .device = device,
 		.guess_ns = small->won_ns,
-		.is_rule = true,
+		.is_rule = true, .is_bound = true,
 		.weight = (double)top->ns / k->length_ns,
 		.evidence = {small->n == 1 ? most :
 			nsx_tell(l, "%zu launch shapes, %s in all", small->n,

@@ -96,6 +96,7 @@ static void propose(struct pauses *p)
 				 nsx_text_ns(l->arena, (double)p->kernels_ns / n)),
 			"an upper bound: as if one kernel did what follows each "
 			"other, in the same time"},
+		.is_bound = true,
 		.recommendation = {
 			p->d->is_pytorch ?
 			"fuse them (torch.compile), or give each more work "

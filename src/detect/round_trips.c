@@ -177,6 +177,7 @@ static void propose(struct trips *x)
 			"an upper bound: as if neither the copies nor what the "
 			"host does between them were there; whether what comes "
 			"back is what went out is not in the trace"},
+		.is_bound = true,
 		.recommendation = {
 			"do on the GPU what the host does with the data; what "
 			"goes to another GPU can go there directly (NCCL, "

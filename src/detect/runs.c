@@ -141,6 +141,7 @@ static void propose(struct runs *r)
 	nsx_str name = nsx_op_name(r->d->trace, r->gone.v[0]);
 	struct nsx_finding f = {
 		.id = NSX_ID_elementwise, .subject = "one_by_one",
+		.is_bound = true,
 		.device = r->d->facts->limiting, .confidence = NSX_CONF_MEDIUM,
 		.title = "short kernels do one after another what one launch "
 			 "could do",

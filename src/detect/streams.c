@@ -22,6 +22,7 @@ static void propose_apart(struct nsx_detect *d, uint32_t stream, size_t n,
 					    NULL)),
 			"an upper bound: as if nothing on them needed what it "
 			"does"},
+		.is_bound = true,
 		.recommendation = {
 			"create the streams with cudaStreamNonBlocking, or "
 			"compile with --default-stream per-thread, and wait "

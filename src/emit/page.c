@@ -287,10 +287,10 @@ static void add_price(struct page *p, const struct nsx_first_page *x,
 {
 	if (f->price == NSX_PRICE_NONE)
 		return;
-	nsx_buf_printf(p->b, "−%s (%s, %s",
+	nsx_buf_printf(p->b, "−%s (%s, %s%s",
 		       nsx_text_ns(p->a, f->headroom_ns),
 		       nsx_text_share(p->a, f->headroom_ns, x->now_ns),
-		       nsx_price_names[f->price]);
+		       nsx_price_names[f->price], f->is_bound ? ", at most" : "");
 	if (f->has_disjoint && fabs(f->disjoint_ns - f->headroom_ns) >
 				       OVERLAPS * f->headroom_ns)
 		nsx_buf_printf(p->b, f->disjoint_ns > f->headroom_ns ?
