@@ -46,14 +46,14 @@ static void add_row(const struct nsx_run *run, const struct nsx_run_phase *p,
 		row[COMPUTE_ONLY + c] = nsx_ms(part.ns[c]);
 }
 
-static const char *judged(const struct nsx_facts *f, const struct nsx_trace *t,
-			  struct nsx_section *out)
+/* The number of phases up to the judged one and with it; 0: none is judged. */
+static size_t upto_judged(const struct nsx_facts *f)
 {
-	for (size_t i = 0; i < f->nrun_phases; i++)
-		if (f->run_phases[i].judged)
-			return nsx_md_name(
-				out, nsx_run_phase_name(t, &f->run_phases[i]));
-	return "none of them";
+	size_t n = f->nrun_phases;
+
+	while (n && !f->run_phases[n - 1].judged)
+		n--;
+	return n;
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,
@@ -69,6 +69,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	const struct nsx_facts *f = run->facts;
 	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
 	struct nsx_window w = nsx_judged(f);
+	size_t upto = upto_judged(f);
 
 	nsx_put(out, "run", nsx_string(nsx_run_kind_names[f->run_kind]));
 	if (f->run_kind == NSX_RUN_NO_GPU)
@@ -81,11 +82,13 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		nsx_md_text(out, "%s, by NVTX ranges or by what the GPUs did; "
 			    "findings are judged on %s, %s.",
 			    nsx_text_n(out->arena, table->nrows, "phase", NULL),
-			    judged(f, run->trace, out),
+			    upto ? nsx_md_name(out, nsx_run_phase_name(
+					   run->trace, &f->run_phases[upto - 1])) :
+				   "none of them",
 			    nsx_text_window(out->arena, &w));
-	nsx_md_table(out, table, 0, NAME, START, WALL, JUDGED, PCT, COMPUTE_ONLY,
-		     COMPUTE_COPY, COMPUTE_COMM, COMM_EXPOSED, COPY_EXPOSED,
-		     IDLE);
+	nsx_md_table(out, table, NSX_MAX(upto, NSX_MAX_MD_ROWS), NAME, START,
+		     WALL, JUDGED, PCT, COMPUTE_ONLY, COMPUTE_COPY, COMPUTE_COMM,
+		     COMM_EXPOSED, COPY_EXPOSED, IDLE);
 	return 0;
 }
 

@@ -1,0 +1,1 @@
+explain @run_phases_last --pass run_phases --md
