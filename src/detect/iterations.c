@@ -513,6 +513,11 @@ static void fill_remedy(struct slow *s, struct nsx_finding *f)
 	f->remedy = (struct nsx_plan){v, n};
 }
 
+static const char *in_slow(const struct slow *s)
+{
+	return s->nslow == 1 ? "in it" : "in them";
+}
+
 /* "in them the launching thread of process 7 pauses 6 times between two CUDA calls,
  * mostly in read"
  */
@@ -531,7 +536,8 @@ static const char *say_pauses(struct slow *s)
 	if (in.weight >= s->paused_ns - s->paused_ns / 2)
 		where = nsx_tell(l, ", mostly in %s", nsx_tell_name(
 			l, nsx_text(t, (nsx_str)in.frame)));
-	return nsx_tell(l, "in them %s %s between two CUDA calls%s", who,
+	return nsx_tell(l, "%s %s %s between two CUDA calls%s", in_slow(s), who,
+			s->pauses.n == 1 ? "once" :
 			nsx_text_n(l->arena, s->pauses.n, "time", "times"), where);
 }
 
@@ -544,7 +550,8 @@ static const char *say_ranges(const struct slow *s)
 		names = nsx_tell(l, "%s%s%s", names, i ? ", " : "",
 				 nsx_tell_name(l, nsx_text(s->d->trace,
 							   s->range[i])));
-	return nsx_tell(l, "only they have %s, with %s of work on the GPU", names,
+	return nsx_tell(l, "only %s %s, with %s of work on the GPU",
+			s->nslow == 1 ? "it has" : "they have", names,
 			nsx_tell_ns(l, s->range_ns));
 }
 
@@ -592,9 +599,10 @@ static void advise(const struct slow *s, unsigned most, struct nsx_finding *f)
 			"on this one; else see what the host does in them "
 			"(checkpoints, logging, data loading)" :
 		most == NSX_P_IDLE ?
-			"see what the host does in them: checkpoints, logging, "
-			"data loading, garbage collection; do it on another "
-			"thread, or less often" :
+			nsx_tell(s->d->found, "see what the host does %s: "
+				 "checkpoints, logging, data loading, garbage "
+				 "collection; do it on another thread, or less "
+				 "often", in_slow(s)) :
 		most == NSX_P_COMM_EXPOSED ?
 			"look at when the ranks arrive "
 			"(tables/nccl_rank_skew.csv): another came late" :
@@ -647,14 +655,14 @@ static void propose(struct slow *s)
 	if (s->pauses.n)
 		f.evidence[n++] = say_pauses(s);
 	if (s->copies.n)
-		f.evidence[n++] = nsx_tell(l, "in them the host waits for %s "
+		f.evidence[n++] = nsx_tell(l, "%s the host waits for %s "
 					   "far longer than any in the others",
-					   nsx_text_n(l->arena, s->copies.n,
+					   in_slow(s), nsx_text_n(l->arena, s->copies.n,
 						      "copy", "copies"));
 	if (s->launches.n)
 		f.evidence[n++] = nsx_tell(
-			l, "the others replay a CUDA graph; in them %s its work "
-			"one by one", nsx_text_n(l->arena, s->launches.n,
+			l, "the others replay a CUDA graph; %s %s its work "
+			"one by one", in_slow(s), nsx_text_n(l->arena, s->launches.n,
 						 "call launches", "calls launch"));
 	if (s->range_ns)
 		f.evidence[n++] = say_ranges(s);
@@ -662,9 +670,10 @@ static void propose(struct slow *s)
 				   part_words[most],
 				   nsx_text_ns(l->arena,
 					       (double)s->by_class[most]));
-	f.evidence[n] = nsx_tell(l, "the median iteration takes %s; these take "
-				 "more than 1.25 times that",
-				 nsx_text_ns(l->arena, s->median_ns));
+	f.evidence[n] = nsx_tell(l, "the median iteration takes %s; %s more "
+				 "than 1.25 times that",
+				 nsx_text_ns(l->arena, s->median_ns),
+				 s->nslow == 1 ? "this one takes" : "these take");
 	if (s->ntimes == 1) {
 		f.severity = NSX_SEV_LOW;
 		f.is_set = true;

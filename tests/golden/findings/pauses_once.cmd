@@ -1,0 +1,1 @@
+explain @pauses_once --pass findings --md
