@@ -71,8 +71,8 @@ int nsx_detect_copies_only(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 	}
 	if (no_kernel - most > 1)
 		nsx_fine(d->found,
-			 "GPU %lld runs no kernel for %s of the window, but is "
-			 "idle for only %s: the rest is copies",
+			 "GPU %lld runs no kernel for %s of the whole window, "
+			 "but is idle for only %s: the rest is copies",
 			 (long long)d->trace->device[device].device_id,
 			 nsx_text_share(d->found->arena, no_kernel, 100),
 			 nsx_text_share(d->found->arena, most, 100));

@@ -375,11 +375,11 @@ int nsx_detect_busiest(struct nsx_detect *d, struct nsx_err *err)
 				      others)},
 		.recommendation = {
 			d->trace->samples.n ?
-			"look at the functions it runs (under CPU); only what "
-			"runs beside it, on other cores or the GPU, is faster" :
+			"look at the functions it runs (under CPU): make them "
+			"faster, or spread them over other cores or the GPU" :
 			"see which functions it runs (samples of the CPU, nsys's "
-			"--sample, tell); only what runs beside it, on other "
-			"cores or the GPU, is faster"},
+			"--sample, tell): make them faster, or spread them over "
+			"other cores or the GPU"},
 		.proof = {{.csv = "cpu_threads", .column = "on_cpu_ms",
 			   .at = {{"tid", nsx_int(m->busiest.tid)}}}}};
 

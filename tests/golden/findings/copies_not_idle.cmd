@@ -1,0 +1,1 @@
+explain @copies_inside --pass negative_results --md
