@@ -300,11 +300,14 @@ static void say(const struct args *a, const struct nsx_convert_job *job,
 		(long long)n->asyncs, (long long)n->marks,
 		(long long)n->samples, (long long)n->flow_ends);
 	if (n->in_lanes)
-		fprintf(f, "%lld slices overlap others of their track: moved "
-			"to further lanes\n", (long long)n->in_lanes);
+		fprintf(f, "%lld %s: moved to further lanes\n",
+			(long long)n->in_lanes, n->in_lanes == 1 ?
+			"slice overlaps others of its track" :
+			"slices overlap others of their track");
 	if (n->left_out)
-		fprintf(f, "%lld rows have no valid times: left out\n",
-			(long long)n->left_out);
+		fprintf(f, "%lld %s no valid times: left out\n",
+			(long long)n->left_out,
+			n->left_out == 1 ? "row has" : "rows have");
 	for (unsigned i = 0; i < NSX_NSHEDS; i++)
 		if (c->shed >> i & 1)
 			fprintf(f, "%s dropped, to be no larger than %s\n",

@@ -26,8 +26,8 @@ static const struct {
 static const char about[] =
 	"Reads the SQLite file that nsys export makes of a capture and says "
 	"where the time went: what the GPUs did, what they waited for, and "
-	"what to do about it. The file is opened read-only and nothing is "
-	"created beside it.";
+	"what to do about it. The file is opened read-only, and "
+	"explaining it creates nothing beside it.";
 
 static const char synopsis[] = "[explain] TRACE.sqlite [OPTIONS]";
 

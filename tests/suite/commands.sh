@@ -24,7 +24,7 @@ says '    needs: rows of CUPTI_ACTIVITY_KIND_KERNEL' "$prog" passes
 says '  Kernel table: None' "$prog" "$fix/case02_runtime_only.sqlite" --print-schema --explain top_kernels
 # A backward kernel, call and range are left out; two ranges cross.
 says '3 rows have no valid times: left out' "$prog" convert "$fix/zero_inverted_open.sqlite" -o "$out"
-says '1 slices overlap others of their track: moved to further lanes' "$prog" convert "$fix/zero_inverted_open.sqlite" -o "$out"
+says '1 slice overlaps others of its track: moved to further lanes' "$prog" convert "$fix/zero_inverted_open.sqlite" -o "$out"
 }
 # -v says how long each stage took.
 stages=$("$prog" "$fix/synthetic.sqlite" --json -v 2>&1 >/dev/null | grep -cE '^stage [a-z ]+: [0-9]+\.[0-9]{3} s$')
