@@ -416,9 +416,26 @@ static bool is_f32_matrix(const struct nsx_kernel_words *x)
 	       !strstr(x->label, "gemv");
 }
 
-static bool is_elementwise(const struct nsx_kernel_words *x)
+/* It only moves, converts or fills data, in order: where an index leads, that binds
+ * it.
+ */
+static bool is_move(const struct nsx_kernel_words *x)
 {
-	return x->category == NSX_K_ELEMENTWISE;
+	static const char *const by_index[] = {"gather", "scatter", "embedding",
+					       "index_", "indexing_", "Index"};
+
+	if (x->category != NSX_K_MEMORY)
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(by_index); i++)
+		if (!strcmp(x->pattern, by_index[i]))
+			return false;
+	return true;
+}
+
+/* Bound by memory, and could be part of what produces or consumes its data. */
+static bool is_fusible(const struct nsx_kernel_words *x)
+{
+	return x->category == NSX_K_ELEMENTWISE || is_move(x);
 }
 
 /* Peak of the tensor cores in the best type that replaces f32 over that of f32
@@ -643,12 +660,13 @@ static int propose_elementwise(struct kernels *k, bool *told, struct nsx_err *er
 	struct nsx_finding f = {
 		.id = NSX_ID_elementwise, .confidence = NSX_CONF_LOW,
 		.device = k->d->facts->limiting, .is_assumed = true};
-	struct kin kin = find_kin(k, is_elementwise);
+	struct kin kin = find_kin(k, is_fusible);
+	struct kin moves = find_kin(k, is_move);
 	double share = time_of(k, kin.ns) / k->length_ns, chains = 1, amount;
 
 	if (share < FAMILY_SHARE)
 		return 0;
-	if (find_chains(k, is_elementwise, &chains, err))
+	if (find_chains(k, is_fusible, &chains, err))
 		return err->rc;
 	amount = NSX_MAX(chains, FUSED);
 	if (kin.n < 2 && chains < FUSED)
@@ -656,7 +674,8 @@ static int propose_elementwise(struct kernels *k, bool *told, struct nsx_err *er
 	if (faster_kin(k, &kin, amount, &f.remedy, err))
 		return err->rc;
 	f.guess_ns = time_of(k, kin.ns) * (1 - 1 / amount);
-	f.title = nsx_tell(l, "kernels that work element by element take %s",
+	f.title = nsx_tell(l, "kernels that %swork element by element take %s",
+			   moves.n ? "move data or " : "",
 			   tell_share(k, kin.ns));
 	tell_kin(k, &kin, &f);
 	f.is_bound = chains > FUSED;
@@ -667,11 +686,15 @@ static int propose_elementwise(struct kernels *k, bool *told, struct nsx_err *er
 		"result is not in the trace" :
 		nsx_tell(l, "priced as if fusion made them %.0f times as fast",
 			 FUSED);
+	if (moves.n)
+		nsx_add_evidence(&f, nsx_tell(
+			l, "%s of it only moves, converts or fills data",
+			nsx_tell_ns(l, moves.ns)));
 	if (tell_place(k, false, kin.first, &f, err))
 		return err->rc;
 	f.recommendation[0] = k->d->is_pytorch ?
 		"fuse them: torch.compile, fused optimisers and norms; keep "
-		"one type instead of casting back and forth" :
+		"one type and one layout instead of casting back and forth" :
 		"fuse them into what produces or consumes their data";
 	nsx_found(l, &f);
 	*told |= kin.n == 1 && kin.first == &k->names.v[0];

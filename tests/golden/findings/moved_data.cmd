@@ -1,0 +1,1 @@
+explain @moved_data --pass findings --md
