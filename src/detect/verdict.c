@@ -3,6 +3,7 @@
 
 #define TELLING 0.1   /* of the window: a finding that names the verdict     */
 #define RIVAL 0.6     /* of the first finding's price: a second word         */
+#define TOGETHER 0.2  /* of the window: findings of which none tells alone   */
 #define MOSTLY 0.5
 #define WAIT_NS 1000000 /* a wait for nothing is shorter                     */
 
@@ -59,6 +60,34 @@ static void dearest(const struct nsx_findings *l,
 		else if (!*ret_second && word_of(f) != word_of(*ret_first))
 			*ret_second = f;
 	}
+}
+
+/* Beside compute that takes most: the word of what wins most, where what is not
+ * compute's wins much together.
+ */
+static void name_rest(const struct nsx_findings *l, double length,
+		      struct nsx_first_page *p)
+{
+	double won[NSX_NVERDICTS] = {0}, all = 0;
+	unsigned best = 0;
+
+	for (size_t i = 0; i < l->n; i++) {
+		const struct nsx_finding *f = &l->v[i];
+
+		if (!is_told(f, NSX_PRICE_MEASURED) ||
+		    word_of(f) == NSX_V_COMPUTE)
+			continue;
+		won[word_of(f)] += f->disjoint_ns;
+		all += f->disjoint_ns;
+	}
+	if (all < TOGETHER * length)
+		return;
+	for (unsigned i = 1; i < NSX_NVERDICTS; i++)
+		if (won[i] > won[best])
+			best = i;
+	p->first = NSX_V_COMPUTE;
+	p->second = (enum nsx_page_verdict)best;
+	p->verdict = NSX_V_MIXED;
 }
 
 /* The first finding whose price is a guess; NULL: none. */
@@ -143,6 +172,8 @@ void nsx_judge(const struct nsx_report *r, struct nsx_first_page *p)
 	}
 	if (!first || first->headroom_ns < TELLING * length) {
 		by_shares(p);
+		if (p->verdict == NSX_V_COMPUTE)
+			name_rest(&r->found, length, p);
 		second = guessed(&r->found);
 		if (!first && p->verdict == NSX_V_COMPUTE)
 			p->because = "nothing but the kernels costs time";
