@@ -57,6 +57,10 @@ struct slow {
 	nsx_str range[MOST_RANGES];
 	uint32_t nranges, place;
 	int64_t range_ns; /* GPU work of ranges that only slow ones have     */
+	struct {
+		nsx_str name;
+		int64_t ns; /* 0: none is a good part of what they take too long */
+	} kernel; /* that only slow ones run                                 */
 };
 
 static int64_t wall_ns(const struct nsx_iteration *v)
@@ -343,7 +347,7 @@ static size_t iteration_at(const struct slow *s, int64_t at_ns)
 
 /* Ranges -------------------------------------------------------------------------*/
 
-struct kind { /* of range */
+struct kind { /* of range, or of kernel */
 	int64_t slow_ns; /* GPU work in slow iterations ...                  */
 	bool is_usual;	 /* ... and whether there is any in others           */
 };
@@ -438,6 +442,45 @@ static int find_ranges(struct slow *s, struct nsx_err *err)
 	nsx_groups_done(&keys);
 	free(v);
 	return rc;
+}
+
+/* Kernels ------------------------------------------------------------------------*/
+
+/* Of those that only slow iterations run the one that takes most: another algorithm,
+ * or what only they do.
+ */
+static int find_kernel(struct slow *s, struct nsx_err *err)
+{
+	const struct nsx_trace *t = s->d->trace;
+	const struct nsx_device *dev = &t->device[s->v->device];
+	struct kind *v;
+
+	if (!nsx_new_array(v, s->d->scratch, nsx_strings_bound(t->strings),
+			   "kernels", err))
+		return err->rc;
+	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
+		size_t k = iteration_at(s, nsx_op_start(&t->ops, i));
+		struct kind *x = &v[nsx_op_name(t, i)];
+
+		if (k == s->n || t->ops.kind[i] != NSX_OP_KERNEL ||
+		    t->ops.cls[i] != NSX_C_COMPUTE)
+			continue;
+		if (!s->v[k].slow)
+			x->is_usual = true;
+		else if (is_judged(s, k))
+			nsx_add_to(&x->slow_ns, nsx_op_ns(&t->ops, i));
+	}
+	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
+		nsx_str name = nsx_op_name(t, i);
+
+		if (!v[name].is_usual && v[name].slow_ns > s->kernel.ns &&
+		    (double)v[name].slow_ns >= LITTLE * (double)s->excess_ns) {
+			s->kernel.name = name;
+			s->kernel.ns = v[name].slow_ns;
+		}
+	}
+	nsx_arena_drop(s->d->scratch, v);
+	return 0;
 }
 
 /* Launches -----------------------------------------------------------------------*/
@@ -553,6 +596,18 @@ static const char *say_ranges(const struct slow *s)
 	return nsx_tell(l, "only %s %s, with %s of work on the GPU",
 			s->nslow == 1 ? "it has" : "they have", names,
 			nsx_tell_ns(l, s->range_ns));
+}
+
+/* NULL: there is none, or a range tells. */
+static const char *say_kernel(const struct slow *s)
+{
+	struct nsx_findings *l = s->d->found;
+
+	return !s->kernel.ns || s->range_ns ? NULL :
+		nsx_tell(l, "only they run kernel %s, for %s",
+			 nsx_tell_name(l, nsx_kernel_label(
+				&s->d->facts->kernels, s->kernel.name)),
+			 nsx_tell_ns(l, s->kernel.ns));
 }
 
 static bool is_even(const struct slow *s)
@@ -680,6 +735,8 @@ static void propose(struct slow *s)
 		f.evidence[++n] = "it happens once: whether it comes again the "
 				  "trace does not tell";
 	}
+	if (most == NSX_P_COMPUTE_ONLY)
+		nsx_add_evidence(&f, say_kernel(s));
 	advise(s, most, &f);
 	fill_remedy(s, &f);
 	f.is_rule = f.remedy.n; /* what slows them down is known */
@@ -739,7 +796,7 @@ int nsx_detect_iterations(struct nsx_detect *d, struct nsx_err *err)
 					     err->rc : 0;
 		}
 	drop_little(&s);
-	rc = rc ?: find_ranges(&s, err);
+	rc = rc ?: find_ranges(&s, err) ?: find_kernel(&s, err);
 	if (!rc)
 		propose(&s);
 	nsx_votes_done(&s.outside);

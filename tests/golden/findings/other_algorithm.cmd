@@ -1,0 +1,1 @@
+explain @other_algorithm --pass findings --md
