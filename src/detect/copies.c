@@ -215,7 +215,7 @@ static void propose_plain(struct copies *c, unsigned kind)
 	f.remedy = change_rows(c, g, NSX_OVERLAP);
 	f.instead = change_rows(c, g, NSX_DROP);
 	if (computes(c, stream))
-		add_evidence(&f, "they are on the stream that computes, so "
+		add_evidence(&f, "they are on the stream that computes: "
 				 "nothing can run beside them");
 	else if (kind == NSX_COPY_HTOD && waits(c, stream))
 		add_evidence(&f, "their stream waits for events: if only for "
