@@ -9,7 +9,7 @@
 #include "base/arena.h"
 
 #define BLOCK_SIZE ((size_t)64 * 1024)
-#define LARGE ((size_t)256 * 1024)
+#define LARGE ((size_t)1024 * 1024)
 #define ALIGNMENT 16
 
 struct block {
