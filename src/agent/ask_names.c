@@ -192,7 +192,8 @@ static void show_shapes(struct nsx_answer *a, const struct nsx_count *v)
 			continue;
 		row = nsx_add_row(table);
 		row[K_NAME] = nsx_string(
-			nsx_kernel_label(&a->r->facts->kernels, s->name));
+			nsx_kernel_label(&a->r->facts->kernels,
+					 t->shape_name[i]));
 		row[K_CALLS] = nsx_int(v[i].n);
 		row[K_TOTAL] = nsx_int(v[i].ns);
 		row[K_MEAN] = nsx_int(v[i].ns / v[i].n);

@@ -109,7 +109,7 @@ static void use(uint8_t *used, const struct nsx_trace *t, nsx_str name)
 static void note_used(const struct nsx_trace *t, uint8_t *used)
 {
 	for (uint32_t i = 0; i < t->nshapes; i++)
-		used[t->shape[i].name] = 1;
+		used[t->shape_name[i]] = 1;
 	for (size_t i = 0; i < t->calls.n; i++)
 		used[nsx_call_name(&t->calls, i)] = 1;
 	for (size_t i = 0; i < t->nvtx.n; i++)

@@ -498,8 +498,8 @@ static int faster_kin(struct kernels *k, const struct kin *kin, double amount,
 	size_t n = 0;
 
 	for (uint32_t i = 0; fits && i < t->nshapes; i++)
-		fits[i] = k->names.at[t->shape[i].name] &&
-			  kin->belongs(words_of(k, t->shape[i].name));
+		fits[i] = k->names.at[t->shape_name[i]] &&
+			  kin->belongs(words_of(k, t->shape_name[i]));
 	for (int fill = 0; fits && fill < 2; fill++) {
 		if (fill)
 			nsx_new_array(rows, k->d->scratch, n, "kernels", err);
@@ -935,7 +935,7 @@ static int propose_small(struct kernels *k, struct grids *small, bool *told,
 	static const char bound[] = "an upper bound: as if each filled all "
 				    "multiprocessors and were faster by as much";
 	const struct kernel *top = &small->top[0];
-	const struct nsx_shape *s;
+	nsx_str name;
 	const char *streams, *most;
 	uint32_t device;
 	bool is_told;
@@ -945,10 +945,11 @@ static int propose_small(struct kernels *k, struct grids *small, bool *told,
 		return rc;
 	device = device_of(k, top);
 	streams = say_streams(k, &small->v[0]);
-	s = &t->shape[top->id];
+	name = t->shape_name[top->id];
 	most = nsx_tell(l, "%s on %lld multiprocessors, %s of %s",
-			nsx_text_n(l->arena, (size_t)nsx_shape_blocks(s), "block",
-				   NULL),
+			nsx_text_n(l->arena,
+				   (size_t)nsx_shape_blocks(&t->shape[top->id]),
+				   "block", NULL),
 			(long long)nsx_device_gpu(t, device)->sm_count,
 			nsx_text_n(l->arena, (size_t)top->count, "call", NULL),
 			nsx_text_ns(l->arena, (double)top->ns /
@@ -957,7 +958,7 @@ static int propose_small(struct kernels *k, struct grids *small, bool *told,
 		.id = NSX_ID_small_grids,
 		.title = nsx_tell(l, "kernels with few blocks leave most of "
 				  "the GPU empty: %s",
-				  nsx_tell_name(l, label_of(k, s->name))),
+				  nsx_tell_name(l, label_of(k, name))),
 		.confidence = NSX_CONF_MEDIUM, .device = device,
 		.guess_ns = small->won_ns,
 		.is_rule = true, .is_bound = true,
@@ -972,7 +973,7 @@ static int propose_small(struct kernels *k, struct grids *small, bool *told,
 			"side by side on several streams"},
 		.proof = {{.csv = "kernel_shapes", .column = "total_ms",
 			   .at = {{"kernel_name",
-				   nsx_string(nsx_text(t, s->name))},
+				   nsx_string(nsx_text(t, name))},
 				  {"is_small_grid", nsx_bool(true)}}}},
 		.remedy = {small->v, small->n}};
 
@@ -982,9 +983,9 @@ static int propose_small(struct kernels *k, struct grids *small, bool *told,
 	nsx_add_evidence(&f, bound);
 	if (tell_place(k, true, top, &f, err))
 		return err->rc;
-	nsx_add_evidence(&f, full_name(k, s->name));
+	nsx_add_evidence(&f, full_name(k, name));
 	nsx_found(l, &f);
-	*told |= s->name == k->names.v[0].id;
+	*told |= name == k->names.v[0].id;
 	return 0;
 }
 
@@ -999,6 +1000,7 @@ static int propose_last_blocks(struct kernels *k, struct grids *uneven, bool *to
 	const struct kernel *top = &uneven->top[0];
 	const struct nsx_gpu_info *gpu;
 	const struct nsx_shape *s;
+	nsx_str name;
 	struct nsx_occupancy o;
 	uint32_t device;
 	bool is_told;
@@ -1009,6 +1011,7 @@ static int propose_last_blocks(struct kernels *k, struct grids *uneven, bool *to
 	device = device_of(k, top);
 	gpu = nsx_device_gpu(t, device);
 	s = &t->shape[top->id];
+	name = t->shape_name[top->id];
 	nsx_shape_occupancy(gpu, s, &o);
 	struct nsx_finding f = {
 		.id = NSX_ID_last_blocks, .confidence = NSX_CONF_LOW,
@@ -1017,7 +1020,7 @@ static int propose_last_blocks(struct kernels *k, struct grids *uneven, bool *to
 		.weight = (double)top->ns / k->length_ns,
 		.title = nsx_tell(l, "the last blocks of kernels leave most of "
 				  "the GPU empty: %s",
-				  nsx_tell_name(l, label_of(k, s->name))),
+				  nsx_tell_name(l, label_of(k, name))),
 		.evidence = {
 			nsx_tell(l, "%s on %lld multiprocessors, which hold "
 				 "%lld each, %s of %s",
@@ -1038,7 +1041,7 @@ static int propose_last_blocks(struct kernels *k, struct grids *uneven, bool *to
 			"persistent kernel"},
 		.proof = {{.csv = "kernel_shapes", .column = "waves",
 			   .at = {{"kernel_name",
-				   nsx_string(nsx_text(t, s->name))},
+				   nsx_string(nsx_text(t, name))},
 				  {"grid_blocks", nsx_int(nsx_shape_blocks(s))}}}},
 		.remedy = {uneven->v, uneven->n}};
 
@@ -1049,7 +1052,7 @@ static int propose_last_blocks(struct kernels *k, struct grids *uneven, bool *to
 	if (tell_place(k, true, top, &f, err))
 		return err->rc;
 	nsx_found(l, &f);
-	*told |= s->name == k->names.v[0].id;
+	*told |= name == k->names.v[0].id;
 	return 0;
 }
 

@@ -178,7 +178,7 @@ static int list_kernels(struct nsx_sweep *s, struct nsx_arena *scratch,
 		const struct nsx_shape *x = &t->shape[i];
 		struct nsx_kernel *k = &v[i].k;
 
-		k->name = nsx_text(t, x->name);
+		k->name = nsx_text(t, t->shape_name[i]);
 		k->base = nsx_text(t, x->base_name);
 		nsx_shape_grid(x, k->grid);
 		memcpy(k->block, x->launch->block, sizeof(k->block));
@@ -200,7 +200,7 @@ static int list_kernels(struct nsx_sweep *s, struct nsx_arena *scratch,
 			k->name = nsx_arena_strdup(side->arena, k->name);
 			k->base = nsx_arena_strdup(side->arena, k->base);
 			if (v[i].at < t->nshapes)
-				label_kernel(s, t->shape[v[i].at].name, k);
+				label_kernel(s, t->shape_name[v[i].at], k);
 		}
 		s->kernel_of[v[i].at] = side->nkernels - 1;
 	}

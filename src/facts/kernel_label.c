@@ -465,10 +465,10 @@ int nsx_kernel_names_build(const struct nsx_trace *t, struct nsx_arena *a,
 	ret->labels->a = nsx_arena_new();
 	pthread_mutex_init(&ret->labels->lock, NULL);
 	for (uint32_t i = 0; i < t->nshapes; i++) {
-		nsx_str *name = &by_rank[t->rank[t->shape[i].name]];
+		nsx_str *name = &by_rank[t->rank[t->shape_name[i]]];
 
 		ret->n += !*name;
-		*name = t->shape[i].name;
+		*name = t->shape_name[i];
 	}
 	if (nsx_new_arrays(a, ret->n, "kernel names", err, ret->v) ||
 	    nsx_new_arrays(a, bound, "kernel names", err, ret->at)) {

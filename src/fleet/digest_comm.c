@@ -112,7 +112,7 @@ static const struct nsx_nccl_call *call_of(const struct nsx_maker *m, size_t op)
 
 		if (c->global_tid != key.global_tid)
 			return NULL;
-		if (is_call_of(c, nsx_op_shape(t, op)->op))
+		if (is_call_of(c, nsx_op_shape(t, op)->launch->op))
 			return c;
 	}
 	return NULL;
@@ -161,9 +161,9 @@ static int add_nccl(struct nsx_maker *m, const struct nsx_member *x,
 		    nsx_op_process(t, i) != x->process)
 			continue;
 		shape = nsx_op_shape(t, i);
-		e.name = shape->op == NSX_COMM_OTHER ?
+		e.name = shape->launch->op == NSX_COMM_OTHER ?
 				 nsx_text(t, shape->base_name) :
-				 nsx_comm_op_name(shape->op);
+				 nsx_comm_op_name(shape->launch->op);
 		call = call_of(m, i);
 		if (call) {
 			e.comm = call->communicator;

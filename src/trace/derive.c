@@ -16,8 +16,8 @@ static int cmp_content(const struct nsx_loader *l, uint32_t a, uint32_t b)
 	int c = NSX_CMP(o->stream[a], o->stream[b]);
 
 	if (!c && o->kind[a] == NSX_OP_KERNEL)
-		c = nsx_str_cmp(l->t->strings, l->t->shape[o->detail[a]].name,
-				l->t->shape[o->detail[b]].name);
+		c = nsx_str_cmp(l->t->strings, l->t->shape_name[o->detail[a]],
+				l->t->shape_name[o->detail[b]]);
 	if (!c)
 		c = NSX_CMP(o->call[a], o->call[b]); /* correlation ids yet */
 	if (!c && (o->kind[a] == NSX_OP_MEMCPY || o->kind[a] == NSX_OP_MEMSET))
@@ -514,7 +514,7 @@ static void classify_ops(struct nsx_loader *l)
 
 	for (size_t i = 0; i < l->op_set.n; i++)
 		if (o->kind[i] == NSX_OP_KERNEL)
-			o->cls[i] = l->t->shape[o->detail[i]].op ?
+			o->cls[i] = l->t->shape[o->detail[i]].launch->op ?
 					    NSX_C_COMM : NSX_C_COMPUTE;
 		else
 			o->cls[i] = o->kind[i] == NSX_OP_GRAPH ? NSX_C_COMPUTE :

@@ -153,14 +153,15 @@ static struct nsx_launch launch_of(const struct nsx_key *key)
 		.static_shared_bytes = (uint32_t)(w[4] >> 32),
 		.dynamic_shared_bytes = (uint32_t)w[4],
 		.graph_id = graph == 0x7fffffff ? NSX_NONE : graph,
-		.known = w[5] >> 31 & 1};
+		.known = w[5] >> 31 & 1,
+		.op = (uint8_t)w[0]};
 }
 
-/* What the keys of shapes share: without names and the grid's first side.  ret: by
- * shape.
+/* What the keys of shapes share: without names, of which only what they say is left,
+ * and the grid's first side.  op, ret: by shape.
  */
 static int list_launches(struct nsx_loader *l, struct nsx_keymap *m,
-			 uint32_t *ret, struct nsx_err *err)
+			 const uint8_t *op, uint32_t *ret, struct nsx_err *err)
 {
 	struct nsx_keycache *cache = nsx_alloc(1, sizeof(*cache));
 	int rc = 0;
@@ -168,7 +169,7 @@ static int list_launches(struct nsx_loader *l, struct nsx_keymap *m,
 	for (size_t i = 0; !rc && i < l->shapes_map.n; i++) {
 		struct nsx_key key = l->shapes_map.keys[i];
 
-		key.w[0] = 0;
+		key.w[0] = op[i];
 		key.w[5] &= UINT32_MAX;
 		rc = nsx_keymap_add_late(m, cache, &key, &ret[i], err);
 	}
@@ -177,7 +178,8 @@ static int list_launches(struct nsx_loader *l, struct nsx_keymap *m,
 	return rc;
 }
 
-static int fill_launches(struct nsx_loader *l, struct nsx_err *err)
+static int fill_launches(struct nsx_loader *l, const uint8_t *op,
+			 struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
 	struct nsx_launch *v;
@@ -189,7 +191,7 @@ static int fill_launches(struct nsx_loader *l, struct nsx_err *err)
 			   "launch configurations", err))
 		return err->rc;
 	nsx_keymap_init(&m, "launch configurations");
-	if (list_launches(l, &m, of_shape, err) ||
+	if (list_launches(l, &m, op, of_shape, err) ||
 	    !nsx_new_array(v, t->arena, m.n, "launch configurations", err))
 		rc = err->rc;
 	for (size_t i = 0; !rc && i < m.n; i++)
@@ -207,35 +209,38 @@ static int fill_shapes(struct nsx_loader *l, struct nsx_err *err)
 	size_t n = l->shapes_map.n;
 	struct nsx_buf base = {0}, full = {0};
 	uint32_t *last; /* + 1, by name: they are many of few names */
+	uint8_t *op;
+	int rc;
 
 	if (nsx_new_arrays(t->arena, n, "launch configurations", err, t->shape,
-			   t->shape_name) ||
-	    fill_launches(l, err) ||
+			   t->shape_name, op) ||
 	    !nsx_new_array(last, t->arena, nsx_strings_bound(t->strings),
 			   "kernel names", err))
 		return err->rc;
 	t->nshapes = (uint32_t)n;
 	for (size_t i = 0; i < n; i++) {
 		const uint64_t *w = l->shapes_map.keys[i].w;
+		nsx_str name = t->shape_name[i] = (nsx_str)(w[5] >> 32);
 		struct nsx_shape *s = &t->shape[i];
-		const struct nsx_shape *like;
+		uint32_t like = last[name];
 
-		s->name = t->shape_name[i] = (nsx_str)(w[5] >> 32);
 		s->base_name = (nsx_str)(w[0] >> 32);
 		s->grid_x = (uint32_t)w[0];
-		like = last[s->name] ? &t->shape[last[s->name] - 1] : NULL;
-		s->op = like && like->base_name == s->base_name ?
-				like->op :
+		op[i] = like && t->shape[like - 1].base_name == s->base_name ?
+				op[like - 1] :
 				(uint8_t)nsx_classify_comm(
 					nsx_str_read(t->strings, s->base_name,
 						     &base),
-					nsx_str_read(t->strings, s->name,
-						     &full));
-		last[s->name] = (uint32_t)i + 1;
+					nsx_str_read(t->strings, name, &full));
+		last[name] = (uint32_t)i + 1;
 	}
 	nsx_buf_done(&base);
 	nsx_buf_done(&full);
 	nsx_arena_drop(t->arena, last);
+	rc = fill_launches(l, op, err);
+	nsx_arena_drop(t->arena, op);
+	if (rc)
+		return rc;
 	nsx_keymap_clear(&l->shapes_map); /* before rows are put in order */
 	if (!nsx_new_array(t->replay, t->arena, l->replays_map.n, "graphs",
 			   err))

@@ -113,7 +113,7 @@ int nsx_rank_names(struct nsx_trace *t, struct nsx_err *err)
 			   "names in order", err))
 		return err->rc;
 	for (uint32_t i = 0; i < t->nshapes; i++)
-		t->rank[t->shape[i].name] = 1;
+		t->rank[t->shape_name[i]] = 1;
 	for (size_t i = 0; i < t->nvtx.n; i++)
 		t->rank[t->nvtx.name[i]] = 1;
 	t->rank[0] = 0; /* the absent one has no text */
@@ -465,7 +465,7 @@ bool nsx_sees_pytorch(const struct nsx_trace *t)
 	bool found = false;
 
 	for (uint32_t i = 0; !found && i < t->nshapes; i++) {
-		const char *name = nsx_str_read(t->strings, t->shape[i].name,
+		const char *name = nsx_str_read(t->strings, t->shape_name[i],
 						&b);
 
 		found = has_namespace(name, "at::") ||

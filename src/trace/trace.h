@@ -117,12 +117,11 @@ struct nsx_launch { /* what shapes share, however many names and grids     */
 	uint32_t static_shared_bytes, dynamic_shared_bytes; /* likewise      */
 	uint32_t graph_id;	   /* NSX_NONE unless a graph node           */
 	bool known;		   /* grid and block are there               */
+	uint8_t op;		   /* enum nsx_comm_op of a comm kernel      */
 };
 struct nsx_shape { /* distinct launch configurations, interned */
-	nsx_str name;		   /* full ("id:<n>" when dangling)          */
 	nsx_str base_name;	   /* short name, else derived               */
 	uint32_t grid_x;
-	uint8_t op;		   /* enum nsx_comm_op of a comm kernel      */
 	const struct nsx_launch *launch;
 };
 struct nsx_copy { /* of copies or memsets: those alike share some             */
@@ -394,7 +393,8 @@ struct nsx_trace {
 	struct nsx_gpu_info *gpu;
 	struct nsx_domain *domain;
 	struct nsx_shape *shape;
-	nsx_str *shape_name; /* shape[].name side by side: read for every op */
+	nsx_str *shape_name; /* their full names ("id:<n>" when dangling), side
+				by side: read for every op                   */
 	struct nsx_copy *copy;
 	struct nsx_replay *replay;
 	uint32_t nprocesses, nthreads, ndevices, nstreams, nclocks, ngpus,

@@ -112,9 +112,9 @@ TEST(words_of_known_kernels)
 static void label(const char *const *full, size_t n, struct nsx_arena *a,
 		  const char **ret)
 {
-	struct nsx_shape *shape = nsx_arena_get(a, n * sizeof(*shape));
+	nsx_str *name = nsx_arena_get(a, n * sizeof(*name));
 	struct nsx_strings *strings = nsx_strings_new();
-	struct nsx_trace t = {.strings = strings, .shape = shape,
+	struct nsx_trace t = {.strings = strings, .shape_name = name,
 			      .nshapes = (uint32_t)n, .arena = a};
 	struct nsx_kernel_names k;
 	struct nsx_err err;
@@ -122,12 +122,12 @@ static void label(const char *const *full, size_t n, struct nsx_arena *a,
 	for (size_t i = 0; i < n; i++)
 		assert_int_equal(nsx_strings_add(strings, full[i],
 						 strlen(full[i]),
-						 &shape[i].name, &err), 0);
+						 &name[i], &err), 0);
 	assert_int_equal(nsx_rank_names(&t, &err), 0);
 	assert_int_equal(nsx_kernel_names_build(&t, a, &k, &err), 0);
 	for (size_t i = 0; i < n; i++)
 		ret[i] = nsx_arena_strdup(
-			a, nsx_kernel_label(&k, shape[i].name));
+			a, nsx_kernel_label(&k, name[i]));
 	nsx_kernel_names_done(&k);
 	nsx_strings_free(strings);
 }

@@ -59,14 +59,14 @@ static bool fits_shape(struct select *s, uint32_t i)
 
 	if (!s->shape[i]) {
 		const struct nsx_kernel_names *k = &s->m->f->kernels;
-		bool fits = fits_text(s, x->name) ||
+		bool fits = fits_text(s, t->shape_name[i]) ||
 			    fits_text(s, x->base_name) ||
 			    (s->c->is_pattern &&
-			     fits_name(s, nsx_kernel_label(k, x->name)));
+			     fits_name(s, nsx_kernel_label(k, t->shape_name[i])));
 
 		if (fits && s->c->family)
 			fits = !strcmp(s->c->family,
-				       nsx_kernel_name(k, x->name)->words->family);
+				       nsx_kernel_name(k, t->shape_name[i])->words->family);
 		s->shape[i] = fits ? ASKED_YES : ASKED_NO;
 	}
 	return s->shape[i] == ASKED_YES;

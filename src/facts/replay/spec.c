@@ -463,7 +463,7 @@ const char *nsx_spec_resolve(struct nsx_spec *s, const struct nsx_trace *t,
 		for (uint32_t i = 0; i < t->nshapes; i++) {
 			consider(&x, nsx_text(t, t->shape[i].base_name));
 			x.found |= !strcmp(c->name,
-					   nsx_text(t, t->shape[i].name));
+					   nsx_text(t, t->shape_name[i]));
 		}
 		return tell(&x, "kernel", a);
 	case NSX_SPEC_FAMILY:

@@ -47,7 +47,7 @@ static int sum_names(const struct nsx_run *run, struct sum **ret,
 		nsx_add_to(&s->ns, nsx_op_ns(&t->ops, i));
 	}
 	for (uint32_t i = 0; i < t->nshapes; i++) {
-		size_t at = (size_t)(nsx_kernel_name(k, t->shape[i].name) -
+		size_t at = (size_t)(nsx_kernel_name(k, t->shape_name[i]) -
 				     k->v);
 
 		by_name[at].calls += by_shape[i].calls;

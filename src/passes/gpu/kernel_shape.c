@@ -98,18 +98,19 @@ struct shapes {
 
 static int cmp_shapes(const void *a, const void *b, void *ctx)
 {
-	const struct nsx_shape *all = ctx;
-	const struct nsx_shape *x = &all[*(const uint32_t *)a];
-	const struct nsx_shape *y = &all[*(const uint32_t *)b];
+	const struct nsx_trace *t = ctx;
+	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+	const struct nsx_shape *x = &t->shape[i], *y = &t->shape[k];
 	const struct nsx_launch *l = x->launch, *m = y->launch;
 
-	return NSX_CMP(x->name, y->name) ?: NSX_CMP(x->grid_x, y->grid_x) ?:
+	return NSX_CMP(t->shape_name[i], t->shape_name[k]) ?:
+	       NSX_CMP(x->grid_x, y->grid_x) ?:
 	       memcmp(l->grid_yz, m->grid_yz, sizeof(l->grid_yz)) ?:
 	       memcmp(l->block, m->block, sizeof(l->block)) ?:
 	       NSX_CMP(l->registers, m->registers) ?:
 	       NSX_CMP(l->static_shared_bytes, m->static_shared_bytes) ?:
 	       NSX_CMP(l->dynamic_shared_bytes, m->dynamic_shared_bytes) ?:
-	       (int)x->op - y->op ?:
+	       (int)l->op - m->op ?:
 	       (int)l->known - m->known;
 }
 
@@ -120,7 +121,7 @@ static bool are_distinct(const struct nsx_trace *t, uint32_t *first)
 {
 	for (uint32_t i = 0; i < t->nshapes; i++) {
 		const struct nsx_shape *x = &t->shape[i];
-		uint32_t *of_name = &first[x->name];
+		uint32_t *of_name = &first[t->shape_name[i]];
 
 		*of_name = *of_name ? *of_name : i + 1;
 		if (x->launch->graph_id != NSX_NONE ||
@@ -144,9 +145,9 @@ static int match_shapes(struct shapes *s, struct nsx_err *err)
 	for (uint32_t i = 0; i < t->nshapes; i++)
 		s->same[i] = i;
 	if (!are_distinct(t, first)) {
-		nsx_sort_indices(order, t->nshapes, cmp_shapes, t->shape);
+		nsx_sort_indices(order, t->nshapes, cmp_shapes, (void *)t);
 		for (uint32_t i = 1; i < t->nshapes; i++)
-			if (!cmp_shapes(&order[i - 1], &order[i], t->shape))
+			if (!cmp_shapes(&order[i - 1], &order[i], (void *)t))
 				s->same[order[i]] = s->same[order[i - 1]];
 	}
 	nsx_arena_drop(a, order);
@@ -415,7 +416,7 @@ static int fill_devices(const struct shapes *s, struct nsx_table *table,
 		struct fit f = fit_of(s, &s->v[i]);
 
 		/* Communication kernels are small on purpose. */
-		if (!t->shape[s->v[i].shape].op)
+		if (!t->shape[s->v[i].shape].launch->op)
 			add_load(&loads[s->v[i].device], &f, s->v[i].total_ns);
 	}
 	for (uint32_t d = 0; d < t->ndevices; d++) {

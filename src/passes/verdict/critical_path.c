@@ -92,8 +92,8 @@ static uint64_t key_of(const struct nsx_trace *t, uint32_t op, uint64_t *ret_id)
 		return T_KERNEL;
 	}
 	shape = nsx_op_shape(t, op);
-	*ret_id = shape->op == NSX_COMM_OTHER ? shape->base_name : shape->op;
-	return shape->op == NSX_COMM_OTHER ? T_COMM_OTHER : T_COMM;
+	*ret_id = shape->launch->op == NSX_COMM_OTHER ? shape->base_name : shape->launch->op;
+	return shape->launch->op == NSX_COMM_OTHER ? T_COMM_OTHER : T_COMM;
 }
 
 struct level { /* what the operations of a class come to */
