@@ -72,6 +72,8 @@ static int add_name(struct nsx_table *t, struct nsx_groups *families,
 		return err->rc;
 	if (i == t->nrows) {
 		row = nsx_add_row(t);
+		if (nsx_table_whole(t, err))
+			return err->rc; /* groups are told by their row */
 		row[FAMILY] = nsx_string(k->family);
 		row[CATEGORY] = nsx_string(nsx_kernel_category_names[k->category]);
 		row[DTYPE] = nsx_string(k->dtype ? nsx_dtype_names[k->dtype] :
