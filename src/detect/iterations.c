@@ -604,7 +604,8 @@ static const char *say_kernel(const struct slow *s)
 	struct nsx_findings *l = s->d->found;
 
 	return !s->kernel.ns || s->range_ns ? NULL :
-		nsx_tell(l, "only they run kernel %s, for %s",
+		nsx_tell(l, "only %s kernel %s, for %s",
+			 s->nslow == 1 ? "it runs" : "they run",
 			 nsx_tell_name(l, nsx_kernel_label(
 				&s->d->facts->kernels, s->kernel.name)),
 			 nsx_tell_ns(l, s->kernel.ns));
