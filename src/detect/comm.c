@@ -14,6 +14,7 @@
 #define MUCH_PCT 10.0	  /* ... whatever overlaps besides it       */
 #define LINK_IDLE_PCT 2.0 /* of the peak, while it communicates     */
 #define LINK_BUSY_PCT 10.0
+#define BY_WORK 0.5 /* of what own pace wins, that even work must */
 enum { MANY = 100, TINY_NS = 50000 }; /* collectives that are all latency */
 enum { MOST_PIECES = 3 }; /* own pace; 2 and 4 times as many micro batches */
 enum { PART = 10 }; /* less than one of it, of communication, is not told apart */
@@ -305,6 +306,33 @@ static int price_pieces(struct comm *c, int64_t turn_ns, struct nsx_finding *f,
 	return 0;
 }
 
+/* Where work that differs between collectives makes them wait, to even it out has the
+ * price of each rank's mean: a rank that goes at its own pace would still do all of its
+ * own.
+ */
+static int price_shares(struct comm *c, struct nsx_finding *f, struct nsx_err *err)
+{
+	struct nsx_change share = {.verb = NSX_SHARE_WORK};
+	struct nsx_plan plans[] = {f->remedy, {&share, 1}};
+	struct nsx_gain gains[ARRAY_LEN(plans)];
+
+	if (nsx_replay_prices(c->d->facts->model, plans, ARRAY_LEN(plans), 1,
+			      gains, err))
+		return err->rc;
+	if ((double)gains[1].gain_ns < BY_WORK * (double)gains[0].gain_ns)
+		return 0;
+	f->remedy = nsx_plan_of(c->d, share);
+	f->title = "ranks wait for each other, as their work is uneven";
+	f->is_bound = false;
+	f->evidence[1] = "priced as if the kernels between two collectives took "
+			 "each rank as long as the mean of all";
+	f->recommendation[0] =
+		"give all ranks as much to do between two collectives: batches "
+		"of equal token count, experts of equal load, parts of a "
+		"sequence that cost the same";
+	return 0;
+}
+
 /* What no transfer takes: a rank that was there waits for the last one. */
 static int propose_peers(struct comm *c, uint32_t device, struct nsx_err *err)
 {
@@ -344,7 +372,8 @@ static int propose_peers(struct comm *c, uint32_t device, struct nsx_err *err)
 	    nsx_model_takes_turns(d->facts->model, device, d->scratch, &turn_ns,
 				  err))
 		return err->rc;
-	if (turn_ns && price_pieces(c, turn_ns, &f, err))
+	if (turn_ns ? price_pieces(c, turn_ns, &f, err) :
+		      price_shares(c, &f, err))
 		return err->rc;
 	nsx_found(d->found, &f);
 	return 0;
@@ -456,8 +485,7 @@ static int judge_device(struct comm *c, uint32_t device, int64_t window_ns,
 	bool part;
 
 	c->cost = c->d->measured->comm[device];
-	if (!x->waited_ns)
-		c->cost.waited_ns = seen_waiting(c->d, device);
+	c->cost.waited_ns = NSX_MAX(x->waited_ns, seen_waiting(c->d, device));
 	if (share(x->waited_ns, window_ns) >= LEAST_PCT &&
 	    propose_peers(c, device, err))
 		return err->rc;

@@ -310,6 +310,14 @@ static bool is_link(const struct nsx_finding *f)
 	return f->remedy.n && f->remedy.v[0].verb == NSX_FASTER_COMM;
 }
 
+/* How the work is shared out is further up than the rank that comes last by it, where
+ * that rank alone would win much less.
+ */
+static bool is_shared_wrong(const struct nsx_finding *f)
+{
+	return f->id == NSX_ID_uneven_gpus;
+}
+
 /* Whether what slow iterations have, taken out, wins far more than they take too long:
  * then it slows the others down, too.
  */
@@ -349,8 +357,8 @@ static struct item *leader(struct pricing *p, struct item *best,
 
 	for (size_t i = 0; i < p->n; i++) {
 		struct item *x = &p->v[i];
-		bool stops = stops_host(x->f->id) || is_link(x->f) ||
-			     leaves_room(x->f, best->f);
+		bool stops = (stops_host(x->f->id) && !is_shared_wrong(best->f)) ||
+			     is_link(x->f) || leaves_room(x->f, best->f);
 
 		if (x->left && x != best && depth(x->f) < depth(lead->f) &&
 		    (is_sure(x->f) || !is_sure(best->f)) &&

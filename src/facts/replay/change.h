@@ -58,6 +58,9 @@ enum nsx_change_verb {
 			     each other as much less, but transfers start
 			     and kernels are dispatched so many times; of
 			     waits beyond `most_ns` the rest stays           */
+	NSX_SHARE_WORK,	  /* from one collective of all ranks to the next the
+			     kernels of each take as long as their mean: it
+			     scales what other changes leave of them          */
 	NSX_EVEN_RANK,	  /* `process` on `device` like its peers: its work,
 			     its calls and its time between them; those made
 			     even by the same plan are no peers, if there is

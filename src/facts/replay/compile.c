@@ -917,6 +917,9 @@ static int apply(struct select *s, struct nsx_err *err)
 		e->turn_ns = s->c->amount > 1 ? s->c->most_ns : INT64_MAX;
 		*s->touched += s->m->nteams;
 		return 0;
+	case NSX_SHARE_WORK:
+		return need_lengths(s->p, err) ?:
+		       compile_shared_work(s->p, s->a, s->touched, err);
 	case NSX_EVEN_RANK:
 		if (!has_peers(s))
 			s->plan.n = 0; /* all are: each is like the others were */

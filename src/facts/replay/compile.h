@@ -10,4 +10,10 @@
 int compile(struct player *p, const struct nsx_change *v, size_t n,
 	    size_t *touched, struct nsx_err *err) NSX_CHECKED;
 
+/* share.c: NSX_SHARE_WORK, on lengths that the player has; a is scratch.
+ * Errors: NSX_E_NOMEM.
+ */
+int compile_shared_work(struct player *p, struct nsx_arena *a, size_t *touched,
+			struct nsx_err *err) NSX_CHECKED;
+
 #endif
