@@ -203,6 +203,9 @@ static int add_mpi(struct nsx_maker *m, const struct nsx_member *x,
 	return 0;
 }
 
+/* By their ends, which members of a collective have in common: of those on several streams
+ * of a communicator one rank may come to the second first.
+ */
 static int cmp_event(const void *a, const void *b)
 {
 	const struct event *x = a, *y = b;
@@ -213,8 +216,8 @@ static int cmp_event(const void *a, const void *b)
 		return x->comm < y->comm ? -1 : 1;
 	if (!x->comm && x->stream != y->stream)
 		return x->stream < y->stream ? -1 : 1;
-	return NSX_CMP(x->start_ns, y->start_ns) ?:
-	       NSX_CMP(x->length_ns, y->length_ns) ?: strcmp(x->name, y->name);
+	return NSX_CMP(x->start_ns + x->length_ns, y->start_ns + y->length_ns) ?:
+	       NSX_CMP(x->start_ns, y->start_ns) ?: strcmp(x->name, y->name);
 }
 
 static bool same_channel(const struct event *x, const struct event *y)

@@ -13,6 +13,7 @@
 #include "fleet/match.h"
 
 #define KNOWN_BOUND_NS INT64_C(500000) /* how far clocks are apart once compared */
+#define MUCH_NEARER 0.25 /* times the spread of ends: of one communicator */
 
 /* Of sends and receives the k-th of one rank need not be the k-th of another. */
 static bool is_of_pairs(const struct nsx_mchannel *x)
@@ -102,7 +103,7 @@ static int list_channels(struct nsx_matcher *m, struct nsx_err *err)
 }
 
 /* Sets the clock of y's host, of all channels there, so that y's ends agree with
- * x's.
+ * x's, where that of x's host is set.
  */
 static void set_clock(struct nsx_matcher *m, const struct nsx_mchannel *x,
 		      const struct nsx_mchannel *y)
@@ -114,7 +115,8 @@ static void set_clock(struct nsx_matcher *m, const struct nsx_mchannel *x,
 	double diff[NSX_SAMPLES];
 	size_t k = 0;
 
-	if (m->has_clock[host] || !x->c->has_times || !y->c->has_times ||
+	if (m->has_clock[host] || !m->has_clock[rank[x->rank].host] ||
+	    !x->c->has_times || !y->c->has_times ||
 	    x->utc_ns < 0 || y->utc_ns < 0)
 		return;
 	for (; k < NSX_SAMPLES && (int64_t)k < n; k++) {
@@ -135,33 +137,83 @@ static bool may_differ(const struct nsx_mchannel *x, const struct nsx_mchannel *
 	return x->c->comm && y->c->comm != x->c->comm;
 }
 
+/* How far the clocks of two ranks may be apart. */
+static int64_t bound_ns(const struct nsx_matcher *m, const struct nsx_mchannel *x,
+			const struct nsx_mchannel *y)
+{
+	uint32_t a = m->f->rank[x->rank].host, b = m->f->rank[y->rank].host;
+
+	return a == b || (m->has_clock[a] && m->has_clock[b]) ?
+		       KNOWN_BOUND_NS : NSX_CLOCK_BOUND_NS;
+}
+
+/* A channel whose ends do not agree with x's is of another communicator of the family, and
+ * lies on x anywhere near: it is laid on one of its own.  Of the ranks before it those at
+ * distances that meshes have are looked at, and where no communicator is known those alone
+ * whose clocks are: others would be looked for in too many places.
+ */
+static void lay_on_own(struct nsx_matcher *m, const struct nsx_mchannel *x,
+		       struct nsx_mchannel *const *best, uint32_t rank)
+{
+	struct nsx_mchannel *y = best[rank];
+
+	for (uint32_t by = 1; by <= rank; by *= 2) {
+		const struct nsx_mchannel *z = best[rank - by];
+		struct nsx_mchannel on_z = *y;
+
+		if (!z || z == x || may_differ(z, y) ||
+		    (!z->c->comm && bound_ns(m, z, y) > KNOWN_BOUND_NS) ||
+		    !nsx_lay(z, &on_z, bound_ns(m, z, y), m->fits) ||
+		    on_z.spread > NSX_MIN(NSX_TOGETHER_NS,
+					  MUCH_NEARER * y->spread))
+			continue;
+		y->shift = z->shift + on_z.shift;
+		return;
+	}
+}
+
 /* Of every rank without one the channel that is left and fits x best.  One that
  * agrees with x sets the clock of its host for those that follow.
  */
 static void lay_all(struct nsx_matcher *m, const struct nsx_mchannel *x,
 		    struct nsx_mchannel **best)
 {
-	const struct nsx_frank *rank = m->f->rank;
 	bool *has_best = nsx_arena_get(m->scratch, m->f->nranks);
 
 	for (uint32_t r = 0; r < m->f->nranks; r++)
 		has_best[r] = best[r];
 	for (size_t i = 0; i < m->n; i++) {
 		struct nsx_mchannel *y = &m->v[i], **b = &best[y->rank];
-		bool is_known = m->has_clock[rank[x->rank].host] &&
-				m->has_clock[rank[y->rank].host];
 
 		if (!y->is_taken && !has_best[y->rank] &&
 		    y->c->is_mpi == x->c->is_mpi &&
-		    nsx_lay(x, y, is_known ? KNOWN_BOUND_NS : NSX_CLOCK_BOUND_NS,
-			m->fits) &&
+		    nsx_lay(x, y, bound_ns(m, x, y), m->fits) &&
 		    (!*b || nsx_fits_better(x, y, *b))) {
 			*b = y;
 			if (y->spread <= NSX_END_NOISE_NS && !may_differ(x, y))
 				set_clock(m, x, y);
 		}
 	}
+	for (uint32_t r = 0; r < m->f->nranks; r++)
+		if (best[r] && !has_best[r] && best[r]->spread > NSX_END_NOISE_NS)
+			lay_on_own(m, x, best, r);
 	nsx_arena_clear(m->scratch);
+}
+
+/* Whether a channel that was laid on x may be of its communicator. */
+static bool are_one(const struct nsx_mchannel *x, const struct nsx_mchannel *y)
+{
+	return y && y != x && !may_differ(x, y) && y->spread <= NSX_TOGETHER_NS;
+}
+
+/* The clock of x's host by that of y's. */
+static void set_clock_by(struct nsx_matcher *m, const struct nsx_mchannel *x,
+			 const struct nsx_mchannel *y)
+{
+	struct nsx_mchannel on_y = *x;
+
+	on_y.shift = -y->shift;
+	set_clock(m, y, &on_y);
 }
 
 /* The clock of each host by its channel that agrees best with x, of x's
@@ -175,7 +227,6 @@ static void settle_clocks(struct nsx_matcher *m, const struct nsx_mchannel *x,
 	struct nsx_mchannel **of_host = nsx_arena_get(m->a, m->f->nhosts *
 							       sizeof(*of_host));
 
-	m->has_clock[rank[x->rank].host] = true;
 	of_host[rank[x->rank].host] = best[x->rank];
 	for (uint32_t r = 0; r < m->f->nranks; r++) {
 		struct nsx_mchannel **h = &of_host[rank[r].host];
@@ -187,7 +238,10 @@ static void settle_clocks(struct nsx_matcher *m, const struct nsx_mchannel *x,
 			*h = best[r];
 	}
 	for (uint32_t h = 0; h < m->f->nhosts; h++)
-		if (of_host[h] && !may_differ(x, of_host[h]))
+		if (are_one(x, of_host[h]))
+			set_clock_by(m, x, of_host[h]);
+	for (uint32_t h = 0; h < m->f->nhosts; h++)
+		if (are_one(x, of_host[h]))
 			set_clock(m, x, of_host[h]);
 	for (uint32_t r = 0; r < m->f->nranks; r++)
 		if (best[r] && best[r]->spread > NSX_END_NOISE_NS &&
