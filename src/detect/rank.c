@@ -28,6 +28,7 @@
 #define LATER 2.0	   /* times what idles right after waits, that they win */
 #define LATEST 4.0	   /* ... to stand behind code of the host that wins it */
 #define STOPS 0.5	   /* ... to stand before it, for what stops a host */
+#define BOUNDED 0.2	   /* ... where that is but an upper bound           */
 enum { MAX_QUALITY = 3, MAX_WAYS = 4 /* told by name */ };
 
 struct item {
@@ -347,6 +348,12 @@ static bool is_sure(const struct nsx_finding *f)
 	return f->low_ns >= SURE * f->headroom_ns;
 }
 
+/* What it must win, of best's price, to stand before it. */
+static double least_to_lead(const struct nsx_finding *best, bool stops)
+{
+	return !stops ? LEADS : best->is_bound ? BOUNDED : STOPS;
+}
+
 /* Of best and the others, which add `after` once best is there: the cause
  * furthest up among those that win nearly as much.
  */
@@ -364,7 +371,7 @@ static struct item *leader(struct pricing *p, struct item *best,
 		    (is_sure(x->f) || !is_sure(best->f)) &&
 		    after[i] <= (stops ? OWN * x->adds_ns :
 					 SAME * best->adds_ns) &&
-		    x->adds_ns >= (stops ? STOPS : LEADS) * best->adds_ns)
+		    x->adds_ns >= least_to_lead(best->f, stops) * best->adds_ns)
 			lead = x;
 	}
 	return lead;
@@ -554,6 +561,14 @@ static double worth(const struct nsx_finding *f)
 				 f->headroom_ns;
 }
 
+/* By which it is told: an upper bound says what is won at most, and counts half beside what
+ * a remedy wins.
+ */
+static double order_of(const struct nsx_finding *f)
+{
+	return f->is_bound ? worth(f) / 2 : worth(f);
+}
+
 /* What is assumed raises no alarm, but for a kernel that is most of the work; nor
  * does anything of a start-up, which is paid once.
  */
@@ -605,7 +620,7 @@ static int cmp_rank(const void *a, const void *b)
 		return is_capture(x->f) ? 1 : -1;
 	return NSX_CMP(y->f->severity, x->f->severity) ?:
 	       NSX_CMP(price_rank(y), price_rank(x)) ?:
-	       NSX_CMP(worth(y->f), worth(x->f)) ?:
+	       NSX_CMP(order_of(y->f), order_of(x->f)) ?:
 	       NSX_CMP(x->order, y->order);
 }
 

@@ -1,0 +1,1 @@
+explain @slow_link_of_ring --pass findings --md
