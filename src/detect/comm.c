@@ -127,6 +127,12 @@ static bool say_link(struct nsx_detect *d, uint32_t device, const char **ret)
 	return true;
 }
 
+/* Next to nothing of it overlaps, on a stream that could. */
+static bool is_started_late(const struct nsx_comm_cost *x)
+{
+	return x->exposed_ns * 20 > x->comm_ns * 19;
+}
+
 /* Most of it overlaps, and little is left: what comes first or last, which nothing can
  * be computed beside.
  */
@@ -163,7 +169,7 @@ static void say_why(struct nsx_detect *d, const struct nsx_comm_cost *x,
 				   "well: it cannot overlap.";
 		f->recommendation[k++] = "Give collectives a stream of their "
 					 "own.";
-	} else if (x->exposed_ns * 20 > x->comm_ns * 19) {
+	} else if (is_started_late(x)) {
 		f->evidence[n++] = "It has a stream of its own, but is started "
 				   "only when its result is needed.";
 	} else if (is_tail(x, d)) {
@@ -227,6 +233,9 @@ static int propose_overlap(struct comm *c, uint32_t device, bool beside, bool pa
 
 	if (part && list_comm(c, beside, &hide.rows, err))
 		return err->rc;
+	else if (!part && (beside || is_started_late(x)) &&
+		 nsx_list_hideable(c->d, &hide.rows, err))
+		return err->rc;
 	if (part)
 		f.guess_ns = (double)NSX_MIN(h->ns, x->blocking_ns);
 	else
@@ -251,6 +260,10 @@ static int propose_overlap(struct comm *c, uint32_t device, bool beside, bool pa
 		nsx_tell(l, " %s of it is waiting for late ranks.",
 			 nsx_tell_ns(l, x->waited_ns)));
 	say_why(c->d, x, h, beside, &f);
+	if (!part && hide.rows.only)
+		nsx_add_evidence(&f, "Priced without what an iteration gathers "
+				 "first and reduces last: nothing can be computed "
+				 "beside it");
 	nsx_found(l, &f);
 	return 0;
 }

@@ -150,6 +150,11 @@ int nsx_list_row(struct nsx_row_list *l, size_t row,
 /* Rows that a change is about, ascending; on the list's arena. */
 struct nsx_rows nsx_keep_rows(struct nsx_detect *d, const uint32_t *v,
 			      size_t n);
+/* Communication in the judged window but for what iterations gather first and reduce last;
+ * all of it where none is cut into many: rows that name none.  Errors: NSX_E_NOMEM.
+ */
+int nsx_list_hideable(struct nsx_detect *d, struct nsx_rows *ret,
+		      struct nsx_err *err) NSX_CHECKED;
 /* A plan of one change, on the list's arena. */
 struct nsx_plan nsx_plan_of(struct nsx_detect *d, struct nsx_change change);
 /* Adds a change of these rows, which it sorts, to v, which has room for it; none
