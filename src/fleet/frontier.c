@@ -3,10 +3,12 @@
  * The collectives of the communicator that spans most ranks cut a step into
  * stages.  Between two of their ends passes the same time for everybody: first
  * until its last rank has come, which is charged to that rank, then until the
- * data have moved.  What is charged to a rank is work as far as the median of the
- * other ranks needed it too, excess beyond, and the excess goes to what the rank
- * did more of in that step than the median rank.  All adds up to the steps, to the
- * nanosecond.
+ * data have moved.  Of both, what kernels of the median of the other ranks hide is
+ * work: it costs no time, and a rank that is behind would be charged with the same
+ * delay again in each collective of the step.  What is charged to a rank is excess
+ * as far as the median of the others waited for it, else work, and the excess goes
+ * to what the rank did more of in that step than the median rank.  All adds up to
+ * the steps, to the nanosecond.
  */
 #include <math.h>
 #include "base/group.h"
@@ -20,7 +22,7 @@ struct frontier {
 	struct nsx_groups groups; /* of (stage, rank)                        */
 	struct nsx_stage *v;
 	double *usual; /* by step, class: the median rank's                  */
-	int64_t *order; /* lengths of a collective, of the other ranks */
+	int64_t *order; /* exposed lengths of a collective, of the other ranks */
 };
 
 static double class_ns(const struct nsx_dstep *s, unsigned class)
@@ -93,13 +95,23 @@ static int64_t time_since(const struct nsx_fleet *f, const struct nsx_fmember *m
 		       nsx_coll_end(ch, i) - nsx_coll_end(ch, was);
 }
 
+/* What no kernel hides of a member's k-th collective, which it has; it comes last. */
+static int64_t exposed_ns(const struct nsx_fleet *f, const struct nsx_fmember *m,
+			  size_t k)
+{
+	const struct nsx_dchannel *ch = nsx_channel_of(f, m);
+	size_t i = nsx_timed_at(m, ch, k);
+
+	return nsx_coll_ns(ch, i) * ch->exposed[i] / 255;
+}
+
 /* ns: lengths, by member */
 static int add_collective(struct frontier *x, const struct nsx_fcomm *c,
 			  size_t s, size_t k, const int64_t *ns,
 			  struct nsx_err *err)
 {
 	const struct nsx_fleet *f = x->f;
-	int64_t passed = -1, least = INT64_MAX, transfer, median, late;
+	int64_t passed = -1, least = INT64_MAX, transfer, exposed, late;
 	uint32_t last = NSX_NONE;
 	struct nsx_stage *row;
 	size_t n = 0;
@@ -122,11 +134,11 @@ static int add_collective(struct frontier *x, const struct nsx_fcomm *c,
 		return err->rc;
 	for (uint32_t m = 0; m < c->n; m++)
 		if (ns[m] >= 0 && c->m[m].rank != last)
-			x->order[n++] = ns[m];
-	median = n ? (int64_t)nsx_quantile(x->order, n, 0.5) : least;
-	transfer = NSX_MIN(least, passed);
+			x->order[n++] = exposed_ns(f, &c->m[m], k);
+	exposed = n ? (int64_t)nsx_quantile(x->order, n, 0.5) : least;
+	transfer = NSX_MIN(NSX_MIN(least, exposed), passed);
 	late = nsx_holds_all(f, c, k) ?
-		       NSX_MIN(median - least, passed - transfer) : 0;
+		       NSX_MAX(0, NSX_MIN(exposed - least, passed - transfer)) : 0;
 	row->stage = k - f->step[s].first;
 	row->rank = last;
 	row->times++;

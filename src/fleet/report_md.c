@@ -345,7 +345,10 @@ static void add_budget(const struct nsx_freport *r, struct nsx_buf *b)
 		total += (double)nsx_row_at(t, i)[F_TOTAL].u.i;
 	nsx_buf_printf(b, "\n## Where the step went\n\n%s of %zu steps, stage by "
 			  "stage up to its last rank; tables/frontier.csv has "
-			  "every stage and rank.\n\n| part | a step | share |\n"
+			  "every stage and rank. Waiting and moving count where "
+			  "no kernel runs beside them. When ranks come at once, "
+			  "more is moved beside kernels: more is won than the "
+			  "waiting.\n\n| part | a step | share |\n"
 			  "|---|---:|---:|\n",
 		       nsx_text_ns(r->arena, total), r->f->nsteps);
 	for (size_t p = 0; p < ARRAY_LEN(parts); p++) {

@@ -49,6 +49,9 @@ for c in clocks:
 expect((fleet['frontier'] == []) == (len(sys.argv) > 3), 'the frontier has %d stages' % len(fleet['frontier']))
 frontier = sum(r['total_ns'] for r in fleet['frontier'])
 expect(len(fleet['frontier']) in (0, 50) or abs(frontier / 1e6 / fleet['steps'] / fleet['step_ms'] - 1) < .001, 'the frontier adds up to %s ns' % frontier)
+# Nobody waits longer than what the faults and the dice of the kernels cost, for a wait beside kernels costs nothing; but in a pipeline, for its other stages.
+waiting = sum(r[k] for r in fleet['frontier'] for k in r if k.startswith('excess_'))
+expect(truth.get('is_pipeline') or waiting <= frontier * (truth['loss_share'] + .02), 'waiting for ranks is %.4f of the steps, planted %.4f' % (waiting / max(frontier, 1), truth['loss_share']))
 for w in wrong:
     print('%s: %s' % (sys.argv[1], w))
 sys.exit(1 if wrong else 0)

@@ -156,5 +156,5 @@ if step_ns - healthy_ns < 1e-3 * step_ns:
 offsets = [random.Random(h + 7).uniform(-5e6, 5e6) for h in range(HOSTS)]
 for r in range(N):
     write(job, r, offsets[r * HOSTS // N])
-json.dump({'fault': fault, 'cause': CAUSES[fault], 'ranks': N, 'step_ms': step_ns / 1e6, 'loss_share': 1 - healthy_ns / step_ns, 'culprits': culprits,
-           'offset_us': [offsets[r * HOSTS // N] / 1e3 for r in range(N)]}, open(where + '/truth.json', 'w'))
+json.dump({'is_pipeline': True, 'fault': fault, 'cause': CAUSES[fault], 'ranks': N, 'step_ms': step_ns / 1e6, 'loss_share': 1 - healthy_ns / step_ns, 
+           'culprits': culprits, 'offset_us': [offsets[r * HOSTS // N] / 1e3 for r in range(N)]}, open(where + '/truth.json', 'w'))
