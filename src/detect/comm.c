@@ -471,7 +471,7 @@ static void judge_arrivals(struct nsx_detect *d, const struct nsx_arrivals *x)
 	else
 		nsx_fine(l, "No persistent straggler in %s: %s comes last in "
 			    "%zu of %zu instances (p = %.2g) and induces %s of "
-			    "waiting.", name, x->late, x->nlast, x->nlate,
+			    "waiting; " NSX_LATE_RULE ".", name, x->late, x->nlast, x->nlate,
 			 x->p_value, nsx_text_ns(l->arena, x->wait_ns));
 }
 

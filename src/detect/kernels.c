@@ -279,6 +279,39 @@ static const char *advice_for(const struct kernels *k, nsx_str name)
 	return advice[words->category];
 }
 
+static bool is_identifier(const char *s)
+{
+	size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+			     "0123456789_");
+
+	return n && !s[n];
+}
+
+/* Nsight Compute goes by the function's own name, which a template that runs what it
+ * is given shares with all of these: those are told by the name of that.
+ */
+static const char *profile_advice(const struct kernels *k,
+				  const struct kernel *x, const char *what)
+{
+	enum { MOST = 48 }; /* bytes of a name: the line is read, too */
+	const struct nsx_trace *t = k->d->trace;
+	const char *family = words_of(k, x->id)->family, *filter;
+	const char *base = nsx_text(t, nsx_op_shape(t, x->first)->base_name);
+
+	if (is_identifier(family) && strcmp(family, base) &&
+	    strstr(nsx_text(t, x->id), family))
+		filter = nsx_tell(k->d->found, "--kernel-name-base demangled "
+				  "-k regex:%s", family);
+	else if (is_identifier(base))
+		filter = nsx_tell(k->d->found, "-k %s%.*s", strlen(base) > MOST ?
+				  "regex:" : "", MOST, base);
+	else
+		filter = "-k regex:NAME";
+	return nsx_tell(k->d->found, "profile %s with ncu --set full %s -c 5: it "
+			"tells whether memory, compute or latency binds %s",
+			what, filter, what);
+}
+
 /* Where no kernel takes much, the family that does; families of a few hundred
  * kernels at most, the first in order of time.  False: none does.
  */
@@ -286,6 +319,7 @@ static bool propose_family(struct kernels *k)
 {
 	struct nsx_findings *l = k->d->found;
 	size_t n = NSX_MIN(k->names.n, (size_t)MOST_NAMES), best_n = 0;
+	const struct kernel *first = NULL;
 	const char *best = NULL;
 	int64_t best_ns = 0, best_count = 0;
 
@@ -304,12 +338,13 @@ static bool propose_family(struct kernels *k)
 		}
 		if (ns > best_ns) {
 			best = family;
+			first = &k->names.v[i];
 			best_ns = ns;
 			best_count = count;
 			best_n = kin;
 		}
 	}
-	if (time_of(k, best_ns) < KERNEL_SHARE * k->length_ns)
+	if (!first || time_of(k, best_ns) < KERNEL_SHARE * k->length_ns)
 		return false;
 	const char *name = nsx_tell_name(l, best);
 	struct nsx_finding f = {
@@ -324,10 +359,7 @@ static bool propose_family(struct kernels *k)
 				 "calls", best_n, nsx_tell_ns(l, best_ns),
 				 (long long)best_count),
 			ASSUMED_BETTER},
-		.recommendation = {
-			"profile them with ncu --set full -k regex:NAME -c 5: "
-			"it tells whether memory, compute or latency binds "
-			"them"},
+		.recommendation = {profile_advice(k, first, "them")},
 		.proof = {{.csv = "kernel_families", .column = "total_time_ms",
 			   .at = {{"family", nsx_string(best)}}}},
 		.remedy = nsx_plan_of(k->d, (struct nsx_change){
@@ -398,9 +430,7 @@ static int propose_top(struct kernels *k, const struct kernel *top,
 	nsx_add_evidence(&f, full_name(k, top->id));
 	if (advice)
 		f.recommendation[n++] = advice;
-	f.recommendation[n] = "profile it with ncu --set full -k regex:NAME -c 5: "
-			      "it tells whether memory, compute or latency "
-			      "binds it";
+	f.recommendation[n] = profile_advice(k, top, "it");
 	nsx_found(l, &f);
 	return 0;
 }

@@ -36,6 +36,14 @@ struct nsx_comm_cost {
 	struct nsx_spans blocking; /* of the whole trace, without waits for a
 				      proved straggler                       */
 };
+
+/* Who comes late is named where chance would hardly do that, and it costs something. */
+#define NSX_LATE_P 0.01
+#define NSX_LATE_SHARE 0.01 /* of the window, induced                       */
+enum { NSX_LATE_LEAST = 10 }; /* instances                                  */
+#define NSX_LATE_RULE \
+	"one is named from 10 instances, p < 0.01 and 1 %% of the window on" /* a format */
+
 /* How the ranks arrive at the collectives of one operation. */
 struct nsx_arrivals {
 	const char *op, *late; /* late: the rank that costs most             */

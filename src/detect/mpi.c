@@ -10,11 +10,8 @@
 #include "facts/outside.h"
 
 #define LEAST_LATE_NS 20000
-#define LEAST_P 0.01
-#define LEAST_SHARE 0.01 /* of the window, induced                           */
 #define CAUSE 0.8	 /* of a wait for the GPU, to explain it             */
 #define LEAST_CAUSE 0.2	 /* of the lateness, to be told                      */
-enum { LEAST_LATE = 10 };
 
 /* Where a thread is; what is in several is in the first of them. */
 enum place { IN_MPI, FOR_GPU, IN_CUDA, IN_OS, ITS_OWN, NPLACES };
@@ -422,12 +419,12 @@ static int tell(struct ranks *x, struct nsx_err *err)
 		return 0;
 	}
 	x->p_value = nsx_binomial_tail(x->nlate, late->nlast, x->chance);
-	if (x->nlate >= LEAST_LATE && x->p_value < LEAST_P &&
-	    late->induced_ns >= LEAST_SHARE * w)
+	if (x->nlate >= NSX_LATE_LEAST && x->p_value < NSX_LATE_P &&
+	    late->induced_ns >= NSX_LATE_SHARE * w)
 		return split(x, err) ? err->rc : propose(x, late, err);
 	nsx_fine(l, "No persistent straggler among %u MPI ranks: process %lld "
 		    "comes last to %zu of %zu calls (p = %.2g) and induces %s "
-		    "of waiting.", x->n,
+		    "of waiting; " NSX_LATE_RULE ".", x->n,
 		 (long long)x->d->trace->process[late->process].pid,
 		 late->nlast, x->nlate, x->p_value,
 		 nsx_text_ns(l->arena, late->induced_ns));

@@ -75,7 +75,8 @@ static void add_suspect(const struct nsx_freport *r, struct nsx_buf *b)
 	case NSX_NOT_PROVEN:
 		nsx_buf_printf(b, "**No persistent straggler** is proven: %s, "
 			       "but among %u ranks chance does that with p = "
-			       "%.3f. A longer capture would tell.\n", took,
+			       "%.3f, not below 0.01. A longer capture would "
+			       "tell.\n", took,
 			       r->f->nranks, x->p);
 		break;
 	case NSX_PAIRS_UNKNOWN:

@@ -7,7 +7,6 @@
 #include "passes/pass.h"
 
 enum {
-	NCCL_LEAST_INSTANCES = 10, /* for a verdict on lateness */
 	NCCL_LEAST_LATE_NS = 5000, /* kernels launched together start this
 				       far apart */
 	NCCL_MAX_WINDOWS = 1000,

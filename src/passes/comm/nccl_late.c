@@ -106,7 +106,7 @@ bool nccl_say_match(struct nccl_comm *c, const struct nccl_group *g,
 			      late->label, name, late->kept_last, m->nkept,
 			      m->p_value, m->cause ? m->cause :
 			      "no single cause explains it");
-	else if (m->njudged < NCCL_LEAST_INSTANCES)
+	else if (m->njudged < NSX_LATE_LEAST)
 		nsx_note(c->out, "%s: %zu instances in the judged window are "
 			 "too few to tell a straggler from chance", name,
 			 m->njudged);

@@ -15,8 +15,6 @@
 #include "passes/comm/nccl.h"
 
 #define END_SPREAD_NS 100000 /* or a fifth of the shortest kernel */
-#define LEAST_P 0.01
-#define LEAST_SHARE 0.01 /* of the window */
 #define CAUSE_SHARE 0.8
 #define STEP_P 0.05
 #define STEP_COUNTS 0.1 /* of what the dearest step waits */
@@ -219,9 +217,9 @@ static void judge(struct nccl_match *m, const struct nsx_window *w)
 	late = &ranks[m->late];
 	m->p_value = nsx_binomial_tail(m->nkept, late->kept_last,
 				   1.0 / (double)m->nranks);
-	m->proved = m->nkept >= NCCL_LEAST_INSTANCES && m->p_value < LEAST_P &&
+	m->proved = m->nkept >= NSX_LATE_LEAST && m->p_value < NSX_LATE_P &&
 		    late->kept_induced_ns >=
-			    LEAST_SHARE * (double)(w->end_ns - w->start_ns);
+			    NSX_LATE_SHARE * (double)(w->end_ns - w->start_ns);
 }
 
 /* The rank for which most is waited in a step, and how long. */
