@@ -42,7 +42,8 @@ struct nsx_comm_cost {
 #define NSX_LATE_SHARE 0.01 /* of the window, induced                       */
 enum { NSX_LATE_LEAST = 10 }; /* instances                                  */
 #define NSX_LATE_RULE \
-	"one is named from 10 instances, p < 0.01 and 1 %% of the window on" /* a format */
+	"one is named where p < 0.01 in 10 instances or more, and it costs 1 %% of the " \
+	"window" /* a format */
 
 /* How the ranks arrive at the collectives of one operation. */
 struct nsx_arrivals {
