@@ -20,7 +20,7 @@ enum {
 	NEAR = 40, FAR = 1000, /* calls looked back at for a record that is
 				  not in the export                          */
 	MANY_STREAMS = 16,     /* of one context, beside the null stream     */
-	MANY_LINKS = 64,       /* of one op: more are not followed           */
+	MANY_LINKS = 64,       /* of one op                                  */
 	MIN_QUERIES = 4,
 };
 
@@ -57,13 +57,33 @@ static uint32_t queued_before(const struct build *b, uint32_t stream,
 	return lo > b->stream_at[stream] ? b->stream_op[lo - 1] : NSX_NONE;
 }
 
+/* Of many links the later one of a stream stands for both, as a stream is in order. */
+static void link_later(struct build *b, uint32_t op, uint32_t on)
+{
+	for (uint32_t k = b->link_head[op]; k != NSX_NONE; k = b->link[k].next) {
+		struct link *x = &b->link[k];
+
+		if (!(b->m->op[on].flags & b->m->op[x->op].flags & OP_STREAM) ||
+		    b->m->op[x->op].stream != b->m->op[on].stream)
+			continue;
+		if (b->place[x->op] < b->place[on])
+			x->op = on;
+		return;
+	}
+}
+
 int add_link(struct build *b, uint32_t op, uint32_t on, struct nsx_err *err)
 {
 	unsigned n = 0;
 
-	for (uint32_t k = b->link_head[op]; k != NSX_NONE; k = b->link[k].next)
-		if (b->link[k].op == on || ++n == MANY_LINKS)
+	for (uint32_t k = b->link_head[op]; k != NSX_NONE; k = b->link[k].next) {
+		if (b->link[k].op == on)
 			return 0;
+		if (++n == MANY_LINKS) {
+			link_later(b, op, on);
+			return 0;
+		}
+	}
 	if (nsx_push(b->link, b->nlinks, b->cap_links, "dependencies", err,
 		     (struct link){on, b->link_head[op], 0}))
 		return err->rc;
