@@ -331,7 +331,8 @@ static int compare_lanes(struct nsx_diff *d, struct nsx_err *err)
 	d->has_job = !lacks_ranks(d) && d->pool[0].one_job &&
 		     d->pool[1].one_job &&
 		     d->pool[0].nlanes == d->pool[1].nlanes;
-	d->splits_comm = d->has_job && !d->digested;
+	d->splits_comm = d->has_job && !d->digested && d->pool[0].splits_comm &&
+			 d->pool[1].splits_comm;
 	return d->has_job ? nsx_step_measure(d, NSX_NONE, &d->job, err) : 0;
 }
 

@@ -133,10 +133,11 @@ static int pool_lanes(struct nsx_pool *p, struct nsx_arena *a,
 		      struct nsx_err *err)
 {
 	p->nlanes = SIZE_MAX;
-	p->one_job = true;
+	p->one_job = p->splits_comm = true;
 	for (size_t i = 0; i < p->nsides; i++) {
 		p->nlanes = NSX_MIN(p->nlanes, p->seen[i]->nlanes);
 		p->one_job &= p->seen[i]->one_job;
+		p->splits_comm &= 2 * p->seen[i]->nsplit >= p->seen[i]->ncomm;
 	}
 	if (!nsx_new_array(p->lanes, a, p->nlanes, "lanes", err) ||
 	    !nsx_new_array(p->end, a, p->nlanes * p->nsides, "captures", err))

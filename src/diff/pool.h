@@ -19,7 +19,7 @@ struct nsx_pool {
 				   index of details                          */
 	size_t nlanes;
 	size_t *end; /* by lane and capture: where its units end; nsides each */
-	bool one_job;
+	bool one_job, splits_comm;
 };
 
 /* Owner: arena a. Errors: NSX_E_NOMEM. */

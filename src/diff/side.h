@@ -93,6 +93,8 @@ struct nsx_seen {
 	double score;
 	bool one_job; /* lanes run the same steps at the same time: their
 			 communication is split                              */
+	size_t ncomm, nsplit; /* kernels of communication in the units; of these
+				 it is known when all ranks were there       */
 	struct nsx_lane *lanes;
 	size_t nlanes;
 };

@@ -217,6 +217,8 @@ static int split_lane(const struct nsx_sweep *s, const struct comm *all,
 			int64_t last = all_there(s->t, all, view->nlanes, u,
 						 k - mine->at[u]);
 
+			view->ncomm++;
+			view->nsplit += last > INT64_MIN;
 			if (last > from)
 				nsx_spans_push(&waits, from,
 					       NSX_MIN(last, nsx_op_end(
