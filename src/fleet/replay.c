@@ -48,6 +48,9 @@ struct rank_now {
 	double held_ns;	 /* by collectives, since it last did own work       */
 	double more_ns;	 /* of it, over what was needed: a mended rank's     */
 	double ahead_ns; /* of its old self                                  */
+	/* Both when more_ns became a bound, no measure. */
+	double sure_ahead_ns, sure_more_ns;
+	bool is_guess; /* it is a bound                                      */
 	int64_t since_ns; /* own clock: up to where own_ns counts            */
 	double cut; /* of a mended one: the share of the step's own work over
 		       the others' median                                    */
@@ -296,18 +299,33 @@ static double faster(const struct replay *p, uint32_t comm)
 	return p->link && p->link->comm == comm ? p->link->excess_ns : 0;
 }
 
+/* A mended rank has so much less to do.  What was but a bound is put right where it is
+ * measured; of what came of it a collective that it met since may have left nothing.
+ */
+static void do_less(struct rank_now *r, double more, bool is_guess)
+{
+	double ahead = r->ahead_ns + more - r->more_ns;
+
+	if (is_guess && !r->is_guess) {
+		r->sure_ahead_ns = r->ahead_ns;
+		r->sure_more_ns = r->more_ns;
+	} else if (!is_guess && r->is_guess) {
+		ahead = NSX_MAX(ahead, NSX_MIN(r->ahead_ns, r->sure_ahead_ns +
+							    more - r->sure_more_ns));
+	}
+	r->is_guess = is_guess;
+	r->ahead_ns = ahead;
+	r->more_ns = more;
+}
+
 /* By how much earlier a member's part could begin. */
 static double ahead_of(const struct visit *v, struct rank_now *r,
-		       const struct channel_now *now, double need)
+		       const struct channel_now *now, double need, bool is_guess)
 {
 	double by_data, by_channel;
 
-	if (r->is_mended && !isinf(need)) {
-		double more = NSX_MAX(0, v->own_ns - need);
-
-		r->ahead_ns += more - r->more_ns;
-		r->more_ns = more;
-	}
+	if (r->is_mended && !isinf(need))
+		do_less(r, NSX_MAX(0, v->own_ns - need), is_guess);
 	by_data = r->ahead_ns;
 	if (now->end_ns == INT64_MIN)
 		return by_data;
@@ -368,7 +386,8 @@ static double step_over(struct replay *p, const struct place *x)
 		least = NSX_MIN(least, ns + ahead_of(v,
 						     &p->rank[c->m[m].rank],
 						     &p->channel[x->comm][m],
-						     needed(p, x, m)));
+						     needed(p, x, m),
+						     !p->need[x->need[m & 1]].n));
 		was = NSX_MIN(was, ns);
 	}
 	if (isinf(was))
