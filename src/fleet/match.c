@@ -149,8 +149,8 @@ static int64_t bound_ns(const struct nsx_matcher *m, const struct nsx_mchannel *
 
 /* A channel whose ends do not agree with x's is of another communicator of the family, and
  * lies on x anywhere near: it is laid on one of its own.  Of the ranks before it those at
- * distances that meshes have are looked at, and where no communicator is known those alone
- * whose clocks are: others would be looked for in too many places.
+ * distances that meshes have are looked at, and where no communicator is known the nearest
+ * and those whose clocks are: others would be looked for in too many places.
  */
 static void lay_on_own(struct nsx_matcher *m, const struct nsx_mchannel *x,
 		       struct nsx_mchannel *const *best, uint32_t rank)
@@ -162,7 +162,7 @@ static void lay_on_own(struct nsx_matcher *m, const struct nsx_mchannel *x,
 		struct nsx_mchannel on_z = *y;
 
 		if (!z || z == x || may_differ(z, y) ||
-		    (!z->c->comm && bound_ns(m, z, y) > KNOWN_BOUND_NS) ||
+		    (by > 1 && !z->c->comm && bound_ns(m, z, y) > KNOWN_BOUND_NS) ||
 		    !nsx_lay(z, &on_z, bound_ns(m, z, y), m->fits) ||
 		    on_z.spread > NSX_MIN(NSX_TOGETHER_NS,
 					  MUCH_NEARER * y->spread))
