@@ -167,7 +167,8 @@ struct nsx_fleet {
 	uint32_t main; /* family the steps are counted in; NSX_NONE          */
 	struct nsx_fstep *step;
 	size_t nsteps;
-	bool by_totals; /* the main family has no times of collectives       */
+	bool by_totals; /* the main family has no times of collectives, or is of
+			   sends and receives between ranks that are not known */
 	bool steps_are_colls; /* no iterations known: the period of the
 				 operations                                  */
 	double step_ns;	 /* mean                                             */

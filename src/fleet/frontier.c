@@ -160,8 +160,9 @@ int nsx_fleet_frontier(const struct nsx_fleet *f, struct nsx_stage **ret,
 	size_t n;
 	int rc = 0;
 
-	for (uint32_t i = 0; f->main != NSX_NONE && i < f->family[f->main].n;
-	     i++) {
+	/* Without common ends a step has no stages. */
+	for (uint32_t i = 0; f->main != NSX_NONE && !f->by_totals &&
+			     i < f->family[f->main].n; i++) {
 		const struct nsx_fcomm *y = &f->comm[f->family[f->main].at + i];
 
 		if (!c || y->n > c->n)

@@ -606,6 +606,22 @@ static bool has_unknown_order(const struct nsx_fleet *f)
 	return false;
 }
 
+/* Where nobody knows who waits for whom, only who computes longer holds others up: they
+ * may have worked while one was idle.
+ */
+static void leave_who_computes(struct nsx_fleet *f)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < f->nlate; i++)
+		if (f->late[i].cause >= NSX_WHY_SLOWER &&
+		    f->late[i].cause <= NSX_WHY_MORE)
+			f->late[kept++] = f->late[i];
+	if (kept < f->nlate)
+		f->all_recoverable_ns = kept ? f->late[0].recoverable_ns : 0;
+	f->nlate = kept;
+}
+
 /* Where nobody is named: who took most over the others, and why that is no
  * verdict.  Few ranks or few steps prove little; what is proven may cost nobody
  * anything.
@@ -856,6 +872,8 @@ int nsx_fleet_judge(struct nsx_fleet *f, struct nsx_err *err)
 		}
 		for (size_t i = 0; i < f->nlate && !rc; i++)
 			explain(&j, &f->late[i], scratch);
+		if (f->by_totals && has_unknown_pairs(f))
+			leave_who_computes(f);
 		if (!rc)
 			rc = add_links(&j, err);
 		find_events(&j, false, scratch);

@@ -4,13 +4,15 @@
  * most ranks agree on the collective a step of the fleet begins.  From there on
  * time is measured between common ends, on each rank's own clock: own time is
  * what is left of a step without the collectives' exposed part.  Digests without
- * times of collectives have no common ends: then a step is from where a rank's
+ * times of collectives have no common ends, nor have sends and receives between
+ * ranks that are not known: then a step is from where a rank's
  * iteration begins to where the next one does, and what was exposed of
  * collectives in it is that of the iteration.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/span.h"
 #include "base/stat.h"
 #include "fleet/fleet.h"
 
@@ -53,6 +55,22 @@ static void choose_main(struct nsx_fleet *f)
 	}
 }
 
+/* Whether the main family is of sends and receives of which nobody knows who waits for
+ * whom: these have no common ends, but all its ranks have iterations.
+ */
+static bool is_of_unknown_pairs(const struct nsx_fleet *f)
+{
+	const struct nsx_family *fam = &f->family[f->main];
+	const struct nsx_fcomm *first = &f->comm[fam->at];
+
+	for (uint32_t c = fam->at; c < fam->at + fam->n; c++)
+		for (uint32_t m = 0; m < f->comm[c].n; m++)
+			if (f->rank[f->comm[c].m[m].rank].d->nsteps < 3)
+				return false;
+	return !(first->is_sure && first->n == 2) &&
+	       nsx_channel_of(f, &first->m[0])->ops[0].holds == 2;
+}
+
 /* The member of the main family that a rank is. */
 static const struct nsx_fmember **list_members(struct nsx_fleet *f,
 					       struct nsx_arena *a)
@@ -68,6 +86,18 @@ static const struct nsx_fmember **list_members(struct nsx_fleet *f,
 			of[x->rank] = x;
 		}
 	return of;
+}
+
+/* Ranks that are of other families are compared by their iterations, too. */
+static void list_others(const struct nsx_fleet *f, const struct nsx_fmember **of)
+{
+	for (uint32_t c = 0; c < f->ncomms; c++)
+		for (uint32_t m = 0; m < f->comm[c].n; m++) {
+			const struct nsx_fmember *x = &f->comm[c].m[m];
+
+			if (!of[x->rank])
+				of[x->rank] = x;
+		}
 }
 
 static bool has_times(const struct nsx_fleet *f, const struct nsx_fmember **of)
@@ -320,32 +350,57 @@ static int drop_edges(struct nsx_fleet *f, struct nsx_err *err)
 	return 0;
 }
 
-/* Takes the exposed part of a channel's collectives out of the steps' time. */
+/* When collectives of a rank are exposed: of those on several streams at once, as the
+ * receives of a pipeline, time counts once.
+ */
+static int list_exposed(const struct nsx_digest *d, struct nsx_spans *ret,
+			struct nsx_err *err)
+{
+	size_t n = 0;
+
+	for (size_t c = 0; c < d->nchannels; c++)
+		n += d->channels[c].has_times ? d->channels[c].n : 0;
+	*ret = (struct nsx_spans){.v = nsx_try_alloc(n, sizeof(*ret->v),
+						     "collectives", err)};
+	for (size_t k = 0; ret->v && k < d->nchannels; k++) {
+		const struct nsx_dchannel *c = &d->channels[k];
+
+		for (size_t i = 0; c->has_times && i < c->n; i++) {
+			int64_t end = nsx_coll_end(c, i), ns = nsx_coll_ns(c, i);
+
+			/* What is exposed comes last: kernels that run beside it
+			 * began before the rank had to wait.
+			 */
+			ns = ns * c->exposed[i] / 255;
+			if (ns > 0)
+				ret->v[ret->n++] = (struct nsx_span){end - ns, end};
+		}
+	}
+	nsx_spans_normalise(ret);
+	return ret->v ? 0 : err->rc;
+}
+
+/* Takes what is exposed out of the steps' time. */
 static void subtract_exposed(const struct nsx_fleet *f, uint32_t r,
-			     const struct nsx_dchannel *c)
+			     const struct nsx_spans *exposed)
 {
 	const int64_t *b = &f->bound_ns[r * (f->nsteps + 1)];
 	size_t s = 0;
 
-	for (size_t i = 0; c->has_times && i < c->n; i++) {
-		int64_t start = nsx_coll_start(c, i), ns = nsx_coll_ns(c, i);
+	for (size_t i = 0; i < exposed->n; i++) {
+		const struct nsx_span x = exposed->v[i];
 
-		/* What is exposed comes last: kernels that run beside it began
-		 * before the rank had to wait.
-		 */
-		start += ns - ns * c->exposed[i] / 255;
 		while (s < f->nsteps && (b[s + 1] == INT64_MIN ||
-					 b[s + 1] <= start))
+					 b[s + 1] <= x.start_ns))
 			s++;
 		for (size_t k = s; k < f->nsteps; k++) {
 			double *own = &f->own_ns[k * f->nranks + r];
-			int64_t end = nsx_coll_start(c, i) + ns;
 
-			if (b[k] != INT64_MIN && b[k] >= end)
+			if (b[k] != INT64_MIN && b[k] >= x.end_ns)
 				break;
 			if (!isnan(*own))
-				*own -= (double)(NSX_MIN(end, b[k + 1]) -
-						 NSX_MAX(start, b[k]));
+				*own -= (double)(NSX_MIN(x.end_ns, b[k + 1]) -
+						 NSX_MAX(x.start_ns, b[k]));
 		}
 	}
 }
@@ -356,7 +411,7 @@ static int find_own(struct nsx_fleet *f, struct nsx_err *err)
 			   "steps of ranks", err))
 		return err->rc;
 	for (uint32_t r = 0; r < f->nranks; r++) {
-		struct nsx_frank *rank = &f->rank[r];
+		struct nsx_spans exposed;
 
 		for (size_t s = 0; s < f->nsteps; s++) {
 			const int64_t *b = &f->bound_ns[r * (f->nsteps + 1) + s];
@@ -368,8 +423,12 @@ static int find_own(struct nsx_fleet *f, struct nsx_err *err)
 				*own -= x ? (double)(x->mpi_ns +
 					x->part_ns[NSX_P_COMM_EXPOSED]) : NAN;
 		}
-		for (size_t c = 0; c < rank->d->nchannels; c++)
-			subtract_exposed(f, r, &rank->d->channels[c]);
+		if (f->by_totals)
+			continue;
+		if (list_exposed(f->rank[r].d, &exposed, err))
+			return err->rc;
+		subtract_exposed(f, r, &exposed);
+		free(exposed.v);
 	}
 	return 0;
 }
@@ -534,22 +593,28 @@ int nsx_fleet_steps(struct nsx_fleet *f, struct nsx_err *err)
 	struct nsx_arena *a = nsx_arena_new();
 	size_t **at = nsx_arena_get(a, (f->nranks + 1) * sizeof(*at));
 	const struct nsx_fmember **of;
+	bool is_timed = false;
 	int rc = find_waits(f, err);
 
 	choose_main(f);
 	if (!rc && f->main != NSX_NONE) {
 		of = list_members(f, a);
-		f->by_totals = !has_times(f, of);
+		is_timed = has_times(f, of);
+		f->by_totals = !is_timed || is_of_unknown_pairs(f);
+		if (f->by_totals)
+			list_others(f, of);
 		rc = place_iterations(f, of, at, a, err) ||
 		     find_steps(f, of, at, a, err) ||
 		     find_bounds(f, of, at, err) || drop_edges(f, err) ||
 		     find_parts(f, at, err) || find_own(f, err) ? err->rc : 0;
 	}
 	if (f->by_totals && f->nsteps)
-		nsx_fleet_warn(f, "no times of collectives are in these digests "
-			       "(--detail steps): own time is that of whole "
-			       "iterations without exposed communication, and "
-			       "what can be won is a bound");
+		nsx_fleet_warn(f, "%s: own time is that of whole iterations "
+			       "without exposed communication, and what can be "
+			       "won is a bound", is_timed ?
+			       "no payload says who sends to whom" :
+			       "no times of collectives are in these digests "
+			       "(--detail steps)");
 	nsx_arena_free(a);
 	return rc;
 }

@@ -6,9 +6,10 @@ allreduce of the tensor pair and a send to the next stage; then reducescatter,
 optimizer and allgather of the data pair, and an allreduce of all ranks. All
 collectives are waited for. Clocks of hosts are off by up to 5 ms.
 
-usage: pipe.py DIR none | gpu_slow RANK | late RANK | stage STAGE  [payload]
+usage: pipe.py DIR none | gpu_slow RANK | late RANK | stage STAGE  [payload] [alone]
   gpu_slow: kernels take 8 % longer; late: 1.5 ms in a call before the step;
-  stage: kernels of a stage take 15 % longer; payload: NCCL names its communicators
+  stage: kernels of a stage take 15 % longer; payload: NCCL names its communicators;
+  alone: 4 ranks, a stage each, that do nothing but send to each other
 """
 import json
 import os
@@ -16,7 +17,8 @@ import random
 import sqlite3
 import sys
 
-TP, DP, PP, STEPS, MICRO, HOSTS = 2, 2, 4, 16, 4, 2
+alone = 'alone' in sys.argv
+TP, DP, PP, STEPS, MICRO, HOSTS = 1 if alone else 2, 1 if alone else 2, 4, 16, 4, 2
 N = TP * DP * PP
 CAUSES = {'none': '', 'gpu_slow': 'gpu_slow', 'late': 'idle', 'stage': 'gpu_slow'}
 where, fault, payload = sys.argv[1], sys.argv[2], 'payload' in sys.argv
@@ -45,6 +47,8 @@ class Job:
         self.events[r].append((start, self.now[r], name, 7, None))
 
     def together(self, ranks, name, stream, ns, comm):
+        if alone and name != 'SendRecv':
+            return
         starts = {r: max(self.now[r] + 1200, self.stream.get((r, stream), 0) + 1100) for r in ranks}
         end = max(starts.values()) + ns
         for r in ranks:
