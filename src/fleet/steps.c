@@ -612,7 +612,7 @@ int nsx_fleet_steps(struct nsx_fleet *f, struct nsx_err *err)
 		nsx_fleet_warn(f, "%s: own time is that of whole iterations "
 			       "without exposed communication, and what can be "
 			       "won is a bound", is_timed ?
-			       "no payload says who sends to whom" :
+			       "who sends to whom is not known" :
 			       "no times of collectives are in these digests "
 			       "(--detail steps)");
 	nsx_arena_free(a);
