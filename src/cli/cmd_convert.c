@@ -22,8 +22,8 @@ static const struct nsx_opt opts[] = {
 	OPT('o', "output", NULL, "FILE", STR, output,
 	    "the result: .pftrace for Perfetto's typed GPU views, .tar for "
 	    "several traces with a member each, or .json; .gz behind it "
-	    "compresses, any other name gets .json, '-' is JSON on stdout "
-	    "(default: the trace's name with .json)"),
+	    "compresses, under any other name it is JSON, too; '-' is JSON on "
+	    "stdout (default: beside the trace, its name with .json)"),
 	OPT(0, "only", "activity", "LIST", STR, activity,
 	    "what to convert, with commas: kernels, copies (memcpy, memset), "
 	    "graph, nvtx, nvtx-kernel, api, libraries (MPI, cuBLAS, ...), osrt, sched, "
@@ -33,8 +33,9 @@ static const struct nsx_opt opts[] = {
 	    "only NVTX ranges and marks whose names begin so"),
 	OPT(0, "window", NULL, "A..B", STR, window,
 	    "only what overlaps it: seconds from the first event; 1.5s..2s or "
-	    "5ns..9ns on the trace's clock, as reports print it; nvtx:NAME or "
-	    "phase:NAME, for which the trace is loaded"),
+	    "5ns..9ns on the trace's clock, as reports print it; nvtx:NAME, "
+	    "from the first range of that name to the last; phase:NAME, the "
+	    "longest phase of that name, for which the trace is loaded"),
 	OPT(0, "iteration", NULL, "N", STR, iteration,
 	    "only this one, by its number in tables/iterations.csv, of the GPU "
 	    "that sets the pace"),

@@ -16,7 +16,7 @@ struct args {
 static const struct nsx_opt opts[] = {
 	OPT('o', "out", NULL, "F.nsxd", STR, out,
 	    "the digest; .zst behind it compresses (default: the trace's "
-	    "name with .nsxd)"),
+	    "name with .nsxd, in the working folder)"),
 	OPT(0, "detail", NULL, "WORD", STR, detail,
 	    "steps (no times of single collectives), colls (default) or full "
 	    "(all kernel families)"),
@@ -49,6 +49,8 @@ static void default_out(const char *path, struct nsx_buf *b)
 static void say(const struct nsx_digest *const *v, size_t n, size_t bytes,
 		const char *out)
 {
+	struct nsx_arena *a = nsx_arena_new();
+
 	for (size_t i = 0; i < n; i++) {
 		size_t ncolls = 0;
 
@@ -59,9 +61,13 @@ static void say(const struct nsx_digest *const *v, size_t n, size_t bytes,
 			       nsx_rank_from_names[v[i]->rank_from]);
 		else
 			printf("A rank without a number");
-		printf(": %zu steps, %zu collectives, %zu kernel families\n",
-		       v[i]->nsteps, ncolls, v[i]->nfamilies);
+		printf(": %s, %s, %s\n",
+		       nsx_text_n(a, v[i]->nsteps, "step", NULL),
+		       nsx_text_n(a, ncolls, "collective", NULL),
+		       nsx_text_n(a, v[i]->nfamilies, "kernel family",
+				  "kernel families"));
 	}
+	nsx_arena_free(a);
 	printf("Wrote digest to: %s (%.0f kB)\n"
 	       "Ask next: nsys-explain fleet, with the digests of all ranks\n",
 	       out, (double)bytes / 1e3);

@@ -33,7 +33,8 @@ struct args {
 #define OPT(...) NSX_OPT(struct args, __VA_ARGS__)
 static const struct nsx_opt opts[] = {
 	OPT('o', "out", NULL, "DIR", STR, out,
-	    "where the report goes; default <trace name>-report"),
+	    "where the report goes; default <trace name>-report, in the working "
+	    "folder"),
 	OPT(0, "phase-map", "phases-json", "FILE", STR, phase_map,
 	    "JSON object that maps phases to names of NVTX ranges"),
 	OPT(0, "kernel-limit", "top-kernels", "N", INT, kernel_limit,
@@ -52,8 +53,9 @@ static const struct nsx_opt opts[] = {
 	    "ranges (0.7)", .most = 1),
 	OPT(0, "window", NULL, "A..B", STR, window,
 	    "only this part: seconds from the first event; 1.5s..2s or 5ns..9ns "
-	    "on the trace's clock, as reports print it; nvtx:NAME or "
-	    "phase:NAME"),
+	    "on the trace's clock, as reports print it; nvtx:NAME, from the first "
+	    "range of that name to the last; phase:NAME, the longest phase of "
+	    "that name"),
 	OPT(0, "iteration", NULL, "N", STR, iteration,
 	    "only this one, by its number in tables/iterations.csv, of the GPU "
 	    "that sets the pace"),

@@ -509,7 +509,7 @@ static void fill_unjudged(const struct nsx_report *r, bool is_told,
 			nsx_text_ns(r->arena, (double)v[k].ns),
 			k + 1 < n ? "" : nsx_arena_printf(
 				r->arena, " (of %s in all; `--window phase:NAME` "
-				"judges one of them)",
+				"judges the longest of a name)",
 				nsx_text_ns(r->arena, (double)all_ns)));
 }
 

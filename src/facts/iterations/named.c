@@ -29,8 +29,8 @@ static int find_phase(const struct nsx_facts *f, const struct nsx_trace *t,
 	}
 	if (ret->start_ns < ret->end_ns)
 		return 0;
-	return nsx_fail(err, NSX_E_USAGE, "no phase '%s' in the trace: the "
-			"table of run phases in a report lists them", name);
+	return nsx_fail(err, NSX_E_USAGE, "no phase '%s' in the trace: "
+			"tables/run_phases.csv of a report lists them", name);
 }
 
 static int find_iteration(const struct nsx_facts *f, const char *number,
