@@ -381,7 +381,8 @@ static void add_sections(const struct nsx_freport *r, struct nsx_buf *b)
 	add_budget(r, b);
 	add_table(r, NSX_FT_RANKS, "\n## Ranks\n\nA rank's own time is what is "
 		  "left of its steps without the exposed part of collectives; "
-		  "its excess is that over the median of the other ranks.\n",
+		  "its excess is that over the median of the other ranks. What "
+		  "it waited is of all collectives, also beside kernels.\n",
 		  ranks, ARRAY_LEN(ranks), b);
 	add_outliers(r, b);
 	add_table(r, NSX_FT_SHARED, "\n## What the ranks have in common\n\n"

@@ -15,6 +15,7 @@ struct state {
 	size_t depth;	  /* of lists that are open                          */
 	const char *rule; /* the line of dashes below the head of the table at
 			     hand; NULL: it begins                           */
+	const char *heading; /* the last; NULL: none yet                     */
 };
 
 static void set_depth(struct nsx_buf *b, struct state *s, size_t depth)
@@ -82,7 +83,9 @@ static void add_line(struct nsx_buf *b, char *line, struct state *s,
 	if (now == TABLE && !s->rule) {
 		s->rule = next;
 		nsx_buf_adds(b, "<div class=\"wide\" tabindex=\"0\" role=\"region\""
-				" aria-label=\"table\"><table><thead>");
+				" aria-label=\"");
+		nsx_html_text(b, s->heading ? s->heading : "table");
+		nsx_buf_adds(b, "\"><table><thead>");
 		add_cells(b, line, s->rule, true);
 		nsx_buf_adds(b, "</thead><tbody>");
 	} else if (now == TABLE) {
@@ -96,6 +99,7 @@ static void add_line(struct nsx_buf *b, char *line, struct state *s,
 	} else if (*line == '#') {
 		size_t level = strspn(line, "#");
 
+		s->heading = line + level + 1;
 		nsx_buf_printf(b, "<h%zu>", level);
 		nsx_html_inline(b, line + level + 1);
 		nsx_buf_printf(b, "</h%zu>\n", level);
@@ -111,7 +115,7 @@ static void add_line(struct nsx_buf *b, char *line, struct state *s,
 static void add_markdown(struct nsx_buf *b, const char *markdown)
 {
 	struct nsx_buf text = {0};
-	struct state s = {TEXT, 0, NULL};
+	struct state s = {.was = TEXT};
 
 	nsx_buf_adds(&text, markdown);
 	for (char *line = text.p, *next; line && *line; line = next) {
