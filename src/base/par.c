@@ -1,55 +1,145 @@
-/* par.c - an atomic counter of tasks and a handful of threads. */
+/* par.c - a crew of threads, and the jobs that it has. */
 #include <pthread.h>
-#include <stdatomic.h>
 #include "base/par.h"
 
 struct job {
-	atomic_size_t next;
-	size_t n;
+	struct job *before; /* that was begun before it                      */
+	size_t next, n, running;
 	nsx_task_fn fn;
 	void *ctx;
-	pthread_mutex_t lock; /* guards the two below */
-	size_t failed;
+	size_t failed; /* the lowest index that did; SIZE_MAX: none          */
 	struct nsx_err err;
 };
+struct crew {
+	pthread_mutex_t lock; /* guards all of it, jobs too                  */
+	pthread_cond_t news;  /* a job more, or the last task of one is done */
+	struct job *latest;
+	unsigned nhired, most; /* beside the thread that made it             */
+	pthread_t hired[NSX_MAX_THREADS];
+	bool is_over;
+};
+
+static _Thread_local struct crew *crew; /* that this thread is of            */
+
+/* The lock is held. */
+static void run_task(struct crew *c, struct job *job)
+{
+	struct nsx_err err;
+	size_t i = job->next++;
+	int rc;
+
+	job->running++;
+	pthread_mutex_unlock(&c->lock);
+	rc = job->fn(job->ctx, i, &err);
+	pthread_mutex_lock(&c->lock);
+	if (rc && i < job->failed) {
+		job->failed = i;
+		job->err = err;
+	}
+	if (rc)
+		job->next = job->n;
+	if (!--job->running && job->next == job->n)
+		pthread_cond_broadcast(&c->news);
+}
+
+/* A task of the latest job that has one left and was begun after `own` (NULL: of any),
+ * else waits: who waits for the end of a job is not to be kept by a longer one.  The
+ * lock is held.
+ */
+static void do_any(struct crew *c, const struct job *own)
+{
+	struct job *job = c->latest;
+
+	while (job != own && job->next == job->n)
+		job = job->before;
+	if (job != own)
+		run_task(c, job);
+	else
+		pthread_cond_wait(&c->news, &c->lock);
+}
 
 static void *work(void *arg)
 {
-	struct job *job = arg;
-	struct nsx_err err;
-	size_t i;
+	struct crew *c = crew = arg;
 
-	while ((i = atomic_fetch_add(&job->next, 1)) < job->n) {
-		if (!job->fn(job->ctx, i, &err))
-			continue;
-		pthread_mutex_lock(&job->lock);
-		if (i < job->failed) {
-			job->failed = i;
-			job->err = err;
-		}
-		pthread_mutex_unlock(&job->lock);
-		atomic_store(&job->next, job->n);
-	}
+	pthread_mutex_lock(&c->lock);
+	while (!c->is_over)
+		do_any(c, NULL);
+	pthread_mutex_unlock(&c->lock);
 	return NULL;
+}
+
+/* n more, while there may be more.  A thread that will not start is no failure: the
+ * others do its work.  The lock is held.
+ */
+static void hire(struct crew *c, size_t n)
+{
+	for (; n && c->nhired < c->most; n--)
+		if (!pthread_create(&c->hired[c->nhired], NULL, work, c))
+			c->nhired++;
+		else
+			c->most = c->nhired;
+}
+
+static void share_out(struct crew *c, struct job *job)
+{
+	struct job **at = &c->latest;
+
+	pthread_mutex_lock(&c->lock);
+	job->before = c->latest;
+	c->latest = job;
+	hire(c, job->n - 1);
+	pthread_cond_broadcast(&c->news);
+	while (job->next < job->n)
+		run_task(c, job);
+	while (job->running)
+		do_any(c, job);
+	while (*at != job)
+		at = &(*at)->before;
+	*at = job->before;
+	pthread_mutex_unlock(&c->lock);
+}
+
+static void dismiss(struct crew *c)
+{
+	pthread_mutex_lock(&c->lock);
+	c->is_over = true;
+	pthread_cond_broadcast(&c->news);
+	pthread_mutex_unlock(&c->lock);
+	while (c->nhired)
+		pthread_join(c->hired[--c->nhired], NULL);
+	pthread_cond_destroy(&c->news);
+	pthread_mutex_destroy(&c->lock);
+}
+
+static int run_alone(size_t n, nsx_task_fn fn, void *ctx, struct nsx_err *err)
+{
+	for (size_t i = 0; i < n; i++)
+		if (fn(ctx, i, err))
+			return err->rc;
+	return 0;
 }
 
 int nsx_par(unsigned threads, size_t n, nsx_task_fn fn, void *ctx,
 	    struct nsx_err *err)
 {
 	struct job job = {.n = n, .fn = fn, .ctx = ctx, .failed = SIZE_MAX};
-	pthread_t id[NSX_MAX_THREADS];
-	unsigned started = 0;
+	struct crew own;
 
-	pthread_mutex_init(&job.lock, NULL);
-	threads = NSX_MIN(threads, NSX_MAX_THREADS);
-	/* A thread that will not start is no failure: the others do its work. */
-	while (started + 1 < threads && started + 1 < n &&
-	       !pthread_create(&id[started], NULL, work, &job))
-		started++;
-	work(&job);
-	while (started)
-		pthread_join(id[--started], NULL);
-	pthread_mutex_destroy(&job.lock);
+	if (threads < 2 || n < 2)
+		return run_alone(n, fn, ctx, err);
+	if (crew) {
+		share_out(crew, &job);
+	} else {
+		own = (struct crew){
+			.most = NSX_MIN(threads, NSX_MAX_THREADS) - 1};
+		pthread_mutex_init(&own.lock, NULL);
+		pthread_cond_init(&own.news, NULL);
+		crew = &own;
+		share_out(crew, &job);
+		crew = NULL;
+		dismiss(&own);
+	}
 	if (job.failed == SIZE_MAX)
 		return 0;
 	*err = job.err;

@@ -396,8 +396,11 @@ size_t nsx_strings_bound(const struct nsx_strings *s)
 {
 	size_t most = 0;
 
-	for (unsigned i = 0; i < SHARDS; i++)
+	for (unsigned i = 0; i < SHARDS; i++) {
+		pthread_mutex_lock(&s->shard[i].lock);
 		most = NSX_MAX(most, s->shard[i].n);
+		pthread_mutex_unlock(&s->shard[i].lock);
+	}
 	return s->first + (most + 1) * SHARDS;
 }
 

@@ -60,7 +60,7 @@ void nsx_str_fetch(const struct nsx_strings *s, nsx_str soon, size_t from,
 /* The same while other threads still intern. */
 const char *nsx_strings_text(struct nsx_strings *s, nsx_str id);
 
-/* One more than the greatest id, for arrays indexed by id. */
+/* One more than the greatest id so far, for arrays indexed by id. */
 size_t nsx_strings_bound(const struct nsx_strings *s);
 
 /* Orders by text (strcmp), absent first. */

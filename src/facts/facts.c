@@ -1,5 +1,8 @@
-/* facts.c - builds the parts in order; names of their vocabularies. */
+/* facts.c - builds the parts; names of their vocabularies. */
+#include "base/par.h"
 #include "facts/meet.h"
+#include "facts/metrics/metrics.h"
+#include "facts/profiler.h"
 #include "facts/replay/replay.h"
 
 const char *const nsx_confidence_names[] = {"low", "medium", "high"};
@@ -25,29 +28,100 @@ const char *const nsx_graph_modes[] = {
 	"none", "opaque", "graph", "node", "mixed",
 };
 
-int nsx_facts_build(const struct nsx_trace *t, unsigned threads,
-		    struct nsx_progress *progress, struct nsx_facts **ret,
-		    struct nsx_err *err)
+/* Parts that need nothing of each other, the longest first. ------------------*/
+struct build {
+	struct nsx_facts *f;
+	const struct nsx_trace *t;
+	const struct nsx_facts_opts *o;
+	struct nsx_arena **arenas; /* by part, for what it leaves            */
+};
+
+/* What follows from each other. */
+static int build_chain(const struct build *b, struct nsx_arena *a NSX_UNUSED,
+		       struct nsx_err *err)
+{
+	struct nsx_facts *f = b->f;
+	const struct nsx_trace *t = b->t;
+	unsigned threads = b->o->threads;
+
+	return nsx_facts_nvtx(f, t, threads, err) ?:
+	       nsx_facts_barriers(f, t, threads, err) ?:
+	       nsx_facts_idle(f, t, threads, err) ?:
+	       nsx_facts_graphs(f, t, err);
+}
+
+static int build_iterations(const struct build *b, struct nsx_arena *a,
+			    struct nsx_err *err)
+{
+	return nsx_facts_iterations(b->f, b->t, b->o->threads, a, err);
+}
+
+static int build_metrics(const struct build *b, struct nsx_arena *a,
+			 struct nsx_err *err)
+{
+	return b->o->samples ? nsx_facts_metrics(b->f, b->t, b->o, a, err) : 0;
+}
+
+static int build_kernels(const struct build *b, struct nsx_arena *a,
+			 struct nsx_err *err)
+{
+	return nsx_kernel_names_build(b->t, a, &b->f->kernels, err);
+}
+
+static int build_meets(const struct build *b, struct nsx_arena *a,
+		       struct nsx_err *err)
+{
+	b->f->meets = nsx_arena_get(a, sizeof(*b->f->meets));
+	return nsx_meets_build(b->t, a, b->f->meets, err);
+}
+
+static int build_profiler(const struct build *b, struct nsx_arena *a,
+			  struct nsx_err *err)
+{
+	return b->o->samples ? nsx_facts_profiler(b->f, b->t, a, err) : 0;
+}
+
+static int (*const parts[])(const struct build *b, struct nsx_arena *a,
+			    struct nsx_err *err) = {
+	build_iterations, build_metrics, build_chain, build_kernels, build_meets,
+	build_profiler,
+};
+
+static int build_part(void *ctx, size_t i, struct nsx_err *err)
+{
+	const struct build *b = ctx;
+
+	return parts[i](b, b->arenas[i], err);
+}
+
+static int build_all(struct nsx_facts *f, const struct nsx_trace *t,
+		     const struct nsx_facts_opts *o, struct nsx_err *err)
+{
+	struct nsx_arena *arenas[ARRAY_LEN(parts)];
+	struct build b = {f, t, o, arenas};
+	int rc;
+
+	for (unsigned i = 0; i < ARRAY_LEN(parts); i++)
+		arenas[i] = nsx_arena_new();
+	rc = nsx_facts_unions(f, t, o->threads, err) ?:
+	     nsx_par(o->threads, ARRAY_LEN(parts), build_part, &b, err);
+	for (unsigned i = 0; i < ARRAY_LEN(parts); i++)
+		nsx_arena_adopt(f->arena, arenas[i]);
+	return rc;
+}
+
+int nsx_facts_build(const struct nsx_trace *t, const struct nsx_facts_opts *o,
+		    struct nsx_facts **ret, struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct nsx_facts *f = nsx_arena_get(a, sizeof(*f));
-	int rc;
 
 	f->arena = a;
 	f->strings = nsx_strings_over(t->strings);
-	f->meets = nsx_arena_get(a, sizeof(*f->meets));
-	nsx_progress_stage(progress, "facts", 0);
-	rc = nsx_facts_unions(f, t, threads, err) ?:
-	     nsx_facts_nvtx(f, t, threads, err) ?:
-	     nsx_facts_iterations(f, t, threads, err) ?:
-	     nsx_facts_barriers(f, t, threads, err) ?:
-	     nsx_facts_idle(f, t, threads, err) ?:
-	     nsx_facts_graphs(f, t, err) ?:
-	     nsx_kernel_names_build(t, a, &f->kernels, err) ?:
-	     nsx_meets_build(t, a, f->meets, err);
-	if (rc) {
+	nsx_progress_stage(o->progress, "facts", 0);
+	if (build_all(f, t, o, err)) {
 		nsx_facts_free(f);
-		return rc;
+		return err->rc;
 	}
 	for (uint32_t d = 0; d < f->ndevices; d++)
 		nsx_arena_drop(f->device_arena[d], f->busy[d].v);

@@ -1,6 +1,6 @@
 /* facts.h - what several analyses need and one computes, before they run.
  *
- * Built once, in the order below, then const.  A fact is a file
+ * Built once, then const.  A fact is a file
  * src/facts/NAME.c with one function nsx_facts_NAME that fills its part.
  */
 #ifndef NSX_FACTS_H
@@ -286,24 +286,33 @@ struct nsx_facts {
 	uint32_t ndevices;
 };
 
-int nsx_facts_build(const struct nsx_trace *t, unsigned threads,
-		    struct nsx_progress *progress, struct nsx_facts **ret,
-		    struct nsx_err *err);
+struct nsx_facts_opts {
+	unsigned threads;
+	struct nsx_progress *progress;
+	bool samples; /* metrics and profiler are read, too                  */
+	bool draws;   /* metrics have curves                                 */
+};
+int nsx_facts_build(const struct nsx_trace *t, const struct nsx_facts_opts *o,
+		    struct nsx_facts **ret, struct nsx_err *err) NSX_CHECKED;
 void nsx_facts_free(struct nsx_facts *f);
 
-/* The parts, in order; each may read what the ones before it filled. */
+/* The parts that follow from each other, in order; each may read what the ones
+ * before it filled.
+ */
 int nsx_facts_unions(struct nsx_facts *f, const struct nsx_trace *t,
 		     unsigned threads, struct nsx_err *err);
 int nsx_facts_nvtx(struct nsx_facts *f, const struct nsx_trace *t,
 		   unsigned threads, struct nsx_err *err);
-int nsx_facts_iterations(struct nsx_facts *f, const struct nsx_trace *t,
-			 unsigned threads, struct nsx_err *err);
 int nsx_facts_barriers(struct nsx_facts *f, const struct nsx_trace *t,
 		       unsigned threads, struct nsx_err *err);
 int nsx_facts_idle(struct nsx_facts *f, const struct nsx_trace *t,
 		   unsigned threads, struct nsx_err *err);
 int nsx_facts_graphs(struct nsx_facts *f, const struct nsx_trace *t,
 		     struct nsx_err *err);
+/* What else facts hold is built beside these: it needs the unions at most.  Owner: a. */
+int nsx_facts_iterations(struct nsx_facts *f, const struct nsx_trace *t,
+			 unsigned threads, struct nsx_arena *a,
+			 struct nsx_err *err);
 
 /* Text of a name made here or of the trace: details of idle pieces, marks of
  * iterations.

@@ -148,9 +148,9 @@ static int read_rows(const struct nsx_trace *t, struct rows *p,
 }
 
 int nsx_facts_profiler(struct nsx_facts *f, const struct nsx_trace *t,
-		       struct nsx_err *err)
+		       struct nsx_arena *a, struct nsx_err *err)
 {
-	struct rows p = {.a = f->arena, .t = t};
+	struct rows p = {.a = a, .t = t};
 	int64_t window_ns = t->window.end_ns - t->window.start_ns;
 	struct nsx_profiler *x;
 	int rc;
@@ -158,10 +158,10 @@ int nsx_facts_profiler(struct nsx_facts *f, const struct nsx_trace *t,
 	if (!nsx_has_view(t->schema, NSX_VIEW_profiler_overhead) &&
 	    !nsx_has_view(t->schema, NSX_VIEW_overhead))
 		return 0;
-	f->profiler = x = nsx_arena_get(f->arena, sizeof(*x));
+	f->profiler = x = nsx_arena_get(a, sizeof(*x));
 	rc = read_rows(t, &p, err);
 	if (nsx_is_damage(rc)) {
-		x->damage = nsx_arena_strdup(f->arena, err->msg);
+		x->damage = nsx_arena_strdup(a, err->msg);
 		p.n = 0;
 		rc = 0;
 	}
@@ -170,7 +170,7 @@ int nsx_facts_profiler(struct nsx_facts *f, const struct nsx_trace *t,
 		x->most_lost_pct = 100 * (double)x->most_lost_ns /
 				   (double)window_ns;
 	nsx_sort(p.v, p.n, sizeof(*p.v), cmp_by_name);
-	x->v = rc ? NULL : nsx_arena_try_array(f->arena, p.n, sizeof(*p.v),
+	x->v = rc ? NULL : nsx_arena_try_array(a, p.n, sizeof(*p.v),
 					       "profiler overheads", err);
 	if (x->v && p.n)
 		memcpy(x->v, p.v, p.n * sizeof(*p.v));

@@ -27,9 +27,9 @@ bool nsx_same_profiler_row(const struct nsx_profiler_row *x,
 			   const struct nsx_profiler_row *y);
 
 /* Reads the rows once; f->profiler stays NULL where the trace has neither
- * table.
+ * table; what it holds is the arena's.
  */
 int nsx_facts_profiler(struct nsx_facts *f, const struct nsx_trace *t,
-		       struct nsx_err *err) NSX_CHECKED;
+		       struct nsx_arena *a, struct nsx_err *err) NSX_CHECKED;
 
 #endif

@@ -5,8 +5,6 @@
 #include "base/par.h"
 #include "detect/detect.h"
 #include "detect/verdict.h"
-#include "facts/metrics/metrics.h"
-#include "facts/profiler.h"
 #include "facts/replay/replay.h"
 #include "passes/pass.h"
 
@@ -410,13 +408,9 @@ static int run_all(const struct run *run, struct nsx_err *err)
 static int analyse(const struct run *run, struct nsx_err *err)
 {
 	const struct nsx_opts *o = run->opts;
-	struct nsx_facts *f = run->facts;
 	struct nsx_report *r = run->report;
 
-	/* whatever is shown: findings come from all */
-	if (nsx_facts_metrics(f, run->trace, o->draws, o->threads, o->progress,
-			      err) ||
-	    nsx_facts_profiler(f, run->trace, err) || run_all(run, err))
+	if (run_all(run, err))
 		return err->rc;
 	r->has_changed = nsx_db_has_changed(run->trace->schema->db);
 	collect_warnings(r);
@@ -431,8 +425,13 @@ static int report_on(const struct nsx_trace *trace, const struct nsx_opts *opts,
 	struct nsx_facts *facts;
 	struct nsx_report *r;
 	struct nsx_measured measured = {0};
-	int rc = nsx_facts_build(trace, opts->threads, opts->progress, &facts,
-				 err);
+	const struct nsx_facts_opts wanted = {
+		.threads = opts->threads, .progress = opts->progress,
+		/* whatever is shown: findings come from all */
+		.samples = opts->purpose != NSX_FOR_WHAT_IFS &&
+			   opts->purpose != NSX_FOR_EVENTS,
+		.draws = opts->draws};
+	int rc = nsx_facts_build(trace, &wanted, &facts, err);
 
 	if (rc)
 		return rc;

@@ -496,29 +496,29 @@ static int slice_threads(struct nsx_loader *l, struct nsx_err *err)
 			     err);
 }
 
+/* Operations are in order of device. */
 static void slice_devices(struct nsx_loader *l)
 {
-	for (size_t i = l->op_set.n; i-- > 0;) {
-		struct nsx_device *d = &l->t->device[device_of_op(l, (uint32_t)i)];
+	size_t at = 0;
 
-		d->ops_at = (uint32_t)i;
-		d->nops++;
+	for (uint32_t d = 0; d < l->t->ndevices; d++) {
+		size_t end = NSX_SEARCH(at, l->op_set.n, mid,
+					device_of_op(l, (uint32_t)mid) <= d);
+
+		l->t->device[d].ops_at = (uint32_t)at;
+		l->t->device[d].nops = (uint32_t)(end - at);
+		at = end;
 	}
 }
 
 /* Classes ------------------------------------------------------------------*/
 
-static void classify_ops(struct nsx_loader *l)
+static uint8_t class_of_op(const struct nsx_loader *l, size_t i)
 {
-	struct nsx_ops_rw *o = &l->ops;
-
-	for (size_t i = 0; i < l->op_set.n; i++)
-		if (o->kind[i] == NSX_OP_KERNEL)
-			o->cls[i] = l->t->shape[o->detail[i]].launch->op ?
-					    NSX_C_COMM : NSX_C_COMPUTE;
-		else
-			o->cls[i] = o->kind[i] == NSX_OP_GRAPH ? NSX_C_COMPUTE :
-								 NSX_C_COPY;
+	if (l->ops.kind[i] == NSX_OP_KERNEL)
+		return l->t->shape[l->ops.detail[i]].launch->op ?
+			       NSX_C_COMM : NSX_C_COMPUTE;
+	return l->ops.kind[i] == NSX_OP_GRAPH ? NSX_C_COMPUTE : NSX_C_COPY;
 }
 
 /* Names repeat: each distinct one is classified once. */
@@ -583,89 +583,105 @@ int nsx_sort_keys(uint64_t *keys, size_t n, const char *what,
 	return nsx_colset_sort(&set, NULL, 0, cmp_key, &keys, err);
 }
 
-static int build_indices(struct nsx_loader *l, struct nsx_err *err)
+/* Ids count up, and so do slots: neighbours are found where the last one was.  Ids
+ * that are further apart than there are slots do not meet as often as they would by
+ * their remainders.
+ */
+static size_t slot_of(const struct nsx_call_index *x, uint32_t corr)
+{
+	uint64_t block = (uint64_t)corr >> x->bits;
+
+	return (corr + (block ? nsx_hash_u64(block) : 0)) &
+	       ((UINT64_C(1) << x->bits) - 1);
+}
+
+/* The slot of the id, or the free one where it belongs. */
+static uint32_t *find_slot(const struct nsx_loader *l,
+			   const struct nsx_call_index *x, uint32_t corr)
+{
+	size_t i = slot_of(x, corr), last = ((size_t)1 << x->bits) - 1;
+
+	while (x->slots[i] && l->calls.corr[x->slots[i] - 1] != corr)
+		i = (i + 1) & last;
+	return &x->slots[i];
+}
+
+/* Whether a call is around another of the same id, which comes before it. */
+static bool is_around(const struct nsx_calls_rw *c, uint32_t call,
+		      uint32_t other)
+{
+	return c->start_ns[call] < c->start_ns[other] ||
+	       (c->start_ns[call] == c->start_ns[other] &&
+		c->end_ns[call] > c->end_ns[other]);
+}
+
+/* The calls of its threads, which follow each other. */
+static void fill_index(struct nsx_loader *l, uint32_t process)
+{
+	const struct nsx_thread *th = l->t->thread;
+	uint32_t n = l->t->nthreads;
+	uint32_t h = NSX_SEARCH(0u, n, mid, th[mid].process < process);
+	uint32_t next = NSX_SEARCH(h, n, mid, th[mid].process == process);
+	uint32_t i = h < n ? th[h].calls_at : (uint32_t)l->call_set.n;
+	uint32_t end = next < n ? th[next].calls_at : (uint32_t)l->call_set.n;
+	struct nsx_call_index *x = &l->index[process];
+
+	for (; i < end; i++) {
+		uint32_t corr = l->calls.corr[i], *slot;
+
+		if (!corr)
+			continue;
+		slot = find_slot(l, x, corr);
+		if (!*slot || is_around(&l->calls, i, *slot - 1))
+			*slot = i + 1;
+		x->least = x->least ? NSX_MIN(x->least, corr) : corr;
+	}
+}
+
+static int new_indices(struct nsx_loader *l, struct nsx_err *err)
 {
 	const struct nsx_trace *t = l->t;
 	struct nsx_arena *a = l->index_arena;
-	struct nsx_call_index *list;
+	size_t *n;
 
 	nsx_arena_clear(a);
-	if (!nsx_new_array(list, a, t->nprocesses, "processes", err))
+	if (nsx_new_arrays(a, t->nprocesses, "processes", err, l->index, n))
 		return err->rc;
-	l->index = list;
 	for (uint32_t h = 0; h < t->nthreads; h++)
-		list[t->thread[h].process].n += t->thread[h].ncalls;
+		n[t->thread[h].process] += t->thread[h].ncalls;
 	for (uint32_t p = 0; p < t->nprocesses; p++) {
-		if (!nsx_new_array(list[p].keys, a, list[p].n,
+		struct nsx_call_index *x = &l->index[p];
+
+		while ((size_t)3 << x->bits < 4 * (n[p] + 1))
+			x->bits++;
+		if (!nsx_new_array(x->slots, a, (size_t)1 << x->bits,
 				   "correlation ids", err))
 			return err->rc;
-		list[p].n = 0;
-	}
-	for (size_t i = 0; i < l->call_set.n; i++) {
-		struct nsx_call_index *x =
-			&list[t->thread[l->calls.thread[i]].process];
-
-		if (l->calls.corr[i])
-			x->keys[x->n++] = (uint64_t)l->calls.corr[i] << 32 | i;
-	}
-	for (uint32_t p = 0; p < t->nprocesses; p++) {
-		if (nsx_sort_keys(list[p].keys, list[p].n, "correlation ids",
-				  err))
-			return err->rc;
-		list[p].least = list[p].n ? (uint32_t)(list[p].keys[0] >> 32) :
-					    0;
-	}
-	for (size_t i = 0; i < l->callers_map.n; i++) {
-		uint64_t process = nsx_process_key(
-			l->callers_map.keys[i].w[0]);
-		uint32_t p = nsx_process_find(t, process);
-		uint32_t corr = l->least_corr[i];
-
-		if (p != NSX_NONE && corr &&
-		    (!list[p].least || corr < list[p].least))
-			list[p].least = corr;
 	}
 	return 0;
 }
 
-/* First entry with an id >= corr.  Operations come nearly in the order of their
- * calls: it is looked for in ever larger steps from where the last one was.
- */
-static size_t find_corr(struct nsx_call_index *x, uint32_t corr)
+/* The least ids of calls that were not read, too. */
+static void note_least(struct nsx_loader *l)
 {
-	size_t lo = x->at, hi = x->at, step = 1;
+	for (size_t i = 0; i < l->callers_map.n; i++) {
+		uint64_t process = nsx_process_key(
+			l->callers_map.keys[i].w[0]);
+		uint32_t p = nsx_process_find(l->t, process);
+		uint32_t corr = l->least_corr[i];
 
-	while (hi < x->n && x->keys[hi] >> 32 < corr) {
-		lo = hi + 1;
-		hi = NSX_MIN(hi + step, x->n);
-		step *= 2;
+		if (p != NSX_NONE && corr &&
+		    (!l->index[p].least || corr < l->index[p].least))
+			l->index[p].least = corr;
 	}
-	while (lo && x->keys[lo - 1] >> 32 >= corr) {
-		hi = lo - 1;
-		lo -= NSX_MIN(step, lo);
-		step *= 2;
-	}
-	NSX_BISECT(lo, hi, mid, x->keys[mid] >> 32 < corr);
-	return x->at = lo;
 }
 
 uint32_t nsx_host_call(const struct nsx_loader *l, uint32_t process,
 		       uint32_t corr)
 {
-	struct nsx_call_index *x = &l->index[process];
-	const struct nsx_calls_rw *c = &l->calls;
-	uint32_t best = NSX_NONE;
+	uint32_t slot = *find_slot(l, &l->index[process], corr);
 
-	for (size_t k = find_corr(x, corr);
-	     k < x->n && x->keys[k] >> 32 == corr; k++) {
-		uint32_t i = (uint32_t)x->keys[k];
-
-		if (best == NSX_NONE || c->start_ns[i] < c->start_ns[best] ||
-		    (c->start_ns[i] == c->start_ns[best] &&
-		     c->end_ns[i] > c->end_ns[best]))
-			best = i;
-	}
-	return best;
+	return slot ? slot - 1 : NSX_NONE;
 }
 
 /* Correlation ids count up in a process: what carries one that is lower than
@@ -676,36 +692,70 @@ static bool is_older(const struct nsx_call_index *calls, uint32_t corr)
 	return corr && corr < calls->least;
 }
 
-static int match_ops(struct nsx_loader *l, struct nsx_err *err)
-{
-	struct nsx_trace *t = l->t;
-	int64_t first_call = l->portion.is_on ? l->portion.first_call_ns :
-						INT64_MAX;
+struct matcher {
+	struct nsx_loader *l;
+	int64_t first_call_ns;
+	struct nsx_matching *found; /* by part                               */
+};
 
-	if (!nsx_new_array(l->calls.op, t->arena, l->call_set.n,
-			   l->call_set.what, err))
-		return err->rc;
-	memset(l->calls.op, 0xff, l->call_set.n * 4); /* NSX_NONE */
-	for (size_t i = 0; i < l->call_set.n; i++)
-		first_call = NSX_MIN(first_call, l->calls.start_ns[i]);
-	for (size_t i = 0; i < l->op_set.n; i++) {
+enum { MATCHED_AT_A_TIME = 1 << 16 };
+
+/* Ids become calls. */
+static int match_some(void *ctx, size_t part, struct nsx_err *err)
+{
+	struct matcher *m = ctx;
+	const struct nsx_loader *l = m->l;
+	const struct nsx_trace *t = l->t;
+	struct nsx_matching *found = &m->found[part];
+	size_t i = part * MATCHED_AT_A_TIME;
+	size_t end = NSX_MIN(i + MATCHED_AT_A_TIME, l->op_set.n);
+
+	for (; i < end; i++) {
 		uint32_t p = t->stream[l->ops.stream[i]].process;
 		uint32_t corr = l->ops.call[i], call = NSX_NONE;
 
 		if (corr && p != NSX_NONE)
 			call = nsx_host_call(l, p, corr);
 		l->ops.call[i] = call;
-		if (call != NSX_NONE && l->calls.op[call] == NSX_NONE)
-			l->calls.op[call] = (uint32_t)i;
+		l->ops.cls[i] = class_of_op(l, i);
 		if (l->ops.kind[i] != NSX_OP_KERNEL)
 			continue;
-		t->matching.matched += call != NSX_NONE;
+		found->matched += call != NSX_NONE;
 		if (call == NSX_NONE &&
-		    (l->ops.start_ns[i] < first_call ||
+		    (l->ops.start_ns[i] < m->first_call_ns ||
 		     (p != NSX_NONE && is_older(&l->index[p], corr))))
-			t->matching.before_capture++;
+			found->before_capture++;
 		else
-			t->matching.no_call += call == NSX_NONE;
+			found->no_call += call == NSX_NONE;
+	}
+	return nsx_stopped(err);
+}
+
+static int match_ops(struct nsx_loader *l, struct nsx_err *err)
+{
+	struct nsx_trace *t = l->t;
+	size_t nparts = (l->op_set.n + MATCHED_AT_A_TIME - 1) /
+			MATCHED_AT_A_TIME;
+	struct matcher m = {.l = l, .first_call_ns = INT64_MAX};
+
+	if (!nsx_new_array(l->calls.op, t->arena, l->call_set.n,
+			   l->call_set.what, err) ||
+	    !nsx_new_array(m.found, l->index_arena, nparts, "GPU work", err))
+		return err->rc;
+	memset(l->calls.op, 0xff, l->call_set.n * 4); /* NSX_NONE */
+	if (l->portion.is_on)
+		m.first_call_ns = l->portion.first_call_ns;
+	for (size_t i = 0; i < l->call_set.n; i++)
+		m.first_call_ns = NSX_MIN(m.first_call_ns, l->calls.start_ns[i]);
+	if (nsx_par(l->threads, nparts, match_some, &m, err))
+		return err->rc;
+	for (size_t i = l->op_set.n; i-- > 0;)
+		if (l->ops.call[i] != NSX_NONE)
+			l->calls.op[l->ops.call[i]] = (uint32_t)i;
+	for (size_t i = 0; i < nparts; i++) {
+		t->matching.matched += m.found[i].matched;
+		t->matching.before_capture += m.found[i].before_capture;
+		t->matching.no_call += m.found[i].no_call;
 	}
 	return 0;
 }
@@ -719,27 +769,36 @@ static void match_rows(const struct nsx_loader *l, const uint32_t *process,
 				  NSX_NONE;
 }
 
-/* Where calls are found by their ids, and what each is: neither needs the other. */
-static int index_or_judge(void *ctx, size_t judges, struct nsx_err *err)
+/* Where calls of each process are found by their ids, and what each is: neither
+ * needs the other.
+ */
+static int index_or_judge(void *ctx, size_t i, struct nsx_err *err)
 {
 	struct nsx_loader *l = ctx;
 
-	if (!judges)
-		return build_indices(l, err);
+	if (i < l->t->nprocesses) {
+		fill_index(l, (uint32_t)i);
+		return nsx_stopped(err);
+	}
 	mark_nested(l);
 	return classify_calls(l, err);
 }
 
 int nsx_index_calls(struct nsx_loader *l, struct nsx_err *err)
 {
-	return slice_threads(l, err) ?:
-	       nsx_par(l->threads, 2, index_or_judge, l, err);
+	int rc = slice_threads(l, err) ?:
+		 new_indices(l, err) ?:
+		 nsx_par(l->threads, (size_t)l->t->nprocesses + 1,
+			 index_or_judge, l, err);
+
+	if (!rc)
+		note_least(l);
+	return rc;
 }
 
 int nsx_derive(struct nsx_loader *l, struct nsx_err *err)
 {
 	slice_devices(l);
-	classify_ops(l);
 	if (match_ops(l, err))
 		return err->rc;
 	match_rows(l, l->syncs.process, l->syncs.call, l->sync_set.n);

@@ -148,6 +148,7 @@ static void check_trace(const char *path)
 {
 	struct nsx_progress progress = {.stage = NULL};
 	struct nsx_load_opts load = {.threads = 2, .progress = &progress};
+	struct nsx_facts_opts facts = {.threads = 2, .progress = &progress};
 	struct nsx_schema schema;
 	struct nsx_trace *t = NULL;
 	struct nsx_facts *f = NULL;
@@ -160,7 +161,7 @@ static void check_trace(const char *path)
 		return;
 	}
 	if (nsx_trace_load(&schema, &load, &t, &err) ||
-	    nsx_facts_build(t, 2, &progress, &f, &err))
+	    nsx_facts_build(t, &facts, &f, &err))
 		check(false, err.msg, 0, 0);
 	else
 		check_sizes(t, f);

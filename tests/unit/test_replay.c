@@ -21,14 +21,14 @@ static void open_fixture(struct opened *o, const char *name)
 {
 	struct nsx_progress progress = {.stage = NULL};
 	struct nsx_load_opts load = {.threads = 2, .progress = &progress};
+	struct nsx_facts_opts facts = {.threads = 2, .progress = &progress};
 	struct nsx_err err;
 	char path[512];
 
 	snprintf(path, sizeof(path), "%s/replay_%s.sqlite", fixtures, name);
 	assert_int_equal(nsx_schema_open(path, &o->schema, &err), 0);
 	assert_int_equal(nsx_trace_load(&o->schema, &load, &o->trace, &err), 0);
-	assert_int_equal(nsx_facts_build(o->trace, 2, &progress, &o->facts,
-					 &err), 0);
+	assert_int_equal(nsx_facts_build(o->trace, &facts, &o->facts, &err), 0);
 	o->facts->steady.window = (struct nsx_window){0, 1000000000};
 	assert_int_equal(nsx_model_build(o->trace, o->facts, 0, &o->model,
 					 &err), 0);

@@ -208,7 +208,8 @@ static int cmp_ways(const void *a, const void *b, void *ctx)
 
 	return NSX_CMP(y->score, x->score) ?:
 	       NSX_CMP(x->method, y->method) ?:
-	       nsx_str_cmp(f->strings, x->name, y->name) ?:
+	       strcmp(nsx_strings_text(f->strings, x->name),
+		      nsx_strings_text(f->strings, y->name)) ?:
 	       NSX_CMP(x->process, y->process) ?:
 	       NSX_CMP(x->marks->start_ns, y->marks->start_ns);
 }
@@ -534,7 +535,7 @@ static int keep_cadences(struct nsx_finder *fd, struct nsx_err *err)
 	struct nsx_facts *f = fd->f;
 
 	f->ncadences = NSX_MIN(fd->n, (size_t)MAX_CADENCES);
-	if (!nsx_new_array(f->cadences, f->arena, f->ncadences,
+	if (!nsx_new_array(f->cadences, fd->keep, f->ncadences,
 			   "iteration candidates", err))
 		return err->rc;
 	for (size_t i = 0; i < f->ncadences; i++) {
@@ -595,9 +596,10 @@ int nsx_find_ways(struct nsx_finder *fd, unsigned threads, struct nsx_err *err)
 }
 
 int nsx_facts_iterations(struct nsx_facts *f, const struct nsx_trace *t,
-			 unsigned threads, struct nsx_err *err)
+			 unsigned threads, struct nsx_arena *a,
+			 struct nsx_err *err)
 {
-	struct nsx_finder fd = {.t = t, .f = f, .a = nsx_arena_new()};
+	struct nsx_finder fd = {.t = t, .f = f, .a = nsx_arena_new(), .keep = a};
 	int rc = nsx_find_ways(&fd, threads, err);
 	size_t best;
 
@@ -608,7 +610,7 @@ int nsx_facts_iterations(struct nsx_facts *f, const struct nsx_trace *t,
 		best = choose(&fd, err);
 		rc = err->rc;
 		if (!rc && best != NSX_NONE)
-			rc = nsx_project_way(&fd, &fd.v[best], f->arena,
+			rc = nsx_project_way(&fd, &fd.v[best], a,
 					     &f->iterations, &f->niterations,
 					     err);
 		if (!rc && best != NSX_NONE)

@@ -22,6 +22,7 @@ struct nsx_finder {
 	const struct nsx_trace *t;
 	struct nsx_facts *f;
 	struct nsx_arena *a;   /* scratch                                    */
+	struct nsx_arena *keep; /* of what facts hold                        */
 	uint32_t *ops;	       /* op indices by process, in order of ops     */
 	size_t *ops_at;	       /* by process: where its ops begin            */
 	int64_t *gpu_ns;       /* by process: sum of nsx_work_ns of its ops  */
@@ -67,10 +68,10 @@ struct nsx_segment {
 	int64_t work_ns; /* compute, over all devices                        */
 };
 
-/* The part of it that stands for the rest.  Owner: f->arena. */
+/* The part of it that stands for the rest.  Owner: a. */
 int nsx_steady_in(const struct nsx_facts *f, const struct nsx_trace *t,
-		  const struct nsx_segment *seg, struct nsx_steady *ret,
-		  struct nsx_err *err);
+		  const struct nsx_segment *seg, struct nsx_arena *a,
+		  struct nsx_steady *ret, struct nsx_err *err);
 
 /* The segments of the run by NVTX ranges (ranges.c), in order of time; none
  * where ranges do not tell phases apart.  Owner: a.

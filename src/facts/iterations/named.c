@@ -81,6 +81,8 @@ int nsx_load_named(const struct nsx_schema *schema,
 		   struct nsx_err *err)
 {
 	struct nsx_load_opts o = *opts;
+	const struct nsx_facts_opts wanted = {.threads = o.threads,
+					      .progress = o.progress};
 	struct nsx_window w = {0};
 	struct nsx_facts *f = NULL;
 	char text[64];
@@ -93,7 +95,7 @@ int nsx_load_named(const struct nsx_schema *schema,
 	rc = nsx_trace_load(schema, &o, ret, err);
 	if (rc)
 		return rc;
-	rc = nsx_facts_build(*ret, o.threads, o.progress, &f, err) ?:
+	rc = nsx_facts_build(*ret, &wanted, &f, err) ?:
 	     nsx_named_window(f, *ret, opts->window, &w, err);
 	nsx_facts_free(f);
 	nsx_trace_free(*ret);

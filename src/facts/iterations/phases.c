@@ -452,7 +452,7 @@ static int list_phases(struct cutter *c, size_t judged, struct nsx_err *err)
 	struct nsx_facts *f = c->f;
 	int64_t at_ns = c->t->window.start_ns;
 
-	if (!nsx_new_array(f->run_phases, f->arena, 2 * c->n + 3, "phases",
+	if (!nsx_new_array(f->run_phases, c->fd->keep, 2 * c->n + 3, "phases",
 			   err))
 		return err->rc;
 	for (size_t i = 0; i < c->n; i++) {
@@ -477,7 +477,7 @@ static int take_window(struct cutter *c, struct nsx_err *err)
 
 	f->steady = (struct nsx_steady){c->t->user, NSX_STEADY_USER, NSX_CONF_HIGH,
 						NULL, 0};
-	if (!nsx_new_array(f->run_phases, f->arena, 1, "phases", err))
+	if (!nsx_new_array(f->run_phases, c->fd->keep, 1, "phases", err))
 		return err->rc;
 	add_phase(f, NSX_PHASE_WINDOW, 0, c->t->user.start_ns,
 		  c->t->user.end_ns);
@@ -505,7 +505,8 @@ static int find(struct cutter *c, struct nsx_err *err)
 	if (find_segments(c, err))
 		return err->rc;
 	judged = pick_segment(c);
-	return nsx_steady_in(c->f, c->t, &c->seg[judged], &c->f->steady, err) ?:
+	return nsx_steady_in(c->f, c->t, &c->seg[judged], c->fd->keep,
+			     &c->f->steady, err) ?:
 	       list_phases(c, judged, err);
 }
 

@@ -313,8 +313,9 @@ static struct run longest_run(struct nsx_steady *s, struct judge *j,
 }
 
 static int try_iterations(const struct nsx_facts *f, const struct nsx_trace *t,
-			  const struct nsx_window *w, struct nsx_arena *scratch,
-			  struct nsx_steady *ret, struct nsx_err *err)
+			  const struct nsx_window *w, struct nsx_arena *a,
+			  struct nsx_arena *scratch, struct nsx_steady *ret,
+			  struct nsx_err *err)
 {
 	struct group g = pick_group(f, w);
 	struct nsx_spans loads = {0};
@@ -327,7 +328,7 @@ static int try_iterations(const struct nsx_facts *f, const struct nsx_trace *t,
 	    judge_lengths(g.v, g.n, &j, err))
 		return err->rc;
 	judge_loads(&j, &g);
-	best = longest_run(ret, &j, &g, f->arena, scratch);
+	best = longest_run(ret, &j, &g, a, scratch);
 	if (best.nlike < MIN_RUN) {
 		ret->nexcluded = 0;
 		return 0;
@@ -418,35 +419,32 @@ static struct nsx_window trim(const struct nsx_facts *f,
 	return ret.start_ns < ret.end_ns ? ret : *w;
 }
 
-static void exclude_edges(const struct nsx_facts *f, const struct nsx_window *w,
+static void exclude_edges(struct nsx_arena *a, const struct nsx_window *w,
 			  struct nsx_steady *s)
 {
 	if (s->window.start_ns > w->start_ns)
 		exclude(s, nsx_arena_printf(
-				   f->arena, "the first %s: less active",
-				   nsx_text_ns(f->arena,
-					       (double)(s->window.start_ns -
-							w->start_ns))));
+				   a, "the first %s: less active",
+				   nsx_text_ns(a, (double)(s->window.start_ns -
+							   w->start_ns))));
 	if (s->window.end_ns < w->end_ns)
 		exclude(s, nsx_arena_printf(
-				   f->arena, "the last %s: less active",
-				   nsx_text_ns(f->arena,
-					       (double)(w->end_ns -
-							s->window.end_ns))));
+				   a, "the last %s: less active",
+				   nsx_text_ns(a, (double)(w->end_ns -
+							   s->window.end_ns))));
 }
 
 int nsx_steady_in(const struct nsx_facts *f, const struct nsx_trace *t,
-		  const struct nsx_segment *seg, struct nsx_steady *ret,
-		  struct nsx_err *err)
+		  const struct nsx_segment *seg, struct nsx_arena *a,
+		  struct nsx_steady *ret, struct nsx_err *err)
 {
 	const struct nsx_window *w = &seg->window;
 	struct nsx_arena *scratch = nsx_arena_new();
 	int rc;
 
 	*ret = (struct nsx_steady){
-		.excluded = nsx_arena_get(f->arena,
-					  MAX_EXCLUDED * sizeof(char *))};
-	rc = try_iterations(f, t, w, scratch, ret, err);
+		.excluded = nsx_arena_get(a, MAX_EXCLUDED * sizeof(char *))};
+	rc = try_iterations(f, t, w, a, scratch, ret, err);
 	nsx_arena_free(scratch);
 	if (rc || ret->method)
 		return rc;
@@ -457,6 +455,6 @@ int nsx_steady_in(const struct nsx_facts *f, const struct nsx_trace *t,
 		ret->method = seg->range ? NSX_STEADY_PHASE : NSX_STEADY_TRIMMED;
 		ret->confidence = seg->range ? NSX_CONF_MEDIUM : NSX_CONF_LOW;
 	}
-	exclude_edges(f, w, ret);
+	exclude_edges(a, w, ret);
 	return 0;
 }

@@ -123,6 +123,8 @@ static const struct fold_reach *reach_of(const void *arg, int64_t type)
 static int make_reach(struct names *names, const struct nsx_facts *f,
 		      struct nsx_err *err)
 {
+	const struct nsx_window *w = &names->t->window;
+
 	if (!nsx_new_array(names->reach, names->scratch, f->ndevices, "devices",
 			   err))
 		return err->rc;
@@ -132,8 +134,9 @@ static int make_reach(struct names *names, const struct nsx_facts *f,
 		const struct nsx_spans *spans[] = {&x->compute, &x->comm,
 						   &x->copy, idle};
 
-		if (nsx_idle_spans(&f->idle[d], &names->t->window, names->scratch,
-				   idle, err))
+		if (nsx_spans_gaps(names->scratch, &f->busy[d], w->start_ns,
+				   w->end_ns, idle, err) ||
+		    nsx_spans_pack(names->scratch, idle, err))
 			return err->rc;
 		for (unsigned i = 0; i < 4; i++) {
 			struct fold_reach *r = &names->reach[d][i];
@@ -401,13 +404,13 @@ static void number_gpus(const struct nsx_trace *t, struct nsx_metrics *m)
 		m->v[i].device_id = m->v[i].gpu;
 }
 
-static int finish_all(struct nsx_facts *f, const struct names *names,
-		      const struct fold *sum, const struct pieces *pieces,
-		      struct nsx_metrics *m, struct nsx_err *err)
+static int finish_all(const struct names *names, const struct fold *sum,
+		      const struct pieces *pieces, struct nsx_metrics *m,
+		      struct nsx_err *err)
 {
 	int64_t scope_ns[NSX_NSCOPES];
 
-	if (!nsx_new_array(m->v, f->arena, sum->nseries, "GPU metrics", err))
+	if (!nsx_new_array(m->v, names->a, sum->nseries, "GPU metrics", err))
 		return err->rc;
 	for (size_t i = 0; i < sum->nseries; i++) {
 		struct nsx_metric *x = &m->v[m->n];
@@ -425,7 +428,7 @@ static int finish_all(struct nsx_facts *f, const struct names *names,
 		m->n += x->n > 0;
 		if (!sum->series[i]->curve)
 			continue;
-		if (!nsx_new_array(curve, f->arena, NSX_CURVE_BINS,
+		if (!nsx_new_array(curve, names->a, NSX_CURVE_BINS,
 				   "GPU metrics", err))
 			return err->rc;
 		fold_draw(sum->series[i]->curve, &names->t->window,
@@ -437,9 +440,8 @@ static int finish_all(struct nsx_facts *f, const struct names *names,
 	return list_losses(names, sum, m, err);
 }
 
-static int build(struct nsx_facts *f, struct names *names, struct reading *r,
-		 unsigned threads, struct nsx_progress *progress,
-		 struct nsx_err *err)
+static int build(struct names *names, struct reading *r, unsigned threads,
+		 struct nsx_progress *progress, struct nsx_err *err)
 {
 	static const enum nsx_field fields[] = {
 		NSX_FIELDS(gpu_metric, timestamp_ns, type_id, metric_id,
@@ -463,31 +465,29 @@ static int build(struct nsx_facts *f, struct names *names, struct reading *r,
 		return err->rc;
 	for (unsigned p = 0; p < r->nparts; p++)
 		r->parts[p].ctx = &ctx;
-	nsx_progress_stage(progress, "gpu metrics", 0);
 	rc = read_samples(r, &pieces, threads, err);
 	if (!rc && !r->m->too_many)
-		rc = finish_all(f, names, &r->parts[0], &pieces, r->m, err);
+		rc = finish_all(names, &r->parts[0], &pieces, r->m, err);
 	return rc;
 }
 
 int nsx_facts_metrics(struct nsx_facts *f, const struct nsx_trace *t,
-		      bool with_curves, unsigned threads,
-		      struct nsx_progress *progress, struct nsx_err *err)
+		      const struct nsx_facts_opts *o, struct nsx_arena *a,
+		      struct nsx_err *err)
 {
-	struct names names = {.t = t, .a = f->arena,
-			      .with_curves = with_curves};
-	struct reading r = {.a = f->arena};
+	struct names names = {.t = t, .a = a, .with_curves = o->draws};
+	struct reading r = {.a = a};
 	int rc;
 
 	if (!nsx_has_view(t->schema, NSX_VIEW_gpu_metric))
 		return 0;
 	names.scratch = nsx_arena_new();
-	f->metrics = r.m = nsx_arena_get(f->arena, sizeof(*f->metrics));
+	f->metrics = r.m = nsx_arena_get(a, sizeof(*f->metrics));
 	rc = read_names(&names, err) ?:
 	     make_reach(&names, f, err) ?:
-	     build(f, &names, &r, threads, progress, err);
+	     build(&names, &r, o->threads, o->progress, err);
 	if (nsx_is_damage(rc)) {
-		r.m->damage = nsx_arena_strdup(f->arena, err->msg);
+		r.m->damage = nsx_arena_strdup(a, err->msg);
 		rc = 0;
 	}
 	for (unsigned p = 0; r.parts && p < r.nparts; p++) {

@@ -100,11 +100,10 @@ enum nsx_bound {
 enum nsx_bound nsx_bound_by(const struct nsx_counters *c, enum nsx_scope scope);
 
 /* Reads the samples once (twice where they are neither regular nor in order).
- * Without with_curves no metric has a curve.
- * f->metrics stays NULL where the trace has none.
+ * f->metrics stays NULL where the trace has none; what it holds is the arena's.
  */
 int nsx_facts_metrics(struct nsx_facts *f, const struct nsx_trace *t,
-		      bool with_curves, unsigned threads,
-		      struct nsx_progress *progress, struct nsx_err *err);
+		      const struct nsx_facts_opts *o, struct nsx_arena *a,
+		      struct nsx_err *err) NSX_CHECKED;
 
 #endif
