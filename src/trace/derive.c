@@ -583,81 +583,40 @@ int nsx_sort_keys(uint64_t *keys, size_t n, const char *what,
 	return nsx_colset_sort(&set, NULL, 0, cmp_key, &keys, err);
 }
 
-/* Ids count up, and so do slots: neighbours are found where the last one was.  Ids
- * that are further apart than there are slots do not meet as often as they would by
- * their remainders.
- */
-static size_t slot_of(const struct nsx_call_index *x, uint32_t corr)
-{
-	uint64_t block = (uint64_t)corr >> x->bits;
-
-	return (corr + (block ? nsx_hash_u64(block) : 0)) &
-	       ((UINT64_C(1) << x->bits) - 1);
-}
-
-/* The slot of the id, or the free one where it belongs. */
-static uint32_t *find_slot(const struct nsx_loader *l,
-			   const struct nsx_call_index *x, uint32_t corr)
-{
-	size_t i = slot_of(x, corr), last = ((size_t)1 << x->bits) - 1;
-
-	while (x->slots[i] && l->calls.corr[x->slots[i] - 1] != corr)
-		i = (i + 1) & last;
-	return &x->slots[i];
-}
-
-/* Whether a call is around another of the same id, which comes before it. */
-static bool is_around(const struct nsx_calls_rw *c, uint32_t call,
-		      uint32_t other)
-{
-	return c->start_ns[call] < c->start_ns[other] ||
-	       (c->start_ns[call] == c->start_ns[other] &&
-		c->end_ns[call] > c->end_ns[other]);
-}
-
-/* The calls of its threads, which follow each other. */
-static void fill_index(struct nsx_loader *l, uint32_t process)
-{
-	const struct nsx_thread *th = l->t->thread;
-	uint32_t n = l->t->nthreads;
-	uint32_t h = NSX_SEARCH(0u, n, mid, th[mid].process < process);
-	uint32_t next = NSX_SEARCH(h, n, mid, th[mid].process == process);
-	uint32_t i = h < n ? th[h].calls_at : (uint32_t)l->call_set.n;
-	uint32_t end = next < n ? th[next].calls_at : (uint32_t)l->call_set.n;
-	struct nsx_call_index *x = &l->index[process];
-
-	for (; i < end; i++) {
-		uint32_t corr = l->calls.corr[i], *slot;
-
-		if (!corr)
-			continue;
-		slot = find_slot(l, x, corr);
-		if (!*slot || is_around(&l->calls, i, *slot - 1))
-			*slot = i + 1;
-		x->least = x->least ? NSX_MIN(x->least, corr) : corr;
-	}
-}
-
 static int new_indices(struct nsx_loader *l, struct nsx_err *err)
 {
 	const struct nsx_trace *t = l->t;
 	struct nsx_arena *a = l->index_arena;
-	size_t *n;
 
 	nsx_arena_clear(a);
-	if (nsx_new_arrays(a, t->nprocesses, "processes", err, l->index, n))
+	if (!nsx_new_array(l->index, a, t->nprocesses, "processes", err))
 		return err->rc;
 	for (uint32_t h = 0; h < t->nthreads; h++)
-		n[t->thread[h].process] += t->thread[h].ncalls;
-	for (uint32_t p = 0; p < t->nprocesses; p++) {
+		l->index[t->thread[h].process].n += t->thread[h].ncalls;
+	for (uint32_t p = 0, at = 0; p < t->nprocesses; p++) {
 		struct nsx_call_index *x = &l->index[p];
 
-		while ((size_t)3 << x->bits < 4 * (n[p] + 1))
-			x->bits++;
-		if (!nsx_new_array(x->slots, a, (size_t)1 << x->bits,
-				   "correlation ids", err))
+		if (!nsx_new_array(x->keys, a, x->n, "correlation ids", err))
 			return err->rc;
+		x->calls_at = at;
+		at += (uint32_t)x->n;
 	}
+	return 0;
+}
+
+/* The calls of a process follow each other, as its threads do. */
+static int fill_index(const struct nsx_loader *l, struct nsx_call_index *x,
+		      struct nsx_err *err)
+{
+	size_t end = x->calls_at + x->n;
+
+	x->n = 0;
+	for (size_t i = x->calls_at; i < end; i++)
+		if (l->calls.corr[i])
+			x->keys[x->n++] = (uint64_t)l->calls.corr[i] << 32 | i;
+	if (nsx_sort_keys(x->keys, x->n, "correlation ids", err))
+		return err->rc;
+	x->least = x->n ? (uint32_t)(x->keys[0] >> 32) : 0;
 	return 0;
 }
 
@@ -676,12 +635,51 @@ static void note_least(struct nsx_loader *l)
 	}
 }
 
+/* First entry with an id >= corr.  Operations come nearly in the order of their
+ * calls: it is looked for in ever larger steps from *at, where the last one was.
+ */
+static size_t find_corr(const struct nsx_call_index *x, uint32_t corr,
+			size_t *at)
+{
+	size_t lo = *at, hi = *at, step = 1;
+
+	while (hi < x->n && x->keys[hi] >> 32 < corr) {
+		lo = hi + 1;
+		hi = NSX_MIN(hi + step, x->n);
+		step *= 2;
+	}
+	while (lo && x->keys[lo - 1] >> 32 >= corr) {
+		hi = lo - 1;
+		lo -= NSX_MIN(step, lo);
+		step *= 2;
+	}
+	NSX_BISECT(lo, hi, mid, x->keys[mid] >> 32 < corr);
+	return *at = lo;
+}
+
+static uint32_t call_near(const struct nsx_loader *l, uint32_t process,
+			  uint32_t corr, size_t *at)
+{
+	const struct nsx_call_index *x = &l->index[process];
+	const struct nsx_calls_rw *c = &l->calls;
+	uint32_t best = NSX_NONE;
+
+	for (size_t k = find_corr(x, corr, at);
+	     k < x->n && x->keys[k] >> 32 == corr; k++) {
+		uint32_t i = (uint32_t)x->keys[k];
+
+		if (best == NSX_NONE || c->start_ns[i] < c->start_ns[best] ||
+		    (c->start_ns[i] == c->start_ns[best] &&
+		     c->end_ns[i] > c->end_ns[best]))
+			best = i;
+	}
+	return best;
+}
+
 uint32_t nsx_host_call(const struct nsx_loader *l, uint32_t process,
 		       uint32_t corr)
 {
-	uint32_t slot = *find_slot(l, &l->index[process], corr);
-
-	return slot ? slot - 1 : NSX_NONE;
+	return call_near(l, process, corr, &l->index[process].at);
 }
 
 /* Correlation ids count up in a process: what carries one that is lower than
@@ -709,13 +707,16 @@ static int match_some(void *ctx, size_t part, struct nsx_err *err)
 	struct nsx_matching *found = &m->found[part];
 	size_t i = part * MATCHED_AT_A_TIME;
 	size_t end = NSX_MIN(i + MATCHED_AT_A_TIME, l->op_set.n);
+	size_t *at = nsx_try_alloc(t->nprocesses, sizeof(*at), "processes", err);
 
+	if (!at)
+		return err->rc;
 	for (; i < end; i++) {
 		uint32_t p = t->stream[l->ops.stream[i]].process;
 		uint32_t corr = l->ops.call[i], call = NSX_NONE;
 
 		if (corr && p != NSX_NONE)
-			call = nsx_host_call(l, p, corr);
+			call = call_near(l, p, corr, &at[p]);
 		l->ops.call[i] = call;
 		l->ops.cls[i] = class_of_op(l, i);
 		if (l->ops.kind[i] != NSX_OP_KERNEL)
@@ -728,6 +729,7 @@ static int match_some(void *ctx, size_t part, struct nsx_err *err)
 		else
 			found->no_call += call == NSX_NONE;
 	}
+	free(at);
 	return nsx_stopped(err);
 }
 
@@ -776,10 +778,8 @@ static int index_or_judge(void *ctx, size_t i, struct nsx_err *err)
 {
 	struct nsx_loader *l = ctx;
 
-	if (i < l->t->nprocesses) {
-		fill_index(l, (uint32_t)i);
-		return nsx_stopped(err);
-	}
+	if (i < l->t->nprocesses)
+		return fill_index(l, &l->index[i], err);
 	mark_nested(l);
 	return classify_calls(l, err);
 }

@@ -63,10 +63,13 @@ struct nsx_created { /* an NVTX domain's creation row */
 	nsx_str name;
 };
 
-/* The calls of one process that carry a correlation id, by it: a hash table. */
+/* The calls of one process that carry a correlation id, ordered by it.  (An array by
+ * id is no smaller: real programs use eight to twelve ids for each call recorded.)
+ */
 struct nsx_call_index {
-	uint32_t *slots; /* call + 1; 0: free                                */
-	unsigned bits;	 /* of a slot's number                               */
+	uint64_t *keys; /* id << 32 | call */
+	size_t n, at;	/* at: where nsx_host_call found the last            */
+	uint32_t calls_at; /* where its calls begin                          */
 	uint32_t least; /* id of all calls, read or not; 0: none             */
 };
 
@@ -414,7 +417,8 @@ int nsx_find_window(struct nsx_loader *l, const char *text,
 int nsx_window_range(struct nsx_loader *l, const char *text, nsx_str *ret,
 		     struct nsx_err *err);
 /* The outermost call of the process with this correlation id: least start, then
- * greatest end, then first. NSX_NONE if there is none.
+ * greatest end, then first. NSX_NONE if there is none.  One thread at a time: the
+ * index remembers where it was, as the next is mostly near.
  */
 uint32_t nsx_host_call(const struct nsx_loader *l, uint32_t process,
 		       uint32_t corr);
