@@ -145,29 +145,23 @@ static void prefer_instead(struct nsx_finding *f)
 }
 
 /* Gains of the remedies, or of what is to be done instead where that wins much
- * more.
+ * more: all in one round, so that no thread waits for another in between.
  */
 static int price_best(struct pricing *p, struct nsx_plan *plans,
 		      struct nsx_gain *gains, struct nsx_err *err)
 {
-	struct nsx_gain *instead = nsx_arena_get(p->scratch,
-						 (p->n + 1) * sizeof(*instead));
-	size_t n = 0;
+	size_t n = p->n;
 
-	for (size_t i = 0; i < p->n; i++)
+	for (size_t i = 0; i < p->n; i++) {
 		plans[i] = p->v[i].f->remedy;
-	if (nsx_replay_prices(p->facts->model, plans, p->n, p->threads, gains,
-			      err))
-		return err->rc;
-	for (size_t i = 0; i < p->n; i++)
 		if (p->v[i].f->instead.n)
 			plans[n++] = p->v[i].f->instead;
-	if (nsx_replay_prices(p->facts->model, plans, n, p->threads, instead,
-			      err))
+	}
+	if (nsx_replay_prices(p->facts->model, plans, n, p->threads, gains, err))
 		return err->rc;
-	n = 0;
+	n = p->n;
 	for (size_t i = 0; i < p->n; i++) {
-		const struct nsx_gain *g = &instead[n];
+		const struct nsx_gain *g = &gains[n];
 
 		if (!p->v[i].f->instead.n)
 			continue;
@@ -687,10 +681,11 @@ static int write_back(struct pricing *p, struct nsx_err *err)
 
 static int rank(struct pricing *p, struct nsx_err *err)
 {
-	struct nsx_plan *plans = nsx_arena_get(p->scratch, (p->l->n + 1) *
-								   sizeof(*plans));
-	struct nsx_gain *gains = nsx_arena_get(p->scratch, (p->l->n + 1) *
-								   sizeof(*gains));
+	size_t most = 2 * p->l->n + 1; /* a remedy each, and one instead     */
+	struct nsx_plan *plans = nsx_arena_get(p->scratch,
+					       most * sizeof(*plans));
+	struct nsx_gain *gains = nsx_arena_get(p->scratch,
+					       most * sizeof(*gains));
 	const struct nsx_finding *paced;
 	bool shared, abstains = nsx_model_closure(p->facts->model)->cls ==
 				NSX_CONF_NONE;
