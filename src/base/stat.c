@@ -65,26 +65,134 @@ static void select_kth(int64_t *v, size_t lo, size_t hi, size_t k)
 	}
 }
 
-void nsx_quantiles(int64_t *v, size_t n, const double *qs, size_t nqs,
-		   double *ret)
+/* The least of v[at..n). */
+static int64_t least_of(const int64_t *v, size_t at, size_t n)
+{
+	int64_t least = v[at];
+
+	for (size_t i = at + 1; i < n; i++)
+		least = NSX_MIN(least, v[i]);
+	return least;
+}
+
+static void select_few(int64_t *v, size_t n, const double *qs, size_t nqs,
+		       double *ret)
 {
 	size_t lo = 0;
 
 	for (size_t j = 0; j < nqs; j++) {
 		double pos = (double)(n - 1) * qs[j];
 		size_t k = (size_t)pos;
-		int64_t next;
 
 		select_kth(v, lo, n - 1, k);
 		ret[j] = (double)v[k];
 		lo = k;
-		if (pos <= (double)k || k + 1 >= n)
-			continue;
-		next = v[k + 1];
-		for (size_t i = k + 2; i < n; i++)
-			next = NSX_MIN(next, v[i]);
-		ret[j] += (pos - (double)k) * ((double)next - (double)v[k]);
+		if (pos > (double)k && k + 1 < n)
+			ret[j] += (pos - (double)k) *
+				  ((double)least_of(v, k + 1, n) - (double)v[k]);
 	}
+}
+
+/* Many values -----------------------------------------------------------------
+ * Which is less is a coin toss, and a partition waits for each: values are counted
+ * by how far they are from the least, in steps of a thirty-second, and only those of
+ * the step where the quantile lies are looked at again.
+ */
+enum { FEW = 1024, FINE = 5, STEPS = (64 - FINE + 1) << FINE };
+
+struct counts {
+	int64_t least;
+	/* Of every other value: to add to what was just written takes longer. */
+	uint32_t n[2][STEPS];
+};
+
+static unsigned step_of(const struct counts *c, int64_t x)
+{
+	uint64_t u = (uint64_t)x - (uint64_t)c->least;
+	unsigned shift = 63 - FINE - (unsigned)__builtin_clzll(u | 1 << FINE);
+
+	return (shift << FINE) + (unsigned)(u >> shift);
+}
+
+static void count(struct counts *c, const int64_t *v, size_t n)
+{
+	*c = (struct counts){.least = least_of(v, 0, n)};
+	for (size_t i = 0; i + 1 < n; i += 2) {
+		c->n[0][step_of(c, v[i])]++;
+		c->n[1][step_of(c, v[i + 1])]++;
+	}
+	c->n[0][step_of(c, v[n - 1])] += n % 2;
+}
+
+/* Puts the values of the step that the k-th smallest is in first; returns how many
+ * they are; *k counts from the least of them.
+ */
+static size_t take_step(const struct counts *c, int64_t *v, size_t n, size_t *k)
+{
+	unsigned step = 0, shift;
+	size_t taken = 0, in;
+	uint64_t from;
+
+	while (*k >= (in = (size_t)c->n[0][step] + c->n[1][step])) {
+		*k -= in;
+		step++;
+	}
+	shift = step >> FINE ? (step >> FINE) - 1 : 0;
+	from = (uint64_t)c->least +
+	       ((uint64_t)(step - (shift << FINE)) << shift);
+	for (size_t i = 0; i < n; i++)
+		if (((uint64_t)v[i] - from) >> shift == 0)
+			swap(&v[i], &v[taken++]);
+	return taken;
+}
+
+/* Puts the k-th smallest of v in its place among the *n first, the others of which
+ * that are less before it; k counts in these.
+ */
+static size_t select_many(struct counts *c, int64_t *v, size_t *n, size_t k)
+{
+	size_t all;
+
+	do {
+		all = *n;
+		*n = take_step(c, v, all, &k);
+		if (*n > FEW)
+			count(c, v, *n);
+	} while (*n > FEW && *n < all);
+	select_kth(v, 0, *n - 1, k);
+	return k;
+}
+
+static double quantile_of_many(const struct counts *all, int64_t *v, size_t n,
+			       double q)
+{
+	double pos = (double)(n - 1) * q;
+	struct counts c = *all;
+	size_t few = n, k = select_many(&c, v, &few, (size_t)pos);
+	int64_t x = v[k], next = INT64_MAX;
+
+	if (pos <= (double)(size_t)pos || (size_t)pos + 1 >= n)
+		return (double)x;
+	if (k + 1 < few)
+		next = least_of(v, k + 1, few);
+	for (size_t i = few; k + 1 == few && i < n; i++)
+		next = NSX_MIN(next, v[i] > x ? v[i] : INT64_MAX);
+	return (double)x + (pos - (double)(size_t)pos) *
+				   ((double)next - (double)x);
+}
+
+void nsx_quantiles(int64_t *v, size_t n, const double *qs, size_t nqs,
+		   double *ret)
+{
+	struct counts c;
+
+	if (n <= FEW || n > UINT32_MAX) {
+		select_few(v, n, qs, nqs, ret);
+		return;
+	}
+	count(&c, v, n);
+	for (size_t j = 0; j < nqs; j++)
+		ret[j] = quantile_of_many(&c, v, n, qs[j]);
 }
 
 double nsx_quantile(int64_t *v, size_t n, double q)

@@ -11,20 +11,31 @@ TEST(quantile_interpolates)
 	assert_true(nsx_quantile(v, 1, 0.9) == (double)v[0]);
 }
 
-/* Against a full sort, on samples with many ties. */
+/* Evenly spread, or most of them short and few a million times as long. */
+static int64_t sample(uint64_t *seed, uint64_t range, bool is_skewed)
+{
+	uint64_t x = rnd(seed) % range;
+
+	return (int64_t)(is_skewed ? x << rnd(seed) % 20 * (rnd(seed) % 8 == 0) :
+				     x) - 300;
+}
+
+/* Against a full sort, on samples with many ties, few and many; the sample stays the
+ * same but for its order.
+ */
 TEST(quantiles_match_a_full_sort)
 {
 	static const double qs[] = {0, 0.25, 0.5, 0.9, 0.99, 1};
 	uint64_t seed = 41;
-	int64_t a[500], b[500];
+	int64_t a[6000], b[6000];
 	double got[6];
 
-	for (int round = 0; round < 400; round++) {
-		size_t n = 1 + rnd(&seed) % 500;
-		uint64_t range = 1 + rnd(&seed) % 1000;
+	for (int round = 0; round < 500; round++) {
+		size_t n = 1 + rnd(&seed) % (round % 2 ? 6000 : 500);
+		uint64_t range = 1 + rnd(&seed) % (round % 3 ? 1000 : 1 << 30);
 
 		for (size_t i = 0; i < n; i++)
-			a[i] = b[i] = (int64_t)(rnd(&seed) % range) - 300;
+			a[i] = b[i] = sample(&seed, range, round % 5 == 0);
 		qsort(b, n, sizeof(*b), nsx_cmp_i64);
 		nsx_quantiles(a, n, qs, 6, got);
 		for (int q = 0; q < 6; q++) {
@@ -37,6 +48,8 @@ TEST(quantiles_match_a_full_sort)
 					(double)(b[k + 1] - b[k]);
 			assert_true(got[q] == want);
 		}
+		qsort(a, n, sizeof(*a), nsx_cmp_i64);
+		assert_memory_equal(a, b, n * sizeof(*a));
 	}
 }
 

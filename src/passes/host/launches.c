@@ -35,6 +35,7 @@ static const struct nsx_layout layouts[] = {
 struct launcher {
 	size_t n, at; /* its durations */
 	int64_t ns, held_ns;
+	double p50_ns, p99_ns; /* of its durations                          */
 	int64_t long_ns; /* from where a call counts as held, inferred       */
 	size_t inferred;
 };
@@ -256,8 +257,8 @@ static void fill_launches(struct work *w, struct nsx_table *table)
 		}
 		if (!x->n)
 			continue;
-		row[P50] = nsx_us(nsx_quantile(w->ns + x->at, x->n, 0.5));
-		row[P99] = nsx_us(nsx_quantile(w->ns + x->at, x->n, 0.99));
+		row[P50] = nsx_us(x->p50_ns);
+		row[P99] = nsx_us(x->p99_ns);
 	}
 	nsx_table_sort(table, NSX_DESC(TOTAL_MS), NSX_DESC(COUNT), PID, TID,
 		       API);
@@ -299,20 +300,22 @@ static void say_backpressure(const struct work *w, struct nsx_section *out,
 
 static int collect(struct work *w, struct nsx_err *err)
 {
+	static const double qs[] = {0.5, 0.99};
+
 	if (sum_launches(w, err) || spread_durations(w, err))
 		return err->rc;
-	if (w->is_measured)
-		return 0;
 	for (size_t g = 0; g < w->groups.n; g++) {
 		struct launcher *x = &w->v[g];
+		double q[2] = {0, 0};
 
 		if (x->n)
-			x->long_ns =
-			    nsx_to_i64(LONG_MEDIANS *
-				       nsx_quantile(w->ns + x->at, x->n, 0.5));
-		x->long_ns = NSX_MAX(x->long_ns, LONG_LAUNCH_NS);
+			nsx_quantiles(w->ns + x->at, x->n, qs, 2, q);
+		x->p50_ns = q[0];
+		x->p99_ns = q[1];
+		x->long_ns = NSX_MAX(nsx_to_i64(LONG_MEDIANS * q[0]),
+				     LONG_LAUNCH_NS);
 	}
-	return infer_held(w, err);
+	return w->is_measured ? 0 : infer_held(w, err);
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,
