@@ -112,11 +112,16 @@ static void dismiss(struct crew *c)
 	pthread_mutex_destroy(&c->lock);
 }
 
+/* A task that does not fail may leave something in its err. */
 static int run_alone(size_t n, nsx_task_fn fn, void *ctx, struct nsx_err *err)
 {
+	struct nsx_err own;
+
 	for (size_t i = 0; i < n; i++)
-		if (fn(ctx, i, err))
+		if (fn(ctx, i, &own)) {
+			*err = own;
 			return err->rc;
+		}
 	return 0;
 }
 

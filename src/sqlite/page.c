@@ -234,16 +234,19 @@ static int count_part(void *ctx, size_t part, struct nsx_err *err)
 
 size_t nsx_pagescan_rows(struct nsx_pagescan *s, unsigned part)
 {
-	size_t rows;
+	struct nsx_err err = {.rc = 0};
 
-	pthread_mutex_lock(&s->lock);
-	if (!s->is_counted &&
-	    nsx_par(s->nparts, s->nparts, count_part, s, &s->count_err))
+	if (s->is_counted)
+		return s->rows[part];
+	if (nsx_par(s->nparts, s->nparts, count_part, s, &err))
 		memset(s->rows, 0, sizeof(s->rows));
+	else
+		err.rc = 0;
+	pthread_mutex_lock(&s->lock);
+	s->count_err = err;
 	s->is_counted = true;
-	rows = s->rows[part];
 	pthread_mutex_unlock(&s->lock);
-	return rows;
+	return s->rows[part];
 }
 
 /* Reading ----------------------------------------------------------------*/

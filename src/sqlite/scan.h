@@ -33,7 +33,8 @@ unsigned nsx_scan_parts(const struct nsx_scan *s);
 /* An upper bound of the rows of a part; exact where the table is sound.  Once
  * asked for, nsx_scan_run never delivers more, whatever happens to the file.
  * Cost: the first call looks at the head of every page, the parts side by
- * side on threads; who only folds rows should not ask.
+ * side on threads; who only folds rows should not ask.  One thread asks, before
+ * parts are run.
  */
 size_t nsx_scan_rows(const struct nsx_scan *s, unsigned part);
 const char *nsx_scan_backend(const struct nsx_scan *s); /* "page", "sqlite" */
