@@ -1,4 +1,5 @@
 #include <stdatomic.h>
+#include <stdio.h>
 #include "../testlib.h"
 #include "base/par.h"
 
