@@ -114,27 +114,6 @@ static uint32_t thread_of_overhead(const void *ctx, uint32_t i)
 	return ((const struct nsx_overheads_rw *)ctx)->thread[i];
 }
 
-static int sort_group(void *ctx, size_t i, struct nsx_err *err)
-{
-	struct nsx_loader *l = ctx;
-
-	switch (i) {
-	case 0:
-		return sort_ops(l, err);
-	case 1:
-		return nsx_colset_sort(&l->call_set, thread_of_call,
-				       l->t->nthreads, cmp_calls, l, err);
-	case 2:
-		return sort_ranges(l, err);
-	case 3:
-		return nsx_order_libraries(l, err);
-	default:
-		return nsx_colset_sort(&l->overhead_set, thread_of_overhead,
-				       l->t->nthreads, cmp_overheads,
-				       &l->overheads, err);
-	}
-}
-
 static const struct nsx_window no_hull = {INT64_MAX, INT64_MIN};
 
 void nsx_take_hull(struct nsx_trace *t, const struct nsx_window *gpu,
@@ -228,11 +207,6 @@ static int settle_crossing(struct nsx_loader *l, struct nsx_err *err)
 		return rc;
 	/* What crosses one that crosses is to be known, too. */
 	return l->portion.is_on ? NSX_PRESUMED_WRONG : sort_ranges(l, err);
-}
-
-int nsx_order_rows(struct nsx_loader *l, struct nsx_err *err)
-{
-	return nsx_par(l->threads, 5, sort_group, l, err);
 }
 
 /* The window ------------------------------------------------------------------*/
@@ -467,33 +441,40 @@ static int index_threads(struct nsx_trace *t, const uint32_t *thread, size_t n,
 	return 0;
 }
 
-static int slice_threads(struct nsx_loader *l, struct nsx_err *err)
+/* How many of the rows from `at` on, which are in order of thread, are of one. */
+static uint32_t count_rows(const uint32_t *thread, size_t n, uint32_t at,
+			   uint32_t of)
 {
-	struct nsx_trace *t = l->t;
-	uint32_t calls_at = 0, nvtx_at = 0;
+	return (uint32_t)NSX_SEARCH((size_t)at, n, mid, thread[mid] <= of) - at;
+}
 
-	for (uint32_t i = 0; i < t->nthreads; i++)
-		t->thread[i].ncalls = t->thread[i].nnvtx = 0;
-	for (size_t i = 0; i < l->call_set.n; i++)
-		t->thread[l->calls.thread[i]].ncalls++;
-	for (size_t i = 0; i < l->nvtx_set.n; i++)
-		t->thread[l->nvtx.thread[i]].nnvtx++;
-	for (uint32_t i = 0; i < t->nthreads; i++) {
-		struct nsx_thread *th = &t->thread[i];
+static void slice_calls(struct nsx_loader *l)
+{
+	uint32_t at = 0;
 
+	for (uint32_t i = 0; i < l->t->nthreads; i++) {
+		struct nsx_thread *th = &l->t->thread[i];
+
+		th->calls_at = at;
+		th->ncalls = count_rows(l->calls.thread, l->call_set.n, at, i);
 		th->has_calls |= th->ncalls > 0;
-		th->has_ranges |= th->nnvtx > 0;
-		th->has_stack |= th->nnvtx &&
-				 l->nvtx.kind[nvtx_at] == NSX_NVTX_STACK;
-		th->calls_at = calls_at;
-		th->nvtx_at = nvtx_at;
-		calls_at += th->ncalls;
-		nvtx_at += th->nnvtx;
+		at += th->ncalls;
 	}
-	return index_threads(t, l->calls.thread, l->call_set.n,
-			     &t->calls_thread, err) ?:
-	       index_threads(t, l->nvtx.thread, l->nvtx_set.n, &t->nvtx_thread,
-			     err);
+}
+
+static void slice_ranges(struct nsx_loader *l)
+{
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < l->t->nthreads; i++) {
+		struct nsx_thread *th = &l->t->thread[i];
+
+		th->nvtx_at = at;
+		th->nnvtx = count_rows(l->nvtx.thread, l->nvtx_set.n, at, i);
+		th->has_ranges |= th->nnvtx > 0;
+		th->has_stack |= th->nnvtx && l->nvtx.kind[at] == NSX_NVTX_STACK;
+		at += th->nnvtx;
+	}
 }
 
 /* Operations are in order of device. */
@@ -784,16 +765,67 @@ static int index_or_judge(void *ctx, size_t i, struct nsx_err *err)
 	return classify_calls(l, err);
 }
 
-int nsx_index_calls(struct nsx_loader *l, struct nsx_err *err)
+static int index_calls(struct nsx_loader *l, struct nsx_err *err)
 {
-	int rc = slice_threads(l, err) ?:
-		 new_indices(l, err) ?:
-		 nsx_par(l->threads, (size_t)l->t->nprocesses + 1,
-			 index_or_judge, l, err);
+	int rc;
 
+	slice_calls(l);
+	rc = new_indices(l, err) ?:
+	     nsx_par(l->threads, (size_t)l->t->nprocesses + 1, index_or_judge, l,
+		     err);
 	if (!rc)
 		note_least(l);
 	return rc;
+}
+
+int nsx_index_calls(struct nsx_loader *l, struct nsx_err *err)
+{
+	return index_calls(l, err) ?:
+	       index_threads(l->t, l->calls.thread, l->call_set.n,
+			     &l->t->calls_thread, err);
+}
+
+static int order_calls(struct nsx_loader *l, struct nsx_err *err)
+{
+	return nsx_colset_sort(&l->call_set, thread_of_call, l->t->nthreads,
+			       cmp_calls, l, err) ?:
+	       index_calls(l, err);
+}
+
+static int order_ranges(struct nsx_loader *l, struct nsx_err *err)
+{
+	int rc = sort_ranges(l, err);
+
+	if (!rc)
+		slice_ranges(l);
+	return rc;
+}
+
+static int order_overheads(struct nsx_loader *l, struct nsx_err *err)
+{
+	return nsx_colset_sort(&l->overhead_set, thread_of_overhead,
+			       l->t->nthreads, cmp_overheads, &l->overheads,
+			       err);
+}
+
+static int (*const orders[])(struct nsx_loader *l, struct nsx_err *err) = {
+	sort_ops, order_calls, order_ranges, nsx_order_libraries, order_overheads,
+};
+
+static int order_some(void *ctx, size_t i, struct nsx_err *err)
+{
+	return orders[i](ctx, err);
+}
+
+int nsx_order_rows(struct nsx_loader *l, struct nsx_err *err)
+{
+	struct nsx_trace *t = l->t;
+
+	return nsx_par(l->threads, ARRAY_LEN(orders), order_some, l, err) ?:
+	       index_threads(t, l->calls.thread, l->call_set.n,
+			     &t->calls_thread, err) ?:
+	       index_threads(t, l->nvtx.thread, l->nvtx_set.n, &t->nvtx_thread,
+			     err);
 }
 
 int nsx_derive(struct nsx_loader *l, struct nsx_err *err)

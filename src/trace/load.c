@@ -342,7 +342,6 @@ static int load(struct nsx_loader *l, const struct nsx_load_opts *opts,
 	if (!rc)
 		rc = nsx_order_ids(l, err) ?:
 		     nsx_order_rows(l, err) ?:
-		     nsx_index_calls(l, err) ?:
 		     nsx_align_clocks(l, err) ?:
 		     nsx_drop_sample(l, err) ?:
 		     nsx_cut_window(l, opts->window, err) ?:

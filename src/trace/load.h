@@ -396,8 +396,9 @@ int nsx_order_ids(struct nsx_loader *l, struct nsx_err *err);
 void nsx_load_gpus(struct nsx_loader *l);
 int nsx_order_streams(struct nsx_loader *l, struct nsx_err *err);
 int nsx_add_peers(struct nsx_loader *l, struct nsx_err *err);
+/* Rows in order, slices of threads, and calls as nsx_index_calls has them. */
 int nsx_order_rows(struct nsx_loader *l, struct nsx_err *err);
-/* Classes of calls, slices of threads, and the index that nsx_host_call reads. */
+/* Classes of calls, their slices of threads, and the index that nsx_host_call reads. */
 int nsx_index_calls(struct nsx_loader *l, struct nsx_err *err);
 static inline void nsx_widen(struct nsx_window *hull, int64_t start_ns,
 			     int64_t end_ns)
