@@ -34,10 +34,10 @@ struct samples {
 	struct sample {
 		uint32_t key;
 		int64_t value;
-	} *v;
+	} __attribute__((packed)) *v; /* until they are sorted               */
 	size_t n, cap;
 	size_t *at; /* once sorted: by key, and one more                     */
-	int64_t *values;
+	int64_t *values; /* until what they tell is known                    */
 };
 
 static int add_sample(struct samples *s, uint32_t kind, uint32_t which,
@@ -62,6 +62,8 @@ static int sort_samples(struct samples *s, struct nsx_arena *a,
 	for (size_t i = 0; i < s->n; i++)
 		s->values[i] = s->v[order[i]].value;
 	nsx_arena_drop(a, order);
+	free(s->v);
+	s->v = NULL;
 	return 0;
 }
 
@@ -302,6 +304,8 @@ static int fit_launches(struct learner *l, struct nsx_err *err)
 					 NSX_MIN(start, LAUNCH_CAP_NS +
 							    l->launch_ns);
 	}
+	nsx_arena_drop(l->b->step, s->values);
+	nsx_arena_drop(l->b->step, e->values);
 	return 0;
 }
 
@@ -366,6 +370,8 @@ static int fit_gaps(struct learner *l, struct nsx_err *err)
 	for (size_t k = 0; k < d->keys.n; k++)
 		l->least_gap[k] = nsx_to_i64(nsx_quantile(
 			d->values + d->at[k], d->at[k + 1] - d->at[k], 0.1));
+	nsx_arena_drop(l->b->step, s->values);
+	nsx_arena_drop(l->b->step, d->values);
 	return 0;
 }
 
@@ -403,6 +409,7 @@ static int fit_wakes(struct learner *l, struct nsx_err *err)
 				NSX_MIN(typical(s->values + s->at[k], n),
 					WAKE_CAP_NS);
 	}
+	nsx_arena_drop(l->b->step, s->values);
 	return 0;
 }
 
@@ -435,6 +442,7 @@ static int fit_costs(struct learner *l, struct nsx_err *err)
 		if (api->says & API_SYNC)
 			api->least_ns = NSX_MIN(api->least_ns, 5000);
 	}
+	nsx_arena_drop(l->b->step, s->values);
 	return 0;
 }
 
