@@ -53,15 +53,15 @@ static int add_sample(struct samples *s, uint32_t kind, uint32_t which,
 static int sort_samples(struct samples *s, struct nsx_arena *a,
 			struct nsx_err *err)
 {
-	uint32_t *order;
-
 	if (nsx_new_arrays(a, s->keys.n + 2, "latencies", err, s->at) ||
-	    nsx_new_arrays(a, s->n, "latencies", err, order, s->values))
+	    nsx_new_arrays(a, s->n, "latencies", err, s->values))
 		return err->rc;
-	NSX_DEAL(s->at, order, s->keys.n, s->n, i, s->v[i].key);
 	for (size_t i = 0; i < s->n; i++)
-		s->values[i] = s->v[order[i]].value;
-	nsx_arena_drop(a, order);
+		s->at[s->v[i].key + 2]++;
+	for (size_t k = 0; k < s->keys.n; k++)
+		s->at[k + 2] += s->at[k + 1];
+	for (size_t i = 0; i < s->n; i++)
+		s->values[s->at[s->v[i].key + 1]++] = s->v[i].value;
 	free(s->v);
 	s->v = NULL;
 	return 0;
@@ -861,8 +861,8 @@ int model_learn(struct build *b, struct nsx_err *err)
 		 nsx_new_arrays(b->a, m->ncalls, "latencies", err,
 				b->typical_lambda) ?:
 		 first_launches(&l, err) ?: learn_ops(&l, err) ?:
-		 learn_calls(&l, err) ?: fit_launches(&l, err) ?:
-		 learn_late(&l, err) ?: fit_gaps(&l, err) ?:
+		 fit_launches(&l, err) ?: learn_late(&l, err) ?:
+		 fit_gaps(&l, err) ?: learn_calls(&l, err) ?:
 		 fit_wakes(&l, err) ?: fit_costs(&l, err) ?:
 		 list_full(&l, err) ?: learn_depth(&l, err);
 
@@ -870,6 +870,9 @@ int model_learn(struct build *b, struct nsx_err *err)
 		weigh_calls(&l);
 		rc = weigh_ops(&l, err);
 	}
+	/* No next step asks where an operation stands on its stream. */
+	nsx_arena_drop(b->a, b->place);
+	nsx_arena_drop(b->a, b->stream_op);
 	samples_done(&l.from_start);
 	samples_done(&l.from_end);
 	samples_done(&l.gap);
