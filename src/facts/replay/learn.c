@@ -557,7 +557,7 @@ static void weigh_wait(struct learner *l, uint32_t call, int64_t until)
 	int64_t ns = c->end_ns - c->start_ns, own = 3000;
 	int64_t wake = find_wake(l, c), usual = NSX_MAX(wake, 0), seen;
 
-	l->b->typical_lambda[call] = wake;
+	l->b->typical_lambda[call] = (int32_t)NSX_MAX(wake, INT32_MIN);
 	seen = c->end_ns - until;
 	if (until <= c->start_ns + 1000) {
 		c->lambda_ns = (int32_t)NSX_MAX(
@@ -828,7 +828,8 @@ static int weigh_ops(struct learner *l, struct nsx_err *err)
 			int64_t end = model_op_end(&m->op[before]);
 			int64_t ns = find_gap(l, &m->op[before], o);
 
-			b->typical_dispatch[i] = ns;
+			ns = NSX_MAX(ns, INT32_MIN);
+			b->typical_dispatch[i] = (int32_t)ns;
 			ns = NSX_MIN(ns, o->start_ns - end);
 			o->dispatch_ns = (int32_t)NSX_MAX(ns, INT32_MIN);
 			if (end + b->typical_dispatch[i] > e.best_ns)
