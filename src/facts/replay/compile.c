@@ -88,16 +88,16 @@ static int list_rows(struct select *s, struct nsx_err *err)
 
 	if (!r->n)
 		return 0;
-	s->first_row = nsx_rows_at(r, 0);
-	s->last_row = nsx_rows_at(r, r->n - 1);
+	s->first_row = nsx_run_first(r, 0);
+	s->last_row = nsx_run_end(r, r->nruns - 1) - 1;
 	if (!nsx_new_array(s->rows, s->a,
 			   (size_t)(s->last_row - s->first_row) / 8 + 1,
 			   "rows of a change", err))
 		return err->rc;
-	for (size_t i = 0; i < r->n; i++) {
-		uint32_t row = nsx_rows_at(r, i) - s->first_row;
+	NSX_EACH_ROW(r, row) {
+		uint32_t bit = row - s->first_row;
 
-		s->rows[row / 8] |= (uint8_t)(1 << row % 8);
+		s->rows[bit / 8] |= (uint8_t)(1 << bit % 8);
 	}
 	return 0;
 }
