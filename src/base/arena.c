@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include "base/arena.h"
 
+#define FIRST_SIZE ((size_t)2 * 1024) /* most arenas stay small             */
 #define BLOCK_SIZE ((size_t)64 * 1024)
 #define LARGE ((size_t)1024 * 1024)
 #define ALIGNMENT 16
@@ -221,7 +222,8 @@ static void *take(struct nsx_arena *a, size_t size, size_t alignment)
 	size_t at = b ? (b->used + alignment - 1) & ~(alignment - 1) : 0;
 
 	if (!b || at > b->size || b->size - at < size) {
-		size_t room = NSX_MAX(size, BLOCK_SIZE);
+		size_t usual = b ? NSX_MIN(2 * b->size, BLOCK_SIZE) : FIRST_SIZE;
+		size_t room = NSX_MAX(size, usual);
 
 		b = nsx_alloc(1, sizeof(*b) + room);
 		b->size = room;

@@ -48,7 +48,7 @@ static size_t drop_none(int64_t *v, size_t n)
 
 static unsigned width_of(uint64_t x)
 {
-	unsigned width = 1;
+	unsigned width = 0;
 
 	while (x & ~nsx_pack_mask[width])
 		width++;
@@ -76,7 +76,8 @@ static size_t measure(const struct source *s, size_t n,
 			least = NSX_MIN(least, v[i]);
 			most = NSX_MAX(most, v[i]);
 		}
-		width = width_of((uint64_t)most - (uint64_t)least + s->is_index);
+		width = known ? width_of((uint64_t)most - (uint64_t)least +
+					 s->is_index) : 0;
 		*b = (struct nsx_pack_block){least, size << 8 | width};
 		size += m * width;
 	}

@@ -1,9 +1,9 @@
 /* pack.h - a column of integers in few bytes, for columns held in millions.
  *
- * Blocks of 64 values, each value as its distance from the least of its block,
- * in as many bytes as the greatest of them needs (one to eight): any value can
+ * Blocks of 128 values, each value as its distance from the least of its block,
+ * in as many bytes as the greatest of them needs (none to eight): any value can
  * be held, and any one read in a step or two.  Starts and durations of kernels
- * and calls take about three bytes each.
+ * and calls take about three bytes each.  In longer blocks distances are greater.
  */
 #ifndef NSX_PACK_H
 #define NSX_PACK_H
@@ -12,7 +12,7 @@
 #include <string.h>
 #include "base/arena.h"
 
-enum { NSX_PACK_BLOCK = 64 };
+enum { NSX_PACK_BLOCK = 128 };
 
 struct nsx_packed {
 	const struct nsx_pack_block {

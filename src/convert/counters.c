@@ -130,7 +130,7 @@ struct queue { /* of a stream: when its calls began, and the first work of each 
 };
 struct nsx_queues_view {
 	struct nsx_arena *arena;
-	struct queue *v;
+	struct queue *v; /* by stream; n 0: it has none                      */
 	size_t n;
 };
 
@@ -149,7 +149,7 @@ static int keep_queue(struct nsx_queues_view *view, const struct nsx_trace *t,
 	const struct nsx_stream *s = &t->stream[stream];
 	const struct nsx_process *p = &t->process[s->process];
 	size_t first = of->at[stream], n = of->at[stream + 1] - first;
-	struct queue *q = &view->v[view->n++];
+	struct queue *q = &view->v[stream];
 
 	for (size_t i = 0; i < n; i++)
 		began[i] = nsx_op_start(&t->ops, of->op[first + i]);
@@ -164,26 +164,39 @@ static int keep_queue(struct nsx_queues_view *view, const struct nsx_trace *t,
 	       nsx_pack_i64(view->arena, began, n, "launches", &q->began, err);
 }
 
-int nsx_convert_keep_queues(struct nsx_conv *c, const struct nsx_trace *t,
-			    struct nsx_err *err)
+static int keep_device(struct nsx_queues_view *view, const struct nsx_trace *t,
+		       uint32_t device, struct nsx_err *err)
 {
-	struct nsx_queues_view *v = nsx_try_alloc(1, sizeof(*v), "queues", err);
 	struct nsx_arena *a = nsx_arena_new();
 	struct nsx_queues of;
 	int64_t *began;
 	int rc = 0;
 
-	c->queues = v;
-	if (v)
-		v->arena = nsx_arena_new();
-	if (!v || nsx_queues_build(t, a, &of, err) ||
-	    !nsx_new_array(v->v, v->arena, t->nstreams, "queues", err) ||
+	if (nsx_queues_build(t, device, a, &of, err) ||
 	    !nsx_new_array(began, a, of.at[t->nstreams], "launches", err))
 		rc = err->rc;
 	for (uint32_t s = 0; !rc && s < t->nstreams; s++)
 		if (of.at[s] < of.at[s + 1] && t->stream[s].process != NSX_NONE)
-			rc = keep_queue(v, t, &of, s, began, err);
+			rc = keep_queue(view, t, &of, s, began, err);
 	nsx_arena_free(a);
+	return rc;
+}
+
+int nsx_convert_keep_queues(struct nsx_conv *c, const struct nsx_trace *t,
+			    struct nsx_err *err)
+{
+	struct nsx_queues_view *v = nsx_try_alloc(1, sizeof(*v), "queues", err);
+	int rc = 0;
+
+	c->queues = v;
+	if (v)
+		v->arena = nsx_arena_new();
+	if (!v || !nsx_new_array(v->v, v->arena, t->nstreams, "queues", err))
+		rc = err->rc;
+	else
+		v->n = t->nstreams;
+	for (uint32_t d = 0; !rc && d < t->ndevices; d++)
+		rc = keep_device(v, t, d, err);
 	return rc;
 }
 
@@ -225,6 +238,7 @@ int nsx_convert_queues(struct nsx_conv *c, struct nsx_err *err)
 			nsx_trace_free(t);
 	}
 	for (size_t i = 0; !rc && i < c->queues->n; i++)
-		rc = put_queue(c, &c->queues->v[i], err);
+		if (c->queues->v[i].n)
+			rc = put_queue(c, &c->queues->v[i], err);
 	return rc;
 }

@@ -38,27 +38,30 @@ static int find_fast(struct clocks *c, struct nsx_err *err)
 {
 	const struct nsx_trace *t = c->d->trace;
 	struct nsx_arena *a = c->d->scratch;
-	size_t end = c->dev->ops_at + c->dev->nops;
-	size_t *at;
+	uint32_t first = c->dev->ops_at, *at, *op, most = 0;
 	int64_t *ns;
 
-	if (!nsx_new_array(at, a, (size_t)t->nshapes + 2, "kernels", err) ||
-	    !nsx_new_array(ns, a, c->dev->nops, "kernels", err) ||
-	    !nsx_new_array(c->fast, a, t->nshapes, "kernels", err))
+	if (nsx_new_arrays(a, (size_t)t->nshapes + 2, "kernels", err, at) ||
+	    nsx_new_arrays(a, c->dev->nops, "kernels", err, op) ||
+	    nsx_new_arrays(a, t->nshapes, "kernels", err, c->fast))
 		return err->rc;
-	for (size_t i = c->dev->ops_at; i < end; i++)
-		if (counts(c, i))
-			at[nsx_op_detail(&t->ops, i) + 2]++;
-	for (size_t s = 2; s < (size_t)t->nshapes + 2; s++)
-		at[s] += at[s - 1];
-	for (size_t i = c->dev->ops_at; i < end; i++)
-		if (counts(c, i))
-			ns[at[nsx_op_detail(&t->ops, i) + 1]++] =
-				nsx_op_ns(&t->ops, i);
+	NSX_DEAL(at, op, t->nshapes, c->dev->nops, i, counts(c, first + i) ?
+		 nsx_op_detail(&t->ops, first + i) : NSX_NONE);
 	for (uint32_t s = 0; s < t->nshapes; s++)
-		if (at[s + 1] - at[s] >= PARTS)
-			c->fast[s] = nsx_quantile(ns + at[s],
-						  at[s + 1] - at[s], FAST);
+		most = NSX_MAX(most, at[s + 1] - at[s]);
+	if (!nsx_new_array(ns, a, most, "kernels", err))
+		return err->rc;
+	for (uint32_t s = 0; s < t->nshapes; s++) {
+		uint32_t n = at[s + 1] - at[s];
+
+		for (uint32_t k = 0; n >= PARTS && k < n; k++)
+			ns[k] = nsx_op_ns(&t->ops, first + op[at[s] + k]);
+		if (n >= PARTS)
+			c->fast[s] = nsx_quantile(ns, n, FAST);
+	}
+	nsx_arena_drop(a, at);
+	nsx_arena_drop(a, op);
+	nsx_arena_drop(a, ns);
 	return 0;
 }
 

@@ -217,13 +217,29 @@ void nsx_idle_by_cause(const struct nsx_detect *d, int64_t ns[NSX_NCAUSES])
 struct nsx_rows nsx_keep_rows(struct nsx_detect *d, const uint32_t *v,
 			      size_t n)
 {
+	static const char what[] = "rows of a change";
 	struct nsx_rows r = {.only = true, .n = n};
+	struct nsx_arena *a = d->found->arena;
+	uint32_t *first, *length;
 	struct nsx_err err;
+	size_t runs = 0, k = 0;
 
-	/* A byte or two a row: as what is told, too little to do without. */
-	if (nsx_pack_u32(d->found->arena, v, n, "rows of a change", &r.at,
-			 &err))
+	for (size_t i = 0; i < n; i++)
+		runs += !i || v[i] != v[i - 1] + 1;
+	first = nsx_alloc(runs + 1, sizeof(*first));
+	length = nsx_alloc(runs + 1, sizeof(*length));
+	for (size_t i = 0; i < n; i++) {
+		if (!i || v[i] != v[i - 1] + 1)
+			first[k++] = v[i];
+		length[k - 1]++;
+	}
+	r.nruns = runs;
+	/* Two bytes a run: as what is told, too little to do without. */
+	if (nsx_pack_u32(a, first, runs, what, &r.first, &err) ||
+	    nsx_pack_u32(a, length, runs, what, &r.length, &err))
 		nsx_die_of_memory(n);
+	free(first);
+	free(length);
 	return r;
 }
 

@@ -856,18 +856,19 @@ static const char *say_streams(struct kernels *k, const struct nsx_change *c)
 				      (size_t)t->nstreams + 1);
 	int64_t end_ns = INT64_MIN, beside_ns = 0;
 	size_t n = c->rows.n, nstreams = 0, queued = 0;
+	uint32_t before = NSX_NONE;
 
-	for (size_t i = 0; i < n; i++) {
-		uint32_t op = nsx_rows_at(&c->rows, i);
+	NSX_EACH_ROW(&c->rows, op) {
 		int64_t start_ns = nsx_op_start(o, op);
 		uint32_t call = nsx_op_call(o, op);
 
 		nstreams += !seen[nsx_op_stream(o, op)]++;
 		seen[nsx_op_stream(o, op)] = 1;
-		queued += i && op == nsx_rows_at(&c->rows, i - 1) + 1 &&
+		queued += before != NSX_NONE && op == before + 1 &&
 			  call != NSX_NONE &&
 			  nsx_call_end(&t->calls, call) <=
-				  nsx_op_end(o, op - 1);
+				  nsx_op_end(o, before);
+		before = op;
 		if (end_ns > start_ns)
 			nsx_add_to(&beside_ns, NSX_MIN(end_ns,
 						       nsx_op_end(o, op)) -

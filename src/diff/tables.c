@@ -529,5 +529,5 @@ int nsx_diff_tabulate(struct nsx_diff *d, struct nsx_diff_tables *ret,
 void nsx_diff_tables_done(struct nsx_diff_tables *t)
 {
 	for (unsigned i = 0; i < NSX_NDT; i++)
-		free(t->t[i].cells);
+		nsx_table_done(&t->t[i]);
 }

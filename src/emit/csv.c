@@ -14,8 +14,6 @@
 #include "base/stat.h"
 #include "emit/emit.h"
 
-enum { AHEAD = 8 }; /* rows */
-
 /* Blanks at the ends are quoted too: some readers trim what is not. */
 static bool needs_quotes(const char *s, size_t n)
 {
@@ -64,12 +62,11 @@ static bool put_millionths(struct nsx_buf *b, double x)
 	char text[40], *end = text + sizeof(text), *p = end;
 	uint64_t millionths;
 	int ndecimals = 6;
+	int64_t is;
 
-	if (!(fabs(x) >= 1e-4 && fabs(x) < 1e9) && (x != 0 || signbit(x)))
+	if ((fabs(x) < 1e-4 && x != 0) || !nsx_real_millionths(x, &is))
 		return false;
-	millionths = (uint64_t)llround(fabs(x) * 1e6);
-	if ((double)millionths / 1e6 != fabs(x))
-		return false;
+	millionths = (uint64_t)(is < 0 ? -is : is);
 	for (; ndecimals > 1 && millionths % 10 == 0; ndecimals--)
 		millionths /= 10;
 	for (; ndecimals; ndecimals--, millionths /= 10)
@@ -141,15 +138,17 @@ static void put_row(FILE *out, struct nsx_buf *line,
 	fwrite(line->p, 1, line->n, out);
 }
 
-/* Texts of a row that is written soon, which lie anywhere. */
-static void fetch_texts(const struct nsx_layout *layout,
-			const struct nsx_cell *row)
+/* A row that is written soon: its texts lie anywhere. */
+static const struct nsx_cell *fetch_row(struct nsx_row_reader *reader)
 {
-	for (unsigned c = 0; c < layout->ncols; c++)
+	const struct nsx_cell *row = nsx_next_row(reader);
+
+	for (unsigned c = 0; row && c < reader->t->layout->ncols; c++)
 		if (row[c].type == NSX_T_STR) {
 			__builtin_prefetch(row[c].u.s);
 			__builtin_prefetch(row[c].u.s + 64);
 		}
+	return row;
 }
 
 /* A table that is cut --------------------------------------------------------------*/
@@ -210,42 +209,55 @@ static void put_rest(FILE *out, struct nsx_buf *line,
 	put_row(out, line, l, rest);
 }
 
+/* kept NULL: all.  The others are added up in rest. */
+static int put_rows(FILE *out, struct nsx_buf *line, const struct nsx_table *t,
+		    const bool *kept, struct nsx_cell *rest, size_t *nrest,
+		    struct nsx_err *err)
+{
+	struct nsx_row_reader reader = nsx_read_rows(t);
+	const struct nsx_cell *ahead[NSX_LIVE_ROWS] = {0}, *row;
+
+	for (size_t r = 0; r < NSX_LIVE_ROWS - 1; r++)
+		ahead[r] = fetch_row(&reader);
+	for (size_t r = 0; (row = ahead[r % NSX_LIVE_ROWS]); r++) {
+		if (r % 65536 == 0 && nsx_stopped(err))
+			return err->rc;
+		ahead[(r - 1) % NSX_LIVE_ROWS] = fetch_row(&reader);
+		if (!kept || kept[r]) {
+			put_row(out, line, t->layout, row);
+		} else {
+			nsx_add_cells(t->layout, row, rest);
+			++*nrest;
+		}
+	}
+	return 0;
+}
+
 int nsx_emit_csv(const struct nsx_layout *layout, const struct nsx_table *t,
 		 const struct nsx_bound *bound, FILE *out, struct nsx_err *err)
 {
 	struct nsx_cell rest[NSX_MAX_COLUMNS] = {{0}};
-	size_t n = t ? t->nrows : 0, nrest = 0;
 	struct nsx_buf line = {0};
 	bool *kept = NULL;
+	size_t nrest = 0;
+	int rc = 0;
 
-	if (bound && bound->max_rows && n > bound->max_rows) {
+	/* One with rows that are packed has no more than are written. */
+	if (t && bound && bound->max_rows && t->nrows > bound->max_rows) {
 		kept = choose(t, bound, err);
 		if (!kept)
 			return err->rc;
 	}
 	put_row(out, &line, layout, NULL);
-	for (size_t r = 0; r < n; r++) {
-		if (r % 65536 == 0 && nsx_stopped(err)) {
-			nsx_buf_done(&line);
-			free(kept);
-			return err->rc;
-		}
-		if (r + AHEAD < n)
-			fetch_texts(layout, nsx_row_at(t, r + AHEAD));
-		if (!kept || kept[r]) {
-			put_row(out, &line, layout, nsx_row_at(t, r));
-		} else {
-			nsx_add_cells(layout, nsx_row_at(t, r), rest);
-			nrest++;
-		}
-	}
 	if (t)
+		rc = put_rows(out, &line, t, kept, rest, &nrest, err);
+	if (!rc && t)
 		nrest += nsx_add_rest(t, rest);
-	if (nrest)
+	if (!rc && nrest)
 		put_rest(out, &line, layout, rest, nrest);
 	nsx_buf_done(&line);
 	free(kept);
-	return 0;
+	return rc;
 }
 
 int nsx_write_table(const struct nsx_out_file *f, FILE *out,

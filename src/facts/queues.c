@@ -26,15 +26,18 @@ static void sort_if_needed(int64_t *v, size_t n)
 		}
 }
 
-int nsx_queues_build(const struct nsx_trace *t, struct nsx_arena *a,
-		     struct nsx_queues *q, struct nsx_err *err)
+int nsx_queues_build(const struct nsx_trace *t, uint32_t device,
+		     struct nsx_arena *a, struct nsx_queues *q,
+		     struct nsx_err *err)
 {
+	uint32_t first = t->device[device].ops_at;
+	uint32_t end = first + t->device[device].nops;
 	size_t n;
 
 	if (!nsx_new_array(q->at, a, t->nstreams + (size_t)1,
 			   "streams", err))
 		return err->rc;
-	for (uint32_t i = 0; i < t->ops.n; i++)
+	for (uint32_t i = first; i < end; i++)
 		if (is_queued(t, i))
 			q->at[nsx_op_stream(&t->ops, i) + 1]++;
 	for (uint32_t s = 0; s < t->nstreams; s++)
@@ -43,7 +46,7 @@ int nsx_queues_build(const struct nsx_trace *t, struct nsx_arena *a,
 	if (nsx_new_arrays(a, n, "launches", err, q->called_ns, q->op))
 		return err->rc;
 	/* Filling moves each start to its end: the next one's start. */
-	for (uint32_t i = 0; i < t->ops.n; i++) {
+	for (uint32_t i = first; i < end; i++) {
 		size_t *at = &q->at[nsx_op_stream(&t->ops, i)];
 
 		if (!is_queued(t, i))
@@ -57,4 +60,11 @@ int nsx_queues_build(const struct nsx_trace *t, struct nsx_arena *a,
 		sort_if_needed(q->called_ns + q->at[s],
 			       q->at[s + 1] - q->at[s]);
 	return 0;
+}
+
+void nsx_queues_drop(struct nsx_queues *q, struct nsx_arena *a)
+{
+	nsx_arena_drop(a, q->at);
+	nsx_arena_drop(a, q->called_ns);
+	nsx_arena_drop(a, q->op);
 }

@@ -7,16 +7,18 @@
 
 #include "trace/trace.h"
 
-struct nsx_queues {
-	size_t *at; /* by stream, and one more: slice of the two lists       */
+struct nsx_queues { /* of one device                                       */
+	size_t *at; /* by stream of the trace, and one more: slice of the two
+		       lists                                                 */
 	int64_t *called_ns; /* sorted in its slice                           */
-	uint32_t *op; /* that began, in order of start in its slice; all are
-			 of the stream's device                              */
+	uint32_t *op; /* that began, in order of start in its slice          */
 };
 /* Work of calls in the trace, in the window if the user asked for one.  Owner: the
  * arena.
  */
-int nsx_queues_build(const struct nsx_trace *t, struct nsx_arena *a,
-		     struct nsx_queues *ret, struct nsx_err *err) NSX_CHECKED;
+int nsx_queues_build(const struct nsx_trace *t, uint32_t device,
+		     struct nsx_arena *a, struct nsx_queues *ret,
+		     struct nsx_err *err) NSX_CHECKED;
+void nsx_queues_drop(struct nsx_queues *q, struct nsx_arena *a);
 
 #endif

@@ -477,6 +477,6 @@ void nsx_freport_free(struct nsx_freport *r)
 	if (!r)
 		return;
 	for (unsigned i = 0; i < NSX_NFTABLES; i++)
-		free(r->t[i].cells);
+		nsx_table_done(&r->t[i]);
 	nsx_arena_free(r->arena);
 }

@@ -55,6 +55,7 @@ struct nsx_evidence {
 	} at[4];
 	const struct nsx_table *table; /* NULL: not found                    */
 	size_t row;
+	const struct nsx_cell *cells; /* of the row: a copy                  */
 	unsigned col;
 };
 

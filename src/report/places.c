@@ -152,11 +152,11 @@ int nsx_finding_places(const struct nsx_trace *t, const struct nsx_finding *f,
 	for (size_t i = 0; !f->spans.n && i < f->remedy.n; i++) {
 		const struct nsx_change *c = &f->remedy.v[i];
 
-		for (size_t k = 0; k < c->rows.n; k++)
+		NSX_EACH_ROW(&c->rows, row)
 			if (nsx_changes_calls(c->verb))
-				add_call(&p, nsx_rows_at(&c->rows, k), c->verb);
+				add_call(&p, row, c->verb);
 			else
-				add_op(&p, nsx_rows_at(&c->rows, k));
+				add_op(&p, row);
 		if (!c->rows.only && c->name && !c->is_pattern &&
 		    add_named(&p, c, err))
 			return err->rc;

@@ -179,13 +179,13 @@ static bool same_cell(const struct nsx_cell *x, const struct nsx_cell *y)
 	}
 }
 
-static bool is_row(const struct nsx_evidence *e, const struct nsx_table *t,
-		   const unsigned *cols, size_t row)
+static bool is_row(const struct nsx_evidence *e, const struct nsx_cell *row,
+		   const unsigned *cols)
 {
 	for (size_t i = 0; i < ARRAY_LEN(e->at) && e->at[i].column; i++)
-		if (!same_cell(&nsx_row_at(t, row)[cols[i]], &e->at[i].is))
+		if (!same_cell(&row[cols[i]], &e->at[i].is))
 			return false;
-	return true;
+	return row[e->col].type;
 }
 
 /* The table, where the row may be one that is not held; else NULL. */
@@ -194,6 +194,9 @@ static const struct nsx_table *prove(const struct nsx_report *r,
 {
 	const struct nsx_table *t = table_of(r, e->csv);
 	unsigned cols[ARRAY_LEN(e->at)];
+	struct nsx_row_reader reader;
+	const struct nsx_cell *row;
+	size_t size;
 
 	e->table = NULL;
 	if (!t)
@@ -201,13 +204,17 @@ static const struct nsx_table *prove(const struct nsx_report *r,
 	e->col = nsx_table_need(t, e->column);
 	for (size_t i = 0; i < ARRAY_LEN(e->at) && e->at[i].column; i++)
 		cols[i] = nsx_table_need(t, e->at[i].column);
-	for (size_t row = 0; row < t->nrows && !e->table; row++)
-		if (is_row(e, t, cols, row) &&
-		    nsx_row_at(t, row)[e->col].type) {
-			e->table = t;
-			e->row = row;
-		}
-	return t->nrest && !e->table ? t : NULL;
+	reader = nsx_read_rows(t);
+	do
+		row = nsx_next_row(&reader);
+	while (row && !is_row(e, row, cols));
+	if (!row)
+		return t->nrest ? t : NULL;
+	size = t->layout->ncols * sizeof(*row);
+	e->table = t;
+	e->row = reader.row - 1;
+	e->cells = memcpy(nsx_arena_get(r->arena, size), row, size);
+	return NULL;
 }
 
 const struct nsx_table *nsx_prove_findings(struct nsx_report *r)
@@ -240,7 +247,7 @@ void nsx_section_done(struct nsx_section *s)
 {
 	free(s->curves);
 	for (size_t i = 0; i < s->ntables; i++)
-		free(s->tables[i]->cells);
+		nsx_table_done(s->tables[i]);
 	free(s->values);
 	free(s->tables);
 	free(s->notes);

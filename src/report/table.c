@@ -6,7 +6,7 @@
 #include <string.h>
 #include "base/real.h"
 #include "base/stat.h"
-#include "report/table.h"
+#include "report/packed.h"
 
 void nsx_table_begin(struct nsx_table *t, const struct nsx_layout *layout)
 {
@@ -14,21 +14,43 @@ void nsx_table_begin(struct nsx_table *t, const struct nsx_layout *layout)
 	nsx_grow_or_die(&t->cells, &t->cap, layout->ncols, sizeof(*t->cells));
 }
 
+void nsx_table_done(struct nsx_table *t)
+{
+	free(t->cells);
+	nsx_packed_free(t->packed);
+}
+
 void nsx_table_expect(struct nsx_table *t, size_t n, size_t max_rows)
 {
-	size_t held = max_rows && n > max_rows ? max_rows + 2 :
-						 NSX_MAX(n, (size_t)1);
+	size_t read = max_rows ? NSX_MIN(max_rows, (size_t)NSX_READ_ROWS) : n;
+	size_t room = n > read ? read + 2 : NSX_MAX(n, (size_t)1);
+	struct nsx_packed_rows *packed = NULL;
 	struct nsx_cell *cells;
 	struct nsx_err err;
 
-	cells = nsx_try_alloc(held * t->layout->ncols, sizeof(*cells),
+	cells = nsx_try_alloc(room * t->layout->ncols, sizeof(*cells),
 			      t->layout->key, &err);
-	if (!cells)
+	if (cells && n > read)
+		packed = nsx_packed_new(max_rows - read, t->layout->ncols);
+	if (!cells || (n > read && !packed)) {
+		free(cells);
 		return; /* rows are added one by one, while there is room */
+	}
 	free(t->cells);
 	t->cells = cells;
-	t->cap = held * t->layout->ncols;
-	t->max_rows = held < n ? max_rows : 0;
+	t->cap = room * t->layout->ncols;
+	t->packed = packed;
+	t->max_rows = n > max_rows ? max_rows : 0;
+}
+
+size_t nsx_table_packed(const struct nsx_table *t)
+{
+	return t->packed ? nsx_packed_count(t->packed) : 0;
+}
+
+size_t nsx_table_total(const struct nsx_table *t)
+{
+	return t->nrows + nsx_table_packed(t) + t->nrest;
 }
 
 void nsx_add_cells(const struct nsx_layout *l, const struct nsx_cell *row,
@@ -55,7 +77,7 @@ void nsx_add_cells(const struct nsx_layout *l, const struct nsx_cell *row,
 static struct nsx_cell *next_of_rest(struct nsx_table *t)
 {
 	unsigned n = t->layout->ncols;
-	struct nsx_cell *sums = t->cells + t->max_rows * n, *last = sums + n;
+	struct nsx_cell *sums = t->cells + t->nrows * n, *last = sums + n;
 
 	if (t->nrest++)
 		nsx_add_cells(t->layout, last, sums);
@@ -65,7 +87,7 @@ static struct nsx_cell *next_of_rest(struct nsx_table *t)
 size_t nsx_add_rest(const struct nsx_table *t, struct nsx_cell *sums)
 {
 	for (size_t i = 0; t->nrest && i < 2; i++)
-		nsx_add_cells(t->layout, nsx_row_at(t, t->max_rows + i), sums);
+		nsx_add_cells(t->layout, nsx_row_at(t, t->nrows + i), sums);
 	return t->nrest;
 }
 
@@ -75,8 +97,9 @@ struct nsx_cell *nsx_add_row(struct nsx_table *t)
 	struct nsx_cell *row;
 	struct nsx_err err;
 
-	if (t->max_rows && t->nrows == t->max_rows)
-		return next_of_rest(t);
+	if (t->packed && (t->nrows + 2) * n == t->cap)
+		return nsx_packed_is_full(t->packed) ? next_of_rest(t) :
+			nsx_packed_add(t->packed, &t->is_short);
 	if (!nsx_grow(&t->cells, &t->cap, (t->nrows + 1) * n, sizeof(*t->cells),
 		      t->layout->key, &err))
 		return t->cells + t->nrows++ * n;
@@ -85,6 +108,15 @@ struct nsx_cell *nsx_add_row(struct nsx_table *t)
 	row = t->cells + (t->nrows - 1) * n;
 	memset(row, 0, n * sizeof(*row));
 	return row;
+}
+
+const char *nsx_row_text(struct nsx_table *t, struct nsx_arena *a,
+			 const char *text)
+{
+	const char *copy = nsx_table_packed(t) ?
+				   nsx_packed_text(t->packed, text) : NULL;
+
+	return copy ?: nsx_arena_strdup(a, text);
 }
 
 int nsx_table_whole(const struct nsx_table *t, struct nsx_err *err)

@@ -82,12 +82,16 @@ struct nsx_layout { /* what a table looks like; static, in the pass          */
 };
 #define NSX_COLS(a) .cols = a, .ncols = ARRAY_LEN(a)
 
+/* Rows of a table that may have millions which can be read by their number. */
+enum { NSX_READ_ROWS = 1024, NSX_PACKED_COLUMNS = 64 };
+
 struct nsx_table {
 	const struct nsx_layout *layout;
 	struct nsx_cell *cells; /* nrows x ncols, row by row                 */
 	size_t nrows, cap;
+	struct nsx_packed_rows *packed; /* those behind these; NULL: none are */
 	size_t max_rows; /* 0: all are held; else nsx_table_expect           */
-	size_t nrest;	 /* rows beyond these, which were only added up      */
+	size_t nrest;	 /* rows beyond all these, which were only added up  */
 	bool is_short; /* rows were lost for want of memory: nsx_add_row     */
 	int json_rows; /* as the user asked; 0: as the layout says           */
 	int price; /* id of the column that says which rows are the dearest:
@@ -95,8 +99,9 @@ struct nsx_table {
 		      the order itself says it                               */
 };
 
-/* An empty table. Owner: the caller, free(t->cells). */
+/* An empty table. Owner: the caller, nsx_table_done. */
 void nsx_table_begin(struct nsx_table *t, const struct nsx_layout *layout);
+void nsx_table_done(struct nsx_table *t);
 /* A new row of null cells; fill it by index: row[COL_COUNT] = nsx_int(n).
  * Valid until the next row; never NULL: where memory runs out the last row is
  * given again, and whoever asked for the table asks nsx_table_whole at the end.
@@ -106,10 +111,19 @@ struct nsx_cell *nsx_add_row(struct nsx_table *t);
 int nsx_table_whole(const struct nsx_table *t, struct nsx_err *err) NSX_CHECKED;
 
 /* n rows at most are to come, in the order of the table, which is empty.  If
- * max_rows is not 0, further ones are not held: nsx_add_row gives the same row for
- * each and adds up, in the columns that add, what the one before it held.
+ * max_rows is not 0, only the first NSX_READ_ROWS are in cells.  Those behind them
+ * are packed when they were filled, and read one after another: nsx_read_rows.  Those
+ * beyond max_rows are not held: nsx_add_row gives the same row for each and adds up,
+ * in the columns that add, what the one before it held.
  */
 void nsx_table_expect(struct nsx_table *t, size_t n, size_t max_rows);
+/* Rows that are packed. */
+size_t nsx_table_packed(const struct nsx_table *t);
+/* A copy of a text for a cell of the row that nsx_add_row gave last.  Owner: the
+ * table where it packs the row, else the arena.
+ */
+const char *nsx_row_text(struct nsx_table *t, struct nsx_arena *a,
+			 const char *text);
 /* Whether the row that nsx_add_row gave last is held: of others only the columns that
  * add are read.
  */
@@ -118,10 +132,7 @@ static inline bool nsx_table_holds(const struct nsx_table *t)
 	return !t->nrest;
 }
 /* Rows there are, held or not. */
-static inline size_t nsx_table_total(const struct nsx_table *t)
-{
-	return t->nrows + t->nrest;
-}
+size_t nsx_table_total(const struct nsx_table *t);
 /* Adds a row to sums in the columns that add. */
 void nsx_add_cells(const struct nsx_layout *l, const struct nsx_cell *row,
 		   struct nsx_cell *sums);
@@ -133,6 +144,24 @@ static inline const struct nsx_cell *nsx_row_at(const struct nsx_table *t,
 {
 	return t->cells + row * t->layout->ncols;
 }
+
+/* All rows that are held, from the first on.  A row is valid until NSX_LIVE_ROWS more
+ * were read, its texts as long as the table; NULL: there are no more.
+ */
+enum { NSX_LIVE_ROWS = 8 };
+struct nsx_row_reader {
+	const struct nsx_table *t;
+	size_t row; /* the next                                              */
+	const struct nsx_chunk *chunk;
+	const unsigned char *at;
+	struct nsx_cell live[NSX_LIVE_ROWS][NSX_PACKED_COLUMNS];
+};
+static inline struct nsx_row_reader nsx_read_rows(const struct nsx_table *t)
+{
+	return (struct nsx_row_reader){.t = t};
+}
+const struct nsx_cell *nsx_next_row(struct nsx_row_reader *r);
+
 /* Its heading: the title, else the key after its last dot. */
 const char *nsx_col_title(const struct nsx_col *c);
 /* Index of a column by key; -1 if there is none. For tables of another file. */

@@ -65,7 +65,7 @@ TEST(reals_are_shortest)
 		line += strcspn(line, "\n") + 1;
 	}
 	free(text);
-	free(t.cells);
+	nsx_table_done(&t);
 }
 
 #define PRICED(X)                                                             \
@@ -121,7 +121,7 @@ TEST(rows_that_are_not_held_are_added_up)
 		assert_csv(&t, bound, SIZE_MAX,
 			   "name,count,cost_ms,mean_ms\r\nd,4,16.0,4.0\r\n"
 			   "b,2,8.0,4.0\r\n(3 more rows),9,7.0,\r\n");
-		free(t.cells);
+		nsx_table_done(&t);
 	}
 }
 
@@ -140,5 +140,5 @@ TEST(long_tables_keep_the_dearest)
 	assert_csv(&t, 5, 0, "name,count,cost_ms,mean_ms\r\na,1,1.0,1.0\r\n"
 		   "b,2,8.0,4.0\r\nc,3,2.0,0.6666666666666666\r\n"
 		   "d,4,16.0,4.0\r\ne,5,4.0,0.8\r\n");
-	free(t.cells);
+	nsx_table_done(&t);
 }

@@ -48,6 +48,29 @@ TEST(lengths_come_back)
 	nsx_arena_free(a);
 }
 
+/* Of one value, and of none: a block is its head. */
+TEST(what_does_not_change_takes_no_bytes)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	uint32_t same[MOST], none[MOST];
+	struct nsx_packed p, q;
+	struct nsx_err err;
+
+	for (size_t i = 0; i < MOST; i++) {
+		same[i] = 7;
+		none[i] = i < MOST - 1 ? NSX_NONE : 7;
+	}
+	assert_int_equal(nsx_pack_u32(a, same, MOST, "ids", &p, &err), 0);
+	assert_int_equal(nsx_pack_index(a, none, MOST, "indices", &q, &err), 0);
+	for (size_t i = 0; i < MOST; i++) {
+		assert_int_equal(nsx_unpack(&p, i), 7);
+		assert_int_equal(nsx_unpack_index(&q, i), none[i]);
+	}
+	assert_int_equal(p.blocks[2].at, 0);
+	assert_int_equal(q.blocks[1].at, 0);
+	nsx_arena_free(a);
+}
+
 /* The longest span that instants within +-2^61 permit, beside an empty one. */
 TEST(extremes)
 {

@@ -81,8 +81,10 @@ static const struct expected expected[] = {
 	 160, 160, .15},
 	{"clock",
 	 {.verb = NSX_FASTER, .amount = 2, .rows = {
-	   true, 2, {(const struct nsx_pack_block[]){{0, 1}},
-		     (const unsigned char[2 + 8]){0, 1}}}}, 974, 100, 100, .15},
+	   true, 2, 1, /* a run: from 0, of two                              */
+	   {(const struct nsx_pack_block[]){{0, 0}}, (const unsigned char[8]){0}},
+	   {(const struct nsx_pack_block[]){{2, 0}}, (const unsigned char[8]){0}}}},
+	 974, 100, 100, .15},
 };
 
 TEST(prices_are_those_worked_out_by_hand)

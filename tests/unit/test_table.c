@@ -66,7 +66,108 @@ TEST(orders_hold_and_nulls_come_last)
 	assert_order(&t, "c a b none ");
 	nsx_table_sort(&t, COUNT, NSX_DESC(NAME));
 	assert_order(&t, "b a c none ");
-	free(t.cells);
+	nsx_table_done(&t);
+}
+
+/* Rows that are packed --------------------------------------------------------------*/
+
+#define EVERY_TYPE(X)                                                         \
+	X(INT, "int", I64, "a number", .adds = true)                          \
+	X(REAL, "real", F64, "a number")                                      \
+	X(TEXT, "text", STR, "a text that stays")                             \
+	X(OWN, "own", STR, "a text of the row's own")                         \
+	X(BOOL, "bool", BOOL, "yes or no")
+NSX_COLUMNS(every_cols, EVERY_TYPE);
+static const struct nsx_layout every = {.key = "e", NSX_COLS(every_cols)};
+
+static double any_real(uint64_t *seed)
+{
+	static const double odd[] = {0, -0.0, 5e-324, -1e300, 0.1, 1e9, 1.0 / 3};
+	uint64_t r = rnd(seed);
+
+	return r % 3 ? (double)(int64_t)(rnd(seed) >> r / 3 % 64) / 1e6 :
+		       odd[r / 3 % ARRAY_LEN(odd)];
+}
+
+/* Half of the cells are null, most others what no other row has. */
+static void fill_any(struct nsx_cell *row, char own[80], uint64_t *seed)
+{
+	static const char *const texts[] = {"", "a", "a longer text"};
+	uint64_t r = rnd(seed), x = rnd(seed);
+
+	snprintf(own, 80, "%.*s", (int)(x % 80), "0123456789012345678901234567"
+		 "8901234567890123456789012345678901234567890123456789");
+	if (r & 1)
+		row[INT] = nsx_int((int64_t)(x << (r >> 8) % 64) >>
+				   (r >> 16) % 64);
+	if (r & 2)
+		row[REAL] = nsx_real(any_real(seed));
+	if (r & 4)
+		row[TEXT] = nsx_string(texts[x % ARRAY_LEN(texts)]);
+	if (r & 8)
+		row[OWN] = nsx_string(own);
+	if (r & 16)
+		row[BOOL] = nsx_bool(x & 1);
+}
+
+static void assert_same_row(const struct nsx_cell *row,
+			    const struct nsx_cell *want)
+{
+	for (unsigned c = 0; c < every.ncols; c++) {
+		assert_int_equal(row[c].type, want[c].type);
+		if (row[c].type == NSX_T_STR)
+			assert_string_equal(row[c].u.s, want[c].u.s);
+		else /* of reals the bits */
+			assert_int_equal(row[c].u.i, want[c].u.i);
+	}
+}
+
+/* Rows from 0 on, and the row that was read `late` before each, which still lives. */
+static void assert_rows(const struct nsx_table *t, size_t late)
+{
+	struct nsx_row_reader reader = nsx_read_rows(t);
+	uint64_t seed = 7;
+	size_t n = t->nrows + nsx_table_packed(t);
+	const struct nsx_cell *row[NSX_LIVE_ROWS];
+	char own[80];
+
+	for (size_t i = 0; i < n + late; i++) {
+		struct nsx_cell want[ARRAY_LEN(every_cols)] = {{0}};
+
+		if (i < n)
+			row[i % NSX_LIVE_ROWS] = nsx_next_row(&reader);
+		if (i < late)
+			continue;
+		fill_any(want, own, &seed);
+		assert_same_row(row[(i - late) % NSX_LIVE_ROWS], want);
+	}
+	assert_null(nsx_next_row(&reader));
+	assert_null(nsx_next_row(&reader));
+}
+
+TEST(packed_rows_are_read_as_they_were_filled)
+{
+	enum { HELD = 20000, ALL = 20007 };
+	struct nsx_arena *a = nsx_arena_new();
+	struct nsx_table t = {.layout = &every};
+	uint64_t seed = 7;
+	char own[80];
+
+	nsx_table_expect(&t, ALL, HELD);
+	for (size_t i = 0; i < ALL; i++) {
+		struct nsx_cell *row = nsx_add_row(&t);
+
+		fill_any(row, own, &seed);
+		if (row[OWN].type)
+			row[OWN] = nsx_string(nsx_row_text(&t, a, own));
+	}
+	assert_int_equal(t.nrows, NSX_READ_ROWS);
+	assert_int_equal(nsx_table_packed(&t), HELD - NSX_READ_ROWS);
+	assert_int_equal(nsx_table_total(&t), ALL);
+	assert_rows(&t, 0);
+	assert_rows(&t, NSX_LIVE_ROWS - 1);
+	nsx_table_done(&t);
+	nsx_arena_free(a);
 }
 
 static void sort_by_wrong_id(struct nsx_table *t)
@@ -102,7 +203,7 @@ static void assert_aborts(void (*fn)(struct nsx_table *t))
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
-	free(t.cells);
+	nsx_table_done(&t);
 }
 
 TEST(a_wrong_column_aborts)

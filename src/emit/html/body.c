@@ -78,7 +78,8 @@ static void add_cell(struct body *x, const struct nsx_col *col,
 }
 
 static void add_row(struct body *x, const struct nsx_table *t, size_t row,
-		    const int *columns, size_t ncolumns)
+		    const struct nsx_cell *cells, const int *columns,
+		    size_t ncolumns)
 {
 	size_t finding, proof;
 
@@ -89,7 +90,7 @@ static void add_row(struct body *x, const struct nsx_table *t, size_t row,
 			nsx_buf_printf(x->b, " id=\"e-%zu-%zu\"", finding,
 				       proof);
 		add_cell(x, &t->layout->cols[columns[i]],
-			 &nsx_row_at(t, row)[columns[i]]);
+			 &cells[columns[i]]);
 		nsx_buf_adds(x->b, "</td>");
 	}
 	nsx_buf_adds(x->b, "</tr>\n");
@@ -127,7 +128,7 @@ static void add_table(struct body *x, const struct nsx_table *t,
 	}
 	nsx_buf_adds(b, "</tr></thead><tbody>");
 	for (size_t row = 0; row < n; row++)
-		add_row(x, t, row, columns, ncolumns);
+		add_row(x, t, row, nsx_row_at(t, row), columns, ncolumns);
 	for (size_t i = 0; i < r->found.n; i++)
 		for (size_t k = 0; k < ARRAY_LEN(r->found.v[i].proof) &&
 				   r->found.v[i].proof[k].csv; k++) {
@@ -135,7 +136,8 @@ static void add_table(struct body *x, const struct nsx_table *t,
 
 			if (e->table == t && e->row >= n &&
 			    e == proof_at(r, t, e->row, -1, &finding, &proof))
-				add_row(x, t, e->row, columns, ncolumns);
+				add_row(x, t, e->row, e->cells, columns,
+					ncolumns);
 		}
 	nsx_buf_adds(b, "</tbody></table></div>");
 }

@@ -83,8 +83,7 @@ static void add_proof(struct nsx_buf *b, const struct nsx_report *r,
 			nsx_buf_printf(b, "<li><a href=\"#t-%u\">",
 				       nsx_html_table(r, e->table));
 		nsx_buf_printf(b, "tables/%s.csv</a>: %s is ", e->csv, e->column);
-		nsx_html_text(b, nsx_cell_text(a, &nsx_row_at(e->table,
-							e->row)[e->col]));
+		nsx_html_text(b, nsx_cell_text(a, &e->cells[e->col]));
 		nsx_buf_printf(b, " %s; its SQL: <code>nsys-explain ",
 			       nsx_evidence_units(e) ?: "");
 		nsx_html_text(b, nsx_base_name(r->path));

@@ -85,15 +85,23 @@ enum nsx_change_by { /* which of the indices below narrow the change */
 	NSX_BY_STREAM = 8,
 };
 
-struct nsx_rows { /* ascending; nsx_rows_at */
+struct nsx_rows { /* ascending; NSX_EACH_ROW */
 	bool only; /* false: any row                                         */
-	size_t n;
-	struct nsx_packed at;
+	size_t n, nruns; /* runs of rows one after the other                 */
+	struct nsx_packed first, length; /* by run                           */
 };
-static inline uint32_t nsx_rows_at(const struct nsx_rows *r, size_t i)
+static inline uint32_t nsx_run_first(const struct nsx_rows *r, size_t run)
 {
-	return (uint32_t)nsx_unpack(&r->at, i);
+	return (uint32_t)nsx_unpack(&r->first, run);
 }
+static inline uint32_t nsx_run_end(const struct nsx_rows *r, size_t run)
+{
+	return nsx_run_first(r, run) + (uint32_t)nsx_unpack(&r->length, run);
+}
+#define NSX_EACH_ROW(r, row)                                                  \
+	for (size_t run_ = 0; run_ < (r)->nruns; run_++)                      \
+		for (uint32_t row = nsx_run_first(r, run_),                   \
+			      end_ = nsx_run_end(r, run_); row < end_; row++)
 
 struct nsx_change {
 	enum nsx_change_verb verb;

@@ -88,16 +88,16 @@ static int list_rows(struct select *s, struct nsx_err *err)
 
 	if (!r->n)
 		return 0;
-	s->first_row = nsx_rows_at(r, 0);
-	s->last_row = nsx_rows_at(r, r->n - 1);
+	s->first_row = nsx_run_first(r, 0);
+	s->last_row = nsx_run_end(r, r->nruns - 1) - 1;
 	if (!nsx_new_array(s->rows, s->a,
 			   (size_t)(s->last_row - s->first_row) / 8 + 1,
 			   "rows of a change", err))
 		return err->rc;
-	for (size_t i = 0; i < r->n; i++) {
-		uint32_t row = nsx_rows_at(r, i) - s->first_row;
+	NSX_EACH_ROW(r, row) {
+		uint32_t bit = row - s->first_row;
 
-		s->rows[row / 8] |= (uint8_t)(1 << row % 8);
+		s->rows[bit / 8] |= (uint8_t)(1 << bit % 8);
 	}
 	return 0;
 }
@@ -199,19 +199,16 @@ static void lower(struct select *s, int64_t *value, int64_t to)
 	*value = NSX_MIN(*value, to);
 }
 
-/* The arrays of durations, costs and gaps are made when first needed, and kept for
- * the changes that the player compiles next.
- */
+/* Durations, costs and gaps differ from the recorded from when they are needed. */
 static int need_lengths(struct player *p, struct nsx_err *err)
 {
 	struct edit *e = &p->edit;
 
-	if (e->has_length)
+	if (e->length_ns)
 		return 0;
-	if (!e->length_ns && !nsx_new_array(e->length_ns, p->arena, p->m->nops,
-					    "a replay", err))
+	e->length_ns = player_room(p, err);
+	if (!e->length_ns)
 		return err->rc;
-	e->has_length = true;
 	for (uint32_t i = 0; i < p->m->nops; i++)
 		e->length_ns[i] = p->m->op[i].length_ns;
 	return 0;
@@ -221,12 +218,11 @@ static int need_costs(struct player *p, struct nsx_err *err)
 {
 	struct edit *e = &p->edit;
 
-	if (e->has_own)
+	if (e->own_ns)
 		return 0;
-	if (!e->own_ns && !nsx_new_array(e->own_ns, p->arena, p->m->ncalls,
-					 "a replay", err))
+	e->own_ns = player_room(p, err);
+	if (!e->own_ns)
 		return err->rc;
-	e->has_own = true;
 	for (uint32_t i = 0; i < p->m->ncalls; i++)
 		e->own_ns[i] = p->m->call[i].own_ns;
 	return 0;
@@ -237,12 +233,12 @@ static int need_gaps(struct player *p, struct nsx_err *err)
 	const struct nsx_model *m = p->m;
 	struct edit *e = &p->edit;
 
-	if (e->has_gap)
+	if (e->wait_ns)
 		return 0;
-	if (!e->wait_ns && nsx_new_arrays(p->arena, m->ncalls, "a replay", err,
-					  e->gap_ns, e->wait_ns))
+	e->gap_ns = player_room(p, err);
+	e->wait_ns = e->gap_ns ? player_room(p, err) : NULL;
+	if (!e->wait_ns)
 		return err->rc;
-	e->has_gap = true;
 	for (uint32_t i = 0; i < m->ncalls; i++) {
 		e->wait_ns[i] = m->call[i].wait_ns;
 		e->gap_ns[i] = model_gap(m, i) - m->call[i].wait_ns;

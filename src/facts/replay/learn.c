@@ -34,10 +34,10 @@ struct samples {
 	struct sample {
 		uint32_t key;
 		int64_t value;
-	} *v;
+	} __attribute__((packed)) *v; /* until they are sorted               */
 	size_t n, cap;
 	size_t *at; /* once sorted: by key, and one more                     */
-	int64_t *values;
+	int64_t *values; /* until what they tell is known                    */
 };
 
 static int add_sample(struct samples *s, uint32_t kind, uint32_t which,
@@ -53,15 +53,17 @@ static int add_sample(struct samples *s, uint32_t kind, uint32_t which,
 static int sort_samples(struct samples *s, struct nsx_arena *a,
 			struct nsx_err *err)
 {
-	uint32_t *order;
-
 	if (nsx_new_arrays(a, s->keys.n + 2, "latencies", err, s->at) ||
-	    nsx_new_arrays(a, s->n, "latencies", err, order, s->values))
+	    nsx_new_arrays(a, s->n, "latencies", err, s->values))
 		return err->rc;
-	NSX_DEAL(s->at, order, s->keys.n, s->n, i, s->v[i].key);
 	for (size_t i = 0; i < s->n; i++)
-		s->values[i] = s->v[order[i]].value;
-	nsx_arena_drop(a, order);
+		s->at[s->v[i].key + 2]++;
+	for (size_t k = 0; k < s->keys.n; k++)
+		s->at[k + 2] += s->at[k + 1];
+	for (size_t i = 0; i < s->n; i++)
+		s->values[s->at[s->v[i].key + 1]++] = s->v[i].value;
+	free(s->v);
+	s->v = NULL;
 	return 0;
 }
 
@@ -302,6 +304,8 @@ static int fit_launches(struct learner *l, struct nsx_err *err)
 					 NSX_MIN(start, LAUNCH_CAP_NS +
 							    l->launch_ns);
 	}
+	nsx_arena_drop(l->b->step, s->values);
+	nsx_arena_drop(l->b->step, e->values);
 	return 0;
 }
 
@@ -366,6 +370,8 @@ static int fit_gaps(struct learner *l, struct nsx_err *err)
 	for (size_t k = 0; k < d->keys.n; k++)
 		l->least_gap[k] = nsx_to_i64(nsx_quantile(
 			d->values + d->at[k], d->at[k + 1] - d->at[k], 0.1));
+	nsx_arena_drop(l->b->step, s->values);
+	nsx_arena_drop(l->b->step, d->values);
 	return 0;
 }
 
@@ -403,6 +409,7 @@ static int fit_wakes(struct learner *l, struct nsx_err *err)
 				NSX_MIN(typical(s->values + s->at[k], n),
 					WAKE_CAP_NS);
 	}
+	nsx_arena_drop(l->b->step, s->values);
 	return 0;
 }
 
@@ -435,6 +442,7 @@ static int fit_costs(struct learner *l, struct nsx_err *err)
 		if (api->says & API_SYNC)
 			api->least_ns = NSX_MIN(api->least_ns, 5000);
 	}
+	nsx_arena_drop(l->b->step, s->values);
 	return 0;
 }
 
@@ -549,7 +557,7 @@ static void weigh_wait(struct learner *l, uint32_t call, int64_t until)
 	int64_t ns = c->end_ns - c->start_ns, own = 3000;
 	int64_t wake = find_wake(l, c), usual = NSX_MAX(wake, 0), seen;
 
-	l->b->typical_lambda[call] = wake;
+	l->b->typical_lambda[call] = (int32_t)NSX_MAX(wake, INT32_MIN);
 	seen = c->end_ns - until;
 	if (until <= c->start_ns + 1000) {
 		c->lambda_ns = (int32_t)NSX_MAX(
@@ -820,7 +828,8 @@ static int weigh_ops(struct learner *l, struct nsx_err *err)
 			int64_t end = model_op_end(&m->op[before]);
 			int64_t ns = find_gap(l, &m->op[before], o);
 
-			b->typical_dispatch[i] = ns;
+			ns = NSX_MAX(ns, INT32_MIN);
+			b->typical_dispatch[i] = (int32_t)ns;
 			ns = NSX_MIN(ns, o->start_ns - end);
 			o->dispatch_ns = (int32_t)NSX_MAX(ns, INT32_MIN);
 			if (end + b->typical_dispatch[i] > e.best_ns)
@@ -853,8 +862,8 @@ int model_learn(struct build *b, struct nsx_err *err)
 		 nsx_new_arrays(b->a, m->ncalls, "latencies", err,
 				b->typical_lambda) ?:
 		 first_launches(&l, err) ?: learn_ops(&l, err) ?:
-		 learn_calls(&l, err) ?: fit_launches(&l, err) ?:
-		 learn_late(&l, err) ?: fit_gaps(&l, err) ?:
+		 fit_launches(&l, err) ?: learn_late(&l, err) ?:
+		 fit_gaps(&l, err) ?: learn_calls(&l, err) ?:
 		 fit_wakes(&l, err) ?: fit_costs(&l, err) ?:
 		 list_full(&l, err) ?: learn_depth(&l, err);
 
@@ -862,6 +871,9 @@ int model_learn(struct build *b, struct nsx_err *err)
 		weigh_calls(&l);
 		rc = weigh_ops(&l, err);
 	}
+	/* No next step asks where an operation stands on its stream. */
+	nsx_arena_drop(b->a, b->place);
+	nsx_arena_drop(b->a, b->stream_op);
 	samples_done(&l.from_start);
 	samples_done(&l.from_end);
 	samples_done(&l.gap);

@@ -203,7 +203,8 @@ struct build {
 	size_t nwaits, cap_waits;
 	uint32_t *stream_row;	/* by stream of the model: of the trace      */
 	uint32_t *stream_of;	/* by stream of the trace; NSX_NONE          */
-	int64_t *typical_launch, *typical_dispatch, *typical_lambda;
+	int64_t *typical_launch;
+	int32_t *typical_dispatch, *typical_lambda;
 };
 
 static inline int64_t model_op_end(const struct model_op *o)

@@ -232,45 +232,95 @@ static void flag_ops(struct nsx_model *m)
 	m->uncalled = active ? (double)uncalled / (double)active : 0;
 }
 
-/* Sorts all that a replay has to evaluate, up to the last that is measured; then the
- * keys are gone.
+struct steps { /* of one kind, to be sorted                                    */
+	struct nsx_keyed *v;
+	size_t n;
+};
+enum { STARTS, ENDS, OPS, NKINDS };
+
+/* What a replay has to evaluate. */
+static int list_steps(struct build *b, const struct keys *k,
+		      struct steps ret[NKINDS], struct nsx_err *err)
+{
+	const struct nsx_model *m = b->m;
+	const unsigned fixed = CALL_FIXED_START | CALL_FIXED_END;
+	struct steps *starts = &ret[STARTS], *ends = &ret[ENDS];
+	struct steps *ops = &ret[OPS];
+	size_t nends = 0;
+
+	for (uint32_t i = 0; i < m->ncalls; i++)
+		nends += has_end(m, i);
+	if (nsx_new_arrays(b->step, m->ncalls, "replay order", err,
+			   starts->v) ||
+	    nsx_new_arrays(b->step, nends, "replay order", err, ends->v) ||
+	    nsx_new_arrays(b->step, m->nops, "replay order", err, ops->v))
+		return err->rc;
+	for (uint32_t i = 0; i < m->ncalls; i++) {
+		if ((m->call[i].flags & fixed) != fixed)
+			starts->v[starts->n++] = (struct nsx_keyed){
+				k->start[i], i << 2 | STEP_START};
+		if (has_end(m, i) && !(m->call[i].flags & CALL_FIXED_END))
+			ends->v[ends->n++] = (struct nsx_keyed){
+				k->end[i], i << 2 | STEP_END};
+	}
+	for (uint32_t i = 0; i < m->nops; i++)
+		if (!(m->op[i].flags & OP_FIXED))
+			ops->v[ops->n++] = (struct nsx_keyed){
+				k->op[i], i << 2 | STEP_OP};
+	return 0;
+}
+
+/* Those up to the last operation that is measured: of steps at one instant
+ * operations come last.
  */
+static size_t count_steps(const struct nsx_model *m,
+			  const struct steps of[NKINDS])
+{
+	const struct nsx_keyed *v = of[OPS].v;
+	size_t n = of[OPS].n;
+
+	while (n && !(m->op[v[n - 1].at >> 2].flags & OP_MEASURED))
+		n--;
+	return !n ? 0 : n +
+		NSX_SEARCH(0, of[STARTS].n, mid,
+			   of[STARTS].v[mid].key <= v[n - 1].key) +
+		NSX_SEARCH(0, of[ENDS].n, mid,
+			   of[ENDS].v[mid].key <= v[n - 1].key);
+}
+
+/* Kinds are sorted apart, for most are in order, and then merged; the keys are gone. */
 static int sort_steps(struct build *b, const struct keys *k,
 		      struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
-	size_t most = (size_t)m->nops + m->ncalls, n = 0;
-	struct nsx_keyed *v;
-	uint32_t last = 0;
+	struct steps of[NKINDS] = {{0}};
+	struct nsx_keyed *spare;
+	size_t at[NKINDS] = {0};
 
-	for (uint32_t i = 0; i < m->ncalls; i++)
-		most += has_end(m, i);
-	if (!nsx_new_array(v, b->step, 2 * most, "replay order", err))
+	if (list_steps(b, k, of, err))
 		return err->rc;
-	for (uint32_t i = 0; i < m->ncalls; i++)
-		if ((m->call[i].flags & (CALL_FIXED_START | CALL_FIXED_END)) !=
-		    (CALL_FIXED_START | CALL_FIXED_END))
-			v[n++] = (struct nsx_keyed){k->start[i],
-						i << 2 | STEP_START};
-	for (uint32_t i = 0; i < m->ncalls; i++)
-		if (has_end(m, i) && !(m->call[i].flags & CALL_FIXED_END))
-			v[n++] = (struct nsx_keyed){k->end[i], i << 2 | STEP_END};
-	for (uint32_t i = 0; i < m->nops; i++)
-		if (!(m->op[i].flags & OP_FIXED))
-			v[n++] = (struct nsx_keyed){k->op[i], i << 2 | STEP_OP};
 	nsx_arena_drop(b->step, k->start);
 	nsx_arena_drop(b->step, k->end);
 	nsx_arena_drop(b->step, k->op);
-	nsx_keyed_sort(v, v + n, n);
-	for (uint32_t i = 0; i < n; i++)
-		if ((v[i].at & 3) == STEP_OP &&
-		    (m->op[v[i].at >> 2].flags & OP_MEASURED))
-			last = i + 1;
-	if (!nsx_new_array(m->order, m->arena, last, "replay order", err))
+	if (!nsx_new_array(spare, b->step, NSX_MAX(m->ncalls, m->nops),
+			   "replay order", err))
 		return err->rc;
-	for (uint32_t i = 0; i < last; i++)
-		m->order[i] = v[i].at;
-	m->norder = last;
+	for (unsigned i = 0; i < NKINDS; i++)
+		nsx_keyed_sort(of[i].v, spare, of[i].n);
+	nsx_arena_drop(b->step, spare);
+	m->norder = (uint32_t)count_steps(m, of);
+	if (!nsx_new_array(m->order, m->arena, m->norder, "replay order", err))
+		return err->rc;
+	for (uint32_t i = 0; i < m->norder; i++) {
+		unsigned first = NKINDS;
+
+		for (unsigned x = 0; x < NKINDS; x++)
+			if (at[x] < of[x].n &&
+			    (first == NKINDS || of[x].v[at[x]].key <
+						of[first].v[at[first]].key))
+				first = x;
+		m->order[i] = of[first].v[at[first]++].at;
+	}
 	return 0;
 }
 

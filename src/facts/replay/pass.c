@@ -139,9 +139,25 @@ void player_reset(struct player *p)
 
 	memset(e->op, 0, p->m->nops);
 	memset(e->call, 0, p->m->ncalls);
-	e->has_length = e->has_own = e->has_gap = e->has_side = false;
+	e->length_ns = e->own_ns = e->gap_ns = e->wait_ns = NULL;
+	e->has_side = false;
+	p->nused = 0;
 	e->transfer = 1;
 	e->pieces = 0;
+}
+
+/* Kept for the edits that follow, which seldom need all. */
+int64_t *player_room(struct player *p, struct nsx_err *err)
+{
+	size_t n = NSX_MAX(p->m->nops, p->m->ncalls);
+
+	if (p->nused == p->nroom) {
+		if (!nsx_new_array(p->room[p->nroom], p->arena, n, "a replay",
+				   err))
+			return NULL;
+		p->nroom++;
+	}
+	return p->room[p->nused++];
 }
 
 /* Playing -----------------------------------------------------------------------*/
@@ -170,7 +186,7 @@ static void start_call(struct player *p, unsigned how, uint32_t i)
 	if (c->flags & CALL_FIXED_START)
 		return;
 	if (c->before != NSX_NONE) {
-		gap = p->edit.has_gap && (c->flags & CALL_ACTIVE) ?
+		gap = p->edit.gap_ns && (c->flags & CALL_ACTIVE) ?
 			      p->edit.gap_ns[i] + p->edit.wait_ns[i] :
 			      c->start_ns - m->call[c->before].end_ns;
 		start = p->call_end[c->before] + gap;
@@ -220,7 +236,7 @@ static void end_call(struct player *p, unsigned how,
 		return;
 	}
 	end = start +
-	      (active && p->edit.has_own ? p->edit.own_ns[i] : c->own_ns);
+	      (active && p->edit.own_ns ? p->edit.own_ns[i] : c->own_ns);
 	for (uint32_t w = c->wait; w < c[1].wait; w++) {
 		int64_t done = p->op_end[m->wait[w]];
 
@@ -354,7 +370,7 @@ static void end_team(struct player *p, uint32_t team, bool active)
 			transfer += (int64_t)((pieces - 1) *
 					      (double)NSX_MIN(transfer, START_NS));
 		p->op_end[i] = met + transfer;
-		if (active && p->edit.has_length &&
+		if (active && p->edit.length_ns &&
 		    p->edit.length_ns[i] != o->length_ns)
 			p->op_end[i] = start + p->edit.length_ns[i];
 		if ((o->flags & OP_STREAM) && !(p->edit.op[i] & EDIT_SIDE))
@@ -428,7 +444,7 @@ static int64_t length_of(const struct player *p, uint32_t i)
 	if (pieces > 0 && !isinf(pieces) && o->kind == NSX_OP_KERNEL &&
 	    !(o->flags & OP_COMM))
 		return o->length_ns + (int64_t)((pieces - 1) * o->dispatch_ns);
-	return p->edit.has_length ? p->edit.length_ns[i] : o->length_ns;
+	return p->edit.length_ns ? p->edit.length_ns[i] : o->length_ns;
 }
 
 static int play_op(struct player *p, unsigned how,

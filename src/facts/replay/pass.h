@@ -18,9 +18,10 @@ enum { EDIT_GONE = 1, /* a call takes no time and waits for nothing          */
        EDIT_IN_TIME = 8 }; /* nothing keeps it when what it waits for is done */
 struct edit {
 	uint8_t *op, *call;
-	int64_t *length_ns, *own_ns; /* all of them, where has_...           */
-	int64_t *gap_ns, *wait_ns; /* before calls: the host's own, and waits */
-	bool has_length, has_own, has_gap, has_side;
+	int64_t *length_ns, *own_ns; /* of all; NULL: as recorded            */
+	int64_t *gap_ns, *wait_ns; /* before calls: the host's own, and waits;
+				      both or none                           */
+	bool has_side;
 	double transfer; /* of a collective, as a share of the recorded one  */
 	double pieces;	 /* in which ranks take turns, times the recorded;
 			    INFINITY: none waits for another; 0: recorded    */
@@ -37,6 +38,8 @@ struct player {
 	const struct nsx_model *m;
 	struct nsx_arena *arena;
 	struct edit edit;
+	int64_t *room[4]; /* for the edit: what it takes of them is in use   */
+	unsigned nroom, nused;
 	int64_t *call_start, *call_end, *op_start, *op_end;
 	int64_t *stream_end, *engine_end;
 	int64_t *side_end; /* by process of the trace: of what was moved aside */
@@ -53,13 +56,16 @@ int player_new(const struct nsx_model *m, struct player **ret,
 	       struct nsx_err *err) NSX_CHECKED;
 void player_free(struct player *p);
 void player_reset(struct player *p); /* nothing differs */
+/* Room for a number by op or by call, until player_reset.  NULL: no memory. */
+int64_t *player_room(struct player *p, struct nsx_err *err) NSX_CHECKED;
 
 enum {
 	PLAY_FIXED = 1, /* waits outside CUDA end no earlier than they did   */
 	PLAY_FREE = 2,	/* any number of kernels side by side                */
 };
 struct typical { /* in place of weights, for closure; NULL: weights         */
-	const int64_t *launch_ns, *dispatch_ns, *lambda_ns;
+	const int64_t *launch_ns;
+	const int32_t *dispatch_ns, *lambda_ns;
 };
 /* Plays the edit; *ret_ns: how long the window then takes.  Errors:
  * NSX_E_NOMEM.

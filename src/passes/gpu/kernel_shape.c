@@ -340,10 +340,10 @@ static void fill_shape(const struct shapes *s, const struct group *x,
 		return;
 	f = fit_of(s, x);
 	nsx_shape_grid(&t->shape[x->shape], grid);
-	row[GRID] = nsx_string(nsx_arena_strdup(out->arena,
-						extent_text(room, grid)));
-	row[BLOCK] = nsx_string(nsx_arena_strdup(out->arena,
-						 extent_text(room, h->block)));
+	row[GRID] = nsx_string(nsx_row_text(table, out->arena,
+					    extent_text(room, grid)));
+	row[BLOCK] = nsx_string(nsx_row_text(table, out->arena,
+					     extent_text(room, h->block)));
 	row[REGISTERS] = number_or_null(h->registers);
 	row[STATIC] = number_or_null(h->static_shared_bytes);
 	row[DYNAMIC] = number_or_null(h->dynamic_shared_bytes);

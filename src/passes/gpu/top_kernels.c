@@ -255,15 +255,15 @@ static int cmp_groups(const void *a, const void *b, void *groups)
 static int fill_kernels(const struct nsx_run *run, struct groups *g,
 			struct nsx_table *table, struct nsx_err *err)
 {
-	size_t held = run->opts->held_rows;
+	/* JSON and Markdown show as many as the user asked for. */
+	bool is_read = run->opts->kernel_limit <= NSX_READ_ROWS;
 	uint32_t *order;
 
 	if (!nsx_new_array(order, run->scratch, g->n, "kernel groups", err))
 		return err->rc;
 	for (uint32_t k = 0; k < g->n; k++)
 		order[k] = k;
-	nsx_table_expect(table, g->n,
-			 run->opts->kernel_limit > held ? 0 : held);
+	nsx_table_expect(table, g->n, is_read ? run->opts->held_rows : 0);
 	nsx_sort_by_key_r(order, g->n, table->max_rows ?: g->n, sizeof(*order),
 			  key_of_group, cmp_groups, g);
 	for (size_t k = 0; k < g->n; k++) {

@@ -338,13 +338,15 @@ static int fill_queues(const struct nsx_run *run, struct nsx_table *table,
 {
 	const struct nsx_trace *t = run->trace;
 	struct depths q = {0};
-	int rc = nsx_queues_build(t, run->scratch, &q.of, err);
+	int rc = 0;
 
-	for (uint32_t s = 0; !rc && s < t->nstreams; s++) {
-		size_t n = q.of.at[s + 1] - q.of.at[s];
-
-		if (n)
-			rc = add_stream(run, &q, s, table, err);
+	for (uint32_t d = 0; !rc && d < t->ndevices; d++) {
+		rc = nsx_queues_build(t, d, run->scratch, &q.of, err);
+		for (uint32_t s = 0; !rc && s < t->nstreams; s++)
+			if (q.of.at[s] < q.of.at[s + 1])
+				rc = add_stream(run, &q, s, table, err);
+		if (!rc)
+			nsx_queues_drop(&q.of, run->scratch);
 	}
 	free(q.time_at);
 	if (rc)

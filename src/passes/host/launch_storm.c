@@ -404,6 +404,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	if (!k.n)
 		return nsx_cannot(out, "no kernel began in the window");
 	put_kernels(&k, out);
+	nsx_arena_drop(run->scratch, k.ns);
 	if (fill_tiny(run, tiny, err) ||
 	    put_launching(run, out, launchers, &bound_ns, err))
 		return err->rc;

@@ -32,10 +32,11 @@ static const struct nsx_layout layouts[] = {
 	{.key = "rows", .csv = "launches", NSX_COLS(cols)},
 };
 
+enum { P50_AT, P99_AT, QUANTILES };
 struct launcher {
-	size_t n, at; /* its durations */
+	size_t n, next; /* next: where its next duration goes                */
+	double quantile_ns[QUANTILES];
 	int64_t ns, held_ns;
-	double p50_ns, p99_ns; /* of its durations                          */
 	int64_t long_ns; /* from where a call counts as held, inferred       */
 	size_t inferred;
 };
@@ -44,7 +45,6 @@ struct work {
 	struct nsx_arena *arena;
 	struct nsx_groups groups; /* (thread, name)                          */
 	struct launcher *v;
-	int64_t *ns; /* durations, launcher by launcher */
 	bool is_measured;
 };
 
@@ -126,19 +126,20 @@ static int sum_launches(struct work *w, struct nsx_err *err)
 	return 0;
 }
 
-static int spread_durations(struct work *w, struct nsx_err *err)
+/* Of one thread's launchers [from, to), in room for all that began. */
+static int measure_thread(struct work *w, size_t from, size_t to, int64_t *ns,
+			  struct nsx_err *err)
 {
+	static const double qs[QUANTILES] = {0.5, 0.99};
 	const struct nsx_calls *c = &w->t->calls;
-	size_t n = 0;
+	const struct nsx_thread *th = &w->t->thread[w->groups.keys[from].a];
+	size_t at = 0;
 
-	for (size_t g = 0; g < w->groups.n; g++) {
-		w->v[g].at = n;
-		n += w->v[g].n;
-		w->v[g].n = 0;
+	for (size_t g = from; g < to; g++) {
+		w->v[g].next = at;
+		at += w->v[g].n;
 	}
-	if (!nsx_new_array(w->ns, w->arena, n, "launch durations", err))
-		return err->rc;
-	for (size_t i = 0; i < c->n; i++) {
+	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
 		struct launcher *x;
 
 		if (c->cls[i] != NSX_CALL_LAUNCH ||
@@ -147,8 +148,39 @@ static int spread_durations(struct work *w, struct nsx_err *err)
 		x = launcher_of(w, i, err);
 		if (!x)
 			return err->rc;
-		w->ns[x->at + x->n++] = nsx_call_ns(c, i);
+		ns[x->next++] = nsx_call_ns(c, i);
 	}
+	for (size_t g = from; g < to; g++)
+		if (w->v[g].n)
+			nsx_quantiles(ns + w->v[g].next - w->v[g].n, w->v[g].n,
+				      qs, QUANTILES, w->v[g].quantile_ns);
+	return 0;
+}
+
+static size_t count_launches(const struct work *w, size_t from, size_t to)
+{
+	size_t n = 0;
+
+	for (size_t g = from; g < to; g++)
+		n += w->v[g].n;
+	return n;
+}
+
+/* Thread by thread, as launchers are. */
+static int measure_durations(struct work *w, struct nsx_err *err)
+{
+	const struct nsx_group_key *key = w->groups.keys;
+	size_t most = 0;
+	int64_t *ns;
+
+	NSX_EACH_RUN(g, next, w->groups.n, key[next].a == key[g].a)
+		most = NSX_MAX(most, count_launches(w, g, next));
+	if (!nsx_new_array(ns, w->arena, most, "launch durations", err))
+		return err->rc;
+	NSX_EACH_RUN(g, next, w->groups.n, key[next].a == key[g].a)
+		if (measure_thread(w, g, next, ns, err))
+			return err->rc;
+	nsx_arena_drop(w->arena, ns);
 	return 0;
 }
 
@@ -257,8 +289,8 @@ static void fill_launches(struct work *w, struct nsx_table *table)
 		}
 		if (!x->n)
 			continue;
-		row[P50] = nsx_us(x->p50_ns);
-		row[P99] = nsx_us(x->p99_ns);
+		row[P50] = nsx_us(x->quantile_ns[P50_AT]);
+		row[P99] = nsx_us(x->quantile_ns[P99_AT]);
 	}
 	nsx_table_sort(table, NSX_DESC(TOTAL_MS), NSX_DESC(COUNT), PID, TID,
 		       API);
@@ -300,22 +332,19 @@ static void say_backpressure(const struct work *w, struct nsx_section *out,
 
 static int collect(struct work *w, struct nsx_err *err)
 {
-	static const double qs[] = {0.5, 0.99};
-
-	if (sum_launches(w, err) || spread_durations(w, err))
+	if (sum_launches(w, err) || measure_durations(w, err))
 		return err->rc;
+	if (w->is_measured)
+		return 0;
 	for (size_t g = 0; g < w->groups.n; g++) {
 		struct launcher *x = &w->v[g];
-		double q[2] = {0, 0};
 
 		if (x->n)
-			nsx_quantiles(w->ns + x->at, x->n, qs, 2, q);
-		x->p50_ns = q[0];
-		x->p99_ns = q[1];
-		x->long_ns = NSX_MAX(nsx_to_i64(LONG_MEDIANS * q[0]),
-				     LONG_LAUNCH_NS);
+			x->long_ns =
+			    nsx_to_i64(LONG_MEDIANS * x->quantile_ns[P50_AT]);
+		x->long_ns = NSX_MAX(x->long_ns, LONG_LAUNCH_NS);
 	}
-	return w->is_measured ? 0 : infer_held(w, err);
+	return infer_held(w, err);
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,

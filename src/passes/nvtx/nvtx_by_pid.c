@@ -187,7 +187,8 @@ static void fill_ranges(const struct work *w, size_t held_rows,
 		if (!x->sum.count && !x->sum.ns && !x->kernel_ns)
 			continue; /* outside the window */
 		fill_range(w, group, table);
-		if (n++ < NSX_MAX_JSON_ROWS && table->nrest)
+		if (n++ < NSX_MAX_JSON_ROWS &&
+		    table->nrows < nsx_table_total(table))
 			fill_range(w, group, first);
 	}
 }

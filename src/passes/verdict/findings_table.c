@@ -63,9 +63,8 @@ static struct nsx_table *evidence_rows(struct work *k,
 		row[ROW_KEY] = nsx_string(say_row(k, e));
 		row[ROW_COLUMN] = nsx_string(e->column);
 		row[ROW_WINDOW_NS] = nsx_int(w->end_ns - w->start_ns);
-		row[ROW_VALUES] = nsx_string(nsx_cell_text(
-			k->out->arena,
-			&nsx_row_at(e->table, e->row)[e->col]));
+		row[ROW_VALUES] = nsx_string(nsx_cell_text(k->out->arena,
+							   &e->cells[e->col]));
 		row[ROW_UNITS] = nsx_string(nsx_evidence_units(e));
 	}
 	return t;
