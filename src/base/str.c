@@ -4,6 +4,7 @@
  * An id is (index in shard) * 16 + shard; index 0 of shard 0 stays unused, so
  * that id 0 can mean "absent".
  */
+#include <endian.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -540,21 +541,29 @@ struct sorting {
 	struct nsx_buf first, other;
 };
 
-/* How many bytes all texts share, `at` of which are known to be the same. */
-static size_t count_same(struct sorting *x, const struct nsx_keyed *v, size_t n,
-			 size_t at)
+/* Sets keys to the letters from where the texts, the same up to `from`, differ first;
+ * returns where.
+ */
+static size_t set_keys(struct sorting *x, struct nsx_keyed *v, size_t n,
+		       size_t from)
 {
-	const char *first = nsx_str_read(x->s, v->at, &x->first);
-	size_t same = at + strlen(first + at);
+	const char *first = nsx_str_read(x->s, v[0].at, &x->first), *text;
+	size_t same = strlen(first), k, nstale = 0;
 
-	for (size_t i = 1; i < n; i++) {
-		const char *text = nsx_str_read(x->s, v[i].at, &x->other);
-		size_t k = at;
-
-		NSX_FETCH_TEXTS(x->s, i, n, next, v[next].at, at);
-		while (k < same && text[k] == first[k])
-			k++;
+	for (size_t i = 0; i < n; i++) {
+		NSX_FETCH_TEXTS(x->s, i, n, next, v[next].at, from);
+		text = nsx_str_read(x->s, v[i].at, &x->other);
+		k = from + nsx_same_bytes(first + from, text + from,
+					  strnlen(text + from, same - from));
+		if (k < same)
+			nstale = i; /* are keyed from further on */
 		same = k;
+		v[i].key = letters_of(text + same);
+	}
+	for (size_t i = 0; i < nstale; i++) {
+		NSX_FETCH_TEXTS(x->s, i, nstale, next, v[next].at, from);
+		text = nsx_str_read(x->s, v[i].at, &x->other);
+		v[i].key = letters_of(text + same);
 	}
 	return same;
 }
@@ -565,12 +574,7 @@ static void sort_texts(struct sorting *x, struct nsx_keyed *v,
 {
 	if (n < 2)
 		return;
-	from = count_same(x, v, n, from);
-	for (size_t i = 0; i < n; i++) {
-		NSX_FETCH_TEXTS(x->s, i, n, next, v[next].at, from);
-		v[i].key = letters_of(
-			nsx_str_read(x->s, v[i].at, &x->other) + from);
-	}
+	from = set_keys(x, v, n, from);
 	if (n < FEW)
 		nsx_sort(v, n, sizeof(*v), cmp_letters);
 	else
@@ -668,6 +672,22 @@ char *nsx_buf_keep(struct nsx_buf *b, struct nsx_arena *a)
 
 	nsx_buf_done(b);
 	return text;
+}
+
+size_t nsx_same_bytes(const char *a, const char *b, size_t n)
+{
+	size_t i = 0;
+	uint64_t x, y;
+
+	for (; n - i >= 8; i += 8) {
+		memcpy(&x, a + i, 8);
+		memcpy(&y, b + i, 8);
+		if (x != y)
+			return i + (size_t)__builtin_ctzll(le64toh(x ^ y)) / 8;
+	}
+	while (i < n && a[i] == b[i])
+		i++;
+	return i;
 }
 
 char *nsx_digits_before(char *end, uint64_t n)

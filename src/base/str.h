@@ -123,6 +123,9 @@ int nsx_strings_settle(struct nsx_strings *s, struct nsx_late_strings *late,
 /* Appends p as valid UTF-8 without NUL. Returns whether a byte was replaced. */
 bool nsx_buf_add_utf8(struct nsx_buf *b, const char *p, size_t n);
 
+/* How many of the first n bytes of both are the same before some differ. */
+size_t nsx_same_bytes(const char *a, const char *b, size_t n);
+
 /* Puts the decimal digits of n before end, for printf takes most of the time where
  * there are many numbers.  Returns where they begin.
  */

@@ -97,16 +97,26 @@ static size_t find_piece(const struct nsx_texts *x, const char *p,
 			 const char *end, uint32_t *ret_at)
 {
 	const char *like;
-	size_t n = 0, most = NSX_MIN((size_t)(end - p), MOST_SEEN);
+	size_t n, most = NSX_MIN((size_t)(end - p), MOST_SEEN);
 	uint32_t at;
 
 	if (most < WINDOW || !(at = *slot_of(x, p)))
 		return 0;
-	*ret_at = at - 1;
-	like = bytes_at(x, at - 1);
-	while (n < most && p[n] == like[n]) /* at the latest its NUL differs */
-		n++;
+	*ret_at = --at;
+	like = bytes_at(x, at);
+	/* not beyond its NUL, for p has none */
+	n = nsx_same_bytes(p, like, NSX_MIN(most, NSX_CHUNK - at % NSX_CHUNK));
 	return n < WINDOW ? 0 : n;
+}
+
+/* Compilers that know how few bytes these are make one slow instruction of memcpy. */
+static char *put(char *to, const char *p, size_t n)
+{
+	for (; n >= 8; n -= 8, p += 8, to += 8)
+		memcpy(to, p, 8);
+	while (n--)
+		*to++ = *p++;
+	return to;
 }
 
 static char *put_new(char *to, const char *p, const char *end)
@@ -115,8 +125,7 @@ static char *put_new(char *to, const char *p, const char *end)
 		size_t n = NSX_MIN((size_t)(end - p), MOST_NEW);
 
 		*to++ = (char)n;
-		memcpy(to, p, n);
-		to += n;
+		to = put(to, p, n);
 		p += n;
 	}
 	return to;
@@ -216,10 +225,13 @@ static bool next_piece(const struct nsx_texts *x, const char **p,
 void nsx_texts_unpack(const struct nsx_texts *x, uint32_t at, struct nsx_buf *b)
 {
 	const char *p = nsx_texts_bytes(x, at), *piece;
+	char *to = nsx_buf_room(b, LONGEST);
 	size_t n;
 
 	while (next_piece(x, &p, &piece, &n))
-		nsx_buf_add(b, piece, n);
+		to = put(to, piece, n);
+	*to = '\0';
+	b->n = (size_t)(to - b->p);
 }
 
 bool nsx_texts_are(const struct nsx_texts *x, uint32_t at, const char *text,

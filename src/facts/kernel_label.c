@@ -40,8 +40,8 @@ struct member { /* a kernel whose words are not its alone */
 struct reading {
 	const char *full; /* NULL: none was read yet                         */
 	struct nsx_buf text[2]; /* where it and the one before it may be     */
-	size_t own, head; /* where its own begins; nsx_kernel_words_length(),
-			     0: nobody asked                                 */
+	size_t length, own, head; /* own: where its own begins; head:
+			     nsx_kernel_words_length(), 0: nobody asked      */
 	struct part {
 		struct part_word {
 			uint64_t hash;
@@ -115,13 +115,14 @@ static void read_name(struct reading *r, const struct nsx_trace *t, nsx_str name
 	const char *last = r->full, *own;
 	bool other = last && last == r->text[0].p;
 	const char *full = nsx_str_read(t->strings, name, &r->text[other]);
-	size_t same = 0, from, n;
+	size_t length = strlen(full), same = 0, from, n;
 
-	r->full = full;
 	if (last && !r->head)
 		r->head = nsx_kernel_words_length(last);
-	while (last && full[same] && full[same] == last[same])
-		same++;
+	if (last)
+		same = nsx_same_bytes(full, last, NSX_MIN(length, r->length));
+	r->full = full;
+	r->length = length;
 	if (last && same >= r->head) {
 		same = nsx_same_words(full, same);
 		from = keep_words(r->after, r->own, NSX_MAX(same, 2) - 2);
@@ -133,7 +134,7 @@ static void read_name(struct reading *r, const struct nsx_trace *t, nsx_str name
 		r->before[0].n = r->before[1].n = 0;
 		read_part(r->before, full, full, own);
 	}
-	read_part(r->after, full, full + from, full + strlen(full));
+	read_part(r->after, full, full + from, full + length);
 }
 
 /* The words that were read: from the function's own name on, then what is before it;
