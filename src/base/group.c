@@ -80,6 +80,48 @@ int nsx_group(struct nsx_groups *g, uint64_t a, uint64_t b, uint32_t *ret,
 	return 0;
 }
 
+int nsx_groups_settle(struct nsx_groups *g, pthread_mutex_t *lock,
+		      struct nsx_late_keys *late, struct nsx_err *err)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(lock);
+	for (size_t i = 0; g->nslots && i < late->n; i++) {
+		const struct nsx_late_key *x = &late->v[i];
+		size_t slot = hash_of(x->a, x->b) & (g->nslots - 1);
+
+		__builtin_prefetch(&g->tags[slot]);
+		__builtin_prefetch(&g->slots[slot]);
+	}
+	for (size_t i = 0; !rc && i < late->n; i++)
+		rc = nsx_group(g, late->v[i].a, late->v[i].b, late->v[i].ret,
+			       err);
+	pthread_mutex_unlock(lock);
+	for (size_t i = 0; !rc && i < late->n; i++) {
+		const struct nsx_late_key *x = &late->v[i];
+
+		*nsx_near_place(&late->near, x->a, x->b) =
+			(struct nsx_near_key){x->a, x->b, *x->ret + 1};
+	}
+	late->n = 0;
+	return rc;
+}
+
+int nsx_group_late(struct nsx_groups *g, pthread_mutex_t *lock,
+		   struct nsx_late_keys *late, uint64_t a, uint64_t b,
+		   uint32_t *ret, struct nsx_err *err)
+{
+	const struct nsx_near_key *x = nsx_near_place(&late->near, a, b);
+
+	if (x->place && x->a == a && x->b == b) {
+		*ret = x->place - 1;
+		return 0;
+	}
+	late->v[late->n++] = (struct nsx_late_key){a, b, ret};
+	return late->n < NSX_LATE_KEYS ? 0 :
+					 nsx_groups_settle(g, lock, late, err);
+}
+
 void *nsx_group_value_(struct nsx_groups *g, uint64_t a, uint64_t b,
 		       void **values, size_t size, const char *what,
 		       struct nsx_err *err)

@@ -11,6 +11,7 @@
 #ifndef NSX_GROUP_H
 #define NSX_GROUP_H
 
+#include <pthread.h>
 #include "base/arena.h"
 
 struct nsx_groups {
@@ -47,11 +48,16 @@ struct nsx_near {
 		uint32_t place; /* index + 1, 0 free                         */
 	} v[256];
 };
+static inline struct nsx_near_key *nsx_near_place(struct nsx_near *near,
+						  uint64_t a, uint64_t b)
+{
+	return &near->v[(a * 61 + b + (b >> 32) * 7) % ARRAY_LEN(near->v)];
+}
 static inline int nsx_group_near(struct nsx_groups *g, struct nsx_near *near,
 				 uint64_t a, uint64_t b, uint32_t *ret,
 				 struct nsx_err *err)
 {
-	struct nsx_near_key *x = &near->v[(a * 61 + b + (b >> 32) * 7) % 256];
+	struct nsx_near_key *x = nsx_near_place(near, a, b);
 
 	if (!x->place || x->a != a || x->b != b) {
 		if (nsx_group(g, a, b, ret, err))
@@ -77,6 +83,24 @@ static inline void *nsx_near_value_(struct nsx_groups *g, struct nsx_near *near,
 		return NULL;
 	return (char *)*values + i * size;
 }
+/* nsx_group_near for threads that share groups, where many keys are not met again soon:
+ * these wait until there are some, for which the lock is taken once.  late: a thread's
+ * own, begins as {0}.  *ret is set by nsx_groups_settle at the latest.
+ */
+enum { NSX_LATE_KEYS = 16 };
+struct nsx_late_keys {
+	struct nsx_near near;
+	struct nsx_late_key {
+		uint64_t a, b;
+		uint32_t *ret;
+	} v[NSX_LATE_KEYS];
+	size_t n;
+};
+int nsx_groups_settle(struct nsx_groups *g, pthread_mutex_t *lock,
+		      struct nsx_late_keys *late, struct nsx_err *err) NSX_CHECKED;
+int nsx_group_late(struct nsx_groups *g, pthread_mutex_t *lock,
+		   struct nsx_late_keys *late, uint64_t a, uint64_t b,
+		   uint32_t *ret, struct nsx_err *err) NSX_CHECKED;
 /* The index of a key that was seen; NSX_NONE: it was not. */
 uint32_t nsx_group_find(const struct nsx_groups *g, uint64_t a, uint64_t b);
 /* No key is looked for any more: what finds them is given back. */

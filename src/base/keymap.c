@@ -98,47 +98,25 @@ static size_t cache_place(const struct nsx_key *key)
 	return sum >> 56;
 }
 
-int nsx_keymap_settle(struct nsx_keymap *m, struct nsx_keycache *c,
-		      struct nsx_err *err)
-{
-	int rc = 0;
-
-	pthread_mutex_lock(&m->lock);
-	for (size_t i = 0; !rc && i < c->nlate; i++)
-		rc = add_locked(m, &c->late[i].key, c->late[i].hash,
-				c->late[i].ret, err);
-	pthread_mutex_unlock(&m->lock);
-	for (size_t i = 0; !rc && i < c->nlate; i++) {
-		size_t at = cache_place(&c->late[i].key);
-
-		c->keys[at] = c->late[i].key;
-		c->ids[at] = *c->late[i].ret + 1;
-	}
-	c->nlate = 0;
-	return rc;
-}
-
-int nsx_keymap_add_late(struct nsx_keymap *m, struct nsx_keycache *c,
-			const struct nsx_key *key, uint32_t *ret,
-			struct nsx_err *err)
+int nsx_keymap_add(struct nsx_keymap *m, struct nsx_keycache *c,
+		   const struct nsx_key *key, uint32_t *ret,
+		   struct nsx_err *err)
 {
 	size_t at = cache_place(key);
+	int rc;
 
 	if (c->ids[at] && !memcmp(&c->keys[at], key, sizeof(*key))) {
 		*ret = c->ids[at] - 1;
 		return 0;
 	}
-	c->late[c->nlate++] = (struct nsx_late_key){
-		*key, (uint32_t)nsx_hash(key, sizeof(*key)), ret};
-	return c->nlate < NSX_LATE_KEYS ? 0 : nsx_keymap_settle(m, c, err);
-}
-
-int nsx_keymap_add(struct nsx_keymap *m, struct nsx_keycache *c,
-		   const struct nsx_key *key, uint32_t *ret,
-		   struct nsx_err *err)
-{
-	return nsx_keymap_add_late(m, c, key, ret, err) ?:
-	       c->nlate ? nsx_keymap_settle(m, c, err) : 0;
+	pthread_mutex_lock(&m->lock);
+	rc = add_locked(m, key, (uint32_t)nsx_hash(key, sizeof(*key)), ret, err);
+	pthread_mutex_unlock(&m->lock);
+	if (rc)
+		return rc;
+	c->keys[at] = *key;
+	c->ids[at] = *ret + 1;
+	return 0;
 }
 
 static int cmp_keys(const void *a, const void *b, void *ctx)

@@ -22,18 +22,10 @@ struct nsx_keymap {
 	} *slots;
 	size_t nslots;
 };
-/* One reader's memory of recent keys, so that it seldom locks; and keys that are
- * not among them, which wait until there are some.
- */
-enum { NSX_LATE_KEYS = 16 };
+/* One reader's memory of recent keys, so that it seldom locks. */
 struct nsx_keycache {
 	struct nsx_key keys[256];
 	uint32_t ids[256]; /* id + 1, 0 free */
-	struct nsx_late_key {
-		struct nsx_key key;
-		uint32_t hash, *ret;
-	} late[NSX_LATE_KEYS];
-	size_t nlate;
 };
 void nsx_keymap_init(struct nsx_keymap *m, const char *what);
 void nsx_keymap_done(struct nsx_keymap *m);
@@ -41,14 +33,6 @@ void nsx_keymap_clear(struct nsx_keymap *m); /* empty: its room is given back */
 int nsx_keymap_add(struct nsx_keymap *m, struct nsx_keycache *c,
 		   const struct nsx_key *key, uint32_t *ret,
 		   struct nsx_err *err) NSX_CHECKED;
-/* The same for keys of which many are not met again soon: the lock is taken for several
- * at once.  *ret is set by nsx_keymap_settle at the latest.
- */
-int nsx_keymap_add_late(struct nsx_keymap *m, struct nsx_keycache *c,
-			const struct nsx_key *key, uint32_t *ret,
-			struct nsx_err *err) NSX_CHECKED;
-int nsx_keymap_settle(struct nsx_keymap *m, struct nsx_keycache *c,
-		      struct nsx_err *err) NSX_CHECKED;
 /* Sorted order of the keys, and the new number of each old id: no result may
  * depend on which thread came first.  nsx_remap gives a column the new ids.
  */

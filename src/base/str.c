@@ -4,6 +4,7 @@
  * An id is (index in shard) * 16 + shard; index 0 of shard 0 stays unused, so
  * that id 0 can mean "absent".
  */
+#include <endian.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,16 +16,12 @@
 
 #define SHARDS 16u
 
-struct entry {
-	uint32_t at; /* of the shard's texts */
-	uint32_t hash;
-};
-
 struct shard {
 	pthread_mutex_t lock;
-	struct entry *entries;
-	size_t n, cap;
-	uint32_t *slots; /* index + 1, 0 = free; nslots is a power of two */
+	uint32_t *at;	/* by index: place in texts                          */
+	uint32_t *hash; /* by index; NULL: nothing is added any more         */
+	size_t n, cap, cap_hash;
+	uint32_t *slots; /* index + 1, 0 = free */
 	size_t nslots;
 	struct nsx_texts texts;
 };
@@ -78,7 +75,8 @@ void nsx_strings_free(struct nsx_strings *s)
 		struct shard *sh = &s->shard[i];
 
 		nsx_texts_done(&sh->texts);
-		free(sh->entries);
+		free(sh->at);
+		free(sh->hash);
 		free(sh->slots);
 		pthread_mutex_destroy(&sh->lock);
 	}
@@ -86,17 +84,31 @@ void nsx_strings_free(struct nsx_strings *s)
 	free(s);
 }
 
+/* Where the search for a hash begins, in any number of slots. */
+static size_t first_slot(uint32_t hash, size_t nslots)
+{
+	return (size_t)((uint64_t)hash * nslots >> 32);
+}
+
+static size_t next_slot(size_t i, size_t nslots)
+{
+	return i + 1 < nslots ? i + 1 : 0;
+}
+
 /* The slot that holds the text, or the free one where it belongs. */
 static size_t find_slot(const struct shard *sh, const char *text, size_t len,
 			uint32_t hash)
 {
-	size_t i = hash & (sh->nslots - 1);
+	size_t i = first_slot(hash, sh->nslots);
 
-	for (; sh->slots[i]; i = (i + 1) & (sh->nslots - 1)) {
-		const struct entry *e = &sh->entries[sh->slots[i] - 1];
+	for (; sh->slots[i]; i = next_slot(i, sh->nslots)) {
+		uint32_t k = sh->slots[i] - 1;
 
-		if (e->hash == hash &&
-		    nsx_texts_are(&sh->texts, e->at, text, len))
+		if (sh->hash && sh->hash[k] != hash)
+			continue;
+		if (nsx_texts_are(&sh->texts,
+				  __atomic_load_n(&sh->at[k], __ATOMIC_ACQUIRE),
+				  text, len))
 			break;
 	}
 	return i;
@@ -109,19 +121,18 @@ static uint32_t find_text(const struct shard *sh, const char *text, size_t len,
 	return sh->nslots ? sh->slots[find_slot(sh, text, len, hash)] : 0;
 }
 
-static int grow_slots(struct shard *sh, struct nsx_err *err)
+static int set_slots(struct shard *sh, size_t n, struct nsx_err *err)
 {
-	size_t n = sh->nslots ? sh->nslots * 2 : 64;
 	uint32_t *slots = nsx_try_alloc(n, sizeof(*slots), "string hash slots",
 					err);
 
 	if (!slots)
 		return err->rc;
 	for (uint32_t k = 0; k < sh->n; k++) {
-		size_t i = sh->entries[k].hash & (n - 1);
+		size_t i = first_slot(sh->hash[k], n);
 
 		while (slots[i])
-			i = (i + 1) & (n - 1);
+			i = next_slot(i, n);
 		slots[i] = k + 1;
 	}
 	free(sh->slots);
@@ -134,9 +145,9 @@ static int shard_add(struct shard *sh, const char *text, size_t len,
 		     uint32_t hash, uint32_t *ret_index, struct nsx_err *err)
 {
 	size_t slot;
-	struct entry *e;
 
-	if (sh->nslots < 2 * (sh->n + 1) && grow_slots(sh, err))
+	if (sh->nslots < 2 * (sh->n + 1) &&
+	    set_slots(sh, NSX_MAX(64, 2 * sh->nslots), err))
 		return err->rc;
 	slot = find_slot(sh, text, len, hash);
 	if (sh->slots[slot]) {
@@ -146,13 +157,13 @@ static int shard_add(struct shard *sh, const char *text, size_t len,
 	if (sh->n >= UINT32_MAX / SHARDS - 1)
 		return nsx_fail(err, NSX_E_NOMEM,
 				"cannot hold more than 2^32 distinct strings");
-	if (nsx_grow(&sh->entries, &sh->cap, sh->n + 1, sizeof(*e),
-		     "string entries", err))
+	if (nsx_grow(&sh->at, &sh->cap, sh->n + 1, sizeof(*sh->at),
+		     "strings", err) ||
+	    nsx_grow(&sh->hash, &sh->cap_hash, sh->n + 1, sizeof(*sh->hash),
+		     "string hashes", err) ||
+	    nsx_texts_add(&sh->texts, text, len, &sh->at[sh->n], err))
 		return err->rc;
-	e = &sh->entries[sh->n];
-	if (nsx_texts_add(&sh->texts, text, len, &e->at, err))
-		return err->rc;
-	e->hash = hash;
+	sh->hash[sh->n] = hash;
 	*ret_index = (uint32_t)sh->n++;
 	sh->slots[slot] = *ret_index + 1;
 	return 0;
@@ -245,57 +256,156 @@ size_t nsx_count_chars(const char *p, size_t n)
 	return chars;
 }
 
+/* What is kept of a text, which may have to be repaired. */
+static const char *kept_text(const char *text, size_t *len,
+			     struct nsx_buf *repaired)
+{
+	if (*len > NSX_MAX_TEXT)
+		*len = nsx_cut_chars(text, NSX_MAX_TEXT);
+	if (clean_len(text, *len) == *len)
+		return text;
+	nsx_buf_add_utf8(repaired, text, *len);
+	*len = repaired->n;
+	return repaired->p;
+}
+
+static uint32_t shard_of_hash(uint64_t hash)
+{
+	return (uint32_t)(hash >> 60);
+}
+
+static nsx_str id_of(const struct nsx_strings *s, uint32_t index, uint32_t shard)
+{
+	return (nsx_str)s->first + (index + 1) * SHARDS + shard;
+}
+
 int nsx_strings_add(struct nsx_strings *s, const char *text, size_t len,
 		    nsx_str *ret, struct nsx_err *err)
 {
-	struct nsx_buf fixed = {0};
+	struct nsx_buf repaired = {0};
 	struct shard *sh;
 	uint64_t h;
 	uint32_t index = 0, which;
 	int rc;
 
-	if (len > NSX_MAX_TEXT)
-		len = nsx_cut_chars(text, NSX_MAX_TEXT);
-	if (clean_len(text, len) < len) {
-		nsx_buf_add_utf8(&fixed, text, len);
-		text = fixed.p;
-		len = fixed.n;
-	}
+	text = kept_text(text, &len, &repaired);
 	h = nsx_hash(text, len);
-	which = (uint32_t)(h >> 60);
+	which = shard_of_hash(h);
 	sh = &s->shard[which];
 	*ret = s->under ? find_text(&s->under->shard[which], text, len,
 				    (uint32_t)h) * SHARDS + which : 0;
 	if (*ret >= SHARDS) {
-		nsx_buf_done(&fixed);
+		nsx_buf_done(&repaired);
 		return 0;
 	}
 	pthread_mutex_lock(&sh->lock);
 	rc = shard_add(sh, text, len, (uint32_t)h, &index, err);
 	pthread_mutex_unlock(&sh->lock);
-	nsx_buf_done(&fixed);
+	nsx_buf_done(&repaired);
 	if (rc)
 		return rc;
-	*ret = (uint32_t)s->first + (index + 1) * SHARDS + which;
+	*ret = id_of(s, index, which);
 	return 0;
+}
+
+/* Of one shard, which then is locked once, and whose slots and hashes are fetched
+ * side by side.
+ */
+static int settle_shard(struct nsx_strings *s, struct nsx_late_strings *late,
+			uint32_t which, const uint32_t *list, size_t n,
+			struct nsx_err *err)
+{
+	struct shard *sh = &s->shard[which];
+	uint32_t index = 0;
+	int rc = 0;
+
+	pthread_mutex_lock(&sh->lock);
+	for (size_t i = 0; sh->nslots && i < n; i++)
+		__builtin_prefetch(&sh->slots[first_slot(
+			(uint32_t)late->v[list[i]].hash, sh->nslots)]);
+	for (size_t i = 0; sh->nslots && i < n; i++) {
+		uint32_t k = sh->slots[first_slot(
+			(uint32_t)late->v[list[i]].hash, sh->nslots)];
+
+		__builtin_prefetch(&sh->hash[k - !!k]);
+	}
+	for (size_t i = 0; !rc && i < n; i++) {
+		struct nsx_late_string *x = &late->v[list[i]];
+
+		rc = shard_add(sh, late->texts.p + x->at, x->len,
+			       (uint32_t)x->hash, &index, err);
+		x->id = id_of(s, index, which);
+	}
+	pthread_mutex_unlock(&sh->lock);
+	return rc;
+}
+
+int nsx_strings_settle(struct nsx_strings *s, struct nsx_late_strings *late,
+		       struct nsx_err *err)
+{
+	uint32_t at[SHARDS + 2] = {0}, list[NSX_LATE_STRINGS];
+	int rc = 0;
+
+	NSX_DEAL(at, list, SHARDS, late->n, i, shard_of_hash(late->v[i].hash));
+	for (uint32_t k = 0; !rc && k < SHARDS; k++)
+		rc = settle_shard(s, late, k, list + at[k], at[k + 1] - at[k],
+				  err);
+	for (size_t i = 0; !rc && i < late->n; i++)
+		*late->v[i].ret = late->v[i].id;
+	late->n = 0;
+	nsx_buf_clear(&late->texts);
+	return rc;
+}
+
+int nsx_strings_add_late(struct nsx_strings *s, struct nsx_late_strings *late,
+			 const char *text, size_t len, nsx_str *ret,
+			 struct nsx_err *err)
+{
+	struct nsx_buf repaired = {0};
+
+	text = kept_text(text, &len, &repaired);
+	late->v[late->n++] = (struct nsx_late_string){
+		.hash = nsx_hash(text, len), .ret = ret,
+		.at = (uint32_t)late->texts.n, .len = (uint32_t)len};
+	nsx_buf_add(&late->texts, text, len);
+	nsx_buf_done(&repaired);
+	return late->n < NSX_LATE_STRINGS ? 0 : nsx_strings_settle(s, late, err);
+}
+
+void nsx_strings_close(struct nsx_strings *s)
+{
+	struct nsx_err err;
+
+	for (unsigned i = 0; i < SHARDS; i++) {
+		struct shard *sh = &s->shard[i];
+		uint32_t *at;
+
+		if (!sh->n || set_slots(sh, sh->n + sh->n / 2 + 1, &err))
+			continue; /* it stays as it is */
+		free(sh->hash);
+		sh->hash = NULL;
+		at = realloc(sh->at, sh->n * sizeof(*at));
+		sh->at = at ?: sh->at;
+		nsx_texts_close(&sh->texts);
+	}
 }
 
 nsx_str nsx_strings_find(const struct nsx_strings *s, const char *text)
 {
 	size_t len = strlen(text);
 	uint64_t h = nsx_hash(text, len);
-	uint32_t which = (uint32_t)(h >> 60), found;
+	uint32_t which = shard_of_hash(h), found;
 	nsx_str under = s->under ? nsx_strings_find(s->under, text) : 0;
 
 	if (under)
 		return under;
 	found = find_text(&s->shard[which], text, len, (uint32_t)h);
-	return found ? (uint32_t)s->first + found * SHARDS + which : 0;
+	return found ? id_of(s, found - 1, which) : 0;
 }
 
-/* Of an id that is not 0. */
+/* Of an id that is not 0; *ret: where it is told where its text is. */
 static struct shard *shard_of(const struct nsx_strings *s, nsx_str id,
-			      struct entry **ret)
+			      uint32_t **ret)
 {
 	struct shard *sh;
 
@@ -303,41 +413,40 @@ static struct shard *shard_of(const struct nsx_strings *s, nsx_str id,
 		s = s->under;
 	id -= (uint32_t)s->first;
 	sh = &s->shard[id % SHARDS];
-	*ret = &sh->entries[id / SHARDS - 1];
+	*ret = &sh->at[id / SHARDS - 1];
 	return sh;
 }
 
 /* The lock is held: a packed text becomes a plain one. */
-static const char *plain_text(struct shard *sh, struct entry *e)
+static const char *plain_text(struct shard *sh, uint32_t *at)
 {
 	struct nsx_buf b = {0};
 	struct nsx_err err;
-	uint32_t at;
+	uint32_t plain;
 
-	if (nsx_texts_is_packed(e->at)) {
-		nsx_texts_unpack(&sh->texts, e->at, &b);
-		if (nsx_texts_add_plain(&sh->texts, b.p, b.n, &at, &err))
+	if (nsx_texts_is_packed(*at)) {
+		nsx_texts_unpack(&sh->texts, *at, &b);
+		if (nsx_texts_add_plain(&sh->texts, b.p, b.n, &plain, &err))
 			nsx_die_of_memory(b.n);
-		__atomic_store_n(&e->at, at, __ATOMIC_RELEASE);
+		__atomic_store_n(at, plain, __ATOMIC_RELEASE);
 		nsx_buf_done(&b);
 	}
-	return nsx_texts_bytes(&sh->texts, e->at);
+	return nsx_texts_bytes(&sh->texts, *at);
 }
 
 const char *nsx_str_text(const struct nsx_strings *s, nsx_str id)
 {
-	struct entry *e;
-	struct shard *sh = id ? shard_of(s, id, &e) : NULL;
+	uint32_t *place, at;
+	struct shard *sh = id ? shard_of(s, id, &place) : NULL;
 	const char *text;
-	uint32_t at;
 
 	if (!sh)
 		return "";
-	at = __atomic_load_n(&e->at, __ATOMIC_ACQUIRE);
+	at = __atomic_load_n(place, __ATOMIC_ACQUIRE);
 	if (!nsx_texts_is_packed(at))
 		return nsx_texts_bytes(&sh->texts, at);
 	pthread_mutex_lock(&sh->lock);
-	text = plain_text(sh, e);
+	text = plain_text(sh, place);
 	pthread_mutex_unlock(&sh->lock);
 	return text;
 }
@@ -345,9 +454,9 @@ const char *nsx_str_text(const struct nsx_strings *s, nsx_str id)
 const char *nsx_str_read(const struct nsx_strings *s, nsx_str id,
 			 struct nsx_buf *b)
 {
-	struct entry *e;
-	struct shard *sh = id ? shard_of(s, id, &e) : NULL;
-	uint32_t at = sh ? __atomic_load_n(&e->at, __ATOMIC_ACQUIRE) : 0;
+	uint32_t *place;
+	struct shard *sh = id ? shard_of(s, id, &place) : NULL;
+	uint32_t at = sh ? __atomic_load_n(place, __ATOMIC_ACQUIRE) : 0;
 
 	if (!sh || !nsx_texts_is_packed(at))
 		return sh ? nsx_texts_bytes(&sh->texts, at) : "";
@@ -359,11 +468,11 @@ const char *nsx_str_read(const struct nsx_strings *s, nsx_str id,
 void nsx_str_fetch(const struct nsx_strings *s, nsx_str soon, size_t from,
 		   nsx_str later)
 {
-	struct entry *e;
+	uint32_t *place;
 
 	if (soon) {
-		struct shard *sh = shard_of(s, soon, &e);
-		uint32_t at = __atomic_load_n(&e->at, __ATOMIC_RELAXED);
+		struct shard *sh = shard_of(s, soon, &place);
+		uint32_t at = __atomic_load_n(place, __ATOMIC_RELAXED);
 		const char *text = nsx_texts_bytes(&sh->texts, at);
 
 		text += nsx_texts_is_packed(at) ? 0 : from;
@@ -371,23 +480,23 @@ void nsx_str_fetch(const struct nsx_strings *s, nsx_str soon, size_t from,
 		__builtin_prefetch(text + 64);
 	}
 	if (later) {
-		shard_of(s, later, &e);
-		__builtin_prefetch(e);
+		shard_of(s, later, &place);
+		__builtin_prefetch(place);
 	}
 }
 
 const char *nsx_strings_text(struct nsx_strings *s, nsx_str id)
 {
 	struct shard *sh;
-	struct entry *e;
+	uint32_t *place;
 	const char *text;
 
 	if (id < s->first || !id)
 		return nsx_str_text(s, id);
 	sh = &s->shard[(id - s->first) % SHARDS];
 	pthread_mutex_lock(&sh->lock);
-	shard_of(s, id, &e);
-	text = plain_text(sh, e);
+	shard_of(s, id, &place);
+	text = plain_text(sh, place);
 	pthread_mutex_unlock(&sh->lock);
 	return text;
 }
@@ -435,21 +544,29 @@ struct sorting {
 	struct nsx_buf first, other;
 };
 
-/* How many bytes all texts share, `at` of which are known to be the same. */
-static size_t count_same(struct sorting *x, const struct nsx_keyed *v, size_t n,
-			 size_t at)
+/* Sets keys to the letters from where the texts, the same up to `from`, differ first;
+ * returns where.
+ */
+static size_t set_keys(struct sorting *x, struct nsx_keyed *v, size_t n,
+		       size_t from)
 {
-	const char *first = nsx_str_read(x->s, v->at, &x->first);
-	size_t same = at + strlen(first + at);
+	const char *first = nsx_str_read(x->s, v[0].at, &x->first), *text;
+	size_t same = strlen(first), k, nstale = 0;
 
-	for (size_t i = 1; i < n; i++) {
-		const char *text = nsx_str_read(x->s, v[i].at, &x->other);
-		size_t k = at;
-
-		NSX_FETCH_TEXTS(x->s, i, n, next, v[next].at, at);
-		while (k < same && text[k] == first[k])
-			k++;
+	for (size_t i = 0; i < n; i++) {
+		NSX_FETCH_TEXTS(x->s, i, n, next, v[next].at, from);
+		text = nsx_str_read(x->s, v[i].at, &x->other);
+		k = from + nsx_same_bytes(first + from, text + from,
+					  strnlen(text + from, same - from));
+		if (k < same)
+			nstale = i; /* are keyed from further on */
 		same = k;
+		v[i].key = letters_of(text + same);
+	}
+	for (size_t i = 0; i < nstale; i++) {
+		NSX_FETCH_TEXTS(x->s, i, nstale, next, v[next].at, from);
+		text = nsx_str_read(x->s, v[i].at, &x->other);
+		v[i].key = letters_of(text + same);
 	}
 	return same;
 }
@@ -460,12 +577,7 @@ static void sort_texts(struct sorting *x, struct nsx_keyed *v,
 {
 	if (n < 2)
 		return;
-	from = count_same(x, v, n, from);
-	for (size_t i = 0; i < n; i++) {
-		NSX_FETCH_TEXTS(x->s, i, n, next, v[next].at, from);
-		v[i].key = letters_of(
-			nsx_str_read(x->s, v[i].at, &x->other) + from);
-	}
+	from = set_keys(x, v, n, from);
 	if (n < FEW)
 		nsx_sort(v, n, sizeof(*v), cmp_letters);
 	else
@@ -563,6 +675,22 @@ char *nsx_buf_keep(struct nsx_buf *b, struct nsx_arena *a)
 
 	nsx_buf_done(b);
 	return text;
+}
+
+size_t nsx_same_bytes(const char *a, const char *b, size_t n)
+{
+	size_t i = 0;
+	uint64_t x, y;
+
+	for (; n - i >= 8; i += 8) {
+		memcpy(&x, a + i, 8);
+		memcpy(&y, b + i, 8);
+		if (x != y)
+			return i + (size_t)__builtin_ctzll(le64toh(x ^ y)) / 8;
+	}
+	while (i < n && a[i] == b[i])
+		i++;
+	return i;
 }
 
 char *nsx_digits_before(char *end, uint64_t n)

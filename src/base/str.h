@@ -30,6 +30,8 @@ int nsx_strings_add(struct nsx_strings *s, const char *text, size_t len,
 
 /* The id of a text; 0: not here. */
 nsx_str nsx_strings_find(const struct nsx_strings *s, const char *text);
+/* Nothing is added any more: what only adding needs is given back. */
+void nsx_strings_close(struct nsx_strings *s);
 
 /* NUL-terminated text; "" for id 0. Owner: the table. */
 const char *nsx_str_text(const struct nsx_strings *s, nsx_str id);
@@ -97,8 +99,32 @@ void nsx_buf_done(struct nsx_buf *b);
 /* Its text, "" where there is none, in an arena; the buffer is done with. */
 char *nsx_buf_keep(struct nsx_buf *b, struct nsx_arena *a);
 
+/* nsx_strings_add for who interns a great many, into a table that is over no other:
+ * they wait until there are some, as locks and memory take less time for several.
+ * *ret is set by nsx_strings_settle at the latest.  Begins as {0}; owner of the buffer:
+ * the caller.
+ */
+enum { NSX_LATE_STRINGS = 256 };
+struct nsx_late_strings {
+	struct nsx_buf texts;
+	struct nsx_late_string {
+		uint64_t hash;
+		nsx_str *ret, id;
+		uint32_t at, len; /* in texts                                */
+	} v[NSX_LATE_STRINGS];
+	size_t n;
+};
+int nsx_strings_add_late(struct nsx_strings *s, struct nsx_late_strings *late,
+			 const char *text, size_t len, nsx_str *ret,
+			 struct nsx_err *err) NSX_CHECKED;
+int nsx_strings_settle(struct nsx_strings *s, struct nsx_late_strings *late,
+		       struct nsx_err *err) NSX_CHECKED;
+
 /* Appends p as valid UTF-8 without NUL. Returns whether a byte was replaced. */
 bool nsx_buf_add_utf8(struct nsx_buf *b, const char *p, size_t n);
+
+/* How many of the first n bytes of both are the same before some differ. */
+size_t nsx_same_bytes(const char *a, const char *b, size_t n);
 
 /* Puts the decimal digits of n before end, for printf takes most of the time where
  * there are many numbers.  Returns where they begin.

@@ -2,7 +2,8 @@
  *
  * A packed text is a list of pieces, ended by a zero byte.  A piece begins with its
  * length: up to MOST_NEW its bytes follow; what is beyond MOST_NEW counts those of a
- * plain text, whose place follows.
+ * plain text, from WINDOW on, whose place follows.  After LONG_SEEN a byte says by how
+ * much they are more.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,10 @@ enum {
 	PLAIN = 256 * 1024, /* bytes, from which on texts are packed         */
 	SLOTS = 1 << 14,
 	WINDOW = 8, /* bytes that a piece of another text has at least       */
-	MOST_NEW = 127, MOST_SEEN = UINT8_MAX - MOST_NEW,
+	MOST_NEW = 127,
+	LONG_SEEN = UINT8_MAX, /* ... and how many that says by itself:      */
+	LEAST_LONG = LONG_SEEN - MOST_NEW - 1 + WINDOW,
+	MOST_SEEN = LEAST_LONG + UINT8_MAX,
 	LONGEST = 4096, /* text that is packed                               */
 };
 _Static_assert(NSX_CHUNK > 3 * NSX_MAX_TEXT, "any text fits, repaired");
@@ -23,6 +27,12 @@ void nsx_texts_done(struct nsx_texts *x)
 	for (size_t c = 0; c < x->nchunks; c++)
 		free(x->chunk[c]);
 	free(x->seen);
+}
+
+void nsx_texts_close(struct nsx_texts *x)
+{
+	free(x->seen);
+	x->seen = NULL;
 }
 
 static const char *bytes_at(const struct nsx_texts *x, uint32_t at)
@@ -87,16 +97,26 @@ static size_t find_piece(const struct nsx_texts *x, const char *p,
 			 const char *end, uint32_t *ret_at)
 {
 	const char *like;
-	size_t n = 0, most = NSX_MIN((size_t)(end - p), MOST_SEEN);
+	size_t n, most = NSX_MIN((size_t)(end - p), MOST_SEEN);
 	uint32_t at;
 
 	if (most < WINDOW || !(at = *slot_of(x, p)))
 		return 0;
-	*ret_at = at - 1;
-	like = bytes_at(x, at - 1);
-	while (n < most && p[n] == like[n]) /* at the latest its NUL differs */
-		n++;
+	*ret_at = --at;
+	like = bytes_at(x, at);
+	/* not beyond its NUL, for p has none */
+	n = nsx_same_bytes(p, like, NSX_MIN(most, NSX_CHUNK - at % NSX_CHUNK));
 	return n < WINDOW ? 0 : n;
+}
+
+/* Compilers that know how few bytes these are make one slow instruction of memcpy. */
+static char *put(char *to, const char *p, size_t n)
+{
+	for (; n >= 8; n -= 8, p += 8, to += 8)
+		memcpy(to, p, 8);
+	while (n--)
+		*to++ = *p++;
+	return to;
 }
 
 static char *put_new(char *to, const char *p, const char *end)
@@ -105,11 +125,22 @@ static char *put_new(char *to, const char *p, const char *end)
 		size_t n = NSX_MIN((size_t)(end - p), MOST_NEW);
 
 		*to++ = (char)n;
-		memcpy(to, p, n);
-		to += n;
+		to = put(to, p, n);
 		p += n;
 	}
 	return to;
+}
+
+static char *put_seen(char *to, size_t n, uint32_t at)
+{
+	if (n < LEAST_LONG) {
+		*to++ = (char)(MOST_NEW + 1 + n - WINDOW);
+	} else {
+		*to++ = (char)LONG_SEEN;
+		*to++ = (char)(n - LEAST_LONG);
+	}
+	memcpy(to, &at, sizeof(at));
+	return to + sizeof(at);
 }
 
 /* At most half of the text: returns 0 where that is not enough. */
@@ -128,9 +159,7 @@ static size_t pack(const struct nsx_texts *x, const char *text, size_t len,
 			continue;
 		}
 		to = put_new(to, from, p);
-		*to++ = (char)(MOST_NEW + n);
-		memcpy(to, &at, sizeof(at));
-		to += sizeof(at);
+		to = put_seen(to, n, at);
 		from = p += n;
 	}
 	to = put_new(to, from, end);
@@ -182,7 +211,9 @@ static bool next_piece(const struct nsx_texts *x, const char **p,
 		*ret = *p;
 		*p += n;
 	} else {
-		n -= MOST_NEW;
+		n += WINDOW - (MOST_NEW + 1);
+		if (n == LEAST_LONG)
+			n += (unsigned char)*(*p)++;
 		memcpy(&at, *p, sizeof(at));
 		*p += sizeof(at);
 		*ret = bytes_at(x, at);
@@ -194,10 +225,13 @@ static bool next_piece(const struct nsx_texts *x, const char **p,
 void nsx_texts_unpack(const struct nsx_texts *x, uint32_t at, struct nsx_buf *b)
 {
 	const char *p = nsx_texts_bytes(x, at), *piece;
+	char *to = nsx_buf_room(b, LONGEST);
 	size_t n;
 
 	while (next_piece(x, &p, &piece, &n))
-		nsx_buf_add(b, piece, n);
+		to = put(to, piece, n);
+	*to = '\0';
+	b->n = (size_t)(to - b->p);
 }
 
 bool nsx_texts_are(const struct nsx_texts *x, uint32_t at, const char *text,

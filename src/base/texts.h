@@ -20,6 +20,8 @@ struct nsx_texts {
 };
 
 void nsx_texts_done(struct nsx_texts *x);
+/* Only plain ones are added from now on: what finds pieces is given back. */
+void nsx_texts_close(struct nsx_texts *x);
 
 /* Where it is kept then: a number whose lowest bit tells whether it is packed. */
 int nsx_texts_add(struct nsx_texts *x, const char *text, size_t len,

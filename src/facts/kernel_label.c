@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/group.h"
-#include "base/keyed.h"
 #include "facts/kernel_lex.h"
 #include "facts/kernel_name.h"
 #include "trace/trace.h"
@@ -21,8 +20,10 @@ enum { MAX_WORDS = 128, MAX_WORD_CHARS = 32 };
 _Static_assert(MAX_WORDS <= UINT8_MAX, "told[] holds any word, + 1");
 
 struct nsx_kernel_labels {
-	pthread_mutex_t lock; /* of a, and of setting a label                */
+	pthread_mutex_t lock; /* of the rest                                 */
 	struct nsx_arena *a;
+	struct nsx_groups made; /* by name: labels that were asked for       */
+	const char **v;
 };
 
 struct member { /* a kernel whose words are not its alone */
@@ -39,8 +40,8 @@ struct member { /* a kernel whose words are not its alone */
 struct reading {
 	const char *full; /* NULL: none was read yet                         */
 	struct nsx_buf text[2]; /* where it and the one before it may be     */
-	size_t own, head; /* where its own begins; nsx_kernel_words_length(),
-			     0: nobody asked                                 */
+	size_t length, own, head; /* own: where its own begins; head:
+			     nsx_kernel_words_length(), 0: nobody asked      */
 	struct part {
 		struct part_word {
 			uint64_t hash;
@@ -114,13 +115,14 @@ static void read_name(struct reading *r, const struct nsx_trace *t, nsx_str name
 	const char *last = r->full, *own;
 	bool other = last && last == r->text[0].p;
 	const char *full = nsx_str_read(t->strings, name, &r->text[other]);
-	size_t same = 0, from, n;
+	size_t length = strlen(full), same = 0, from, n;
 
-	r->full = full;
 	if (last && !r->head)
 		r->head = nsx_kernel_words_length(last);
-	while (last && full[same] && full[same] == last[same])
-		same++;
+	if (last)
+		same = nsx_same_bytes(full, last, NSX_MIN(length, r->length));
+	r->full = full;
+	r->length = length;
 	if (last && same >= r->head) {
 		same = nsx_same_words(full, same);
 		from = keep_words(r->after, r->own, NSX_MAX(same, 2) - 2);
@@ -132,7 +134,7 @@ static void read_name(struct reading *r, const struct nsx_trace *t, nsx_str name
 		r->before[0].n = r->before[1].n = 0;
 		read_part(r->before, full, full, own);
 	}
-	read_part(r->after, full, full + from, full + strlen(full));
+	read_part(r->after, full, full + from, full + length);
 }
 
 /* The words that were read: from the function's own name on, then what is before it;
@@ -321,7 +323,7 @@ static void add_label(const struct nsx_kernel_names *k,
 }
 
 /* Kernels of one label, n of them, in order of their names. */
-static int tell_apart(struct nsx_kernel_names *k, const struct nsx_keyed *alike,
+static int tell_apart(struct nsx_kernel_names *k, const uint32_t *alike,
 		      size_t n, struct hashes *h, struct nsx_err *err)
 {
 	struct nsx_arena *scratch = nsx_arena_new();
@@ -333,8 +335,8 @@ static int tell_apart(struct nsx_kernel_names *k, const struct nsx_keyed *alike,
 	h->n = 0;
 	for (size_t i = 0; !rc && i < n; i++) {
 		NSX_FETCH_TEXTS(k->trace->strings, i, n, next,
-				k->v[alike[next].at].name, 0);
-		v[i].kernel = &k->v[alike[i].at];
+				k->v[alike[next]].name, 0);
+		v[i].kernel = &k->v[alike[i]];
 		rc = read_words(k->trace, &r, &v[i], h, err);
 	}
 	for (size_t i = 0; !rc && i < n; at += v[i++].n)
@@ -349,11 +351,11 @@ static int tell_apart(struct nsx_kernel_names *k, const struct nsx_keyed *alike,
 	return rc;
 }
 
-static void number(struct nsx_kernel_names *k, const struct nsx_keyed *alike,
-		   size_t n, struct nsx_arena *a)
+static void number(struct nsx_kernel_names *k, const uint32_t *alike, size_t n,
+		   struct nsx_arena *a)
 {
 	for (size_t i = 0; i < n; i++) {
-		struct nsx_kernel_name *x = &k->v[alike[i].at];
+		struct nsx_kernel_name *x = &k->v[alike[i]];
 		struct nsx_kernel_words *own = nsx_arena_get(a, sizeof(*own));
 
 		*own = *x->words;
@@ -362,63 +364,88 @@ static void number(struct nsx_kernel_names *k, const struct nsx_keyed *alike,
 					      i + 1, n);
 		x->words = own;
 		memset(x->told, 0, sizeof(x->told));
-		x->label = NULL;
 	}
 }
 
-/* Those of one label together, in order of their names; v: room for twice as many. */
-static void deal_labels(const struct nsx_kernel_names *k, struct nsx_keyed *v)
+/* Kernels, those of one label together and in order of their names. */
+struct dealt {
+	uint64_t *label; /* hash of it, by kernel                            */
+	uint32_t *order, *at; /* at: by label % n, where those stand         */
+};
+
+static void hash_labels(const struct nsx_kernel_names *k, uint64_t *ret)
 {
 	struct reading r = {.full = NULL};
 	struct nsx_buf b = {0};
 
-	for (uint32_t i = 0; i < k->n; i++) {
+	for (size_t i = 0; i < k->n; i++) {
 		const struct nsx_kernel_name *x = &k->v[i];
 
 		NSX_FETCH_TEXTS(k->trace->strings, i, k->n, next,
 				k->v[next].told[0] ? k->v[next].name : 0, 0);
-		v[i].at = i;
 		if (i && x->words == x[-1].words && !x->told[0] &&
 		    !x[-1].told[0]) {
-			v[i].key = v[i - 1].key;
+			ret[i] = ret[i - 1];
 			continue;
 		}
 		nsx_buf_clear(&b);
 		add_label(k, x, &r, &b);
-		v[i].key = (int64_t)nsx_hash(b.p, b.n);
+		ret[i] = nsx_hash(b.p, b.n);
 	}
 	done_reading(&r);
 	nsx_buf_done(&b);
-	nsx_keyed_sort(v, v + k->n, k->n);
+}
+
+static int cmp_dealt(const void *a, const void *b, void *labels)
+{
+	const uint64_t *label = labels;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return NSX_CMP(label[x], label[y]) ?: NSX_CMP(x, y);
+}
+
+static void deal_labels(const struct nsx_kernel_names *k, struct dealt *d)
+{
+	hash_labels(k, d->label);
+	memset(d->at, 0, (k->n + 2) * sizeof(*d->at));
+	NSX_DEAL(d->at, d->order, k->n, k->n, i, (uint32_t)(d->label[i] % k->n));
+	for (size_t g = 0; g < k->n; g++) {
+		uint32_t *v = d->order + d->at[g];
+		size_t n = d->at[g + 1] - d->at[g];
+
+		for (size_t i = 1; i < n; i++)
+			if (d->label[v[i]] != d->label[v[0]]) {
+				nsx_sort_r(v, n, sizeof(*v), cmp_dealt, d->label);
+				break;
+			}
+	}
 }
 
 /* Twice: what could not be told apart is numbered. */
 static int make_unique(struct nsx_kernel_names *k, struct nsx_arena *a,
 		       struct nsx_err *err)
 {
-	struct nsx_keyed *v = nsx_try_alloc(2 * k->n, sizeof(*v),
-					    "kernel names", err);
+	struct nsx_arena *scratch = nsx_arena_new();
 	struct hashes h = {0};
-	int rc = v ? 0 : err->rc;
+	struct dealt d;
+	int rc = nsx_new_arrays(scratch, k->n + 2, "kernel names", err, d.label,
+				d.order, d.at);
 
 	for (int last = 0; !rc && last < 2; last++) {
-		size_t next;
-
-		deal_labels(k, v);
-		for (size_t i = 0; !rc && i < k->n; i = next) {
-			next = i + 1;
-			while (next < k->n && v[next].key == v[i].key)
-				next++;
-			if (next - i < 2)
+		deal_labels(k, &d);
+		NSX_EACH_RUN(i, next, k->n,
+			     d.label[d.order[next]] == d.label[d.order[i]]) {
+			if (rc || next - i < 2)
 				continue;
 			if (last)
-				number(k, v + i, next - i, a);
+				number(k, d.order + i, next - i, a);
 			else
-				rc = tell_apart(k, v + i, next - i, &h, err);
+				rc = tell_apart(k, d.order + i, next - i, &h,
+						err);
 		}
 	}
 	free(h.v);
-	free(v);
+	nsx_arena_free(scratch);
 	return rc;
 }
 
@@ -451,37 +478,41 @@ static void read_names(struct nsx_kernel_names *k, struct nsx_arena *a)
 	nsx_buf_done(&text[1]);
 }
 
+/* Names of kernels, in order of their ranks. */
+static int list_names(struct nsx_kernel_names *k, struct nsx_arena *a,
+		      struct nsx_err *err)
+{
+	const struct nsx_trace *t = k->trace;
+	size_t n = nsx_strings_bound(t->strings) / 64 + 1;
+
+	if (!nsx_new_array(k->ranks, a, n, "kernel names", err))
+		return err->rc;
+	for (uint32_t i = 0; i < t->nshapes; i++) {
+		uint32_t rank = t->rank[t->shape_name[i]];
+
+		k->ranks[rank / 64].has |= UINT64_C(1) << rank % 64;
+	}
+	for (size_t i = 0; i < n; i++) {
+		k->ranks[i].before = k->n;
+		k->n += (size_t)__builtin_popcountll(k->ranks[i].has);
+	}
+	if (!nsx_new_array(k->v, a, k->n, "kernel names", err))
+		return err->rc;
+	for (uint32_t i = 0; i < t->nshapes; i++)
+		k->v[nsx_kernel_name(k, t->shape_name[i]) - k->v].name =
+			t->shape_name[i];
+	return 0;
+}
+
 int nsx_kernel_names_build(const struct nsx_trace *t, struct nsx_arena *a,
 			   struct nsx_kernel_names *ret, struct nsx_err *err)
 {
-	size_t bound = nsx_strings_bound(t->strings);
-	nsx_str *by_rank = nsx_try_alloc(bound, sizeof(*by_rank), "kernel names",
-					 err);
-
-	if (!by_rank)
-		return err->rc;
 	*ret = (struct nsx_kernel_names){
 		.trace = t, .labels = nsx_alloc(1, sizeof(*ret->labels))};
 	ret->labels->a = nsx_arena_new();
 	pthread_mutex_init(&ret->labels->lock, NULL);
-	for (uint32_t i = 0; i < t->nshapes; i++) {
-		nsx_str *name = &by_rank[t->rank[t->shape_name[i]]];
-
-		ret->n += !*name;
-		*name = t->shape_name[i];
-	}
-	if (nsx_new_arrays(a, ret->n, "kernel names", err, ret->v) ||
-	    nsx_new_arrays(a, bound, "kernel names", err, ret->at)) {
-		free(by_rank);
+	if (list_names(ret, a, err))
 		return err->rc;
-	}
-	ret->n = 0;
-	for (size_t rank = 0; rank < bound; rank++)
-		if (by_rank[rank]) {
-			ret->v[ret->n++].name = by_rank[rank];
-			ret->at[by_rank[rank]] = (uint32_t)ret->n;
-		}
-	free(by_rank);
 	read_names(ret, a);
 	return make_unique(ret, a, err);
 }
@@ -491,6 +522,8 @@ void nsx_kernel_names_done(struct nsx_kernel_names *k)
 	if (!k->labels)
 		return;
 	pthread_mutex_destroy(&k->labels->lock);
+	nsx_groups_done(&k->labels->made);
+	free(k->labels->v);
 	nsx_arena_free(k->labels->a);
 	free(k->labels);
 }
@@ -498,27 +531,58 @@ void nsx_kernel_names_done(struct nsx_kernel_names *k)
 const struct nsx_kernel_name *nsx_kernel_name(const struct nsx_kernel_names *k,
 					      nsx_str name)
 {
-	return k->at[name] ? &k->v[k->at[name] - 1] : NULL;
+	uint32_t rank = k->trace->rank[name];
+	const struct nsx_kernel_ranks *x = &k->ranks[rank / 64];
+	uint64_t bit = UINT64_C(1) << rank % 64;
+
+	return x->has & bit ? &k->v[x->before + (size_t)__builtin_popcountll(
+						   x->has & (bit - 1))] : NULL;
+}
+
+/* The label that was made of a name; NULL: none was. */
+static const char *made_label(struct nsx_kernel_labels *l, nsx_str name)
+{
+	uint32_t at;
+	const char *label;
+
+	pthread_mutex_lock(&l->lock);
+	at = nsx_group_find(&l->made, name, 0);
+	label = at == NSX_NONE ? NULL : l->v[at];
+	pthread_mutex_unlock(&l->lock);
+	return label;
+}
+
+/* Without memory for the place it is made again when it is asked for again. */
+static const char *keep_label(struct nsx_kernel_labels *l, nsx_str name,
+			      const char *label)
+{
+	struct nsx_err err;
+	const char *own, **place;
+
+	pthread_mutex_lock(&l->lock);
+	place = nsx_group_value(&l->made, &l->v, name, 0, "kernel labels", &err);
+	own = place && *place ? *place : nsx_arena_strdup(l->a, label);
+	if (place)
+		*place = own;
+	pthread_mutex_unlock(&l->lock);
+	return own;
 }
 
 const char *nsx_kernel_label(const struct nsx_kernel_names *k, nsx_str name)
 {
-	struct nsx_kernel_name *x = &k->v[k->at[name] - 1];
-	const char *label = __atomic_load_n(&x->label, __ATOMIC_ACQUIRE);
+	const struct nsx_kernel_name *x = nsx_kernel_name(k, name);
+	const char *label = x->told[0] ? made_label(k->labels, name) :
+					 x->words->label;
 	struct reading r; /* not zeroed: it is large, and the words are few */
 	struct nsx_buf b = {0};
 
-	if (label || !x->told[0])
-		return label ? label : x->words->label;
+	if (label)
+		return label;
 	r.full = NULL;
 	memset(r.text, 0, sizeof(r.text));
 	add_label(k, x, &r, &b);
 	done_reading(&r);
-	pthread_mutex_lock(&k->labels->lock);
-	if (!x->label)
-		__atomic_store_n(&x->label, nsx_arena_strdup(k->labels->a, b.p),
-				 __ATOMIC_RELEASE);
-	pthread_mutex_unlock(&k->labels->lock);
+	label = keep_label(k->labels, name, b.p);
 	nsx_buf_done(&b);
-	return x->label;
+	return label;
 }

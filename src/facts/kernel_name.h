@@ -52,14 +52,16 @@ struct nsx_kernel_name {
 	uint8_t told[NSX_MAX_TOLD]; /* which words of it, + 1, tell it from those
 				       of the same words; 0: no more          */
 	const struct nsx_kernel_words *words; /* shared by names that say the same */
-	const char *label; /* of nsx_kernel_label(); NULL: not asked for yet */
 };
 struct nsx_trace;
 struct nsx_kernel_names { /* in order of their texts */
 	const struct nsx_trace *trace;
 	struct nsx_kernel_name *v;
 	size_t n;
-	uint32_t *at; /* index + 1, by nsx_str; 0: of no kernel              */
+	struct nsx_kernel_ranks { /* by rank of the trace / 64               */
+		uint64_t has; /* bits of those that are kernels'             */
+		size_t before; /* kernels of lower ranks                     */
+	} *ranks;
 	struct nsx_kernel_labels *labels; /* that were asked for             */
 };
 /* All kernels of the trace, which must outlive them.  Owner: the caller,

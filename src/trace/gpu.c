@@ -73,17 +73,33 @@ static uint64_t pack(const struct nsx_val *high, const struct nsx_val *low)
 	return (uint64_t)nsx_u32_or(high, 0) << 32 | nsx_u32_or(low, 0);
 }
 
-/* A launch configuration as a key; nsx_order_ids unpacks it again:
- * {name of base, grid x}, {grid y, z}, {block x, y}, {block z, registers},
- * {static, dynamic shared}, {full name, known, graph id}.
+/* What of a launch configuration many share, as a key; nsx_order_ids unpacks it again:
+ * {grid y, z}, {block x, y}, {block z, registers}, {static, dynamic shared},
+ * {known, graph id}.
  */
-static int read_shape(struct nsx_part *p, const struct nsx_val *v,
-		      nsx_str name, uint32_t *ret, struct nsx_err *err)
+static int read_launch(struct nsx_part *p, const struct nsx_val *v,
+		       uint32_t *ret, struct nsx_err *err)
 {
-	struct nsx_key key;
 	bool known = v[GRID_X].type == NSX_V_I64 &&
 		     v[BLOCK_X].type == NSX_V_I64;
 	bool is_node = nsx_i64_or(&v[NODE], 0) != 0;
+	struct nsx_key key = {{
+		pack(&v[GRID_Y], &v[GRID_Z]), pack(&v[BLOCK_X], &v[BLOCK_Y]),
+		(uint64_t)nsx_u32_or(&v[BLOCK_Z], 0) << 32 |
+			nsx_u32_or(&v[REGISTERS], NSX_NONE),
+		(uint64_t)nsx_u32_or(&v[STATIC_SHARED], NSX_NONE) << 32 |
+			nsx_u32_or(&v[DYNAMIC_SHARED], NSX_NONE),
+		(uint64_t)known << 31 |
+			((is_node ? nsx_u32_or(&v[GRAPH], NSX_NONE) :
+				    NSX_NONE) & 0x7fffffff)}};
+
+	return nsx_keymap_add(&p->l->shapes_map, p->cache[2], &key, ret, err);
+}
+
+static int read_shape(struct nsx_part *p, const struct nsx_val *v,
+		      nsx_str name, uint32_t *ret, struct nsx_err *err)
+{
+	uint32_t launch = 0;
 	nsx_str base;
 	int rc = nsx_find_name(p, &v[SHORT_NAME], &base, err);
 
@@ -94,20 +110,12 @@ static int read_shape(struct nsx_part *p, const struct nsx_val *v,
 
 		rc = nsx_strings_add(p->l->strings, at, n, &base, err);
 	}
-	if (rc)
-		return rc;
-	key = (struct nsx_key){{
-		(uint64_t)base << 32 | nsx_u32_or(&v[GRID_X], 0),
-		pack(&v[GRID_Y], &v[GRID_Z]), pack(&v[BLOCK_X], &v[BLOCK_Y]),
-		(uint64_t)nsx_u32_or(&v[BLOCK_Z], 0) << 32 |
-			nsx_u32_or(&v[REGISTERS], NSX_NONE),
-		(uint64_t)nsx_u32_or(&v[STATIC_SHARED], NSX_NONE) << 32 |
-			nsx_u32_or(&v[DYNAMIC_SHARED], NSX_NONE),
-		(uint64_t)name << 32 | (uint64_t)known << 31 |
-			((is_node ? nsx_u32_or(&v[GRAPH], NSX_NONE) :
-				    NSX_NONE) & 0x7fffffff)}};
-	return nsx_keymap_add_late(&p->l->shapes_map, p->cache[2], &key, ret,
-				   err);
+	if (rc || read_launch(p, v, &launch, err))
+		return rc ? rc : err->rc;
+	return nsx_group_late(&p->l->shapes, &p->l->lock, p->shapes,
+			      (uint64_t)base << 32 | name,
+			      (uint64_t)nsx_u32_or(&v[GRID_X], 0) << 32 | launch,
+			      ret, err);
 }
 
 static int read_kernel(struct nsx_part *p, const struct nsx_val *v,

@@ -140,78 +140,64 @@ static int order_domains(struct nsx_loader *l, struct nsx_err *err)
 
 /* Shapes and replays -----------------------------------------------------------*/
 
-static struct nsx_launch launch_of(const struct nsx_key *key)
+static struct nsx_launch launch_of(const struct nsx_key *key, uint8_t op)
 {
 	const uint64_t *w = key->w;
-	uint32_t graph = w[5] & 0x7fffffff;
+	uint32_t graph = w[4] & 0x7fffffff;
 
 	return (struct nsx_launch){
-		.grid_yz = {(uint32_t)(w[1] >> 32), (uint32_t)w[1]},
-		.block = {(uint32_t)(w[2] >> 32), (uint32_t)w[2],
-			  (uint32_t)(w[3] >> 32)},
-		.registers = (uint32_t)w[3],
-		.static_shared_bytes = (uint32_t)(w[4] >> 32),
-		.dynamic_shared_bytes = (uint32_t)w[4],
+		.grid_yz = {(uint32_t)(w[0] >> 32), (uint32_t)w[0]},
+		.block = {(uint32_t)(w[1] >> 32), (uint32_t)w[1],
+			  (uint32_t)(w[2] >> 32)},
+		.registers = (uint32_t)w[2],
+		.static_shared_bytes = (uint32_t)(w[3] >> 32),
+		.dynamic_shared_bytes = (uint32_t)w[3],
 		.graph_id = graph == 0x7fffffff ? NSX_NONE : graph,
-		.known = w[5] >> 31 & 1,
-		.op = (uint8_t)w[0]};
+		.known = w[4] >> 31,
+		.op = op};
 }
 
-/* What the keys of shapes share: without names, of which only what they say is left,
- * and the grid's first side.  op, ret: by shape.
- */
-static int list_launches(struct nsx_loader *l, struct nsx_keymap *m,
-			 const uint8_t *op, uint32_t *ret, struct nsx_err *err)
-{
-	struct nsx_keycache *cache = nsx_alloc(1, sizeof(*cache));
-	int rc = 0;
-
-	for (size_t i = 0; !rc && i < l->shapes_map.n; i++) {
-		struct nsx_key key = l->shapes_map.keys[i];
-
-		key.w[0] = op[i];
-		key.w[5] &= UINT32_MAX;
-		rc = nsx_keymap_add_late(m, cache, &key, &ret[i], err);
-	}
-	rc = rc ?: nsx_keymap_settle(m, cache, err);
-	free(cache);
-	return rc;
-}
-
+/* Of shapes' names only what they say is left.  op: by shape. */
 static int fill_launches(struct nsx_loader *l, const uint8_t *op,
 			 struct nsx_err *err)
 {
+	enum { NOPS = NSX_COMM_OTHER + 1 };
 	struct nsx_trace *t = l->t;
 	struct nsx_launch *v;
-	struct nsx_keymap m;
-	uint32_t *of_shape;
-	int rc = 0;
+	uint32_t *place, n = 0; /* + 1, by key and op */
 
-	if (!nsx_new_array(of_shape, t->arena, l->shapes_map.n,
+	if (!nsx_new_array(place, t->arena, l->shapes_map.n * NOPS,
 			   "launch configurations", err))
 		return err->rc;
-	nsx_keymap_init(&m, "launch configurations");
-	if (list_launches(l, &m, op, of_shape, err) ||
-	    !nsx_new_array(v, t->arena, m.n, "launch configurations", err))
-		rc = err->rc;
-	for (size_t i = 0; !rc && i < m.n; i++)
-		v[i] = launch_of(&m.keys[i]);
-	for (size_t i = 0; !rc && i < l->shapes_map.n; i++)
-		t->shape[i].launch = &v[of_shape[i]];
-	nsx_keymap_done(&m);
-	nsx_arena_drop(t->arena, of_shape);
-	return rc;
+	for (uint32_t i = 0; i < t->nshapes; i++) {
+		uint32_t key = (uint32_t)l->shapes.keys[i].b;
+		uint32_t *at = &place[(size_t)key * NOPS + op[i]];
+
+		*at = *at ?: ++n;
+	}
+	if (!nsx_new_array(v, t->arena, n, "launch configurations", err))
+		return err->rc;
+	for (uint32_t i = 0; i < t->nshapes; i++) {
+		uint32_t key = (uint32_t)l->shapes.keys[i].b;
+		uint32_t at = place[(size_t)key * NOPS + op[i]] - 1;
+
+		v[at] = launch_of(&l->shapes_map.keys[key], op[i]);
+		t->shape[i].launch = &v[at];
+	}
+	nsx_arena_drop(t->arena, place);
+	return 0;
 }
 
 static int fill_shapes(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
-	size_t n = l->shapes_map.n;
+	size_t n = l->shapes.n;
 	struct nsx_buf base = {0}, full = {0};
 	uint32_t *last; /* + 1, by name: they are many of few names */
 	uint8_t *op;
 	int rc;
 
+	nsx_groups_close(&l->shapes);
 	if (nsx_new_arrays(t->arena, n, "launch configurations", err, t->shape,
 			   t->shape_name, op) ||
 	    !nsx_new_array(last, t->arena, nsx_strings_bound(t->strings),
@@ -219,13 +205,13 @@ static int fill_shapes(struct nsx_loader *l, struct nsx_err *err)
 		return err->rc;
 	t->nshapes = (uint32_t)n;
 	for (size_t i = 0; i < n; i++) {
-		const uint64_t *w = l->shapes_map.keys[i].w;
-		nsx_str name = t->shape_name[i] = (nsx_str)(w[5] >> 32);
+		const struct nsx_group_key *key = &l->shapes.keys[i];
+		nsx_str name = t->shape_name[i] = (nsx_str)key->a;
 		struct nsx_shape *s = &t->shape[i];
 		uint32_t like = last[name];
 
-		s->base_name = (nsx_str)(w[0] >> 32);
-		s->grid_x = (uint32_t)w[0];
+		s->base_name = (nsx_str)(key->a >> 32);
+		s->grid_x = (uint32_t)(key->b >> 32);
 		op[i] = like && t->shape[like - 1].base_name == s->base_name ?
 				op[like - 1] :
 				(uint8_t)nsx_classify_comm(
@@ -241,7 +227,8 @@ static int fill_shapes(struct nsx_loader *l, struct nsx_err *err)
 	nsx_arena_drop(t->arena, op);
 	if (rc)
 		return rc;
-	nsx_keymap_clear(&l->shapes_map); /* before rows are put in order */
+	nsx_groups_done(&l->shapes); /* before rows are put in order */
+	nsx_keymap_clear(&l->shapes_map);
 	if (!nsx_new_array(t->replay, t->arena, l->replays_map.n, "graphs",
 			   err))
 		return err->rc;

@@ -397,6 +397,7 @@ static void free_loader(struct nsx_loader *l)
 	free(l->portion.corr);
 	free(l->portion.at_ns);
 	nsx_groups_done(&l->stacks);
+	nsx_groups_done(&l->shapes);
 	free_stacks(&l->sample_stacks);
 	free_stacks(&l->cuda_stacks);
 	free_stacks(&l->osrt_stacks);

@@ -128,7 +128,9 @@ struct nsx_loader {
 	struct nsx_keymap streams_map; /* {process key, device ordinal,
 					   context, stream}                  */
 	struct nsx_keymap domains_map; /* {process key, domain id}           */
-	struct nsx_keymap shapes_map;  /* see gpu.c                          */
+	struct nsx_keymap shapes_map;  /* but for names and grid x: gpu.c    */
+	struct nsx_groups shapes;      /* {name, base's name}, {grid x, of
+					  shapes_map}; guarded by lock       */
 	struct nsx_keymap replays_map; /* {graph, exec}                      */
 	struct nsx_keymap osrt_map;    /* {global tid, name}                 */
 
@@ -230,6 +232,7 @@ struct nsx_part {
 	size_t at, room, n; /* n rows kept so far: the next goes to at + n */
 	struct nsx_defects defects;
 	struct nsx_keycache *cache[3];
+	struct nsx_late_keys *shapes;
 	void *own; /* this part's element of the table's own */
 	struct nsx_choice choice;
 };

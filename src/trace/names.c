@@ -84,18 +84,27 @@ static int remember_raw(struct nsx_loader *l, nsx_str id, const char *text,
 	return rc;
 }
 
+/* Interns what is left of a text without its instance parts. */
+static int add_rest(struct nsx_loader *l, const struct nsx_buf *rest,
+		    const char *text, size_t n, nsx_str *ret,
+		    struct nsx_err *err)
+{
+	return nsx_strings_add(l->strings, rest->p ? rest->p : "", rest->n, ret,
+			       err) ?:
+	       remember_raw(l, *ret, text, n, err);
+}
+
 /* Interns an NVTX name normalised, remembering the least raw text. */
 static int add_normalised(struct nsx_loader *l, const char *text, size_t n,
 			  nsx_str *ret, struct nsx_err *err)
 {
 	struct nsx_buf b = {0};
-	int rc;
+	int rc = nsx_normalise(text, n, &b) ?
+			 add_rest(l, &b, text, n, ret, err) :
+			 nsx_strings_add(l->strings, text, n, ret, err);
 
-	if (!nsx_normalise(text, n, &b))
-		return nsx_strings_add(l->strings, text, n, ret, err);
-	rc = nsx_strings_add(l->strings, b.p ? b.p : "", b.n, ret, err);
 	nsx_buf_done(&b);
-	return rc ? rc : remember_raw(l, *ret, text, n, err);
+	return rc;
 }
 
 const char *nsx_raw_name(const struct nsx_trace *t, nsx_str id)
@@ -117,6 +126,7 @@ int nsx_rank_names(struct nsx_trace *t, struct nsx_err *err)
 	for (size_t i = 0; i < t->nvtx.n; i++)
 		t->rank[t->nvtx.name[i]] = 1;
 	t->rank[0] = 0; /* the absent one has no text */
+	nsx_strings_close((struct nsx_strings *)t->strings);
 	return nsx_strings_rank(t->strings, t->rank, err);
 }
 
@@ -129,10 +139,13 @@ const char *nsx_process_name(const struct nsx_trace *t, uint32_t process)
 
 /* StringIds ------------------------------------------------------------*/
 
+/* Most are kept as they are, and their ids count up. */
 static int read_string(struct nsx_part *p, const struct nsx_val *v,
 		       struct nsx_err *err)
 {
 	struct nsx_loader *l = p->l;
+	struct nsx_buf b = {0};
+	bool counted, changed;
 	nsx_str str = 0;
 	int rc;
 
@@ -141,10 +154,18 @@ static int read_string(struct nsx_part *p, const struct nsx_val *v,
 		p->defects.mistyped++;
 		return 0;
 	}
-	rc = add_normalised(l, v[1].u.p, v[1].len, &str, err);
+	counted = v[0].u.i >= 0 && (size_t)v[0].u.i < l->nby_id;
+	changed = nsx_normalise(v[1].u.p, v[1].len, &b);
+	if (counted && !changed)
+		return nsx_strings_add_late(l->strings, p->own, v[1].u.p,
+					    v[1].len, &l->by_id[v[0].u.i], err);
+	rc = changed ? add_rest(l, &b, v[1].u.p, v[1].len, &str, err) :
+		       nsx_strings_add(l->strings, v[1].u.p, v[1].len, &str,
+				       err);
+	nsx_buf_done(&b);
 	if (rc)
 		return rc;
-	if (v[0].u.i >= 0 && (size_t)v[0].u.i < l->nby_id) {
+	if (counted) {
 		l->by_id[v[0].u.i] = str;
 		return 0;
 	}
@@ -161,7 +182,9 @@ int nsx_load_strings(struct nsx_loader *l, struct nsx_err *err)
 {
 	static const enum nsx_field fields[] = {NSX_F_string_id,
 						NSX_F_string_value};
-	struct nsx_tableload table = NSX_TABLE(string, fields, read_string);
+	struct nsx_late_strings *late;
+	struct nsx_tableload table = NSX_TABLE(string, fields, read_string,
+					       .own_size = sizeof(*late));
 	int64_t n;
 	int rc;
 
@@ -174,7 +197,16 @@ int nsx_load_strings(struct nsx_loader *l, struct nsx_err *err)
 				 err);
 	if (!l->by_id)
 		return err->rc;
+	table.own = late = nsx_try_alloc(NSX_MAX_THREADS, sizeof(*late),
+					 "strings", err);
+	if (!late)
+		return err->rc;
 	rc = nsx_load_tables(l, &table, 1, "strings", err);
+	for (unsigned i = 0; i < NSX_MAX_THREADS; i++) {
+		rc = rc ?: nsx_strings_settle(l->strings, &late[i], err);
+		nsx_buf_done(&late[i].texts);
+	}
+	free(late);
 	nsx_sort(l->sparse, l->nsparse, sizeof(*l->sparse), cmp_sparse);
 	return rc;
 }

@@ -142,12 +142,16 @@ static int run_part(struct jobs *jobs, struct nsx_part *p, struct nsx_err *err)
 		if (!p->cache[i])
 			return err->rc;
 	}
+	p->shapes = nsx_try_alloc(1, sizeof(*p->shapes), "a key cache", err);
+	if (!p->shapes)
+		return err->rc;
 	if (p->table->zones && p->table->set)
 		p->choice.wants = nsx_wants_block;
 	rc = nsx_scan_run(p->table->scan, p->index, &p->choice, on_row, p, err);
 	if (rc && !nsx_is_damage(rc))
 		return rc;
-	if (nsx_keymap_settle(&jobs->l->shapes_map, p->cache[2], &late))
+	if (nsx_groups_settle(&jobs->l->shapes, &jobs->l->lock, p->shapes,
+			      &late))
 		return *err = late, late.rc;
 	if (!rc)
 		return 0;
@@ -167,6 +171,8 @@ static int run_job(void *ctx, size_t i, struct nsx_err *err)
 		free(p->cache[k]);
 		p->cache[k] = NULL;
 	}
+	free(p->shapes);
+	p->shapes = NULL;
 	nsx_progress_add(jobs->l->progress, (int64_t)p->room);
 	return rc;
 }

@@ -104,3 +104,38 @@ TEST(texts_are_the_same_packed_and_unpacked)
 	free(ids);
 	nsx_strings_free(s);
 }
+
+TEST(texts_added_late_are_the_same_and_a_closed_table_finds_them)
+{
+	enum { N = 20000 };
+	struct nsx_strings *s = nsx_strings_new(), *over;
+	struct nsx_late_strings late = {.n = 0};
+	nsx_str *ids = calloc(2 * N, sizeof(*ids)), id;
+	struct nsx_err err;
+	char text[6000];
+
+	assert_int_equal(nsx_strings_settle(s, &late, &err), 0);
+	for (unsigned i = 0; i < 2 * N; i++) { /* each of them twice */
+		make_name(text, sizeof(text), i % N);
+		assert_int_equal(nsx_strings_add_late(s, &late, text,
+						      strlen(text), &ids[i],
+						      &err), 0);
+	}
+	assert_int_equal(nsx_strings_settle(s, &late, &err), 0);
+	nsx_buf_done(&late.texts);
+	nsx_strings_close(s);
+	over = nsx_strings_over(s);
+	for (unsigned i = 0; i < N; i++) {
+		make_name(text, sizeof(text), i);
+		assert_int_equal(ids[N + i], ids[i]);
+		assert_string_equal(nsx_str_text(s, ids[i]), text);
+		assert_int_equal(nsx_strings_find(s, text), ids[i]);
+		assert_int_equal(add(over, text), ids[i]);
+	}
+	assert_int_equal(nsx_strings_find(s, "none of them"), 0);
+	id = add(over, "none of them");
+	assert_int_equal(add(over, "none of them"), id);
+	free(ids);
+	nsx_strings_free(over);
+	nsx_strings_free(s);
+}

@@ -121,7 +121,8 @@ static int order_by_name(struct groups *g, const struct nsx_kernel_names *names,
 	if (!nsx_new_array(g->named, a, g->n, "kernel groups", err) ||
 	    !nsx_new_array(at, a, names->n + 2, "kernel names", err))
 		return err->rc;
-	NSX_DEAL(at, g->named, names->n, g->n, i, names->at[g->v[i].name] - 1);
+	NSX_DEAL(at, g->named, names->n, g->n, i,
+		 (uint32_t)(nsx_kernel_name(names, g->v[i].name) - names->v));
 	nsx_arena_drop(a, at);
 	return 0;
 }
