@@ -87,7 +87,7 @@ static inline void *nsx_near_value_(struct nsx_groups *g, struct nsx_near *near,
  * these wait until there are some, for which the lock is taken once.  late: a thread's
  * own, begins as {0}.  *ret is set by nsx_groups_settle at the latest.
  */
-enum { NSX_LATE_KEYS = 16 };
+enum { NSX_LATE_KEYS = 256 }; /* with 16, threads wake each other all the time */
 struct nsx_late_keys {
 	struct nsx_near near;
 	struct nsx_late_key {
