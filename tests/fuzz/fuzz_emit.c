@@ -128,9 +128,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct nsx_section s = {.pass = &pass, .arena = nsx_arena_new()};
 	struct nsx_schema schema = {.db = NULL};
 	struct nsx_strings *none = nsx_strings_new();
-	struct nsx_trace trace = {.schema = &schema, .strings = none};
-	uint32_t at[1] = {0};
-	struct nsx_facts facts = {.kernels.at = at}; /* of no kernel */
+	uint32_t rank[1] = {0};
+	struct nsx_trace trace = {.schema = &schema, .strings = none,
+				  .rank = rank};
+	struct nsx_kernel_ranks of_none = {.has = 0};
+	struct nsx_facts facts = {
+		.kernels = {.trace = &trace, .ranks = &of_none}};
 	struct nsx_report r = {.facts = &facts, .trace = &trace, .sections = &s,
 			       .nsections = 1, .path = "t",
 			       .generated_at = "now"};
