@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/keyed.h"
+#include "base/par.h"
 #include "base/str.h"
 #include "base/texts.h"
 
@@ -541,7 +542,17 @@ static int64_t letters_of(const char *text)
 /* Texts that are sorted, and what they are unpacked into. */
 struct sorting {
 	const struct nsx_strings *s;
+	unsigned threads;
 	struct nsx_buf first, other;
+};
+
+/* Sorted by their next letters: runs of the same are left, piece by piece. */
+enum { MANY = 1 << 14, PIECES = 32 };
+struct runs {
+	const struct sorting *x;
+	struct nsx_keyed *v, *spare;
+	size_t at[PIECES + 1]; /* where a run begins                         */
+	size_t from;
 };
 
 /* Sets keys to the letters from where the texts, the same up to `from`, differ first;
@@ -571,6 +582,44 @@ static size_t set_keys(struct sorting *x, struct nsx_keyed *v, size_t n,
 	return same;
 }
 
+static void sort_texts(struct sorting *x, struct nsx_keyed *v,
+		       struct nsx_keyed *spare, size_t n, size_t from);
+
+static void sort_runs(struct sorting *x, struct nsx_keyed *v,
+		      struct nsx_keyed *spare, size_t n, size_t from)
+{
+	NSX_EACH_RUN(i, next, n, v[next].key == v[i].key)
+		sort_texts(x, v + i, spare + i, next - i, from);
+}
+
+static int sort_piece(void *ctx, size_t i, struct nsx_err *err NSX_UNUSED)
+{
+	const struct runs *r = ctx;
+	struct sorting x = {.s = r->x->s, .threads = r->x->threads};
+
+	sort_runs(&x, r->v + r->at[i], r->spare + r->at[i],
+		  r->at[i + 1] - r->at[i], r->from);
+	nsx_buf_done(&x.first);
+	nsx_buf_done(&x.other);
+	return 0;
+}
+
+static void sort_many_runs(struct sorting *x, struct nsx_keyed *v,
+			   struct nsx_keyed *spare, size_t n, size_t from)
+{
+	struct runs r = {.x = x, .v = v, .spare = spare, .from = from};
+	struct nsx_err err;
+
+	for (size_t i = 0; i <= PIECES; i++) {
+		size_t at = NSX_MAX(n / PIECES * i, i ? r.at[i - 1] : 0);
+
+		while (at && at < n && v[at].key == v[at - 1].key)
+			at++;
+		r.at[i] = i < PIECES ? at : n;
+	}
+	(void)!nsx_par(x->threads, PIECES, sort_piece, &r, &err); /* none fails */
+}
+
 /* Distinct texts, of ids `at`, that are the same up to `from`. */
 static void sort_texts(struct sorting *x, struct nsx_keyed *v,
 		       struct nsx_keyed *spare, size_t n, size_t from)
@@ -582,15 +631,14 @@ static void sort_texts(struct sorting *x, struct nsx_keyed *v,
 		nsx_sort(v, n, sizeof(*v), cmp_letters);
 	else
 		nsx_keyed_sort(v, spare, n);
-	NSX_EACH_RUN(i, next, n, v[next].key == v[i].key)
-		sort_texts(x, v + i, spare, next - i, from + 8);
+	(n < MANY ? sort_runs : sort_many_runs)(x, v, spare, n, from + 8);
 }
 
 int nsx_strings_rank(const struct nsx_strings *s, uint32_t *rank,
-		     struct nsx_err *err)
+		     unsigned threads, struct nsx_err *err)
 {
 	size_t bound = nsx_strings_bound(s), n = 0;
-	struct sorting x = {.s = s};
+	struct sorting x = {.s = s, .threads = threads};
 	struct nsx_keyed *v;
 
 	for (size_t id = 0; id < bound; id++)

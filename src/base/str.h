@@ -72,7 +72,7 @@ int nsx_str_cmp(const struct nsx_strings *s, nsx_str a, nsx_str b);
  * becomes their place in that order, from 1 on.  Each text is fetched once.
  */
 int nsx_strings_rank(const struct nsx_strings *s, uint32_t *rank,
-		     struct nsx_err *err) NSX_CHECKED;
+		     unsigned threads, struct nsx_err *err) NSX_CHECKED;
 
 /* Growable buffer; always NUL-terminated after the first append. Small: dies
  * when memory is out.

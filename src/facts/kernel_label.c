@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/group.h"
+#include "base/par.h"
 #include "facts/kernel_lex.h"
 #include "facts/kernel_name.h"
 #include "trace/trace.h"
@@ -367,33 +368,44 @@ static void number(struct nsx_kernel_names *k, const uint32_t *alike, size_t n,
 	}
 }
 
-/* Kernels, those of one label together and in order of their names. */
+/* Kernels, piece by piece of as many; and those of one label together, in order of
+ * their names.
+ */
+enum { PIECE = 1 << 14 };
 struct dealt {
+	struct nsx_kernel_names *k;
+	unsigned threads;
+	size_t npieces;
+	struct nsx_arena **arenas; /* by piece: of words                     */
 	uint64_t *label; /* hash of it, by kernel                            */
 	uint32_t *order, *at; /* at: by label % n, where those stand         */
 };
 
-static void hash_labels(const struct nsx_kernel_names *k, uint64_t *ret)
+static int hash_labels(void *ctx, size_t piece, struct nsx_err *err)
 {
+	const struct dealt *d = ctx;
+	const struct nsx_kernel_names *k = d->k;
+	size_t from = piece * PIECE, end = NSX_MIN(from + PIECE, k->n);
 	struct reading r = {.full = NULL};
 	struct nsx_buf b = {0};
 
-	for (size_t i = 0; i < k->n; i++) {
+	for (size_t i = from; i < end; i++) {
 		const struct nsx_kernel_name *x = &k->v[i];
 
-		NSX_FETCH_TEXTS(k->trace->strings, i, k->n, next,
+		NSX_FETCH_TEXTS(k->trace->strings, i, end, next,
 				k->v[next].told[0] ? k->v[next].name : 0, 0);
-		if (i && x->words == x[-1].words && !x->told[0] &&
+		if (i > from && x->words == x[-1].words && !x->told[0] &&
 		    !x[-1].told[0]) {
-			ret[i] = ret[i - 1];
+			d->label[i] = d->label[i - 1];
 			continue;
 		}
 		nsx_buf_clear(&b);
 		add_label(k, x, &r, &b);
-		ret[i] = nsx_hash(b.p, b.n);
+		d->label[i] = nsx_hash(b.p, b.n);
 	}
 	done_reading(&r);
 	nsx_buf_done(&b);
+	return nsx_stopped(err);
 }
 
 static int cmp_dealt(const void *a, const void *b, void *labels)
@@ -404,9 +416,12 @@ static int cmp_dealt(const void *a, const void *b, void *labels)
 	return NSX_CMP(label[x], label[y]) ?: NSX_CMP(x, y);
 }
 
-static void deal_labels(const struct nsx_kernel_names *k, struct dealt *d)
+static int deal_labels(struct dealt *d, struct nsx_err *err)
 {
-	hash_labels(k, d->label);
+	const struct nsx_kernel_names *k = d->k;
+
+	if (nsx_par(d->threads, d->npieces, hash_labels, d, err))
+		return err->rc;
 	memset(d->at, 0, (k->n + 2) * sizeof(*d->at));
 	NSX_DEAL(d->at, d->order, k->n, k->n, i, (uint32_t)(d->label[i] % k->n));
 	for (size_t g = 0; g < k->n; g++) {
@@ -419,50 +434,67 @@ static void deal_labels(const struct nsx_kernel_names *k, struct dealt *d)
 				break;
 			}
 	}
+	return 0;
+}
+
+static bool begins_run(const struct dealt *d, size_t i)
+{
+	return !i || d->label[d->order[i]] != d->label[d->order[i - 1]];
+}
+
+/* Those of labels that begin in the piece. */
+static int tell_piece(void *ctx, size_t piece, struct nsx_err *err)
+{
+	const struct dealt *d = ctx;
+	size_t i = piece * PIECE, end = NSX_MIN(i + PIECE, d->k->n), next;
+	struct hashes h = {0};
+	int rc = 0;
+
+	while (i < end && !begins_run(d, i))
+		i++;
+	for (; !rc && i < end; i = next) {
+		for (next = i + 1; next < d->k->n && !begins_run(d, next);)
+			next++;
+		if (next - i > 1)
+			rc = tell_apart(d->k, d->order + i, next - i, &h, err);
+	}
+	free(h.v);
+	return rc ? rc : nsx_stopped(err);
 }
 
 /* Twice: what could not be told apart is numbered. */
-static int make_unique(struct nsx_kernel_names *k, struct nsx_arena *a,
-		       struct nsx_err *err)
+static int make_unique(struct dealt *d, struct nsx_arena *a, struct nsx_err *err)
 {
-	struct nsx_arena *scratch = nsx_arena_new();
-	struct hashes h = {0};
-	struct dealt d;
-	int rc = nsx_new_arrays(scratch, k->n + 2, "kernel names", err, d.label,
-				d.order, d.at);
+	size_t n = d->k->n;
 
-	for (int last = 0; !rc && last < 2; last++) {
-		deal_labels(k, &d);
-		NSX_EACH_RUN(i, next, k->n,
-			     d.label[d.order[next]] == d.label[d.order[i]]) {
-			if (rc || next - i < 2)
-				continue;
-			if (last)
-				number(k, d.order + i, next - i, a);
-			else
-				rc = tell_apart(k, d.order + i, next - i, &h,
-						err);
-		}
-	}
-	free(h.v);
-	nsx_arena_free(scratch);
-	return rc;
+	if (deal_labels(d, err) ||
+	    nsx_par(d->threads, d->npieces, tell_piece, d, err) ||
+	    deal_labels(d, err))
+		return err->rc;
+	NSX_EACH_RUN(i, next, n, !begins_run(d, next))
+		if (next - i > 1)
+			number(d->k, d->order + i, next - i, a);
+	return 0;
 }
 
 /* Names that begin alike, as far as they are read, follow each other. */
-static void read_names(struct nsx_kernel_names *k, struct nsx_arena *a)
+static int read_names(void *ctx, size_t piece, struct nsx_err *err)
 {
+	const struct dealt *d = ctx;
+	struct nsx_kernel_names *k = d->k;
+	struct nsx_arena *a = d->arenas[piece];
+	size_t from = piece * PIECE, end = NSX_MIN(from + PIECE, k->n);
 	struct nsx_buf text[2] = {{0}};
 	const char *last = NULL;
 	size_t length = 0;
 
-	for (size_t i = 0; i < k->n; i++) {
+	for (size_t i = from; i < end; i++) {
 		bool other = last && last == text[0].p;
 		const char *full = nsx_str_read(k->trace->strings, k->v[i].name,
 						&text[other]);
 		struct nsx_kernel_words *words;
 
-		NSX_FETCH_TEXTS(k->trace->strings, i, k->n, next,
+		NSX_FETCH_TEXTS(k->trace->strings, i, end, next,
 				k->v[next].name, 0);
 		if (last && !strncmp(full, last, length)) {
 			k->v[i].words = k->v[i - 1].words;
@@ -476,6 +508,19 @@ static void read_names(struct nsx_kernel_names *k, struct nsx_arena *a)
 	}
 	nsx_buf_done(&text[0]);
 	nsx_buf_done(&text[1]);
+	return nsx_stopped(err);
+}
+
+static int read_all(struct dealt *d, struct nsx_arena *a, struct nsx_err *err)
+{
+	int rc;
+
+	for (size_t i = 0; i < d->npieces; i++)
+		d->arenas[i] = nsx_arena_new();
+	rc = nsx_par(d->threads, d->npieces, read_names, d, err);
+	for (size_t i = 0; i < d->npieces; i++)
+		nsx_arena_adopt(a, d->arenas[i]);
+	return rc;
 }
 
 /* Names of kernels, in order of their ranks. */
@@ -504,17 +549,28 @@ static int list_names(struct nsx_kernel_names *k, struct nsx_arena *a,
 	return 0;
 }
 
-int nsx_kernel_names_build(const struct nsx_trace *t, struct nsx_arena *a,
-			   struct nsx_kernel_names *ret, struct nsx_err *err)
+int nsx_kernel_names_build(const struct nsx_trace *t, unsigned threads,
+			   struct nsx_arena *a, struct nsx_kernel_names *ret,
+			   struct nsx_err *err)
 {
+	struct nsx_arena *scratch = nsx_arena_new();
+	struct dealt d = {.k = ret, .threads = threads};
+	int rc;
+
 	*ret = (struct nsx_kernel_names){
 		.trace = t, .labels = nsx_alloc(1, sizeof(*ret->labels))};
 	ret->labels->a = nsx_arena_new();
 	pthread_mutex_init(&ret->labels->lock, NULL);
-	if (list_names(ret, a, err))
-		return err->rc;
-	read_names(ret, a);
-	return make_unique(ret, a, err);
+	rc = list_names(ret, a, err);
+	d.npieces = (ret->n + PIECE - 1) / PIECE;
+	rc = rc ?: nsx_new_arrays(scratch, d.npieces, "kernel names", err,
+				  d.arenas) ?:
+	     read_all(&d, a, err) ?:
+	     nsx_new_arrays(scratch, ret->n + 2, "kernel names", err, d.label,
+			    d.order, d.at) ?:
+	     make_unique(&d, a, err);
+	nsx_arena_free(scratch);
+	return rc;
 }
 
 void nsx_kernel_names_done(struct nsx_kernel_names *k)

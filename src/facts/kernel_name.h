@@ -67,7 +67,8 @@ struct nsx_kernel_names { /* in order of their texts */
 /* All kernels of the trace, which must outlive them.  Owner: the caller,
  * nsx_kernel_names_done, also after a failure.  Errors: NSX_E_NOMEM.
  */
-int nsx_kernel_names_build(const struct nsx_trace *t, struct nsx_arena *a,
+int nsx_kernel_names_build(const struct nsx_trace *t, unsigned threads,
+			   struct nsx_arena *a,
 			   struct nsx_kernel_names *ret,
 			   struct nsx_err *err) NSX_CHECKED;
 void nsx_kernel_names_done(struct nsx_kernel_names *k);

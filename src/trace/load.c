@@ -357,7 +357,7 @@ static int load(struct nsx_loader *l, const struct nsx_load_opts *opts,
 		     nsx_publish_stacks(l, err) ?:
 		     nsx_name_domains(l, err) ?:
 		     publish_raw_names(l, err) ?:
-		     nsx_rank_names(l->t, err);
+		     nsx_rank_names(l->t, l->threads, err);
 	if (!rc)
 		publish_warnings(l);
 	return rc ? rc : nsx_stopped(err);

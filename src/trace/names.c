@@ -116,7 +116,7 @@ const char *nsx_raw_name(const struct nsx_trace *t, nsx_str id)
 						      nsx_text(t, id);
 }
 
-int nsx_rank_names(struct nsx_trace *t, struct nsx_err *err)
+int nsx_rank_names(struct nsx_trace *t, unsigned threads, struct nsx_err *err)
 {
 	if (!nsx_new_array(t->rank, t->arena, nsx_strings_bound(t->strings),
 			   "names in order", err))
@@ -127,7 +127,7 @@ int nsx_rank_names(struct nsx_trace *t, struct nsx_err *err)
 		t->rank[t->nvtx.name[i]] = 1;
 	t->rank[0] = 0; /* the absent one has no text */
 	nsx_strings_close((struct nsx_strings *)t->strings);
-	return nsx_strings_rank(t->strings, t->rank, err);
+	return nsx_strings_rank(t->strings, t->rank, threads, err);
 }
 
 const char *nsx_process_name(const struct nsx_trace *t, uint32_t process)

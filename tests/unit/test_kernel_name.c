@@ -123,8 +123,8 @@ static void label(const char *const *full, size_t n, struct nsx_arena *a,
 		assert_int_equal(nsx_strings_add(strings, full[i],
 						 strlen(full[i]),
 						 &name[i], &err), 0);
-	assert_int_equal(nsx_rank_names(&t, &err), 0);
-	assert_int_equal(nsx_kernel_names_build(&t, a, &k, &err), 0);
+	assert_int_equal(nsx_rank_names(&t, 2, &err), 0);
+	assert_int_equal(nsx_kernel_names_build(&t, 2, a, &k, &err), 0);
 	for (size_t i = 0; i < n; i++)
 		ret[i] = nsx_arena_strdup(
 			a, nsx_kernel_label(&k, name[i]));

@@ -174,7 +174,7 @@ TEST(texts_in_order)
 	}
 	assert_int_equal(nsx_strings_add(strings, "step 11", 7, &other, &err), 0);
 	assert_true(nsx_strings_bound(strings) <= ARRAY_LEN(rank));
-	assert_int_equal(nsx_strings_rank(strings, rank, &err), 0);
+	assert_int_equal(nsx_strings_rank(strings, rank, 2, &err), 0);
 	for (uint32_t i = 0; i < N; i++)
 		assert_int_equal(rank[name[i]], i + 1);
 	assert_int_equal(rank[other], 0);
