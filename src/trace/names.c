@@ -334,40 +334,57 @@ static enum nsx_comm_op classify_nccl(const char *p)
 	return NSX_COMM_OTHER;
 }
 
-/* strcasestr() takes longer to begin than most names are, and strncasecmp() than to
+/* Parts of names, each of another first letter. */
+enum { ONE_SHOT = 1, TWO_SHOT, FUSION, DISPATCH, COMBINE };
+static const char *const comm_parts[] = {
+	[ONE_SHOT] = "one_shot_all_reduce", [TWO_SHOT] = "two_shot",
+	[FUSION] = "allreduce_fusion", [DISPATCH] = "dispatch",
+	[COMBINE] = "combine",
+};
+
+/* Which of them a text has, as bits: in one walk, as few texts have any.
+ * strcasestr() takes longer to begin than most names are, and strncasecmp() than to
  * see that the first two letters are others.
  */
-static bool has(const char *text, const char *word)
+static unsigned comm_parts_in(const char *text)
 {
-	size_t n = strlen(word);
+	static const uint8_t of_letter[32] = {
+		['o' & 31] = ONE_SHOT, ['t' & 31] = TWO_SHOT,
+		['a' & 31] = FUSION, ['d' & 31] = DISPATCH,
+		['c' & 31] = COMBINE};
+	unsigned ret = 0;
 
-	for (; *text; text++)
-		if (!((text[0] ^ word[0]) & ~0x20) &&
-		    !((text[1] ^ word[1]) & ~0x20) && !strncasecmp(text, word, n))
-			return true;
-	return false;
+	for (; *text; text++) {
+		unsigned part = of_letter[*text & 31];
+
+		if (part && !((text[0] ^ comm_parts[part][0]) & ~0x20) &&
+		    !((text[1] ^ comm_parts[part][1]) & ~0x20) &&
+		    !strncasecmp(text, comm_parts[part],
+				 strlen(comm_parts[part])))
+			ret |= 1u << part;
+	}
+	return ret;
 }
 
 enum nsx_comm_op nsx_classify_comm(const char *base, const char *full)
 {
 	static const char *const prefixes[] = {"cross_device_reduce_",
 					       "multimem_all_reduce", "nvshmem"};
-	static const char *const parts[] = {"one_shot_all_reduce", "two_shot",
-					    "allreduce_fusion"};
+	const unsigned moves = 1u << DISPATCH | 1u << COMBINE;
 	const char *p = base;
+	unsigned parts;
 
 	if (starts(&p, "nccl") || starts(&p, "rccl"))
 		return classify_nccl(p);
 	for (unsigned i = 0; i < ARRAY_LEN(prefixes); i++)
 		if (starts(&p, prefixes[i]))
 			return NSX_COMM_OTHER;
-	for (unsigned i = 0; i < ARRAY_LEN(parts); i++)
-		if (has(base, parts[i]))
-			return NSX_COMM_OTHER;
-	if ((has(base, "dispatch") || has(base, "combine")) &&
-	    (has(full, "deep_ep") || has(full, "hybrid_ep")))
+	parts = comm_parts_in(base);
+	if (parts & ~moves)
 		return NSX_COMM_OTHER;
-	return NSX_COMM_NONE;
+	return parts && (strcasestr(full, "deep_ep") ||
+			 strcasestr(full, "hybrid_ep")) ?
+		       NSX_COMM_OTHER : NSX_COMM_NONE;
 }
 
 /* Calls ----------------------------------------------------------------------*/
