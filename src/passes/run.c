@@ -370,17 +370,17 @@ static int replay(const struct run *run, struct nsx_err *err)
 	return rc;
 }
 
-/* The summaries are one task, the rest of each analysis another: these leave large
- * tables behind, and so come last, call_sites, which needs the most beside its own,
- * before kernel_shape.
+/* The rest of each analysis is a task, the summaries are the last: call_sites, which
+ * takes longest, comes before kernel_shape.
  */
 static int conclude(void *ctx, size_t task, struct nsx_err *err)
 {
 	const struct run *run = ctx;
 
-	return task ? finish_pass(run, &run->report->sections[nsx_npasses - task],
-				  err) :
-		      run_summaries(run, FIGURES, err);
+	return task < nsx_npasses ?
+		       finish_pass(run, &run->report->sections[nsx_npasses - 1 -
+							       task], err) :
+		       run_summaries(run, FIGURES, err);
 }
 
 /* All sections are computed, whatever is shown: findings point at tables of all.

@@ -1,4 +1,5 @@
 /* kernel_families.c - kernels by family, over all devices. */
+#include <stdlib.h>
 #include <string.h>
 #include "passes/pass.h"
 
@@ -58,61 +59,87 @@ static int sum_names(const struct nsx_run *run, struct sum **ret,
 	return 0;
 }
 
+struct family {
+	const struct nsx_kernel_words *words; /* of its first name           */
+	int64_t names;
+	struct sum sum;
+};
+
 /* A family is a text and what it is for: its dtype then is the same. */
-static int add_name(struct nsx_table *t, struct nsx_groups *families,
+static int add_name(struct nsx_groups *families, struct family **v,
 		    const struct nsx_kernel_words *k, const struct sum *s,
 		    struct nsx_err *err)
 {
-	struct nsx_cell *row;
-	int64_t total_ns;
-	uint32_t i;
+	struct family *x = nsx_group_value(
+		families, v, nsx_hash(k->family, strlen(k->family)),
+		k->category, "kernel families", err);
 
-	if (nsx_group(families, nsx_hash(k->family, strlen(k->family)),
-		      k->category, &i, err))
+	if (!x)
 		return err->rc;
-	if (i == t->nrows) {
-		row = nsx_add_row(t);
-		if (nsx_table_whole(t, err))
-			return err->rc; /* groups are told by their row */
+	if (!x->words)
+		x->words = k;
+	x->names++;
+	x->sum.calls += s->calls;
+	nsx_add_to(&x->sum.ns, s->ns);
+	return 0;
+}
+
+static int64_t key_of(const void *index, void *families)
+{
+	return -((struct family *)families)[*(const uint32_t *)index].sum.ns;
+}
+
+static int cmp_families(const void *a, const void *b, void *families)
+{
+	const char *const *category = nsx_kernel_category_names;
+	const struct family *v = families, *x = &v[*(const uint32_t *)a];
+	const struct family *y = &v[*(const uint32_t *)b];
+
+	return NSX_CMP(y->sum.ns, x->sum.ns) ?:
+	       NSX_CMP(y->sum.calls, x->sum.calls) ?:
+	       strcmp(x->words->family, y->words->family) ?:
+	       strcmp(category[x->words->category], category[y->words->category]);
+}
+
+/* In order of time, calls, name, category. */
+static int fill_families(const struct nsx_run *run, struct family *v, size_t n,
+			 int64_t total_ns, struct nsx_table *t,
+			 struct nsx_err *err)
+{
+	uint32_t *order;
+
+	if (!nsx_new_array(order, run->scratch, n, "kernel families", err))
+		return err->rc;
+	for (uint32_t i = 0; i < n; i++)
+		order[i] = i;
+	nsx_table_expect(t, n, run->opts->held_rows);
+	nsx_sort_by_key_r(order, n, t->max_rows ?: n, sizeof(*order), key_of,
+			  cmp_families, v);
+	for (size_t i = 0; i < n; i++) {
+		const struct family *x = &v[order[i]];
+		const struct nsx_kernel_words *k = x->words;
+		struct nsx_cell *row = nsx_add_row(t);
+
 		row[FAMILY] = nsx_string(k->family);
 		row[CATEGORY] = nsx_string(nsx_kernel_category_names[k->category]);
 		row[DTYPE] = nsx_string(k->dtype ? nsx_dtype_names[k->dtype] :
 						   NULL);
-		row[NAMES] = row[CALLS] = row[TOTAL_NS] = nsx_int(0);
+		row[NAMES] = nsx_int(x->names);
+		row[CALLS] = nsx_int(x->sum.calls);
+		row[TOTAL_NS] = nsx_int(x->sum.ns);
+		row[TOTAL_MS] = nsx_ms(x->sum.ns);
+		row[PCT] = nsx_part_pct(x->sum.ns, total_ns);
 	}
-	row = (struct nsx_cell *)nsx_row_at(t, i);
-	row[NAMES].u.i++;
-	row[CALLS].u.i += s->calls;
-	total_ns = row[TOTAL_NS].u.i;
-	nsx_add_to(&total_ns, s->ns);
-	row[TOTAL_NS] = nsx_int(total_ns);
 	return 0;
 }
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+/* any_kin: a family has several kernels; else the table of kernels says the same. */
+static void show(const struct nsx_table *t, bool any_kin,
+		 struct nsx_section *out)
 {
-	const struct nsx_kernel_names *k = &run->facts->kernels;
-	struct nsx_table *t = nsx_add_table(out, &layouts[0]);
-	struct nsx_groups families = {0};
-	struct sum *sums = NULL;
-	int64_t total_ns = 0;
-	int rc = sum_names(run, &sums, &total_ns, err);
-	bool any_kin = false;
+	size_t n = nsx_table_total(t);
 
-	for (size_t i = 0; !rc && i < k->n; i++)
-		if (sums[i].calls || sums[i].ns)
-			rc = add_name(t, &families, k->v[i].words, &sums[i],
-				      err);
-	nsx_groups_done(&families);
-	for (size_t i = 0; !rc && i < t->nrows; i++) {
-		struct nsx_cell *row = (struct nsx_cell *)nsx_row_at(t, i);
-
-		row[TOTAL_MS] = nsx_ms(row[TOTAL_NS].u.i);
-		row[PCT] = nsx_part_pct(row[TOTAL_NS].u.i, total_ns);
-	}
-	nsx_table_sort(t, NSX_DESC(TOTAL_NS), NSX_DESC(CALLS), FAMILY, CATEGORY);
-	if (t->nrows)
+	if (n)
 		nsx_md_text(out, "%s takes %s of the kernel time, in %s; there "
 			    "%s.",
 			    nsx_md_name(out, nsx_row_at(t, 0)[FAMILY].u.s),
@@ -121,13 +148,38 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 			    nsx_text_n(out->arena,
 				       (size_t)nsx_row_at(t, 0)[CALLS].u.i,
 				       "call", NULL),
-			    t->nrows == 1 ? "is no other family"
-					  : nsx_say(out, "are %zu families",
-						    t->nrows));
-	for (size_t i = 0; i < t->nrows; i++)
-		any_kin |= nsx_row_at(t, i)[NAMES].u.i > 1;
-	if (any_kin) /* else the table of kernels says the same */
+			    n == 1 ? "is no other family" :
+				     nsx_say(out, "are %zu families", n));
+	if (any_kin)
 		nsx_md_table(out, t, 3, FAMILY, NAMES, CALLS, TOTAL_MS, PCT);
+}
+
+static int run(const struct nsx_run *run, struct nsx_section *out,
+	       struct nsx_err *err)
+{
+	const struct nsx_kernel_names *k = &run->facts->kernels;
+	struct nsx_table *t = nsx_add_table(out, &layouts[0]);
+	struct nsx_groups families = {0};
+	struct family *v = NULL;
+	struct sum *sums = NULL;
+	int64_t total_ns = 0;
+	int rc = sum_names(run, &sums, &total_ns, err);
+	bool any_kin = false;
+	size_t n;
+
+	for (size_t i = 0; !rc && i < k->n; i++)
+		if (sums[i].calls || sums[i].ns)
+			rc = add_name(&families, &v, k->v[i].words, &sums[i],
+				      err);
+	n = families.n;
+	nsx_groups_done(&families);
+	for (size_t i = 0; i < n; i++)
+		any_kin |= v[i].names > 1;
+	if (!rc)
+		rc = fill_families(run, v, n, total_ns, t, err);
+	if (!rc)
+		show(t, any_kin, out);
+	free(v);
 	return rc;
 }
 
