@@ -292,8 +292,8 @@ static int run_query(struct nsx_db *db, const struct nsx_query *q,
 		rc = read_query(st, &c, &query, err);
 		if (!rc)
 			compare(q->name, &table, &query);
-		nsx_table_done(&table);
-		nsx_table_done(&query);
+		free(table.cells);
+		free(query.cells);
 	}
 	nsx_arena_free(a);
 	return rc;
