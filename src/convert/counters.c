@@ -169,7 +169,7 @@ static int keep_device(struct nsx_queues_view *view, const struct nsx_trace *t,
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct nsx_queues of;
-	int64_t *began;
+	int64_t *began = NULL;
 	int rc = 0;
 
 	if (nsx_queues_build(t, device, a, &of, err) ||

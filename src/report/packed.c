@@ -46,7 +46,7 @@ struct nsx_packed_rows *nsx_packed_new(size_t max_rows, unsigned ncols)
 
 	if (ncols > NSX_PACKED_COLUMNS)
 		abort();
-	p = nsx_try_alloc(1, sizeof(*p) + 2 * ncols * sizeof(*p->cells),
+	p = nsx_try_alloc(1, sizeof(*p) + (size_t)2 * ncols * sizeof(*p->cells),
 			  "rows", &err);
 	if (p) {
 		p->ncols = ncols;
@@ -148,7 +148,7 @@ static unsigned char *put_cell(const struct nsx_packed_rows *p,
 static bool is_as_before(const struct nsx_packed_rows *p,
 			 const struct nsx_cell *c, const struct nsx_cell *before)
 {
-	return !memcmp(c, before, sizeof(*c)) &&
+	return c->type == before->type && c->u.i == before->u.i &&
 	       !(c->type == NSX_T_STR && is_own(p, c->u.s));
 }
 
@@ -227,6 +227,8 @@ static const unsigned char *get_cell(const unsigned char *at,
 				     struct nsx_cell *c)
 {
 	enum kind kind;
+	const char *text;
+	uintptr_t address;
 	uint64_t x;
 	double f;
 
@@ -246,7 +248,9 @@ static const unsigned char *get_cell(const unsigned char *at,
 		*c = nsx_real((double)integer(x) / 1e6);
 		break;
 	case TEXT:
-		*c = nsx_string((const char *)(uintptr_t)x);
+		address = (uintptr_t)x;
+		memcpy(&text, &address, sizeof(text));
+		*c = nsx_string(text);
 		break;
 	case OWN_TEXT:
 		*c = nsx_string((const char *)at);

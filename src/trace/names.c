@@ -126,7 +126,6 @@ int nsx_rank_names(struct nsx_trace *t, unsigned threads, struct nsx_err *err)
 	for (size_t i = 0; i < t->nvtx.n; i++)
 		t->rank[t->nvtx.name[i]] = 1;
 	t->rank[0] = 0; /* the absent one has no text */
-	nsx_strings_close((struct nsx_strings *)t->strings);
 	return nsx_strings_rank(t->strings, t->rank, threads, err);
 }
 

@@ -27,7 +27,7 @@ TEST(quantiles_match_a_full_sort)
 {
 	static const double qs[] = {0, 0.25, 0.5, 0.9, 0.99, 1};
 	uint64_t seed = 41;
-	int64_t a[6000], b[6000];
+	static int64_t a[6000], b[6000];
 	double got[6];
 
 	for (int round = 0; round < 500; round++) {
