@@ -91,8 +91,18 @@ static void put_real(struct nsx_buf *b, double x)
 		nsx_buf_adds(b, ".0");
 }
 
-static void put_cell(struct nsx_buf *b, const struct nsx_cell *c)
+/* What lines are made of: their text, with room of those before, and a text that is
+ * packed.
+ */
+struct line {
+	struct nsx_buf text, name;
+	const struct nsx_strings *strings;
+};
+
+static void put_cell(struct line *line, const struct nsx_cell *c)
 {
+	struct nsx_buf *b = &line->text;
+
 	switch (c->type) {
 	case NSX_T_I64:
 		put_integer(b, c->u.i);
@@ -106,6 +116,9 @@ static void put_cell(struct nsx_buf *b, const struct nsx_cell *c)
 	case NSX_T_STR:
 		put_text(b, c->u.s);
 		break;
+	case NSX_T_ID:
+		put_text(b, nsx_str_read(line->strings, c->u.id, &line->name));
+		break;
 	default:
 		break;
 	}
@@ -116,26 +129,27 @@ static bool is_scalar(const struct nsx_col *c)
 	return c->type != NSX_T_LIST && c->type != NSX_T_TABLE;
 }
 
-/* row NULL: the header.  line: for its text, with room of the rows before. */
-static void put_row(FILE *out, struct nsx_buf *line,
+/* row NULL: the header. */
+static void put_row(FILE *out, struct line *line,
 		    const struct nsx_layout *layout, const struct nsx_cell *row)
 {
+	struct nsx_buf *b = &line->text;
 	bool first = true;
 
-	nsx_buf_clear(line);
+	nsx_buf_clear(b);
 	for (unsigned c = 0; c < layout->ncols; c++) {
 		if (!is_scalar(&layout->cols[c]))
 			continue;
 		if (!first)
-			nsx_buf_add(line, ",", 1);
+			nsx_buf_add(b, ",", 1);
 		first = false;
 		if (row)
 			put_cell(line, &row[c]);
 		else
-			put_text(line, layout->cols[c].key);
+			put_text(b, layout->cols[c].key);
 	}
-	nsx_buf_add(line, "\r\n", 2);
-	fwrite(line->p, 1, line->n, out);
+	nsx_buf_add(b, "\r\n", 2);
+	fwrite(b->p, 1, b->n, out);
 }
 
 /* A row that is written soon: its texts lie anywhere. */
@@ -147,6 +161,8 @@ static const struct nsx_cell *fetch_row(struct nsx_row_reader *reader)
 		if (row[c].type == NSX_T_STR) {
 			__builtin_prefetch(row[c].u.s);
 			__builtin_prefetch(row[c].u.s + 64);
+		} else if (row[c].type == NSX_T_ID) {
+			nsx_str_fetch(reader->t->strings, row[c].u.id, 0, 0);
 		}
 	return row;
 }
@@ -195,7 +211,7 @@ static bool *choose(const struct nsx_table *t, const struct nsx_bound *b,
 	return kept;
 }
 
-static void put_rest(FILE *out, struct nsx_buf *line,
+static void put_rest(FILE *out, struct line *line,
 		     const struct nsx_layout *l, struct nsx_cell *rest, size_t n)
 {
 	char text[40];
@@ -210,7 +226,7 @@ static void put_rest(FILE *out, struct nsx_buf *line,
 }
 
 /* kept NULL: all.  The others are added up in rest. */
-static int put_rows(FILE *out, struct nsx_buf *line, const struct nsx_table *t,
+static int put_rows(FILE *out, struct line *line, const struct nsx_table *t,
 		    const bool *kept, struct nsx_cell *rest, size_t *nrest,
 		    struct nsx_err *err)
 {
@@ -237,7 +253,7 @@ int nsx_emit_csv(const struct nsx_layout *layout, const struct nsx_table *t,
 		 const struct nsx_bound *bound, FILE *out, struct nsx_err *err)
 {
 	struct nsx_cell rest[NSX_MAX_COLUMNS] = {{0}};
-	struct nsx_buf line = {0};
+	struct line line = {.strings = t ? t->strings : NULL};
 	bool *kept = NULL;
 	size_t nrest = 0;
 	int rc = 0;
@@ -255,7 +271,8 @@ int nsx_emit_csv(const struct nsx_layout *layout, const struct nsx_table *t,
 		nrest += nsx_add_rest(t, rest);
 	if (!rc && nrest)
 		put_rest(out, &line, layout, rest, nrest);
-	nsx_buf_done(&line);
+	nsx_buf_done(&line.text);
+	nsx_buf_done(&line.name);
 	free(kept);
 	return rc;
 }

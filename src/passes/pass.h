@@ -112,6 +112,12 @@ static inline struct nsx_cell nsx_fact_cell(const struct nsx_facts *f,
 {
 	return nsx_string(s ? nsx_fact_text(f, s) : NULL);
 }
+/* A text of the trace in the row that was added last. */
+static inline struct nsx_cell nsx_name_cell(const struct nsx_trace *t,
+					    struct nsx_table *table, nsx_str s)
+{
+	return nsx_row_string(table, t->strings, s);
+}
 /* What a global thread or process id tells. */
 static inline struct nsx_cell nsx_global_pid(uint64_t id)
 {

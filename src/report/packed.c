@@ -36,6 +36,7 @@ enum kind {
 	TEXT,	    /* its address                                           */
 	OWN_TEXT,   /* its length; it follows                                */
 	TRUTH,
+	ID, /* of a text                                                     */
 };
 enum { MOST_BYTES = NSX_PACKED_COLUMNS * 9 + 8 + TEXTS_SIZE + 8 };
 
@@ -137,6 +138,8 @@ static unsigned char *put_cell(const struct nsx_packed_rows *p,
 					   put(at, TEXT, (uintptr_t)c->u.s);
 	case NSX_T_BOOL:
 		return put(at, TRUTH, c->u.b);
+	case NSX_T_ID:
+		return put(at, ID, c->u.id);
 	case NSX_T_NULL:
 		return put(at, ABSENT, 0);
 	default:
@@ -258,6 +261,9 @@ static const unsigned char *get_cell(const unsigned char *at,
 		break;
 	case TRUTH:
 		*c = nsx_bool(x);
+		break;
+	case ID:
+		*c = (struct nsx_cell){NSX_T_ID, {.id = (nsx_str)x}};
 	}
 	return at;
 }

@@ -163,8 +163,12 @@ static const struct nsx_table *table_of(const struct nsx_report *r,
 	return NULL;
 }
 
-static bool same_cell(const struct nsx_cell *x, const struct nsx_cell *y)
+/* id: of y, a text, among those of the table. */
+static bool same_cell(const struct nsx_cell *x, const struct nsx_cell *y,
+		      nsx_str id)
 {
+	if (x->type == NSX_T_ID)
+		return x->u.id == id;
 	if (x->type != y->type)
 		return false;
 	switch (x->type) {
@@ -180,12 +184,26 @@ static bool same_cell(const struct nsx_cell *x, const struct nsx_cell *y)
 }
 
 static bool is_row(const struct nsx_evidence *e, const struct nsx_cell *row,
-		   const unsigned *cols)
+		   const unsigned *cols, const nsx_str *ids)
 {
 	for (size_t i = 0; i < ARRAY_LEN(e->at) && e->at[i].column; i++)
-		if (!same_cell(&row[cols[i]], &e->at[i].is))
+		if (!same_cell(&row[cols[i]], &e->at[i].is, ids[i]))
 			return false;
 	return row[e->col].type;
+}
+
+/* Its texts are plain. */
+static struct nsx_cell *copy_row(const struct nsx_table *t,
+				 const struct nsx_cell *row, struct nsx_arena *a)
+{
+	size_t size = t->layout->ncols * sizeof(*row);
+	struct nsx_cell *copy = memcpy(nsx_arena_get(a, size), row, size);
+
+	for (unsigned i = 0; i < t->layout->ncols; i++)
+		if (copy[i].type == NSX_T_ID)
+			copy[i] = nsx_string(nsx_str_text(t->strings,
+							  copy[i].u.id));
+	return copy;
 }
 
 /* The table, where the row may be one that is not held; else NULL. */
@@ -196,24 +214,27 @@ static const struct nsx_table *prove(const struct nsx_report *r,
 	unsigned cols[ARRAY_LEN(e->at)];
 	struct nsx_row_reader reader;
 	const struct nsx_cell *row;
-	size_t size;
+	nsx_str ids[ARRAY_LEN(e->at)] = {0};
 
 	e->table = NULL;
 	if (!t)
 		return NULL;
 	e->col = nsx_table_need(t, e->column);
-	for (size_t i = 0; i < ARRAY_LEN(e->at) && e->at[i].column; i++)
+	for (size_t i = 0; i < ARRAY_LEN(e->at) && e->at[i].column; i++) {
 		cols[i] = nsx_table_need(t, e->at[i].column);
+		if (t->strings && e->at[i].is.type == NSX_T_STR)
+			ids[i] = nsx_strings_find(t->strings,
+						  e->at[i].is.u.s);
+	}
 	reader = nsx_read_rows(t);
 	do
 		row = nsx_next_row(&reader);
-	while (row && !is_row(e, row, cols));
+	while (row && !is_row(e, row, cols, ids));
 	if (!row)
 		return t->nrest ? t : NULL;
-	size = t->layout->ncols * sizeof(*row);
 	e->table = t;
 	e->row = reader.row - 1;
-	e->cells = memcpy(nsx_arena_get(r->arena, size), row, size);
+	e->cells = copy_row(t, row, r->arena);
 	return NULL;
 }
 

@@ -119,6 +119,15 @@ const char *nsx_row_text(struct nsx_table *t, struct nsx_arena *a,
 	return copy ?: nsx_arena_strdup(a, text);
 }
 
+struct nsx_cell nsx_row_string(struct nsx_table *t, const struct nsx_strings *s,
+			       nsx_str id)
+{
+	if (!nsx_table_packed(t) || !id)
+		return nsx_string(nsx_str_text(s, id));
+	t->strings = s;
+	return (struct nsx_cell){NSX_T_ID, {.id = id}};
+}
+
 int nsx_table_whole(const struct nsx_table *t, struct nsx_err *err)
 {
 	return !t->is_short ? 0 :

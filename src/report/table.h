@@ -8,7 +8,7 @@
 #define NSX_TABLE_H
 
 #include <math.h>
-#include "base/arena.h"
+#include "base/str.h"
 
 enum nsx_type {
 	NSX_T_NULL,
@@ -18,6 +18,7 @@ enum nsx_type {
 	NSX_T_BOOL,
 	NSX_T_LIST,  /* NULL-terminated array of strings: JSON only          */
 	NSX_T_TABLE, /* rows of another table: JSON only                     */
+	NSX_T_ID,    /* a text by its id, in a row that is packed            */
 } __attribute__((packed));
 
 struct nsx_table;
@@ -33,6 +34,7 @@ struct nsx_cell {
 		double f;
 		const char *s; /* lives as long as the report                */
 		bool b;
+		nsx_str id;
 		const char *const *list;
 		const struct nsx_table *table;
 	} u;
@@ -93,6 +95,7 @@ struct nsx_table {
 	size_t max_rows; /* 0: all are held; else nsx_table_expect           */
 	size_t nrest;	 /* rows beyond all these, which were only added up  */
 	bool is_short; /* rows were lost for want of memory: nsx_add_row     */
+	const struct nsx_strings *strings; /* of cells that are ids          */
 	int json_rows; /* as the user asked; 0: as the layout says           */
 	int price; /* id of the column that says which rows are the dearest:
 		      1 + the first that was sorted in descending order; 0:
@@ -124,6 +127,11 @@ size_t nsx_table_packed(const struct nsx_table *t);
  */
 const char *nsx_row_text(struct nsx_table *t, struct nsx_arena *a,
 			 const char *text);
+/* A cell of that row for a text of s, which is one for the whole table.  Where the row
+ * is packed it is the id: a text that is only written need not become plain.
+ */
+struct nsx_cell nsx_row_string(struct nsx_table *t, const struct nsx_strings *s,
+			       nsx_str id);
 /* Whether the row that nsx_add_row gave last is held: of others only the columns that
  * add are read.
  */
@@ -146,7 +154,8 @@ static inline const struct nsx_cell *nsx_row_at(const struct nsx_table *t,
 }
 
 /* All rows that are held, from the first on.  A row is valid until NSX_LIVE_ROWS more
- * were read, its texts as long as the table; NULL: there are no more.
+ * were read, its texts as long as the table, but for those whose ids it has; NULL:
+ * there are no more.
  */
 enum { NSX_LIVE_ROWS = 8 };
 struct nsx_row_reader {

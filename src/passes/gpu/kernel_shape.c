@@ -334,7 +334,7 @@ static void fill_shape(const struct shapes *s, const struct group *x,
 	row[PCT] = nsx_part_pct(x->total_ns, s->total_ns);
 	if (!nsx_table_holds(table))
 		return;
-	row[NAME] = nsx_string(nsx_text(t, t->shape_name[x->shape]));
+	row[NAME] = nsx_name_cell(t, table, t->shape_name[x->shape]);
 	row[DEVICE] = nsx_int(t->device[x->device].device_id);
 	if (!h->known)
 		return;

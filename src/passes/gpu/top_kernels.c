@@ -225,7 +225,7 @@ static void fill_kernel(const struct nsx_run *run, const struct groups *g,
 	if (!nsx_table_holds(table))
 		return;
 	words = nsx_kernel_name(names, x->name)->words;
-	row[NAME] = nsx_string(nsx_text(t, x->name));
+	row[NAME] = nsx_name_cell(t, table, x->name);
 	row[DEVICE] = nsx_int(t->device[x->device].device_id);
 	if (x->n)
 		row[AVG] = nsx_us((double)x->total_ns / (double)x->n);
@@ -312,7 +312,7 @@ static void fill_sum(const struct nsx_trace *t, const struct sum *x,
 	row[SUM_MIN_NS] = nsx_int(lo);
 	row[SUM_MAX_NS] = nsx_int(hi);
 	row[SUM_STDDEV_NS] = nsx_real(tenths(isnan(dev) ? 0 : dev));
-	row[SUM_NAME] = nsx_string(nsx_text(t, x->name));
+	row[SUM_NAME] = nsx_name_cell(t, table, x->name);
 }
 
 static int64_t key_of_sum(const void *index, void *sums)

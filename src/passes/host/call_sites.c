@@ -290,16 +290,23 @@ static struct site site_at(const struct sites *x, uint32_t g)
 
 enum { COPY_SIZE = 64 };
 
-/* of_copy: room for a text that stands nowhere else. */
-static const char *name_text(const struct sites *x, const struct site *s,
-			     char of_copy[COPY_SIZE])
+/* NULL: its name is a text of the trace.  of_copy: room for one that stands nowhere
+ * else.
+ */
+static const char *own_name(const struct site *s, char of_copy[COPY_SIZE])
 {
 	if (s->kind != COPY)
-		return s->kind == MEMSET ? "memset" : nsx_text(x->t, s->name);
+		return s->kind == MEMSET ? "memset" : NULL;
 	snprintf(of_copy, COPY_SIZE, "%s%s",
 		 nsx_copy_direction(s->name % PAGEABLE),
 		 s->name >= PAGEABLE ? " pageable" : "");
 	return of_copy;
+}
+
+static const char *name_text(const struct sites *x, const struct site *s,
+			     char of_copy[COPY_SIZE])
+{
+	return own_name(s, of_copy) ?: nsx_text(x->t, s->name);
 }
 
 static int cmp_names(const struct sites *all, const struct site *x,
@@ -359,11 +366,6 @@ static int cmp_sites(const void *a, const void *b, void *sites)
 	       NSX_CMP(y->count, x->count) ?: cmp_places(all, g, h);
 }
 
-static struct nsx_cell text_cell(const struct sites *x, nsx_str text)
-{
-	return nsx_string(text ? nsx_text(x->t, text) : NULL);
-}
-
 static void fill_sums(const struct sum *x, struct nsx_cell *row)
 {
 	row[COUNT] = nsx_int(x->count);
@@ -374,29 +376,31 @@ static void fill_sums(const struct sum *x, struct nsx_cell *row)
 	row[COST] = nsx_ms(x->cost_ns);
 }
 
+/* The row that was added last. */
 static void fill_place(const struct sites *x, const struct site *s,
-		       struct nsx_section *out, struct nsx_cell *row)
+		       struct nsx_section *out, struct nsx_table *table,
+		       struct nsx_cell *row)
 {
 	char of_copy[COPY_SIZE];
-	const char *name = name_text(x, s, of_copy);
+	const char *own = own_name(s, of_copy);
 
 	row[PID] = nsx_global_pid(s->global_tid);
 	row[TID] = nsx_global_tid(s->global_tid);
 	row[KIND] = nsx_string(kinds[s->kind]);
-	row[API] = nsx_string(name == of_copy ?
-				      nsx_arena_strdup(out->arena, name) :
-				      name);
-	row[SITE] = text_cell(x, s->function);
-	row[MODULE] = text_cell(x, s->module);
-	row[RANGE] = text_cell(x, s->range);
+	row[API] = !own ? nsx_name_cell(x->t, table, s->name) :
+		nsx_string(own == of_copy ?
+				   nsx_row_text(table, out->arena, own) : own);
+	row[SITE] = nsx_text_cell(x->t, s->function);
+	row[MODULE] = nsx_text_cell(x->t, s->module);
+	row[RANGE] = nsx_text_cell(x->t, s->range);
 }
 
-/* In order of cost, time, count, thread, what it is, and where.  first: the first
- * row with a site, if there is one.
+/* In order of cost, time, count, thread, what it is, and where.  *first: the first with
+ * a site, NSX_NONE: none has one.
  */
 static int fill_sites(const struct sites *x, const struct nsx_run *run,
 		      struct nsx_section *out, struct nsx_table *table,
-		      struct nsx_cell *first, struct nsx_err *err)
+		      uint32_t *first, struct nsx_err *err)
 {
 	uint32_t *order;
 	size_t n = 0;
@@ -417,11 +421,9 @@ static int fill_sites(const struct sites *x, const struct nsx_run *run,
 
 		fill_sums(s.sum, row);
 		if (nsx_table_holds(table))
-			fill_place(x, &s, out, row);
-		if (!first[TID].type && (s.function || s.module)) {
-			fill_sums(s.sum, first);
-			fill_place(x, &s, out, first);
-		}
+			fill_place(x, &s, out, table, row);
+		if (*first == NSX_NONE && (s.function || s.module))
+			*first = order[i];
 	}
 	return 0;
 }
@@ -436,29 +438,34 @@ static bool has_backtraces(const struct nsx_schema *s)
  * where none follows any.  Ranges without any are in the file; kernels by range
  * have sections of their own.
  */
-static void show(const struct nsx_trace *t, const struct nsx_table *table,
-		 const struct nsx_cell *first, struct nsx_section *out)
+static void show(const struct sites *x, const struct nsx_table *table,
+		 uint32_t first, struct nsx_section *out)
 {
-	bool any = first[TID].type != NSX_T_NULL, costs = first[COST].u.f > 0;
+	const struct nsx_trace *t = x->t;
+	char of_copy[COPY_SIZE], call[128];
+	struct site s;
+	bool costs;
 	/* Without a site the range tells calls apart. */
 	const int columns[] = {TID, KIND, API, SITE, t->nvtx.n ? RANGE : MODULE,
 			       COUNT, TOTAL, MAX, COST};
-	char call[128];
 
-	if (!any && has_backtraces(t->schema))
+	if (first == NSX_NONE && has_backtraces(t->schema))
 		nsx_note(out, "the backtraces name no code of the program: its "
 			      "modules are unknown, or only the profiler and "
 			      "the system made the calls");
-	if (!any)
+	if (first == NSX_NONE)
 		return;
+	s = site_at(x, first);
+	costs = s.sum->cost_ns > 0;
 	nsx_md_text(out, "Of what has a backtrace, %s from %s %s %s.",
-		    nsx_md_name(out, nsx_api_base(first[API].u.s, call,
-						  sizeof(call))),
-		    first[SITE].type ? nsx_md_name(out, first[SITE].u.s) :
-				       "a module without symbols",
+		    nsx_md_name(out, nsx_api_base(name_text(x, &s, of_copy),
+						  call, sizeof(call))),
+		    s.function ? nsx_md_name(out, nsx_text(t, s.function)) :
+				 "a module without symbols",
 		    costs ? "is followed by most GPU idle time," :
 			    "takes longest,",
-		    nsx_say_ms(out, first[costs ? COST : TOTAL].u.f));
+		    nsx_say_ms(out, ms(costs ? s.sum->cost_ns :
+					       s.sum->total_ns)));
 	nsx_md_table_of(out, table, 0, columns, ARRAY_LEN(columns) -
 			!(nsx_row_at(table, 0)[COST].u.f > 0));
 }
@@ -482,20 +489,20 @@ static int finish(const struct nsx_run *run, struct nsx_section *out,
 {
 	struct nsx_table *table = out->tables[0];
 	struct sites x = {.t = run->trace, .f = run->facts};
-	struct nsx_cell first[ARRAY_LEN(cols)] = {{0}};
+	uint32_t first = NSX_NONE;
 	int rc;
 
 	rc = add_calls(&x, err) || add_work(&x, err) || add_os_calls(&x, err) ?
 		     err->rc : 0;
 	nsx_groups_close(&x.keys);
 	if (!rc)
-		rc = fill_sites(&x, run, out, table, first, err);
+		rc = fill_sites(&x, run, out, table, &first, err);
+	if (!rc)
+		show(&x, table, first, out);
 	nsx_groups_done(&x.callers);
 	nsx_groups_done(&x.keys);
 	free(x.v);
 	out->sql_differs = x.t->defects.crossing_ranges > 0;
-	if (!rc)
-		show(x.t, table, first, out);
 	return rc;
 }
 

@@ -123,7 +123,7 @@ static int fill_tiny(const struct nsx_run *run, struct nsx_table *table,
 
 		if (!nsx_table_holds(table))
 			continue; /* no column adds */
-		row[TINY_KERNEL_NAME] = nsx_string(nsx_text(t, v[i].kernel->name));
+		row[TINY_KERNEL_NAME] = nsx_name_cell(t, table, v[i].kernel->name);
 		row[TINY_CALL_COUNT] = nsx_int(v[i].n);
 		row[TINY_AVG_DURATION_US] = nsx_mean_us(v[i].ns, v[i].n);
 	}

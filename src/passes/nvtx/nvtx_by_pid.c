@@ -166,7 +166,7 @@ static void fill_range(const struct work *w, uint32_t group,
 	if (!nsx_table_holds(table))
 		return;
 	row[PID] = nsx_int(w->t->process[process].pid);
-	row[NAME] = nsx_string(nsx_text(w->t, w->g.name[group]));
+	row[NAME] = nsx_name_cell(w->t, table, w->g.name[group]);
 	row[TOTAL] = nsx_ms(x->sum.ns);
 	if (w->gpu)
 		row[COVERAGE] = nsx_part_pct(p->mapped_ns, p->kernel_ns);

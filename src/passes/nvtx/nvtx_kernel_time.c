@@ -105,8 +105,8 @@ static int fill_ranges(const struct nsx_run *run,
 		struct nsx_cell *row = nsx_add_row(table);
 
 		if (nsx_table_holds(table))
-			row[NAME] = nsx_string(
-				nsx_text(run->trace, g->name[order[i]]));
+			row[NAME] = nsx_name_cell(run->trace, table,
+						  g->name[order[i]]);
 		row[COUNT] = nsx_int(x->count);
 		row[TOTAL_NS] = nsx_int(x->ns);
 		row[TOTAL_MS] = nsx_ms(x->ns);

@@ -164,7 +164,7 @@ static void fill_kernel(const struct nsx_trace *t, const struct nsx_pids *pids,
 	row[K_PID] = nsx_int(t->process[p].pid);
 	row[K_PID_MS] = nsx_ms(pids->total[p].kernel_ns);
 	row[K_PID_PCT] = nsx_pct(own, all);
-	row[K_NAME] = nsx_string(nsx_text(t, x->name));
+	row[K_NAME] = nsx_name_cell(t, table, x->name);
 	row[K_DEVICE] = nsx_int(t->device[x->device].device_id);
 	if (x->n)
 		row[K_AVG] = nsx_us(total / (double)x->n);

@@ -329,7 +329,8 @@ static int fill_suspects(struct path *p, struct nsx_table *table,
 		if (!nsx_table_holds(table))
 			continue; /* no column adds */
 		cells[KIND] = nsx_string(v[i].kind);
-		cells[NAME] = nsx_string(name_of(p, &v[i]));
+		cells[NAME] = v[i].name ? nsx_string(v[i].name) :
+			nsx_name_cell(p->run->trace, table, kernel_of(p, &v[i]));
 		cells[TOTAL] = nsx_real(v[i].total_ms);
 		cells[COUNT] = nsx_int(r->count);
 		cells[DETAILS] = nsx_string(nsx_say(
