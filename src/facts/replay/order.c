@@ -288,6 +288,13 @@ static size_t count_steps(const struct nsx_model *m,
 			   of[ENDS].v[mid].key <= v[n - 1].key);
 }
 
+/* Whether the i-th step of x comes before the k-th of y; there may be none. */
+static bool comes_before(const struct steps *x, size_t i, const struct steps *y,
+			 size_t k)
+{
+	return i < x->n && (k == y->n || x->v[i].key < y->v[k].key);
+}
+
 /* Kinds are sorted apart, for most are in order, and then merged; the keys are gone. */
 static int sort_steps(struct build *b, const struct keys *k,
 		      struct nsx_err *err)
@@ -312,12 +319,10 @@ static int sort_steps(struct build *b, const struct keys *k,
 	if (!nsx_new_array(m->order, m->arena, m->norder, "replay order", err))
 		return err->rc;
 	for (uint32_t i = 0; i < m->norder; i++) {
-		unsigned first = NKINDS;
+		unsigned first = 0;
 
-		for (unsigned x = 0; x < NKINDS; x++)
-			if (at[x] < of[x].n &&
-			    (first == NKINDS || of[x].v[at[x]].key <
-						of[first].v[at[first]].key))
+		for (unsigned x = 1; x < NKINDS; x++)
+			if (comes_before(&of[x], at[x], &of[first], at[first]))
 				first = x;
 		m->order[i] = of[first].v[at[first]++].at;
 	}
