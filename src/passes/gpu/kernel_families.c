@@ -1,4 +1,5 @@
 /* kernel_families.c - kernels by family, over all devices. */
+#include <stdlib.h>
 #include <string.h>
 #include "passes/pass.h"
 
@@ -58,76 +59,115 @@ static int sum_names(const struct nsx_run *run, struct sum **ret,
 	return 0;
 }
 
-/* A family is a text and what it is for: its dtype then is the same. */
-static int add_name(struct nsx_table *t, struct nsx_groups *families,
-		    const struct nsx_kernel_words *k, const struct sum *s,
-		    struct nsx_err *err)
-{
-	struct nsx_cell *row;
-	int64_t total_ns;
-	uint32_t i;
+struct family {
+	const struct nsx_kernel_words *words; /* of its first kernel         */
+	int64_t names, calls, ns;
+};
 
-	if (nsx_group(families, nsx_hash(k->family, strlen(k->family)),
-		      k->category, &i, err))
-		return err->rc;
-	if (i == t->nrows) {
-		row = nsx_add_row(t);
-		if (nsx_table_whole(t, err))
-			return err->rc; /* groups are told by their row */
-		row[FAMILY] = nsx_string(k->family);
-		row[CATEGORY] = nsx_string(nsx_kernel_category_names[k->category]);
-		row[DTYPE] = nsx_string(k->dtype ? nsx_dtype_names[k->dtype] :
-						   NULL);
-		row[NAMES] = row[CALLS] = row[TOTAL_NS] = nsx_int(0);
+/* A family is a text and what it is for: its dtype then is the same.  *ret: owner: the
+ * caller, free().
+ */
+static int add_names(const struct nsx_kernel_names *k, const struct sum *sums,
+		     struct nsx_groups *families, struct family **ret,
+		     struct nsx_err *err)
+{
+	for (size_t i = 0; i < k->n; i++) {
+		const struct nsx_kernel_words *words = k->v[i].words;
+		struct family *f;
+
+		if (!sums[i].calls && !sums[i].ns)
+			continue;
+		f = nsx_group_value(families, ret,
+				    nsx_hash(words->family, strlen(words->family)),
+				    words->category, "kernel families", err);
+		if (!f)
+			return err->rc;
+		f->words = f->words ?: words;
+		f->names++;
+		f->calls += sums[i].calls;
+		nsx_add_to(&f->ns, sums[i].ns);
 	}
-	row = (struct nsx_cell *)nsx_row_at(t, i);
-	row[NAMES].u.i++;
-	row[CALLS].u.i += s->calls;
-	total_ns = row[TOTAL_NS].u.i;
-	nsx_add_to(&total_ns, s->ns);
-	row[TOTAL_NS] = nsx_int(total_ns);
 	return 0;
+}
+
+static int64_t key_of(const void *family)
+{
+	return ~((const struct family *)family)->ns;
+}
+
+/* In order of time, calls, family, category. */
+static int cmp_families(const void *a, const void *b)
+{
+	const struct family *x = a, *y = b;
+
+	return NSX_CMP(y->ns, x->ns) ?: NSX_CMP(y->calls, x->calls) ?:
+	       strcmp(x->words->family, y->words->family) ?:
+	       strcmp(nsx_kernel_category_names[x->words->category],
+		      nsx_kernel_category_names[y->words->category]);
+}
+
+static void fill_families(const struct family *v, size_t n, int64_t total_ns,
+			  struct nsx_table *t)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct nsx_kernel_words *words = v[i].words;
+		struct nsx_cell *row = nsx_add_row(t);
+
+		if (!nsx_table_holds(t))
+			continue; /* no column adds */
+		row[FAMILY] = nsx_string(words->family);
+		row[CATEGORY] = nsx_string(
+			nsx_kernel_category_names[words->category]);
+		row[DTYPE] = nsx_string(words->dtype ?
+						nsx_dtype_names[words->dtype] :
+						NULL);
+		row[NAMES] = nsx_int(v[i].names);
+		row[CALLS] = nsx_int(v[i].calls);
+		row[TOTAL_NS] = nsx_int(v[i].ns);
+		row[TOTAL_MS] = nsx_ms(v[i].ns);
+		row[PCT] = nsx_part_pct(v[i].ns, total_ns);
+	}
+}
+
+static void show(const struct family *v, size_t n, const struct nsx_table *t,
+		 struct nsx_section *out)
+{
+	bool any_kin = false;
+
+	if (n)
+		nsx_md_text(out, "%s takes %s of the kernel time, in %s; there "
+			    "%s.",
+			    nsx_md_name(out, v->words->family),
+			    nsx_text_share(out->arena,
+					   nsx_row_at(t, 0)[PCT].u.f, 100),
+			    nsx_text_n(out->arena, (size_t)v->calls, "call",
+				       NULL),
+			    n == 1 ? "is no other family" :
+				     nsx_say(out, "are %zu families", n));
+	for (size_t i = 0; i < n; i++)
+		any_kin |= v[i].names > 1;
+	if (any_kin) /* else the table of kernels says the same */
+		nsx_md_table(out, t, 3, FAMILY, NAMES, CALLS, TOTAL_MS, PCT);
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,
 	       struct nsx_err *err)
 {
-	const struct nsx_kernel_names *k = &run->facts->kernels;
 	struct nsx_table *t = nsx_add_table(out, &layouts[0]);
 	struct nsx_groups families = {0};
+	struct family *v = NULL;
 	struct sum *sums = NULL;
 	int64_t total_ns = 0;
-	int rc = sum_names(run, &sums, &total_ns, err);
-	bool any_kin = false;
+	int rc = sum_names(run, &sums, &total_ns, err) ?:
+		 add_names(&run->facts->kernels, sums, &families, &v, err);
+	size_t n = rc ? 0 : families.n;
 
-	for (size_t i = 0; !rc && i < k->n; i++)
-		if (sums[i].calls || sums[i].ns)
-			rc = add_name(t, &families, k->v[i].words, &sums[i],
-				      err);
 	nsx_groups_done(&families);
-	for (size_t i = 0; !rc && i < t->nrows; i++) {
-		struct nsx_cell *row = (struct nsx_cell *)nsx_row_at(t, i);
-
-		row[TOTAL_MS] = nsx_ms(row[TOTAL_NS].u.i);
-		row[PCT] = nsx_part_pct(row[TOTAL_NS].u.i, total_ns);
-	}
-	nsx_table_sort(t, NSX_DESC(TOTAL_NS), NSX_DESC(CALLS), FAMILY, CATEGORY);
-	if (t->nrows)
-		nsx_md_text(out, "%s takes %s of the kernel time, in %s; there "
-			    "%s.",
-			    nsx_md_name(out, nsx_row_at(t, 0)[FAMILY].u.s),
-			    nsx_text_share(out->arena,
-					   nsx_row_at(t, 0)[PCT].u.f, 100),
-			    nsx_text_n(out->arena,
-				       (size_t)nsx_row_at(t, 0)[CALLS].u.i,
-				       "call", NULL),
-			    t->nrows == 1 ? "is no other family"
-					  : nsx_say(out, "are %zu families",
-						    t->nrows));
-	for (size_t i = 0; i < t->nrows; i++)
-		any_kin |= nsx_row_at(t, i)[NAMES].u.i > 1;
-	if (any_kin) /* else the table of kernels says the same */
-		nsx_md_table(out, t, 3, FAMILY, NAMES, CALLS, TOTAL_MS, PCT);
+	nsx_sort_by_key(v, n, sizeof(*v), key_of, cmp_families);
+	nsx_table_expect(t, n, run->opts->held_rows);
+	fill_families(v, n, total_ns, t);
+	show(v, n, t, out);
+	free(v);
 	return rc;
 }
 
