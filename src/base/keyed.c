@@ -6,14 +6,53 @@
 
 enum { DIGIT_BITS = 11, NDIGITS = 1 << DIGIT_BITS };
 
-static uint64_t digits(const struct nsx_keyed *k, int64_t least, unsigned shift)
+struct keys { /* of elements of a size that compilers know                   */
+	size_t size;
+	uint64_t (*key)(const char *element);
+	uint64_t least, most;
+};
+
+static inline unsigned digit(const struct keys *k, const char *v, size_t i,
+			     unsigned shift)
 {
-	return ((uint64_t)k->key - (uint64_t)least) >> shift & (NDIGITS - 1);
+	return (k->key(v + i * k->size) - k->least) >> shift & (NDIGITS - 1);
+}
+
+static inline __attribute__((always_inline)) void
+sort(char *v, char *spare, size_t n, const struct keys k)
+{
+	char *from = v, *to = spare;
+
+	for (unsigned shift = 0; shift < 64 && (k.most - k.least) >> shift;
+	     shift += DIGIT_BITS) {
+		size_t at[NDIGITS + 1] = {0};
+
+		for (size_t i = 0; i < n; i++)
+			at[digit(&k, from, i, shift) + 1]++;
+		if (at[digit(&k, from, 0, shift) + 1] == n)
+			continue;
+		for (unsigned d = 0; d < NDIGITS; d++)
+			at[d + 1] += at[d];
+		for (size_t i = 0; i < n; i++)
+			memcpy(to + at[digit(&k, from, i, shift)]++ * k.size,
+			       from + i * k.size, k.size);
+		from = to;
+		to = from == v ? spare : v;
+	}
+	if (from != v)
+		memcpy(v, from, n * k.size);
+}
+
+static inline uint64_t keyed(const char *element)
+{
+	int64_t key;
+
+	memcpy(&key, element, sizeof(key));
+	return (uint64_t)key;
 }
 
 void nsx_keyed_sort(struct nsx_keyed *v, struct nsx_keyed *spare, size_t n)
 {
-	struct nsx_keyed *from = v, *to = spare;
 	int64_t least = INT64_MAX, most = INT64_MIN;
 	bool sorted = true;
 
@@ -22,22 +61,26 @@ void nsx_keyed_sort(struct nsx_keyed *v, struct nsx_keyed *spare, size_t n)
 		least = NSX_MIN(least, v[i].key);
 		most = NSX_MAX(most, v[i].key);
 	}
-	for (unsigned shift = 0;
-	     !sorted && shift < 64 &&
-	     ((uint64_t)most - (uint64_t)least) >> shift; shift += DIGIT_BITS) {
-		size_t at[NDIGITS + 1] = {0};
+	if (!sorted)
+		sort((char *)v, (char *)spare, n,
+		     (struct keys){sizeof(*v), keyed, (uint64_t)least,
+				   (uint64_t)most});
+}
 
-		for (size_t i = 0; i < n; i++)
-			at[digits(&from[i], least, shift) + 1]++;
-		if (at[digits(&from[0], least, shift) + 1] == n)
-			continue;
-		for (unsigned k = 0; k < NDIGITS; k++)
-			at[k + 1] += at[k];
-		for (size_t i = 0; i < n; i++)
-			to[at[digits(&from[i], least, shift)]++] = from[i];
-		from = to;
-		to = from == v ? spare : v;
-	}
-	if (from != v)
-		memcpy(v, from, n * sizeof(*v));
+static inline uint64_t brief(const char *element)
+{
+	uint32_t key;
+
+	memcpy(&key, element, sizeof(key));
+	return key;
+}
+
+void nsx_brief_sort(struct nsx_brief *v, struct nsx_brief *spare, size_t n)
+{
+	uint32_t most = 0;
+
+	for (size_t i = 0; i < n; i++)
+		most = NSX_MAX(most, v[i].key);
+	sort((char *)v, (char *)spare, n,
+	     (struct keys){sizeof(*v), brief, 0, most});
 }

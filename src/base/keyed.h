@@ -11,4 +11,9 @@ struct nsx_keyed { /* packed: a million of them are sorted beside what they stan
 /* Sorts by key, stable; spare: room for as many. */
 void nsx_keyed_sort(struct nsx_keyed *v, struct nsx_keyed *spare, size_t n);
 
+struct nsx_brief { /* the same by a part of a key, where memory is short     */
+	uint32_t key, at;
+};
+void nsx_brief_sort(struct nsx_brief *v, struct nsx_brief *spare, size_t n);
+
 #endif

@@ -128,9 +128,9 @@ void nsx_sort(void *v, size_t n, size_t size,
 }
 
 /* Moves element v[order[i].at] to v[i], for all i; spare: room for one, and for n that
- * are not larger than a struct nsx_keyed.
+ * are not larger than a struct nsx_brief.
  */
-static void permute(char *v, size_t size, struct nsx_keyed *order, size_t n,
+static void permute(char *v, size_t size, struct nsx_brief *order, size_t n,
 		    char *spare)
 {
 	if (size <= sizeof(*order)) { /* no step waits for the one before */
@@ -154,27 +154,66 @@ static void permute(char *v, size_t size, struct nsx_keyed *order, size_t n,
 	}
 }
 
+struct by_key {
+	int64_t (*key)(const void *, void *);
+	void *context;
+	size_t size; /* of an element */
+};
+
+static uint64_t key_at(const struct by_key *k, const char *v, size_t i)
+{
+	return (uint64_t)k->key(v + i * k->size, k->context) ^ UINT64_C(1) << 63;
+}
+
+/* Sets order to the elements by the first 32 bits in which their keys differ, sorted;
+ * returns how many bits follow.
+ */
+static unsigned order_by(const struct by_key *k, const char *v, size_t n,
+			 struct nsx_brief *order)
+{
+	uint64_t least = UINT64_MAX, most = 0;
+	unsigned rest = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t key = key_at(k, v, i);
+
+		least = NSX_MIN(least, key);
+		most = NSX_MAX(most, key);
+	}
+	while ((most - least) >> rest > UINT32_MAX)
+		rest++;
+	for (uint32_t i = 0; i < n; i++)
+		order[i] = (struct nsx_brief){
+			(uint32_t)((key_at(k, v, i) - least) >> rest), i};
+	nsx_brief_sort(order, order + n, n);
+	return rest;
+}
+
 void nsx_sort_by_key_r(void *v, size_t n, size_t most, size_t size,
 		       int64_t (*key)(const void *, void *),
 		       int (*cmp)(const void *, const void *, void *),
 		       void *context)
 {
-	struct nsx_keyed *order = n > FEW && n < UINT32_MAX ?
+	const struct by_key by = {key, context, size};
+	struct nsx_brief *order = n > FEW && n < UINT32_MAX ?
 		malloc(2 * n * sizeof(*order) + size) : NULL;
+	unsigned rest;
 
 	if (!order) {
 		nsx_sort_r(v, n, size, cmp, context);
 		return;
 	}
-	for (uint32_t i = 0; i < n; i++)
-		order[i] = (struct nsx_keyed){
-			key((char *)v + i * size, context), i};
-	nsx_keyed_sort(order, order + n, n);
+	rest = order_by(&by, v, n, order);
 	permute(v, size, order, n, (char *)(order + n));
-	NSX_EACH_RUN(i, next, n, order[next].key == order[i].key)
-		if (i < most)
-			nsx_sort_r((char *)v + i * size, next - i, size, cmp,
-				   context);
+	NSX_EACH_RUN(i, next, n, order[next].key == order[i].key) {
+		char *run = (char *)v + i * size;
+
+		if (rest && next - i > 1)
+			nsx_sort_by_key_r(run, next - i, most - NSX_MIN(most, i),
+					  size, key, cmp, context);
+		else if (i < most)
+			nsx_sort_r(run, next - i, size, cmp, context);
+	}
 	free(order);
 }
 

@@ -153,14 +153,32 @@ static int sum_device(struct kernels *k, uint32_t device, bool by_shape,
 	return 0;
 }
 
-static int64_t key_of(const void *kernel)
-{
-	return -((const struct kernel *)kernel)->ns;
-}
-
 /* By time, then by what is shown, then by which ran first. */
 NSX_ORDER(cmp_kernels, struct kernel, DOWN(ns), DOWN(count), UP(rank),
 	  UP(first));
+
+/* The first MOST_NAMES come first, in order; the rest, which may be a million, stays in
+ * any.
+ */
+static void sort_first(struct table *t)
+{
+	size_t n = NSX_MIN(t->n, (size_t)MOST_NAMES);
+
+	nsx_sort(t->v, n, sizeof(*t->v), cmp_kernels);
+	for (size_t i = n; i < t->n; i++) {
+		struct kernel x = t->v[i];
+
+		if (cmp_kernels(&x, &t->v[MOST_NAMES - 1]) > 0)
+			continue;
+		t->v[i] = t->v[n];
+		t->v[n++] = x;
+		if (n == 2 * MOST_NAMES) {
+			nsx_sort(t->v, n, sizeof(*t->v), cmp_kernels);
+			n = MOST_NAMES;
+		}
+	}
+	nsx_sort(t->v, n, sizeof(*t->v), cmp_kernels);
+}
 
 /* What was found of it before; NULL: nothing. */
 static const struct nsx_finding *unified_memory(const struct nsx_findings *l)
@@ -508,8 +526,8 @@ static struct kin find_kin(struct kernels *k, belongs_fn belongs)
 
 		if (!belongs(words_of(k, x->id)))
 			continue;
-		if (!kin.n++)
-			kin.first = x; /* names are in order of time */
+		if (!kin.n++ || cmp_kernels(x, kin.first) < 0)
+			kin.first = x;
 		nsx_add_to(&kin.ns, x->ns);
 	}
 	return kin;
@@ -1114,8 +1132,7 @@ int nsx_detect_kernels(struct nsx_detect *d, struct nsx_err *err)
 	for (size_t i = 0; i < k.names.n; i++)
 		kernels_ns += (double)k.names.v[i].ns;
 	k.beside = NSX_MAX(1, kernels_ns / k.length_ns);
-	nsx_sort_by_key(k.names.v, k.names.n, sizeof(*k.names.v), key_of,
-			cmp_kernels);
+	sort_first(&k.names);
 	if (propose_f32(&k, &told, err) || propose_grids(&k, &told, err) ||
 	    propose_elementwise(&k, &told, err))
 		return err->rc;

@@ -76,6 +76,33 @@ TEST(rows_end_in_order_of_a_key)
 		}
 }
 
+static int64_t itself(const void *number)
+{
+	return *(const int64_t *)number;
+}
+
+static int cmp_numbers(const void *a, const void *b)
+{
+	return NSX_CMP(itself(a), itself(b));
+}
+
+/* Many lie close together, far from others: more than the first 32 bits tell them. */
+TEST(keys_may_differ_in_any_bit)
+{
+	enum { N = 2400 };
+	int64_t v[N], want[N];
+	uint64_t x = 3;
+
+	for (size_t i = 0; i < N; i++) {
+		x = x * UINT64_C(6364136223846793005) + 1;
+		v[i] = i % 3 ? (int64_t)(x >> 54) : (int64_t)x >> i % 64;
+	}
+	memcpy(want, v, sizeof(v));
+	qsort(want, N, sizeof(*v), cmp_numbers);
+	nsx_sort_by_key(v, N, sizeof(*v), itself, cmp_numbers);
+	assert_memory_equal(v, want, sizeof(v));
+}
+
 static int64_t half_of_r(const void *row, void *context NSX_UNUSED)
 {
 	return half_of(row);

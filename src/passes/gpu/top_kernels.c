@@ -67,6 +67,7 @@ struct groups {
 	struct group *v;
 	size_t n, cap;
 	uint32_t *named;	     /* in order of name, device */
+	uint32_t *order;	     /* in order of time */
 	struct nsx_group_time *time; /* by group */
 	uint32_t *by_name; /* index + 1 by nsx_str, of one device */
 	uint32_t *of_op;   /* by op, NSX_NONE for what is no kernel */
@@ -156,8 +157,8 @@ static int spread_durations(struct groups *g, struct nsx_arena *a,
 	return 0;
 }
 
-static int make_groups(const struct nsx_run *run, struct groups *g,
-		       struct nsx_err *err)
+static int group_kernels(const struct nsx_run *run, struct groups *g,
+			 struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
 	int rc = 0;
@@ -172,9 +173,15 @@ static int make_groups(const struct nsx_run *run, struct groups *g,
 		return err->rc;
 	for (uint32_t d = 0; !rc && d < t->ndevices; d++)
 		rc = group_device(run, d, g, err);
-	if (rc)
-		return rc;
 	nsx_arena_drop(run->scratch, g->by_name);
+	return rc ?: order_by_name(g, &run->facts->kernels, run->scratch, err);
+}
+
+static int measure(const struct nsx_run *run, struct groups *g,
+		   struct nsx_err *err)
+{
+	const struct nsx_trace *t = run->trace;
+
 	if (!nsx_new_array(g->time, run->scratch, g->n, "kernel groups", err))
 		return err->rc;
 	for (uint32_t d = 0; d < t->ndevices; d++) {
@@ -183,8 +190,7 @@ static int make_groups(const struct nsx_run *run, struct groups *g,
 		nsx_group_times(&t->ops.start, &t->ops.length, g->of_op,
 				dev->ops_at, dev->nops, g->time);
 	}
-	return order_by_name(g, &run->facts->kernels, run->scratch, err) ?:
-	       spread_durations(g, run->scratch, err);
+	return spread_durations(g, run->scratch, err);
 }
 
 static void quantile_cells(struct nsx_cell *row, int64_t *v, size_t n)
@@ -253,28 +259,32 @@ static int cmp_groups(const void *a, const void *b, void *groups)
 }
 
 /* In order of time, calls, name, device. */
-static int fill_kernels(const struct nsx_run *run, struct groups *g,
-			struct nsx_table *table, struct nsx_err *err)
+static int order_kernels(const struct nsx_run *run, struct groups *g,
+			 struct nsx_table *table, struct nsx_err *err)
 {
 	/* JSON and Markdown show as many as the user asked for. */
 	bool is_read = run->opts->kernel_limit <= NSX_READ_ROWS;
-	uint32_t *order;
 
-	if (!nsx_new_array(order, run->scratch, g->n, "kernel groups", err))
+	if (!nsx_new_array(g->order, run->scratch, g->n, "kernel groups", err))
 		return err->rc;
 	for (uint32_t k = 0; k < g->n; k++)
-		order[k] = k;
+		g->order[k] = k;
 	nsx_table_expect(table, g->n, is_read ? run->opts->held_rows : 0);
-	nsx_sort_by_key_r(order, g->n, table->max_rows ?: g->n, sizeof(*order),
-			  key_of_group, cmp_groups, g);
-	for (size_t k = 0; k < g->n; k++) {
-		NSX_FETCH_AHEAD(g->v, order, k, g->n);
-		NSX_FETCH_AHEAD(g->time, order, k, g->n);
-		fill_kernel(run, g, &g->v[order[k]], table);
-	}
-	nsx_arena_drop(run->scratch, order);
-	nsx_arena_drop(run->scratch, g->time);
+	nsx_sort_by_key_r(g->order, g->n, table->max_rows ?: g->n,
+			  sizeof(*g->order), key_of_group, cmp_groups, g);
 	return 0;
+}
+
+static void fill_kernels(const struct nsx_run *run, struct groups *g,
+			 struct nsx_table *table)
+{
+	for (size_t k = 0; k < g->n; k++) {
+		NSX_FETCH_AHEAD(g->v, g->order, k, g->n);
+		NSX_FETCH_AHEAD(g->time, g->order, k, g->n);
+		fill_kernel(run, g, &g->v[g->order[k]], table);
+	}
+	nsx_arena_drop(run->scratch, g->order);
+	nsx_arena_drop(run->scratch, g->time);
 }
 
 static double tenths(double x)
@@ -284,15 +294,15 @@ static double tenths(double x)
 
 struct sum { /* of a name over all devices */
 	int64_t total_ns;
-	nsx_str name;
-	uint32_t n, at; /* as those of a group */
+	uint32_t n, first; /* first: of its groups, among those in order     */
 };
 
 static void fill_sum(const struct nsx_trace *t, const struct sum *x,
 		     const struct groups *g, struct nsx_table *table)
 {
 	struct nsx_cell *row = nsx_add_row(table);
-	int64_t *v = g->durations + x->at, lo = INT64_MAX, hi = 0;
+	const struct group *first;
+	int64_t *v, lo = INT64_MAX, hi = 0;
 	double dev;
 
 	row[SUM_TIME] = nsx_real(tenths(100 * (double)x->total_ns /
@@ -301,6 +311,8 @@ static void fill_sum(const struct nsx_trace *t, const struct sum *x,
 	row[SUM_INSTANCES] = nsx_int((int64_t)x->n);
 	if (!nsx_table_holds(table))
 		return;
+	first = group_at(g, &g->named[x->first]);
+	v = g->durations + first->at;
 	dev = nsx_stddev(v, x->n);
 	for (size_t i = 0; i < x->n; i++) {
 		lo = NSX_MIN(lo, v[i]);
@@ -312,51 +324,42 @@ static void fill_sum(const struct nsx_trace *t, const struct sum *x,
 	row[SUM_MIN_NS] = nsx_int(lo);
 	row[SUM_MAX_NS] = nsx_int(hi);
 	row[SUM_STDDEV_NS] = nsx_real(tenths(isnan(dev) ? 0 : dev));
-	row[SUM_NAME] = nsx_name_cell(t, table, x->name);
+	row[SUM_NAME] = nsx_name_cell(t, table, first->name);
 }
 
-static int64_t key_of_sum(const void *index, void *sums)
+static int64_t key_of_sum(const void *sum)
 {
-	return -((const struct sum *)sums)[*(const uint32_t *)index].total_ns;
+	return -((const struct sum *)sum)->total_ns;
 }
 
 /* Those that take as long are in order of their names. */
-static int cmp_sums(const void *a, const void *b, void *sums)
-{
-	return NSX_CMP(key_of_sum(a, sums), key_of_sum(b, sums)) ?:
-	       NSX_CMP(*(const uint32_t *)a, *(const uint32_t *)b);
-}
+NSX_ORDER(cmp_sums, struct sum, DOWN(total_ns), UP(first));
 
 /* The same by name over all devices, as nsys stats prints it. */
 static int fill_sums(const struct nsx_run *run, const struct groups *g,
 		     struct nsx_table *table, struct nsx_err *err)
 {
-	uint32_t *order, n = 0;
 	struct sum *v;
+	size_t n = 0;
 
-	if (nsx_new_arrays(run->scratch, g->n, "kernel groups", err, v, order))
+	if (!nsx_new_array(v, run->scratch, g->n, "kernel groups", err))
 		return err->rc;
 	NSX_EACH_RUN(k, next, g->n, group_at(g, &g->named[next])->name ==
 				    group_at(g, &g->named[k])->name) {
-		const struct group *x = group_at(g, &g->named[k]);
-		struct sum s = {.name = x->name, .at = x->at};
+		uint32_t at = group_at(g, &g->named[k])->at;
+		struct sum s = {.first = (uint32_t)k};
 
 		for (size_t i = k; i < next; i++)
 			s.n += group_at(g, &g->named[i])->n;
-		for (size_t i = s.at; i < s.at + s.n; i++)
+		for (size_t i = at; i < at + s.n; i++)
 			nsx_add_to(&s.total_ns, g->durations[i]);
-		if (s.n) {
-			order[n] = n;
+		if (s.n)
 			v[n++] = s;
-		}
 	}
 	nsx_table_expect(table, n, run->opts->held_rows);
-	nsx_sort_by_key_r(order, n, table->max_rows ?: n, sizeof(*order),
-			  key_of_sum, cmp_sums, v);
-	for (size_t i = 0; i < n; i++) {
-		NSX_FETCH_AHEAD(v, order, i, n);
-		fill_sum(run->trace, &v[order[i]], g, table);
-	}
+	nsx_sort_by_key(v, n, sizeof(*v), key_of_sum, cmp_sums);
+	for (size_t i = 0; i < n; i++)
+		fill_sum(run->trace, &v[i], g, table);
 	return 0;
 }
 
@@ -366,11 +369,14 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	struct groups g = {.t = run->trace};
 	struct nsx_table *kernels = nsx_add_table(out, &layouts[0]);
 	struct nsx_table *sums = nsx_add_table(out, &layouts[1]);
-	int rc = make_groups(run, &g, err);
+	/* In order while there is little else of them. */
+	int rc = group_kernels(run, &g, err) ?:
+		 order_kernels(run, &g, kernels, err) ?:
+		 measure(run, &g, err);
 
 	kernels->json_rows = (int)run->opts->kernel_limit;
 	if (!rc)
-		rc = fill_kernels(run, &g, kernels, err);
+		fill_kernels(run, &g, kernels);
 	if (!rc)
 		rc = fill_sums(run, &g, sums, err);
 	free(g.v);

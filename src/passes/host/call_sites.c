@@ -40,7 +40,7 @@ static const char *const kinds[] = {"cuda", "os", "kernel", "copy", "memset"};
 enum { PAGEABLE = 256 }; /* with the kind of a copy                          */
 
 struct sum {
-	int64_t count, total_ns, max_ns, cost_ns;
+	int64_t count, total_ns, max_ns;
 };
 struct sites {
 	const struct nsx_trace *t;
@@ -50,7 +50,30 @@ struct sites {
 	struct nsx_near near[2];   /* of these                               */
 	uint8_t *does;		   /* by raw name; 0: not looked at yet      */
 	struct sum *v;
+	int64_t *cost_ns; /* of the first groups, those of calls             */
+	size_t ncosts, cap_costs;
 };
+
+static int64_t cost_at(const struct sites *x, size_t group)
+{
+	return group < x->ncosts ? x->cost_ns[group] : 0;
+}
+
+static int add_cost(struct sites *x, const struct sum *of, int64_t ns,
+		    struct nsx_err *err)
+{
+	size_t group = (size_t)(of - x->v);
+
+	if (!ns)
+		return 0;
+	if (nsx_grow(&x->cost_ns, &x->cap_costs, group + 1,
+		     sizeof(*x->cost_ns), "call sites", err))
+		return err->rc;
+	while (x->ncosts <= group)
+		x->cost_ns[x->ncosts++] = 0;
+	x->cost_ns[group] += ns;
+	return 0;
+}
 
 /* The idle time that follows the wait of a thread that began then. */
 static int64_t cost_of(const struct sites *x, uint32_t thread, unsigned kind,
@@ -134,8 +157,7 @@ static int add_call(struct sites *x, uint32_t thread, size_t call,
 	if (!s)
 		return err->rc;
 	add(s, counts, ns);
-	s->cost_ns += cost_of(x, thread, CUDA, start_ns);
-	return 0;
+	return add_cost(x, s, cost_of(x, thread, CUDA, start_ns), err);
 }
 
 static int add_thread(struct sites *x, uint32_t thread, uint32_t *below,
@@ -254,9 +276,9 @@ static int add_os_calls(struct sites *x, struct nsx_err *err)
 			continue;
 		s = sum_of(x, OS, t->thread[thread].global_tid,
 			   t->osrt.name[i], site, 0, err);
-		if (!s)
+		if (!s || add_cost(x, s, cost_of(x, thread, OS,
+						 t->osrt.start_ns[i]), err))
 			return err->rc;
-		s->cost_ns += cost_of(x, thread, OS, t->osrt.start_ns[i]);
 	}
 	return 0;
 }
@@ -265,6 +287,7 @@ static int add_os_calls(struct sites *x, struct nsx_err *err)
 
 struct site { /* a row */
 	const struct sum *sum;
+	int64_t cost_ns;
 	uint64_t global_tid;
 	enum kind kind;
 	uint32_t name;
@@ -276,7 +299,8 @@ static struct site site_at(const struct sites *x, uint32_t g)
 	const struct nsx_group_key *key = &x->keys.keys[g];
 	const struct nsx_group_key *caller = &x->callers.keys[(uint32_t)key->b];
 	uint32_t frame = (uint32_t)(key->a >> 32);
-	struct site s = {.sum = &x->v[g], .global_tid = caller->a,
+	struct site s = {.sum = &x->v[g], .cost_ns = cost_at(x, g),
+			 .global_tid = caller->a,
 			 .kind = (enum kind)caller->b,
 			 .name = (uint32_t)key->a,
 			 .range = (nsx_str)(key->b >> 32)};
@@ -349,10 +373,12 @@ static double ms(int64_t ns)
 /* What costs stands before what does not.  Half of it is left to cmp_sites. */
 static int64_t key_of(const void *site, void *sites)
 {
-	const struct sum *x = &((struct sites *)sites)->v[*(const uint32_t *)site];
+	const struct sites *x = sites;
+	uint32_t g = *(const uint32_t *)site;
+	int64_t cost_ns = cost_at(x, g);
 
-	return x->cost_ns > 0 ? -(nsx_real_key(ms(x->cost_ns)) / 2) - INT64_MAX / 2 :
-				-(nsx_real_key(ms(x->total_ns)) / 2);
+	return cost_ns > 0 ? -(nsx_real_key(ms(cost_ns)) / 2) - INT64_MAX / 2 :
+			     -(nsx_real_key(ms(x->v[g].total_ns)) / 2);
 }
 
 static int cmp_sites(const void *a, const void *b, void *sites)
@@ -361,19 +387,19 @@ static int cmp_sites(const void *a, const void *b, void *sites)
 	const struct sites *all = sites;
 	const struct sum *x = &all->v[g], *y = &all->v[h];
 
-	return NSX_CMP(ms(y->cost_ns), ms(x->cost_ns)) ?:
+	return NSX_CMP(ms(cost_at(all, h)), ms(cost_at(all, g))) ?:
 	       NSX_CMP(ms(y->total_ns), ms(x->total_ns)) ?:
 	       NSX_CMP(y->count, x->count) ?: cmp_places(all, g, h);
 }
 
-static void fill_sums(const struct sum *x, struct nsx_cell *row)
+static void fill_sums(const struct sum *x, int64_t cost_ns, struct nsx_cell *row)
 {
 	row[COUNT] = nsx_int(x->count);
 	row[TOTAL] = nsx_ms(x->total_ns);
 	if (x->count)
 		row[AVG] = nsx_us((double)x->total_ns / (double)x->count);
 	row[MAX] = nsx_us((double)x->max_ns);
-	row[COST] = nsx_ms(x->cost_ns);
+	row[COST] = nsx_ms(cost_ns);
 }
 
 /* The row that was added last. */
@@ -419,7 +445,7 @@ static int fill_sites(const struct sites *x, const struct nsx_run *run,
 		struct site s = site_at(x, order[i]);
 		struct nsx_cell *row = nsx_add_row(table);
 
-		fill_sums(s.sum, row);
+		fill_sums(s.sum, s.cost_ns, row);
 		if (nsx_table_holds(table))
 			fill_place(x, &s, out, table, row);
 		if (*first == NSX_NONE && (s.function || s.module))
@@ -456,7 +482,7 @@ static void show(const struct sites *x, const struct nsx_table *table,
 	if (first == NSX_NONE)
 		return;
 	s = site_at(x, first);
-	costs = s.sum->cost_ns > 0;
+	costs = s.cost_ns > 0;
 	nsx_md_text(out, "Of what has a backtrace, %s from %s %s %s.",
 		    nsx_md_name(out, nsx_api_base(name_text(x, &s, of_copy),
 						  call, sizeof(call))),
@@ -464,8 +490,7 @@ static void show(const struct sites *x, const struct nsx_table *table,
 				 "a module without symbols",
 		    costs ? "is followed by most GPU idle time," :
 			    "takes longest,",
-		    nsx_say_ms(out, ms(costs ? s.sum->cost_ns :
-					       s.sum->total_ns)));
+		    nsx_say_ms(out, ms(costs ? s.cost_ns : s.sum->total_ns)));
 	nsx_md_table_of(out, table, 0, columns, ARRAY_LEN(columns) -
 			!(nsx_row_at(table, 0)[COST].u.f > 0));
 }
@@ -492,7 +517,8 @@ static int finish(const struct nsx_run *run, struct nsx_section *out,
 	uint32_t first = NSX_NONE;
 	int rc;
 
-	rc = add_calls(&x, err) || add_work(&x, err) || add_os_calls(&x, err) ?
+	/* Calls first, for only these cost anything. */
+	rc = add_calls(&x, err) || add_os_calls(&x, err) || add_work(&x, err) ?
 		     err->rc : 0;
 	nsx_groups_close(&x.keys);
 	if (!rc)
@@ -502,6 +528,7 @@ static int finish(const struct nsx_run *run, struct nsx_section *out,
 	nsx_groups_done(&x.callers);
 	nsx_groups_done(&x.keys);
 	free(x.v);
+	free(x.cost_ns);
 	out->sql_differs = x.t->defects.crossing_ranges > 0;
 	return rc;
 }

@@ -204,7 +204,6 @@ static const char *const causes[NSX_NCAUSES][2] = { /* kind, meaning */
 
 struct suspect { /* a row before it is made */
 	const struct row *row;
-	double total_ms;
 	const char *kind, *name; /* name NULL: a kernel's, of which few are
 				    shown                                    */
 };
@@ -288,17 +287,22 @@ static int cmp_names(const struct path *p, const struct suspect *x,
 	       NSX_CMP(rank[kernel_of(p, x)], rank[kernel_of(p, y)]);
 }
 
+static double total_ms(const struct suspect *s)
+{
+	return (double)s->row->ns / 1e6;
+}
+
 static int64_t order_of(const void *suspect, void *path)
 {
 	(void)path;
-	return -nsx_real_key(((const struct suspect *)suspect)->total_ms);
+	return -nsx_real_key(total_ms(suspect));
 }
 
 static int cmp_suspects(const void *a, const void *b, void *path)
 {
 	const struct suspect *x = a, *y = b;
 
-	return NSX_CMP(y->total_ms, x->total_ms) ?: strcmp(x->kind, y->kind) ?:
+	return NSX_CMP(total_ms(y), total_ms(x)) ?: strcmp(x->kind, y->kind) ?:
 	       cmp_names(path, x, y) ?: NSX_CMP(y->row->count, x->row->count);
 }
 
@@ -315,8 +319,7 @@ static int fill_suspects(struct path *p, struct nsx_table *table,
 		if (!p->rows[i].ns)
 			continue;
 		v[n] = name_row(p, &p->groups.keys[i]);
-		v[n].row = &p->rows[i];
-		v[n++].total_ms = (double)p->rows[i].ns / 1e6;
+		v[n++].row = &p->rows[i];
 	}
 	nsx_table_expect(table, n, p->run->opts->held_rows);
 	nsx_sort_by_key_r(v, n, table->max_rows ?: n, sizeof(*v), order_of,
@@ -331,7 +334,7 @@ static int fill_suspects(struct path *p, struct nsx_table *table,
 		cells[KIND] = nsx_string(v[i].kind);
 		cells[NAME] = v[i].name ? nsx_string(v[i].name) :
 			nsx_name_cell(p->run->trace, table, kernel_of(p, &v[i]));
-		cells[TOTAL] = nsx_real(v[i].total_ms);
+		cells[TOTAL] = nsx_real(total_ms(&v[i]));
 		cells[COUNT] = nsx_int(r->count);
 		cells[DETAILS] = nsx_string(nsx_say(
 			p->out, "%.2f %% of the window%s%s",
