@@ -107,7 +107,7 @@ static unsigned char *put(unsigned char *at, enum kind kind, uint64_t x)
 
 static unsigned char *put_integer(unsigned char *at, enum kind kind, int64_t i)
 {
-	return put(at, kind, (uint64_t)i << 1 ^ (uint64_t)(i >> 63));
+	return put(at, kind, (uint64_t)i << 1 ^ -(uint64_t)(i < 0));
 }
 
 static unsigned char *put_text(unsigned char *at, const char *text)
