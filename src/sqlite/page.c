@@ -240,8 +240,6 @@ size_t nsx_pagescan_rows(struct nsx_pagescan *s, unsigned part)
 		return s->rows[part];
 	if (nsx_par(s->nparts, s->nparts, count_part, s, &err))
 		memset(s->rows, 0, sizeof(s->rows));
-	else
-		err.rc = 0;
 	pthread_mutex_lock(&s->lock);
 	s->count_err = err;
 	s->is_counted = true;
