@@ -9,7 +9,7 @@
 #include "schema/recapture.h"
 
 #define EVEN_CV 0.1
-enum { MAX_TRUST = 4, MAX_AREAS = 8, TOLD_PHASES = 4 };
+enum { MAX_TRUST = 4, MAX_AREAS = 8 };
 
 const char *const nsx_verdict_words[NSX_NVERDICTS] = {
 	"copy-bound", "launch-bound", "host-bound", "sync-bound",
@@ -459,60 +459,6 @@ static const char *say_tail(const struct nsx_report *r)
 	return NULL;
 }
 
-struct unjudged { /* phases of one name */
-	const char *name;
-	int64_t ns;
-};
-
-static int cmp_unjudged(const void *a, const void *b)
-{
-	const struct unjudged *x = a, *y = b;
-
-	return NSX_CMP(y->ns, x->ns) ?: strcmp(x->name, y->name);
-}
-
-/* What is not judged, the longest first, if that is most of the trace: a reader
- * who looks for a pause or a slow start must not take it for the whole.
- */
-static void fill_unjudged(const struct nsx_report *r, bool is_told,
-			  struct nsx_first_page *p)
-{
-	const struct nsx_facts *f = r->facts;
-	struct unjudged *v = nsx_arena_get(r->arena, (f->nrun_phases + 1) *
-							      sizeof(*v));
-	int64_t left_ns = 0, all_ns = 0;
-	size_t n = 0, k;
-
-	p->unjudged = nsx_arena_get(r->arena, (TOLD_PHASES + 1) * sizeof(char *));
-	for (size_t i = 0; i < f->nrun_phases; i++) {
-		const struct nsx_run_phase *x = &f->run_phases[i];
-		const char *name = nsx_run_phase_name(r->trace, x);
-		int64_t ns = x->window.end_ns - x->window.start_ns;
-
-		all_ns += ns;
-		if (x->judged)
-			continue;
-		left_ns += ns;
-		for (k = 0; k < n && strcmp(v[k].name, name); k++)
-			; /* few: each has 1 % of the window or its work */
-		if (k == n)
-			v[n++] = (struct unjudged){name, 0};
-		v[k].ns += ns;
-	}
-	if (is_told || left_ns * 2 <= all_ns)
-		return;
-	nsx_sort(v, n, sizeof(*v), cmp_unjudged);
-	n = NSX_MIN(n, TOLD_PHASES);
-	for (k = 0; k < n; k++)
-		p->unjudged[k] = nsx_arena_printf(
-			r->arena, "%s %s%s", nsx_text_name(r->arena, v[k].name),
-			nsx_text_ns(r->arena, (double)v[k].ns),
-			k + 1 < n ? "" : nsx_arena_printf(
-				r->arena, " (of %s in all; `--window phase:NAME` "
-				"judges the longest of a name)",
-				nsx_text_ns(r->arena, (double)all_ns)));
-}
-
 /* What the capture lacks or the profiler said, and what another would settle of
  * that or of the first finding.
  */
@@ -560,7 +506,8 @@ static void fill_missing(const struct nsx_report *r, struct nsx_first_page *p)
 			p->missing[n++] = r->sections[i].pass->subject;
 }
 
-void nsx_first_page_build(struct nsx_report *r, const struct nsx_measured *m)
+int nsx_first_page_build(struct nsx_report *r, const struct nsx_measured *m,
+			 struct nsx_err *err)
 {
 	struct nsx_first_page *p = nsx_arena_get(r->arena, sizeof(*p));
 	const char *tail;
@@ -576,6 +523,8 @@ void nsx_first_page_build(struct nsx_report *r, const struct nsx_measured *m)
 	tail = say_tail(r);
 	if (tail) /* whatever is said of the judged phase */
 		p->because = tail;
-	fill_unjudged(r, tail, p);
+	if (!tail && nsx_list_unjudged(r, &p->unjudged, err))
+		return err->rc;
 	r->page = p;
+	return 0;
 }

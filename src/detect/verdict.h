@@ -6,14 +6,23 @@
 #include "report/report.h"
 
 /* Built last: reads trace, facts, findings, what sections measured and, for
- * what is missing, which of them could not be computed.
+ * what is missing, which of them could not be computed.  Errors: NSX_E_NOMEM.
  */
-void nsx_first_page_build(struct nsx_report *r, const struct nsx_measured *m);
+int nsx_first_page_build(struct nsx_report *r, const struct nsx_measured *m,
+			 struct nsx_err *err) NSX_CHECKED;
 
 /* Fills verdict, first, second and because of *p, whose shares are known.  The
  * word follows from the dearest finding that is priced by the recording; only
  * where nothing is worth telling it follows from the shares.
  */
 void nsx_judge(const struct nsx_report *r, struct nsx_first_page *p);
+
+/* What of the recording is not judged, the longest first, if that is much of it: phases,
+ * and the time before the GPUs' first operation and after their last, with what the host
+ * did then.  *ret: NULL-terminated texts of the report's arena, for people; NULL: there is
+ * nothing to tell.  Errors: NSX_E_NOMEM.
+ */
+int nsx_list_unjudged(const struct nsx_report *r, const char ***ret,
+		      struct nsx_err *err) NSX_CHECKED;
 
 #endif

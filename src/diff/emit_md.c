@@ -49,7 +49,8 @@ static void add_answer(struct page *p)
 static void add_head(struct page *p)
 {
 	const struct nsx_diff *d = p->d;
-	const struct nsx_side *s = d->sides[0][0];
+	const char *before = d->sides[0][0]->gpu_names;
+	const char *after = d->sides[1][0]->gpu_names;
 
 	if (p->for_comment)
 		nsx_buf_adds(&p->b, "<!-- nsys-explain diff -->\n");
@@ -60,8 +61,10 @@ static void add_head(struct page *p)
 	add_paths(p, 0);
 	nsx_buf_adds(&p->b, " → ");
 	add_paths(p, 1);
-	if (*s->gpu_names)
-		nsx_buf_printf(&p->b, " · %s", s->gpu_names);
+	if (*before || *after)
+		nsx_buf_printf(&p->b, " · %s", *before ? before : "GPU unknown");
+	if (strcmp(before, after))
+		nsx_buf_printf(&p->b, " → %s", *after ? after : "GPU unknown");
 	nsx_buf_printf(&p->b, " · unit: %s", nsx_unit_word(d));
 	if (*d->name) {
 		nsx_buf_adds(&p->b, d->method == NSX_WAY_SEQUENCE ? " from " :

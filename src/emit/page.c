@@ -380,7 +380,7 @@ static void add_list(struct page *p, const char *what,
 {
 	size_t chars = strlen(what);
 
-	if (!*texts)
+	if (!texts || !*texts)
 		return;
 	begin_line(p, "told");
 	put(p, what);

@@ -414,9 +414,8 @@ static int analyse(const struct run *run, struct nsx_err *err)
 		return err->rc;
 	r->has_changed = nsx_db_has_changed(run->trace->schema->db);
 	collect_warnings(r);
-	if (!o->only && !o->skip)
-		nsx_first_page_build(r, run->measured);
-	return 0;
+	return o->only || o->skip ? 0 :
+				    nsx_first_page_build(r, run->measured, err);
 }
 
 static int report_on(const struct nsx_trace *trace, const struct nsx_opts *opts,

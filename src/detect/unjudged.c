@@ -1,0 +1,176 @@
+/* unjudged.c - what of the recording is not judged: a reader who looks for a pause, a slow
+ * start or a slow end must not take the judged window for the whole.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "base/group.h"
+#include "base/stat.h"
+#include "detect/verdict.h"
+#include "report/text.h"
+#include "report/words.h"
+
+#define CALLS_SHARE 0.25 /* of a stretch without GPU work: from which calls are named   */
+#define RANGE_SHARE 0.5	 /* the same of a range                                         */
+#define MUCH 0.25	 /* of the recording: from which what is not judged is told     */
+#define TOLD_SHARE 0.01	 /* of the recording: from which a stretch is named             */
+enum { TOLD = 4 };
+
+struct part { /* phases of one name, or a stretch without GPU work at an end */
+	const char *name;
+	int64_t ns;
+	const char *doing; /* " (cudaMalloc 2.11 s)"; "" */
+};
+struct parts {
+	struct part *v;
+	size_t n;
+	int64_t all_ns, left_ns; /* left: not judged */
+	bool has_phases;
+};
+
+static int64_t overlap(const struct nsx_window *w, int64_t start_ns, int64_t end_ns)
+{
+	return NSX_MIN(end_ns, w->end_ns) - NSX_MAX(start_ns, w->start_ns);
+}
+
+/* The call that one thread spends most of a stretch in; NULL: none takes much of it. */
+static int say_calls(const struct nsx_report *r, const struct nsx_window *w,
+		     const char **ret, struct nsx_err *err)
+{
+	const struct nsx_trace *t = r->trace;
+	struct nsx_groups keys = {0}; /* thread, name */
+	int64_t *sums = NULL, most = 0;
+	nsx_str name = 0;
+	int rc = 0;
+
+	for (uint32_t h = 0; h < t->nthreads && !rc; h++)
+		for (size_t i = t->thread[h].calls_at, n = i + t->thread[h].ncalls;
+		     i < n && nsx_call_start(&t->calls, i) < w->end_ns; i++) {
+			int64_t ns = overlap(w, nsx_call_start(&t->calls, i),
+					     nsx_call_end(&t->calls, i));
+			int64_t *sum;
+
+			if (ns <= 0 || t->calls.flags[i] & NSX_CALL_NESTED)
+				continue;
+			sum = nsx_group_value(&keys, &sums, h,
+					      nsx_call_name(&t->calls, i),
+					      "calls outside of GPU work", err);
+			if (!sum) {
+				rc = err->rc;
+				break;
+			}
+			nsx_add_to(sum, ns);
+			if (*sum > most)
+				most = *sum, name = nsx_call_name(&t->calls, i);
+		}
+	*ret = most < CALLS_SHARE * (double)(w->end_ns - w->start_ns) ? NULL :
+		nsx_arena_printf(r->arena, " (%s %s)",
+				 nsx_text_api(r->arena, nsx_text(t, name)),
+				 nsx_text_ns(r->arena, (double)most));
+	nsx_groups_done(&keys);
+	free(sums);
+	return rc;
+}
+
+/* The innermost range that covers most of a stretch: the shortest; NULL: none does. */
+static const char *say_range(const struct nsx_report *r, const struct nsx_window *w)
+{
+	const struct nsx_nvtx *x = &r->trace->nvtx;
+	double least_ns = RANGE_SHARE * (double)(w->end_ns - w->start_ns);
+	size_t best = x->n;
+
+	for (size_t i = 0; i < x->n; i++)
+		if ((double)overlap(w, nsx_range_start(x, i), nsx_range_end(x, i)) >=
+			    least_ns &&
+		    (best == x->n || nsx_range_ns(x, i) <= nsx_range_ns(x, best)))
+			best = i;
+	return best == x->n ? NULL :
+	       nsx_arena_printf(r->arena, " (in %s)",
+				nsx_text_name(r->arena, nsx_text_range(
+					r->arena, nsx_text(r->trace, x->name[best]))));
+}
+
+static int add_outside(const struct nsx_report *r, const char *name, int64_t start_ns,
+		       int64_t end_ns, struct parts *p, struct nsx_err *err)
+{
+	struct nsx_window w = {start_ns, end_ns};
+	const char *doing;
+
+	if (start_ns >= end_ns)
+		return 0;
+	p->all_ns += end_ns - start_ns;
+	p->left_ns += end_ns - start_ns;
+	if ((double)(end_ns - start_ns) <
+	    TOLD_SHARE * (double)(r->trace->last_ns - r->trace->first_ns))
+		return 0;
+	if (say_calls(r, &w, &doing, err))
+		return err->rc;
+	p->v[p->n++] = (struct part){name, end_ns - start_ns,
+				     doing ?: say_range(r, &w) ?: ""};
+	return 0;
+}
+
+static void add_phase(const struct nsx_trace *t, const struct nsx_run_phase *x,
+		      struct parts *p)
+{
+	const char *name = nsx_run_phase_name(t, x);
+	int64_t ns = x->window.end_ns - x->window.start_ns;
+	size_t k = 0;
+
+	p->all_ns += ns;
+	if (x->judged)
+		return;
+	p->left_ns += ns;
+	while (k < p->n && strcmp(p->v[k].name, name))
+		k++; /* few: each has 1 % of the window or its work */
+	if (k == p->n)
+		p->v[p->n++] = (struct part){name, 0, ""};
+	p->v[k].ns += ns;
+}
+
+static int cmp_parts(const void *a, const void *b)
+{
+	const struct part *x = a, *y = b;
+
+	return NSX_CMP(y->ns, x->ns) ?: strcmp(x->name, y->name);
+}
+
+static const char *say_all(struct nsx_arena *a, const struct parts *p)
+{
+	return nsx_arena_printf(a, " (of %s in all%s)",
+				nsx_text_ns(a, (double)p->all_ns),
+				p->has_phases ? "; `--window phase:NAME` judges "
+						"the longest of a name" : "");
+}
+
+int nsx_list_unjudged(const struct nsx_report *r, const char ***ret,
+		      struct nsx_err *err)
+{
+	const struct nsx_trace *t = r->trace;
+	const struct nsx_facts *f = r->facts;
+	struct parts p = {.v = nsx_arena_get(r->arena, (f->nrun_phases + 2) *
+							     sizeof(*p.v))};
+	size_t n;
+
+	*ret = NULL;
+	for (size_t i = 0; i < f->nrun_phases; i++)
+		add_phase(t, &f->run_phases[i], &p);
+	p.has_phases = p.n > 0;
+	if (f->nrun_phases && t->user.start_ns == t->user.end_ns &&
+	    (add_outside(r, "before the first GPU operation", t->first_ns,
+			 f->run_phases[0].window.start_ns, &p, err) ||
+	     add_outside(r, "after the last GPU operation",
+			 f->run_phases[f->nrun_phases - 1].window.end_ns,
+			 t->last_ns, &p, err)))
+		return err->rc;
+	if (!p.n || (double)p.left_ns < MUCH * (double)p.all_ns)
+		return 0;
+	nsx_sort(p.v, p.n, sizeof(*p.v), cmp_parts);
+	n = NSX_MIN(p.n, TOLD);
+	*ret = nsx_arena_get(r->arena, (n + 1) * sizeof(char *));
+	for (size_t k = 0; k < n; k++)
+		(*ret)[k] = nsx_arena_printf(
+			r->arena, "%s %s%s%s", nsx_text_name(r->arena, p.v[k].name),
+			nsx_text_ns(r->arena, (double)p.v[k].ns), p.v[k].doing,
+			k + 1 < n ? "" : say_all(r->arena, &p));
+	return 0;
+}

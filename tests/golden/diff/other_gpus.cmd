@@ -1,0 +1,1 @@
+diff @turing_f32 @settling --md

@@ -1,0 +1,1 @@
+explain @start_and_end --out o
