@@ -251,7 +251,7 @@ static bool is_ours(const char *path)
 		at = 1;
 	}
 	if (f)
-		fclose(f);
+		(void)fclose(f);
 	return found;
 }
 

@@ -231,10 +231,9 @@ static int propose_overlap(struct comm *c, uint32_t device, bool beside, bool pa
 		.proof = {{.csv = "nccl_ops", .column = "exposed_ms"}},
 	};
 
-	if (part && list_comm(c, beside, &hide.rows, err))
-		return err->rc;
-	else if (!part && (beside || is_started_late(x)) &&
-		 nsx_list_hideable(c->d, &hide.rows, err))
+	if (part ? list_comm(c, beside, &hide.rows, err) :
+		   (beside || is_started_late(x)) &&
+			   nsx_list_hideable(c->d, &hide.rows, err))
 		return err->rc;
 	if (part)
 		f.guess_ns = (double)NSX_MIN(h->ns, x->blocking_ns);

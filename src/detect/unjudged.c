@@ -62,7 +62,7 @@ static int say_calls(const struct nsx_report *r, const struct nsx_window *w,
 			if (*sum > most)
 				most = *sum, name = nsx_call_name(&t->calls, i);
 		}
-	*ret = most < CALLS_SHARE * (double)(w->end_ns - w->start_ns) ? NULL :
+	*ret = (double)most < CALLS_SHARE * (double)(w->end_ns - w->start_ns) ? NULL :
 		nsx_arena_printf(r->arena, " (%s %s)",
 				 nsx_text_api(r->arena, nsx_text(t, name)),
 				 nsx_text_ns(r->arena, (double)most));

@@ -52,7 +52,7 @@ static int widen_kernel(struct nsx_noises *n, const char *name, double abs_ns,
 		copy = nsx_try_alloc(strlen(name) + 1, 1, "kernels", err);
 		if (!copy)
 			return err->rc;
-		strcpy(copy, name);
+		memcpy(copy, name, strlen(name) + 1);
 		memmove(&n->kernels[i + 1], &n->kernels[i],
 			(n->nkernels++ - i) * sizeof(*k));
 		n->kernels[i] = (struct nsx_kernel_noise){copy, 0};

@@ -24,8 +24,8 @@ static void put_base64(struct nsx_buf *b, const uint8_t *p, size_t n)
 
 		*to++ = digits[v >> 18];
 		*to++ = digits[v >> 12 & 63];
-		*to++ = i + 1 < n ? digits[v >> 6 & 63] : '=';
-		*to++ = i + 2 < n ? digits[v & 63] : '=';
+		*to++ = (char)(i + 1 < n ? digits[v >> 6 & 63] : '=');
+		*to++ = (char)(i + 2 < n ? digits[v & 63] : '=');
 	}
 	*to = '\0';
 	b->n = (size_t)(to - b->p);

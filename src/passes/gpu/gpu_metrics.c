@@ -260,8 +260,8 @@ static void say_bound(struct answers *a)
 		[NSX_BOUND_COMPUTE] =
 			"compute: memory has room, the pipes have not",
 		[NSX_BOUND_LATENCY] =
-			"latency or occupancy: the SMs hold work but issue "
-			"little, and memory has room",
+			("latency or occupancy: the SMs hold work but issue "
+			 "little, and memory has room"),
 		[NSX_BOUND_UNFILLED] = "neither: the SMs are not filled",
 		[NSX_BOUND_NEITHER] =
 			"neither memory nor issue is near its limit",

@@ -18,32 +18,26 @@ static const char *say_lost(struct nsx_quality *q, enum nsx_message kind)
 
 static const struct {
 	enum nsx_message kind;
-	const char *what;
 	unsigned line;
+	const char *what;
 } messages[] = {
-    {NSX_MSG_LOST, "events were dropped or may be missing",
-     NSX_REC_SHORT},
-    {NSX_MSG_PARTIAL,
-     "CUDA events may not all have been collected "
-     "(let the program end by itself, or "
-     "synchronise and call cudaProfilerStop)",
-     NSX_REC_BASIC},
-    {NSX_MSG_LIMIT,
-     "the recording of a process ended at a size limit",
-     NSX_REC_SHORT},
-    {NSX_MSG_ORDER, "events came in a wrong order (an old driver)",
-     NSX_REC_GRAPHS},
-    {NSX_MSG_DRIVER,
-     "the driver is newer than this nsys: CUDA was "
-     "traced the way of an older one (use a newer "
-     "nsys)",
-     NSX_REC_BASIC},
-    {NSX_MSG_METRICS, "samples of GPU counters are missing",
-     NSX_REC_SLOWER},
-    {NSX_MSG_ERROR,
-     "errors that are not known here (their text may "
-     "hold paths, so it is not shown)",
-     0},
+	{NSX_MSG_LOST, NSX_REC_SHORT,
+	 "events were dropped or may be missing"},
+	{NSX_MSG_PARTIAL, NSX_REC_BASIC,
+	 "CUDA events may not all have been collected (let the program end by "
+	 "itself, or synchronise and call cudaProfilerStop)"},
+	{NSX_MSG_LIMIT, NSX_REC_SHORT,
+	 "the recording of a process ended at a size limit"},
+	{NSX_MSG_ORDER, NSX_REC_GRAPHS,
+	 "events came in a wrong order (an old driver)"},
+	{NSX_MSG_DRIVER, NSX_REC_BASIC,
+	 "the driver is newer than this nsys: CUDA was traced the way of an older "
+	 "one (use a newer nsys)"},
+	{NSX_MSG_METRICS, NSX_REC_SLOWER,
+	 "samples of GPU counters are missing"},
+	{NSX_MSG_ERROR, 0,
+	 "errors that are not known here (their text may hold paths, so it is not "
+	 "shown)"},
 };
 
 static void check_messages(struct nsx_quality *q)
