@@ -54,6 +54,8 @@ struct slow {
 	int64_t usual_copy_ns; /* the longest blocking one in the others */
 	int64_t usual_pause_ns; /* the longest of one of the others, the median
 				   of those of the thread that is read       */
+	int64_t left_ns; /* the least of those of threads that pause: what is
+			    left of a pause                                  */
 	nsx_str range[MOST_RANGES];
 	uint32_t nranges, place;
 	int64_t range_ns; /* GPU work of ranges that only slow ones have     */
@@ -210,6 +212,8 @@ static int add_pause(struct slow *s, size_t call, uint32_t range,
 {
 	uint32_t thread = nsx_call_thread(s->d->trace, call);
 
+	s->left_ns = s->pauses.n ? NSX_MIN(s->left_ns, s->usual_pause_ns) :
+				   s->usual_pause_ns;
 	s->paused = !s->pauses.n || s->paused == thread ? thread :
 							  (uint32_t)MANY;
 	if (nsx_list_row(&s->pauses, call, err))
@@ -535,11 +539,14 @@ static void fill_remedy(struct slow *s, struct nsx_finding *f)
 {
 	const struct nsx_change faster_host = {.verb = NSX_FASTER_HOST,
 					       .amount = INFINITY};
+	const struct nsx_change usual = {.verb = NSX_FASTER_HOST,
+					 .amount = INFINITY,
+					 .least_ns = s->left_ns};
 	struct nsx_change *v = nsx_arena_get(s->d->found->arena,
 					     (6 + MOST_RANGES) * sizeof(*v));
 	size_t n = 0;
 
-	nsx_add_change(s->d, v, &n, &s->pauses, faster_host);
+	nsx_add_change(s->d, v, &n, &s->pauses, usual);
 	nsx_add_change(s->d, v, &n, &s->pauses, (struct nsx_change){
 		.verb = NSX_NO_OS_WAIT, .name = ".", .is_pattern = true});
 	nsx_add_change(s->d, v, &n, &s->launches, faster_host);

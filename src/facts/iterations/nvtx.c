@@ -12,6 +12,8 @@
 #include "base/stat.h"
 
 #define MIN_LISTED 0.1 /* score */
+#define WHOLE 0.95 /* coverage                                              */
+#define NAMED 0.8 /* regularity, at least, of what is named and holds all work */
 
 /* What a process launched, by time of the call, and one more at the end. */
 struct launch {
@@ -261,7 +263,7 @@ static int keep_group(struct nvtx_finder *nf, uint32_t process,
 	/* What cannot win need not be listed. */
 	if (nsx_measure_way(&w, err))
 		return err->rc;
-	if (!(w.regularity * trust >= MIN_LISTED))
+	if (trust == 1 && !(w.regularity >= MIN_LISTED))
 		return 0;
 	for (size_t i = 0; i < w.n; i++) {
 		int64_t before = launched_before(l, &at, marks[i].start_ns);
@@ -270,6 +272,12 @@ static int keep_group(struct nvtx_finder *nf, uint32_t process,
 	}
 	w.coverage = l->v[l->n].gpu_ns ?
 			     (double)covered / (double)l->v[l->n].gpu_ns : 0;
+	/* What the program calls its steps, and all work is in, are its steps however
+	 * uneven: a checkpoint in every tenth is what is to be found.
+	 */
+	if (trust > 1 && w.coverage >= WHOLE)
+		w.regularity = NSX_MAX(w.regularity,
+				       NAMED * NSX_MIN(1, (double)w.n / 8));
 	return w.coverage * w.regularity < MIN_LISTED ? 0 :
 	       nsx_keep_way(nf->fd, &w, trust, 2, err);
 }

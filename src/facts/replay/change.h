@@ -120,7 +120,8 @@ struct nsx_change {
 			      thread where the call begins: at any depth      */
 	struct nsx_rows rows; /* of trace.calls or trace.ops: for what no field
 				 above can say                                */
-	int64_t least_ns; /* NSX_NO_OS_WAIT: only calls this long or longer   */
+	int64_t least_ns; /* NSX_NO_OS_WAIT: only calls this long or longer;
+			     NSX_FASTER_HOST: of each gap as much is left    */
 	int64_t most_ns;  /* NSX_NO_PEER_WAIT, in pieces                     */
 	struct nsx_window when; /* only what begins here; start == end: all   */
 };

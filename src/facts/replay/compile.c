@@ -387,7 +387,8 @@ static int faster_host(struct select *s, struct nsx_err *err)
 			part = within_ranges(s, i);
 		part = NSX_MAX(part, 0);
 		lower(s, &e->gap_ns[i], gap - c->wait_ns - part +
-						divided(part, s->c->amount));
+						NSX_MAX(divided(part, s->c->amount),
+							NSX_MIN(part, s->c->least_ns)));
 	}
 	return 0;
 }

@@ -1,0 +1,1 @@
+explain @uneven_steps --out o
