@@ -304,12 +304,12 @@ int nsx_new_arrays_(struct nsx_arena *a, size_t n, const char *what,
 	return 0;
 }
 
-void nsx_arena_drop(struct nsx_arena *a, void *array)
+void nsx_arena_drop(struct nsx_arena *a, const void *array)
 {
 	struct block **at;
 
 	for (at = &a->arrays; *at; at = &(*at)->next)
-		if ((void *)(*at)->bytes == array) {
+		if ((*at)->bytes == array) {
 			struct block *b = *at;
 
 			*at = b->next;

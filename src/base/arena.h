@@ -69,7 +69,7 @@ int nsx_new_arrays_(struct nsx_arena *a, size_t n, const char *what,
 		{NULL, 0}}, err)
 
 /* Gives one array of nsx_arena_try_array back before the arena goes. */
-void nsx_arena_drop(struct nsx_arena *a, void *array);
+void nsx_arena_drop(struct nsx_arena *a, const void *array);
 
 /* Growable array on the heap, for what is not counted beforehand:
  *	struct thing *v = NULL; size_t n = 0, cap = 0;
