@@ -131,6 +131,7 @@ void nsx_model_free(struct nsx_model *m)
 		free(m->lane[k].v);
 	free(m->api);
 	free(m->wait);
+	free(m->pause);
 	free(m->engine_process);
 	span_list_done(&m->waits);
 	span_list_done(&m->preempted);
