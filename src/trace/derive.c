@@ -713,6 +713,8 @@ static int match_ops(struct nsx_loader *l, struct nsx_err *err)
 
 	if (!nsx_new_array(l->calls.op, t->arena, l->call_set.n,
 			   l->call_set.what, err) ||
+	    !nsx_new_array(l->ops.cls, t->arena, l->op_set.n, l->op_set.what,
+			   err) ||
 	    !nsx_new_array(m.found, l->index_arena, nparts, "GPU work", err))
 		return err->rc;
 	memset(l->calls.op, 0xff, l->call_set.n * 4); /* NSX_NONE */
@@ -761,6 +763,11 @@ static int index_calls(struct nsx_loader *l, struct nsx_err *err)
 {
 	int rc;
 
+	/* No other order asks the trace's arena for anything. */
+	if (!l->calls.cls &&
+	    !nsx_new_array(l->calls.cls, l->t->arena, l->call_set.n,
+			   l->call_set.what, err))
+		return err->rc;
 	slice_calls(l);
 	rc = new_indices(l, err) ?:
 	     nsx_par(l->threads, (size_t)l->t->nprocesses + 1, index_or_judge, l,
