@@ -115,6 +115,7 @@ int nsx_model_build(const struct nsx_trace *t, const struct nsx_facts *f,
 	nsx_groups_done(&b.api_groups);
 	free(b.link);
 	nsx_arena_free(b.a);
+	nsx_give_back();
 	if (rc) {
 		nsx_model_free(m);
 		return rc;
