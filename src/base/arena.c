@@ -1,6 +1,7 @@
 /* arena.c - bump allocation in blocks; big arrays get a block of their own so
  * that one can be given back early.
  */
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -304,12 +305,19 @@ int nsx_new_arrays_(struct nsx_arena *a, size_t n, const char *what,
 	return 0;
 }
 
-void nsx_arena_drop(struct nsx_arena *a, void *array)
+void nsx_give_back(void)
+{
+#ifdef __GLIBC__
+	malloc_trim(0);
+#endif
+}
+
+void nsx_arena_drop(struct nsx_arena *a, const void *array)
 {
 	struct block **at;
 
 	for (at = &a->arrays; *at; at = &(*at)->next)
-		if ((void *)(*at)->bytes == array) {
+		if ((*at)->bytes == array) {
 			struct block *b = *at;
 
 			*at = b->next;

@@ -68,8 +68,13 @@ int nsx_new_arrays_(struct nsx_arena *a, size_t n, const char *what,
 		NSX_ARRAYS_N(__VA_ARGS__, 6, 5, 4, 3, 2, 1, 0)(__VA_ARGS__)   \
 		{NULL, 0}}, err)
 
+/* What lies free goes back to the system: when a stage is over whose small arrays
+ * the next one has no use for.
+ */
+void nsx_give_back(void);
+
 /* Gives one array of nsx_arena_try_array back before the arena goes. */
-void nsx_arena_drop(struct nsx_arena *a, void *array);
+void nsx_arena_drop(struct nsx_arena *a, const void *array);
 
 /* Growable array on the heap, for what is not counted beforehand:
  *	struct thing *v = NULL; size_t n = 0, cap = 0;

@@ -160,3 +160,10 @@ int nsx_pack_index(struct nsx_arena *a, const uint32_t *v, size_t n,
 	return pack(a, &(struct source){.u32 = v, .is_index = true}, n, what,
 		    ret, err);
 }
+
+void nsx_pack_drop(struct nsx_arena *a, struct nsx_packed *p)
+{
+	nsx_arena_drop(a, p->blocks);
+	nsx_arena_drop(a, p->bytes);
+	*p = (struct nsx_packed){NULL, NULL};
+}

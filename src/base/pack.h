@@ -71,5 +71,7 @@ int nsx_pack_u32(struct nsx_arena *a, const uint32_t *v, size_t n,
 int nsx_pack_index(struct nsx_arena *a, const uint32_t *v, size_t n,
 		   const char *what, struct nsx_packed *ret,
 		   struct nsx_err *err) NSX_CHECKED;
+/* Gives back a column before its arena goes. */
+void nsx_pack_drop(struct nsx_arena *a, struct nsx_packed *p);
 
 #endif

@@ -26,6 +26,13 @@ int nsx_spans_pack(struct nsx_arena *a, struct nsx_spans *s,
 	return 0;
 }
 
+void nsx_spans_drop(struct nsx_arena *a, struct nsx_spans *s)
+{
+	nsx_pack_drop(a, &s->start);
+	nsx_pack_drop(a, &s->length);
+	s->n = 0;
+}
+
 static int64_t length_at(const struct nsx_spans *s, size_t i)
 {
 	return s->v ? s->v[i].end_ns - s->v[i].start_ns :

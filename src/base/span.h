@@ -34,6 +34,8 @@ static inline struct nsx_span nsx_span_at(const struct nsx_spans *s, size_t i)
 /* For long lists that stay: a third of the room.  v is on the arena, and gone. */
 int nsx_spans_pack(struct nsx_arena *a, struct nsx_spans *s,
 		   struct nsx_err *err) NSX_CHECKED;
+/* Gives back a list that was packed on the arena. */
+void nsx_spans_drop(struct nsx_arena *a, struct nsx_spans *s);
 
 /* Collects spans that come in order of start and merges what touches or
  * overlaps, with a running maximum of the end. Room must suffice.

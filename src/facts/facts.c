@@ -126,8 +126,9 @@ int nsx_facts_build(const struct nsx_trace *t, const struct nsx_facts_opts *o,
 		return err->rc;
 	}
 	for (uint32_t d = 0; d < f->ndevices; d++)
-		nsx_arena_drop(f->device_arena[d], f->busy[d].v);
+		nsx_spans_drop(f->device_arena[d], &f->busy[d]);
 	f->busy = NULL;
+	nsx_give_back();
 	*ret = f;
 	return 0;
 }

@@ -188,7 +188,7 @@ static int sweep_device(void *ctx, size_t i, struct nsx_err *err)
 	}
 	if (mark_parts(f, busy, job->arenas[i], err))
 		return err->rc;
-	for (unsigned k = 0; k < ALL; k++)
+	for (unsigned k = 0; k < NLISTS; k++)
 		if (nsx_spans_pack(job->arenas[i], lists[k], err))
 			return err->rc;
 	return nsx_stopped(err);

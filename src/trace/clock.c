@@ -11,6 +11,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "base/stat.h"
 #include "trace/load.h"
 
 enum {
@@ -101,7 +102,8 @@ static int list_waits(struct aligner *x, struct nsx_arena *a,
 					 l->syncs.type[i] == NSX_SYNC_STREAM))
 			x->waits[x->nwaits++] = (uint64_t)call << 32 | i;
 	}
-	return nsx_sort_keys(x->waits, x->nwaits, "waits", err);
+	nsx_sort(x->waits, x->nwaits, sizeof(*x->waits), nsx_cmp_u64);
+	return 0;
 }
 
 /* Copies to pageable memory, and those that block by name, return when done;

@@ -92,40 +92,43 @@ static int find_runs(const uint32_t *order, size_t n, nsx_row_cmp cmp,
 	return 0;
 }
 
-static void merge(const uint32_t *from, uint32_t *to, size_t a, size_t mid,
-		  size_t end, nsx_row_cmp cmp, const void *ctx)
+/* Two runs of v, [a, mid) and [mid, end); of equals the first run's come first.  The
+ * shorter one steps aside: from its end of the place the other moves up to it.
+ */
+static void merge(uint32_t *v, size_t a, size_t mid, size_t end, uint32_t *spare,
+		  nsx_row_cmp cmp, const void *ctx)
 {
-	size_t i = a, j = mid;
+	size_t left = mid - a, right = end - mid;
 
-	for (size_t k = a; k < end; k++)
-		if (i < mid && (j >= end || cmp(ctx, from[i], from[j]) <= 0))
-			to[k] = from[i++];
-		else
-			to[k] = from[j++];
+	if (left <= right) {
+		memcpy(spare, v + a, left * sizeof(*v));
+		for (size_t i = 0, k = a; i < left; k++)
+			v[k] = mid == end || cmp(ctx, spare[i], v[mid]) <= 0 ?
+				       spare[i++] : v[mid++];
+		return;
+	}
+	memcpy(spare, v + mid, right * sizeof(*v));
+	for (size_t k = end; right; k--)
+		v[k - 1] = mid > a && cmp(ctx, v[mid - 1], spare[right - 1]) > 0 ?
+				   v[--mid] : spare[--right];
 }
 
-/* Merges neighbouring runs, from one array into the other and back, until one
- * is left: in *from.
- */
-static void merge_runs(uint32_t **from, uint32_t **to, uint32_t *ends,
-		       size_t nruns, nsx_row_cmp cmp, const void *ctx)
+/* Merges neighbouring runs until one is left.  spare: room for half of v. */
+static void merge_runs(uint32_t *v, uint32_t *spare, uint32_t *ends, size_t nruns,
+		       nsx_row_cmp cmp, const void *ctx)
 {
 	while (nruns > 1) {
 		size_t out = 0, begin = 0;
-		uint32_t *swap;
 
 		for (size_t r = 0; r < nruns; r += 2) {
 			size_t mid = ends[r];
 			size_t end = r + 1 < nruns ? ends[r + 1] : mid;
 
-			merge(*from, *to, begin, mid, end, cmp, ctx);
+			merge(v, begin, mid, end, spare, cmp, ctx);
 			begin = end;
 			ends[out++] = (uint32_t)end;
 		}
 		nruns = out;
-		swap = *from;
-		*from = *to;
-		*to = swap;
 	}
 }
 
@@ -165,7 +168,7 @@ static int permute(struct nsx_colset *c, const uint32_t *order,
 int nsx_colset_sort(struct nsx_colset *c, nsx_row_group group, size_t ngroups,
 		    nsx_row_cmp cmp, const void *ctx, struct nsx_err *err)
 {
-	uint32_t *ends = NULL, *order, *other = NULL;
+	uint32_t *ends = NULL, *order, *spare = NULL;
 	size_t nruns = 0;
 	int rc;
 
@@ -177,17 +180,16 @@ int nsx_colset_sort(struct nsx_colset *c, nsx_row_group group, size_t ngroups,
 	rc = deal(order, c->n, group, ngroups, ctx, err) ?:
 	     find_runs(order, c->n, cmp, ctx, &ends, &nruns, err);
 	if (!rc && nruns > 1) {
-		other = nsx_try_alloc(c->n, sizeof(*other), "a row order", err);
-		rc = other ? 0 : err->rc;
+		spare = nsx_try_alloc(c->n / 2, sizeof(*spare), "a row order",
+				      err);
+		rc = spare ? 0 : err->rc;
 	}
-	if (!rc) {
-		merge_runs(&order, &other, ends, nruns, cmp, ctx);
-		free(other);
-		other = NULL;
-		rc = permute(c, order, err);
-	}
+	if (!rc)
+		merge_runs(order, spare, ends, nruns, cmp, ctx);
 	free(ends);
+	free(spare);
+	if (!rc)
+		rc = permute(c, order, err);
 	free(order);
-	free(other);
 	return rc;
 }

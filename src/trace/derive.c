@@ -549,19 +549,12 @@ static void mark_nested(struct nsx_loader *l)
 
 /* Correlation ---------------------------------------------------------------*/
 
-static int cmp_key(const void *ctx, uint32_t a, uint32_t b)
+/* Calls by the ids that they carry; of the same id in their order. */
+static int cmp_corr(const void *a, const void *b, void *corr)
 {
-	uint64_t *const *keys = ctx;
+	const uint32_t *x = a, *y = b, *of = corr;
 
-	return NSX_CMP((*keys)[a], (*keys)[b]);
-}
-
-int nsx_sort_keys(uint64_t *keys, size_t n, const char *what,
-		  struct nsx_err *err)
-{
-	struct nsx_colset set = {what, {NSX_COL(keys)}, n};
-
-	return nsx_colset_sort(&set, NULL, 0, cmp_key, &keys, err);
+	return NSX_CMP(of[*x], of[*y]) ?: NSX_CMP(*x, *y);
 }
 
 static int new_indices(struct nsx_loader *l, struct nsx_err *err)
@@ -577,7 +570,7 @@ static int new_indices(struct nsx_loader *l, struct nsx_err *err)
 	for (uint32_t p = 0, at = 0; p < t->nprocesses; p++) {
 		struct nsx_call_index *x = &l->index[p];
 
-		if (!nsx_new_array(x->keys, a, x->n, "correlation ids", err))
+		if (!nsx_new_array(x->calls, a, x->n, "correlation ids", err))
 			return err->rc;
 		x->calls_at = at;
 		at += (uint32_t)x->n;
@@ -586,19 +579,16 @@ static int new_indices(struct nsx_loader *l, struct nsx_err *err)
 }
 
 /* The calls of a process follow each other, as its threads do. */
-static int fill_index(const struct nsx_loader *l, struct nsx_call_index *x,
-		      struct nsx_err *err)
+static void fill_index(const struct nsx_loader *l, struct nsx_call_index *x)
 {
 	size_t end = x->calls_at + x->n;
 
 	x->n = 0;
 	for (size_t i = x->calls_at; i < end; i++)
 		if (l->calls.corr[i])
-			x->keys[x->n++] = (uint64_t)l->calls.corr[i] << 32 | i;
-	if (nsx_sort_keys(x->keys, x->n, "correlation ids", err))
-		return err->rc;
-	x->least = x->n ? (uint32_t)(x->keys[0] >> 32) : 0;
-	return 0;
+			x->calls[x->n++] = (uint32_t)i;
+	nsx_sort_r(x->calls, x->n, sizeof(*x->calls), cmp_corr, l->calls.corr);
+	x->least = x->n ? l->calls.corr[x->calls[0]] : 0;
 }
 
 /* The least ids of calls that were not read, too. */
@@ -619,22 +609,22 @@ static void note_least(struct nsx_loader *l)
 /* First entry with an id >= corr.  Operations come nearly in the order of their
  * calls: it is looked for in ever larger steps from *at, where the last one was.
  */
-static size_t find_corr(const struct nsx_call_index *x, uint32_t corr,
-			size_t *at)
+static size_t find_corr(const struct nsx_call_index *x, const uint32_t *of,
+			uint32_t corr, size_t *at)
 {
 	size_t lo = *at, hi = *at, step = 1;
 
-	while (hi < x->n && x->keys[hi] >> 32 < corr) {
+	while (hi < x->n && of[x->calls[hi]] < corr) {
 		lo = hi + 1;
 		hi = NSX_MIN(hi + step, x->n);
 		step *= 2;
 	}
-	while (lo && x->keys[lo - 1] >> 32 >= corr) {
+	while (lo && of[x->calls[lo - 1]] >= corr) {
 		hi = lo - 1;
 		lo -= NSX_MIN(step, lo);
 		step *= 2;
 	}
-	NSX_BISECT(lo, hi, mid, x->keys[mid] >> 32 < corr);
+	NSX_BISECT(lo, hi, mid, of[x->calls[mid]] < corr);
 	return *at = lo;
 }
 
@@ -645,9 +635,9 @@ static uint32_t call_near(const struct nsx_loader *l, uint32_t process,
 	const struct nsx_calls_rw *c = &l->calls;
 	uint32_t best = NSX_NONE;
 
-	for (size_t k = find_corr(x, corr, at);
-	     k < x->n && x->keys[k] >> 32 == corr; k++) {
-		uint32_t i = (uint32_t)x->keys[k];
+	for (size_t k = find_corr(x, c->corr, corr, at);
+	     k < x->n && c->corr[x->calls[k]] == corr; k++) {
+		uint32_t i = x->calls[k];
 
 		if (best == NSX_NONE || c->start_ns[i] < c->start_ns[best] ||
 		    (c->start_ns[i] == c->start_ns[best] &&
@@ -723,6 +713,8 @@ static int match_ops(struct nsx_loader *l, struct nsx_err *err)
 
 	if (!nsx_new_array(l->calls.op, t->arena, l->call_set.n,
 			   l->call_set.what, err) ||
+	    !nsx_new_array(l->ops.cls, t->arena, l->op_set.n, l->op_set.what,
+			   err) ||
 	    !nsx_new_array(m.found, l->index_arena, nparts, "GPU work", err))
 		return err->rc;
 	memset(l->calls.op, 0xff, l->call_set.n * 4); /* NSX_NONE */
@@ -759,8 +751,10 @@ static int index_or_judge(void *ctx, size_t i, struct nsx_err *err)
 {
 	struct nsx_loader *l = ctx;
 
-	if (i < l->t->nprocesses)
-		return fill_index(l, &l->index[i], err);
+	if (i < l->t->nprocesses) {
+		fill_index(l, &l->index[i]);
+		return 0;
+	}
 	mark_nested(l);
 	return classify_calls(l, err);
 }
@@ -769,6 +763,11 @@ static int index_calls(struct nsx_loader *l, struct nsx_err *err)
 {
 	int rc;
 
+	/* No other order asks the trace's arena for anything. */
+	if (!l->calls.cls &&
+	    !nsx_new_array(l->calls.cls, l->t->arena, l->call_set.n,
+			   l->call_set.what, err))
+		return err->rc;
 	slice_calls(l);
 	rc = new_indices(l, err) ?:
 	     nsx_par(l->threads, (size_t)l->t->nprocesses + 1, index_or_judge, l,

@@ -251,7 +251,7 @@ void nsx_bind_gpu(struct nsx_loader *l, struct nsx_tableload *list)
 	l->op_set = (struct nsx_colset){"GPU operations", {
 		NSX_COL(o->start_ns), NSX_COL(o->end_ns), NSX_COL(o->call),
 		NSX_COL(o->stream), NSX_COL(o->detail), NSX_COL(o->kind),
-		NSX_COL(o->cls), NSX_COL(o->flags)}, 0};
+		NSX_COL(o->flags)}, 0};
 	l->copy_set = (struct nsx_colset){"copies", {NSX_COL(l->copies)}, 0};
 	memcpy(list, tables, sizeof(tables));
 }

@@ -76,7 +76,6 @@ static int read_call(struct nsx_part *p, const struct nsx_val *v,
 		return err->rc;
 	c->corr[at] = nsx_u32_or(&v[C_CORR], 0);
 	c->flags[at] = code && code != NSX_RETURN_NOT_READY ? NSX_CALL_FAILED : 0;
-	c->cls[at] = NSX_CALL_OTHER;
 	p->n++;
 	return 0;
 }
@@ -340,8 +339,7 @@ static void bind_sets(struct nsx_loader *l)
 
 	l->call_set = (struct nsx_colset){"API calls", {
 		NSX_COL(c->start_ns), NSX_COL(c->end_ns), NSX_COL(c->name),
-		NSX_COL(c->thread), NSX_COL(c->corr), NSX_COL(c->cls),
-		NSX_COL(c->flags)}, 0};
+		NSX_COL(c->thread), NSX_COL(c->corr), NSX_COL(c->flags)}, 0};
 	l->nvtx_set = (struct nsx_colset){"NVTX ranges", {
 		NSX_COL(x->start_ns), NSX_COL(x->end_ns), NSX_COL(x->name),
 		NSX_COL(x->thread), NSX_COL(x->domain), NSX_COL(x->kind),

@@ -338,6 +338,7 @@ static int load(struct nsx_loader *l, const struct nsx_load_opts *opts,
 						  &l->window_range, err) : 0) ?:
 		 load_rows(l, in_part ? opts->window : NULL, err);
 
+	nsx_give_back();
 	nsx_progress_stage(l->progress, "order", 0);
 	if (!rc)
 		rc = nsx_order_ids(l, err) ?:

@@ -64,10 +64,10 @@ struct nsx_created { /* an NVTX domain's creation row */
 };
 
 /* The calls of one process that carry a correlation id, ordered by it.  (An array by
- * id is no smaller: real programs use eight to twelve ids for each call recorded.)
+ * id is larger: real programs use eight to twelve ids for each call recorded.)
  */
 struct nsx_call_index {
-	uint64_t *keys; /* id << 32 | call */
+	uint32_t *calls;
 	size_t n, at;	/* at: where nsx_host_call found the last            */
 	uint32_t calls_at; /* where its calls begin                          */
 	uint32_t least; /* id of all calls, read or not; 0: none             */
@@ -454,8 +454,6 @@ enum { NSX_PRESUMED_WRONG = 1 };
 int nsx_cut_window(struct nsx_loader *l, const char *window,
 		   struct nsx_err *err);
 int nsx_derive(struct nsx_loader *l, struct nsx_err *err);
-int nsx_sort_keys(uint64_t *keys, size_t n, const char *what,
-		  struct nsx_err *err) NSX_CHECKED;
 /* Names NVTX domains from their creation rows, and tells libraries' apart. */
 int nsx_name_domains(struct nsx_loader *l, struct nsx_err *err);
 

@@ -119,6 +119,20 @@ TEST(queries_match_bits)
 	}
 }
 
+TEST(a_packed_list_is_given_back)
+{
+	struct fixture *f = *state;
+	uint64_t bits;
+	struct nsx_spans s = random_list(f, &bits);
+
+	while (s.v)
+		s = random_list(f, &bits);
+	nsx_spans_drop(f->a, &s);
+	assert_int_equal(nsx_spans_total(&s), 0);
+	assert_null(s.start.blocks);
+	assert_null(s.length.bytes);
+}
+
 TEST(splitting_a_span_changes_no_union)
 {
 	struct nsx_span whole[] = {{0, 10}}, split[] = {{5, 10}, {0, 5}};

@@ -111,6 +111,11 @@ static bool are_alike(const struct nsx_spans *busy, const int64_t *start_ns,
 	return least >= most / 10;
 }
 
+static int64_t pause_before(const struct nsx_spans *busy, size_t i)
+{
+	return nsx_span_start(busy, i) - nsx_span_at(busy, i - 1).end_ns;
+}
+
 static int find_bursts(struct nsx_finder *fd, uint32_t process, uint32_t device,
 		       struct nsx_err *err)
 {
@@ -122,16 +127,16 @@ static int find_bursts(struct nsx_finder *fd, uint32_t process, uint32_t device,
 
 	if (!v)
 		return err->rc;
-	for (size_t i = 0; i + 1 < busy->n; i++)
-		v[n++] = busy->v[i + 1].start_ns - busy->v[i].end_ns;
+	for (size_t i = 1; i < busy->n; i++)
+		v[n++] = pause_before(busy, i);
 	limit = n ? nsx_to_i64(5 * nsx_quantile(v, n, 0.5)) : 0;
 	limit = NSX_MAX(limit, MIN_GAP_NS);
 	n = 0;
 	for (size_t i = 0; i < busy->n; i++)
-		if (!i || busy->v[i].start_ns - busy->v[i - 1].end_ns >= limit)
-			v[n++] = busy->v[i].start_ns;
+		if (!i || pause_before(busy, i) >= limit)
+			v[n++] = nsx_span_start(busy, i);
 	if (n >= 4) {
-		end_ns = busy->v[busy->n - 1].end_ns;
+		end_ns = nsx_span_at(busy, busy->n - 1).end_ns;
 		if (are_alike(busy, v, n, end_ns))
 			rc = keep_starts(fd, &w, v, n, end_ns, 0.6, 0.3, err);
 	}

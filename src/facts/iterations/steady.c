@@ -405,16 +405,19 @@ static struct nsx_window trim(const struct nsx_facts *f,
 		size_t i = nsx_spans_find(busy, w->start_ns);
 		size_t end = nsx_spans_find(busy, w->end_ns);
 
-		if (i < busy->n && busy->v[i].start_ns < w->end_ns)
+		int64_t start_ns = i < busy->n ? nsx_span_start(busy, i) :
+						 INT64_MAX;
+
+		if (start_ns < w->end_ns)
 			ret.start_ns = NSX_MIN(ret.start_ns,
-					       NSX_MAX(busy->v[i].start_ns,
-						       w->start_ns));
-		if (end < busy->n && busy->v[end].start_ns < w->end_ns)
+					       NSX_MAX(start_ns, w->start_ns));
+		if (end < busy->n && nsx_span_start(busy, end) < w->end_ns)
 			ret.end_ns = w->end_ns;
 		else if (end)
-			ret.end_ns = NSX_MAX(ret.end_ns,
-					     NSX_MIN(busy->v[end - 1].end_ns,
-						     w->end_ns));
+			ret.end_ns = NSX_MAX(
+				ret.end_ns,
+				NSX_MIN(nsx_span_at(busy, end - 1).end_ns,
+					w->end_ns));
 	}
 	return ret.start_ns < ret.end_ns ? ret : *w;
 }

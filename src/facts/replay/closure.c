@@ -172,7 +172,7 @@ static void leave_call(struct walk *w, struct place *p)
 		return;
 	}
 	end = NSX_MIN(m->call[c->before].end_ns, p->ns);
-	waited = NSX_MIN(c->wait_ns, p->ns - end);
+	waited = NSX_MIN(model_pause_ns(m, p->i), p->ns - end);
 	credit(w, NSX_PATH_OUTSIDE, p->ns - waited, p->ns);
 	credit(w, NSX_PATH_HOST, end, p->ns - waited);
 	*p = (struct place){AT_CALL_END, c->before, end};

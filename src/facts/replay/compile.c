@@ -233,15 +233,16 @@ static int need_gaps(struct player *p, struct nsx_err *err)
 	const struct nsx_model *m = p->m;
 	struct edit *e = &p->edit;
 
-	if (e->wait_ns)
+	if (e->gap_ns)
 		return 0;
 	e->gap_ns = player_room(p, err);
-	e->wait_ns = e->gap_ns ? player_room(p, err) : NULL;
-	if (!e->wait_ns)
+	if (!e->gap_ns)
 		return err->rc;
-	for (uint32_t i = 0; i < m->ncalls; i++) {
-		e->wait_ns[i] = m->call[i].wait_ns;
-		e->gap_ns[i] = model_gap(m, i) - m->call[i].wait_ns;
+	for (uint32_t i = 0; i < m->ncalls; i++)
+		e->gap_ns[i] = model_gap(m, i);
+	for (size_t k = 0; k < m->npauses; k++) {
+		e->pause_ns[k] = m->pause[k].ns;
+		e->gap_ns[m->pause[k].call] -= m->pause[k].ns;
 	}
 	return 0;
 }
@@ -314,7 +315,7 @@ static int cut_gaps(struct select *s, const struct span_list *spans,
 		return err->rc;
 	for (uint32_t i = 0; i < s->m->ncalls; i++) {
 		const struct model_call *c = &s->m->call[i];
-		int64_t ns, wait_ns, gap = model_gap(s->m, i);
+		int64_t ns, pause_ns, paused_ns, gap = model_gap(s->m, i);
 		struct nsx_span in;
 		uint32_t h;
 
@@ -326,10 +327,11 @@ static int cut_gaps(struct select *s, const struct span_list *spans,
 		ns = span_list_within(spans, h, in);
 		if (!ns)
 			continue;
-		wait_ns = c->wait_ns ? span_list_common(spans, &s->m->waits, h,
+		pause_ns = model_pause_ns(s->m, i);
+		paused_ns = pause_ns ? span_list_common(spans, &s->m->waits, h,
 							in) : 0;
-		lower(s, &e->wait_ns[i], c->wait_ns - wait_ns);
-		lower(s, &e->gap_ns[i], gap - c->wait_ns - (ns - wait_ns));
+		lower(s, player_pause(s->p, i), pause_ns - paused_ns);
+		lower(s, &e->gap_ns[i], gap - pause_ns - (ns - paused_ns));
 		if (lifts)
 			e->call[i] |= EDIT_LIFTED;
 	}
@@ -344,7 +346,8 @@ static int64_t within_ranges(const struct select *s, uint32_t call)
 	struct nsx_span in = {c->start_ns - model_gap(s->m, call), c->start_ns};
 
 	return span_list_within(&s->ranges, h, in) -
-	       (c->wait_ns ? span_list_common(&s->ranges, &s->m->waits, h, in) : 0);
+	       (c->flags & CALL_PAUSE ?
+			span_list_common(&s->ranges, &s->m->waits, h, in) : 0);
 }
 
 /* Launches in which the thread was off its CPU take as much less; a wait whose end it
@@ -378,15 +381,15 @@ static int faster_host(struct select *s, struct nsx_err *err)
 	if (need_gaps(s->p, err))
 		return err->rc;
 	for (uint32_t i = 0; i < s->m->ncalls; i++) {
-		const struct model_call *c = &s->m->call[i];
-		int64_t gap = model_gap(s->m, i), part = gap - c->wait_ns;
+		int64_t own_ns = model_gap(s->m, i) - model_pause_ns(s->m, i);
+		int64_t part = own_ns;
 
 		if (!fits_gap(s, i))
 			continue;
 		if (s->c->range)
 			part = within_ranges(s, i);
 		part = NSX_MAX(part, 0);
-		lower(s, &e->gap_ns[i], gap - c->wait_ns - part +
+		lower(s, &e->gap_ns[i], own_ns - part +
 						NSX_MAX(divided(part, s->c->amount),
 							NSX_MIN(part, s->c->least_ns)));
 	}
@@ -705,7 +708,7 @@ static int level(struct select *s, const struct measured *v, size_t n,
 			lower(s, &values[v[i].at], ns);
 			if (!lifts)
 				continue;
-			lower(s, &s->p->edit.wait_ns[v[i].at],
+			lower(s, player_pause(s->p, v[i].at),
 			      ns - values[v[i].at]);
 			s->p->edit.call[v[i].at] |= EDIT_LIFTED;
 		}

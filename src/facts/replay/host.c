@@ -331,22 +331,29 @@ static int read_rows(struct build *b, const struct threads *x,
 /* How much of each gap was waits.  Those for other ranks of the program end when
  * these come, which nothing outside decides.
  */
-static void charge_waits(struct nsx_model *m, const struct build *b,
-			 struct span_list *ranks)
+static int charge_waits(struct nsx_model *m, const struct build *b,
+			struct span_list *ranks, struct nsx_err *err)
 {
 	const struct span_list *w = &m->waits;
+	size_t cap = 0;
 
 	span_list_sort(&m->waits);
 	span_list_sort(ranks);
 	for (uint32_t i = 0; i < m->ncalls; i++) {
 		struct model_call *c = &m->call[i];
-		int64_t gap = model_gap(m, i);
+		int64_t gap = model_gap(m, i), ns;
 		struct nsx_span around = {c->start_ns - gap, c->start_ns}, in;
 		uint32_t h = b->thread[i];
 
 		if (gap < GAP_NS)
 			continue;
-		c->wait_ns = span_list_within(w, h, around);
+		ns = span_list_within(w, h, around);
+		if (!ns)
+			continue;
+		c->flags |= CALL_PAUSE;
+		if (nsx_push(m->pause, m->npauses, cap, "waits", err,
+			     (struct model_pause){ns, i}))
+			return err->rc;
 		for (size_t at = span_list_find(w, h, around.start_ns);
 		     span_list_next(w, h, around, &at, &in);)
 			if (in.end_ns - in.start_ns -
@@ -354,6 +361,7 @@ static void charge_waits(struct nsx_model *m, const struct build *b,
 			    OUTSIDE_NS)
 				c->flags |= CALL_OUTSIDE;
 	}
+	return 0;
 }
 
 int model_host(struct build *b, struct nsx_err *err)
@@ -363,10 +371,9 @@ int model_host(struct build *b, struct nsx_err *err)
 	int rc = list_threads(b, &x, err) ?:
 		 link_threads(b, &x, err) ?:
 		 add_waits(b, &x, &b->m->waits, &ranks, err) ?:
-		 read_rows(b, &x, &b->m->waits, err);
+		 read_rows(b, &x, &b->m->waits, err) ?:
+		 charge_waits(b->m, b, &ranks, err);
 
-	if (!rc)
-		charge_waits(b->m, b, &ranks);
 	span_list_done(&ranks);
 	return rc;
 }

@@ -79,10 +79,10 @@ enum {
 	CALL_COMPUTES = 128, /* queued a kernel or a graph                   */
 	CALL_LONG = 256,   /* of MPI: ended so long after the last had come
 			      that the trace does not show why                */
+	CALL_PAUSE = 512,  /* the gap before it holds waits outside CUDA      */
 };
 struct model_call { /* in order of start */
 	int64_t start_ns, end_ns, own_ns, residual_ns;
-	int64_t wait_ns; /* of the gap before it: waits outside CUDA         */
 	int32_t lambda_ns;
 	uint32_t wait;	/* its first op waited for, of MPI the meeting; they
 			   end where the next's begin                        */
@@ -94,6 +94,11 @@ struct model_call { /* in order of start */
 	uint32_t row;	/* of trace.calls; of MPI the thread's next          */
 	uint16_t flags;
 	uint8_t kind;
+};
+
+struct model_pause { /* of a gap: its waits outside CUDA */
+	int64_t ns;
+	uint32_t call; /* that follows                                       */
 };
 
 enum { /* what an API's name says */
@@ -137,6 +142,8 @@ struct nsx_model {
 	struct model_call *call; /* one more than there are, as an end       */
 	uint32_t ncalls;
 	uint32_t *wait; /* ops and meetings waited for */
+	struct model_pause *pause; /* of calls that have one, in their order */
+	size_t npauses;
 	struct model_api *api;
 	uint32_t napis;
 	struct model_team *team;
@@ -234,6 +241,17 @@ static inline int64_t model_gap(const struct nsx_model *m, uint32_t call)
 
 	return c->before == NSX_NONE ?
 		       0 : c->start_ns - m->call[c->before].end_ns;
+}
+/* Index of the pause of a call that has one.  O(log n). */
+static inline size_t model_pause_of(const struct nsx_model *m, uint32_t call)
+{
+	return NSX_SEARCH((size_t)0, m->npauses, mid, m->pause[mid].call < call);
+}
+/* What of the gap before a call was waits outside CUDA. */
+static inline int64_t model_pause_ns(const struct nsx_model *m, uint32_t call)
+{
+	return m->call[call].flags & CALL_PAUSE ?
+		       m->pause[model_pause_of(m, call)].ns : 0;
 }
 /* When a call is longer because its thread was off its CPU: a launch all along, a wait
  * after what it waited for.

@@ -87,6 +87,7 @@ int player_new(const struct nsx_model *m, struct player **ret,
 	} arrays[] = {
 		{(void **)&p->edit.op, m->nops, 1},
 		{(void **)&p->edit.call, m->ncalls, 1},
+		{(void **)&p->edit.pause_ns, m->npauses, 8},
 		{(void **)&p->call_start, m->ncalls, 8},
 		{(void **)&p->call_end, m->ncalls, 8},
 		{(void **)&p->op_start, m->nops, 8},
@@ -139,7 +140,7 @@ void player_reset(struct player *p)
 
 	memset(e->op, 0, p->m->nops);
 	memset(e->call, 0, p->m->ncalls);
-	e->length_ns = e->own_ns = e->gap_ns = e->wait_ns = NULL;
+	e->length_ns = e->own_ns = e->gap_ns = NULL;
 	e->has_side = false;
 	p->nused = 0;
 	e->transfer = 1;
@@ -187,7 +188,7 @@ static void start_call(struct player *p, unsigned how, uint32_t i)
 		return;
 	if (c->before != NSX_NONE) {
 		gap = p->edit.gap_ns && (c->flags & CALL_ACTIVE) ?
-			      p->edit.gap_ns[i] + p->edit.wait_ns[i] :
+			      p->edit.gap_ns[i] + *player_pause(p, i) :
 			      c->start_ns - m->call[c->before].end_ns;
 		start = p->call_end[c->before] + gap;
 		if ((c->flags & CALL_OUTSIDE) &&

@@ -19,8 +19,9 @@ enum { EDIT_GONE = 1, /* a call takes no time and waits for nothing          */
 struct edit {
 	uint8_t *op, *call;
 	int64_t *length_ns, *own_ns; /* of all; NULL: as recorded            */
-	int64_t *gap_ns, *wait_ns; /* before calls: the host's own, and waits;
-				      both or none                           */
+	int64_t *gap_ns; /* before calls: the host's own; NULL: all as recorded */
+	int64_t *pause_ns; /* where gap_ns is: waits there, by pause         */
+	int64_t no_pause_ns; /* 0, of the other calls                        */
 	bool has_side;
 	double transfer; /* of a collective, as a share of the recorded one  */
 	double pieces;	 /* in which ranks take turns, times the recorded;
@@ -38,7 +39,7 @@ struct player {
 	const struct nsx_model *m;
 	struct nsx_arena *arena;
 	struct edit edit;
-	int64_t *room[4]; /* for the edit: what it takes of them is in use   */
+	int64_t *room[3]; /* for the edit: what it takes of them is in use   */
 	unsigned nroom, nused;
 	int64_t *call_start, *call_end, *op_start, *op_end;
 	int64_t *stream_end, *engine_end;
@@ -56,6 +57,13 @@ int player_new(const struct nsx_model *m, struct player **ret,
 	       struct nsx_err *err) NSX_CHECKED;
 void player_free(struct player *p);
 void player_reset(struct player *p); /* nothing differs */
+/* What is left of the waits before a call. */
+static inline int64_t *player_pause(struct player *p, uint32_t call)
+{
+	return p->m->call[call].flags & CALL_PAUSE ?
+		       &p->edit.pause_ns[model_pause_of(p->m, call)] :
+		       &p->edit.no_pause_ns;
+}
 /* Room for a number by op or by call, until player_reset.  NULL: no memory. */
 int64_t *player_room(struct player *p, struct nsx_err *err) NSX_CHECKED;
 

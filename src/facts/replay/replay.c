@@ -115,6 +115,7 @@ int nsx_model_build(const struct nsx_trace *t, const struct nsx_facts *f,
 	nsx_groups_done(&b.api_groups);
 	free(b.link);
 	nsx_arena_free(b.a);
+	nsx_give_back();
 	if (rc) {
 		nsx_model_free(m);
 		return rc;
@@ -131,6 +132,7 @@ void nsx_model_free(struct nsx_model *m)
 		free(m->lane[k].v);
 	free(m->api);
 	free(m->wait);
+	free(m->pause);
 	free(m->engine_process);
 	span_list_done(&m->waits);
 	span_list_done(&m->preempted);
