@@ -77,10 +77,13 @@ static inline uint64_t brief(const char *element)
 
 void nsx_brief_sort(struct nsx_brief *v, struct nsx_brief *spare, size_t n)
 {
-	uint32_t most = 0;
+	uint32_t least = UINT32_MAX, most = 0;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		least = NSX_MIN(least, v[i].key);
 		most = NSX_MAX(most, v[i].key);
-	sort((char *)v, (char *)spare, n,
-	     (struct keys){sizeof(*v), brief, 0, most});
+	}
+	if (least < most)
+		sort((char *)v, (char *)spare, n,
+		     (struct keys){sizeof(*v), brief, least, most});
 }

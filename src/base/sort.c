@@ -127,16 +127,15 @@ void nsx_sort(void *v, size_t n, size_t size,
 	nsx_sort_r(v, n, size, compare_plain, &plain);
 }
 
-/* Moves element v[order[i].at] to v[i], for all i; spare: room for one, and for n that
- * are not larger than a struct nsx_brief.
- */
+/* Moves element v[order[i].at] to v[i], for all i; spare: room for one. */
 static void permute(char *v, size_t size, struct nsx_brief *order, size_t n,
 		    char *spare)
 {
-	if (size <= sizeof(*order)) { /* no step waits for the one before */
-		memcpy(spare, v, n * size);
+	if (size == sizeof(order->at)) { /* no step waits for the one before */
 		for (size_t i = 0; i < n; i++)
-			memcpy(v + i * size, spare + order[i].at * size, size);
+			memcpy(&order[i].at, v + order[i].at * size, size);
+		for (size_t i = 0; i < n; i++)
+			memcpy(v + i * size, &order[i].at, size);
 		return;
 	}
 	for (uint32_t i = 0; i < n; i++) {
@@ -158,21 +157,26 @@ struct by_key {
 	int64_t (*key)(const void *, void *);
 	void *context;
 	size_t size; /* of an element */
+	uint64_t least;
+	unsigned rest, shift; /* bits of a key behind its first 32; behind its part */
 };
 
 static uint64_t key_at(const struct by_key *k, const char *v, size_t i)
 {
-	return (uint64_t)k->key(v + i * k->size, k->context) ^ UINT64_C(1) << 63;
+	return ((uint64_t)k->key(v + i * k->size, k->context) ^
+		UINT64_C(1) << 63) - k->least;
 }
 
-/* Sets order to the elements by the first 32 bits in which their keys differ, sorted;
- * returns how many bits follow.
+/* Elements are put into parts by the first bits in which their keys differ, each then
+ * sorted for itself: beside the order there is room for the largest only.
  */
-static unsigned order_by(const struct by_key *k, const char *v, size_t n,
-			 struct nsx_brief *order)
+enum { PART_BITS = 11, NPARTS = 1 << PART_BITS, LEAST_PART = 1 << 12 };
+
+/* Sets where each part ends in at, from 1 on. */
+static void count_parts(struct by_key *k, const char *v, size_t n,
+			uint32_t at[NPARTS + 1])
 {
 	uint64_t least = UINT64_MAX, most = 0;
-	unsigned rest = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		uint64_t key = key_at(k, v, i);
@@ -180,13 +184,46 @@ static unsigned order_by(const struct by_key *k, const char *v, size_t n,
 		least = NSX_MIN(least, key);
 		most = NSX_MAX(most, key);
 	}
-	while ((most - least) >> rest > UINT32_MAX)
-		rest++;
-	for (uint32_t i = 0; i < n; i++)
-		order[i] = (struct nsx_brief){
-			(uint32_t)((key_at(k, v, i) - least) >> rest), i};
-	nsx_brief_sort(order, order + n, n);
-	return rest;
+	k->least = least;
+	while ((most - least) >> k->rest > UINT32_MAX)
+		k->rest++;
+	while ((most - least) >> k->shift >= NPARTS)
+		k->shift++;
+	for (size_t i = 0; i < n; i++)
+		at[(key_at(k, v, i) >> k->shift) + 1]++;
+	for (size_t i = 0; i < NPARTS; i++)
+		at[i + 1] += at[i];
+}
+
+/* Sets order to the elements by the first 32 bits of their keys, sorted; false: there
+ * is no memory for it.
+ */
+static bool order_by(struct by_key *k, const char *v, size_t n,
+		     struct nsx_brief *order)
+{
+	uint32_t at[NPARTS + 1] = {0};
+	size_t most = LEAST_PART, begin = 0;
+	struct nsx_brief *spare;
+
+	count_parts(k, v, n, at);
+	for (size_t p = 0; p < NPARTS; p++)
+		most = NSX_MAX(most, (size_t)at[p + 1] - at[p]);
+	spare = malloc(most * sizeof(*spare));
+	if (!spare)
+		return false;
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t key = key_at(k, v, i);
+
+		order[at[key >> k->shift]++] =
+			(struct nsx_brief){(uint32_t)(key >> k->rest), i};
+	}
+	for (size_t p = 0; p < NPARTS; p++) /* at: now where each part ends */
+		if (p + 1 == NPARTS || at[p + 1] - begin > most) {
+			nsx_brief_sort(order + begin, spare, at[p] - begin);
+			begin = at[p];
+		}
+	free(spare);
+	return true;
 }
 
 void nsx_sort_by_key_r(void *v, size_t n, size_t most, size_t size,
@@ -194,21 +231,20 @@ void nsx_sort_by_key_r(void *v, size_t n, size_t most, size_t size,
 		       int (*cmp)(const void *, const void *, void *),
 		       void *context)
 {
-	const struct by_key by = {key, context, size};
+	struct by_key by = {.key = key, .context = context, .size = size};
 	struct nsx_brief *order = n > FEW && n < UINT32_MAX ?
-		malloc(2 * n * sizeof(*order) + size) : NULL;
-	unsigned rest;
+		malloc(n * sizeof(*order) + size) : NULL;
 
-	if (!order) {
+	if (!order || !order_by(&by, v, n, order)) {
+		free(order);
 		nsx_sort_r(v, n, size, cmp, context);
 		return;
 	}
-	rest = order_by(&by, v, n, order);
 	permute(v, size, order, n, (char *)(order + n));
 	NSX_EACH_RUN(i, next, n, order[next].key == order[i].key) {
 		char *run = (char *)v + i * size;
 
-		if (rest && next - i > 1)
+		if (by.rest && next - i > 1)
 			nsx_sort_by_key_r(run, next - i, most - NSX_MIN(most, i),
 					  size, key, cmp, context);
 		else if (i < most)

@@ -309,26 +309,26 @@ void nsx_latest_add(struct nsx_latest *l, uint32_t group, int64_t end_ns)
 /* Whatever else runs ends no later than the second of the latest. */
 void nsx_group_times(const struct nsx_packed *start,
 		     const struct nsx_packed *length, const uint32_t *group,
-		     size_t at, size_t n, struct nsx_group_time *by_group)
+		     size_t at, size_t n, struct nsx_group_time *by_group,
+		     int64_t *end_ns)
 {
 	size_t end = at + n;
 	struct nsx_latest l = NSX_LATEST;
 
 	for (size_t i = at; i < end; i++)
 		if (group[i] != NSX_NONE)
-			by_group[group[i]].end_ns = INT64_MIN;
+			end_ns[group[i]] = INT64_MIN;
 	for (size_t i = at; i < end; i++) {
 		int64_t a = nsx_unpack(start, i);
 		int64_t b = a + nsx_unpack(length, i);
 		int64_t next =
 		    i + 1 < end ? nsx_unpack(start, i + 1) : INT64_MAX;
-		struct nsx_group_time *x =
-			group[i] == NSX_NONE ? NULL : &by_group[group[i]];
 		int64_t from, to;
 
-		if (x && b > x->end_ns) {
-			x->busy_ns += b - NSX_MAX(a, x->end_ns);
-			x->end_ns = b;
+		if (group[i] != NSX_NONE && b > end_ns[group[i]]) {
+			by_group[group[i]].busy_ns +=
+				b - NSX_MAX(a, end_ns[group[i]]);
+			end_ns[group[i]] = b;
 		}
 		if (b > a)
 			nsx_latest_add(&l, group[i], b);

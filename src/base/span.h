@@ -99,14 +99,15 @@ void nsx_latest_add(struct nsx_latest *l, uint32_t group, int64_t end_ns);
 /* How long each group of spans ran, and how long alone.  Spans are the rows
  * [at, at + n) of the columns, in order of start; group NSX_NONE is counted
  * nowhere, but who runs beside it does not run alone.  Adds to what by_group
- * holds, so that several lists (devices) can be summed; end_ns is scratch.  One
- * sweep: a group's union needs only its running end.
+ * holds, so that several lists (devices) can be summed; end_ns: scratch, by group.
+ * One sweep: a group's union needs only its running end.
  */
 struct nsx_group_time {
-	int64_t busy_ns, exclusive_ns, end_ns;
+	int64_t busy_ns, exclusive_ns;
 };
 void nsx_group_times(const struct nsx_packed *start,
 		     const struct nsx_packed *length, const uint32_t *group,
-		     size_t at, size_t n, struct nsx_group_time *by_group);
+		     size_t at, size_t n, struct nsx_group_time *by_group,
+		     int64_t *end_ns);
 
 #endif

@@ -22,8 +22,8 @@ struct shard {
 	uint32_t *at;	/* by index: place in texts                          */
 	uint32_t *hash; /* by index; NULL: nothing is added any more         */
 	size_t n, cap, cap_hash;
-	uint32_t *slots; /* index + 1, 0 = free */
-	size_t nslots;
+	unsigned char *slots; /* of slot_bytes each: index + 1, 0 = free     */
+	size_t nslots, slot_bytes;
 	struct nsx_texts texts;
 };
 
@@ -96,15 +96,30 @@ static size_t next_slot(size_t i, size_t nslots)
 	return i + 1 < nslots ? i + 1 : 0;
 }
 
+/* Behind the last slot there is room for what is read of it beyond slot_bytes. */
+static uint32_t slot_at(const struct shard *sh, size_t i)
+{
+	uint32_t x;
+
+	memcpy(&x, sh->slots + i * sh->slot_bytes, sizeof(x));
+	return le32toh(x) & UINT32_MAX >> (32 - 8 * sh->slot_bytes);
+}
+
+static void set_slot(struct shard *sh, size_t i, uint32_t index)
+{
+	uint32_t x = htole32(index + 1);
+
+	memcpy(sh->slots + i * sh->slot_bytes, &x, sh->slot_bytes);
+}
+
 /* The slot that holds the text, or the free one where it belongs. */
 static size_t find_slot(const struct shard *sh, const char *text, size_t len,
 			uint32_t hash)
 {
 	size_t i = first_slot(hash, sh->nslots);
 
-	for (; sh->slots[i]; i = next_slot(i, sh->nslots)) {
-		uint32_t k = sh->slots[i] - 1;
-
+	for (uint32_t k; (k = slot_at(sh, i)); i = next_slot(i, sh->nslots)) {
+		k--;
 		if (sh->hash && sh->hash[k] != hash)
 			continue;
 		if (nsx_texts_are(&sh->texts,
@@ -119,26 +134,29 @@ static size_t find_slot(const struct shard *sh, const char *text, size_t len,
 static uint32_t find_text(const struct shard *sh, const char *text, size_t len,
 			  uint32_t hash)
 {
-	return sh->nslots ? sh->slots[find_slot(sh, text, len, hash)] : 0;
+	return sh->nslots ? slot_at(sh, find_slot(sh, text, len, hash)) : 0;
 }
 
-static int set_slots(struct shard *sh, size_t n, struct nsx_err *err)
+/* bytes: of a slot. */
+static int set_slots(struct shard *sh, size_t n, size_t bytes,
+		     struct nsx_err *err)
 {
-	uint32_t *slots = nsx_try_alloc(n, sizeof(*slots), "string hash slots",
-					err);
+	unsigned char *slots = nsx_try_alloc(n * bytes + sizeof(uint32_t), 1,
+					     "string hash slots", err);
 
 	if (!slots)
 		return err->rc;
-	for (uint32_t k = 0; k < sh->n; k++) {
-		size_t i = first_slot(sh->hash[k], n);
-
-		while (slots[i])
-			i = next_slot(i, n);
-		slots[i] = k + 1;
-	}
 	free(sh->slots);
 	sh->slots = slots;
 	sh->nslots = n;
+	sh->slot_bytes = bytes;
+	for (uint32_t k = 0; k < sh->n; k++) {
+		size_t i = first_slot(sh->hash[k], n);
+
+		while (slot_at(sh, i))
+			i = next_slot(i, n);
+		set_slot(sh, i, k);
+	}
 	return 0;
 }
 
@@ -148,13 +166,12 @@ static int shard_add(struct shard *sh, const char *text, size_t len,
 	size_t slot;
 
 	if (sh->nslots < 2 * (sh->n + 1) &&
-	    set_slots(sh, NSX_MAX(64, 2 * sh->nslots), err))
+	    set_slots(sh, NSX_MAX(64, 2 * sh->nslots), sizeof(uint32_t), err))
 		return err->rc;
 	slot = find_slot(sh, text, len, hash);
-	if (sh->slots[slot]) {
-		*ret_index = sh->slots[slot] - 1;
+	*ret_index = slot_at(sh, slot) - 1;
+	if (*ret_index != NSX_NONE)
 		return 0;
-	}
 	if (sh->n >= UINT32_MAX / SHARDS - 1)
 		return nsx_fail(err, NSX_E_NOMEM,
 				"cannot hold more than 2^32 distinct strings");
@@ -166,7 +183,7 @@ static int shard_add(struct shard *sh, const char *text, size_t len,
 		return err->rc;
 	sh->hash[sh->n] = hash;
 	*ret_index = (uint32_t)sh->n++;
-	sh->slots[slot] = *ret_index + 1;
+	set_slot(sh, slot, *ret_index);
 	return 0;
 }
 
@@ -322,11 +339,11 @@ static int settle_shard(struct nsx_strings *s, struct nsx_late_strings *late,
 
 	pthread_mutex_lock(&sh->lock);
 	for (size_t i = 0; sh->nslots && i < n; i++)
-		__builtin_prefetch(&sh->slots[first_slot(
+		__builtin_prefetch(&sh->slots[sh->slot_bytes * first_slot(
 			(uint32_t)late->v[list[i]].hash, sh->nslots)]);
 	for (size_t i = 0; sh->nslots && i < n; i++) {
-		uint32_t k = sh->slots[first_slot(
-			(uint32_t)late->v[list[i]].hash, sh->nslots)];
+		uint32_t k = slot_at(sh, first_slot(
+			(uint32_t)late->v[list[i]].hash, sh->nslots));
 
 		__builtin_prefetch(&sh->hash[k - !!k]);
 	}
@@ -379,9 +396,12 @@ void nsx_strings_close(struct nsx_strings *s)
 
 	for (unsigned i = 0; i < SHARDS; i++) {
 		struct shard *sh = &s->shard[i];
+		size_t bytes = 1;
 		uint32_t *at;
 
-		if (!sh->n || set_slots(sh, sh->n + sh->n / 2 + 1, &err))
+		while (bytes < sizeof(uint32_t) && sh->n >> 8 * bytes)
+			bytes++;
+		if (!sh->n || set_slots(sh, sh->n + sh->n / 4 + 1, bytes, &err))
 			continue; /* it stays as it is */
 		free(sh->hash);
 		sh->hash = NULL;

@@ -5,14 +5,17 @@
  * plain text, from WINDOW on, whose place follows.  After LONG_SEEN a byte says by how
  * much they are more.
  */
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/str.h"
 #include "base/texts.h"
 
 enum {
-	PLAIN = 256 * 1024, /* bytes, from which on texts are packed         */
-	SLOTS = 1 << 14,
+	PLAIN = 64 * 1024, /* bytes, from which on texts are packed          */
+	SLOTS = 1 << 15,
+	PLACE_BYTES = 3, /* of a piece: those of places before ...           */
+	END_OF_SEEN = 1 << 24, /* ... this one can be told                   */
 	WINDOW = 8, /* bytes that a piece of another text has at least       */
 	MOST_NEW = 127,
 	LONG_SEEN = UINT8_MAX, /* ... and how many that says by itself:      */
@@ -77,6 +80,8 @@ static void show(struct nsx_texts *x, uint32_t at, size_t n)
 {
 	const char *text = bytes_at(x, at);
 
+	if (at + n > END_OF_SEEN)
+		return;
 	for (size_t i = 0; i + WINDOW <= n; i++)
 		*slot_of(x, text + i) = at + (uint32_t)i + 1;
 }
@@ -139,8 +144,9 @@ static char *put_seen(char *to, size_t n, uint32_t at)
 		*to++ = (char)LONG_SEEN;
 		*to++ = (char)(n - LEAST_LONG);
 	}
-	memcpy(to, &at, sizeof(at));
-	return to + sizeof(at);
+	at = htole32(at);
+	memcpy(to, &at, PLACE_BYTES);
+	return to + PLACE_BYTES;
 }
 
 /* At most half of the text: returns 0 where that is not enough. */
@@ -214,9 +220,9 @@ static bool next_piece(const struct nsx_texts *x, const char **p,
 		n += WINDOW - (MOST_NEW + 1);
 		if (n == LEAST_LONG)
 			n += (unsigned char)*(*p)++;
-		memcpy(&at, *p, sizeof(at));
-		*p += sizeof(at);
-		*ret = bytes_at(x, at);
+		memcpy(&at, *p, sizeof(at)); /* the next piece begins after it */
+		*p += PLACE_BYTES;
+		*ret = bytes_at(x, le32toh(at) % END_OF_SEEN);
 	}
 	*ret_n = n;
 	return n > 0;

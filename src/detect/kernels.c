@@ -30,7 +30,6 @@ enum {
 
 struct kernel { /* by name, or by shape; on one device */
 	int64_t ns;
-	double block_ns; /* blocks of others beside it, times how long       */
 	uint32_t count;
 	uint32_t id;	/* string, or index of shape                         */
 	uint32_t rank;	/* of the name                                       */
@@ -44,7 +43,8 @@ struct table {
 };
 struct kernels {
 	struct nsx_detect *d;
-	struct table names; /* on the limiting GPU                           */
+	struct table names; /* on the limiting GPU; at: was given back       */
+	uint64_t *has_name; /* bits, by string: of those                     */
 	double length_ns;
 	double beside; /* kernels at a time, if they filled the window; >= 1 */
 	long long device_id; /* of the limiting GPU */
@@ -151,6 +151,29 @@ static int sum_device(struct kernels *k, uint32_t device, bool by_shape,
 		nsx_add_to(&x->ns, nsx_op_ns(&t->ops, i));
 	}
 	return 0;
+}
+
+/* On the limiting GPU. */
+static int sum_names(struct kernels *k, struct nsx_err *err)
+{
+	const struct nsx_trace *t = k->d->trace;
+
+	if (!nsx_new_array(k->has_name, k->d->scratch,
+			   nsx_strings_bound(t->strings) / 64 + 1, "kernels",
+			   err) ||
+	    sum_device(k, k->d->facts->limiting, false, &k->names, err))
+		return err->rc;
+	nsx_arena_drop(k->d->scratch, k->names.at);
+	k->names.at = NULL;
+	for (size_t i = 0; i < k->names.n; i++)
+		k->has_name[k->names.v[i].id / 64] |=
+			UINT64_C(1) << k->names.v[i].id % 64;
+	return 0;
+}
+
+static bool has_name(const struct kernels *k, nsx_str name)
+{
+	return k->has_name[name / 64] >> name % 64 & 1;
 }
 
 /* By time, then by what is shown, then by which ran first. */
@@ -546,7 +569,7 @@ static int faster_kin(struct kernels *k, const struct kin *kin, double amount,
 	size_t n = 0;
 
 	for (uint32_t i = 0; fits && i < t->nshapes; i++)
-		fits[i] = k->names.at[t->shape_name[i]] &&
+		fits[i] = has_name(k, t->shape_name[i]) &&
 			  kin->belongs(words_of(k, t->shape_name[i]));
 	for (int fill = 0; fits && fill < 2; fill++) {
 		if (fill)
@@ -758,20 +781,22 @@ static double filled(const struct nsx_shape *s, double sm_count)
 }
 
 /* Blocks of this kernel run for so long beside those of its shape. */
-static void add_blocks(const struct nsx_trace *t, struct table *shapes,
+static void add_blocks(const struct nsx_trace *t, const struct table *shapes,
 		       uint32_t shape, uint32_t beside, int64_t ns,
-		       double sm_count)
+		       double sm_count, double *block_ns)
 {
 	uint32_t at = shapes->at[shape];
 
 	if (at != NSX_NONE)
-		shapes->v[at - 1].block_ns +=
+		block_ns[at - 1] +=
 			(double)ns * filled(&t->shape[beside], sm_count);
 }
 
-/* Blocks of the kernels that run beside those of each shape. */
+/* Blocks of the kernels that run beside those of each shape, times how long: adds to
+ * block_ns, which is in the order of the shapes.
+ */
 static void add_beside(const struct kernels *k, uint32_t device,
-		       struct table *shapes)
+		       const struct table *shapes, double *block_ns)
 {
 	const struct nsx_trace *t = k->d->trace;
 	const struct nsx_ops *o = &t->ops;
@@ -794,8 +819,8 @@ static void add_beside(const struct kernels *k, uint32_t device,
 
 			if (ns <= 0)
 				continue;
-			add_blocks(t, shapes, x, y, ns, sm_count);
-			add_blocks(t, shapes, y, x, ns, sm_count);
+			add_blocks(t, shapes, x, y, ns, sm_count, block_ns);
+			add_blocks(t, shapes, y, x, ns, sm_count, block_ns);
 			open[left++] = open[j];
 		}
 		n = left;
@@ -807,7 +832,8 @@ static void add_beside(const struct kernels *k, uint32_t device,
 /* Multiprocessors over blocks, its own and those beside it, as far as the kernel's
  * start leaves; 1: it is not small, or not known.
  */
-static double fuller(const struct kernels *k, const struct kernel *x)
+static double fuller(const struct kernels *k, const struct kernel *x,
+		     double block_ns)
 {
 	const struct nsx_trace *t = k->d->trace;
 	double blocks = (double)nsx_shape_blocks(&t->shape[x->id]);
@@ -815,7 +841,7 @@ static double fuller(const struct kernels *k, const struct kernel *x)
 	if (x->ns / x->count < LONG_NS)
 		return 1;
 	return NSX_MAX(1, sm_count_of(t, device_of(k, x)) /
-				  (blocks + x->block_ns / (double)x->ns));
+				  (blocks + block_ns / (double)x->ns));
 }
 
 /* How much faster a kernel would be if its last blocks left no multiprocessor
@@ -823,7 +849,8 @@ static double fuller(const struct kernels *k, const struct kernel *x)
  * multiprocessors (which share what they do among their blocks) or by all that are
  * resident at once, whichever is less; 1: all are, others are beside it, or not known.
  */
-static double evener(const struct kernels *k, const struct kernel *x)
+static double evener(const struct kernels *k, const struct kernel *x,
+		     double block_ns)
 {
 	const struct nsx_trace *t = k->d->trace;
 	const struct nsx_shape *s = &t->shape[x->id];
@@ -831,7 +858,7 @@ static double evener(const struct kernels *k, const struct kernel *x)
 	struct nsx_occupancy o;
 	double sms, turns;
 
-	if (x->block_ns > 0 || x->ns / x->count < LONG_NS ||
+	if (block_ns > 0 || x->ns / x->count < LONG_NS ||
 	    !nsx_shape_occupancy(gpu, s, &o) || !o.blocks)
 		return 1;
 	sms = (double)nsx_shape_blocks(s) / (double)gpu->sm_count;
@@ -908,23 +935,28 @@ static const char *say_streams(struct kernels *k, const struct nsx_change *c)
 			 "the same size, as parts of a batch do", queued, n));
 }
 
-typedef double (*faster_fn)(const struct kernels *, const struct kernel *);
+typedef double (*faster_fn)(const struct kernels *, const struct kernel *,
+			    double block_ns);
 
+struct grid {
+	struct kernel shape;
+	double block_ns; /* blocks of others beside it, times how long       */
+};
 struct grids { /* on all GPUs                                               */
-	faster_fn faster;		 /* how much each could be           */
-	struct kernel top[MOST_SHAPES]; /* in order of time                  */
+	faster_fn faster;	      /* how much each could be              */
+	struct grid top[MOST_SHAPES]; /* in order of time                    */
 	struct nsx_change *v;
 	size_t n;
 	int64_t ns;
 	double won_ns; /* at most                                            */
 };
 
-static void keep_grid(struct grids *s, const struct kernel *x)
+static void keep_grid(struct grids *s, const struct grid *x)
 {
 	size_t i = s->n;
 
 	s->n = NSX_MIN(i + 1, (size_t)MOST_SHAPES);
-	for (; i && cmp_kernels(x, &s->top[i - 1]) < 0; i--)
+	for (; i && cmp_kernels(&x->shape, &s->top[i - 1].shape) < 0; i--)
 		if (i < s->n)
 			s->top[i] = s->top[i - 1];
 	if (i < s->n)
@@ -937,14 +969,20 @@ static int list_grids(struct kernels *k, struct grids grids[2],
 {
 	for (uint32_t d = 0; d < k->d->trace->ndevices; d++) {
 		struct table shapes = {0};
+		double *block_ns;
 
-		if (sum_device(k, d, true, &shapes, err))
+		if (sum_device(k, d, true, &shapes, err) ||
+		    !nsx_new_array(block_ns, k->d->scratch, shapes.n, "kernels",
+				   err))
 			return err->rc;
-		add_beside(k, d, &shapes);
+		add_beside(k, d, &shapes, block_ns);
 		for (size_t i = 0; i < shapes.n; i++)
 			for (unsigned w = 0; w < 2; w++)
-				if (grids[w].faster(k, &shapes.v[i]) >= LEAST_ROOM)
-					keep_grid(&grids[w], &shapes.v[i]);
+				if (grids[w].faster(k, &shapes.v[i],
+						    block_ns[i]) >= LEAST_ROOM)
+					keep_grid(&grids[w], &(struct grid){
+						shapes.v[i], block_ns[i]});
+		nsx_arena_drop(k->d->scratch, block_ns);
 		nsx_arena_drop(k->d->scratch, shapes.v);
 		nsx_arena_drop(k->d->scratch, shapes.at);
 	}
@@ -956,14 +994,14 @@ static int price_grids(struct kernels *k, double share, struct grids *ret,
 		       bool *is_told, struct nsx_err *err)
 {
 	for (size_t i = 0; i < ret->n; i++)
-		nsx_add_to(&ret->ns, ret->top[i].ns);
+		nsx_add_to(&ret->ns, ret->top[i].shape.ns);
 	*is_told = ret->n && (double)ret->ns >= share * k->length_ns;
 	if (!*is_told)
 		return 0;
 	ret->v = nsx_arena_get(k->d->found->arena, ret->n * sizeof(*ret->v));
 	for (size_t i = 0; i < ret->n; i++) {
-		const struct kernel *x = &ret->top[i];
-		double amount = ret->faster(k, x);
+		const struct kernel *x = &ret->top[i].shape;
+		double amount = ret->faster(k, x, ret->top[i].block_ns);
 
 		ret->won_ns += (double)x->ns * (1 - 1 / amount);
 		ret->v[i] = (struct nsx_change){.verb = NSX_FASTER,
@@ -983,7 +1021,7 @@ static int propose_small(struct kernels *k, struct grids *small, bool *told,
 	struct nsx_findings *l = k->d->found;
 	static const char bound[] = "an upper bound: as if each filled all "
 				    "multiprocessors and were faster by as much";
-	const struct kernel *top = &small->top[0];
+	const struct kernel *top = &small->top[0].shape;
 	nsx_str name;
 	const char *streams, *most;
 	uint32_t device;
@@ -1046,7 +1084,7 @@ static int propose_last_blocks(struct kernels *k, struct grids *uneven, bool *to
 {
 	const struct nsx_trace *t = k->d->trace;
 	struct nsx_findings *l = k->d->found;
-	const struct kernel *top = &uneven->top[0];
+	const struct kernel *top = &uneven->top[0].shape;
 	const struct nsx_gpu_info *gpu;
 	const struct nsx_shape *s;
 	nsx_str name;
@@ -1126,7 +1164,7 @@ int nsx_detect_kernels(struct nsx_detect *d, struct nsx_err *err)
 	if (d->facts->limiting == NSX_NONE)
 		return 0;
 	k.device_id = (long long)d->trace->device[d->facts->limiting].device_id;
-	rc = sum_device(&k, d->facts->limiting, false, &k.names, err);
+	rc = sum_names(&k, err);
 	if (rc || !k.names.n)
 		return rc;
 	for (size_t i = 0; i < k.names.n; i++)

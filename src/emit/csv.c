@@ -31,15 +31,15 @@ static void put_text(struct nsx_buf *b, const char *s)
 		nsx_buf_add(&escaped, s, n++);
 		s = escaped.p;
 	}
-	if (needs_quotes(s, n) && !memchr(s, '"', n)) {
+	if (!needs_quotes(s, n)) {
+		nsx_buf_add(b, s, n);
+	} else if (!memchr(s, '"', n)) {
 		nsx_buf_add(b, "\"", 1);
 		nsx_buf_add(b, s, n);
 		nsx_buf_add(b, "\"", 1);
-	} else if (needs_quotes(s, n)) {
+	} else {
 		room = 2 * n + 2;
 		b->n += csv_write(nsx_buf_room(b, room), room, s, n);
-	} else {
-		nsx_buf_add(b, s, n);
 	}
 	nsx_buf_done(&escaped);
 }

@@ -193,36 +193,35 @@ static int fill_shapes(struct nsx_loader *l, struct nsx_err *err)
 	struct nsx_trace *t = l->t;
 	size_t n = l->shapes.n;
 	struct nsx_buf base = {0}, full = {0};
-	uint32_t *last; /* + 1, by name: they are many of few names */
+	struct nsx_near near = {0}; /* op of names: many are of few */
 	uint8_t *op;
 	int rc;
 
 	nsx_groups_close(&l->shapes);
 	if (nsx_new_arrays(t->arena, n, "launch configurations", err, t->shape,
-			   t->shape_name, op) ||
-	    !nsx_new_array(last, t->arena, nsx_strings_bound(t->strings),
-			   "kernel names", err))
+			   t->shape_name, op))
 		return err->rc;
 	t->nshapes = (uint32_t)n;
 	for (size_t i = 0; i < n; i++) {
 		const struct nsx_group_key *key = &l->shapes.keys[i];
 		nsx_str name = t->shape_name[i] = (nsx_str)key->a;
 		struct nsx_shape *s = &t->shape[i];
-		uint32_t like = last[name];
+		struct nsx_near_key *like;
 
 		s->base_name = (nsx_str)(key->a >> 32);
 		s->grid_x = (uint32_t)(key->b >> 32);
-		op[i] = like && t->shape[like - 1].base_name == s->base_name ?
-				op[like - 1] :
-				(uint8_t)nsx_classify_comm(
+		like = nsx_near_place(&near, name, s->base_name);
+		if (!like->place || like->a != name || like->b != s->base_name)
+			*like = (struct nsx_near_key){
+				name, s->base_name,
+				1 + nsx_classify_comm(
 					nsx_str_read(t->strings, s->base_name,
 						     &base),
-					nsx_str_read(t->strings, name, &full));
-		last[name] = (uint32_t)i + 1;
+					nsx_str_read(t->strings, name, &full))};
+		op[i] = (uint8_t)(like->place - 1);
 	}
 	nsx_buf_done(&base);
 	nsx_buf_done(&full);
-	nsx_arena_drop(t->arena, last);
 	rc = fill_launches(l, op, err);
 	nsx_arena_drop(t->arena, op);
 	if (rc)

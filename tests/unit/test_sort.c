@@ -103,6 +103,43 @@ TEST(keys_may_differ_in_any_bit)
 	assert_memory_equal(v, want, sizeof(v));
 }
 
+static int64_t key_of_index(const void *index, void *keys)
+{
+	return ((const int64_t *)keys)[*(const uint32_t *)index];
+}
+
+static int cmp_indices(const void *a, const void *b, void *keys)
+{
+	return NSX_CMP(key_of_index(a, keys), key_of_index(b, keys)) ?:
+	       NSX_CMP(*(const uint32_t *)b, *(const uint32_t *)a);
+}
+
+/* Many parts of a few elements each, one of nearly all, and few keys. */
+TEST(a_great_many_indices_end_in_order)
+{
+	enum { N = 100000 };
+	int64_t *keys = calloc(N, sizeof(*keys));
+	uint32_t *v = calloc(N, sizeof(*v));
+	uint64_t seed = 5;
+
+	for (unsigned kind = 0; kind < 3; kind++) {
+		for (uint32_t i = 0; i < N; i++) {
+			int64_t x = (int64_t)(rnd(&seed) % 1000000);
+
+			keys[i] = kind == 0 ? x * 77 - 1000000 :
+				  kind == 1 ? (i % 1000 ? x : x << 30) :
+					      x % 3;
+			v[i] = i;
+		}
+		nsx_sort_by_key_r(v, N, N, sizeof(*v), key_of_index,
+				  cmp_indices, keys);
+		for (uint32_t i = 1; i < N; i++)
+			assert_true(cmp_indices(&v[i - 1], &v[i], keys) < 0);
+	}
+	free(v);
+	free(keys);
+}
+
 static int64_t half_of_r(const void *row, void *context NSX_UNUSED)
 {
 	return half_of(row);

@@ -155,6 +155,7 @@ TEST(group_times_match_bits)
 		uint32_t group[MOST];
 		uint64_t bits[4] = {0};
 		struct nsx_group_time got[3] = {{0}};
+		int64_t end_ns[3];
 		size_t n = rnd(&f->seed) % MOST;
 
 		for (size_t i = 0; i < n; i++) {
@@ -172,7 +173,7 @@ TEST(group_times_match_bits)
 				 0);
 		assert_int_equal(
 		    nsx_pack_i64(f->a, start, n, "spans", &first, &f->err), 0);
-		nsx_group_times(&first, &length, group, 0, n, got);
+		nsx_group_times(&first, &length, group, 0, n, got, end_ns);
 		for (unsigned g = 0; g < 3; g++) {
 			uint64_t others = 0;
 

@@ -105,6 +105,37 @@ TEST(texts_are_the_same_packed_and_unpacked)
 	nsx_strings_free(s);
 }
 
+/* Their slots are of one byte, of two, of three. */
+TEST(closed_tables_of_any_size_find_theirs_and_nothing_else)
+{
+	static const unsigned sizes[] = {1, 2000, 40000, 1100000};
+	char text[16];
+
+	for (size_t k = 0; k < ARRAY_LEN(sizes); k++) {
+		struct nsx_strings *s = nsx_strings_new();
+		nsx_str first = add(s, "0"), last = first;
+
+		for (unsigned i = 1; i < sizes[k]; i++) {
+			snprintf(text, sizeof(text), "%u", i);
+			last = add(s, text);
+		}
+		nsx_strings_close(s);
+		snprintf(text, sizeof(text), "%u", sizes[k] - 1);
+		assert_int_equal(nsx_strings_find(s, text), last);
+		assert_int_equal(nsx_strings_find(s, "0"), first);
+		for (unsigned i = 0; i < sizes[k] + 1000; i += 1 + i / 5000) {
+			nsx_str id;
+
+			snprintf(text, sizeof(text), "%u", i);
+			id = nsx_strings_find(s, text);
+			assert_int_equal(id != 0, i < sizes[k]);
+			assert_string_equal(nsx_str_text(s, id),
+					    id ? text : "");
+		}
+		nsx_strings_free(s);
+	}
+}
+
 TEST(texts_added_late_are_the_same_and_a_closed_table_finds_them)
 {
 	enum { N = 20000 };

@@ -23,70 +23,92 @@ static const struct nsx_layout layouts[] = {
 	{.key = "rows", .csv = "kernel_families", NSX_COLS(cols)},
 };
 
-struct sum {
-	int64_t ns, calls;
-};
-
-/* Time and executions of each kernel name, by its index in the facts. */
-static int sum_names(const struct nsx_run *run, struct sum **ret,
-		     int64_t *ret_total_ns, struct nsx_err *err)
-{
-	const struct nsx_trace *t = run->trace;
-	const struct nsx_kernel_names *k = &run->facts->kernels;
-	struct sum *by_name, *by_shape;
-
-	if (!nsx_new_array(by_name, run->scratch, k->n, "kernel names", err) ||
-	    !nsx_new_array(by_shape, run->scratch, t->nshapes, "shapes", err))
-		return err->rc;
-	for (size_t i = 0; i < t->ops.n; i++) {
-		struct sum *s;
-
-		if (t->ops.kind[i] != NSX_OP_KERNEL)
-			continue;
-		s = &by_shape[nsx_op_detail(&t->ops, i)];
-		s->calls += nsx_op_counts(t, i);
-		nsx_add_to(&s->ns, nsx_op_ns(&t->ops, i));
-	}
-	for (uint32_t i = 0; i < t->nshapes; i++) {
-		size_t at = (size_t)(nsx_kernel_name(k, t->shape_name[i]) -
-				     k->v);
-
-		by_name[at].calls += by_shape[i].calls;
-		nsx_add_to(&by_name[at].ns, by_shape[i].ns);
-		nsx_add_to(ret_total_ns, by_shape[i].ns);
-	}
-	*ret = by_name;
-	return 0;
-}
-
 struct family {
 	const struct nsx_kernel_words *words; /* of its first name           */
-	int64_t names;
-	struct sum sum;
+	int64_t ns, calls, names;
+};
+struct families {
+	const struct nsx_run *run;
+	struct nsx_groups keys;
+	struct nsx_near near; /* of words, which many names may share        */
+	struct family *v;
+	uint32_t *of_shape, *of_name; /* index + 1; 0: not met yet; of_name: by
+					 index of the facts                  */
+	int64_t total_ns;
 };
 
 /* A family is a text and what it is for: its dtype then is the same. */
-static int add_name(struct nsx_groups *families, struct family **v,
-		    const struct nsx_kernel_words *k, const struct sum *s,
-		    struct nsx_err *err)
+static int find_family(struct families *f, const struct nsx_kernel_words *k,
+		       uint32_t *ret, struct nsx_err *err)
 {
-	struct family *x = nsx_group_value(
-		families, v, nsx_hash(k->family, strlen(k->family)),
-		k->category, "kernel families", err);
+	struct nsx_near_key *near = nsx_near_place(&f->near, (uintptr_t)k, 0);
+	struct family *x;
 
-	if (!x)
+	if (!near->place || near->a != (uintptr_t)k) {
+		x = nsx_group_value(&f->keys, &f->v,
+				    nsx_hash(k->family, strlen(k->family)),
+				    k->category, "kernel families", err);
+		if (!x)
+			return err->rc;
+		x->words = x->words ?: k;
+		*near = (struct nsx_near_key){(uintptr_t)k, 0,
+					      (uint32_t)(x - f->v) + 1};
+	}
+	*ret = near->place;
+	return 0;
+}
+
+static int add_shape(struct families *f, uint32_t shape, struct nsx_err *err)
+{
+	const struct nsx_kernel_names *k = &f->run->facts->kernels;
+	const struct nsx_kernel_name *name =
+		nsx_kernel_name(k, f->run->trace->shape_name[shape]);
+	uint32_t *family = &f->of_name[name - k->v];
+
+	if (!*family) {
+		if (find_family(f, name->words, family, err))
+			return err->rc;
+		f->v[*family - 1].names++;
+	}
+	f->of_shape[shape] = *family;
+	return 0;
+}
+
+/* What neither began nor ran in the window is of none. */
+static int add_kernels(struct families *f, struct nsx_err *err)
+{
+	const struct nsx_trace *t = f->run->trace;
+	struct nsx_arena *a = f->run->scratch;
+
+	if (!nsx_new_array(f->of_shape, a, t->nshapes, "shapes", err) ||
+	    !nsx_new_array(f->of_name, a, f->run->facts->kernels.n,
+			   "kernel names", err))
 		return err->rc;
-	if (!x->words)
-		x->words = k;
-	x->names++;
-	x->sum.calls += s->calls;
-	nsx_add_to(&x->sum.ns, s->ns);
+	for (size_t i = 0; i < t->ops.n; i++) {
+		int64_t ns = nsx_op_ns(&t->ops, i);
+		uint32_t shape;
+		struct family *x;
+
+		if (t->ops.kind[i] != NSX_OP_KERNEL ||
+		    (!ns && !nsx_op_counts(t, i)))
+			continue;
+		shape = nsx_op_detail(&t->ops, i);
+		if (!f->of_shape[shape] && add_shape(f, shape, err))
+			return err->rc;
+		x = &f->v[f->of_shape[shape] - 1];
+		x->calls += nsx_op_counts(t, i);
+		nsx_add_to(&x->ns, ns);
+		nsx_add_to(&f->total_ns, ns);
+	}
+	nsx_arena_drop(a, f->of_shape);
+	nsx_arena_drop(a, f->of_name);
+	nsx_groups_close(&f->keys);
 	return 0;
 }
 
 static int64_t key_of(const void *index, void *families)
 {
-	return -((struct family *)families)[*(const uint32_t *)index].sum.ns;
+	return -((struct family *)families)[*(const uint32_t *)index].ns;
 }
 
 static int cmp_families(const void *a, const void *b, void *families)
@@ -95,8 +117,8 @@ static int cmp_families(const void *a, const void *b, void *families)
 	const struct family *v = families, *x = &v[*(const uint32_t *)a];
 	const struct family *y = &v[*(const uint32_t *)b];
 
-	return NSX_CMP(y->sum.ns, x->sum.ns) ?:
-	       NSX_CMP(y->sum.calls, x->sum.calls) ?:
+	return NSX_CMP(y->ns, x->ns) ?:
+	       NSX_CMP(y->calls, x->calls) ?:
 	       strcmp(x->words->family, y->words->family) ?:
 	       strcmp(category[x->words->category], category[y->words->category]);
 }
@@ -125,10 +147,10 @@ static int fill_families(const struct nsx_run *run, struct family *v, size_t n,
 		row[DTYPE] = nsx_string(k->dtype ? nsx_dtype_names[k->dtype] :
 						   NULL);
 		row[NAMES] = nsx_int(x->names);
-		row[CALLS] = nsx_int(x->sum.calls);
-		row[TOTAL_NS] = nsx_int(x->sum.ns);
-		row[TOTAL_MS] = nsx_ms(x->sum.ns);
-		row[PCT] = nsx_part_pct(x->sum.ns, total_ns);
+		row[CALLS] = nsx_int(x->calls);
+		row[TOTAL_NS] = nsx_int(x->ns);
+		row[TOTAL_MS] = nsx_ms(x->ns);
+		row[PCT] = nsx_part_pct(x->ns, total_ns);
 	}
 	return 0;
 }
@@ -157,29 +179,19 @@ static void show(const struct nsx_table *t, bool any_kin,
 static int run(const struct nsx_run *run, struct nsx_section *out,
 	       struct nsx_err *err)
 {
-	const struct nsx_kernel_names *k = &run->facts->kernels;
 	struct nsx_table *t = nsx_add_table(out, &layouts[0]);
-	struct nsx_groups families = {0};
-	struct family *v = NULL;
-	struct sum *sums = NULL;
-	int64_t total_ns = 0;
-	int rc = sum_names(run, &sums, &total_ns, err);
+	struct families f = {.run = run};
 	bool any_kin = false;
-	size_t n;
+	int rc = add_kernels(&f, err);
 
-	for (size_t i = 0; !rc && i < k->n; i++)
-		if (sums[i].calls || sums[i].ns)
-			rc = add_name(&families, &v, k->v[i].words, &sums[i],
-				      err);
-	n = families.n;
-	nsx_groups_done(&families);
-	for (size_t i = 0; i < n; i++)
-		any_kin |= v[i].names > 1;
+	for (size_t i = 0; i < f.keys.n; i++)
+		any_kin |= f.v[i].names > 1;
 	if (!rc)
-		rc = fill_families(run, v, n, total_ns, t, err);
+		rc = fill_families(run, f.v, f.keys.n, f.total_ns, t, err);
 	if (!rc)
 		show(t, any_kin, out);
-	free(v);
+	nsx_groups_done(&f.keys);
+	free(f.v);
 	return rc;
 }
 

@@ -81,15 +81,16 @@ static const struct nsx_layout layouts[] = {
 };
 
 struct group { /* executions of one kernel in one configuration */
-	uint32_t device, shape;
-	int64_t n, total_ns;
+	int64_t total_ns;
+	uint32_t shape, n;
 };
 struct shapes {
 	const struct nsx_run *run;
 	uint32_t *same; /* by shape: the first one like it but for its graph */
 	uint32_t *slot; /* by shape: its group + 1 on one device, 0 none yet */
-	struct group *v;
-	size_t n, cap;
+	struct group *v; /* in order of device */
+	size_t n;
+	uint32_t *first; /* by device: of its groups */
 	int64_t total_ns;
 	const struct nsx_gpu_info **gpu; /* by device, NULL: not known */
 };
@@ -155,8 +156,7 @@ static int match_shapes(struct shapes *s, struct nsx_err *err)
 	return 0;
 }
 
-static int add_kernel(struct shapes *s, uint32_t device, size_t op,
-		      struct nsx_err *err)
+static void add_kernel(struct shapes *s, size_t op)
 {
 	const struct nsx_trace *t = s->run->trace;
 	uint32_t shape = s->same[nsx_op_detail(&t->ops, op)];
@@ -164,15 +164,12 @@ static int add_kernel(struct shapes *s, uint32_t device, size_t op,
 	struct group *x;
 
 	if (!*slot) {
-		if (nsx_push(s->v, s->n, s->cap, "launch configurations", err,
-			     (struct group){.device = device, .shape = shape}))
-			return err->rc;
-		*slot = (uint32_t)s->n;
+		s->v[s->n] = (struct group){.shape = shape};
+		*slot = (uint32_t)++s->n;
 	}
 	x = &s->v[*slot - 1];
 	x->n += nsx_op_counts(t, op);
 	nsx_add_to(&x->total_ns, nsx_op_ns(&t->ops, op));
-	return 0;
 }
 
 static int make_groups(struct shapes *s, struct nsx_err *err)
@@ -181,20 +178,20 @@ static int make_groups(struct shapes *s, struct nsx_err *err)
 
 	if (match_shapes(s, err))
 		return err->rc;
-	if (!nsx_new_array(s->gpu, s->run->scratch, t->ndevices, "GPUs", err) ||
-	    nsx_grow(&s->v, &s->cap, t->nshapes, sizeof(*s->v),
-		     "launch configurations", err))
+	if (nsx_new_arrays(s->run->scratch, t->ndevices, "GPUs", err, s->gpu,
+			   s->first) ||
+	    !nsx_new_array(s->v, s->run->scratch, t->ops.n,
+			   "launch configurations", err))
 		return err->rc;
 	for (uint32_t d = 0; d < t->ndevices; d++) {
 		const struct nsx_device *dev = &t->device[d];
-		size_t first = s->n;
 
 		s->gpu[d] = nsx_device_gpu(t, d);
+		s->first[d] = (uint32_t)s->n;
 		for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++)
-			if (t->ops.kind[i] == NSX_OP_KERNEL &&
-			    add_kernel(s, d, i, err))
-				return err->rc;
-		for (size_t k = first; k < s->n; k++)
+			if (t->ops.kind[i] == NSX_OP_KERNEL)
+				add_kernel(s, i);
+		for (size_t k = s->first[d]; k < s->n; k++)
 			s->slot[s->v[k].shape] = 0;
 	}
 	for (size_t i = 0; i < s->n; i++)
@@ -202,6 +199,12 @@ static int make_groups(struct shapes *s, struct nsx_err *err)
 	nsx_arena_drop(s->run->scratch, s->same);
 	nsx_arena_drop(s->run->scratch, s->slot);
 	return 0;
+}
+
+static uint32_t device_of(const struct shapes *s, const struct group *x)
+{
+	return NSX_SEARCH(0, s->run->trace->ndevices, mid,
+			  s->first[mid] <= (size_t)(x - s->v)) - 1;
 }
 
 /* Occupancy ----------------------------------------------------------------*/
@@ -215,7 +218,7 @@ struct fit { /* a group on its GPU; what is not known is NAN or -1 */
 
 static struct fit fit_of(const struct shapes *all, const struct group *x)
 {
-	const struct nsx_gpu_info *g = all->gpu[x->device];
+	const struct nsx_gpu_info *g = all->gpu[device_of(all, x)];
 	const struct nsx_shape *s = &all->run->trace->shape[x->shape];
 	struct fit f = {.blocks = -1, .sms = -1, .waves = NAN};
 
@@ -308,8 +311,8 @@ static int cmp_groups(const void *a, const void *b, void *shapes)
 	return NSX_CMP(p, q) ?: NSX_CMP(y->n, x->n) ?:
 	       NSX_CMP(t->rank[t->shape_name[x->shape]],
 		       t->rank[t->shape_name[y->shape]]) ?:
-	       NSX_CMP(t->device[x->device].device_id,
-		       t->device[y->device].device_id) ?:
+	       NSX_CMP(t->device[device_of(s, x)].device_id,
+		       t->device[device_of(s, y)].device_id) ?:
 	       cmp_launches(&t->shape[x->shape], &t->shape[y->shape]);
 }
 
@@ -335,7 +338,7 @@ static void fill_shape(const struct shapes *s, const struct group *x,
 	if (!nsx_table_holds(table))
 		return;
 	row[NAME] = nsx_name_cell(t, table, t->shape_name[x->shape]);
-	row[DEVICE] = nsx_int(t->device[x->device].device_id);
+	row[DEVICE] = nsx_int(t->device[device_of(s, x)].device_id);
 	if (!h->known)
 		return;
 	f = fit_of(s, x);
@@ -417,7 +420,8 @@ static int fill_devices(const struct shapes *s, struct nsx_table *table,
 
 		/* Communication kernels are small on purpose. */
 		if (!t->shape[s->v[i].shape].launch->op)
-			add_load(&loads[s->v[i].device], &f, s->v[i].total_ns);
+			add_load(&loads[device_of(s, &s->v[i])], &f,
+				 s->v[i].total_ns);
 	}
 	for (uint32_t d = 0; d < t->ndevices; d++) {
 		const struct load *l = &loads[d];
@@ -601,22 +605,19 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		rc = fill_categories(&s, tables[2], tables[3], err);
 	if (!rc)
 		show(run->trace, tables[1], s.n, out);
-	free(s.v);
 	return rc;
 }
 
-/* Groups are made once more: kept until then, those of 10^6 configurations take 32 MB
+/* Groups are made once more: kept until then, those of 10^6 configurations take 16 MB
  * while memory is at its peak, and those of 131 000 save 1.4 % of a report's time.
  */
 static int finish(const struct nsx_run *run, struct nsx_section *out,
 		  struct nsx_err *err)
 {
 	struct shapes s = {.run = run};
-	int rc = make_groups(&s, err) ?:
-		 fill_shapes(&s, out->tables[0], out, err);
 
-	free(s.v);
-	return rc;
+	return make_groups(&s, err) ?:
+	       fill_shapes(&s, out->tables[0], out, err);
 }
 
 NSX_DEFINE_PASS(kernel_shape,

@@ -4,7 +4,6 @@
  * the part in which nothing else ran (nsx_group_times).
  */
 #include <inttypes.h>
-#include <stdlib.h>
 #include "passes/pass.h"
 
 #define COLUMNS(X)                                                            \
@@ -57,15 +56,16 @@ static const struct nsx_layout layouts[] = {
 };
 
 struct group {
-	nsx_str name;
-	uint32_t device;
-	uint32_t n, at; /* counted executions; their durations lie at `at` */
 	int64_t total_ns;
+	nsx_str name;
+	uint32_t n; /* counted executions */
 };
 struct groups {
 	const struct nsx_trace *t;
-	struct group *v;
-	size_t n, cap;
+	struct group *v; /* in order of device */
+	size_t n;
+	uint32_t *first;	     /* by device: of its groups */
+	uint32_t *at;		     /* by group: of its durations */
 	uint32_t *named;	     /* in order of name, device */
 	uint32_t *order;	     /* in order of time */
 	struct nsx_group_time *time; /* by group */
@@ -76,12 +76,11 @@ struct groups {
 };
 
 /* Gives every kernel of one device its group. */
-static int group_device(const struct nsx_run *run, uint32_t device,
-			struct groups *g, struct nsx_err *err)
+static void group_device(uint32_t device, struct groups *g)
 {
-	const struct nsx_trace *t = run->trace;
+	const struct nsx_trace *t = g->t;
 	const struct nsx_device *d = &t->device[device];
-	size_t first = g->n;
+	size_t first = g->first[device] = (uint32_t)g->n;
 
 	for (size_t i = d->ops_at; i < d->ops_at + d->nops; i++) {
 		nsx_str name = nsx_op_name(t, i);
@@ -92,11 +91,8 @@ static int group_device(const struct nsx_run *run, uint32_t device,
 		if (t->ops.kind[i] != NSX_OP_KERNEL)
 			continue;
 		if (!*slot) {
-			if (nsx_push(g->v, g->n, g->cap, "kernel groups", err,
-				     (struct group){.name = name,
-						    .device = device}))
-				return err->rc;
-			*slot = (uint32_t)g->n;
+			g->v[g->n] = (struct group){.name = name};
+			*slot = (uint32_t)++g->n;
 		}
 		x = &g->v[*slot - 1];
 		g->of_op[i] = *slot - 1;
@@ -105,7 +101,12 @@ static int group_device(const struct nsx_run *run, uint32_t device,
 	}
 	for (size_t k = first; k < g->n; k++)
 		g->by_name[g->v[k].name] = 0;
-	return 0;
+}
+
+static uint32_t device_of(const struct groups *g, const struct group *x)
+{
+	return NSX_SEARCH(0, g->t->ndevices, mid,
+			  g->first[mid] <= (size_t)(x - g->v)) - 1;
 }
 
 static const struct group *group_at(const struct groups *g, const void *index)
@@ -135,10 +136,12 @@ static int spread_durations(struct groups *g, struct nsx_arena *a,
 	const struct nsx_trace *t = g->t;
 	uint32_t n = 0;
 
+	if (!nsx_new_array(g->at, a, g->n, "kernel groups", err))
+		return err->rc;
 	for (size_t k = 0; k < g->n; k++) {
 		struct group *x = &g->v[g->named[k]];
 
-		x->at = n;
+		g->at[g->named[k]] = n;
 		n += x->n;
 		x->n = 0;
 		nsx_add_to(&g->total_ns, x->total_ns);
@@ -151,7 +154,8 @@ static int spread_durations(struct groups *g, struct nsx_arena *a,
 		if (g->of_op[i] == NSX_NONE || !nsx_op_counts(t, i))
 			continue;
 		x = &g->v[g->of_op[i]];
-		g->durations[x->at + x->n++] = nsx_op_ns(&t->ops, i);
+		g->durations[g->at[g->of_op[i]] + x->n++] =
+			nsx_op_ns(&t->ops, i);
 	}
 	nsx_arena_drop(a, g->of_op);
 	return 0;
@@ -161,35 +165,36 @@ static int group_kernels(const struct nsx_run *run, struct groups *g,
 			 struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
-	int rc = 0;
 
-	if (!nsx_new_array(g->by_name, run->scratch,
-			   nsx_strings_bound(t->strings), "kernel names",
+	if (nsx_new_arrays(run->scratch, t->ops.n, "kernel groups", err, g->v,
+			   g->of_op) ||
+	    !nsx_new_array(g->first, run->scratch, t->ndevices, "devices",
 			   err) ||
-	    !nsx_new_array(g->of_op, run->scratch, t->ops.n, "kernel groups",
-			   err) ||
-	    nsx_grow(&g->v, &g->cap, run->facts->kernels.n, sizeof(*g->v),
-		     "kernel groups", err))
+	    !nsx_new_array(g->by_name, run->scratch,
+			   nsx_strings_bound(t->strings), "kernel names", err))
 		return err->rc;
-	for (uint32_t d = 0; !rc && d < t->ndevices; d++)
-		rc = group_device(run, d, g, err);
+	for (uint32_t d = 0; d < t->ndevices; d++)
+		group_device(d, g);
 	nsx_arena_drop(run->scratch, g->by_name);
-	return rc ?: order_by_name(g, &run->facts->kernels, run->scratch, err);
+	return order_by_name(g, &run->facts->kernels, run->scratch, err);
 }
 
 static int measure(const struct nsx_run *run, struct groups *g,
 		   struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
+	int64_t *end_ns;
 
-	if (!nsx_new_array(g->time, run->scratch, g->n, "kernel groups", err))
+	if (nsx_new_arrays(run->scratch, g->n, "kernel groups", err, g->time,
+			   end_ns))
 		return err->rc;
 	for (uint32_t d = 0; d < t->ndevices; d++) {
 		const struct nsx_device *dev = &t->device[d];
 
 		nsx_group_times(&t->ops.start, &t->ops.length, g->of_op,
-				dev->ops_at, dev->nops, g->time);
+				dev->ops_at, dev->nops, g->time, end_ns);
 	}
+	nsx_arena_drop(run->scratch, end_ns);
 	return spread_durations(g, run->scratch, err);
 }
 
@@ -232,14 +237,14 @@ static void fill_kernel(const struct nsx_run *run, const struct groups *g,
 		return;
 	words = nsx_kernel_name(names, x->name)->words;
 	row[NAME] = nsx_name_cell(t, table, x->name);
-	row[DEVICE] = nsx_int(t->device[x->device].device_id);
+	row[DEVICE] = nsx_int(t->device[device_of(g, x)].device_id);
 	if (x->n)
 		row[AVG] = nsx_us((double)x->total_ns / (double)x->n);
 	row[BUSY] = nsx_ms(time->busy_ns);
 	row[CATEGORY] = nsx_string(nsx_kernel_category_names[words->category]);
 	row[LABEL] = nsx_string(nsx_kernel_label(names, x->name));
 	row[FAMILY] = nsx_string(words->family);
-	quantile_cells(row, g->durations + x->at, x->n);
+	quantile_cells(row, g->durations + g->at[x - g->v], x->n);
 }
 
 static int64_t key_of_group(const void *index, void *groups)
@@ -249,13 +254,14 @@ static int64_t key_of_group(const void *index, void *groups)
 
 static int cmp_groups(const void *a, const void *b, void *groups)
 {
-	const struct group *x = group_at(groups, a), *y = group_at(groups, b);
-	const struct nsx_trace *t = ((const struct groups *)groups)->t;
+	const struct groups *g = groups;
+	const struct group *x = group_at(g, a), *y = group_at(g, b);
+	const struct nsx_trace *t = g->t;
 
 	return NSX_CMP(y->total_ns, x->total_ns) ?: NSX_CMP(y->n, x->n) ?:
 	       NSX_CMP(t->rank[x->name], t->rank[y->name]) ?:
-	       NSX_CMP(t->device[x->device].device_id,
-		       t->device[y->device].device_id);
+	       NSX_CMP(t->device[device_of(g, x)].device_id,
+		       t->device[device_of(g, y)].device_id);
 }
 
 /* In order of time, calls, name, device. */
@@ -292,17 +298,12 @@ static double tenths(double x)
 	return round(x * 10) / 10;
 }
 
-struct sum { /* of a name over all devices */
-	int64_t total_ns;
-	uint32_t n, first; /* first: of its groups, among those in order     */
-};
-
-static void fill_sum(const struct nsx_trace *t, const struct sum *x,
-		     const struct groups *g, struct nsx_table *table)
+static void fill_sum(const struct groups *g, uint32_t group,
+		     struct nsx_table *table)
 {
 	struct nsx_cell *row = nsx_add_row(table);
-	const struct group *first;
-	int64_t *v, lo = INT64_MAX, hi = 0;
+	const struct group *x = &g->v[group];
+	int64_t *v = g->durations + g->at[group], lo = INT64_MAX, hi = 0;
 	double dev;
 
 	row[SUM_TIME] = nsx_real(tenths(100 * (double)x->total_ns /
@@ -311,8 +312,6 @@ static void fill_sum(const struct nsx_trace *t, const struct sum *x,
 	row[SUM_INSTANCES] = nsx_int((int64_t)x->n);
 	if (!nsx_table_holds(table))
 		return;
-	first = group_at(g, &g->named[x->first]);
-	v = g->durations + first->at;
 	dev = nsx_stddev(v, x->n);
 	for (size_t i = 0; i < x->n; i++) {
 		lo = NSX_MIN(lo, v[i]);
@@ -324,43 +323,55 @@ static void fill_sum(const struct nsx_trace *t, const struct sum *x,
 	row[SUM_MIN_NS] = nsx_int(lo);
 	row[SUM_MAX_NS] = nsx_int(hi);
 	row[SUM_STDDEV_NS] = nsx_real(tenths(isnan(dev) ? 0 : dev));
-	row[SUM_NAME] = nsx_name_cell(t, table, first->name);
+	row[SUM_NAME] = nsx_name_cell(g->t, table, x->name);
 }
 
-static int64_t key_of_sum(const void *sum)
+/* Groups of one name become the first of them, and only what is counted is summed;
+ * those that are left come first in `named`.  Returns how many.
+ */
+static size_t join_devices(struct groups *g)
 {
-	return -((const struct sum *)sum)->total_ns;
+	size_t n = 0;
+
+	NSX_EACH_RUN(k, next, g->n, group_at(g, &g->named[next])->name ==
+				    group_at(g, &g->named[k])->name) {
+		uint32_t first = g->named[k];
+		struct group *x = &g->v[first];
+
+		for (size_t i = k + 1; i < next; i++)
+			x->n += group_at(g, &g->named[i])->n;
+		x->total_ns = 0;
+		for (size_t i = 0; i < x->n; i++)
+			nsx_add_to(&x->total_ns, g->durations[g->at[first] + i]);
+		if (x->n)
+			g->named[n++] = first;
+	}
+	return n;
 }
 
 /* Those that take as long are in order of their names. */
-NSX_ORDER(cmp_sums, struct sum, DOWN(total_ns), UP(first));
+static int cmp_sums(const void *a, const void *b, void *groups)
+{
+	const struct group *x = group_at(groups, a), *y = group_at(groups, b);
+	const struct nsx_trace *t = ((const struct groups *)groups)->t;
+
+	return NSX_CMP(y->total_ns, x->total_ns) ?:
+	       NSX_CMP(t->rank[x->name], t->rank[y->name]);
+}
 
 /* The same by name over all devices, as nsys stats prints it. */
-static int fill_sums(const struct nsx_run *run, const struct groups *g,
-		     struct nsx_table *table, struct nsx_err *err)
+static void fill_sums(const struct nsx_run *run, struct groups *g,
+		      struct nsx_table *table)
 {
-	struct sum *v;
-	size_t n = 0;
+	size_t n = join_devices(g);
 
-	if (!nsx_new_array(v, run->scratch, g->n, "kernel groups", err))
-		return err->rc;
-	NSX_EACH_RUN(k, next, g->n, group_at(g, &g->named[next])->name ==
-				    group_at(g, &g->named[k])->name) {
-		uint32_t at = group_at(g, &g->named[k])->at;
-		struct sum s = {.first = (uint32_t)k};
-
-		for (size_t i = k; i < next; i++)
-			s.n += group_at(g, &g->named[i])->n;
-		for (size_t i = at; i < at + s.n; i++)
-			nsx_add_to(&s.total_ns, g->durations[i]);
-		if (s.n)
-			v[n++] = s;
-	}
 	nsx_table_expect(table, n, run->opts->held_rows);
-	nsx_sort_by_key(v, n, sizeof(*v), key_of_sum, cmp_sums);
-	for (size_t i = 0; i < n; i++)
-		fill_sum(run->trace, &v[i], g, table);
-	return 0;
+	nsx_sort_by_key_r(g->named, n, table->max_rows ?: n, sizeof(*g->named),
+			  key_of_group, cmp_sums, g);
+	for (size_t i = 0; i < n; i++) {
+		NSX_FETCH_AHEAD(g->v, g->named, i, n);
+		fill_sum(g, g->named[i], table);
+	}
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,
@@ -375,13 +386,10 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		 measure(run, &g, err);
 
 	kernels->json_rows = (int)run->opts->kernel_limit;
-	if (!rc)
-		fill_kernels(run, &g, kernels);
-	if (!rc)
-		rc = fill_sums(run, &g, sums, err);
-	free(g.v);
 	if (rc)
 		return rc;
+	fill_kernels(run, &g, kernels);
+	fill_sums(run, &g, sums);
 	nsx_put(out, "table", nsx_string(run->trace->schema->table[
 						 NSX_VIEW_kernel]->name));
 	nsx_put(out, "total_kernel_time_ns", nsx_int(g.total_ns));

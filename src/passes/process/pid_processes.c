@@ -9,10 +9,11 @@ static int measure(const struct nsx_trace *t, struct nsx_arena *a,
 		   struct nsx_group_time **ret, struct nsx_err *err)
 {
 	uint32_t *process;
+	int64_t *end_ns;
 
 	if (!nsx_new_array(process, a, t->ops.n, "processes of GPU work",
 			   err) ||
-	    !nsx_new_array(*ret, a, t->nprocesses, "processes", err))
+	    nsx_new_arrays(a, t->nprocesses, "processes", err, *ret, end_ns))
 		return err->rc;
 	for (size_t i = 0; i < t->ops.n; i++)
 		process[i] = nsx_op_process(t, i);
@@ -20,7 +21,7 @@ static int measure(const struct nsx_trace *t, struct nsx_arena *a,
 		const struct nsx_device *dev = &t->device[d];
 
 		nsx_group_times(&t->ops.start, &t->ops.length, process,
-				dev->ops_at, dev->nops, *ret);
+				dev->ops_at, dev->nops, *ret, end_ns);
 	}
 	return 0;
 }
