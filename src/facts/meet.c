@@ -558,7 +558,7 @@ static int match_all(struct matching *x, struct nsx_err *err)
 		x->r->unknown = x->why;
 	if (add_messages(x, err))
 		return err->rc;
-	for (uint8_t w = ONE_WAIT; w < ARRAY_LEN(known); w++)
+	for (uint8_t w = ONE_WAIT; w < (uint8_t)ARRAY_LEN(known); w++)
 		if (!is_matched(x, w) && pick(x, w, w) && end_together(x))
 			add_meetings(x, true);
 	return 0;

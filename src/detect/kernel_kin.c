@@ -1,0 +1,304 @@
+/* kernel_kin.c - kernels that belong together: matrix products in f32 where the GPU has
+ * tensor cores, and element by element work in kernels of its own.
+ */
+#include <string.h>
+#include "detect/kernels.h"
+#include "report/text.h"
+
+#define FAMILY_SHARE 0.15
+#define FUSED 2.0
+enum { MOST_FUSED = 64 }; /* kernels, as TorchInductor takes into one        */
+
+/* Matrix products that use no tensor core; a matrix times a vector is bound by
+ * memory in any type.
+ */
+static bool is_f32_matrix(const struct nsx_kernel_words *x)
+{
+	return x->category == NSX_K_GEMM && x->dtype == NSX_D_F32 &&
+	       !strstr(x->label, "gemv");
+}
+
+/* It only moves, converts or fills data, in order: where an index leads, that binds
+ * it.
+ */
+static bool is_move(const struct nsx_kernel_words *x)
+{
+	static const char *const by_index[] = {"gather", "scatter", "embedding",
+					       "index_", "indexing_", "Index"};
+
+	if (x->category != NSX_K_MEMORY)
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(by_index); i++)
+		if (!strcmp(x->pattern, by_index[i]))
+			return false;
+	return true;
+}
+
+/* Bound by memory, and could be part of what produces or consumes its data. */
+static bool is_fusible(const struct nsx_kernel_words *x)
+{
+	return x->category == NSX_K_ELEMENTWISE || is_move(x);
+}
+
+/* Peak of the tensor cores in the best type that replaces f32 over that of f32
+ * without them, of dense products; 0: none, or not known.  Of GPUs known only to
+ * be new enough the least.
+ */
+static double tensor_ratio(struct arch gpu)
+{
+	if (gpu.is_least && gpu.major)
+		return 2;
+	switch (gpu.major) {
+	case 7:
+		return 8; /* f16: V100, T4 */
+	case 8:
+		return gpu.minor ? 2 /* bf16: GA10x, AD10x */ :
+				   8 /* TF32: A100 */;
+	case 9:
+	case 10:
+		return 7; /* TF32: H100, B200 */
+	default:
+		return 0;
+	}
+}
+
+typedef bool (*belongs_fn)(const struct nsx_kernel_words *);
+
+struct kin { /* kernels of the limiting GPU that belong together */
+	belongs_fn belongs;
+	const struct kernel *first; /* the one that takes most              */
+	size_t n;
+	int64_t ns;
+};
+
+static struct kin find_kin(struct kernels *k, belongs_fn belongs)
+{
+	struct kin kin = {.belongs = belongs};
+
+	for (size_t i = 0; i < k->names.n; i++) {
+		const struct kernel *x = &k->names.v[i];
+
+		if (!belongs(words_of(k, x->id)))
+			continue;
+		if (!kin.n++ || cmp_kernels(x, kin.first) < 0)
+			kin.first = x;
+		nsx_add_to(&kin.ns, x->ns);
+	}
+	return kin;
+}
+
+/* Their calls on all GPUs.  By rows, not by names: there may be as many names as
+ * calls.
+ */
+static int faster_kin(struct kernels *k, const struct kin *kin, double amount,
+		      struct nsx_plan *ret, struct nsx_err *err)
+{
+	const struct nsx_trace *t = k->d->trace;
+	uint8_t *fits = nsx_arena_try_array(k->d->scratch, t->nshapes, 1,
+					    "kernels", err);
+	uint32_t *rows = NULL;
+	size_t n = 0;
+
+	for (uint32_t i = 0; fits && i < t->nshapes; i++)
+		fits[i] = has_name(k, t->shape_name[i]) &&
+			  kin->belongs(words_of(k, t->shape_name[i]));
+	for (int fill = 0; fits && fill < 2; fill++) {
+		if (fill)
+			nsx_new_array(rows, k->d->scratch, n, "kernels", err);
+		if (fill && !rows)
+			break;
+		n = 0;
+		for (size_t i = 0; i < t->ops.n; i++) {
+			int64_t at_ns = nsx_op_start(&t->ops, i);
+
+			if (t->ops.kind[i] != NSX_OP_KERNEL ||
+			    !fits[nsx_op_detail(&t->ops, i)] ||
+			    !nsx_is_judged(k->d, at_ns))
+				continue;
+			if (fill)
+				rows[n] = (uint32_t)i;
+			n++;
+		}
+	}
+	if (!rows)
+		return err->rc;
+	*ret = nsx_plan_of(k->d, (struct nsx_change){
+		.verb = NSX_FASTER, .op = NSX_ON_KERNELS, .amount = amount,
+		.rows = nsx_keep_rows(k->d, rows, n)});
+	nsx_arena_drop(k->d->scratch, rows);
+	return 0;
+}
+
+/* Tensor cores before 8.0 take neither TF32 nor BF16. */
+static const char *narrower_type(const struct kernels *k, struct arch gpu)
+{
+	if (gpu.major < 8)
+		return k->d->is_pytorch ?
+			"use FP16 (torch.autocast with dtype=torch.float16): "
+			"this GPU has no TF32 and no BF16" :
+			"use FP16 (CUBLAS_COMPUTE_32F_FAST_16F): this GPU has "
+			"no TF32 and no BF16";
+	return k->d->is_pytorch ?
+		"allow TF32 (torch.set_float32_matmul_precision(\"high\")), or "
+		"use BF16 (torch.autocast)" :
+		"allow TF32 (CUBLAS_COMPUTE_32F_FAST_TF32, "
+		"CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION), or use BF16 or FP16";
+}
+
+/* Who they are and where. */
+static void tell_kin(struct kernels *k, const struct kin *kin,
+		     struct nsx_finding *f)
+{
+	struct nsx_findings *l = k->d->found;
+
+	f->evidence[0] = nsx_tell(
+		l, "%s, %s, %s%s",
+		nsx_text_n(l->arena, kin->n, "kernel", NULL),
+		nsx_tell_ns(l, kin->ns), kin->n == 1 ? "" : "the first ",
+		nsx_tell_name(l, label_of(k, kin->first->id)));
+	f->proof[0] = (struct nsx_evidence){
+		.csv = "critical_path", .column = "total_ms",
+		.at = {{"kind", nsx_string("kernel")},
+		       {"name", nsx_string(nsx_text(k->d->trace,
+						    kin->first->id))}}};
+}
+
+/* Sets *told where the first kernel is among them. */
+int kernels_propose_f32(struct kernels *k, bool *told, struct nsx_err *err)
+{
+	struct arch gpu = kernels_arch(k);
+	double ratio = tensor_ratio(gpu), amount = NSX_MAX(1.5, ratio / 2);
+	struct nsx_findings *l = k->d->found;
+	struct nsx_finding f = {
+		.id = NSX_ID_f32_matrix, .confidence = NSX_CONF_MEDIUM,
+		.device = k->d->facts->limiting, .is_assumed = true};
+	struct kin kin = find_kin(k, is_f32_matrix);
+	double share = time_of(k, kin.ns) / k->length_ns;
+
+	if (!(ratio > 0) || share < FAMILY_SHARE)
+		return 0;
+	if (faster_kin(k, &kin, amount, &f.remedy, err))
+		return err->rc;
+	f.is_setting = !kernels_unified_memory(l); /* else they wait for their pages */
+	f.weight = f.is_setting ? share : 0;
+	f.guess_ns = time_of(k, kin.ns) * (1 - 1 / amount);
+	f.title = nsx_tell(l, "matrix products in f32 take %s and use no tensor "
+			   "core", kernels_tell_share(k, kin.ns));
+	tell_kin(k, &kin, &f);
+	f.evidence[1] = nsx_tell(l, "taken as %.3g times as fast on tensor cores",
+				 amount);
+	f.evidence[2] = nsx_tell(
+		l, "those of %s (%lld.%lld%s) have %s%.0f times the peak of f32 "
+		"without them",
+		gpu.is_least ? "a GPU that runs its kernels" : "this GPU",
+		(long long)gpu.major, (long long)gpu.minor,
+		gpu.is_least ? " or newer" : "", gpu.is_least ? "at least " : "",
+		ratio);
+	if (kernels_tell_place(k, false, kin.first, &f, err))
+		return err->rc;
+	f.recommendation[0] = narrower_type(k, gpu);
+	nsx_found(l, &f);
+	*told = kin.first == &k->names.v[0];
+	return 0;
+}
+
+struct chain { /* kernels that follow one another directly on a stream */
+	double threads; /* of each; 0: it is none                            */
+	int64_t longest_ns, saved_ns;
+	uint32_t n;
+};
+
+enum { AHEAD = 16 }; /* launch configurations lie far apart in memory */
+
+/* How many times as long kernels take as if those of each chain were one that takes as
+ * long as the longest of them.  As many threads speak for one tensor, which one kernel
+ * passes on to the next: tensors that have nothing to do with each other differ in size,
+ * but where very many come in a row.
+ */
+static int find_chains(struct kernels *k, belongs_fn belongs, double *ret,
+		       struct nsx_err *err)
+{
+	const struct nsx_trace *t = k->d->trace;
+	const struct nsx_device *dev = &t->device[k->d->facts->limiting];
+	const size_t end = dev->ops_at + dev->nops;
+	int64_t now_ns = 0, saved_ns = 0;
+	struct chain *of_stream;
+
+	if (!nsx_new_array(of_stream, k->d->scratch, t->nstreams, "streams", err))
+		return err->rc;
+	for (size_t i = dev->ops_at; i < end; i++) {
+		struct chain *c = &of_stream[nsx_op_stream(&t->ops, i)];
+		struct chain x = {.longest_ns = nsx_op_ns(&t->ops, i), .n = 1};
+		const struct nsx_shape *s;
+
+		if (i + AHEAD < end && t->ops.kind[i + AHEAD] == NSX_OP_KERNEL)
+			__builtin_prefetch(nsx_op_shape(t, i + AHEAD));
+		if (is_looked_at(k, i) &&
+		    belongs(words_of(k, nsx_op_name(t, i)))) {
+			nsx_add_to(&now_ns, x.longest_ns);
+			s = nsx_op_shape(t, i);
+			x.threads = s->launch->known ? (double)nsx_shape_blocks(s) *
+					       (double)nsx_extent(s->launch->block) : 0;
+		}
+		if (x.threads > 0 && x.threads == c->threads) {
+			x.n = c->n + (c->n <= MOST_FUSED);
+			x.saved_ns = c->saved_ns +
+				     NSX_MIN(x.longest_ns, c->longest_ns);
+			x.longest_ns = NSX_MAX(x.longest_ns, c->longest_ns);
+		}
+		if (x.n > MOST_FUSED)
+			x.saved_ns = 0;
+		saved_ns += x.saved_ns - (x.n > 1 ? c->saved_ns : 0);
+		*c = x;
+	}
+	*ret = now_ns ? (double)now_ns / (double)(now_ns - saved_ns) : 1;
+	return 0;
+}
+
+/* Sets *told where it is one kernel, and the first. */
+int kernels_propose_elementwise(struct kernels *k, bool *told, struct nsx_err *err)
+{
+	struct nsx_findings *l = k->d->found;
+	struct nsx_finding f = {
+		.id = NSX_ID_elementwise, .confidence = NSX_CONF_LOW,
+		.device = k->d->facts->limiting, .is_assumed = true};
+	struct kin kin = find_kin(k, is_fusible);
+	struct kin moves = find_kin(k, is_move);
+	double share = time_of(k, kin.ns) / k->length_ns, chains = 1, amount;
+
+	if (share < FAMILY_SHARE)
+		return 0;
+	if (find_chains(k, is_fusible, &chains, err))
+		return err->rc;
+	amount = NSX_MAX(chains, FUSED);
+	if (kin.n < 2 && chains < FUSED)
+		return 0;
+	if (faster_kin(k, &kin, amount, &f.remedy, err))
+		return err->rc;
+	f.guess_ns = time_of(k, kin.ns) * (1 - 1 / amount);
+	f.title = nsx_tell(l, "kernels that %swork element by element take %s",
+			   moves.n ? "move data or " : "",
+			   kernels_tell_share(k, kin.ns));
+	tell_kin(k, &kin, &f);
+	f.is_bound = chains > FUSED;
+	f.evidence[1] = f.is_bound ?
+		"an upper bound: as if all that follow one another directly, "
+		"with as many threads each, up to 64 of them, were one kernel "
+		"that takes as long as the longest; whether one needs another's "
+		"result is not in the trace" :
+		nsx_tell(l, "priced as if fusion made them %.0f times as fast",
+			 FUSED);
+	if (moves.n)
+		nsx_add_evidence(&f, nsx_tell(
+			l, "%s of it only moves, converts or fills data",
+			nsx_tell_ns(l, moves.ns)));
+	if (kernels_tell_place(k, false, kin.first, &f, err))
+		return err->rc;
+	f.recommendation[0] = k->d->is_pytorch ?
+		"fuse them: torch.compile, fused optimisers and norms; keep "
+		"one type and one layout instead of casting back and forth" :
+		"fuse them into what produces or consumes their data";
+	nsx_found(l, &f);
+	*told |= kin.n == 1 && kin.first == &k->names.v[0];
+	return 0;
+}
