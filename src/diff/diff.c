@@ -275,12 +275,46 @@ static void overrule(struct nsx_diff *d, enum nsx_verdict verdict,
 	d->why = why;
 }
 
-/* A change on any GPU is one, unless GPUs disagree; neutral needs all of them. */
+const struct nsx_step *nsx_decisive_step(const struct nsx_diff *d,
+					 uint32_t *lane)
+{
+	*lane = NSX_NONE;
+	if (d->has_job && d->job.verdict == d->verdict)
+		return &d->job;
+	for (uint32_t l = 0; l < d->nlanes; l++)
+		if (d->lanes[l].change.verdict == d->verdict) {
+			*lane = l;
+			return &d->lanes[l].change;
+		}
+	*lane = d->has_job ? NSX_NONE : 0;
+	return d->has_job ? &d->job : &d->lanes[0].change;
+}
+
+/* A change on any GPU is one, mixed where GPUs disagree; neutral needs all of
+ * them.
+ */
+static enum nsx_verdict verdict_of(const struct nsx_diff *d)
+{
+	bool any[NSX_NDIFF_VERDICTS] = {false};
+
+	for (size_t l = 0; l < d->nlanes; l++)
+		any[d->lanes[l].change.verdict] = true;
+	if (d->has_job)
+		any[d->job.verdict] = true;
+	return any[NSX_V_BOTH_WAYS] ||
+	       (any[NSX_V_REGRESSION] && any[NSX_V_IMPROVEMENT]) ?
+						NSX_V_BOTH_WAYS :
+	       any[NSX_V_REGRESSION]		? NSX_V_REGRESSION :
+	       any[NSX_V_IMPROVEMENT]		? NSX_V_IMPROVEMENT :
+	       any[NSX_V_INCONCLUSIVE]		? NSX_V_INCONCLUSIVE :
+						  NSX_V_NEUTRAL;
+}
+
 static void judge(struct nsx_diff *d)
 {
-	size_t n[4] = {0};
 	const char *failure = find_failure(d);
-	const struct nsx_step *undecided = d->has_job ? &d->job : NULL;
+	const struct nsx_step *c;
+	uint32_t lane;
 
 	if (d->same) {
 		overrule(d, NSX_V_NEUTRAL, "both sides are the same capture, "
@@ -291,25 +325,12 @@ static void judge(struct nsx_diff *d)
 		overrule(d, NSX_V_INCONCLUSIVE, failure);
 		return;
 	}
-	for (size_t l = 0; l < d->nlanes; l++) {
-		n[d->lanes[l].change.verdict]++;
-		if (d->lanes[l].change.verdict == NSX_V_INCONCLUSIVE &&
-		    (!undecided || undecided->verdict != NSX_V_INCONCLUSIVE))
-			undecided = &d->lanes[l].change;
-	}
-	if (d->has_job)
-		n[d->job.verdict]++;
-	d->verdict = NSX_V_INCONCLUSIVE;
-	if (n[NSX_V_REGRESSION] && n[NSX_V_IMPROVEMENT])
+	d->verdict = verdict_of(d);
+	c = nsx_decisive_step(d, &lane);
+	if (c->verdict != d->verdict)
 		d->why = "some GPUs became slower, others faster";
-	else if (n[NSX_V_REGRESSION])
-		d->verdict = NSX_V_REGRESSION;
-	else if (n[NSX_V_IMPROVEMENT])
-		d->verdict = NSX_V_IMPROVEMENT;
-	else if (!n[NSX_V_INCONCLUSIVE])
-		d->verdict = NSX_V_NEUTRAL;
-	else
-		d->why = undecided->why;
+	else if (d->verdict >= NSX_V_BOTH_WAYS)
+		d->why = c->why;
 }
 
 /* Comparing ---------------------------------------------------------------------*/

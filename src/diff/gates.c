@@ -42,6 +42,15 @@ static enum measure measure_of(enum metric m)
 	return m == LAUNCHES ? COUNT : m == MEM_PEAK ? BYTES : TIME;
 }
 
+/* Which figure a limit is on, as its line says. */
+static const char *const figures[NMETRICS] = {
+	[STEP] = "typical step", [STEP_P95] = "95th percentile",
+	[STEP_MEAN] = "mean step", [COMPUTE] = "mean compute time",
+	[COMM] = "mean communication time", [COPY] = "mean copy time",
+	[IDLE] = "mean idle time", [LAUNCHES] = "mean count",
+	[KERNEL] = "mean kernel time", [MEM_PEAK] = "peak",
+};
+
 static const char *const shown_units[] = {[COUNT] = "", [TIME] = "ms",
 					  [BYTES] = "bytes"};
 
@@ -161,6 +170,8 @@ struct measured {
 	struct nsx_floor floor; /* less than that proves nothing             */
 	struct nsx_interval ci;
 	size_t n; /* units of the shorter side; a single figure: SIZE_MAX    */
+	double mean_rel, mean; /* of a typical step: what the mean changes by,
+				  of itself and as the change; else NAN      */
 };
 
 static int64_t part_of(const struct nsx_lane *l, size_t unit, const void *ctx)
@@ -326,6 +337,7 @@ static int measure_figure(const struct nsx_diff *d, uint32_t lane,
 	ret->n = NSX_MIN(s[0].n, s[1].n);
 	ret->before = of[0];
 	ret->change = of[1] - of[0];
+	ret->mean_rel = ret->mean = NAN;
 	ret->floor = (struct nsx_floor){0, "it is none"};
 	find_floor(d, c, g, s, ret);
 	return nsx_bootstrap(&s[1], &s[0],
@@ -341,7 +353,8 @@ static void measure_step(const struct nsx_step *c, struct measured *ret)
 		 c->floor.is},
 		{NSX_MIN(c->ci_ns.lo, c->blocks_ns.lo),
 		 NSX_MAX(c->ci_ns.hi, c->blocks_ns.hi)},
-		NSX_MIN(c->side[0].n, c->side[1].n)};
+		NSX_MIN(c->side[0].n, c->side[1].n), c->mean_rel,
+		c->side[1].mean_ns - c->side[0].mean_ns};
 }
 
 /* Peaks of the capture with the highest on each side. */
@@ -355,7 +368,8 @@ static bool measure_memory(const struct nsx_diff *d, struct measured *ret)
 	*ret = (struct measured){(double)peak[0], (double)(peak[1] - peak[0]),
 				 {0, "it is none"},
 				 {(double)(peak[1] - peak[0]),
-				  (double)(peak[1] - peak[0])}, SIZE_MAX};
+				  (double)(peak[1] - peak[0])}, SIZE_MAX,
+				 NAN, NAN};
 	return peak[0] >= 0 && peak[1] >= 0;
 }
 
@@ -386,6 +400,7 @@ static void decide(const struct nsx_diff *d, const struct gate *g,
 	r->change = m->change / of * shown;
 	r->lo = m->ci.lo / of * shown;
 	r->hi = m->ci.hi / of * shown;
+	r->mean = g->relative ? m->mean_rel * shown : m->mean * shown;
 	if (d->same) {
 		r->change = r->lo = r->hi = 0;
 		r->result = r->limit < 0 ? NSX_GATE_FAIL : NSX_GATE_PASS;
@@ -407,6 +422,10 @@ static void decide(const struct nsx_diff *d, const struct gate *g,
 		if (g->proven)
 			r->result = NSX_GATE_FAIL;
 	}
+	if (r->result != NSX_GATE_UNDECIDED && !isnan(r->mean) &&
+	    (r->mean > r->limit) != (r->result == NSX_GATE_FAIL))
+		r->text = "the mean lies on the other side of the limit; "
+			  "step.mean is the gate on it";
 }
 
 /* How far above the limit its lower end lies: of equal results the worst. */
@@ -422,8 +441,8 @@ static struct nsx_gate_row begin_row(const struct gate *g, const char *expr)
 	enum measure measure = measure_of(g->metric);
 
 	return (struct nsx_gate_row){
-		.expr = expr, .subject = "", .change = NAN, .lo = NAN,
-		.hi = NAN, .unit = g->relative ? "%" : shown_units[measure],
+		.expr = expr, .subject = "", .figure = figures[g->metric],
+		.change = NAN, .lo = NAN, .hi = NAN, .mean = NAN, .unit = g->relative ? "%" : shown_units[measure],
 		.limit = g->relative	 ? 100 * g->limit :
 			 measure == TIME ? g->limit / 1e6 : g->limit};
 }
