@@ -85,9 +85,11 @@ static void add_mean(struct nsx_buf *b, const struct nsx_step *c,
 		       nsx_text_ns(a, c->side[0].mean_ns),
 		       nsx_text_ns(a, c->side[1].mean_ns),
 		       nsx_text_ratio(a, c->mean_rel));
-	nsx_buf_adds(b, c->verdict != NSX_V_BOTH_WAYS ? ", perhaps by chance" :
-			falls ? ": as a whole, the run became faster" :
-				": as a whole, the run became slower");
+	if (c->verdict == NSX_V_BOTH_WAYS)
+		nsx_buf_printf(b, ": as a whole, the run became %s",
+			       falls ? "faster" : "slower");
+	else if (c->verdict != NSX_V_INCONCLUSIVE)
+		nsx_buf_adds(b, ", perhaps by chance");
 }
 
 static const char *const verdict_words[] = {
@@ -111,7 +113,7 @@ const char *nsx_diff_headline(const struct nsx_diff *d, struct nsx_arena *a)
 	add_change(&b, d, c, a);
 	if (c->mean_opposes)
 		add_mean(&b, c, a);
-	else if (d->why)
+	if (d->why && c->verdict != NSX_V_BOTH_WAYS)
 		nsx_buf_printf(&b, "; %s", d->why);
 	return nsx_buf_keep(&b, a);
 }
