@@ -83,6 +83,10 @@ static int fail(const char *expr, const char *what, struct nsx_err *err)
 static int read_limit(const char *expr, const char *s, struct gate *ret,
 		      struct nsx_err *err)
 {
+	static const char *const needed[] = {
+		[COUNT] = "a count takes no unit but %",
+		[TIME] = "the limit needs a unit: %, ns, us, ms or s",
+		[BYTES] = "the limit needs a unit: %, B, KB, MB or GB"};
 	enum measure measure = measure_of(ret->metric);
 	char *end;
 
@@ -107,9 +111,7 @@ static int read_limit(const char *expr, const char *s, struct gate *ret,
 			ret->limit *= units[i].factor;
 			return 0;
 		}
-	return fail(expr, measure ? "the limit needs a unit: %, ns, us, ms, s "
-				   "for times, B, KB, MB, GB for memory" :
-				   "a count takes no unit but %", err);
+	return fail(expr, needed[measure], err);
 }
 
 static int read_regex(const char *expr, const char **s, struct gate *ret,
@@ -120,7 +122,7 @@ static int read_regex(const char *expr, const char **s, struct gate *ret,
 	size_t n;
 
 	if (!end)
-		return fail(expr, "a kernel is named as kernel:/REGEX/:+10%",
+		return fail(expr, "kernels are named as in kernel:/REGEX/:+10%",
 			    err);
 	n = (size_t)(end - *s - 1);
 	if (n >= sizeof(ret->regex))
@@ -142,7 +144,7 @@ static int read_gate(const char *expr, struct gate *ret, struct nsx_err *err)
 
 	*ret = (struct gate){.metric = STEP};
 	if (!expr[n])
-		return fail(expr, "it has no limit, as in step:+3%", err);
+		return fail(expr, "it needs a metric, a colon and a limit, as in step:+3%", err);
 	for (enum metric m = STEP; m < NMETRICS; m++) {
 		if (strlen(name_of(m)) != n || strncmp(name_of(m), expr, n) != 0)
 			continue;
@@ -151,7 +153,7 @@ static int read_gate(const char *expr, struct gate *ret, struct nsx_err *err)
 			return err->rc;
 		return read_limit(expr, s, ret, err);
 	}
-	return fail(expr, "metrics are step, step.p95, step.mean, compute, "
+	return fail(expr, "there is no such metric; there are step, step.p95, step.mean, compute, "
 			  "comm, copy, idle, kernel:/REGEX/, launches and "
 			  "mem_peak", err);
 }
@@ -228,6 +230,21 @@ static int match_kernels(const struct nsx_pool *p, const struct nsx_lane *l,
 		if (matches[l->uses[i].kernel])
 			(*ret)[l->uses[i].unit] += l->uses[i].ns;
 	return 0;
+}
+
+/* A pattern that matches nothing is rather misspelt than fulfilled. */
+static bool matches_any(const struct nsx_diff *d, const char *regex)
+{
+	bool any = false;
+	regex_t re;
+
+	compile(&re, regex);
+	for (unsigned s = 0; s < 2; s++)
+		for (uint32_t k = 0; k < d->pool[s].nkernels && !any; k++)
+			any = !regexec(&re, d->pool[s].kernels[k].name, 0, NULL,
+				       0);
+	regfree(&re);
+	return any;
 }
 
 static int sample_of(const struct nsx_diff *d, unsigned side, uint32_t lane,
@@ -489,6 +506,10 @@ static int evaluate(struct nsx_diff *d, const char *expr,
 	}
 	if (g.metric == KERNEL && d->digested) {
 		undecided(ret, nsx_no_kernels);
+		return 0;
+	}
+	if (g.metric == KERNEL && !matches_any(d, g.regex)) {
+		undecided(ret, "no kernel of either side matches");
 		return 0;
 	}
 	if (g.metric == STEP && d->has_job)
