@@ -169,10 +169,14 @@ static int read_args(const struct args *a, struct nsx_diff_opts *o,
 static void print_summary(const struct nsx_diff *d, const char *dir)
 {
 	struct nsx_arena *a = nsx_arena_new();
+	const char *causes = nsx_diff_causes(d, a);
+	const char *place = nsx_diff_place(d, a);
 
 	nsx_print_line(nsx_diff_headline(d, a));
-	if (*nsx_diff_place(d, a))
-		nsx_print_line(nsx_diff_place(d, a));
+	if (*causes)
+		nsx_print_line(causes);
+	if (*place)
+		nsx_print_line(place);
 	for (size_t i = 0; i < d->ngates; i++)
 		nsx_print_line(nsx_gate_line(&d->gates[i], a));
 	printf("Wrote report to: %s/diff.md\n", dir);
@@ -309,8 +313,9 @@ const struct nsx_cmd nsx_cmd_diff = {
 	       "significant and A12 is above 0.71 or below 0.29. It is neutral "
 	       "when the whole interval and the change of the mean lie inside "
 	       "the noise. It is mixed when a typical unit is proven to change "
-	       "one way and the mean, or another GPU, the other: rare pauses "
-	       "that go away while every unit becomes slower. Anything else is inconclusive, and says why and what "
+	       "one way and another GPU, or the mean, not by one or two slow "
+	       "units alone, changes the other: pauses go away while every unit "
+	       "becomes slower. Anything else is inconclusive, and says why and what "
 	       "would settle it. One or two captures a side cannot tell how "
 	       "much runs of the same code differ; three or more can.\n\n"
 	       "The budget explains the change of the mean, to the "

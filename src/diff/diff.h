@@ -16,8 +16,8 @@
 
 enum nsx_verdict {
 	NSX_V_NEUTRAL, NSX_V_IMPROVEMENT, NSX_V_REGRESSION,
-	NSX_V_BOTH_WAYS, /* "mixed": the typical unit one way, the mean or
-			    another GPU the other, each proven               */
+	NSX_V_BOTH_WAYS, /* "mixed": the typical unit changes one way, the
+			    mean or another GPU the other                    */
 	NSX_V_INCONCLUSIVE, /* this and mixed say why                        */
 	NSX_NDIFF_VERDICTS
 };
@@ -85,8 +85,7 @@ struct nsx_step {
 	double steady_rel; /* of steady units alone                          */
 	double mean_rel;   /* of means: tail and all                         */
 	bool mean_opposes; /* both are beyond noise, and of opposite signs   */
-	struct nsx_interval mean_ci_ns; /* of the mean's change, where it
-					   opposes                           */
+	bool opposition_recurs; /* also without the slowest units            */
 	enum nsx_verdict verdict;
 	const char *why; /* of a verdict that is not obvious, and what would
 			    settle it                                        */

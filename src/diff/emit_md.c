@@ -41,10 +41,12 @@ static void add_paths(struct page *p, unsigned side)
 
 static void add_answer(struct page *p)
 {
+	const char *causes = nsx_diff_causes(p->d, p->a);
 	const char *place = nsx_diff_place(p->d, p->a);
 
-	nsx_buf_printf(&p->b, "**%s**\n\n%s%s", nsx_diff_headline(p->d, p->a),
-		       place, *place ? "\n\n" : "");
+	nsx_buf_printf(&p->b, "**%s**\n\n%s%s%s%s",
+		       nsx_diff_headline(p->d, p->a), causes,
+		       *causes ? "\n\n" : "", place, *place ? "\n\n" : "");
 }
 
 static void add_head(struct page *p)

@@ -1,4 +1,6 @@
-/* sentences.c - a comparison in words: the verdict, where the change is, gates. */
+/* sentences.c - a comparison in words: the verdict, causes, where the change is,
+ * gates.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,31 +175,36 @@ static void add_cause(struct nsx_buf *b, const struct nsx_diff *d,
 
 	nsx_buf_printf(b, "%s: %s (",
 		       kinds[f->change][c->after_ns > c->before_ns], x->title);
-	if (x->place)
+	if (x->place && !strstr(x->title, x->place))
 		nsx_buf_printf(b, "from %s; ", x->place);
 	if (f->before)
 		nsx_buf_adds(b, nsx_text_ns(a, c->before_ns));
 	nsx_buf_adds(b, f->before && f->after ? " → " : "");
 	if (f->after)
 		nsx_buf_adds(b, nsx_text_ns(a, c->after_ns));
-	nsx_buf_printf(b, " a %s%s). ", nsx_unit_word(d),
+	nsx_buf_printf(b, " a %s%s).", nsx_unit_word(d),
 		       is_shared ? ", partly the same time" : "");
 }
 
-/* Each is priced alone: together they may explain more than there is. */
-static void add_causes(struct nsx_buf *b, const struct nsx_diff *d,
-		       uint32_t lane, struct nsx_arena *a)
+const char *nsx_diff_causes(const struct nsx_diff *d, struct nsx_arena *a)
 {
+	uint32_t lane = nsx_shown_lane(d);
 	double left_ns = fabs((double)d->lanes[lane].budget.total.delta_ns);
 	struct nsx_cause_row v[NSX_MOST_CAUSES];
 	size_t n = nsx_find_causes(d, lane, v);
+	struct nsx_buf b = {0};
 
 	for (size_t i = 0; i < n; i++) {
 		double ns = fabs(v[i].after_ns - v[i].before_ns);
 
-		add_cause(b, d, &v[i], i && ns > (1 + ODD) * left_ns, a);
+		/* Each is priced alone: together they may explain more than
+		 * there is.
+		 */
+		nsx_buf_adds(&b, i ? " " : "");
+		add_cause(&b, d, &v[i], i && ns > (1 + ODD) * left_ns, a);
 		left_ns -= ns;
 	}
+	return nsx_buf_keep(&b, a);
 }
 
 /* Where the mean changes --------------------------------------------------------*/
@@ -317,7 +324,6 @@ const char *nsx_diff_place(const struct nsx_diff *d, struct nsx_arena *a)
 		return "";
 	if (c->mean_opposes)
 		least = NSX_MIN(least, fabs(c->shift_ns));
-	add_causes(&b, d, lane, a);
 	nsx_buf_printf(&b, "%s%s%s", d->whole ? "In a second" : "The mean",
 		       d->nlanes > 1 ? " of " : "",
 		       d->nlanes > 1 ? nsx_lane_name(d, lane, a) : "");

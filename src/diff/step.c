@@ -5,9 +5,9 @@
  * samples are apart (A12).  Neutral: the whole interval lies inside the noise,
  * and so does the change of the mean; that a capture drifts makes it harder to
  * prove a change, not easier to rule one out.  Mixed: a typical unit changes one
- * way and the mean the other, both proven, as where rare pauses go away while
- * every unit becomes slower.  Anything else is inconclusive and says what would
- * settle it.
+ * way, proven as above, and the mean the other, not by one or two slow units
+ * alone: as where pauses go away while every unit becomes slower.  Anything else
+ * is inconclusive and says what would settle it.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -164,7 +164,7 @@ static void call_it(struct nsx_step *c, struct nsx_arena *a)
 	c->verdict = c->shift_ns > 0 ? NSX_V_REGRESSION : NSX_V_IMPROVEMENT;
 	if (!c->mean_opposes)
 		return;
-	if (excludes_zero(&c->mean_ci_ns))
+	if (c->opposition_recurs)
 		c->verdict = NSX_V_BOTH_WAYS;
 	c->why = nsx_arena_printf(a, "a typical unit changes by %s, but the mean "
 				  "by %s%s",
@@ -267,26 +267,46 @@ static void raise_floors(struct nsx_step *c)
 				"more a side would tell");
 }
 
-/* Whether the mean says the opposite of the typical unit.  Needs the shift and
- * the floors.
+/* The mean of all but the longest ones; v ascending. */
+static double mean_without(const int64_t *v, size_t n, size_t longest)
+{
+	return nsx_mean(v, n > longest ? n - longest : n);
+}
+
+/* Whether the change of the mean is beyond noise, and the shift's opposite. */
+static bool opposes(const struct nsx_step *c, const struct nsx_noise *noise,
+		    double before_ns, double after_ns)
+{
+	double mean_ns = after_ns - before_ns;
+
+	return mean_ns * c->shift_ns < 0 && is_above_floor(c, c->rel) &&
+	       fabs(mean_ns) >= NSX_MAX(NSX_NOISE, noise->rel) * before_ns &&
+	       fabs(mean_ns) >= noise->abs;
+}
+
+/* What is slow once or twice may be chance; what is so three times is part of the
+ * loop.
  */
-static int weigh_mean(const struct nsx_diff_opts *o, const struct nsx_sample s[2],
-		      struct nsx_step *c, struct nsx_err *err)
+enum { CHANCE = 2 };
+
+/* Whether the mean says the opposite of the typical unit; v: the samples,
+ * ascending.  Needs the shift and the floors.
+ */
+static void weigh_mean(const struct nsx_diff_opts *o, int64_t *const v[2],
+		       struct nsx_step *c)
 {
 	const struct nsx_noise *noise = &o->noise.of[NSX_METRIC_MEAN];
-	double mean_ns = c->side[1].mean_ns - c->side[0].mean_ns;
+	const struct nsx_spread *s = c->side;
 
-	if (c->side[0].median_ns <= 0)
-		return 0;
-	c->rel = c->shift_ns / c->side[0].median_ns;
-	c->mean_rel = mean_ns / c->side[0].mean_ns;
-	c->mean_opposes = mean_ns * c->shift_ns < 0 &&
-			  is_above_floor(c, c->rel) &&
-			  fabs(c->mean_rel) >= NSX_MAX(NSX_NOISE, noise->rel) &&
-			  fabs(mean_ns) >= noise->abs;
-	return c->mean_opposes ?
-		       nsx_bootstrap(&s[1], &s[0], NSX_FIGURE_MEAN, o->alpha,
-				     o->seed, &c->mean_ci_ns, err) : 0;
+	if (s[0].median_ns <= 0)
+		return;
+	c->rel = c->shift_ns / s[0].median_ns;
+	c->mean_rel = (s[1].mean_ns - s[0].mean_ns) / s[0].mean_ns;
+	c->mean_opposes = opposes(c, noise, s[0].mean_ns, s[1].mean_ns);
+	c->opposition_recurs =
+		c->mean_opposes &&
+		opposes(c, noise, mean_without(v[0], s[0].n, CHANCE),
+			mean_without(v[1], s[1].n, CHANCE));
 }
 
 static int measure(const struct nsx_diff *d, uint32_t lane,
@@ -314,7 +334,8 @@ static int measure(const struct nsx_diff *d, uint32_t lane,
 	if (NSX_MIN(s[0].ncaptures, s[1].ncaptures) >= NSX_MIN_CAPTURES)
 		ret->ci_ns = ret->blocks_ns;
 	raise_floors(ret);
-	return weigh_mean(o, s, ret, err);
+	weigh_mean(o, v, ret);
+	return 0;
 }
 
 int nsx_step_measure(const struct nsx_diff *d, uint32_t lane,
