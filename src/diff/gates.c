@@ -144,7 +144,8 @@ static int read_gate(const char *expr, struct gate *ret, struct nsx_err *err)
 
 	*ret = (struct gate){.metric = STEP};
 	if (!expr[n])
-		return fail(expr, "it needs a metric, a colon and a limit, as in step:+3%", err);
+		return fail(expr, "it needs a metric, a colon and a limit, as "
+				  "in step:+3%", err);
 	for (enum metric m = STEP; m < NMETRICS; m++) {
 		if (strlen(name_of(m)) != n || strncmp(name_of(m), expr, n) != 0)
 			continue;
@@ -153,9 +154,9 @@ static int read_gate(const char *expr, struct gate *ret, struct nsx_err *err)
 			return err->rc;
 		return read_limit(expr, s, ret, err);
 	}
-	return fail(expr, "there is no such metric; there are step, step.p95, step.mean, compute, "
-			  "comm, copy, idle, kernel:/REGEX/, launches and "
-			  "mem_peak", err);
+	return fail(expr, "there is no such metric; there are step, step.p95, "
+			  "step.mean, compute, comm, copy, idle, "
+			  "kernel:/REGEX/, launches and mem_peak", err);
 }
 
 int nsx_gate_check(const char *expr, struct nsx_err *err)
@@ -459,7 +460,8 @@ static struct nsx_gate_row begin_row(const struct gate *g, const char *expr)
 
 	return (struct nsx_gate_row){
 		.expr = expr, .subject = "", .figure = figures[g->metric],
-		.change = NAN, .lo = NAN, .hi = NAN, .mean = NAN, .unit = g->relative ? "%" : shown_units[measure],
+		.change = NAN, .lo = NAN, .hi = NAN, .mean = NAN,
+		.unit = g->relative ? "%" : shown_units[measure],
 		.limit = g->relative	 ? 100 * g->limit :
 			 measure == TIME ? g->limit / 1e6 : g->limit};
 }

@@ -59,11 +59,12 @@ static void add_change(struct nsx_buf *b, const struct nsx_diff *d,
 	bool is_odd = apart_ns > APART * median_ns &&
 		      apart_ns > ODD * fabs(c->shift_ns);
 
+	if (is_odd && !c->mean_opposes)
+		nsx_buf_adds(b, " typically");
 	if (is_odd && fabs(c->rel) < SEEN)
-		nsx_buf_printf(b, " typically takes as long as the %s before",
-			       before);
+		nsx_buf_printf(b, " takes as long as the %s before", before);
 	else if (is_odd)
-		nsx_buf_printf(b, " typically takes %s %s than the %s before",
+		nsx_buf_printf(b, " takes %s %s than the %s before",
 			       nsx_text_ns(a, fabs(c->shift_ns)),
 			       c->shift_ns < 0 ? "less" : "longer", before);
 	else if (!strcmp(before, after))
