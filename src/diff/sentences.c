@@ -98,25 +98,41 @@ static void add_mean(struct nsx_buf *b, const struct nsx_step *c,
 static const char *const verdict_words[] = {
 	"No change", "Improvement", "Regression", "Mixed", "Inconclusive"};
 
+/* The verdict, up to where the sentence on the step begins; GPUs that disagree are
+ * not those of the verdict.
+ */
+static void add_verdict(struct nsx_buf *b, const struct nsx_diff *d,
+			uint32_t lane, bool is_of_lane, struct nsx_arena *a)
+{
+	const char *name = lane != NSX_NONE && d->nlanes > 1 ?
+				   nsx_lane_name(d, lane, a) : "";
+
+	nsx_buf_adds(b, verdict_words[d->verdict]);
+	if (!is_of_lane)
+		nsx_buf_printf(b, ": %s;%s%s", d->why, *name ? " on " : "",
+			       name);
+	else
+		nsx_buf_printf(b, "%s%s:", *name ? " on " : "", name);
+}
+
 const char *nsx_diff_headline(const struct nsx_diff *d, struct nsx_arena *a)
 {
 	struct nsx_buf b = {0};
 	uint32_t lane;
 	const struct nsx_step *c = nsx_decisive_step(d, &lane);
+	bool is_of_lane = c->verdict == d->verdict;
 
-	nsx_buf_adds(&b, verdict_words[d->verdict]);
-	if (lane != NSX_NONE && d->nlanes > 1)
-		nsx_buf_printf(&b, " on %s", nsx_lane_name(d, lane, a));
+	add_verdict(&b, d, lane, is_of_lane, a);
 	if (d->same || d->whole) {
-		nsx_buf_printf(&b, ": %s", d->why);
+		nsx_buf_printf(&b, " %s", d->why);
 		return nsx_buf_keep(&b, a);
 	}
-	nsx_buf_printf(&b, ": a %s%s",
+	nsx_buf_printf(&b, " a %s%s",
 		       c->mean_opposes ? "typical " : "", nsx_unit_word(d));
 	add_change(&b, d, c, a);
 	if (c->mean_opposes)
 		add_mean(&b, c, a);
-	if (d->why && c->verdict != NSX_V_BOTH_WAYS)
+	if (d->why && is_of_lane && c->verdict != NSX_V_BOTH_WAYS)
 		nsx_buf_printf(&b, "; %s", d->why);
 	return nsx_buf_keep(&b, a);
 }
