@@ -43,7 +43,8 @@ static const struct nsx_opt opts[] = {
 	    "measure by how much runs of the same code differ: all operands "
 	    "are such runs; -o names the file"),
 	OPT(0, "top", NULL, "N", INT, top,
-	    "rows of each table for people (10; kernels on the page 30)",
+	    "rows of each table for people (10; kernels on the page 30; none "
+	    "below 1 % of the largest change)",
 	    .most = INFINITY),
 	OPT(0, "alpha", NULL, "X", REAL, alpha,
 	    "how often chance may look like a change (0.05)"),
@@ -94,7 +95,13 @@ static int collect(const struct args *a, int noperands, char **argv,
 		return nsx_fail(err, NSX_E_USAGE, "give the two sides as BEFORE "
 				"AFTER, or with --before and --after, not "
 				"both");
-	if (noperands != 2 && (noperands || !a->before.n || !a->after.n))
+	if (a->before.n && !a->after.n)
+		return nsx_fail(err, NSX_E_USAGE, "the side after is missing: "
+				"--after FILE");
+	if (a->after.n && !a->before.n)
+		return nsx_fail(err, NSX_E_USAGE, "the side before is missing: "
+				"--before FILE");
+	if (noperands != 2 && !a->before.n)
 		return nsx_fail(err, NSX_E_USAGE, "give two captures to "
 				"compare (%d given): nsys-explain diff "
 				"BEFORE.sqlite AFTER.sqlite", noperands);
@@ -162,10 +169,14 @@ static int read_args(const struct args *a, struct nsx_diff_opts *o,
 static void print_summary(const struct nsx_diff *d, const char *dir)
 {
 	struct nsx_arena *a = nsx_arena_new();
+	const char *causes = nsx_diff_causes(d, a);
+	const char *place = nsx_diff_place(d, a);
 
 	nsx_print_line(nsx_diff_headline(d, a));
-	if (*nsx_diff_place(d, a))
-		nsx_print_line(nsx_diff_place(d, a));
+	if (*causes)
+		nsx_print_line(causes);
+	if (*place)
+		nsx_print_line(place);
 	for (size_t i = 0; i < d->ngates; i++)
 		nsx_print_line(nsx_gate_line(&d->gates[i], a));
 	printf("Wrote report to: %s/diff.md\n", dir);
@@ -301,18 +312,25 @@ const struct nsx_cmd nsx_cmd_diff = {
 	       "intervals exclude 0, the test is "
 	       "significant and A12 is above 0.71 or below 0.29. It is neutral "
 	       "when the whole interval and the change of the mean lie inside "
-	       "the noise. Anything else is inconclusive, and says why and what "
+	       "the noise. It is mixed when a typical unit is proven to change "
+	       "one way and another GPU, or the mean, not by one or two slow "
+	       "units alone, changes the other: pauses go away while every unit "
+	       "becomes slower. Anything else is inconclusive, and says why and what "
 	       "would settle it. One or two captures a side cannot tell how "
 	       "much runs of the same code differ; three or more can.\n\n"
 	       "The budget explains the change of the mean, to the "
 	       "nanosecond: compute by kernel (more launches, other clocks, "
 	       "its own time), communication (transfer, waiting for a rank), "
-	       "copies, idle time by cause.\n\n"
+	       "copies, idle time by cause. Findings whose cost changes as the "
+	       "mean does stand before it: they name causes, where idle time "
+	       "often is a symptom.\n\n"
 	       "Gates: METRIC:LIMIT fails when the change is proven to be "
 	       "larger than the limit, and is larger than noise (above; of a "
 	       "part also what captures of one side, or the halves of one, "
 	       "differ by); METRIC:<LIMIT fails unless it is proven to be "
-	       "smaller. Metrics: step, step.mean, step.p95, compute, comm, "
+	       "smaller. step is the typical unit, by the shift; its line has the "
+	       "mean beside it, and a gate on the mean, which rare slow units "
+	       "move, is step.mean. Metrics: step, step.mean, step.p95, compute, comm, "
 	       "copy, idle, kernel:/REGEX/, launches, mem_peak. A limit is "
 	       "+N% or +N with ns, us, ms, s, B, KB, MB, GB, or nothing for a "
 	       "count. A gate that cannot be decided passes with a notice, "

@@ -185,7 +185,11 @@ static void keep_findings(struct nsx_side *s, const struct nsx_report *r)
 		s->findings[s->nfindings++] = (struct nsx_side_finding){
 			.key = nsx_arena_strdup(s->arena, f->key),
 			.title = nsx_arena_strdup(s->arena, f->title),
+			.place = f->place ? nsx_arena_strdup(s->arena, f->place) :
+					    NULL,
+			.category = nsx_finding_category(f),
 			.severity = f->severity,
+			.is_minor = f->is_minor,
 			.share = f->price != NSX_PRICE_NONE && window_ns > 0 ?
 					 f->headroom_ns / window_ns : NAN};
 	}

@@ -28,18 +28,20 @@ struct nsx_side_opts nsx_side_opts_of(const struct nsx_diff_opts *o)
 
 /* Of a side that is seen in launches already nothing more can be asked. */
 static int load_sides(struct nsx_diff *d, enum nsx_side_unit unit,
-		      struct nsx_err *err)
+		      const char *pattern, struct nsx_err *err)
 {
 	const struct nsx_diff_opts *o = d->opts;
 	struct nsx_side_opts so = nsx_side_opts_of(o);
 
 	so.unit = unit;
+	so.pattern = pattern;
 	d->digested = so.digested;
 	for (unsigned s = 0; s < 2; s++)
 		for (size_t i = 0; i < d->nsides[s]; i++) {
 			struct nsx_side **side = &d->sides[s][i];
 
-			if (*side && (*side)->nseen &&
+			if (unit == NSX_SIDE_LAUNCH && *side &&
+			    (*side)->nseen &&
 			    (*side)->seen[(*side)->nseen - 1].method ==
 				    NSX_WAY_WINDOW)
 				continue;
@@ -188,11 +190,65 @@ static int fail_empty(const struct nsx_diff *d, const struct nsx_side *side,
 			gpu, is_part ? " in the part that was asked for" : "");
 }
 
+/* The range that is the unit of a side, if there is one. */
+static const char *range_of_one(const struct nsx_diff *d)
+{
+	for (unsigned s = 0; s < 2; s++)
+		for (size_t i = 0; i < d->nsides[s]; i++)
+			for (size_t k = 0; k < d->sides[s][i]->nseen; k++)
+				if (d->sides[s][i]->seen[k].method ==
+				    NSX_WAY_NVTX)
+					return nsx_arena_strdup(d->arena,
+						d->sides[s][i]->seen[k].name);
+	return NULL;
+}
+
+/* A pattern for this name and no other; # stands for a number. */
+static const char *match_exactly(const struct nsx_diff *d, const char *name)
+{
+	struct nsx_buf b = {0};
+
+	nsx_buf_adds(&b, "^");
+	for (; *name; name++) {
+		if (strchr("^.[$()|*+?{\\", *name))
+			nsx_buf_adds(&b, "\\");
+		if (*name == '#')
+			nsx_buf_adds(&b, "(#|[0-9]+)");
+		else
+			nsx_buf_add(&b, name, 1);
+	}
+	nsx_buf_adds(&b, "$");
+	return nsx_buf_keep(&b, d->arena);
+}
+
+/* A range that one side repeats, the other may have as well, but so unevenly that
+ * it was not seen as its unit: where every second one pauses, say.
+ */
+static int try_range(struct nsx_diff *d, bool *ret_found, struct nsx_err *err)
+{
+	const char *name = range_of_one(d);
+
+	if (!name)
+		return 0;
+	if (load_sides(d, NSX_SIDE_NVTX, match_exactly(d, name), err) ||
+	    nsx_choose_way(d, ret_found, err))
+		return err->rc;
+	d->name = name;
+	return 0;
+}
+
+/* What repeats on one side only is no measure: launches, else the window. */
+static int try_launches(struct nsx_diff *d, bool *ret_found, struct nsx_err *err)
+{
+	return load_sides(d, NSX_SIDE_LAUNCH, NULL, err) ||
+	       nsx_choose_way(d, ret_found, err) ? err->rc : 0;
+}
+
 static int find_units(struct nsx_diff *d, struct nsx_err *err)
 {
 	enum nsx_side_unit unit = d->opts->side.unit;
-	bool found = false;
-	int rc = load_sides(d, unit, err);
+	bool found = false, may_try;
+	int rc = load_sides(d, unit, d->opts->side.pattern, err);
 
 	for (unsigned s = 0; !rc && s < 2; s++)
 		for (size_t i = 0; !rc && i < d->nsides[s]; i++)
@@ -200,12 +256,10 @@ static int find_units(struct nsx_diff *d, struct nsx_err *err)
 				rc = fail_empty(d, d->sides[s][i], err);
 	if (rc || nsx_choose_way(d, &found, err))
 		return err->rc;
-	/* What repeats on one side only is no measure: launches, else the
-	 * window.
-	 */
-	if (!found && unit == NSX_SIDE_AUTO && !d->digested &&
-	    (load_sides(d, NSX_SIDE_LAUNCH, err) ||
-	     nsx_choose_way(d, &found, err)))
+	may_try = unit == NSX_SIDE_AUTO && !d->digested;
+	if (!found && may_try && try_range(d, &found, err))
+		return err->rc;
+	if (!found && may_try && try_launches(d, &found, err))
 		return err->rc;
 	if (found)
 		return 0;
@@ -275,12 +329,46 @@ static void overrule(struct nsx_diff *d, enum nsx_verdict verdict,
 	d->why = why;
 }
 
-/* A change on any GPU is one, unless GPUs disagree; neutral needs all of them. */
+const struct nsx_step *nsx_decisive_step(const struct nsx_diff *d,
+					 uint32_t *lane)
+{
+	*lane = NSX_NONE;
+	if (d->has_job && d->job.verdict == d->verdict)
+		return &d->job;
+	for (uint32_t l = 0; l < d->nlanes; l++)
+		if (d->lanes[l].change.verdict == d->verdict) {
+			*lane = l;
+			return &d->lanes[l].change;
+		}
+	*lane = d->has_job ? NSX_NONE : 0;
+	return d->has_job ? &d->job : &d->lanes[0].change;
+}
+
+/* A change on any GPU is one, mixed where GPUs disagree; neutral needs all of
+ * them.
+ */
+static enum nsx_verdict verdict_of(const struct nsx_diff *d)
+{
+	bool any[NSX_NDIFF_VERDICTS] = {false};
+
+	for (size_t l = 0; l < d->nlanes; l++)
+		any[d->lanes[l].change.verdict] = true;
+	if (d->has_job)
+		any[d->job.verdict] = true;
+	return any[NSX_V_BOTH_WAYS] ||
+	       (any[NSX_V_REGRESSION] && any[NSX_V_IMPROVEMENT]) ?
+						NSX_V_BOTH_WAYS :
+	       any[NSX_V_REGRESSION]		? NSX_V_REGRESSION :
+	       any[NSX_V_IMPROVEMENT]		? NSX_V_IMPROVEMENT :
+	       any[NSX_V_INCONCLUSIVE]		? NSX_V_INCONCLUSIVE :
+						  NSX_V_NEUTRAL;
+}
+
 static void judge(struct nsx_diff *d)
 {
-	size_t n[4] = {0};
 	const char *failure = find_failure(d);
-	const struct nsx_step *undecided = d->has_job ? &d->job : NULL;
+	const struct nsx_step *c;
+	uint32_t lane;
 
 	if (d->same) {
 		overrule(d, NSX_V_NEUTRAL, "both sides are the same capture, "
@@ -291,25 +379,12 @@ static void judge(struct nsx_diff *d)
 		overrule(d, NSX_V_INCONCLUSIVE, failure);
 		return;
 	}
-	for (size_t l = 0; l < d->nlanes; l++) {
-		n[d->lanes[l].change.verdict]++;
-		if (d->lanes[l].change.verdict == NSX_V_INCONCLUSIVE &&
-		    (!undecided || undecided->verdict != NSX_V_INCONCLUSIVE))
-			undecided = &d->lanes[l].change;
-	}
-	if (d->has_job)
-		n[d->job.verdict]++;
-	d->verdict = NSX_V_INCONCLUSIVE;
-	if (n[NSX_V_REGRESSION] && n[NSX_V_IMPROVEMENT])
+	d->verdict = verdict_of(d);
+	c = nsx_decisive_step(d, &lane);
+	if (c->verdict != d->verdict)
 		d->why = "some GPUs became slower, others faster";
-	else if (n[NSX_V_REGRESSION])
-		d->verdict = NSX_V_REGRESSION;
-	else if (n[NSX_V_IMPROVEMENT])
-		d->verdict = NSX_V_IMPROVEMENT;
-	else if (!n[NSX_V_INCONCLUSIVE])
-		d->verdict = NSX_V_NEUTRAL;
-	else
-		d->why = undecided->why;
+	else if (d->verdict >= NSX_V_BOTH_WAYS)
+		d->why = c->why;
 }
 
 /* Comparing ---------------------------------------------------------------------*/

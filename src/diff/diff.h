@@ -14,8 +14,13 @@
 #include "diff/match.h"
 #include "report/table.h"
 
-enum nsx_verdict { NSX_V_NEUTRAL, NSX_V_IMPROVEMENT, NSX_V_REGRESSION,
-		   NSX_V_INCONCLUSIVE };
+enum nsx_verdict {
+	NSX_V_NEUTRAL, NSX_V_IMPROVEMENT, NSX_V_REGRESSION,
+	NSX_V_BOTH_WAYS, /* "mixed": the typical unit changes one way, the
+			    mean or another GPU the other                    */
+	NSX_V_INCONCLUSIVE, /* this and mixed say why                        */
+	NSX_NDIFF_VERDICTS
+};
 extern const char *const nsx_verdict_names[];
 
 /* What runs of the same code differ by. --------------------------------------*/
@@ -79,6 +84,8 @@ struct nsx_step {
 	bool has_steady;
 	double steady_rel; /* of steady units alone                          */
 	double mean_rel;   /* of means: tail and all                         */
+	bool mean_opposes; /* both are beyond noise, and of opposite signs   */
+	bool opposition_recurs; /* also without the slowest units            */
 	enum nsx_verdict verdict;
 	const char *why; /* of a verdict that is not obvious, and what would
 			    settle it                                        */
@@ -140,15 +147,22 @@ struct nsx_finding_row { /* a finding that is not the same on both sides     */
 	enum nsx_appearance change;
 	const struct nsx_side_finding *before, *after; /* NULL: not found    */
 };
+struct nsx_cause_row { /* a finding whose cost changes as the mean does     */
+	const struct nsx_finding_row *finding;
+	double before_ns, after_ns; /* what it costs, of a unit              */
+};
+enum { NSX_MOST_CAUSES = 2 };
 
 enum nsx_gate_result { NSX_GATE_PASS, NSX_GATE_UNDECIDED, NSX_GATE_FAIL };
 extern const char *const nsx_gate_names[]; /* "pass", "undecided", "fail"    */
 struct nsx_gate_row { /* a gate where it looks worst                         */
 	const char *expr, *subject; /* subject: "GPU 0"; ""                  */
+	const char *figure; /* "typical step", ...                           */
 	double change, lo, hi, limit; /* in unit; NAN: there is none         */
+	double mean; /* of a typical step: what the mean changes by; NAN     */
 	const char *unit;	      /* "%", "ms", "bytes", "" (a count)    */
 	enum nsx_gate_result result;
-	const char *text; /* why it is undecided; NULL                       */
+	const char *text; /* why it is undecided, or what it leaves out; NULL */
 };
 
 struct nsx_diff_opts {
@@ -219,6 +233,10 @@ bool nsx_noise_is(const char *path);
 int nsx_noise_read(const char *text, struct nsx_noises *ret,
 		   struct nsx_err *err) NSX_CHECKED;
 
+/* The step that the verdict is about; *lane: NSX_NONE of a job. */
+const struct nsx_step *nsx_decisive_step(const struct nsx_diff *d,
+					 uint32_t *lane);
+
 /* The first kernel of a row, before if there is one. */
 static inline const struct nsx_kernel *nsx_row_kernel(const struct nsx_diff *d,
 						      uint32_t row)
@@ -252,6 +270,13 @@ int nsx_budget_build(struct nsx_diff *d, uint32_t lane,
 		     struct nsx_budget *ret, struct nsx_err *err) NSX_CHECKED;
 int nsx_compare_captures(struct nsx_diff *d, struct nsx_err *err) NSX_CHECKED;
 void nsx_compare_findings(struct nsx_diff *d);
+/* The findings that a lane's change of the mean may come from, dearest first:
+ * they name causes, where the shares of the time often name symptoms.  Returns how
+ * many; none where the mean changes by less than noise, or the sides cannot be
+ * compared.
+ */
+size_t nsx_find_causes(const struct nsx_diff *d, uint32_t lane,
+		       struct nsx_cause_row ret[NSX_MOST_CAUSES]);
 
 /* METRIC:[<]+LIMIT, as the command's manual explains it.  Checks the syntax
  * alone.  Errors: NSX_E_USAGE naming the place.

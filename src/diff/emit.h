@@ -35,10 +35,12 @@ int nsx_diff_write_json(const struct nsx_out_file *f, FILE *out,
 int nsx_diff_emit_folder(const struct nsx_diff_output *o, const char *dir,
 			 unsigned threads, struct nsx_err *err) NSX_CHECKED;
 
-/* The verdict in a sentence; where the change of the mean is, "" where there is
- * none (Markdown); and a line on a gate; on arena a.
+/* The verdict in a sentence; findings that name causes, and where the change of
+ * the mean is, "" where there is none (all three Markdown); and a line on a gate;
+ * on arena a.
  */
 const char *nsx_diff_headline(const struct nsx_diff *d, struct nsx_arena *a);
+const char *nsx_diff_causes(const struct nsx_diff *d, struct nsx_arena *a);
 const char *nsx_diff_place(const struct nsx_diff *d, struct nsx_arena *a);
 const char *nsx_gate_line(const struct nsx_gate_row *g, struct nsx_arena *a);
 /* Lanes to show: all of them in order; of more than most those that change most

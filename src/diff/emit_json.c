@@ -116,17 +116,6 @@ static void add_captures(struct nsx_jsonw *w, const struct nsx_diff *d,
 	nsx_jsonw_end(w);
 }
 
-/* The step: of the job, else of the GPU that the verdict is about. */
-static const struct nsx_step *step_of(const struct nsx_diff *d)
-{
-	if (d->has_job)
-		return &d->job;
-	for (size_t l = 0; l < d->nlanes; l++)
-		if (d->lanes[l].change.verdict == d->verdict)
-			return &d->lanes[l].change;
-	return &d->lanes[0].change;
-}
-
 static void add_lanes(struct nsx_jsonw *w, const struct nsx_diff *d)
 {
 	struct nsx_arena *a = nsx_arena_new();
@@ -181,8 +170,9 @@ int nsx_diff_write_json(const struct nsx_out_file *f, FILE *out,
 	const struct nsx_diff *d = o->diff;
 	const struct nsx_table *t = o->tables.t;
 	struct nsx_jsonw *w = nsx_json_document(1, d->generated_at);
+	uint32_t lane;
 
-	add_shift(w, d, step_of(d));
+	add_shift(w, d, d->has_job ? &d->job : nsx_decisive_step(d, &lane));
 	nsx_jsonw_str(w, "verdict", nsx_verdict_names[d->verdict]);
 	nsx_jsonw_str(w, "why", d->why);
 	nsx_jsonw_bool(w, "same_capture", d->same);

@@ -1,5 +1,6 @@
 /* emit_md.c - a comparison for people: the answer first, then where it is. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include "diff/emit.h"
 #include "diff/words.h"
@@ -40,10 +41,12 @@ static void add_paths(struct page *p, unsigned side)
 
 static void add_answer(struct page *p)
 {
+	const char *causes = nsx_diff_causes(p->d, p->a);
 	const char *place = nsx_diff_place(p->d, p->a);
 
-	nsx_buf_printf(&p->b, "**%s**\n\n%s%s", nsx_diff_headline(p->d, p->a),
-		       place, *place ? "\n\n" : "");
+	nsx_buf_printf(&p->b, "**%s**\n\n%s%s%s%s",
+		       nsx_diff_headline(p->d, p->a), causes,
+		       *causes ? "\n\n" : "", place, *place ? "\n\n" : "");
 }
 
 static void add_head(struct page *p)
@@ -96,17 +99,44 @@ static void add_step_row(struct page *p, const char *what,
 		       nsx_verdict_names[c->verdict]);
 }
 
-/* What a verdict that is not obvious rests on. */
-static void add_why(struct page *p, const char *what, const struct nsx_step *c)
+/* Of the job, NSX_NONE, or of a lane. */
+static const char *why_of(const struct page *p, uint32_t lane)
 {
-	if (c->why && !p->d->why) /* of all is said above */
-		nsx_buf_printf(&p->b, "- %s: %s\n", what, c->why);
+	return lane == NSX_NONE ? (p->d->has_job ? p->d->job.why : NULL) :
+				  p->d->lanes[lane].change.why;
+}
+
+/* What verdicts that are not obvious rest on, each reason once; what holds for all
+ * is said above.
+ */
+static void add_whys(struct page *p)
+{
+	size_t n = p->nlanes + 1, before = p->b.n;
+	uint32_t *of = nsx_arena_get(p->a, n * sizeof(*of));
+
+	of[0] = NSX_NONE;
+	memcpy(of + 1, p->lanes, p->nlanes * sizeof(*of));
+	for (size_t i = 0; !p->d->why && i < n; i++) {
+		const char *why = why_of(p, of[i]);
+		bool is_told = !why;
+
+		for (size_t k = 0; k < i && !is_told; k++)
+			is_told = why_of(p, of[k]) &&
+				  !strcmp(why_of(p, of[k]), why);
+		for (size_t k = i; k < n && !is_told; k++)
+			if (why_of(p, of[k]) && !strcmp(why_of(p, of[k]), why))
+				nsx_buf_printf(&p->b, "%s%s", k > i ? ", " : "- ",
+					       of[k] == NSX_NONE ? "job" :
+					       nsx_lane_name(p->d, of[k], p->a));
+		if (!is_told)
+			nsx_buf_printf(&p->b, ": %s\n", why);
+	}
+	nsx_buf_adds(&p->b, p->b.n > before ? "\n" : "");
 }
 
 static void add_steps(struct page *p)
 {
 	const struct nsx_diff *d = p->d;
-	size_t before;
 
 	if (d->whole)
 		return;
@@ -122,19 +152,14 @@ static void add_steps(struct page *p)
 	if (p->nlanes < d->nlanes)
 		nsx_buf_printf(&p->b, "| %zu more | | | | | | | | | | |\n",
 			       d->nlanes - p->nlanes);
-	nsx_buf_adds(&p->b, "\nshift: the median of the differences between each "
-			    "unit after and each before, not that of the medians; "
+	nsx_buf_adds(&p->b, "\nCV: standard deviation / mean; shift: the median of "
+			    "all differences between a unit after and one before "
+			    "(Hodges-Lehmann), not the difference of the medians; "
 			    "p: how likely such a difference is if both sides are "
-			    "alike (rank test); A12: "
-			    "how often a unit after takes longer than one before; "
-			    "noise: what a change must exceed.\n\n");
-	before = p->b.n;
-	if (d->has_job)
-		add_why(p, "job", &d->job);
-	for (size_t i = 0; i < p->nlanes; i++)
-		add_why(p, nsx_lane_name(d, p->lanes[i], p->a),
-			&d->lanes[p->lanes[i]].change);
-	nsx_buf_adds(&p->b, p->b.n > before ? "\n" : "");
+			    "alike (rank test); A12: how often a unit after takes "
+			    "longer than one before; noise: what a change must "
+			    "exceed.\n\n");
+	add_whys(p);
 }
 
 static void add_delta(struct page *p, const struct nsx_delta *d)
@@ -150,6 +175,22 @@ static void end_row(struct page *p, const struct nsx_delta *d)
 		       nsx_text_ns(p->a, (double)d->before_ns));
 	add_delta(p, d);
 	nsx_buf_adds(&p->b, " |\n");
+}
+
+/* Rows of a smaller change are left to tables/, unless --top asks for them. */
+#define LEAST 0.01 /* of the share that changes most                         */
+
+static bool is_shown(const struct page *p, uint32_t lane,
+		     const struct nsx_delta *d)
+{
+	const struct nsx_budget *x = &p->d->lanes[lane].budget;
+	int64_t most_ns = 0;
+
+	for (unsigned k = 0; k < NSX_NSHARES; k++)
+		most_ns = NSX_MAX(most_ns, llabs(x->part[k].delta_ns));
+	return d->delta_ns &&
+	       (p->d->opts->top ||
+		(double)llabs(d->delta_ns) >= LEAST * (double)most_ns);
 }
 
 /* A comment has lines in the place of headings. */
@@ -192,9 +233,9 @@ static void add_budgets(struct page *p)
 		add_delta(p, &x->part[NSX_SHARE_IDLE]);
 		nsx_buf_adds(&p->b, " |\n");
 	}
-	nsx_buf_adds(&p->b, "\nTail: by how much the change of the mean exceeds "
-			    "that of a typical unit; the columns to its right "
-			    "add up to the change.\n\n");
+	nsx_buf_printf(&p->b, "\n%shares of the time add up to the change.\n\n",
+		       d->whole ? "S" : "Tail: the change of the mean less that "
+					"of a typical unit, the shift. The s");
 }
 
 static const char *of_lane(const struct page *p, uint32_t lane)
@@ -226,9 +267,8 @@ static void add_clock(struct page *p, const struct nsx_budget *x)
 			      "before)",
 		       nsx_text_n(p->a, x->nequal, "kernel is equal",
 				  "kernels are equal"), 100 * x->rho_share);
-	if (x->no_rho)
-		nsx_buf_printf(&p->b, ". Clocks cannot be told from kernels: "
-				      "%s.\n\n", x->no_rho);
+	if (x->no_rho) /* the checks say why */
+		nsx_buf_adds(&p->b, ".\n\n");
 	else
 		nsx_buf_printf(&p->b, "; they take %.4f times as long.\n\n",
 			       x->rho);
@@ -261,7 +301,7 @@ static void add_kernels(struct page *p, uint32_t lane)
 	size_t n = 0;
 
 	while (n < NSX_MIN(x->nkernels, p->kernel_rows) &&
-	       x->kernels[n].d.delta_ns)
+	       is_shown(p, lane, &x->kernels[n].d))
 		n++;
 	if (!p->for_comment)
 		nsx_buf_printf(&p->b, "## Kernels%s\n\n", of_lane(p, lane));
@@ -279,19 +319,36 @@ static void add_kernels(struct page *p, uint32_t lane)
 				      "");
 }
 
+/* How many rows of a split are shown; 0 where none changes. */
+static size_t count_shown(const struct page *p, uint32_t lane,
+			  const struct nsx_split_rows *x)
+{
+	size_t n = 0;
+
+	while (n < NSX_MIN(x->n, p->rows) && is_shown(p, lane, &x->v[n].d))
+		n++;
+	return n;
+}
+
+static void end_split(struct page *p, bool is_all)
+{
+	nsx_buf_adds(&p->b, is_all || p->for_comment ? "\n" :
+				"\nAll rows are in `tables/`.\n\n");
+}
+
 static void add_causes(struct page *p, uint32_t lane)
 {
 	const struct nsx_split_rows *x =
 		&p->d->lanes[lane].budget.split[NSX_SPLIT_IDLE];
-	size_t n = NSX_MIN(x->n, p->rows);
+	size_t n = count_shown(p, lane, x);
 
-	if (!n || !x->v[0].d.delta_ns)
+	if (!n)
 		return;
 	add_heading(p, nsx_arena_printf(p->a, "Idle time%s by cause",
 					of_lane(p, lane)));
 	nsx_buf_adds(&p->b, "| cause | of | before | change |\n"
 			    "|---|---|---:|---:|\n");
-	for (size_t i = 0; i < n && x->v[i].d.delta_ns; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const struct nsx_split_row *c = &x->v[i];
 
 		nsx_buf_printf(&p->b, "| %s | ", nsx_cause_words[c->cause]);
@@ -299,7 +356,7 @@ static void add_causes(struct page *p, uint32_t lane)
 			nsx_add_name(&p->b, c->detail);
 		end_row(p, &c->d);
 	}
-	nsx_buf_adds(&p->b, "\n");
+	end_split(p, n == x->n);
 }
 
 /* A table of what a share consists of, unless nothing changed. */
@@ -307,14 +364,14 @@ static void add_split(struct page *p, uint32_t lane, enum nsx_split split,
 		      const char *title, const char *of)
 {
 	const struct nsx_split_rows *x = &p->d->lanes[lane].budget.split[split];
-	size_t n = NSX_MIN(x->n, p->rows);
+	size_t n = count_shown(p, lane, x);
 
-	if (!n || (n == 1 && !*x->v[0].detail) || !x->v[0].d.delta_ns)
+	if (!n || (n == 1 && !*x->v[0].detail))
 		return;
 	nsx_buf_printf(&p->b, "## %s%s by %s\n\n| %s | before | change |\n"
 			      "|---|---:|---:|\n", title, of_lane(p, lane), of,
 		       of);
-	for (size_t i = 0; i < n && x->v[i].d.delta_ns; i++) {
+	for (size_t i = 0; i < n; i++) {
 		nsx_buf_adds(&p->b, "| ");
 		if (*x->v[i].detail)
 			nsx_add_name(&p->b, x->v[i].detail);
@@ -322,8 +379,7 @@ static void add_split(struct page *p, uint32_t lane, enum nsx_split split,
 			nsx_buf_adds(&p->b, "none");
 		end_row(p, &x->v[i].d);
 	}
-	nsx_buf_adds(&p->b, n < x->n ? "\nAll rows are in `tables/`.\n\n" :
-				       "\n");
+	end_split(p, n == x->n);
 }
 
 static void add_findings(struct page *p)
@@ -394,9 +450,11 @@ static void add_checks(struct page *p)
 		if (c->status != NSX_CHECK_PASS)
 			nsx_buf_printf(&p->b, "- **%s** %s: %s",
 				       nsx_check_names[c->status], id, c->text);
-		if (c->status != NSX_CHECK_PASS && (*c->before || *c->after))
+		if (c->status != NSX_CHECK_PASS && strcmp(c->before, c->after))
 			nsx_buf_printf(&p->b, " (%s → %s)", c->before,
 				       c->after);
+		else if (c->status != NSX_CHECK_PASS && *c->before)
+			nsx_buf_printf(&p->b, " (%s)", c->before);
 		if (c->status != NSX_CHECK_PASS) {
 			nsx_buf_adds(&p->b, "\n");
 		} else if (*c->before || *c->after) {

@@ -1,4 +1,5 @@
-/* findings.c - findings of both sides, paired by key.
+/* findings.c - findings of both sides, paired by key, and which of them the change
+ * may come from.
  *
  * A share of the judged window is what two captures of another length have in
  * common; less than a point of it is no change.
@@ -53,4 +54,108 @@ void nsx_compare_findings(struct nsx_diff *d)
 		if (x && is_changed(x, &a->findings[i]))
 			add(d, NSX_CHANGED_FINDING, x, &a->findings[i]);
 	}
+}
+
+/* Causes ------------------------------------------------------------------------*/
+
+/* Of the change of the mean: a finding that explains less is no cause.  Each is
+ * priced alone, so that two may hold the same time.
+ */
+#define EXPLAINS 0.25
+
+/* ns of a unit: of a finding that is not there 0, of one without a price NAN. */
+static double cost_of(const struct nsx_side_finding *f, int64_t mean_ns)
+{
+	return f ? f->share * (double)mean_ns : 0;
+}
+
+static double towards(const struct nsx_budget *x, enum nsx_share share)
+{
+	double ns = (double)x->part[share].delta_ns;
+
+	return NSX_MAX(x->total.delta_ns > 0 ? ns : -ns, 0);
+}
+
+/* How much of the change a finding can explain, by the shares of the time that it
+ * can be seen in: a kernel's in compute, a late host's wherever the GPU, or
+ * another rank, waits; of others that is not known.
+ */
+static double most_of(const struct nsx_diff *d, const struct nsx_budget *x,
+		      enum nsx_category category)
+{
+	switch (category) {
+	case NSX_CAT_COMPUTE:
+		return towards(x, NSX_SHARE_COMPUTE);
+	case NSX_CAT_HOST:
+	case NSX_CAT_IDLE:
+	case NSX_CAT_LAUNCH:
+	case NSX_CAT_STARTUP:
+	case NSX_CAT_SYNC:
+		return towards(x, NSX_SHARE_IDLE) + towards(x, NSX_SHARE_COPY) +
+		       (d->splits_comm ? towards(x, NSX_SHARE_WAIT) : 0);
+	case NSX_CAT_CAPTURE:
+		return 0;
+	default:
+		return INFINITY;
+	}
+}
+
+/* How much of the change of the mean it explains; 0: none, or the first page
+ * leaves it out.
+ */
+static double explain(const struct nsx_diff *d, const struct nsx_budget *x,
+		      const struct nsx_finding_row *f, struct nsx_cause_row *ret)
+{
+	int64_t mean_ns = x->total.before_ns;
+	const struct nsx_side_finding *dearer;
+	double more_ns;
+
+	*ret = (struct nsx_cause_row){f, cost_of(f->before, mean_ns),
+				      cost_of(f->after,
+					      mean_ns + x->total.delta_ns)};
+	more_ns = ret->after_ns - ret->before_ns;
+	dearer = more_ns > 0 ? f->after : f->before;
+	if (isnan(more_ns) || !dearer || dearer->is_minor)
+		return 0;
+	return NSX_MIN(x->total.delta_ns > 0 ? more_ns : -more_ns,
+		       most_of(d, x, dearer->category));
+}
+
+static bool is_comparable(const struct nsx_diff *d)
+{
+	for (size_t i = 0; i < d->nchecks; i++)
+		if (d->checks[i].status == NSX_CHECK_FAIL)
+			return false;
+	return !d->whole;
+}
+
+size_t nsx_find_causes(const struct nsx_diff *d, uint32_t lane,
+		       struct nsx_cause_row ret[NSX_MOST_CAUSES])
+{
+	const struct nsx_budget *x = &d->lanes[lane].budget;
+	double change_ns = fabs((double)x->total.delta_ns);
+	double explained[NSX_MOST_CAUSES + 1] = {0};
+	size_t n = 0;
+
+	if (!is_comparable(d) ||
+	    change_ns < NSX_NOISE * (double)x->total.before_ns)
+		return 0;
+	for (size_t i = 0; i < d->nfindings; i++) {
+		struct nsx_cause_row c;
+		double ns = explain(d, x, &d->findings[i], &c);
+		size_t at = n;
+
+		if (ns < EXPLAINS * change_ns || ns <= 0)
+			continue;
+		for (; at && explained[at - 1] < ns; at--) {
+			explained[at] = explained[at - 1];
+			if (at < NSX_MOST_CAUSES)
+				ret[at] = ret[at - 1];
+		}
+		explained[at] = ns;
+		if (at < NSX_MOST_CAUSES)
+			ret[at] = c;
+		n = NSX_MIN(n + 1, NSX_MOST_CAUSES);
+	}
+	return n;
 }

@@ -42,6 +42,15 @@ static enum measure measure_of(enum metric m)
 	return m == LAUNCHES ? COUNT : m == MEM_PEAK ? BYTES : TIME;
 }
 
+/* Which figure a limit is on, as its line says. */
+static const char *const figures[NMETRICS] = {
+	[STEP] = "typical step", [STEP_P95] = "95th percentile",
+	[STEP_MEAN] = "mean step", [COMPUTE] = "mean compute time",
+	[COMM] = "mean communication time", [COPY] = "mean copy time",
+	[IDLE] = "mean idle time", [LAUNCHES] = "mean count",
+	[KERNEL] = "mean kernel time", [MEM_PEAK] = "peak",
+};
+
 static const char *const shown_units[] = {[COUNT] = "", [TIME] = "ms",
 					  [BYTES] = "bytes"};
 
@@ -74,6 +83,10 @@ static int fail(const char *expr, const char *what, struct nsx_err *err)
 static int read_limit(const char *expr, const char *s, struct gate *ret,
 		      struct nsx_err *err)
 {
+	static const char *const needed[] = {
+		[COUNT] = "a count takes no unit but %",
+		[TIME] = "the limit needs a unit: %, ns, us, ms or s",
+		[BYTES] = "the limit needs a unit: %, B, KB, MB or GB"};
 	enum measure measure = measure_of(ret->metric);
 	char *end;
 
@@ -98,9 +111,7 @@ static int read_limit(const char *expr, const char *s, struct gate *ret,
 			ret->limit *= units[i].factor;
 			return 0;
 		}
-	return fail(expr, measure ? "the limit needs a unit: %, ns, us, ms, s "
-				   "for times, B, KB, MB, GB for memory" :
-				   "a count takes no unit but %", err);
+	return fail(expr, needed[measure], err);
 }
 
 static int read_regex(const char *expr, const char **s, struct gate *ret,
@@ -111,7 +122,7 @@ static int read_regex(const char *expr, const char **s, struct gate *ret,
 	size_t n;
 
 	if (!end)
-		return fail(expr, "a kernel is named as kernel:/REGEX/:+10%",
+		return fail(expr, "kernels are named as in kernel:/REGEX/:+10%",
 			    err);
 	n = (size_t)(end - *s - 1);
 	if (n >= sizeof(ret->regex))
@@ -133,7 +144,8 @@ static int read_gate(const char *expr, struct gate *ret, struct nsx_err *err)
 
 	*ret = (struct gate){.metric = STEP};
 	if (!expr[n])
-		return fail(expr, "it has no limit, as in step:+3%", err);
+		return fail(expr, "it needs a metric, a colon and a limit, as "
+				  "in step:+3%", err);
 	for (enum metric m = STEP; m < NMETRICS; m++) {
 		if (strlen(name_of(m)) != n || strncmp(name_of(m), expr, n) != 0)
 			continue;
@@ -142,9 +154,9 @@ static int read_gate(const char *expr, struct gate *ret, struct nsx_err *err)
 			return err->rc;
 		return read_limit(expr, s, ret, err);
 	}
-	return fail(expr, "metrics are step, step.p95, step.mean, compute, "
-			  "comm, copy, idle, kernel:/REGEX/, launches and "
-			  "mem_peak", err);
+	return fail(expr, "there is no such metric; there are step, step.p95, "
+			  "step.mean, compute, comm, copy, idle, "
+			  "kernel:/REGEX/, launches and mem_peak", err);
 }
 
 int nsx_gate_check(const char *expr, struct nsx_err *err)
@@ -161,6 +173,8 @@ struct measured {
 	struct nsx_floor floor; /* less than that proves nothing             */
 	struct nsx_interval ci;
 	size_t n; /* units of the shorter side; a single figure: SIZE_MAX    */
+	double mean_rel, mean; /* of a typical step: what the mean changes by,
+				  of itself and as the change; else NAN      */
 };
 
 static int64_t part_of(const struct nsx_lane *l, size_t unit, const void *ctx)
@@ -217,6 +231,21 @@ static int match_kernels(const struct nsx_pool *p, const struct nsx_lane *l,
 		if (matches[l->uses[i].kernel])
 			(*ret)[l->uses[i].unit] += l->uses[i].ns;
 	return 0;
+}
+
+/* A pattern that matches nothing is rather misspelt than fulfilled. */
+static bool matches_any(const struct nsx_diff *d, const char *regex)
+{
+	bool any = false;
+	regex_t re;
+
+	compile(&re, regex);
+	for (unsigned s = 0; s < 2; s++)
+		for (uint32_t k = 0; k < d->pool[s].nkernels && !any; k++)
+			any = !regexec(&re, d->pool[s].kernels[k].name, 0, NULL,
+				       0);
+	regfree(&re);
+	return any;
 }
 
 static int sample_of(const struct nsx_diff *d, unsigned side, uint32_t lane,
@@ -326,6 +355,7 @@ static int measure_figure(const struct nsx_diff *d, uint32_t lane,
 	ret->n = NSX_MIN(s[0].n, s[1].n);
 	ret->before = of[0];
 	ret->change = of[1] - of[0];
+	ret->mean_rel = ret->mean = NAN;
 	ret->floor = (struct nsx_floor){0, "it is none"};
 	find_floor(d, c, g, s, ret);
 	return nsx_bootstrap(&s[1], &s[0],
@@ -341,7 +371,8 @@ static void measure_step(const struct nsx_step *c, struct measured *ret)
 		 c->floor.is},
 		{NSX_MIN(c->ci_ns.lo, c->blocks_ns.lo),
 		 NSX_MAX(c->ci_ns.hi, c->blocks_ns.hi)},
-		NSX_MIN(c->side[0].n, c->side[1].n)};
+		NSX_MIN(c->side[0].n, c->side[1].n), c->mean_rel,
+		c->side[1].mean_ns - c->side[0].mean_ns};
 }
 
 /* Peaks of the capture with the highest on each side. */
@@ -355,7 +386,8 @@ static bool measure_memory(const struct nsx_diff *d, struct measured *ret)
 	*ret = (struct measured){(double)peak[0], (double)(peak[1] - peak[0]),
 				 {0, "it is none"},
 				 {(double)(peak[1] - peak[0]),
-				  (double)(peak[1] - peak[0])}, SIZE_MAX};
+				  (double)(peak[1] - peak[0])}, SIZE_MAX,
+				 NAN, NAN};
 	return peak[0] >= 0 && peak[1] >= 0;
 }
 
@@ -386,6 +418,7 @@ static void decide(const struct nsx_diff *d, const struct gate *g,
 	r->change = m->change / of * shown;
 	r->lo = m->ci.lo / of * shown;
 	r->hi = m->ci.hi / of * shown;
+	r->mean = g->relative ? m->mean_rel * shown : m->mean * shown;
 	if (d->same) {
 		r->change = r->lo = r->hi = 0;
 		r->result = r->limit < 0 ? NSX_GATE_FAIL : NSX_GATE_PASS;
@@ -407,6 +440,10 @@ static void decide(const struct nsx_diff *d, const struct gate *g,
 		if (g->proven)
 			r->result = NSX_GATE_FAIL;
 	}
+	if (r->result != NSX_GATE_UNDECIDED && !isnan(r->mean) &&
+	    (r->mean > r->limit) != (r->result == NSX_GATE_FAIL))
+		r->text = "the mean lies on the other side of the limit; "
+			  "step.mean is the gate on it";
 }
 
 /* How far above the limit its lower end lies: of equal results the worst. */
@@ -422,8 +459,9 @@ static struct nsx_gate_row begin_row(const struct gate *g, const char *expr)
 	enum measure measure = measure_of(g->metric);
 
 	return (struct nsx_gate_row){
-		.expr = expr, .subject = "", .change = NAN, .lo = NAN,
-		.hi = NAN, .unit = g->relative ? "%" : shown_units[measure],
+		.expr = expr, .subject = "", .figure = figures[g->metric],
+		.change = NAN, .lo = NAN, .hi = NAN, .mean = NAN,
+		.unit = g->relative ? "%" : shown_units[measure],
 		.limit = g->relative	 ? 100 * g->limit :
 			 measure == TIME ? g->limit / 1e6 : g->limit};
 }
@@ -470,6 +508,10 @@ static int evaluate(struct nsx_diff *d, const char *expr,
 	}
 	if (g.metric == KERNEL && d->digested) {
 		undecided(ret, nsx_no_kernels);
+		return 0;
+	}
+	if (g.metric == KERNEL && !matches_any(d, g.regex)) {
+		undecided(ret, "no kernel of either side matches");
 		return 0;
 	}
 	if (g.metric == STEP && d->has_job)

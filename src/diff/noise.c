@@ -244,6 +244,9 @@ int nsx_noise_read(const char *text, struct nsx_noises *ret,
 		return percent >= 0 && percent < 100 ? 0 :
 			nsx_fail(err, NSX_E_USAGE, "--noise must be 0%% to "
 				 "100%%, not '%s'", text);
+	if (end != text && !*end)
+		return nsx_fail(err, NSX_E_USAGE, "--noise takes a percentage, "
+				"as in %s%%, or a file of --calibrate", text);
 	return read_file(text, ret, err);
 }
 

@@ -1,4 +1,6 @@
-/* sentences.c - a comparison in words: the verdict, where the change is, gates. */
+/* sentences.c - a comparison in words: the verdict, causes, where the change is,
+ * gates.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +10,8 @@
 #include "report/words.h"
 
 #define APART 0.01 /* of the median: a reader sees it                         */
-#define ODD 0.1	   /* of the shift                                            */
+#define ODD 0.1	   /* of the shift, or of what findings can explain           */
+#define SEEN 0.0005 /* of the median: less is shown as 0.0 %                   */
 
 /* Pieces ------------------------------------------------------------------------*/
 
@@ -41,63 +44,96 @@ double nsx_level_of(const struct nsx_diff *d)
 	return 100 * (1 - d->opts->alpha);
 }
 
-/* The shift is the median of the differences between all units after and all
- * before, and need not be the difference of the medians, which stands before it.
+/* "takes 11.1 ms instead of 9.18 ms".  The shift is the median of the differences
+ * between all units after and all before, and need not be the difference of the
+ * medians; then the median after would read like an error.
  */
-static const char *say_change(const struct nsx_diff *d, struct nsx_arena *a,
-			      const struct nsx_step *c)
+static void add_change(struct nsx_buf *b, const struct nsx_diff *d,
+		       const struct nsx_step *c, struct nsx_arena *a)
 {
 	double median_ns = c->side[0].median_ns;
 	double apart_ns = fabs(c->side[1].median_ns - median_ns - c->shift_ns);
+	const char *before = nsx_text_ns(a, median_ns);
+	const char *after = nsx_text_ns(a, c->side[1].median_ns);
+
 	bool is_odd = apart_ns > APART * median_ns &&
 		      apart_ns > ODD * fabs(c->shift_ns);
 
-	return nsx_arena_printf(a, "%s %s (%s; %.4g %% %s to %s)",
-				is_odd ? " (medians), typically" : ",",
-				nsx_text_change(a, c->shift_ns),
-				nsx_text_ratio(a, c->rel), nsx_level_of(d),
-				nsx_text_change(a, c->ci_ns.lo),
-				nsx_text_change(a, c->ci_ns.hi));
+	if (is_odd && !c->mean_opposes)
+		nsx_buf_adds(b, " typically");
+	if (is_odd && fabs(c->rel) < SEEN)
+		nsx_buf_printf(b, " takes as long as the %s before", before);
+	else if (is_odd)
+		nsx_buf_printf(b, " takes %s %s than the %s before",
+			       nsx_text_ns(a, fabs(c->shift_ns)),
+			       c->shift_ns < 0 ? "less" : "longer", before);
+	else if (!strcmp(before, after))
+		nsx_buf_printf(b, " takes %s on both sides", before);
+	else
+		nsx_buf_printf(b, " takes %s instead of %s, %s", after, before,
+			       nsx_text_change(a, c->shift_ns));
+	nsx_buf_printf(b, " (%s; %.4g %% %s to %s)", nsx_text_ratio(a, c->rel),
+		       nsx_level_of(d), nsx_text_change(a, c->ci_ns.lo),
+		       nsx_text_change(a, c->ci_ns.hi));
 }
 
-/* The step the verdict is about. */
-static const struct nsx_step *step_of(const struct nsx_diff *d, uint32_t *lane)
+/* A mean that says the opposite of the typical unit. */
+static void add_mean(struct nsx_buf *b, const struct nsx_step *c,
+		     struct nsx_arena *a)
 {
-	*lane = NSX_NONE;
-	if (d->has_job && d->job.verdict == d->verdict)
-		return &d->job;
-	for (uint32_t l = 0; l < d->nlanes; l++)
-		if (d->lanes[l].change.verdict == d->verdict) {
-			*lane = l;
-			return &d->lanes[l].change;
-		}
-	*lane = d->has_job ? NSX_NONE : 0;
-	return d->has_job ? &d->job : &d->lanes[0].change;
+	bool falls = c->mean_rel < 0;
+
+	nsx_buf_printf(b, ", but the mean %s from %s to %s (%s)",
+		       falls ? "falls" : "rises",
+		       nsx_text_ns(a, c->side[0].mean_ns),
+		       nsx_text_ns(a, c->side[1].mean_ns),
+		       nsx_text_ratio(a, c->mean_rel));
+	if (c->verdict == NSX_V_BOTH_WAYS)
+		nsx_buf_printf(b, ": as a whole, the run became %s",
+			       falls ? "faster" : "slower");
+	else if (c->verdict != NSX_V_INCONCLUSIVE)
+		nsx_buf_adds(b, ", perhaps by chance");
 }
 
-static const char *const words[] = {"No change", "Improvement", "Regression",
-				    "Inconclusive"};
+static const char *const verdict_words[] = {
+	"No change", "Improvement", "Regression", "Mixed", "Inconclusive"};
+
+/* The verdict, up to where the sentence on the step begins; GPUs that disagree are
+ * not those of the verdict.
+ */
+static void add_verdict(struct nsx_buf *b, const struct nsx_diff *d,
+			uint32_t lane, bool is_of_lane, struct nsx_arena *a)
+{
+	const char *name = lane != NSX_NONE && d->nlanes > 1 ?
+				   nsx_lane_name(d, lane, a) : "";
+
+	nsx_buf_adds(b, verdict_words[d->verdict]);
+	if (!is_of_lane)
+		nsx_buf_printf(b, ": %s;%s%s", d->why, *name ? " on " : "",
+			       name);
+	else
+		nsx_buf_printf(b, "%s%s:", *name ? " on " : "", name);
+}
 
 const char *nsx_diff_headline(const struct nsx_diff *d, struct nsx_arena *a)
 {
 	struct nsx_buf b = {0};
 	uint32_t lane;
-	const struct nsx_step *c = step_of(d, &lane);
+	const struct nsx_step *c = nsx_decisive_step(d, &lane);
+	bool is_of_lane = c->verdict == d->verdict;
 
-	nsx_buf_adds(&b, words[d->verdict]);
-	if (lane != NSX_NONE && d->nlanes > 1)
-		nsx_buf_printf(&b, " on %s", nsx_lane_name(d, lane, a));
+	add_verdict(&b, d, lane, is_of_lane, a);
 	if (d->same || d->whole) {
-		nsx_buf_printf(&b, ": %s", d->why);
-	} else {
-		nsx_buf_printf(&b, ": a %s takes %s instead of %s%s",
-			       nsx_unit_word(d),
-			       nsx_text_ns(a, c->side[1].median_ns),
-			       nsx_text_ns(a, c->side[0].median_ns),
-			       say_change(d, a, c));
-		if (d->why)
-			nsx_buf_printf(&b, "; %s", d->why);
+		nsx_buf_printf(&b, " %s", d->why);
+		return nsx_buf_keep(&b, a);
 	}
+	nsx_buf_printf(&b, " a %s%s",
+		       c->mean_opposes ? "typical " : "", nsx_unit_word(d));
+	add_change(&b, d, c, a);
+	if (c->mean_opposes)
+		add_mean(&b, c, a);
+	if (d->why && is_of_lane && c->verdict != NSX_V_BOTH_WAYS)
+		nsx_buf_printf(&b, "; %s", d->why);
 	return nsx_buf_keep(&b, a);
 }
 
@@ -118,7 +154,7 @@ uint32_t nsx_shown_lane(const struct nsx_diff *d)
 {
 	uint32_t best = 0;
 
-	if (step_of(d, &best) != &d->job)
+	if (nsx_decisive_step(d, &best) != &d->job)
 		return best;
 	best = 0;
 	for (uint32_t l = 1; l < d->nlanes; l++)
@@ -140,71 +176,171 @@ void nsx_add_labels(struct nsx_buf *b, const struct nsx_diff *d, uint32_t row,
 	}
 }
 
-/* The row of a share that changes most, if it is told apart. */
-static void add_largest(struct nsx_buf *b, const struct nsx_diff *d,
-			const struct nsx_budget *x, enum nsx_share share,
-			struct nsx_arena *a)
+/* Causes -----------------------------------------------------------------------*/
+
+static void add_cause(struct nsx_buf *b, const struct nsx_diff *d,
+		      const struct nsx_cause_row *c, bool is_shared,
+		      struct nsx_arena *a)
 {
-	const struct nsx_split_rows *rows =
-		&x->split[share == NSX_SHARE_COPY ? NSX_SPLIT_COPIES :
-						    NSX_SPLIT_IDLE];
-	const struct nsx_split_row *r = rows->v;
-	bool is_idle = share == NSX_SHARE_IDLE;
+	static const char *const kinds[NSX_NAPPEARANCES][2] = {
+		[NSX_APPEARED] = {"New finding", "New finding"},
+		[NSX_GONE] = {"Finding gone", "Finding gone"},
+		[NSX_CHANGED_FINDING] = {"Finding that shrank",
+					 "Finding that grew"}};
+	const struct nsx_finding_row *f = c->finding;
+	const struct nsx_side_finding *x = f->after ? f->after : f->before;
 
-	if (share == NSX_SHARE_COMPUTE && x->nkernels) {
-		const struct nsx_kernel_row *k = x->kernels;
+	nsx_buf_printf(b, "%s: %s (",
+		       kinds[f->change][c->after_ns > c->before_ns], x->title);
+	if (x->place && !strstr(x->title, x->place))
+		nsx_buf_printf(b, "from %s; ", x->place);
+	if (f->before)
+		nsx_buf_adds(b, nsx_text_ns(a, c->before_ns));
+	nsx_buf_adds(b, f->before && f->after ? " → " : "");
+	if (f->after)
+		nsx_buf_adds(b, nsx_text_ns(a, c->after_ns));
+	nsx_buf_printf(b, " a %s%s).", nsx_unit_word(d),
+		       is_shared ? ", partly the same time" : "");
+}
+
+const char *nsx_diff_causes(const struct nsx_diff *d, struct nsx_arena *a)
+{
+	uint32_t lane = nsx_shown_lane(d);
+	double left_ns = fabs((double)d->lanes[lane].budget.total.delta_ns);
+	struct nsx_cause_row v[NSX_MOST_CAUSES];
+	size_t n = nsx_find_causes(d, lane, v);
+	struct nsx_buf b = {0};
+
+	for (size_t i = 0; i < n; i++) {
+		double ns = fabs(v[i].after_ns - v[i].before_ns);
+
+		/* Each is priced alone: together they may explain more than
+		 * there is.
+		 */
+		nsx_buf_adds(&b, i ? " " : "");
+		add_cause(&b, d, &v[i], i && ns > (1 + ODD) * left_ns, a);
+		left_ns -= ns;
+	}
+	return nsx_buf_keep(&b, a);
+}
+
+/* Where the mean changes --------------------------------------------------------*/
+
+/* Whether a part with this change is told of, and as what: it may be larger than
+ * the whole where other parts go the other way.
+ */
+static const char *introduce(double part_ns, double of_ns)
+{
+	double share = of_ns != 0 ? part_ns / of_ns : 0;
+
+	return share <= 0		     ? NULL :
+	       share >= 0.5 && share <= 1.25 ? ", mainly " :
+					       ", largest change: ";
+}
+
+static void add_kernel_part(struct nsx_buf *b, const struct nsx_diff *d,
+			    const struct nsx_budget *x, struct nsx_arena *a)
+{
+	double of_ns = (double)x->part[NSX_SHARE_COMPUTE].delta_ns;
+
+	for (size_t i = 0; i < x->nkernels; i++) {
+		const struct nsx_kernel_row *k = &x->kernels[i];
 		enum nsx_match kind = d->rows.kind[k->row];
+		const char *intro = introduce((double)k->d.delta_ns, of_ns);
 
-		nsx_buf_adds(b, "; the largest change in compute: ");
+		if (!intro)
+			continue;
+		nsx_buf_adds(b, intro);
 		nsx_add_labels(b, d, k->row, a);
-		if (kind == NSX_M_REMOVED || kind == NSX_M_NEW)
-			nsx_buf_printf(b, " (%s)", nsx_match_names[kind]);
-		nsx_buf_printf(b, ", %s",
+		nsx_buf_printf(b, " (%s%s%s)",
+			       kind >= NSX_M_REMOVED ? nsx_match_names[kind] : "",
+			       kind >= NSX_M_REMOVED ? ", " : "",
 			       nsx_text_change(a, (double)k->d.delta_ns));
-	} else if ((is_idle || share == NSX_SHARE_COPY) && rows->n) {
-		nsx_buf_printf(b, "; the largest change in %s: %s%s",
-			       nsx_share_word(d, share),
-			       is_idle ? nsx_cause_words[r->cause] : "",
-			       is_idle && *r->detail ? " in " : "");
-		if (*r->detail)
-			nsx_add_name(b, r->detail);
-		nsx_buf_printf(b, ", %s",
-			       nsx_text_change(a, (double)r->d.delta_ns));
+		return;
 	}
 }
 
+/* "the launch call `cudaLaunchKernel`", but "the host waits in ..." */
+static bool names_call(enum nsx_cause cause)
+{
+	return cause == NSX_CAUSE_LAUNCH_CALL || cause == NSX_CAUSE_OTHER_API;
+}
+
+static void add_split_part(struct nsx_buf *b, const struct nsx_split_rows *rows,
+			   bool is_idle, double of_ns, struct nsx_arena *a)
+{
+	for (size_t i = 0; i < rows->n; i++) {
+		const struct nsx_split_row *r = &rows->v[i];
+		const char *intro = introduce((double)r->d.delta_ns, of_ns);
+
+		if (!intro)
+			continue;
+		nsx_buf_printf(b, "%s%s%s", intro,
+			       is_idle ? nsx_cause_words[r->cause] : "",
+			       !is_idle || !*r->detail ? "" :
+			       names_call(r->cause)    ? " " : " in ");
+		if (*r->detail)
+			nsx_add_name(b, r->detail);
+		nsx_buf_printf(b, " (%s)",
+			       nsx_text_change(a, (double)r->d.delta_ns));
+		return;
+	}
+}
+
+/* "idle +1.88 ms, mainly host code in `iteration #` (+1.86 ms)" */
+static void add_share(struct nsx_buf *b, const struct nsx_diff *d,
+		      const struct nsx_budget *x, enum nsx_share share,
+		      struct nsx_arena *a)
+{
+	double ns = (double)x->part[share].delta_ns;
+
+	nsx_buf_printf(b, "%s %s", nsx_share_word(d, share),
+		       nsx_text_change(a, ns));
+	if (share == NSX_SHARE_COMPUTE)
+		add_kernel_part(b, d, x, a);
+	else if (share == NSX_SHARE_IDLE)
+		add_split_part(b, &x->split[NSX_SPLIT_IDLE], true, ns, a);
+	else if (share == NSX_SHARE_COPY)
+		add_split_part(b, &x->split[NSX_SPLIT_COPIES], false, ns, a);
+}
+
 /* What equal kernels say of the clock, and what it explains. */
-static void add_rho(struct nsx_buf *b, const struct nsx_budget *x, bool is_one,
+static void add_rho(struct nsx_buf *b, const struct nsx_budget *x,
 		    struct nsx_arena *a)
 {
 	double clock_ns = 0;
 
 	for (size_t i = 0; i < x->nkernels; i++)
 		clock_ns += (double)x->kernels[i].clock_ns;
-	nsx_buf_printf(b, ". %s kernels take %.4f times as long",
-		       is_one ? "Its equal" : "Equal", x->rho);
 	if (fabs(x->rho - 1) < 0.01)
-		nsx_buf_adds(b, ": it is not the clock");
-	else if (fabs(x->rho - 1) > 0.02)
-		nsx_buf_printf(b, ": a clock or GPU that differs explains %s",
+		nsx_buf_adds(b, ". Equal kernels take as long as before: it is "
+				"not the clock");
+	else
+		nsx_buf_printf(b, ". Equal kernels take %.3g times as long",
+			       x->rho);
+	if (fabs(x->rho - 1) > 0.02)
+		nsx_buf_printf(b, ": a different clock or GPU explains %s",
 			       nsx_text_change(a, clock_ns));
 }
 
-#define WORTH_A_WORD 0.1 /* of the largest share */
+#define WORTH_A_WORD 0.1 /* of the largest share; where the mean opposes the
+			    typical unit, of the change of that              */
 
 const char *nsx_diff_place(const struct nsx_diff *d, struct nsx_arena *a)
 {
 	uint32_t lane = nsx_shown_lane(d);
 	const struct nsx_budget *x = &d->lanes[lane].budget;
-	enum nsx_share most = NSX_SHARE_COMPUTE;
+	const struct nsx_step *c = &d->lanes[lane].change;
+	double least = 0;
 	struct nsx_buf b = {0};
 	const char *sep = ": ";
 
-	for (enum nsx_share k = 1; k < NSX_NSHARES; k++)
-		if (llabs(x->part[k].delta_ns) > llabs(x->part[most].delta_ns))
-			most = k;
-	if (d->same || !x->part[most].delta_ns)
+	for (enum nsx_share k = 0; k < NSX_NSHARES; k++)
+		least = NSX_MAX(least, fabs((double)x->part[k].delta_ns));
+	if (d->same || least <= 0)
 		return "";
+	if (c->mean_opposes)
+		least = NSX_MIN(least, fabs(c->shift_ns));
 	nsx_buf_printf(&b, "%s%s%s", d->whole ? "In a second" : "The mean",
 		       d->nlanes > 1 ? " of " : "",
 		       d->nlanes > 1 ? nsx_lane_name(d, lane, a) : "");
@@ -212,33 +348,43 @@ const char *nsx_diff_place(const struct nsx_diff *d, struct nsx_arena *a)
 		nsx_buf_printf(&b, " changes by %s", nsx_text_change(
 				       a, (double)x->total.delta_ns));
 	for (enum nsx_share k = 0; k < NSX_NSHARES; k++) {
-		double ns = (double)x->part[k].delta_ns;
-
-		if (fabs(ns) < WORTH_A_WORD *
-				       fabs((double)x->part[most].delta_ns))
+		if (fabs((double)x->part[k].delta_ns) < WORTH_A_WORD * least)
 			continue;
-		nsx_buf_printf(&b, "%s%s %s", sep, nsx_share_word(d, k),
-			       nsx_text_change(a, ns));
-		sep = ", ";
+		nsx_buf_adds(&b, sep);
+		add_share(&b, d, x, k, a);
+		sep = "; ";
 	}
-	add_largest(&b, d, x, most, a);
 	if (!x->no_rho)
-		add_rho(&b, x, d->nlanes > 1, a);
+		add_rho(&b, x, a);
 	if (x->reshaped >= NSX_RESHAPED)
 		nsx_buf_printf(&b, "; %s", nsx_other_shapes);
 	nsx_buf_adds(&b, ".");
 	return nsx_buf_keep(&b, a);
 }
 
+/* Gates -------------------------------------------------------------------------*/
+
+/* "+4.76", "−4.54" */
+static const char *say_number(struct nsx_arena *a, double x)
+{
+	return nsx_arena_printf(a, "%s%.3g", signbit(x) ? "−" : "+", fabs(x));
+}
+
 const char *nsx_gate_line(const struct nsx_gate_row *g, struct nsx_arena *a)
 {
+	const char *space = *g->unit ? " " : "";
 	struct nsx_buf b = {0};
 
 	nsx_buf_printf(&b, "gate %s: %s", g->expr, nsx_gate_names[g->result]);
 	if (!isnan(g->change)) {
-		nsx_buf_printf(&b, " (%s%s%+.3g%s%s, interval %+.3g to %+.3g)",
-			       g->subject, *g->subject ? " " : "", g->change,
-			       *g->unit ? " " : "", g->unit, g->lo, g->hi);
+		nsx_buf_printf(&b, " (%s%s%s %s%s%s, interval %s to %s",
+			       g->subject, *g->subject ? ", " : "", g->figure,
+			       say_number(a, g->change), space, g->unit,
+			       say_number(a, g->lo), say_number(a, g->hi));
+		if (!isnan(g->mean))
+			nsx_buf_printf(&b, "; mean %s%s%s",
+				       say_number(a, g->mean), space, g->unit);
+		nsx_buf_adds(&b, ")");
 	}
 	if (g->text)
 		nsx_buf_printf(&b, "; %s", g->text);

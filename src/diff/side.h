@@ -101,7 +101,10 @@ struct nsx_seen {
 
 struct nsx_side_finding {
 	const char *key, *title; /* title: Markdown                          */
+	const char *place; /* in the user's code, Markdown; NULL: not known  */
+	enum nsx_category category;
 	enum nsx_severity severity;
+	bool is_minor; /* the first page leaves it out                       */
 	double share; /* headroom of the judged window; NAN: not priced      */
 };
 struct nsx_side {

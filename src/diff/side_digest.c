@@ -156,6 +156,20 @@ static const char *code_of(struct nsx_arena *a, const char *key)
 	return nsx_buf_keep(&b, a);
 }
 
+/* Of a finding's key; one that another version of the program found: none of
+ * those that cost time.
+ */
+static enum nsx_category category_of(const char *key)
+{
+	size_t n = strcspn(key, ":");
+
+	for (unsigned i = 0; i < NSX_NFINDING_IDS; i++)
+		if (strlen(nsx_finding_defs[i].name) == n &&
+		    !strncmp(nsx_finding_defs[i].name, key, n))
+			return nsx_finding_defs[i].category;
+	return NSX_CAT_CAPTURE;
+}
+
 /* Findings of all ranks, each as it is worst. */
 static void list_findings(struct nsx_side *side, struct nsx_digest *const *v,
 			  size_t n)
@@ -173,6 +187,7 @@ static void list_findings(struct nsx_side *side, struct nsx_digest *const *v,
 			f[at++] = (struct nsx_side_finding){
 				.key = nsx_arena_strdup(side->arena, x->key),
 				.title = code_of(side->arena, x->key),
+				.category = category_of(x->key),
 				.severity = x->severity,
 				.share = x->share_ppm < 0 ? NAN :
 					 (double)x->share_ppm / 1e6};

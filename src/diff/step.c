@@ -4,8 +4,10 @@
  * explains; every interval excludes 0; the rank test is significant; and the two
  * samples are apart (A12).  Neutral: the whole interval lies inside the noise,
  * and so does the change of the mean; that a capture drifts makes it harder to
- * prove a change, not easier to rule one out.  Anything else is inconclusive and
- * says what would settle it.
+ * prove a change, not easier to rule one out.  Mixed: a typical unit changes one
+ * way, proven as above, and the mean the other, not by one or two slow units
+ * alone: as where pauses go away while every unit becomes slower.  Anything else
+ * is inconclusive and says what would settle it.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +17,8 @@
 #include "diff/words.h"
 
 const char *const nsx_verdict_names[] = {"neutral", "improvement",
-					 "regression", "inconclusive"};
+					 "regression", "mixed",
+					 "inconclusive"};
 
 #define DRIFT 0.01
 #define APART 0.71 /* A12: a large effect (Vargha and Delaney)               */
@@ -155,6 +158,22 @@ static void leave_open(struct nsx_step *c, bool captures, const char *why,
 		nsx_arena_printf(a, "%s; more captures a side would tell", why);
 }
 
+/* A change of the typical unit that is proven. */
+static void call_it(struct nsx_step *c, struct nsx_arena *a)
+{
+	c->verdict = c->shift_ns > 0 ? NSX_V_REGRESSION : NSX_V_IMPROVEMENT;
+	if (!c->mean_opposes)
+		return;
+	if (c->opposition_recurs)
+		c->verdict = NSX_V_BOTH_WAYS;
+	c->why = nsx_arena_printf(a, "a typical unit changes by %s, but the mean "
+				  "by %s%s",
+				  nsx_text_ratio(a, c->rel),
+				  nsx_text_ratio(a, c->mean_rel),
+				  c->verdict == NSX_V_BOTH_WAYS ? "" :
+				  ", perhaps by chance");
+}
+
 static void judge(struct nsx_step *c, double alpha, struct nsx_arena *a)
 {
 	double noise_ns = c->noise * c->side[0].median_ns;
@@ -177,8 +196,7 @@ static void judge(struct nsx_step *c, double alpha, struct nsx_arena *a)
 					  nsx_text_ratio(a, c->steady_rel));
 	} else if (is_above_floor(c, c->rel) && excludes_zero(&c->ci_ns) &&
 		   excludes_zero(&c->blocks_ns) && c->test.p < alpha && apart) {
-		c->verdict = c->shift_ns > 0 ? NSX_V_REGRESSION :
-					       NSX_V_IMPROVEMENT;
+		call_it(c, a);
 	} else if (widest(c) > noise_ns) {
 		if (c->floor.at > c->noise && !is_above_floor(c, c->rel))
 			c->why = c->floor.is;
@@ -219,33 +237,6 @@ static int measure_steady(const struct nsx_diff *d, uint32_t lane,
 	return 0;
 }
 
-static int measure(const struct nsx_diff *d, uint32_t lane,
-		   struct nsx_arena *a, struct nsx_step *ret,
-		   struct nsx_err *err)
-{
-	const struct nsx_diff_opts *o = d->opts;
-	struct nsx_sample s[2];
-	int64_t *v[2];
-
-	for (unsigned i = 0; i < 2; i++) {
-		if (nsx_pool_sample(&d->pool[i], lane, false, a, &s[i], err))
-			return err->rc;
-		nsx_new_array(v[i], a, s[i].n, "units", err);
-		if (!v[i] || spread_of(&s[i], v[i], &ret->side[i], err))
-			return err->rc;
-	}
-	ret->shift_ns = nsx_shift_of(v[1], s[1].n, v[0], s[0].n);
-	ret->test = nsx_rank_test(v[1], s[1].n, v[0], s[0].n);
-	ret->ci_ns = nsx_shift_interval(v[1], s[1].n, v[0], s[0].n, o->alpha);
-	if (nsx_bootstrap(&s[1], &s[0], NSX_FIGURE_SHIFT, o->alpha, o->seed,
-			  &ret->blocks_ns, err))
-		return err->rc;
-	/* With captures enough, what varies between them counts as well. */
-	if (NSX_MIN(s[0].ncaptures, s[1].ncaptures) >= NSX_MIN_CAPTURES)
-		ret->ci_ns = ret->blocks_ns;
-	return 0;
-}
-
 /* What the captures differ by in themselves and, while they are too few for the
  * interval to hold it, from each other.  A drift that all captures share is the
  * same on both sides: enough of them show by how much it differs.
@@ -276,6 +267,77 @@ static void raise_floors(struct nsx_step *c)
 				"more a side would tell");
 }
 
+/* The mean of all but the longest ones; v ascending. */
+static double mean_without(const int64_t *v, size_t n, size_t longest)
+{
+	return nsx_mean(v, n > longest ? n - longest : n);
+}
+
+/* Whether the change of the mean is beyond noise, and the shift's opposite. */
+static bool opposes(const struct nsx_step *c, const struct nsx_noise *noise,
+		    double before_ns, double after_ns)
+{
+	double mean_ns = after_ns - before_ns;
+
+	return mean_ns * c->shift_ns < 0 && is_above_floor(c, c->rel) &&
+	       fabs(mean_ns) >= NSX_MAX(NSX_NOISE, noise->rel) * before_ns &&
+	       fabs(mean_ns) >= noise->abs;
+}
+
+/* What is slow once or twice may be chance; what is so three times is part of the
+ * loop.
+ */
+enum { CHANCE = 2 };
+
+/* Whether the mean says the opposite of the typical unit; v: the samples,
+ * ascending.  Needs the shift and the floors.
+ */
+static void weigh_mean(const struct nsx_diff_opts *o, int64_t *const v[2],
+		       struct nsx_step *c)
+{
+	const struct nsx_noise *noise = &o->noise.of[NSX_METRIC_MEAN];
+	const struct nsx_spread *s = c->side;
+
+	if (s[0].median_ns <= 0)
+		return;
+	c->rel = c->shift_ns / s[0].median_ns;
+	c->mean_rel = (s[1].mean_ns - s[0].mean_ns) / s[0].mean_ns;
+	c->mean_opposes = opposes(c, noise, s[0].mean_ns, s[1].mean_ns);
+	c->opposition_recurs =
+		c->mean_opposes &&
+		opposes(c, noise, mean_without(v[0], s[0].n, CHANCE),
+			mean_without(v[1], s[1].n, CHANCE));
+}
+
+static int measure(const struct nsx_diff *d, uint32_t lane,
+		   struct nsx_arena *a, struct nsx_step *ret,
+		   struct nsx_err *err)
+{
+	const struct nsx_diff_opts *o = d->opts;
+	struct nsx_sample s[2];
+	int64_t *v[2];
+
+	for (unsigned i = 0; i < 2; i++) {
+		if (nsx_pool_sample(&d->pool[i], lane, false, a, &s[i], err))
+			return err->rc;
+		nsx_new_array(v[i], a, s[i].n, "units", err);
+		if (!v[i] || spread_of(&s[i], v[i], &ret->side[i], err))
+			return err->rc;
+	}
+	ret->shift_ns = nsx_shift_of(v[1], s[1].n, v[0], s[0].n);
+	ret->test = nsx_rank_test(v[1], s[1].n, v[0], s[0].n);
+	ret->ci_ns = nsx_shift_interval(v[1], s[1].n, v[0], s[0].n, o->alpha);
+	if (nsx_bootstrap(&s[1], &s[0], NSX_FIGURE_SHIFT, o->alpha, o->seed,
+			  &ret->blocks_ns, err))
+		return err->rc;
+	/* With captures enough, what varies between them counts as well. */
+	if (NSX_MIN(s[0].ncaptures, s[1].ncaptures) >= NSX_MIN_CAPTURES)
+		ret->ci_ns = ret->blocks_ns;
+	raise_floors(ret);
+	weigh_mean(o, v, ret);
+	return 0;
+}
+
 int nsx_step_measure(const struct nsx_diff *d, uint32_t lane,
 		       struct nsx_step *ret, struct nsx_err *err)
 {
@@ -292,16 +354,10 @@ int nsx_step_measure(const struct nsx_diff *d, uint32_t lane,
 		"below 2 % runs of the same code may differ; --calibrate "
 		"measures by how much"};
 	rc = measure(d, lane, a, ret, err);
-	if (!rc && ret->side[0].median_ns > 0) {
-		ret->rel = ret->shift_ns / ret->side[0].median_ns;
-		ret->mean_rel = (ret->side[1].mean_ns - ret->side[0].mean_ns) /
-				ret->side[0].mean_ns;
+	if (!rc && ret->side[0].median_ns > 0)
 		rc = measure_steady(d, lane, a, ret, err);
-	}
-	if (!rc) {
-		raise_floors(ret);
+	if (!rc)
 		judge(ret, d->opts->alpha, d->arena);
-	}
 	nsx_arena_free(a);
 	return rc;
 }

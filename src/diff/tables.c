@@ -109,7 +109,10 @@ NSX_COLUMNS(check_cols, CHECK_COLUMNS);
 	X(G_HI, "hi", F64, "upper end of its interval")                       \
 	X(G_LIMIT, "limit", F64, "in unit")                                   \
 	X(G_UNIT, "unit", STR, "%, ms, bytes; null: a count")                 \
-	X(G_TEXT, "text", STR, "why it is undecided")
+	X(G_FIGURE, "figure", STR, "what the limit is on")                    \
+	X(G_MEAN, "mean_change", F64,                                         \
+	  "of the mean, beside a typical step's; in unit")                    \
+	X(G_TEXT, "text", STR, "why it is undecided, or what it leaves out")
 NSX_COLUMNS(gate_cols, GATE_COLUMNS);
 const struct nsx_layout nsx_diff_layouts[NSX_NDT] = {
 	{.key = "budget", .csv = "diff_budget", NSX_COLS(budget_cols),
@@ -458,6 +461,8 @@ static void fill_gates(const struct nsx_diff *d, struct nsx_table *t)
 		row[G_HI] = nsx_real(g->hi);
 		row[G_LIMIT] = nsx_real(g->limit);
 		row[G_UNIT] = text_or_null(g->unit);
+		row[G_FIGURE] = nsx_string(g->figure);
+		row[G_MEAN] = nsx_real(g->mean);
 		row[G_TEXT] = nsx_string(g->text);
 	}
 }

@@ -1,0 +1,1 @@
+diff --before @diff_before
