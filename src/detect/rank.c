@@ -17,7 +17,7 @@
 #define MEDIUM_SHARE 0.03
 #define KERNEL_SHARE                                                           \
 	0.6	    /* a single kernel that takes as much matters,             \
-		       whatever its price                            */
+		       though its price is assumed                   */
 #define MOSTLY 0.5	   /* of the window, that a setting changes         */
 #define SURE 0.1	   /* of a price, that must be won in any case      */
 #define INSTEAD 3.0	   /* times the remedy, from which another is taken */
@@ -569,8 +569,8 @@ static double order_of(const struct nsx_finding *f)
 	return f->is_bound ? worth(f) / 2 : worth(f);
 }
 
-/* What is assumed raises no alarm, but for a kernel that is most of the work; nor
- * does anything of a start-up, which is paid once.
+/* What is assumed raises no alarm, but for a kernel that is most of the work, unless it
+ * would win next to nothing; nor does anything of a start-up, which is paid once.
  */
 static enum nsx_severity severity_of(const struct pricing *p,
 				     const struct nsx_finding *f)
@@ -582,8 +582,8 @@ static enum nsx_severity severity_of(const struct pricing *p,
 	if (f->is_quiet || p->facts->run_kind == NSX_RUN_START_UP)
 		return NSX_SEV_LOW;
 	if (f->price < NSX_PRICE_MEASURED)
-		return f->weight >= KERNEL_SHARE ? NSX_SEV_MEDIUM :
-						   NSX_SEV_LOW;
+		return f->weight >= KERNEL_SHARE && share >= MINOR_SHARE ?
+			       NSX_SEV_MEDIUM : NSX_SEV_LOW;
 	if (!is_sure(f))
 		return NSX_SEV_LOW;
 	return share >= HIGH_SHARE && !f->is_unseen ? NSX_SEV_HIGH :
