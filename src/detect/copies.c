@@ -34,6 +34,7 @@ struct copies {
 	struct nsx_detect *d;
 	struct group v[NTROUBLES][NKINDS], memset;
 	struct nsx_places places;
+	uint8_t *staged; /* nsx_mark_staged                            */
 	uint32_t ngroups;
 	int64_t pinned_bytes[NKINDS], pinned_ns[NKINDS]; /* whole trace      */
 };
@@ -70,9 +71,12 @@ static int collect(struct copies *c, struct nsx_err *err)
 {
 	const struct nsx_trace *t = c->d->trace;
 
+	if (nsx_mark_staged(c->d, &c->staged, err))
+		return err->rc;
 	for (size_t i = 0; i < t->ops.n; i++) {
 		int64_t at_ns = nsx_op_start(&t->ops, i);
 		const struct nsx_copy *x = nsx_op_copy(t, i);
+		uint32_t call = nsx_op_call(&t->ops, i);
 		struct group *g;
 
 		if (t->ops.cls[i] != NSX_C_COPY || !nsx_op_counts(t, i))
@@ -84,7 +88,8 @@ static int collect(struct copies *c, struct nsx_err *err)
 			nsx_add_to(&c->pinned_ns[x->copy_kind],
 				   nsx_op_ns(&t->ops, i));
 		}
-		if (!nsx_is_judged(c->d, at_ns))
+		if (!nsx_is_judged(c->d, at_ns) ||
+		    (call != NSX_NONE && nsx_is_staged(c->staged, call)))
 			continue;
 		if (t->ops.kind[i] == NSX_OP_MEMSET)
 			g = &c->memset;

@@ -155,6 +155,16 @@ struct nsx_rows nsx_keep_rows(struct nsx_detect *d, const uint32_t *v,
  */
 int nsx_list_hideable(struct nsx_detect *d, struct nsx_rows *ret,
 		      struct nsx_err *err) NSX_CHECKED;
+/* Marks the calls that MPI makes to take GPU buffers through the host (staging.c): no
+ * program can change them.  *ret: by call, a bit, on the scratch arena; NULL: there are
+ * none.
+ */
+int nsx_mark_staged(struct nsx_detect *d, uint8_t **ret,
+		    struct nsx_err *err) NSX_CHECKED;
+static inline bool nsx_is_staged(const uint8_t *staged, size_t call)
+{
+	return staged && staged[call / 8] >> call % 8 & 1;
+}
 /* A plan of one change, on the list's arena. */
 struct nsx_plan nsx_plan_of(struct nsx_detect *d, struct nsx_change change);
 /* Adds a change of these rows, which it sorts, to v, which has room for it; none
