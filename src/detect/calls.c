@@ -65,7 +65,7 @@ struct calls {
 	nsx_str *base;	/* by raw name: the first raw name of the same API   */
 	uint8_t *does;	/* by raw name; 0 not looked at yet                  */
 	uint32_t thread; /* being read                                       */
-	uint8_t *staged; /* nsx_mark_staged                                  */
+	uint8_t *library; /* nsx_mark_library                                */
 	uint32_t *launcher; /* by kernel name: 1 + the last thread so far that
 			       launched one                                  */
 	bool is_first; /* the call being read is its thread's first of a kernel */
@@ -148,7 +148,7 @@ static enum kind kind_of(struct calls *c, size_t call)
 	const struct nsx_trace *t = c->d->trace;
 	uint32_t op = nsx_call_op(&t->calls, call);
 
-	if (nsx_is_staged(c->staged, call))
+	if (nsx_is_marked(c->library, call))
 		return NONE;
 	if ((c->does[nsx_call_name(&t->calls, call)] == ALLOCATES ||
 	     t->calls.cls[call] == NSX_CALL_IMPLICIT_SYNC) &&
@@ -404,7 +404,7 @@ static int collect(struct calls *c, struct nsx_err *err)
 	uint32_t *below;
 	int64_t idle_ns[NSX_NCAUSES];
 
-	if (nsx_mark_staged(c->d, &c->staged, err) ||
+	if (nsx_mark_library(c->d, &c->library, err) ||
 	    !nsx_new_array(below, c->d->scratch, t->nvtx.n, "ranges", err) ||
 	    !nsx_new_array(c->launcher, c->d->scratch, n, "kernel names", err) ||
 	    !nsx_new_array(c->base, c->d->scratch, n, "API names", err) ||
@@ -437,7 +437,7 @@ static const struct words {
 		", or wait on an event only where the host first reads a result",
 		NULL,
 		"look for .item(), .cpu(), print of a tensor and "
-		"torch.cuda.synchronize() in the loop"},
+		"torch.cuda.synchronize()"},
 	[POLL] = {
 		NSX_ID_idle_after_sync, NSX_NO_COST,
 		"the host waits for the GPU in a loop around ", NULL,
@@ -451,7 +451,7 @@ static const struct words {
 		": collect them on the GPU and copy them once, asynchronously",
 		NULL,
 		"look for .item(), .cpu(), and tensors made from Python "
-		"numbers in the loop"},
+		"numbers"},
 	[ALLOCATE] = {
 		NSX_ID_idle_by_allocation, NSX_NO_COST,
 		"memory is allocated or freed in the loop: ", "implicit_sync",
@@ -481,12 +481,24 @@ static const struct words {
 		"needed by what follows",
 		"let a thread wait for an event and do that work, while the "
 		"stream goes on", NULL},
-}, allocates_once = { /* where nothing repeats */
-	NSX_ID_idle_by_allocation, NSX_NO_COST,
-	"memory is allocated or freed: ", "implicit_sync",
-	"call ", " less often: take what is needed in one piece, or use a pool",
-	NULL, NULL
+}, once[] = { /* where nothing repeats, in other words */
+	[ALLOCATE] = {
+		NSX_ID_idle_by_allocation, NSX_NO_COST,
+		"memory is allocated or freed: ", "implicit_sync",
+		"call ", " less often: take what is needed in one piece, or use "
+		"a pool", NULL, NULL},
+	[SLOW] = {
+		NSX_ID_idle_by_slow_call, NSX_NO_COST,
+		"time goes to calls of ", NULL, "call ", " less often",
+		NULL, NULL},
 };
+
+static const struct words *words_of(const struct calls *c, enum kind kind)
+{
+	return nsx_repeats(c->d) || kind >= ARRAY_LEN(once) ||
+			       !once[kind].title ?
+		       &words[kind] : &once[kind];
+}
 
 /* What to do where most calls wait for small copies. */
 static const struct {
@@ -496,13 +508,12 @@ static const struct {
 		"to the GPU",
 		"create small values on the GPU, or copy them from pinned "
 		"memory and do not wait for that in ", "",
-		"look for .to(), .cuda() and torch.tensor() of Python numbers in "
-		"the loop; non_blocking=True on a pinned tensor does not wait"},
+		"non_blocking=True on a pinned tensor does not wait: look for "
+		".to(), .cuda() and torch.tensor() of Python numbers"},
 	[TO_HOST] = {
 		"to the host", "do not read back single values with ",
 		": collect them on the GPU and copy them once, asynchronously",
-		"look for .item(), .cpu(), .nonzero() and print of a tensor in "
-		"the loop"},
+		"look for .item(), .cpu(), .nonzero() and print of a tensor"},
 };
 
 /* "cudaMalloc and cudaFree": the groups that are one, the longest first. */
@@ -631,7 +642,9 @@ static void advise(const struct calls *c, const struct group *x,
 	if (say->advice)
 		f->recommendation[k++] = say->advice;
 	if (pytorch && c->d->is_pytorch)
-		f->recommendation[k++] = pytorch;
+		f->recommendation[k++] = nsx_tell(
+			c->d->found, "%s%s", pytorch,
+			nsx_repeats(c->d) ? " in the loop" : "");
 }
 
 /* Of all calls of the groups; SEVERAL. */
@@ -738,9 +751,7 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 {
 	const struct group *x = &c->v[list[0]];
 	enum kind kind = is_wait(x) ? x->kind : c->v[x->lead].kind;
-	const struct words *say = kind == ALLOCATE &&
-				  c->d->facts->run_kind != NSX_RUN_STEADY ?
-					  &allocates_once : &words[kind];
+	const struct words *say = words_of(c, kind);
 	struct nsx_findings *l = c->d->found;
 	const char *names = say_names(c, list, n);
 	uint32_t process = process_of(c, list, n);

@@ -34,7 +34,7 @@ struct copies {
 	struct nsx_detect *d;
 	struct group v[NTROUBLES][NKINDS], memset;
 	struct nsx_places places;
-	uint8_t *staged; /* nsx_mark_staged                            */
+	uint8_t *library; /* nsx_mark_library                                */
 	uint32_t ngroups;
 	int64_t pinned_bytes[NKINDS], pinned_ns[NKINDS]; /* whole trace      */
 };
@@ -71,7 +71,7 @@ static int collect(struct copies *c, struct nsx_err *err)
 {
 	const struct nsx_trace *t = c->d->trace;
 
-	if (nsx_mark_staged(c->d, &c->staged, err))
+	if (nsx_mark_library(c->d, &c->library, err))
 		return err->rc;
 	for (size_t i = 0; i < t->ops.n; i++) {
 		int64_t at_ns = nsx_op_start(&t->ops, i);
@@ -89,7 +89,7 @@ static int collect(struct copies *c, struct nsx_err *err)
 				   nsx_op_ns(&t->ops, i));
 		}
 		if (!nsx_is_judged(c->d, at_ns) ||
-		    (call != NSX_NONE && nsx_is_staged(c->staged, call)))
+		    (call != NSX_NONE && nsx_is_marked(c->library, call)))
 			continue;
 		if (t->ops.kind[i] == NSX_OP_MEMSET)
 			g = &c->memset;
@@ -302,9 +302,6 @@ static bool blocks(const struct copies *c, const struct group *g)
  */
 static const char *advise_pinned(const struct copies *c, unsigned kind)
 {
-	bool repeats = c->d->facts->run_kind == NSX_RUN_STEADY &&
-		       c->d->facts->niterations;
-
 	if (kind == NSX_COPY_DTOH)
 		return c->d->is_pytorch ?
 			"copy into a pinned tensor (torch.empty(..., "
@@ -317,7 +314,7 @@ static const char *advise_pinned(const struct copies *c, unsigned kind)
 		return "allocate host buffers pinned (cudaHostAlloc, "
 		       "cudaHostRegister) and copy asynchronously, ahead of "
 		       "their use";
-	return repeats ?
+	return nsx_repeats(c->d) ?
 		"allocate host buffers pinned (of a data loader: "
 		"DataLoader(pin_memory=True)) and copy them with "
 		"non_blocking=True, ahead of their use" :

@@ -74,21 +74,13 @@ static bool next_inside(const struct nsx_trace *t, struct inside *x)
 	return true;
 }
 
-int nsx_mark_staged(struct nsx_detect *d, uint8_t **ret, struct nsx_err *err)
+int nsx_mark_staged(struct nsx_detect *d, uint8_t *bits, struct nsx_err *err)
 {
-	const struct nsx_trace *t = d->trace;
 	struct inside x = {0};
 
-	*ret = NULL;
-	while (next_inside(t, &x)) {
-		if (!x.stages)
-			continue;
-		if (!*ret && !nsx_new_array(*ret, d->scratch, t->calls.n / 8 + 1,
-					    "calls of MPI", err))
-			return err->rc;
-		for (size_t i = x.first; i < x.end; i++)
-			(*ret)[i / 8] |= (uint8_t)(1 << i % 8);
-	}
+	while (next_inside(d->trace, &x))
+		for (size_t i = x.first; x.stages && i < x.end; i++)
+			bits[i / 8] |= (uint8_t)(1 << i % 8);
 	return nsx_stopped(err);
 }
 
