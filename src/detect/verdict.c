@@ -176,16 +176,17 @@ void nsx_judge(const struct nsx_report *r, struct nsx_first_page *p)
 			name_rest(&r->found, length, p);
 		second = guessed(&r->found);
 		if (!first && p->verdict == NSX_V_COMPUTE)
-			p->because = nsx_graphs_hide(&r->facts->graphs) ?
-				"what runs inside its CUDA graphs is not in "
-				"the trace" :
-				"nothing but the kernels costs time";
+			p->because = "nothing but the kernels costs time";
 		else if (!first && !second)
 			p->because = "no cause was found";
 		else if (!first && p->verdict == NSX_V_HOST &&
 			 second->headroom_ns >= MOSTLY * length *
 							p->share[NSX_USE_IDLE])
 			p->verdict = word_of(second);
+		if (p->verdict == NSX_V_COMPUTE &&
+		    nsx_graphs_hide(&r->facts->graphs))
+			p->because = "what runs inside its CUDA graphs is not "
+				     "in the trace";
 		return;
 	}
 	p->verdict = word_of(first);
