@@ -183,10 +183,6 @@ void nsx_judge(const struct nsx_report *r, struct nsx_first_page *p)
 			 second->headroom_ns >= MOSTLY * length *
 							p->share[NSX_USE_IDLE])
 			p->verdict = word_of(second);
-		if (p->verdict == NSX_V_COMPUTE &&
-		    nsx_graphs_hide(&r->facts->graphs))
-			p->because = "what runs inside its CUDA graphs is not "
-				     "in the trace";
 		return;
 	}
 	p->verdict = word_of(first);
