@@ -21,7 +21,8 @@ enum {
 	MOST_KERNELS = 32, /* of one algorithm                               */
 };
 
-enum role { OTHER = 1, RECORDS, WAITS_FOR_EVENT }; /* 0: not looked at yet */
+enum role { OTHER = 1, RECORDS, WAITS_FOR_EVENT };
+enum { NO = 1, YES };
 
 struct trial { /* calls of one thread, [first, end) */
 	size_t first, end;
@@ -29,7 +30,8 @@ struct trial { /* calls of one thread, [first, end) */
 };
 struct search {
 	struct nsx_detect *d;
-	uint8_t *role; /* by raw name of an API                              */
+	/* By name, of an API, or of a kernel or range; 0: not looked at yet. */
+	uint8_t *role, *says_cudnn;
 	struct trial *v; /* of the search that goes on                       */
 	size_t n, cap, ndistinct;
 	bool is_cudnn; /* so is one of them                                  */
@@ -57,15 +59,27 @@ static enum role role_of(struct search *s, size_t call)
 	return (enum role)*role;
 }
 
-static bool says_cudnn(const struct nsx_detect *d, uint32_t op)
+static bool says_cudnn(struct search *s, nsx_str name)
 {
-	const struct nsx_trace *t = d->trace;
+	uint8_t *says = &s->says_cudnn[name];
 
-	if (strcasestr(nsx_text(t, nsx_op_name(t, op)), "cudnn"))
+	if (!*says)
+		*says = strcasestr(nsx_text(s->d->trace, name), "cudnn") ? YES :
+									   NO;
+	return *says == YES;
+}
+
+/* By its name, or by that of a range around its launch. */
+static bool is_of_cudnn(struct search *s, uint32_t op)
+{
+	const struct nsx_trace *t = s->d->trace;
+	const struct nsx_nvtx_facts *f = &s->d->facts->nvtx;
+
+	if (says_cudnn(s, nsx_op_name(t, op)))
 		return true;
-	for (uint32_t r = nsx_op_range(&d->facts->nvtx, op); r != NSX_NONE;
-	     r = nsx_range_parent(&d->facts->nvtx, r))
-		if (strcasestr(nsx_text(t, t->nvtx.name[r]), "cudnn"))
+	for (uint32_t r = nsx_op_range(f, op); r != NSX_NONE;
+	     r = nsx_range_parent(f, r))
+		if (says_cudnn(s, t->nvtx.name[r]))
 			return true;
 	return false;
 }
@@ -134,7 +148,7 @@ static int end_trial(struct search *s, size_t first, size_t wait,
 			continue;
 		x.kernels = (x.kernels ^ nsx_op_name(t, op)) *
 			    UINT64_C(1099511628211);
-		s->is_cudnn = s->is_cudnn || says_cudnn(s->d, op);
+		s->is_cudnn = s->is_cudnn || is_of_cudnn(s, op);
 	}
 	for (size_t k = 0; k < s->n; k++)
 		is_known |= s->v[k].kernels == x.kernels;
@@ -189,10 +203,11 @@ static int walk_thread(struct search *s, const struct nsx_thread *h,
 static int walk(struct search *s, struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->d->trace;
+	size_t n = nsx_strings_bound(t->strings);
 	int rc = 0;
 
-	if (!nsx_new_array(s->role, s->d->scratch,
-			   nsx_strings_bound(t->strings), "API names", err))
+	if (!nsx_new_array(s->role, s->d->scratch, n, "API names", err) ||
+	    !nsx_new_array(s->says_cudnn, s->d->scratch, n, "names", err))
 		return err->rc;
 	for (uint32_t h = 0; !rc && h < t->nthreads; h++)
 		rc = walk_thread(s, &t->thread[h], err);
