@@ -46,11 +46,13 @@ struct group { /* calls of one API that do one thing */
 	size_t nahead;	     /* ... and after which the GPU had compute left
 				when the thread went on                      */
 	int64_t ns, cost_ns;
+	int64_t between_ns;  /* POLL: from each to the next that follows it  */
 	double squares;	     /* of the costs, summed                         */
 	size_t copies[NWAYS]; /* small ones, for which its calls wait         */
 	int64_t bytes[NWAYS]; /* of the largest of them                       */
 	struct nsx_place place; /* with most of its time                     */
-	uint32_t *rows; /* LOAD, START: the calls; POLL: those after another */
+	uint32_t *rows; /* POLL: the calls after another; of kinds whose API
+			   has other calls, too: the calls                   */
 	size_t nrows;
 	size_t cap_rows;
 };
@@ -63,14 +65,17 @@ struct calls {
 	nsx_str *base;	/* by raw name: the first raw name of the same API   */
 	uint8_t *does;	/* by raw name; 0 not looked at yet                  */
 	uint32_t thread; /* being read                                       */
+	uint8_t *library; /* nsx_mark_library                                */
 	uint32_t *launcher; /* by kernel name: 1 + the last thread so far that
 			       launched one                                  */
 	bool is_first; /* the call being read is its thread's first of a kernel */
 	int64_t queued_ns; /* until when what it has launched computes       */
+	int64_t ended_ns;  /* its last call                                  */
 	uint32_t waited;   /* group of its last wait, till it goes on; NSX_NONE */
 	uint32_t copied;   /* the small copy that it queued last, if nothing
 			      and no wait came after; NSX_NONE               */
 	size_t overhead; /* first of its overheads that may matter           */
+	size_t barrier, barriers_end; /* of the thread, that may matter      */
 	int64_t idle_ns; /* of the limiting GPU, while the host is busy      */
 	int64_t all_idle_ns; /* of it                                        */
 };
@@ -143,6 +148,8 @@ static enum kind kind_of(struct calls *c, size_t call)
 	const struct nsx_trace *t = c->d->trace;
 	uint32_t op = nsx_call_op(&t->calls, call);
 
+	if (nsx_is_marked(c->library, call))
+		return NONE;
 	if ((c->does[nsx_call_name(&t->calls, call)] == ALLOCATES ||
 	     t->calls.cls[call] == NSX_CALL_IMPLICIT_SYNC) &&
 	    is_start(c, call))
@@ -235,6 +242,35 @@ static void count_copy(struct calls *c, struct group *x, size_t call)
 		c->copied = NSX_NONE;
 }
 
+/* Whether other calls of the same API may be of another kind: then its name says too
+ * little.  Some copies are small; a first allocation may start CUDA.
+ */
+static bool is_told_by_rows(const struct calls *c, enum kind kind)
+{
+	return kind == SMALL_COPY || kind == LOAD || kind == START ||
+	       (kind == ALLOCATE &&
+		c->d->facts->run_kind == NSX_RUN_START_UP);
+}
+
+/* The idle time that follows from a call, for evidence. */
+static void add_cost(struct calls *c, struct group *x, size_t call)
+{
+	const struct nsx_barrier *b = c->d->facts->barriers;
+	int64_t start_ns = nsx_call_start(&c->d->trace->calls, call);
+	nsx_str name = nsx_call_name(&c->d->trace->calls, call);
+
+	while (c->barrier < c->barriers_end &&
+	       b[c->barrier].start_ns < start_ns)
+		c->barrier++;
+	for (size_t i = c->barrier; i < c->barriers_end &&
+				    b[i].start_ns == start_ns; i++)
+		if (b[i].name == name && nsx_is_judged(c->d, start_ns)) {
+			nsx_add_to(&x->cost_ns, b[i].cost_ns);
+			x->squares += (double)b[i].cost_ns *
+				      (double)b[i].cost_ns;
+		}
+}
+
 static int add_call(struct calls *c, size_t call, uint32_t range,
 		    uint32_t *last_wait, struct nsx_err *err)
 {
@@ -273,7 +309,13 @@ static int add_call(struct calls *c, size_t call, uint32_t range,
 		c->waited = g;
 	}
 	nsx_add_to(&x->ns, ns);
-	if ((kind == LOAD || kind == START || (kind == POLL && *last_wait == g)) &&
+	if (kind <= LOAD)
+		add_cost(c, x, call);
+	if (kind == POLL && *last_wait == g)
+		nsx_add_to(&x->between_ns,
+			   NSX_MAX(0, nsx_call_start(&t->calls, call) -
+					      c->ended_ns));
+	if ((is_told_by_rows(c, kind) || (kind == POLL && *last_wait == g)) &&
 	    nsx_push(x->rows, x->nrows, x->cap_rows, "calls", err,
 		     (uint32_t)call))
 		return err->rc;
@@ -313,6 +355,8 @@ static int collect_thread(struct calls *c, uint32_t thread, uint32_t *below,
 	uint32_t last_wait = NSX_NONE;
 	struct nsx_nvtx_walk walk;
 
+	c->barrier = c->d->facts->thread_barriers[thread].at;
+	c->barriers_end = c->barrier + c->d->facts->thread_barriers[thread].n;
 	c->queued_ns = INT64_MIN / 2;
 	c->waited = NSX_NONE;
 	c->copied = NSX_NONE;
@@ -335,34 +379,9 @@ static int collect_thread(struct calls *c, uint32_t thread, uint32_t *below,
 		if (add_call(c, i, nsx_nvtx_walk_to(&walk, start_ns),
 			     &last_wait, err))
 			return err->rc;
+		c->ended_ns = nsx_call_end(&t->calls, i);
 	}
 	return 0;
-}
-
-/* The idle time that follows from waits, for evidence. */
-static void add_costs(struct calls *c)
-{
-	const struct nsx_facts *f = c->d->facts;
-
-	for (size_t i = 0; i < f->nbarriers; i++) {
-		const struct nsx_barrier *b = &f->barriers[i];
-
-		if (!b->name || !b->cost_ns ||
-		    !nsx_is_judged(c->d, b->start_ns) ||
-		    !c->does[b->name])
-			continue;
-		for (unsigned kind = WAIT; kind <= LOAD; kind++) {
-			uint32_t g = nsx_group_find(&c->keys, kind,
-						    c->base[b->name]);
-
-			if (g != NSX_NONE) {
-				nsx_add_to(&c->v[g].cost_ns, b->cost_ns);
-				c->v[g].squares += (double)b->cost_ns *
-						   (double)b->cost_ns;
-				break;
-			}
-		}
-	}
 }
 
 /* A wait that mostly comes right after another is one with it. */
@@ -385,7 +404,8 @@ static int collect(struct calls *c, struct nsx_err *err)
 	uint32_t *below;
 	int64_t idle_ns[NSX_NCAUSES];
 
-	if (!nsx_new_array(below, c->d->scratch, t->nvtx.n, "ranges", err) ||
+	if (nsx_mark_library(c->d, &c->library, err) ||
+	    !nsx_new_array(below, c->d->scratch, t->nvtx.n, "ranges", err) ||
 	    !nsx_new_array(c->launcher, c->d->scratch, n, "kernel names", err) ||
 	    !nsx_new_array(c->base, c->d->scratch, n, "API names", err) ||
 	    !nsx_new_array(c->does, c->d->scratch, n, "API names", err))
@@ -393,7 +413,6 @@ static int collect(struct calls *c, struct nsx_err *err)
 	for (c->thread = 0; c->thread < t->nthreads; c->thread++)
 		if (collect_thread(c, c->thread, below, err))
 			return err->rc;
-	add_costs(c);
 	join_waits(c);
 	nsx_idle_by_cause(c->d, idle_ns);
 	for (unsigned i = 0; i < NSX_NCAUSES; i++) {
@@ -418,7 +437,7 @@ static const struct words {
 		", or wait on an event only where the host first reads a result",
 		NULL,
 		"look for .item(), .cpu(), print of a tensor and "
-		"torch.cuda.synchronize() in the loop"},
+		"torch.cuda.synchronize()"},
 	[POLL] = {
 		NSX_ID_idle_after_sync, NSX_NO_COST,
 		"the host waits for the GPU in a loop around ", NULL,
@@ -432,7 +451,7 @@ static const struct words {
 		": collect them on the GPU and copy them once, asynchronously",
 		NULL,
 		"look for .item(), .cpu(), and tensors made from Python "
-		"numbers in the loop"},
+		"numbers"},
 	[ALLOCATE] = {
 		NSX_ID_idle_by_allocation, NSX_NO_COST,
 		"memory is allocated or freed in the loop: ", "implicit_sync",
@@ -462,12 +481,24 @@ static const struct words {
 		"needed by what follows",
 		"let a thread wait for an event and do that work, while the "
 		"stream goes on", NULL},
-}, allocates_once = { /* where nothing repeats */
-	NSX_ID_idle_by_allocation, NSX_NO_COST,
-	"memory is allocated or freed: ", "implicit_sync",
-	"call ", " less often: take what is needed in one piece, or use a pool",
-	NULL, NULL
+}, once[] = { /* where nothing repeats, in other words */
+	[ALLOCATE] = {
+		NSX_ID_idle_by_allocation, NSX_NO_COST,
+		"memory is allocated or freed: ", "implicit_sync",
+		"call ", " less often: take what is needed in one piece, or use "
+		"a pool", NULL, NULL},
+	[SLOW] = {
+		NSX_ID_idle_by_slow_call, NSX_NO_COST,
+		"time goes to calls of ", NULL, "call ", " less often",
+		NULL, NULL},
 };
+
+static const struct words *words_of(const struct calls *c, enum kind kind)
+{
+	return nsx_repeats(c->d) || kind >= ARRAY_LEN(once) ||
+			       !once[kind].title ?
+		       &words[kind] : &once[kind];
+}
 
 /* What to do where most calls wait for small copies. */
 static const struct {
@@ -477,13 +508,12 @@ static const struct {
 		"to the GPU",
 		"create small values on the GPU, or copy them from pinned "
 		"memory and do not wait for that in ", "",
-		"look for .to(), .cuda() and torch.tensor() of Python numbers in "
-		"the loop; non_blocking=True on a pinned tensor does not wait"},
+		"non_blocking=True on a pinned tensor does not wait: look for "
+		".to(), .cuda() and torch.tensor() of Python numbers"},
 	[TO_HOST] = {
 		"to the host", "do not read back single values with ",
 		": collect them on the GPU and copy them once, asynchronously",
-		"look for .item(), .cpu(), .nonzero() and print of a tensor in "
-		"the loop"},
+		"look for .item(), .cpu(), .nonzero() and print of a tensor"},
 };
 
 /* "cudaMalloc and cudaFree": the groups that are one, the longest first. */
@@ -612,7 +642,9 @@ static void advise(const struct calls *c, const struct group *x,
 	if (say->advice)
 		f->recommendation[k++] = say->advice;
 	if (pytorch && c->d->is_pytorch)
-		f->recommendation[k++] = pytorch;
+		f->recommendation[k++] = nsx_tell(
+			c->d->found, "%s%s", pytorch,
+			nsx_repeats(c->d) ? " in the loop" : "");
 }
 
 /* Of all calls of the groups; SEVERAL. */
@@ -657,7 +689,7 @@ static bool is_after_few(const struct group *x)
 /* The calls of groups that are one. */
 struct total {
 	size_t count, nlong, nahead, copies[NWAYS];
-	int64_t ns, cost_ns, bytes[NWAYS];
+	int64_t ns, between_ns, cost_ns, bytes[NWAYS];
 	const struct group *dearest;
 };
 static struct total total_of(const struct calls *c, const uint32_t *list,
@@ -676,6 +708,7 @@ static struct total total_of(const struct calls *c, const uint32_t *list,
 			ret.bytes[way] = NSX_MAX(ret.bytes[way], x->bytes[way]);
 		}
 		nsx_add_to(&ret.ns, x->ns);
+		nsx_add_to(&ret.between_ns, x->between_ns);
 		nsx_add_to(&ret.cost_ns, x->cost_ns);
 		if (x->cost_ns > ret.dearest->cost_ns)
 			ret.dearest = x;
@@ -694,14 +727,18 @@ static enum way way_of(const struct total *x)
 	return NWAYS;
 }
 
-/* "26 calls, 255 ms in all, 24 of them for a copy of at most 8 B to the GPU" */
+/* "26 calls, 255 ms in all, 24 of them for a copy of at most 8 B to the GPU"; of a loop
+ * that polls also what goes by between its calls.
+ */
 static const char *say_calls(struct nsx_findings *l, const struct total *x,
 			     enum way way)
 {
 	const char *text = nsx_tell(
-		l, "%s, %s in all",
+		l, "%s, %s in all%s",
 		nsx_text_n(l->arena, x->count, "call", NULL),
-		nsx_tell_ns(l, x->ns));
+		nsx_tell_ns(l, x->ns), x->between_ns * 10 < x->ns ? "" :
+		nsx_tell(l, ", and %s between them",
+			 nsx_tell_ns(l, x->between_ns)));
 
 	return way == NWAYS ? text : nsx_tell(
 		l, "%s, %s for a copy of at most %s %s", text,
@@ -714,9 +751,7 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 {
 	const struct group *x = &c->v[list[0]];
 	enum kind kind = is_wait(x) ? x->kind : c->v[x->lead].kind;
-	const struct words *say = kind == ALLOCATE &&
-				  c->d->facts->run_kind != NSX_RUN_STEADY ?
-					  &allocates_once : &words[kind];
+	const struct words *say = words_of(c, kind);
 	struct nsx_findings *l = c->d->found;
 	const char *names = say_names(c, list, n);
 	uint32_t process = process_of(c, list, n);
@@ -737,8 +772,10 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 	f.guess_ns = (double)(kind <= SMALL_COPY ?
 				      NSX_MIN(all.cost_ns, c->all_idle_ns) :
 				      NSX_MIN(all.ns, c->idle_ns));
-	if (kind != POLL) /* what waits took in all is the most they cost */
-		f.guess_ns = NSX_MIN(f.guess_ns, (double)all.ns);
+	if (kind != HOST_FUNC) /* which takes its time in a stream */
+		f.most_ns = (double)all.ns + (double)all.between_ns;
+	if (f.most_ns > 0)
+		f.guess_ns = NSX_MIN(f.guess_ns, f.most_ns);
 	f.evidence[k++] = say_calls(l, &all, way);
 	if (kind == HOST_FUNC)
 		f.evidence[k++] =

@@ -34,6 +34,7 @@ struct copies {
 	struct nsx_detect *d;
 	struct group v[NTROUBLES][NKINDS], memset;
 	struct nsx_places places;
+	uint8_t *library; /* nsx_mark_library                                */
 	uint32_t ngroups;
 	int64_t pinned_bytes[NKINDS], pinned_ns[NKINDS]; /* whole trace      */
 };
@@ -70,9 +71,12 @@ static int collect(struct copies *c, struct nsx_err *err)
 {
 	const struct nsx_trace *t = c->d->trace;
 
+	if (nsx_mark_library(c->d, &c->library, err))
+		return err->rc;
 	for (size_t i = 0; i < t->ops.n; i++) {
 		int64_t at_ns = nsx_op_start(&t->ops, i);
 		const struct nsx_copy *x = nsx_op_copy(t, i);
+		uint32_t call = nsx_op_call(&t->ops, i);
 		struct group *g;
 
 		if (t->ops.cls[i] != NSX_C_COPY || !nsx_op_counts(t, i))
@@ -84,7 +88,8 @@ static int collect(struct copies *c, struct nsx_err *err)
 			nsx_add_to(&c->pinned_ns[x->copy_kind],
 				   nsx_op_ns(&t->ops, i));
 		}
-		if (!nsx_is_judged(c->d, at_ns))
+		if (!nsx_is_judged(c->d, at_ns) ||
+		    (call != NSX_NONE && nsx_is_marked(c->library, call)))
 			continue;
 		if (t->ops.kind[i] == NSX_OP_MEMSET)
 			g = &c->memset;
@@ -273,6 +278,51 @@ static int64_t calls_ns(const struct copies *c, const struct group *g)
 	return ns;
 }
 
+/* Whether the host waits for most of the copies, and not only until the data has been
+ * staged: it goes on before they are half done.
+ */
+static bool blocks(const struct copies *c, const struct group *g)
+{
+	const struct nsx_trace *t = c->d->trace;
+	int64_t n = 0;
+
+	for (int64_t i = 0; i < g->count; i++) {
+		uint32_t op = g->rows[i], call = nsx_op_call(&t->ops, op);
+
+		n += call == NSX_NONE ||
+		     nsx_call_end(&t->calls, call) >=
+			     nsx_op_start(&t->ops, op) +
+				     nsx_op_ns(&t->ops, op) / 2;
+	}
+	return n * 2 > g->count;
+}
+
+/* What is read back is needed at a time of its own; what goes to the GPU can be there
+ * ahead, and only what repeats has a loader.
+ */
+static const char *advise_pinned(const struct copies *c, unsigned kind)
+{
+	if (kind == NSX_COPY_DTOH)
+		return c->d->is_pytorch ?
+			"copy into a pinned tensor (torch.empty(..., "
+			"pin_memory=True)) with non_blocking=True on a side "
+			"stream, and wait for an event before reading it" :
+			"copy into pinned memory (cudaHostAlloc, "
+			"cudaHostRegister) with cudaMemcpyAsync on a stream of "
+			"its own, and wait for an event before reading it";
+	if (!c->d->is_pytorch)
+		return "allocate host buffers pinned (cudaHostAlloc, "
+		       "cudaHostRegister) and copy asynchronously, ahead of "
+		       "their use";
+	return nsx_repeats(c->d) ?
+		"allocate host buffers pinned (of a data loader: "
+		"DataLoader(pin_memory=True)) and copy them with "
+		"non_blocking=True, ahead of their use" :
+		"copy from pinned tensors (Tensor.pin_memory()) with "
+		"non_blocking=True; what is uploaded once, as weights are, "
+		"costs this once";
+}
+
 static int propose_pageable(struct copies *c, unsigned kind,
 			    struct nsx_err *err)
 {
@@ -291,8 +341,9 @@ static int propose_pageable(struct copies *c, unsigned kind,
 	v[1] = v[0];
 	v[1].verb = NSX_FASTER;
 	v[1].amount = fast > slow ? fast / slow : INFINITY;
-	f.title = nsx_tell(l, "copies %s use pageable memory, which blocks "
-			   "the host", direction(kind));
+	f.title = nsx_tell(l, "copies %s use pageable memory, which %s",
+			   direction(kind), blocks(c, g) ? "blocks the host" :
+			   "the host stages first");
 	f.remedy = (struct nsx_plan){v, 2};
 	if (in_calls_ns > g->ns + g->ns / 10)
 		f.evidence[0] = nsx_tell(l, "%s; their calls take %s",
@@ -304,11 +355,7 @@ static int propose_pageable(struct copies *c, unsigned kind,
 			 "%s/s in this trace",
 			 nsx_text_bytes(l->arena, 1e9 * fast)) :
 		"an upper bound: the trace has no pinned copy to compare with");
-	f.recommendation[0] = c->d->is_pytorch ?
-		"allocate host buffers pinned (DataLoader(pin_memory=True)) "
-		"and copy them with non_blocking=True, ahead of their use" :
-		"allocate host buffers pinned (cudaHostAlloc, "
-		"cudaHostRegister) and copy asynchronously, ahead of their use";
+	f.recommendation[0] = advise_pinned(c, kind);
 	if (kind == NSX_COPY_DTOH) {
 		struct nsx_gain won;
 

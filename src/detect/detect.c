@@ -243,6 +243,15 @@ struct nsx_rows nsx_keep_rows(struct nsx_detect *d, const uint32_t *v,
 	return r;
 }
 
+int nsx_mark_library(struct nsx_detect *d, uint8_t **ret, struct nsx_err *err)
+{
+	if (!nsx_new_array(*ret, d->scratch, d->trace->calls.n / 8 + 1, "calls",
+			   err))
+		return err->rc;
+	return nsx_mark_staged(d, *ret, err) ? err->rc :
+					       nsx_mark_trials(d, *ret, err);
+}
+
 struct nsx_plan nsx_plan_of(struct nsx_detect *d, struct nsx_change change)
 {
 	struct nsx_change *v = nsx_arena_get(d->found->arena, sizeof(*v));

@@ -134,6 +134,12 @@ int nsx_vote_samples(struct nsx_detect *d, struct nsx_votes *v, uint32_t group,
 		     uint32_t thread, size_t *cursor, struct nsx_span in,
 		     struct nsx_err *err) NSX_CHECKED;
 
+/* Whether the trace shows a loop: else nothing is said of one. */
+static inline bool nsx_repeats(const struct nsx_detect *d)
+{
+	return d->facts->run_kind == NSX_RUN_STEADY && d->facts->niterations;
+}
+
 /* Whether an instant lies in the judged window. */
 static inline bool nsx_is_judged(const struct nsx_detect *d, int64_t at_ns)
 {
@@ -155,6 +161,21 @@ struct nsx_rows nsx_keep_rows(struct nsx_detect *d, const uint32_t *v,
  */
 int nsx_list_hideable(struct nsx_detect *d, struct nsx_rows *ret,
 		      struct nsx_err *err) NSX_CHECKED;
+/* The calls that a library makes for reasons of its own, so that no advice on copies or
+ * waits reaches them: of MPI, to take GPU buffers through the host (staging.c), and of
+ * cuDNN, to try out algorithms (trials.c).  They have findings of their own.  *ret: by
+ * call, a bit, on the scratch arena.
+ */
+int nsx_mark_library(struct nsx_detect *d, uint8_t **ret,
+		     struct nsx_err *err) NSX_CHECKED;
+int nsx_mark_staged(struct nsx_detect *d, uint8_t *bits,
+		    struct nsx_err *err) NSX_CHECKED;
+int nsx_mark_trials(struct nsx_detect *d, uint8_t *bits,
+		    struct nsx_err *err) NSX_CHECKED;
+static inline bool nsx_is_marked(const uint8_t *bits, size_t call)
+{
+	return bits[call / 8] >> call % 8 & 1;
+}
 /* A plan of one change, on the list's arena. */
 struct nsx_plan nsx_plan_of(struct nsx_detect *d, struct nsx_change change);
 /* Adds a change of these rows, which it sorts, to v, which has room for it; none

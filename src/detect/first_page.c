@@ -337,10 +337,13 @@ static bool are_even(const struct nsx_facts *f)
 	return n > 2 && squares * n / (sum * sum) - 1 <= EVEN_CV * EVEN_CV;
 }
 
-/* An area is fine when the trace shows it and nothing was found in it. */
+/* An area is fine when the trace shows it and nothing was found in it: not what runs on
+ * GPUs where much of that was recorded without its inside, or not at all.
+ */
 static void fill_fine(const struct nsx_report *r, struct nsx_first_page *p)
 {
 	const struct nsx_trace *t = r->trace;
+	bool sees_gpu = !nsx_graphs_hide(&r->facts->graphs);
 	const struct {
 		const char *area;
 		bool is_seen;
@@ -350,12 +353,13 @@ static void fill_fine(const struct nsx_report *r, struct nsx_first_page *p)
 		 1u << NSX_CAT_LAUNCH},
 		{"waits for the GPU", has_calls(t, 1u << NSX_CALL_SYNC),
 		 1u << NSX_CAT_SYNC},
-		{"copies", has_ops(t, NSX_C_COPY), 1u << NSX_CAT_MEMORY},
-		{"communication", has_ops(t, NSX_C_COMM),
+		{"copies", sees_gpu && has_ops(t, NSX_C_COPY), 1u << NSX_CAT_MEMORY},
+		{"communication", sees_gpu && has_ops(t, NSX_C_COMM),
 		 1u << NSX_CAT_COMMUNICATION},
 		{"balance between GPUs", p->ngpus > 1,
 		 1u << NSX_CAT_BALANCE | 1u << NSX_CAT_COMMUNICATION},
-		{"kernels", has_ops(t, NSX_C_COMPUTE), 1u << NSX_CAT_COMPUTE},
+		{"kernels", sees_gpu && has_ops(t, NSX_C_COMPUTE),
+		 1u << NSX_CAT_COMPUTE},
 		{"even iterations", are_even(r->facts),
 		 1u << NSX_CAT_ITERATIONS},
 	};
@@ -520,6 +524,9 @@ int nsx_first_page_build(struct nsx_report *r, const struct nsx_measured *m,
 	fill_trust(r, p);
 	fill_missing(r, p);
 	nsx_judge(r, p);
+	if (p->verdict == NSX_V_COMPUTE && nsx_graphs_hide(&r->facts->graphs))
+		p->because = "what runs inside its CUDA graphs is not in the "
+			     "trace";
 	tail = say_tail(r);
 	if (tail) /* whatever is said of the judged phase */
 		p->because = tail;

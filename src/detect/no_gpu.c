@@ -247,12 +247,41 @@ static int sum_mpi(const struct nsx_trace *t, struct nsx_groups *keys,
 	return 0;
 }
 
+/* For how long at least the thread that is on a CPU most is so in calls of MPI: as both
+ * together take longer than there is time.  Waits that spin look like work.
+ */
+static double spun_ms(const struct nsx_detect *d, uint32_t *ret_process)
+{
+	const struct nsx_trace *t = d->trace;
+	const struct nsx_library_calls *c = &t->library;
+	int64_t ns = 0, until_ns = INT64_MIN;
+
+	*ret_process = NSX_NONE;
+	for (size_t i = 0; i < c->n; i++) {
+		int64_t start_ns = nsx_unpack(&c->start, i);
+		int64_t end_ns = start_ns + nsx_unpack(&c->length, i);
+
+		if (c->library[i] != NSX_LIBRARY_MPI ||
+		    t->thread[c->thread[i]].tid != d->measured->busiest.tid)
+			continue;
+		start_ns = NSX_MAX(start_ns, until_ns);
+		if (start_ns < end_ns)
+			nsx_add_to(&ns, nsx_in_window(t, start_ns, end_ns));
+		until_ns = NSX_MAX(until_ns, end_ns);
+		*ret_process = t->thread[c->thread[i]].process;
+	}
+	return NSX_MAX(0, d->measured->busiest.on_ms + (double)ns / 1e6 -
+				  d->measured->busiest.of_ms);
+}
+
 static void propose_mpi(struct nsx_detect *d, const struct mpi_spent *v,
 			size_t n, double length_ns)
 {
 	const struct nsx_trace *t = d->trace;
 	struct nsx_findings *l = d->found;
 	int64_t pid = t->process[v->process].pid;
+	uint32_t spinning;
+	double spun = spun_ms(d, &spinning);
 	unsigned nsaid = 1;
 	struct nsx_finding f = {
 		.id = NSX_ID_host_mpi, .device = NSX_NONE,
@@ -278,6 +307,11 @@ static void propose_mpi(struct nsx_detect *d, const struct mpi_spent *v,
 				  {"function",
 				   nsx_string(nsx_text(t, v->name))}}}}};
 
+	if (spun >= MUCH * d->measured->busiest.of_ms &&
+	    spinning == v->process)
+		f.evidence[nsaid++] = nsx_tell(
+			l, "of its time in MPI it is on a CPU for %s or more: it "
+			"spins, or copies", nsx_text_ns(l->arena, spun * 1e6));
 	for (size_t i = 1; i < n && nsaid <= FEW_NEXT; i++)
 		if ((double)v[i].ns >= MUCH * length_ns)
 			f.evidence[nsaid++] = nsx_tell(
@@ -347,18 +381,20 @@ static int add_hottest(struct nsx_detect *d, int64_t tid, struct nsx_finding *f,
 	return rc;
 }
 
-/* The thread that is on a CPU most is where the time goes. */
+/* The thread that is on a CPU most is where the time goes, unless that is mostly in MPI. */
 int nsx_detect_busiest(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct nsx_findings *l = d->found;
 	const struct nsx_measured *m = d->measured;
+	uint32_t spinning;
 	const char *others = m->busiest.others_ms > 0 ?
 		nsx_tell(l, "all other threads together %s",
 			 nsx_text_ns(l->arena, m->busiest.others_ms * 1e6)) :
 		"no other thread was on one";
 
 	if (!m->busiest.name || m->busiest.of_ms <= 0 ||
-	    m->busiest.on_ms < BUSY_SHARE * m->busiest.of_ms)
+	    m->busiest.on_ms < BUSY_SHARE * m->busiest.of_ms ||
+	    spun_ms(d, &spinning) * 2 > m->busiest.on_ms)
 		return 0;
 	struct nsx_finding f = {
 		.id = NSX_ID_host_threads, .device = NSX_NONE,

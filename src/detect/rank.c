@@ -17,7 +17,7 @@
 #define MEDIUM_SHARE 0.03
 #define KERNEL_SHARE                                                           \
 	0.6	    /* a single kernel that takes as much matters,             \
-		       whatever its price                            */
+		       though its price is assumed                   */
 #define MOSTLY 0.5	   /* of the window, that a setting changes         */
 #define SURE 0.1	   /* of a price, that must be won in any case      */
 #define INSTEAD 3.0	   /* times the remedy, from which another is taken */
@@ -100,6 +100,12 @@ static bool wins_later(const struct nsx_finding *f, double times)
 	       f->headroom_ns > times * f->guess_ns;
 }
 
+/* What is taken out of one place shortens no path by more than that. */
+static double bounded(const struct nsx_finding *f, double ns)
+{
+	return f->most_ns > 0 ? NSX_MIN(ns, f->most_ns) : ns;
+}
+
 static void take_gain(struct pricing *p, struct item *x,
 		      const struct nsx_gain *g)
 {
@@ -109,9 +115,9 @@ static void take_gain(struct pricing *p, struct item *x,
 		return; /* nothing was replayed, or a part that has none of it */
 	x->gone = !g->touched || (f->is_assumed && g->gain_ns <= 0);
 	f->price = f->is_assumed ? NSX_PRICE_ASSUMED : NSX_PRICE_REPLAYED;
-	f->headroom_ns = (double)g->gain_ns;
-	f->low_ns = (double)g->low_ns;
-	f->high_ns = (double)g->high_ns;
+	f->headroom_ns = bounded(f, (double)g->gain_ns);
+	f->low_ns = bounded(f, (double)g->low_ns);
+	f->high_ns = bounded(f, (double)g->high_ns);
 	f->confidence = NSX_MIN(f->confidence, g->confidence);
 	if (wins_later(f, LATER)) /* the line says what idles right after */
 		f->evidence[1] = nsx_tell(p->l, "%s, and for more later, until "
@@ -268,7 +274,7 @@ static int price_more(struct pricing *p, struct nsx_plan *plans,
 		if (!p->v[i].left)
 			continue;
 		ns = (double)gains[n++].gain_ns - applied_ns;
-		p->v[i].adds_ns = NSX_MAX(0, ns);
+		p->v[i].adds_ns = bounded(p->v[i].f, NSX_MAX(0, ns));
 	}
 	return rc;
 }
@@ -563,8 +569,8 @@ static double order_of(const struct nsx_finding *f)
 	return f->is_bound ? worth(f) / 2 : worth(f);
 }
 
-/* What is assumed raises no alarm, but for a kernel that is most of the work; nor
- * does anything of a start-up, which is paid once.
+/* What is assumed raises no alarm, but for a kernel that is most of the work, unless it
+ * would win next to nothing; nor does anything of a start-up, which is paid once.
  */
 static enum nsx_severity severity_of(const struct pricing *p,
 				     const struct nsx_finding *f)
@@ -576,8 +582,8 @@ static enum nsx_severity severity_of(const struct pricing *p,
 	if (f->is_quiet || p->facts->run_kind == NSX_RUN_START_UP)
 		return NSX_SEV_LOW;
 	if (f->price < NSX_PRICE_MEASURED)
-		return f->weight >= KERNEL_SHARE ? NSX_SEV_MEDIUM :
-						   NSX_SEV_LOW;
+		return f->weight >= KERNEL_SHARE && share >= MINOR_SHARE ?
+			       NSX_SEV_MEDIUM : NSX_SEV_LOW;
 	if (!is_sure(f))
 		return NSX_SEV_LOW;
 	return share >= HIGH_SHARE && !f->is_unseen ? NSX_SEV_HIGH :

@@ -17,6 +17,13 @@ int nsx_first_page_build(struct nsx_report *r, const struct nsx_measured *m,
  */
 void nsx_judge(const struct nsx_report *r, struct nsx_first_page *p);
 
+/* Whether much of what graphs did is not in the trace, so that nothing clears it. */
+static inline bool nsx_graphs_hide(const struct nsx_graph_facts *g)
+{
+	return g->hidden_pct >= NSX_GRAPHS_HIDDEN_PCT ||
+	       g->coverage_pct < NSX_GRAPHS_COVERED_PCT;
+}
+
 /* What of the recording is not judged, the longest first, if that is much of it: phases,
  * and the time before the GPUs' first operation and after their last, with what the host
  * did then.  *ret: NULL-terminated texts of the report's arena, for people; NULL: there is

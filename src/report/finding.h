@@ -79,6 +79,8 @@ struct nsx_finding {
 	double guess_ns;    /* price where nothing can be replayed; 0: the
 			       length of spans                               */
 	bool is_rule;	    /* guess_ns is no guess, but by a stated rule     */
+	double most_ns;	    /* no price is above it: the time of the calls that
+			       would be gone; 0: no such bound               */
 	double measured_ns; /* price by a stated rule, taken where the replay
 			       sees less; 0: none                            */
 	double weight;	    /* share of the judged window that a single kernel

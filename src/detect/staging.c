@@ -1,0 +1,263 @@
+/* staging.c - MPI that takes buffers of a GPU through memory of the host.
+ *
+ * Given a buffer of a GPU, MPI may copy it to the host, send that, and copy what comes
+ * back.  These copies, and the waits for them, are calls of CUDA inside calls of MPI:
+ * the program did not make them, and no advice on copies, waits or launches can change
+ * them.  They are told as one, by the function of MPI that makes them.
+ */
+#include <stdlib.h>
+#include "detect/detect.h"
+#include "facts/outside.h"
+
+struct function { /* of MPI, that copies through the host */
+	nsx_str name;
+	size_t count, nall; /* calls that do; all                            */
+	int64_t ns;	    /* of those that do                              */
+};
+
+struct staging {
+	struct nsx_detect *d;
+	struct nsx_groups names;
+	struct function *v;
+	struct nsx_row_list calls, copies; /* of CUDA, inside                */
+	int64_t bytes;
+	struct rank {
+		int64_t ns;	 /* in calls of MPI that do                  */
+		int64_t cuda_ns; /* in calls of CUDA inside                  */
+	} *rank; /* by process */
+};
+
+/* Calls inside calls of MPI --------------------------------------------------------*/
+
+/* Outermost calls of MPI one after the other, each with the calls of CUDA inside. */
+struct inside {
+	struct nsx_outside mpi;
+	size_t first, end; /* of trace.calls                                 */
+	bool stages;	   /* one of them copies between host and GPU        */
+	size_t at;	   /* of nsx_outside_next                            */
+};
+
+static bool is_staged_copy(const struct nsx_trace *t, size_t call)
+{
+	uint32_t op = nsx_call_op(&t->calls, call);
+	unsigned kind;
+
+	if (op == NSX_NONE || t->ops.kind[op] != NSX_OP_MEMCPY)
+		return false;
+	kind = nsx_op_copy(t, op)->copy_kind;
+	return kind == NSX_COPY_HTOD || kind == NSX_COPY_DTOH;
+}
+
+/* Begins zeroed; false: there are no more. */
+static bool next_inside(const struct nsx_trace *t, struct inside *x)
+{
+	struct nsx_outside last = x->mpi;
+	const struct nsx_thread *h;
+
+	do {
+		if (!nsx_outside_next(t, &x->at, &x->mpi))
+			return false;
+	} while (!x->mpi.is_mpi ||
+		 (last.is_mpi && x->mpi.thread == last.thread &&
+		  x->mpi.start_ns < last.end_ns));
+	h = &t->thread[x->mpi.thread];
+	if (!last.is_mpi || x->mpi.thread != last.thread)
+		x->end = h->calls_at;
+	while (x->end < h->calls_at + h->ncalls &&
+	       nsx_call_start(&t->calls, x->end) < x->mpi.start_ns)
+		x->end++;
+	x->stages = false;
+	for (x->first = x->end;
+	     x->end < h->calls_at + h->ncalls &&
+	     nsx_call_end(&t->calls, x->end) <= x->mpi.end_ns; x->end++)
+		x->stages |= is_staged_copy(t, x->end);
+	return true;
+}
+
+int nsx_mark_staged(struct nsx_detect *d, uint8_t *bits, struct nsx_err *err)
+{
+	struct inside x = {0};
+
+	while (next_inside(d->trace, &x))
+		for (size_t i = x.first; x.stages && i < x.end; i++)
+			bits[i / 8] |= (uint8_t)(1 << i % 8);
+	return nsx_stopped(err);
+}
+
+/* What is judged -------------------------------------------------------------------*/
+
+static int add_inside(struct staging *s, const struct inside *x,
+		      struct nsx_err *err)
+{
+	const struct nsx_trace *t = s->d->trace;
+	struct rank *r = &s->rank[t->thread[x->mpi.thread].process];
+
+	nsx_add_to(&r->ns, x->mpi.end_ns - x->mpi.start_ns);
+	for (size_t i = x->first; i < x->end; i++) {
+		uint32_t op = nsx_call_op(&t->calls, i);
+
+		if (nsx_list_row(&s->calls, i, err))
+			return err->rc;
+		if (!(t->calls.flags[i] & NSX_CALL_NESTED))
+			nsx_add_to(&r->cuda_ns, nsx_call_ns(&t->calls, i));
+		if (!is_staged_copy(t, i))
+			continue;
+		nsx_add_to(&s->bytes, NSX_MAX(0, nsx_op_copy(t, op)->bytes));
+		if (nsx_list_row(&s->copies, op, err))
+			return err->rc;
+	}
+	return 0;
+}
+
+static int collect(struct staging *s, struct nsx_err *err)
+{
+	const struct nsx_trace *t = s->d->trace;
+	struct inside x = {0};
+
+	if (!nsx_new_array(s->rank, s->d->scratch, t->nprocesses, "ranks",
+			   err))
+		return err->rc;
+	while (next_inside(t, &x)) {
+		struct function *f;
+
+		if (x.mpi.start_ns >= s->d->w.end_ns ||
+		    x.mpi.end_ns <= s->d->w.start_ns)
+			continue;
+		f = nsx_group_value(&s->names, &s->v, x.mpi.name, 0,
+				    "functions of MPI", err);
+		if (!f)
+			return err->rc;
+		f->name = x.mpi.name;
+		f->nall++;
+		if (!x.stages)
+			continue;
+		f->count++;
+		nsx_add_to(&f->ns, x.mpi.end_ns - x.mpi.start_ns);
+		if (add_inside(s, &x, err))
+			return err->rc;
+	}
+	return nsx_stopped(err);
+}
+
+/* The finding ----------------------------------------------------------------------*/
+
+/* The calls of CUDA go with what they queue; where they are most of the time in MPI,
+ * what lies between them is their handling, and goes as well.
+ */
+static struct nsx_plan plan_of(struct staging *s, bool is_most)
+{
+	struct nsx_change *v = nsx_arena_get(s->d->found->arena,
+					     (2 + s->names.n) * sizeof(*v));
+	size_t n = 0;
+
+	nsx_add_change(s->d, v, &n, &s->copies,
+		       (struct nsx_change){.verb = NSX_DROP,
+					   .op = NSX_ON_COPIES});
+	nsx_add_change(s->d, v, &n, &s->calls,
+		       (struct nsx_change){.verb = NSX_NO_COST});
+	for (size_t i = 0; is_most && i < s->names.n; i++)
+		if (s->v[i].count * 2 > s->v[i].nall)
+			v[n++] = (struct nsx_change){
+				.verb = NSX_NO_OS_WAIT,
+				.name = nsx_text(s->d->trace, s->v[i].name)};
+	return (struct nsx_plan){v, n};
+}
+
+/* Of all functions and ranks. */
+struct total {
+	const struct function *top; /* with most time; NULL: none            */
+	size_t count, nfunctions, nranks;
+	struct rank all, most; /* most: the most of one rank                 */
+};
+static struct total total_of(const struct staging *s)
+{
+	struct total x = {0};
+
+	for (size_t i = 0; i < s->names.n; i++) {
+		const struct function *f = &s->v[i];
+
+		x.nfunctions += f->count > 0;
+		x.count += f->count;
+		if (f->count && (!x.top || f->ns > x.top->ns))
+			x.top = f;
+	}
+	for (uint32_t p = 0; p < s->d->trace->nprocesses; p++) {
+		const struct rank *r = &s->rank[p];
+
+		x.nranks += r->ns > 0;
+		nsx_add_to(&x.all.ns, r->ns);
+		nsx_add_to(&x.all.cuda_ns, r->cuda_ns);
+		x.most.ns = NSX_MAX(x.most.ns, r->ns);
+		x.most.cuda_ns = NSX_MAX(x.most.cuda_ns, r->cuda_ns);
+	}
+	return x;
+}
+
+/* "5612 calls of 4 ranks, 47.9 ms of one at most, make 11224 copies of 92 MB; ..." */
+static const char *say_calls(const struct staging *s, const struct total *x)
+{
+	struct nsx_findings *l = s->d->found;
+	const char *who = x->nranks == 1 ? "" :
+			  nsx_tell(l, " of %zu ranks", x->nranks);
+
+	return nsx_tell(l, "%s%s, %s%s, make %s of %s; %s of their time is in "
+			"CUDA", nsx_text_n(l->arena, x->count, "call", NULL),
+			who, nsx_tell_ns(l, x->most.ns),
+			x->nranks == 1 ? " in all" : " of one at most",
+			nsx_text_n(l->arena, s->copies.n, "copy", "copies"),
+			nsx_tell_bytes(l, s->bytes),
+			nsx_text_share(l->arena, (double)x->all.cuda_ns,
+				       (double)x->all.ns));
+}
+
+static void propose(struct staging *s, const struct total *x)
+{
+	struct nsx_findings *l = s->d->found;
+	const char *function = nsx_text(s->d->trace, x->top->name);
+	const char *others = x->nfunctions == 1 ? "" : nsx_tell(
+		l, " and %s", nsx_text_n(l->arena, x->nfunctions - 1,
+					 "other function", NULL));
+	bool is_most = x->all.cuda_ns * 2 > x->all.ns;
+	double most_ns = (double)(is_most ? x->most.ns : x->most.cuda_ns);
+	struct nsx_finding f = {
+		.id = NSX_ID_mpi_staging, .subject = function,
+		.title = nsx_tell(l, "%s%s %s GPU buffers through the host",
+				  nsx_tell_name(l, function), others,
+				  x->nfunctions == 1 ? "copies" : "copy"),
+		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
+		.guess_ns = most_ns, .most_ns = most_ns, .is_bound = true,
+		.evidence = {
+			say_calls(s, x),
+			"an upper bound: what the messages themselves take "
+			"stays"},
+		.recommendation = {
+			"let MPI move them from GPU to GPU: CUDA IPC on a node "
+			"(UCX: cuda_ipc in UCX_TLS), GPUDirect RDMA between "
+			"nodes; or use NCCL",
+			"send fewer, larger messages: each is copied and waited "
+			"for by itself"},
+		.proof = {{.csv = "library_calls", .column = "total_time_ms",
+			   .at = {{"library", nsx_string("MPI")},
+				  {"function", nsx_string(function)}}}},
+		.remedy = plan_of(s, is_most)};
+
+	nsx_found(l, &f);
+}
+
+int nsx_detect_staging(struct nsx_detect *d, struct nsx_err *err)
+{
+	struct staging s = {.d = d};
+	int rc = collect(&s, err);
+
+	if (!rc) {
+		struct total all = total_of(&s);
+
+		if (all.top)
+			propose(&s, &all);
+	}
+	free(s.calls.v);
+	free(s.copies.v);
+	nsx_groups_done(&s.names);
+	free(s.v);
+	return rc;
+}

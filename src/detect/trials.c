@@ -1,0 +1,277 @@
+/* trials.c - cuDNN trying out its algorithms before it picks one.
+ *
+ * For a convolution of a new shape cuDNN may run each algorithm that it has, between two
+ * events, and wait for the second to read how long it took.  These waits are the
+ * library's own: no later launch and no other event of the program's avoids them.
+ *
+ * A trial is an event recorded, a few kernels, an event recorded, and right after that a
+ * wait for an event; a search is three trials or more, one after the other with no work
+ * between them, most of which run kernels that none before them ran: the steps of a loop
+ * that times itself run the same.  A range around it or one of its kernels tells that it
+ * is cuDNN's.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "detect/detect.h"
+
+enum {
+	LEAST_TRIALS = 3,
+	MOST_TRIALS = 64,  /* of one search: there are no more algorithms    */
+	MOST_KERNELS = 32, /* of one algorithm                               */
+};
+
+enum role { OTHER = 1, RECORDS, WAITS_FOR_EVENT };
+enum { NO = 1, YES };
+
+struct trial { /* calls of one thread, [first, end) */
+	size_t first, end;
+	uint64_t kernels; /* a hash of their names                           */
+};
+struct search {
+	struct nsx_detect *d;
+	/* By name, of an API, or of a kernel or range; 0: not looked at yet. */
+	uint8_t *role, *says_cudnn;
+	struct trial *v; /* of the search that goes on                       */
+	size_t n, cap, ndistinct;
+	bool is_cudnn; /* so is one of them                                  */
+	uint8_t *bits; /* to mark calls in; NULL: list them                  */
+	struct nsx_row_list calls, kernels, gaps; /* gaps: before calls      */
+	size_t ntrials;
+	int64_t ns, wait_ns; /* of the trials, with what is between them     */
+	struct nsx_place place;
+	struct nsx_places places;
+};
+
+static enum role role_of(struct search *s, size_t call)
+{
+	const struct nsx_trace *t = s->d->trace;
+	nsx_str name = nsx_call_name(&t->calls, call);
+	uint8_t *role = &s->role[name];
+
+	if (!*role) {
+		const char *api = nsx_text(t, name);
+
+		*role = strstr(api, "EventRecord")	? RECORDS :
+			strstr(api, "EventSynchronize") ? WAITS_FOR_EVENT :
+							  OTHER;
+	}
+	return (enum role)*role;
+}
+
+static bool says_cudnn(struct search *s, nsx_str name)
+{
+	uint8_t *says = &s->says_cudnn[name];
+
+	if (!*says)
+		*says = strcasestr(nsx_text(s->d->trace, name), "cudnn") ? YES :
+									   NO;
+	return *says == YES;
+}
+
+/* By its name, or by that of a range around its launch. */
+static bool is_of_cudnn(struct search *s, uint32_t op)
+{
+	const struct nsx_trace *t = s->d->trace;
+	const struct nsx_nvtx_facts *f = &s->d->facts->nvtx;
+
+	if (says_cudnn(s, nsx_op_name(t, op)))
+		return true;
+	for (uint32_t r = nsx_op_range(f, op); r != NSX_NONE;
+	     r = nsx_range_parent(f, r))
+		if (says_cudnn(s, t->nvtx.name[r]))
+			return true;
+	return false;
+}
+
+/* What is judged of a trial, which comes right after another of its search. */
+static int add_trial(struct search *s, const struct trial *x,
+		     const struct trial *after, struct nsx_err *err)
+{
+	const struct nsx_trace *t = s->d->trace;
+	size_t wait = x->end - 1;
+	uint32_t range = NSX_NONE;
+	int64_t from_ns = after ? nsx_call_end(&t->calls, after->end - 1) :
+				  nsx_call_start(&t->calls, x->first);
+
+	if (!nsx_is_judged(s->d, nsx_call_start(&t->calls, wait)))
+		return 0;
+	s->ntrials++;
+	nsx_add_to(&s->ns, nsx_call_end(&t->calls, wait) - from_ns);
+	nsx_add_to(&s->wait_ns, nsx_call_ns(&t->calls, wait));
+	for (size_t i = x->first; i < x->end; i++) {
+		uint32_t op = nsx_call_op(&t->calls, i);
+
+		if (nsx_list_row(&s->calls, i, err) ||
+		    ((after || i > x->first) &&
+		     nsx_list_row(&s->gaps, i, err)) ||
+		    (op != NSX_NONE && nsx_list_row(&s->kernels, op, err)))
+			return err->rc;
+		if (op != NSX_NONE)
+			range = nsx_op_range(&s->d->facts->nvtx, op);
+	}
+	return nsx_places_add(&s->places, t, 0, range, (uint32_t)wait,
+			      nsx_call_ns(&t->calls, wait), &s->place, err);
+}
+
+/* Ends the search that goes on, if it is one. */
+static int end_search(struct search *s, struct nsx_err *err)
+{
+	bool is_one = s->is_cudnn && s->n >= LEAST_TRIALS &&
+		      s->ndistinct * 2 > s->n;
+
+	for (size_t k = 0; is_one && k < s->n; k++) {
+		const struct trial *x = &s->v[k];
+
+		for (size_t i = x->first; s->bits && i < x->end; i++)
+			s->bits[i / 8] |= (uint8_t)(1 << i % 8);
+		if (!s->bits && add_trial(s, x, k ? x - 1 : NULL, err))
+			return err->rc;
+	}
+	s->n = s->ndistinct = 0;
+	s->is_cudnn = false;
+	return 0;
+}
+
+/* A wait ends a trial that began at `first`, which is added to those before it. */
+static int end_trial(struct search *s, size_t first, size_t wait,
+		     struct nsx_err *err)
+{
+	const struct nsx_trace *t = s->d->trace;
+	struct trial x = {first, wait + 1, 0};
+	bool is_known = false;
+
+	for (size_t i = first; i < wait; i++) {
+		uint32_t op = nsx_call_op(&t->calls, i);
+
+		if (op == NSX_NONE)
+			continue;
+		x.kernels = (x.kernels ^ nsx_op_name(t, op)) *
+			    UINT64_C(1099511628211);
+		s->is_cudnn = s->is_cudnn || is_of_cudnn(s, op);
+	}
+	for (size_t k = 0; k < s->n; k++)
+		is_known |= s->v[k].kernels == x.kernels;
+	s->ndistinct += !is_known;
+	if (nsx_push(s->v, s->n, s->cap, "trials", err, x))
+		return err->rc;
+	return s->n == MOST_TRIALS ? end_search(s, err) : 0;
+}
+
+static int walk_thread(struct search *s, const struct nsx_thread *h,
+		       struct nsx_err *err)
+{
+	const struct nsx_trace *t = s->d->trace;
+	size_t first = SIZE_MAX; /* record of the trial that goes on         */
+	bool is_recorded = false; /* by the call before                      */
+	size_t nkernels = 0;
+
+	for (size_t i = h->calls_at; i < h->calls_at + h->ncalls; i++) {
+		uint32_t op = nsx_call_op(&t->calls, i);
+		enum role role = role_of(s, i);
+		bool computes = op != NSX_NONE &&
+				t->ops.kind[op] == NSX_OP_KERNEL;
+
+		if (t->calls.flags[i] & NSX_CALL_NESTED)
+			continue;
+		if (role == WAITS_FOR_EVENT && is_recorded && nkernels) {
+			if (end_trial(s, first, i, err))
+				return err->rc;
+			first = SIZE_MAX;
+		} else if (role == WAITS_FOR_EVENT || (op != NSX_NONE && !computes) ||
+			   t->calls.cls[i] == NSX_CALL_SYNC ||
+			   (computes && first == SIZE_MAX)) {
+			if (end_search(s, err))
+				return err->rc;
+			first = SIZE_MAX;
+		} else if (role == RECORDS && first == SIZE_MAX) {
+			first = i;
+			nkernels = 0;
+		}
+		nkernels += computes;
+		if (nkernels > MOST_KERNELS) { /* until an event is recorded */
+			first = SIZE_MAX;
+			nkernels = 0;
+			if (end_search(s, err))
+				return err->rc;
+		}
+		is_recorded = role == RECORDS;
+	}
+	return end_search(s, err);
+}
+
+static int walk(struct search *s, struct nsx_err *err)
+{
+	const struct nsx_trace *t = s->d->trace;
+	size_t n = nsx_strings_bound(t->strings);
+	int rc = 0;
+
+	if (!nsx_new_array(s->role, s->d->scratch, n, "API names", err) ||
+	    !nsx_new_array(s->says_cudnn, s->d->scratch, n, "names", err))
+		return err->rc;
+	for (uint32_t h = 0; !rc && h < t->nthreads; h++)
+		rc = walk_thread(s, &t->thread[h], err);
+	free(s->v);
+	return rc ? rc : nsx_stopped(err);
+}
+
+int nsx_mark_trials(struct nsx_detect *d, uint8_t *bits, struct nsx_err *err)
+{
+	struct search s = {.d = d, .bits = bits};
+
+	return walk(&s, err);
+}
+
+static void propose(struct search *s)
+{
+	struct nsx_findings *l = s->d->found;
+	struct nsx_change *v = nsx_arena_get(l->arena, 3 * sizeof(*v));
+	struct nsx_finding f = {
+		.id = NSX_ID_algorithm_trials,
+		.title = "cuDNN tries out its algorithms, and waits for each",
+		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
+		.guess_ns = (double)s->ns, .most_ns = (double)s->ns,
+		.evidence = {nsx_tell(l, "%s, each between two events, %s in "
+				      "all, %s of it in waits",
+				      nsx_text_n(l->arena, s->ntrials, "trial",
+						 NULL),
+				      nsx_tell_ns(l, s->ns),
+				      nsx_tell_ns(l, s->wait_ns))},
+		.recommendation = {
+			s->d->is_pytorch ?
+			"keep the shapes of the inputs fixed, for each is tried "
+			"once; or set torch.backends.cudnn.benchmark = False" :
+			"keep the shapes of the inputs fixed, for each is tried "
+			"once; or take the algorithm that cuDNN's heuristics "
+			"name (cudnnGet..., not cudnnFind...)",
+			"if no new shape comes later it is paid once: run each "
+			"before what is measured"},
+		.proof = {{.csv = "barriers", .column = "total_time_ms",
+			   .at = {{"barrier_kind", nsx_string("sync_api")}}}}};
+
+	nsx_places_tell(s->d, &s->places, 0, &s->place, &f);
+	nsx_add_change(s->d, v, &f.remedy.n, &s->kernels,
+		       (struct nsx_change){.verb = NSX_DROP,
+					   .op = NSX_ON_KERNELS});
+	nsx_add_change(s->d, v, &f.remedy.n, &s->calls,
+		       (struct nsx_change){.verb = NSX_NO_COST});
+	nsx_add_change(s->d, v, &f.remedy.n, &s->gaps,
+		       (struct nsx_change){.verb = NSX_FASTER_HOST,
+					   .amount = INFINITY});
+	f.remedy.v = v;
+	nsx_found(l, &f);
+}
+
+int nsx_detect_trials(struct nsx_detect *d, struct nsx_err *err)
+{
+	struct search s = {.d = d, .place = {0, NSX_NONE}};
+	int rc = walk(&s, err);
+
+	if (!rc && s.ntrials)
+		propose(&s);
+	free(s.calls.v);
+	free(s.kernels.v);
+	free(s.gaps.v);
+	nsx_places_done(&s.places);
+	return rc;
+}

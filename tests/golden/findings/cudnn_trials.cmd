@@ -1,0 +1,1 @@
+explain @cudnn_trials --pass findings --md

@@ -1,0 +1,1 @@
+explain @mpi_spins --pass findings --md

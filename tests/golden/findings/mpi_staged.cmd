@@ -1,0 +1,1 @@
+explain @mpi_staged --pass findings --md

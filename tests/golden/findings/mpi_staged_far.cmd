@@ -1,0 +1,1 @@
+explain @mpi_staged_far --pass findings --md

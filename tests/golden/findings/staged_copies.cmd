@@ -1,0 +1,1 @@
+explain @staged_copies --pass findings --md

@@ -1,0 +1,1 @@
+explain @timed_steps --pass findings --md

@@ -1,0 +1,1 @@
+explain @graphs_trace --out o
