@@ -461,6 +461,38 @@ static int64_t fetching_ns(const struct nsx_detect *d, size_t *ret_pages)
 	return sum_ns;
 }
 
+/* What to do about pauses between operations that were queued: those that were queued too
+ * late to start at once are the launch's, not the GPU's own.
+ */
+static const char *advise_on_pauses(const struct nsx_detect *d)
+{
+	const struct nsx_idle *idle = &d->facts->idle[d->facts->limiting];
+	int64_t launch_ns = nsx_model_launch_ns(d->facts->model);
+	const struct nsx_trace *t = d->trace;
+	int64_t all_ns = 0, late_ns = 0;
+
+	for (size_t i = 0; i < idle->n; i++) {
+		struct nsx_idle_piece x = nsx_idle_at(idle, i);
+		uint32_t call = x.op == NSX_NONE ? NSX_NONE :
+						   nsx_op_call(&t->ops, x.op);
+
+		if (x.cause != NSX_CAUSE_DISPATCH || !nsx_is_judged(d, x.start_ns))
+			continue;
+		nsx_add_to(&all_ns, x.end_ns - x.start_ns);
+		if (call != NSX_NONE &&
+		    nsx_call_end(&t->calls, call) + launch_ns > x.start_ns)
+			nsx_add_to(&late_ns, x.end_ns - x.start_ns);
+	}
+	return late_ns > all_ns / 2 ?
+		nsx_tell(d->found, "launch sooner, in a CUDA graph: a kernel starts %s "
+			 "after its launch returns, and most come later than that "
+			 "before they could run",
+			 nsx_text_ns(d->found->arena, (double)launch_ns)) :
+		"fuse small kernels, or give each more work: between two of them "
+		"the GPU pauses for about a microsecond, however early they are "
+		"queued";
+}
+
 /* "mostly host code (12 ms), the host waits (3 ms)" in the judged window, and what to
  * do about the first of them.
  */
@@ -492,10 +524,7 @@ static void tell_causes(struct nsx_detect *d, struct nsx_finding *f)
 				"prefetch to the host what it reads next "
 				"(cudaMemPrefetchAsync), or copy it in one "
 				"piece" : top == NSX_CAUSE_DISPATCH ?
-				"fuse small kernels, or give each more work: "
-				"between two of them the GPU pauses for about "
-				"a microsecond, however early they are queued" :
-				look;
+				advise_on_pauses(d) : look;
 		text = nsx_tell(d->found, "%s%s %s (%s)", text, i ? "," : "",
 				top == FETCHING ?
 					"the host fetches pages one by one" :
