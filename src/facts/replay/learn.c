@@ -330,7 +330,7 @@ static int64_t usual_launch(const struct learner *l)
 
 int64_t nsx_model_launch_ns(const struct nsx_model *m)
 {
-	return m->launch_ns ? m->launch_ns : LAUNCH_NS;
+	return m->launch_ns;
 }
 
 /* When its call alone would have let an op start: after the call where that goes on, and

@@ -46,7 +46,8 @@ void nsx_model_free(struct nsx_model *m);
 const struct nsx_closure *nsx_model_closure(const struct nsx_model *m);
 
 /* From the end of a usual call to the start of the kernel that it launches, where that
- * waits for nothing else; a default where too few such launches are in what is replayed.
+ * waits for nothing else; a default where too few such launches are in what is replayed, 0
+ * where nothing is.
  */
 int64_t nsx_model_launch_ns(const struct nsx_model *m);
 
