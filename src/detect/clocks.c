@@ -297,8 +297,9 @@ int nsx_detect_clocks(struct nsx_detect *d, struct nsx_err *err)
 	unsigned slow_from;
 	double last;
 
-	if (d->facts->limiting == NSX_NONE)
-		return 0;
+	if (d->facts->limiting == NSX_NONE ||
+	    nsx_processes_share(d, d->facts->limiting))
+		return 0; /* it may be the turns of another process           */
 	c.dev = &d->trace->device[d->facts->limiting];
 	if (find_fast(&c, err))
 		return err->rc;

@@ -232,7 +232,9 @@ int nsx_excess_of(struct nsx_detect *d, const struct nsx_compared *c, uint32_t d
 	int rc;
 
 	*ret = (struct nsx_excess){0};
-	if (find_slowness(d, c, device, ret, err))
+	/* Turns of another process slow all kernels down as well. */
+	if (!nsx_processes_share(d, device) &&
+	    find_slowness(d, c, device, ret, err))
 		return err->rc;
 	if (ret->times)
 		ret->remedy = nsx_plan_of(d, even);

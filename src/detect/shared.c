@@ -69,9 +69,10 @@ struct sharing { /* of a device, by the processes of the trace */
  * Ops come in order of start: of those before, one reaches furthest, and of the other
  * processes' one.
  */
-static int64_t overlap_ns(const struct nsx_detect *d, const struct nsx_device *dev)
+int64_t nsx_processes_at_once_ns(const struct nsx_detect *d, uint32_t device)
 {
 	const struct nsx_trace *t = d->trace;
+	const struct nsx_device *dev = &t->device[device];
 	int64_t last_ns = INT64_MIN, others_ns = INT64_MIN; /* where they end */
 	int64_t until_ns = d->w.start_ns, sum_ns = 0;
 	uint32_t last = NSX_NONE; /* whose it is                             */
@@ -141,6 +142,30 @@ static bool clocks_known(const struct nsx_trace *t, uint32_t device)
 	return true;
 }
 
+static bool has_processes(const struct nsx_trace *t, uint32_t device)
+{
+	uint32_t first = NSX_NONE;
+
+	for (uint32_t i = 0; i < t->nstreams; i++) {
+		uint32_t process = t->stream[i].process;
+
+		if (t->stream[i].device != device || process == NSX_NONE)
+			continue;
+		if (first != NSX_NONE && process != first)
+			return true;
+		first = process;
+	}
+	return false;
+}
+
+bool nsx_processes_share(const struct nsx_detect *d, uint32_t device)
+{
+	return has_processes(d->trace, device) &&
+	       (double)nsx_processes_at_once_ns(d, device) >=
+		       LEAST_SHARE * (double)(d->w.end_ns - d->w.start_ns) &&
+	       clocks_known(d->trace, device);
+}
+
 static void propose_processes(struct nsx_detect *d, const struct sharing *s,
 			      const uint32_t *device, uint32_t n)
 {
@@ -180,16 +205,16 @@ static void propose_processes(struct nsx_detect *d, const struct sharing *s,
 
 static void find_processes(struct nsx_detect *d)
 {
-	double least = LEAST_SHARE * (double)(d->w.end_ns - d->w.start_ns);
 	struct sharing most = {.device = NSX_NONE};
 	uint32_t device[MOST_GPUS], n = 0;
 
 	for (uint32_t i = 0; i < d->trace->ndevices && n < MOST_GPUS; i++) {
-		int64_t ns = overlap_ns(d, &d->trace->device[i]);
+		int64_t ns;
 
-		if ((double)ns < least || !clocks_known(d->trace, i))
+		if (!nsx_processes_share(d, i))
 			continue;
 		device[n++] = i;
+		ns = nsx_processes_at_once_ns(d, i);
 		if (ns > most.ns)
 			most = (struct sharing){.device = i, .ns = ns};
 	}
