@@ -1,5 +1,7 @@
 /* balance.c - GPUs that work longer than the others, and idle time as such. */
-#include "detect/detect.h"
+#include <string.h>
+#include "detect/excess.h"
+#include "facts/kernel_name.h"
 #include "facts/replay/replay.h"
 #include "schema/codes.h"
 
@@ -7,6 +9,8 @@
 #define COUNTS 0.05 /* of the window, that a GPU works to be compared */
 #define IDLE_SHARE 0.05
 #define SLOW 0.03 /* of the window, that one GPU alone costs */
+#define MOST_OF 0.5 /* of what a GPU works longer, by one kernel */
+#define ROUNDED 1.001 /* times: a replay rounds each kernel */
 enum {
 	MAX_COMPARED = 64, MOST_CAUSES = 3,
 	MAX_PLAYED = 16, /* each a replay                                    */
@@ -99,70 +103,166 @@ static struct nsx_change even_out(struct nsx_detect *d, uint32_t device)
 /* Those nearer to the most work than to the least. */
 struct longest {
 	uint32_t n, device[MAX_COMPARED];
+	bool *is; /* by device                                               */
 };
 
 static struct longest find_longest(const struct nsx_detect *d, const bool *counts)
 {
 	int64_t most = work_ns(d, d->facts->limiting), least = most;
-	struct longest ret = {0};
+	struct longest ret = {
+		.is = nsx_arena_get(d->scratch, d->facts->ndevices)};
 
 	for (uint32_t i = 0; i < d->facts->ndevices; i++)
 		if (counts[i])
 			least = NSX_MIN(least, work_ns(d, i));
-	for (uint32_t i = 0; i < d->facts->ndevices; i++)
-		if (counts[i] && work_ns(d, i) > least + (most - least) / 2)
+	for (uint32_t i = 0; i < d->facts->ndevices; i++) {
+		ret.is[i] = counts[i] &&
+			    work_ns(d, i) > least + (most - least) / 2;
+		if (ret.is[i])
 			ret.device[ret.n++] = i;
+	}
 	return ret;
 }
 
-/* All of them at once: while one is left the others wait for it. */
-static struct nsx_plan even_out_all(struct nsx_detect *d, const struct longest *x)
-{
-	struct nsx_change *v = nsx_arena_get(d->found->arena, x->n * sizeof(*v));
+struct uneven { /* how GPUs work */
+	struct longest longest;
+	struct nsx_compared compared;
+	double most_ns;
+	bool talk;		/* they communicate                            */
+	bool same;		/* they did as many operations                 */
+	struct nsx_excess most; /* of the GPU that sets the pace              */
+	uint32_t nslow;		/* of the longest: slow, do as much as others  */
+	bool by_stretch; /* the remedy shares out what lies between collectives */
+	struct nsx_plan remedy;
+};
 
-	for (uint32_t i = 0; i < x->n; i++)
-		v[i] = even_out(d, x->device[i]);
-	return (struct nsx_plan){v, x->n};
+/* All of them at once: while one is left the others wait for it. */
+static int find_remedy(struct nsx_detect *d, struct uneven *u, struct nsx_err *err)
+{
+	struct nsx_excess *v = nsx_arena_get(d->scratch,
+					     u->longest.n * sizeof(*v));
+	struct nsx_change *all;
+
+	for (uint32_t i = 0; i < u->longest.n; i++) {
+		uint32_t dev = u->longest.device[i];
+
+		if (nsx_excess_of(d, &u->compared, dev, (double)work_ns(d, dev),
+				  even_out(d, dev), &v[i], err))
+			return err->rc;
+		if (dev == d->facts->limiting)
+			u->most = v[i];
+		u->nslow += v[i].times > 0;
+		u->remedy.n += v[i].remedy.n;
+	}
+	u->remedy.v = all = nsx_arena_get(d->found->arena,
+					  (u->remedy.n + 1) * sizeof(*all));
+	for (uint32_t i = 0; i < u->longest.n; i++) {
+		memcpy(all, v[i].remedy.v, v[i].remedy.n * sizeof(*all));
+		all += v[i].remedy.n;
+	}
+	return 0;
 }
 
-static void propose_uneven(struct nsx_detect *d, const struct longest *x, unsigned n,
-			   double mean_ns, double most_ns, bool talk, bool same)
+/* What a GPU has to do more only now and then is shared out where it has it: between two
+ * collectives. All that ranks differ by goes with it, which may win more than this finding's
+ * GPUs have too much: then that is no price of theirs.
+ */
+static int prefer_shares(struct nsx_detect *d, struct uneven *u, struct nsx_err *err)
+{
+	struct nsx_change share = {.verb = NSX_SHARE_WORK};
+	struct nsx_plan plans[] = {u->remedy, {&share, 1}};
+	struct nsx_gain gains[ARRAY_LEN(plans)];
+
+	if (nsx_replay_gains(d->facts->model, plans, ARRAY_LEN(plans), 1, gains,
+			     err))
+		return err->rc;
+	u->by_stretch = gains[1].gain_ns > gains[0].gain_ns &&
+			(double)gains[1].gain_ns <=
+				ROUNDED * (u->most_ns - u->compared.mean_ns);
+	if (u->by_stretch)
+		u->remedy = nsx_plan_of(d, share);
+	return 0;
+}
+
+/* ", most of it in ...": the kernel with most of what the GPU that sets the pace works
+ * longer; "" where it is slow, or it is none.
+ */
+static const char *say_kernel(struct nsx_detect *d, const struct nsx_excess *x)
+{
+	struct nsx_findings *l = d->found;
+
+	return x->times > 0 || !x->kernel ? "" : nsx_tell(
+		l, ", %s of it in kernel %s: %s, %s on average",
+		x->share > MOST_OF ? "most" : "the largest part",
+		nsx_tell_name(l, nsx_kernel_label(&d->facts->kernels, x->kernel)),
+		nsx_text_ns(l->arena, x->ns), nsx_text_ns(l->arena, x->mean_ns));
+}
+
+/* Whether it is slow, what was priced, and what to do. */
+static void tell_excess(struct nsx_detect *d, const struct uneven *u, long long id,
+			struct nsx_finding *f)
+{
+	unsigned n = 0;
+
+	if (u->most.times > 0)
+		nsx_add_evidence(f, nsx_tell(
+			d->found, "%zu kernels take %.2f times as long on GPU %lld "
+			"as the same launches on others: it is slow",
+			u->most.nslow, u->most.times, id));
+	if (u->nslow < u->longest.n) {
+		f->recommendation[n++] =
+			"spread the work evenly: pipeline stages of equal cost, "
+			"batches of equal token count, experts of equal load, "
+			"layers per rank";
+		nsx_add_evidence(f, u->by_stretch ?
+			"priced as if the kernels between two collectives took "
+			"each GPU as long as the mean of all" :
+			"priced as if what takes longer took the mean of all");
+	}
+	if (u->nslow)
+		f->recommendation[n++] =
+			"compare the clocks, the power and the temperature of the "
+			"GPUs: nvidia-smi -q -d CLOCK,POWER,TEMPERATURE,PERFORMANCE";
+}
+
+static void propose_uneven(struct nsx_detect *d, const struct uneven *u)
 {
 	uint32_t dev = d->facts->limiting;
 	long long id = (long long)d->trace->device[dev].device_id;
+	const struct longest *x = &u->longest;
 	struct nsx_findings *l = d->found;
+	double mean_ns = u->compared.mean_ns;
 	struct nsx_finding f = {
 		.id = NSX_ID_uneven_gpus, .device = dev,
 		.title = nsx_tell(l, "GPU%s %s work%s %s longer than the mean "
 				  "of %u GPUs", x->n == 1 ? "" : "s",
 				  nsx_say_gpus(d, x->device, x->n),
 				  x->n == 1 ? "s" : " up to",
-				  nsx_text_share(l->arena, most_ns - mean_ns,
-						 mean_ns), n),
-		.confidence = talk ? NSX_CONF_MEDIUM : NSX_CONF_LOW,
+				  nsx_text_share(l->arena, u->most_ns - mean_ns,
+						 mean_ns), u->compared.n),
+		.confidence = u->talk && u->same ? NSX_CONF_MEDIUM :
+						   NSX_CONF_LOW,
 		.evidence = {
-			nsx_tell(l, "%s of compute and copies, the mean is %s",
-				  nsx_text_ns(l->arena, most_ns),
-				  nsx_text_ns(l->arena, mean_ns)),
-			talk ? "the GPUs communicate, so the others wait for "
-			       "it" :
-			       "not all of them communicate: they may do "
-			       "unrelated work"},
-		.recommendation = {"spread the work evenly: pipeline stages "
-				   "of equal cost, batches of equal token "
-				   "count, layers per rank"},
+			nsx_tell(l, "%s of compute and copies, %s more than "
+				 "the mean of %s%s",
+				 nsx_text_ns(l->arena, u->most_ns),
+				 nsx_text_ns(l->arena, u->most_ns - mean_ns),
+				 nsx_text_ns(l->arena, mean_ns),
+				 say_kernel(d, &u->most))},
 		.proof = {{.csv = "partition", .column = "total_ms",
 			   .at = {{"device_id", nsx_int(id)},
 				  {"class", nsx_string("compute_only")}}}},
-		.remedy = even_out_all(d, x)};
+		.is_set = !u->talk && !u->same,
+		.remedy = u->remedy};
 
-	if (!same) {
-		f.evidence[2] = "they did not do as many operations: this is "
-				"how the work was shared, or other work, "
-				"rather than a slow GPU";
-		f.confidence = NSX_CONF_LOW;
-		f.is_set = !talk;
-	}
+	tell_excess(d, u, id, &f);
+	nsx_add_evidence(&f, u->talk ?
+		"the GPUs communicate, so the others wait for it" :
+		"not all of them communicate: they may do unrelated work");
+	if (!u->same)
+		nsx_add_evidence(&f, "they did not do as many operations: this is "
+				     "how the work was shared, or other work, "
+				     "rather than a slow GPU");
 	nsx_found(l, &f);
 }
 
@@ -259,10 +359,15 @@ static int find_uneven(struct nsx_detect *d, struct nsx_err *err)
 		return 0;
 	mean = sum / n;
 	if (most >= (1 + UNEVEN) * mean) {
-		struct longest longest = find_longest(d, counts);
+		struct uneven u = {
+			.longest = find_longest(d, counts), .most_ns = most,
+			.talk = talk, .same = did_same(d, counts)};
 
-		propose_uneven(d, &longest, n, mean, most, talk,
-			       did_same(d, counts));
+		u.compared = (struct nsx_compared){counts, u.longest.is, n, mean};
+		if (find_remedy(d, &u, err) ||
+		    (!u.nslow && prefer_shares(d, &u, err)))
+			return err->rc;
+		propose_uneven(d, &u);
 		return 0;
 	}
 	if (most <= mean)
@@ -356,6 +461,38 @@ static int64_t fetching_ns(const struct nsx_detect *d, size_t *ret_pages)
 	return sum_ns;
 }
 
+/* What to do about pauses between operations that were queued: those that were queued too
+ * late to start at once are the launch's, not the GPU's own.
+ */
+static const char *advise_on_pauses(const struct nsx_detect *d)
+{
+	const struct nsx_idle *idle = &d->facts->idle[d->facts->limiting];
+	int64_t launch_ns = nsx_model_launch_ns(d->facts->model);
+	const struct nsx_trace *t = d->trace;
+	int64_t all_ns = 0, late_ns = 0;
+
+	for (size_t i = 0; i < idle->n; i++) {
+		struct nsx_idle_piece x = nsx_idle_at(idle, i);
+		uint32_t call = x.op == NSX_NONE ? NSX_NONE :
+						   nsx_op_call(&t->ops, x.op);
+
+		if (x.cause != NSX_CAUSE_DISPATCH || !nsx_is_judged(d, x.start_ns))
+			continue;
+		nsx_add_to(&all_ns, x.end_ns - x.start_ns);
+		if (call != NSX_NONE &&
+		    nsx_call_end(&t->calls, call) + launch_ns > x.start_ns)
+			nsx_add_to(&late_ns, x.end_ns - x.start_ns);
+	}
+	return late_ns > all_ns / 2 ?
+		nsx_tell(d->found, "launch sooner, in a CUDA graph: a kernel starts %s "
+			 "after its launch returns, and most come later than that "
+			 "before they could run",
+			 nsx_text_ns(d->found->arena, (double)launch_ns)) :
+		"fuse small kernels, or give each more work: between two of them "
+		"the GPU pauses for about a microsecond, however early they are "
+		"queued";
+}
+
 /* "mostly host code (12 ms), the host waits (3 ms)" in the judged window, and what to
  * do about the first of them.
  */
@@ -387,10 +524,7 @@ static void tell_causes(struct nsx_detect *d, struct nsx_finding *f)
 				"prefetch to the host what it reads next "
 				"(cudaMemPrefetchAsync), or copy it in one "
 				"piece" : top == NSX_CAUSE_DISPATCH ?
-				"fuse small kernels, or give each more work: "
-				"between two of them the GPU pauses for about "
-				"a microsecond, however early they are queued" :
-				look;
+				advise_on_pauses(d) : look;
 		text = nsx_tell(d->found, "%s%s %s (%s)", text, i ? "," : "",
 				top == FETCHING ?
 					"the host fetches pages one by one" :

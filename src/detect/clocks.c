@@ -2,9 +2,12 @@
  * GPU's clocks fall, by heat or by a limit of power.
  *
  * The judged window is cut into equal parts; of each part the time of kernels is
- * set against what the same launches take when they are fast.
+ * set against what the same launches take when they are fast.  The same launch need
+ * not do the same work: a frontier, a list of particles or a cache of keys grows under
+ * one grid.  That kernels of different work slow down alike is what clocks do.
  */
 #include "detect/detect.h"
+#include "facts/kernel_name.h"
 
 enum { PARTS = 24, FEW = 4 };
 #define FAST 0.2     /* quantile of a launch's durations */
@@ -21,7 +24,15 @@ struct clocks {
 	const struct nsx_device *dev;
 	double *fast;	      /* by shape; 0: too few of it              */
 	double part[PARTS];   /* times as long as when fast              */
-	double *spent, *expected; /* by shape, in a stretch: all, at its fast */
+	struct pace {
+		double spent_ns, fast_ns; /* all, and were it fast           */
+	} *early, *slow; /* by shape: in the first parts, in a slow stretch   */
+};
+struct slowdown { /* in the parts [from, to) */
+	unsigned from, to;
+	double first; /* times as long as when fast, the parts before it     */
+	double ratio; /* times as long there as before                       */
+	nsx_str kernel; /* with most time there                              */
 };
 
 static bool counts(const struct clocks *c, size_t op)
@@ -113,30 +124,49 @@ static double kendall(const double *v)
 	return 2.0 * sum / (PARTS * (PARTS - 1));
 }
 
-/* In the parts [from, to) the kernels take `ratio` times as long as in the first. */
-static void propose(struct clocks *c, unsigned from, unsigned to, double first,
-		    double ratio)
+static struct nsx_window window_of(const struct clocks *c, const struct slowdown *x)
+{
+	int64_t part_ns = (c->d->w.end_ns - c->d->w.start_ns) / PARTS;
+
+	return (struct nsx_window){
+		c->d->w.start_ns + part_ns * x->from,
+		x->to == PARTS ? c->d->w.end_ns :
+				 c->d->w.start_ns + part_ns * x->to};
+}
+
+/* "from 1.2s on", "from 1.2s to 1.4s" */
+static const char *say_when(const struct clocks *c, const struct slowdown *x)
+{
+	struct nsx_window when = window_of(c, x);
+	struct nsx_findings *l = c->d->found;
+	const char *since = nsx_text_instant(l->arena, when.start_ns, 3);
+
+	return x->to == PARTS ?
+		       nsx_tell(l, "from %s on", since) :
+		       nsx_tell(l, "from %s to %s", since,
+				nsx_text_instant(l->arena, when.end_ns, 3));
+}
+
+static const char *say_how(const struct clocks *c, const struct slowdown *x)
+{
+	return nsx_tell(c->d->found, "%.2f times as long %s", x->ratio,
+			x->to == PARTS ? "at the end as at the beginning" :
+					 "for a while");
+}
+
+static void propose(const struct clocks *c, const struct slowdown *x)
 {
 	struct nsx_findings *l = c->d->found;
 	int64_t part_ns = (c->d->w.end_ns - c->d->w.start_ns) / PARTS;
-	struct nsx_window when = {
-		c->d->w.start_ns + part_ns * from,
-		to == PARTS ? c->d->w.end_ns : c->d->w.start_ns + part_ns * to};
-	const char *since = nsx_text_instant(l->arena, when.start_ns, 3);
-	const char *until = to == PARTS ? NULL :
-			    nsx_text_instant(l->arena, when.end_ns, 3);
 	struct nsx_finding f = {
 		.id = NSX_ID_falling_clocks, .device = c->d->facts->limiting,
-		.title = nsx_tell(l, "the same kernels take %.2f times as long "
-				  "%s: the GPU's clocks fall", ratio,
-				  until ? "for a while" :
-					  "at the end as at the beginning"),
+		.title = nsx_tell(l, "the same kernels take %s: the GPU's clocks "
+				  "fall", say_how(c, x)),
 		.confidence = NSX_CONF_MEDIUM,
 		.evidence = {
-			nsx_tell(l, "from %s %s%s; launches of one kernel with "
-				 "one grid are compared, which do the same work",
-				 since, until ? "to " : "on",
-				 until ? until : "")},
+			nsx_tell(l, "%s; launches of one kernel with one grid are "
+				 "compared, and kernels of different work slow "
+				 "down alike", say_when(c, x))},
 		.recommendation = {
 			"look at heat and power: nvidia-smi -q -d CLOCK,POWER,"
 			"TEMPERATURE,PERFORMANCE tells why clocks are lowered",
@@ -144,10 +174,36 @@ static void propose(struct clocks *c, unsigned from, unsigned to, double first,
 			"--lock-gpu-clocks)"},
 		.remedy = nsx_plan_of(c->d, (struct nsx_change){
 			.verb = NSX_HOLD_CLOCK, .op = NSX_ON_KERNELS,
-			.when = when})};
+			.when = window_of(c, x)})};
 
-	for (unsigned k = from; k < to; k++)
-		f.guess_ns += (double)part_ns * (1 - first / c->part[k]);
+	for (unsigned k = x->from; k < x->to; k++)
+		f.guess_ns += (double)part_ns * (1 - x->first / c->part[k]);
+	nsx_found(l, &f);
+}
+
+/* Too few kernels to tell clocks from work: without a price, for work that grows is
+ * not won by any clock.
+ */
+static void propose_unclear(const struct clocks *c, const struct slowdown *x)
+{
+	struct nsx_findings *l = c->d->found;
+	struct nsx_finding f = {
+		.id = NSX_ID_falling_clocks, .device = c->d->facts->limiting,
+		.title = nsx_tell(l, "kernel %s takes %s: its work grows, or the "
+				  "GPU's clocks fall",
+				  nsx_tell_name(l, nsx_kernel_label(
+					  &c->d->facts->kernels, x->kernel)),
+				  say_how(c, x)),
+		.confidence = NSX_CONF_LOW,
+		.evidence = {
+			nsx_tell(l, "%s; launches with one grid are compared, which "
+				 "need not do the same work, and too few other "
+				 "kernels run to tell", say_when(c, x))},
+		.recommendation = {
+			"compare what it is given early and late; sample the "
+			"GPU's clocks, or run nvidia-smi -q -d CLOCK,POWER,"
+			"TEMPERATURE,PERFORMANCE beside it"}};
+
 	nsx_found(l, &f);
 }
 
@@ -175,17 +231,11 @@ static bool find_stretch(const struct clocks *c, double base, unsigned *from,
 	       mean(c->part + *from, *to - *from) >= SLOWER * base;
 }
 
-/* Whether most kernels in a stretch take that long, each for itself: what their data
- * or other work slows down is one or two of them.
- */
-static bool slows_most(const struct clocks *c, unsigned from, unsigned to,
-		       double ratio)
+/* What kernels take in the parts [from, to), by shape. */
+static void add_paces(const struct clocks *c, unsigned from, unsigned to, struct pace *v)
 {
 	const struct nsx_trace *t = c->d->trace;
-	double *spent = c->spent, *fast = c->expected;
 	int64_t part_ns = (c->d->w.end_ns - c->d->w.start_ns) / PARTS;
-	double slow_ns = 0, all_ns = 0;
-	size_t n = 0, nkernels = 0;
 
 	for (size_t i = c->dev->ops_at; i < c->dev->ops_at + c->dev->nops;
 	     i++) {
@@ -195,50 +245,91 @@ static bool slows_most(const struct clocks *c, unsigned from, unsigned to,
 		if (!counts(c, i) || !(c->fast[shape] > 0) ||
 		    at_ns < part_ns * from || at_ns >= part_ns * to)
 			continue;
-		spent[shape] += (double)nsx_op_ns(&t->ops, i);
-		fast[shape] += c->fast[shape];
+		v[shape].spent_ns += (double)nsx_op_ns(&t->ops, i);
+		v[shape].fast_ns += c->fast[shape];
 	}
+}
+
+/* Whether a kernel takes that much longer than it did early, when its lengths vary, too. */
+static bool is_slower(const struct pace *x, const struct pace *early, double times)
+{
+	double before = early->fast_ns > 0 ? early->spent_ns / early->fast_ns : 1;
+
+	return x->fast_ns > 0 && x->spent_ns / x->fast_ns >= times * before;
+}
+
+enum verdict { NOT_CLOCKS, UNCLEAR, CLOCKS };
+
+/* What most kernels do from a part on, each for itself: what their data or other work
+ * slows down is one or two of them, and where no other runs it may be either.
+ */
+static enum verdict judge(struct clocks *c, unsigned from, struct slowdown *x)
+{
+	const struct nsx_trace *t = c->d->trace;
+	double slow_ns = 0, all_ns = 0, most_ns = 0;
+	size_t n = 0, nkernels = 0;
+
+	add_paces(c, 0, FEW, c->early);
+	add_paces(c, from, x->to, c->slow);
 	for (uint32_t s = 0; s < t->nshapes; s++) {
-		all_ns += spent[s];
+		double ns = c->slow[s].spent_ns;
+
+		all_ns += ns;
 		nkernels += c->fast[s] > 0;
-		if (fast[s] > 0 && spent[s] / fast[s] >= 1 + (ratio - 1) / 2) {
-			slow_ns += spent[s];
+		if (is_slower(&c->slow[s], &c->early[s], 1 + (x->ratio - 1) / 2)) {
+			slow_ns += ns;
 			n++;
 		}
+		if (ns > most_ns) {
+			most_ns = ns;
+			x->kernel = t->shape_name[s];
+		}
 	}
-	return n >= NSX_MIN(nkernels, (size_t)LEAST_KERNELS) &&
-	       slow_ns >= MOSTLY * all_ns;
+	return slow_ns < MOSTLY * all_ns ? NOT_CLOCKS :
+	       n >= LEAST_KERNELS	 ? CLOCKS :
+	       n == nkernels		 ? UNCLEAR : NOT_CLOCKS;
 }
 
 int nsx_detect_clocks(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct clocks c = {.d = d};
-	unsigned from = PARTS, to = PARTS, slow_from;
-	double first, last;
+	struct slowdown x = {.from = PARTS, .to = PARTS};
+	unsigned slow_from;
+	double last;
 
-	if (d->facts->limiting == NSX_NONE)
-		return 0;
+	if (d->facts->limiting == NSX_NONE ||
+	    nsx_processes_share(d, d->facts->limiting))
+		return 0; /* it may be the turns of another process           */
 	c.dev = &d->trace->device[d->facts->limiting];
 	if (find_fast(&c, err))
 		return err->rc;
 	if (!find_parts(&c))
 		return 0;
-	first = mean(c.part, FEW);
+	x.first = mean(c.part, FEW);
 	last = mean(c.part + PARTS - FEW, FEW);
-	if (last >= SLOWER * first && kendall(c.part) >= TREND) {
-		while (from > 1 && c.part[from - 1] > STEADY * c.part[0])
-			from--;
+	if (last >= SLOWER * x.first && kendall(c.part) >= TREND) {
+		while (x.from > 1 && c.part[x.from - 1] > STEADY * c.part[0])
+			x.from--;
 		slow_from = PARTS - FEW;
-	} else if (!find_stretch(&c, first, &from, &to)) {
+	} else if (!find_stretch(&c, x.first, &x.from, &x.to)) {
 		return 0;
 	} else {
-		last = mean(c.part + from, to - from);
-		slow_from = from;
+		last = mean(c.part + x.from, x.to - x.from);
+		slow_from = x.from;
 	}
+	x.ratio = last / x.first;
 	if (nsx_new_arrays(d->scratch, d->trace->nshapes, "kernels", err,
-			   c.spent, c.expected))
+			   c.early, c.slow))
 		return err->rc;
-	if (slows_most(&c, slow_from, to, last / first))
-		propose(&c, from, to, first, last / first);
+	switch (judge(&c, slow_from, &x)) {
+	case CLOCKS:
+		propose(&c, &x);
+		break;
+	case UNCLEAR:
+		propose_unclear(&c, &x);
+		break;
+	case NOT_CLOCKS:
+		break;
+	}
 	return 0;
 }

@@ -70,6 +70,12 @@ const char *nsx_say_gpus(struct nsx_detect *d, const uint32_t *device, uint32_t 
  */
 const char *nsx_say_over_gpus(struct nsx_detect *d, const uint32_t *ops, size_t n);
 
+/* How long kernels of several processes run on a device at once, in the judged window, and
+ * whether that is enough for the lengths of kernels to hold the turns of others.
+ */
+int64_t nsx_processes_at_once_ns(const struct nsx_detect *d, uint32_t device);
+bool nsx_processes_share(const struct nsx_detect *d, uint32_t device);
+
 /* "block": what one of the iterations is, as far as how they were found tells. */
 const char *nsx_iteration_word(const struct nsx_facts *f);
 

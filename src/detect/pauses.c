@@ -1,8 +1,13 @@
 /* pauses.c - pauses of the GPU between short kernels that are queued in time: about a
  * microsecond each, which is much of the time where kernels take two or three.
+ *
+ * In time is what could have started before the one ahead of it was done: a launch takes
+ * two microseconds or more from the end of its call, and a pause that follows one that came
+ * later is the launch's.
  */
 #include <stdlib.h>
 #include "detect/detect.h"
+#include "facts/replay/replay.h"
 
 enum {
 	SHORT_NS = 5000, /* the start of a kernel takes two or three of these */
@@ -16,6 +21,7 @@ struct pauses {
 	struct nsx_detect *d;
 	struct nsx_row_list after; /* kernels that end one                   */
 	int64_t ns, kernels_ns;
+	int64_t launch_ns; /* from the end of a call to the start of its kernel */
 	bool in_graphs;
 	struct nsx_places places;
 	struct nsx_place most;
@@ -28,15 +34,18 @@ static bool is_short(const struct nsx_trace *t, uint32_t op)
 	       nsx_op_ns(&t->ops, op) <= SHORT_NS;
 }
 
-/* Whether a kernel was queued before the one that it follows was done: by the same
- * call, of a graph, which may take longer than its first kernels.
+/* Whether a kernel was queued so early that it could have started before the one that it
+ * follows was done; or by the same call, of a graph, which may take longer than its first
+ * kernels.
  */
-static bool is_queued(const struct nsx_trace *t, uint32_t op, uint32_t before)
+static bool is_queued(const struct pauses *p, uint32_t op, uint32_t before)
 {
+	const struct nsx_trace *t = p->d->trace;
 	uint32_t call = nsx_op_call(&t->ops, op);
 
 	return call == NSX_NONE || call == nsx_op_call(&t->ops, before) ||
-	       nsx_call_end(&t->calls, call) <= nsx_op_end(&t->ops, before);
+	       nsx_call_end(&t->calls, call) + p->launch_ns <=
+		       nsx_op_end(&t->ops, before);
 }
 
 static int add_pause(struct pauses *p, uint32_t op, int64_t ns, struct nsx_err *err)
@@ -68,7 +77,7 @@ static int collect(struct pauses *p, const struct nsx_device *dev, uint32_t *las
 
 		last[stream] = op;
 		if (before == NSX_NONE || !is_short(t, before) ||
-		    !is_short(t, op) || !is_queued(t, op, before) ||
+		    !is_short(t, op) || !is_queued(p, op, before) ||
 		    !nsx_is_judged(p->d, nsx_op_start(&t->ops, i)))
 			continue;
 		ns = nsx_op_start(&t->ops, i) - nsx_op_end(&t->ops, before);
@@ -118,7 +127,8 @@ static void propose(struct pauses *p)
 int nsx_detect_pauses(struct nsx_detect *d, struct nsx_err *err)
 {
 	const struct nsx_trace *t = d->trace;
-	struct pauses p = {.d = d, .most = {0, NSX_NONE}};
+	struct pauses p = {.d = d, .most = {0, NSX_NONE},
+			   .launch_ns = nsx_model_launch_ns(d->facts->model)};
 	uint32_t *last;
 	int rc = 0;
 

@@ -176,7 +176,9 @@ void nsx_judge(const struct nsx_report *r, struct nsx_first_page *p)
 			name_rest(&r->found, length, p);
 		second = guessed(&r->found);
 		if (!first && p->verdict == NSX_V_COMPUTE)
-			p->because = "nothing but the kernels costs time";
+			p->because = is_found(&r->found, NSX_ID_processes_share) ?
+				"several processes share the GPU" :
+				"nothing but the kernels costs time";
 		else if (!first && !second)
 			p->because = "no cause was found";
 		else if (!first && p->verdict == NSX_V_HOST &&

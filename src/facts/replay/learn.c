@@ -20,6 +20,7 @@
 #define BLOCK_CAP_NS 200000
 #define WAKE_CAP_NS 200000
 #define DEFAULT_GAP_NS 1200 /* between two operations of a stream            */
+#define LAUNCH_NS 2500	    /* from the end of a launching call to the start  */
 #define DEP_NS 2000	    /* from one stream to another, at most           */
 #define NEAR_NS 15000	    /* what starts so soon after another's end may
 			       have waited for it                            */
@@ -141,13 +142,12 @@ struct latency {
 struct learner {
 	struct build *b;
 	struct samples from_start, from_end; /* of the call, the same keys   */
-	struct samples gap, drained, wake, own;
+	/* seen: gaps before what was queued while its stream worked; gap: those of
+	 * them that nothing else can have made longer.
+	 */
+	struct samples gap, seen, wake, own;
 	struct latency *launch; /* by key of from_start                      */
-	int64_t *typical_gap, *least_gap, *typical_wake; /* by key           */
-	struct late { /* a copy that blocks, behind work of its stream       */
-		uint32_t op, before;
-	} *late;
-	size_t nlate, cap_late;
+	int64_t *typical_gap, *least_seen, *typical_wake; /* by key          */
 	int64_t launch_ns;  /* median of the first launching calls           */
 	uint32_t *full;	    /* rows of overheads: the queue was full         */
 	uint32_t nfull, depth; /* depth of a queue; 0: not seen              */
@@ -163,28 +163,6 @@ static bool depends_before(const struct build *b, uint32_t op, int64_t at_ns)
 	return true;
 }
 
-static int learn_gap(struct learner *l, uint32_t op, uint32_t before,
-		     struct nsx_err *err)
-{
-	const struct nsx_model *m = l->b->m;
-	const struct model_op *o = &m->op[op], *p = &m->op[before];
-	const struct model_call *c = &m->call[o->call];
-	int64_t end = model_op_end(p);
-
-	if (!depends_before(l->b, op, end - SLACK_NS))
-		return 0;
-	if (c->kind == CALL_BLOCK) {
-		return c->start_ns >= end ? 0 :
-		       nsx_push(l->late, l->nlate, l->cap_late, "latencies",
-				err, (struct late){op, before});
-	}
-	if (c->end_ns >= end - SLACK_NS || o->start_ns < end - DEP_NS)
-		return 0;
-	return add_sample(&l->gap, gap_kind(m, p, o), 0, o->start_ns - end,
-			  err) ?:
-	       add_sample(&l->gap, ANY, 0, o->start_ns - end, err);
-}
-
 static int learn_launch(struct learner *l, uint32_t op, struct nsx_err *err)
 {
 	const struct nsx_model *m = l->b->m;
@@ -193,28 +171,30 @@ static int learn_launch(struct learner *l, uint32_t op, struct nsx_err *err)
 	uint32_t kind = launch_kind(m, o), any = ANY_LAUNCH(kind >> 16);
 	int64_t s = o->start_ns - c->start_ns, e = o->start_ns - c->end_ns;
 
-	if (c->op != op || !depends_before(l->b, op, c->start_ns))
-		return 0;
+	if (c->op != op || s < 0 || !depends_before(l->b, op, c->start_ns))
+		return 0; /* nothing starts before its call: a clock is off   */
 	return add_sample(&l->from_start, kind, c->api, s, err) ?:
 	       add_sample(&l->from_end, kind, c->api, e, err) ?:
 	       add_sample(&l->from_start, any, ANY, s, err) ?:
 	       add_sample(&l->from_end, any, ANY, e, err);
 }
 
-static int learn_ops(struct learner *l, struct nsx_err *err)
+/* Whether its launch, and what its stream did before, may tell of typical ones. */
+static bool is_told_of(const struct model_op *o)
+{
+	return o->call != NSX_NONE && !(o->flags & OP_NODE);
+}
+
+static int learn_launches(struct learner *l, struct nsx_err *err)
 {
 	const struct nsx_model *m = l->b->m;
 
 	for (uint32_t i = 0; i < m->nops; i++) {
 		const struct model_op *o = &m->op[i];
-		uint32_t before = o->before;
 
-		if (o->call == NSX_NONE || (o->flags & OP_NODE))
-			continue;
-		if (before != NSX_NONE && learn_gap(l, i, before, err))
-			return err->rc;
-		if ((before == NSX_NONE || model_op_end(&m->op[before]) <
-						   m->call[o->call].start_ns) &&
+		if (is_told_of(o) &&
+		    (o->before == NSX_NONE || model_op_end(&m->op[o->before]) <
+						      m->call[o->call].start_ns) &&
 		    learn_launch(l, i, err))
 			return err->rc;
 	}
@@ -324,38 +304,92 @@ static const struct latency *find_launch(const struct learner *l,
 							   &l->launch[k];
 }
 
-/* Gaps behind which a copy that blocks stood count only where the stream, not
- * the call's own way to the device, decided.
+/* From the end of a usual call to the start of its op, where nothing else decides. */
+static int64_t from_usual_end(const struct learner *l, const struct latency *x)
+{
+	return NSX_MAX(x->ns - (x->from_start ? l->launch_ns : 0), 0);
+}
+
+/* Of the API that launches most of the kernels that tell. */
+static int64_t usual_launch(const struct learner *l)
+{
+	int64_t ns = LAUNCH_NS;
+	size_t most = 0;
+
+	for (size_t k = 0; k < l->from_start.keys.n; k++) {
+		size_t n = l->from_start.at[k + 1] - l->from_start.at[k];
+
+		if (l->from_start.keys.keys[k].a != NSX_OP_KERNEL ||
+		    l->launch[k].ns == NEVER || n <= most)
+			continue;
+		most = n;
+		ns = from_usual_end(l, &l->launch[k]);
+	}
+	return ns;
+}
+
+int64_t nsx_model_launch_ns(const struct nsx_model *m)
+{
+	return m->launch_ns;
+}
+
+/* When its call alone would have let an op start: after the call where that goes on, and
+ * as much later as launches take.
  */
-static int learn_late(struct learner *l, struct nsx_err *err)
+static int64_t ready_by_call(const struct learner *l, const struct model_op *o)
+{
+	const struct model_call *c = &l->b->m->call[o->call];
+	const struct latency *x = find_launch(l, o);
+
+	if (c->kind == CALL_BLOCK)
+		return x ? c->start_ns + x->ns : INT64_MAX;
+	return c->end_ns + (x ? from_usual_end(l, x) : LAUNCH_NS);
+}
+
+/* Gaps count only where the stream, not the call's own way to the device, decided. */
+static int learn_gap(struct learner *l, uint32_t op, struct nsx_err *err)
+{
+	const struct nsx_model *m = l->b->m;
+	const struct model_op *o = &m->op[op], *p = &m->op[o->before];
+	const struct model_call *c = &m->call[o->call];
+	bool blocks = c->kind == CALL_BLOCK;
+	int64_t end = model_op_end(p), ns = o->start_ns - end;
+
+	if (!depends_before(l->b, op, end - SLACK_NS) ||
+	    (blocks ? c->start_ns : c->end_ns) >= end)
+		return 0;
+	if (!blocks && ns < -DEP_NS)
+		return 0;
+	if (add_sample(&l->seen, gap_kind(m, p, o), 0, ns, err))
+		return err->rc;
+	if (ready_by_call(l, o) >= end ||
+	    (!blocks && c->end_ns >= end - SLACK_NS))
+		return 0;
+	return add_sample(&l->gap, gap_kind(m, p, o), 0, ns, err) ?:
+	       blocks ? 0 : add_sample(&l->gap, ANY, 0, ns, err);
+}
+
+static int learn_gaps(struct learner *l, struct nsx_err *err)
 {
 	const struct nsx_model *m = l->b->m;
 
-	for (size_t i = 0; i < l->nlate; i++) {
-		const struct model_op *o = &m->op[l->late[i].op];
-		const struct model_op *p = &m->op[l->late[i].before];
-		const struct latency *x = find_launch(l, o);
-		int64_t ns = o->start_ns - model_op_end(p);
-
-		if (add_sample(&l->drained, gap_kind(m, p, o), 0, ns, err))
+	for (uint32_t i = 0; i < m->nops; i++)
+		if (is_told_of(&m->op[i]) && m->op[i].before != NSX_NONE &&
+		    learn_gap(l, i, err))
 			return err->rc;
-		if (x && model_op_end(p) > m->call[o->call].start_ns + x->ns &&
-		    add_sample(&l->gap, gap_kind(m, p, o), 0, ns, err))
-			return err->rc;
-	}
 	return 0;
 }
 
 static int fit_gaps(struct learner *l, struct nsx_err *err)
 {
-	struct samples *s = &l->gap, *d = &l->drained;
+	struct samples *s = &l->gap, *d = &l->seen;
 
 	if (sort_samples(s, l->b->step, err) || sort_samples(d, l->b->step, err))
 		return err->rc;
 	if (nsx_new_arrays(l->b->step, s->keys.n, "latencies", err,
 			   l->typical_gap) ||
 	    nsx_new_arrays(l->b->step, d->keys.n, "latencies", err,
-			   l->least_gap))
+			   l->least_seen))
 		return err->rc;
 	for (size_t k = 0; k < s->keys.n; k++) {
 		uint32_t kind = (uint32_t)s->keys.keys[k].a;
@@ -368,28 +402,34 @@ static int fit_gaps(struct learner *l, struct nsx_err *err)
 			l->typical_gap[k] = NEVER;
 	}
 	for (size_t k = 0; k < d->keys.n; k++)
-		l->least_gap[k] = nsx_to_i64(nsx_quantile(
+		l->least_seen[k] = nsx_to_i64(nsx_quantile(
 			d->values + d->at[k], d->at[k + 1] - d->at[k], 0.1));
 	nsx_arena_drop(l->b->step, s->values);
 	nsx_arena_drop(l->b->step, d->values);
 	return 0;
 }
 
+/* A gap that something else may have made longer is no shorter than what the stream takes:
+ * the least seen caps what is not learned.
+ */
 static int64_t find_gap(const struct learner *l, const struct model_op *p,
 			const struct model_op *o)
 {
 	uint32_t kind = gap_kind(l->b->m, p, o);
 	uint32_t k = nsx_group_find(&l->gap.keys, kind, 0);
+	uint32_t seen = nsx_group_find(&l->seen.keys, kind, 0);
+	int64_t ns;
 
 	if (k != NSX_NONE && l->typical_gap[k] != NEVER)
 		return l->typical_gap[k];
-	if (kind >> 16) {
-		k = nsx_group_find(&l->drained.keys, kind, 0);
-		return k == NSX_NONE ? 3000 : NSX_MIN(l->least_gap[k], 6000);
-	}
+	if (kind >> 16)
+		return seen == NSX_NONE ? 3000 :
+					  NSX_MIN(l->least_seen[seen], 6000);
 	k = nsx_group_find(&l->gap.keys, ANY, 0);
-	return k == NSX_NONE || l->typical_gap[k] == NEVER ?
-		       DEFAULT_GAP_NS : NSX_MIN(l->typical_gap[k], 3000);
+	ns = k == NSX_NONE || l->typical_gap[k] == NEVER ?
+		     DEFAULT_GAP_NS : NSX_MIN(l->typical_gap[k], 3000);
+	return seen == NSX_NONE ? ns :
+				  NSX_MIN(ns, NSX_MAX(l->least_seen[seen], 0));
 }
 
 static int fit_wakes(struct learner *l, struct nsx_err *err)
@@ -723,7 +763,7 @@ static void weigh_launch(struct learner *l, uint32_t op, struct edges *e)
 	const struct model_call *c = &m->call[o->call];
 	bool blocks = c->kind == CALL_BLOCK;
 	const struct latency *x = find_launch(l, o);
-	int64_t ns = x ? x->ns : blocks ? 9000 : 2500;
+	int64_t ns = x ? x->ns : blocks ? 9000 : LAUNCH_NS;
 	int64_t from = blocks ? c->start_ns : c->end_ns;
 
 	/* kept as measured from the end of this very call */
@@ -861,13 +901,14 @@ int model_learn(struct build *b, struct nsx_err *err)
 				b->typical_launch, b->typical_dispatch) ?:
 		 nsx_new_arrays(b->a, m->ncalls, "latencies", err,
 				b->typical_lambda) ?:
-		 first_launches(&l, err) ?: learn_ops(&l, err) ?:
-		 fit_launches(&l, err) ?: learn_late(&l, err) ?:
+		 first_launches(&l, err) ?: learn_launches(&l, err) ?:
+		 fit_launches(&l, err) ?: learn_gaps(&l, err) ?:
 		 fit_gaps(&l, err) ?: learn_calls(&l, err) ?:
 		 fit_wakes(&l, err) ?: fit_costs(&l, err) ?:
 		 list_full(&l, err) ?: learn_depth(&l, err);
 
 	if (!rc) {
+		m->launch_ns = usual_launch(&l);
 		weigh_calls(&l);
 		rc = weigh_ops(&l, err);
 	}
@@ -877,9 +918,8 @@ int model_learn(struct build *b, struct nsx_err *err)
 	samples_done(&l.from_start);
 	samples_done(&l.from_end);
 	samples_done(&l.gap);
-	samples_done(&l.drained);
+	samples_done(&l.seen);
 	samples_done(&l.wake);
 	samples_done(&l.own);
-	free(l.late);
 	return rc;
 }

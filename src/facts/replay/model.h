@@ -150,6 +150,7 @@ struct nsx_model {
 	uint32_t *member, nteams, nmembers;
 	struct model_meet *meet;
 	uint32_t nmeets;
+	int64_t launch_ns; /* from a usual call's end to its kernel's start   */
 	/* Where there are several ranks: work but for communication, that of
 	 * one kind together (model_work_kind); calls that follow one, those of
 	 * one pair of APIs together, for the gaps before them; calls that wait

@@ -45,6 +45,12 @@ int nsx_model_build(const struct nsx_trace *t, const struct nsx_facts *f,
 void nsx_model_free(struct nsx_model *m);
 const struct nsx_closure *nsx_model_closure(const struct nsx_model *m);
 
+/* From the end of a usual call to the start of the kernel that it launches, where that
+ * waits for nothing else; a default where too few such launches are in what is replayed, 0
+ * where nothing is.
+ */
+int64_t nsx_model_launch_ns(const struct nsx_model *m);
+
 /* How often, and for how long in all, threads were off their CPU though they could
  * run, but for waits in calls, in what is replayed; 0 where the model abstains.
  */

@@ -1,0 +1,1 @@
+explain @hot_expert --pass findings --md

@@ -1,0 +1,1 @@
+explain @joined_later --pass findings --md

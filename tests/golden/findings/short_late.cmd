@@ -1,0 +1,1 @@
+explain @short_late --pass findings --md

@@ -1,0 +1,1 @@
+explain @two_processes --pass findings --md

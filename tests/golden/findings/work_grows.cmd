@@ -1,0 +1,1 @@
+explain @work_grows --pass findings --md
