@@ -582,7 +582,9 @@ static enum nsx_severity severity_of(const struct pricing *p,
 	if (f->is_quiet || p->facts->run_kind == NSX_RUN_START_UP)
 		return NSX_SEV_LOW;
 	if (f->price < NSX_PRICE_MEASURED)
-		return f->weight >= KERNEL_SHARE && share >= MINOR_SHARE ?
+		return f->weight >= KERNEL_SHARE &&
+				       (share >= MINOR_SHARE ||
+					f->price == NSX_PRICE_NONE) ?
 			       NSX_SEV_MEDIUM : NSX_SEV_LOW;
 	if (!is_sure(f))
 		return NSX_SEV_LOW;
