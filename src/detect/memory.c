@@ -30,6 +30,7 @@ struct unified {
 	} *managed;
 	size_t nmanaged, cap_managed;
 	struct nsx_spans *busy; /* by device: migrating or handling faults */
+	uint32_t device; /* where kernels run for longest meanwhile; NSX_NONE */
 	size_t *cap;
 };
 
@@ -114,18 +115,22 @@ static int stalled_ns(struct unified *u, uint32_t *ret_device, double *ret,
 	const struct nsx_trace *t = u->d->trace;
 
 	*ret = 0;
+	u->device = NSX_NONE;
 	for (uint32_t i = 0; i < t->ndevices; i++) {
 		const struct nsx_spans *compute = &u->d->facts->device[i].compute;
 		const struct nsx_gpu_info *gpu = nsx_device_gpu(t, i);
 		struct nsx_spans inside;
-		double ns;
+		double ns, all_ns;
 
 		nsx_spans_normalise(&u->busy[i]);
 		if (nsx_spans_intersect(u->d->scratch, &u->busy[i], &window,
 					&inside, err))
 			return err->rc;
-		u->all_ns = NSX_MAX(u->all_ns, (double)nsx_spans_overlap(
-						       &u->busy[i], compute));
+		all_ns = (double)nsx_spans_overlap(&u->busy[i], compute);
+		if (all_ns > u->all_ns) {
+			u->all_ns = all_ns;
+			u->device = i;
+		}
 		ns = (double)nsx_spans_overlap(&inside, compute);
 		if (gpu && gpu->bandwidth_bytes_per_s > 0)
 			ns -= 1e9 * (double)u->bytes /
@@ -276,6 +281,12 @@ static int propose(struct unified *u, struct nsx_err *err)
 		.proof = {{.csv = "memcpy_summary", .column = "busy_ms",
 			   .at = {{"direction", nsx_string("UVM HtoD")}}}}};
 
+	if (u->device != NSX_NONE &&
+	    (nsx_spans_intersect(l->arena, &u->busy[u->device],
+				 &d->facts->device[u->device].compute, &f.spans,
+				 err) ||
+	     nsx_spans_pack(l->arena, &f.spans, err)))
+		return err->rc;
 	tell_whole(u, &f);
 	tell_stalls(u, stalled, &f);
 	if (u->rows.n)
