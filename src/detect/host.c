@@ -671,7 +671,8 @@ static void propose_code(struct launcher *x, const struct code *c)
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
 		.guess_ns = (double)NSX_MIN(
 			c->rows.ns, x->idle_ns[NSX_CAUSE_HOST_CODE]),
-		.measured_ns = (double)c->edge_ns,
+		/* Without GPU work nothing is replayed, and all is as sure. */
+		.measured_ns = d->trace->ops.n ? (double)c->edge_ns : 0,
 		.evidence = {nsx_tell(l,
 			"%s of %s or more in which %s makes no CUDA call, %s "
 			"in all",
@@ -777,7 +778,8 @@ static int find_code(struct launcher *x, struct nsx_err *err)
 	for (size_t g = 0; g < x->names.n; g++)
 		if ((double)x->code[g].rows.ns >= least_ns)
 			propose_code(x, &x->code[g]);
-	if (x->nlaunches && x->d->facts->run_kind != NSX_RUN_START_UP)
+	if (x->nlaunches && t->ops.n &&
+	    x->d->facts->run_kind != NSX_RUN_START_UP)
 		propose_launches(x);
 	return 0;
 }

@@ -149,25 +149,32 @@ static void by_shares(struct nsx_first_page *p)
 	p->second = words[next];
 }
 
+/* Without GPU work, in the trace or in the window asked for. */
+static void judge_idle(const struct nsx_report *r, double length,
+		       struct nsx_first_page *p)
+{
+	const struct nsx_finding *f = r->found.n ? &r->found.v[0] : NULL;
+
+	p->verdict = NSX_V_NO_GPU;
+	if (r->trace->has_gpu_work) {
+		p->because = "the GPU is idle throughout the window asked for";
+		if (f && !f->is_rest && f->headroom_ns >= MOSTLY * length)
+			p->because = nsx_arena_printf(r->arena, "%s; %s", p->because,
+						      lower(r->arena, f->title));
+	} else if (is_lost(r->trace)) {
+		p->verdict = NSX_V_LOST;
+	} else if (f && nsx_finding_category(f) == NSX_CAT_HOST) {
+		p->because = lower(r->arena, f->title);
+	}
+}
+
 void nsx_judge(const struct nsx_report *r, struct nsx_first_page *p)
 {
 	const struct nsx_finding *first, *second, *paced;
 	double length = (double)(p->judged.end_ns - p->judged.start_ns);
 
-	if (!r->trace->ops.n && r->trace->has_gpu_work) {
-		p->verdict = NSX_V_NO_GPU;
-		p->because = "the GPU is idle throughout the window asked for";
-		if (r->found.n && r->found.v[0].headroom_ns >= MOSTLY * length)
-			p->because = nsx_arena_printf(
-				r->arena, "%s; %s", p->because,
-				lower(r->arena, r->found.v[0].title));
-		return;
-	}
 	if (!r->trace->ops.n) {
-		p->verdict = is_lost(r->trace) ? NSX_V_LOST : NSX_V_NO_GPU;
-		if (r->found.n && p->verdict == NSX_V_NO_GPU &&
-		    nsx_finding_category(&r->found.v[0]) == NSX_CAT_HOST)
-			p->because = lower(r->arena, r->found.v[0].title);
+		judge_idle(r, length, p);
 		return;
 	}
 	paced = find_id(&r->found, NSX_ID_paced);
@@ -204,13 +211,13 @@ void nsx_judge(const struct nsx_report *r, struct nsx_first_page *p)
 	if (first->is_unseen)
 		p->because = nsx_arena_printf(r->arena, "it waits for input in %s",
 					      first->subject);
-	/* Kernels that wait for pages are no copies. */
+	/* Pages that move under kernels are no copies. */
 	if (first->id == NSX_ID_unified_memory &&
 	    p->share[NSX_USE_COPY] < p->share[NSX_USE_COMPUTE]) {
 		p->verdict = NSX_V_COMPUTE;
 		p->because = nsx_arena_printf(
-			r->arena, "its kernels wait for pages of unified memory "
-			"for %s of the time",
+			r->arena, "pages of unified memory that move under its "
+			"kernels cost %s of the time",
 			nsx_text_share(r->arena, first->headroom_ns, length));
 	}
 	/* What many small ones cost is their launches, not their bytes. */

@@ -296,9 +296,11 @@ int nsx_window_parse(const char *text, int64_t first_ns,
 /* Of what begins together, by kind, then what was called first. */
 static bool is_sooner(const struct nsx_ops_rw *o, size_t a, size_t b)
 {
-	return NSX_CMP(o->start_ns[a], o->start_ns[b]) ?:
-	       NSX_CMP(o->kind[a], o->kind[b]) ?:
-	       NSX_CMP(o->call[a], o->call[b]) < 0;
+	int c = NSX_CMP(o->start_ns[a], o->start_ns[b]) ?:
+		NSX_CMP(o->kind[a], o->kind[b]) ?:
+		NSX_CMP(o->call[a], o->call[b]);
+
+	return c < 0;
 }
 
 /* What each device does before the window and after it: the idle time at the
