@@ -453,6 +453,7 @@ static int64_t fetching_ns(const struct nsx_detect *d, size_t *ret_pages)
 			     NSX_MAX(x.start_ns, d->w.start_ns);
 
 		if (ns > 0 && x.cause == NSX_CAUSE_MIGRATION &&
+		    x.op != NSX_NONE &&
 		    nsx_op_copy(t, x.op)->copy_kind == NSX_COPY_UVM_DTOH) {
 			sum_ns += ns;
 			++*ret_pages;

@@ -16,6 +16,7 @@
 
 #define LEAST_SHARE 0.003 /* of the window, to be looked at */
 #define MOSTLY 0.75	  /* of host time, to be a range's own */
+#define PACED 0.5	  /* of the window, that input sets the pace of */
 enum {
 	LONG_NS = 1000000, /* host time between two calls that has a name    */
 	LONG_PART = 10,	   /* of iterations, if it is less: so does that     */
@@ -37,23 +38,38 @@ struct outside { /* calls of one name */
 	bool is_mpi;
 	nsx_str name;
 	uint32_t process; /* of all of them; SEVERAL                         */
+	struct nsx_place place; /* with most of their time                   */
 };
 
-static bool waits_for_thread(const char *name)
-{
-	return strstr(name, "cond_") || strstr(name, "sem_") ||
-	       strstr(name, "futex") || strstr(name, "_join");
-}
+/* What a call of the operating system waits for, as far as its name tells. */
+enum awaited {
+	UNKNOWN_WAIT = 1,
+	A_TIME,
+	A_REQUEST, /* from outside of the program                            */
+	INPUT,	   /* from outside, or from a process of its own             */
+	A_LOCK,
+	A_THREAD,
+};
 
-/* For what another program sends, or one on another machine. */
-static bool waits_for_input(const char *name)
+static enum awaited waits_for(const char *name)
 {
-	static const char *const calls[] = {"poll", "select", "accept", "recv"};
+	static const struct {
+		const char *word;
+		enum awaited what;
+	} words[] = {
+		{"epoll", A_REQUEST}, {"accept", A_REQUEST}, {"poll", INPUT},
+		{"select", INPUT}, {"recv", INPUT}, {"cond_", A_THREAD},
+		{"mutex", A_LOCK}, {"rwlock", A_LOCK}, {"spin_", A_LOCK},
+		{"flock", A_LOCK}, {"lockf", A_LOCK}, {"sem_", A_THREAD},
+		{"futex", A_THREAD}, {"_join", A_THREAD},
+		{"barrier_wait", A_THREAD}};
 
-	for (size_t i = 0; i < ARRAY_LEN(calls); i++)
-		if (strstr(name, calls[i]))
-			return true;
-	return false;
+	if (nsx_osrt_sleeps(name))
+		return A_TIME;
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (strstr(name, words[i].word))
+			return words[i].what;
+	return UNKNOWN_WAIT;
 }
 
 static void advise_mpi(struct nsx_finding *f, const char *name)
@@ -70,121 +86,210 @@ static void advise_mpi(struct nsx_finding *f, const char *name)
 		       {"function", nsx_string(name)}}};
 }
 
-static void advise_os(struct nsx_detect *d, struct nsx_finding *f,
-		      const char *name)
+static const char *advise_wait(struct nsx_detect *d, enum awaited what,
+			       const char *name)
 {
-	const char *shown = nsx_tell_name(d->found, name);
 	const char *loader = d->is_pytorch ? " (DataLoader: num_workers, "
 					     "prefetch_factor)" : "";
 
-	f->recommendation[0] = nsx_osrt_sleeps(name) ?
-		nsx_tell(d->found, "wait for the event that %s is there for, "
-			 "not for a fixed time", shown) :
-		waits_for_input(name) ?
-		nsx_tell(d->found, "if it waits for requests that had not come "
-			 "there is nothing to win: capture under load; else see "
-			 "who sends what it waits for, and why so late%s",
-			 loader) :
-		waits_for_thread(name) ?
-		nsx_tell(d->found, "see which thread %s waits for, and have its "
-			 "results ready before they are needed%s", shown,
-			 loader) :
-		nsx_tell(d->found, "move %s off the thread that launches: hand "
-			 "the work to another through a queue", shown);
+	switch (what) {
+	case A_TIME:
+		return nsx_tell(d->found, "wait for the event that %s is there "
+				"for, not for a fixed time", name);
+	case A_REQUEST:
+	case INPUT:
+		return nsx_tell(d->found, "if it waits for requests that had "
+				"not come there is nothing to win: capture under "
+				"load; else see who sends what it waits for, and "
+				"why so late%s", what == INPUT ? loader : "");
+	case A_LOCK:
+		return "see which thread holds the lock meanwhile: hold it for "
+		       "less time, or give what the launching thread needs a "
+		       "lock of its own";
+	case A_THREAD:
+		return nsx_tell(d->found, "see which thread %s waits for, and "
+				"have its results ready before they are needed%s",
+				name, loader);
+	case UNKNOWN_WAIT:
+		break;
+	}
+	return nsx_tell(d->found, "move %s off the thread that launches: hand "
+			"the work to another through a queue", name);
+}
+
+static void advise_os(struct nsx_detect *d, struct nsx_finding *f,
+		      enum awaited what, const char *name)
+{
+	f->recommendation[0] = advise_wait(d, what,
+					   nsx_tell_name(d->found, name));
 	f->proof[0] = (struct nsx_evidence){
 		.csv = "os_runtime", .column = "total_time_ms",
 		.at = {{"api_name", nsx_string(name)},
 		       {"on_launch_thread", nsx_bool(true)}}};
 }
 
+static const char *title_of(const struct outside *x, enum awaited what)
+{
+	return x->is_mpi ? "waits for other ranks" :
+	       what == A_REQUEST || what == INPUT ? "waits for input" :
+	       what == A_LOCK ? "waits for a lock" :
+				  "waits in the operating system";
+}
+
+/* Whether a wait ends when somebody outside of the program likes: not where other ranks
+ * wait for this one, and hardly where a loader's processes may be what it is for.
+ */
+static bool is_outside(const struct nsx_detect *d, enum awaited what)
+{
+	uint32_t dev = d->facts->limiting;
+	bool is_rank = dev != NSX_NONE && d->facts->device[dev].comm.n;
+
+	return !is_rank && (what == A_REQUEST || (what == INPUT && !d->is_pytorch));
+}
+
+/* What may come from outside whenever it likes has no price; that it is awaited most
+ * of the time is what sets the pace.
+ */
+static void take_price(struct nsx_detect *d, struct nsx_finding *f,
+		       const struct outside *x, enum awaited what,
+		       int64_t idle_ns)
+{
+	int64_t length_ns = d->w.end_ns - d->w.start_ns;
+	int64_t ns = NSX_MIN(x->ns, idle_ns);
+
+	if (!is_outside(d, what)) {
+		f->guess_ns = (double)ns;
+		f->remedy = nsx_plan_of(d,
+			(struct nsx_change){.verb = NSX_NO_OS_WAIT,
+					    .name = f->subject,
+					    .least_ns = WAIT_NS});
+		f->is_unseen = what == INPUT || what == A_REQUEST;
+		return;
+	}
+	if ((double)ns < PACED * (double)length_ns)
+		return;
+	f->id = NSX_ID_paced;
+	f->host = x->name;
+	f->subject = NULL;
+	f->confidence = NSX_CONF_MEDIUM;
+}
+
 static void propose_outside(struct nsx_detect *d, const struct outside *x,
-			    struct nsx_winner site, int64_t idle_ns)
+			    const struct nsx_places *places, uint32_t thing,
+			    int64_t idle_ns)
 {
 	struct nsx_findings *l = d->found;
 	const char *name = nsx_text(d->trace, x->name);
-	bool is_input = !x->is_mpi && waits_for_input(name);
+	enum awaited what = x->is_mpi ? UNKNOWN_WAIT : waits_for(name);
 	struct nsx_finding f = {
 		.id = NSX_ID_idle_by_os_wait, .subject = name,
-		.title = nsx_tell(l, "the launching thread waits %s: %s%s",
-				  x->is_mpi ? "for other ranks" :
-				  is_input ? "for input" :
-				  "in the operating system",
-				  nsx_tell_name(l, name),
+		.title = nsx_tell(l, "the launching thread %s: %s%s",
+				  title_of(x, what), nsx_tell_name(l, name),
 				  nsx_say_alone(d, x->process)),
-		.is_unseen = is_input,
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
-		.guess_ns = (double)NSX_MIN(x->ns, idle_ns),
 		.evidence = {x->count == 1 ?
 			nsx_tell(l, "1 wait of %s",
 				 nsx_tell_ns(l, x->ns)) :
 			nsx_tell(l, "%s of %s in all, the longest %s",
 				 nsx_text_n(l->arena, x->count, "wait", NULL),
 				 nsx_tell_ns(l, x->ns),
-				 nsx_tell_ns(l, x->max_ns))},
-		.remedy = nsx_plan_of(d, (struct nsx_change){
-			.verb = NSX_NO_OS_WAIT, .name = name,
-			.least_ns = WAIT_NS})};
+				 nsx_tell_ns(l, x->max_ns))}};
 
-	if (is_input)
+	take_price(d, &f, x, what, idle_ns);
+	if (what == A_REQUEST || what == INPUT)
 		nsx_add_evidence(&f, "whether that could come sooner is not in "
 				     "the trace");
-	if (site.frame != NSX_NONE) {
-		f.place = nsx_frame_words(d, site.frame);
-		nsx_add_evidence(&f, nsx_tell(
-			l, "%s of it is called from %s",
-			site.weight == site.all ? "all" :
-			nsx_tell_ns(l, site.weight), f.place));
-	}
+	nsx_places_tell(d, places, thing, &x->place, &f);
 	if (x->is_mpi)
 		advise_mpi(&f, name);
 	else
-		advise_os(d, &f, name);
+		advise_os(d, &f, what, name);
 	nsx_found(l, &f);
+}
+
+/* Calls of one name, and where they are called from. Of each table they come thread by
+ * thread, in order of start.
+ */
+struct waits {
+	struct nsx_groups names;
+	struct outside *v;
+	struct nsx_places places;
+	struct nsx_nvtx_walk walk;
+	uint32_t *below, thread;
+	int64_t last_ns;
+};
+
+/* The range a call is made in; MPI's may be ranges themselves. */
+static uint32_t range_at(struct waits *s, const struct nsx_detect *d,
+			 const struct nsx_outside *o)
+{
+	const struct nsx_trace *t = d->trace;
+	uint32_t range;
+
+	if (o->thread != s->thread || o->start_ns < s->last_ns)
+		nsx_nvtx_walk_begin(&s->walk, t, o->thread, true, false,
+				    s->below);
+	s->thread = o->thread;
+	s->last_ns = o->start_ns;
+	range = nsx_nvtx_walk_to(&s->walk, o->start_ns);
+	return o->is_mpi && range != NSX_NONE && t->nvtx.name[range] == o->name ?
+		       nsx_range_parent(&d->facts->nvtx, range) : range;
+}
+
+static int add_wait(struct waits *s, const struct nsx_detect *d,
+		    const struct nsx_outside *o, struct nsx_err *err)
+{
+	const struct nsx_trace *t = d->trace;
+	uint32_t process = t->thread[o->thread].process;
+	int64_t ns = o->end_ns - o->start_ns;
+	size_t known = s->names.n;
+	struct outside *x = nsx_group_value(&s->names, &s->v, o->is_mpi, o->name,
+					    "OS calls", err);
+	uint32_t thing;
+
+	if (!x)
+		return err->rc;
+	if (s->names.n > known)
+		*x = (struct outside){.is_mpi = o->is_mpi, .name = o->name,
+				      .process = process,
+				      .place = {0, NSX_NONE}};
+	thing = (uint32_t)(x - s->v);
+	if (nsx_vote(&s->places.sites, thing, nsx_site(t, o->stack), ns, err) ||
+	    nsx_places_add(&s->places, t, thing, range_at(s, d, o), NSX_NONE, ns,
+			   &x->place, err))
+		return err->rc;
+	if (x->process != process)
+		x->process = (uint32_t)SEVERAL;
+	nsx_add_to(&x->ns, ns);
+	x->max_ns = NSX_MAX(x->max_ns, ns);
+	x->count++;
+	return 0;
 }
 
 static int find_outside(struct nsx_detect *d, struct nsx_err *err)
 {
 	double least_ns = LEAST_SHARE * (double)(d->w.end_ns - d->w.start_ns);
-	const struct nsx_thread *thread = d->trace->thread;
+	struct waits s = {.thread = NSX_NONE};
 	int64_t idle_ns[NSX_NCAUSES];
-	struct nsx_groups names = {0};
-	struct nsx_votes sites = {0};
-	struct outside *v = NULL;
 	struct nsx_outside o;
 	int rc = 0;
 
+	if (!nsx_new_array(s.below, d->scratch, d->trace->nvtx.n, "ranges", err))
+		return err->rc;
 	nsx_idle_by_cause(d, idle_ns);
-	for (size_t at = 0; !rc && nsx_outside_next(d->trace, &at, &o);) {
-		int64_t ns = o.end_ns - o.start_ns;
-		struct outside *x;
-
-		if (ns < WAIT_NS || o.start_ns >= d->w.end_ns ||
-		    o.end_ns <= d->w.start_ns)
-			continue;
-		x = nsx_group_value(&names, &v, o.is_mpi, o.name, "OS calls",
-				    err);
-		if (!x || nsx_vote(&sites, (uint32_t)(x - v),
-				   nsx_site(d->trace, o.stack), ns, err)) {
-			rc = err->rc;
-			break;
-		}
-		x->is_mpi = o.is_mpi;
-		x->name = o.name;
-		x->process = !x->count || x->process == thread[o.thread].process ?
-				     thread[o.thread].process : (uint32_t)SEVERAL;
-		nsx_add_to(&x->ns, ns);
-		x->max_ns = NSX_MAX(x->max_ns, ns);
-		x->count++;
-	}
-	for (uint32_t i = 0; !rc && i < names.n; i++)
-		if ((double)v[i].ns >= least_ns)
-			propose_outside(d, &v[i], nsx_votes_won(&sites, i),
-					idle_ns[v[i].is_mpi ?
+	for (size_t at = 0; !rc && nsx_outside_next(d->trace, &at, &o);)
+		if (o.end_ns - o.start_ns >= WAIT_NS &&
+		    o.start_ns < d->w.end_ns && o.end_ns > d->w.start_ns)
+			rc = add_wait(&s, d, &o, err);
+	for (uint32_t i = 0; !rc && i < s.names.n; i++)
+		if ((double)s.v[i].ns >= least_ns)
+			propose_outside(d, &s.v[i], &s.places, i,
+					idle_ns[s.v[i].is_mpi ?
 						NSX_CAUSE_HOST_CODE :
 						NSX_CAUSE_OSRT]);
-	nsx_votes_done(&sites);
-	nsx_groups_done(&names);
-	free(v);
+	nsx_places_done(&s.places);
+	nsx_groups_done(&s.names);
+	free(s.v);
 	return rc;
 }
 
@@ -247,12 +352,20 @@ static void find_profiler(struct nsx_detect *d)
 
 /* Time between calls ------------------------------------------------------------*/
 
+/* Idle time at an end of the window that the user asked for. */
+struct edge {
+	struct nsx_gap gap;
+	uint32_t thread; /* it waits for; NSX_NONE: not known                */
+	size_t at;	 /* first piece that is not passed                   */
+};
+
 struct launcher {
 	struct nsx_detect *d;
 	struct nsx_groups names; /* (outside, or whose; kind of range)       */
 	struct code {
 		struct rows rows;
 		int64_t own_ns; /* in ranges that make no CUDA call          */
+		int64_t edge_ns; /* that GPU work waits for at the window's ends */
 		uint32_t range; /* the first                                 */
 		nsx_str name;	/* of all of them; 0: they have several      */
 		uint32_t helper; /* thread that only copies; NSX_NONE        */
@@ -264,6 +377,8 @@ struct launcher {
 	int64_t launch_ns, long_ns;
 	bool replays; /* CUDA graphs                                         */
 	int64_t idle_ns[NSX_NCAUSES]; /* of the limiting GPU, by cause       */
+	struct edge edge[2]; /* of it: the first and the last                */
+	uint8_t *awaited; /* by name of an OS call; 0: not looked at yet     */
 };
 
 enum { SHORT = -2 };
@@ -321,59 +436,168 @@ static bool only_copies(const struct nsx_trace *t, const struct nsx_thread *th)
 	return false;
 }
 
+static void find_edges(struct launcher *x)
+{
+	const struct nsx_trace *t = x->d->trace;
+	uint32_t dev = x->d->facts->limiting;
+	size_t n = 0;
+
+	for (unsigned i = 0; i < ARRAY_LEN(x->edge); i++)
+		x->edge[i].thread = NSX_NONE;
+	if (dev == NSX_NONE || t->user.start_ns == t->user.end_ns)
+		return;
+	for (unsigned i = 0; i < ARRAY_LEN(x->edge); i++) {
+		const struct nsx_idle *idle = &x->d->facts->idle[dev];
+		struct edge *e = &x->edge[i];
+		uint32_t call;
+
+		if (i)
+			n = nsx_idle_from(idle, t->window.end_ns - 1);
+		e->at = n;
+		if (!nsx_next_gap(idle, &n, &e->gap) || !e->gap.is_edge)
+			continue;
+		call = e->gap.op == NSX_NONE ? t->device[dev].beyond.next_call :
+					       nsx_op_call(&t->ops, e->gap.op);
+		if (call != NSX_NONE)
+			e->thread = nsx_call_thread(t, call);
+		if (e->gap.op == NSX_NONE)
+			break; /* it may be the only one                     */
+	}
+}
+
+/* Of a stretch of a thread, what the GPU idles for at the window's ends. Stretches come
+ * in order.
+ */
+static int64_t idle_at_edges(struct launcher *x, uint32_t thread, int64_t from_ns,
+			     int64_t to_ns)
+{
+	int64_t ns = 0;
+
+	for (unsigned i = 0; i < ARRAY_LEN(x->edge); i++) {
+		struct edge *e = &x->edge[i];
+
+		for (; e->thread == thread && e->at < e->gap.at + e->gap.npieces;
+		     e->at++) {
+			struct nsx_idle_piece p = nsx_idle_at(e->gap.idle, e->at);
+
+			if (p.cause == NSX_CAUSE_HOST_CODE)
+				ns += NSX_MAX(0, NSX_MIN(p.end_ns, to_ns) -
+						 NSX_MAX(p.start_ns, from_ns));
+			if (p.end_ns > to_ns)
+				break;
+		}
+	}
+	return ns;
+}
+
+/* How long it waits for input in a stretch, which is no code of the program's. */
+static int64_t input_ns(struct launcher *x, const struct nsx_thread *th,
+			size_t *at, int64_t from_ns, int64_t to_ns)
+{
+	const struct nsx_osrt *o = &x->d->trace->osrt;
+	size_t end = th->osrt_at + th->nosrt;
+	int64_t ns = 0;
+
+	while (*at < end && o->end_ns[*at] <= from_ns)
+		++*at;
+	for (size_t i = *at; i < end && o->start_ns[i] < to_ns; i++) {
+		uint8_t *known = &x->awaited[o->name[i]];
+
+		if (!*known)
+			*known = (uint8_t)waits_for(
+				nsx_text(x->d->trace, o->name[i]));
+		if (*known == A_REQUEST || *known == INPUT)
+			ns += NSX_MIN(o->end_ns[i], to_ns) -
+			      NSX_MAX(o->start_ns[i], from_ns);
+	}
+	return ns;
+}
+
+struct thread_walk {
+	uint32_t thread, helper; /* helper: NSX_NONE: it launches            */
+	struct nsx_nvtx_walk ranges;
+	size_t sample, osrt;
+};
+
+/* A stretch of host time, which a call ends. */
+static int add_stretch(struct launcher *x, struct thread_walk *w, size_t call,
+		       int64_t from_ns, int64_t to_ns, struct nsx_err *err)
+{
+	const struct nsx_trace *t = x->d->trace;
+	int64_t ns = to_ns - from_ns -
+		     input_ns(x, &t->thread[w->thread], &w->osrt, from_ns, to_ns);
+	uint32_t code = (uint32_t)SHORT;
+
+	if (ns >= x->long_ns) {
+		uint32_t range = nsx_range_of_gap(
+			x->d, nsx_nvtx_walk_to(&w->ranges, from_ns +
+					       (to_ns - from_ns) / 2),
+			from_ns, to_ns);
+		struct code *c;
+
+		if (add_code(x, range, w->helper, call, ns, &code, err))
+			return err->rc;
+		c = &x->code[code];
+		nsx_add_to(&c->edge_ns,
+			   idle_at_edges(x, w->thread, from_ns, to_ns));
+		if (range != NSX_NONE &&
+		    nsx_range_start(&t->nvtx, range) >= from_ns &&
+		    nsx_range_end(&t->nvtx, range) <= to_ns)
+			nsx_add_to(&c->own_ns,
+				   nsx_range_end(&t->nvtx, range) -
+					nsx_range_start(&t->nvtx, range));
+	} else if (ns > 0 && w->helper == NSX_NONE &&
+		   add_row(&x->gaps, call, ns, err)) {
+		return err->rc;
+	}
+	return nsx_vote_samples(x->d, &x->hot, code, w->thread, &w->sample,
+				(struct nsx_span){from_ns, to_ns}, err);
+}
+
+/* Whether GPU work at an end of the window asked for waits for the thread: then its time
+ * before its first call counts, and that before its first after the window.
+ */
+static bool is_at_edge(const struct launcher *x, uint32_t thread)
+{
+	return x->edge[0].thread == thread || x->edge[1].thread == thread;
+}
+
 static int walk_thread(struct launcher *x, uint32_t thread, uint32_t *below,
 		       struct nsx_err *err)
 {
 	const struct nsx_trace *t = x->d->trace;
 	const struct nsx_thread *th = &t->thread[thread];
-	uint32_t helper = th->launches ? NSX_NONE : thread;
-	int64_t last_ns = INT64_MAX; /* end of the call before; at first none */
-	struct nsx_nvtx_walk walk;
-	size_t sample = 0;
+	const struct nsx_window *in = &x->d->w;
+	bool is_edge = is_at_edge(x, thread);
+	struct thread_walk w = {.thread = thread, .osrt = th->osrt_at,
+				.helper = th->launches ? NSX_NONE : thread};
+	int64_t last_ns = is_edge ? in->start_ns : INT64_MAX; /* end of the call
+							before; at first none */
 
-	nsx_nvtx_walk_begin(&walk, t, thread, true, false, below);
+	nsx_nvtx_walk_begin(&w.ranges, t, thread, true, false, below);
 	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
-		uint32_t code = (uint32_t)SHORT;
 		int64_t start_ns = nsx_call_start(&t->calls, i);
-		int64_t gap_ns = last_ns == INT64_MAX ? 0 :
-							 start_ns - last_ns;
+		int64_t from_ns = NSX_MAX(last_ns, in->start_ns);
+		int64_t to_ns = NSX_MIN(start_ns, in->end_ns);
 
-		if (start_ns >= x->d->w.end_ns)
+		if (start_ns >= in->end_ns && !is_edge)
 			break;
 		if (t->calls.flags[i] & NSX_CALL_NESTED)
 			continue;
-		if (start_ns < x->d->w.start_ns) {
-			last_ns = nsx_call_end(&t->calls, i);
+		last_ns = nsx_call_end(&t->calls, i);
+		if (start_ns < in->start_ns)
 			continue;
-		}
-		if (helper == NSX_NONE && queues_work(x->d, i)) {
+		if (w.helper == NSX_NONE && queues_work(x->d, i) &&
+		    start_ns < in->end_ns) {
 			x->nlaunches++;
 			nsx_add_to(&x->launch_ns, nsx_call_ns(&t->calls, i));
 			x->replays |= t->calls.flags[i] & NSX_CALL_GRAPH;
 		}
-		if (gap_ns >= x->long_ns) {
-			uint32_t range = nsx_range_of_gap(
-				x->d, nsx_nvtx_walk_to(&walk, last_ns +
-							      gap_ns / 2),
-				last_ns, start_ns);
-
-			if (add_code(x, range, helper, i, gap_ns, &code, err))
-				return err->rc;
-			if (range != NSX_NONE &&
-			    nsx_range_start(&t->nvtx, range) >= last_ns &&
-			    nsx_range_end(&t->nvtx, range) <= start_ns)
-				nsx_add_to(&x->code[code].own_ns,
-					   nsx_range_end(&t->nvtx, range) -
-						nsx_range_start(&t->nvtx, range));
-		} else if (gap_ns > 0 && helper == NSX_NONE &&
-			   add_row(&x->gaps, i, gap_ns, err)) {
+		if (from_ns < to_ns &&
+		    add_stretch(x, &w, i, from_ns, to_ns, err))
 			return err->rc;
-		}
-		if (gap_ns > 0 &&
-		    nsx_vote_samples(x->d, &x->hot, code, thread, &sample,
-				     (struct nsx_span){last_ns, start_ns}, err))
-			return err->rc;
-		last_ns = nsx_call_end(&t->calls, i);
+		if (start_ns >= in->end_ns)
+			break;
 	}
 	return 0;
 }
@@ -447,6 +671,8 @@ static void propose_code(struct launcher *x, const struct code *c)
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
 		.guess_ns = (double)NSX_MIN(
 			c->rows.ns, x->idle_ns[NSX_CAUSE_HOST_CODE]),
+		/* Without GPU work nothing is replayed, and all is as sure. */
+		.measured_ns = d->trace->ops.n ? (double)c->edge_ns : 0,
 		.evidence = {nsx_tell(l,
 			"%s of %s or more in which %s makes no CUDA call, %s "
 			"in all",
@@ -538,9 +764,12 @@ static int find_code(struct launcher *x, struct nsx_err *err)
 			  (double)(x->d->w.end_ns - x->d->w.start_ns);
 	uint32_t *below;
 
-	if (!nsx_new_array(below, x->d->scratch, t->nvtx.n, "ranges", err))
+	if (!nsx_new_array(below, x->d->scratch, t->nvtx.n, "ranges", err) ||
+	    !nsx_new_array(x->awaited, x->d->scratch,
+			   nsx_strings_bound(t->strings), "OS calls", err))
 		return err->rc;
 	nsx_idle_by_cause(x->d, x->idle_ns);
+	find_edges(x);
 	x->long_ns = find_long_ns(x->d);
 	for (uint32_t i = 0; i < t->nthreads; i++)
 		if ((t->thread[i].launches || only_copies(t, &t->thread[i])) &&
@@ -549,7 +778,8 @@ static int find_code(struct launcher *x, struct nsx_err *err)
 	for (size_t g = 0; g < x->names.n; g++)
 		if ((double)x->code[g].rows.ns >= least_ns)
 			propose_code(x, &x->code[g]);
-	if (x->nlaunches && x->d->facts->run_kind != NSX_RUN_START_UP)
+	if (x->nlaunches && t->ops.n &&
+	    x->d->facts->run_kind != NSX_RUN_START_UP)
 		propose_launches(x);
 	return 0;
 }

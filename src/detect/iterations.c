@@ -58,6 +58,9 @@ struct slow {
 			    left of a pause                                  */
 	nsx_str range[MOST_RANGES];
 	uint32_t nranges, place;
+	struct nsx_places places; /* of the pauses, also in ranges that are in
+				     every iteration                         */
+	struct nsx_place pause_place; /* with most of their time             */
 	int64_t range_ns; /* GPU work of ranges that only slow ones have     */
 	struct {
 		nsx_str name;
@@ -207,7 +210,7 @@ static void add_range(struct slow *s, uint32_t range)
 	s->range[s->nranges++] = name;
 }
 
-static int add_pause(struct slow *s, size_t call, uint32_t range,
+static int add_pause(struct slow *s, size_t call, uint32_t range, int64_t ns,
 		     struct nsx_err *err)
 {
 	uint32_t thread = nsx_call_thread(s->d->trace, call);
@@ -216,7 +219,9 @@ static int add_pause(struct slow *s, size_t call, uint32_t range,
 				   s->usual_pause_ns;
 	s->paused = !s->pauses.n || s->paused == thread ? thread :
 							  (uint32_t)MANY;
-	if (nsx_list_row(&s->pauses, call, err))
+	if (nsx_list_row(&s->pauses, call, err) ||
+	    nsx_places_add(&s->places, s->d->trace, 0, range, NSX_NONE, ns,
+			   &s->pause_place, err))
 		return err->rc;
 	if (range != NSX_NONE && s->nranges < MOST_RANGES && is_rare(s, range))
 		add_range(s, range);
@@ -326,7 +331,7 @@ static int find_pauses(struct slow *s, uint32_t thread, uint32_t *below,
 			least_ns = pause_of(s, &at, last_ns, start_ns);
 			if (least_ns && start_ns - last_ns >= least_ns &&
 			    (start_ns - last_ns) / 2 >= s->usual_pause_ns &&
-			    (add_pause(s, i, range, err) ||
+			    (add_pause(s, i, range, start_ns - last_ns, err) ||
 			     vote_outside(s, thread,
 					  (struct nsx_span){last_ns, start_ns},
 					  &os_at, err)))
@@ -688,6 +693,13 @@ static void drop_little(struct slow *s)
 	}
 }
 
+/* Where most of the pauses are, in a range that the others have, too. */
+static void tell_pause_place(struct slow *s, struct nsx_finding *f)
+{
+	if (s->pauses.n && s->pause_place.ns >= s->paused_ns - s->paused_ns / 2)
+		nsx_places_tell(s->d, &s->places, 0, &s->pause_place, f);
+}
+
 static void propose(struct slow *s)
 {
 	struct nsx_findings *l = s->d->found;
@@ -748,6 +760,8 @@ static void propose(struct slow *s)
 	advise(s, most, &f);
 	fill_remedy(s, &f);
 	f.is_rule = f.remedy.n; /* what slows them down is known */
+	if (!path)
+		tell_pause_place(s, &f);
 	nsx_found(l, &f);
 }
 
@@ -773,7 +787,8 @@ static bool are_fine(struct slow *s)
 int nsx_detect_iterations(struct nsx_detect *d, struct nsx_err *err)
 {
 	const struct nsx_trace *t = d->trace;
-	struct slow s = {.d = d, .place = NSX_NONE};
+	struct slow s = {.d = d, .place = NSX_NONE,
+			 .pause_place = {0, NSX_NONE}};
 	uint32_t *below;
 	int rc = 0;
 
@@ -808,6 +823,7 @@ int nsx_detect_iterations(struct nsx_detect *d, struct nsx_err *err)
 	if (!rc)
 		propose(&s);
 	nsx_votes_done(&s.outside);
+	nsx_places_done(&s.places);
 	free(s.pauses.v);
 	free(s.launches.v);
 	free(s.copies.v);

@@ -30,6 +30,7 @@ struct unified {
 	} *managed;
 	size_t nmanaged, cap_managed;
 	struct nsx_spans *busy; /* by device: migrating or handling faults */
+	uint32_t device; /* where kernels run for longest meanwhile; NSX_NONE */
 	size_t *cap;
 };
 
@@ -114,18 +115,22 @@ static int stalled_ns(struct unified *u, uint32_t *ret_device, double *ret,
 	const struct nsx_trace *t = u->d->trace;
 
 	*ret = 0;
+	u->device = NSX_NONE;
 	for (uint32_t i = 0; i < t->ndevices; i++) {
 		const struct nsx_spans *compute = &u->d->facts->device[i].compute;
 		const struct nsx_gpu_info *gpu = nsx_device_gpu(t, i);
 		struct nsx_spans inside;
-		double ns;
+		double ns, all_ns;
 
 		nsx_spans_normalise(&u->busy[i]);
 		if (nsx_spans_intersect(u->d->scratch, &u->busy[i], &window,
 					&inside, err))
 			return err->rc;
-		u->all_ns = NSX_MAX(u->all_ns, (double)nsx_spans_overlap(
-						       &u->busy[i], compute));
+		all_ns = (double)nsx_spans_overlap(&u->busy[i], compute);
+		if (all_ns > u->all_ns) {
+			u->all_ns = all_ns;
+			u->device = i;
+		}
 		ns = (double)nsx_spans_overlap(&inside, compute);
 		if (gpu && gpu->bandwidth_bytes_per_s > 0)
 			ns -= 1e9 * (double)u->bytes /
@@ -182,13 +187,20 @@ static int find_managed(struct unified *u, int64_t *ret, struct nsx_err *err)
  * settled, and what is judged is the loop after that. It is told, but as paid once:
  * its severity is that of its price in the window.
  */
+static bool is_loud(const struct unified *u)
+{
+	const struct nsx_window *full = &u->d->trace->window;
+
+	return u->all_ns >= LOUD_SHARE * (double)(full->end_ns - full->start_ns);
+}
+
 static void tell_whole(struct unified *u, struct nsx_finding *f)
 {
 	const struct nsx_window *full = &u->d->trace->window;
 	struct nsx_findings *l = u->d->found;
 	double length = (double)(full->end_ns - full->start_ns);
 
-	if (u->all_ns < LOUD_SHARE * length ||
+	if (!is_loud(u) ||
 	    NSX_MAX(f->measured_ns, (double)u->ns) >=
 		    LOUD_SHARE * (double)(u->d->w.end_ns - u->d->w.start_ns))
 		return;
@@ -238,8 +250,9 @@ static void tell_stalls(struct unified *u, double stalled,
 			"the trace does not tell",
 			nsx_tell_bytes(l, u->read_back_bytes),
 			nsx_tell_ns(l, u->read_back_ns));
-	f->evidence[n++] = nsx_tell(l, "migrations take %s",
-				   nsx_tell_ns(l, u->ns));
+	if (u->ns > 0)
+		f->evidence[n++] = nsx_tell(l, "migrations take %s",
+					   nsx_tell_ns(l, u->ns));
 	f->evidence[n] = u->faults ?
 		nsx_tell(l, "%" PRId64 " groups of page faults of the GPU were "
 			 "recorded", u->faults) :
@@ -247,7 +260,7 @@ static void tell_stalls(struct unified *u, double stalled,
 		"under Capture quality";
 }
 
-static int propose(struct unified *u, struct nsx_err *err)
+static int propose(struct unified *u, double least_ns, struct nsx_err *err)
 {
 	struct nsx_detect *d = u->d;
 	struct nsx_findings *l = d->found;
@@ -255,8 +268,13 @@ static int propose(struct unified *u, struct nsx_err *err)
 	double stalled = 0;
 	int64_t managed;
 
-	if (stalled_ns(u, &device, &stalled, err) ||
-	    find_managed(u, &managed, err))
+	if (stalled_ns(u, &device, &stalled, err))
+		return err->rc;
+	if (!is_loud(u) && stalled <= 0 && !u->rows.n)
+		return 0;
+	if (!is_loud(u) && (double)u->ns < least_ns && !u->faults)
+		return 0;
+	if (find_managed(u, &managed, err))
 		return err->rc;
 	struct nsx_finding f = {
 		.id = NSX_ID_unified_memory, .device = device,
@@ -276,6 +294,12 @@ static int propose(struct unified *u, struct nsx_err *err)
 		.proof = {{.csv = "memcpy_summary", .column = "busy_ms",
 			   .at = {{"direction", nsx_string("UVM HtoD")}}}}};
 
+	if (u->device != NSX_NONE &&
+	    (nsx_spans_intersect(l->arena, &u->busy[u->device],
+				 &d->facts->device[u->device].compute, &f.spans,
+				 err) ||
+	     nsx_spans_pack(l->arena, &f.spans, err)))
+		return err->rc;
 	tell_whole(u, &f);
 	tell_stalls(u, stalled, &f);
 	if (u->rows.n)
@@ -299,7 +323,10 @@ static int find_unified(struct unified *u, struct nsx_err *err)
 	    nsx_view_each(u->d->trace->schema, um_gpu_fault, on_fault, u, err,
 			  start_ns, end_ns, device_id))
 		return err->rc;
-	return (double)u->ns >= least_ns || u->faults ? propose(u, err) : 0;
+	for (uint32_t i = 0; i < u->d->trace->ndevices; i++)
+		if (u->busy[i].n)
+			return propose(u, least_ns, err);
+	return 0;
 }
 
 int nsx_detect_memory(struct nsx_detect *d, struct nsx_err *err)

@@ -9,16 +9,17 @@
 #include "report/text.h"
 #include "report/words.h"
 
-#define CALLS_SHARE 0.25 /* of a stretch without GPU work: from which calls are named   */
+#define CALLS_SHARE 0.25 /* of a stretch: from which calls, and pages, are named        */
 #define RANGE_SHARE 0.5	 /* the same of a range                                         */
+#define IDLE_SHARE 0.5	 /* of a stretch: from which it is the host's                   */
 #define MUCH 0.25	 /* of the recording: from which what is not judged is told     */
 #define TOLD_SHARE 0.01	 /* of the recording: from which a stretch is named             */
 enum { TOLD = 4 };
 
-struct part { /* phases of one name, or a stretch without GPU work at an end */
+struct part { /* phases of one name, or the time at an end of the run */
 	const char *name;
 	int64_t ns;
-	const char *doing; /* " (cudaMalloc 2.11 s)"; "" */
+	struct nsx_window longest; /* of them                                */
 };
 struct parts {
 	struct part *v;
@@ -32,42 +33,65 @@ static int64_t overlap(const struct nsx_window *w, int64_t start_ns, int64_t end
 	return NSX_MIN(end_ns, w->end_ns) - NSX_MAX(start_ns, w->start_ns);
 }
 
+struct spent { /* in calls of CUDA or of the operating system */
+	struct nsx_groups keys; /* thread, name                              */
+	int64_t *sums, most;
+	nsx_str name; /* with the most                                       */
+};
+
+static int add_call(struct spent *s, uint32_t thread, nsx_str name, int64_t ns,
+		    struct nsx_err *err)
+{
+	int64_t *sum;
+
+	if (ns <= 0)
+		return 0;
+	sum = nsx_group_value(&s->keys, &s->sums, thread, name,
+			      "calls outside of GPU work", err);
+	if (!sum)
+		return err->rc;
+	nsx_add_to(sum, ns);
+	if (*sum > s->most) {
+		s->most = *sum;
+		s->name = name;
+	}
+	return 0;
+}
+
+static int add_calls(struct spent *s, const struct nsx_trace *t,
+		     const struct nsx_window *w, struct nsx_err *err)
+{
+	const struct nsx_osrt *o = &t->osrt;
+
+	for (uint32_t h = 0; h < t->nthreads; h++)
+		for (size_t i = t->thread[h].calls_at, n = i + t->thread[h].ncalls;
+		     i < n && nsx_call_start(&t->calls, i) < w->end_ns; i++)
+			if (!(t->calls.flags[i] & NSX_CALL_NESTED) &&
+			    add_call(s, h, nsx_call_name(&t->calls, i),
+				     overlap(w, nsx_call_start(&t->calls, i),
+					     nsx_call_end(&t->calls, i)), err))
+				return err->rc;
+	for (size_t i = 0; i < o->n; i++)
+		if (add_call(s, o->thread[i], o->name[i],
+			     overlap(w, o->start_ns[i], o->end_ns[i]), err))
+			return err->rc;
+	return 0;
+}
+
 /* The call that one thread spends most of a stretch in; NULL: none takes much of it. */
 static int say_calls(const struct nsx_report *r, const struct nsx_window *w,
 		     const char **ret, struct nsx_err *err)
 {
-	const struct nsx_trace *t = r->trace;
-	struct nsx_groups keys = {0}; /* thread, name */
-	int64_t *sums = NULL, most = 0;
-	nsx_str name = 0;
-	int rc = 0;
+	struct spent s = {.name = 0};
+	int rc = add_calls(&s, r->trace, w, err);
 
-	for (uint32_t h = 0; h < t->nthreads && !rc; h++)
-		for (size_t i = t->thread[h].calls_at, n = i + t->thread[h].ncalls;
-		     i < n && nsx_call_start(&t->calls, i) < w->end_ns; i++) {
-			int64_t ns = overlap(w, nsx_call_start(&t->calls, i),
-					     nsx_call_end(&t->calls, i));
-			int64_t *sum;
-
-			if (ns <= 0 || t->calls.flags[i] & NSX_CALL_NESTED)
-				continue;
-			sum = nsx_group_value(&keys, &sums, h,
-					      nsx_call_name(&t->calls, i),
-					      "calls outside of GPU work", err);
-			if (!sum) {
-				rc = err->rc;
-				break;
-			}
-			nsx_add_to(sum, ns);
-			if (*sum > most)
-				most = *sum, name = nsx_call_name(&t->calls, i);
-		}
-	*ret = (double)most < CALLS_SHARE * (double)(w->end_ns - w->start_ns) ? NULL :
+	*ret = (double)s.most < CALLS_SHARE * (double)(w->end_ns - w->start_ns) ?
+		NULL :
 		nsx_arena_printf(r->arena, " (%s %s)",
-				 nsx_text_api(r->arena, nsx_text(t, name)),
-				 nsx_text_ns(r->arena, (double)most));
-	nsx_groups_done(&keys);
-	free(sums);
+				 nsx_text_api(r->arena, nsx_text(r->trace, s.name)),
+				 nsx_text_ns(r->arena, (double)s.most));
+	nsx_groups_done(&s.keys);
+	free(s.sums);
 	return rc;
 }
 
@@ -89,24 +113,60 @@ static const char *say_range(const struct nsx_report *r, const struct nsx_window
 					r->arena, nsx_text(r->trace, x->name[best]))));
 }
 
-static int add_outside(const struct nsx_report *r, const char *name, int64_t start_ns,
-		       int64_t end_ns, struct parts *p, struct nsx_err *err)
+/* How long pages of unified memory move while kernels run; NULL: it is not much. */
+static const char *say_pages(const struct nsx_report *r,
+			     const struct nsx_window *w)
 {
-	struct nsx_window w = {start_ns, end_ns};
-	const char *doing;
+	struct nsx_span whole = {w->start_ns, w->end_ns};
+	const struct nsx_spans in = {.v = &whole, .n = 1};
+	int64_t ns = 0;
 
+	for (size_t i = 0; i < r->found.n; i++)
+		if (r->found.v[i].id == NSX_ID_unified_memory)
+			ns = nsx_spans_overlap(&r->found.v[i].spans, &in);
+	return (double)ns < CALLS_SHARE * (double)(w->end_ns - w->start_ns) ? NULL :
+		nsx_arena_printf(r->arena, " (for %s, pages of unified memory move "
+				 "under its kernels)",
+				 nsx_text_ns(r->arena, (double)ns));
+}
+
+/* What takes much of it: without GPU work, what the host does. */
+static int say_doing(const struct nsx_report *r, const struct nsx_window *w,
+		     const char **ret, struct nsx_err *err)
+{
+	const struct nsx_facts *f = r->facts;
+	const struct nsx_window *in = &r->trace->window;
+	struct nsx_window cut = {NSX_MAX(w->start_ns, in->start_ns),
+				 NSX_MIN(w->end_ns, in->end_ns)};
+	struct nsx_partition part = {{0}};
+
+	if (cut.start_ns < cut.end_ns)
+		nsx_partition(&f->device[f->limiting], cut.start_ns, cut.end_ns,
+			      &part);
+	if (cut.start_ns >= cut.end_ns ||
+	    (double)part.ns[NSX_P_IDLE] >=
+		    IDLE_SHARE * (double)(w->end_ns - w->start_ns)) {
+		if (say_calls(r, w, ret, err))
+			return err->rc;
+		*ret = *ret ?: say_range(r, w);
+	} else {
+		*ret = say_pages(r, w);
+	}
+	*ret = *ret ?: "";
+	return 0;
+}
+
+static void add_outside(const struct nsx_report *r, const char *name,
+			int64_t start_ns, int64_t end_ns, struct parts *p)
+{
 	if (start_ns >= end_ns)
-		return 0;
+		return;
 	p->all_ns += end_ns - start_ns;
 	p->left_ns += end_ns - start_ns;
-	if ((double)(end_ns - start_ns) <
+	if ((double)(end_ns - start_ns) >=
 	    TOLD_SHARE * (double)(r->trace->last_ns - r->trace->first_ns))
-		return 0;
-	if (say_calls(r, &w, &doing, err))
-		return err->rc;
-	p->v[p->n++] = (struct part){name, end_ns - start_ns,
-				     doing ?: say_range(r, &w) ?: ""};
-	return 0;
+		p->v[p->n++] = (struct part){name, end_ns - start_ns,
+					     {start_ns, end_ns}};
 }
 
 static void add_phase(const struct nsx_trace *t, const struct nsx_run_phase *x,
@@ -123,8 +183,10 @@ static void add_phase(const struct nsx_trace *t, const struct nsx_run_phase *x,
 	while (k < p->n && strcmp(p->v[k].name, name))
 		k++; /* few: each has 1 % of the window or its work */
 	if (k == p->n)
-		p->v[p->n++] = (struct part){name, 0, ""};
+		p->v[p->n++] = (struct part){name, 0, {0, 0}};
 	p->v[k].ns += ns;
+	if (ns > p->v[k].longest.end_ns - p->v[k].longest.start_ns)
+		p->v[k].longest = x->window;
 }
 
 static int cmp_parts(const void *a, const void *b)
@@ -147,6 +209,7 @@ int nsx_list_unjudged(const struct nsx_report *r, const char ***ret,
 {
 	const struct nsx_trace *t = r->trace;
 	const struct nsx_facts *f = r->facts;
+	const char **list;
 	struct parts p = {.v = nsx_arena_get(r->arena, (f->nrun_phases + 2) *
 							     sizeof(*p.v))};
 	size_t n;
@@ -155,22 +218,28 @@ int nsx_list_unjudged(const struct nsx_report *r, const char ***ret,
 	for (size_t i = 0; i < f->nrun_phases; i++)
 		add_phase(t, &f->run_phases[i], &p);
 	p.has_phases = p.n > 0;
-	if (f->nrun_phases && t->user.start_ns == t->user.end_ns &&
-	    (add_outside(r, "before the first GPU operation", t->first_ns,
-			 f->run_phases[0].window.start_ns, &p, err) ||
-	     add_outside(r, "after the last GPU operation",
-			 f->run_phases[f->nrun_phases - 1].window.end_ns,
-			 t->last_ns, &p, err)))
-		return err->rc;
+	if (f->nrun_phases && t->user.start_ns == t->user.end_ns) {
+		add_outside(r, "before the first GPU operation", t->first_ns,
+			    f->run_phases[0].window.start_ns, &p);
+		add_outside(r, "after the last GPU operation",
+			    f->run_phases[f->nrun_phases - 1].window.end_ns,
+			    t->last_ns, &p);
+	}
 	if (!p.n || (double)p.left_ns < MUCH * (double)p.all_ns)
 		return 0;
 	nsx_sort(p.v, p.n, sizeof(*p.v), cmp_parts);
 	n = NSX_MIN(p.n, TOLD);
-	*ret = nsx_arena_get(r->arena, (n + 1) * sizeof(char *));
-	for (size_t k = 0; k < n; k++)
-		(*ret)[k] = nsx_arena_printf(
+	list = nsx_arena_get(r->arena, (n + 1) * sizeof(*list));
+	for (size_t k = 0; k < n; k++) {
+		const char *doing;
+
+		if (say_doing(r, &p.v[k].longest, &doing, err))
+			return err->rc;
+		list[k] = nsx_arena_printf(
 			r->arena, "%s %s%s%s", nsx_text_name(r->arena, p.v[k].name),
-			nsx_text_ns(r->arena, (double)p.v[k].ns), p.v[k].doing,
+			nsx_text_ns(r->arena, (double)p.v[k].ns), doing,
 			k + 1 < n ? "" : say_all(r->arena, &p));
+	}
+	*ret = list;
 	return 0;
 }

@@ -1,5 +1,6 @@
 /* verdict.c - what binds the program, in a word. */
 #include "detect/verdict.h"
+#include "report/words.h"
 
 #define TELLING 0.1   /* of the window: a finding that names the verdict     */
 #define RIVAL 0.6     /* of the first finding's price: a second word         */
@@ -99,12 +100,19 @@ static const struct nsx_finding *guessed(const struct nsx_findings *l)
 	return NULL;
 }
 
-static bool is_found(const struct nsx_findings *l, enum nsx_finding_id id)
+static const struct nsx_finding *find_id(const struct nsx_findings *l,
+					 enum nsx_finding_id id)
 {
 	for (size_t i = 0; i < l->n; i++)
 		if (l->v[i].id == id)
-			return true;
-	return false;
+			return &l->v[i];
+	return NULL;
+}
+
+/* A title within a sentence. */
+static const char *lower(struct nsx_arena *a, const char *title)
+{
+	return nsx_arena_printf(a, "%c%s", *title | 0x20, title + 1);
 }
 
 /* Launches of which nothing ran, or waits for what must have run. */
@@ -141,27 +149,64 @@ static void by_shares(struct nsx_first_page *p)
 	p->second = words[next];
 }
 
+/* Without GPU work, in the trace or in the window asked for. */
+static void judge_idle(const struct nsx_report *r, double length,
+		       struct nsx_first_page *p)
+{
+	const struct nsx_finding *f = r->found.n ? &r->found.v[0] : NULL;
+
+	p->verdict = NSX_V_NO_GPU;
+	if (r->trace->has_gpu_work) {
+		p->because = "the GPU is idle throughout the window asked for";
+		if (f && !f->is_rest && f->headroom_ns >= MOSTLY * length)
+			p->because = nsx_arena_printf(r->arena, "%s; %s", p->because,
+						      lower(r->arena, f->title));
+	} else if (is_lost(r->trace)) {
+		p->verdict = NSX_V_LOST;
+	} else if (f && nsx_finding_category(f) == NSX_CAT_HOST) {
+		p->because = lower(r->arena, f->title);
+	}
+}
+
+/* By the word of the dearest finding, but where the shares say better what it costs. */
+static void by_finding(const struct nsx_report *r, const struct nsx_finding *first,
+		       double length, struct nsx_first_page *p)
+{
+	p->verdict = word_of(first);
+	if (first->is_unseen)
+		p->because = nsx_arena_printf(r->arena, "it waits for input in %s",
+					      first->subject);
+	/* Pages that move under kernels are no copies. */
+	if (first->id == NSX_ID_unified_memory &&
+	    p->share[NSX_USE_COPY] < p->share[NSX_USE_COMPUTE]) {
+		p->verdict = NSX_V_COMPUTE;
+		p->because = nsx_arena_printf(
+			r->arena, "pages of unified memory that move under its "
+			"kernels cost %s of the time",
+			nsx_text_share(r->arena, first->headroom_ns, length));
+	}
+	/* What many small ones cost is their launches, not their bytes. */
+	if ((first->id == NSX_ID_small_copies || first->id == NSX_ID_memsets) &&
+	    p->share[NSX_USE_COPY] < p->share[NSX_USE_IDLE])
+		p->verdict = NSX_V_LAUNCH;
+}
+
 void nsx_judge(const struct nsx_report *r, struct nsx_first_page *p)
 {
-	const struct nsx_finding *first, *second;
+	const struct nsx_finding *first, *second, *paced;
 	double length = (double)(p->judged.end_ns - p->judged.start_ns);
 
-	if (!r->trace->ops.n && r->trace->has_gpu_work) {
-		p->verdict = NSX_V_NO_GPU;
-		p->because = "the GPU is idle throughout the window asked for";
-		return;
-	}
 	if (!r->trace->ops.n) {
-		p->verdict = is_lost(r->trace) ? NSX_V_LOST : NSX_V_NO_GPU;
-		if (r->found.n && p->verdict == NSX_V_NO_GPU &&
-		    nsx_finding_category(&r->found.v[0]) == NSX_CAT_HOST)
-			p->because = nsx_arena_printf(
-				r->arena, "%c%s", *r->found.v[0].title | 0x20,
-				r->found.v[0].title + 1);
+		judge_idle(r, length, p);
 		return;
 	}
-	if (is_found(&r->found, NSX_ID_paced)) {
+	paced = find_id(&r->found, NSX_ID_paced);
+	if (paced) {
 		p->verdict = NSX_V_PACED;
+		if (paced->host)
+			p->because = nsx_arena_printf(
+				r->arena, "it waits for input in %s",
+				nsx_text(r->trace, paced->host));
 		return;
 	}
 	dearest(&r->found, &first, &second);
@@ -176,7 +221,7 @@ void nsx_judge(const struct nsx_report *r, struct nsx_first_page *p)
 			name_rest(&r->found, length, p);
 		second = guessed(&r->found);
 		if (!first && p->verdict == NSX_V_COMPUTE)
-			p->because = is_found(&r->found, NSX_ID_processes_share) ?
+			p->because = find_id(&r->found, NSX_ID_processes_share) ?
 				"several processes share the GPU" :
 				"nothing but the kernels costs time";
 		else if (!first && !second)
@@ -187,14 +232,7 @@ void nsx_judge(const struct nsx_report *r, struct nsx_first_page *p)
 			p->verdict = word_of(second);
 		return;
 	}
-	p->verdict = word_of(first);
-	if (first->is_unseen)
-		p->because = nsx_arena_printf(r->arena, "it waits for input in %s",
-					      first->subject);
-	/* What many small ones cost is their launches, not their bytes. */
-	if ((first->id == NSX_ID_small_copies || first->id == NSX_ID_memsets) &&
-	    p->share[NSX_USE_COPY] < p->share[NSX_USE_IDLE])
-		p->verdict = NSX_V_LAUNCH;
+	by_finding(r, first, length, p);
 	if (!second || second->disjoint_ns < TELLING * length ||
 	    second->disjoint_ns < RIVAL * first->headroom_ns)
 		return;

@@ -4,6 +4,7 @@
  * Both are made of the same lines.  Plain lines are cut at PLAIN_CHARS;
  * `bold` puts the terminal's marks around what Markdown shows bold.
  */
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 #include "emit/emit.h"
@@ -329,7 +330,10 @@ static void add_proof(struct page *p, const struct nsx_finding *f)
 		n = strlen("; ") + plain_chars(f->evidence[k]);
 		if (told && n > left)
 			continue;
-		put(p, told ? ". " : any ? "; " : "");
+		/* Figures go on the place's sentence; a sentence stands alone. */
+		put(p, !told && !any ? "" :
+		       told || !isdigit((unsigned char)*f->evidence[k]) ? ". " :
+									  "; ");
 		put_said(p, f->evidence[k]);
 		left -= NSX_MIN(left, n);
 		told++;

@@ -125,7 +125,7 @@ enum nsx_cause {
 	NSX_CAUSE_STREAM_WAIT, NSX_CAUSE_DISPATCH, NSX_CAUSE_DEPENDENCY,
 	NSX_CAUSE_MIGRATION, /* no call: pages of unified memory move        */
 	NSX_CAUSE_UNKNOWN, /* no API row for the op that ends the gap        */
-	NSX_CAUSE_EDGE,	   /* before the first or after the last op          */
+	NSX_CAUSE_EDGE,	   /* before the run's first or after its last op    */
 	NSX_NCAUSES
 };
 extern const char *const nsx_cause_names[NSX_NCAUSES];
@@ -389,7 +389,7 @@ struct nsx_gap {
 	const struct nsx_idle *idle;
 	size_t at, npieces; /* its pieces, which add up to it                */
 	uint32_t op; /* that ends it; NSX_NONE at the end edge               */
-	bool is_edge;
+	bool is_edge; /* at an end of the window in force                    */
 };
 bool nsx_next_gap(const struct nsx_idle *idle, size_t *at,
 		  struct nsx_gap *ret);

@@ -76,7 +76,8 @@ bool nsx_next_gap(const struct nsx_idle *x, size_t *at, struct nsx_gap *ret)
 		.start_ns = nsx_idle_start(x, first),
 		.end_ns = end_of(x, *at - 1, op),
 		.idle = x, .at = first, .npieces = n, .op = op,
-		.is_edge = x->tag[first].cause == NSX_CAUSE_EDGE};
+		.is_edge = op == NSX_NONE ||
+			   nsx_idle_start(x, first) == x->trace->window.start_ns};
 	return true;
 }
 

@@ -4,6 +4,9 @@
  * returned before the gap (the device side), or came late; then the time until
  * the call belongs to what its thread did.  Pieces touch and add up to the gap.
  *
+ * With a user's window a gap at its ends goes on outside, where work was cut
+ * away: it is charged by all of it, and what lies in the window is kept.
+ *
  * One sweep over a device's ops, with a cursor into each launching thread's
  * rows: gaps come in order of time, so the parts of one thread do too. The
  * sweep runs twice, first to count, for there may be as many pieces as ops.
@@ -32,17 +35,22 @@ struct sweep { /* over one device */
 	int64_t *start_ns; /* of its pieces, and the ops that end their gaps */
 	uint32_t *ops, *about;
 	size_t n;
-	uint32_t op; /* that ends the gap                                   */
+	uint32_t op; /* that ends the gap; NSX_NONE: it lies beyond         */
 	uint32_t before; /* call of the op before the gap                   */
 	bool begins; /* the next piece is the first of its gap              */
 };
 
-/* Pieces of a gap come one after the other. about: see nsx_idle_at. */
+/* Pieces of a gap come one after the other, cut to the window. about: see
+ * nsx_idle_at.
+ */
 static void emit(struct sweep *s, int64_t start_ns, int64_t end_ns,
 		 enum nsx_cause cause, uint32_t about)
 {
+	const struct nsx_window *w = &s->t->window;
 	struct nsx_idle *x = s->fill;
 
+	start_ns = NSX_MAX(start_ns, w->start_ns);
+	end_ns = NSX_MIN(end_ns, w->end_ns);
 	if (start_ns >= end_ns)
 		return;
 	if (x) {
@@ -170,7 +178,7 @@ static void charge_host(struct sweep *s, uint32_t thread, int64_t start_ns,
 /* The op was launched in time: its stream waited, or the queue did. */
 static void charge_device(struct sweep *s, int64_t start_ns, int64_t end_ns)
 {
-	uint32_t producer = s->waits ? nsx_stream_waited_for(
+	uint32_t producer = s->waits && s->op != NSX_NONE ? nsx_stream_waited_for(
 					       s->waits, s->t, s->op, start_ns,
 					       end_ns) : NSX_NONE;
 	enum nsx_cause cause = producer != NSX_NONE ? NSX_CAUSE_STREAM_WAIT :
@@ -187,14 +195,18 @@ static bool is_migration(const struct nsx_trace *t, uint32_t op)
 	       nsx_copy_is_migration(nsx_op_copy(t, op)->copy_kind);
 }
 
-static void charge_gap(struct sweep *s, int64_t start_ns, int64_t end_ns)
+/* A gap ends with what a call launched; NSX_NONE: that was not recorded. The program's
+ * code is what it is in the window.
+ */
+static void charge_gap(struct sweep *s, int64_t start_ns, int64_t end_ns,
+		       uint32_t call, bool is_moved)
 {
+	const struct nsx_window *w = &s->t->window;
 	const struct nsx_calls *c = &s->t->calls;
-	uint32_t call = nsx_op_call(&s->t->ops, s->op);
 	int64_t called, returned;
 
 	if (call == NSX_NONE) {
-		emit(s, start_ns, end_ns, is_migration(s->t, s->op) ?
+		emit(s, start_ns, end_ns, is_moved ?
 			     NSX_CAUSE_MIGRATION : NSX_CAUSE_UNKNOWN, NSX_NONE);
 		return;
 	}
@@ -206,7 +218,8 @@ static void charge_gap(struct sweep *s, int64_t start_ns, int64_t end_ns)
 	}
 	called = NSX_MAX(start_ns, NSX_MIN(nsx_call_start(c, call), end_ns));
 	returned = NSX_MIN(nsx_call_end(c, call), end_ns);
-	charge_host(s, nsx_call_thread(s->t, call), start_ns, called);
+	charge_host(s, nsx_call_thread(s->t, call),
+		    NSX_MAX(start_ns, w->start_ns), NSX_MIN(called, w->end_ns));
 	emit(s, called, returned, NSX_CAUSE_LAUNCH_CALL, call);
 	emit(s, returned, end_ns, NSX_CAUSE_LAUNCH_TO_START, call);
 }
@@ -244,36 +257,64 @@ static uint32_t op_at(const struct nsx_trace *t, uint32_t first, uint32_t end)
 	return best;
 }
 
+/* Whether the window is the user's, so that its ends are not the run's. */
+static bool is_asked(const struct nsx_trace *t)
+{
+	return t->user.start_ns < t->user.end_ns;
+}
+
+/* The gap before an op, of all that start then the first. */
+static void charge_before(struct sweep *s, int64_t at_ns, uint32_t op)
+{
+	int64_t start_ns = nsx_op_start(&s->t->ops, op);
+
+	charge_gap(s, at_ns, start_ns, nsx_op_call(&s->t->ops, op),
+		   is_migration(s->t, op));
+}
+
+/* What comes before the run's first work, or after its last, waits for nothing that
+ * is known; in a window that the user asked for the first is waited for.
+ */
+static void charge_end(struct sweep *s, int64_t at_ns, const struct nsx_beyond *x)
+{
+	s->op = NSX_NONE;
+	s->begins = true;
+	if (is_asked(s->t) && x->next_ns < INT64_MAX)
+		charge_gap(s, at_ns, x->next_ns, x->next_call, x->is_migration);
+	else
+		emit(s, at_ns, s->t->window.end_ns, NSX_CAUSE_EDGE, NSX_NONE);
+}
+
 static void sweep_device(struct sweep *s, uint32_t device)
 {
 	const struct nsx_trace *t = s->t;
 	const struct nsx_device *d = &t->device[device];
 	const struct nsx_ops *o = &t->ops;
-	int64_t at = t->window.start_ns;
+	int64_t at = is_asked(t) ? NSX_MAX(d->beyond.dry_ns, -NSX_TIME_MAX) :
+				   t->window.start_ns;
 	uint32_t end = d->ops_at + d->nops, first = d->ops_at;
-	bool edge = true;
+	bool edge = !is_asked(t);
 
+	s->before = NSX_NONE;
 	for (uint32_t i = d->ops_at; i < end; i++) {
 		if (nsx_op_start(o, i) != nsx_op_start(o, first))
 			first = i;
 		if (nsx_op_end(o, i) <= NSX_MAX(at, nsx_op_start(o, i)))
 			continue; /* of no length, or covered */
-		if (nsx_op_start(o, i) > at) {
+		if (nsx_op_start(o, i) > NSX_MAX(at, t->window.start_ns)) {
 			s->op = op_at(t, first, end);
 			s->begins = true;
 			if (edge)
 				emit(s, at, nsx_op_start(o, i), NSX_CAUSE_EDGE,
 				     NSX_NONE);
 			else
-				charge_gap(s, at, nsx_op_start(o, i));
+				charge_before(s, at, s->op);
 		}
 		edge = false;
 		at = nsx_op_end(o, i);
 		s->before = nsx_op_call(o, i);
 	}
-	s->op = NSX_NONE;
-	s->begins = true;
-	emit(s, at, t->window.end_ns, NSX_CAUSE_EDGE, NSX_NONE);
+	charge_end(s, at, &d->beyond);
 }
 
 /* Cost ------------------------------------------------------------------------*/

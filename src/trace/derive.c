@@ -293,6 +293,63 @@ int nsx_window_parse(const char *text, int64_t first_ns,
 	return 0;
 }
 
+/* Of what begins together, by kind, then what was called first. */
+static bool is_sooner(const struct nsx_ops_rw *o, size_t a, size_t b)
+{
+	int c = NSX_CMP(o->start_ns[a], o->start_ns[b]) ?:
+		NSX_CMP(o->kind[a], o->kind[b]) ?:
+		NSX_CMP(o->call[a], o->call[b]);
+
+	return c < 0;
+}
+
+/* What each device does before the window and after it: the idle time at the
+ * window's ends lies between.
+ */
+static int note_beyond(struct nsx_loader *l, const struct nsx_window *w,
+		       struct nsx_err *err)
+{
+	const struct nsx_ops_rw *o = &l->ops;
+	struct nsx_trace *t = l->t;
+	uint32_t *next;
+
+	if (!nsx_new_array(next, l->index_arena, t->ndevices, "devices", err) ||
+	    !nsx_new_array(l->next, l->index_arena, t->ndevices, "devices", err))
+		return err->rc;
+	memset(next, 0xff, t->ndevices * sizeof(*next)); /* NSX_NONE */
+	for (uint32_t d = 0; d < t->ndevices; d++)
+		t->device[d].beyond = (struct nsx_beyond){
+			INT64_MIN, INT64_MAX, NSX_NONE, false};
+	for (uint32_t i = 0; i < l->op_set.n; i++) {
+		uint32_t d = device_of_op(l, i);
+		int64_t *dry_ns = &t->device[d].beyond.dry_ns;
+
+		if (o->start_ns[i] == o->end_ns[i])
+			continue;
+		if (o->end_ns[i] <= w->start_ns)
+			*dry_ns = NSX_MAX(*dry_ns, o->end_ns[i]);
+		else if (o->start_ns[i] >= w->end_ns &&
+			 (next[d] == NSX_NONE || is_sooner(o, i, next[d])))
+			next[d] = i;
+	}
+	for (uint32_t d = 0; d < t->ndevices; d++) {
+		struct nsx_beyond *x = &t->device[d].beyond;
+		uint32_t i = next[d];
+
+		if (i == NSX_NONE) {
+			x->next_ns = t->read.end_ns;
+			continue;
+		}
+		x->next_ns = o->start_ns[i];
+		x->is_migration =
+			o->kind[i] == NSX_OP_MEMCPY &&
+			nsx_copy_is_migration(l->copies[o->detail[i]].copy_kind);
+		l->next[d] = (struct nsx_next){
+			t->stream[o->stream[i]].process, o->call[i]};
+	}
+	return 0;
+}
+
 /* Cuts GPU work to w. Copies keep their rows: ops refer to them by index. */
 static void cut_ops(struct nsx_loader *l, const struct nsx_window *w)
 {
@@ -414,6 +471,8 @@ int nsx_cut_window(struct nsx_loader *l, const char *window,
 		return rc;
 	if (window) {
 		t->window = t->user;
+		if (note_beyond(l, &t->user, err))
+			return err->rc;
 		cut_ops(l, &t->user);
 	}
 	/* What changed moves among its equals. */
@@ -727,6 +786,10 @@ static int match_ops(struct nsx_loader *l, struct nsx_err *err)
 	for (size_t i = l->op_set.n; i-- > 0;)
 		if (l->ops.call[i] != NSX_NONE)
 			l->calls.op[l->ops.call[i]] = (uint32_t)i;
+	for (uint32_t d = 0; l->next && d < t->ndevices; d++)
+		if (l->next[d].corr && l->next[d].process != NSX_NONE)
+			t->device[d].beyond.next_call = nsx_host_call(
+				l, l->next[d].process, l->next[d].corr);
 	for (size_t i = 0; i < nparts; i++) {
 		t->matching.matched += m.found[i].matched;
 		t->matching.before_capture += m.found[i].before_capture;

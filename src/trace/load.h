@@ -170,6 +170,10 @@ struct nsx_loader {
 		uint32_t *call, *stream, *detail;
 		uint8_t *kind, *cls, *flags;
 	} ops; /* call holds the correlation id until it is resolved         */
+	struct nsx_next { /* by device: its first work after the user's window;
+			     corr 0: none, or without an id                  */
+		uint32_t process, corr;
+	} *next; /* NULL: no window                                          */
 	struct nsx_copy *copies; /* of memcpy and memset rows, in load order */
 	struct nsx_calls_rw {
 		int64_t *start_ns, *end_ns;
@@ -296,8 +300,8 @@ bool nsx_wants_row(const struct nsx_part *p, const struct nsx_val *v);
 /* Thread (interned in threads_map) and name of a call. */
 int nsx_read_caller(struct nsx_part *p, const struct nsx_val *v,
 		    uint32_t *thread, nsx_str *name, struct nsx_err *err);
-/* Once the operations are read: the calls that launched those of the window. Once
- * calls are: when those outside were made; and, where a thread that launches has made
+/* Once the operations are read: the calls that launched those of the window, and what
+ * comes next. Once calls are: when those outside were made; and, where a thread that launches has made
  * none on a side of the window, when it launched last before and first after it (*ret:
  * calls are to be read again, with these). Once ranges are: what was open where those
  * begin that begin outside, and may cross them (*ret: ranges are to be read again).

@@ -341,19 +341,37 @@ bool nsx_wants_row(const struct nsx_part *p, const struct nsx_val *v)
 	       is_sampled(x, corr, corr);
 }
 
+/* Of operations in the window, and of the first after it on each stream: one of these
+ * ends the idle time at the window's end.
+ */
 int nsx_want_calls(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_portion *x = &l->portion;
-	uint32_t *corr = nsx_try_alloc(l->op_set.n, sizeof(*corr),
-				       "correlation ids", err);
-	size_t n = 0;
+	const struct nsx_ops_rw *o = &l->ops;
+	size_t nstreams = l->streams_map.n, n = 0;
+	uint32_t *corr, *next; /* by stream: its first after the window      */
 
+	if (!nsx_new_array(next, l->index_arena, nstreams, "streams", err))
+		return err->rc;
+	corr = nsx_try_alloc(l->op_set.n, sizeof(*corr), "correlation ids", err);
 	if (!corr)
 		return err->rc;
-	for (size_t i = 0; i < l->op_set.n; i++)
-		if (l->ops.call[i] && nsx_reaches(&x->user, l->ops.start_ns[i],
-						  l->ops.end_ns[i]))
-			corr[n++] = l->ops.call[i];
+	memset(next, 0xff, nstreams * sizeof(*next)); /* NSX_NONE */
+	for (uint32_t i = 0; i < l->op_set.n; i++) {
+		uint32_t *first = &next[o->stream[i]];
+
+		if (o->call[i] && nsx_reaches(&x->user, o->start_ns[i],
+					      o->end_ns[i]))
+			corr[n++] = o->call[i];
+		else if (o->start_ns[i] >= x->user.end_ns &&
+			 o->end_ns[i] > o->start_ns[i] &&
+			 (*first == NSX_NONE ||
+			  o->start_ns[i] < o->start_ns[*first]))
+			*first = i;
+	}
+	for (size_t k = 0; k < nstreams; k++)
+		if (next[k] != NSX_NONE && o->call[next[k]])
+			corr[n++] = o->call[next[k]];
 	nsx_sort(corr, n, sizeof(*corr), nsx_cmp_u32);
 	x->corr = corr;
 	x->ncorr = n;

@@ -45,6 +45,16 @@ struct nsx_device { /* ordered by (device_id, gpu key) */
 				 of one ordinal apart                        */
 	int64_t gpu_id;	      /* TARGET_INFO_GPU.id, -1 unknown              */
 	uint32_t ops_at, nops; /* its slice of ops                           */
+	struct nsx_beyond {
+		int64_t dry_ns;	 /* end of its work before the user's window;
+				    INT64_MIN: none was read there           */
+		int64_t next_ns; /* start of its first work after it, or the
+				    end of what was read; INT64_MAX: none is
+				    there                                    */
+		uint32_t next_call; /* that launched that; NSX_NONE: not
+				       recorded                              */
+		bool is_migration;  /* that is one                           */
+	} beyond; /* of operations, which are cut to the user's window       */
 };
 enum nsx_stream_type { /* ENUM_CUPTI_STREAM_TYPE                      */
 	NSX_STREAM_UNKNOWN,

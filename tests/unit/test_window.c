@@ -5,6 +5,7 @@
  */
 #include "scan_compare.h"
 #include <inttypes.h>
+#include "facts/facts.h"
 #include "trace/load.h"
 
 enum { THIRDS = 3 };
@@ -343,6 +344,99 @@ TEST(a_window_is_a_cut_of_the_whole)
 	/* Their calls are all of the sample by which clocks are judged. */
 	assert_true(compare_windows("iterations_nvtx") > 0);
 	assert_true(compare_windows("run_phases") > 0);
+}
+
+/* Idle time ------------------------------------------------------------------*/
+
+static struct nsx_facts *find_facts(const struct nsx_trace *t)
+{
+	struct nsx_progress progress = {.stage = NULL};
+	const struct nsx_facts_opts opts = {.threads = 1, .progress = &progress};
+	struct nsx_facts *f;
+	struct nsx_err err;
+
+	assert_int_equal(nsx_facts_build(t, &opts, &f, &err), 0);
+	return f;
+}
+
+/* Of one stream that waits for another no window's end tells. */
+static unsigned told_cause(const struct nsx_idle_piece *p)
+{
+	return p->cause == NSX_CAUSE_STREAM_WAIT || p->cause == NSX_CAUSE_DISPATCH ?
+		       NSX_CAUSE_DEPENDENCY : p->cause;
+}
+
+static void sum_causes(const struct nsx_idle *x, const struct nsx_window *w,
+		       int64_t ns[NSX_NCAUSES])
+{
+	memset(ns, 0, NSX_NCAUSES * sizeof(*ns));
+	for (size_t i = 0; i < x->n; i++) {
+		struct nsx_idle_piece p = nsx_idle_at(x, i);
+		int64_t in_ns = NSX_MIN(p.end_ns, w->end_ns) -
+				NSX_MAX(p.start_ns, w->start_ns);
+
+		ns[told_cause(&p)] += NSX_MAX(0, in_ns);
+	}
+}
+
+/* Returns how many devices idle at an end of the window for a cause. */
+static size_t compare_idle(const struct nsx_trace *whole,
+			   const struct nsx_facts *f, const char *name,
+			   const char *window)
+{
+	int64_t all[NSX_NCAUSES], in[NSX_NCAUSES];
+	struct nsx_schema schema;
+	struct nsx_trace *t = load(name, window, 2, &schema);
+	struct nsx_facts *g = find_facts(t);
+	size_t n = 0;
+
+	for (uint32_t d = 0; d < whole->ndevices; d++) {
+		struct nsx_gap gap;
+		size_t at = 0;
+
+		sum_causes(&f->idle[d], &t->user, all);
+		sum_causes(&g->idle[d], &t->user, in);
+		while (nsx_next_gap(&g->idle[d], &at, &gap))
+			n += gap.is_edge &&
+			     nsx_idle_at(gap.idle, gap.at).cause != NSX_CAUSE_EDGE;
+		if (all[NSX_CAUSE_EDGE]) /* the run's first work is waited for */
+			continue;
+		assert_memory_equal(all, in, sizeof(all));
+	}
+	nsx_facts_free(g);
+	unload(t, &schema);
+	return n;
+}
+
+/* The ends of a window are not those of the run: what the GPU waits for there is what it
+ * waits for in the whole trace.
+ */
+TEST(idle_time_of_a_window_is_that_of_the_whole)
+{
+	static const char *const names[] = {
+		"synthetic", "two_rank_straggler", "iterations_nvtx", "run_phases",
+		"iterations_pauses", "ties", "graphs_node", "server_waits"};
+	size_t n = 0;
+
+	margin_rows = 0;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		struct nsx_schema schema;
+		struct nsx_trace *t = load(names[i], NULL, 2, &schema);
+		struct nsx_facts *f = find_facts(t);
+		int64_t part_ns = (t->full.end_ns - t->full.start_ns) / 37;
+
+		for (int k = 0; k < 36; k++) {
+			char window[128];
+
+			snprintf(window, sizeof(window), "%" PRId64 "ns..%" PRId64
+				 "ns", t->full.start_ns + part_ns * k,
+				 t->full.start_ns + part_ns * (k + 1) + 1);
+			n += compare_idle(t, f, names[i], window);
+		}
+		nsx_facts_free(f);
+		unload(t, &schema);
+	}
+	assert_true(n > 100);
 }
 
 /* Where the margins hold all of the file nothing is left out. */

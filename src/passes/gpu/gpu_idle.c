@@ -375,8 +375,10 @@ NSX_DEFINE_PASS(gpu_idle,
 	       "piece: sync, blocking_copy, implicit_sync, alloc, "
 	       "module_load, other_api, os_wait, or host_code under the "
 	       "innermost NVTX range around the piece; [r.start, r.end) is "
-	       "launch_call and the rest launch_to_start. Causes add up to "
-	       "the idle time exactly.",
+	       "launch_call and the rest launch_to_start. Before the run's "
+	       "first work and after its last: edge; at the ends of a window "
+	       "that was asked for, a gap is charged by the work that ends it "
+	       "outside. Causes add up to the idle time exactly.",
 	.derived_from = "all GPU work of each device, and the calls, OS calls "
 			"and NVTX ranges of the threads that launched it",
 	.limitations = "work of processes that were not profiled is not seen; "

@@ -1,0 +1,1 @@
+explain @load_pause --out o --window phase:pause

@@ -1,0 +1,1 @@
+explain @lock_in_range --out o

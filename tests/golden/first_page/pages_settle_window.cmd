@@ -1,0 +1,1 @@
+explain @pages_settle --out o --window nvtx:fill

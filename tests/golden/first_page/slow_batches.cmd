@@ -1,0 +1,1 @@
+explain @slow_batches --out o

@@ -1,0 +1,1 @@
+explain @load_pause --pass gpu_idle --md --window nvtx:init
