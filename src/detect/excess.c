@@ -217,7 +217,7 @@ static int find_more(struct nsx_detect *d, struct kinds *k, const struct nsx_com
 		ret->mean_ns = mean_ns(&k->v[v[0].kind], c->n);
 		ret->share = v[0].ns / all_ns;
 	}
-	if (!ret->times)
+	if (!(ret->times > 0))
 		ret->remedy = spread(d, k, v, NSX_MIN(n, (size_t)MOST_KINDS), device,
 				     too_much_ns);
 	nsx_arena_drop(d->scratch, v);
@@ -236,7 +236,7 @@ int nsx_excess_of(struct nsx_detect *d, const struct nsx_compared *c, uint32_t d
 	if (!nsx_processes_share(d, device) &&
 	    find_slowness(d, c, device, ret, err))
 		return err->rc;
-	if (ret->times)
+	if (ret->times > 0)
 		ret->remedy = nsx_plan_of(d, even);
 	rc = find_more(d, &k, c, device, work_ns - c->mean_ns, ret, err);
 	nsx_groups_done(&k.keys);

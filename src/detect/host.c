@@ -628,6 +628,14 @@ static void advise_code(const struct nsx_detect *d, bool is_seen, bool of_helper
 				       "ranges, or sample the CPU";
 }
 
+/* A frame of the program's own code or of a library of its; NULL: it is none. */
+static const char *own_site(struct nsx_detect *d, uint32_t frame)
+{
+	return frame == NSX_NONE ||
+	       d->trace->frame[frame].origin > NSX_ORIGIN_LIBRARY ?
+		       NULL : nsx_frame_words(d, frame);
+}
+
 static void propose_code(struct launcher *x, const struct code *c)
 {
 	struct nsx_detect *d = x->d;
@@ -635,11 +643,7 @@ static void propose_code(struct launcher *x, const struct code *c)
 	const char *path = nsx_range_path(d, c->range);
 	struct nsx_winner hot = nsx_votes_won(&x->hot,
 					      (uint32_t)(c - x->code));
-	const char *where = hot.frame == NSX_NONE ||
-			    d->trace->frame[hot.frame].origin >
-				    NSX_ORIGIN_LIBRARY ?
-			    NULL : nsx_frame_words(d, hot.frame);
-	const char *code = path ? path : where;
+	const char *code = path ?: own_site(d, hot.frame);
 	const struct nsx_thread *th = c->helper == NSX_NONE ?
 					NULL : &d->trace->thread[c->helper];
 	const char *helper = !th ? NULL : th->name ?

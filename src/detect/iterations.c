@@ -634,6 +634,13 @@ static bool may_be_parts(const struct slow *s)
 	return is_even(s) && s->d->facts->iteration_method != NSX_WAY_NVTX;
 }
 
+static const char *say_parts(const struct slow *s)
+{
+	return nsx_tell(s->d->found, "%zu %ss in a row may be one step, and the slow "
+			"one its end; else something is done once in %zu",
+			s->every, nsx_iteration_word(s->d->facts), s->every);
+}
+
 /* "one block in 20 is slow: 59 cost" */
 static const char *say_slow(const struct slow *s)
 {
@@ -725,8 +732,7 @@ static void propose(struct slow *s)
 			   nsx_text_share(l->arena, share, 1), path ? ": " : "",
 			   path ? path : "");
 	if (may_be_parts(s))
-		f.evidence[n++] = nsx_tell(l, "%zu of them may be one step; else "
-					   "something is done that often", s->every);
+		f.evidence[n++] = say_parts(s);
 	if (s->pauses.n)
 		f.evidence[n++] = say_pauses(s);
 	if (s->copies.n)

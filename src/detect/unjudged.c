@@ -17,7 +17,8 @@
 enum { TOLD = 4 };
 
 struct part { /* phases of one name, or the time at an end of the run */
-	const char *name;
+	const char *name; /* of the trace, and with is_ours of ours          */
+	bool is_ours;
 	int64_t ns;
 	struct nsx_window longest; /* of them                                */
 };
@@ -58,23 +59,39 @@ static int add_call(struct spent *s, uint32_t thread, nsx_str name, int64_t ns,
 	return 0;
 }
 
-static int add_calls(struct spent *s, const struct nsx_trace *t,
-		     const struct nsx_window *w, struct nsx_err *err)
+static int add_cuda(struct spent *s, const struct nsx_trace *t, uint32_t thread,
+		    const struct nsx_window *w, struct nsx_err *err)
 {
-	const struct nsx_osrt *o = &t->osrt;
+	const struct nsx_calls *c = &t->calls;
 
-	for (uint32_t h = 0; h < t->nthreads; h++)
-		for (size_t i = t->thread[h].calls_at, n = i + t->thread[h].ncalls;
-		     i < n && nsx_call_start(&t->calls, i) < w->end_ns; i++)
-			if (!(t->calls.flags[i] & NSX_CALL_NESTED) &&
-			    add_call(s, h, nsx_call_name(&t->calls, i),
-				     overlap(w, nsx_call_start(&t->calls, i),
-					     nsx_call_end(&t->calls, i)), err))
-				return err->rc;
-	for (size_t i = 0; i < o->n; i++)
-		if (add_call(s, o->thread[i], o->name[i],
-			     overlap(w, o->start_ns[i], o->end_ns[i]), err))
+	for (size_t i = t->thread[thread].calls_at, n = i + t->thread[thread].ncalls;
+	     i < n && nsx_call_start(c, i) < w->end_ns; i++)
+		if (!(c->flags[i] & NSX_CALL_NESTED) &&
+		    add_call(s, thread, nsx_call_name(c, i),
+			     overlap(w, nsx_call_start(c, i), nsx_call_end(c, i)),
+			     err))
 			return err->rc;
+	return 0;
+}
+
+/* What the operating system does inside of CUDA's calls is theirs. */
+static int add_os(struct spent *s, const struct nsx_trace *t, uint32_t thread,
+		  const struct nsx_window *w, struct nsx_err *err)
+{
+	const struct nsx_thread *th = &t->thread[thread];
+	size_t call = th->calls_at, end = call + th->ncalls;
+
+	for (size_t i = th->osrt_at; i < (size_t)th->osrt_at + th->nosrt; i++) {
+		int64_t start_ns = t->osrt.start_ns[i];
+
+		while (call < end && nsx_call_end(&t->calls, call) <= start_ns)
+			call++;
+		if (call < end && nsx_call_start(&t->calls, call) <= start_ns)
+			continue;
+		if (add_call(s, thread, t->osrt.name[i],
+			     overlap(w, start_ns, t->osrt.end_ns[i]), err))
+			return err->rc;
+	}
 	return 0;
 }
 
@@ -83,8 +100,11 @@ static int say_calls(const struct nsx_report *r, const struct nsx_window *w,
 		     const char **ret, struct nsx_err *err)
 {
 	struct spent s = {.name = 0};
-	int rc = add_calls(&s, r->trace, w, err);
+	int rc = 0;
 
+	for (uint32_t h = 0; h < r->trace->nthreads && !rc; h++)
+		rc = add_cuda(&s, r->trace, h, w, err) ?:
+		     add_os(&s, r->trace, h, w, err);
 	*ret = (double)s.most < CALLS_SHARE * (double)(w->end_ns - w->start_ns) ?
 		NULL :
 		nsx_arena_printf(r->arena, " (%s %s)",
@@ -138,21 +158,19 @@ static int say_doing(const struct nsx_report *r, const struct nsx_window *w,
 	const struct nsx_window *in = &r->trace->window;
 	struct nsx_window cut = {NSX_MAX(w->start_ns, in->start_ns),
 				 NSX_MIN(w->end_ns, in->end_ns)};
-	struct nsx_partition part = {{0}};
+	struct nsx_partition part = {.ns = {[NSX_P_IDLE] = w->end_ns - w->start_ns}};
 
-	if (cut.start_ns < cut.end_ns)
+	if (cut.start_ns < cut.end_ns && f->limiting != NSX_NONE)
 		nsx_partition(&f->device[f->limiting], cut.start_ns, cut.end_ns,
 			      &part);
-	if (cut.start_ns >= cut.end_ns ||
-	    (double)part.ns[NSX_P_IDLE] >=
-		    IDLE_SHARE * (double)(w->end_ns - w->start_ns)) {
-		if (say_calls(r, w, ret, err))
-			return err->rc;
-		*ret = *ret ?: say_range(r, w);
-	} else {
-		*ret = say_pages(r, w);
+	if ((double)part.ns[NSX_P_IDLE] <
+	    IDLE_SHARE * (double)(w->end_ns - w->start_ns)) {
+		*ret = say_pages(r, w) ?: "";
+		return 0;
 	}
-	*ret = *ret ?: "";
+	if (say_calls(r, w, ret, err))
+		return err->rc;
+	*ret = *ret ?: say_range(r, w) ?: "";
 	return 0;
 }
 
@@ -165,7 +183,7 @@ static void add_outside(const struct nsx_report *r, const char *name,
 	p->left_ns += end_ns - start_ns;
 	if ((double)(end_ns - start_ns) >=
 	    TOLD_SHARE * (double)(r->trace->last_ns - r->trace->first_ns))
-		p->v[p->n++] = (struct part){name, end_ns - start_ns,
+		p->v[p->n++] = (struct part){name, true, end_ns - start_ns,
 					     {start_ns, end_ns}};
 }
 
@@ -183,7 +201,7 @@ static void add_phase(const struct nsx_trace *t, const struct nsx_run_phase *x,
 	while (k < p->n && strcmp(p->v[k].name, name))
 		k++; /* few: each has 1 % of the window or its work */
 	if (k == p->n)
-		p->v[p->n++] = (struct part){name, 0, {0, 0}};
+		p->v[p->n++] = (struct part){.name = name};
 	p->v[k].ns += ns;
 	if (ns > p->v[k].longest.end_ns - p->v[k].longest.start_ns)
 		p->v[k].longest = x->window;
@@ -236,7 +254,8 @@ int nsx_list_unjudged(const struct nsx_report *r, const char ***ret,
 		if (say_doing(r, &p.v[k].longest, &doing, err))
 			return err->rc;
 		list[k] = nsx_arena_printf(
-			r->arena, "%s %s%s%s", nsx_text_name(r->arena, p.v[k].name),
+			r->arena, "%s %s%s%s", p.v[k].is_ours ? p.v[k].name :
+				nsx_text_name(r->arena, p.v[k].name),
 			nsx_text_ns(r->arena, (double)p.v[k].ns), doing,
 			k + 1 < n ? "" : say_all(r->arena, &p));
 	}
