@@ -83,8 +83,9 @@ static void put_kernels(struct kernels *k, struct nsx_section *out)
 }
 
 struct sum {
-	const struct nsx_kernel_name *kernel; /* in order of names           */
 	int64_t n, ns;
+	uint32_t kernel; /* in order of names                                */
+	nsx_str name;
 };
 
 static int64_t key_of(const void *sum)
@@ -105,17 +106,19 @@ static int fill_tiny(const struct nsx_run *run, struct nsx_table *table,
 	if (!nsx_new_array(v, run->scratch, k->n, "kernel names", err))
 		return err->rc;
 	for (size_t i = 0; i < t->ops.n; i++) {
-		const struct nsx_kernel_name *name;
+		struct sum *x;
 
 		if (!is_counted_kernel(t, i))
 			continue;
-		name = nsx_kernel_name(k, nsx_op_name(t, i));
-		v[name - k->v].n++;
-		nsx_add_to(&v[name - k->v].ns, nsx_op_ns(&t->ops, i));
+		x = &v[nsx_kernel_name(k, nsx_op_name(t, i)) - k->v];
+		x->name = nsx_op_name(t, i);
+		x->kernel = (uint32_t)(x - v);
+		x->n++;
+		nsx_add_to(&x->ns, nsx_op_ns(&t->ops, i));
 	}
 	for (size_t i = 0; i < k->n; i++)
 		if (v[i].n && v[i].ns <= v[i].n * TINY_US * 1000)
-			v[n++] = (struct sum){&k->v[i], v[i].n, v[i].ns};
+			v[n++] = v[i];
 	nsx_sort_by_key(v, n, sizeof(*v), key_of, cmp_sums);
 	nsx_table_expect(table, n, run->opts->held_rows);
 	for (size_t i = 0; i < n; i++) {
@@ -123,7 +126,7 @@ static int fill_tiny(const struct nsx_run *run, struct nsx_table *table,
 
 		if (!nsx_table_holds(table))
 			continue; /* no column adds */
-		row[TINY_KERNEL_NAME] = nsx_name_cell(t, table, v[i].kernel->name);
+		row[TINY_KERNEL_NAME] = nsx_name_cell(t, table, v[i].name);
 		row[TINY_CALL_COUNT] = nsx_int(v[i].n);
 		row[TINY_AVG_DURATION_US] = nsx_mean_us(v[i].ns, v[i].n);
 	}
