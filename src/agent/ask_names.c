@@ -212,8 +212,8 @@ static void show_shapes(struct nsx_answer *a, const struct nsx_count *v)
 }
 
 /* Which kernels the expression finds, in the full name or the label. */
-static int match_kernels(struct nsx_answer *a, uint8_t *wanted, size_t *ret_n,
-			 struct nsx_err *err)
+static int match_kernels(struct nsx_answer *a, const nsx_str *names,
+			 uint8_t *wanted, size_t *ret_n, struct nsx_err *err)
 {
 	const struct nsx_kernel_names *k = &a->r->facts->kernels;
 	regex_t re;
@@ -222,7 +222,7 @@ static int match_kernels(struct nsx_answer *a, uint8_t *wanted, size_t *ret_n,
 		return nsx_wrap(err, "cannot read the expression '%s'",
 				a->argument);
 	for (size_t i = 0; i < k->n; i++) {
-		nsx_str name = k->v[i].name;
+		nsx_str name = names[i];
 
 		wanted[name] = !regexec(&re, nsx_text(a->r->trace, name), 0,
 					NULL, 0) ||
@@ -234,14 +234,14 @@ static int match_kernels(struct nsx_answer *a, uint8_t *wanted, size_t *ret_n,
 	return 0;
 }
 
-static const char *some_labels(struct nsx_answer *a)
+static const char *some_labels(struct nsx_answer *a, const nsx_str *names)
 {
 	const struct nsx_kernel_names *k = &a->r->facts->kernels;
 	struct nsx_buf b = {0};
 
 	for (size_t i = 0; i < k->n && i < NEAREST; i++)
 		nsx_buf_printf(&b, "%s'%s'", i ? ", " : "",
-			       nsx_kernel_label(k, k->v[i].name));
+			       nsx_kernel_label(k, names[i]));
 	return nsx_buf_keep(&b, a->out->arena);
 }
 
@@ -312,15 +312,17 @@ int nsx_ask_kernel(struct nsx_answer *a, struct nsx_err *err)
 	struct nsx_arena *arena = a->out->arena;
 	uint8_t *wanted = nsx_arena_get(arena, nsx_strings_bound(t->strings));
 	struct kernels k = {0};
+	nsx_str *names;
 	size_t n = 0;
 
-	if (!c || match_kernels(a, wanted, &n, err))
+	if (!c || nsx_kernel_full_names(&a->r->facts->kernels, arena, &names, err) ||
+	    match_kernels(a, names, wanted, &n, err))
 		return err->rc;
 	if (!n)
 		return nsx_fail(err, NSX_E_USAGE, "no kernel matches '%s'; %s%s",
 				a->argument, a->r->facts->kernels.n ?
 				"some that there are: " : "this trace has none",
-				some_labels(a));
+				some_labels(a, names));
 	a->window = t->window;
 	k.by_shape = nsx_arena_get(arena, (t->nshapes + 1) * sizeof(*k.by_shape));
 	k.by_launcher = nsx_arena_get(arena,

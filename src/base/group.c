@@ -12,10 +12,21 @@ static uint64_t hash_of(uint64_t a, uint64_t b)
 	return nsx_hash_u64(nsx_hash_u64(a) ^ b);
 }
 
-/* Not 0. */
+/* Not 0; of other bits than those that choose the slot. */
 static uint8_t tag_of(uint64_t hash)
 {
-	return (uint8_t)(hash >> 56 | 1);
+	return (uint8_t)(hash | 1);
+}
+
+/* Where the search for a hash begins, in any number of slots. */
+static size_t first_slot(uint64_t hash, size_t nslots)
+{
+	return (size_t)((hash >> 32) * nslots >> 32);
+}
+
+static size_t next_slot(size_t i, size_t nslots)
+{
+	return i + 1 < nslots ? i + 1 : 0;
 }
 
 static bool is_key(const struct nsx_group_key *key, uint64_t a, uint64_t b)
@@ -27,34 +38,42 @@ static bool is_key(const struct nsx_group_key *key, uint64_t a, uint64_t b)
 static size_t find_slot(const struct nsx_groups *g, uint64_t a, uint64_t b,
 			uint64_t hash)
 {
-	size_t i = hash & (g->nslots - 1);
+	size_t i = first_slot(hash, g->nslots);
 
 	while (g->tags[i] && (g->tags[i] != tag_of(hash) ||
 			      !is_key(&g->keys[g->slots[i]], a, b)))
-		i = (i + 1) & (g->nslots - 1);
+		i = next_slot(i, g->nslots);
 	return i;
+}
+
+/* At most three of four are taken: tags are so small that passing some costs nothing,
+ * and the fewer slots there are, the fewer of them are not in the cache.  Keys tell
+ * where each belongs: the old slots need not stay until then.
+ */
+static bool is_full(const struct nsx_groups *g)
+{
+	return g->n + 1 > g->nslots / 4 * 3;
 }
 
 static int grow_slots(struct nsx_groups *g, struct nsx_err *err)
 {
-	size_t n = g->nslots ? 2 * g->nslots : 64;
-	uint32_t *slots = nsx_try_alloc(n, sizeof(*slots) + sizeof(*g->tags),
-					"groups", err);
+	size_t n = g->nslots ? g->nslots + g->nslots / 2 : 64;
 
-	if (!slots)
+	nsx_groups_close(g);
+	g->slots = nsx_try_alloc(n, sizeof(*g->slots) + sizeof(*g->tags),
+				 "groups", err);
+	if (!g->slots)
 		return err->rc;
-	free(g->slots);
-	g->slots = slots;
-	g->tags = (uint8_t *)(slots + n);
+	g->tags = (uint8_t *)(g->slots + n);
 	g->nslots = n;
 	for (size_t k = 0; k < g->n; k++) {
 		uint64_t hash = hash_of(g->keys[k].a, g->keys[k].b);
-		size_t i = hash & (n - 1);
+		size_t i = first_slot(hash, n);
 
 		while (g->tags[i])
-			i = (i + 1) & (n - 1);
+			i = next_slot(i, n);
 		g->tags[i] = tag_of(hash);
-		slots[i] = (uint32_t)k;
+		g->slots[i] = (uint32_t)k;
 	}
 	return 0;
 }
@@ -65,7 +84,7 @@ int nsx_group(struct nsx_groups *g, uint64_t a, uint64_t b, uint32_t *ret,
 	uint64_t hash = hash_of(a, b);
 	size_t slot;
 
-	if (g->nslots < 2 * (g->n + 1) && grow_slots(g, err))
+	if (is_full(g) && grow_slots(g, err))
 		return err->rc;
 	slot = find_slot(g, a, b, hash);
 	if (!g->tags[slot]) {
@@ -88,7 +107,7 @@ int nsx_groups_settle(struct nsx_groups *g, pthread_mutex_t *lock,
 	pthread_mutex_lock(lock);
 	for (size_t i = 0; g->nslots && i < late->n; i++) {
 		const struct nsx_late_key *x = &late->v[i];
-		size_t slot = hash_of(x->a, x->b) & (g->nslots - 1);
+		size_t slot = first_slot(hash_of(x->a, x->b), g->nslots);
 
 		__builtin_prefetch(&g->tags[slot]);
 		__builtin_prefetch(&g->slots[slot]);

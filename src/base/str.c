@@ -575,13 +575,23 @@ struct runs {
 	size_t from;
 };
 
-/* Sets keys to the letters from where the texts, the same up to `from`, differ first;
- * returns where.
- */
-static size_t set_keys(struct sorting *x, struct nsx_keyed *v, size_t n,
-		       size_t from)
+/* Sets keys to the letters from `from` on. */
+static void key_from(struct sorting *x, struct nsx_keyed *v, size_t n, size_t from)
 {
-	const char *first = nsx_str_read(x->s, v[0].at, &x->first), *text;
+	for (size_t i = 0; i < n; i++) {
+		NSX_FETCH_TEXTS(x->s, i, n, next, v[next].at, from);
+		v[i].key = letters_of(
+			nsx_str_read(x->s, v[i].at, &x->other) + from);
+	}
+}
+
+/* Sets keys to the letters from where the texts, the same up to `from` as that of
+ * `like`, differ from it first; returns where.
+ */
+static size_t set_keys(struct sorting *x, nsx_str like, struct nsx_keyed *v,
+		       size_t n, size_t from)
+{
+	const char *first = nsx_str_read(x->s, like, &x->first), *text;
 	size_t same = strlen(first), k, nstale = 0;
 
 	for (size_t i = 0; i < n; i++) {
@@ -594,12 +604,64 @@ static size_t set_keys(struct sorting *x, struct nsx_keyed *v, size_t n,
 		same = k;
 		v[i].key = letters_of(text + same);
 	}
-	for (size_t i = 0; i < nstale; i++) {
-		NSX_FETCH_TEXTS(x->s, i, nstale, next, v[next].at, from);
-		text = nsx_str_read(x->s, v[i].at, &x->other);
-		v[i].key = letters_of(text + same);
-	}
+	key_from(x, v, nstale, same);
 	return same;
+}
+
+static void done_sorting(struct sorting *x)
+{
+	nsx_buf_done(&x->first);
+	nsx_buf_done(&x->other);
+}
+
+/* The same for many, piece by piece: where all differ is known when each was read. */
+struct keying {
+	const struct sorting *x;
+	struct nsx_keyed *v;
+	size_t n, from, same[PIECES], least;
+};
+
+static size_t piece_at(const struct keying *k, size_t i)
+{
+	return k->n / PIECES * i + NSX_MIN(i, k->n % PIECES);
+}
+
+static int key_piece(void *ctx, size_t i, struct nsx_err *err NSX_UNUSED)
+{
+	struct keying *k = ctx;
+	struct sorting x = {.s = k->x->s};
+	size_t at = piece_at(k, i);
+
+	k->same[i] = set_keys(&x, k->v->at, k->v + at, piece_at(k, i + 1) - at,
+			      k->from);
+	done_sorting(&x);
+	return 0;
+}
+
+static int key_again(void *ctx, size_t i, struct nsx_err *err NSX_UNUSED)
+{
+	const struct keying *k = ctx;
+	struct sorting x = {.s = k->x->s};
+	size_t at = piece_at(k, i);
+
+	if (k->same[i] != k->least)
+		key_from(&x, k->v + at, piece_at(k, i + 1) - at, k->least);
+	done_sorting(&x);
+	return 0;
+}
+
+static size_t set_many_keys(const struct sorting *x, struct nsx_keyed *v, size_t n,
+			    size_t from)
+{
+	struct keying k = {.x = x, .v = v, .n = n, .from = from,
+			   .least = SIZE_MAX};
+	struct nsx_err err;
+
+	(void)!nsx_par(x->threads, PIECES, key_piece, &k, &err); /* none fails */
+	for (size_t i = 0; i < PIECES; i++)
+		k.least = NSX_MIN(k.least, k.same[i]);
+	(void)!nsx_par(x->threads, PIECES, key_again, &k, &err);
+	return k.least;
 }
 
 static void sort_texts(struct sorting *x, struct nsx_keyed *v,
@@ -619,8 +681,7 @@ static int sort_piece(void *ctx, size_t i, struct nsx_err *err NSX_UNUSED)
 
 	sort_runs(&x, r->v + r->at[i], r->spare + r->at[i],
 		  r->at[i + 1] - r->at[i], r->from);
-	nsx_buf_done(&x.first);
-	nsx_buf_done(&x.other);
+	done_sorting(&x);
 	return 0;
 }
 
@@ -646,7 +707,8 @@ static void sort_texts(struct sorting *x, struct nsx_keyed *v,
 {
 	if (n < 2)
 		return;
-	from = set_keys(x, v, n, from);
+	from = n < MANY ? set_keys(x, v->at, v, n, from) :
+			  set_many_keys(x, v, n, from);
 	if (n < FEW)
 		nsx_sort(v, n, sizeof(*v), cmp_letters);
 	else
@@ -671,8 +733,7 @@ int nsx_strings_rank(const struct nsx_strings *s, uint32_t *rank,
 		if (rank[id])
 			v[n++].at = (nsx_str)id;
 	sort_texts(&x, v, v + n, n, 0);
-	nsx_buf_done(&x.first);
-	nsx_buf_done(&x.other);
+	done_sorting(&x);
 	for (uint32_t i = 0; i < n; i++)
 		rank[v[i].at] = i + 1;
 	free(v);

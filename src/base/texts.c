@@ -22,6 +22,8 @@ enum {
 	LEAST_LONG = LONG_SEEN - MOST_NEW - 1 + WINDOW,
 	MOST_SEEN = LEAST_LONG + UINT8_MAX,
 	LONGEST = 4096, /* text that is packed                               */
+	WORD = 8, /* bytes that unpacking copies at a time: it reads and writes
+		     up to as many beyond a piece                            */
 };
 _Static_assert(NSX_CHUNK > 3 * NSX_MAX_TEXT, "any text fits, repaired");
 
@@ -53,7 +55,7 @@ static int keep(struct nsx_texts *x, const char *bytes, size_t n,
 		if (x->nchunks == NSX_MAX_CHUNKS)
 			return nsx_fail(err, NSX_E_NOMEM, "cannot hold more "
 					"than 32 GiB of distinct strings");
-		p = nsx_try_alloc(1, NSX_CHUNK, "string text", err);
+		p = nsx_try_alloc(1, NSX_CHUNK + WORD, "string text", err);
 		if (!p)
 			return err->rc;
 		x->chunk[x->nchunks++] = p;
@@ -231,11 +233,12 @@ static bool next_piece(const struct nsx_texts *x, const char **p,
 void nsx_texts_unpack(const struct nsx_texts *x, uint32_t at, struct nsx_buf *b)
 {
 	const char *p = nsx_texts_bytes(x, at), *piece;
-	char *to = nsx_buf_room(b, LONGEST);
+	char *to = nsx_buf_room(b, LONGEST + WORD);
 	size_t n;
 
-	while (next_piece(x, &p, &piece, &n))
-		to = put(to, piece, n);
+	for (; next_piece(x, &p, &piece, &n); to += n)
+		for (size_t i = 0; i < n; i += WORD)
+			memcpy(to + i, piece + i, WORD);
 	*to = '\0';
 	b->n = (size_t)(to - b->p);
 }

@@ -18,7 +18,7 @@
 #include "trace/trace.h"
 
 enum { MAX_WORDS = 128, MAX_WORD_CHARS = 32 };
-_Static_assert(MAX_WORDS <= UINT8_MAX, "told[] holds any word, + 1");
+_Static_assert(MAX_WORDS <= UINT8_MAX, "nsx_told holds any word, + 1");
 
 struct nsx_kernel_labels {
 	pthread_mutex_t lock; /* of the rest                                 */
@@ -28,7 +28,7 @@ struct nsx_kernel_labels {
 };
 
 struct member { /* a kernel whose words are not its alone */
-	struct nsx_kernel_name *kernel;
+	struct nsx_told *told;
 	const uint64_t *hash; /* of each of its name's words, as list_words() has
 				 them                                        */
 	uint8_t n, ntold;
@@ -159,12 +159,12 @@ struct hashes { /* of those of one label, in one array that all use in turn */
 	size_t n, cap;
 };
 
-static int read_words(const struct nsx_trace *t, struct reading *r,
+static int read_words(const struct nsx_trace *t, nsx_str name, struct reading *r,
 		      struct member *m, struct hashes *h, struct nsx_err *err)
 {
 	const struct part_word *word[MAX_WORDS];
 
-	read_name(r, t, m->kernel->name);
+	read_name(r, t, name);
 	m->n = list_words(r, word);
 	if (nsx_grow(&h->v, &h->cap, h->n + m->n, sizeof(*h->v),
 		     "kernel names", err))
@@ -202,7 +202,7 @@ static unsigned count_common(const struct member *v, size_t n, unsigned at)
 
 static void tell_by(struct member *m, unsigned word)
 {
-	m->kernel->told[m->ntold++] = (uint8_t)(word + 1);
+	m->told->word[m->ntold++] = (uint8_t)(word + 1);
 }
 
 /* v in order of words: each gets the word at which it parts from the others. */
@@ -295,23 +295,24 @@ static void add_word(struct nsx_buf *b, const char *full,
 	nsx_buf_adds(b, n == MAX_WORD_CHARS ? "…" : "");
 }
 
-/* Appends the label; b is empty. */
-static void add_label(const struct nsx_kernel_names *k,
-		      const struct nsx_kernel_name *x, struct reading *r,
-		      struct nsx_buf *b)
+/* Appends the label of a kernel, which has that name; b is empty. */
+static void add_label(const struct nsx_kernel_names *k, size_t kernel, nsx_str name,
+		      struct reading *r, struct nsx_buf *b)
 {
+	const char *label = k->v[kernel].words->label;
+	const uint8_t *told = k->told[kernel].word;
 	const struct part_word *word[MAX_WORDS];
-	bool plain = !strpbrk(x->words->label, " <");
+	bool plain = !strpbrk(label, " <");
 	size_t nlabel;
 
-	nsx_buf_adds(b, x->words->label);
+	nsx_buf_adds(b, label);
 	nlabel = b->n;
-	if (!x->told[0])
+	if (!*told)
 		return;
-	read_name(r, k->trace, x->name);
+	read_name(r, k->trace, name);
 	list_words(r, word);
-	for (unsigned i = 0; i < NSX_MAX_TOLD && x->told[i]; i++) {
-		const struct part_word *w = word[x->told[i] - 1];
+	for (unsigned i = 0; i < NSX_MAX_TOLD && told[i]; i++) {
+		const struct part_word *w = word[told[i] - 1];
 
 		if (w->kind == NSX_W_NAME &&
 		    memmem(b->p, b->n, r->full + w->at, w->n))
@@ -323,10 +324,25 @@ static void add_label(const struct nsx_kernel_names *k,
 		nsx_buf_adds(b, plain ? ">" : "]");
 }
 
+/* Kernels, piece by piece of as many; and those of one label together, in order of
+ * their names.
+ */
+enum { PIECE = 1 << 14 };
+struct dealt {
+	struct nsx_kernel_names *k;
+	nsx_str *name; /* nsx_kernel_full_names()                            */
+	unsigned threads;
+	size_t npieces;
+	struct nsx_arena **arenas; /* by piece: of words                     */
+	uint64_t *label; /* hash of it, by kernel                            */
+	uint32_t *order, *at; /* at: by label % n, where those stand         */
+};
+
 /* Kernels of one label, n of them, in order of their names. */
-static int tell_apart(struct nsx_kernel_names *k, const uint32_t *alike,
-		      size_t n, struct hashes *h, struct nsx_err *err)
+static int tell_apart(const struct dealt *d, const uint32_t *alike, size_t n,
+		      struct hashes *h, struct nsx_err *err)
 {
+	const struct nsx_trace *t = d->k->trace;
 	struct nsx_arena *scratch = nsx_arena_new();
 	struct reading r = {.full = NULL};
 	struct member *v;
@@ -335,10 +351,9 @@ static int tell_apart(struct nsx_kernel_names *k, const uint32_t *alike,
 
 	h->n = 0;
 	for (size_t i = 0; !rc && i < n; i++) {
-		NSX_FETCH_TEXTS(k->trace->strings, i, n, next,
-				k->v[alike[next]].name, 0);
-		v[i].kernel = &k->v[alike[i]];
-		rc = read_words(k->trace, &r, &v[i], h, err);
+		NSX_FETCH_TEXTS(t->strings, i, n, next, d->name[alike[next]], 0);
+		v[i].told = &d->k->told[alike[i]];
+		rc = read_words(t, d->name[alike[i]], &r, &v[i], h, err);
 	}
 	for (size_t i = 0; !rc && i < n; at += v[i++].n)
 		v[i].hash = h->v + at;
@@ -352,34 +367,21 @@ static int tell_apart(struct nsx_kernel_names *k, const uint32_t *alike,
 	return rc;
 }
 
-static void number(struct nsx_kernel_names *k, const uint32_t *alike, size_t n,
+static void number(const struct dealt *d, const uint32_t *alike, size_t n,
 		   struct nsx_arena *a)
 {
 	for (size_t i = 0; i < n; i++) {
-		struct nsx_kernel_name *x = &k->v[alike[i]];
+		struct nsx_kernel_name *x = &d->k->v[alike[i]];
 		struct nsx_kernel_words *own = nsx_arena_get(a, sizeof(*own));
 
 		*own = *x->words;
-		own->label = nsx_arena_printf(a, "%s (%zu of %zu)",
-					      nsx_kernel_label(k, x->name),
-					      i + 1, n);
+		own->label = nsx_arena_printf(
+			a, "%s (%zu of %zu)",
+			nsx_kernel_label(d->k, d->name[alike[i]]), i + 1, n);
 		x->words = own;
-		memset(x->told, 0, sizeof(x->told));
+		d->k->told[alike[i]] = (struct nsx_told){{0}};
 	}
 }
-
-/* Kernels, piece by piece of as many; and those of one label together, in order of
- * their names.
- */
-enum { PIECE = 1 << 14 };
-struct dealt {
-	struct nsx_kernel_names *k;
-	unsigned threads;
-	size_t npieces;
-	struct nsx_arena **arenas; /* by piece: of words                     */
-	uint64_t *label; /* hash of it, by kernel                            */
-	uint32_t *order, *at; /* at: by label % n, where those stand         */
-};
 
 static int hash_labels(void *ctx, size_t piece, struct nsx_err *err)
 {
@@ -391,16 +393,17 @@ static int hash_labels(void *ctx, size_t piece, struct nsx_err *err)
 
 	for (size_t i = from; i < end; i++) {
 		const struct nsx_kernel_name *x = &k->v[i];
+		const struct nsx_told *told = &k->told[i];
 
 		NSX_FETCH_TEXTS(k->trace->strings, i, end, next,
-				k->v[next].told[0] ? k->v[next].name : 0, 0);
-		if (i > from && x->words == x[-1].words && !x->told[0] &&
-		    !x[-1].told[0]) {
+				k->told[next].word[0] ? d->name[next] : 0, 0);
+		if (i > from && x->words == x[-1].words && !told->word[0] &&
+		    !told[-1].word[0]) {
 			d->label[i] = d->label[i - 1];
 			continue;
 		}
 		nsx_buf_clear(&b);
-		add_label(k, x, &r, &b);
+		add_label(k, i, d->name[i], &r, &b);
 		d->label[i] = nsx_hash(b.p, b.n);
 	}
 	done_reading(&r);
@@ -456,7 +459,7 @@ static int tell_piece(void *ctx, size_t piece, struct nsx_err *err)
 		for (next = i + 1; next < d->k->n && !begins_run(d, next);)
 			next++;
 		if (next - i > 1)
-			rc = tell_apart(d->k, d->order + i, next - i, &h, err);
+			rc = tell_apart(d, d->order + i, next - i, &h, err);
 	}
 	free(h.v);
 	return rc ? rc : nsx_stopped(err);
@@ -473,7 +476,7 @@ static int make_unique(struct dealt *d, struct nsx_arena *a, struct nsx_err *err
 		return err->rc;
 	NSX_EACH_RUN(i, next, n, !begins_run(d, next))
 		if (next - i > 1)
-			number(d->k, d->order + i, next - i, a);
+			number(d, d->order + i, next - i, a);
 	return 0;
 }
 
@@ -490,12 +493,11 @@ static int read_names(void *ctx, size_t piece, struct nsx_err *err)
 
 	for (size_t i = from; i < end; i++) {
 		bool other = last && last == text[0].p;
-		const char *full = nsx_str_read(k->trace->strings, k->v[i].name,
+		const char *full = nsx_str_read(k->trace->strings, d->name[i],
 						&text[other]);
 		struct nsx_kernel_words *words;
 
-		NSX_FETCH_TEXTS(k->trace->strings, i, end, next,
-				k->v[next].name, 0);
+		NSX_FETCH_TEXTS(k->trace->strings, i, end, next, d->name[next], 0);
 		if (last && !strncmp(full, last, length)) {
 			k->v[i].words = k->v[i - 1].words;
 			continue;
@@ -523,9 +525,9 @@ static int read_all(struct dealt *d, struct nsx_arena *a, struct nsx_err *err)
 	return rc;
 }
 
-/* Names of kernels, in order of their ranks. */
-static int list_names(struct nsx_kernel_names *k, struct nsx_arena *a,
-		      struct nsx_err *err)
+/* Kernels, in order of the ranks of their names. */
+static int list_kernels(struct nsx_kernel_names *k, struct nsx_arena *a,
+			struct nsx_err *err)
 {
 	const struct nsx_trace *t = k->trace;
 	size_t n = nsx_strings_bound(t->strings) / 64 + 1;
@@ -541,10 +543,18 @@ static int list_names(struct nsx_kernel_names *k, struct nsx_arena *a,
 		k->ranks[i].before = k->n;
 		k->n += (size_t)__builtin_popcountll(k->ranks[i].has);
 	}
-	if (!nsx_new_array(k->v, a, k->n, "kernel names", err))
+	return nsx_new_arrays(a, k->n, "kernel names", err, k->v, k->told);
+}
+
+int nsx_kernel_full_names(const struct nsx_kernel_names *k, struct nsx_arena *a,
+			  nsx_str **ret, struct nsx_err *err)
+{
+	const struct nsx_trace *t = k->trace;
+
+	if (!nsx_new_array(*ret, a, k->n, "kernel names", err))
 		return err->rc;
 	for (uint32_t i = 0; i < t->nshapes; i++)
-		k->v[nsx_kernel_name(k, t->shape_name[i]) - k->v].name =
+		(*ret)[nsx_kernel_name(k, t->shape_name[i]) - k->v] =
 			t->shape_name[i];
 	return 0;
 }
@@ -561,7 +571,8 @@ int nsx_kernel_names_build(const struct nsx_trace *t, unsigned threads,
 		.trace = t, .labels = nsx_alloc(1, sizeof(*ret->labels))};
 	ret->labels->a = nsx_arena_new();
 	pthread_mutex_init(&ret->labels->lock, NULL);
-	rc = list_names(ret, a, err);
+	rc = list_kernels(ret, a, err) ?:
+	     nsx_kernel_full_names(ret, scratch, &d.name, err);
 	d.npieces = (ret->n + PIECE - 1) / PIECE;
 	rc = rc ?: nsx_new_arrays(scratch, d.npieces, "kernel names", err,
 				  d.arenas) ?:
@@ -627,8 +638,9 @@ static const char *keep_label(struct nsx_kernel_labels *l, nsx_str name,
 const char *nsx_kernel_label(const struct nsx_kernel_names *k, nsx_str name)
 {
 	const struct nsx_kernel_name *x = nsx_kernel_name(k, name);
-	const char *label = x->told[0] ? made_label(k->labels, name) :
-					 x->words->label;
+	bool is_told = k->told[x - k->v].word[0];
+	const char *label = is_told ? made_label(k->labels, name) :
+				      x->words->label;
 	struct reading r; /* not zeroed: it is large, and the words are few */
 	struct nsx_buf b = {0};
 
@@ -636,7 +648,7 @@ const char *nsx_kernel_label(const struct nsx_kernel_names *k, nsx_str name)
 		return label;
 	r.full = NULL;
 	memset(r.text, 0, sizeof(r.text));
-	add_label(k, x, &r, &b);
+	add_label(k, (size_t)(x - k->v), name, &r, &b);
 	done_reading(&r);
 	label = keep_label(k->labels, name, b.p);
 	nsx_buf_done(&b);

@@ -9,8 +9,12 @@ static bool is_digit(char c)
 
 static bool is_word(char c)
 {
-	return is_digit(c) || (c >= 'a' && c <= 'z') ||
-	       (c >= 'A' && c <= 'Z') || c == '_' || c == '$' || (c & 0x80);
+	static const bool of_words[UINT8_MAX + 1] = {
+		['0' ... '9'] = true, ['A' ... 'Z'] = true,
+		['a' ... 'z'] = true, ['_'] = true, ['$'] = true,
+		[0x80 ... UINT8_MAX] = true};
+
+	return of_words[(unsigned char)c];
 }
 
 static bool begins(const char *p, const char *end, const char *text)
@@ -65,19 +69,13 @@ static bool number_after(const char *text, const char **p, const char *end,
 
 bool nsx_next_word(const char **p, const char *end, struct nsx_word *ret)
 {
-	while (*p < end) {
+	while (*p < end && !is_word(**p)) {
 		const char *next = skip_noise(*p, end);
 
-		if (next != *p) {
-			*p = next;
-			continue;
-		}
-		if (number_after("(instance ", p, end, ret) ||
-		    number_after("#", p, end, ret))
+		if (next == *p && (number_after("(instance ", p, end, ret) ||
+				   number_after("#", p, end, ret)))
 			return true;
-		if (is_word(**p))
-			break;
-		(*p)++;
+		*p = next == *p ? next + 1 : next;
 	}
 	if (*p == end)
 		return false;

@@ -46,17 +46,18 @@ void nsx_kernel_words(const char *full, struct nsx_arena *a,
  */
 size_t nsx_kernel_words_length(const char *full);
 
-enum { NSX_MAX_TOLD = 4 };
 struct nsx_kernel_name {
-	nsx_str name;		    /* full                                  */
-	uint8_t told[NSX_MAX_TOLD]; /* which words of it, + 1, tell it from those
-				       of the same words; 0: no more          */
 	const struct nsx_kernel_words *words; /* shared by names that say the same */
+};
+enum { NSX_MAX_TOLD = 4 };
+struct nsx_told { /* which words of a name, + 1, tell it from those of the same words */
+	uint8_t word[NSX_MAX_TOLD]; /* 0: no more                            */
 };
 struct nsx_trace;
 struct nsx_kernel_names { /* in order of their texts */
 	const struct nsx_trace *trace;
 	struct nsx_kernel_name *v;
+	struct nsx_told *told; /* side by side with v                        */
 	size_t n;
 	struct nsx_kernel_ranks { /* by rank of the trace / 64               */
 		uint64_t has; /* bits of those that are kernels'             */
@@ -75,6 +76,9 @@ void nsx_kernel_names_done(struct nsx_kernel_names *k);
 /* Of a kernel of the trace; NULL: it has none of that name. */
 const struct nsx_kernel_name *nsx_kernel_name(const struct nsx_kernel_names *k,
 					      nsx_str name);
+/* Full names of all kernels, in their order.  Owner: the arena. */
+int nsx_kernel_full_names(const struct nsx_kernel_names *k, struct nsx_arena *a,
+			  nsx_str **ret, struct nsx_err *err) NSX_CHECKED;
 /* Unlike that of any other kernel of the trace.  It is made when asked for, as few of
  * a million names are ever shown; any thread may ask.  Owner: k.
  */

@@ -270,10 +270,9 @@ static bool tell_thrust(const struct parts *name, struct words *w)
 	while (!what.n && next_word(&args, &word)) {
 		struct text t = {word.p, word.n};
 
-		if (word.kind == NSX_W_SCOPE && drop_start(&t, "__") &&
-		    !is(t, "parallel_for"))
-			what = t;
-		else if (word.kind == NSX_W_NAME && !is(t, "ParallelForAgent"))
+		if (word.kind == NSX_W_SCOPE ?
+			    drop_start(&t, "__") && !is(t, "parallel_for") :
+			    word.kind == NSX_W_NAME && !is(t, "ParallelForAgent"))
 			what = t;
 	}
 	if (!what.n)
@@ -389,7 +388,8 @@ static void add_operation(struct words *w, struct text op, struct text args)
 	} else {
 		add(&w->family, op);
 		for (char *p = w->family.p + w->family.n - op.n; *p; p++)
-			*p = *p >= 'A' && *p <= 'Z' ? *p | 0x20 : *p;
+			if (*p >= 'A' && *p <= 'Z')
+				*p = (char)(*p | 0x20);
 		if (*type)
 			nsx_buf_printf(&w->family, "<%s>", type);
 	}

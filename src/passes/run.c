@@ -366,6 +366,7 @@ static int replay(const struct run *run, struct nsx_err *err)
 	if (run->opts->purpose != NSX_FOR_QUESTIONS) {
 		nsx_model_free(f->model);
 		f->model = NULL;
+		nsx_give_back(); /* before the analyses' rest needs as much */
 	}
 	return rc;
 }

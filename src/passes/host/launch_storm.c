@@ -82,17 +82,24 @@ static void put_kernels(struct kernels *k, struct nsx_section *out)
 	nsx_put(out, "tiny_kernel_us", nsx_int(TINY_US));
 }
 
-struct sum {
-	const struct nsx_kernel_name *kernel; /* in order of names           */
-	int64_t n, ns;
+struct sum { /* by kernel, many of which are met once or twice               */
+	int64_t ns;
+	uint32_t n;
+	nsx_str name;
 };
 
-static int64_t key_of(const void *sum)
+static int64_t key_of(const void *sum, void *trace NSX_UNUSED)
 {
-	return -((const struct sum *)sum)->n;
+	return -(int64_t)((const struct sum *)sum)->n;
 }
 
-NSX_ORDER(cmp_sums, struct sum, DOWN(n), UP(kernel));
+static int cmp_sums(const void *a, const void *b, void *trace)
+{
+	const struct sum *x = a, *y = b;
+	const uint32_t *rank = ((const struct nsx_trace *)trace)->rank;
+
+	return NSX_CMP(y->n, x->n) ?: NSX_CMP(rank[x->name], rank[y->name]);
+}
 
 static int fill_tiny(const struct nsx_run *run, struct nsx_table *table,
 		     struct nsx_err *err)
@@ -105,25 +112,27 @@ static int fill_tiny(const struct nsx_run *run, struct nsx_table *table,
 	if (!nsx_new_array(v, run->scratch, k->n, "kernel names", err))
 		return err->rc;
 	for (size_t i = 0; i < t->ops.n; i++) {
-		const struct nsx_kernel_name *name;
+		struct sum *x;
 
 		if (!is_counted_kernel(t, i))
 			continue;
-		name = nsx_kernel_name(k, nsx_op_name(t, i));
-		v[name - k->v].n++;
-		nsx_add_to(&v[name - k->v].ns, nsx_op_ns(&t->ops, i));
+		x = &v[nsx_kernel_name(k, nsx_op_name(t, i)) - k->v];
+		x->name = nsx_op_name(t, i);
+		x->n++;
+		nsx_add_to(&x->ns, nsx_op_ns(&t->ops, i));
 	}
 	for (size_t i = 0; i < k->n; i++)
-		if (v[i].n && v[i].ns <= v[i].n * TINY_US * 1000)
-			v[n++] = (struct sum){&k->v[i], v[i].n, v[i].ns};
-	nsx_sort_by_key(v, n, sizeof(*v), key_of, cmp_sums);
+		if (v[i].n && v[i].ns <= (int64_t)v[i].n * TINY_US * 1000)
+			v[n++] = v[i];
 	nsx_table_expect(table, n, run->opts->held_rows);
+	nsx_sort_by_key_r(v, n, table->max_rows ?: n, sizeof(*v), key_of,
+			  cmp_sums, (void *)t);
 	for (size_t i = 0; i < n; i++) {
 		struct nsx_cell *row = nsx_add_row(table);
 
 		if (!nsx_table_holds(table))
 			continue; /* no column adds */
-		row[TINY_KERNEL_NAME] = nsx_name_cell(t, table, v[i].kernel->name);
+		row[TINY_KERNEL_NAME] = nsx_name_cell(t, table, v[i].name);
 		row[TINY_CALL_COUNT] = nsx_int(v[i].n);
 		row[TINY_AVG_DURATION_US] = nsx_mean_us(v[i].ns, v[i].n);
 	}
