@@ -1,0 +1,544 @@
+/* host_code.c - time of the threads that launch or copy, between their calls: the
+ * program's own code, and the launches themselves.
+ *
+ * A long stretch of it has a name, the NVTX range around its middle that covers half of
+ * it, and so have shorter ones that add up to much in ranges that hold little else; many
+ * short ones between launches are the cost of launching one by one.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "detect/host.h"
+#include "trace/nvtx_walk.h"
+
+#define LEAST_SHARE 0.003 /* of the window, to be looked at */
+#define MOSTLY 0.75	  /* of host time, to be a range's own */
+enum {
+	LONG_NS = 1000000, /* host time between two calls that has a name    */
+	LONG_PART = 10,	   /* of iterations, if it is less: so does that     */
+	SHORT_NS = 100000, /* what is shorter never does                     */
+	CODE_NS = 250000,  /* on average, what no launch takes               */
+	SEVERAL = -2,	   /* processes                                      */
+};
+
+struct rows { /* calls that end a stretch of host time */
+	struct nsx_row_list calls;
+	int64_t ns;
+};
+
+/* Idle time at an end of the window that the user asked for. */
+struct edge {
+	struct nsx_gap gap;
+	uint32_t thread; /* it waits for; NSX_NONE: not known                */
+	size_t at;	 /* first piece that is not passed                   */
+};
+
+struct launcher {
+	struct nsx_detect *d;
+	struct nsx_groups names; /* (outside, or whose; kind of range)       */
+	struct code {
+		struct rows rows;
+		int64_t own_ns; /* in ranges that make no CUDA call          */
+		int64_t edge_ns; /* that GPU work waits for at the window's ends */
+		uint32_t range; /* the first                                 */
+		nsx_str name;	/* of all of them; 0: they have several      */
+		uint32_t helper; /* thread that only copies; NSX_NONE        */
+		uint32_t process; /* of all of them; SEVERAL                 */
+		int64_t least_ns; /* of a stretch                            */
+	} *code;
+	struct nsx_groups kinds; /* of ranges, by nsx_range_kind             */
+	struct kind { /* the stretches between SHORT_NS and long_ns in them  */
+		int64_t ns, in_ns; /* in_ns: that these ranges take          */
+		size_t n;
+		uint32_t last; /* range                                      */
+	} *kind;
+	struct rows gaps; /* the short ones                                  */
+	struct nsx_votes hot; /* samples of all, by index of code or SHORT   */
+	size_t nlaunches;
+	int64_t launch_ns, long_ns;
+	bool replays; /* CUDA graphs                                         */
+	bool learns;  /* kinds, at first                                     */
+	int64_t idle_ns[NSX_NCAUSES]; /* of the limiting GPU, by cause       */
+	struct edge edge[2]; /* of it: the first and the last                */
+	uint8_t *awaited; /* by name of an OS call; 0: not looked at yet     */
+};
+
+enum { SHORT = -2 };
+
+static int add_row(struct rows *r, size_t call, int64_t ns,
+		   struct nsx_err *err)
+{
+	nsx_add_to(&r->ns, ns);
+	return nsx_list_row(&r->calls, call, err);
+}
+
+static int add_code(struct launcher *x, uint32_t range, uint32_t helper,
+		    size_t call, int64_t ns, uint32_t *ret,
+		    struct nsx_err *err)
+{
+	uint32_t process =
+		x->d->trace->thread[nsx_call_thread(x->d->trace, call)].process;
+	uint64_t whose = helper == NSX_NONE ? range == NSX_NONE :
+					      UINT64_C(2) + helper;
+	nsx_str name = range == NSX_NONE ? 0 : x->d->trace->nvtx.name[range];
+	size_t known = x->names.n;
+	struct code *c = nsx_group_value(&x->names, &x->code, whose,
+					 nsx_range_kind(x->d->trace, range),
+					 "host code", err);
+
+	if (!c)
+		return err->rc;
+	if (x->names.n > known)
+		*c = (struct code){.range = range, .helper = helper,
+				   .name = name, .process = process,
+				   .least_ns = x->long_ns};
+	if (ns < c->least_ns)
+		c->least_ns = SHORT_NS;
+	if (c->name != name)
+		c->name = 0;
+	if (c->process != process)
+		c->process = (uint32_t)SEVERAL;
+	*ret = (uint32_t)(c - x->code);
+	return add_row(&c->rows, call, ns, err);
+}
+
+/* What NSX_FASTER_LAUNCH makes faster. */
+static bool queues_work(const struct nsx_detect *d, size_t call)
+{
+	const struct nsx_calls *c = &d->trace->calls;
+
+	return c->cls[call] == NSX_CALL_LAUNCH ||
+	       (nsx_call_op(c, call) != NSX_NONE &&
+		!nsx_call_blocks(d->facts, d->trace, call));
+}
+
+/* Whether a thread that launches nothing copies: a launching one may wait for it. */
+static bool only_copies(const struct nsx_trace *t, const struct nsx_thread *th)
+{
+	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++)
+		if (nsx_call_op(&t->calls, i) != NSX_NONE)
+			return !th->launches;
+	return false;
+}
+
+static void find_edges(struct launcher *x)
+{
+	const struct nsx_trace *t = x->d->trace;
+	uint32_t dev = x->d->facts->limiting;
+	size_t n = 0;
+
+	for (unsigned i = 0; i < ARRAY_LEN(x->edge); i++)
+		x->edge[i].thread = NSX_NONE;
+	if (dev == NSX_NONE || t->user.start_ns == t->user.end_ns)
+		return;
+	for (unsigned i = 0; i < ARRAY_LEN(x->edge); i++) {
+		const struct nsx_idle *idle = &x->d->facts->idle[dev];
+		struct edge *e = &x->edge[i];
+		uint32_t call;
+
+		if (i)
+			n = nsx_idle_from(idle, t->window.end_ns - 1);
+		e->at = n;
+		if (!nsx_next_gap(idle, &n, &e->gap) || !e->gap.is_edge)
+			continue;
+		call = e->gap.op == NSX_NONE ? t->device[dev].beyond.next_call :
+					       nsx_op_call(&t->ops, e->gap.op);
+		if (call != NSX_NONE)
+			e->thread = nsx_call_thread(t, call);
+		if (e->gap.op == NSX_NONE)
+			break; /* it may be the only one                     */
+	}
+}
+
+/* Of a stretch of a thread, what the GPU idles for at the window's ends. Stretches come
+ * in order.
+ */
+static int64_t idle_at_edges(struct launcher *x, uint32_t thread, int64_t from_ns,
+			     int64_t to_ns)
+{
+	int64_t ns = 0;
+
+	for (unsigned i = 0; i < ARRAY_LEN(x->edge); i++) {
+		struct edge *e = &x->edge[i];
+
+		for (; e->thread == thread && e->at < e->gap.at + e->gap.npieces;
+		     e->at++) {
+			struct nsx_idle_piece p = nsx_idle_at(e->gap.idle, e->at);
+
+			if (p.cause == NSX_CAUSE_HOST_CODE)
+				ns += NSX_MAX(0, NSX_MIN(p.end_ns, to_ns) -
+						 NSX_MAX(p.start_ns, from_ns));
+			if (p.end_ns > to_ns)
+				break;
+		}
+	}
+	return ns;
+}
+
+/* How long it waits for input in a stretch, which is no code of the program's. */
+static int64_t input_ns(struct launcher *x, const struct nsx_thread *th,
+			size_t *at, int64_t from_ns, int64_t to_ns)
+{
+	const struct nsx_osrt *o = &x->d->trace->osrt;
+	size_t end = th->osrt_at + th->nosrt;
+	int64_t ns = 0;
+
+	while (*at < end && o->end_ns[*at] <= from_ns)
+		++*at;
+	for (size_t i = *at; i < end && o->start_ns[i] < to_ns; i++) {
+		uint8_t *known = &x->awaited[o->name[i]];
+
+		if (!*known)
+			*known = (uint8_t)host_waits_for(
+				nsx_text(x->d->trace, o->name[i]));
+		if (*known == A_REQUEST || *known == INPUT)
+			ns += NSX_MIN(o->end_ns[i], to_ns) -
+			      NSX_MAX(o->start_ns[i], from_ns);
+	}
+	return ns;
+}
+
+struct thread_walk {
+	uint32_t thread, helper; /* helper: NSX_NONE: it launches            */
+	struct nsx_nvtx_walk ranges;
+	size_t sample, osrt;
+};
+
+static uint32_t range_at(struct launcher *x, struct thread_walk *w, int64_t from_ns,
+			 int64_t to_ns)
+{
+	return nsx_range_of_gap(x->d, nsx_nvtx_walk_to(&w->ranges, from_ns +
+						       (to_ns - from_ns) / 2),
+				from_ns, to_ns);
+}
+
+/* Shorter stretches, to learn which ranges they are code of. */
+static int add_kind(struct launcher *x, uint32_t range, int64_t ns,
+		    struct nsx_err *err)
+{
+	const struct nsx_trace *t = x->d->trace;
+	size_t known = x->kinds.n;
+	struct kind *k;
+
+	if (range == NSX_NONE)
+		return 0;
+	k = nsx_group_value(&x->kinds, &x->kind, nsx_range_kind(t, range), 0,
+			    "host code", err);
+	if (!k)
+		return err->rc;
+	if (x->kinds.n > known || k->last != range)
+		nsx_add_to(&k->in_ns, nsx_range_ns(&t->nvtx, range));
+	k->last = range;
+	nsx_add_to(&k->ns, ns);
+	k->n++;
+	return 0;
+}
+
+/* Whether shorter stretches in the range, which a loop goes through, have its name: they
+ * add up to as much as a long one would have to be of an iteration, and are most of what
+ * such ranges take.
+ */
+static bool is_code(const struct launcher *x, uint32_t range)
+{
+	uint32_t at = range == NSX_NONE ? NSX_NONE :
+		      nsx_group_find(&x->kinds, nsx_range_kind(x->d->trace, range), 0);
+	const struct kind *k;
+
+	if (at == NSX_NONE)
+		return false;
+	k = &x->kind[at];
+	return k->ns / CODE_NS >= (int64_t)k->n && k->ns >= k->in_ns / 2 &&
+	       k->ns >= (x->d->w.end_ns - x->d->w.start_ns) / LONG_PART;
+}
+
+/* A stretch of host time, which a call ends. */
+static int add_stretch(struct launcher *x, struct thread_walk *w, size_t call,
+		       int64_t from_ns, int64_t to_ns, struct nsx_err *err)
+{
+	const struct nsx_trace *t = x->d->trace;
+	int64_t ns = to_ns - from_ns -
+		     input_ns(x, &t->thread[w->thread], &w->osrt, from_ns, to_ns);
+	uint32_t code = (uint32_t)SHORT, range = NSX_NONE;
+
+	if (ns >= SHORT_NS && (ns >= x->long_ns || x->learns || x->kinds.n))
+		range = range_at(x, w, from_ns, to_ns);
+	if (x->learns)
+		return ns >= SHORT_NS && ns < x->long_ns &&
+		       add_kind(x, range, ns, err) ? err->rc : 0;
+	if (ns >= x->long_ns || (ns >= SHORT_NS && w->helper == NSX_NONE &&
+				 is_code(x, range))) {
+		struct code *c;
+
+		if (add_code(x, range, w->helper, call, ns, &code, err))
+			return err->rc;
+		c = &x->code[code];
+		nsx_add_to(&c->edge_ns,
+			   idle_at_edges(x, w->thread, from_ns, to_ns));
+		if (range != NSX_NONE &&
+		    nsx_range_start(&t->nvtx, range) >= from_ns &&
+		    nsx_range_end(&t->nvtx, range) <= to_ns)
+			nsx_add_to(&c->own_ns,
+				   nsx_range_end(&t->nvtx, range) -
+					nsx_range_start(&t->nvtx, range));
+	} else if (ns > 0 && w->helper == NSX_NONE &&
+		   add_row(&x->gaps, call, ns, err)) {
+		return err->rc;
+	}
+	return nsx_vote_samples(x->d, &x->hot, code, w->thread, &w->sample,
+				(struct nsx_span){from_ns, to_ns}, err);
+}
+
+/* Whether GPU work at an end of the window asked for waits for the thread: then its time
+ * before its first call counts, and that before its first after the window.
+ */
+static bool is_at_edge(const struct launcher *x, uint32_t thread)
+{
+	return x->edge[0].thread == thread || x->edge[1].thread == thread;
+}
+
+static int walk_thread(struct launcher *x, uint32_t thread, uint32_t *below,
+		       struct nsx_err *err)
+{
+	const struct nsx_trace *t = x->d->trace;
+	const struct nsx_thread *th = &t->thread[thread];
+	const struct nsx_window *in = &x->d->w;
+	bool is_edge = is_at_edge(x, thread);
+	struct thread_walk w = {.thread = thread, .osrt = th->osrt_at,
+				.helper = th->launches ? NSX_NONE : thread};
+	int64_t last_ns = is_edge ? in->start_ns : INT64_MAX; /* end of the call
+							before; at first none */
+
+	nsx_nvtx_walk_begin(&w.ranges, t, thread, true, false, below);
+	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
+		int64_t start_ns = nsx_call_start(&t->calls, i);
+		int64_t from_ns = NSX_MAX(last_ns, in->start_ns);
+		int64_t to_ns = NSX_MIN(start_ns, in->end_ns);
+
+		if (start_ns >= in->end_ns && !is_edge)
+			break;
+		if (t->calls.flags[i] & NSX_CALL_NESTED)
+			continue;
+		last_ns = nsx_call_end(&t->calls, i);
+		if (start_ns < in->start_ns)
+			continue;
+		if (!x->learns && w.helper == NSX_NONE &&
+		    queues_work(x->d, i) && start_ns < in->end_ns) {
+			x->nlaunches++;
+			nsx_add_to(&x->launch_ns, nsx_call_ns(&t->calls, i));
+			x->replays |= t->calls.flags[i] & NSX_CALL_GRAPH;
+		}
+		if (from_ns < to_ns &&
+		    add_stretch(x, &w, i, from_ns, to_ns, err))
+			return err->rc;
+		if (start_ns >= in->end_ns)
+			break;
+	}
+	return 0;
+}
+
+/* NULL: no sample says what ran. */
+static const char *say_hot(struct nsx_detect *d, const struct nsx_winner *hot)
+{
+	return hot->frame == NSX_NONE ? NULL :
+		nsx_tell(d->found, "%lld of the %lld CPU samples then are "
+			 "in %s", (long long)hot->weight, (long long)hot->all,
+			 nsx_frame_words(d, hot->frame));
+}
+
+static void advise_code(const struct nsx_detect *d, bool is_seen, bool of_helper,
+			struct nsx_finding *f)
+{
+	f->recommendation[0] =
+		d->facts->run_kind == NSX_RUN_START_UP ?
+		"this is start-up, which is paid once: keep what is compiled or "
+		"read (a cache on disk), or leave it out of what is measured" :
+		of_helper ?
+		"prepare more than one step ahead, on several such threads, or "
+		"make it faster" :
+		"take this code off the launching thread, or prepare the next "
+		"step while the GPU works on this one";
+	if (!is_seen)
+		f->recommendation[1] = "to see what it is: capture with NVTX "
+				       "ranges, or sample the CPU";
+}
+
+/* A frame of the program's own code or of a library of its; NULL: it is none. */
+static const char *own_site(struct nsx_detect *d, uint32_t frame)
+{
+	return frame == NSX_NONE ||
+	       d->trace->frame[frame].origin > NSX_ORIGIN_LIBRARY ?
+		       NULL : nsx_frame_words(d, frame);
+}
+
+static void propose_code(struct launcher *x, const struct code *c)
+{
+	struct nsx_detect *d = x->d;
+	struct nsx_findings *l = d->found;
+	const char *path = nsx_range_path(d, c->range);
+	struct nsx_winner hot = nsx_votes_won(&x->hot,
+					      (uint32_t)(c - x->code));
+	const char *code = path ?: own_site(d, hot.frame);
+	const struct nsx_thread *th = c->helper == NSX_NONE ?
+					NULL : &d->trace->thread[c->helper];
+	const char *helper = !th ? NULL : th->name ?
+		nsx_text(d->trace, th->name) :
+		nsx_tell(l, "%lld", (long long)th->tid);
+	const char *who = helper ? "that thread" :
+		c->process == (uint32_t)SEVERAL || d->trace->nprocesses < 2 ?
+		"the launching thread" :
+		nsx_tell(l, "the launching thread of process %lld",
+			 (long long)d->trace->process[c->process].pid);
+	/* Beside its copies, it is what makes the launching thread wait. */
+	bool is_waited = helper && c->rows.ns > (d->w.end_ns - d->w.start_ns) / 2;
+	bool is_own = (double)c->own_ns > MOSTLY * (double)c->rows.ns;
+	struct nsx_finding f = {
+		.id = is_waited ? NSX_ID_idle_by_os_wait :
+				  NSX_ID_idle_by_host_code,
+		.subject = helper ? helper : path,
+		.title = nsx_tell(
+			l, helper ? "the launching thread waits for host code of "
+				    "thread %s%s%s%s" :
+				    "%shost code between CUDA calls%s%s%s",
+			helper ? nsx_tell_name(l, helper) : "",
+			code ? ": " : d->trace->nvtx.n ? ", " : "",
+			code ? code : d->trace->nvtx.n ?
+				"outside NVTX ranges" : "",
+			nsx_say_alone(d, c->process)),
+		.place = code,
+		.is_own = is_own,
+		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
+		.guess_ns = (double)NSX_MIN(
+			c->rows.ns, x->idle_ns[NSX_CAUSE_HOST_CODE]),
+		/* Without GPU work nothing is replayed, and all is as sure. */
+		.measured_ns = d->trace->ops.n ? (double)c->edge_ns : 0,
+		.evidence = {nsx_tell(l,
+			"%s of %s or more in which %s makes no CUDA call, %s "
+			"in all",
+			nsx_text_n(l->arena, c->rows.calls.n, "stretch",
+				   "stretches"), nsx_tell_ns(l, c->least_ns),
+			who, nsx_tell_ns(l, c->rows.ns))},
+		.proof = {{.csv = "gpu_idle_by_cause", .column = "total_ms",
+			   .at = {{"cause", nsx_string("host_code")}}}},
+		.remedy = nsx_plan_of(d, (struct nsx_change){
+			.verb = NSX_FASTER_HOST, .amount = INFINITY,
+			.range = is_own && c->name ?
+					 nsx_text(d->trace, c->name) : NULL,
+			.rows = nsx_keep_rows(d, c->rows.calls.v,
+					      c->rows.calls.n)})};
+
+	f.evidence[1] = say_hot(d, &hot);
+	advise_code(d, code || hot.frame != NSX_NONE, helper, &f);
+	nsx_found(l, &f);
+}
+
+static void propose_launches(struct launcher *x)
+{
+	struct nsx_detect *d = x->d;
+	struct nsx_findings *l = d->found;
+	struct nsx_winner hot = nsx_votes_won(&x->hot, (uint32_t)SHORT);
+	struct nsx_change *v = nsx_arena_get(l->arena, 2 * sizeof(*v));
+	double us = (double)x->launch_ns / 1e3 / (double)x->nlaunches;
+	unsigned n = 0;
+	struct nsx_finding f = {
+		.id = NSX_ID_launch_bound,
+		.title = "the GPU waits for launches, which come one by one",
+		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
+		.guess_ns = (double)x->idle_ns[NSX_CAUSE_LAUNCH_CALL],
+		.evidence = {
+			nsx_tell(l, "%s %s to queue, and %s go by between the "
+				 "calls",
+				 nsx_text_n(l->arena, x->nlaunches,
+					    "launch or copy takes",
+					    "launches and copies take"),
+				 nsx_tell(l, x->nlaunches == 1 ? "%s" : "%s each",
+					  nsx_text_ns(l->arena, us * 1e3)),
+				 nsx_tell_ns(l, x->gaps.ns)), say_hot(d, &hot)},
+		.proof = {{.csv = "launches", .column = "total_time_ms"}},
+		.remedy = {v, 2}};
+
+	v[0] = (struct nsx_change){.verb = NSX_FASTER_LAUNCH,
+				   .amount = INFINITY};
+	v[1] = (struct nsx_change){.verb = NSX_FASTER_HOST, .amount = INFINITY,
+				   .rows = nsx_keep_rows(d, x->gaps.calls.v,
+							 x->gaps.calls.n)};
+	if (x->replays)
+		f.recommendation[n++] =
+			"put more into each CUDA graph: it replays graphs "
+			"already, and launches beside them";
+	else
+		f.recommendation[n++] = d->is_pytorch ?
+			"capture the loop in a CUDA graph "
+			"(torch.cuda.graphs, or torch.compile with "
+			"mode=\"reduce-overhead\"); waits in the loop must go "
+			"first" :
+			"capture the loop in a CUDA graph; waits in the loop "
+			"must go first";
+	f.recommendation[n] = "fuse small kernels, or give each launch more "
+			      "work (larger batches)";
+	nsx_found(l, &f);
+}
+
+/* How long host time between two calls must be to have a name, which depends on the
+ * length of an iteration.
+ */
+static int64_t find_long_ns(const struct nsx_detect *d)
+{
+	const struct nsx_facts *f = d->facts;
+	int64_t n = 0, part_ns;
+
+	for (size_t i = 0; i < f->niterations; i++)
+		n += f->iterations[i].device == f->limiting &&
+		     f->iterations[i].steady;
+	if (!n)
+		return LONG_NS;
+	part_ns = (d->w.end_ns - d->w.start_ns) / n / LONG_PART;
+	return NSX_MIN(NSX_MAX(part_ns, SHORT_NS), LONG_NS);
+}
+
+static int find_code(struct launcher *x, struct nsx_err *err)
+{
+	const struct nsx_trace *t = x->d->trace;
+	double least_ns = LEAST_SHARE *
+			  (double)(x->d->w.end_ns - x->d->w.start_ns);
+	uint32_t *below;
+
+	if (!nsx_new_array(below, x->d->scratch, t->nvtx.n, "ranges", err) ||
+	    !nsx_new_array(x->awaited, x->d->scratch,
+			   nsx_strings_bound(t->strings), "OS calls", err))
+		return err->rc;
+	nsx_idle_by_cause(x->d, x->idle_ns);
+	find_edges(x);
+	x->long_ns = find_long_ns(x->d);
+	x->learns = t->nvtx.n && x->d->facts->niterations;
+	for (uint32_t i = 0; x->learns && i < t->nthreads; i++)
+		if (t->thread[i].launches && walk_thread(x, i, below, err))
+			return err->rc;
+	x->learns = false;
+	for (uint32_t i = 0; i < t->nthreads; i++)
+		if ((t->thread[i].launches || only_copies(t, &t->thread[i])) &&
+		    walk_thread(x, i, below, err))
+			return err->rc;
+	for (size_t g = 0; g < x->names.n; g++)
+		if ((double)x->code[g].rows.ns >= least_ns)
+			propose_code(x, &x->code[g]);
+	if (x->nlaunches && t->ops.n &&
+	    x->d->facts->run_kind != NSX_RUN_START_UP)
+		propose_launches(x);
+	return 0;
+}
+
+int nsx_detect_host_code(struct nsx_detect *d, struct nsx_err *err)
+{
+	struct launcher x = {.d = d};
+	int rc = find_code(&x, err);
+
+	for (size_t g = 0; g < x.names.n; g++)
+		free(x.code[g].rows.calls.v);
+	nsx_groups_done(&x.names);
+	nsx_groups_done(&x.kinds);
+	free(x.kind);
+	nsx_votes_done(&x.hot);
+	free(x.code);
+	free(x.gaps.calls.v);
+	return rc;
+}

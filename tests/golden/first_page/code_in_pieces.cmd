@@ -1,0 +1,1 @@
+explain @code_in_pieces --out o
