@@ -59,9 +59,8 @@ static void add_gap(struct places *p, size_t i)
 	const struct nsx_calls *c = &p->t->calls;
 	size_t before = i;
 
-	for (uint32_t k = 0; k < p->t->nthreads; k++)
-		if (p->t->thread[k].calls_at == i)
-			return;
+	if (p->t->thread[nsx_call_thread(p->t, i)].calls_at == i)
+		return;
 	while (before && c->flags[--before] & NSX_CALL_NESTED)
 		;
 	add(p, nsx_call_end(c, before), nsx_call_start(c, i));

@@ -2,8 +2,13 @@
 # No output without a bound: a trace whose 120 000 kernels all differ in their
 # grids has as many kernel shapes; the table holds the dearest of them and one row
 # for the rest, and all with --all-rows. A job of 100 050 steps has as many rows.
+# Nor time without one: 10 000 processes take some times as long as two, not the
+# product of rows and threads (19 times, once).
 # usage: bounds.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
+${CC:-cc} -std=c11 -D_GNU_SOURCE -O2 -o gen "$tests"/bench/gen*.c -lsqlite3 -lm &&
+	./gen --kernels 250000 two.sqlite >/dev/null &&
+	./gen --kernels 250000 --worst processes many.sqlite >/dev/null || exit 1
 cp "$b/fixtures/occupancy.sqlite" t.sqlite
 python3 - <<'P' || exit 1
 import sqlite3
@@ -30,8 +35,13 @@ P
 "$b/nsys-explain" t.sqlite -q --out o && "$b/nsys-explain" t.sqlite -q --all-rows --out all || exit 1
 "$b/fleet-gen" job none ranks=2 hosts=1 steps=100050 colls=3 format=digest &&
 	"$b/nsys-explain" fleet job/traces -q -o fo && "$b/nsys-explain" fleet job/traces -q --all-rows -o fall || exit 1
-python3 - <<'P'
-import csv, os
+python3 - "$b/nsys-explain" <<'P'
+import csv, os, resource, subprocess, sys
+def cpu_seconds(trace):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.argv[1], trace, "-q", "--out", "of"], check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 def read(d, table="kernel_shapes"):
     return list(csv.DictReader(open(f"{d}/tables/{table}.csv", newline="")))
 cut, whole = read("o"), read("all")
@@ -39,6 +49,7 @@ rest = cut.pop()
 steps, all_steps = read("fo", "steps"), read("fall", "steps")
 more = steps.pop()
 checks = {
+    "time of many processes": cpu_seconds("many.sqlite") < 8 * cpu_seconds("two.sqlite"),
     "all rows": len(whole) == 120000,
     "the bound": len(cut) == 100000,
     "the dearest": cut == whole[:100000],
