@@ -97,7 +97,7 @@ static int sum_work(struct nsx_answer *a, const struct nsx_census *c,
  */
 static struct nsx_window host_window(const struct nsx_trace *t)
 {
-	return t->user.start_ns < t->user.end_ns ?
+	return nsx_has_window(t) ?
 		       t->user : (struct nsx_window){t->first_ns, t->last_ns};
 }
 

@@ -65,7 +65,6 @@ struct calls {
 	nsx_str *base;	/* by raw name: the first raw name of the same API   */
 	uint8_t *does;	/* by raw name; 0 not looked at yet                  */
 	uint32_t thread; /* being read                                       */
-	uint8_t *library; /* nsx_mark_library                                */
 	uint32_t *launcher; /* by kernel name: 1 + the last thread so far that
 			       launched one                                  */
 	bool is_first; /* the call being read is its thread's first of a kernel */
@@ -148,7 +147,7 @@ static enum kind kind_of(struct calls *c, size_t call)
 	const struct nsx_trace *t = c->d->trace;
 	uint32_t op = nsx_call_op(&t->calls, call);
 
-	if (nsx_is_marked(c->library, call))
+	if (nsx_is_librarys(c->d, call))
 		return NONE;
 	if ((c->does[nsx_call_name(&t->calls, call)] == ALLOCATES ||
 	     t->calls.cls[call] == NSX_CALL_IMPLICIT_SYNC) &&
@@ -404,8 +403,7 @@ static int collect(struct calls *c, struct nsx_err *err)
 	uint32_t *below;
 	int64_t idle_ns[NSX_NCAUSES];
 
-	if (nsx_mark_library(c->d, &c->library, err) ||
-	    !nsx_new_array(below, c->d->scratch, t->nvtx.n, "ranges", err) ||
+	if (!nsx_new_array(below, c->d->scratch, t->nvtx.n, "ranges", err) ||
 	    !nsx_new_array(c->launcher, c->d->scratch, n, "kernel names", err) ||
 	    !nsx_new_array(c->base, c->d->scratch, n, "API names", err) ||
 	    !nsx_new_array(c->does, c->d->scratch, n, "API names", err))

@@ -298,7 +298,7 @@ int nsx_detect_clocks(struct nsx_detect *d, struct nsx_err *err)
 	double last;
 
 	if (d->facts->limiting == NSX_NONE ||
-	    nsx_processes_share(d, d->facts->limiting))
+	    nsx_processes_share_ns(d, d->facts->limiting))
 		return 0; /* it may be the turns of another process           */
 	c.dev = &d->trace->device[d->facts->limiting];
 	if (find_fast(&c, err))

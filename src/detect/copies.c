@@ -34,7 +34,6 @@ struct copies {
 	struct nsx_detect *d;
 	struct group v[NTROUBLES][NKINDS], memset;
 	struct nsx_places places;
-	uint8_t *library; /* nsx_mark_library                                */
 	uint32_t ngroups;
 	int64_t pinned_bytes[NKINDS], pinned_ns[NKINDS]; /* whole trace      */
 };
@@ -71,8 +70,6 @@ static int collect(struct copies *c, struct nsx_err *err)
 {
 	const struct nsx_trace *t = c->d->trace;
 
-	if (nsx_mark_library(c->d, &c->library, err))
-		return err->rc;
 	for (size_t i = 0; i < t->ops.n; i++) {
 		int64_t at_ns = nsx_op_start(&t->ops, i);
 		const struct nsx_copy *x = nsx_op_copy(t, i);
@@ -89,7 +86,7 @@ static int collect(struct copies *c, struct nsx_err *err)
 				   nsx_op_ns(&t->ops, i));
 		}
 		if (!nsx_is_judged(c->d, at_ns) ||
-		    (call != NSX_NONE && nsx_is_marked(c->library, call)))
+		    (call != NSX_NONE && nsx_is_librarys(c->d, call)))
 			continue;
 		if (t->ops.kind[i] == NSX_OP_MEMSET)
 			g = &c->memset;

@@ -53,6 +53,17 @@ static int run_detector(void *ctx, size_t i, struct nsx_err *err)
 	return rc;
 }
 
+static int mark_library(struct nsx_detect *d, struct nsx_err *err)
+{
+	uint8_t *bits;
+
+	if (!nsx_new_array(bits, d->scratch, d->trace->calls.n / 8 + 1, "calls",
+			   err))
+		return err->rc;
+	d->library = bits;
+	return nsx_mark_staged(d, bits, err) ?: nsx_mark_trials(d, bits, err);
+}
+
 int nsx_detect(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct search s = {.d = d};
@@ -60,10 +71,13 @@ int nsx_detect(struct nsx_detect *d, struct nsx_err *err)
 
 	d->w = nsx_judged(d->facts);
 	d->is_pytorch = nsx_sees_pytorch(d->trace);
+	d->scratch = nsx_arena_new();
 	for (size_t i = 0; i < ARRAY_LEN(detectors); i++)
 		s.found[i].arena = nsx_arena_new();
-	rc = nsx_par(d->opts->threads, ARRAY_LEN(detectors), run_detector, &s,
+	rc = mark_library(d, err) ?:
+	     nsx_par(d->opts->threads, ARRAY_LEN(detectors), run_detector, &s,
 		     err);
+	nsx_arena_free(d->scratch);
 	for (size_t i = 0; i < ARRAY_LEN(detectors); i++)
 		nsx_findings_take(d->found, &s.found[i]);
 	return rc;
@@ -241,15 +255,6 @@ struct nsx_rows nsx_keep_rows(struct nsx_detect *d, const uint32_t *v,
 	free(first);
 	free(length);
 	return r;
-}
-
-int nsx_mark_library(struct nsx_detect *d, uint8_t **ret, struct nsx_err *err)
-{
-	if (!nsx_new_array(*ret, d->scratch, d->trace->calls.n / 8 + 1, "calls",
-			   err))
-		return err->rc;
-	return nsx_mark_staged(d, *ret, err) ? err->rc :
-					       nsx_mark_trials(d, *ret, err);
 }
 
 struct nsx_plan nsx_plan_of(struct nsx_detect *d, struct nsx_change change)

@@ -27,6 +27,7 @@ struct nsx_detect {
 	/* nsx_detect fills these: */
 	struct nsx_window w;	   /* judged                                 */
 	bool is_pytorch;	   /* seen in the trace                      */
+	const uint8_t *library; /* by call, a bit: nsx_is_librarys           */
 	struct nsx_arena *scratch; /* freed after this detector              */
 };
 
@@ -70,11 +71,10 @@ const char *nsx_say_gpus(struct nsx_detect *d, const uint32_t *device, uint32_t 
  */
 const char *nsx_say_over_gpus(struct nsx_detect *d, const uint32_t *ops, size_t n);
 
-/* How long kernels of several processes run on a device at once, in the judged window, and
- * whether that is enough for the lengths of kernels to hold the turns of others.
+/* How long kernels of several processes run on a device at once, in the judged window; 0:
+ * too little for the lengths of kernels to hold the turns of others, or not known.
  */
-int64_t nsx_processes_at_once_ns(const struct nsx_detect *d, uint32_t device);
-bool nsx_processes_share(const struct nsx_detect *d, uint32_t device);
+int64_t nsx_processes_share_ns(const struct nsx_detect *d, uint32_t device);
 
 /* "block": what one of the iterations is, as far as how they were found tells. */
 const char *nsx_iteration_word(const struct nsx_facts *f);
@@ -167,20 +167,17 @@ struct nsx_rows nsx_keep_rows(struct nsx_detect *d, const uint32_t *v,
  */
 int nsx_list_hideable(struct nsx_detect *d, struct nsx_rows *ret,
 		      struct nsx_err *err) NSX_CHECKED;
-/* The calls that a library makes for reasons of its own, so that no advice on copies or
- * waits reaches them: of MPI, to take GPU buffers through the host (staging.c), and of
- * cuDNN, to try out algorithms (trials.c).  They have findings of their own.  *ret: by
- * call, a bit, on the scratch arena.
+/* Mark the calls that a library makes for reasons of its own: MPI, to take GPU buffers
+ * through the host (staging.c), and cuDNN, to try out algorithms (trials.c).
  */
-int nsx_mark_library(struct nsx_detect *d, uint8_t **ret,
-		     struct nsx_err *err) NSX_CHECKED;
 int nsx_mark_staged(struct nsx_detect *d, uint8_t *bits,
 		    struct nsx_err *err) NSX_CHECKED;
 int nsx_mark_trials(struct nsx_detect *d, uint8_t *bits,
 		    struct nsx_err *err) NSX_CHECKED;
-static inline bool nsx_is_marked(const uint8_t *bits, size_t call)
+/* No advice on copies or waits reaches these calls: they have findings of their own. */
+static inline bool nsx_is_librarys(const struct nsx_detect *d, size_t call)
 {
-	return bits[call / 8] >> call % 8 & 1;
+	return d->library[call / 8] >> call % 8 & 1;
 }
 /* A plan of one change, on the list's arena. */
 struct nsx_plan nsx_plan_of(struct nsx_detect *d, struct nsx_change change);

@@ -233,7 +233,7 @@ int nsx_excess_of(struct nsx_detect *d, const struct nsx_compared *c, uint32_t d
 
 	*ret = (struct nsx_excess){0};
 	/* Turns of another process slow all kernels down as well. */
-	if (!nsx_processes_share(d, device) &&
+	if (!nsx_processes_share_ns(d, device) &&
 	    find_slowness(d, c, device, ret, err))
 		return err->rc;
 	if (ret->times > 0)

@@ -9,10 +9,8 @@
 #include "facts/replay/replay.h"
 #include "trace/nvtx_walk.h"
 
-#define LEAST_SHARE 0.003 /* of the window, to be looked at */
 #define PACED 0.5	  /* of the window, that input sets the pace of */
 enum {
-	SEVERAL = -2,	   /* processes                                      */
 	WAIT_NS = 50000,   /* a call of the OS or of MPI this long waits     */
 };
 

@@ -11,14 +11,12 @@
 #include "detect/host.h"
 #include "trace/nvtx_walk.h"
 
-#define LEAST_SHARE 0.003 /* of the window, to be looked at */
 #define MOSTLY 0.75	  /* of host time, to be a range's own */
 enum {
 	LONG_NS = 1000000, /* host time between two calls that has a name    */
 	LONG_PART = 10,	   /* of iterations, if it is less: so does that     */
 	SHORT_NS = 100000, /* what is shorter never does                     */
 	CODE_NS = 250000,  /* on average, what no launch takes               */
-	SEVERAL = -2,	   /* processes                                      */
 };
 
 struct rows { /* calls that end a stretch of host time */
@@ -129,7 +127,7 @@ static void find_edges(struct launcher *x)
 
 	for (unsigned i = 0; i < ARRAY_LEN(x->edge); i++)
 		x->edge[i].thread = NSX_NONE;
-	if (dev == NSX_NONE || t->user.start_ns == t->user.end_ns)
+	if (dev == NSX_NONE || !nsx_has_window(t))
 		return;
 	for (unsigned i = 0; i < ARRAY_LEN(x->edge); i++) {
 		const struct nsx_idle *idle = &x->d->facts->idle[dev];
@@ -466,13 +464,12 @@ static void propose_launches(struct launcher *x)
 			"put more into each CUDA graph: it replays graphs "
 			"already, and launches beside them";
 	else
-		f.recommendation[n++] = d->is_pytorch ?
-			"capture the loop in a CUDA graph "
-			"(torch.cuda.graphs, or torch.compile with "
-			"mode=\"reduce-overhead\"); waits in the loop must go "
-			"first" :
-			"capture the loop in a CUDA graph; waits in the loop "
-			"must go first";
+		f.recommendation[n++] = nsx_tell(
+			l, "capture %s in a CUDA graph%s; waits in %s must go first",
+			nsx_repeats(d) ? "the loop" : "what repeats",
+			d->is_pytorch ? " (torch.cuda.graphs, or torch.compile "
+					"with mode=\"reduce-overhead\")" : "",
+			nsx_repeats(d) ? "the loop" : "it");
 	f.recommendation[n] = "fuse small kernels, or give each launch more "
 			      "work (larger batches)";
 	nsx_found(l, &f);

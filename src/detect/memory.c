@@ -183,10 +183,7 @@ static int find_managed(struct unified *u, int64_t *ret, struct nsx_err *err)
 
 /* Findings ----------------------------------------------------------------------*/
 
-/* Most of it may lie outside the judged window: faults end once memory has
- * settled, and what is judged is the loop after that. It is told, but as paid once:
- * its severity is that of its price in the window.
- */
+/* Whether it takes much of all that was recorded. */
 static bool is_loud(const struct unified *u)
 {
 	const struct nsx_window *full = &u->d->trace->window;
@@ -194,6 +191,10 @@ static bool is_loud(const struct unified *u)
 	return u->all_ns >= LOUD_SHARE * (double)(full->end_ns - full->start_ns);
 }
 
+/* Most of it may lie outside the judged window: faults end once memory has
+ * settled, and what is judged is the loop after that. It is told, but as paid once:
+ * its severity is that of its price in the window.
+ */
 static void tell_whole(struct unified *u, struct nsx_finding *f)
 {
 	const struct nsx_window *full = &u->d->trace->window;
@@ -270,9 +271,8 @@ static int propose(struct unified *u, double least_ns, struct nsx_err *err)
 
 	if (stalled_ns(u, &device, &stalled, err))
 		return err->rc;
-	if (!is_loud(u) && stalled <= 0 && !u->rows.n)
-		return 0;
-	if (!is_loud(u) && (double)u->ns < least_ns && !u->faults)
+	if (!is_loud(u) && ((stalled <= 0 && !u->rows.n) ||
+			    ((double)u->ns < least_ns && !u->faults)))
 		return 0;
 	if (find_managed(u, &managed, err))
 		return err->rc;

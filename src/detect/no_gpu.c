@@ -119,15 +119,9 @@ static const struct source {
 	 "os_runtime", "total_time_ms", "api_name"},
 };
 
-/* That the user asked for. */
-static bool has_window(const struct nsx_trace *t)
-{
-	return t->user.start_ns < t->user.end_ns;
-}
-
 static struct nsx_window told_window(const struct nsx_trace *t)
 {
-	return has_window(t) ? t->user :
+	return nsx_has_window(t) ? t->user :
 		(struct nsx_window){t->first_ns, t->last_ns};
 }
 
@@ -148,7 +142,7 @@ static void propose(const struct nsx_detect *d, const struct source *x,
 				  name, x->id == NSX_ID_host_calls ? "" : "s",
 				  nsx_text_share(l->arena, (double)top->ns,
 						 length),
-				  has_window(t) ?
+				  nsx_has_window(t) ?
 					  "window" : "recording"),
 		.evidence = {nsx_tell(l, "%s in %s%s",
 				      nsx_tell_ns(l, top->ns),
@@ -242,7 +236,7 @@ static int sum_mpi(const struct nsx_trace *t, struct nsx_groups *keys,
 		span->start_ns = NSX_MIN(span->start_ns, start_ns);
 		span->end_ns = NSX_MAX(span->end_ns, end_ns);
 	}
-	if (has_window(t))
+	if (nsx_has_window(t))
 		*span = t->user;
 	return 0;
 }
@@ -257,6 +251,8 @@ static double spun_ms(const struct nsx_detect *d, uint32_t *ret_process)
 	int64_t ns = 0, until_ns = INT64_MIN;
 
 	*ret_process = NSX_NONE;
+	if (d->measured->busiest.of_ms <= 0)
+		return 0; /* not recorded */
 	for (size_t i = 0; i < c->n; i++) {
 		int64_t start_ns = nsx_unpack(&c->start, i);
 		int64_t end_ns = start_ns + nsx_unpack(&c->length, i);
@@ -290,7 +286,7 @@ static void propose_mpi(struct nsx_detect *d, const struct mpi_spent *v,
 				  "time", pid, nsx_text(t, v->name),
 				  nsx_text_share(l->arena, (double)v->ns,
 						 length_ns)),
-		.evidence = {nsx_tell(l, has_window(t) ?
+		.evidence = {nsx_tell(l, nsx_has_window(t) ?
 				      "%s in %s, of a window of %s" :
 				      "%s in %s, of %s from the first call of "
 				      "MPI to the end of the last",

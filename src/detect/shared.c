@@ -69,7 +69,7 @@ struct sharing { /* of a device, by the processes of the trace */
  * Ops come in order of start: of those before, one reaches furthest, and of the other
  * processes' one.
  */
-int64_t nsx_processes_at_once_ns(const struct nsx_detect *d, uint32_t device)
+static int64_t at_once_ns(const struct nsx_detect *d, uint32_t device)
 {
 	const struct nsx_trace *t = d->trace;
 	const struct nsx_device *dev = &t->device[device];
@@ -158,12 +158,12 @@ static bool has_processes(const struct nsx_trace *t, uint32_t device)
 	return false;
 }
 
-bool nsx_processes_share(const struct nsx_detect *d, uint32_t device)
+int64_t nsx_processes_share_ns(const struct nsx_detect *d, uint32_t device)
 {
-	return has_processes(d->trace, device) &&
-	       (double)nsx_processes_at_once_ns(d, device) >=
-		       LEAST_SHARE * (double)(d->w.end_ns - d->w.start_ns) &&
-	       clocks_known(d->trace, device);
+	int64_t ns = has_processes(d->trace, device) ? at_once_ns(d, device) : 0;
+
+	return (double)ns < LEAST_SHARE * (double)(d->w.end_ns - d->w.start_ns) ||
+			       !clocks_known(d->trace, device) ? 0 : ns;
 }
 
 static void propose_processes(struct nsx_detect *d, const struct sharing *s,
@@ -209,12 +209,11 @@ static void find_processes(struct nsx_detect *d)
 	uint32_t device[MOST_GPUS], n = 0;
 
 	for (uint32_t i = 0; i < d->trace->ndevices && n < MOST_GPUS; i++) {
-		int64_t ns;
+		int64_t ns = nsx_processes_share_ns(d, i);
 
-		if (!nsx_processes_share(d, i))
+		if (!ns)
 			continue;
 		device[n++] = i;
-		ns = nsx_processes_at_once_ns(d, i);
 		if (ns > most.ns)
 			most = (struct sharing){.device = i, .ns = ns};
 	}

@@ -84,6 +84,8 @@ static int add_os(struct spent *s, const struct nsx_trace *t, uint32_t thread,
 	for (size_t i = th->osrt_at; i < (size_t)th->osrt_at + th->nosrt; i++) {
 		int64_t start_ns = t->osrt.start_ns[i];
 
+		if (start_ns >= w->end_ns)
+			break;
 		while (call < end && nsx_call_end(&t->calls, call) <= start_ns)
 			call++;
 		if (call < end && nsx_call_start(&t->calls, call) <= start_ns)
@@ -236,7 +238,7 @@ int nsx_list_unjudged(const struct nsx_report *r, const char ***ret,
 	for (size_t i = 0; i < f->nrun_phases; i++)
 		add_phase(t, &f->run_phases[i], &p);
 	p.has_phases = p.n > 0;
-	if (f->nrun_phases && t->user.start_ns == t->user.end_ns) {
+	if (f->nrun_phases && !nsx_has_window(t)) {
 		add_outside(r, "before the first GPU operation", t->first_ns,
 			    f->run_phases[0].window.start_ns, &p);
 		add_outside(r, "after the last GPU operation",

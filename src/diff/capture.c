@@ -97,7 +97,7 @@ static double answered_share(const struct nsx_trace *t)
 			launches++;
 			answered += nsx_call_op(&t->calls, i) != NSX_NONE;
 		}
-	return answered && t->user.start_ns == t->user.end_ns ?
+	return answered && !nsx_has_window(t) ?
 		       (double)answered / (double)launches : NAN;
 }
 

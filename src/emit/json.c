@@ -218,7 +218,7 @@ int nsx_write_json(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 {
 	const struct nsx_report *r = f->subject;
 	const struct nsx_trace *t = r->trace;
-	bool whole = t->user.start_ns == t->user.end_ns;
+	bool whole = !nsx_has_window(t);
 	struct nsx_scripts *scripts = whole ? nsx_scripts_new(t->schema) : NULL;
 	struct nsx_jsonw *w = nsx_json_document(1, r->generated_at);
 

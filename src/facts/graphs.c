@@ -80,7 +80,7 @@ int nsx_facts_graphs(struct nsx_facts *f, const struct nsx_trace *t,
 					 nsx_call_end(&t->calls, i)));
 		g->missing[t->thread[nsx_call_thread(t, i)].process] += !seen[i];
 	}
-	g->coverage_pct = g->launches && t->user.start_ns == t->user.end_ns ?
+	g->coverage_pct = g->launches && !nsx_has_window(t) ?
 				  100 * (double)g->covered /
 					  (double)g->launches : NAN;
 	if (g->mode == NSX_GRAPH_NONE && g->launches)

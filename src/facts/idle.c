@@ -257,12 +257,6 @@ static uint32_t op_at(const struct nsx_trace *t, uint32_t first, uint32_t end)
 	return best;
 }
 
-/* Whether the window is the user's, so that its ends are not the run's. */
-static bool is_asked(const struct nsx_trace *t)
-{
-	return t->user.start_ns < t->user.end_ns;
-}
-
 /* The gap before an op, of all that start then the first. */
 static void charge_before(struct sweep *s, int64_t at_ns, uint32_t op)
 {
@@ -279,7 +273,7 @@ static void charge_end(struct sweep *s, int64_t at_ns, const struct nsx_beyond *
 {
 	s->op = NSX_NONE;
 	s->begins = true;
-	if (is_asked(s->t) && x->next_ns < INT64_MAX)
+	if (nsx_has_window(s->t) && x->next_ns < INT64_MAX)
 		charge_gap(s, at_ns, x->next_ns, x->next_call, x->is_migration);
 	else
 		emit(s, at_ns, s->t->window.end_ns, NSX_CAUSE_EDGE, NSX_NONE);
@@ -290,10 +284,10 @@ static void sweep_device(struct sweep *s, uint32_t device)
 	const struct nsx_trace *t = s->t;
 	const struct nsx_device *d = &t->device[device];
 	const struct nsx_ops *o = &t->ops;
-	int64_t at = is_asked(t) ? NSX_MAX(d->beyond.dry_ns, -NSX_TIME_MAX) :
+	int64_t at = nsx_has_window(t) ? NSX_MAX(d->beyond.dry_ns, -NSX_TIME_MAX) :
 				   t->window.start_ns;
 	uint32_t end = d->ops_at + d->nops, first = d->ops_at;
-	bool edge = !is_asked(t);
+	bool edge = !nsx_has_window(t);
 
 	s->before = NSX_NONE;
 	for (uint32_t i = d->ops_at; i < end; i++) {

@@ -301,10 +301,11 @@ bool nsx_wants_row(const struct nsx_part *p, const struct nsx_val *v);
 int nsx_read_caller(struct nsx_part *p, const struct nsx_val *v,
 		    uint32_t *thread, nsx_str *name, struct nsx_err *err);
 /* Once the operations are read: the calls that launched those of the window, and what
- * comes next. Once calls are: when those outside were made; and, where a thread that launches has made
- * none on a side of the window, when it launched last before and first after it (*ret:
- * calls are to be read again, with these). Once ranges are: what was open where those
- * begin that begin outside, and may cross them (*ret: ranges are to be read again).
+ * comes next. Once calls are: when those outside were made; and, where a thread that
+ * launches has made none on a side of the window, when it launched last before and first
+ * after it (*ret: calls are to be read again, with these). Once ranges are: what was open
+ * where those begin that begin outside, and may cross them (*ret: ranges are to be read
+ * again).
  */
 int nsx_want_calls(struct nsx_loader *l, struct nsx_err *err);
 int nsx_want_neighbours(struct nsx_loader *l, const struct nsx_tableload *calls,

@@ -176,7 +176,7 @@ static void widen(struct nsx_trace *t, const struct own *own, size_t n)
 		t->first_ns = lo, t->last_ns = hi;
 	t->first_ns = NSX_MIN(t->first_ns, lo);
 	t->last_ns = NSX_MAX(t->last_ns, hi);
-	if (t->user.start_ns == t->user.end_ns)
+	if (!nsx_has_window(t))
 		t->window = t->full;
 }
 

@@ -491,13 +491,18 @@ bool nsx_normalise(const char *text, size_t n, struct nsx_buf *b);
  * text. */
 const char *nsx_raw_name(const struct nsx_trace *t, nsx_str id);
 
+/* Whether the user asked for a window, so that its ends are not the run's. */
+static inline bool nsx_has_window(const struct nsx_trace *t)
+{
+	return t->user.start_ns != t->user.end_ns;
+}
 /* Nanoseconds of a host event [start, end) that count: all of it, unless the
  * user asked for a window.
  */
 static inline int64_t nsx_in_window(const struct nsx_trace *t, int64_t start,
 				    int64_t end)
 {
-	if (t->user.start_ns == t->user.end_ns)
+	if (!nsx_has_window(t))
 		return end - start;
 	int64_t a = NSX_MAX(start, t->window.start_ns);
 	int64_t b = NSX_MIN(end, t->window.end_ns);
@@ -518,7 +523,7 @@ static inline struct nsx_window nsx_read_window(const struct nsx_trace *t)
 /* Whether an event is counted. Without a window asked for, all are. */
 static inline bool nsx_starts_inside(const struct nsx_trace *t, int64_t start)
 {
-	return t->user.start_ns == t->user.end_ns ||
+	return !nsx_has_window(t) ||
 	       (start >= t->window.start_ns && start < t->window.end_ns);
 }
 const char *nsx_copy_direction(unsigned copy_kind); /* "HtoD", ... "Unknown" */

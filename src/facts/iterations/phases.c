@@ -490,7 +490,7 @@ static int find(struct cutter *c, struct nsx_err *err)
 	const struct nsx_window *w = &c->t->window;
 	size_t judged;
 
-	if (c->t->user.start_ns < c->t->user.end_ns)
+	if (nsx_has_window(c->t))
 		return take_window(c, err);
 	if (find_run_kind(c, err))
 		return err->rc;

@@ -66,7 +66,7 @@ static void weigh(const struct fold *f, struct fold_source *s, int64_t at_ns)
 	}
 	s->at_ns = at_ns;
 	s->at = window_ns ? nsx_bin(&t->window, lo) : 0;
-	s->counts = window_ns || t->user.start_ns == t->user.end_ns;
+	s->counts = window_ns || !nsx_has_window(t);
 	b->w_ns[NSX_SCOPE_WINDOW] = (uint64_t)window_ns;
 	b->n[NSX_SCOPE_WINDOW] = window_ns > 0;
 	for (unsigned i = 1; i < NSX_NSCOPES; i++) {

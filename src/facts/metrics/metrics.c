@@ -168,7 +168,7 @@ static int read_part(void *ctx, size_t i, struct nsx_err *err)
 	struct fold *f = &r->parts[i];
 	const struct nsx_trace *t = f->ctx->trace;
 	struct nsx_choice choice = {
-		.is_cut = t->user.start_ns < t->user.end_ns,
+		.is_cut = nsx_has_window(t),
 		.from = t->read.start_ns, .to = t->read.end_ns};
 	int rc = nsx_scan_run(r->scan, (unsigned)i, &choice, fold_on_row, f,
 			      err);

@@ -230,7 +230,7 @@ static bool lost_graphs(const struct nsx_model *m)
 {
 	size_t n = 0, lost = 0;
 
-	if (m->t->user.start_ns < m->t->user.end_ns)
+	if (nsx_has_window(m->t))
 		return m->f->graphs.mode == NSX_GRAPH_OPAQUE;
 	for (uint32_t i = 0; i < m->ncalls; i++) {
 		const struct model_call *c = &m->call[i];

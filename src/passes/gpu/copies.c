@@ -212,7 +212,7 @@ static void fill_devices(const struct nsx_run *run, const struct copy_groups *g,
 static struct nsx_cell rate_cell(const struct nsx_trace *t, int64_t bytes,
 				 int64_t ns)
 {
-	return t->user.start_ns == t->user.end_ns ?
+	return !nsx_has_window(t) ?
 		       nsx_real((double)bytes / (double)ns) : nsx_null();
 }
 
@@ -402,7 +402,7 @@ static void show(const struct nsx_trace *t, const struct copy_groups *g,
 	if (unsized)
 		nsx_note(out, "%" PRId64 " copies have no size; groups that "
 			      "hold one have no rate", unsized);
-	if (t->user.start_ns != t->user.end_ns)
+	if (nsx_has_window(t))
 		nsx_note(out, "rates leave out copies that the window may "
 			      "cut");
 }

@@ -83,7 +83,7 @@ static int count_copy(struct sweep *s, struct copy_group *x, uint32_t device,
 /* Whether a copy may have been cut by the window that the user asked for. */
 static bool is_whole(const struct nsx_trace *t, size_t op)
 {
-	return t->user.start_ns == t->user.end_ns ||
+	return !nsx_has_window(t) ||
 	       (!(t->ops.flags[op] & NSX_OP_CUT) &&
 		nsx_op_end(&t->ops, op) < t->window.end_ns);
 }

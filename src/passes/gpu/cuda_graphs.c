@@ -253,7 +253,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	collect(&g);
 	fold_nodes(&g);
 	fill_recorded(&g, table);
-	if (t->user.start_ns == t->user.end_ns)
+	if (!nsx_has_window(t))
 		fill_opaque(run, table);
 	nsx_table_sort(table, NSX_DESC(TOTAL), NSX_DESC(LAUNCHES), PID, DEVICE,
 		       GRAPH, EXEC, MODE);

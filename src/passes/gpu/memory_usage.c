@@ -54,7 +54,7 @@ struct level {
 static void sweep(const struct nsx_trace *t, struct level *l,
 		  const struct nsx_mem_step *s)
 {
-	bool asked = t->user.start_ns != t->user.end_ns;
+	bool asked = nsx_has_window(t);
 	int64_t before = l->live;
 
 	if (asked && s->at_ns >= t->window.end_ns)

@@ -115,7 +115,7 @@ static int sum_launches(struct work *w, struct nsx_err *err)
 		}
 		x->n += nsx_starts_inside(w->t, s.start_ns);
 		nsx_add_to(&x->ns, in_window(w->t, s));
-		if (w->t->user.start_ns < w->t->user.end_ns) {
+		if (nsx_has_window(w->t)) {
 			s.start_ns = NSX_MAX(s.start_ns,
 					     w->t->window.start_ns);
 			s.end_ns = NSX_MIN(s.end_ns, w->t->window.end_ns);

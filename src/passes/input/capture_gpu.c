@@ -89,7 +89,7 @@ static void check_activity(struct nsx_quality *q)
 	struct activity *v;
 
 	/* A call may lie inside the window and its work outside. */
-	if (t->user.start_ns < t->user.end_ns || count_activity(q, &v))
+	if (nsx_has_window(t) || count_activity(q, &v))
 		return;
 	for (uint32_t p = 0; p < t->nprocesses; p++) {
 		const struct activity *x = &v[p];
@@ -131,7 +131,7 @@ static void check_lost_launches(struct nsx_quality *q)
 	size_t launches = 0, answered = 0, nkernels = 0;
 	struct activity *v;
 
-	if (t->user.start_ns != t->user.end_ns || !t->ops.n ||
+	if (nsx_has_window(t) || !t->ops.n ||
 	    !nsx_has(t->schema, NSX_F_kernel_corr) ||
 	    !nsx_has(t->schema, NSX_F_runtime_corr) || count_activity(q, &v))
 		return;

@@ -94,11 +94,11 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 			      "any API call, NVTX range or OS call that "
 			      "starts at 0 or later",
 			      describe(out, &t->full),
-			      t->user.start_ns < t->user.end_ns ||
+			      nsx_has_window(t) ||
 					      !t->ndevices ? "" :
 			      ". GPU times and shares are of it; calls and ranges "
 			      "of the host count over the whole trace");
-	if (t->user.start_ns < t->user.end_ns)
+	if (nsx_has_window(t))
 		nsx_md_bullet(out, "**Window asked for**, on which all tables "
 			      "stand: %s%s", describe(out, &t->user),
 			      say_part(out, t));
