@@ -38,7 +38,7 @@ static size_t range_names(struct nsx_answer *a, const struct nsx_census *c,
 	size_t n = 0;
 
 	for (size_t i = 0; i < c->paths.n; i++) {
-		nsx_str name = (nsx_str)c->paths.keys[i].b;
+		nsx_str name = (nsx_str)nsx_group_key(&c->paths, i).b;
 
 		if (!seen[name])
 			v[n++] = name;
@@ -56,11 +56,11 @@ static void sum_ranges(const struct nsx_census *c, nsx_str name,
 {
 	for (size_t i = 0; i < c->paths.n; i++) {
 		const struct nsx_path *p = &c->path[i];
-		uint64_t around = c->paths.keys[i].a;
+		uint64_t around = nsx_group_key(&c->paths, i).a;
 
 		/* A path stands after the one around it. */
 		inside[i] = around && inside[around - 1];
-		if (c->paths.keys[i].b != name || inside[i])
+		if (nsx_group_key(&c->paths, i).b != name || inside[i])
 			continue;
 		inside[i] = 1;
 		if (p->count.n &&
@@ -84,7 +84,7 @@ static int sum_work(struct nsx_answer *a, const struct nsx_census *c,
 	for (size_t i = 0; i < c->places.n; i++) {
 		const struct nsx_launched *p = &c->place[i];
 
-		if (!inside[c->places.keys[i].a])
+		if (!inside[nsx_group_key(&c->places, i).a])
 			continue;
 		nsx_count_add(ret, p->count.n, p->count.ns);
 		nsx_tally_op(tally, 0, p->op, "operation", &p->count);
@@ -185,6 +185,7 @@ static void show_shapes(struct nsx_answer *a, const struct nsx_count *v)
 
 	for (uint32_t i = 0; i < t->nshapes; i++) {
 		const struct nsx_shape *s = &t->shape[i];
+		const struct nsx_launch *l = nsx_shape_launch(t, s);
 		struct nsx_cell *row;
 		uint32_t grid[3];
 
@@ -197,15 +198,15 @@ static void show_shapes(struct nsx_answer *a, const struct nsx_count *v)
 		row[K_CALLS] = nsx_int(v[i].n);
 		row[K_TOTAL] = nsx_int(v[i].ns);
 		row[K_MEAN] = nsx_int(v[i].ns / v[i].n);
-		if (!s->launch->known)
+		if (!l->known)
 			continue;
-		nsx_shape_grid(s, grid);
+		nsx_shape_grid(t, s, grid);
 		row[K_GRID] = nsx_string(dims(a, grid));
-		row[K_BLOCK] = nsx_string(dims(a, s->launch->block));
-		if (s->launch->registers != NSX_NONE)
-			row[K_REGISTERS] = nsx_int(s->launch->registers);
-		if (nsx_shape_shared(s) >= 0)
-			row[K_SHARED] = nsx_int(nsx_shape_shared(s));
+		row[K_BLOCK] = nsx_string(dims(a, l->block));
+		if (l->registers != NSX_NONE)
+			row[K_REGISTERS] = nsx_int(l->registers);
+		if (nsx_shape_shared(t, s) >= 0)
+			row[K_SHARED] = nsx_int(nsx_shape_shared(t, s));
 	}
 	nsx_table_sort(table, NSX_DESC(K_TOTAL), K_NAME, K_GRID, K_BLOCK);
 	nsx_answer_show(a, table);
@@ -291,15 +292,15 @@ static int show_launchers(struct nsx_answer *a, const struct nsx_census *c,
 	struct nsx_tally *tally = nsx_tally_new(a);
 
 	for (size_t i = 0; i < c->launchers.n; i++) {
-		const struct nsx_group_key *by = &c->launchers.keys[i];
+		const struct nsx_group_key by = nsx_group_key(&c->launchers, i);
 
 		nsx_tally_add(
-			tally, by->a, by->b, "launched by",
-			!by->a ? "a launch that was not recorded" :
+			tally, by.a, by.b, "launched by",
+			!by.a ? "a launch that was not recorded" :
 			nsx_say(a->out, "%s of thread %lld",
 				nsx_text_api(a->out->arena,
-					     nsx_text(t, (nsx_str)by->b)),
-				(long long)t->thread[by->a - 1].tid),
+					     nsx_text(t, (nsx_str)by.b)),
+				(long long)t->thread[by.a - 1].tid),
 			&k->by_launcher[i]);
 	}
 	return nsx_tally_end(tally, "launchers", k->all.ns, NSX_OF_KERNELS, err);
@@ -453,13 +454,13 @@ int nsx_ask_thread(struct nsx_answer *a, struct nsx_err *err)
 				"calls or ranges in this trace; some that did: "
 				"%s", a->argument, some_threads(a));
 	for (size_t i = 0; i < c->calls.n; i++) {
-		const struct nsx_group_key *k = &c->calls.keys[i];
+		const struct nsx_group_key k = nsx_group_key(&c->calls, i);
 
-		if (t->thread[k->a >> 1].tid == tid)
-			nsx_tally_add(tally, k->a, k->b,
-				      k->a & 1 ? "wait" : "call",
+		if (t->thread[k.a >> 1].tid == tid)
+			nsx_tally_add(tally, k.a, k.b,
+				      k.a & 1 ? "wait" : "call",
 				      nsx_text_api(a->out->arena,
-						   nsx_text(t, (nsx_str)k->b)),
+						   nsx_text(t, (nsx_str)k.b)),
 				      &c->call[i]);
 	}
 	return nsx_tally_end(tally, "calls",

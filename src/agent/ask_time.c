@@ -251,14 +251,14 @@ static int tally_idle(struct nsx_answer *a, const struct nsx_census *c,
 		return err->rc;
 	nsx_census_idle(c, a->r->facts, &a->window, sums);
 	for (size_t i = 0; i < c->causes.n; i++) {
-		const struct nsx_group_key *k = &c->causes.keys[i];
+		const struct nsx_group_key k = nsx_group_key(&c->causes, i);
 
 		if (sums[i].n && !any)
 			nsx_md_text(a->out, "Idle time by cause:");
 		any |= sums[i].n > 0;
-		nsx_tally_add(tally, k->a, k->b, nsx_cause_words[k->a],
-			      k->b ? detail_text(a, (unsigned)k->a,
-						 (nsx_str)k->b) : "",
+		nsx_tally_add(tally, k.a, k.b, nsx_cause_words[k.a],
+			      k.b ? detail_text(a, (unsigned)k.a,
+						 (nsx_str)k.b) : "",
 			      &sums[i]);
 	}
 	return nsx_tally_end(tally, "idle", gpu_time(a), NSX_OF_WINDOW, err);

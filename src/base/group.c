@@ -29,9 +29,11 @@ static size_t next_slot(size_t i, size_t nslots)
 	return i + 1 < nslots ? i + 1 : 0;
 }
 
-static bool is_key(const struct nsx_group_key *key, uint64_t a, uint64_t b)
+static bool is_key(const struct nsx_groups *g, size_t i, uint64_t a, uint64_t b)
 {
-	return key->a == a && key->b == b;
+	struct nsx_group_key key = nsx_group_key(g, i);
+
+	return key.a == a && key.b == b;
 }
 
 /* The slot of the pair, or the free one where it belongs. */
@@ -41,7 +43,7 @@ static size_t find_slot(const struct nsx_groups *g, uint64_t a, uint64_t b,
 	size_t i = first_slot(hash, g->nslots);
 
 	while (g->tags[i] && (g->tags[i] != tag_of(hash) ||
-			      !is_key(&g->keys[g->slots[i]], a, b)))
+			      !is_key(g, g->slots[i], a, b)))
 		i = next_slot(i, g->nslots);
 	return i;
 }
@@ -67,13 +69,49 @@ static int grow_slots(struct nsx_groups *g, struct nsx_err *err)
 	g->tags = (uint8_t *)(g->slots + n);
 	g->nslots = n;
 	for (size_t k = 0; k < g->n; k++) {
-		uint64_t hash = hash_of(g->keys[k].a, g->keys[k].b);
+		struct nsx_group_key key = nsx_group_key(g, k);
+		uint64_t hash = hash_of(key.a, key.b);
 		size_t i = first_slot(hash, n);
 
 		while (g->tags[i])
 			i = next_slot(i, n);
 		g->tags[i] = tag_of(hash);
 		g->slots[i] = (uint32_t)k;
+	}
+	return 0;
+}
+
+/* A key that is not small: none is from here on. */
+static int enlarge(struct nsx_groups *g, struct nsx_err *err)
+{
+	g->large = nsx_try_alloc(NSX_MAX(1, g->cap), sizeof(*g->large), "groups",
+				 err);
+	if (!g->large)
+		return err->rc;
+	for (size_t i = 0; i < g->n; i++)
+		g->large[i] = (struct nsx_group_key){g->small[i].a,
+						     g->small[i].b};
+	free(g->small);
+	g->small = NULL;
+	return 0;
+}
+
+static int add_key(struct nsx_groups *g, uint64_t a, uint64_t b,
+		   struct nsx_err *err)
+{
+	if (!g->large && (a | b) > UINT32_MAX && enlarge(g, err))
+		return err->rc;
+	if (g->large) {
+		if (nsx_grow(&g->large, &g->cap, g->n + 1, sizeof(*g->large),
+			     "groups", err))
+			return err->rc;
+		g->large[g->n++] = (struct nsx_group_key){a, b};
+	} else {
+		if (nsx_grow(&g->small, &g->cap, g->n + 1, sizeof(*g->small),
+			     "groups", err))
+			return err->rc;
+		g->small[g->n++] =
+			(struct nsx_small_key){(uint32_t)a, (uint32_t)b};
 	}
 	return 0;
 }
@@ -88,12 +126,10 @@ int nsx_group(struct nsx_groups *g, uint64_t a, uint64_t b, uint32_t *ret,
 		return err->rc;
 	slot = find_slot(g, a, b, hash);
 	if (!g->tags[slot]) {
-		if (nsx_grow(&g->keys, &g->cap, g->n + 1, sizeof(*g->keys),
-			     "groups", err))
+		if (add_key(g, a, b, err))
 			return err->rc;
-		g->keys[g->n] = (struct nsx_group_key){a, b};
 		g->tags[slot] = tag_of(hash);
-		g->slots[slot] = (uint32_t)g->n++;
+		g->slots[slot] = (uint32_t)g->n - 1;
 	}
 	*ret = g->slots[slot];
 	return 0;
@@ -170,7 +206,8 @@ void nsx_groups_close(struct nsx_groups *g)
 
 void nsx_groups_done(struct nsx_groups *g)
 {
-	free(g->keys);
+	free(g->small);
+	free(g->large);
 	free(g->slots);
 	*g = (struct nsx_groups){0};
 }

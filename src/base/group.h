@@ -14,10 +14,15 @@
 #include <pthread.h>
 #include "base/arena.h"
 
+struct nsx_group_key {
+	uint64_t a, b;
+};
 struct nsx_groups {
-	struct nsx_group_key {
-		uint64_t a, b;
-	} *keys; /* by index */
+	/* By index: small while all are, which of a million spares much. */
+	struct nsx_small_key {
+		uint32_t a, b;
+	} *small;
+	struct nsx_group_key *large; /* NULL: small                          */
 	size_t n, cap;
 	uint32_t *slots; /* index, where it has a tag                        */
 	uint8_t *tags;	 /* behind them: of the key's hash, 0 free           */
@@ -25,6 +30,12 @@ struct nsx_groups {
 	size_t cap_values; /* of nsx_group_value                             */
 };
 
+static inline struct nsx_group_key nsx_group_key(const struct nsx_groups *g,
+						 size_t i)
+{
+	return g->large ? g->large[i] :
+			  (struct nsx_group_key){g->small[i].a, g->small[i].b};
+}
 int nsx_group(struct nsx_groups *g, uint64_t a, uint64_t b, uint32_t *ret,
 	      struct nsx_err *err) NSX_CHECKED;
 /* A value for each group, in an array of the caller's that begins as NULL: that of

@@ -190,7 +190,7 @@ static void learn_name(struct calls *c, nsx_str raw)
 	c->base[raw] = raw;
 	for (size_t g = 0; g < c->keys.n; g++)
 		if (!strcmp(c->v[g].api, api))
-			c->base[raw] = (nsx_str)c->keys.keys[g].b;
+			c->base[raw] = (nsx_str)nsx_group_key(&c->keys, g).b;
 }
 
 /* NULL: no memory. */

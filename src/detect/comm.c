@@ -76,7 +76,7 @@ static int find_habits(struct comm *c, uint32_t device, struct nsx_err *err)
 			    c->computes[nsx_op_stream(&t->ops, i)] == k) {
 				v[h.n] = nsx_op_ns(&t->ops, i);
 				nsx_add_to(&h.ns, v[h.n]);
-				if (nsx_op_shape(t, i)->launch->op == NSX_COMM_SENDRECV)
+				if (nsx_op_launch(t, i)->op == NSX_COMM_SENDRECV)
 					nsx_add_to(&h.pairs_ns, v[h.n]);
 				h.n++;
 			}

@@ -53,7 +53,7 @@ static void find_ends(struct ends *e, const struct nsx_device *dev,
 			mark_ends(e, &gathered, &reduced);
 		if (at == n || start_ns < v[at].start_ns)
 			continue;
-		switch (nsx_op_shape(t, i)->launch->op) {
+		switch (nsx_op_launch(t, i)->op) {
 		case NSX_COMM_ALLGATHER:
 			count(&gathered, (uint32_t)i);
 			break;

@@ -184,14 +184,14 @@ static struct nsx_plan spread(struct nsx_detect *d, const struct kinds *k,
 		sum_ns += v[i].ns;
 	part = sum_ns > too_much_ns ? too_much_ns / sum_ns : 1;
 	for (size_t i = 0; i < n; i++) {
-		const struct nsx_group_key *key = &k->keys.keys[v[i].kind];
+		const struct nsx_group_key key = nsx_group_key(&k->keys, v[i].kind);
 		double own_ns = k->v[v[i].kind].own_ns;
 
 		c[i] = (struct nsx_change){
-			.verb = NSX_FASTER, .op = 1u << (key->a >> 8),
+			.verb = NSX_FASTER, .op = 1u << (key.a >> 8),
 			.by = NSX_BY_DEVICE, .device = device,
-			.copy_kind = (uint8_t)key->a,
-			.name = key->b ? nsx_text(d->trace, (nsx_str)key->b) : NULL,
+			.copy_kind = (uint8_t)key.a,
+			.name = key.b ? nsx_text(d->trace, (nsx_str)key.b) : NULL,
 			.amount = own_ns / (own_ns - part * v[i].ns)};
 	}
 	return (struct nsx_plan){c, n};
@@ -211,8 +211,8 @@ static int find_more(struct nsx_detect *d, struct kinds *k, const struct nsx_com
 	v = list_excess(d, k, c->n, &n, &all_ns, err);
 	if (!v)
 		return err->rc;
-	if (n && k->keys.keys[v[0].kind].a == NSX_OP_KERNEL << 8) {
-		ret->kernel = (nsx_str)k->keys.keys[v[0].kind].b;
+	if (n && nsx_group_key(&k->keys, v[0].kind).a == NSX_OP_KERNEL << 8) {
+		ret->kernel = (nsx_str)nsx_group_key(&k->keys, v[0].kind).b;
 		ret->ns = k->v[v[0].kind].own_ns;
 		ret->mean_ns = mean_ns(&k->v[v[0].kind], c->n);
 		ret->share = v[0].ns / all_ns;

@@ -13,9 +13,11 @@ enum {
 };
 
 /* Of a shape on a GPU with so many multiprocessors; 0: not known. */
-static double filled(const struct nsx_shape *s, double sm_count)
+static double filled(const struct nsx_trace *t, const struct nsx_shape *s,
+		     double sm_count)
 {
-	return s->launch->known ? NSX_MIN((double)nsx_shape_blocks(s), sm_count) : 0;
+	return nsx_shape_launch(t, s)->known ?
+		       NSX_MIN((double)nsx_shape_blocks(t, s), sm_count) : 0;
 }
 
 /* Blocks of this kernel run for so long beside those of its shape. */
@@ -27,7 +29,7 @@ static void add_blocks(const struct nsx_trace *t, const struct table *shapes,
 
 	if (at != NSX_NONE)
 		block_ns[at - 1] +=
-			(double)ns * filled(&t->shape[beside], sm_count);
+			(double)ns * filled(t, &t->shape[beside], sm_count);
 }
 
 /* Blocks of the kernels that run beside those of each shape, times how long: adds to
@@ -74,7 +76,7 @@ static double fuller(const struct kernels *k, const struct kernel *x,
 		     double block_ns)
 {
 	const struct nsx_trace *t = k->d->trace;
-	double blocks = (double)nsx_shape_blocks(&t->shape[x->id]);
+	double blocks = (double)nsx_shape_blocks(t, &t->shape[x->id]);
 
 	if (x->ns / x->count < LONG_NS)
 		return 1;
@@ -97,9 +99,9 @@ static double evener(const struct kernels *k, const struct kernel *x,
 	double sms, turns;
 
 	if (block_ns > 0 || x->ns / x->count < LONG_NS ||
-	    !nsx_shape_occupancy(gpu, s, &o) || !o.blocks)
+	    !nsx_shape_occupancy(t, gpu, s, &o) || !o.blocks)
 		return 1;
-	sms = (double)nsx_shape_blocks(s) / (double)gpu->sm_count;
+	sms = (double)nsx_shape_blocks(t, s) / (double)gpu->sm_count;
 	turns = sms / (double)o.blocks;
 	return turns <= 1 ? 1 :
 		NSX_MIN(ceil(turns) / turns, ceil(sms) / sms);
@@ -273,7 +275,7 @@ static int propose_small(struct kernels *k, struct grids *small, bool *told,
 	name = t->shape_name[top->id];
 	most = nsx_tell(l, "%s on %lld multiprocessors, %s of %s",
 			nsx_text_n(l->arena,
-				   (size_t)nsx_shape_blocks(&t->shape[top->id]),
+				   (size_t)nsx_shape_blocks(t, &t->shape[top->id]),
 				   "block", NULL),
 			(long long)nsx_device_gpu(t, device)->sm_count,
 			nsx_text_n(l->arena, (size_t)top->count, "call", NULL),
@@ -337,7 +339,7 @@ static int propose_last_blocks(struct kernels *k, struct grids *uneven, bool *to
 	gpu = nsx_device_gpu(t, device);
 	s = &t->shape[top->id];
 	name = t->shape_name[top->id];
-	nsx_shape_occupancy(gpu, s, &o);
+	nsx_shape_occupancy(t, gpu, s, &o);
 	struct nsx_finding f = {
 		.id = NSX_ID_last_blocks, .confidence = NSX_CONF_LOW,
 		.device = device, .is_assumed = true,
@@ -349,7 +351,7 @@ static int propose_last_blocks(struct kernels *k, struct grids *uneven, bool *to
 		.evidence = {
 			nsx_tell(l, "%s on %lld multiprocessors, which hold "
 				 "%lld each, %s of %s",
-				 nsx_text_n(l->arena, (size_t)nsx_shape_blocks(s),
+				 nsx_text_n(l->arena, (size_t)nsx_shape_blocks(t, s),
 					    "block", NULL),
 				 (long long)gpu->sm_count,
 				 (long long)o.blocks,
@@ -367,7 +369,7 @@ static int propose_last_blocks(struct kernels *k, struct grids *uneven, bool *to
 		.proof = {{.csv = "kernel_shapes", .column = "waves",
 			   .at = {{"kernel_name",
 				   nsx_string(nsx_text(t, name))},
-				  {"grid_blocks", nsx_int(nsx_shape_blocks(s))}}}},
+				  {"grid_blocks", nsx_int(nsx_shape_blocks(t, s))}}}},
 		.remedy = {uneven->v, uneven->n}};
 
 	if (uneven->n > 1)

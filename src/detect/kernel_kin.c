@@ -230,6 +230,7 @@ static int find_chains(struct kernels *k, belongs_fn belongs, double *ret,
 		struct chain *c = &of_stream[nsx_op_stream(&t->ops, i)];
 		struct chain x = {.longest_ns = nsx_op_ns(&t->ops, i), .n = 1};
 		const struct nsx_shape *s;
+		const struct nsx_launch *l;
 
 		if (i + AHEAD < end && t->ops.kind[i + AHEAD] == NSX_OP_KERNEL)
 			__builtin_prefetch(nsx_op_shape(t, i + AHEAD));
@@ -237,8 +238,9 @@ static int find_chains(struct kernels *k, belongs_fn belongs, double *ret,
 		    belongs(words_of(k, nsx_op_name(t, i)))) {
 			nsx_add_to(&now_ns, x.longest_ns);
 			s = nsx_op_shape(t, i);
-			x.threads = s->launch->known ? (double)nsx_shape_blocks(s) *
-					       (double)nsx_extent(s->launch->block) : 0;
+			l = nsx_shape_launch(t, s);
+			x.threads = l->known ? (double)nsx_shape_blocks(t, s) *
+					       (double)nsx_extent(l->block) : 0;
 		}
 		if (x.threads > 0 && x.threads == c->threads) {
 			x.n = c->n + (c->n <= MOST_FUSED);

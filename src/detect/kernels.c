@@ -31,11 +31,12 @@ static uint32_t id_of(const struct kernels *k, bool by_shape, size_t op)
 /* Whether its blocks leave so many multiprocessors without work, in the only turn or
  * in the last, that it could be LEAST_ROOM times as fast.
  */
-static bool has_room(const struct nsx_shape *s, double sm_count)
+static bool has_room(const struct nsx_trace *t, const struct nsx_shape *s,
+		     double sm_count)
 {
-	double sms = (double)nsx_shape_blocks(s) / sm_count;
+	double sms = (double)nsx_shape_blocks(t, s) / sm_count;
 
-	return s->launch->known && sm_count > 0 && sms > 0 &&
+	return nsx_shape_launch(t, s)->known && sm_count > 0 && sms > 0 &&
 	       ceil(sms) / sms >= LEAST_ROOM;
 }
 
@@ -62,7 +63,7 @@ int kernels_sum(struct kernels *k, uint32_t device, bool by_shape,
 		if (!is_looked_at(k, i))
 			continue;
 		id = id_of(k, by_shape, i);
-		if (by_shape && !ret->at[id] && !has_room(&t->shape[id], sm_count))
+		if (by_shape && !ret->at[id] && !has_room(t, &t->shape[id], sm_count))
 			ret->at[id] = NSX_NONE;
 		if (ret->at[id] == NSX_NONE)
 			continue;

@@ -47,10 +47,10 @@ static uint32_t room(const struct nsx_trace *t, uint32_t op)
 	const struct nsx_shape *s = nsx_op_shape(t, op);
 	const struct nsx_gpu_info *gpu =
 		nsx_device_gpu(t, nsx_stream_of(t, op)->device);
-	double blocks = (double)nsx_shape_blocks(s);
+	double blocks = (double)nsx_shape_blocks(t, s);
 	struct nsx_occupancy o;
 
-	if (blocks < 1 || !nsx_shape_occupancy(gpu, s, &o))
+	if (blocks < 1 || !nsx_shape_occupancy(t, gpu, s, &o))
 		return 1;
 	return (uint32_t)NSX_MAX(1, NSX_MIN((double)o.blocks *
 						    (double)gpu->sm_count /

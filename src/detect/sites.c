@@ -34,12 +34,12 @@ struct nsx_winner nsx_votes_won(const struct nsx_votes *v, uint32_t group)
 	struct nsx_winner w = {NSX_NONE, 0, 0};
 
 	for (size_t i = 0; i < v->keys.n; i++) {
-		if (v->keys.keys[i].a != group)
+		if (nsx_group_key(&v->keys, i).a != group)
 			continue;
 		nsx_add_to(&w.all, v->weight[i]);
-		if (v->keys.keys[i].b == NSX_NONE || v->weight[i] <= w.weight)
+		if (nsx_group_key(&v->keys, i).b == NSX_NONE || v->weight[i] <= w.weight)
 			continue;
-		w.frame = (uint32_t)v->keys.keys[i].b;
+		w.frame = (uint32_t)nsx_group_key(&v->keys, i).b;
 		w.weight = v->weight[i];
 	}
 	return w;

@@ -82,7 +82,7 @@ static double occupancy_of(const struct nsx_trace *t, const struct nsx_shape *x)
 	const struct nsx_gpu_info *g = t->ndevices ? nsx_device_gpu(t, 0) : NULL;
 	struct nsx_occupancy o;
 
-	return nsx_shape_occupancy(g, x, &o) ? o.ratio : -1;
+	return nsx_shape_occupancy(t, g, x, &o) ? o.ratio : -1;
 }
 
 /* The range's name behind that of the range around it. */
@@ -176,15 +176,16 @@ static int list_kernels(struct nsx_sweep *s, struct nsx_arena *scratch,
 		return err->rc;
 	for (uint32_t i = 0; i < t->nshapes; i++) {
 		const struct nsx_shape *x = &t->shape[i];
+		const struct nsx_launch *l = nsx_shape_launch(t, x);
 		struct nsx_kernel *k = &v[i].k;
 
 		k->name = nsx_text(t, t->shape_name[i]);
 		k->base = nsx_text(t, x->base_name);
-		nsx_shape_grid(x, k->grid);
-		memcpy(k->block, x->launch->block, sizeof(k->block));
-		k->registers = x->launch->registers;
-		k->shared_bytes = (uint32_t)nsx_shape_shared(x);
-		k->known = x->launch->known;
+		nsx_shape_grid(t, x, k->grid);
+		memcpy(k->block, l->block, sizeof(k->block));
+		k->registers = l->registers;
+		k->shared_bytes = (uint32_t)nsx_shape_shared(t, x);
+		k->known = l->known;
 		k->occupancy = occupancy_of(t, x);
 		v[i].at = i;
 	}

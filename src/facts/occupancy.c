@@ -126,33 +126,34 @@ int64_t nsx_extent(const uint32_t v[3])
 	return n;
 }
 
-int64_t nsx_shape_blocks(const struct nsx_shape *s)
+int64_t nsx_shape_blocks(const struct nsx_trace *t, const struct nsx_shape *s)
 {
 	uint32_t grid[3];
 
-	nsx_shape_grid(s, grid);
+	nsx_shape_grid(t, s, grid);
 	return nsx_extent(grid);
 }
 
-int64_t nsx_shape_shared(const struct nsx_shape *s)
+int64_t nsx_shape_shared(const struct nsx_trace *t, const struct nsx_shape *s)
 {
-	const struct nsx_launch *l = s->launch;
+	const struct nsx_launch *l = nsx_shape_launch(t, s);
 
 	return l->static_shared_bytes == NSX_NONE ||
 			       l->dynamic_shared_bytes == NSX_NONE ? -1 :
 	       (int64_t)l->static_shared_bytes + l->dynamic_shared_bytes;
 }
 
-bool nsx_shape_occupancy(const struct nsx_gpu_info *g, const struct nsx_shape *s,
-			 struct nsx_occupancy *ret)
+bool nsx_shape_occupancy(const struct nsx_trace *t, const struct nsx_gpu_info *g,
+			 const struct nsx_shape *s, struct nsx_occupancy *ret)
 {
+	const struct nsx_launch *l = nsx_shape_launch(t, s);
 	struct nsx_block_shape b = {
-		.threads = nsx_extent(s->launch->block),
-		.registers = s->launch->registers,
-		.shared_bytes = nsx_shape_shared(s)};
+		.threads = nsx_extent(l->block),
+		.registers = l->registers,
+		.shared_bytes = nsx_shape_shared(t, s)};
 	struct nsx_sm sm;
 
-	if (!g || !s->launch->known)
+	if (!g || !l->known)
 		return false;
 	sm = sm_of(g);
 	return nsx_occupancy(&sm, &b, ret);

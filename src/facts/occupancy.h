@@ -32,13 +32,15 @@ struct nsx_occupancy {
 bool nsx_occupancy(const struct nsx_sm *sm, const struct nsx_block_shape *b,
 		   struct nsx_occupancy *ret);
 struct nsx_gpu_info;
+struct nsx_trace;
 struct nsx_shape;
 /* The same of a trace's launch configuration; g NULL: not known. */
-bool nsx_shape_occupancy(const struct nsx_gpu_info *g, const struct nsx_shape *s,
-			 struct nsx_occupancy *ret);
+bool nsx_shape_occupancy(const struct nsx_trace *t, const struct nsx_gpu_info *g,
+			 const struct nsx_shape *s, struct nsx_occupancy *ret);
 /* Bytes of shared memory of a block; -1: not told. */
-int64_t nsx_shape_shared(const struct nsx_shape *s);
-int64_t nsx_shape_blocks(const struct nsx_shape *s); /* of its grid */
+int64_t nsx_shape_shared(const struct nsx_trace *t, const struct nsx_shape *s);
+/* Of its grid. */
+int64_t nsx_shape_blocks(const struct nsx_trace *t, const struct nsx_shape *s);
 /* Blocks of a grid or threads of a block; a dimension that is 0 was not recorded. */
 int64_t nsx_extent(const uint32_t v[3]);
 

@@ -112,7 +112,7 @@ static const struct nsx_nccl_call *call_of(const struct nsx_maker *m, size_t op)
 
 		if (c->global_tid != key.global_tid)
 			return NULL;
-		if (is_call_of(c, nsx_op_shape(t, op)->launch->op))
+		if (is_call_of(c, nsx_op_launch(t, op)->op))
 			return c;
 	}
 	return NULL;
@@ -151,6 +151,7 @@ static int add_nccl(struct nsx_maker *m, const struct nsx_member *x,
 	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
 		const struct nsx_nccl_call *call;
 		const struct nsx_shape *shape;
+		enum nsx_comm_op kind;
 		struct event e = {nsx_op_start(&t->ops, i),
 				  nsx_op_ns(&t->ops, i), -1, 0, 0,
 				  nsx_stream_of(t, i)->stream_id, NULL,
@@ -161,9 +162,10 @@ static int add_nccl(struct nsx_maker *m, const struct nsx_member *x,
 		    nsx_op_process(t, i) != x->process)
 			continue;
 		shape = nsx_op_shape(t, i);
-		e.name = shape->launch->op == NSX_COMM_OTHER ?
+		kind = nsx_shape_launch(t, shape)->op;
+		e.name = kind == NSX_COMM_OTHER ?
 				 nsx_text(t, shape->base_name) :
-				 nsx_comm_op_name(shape->launch->op);
+				 nsx_comm_op_name(kind);
 		call = call_of(m, i);
 		if (call) {
 			e.comm = call->communicator;

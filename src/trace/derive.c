@@ -556,7 +556,7 @@ static void slice_devices(struct nsx_loader *l)
 static uint8_t class_of_op(const struct nsx_loader *l, size_t i)
 {
 	if (l->ops.kind[i] == NSX_OP_KERNEL)
-		return l->t->shape[l->ops.detail[i]].launch->op ?
+		return nsx_shape_launch(l->t, &l->t->shape[l->ops.detail[i]])->op ?
 			       NSX_C_COMM : NSX_C_COMPUTE;
 	return l->ops.kind[i] == NSX_OP_GRAPH ? NSX_C_COMPUTE : NSX_C_COPY;
 }

@@ -163,26 +163,25 @@ static int fill_launches(struct nsx_loader *l, const uint8_t *op,
 {
 	enum { NOPS = NSX_COMM_OTHER + 1 };
 	struct nsx_trace *t = l->t;
-	struct nsx_launch *v;
 	uint32_t *place, n = 0; /* + 1, by key and op */
 
 	if (!nsx_new_array(place, t->arena, l->shapes_map.n * NOPS,
 			   "launch configurations", err))
 		return err->rc;
 	for (uint32_t i = 0; i < t->nshapes; i++) {
-		uint32_t key = (uint32_t)l->shapes.keys[i].b;
+		uint32_t key = (uint32_t)nsx_group_key(&l->shapes, i).b;
 		uint32_t *at = &place[(size_t)key * NOPS + op[i]];
 
 		*at = *at ?: ++n;
 	}
-	if (!nsx_new_array(v, t->arena, n, "launch configurations", err))
+	if (!nsx_new_array(t->launch, t->arena, n, "launch configurations", err))
 		return err->rc;
 	for (uint32_t i = 0; i < t->nshapes; i++) {
-		uint32_t key = (uint32_t)l->shapes.keys[i].b;
+		uint32_t key = (uint32_t)nsx_group_key(&l->shapes, i).b;
 		uint32_t at = place[(size_t)key * NOPS + op[i]] - 1;
 
-		v[at] = launch_of(&l->shapes_map.keys[key], op[i]);
-		t->shape[i].launch = &v[at];
+		t->launch[at] = launch_of(&l->shapes_map.keys[key], op[i]);
+		t->shape[i].launch = at;
 	}
 	nsx_arena_drop(t->arena, place);
 	return 0;
@@ -203,13 +202,13 @@ static int fill_shapes(struct nsx_loader *l, struct nsx_err *err)
 		return err->rc;
 	t->nshapes = (uint32_t)n;
 	for (size_t i = 0; i < n; i++) {
-		const struct nsx_group_key *key = &l->shapes.keys[i];
-		nsx_str name = t->shape_name[i] = (nsx_str)key->a;
+		const struct nsx_group_key key = nsx_group_key(&l->shapes, i);
+		nsx_str name = t->shape_name[i] = (nsx_str)key.a;
 		struct nsx_shape *s = &t->shape[i];
 		struct nsx_near_key *like;
 
-		s->base_name = (nsx_str)(key->a >> 32);
-		s->grid_x = (uint32_t)(key->b >> 32);
+		s->base_name = (nsx_str)(key.a >> 32);
+		s->grid_x = (uint32_t)(key.b >> 32);
 		like = nsx_near_place(&near, name, s->base_name);
 		if (!like->place || like->a != name || like->b != s->base_name)
 			*like = (struct nsx_near_key){

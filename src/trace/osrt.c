@@ -59,7 +59,7 @@ static int read_row(struct nsx_part *p, const struct nsx_val *v,
 			    nsx_find_stack(&p->l->osrt_stacks, v[CHAIN].u.i) :
 			    NSX_NONE;
 	key.w[2] = row.stack == NSX_NONE ? NSX_NONE :
-					   p->l->stacks.keys[row.stack].b;
+					   nsx_group_key(&p->l->stacks, row.stack).b;
 	if (nsx_keymap_add(&p->l->osrt_map, p->cache[0], &key, &id, err) ||
 	    nsx_grow(&own->sums, &own->cap_sums, id + (size_t)1,
 		     sizeof(*own->sums), "OSRT sums", err))

@@ -438,8 +438,8 @@ static int cmp_backtraces(const void *a, const void *b, void *ctx)
 		return x->call < y->call ? -1 : 1;
 	if (x->call == NSX_NONE)
 		return 0;
-	s = (uint32_t)l->stacks.keys[x->stack].b;
-	u = (uint32_t)l->stacks.keys[y->stack].b;
+	s = (uint32_t)nsx_group_key(&l->stacks, x->stack).b;
+	u = (uint32_t)nsx_group_key(&l->stacks, y->stack).b;
 	if (s == NSX_NONE || u == NSX_NONE)
 		return (s == NSX_NONE) - (u == NSX_NONE);
 	return cmp_frames(l, s, u);
@@ -496,7 +496,7 @@ int nsx_publish_stacks(struct nsx_loader *l, struct nsx_err *err)
 	}
 	for (size_t i = 0; i < l->stacks.n; i++)
 		t->stack[i] = (struct nsx_stack){
-			(uint32_t)l->stacks.keys[i].a,
-			(uint32_t)l->stacks.keys[i].b};
+			(uint32_t)nsx_group_key(&l->stacks, i).a,
+			(uint32_t)nsx_group_key(&l->stacks, i).b};
 	return 0;
 }

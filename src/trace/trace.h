@@ -132,7 +132,7 @@ struct nsx_launch { /* what shapes share, however many names and grids     */
 struct nsx_shape { /* distinct launch configurations, interned */
 	nsx_str base_name;	   /* short name, else derived               */
 	uint32_t grid_x;
-	const struct nsx_launch *launch;
+	uint32_t launch;	   /* index: nsx_shape_launch               */
 };
 struct nsx_copy { /* of copies or memsets: those alike share some             */
 	int64_t bytes;
@@ -403,6 +403,7 @@ struct nsx_trace {
 	struct nsx_gpu_info *gpu;
 	struct nsx_domain *domain;
 	struct nsx_shape *shape;
+	struct nsx_launch *launch;
 	nsx_str *shape_name; /* their full names ("id:<n>" when dangling), side
 				by side: read for every op                   */
 	struct nsx_copy *copy;
@@ -556,11 +557,24 @@ static inline const struct nsx_shape *nsx_op_shape(const struct nsx_trace *t,
 {
 	return &t->shape[nsx_op_detail(&t->ops, op)];
 }
-static inline void nsx_shape_grid(const struct nsx_shape *s, uint32_t ret[3])
+static inline const struct nsx_launch *
+nsx_shape_launch(const struct nsx_trace *t, const struct nsx_shape *s)
 {
+	return &t->launch[s->launch];
+}
+static inline const struct nsx_launch *nsx_op_launch(const struct nsx_trace *t,
+						     size_t op)
+{
+	return nsx_shape_launch(t, nsx_op_shape(t, op));
+}
+static inline void nsx_shape_grid(const struct nsx_trace *t,
+				  const struct nsx_shape *s, uint32_t ret[3])
+{
+	const struct nsx_launch *l = nsx_shape_launch(t, s);
+
 	ret[0] = s->grid_x;
-	ret[1] = s->launch->grid_yz[0];
-	ret[2] = s->launch->grid_yz[1];
+	ret[1] = l->grid_yz[0];
+	ret[2] = l->grid_yz[1];
 }
 /* Full name of a kernel; 0 for what is none. */
 static inline nsx_str nsx_op_name(const struct nsx_trace *t, size_t op)

@@ -171,7 +171,8 @@ TEST(idle)
 				    x->start[x->gap_op[i]], &w);
 		for (size_t i = 0; i < CAUSES; i++)
 			assert_memory_equal(&got[i],
-				&want[x->c->causes.keys[i].a - NSX_CAUSE_DISPATCH],
+				&want[nsx_group_key(&x->c->causes, i).a -
+				      NSX_CAUSE_DISPATCH],
 				sizeof(got[i]));
 	}
 }

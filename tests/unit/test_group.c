@@ -35,8 +35,8 @@ TEST(indices_survive_growth)
 
 			assert_int_equal(nsx_group(&g, a, k / 7, &i, &err), 0);
 			assert_int_equal(i, k);
-			assert_int_equal(g.keys[i].a, a);
-			assert_int_equal(g.keys[i].b, k / 7);
+			assert_int_equal(nsx_group_key(&g, i).a, a);
+			assert_int_equal(nsx_group_key(&g, i).b, k / 7);
 		}
 	assert_int_equal(g.n, 5000);
 	nsx_groups_done(&g);

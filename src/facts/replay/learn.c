@@ -269,7 +269,7 @@ static int fit_launches(struct learner *l, struct nsx_err *err)
 		size_t n = s->at[k + 1] - s->at[k];
 		int64_t *from_start = s->values + s->at[k];
 		int64_t *from_end = e->values + e->at[k], start, end;
-		bool blocks = s->keys.keys[k].a >> 16 & 1;
+		bool blocks = nsx_group_key(&s->keys, k).a >> 16 & 1;
 		struct latency *x = &l->launch[k];
 
 		x->ns = NEVER;
@@ -319,7 +319,7 @@ static int64_t usual_launch(const struct learner *l)
 	for (size_t k = 0; k < l->from_start.keys.n; k++) {
 		size_t n = l->from_start.at[k + 1] - l->from_start.at[k];
 
-		if (l->from_start.keys.keys[k].a != NSX_OP_KERNEL ||
+		if (nsx_group_key(&l->from_start.keys, k).a != NSX_OP_KERNEL ||
 		    l->launch[k].ns == NEVER || n <= most)
 			continue;
 		most = n;
@@ -392,7 +392,7 @@ static int fit_gaps(struct learner *l, struct nsx_err *err)
 			   l->least_seen))
 		return err->rc;
 	for (size_t k = 0; k < s->keys.n; k++) {
-		uint32_t kind = (uint32_t)s->keys.keys[k].a;
+		uint32_t kind = (uint32_t)nsx_group_key(&s->keys, k).a;
 		size_t n = s->at[k + 1] - s->at[k];
 
 		l->typical_gap[k] = NEVER;
@@ -473,7 +473,7 @@ static int fit_costs(struct learner *l, struct nsx_err *err)
 	if (sort_samples(s, l->b->step, err))
 		return err->rc;
 	for (size_t k = 0; k < s->keys.n; k++) {
-		struct model_api *api = &m->api[s->keys.keys[k].b];
+		struct model_api *api = &m->api[nsx_group_key(&s->keys, k).b];
 		size_t n = s->at[k + 1] - s->at[k];
 		int64_t *v = s->values + s->at[k];
 

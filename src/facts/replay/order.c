@@ -369,7 +369,7 @@ static double need_of(const struct build *b, uint32_t op)
 	const struct model_op *o = &b->m->op[op];
 	const struct nsx_gpu_info *gpu = nsx_device_gpu(t, model_device(b, op));
 	double blocks = o->kind != NSX_OP_KERNEL ? 0 :
-			(double)nsx_shape_blocks(nsx_op_shape(t, o->row));
+			(double)nsx_shape_blocks(t, nsx_op_shape(t, o->row));
 
 	return blocks < 1 || !gpu || gpu->sm_count < 1 ? 1 :
 		       NSX_MIN(1, blocks / (double)gpu->sm_count);

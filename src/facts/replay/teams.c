@@ -80,7 +80,7 @@ static int64_t reach(const struct nsx_model *m, const struct lists *r,
 {
 	int64_t least = INT64_MAX - SAME_NS;
 
-	if (nsx_op_shape(m->t, first->row)->launch->op != NSX_COMM_SENDRECV)
+	if (nsx_op_launch(m->t, first->row)->op != NSX_COMM_SENDRECV)
 		return INT64_MAX;
 	for (size_t k = 0; k < r->n; k++) {
 		const struct model_op *o = head_of(m, &r->v[k]);
@@ -218,7 +218,7 @@ static bool is_sendrecv(const struct nsx_model *m, const struct model_team *team
 {
 	uint32_t row = m->op[m->member[team->at]].row;
 
-	return nsx_op_shape(m->t, row)->launch->op == NSX_COMM_SENDRECV;
+	return nsx_op_launch(m->t, row)->op == NSX_COMM_SENDRECV;
 }
 
 /* Of so many things in the window, how many there are in an iteration. */

@@ -12,17 +12,18 @@ static struct nccl_group *find_group(struct nccl_comm *c, size_t op,
 {
 	const struct nsx_trace *t = c->run->trace;
 	const struct nsx_shape *shape = nsx_op_shape(t, op);
-	bool other = shape->launch->op == NSX_COMM_OTHER;
+	enum nsx_comm_op kind = nsx_op_launch(t, op)->op;
+	bool other = kind == NSX_COMM_OTHER;
 	nsx_str raw = nsx_op_name(t, op);
 	struct nccl_group *g = nsx_group_value(
 		&c->kinds, &c->groups, other,
-		other ? shape->base_name : shape->launch->op, "communication kinds", err);
+		other ? shape->base_name : kind, "communication kinds", err);
 
 	if (g && c->kinds.n > c->ngroups) {
 		*g = (struct nccl_group){
 			.name = other ? nsx_text(t, shape->base_name) :
-					nsx_comm_op_name(shape->launch->op),
-			.raw = raw, .op = shape->launch->op, .device = NSX_NONE};
+					nsx_comm_op_name(kind),
+			.raw = raw, .op = kind, .device = NSX_NONE};
 		c->ngroups = c->kinds.n;
 	}
 	if (g && raw != g->raw && nsx_str_cmp(t->strings, raw, g->raw) < 0)

@@ -93,8 +93,8 @@ static void fill_alike(struct sweep *s, struct nsx_table *table)
 		row = nsx_add_row(table);
 		nsx_quantiles(s->ns + x->at, x->n, qs, 3, q);
 		row[DIRECTION] = nsx_string(nsx_copy_direction(
-			(unsigned)s->keys.keys[g].a));
-		row[SIZE] = nsx_int((int64_t)s->keys.keys[g].b);
+			(unsigned)nsx_group_key(&s->keys, g).a));
+		row[SIZE] = nsx_int((int64_t)nsx_group_key(&s->keys, g).b);
 		row[COUNT] = nsx_int((int64_t)x->n);
 		row[DEVICES] = nsx_int(x->ndevices);
 		row[TOTAL] = nsx_ms(x->total_ns);

@@ -78,7 +78,7 @@ static void collect(struct graphs *g)
 				g->nodes[g->nnodes++] = (struct node){
 				    d, call,
 				    t->ops.kind[i] == NSX_OP_KERNEL
-					? nsx_op_shape(t, i)->launch->graph_id
+					? nsx_op_launch(t, i)->graph_id
 					: NSX_NONE,
 				    nsx_op_start(&t->ops, i),
 				    nsx_op_end(&t->ops, i)};

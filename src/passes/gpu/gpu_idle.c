@@ -255,11 +255,11 @@ static void add_causes(const struct nsx_run *run, uint32_t d,
 	struct total sum[NSX_NCAUSES] = {{0}};
 
 	for (size_t i = 0; i < groups->n; i++) {
-		const struct nsx_group_key *key = &groups->keys[i];
+		const struct nsx_group_key key = nsx_group_key(groups, i);
 
-		add_cause(run, d, key->a, (nsx_str)key->b, &v[i], table);
-		sum[key->a].n += v[i].n;
-		nsx_add_to(&sum[key->a].ns, v[i].ns);
+		add_cause(run, d, key.a, (nsx_str)key.b, &v[i], table);
+		sum[key.a].n += v[i].n;
+		nsx_add_to(&sum[key.a].ns, v[i].ns);
 	}
 	for (unsigned c = 0; c < NSX_NCAUSES; c++)
 		if (sum[c].n)

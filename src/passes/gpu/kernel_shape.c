@@ -102,7 +102,8 @@ static int cmp_shapes(const void *a, const void *b, void *ctx)
 	const struct nsx_trace *t = ctx;
 	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
 	const struct nsx_shape *x = &t->shape[i], *y = &t->shape[k];
-	const struct nsx_launch *l = x->launch, *m = y->launch;
+	const struct nsx_launch *l = nsx_shape_launch(t, x);
+	const struct nsx_launch *m = nsx_shape_launch(t, y);
 
 	return NSX_CMP(t->shape_name[i], t->shape_name[k]) ?:
 	       NSX_CMP(x->grid_x, y->grid_x) ?:
@@ -125,7 +126,7 @@ static bool are_distinct(const struct nsx_trace *t, uint32_t *first)
 		uint32_t *of_name = &first[t->shape_name[i]];
 
 		*of_name = *of_name ? *of_name : i + 1;
-		if (x->launch->graph_id != NSX_NONE ||
+		if (nsx_shape_launch(t, x)->graph_id != NSX_NONE ||
 		    t->shape[*of_name - 1].base_name != x->base_name)
 			return false;
 	}
@@ -219,16 +220,17 @@ struct fit { /* a group on its GPU; what is not known is NAN or -1 */
 static struct fit fit_of(const struct shapes *all, const struct group *x)
 {
 	const struct nsx_gpu_info *g = all->gpu[device_of(all, x)];
-	const struct nsx_shape *s = &all->run->trace->shape[x->shape];
+	const struct nsx_trace *t = all->run->trace;
+	const struct nsx_shape *s = &t->shape[x->shape];
 	struct fit f = {.blocks = -1, .sms = -1, .waves = NAN};
 
-	if (!s->launch->known)
+	if (!nsx_shape_launch(t, s)->known)
 		return f;
-	f.blocks = nsx_shape_blocks(s);
+	f.blocks = nsx_shape_blocks(t, s);
 	if (!g || g->sm_count <= 0)
 		return f;
 	f.sms = g->sm_count;
-	f.known = nsx_shape_occupancy(g, s, &f.o);
+	f.known = nsx_shape_occupancy(t, g, s, &f.o);
 	if (f.known && f.o.blocks)
 		f.waves = (double)f.blocks / ((double)f.o.blocks *
 					      (double)f.sms);
@@ -274,15 +276,17 @@ static int cmp_extents(const uint32_t x[3], const uint32_t y[3])
 }
 
 /* By these texts; what is not known comes last. */
-static int cmp_launches(const struct nsx_shape *x, const struct nsx_shape *y)
+static int cmp_launches(const struct nsx_trace *t, const struct nsx_shape *x,
+			const struct nsx_shape *y)
 {
-	const struct nsx_launch *l = x->launch, *m = y->launch;
+	const struct nsx_launch *l = nsx_shape_launch(t, x);
+	const struct nsx_launch *m = nsx_shape_launch(t, y);
 	uint32_t a[3], b[3];
 
 	if (!l->known || !m->known)
 		return (int)m->known - l->known;
-	nsx_shape_grid(x, a);
-	nsx_shape_grid(y, b);
+	nsx_shape_grid(t, x, a);
+	nsx_shape_grid(t, y, b);
 	return cmp_extents(a, b) ?: cmp_extents(l->block, m->block) ?:
 	       NSX_CMP(l->registers, m->registers) ?:
 	       NSX_CMP(l->dynamic_shared_bytes, m->dynamic_shared_bytes);
@@ -313,7 +317,7 @@ static int cmp_groups(const void *a, const void *b, void *shapes)
 		       t->rank[t->shape_name[y->shape]]) ?:
 	       NSX_CMP(t->device[device_of(s, x)].device_id,
 		       t->device[device_of(s, y)].device_id) ?:
-	       cmp_launches(&t->shape[x->shape], &t->shape[y->shape]);
+	       cmp_launches(t, &t->shape[x->shape], &t->shape[y->shape]);
 }
 
 static struct nsx_cell number_or_null(uint32_t v)
@@ -327,7 +331,8 @@ static void fill_shape(const struct shapes *s, const struct group *x,
 {
 	struct nsx_cell *row = nsx_add_row(table);
 	const struct nsx_trace *t = s->run->trace;
-	const struct nsx_launch *h = t->shape[x->shape].launch;
+	const struct nsx_shape *shape = &t->shape[x->shape];
+	const struct nsx_launch *h = nsx_shape_launch(t, shape);
 	char room[EXTENT_SIZE];
 	uint32_t grid[3];
 	struct fit f;
@@ -342,7 +347,7 @@ static void fill_shape(const struct shapes *s, const struct group *x,
 	if (!h->known)
 		return;
 	f = fit_of(s, x);
-	nsx_shape_grid(&t->shape[x->shape], grid);
+	nsx_shape_grid(t, shape, grid);
 	row[GRID] = nsx_string(nsx_row_text(table, out->arena,
 					    extent_text(room, grid)));
 	row[BLOCK] = nsx_string(nsx_row_text(table, out->arena,
@@ -419,7 +424,7 @@ static int fill_devices(const struct shapes *s, struct nsx_table *table,
 		struct fit f = fit_of(s, &s->v[i]);
 
 		/* Communication kernels are small on purpose. */
-		if (!t->shape[s->v[i].shape].launch->op)
+		if (!nsx_shape_launch(t, &t->shape[s->v[i].shape])->op)
 			add_load(&loads[device_of(s, &s->v[i])], &f,
 				 s->v[i].total_ns);
 	}

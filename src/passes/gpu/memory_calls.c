@@ -141,11 +141,11 @@ static double most_calls(const struct churns *c)
 	double most = 0;
 
 	for (size_t i = 0; i < c->keys.n; i++) {
-		uint64_t process = c->keys.keys[i].a;
+		uint64_t process = nsx_group_key(&c->keys, i).a;
 		int64_t count = 0;
 
 		for (size_t k = 0; k < c->keys.n; k++)
-			if (c->keys.keys[k].a == process)
+			if (nsx_group_key(&c->keys, k).a == process)
 				count += c->v[k].count;
 		most = NSX_MAX(most, (double)count /
 					     (double)NSX_MAX(c->iterations[process],
@@ -161,14 +161,14 @@ static void fill_churn(struct churns *c, struct nsx_table *table,
 	int64_t count = 0, cost_ns = 0;
 
 	for (size_t i = 0; i < c->keys.n; i++) {
-		uint32_t p = (uint32_t)c->keys.keys[i].a;
+		uint32_t p = (uint32_t)nsx_group_key(&c->keys, i).a;
 		struct nsx_cell *row = nsx_add_row(table);
 		double n = (double)c->v[i].count /
 			   (double)NSX_MAX(c->iterations[p], 1);
 
 		row[CHURN_PID] = nsx_int(t->process[p].pid);
 		row[CHURN_API_NAME] =
-			nsx_string(nsx_text(t, (nsx_str)c->keys.keys[i].b));
+			nsx_string(nsx_text(t, (nsx_str)nsx_group_key(&c->keys, i).b));
 		row[CHURN_COUNT] = nsx_int(c->v[i].count);
 		row[CHURN_PER_ITERATION] = nsx_real(n);
 		row[CHURN_TOTAL_MS] = nsx_ms(c->v[i].ns);
@@ -251,16 +251,16 @@ static int on_cpu_fault(void *ctx, int64_t rid NSX_UNUSED,
 static void fill_faults(const struct faults *f, struct nsx_table *table)
 {
 	for (size_t i = 0; i < f->keys.n; i++) {
-		bool cpu = f->keys.keys[i].b == OF_CPU;
+		bool cpu = nsx_group_key(&f->keys, i).b == OF_CPU;
 		struct nsx_cell *row;
 
 		if (!f->v[i].groups && !f->v[i].ns)
 			continue;
 		row = nsx_add_row(table);
-		row[FAULT_PID] = nsx_global_pid(f->keys.keys[i].a);
+		row[FAULT_PID] = nsx_global_pid(nsx_group_key(&f->keys, i).a);
 		if (!cpu)
 			row[FAULT_DEVICE_ID] =
-				nsx_int((int64_t)f->keys.keys[i].b);
+				nsx_int((int64_t)nsx_group_key(&f->keys, i).b);
 		row[FAULT_SIDE] = nsx_string(cpu ? "cpu" : "gpu");
 		row[FAULT_GROUP_COUNT] = nsx_int(f->v[i].groups);
 		row[FAULT_COUNT] = nsx_int(f->v[i].faults);

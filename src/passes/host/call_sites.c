@@ -39,17 +39,22 @@ enum kind { CUDA, OS, KERNEL, COPY, MEMSET };
 static const char *const kinds[] = {"cuda", "os", "kernel", "copy", "memset"};
 enum { PAGEABLE = 256 }; /* with the kind of a copy                          */
 
-struct sum {
-	int64_t count, total_ns, max_ns;
+struct sum { /* most are of one kernel, where there are a million names        */
+	int64_t total_ns;
+	uint32_t count;
+	uint32_t longest; /* index + 1 in longest_ns; 0: it is all of the total */
 };
 struct sites {
 	const struct nsx_trace *t;
 	const struct nsx_facts *f;
-	struct nsx_groups callers; /* (global tid, kind)                   */
-	struct nsx_groups keys;	   /* (site and name, range and caller)     */
-	struct nsx_near near[2];   /* of these                               */
+	struct nsx_groups callers; /* (global tid, kind)                     */
+	struct nsx_groups places;  /* (site and range, caller)               */
+	struct nsx_groups keys;	   /* (name, place): small, for a million    */
+	struct nsx_near near[3];   /* of these                               */
 	uint8_t *does;		   /* by raw name; 0: not looked at yet      */
 	struct sum *v;
+	int64_t *longest_ns;
+	size_t nlongest, cap_longest;
 	int64_t *cost_ns; /* of the first groups, those of calls             */
 	size_t ncosts, cap_costs;
 };
@@ -98,22 +103,37 @@ static struct sum *sum_of(struct sites *x, enum kind kind, uint64_t global_tid,
 			  struct nsx_err *err)
 {
 	struct sum *sum = NULL;
-	uint32_t caller;
+	uint32_t caller, place;
 
 	if (!nsx_group_near(&x->callers, &x->near[0], global_tid, kind, &caller,
-			    err))
-		sum = nsx_near_value(&x->keys, &x->near[1], &x->v,
-				     (uint64_t)site << 32 | name,
-				     (uint64_t)range << 32 | caller,
+			    err) &&
+	    !nsx_group_near(&x->places, &x->near[1],
+			    (uint64_t)site << 32 | range, caller, &place, err))
+		sum = nsx_near_value(&x->keys, &x->near[2], &x->v, name, place,
 				     "call sites", err);
 	return sum;
 }
 
-static void add(struct sum *s, int64_t count, int64_t ns)
+static int64_t longest_of(const struct sites *x, const struct sum *s)
 {
-	s->count += count;
-	nsx_add_to(&s->total_ns, ns);
-	s->max_ns = NSX_MAX(s->max_ns, ns);
+	return s->longest ? x->longest_ns[s->longest - 1] : s->total_ns;
+}
+
+static int add(struct sites *x, struct sum *s, int64_t count, int64_t total_ns,
+	       int64_t longest_ns, struct nsx_err *err)
+{
+	longest_ns = NSX_MAX(longest_ns, longest_of(x, s));
+	nsx_add_to(&s->total_ns, total_ns);
+	s->count += (uint32_t)count;
+	if (s->longest)
+		x->longest_ns[s->longest - 1] = longest_ns;
+	else if (longest_ns != s->total_ns) {
+		if (nsx_push(x->longest_ns, x->nlongest, x->cap_longest,
+			     "call sites", err, longest_ns))
+			return err->rc;
+		s->longest = (uint32_t)x->nlongest;
+	}
+	return 0;
 }
 
 /* CUDA calls ----------------------------------------------------------------------*/
@@ -154,9 +174,8 @@ static int add_call(struct sites *x, uint32_t thread, size_t call,
 		return 0;
 	s = sum_of(x, CUDA, t->thread[thread].global_tid, nsx_call_name(&t->calls, call),
 		   site, range == NSX_NONE ? 0 : t->nvtx.name[range], err);
-	if (!s)
+	if (!s || add(x, s, counts, ns, ns, err))
 		return err->rc;
-	add(s, counts, ns);
 	return add_cost(x, s, cost_of(x, thread, CUDA, start_ns), err);
 }
 
@@ -241,9 +260,9 @@ static int add_work(struct sites *x, struct nsx_err *err)
 			   t->thread[nsx_call_thread(t, call)].global_tid,
 			   name_of(t, i, of[t->ops.kind[i]]), site,
 			   range == NSX_NONE ? 0 : t->nvtx.name[range], err);
-		if (!s)
+		if (!s || add(x, s, nsx_op_counts(t, i), nsx_op_ns(&t->ops, i),
+			      nsx_op_ns(&t->ops, i), err))
 			return err->rc;
-		add(s, nsx_op_counts(t, i), nsx_op_ns(&t->ops, i));
 	}
 	return 0;
 }
@@ -262,11 +281,8 @@ static int add_os_calls(struct sites *x, struct nsx_err *err)
 		if (o->site == NSX_NONE || (!o->count && !o->total_ns))
 			continue;
 		s = sum_of(x, OS, o->global_tid, o->name, o->site, 0, err);
-		if (!s)
+		if (!s || add(x, s, o->count, o->total_ns, o->max_ns, err))
 			return err->rc;
-		s->count += o->count;
-		nsx_add_to(&s->total_ns, o->total_ns);
-		s->max_ns = NSX_MAX(s->max_ns, o->max_ns);
 	}
 	for (size_t i = 0; i < t->osrt.n; i++) {
 		uint32_t thread = t->osrt.thread[i];
@@ -296,14 +312,15 @@ struct site { /* a row */
 
 static struct site site_at(const struct sites *x, uint32_t g)
 {
-	const struct nsx_group_key *key = &x->keys.keys[g];
-	const struct nsx_group_key *caller = &x->callers.keys[(uint32_t)key->b];
-	uint32_t frame = (uint32_t)(key->a >> 32);
+	struct nsx_group_key key = nsx_group_key(&x->keys, g);
+	struct nsx_group_key place = nsx_group_key(&x->places, key.b);
+	struct nsx_group_key caller = nsx_group_key(&x->callers, place.b);
+	uint32_t frame = (uint32_t)(place.a >> 32);
 	struct site s = {.sum = &x->v[g], .cost_ns = cost_at(x, g),
-			 .global_tid = caller->a,
-			 .kind = (enum kind)caller->b,
-			 .name = (uint32_t)key->a,
-			 .range = (nsx_str)(key->b >> 32)};
+			 .global_tid = caller.a,
+			 .kind = (enum kind)caller.b,
+			 .name = (uint32_t)key.a,
+			 .range = (nsx_str)place.a};
 
 	if (frame != NSX_NONE) {
 		s.function = x->t->frame[frame].function;
@@ -392,13 +409,14 @@ static int cmp_sites(const void *a, const void *b, void *sites)
 	       NSX_CMP(y->count, x->count) ?: cmp_places(all, g, h);
 }
 
-static void fill_sums(const struct sum *x, int64_t cost_ns, struct nsx_cell *row)
+static void fill_sums(const struct sites *all, const struct sum *x,
+		      int64_t cost_ns, struct nsx_cell *row)
 {
 	row[COUNT] = nsx_int(x->count);
 	row[TOTAL] = nsx_ms(x->total_ns);
 	if (x->count)
 		row[AVG] = nsx_us((double)x->total_ns / (double)x->count);
-	row[MAX] = nsx_us((double)x->max_ns);
+	row[MAX] = nsx_us((double)longest_of(all, x));
 	row[COST] = nsx_ms(cost_ns);
 }
 
@@ -441,11 +459,11 @@ static int fill_sites(const struct sites *x, const struct nsx_run *run,
 			  key_of, cmp_sites, (void *)x);
 	for (size_t i = 0; i < n; i++) {
 		NSX_FETCH_AHEAD(x->v, order, i, n);
-		NSX_FETCH_AHEAD(x->keys.keys, order, i, n);
+		NSX_FETCH_AHEAD(x->keys.small, order, i, n);
 		struct site s = site_at(x, order[i]);
 		struct nsx_cell *row = nsx_add_row(table);
 
-		fill_sums(s.sum, s.cost_ns, row);
+		fill_sums(x, s.sum, s.cost_ns, row);
 		if (nsx_table_holds(table))
 			fill_place(x, &s, out, table, row);
 		if (*first == NSX_NONE && (s.function || s.module))
@@ -526,8 +544,10 @@ static int finish(const struct nsx_run *run, struct nsx_section *out,
 	if (!rc)
 		show(&x, table, first, out);
 	nsx_groups_done(&x.callers);
+	nsx_groups_done(&x.places);
 	nsx_groups_done(&x.keys);
 	free(x.v);
+	free(x.longest_ns);
 	free(x.cost_ns);
 	out->sql_differs = x.t->defects.crossing_ranges > 0;
 	return rc;

@@ -171,8 +171,8 @@ static void fill_rows(const struct nsx_trace *t, const struct tally *y,
 		      struct nsx_table *table)
 {
 	for (size_t g = 0; g < y->keys.n; g++) {
-		const struct nsx_sampled *s = &t->sampled[y->keys.keys[g].a];
-		uint32_t stack = (uint32_t)y->keys.keys[g].b;
+		const struct nsx_sampled *s = &t->sampled[nsx_group_key(&y->keys, g).a];
+		uint32_t stack = (uint32_t)nsx_group_key(&y->keys, g).b;
 		struct nsx_cell *row = nsx_add_row(table);
 
 		row[PID] = nsx_global_pid(s->global_tid);

@@ -92,26 +92,28 @@ static void put_gpu(const struct nsx_trace *t, uint32_t device,
 }
 
 /* What its scheduling rows name; nothing where there are none. */
-static void put_cpus(const struct nsx_groups *cpus, uint64_t thread,
+/* cpus: sorted. */
+static void put_cpus(const struct nsx_group_key *cpus, size_t n, uint64_t thread,
 		     struct nsx_arena *a, struct nsx_cell *row)
 {
-	size_t from = 0, end = cpus->n, to;
+	size_t from = 0, end = n, to;
 
-	NSX_BISECT(from, end, mid, cpus->keys[mid].a < thread);
-	for (to = from; to < cpus->n && cpus->keys[to].a == thread;)
+	NSX_BISECT(from, end, mid, cpus[mid].a < thread);
+	for (to = from; to < n && cpus[to].a == thread;)
 		to++;
 	if (to == from)
 		return;
 	row[NCPUS] = nsx_int((int64_t)(to - from));
-	row[CPUS] = nsx_string(list_of(cpus->keys + from, to - from, a));
+	row[CPUS] = nsx_string(list_of(cpus + from, to - from, a));
 }
 
 static void fill(const struct nsx_trace *t, const struct cpu_threads *all,
-		 const char *const *names, const struct launched *l,
+		 const struct nsx_group_key *cpus, const char *const *names,
+		 const struct launched *l,
 		 struct nsx_arena *a, struct nsx_table *table)
 {
 	for (size_t g = 0; g < l->groups.n; g++) {
-		const struct nsx_thread *th = &t->thread[l->groups.keys[g].a];
+		const struct nsx_thread *th = &t->thread[nsx_group_key(&l->groups, g).a];
 		size_t at = cpu_lower_bound(all, th->global_tid);
 		struct nsx_cell *row = nsx_add_row(table);
 
@@ -119,9 +121,9 @@ static void fill(const struct nsx_trace *t, const struct cpu_threads *all,
 		row[TID] = nsx_int(th->tid);
 		if (at < all->n && all->v[at].thread == th->global_tid)
 			row[NAME] = nsx_string(names[at]);
-		put_gpu(t, (uint32_t)l->groups.keys[g].b, row);
+		put_gpu(t, (uint32_t)nsx_group_key(&l->groups, g).b, row);
 		row[OPS] = nsx_int(l->ops[g]);
-		put_cpus(&all->cpus, th->global_tid, a, row);
+		put_cpus(cpus, all->cpus.n, th->global_tid, a, row);
 	}
 	nsx_table_sort(table, NSX_DESC(OPS), PID, TID, DEVICE, GPU);
 }
@@ -140,18 +142,22 @@ static void show(const struct nsx_table *table, struct nsx_section *out)
 	nsx_md_table(out, table, 3, PID, TID, NAME, DEVICE, PCI, NUMA, OPS, CPUS);
 }
 
-int cpu_launching_fill(const struct nsx_run *run, struct cpu_threads *all,
+int cpu_launching_fill(const struct nsx_run *run, const struct cpu_threads *all,
 		       const char *const *names, struct nsx_section *out,
 		       struct nsx_err *err)
 {
 	struct nsx_table *table = nsx_add_table(out, &cpu_launching_layout);
 	struct launched l = {0};
+	struct nsx_group_key *cpus;
 	int rc = count_ops(run->trace, &l, err);
 
+	if (!rc && !nsx_new_array(cpus, run->scratch, all->cpus.n, "CPUs", err))
+		rc = err->rc;
 	if (!rc) {
-		nsx_sort(all->cpus.keys, all->cpus.n, sizeof(*all->cpus.keys),
-			 cmp_pairs);
-		fill(run->trace, all, names, &l, out->arena, table);
+		for (size_t i = 0; i < all->cpus.n; i++)
+			cpus[i] = nsx_group_key(&all->cpus, i);
+		nsx_sort(cpus, all->cpus.n, sizeof(*cpus), cmp_pairs);
+		fill(run->trace, all, cpus, names, &l, out->arena, table);
 		show(table, out);
 	}
 	nsx_groups_done(&l.groups);

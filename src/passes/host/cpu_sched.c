@@ -300,10 +300,11 @@ static int read_all(const struct nsx_run *run, struct part *parts,
 			       parts[i].n * sizeof(*all->v));
 		all->n += parts[i].n;
 		for (size_t k = 0; k < parts[i].cpus.n; k++) {
-			const struct nsx_group_key *key = &parts[i].cpus.keys[k];
+			const struct nsx_group_key key =
+				nsx_group_key(&parts[i].cpus, k);
 			uint32_t ignored;
 
-			if (nsx_group(&all->cpus, key->a, key->b, &ignored, err))
+			if (nsx_group(&all->cpus, key.a, key.b, &ignored, err))
 				return err->rc;
 		}
 		all->defects += parts[i].defects;

@@ -35,10 +35,10 @@ int cpu_threads_read(const struct nsx_run *run, struct cpu_threads *ret,
 void cpu_threads_done(struct cpu_threads *all);
 
 /* Where the threads ran that launched GPU work (cpu_launching.c): a table, and what
- * is shown of it. names: by thread of all, whose cpus are sorted.
+ * is shown of it. names: by thread of all.
  */
 extern const struct nsx_layout cpu_launching_layout;
-int cpu_launching_fill(const struct nsx_run *run, struct cpu_threads *all,
+int cpu_launching_fill(const struct nsx_run *run, const struct cpu_threads *all,
 		       const char *const *names, struct nsx_section *out,
 		       struct nsx_err *err) NSX_CHECKED;
 

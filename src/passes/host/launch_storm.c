@@ -219,13 +219,13 @@ static int fill_launchers(const struct nsx_run *run, struct launchers *l,
 	*ret_bound_ns = 0;
 	for (size_t g = 0; g < l->groups.n; g++) {
 		const struct launcher *x = &l->v[g];
-		const struct nsx_group_key *key = &l->groups.keys[g];
-		const struct nsx_thread *th = &t->thread[key->a];
+		const struct nsx_group_key key = nsx_group_key(&l->groups, g);
+		const struct nsx_thread *th = &t->thread[key.a];
 		struct nsx_cell *row = nsx_add_row(table);
 
 		row[LAUNCHER_PID] = nsx_int(t->process[th->process].pid);
 		row[LAUNCHER_TID] = nsx_int(th->tid);
-		row[LAUNCHER_DEVICE] = nsx_int(t->device[key->b].device_id);
+		row[LAUNCHER_DEVICE] = nsx_int(t->device[key.b].device_id);
 		row[LAUNCHER_CALLS] = nsx_int(x->calls);
 		row[LAUNCHER_OPS] = nsx_int(x->ops);
 		row[LAUNCHER_BOUND] = nsx_ms(x->bound_ns);

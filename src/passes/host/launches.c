@@ -132,7 +132,7 @@ static int measure_thread(struct work *w, size_t from, size_t to, int64_t *ns,
 {
 	static const double qs[QUANTILES] = {0.5, 0.99};
 	const struct nsx_calls *c = &w->t->calls;
-	const struct nsx_thread *th = &w->t->thread[w->groups.keys[from].a];
+	const struct nsx_thread *th = &w->t->thread[nsx_group_key(&w->groups, from).a];
 	size_t at = 0;
 
 	for (size_t g = from; g < to; g++) {
@@ -169,15 +169,17 @@ static size_t count_launches(const struct work *w, size_t from, size_t to)
 /* Thread by thread, as launchers are. */
 static int measure_durations(struct work *w, struct nsx_err *err)
 {
-	const struct nsx_group_key *key = w->groups.keys;
+	const struct nsx_groups *keys = &w->groups;
 	size_t most = 0;
 	int64_t *ns;
 
-	NSX_EACH_RUN(g, next, w->groups.n, key[next].a == key[g].a)
+	NSX_EACH_RUN(g, next, keys->n,
+		     nsx_group_key(keys, next).a == nsx_group_key(keys, g).a)
 		most = NSX_MAX(most, count_launches(w, g, next));
 	if (!nsx_new_array(ns, w->arena, most, "launch durations", err))
 		return err->rc;
-	NSX_EACH_RUN(g, next, w->groups.n, key[next].a == key[g].a)
+	NSX_EACH_RUN(g, next, keys->n,
+		     nsx_group_key(keys, next).a == nsx_group_key(keys, g).a)
 		if (measure_thread(w, g, next, ns, err))
 			return err->rc;
 	nsx_arena_drop(w->arena, ns);
@@ -271,8 +273,8 @@ static void fill_launches(struct work *w, struct nsx_table *table)
 {
 	for (size_t g = 0; g < w->groups.n; g++) {
 		const struct launcher *x = &w->v[g];
-		const struct nsx_group_key *key = &w->groups.keys[g];
-		const struct nsx_thread *th = &w->t->thread[key->a];
+		const struct nsx_group_key key = nsx_group_key(&w->groups, g);
+		const struct nsx_thread *th = &w->t->thread[key.a];
 		struct nsx_cell *row;
 
 		if (!x->n && !x->ns)
@@ -280,7 +282,7 @@ static void fill_launches(struct work *w, struct nsx_table *table)
 		row = nsx_add_row(table);
 		row[PID] = nsx_int(w->t->process[th->process].pid);
 		row[TID] = nsx_int(th->tid);
-		row[API] = nsx_string(nsx_text(w->t, (nsx_str)key->b));
+		row[API] = nsx_string(nsx_text(w->t, (nsx_str)key.b));
 		row[COUNT] = nsx_int((int64_t)x->n);
 		row[TOTAL_MS] = nsx_ms(x->ns);
 		if (w->is_measured || x->inferred) {

@@ -25,7 +25,7 @@ static void fill_syncs(const struct nsx_trace *t, const struct nsx_groups *names
 		if (!v[g].n && !v[g].ns)
 			continue; /* all outside the window */
 		row = nsx_add_row(table);
-		row[API] = nsx_string(nsx_text(t, (nsx_str)names->keys[g].a));
+		row[API] = nsx_string(nsx_text(t, (nsx_str)nsx_group_key(names, g).a));
 		row[CALLS] = nsx_int(v[g].n);
 		row[TOTAL_MS] = nsx_ms(v[g].ns);
 		row[AVG] = nsx_mean_us(v[g].ns, v[g].n);

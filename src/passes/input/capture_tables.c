@@ -191,7 +191,7 @@ static void check_nccl(struct nsx_quality *q)
 	bool kernels = false, ranges = false;
 
 	for (uint32_t i = 0; !kernels && i < t->nshapes; i++)
-		kernels = t->shape[i].launch->op != NSX_COMM_NONE;
+		kernels = nsx_shape_launch(t, &t->shape[i])->op != NSX_COMM_NONE;
 	for (uint32_t i = 0; !ranges && i < t->ndomains; i++)
 		ranges = t->domain[i].is_nccl;
 	if (!kernels)

@@ -55,7 +55,7 @@ struct group {
 	uint32_t device;
 	nsx_str name;
 	uint32_t rank; /* of a kernel's name; 0: a call */
-	size_t n;
+	uint32_t n;
 	int64_t total_ns;
 };
 struct groups {

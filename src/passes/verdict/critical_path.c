@@ -73,6 +73,7 @@ static int credit(struct path *p, uint64_t tag, uint64_t id, int64_t ns,
 static uint64_t key_of(const struct nsx_trace *t, uint32_t op, uint64_t *ret_id)
 {
 	const struct nsx_shape *shape;
+	uint8_t comm;
 
 	switch (t->ops.kind[op]) {
 	case NSX_OP_GRAPH:
@@ -92,8 +93,9 @@ static uint64_t key_of(const struct nsx_trace *t, uint32_t op, uint64_t *ret_id)
 		return T_KERNEL;
 	}
 	shape = nsx_op_shape(t, op);
-	*ret_id = shape->launch->op == NSX_COMM_OTHER ? shape->base_name : shape->launch->op;
-	return shape->launch->op == NSX_COMM_OTHER ? T_COMM_OTHER : T_COMM;
+	comm = nsx_shape_launch(t, shape)->op;
+	*ret_id = comm == NSX_COMM_OTHER ? shape->base_name : comm;
+	return comm == NSX_COMM_OTHER ? T_COMM_OTHER : T_COMM;
 }
 
 struct level { /* what the operations of a class come to */
@@ -203,58 +205,49 @@ static const char *const causes[NSX_NCAUSES][2] = { /* kind, meaning */
 };
 
 struct suspect { /* a row before it is made */
-	const struct row *row;
-	const char *kind, *name; /* name NULL: a kernel's, of which few are
-				    shown                                    */
+	const char *name; /* NULL: a kernel's, of which few are shown        */
+	uint32_t row;
 };
 
-static struct suspect name_cause(struct path *p, unsigned cause, nsx_str detail)
-{
-	struct suspect s = {.kind = causes[cause][0],
-			    .name = nsx_cause_names[cause]};
-
-	if (detail && !strcmp(s.kind, "barrier"))
-		s.name = nsx_fact_text(p->run->facts, detail);
-	else if (detail)
-		s.name = nsx_say(p->out, "%s: %s", s.name,
-				 nsx_fact_text(p->run->facts, detail));
-	return s;
-}
-
-static struct suspect name_row(struct path *p, const struct nsx_group_key *key)
+static const char *kind_of(uint64_t tag)
 {
 	static const char *const kinds[] = {"kernel", "kernel", "nccl", "nccl",
 					    "memcpy", "memcpy", "gpu_idle"};
-	struct suspect s;
 
-	if (key->a >= T_CAUSE)
-		return name_cause(p, (unsigned)(key->a - T_CAUSE),
-				  (nsx_str)key->b);
-	s = (struct suspect){.kind = kinds[key->a]};
-	switch (key->a) {
+	return tag >= T_CAUSE ? causes[tag - T_CAUSE][0] : kinds[tag];
+}
+
+static const char *name_cause(struct path *p, unsigned cause, nsx_str detail)
+{
+	const char *own = detail ? nsx_fact_text(p->run->facts, detail) : NULL;
+
+	return !own ? nsx_cause_names[cause] :
+	       !strcmp(causes[cause][0], "barrier") ? own :
+	       nsx_say(p->out, "%s: %s", nsx_cause_names[cause], own);
+}
+
+static const char *name_row(struct path *p, struct nsx_group_key key)
+{
+	switch (key.a) {
+	case T_KERNEL:
+		return NULL;
 	case T_REPLAY:
-		s.name = nsx_say(p->out, "CUDA graph %llu",
-				 (unsigned long long)key->b);
-		break;
+		return nsx_say(p->out, "CUDA graph %llu",
+			       (unsigned long long)key.b);
 	case T_COMM:
-		s.name = nsx_comm_op_name((enum nsx_comm_op)key->b);
-		break;
-	case T_COPY:
-		s.name = nsx_copy_direction((unsigned)key->b);
-		break;
-	case T_MEMSET:
-		s.name = "memset";
-		break;
-	case T_REST:
-		s.name = "idle";
-		break;
+		return nsx_comm_op_name((enum nsx_comm_op)key.b);
 	case T_COMM_OTHER:
-		s.name = nsx_text(p->run->trace, (nsx_str)key->b);
-		break;
-	default: /* T_KERNEL */
-		break;
+		return nsx_text(p->run->trace, (nsx_str)key.b);
+	case T_COPY:
+		return nsx_copy_direction((unsigned)key.b);
+	case T_MEMSET:
+		return "memset";
+	case T_REST:
+		return "idle";
+	default:
+		return name_cause(p, (unsigned)(key.a - T_CAUSE),
+				  (nsx_str)key.b);
 	}
-	return s;
 }
 
 static const char *meaning_of(uint64_t tag)
@@ -270,7 +263,7 @@ static const char *meaning_of(uint64_t tag)
 
 static nsx_str kernel_of(const struct path *p, const struct suspect *s)
 {
-	return (nsx_str)p->groups.keys[s->row - p->rows].b;
+	return (nsx_str)nsx_group_key(&p->groups, s->row).b;
 }
 
 static const char *name_of(const struct path *p, const struct suspect *s)
@@ -287,23 +280,26 @@ static int cmp_names(const struct path *p, const struct suspect *x,
 	       NSX_CMP(rank[kernel_of(p, x)], rank[kernel_of(p, y)]);
 }
 
-static double total_ms(const struct suspect *s)
+static double total_ms(const struct path *p, const struct suspect *s)
 {
-	return (double)s->row->ns / 1e6;
+	return (double)p->rows[s->row].ns / 1e6;
 }
 
 static int64_t order_of(const void *suspect, void *path)
 {
-	(void)path;
-	return -nsx_real_key(total_ms(suspect));
+	return -nsx_real_key(total_ms(path, suspect));
 }
 
 static int cmp_suspects(const void *a, const void *b, void *path)
 {
 	const struct suspect *x = a, *y = b;
+	const struct path *p = path;
 
-	return NSX_CMP(total_ms(y), total_ms(x)) ?: strcmp(x->kind, y->kind) ?:
-	       cmp_names(path, x, y) ?: NSX_CMP(y->row->count, x->row->count);
+	return NSX_CMP(total_ms(p, y), total_ms(p, x)) ?:
+	       strcmp(kind_of(nsx_group_key(&p->groups, x->row).a),
+		      kind_of(nsx_group_key(&p->groups, y->row).a)) ?:
+	       cmp_names(p, x, y) ?:
+	       NSX_CMP(p->rows[y->row].count, p->rows[x->row].count);
 }
 
 static int fill_suspects(struct path *p, struct nsx_table *table,
@@ -315,31 +311,29 @@ static int fill_suspects(struct path *p, struct nsx_table *table,
 
 	if (!nsx_new_array(v, p->run->scratch, p->groups.n, "path rows", err))
 		return err->rc;
-	for (size_t i = 0; i < p->groups.n; i++) {
-		if (!p->rows[i].ns)
-			continue;
-		v[n] = name_row(p, &p->groups.keys[i]);
-		v[n++].row = &p->rows[i];
-	}
+	for (uint32_t i = 0; i < p->groups.n; i++)
+		if (p->rows[i].ns)
+			v[n++] = (struct suspect){
+				name_row(p, nsx_group_key(&p->groups, i)), i};
 	nsx_table_expect(table, n, p->run->opts->held_rows);
 	nsx_sort_by_key_r(v, n, table->max_rows ?: n, sizeof(*v), order_of,
 			  cmp_suspects, p);
 	for (size_t i = 0; i < n; i++) {
-		const struct row *r = v[i].row;
-		const char *meaning = meaning_of(p->groups.keys[r - p->rows].a);
+		const struct row *r = &p->rows[v[i].row];
+		uint64_t tag = nsx_group_key(&p->groups, v[i].row).a;
 		struct nsx_cell *cells = nsx_add_row(table);
 
 		if (!nsx_table_holds(table))
 			continue; /* no column adds */
-		cells[KIND] = nsx_string(v[i].kind);
+		cells[KIND] = nsx_string(kind_of(tag));
 		cells[NAME] = v[i].name ? nsx_string(v[i].name) :
 			nsx_name_cell(p->run->trace, table, kernel_of(p, &v[i]));
-		cells[TOTAL] = nsx_real(total_ms(&v[i]));
+		cells[TOTAL] = nsx_real(total_ms(p, &v[i]));
 		cells[COUNT] = nsx_int(r->count);
 		cells[DETAILS] = nsx_string(nsx_say(
 			p->out, "%.2f %% of the window%s%s",
-			100 * (double)r->ns / length, *meaning ? ": " : "",
-			meaning));
+			100 * (double)r->ns / length,
+			*meaning_of(tag) ? ": " : "", meaning_of(tag)));
 	}
 	return 0;
 }
