@@ -351,15 +351,59 @@ struct rows {
 	size_t n, cap;
 };
 
-/* By mark, the hull of the ops [from, to) of the process's list in it. */
+/* What one process does on one device: ops [from, to) of the process's list. */
+struct part {
+	size_t from, to;
+	int64_t *kernel_ns; /* by stream; graphs too                         */
+	int64_t most_ns;    /* of a stream                                   */
+};
+
+static void sum_kernels(const struct nsx_finder *fd, struct part *p)
+{
+	const struct nsx_ops *o = &fd->t->ops;
+
+	for (size_t k = p->from; k < p->to; k++)
+		p->kernel_ns[nsx_op_stream(o, fd->ops[k])] = 0;
+	for (size_t k = p->from; k < p->to; k++) {
+		int64_t *ns = &p->kernel_ns[nsx_op_stream(o, fd->ops[k])];
+
+		if (o->cls[fd->ops[k]] != NSX_C_COPY)
+			nsx_add_to(ns, nsx_op_ns(o, fd->ops[k]));
+		p->most_ns = NSX_MAX(p->most_ns, *ns);
+	}
+}
+
+/* Whether work of its stream may begin an iteration: one that has next to no kernels
+ * may fetch ahead, whole iterations where the host runs ahead.
+ */
+static bool keeps_pace(const struct part *p, uint32_t stream)
+{
+	return p->kernel_ns[stream] >= p->most_ns / 100;
+}
+
+static void begin_hull(const struct nsx_trace *t, const struct part *p, uint32_t op,
+		       struct nsx_span *hull, bool *is_paced)
+{
+	int64_t at = nsx_op_start(&t->ops, op);
+	bool paces = keeps_pace(p, nsx_op_stream(&t->ops, op));
+
+	if ((t->ops.flags[op] & NSX_OP_CUT) || (*is_paced && !paces))
+		return;
+	hull->start_ns = paces && !*is_paced ? at : NSX_MIN(hull->start_ns, at);
+	*is_paced = paces;
+}
+
+/* By mark, the hull of the ops in it, from the first that keeps pace where there is one. */
 static void find_hulls(const struct nsx_finder *fd, const struct nsx_way *w,
-		       size_t from, size_t to, struct nsx_span *hull)
+		       const struct part *p, struct nsx_span *hull, bool *is_paced)
 {
 	const struct nsx_trace *t = fd->t;
 
-	for (size_t m = 0; m < w->n; m++)
+	for (size_t m = 0; m < w->n; m++) {
 		hull[m] = (struct nsx_span){INT64_MAX, INT64_MIN};
-	for (size_t k = from; k < to; k++) {
+		is_paced[m] = false;
+	}
+	for (size_t k = p->from; k < p->to; k++) {
 		uint32_t op = fd->ops[k], call = nsx_op_call(&t->ops, op);
 		int64_t at = nsx_op_start(&t->ops, op);
 		size_t m;
@@ -372,9 +416,7 @@ static void find_hulls(const struct nsx_finder *fd, const struct nsx_way *w,
 		if (m == NSX_NONE)
 			continue;
 		hull[m].end_ns = NSX_MAX(hull[m].end_ns, nsx_op_end(&t->ops, op));
-		if (!(t->ops.flags[op] & NSX_OP_CUT))
-			hull[m].start_ns = NSX_MIN(hull[m].start_ns,
-						   nsx_op_start(&t->ops, op));
+		begin_hull(t, p, op, &hull[m], &is_paced[m]);
 	}
 }
 
@@ -408,9 +450,12 @@ static int project_process(struct nsx_finder *fd, const struct nsx_way *w,
 	const struct nsx_trace *t = fd->t;
 	size_t end = fd->ops_at[w->process + 1], next;
 	uint32_t process = w->process < t->nprocesses ? w->process : NSX_NONE;
-	struct nsx_span *hull = nsx_try_alloc(w->n, sizeof(*hull), "iterations",
-					      err);
-	int rc = hull ? 0 : err->rc;
+	struct nsx_arena *a = nsx_arena_new();
+	struct part p = {0};
+	struct nsx_span *hull;
+	bool *is_paced;
+	int rc = nsx_new_arrays(a, w->n, "iterations", err, hull, is_paced) ?:
+		 nsx_new_arrays(a, t->nstreams, "streams", err, p.kernel_ns);
 
 	for (size_t k = fd->ops_at[w->process]; !rc && k < end; k = next) {
 		uint32_t d = nsx_stream_of(t, fd->ops[k])->device;
@@ -418,10 +463,12 @@ static int project_process(struct nsx_finder *fd, const struct nsx_way *w,
 		for (next = k + 1; next < end &&
 		     nsx_stream_of(t, fd->ops[next])->device == d; )
 			next++;
-		find_hulls(fd, w, k, next, hull);
+		p = (struct part){k, next, p.kernel_ns, 0};
+		sum_kernels(fd, &p);
+		find_hulls(fd, w, &p, hull, is_paced);
 		rc = add_iterations(w, hull, process, d, rows, err);
 	}
-	free(hull);
+	nsx_arena_free(a);
 	return rc;
 }
 
