@@ -45,6 +45,7 @@ struct pricing {
 	struct nsx_findings *l;
 	struct nsx_arena *scratch;
 	unsigned threads;
+	bool works; /* the GPUs do                                           */
 	struct nsx_window w;
 	double length_ns;
 	struct item *v;
@@ -61,7 +62,7 @@ static bool is_capture(const struct nsx_finding *f)
 /* Alone -----------------------------------------------------------------------*/
 
 /* Where nothing of it was replayed: what lies in the window of the spans, or the
- * detector's guess.
+ * detector's guess.  Where no GPU works that is measured: nothing goes on beside it.
  */
 static int guess(struct pricing *p, struct item *x, struct nsx_err *err)
 {
@@ -81,7 +82,8 @@ static int guess(struct pricing *p, struct item *x, struct nsx_err *err)
 	f->headroom_ns = f->low_ns = f->high_ns =
 		NSX_MIN(f->guess_ns, p->length_ns);
 	f->price = f->guess_ns <= 0 ? NSX_PRICE_NONE :
-		   f->is_rule ? NSX_PRICE_MEASURED : NSX_PRICE_ASSUMED;
+		   f->is_rule || !(p->works || f->is_assumed) ?
+				     NSX_PRICE_MEASURED : NSX_PRICE_ASSUMED;
 	x->gone |= f->guess_ns <= 0 && f->remedy.n; /* nothing shows that it costs */
 	return 0;
 }
@@ -786,6 +788,18 @@ static int rank(struct pricing *p, struct nsx_err *err)
 	return write_back(p, err);
 }
 
+static bool gpus_work(const struct nsx_facts *f, struct nsx_window w)
+{
+	for (uint32_t i = 0; i < f->ndevices; i++) {
+		struct nsx_partition p;
+
+		nsx_partition(&f->device[i], w.start_ns, w.end_ns, &p);
+		if (p.ns[NSX_P_IDLE] < w.end_ns - w.start_ns)
+			return true;
+	}
+	return false;
+}
+
 int nsx_rank_findings(const struct nsx_facts *f, unsigned threads,
 		      struct nsx_findings *l, struct nsx_err *err)
 {
@@ -793,6 +807,7 @@ int nsx_rank_findings(const struct nsx_facts *f, unsigned threads,
 			    .threads = threads, .scratch = nsx_arena_new()};
 	int rc;
 
+	p.works = gpus_work(f, p.w);
 	p.length_ns = (double)(p.w.end_ns - p.w.start_ns);
 	rc = rank(&p, err);
 	nsx_arena_free(p.scratch);
