@@ -145,6 +145,9 @@ static int read_args(const struct args *a, struct nsx_diff_opts *o,
 	if (a->json + a->md + a->html > 1)
 		return nsx_fail(err, NSX_E_USAGE, "--json, --md and --html "
 				"exclude each other");
+	if (a->out && a->json + a->md + a->html && !a->calibrate)
+		return nsx_fail(err, NSX_E_USAGE, "--json, --md and --html print "
+				"to stdout and write no files: leave --out out");
 	if (!(a->alpha > 0 && a->alpha < 0.5))
 		return nsx_fail(err, NSX_E_USAGE,
 				"--alpha must lie between 0 and 0.5");

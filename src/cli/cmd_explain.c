@@ -287,6 +287,10 @@ static int check_args(const struct args *a, int noperands, struct nsx_err *err)
 				"out");
 	if (check_page(a, err))
 		return err->rc;
+	if (a->out && (on_stdout(a) || a->explain))
+		return nsx_fail(err, NSX_E_USAGE, "--json, --brief, --md and "
+				"--explain print to stdout and write no files: "
+				"leave --out out");
 	if (a->print_schema && on_stdout(a))
 		return nsx_fail(err, NSX_E_USAGE, "--print-schema prints before "
 				"the summary of a run: leave --json, --brief, "

@@ -71,6 +71,10 @@ int nsx_fleet_run_parse(struct nsx_fleet_run *r, const struct nsx_cmd *cmd,
 	if (!rc && r->json + r->md + r->html + (r->partial != NULL) > 1)
 		rc = nsx_fail(err, NSX_E_USAGE, "--json, --md, --html and "
 			      "--partial exclude each other");
+	if (!rc && r->out && (r->json || r->md || r->html || r->partial))
+		rc = nsx_fail(err, NSX_E_USAGE, "--out is the folder of a report: "
+			      "leave it out with --json, --md, --html and "
+			      "--partial");
 	if (!rc && r->mesh && r->partial)
 		rc = nsx_fail(err, NSX_E_USAGE, "--mesh is for the report: a "
 			      "digest has none, leave it out with --partial");

@@ -9,7 +9,6 @@
 #define COUNTS 0.05 /* of the window, that a GPU works to be compared */
 #define IDLE_SHARE 0.05
 #define SLOW 0.03 /* of the window, that one GPU alone costs */
-#define MOST_OF 0.5 /* of what a GPU works longer, by one kernel */
 #define ROUNDED 1.001 /* times: a replay rounds each kernel */
 enum {
 	MAX_COMPARED = 64, MOST_CAUSES = 3,
@@ -17,16 +16,6 @@ enum {
 	MANY_PAGES = 10, /* fetched one by one: of fewer, what the host does
 			    besides may be most of it                       */
 };
-
-static int64_t work_ns(const struct nsx_detect *d, uint32_t device)
-{
-	struct nsx_partition p;
-
-	nsx_partition(&d->facts->device[device], d->w.start_ns, d->w.end_ns,
-		      &p);
-	return d->w.end_ns - d->w.start_ns - p.ns[NSX_P_IDLE] -
-	       p.ns[NSX_P_COMM_EXPOSED];
-}
 
 /* The process with most operations on a device. */
 static uint32_t process_of(const struct nsx_trace *t, uint32_t device,
@@ -108,16 +97,16 @@ struct longest {
 
 static struct longest find_longest(const struct nsx_detect *d, const bool *counts)
 {
-	int64_t most = work_ns(d, d->facts->limiting), least = most;
+	int64_t most = nsx_judged_work_ns(d, d->facts->limiting), least = most;
 	struct longest ret = {
 		.is = nsx_arena_get(d->scratch, d->facts->ndevices)};
 
 	for (uint32_t i = 0; i < d->facts->ndevices; i++)
 		if (counts[i])
-			least = NSX_MIN(least, work_ns(d, i));
+			least = NSX_MIN(least, nsx_judged_work_ns(d, i));
 	for (uint32_t i = 0; i < d->facts->ndevices; i++) {
 		ret.is[i] = counts[i] &&
-			    work_ns(d, i) > least + (most - least) / 2;
+			    nsx_judged_work_ns(d, i) > least + (most - least) / 2;
 		if (ret.is[i])
 			ret.device[ret.n++] = i;
 	}
@@ -146,8 +135,8 @@ static int find_remedy(struct nsx_detect *d, struct uneven *u, struct nsx_err *e
 	for (uint32_t i = 0; i < u->longest.n; i++) {
 		uint32_t dev = u->longest.device[i];
 
-		if (nsx_excess_of(d, &u->compared, dev, (double)work_ns(d, dev),
-				  even_out(d, dev), &v[i], err))
+		if (nsx_excess_of(d, &u->compared, dev, even_out(d, dev), &v[i],
+				  err))
 			return err->rc;
 		if (dev == d->facts->limiting)
 			u->most = v[i];
@@ -184,45 +173,21 @@ static int prefer_shares(struct nsx_detect *d, struct uneven *u, struct nsx_err 
 	return 0;
 }
 
-/* ", most of it in ...": the kernel with most of what the GPU that sets the pace works
- * longer; "" where it is slow, or it is none.
- */
-static const char *say_kernel(struct nsx_detect *d, const struct nsx_excess *x)
-{
-	struct nsx_findings *l = d->found;
-
-	return x->times > 0 || !x->kernel ? "" : nsx_tell(
-		l, ", %s of it in kernel %s: %s, %s on average",
-		x->share > MOST_OF ? "most" : "the largest part",
-		nsx_tell_name(l, nsx_kernel_label(&d->facts->kernels, x->kernel)),
-		nsx_text_ns(l->arena, x->ns), nsx_text_ns(l->arena, x->mean_ns));
-}
-
 /* Whether it is slow, what was priced, and what to do. */
-static void tell_excess(struct nsx_detect *d, const struct uneven *u, long long id,
+static void tell_excess(struct nsx_detect *d, const struct uneven *u, uint32_t dev,
 			struct nsx_finding *f)
 {
 	unsigned n = 0;
 
 	if (u->most.times > 0)
-		nsx_add_evidence(f, nsx_tell(
-			d->found, "%zu kernels take %.2f times as long on GPU %lld "
-			"as the same launches on others: it is slow",
-			u->most.nslow, u->most.times, id));
+		nsx_add_evidence(f, nsx_say_slow(d, &u->most, dev));
 	if (u->nslow < u->longest.n) {
-		f->recommendation[n++] =
-			"spread the work evenly: pipeline stages of equal cost, "
-			"batches of equal token count, experts of equal load, "
-			"layers per rank";
-		nsx_add_evidence(f, u->by_stretch ?
-			"priced as if the kernels between two collectives took "
-			"each GPU as long as the mean of all" :
-			"priced as if what takes longer took the mean of all");
+		f->recommendation[n++] = nsx_advice_on_work;
+		nsx_add_evidence(f, u->by_stretch ? nsx_priced_by_stretch :
+						    nsx_priced_by_mean);
 	}
 	if (u->nslow)
-		f->recommendation[n++] =
-			"compare the clocks, the power and the temperature of the "
-			"GPUs: nvidia-smi -q -d CLOCK,POWER,TEMPERATURE,PERFORMANCE";
+		f->recommendation[n++] = nsx_advice_on_slow;
 }
 
 static void propose_uneven(struct nsx_detect *d, const struct uneven *u)
@@ -248,14 +213,14 @@ static void propose_uneven(struct nsx_detect *d, const struct uneven *u)
 				 nsx_text_ns(l->arena, u->most_ns),
 				 nsx_text_ns(l->arena, u->most_ns - mean_ns),
 				 nsx_text_ns(l->arena, mean_ns),
-				 say_kernel(d, &u->most))},
+				 nsx_say_excess(d, &u->most))},
 		.proof = {{.csv = "partition", .column = "total_ms",
 			   .at = {{"device_id", nsx_int(id)},
 				  {"class", nsx_string("compute_only")}}}},
 		.is_set = !u->talk && !u->same,
 		.remedy = u->remedy};
 
-	tell_excess(d, u, id, &f);
+	tell_excess(d, u, dev, &f);
 	nsx_add_evidence(&f, u->talk ?
 		"the GPUs communicate, so the others wait for it" :
 		"not all of them communicate: they may do unrelated work");
@@ -341,12 +306,12 @@ static int find_uneven(struct nsx_detect *d, struct nsx_err *err)
 	const struct nsx_facts *f = d->facts;
 	bool *counts = nsx_arena_get(d->scratch, f->ndevices);
 	double least = COUNTS * (double)(d->w.end_ns - d->w.start_ns);
-	double most = (double)work_ns(d, f->limiting), sum = 0, mean;
+	double most = (double)nsx_judged_work_ns(d, f->limiting), sum = 0, mean;
 	bool talk = true;
 	unsigned n = 0;
 
 	for (uint32_t i = 0; i < f->ndevices; i++) {
-		double ns = (double)work_ns(d, i);
+		double ns = (double)nsx_judged_work_ns(d, i);
 
 		counts[i] = ns >= least;
 		if (!counts[i])

@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "detect/detect.h"
+#include "detect/excess.h"
 #include "facts/metrics/metrics.h"
 #include "facts/replay/replay.h"
 
@@ -14,6 +14,7 @@
 #define MUCH_PCT 10.0	  /* ... whatever overlaps besides it       */
 #define LINK_IDLE_PCT 2.0 /* of the peak, while it communicates     */
 #define LINK_BUSY_PCT 10.0
+#define ROUNDED 1.001 /* times: a replay rounds each kernel */
 #define BY_WORK 0.5 /* of what own pace wins, that even work must */
 enum { MANY = 100, TINY_NS = 50000 }; /* collectives that are all latency */
 enum { MOST_PIECES = 3 }; /* own pace; 2 and 4 times as many micro batches */
@@ -409,7 +410,70 @@ static void say_hidden(struct nsx_detect *d, int64_t window_ns)
 
 /* Ranks that come late ------------------------------------------------------*/
 
-static void propose_even(struct nsx_detect *d, const struct nsx_arrivals *x)
+/* The late rank and those that wait for it, of which it alone works longest. */
+static struct nsx_compared compare(struct nsx_detect *d, const struct nsx_arrivals *x)
+{
+	uint32_t n = d->facts->ndevices;
+	bool *counts = nsx_arena_get(d->scratch, n);
+	bool *is_long = nsx_arena_get(d->scratch, n);
+	struct nsx_compared ret = {.counts = counts, .is_long = is_long};
+
+	counts[x->device] = is_long[x->device] = true;
+	for (size_t i = 0; i < x->nwaits; i++)
+		counts[x->waits[i].device] = true;
+	for (uint32_t i = 0; i < n; i++)
+		if (counts[i]) {
+			ret.n++;
+			ret.mean_ns += (double)nsx_judged_work_ns(d, i);
+		}
+	ret.mean_ns /= ret.n;
+	return ret;
+}
+
+/* A rank that has more to do is not made like its peers, for its work would be gone: it is
+ * spread over all, where it can be between two collectives, as what waits for that is priced.
+ * Ranks that take turns gain nothing by it, and less for one alone is no price.
+ */
+static int price_spread(struct nsx_detect *d, const struct nsx_excess *excess,
+			struct nsx_finding *f, struct nsx_err *err)
+{
+	struct nsx_change share = {.verb = NSX_SHARE_WORK};
+	struct nsx_plan plans[] = {f->remedy, excess->remedy, {&share, 1}};
+	struct nsx_gain gains[ARRAY_LEN(plans)];
+	bool by_stretch;
+
+	if (nsx_replay_gains(d->facts->model, plans, ARRAY_LEN(plans), 1, gains,
+			     err))
+		return err->rc;
+	if (gains[1].gain_ns > gains[0].gain_ns)
+		return 0;
+	by_stretch = gains[2].gain_ns <= gains[0].gain_ns &&
+		     ROUNDED * (double)gains[2].gain_ns >= (double)gains[1].gain_ns;
+	f->remedy = by_stretch ? nsx_plan_of(d, share) : excess->remedy;
+	f->evidence[3] = nsx_tell(d->found, "%s%s", f->evidence[3],
+				  nsx_say_excess(d, excess));
+	nsx_add_evidence(f, by_stretch ? nsx_priced_by_stretch : nsx_priced_by_mean);
+	f->recommendation[0] = nsx_advice_on_work;
+	return 0;
+}
+
+static int price_work(struct nsx_detect *d, const struct nsx_arrivals *x,
+		      struct nsx_finding *f, struct nsx_err *err)
+{
+	struct nsx_compared c = compare(d, x);
+	struct nsx_excess excess;
+
+	if (nsx_excess_of(d, &c, x->device, f->remedy.v[0], &excess, err))
+		return err->rc;
+	if (!(excess.times > 0))
+		return price_spread(d, &excess, f, err);
+	nsx_add_evidence(f, nsx_say_slow(d, &excess, x->device));
+	f->recommendation[0] = nsx_advice_on_slow;
+	return 0;
+}
+
+static int propose_even(struct nsx_detect *d, const struct nsx_arrivals *x,
+			struct nsx_err *err)
 {
 	struct nsx_findings *l = d->found;
 	struct nsx_finding f = {
@@ -441,29 +505,33 @@ static void propose_even(struct nsx_detect *d, const struct nsx_arrivals *x)
 		nsx_text_ns(l->arena, x->all_wait_ns),
 		nsx_tell_ns(l, x->transfer_ns), x->p_value);
 	f.evidence[3] = x->cause ?
-		nsx_tell(l, "Cause: %s (%.0f %% of the lateness).", x->cause,
+		nsx_tell(l, "Cause: %s (%.0f %% of the lateness)", x->cause,
 			 100 * x->cause_share) :
 		"Cause: unattributed, no single one explains 80 % of the "
-		"lateness.";
+		"lateness";
 	f.recommendation[0] = nsx_tell(
 		l, "Look at %s before its collectives, not at the network: "
 		   "uneven work, a slower GPU, or its input pipeline.",
 		x->late);
+	if (x->is_by_work && price_work(d, x, &f, err))
+		return err->rc;
 	for (size_t i = 0; i < x->nwaits; i++) {
 		f.device = x->waits[i].device;
 		f.spans = x->waits[i].spans;
 		nsx_found(l, &f);
 	}
+	return 0;
 }
 
-static void judge_arrivals(struct nsx_detect *d, const struct nsx_arrivals *x)
+static int judge_arrivals(struct nsx_detect *d, const struct nsx_arrivals *x,
+			  struct nsx_err *err)
 {
 	struct nsx_findings *l = d->found;
 	const char *name = nsx_tell_name(l, x->op);
 
 	if (x->is_proved)
-		propose_even(d, x);
-	else if (!x->nlate)
+		return propose_even(d, x, err);
+	if (!x->nlate)
 		nsx_fine(l, "No straggler in %s: its ranks arrive within %s of "
 			    "each other in all %zu instances judged.", name,
 			 nsx_tell_ns(l, x->least_late_ns), x->njudged);
@@ -472,6 +540,7 @@ static void judge_arrivals(struct nsx_detect *d, const struct nsx_arrivals *x)
 			    "%zu of %zu instances (p = %.2g) and induces %s of "
 			    "waiting; " NSX_LATE_RULE ".", name, x->late, x->nlast, x->nlate,
 			 x->p_value, nsx_text_ns(l->arena, x->wait_ns));
+	return 0;
 }
 
 /* Between some of the ranks, where collectives of all of them were not matched: in
@@ -524,7 +593,8 @@ int nsx_detect_comm(struct nsx_detect *d, struct nsx_err *err)
 	if (m->comm && find_streams(&c, err))
 		return err->rc;
 	for (const struct nsx_arrivals *x = m->arrivals; x; x = x->next)
-		judge_arrivals(d, x);
+		if (judge_arrivals(d, x, err))
+			return err->rc;
 	for (uint32_t i = 0; m->comm && i < d->facts->ndevices; i++)
 		if (judge_device(&c, i, window_ns, err))
 			return err->rc;

@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 #include "detect/excess.h"
+#include "facts/kernel_name.h"
 
 enum {
 	LEAST_KERNELS = 3, /* of different work, that are slow on a slow GPU  */
@@ -14,6 +15,18 @@ enum {
 	ALIKE = 50,	   /* launches may be one more in so many             */
 };
 #define MOST_TIME 0.8 /* of a slow GPU's time, in kernels that are slow there  */
+#define MOST_OF 0.5   /* of what a GPU works longer, by one kernel               */
+
+const char nsx_priced_by_mean[] = "priced as if what takes longer took the mean of all";
+const char nsx_priced_by_stretch[] =
+	"priced as if the kernels between two collectives took each GPU as long as the "
+	"mean of all";
+const char nsx_advice_on_work[] =
+	"spread the work evenly: pipeline stages of equal cost, batches of equal token "
+	"count, experts of equal load, layers per rank";
+const char nsx_advice_on_slow[] =
+	"compare the clocks, the power and the temperature of the GPUs: nvidia-smi -q -d "
+	"CLOCK,POWER,TEMPERATURE,PERFORMANCE";
 
 /* On the GPU, and on others: all, or only those that do not work longest. */
 struct sums {
@@ -224,8 +237,18 @@ static int find_more(struct nsx_detect *d, struct kinds *k, const struct nsx_com
 	return 0;
 }
 
+int64_t nsx_judged_work_ns(const struct nsx_detect *d, uint32_t device)
+{
+	struct nsx_partition p;
+
+	nsx_partition(&d->facts->device[device], d->w.start_ns, d->w.end_ns,
+		      &p);
+	return d->w.end_ns - d->w.start_ns - p.ns[NSX_P_IDLE] -
+	       p.ns[NSX_P_COMM_EXPOSED];
+}
+
 int nsx_excess_of(struct nsx_detect *d, const struct nsx_compared *c, uint32_t device,
-		  double work_ns, struct nsx_change even, struct nsx_excess *ret,
+		  struct nsx_change even, struct nsx_excess *ret,
 		  struct nsx_err *err)
 {
 	struct kinds k = {0};
@@ -238,8 +261,30 @@ int nsx_excess_of(struct nsx_detect *d, const struct nsx_compared *c, uint32_t d
 		return err->rc;
 	if (ret->times > 0)
 		ret->remedy = nsx_plan_of(d, even);
-	rc = find_more(d, &k, c, device, work_ns - c->mean_ns, ret, err);
+	rc = find_more(d, &k, c, device,
+		       (double)nsx_judged_work_ns(d, device) - c->mean_ns, ret, err);
 	nsx_groups_done(&k.keys);
 	free(k.v);
 	return rc;
+}
+
+/* In words ------------------------------------------------------------------------*/
+
+const char *nsx_say_excess(struct nsx_detect *d, const struct nsx_excess *x)
+{
+	struct nsx_findings *l = d->found;
+
+	return x->times > 0 || !x->kernel ? "" : nsx_tell(
+		l, ", %s of it in kernel %s: %s, %s on average",
+		x->share > MOST_OF ? "most" : "the largest part",
+		nsx_tell_name(l, nsx_kernel_label(&d->facts->kernels, x->kernel)),
+		nsx_text_ns(l->arena, x->ns), nsx_text_ns(l->arena, x->mean_ns));
+}
+
+const char *nsx_say_slow(struct nsx_detect *d, const struct nsx_excess *x,
+			 uint32_t device)
+{
+	return nsx_tell(d->found, "%zu kernels take %.2f times as long on GPU %lld as "
+			"the same launches on others: it is slow", x->nslow, x->times,
+			(long long)d->trace->device[device].device_id);
 }

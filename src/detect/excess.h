@@ -34,11 +34,22 @@ struct nsx_excess {
 	struct nsx_plan remedy;
 };
 
-/* work_ns: that the GPU works in the judged window; even: makes it like its peers.
- * Errors: NSX_E_NOMEM.
- */
+/* How long a GPU computes and copies in the judged window. */
+int64_t nsx_judged_work_ns(const struct nsx_detect *d, uint32_t device);
+
+/* even: makes the GPU like its peers.  Errors: NSX_E_NOMEM. */
 int nsx_excess_of(struct nsx_detect *d, const struct nsx_compared *c, uint32_t device,
-		  double work_ns, struct nsx_change even, struct nsx_excess *ret,
+		  struct nsx_change even, struct nsx_excess *ret,
 		  struct nsx_err *err) NSX_CHECKED;
+
+/* ", most of it in ...": the kernel with most of what the GPU works longer; "" where it is
+ * slow, or it is none.
+ */
+const char *nsx_say_excess(struct nsx_detect *d, const struct nsx_excess *x);
+/* That it is slow, as its kernels show. */
+const char *nsx_say_slow(struct nsx_detect *d, const struct nsx_excess *x,
+			 uint32_t device);
+extern const char nsx_priced_by_mean[], nsx_priced_by_stretch[];
+extern const char nsx_advice_on_work[], nsx_advice_on_slow[];
 
 #endif

@@ -480,7 +480,7 @@ static void fill_trust(const struct nsx_report *r, struct nsx_first_page *p)
 		p->trust[n++] = f->title;
 		line = line ? line : say_capture(r, f);
 	}
-	if (r->unpriced && is_priced(p))
+	if (r->unpriced && r->trace->ops.n && is_priced(p))
 		p->trust[n++] = nsx_arena_printf(
 			r->arena, "nothing could be replayed to price findings: "
 			"%s", r->unpriced);

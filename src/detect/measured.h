@@ -61,6 +61,7 @@ struct nsx_arrivals {
 	int64_t transfer_ns;
 	const char *cause; /* NULL: no single one                            */
 	double cause_share;
+	bool is_by_work; /* the cause: it computes longer                    */
 	struct nsx_comm_wait { /* of the other ranks, where it is proved     */
 		uint32_t device;
 		struct nsx_spans spans;

@@ -45,6 +45,7 @@ struct pricing {
 	struct nsx_findings *l;
 	struct nsx_arena *scratch;
 	unsigned threads;
+	bool works; /* the GPUs do                                           */
 	struct nsx_window w;
 	double length_ns;
 	struct item *v;
@@ -61,7 +62,7 @@ static bool is_capture(const struct nsx_finding *f)
 /* Alone -----------------------------------------------------------------------*/
 
 /* Where nothing of it was replayed: what lies in the window of the spans, or the
- * detector's guess.
+ * detector's guess.  Where no GPU works that is measured: nothing goes on beside it.
  */
 static int guess(struct pricing *p, struct item *x, struct nsx_err *err)
 {
@@ -81,7 +82,8 @@ static int guess(struct pricing *p, struct item *x, struct nsx_err *err)
 	f->headroom_ns = f->low_ns = f->high_ns =
 		NSX_MIN(f->guess_ns, p->length_ns);
 	f->price = f->guess_ns <= 0 ? NSX_PRICE_NONE :
-		   f->is_rule ? NSX_PRICE_MEASURED : NSX_PRICE_ASSUMED;
+		   f->is_rule || !(p->works || f->is_assumed) ?
+				     NSX_PRICE_MEASURED : NSX_PRICE_ASSUMED;
 	x->gone |= f->guess_ns <= 0 && f->remedy.n; /* nothing shows that it costs */
 	return 0;
 }
@@ -203,12 +205,11 @@ static int price_alone(struct pricing *p, struct nsx_plan *plans,
 	return 0;
 }
 
-static const struct nsx_finding *told(const struct pricing *p,
-				      enum nsx_finding_id id)
+static struct item *told(const struct pricing *p, enum nsx_finding_id id)
 {
 	for (size_t i = 0; i < p->n; i++)
 		if (!p->v[i].gone && p->v[i].f->id == id)
-			return p->v[i].f;
+			return &p->v[i];
 	return NULL;
 }
 
@@ -234,6 +235,53 @@ static void drop_harmless(struct pricing *p)
 		x->left = !x->gone && x->f->price == NSX_PRICE_REPLAYED &&
 			  x->f->headroom_ns >= MINOR_SHARE * p->length_ns;
 	}
+}
+
+/* Iterations of a device that are slow in the judged window, those that lie in a stretch of
+ * it, and how much of their time does.
+ */
+static size_t count_slow(const struct pricing *p, uint32_t device,
+			 struct nsx_window when, double *ret_share)
+{
+	int64_t all_ns = 0, in_ns = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->facts->niterations; i++) {
+		const struct nsx_iteration *x = &p->facts->iterations[i];
+		int64_t ns = NSX_MIN(x->end_ns, when.end_ns) -
+			     NSX_MAX(x->start_ns, when.start_ns);
+
+		if (!x->slow || x->device != device || x->start_ns < p->w.start_ns ||
+		    x->end_ns > p->w.end_ns)
+			continue;
+		nsx_add_to(&all_ns, x->end_ns - x->start_ns);
+		nsx_add_to(&in_ns, NSX_MAX(ns, 0));
+		n += ns > 0;
+	}
+	*ret_share = all_ns ? (double)in_ns / (double)all_ns : 0;
+	return n;
+}
+
+/* Iterations of which nothing is known but that they are slow while the clocks are low, and
+ * that these cost as much, are told with them.
+ */
+static void join_slow_iterations(struct pricing *p)
+{
+	struct item *slow = told(p, NSX_ID_slow_iterations);
+	struct item *clocks = told(p, NSX_ID_falling_clocks);
+	double share;
+	size_t n;
+
+	if (!slow || !clocks || slow->f->remedy.n || !clocks->f->remedy.n ||
+	    clocks->f->headroom_ns < LEADS * slow->f->guess_ns)
+		return;
+	n = count_slow(p, clocks->f->device, clocks->f->remedy.v[0].when, &share);
+	if (share < LEADS)
+		return;
+	slow->gone = true;
+	nsx_add_evidence(clocks->f, nsx_tell(
+		p->l, "It is why %s more than 1.25 times the median",
+		nsx_text_n(p->l->arena, n, "iteration takes", "iterations take")));
 }
 
 /* One after the other ----------------------------------------------------------*/
@@ -694,7 +742,7 @@ static int rank(struct pricing *p, struct nsx_err *err)
 					       most * sizeof(*plans));
 	struct nsx_gain *gains = nsx_arena_get(p->scratch,
 					       most * sizeof(*gains));
-	const struct nsx_finding *paced;
+	const struct item *paced;
 	bool shared, abstains = nsx_model_closure(p->facts->model)->cls ==
 				NSX_CONF_NONE;
 
@@ -713,6 +761,7 @@ static int rank(struct pricing *p, struct nsx_err *err)
 		return err->rc;
 	merge_kin(p);
 	drop_harmless(p);
+	join_slow_iterations(p);
 	if (apply_all(p, plans, gains, err))
 		return err->rc;
 	paced = told(p, NSX_ID_paced);
@@ -723,7 +772,7 @@ static int rank(struct pricing *p, struct nsx_err *err)
 
 		if (shared && needs_idle(f))
 			f->confidence = NSX_CONF_LOW;
-		if (paced && paced->confidence == NSX_CONF_LOW && needs_idle(f))
+		if (paced && paced->f->confidence == NSX_CONF_LOW && needs_idle(f))
 			f->low_ns = 0; /* it waits for what was not recorded */
 		f->confidence = NSX_MIN(f->confidence, of_window(&p->facts->steady));
 		f->severity = shared && needs_idle(f) ? NSX_SEV_LOW :
@@ -739,6 +788,18 @@ static int rank(struct pricing *p, struct nsx_err *err)
 	return write_back(p, err);
 }
 
+static bool gpus_work(const struct nsx_facts *f, struct nsx_window w)
+{
+	for (uint32_t i = 0; i < f->ndevices; i++) {
+		struct nsx_partition p;
+
+		nsx_partition(&f->device[i], w.start_ns, w.end_ns, &p);
+		if (p.ns[NSX_P_IDLE] < w.end_ns - w.start_ns)
+			return true;
+	}
+	return false;
+}
+
 int nsx_rank_findings(const struct nsx_facts *f, unsigned threads,
 		      struct nsx_findings *l, struct nsx_err *err)
 {
@@ -746,6 +807,7 @@ int nsx_rank_findings(const struct nsx_facts *f, unsigned threads,
 			    .threads = threads, .scratch = nsx_arena_new()};
 	int rc;
 
+	p.works = gpus_work(f, p.w);
 	p.length_ns = (double)(p.w.end_ns - p.w.start_ns);
 	rc = rank(&p, err);
 	nsx_arena_free(p.scratch);

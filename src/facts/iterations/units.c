@@ -50,17 +50,34 @@ static int keep_best(struct nsx_finder *fd, struct nsx_arena *a,
 
 struct named {
 	struct nsx_finder *fd;
+	const char *shown;
 	regex_t pattern;
 	uint8_t *matches; /* by text: 0 not asked yet, 1 no, 2 yes           */
 };
 
+/* Whether a name is shown like that: "#" stands for a number. */
+static bool is_shown_as(const char *name, const char *shown)
+{
+	static const char digits[] = "0123456789";
+
+	for (size_t n; *shown; shown++, name += n) {
+		n = *shown == '#' ? strspn(name, digits) : 0;
+		if (!n && *name != *shown)
+			return false;
+		n = NSX_MAX(n, 1);
+	}
+	return !*name;
+}
+
 static bool is_match(struct named *m, nsx_str text)
 {
+	const char *name = nsx_text(m->fd->t, text);
 	uint8_t *known = &m->matches[text];
 
 	if (!*known)
-		*known = 1 + !regexec(&m->pattern, nsx_text(m->fd->t, text), 0,
-				      NULL, 0);
+		*known = is_shown_as(name, m->shown) ||
+					 !regexec(&m->pattern, name, 0, NULL, 0) ?
+				 2 : 1;
 	return *known == 2;
 }
 
@@ -149,7 +166,7 @@ static int find_named(struct nsx_finder *fd, const struct nsx_unit_choice *c,
 		      struct nsx_arena *a, struct nsx_units *ret,
 		      size_t *ret_n, struct nsx_err *err)
 {
-	struct named m = {.fd = fd};
+	struct named m = {.fd = fd, .shown = c->pattern};
 	int rc;
 
 	if (nsx_regex_compile(&m.pattern, c->pattern, REG_NOSUB, err))

@@ -25,8 +25,8 @@ struct nsx_units {
 
 /* At most NSX_MAX_UNITS ways; those of a pattern are one.  Patterns are POSIX
  * extended regular expressions, searched in normalised range names and in full
- * kernel names.  Units of a pattern do not overlap: what begins inside another
- * is left out.  Owner: arena a.
+ * kernel names, or such a name as reports show it, with "#" for a number.  Units of a
+ * pattern do not overlap: what begins inside another is left out.  Owner: arena a.
  * Errors: NSX_E_USAGE for a pattern that is none.
  */
 enum { NSX_MAX_UNITS = 5 };

@@ -90,6 +90,7 @@ struct nccl_match { /* of one group */
 	bool proved;
 	const char *cause; /* of proved lateness; NULL: none        */
 	double cause_share;
+	bool is_by_work; /* the cause: it computes longer           */
 };
 
 /* Matches the instances of a group of two ranks or more (queries/README.md 14)

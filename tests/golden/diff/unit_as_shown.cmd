@@ -1,0 +1,1 @@
+diff @steps_numbered @steps_numbered --unit 'nvtx:step #' --md

@@ -1,0 +1,1 @@
+explain @hot_expert_reduce --pass findings --md

@@ -1,0 +1,1 @@
+explain @throttled_few --pass findings --md

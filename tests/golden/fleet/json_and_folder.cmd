@@ -1,0 +1,1 @@
+fleet @diff_late_rank --json -o o
