@@ -42,7 +42,8 @@ enum nsx_change_verb {
 			   beside all other work of the device               */
 	NSX_CUT,	/* nothing on another stream waits for them          */
 	NSX_FUSE,	/* kernels that what their stream did before goes on
-			   with: no launch, and no pause before them         */
+			   with: no launch, and no pause before them but
+			   `least_ns`, as between those of a CUDA graph      */
 	NSX_HOLD_CLOCK, /* kernels of `when`: as fast as the same kernels are
 			   before it                                         */
 
@@ -121,7 +122,8 @@ struct nsx_change {
 	struct nsx_rows rows; /* of trace.calls or trace.ops: for what no field
 				 above can say                                */
 	int64_t least_ns; /* NSX_NO_OS_WAIT: only calls this long or longer;
-			     NSX_FASTER_HOST: of each gap as much is left    */
+			     NSX_FASTER_HOST: of each gap as much is left;
+			     NSX_FUSE: of each pause, the least of several   */
 	int64_t most_ns;  /* NSX_NO_PEER_WAIT, in pieces                     */
 	struct nsx_window when; /* only what begins here; start == end: all   */
 };

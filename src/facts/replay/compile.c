@@ -446,6 +446,7 @@ static void fuse(struct select *s, uint32_t i)
 	if (waits || !(o->flags & OP_STREAM))
 		return;
 	mark(s, &s->p->edit.op[i], EDIT_FUSED);
+	s->p->edit.fused_gap_ns = NSX_MIN(s->p->edit.fused_gap_ns, s->c->least_ns);
 	if (o->call != NSX_NONE && !(s->m->call[o->call].flags & CALL_MANY))
 		s->p->edit.call[o->call] |= EDIT_GONE;
 }

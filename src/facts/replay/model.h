@@ -151,6 +151,7 @@ struct nsx_model {
 	struct model_meet *meet;
 	uint32_t nmeets;
 	int64_t launch_ns; /* from a usual call's end to its kernel's start   */
+	int64_t kernel_gap_ns; /* from a kernel to the next of its stream, usually */
 	/* Where there are several ranks: work but for communication, that of
 	 * one kind together (model_work_kind); calls that follow one, those of
 	 * one pair of APIs together, for the gaps before them; calls that wait

@@ -142,6 +142,7 @@ void player_reset(struct player *p)
 	memset(e->call, 0, p->m->ncalls);
 	e->length_ns = e->own_ns = e->gap_ns = NULL;
 	e->has_side = false;
+	e->fused_gap_ns = INT64_MAX;
 	p->nused = 0;
 	e->transfer = 1;
 	e->pieces = 0;
@@ -262,7 +263,34 @@ static int64_t fused_to(const struct player *p, uint32_t i)
 	const struct model_op *o = &p->m->op[i];
 
 	return (o->flags & OP_ACTIVE) && (p->edit.op[i] & EDIT_FUSED) ?
-		       p->stream_end[o->stream] : NEVER;
+		       p->stream_end[o->stream] +
+			       NSX_MIN(p->edit.fused_gap_ns,
+				       NSX_MAX(o->dispatch_ns, 0)) : NEVER;
+}
+
+static bool is_gone(const struct player *p, uint32_t i)
+{
+	return (p->m->op[i].flags & OP_ACTIVE) &&
+	       (p->edit.op[i] & (EDIT_DROP | EDIT_SIDE));
+}
+
+/* How long after what its stream did before an op starts.  A kernel whose copy between
+ * it and another is gone starts as kernels do after kernels: 1 us on an H200, where a
+ * copy that changes engines takes 4 us.
+ */
+static int64_t dispatch_of(const struct player *p, uint32_t i)
+{
+	const struct nsx_model *m = p->m;
+	const struct model_op *o = &m->op[i];
+	uint32_t before = o->before;
+
+	if (o->kind != NSX_OP_KERNEL || before == NSX_NONE || !is_gone(p, before))
+		return o->dispatch_ns;
+	while (before != NSX_NONE && is_gone(p, before))
+		before = m->op[before].before;
+	return before != NSX_NONE && m->op[before].kind == NSX_OP_KERNEL ?
+		       NSX_MIN(o->dispatch_ns, m->kernel_gap_ns) :
+		       o->dispatch_ns;
 }
 
 /* When an op could start as far as its call, stream and dependencies go. */
@@ -297,7 +325,7 @@ static int64_t ready_op(const struct player *p, const struct typical *typical,
 	 * waits for kernels only until its buffer is free, and may have another.
 	 */
 	if (!ahead && (o->flags & OP_STREAM) && p->stream_end[o->stream] != NEVER) {
-		ns = typical ? typical->dispatch_ns[i] : o->dispatch_ns;
+		ns = typical ? typical->dispatch_ns[i] : dispatch_of(p, i);
 		if (async)
 			ns = NSX_MIN(ns, ASYNC_GAP_NS);
 		ready = NSX_MAX(ready, p->stream_end[o->stream] + ns);

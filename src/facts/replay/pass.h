@@ -23,6 +23,7 @@ struct edit {
 	int64_t *pause_ns; /* where gap_ns is: waits there, by pause         */
 	int64_t no_pause_ns; /* 0, of the other calls                        */
 	bool has_side;
+	int64_t fused_gap_ns; /* before an op that is fused                  */
 	double transfer; /* of a collective, as a share of the recorded one  */
 	double pieces;	 /* in which ranks take turns, times the recorded;
 			    INFINITY: none waits for another; 0: recorded    */
