@@ -6,10 +6,10 @@
  * not do the same work: a frontier, a list of particles or a cache of keys grows under
  * one grid.  That kernels of different work slow down alike is what clocks do.
  */
-#include "detect/detect.h"
+#include "detect/stretch.h"
 #include "facts/kernel_name.h"
 
-enum { PARTS = 24, FEW = 4 };
+enum { PARTS = NSX_PARTS, FEW = NSX_FEW_PARTS };
 #define FAST 0.2     /* quantile of a launch's durations */
 #define SLOWER 1.05  /* times as long, the last parts against the first */
 #define STEADY 1.005 /* times as long, still as in the first part */
@@ -28,10 +28,8 @@ struct clocks {
 		double spent_ns, fast_ns; /* all, and were it fast           */
 	} *early, *slow; /* by shape: in the first parts, in a slow stretch   */
 };
-struct slowdown { /* in the parts [from, to) */
-	unsigned from, to;
-	double first; /* times as long as when fast, the parts before it     */
-	double ratio; /* times as long there as before                       */
+struct slowdown {
+	struct nsx_stretch in;
 	nsx_str kernel; /* with most time there                              */
 };
 
@@ -80,19 +78,15 @@ static int find_fast(struct clocks *c, struct nsx_err *err)
 static bool find_parts(struct clocks *c)
 {
 	const struct nsx_trace *t = c->d->trace;
-	double length = (double)(c->d->w.end_ns - c->d->w.start_ns);
 	double spent[PARTS] = {0}, fast[PARTS] = {0};
 
 	for (size_t i = c->dev->ops_at; i < c->dev->ops_at + c->dev->nops;
 	     i++) {
-		double at;
 		unsigned k;
 
 		if (!counts(c, i) || !(c->fast[nsx_op_detail(&t->ops, i)] > 0))
 			continue;
-		at = (double)(nsx_op_start(&t->ops, i) - c->d->w.start_ns);
-		k = (unsigned)(at / length * PARTS);
-		k = NSX_MIN(k, PARTS - 1);
+		k = nsx_part_at(c->d, nsx_op_start(&t->ops, i));
 		spent[k] += (double)nsx_op_ns(&t->ops, i);
 		fast[k] += c->fast[nsx_op_detail(&t->ops, i)];
 	}
@@ -102,15 +96,6 @@ static bool find_parts(struct clocks *c)
 		c->part[k] = spent[k] / fast[k];
 	}
 	return true;
-}
-
-static double mean(const double *v, unsigned n)
-{
-	double sum = 0;
-
-	for (unsigned i = 0; i < n; i++)
-		sum += v[i];
-	return sum / n;
 }
 
 /* 1: each part is slower than all before it. */
@@ -124,33 +109,10 @@ static double kendall(const double *v)
 	return 2.0 * sum / (PARTS * (PARTS - 1));
 }
 
-static struct nsx_window window_of(const struct clocks *c, const struct slowdown *x)
-{
-	int64_t part_ns = (c->d->w.end_ns - c->d->w.start_ns) / PARTS;
-
-	return (struct nsx_window){
-		c->d->w.start_ns + part_ns * x->from,
-		x->to == PARTS ? c->d->w.end_ns :
-				 c->d->w.start_ns + part_ns * x->to};
-}
-
-/* "from 1.2s on", "from 1.2s to 1.4s" */
-static const char *say_when(const struct clocks *c, const struct slowdown *x)
-{
-	struct nsx_window when = window_of(c, x);
-	struct nsx_findings *l = c->d->found;
-	const char *since = nsx_text_instant(l->arena, when.start_ns, 3);
-
-	return x->to == PARTS ?
-		       nsx_tell(l, "from %s on", since) :
-		       nsx_tell(l, "from %s to %s", since,
-				nsx_text_instant(l->arena, when.end_ns, 3));
-}
-
 static const char *say_how(const struct clocks *c, const struct slowdown *x)
 {
-	return nsx_tell(c->d->found, "%.2f times as long %s", x->ratio,
-			x->to == PARTS ? "at the end as at the beginning" :
+	return nsx_tell(c->d->found, "%.2f times as long %s", x->in.ratio,
+			x->in.to == PARTS ? "at the end as at the beginning" :
 					 "for a while");
 }
 
@@ -166,7 +128,7 @@ static void propose(const struct clocks *c, const struct slowdown *x)
 		.evidence = {
 			nsx_tell(l, "%s; launches of one kernel with one grid are "
 				 "compared, and kernels of different work slow "
-				 "down alike", say_when(c, x))},
+				 "down alike", nsx_say_stretch(c->d, &x->in))},
 		.recommendation = {
 			"look at heat and power: nvidia-smi -q -d CLOCK,POWER,"
 			"TEMPERATURE,PERFORMANCE tells why clocks are lowered",
@@ -174,10 +136,10 @@ static void propose(const struct clocks *c, const struct slowdown *x)
 			"--lock-gpu-clocks)"},
 		.remedy = nsx_plan_of(c->d, (struct nsx_change){
 			.verb = NSX_HOLD_CLOCK, .op = NSX_ON_KERNELS,
-			.when = window_of(c, x)})};
+			.when = nsx_stretch_window(c->d, &x->in)})};
 
-	for (unsigned k = x->from; k < x->to; k++)
-		f.guess_ns += (double)part_ns * (1 - x->first / c->part[k]);
+	for (unsigned k = x->in.from; k < x->in.to; k++)
+		f.guess_ns += (double)part_ns * (1 - x->in.first / c->part[k]);
 	nsx_found(l, &f);
 }
 
@@ -198,37 +160,13 @@ static void propose_unclear(const struct clocks *c, const struct slowdown *x)
 		.evidence = {
 			nsx_tell(l, "%s; launches with one grid are compared, which "
 				 "need not do the same work, and too few other "
-				 "kernels run to tell", say_when(c, x))},
+				 "kernels run to tell", nsx_say_stretch(c->d, &x->in))},
 		.recommendation = {
 			"compare what it is given early and late; sample the "
 			"GPU's clocks, or run nvidia-smi -q -d CLOCK,POWER,"
 			"TEMPERATURE,PERFORMANCE beside it"}};
 
 	nsx_found(l, &f);
-}
-
-/* The parts [*from, *to) are slower than all others, which are even; there must be
- * some before, to compare with.
- */
-static bool find_stretch(const struct clocks *c, double base, unsigned *from,
-			 unsigned *to)
-{
-	double most = base, even;
-	unsigned i = 0;
-
-	for (unsigned k = 0; k < PARTS; k++)
-		most = NSX_MAX(most, c->part[k]);
-	even = NSX_MAX(EVEN * base, base + SLIGHTLY * (most - base));
-	while (i < PARTS && c->part[i] < even)
-		i++;
-	*from = i;
-	while (i < PARTS && c->part[i] >= even)
-		i++;
-	*to = i;
-	while (i < PARTS && c->part[i] < even)
-		i++;
-	return i == PARTS && *from >= FEW && *to - *from >= FEW &&
-	       mean(c->part + *from, *to - *from) >= SLOWER * base;
 }
 
 /* What kernels take in the parts [from, to), by shape. */
@@ -270,13 +208,13 @@ static enum verdict judge(struct clocks *c, unsigned from, struct slowdown *x)
 	size_t n = 0, nkernels = 0;
 
 	add_paces(c, 0, FEW, c->early);
-	add_paces(c, from, x->to, c->slow);
+	add_paces(c, from, x->in.to, c->slow);
 	for (uint32_t s = 0; s < t->nshapes; s++) {
 		double ns = c->slow[s].spent_ns;
 
 		all_ns += ns;
 		nkernels += c->fast[s] > 0;
-		if (is_slower(&c->slow[s], &c->early[s], 1 + (x->ratio - 1) / 2)) {
+		if (is_slower(&c->slow[s], &c->early[s], 1 + (x->in.ratio - 1) / 2)) {
 			slow_ns += ns;
 			n++;
 		}
@@ -293,9 +231,10 @@ static enum verdict judge(struct clocks *c, unsigned from, struct slowdown *x)
 int nsx_detect_clocks(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct clocks c = {.d = d};
-	struct slowdown x = {.from = PARTS, .to = PARTS};
-	unsigned slow_from;
-	double last;
+	struct slowdown x = {0};
+	struct nsx_stretch *in = &x.in;
+	unsigned slow_from = PARTS - FEW;
+	double first, last;
 
 	if (d->facts->limiting == NSX_NONE ||
 	    nsx_processes_share_ns(d, d->facts->limiting))
@@ -305,19 +244,17 @@ int nsx_detect_clocks(struct nsx_detect *d, struct nsx_err *err)
 		return err->rc;
 	if (!find_parts(&c))
 		return 0;
-	x.first = mean(c.part, FEW);
-	last = mean(c.part + PARTS - FEW, FEW);
-	if (last >= SLOWER * x.first && kendall(c.part) >= TREND) {
-		while (x.from > 1 && c.part[x.from - 1] > STEADY * c.part[0])
-			x.from--;
-		slow_from = PARTS - FEW;
-	} else if (!find_stretch(&c, x.first, &x.from, &x.to)) {
+	first = nsx_mean_of_parts(c.part, 0, FEW);
+	last = nsx_mean_of_parts(c.part, slow_from, PARTS);
+	if (last >= SLOWER * first && kendall(c.part) >= TREND) {
+		*in = (struct nsx_stretch){PARTS, PARTS, first, last / first};
+		while (in->from > 1 && c.part[in->from - 1] > STEADY * c.part[0])
+			in->from--;
+	} else if (!nsx_find_stretch(c.part, SLOWER, in)) {
 		return 0;
 	} else {
-		last = mean(c.part + x.from, x.to - x.from);
-		slow_from = x.from;
+		slow_from = in->from;
 	}
-	x.ratio = last / x.first;
 	if (nsx_new_arrays(d->scratch, d->trace->nshapes, "kernels", err,
 			   c.early, c.slow))
 		return err->rc;

@@ -28,7 +28,8 @@
 #define LATER 2.0	   /* times what idles right after waits, that they win */
 #define LATEST 4.0	   /* ... to stand behind code of the host that wins it */
 #define STOPS 0.5	   /* ... to stand before it, for what stops a host */
-#define BOUNDED 0.2	   /* ... where that is but an upper bound           */
+#define BOUNDED 0.2	   /* ... where that is but an upper bound, or it
+			      stops it more than before                      */
 enum { MAX_QUALITY = 3, MAX_WAYS = 4 /* told by name */ };
 
 struct item {
@@ -262,24 +263,23 @@ static size_t count_slow(const struct pricing *p, uint32_t device,
 	return n;
 }
 
-/* Iterations of which nothing is known but that they are slow while the clocks are low, and
- * that these cost as much, are told with them.
+/* Iterations of which nothing is known but that they are slow while the clocks are low, or the
+ * host is slow, and that this costs as much, are told with it.
  */
-static void join_slow_iterations(struct pricing *p)
+static void join_slow_iterations(struct pricing *p, enum nsx_finding_id cause)
 {
-	struct item *slow = told(p, NSX_ID_slow_iterations);
-	struct item *clocks = told(p, NSX_ID_falling_clocks);
+	struct item *slow = told(p, NSX_ID_slow_iterations), *x = told(p, cause);
 	double share;
 	size_t n;
 
-	if (!slow || !clocks || slow->f->remedy.n || !clocks->f->remedy.n ||
-	    clocks->f->headroom_ns < LEADS * slow->f->guess_ns)
+	if (!slow || !x || slow->f->remedy.n || !x->f->remedy.n ||
+	    x->f->headroom_ns < LEADS * slow->f->guess_ns)
 		return;
-	n = count_slow(p, clocks->f->device, clocks->f->remedy.v[0].when, &share);
+	n = count_slow(p, slow->f->device, x->f->remedy.v[0].when, &share);
 	if (share < LEADS)
 		return;
 	slow->gone = true;
-	nsx_add_evidence(clocks->f, nsx_tell(
+	nsx_add_evidence(x->f, nsx_tell(
 		p->l, "It is why %s more than 1.25 times the median",
 		nsx_text_n(p->l->arena, n, "iteration takes", "iterations take")));
 }
@@ -396,10 +396,14 @@ static bool is_sure(const struct nsx_finding *f)
 	return f->low_ns >= SURE * f->headroom_ns;
 }
 
-/* What it must win, of best's price, to stand before it. */
-static double least_to_lead(const struct nsx_finding *best, bool stops)
+/* What it must win, of best's price, to stand before it. That the host can be as fast as it
+ * was is surer than what a remedy wins in all of the window.
+ */
+static double least_to_lead(const struct nsx_finding *f, const struct nsx_finding *best,
+			    bool stops)
 {
-	return !stops ? LEADS : best->is_bound ? BOUNDED : STOPS;
+	return !stops ? LEADS :
+	       best->is_bound || f->id == NSX_ID_slower_host ? BOUNDED : STOPS;
 }
 
 /* Of best and the others, which add `after` once best is there: the cause
@@ -419,7 +423,8 @@ static struct item *leader(struct pricing *p, struct item *best,
 		    (is_sure(x->f) || !is_sure(best->f)) &&
 		    after[i] <= (stops ? OWN * x->adds_ns :
 					 SAME * best->adds_ns) &&
-		    x->adds_ns >= least_to_lead(best->f, stops) * best->adds_ns)
+		    x->adds_ns >= least_to_lead(x->f, best->f, stops) *
+					       best->adds_ns)
 			lead = x;
 	}
 	return lead;
@@ -761,7 +766,8 @@ static int rank(struct pricing *p, struct nsx_err *err)
 		return err->rc;
 	merge_kin(p);
 	drop_harmless(p);
-	join_slow_iterations(p);
+	join_slow_iterations(p, NSX_ID_falling_clocks);
+	join_slow_iterations(p, NSX_ID_slower_host);
 	if (apply_all(p, plans, gains, err))
 		return err->rc;
 	paced = told(p, NSX_ID_paced);

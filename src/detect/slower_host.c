@@ -1,0 +1,189 @@
+/* slower_host.c - from some instant to the end the host takes longer for the same launches.
+ *
+ * Of the thread that launches most for the GPU that sets the pace, the time of its own is
+ * set against its launches: what it spends in them and between its calls, without waits
+ * in CUDA or in the operating system.  What that costs the replay tells: nothing where the
+ * host is ahead all the same.
+ */
+#include "detect/stretch.h"
+
+#define SLOWER 1.25 /* times as long */
+#define SAME 1.02   /* times as long, it is not slower */
+#define OTHER 0.05  /* of the operations, from which on it is other work */
+
+struct pace { /* of a part of the window */
+	double code_ns, call_ns; /* between calls, and in launches           */
+	double nlaunches;
+};
+
+/* NSX_NONE: no launch was recorded. */
+static uint32_t find_launcher(const struct nsx_detect *d)
+{
+	const struct nsx_trace *t = d->trace;
+	const struct nsx_device *dev = &t->device[d->facts->limiting];
+	size_t *n = nsx_arena_get(d->scratch, (t->nthreads + 1) * sizeof(*n));
+	uint32_t best = NSX_NONE;
+
+	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
+		uint32_t call = nsx_op_call(&t->ops, i);
+
+		if (call != NSX_NONE && nsx_is_judged(d, nsx_op_start(&t->ops, i)))
+			n[nsx_call_thread(t, call)]++;
+	}
+	for (uint32_t h = 0; h < t->nthreads; h++)
+		if (n[h] && (best == NSX_NONE || n[h] > n[best]))
+			best = h;
+	return best;
+}
+
+/* How long a thread is in calls of the operating system; *at: a cursor. */
+static int64_t outside_ns(const struct nsx_trace *t, const struct nsx_thread *th,
+			  size_t *at, struct nsx_span gap)
+{
+	const struct nsx_osrt *o = &t->osrt;
+	size_t end = th->osrt_at + th->nosrt;
+	int64_t ns = 0;
+
+	while (*at < end && o->end_ns[*at] <= gap.start_ns)
+		++*at;
+	for (size_t i = *at; i < end && o->start_ns[i] < gap.end_ns; i++)
+		ns += NSX_MIN(o->end_ns[i], gap.end_ns) -
+		      NSX_MAX(o->start_ns[i], gap.start_ns);
+	return ns;
+}
+
+static void add_paces(const struct nsx_detect *d, uint32_t thread, struct pace *v)
+{
+	const struct nsx_trace *t = d->trace;
+	const struct nsx_thread *th = &t->thread[thread];
+	size_t os_at = th->osrt_at;
+	int64_t last_ns = INT64_MAX;
+
+	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
+		struct nsx_span gap = {last_ns, nsx_call_start(&t->calls, i)};
+		struct pace *x;
+
+		if (t->calls.flags[i] & NSX_CALL_NESTED)
+			continue;
+		last_ns = nsx_call_end(&t->calls, i);
+		if (gap.start_ns == INT64_MAX || !nsx_is_judged(d, gap.end_ns))
+			continue;
+		x = &v[nsx_part_at(d, gap.end_ns)];
+		x->code_ns += (double)NSX_MAX(0, gap.end_ns - gap.start_ns -
+						 outside_ns(t, th, &os_at, gap));
+		if (t->calls.cls[i] != NSX_CALL_LAUNCH)
+			continue;
+		x->call_ns += (double)(last_ns - gap.end_ns);
+		x->nlaunches++;
+	}
+}
+
+/* Whether the GPU does from then on what it did before. */
+static int does_same(const struct nsx_detect *d, int64_t from_ns, bool *ret,
+		     struct nsx_err *err)
+{
+	const struct nsx_trace *t = d->trace;
+	const struct nsx_device *dev = &t->device[d->facts->limiting];
+	size_t n = 0, nother = 0;
+	bool *known;
+
+	if (!nsx_new_array(known, d->scratch, nsx_strings_bound(t->strings),
+			   "names of operations", err))
+		return err->rc;
+	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
+		int64_t start_ns = nsx_op_start(&t->ops, i);
+		nsx_str name = nsx_op_name(t, i);
+
+		if (!nsx_is_judged(d, start_ns))
+			continue;
+		known[name] |= start_ns < from_ns;
+		n += start_ns >= from_ns;
+		nother += !known[name];
+	}
+	*ret = (double)nother <= OTHER * (double)n;
+	return 0;
+}
+
+static struct pace pace_of(const struct pace *v, unsigned from, unsigned to)
+{
+	struct pace ret = {0};
+
+	for (unsigned i = from; i < to; i++) {
+		ret.code_ns += v[i].code_ns;
+		ret.call_ns += v[i].call_ns;
+		ret.nlaunches += v[i].nlaunches;
+	}
+	ret.code_ns /= ret.nlaunches;
+	ret.call_ns /= ret.nlaunches;
+	return ret;
+}
+
+static void propose(struct nsx_detect *d, uint32_t thread, const struct nsx_stretch *x,
+		    const struct pace *v)
+{
+	struct pace first = pace_of(v, 0, x->from);
+	struct pace slow = pace_of(v, x->from, NSX_PARTS);
+	struct nsx_findings *l = d->found;
+	struct nsx_change *c = nsx_arena_get(l->arena, 2 * sizeof(*c)), like = {
+		.by = NSX_BY_PROCESS, .when = nsx_stretch_window(d, x),
+		.process = d->trace->thread[thread].process};
+	struct nsx_finding f = {
+		.id = NSX_ID_slower_host, .device = NSX_NONE,
+		.confidence = NSX_CONF_MEDIUM,
+		.title = nsx_tell(l, "the host becomes slower: it takes %.*f times "
+				  "as long %s", x->ratio < 10 ? 2 : 0, x->ratio,
+				  nsx_say_stretch(d, x)),
+		.evidence = {
+			nsx_tell(l, "%s of its own for each launch, %s before: in "
+				 "launches and between CUDA calls, without waits",
+				 nsx_text_ns(l->arena, slow.code_ns + slow.call_ns),
+				 nsx_text_ns(l->arena, first.code_ns + first.call_ns)),
+			"priced as if it were as fast as before"},
+		.recommendation = {
+			"see what begins then: another process on its CPUs, memory "
+			"that runs short, lower clocks, or data of the program's own "
+			"that grows",
+			"record when threads are off their CPUs "
+			"(nsys-explain capture --preset full)"},
+		.remedy = {.v = c}};
+
+	if (slow.code_ns > SAME * first.code_ns) {
+		like.verb = NSX_FASTER_HOST;
+		like.amount = slow.code_ns / first.code_ns;
+		c[f.remedy.n++] = like;
+	}
+	if (slow.call_ns > SAME * first.call_ns) {
+		like.verb = NSX_FASTER_LAUNCH;
+		like.amount = slow.call_ns / first.call_ns;
+		c[f.remedy.n++] = like;
+	}
+	nsx_found(l, &f);
+}
+
+int nsx_detect_slower_host(struct nsx_detect *d, struct nsx_err *err)
+{
+	struct pace v[NSX_PARTS] = {0};
+	double part[NSX_PARTS];
+	struct nsx_stretch x;
+	uint32_t thread;
+	bool same = false;
+
+	if (d->facts->limiting == NSX_NONE || !nsx_repeats(d))
+		return 0;
+	thread = find_launcher(d);
+	if (thread == NSX_NONE)
+		return 0;
+	add_paces(d, thread, v);
+	for (unsigned i = 0; i < NSX_PARTS; i++) {
+		if (!(v[i].nlaunches > 0))
+			return 0;
+		part[i] = (v[i].code_ns + v[i].call_ns) / v[i].nlaunches;
+	}
+	if (!nsx_find_stretch(part, SLOWER, &x) || x.to < NSX_PARTS)
+		return 0;
+	if (does_same(d, nsx_stretch_window(d, &x).start_ns, &same, err))
+		return err->rc;
+	if (same)
+		propose(d, thread, &x, v);
+	return 0;
+}
