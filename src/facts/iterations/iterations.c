@@ -368,17 +368,17 @@ static void sum_kernels(const struct nsx_finder *fd, struct part *p)
 		int64_t *ns = &p->kernel_ns[nsx_op_stream(o, fd->ops[k])];
 
 		if (o->cls[fd->ops[k]] != NSX_C_COPY)
-			nsx_add_to(ns, nsx_op_ns(o, fd->ops[k]));
+			nsx_add_to(ns, nsx_work_ns(fd, fd->ops[k]));
 		p->most_ns = NSX_MAX(p->most_ns, *ns);
 	}
 }
 
-/* Whether work of its stream may begin an iteration: one that has next to no kernels
+/* Whether work of its stream may begin an iteration: one that has few kernels
  * may fetch ahead, whole iterations where the host runs ahead.
  */
 static bool keeps_pace(const struct part *p, uint32_t stream)
 {
-	return p->kernel_ns[stream] >= p->most_ns / 100;
+	return p->kernel_ns[stream] >= p->most_ns / 10;
 }
 
 static void begin_hull(const struct nsx_trace *t, const struct part *p, uint32_t op,
