@@ -351,14 +351,26 @@ struct rows {
 	size_t n, cap;
 };
 
-/* By mark, the hull of the ops [from, to) of the process's list in it. */
-static void find_hulls(const struct nsx_finder *fd, const struct nsx_way *w,
-		       size_t from, size_t to, struct nsx_span *hull)
+struct hull { /* of the operations of a mark; of kernels and graphs among them */
+	struct nsx_span all, work;
+};
+
+static void widen(struct nsx_span *s, const struct nsx_ops *o, uint32_t op)
 {
+	s->end_ns = NSX_MAX(s->end_ns, nsx_op_end(o, op));
+	if (!(o->flags[op] & NSX_OP_CUT))
+		s->start_ns = NSX_MIN(s->start_ns, nsx_op_start(o, op));
+}
+
+/* By mark, of the ops [from, to) of the process's list. */
+static void find_hulls(const struct nsx_finder *fd, const struct nsx_way *w,
+		       size_t from, size_t to, struct hull *hull)
+{
+	const struct nsx_span none = {INT64_MAX, INT64_MIN};
 	const struct nsx_trace *t = fd->t;
 
 	for (size_t m = 0; m < w->n; m++)
-		hull[m] = (struct nsx_span){INT64_MAX, INT64_MIN};
+		hull[m] = (struct hull){none, none};
 	for (size_t k = from; k < to; k++) {
 		uint32_t op = fd->ops[k], call = nsx_op_call(&t->ops, op);
 		int64_t at = nsx_op_start(&t->ops, op);
@@ -371,31 +383,38 @@ static void find_hulls(const struct nsx_finder *fd, const struct nsx_way *w,
 		m = mark_of(w, at);
 		if (m == NSX_NONE)
 			continue;
-		hull[m].end_ns = NSX_MAX(hull[m].end_ns, nsx_op_end(&t->ops, op));
-		if (!(t->ops.flags[op] & NSX_OP_CUT))
-			hull[m].start_ns = NSX_MIN(hull[m].start_ns,
-						   nsx_op_start(&t->ops, op));
+		widen(&hull[m].all, &t->ops, op);
+		if (t->ops.kind[op] == NSX_OP_KERNEL || t->ops.kind[op] == NSX_OP_GRAPH)
+			widen(&hull[m].work, &t->ops, op);
 	}
 }
 
-/* Iterations of one device. */
-static int add_iterations(const struct nsx_way *w, const struct nsx_span *hull,
+/* Iterations of one device.  What is copied for one beside the work of those before it
+ * does not begin it.
+ */
+static int add_iterations(const struct nsx_way *w, const struct hull *hull,
 			  uint32_t process, uint32_t device, struct rows *rows,
 			  struct nsx_err *err)
 {
 	struct nsx_iteration *open = NULL;
+	int64_t done_ns = INT64_MIN;
 
 	for (size_t m = 0; m < w->n; m++) {
-		if (hull[m].start_ns == INT64_MAX ||
-		    (open && hull[m].start_ns <= open->start_ns))
+		int64_t start_ns = NSX_MIN(NSX_MAX(hull[m].all.start_ns, done_ns),
+					   hull[m].work.start_ns);
+
+		if (hull[m].work.start_ns == INT64_MAX)
+			start_ns = hull[m].all.start_ns;
+		done_ns = NSX_MAX(done_ns, hull[m].work.end_ns);
+		if (start_ns == INT64_MAX || (open && start_ns <= open->start_ns))
 			continue;
 		if (open)
-			open->end_ns = hull[m].start_ns;
+			open->end_ns = start_ns;
 		if (nsx_push(rows->v, rows->n, rows->cap, "iterations", err,
 			     (struct nsx_iteration){
 				     .process = process, .device = device,
-				     .start_ns = hull[m].start_ns,
-				     .end_ns = hull[m].end_ns}))
+				     .start_ns = start_ns,
+				     .end_ns = hull[m].all.end_ns}))
 			return err->rc;
 		open = &rows->v[rows->n - 1];
 	}
@@ -408,8 +427,7 @@ static int project_process(struct nsx_finder *fd, const struct nsx_way *w,
 	const struct nsx_trace *t = fd->t;
 	size_t end = fd->ops_at[w->process + 1], next;
 	uint32_t process = w->process < t->nprocesses ? w->process : NSX_NONE;
-	struct nsx_span *hull = nsx_try_alloc(w->n, sizeof(*hull), "iterations",
-					      err);
+	struct hull *hull = nsx_try_alloc(w->n, sizeof(*hull), "iterations", err);
 	int rc = hull ? 0 : err->rc;
 
 	for (size_t k = fd->ops_at[w->process]; !rc && k < end; k = next) {

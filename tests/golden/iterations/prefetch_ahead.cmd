@@ -1,0 +1,1 @@
+explain @prefetch_ahead --pass iterations --md
