@@ -351,59 +351,27 @@ struct rows {
 	size_t n, cap;
 };
 
-/* What one process does on one device: ops [from, to) of the process's list. */
-struct part {
-	size_t from, to;
-	int64_t *kernel_ns; /* by stream; graphs too                         */
-	int64_t most_ns;    /* of a stream                                   */
+struct hull { /* of the operations of a mark; of kernels and graphs among them */
+	struct nsx_span all, work;
 };
 
-static void sum_kernels(const struct nsx_finder *fd, struct part *p)
+static void widen(struct nsx_span *s, const struct nsx_ops *o, uint32_t op)
 {
-	const struct nsx_ops *o = &fd->t->ops;
-
-	for (size_t k = p->from; k < p->to; k++)
-		p->kernel_ns[nsx_op_stream(o, fd->ops[k])] = 0;
-	for (size_t k = p->from; k < p->to; k++) {
-		int64_t *ns = &p->kernel_ns[nsx_op_stream(o, fd->ops[k])];
-
-		if (o->cls[fd->ops[k]] != NSX_C_COPY)
-			nsx_add_to(ns, nsx_work_ns(fd, fd->ops[k]));
-		p->most_ns = NSX_MAX(p->most_ns, *ns);
-	}
+	s->end_ns = NSX_MAX(s->end_ns, nsx_op_end(o, op));
+	if (!(o->flags[op] & NSX_OP_CUT))
+		s->start_ns = NSX_MIN(s->start_ns, nsx_op_start(o, op));
 }
 
-/* Whether work of its stream may begin an iteration: one that has few kernels
- * may fetch ahead, whole iterations where the host runs ahead.
- */
-static bool keeps_pace(const struct part *p, uint32_t stream)
-{
-	return p->kernel_ns[stream] >= p->most_ns / 10;
-}
-
-static void begin_hull(const struct nsx_trace *t, const struct part *p, uint32_t op,
-		       struct nsx_span *hull, bool *is_paced)
-{
-	int64_t at = nsx_op_start(&t->ops, op);
-	bool paces = keeps_pace(p, nsx_op_stream(&t->ops, op));
-
-	if ((t->ops.flags[op] & NSX_OP_CUT) || (*is_paced && !paces))
-		return;
-	hull->start_ns = paces && !*is_paced ? at : NSX_MIN(hull->start_ns, at);
-	*is_paced = paces;
-}
-
-/* By mark, the hull of the ops in it, from the first that keeps pace where there is one. */
+/* By mark, of the ops [from, to) of the process's list. */
 static void find_hulls(const struct nsx_finder *fd, const struct nsx_way *w,
-		       const struct part *p, struct nsx_span *hull, bool *is_paced)
+		       size_t from, size_t to, struct hull *hull)
 {
+	const struct nsx_span none = {INT64_MAX, INT64_MIN};
 	const struct nsx_trace *t = fd->t;
 
-	for (size_t m = 0; m < w->n; m++) {
-		hull[m] = (struct nsx_span){INT64_MAX, INT64_MIN};
-		is_paced[m] = false;
-	}
-	for (size_t k = p->from; k < p->to; k++) {
+	for (size_t m = 0; m < w->n; m++)
+		hull[m] = (struct hull){none, none};
+	for (size_t k = from; k < to; k++) {
 		uint32_t op = fd->ops[k], call = nsx_op_call(&t->ops, op);
 		int64_t at = nsx_op_start(&t->ops, op);
 		size_t m;
@@ -415,29 +383,38 @@ static void find_hulls(const struct nsx_finder *fd, const struct nsx_way *w,
 		m = mark_of(w, at);
 		if (m == NSX_NONE)
 			continue;
-		hull[m].end_ns = NSX_MAX(hull[m].end_ns, nsx_op_end(&t->ops, op));
-		begin_hull(t, p, op, &hull[m], &is_paced[m]);
+		widen(&hull[m].all, &t->ops, op);
+		if (t->ops.kind[op] == NSX_OP_KERNEL || t->ops.kind[op] == NSX_OP_GRAPH)
+			widen(&hull[m].work, &t->ops, op);
 	}
 }
 
-/* Iterations of one device. */
-static int add_iterations(const struct nsx_way *w, const struct nsx_span *hull,
+/* Iterations of one device.  What is copied for one beside the work of those before it
+ * does not begin it.
+ */
+static int add_iterations(const struct nsx_way *w, const struct hull *hull,
 			  uint32_t process, uint32_t device, struct rows *rows,
 			  struct nsx_err *err)
 {
 	struct nsx_iteration *open = NULL;
+	int64_t done_ns = INT64_MIN;
 
 	for (size_t m = 0; m < w->n; m++) {
-		if (hull[m].start_ns == INT64_MAX ||
-		    (open && hull[m].start_ns <= open->start_ns))
+		int64_t start_ns = NSX_MIN(NSX_MAX(hull[m].all.start_ns, done_ns),
+					   hull[m].work.start_ns);
+
+		if (hull[m].work.start_ns == INT64_MAX)
+			start_ns = hull[m].all.start_ns;
+		done_ns = NSX_MAX(done_ns, hull[m].work.end_ns);
+		if (start_ns == INT64_MAX || (open && start_ns <= open->start_ns))
 			continue;
 		if (open)
-			open->end_ns = hull[m].start_ns;
+			open->end_ns = start_ns;
 		if (nsx_push(rows->v, rows->n, rows->cap, "iterations", err,
 			     (struct nsx_iteration){
 				     .process = process, .device = device,
-				     .start_ns = hull[m].start_ns,
-				     .end_ns = hull[m].end_ns}))
+				     .start_ns = start_ns,
+				     .end_ns = hull[m].all.end_ns}))
 			return err->rc;
 		open = &rows->v[rows->n - 1];
 	}
@@ -450,12 +427,8 @@ static int project_process(struct nsx_finder *fd, const struct nsx_way *w,
 	const struct nsx_trace *t = fd->t;
 	size_t end = fd->ops_at[w->process + 1], next;
 	uint32_t process = w->process < t->nprocesses ? w->process : NSX_NONE;
-	struct nsx_arena *a = nsx_arena_new();
-	struct part p = {0};
-	struct nsx_span *hull;
-	bool *is_paced;
-	int rc = nsx_new_arrays(a, w->n, "iterations", err, hull, is_paced) ?:
-		 nsx_new_arrays(a, t->nstreams, "streams", err, p.kernel_ns);
+	struct hull *hull = nsx_try_alloc(w->n, sizeof(*hull), "iterations", err);
+	int rc = hull ? 0 : err->rc;
 
 	for (size_t k = fd->ops_at[w->process]; !rc && k < end; k = next) {
 		uint32_t d = nsx_stream_of(t, fd->ops[k])->device;
@@ -463,12 +436,10 @@ static int project_process(struct nsx_finder *fd, const struct nsx_way *w,
 		for (next = k + 1; next < end &&
 		     nsx_stream_of(t, fd->ops[next])->device == d; )
 			next++;
-		p = (struct part){k, next, p.kernel_ns, 0};
-		sum_kernels(fd, &p);
-		find_hulls(fd, w, &p, hull, is_paced);
+		find_hulls(fd, w, k, next, hull);
 		rc = add_iterations(w, hull, process, d, rows, err);
 	}
-	nsx_arena_free(a);
+	free(hull);
 	return rc;
 }
 

@@ -1,1 +1,1 @@
-explain @prefetch_ahead --pass iterations,windows,findings --md
+explain @prefetch_ahead --pass iterations --md
