@@ -114,6 +114,8 @@ static enum nsx_change_verb without(const char *api)
 {
 	uint8_t flags = 0;
 
+	if (strstr(api, "StreamWaitEvent"))
+		return NSX_UNTIE;
 	switch (nsx_classify_call(api, &flags)) {
 	case NSX_CALL_SYNC:
 	case NSX_CALL_COPY:

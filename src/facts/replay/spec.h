@@ -1,6 +1,7 @@
 /* spec.h - a change in the words of a user: VERB:OBJECT[:AMOUNT][@nvtx:RANGE].
  *
  *	no:cudaStreamSynchronize	calls that wait, gone; others cost nothing
+ *	no:cudaStreamWaitEvent		streams no longer wait for those events
  *	no:preempt, no:lock, no:profiler	that part of the time between calls
  *	async:copies[:HtoD]		copies that block no longer do
  *	overlap:copies[:HtoD]		and are done beside all other work
