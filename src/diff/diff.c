@@ -242,6 +242,10 @@ static int fail_empty(const struct nsx_diff *d, const struct nsx_side *side,
 				side->path, side->damage);
 	if (o->device >= 0)
 		snprintf(gpu, sizeof(gpu), " on GPU %lld", (long long)o->device);
+	if (side->launches_nothing)
+		return nsx_fail(err, NSX_E_USAGE, "cannot compare '%s': the "
+				"ranges of that name launch no GPU work, so that "
+				"they are no units of it", side->path);
 	return nsx_fail(err, NSX_E_USAGE, "cannot compare '%s': it has no %s%s%s",
 			side->path,
 			o->unit != NSX_SIDE_AUTO ?
