@@ -25,8 +25,6 @@ NSX_COLUMNS(cols, COLUMNS);
 	X(G_MEDIAN, "median_ms", F64, "median of their lengths")              \
 	X(G_P90, "p90_ms", F64, "90th percentile")                            \
 	X(G_CV, "cv", F64, "standard deviation over mean")                    \
-	X(G_DRIFT, "drift", F64,                                              \
-	  "trend from the first to the last, of the median (Theil-Sen)")      \
 	X(G_SLOW, "slow_count", I64, "slow ones")
 NSX_COLUMNS(group_cols, GROUP_COLUMNS);
 #define SLOW_COLUMNS(X)                                                       \
@@ -158,7 +156,6 @@ static int add_group(struct work *w, const struct nsx_iteration *v, size_t n,
 	row[G_MEDIAN] = nsx_real(q[0] / 1e6);
 	row[G_P90] = nsx_real(q[1] / 1e6);
 	row[G_CV] = nsx_real(cv);
-	row[G_DRIFT] = nsx_real(slope * (double)(n - 1) / q[0]);
 	typical = nearest(v, n - 1, q[0]);
 	for (size_t i = 0; i < n; i++) {
 		nslow += v[i].slow;
@@ -172,7 +169,7 @@ static int add_group(struct work *w, const struct nsx_iteration *v, size_t n,
 	w->from_limiting = v->device == w->run->facts->limiting;
 	w->median_ms = q[0] / 1e6;
 	w->cv = cv;
-	w->drift = row[G_DRIFT].u.f;
+	w->drift = slope * (double)(n - 1) / q[0];
 	return 0;
 }
 
