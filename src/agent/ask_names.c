@@ -432,6 +432,53 @@ static const char *some_threads(struct nsx_answer *a)
 	return first_few(a, ids, n);
 }
 
+/* What a thread does beside its CUDA calls. */
+static int tally_ranges(struct nsx_answer *a, int64_t tid, struct nsx_err *err)
+{
+	const struct nsx_trace *t = a->r->trace;
+	struct nsx_tally *tally = nsx_tally_new(a);
+
+	for (uint32_t h = 0; h < t->nthreads; h++) {
+		const struct nsx_thread *th = &t->thread[h];
+
+		for (size_t i = th->nvtx_at;
+		     th->tid == tid && i < (size_t)th->nvtx_at + th->nnvtx; i++) {
+			int64_t start_ns = nsx_range_start(&t->nvtx, i);
+			struct nsx_count x = {
+				nsx_starts_inside(t, start_ns),
+				nsx_in_window(t, start_ns,
+					      nsx_range_end(&t->nvtx, i))};
+
+			x.n |= x.ns > 0;
+			nsx_tally_add(tally, h, t->nvtx.name[i], "range",
+				      nsx_text(t, t->nvtx.name[i]), &x);
+		}
+	}
+	return nsx_tally_end(tally, "ranges",
+			     a->window.end_ns - a->window.start_ns,
+			     NSX_OF_WINDOW, err);
+}
+
+static int tally_os_calls(struct nsx_answer *a, int64_t tid,
+			  struct nsx_err *err)
+{
+	const struct nsx_trace *t = a->r->trace;
+	struct nsx_tally *tally = nsx_tally_new(a);
+
+	for (size_t i = 0; i < t->nosrt_sums; i++) {
+		const struct nsx_osrt_sum *x = &t->osrt_sum[i];
+		uint32_t h = nsx_thread_find(t, x->global_tid);
+
+		if (h != NSX_NONE && t->thread[h].tid == tid)
+			nsx_tally_add(tally, h, x->name, "call of the operating "
+				      "system", nsx_text(t, x->name),
+				      &(struct nsx_count){x->count, x->total_ns});
+	}
+	return nsx_tally_end(tally, "os_calls",
+			     a->window.end_ns - a->window.start_ns,
+			     NSX_OF_WINDOW, err);
+}
+
 int nsx_ask_thread(struct nsx_answer *a, struct nsx_err *err)
 {
 	const struct nsx_trace *t = a->r->trace;
@@ -465,5 +512,7 @@ int nsx_ask_thread(struct nsx_answer *a, struct nsx_err *err)
 	}
 	return nsx_tally_end(tally, "calls",
 			     a->window.end_ns - a->window.start_ns,
-			     NSX_OF_WINDOW, err);
+			     NSX_OF_WINDOW, err) ||
+	       tally_ranges(a, tid, err) || tally_os_calls(a, tid, err) ?
+		       err->rc : 0;
 }

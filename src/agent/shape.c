@@ -629,6 +629,8 @@ static void add_reply(struct shape *s, enum nsx_tool_id tool)
 		{NSX_TOOL_ask, "launchers", &nsx_sums_layout},
 		{NSX_TOOL_ask, "launchers", &nsx_shares_layout},
 		{NSX_TOOL_ask, "calls", &nsx_sums_layout},
+		{NSX_TOOL_ask, "ranges", &nsx_sums_layout},
+		{NSX_TOOL_ask, "os_calls", &nsx_sums_layout},
 		{NSX_TOOL_diff, NULL, &nsx_step_layout},
 		{NSX_TOOL_capture, NULL, &nsx_topic_layout},
 		{NSX_TOOL_capture, NULL, &nsx_lack_layout},

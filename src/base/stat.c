@@ -1,7 +1,9 @@
 /* stat.c - quantiles by selection. */
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include "base/arena.h"
 #include "base/stat.h"
 
 #define ORDER_OF_NUMBERS(name, type)                                          \
@@ -239,4 +241,29 @@ double nsx_binomial_tail(size_t n, size_t k, double q)
 			   (terms - x) * log1p(-q));
 	}
 	return NSX_MAX(DBL_MIN, NSX_MIN(sum, 1.0));
+}
+
+enum { MOST_SLOPED = 512 }; /* of longer samples every n-th */
+
+double nsx_slope(const int64_t *v, size_t n, struct nsx_err *err)
+{
+	const double fine = 0x1p20; /* slopes keep fractions of a nanosecond */
+	size_t step = (n + MOST_SLOPED - 1) / MOST_SLOPED, kept, m = 0;
+	int64_t *slopes;
+	double median;
+
+	if (n < 2)
+		return 0;
+	kept = (n + step - 1) / step;
+	slopes = nsx_try_alloc(kept * (kept - 1) / 2, sizeof(*slopes), "slopes",
+			       err);
+	if (!slopes)
+		return NAN;
+	for (size_t j = step; j < n; j += step)
+		for (size_t i = 0; i < j; i += step)
+			slopes[m++] = nsx_to_i64(fine * (double)(v[j] - v[i]) /
+						 (double)(j - i));
+	median = nsx_quantile(slopes, m, 0.5);
+	free(slopes);
+	return median / fine;
 }

@@ -4,6 +4,8 @@
 
 #include "base/base.h"
 
+struct nsx_err;
+
 /* One definition of a quantile everywhere (queries/README.md 2): linear
  * interpolation at position (n - 1) * q.  v is reordered (selection, not a full sort);
  * n must be > 0.  O(n).
@@ -16,6 +18,11 @@ void nsx_quantiles(int64_t *v, size_t n, const double *qs, size_t nqs,
 double nsx_mean(const int64_t *v, size_t n); /* n must be > 0 */
 /* Sample standard deviation (n - 1), as nsys stats prints it; NAN if n < 2. */
 double nsx_stddev(const int64_t *v, size_t n);
+
+/* Median change from one to the next (Theil 1950, Sen 1968); 0 for fewer than two, NAN
+ * on failure.  Errors: NSX_E_NOMEM.
+ */
+double nsx_slope(const int64_t *v, size_t n, struct nsx_err *err);
 
 /* P(X >= k) for n trials of chance q; never 0. */
 double nsx_binomial_tail(size_t n, size_t k, double q);

@@ -202,8 +202,9 @@ int nsx_fleet_run_finish(struct nsx_fleet_run *r, struct nsx_digest **v,
 	int rc;
 
 	if (!n)
-		rc = nsx_fail(err, NSX_E_DATA, "none of %zu inputs could be "
-			      "read", r->inputs.n);
+		rc = nsx_fail(err, NSX_E_DATA, r->inputs.n == 1 ?
+			      "the input could not be read" :
+			      "none of %zu inputs could be read", r->inputs.n);
 	else if (r->partial)
 		rc = merge(r, v, n, err);
 	else

@@ -221,13 +221,17 @@ static int take_long(struct reader *r, void *target, struct nsx_err *err)
 	const char *s = r->argv[r->at] + 2, *equals = strchr(s, '=');
 	size_t n = equals ? (size_t)(equals - s) : strlen(s);
 	const struct nsx_opt *o = by_name(r->cmd, s, n);
+	struct nsx_opt as_typed;
 
 	if (!o)
 		return fail_unknown(r->cmd, s, n, err);
 	if (equals && !takes_arg(o))
 		return nsx_fail(err, NSX_E_USAGE,
 				"option '--%s' takes no argument", o->name);
-	return take(r, o, equals ? equals + 1 : NULL, target, err);
+	as_typed = *o; /* complaints name the option as it was given */
+	if (is_name(o->alias, s, n))
+		as_typed.name = o->alias;
+	return take(r, &as_typed, equals ? equals + 1 : NULL, target, err);
 }
 
 static int take_letters(struct reader *r, void *target, struct nsx_err *err)

@@ -242,7 +242,8 @@ static void tell_stalls(struct unified *u, double stalled,
 		f->evidence[n++] = nsx_tell(
 			l, "kernels run for %s of the judged window while "
 			"pages are moved or faults handled, beyond what the "
-			"bytes take at the memory's own rate",
+			"bytes take at the memory's own rate; between two "
+			"migrations they may wait as well",
 			nsx_text_ns(l->arena, stalled));
 	if (u->read_back_ns > 0)
 		f->evidence[n++] = nsx_tell(
@@ -285,6 +286,7 @@ static int propose(struct unified *u, double least_ns, struct nsx_err *err)
 				  nsx_tell_bytes(l, u->bytes)),
 		.confidence = NSX_CONF_MEDIUM,
 		.guess_ns = (double)u->ns, .measured_ns = stalled,
+		.is_least = true,
 		.recommendation = {
 			"prefetch before use (cudaMemPrefetchAsync) and "
 			"advise (cudaMemAdvise), or copy explicitly",

@@ -5,6 +5,7 @@
  * median of a draw lies near that of the samples, so a few steps from there find
  * it, where sorting and searching each draw cost some twenty times as much.
  */
+#include <math.h>
 #include <string.h>
 #include "base/stat.h"
 #include "diff/stats.h"
@@ -25,6 +26,15 @@ size_t nsx_block_length(const int64_t *v, size_t n)
 			return lag;
 	}
 	return NSX_MAX(n / 2, 1);
+}
+
+static uint64_t next_random(uint64_t *state) /* splitmix64 */
+{
+	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+	return z ^ z >> 31;
 }
 
 /* A sample thinned so that thousands of draws stay cheap, and a draw of it. */
@@ -66,6 +76,7 @@ static int begin_drawing(const struct nsx_sample *s, struct nsx_arena *a,
 			 struct drawn *ret, struct nsx_err *err)
 {
 	size_t k = s->ncaptures, most = NSX_MAX(MOST_DRAWN / k, 1), at = 0;
+	uint64_t state = s->n;
 
 	*ret = (struct drawn){.ncaptures = k};
 	nsx_new_array(ret->v, a, NSX_MIN(s->n, most * k), "units", err);
@@ -77,22 +88,20 @@ static int begin_drawing(const struct nsx_sample *s, struct nsx_arena *a,
 	for (size_t c = 0; c < k; at = s->end[c++]) {
 		size_t n = s->end[c] - at, kept = NSX_MIN(n, most);
 
-		for (size_t i = 0; i < kept; i++)
-			ret->v[ret->n + i] = s->v[at + i * n / kept];
+		/* One of each stretch, at random: what recurs in every fifth
+		 * unit would else be kept always, or never.
+		 */
+		for (size_t i = 0; i < kept; i++) {
+			size_t from = i * n / kept, to = (i + 1) * n / kept;
+
+			ret->v[ret->n + i] = s->v[
+				at + from + next_random(&state) % (to - from)];
+		}
 		ret->block[c] = nsx_block_length(ret->v + ret->n, kept);
 		ret->n += kept;
 		ret->end[c] = ret->n;
 	}
 	return sort_units(ret, a, err);
-}
-
-static uint64_t next_random(uint64_t *state) /* splitmix64 */
-{
-	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return z ^ z >> 31;
 }
 
 /* Captures with replacement, of each as many units as it has, at most n
@@ -242,5 +251,57 @@ int nsx_bootstrap(const struct nsx_sample *a, const struct nsx_sample *b,
 		return rc;
 	nsx_quantiles(drawn, NSX_DRAWS, ends, 2, lo_hi);
 	*ret = (struct nsx_interval){lo_hi[0], lo_hi[1]};
+	return 0;
+}
+
+/* Dealing units out at random ---------------------------------------------------*/
+
+/* Which few slow units are on which side decides, not what the usual ones vary by. */
+#define ABOUT 0.9
+
+/* How far the mean of the first k is from that of the others. */
+static double apart(const int64_t *v, size_t k, size_t n)
+{
+	return fabs(nsx_mean(v, k) - nsx_mean(v + k, n - k));
+}
+
+/* Moves k of v[0 .. n), drawn at random, to its front (Fisher and Yates). */
+static void deal(int64_t *v, size_t k, size_t n, uint64_t *state)
+{
+	for (size_t i = 0; i < k; i++) {
+		size_t j = i + next_random(state) % (n - i);
+		int64_t x = v[i];
+
+		v[i] = v[j];
+		v[j] = x;
+	}
+}
+
+int nsx_mean_test(const struct nsx_sample *a, const struct nsx_sample *b,
+		  uint64_t seed, double *ret, struct nsx_err *err)
+{
+	struct nsx_arena *scratch = nsx_arena_new();
+	struct drawn x, y;
+	size_t as_far = 0, n;
+	int64_t *v = NULL;
+	double seen;
+
+	if (!begin_drawing(a, scratch, &x, err) &&
+	    !begin_drawing(b, scratch, &y, err))
+		nsx_new_array(v, scratch, x.n + y.n, "units", err);
+	if (!v) {
+		nsx_arena_free(scratch);
+		return err->rc;
+	}
+	n = x.n + y.n;
+	memcpy(v, x.v, x.n * sizeof(*v));
+	memcpy(v + x.n, y.v, y.n * sizeof(*v));
+	seen = ABOUT * apart(v, x.n, n);
+	for (unsigned i = 0; i < NSX_DRAWS; i++) {
+		deal(v, x.n, n, &seed);
+		as_far += apart(v, x.n, n) >= seen;
+	}
+	*ret = (double)(as_far + 1) / (NSX_DRAWS + 1);
+	nsx_arena_free(scratch);
 	return 0;
 }

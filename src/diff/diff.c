@@ -4,6 +4,7 @@
 #include <string.h>
 #include "base/clock.h"
 #include "diff/diff.h"
+#include "diff/words.h"
 
 /* Loading -----------------------------------------------------------------------*/
 
@@ -56,6 +57,29 @@ static int load_sides(struct nsx_diff *d, enum nsx_side_unit unit,
 
 /* Choosing the unit -------------------------------------------------------------*/
 
+/* Whether a side has ranges of that name: as a whole path, or as a part of one. */
+static bool has_range(const struct nsx_side *s, const char *name)
+{
+	for (size_t i = 0; i < s->ndetails; i++)
+		if (nsx_find_part(s->details[i], name))
+			return true;
+	return false;
+}
+
+/* Whether a way of the first capture before and one of the first after may be one:
+ * a range that was renamed is on neither other side.
+ */
+static bool may_be_one(const struct nsx_diff *d, const struct nsx_seen *before,
+		       const struct nsx_seen *after)
+{
+	if (nsx_is_same_way(before, after))
+		return true;
+	return before->method == NSX_WAY_NVTX &&
+	       after->method == NSX_WAY_NVTX &&
+	       !has_range(d->sides[1][0], before->name) &&
+	       !has_range(d->sides[0][0], after->name);
+}
+
 static const struct nsx_seen *find_way(const struct nsx_side *s,
 				       const struct nsx_seen *way)
 {
@@ -65,16 +89,16 @@ static const struct nsx_seen *find_way(const struct nsx_side *s,
 	return NULL;
 }
 
-/* How every capture is seen by one way; false: one of them is not. *ret_score:
- * mean of theirs.
+/* How every capture is seen by the way of its side; false: one of them is not.
+ * *ret_score: mean of theirs.
  */
-static bool see_all(const struct nsx_diff *d, const struct nsx_seen *way,
+static bool see_all(const struct nsx_diff *d, const struct nsx_seen *const way[2],
 		    const struct nsx_seen **seen[2], double *ret_score)
 {
 	*ret_score = 0;
 	for (unsigned s = 0; s < 2; s++)
 		for (size_t i = 0; i < d->nsides[s]; i++) {
-			seen[s][i] = find_way(d->sides[s][i], way);
+			seen[s][i] = find_way(d->sides[s][i], way[s]);
 			if (!seen[s][i])
 				return false;
 			*ret_score += seen[s][i]->score /
@@ -122,48 +146,84 @@ static void pair_ranks(struct nsx_diff *d, const struct nsx_seen **seen[2])
 			keep_ranks(v[i], v[k]);
 }
 
-/* A launch is like another only where both sides launch the same kernels. */
+/* A launch is like another only where both sides launch the same kernels, and so is a
+ * range like one of another name.
+ */
 #define SAME_KERNELS 0.9
+
+/* A way before and one after as those to compare by, if they suit better than the
+ * best so far.
+ */
+static int try_ways(struct nsx_diff *d, const struct nsx_seen *const way[2],
+		    double *best, struct nsx_err *err)
+{
+	const struct nsx_seen **seen[2];
+	struct nsx_pool pool[2];
+	double score, like = 1;
+	bool is_renamed = !nsx_is_same_way(way[0], way[1]);
+
+	for (unsigned s = 0; s < 2; s++)
+		seen[s] = nsx_arena_get(d->arena,
+					d->nsides[s] * sizeof(**seen));
+	if (!see_all(d, way, seen, &score))
+		return 0;
+	if (d->digested)
+		pair_ranks(d, seen);
+	if (!way[0]->nlanes)
+		return 0;
+	for (unsigned s = 0; s < 2; s++)
+		if (nsx_pool_build((const struct nsx_side *const *)d->sides[s],
+				   d->nsides[s], seen[s], d->arena, &pool[s],
+				   err))
+			return err->rc;
+	if (nsx_likeness(&pool[0], &pool[1], &like, err))
+		return err->rc;
+	if (score * like <= *best ||
+	    ((way[0]->method == NSX_WAY_LAUNCH || is_renamed) &&
+	     like < SAME_KERNELS))
+		return 0;
+	*best = score * like;
+	memcpy(d->pool, pool, sizeof(pool));
+	d->method = way[0]->method;
+	d->name = way[0]->name;
+	d->new_name = is_renamed ? way[1]->name : NULL;
+	d->whole = way[0]->method == NSX_WAY_WINDOW;
+	return 0;
+}
 
 int nsx_choose_way(struct nsx_diff *d, bool *ret_found, struct nsx_err *err)
 {
-	const struct nsx_side *first = d->sides[0][0];
+	const struct nsx_side *before = d->sides[0][0], *after = d->sides[1][0];
 	double best = -1;
 
-	*ret_found = false;
-	for (size_t i = 0; i < first->nseen; i++) {
-		const struct nsx_seen *way = &first->seen[i], **seen[2];
-		struct nsx_pool pool[2];
-		double score, like = 1;
+	for (size_t i = 0; i < before->nseen; i++)
+		for (size_t k = 0; k < after->nseen; k++) {
+			const struct nsx_seen *const way[2] = {
+				&before->seen[i], &after->seen[k]};
 
-		for (unsigned s = 0; s < 2; s++)
-			seen[s] = nsx_arena_get(d->arena, d->nsides[s] *
-								  sizeof(way));
-		if (!see_all(d, way, seen, &score))
-			continue;
-		if (d->digested)
-			pair_ranks(d, seen);
-		if (!way->nlanes)
-			continue;
-		for (unsigned s = 0; s < 2; s++)
-			if (nsx_pool_build((const struct nsx_side *const *)
-						   d->sides[s],
-					   d->nsides[s], seen[s], d->arena,
-					   &pool[s], err))
+			if (may_be_one(d, way[0], way[1]) &&
+			    try_ways(d, way, &best, err))
 				return err->rc;
-		if (nsx_likeness(&pool[0], &pool[1], &like, err))
-			return err->rc;
-		if (score * like <= best ||
-		    (way->method == NSX_WAY_LAUNCH && like < SAME_KERNELS))
-			continue;
-		best = score * like;
-		memcpy(d->pool, pool, sizeof(pool));
-		d->method = way->method;
-		d->name = way->name;
-		d->whole = way->method == NSX_WAY_WINDOW;
-		*ret_found = true;
-	}
+		}
+	*ret_found = best >= 0;
 	return 0;
+}
+
+/* What was before under the new name of its range is the same as after. */
+static int rename_before(struct nsx_diff *d, struct nsx_err *err)
+{
+	struct nsx_pool *p = &d->pool[0];
+
+	if (!d->new_name)
+		return 0;
+	for (size_t i = 0; i < d->nsides[0]; i++) {
+		struct nsx_side *s = d->sides[0][i];
+
+		for (size_t k = 0; k < s->ndetails; k++)
+			s->details[k] = nsx_rename_part(
+				s->details[k], d->name, d->new_name, s->arena);
+	}
+	return nsx_pool_build(p->sides, p->nsides, p->seen, d->arena, p, err);
 }
 
 static int fail_empty(const struct nsx_diff *d, const struct nsx_side *side,
@@ -182,6 +242,10 @@ static int fail_empty(const struct nsx_diff *d, const struct nsx_side *side,
 				side->path, side->damage);
 	if (o->device >= 0)
 		snprintf(gpu, sizeof(gpu), " on GPU %lld", (long long)o->device);
+	if (side->launches_nothing)
+		return nsx_fail(err, NSX_E_USAGE, "cannot compare '%s': the "
+				"ranges of that name launch no GPU work, so that "
+				"they are no units of it", side->path);
 	return nsx_fail(err, NSX_E_USAGE, "cannot compare '%s': it has no %s%s%s",
 			side->path,
 			o->unit != NSX_SIDE_AUTO ?
@@ -254,7 +318,7 @@ static int find_units(struct nsx_diff *d, struct nsx_err *err)
 		for (size_t i = 0; !rc && i < d->nsides[s]; i++)
 			if (!d->sides[s][i]->nseen)
 				rc = fail_empty(d, d->sides[s][i], err);
-	if (rc || nsx_choose_way(d, &found, err))
+	if (rc || nsx_choose_way(d, &found, err) || rename_before(d, err))
 		return err->rc;
 	may_try = unit == NSX_SIDE_AUTO && !d->digested;
 	if (!found && may_try && try_range(d, &found, err))

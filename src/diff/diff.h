@@ -62,6 +62,9 @@ static inline void nsx_raise_floor(struct nsx_floor *f, double at,
 		*f = (struct nsx_floor){at, is};
 }
 
+/* What noise is where it was measured, and where it was not. */
+extern const char nsx_calibrated[], nsx_unmeasured[];
+
 /* The length of a unit on both sides. Ratios are of the median before.------*/
 struct nsx_step {
 	struct nsx_spread { /* of one side                                   */
@@ -84,8 +87,12 @@ struct nsx_step {
 	bool has_steady;
 	double steady_rel; /* of steady units alone                          */
 	double mean_rel;   /* of means: tail and all                         */
+	struct nsx_interval mean_ci_ns; /* of their change, by bootstrap     */
+	struct nsx_floor mean_floor;	/* ns: a smaller one proves nothing  */
+	double mean_p;	  /* units dealt out at random differ as much        */
+	bool mean_recurs; /* beyond noise also without the slowest units     */
+	bool mean_alone; /* only the mean is proven to change: slow units    */
 	bool mean_opposes; /* both are beyond noise, and of opposite signs   */
-	bool opposition_recurs; /* also without the slowest units            */
 	enum nsx_verdict verdict;
 	const char *why; /* of a verdict that is not obvious, and what would
 			    settle it                                        */
@@ -185,6 +192,8 @@ struct nsx_diff {
 	struct nsx_pool pool[2];
 	enum nsx_way_method method;
 	const char *name;
+	const char *new_name; /* of the range after, which was called otherwise
+				 before; NULL: it was not                    */
 	bool same; /* nothing was rerun                                      */
 	bool digested; /* both sides are seen through digests                */
 	bool whole; /* no units: a second of the window stands for one       */
@@ -266,6 +275,11 @@ int nsx_choose_way(struct nsx_diff *d, bool *ret_found,
 		   struct nsx_err *err) NSX_CHECKED;
 int nsx_step_measure(const struct nsx_diff *d, uint32_t lane,
 		       struct nsx_step *ret, struct nsx_err *err) NSX_CHECKED;
+/* Raises a floor, in ns, to what the captures of a side differ by, and the halves
+ * of one where that is asked for, by means.
+ */
+void nsx_raise_within(const struct nsx_sample *s, bool halves,
+		      struct nsx_floor *floor);
 int nsx_budget_build(struct nsx_diff *d, uint32_t lane,
 		     struct nsx_budget *ret, struct nsx_err *err) NSX_CHECKED;
 int nsx_compare_captures(struct nsx_diff *d, struct nsx_err *err) NSX_CHECKED;

@@ -74,6 +74,10 @@ static void add_head(struct page *p)
 								    " ");
 		nsx_add_name(&p->b, d->name);
 	}
+	if (d->new_name) {
+		nsx_buf_adds(&p->b, ", now ");
+		nsx_add_name(&p->b, d->new_name);
+	}
 	nsx_buf_printf(&p->b, ", %zu before, %zu after\n\n",
 		       d->lanes[0].change.side[0].n,
 		       d->lanes[0].change.side[1].n);

@@ -282,36 +282,6 @@ static double noise_of(const struct nsx_diff *d, const struct gate *g,
 	return sum;
 }
 
-/* What one side differs by in itself, by means.  From 3 captures on the interval
- * holds it.
- */
-static void compare_within(const struct nsx_sample *s, bool halves,
-			   struct measured *m)
-{
-	double least = INFINITY, most = -INFINITY;
-	size_t from = 0;
-
-	for (size_t c = 0; c < s->ncaptures; from = s->end[c++]) {
-		size_t n = s->end[c] - from;
-		double mean;
-
-		if (!n)
-			continue;
-		mean = nsx_mean(s->v + from, n);
-		least = NSX_MIN(least, mean);
-		most = NSX_MAX(most, mean);
-		if (halves && n > 1)
-			nsx_raise_floor(&m->floor,
-					fabs(nsx_mean(s->v + from, n / 2) -
-					     nsx_mean(s->v + from + n / 2,
-						      n - n / 2)),
-					"the halves of a capture differ as much");
-	}
-	if (most > least)
-		nsx_raise_floor(&m->floor, most - least,
-				"captures of one side differ as much");
-}
-
 static void find_floor(const struct nsx_diff *d, const struct nsx_step *c,
 		       const struct gate *g, const struct nsx_sample s[2],
 		       struct measured *m)
@@ -319,17 +289,16 @@ static void find_floor(const struct nsx_diff *d, const struct nsx_step *c,
 	bool p95 = g->metric == STEP_P95;
 
 	if (g->metric != LAUNCHES)
-		nsx_raise_floor(&m->floor, NSX_NOISE * m->before, "below 2 % runs "
-				"of the same code may differ; --calibrate "
-				"measures by how much");
-	nsx_raise_floor(&m->floor, noise_of(d, g, m->before),
-			"runs of the same code differ as much");
-	/* A drift lengthens all of a step, its mean as its median. */
-	if ((p95 || g->metric == STEP_MEAN) && c->floor.at > c->noise)
+		nsx_raise_floor(&m->floor, NSX_NOISE * m->before,
+				nsx_unmeasured);
+	nsx_raise_floor(&m->floor, noise_of(d, g, m->before), nsx_calibrated);
+	/* A drift lengthens all of a step, its tail as its median. */
+	if (p95 && c->floor.at > c->noise)
 		nsx_raise_floor(&m->floor, c->floor.at * m->before, c->floor.is);
+	/* From 3 captures on the interval holds it. */
 	for (unsigned i = 0; i < 2 && NSX_MIN(s[0].ncaptures, s[1].ncaptures) <
 					      NSX_MIN_CAPTURES; i++)
-		compare_within(&s[i], !p95, m);
+		nsx_raise_within(&s[i], !p95, &m->floor);
 }
 
 static int measure_figure(const struct nsx_diff *d, uint32_t lane,
@@ -373,6 +342,14 @@ static void measure_step(const struct nsx_step *c, struct measured *ret)
 		 NSX_MAX(c->ci_ns.hi, c->blocks_ns.hi)},
 		NSX_MIN(c->side[0].n, c->side[1].n), c->mean_rel,
 		c->side[1].mean_ns - c->side[0].mean_ns};
+}
+
+static void measure_mean(const struct nsx_step *c, struct measured *ret)
+{
+	*ret = (struct measured){
+		c->side[0].mean_ns, c->side[1].mean_ns - c->side[0].mean_ns,
+		c->mean_floor, c->mean_ci_ns,
+		NSX_MIN(c->side[0].n, c->side[1].n), NAN, NAN};
 }
 
 /* Peaks of the capture with the highest on each side. */
@@ -478,6 +455,8 @@ static int evaluate_lane(struct nsx_diff *d, uint32_t lane,
 
 	if (g->metric == STEP)
 		measure_step(c, &m);
+	else if (g->metric == STEP_MEAN)
+		measure_mean(c, &m);
 	else
 		rc = measure_figure(d, lane, g, a, &m, err);
 	if (!rc)

@@ -59,7 +59,7 @@ static void add_change(struct nsx_buf *b, const struct nsx_diff *d,
 	bool is_odd = apart_ns > APART * median_ns &&
 		      apart_ns > ODD * fabs(c->shift_ns);
 
-	if (is_odd && !c->mean_opposes)
+	if (is_odd && !c->mean_opposes && !c->mean_alone)
 		nsx_buf_adds(b, " typically");
 	if (is_odd && fabs(c->rel) < SEEN)
 		nsx_buf_printf(b, " takes as long as the %s before", before);
@@ -77,21 +77,31 @@ static void add_change(struct nsx_buf *b, const struct nsx_diff *d,
 		       nsx_text_change(a, c->ci_ns.hi));
 }
 
-/* A mean that says the opposite of the typical unit. */
-static void add_mean(struct nsx_buf *b, const struct nsx_step *c,
-		     struct nsx_arena *a)
+/* A mean that says the opposite of the typical unit, or more. */
+static void add_mean(struct nsx_buf *b, const struct nsx_diff *d,
+		     const struct nsx_step *c, struct nsx_arena *a)
 {
-	bool falls = c->mean_rel < 0;
+	bool falls = c->mean_rel < 0, agrees = c->mean_rel * c->rel > 0;
+	bool is_of_few = fabs(c->rel) < c->floor.at;
 
-	nsx_buf_printf(b, ", but the mean %s from %s to %s (%s)",
+	nsx_buf_printf(b, ", %s the mean %s from %s to %s (%s",
+		       agrees && !is_of_few ? "and" : "but",
 		       falls ? "falls" : "rises",
 		       nsx_text_ns(a, c->side[0].mean_ns),
 		       nsx_text_ns(a, c->side[1].mean_ns),
 		       nsx_text_ratio(a, c->mean_rel));
-	if (c->verdict == NSX_V_BOTH_WAYS)
+	if (c->mean_alone)
+		nsx_buf_printf(b, "; %.4g %% %s to %s", nsx_level_of(d),
+			       nsx_text_change(a, c->mean_ci_ns.lo),
+			       nsx_text_change(a, c->mean_ci_ns.hi));
+	nsx_buf_adds(b, ")");
+	if (c->mean_alone && is_of_few)
+		nsx_buf_printf(b, ": slow ones are %s",
+			       falls ? "fewer, or shorter" : "more, or longer");
+	else if (c->verdict == NSX_V_BOTH_WAYS)
 		nsx_buf_printf(b, ": as a whole, the run became %s",
 			       falls ? "faster" : "slower");
-	else if (c->verdict != NSX_V_INCONCLUSIVE)
+	else if (c->verdict != NSX_V_INCONCLUSIVE && !c->mean_alone)
 		nsx_buf_adds(b, ", perhaps by chance");
 }
 
@@ -115,6 +125,19 @@ static void add_verdict(struct nsx_buf *b, const struct nsx_diff *d,
 		nsx_buf_printf(b, "%s%s:", *name ? " on " : "", name);
 }
 
+/* That ranges of two names are compared. */
+static void add_renaming(struct nsx_buf *b, const struct nsx_diff *d)
+{
+	if (!d->new_name)
+		return;
+	nsx_buf_adds(b, ". ");
+	nsx_add_name(b, d->name);
+	nsx_buf_adds(b, " is gone and ");
+	nsx_add_name(b, d->new_name);
+	nsx_buf_adds(b, " new: as both launch the same kernels, they are taken "
+			"for one range");
+}
+
 const char *nsx_diff_headline(const struct nsx_diff *d, struct nsx_arena *a)
 {
 	struct nsx_buf b = {0};
@@ -128,12 +151,14 @@ const char *nsx_diff_headline(const struct nsx_diff *d, struct nsx_arena *a)
 		return nsx_buf_keep(&b, a);
 	}
 	nsx_buf_printf(&b, " a %s%s",
-		       c->mean_opposes ? "typical " : "", nsx_unit_word(d));
+		       c->mean_opposes || c->mean_alone ? "typical " : "",
+		       nsx_unit_word(d));
 	add_change(&b, d, c, a);
-	if (c->mean_opposes)
-		add_mean(&b, c, a);
+	if (c->mean_opposes || c->mean_alone)
+		add_mean(&b, d, c, a);
 	if (d->why && is_of_lane && c->verdict != NSX_V_BOTH_WAYS)
 		nsx_buf_printf(&b, "; %s", d->why);
+	add_renaming(&b, d);
 	return nsx_buf_keep(&b, a);
 }
 

@@ -375,7 +375,7 @@ static int add_views(struct nsx_sweep *s, struct nsx_facts *f,
 		[NSX_SIDE_KERNEL] = NSX_UNIT_KERNEL,
 		[NSX_SIDE_LAUNCH] = NSX_UNIT_KERNEL,
 	};
-	struct nsx_units units[NSX_MAX_UNITS];
+	struct nsx_units units[NSX_MAX_UNITS] = {0};
 	size_t n = 0;
 	int rc = 0;
 
@@ -384,6 +384,8 @@ static int add_views(struct nsx_sweep *s, struct nsx_facts *f,
 			kinds[o->unit],
 			o->unit == NSX_SIDE_LAUNCH ? "" : o->pattern,
 			o->threads}, scratch, units, &n, err);
+	s->side->launches_nothing = o->unit == NSX_SIDE_NVTX && !n &&
+				    units[0].nmarks;
 	for (size_t i = 0; !rc && i < n; i++) {
 		if (o->unit == NSX_SIDE_LAUNCH)
 			units[i].method = NSX_WAY_LAUNCH;

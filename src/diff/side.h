@@ -128,6 +128,8 @@ struct nsx_side {
 	size_t ndetails;
 	struct nsx_seen seen[NSX_MAX_UNITS + 1];
 	size_t nseen;
+	bool launches_nothing; /* ranges were asked for that are there, but in
+				  them no GPU work is launched               */
 	struct nsx_side_finding *findings; /* by rank                        */
 	size_t nfindings;
 	const char *damage; /* what could not be read; NULL: all was          */

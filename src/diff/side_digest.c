@@ -4,6 +4,7 @@
  * idle.  Kernels stand in it as families of the whole capture, findings by their
  * keys: which kernels changed, copies by direction and time by range are not told.
  */
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -146,13 +147,70 @@ static int list_families(struct nsx_side *side, struct nsx_digest *const *v,
 
 NSX_ORDER(cmp_findings, struct nsx_side_finding, TEXT(key));
 
-static const char *code_of(struct nsx_arena *a, const char *key)
+/* Findings whose names do not say what they are. */
+static const char *const finding_words[NSX_NFINDING_IDS] = {
+	[NSX_ID_nccl_straggler] = "A rank comes late to collectives",
+	[NSX_ID_mpi_straggler] = "A rank comes late to calls of MPI",
+	[NSX_ID_mpi_staging] = "MPI copies GPU buffers through the host",
+	[NSX_ID_uneven_gpus] = "GPUs have uneven work",
+	[NSX_ID_paced] = "Requests or input from outside set the pace",
+	[NSX_ID_idle_by_os_wait] = "The host waits in the operating system",
+	[NSX_ID_profiler_overhead] = "The profiler takes time",
+	[NSX_ID_preempted_host] = "The host is off its CPU though it could run",
+	[NSX_ID_idle_by_module_load] = "Modules are loaded",
+	[NSX_ID_algorithm_trials] = "cuDNN tries algorithms",
+	[NSX_ID_idle_by_allocation] = "Memory is allocated and freed",
+	[NSX_ID_idle_by_slow_call] = "Time goes to calls of CUDA",
+	[NSX_ID_allocation_churn] = "Memory is allocated and freed again and again",
+	[NSX_ID_unified_memory] = "Unified memory moves",
+	[NSX_ID_exposed_copies] = "Copies run while nothing computes",
+	[NSX_ID_false_dependency] = "A stream waits for another without need",
+	[NSX_ID_idle_after_blocking_copy] = "The host waits for copies",
+	[NSX_ID_idle_after_sync] = "The host waits for the GPU",
+	[NSX_ID_idle_by_host_code] = "Host code between CUDA calls",
+	[NSX_ID_launch_bound] = "The GPU waits for launches",
+	[NSX_ID_nccl_exposed] = "Compute waits for communication",
+	[NSX_ID_falling_clocks] = "The GPU's clocks fall",
+	[NSX_ID_small_grids] = "Kernels with few blocks",
+	[NSX_ID_f32_matrix] = "Matrix products in f32",
+	[NSX_ID_elementwise] = "Elementwise kernels",
+	[NSX_ID_top_kernel] = "A kernel takes most of the time",
+	[NSX_ID_processes_share] = "Processes share a GPU",
+};
+
+/* The id of a finding's key; NSX_NFINDING_IDS: another version found it. */
+static unsigned id_of(const char *key)
 {
+	size_t n = strcspn(key, ":");
+	unsigned i = 0;
+
+	while (i < NSX_NFINDING_IDS &&
+	       (strlen(nsx_finding_defs[i].name) != n ||
+		strncmp(nsx_finding_defs[i].name, key, n) != 0))
+		i++;
+	return i;
+}
+
+/* A key in words, and what it is about: a digest has no more of a finding. */
+static const char *say_key(struct nsx_arena *a, const char *key)
+{
+	unsigned id = id_of(key);
+	size_t n = strcspn(key, ":");
 	struct nsx_buf b = {0};
 
-	nsx_buf_adds(&b, "`");
-	nsx_md_add_code(&b, key, strlen(key));
-	nsx_buf_adds(&b, "`");
+	if (id < NSX_NFINDING_IDS && finding_words[id]) {
+		nsx_buf_adds(&b, finding_words[id]);
+	} else {
+		nsx_buf_add(&b, key, n);
+		for (size_t i = 0; i < n; i++)
+			b.p[i] = b.p[i] == '_' ? ' ' : b.p[i];
+		*b.p = (char)toupper((unsigned char)*b.p);
+	}
+	if (key[n]) {
+		nsx_buf_adds(&b, ": `");
+		nsx_md_add_code(&b, key + n + 1, strlen(key + n + 1));
+		nsx_buf_adds(&b, "`");
+	}
 	return nsx_buf_keep(&b, a);
 }
 
@@ -161,13 +219,10 @@ static const char *code_of(struct nsx_arena *a, const char *key)
  */
 static enum nsx_category category_of(const char *key)
 {
-	size_t n = strcspn(key, ":");
+	unsigned id = id_of(key);
 
-	for (unsigned i = 0; i < NSX_NFINDING_IDS; i++)
-		if (strlen(nsx_finding_defs[i].name) == n &&
-		    !strncmp(nsx_finding_defs[i].name, key, n))
-			return nsx_finding_defs[i].category;
-	return NSX_CAT_CAPTURE;
+	return id < NSX_NFINDING_IDS ? nsx_finding_defs[id].category :
+				       NSX_CAT_CAPTURE;
 }
 
 /* Findings of all ranks, each as it is worst. */
@@ -186,7 +241,7 @@ static void list_findings(struct nsx_side *side, struct nsx_digest *const *v,
 
 			f[at++] = (struct nsx_side_finding){
 				.key = nsx_arena_strdup(side->arena, x->key),
-				.title = code_of(side->arena, x->key),
+				.title = say_key(side->arena, x->key),
 				.category = category_of(x->key),
 				.severity = x->severity,
 				.share = x->share_ppm < 0 ? NAN :

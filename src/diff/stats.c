@@ -206,30 +206,3 @@ struct nsx_interval nsx_shift_interval(const int64_t *a, size_t na,
 		(double)nsx_kth_difference(a, na, b, nb, k - 1),
 		(double)nsx_kth_difference(a, na, b, nb, pairs - k)};
 }
-
-/* Slope -----------------------------------------------------------------------*/
-
-enum { MOST_SLOPED = 512 }; /* of longer samples every n-th unit */
-
-double nsx_slope(const int64_t *v, size_t n, struct nsx_err *err)
-{
-	const double fine = 0x1p20; /* slopes keep fractions of a nanosecond */
-	size_t step = (n + MOST_SLOPED - 1) / MOST_SLOPED, kept, m = 0;
-	int64_t *slopes;
-	double median;
-
-	if (n < 2)
-		return 0;
-	kept = (n + step - 1) / step;
-	slopes = nsx_try_alloc(kept * (kept - 1) / 2, sizeof(*slopes), "slopes",
-			       err);
-	if (!slopes)
-		return NAN;
-	for (size_t j = step; j < n; j += step)
-		for (size_t i = 0; i < j; i += step)
-			slopes[m++] = nsx_to_i64(fine * (double)(v[j] - v[i]) /
-						 (double)(j - i));
-	median = nsx_quantile(slopes, m, 0.5);
-	free(slopes);
-	return median / fine;
-}

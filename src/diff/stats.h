@@ -6,7 +6,7 @@
  * Pure functions.
  *
  * Sources: Hodges and Lehmann 1963 (shift), Mann and Whitney 1947 (test),
- * Theil 1950 and Sen 1968 (slope), Vargha and Delaney 2000 (effect size).
+ * Vargha and Delaney 2000 (effect size).
  */
 #ifndef NSX_DIFF_STATS_H
 #define NSX_DIFF_STATS_H
@@ -66,10 +66,14 @@ int nsx_bootstrap(const struct nsx_sample *a, const struct nsx_sample *b,
 		  enum nsx_figure figure, double alpha, uint64_t seed,
 		  struct nsx_interval *ret, struct nsx_err *err) NSX_CHECKED;
 
+/* How often the means of two samples differ about as much when all their units are dealt
+ * out at random: two-sided, at least 1 / (NSX_DRAWS + 1).  The same seed, the same p.
+ * Errors: NSX_E_NOMEM.
+ */
+int nsx_mean_test(const struct nsx_sample *a, const struct nsx_sample *b,
+		  uint64_t seed, double *ret, struct nsx_err *err) NSX_CHECKED;
+
 /* First lag at which the autocorrelation is below 0.2; at least 1. */
 size_t nsx_block_length(const int64_t *v, size_t n);
-
-/* Median change from one unit to the next; 0 for fewer than two. */
-double nsx_slope(const int64_t *v, size_t n, struct nsx_err *err);
 
 #endif

@@ -6,8 +6,11 @@
  * and so does the change of the mean; that a capture drifts makes it harder to
  * prove a change, not easier to rule one out.  Mixed: a typical unit changes one
  * way, proven as above, and the mean the other, not by one or two slow units
- * alone: as where pauses go away while every unit becomes slower.  Anything else
- * is inconclusive and says what would settle it.
+ * alone: as where pauses go away while every unit becomes slower.  Where nothing
+ * is proven of the typical unit, a change of the mean is a regression or an
+ * improvement, too: larger than its noise, its interval excludes 0, and units
+ * dealt out at random seldom differ as much.  Anything else is inconclusive and
+ * says what would settle it.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -23,6 +26,10 @@ const char *const nsx_verdict_names[] = {"neutral", "improvement",
 #define DRIFT 0.01
 #define APART 0.71 /* A12: a large effect (Vargha and Delaney)               */
 enum { MIN_UNITS = 4 }; /* with 3 against 3 no p is below 0.1                */
+
+const char nsx_calibrated[] = "runs of the same code differ as much";
+const char nsx_unmeasured[] = "below 2 % runs of the same code may differ; "
+			      "--calibrate measures by how much";
 
 /* One side ----------------------------------------------------------------------*/
 
@@ -164,7 +171,7 @@ static void call_it(struct nsx_step *c, struct nsx_arena *a)
 	c->verdict = c->shift_ns > 0 ? NSX_V_REGRESSION : NSX_V_IMPROVEMENT;
 	if (!c->mean_opposes)
 		return;
-	if (c->opposition_recurs)
+	if (c->mean_recurs)
 		c->verdict = NSX_V_BOTH_WAYS;
 	c->why = nsx_arena_printf(a, "a typical unit changes by %s, but the mean "
 				  "by %s%s",
@@ -172,6 +179,24 @@ static void call_it(struct nsx_step *c, struct nsx_arena *a)
 				  nsx_text_ratio(a, c->mean_rel),
 				  c->verdict == NSX_V_BOTH_WAYS ? "" :
 				  ", perhaps by chance");
+}
+
+/* Slow units came or went: a change that only the mean shows. */
+static bool proves_mean(const struct nsx_step *c, double alpha)
+{
+	double change_ns = c->side[1].mean_ns - c->side[0].mean_ns;
+
+	return c->mean_recurs && fabs(change_ns) > c->mean_floor.at &&
+	       excludes_zero(&c->mean_ci_ns) && c->mean_p < alpha;
+}
+
+static void call_mean(struct nsx_step *c, struct nsx_arena *a)
+{
+	c->mean_alone = true;
+	c->verdict = c->mean_rel > 0 ? NSX_V_REGRESSION : NSX_V_IMPROVEMENT;
+	c->why = nsx_arena_printf(a, "the mean changes by %s; of a typical unit "
+				  "no change is proven",
+				  nsx_text_ratio(a, c->mean_rel));
 }
 
 static void judge(struct nsx_step *c, double alpha, struct nsx_arena *a)
@@ -197,6 +222,8 @@ static void judge(struct nsx_step *c, double alpha, struct nsx_arena *a)
 	} else if (is_above_floor(c, c->rel) && excludes_zero(&c->ci_ns) &&
 		   excludes_zero(&c->blocks_ns) && c->test.p < alpha && apart) {
 		call_it(c, a);
+	} else if (proves_mean(c, alpha)) {
+		call_mean(c, a);
 	} else if (widest(c) > noise_ns) {
 		if (c->floor.at > c->noise && !is_above_floor(c, c->rel))
 			c->why = c->floor.is;
@@ -273,13 +300,13 @@ static double mean_without(const int64_t *v, size_t n, size_t longest)
 	return nsx_mean(v, n > longest ? n - longest : n);
 }
 
-/* Whether the change of the mean is beyond noise, and the shift's opposite. */
-static bool opposes(const struct nsx_step *c, const struct nsx_noise *noise,
-		    double before_ns, double after_ns)
+/* Whether a change of the mean is beyond noise, and in the direction of `way`. */
+static bool is_beyond(const struct nsx_noise *noise, double before_ns,
+		      double after_ns, double way)
 {
 	double mean_ns = after_ns - before_ns;
 
-	return mean_ns * c->shift_ns < 0 && is_above_floor(c, c->rel) &&
+	return mean_ns * way > 0 &&
 	       fabs(mean_ns) >= NSX_MAX(NSX_NOISE, noise->rel) * before_ns &&
 	       fabs(mean_ns) >= noise->abs;
 }
@@ -289,7 +316,7 @@ static bool opposes(const struct nsx_step *c, const struct nsx_noise *noise,
  */
 enum { CHANCE = 2 };
 
-/* Whether the mean says the opposite of the typical unit; v: the samples,
+/* Whether the mean changes, and against the typical unit; v: the samples,
  * ascending.  Needs the shift and the floors.
  */
 static void weigh_mean(const struct nsx_diff_opts *o, int64_t *const v[2],
@@ -297,16 +324,69 @@ static void weigh_mean(const struct nsx_diff_opts *o, int64_t *const v[2],
 {
 	const struct nsx_noise *noise = &o->noise.of[NSX_METRIC_MEAN];
 	const struct nsx_spread *s = c->side;
+	double way = s[1].mean_ns - s[0].mean_ns;
 
 	if (s[0].median_ns <= 0)
 		return;
 	c->rel = c->shift_ns / s[0].median_ns;
-	c->mean_rel = (s[1].mean_ns - s[0].mean_ns) / s[0].mean_ns;
-	c->mean_opposes = opposes(c, noise, s[0].mean_ns, s[1].mean_ns);
-	c->opposition_recurs =
-		c->mean_opposes &&
-		opposes(c, noise, mean_without(v[0], s[0].n, CHANCE),
-			mean_without(v[1], s[1].n, CHANCE));
+	c->mean_rel = way / s[0].mean_ns;
+	c->mean_opposes = way * c->shift_ns < 0 && is_above_floor(c, c->rel) &&
+			  is_beyond(noise, s[0].mean_ns, s[1].mean_ns, way);
+	c->mean_recurs = is_beyond(noise, mean_without(v[0], s[0].n, CHANCE),
+				   mean_without(v[1], s[1].n, CHANCE), way);
+}
+
+void nsx_raise_within(const struct nsx_sample *s, bool halves,
+		      struct nsx_floor *floor)
+{
+	double least = INFINITY, most = -INFINITY;
+	size_t from = 0;
+
+	for (size_t c = 0; c < s->ncaptures; from = s->end[c++]) {
+		size_t n = s->end[c] - from;
+		double mean;
+
+		if (!n)
+			continue;
+		mean = nsx_mean(s->v + from, n);
+		least = NSX_MIN(least, mean);
+		most = NSX_MAX(most, mean);
+		if (halves && n > 1)
+			nsx_raise_floor(floor,
+					fabs(nsx_mean(s->v + from, n / 2) -
+					     nsx_mean(s->v + from + n / 2,
+						      n - n / 2)),
+					"the halves of a capture differ as much");
+	}
+	if (most > least)
+		nsx_raise_floor(floor, most - least,
+				"captures of one side differ as much");
+}
+
+/* How surely the mean changes.  A drift lengthens all of a unit, its mean as its
+ * median; from 3 captures on the interval holds what they differ by.
+ */
+static int measure_mean(const struct nsx_diff_opts *o,
+			const struct nsx_sample s[2], struct nsx_step *c,
+			struct nsx_err *err)
+{
+	const struct nsx_noise *noise = &o->noise.of[NSX_METRIC_MEAN];
+	double before = c->side[0].mean_ns;
+
+	c->mean_floor = (struct nsx_floor){NSX_NOISE * before, nsx_unmeasured};
+	nsx_raise_floor(&c->mean_floor,
+			NSX_MAX(noise->abs, noise->rel * before),
+			nsx_calibrated);
+	if (c->floor.at > c->noise)
+		nsx_raise_floor(&c->mean_floor, c->floor.at * before,
+				c->floor.is);
+	for (unsigned i = 0; i < 2 && NSX_MIN(s[0].ncaptures, s[1].ncaptures) <
+					      NSX_MIN_CAPTURES; i++)
+		nsx_raise_within(&s[i], true, &c->mean_floor);
+	return nsx_bootstrap(&s[1], &s[0], NSX_FIGURE_MEAN, o->alpha, o->seed,
+			     &c->mean_ci_ns, err) ||
+	       nsx_mean_test(&s[1], &s[0], o->seed, &c->mean_p, err) ?
+		       err->rc : 0;
 }
 
 static int measure(const struct nsx_diff *d, uint32_t lane,
@@ -335,7 +415,7 @@ static int measure(const struct nsx_diff *d, uint32_t lane,
 		ret->ci_ns = ret->blocks_ns;
 	raise_floors(ret);
 	weigh_mean(o, v, ret);
-	return 0;
+	return measure_mean(o, s, ret, err);
 }
 
 int nsx_step_measure(const struct nsx_diff *d, uint32_t lane,
@@ -350,9 +430,7 @@ int nsx_step_measure(const struct nsx_diff *d, uint32_t lane,
 				 .floor_ns = noise->abs};
 	ret->floor = (struct nsx_floor){
 		ret->noise, noise->rel > NSX_NOISE || noise->abs > 0 ?
-		"runs of the same code differ as much" :
-		"below 2 % runs of the same code may differ; --calibrate "
-		"measures by how much"};
+		nsx_calibrated : nsx_unmeasured};
 	rc = measure(d, lane, a, ret, err);
 	if (!rc && ret->side[0].median_ns > 0)
 		rc = measure_steady(d, lane, a, ret, err);

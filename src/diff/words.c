@@ -1,6 +1,7 @@
 /* words.c - texts and figures for rows. */
 #include <ctype.h>
 #include <math.h>
+#include <string.h>
 #include "diff/words.h"
 #include "report/words.h"
 
@@ -11,6 +12,30 @@ void nsx_buf_add_masked(struct nsx_buf *b, const char *s)
 			nsx_buf_add(b, s, 1);
 		else if (!isdigit((unsigned char)s[1]))
 			nsx_buf_adds(b, "#");
+}
+
+const char *nsx_find_part(const char *path, const char *name)
+{
+	static const char between[] = " > ";
+	size_t n = strlen(name);
+
+	for (const char *at = path; at; at = strstr(at, between)) {
+		at += at == path ? 0 : strlen(between);
+		if (!strncmp(at, name, n) &&
+		    (!at[n] || !strncmp(at + n, between, strlen(between))))
+			return at;
+	}
+	return NULL;
+}
+
+const char *nsx_rename_part(const char *path, const char *name, const char *to,
+			    struct nsx_arena *a)
+{
+	const char *at = nsx_find_part(path, name);
+
+	return !at ? path :
+	       nsx_arena_printf(a, "%.*s%s%s", (int)(at - path), path, to,
+				at + strlen(name));
 }
 
 static const char *sign_of(double x)

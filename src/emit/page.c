@@ -291,7 +291,10 @@ static void add_price(struct page *p, const struct nsx_first_page *x,
 	nsx_buf_printf(p->b, "−%s (%s, %s%s",
 		       nsx_text_ns(p->a, f->headroom_ns),
 		       nsx_text_share(p->a, f->headroom_ns, x->now_ns),
-		       nsx_price_names[f->price], f->is_bound ? ", at most" : "");
+		       nsx_price_names[f->price],
+		       f->is_bound ? ", at most" :
+		       f->is_least && f->price == NSX_PRICE_MEASURED ?
+				     ", at least" : "");
 	if (f->has_disjoint && fabs(f->disjoint_ns - f->headroom_ns) >
 				       OVERLAPS * f->headroom_ns)
 		nsx_buf_printf(p->b, f->disjoint_ns > f->headroom_ns ?

@@ -3,7 +3,7 @@
 
 mutate.py shuffle|shift|split SEED IN.sqlite OUT.sqlite
   shuffle  the rows of every table in another order, with new row ids
-  shift    every instant plus a constant
+  shift    every instant plus a constant: since 1970, not since the capture began
   split    every kernel as two rows with touching halves
 """
 import random
@@ -11,7 +11,7 @@ import sqlite3
 import sys
 
 TIMES = ("start", "end", "timestamp")
-SHIFT = 7_000_000_123
+SHIFT = 1_750_000_007_000_000_123  # as with --ts-normalize: a double does not hold it to the nanosecond
 
 
 def quote(name):

@@ -80,6 +80,13 @@ for want in "warm-up 1 10000000 6" "measure 0 0 0"; do
 	got=$("$prog" ask "$f" range "$name" --window $part --json | python3 -c 'import json, sys; a = json.load(sys.stdin); print(a["count"], a["host_ns"], a["operations_launched"])')
 	if [ "$want" = "$name $got" ]; then ok; else bad "range $name in a window: $got"; fi
 done
+# Beside its calls a thread's ranges count, and what it asked of the operating system.
+f=$fix/iterations_nvtx.sqlite
+want=$(sqlite3 "$f" "SELECT count(*), sum(end - start) FROM NVTX_EVENTS WHERE eventType = 59 AND globalTid & 0xffffff = 111; SELECT count(*), sum(end - start) FROM OSRT_API WHERE globalTid & 0xffffff = 111" | tr '\n' ' ')
+got=$("$prog" ask "$f" thread 111 --json | python3 -c 'import json, sys
+a = json.load(sys.stdin)
+print(*["%d|%d" % (sum(r["count"] for r in a[k]), sum(r["total_ns"] for r in a[k])) for k in ("ranges", "os_calls")])')
+if [ "$want" = "$got " ]; then ok; else bad "ranges and OS calls of a thread: $want in SQL, $got in the answer"; fi
 # Two kernels of 2 ms, of which it cuts off 0.5 ms each; and none.
 cut=51500000ns..54500000ns
 got=$("$prog" ask "$f" kernel gemm --window $cut --json | python3 -c 'import json, sys; a = json.load(sys.stdin); print(a["total_ns"], a["shapes"][0]["calls"])')

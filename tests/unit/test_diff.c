@@ -156,6 +156,29 @@ TEST(bootstrap_repeats_itself)
 	assert_true(one.hi > 200 && one.hi < 250);
 }
 
+/* Of 17 units 4 or 6 are slow, of 17 others none: dealt out at random all are on one
+ * side in 2 C(17, 4) / C(34, 4) = 10.3 %, 2 C(17, 6) / C(34, 6) = 1.84 %.
+ */
+TEST(mean_test_counts_slow_units)
+{
+	const double want[] = {0.1026, 0.0184};
+	int64_t slow[17], usual[17];
+	struct nsx_err err = {0};
+	size_t end = 17;
+	double p;
+
+	for (int k = 0; k < 2; k++) {
+		for (int i = 0; i < 17; i++) {
+			slow[i] = (i < 4 + 2 * k ? 3000 : 1000) + i;
+			usual[i] = 1000 + 3 * i % 17;
+		}
+		assert_int_equal(nsx_mean_test(
+			&(struct nsx_sample){slow, 17, &end, 1},
+			&(struct nsx_sample){usual, 17, &end, 1}, 1, &p, &err), 0);
+		assert_true(p > want[k] - 0.015 && p < want[k] + 0.015);
+	}
+}
+
 TEST(bootstrap_of_equal_units_is_a_point)
 {
 	const int64_t v[] = {5, 5, 5, 5, 5};

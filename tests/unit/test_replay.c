@@ -69,6 +69,8 @@ static const struct expected expected[] = {
 	 1},
 	{"queued", {.verb = NSX_FASTER, .amount = 2}, 1310, 600, 600, .15},
 	{"event", {.verb = NSX_CUT, .op = NSX_ON_COPIES}, 1102, 414, 414, .5},
+	{"event", {.verb = NSX_UNTIE, .name = "cudaStreamWaitEvent"}, 1102, 496,
+	 496, .5},
 	{"waits", {.verb = NSX_FASTER, .name = "part", .amount = 2}, 981, 400,
 	 400, .5},
 	{"migrations", {.verb = NSX_DROP, .op = NSX_ON_COPIES}, 1274, 769.2,

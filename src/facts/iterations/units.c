@@ -175,6 +175,8 @@ static int find_named(struct nsx_finder *fd, const struct nsx_unit_choice *c,
 			    err, m.matches) ?:
 	     mark_all(&m, c->kind, err);
 	regfree(&m.pattern);
+	for (size_t i = 0; i < fd->n; i++)
+		ret->nmarks += fd->v[i].n;
 	if (rc || !fd->n)
 		return rc;
 	ret->method = c->kind == NSX_UNIT_NVTX ? NSX_WAY_NVTX : NSX_WAY_KERNEL;

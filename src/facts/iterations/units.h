@@ -21,6 +21,7 @@ struct nsx_units {
 	double score;
 	struct nsx_iteration *v; /* by process, device, start                */
 	size_t n;
+	size_t nmarks; /* of a pattern: what matches, launched or not        */
 };
 
 /* At most NSX_MAX_UNITS ways; those of a pattern are one.  Patterns are POSIX

@@ -21,6 +21,8 @@ enum nsx_change_verb {
 	/* Calls: by name, range, rows of calls. */
 	NSX_NO_WAIT, /* calls that wait are gone; copies that block no longer do */
 	NSX_NO_COST, /* the calls take no time; what they queued stays       */
+	NSX_UNTIE,   /* the calls are gone, and with them the waits of streams
+			that they asked for                                  */
 	NSX_FASTER_LAUNCH, /* launching calls, `amount` times as fast        */
 
 	/* Time of a calling thread between its calls: by range, rows (the call

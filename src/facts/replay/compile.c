@@ -292,6 +292,8 @@ static int change_calls(struct select *s, struct nsx_err *err)
 			no_wait(s, i);
 		else if (s->c->verb == NSX_NO_COST)
 			mark(s, &e->call[i], EDIT_GONE);
+		else if (s->c->verb == NSX_UNTIE)
+			mark(s, &e->call[i], EDIT_GONE | EDIT_UNTIED);
 		else if (s->c->verb == NSX_INSTANT_HOST)
 			instant_host(s, i);
 		else if (s->m->call[i].kind == CALL_LAUNCH)
@@ -893,6 +895,7 @@ static int apply(struct select *s, struct nsx_err *err)
 	switch (s->c->verb) {
 	case NSX_NO_WAIT:
 	case NSX_NO_COST:
+	case NSX_UNTIE:
 	case NSX_FASTER_LAUNCH:
 	case NSX_INSTANT_HOST:
 		return change_calls(s, err);

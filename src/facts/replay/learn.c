@@ -897,7 +897,7 @@ static int weigh_ops(struct learner *l, struct nsx_err *err)
 			uint32_t on = infer_cause(b, &x, i, e.best_ns);
 
 			if (on != NSX_NONE) {
-				if (add_link(b, i, on, err))
+				if (add_link(b, i, on, NSX_NONE, err))
 					return err->rc;
 				weigh_links(b, i, &e);
 				e.bound = EDGE_DEP;

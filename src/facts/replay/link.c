@@ -72,20 +72,24 @@ static void link_later(struct build *b, uint32_t op, uint32_t on)
 	}
 }
 
-int add_link(struct build *b, uint32_t op, uint32_t on, struct nsx_err *err)
+int add_link(struct build *b, uint32_t op, uint32_t on, uint32_t call,
+	     struct nsx_err *err)
 {
 	unsigned n = 0;
 
 	for (uint32_t k = b->link_head[op]; k != NSX_NONE; k = b->link[k].next) {
-		if (b->link[k].op == on)
+		if (b->link[k].op == on) {
+			if (call == NSX_NONE)
+				b->link[k].call = NSX_NONE;
 			return 0;
+		}
 		if (++n == MANY_LINKS) {
 			link_later(b, op, on);
 			return 0;
 		}
 	}
 	if (nsx_push(b->link, b->nlinks, b->cap_links, "dependencies", err,
-		     (struct link){on, b->link_head[op], 0}))
+		     (struct link){on, b->link_head[op], 0, call}))
 		return err->rc;
 	b->link_head[op] = b->nlinks - 1;
 	return 0;
@@ -528,7 +532,7 @@ static int link_stream_waits(struct sweep *s, uint32_t call,
 		if (guessed && model_op_end(&b->m->op[on]) >
 				       b->m->op[op].start_ns + 5000)
 			continue;
-		if (add_link(b, op, on, err))
+		if (add_link(b, op, on, call, err))
 			return err->rc;
 	}
 	return 0;
@@ -616,7 +620,7 @@ static int take_turns(struct turns *t, uint32_t stream, const uint32_t *others,
 			t->ntests++;
 			t->nbad += b->m->op[op].start_ns <
 				   model_op_end(&b->m->op[on]) - TOLERANCE_NS;
-			if (t->adds && add_link(t->b, op, on, err))
+			if (t->adds && add_link(t->b, op, on, NSX_NONE, err))
 				return err->rc;
 		}
 	return 0;

@@ -56,6 +56,7 @@ struct model_op { /* in order of start */
 struct model_dep {
 	uint32_t op;
 	int32_t weight_ns;
+	uint32_t call; /* of the program that asked for it; NSX_NONE         */
 };
 
 enum call_kind {
@@ -185,6 +186,7 @@ enum { STEP_START, STEP_END, STEP_OP };
 struct link { /* a dependency, in the list of its op */
 	uint32_t op, next;
 	int64_t weight_ns;
+	uint32_t call; /* see struct model_dep                               */
 };
 struct model_slice { /* of a thread's calls: rows [from, to) are at `at`  */
 	uint32_t from, to, at;
@@ -294,7 +296,9 @@ static inline uint32_t model_device(const struct build *b, uint32_t op)
 }
 /* The call that a row of the trace folded into; NSX_NONE. */
 uint32_t model_call_of(const struct build *b, uint32_t row);
-int add_link(struct build *b, uint32_t op, uint32_t on, struct nsx_err *err);
+/* call: see struct model_dep. */
+int add_link(struct build *b, uint32_t op, uint32_t on, uint32_t call,
+	     struct nsx_err *err);
 
 /* The first of a thread's calls that begins at an instant or later; the end of
  * its slice.  O(log n).

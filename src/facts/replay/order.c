@@ -465,7 +465,8 @@ static int pack_deps(struct build *b, struct nsx_err *err)
 			m->dep[n++] = (struct model_dep){
 				b->link[k].op,
 				(int32_t)NSX_MAX(b->link[k].weight_ns,
-						 INT32_MIN)};
+						 INT32_MIN),
+				b->link[k].call};
 	}
 	m->op[m->nops].dep = n;
 	return 0;

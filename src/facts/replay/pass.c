@@ -336,6 +336,8 @@ static int64_t ready_op(const struct player *p, const struct typical *typical,
 
 		if (done == NEVER || (e->op[x->op] & EDIT_DROP) ||
 		    (active && (e->op[x->op] & EDIT_CUT)) ||
+		    (active && x->call != NSX_NONE &&
+		     (e->call[x->call] & EDIT_UNTIED)) ||
 		    (ahead && m->op[x->op].kind == NSX_OP_KERNEL))
 			continue;
 		ready = NSX_MAX(ready, done + (typical ? DEP_NS :

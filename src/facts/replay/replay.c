@@ -151,6 +151,7 @@ static bool is_bound(const struct nsx_change *c)
 {
 	switch (c->verb) {
 	case NSX_NO_WAIT:
+	case NSX_UNTIE:
 	case NSX_INSTANT_HOST:
 	case NSX_HIDE_COMM:
 	case NSX_NO_PEER_WAIT:
@@ -168,6 +169,9 @@ static const char *held(enum nsx_change_verb verb)
 	case NSX_NO_WAIT:
 		return "what the host does next, which must not need the result; "
 		       "durations on the GPU";
+	case NSX_UNTIE:
+		return "what the waiting streams do next, which must not need "
+		       "what they waited for; durations on the GPU";
 	case NSX_HIDE_COMM:
 		return "compute, which is not slowed down by the communication "
 		       "beside it";

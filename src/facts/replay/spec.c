@@ -114,6 +114,8 @@ static enum nsx_change_verb without(const char *api)
 {
 	uint8_t flags = 0;
 
+	if (strstr(api, "StreamWaitEvent"))
+		return NSX_UNTIE;
 	switch (nsx_classify_call(api, &flags)) {
 	case NSX_CALL_SYNC:
 	case NSX_CALL_COPY:
@@ -236,9 +238,12 @@ static int read_comm(struct reader *r, struct nsx_spec *s)
 
 static int read_rank(struct reader *r, struct nsx_spec *s)
 {
-	const char *number = next_part(r, NULL), *even = next_part(r, NULL);
+	const char *number = next_part(r, NULL), *even;
 	char *end;
 
+	s->is_pid = number && !strcmp(number, "pid");
+	number = s->is_pid ? next_part(r, NULL) : number;
+	even = next_part(r, NULL);
 	if (!number || !even || strcmp(even, "even"))
 		return complain(r, "of a rank it can be asked to be even, as "
 				   "rank:1:even");
@@ -380,6 +385,21 @@ static void consider_calls(struct nearest *x, const struct nsx_trace *t,
 	}
 }
 
+/* Each distinct call of the operating system once. */
+static void consider_os_calls(struct nearest *x, const struct nsx_trace *t,
+			      struct nsx_arena *a)
+{
+	bool *seen = nsx_arena_get(a, nsx_strings_bound(t->strings));
+
+	for (size_t i = 0; i < t->osrt.n; i++) {
+		nsx_str name = t->osrt.name[i];
+
+		if (!seen[name])
+			consider(x, nsx_text(t, name));
+		seen[name] = true;
+	}
+}
+
 static void consider_ranges(struct nearest *x, const struct nsx_trace *t,
 			    struct nsx_arena *a)
 {
@@ -417,10 +437,11 @@ static const char *find_range(const char *range, const struct nsx_trace *t,
 	return tell(&x, "NVTX range", a);
 }
 
+/* By its number, or by the process that has one GPU. */
 static const char *find_rank(struct nsx_spec *s, const struct nsx_trace *t,
 			     struct nsx_arena *a)
 {
-	uint32_t n = 0, process = NSX_NONE, device = NSX_NONE;
+	uint32_t n = 0, nfound = 0, process = NSX_NONE, device = NSX_NONE;
 
 	for (uint32_t i = 0; i < t->nstreams; i++) {
 		const struct nsx_stream *x = &t->stream[i];
@@ -429,16 +450,22 @@ static const char *find_rank(struct nsx_spec *s, const struct nsx_trace *t,
 			continue;
 		process = x->process;
 		device = x->device;
-		if (n++ == s->rank) {
+		if (s->is_pid ? process != NSX_NONE &&
+					t->process[process].pid == s->rank :
+				n == s->rank) {
 			s->change.process = process;
 			s->change.device = device;
+			nfound++;
 		}
+		n++;
 	}
-	if (s->rank < n && n > 1)
+	if (nfound == 1 && n > 1)
 		return NULL;
-	return nsx_arena_printf(a, "the trace has no rank %u: it has %u, one "
-				"for each GPU of a process, counted from 0",
-				s->rank, n);
+	return nsx_arena_printf(a, "the trace has no rank %s%u: it has %u, one "
+				"for each GPU of a process, counted from 0; "
+				"that of a process with one GPU can be named "
+				"as pid:PID, too",
+				s->is_pid ? "pid:" : "", s->rank, n);
 }
 
 const char *nsx_spec_resolve(struct nsx_spec *s, const struct nsx_trace *t,
@@ -458,6 +485,10 @@ const char *nsx_spec_resolve(struct nsx_spec *s, const struct nsx_trace *t,
 	switch (s->kind) {
 	case NSX_SPEC_API:
 		consider_calls(&x, t, a);
+		if (!x.found) {
+			consider_os_calls(&x, t, a);
+			c->verb = x.found ? NSX_NO_OS_WAIT : c->verb;
+		}
 		return tell(&x, "call", a);
 	case NSX_SPEC_KERNEL:
 		for (uint32_t i = 0; i < t->nshapes; i++) {

@@ -63,7 +63,7 @@ int nccl_collect(struct nccl_comm *c, struct nsx_err *err);
 
 struct nccl_instance {
 	int64_t last_ns;  /* the last arrival                      */
-	double others_ns; /* median arrival of the others          */
+	double late_ns; /* after the median arrival of the others  */
 	uint32_t last;	  /* index of nccl_match.rank              */
 	bool judged;	  /* in the judged window, not the first   */
 	bool kept;	  /* counts for the verdict: somebody is late */

@@ -160,11 +160,11 @@ static void weigh(struct nccl_match *m, size_t i, const struct nsx_window *w,
 			nsx_add_to(&r->judged_waited_ns,
 				   x->last_ns - e->start_ns);
 		if (k != x->last)
-			scratch[n++] = e->start_ns;
+			scratch[n++] = x->last_ns - e->start_ns;
 	}
-	x->others_ns = nsx_quantile(scratch, n, 0.5);
-	x->kept = x->judged &&
-		  (double)x->last_ns - x->others_ns >= (double)m->least_late_ns;
+	/* Of lengths: a double holds no instant of today to the nanosecond. */
+	x->late_ns = nsx_quantile(scratch, n, 0.5);
+	x->kept = x->judged && x->late_ns >= (double)m->least_late_ns;
 	nsx_add_to(&m->transfer_ns, end_ns - x->last_ns);
 	nsx_add_to(&m->min_ns, min_ns);
 }
@@ -173,7 +173,7 @@ static void charge(struct nccl_match *m, size_t i)
 {
 	const struct nccl_instance *x = &m->v[i];
 	struct nccl_rank *r = &m->ranks[m->rank[x->last]];
-	double induced_ns = (double)x->last_ns - x->others_ns;
+	double induced_ns = x->late_ns;
 
 	r->times_last++;
 	r->induced_ns += induced_ns;
@@ -242,7 +242,7 @@ static struct late_step weigh_step(const struct nccl_match *m, size_t *at,
 
 		if (!x->kept)
 			continue;
-		induced[x->last] += (double)x->last_ns - x->others_ns;
+		induced[x->last] += x->late_ns;
 		if (induced[x->last] > ret.ns)
 			ret = (struct late_step){x->last, induced[x->last]};
 	}

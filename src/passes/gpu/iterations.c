@@ -70,7 +70,7 @@ struct work {
 	const struct nsx_run *run;
 	struct nsx_section *out;
 	struct nsx_table **table;
-	double median_ms, cv; /* of the limiting GPU, else of the first      */
+	double median_ms, cv, drift; /* of the limiting GPU, else of the first */
 	bool from_limiting;
 };
 
@@ -134,7 +134,7 @@ static int add_group(struct work *w, const struct nsx_iteration *v, size_t n,
 	const struct nsx_iteration *typical;
 	struct nsx_cell *row = nsx_add_row(w->table[1]);
 	int64_t *d;
-	double q[2], mean = 0, cv;
+	double q[2], mean = 0, cv, slope;
 	int64_t nslow = 0;
 
 	if (!nsx_new_array(d, w->run->scratch, n, "iteration lengths", err))
@@ -148,6 +148,9 @@ static int add_group(struct work *w, const struct nsx_iteration *v, size_t n,
 		d[i] = wall_ns(&v[i]);
 		mean += (double)d[i] / (double)(n - 1);
 	}
+	slope = nsx_slope(d, n - 1, err);
+	if (isnan(slope))
+		return err->rc;
 	cv = nsx_stddev(d, n - 1) / mean;
 	nsx_quantiles(d, n - 1, qs, 2, q);
 	row[G_MEDIAN] = nsx_real(q[0] / 1e6);
@@ -166,6 +169,7 @@ static int add_group(struct work *w, const struct nsx_iteration *v, size_t n,
 	w->from_limiting = v->device == w->run->facts->limiting;
 	w->median_ms = q[0] / 1e6;
 	w->cv = cv;
+	w->drift = slope * (double)(n - 1) / q[0];
 	return 0;
 }
 
@@ -195,6 +199,24 @@ static const char *const method_words[NSX_NWAYS] = {
 	[NSX_WAY_GAPS] = "pauses between bursts",
 };
 
+/* Less may be chance, as of lengths that vary. */
+#define DRIFT 0.1
+enum { MIN_DRIFTING = 8 };
+
+static void say_drift(struct work *w)
+{
+	const struct nsx_cell *row = nsx_row_at(w->table[1], 0);
+
+	nsx_put(w->out, "drift", nsx_real(w->drift));
+	if (fabs(w->drift) < NSX_MAX(DRIFT, w->cv) ||
+	    row[G_N].u.i < MIN_DRIFTING)
+		return;
+	nsx_md_bullet(w->out, "They grow %s over the run: by %.0f %% of the "
+		      "median from the first to the last (trend).",
+		      w->drift > 0 ? "longer" : "shorter",
+		      100 * fabs(w->drift));
+}
+
 static void say(struct work *w)
 {
 	const struct nsx_facts *f = w->run->facts;
@@ -221,6 +243,7 @@ static void say(struct work *w)
 			    row[G_SLOW].u.i == 1 ? "1 is slow" :
 			    nsx_say(w->out, "%" PRId64 " are slow",
 				    row[G_SLOW].u.i), w->cv);
+		say_drift(w);
 		return;
 	}
 	nsx_md_bullet(w->out,
@@ -228,6 +251,7 @@ static void say(struct work *w)
 		      "%s, CV %.3f", method_words[f->iteration_method],
 		      confidence,
 		      nsx_say_ms(w->out, w->median_ms), w->cv);
+	say_drift(w);
 	nsx_md_whole(w->out, w->table[1], 0);
 }
 
@@ -237,7 +261,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	const struct nsx_facts *f = run->facts;
 	const struct nsx_iteration *v = f->iterations;
 	struct work w = {.run = run, .out = out, .table = nsx_add_tables(out),
-			 .median_ms = NAN, .cv = NAN};
+			 .median_ms = NAN, .cv = NAN, .drift = NAN};
 
 	add_candidates(&w);
 	if (!run->trace->ndevices)

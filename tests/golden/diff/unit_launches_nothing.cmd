@@ -1,0 +1,1 @@
+diff @short_code @short_code --unit nvtx:^schedule$
