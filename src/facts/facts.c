@@ -1,6 +1,7 @@
 /* facts.c - builds the parts; names of their vocabularies. */
 #include "base/par.h"
 #include "facts/meet.h"
+#include "facts/teams.h"
 #include "facts/metrics/metrics.h"
 #include "facts/profiler.h"
 #include "facts/replay/replay.h"
@@ -76,6 +77,13 @@ static int build_meets(const struct build *b, struct nsx_arena *a,
 	return nsx_meets_build(b->t, a, b->f->meets, err);
 }
 
+static int build_teams(const struct build *b, struct nsx_arena *a,
+		       struct nsx_err *err)
+{
+	b->f->teams = nsx_arena_get(a, sizeof(*b->f->teams));
+	return nsx_teams_build(b->t, a, b->f->teams, err);
+}
+
 static int build_profiler(const struct build *b, struct nsx_arena *a,
 			  struct nsx_err *err)
 {
@@ -86,7 +94,7 @@ static int build_profiler(const struct build *b, struct nsx_arena *a,
 static int (*const parts[])(const struct build *b, struct nsx_arena *a,
 			    struct nsx_err *err) = {
 	build_kernels, build_iterations, build_metrics, build_chain, build_meets,
-	build_profiler,
+	build_teams, build_profiler,
 };
 
 static int build_part(void *ctx, size_t i, struct nsx_err *err)

@@ -277,6 +277,7 @@ struct nsx_facts {
 				     launcher gaps, both in order of end     */
 	uint8_t *copy_blocks; /* by call, a bit: an async copy that blocked  */
 	struct nsx_meets *meets; /* meet.h                                   */
+	struct nsx_teams *teams; /* teams.h                                  */
 	struct nsx_metrics *metrics; /* metrics.h; NULL: none, or not asked for */
 	struct nsx_profiler *profiler; /* profiler.h; NULL: none, or not
 					  asked for                          */

@@ -41,7 +41,7 @@ static void cross_op(struct walk *w, struct place *p)
 					    NSX_PATH_COMPUTE : NSX_PATH_COPY;
 
 	if (o->flags & OP_MEMBER) {
-		const struct model_team *t = &m->team[o->group];
+		const struct model_team *t = &m->team[o->team];
 
 		for (uint32_t k = t->at; k < t->at + t->n; k++)
 			if (m->op[m->member[k]].start_ns == t->last_ns &&

@@ -36,7 +36,7 @@ enum {
 	OP_STREAM = 8,	 /* in the order of a stream; else a migration       */
 	OP_NODE = 16,	 /* of a graph launch: group is the node it follows, or
 			    else the launch's first                       */
-	OP_MEMBER = 32,	 /* of a collective: group is its index              */
+	OP_MEMBER = 32,	 /* of a collective                                  */
 	OP_COMM = 64,	 /* a communication kernel                           */
 };
 struct model_op { /* in order of start */
@@ -45,7 +45,8 @@ struct model_op { /* in order of start */
 	uint32_t call;	 /* NSX_NONE: not recorded                           */
 	uint32_t dep;	 /* its first dependency; they end where the next's begin */
 	uint32_t stream; /* of the model                                     */
-	uint32_t group;	 /* see OP_NODE, OP_MEMBER                           */
+	uint32_t group;	 /* see OP_NODE                                      */
+	uint32_t team;	 /* of OP_MEMBER                                     */
 	uint32_t lane;	 /* kernels, or copies of one direction, of a device
 			    that run one at a time; NSX_NONE                 */
 	uint32_t engine; /* what it queues on when moved aside               */

@@ -421,8 +421,8 @@ static void drop_op(struct player *p, const struct model_op *o, uint32_t i)
 	} else {
 		p->op_end[i] = NEVER;
 	}
-	if ((o->flags & OP_MEMBER) && !--p->missing[o->group])
-		end_team(p, o->group, true);
+	if ((o->flags & OP_MEMBER) && !--p->missing[o->team])
+		end_team(p, o->team, true);
 }
 
 static void end_op(struct player *p, uint32_t i, int64_t length)
@@ -435,8 +435,8 @@ static void end_op(struct player *p, uint32_t i, int64_t length)
 	if ((o->flags & OP_STREAM) && !side)
 		p->stream_end[o->stream] = end;
 	if (o->flags & OP_MEMBER) {
-		if (!--p->missing[o->group])
-			end_team(p, o->group, o->flags & OP_ACTIVE);
+		if (!--p->missing[o->team])
+			end_team(p, o->team, o->flags & OP_ACTIVE);
 		return;
 	}
 	if (!p->edit.has_side)

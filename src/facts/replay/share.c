@@ -103,7 +103,7 @@ static int add_work(struct sharing *s, struct nsx_arena *a, struct nsx_err *err)
 		struct stretch *x = &s->v[at[o->engine]];
 
 		if (s->of[i] != NSX_NONE) {
-			x->next = o->group;
+			x->next = o->team;
 			at[o->engine] = s->of[i];
 		} else if (!(o->flags & OP_COMM)) {
 			s->of[i] = at[o->engine];

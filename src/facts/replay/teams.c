@@ -1,167 +1,44 @@
-/* teams.c - collectives: the communication kernels of several GPUs that are one
- * operation.
- *
- * Kernels of one name that all overlap and end together.  A stream runs its own
- * in order, so streams are matched from their heads: the head that ends first
- * finds its partners among the other heads, one a GPU, or has none.  Sends and
- * receives are between some of the ranks: partners are those that end with the
- * nearest.
- */
+/* teams.c - collectives of the part that is replayed. */
 #include <stdlib.h>
-#include <string.h>
 #include "base/stat.h"
 #include "facts/replay/model.h"
+#include "facts/teams.h"
 
-enum { MAX_LISTS = 1024 };
 enum { AGAIN = 4 }; /* waits come again if they differ by less than a part of so many */
-/* Ends of one collective are this close, or a fifth of the shorter one. */
-#define TOGETHER_NS INT64_C(100000)
-#define SAME_NS 5000 /* ... ends of one transfer between two are        */
 
-struct list { /* communication kernels of a stream */
-	uint32_t *op;
-	uint32_t n, head;
-};
-struct lists {
-	struct list v[MAX_LISTS];
-	size_t n;
-};
-
-static int list_streams(struct build *b, struct lists *r, struct nsx_err *err)
+/* The operation of the model that is a row of the trace; NSX_NONE.  O(log n). */
+static uint32_t find_op(const struct nsx_model *m, uint32_t row)
 {
-	struct nsx_model *m = b->m;
-	struct nsx_groups groups = {0};
-	uint32_t *of, *op, *at; /* by op: its list; ops by list */
-	int rc = nsx_new_arrays(b->step, m->nops, "collectives", err, of, op);
+	int64_t start_ns = nsx_op_start(&m->t->ops, row);
+	uint32_t i = NSX_SEARCH((uint32_t)0, m->nops, mid,
+				m->op[mid].start_ns < start_ns);
 
-	for (uint32_t i = 0; !rc && i < m->nops; i++) {
-		of[i] = NSX_NONE;
-		if ((m->op[i].flags & (OP_COMM | OP_NODE)) == OP_COMM)
-			rc = nsx_group(&groups, m->op[i].stream, 0, &of[i], err);
-	}
-	r->n = groups.n <= MAX_LISTS ? groups.n : 0;
-	nsx_groups_done(&groups);
-	rc = rc ?: nsx_new_arrays(b->step, r->n + 2, "collectives", err, at);
-	if (rc || !r->n)
-		return rc;
-	NSX_DEAL(at, op, r->n, m->nops, i, of[i]);
-	for (size_t k = 0; k < r->n; k++)
-		r->v[k] = (struct list){op + at[k], at[k + 1] - at[k], 0};
-	return 0;
-}
-
-static nsx_str base_name(const struct nsx_model *m, const struct model_op *o)
-{
-	return nsx_op_shape(m->t, o->row)->base_name;
-}
-
-static int64_t apart_ns(const struct model_op *x, const struct model_op *y)
-{
-	return llabs(model_op_end(x) - model_op_end(y));
-}
-
-static bool is_partner(const struct nsx_model *m, const struct model_op *x,
-		       const struct model_op *y)
-{
-	return y->start_ns < model_op_end(x) && x->start_ns < model_op_end(y) &&
-	       base_name(m, x) == base_name(m, y) &&
-	       apart_ns(x, y) <= NSX_MAX(TOGETHER_NS, NSX_MIN(x->length_ns,
-							      y->length_ns) / 5);
-}
-
-static struct model_op *head_of(const struct nsx_model *m, const struct list *x)
-{
-	return x->head < x->n ? &m->op[x->op[x->head]] : NULL;
-}
-
-/* How far from the end of the first head its partners end at most. */
-static int64_t reach(const struct nsx_model *m, const struct lists *r,
-		     const struct model_op *first)
-{
-	int64_t least = INT64_MAX - SAME_NS;
-
-	if (nsx_op_launch(m->t, first->row)->op != NSX_COMM_SENDRECV)
-		return INT64_MAX;
-	for (size_t k = 0; k < r->n; k++) {
-		const struct model_op *o = head_of(m, &r->v[k]);
-
-		if (o && o->engine != first->engine && is_partner(m, first, o))
-			least = NSX_MIN(least, apart_ns(first, o));
-	}
-	return least + SAME_NS;
-}
-
-/* The list whose head ends first; NULL: fewer than two are left. */
-static struct list *first_head(const struct nsx_model *m, struct lists *r)
-{
-	struct list *best = NULL;
-	unsigned left = 0;
-
-	for (size_t k = 0; k < r->n; k++) {
-		struct list *x = &r->v[k];
-
-		if (x->head == x->n)
-			continue;
-		left++;
-		if (!best || model_op_end(head_of(m, x)) <
-				     model_op_end(head_of(m, best)))
-			best = x;
-	}
-	return left < 2 ? NULL : best;
-}
-
-/* The place of a GPU's member among those found so far; their number: it has none. */
-static uint32_t place_of(const struct nsx_model *m, struct list *const *found,
-			 uint32_t n, const struct model_op *o)
-{
-	uint32_t i = 0;
-
-	while (i < n && head_of(m, found[i])->engine != o->engine)
+	while (i < m->nops && m->op[i].start_ns == start_ns && m->op[i].row != row)
 		i++;
-	return i;
+	return i < m->nops && m->op[i].row == row ? i : NSX_NONE;
 }
 
-/* Of the heads of each GPU the one that ends nearest to the first. */
-static uint32_t find_partners(const struct nsx_model *m, struct lists *r,
-			      struct list *first, struct list **found)
+/* Those of its members that are in the model. */
+static void add_team(struct nsx_model *m, const struct nsx_team *from)
 {
-	const struct model_op *x = head_of(m, first);
-	int64_t reach_ns = reach(m, r, x);
-	uint32_t n = 1;
+	const uint32_t *row = m->f->teams->member + from->at;
+	struct model_team team = {m->nmembers, 0, INT64_MIN};
 
-	found[0] = first;
-	for (size_t k = 0; k < r->n; k++) {
-		const struct model_op *o = head_of(m, &r->v[k]);
-		uint32_t i;
+	for (uint32_t k = 0; k < from->n; k++) {
+		uint32_t i = find_op(m, row[k]);
 
-		if (!o || o->engine == x->engine || !is_partner(m, x, o) ||
-		    apart_ns(x, o) > reach_ns)
+		if (i == NSX_NONE)
 			continue;
-		i = place_of(m, found, n, o);
-		if (i == n)
-			found[n++] = &r->v[k];
-		else if (apart_ns(x, o) < apart_ns(x, head_of(m, found[i])))
-			found[i] = &r->v[k];
+		m->member[team.at + team.n++] = i;
+		team.last_ns = NSX_MAX(team.last_ns, m->op[i].start_ns);
 	}
-	return n;
-}
-
-static void add_team(struct nsx_model *m, struct lists *r, struct list *first)
-{
-	struct list *found[MAX_LISTS];
-	struct model_team team = {m->nmembers,
-				  find_partners(m, r, first, found),
-				  INT64_MIN};
-
+	if (team.n < 2)
+		return;
 	for (uint32_t k = 0; k < team.n; k++) {
-		struct model_op *o = head_of(m, found[k]);
+		struct model_op *o = &m->op[m->member[team.at + k]];
 
-		m->member[team.at + k] = found[k]->op[found[k]->head++];
-		team.last_ns = NSX_MAX(team.last_ns, o->start_ns);
-		if (team.n < 2)
-			return;
 		o->flags |= OP_MEMBER;
-		o->group = m->nteams;
+		o->team = m->nteams;
 	}
 	m->nmembers += team.n;
 	m->team[m->nteams++] = team;
@@ -170,22 +47,19 @@ static void add_team(struct nsx_model *m, struct lists *r, struct list *first)
 int model_teams(struct build *b, struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
-	struct lists *r = nsx_arena_get(b->step, sizeof(*r));
-	struct list *first;
+	const struct nsx_teams *all = m->f->teams;
+	uint32_t from = NSX_SEARCH((uint32_t)0, all->n, mid,
+				   all->v[mid].last_ns < b->from_ns);
+	uint32_t to = from;
 	size_t most = 0;
 
-	if (list_streams(b, r, err))
+	for (; to < all->n && all->v[to].last_ns < b->to_ns; to++)
+		most += all->v[to].n;
+	if (nsx_new_arrays(m->arena, most, "collectives", err, m->member) ||
+	    nsx_new_arrays(m->arena, to - from, "collectives", err, m->team))
 		return err->rc;
-	if (r->n < 2)
-		return 0;
-	for (size_t k = 0; k < r->n; k++)
-		most += r->v[k].n;
-	if (nsx_new_arrays(m->arena, most + r->n, "collectives", err,
-			   m->member) ||
-	    nsx_new_arrays(m->arena, most / 2 + 1, "collectives", err, m->team))
-		return err->rc;
-	while ((first = first_head(m, r)))
-		add_team(m, r, first);
+	for (; from < to; from++)
+		add_team(m, &all->v[from]);
 	return nsx_stopped(err);
 }
 

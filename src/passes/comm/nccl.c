@@ -47,10 +47,11 @@ static int list_devices(struct nccl_comm *c, const struct nccl_group *g,
 }
 
 static int fill_op(struct nccl_comm *c, const struct nccl_group *g,
-		   const struct nccl_match *m, struct nsx_table *table,
-		   struct nsx_err *err)
+		   struct nsx_table *table, struct nsx_err *err)
 {
-	const struct nccl_rank *r = c->ranks + g->rank_at, *late = NULL;
+	const struct nccl_rank *r = c->ranks + g->rank_at;
+	const struct nccl_rank *late = nccl_latest(r, g->nranks);
+	const struct nccl_rank *waiting = nccl_waits_most(r, g->nranks);
 	struct nsx_cell *row = nsx_add_row(table);
 	const char *devices = NULL;
 
@@ -58,8 +59,6 @@ static int fill_op(struct nccl_comm *c, const struct nccl_group *g,
 		return err->rc;
 	if (g->nranks == 1)
 		late = r;
-	else if (m->late != NSX_NONE)
-		late = &r[m->late];
 	row[NCCL_OP] = nsx_string(g->name);
 	row[NCCL_RAW] = nsx_string(nsx_text(c->run->trace, g->raw));
 	row[NCCL_SOURCE] = nsx_string("kernel");
@@ -76,8 +75,8 @@ static int fill_op(struct nccl_comm *c, const struct nccl_group *g,
 	}
 	row[NCCL_EXPOSED] = nsx_ms(g->exposed_ns);
 	row[NCCL_DEVICES] = nsx_string(devices);
-	if (m->waiting != NSX_NONE)
-		row[NCCL_WAITING] = nsx_string(r[m->waiting].label);
+	if (waiting)
+		row[NCCL_WAITING] = nsx_string(waiting->label);
 	return 0;
 }
 
@@ -146,6 +145,74 @@ static void add_waited(struct nccl_cost *x, const char *op,
 	}
 }
 
+/* The rank for which the others wait most. */
+static const struct nccl_rank *late_of(const struct nccl_match *m)
+{
+	return m->late == NSX_NONE ? NULL : &m->ranks[m->late];
+}
+
+/* Whether more is waited in it, or else it is done more often. */
+static bool is_dearer(const struct nccl_match *a, const struct nccl_match *b)
+{
+	const struct nccl_rank *x = late_of(a), *y = late_of(b);
+
+	if (a->proved != b->proved)
+		return a->proved;
+	if (x && y && x->kept_induced_ns != y->kept_induced_ns)
+		return x->kept_induced_ns > y->kept_induced_ns;
+	return a->n > b->n;
+}
+
+static int match_group(struct nccl_comm *c, const struct nccl_group *g,
+		       struct nccl_match **ret, size_t *ret_n, struct nsx_err *err)
+{
+	size_t n = 0;
+
+	for (size_t k = 0; k < c->ncircles; k++)
+		n += c->circles[k].kind == g->kind;
+	if (!nsx_new_array(*ret, c->run->scratch, n, "collectives", err))
+		return err->rc;
+	*ret_n = n;
+	n = 0;
+	for (size_t k = 0; k < c->ncircles; k++) {
+		struct nccl_match *m = &(*ret)[n];
+
+		if (c->circles[k].kind != g->kind)
+			continue;
+		if (nccl_match(c, g, &c->circles[k], m, err))
+			return err->rc;
+		if (m->proved)
+			nccl_find_cause(m);
+		nccl_add_lateness(c->ranks + g->rank_at, g, m);
+		n++;
+	}
+	return 0;
+}
+
+/* Of the ranks that do it together, and do not communicate with others in it. */
+static int fill_matches(struct nccl_comm *c, const struct nccl_group *g,
+			const struct nccl_match *v, size_t n, bool is_told,
+			struct nccl_costs *costs, struct nsx_table *table,
+			struct nsx_err *err)
+{
+	const struct nccl_match *dearest = v;
+
+	for (size_t k = 1; k < n; k++)
+		if (is_dearer(&v[k], dearest))
+			dearest = &v[k];
+	for (size_t k = 0; k < n; k++) {
+		bool tells = (is_told && k < MAX_TOLD) || v[k].proved;
+		bool is_judged = tells && nccl_say_match(c, g, &v[k], n > 1);
+
+		nccl_fill_match(g, &v[k], table);
+		if ((v[k].proved ? !v[k].waits_too :
+				   is_judged && &v[k] == dearest) &&
+		    nccl_tell_arrivals(costs, g, &v[k], err))
+			return err->rc;
+	}
+	return 0;
+}
+
 static int fill_groups(struct nccl_comm *c, struct nccl_costs *costs,
 		       struct nsx_table **tables, struct nsx_err *err)
 {
@@ -155,24 +222,21 @@ static int fill_groups(struct nccl_comm *c, struct nccl_costs *costs,
 	for (size_t i = 0; i < c->ngroups; i++) {
 		const struct nccl_group *g = &c->groups[i];
 		const struct nccl_rank *r = c->ranks + g->rank_at;
-		struct nccl_match m;
-		bool is_judged;
+		struct nccl_match *v;
+		size_t n = 0;
 
-		if (nccl_match(c, g, &m, err))
+		if (match_group(c, g, &v, &n, err))
 			return err->rc;
 		for (size_t k = 0; k < g->nranks; k++)
 			add_waited(&costs->v[r[k].device], g->name, &r[k]);
-		if (m.proved)
-			nccl_find_cause(&m);
-		if (fill_op(c, g, &m, tables[L_OPS], err) ||
-		    nccl_fill_ranks(c, g, &m, tables[L_RANKS], err))
+		if (fill_op(c, g, tables[L_OPS], err) ||
+		    nccl_fill_ranks(c, g, tables[L_RANKS], err))
 			return err->rc;
-		if (m.n)
-			nccl_fill_match(c, g, &m, tables[L_MATCHES]);
 		alone += g->nranks == 1;
-		is_judged = i < MAX_TOLD && nccl_say_match(c, g, &m);
-		if ((is_judged || m.proved) &&
-		    nccl_tell_arrivals(costs, g, &m, err))
+		if (i < MAX_TOLD)
+			nccl_say_unmatched(c, g);
+		if (fill_matches(c, g, v, n, i < MAX_TOLD, costs,
+				 tables[L_MATCHES], err))
 			return err->rc;
 	}
 	if (alone)
@@ -198,7 +262,8 @@ static int fill_collectives(struct nccl_comm *c, struct nsx_table **tables,
 			 "traced as a whole hold is not known" : "");
 		return 0;
 	}
-	if (nccl_fill_costs(&costs, tables[L_DEVICES], tables[L_WINDOWS],
+	if (nccl_find_circles(c, err) ||
+	    nccl_fill_costs(&costs, tables[L_DEVICES], tables[L_WINDOWS],
 			    err) ||
 	    fill_groups(c, &costs, tables, err) ||
 	    fill_pids(c, tables[L_PIDS], err) ||
@@ -242,7 +307,9 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 					err);
 
 	nsx_groups_done(&c.kinds);
+	nsx_groups_done(&c.circle_keys);
 	free(c.groups);
+	free(c.circles);
 	if (rc || out->status != NSX_S_ANSWERED)
 		return rc;
 	nsx_table_sort(tables[L_OPS], NSX_DESC(NCCL_TOTAL), NSX_DESC(NCCL_MAX),
@@ -276,9 +343,12 @@ NSX_DEFINE_PASS(nccl,
 	       "the union without compute; it blocks where compute starts "
 	       "within 20 us of the end of a communication kernel.\n\n"
 	       "Lateness: kernels of one operation on all participants "
-	       "(process, device) are one instance when they all overlap and "
-	       "end within max(100 us, a fifth of the shortest) of each other; "
-	       "sends and receives of two participants need only overlap. The "
+	       "(process, device) that do it together are one instance when "
+	       "they all overlap and end within max(100 us, a fifth of the "
+	       "shortest) of each other; sends and receives of two participants "
+	       "need only overlap. Participants do it together where that holds "
+	       "for 19 of 20 kernels of one name on one of their streams, and "
+	       "half of them end within 20 us. The "
 	       "last to start is late; the others wait from their start to "
 	       "its start; it induces the median wait of the others. A "
 	       "persistent straggler is proved by at least 10 instances, a "
@@ -302,7 +372,8 @@ NSX_DEFINE_PASS(nccl,
 			"where the trace has no GPU work",
 	.limitations = "durations include waiting for late ranks; kernels "
 		       "inside CUDA graphs traced as a whole are not seen; "
-		       "instances are matched by time, not by communicator",
+		       "which ranks are of one communicator is told by when their "
+		       "kernels end",
 	.caveat = "the column straggler names the rank that comes last; the "
 		   "largest NCCL time belongs to the one that waits",
 	.any_of = {NSX_GPU_WORK, NSX_NEED_VIEW(nvtx)},

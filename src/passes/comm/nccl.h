@@ -23,6 +23,7 @@ struct nccl_group { /* events of one op_name */
 	const char *name;
 	nsx_str raw; /* the least full name */
 	enum nsx_comm_op op;
+	uint32_t kind; /* of nccl_comm.kinds */
 	size_t count, nranks, rank_at;
 	int64_t total_ns, max_ns, overlap_ns, exposed_ns;
 	uint32_t device; /* whose union stands at end_ns */
@@ -55,11 +56,20 @@ struct nccl_comm { /* all communication kernels */
 	struct nccl_group *groups; /* free() */
 	struct nccl_rank *ranks;   /* by group, process, device        */
 	struct nsx_groups kinds;   /* of the groups before they are sorted */
-	size_t n, ngroups, nranks;
+	struct nsx_groups circle_keys;
+	struct nccl_circle *circles; /* free() */
+	size_t n, ngroups, nranks, ncircles;
 	int64_t same_stream_ns; /* on streams that compute as well     */
+};
+struct nccl_circle { /* ranks that do an operation together */
+	uint32_t kind, n;
+	const uint32_t *team; /* of facts->teams                       */
 };
 /* c->run and c->out are set; the rest goes to run->scratch. */
 int nccl_collect(struct nccl_comm *c, struct nsx_err *err);
+/* The index of the kind of an operation. */
+uint32_t nccl_kind(const struct nccl_comm *c, size_t op);
+int nccl_find_circles(struct nccl_comm *c, struct nsx_err *err);
 
 struct nccl_instance {
 	int64_t last_ns;  /* the last arrival                      */
@@ -69,10 +79,10 @@ struct nccl_instance {
 	bool kept;	  /* counts for the verdict: somebody is late */
 };
 
-struct nccl_match { /* of one group */
+struct nccl_match { /* of one circle of a group */
 	const struct nsx_run *run;
 	const struct nccl_event *events;
-	struct nccl_rank *ranks; /* of the group                       */
+	struct nccl_rank *ranks; /* of the group, as far as these instances go */
 	uint32_t *rank; /* the participants matched: indices of ranks */
 	size_t nranks;
 	struct nccl_instance *v;
@@ -91,26 +101,36 @@ struct nccl_match { /* of one group */
 	const char *cause; /* of proved lateness; NULL: none        */
 	double cause_share;
 	bool is_by_work; /* the cause: it computes longer           */
+	bool waits_too; /* as long as the others, in other communication */
 };
 
-/* Matches the instances of a group of two ranks or more (queries/README.md 14)
- * and fills the ranks' lateness.  Owner: run->scratch.  Errors: NSX_E_NOMEM.
+/* The instances of a circle (queries/README.md 14) and the lateness of its ranks.
+ * Owner: run->scratch.  Errors: NSX_E_NOMEM.
  */
 int nccl_match(const struct nccl_comm *c, const struct nccl_group *g,
-	       struct nccl_match *ret, struct nsx_err *err);
+	       const struct nccl_circle *x, struct nccl_match *ret,
+	       struct nsx_err *err);
 
 /* Why the late rank of a proved straggler is late. */
 void nccl_find_cause(struct nccl_match *m);
 
+/* Who comes last, and who waits, most; NULL: nobody. */
+const struct nccl_rank *nccl_latest(const struct nccl_rank *v, size_t n);
+const struct nccl_rank *nccl_waits_most(const struct nccl_rank *v, size_t n);
+/* Adds to ranks of a group what they have of a circle. */
+void nccl_add_lateness(struct nccl_rank *v, const struct nccl_group *g,
+		       const struct nccl_match *m);
+
 /* Ranks and matched instances, in tables and in words. */
 int nccl_fill_ranks(struct nccl_comm *c, const struct nccl_group *g,
-		    const struct nccl_match *m, struct nsx_table *table,
-		    struct nsx_err *err);
-void nccl_fill_match(struct nccl_comm *c, const struct nccl_group *g,
-		     const struct nccl_match *m, struct nsx_table *table);
-/* Returns whether it can be judged who comes late. */
+		    struct nsx_table *table, struct nsx_err *err);
+void nccl_fill_match(const struct nccl_group *g, const struct nccl_match *m,
+		     struct nsx_table *table);
+/* Participants of whose kernels none is matched. */
+void nccl_say_unmatched(struct nccl_comm *c, const struct nccl_group *g);
+/* Returns whether it can be judged who comes late.  is_one: of several circles. */
 bool nccl_say_match(struct nccl_comm *c, const struct nccl_group *g,
-		    const struct nccl_match *m);
+		    const struct nccl_match *m, bool is_one);
 
 /* What communication costs each device. */
 struct nccl_cost {

@@ -6,24 +6,39 @@
  */
 #include "passes/comm/nccl.h"
 
-/* Of the known operations, else by base name; NULL: no memory. */
+/* Of the known operations, else by base name. */
+static struct nsx_group_key kind_of(const struct nsx_trace *t, size_t op)
+{
+	enum nsx_comm_op kind = nsx_op_launch(t, op)->op;
+	bool other = kind == NSX_COMM_OTHER;
+
+	return (struct nsx_group_key){
+		other, other ? nsx_op_shape(t, op)->base_name : kind};
+}
+
+uint32_t nccl_kind(const struct nccl_comm *c, size_t op)
+{
+	struct nsx_group_key key = kind_of(c->run->trace, op);
+
+	return nsx_group_find(&c->kinds, key.a, key.b);
+}
+
+/* NULL: no memory. */
 static struct nccl_group *find_group(struct nccl_comm *c, size_t op,
 				     struct nsx_err *err)
 {
 	const struct nsx_trace *t = c->run->trace;
-	const struct nsx_shape *shape = nsx_op_shape(t, op);
-	enum nsx_comm_op kind = nsx_op_launch(t, op)->op;
-	bool other = kind == NSX_COMM_OTHER;
+	struct nsx_group_key key = kind_of(t, op);
 	nsx_str raw = nsx_op_name(t, op);
-	struct nccl_group *g = nsx_group_value(
-		&c->kinds, &c->groups, other,
-		other ? shape->base_name : kind, "communication kinds", err);
+	struct nccl_group *g = nsx_group_value(&c->kinds, &c->groups, key.a, key.b,
+					       "communication kinds", err);
 
 	if (g && c->kinds.n > c->ngroups) {
 		*g = (struct nccl_group){
-			.name = other ? nsx_text(t, shape->base_name) :
-					nsx_comm_op_name(kind),
-			.raw = raw, .op = kind, .device = NSX_NONE};
+			.name = key.a ? nsx_text(t, (nsx_str)key.b) :
+					nsx_comm_op_name((enum nsx_comm_op)key.b),
+			.raw = raw, .op = nsx_op_launch(t, op)->op,
+			.kind = (uint32_t)c->ngroups, .device = NSX_NONE};
 		c->ngroups = c->kinds.n;
 	}
 	if (g && raw != g->raw && nsx_str_cmp(t->strings, raw, g->raw) < 0)

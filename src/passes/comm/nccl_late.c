@@ -2,9 +2,10 @@
 #include "passes/comm/nccl.h"
 #include "passes/comm/nccl_tables.h"
 
+enum { MAX_NAMED = 4 }; /* ranks of one circle */
+
 int nccl_fill_ranks(struct nccl_comm *c, const struct nccl_group *g,
-		      const struct nccl_match *m, struct nsx_table *table,
-		    struct nsx_err *err)
+		    struct nsx_table *table, struct nsx_err *err)
 {
 	const struct nccl_rank *r = c->ranks + g->rank_at;
 	int64_t *totals;
@@ -24,7 +25,7 @@ int nccl_fill_ranks(struct nccl_comm *c, const struct nccl_group *g,
 		row[NCCL_RANK_MAX] = nsx_ms(r[i].max_ns);
 		row[NCCL_RANK_SKEW] =
 			nsx_pct((double)r[i].total_ns - median, median);
-		if (!m->n || !r[i].is_matched)
+		if (!r[i].is_matched)
 			continue;
 		row[NCCL_RANK_LAST] = nsx_int((int64_t)r[i].times_last);
 		row[NCCL_RANK_WAITED] = nsx_ms(r[i].waited_ns);
@@ -34,10 +35,10 @@ int nccl_fill_ranks(struct nccl_comm *c, const struct nccl_group *g,
 	return 0;
 }
 
-void nccl_fill_match(struct nccl_comm *c, const struct nccl_group *g,
-		     const struct nccl_match *m, struct nsx_table *table)
+void nccl_fill_match(const struct nccl_group *g, const struct nccl_match *m,
+		     struct nsx_table *table)
 {
-	const struct nccl_rank *r = c->ranks + g->rank_at;
+	const struct nccl_rank *r = m->ranks;
 	struct nsx_cell *row = nsx_add_row(table);
 
 	row[NCCL_MATCH_OP_NAME] = nsx_string(g->name);
@@ -66,35 +67,55 @@ void nccl_fill_match(struct nccl_comm *c, const struct nccl_group *g,
 	row[NCCL_MATCH_CAUSE] = nsx_string(m->cause);
 }
 
-bool nccl_say_match(struct nccl_comm *c, const struct nccl_group *g,
-		      const struct nccl_match *m)
+void nccl_say_unmatched(struct nccl_comm *c, const struct nccl_group *g)
 {
-	const struct nccl_rank *r = c->ranks + g->rank_at, *late;
+	const struct nccl_rank *r = c->ranks + g->rank_at;
 	const char *name = nsx_md_name(c->out, g->name);
+	size_t n = 0;
 
-	if (g->nranks == 1)
-		return false;
-	if (!m->n) {
+	for (size_t k = 0; k < g->nranks; k++)
+		n += r[k].is_matched;
+	if (g->nranks > 1 && !n)
 		nsx_note(c->out, "%s: no instance could be matched among its "
 			 "%zu participants, so who comes late is not known",
 			 name, g->nranks);
-		return false;
-	}
-	if (m->nranks < g->nranks)
+	else if (g->nranks > 1 && n < g->nranks)
 		nsx_note(c->out, "%s: %zu of %zu participants have too few "
 			 "kernels to take part and are left out of the matching",
-			 name, g->nranks - m->nranks, g->nranks);
+			 name, g->nranks - n, g->nranks);
+}
+
+/* "2 ranks (pid:7 and pid:8)": who they are only where others do the same apart. */
+static const char *say_ranks(struct nccl_comm *c, const struct nccl_match *m,
+			     bool is_one)
+{
+	const char *text = nsx_say(c->out, "%zu ranks", m->nranks);
+
+	for (size_t k = 0; is_one && k < NSX_MIN(m->nranks, MAX_NAMED); k++)
+		text = nsx_say(c->out, "%s%s%s", text, !k ? " (" : ", ",
+			       m->ranks[m->rank[k]].label);
+	return !is_one ? text : nsx_say(c->out, "%s%s)", text,
+					m->nranks > MAX_NAMED ? ", ..." : "");
+}
+
+bool nccl_say_match(struct nccl_comm *c, const struct nccl_group *g,
+		    const struct nccl_match *m, bool is_one)
+{
+	const struct nccl_rank *r = m->ranks, *late;
+	const char *name = nsx_md_name(c->out, g->name);
+	const char *ranks = say_ranks(c, m, is_one);
+
 	if (m->late == NSX_NONE) {
-		nsx_md_bullet(c->out, "%s: %zu matched instances of %zu ranks, "
-			      "all arrive together.", name, m->n, m->nranks);
+		nsx_md_bullet(c->out, "%s: %zu matched instances of %s, "
+			      "all arrive together.", name, m->n, ranks);
 		return false;
 	}
 	late = &r[m->late];
 	nsx_md_bullet(c->out,
-		"%s: %zu matched instances of %zu ranks; %s, on GPU %lld, "
+		"%s: %zu matched instances of %s; %s, on GPU %lld, "
 		"comes last in %zu and induces %s of waiting; %s waits most, "
 		"%s. Transfer after the last arrival: %s.", name, m->n,
-		      m->nranks, late->label,
+		      ranks, late->label,
 		      (long long)c->run->trace->device[late->device].device_id,
 		      late->times_last, nsx_text_ns(c->out->arena, late->induced_ns),
 		      r[m->waiting].label,
@@ -104,8 +125,9 @@ bool nccl_say_match(struct nccl_comm *c, const struct nccl_group *g,
 		nsx_md_bullet(c->out, "**%s is a persistent straggler in %s** "
 			      "(last in %zu of %zu instances, p = %.2g): %s.",
 			      late->label, name, late->kept_last, m->nkept,
-			      m->p_value, m->cause ? m->cause :
-			      "no single cause explains it");
+			      m->p_value, m->cause ? m->cause : m->waits_too ?
+			      "it waits in other communication itself, as long as "
+			      "the others" : "no single cause explains it");
 	else if (m->njudged < NSX_LATE_LEAST)
 		nsx_note(c->out, "%s: %zu instances in the judged window are "
 			 "too few to tell a straggler from chance", name,

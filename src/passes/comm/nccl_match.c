@@ -1,127 +1,127 @@
-/* nccl_match.c - which kernels of different ranks are one collective, who comes
- * last to it, and whether that is more than chance.
+/* nccl_match.c - who comes last to the collectives of an operation, and whether that
+ * is more than chance.
  *
- * Kernels of one collective overlap on all ranks and end together.  Each rank
- * holds its next kernel; where all of these overlap and end together they are
- * an instance, else the one that ends first has no partner and is passed over.
- * A tournament tree over the ranks gives the extremes of the held kernels, so
- * a step costs the logarithm of the number of ranks.
- *
- * Which communicator a kernel belongs to is not known: a rank with less than
- * half as many kernels as the busiest is taken for a stranger, and groups of
- * ranks that each talk among themselves match only by accident, thus hardly.
+ * Ranks that do an operation together are judged together: of two pairs of ranks each
+ * has its own late rank.
  */
 #include <math.h>
+#include "facts/teams.h"
 #include "passes/comm/nccl.h"
 
-#define END_SPREAD_NS 100000 /* or a fifth of the shortest kernel */
 #define CAUSE_SHARE 0.8
 #define STEP_P 0.05
 #define STEP_COUNTS 0.1 /* of what the dearest step waits */
 
-struct node { /* extremes of the held kernels below it */
-	int64_t max_start_ns, min_end_ns, max_end_ns, min_ns;
-	size_t first; /* who ends first */
-};
+/* Ranks that do an operation together ------------------------------------*/
 
-struct tree {
-	struct node *v; /* the root is v[1], leaf i is v[size + i] */
-	size_t size;
-};
-
-static struct node join(const struct node *a, const struct node *b)
+/* The same for the same ranks in any order. */
+static uint64_t who(const struct nsx_run *run, const struct nsx_team *team)
 {
-	return (struct node){
-		NSX_MAX(a->max_start_ns, b->max_start_ns),
-		NSX_MIN(a->min_end_ns, b->min_end_ns),
-		NSX_MAX(a->max_end_ns, b->max_end_ns),
-		NSX_MIN(a->min_ns, b->min_ns),
-		b->min_end_ns < a->min_end_ns ? b->first : a->first};
+	const uint32_t *op = run->facts->teams->member + team->at;
+	uint64_t sum = team->n;
+
+	for (uint32_t k = 0; k < team->n; k++) {
+		const struct nsx_stream *s = nsx_stream_of(run->trace, op[k]);
+
+		sum += nsx_hash_u64((uint64_t)s->process << 32 | s->device);
+	}
+	return sum;
 }
 
-static void hold(struct tree *t, size_t leaf, const struct nccl_event *e)
+/* The circle of each collective that all have a part in; NSX_NONE. */
+static int group_teams(struct nccl_comm *c, uint32_t *of, struct nsx_err *err)
 {
-	size_t i = t->size + leaf;
+	const struct nsx_teams *teams = c->run->facts->teams;
 
-	t->v[i] = (struct node){e->start_ns, e->end_ns, e->end_ns,
-				e->end_ns - e->start_ns, leaf};
-	for (i /= 2; i; i /= 2)
-		t->v[i] = join(&t->v[2 * i], &t->v[2 * i + 1]);
-}
+	for (uint32_t k = 0; k < teams->n; k++) {
+		const struct nsx_team *x = &teams->v[k];
+		struct nccl_circle *circle;
 
-static int make_tree(struct tree *t, size_t n, struct nsx_arena *a,
-		     struct nsx_err *err)
-{
-	for (t->size = 1; t->size < n;)
-		t->size *= 2;
-	if (!nsx_new_array(t->v, a, 2 * t->size, "ranks", err))
-		return err->rc;
-	for (size_t i = 0; i < 2 * t->size; i++)
-		t->v[i] = (struct node){INT64_MIN, INT64_MAX, INT64_MIN,
-					INT64_MAX, 0};
+		of[k] = NSX_NONE;
+		if (!x->is_whole)
+			continue;
+		circle = nsx_group_value(&c->circle_keys, &c->circles,
+					 nccl_kind(c, teams->member[x->at]),
+					 who(c->run, x), "collectives", err);
+		if (!circle)
+			return err->rc;
+		if (!circle->n++)
+			circle->kind = nccl_kind(c, teams->member[x->at]);
+		of[k] = (uint32_t)(circle - c->circles);
+	}
 	return 0;
 }
 
-static bool is_instance(const struct node *n, bool is_pairwise)
+int nccl_find_circles(struct nccl_comm *c, struct nsx_err *err)
 {
-	return n->max_start_ns < n->min_end_ns &&
-	       (is_pairwise || n->max_end_ns - n->min_end_ns <=
-				       NSX_MAX(END_SPREAD_NS, n->min_ns / 5));
+	struct nsx_arena *a = c->run->scratch;
+	uint32_t n = c->run->facts->teams->n, *of, *team, *at;
+
+	if (nsx_new_arrays(a, n, "collectives", err, of, team) ||
+	    group_teams(c, of, err))
+		return err->rc;
+	c->ncircles = c->circle_keys.n;
+	if (nsx_new_arrays(a, c->ncircles + 2, "collectives", err, at))
+		return err->rc;
+	NSX_DEAL(at, team, c->ncircles, n, i, of[i]);
+	for (size_t k = 0; k < c->ncircles; k++)
+		c->circles[k].team = team + at[k];
+	return 0;
 }
 
-static void walk(struct nccl_match *m, size_t *at, struct tree *tree,
-		 bool is_pairwise)
+/* The rank of a group that an operation is of. */
+static uint32_t rank_of(const struct nccl_match *m, size_t nranks, uint32_t op)
 {
-	const struct nccl_rank *ranks = m->ranks;
+	const struct nsx_stream *s = nsx_stream_of(m->run->trace, op);
+	uint32_t i = 0;
 
-	for (size_t k = 0; k < m->nranks; k++)
-		hold(tree, k, &m->events[ranks[m->rank[k]].at]);
-	for (;;) {
-		bool found = is_instance(&tree->v[1], is_pairwise);
-		size_t from = found ? 0 : tree->v[1].first;
-		size_t to = found ? m->nranks : from + 1;
+	while (i + 1 < nranks && (m->ranks[i].process != s->process ||
+				  m->ranks[i].device != s->device))
+		i++;
+	return i;
+}
 
-		for (size_t k = 0; found && k < m->nranks; k++)
-			m->member[m->n * m->nranks + k] =
-				ranks[m->rank[k]].at + at[k];
-		m->n += found;
-		for (size_t k = from; k < to; k++) {
-			const struct nccl_rank *r = &ranks[m->rank[k]];
+/* The event of an operation of a rank.  O(log n). */
+static size_t event_of(const struct nccl_match *m, const struct nccl_rank *r,
+		       uint32_t op)
+{
+	return NSX_SEARCH(r->at, r->at + r->n, mid, m->events[mid].op < op);
+}
 
-			if (++at[k] == r->n)
-				return;
-			hold(tree, k, &m->events[r->at + at[k]]);
+/* Ranks in the order of the group's, and the events of each instance in that order. */
+static int list_instances(struct nccl_match *m, const struct nccl_circle *x,
+			  const struct nccl_group *g, struct nsx_err *err)
+{
+	const struct nsx_teams *teams = m->run->facts->teams;
+	struct nsx_arena *a = m->run->scratch;
+	const struct nsx_team *first = &teams->v[x->team[0]];
+	uint32_t *place; /* by rank of the group: which it is of those matched */
+
+	m->nranks = first->n;
+	m->n = x->n;
+	if (nsx_new_arrays(a, g->nranks, "ranks", err, m->rank, place) ||
+	    !nsx_new_array(m->v, a, m->n, "matched collectives", err) ||
+	    !nsx_new_array(m->member, a, m->n * m->nranks, "matched collectives",
+			   err))
+		return err->rc;
+	for (uint32_t k = 0; k < first->n; k++)
+		m->rank[k] = rank_of(m, g->nranks, teams->member[first->at + k]);
+	nsx_sort(m->rank, m->nranks, sizeof(*m->rank), nsx_cmp_u32);
+	for (uint32_t k = 0; k < m->nranks; k++) {
+		m->ranks[m->rank[k]].is_matched = true;
+		place[m->rank[k]] = k;
+	}
+	for (size_t i = 0; i < m->n; i++) {
+		const struct nsx_team *team = &teams->v[x->team[i]];
+
+		for (uint32_t k = 0; k < team->n; k++) {
+			uint32_t op = teams->member[team->at + k];
+			uint32_t r = rank_of(m, g->nranks, op);
+
+			m->member[i * m->nranks + place[r]] =
+				event_of(m, &m->ranks[r], op);
 		}
 	}
-}
-
-static int find_instances(struct nccl_match *m, size_t nranks,
-			  bool is_pairwise, struct nsx_err *err)
-{
-	struct nccl_rank *ranks = m->ranks;
-	struct nsx_arena *a = m->run->scratch;
-	size_t most = 0, least = SIZE_MAX, *at;
-	struct tree tree;
-
-	for (size_t r = 0; r < nranks; r++)
-		most = NSX_MAX(most, ranks[r].n);
-	if (nsx_new_arrays(a, nranks, "ranks", err, m->rank, at))
-		return err->rc;
-	for (size_t r = 0; r < nranks; r++) {
-		if (ranks[r].n * 2 < most)
-			continue;
-		m->rank[m->nranks++] = (uint32_t)r;
-		ranks[r].is_matched = true;
-		least = NSX_MIN(least, ranks[r].n);
-	}
-	if (m->nranks < 2 || (is_pairwise && m->nranks > 2))
-		return 0;
-	nsx_new_array(m->v, a, least, "matched collectives", err);
-	nsx_new_array(m->member, a, least * m->nranks, "matched collectives",
-		      err);
-	if (!m->v || !m->member || make_tree(&tree, m->nranks, a, err))
-		return err->rc;
-	walk(m, at, &tree, is_pairwise);
 	return 0;
 }
 
@@ -195,26 +195,55 @@ static bool is_later(const struct nccl_rank *a, const struct nccl_rank *b)
 		       a->induced_ns > b->induced_ns;
 }
 
-static void judge(struct nccl_match *m, const struct nsx_window *w)
+const struct nccl_rank *nccl_latest(const struct nccl_rank *v, size_t n)
 {
-	const struct nccl_rank *ranks = m->ranks;
-	const struct nccl_rank *late = NULL;
+	const struct nccl_rank *ret = NULL;
 
-	for (size_t k = 0; k < m->nranks; k++) {
-		const struct nccl_rank *r = &ranks[m->rank[k]];
+	for (size_t k = 0; k < n; k++)
+		if (v[k].induced_ns > 0 && (!ret || is_later(&v[k], ret)))
+			ret = &v[k];
+	return ret;
+}
 
-		if (r->induced_ns > 0 &&
-		    (m->late == NSX_NONE ||
-		     is_later(r, &ranks[m->late])))
-			m->late = m->rank[k];
-		if (r->waited_ns > 0 &&
-		    (m->waiting == NSX_NONE ||
-		     r->waited_ns > ranks[m->waiting].waited_ns))
-			m->waiting = m->rank[k];
+const struct nccl_rank *nccl_waits_most(const struct nccl_rank *v, size_t n)
+{
+	const struct nccl_rank *ret = NULL;
+
+	for (size_t k = 0; k < n; k++)
+		if (v[k].waited_ns > (ret ? ret->waited_ns : 0))
+			ret = &v[k];
+	return ret;
+}
+
+void nccl_add_lateness(struct nccl_rank *v, const struct nccl_group *g,
+		       const struct nccl_match *m)
+{
+	for (size_t k = 0; k < g->nranks; k++) {
+		const struct nccl_rank *x = &m->ranks[k];
+
+		v[k].is_matched |= x->is_matched;
+		v[k].times_last += x->times_last;
+		v[k].kept_last += x->kept_last;
+		nsx_add_to(&v[k].waited_ns, x->waited_ns);
+		nsx_add_to(&v[k].judged_waited_ns, x->judged_waited_ns);
+		v[k].induced_ns += x->induced_ns;
+		v[k].kept_induced_ns += x->kept_induced_ns;
 	}
-	if (m->late == NSX_NONE || !m->nkept)
+}
+
+static uint32_t index_of(const struct nccl_match *m, const struct nccl_rank *r)
+{
+	return r ? (uint32_t)(r - m->ranks) : NSX_NONE;
+}
+
+static void judge(struct nccl_match *m, size_t nranks, const struct nsx_window *w)
+{
+	const struct nccl_rank *late = nccl_latest(m->ranks, nranks);
+
+	m->late = index_of(m, late);
+	m->waiting = index_of(m, nccl_waits_most(m->ranks, nranks));
+	if (!late || !m->nkept)
 		return;
-	late = &ranks[m->late];
 	m->p_value = nsx_binomial_tail(m->nkept, late->kept_last,
 				   1.0 / (double)m->nranks);
 	m->proved = m->nkept >= NSX_LATE_LEAST && m->p_value < NSX_LATE_P &&
@@ -322,21 +351,27 @@ static int find_spread(struct nccl_match *m, struct nsx_err *err)
 }
 
 int nccl_match(const struct nccl_comm *c, const struct nccl_group *g,
-	       struct nccl_match *ret, struct nsx_err *err)
+	       const struct nccl_circle *x, struct nccl_match *ret,
+	       struct nsx_err *err)
 {
 	const struct nsx_window w = nsx_judged(c->run->facts);
 	int64_t *scratch;
 	double *induced;
 
 	*ret = (struct nccl_match){.run = c->run, .events = c->events,
-				   .ranks = c->ranks + g->rank_at,
 				   .late = NSX_NONE, .waiting = NSX_NONE,
 				   .p_value = NAN};
-	if (find_instances(ret, g->nranks, g->op == NSX_COMM_SENDRECV, err))
+	if (!nsx_new_array(ret->ranks, c->run->scratch, g->nranks, "ranks", err))
 		return err->rc;
-	if (!ret->n)
-		return 0;
-	if (!nsx_new_array(scratch, c->run->scratch, ret->nranks, "ranks", err) ||
+	for (size_t k = 0; k < g->nranks; k++) {
+		const struct nccl_rank *r = &c->ranks[g->rank_at + k];
+
+		ret->ranks[k] = (struct nccl_rank){
+			.process = r->process, .device = r->device, .at = r->at,
+			.n = r->n, .label = r->label};
+	}
+	if (list_instances(ret, x, g, err) ||
+	    !nsx_new_array(scratch, c->run->scratch, ret->nranks, "ranks", err) ||
 	    !nsx_new_array(induced, c->run->scratch, ret->nranks, "ranks", err))
 		return err->rc;
 	ret->least_late_ns = least_late(ret);
@@ -344,7 +379,7 @@ int nccl_match(const struct nccl_comm *c, const struct nccl_group *g,
 		weigh(ret, i, &w, scratch);
 		charge(ret, i);
 	}
-	judge(ret, &w);
+	judge(ret, g->nranks, &w);
 	return (ret->proved ? check_steps(ret, induced, err) : 0) ?:
 	       find_spread(ret, err);
 }
@@ -404,7 +439,8 @@ void nccl_find_cause(struct nccl_match *m)
 		 "its GPU idles for longer than the others: the host is late"},
 	};
 
-	if (!(late_ns > 0))
+	m->waits_too = !(late_ns > 0);
+	if (m->waits_too)
 		return;
 	causes[0].text = fabs(ops - other_ops) * 50 <= other_ops ?
 		"it computes longer, in as many GPU operations as the others" :

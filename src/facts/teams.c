@@ -1,0 +1,406 @@
+/* teams.c - which communication kernels of several ranks are one operation.
+ *
+ * Most exports do not tell communicators.  Kernels of one name on one stream are a
+ * queue, and queues of several ranks in which hardly a kernel ends without one of
+ * the other are of one communicator: two pairs of ranks that each do what the other
+ * does do not end together for long.  What is left over may be of several.
+ *
+ * Within a communicator the next kernel of each rank is held; the one that ends first
+ * finds its partners among the others, or has none.  Sends and receives are between
+ * some of the ranks: partners are those that end with the nearest.
+ */
+#include <stdlib.h>
+#include "base/group.h"
+#include "facts/teams.h"
+
+enum { MAX_QUEUES = 1024, STRAY = 20 }; /* STRAY: one may be alone, and one of so
+					   many                              */
+/* Ends of one collective are this close, or a fifth of the shorter one ... */
+#define TOGETHER_NS INT64_C(100000)
+#define MOSTLY_NS INT64_C(20000) /* ... and half of them this close          */
+#define SAME_NS 5000 /* ends of one transfer between two are                 */
+
+struct queue { /* of one name on a stream */
+	uint32_t *op;
+	uint32_t n, head, group; /* group: NSX_NONE, left over               */
+	uint32_t process, device;
+	nsx_str name;
+};
+struct group {
+	struct queue *v[MAX_QUEUES];
+	uint32_t n, nranks; /* nranks: but for those that seldom have a part */
+	bool by_pairs;	    /* transfers between some of the ranks           */
+};
+struct matching {
+	const struct nsx_trace *t;
+	struct nsx_arena *a; /* scratch                                      */
+	struct queue *queue;
+	uint32_t nqueues, ngroups;
+	uint32_t *by_name; /* queues                                         */
+	struct nsx_teams *r;
+	uint32_t nmembers;
+};
+
+/* Queues -----------------------------------------------------------------------*/
+
+/* Communication kernels of the trace. */
+static int list_kernels(const struct matching *x, uint32_t **ret, uint32_t *ret_n,
+			struct nsx_err *err)
+{
+	const struct nsx_ops *o = &x->t->ops;
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < o->n; i++)
+		n += o->cls[i] == NSX_C_COMM;
+	if (nsx_new_arrays(x->a, n, "collectives", err, *ret))
+		return err->rc;
+	*ret_n = n;
+	n = 0;
+	for (size_t i = 0; i < o->n; i++)
+		if (o->cls[i] == NSX_C_COMM)
+			(*ret)[n++] = (uint32_t)i;
+	return 0;
+}
+
+static int list_queues(struct matching *x, struct nsx_err *err)
+{
+	const struct nsx_trace *t = x->t;
+	struct nsx_groups keys = {0};
+	uint32_t *row, *of, *op, *at, n = 0;
+	int rc = list_kernels(x, &row, &n, err) ?:
+		 nsx_new_arrays(x->a, n, "collectives", err, of, op);
+
+	for (uint32_t i = 0; !rc && i < n; i++)
+		rc = nsx_group(&keys, nsx_op_stream(&t->ops, row[i]),
+			       nsx_op_shape(t, row[i])->base_name, &of[i], err);
+	x->nqueues = (uint32_t)keys.n;
+	nsx_groups_done(&keys);
+	if (rc || nsx_new_arrays(x->a, x->nqueues + 2, "collectives", err, at) ||
+	    nsx_new_arrays(x->a, x->nqueues, "collectives", err, x->queue,
+			   x->by_name))
+		return err->rc;
+	NSX_DEAL(at, op, x->nqueues, n, i, of[i]);
+	for (uint32_t i = 0; i < n; i++)
+		op[i] = row[op[i]];
+	for (uint32_t k = 0; k < x->nqueues; k++) {
+		uint32_t first = op[at[k]];
+
+		x->queue[k] = (struct queue){
+			op + at[k], at[k + 1] - at[k], 0, NSX_NONE,
+			nsx_op_process(t, first), nsx_stream_of(t, first)->device,
+			nsx_op_shape(t, first)->base_name};
+	}
+	return 0;
+}
+
+static int cmp_names(const void *a, const void *b, void *ctx)
+{
+	const struct queue *v = ctx;
+	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+
+	return NSX_CMP(v[i].name, v[k].name) ?: NSX_CMP(i, k);
+}
+
+static bool same_rank(const struct queue *a, const struct queue *b)
+{
+	return a->process == b->process && a->device == b->device;
+}
+
+/* Pairs of kernels ---------------------------------------------------------------*/
+
+static int64_t start_of(const struct matching *x, uint32_t op)
+{
+	return nsx_op_start(&x->t->ops, op);
+}
+
+static int64_t end_of(const struct matching *x, uint32_t op)
+{
+	return nsx_op_end(&x->t->ops, op);
+}
+
+static int64_t apart_ns(const struct matching *x, uint32_t a, uint32_t b)
+{
+	return llabs(end_of(x, a) - end_of(x, b));
+}
+
+static bool overlap(const struct matching *x, uint32_t a, uint32_t b)
+{
+	return start_of(x, a) < end_of(x, b) && start_of(x, b) < end_of(x, a);
+}
+
+static bool end_together(const struct matching *x, uint32_t a, uint32_t b,
+			 int64_t at_most_ns)
+{
+	int64_t least_ns = NSX_MIN(nsx_op_ns(&x->t->ops, a),
+				   nsx_op_ns(&x->t->ops, b));
+
+	return overlap(x, a, b) &&
+	       apart_ns(x, a, b) <= NSX_MAX(at_most_ns, least_ns / 5);
+}
+
+/* Communicators --------------------------------------------------------------------*/
+
+/* Whether two queues have most in common, and from the first of these to the last
+ * hardly a kernel of either is without one of the other.
+ */
+static bool is_common(const struct matching *x, const struct queue *p,
+		      const struct queue *q)
+{
+	uint32_t i = 0, k = 0, n = 0, alone = 0, since = 0, close = 0;
+
+	while (i < p->n && k < q->n) {
+		uint32_t a = p->op[i], b = q->op[k];
+
+		if (end_together(x, a, b, TOGETHER_NS)) {
+			close += end_together(x, a, b, MOSTLY_NS);
+			alone += n ? since : 0;
+			since = 0;
+			n++;
+			i++;
+			k++;
+			continue;
+		}
+		since++;
+		if (end_of(x, a) <= end_of(x, b))
+			i++;
+		else
+			k++;
+	}
+	return n * 2 >= NSX_MAX(p->n, q->n) && alone <= 1 + n / STRAY &&
+	       close * 2 >= n;
+}
+
+/* The group that a queue is of; others: those of its name. */
+static uint32_t find_group(const struct matching *x, const struct queue *q,
+			   const uint32_t *others, uint32_t nothers)
+{
+	for (uint32_t k = 0; k < nothers; k++) {
+		const struct queue *first = &x->queue[others[k]];
+		bool is_free = true, is_first = true;
+
+		for (uint32_t i = 0; i < nothers; i++) {
+			const struct queue *y = &x->queue[others[i]];
+
+			is_first &= i >= k || y->group != first->group;
+			is_free &= y->group != first->group || !same_rank(y, q);
+		}
+		if (is_first && is_free && is_common(x, first, q))
+			return first->group;
+	}
+	return NSX_NONE;
+}
+
+/* Of the queues of one name. */
+static void part_queues(struct matching *x, const uint32_t *v, uint32_t n)
+{
+	uint32_t from = x->ngroups;
+
+	for (uint32_t k = 0; k < n; k++) {
+		uint32_t group = find_group(x, &x->queue[v[k]], v, k);
+
+		x->queue[v[k]].group = group == NSX_NONE ? x->ngroups++ : group;
+	}
+	for (uint32_t g = from; g < x->ngroups; g++) {
+		uint32_t count = 0, last = 0;
+
+		for (uint32_t k = 0; k < n; k++)
+			if (x->queue[v[k]].group == g) {
+				count++;
+				last = v[k];
+			}
+		if (count == 1)
+			x->queue[last].group = NSX_NONE;
+	}
+}
+
+/* Instances ------------------------------------------------------------------------*/
+
+static uint32_t head_of(const struct queue *q)
+{
+	return q->head < q->n ? q->op[q->head] : NSX_NONE;
+}
+
+static bool is_partner(const struct matching *x, const struct group *g, uint32_t a,
+		       uint32_t b)
+{
+	return g->by_pairs && g->nranks == 2 ? overlap(x, a, b) :
+					       end_together(x, a, b, TOGETHER_NS);
+}
+
+/* How far from the end of the first head its partners end at most. */
+static int64_t reach(const struct matching *x, const struct group *g,
+		     const struct queue *first)
+{
+	int64_t least = INT64_MAX - SAME_NS;
+	uint32_t a = head_of(first);
+
+	if (!g->by_pairs)
+		return INT64_MAX;
+	for (uint32_t k = 0; k < g->n; k++) {
+		uint32_t b = head_of(g->v[k]);
+
+		if (b != NSX_NONE && !same_rank(first, g->v[k]) &&
+		    is_partner(x, g, a, b))
+			least = NSX_MIN(least, apart_ns(x, a, b));
+	}
+	return least + SAME_NS;
+}
+
+/* The queue whose head ends first; NULL: fewer than two are left. */
+static struct queue *first_head(const struct matching *x, const struct group *g)
+{
+	struct queue *best = NULL;
+	unsigned left = 0;
+
+	for (uint32_t k = 0; k < g->n; k++) {
+		uint32_t op = head_of(g->v[k]);
+
+		if (op == NSX_NONE)
+			continue;
+		left++;
+		if (!best || end_of(x, op) < end_of(x, head_of(best)))
+			best = g->v[k];
+	}
+	return left < 2 ? NULL : best;
+}
+
+/* The place of a rank's queue among those found so far; their number: it has none. */
+static uint32_t place_of(struct queue *const *found, uint32_t n,
+			 const struct queue *q)
+{
+	uint32_t i = 0;
+
+	while (i < n && !same_rank(found[i], q))
+		i++;
+	return i;
+}
+
+/* Of the heads of each rank the one that ends nearest to the first. */
+static uint32_t find_partners(const struct matching *x, const struct group *g,
+			      struct queue *first, struct queue **found)
+{
+	uint32_t a = head_of(first), n = 1;
+	int64_t reach_ns = reach(x, g, first);
+
+	found[0] = first;
+	for (uint32_t k = 0; k < g->n; k++) {
+		uint32_t b = head_of(g->v[k]), i;
+
+		if (b == NSX_NONE || same_rank(first, g->v[k]) ||
+		    !is_partner(x, g, a, b) || apart_ns(x, a, b) > reach_ns)
+			continue;
+		i = place_of(found, n, g->v[k]);
+		if (i == n)
+			found[n++] = g->v[k];
+		else if (apart_ns(x, a, b) < apart_ns(x, a, head_of(found[i])))
+			found[i] = g->v[k];
+	}
+	return n;
+}
+
+static void add_team(struct matching *x, const struct group *g, struct queue *first)
+{
+	struct queue *found[MAX_QUEUES];
+	struct nsx_team team = {INT64_MIN, x->nmembers,
+				find_partners(x, g, first, found), false};
+
+	for (uint32_t k = 0; k < team.n; k++) {
+		uint32_t op = found[k]->op[found[k]->head++];
+
+		x->r->member[team.at + k] = op;
+		team.last_ns = NSX_MAX(team.last_ns, start_of(x, op));
+	}
+	if (team.n < 2)
+		return;
+	team.is_whole = team.n >= g->nranks && (!g->by_pairs || g->nranks == 2);
+	x->nmembers += team.n;
+	x->r->v[x->r->n++] = team;
+}
+
+/* Ranks of a group, but for those with less than half as many kernels as the busiest:
+ * they are strangers.
+ */
+static uint32_t count_ranks(const struct group *g)
+{
+	uint32_t most = 0, n = 0;
+	uint32_t ops[MAX_QUEUES] = {0};
+	struct queue *rank[MAX_QUEUES];
+	uint32_t nranks = 0;
+
+	for (uint32_t k = 0; k < g->n; k++) {
+		uint32_t i = place_of(rank, nranks, g->v[k]);
+
+		if (i == nranks)
+			rank[nranks++] = g->v[k];
+		ops[i] += g->v[k]->n;
+		most = NSX_MAX(most, ops[i]);
+	}
+	for (uint32_t i = 0; i < nranks; i++)
+		n += ops[i] * UINT64_C(2) >= most;
+	return n;
+}
+
+/* Those of a name that are of one group; NSX_NONE: that are left over. */
+static void match_group(struct matching *x, const uint32_t *v, uint32_t n,
+			uint32_t group)
+{
+	struct group g = {0};
+	struct queue *first;
+
+	for (uint32_t k = 0; k < n && g.n < MAX_QUEUES; k++)
+		if (x->queue[v[k]].group == group)
+			g.v[g.n++] = &x->queue[v[k]];
+	if (g.n < 2)
+		return;
+	g.nranks = count_ranks(&g);
+	g.by_pairs = nsx_op_launch(x->t, g.v[0]->op[0])->op == NSX_COMM_SENDRECV;
+	while ((first = first_head(x, &g)))
+		add_team(x, &g, first);
+}
+
+static void match_name(struct matching *x, const uint32_t *v, uint32_t n)
+{
+	uint32_t from = x->ngroups;
+
+	if (nsx_op_launch(x->t, x->queue[v[0]].op[0])->op != NSX_COMM_SENDRECV)
+		part_queues(x, v, n);
+	for (uint32_t g = from; g < x->ngroups; g++)
+		match_group(x, v, n, g);
+	match_group(x, v, n, NSX_NONE);
+}
+
+NSX_ORDER(cmp_team, struct nsx_team, UP(last_ns), UP(at));
+
+static int match_all(struct matching *x, struct nsx_arena *a, struct nsx_err *err)
+{
+	const struct queue *q = x->queue;
+	size_t most = 1;
+
+	for (uint32_t k = 0; k < x->nqueues; k++) {
+		x->by_name[k] = k;
+		most += q[k].n;
+	}
+	if (nsx_new_arrays(a, most + x->nqueues, "collectives", err,
+			   x->r->member) ||
+	    nsx_new_arrays(a, most / 2 + 1, "collectives", err, x->r->v))
+		return err->rc;
+	nsx_sort_indices(x->by_name, x->nqueues, cmp_names, x->queue);
+	NSX_EACH_RUN(i, next, x->nqueues,
+		     q[x->by_name[next]].name == q[x->by_name[i]].name)
+		if (next - i > 1)
+			match_name(x, x->by_name + i, (uint32_t)(next - i));
+	nsx_sort(x->r->v, x->r->n, sizeof(*x->r->v), cmp_team);
+	return nsx_stopped(err);
+}
+
+int nsx_teams_build(const struct nsx_trace *t, struct nsx_arena *a,
+		    struct nsx_teams *ret, struct nsx_err *err)
+{
+	struct matching x = {.t = t, .r = ret, .a = nsx_arena_new()};
+	int rc;
+
+	*ret = (struct nsx_teams){0};
+	rc = list_queues(&x, err) ?: match_all(&x, a, err);
+	nsx_arena_free(x.a);
+	return rc;
+}

@@ -1,0 +1,25 @@
+/* teams.h - communication kernels of several ranks that are one operation
+ * (queries/README.md 14).
+ */
+#ifndef NSX_FACTS_TEAMS_H
+#define NSX_FACTS_TEAMS_H
+
+#include "trace/trace.h"
+
+struct nsx_team {
+	int64_t last_ns; /* when the last of its kernels began               */
+	uint32_t at, n;	 /* its slice of the members, of one rank each       */
+	bool is_whole;	 /* all ranks that do such together have a part, and it
+			    is known which do                                */
+};
+struct nsx_teams {
+	struct nsx_team *v; /* in order of last_ns                           */
+	uint32_t n;
+	uint32_t *member; /* operations of the trace                         */
+};
+
+/* Owner: the arena.  Errors: NSX_E_NOMEM. */
+int nsx_teams_build(const struct nsx_trace *t, struct nsx_arena *a,
+		    struct nsx_teams *ret, struct nsx_err *err) NSX_CHECKED;
+
+#endif

@@ -1,0 +1,1 @@
+explain @graph_late_rank --pass findings --md

@@ -1,0 +1,1 @@
+explain @two_pairs --pass nccl,findings --md
