@@ -7,6 +7,7 @@
 enum when {
 	NSX_GPU_WINDOW,	 /* a window of GPU work is judged                   */
 	NSX_GPU_WINDOW_NEXT, /* ..., after the one above, which it sees      */
+	NSX_IDLE_KNOWN,	 /* ..., and what looks idle in it is                */
 	NSX_NO_GPU_WORK, /* there is none in the trace                       */
 	NSX_ALWAYS,
 };
@@ -28,6 +29,8 @@ static bool applies(const struct nsx_detect *d, enum when when)
 {
 	if (when == NSX_NO_GPU_WORK)
 		return !d->trace->has_gpu_work;
+	if (when == NSX_IDLE_KNOWN && nsx_is_idle_unknown(&d->facts->lost))
+		return false;
 	return when == NSX_ALWAYS || d->w.start_ns < d->w.end_ns;
 }
 

@@ -344,23 +344,24 @@ static void fill_fine(const struct nsx_report *r, struct nsx_first_page *p)
 {
 	const struct nsx_trace *t = r->trace;
 	bool sees_gpu = !nsx_graphs_hide(&r->facts->graphs);
+	bool sees_idle = !nsx_is_idle_unknown(&r->facts->lost);
 	const struct {
 		const char *area;
 		bool is_seen;
 		unsigned categories;
 	} areas[] = {
-		{"launches", has_calls(t, 1u << NSX_CALL_LAUNCH),
+		{"launches", sees_idle && has_calls(t, 1u << NSX_CALL_LAUNCH),
 		 1u << NSX_CAT_LAUNCH},
-		{"waits for the GPU", has_calls(t, 1u << NSX_CALL_SYNC),
+		{"waits for the GPU", sees_idle && has_calls(t, 1u << NSX_CALL_SYNC),
 		 1u << NSX_CAT_SYNC},
 		{"copies", sees_gpu && has_ops(t, NSX_C_COPY), 1u << NSX_CAT_MEMORY},
 		{"communication", sees_gpu && has_ops(t, NSX_C_COMM),
 		 1u << NSX_CAT_COMMUNICATION},
-		{"balance between GPUs", p->ngpus > 1,
+		{"balance between GPUs", sees_idle && p->ngpus > 1,
 		 1u << NSX_CAT_BALANCE | 1u << NSX_CAT_COMMUNICATION},
 		{"kernels", sees_gpu && has_ops(t, NSX_C_COMPUTE),
 		 1u << NSX_CAT_COMPUTE},
-		{"even iterations", are_even(r->facts),
+		{"even iterations", sees_idle && are_even(r->facts),
 		 1u << NSX_CAT_ITERATIONS},
 	};
 	size_t n = 0;

@@ -152,6 +152,17 @@ static const char *say_pages(const struct nsx_report *r,
 				 nsx_text_ns(r->arena, (double)ns));
 }
 
+/* Launches whose work must have run and is not in the trace; NULL: it idles. */
+static const char *say_lost(const struct nsx_report *r, const struct nsx_window *w)
+{
+	struct nsx_lost lost = nsx_lost_launches(r->trace, w);
+
+	return nsx_is_idle_unknown(&lost) ?
+		nsx_arena_printf(r->arena, " (the work of %s in it was lost)",
+				 nsx_text_n(r->arena, lost.lost, "launch", "launches")) :
+		NULL;
+}
+
 /* What takes much of it: without GPU work, what the host does. */
 static int say_doing(const struct nsx_report *r, const struct nsx_window *w,
 		     const char **ret, struct nsx_err *err)
@@ -253,7 +264,8 @@ int nsx_list_unjudged(const struct nsx_report *r, const char ***ret,
 	for (size_t k = 0; k < n; k++) {
 		const char *doing;
 
-		if (say_doing(r, &p.v[k].longest, &doing, err))
+		doing = p.v[k].is_ours ? NULL : say_lost(r, &p.v[k].longest);
+		if (!doing && say_doing(r, &p.v[k].longest, &doing, err))
 			return err->rc;
 		list[k] = nsx_arena_printf(
 			r->arena, "%s %s%s%s", p.v[k].is_ours ? p.v[k].name :

@@ -196,6 +196,15 @@ void nsx_judge(const struct nsx_report *r, struct nsx_first_page *p)
 	const struct nsx_finding *first, *second, *paced;
 	double length = (double)(p->judged.end_ns - p->judged.start_ns);
 
+	if (nsx_is_idle_unknown(&r->facts->lost)) {
+		p->verdict = NSX_V_LOST;
+		p->because = nsx_arena_printf(
+			r->arena, "%s of its launches left no GPU row, so what looks "
+			"idle may be their work", nsx_text_share(
+				r->arena, (double)r->facts->lost.lost,
+				(double)r->facts->lost.launches));
+		return;
+	}
 	if (!r->trace->ops.n) {
 		judge_idle(r, length, p);
 		return;

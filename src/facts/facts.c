@@ -136,6 +136,7 @@ int nsx_facts_build(const struct nsx_trace *t, const struct nsx_facts_opts *o,
 	for (uint32_t d = 0; d < f->ndevices; d++)
 		nsx_spans_drop(f->device_arena[d], &f->busy[d]);
 	f->busy = NULL;
+	f->lost = nsx_lost_launches(t, &f->steady.window);
 	nsx_give_back();
 	*ret = f;
 	return 0;

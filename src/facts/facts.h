@@ -199,6 +199,16 @@ struct nsx_graph_facts {
 			     where no node is known                          */
 };
 
+/* Launches, and those whose GPU work must have run and is not in the trace. ------*/
+struct nsx_lost {
+	size_t launches, lost; /* launches: but for those of graphs          */
+};
+/* Of the calls that begin in a window. */
+struct nsx_lost nsx_lost_launches(const struct nsx_trace *t,
+				  const struct nsx_window *w);
+/* Whether they are so many that idle time may be work that was lost. */
+bool nsx_is_idle_unknown(const struct nsx_lost *lost);
+
 /* NVTX: the innermost range open where each op's host call began: of the user's
  * domains, else of a library's. ------------------------------------------------*/
 struct nsx_nvtx_facts {
@@ -256,6 +266,7 @@ struct nsx_facts {
 	struct nsx_nvtx_facts nvtx;
 	struct nsx_coverage *coverage; /* by process; of all at nprocesses   */
 	struct nsx_graph_facts graphs;
+	struct nsx_lost lost; /* in the judged window                        */
 	struct nsx_iteration *iterations; /* by process, device, start       */
 	size_t niterations;
 	enum nsx_way_method iteration_method;

@@ -65,6 +65,9 @@ static int load(struct build *b, struct nsx_err *err)
 	if (!m->nops || !m->ncalls)
 		m->closure.reason = "the part that is replayed has no GPU work, "
 				    "or no API calls";
+	else if (nsx_is_idle_unknown(&m->f->lost))
+		m->closure.reason = "the GPU work of many launches is not in the "
+				    "trace";
 	else if (is_too_long(m))
 		m->closure.reason = "its events lie too far apart in time";
 	return 0;

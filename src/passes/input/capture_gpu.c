@@ -122,17 +122,42 @@ static void check_activity(struct nsx_quality *q)
 			  active == 1 ? "" : "es");
 }
 
-/* Launches whose GPU row is lost. Launches into a graph under construction have
- * none, and a user's window cuts them off.
- */
+/* Launches that a later one of their thread shows to have run. */
+static void raise_lost(struct nsx_quality *q, const struct nsx_lost *lost)
+{
+	if (nsx_is_idle_unknown(lost))
+		nsx_raise(q, NSX_ID_launches_recorded, false,
+			  nsx_say(q->out, "%s of the kernel launches left no GPU "
+				  "row though their work has run: where it is "
+				  "missing, GPUs look idle",
+				  nsx_text_share(q->out->arena,
+						 (double)lost->lost,
+						 (double)lost->launches)),
+			  NSX_SEV_MEDIUM);
+}
+
+/* In a user's window the work of a launch may lie outside. */
+static void check_lost_inside(struct nsx_quality *q)
+{
+	struct nsx_lost lost = nsx_lost_launches(q->t, &q->t->window);
+
+	if (!nsx_is_idle_unknown(&lost))
+		return;
+	nsx_check(q, "launches_recorded", WARN, "kernel launches", NSX_REC_BASIC,
+		  "%zu of %zu launch calls in the window left no GPU row though "
+		  "their work has run", lost.lost, lost.launches);
+	raise_lost(q, &lost);
+}
+
+/* Launches without a GPU row; those into a graph under construction have none. */
 static void check_lost_launches(struct nsx_quality *q)
 {
 	const struct nsx_trace *t = q->t;
 	size_t launches = 0, answered = 0, nkernels = 0;
+	struct nsx_lost lost;
 	struct activity *v;
 
-	if (nsx_has_window(t) || !t->ops.n ||
-	    !nsx_has(t->schema, NSX_F_kernel_corr) ||
+	if (!t->ops.n || !nsx_has(t->schema, NSX_F_kernel_corr) ||
 	    !nsx_has(t->schema, NSX_F_runtime_corr) || count_activity(q, &v))
 		return;
 	for (uint32_t p = 0; p < t->nprocesses; p++)
@@ -144,7 +169,7 @@ static void check_lost_launches(struct nsx_quality *q)
 		nkernels += t->ops.kind[i] == NSX_OP_KERNEL;
 	if (!launches || !nkernels)
 		return;
-	if ((double)answered < 0.95 * (double)launches)
+	if ((double)answered < 0.95 * (double)launches) {
 		nsx_check(q, "launches_recorded", WARN, "kernel launches",
 			  NSX_REC_BASIC,
 			  "%zu of %zu launch calls left no GPU row: work was "
@@ -152,10 +177,13 @@ static void check_lost_launches(struct nsx_quality *q)
 			  "cudaProfilerStop before the program ends), or "
 			  "captured into a graph", launches - answered,
 			  launches);
-	else
+		lost = nsx_lost_launches(t, &t->window);
+		raise_lost(q, &lost);
+	} else {
 		nsx_check(q, "launches_recorded", OK, "kernel launches", 0,
 			  "%zu of %zu launch calls have their GPU row",
 			  answered, launches);
+	}
 }
 
 /* "; of pid 111: 905, pid 112: 905": kernels without a call, where several
@@ -309,7 +337,10 @@ static void check_clocks(struct nsx_quality *q)
 void nsx_check_gpu(struct nsx_quality *q)
 {
 	check_activity(q);
-	check_lost_launches(q);
+	if (nsx_has_window(q->t))
+		check_lost_inside(q);
+	else
+		check_lost_launches(q);
 	check_calls(q);
 	check_clocks(q);
 	check_graphs(q);

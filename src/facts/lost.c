@@ -1,0 +1,100 @@
+/* lost.c - launches whose GPU row is lost: where they are, a GPU that looks idle may work. */
+#include <string.h>
+#include "facts/facts.h"
+
+enum { LOST_PCT = 5 }; /* of launches: from which idle time is not known    */
+
+static bool launches_work(const struct nsx_calls *c, size_t call)
+{
+	return c->cls[call] == NSX_CALL_LAUNCH &&
+	       !(c->flags[call] &
+		 (NSX_CALL_FAILED | NSX_CALL_NESTED | NSX_CALL_GRAPH));
+}
+
+/* Calls from one that begins to capture a graph to the one that ends it launch
+ * nothing.
+ */
+static bool is_captured(const struct nsx_trace *t, size_t call, bool was)
+{
+	const char *name;
+
+	if (t->calls.cls[call] == NSX_CALL_LAUNCH)
+		return was;
+	name = nsx_text(t, nsx_call_name(&t->calls, call));
+	return strstr(name, "BeginCapture") ? true :
+	       strstr(name, "EndCapture")   ? false : was;
+}
+
+/* What a thread's launches that left GPU work tell of the others; where nothing ran, its
+ * last wait for the GPU.
+ */
+struct answered {
+	size_t end;	   /* behind the last of them                        */
+	int64_t most_ns;   /* from a call's end to its work                  */
+	int64_t latest_ns; /* start of work                                  */
+};
+
+static struct answered find_answered(const struct nsx_trace *t,
+				     const struct nsx_thread *th)
+{
+	struct answered ret = {0, 0, t->ops.n ? INT64_MIN : INT64_MAX};
+
+	for (size_t i = th->calls_at, n = i + th->ncalls; i < n; i++) {
+		uint32_t op = launches_work(&t->calls, i) ?
+				      nsx_call_op(&t->calls, i) : NSX_NONE;
+		int64_t start_ns;
+
+		if (!t->ops.n && t->calls.cls[i] == NSX_CALL_SYNC &&
+		    nsx_call_end(&t->calls, i) <= t->window.end_ns)
+			ret.end = i + 1;
+		if (op == NSX_NONE)
+			continue;
+		start_ns = nsx_op_start(&t->ops, op);
+		ret.end = i + 1;
+		ret.latest_ns = NSX_MAX(ret.latest_ns, start_ns);
+		ret.most_ns = NSX_MAX(ret.most_ns, start_ns -
+						   nsx_call_end(&t->calls, i));
+	}
+	return ret;
+}
+
+/* A launch without work is no longer queued when a later one of its thread has run, and
+ * longer has gone by than any waited.
+ */
+static void count_lost(const struct nsx_trace *t, const struct nsx_thread *th,
+		       const struct nsx_window *w, struct nsx_lost *ret)
+{
+	struct answered known = find_answered(t, th);
+	bool captured = false;
+
+	for (size_t i = th->calls_at; i < known.end; i++) {
+		int64_t start_ns = nsx_call_start(&t->calls, i);
+
+		captured = is_captured(t, i, captured);
+		if (captured || !launches_work(&t->calls, i) ||
+		    start_ns < w->start_ns || start_ns >= w->end_ns)
+			continue;
+		ret->launches++;
+		ret->lost += nsx_call_op(&t->calls, i) == NSX_NONE &&
+			     nsx_call_end(&t->calls, i) <
+				     known.latest_ns - known.most_ns;
+	}
+}
+
+struct nsx_lost nsx_lost_launches(const struct nsx_trace *t,
+				  const struct nsx_window *w)
+{
+	struct nsx_lost ret = {0};
+
+	if (nsx_has(t->schema, NSX_F_kernel_corr) &&
+	    nsx_has(t->schema, NSX_F_runtime_corr))
+		for (uint32_t i = 0; i < t->nthreads; i++)
+			count_lost(t, &t->thread[i], w, &ret);
+	return ret;
+}
+
+bool nsx_is_idle_unknown(const struct nsx_lost *lost)
+{
+	return lost->launches &&
+	       100 * lost->lost >= LOST_PCT * lost->launches;
+}

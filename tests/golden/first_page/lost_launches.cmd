@@ -1,0 +1,1 @@
+explain @lost_launches

@@ -1,0 +1,1 @@
+@lost_launches --window 0.0095s..0.0125s

@@ -1,0 +1,1 @@
+@lost_launches --window 0.006s..0.016s
