@@ -378,14 +378,19 @@ int model_host(struct build *b, struct nsx_err *err)
 	return rc;
 }
 
-/* Adds what of a span of a thread the list has. */
-static void add_lost(const struct span_list *s, uint32_t thread,
+/* Adds what of a span of a thread the list has in the window that is replayed. */
+static void add_lost(const struct nsx_model *m, uint32_t thread,
 		     struct nsx_span in, struct nsx_preempted *ret)
 {
+	const struct nsx_window *w = &m->closure.window;
 	struct nsx_span off;
 
-	for (size_t at = span_list_find(s, thread, in.start_ns);
-	     span_list_next(s, thread, in, &at, &off); ret->n++)
+	in.start_ns = NSX_MAX(in.start_ns, w->start_ns);
+	in.end_ns = NSX_MIN(in.end_ns, w->end_ns);
+	if (in.end_ns <= in.start_ns)
+		return;
+	for (size_t at = span_list_find(&m->preempted, thread, in.start_ns);
+	     span_list_next(&m->preempted, thread, in, &at, &off); ret->n++)
 		ret->ns += off.end_ns - off.start_ns;
 }
 
@@ -402,11 +407,11 @@ struct nsx_preempted nsx_model_preempted(const struct nsx_model *m)
 		if (!(c->flags & CALL_ACTIVE))
 			continue;
 		if (lost.start_ns > c->start_ns) {
-			add_lost(&m->preempted, h, lost, &ret);
+			add_lost(m, h, lost, &ret);
 			lost.end_ns = c->start_ns;
 		}
 		lost.start_ns = c->start_ns - gap_ns;
-		add_lost(&m->preempted, h, lost, &ret);
+		add_lost(m, h, lost, &ret);
 	}
 	return ret;
 }
