@@ -22,6 +22,8 @@ struct outside { /* calls of one name */
 	bool is_mpi;
 	nsx_str name;
 	uint32_t process; /* of all of them; SEVERAL                         */
+	uint32_t thread;  /* of the longest                                  */
+	struct nsx_meanwhile meanwhile; /* of that thread                    */
 	struct nsx_place place; /* with most of their time                   */
 };
 
@@ -130,14 +132,15 @@ static void take_price(struct nsx_detect *d, struct nsx_finding *f,
 {
 	int64_t length_ns = d->w.end_ns - d->w.start_ns;
 	int64_t ns = NSX_MIN(x->ns, idle_ns);
+	bool is_seen = x->meanwhile.range != NSX_NONE;
 
-	if (!is_outside(d, what)) {
+	if (is_seen || !is_outside(d, what)) {
 		f->guess_ns = (double)ns;
 		f->remedy = nsx_plan_of(d,
 			(struct nsx_change){.verb = NSX_NO_OS_WAIT,
 					    .name = f->subject,
 					    .least_ns = WAIT_NS});
-		f->is_unseen = what == INPUT || what == A_REQUEST;
+		f->is_unseen = !is_seen && (what == INPUT || what == A_REQUEST);
 		return;
 	}
 	if ((double)ns < PACED * (double)length_ns)
@@ -170,14 +173,21 @@ static void propose_outside(struct nsx_detect *d, const struct outside *x,
 				 nsx_tell_ns(l, x->max_ns))}};
 
 	take_price(d, &f, x, what, idle_ns);
-	if (what == A_REQUEST || what == INPUT)
+	if (x->meanwhile.range == NSX_NONE && (what == A_REQUEST || what == INPUT))
 		nsx_add_evidence(&f, "whether that could come sooner is not in "
 				     "the trace");
-	nsx_places_tell(d, places, thing, &x->place, &f);
 	if (x->is_mpi)
 		advise_mpi(&f, name);
 	else
 		advise_os(d, &f, what, name);
+	if (x->meanwhile.range != NSX_NONE) {
+		f.title = nsx_tell(l, "the launching thread waits in %s for %s%s",
+				   nsx_tell_name(l, name),
+				   host_say_meanwhile(d, x->thread, &x->meanwhile),
+				   nsx_say_alone(d, x->process));
+		host_tell_meanwhile(d, &x->meanwhile, &f);
+	}
+	nsx_places_tell(d, places, thing, &x->place, &f);
 	nsx_found(l, &f);
 }
 
@@ -235,9 +245,37 @@ static int add_wait(struct waits *s, const struct nsx_detect *d,
 	if (x->process != process)
 		x->process = (uint32_t)SEVERAL;
 	nsx_add_to(&x->ns, ns);
-	x->max_ns = NSX_MAX(x->max_ns, ns);
+	if (ns > x->max_ns) {
+		x->max_ns = ns;
+		x->thread = o->thread;
+	}
 	x->count++;
 	return 0;
+}
+
+static bool is_looked_at(const struct nsx_detect *d, const struct nsx_outside *o)
+{
+	return o->end_ns - o->start_ns >= WAIT_NS && o->start_ns < d->w.end_ns &&
+	       o->end_ns > d->w.start_ns;
+}
+
+/* What others do while the thread with the longest wait of this name waits. */
+static int find_meanwhile(struct nsx_detect *d, struct outside *x,
+			  struct nsx_err *err)
+{
+	struct nsx_spans waits = {0};
+	struct nsx_outside o;
+	int rc;
+
+	if (!nsx_new_array(waits.v, d->scratch, x->count, "waits", err))
+		return err->rc;
+	for (size_t at = 0; nsx_outside_next(d->trace, &at, &o);)
+		if (o.thread == x->thread && o.name == x->name &&
+		    is_looked_at(d, &o))
+			nsx_spans_push(&waits, o.start_ns, o.end_ns);
+	rc = host_meanwhile(d, x->thread, &waits, &x->meanwhile, err);
+	nsx_arena_drop(d->scratch, waits.v);
+	return rc;
 }
 
 static int find_outside(struct nsx_detect *d, struct nsx_err *err)
@@ -252,15 +290,18 @@ static int find_outside(struct nsx_detect *d, struct nsx_err *err)
 		return err->rc;
 	nsx_idle_by_cause(d, idle_ns);
 	for (size_t at = 0; !rc && nsx_outside_next(d->trace, &at, &o);)
-		if (o.end_ns - o.start_ns >= WAIT_NS &&
-		    o.start_ns < d->w.end_ns && o.end_ns > d->w.start_ns)
+		if (is_looked_at(d, &o))
 			rc = add_wait(&s, d, &o, err);
-	for (uint32_t i = 0; !rc && i < s.names.n; i++)
-		if ((double)s.v[i].ns >= least_ns)
+	for (uint32_t i = 0; !rc && i < s.names.n; i++) {
+		if ((double)s.v[i].ns < least_ns)
+			continue;
+		rc = find_meanwhile(d, &s.v[i], err);
+		if (!rc)
 			propose_outside(d, &s.v[i], &s.places, i,
 					idle_ns[s.v[i].is_mpi ?
 						NSX_CAUSE_HOST_CODE :
 						NSX_CAUSE_OSRT]);
+	}
 	nsx_places_done(&s.places);
 	nsx_groups_done(&s.names);
 	free(s.v);

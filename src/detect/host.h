@@ -18,4 +18,22 @@ enum awaited {
 };
 enum awaited host_waits_for(const char *name);
 
+/* What another thread of the trace does while one waits: ranges of one kind that are open
+ * most of that time, and end when the waits do.
+ */
+struct nsx_meanwhile {
+	uint32_t range, thread; /* the first of them; NSX_NONE: there are none */
+	int64_t ns; /* of the waits                                          */
+};
+/* Errors: NSX_E_NOMEM. */
+int host_meanwhile(struct nsx_detect *d, uint32_t thread,
+		   const struct nsx_spans *waits, struct nsx_meanwhile *ret,
+		   struct nsx_err *err) NSX_CHECKED;
+/* "`schedule` in process EngineCore": for a thread that waits. */
+const char *host_say_meanwhile(struct nsx_detect *d, uint32_t thread,
+			       const struct nsx_meanwhile *m);
+/* Evidence, place and advice. */
+void host_tell_meanwhile(struct nsx_detect *d, const struct nsx_meanwhile *m,
+			 struct nsx_finding *f);
+
 #endif

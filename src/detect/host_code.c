@@ -43,6 +43,7 @@ struct launcher {
 		uint32_t helper; /* thread that only copies; NSX_NONE        */
 		uint32_t process; /* of all of them; SEVERAL                 */
 		int64_t least_ns; /* of a stretch                            */
+		struct nsx_meanwhile meanwhile; /* outside ranges, of others */
 	} *code;
 	struct nsx_groups kinds; /* of ranges, by nsx_range_kind             */
 	struct kind { /* the stretches between SHORT_NS and long_ns in them  */
@@ -89,7 +90,8 @@ static int add_code(struct launcher *x, uint32_t range, uint32_t helper,
 	if (x->names.n > known)
 		*c = (struct code){.range = range, .helper = helper,
 				   .name = name, .process = process,
-				   .least_ns = x->long_ns};
+				   .least_ns = x->long_ns,
+				   .meanwhile = {NSX_NONE, NSX_NONE, 0}};
 	if (ns < c->least_ns)
 		c->least_ns = SHORT_NS;
 	if (c->name != name)
@@ -368,6 +370,56 @@ static const char *own_site(struct nsx_detect *d, uint32_t frame)
 		       NULL : nsx_frame_words(d, frame);
 }
 
+/* What a thread does in a loop until another one is done is a wait for that. */
+static void name_awaited(struct nsx_detect *d, const struct code *c,
+			 struct nsx_finding *f)
+{
+	uint32_t thread = nsx_call_thread(d->trace, c->rows.calls.v[0]);
+
+	f->id = NSX_ID_idle_by_os_wait;
+	f->subject = nsx_range_path(d, c->meanwhile.range);
+	f->title = nsx_tell(d->found, "the launching thread waits between CUDA "
+			    "calls for %s%s",
+			    host_say_meanwhile(d, thread, &c->meanwhile),
+			    nsx_say_alone(d, c->process));
+	f->recommendation[1] = NULL;
+	host_tell_meanwhile(d, &c->meanwhile, f);
+}
+
+/* Code that no range names may be a wait without a call: of the first thread that has it,
+ * what others do then.
+ */
+static int find_awaited(struct nsx_detect *d, struct code *c, struct nsx_err *err)
+{
+	const struct nsx_calls *calls = &d->trace->calls;
+	const uint32_t *row = c->rows.calls.v;
+	uint32_t thread = nsx_call_thread(d->trace, row[0]);
+	uint32_t first = d->trace->thread[thread].calls_at;
+	struct nsx_spans stretches = {0};
+	int rc;
+
+	if (c->range != NSX_NONE || c->helper != NSX_NONE)
+		return 0;
+	if (!nsx_new_array(stretches.v, d->scratch, c->rows.calls.n, "stretches",
+			   err))
+		return err->rc;
+	for (size_t i = 0; i < c->rows.calls.n &&
+			   nsx_call_thread(d->trace, row[i]) == thread; i++) {
+		uint32_t before = row[i];
+
+		while (before > first &&
+		       calls->flags[before - 1] & NSX_CALL_NESTED)
+			before--;
+		if (before > first)
+			nsx_spans_push(&stretches,
+				       nsx_call_end(calls, before - 1),
+				       nsx_call_start(calls, row[i]));
+	}
+	rc = host_meanwhile(d, thread, &stretches, &c->meanwhile, err);
+	nsx_arena_drop(d->scratch, stretches.v);
+	return rc;
+}
+
 static void propose_code(struct launcher *x, const struct code *c)
 {
 	struct nsx_detect *d = x->d;
@@ -426,6 +478,8 @@ static void propose_code(struct launcher *x, const struct code *c)
 
 	f.evidence[1] = say_hot(d, &hot);
 	advise_code(d, code || hot.frame != NSX_NONE, helper, &f);
+	if (c->meanwhile.range != NSX_NONE)
+		name_awaited(d, c, &f);
 	nsx_found(l, &f);
 }
 
@@ -515,9 +569,13 @@ static int find_code(struct launcher *x, struct nsx_err *err)
 		if ((t->thread[i].launches || only_copies(t, &t->thread[i])) &&
 		    walk_thread(x, i, below, err))
 			return err->rc;
-	for (size_t g = 0; g < x->names.n; g++)
-		if ((double)x->code[g].rows.ns >= least_ns)
-			propose_code(x, &x->code[g]);
+	for (size_t g = 0; g < x->names.n; g++) {
+		if ((double)x->code[g].rows.ns < least_ns)
+			continue;
+		if (find_awaited(x->d, &x->code[g], err))
+			return err->rc;
+		propose_code(x, &x->code[g]);
+	}
 	if (x->nlaunches && t->ops.n &&
 	    x->d->facts->run_kind != NSX_RUN_START_UP)
 		propose_launches(x);

@@ -573,13 +573,40 @@ static const char *in_slow(const struct slow *s)
 	return s->nslow == 1 ? "in it" : "in them";
 }
 
+/* Whether most pauses end where code is loaded: what the host did before is to make it. */
+static bool compiles(const struct slow *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->pauses.n; i++)
+		n += s->d->trace->calls.cls[s->pauses.v[i]] == NSX_CALL_MODULE;
+	return n * 2 > s->pauses.n;
+}
+
+/* Of OS calls the one that most of the pauses are in. */
+static struct nsx_winner paused_in(const struct slow *s)
+{
+	struct nsx_winner in = nsx_votes_won(&s->outside, 0);
+
+	if (in.weight < s->paused_ns - s->paused_ns / 2)
+		in.frame = NSX_NONE;
+	return in;
+}
+
+/* Whether all that is known of why they are slow is that the host is late. */
+static bool is_unexplained(const struct slow *s)
+{
+	return s->pauses.n && !s->nranges && !s->copies.n && !s->launches.n &&
+	       !compiles(s) && paused_in(s).frame == NSX_NONE;
+}
+
 /* "in them the launching thread of process 7 pauses 6 times between two CUDA calls,
  * mostly in read"
  */
 static const char *say_pauses(struct slow *s)
 {
 	const struct nsx_trace *t = s->d->trace;
-	struct nsx_winner in = nsx_votes_won(&s->outside, 0);
+	struct nsx_winner in = paused_in(s);
 	struct nsx_findings *l = s->d->found;
 	const char *who = "the launching thread pauses", *where = "";
 
@@ -588,7 +615,7 @@ static const char *say_pauses(struct slow *s)
 	else if (t->nprocesses > 1)
 		who = nsx_tell(l, "the launching thread of process %lld pauses",
 			       (long long)t->process[t->thread[s->paused].process].pid);
-	if (in.weight >= s->paused_ns - s->paused_ns / 2)
+	if (in.frame != NSX_NONE)
 		where = nsx_tell(l, ", mostly in %s", nsx_tell_name(
 			l, nsx_text(t, (nsx_str)in.frame)));
 	return nsx_tell(l, "%s %s %s between two CUDA calls%s", in_slow(s), who,
@@ -669,6 +696,10 @@ static void advise(const struct slow *s, unsigned most, struct nsx_finding *f)
 		s->launches.n ?
 			"replay a graph in them, too: capture the shapes or batch "
 			"sizes that they have, or pad to those captured" :
+		compiles(s) ?
+			"compile and load beforehand: run each shape once before "
+			"the loop, and keep what was compiled (a cache of "
+			"kernels)" :
 		most == NSX_P_IDLE && may_be_parts(s) ?
 			"if they end a step, prepare the next while the GPU works "
 			"on this one; else see what the host does in them "
@@ -766,6 +797,7 @@ static void propose(struct slow *s)
 	advise(s, most, &f);
 	fill_remedy(s, &f);
 	f.is_rule = f.remedy.n; /* what slows them down is known */
+	f.is_symptom = is_unexplained(s);
 	if (!path)
 		tell_pause_place(s, &f);
 	nsx_found(l, &f);

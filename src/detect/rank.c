@@ -377,11 +377,13 @@ static bool slows_all(const struct nsx_finding *f)
 }
 
 /* How far up a cause stands: the least first.  A wait that leaves the GPU work is not
- * what it runs dry by, nor is one beside code of the host that has a name of its own.
+ * what it runs dry by, nor is one beside code of the host that has a name of its own;
+ * what has no cause to tell stands behind all that stops a host.
  */
 static int depth(const struct nsx_finding *f)
 {
-	return f->is_ahead || slows_all(f) ? 2 * NSX_ID_launch_bound + 1 :
+	return f->is_symptom ? 2 * NSX_ID_idle_by_slow_call + 1 :
+	       f->is_ahead || slows_all(f) ? 2 * NSX_ID_launch_bound + 1 :
 	       f->is_own ? 2 * NSX_ID_idle_after_blocking_copy - 1 :
 	       f->is_after_few || wins_later(f, LATEST) ?
 				       2 * NSX_ID_idle_by_host_code + 1 :
@@ -471,12 +473,31 @@ static int cmp_headroom(const void *a, const void *b)
 	return (x->order > y->order) - (x->order < y->order);
 }
 
-static void tell_other_ways(struct pricing *p, struct nsx_finding *f,
-			    struct item *const *v, size_t n)
+/* What the finding is the cause of is no other way to win its time.  Returns how many of
+ * v are ways.
+ */
+static size_t tell_symptoms(struct pricing *p, struct nsx_finding *f,
+			    struct item **v, size_t n)
 {
-	size_t first = n && is_what_it_waits_for(v[0]->f, f);
+	size_t nways = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (v[i]->f->is_symptom && stops_host(f->id))
+			nsx_add_evidence(f, nsx_tell(p->l, "It is why %s",
+				nsx_title_within(p->l->arena, v[i]->f)));
+		else
+			v[nways++] = v[i];
+	return nways;
+}
+
+static void tell_other_ways(struct pricing *p, struct nsx_finding *f,
+			    struct item **v, size_t n)
+{
+	size_t first;
 	const char **e = f->evidence;
 
+	n = tell_symptoms(p, f, v, n);
+	first = n && is_what_it_waits_for(v[0]->f, f);
 	if (first) {
 		memmove(e + 2, e + 1,
 			(ARRAY_LEN(f->evidence) - 3) * sizeof(*e));

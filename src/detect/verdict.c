@@ -109,12 +109,6 @@ static const struct nsx_finding *find_id(const struct nsx_findings *l,
 	return NULL;
 }
 
-/* A title within a sentence. */
-static const char *lower(struct nsx_arena *a, const char *title)
-{
-	return nsx_arena_printf(a, "%c%s", *title | 0x20, title + 1);
-}
-
 /* Launches of which nothing ran, or waits for what must have run. */
 static bool is_lost(const struct nsx_trace *t)
 {
@@ -160,11 +154,11 @@ static void judge_idle(const struct nsx_report *r, double length,
 		p->because = "the GPU is idle throughout the window asked for";
 		if (f && !f->is_rest && f->headroom_ns >= MOSTLY * length)
 			p->because = nsx_arena_printf(r->arena, "%s; %s", p->because,
-						      lower(r->arena, f->title));
+						      nsx_title_within(r->arena, f));
 	} else if (is_lost(r->trace)) {
 		p->verdict = NSX_V_LOST;
 	} else if (f && nsx_finding_category(f) == NSX_CAT_HOST) {
-		p->because = lower(r->arena, f->title);
+		p->because = nsx_title_within(r->arena, f);
 	}
 }
 

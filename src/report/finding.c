@@ -64,6 +64,11 @@ void nsx_add_evidence(struct nsx_finding *f, const char *line)
 		}
 }
 
+const char *nsx_title_within(struct nsx_arena *a, const struct nsx_finding *f)
+{
+	return nsx_arena_printf(a, "%c%s", *f->title | 0x20, f->title + 1);
+}
+
 void nsx_fine_(struct nsx_findings *l, const char *text)
 {
 	nsx_push_or_die(l->fine, l->nfine, l->cap_fine, tidy(l, text));

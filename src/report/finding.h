@@ -103,6 +103,8 @@ struct nsx_finding {
 	bool is_quiet;	    /* it raises no alarm, whatever it wins           */
 	bool is_own;	    /* code of the host whose range makes no CUDA call:
 			       the program names what a wait beside it is for  */
+	bool is_symptom;    /* it says when time is lost, and not why: a cause
+			       that wins the same leads it                   */
 	bool is_set;	    /* the severity is the detector's                */
 	const char *harmless; /* what to say if it costs nothing; NULL       */
 
@@ -150,6 +152,9 @@ void nsx_findings_done(struct nsx_findings *l); /* all but the arena */
 
 /* Adds a line of evidence behind what is there; NULL: none. */
 void nsx_add_evidence(struct nsx_finding *f, const char *line);
+
+/* A finding's title within a sentence. */
+const char *nsx_title_within(struct nsx_arena *a, const struct nsx_finding *f);
 
 /* "ms" of what its column is in, by the column's end; NULL: its end says none. */
 const char *nsx_evidence_units(const struct nsx_evidence *e);

@@ -140,13 +140,41 @@ static bool fits_call(struct select *s, uint32_t i)
 	       fits_range(s, call);
 }
 
+/* The thread that handed over to a call, in whose gap it then has a part; NSX_NONE: none. */
+static uint32_t handed_by(const struct select *s, const struct model_call *call)
+{
+	uint32_t from = nsx_call_thread(s->m->t, s->m->call[call->before].row);
+
+	return from == nsx_call_thread(s->m->t, call->row) ? NSX_NONE : from;
+}
+
+/* Whether what a thread does before its next call lies in the gap before this call, to
+ * which it handed over, and is named.
+ */
+static bool fits_handed(const struct select *s, const struct model_call *call)
+{
+	const struct nsx_trace *t = s->m->t;
+	uint32_t row = s->m->call[call->before].row, from = handed_by(s, call);
+	const struct nsx_thread *th;
+
+	if (!s->c->rows.only || from == NSX_NONE)
+		return false;
+	th = &t->thread[from];
+	do
+		row++;
+	while (row < th->calls_at + th->ncalls &&
+	       t->calls.flags[row] & NSX_CALL_NESTED);
+	return row < th->calls_at + th->ncalls && fits_row(s, row);
+}
+
 /* Wherever it lies: of a gap the part in the change's range counts. */
 static bool fits_gap(const struct select *s, uint32_t i)
 {
 	const struct model_call *call = &s->m->call[i];
 
 	return (call->flags & CALL_ACTIVE) && call->before != NSX_NONE &&
-	       fits_row(s, call->row) && fits_place(s, call);
+	       (fits_row(s, call->row) || fits_handed(s, call)) &&
+	       fits_place(s, call);
 }
 
 static bool fits_stream(const struct nsx_change *c, const struct nsx_trace *t,
@@ -305,36 +333,51 @@ static int change_calls(struct select *s, struct nsx_err *err)
 
 /* Verbs on gaps --------------------------------------------------------------------*/
 
+/* Of a gap what lies in the spans of its thread, and *ret_paused_ns of it in its waits.
+ * Where another thread handed over, waits are what both waited, and the rest is the work of
+ * both.
+ */
+static int64_t within_gap(const struct select *s, const struct span_list *spans,
+			  bool are_waits, uint32_t call, int64_t *ret_paused_ns)
+{
+	const struct model_call *c = &s->m->call[call];
+	struct nsx_span in = {s->m->call[c->before].end_ns, c->start_ns};
+	uint32_t h = nsx_call_thread(s->m->t, c->row), from = handed_by(s, c);
+	int64_t ns = span_list_within(spans, h, in);
+	int64_t pause_ns = model_pause_ns(s->m, call);
+
+	if (from != NSX_NONE && are_waits) {
+		*ret_paused_ns = NSX_MIN(ns, pause_ns);
+		return *ret_paused_ns;
+	}
+	*ret_paused_ns = pause_ns ? span_list_common(spans, &s->m->waits, h, in) :
+				    0;
+	*ret_paused_ns = NSX_MIN(*ret_paused_ns, pause_ns);
+	return from == NSX_NONE ? ns : ns + span_list_within(spans, from, in);
+}
+
 /* What lies in the spans is cut out of the gaps of their threads: of waits, and of
  * what the host does itself.
  */
 static int cut_gaps(struct select *s, const struct span_list *spans,
-		    bool lifts, struct nsx_err *err)
+		    bool are_waits, struct nsx_err *err)
 {
 	struct edit *e = &s->p->edit;
 
 	if (need_gaps(s->p, err))
 		return err->rc;
 	for (uint32_t i = 0; i < s->m->ncalls; i++) {
-		const struct model_call *c = &s->m->call[i];
 		int64_t ns, pause_ns, paused_ns, gap = model_gap(s->m, i);
-		struct nsx_span in;
-		uint32_t h;
 
 		if (!fits_gap(s, i) || gap <= SHORT_NS)
 			continue;
-		in = (struct nsx_span){s->m->call[c->before].end_ns,
-				       c->start_ns};
-		h = nsx_call_thread(s->m->t, c->row);
-		ns = span_list_within(spans, h, in);
+		ns = within_gap(s, spans, are_waits, i, &paused_ns);
 		if (!ns)
 			continue;
 		pause_ns = model_pause_ns(s->m, i);
-		paused_ns = pause_ns ? span_list_common(spans, &s->m->waits, h,
-							in) : 0;
 		lower(s, player_pause(s->p, i), pause_ns - paused_ns);
 		lower(s, &e->gap_ns[i], gap - pause_ns - (ns - paused_ns));
-		if (lifts)
+		if (are_waits)
 			e->call[i] |= EDIT_LIFTED;
 	}
 	return 0;
@@ -344,12 +387,14 @@ static int cut_gaps(struct select *s, const struct span_list *spans,
 static int64_t within_ranges(const struct select *s, uint32_t call)
 {
 	const struct model_call *c = &s->m->call[call];
-	uint32_t h = nsx_call_thread(s->m->t, c->row);
+	uint32_t threads[] = {nsx_call_thread(s->m->t, c->row), handed_by(s, c)};
 	struct nsx_span in = {c->start_ns - model_gap(s->m, call), c->start_ns};
+	int64_t ns = 0;
 
-	return span_list_within(&s->ranges, h, in) -
-	       (c->flags & CALL_PAUSE ?
-			span_list_common(&s->ranges, &s->m->waits, h, in) : 0);
+	for (unsigned i = 0; i < ARRAY_LEN(threads) && threads[i] != NSX_NONE; i++)
+		ns += span_list_within(&s->ranges, threads[i], in) -
+		      span_list_common(&s->ranges, &s->m->waits, threads[i], in);
+	return ns;
 }
 
 /* Launches in which the thread was off its CPU take as much less; a wait whose end it

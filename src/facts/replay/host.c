@@ -65,8 +65,30 @@ static uint32_t ended_by(const struct build *b, const struct threads *x,
 	return lo - 1;
 }
 
+/* Whether a thread waits when a call begins, and another one began to at that time: they
+ * take turns, and what the other did since its last call is its own.
+ */
+static bool takes_turns(const struct build *b, const struct nsx_span gap,
+			uint32_t waiter, const struct model_call *y, uint32_t other)
+{
+	const struct span_list *w = &b->m->waits;
+	struct nsx_span x, wait = {0, INT64_MIN};
+	size_t at = span_list_find(w, waiter, gap.start_ns);
+
+	while (span_list_next(w, waiter, gap, &at, &x))
+		wait = x;
+	if (wait.start_ns > y->end_ns || wait.end_ns < y->end_ns)
+		return false;
+	at = span_list_find(w, other, y->end_ns);
+	return span_list_next(w, other, (struct nsx_span){y->end_ns, INT64_MAX},
+			      &at, &x) &&
+	       x.start_ns >= wait.end_ns - GAP_NS &&
+	       x.start_ns <= wait.end_ns + GAP_NS;
+}
+
 /* Another thread's call that ended in the gap before this one, and after which
- * that thread is silent for twice as long as handing over took; NSX_NONE.
+ * that thread is silent for twice as long as handing over took, or takes its turn to
+ * wait; NSX_NONE.
  */
 static uint32_t handed_over(const struct build *b, const struct threads *x,
 			    uint32_t call)
@@ -74,7 +96,8 @@ static uint32_t handed_over(const struct build *b, const struct threads *x,
 	const struct model_call *v = b->m->call, *c = &v[call];
 	uint32_t h = b->thread[call], best = NSX_NONE;
 	uint32_t p = b->m->t->thread[h].process;
-	int64_t best_ns = v[c->before].end_ns;
+	struct nsx_span gap = {v[c->before].end_ns, c->start_ns};
+	int64_t best_ns = gap.start_ns;
 
 	for (unsigned k = 0; p != NSX_NONE && k < x->nlaunchers[p]; k++) {
 		uint32_t other = x->launcher[p][k], i;
@@ -90,7 +113,8 @@ static uint32_t handed_over(const struct build *b, const struct threads *x,
 			continue;
 		if (i + 1 < x->at[other + 1] &&
 		    v[x->call[i + 1]].start_ns - c->start_ns <
-			    2 * (c->start_ns - y->end_ns))
+			    2 * (c->start_ns - y->end_ns) &&
+		    !takes_turns(b, gap, h, y, other))
 			continue;
 		best = x->call[i];
 		best_ns = y->end_ns;
@@ -328,8 +352,8 @@ static int read_rows(struct build *b, const struct threads *x,
 	return rc;
 }
 
-/* How much of each gap was waits.  Those for other ranks of the program end when
- * these come, which nothing outside decides.
+/* How much of each gap was waits: where another thread hands over, while that waits, too.
+ * Those for other ranks of the program end when these come, which nothing outside decides.
  */
 static int charge_waits(struct nsx_model *m, const struct build *b,
 			struct span_list *ranks, struct nsx_err *err)
@@ -337,29 +361,29 @@ static int charge_waits(struct nsx_model *m, const struct build *b,
 	const struct span_list *w = &m->waits;
 	size_t cap = 0;
 
-	span_list_sort(&m->waits);
-	span_list_sort(ranks);
 	for (uint32_t i = 0; i < m->ncalls; i++) {
 		struct model_call *c = &m->call[i];
-		int64_t gap = model_gap(m, i), ns;
+		int64_t gap = model_gap(m, i), ns = 0;
 		struct nsx_span around = {c->start_ns - gap, c->start_ns}, in;
-		uint32_t h = b->thread[i];
+		uint32_t h = b->thread[i], from;
 
 		if (gap < GAP_NS)
 			continue;
-		ns = span_list_within(w, h, around);
+		from = b->thread[c->before];
+		for (size_t at = span_list_find(w, h, around.start_ns);
+		     span_list_next(w, h, around, &at, &in);) {
+			int64_t wait_ns = span_list_within(w, from, in);
+
+			ns += wait_ns;
+			if (wait_ns - span_list_within(ranks, h, in) >= OUTSIDE_NS)
+				c->flags |= CALL_OUTSIDE;
+		}
 		if (!ns)
 			continue;
 		c->flags |= CALL_PAUSE;
 		if (nsx_push(m->pause, m->npauses, cap, "waits", err,
 			     (struct model_pause){ns, i}))
 			return err->rc;
-		for (size_t at = span_list_find(w, h, around.start_ns);
-		     span_list_next(w, h, around, &at, &in);)
-			if (in.end_ns - in.start_ns -
-				    span_list_within(ranks, h, in) >=
-			    OUTSIDE_NS)
-				c->flags |= CALL_OUTSIDE;
 	}
 	return 0;
 }
@@ -369,23 +393,31 @@ int model_host(struct build *b, struct nsx_err *err)
 	struct span_list ranks = {0};
 	struct threads x = {0};
 	int rc = list_threads(b, &x, err) ?:
-		 link_threads(b, &x, err) ?:
 		 add_waits(b, &x, &b->m->waits, &ranks, err) ?:
-		 read_rows(b, &x, &b->m->waits, err) ?:
-		 charge_waits(b->m, b, &ranks, err);
+		 read_rows(b, &x, &b->m->waits, err);
+
+	span_list_sort(&b->m->waits);
+	span_list_sort(&ranks);
+	rc = rc ?: link_threads(b, &x, err) ?:
+		   charge_waits(b->m, b, &ranks, err);
 
 	span_list_done(&ranks);
 	return rc;
 }
 
-/* Adds what of a span of a thread the list has. */
-static void add_lost(const struct span_list *s, uint32_t thread,
+/* Adds what of a span of a thread the list has in the window that is replayed. */
+static void add_lost(const struct nsx_model *m, uint32_t thread,
 		     struct nsx_span in, struct nsx_preempted *ret)
 {
+	const struct nsx_window *w = &m->closure.window;
 	struct nsx_span off;
 
-	for (size_t at = span_list_find(s, thread, in.start_ns);
-	     span_list_next(s, thread, in, &at, &off); ret->n++)
+	in.start_ns = NSX_MAX(in.start_ns, w->start_ns);
+	in.end_ns = NSX_MIN(in.end_ns, w->end_ns);
+	if (in.end_ns <= in.start_ns)
+		return;
+	for (size_t at = span_list_find(&m->preempted, thread, in.start_ns);
+	     span_list_next(&m->preempted, thread, in, &at, &off); ret->n++)
 		ret->ns += off.end_ns - off.start_ns;
 }
 
@@ -402,11 +434,11 @@ struct nsx_preempted nsx_model_preempted(const struct nsx_model *m)
 		if (!(c->flags & CALL_ACTIVE))
 			continue;
 		if (lost.start_ns > c->start_ns) {
-			add_lost(&m->preempted, h, lost, &ret);
+			add_lost(m, h, lost, &ret);
 			lost.end_ns = c->start_ns;
 		}
 		lost.start_ns = c->start_ns - gap_ns;
-		add_lost(&m->preempted, h, lost, &ret);
+		add_lost(m, h, lost, &ret);
 	}
 	return ret;
 }

@@ -1,0 +1,126 @@
+/* meanwhile.c - what another thread does while one waits for it: the range that is open
+ * most of the time, and whose end lets the thread go on.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include "detect/host.h"
+
+#define MOSTLY 0.75  /* of the waits, that end with a range                  */
+#define COVERED 0.5  /* of the waits, in which it is open                    */
+#define ALIKE 0.95   /* of what an outer range covers: the inner one says more */
+enum { LATE_NS = 50000, LATE_PART = 5 /* of a wait: so far apart they may end */ };
+
+struct doing { /* ranges of one kind, of a thread */
+	uint32_t first, thread;
+	int64_t in_ns, ends_ns; /* in the waits; of those that end with one  */
+};
+
+struct looker {
+	const struct nsx_trace *t;
+	const struct nsx_spans *waits;
+	struct nsx_groups kinds; /* (thread, kind of range)                  */
+	struct doing *v;
+};
+
+static int look_at(struct looker *x, struct nsx_detect *d, uint32_t thread,
+		   uint32_t range, struct nsx_err *err)
+{
+	struct nsx_span r = {nsx_range_start(&x->t->nvtx, range),
+			     nsx_range_end(&x->t->nvtx, range)};
+	size_t at = nsx_spans_find(x->waits, r.start_ns), known = x->kinds.n;
+	struct doing *v;
+
+	if (at == x->waits->n || nsx_span_start(x->waits, at) >= r.end_ns)
+		return 0;
+	v = nsx_group_value(&x->kinds, &x->v, thread,
+			    nsx_range_kind(d->trace, range), "ranges", err);
+	if (!v)
+		return err->rc;
+	if (x->kinds.n > known)
+		*v = (struct doing){.first = range, .thread = thread};
+	for (; at < x->waits->n; at++) {
+		struct nsx_span w = nsx_span_at(x->waits, at);
+		int64_t ns = w.end_ns - w.start_ns;
+
+		if (w.start_ns >= r.end_ns)
+			break;
+		nsx_add_to(&v->in_ns, NSX_MIN(w.end_ns, r.end_ns) -
+					      NSX_MAX(w.start_ns, r.start_ns));
+		if (imaxabs(r.end_ns - w.end_ns) <= NSX_MAX(LATE_NS, ns / LATE_PART))
+			nsx_add_to(&v->ends_ns, ns);
+	}
+	return 0;
+}
+
+static void choose(const struct looker *x, struct nsx_meanwhile *ret)
+{
+	double all_ns = (double)nsx_spans_total(x->waits);
+
+	for (size_t i = 0; i < x->kinds.n; i++) {
+		const struct doing *v = &x->v[i];
+
+		if ((double)v->in_ns < COVERED * all_ns ||
+		    (double)v->ends_ns < MOSTLY * all_ns ||
+		    (double)v->in_ns < ALIKE * (double)ret->ns)
+			continue;
+		*ret = (struct nsx_meanwhile){v->first, v->thread, v->in_ns};
+	}
+}
+
+int host_meanwhile(struct nsx_detect *d, uint32_t thread,
+		   const struct nsx_spans *waits, struct nsx_meanwhile *ret,
+		   struct nsx_err *err)
+{
+	const struct nsx_trace *t = d->trace;
+	struct looker x = {.t = t, .waits = waits};
+	int rc = 0;
+
+	*ret = (struct nsx_meanwhile){NSX_NONE, NSX_NONE, 0};
+	for (uint32_t h = 0; h < t->nthreads; h++) {
+		const struct nsx_thread *th = &t->thread[h];
+
+		for (uint32_t i = th->nvtx_at;
+		     !rc && h != thread && i < th->nvtx_at + th->nnvtx; i++)
+			if (!d->facts->nvtx.nested[i] &&
+			    !t->domain[nsx_range_domain(&t->nvtx, i)].is_library)
+				rc = look_at(&x, d, h, i, err);
+	}
+	if (!rc)
+		choose(&x, ret);
+	nsx_groups_done(&x.kinds);
+	free(x.v);
+	return rc;
+}
+
+const char *host_say_meanwhile(struct nsx_detect *d, uint32_t thread,
+			       const struct nsx_meanwhile *m)
+{
+	const struct nsx_trace *t = d->trace;
+	const struct nsx_thread *h = &t->thread[m->thread];
+	uint32_t own = t->thread[thread].process;
+	const struct nsx_process *p;
+
+	if (h->process == own || h->process == NSX_NONE)
+		return nsx_tell(d->found, "%s on thread %s",
+				nsx_range_path(d, m->range), h->name ?
+				nsx_tell_name(d->found, nsx_text(t, h->name)) :
+				nsx_tell(d->found, "%lld", (long long)h->tid));
+	p = &t->process[h->process];
+	return nsx_tell(d->found, "%s in process %s", nsx_range_path(d, m->range),
+			p->name ? nsx_tell_name(d->found, nsx_text(t, p->name)) :
+				  nsx_tell(d->found, "%lld", (long long)p->pid));
+}
+
+void host_tell_meanwhile(struct nsx_detect *d, const struct nsx_meanwhile *m,
+			 struct nsx_finding *f)
+{
+	const char *path = nsx_range_path(d, m->range);
+
+	nsx_add_evidence(f, nsx_tell(
+		d->found, "meanwhile %s runs for %s, and most of these waits end "
+		"with it", path, nsx_tell_ns(d->found, m->ns)));
+	f->place = path;
+	f->recommendation[0] = nsx_tell(
+		d->found, "make %s shorter, or let it prepare the next step while "
+		"the GPU works on this one", path);
+}

@@ -1,0 +1,1 @@
+explain @preempted_seldom --pass findings --md

@@ -1,0 +1,1 @@
+explain @served_by_process --pass findings --md

@@ -1,0 +1,1 @@
+explain @served_unseen --pass findings --md

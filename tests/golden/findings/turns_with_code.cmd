@@ -1,0 +1,1 @@
+explain @turns_with_code --pass findings --md
