@@ -242,8 +242,7 @@ static void tell_stalls(struct unified *u, double stalled,
 		f->evidence[n++] = nsx_tell(
 			l, "kernels run for %s of the judged window while "
 			"pages are moved or faults handled, beyond what the "
-			"bytes take at the memory's own rate; between two "
-			"migrations they may wait as well",
+			"bytes take at the memory's own rate",
 			nsx_text_ns(l->arena, stalled));
 	if (u->read_back_ns > 0)
 		f->evidence[n++] = nsx_tell(
@@ -253,8 +252,9 @@ static void tell_stalls(struct unified *u, double stalled,
 			nsx_tell_bytes(l, u->read_back_bytes),
 			nsx_tell_ns(l, u->read_back_ns));
 	if (u->ns > 0)
-		f->evidence[n++] = nsx_tell(l, "migrations take %s",
-					   nsx_tell_ns(l, u->ns));
+		f->evidence[n++] = nsx_tell(l, "migrations take %s; between "
+					    "two of them kernels may wait as "
+					    "well", nsx_tell_ns(l, u->ns));
 	f->evidence[n] = u->faults ?
 		nsx_tell(l, "%" PRId64 " groups of page faults of the GPU were "
 			 "recorded", u->faults) :

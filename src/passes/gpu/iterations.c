@@ -199,8 +199,11 @@ static const char *const method_words[NSX_NWAYS] = {
 	[NSX_WAY_GAPS] = "pauses between bursts",
 };
 
-/* Less may be chance, as of lengths that vary. */
+/* Less may be chance, as of lengths that vary; a line that is steeper begins or ends
+ * below 0, and is none.
+ */
 #define DRIFT 0.1
+#define STEEPEST 2
 enum { MIN_DRIFTING = 8 };
 
 static void say_drift(struct work *w)
@@ -209,6 +212,7 @@ static void say_drift(struct work *w)
 
 	nsx_put(w->out, "drift", nsx_real(w->drift));
 	if (fabs(w->drift) < NSX_MAX(DRIFT, w->cv) ||
+	    fabs(w->drift) >= STEEPEST ||
 	    row[G_N].u.i < MIN_DRIFTING)
 		return;
 	nsx_md_bullet(w->out, "They grow %s over the run: by %.0f %% of the "

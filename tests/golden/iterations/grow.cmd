@@ -1,0 +1,1 @@
+explain @context_grows --pass iterations --md
