@@ -191,8 +191,8 @@ pgo:
 ## bench-fleet: merging and explaining the digests of 1 024 ranks
 bench-fleet: all $B/fleet-gen $B/fleet-same
 	tests/bench/fleet.sh $B
-# All C there is, that of the tests and benches too.
-warnings: all $(patsubst %.c,$B/%.o,tests/mkfixture.c $(wildcard tests/*/*.c))
+# All C there is, that of the tests and benches too, but for what needs CUDA's headers.
+warnings: all $(patsubst %.c,$B/%.o,tests/mkfixture.c $(filter-out tests/measured/%,$(wildcard tests/*/*.c)))
 ## lint: warnings as errors, hardening, clang-tidy, cppcheck, shellcheck, layers
 lint:
 	tests/lint.sh $B
