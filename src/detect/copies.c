@@ -17,6 +17,7 @@ enum {
 	NKINDS = 11, /* beyond are migrations of unified memory */
 	SMALL_BYTES = 64 << 10, /* below, a copy's time is its fixed cost    */
 	MANY = 100,
+	BEHIND_NS = 20000, /* a copy that starts sooner waited for the one before */
 	WAITED = 2, /* times their own length won: what they wait for is it  */
 };
 
@@ -205,6 +206,96 @@ static bool waits(const struct copies *c, uint32_t stream)
 	return false;
 }
 
+/* The other direction of copies that stand right before or behind those of a kind on their
+ * stream, half of these or more; 0: there is none.
+ */
+static unsigned other_way(const struct copies *c, uint32_t stream, unsigned kind)
+{
+	const struct nsx_trace *t = c->d->trace;
+	const struct nsx_device *dev = &t->device[t->stream[stream].device];
+	unsigned last = 0, other = 0;
+	int64_t last_ns = INT64_MIN, npairs = 0, n = 0;
+
+	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
+		int64_t start_ns = nsx_op_start(&t->ops, i);
+		unsigned now;
+
+		if (nsx_op_stream(&t->ops, i) != stream ||
+		    t->ops.kind[i] != NSX_OP_MEMCPY || !nsx_is_judged(c->d, start_ns))
+			continue;
+		now = nsx_op_copy(t, i)->copy_kind;
+		n += now == kind;
+		if (last && now != last && (now == kind || last == kind) &&
+		    start_ns - last_ns <= BEHIND_NS) {
+			other = now == kind ? last : now;
+			npairs++;
+		}
+		last = now;
+		last_ns = nsx_op_end(&t->ops, i);
+	}
+	return n > 1 && npairs * 2 >= n ? other : 0;
+}
+
+/* Whether copies take longer than all that is computed beside them: no order hides them. */
+static bool outlast_compute(const struct copies *c, const struct group *g)
+{
+	uint32_t dev = nsx_stream_of(c->d->trace, g->rows[0])->device;
+	struct nsx_partition part;
+
+	nsx_partition(&c->d->facts->device[dev], c->d->w.start_ns, c->d->w.end_ns,
+		      &part);
+	return g->ns > nsx_computing_ns(part.ns);
+}
+
+static void advise_stream(unsigned kind, struct nsx_finding *f)
+{
+	f->recommendation[0] = kind == NSX_COPY_DTOD ?
+		"avoid them: write results where they are used, keep layouts "
+		"that need no copy, or fuse them into the kernels around" :
+		"copy on a stream of its own, from pinned memory, one batch "
+		"ahead of the kernels that use it";
+	f->recommendation[1] = kind == NSX_COPY_DTOD ?
+		"copy on a stream of its own, beside kernels that do not wait "
+		"for it" :
+		"move less: keep data where it is used, copy it once, or in a "
+		"narrower type";
+}
+
+/* Copies on a stream that computes nothing: what holds them up is what they share it with,
+ * else when they are queued.
+ */
+static void tell_own_stream(struct copies *c, uint32_t stream, unsigned kind,
+			    struct nsx_finding *f)
+{
+	const struct group *g = &c->v[PLAIN][kind];
+	struct nsx_findings *l = c->d->found;
+	unsigned other = other_way(c, stream, kind);
+
+	if (other) {
+		add_evidence(f, nsx_tell(
+			l, "their stream, %lld, also carries copies %s: one waits "
+			"for the other",
+			(long long)c->d->trace->stream[stream].stream_id,
+			direction(other)));
+		f->recommendation[0] = "give each direction a stream of its own: "
+				       "the GPU copies both ways at once";
+		return;
+	}
+	if (kind == NSX_COPY_HTOD && waits(c, stream))
+		add_evidence(f, "their stream waits for events: if only for "
+				"kernels that use the same buffer, a second one "
+				"frees them");
+	f->recommendation[0] =
+		outlast_compute(c, g) ?
+		"move less: keep data where it is used, copy it once, or in a "
+		"narrower type; they take longer than all that is computed" :
+		kind == NSX_COPY_DTOH ?
+		"let only what needs the results wait for them, a step later; or "
+		"copy less" :
+		"queue them one batch earlier, into a second buffer: they have a "
+		"stream of their own; or move less (copy once, in a narrower type)";
+}
+
 static void propose_plain(struct copies *c, unsigned kind)
 {
 	const struct group *g = &c->v[PLAIN][kind];
@@ -216,23 +307,15 @@ static void propose_plain(struct copies *c, unsigned kind)
 			   direction(kind));
 	f.remedy = change_rows(c, g, NSX_OVERLAP);
 	f.instead = change_rows(c, g, NSX_DROP);
-	if (computes(c, stream))
+	if (computes(c, stream)) {
 		add_evidence(&f, "they are on the stream that computes: "
 				 "nothing can run beside them");
-	else if (kind == NSX_COPY_HTOD && waits(c, stream))
-		add_evidence(&f, "their stream waits for events: if only for "
-				 "kernels that use the same buffer, a second one "
-				 "frees them");
-	f.recommendation[0] = kind == NSX_COPY_DTOD ?
-		"avoid them: write results where they are used, keep layouts "
-		"that need no copy, or fuse them into the kernels around" :
-		"copy on a stream of its own, from pinned memory, one batch "
-		"ahead of the kernels that use it";
-	f.recommendation[1] = kind == NSX_COPY_DTOD ?
-		"copy on a stream of its own, beside kernels that do not wait "
-		"for it" :
-		"move less: keep data where it is used, copy it once, or in a "
-		"narrower type";
+		advise_stream(kind, &f);
+	} else if (kind == NSX_COPY_DTOD) {
+		advise_stream(kind, &f);
+	} else {
+		tell_own_stream(c, stream, kind, &f);
+	}
 	nsx_found(l, &f);
 }
 
@@ -451,6 +534,7 @@ static void propose_small(struct copies *c, const struct group *g)
 	f.title = nsx_tell(l, "%s below 64 KiB, one by one",
 		nsx_text_n(l->arena, (size_t)g->count, "copy", "copies"));
 	f.remedy = change_rows(c, g, NSX_DROP);
+	f.is_wait = blocks(c, g);
 	f.recommendation[0] = "gather small pieces into one buffer and copy "
 			      "that once, or use cudaMemcpyBatchAsync";
 	f.recommendation[1] = "where each is a row of its own allocation "

@@ -416,6 +416,9 @@ static int find_awaited(struct nsx_detect *d, struct code *c, struct nsx_err *er
 				       nsx_call_start(calls, row[i]));
 	}
 	rc = host_meanwhile(d, thread, &stretches, &c->meanwhile, err);
+	if (!rc && c->meanwhile.range != NSX_NONE &&
+	    d->trace->thread[c->meanwhile.thread].launches)
+		c->meanwhile.range = NSX_NONE; /* that one's code is told */
 	nsx_arena_drop(d->scratch, stretches.v);
 	return rc;
 }
@@ -497,14 +500,16 @@ static void propose_launches(struct launcher *x)
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
 		.guess_ns = (double)x->idle_ns[NSX_CAUSE_LAUNCH_CALL],
 		.evidence = {
-			nsx_tell(l, "%s %s to queue, and %s go by between the "
-				 "calls",
+			nsx_tell(l, "%s %s to queue%s",
 				 nsx_text_n(l->arena, x->nlaunches,
 					    "launch or copy takes",
 					    "launches and copies take"),
 				 nsx_tell(l, x->nlaunches == 1 ? "%s" : "%s each",
 					  nsx_text_ns(l->arena, us * 1e3)),
-				 nsx_tell_ns(l, x->gaps.ns)), say_hot(d, &hot)},
+				 !x->gaps.ns ? "" :
+				 nsx_tell(l, ", and %s go by between the calls",
+					  nsx_tell_ns(l, x->gaps.ns))),
+			say_hot(d, &hot)},
 		.proof = {{.csv = "launches", .column = "total_time_ms"}},
 		.remedy = {v, 2}};
 

@@ -798,6 +798,7 @@ static void propose(struct slow *s)
 	fill_remedy(s, &f);
 	f.is_rule = f.remedy.n; /* what slows them down is known */
 	f.is_symptom = is_unexplained(s);
+	f.part = s->pauses.n ? NSX_P_IDLE : (enum nsx_part_class)most;
 	if (!path)
 		tell_pause_place(s, &f);
 	nsx_found(l, &f);

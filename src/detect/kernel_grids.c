@@ -129,6 +129,19 @@ static int list_ops(struct kernels *k, const struct kernel *x,
 	return 0;
 }
 
+/* How often such streams wait for events in the judged window. */
+static size_t count_waits(const struct kernels *k, const uint8_t *is_seen)
+{
+	const struct nsx_syncs *y = &k->d->trace->syncs;
+	size_t n = 0;
+
+	for (size_t i = 0; i < y->n; i++)
+		n += y->type[i] == NSX_SYNC_STREAM_WAIT &&
+		     y->stream[i] != NSX_NONE && is_seen[y->stream[i]] &&
+		     nsx_is_judged(k->d, y->start_ns[i]);
+	return n;
+}
+
 /* How the calls of a kernel share the GPU with each other: those of several
  * streams could run side by side, and so could those of one stream that do not need
  * each other's results, which no trace tells.
@@ -162,10 +175,19 @@ static const char *say_streams(struct kernels *k, const struct nsx_change *c)
 	}
 	if (n < 2 || beside_ns)
 		return NULL;
-	if (nstreams > 1)
-		return nsx_tell(k->d->found, "its calls are spread over %zu "
-				"streams, yet they never run side by side",
-				nstreams);
+	if (nstreams > 1) {
+		size_t nwaits = count_waits(k, seen);
+
+		return !nwaits ?
+			nsx_tell(k->d->found, "its calls are spread over %zu "
+				 "streams, yet they never run side by side",
+				 nstreams) :
+			nsx_tell(k->d->found, "its %zu streams wait for each "
+				 "other's events (%s), so they never run side by "
+				 "side", nstreams,
+				 nsx_text_n(k->d->found->arena, nwaits, "wait",
+					    NULL));
+	}
 	return nsx_tell(
 		k->d->found, "all its calls are on one stream, so they run one "
 		"after the other%s; whether one needs another's result is not "

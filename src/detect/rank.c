@@ -99,8 +99,13 @@ static enum nsx_confidence of_window(const struct nsx_steady *s)
 /* Whether waits win so many times what the GPU idles right after them. */
 static bool wins_later(const struct nsx_finding *f, double times)
 {
-	return f->id == NSX_ID_idle_after_sync && f->guess_ns > 0 &&
-	       f->headroom_ns > times * f->guess_ns;
+	return f->counts_idle && f->headroom_ns > times * f->guess_ns;
+}
+
+/* Whether memsets win so many times what they take: it is by what waits for them. */
+static bool is_waited_for(const struct nsx_finding *f)
+{
+	return f->id == NSX_ID_memsets && f->headroom_ns > LATER * f->guess_ns;
 }
 
 /* What is taken out of one place shortens no path by more than that. */
@@ -122,7 +127,8 @@ static void take_gain(struct pricing *p, struct item *x,
 	f->low_ns = bounded(f, (double)g->low_ns);
 	f->high_ns = bounded(f, (double)g->high_ns);
 	f->confidence = NSX_MIN(f->confidence, g->confidence);
-	if (wins_later(f, LATER)) /* the line says what idles right after */
+	if (f->id == NSX_ID_idle_after_sync &&
+	    wins_later(f, LATER)) /* the line says what idles right after */
 		f->evidence[1] = nsx_tell(p->l, "%s, and for more later, until "
 					  "the host is ahead again",
 					  f->evidence[1]);
@@ -378,11 +384,13 @@ static bool slows_all(const struct nsx_finding *f)
 
 /* How far up a cause stands: the least first.  A wait that leaves the GPU work is not
  * what it runs dry by, nor is one beside code of the host that has a name of its own;
- * what has no cause to tell stands behind all that stops a host.
+ * what has no cause to tell stands behind all that stops a host, and memsets that others
+ * wait for behind why these wait.
  */
 static int depth(const struct nsx_finding *f)
 {
 	return f->is_symptom ? 2 * NSX_ID_idle_by_slow_call + 1 :
+	       is_waited_for(f) ? 2 * NSX_ID_false_dependency + 1 :
 	       f->is_ahead || slows_all(f) ? 2 * NSX_ID_launch_bound + 1 :
 	       f->is_own ? 2 * NSX_ID_idle_after_blocking_copy - 1 :
 	       f->is_after_few || wins_later(f, LATEST) ?
@@ -408,6 +416,16 @@ static double least_to_lead(const struct nsx_finding *f, const struct nsx_findin
 	       best->is_bound || f->id == NSX_ID_slower_host ? BOUNDED : STOPS;
 }
 
+/* Whether a wait wins less than best, and most of it not right after it: then what the GPU
+ * idles for is best's.
+ */
+static bool follows(const struct item *x, const struct item *best)
+{
+	return (x->f->is_wait || wins_later(x->f, LATER)) &&
+	       x->f->headroom_ns > LATER * x->f->guess_ns &&
+	       x->adds_ns < best->adds_ns;
+}
+
 /* Of best and the others, which add `after` once best is there: the cause
  * furthest up among those that win nearly as much.
  */
@@ -422,6 +440,7 @@ static struct item *leader(struct pricing *p, struct item *best,
 			     is_link(x->f) || leaves_room(x->f, best->f);
 
 		if (x->left && x != best && depth(x->f) < depth(lead->f) &&
+		    !follows(x, best) &&
 		    (is_sure(x->f) || !is_sure(best->f)) &&
 		    after[i] <= (stops ? OWN * x->adds_ns :
 					 SAME * best->adds_ns) &&

@@ -8,7 +8,37 @@
 #define MOSTLY 0.5
 #define WAIT_NS 1000000 /* a wait for nothing is shorter                     */
 
-static enum nsx_page_verdict word_of(const struct nsx_finding *f)
+/* Whether GPUs exchange anything: else those with less to do wait for none. */
+static bool communicates(const struct nsx_report *r)
+{
+	const struct nsx_ops *o = &r->trace->ops;
+
+	for (uint32_t i = 0; i < r->facts->ndevices; i++)
+		if (r->facts->device[i].comm.n)
+			return true;
+	for (size_t i = 0; i < o->n; i++)
+		if (o->flags[i] & NSX_OP_PEER)
+			return true;
+	return false;
+}
+
+/* Slow iterations are bound by what they have more of. */
+static enum nsx_page_verdict word_of_part(enum nsx_part_class part)
+{
+	static const enum nsx_page_verdict words[NSX_NPARTS] = {
+		[NSX_P_COMPUTE_ONLY] = NSX_V_COMPUTE,
+		[NSX_P_COMPUTE_COPY] = NSX_V_COMPUTE,
+		[NSX_P_COMPUTE_COMM] = NSX_V_COMPUTE,
+		[NSX_P_COMM_EXPOSED] = NSX_V_COMMUNICATION,
+		[NSX_P_COPY_EXPOSED] = NSX_V_COPY,
+		[NSX_P_IDLE] = NSX_V_HOST,
+	};
+
+	return words[part];
+}
+
+static enum nsx_page_verdict word_of(const struct nsx_report *r,
+				     const struct nsx_finding *f)
 {
 	static const enum nsx_page_verdict by_category[] = {
 		[NSX_CAT_BALANCE] = NSX_V_COMMUNICATION,
@@ -16,7 +46,6 @@ static enum nsx_page_verdict word_of(const struct nsx_finding *f)
 		[NSX_CAT_COMPUTE] = NSX_V_COMPUTE,
 		[NSX_CAT_HOST] = NSX_V_HOST,
 		[NSX_CAT_IDLE] = NSX_V_HOST,
-		[NSX_CAT_ITERATIONS] = NSX_V_HOST,
 		[NSX_CAT_LAUNCH] = NSX_V_LAUNCH,
 		[NSX_CAT_MEMORY] = NSX_V_COPY,
 		[NSX_CAT_STARTUP] = NSX_V_STARTUP,
@@ -32,6 +61,12 @@ static enum nsx_page_verdict word_of(const struct nsx_finding *f)
 	case NSX_ID_allocation_churn:
 	case NSX_ID_memory_leak:
 		return NSX_V_ALLOCATION;
+	case NSX_ID_idle_by_slow_call:
+		return NSX_V_HOST;
+	case NSX_ID_slow_iterations:
+		return word_of_part(f->part);
+	case NSX_ID_uneven_gpus:
+		return communicates(r) ? NSX_V_COMMUNICATION : NSX_V_COMPUTE;
 	default:
 		return by_category[nsx_finding_category(f)];
 	}
@@ -46,10 +81,12 @@ static bool is_told(const struct nsx_finding *f, enum nsx_price_kind least)
 /* The dearest finding whose price is no guess, and the dearest of another word;
  * NULL: none.
  */
-static void dearest(const struct nsx_findings *l,
+static void dearest(const struct nsx_report *r,
 		    const struct nsx_finding **ret_first,
 		    const struct nsx_finding **ret_second)
 {
+	const struct nsx_findings *l = &r->found;
+
 	*ret_first = *ret_second = NULL;
 	for (size_t i = 0; i < l->n; i++) {
 		const struct nsx_finding *f = &l->v[i];
@@ -58,7 +95,7 @@ static void dearest(const struct nsx_findings *l,
 			continue;
 		if (!*ret_first)
 			*ret_first = f;
-		else if (!*ret_second && word_of(f) != word_of(*ret_first))
+		else if (!*ret_second && word_of(r, f) != word_of(r, *ret_first))
 			*ret_second = f;
 	}
 }
@@ -66,9 +103,10 @@ static void dearest(const struct nsx_findings *l,
 /* Beside compute that takes most: the word of what wins most, where what is not
  * compute's wins much together.
  */
-static void name_rest(const struct nsx_findings *l, double length,
+static void name_rest(const struct nsx_report *r, double length,
 		      struct nsx_first_page *p)
 {
+	const struct nsx_findings *l = &r->found;
 	double won[NSX_NVERDICTS] = {0}, all = 0;
 	unsigned best = 0;
 
@@ -76,9 +114,9 @@ static void name_rest(const struct nsx_findings *l, double length,
 		const struct nsx_finding *f = &l->v[i];
 
 		if (!is_told(f, NSX_PRICE_MEASURED) ||
-		    word_of(f) == NSX_V_COMPUTE)
+		    word_of(r, f) == NSX_V_COMPUTE)
 			continue;
-		won[word_of(f)] += f->disjoint_ns;
+		won[word_of(r, f)] += f->disjoint_ns;
 		all += f->disjoint_ns;
 	}
 	if (all < TOGETHER * length)
@@ -166,7 +204,7 @@ static void judge_idle(const struct nsx_report *r, double length,
 static void by_finding(const struct nsx_report *r, const struct nsx_finding *first,
 		       double length, struct nsx_first_page *p)
 {
-	p->verdict = word_of(first);
+	p->verdict = word_of(r, first);
 	if (first->is_unseen)
 		p->because = nsx_arena_printf(r->arena, "it waits for input in %s",
 					      first->subject);
@@ -183,6 +221,12 @@ static void by_finding(const struct nsx_report *r, const struct nsx_finding *fir
 	if ((first->id == NSX_ID_small_copies || first->id == NSX_ID_memsets) &&
 	    p->share[NSX_USE_COPY] < p->share[NSX_USE_IDLE])
 		p->verdict = NSX_V_LAUNCH;
+}
+
+/* Iterations that are slow by what the GPU does in them: the shares say what that is. */
+static bool is_more_work(const struct nsx_finding *f)
+{
+	return f->id == NSX_ID_slow_iterations && f->part != NSX_P_IDLE;
 }
 
 void nsx_judge(const struct nsx_report *r, struct nsx_first_page *p)
@@ -212,16 +256,16 @@ void nsx_judge(const struct nsx_report *r, struct nsx_first_page *p)
 				nsx_text(r->trace, paced->host));
 		return;
 	}
-	dearest(&r->found, &first, &second);
+	dearest(r, &first, &second);
 	if (r->facts->run_kind == NSX_RUN_START_UP) {
 		p->verdict = NSX_V_STARTUP;
 		p->because = "it is paid once, so nothing is rated above low";
 		return;
 	}
-	if (!first || first->headroom_ns < TELLING * length) {
+	if (!first || first->headroom_ns < TELLING * length || is_more_work(first)) {
 		by_shares(p);
 		if (p->verdict == NSX_V_COMPUTE)
-			name_rest(&r->found, length, p);
+			name_rest(r, length, p);
 		second = guessed(&r->found);
 		if (!first && p->verdict == NSX_V_COMPUTE)
 			p->because = find_id(&r->found, NSX_ID_processes_share) ?
@@ -232,7 +276,7 @@ void nsx_judge(const struct nsx_report *r, struct nsx_first_page *p)
 		else if (!first && p->verdict == NSX_V_HOST &&
 			 second->headroom_ns >= MOSTLY * length *
 							p->share[NSX_USE_IDLE])
-			p->verdict = word_of(second);
+			p->verdict = word_of(r, second);
 		return;
 	}
 	by_finding(r, first, length, p);
@@ -240,7 +284,7 @@ void nsx_judge(const struct nsx_report *r, struct nsx_first_page *p)
 	    second->disjoint_ns < RIVAL * first->headroom_ns)
 		return;
 	p->first = p->verdict;
-	p->second = word_of(second);
+	p->second = word_of(r, second);
 	if (p->second != p->first)
 		p->verdict = NSX_V_MIXED;
 }

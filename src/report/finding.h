@@ -76,6 +76,8 @@ struct nsx_finding {
 				   replay                                    */
 	struct nsx_plan instead; /* a stronger remedy, taken where it wins far
 				    more: not doing it at all; n == 0: none  */
+	enum nsx_part_class part; /* slow iterations have most of this beyond
+			       the others                                    */
 	double guess_ns;    /* price where nothing can be replayed; 0: the
 			       length of spans                               */
 	bool is_rule;	    /* guess_ns is no guess, but by a stated rule     */
@@ -98,6 +100,9 @@ struct nsx_finding {
 	bool is_rest;	    /* told only where others explain less of it     */
 	bool is_ahead;	    /* waits after which the GPU has work left: what
 			       makes the host late then names the cause      */
+	bool is_wait;	    /* copies that the host waits for: guess_ns is theirs */
+	bool counts_idle;   /* guess_ns is what the GPU idles right after waits, as
+			       evidence[1] says                              */
 	bool is_after_few;  /* waits, after few of which the GPU idles: host
 			       code that wins the same names the cause        */
 	bool is_quiet;	    /* it raises no alarm, whatever it wins           */

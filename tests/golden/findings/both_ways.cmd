@@ -1,0 +1,1 @@
+explain @both_ways --pass findings --md

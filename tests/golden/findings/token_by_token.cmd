@@ -1,0 +1,1 @@
+explain @token_by_token --pass findings --md

@@ -1,0 +1,1 @@
+explain @call_after_wait --out o

@@ -1,0 +1,1 @@
+explain @evaluations --out o
