@@ -194,7 +194,7 @@ static void draw(const struct nsx_facts *f, uint32_t device,
 static void add_strip(const struct nsx_report *r, uint32_t device,
 		      struct nsx_first_page *p)
 {
-	long long id = (long long)r->trace->device[device].device_id;
+	const char *label = nsx_gpu_label(r->trace, device);
 	struct nsx_strip s;
 
 	draw(r->facts, device, &p->judged, s.cell);
@@ -203,14 +203,14 @@ static void add_strip(const struct nsx_report *r, uint32_t device,
 			const char *more = strchr(p->strip[i].gpus, ' ');
 
 			p->strip[i].gpus = nsx_arena_printf(
-				r->arena, "GPUs%s, %lld", more, id);
+				r->arena, "GPUs%s, %s", more, label);
 			return;
 		}
 	if (p->nstrips == NSX_MAX_STRIPS) {
 		p->nstrips_more++;
 		return;
 	}
-	s.gpus = nsx_arena_printf(r->arena, "GPU %lld", id);
+	s.gpus = nsx_arena_printf(r->arena, "GPU %s", label);
 	p->strip[p->nstrips++] = s;
 }
 
@@ -454,9 +454,9 @@ static const char *say_tail(const struct nsx_report *r)
 			    2 * (double)judged.ns[NSX_P_IDLE] /
 				    (double)judged_ns)
 			return nsx_arena_printf(
-				r->arena, "but then GPU %lld idles for %s of "
+				r->arena, "but then GPU %s idles for %s of "
 				"%s, which `--window phase:tail` judges",
-				(long long)r->trace->device[f->limiting].device_id,
+				nsx_gpu_label(r->trace, f->limiting),
 				nsx_text_share(r->arena, (double)idle_ns,
 					       (double)ns),
 				nsx_text_ns(r->arena, (double)ns));

@@ -16,10 +16,10 @@
 
 const char *kernels_tell_share(const struct kernels *k, int64_t ns)
 {
-	return nsx_tell(k->d->found, "%s of GPU %lld's %s",
+	return nsx_tell(k->d->found, "%s of GPU %s's %s",
 			nsx_text_share(k->d->found->arena, time_of(k, ns),
 				       k->length_ns),
-			k->device_id, k->beside > 1 ? "kernel time" : "time");
+			k->gpu, k->beside > 1 ? "kernel time" : "time");
 }
 
 static uint32_t id_of(const struct kernels *k, bool by_shape, size_t op)
@@ -357,8 +357,8 @@ static int propose_top(struct kernels *k, const struct kernel *top,
 	if (share < KERNEL_SHARE) {
 		if (propose_family(k))
 			return 0;
-		nsx_fine(l, "No kernel dominates: the first on GPU %lld, %s, "
-			 "takes %s of the judged window", k->device_id, name,
+		nsx_fine(l, "No kernel dominates: the first on GPU %s, %s, "
+			 "takes %s of the judged window", k->gpu, name,
 			 nsx_text_share(l->arena, share, 1));
 		return 0;
 	}
@@ -390,7 +390,7 @@ int nsx_detect_kernels(struct nsx_detect *d, struct nsx_err *err)
 
 	if (d->facts->limiting == NSX_NONE)
 		return 0;
-	k.device_id = (long long)d->trace->device[d->facts->limiting].device_id;
+	k.gpu = nsx_gpu_label(d->trace, d->facts->limiting);
 	rc = sum_names(&k, err);
 	if (rc || !k.names.n)
 		return rc;

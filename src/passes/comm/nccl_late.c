@@ -91,11 +91,11 @@ bool nccl_say_match(struct nccl_comm *c, const struct nccl_group *g,
 	}
 	late = &r[m->late];
 	nsx_md_bullet(c->out,
-		"%s: %zu matched instances of %zu ranks; %s, on GPU %lld, "
+		"%s: %zu matched instances of %zu ranks; %s, on GPU %s, "
 		"comes last in %zu and induces %s of waiting; %s waits most, "
 		"%s. Transfer after the last arrival: %s.", name, m->n,
 		      m->nranks, late->label,
-		      (long long)c->run->trace->device[late->device].device_id,
+		      nsx_gpu_label(c->run->trace, late->device),
 		      late->times_last, nsx_text_ns(c->out->arena, late->induced_ns),
 		      r[m->waiting].label,
 		nsx_say_time(c->out, r[m->waiting].waited_ns),

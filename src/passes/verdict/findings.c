@@ -144,9 +144,9 @@ static void say_window(const struct nsx_run *run, struct nsx_section *out)
 		nsx_say_time(out, t->window.end_ns - t->window.start_ns),
 		t->ndevices < 2
 			? ""
-			: nsx_say(out, "; GPU %lld has the least idle time and "
+			: nsx_say(out, "; GPU %s has the least idle time and "
 				  "waiting, so it sets the pace",
-		      (long long)t->device[f->limiting].device_id));
+		      nsx_gpu_label(t, f->limiting)));
 }
 
 static int summarise(const struct nsx_run *run, const struct nsx_report *report,
