@@ -378,12 +378,17 @@ int model_host(struct build *b, struct nsx_err *err)
 	return rc;
 }
 
-/* Adds what of a span of a thread the list has. */
-static void add_lost(const struct span_list *s, uint32_t thread,
+/* Adds how long a thread was off its CPU in the judged part of a span. */
+static void add_lost(const struct nsx_model *m, uint32_t thread,
 		     struct nsx_span in, struct nsx_preempted *ret)
 {
+	const struct span_list *s = &m->preempted;
 	struct nsx_span off;
 
+	in.start_ns = NSX_MAX(in.start_ns, m->judged.start_ns);
+	in.end_ns = NSX_MIN(in.end_ns, m->judged.end_ns);
+	if (in.start_ns >= in.end_ns)
+		return;
 	for (size_t at = span_list_find(s, thread, in.start_ns);
 	     span_list_next(s, thread, in, &at, &off); ret->n++)
 		ret->ns += off.end_ns - off.start_ns;
@@ -402,11 +407,11 @@ struct nsx_preempted nsx_model_preempted(const struct nsx_model *m)
 		if (!(c->flags & CALL_ACTIVE))
 			continue;
 		if (lost.start_ns > c->start_ns) {
-			add_lost(&m->preempted, h, lost, &ret);
+			add_lost(m, h, lost, &ret);
 			lost.end_ns = c->start_ns;
 		}
 		lost.start_ns = c->start_ns - gap_ns;
-		add_lost(&m->preempted, h, lost, &ret);
+		add_lost(m, h, lost, &ret);
 	}
 	return ret;
 }
