@@ -507,7 +507,8 @@ static void answer_all(struct dimensions *d)
 	double small = shape_of(d, "small_grid_pct");
 	const char *bound = say_bound(d);
 	const char *text = d->run->trace->ndevices < 2 ? "" :
-		nsx_say(d->out, "GPU %s sets the pace. ", d->label);
+		nsx_say(d->out, nsx_is_held_up(d->report) ? "Of GPU %s: " :
+			"GPU %s sets the pace. ", d->label);
 
 	d->table = nsx_add_table(d->out, &answers_layout);
 	answer(d, "Is it idle?",
