@@ -179,6 +179,18 @@ struct arch kernels_arch(const struct kernels *k)
 	return least;
 }
 
+/* Neither a copy nor a fill. */
+static bool goes_by_index(const char *full)
+{
+	static const char *const words[] = {"gather", "scatter", "embedding",
+					    "index"};
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (strcasestr(full, words[i]))
+			return true;
+	return false;
+}
+
 static const char *advice_for_fused(const struct kernels *k, const char *full)
 {
 	struct arch gpu = kernels_arch(k);
@@ -220,6 +232,9 @@ static const char *advice_for(const struct kernels *k, nsx_str name)
 				"check its shapes (dimensions that are "
 				"multiples of 16): it multiplies in %s already",
 				nsx_dtype_names[words->dtype]);
+	if (words->category == NSX_K_MEMORY && goes_by_index(full))
+		return "sort or group its indices, so that neighbours reach "
+		       "neighbouring rows and few add to the same one at once";
 	if (strcasestr(full, "flash") || strcasestr(full, "fmha"))
 		return advice_for_fused(k, full);
 	return advice[words->category];
