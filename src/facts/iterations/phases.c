@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "base/group.h"
 #include "base/stat.h"
 #include "facts/iterations/iterations.h"
 
@@ -470,6 +471,60 @@ static int list_phases(struct cutter *c, size_t judged, struct nsx_err *err)
 	return 0;
 }
 
+/* The NVTX ranges of one name that take half of a window or more together, those that
+ * take most; 0: none do.
+ */
+static int find_name(const struct nsx_trace *t, const struct nsx_window *w,
+		     nsx_str *ret, struct nsx_err *err)
+{
+	struct nsx_groups names = {0};
+	int64_t *sums = NULL, most = (w->end_ns - w->start_ns) / 2;
+	int rc = 0;
+
+	*ret = 0;
+	for (size_t i = 0; i < t->nvtx.n && !rc; i++) {
+		int64_t ns = NSX_MIN(nsx_range_end(&t->nvtx, i), w->end_ns) -
+			     NSX_MAX(nsx_range_start(&t->nvtx, i), w->start_ns);
+		int64_t *sum;
+
+		if (ns <= 0)
+			continue;
+		sum = nsx_group_value(&names, &sums, t->nvtx.name[i], 0,
+				      "ranges of a phase", err);
+		if (!sum) {
+			rc = err->rc;
+			continue;
+		}
+		nsx_add_to(sum, ns);
+		if (*sum > most) {
+			most = *sum;
+			*ret = t->nvtx.name[i];
+		}
+	}
+	nsx_groups_done(&names);
+	free(sums);
+	return rc;
+}
+
+/* A tail that is a loop of its own has the name of its ranges. */
+static int name_tails(struct cutter *c, struct nsx_err *err)
+{
+	nsx_str judged = 0, own;
+
+	for (size_t i = 0; i < c->f->nrun_phases; i++) {
+		struct nsx_run_phase *x = &c->f->run_phases[i];
+
+		if (x->kind != NSX_PHASE_TAIL || x->range)
+			continue;
+		if ((!judged && find_name(c->t, &c->f->steady.window, &judged, err)) ||
+		    find_name(c->t, &x->window, &own, err))
+			return err->rc;
+		if (judged && own != judged)
+			x->range = own;
+	}
+	return 0;
+}
+
 /* The user's window is one phase, whatever the run was. */
 static int take_window(struct cutter *c, struct nsx_err *err)
 {
@@ -507,7 +562,7 @@ static int find(struct cutter *c, struct nsx_err *err)
 	judged = pick_segment(c);
 	return nsx_steady_in(c->f, c->t, &c->seg[judged], c->fd->keep,
 			     &c->f->steady, err) ?:
-	       list_phases(c, judged, err);
+	       list_phases(c, judged, err) ?: name_tails(c, err);
 }
 
 int nsx_find_phases(struct nsx_finder *fd, struct nsx_err *err)
