@@ -506,20 +506,30 @@ static int find_name(const struct nsx_trace *t, const struct nsx_window *w,
 	return rc;
 }
 
-/* A tail that is a loop of its own has the name of its ranges. */
+/* Whether a range of a name runs in a window. */
+static bool runs_in(const struct nsx_trace *t, nsx_str name, const struct nsx_window *w)
+{
+	for (size_t i = 0; i < t->nvtx.n; i++)
+		if (t->nvtx.name[i] == name &&
+		    nsx_range_start(&t->nvtx, i) < w->end_ns &&
+		    nsx_range_end(&t->nvtx, i) > w->start_ns)
+			return true;
+	return false;
+}
+
+/* A tail whose ranges are not those of the judged loop has their name. */
 static int name_tails(struct cutter *c, struct nsx_err *err)
 {
-	nsx_str judged = 0, own;
+	nsx_str own;
 
 	for (size_t i = 0; i < c->f->nrun_phases; i++) {
 		struct nsx_run_phase *x = &c->f->run_phases[i];
 
 		if (x->kind != NSX_PHASE_TAIL || x->range)
 			continue;
-		if ((!judged && find_name(c->t, &c->f->steady.window, &judged, err)) ||
-		    find_name(c->t, &x->window, &own, err))
+		if (find_name(c->t, &x->window, &own, err))
 			return err->rc;
-		if (judged && own != judged)
+		if (own && !runs_in(c->t, own, &c->f->steady.window))
 			x->range = own;
 	}
 	return 0;
