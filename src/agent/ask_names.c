@@ -403,8 +403,8 @@ int nsx_ask_stream(struct nsx_answer *a, struct nsx_err *err)
 			continue;
 		any = true;
 		nsx_tally_op(tally, s->device, w->op,
-			     nsx_say(a->out, "GPU %lld",
-				     (long long)t->device[s->device].device_id),
+			     nsx_say(a->out, "GPU %s",
+				     nsx_gpu_label(t, s->device)),
 			     &w->count);
 	}
 	if (any)

@@ -15,8 +15,7 @@ static int64_t overlap(const struct nsx_window *w, int64_t start, int64_t end)
 
 static const char *gpu_name(struct nsx_answer *a, uint32_t device)
 {
-	return nsx_say(a->out, "GPU %lld",
-		       (long long)a->r->trace->device[device].device_id);
+	return nsx_say(a->out, "GPU %s", nsx_gpu_label(a->r->trace, device));
 }
 
 static const char *window_text(struct nsx_answer *a, const struct nsx_window *w)
@@ -63,7 +62,6 @@ static void ops_at(struct nsx_answer *a, uint32_t device, int64_t at,
 		   struct nsx_table *table)
 {
 	const struct nsx_trace *t = a->r->trace;
-	const struct nsx_device *d = &t->device[device];
 	size_t n = 0, from = 0, i;
 
 	while (nsx_next_op(a->r->facts, t, device, &a->window, &from, &i)) {
@@ -72,8 +70,8 @@ static void ops_at(struct nsx_answer *a, uint32_t device, int64_t at,
 		if (nsx_op_end(&t->ops, i) <= at)
 			continue;
 		n++;
-		add_at(table, nsx_say(a->out, "GPU %lld, stream %lld",
-				      (long long)d->device_id,
+		add_at(table, nsx_say(a->out, "GPU %s, stream %lld",
+				      nsx_gpu_label(t, device),
 				      (long long)s->stream_id),
 		       nsx_answer_op(a, i), nsx_op_start(&t->ops, i),
 		       nsx_op_ns(&t->ops, i));

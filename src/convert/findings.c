@@ -97,8 +97,8 @@ static int collect_iterations(struct nsx_findings_view *v,
 		n++;
 	nsx_buf_adds(&name, "iterations");
 	if (x->device != NSX_NONE)
-		nsx_buf_printf(&name, " on GPU %lld",
-			       (long long)tr->device[x->device].device_id);
+		nsx_buf_printf(&name, " on GPU %s",
+			       nsx_gpu_label(tr, x->device));
 	if (x->process != NSX_NONE)
 		nsx_buf_printf(&name, " of process %lld",
 			       (long long)tr->process[x->process].pid);

@@ -244,14 +244,15 @@ static void propose_slow(struct nsx_detect *d, const struct nsx_change *even)
 {
 	const struct nsx_trace *t = d->trace;
 	long long id = (long long)t->device[even->device].device_id;
+	const char *label = nsx_gpu_label(t, even->device);
 	struct nsx_findings *l = d->found;
 	struct nsx_finding f = {
 		.id = NSX_ID_nccl_straggler, .device = even->device,
 		.confidence = NSX_CONF_MEDIUM,
-		.subject = nsx_tell(l, "gpu:%lld", id),
+		.subject = nsx_tell(l, "gpu:%s", label),
 		.remedy = nsx_plan_of(d, *even),
-		.title = nsx_tell(l, "GPU %lld holds up those it communicates with",
-				  id),
+		.title = nsx_tell(l, "GPU %s holds up those it communicates with",
+				  label),
 		.evidence = {
 			"priced as if its work, its calls and the time between "
 			"them were like its peers': none of these would win half "
@@ -341,9 +342,9 @@ static int find_uneven(struct nsx_detect *d, struct nsx_err *err)
 			 nsx_text_ns(d->found->arena, mean));
 	else
 		nsx_fine(d->found,
-			 "Work is even over %u GPUs: GPU %lld computes and "
+			 "Work is even over %u GPUs: GPU %s computes and "
 			 "copies %s longer than their mean of %s", n,
-			 (long long)d->trace->device[f->limiting].device_id,
+			 nsx_gpu_label(d->trace, f->limiting),
 			 nsx_text_share(d->found->arena, most - mean, mean),
 			 nsx_text_ns(d->found->arena, mean));
 	return talk && !do_all_meet(d->measured) ? find_slow(d, counts, err) : 0;
@@ -354,9 +355,9 @@ const char *nsx_say_gpus(struct nsx_detect *d, const uint32_t *device, uint32_t 
 	const char *text = "";
 
 	for (uint32_t i = 0; i < n && i < NSX_CIRCLE_NAMED; i++)
-		text = nsx_tell(d->found, "%s%s%lld", text,
+		text = nsx_tell(d->found, "%s%s%s", text,
 				!i ? "" : i + 1 == n ? " and " : ", ",
-				(long long)d->trace->device[device[i]].device_id);
+				nsx_gpu_label(d->trace, device[i]));
 	return n <= NSX_CIRCLE_NAMED ? text :
 		       nsx_tell(d->found, "%s and %u more", text,
 				n - NSX_CIRCLE_NAMED);
@@ -396,8 +397,8 @@ const char *nsx_say_alone(struct nsx_detect *d, uint32_t process)
 			own = s->device;
 	}
 	return own == NSX_NONE || other == NSX_NONE || own == other ?
-		       "" : nsx_tell(d->found, " on GPU %lld alone",
-				     (long long)t->device[own].device_id);
+		       "" : nsx_tell(d->found, " on GPU %s alone",
+				     nsx_gpu_label(t, own));
 }
 
 /* Idle time -----------------------------------------------------------------------*/
@@ -515,6 +516,7 @@ static int find_idle(struct nsx_detect *d, struct nsx_err *err)
 {
 	const struct nsx_facts *facts = d->facts;
 	long long id = (long long)d->trace->device[facts->limiting].device_id;
+	const char *label = nsx_gpu_label(d->trace, facts->limiting);
 	struct nsx_findings *l = d->found;
 	struct nsx_finding f = {
 		.id = NSX_ID_gpu_idle, .device = facts->limiting,
@@ -530,11 +532,11 @@ static int find_idle(struct nsx_detect *d, struct nsx_err *err)
 	f.guess_ns = (double)nsx_spans_total(&f.spans);
 	share = f.guess_ns / (double)(d->w.end_ns - d->w.start_ns);
 	if (share < IDLE_SHARE) {
-		nsx_fine(l, "GPU %lld is idle for %s of the judged window", id,
+		nsx_fine(l, "GPU %s is idle for %s of the judged window", label,
 			 nsx_text_share(l->arena, share, 1));
 		return 0;
 	}
-	f.title = nsx_tell(l, "GPU %lld is idle for %s of the judged window", id,
+	f.title = nsx_tell(l, "GPU %s is idle for %s of the judged window", label,
 			   nsx_text_share(l->arena, share, 1));
 	tell_causes(d, &f);
 	nsx_found(l, &f);

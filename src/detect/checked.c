@@ -14,10 +14,9 @@ int nsx_detect_grids(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 
 	if (pct < SMALL_GRIDS_PCT)
 		nsx_fine(d->found,
-			 "Grids with fewer blocks than GPU %lld has "
+			 "Grids with fewer blocks than GPU %s has "
 			 "multiprocessors take %s of its kernel time",
-			 (long long)d->trace->device[d->measured->grids.device]
-				 .device_id,
+			 nsx_gpu_label(d->trace, d->measured->grids.device),
 			 small_ns ? nsx_text_share(d->found->arena, pct, 100) :
 				    "none");
 	return 0;
@@ -71,9 +70,9 @@ int nsx_detect_copies_only(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 	}
 	if (no_kernel - most > 1)
 		nsx_fine(d->found,
-			 "GPU %lld runs no kernel for %s of the whole window, "
+			 "GPU %s runs no kernel for %s of the whole window, "
 			 "but is idle for only %s: the rest is copies",
-			 (long long)d->trace->device[device].device_id,
+			 nsx_gpu_label(d->trace, device),
 			 nsx_text_share(d->found->arena, no_kernel, 100),
 			 nsx_text_share(d->found->arena, most, 100));
 	return 0;

@@ -243,10 +243,10 @@ static int propose_overlap(struct comm *c, uint32_t device, bool beside, bool pa
 	f.is_quiet = !beside && is_tail(x, c->d);
 	f.remedy = nsx_plan_of(c->d, hide);
 	f.subject = !part ? NULL : beside ? "compute_stream" : "own_stream";
-	f.title = nsx_tell(l, "Compute waits for communication on %sGPU %lld",
+	f.title = nsx_tell(l, "Compute waits for communication on %sGPU %s",
 			   !part ? "" : beside ? "the same stream of " :
 						 "another stream of ",
-			   (long long)c->d->trace->device[device].device_id);
+			   nsx_gpu_label(c->d->trace, device));
 	f.evidence[0] = nsx_tell(
 		l, "%s%s",
 		part ? nsx_tell(l, "%s of %s of communication, of which %s is "
@@ -360,11 +360,11 @@ static int propose_peers(struct comm *c, uint32_t device, struct nsx_err *err)
 		.device = device, .confidence = NSX_CONF_MEDIUM,
 		.evidence = {
 			nsx_tell(d->found,
-				 "%s of %s of communication on GPU %lld is no "
+				 "%s of %s of communication on GPU %s is no "
 				 "transfer, but waiting for ranks that come later",
 				 nsx_tell_ns(d->found, x->waited_ns),
 				 nsx_tell_ns(d->found, x->comm_ns),
-				 (long long)d->trace->device[device].device_id),
+				 nsx_gpu_label(d->trace, device)),
 			"an upper bound: as if each rank went at its own pace"},
 		.is_bound = true,
 		.recommendation = {
@@ -398,12 +398,12 @@ static void say_hidden(struct nsx_detect *d, int64_t window_ns)
 
 	if (x && share(x->exposed_ns, window_ns) < LEAST_PCT)
 		nsx_fine(d->found,
-			 "Communication is hidden or short: of %s on GPU %lld "
+			 "Communication is hidden or short: of %s on GPU %s "
 			 "compute covers %.1f %%, and what is exposed is %.2f "
 			 "%% of the window.",
 			 nsx_tell_ns(d->found, x->comm_ns),
-			 (long long)d->trace->device[x - d->measured->comm]
-				 .device_id,
+			 nsx_gpu_label(d->trace,
+				       (uint32_t)(x - d->measured->comm)),
 			 100 - share(x->exposed_ns, x->comm_ns),
 			 share(x->exposed_ns, window_ns));
 }

@@ -20,11 +20,11 @@ static bool computes_mostly(const struct nsx_detect *d, uint32_t device)
 }
 
 static void say_memory(struct nsx_findings *l, const struct nsx_counters *c,
-		       long long device_id, struct nsx_finding *f)
+		       const char *gpu, struct nsx_finding *f)
 {
 	f->id = NSX_ID_memory_bound;
-	f->title = nsx_tell(l, "memory is what limits the kernels of GPU %lld",
-			    device_id);
+	f->title = nsx_tell(l, "memory is what limits the kernels of GPU %s",
+			    gpu);
 	f->evidence[0] = nsx_tell(
 		l, "while kernels compute, DRAM runs at %.1f %% of its peak; "
 		"from 80 %% on it is the limit",
@@ -38,12 +38,12 @@ static void say_memory(struct nsx_findings *l, const struct nsx_counters *c,
 }
 
 static void say_latency(struct nsx_findings *l, const struct nsx_counters *c,
-			long long device_id, struct nsx_finding *f)
+			const char *gpu, struct nsx_finding *f)
 {
 	f->id = NSX_ID_latency_bound;
-	f->title = nsx_tell(l, "kernels of GPU %lld wait on latency: neither "
+	f->title = nsx_tell(l, "kernels of GPU %s wait on latency: neither "
 			    "memory nor arithmetic is near its limit",
-			    device_id);
+			    gpu);
 	f->evidence[0] = nsx_tell(
 		l, "while kernels compute, %.1f %% of the SMs are active, but "
 		"%.1f %% of the issue slots are used, and DRAM runs at %.1f %% "
@@ -70,7 +70,6 @@ int nsx_detect_counters(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 	bool is_memory = bound == NSX_BOUND_MEMORY;
 	struct nsx_finding f = {.device = dev, .confidence = NSX_CONF_MEDIUM};
 	const struct nsx_metric *m;
-	long long device_id;
 
 	if ((!is_memory && bound != NSX_BOUND_LATENCY) ||
 	    !computes_mostly(d, dev))
@@ -78,8 +77,8 @@ int nsx_detect_counters(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 	m = c.of[is_memory ? NSX_DRAM_READ : NSX_SM_ISSUE];
 	if (m->scope[NSX_SCOPE_COMPUTE].n < FEWEST)
 		return 0;
-	device_id = (long long)d->trace->device[dev].device_id;
-	(is_memory ? say_memory : say_latency)(d->found, &c, device_id, &f);
+	(is_memory ? say_memory : say_latency)(
+		d->found, &c, nsx_gpu_label(d->trace, dev), &f);
 	f.evidence[1] = "what other code would win is not in counters: no price";
 	f.proof[0] = (struct nsx_evidence){
 		.csv = "gpu_metrics", .column = "mean",

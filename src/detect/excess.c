@@ -284,7 +284,7 @@ const char *nsx_say_excess(struct nsx_detect *d, const struct nsx_excess *x)
 const char *nsx_say_slow(struct nsx_detect *d, const struct nsx_excess *x,
 			 uint32_t device)
 {
-	return nsx_tell(d->found, "%zu kernels take %.2f times as long on GPU %lld as "
+	return nsx_tell(d->found, "%zu kernels take %.2f times as long on GPU %s as "
 			"the same launches on others: it is slow", x->nslow, x->times,
-			(long long)d->trace->device[device].device_id);
+			nsx_gpu_label(d->trace, device));
 }

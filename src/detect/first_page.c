@@ -73,8 +73,9 @@ static const char *say_processes(const struct nsx_trace *t,
 		if (!is_in[p])
 			continue;
 		own = nsx_process_name(t, p);
-		alike = alike && own && (!n++ || !strcmp(own, name));
+		alike = alike && own && (!n || !strcmp(own, name));
 		name = own;
+		n++;
 	}
 	if (!n)
 		return NULL;
@@ -105,24 +106,40 @@ const char *nsx_iteration_word(const struct nsx_facts *f)
 	return units[f->iteration_method];
 }
 
-/* "22 blocks of 29.3 ms": what repeats on the GPU that sets the pace. */
-static const char *say_unit(const struct nsx_facts *f,
-			    struct nsx_arena *a)
+/* "29.3 ms", and where the mean reads otherwise "29.3 ms (median)". */
+static const char *say_median(struct nsx_arena *a, int64_t *v, size_t n)
 {
+	const char *mean, *median;
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		nsx_add_to(&sum, v[i]);
+	mean = nsx_text_ns(a, (double)sum / (double)n);
+	median = nsx_text_ns(a, nsx_quantile(v, n, 0.5));
+	return strcmp(mean, median) ? nsx_arena_printf(a, "%s (median)", median) :
+				      median;
+}
+
+/* "22 blocks of 29.3 ms": what repeats on the limiting GPU.  The last in a user's window
+ * may be cut, and the first, which a median of three or more bears.
+ */
+static const char *say_unit(const struct nsx_report *r, struct nsx_arena *a)
+{
+	const struct nsx_facts *f = r->facts;
 	struct nsx_window w = nsx_judged(f);
 	const char *unit = nsx_iteration_word(f);
-	int64_t ns = 0;
+	int64_t *v = nsx_arena_get(a, (f->niterations + 1) * sizeof(*v));
 	size_t n = 0;
 
 	for (size_t i = 0; i < f->niterations; i++) {
 		const struct nsx_iteration *x = &f->iterations[i];
 
-		if (x->device != f->limiting || x->start_ns < w.start_ns ||
-		    x->end_ns > w.end_ns)
-			continue;
-		nsx_add_to(&ns, x->end_ns - x->start_ns);
-		n++;
+		if (x->device == f->limiting && x->start_ns >= w.start_ns &&
+		    x->end_ns <= w.end_ns)
+			v[n++] = x->end_ns - x->start_ns;
 	}
+	if (nsx_has_window(r->trace))
+		n = n > 3 ? n - 1 : 0;
 	if (n < 2 || !f->iteration_method)
 		return NULL;
 	for (size_t i = 0; i < f->ncadences; i++)
@@ -133,7 +150,7 @@ static const char *say_unit(const struct nsx_facts *f,
 				*unit == (char)0xc3 /* × */ ?
 				nsx_arena_printf(a, "%zu %s", n, unit) :
 				nsx_text_n(a, n, unit, NULL),
-				nsx_text_ns(a, (double)ns / (double)n));
+				say_median(a, v, n));
 }
 
 /* Without an event that a window is made of the session tells how long it was. */
@@ -151,7 +168,7 @@ static void fill_header(const struct nsx_report *r, int64_t session_ns,
 	p->judged = nsx_judged(r->facts);
 	p->is_partial = t->damaged;
 	if (t->ops.n)
-		p->unit = say_unit(r->facts, r->arena);
+		p->unit = say_unit(r, r->arena);
 }
 
 /* Shares and strips ---------------------------------------------------------*/
@@ -194,7 +211,7 @@ static void draw(const struct nsx_facts *f, uint32_t device,
 static void add_strip(const struct nsx_report *r, uint32_t device,
 		      struct nsx_first_page *p)
 {
-	long long id = (long long)r->trace->device[device].device_id;
+	const char *label = nsx_gpu_label(r->trace, device);
 	struct nsx_strip s;
 
 	draw(r->facts, device, &p->judged, s.cell);
@@ -203,14 +220,14 @@ static void add_strip(const struct nsx_report *r, uint32_t device,
 			const char *more = strchr(p->strip[i].gpus, ' ');
 
 			p->strip[i].gpus = nsx_arena_printf(
-				r->arena, "GPUs%s, %lld", more, id);
+				r->arena, "GPUs%s, %s", more, label);
 			return;
 		}
 	if (p->nstrips == NSX_MAX_STRIPS) {
 		p->nstrips_more++;
 		return;
 	}
-	s.gpus = nsx_arena_printf(r->arena, "GPU %lld", id);
+	s.gpus = nsx_arena_printf(r->arena, "GPU %s", label);
 	p->strip[p->nstrips++] = s;
 }
 
@@ -454,12 +471,19 @@ static const char *say_tail(const struct nsx_report *r)
 			    2 * (double)judged.ns[NSX_P_IDLE] /
 				    (double)judged_ns)
 			return nsx_arena_printf(
-				r->arena, "but then GPU %lld idles for %s of "
-				"%s, which `--window phase:tail` judges",
-				(long long)r->trace->device[f->limiting].device_id,
+				r->arena, "but then%s GPU %s idles for %s of %s, "
+				"which `--window %sphase:%s%s` judges",
+				x->range ? nsx_arena_printf(
+					r->arena, ", in %s,", nsx_text_name(
+						r->arena, nsx_run_phase_name(
+							r->trace, x))) : "",
+				nsx_gpu_label(r->trace, f->limiting),
 				nsx_text_share(r->arena, (double)idle_ns,
 					       (double)ns),
-				nsx_text_ns(r->arena, (double)ns));
+				nsx_text_ns(r->arena, (double)ns),
+				x->range ? "'" : "",
+				nsx_run_phase_name(r->trace, x),
+				x->range ? "'" : "");
 	}
 	return NULL;
 }
@@ -515,7 +539,7 @@ int nsx_first_page_build(struct nsx_report *r, const struct nsx_measured *m,
 			 struct nsx_err *err)
 {
 	struct nsx_first_page *p = nsx_arena_get(r->arena, sizeof(*p));
-	const char *tail;
+	const char *tail, *pause = NULL;
 
 	fill_header(r, m->session_ns, p);
 	fill_shares(r, p);
@@ -529,8 +553,10 @@ int nsx_first_page_build(struct nsx_report *r, const struct nsx_measured *m,
 		p->because = "what runs inside its CUDA graphs is not in the "
 			     "trace";
 	tail = say_tail(r);
-	if (tail) /* whatever is said of the judged phase */
-		p->because = tail;
+	if (!tail && nsx_say_pause(r, &pause, err))
+		return err->rc;
+	if (tail || pause) /* whatever is said of the judged phase */
+		p->because = tail ?: pause;
 	if (!tail && nsx_list_unjudged(r, &p->unjudged, err))
 		return err->rc;
 	r->page = p;

@@ -16,10 +16,10 @@
 
 const char *kernels_tell_share(const struct kernels *k, int64_t ns)
 {
-	return nsx_tell(k->d->found, "%s of GPU %lld's %s",
+	return nsx_tell(k->d->found, "%s of GPU %s's %s",
 			nsx_text_share(k->d->found->arena, time_of(k, ns),
 				       k->length_ns),
-			k->device_id, k->beside > 1 ? "kernel time" : "time");
+			k->gpu, k->beside > 1 ? "kernel time" : "time");
 }
 
 static uint32_t id_of(const struct kernels *k, bool by_shape, size_t op)
@@ -179,6 +179,18 @@ struct arch kernels_arch(const struct kernels *k)
 	return least;
 }
 
+/* Neither a copy nor a fill. */
+static bool goes_by_index(const char *full)
+{
+	static const char *const words[] = {"gather", "scatter", "embedding",
+					    "index"};
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (strcasestr(full, words[i]))
+			return true;
+	return false;
+}
+
 static const char *advice_for_fused(const struct kernels *k, const char *full)
 {
 	struct arch gpu = kernels_arch(k);
@@ -220,6 +232,9 @@ static const char *advice_for(const struct kernels *k, nsx_str name)
 				"check its shapes (dimensions that are "
 				"multiples of 16): it multiplies in %s already",
 				nsx_dtype_names[words->dtype]);
+	if (words->category == NSX_K_MEMORY && goes_by_index(full))
+		return "sort or group its indices, so that neighbours reach "
+		       "neighbouring rows and few add to the same one at once";
 	if (strcasestr(full, "flash") || strcasestr(full, "fmha"))
 		return advice_for_fused(k, full);
 	return advice[words->category];
@@ -357,8 +372,8 @@ static int propose_top(struct kernels *k, const struct kernel *top,
 	if (share < KERNEL_SHARE) {
 		if (propose_family(k))
 			return 0;
-		nsx_fine(l, "No kernel dominates: the first on GPU %lld, %s, "
-			 "takes %s of the judged window", k->device_id, name,
+		nsx_fine(l, "No kernel dominates: the first on GPU %s, %s, "
+			 "takes %s of the judged window", k->gpu, name,
 			 nsx_text_share(l->arena, share, 1));
 		return 0;
 	}
@@ -390,7 +405,7 @@ int nsx_detect_kernels(struct nsx_detect *d, struct nsx_err *err)
 
 	if (d->facts->limiting == NSX_NONE)
 		return 0;
-	k.device_id = (long long)d->trace->device[d->facts->limiting].device_id;
+	k.gpu = nsx_gpu_label(d->trace, d->facts->limiting);
 	rc = sum_names(&k, err);
 	if (rc || !k.names.n)
 		return rc;

@@ -31,7 +31,7 @@ struct kernels {
 	uint64_t *has_name; /* bits, by string: of those                     */
 	double length_ns;
 	double beside; /* kernels at a time, if they filled the window; >= 1 */
-	long long device_id; /* of the limiting GPU */
+	const char *gpu; /* the limiting one's label */
 };
 
 /* What of its time the GPU has for those that take so long one after another. */

@@ -30,10 +30,10 @@ static void find_busy(struct nsx_detect *d)
 		struct nsx_finding f = {
 			.id = NSX_ID_gpu_shared, .device = dev,
 			.confidence = NSX_CONF_HIGH,
-			.title = nsx_tell(l, "GPU %lld is busy while this "
+			.title = nsx_tell(l, "GPU %s is busy while this "
 					  "program leaves it idle: something "
-					  "else uses it", (long long)
-					  d->trace->device[dev].device_id),
+					  "else uses it",
+					  nsx_gpu_label(d->trace, dev)),
 			.evidence = {
 				nsx_tell(l, "%s reads %.1f %%, the median of "
 					 "%zu samples in which no recorded "
@@ -183,8 +183,8 @@ static void propose_processes(struct nsx_detect *d, const struct sharing *s,
 				 "%zu there, process %lld %zu",
 				 nsx_tell_ns(l, s->ns),
 				 nsx_text_share(l->arena, share, 1),
-				 n > 1 ? nsx_tell(l, ", on GPU %lld", (long long)
-						  d->trace->device[s->device].device_id) :
+				 n > 1 ? nsx_tell(l, ", on GPU %s",
+						  nsx_gpu_label(d->trace, s->device)) :
 					 "",
 				 (long long)d->trace->process[s->process[0]].pid,
 				 s->nkernels[0],

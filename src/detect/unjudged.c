@@ -187,6 +187,34 @@ static int say_doing(const struct nsx_report *r, const struct nsx_window *w,
 	return 0;
 }
 
+int nsx_say_pause(const struct nsx_report *r, const char **ret, struct nsx_err *err)
+{
+	const struct nsx_facts *f = r->facts;
+	struct nsx_window judged = nsx_judged(f), longest = {0, 0};
+	const char *doing;
+
+	*ret = NULL;
+	for (size_t i = 0; i < f->nrun_phases; i++) {
+		const struct nsx_window *w = &f->run_phases[i].window;
+
+		if (f->run_phases[i].kind == NSX_PHASE_PAUSE &&
+		    w->end_ns - w->start_ns > longest.end_ns - longest.start_ns)
+			longest = *w;
+	}
+	if (longest.end_ns - longest.start_ns <
+		    NSX_MAX(1, judged.end_ns - judged.start_ns) ||
+	    say_lost(r, &longest))
+		return 0;
+	if (say_doing(r, &longest, &doing, err))
+		return err->rc;
+	*ret = nsx_arena_printf(r->arena, "but for %s no GPU works%s, which "
+				"`--window phase:pause` judges",
+				nsx_text_ns(r->arena, (double)(longest.end_ns -
+							       longest.start_ns)),
+				doing);
+	return 0;
+}
+
 static void add_outside(const struct nsx_report *r, const char *name,
 			int64_t start_ns, int64_t end_ns, struct parts *p)
 {

@@ -300,6 +300,46 @@ static size_t join_rows(const struct nsx_block *block, struct row *ret,
 	return n;
 }
 
+static bool is_used_by(const struct nsx_trace *t, uint32_t device, int64_t pid)
+{
+	for (uint32_t s = 0; s < t->nstreams; s++)
+		if (t->stream[s].device == device &&
+		    t->stream[s].process != NSX_NONE &&
+		    t->process[t->stream[s].process].pid == pid)
+			return true;
+	return false;
+}
+
+/* What people call the GPU of a row, by its ordinal and by what tells GPUs of one ordinal
+ * apart there; NULL: it is not one.
+ */
+static const char *gpu_label(const struct nsx_report *report,
+			     const struct nsx_table *t, size_t row, int c)
+{
+	const struct nsx_cell *cells = nsx_row_at(t, row);
+	int gpu = nsx_table_col(t, "gpu"), pid = nsx_table_col(t, "pid");
+	const char *label = NULL;
+
+	if (pid < 0)
+		pid = nsx_table_col(t, "process");
+	if (!report || cells[c].type != NSX_T_I64 ||
+	    strcmp(t->layout->cols[c].key, "device_id"))
+		return NULL;
+	for (uint32_t d = 0; d < report->trace->ndevices; d++) {
+		const struct nsx_device *x = &report->trace->device[d];
+
+		if (x->device_id != cells[c].u.i ||
+		    (gpu >= 0 && strcmp(nsx_table_text(t, row, "gpu"),
+					nsx_text(report->trace, x->gpu))) ||
+		    (pid >= 0 && !is_used_by(report->trace, d, cells[pid].u.i)))
+			continue;
+		if (label)
+			return NULL;
+		label = nsx_gpu_label(report->trace, d);
+	}
+	return label;
+}
+
 /* The ids of all, once each.  Returns whether there are several. */
 static bool add_ids(struct nsx_buf *b, struct nsx_arena *a,
 		    const struct nsx_table *t, const struct row *row, int c,
@@ -310,10 +350,14 @@ static bool add_ids(struct nsx_buf *b, struct nsx_arena *a,
 	struct nsx_buf last = {0};
 
 	for (size_t i = 0; i < n; i++) {
+		const char *label = gpu_label(report, t, row->member[i], c);
 		struct nsx_buf one = {0};
 
-		nsx_md_add_cell(&one, a, col,
-				&nsx_row_at(t, row->member[i])[c], report);
+		if (label)
+			nsx_buf_adds(&one, label);
+		else
+			nsx_md_add_cell(&one, a, col,
+					&nsx_row_at(t, row->member[i])[c], report);
 		if (one.p && (!last.p || strcmp(one.p, last.p))) {
 			nsx_buf_adds(b, nids++ ? ", " : "");
 			nsx_buf_adds(b, one.p);

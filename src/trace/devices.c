@@ -142,6 +142,54 @@ static int sort_devices(struct nsx_trace *t, struct nsx_err *err)
 	return 0;
 }
 
+/* Anew, after more was learned of what processes mean by an ordinal. */
+int nsx_place_devices(struct nsx_loader *l, struct nsx_err *err)
+{
+	struct nsx_trace *t = l->t;
+	int64_t *ordinal;
+
+	if (!nsx_new_array(ordinal, l->index_arena, t->nstreams, "streams", err))
+		return err->rc;
+	for (uint32_t s = 0; s < t->nstreams; s++)
+		ordinal[s] = t->device[t->stream[s].device].device_id;
+	t->ndevices = 0;
+	for (uint32_t s = 0; s < t->nstreams; s++)
+		t->stream[s].device = device_of(l, t->stream[s].process, ordinal[s]);
+	return sort_devices(t, err);
+}
+
+/* What people call each: by its ordinal, where several have one by its number in the
+ * machine, and where that is not known by its process.
+ */
+static int name_devices(struct nsx_loader *l, struct nsx_err *err)
+{
+	struct nsx_trace *t = l->t;
+	bool by_ordinal = true, by_id = true;
+
+	for (uint32_t d = 0; d < t->ndevices; d++) {
+		by_id &= t->device[d].gpu_id >= 0;
+		by_ordinal &= !d || t->device[d].device_id !=
+					    t->device[d - 1].device_id;
+	}
+	for (uint32_t d = 0; d < t->ndevices; d++) {
+		struct nsx_device *x = &t->device[d];
+		uint32_t s = 0;
+		char text[64];
+
+		while (s + 1 < t->nstreams && t->stream[s].device != d)
+			s++;
+		snprintf(text, sizeof(text), "%lld",
+			 (long long)(by_ordinal || !by_id ? x->device_id : x->gpu_id));
+		if (!by_ordinal && !by_id && t->stream[s].process != NSX_NONE)
+			snprintf(text + strlen(text), sizeof(text) - strlen(text),
+				 " (pid %lld)", (long long)
+				 t->process[t->stream[s].process].pid);
+		if (nsx_strings_add(l->strings, text, strlen(text), &x->label, err))
+			return err->rc;
+	}
+	return 0;
+}
+
 /* Kernels of exports without a process column: theirs is the only process
  * that made API calls, where there is just one.
  */
@@ -216,6 +264,11 @@ static int place_streams(struct nsx_loader *l, uint32_t *new_id,
 				  &alike, &new_id[r.order[k]], err);
 	nsx_keymap_done(&alike.map);
 	return rc;
+}
+
+int nsx_settle_devices(struct nsx_loader *l, struct nsx_err *err)
+{
+	return nsx_tell_gpus_apart(l, err) ?: name_devices(l, err);
 }
 
 /* What is told of streams, by (process, context) and number. */

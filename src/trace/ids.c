@@ -249,8 +249,9 @@ int nsx_order_ids(struct nsx_loader *l, struct nsx_err *err)
 		rc = order_threads(l, err) ?:
 		     order_domains(l, err) ?:
 		     nsx_order_streams(l, err) ?:
-		     nsx_add_peers(l, err) ?:
-		     fill_shapes(l, err);
+		     fill_shapes(l, err) ?:
+		     nsx_settle_devices(l, err) ?:
+		     nsx_add_peers(l, err);
 	return rc;
 }
 

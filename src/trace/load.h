@@ -403,6 +403,12 @@ int nsx_order_ids(struct nsx_loader *l, struct nsx_err *err);
  */
 void nsx_load_gpus(struct nsx_loader *l);
 int nsx_order_streams(struct nsx_loader *l, struct nsx_err *err);
+/* Which GPUs there are, after launch configurations are known: processes that show to
+ * have GPUs of their own are told apart (apart.c), and each has a name.
+ */
+int nsx_settle_devices(struct nsx_loader *l, struct nsx_err *err);
+int nsx_tell_gpus_apart(struct nsx_loader *l, struct nsx_err *err);
+int nsx_place_devices(struct nsx_loader *l, struct nsx_err *err);
 int nsx_add_peers(struct nsx_loader *l, struct nsx_err *err);
 /* Rows in order, slices of threads, and calls as nsx_index_calls has them. */
 int nsx_order_rows(struct nsx_loader *l, struct nsx_err *err);

@@ -44,6 +44,8 @@ struct nsx_device { /* ordered by (device_id, gpu key) */
 	nsx_str gpu;	      /* uuid, else "gpu<id>", else "" : tells two GPUs
 				 of one ordinal apart                        */
 	int64_t gpu_id;	      /* TARGET_INFO_GPU.id, -1 unknown              */
+	nsx_str label;	      /* what people call it: "0", and where several have
+				 one ordinal gpu_id, or "0 (pid 111)"        */
 	uint32_t ops_at, nops; /* its slice of ops                           */
 	struct nsx_beyond {
 		int64_t dry_ns;	 /* end of its work before the user's window;
@@ -581,6 +583,12 @@ static inline nsx_str nsx_op_name(const struct nsx_trace *t, size_t op)
 {
 	return t->ops.kind[op] == NSX_OP_KERNEL ?
 		       t->shape_name[nsx_op_detail(&t->ops, op)] : 0;
+}
+
+/* What people call a GPU, behind the word GPU. */
+static inline const char *nsx_gpu_label(const struct nsx_trace *t, uint32_t device)
+{
+	return nsx_text(t, t->device[device].label);
 }
 
 static inline const char *nsx_call_text(const struct nsx_trace *t, size_t call)

@@ -138,8 +138,7 @@ static void put_gpus(struct nsx_jsonw *w, const struct nsx_report *r,
 		struct nsx_buf b = {0};
 
 		nsx_jsonw_object(w, NULL);
-		nsx_buf_printf(&b, "GPU %lld",
-			       (long long)r->trace->device[d].device_id);
+		nsx_buf_printf(&b, "GPU %s", nsx_gpu_label(r->trace, d));
 		nsx_jsonw_str(w, "label", b.p);
 		nsx_buf_clear(&b);
 		put_base64(&b, t->overview + (size_t)d * BINS * NSX_NPARTS,

@@ -118,8 +118,8 @@ void nsx_svg_overview(struct nsx_buf *b, const struct nsx_report *r,
 	for (uint32_t d = 0; d < n; d++) {
 		char text[48];
 
-		snprintf(text, sizeof(text), "GPU %lld",
-			 (long long)r->trace->device[d].device_id);
+		snprintf(text, sizeof(text), "GPU %s",
+			 nsx_gpu_label(r->trace, d));
 		nsx_svg_label(b, 0, d * (STRIP + 6) + 17, text);
 		draw_strip(b, t->overview + (size_t)d * NSX_OVERVIEW_BINS *
 						    NSX_NPARTS,

@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "base/group.h"
 #include "base/stat.h"
 #include "facts/iterations/iterations.h"
 
@@ -470,6 +471,70 @@ static int list_phases(struct cutter *c, size_t judged, struct nsx_err *err)
 	return 0;
 }
 
+/* The NVTX ranges of one name that take half of a window or more together, those that
+ * take most; 0: none do.
+ */
+static int find_name(const struct nsx_trace *t, const struct nsx_window *w,
+		     nsx_str *ret, struct nsx_err *err)
+{
+	struct nsx_groups names = {0};
+	int64_t *sums = NULL, most = (w->end_ns - w->start_ns) / 2;
+	int rc = 0;
+
+	*ret = 0;
+	for (size_t i = 0; i < t->nvtx.n && !rc; i++) {
+		int64_t ns = NSX_MIN(nsx_range_end(&t->nvtx, i), w->end_ns) -
+			     NSX_MAX(nsx_range_start(&t->nvtx, i), w->start_ns);
+		int64_t *sum;
+
+		if (ns <= 0)
+			continue;
+		sum = nsx_group_value(&names, &sums, t->nvtx.name[i], 0,
+				      "ranges of a phase", err);
+		if (!sum) {
+			rc = err->rc;
+			continue;
+		}
+		nsx_add_to(sum, ns);
+		if (*sum > most) {
+			most = *sum;
+			*ret = t->nvtx.name[i];
+		}
+	}
+	nsx_groups_done(&names);
+	free(sums);
+	return rc;
+}
+
+/* Whether a range of a name runs in a window. */
+static bool runs_in(const struct nsx_trace *t, nsx_str name, const struct nsx_window *w)
+{
+	for (size_t i = 0; i < t->nvtx.n; i++)
+		if (t->nvtx.name[i] == name &&
+		    nsx_range_start(&t->nvtx, i) < w->end_ns &&
+		    nsx_range_end(&t->nvtx, i) > w->start_ns)
+			return true;
+	return false;
+}
+
+/* A tail whose ranges are not those of the judged loop has their name. */
+static int name_tails(struct cutter *c, struct nsx_err *err)
+{
+	nsx_str own;
+
+	for (size_t i = 0; i < c->f->nrun_phases; i++) {
+		struct nsx_run_phase *x = &c->f->run_phases[i];
+
+		if (x->kind != NSX_PHASE_TAIL || x->range)
+			continue;
+		if (find_name(c->t, &x->window, &own, err))
+			return err->rc;
+		if (own && !runs_in(c->t, own, &c->f->steady.window))
+			x->range = own;
+	}
+	return 0;
+}
+
 /* The user's window is one phase, whatever the run was. */
 static int take_window(struct cutter *c, struct nsx_err *err)
 {
@@ -507,7 +572,7 @@ static int find(struct cutter *c, struct nsx_err *err)
 	judged = pick_segment(c);
 	return nsx_steady_in(c->f, c->t, &c->seg[judged], c->fd->keep,
 			     &c->f->steady, err) ?:
-	       list_phases(c, judged, err);
+	       list_phases(c, judged, err) ?: name_tails(c, err);
 }
 
 int nsx_find_phases(struct nsx_finder *fd, struct nsx_err *err)

@@ -246,9 +246,9 @@ int nccl_tell_costs(struct nccl_costs *c, struct nsx_err *err)
 	if (worst)
 		nsx_md_bullet(
 			c->out,
-			"GPU %lld communicates %s; compute hides %.1f %% of "
+			"GPU %s communicates %s; compute hides %.1f %% of "
 			"it, %s are exposed and %s block compute.",
-			(long long)c->run->trace->device[worst - c->v].device_id,
+			nsx_gpu_label(c->run->trace, (uint32_t)(worst - c->v)),
 			nsx_say_time(c->out, worst->comm_ns),
 			100 - 100 * (double)worst->exposed_ns /
 				      (double)worst->comm_ns,

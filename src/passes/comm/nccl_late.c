@@ -112,13 +112,13 @@ bool nccl_say_match(struct nccl_comm *c, const struct nccl_group *g,
 	}
 	late = &r[m->late];
 	nsx_md_bullet(c->out,
-		"%s: %zu matched instances of %s; %s, on GPU %lld, "
+		"%s: %zu matched instances of %s; %s, on GPU %s, "
 		"comes last in %zu and induces %s of waiting; %s waits most, "
 		"%s. Transfer after the last arrival: %s.", name, m->n,
-		      ranks, late->label,
-		      (long long)c->run->trace->device[late->device].device_id,
-		      late->times_last, nsx_text_ns(c->out->arena, late->induced_ns),
-		      r[m->waiting].label,
+		ranks, late->label,
+		nsx_gpu_label(c->run->trace, late->device),
+		late->times_last, nsx_text_ns(c->out->arena, late->induced_ns),
+		r[m->waiting].label,
 		nsx_say_time(c->out, r[m->waiting].waited_ns),
 		nsx_say_time(c->out, m->transfer_ns));
 	if (m->proved)

@@ -382,10 +382,10 @@ static void show(const struct nsx_trace *t, const struct copy_groups *g,
 		    !isnan(g->v[i].p50_gbps) &&
 		    gpu->bandwidth_bytes_per_s > 0 && shown++ < SHOWN_DEVICES)
 			nsx_md_bullet(
-				out, "GPU %" PRId64 ": device-to-device copies "
+				out, "GPU %s: device-to-device copies "
 				     "read and write, so %s/s take %s/s of the "
 				     "%s/s its memory has.",
-				t->device[g->v[i].device].device_id,
+				nsx_gpu_label(t, g->v[i].device),
 				nsx_text_bytes(out->arena, 1e9 * gbps),
 				nsx_text_bytes(out->arena, 2e9 * gbps),
 				nsx_text_bytes(out->arena, (double)gpu->

@@ -50,6 +50,7 @@ struct dimensions {
 	struct nsx_table *table; /* being filled                             */
 	uint32_t device;	 /* that sets the pace                       */
 	int64_t device_id;
+	const char *label; /* of the GPU                                      */
 	const char *window; /* "steady window" or "window"                   */
 	double compute, exposed_copy, exposed_comm, idle; /* % of the window */
 };
@@ -205,11 +206,11 @@ static const char *cpu(struct dimensions *d)
 	add(d, "OS calls on launching threads",
 	    value_of(d, "os_runtime", "launch_thread_ms"), "ms", "os_runtime");
 	if (d->idle < 5)
-		return nsx_say(d->out, "the CPU keeps up: GPU %" PRId64
-			       " is idle for %.1f %% of the %s.", d->device_id,
+		return nsx_say(d->out, "the CPU keeps up: GPU %s"
+			       " is idle for %.1f %% of the %s.", d->label,
 			       d->idle, d->window);
-	return nsx_say(d->out, "GPU %" PRId64 " is idle for %.1f %% of the "
-		       "%s%s%s.", d->device_id, d->idle, d->window,
+	return nsx_say(d->out, "GPU %s is idle for %.1f %% of the "
+		       "%s%s%s.", d->label, d->idle, d->window,
 		       cause ? ", mostly " : "", cause ? cause : "");
 }
 
@@ -233,11 +234,11 @@ static const char *memory(struct dimensions *d)
 	add(d, "peak of GPU memory seen", peak, "% of its size",
 	    "memory_usage");
 	if (d->exposed_copy >= 5)
-		return nsx_say(d->out, "copies hold up GPU %" PRId64 ": %.1f %% "
+		return nsx_say(d->out, "copies hold up GPU %s: %.1f %% "
 			       "of the %s is copying and nothing else.",
-			       d->device_id, d->exposed_copy, d->window);
-	return nsx_say(d->out, "copies cost GPU %" PRId64 " little: %.1f %% of "
-		       "the %s is copying and nothing else.", d->device_id,
+			       d->label, d->exposed_copy, d->window);
+	return nsx_say(d->out, "copies cost GPU %s little: %.1f %% of "
+		       "the %s is copying and nothing else.", d->label,
 		       d->exposed_copy, d->window);
 }
 
@@ -293,12 +294,12 @@ static const char *interconnect(struct dimensions *d)
 		    cell_of(messages, 0, "p50_bytes") / 1e6 : NAN,
 	    "MB", "nccl");
 	if (comm)
-		return nsx_say(d->out, "communication %s GPU %" PRId64
+		return nsx_say(d->out, "communication %s GPU %s"
 			       ": %.1f %% of the %s is communication with no "
 			       "compute beside it%s.",
 			       d->exposed_comm >= 5 ? "holds up" :
 						      "costs little on",
-			       d->device_id, d->exposed_comm, d->window,
+			       d->label, d->exposed_comm, d->window,
 			       isnan(ratio) ? "" :
 			       nsx_say(d->out, "; %.2f of the time of compute",
 				       ratio));
@@ -363,17 +364,17 @@ static const char *gpu_compute(struct dimensions *d)
 		add(d, "multiprocessors active while computing",
 		    counter(d, NSX_SM_ACTIVE), "%", "gpu_metrics");
 	if (is_opaque)
-		return nsx_say(d->out, "GPU %" PRId64 " computes for %.1f %% of "
+		return nsx_say(d->out, "GPU %s computes for %.1f %% of "
 			       "the %s; CUDA graphs whose inside was not "
 			       "recorded take %s of the trace.",
-			       d->device_id, d->compute, d->window,
+			       d->label, d->compute, d->window,
 			       nsx_say_ms(d->out, hidden));
 	if (!categories || !categories->nrows || !kernels || !kernels->nrows)
-		return nsx_say(d->out, "GPU %" PRId64 " computes for %.1f %% of "
-			       "the %s.", d->device_id, d->compute, d->window);
-	return nsx_say(d->out, "GPU %" PRId64 " computes for %.1f %% of the %s; "
+		return nsx_say(d->out, "GPU %s computes for %.1f %% of "
+			       "the %s.", d->label, d->compute, d->window);
+	return nsx_say(d->out, "GPU %s computes for %.1f %% of the %s; "
 		       "most kernel time is %s (%.1f %%), the top kernel takes "
-		       "%.1f %%.", d->device_id, d->compute, d->window,
+		       "%.1f %%.", d->label, d->compute, d->window,
 		       nsx_table_text(categories, 0, "category"),
 		       cell_of(categories, 0, "pct_total_kernel_time"),
 		       cell_of(kernels, 0, "pct_total_kernel_time"));
@@ -506,7 +507,8 @@ static void answer_all(struct dimensions *d)
 	double small = shape_of(d, "small_grid_pct");
 	const char *bound = say_bound(d);
 	const char *text = d->run->trace->ndevices < 2 ? "" :
-		nsx_say(d->out, "GPU %" PRId64 " sets the pace. ", d->device_id);
+		nsx_say(d->out, nsx_is_held_up(d->report) ? "Of GPU %s: " :
+			"GPU %s sets the pace. ", d->label);
 
 	d->table = nsx_add_table(d->out, &answers_layout);
 	answer(d, "Is it idle?",
@@ -543,6 +545,7 @@ static void measure(struct dimensions *d)
 	}
 	d->device = f->limiting == NSX_NONE ? 0 : f->limiting;
 	d->device_id = d->run->trace->device[d->device].device_id;
+	d->label = nsx_gpu_label(d->run->trace, d->device);
 	nsx_partition(&f->device[d->device], w->start_ns, w->end_ns, &p);
 	percent = 100 / (double)NSX_MAX(w->end_ns - w->start_ns, 1);
 	d->exposed_copy = (double)p.ns[NSX_P_COPY_EXPOSED] * percent;

@@ -310,27 +310,42 @@ static void say_devices(struct nsx_section *out, const struct nsx_cell *most)
 		     nsx_say(out, "; no kernel running %.1f%%", none) : "");
 }
 
-/* "GPU 0 is idle for 12 ms, 3 % of the window". */
-static void say_idle(struct nsx_section *out, const struct nsx_cell *most,
-		     bool several, const struct nsx_table *gaps)
+/* The label of a GPU that idles all through a gap. */
+static const char *label_of(const struct nsx_run *run, const struct nsx_window *gap)
 {
+	uint32_t d = 0;
+
+	while (d + 1 < run->trace->ndevices &&
+	       nsx_idle_within(&run->facts->idle[d], gap->start_ns, gap->end_ns) <
+		       gap->end_ns - gap->start_ns)
+		d++;
+	return nsx_gpu_label(run->trace, d);
+}
+
+/* "GPU 0 is idle for 12 ms, 3 % of the window". */
+static void say_idle(const struct nsx_run *run, struct nsx_section *out,
+		     const struct nsx_table *devices, const struct nsx_table *gaps)
+{
+	const struct nsx_cell *most = idlest(devices);
+	uint32_t d = (uint32_t)((most - nsx_row_at(devices, 0)) /
+				devices->layout->ncols);
 	const struct nsx_cell *gap = gaps->nrows ? nsx_row_at(gaps, 0) : NULL;
 	const char *longest = "";
 
 	if (gap) {
 		struct nsx_window w = {gap[GAP_START].u.i, gap[GAP_END].u.i};
 
-		longest = nsx_say(out, " The longest gap: %s on GPU %lld, "
+		longest = nsx_say(out, " The longest gap: %s on GPU %s, "
 				  "`--window %s`.",
 				  nsx_say_time(out, w.end_ns - w.start_ns),
-				  (long long)gap[GAP_DEVICE].u.i,
+				  label_of(run, &w),
 				  nsx_text_window(out->arena, &w));
 	}
-	nsx_md_text(out, "GPU %lld is idle for %s, %s of the whole window%s.%s",
-		    (long long)most[DEVICE].u.i,
+	nsx_md_text(out, "GPU %s is idle for %s, %s of the whole window%s.%s",
+		    nsx_gpu_label(run->trace, d),
 		    nsx_say_ms(out, most[IDLE].u.f),
 		    nsx_text_share(out->arena, most[IDLE_PCT].u.f, 100),
-		    several ? "; no other GPU for longer" : "", longest);
+		    devices->nrows > 1 ? "; no other GPU for longer" : "", longest);
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,
@@ -356,7 +371,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		t->schema->table[NSX_VIEW_kernel] ?
 			t->schema->table[NSX_VIEW_kernel]->name : NULL));
 	say_devices(out, idlest(tables[0]));
-	say_idle(out, idlest(tables[0]), t->ndevices > 1, tables[1]);
+	say_idle(run, out, tables[0], tables[1]);
 	nsx_md_whole(out, tables[2], 3);
 	return 0;
 }

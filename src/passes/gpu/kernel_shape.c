@@ -589,10 +589,10 @@ static void show(const struct nsx_trace *t, const struct nsx_table *dev,
 			      nshapes - NSX_MAX_JSON_ROWS);
 	for (uint32_t d = 0; d < t->ndevices; d++)
 		if (!nsx_device_gpu(t, d)) {
-			nsx_note(out, "the trace does not say what GPU %" PRId64
+			nsx_note(out, "the trace does not say what GPU %s"
 				      " is (TARGET_INFO_GPU): no occupancy and "
 				      "no waves",
-				 t->device[d].device_id);
+				 nsx_gpu_label(t, d));
 			break;
 		}
 }

@@ -172,26 +172,67 @@ static void check_damage(struct nsx_quality *q)
 	nsx_raise(q, NSX_ID_file, false, "The file is damaged", NSX_SEV_HIGH);
 }
 
+/* Processes on a GPU that only its ordinal tells; NSX_NONE: there are not several. */
+static uint32_t find_shared(const struct nsx_trace *t)
+{
+	for (uint32_t a = 0; a < t->nstreams; a++)
+		for (uint32_t b = a + 1; b < t->nstreams; b++)
+			if (t->stream[a].device == t->stream[b].device &&
+			    t->stream[a].process != t->stream[b].process &&
+			    !*nsx_text(t, t->device[t->stream[a].device].gpu))
+				return t->stream[a].device;
+	return NSX_NONE;
+}
+
+static void warn_identity(struct nsx_quality *q)
+{
+	uint32_t shared = find_shared(q->t);
+
+	nsx_check(q, "gpu_identity", WARN, "TARGET_INFO_CUDA_DEVICE", 0,
+		  "several processes used GPUs, which are told by their CUDA "
+		  "ordinal only: device 0 of two processes is taken to be one "
+		  "GPU (exports from nsys 2025.1 on tell)");
+	if (shared != NSX_NONE)
+		nsx_raise(q, NSX_ID_gpu_identity, false,
+			  nsx_say(q->out, "GPU %s of several processes is taken to "
+				  "be one GPU; with CUDA_VISIBLE_DEVICES set for "
+				  "each it may be several",
+				  nsx_gpu_label(q->t, shared)), NSX_SEV_LOW);
+}
+
+/* GPUs of one ordinal which their processes' collectives told apart. */
+static void warn_told_apart(struct nsx_quality *q)
+{
+	nsx_check(q, "gpu_identity", WARN, "TARGET_INFO_CUDA_DEVICE", 0,
+		  "several processes call their GPU by one CUDA ordinal, and the "
+		  "trace does not map it: as their collectives meet, each is "
+		  "taken to have a GPU of its own (exports from nsys 2025.1 on "
+		  "tell which)");
+	nsx_raise(q, NSX_ID_gpu_identity, false,
+		  "which GPU each process used is not recorded; as their "
+		  "collectives meet, each has one of its own", NSX_SEV_LOW);
+}
+
 /* Two processes' device 0 may be two GPUs, or one. */
 static void check_identity(struct nsx_quality *q)
 {
 	const struct nsx_trace *t = q->t;
-	uint32_t unknown = 0, processes = 0, last = NSX_NONE;
+	uint32_t unknown = 0, processes = 0, last = NSX_NONE, inferred = 0;
 
-	for (uint32_t d = 0; d < t->ndevices; d++)
+	for (uint32_t d = 0; d < t->ndevices; d++) {
 		unknown += !*nsx_text(t, t->device[d].gpu);
+		inferred += !strncmp(nsx_text(t, t->device[d].gpu), "pid", 3);
+	}
 	for (uint32_t s = 0; s < t->nstreams; s++) {
 		processes += last != NSX_NONE && t->stream[s].process != last;
 		last = t->stream[s].process;
 	}
 	if (!t->ndevices)
 		return;
-	if (unknown && processes)
-		nsx_check(q, "gpu_identity", WARN, "TARGET_INFO_CUDA_DEVICE", 0,
-			  "several processes used GPUs, which are told by "
-			  "their CUDA ordinal only: device 0 of two processes "
-			  "is taken to be one GPU (exports from nsys 2025.1 on "
-			  "tell)");
+	if (inferred)
+		warn_told_apart(q);
+	else if (unknown && processes)
+		warn_identity(q);
 	else if (unknown)
 		nsx_check(q, "gpu_identity", OK, "TARGET_INFO_CUDA_DEVICE", 0,
 			  "GPUs are told by their CUDA ordinal only, which is "

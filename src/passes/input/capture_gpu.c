@@ -287,8 +287,8 @@ static void check_graphs(struct nsx_quality *q)
 static void warn_clock(struct nsx_quality *q, const struct nsx_clock *c)
 {
 	const char *subject = nsx_say(
-	    q->out, "%s on GPU %lld", nsx_process_label(q, c->process),
-	    (long long)q->t->device[c->device].device_id);
+	    q->out, "%s on GPU %s", nsx_process_label(q, c->process),
+	    nsx_gpu_label(q->t, c->device));
 
 	if (c->shift_ns) {
 		nsx_check(q, "gpu_clocks", WARN, subject, 0,

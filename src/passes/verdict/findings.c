@@ -125,7 +125,8 @@ static void say_finding(const struct nsx_run *run,
 	nsx_buf_done(&b);
 }
 
-static void say_window(const struct nsx_run *run, struct nsx_section *out)
+static void say_window(const struct nsx_run *run, const struct nsx_report *report,
+		       struct nsx_section *out)
 {
 	const struct nsx_facts *f = run->facts;
 	const struct nsx_trace *t = run->trace;
@@ -144,9 +145,10 @@ static void say_window(const struct nsx_run *run, struct nsx_section *out)
 		nsx_say_time(out, t->window.end_ns - t->window.start_ns),
 		t->ndevices < 2
 			? ""
-			: nsx_say(out, "; GPU %lld has the least idle time and "
-				  "waiting, so it sets the pace",
-		      (long long)t->device[f->limiting].device_id));
+			: nsx_say(out, "; GPU %s has the least idle time and "
+				  "waiting%s",
+		      nsx_gpu_label(t, f->limiting),
+		      nsx_is_held_up(report) ? "" : ", so it sets the pace"));
 }
 
 static int summarise(const struct nsx_run *run, const struct nsx_report *report,
@@ -155,7 +157,7 @@ static int summarise(const struct nsx_run *run, const struct nsx_report *report,
 	struct nsx_table *csv = nsx_add_table(out, &layouts[0]);
 	const struct nsx_table *all = nsx_findings_table(report, out, false);
 
-	say_window(run, out);
+	say_window(run, report, out);
 	for (size_t i = 0; i < all->nrows; i++) {
 		add_csv_row(all, i, csv);
 		say_finding(run, report, out, all, i);

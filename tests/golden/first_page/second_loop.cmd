@@ -1,0 +1,1 @@
+explain @second_loop

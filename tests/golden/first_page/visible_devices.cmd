@@ -1,0 +1,1 @@
+explain @visible_devices

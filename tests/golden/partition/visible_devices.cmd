@@ -1,0 +1,1 @@
+@visible_devices --md --pass partition,iterations,nccl

@@ -1,0 +1,1 @@
+@visible_devices_unmapped --md --pass partition,iterations,nccl
