@@ -8,6 +8,7 @@
 #include <string.h>
 #include "detect/excess.h"
 #include "facts/metrics/metrics.h"
+#include "facts/occupancy.h"
 #include "facts/replay/replay.h"
 
 #define LEAST_PCT 1.0	  /* of the window, to be worth a finding   */
@@ -35,6 +36,7 @@ struct comm {
 	struct habit {
 		size_t n;
 		int64_t ns, pairs_ns; /* of all, of sends and receives        */
+		int64_t one_block_ns; /* of those in a grid of one block      */
 		double median_ns;
 	} on[2];
 };
@@ -79,6 +81,8 @@ static int find_habits(struct comm *c, uint32_t device, struct nsx_err *err)
 				nsx_add_to(&h.ns, v[h.n]);
 				if (nsx_op_launch(t, i)->op == NSX_COMM_SENDRECV)
 					nsx_add_to(&h.pairs_ns, v[h.n]);
+				if (nsx_shape_blocks(t, nsx_op_shape(t, i)) == 1)
+					nsx_add_to(&h.one_block_ns, v[h.n]);
 				h.n++;
 			}
 		if (h.n)
@@ -161,6 +165,14 @@ static void say_why(struct nsx_detect *d, const struct nsx_comm_cost *x,
 			"Let NCCL use NVLink: nvidia-smi topo -m shows the "
 			"links, NCCL_DEBUG=INFO why they are not taken "
 			"(NCCL_P2P_DISABLE, peer access, containers).";
+	}
+	if (h->one_block_ns * 2 > h->ns && h->median_ns >= TINY_NS) {
+		f->evidence[n++] = nsx_tell(
+			d->found, "%s of it is in grids of one block: NCCL uses one "
+			"channel.", nsx_tell_ns(d->found, h->one_block_ns));
+		f->recommendation[k++] =
+			"Let NCCL use more channels: NCCL_DEBUG=INFO shows them, "
+			"NCCL_MAX_NCHANNELS and NCCL_MAX_CTAS limit them.";
 	}
 	if (h->n >= MANY && h->median_ns < TINY_NS) {
 		f->evidence[n++] = nsx_tell(
