@@ -1,4 +1,5 @@
 /* balance.c - GPUs that work longer than the others, and idle time as such. */
+#include <math.h>
 #include <string.h>
 #include "detect/excess.h"
 #include "facts/kernel_name.h"
@@ -111,6 +112,21 @@ static struct longest find_longest(const struct nsx_detect *d, const bool *count
 			ret.device[ret.n++] = i;
 	}
 	return ret;
+}
+
+/* The mean of those that do not work longest. */
+static double shortest_mean_ns(const struct nsx_detect *d, const bool *counts)
+{
+	const struct longest longest = find_longest(d, counts);
+	double sum = 0;
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < d->facts->ndevices; i++)
+		if (counts[i] && !longest.is[i]) {
+			sum += (double)nsx_judged_work_ns(d, i);
+			n++;
+		}
+	return n ? sum / n : INFINITY;
 }
 
 struct uneven { /* how GPUs work */
@@ -324,7 +340,7 @@ static int find_uneven(struct nsx_detect *d, struct nsx_err *err)
 	if (n < 2 || n > MAX_COMPARED || !clocks_known(d->trace))
 		return 0;
 	mean = sum / n;
-	if (most >= (1 + UNEVEN) * mean) {
+	if (most >= (1 + UNEVEN) * shortest_mean_ns(d, counts)) {
 		struct uneven u = {
 			.longest = find_longest(d, counts), .most_ns = most,
 			.talk = talk, .same = did_same(d, counts)};
@@ -333,8 +349,11 @@ static int find_uneven(struct nsx_detect *d, struct nsx_err *err)
 		if (find_remedy(d, &u, err) ||
 		    (!u.nslow && prefer_shares(d, &u, err)))
 			return err->rc;
-		propose_uneven(d, &u);
-		return 0;
+		/* Of many GPUs that are slow the mean is hardly less. */
+		if (most >= (1 + UNEVEN) * mean || u.nslow == u.longest.n) {
+			propose_uneven(d, &u);
+			return 0;
+		}
 	}
 	if (most <= mean)
 		nsx_fine(d->found, "Work is even over %u GPUs: each computes "

@@ -8,6 +8,7 @@
 #include <string.h>
 #include "detect/excess.h"
 #include "facts/metrics/metrics.h"
+#include "facts/occupancy.h"
 #include "facts/replay/replay.h"
 
 #define LEAST_PCT 1.0	  /* of the window, to be worth a finding   */
@@ -35,6 +36,7 @@ struct comm {
 	struct habit {
 		size_t n;
 		int64_t ns, pairs_ns; /* of all, of sends and receives        */
+		int64_t one_block_ns; /* of those in a grid of one block      */
 		double median_ns;
 	} on[2];
 };
@@ -79,6 +81,8 @@ static int find_habits(struct comm *c, uint32_t device, struct nsx_err *err)
 				nsx_add_to(&h.ns, v[h.n]);
 				if (nsx_op_launch(t, i)->op == NSX_COMM_SENDRECV)
 					nsx_add_to(&h.pairs_ns, v[h.n]);
+				if (nsx_shape_blocks(t, nsx_op_shape(t, i)) == 1)
+					nsx_add_to(&h.one_block_ns, v[h.n]);
 				h.n++;
 			}
 		if (h.n)
@@ -128,6 +132,12 @@ static bool say_link(struct nsx_detect *d, uint32_t device, const char **ret)
 	return true;
 }
 
+/* Most of it is sends and receives, which need not come at once. */
+static bool is_by_pairs(const struct habit *h)
+{
+	return h->pairs_ns * 2 > h->ns;
+}
+
 /* Next to nothing of it overlaps, on a stream that could. */
 static bool is_started_late(const struct nsx_comm_cost *x)
 {
@@ -156,21 +166,44 @@ static void say_why(struct nsx_detect *d, const struct nsx_comm_cost *x,
 			"links, NCCL_DEBUG=INFO why they are not taken "
 			"(NCCL_P2P_DISABLE, peer access, containers).";
 	}
+	if (h->one_block_ns * 2 > h->ns && h->median_ns >= TINY_NS) {
+		f->evidence[n++] = nsx_tell(
+			d->found, "%s of it is in grids of one block: NCCL uses one "
+			"channel.", nsx_tell_ns(d->found, h->one_block_ns));
+		f->recommendation[k++] =
+			"Let NCCL use more channels: NCCL_DEBUG=INFO shows them, "
+			"NCCL_MAX_NCHANNELS and NCCL_MAX_CTAS limit them.";
+	}
 	if (h->n >= MANY && h->median_ns < TINY_NS) {
 		f->evidence[n++] = nsx_tell(
 			d->found,
 			"They are many and tiny: %zu collectives, the median "
 			"takes %s, so their start costs more than their bytes.",
 			h->n, nsx_text_ns(d->found->arena, h->median_ns));
-		f->recommendation[k++] = "Join small messages: larger buckets, "
-					 "one call for many tensors.";
+		f->recommendation[k++] = beside && !is_by_pairs(h) ?
+			"If each needs the one before it (tensor parallelism): a "
+			"one-shot or fused all-reduce; else join them: larger "
+			"buckets, one call for many tensors." :
+			"Join small messages: larger buckets, one call for many "
+			"tensors.";
 	}
 	if (beside) {
-		f->evidence[n++] = "All of it runs on streams that compute as "
-				   "well: it cannot overlap.";
-		f->recommendation[k++] = "Give collectives a stream of their "
-					 "own.";
-	} else if (is_started_late(x)) {
+		f->evidence[n++] = is_by_pairs(h) ?
+			"All of it runs on streams that compute as well: it cannot "
+			"overlap." :
+			"All of it runs on streams that compute as well: it cannot "
+			"overlap, and the price is an upper bound, for what follows "
+			"may need the result.";
+		f->recommendation[k++] = is_by_pairs(h) ?
+			"Compute first what other ranks need, send it at once on "
+			"a stream of its own, and compute the rest while it is "
+			"under way." :
+			"If what follows needs the result (tensor parallelism): "
+			"reduce one half of the batch while the other computes; "
+			"else give them a stream of their own.";
+		return;
+	}
+	if (is_started_late(x)) {
 		f->evidence[n++] = "It has a stream of its own, but is started "
 				   "only when its result is needed.";
 	} else if (is_tail(x, d)) {
@@ -180,7 +213,7 @@ static void say_why(struct nsx_detect *d, const struct nsx_comm_cost *x,
 					 "smaller.";
 		return;
 	}
-	f->recommendation[k++] = h->pairs_ns * 2 > h->ns ?
+	f->recommendation[k++] = is_by_pairs(h) ?
 		"Compute first what other ranks need, send it at once, and "
 		"compute the rest while it is under way." :
 		"Start collectives as soon as their input is there, in buckets, "
@@ -241,6 +274,7 @@ static int propose_overlap(struct comm *c, uint32_t device, bool beside, bool pa
 	else
 		f.spans = x->blocking;
 	f.is_quiet = !beside && is_tail(x, c->d);
+	f.is_bound = beside && !is_by_pairs(h);
 	f.remedy = nsx_plan_of(c->d, hide);
 	f.subject = !part ? NULL : beside ? "compute_stream" : "own_stream";
 	f.title = nsx_tell(l, "Compute waits for communication on %sGPU %s",
@@ -450,7 +484,7 @@ static int price_spread(struct nsx_detect *d, const struct nsx_excess *excess,
 	by_stretch = gains[2].gain_ns <= gains[0].gain_ns &&
 		     ROUNDED * (double)gains[2].gain_ns >= (double)gains[1].gain_ns;
 	f->remedy = by_stretch ? nsx_plan_of(d, share) : excess->remedy;
-	f->evidence[3] = nsx_tell(d->found, "%s%s", f->evidence[3],
+	f->evidence[0] = nsx_tell(d->found, "%s%s", f->evidence[0],
 				  nsx_say_excess(d, excess));
 	nsx_add_evidence(f, by_stretch ? nsx_priced_by_stretch : nsx_priced_by_mean);
 	f->recommendation[0] = nsx_advice_on_work;
@@ -472,6 +506,26 @@ static int price_work(struct nsx_detect *d, const struct nsx_arrivals *x,
 	return 0;
 }
 
+static const char *advise_on_lateness(struct nsx_detect *d,
+				      const struct nsx_arrivals *x)
+{
+	static const struct {
+		const char *what, *why;
+	} by[] = {
+		[NSX_LATE_BY_NONE] = {"what", "uneven work, a slower GPU, or its "
+					      "input pipeline"},
+		[NSX_LATE_BY_WORK] = {"what the GPU of", "uneven work, or a slower "
+							 "GPU"},
+		[NSX_LATE_BY_COPIES] = {"what the GPU of", "it copies more, or more "
+							   "slowly"},
+		[NSX_LATE_BY_HOST] = {"what the host of", "code, input, waits, other "
+							  "work on its CPUs"}};
+
+	return nsx_tell(d->found, "Look at %s %s does before its collectives, not at "
+			"the network: %s.", by[x->by].what, x->late,
+			by[x->by].why);
+}
+
 static int propose_even(struct nsx_detect *d, const struct nsx_arrivals *x,
 			struct nsx_err *err)
 {
@@ -491,12 +545,15 @@ static int propose_even(struct nsx_detect *d, const struct nsx_arrivals *x,
 				  {"rank_label", nsx_string(x->late)}}}},
 	};
 
-	f.evidence[0] = nsx_tell(
-		l, "Last to arrive in %zu of the %zu collectives in which a "
-		   "rank is %s late or more.",
-		x->nlast, x->nlate, nsx_tell_ns(l, x->least_late_ns));
+	f.evidence[0] = x->cause ?
+		nsx_tell(l, "%s (%.0f %% of the lateness)", x->cause,
+			 100 * x->cause_share) :
+		"no single cause explains 80 % of the lateness";
 	f.evidence[1] = nsx_tell(
-		l, "The others, by their median, wait %s for it.",
+		l, "Last to arrive in %zu of the %zu collectives in which a "
+		   "rank is %s late or more; the others, by their median, wait "
+		   "%s for it.",
+		x->nlast, x->nlate, nsx_tell_ns(l, x->least_late_ns),
 		nsx_text_ns(l->arena, x->wait_ns));
 	f.evidence[2] = nsx_tell(
 		l, "In the whole trace they wait %s, and the transfers "
@@ -504,16 +561,8 @@ static int propose_even(struct nsx_detect *d, const struct nsx_arrivals *x,
 		   "often with p = %.2g.",
 		nsx_text_ns(l->arena, x->all_wait_ns),
 		nsx_tell_ns(l, x->transfer_ns), x->p_value);
-	f.evidence[3] = x->cause ?
-		nsx_tell(l, "Cause: %s (%.0f %% of the lateness)", x->cause,
-			 100 * x->cause_share) :
-		"Cause: unattributed, no single one explains 80 % of the "
-		"lateness";
-	f.recommendation[0] = nsx_tell(
-		l, "Look at %s before its collectives, not at the network: "
-		   "uneven work, a slower GPU, or its input pipeline.",
-		x->late);
-	if (x->is_by_work && price_work(d, x, &f, err))
+	f.recommendation[0] = advise_on_lateness(d, x);
+	if (x->by == NSX_LATE_BY_WORK && price_work(d, x, &f, err))
 		return err->rc;
 	for (size_t i = 0; i < x->nwaits; i++) {
 		f.device = x->waits[i].device;

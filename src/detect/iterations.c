@@ -680,6 +680,15 @@ static const char *say_slow(const struct slow *s)
 			nsx_iteration_word(s->d->facts), s->every, s->nslow);
 }
 
+/* Whether much of what is communicated is waiting for a rank that comes late. */
+static bool waits_for_ranks(const struct slow *s)
+{
+	const struct nsx_comm_cost *x = s->d->measured->comm;
+
+	x = x ? &x[s->d->facts->limiting] : NULL;
+	return !x || !x->comm_ns || 10 * x->waited_ns >= x->comm_ns;
+}
+
 /* most: the class of time that they have most of beyond the others' */
 static void advise(const struct slow *s, unsigned most, struct nsx_finding *f)
 {
@@ -709,6 +718,9 @@ static void advise(const struct slow *s, unsigned most, struct nsx_finding *f)
 				 "checkpoints, logging, data loading, garbage "
 				 "collection; do it on another thread, or less "
 				 "often", in_slow(s)) :
+		most == NSX_P_COMM_EXPOSED && !waits_for_ranks(s) ?
+			"they communicate more than the others, and wait for no "
+			"late rank: start it sooner, beside compute" :
 		most == NSX_P_COMM_EXPOSED ?
 			"look at when the ranks arrive "
 			"(tables/nccl_rank_skew.csv): another came late" :

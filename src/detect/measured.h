@@ -45,6 +45,10 @@ enum { NSX_LATE_LEAST = 10 }; /* instances                                  */
 	"one is named where p < 0.01 in 10 instances or more, and it costs 1 %% of the " \
 	"window" /* a format */
 
+enum nsx_late_by { /* what the late rank does for longer than the others     */
+	NSX_LATE_BY_NONE, NSX_LATE_BY_WORK, NSX_LATE_BY_COPIES, NSX_LATE_BY_HOST,
+};
+
 /* How the ranks arrive at the collectives of one operation. */
 struct nsx_arrivals {
 	const char *op, *late; /* late: the rank that costs most             */
@@ -61,7 +65,7 @@ struct nsx_arrivals {
 	int64_t transfer_ns;
 	const char *cause; /* NULL: no single one                            */
 	double cause_share;
-	bool is_by_work; /* the cause: it computes longer                    */
+	enum nsx_late_by by;
 	struct nsx_comm_wait { /* of the other ranks, where it is proved     */
 		uint32_t device;
 		struct nsx_spans spans;

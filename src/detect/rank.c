@@ -24,6 +24,7 @@
 #define SAME 0.05	   /* what an alternative may add to the other      */
 #define OWN 0.3		   /* ... of what it wins alone                     */
 #define LEADS 0.8	   /* of the other's price, to name both            */
+#define MOST_OF_LATE 0.5   /* ... of a late rank's, to be its cause           */
 #define BEYOND 2.0	   /* times what slow iterations take too long, that they win */
 #define LATER 2.0	   /* times what idles right after waits, that they win */
 #define LATEST 4.0	   /* ... to stand behind code of the host that wins it */
@@ -471,12 +472,22 @@ static bool waits_for_gpu(const struct nsx_finding *f)
 	       f->id == NSX_ID_idle_after_blocking_copy;
 }
 
+/* What makes one rank late: code of its host that has a name, waits outside CUDA, clocks. */
+static bool is_of_late_rank(const struct nsx_finding *x)
+{
+	return (x->id == NSX_ID_idle_by_host_code && x->place) ||
+	       x->id == NSX_ID_idle_by_os_wait || x->id == NSX_ID_preempted_host ||
+	       x->id == NSX_ID_falling_clocks;
+}
+
 /* Code of the host that wins all of what the finding wins is told before other evidence,
  * where it has a name, or where it follows a wait: it is what the time is spent on.
  */
 static bool is_what_it_waits_for(const struct nsx_finding *x,
 				 const struct nsx_finding *f)
 {
+	if (f->id == NSX_ID_nccl_straggler && is_of_late_rank(x))
+		return x->headroom_ns >= MOST_OF_LATE * f->headroom_ns;
 	return x->id == NSX_ID_idle_by_host_code &&
 	       (x->place || waits_for_gpu(f)) && f->evidence[0] &&
 	       x->headroom_ns >= LEADS * f->headroom_ns;
@@ -509,18 +520,36 @@ static size_t tell_symptoms(struct pricing *p, struct nsx_finding *f,
 	return nways;
 }
 
+/* Brings to the front what the finding's time is spent on; false: nothing is. */
+static bool put_cause_first(const struct nsx_finding *f, struct item **v, size_t n)
+{
+	size_t most = f->id == NSX_ID_nccl_straggler ? n : NSX_MIN(n, 1), i = 0;
+	struct item *x;
+
+	while (i < most && !is_what_it_waits_for(v[i]->f, f))
+		i++;
+	if (i == most)
+		return false;
+	x = v[i];
+	memmove(v + 1, v, i * sizeof(*v));
+	v[0] = x;
+	return true;
+}
+
 static void tell_other_ways(struct pricing *p, struct nsx_finding *f,
 			    struct item **v, size_t n)
 {
 	size_t first;
-	const char **e = f->evidence;
+	bool is_late = f->id == NSX_ID_nccl_straggler;
+	const char **e = f->evidence + !is_late;
 
 	n = tell_symptoms(p, f, v, n);
-	first = n && is_what_it_waits_for(v[0]->f, f);
+	first = put_cause_first(f, v, n);
 	if (first) {
-		memmove(e + 2, e + 1,
+		memmove(e + 1, e,
 			(ARRAY_LEN(f->evidence) - 3) * sizeof(*e));
-		e[1] = list_ways(p, "Another way to win this time", v, 1);
+		*e = list_ways(p, is_late ? "Its cause" :
+					    "Another way to win this time", v, 1);
 	}
 	if (first && waits_for_gpu(f))
 		f->title = nsx_tell(p->l, "%s, then works alone", f->title);

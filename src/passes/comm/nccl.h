@@ -100,7 +100,7 @@ struct nccl_match { /* of one circle of a group */
 	bool proved;
 	const char *cause; /* of proved lateness; NULL: none        */
 	double cause_share;
-	bool is_by_work; /* the cause: it computes longer           */
+	enum nsx_late_by by;
 	bool waits_too; /* as long as the others, in other communication */
 };
 

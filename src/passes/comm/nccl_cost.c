@@ -201,7 +201,7 @@ int nccl_tell_arrivals(struct nccl_costs *c, const struct nccl_group *g,
 		.wait_ns = late->kept_induced_ns,
 		.all_wait_ns = late->induced_ns,
 		.transfer_ns = m->transfer_ns, .cause = m->cause,
-		.cause_share = m->cause_share, .is_by_work = m->is_by_work};
+		.cause_share = m->cause_share, .by = m->by};
 	*c->end = x;
 	c->end = &x->next;
 	return m->proved ? list_waits(c, m, x, err) : 0;

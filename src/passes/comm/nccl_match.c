@@ -451,6 +451,6 @@ void nccl_find_cause(struct nccl_match *m)
 			continue;
 		m->cause = causes[i].text;
 		m->cause_share = NSX_MIN(1, causes[i].ns / late_ns);
-		m->is_by_work = !i;
+		m->by = NSX_LATE_BY_WORK + i;
 	}
 }

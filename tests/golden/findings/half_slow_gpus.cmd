@@ -1,0 +1,1 @@
+explain @half_slow_gpus --pass findings --md
