@@ -592,19 +592,18 @@ static int judge_arrivals(struct nsx_detect *d, const struct nsx_arrivals *x,
 	return 0;
 }
 
-/* Between some of the ranks, where collectives of all of them were not matched: in
- * the part of the window that is replayed, scaled to it.
- */
-static int64_t seen_waiting(const struct nsx_detect *d, uint32_t device)
+int64_t nsx_comm_waited_ns(const struct nsx_detect *d, uint32_t device)
 {
+	const struct nsx_comm_cost *x = &d->measured->comm[device];
 	const struct nsx_model *m = d->facts->model;
 	double scale = 1;
 
 	if (nsx_model_closure(m)->is_part)
 		scale = (double)(d->w.end_ns - d->w.start_ns) /
 			(double)nsx_model_closure(m)->recorded_ns;
-	return NSX_MIN((int64_t)((double)nsx_model_waited(m, device) * scale),
-		       d->measured->comm[device].comm_ns);
+	return NSX_MAX(x->waited_ns,
+		       NSX_MIN((int64_t)((double)nsx_model_waited(m, device) * scale),
+			       x->comm_ns));
 }
 
 /* What compute waits for on a device: in two parts where each of them counts. */
@@ -615,7 +614,7 @@ static int judge_device(struct comm *c, uint32_t device, int64_t window_ns,
 	bool part;
 
 	c->cost = c->d->measured->comm[device];
-	c->cost.waited_ns = NSX_MAX(x->waited_ns, seen_waiting(c->d, device));
+	c->cost.waited_ns = nsx_comm_waited_ns(c->d, device);
 	if (share(x->waited_ns, window_ns) >= LEAST_PCT &&
 	    propose_peers(c, device, err))
 		return err->rc;

@@ -76,6 +76,12 @@ const char *nsx_say_over_gpus(struct nsx_detect *d, const uint32_t *ops, size_t 
  */
 int64_t nsx_processes_share_ns(const struct nsx_detect *d, uint32_t device);
 
+/* What of a device's communication in the judged window is waiting for ranks that come
+ * later: in matched collectives, or, where more, between any ranks in the part that is
+ * replayed, scaled to the window.  Where measured->comm is not NULL.
+ */
+int64_t nsx_comm_waited_ns(const struct nsx_detect *d, uint32_t device);
+
 /* "block": what one of the iterations is, as far as how they were found tells. */
 const char *nsx_iteration_word(const struct nsx_facts *f);
 

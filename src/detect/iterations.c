@@ -683,10 +683,11 @@ static const char *say_slow(const struct slow *s)
 /* Whether much of what is communicated is waiting for a rank that comes late. */
 static bool waits_for_ranks(const struct slow *s)
 {
-	const struct nsx_comm_cost *x = s->d->measured->comm;
+	uint32_t device = s->d->facts->limiting;
 
-	x = x ? &x[s->d->facts->limiting] : NULL;
-	return !x || !x->comm_ns || 10 * x->waited_ns >= x->comm_ns;
+	return !s->d->measured->comm ||
+	       10 * nsx_comm_waited_ns(s->d, device) >=
+	       s->d->measured->comm[device].comm_ns;
 }
 
 /* most: the class of time that they have most of beyond the others' */
@@ -835,13 +836,32 @@ static bool are_fine(struct slow *s)
 	return true;
 }
 
+/* What launching threads do in every iteration, then their pauses beyond that. */
+static int walk_threads(struct slow *s, uint32_t *below, struct nsx_err *err)
+{
+	const struct nsx_trace *t = s->d->trace;
+
+	for (int usual = 1; usual >= 0; usual--)
+		for (uint32_t i = 0; i < t->nthreads; i++) {
+			if (!t->thread[i].launches ||
+			    (s->v->process != NSX_NONE && !s->meets &&
+			     t->thread[i].process != s->v->process))
+				continue;
+			if (usual)
+				find_usual_copy(s, i);
+			else if (find_usual_pause(s, i, err) ||
+				 find_pauses(s, i, below, err))
+				return err->rc;
+		}
+	return 0;
+}
+
 int nsx_detect_iterations(struct nsx_detect *d, struct nsx_err *err)
 {
-	const struct nsx_trace *t = d->trace;
 	struct slow s = {.d = d, .place = NSX_NONE,
 			 .pause_place = {0, NSX_NONE}};
 	uint32_t *below;
-	int rc = 0;
+	int rc;
 
 	if (d->facts->limiting == NSX_NONE || find_median(&s, err))
 		return d->facts->limiting == NSX_NONE ? 0 : err->rc;
@@ -853,22 +873,9 @@ int nsx_detect_iterations(struct nsx_detect *d, struct nsx_err *err)
 	if (are_fine(&s))
 		return 0;
 	s.meets = d->facts->device[d->facts->limiting].comm.n > 0;
-	if (!nsx_new_array(below, d->scratch, t->nvtx.n, "ranges", err))
+	if (!nsx_new_array(below, d->scratch, d->trace->nvtx.n, "ranges", err))
 		return err->rc;
-	for (int usual = 1; usual >= 0; usual--)
-		for (uint32_t i = 0; !rc && i < t->nthreads; i++) {
-			if (!t->thread[i].launches ||
-			    (s.v->process != NSX_NONE && !s.meets &&
-			     t->thread[i].process != s.v->process))
-				continue;
-			if (usual)
-				find_usual_copy(&s, i);
-			else
-				rc = find_usual_pause(&s, i, err) ||
-						     find_pauses(&s, i, below,
-								 err) ?
-					     err->rc : 0;
-		}
+	rc = walk_threads(&s, below, err);
 	drop_little(&s);
 	rc = rc ?: find_ranges(&s, err) ?: find_kernel(&s, err);
 	if (!rc)

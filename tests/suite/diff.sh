@@ -170,7 +170,7 @@ done
 holds "a digest of the same capture" $check zero p.json
 for name in before sync; do "$prog" digest "$fix/diff_$name.sqlite" -o "$name.nsxd" -q; done
 "$prog" diff before.nsxd sync.nsxd -o words >out
-if grep -q '^New finding: The host waits for the GPU: `cudaStreamSynchronize` (50' out && ! grep -q idle_after_sync out words/diff.md; then ok; else bad "findings of digests: $(cat out)"; fi
+if grep -q '^New finding: The host waits for the GPU: .cudaStreamSynchronize. (50' out && ! grep -q idle_after_sync out words/diff.md; then ok; else bad "findings of digests: $(cat out)"; fi
 for t in "$fix"/hostile_*.sqlite "$fix"/edges_*.sqlite; do # a digest that is made can be read
 	"$prog" digest "$t" -o hostile.nsxd -q 2>/dev/null || continue
 	"$prog" diff hostile.nsxd "$t" -o h >out 2>&1; rc=$?
