@@ -18,19 +18,41 @@ struct doing { /* ranges of one kind, of a thread */
 struct looker {
 	const struct nsx_trace *t;
 	const struct nsx_spans *waits;
+	int64_t *prefix; /* of waits                                         */
 	struct nsx_groups kinds; /* (thread, kind of range)                  */
 	struct doing *v;
 };
+
+/* Of the waits before the n-th those that end with a range, which ends at end_ns: where
+ * many do, these are short and close together.
+ */
+static int64_t end_with(const struct nsx_spans *waits, size_t n, int64_t end_ns)
+{
+	int64_t sum_ns = 0;
+
+	while (n--) {
+		struct nsx_span w = nsx_span_at(waits, n);
+		int64_t ns = w.end_ns - w.start_ns;
+
+		if (imaxabs(end_ns - w.end_ns) <= NSX_MAX(LATE_NS, ns / LATE_PART))
+			nsx_add_to(&sum_ns, ns);
+		else if (w.end_ns < end_ns)
+			break;
+	}
+	return sum_ns;
+}
 
 static int look_at(struct looker *x, struct nsx_detect *d, uint32_t thread,
 		   uint32_t range, struct nsx_err *err)
 {
 	struct nsx_span r = {nsx_range_start(&x->t->nvtx, range),
 			     nsx_range_end(&x->t->nvtx, range)};
-	size_t at = nsx_spans_find(x->waits, r.start_ns), known = x->kinds.n;
+	size_t known = x->kinds.n, before = nsx_spans_find(x->waits, r.end_ns);
 	struct doing *v;
 
-	if (at == x->waits->n || nsx_span_start(x->waits, at) >= r.end_ns)
+	before += before < x->waits->n &&
+		  nsx_span_start(x->waits, before) < r.end_ns;
+	if (!before || nsx_span_at(x->waits, before - 1).end_ns <= r.start_ns)
 		return 0;
 	v = nsx_group_value(&x->kinds, &x->v, thread,
 			    nsx_range_kind(d->trace, range), "ranges", err);
@@ -38,17 +60,9 @@ static int look_at(struct looker *x, struct nsx_detect *d, uint32_t thread,
 		return err->rc;
 	if (x->kinds.n > known)
 		*v = (struct doing){.first = range, .thread = thread};
-	for (; at < x->waits->n; at++) {
-		struct nsx_span w = nsx_span_at(x->waits, at);
-		int64_t ns = w.end_ns - w.start_ns;
-
-		if (w.start_ns >= r.end_ns)
-			break;
-		nsx_add_to(&v->in_ns, NSX_MIN(w.end_ns, r.end_ns) -
-					      NSX_MAX(w.start_ns, r.start_ns));
-		if (imaxabs(r.end_ns - w.end_ns) <= NSX_MAX(LATE_NS, ns / LATE_PART))
-			nsx_add_to(&v->ends_ns, ns);
-	}
+	nsx_add_to(&v->in_ns, nsx_spans_within(x->waits, x->prefix, r.start_ns,
+					       r.end_ns));
+	nsx_add_to(&v->ends_ns, end_with(x->waits, before, r.end_ns));
 	return 0;
 }
 
@@ -73,7 +87,7 @@ int host_meanwhile(struct nsx_detect *d, uint32_t thread,
 {
 	const struct nsx_trace *t = d->trace;
 	struct looker x = {.t = t, .waits = waits};
-	int rc = 0;
+	int rc = nsx_spans_prefix(d->scratch, waits, &x.prefix, err);
 
 	*ret = (struct nsx_meanwhile){NSX_NONE, NSX_NONE, 0};
 	for (uint32_t h = 0; h < t->nthreads; h++) {
