@@ -153,6 +153,29 @@ static bool is_tail(const struct nsx_comm_cost *x, const struct nsx_detect *d)
 	       share(x->blocking_ns, d->w.end_ns - d->w.start_ns) < MUCH_PCT;
 }
 
+/* It is on streams that compute. */
+static void say_beside(const struct habit *h, const char **evidence,
+		       const char **recommendation)
+{
+	if (is_by_pairs(h)) {
+		*evidence = "All of it runs on streams that compute as well: it "
+			    "cannot overlap.";
+		*recommendation =
+			"Compute first what other ranks need, send it at once on "
+			"a stream of its own, and compute the rest while it is "
+			"under way.";
+	} else {
+		*evidence =
+			"All of it runs on streams that compute as well: it cannot "
+			"overlap, and the price is an upper bound, for what follows "
+			"may need the result.";
+		*recommendation =
+			"If what follows needs the result (tensor parallelism): "
+			"reduce one half of the batch while the other computes; "
+			"else give them a stream of their own.";
+	}
+}
+
 /* Why it is exposed, as far as the trace shows; what to do about each. */
 static void say_why(struct nsx_detect *d, const struct nsx_comm_cost *x,
 		    const struct habit *h, bool beside, struct nsx_finding *f)
@@ -188,19 +211,7 @@ static void say_why(struct nsx_detect *d, const struct nsx_comm_cost *x,
 			"tensors.";
 	}
 	if (beside) {
-		f->evidence[n++] = is_by_pairs(h) ?
-			"All of it runs on streams that compute as well: it cannot "
-			"overlap." :
-			"All of it runs on streams that compute as well: it cannot "
-			"overlap, and the price is an upper bound, for what follows "
-			"may need the result.";
-		f->recommendation[k++] = is_by_pairs(h) ?
-			"Compute first what other ranks need, send it at once on "
-			"a stream of its own, and compute the rest while it is "
-			"under way." :
-			"If what follows needs the result (tensor parallelism): "
-			"reduce one half of the batch while the other computes; "
-			"else give them a stream of their own.";
+		say_beside(h, &f->evidence[n], &f->recommendation[k]);
 		return;
 	}
 	if (is_started_late(x)) {

@@ -42,8 +42,9 @@ int nsx_detect(struct nsx_detect *d, struct nsx_err *err) NSX_CHECKED;
 /* Prices what was found on the judged window by replaying the remedies, joins
  * what wins the same time, and puts the list into the order of the report.
  */
-int nsx_rank_findings(const struct nsx_facts *f, unsigned threads,
-		      struct nsx_findings *l, struct nsx_err *err) NSX_CHECKED;
+int nsx_rank_findings(const struct nsx_trace *t, const struct nsx_facts *f,
+		      unsigned threads, struct nsx_findings *l,
+		      struct nsx_err *err) NSX_CHECKED;
 
 /* What detectors share -------------------------------------------------------*/
 

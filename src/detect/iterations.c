@@ -751,6 +751,43 @@ static void tell_pause_place(struct slow *s, struct nsx_finding *f)
 		nsx_places_tell(s->d, &s->places, 0, &s->pause_place, f);
 }
 
+/* What they do otherwise, and how much longer they take. */
+static void tell_why(struct slow *s, unsigned most, struct nsx_finding *f)
+{
+	struct nsx_findings *l = s->d->found;
+	size_t n = 0;
+
+	if (may_be_parts(s))
+		f->evidence[n++] = say_parts(s);
+	if (s->pauses.n)
+		f->evidence[n++] = say_pauses(s);
+	if (s->copies.n)
+		f->evidence[n++] = nsx_tell(l, "%s the host waits for %s "
+					   "far longer than any in the others",
+					   in_slow(s), nsx_text_n(l->arena, s->copies.n,
+						      "copy", "copies"));
+	if (s->launches.n)
+		f->evidence[n++] = nsx_tell(
+			l, "the others replay a CUDA graph; %s %s its work "
+			"one by one", in_slow(s), nsx_text_n(l->arena, s->launches.n,
+						 "call launches", "calls launch"));
+	if (s->range_ns)
+		f->evidence[n++] = say_ranges(s);
+	f->evidence[n++] = nsx_tell(l, "most of the difference is %s: %s more",
+				   part_words[most],
+				   nsx_text_ns(l->arena,
+					       (double)s->by_class[most]));
+	f->evidence[n++] = nsx_tell(l, "the median iteration takes %s; %s more "
+				 "than 1.25 times that",
+				 nsx_text_ns(l->arena, s->median_ns),
+				 s->nslow == 1 ? "this one takes" : "these take");
+	if (s->ntimes == 1)
+		f->evidence[n++] = "it happens once: whether it comes again the "
+				   "trace does not tell";
+	if (most == NSX_P_COMPUTE_ONLY)
+		nsx_add_evidence(f, say_kernel(s));
+}
+
 static void propose(struct slow *s)
 {
 	struct nsx_findings *l = s->d->found;
@@ -758,7 +795,6 @@ static void propose(struct slow *s)
 	double share = (double)s->excess_ns / length_ns;
 	const char *path = nsx_range_path(s->d, s->place);
 	unsigned most = 0;
-	size_t n = 0;
 	struct nsx_finding f = {
 		.id = NSX_ID_slow_iterations, .device = s->d->facts->limiting,
 		.confidence = NSX_CONF_MEDIUM, .place = path,
@@ -775,38 +811,11 @@ static void propose(struct slow *s)
 			   nsx_tell_ns(l, s->excess_ns),
 			   nsx_text_share(l->arena, share, 1), path ? ": " : "",
 			   path ? path : "");
-	if (may_be_parts(s))
-		f.evidence[n++] = say_parts(s);
-	if (s->pauses.n)
-		f.evidence[n++] = say_pauses(s);
-	if (s->copies.n)
-		f.evidence[n++] = nsx_tell(l, "%s the host waits for %s "
-					   "far longer than any in the others",
-					   in_slow(s), nsx_text_n(l->arena, s->copies.n,
-						      "copy", "copies"));
-	if (s->launches.n)
-		f.evidence[n++] = nsx_tell(
-			l, "the others replay a CUDA graph; %s %s its work "
-			"one by one", in_slow(s), nsx_text_n(l->arena, s->launches.n,
-						 "call launches", "calls launch"));
-	if (s->range_ns)
-		f.evidence[n++] = say_ranges(s);
-	f.evidence[n++] = nsx_tell(l, "most of the difference is %s: %s more",
-				   part_words[most],
-				   nsx_text_ns(l->arena,
-					       (double)s->by_class[most]));
-	f.evidence[n] = nsx_tell(l, "the median iteration takes %s; %s more "
-				 "than 1.25 times that",
-				 nsx_text_ns(l->arena, s->median_ns),
-				 s->nslow == 1 ? "this one takes" : "these take");
+	tell_why(s, most, &f);
 	if (s->ntimes == 1) {
 		f.severity = NSX_SEV_LOW;
 		f.is_set = true;
-		f.evidence[++n] = "it happens once: whether it comes again the "
-				  "trace does not tell";
 	}
-	if (most == NSX_P_COMPUTE_ONLY)
-		nsx_add_evidence(&f, say_kernel(s));
 	advise(s, most, &f);
 	fill_remedy(s, &f);
 	f.is_rule = f.remedy.n; /* what slows them down is known */

@@ -43,6 +43,7 @@ struct item {
 };
 
 struct pricing {
+	const struct nsx_trace *trace;
 	const struct nsx_facts *facts;
 	struct nsx_findings *l;
 	struct nsx_arena *scratch;
@@ -245,19 +246,38 @@ static void drop_harmless(struct pricing *p)
 	}
 }
 
-/* Iterations of a device that are slow in the judged window, those that lie in a stretch of
- * it, and how much of their time does.
+/* How much of an iteration lies in the stretch that a change is for; where that names
+ * operations, all of one in which one of them begins, else none.  *run: a cursor.
+ */
+static int64_t touched_ns(const struct nsx_trace *t, const struct nsx_change *c,
+			  const struct nsx_iteration *x, size_t *run)
+{
+	const struct nsx_rows *r = &c->rows;
+
+	if (!r->only)
+		return NSX_MIN(x->end_ns, c->when.end_ns) -
+		       NSX_MAX(x->start_ns, c->when.start_ns);
+	while (*run < r->nruns &&
+	       nsx_op_start(&t->ops, nsx_run_end(r, *run) - 1) < x->start_ns)
+		++*run;
+	return *run < r->nruns &&
+	       nsx_op_start(&t->ops, nsx_run_first(r, *run)) < x->end_ns ?
+		       x->end_ns - x->start_ns : 0;
+}
+
+/* Iterations of a device that are slow in the judged window, those that a change of its
+ * operations, or of a stretch of the window, is for, and how much of their time is.
  */
 static size_t count_slow(const struct pricing *p, uint32_t device,
-			 struct nsx_window when, double *ret_share)
+			 const struct nsx_change *c, double *ret_share)
 {
 	int64_t all_ns = 0, in_ns = 0;
-	size_t n = 0;
+	size_t n = 0, run = 0;
 
 	for (size_t i = 0; i < p->facts->niterations; i++) {
 		const struct nsx_iteration *x = &p->facts->iterations[i];
-		int64_t ns = NSX_MIN(x->end_ns, when.end_ns) -
-			     NSX_MAX(x->start_ns, when.start_ns);
+		int64_t ns = x->device == device ?
+				     touched_ns(p->trace, c, x, &run) : 0;
 
 		if (!x->slow || x->device != device || x->start_ns < p->w.start_ns ||
 		    x->end_ns > p->w.end_ns)
@@ -271,7 +291,7 @@ static size_t count_slow(const struct pricing *p, uint32_t device,
 }
 
 /* Iterations of which nothing is known but that they are slow while the clocks are low, or the
- * host is slow, and that this costs as much, are told with it.
+ * host is slow, or a kernel is, and that this costs as much, are told with it.
  */
 static void join_slow_iterations(struct pricing *p, enum nsx_finding_id cause)
 {
@@ -282,7 +302,7 @@ static void join_slow_iterations(struct pricing *p, enum nsx_finding_id cause)
 	if (!slow || !x || slow->f->remedy.n || !x->f->remedy.n ||
 	    x->f->headroom_ns < LEADS * slow->f->guess_ns)
 		return;
-	n = count_slow(p, slow->f->device, x->f->remedy.v[0].when, &share);
+	n = count_slow(p, slow->f->device, &x->f->remedy.v[0], &share);
 	if (share < LEADS)
 		return;
 	slow->gone = true;
@@ -837,6 +857,7 @@ static int rank(struct pricing *p, struct nsx_err *err)
 	drop_harmless(p);
 	join_slow_iterations(p, NSX_ID_falling_clocks);
 	join_slow_iterations(p, NSX_ID_slower_host);
+	join_slow_iterations(p, NSX_ID_kernel_tail);
 	if (apply_all(p, plans, gains, err))
 		return err->rc;
 	paced = told(p, NSX_ID_paced);
@@ -875,10 +896,10 @@ static bool gpus_work(const struct nsx_facts *f, struct nsx_window w)
 	return false;
 }
 
-int nsx_rank_findings(const struct nsx_facts *f, unsigned threads,
-		      struct nsx_findings *l, struct nsx_err *err)
+int nsx_rank_findings(const struct nsx_trace *t, const struct nsx_facts *f,
+		      unsigned threads, struct nsx_findings *l, struct nsx_err *err)
 {
-	struct pricing p = {.facts = f, .l = l, .w = nsx_judged(f),
+	struct pricing p = {.trace = t, .facts = f, .l = l, .w = nsx_judged(f),
 			    .threads = threads, .scratch = nsx_arena_new()};
 	int rc;
 

@@ -316,7 +316,7 @@ static int find(const struct run *run, struct nsx_err *err)
 
 	r->found.arena = r->arena;
 	return nsx_detect(&d, err) ?:
-	       nsx_rank_findings(run->facts, run->opts->threads, &r->found,
+	       nsx_rank_findings(run->trace, run->facts, run->opts->threads, &r->found,
 				 err) ?:
 	       prove(run, err);
 }

@@ -428,14 +428,15 @@ void nccl_find_cause(struct nccl_match *m)
 	}
 	late_ns = -more[NSX_P_COMM_EXPOSED];
 	struct {
+		enum nsx_late_by by;
 		double ns;
 		const char *text;
 	} causes[] = {
-		{more[NSX_P_COMPUTE_ONLY] + more[NSX_P_COMPUTE_COPY] +
+		{NSX_LATE_BY_WORK, more[NSX_P_COMPUTE_ONLY] + more[NSX_P_COMPUTE_COPY] +
 		 more[NSX_P_COMPUTE_COMM], NULL},
-		{more[NSX_P_COPY_EXPOSED],
+		{NSX_LATE_BY_COPIES, more[NSX_P_COPY_EXPOSED],
 		 "it copies memory for longer than the others"},
-		{more[NSX_P_IDLE],
+		{NSX_LATE_BY_HOST, more[NSX_P_IDLE],
 		 "its GPU idles for longer than the others: the host is late"},
 	};
 
@@ -451,6 +452,6 @@ void nccl_find_cause(struct nccl_match *m)
 			continue;
 		m->cause = causes[i].text;
 		m->cause_share = NSX_MIN(1, causes[i].ns / late_ns);
-		m->by = NSX_LATE_BY_WORK + i;
+		m->by = causes[i].by;
 	}
 }

@@ -1,0 +1,1 @@
+explain @kernel_tail --pass findings --md
