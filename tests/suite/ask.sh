@@ -88,7 +88,7 @@ a = json.load(sys.stdin)
 print(*["%d|%d" % (sum(r["count"] for r in a[k]), sum(r["total_ns"] for r in a[k])) for k in ("ranges", "os_calls")])')
 if [ "$want" = "$got " ]; then ok; else bad "ranges and OS calls of a thread: $want in SQL, $got in the answer"; fi
 # Two kernels of 2 ms, of which it cuts off 0.5 ms each; and none.
-cut=51500000ns..54500000ns
+f=$fix/run_phases.sqlite cut=51500000ns..54500000ns
 got=$("$prog" ask "$f" kernel gemm --window $cut --json | python3 -c 'import json, sys; a = json.load(sys.stdin); print(a["total_ns"], a["shapes"][0]["calls"])')
 if [ "$got" = "3000000 2" ]; then ok; else bad "a kernel in a window: $got"; fi
 got=$("$prog" ask "$f" stream 7 --window $cut --json | python3 -c 'import json, sys; print(*[(r["count"], r["total_ns"]) for r in json.load(sys.stdin)["operations"]])')
