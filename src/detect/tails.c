@@ -258,10 +258,9 @@ static void propose(const struct tails *x, const struct tail *y, bool is_beside)
 			"come at no fixed distance: it is what they are given, "
 			"which is not in the trace"},
 		.recommendation = {
-			"see what these calls are given: longer lists or sequences, "
-			"indices that meet at few addresses (atomics), one block "
-			"with most of the work; split it, or spread it over more "
-			"blocks",
+			"see what these calls are given: longer lists, indices that "
+			"meet at few addresses, one block with most of the work; "
+			"split it or spread it over blocks",
 			nsx_tell(l, "record that for each call in an NVTX range's "
 				 "payload or name")}};
 
