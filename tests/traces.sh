@@ -1,7 +1,8 @@
 #!/bin/sh
 # Every real trace: exit 0, the same bytes with 1 and 4 threads, the input not
-# changed, nothing created beside it, and figures equal to brute force. Every
-# file that is no export: exit 3, one line, no output folder.
+# changed, nothing created beside it, figures equal to brute force, and the
+# finding first that leaders.tsv names. Every file that is no export: exit 3, one
+# line, no output folder.
 # usage: traces.sh BUILD_DIR
 set -u
 SOURCE_DATE_EPOCH=1767225600; export SOURCE_DATE_EPOCH # reports of one trace are the same bytes
@@ -36,6 +37,14 @@ for f in "$traces"/*.sqlite; do
 		bad "$name: brute force disagrees"; tail -n 12 "$work/out"
 	fi
 done
+grep -v '^#' "$here/leaders.tsv" >"$work/leaders"
+while read -r name key; do
+	[ -f "$work/$name/report.json" ] || continue
+	first=$(python3 -c "import json, sys
+print(next(f['key'] for f in json.load(open(sys.argv[1]))['findings'] if f['category'] != 'capture').split(':')[0])" "$work/$name/report.json")
+	if [ "$first" = "$key" ]; then ok
+	else bad "$name: '$first' comes first, not '$key'"; fi
+done <"$work/leaders"
 for f in "$traces"/not_nsys/*; do
 	"$prog" "$f" --out "$work/no" >/dev/null 2>"$work/err"; rc=$?
 	if [ $rc -eq 3 ] && [ ! -e "$work/no" ] && [ "$(wc -l <"$work/err")" -eq 1 ]; then ok

@@ -780,6 +780,7 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 			"the functions leave no row in the trace: what is "
 			"queued right after them starts late";
 	f.counts_idle = all.cost_ns && k == 1 && kind <= SMALL_COPY;
+	f.is_wait = f.counts_idle && way == TO_HOST;
 	if (all.cost_ns)
 		f.evidence[k] = say_idle(c, process, all.cost_ns);
 	nsx_places_tell(c->d, &c->places, list[0], &x->place, &f);

@@ -437,12 +437,12 @@ static double least_to_lead(const struct nsx_finding *f, const struct nsx_findin
 	       best->is_bound || f->id == NSX_ID_slower_host ? BOUNDED : STOPS;
 }
 
-/* Whether a wait wins less than best, and most of it not right after it: then what the GPU
- * idles for is best's.
+/* Whether a wait that brings what the host asked for wins less than best, and most of it not
+ * right after it: then what the GPU idles for is best's.
  */
 static bool follows(const struct item *x, const struct item *best)
 {
-	return (x->f->is_wait || wins_later(x->f, LATER)) &&
+	return x->f->is_wait &&
 	       x->f->headroom_ns > LATER * x->f->guess_ns &&
 	       x->adds_ns < best->adds_ns;
 }

@@ -100,7 +100,8 @@ struct nsx_finding {
 	bool is_rest;	    /* told only where others explain less of it     */
 	bool is_ahead;	    /* waits after which the GPU has work left: what
 			       makes the host late then names the cause      */
-	bool is_wait;	    /* copies that the host waits for: guess_ns is theirs */
+	bool is_wait;	    /* for copies, and the host needs what they bring:
+			       guess_ns is theirs, or what idles right after  */
 	bool counts_idle;   /* guess_ns is what the GPU idles right after waits, as
 			       evidence[1] says                              */
 	bool is_after_few;  /* waits, after few of which the GPU idles: host

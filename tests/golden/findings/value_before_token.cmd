@@ -1,0 +1,1 @@
+explain @value_before_token --pass findings --md
