@@ -17,6 +17,7 @@
 #define LEAST_SHARE 0.003 /* of the window, that a group of calls takes */
 #define TOGETHER 1.1 /* times what each wins by itself */
 #define OWN_SHARE 0.01 /* of the window, that what frees wins without any wait */
+#define REFILLS 10.0 /* times what a pool takes that has the memory */
 enum { SEVERAL = -2 };
 enum {
 	SMALL_BYTES = 64 << 10, /* a copy of less is waited for, not moved   */
@@ -26,6 +27,9 @@ enum {
 			       or compiles code: else the queue is full      */
 	FIRST_NS = 1000000, /* ... that is a thread's first of a kernel      */
 	MOST_NAMES = 4,	    /* told in a title                               */
+	REFILL_NS = 20000,  /* no pool that has the memory takes so long: an
+			       H200's takes 500 ns, and 217000 where it has
+			       given the memory back (tests/measured)        */
 };
 
 enum kind { WAIT, POLL, SMALL_COPY, ALLOCATE, LOAD, START, SLOW, HOST_FUNC, NONE };
@@ -42,6 +46,10 @@ struct group { /* calls of one API that do one thing */
 	uint32_t behind;     /* index of a group                             */
 	uint32_t lead;	     /* of the waits that are one with it            */
 	bool frees;	     /* which waits for the GPU first                */
+	bool is_pool;	     /* ALLOCATE: takes memory of a pool             */
+	size_t nrefills;     /* such calls that came next after its waits    */
+	int64_t refill_ns;
+	int64_t tail_ns;     /* of its waits, after the GPU was done         */
 	size_t nlong;	     /* that lasted ...                              */
 	size_t nahead;	     /* ... and after which the GPU had compute left
 				when the thread went on                      */
@@ -73,6 +81,10 @@ struct calls {
 	uint32_t waited;   /* group of its last wait, till it goes on; NSX_NONE */
 	uint32_t copied;   /* the small copy that it queued last, if nothing
 			      and no wait came after; NSX_NONE               */
+	uint32_t emptied; /* group of its last wait, till it takes memory of a
+			     pool; NSX_NONE                                  */
+	size_t nserved;	  /* calls that did so after no wait, of all threads */
+	int64_t served_ns;
 	size_t overhead; /* first of its overheads that may matter           */
 	size_t barrier, barriers_end; /* of the thread, that may matter      */
 	int64_t idle_ns; /* of the limiting GPU, while the host is busy      */
@@ -193,6 +205,12 @@ static void learn_name(struct calls *c, nsx_str raw)
 			c->base[raw] = (nsx_str)nsx_group_key(&c->keys, g).b;
 }
 
+static bool is_pool(const char *api)
+{
+	return strstr(api, "MallocAsync") || strstr(api, "MemAllocAsync") ||
+	       strstr(api, "FromPoolAsync");
+}
+
 /* NULL: no memory. */
 static struct group *group_of(struct calls *c, enum kind kind, nsx_str raw,
 			      struct nsx_err *err)
@@ -207,8 +225,33 @@ static struct group *group_of(struct calls *c, enum kind kind, nsx_str raw,
 					nsx_api_base(nsx_text(c->d->trace, raw),
 						     buf, sizeof(buf))),
 			.kind = kind, .place = {0, NSX_NONE}, .behind = NSX_NONE,
-			.lead = (uint32_t)(x - c->v)};
+			.lead = (uint32_t)(x - c->v),
+			.is_pool = is_pool(nsx_text(c->d->trace, raw))};
 	return x;
+}
+
+static void count_wait(struct calls *c, uint32_t g, size_t call)
+{
+	const struct nsx_calls *calls = &c->d->trace->calls;
+	int64_t ns = nsx_call_ns(calls, call);
+	int64_t tail_ns = nsx_call_end(calls, call) - c->queued_ns;
+
+	c->emptied = g;
+	nsx_add_to(&c->v[g].tail_ns, NSX_MIN(ns, NSX_MAX(0, tail_ns)));
+	if (ns < AHEAD_NS)
+		return;
+	c->v[g].nlong++;
+	c->waited = g;
+}
+
+/* What the first call after a wait takes, apart: a wait may have emptied the pool. */
+static void count_refill(struct calls *c, int64_t ns)
+{
+	struct group *x = c->emptied == NSX_NONE ? NULL : &c->v[c->emptied];
+
+	++*(x ? &x->nrefills : &c->nserved);
+	nsx_add_to(x ? &x->refill_ns : &c->served_ns, ns);
+	c->emptied = NSX_NONE;
 }
 
 /* Whether the last wait left the GPU work until the thread queues more, or waits. */
@@ -303,10 +346,10 @@ static int add_call(struct calls *c, size_t call, uint32_t range,
 	x->frees |= t->calls.cls[call] == NSX_CALL_IMPLICIT_SYNC &&
 		    !(t->calls.flags[call] & NSX_CALL_MALLOC);
 	settle(c, nsx_call_start(&t->calls, call));
-	if (kind == WAIT && ns >= AHEAD_NS) {
-		x->nlong++;
-		c->waited = g;
-	}
+	if (kind == WAIT)
+		count_wait(c, g, call);
+	if (x->is_pool)
+		count_refill(c, ns);
 	nsx_add_to(&x->ns, ns);
 	if (kind <= LOAD)
 		add_cost(c, x, call);
@@ -357,8 +400,7 @@ static int collect_thread(struct calls *c, uint32_t thread, uint32_t *below,
 	c->barrier = c->d->facts->thread_barriers[thread].at;
 	c->barriers_end = c->barrier + c->d->facts->thread_barriers[thread].n;
 	c->queued_ns = INT64_MIN / 2;
-	c->waited = NSX_NONE;
-	c->copied = NSX_NONE;
+	c->waited = c->copied = c->emptied = NSX_NONE;
 	nsx_nvtx_walk_begin(&walk, t, thread, true, false, below);
 	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
 		int64_t start_ns = nsx_call_start(&t->calls, i);
@@ -619,7 +661,7 @@ static int join_by_price(struct calls *c, struct nsx_err *err)
 
 static void advise(const struct calls *c, const struct group *x,
 		   const struct words *say, const char *names, enum way way,
-		   struct nsx_finding *f)
+		   bool empties, struct nsx_finding *f)
 {
 	const char *act = say->act, *rest = say->rest, *pytorch = say->pytorch;
 	size_t k = 0;
@@ -630,7 +672,7 @@ static void advise(const struct calls *c, const struct group *x,
 		pytorch = of_copies[way].pytorch;
 	}
 
-	if (!strncmp(x->api, "cudaMallocAsync", 15))
+	if (x->is_pool || empties)
 		f->recommendation[k++] =
 			"raise the pool's release threshold "
 			"(cudaMemPoolAttrReleaseThreshold): without it each "
@@ -686,8 +728,8 @@ static bool is_after_few(const struct group *x)
 
 /* The calls of groups that are one. */
 struct total {
-	size_t count, nlong, nahead, copies[NWAYS];
-	int64_t ns, between_ns, cost_ns, bytes[NWAYS];
+	size_t count, nlong, nahead, nrefills, copies[NWAYS];
+	int64_t ns, between_ns, cost_ns, refill_ns, tail_ns, bytes[NWAYS];
 	const struct group *dearest;
 };
 static struct total total_of(const struct calls *c, const uint32_t *list,
@@ -708,6 +750,9 @@ static struct total total_of(const struct calls *c, const uint32_t *list,
 		nsx_add_to(&ret.ns, x->ns);
 		nsx_add_to(&ret.between_ns, x->between_ns);
 		nsx_add_to(&ret.cost_ns, x->cost_ns);
+		ret.nrefills += x->nrefills;
+		nsx_add_to(&ret.refill_ns, x->refill_ns);
+		nsx_add_to(&ret.tail_ns, x->tail_ns);
 		if (x->cost_ns > ret.dearest->cost_ns)
 			ret.dearest = x;
 	}
@@ -745,6 +790,21 @@ static const char *say_calls(struct nsx_findings *l, const struct total *x,
 		nsx_tell_bytes(l, x->bytes[way]), of_copies[way].copies);
 }
 
+/* What shows that most of these waits empty a memory pool; NULL: nothing. */
+static const char *say_refills(const struct calls *c, const struct total *x)
+{
+	struct nsx_findings *l = c->d->found;
+	double ns = (double)x->refill_ns / (double)NSX_MAX(x->nrefills, 1);
+	double usual_ns = (double)c->served_ns / (double)NSX_MAX(c->nserved, 1);
+
+	if (x->nrefills * 2 < x->count || ns < REFILL_NS || ns < REFILLS * usual_ns)
+		return NULL;
+	return nsx_tell(l, "each time the memory pool gives its memory back: the next "
+			   "allocation from it takes %s%s", nsx_text_ns(l->arena, ns),
+			!c->nserved ? "" : nsx_tell(l, ", others %s",
+				nsx_text_ns(l->arena, usual_ns)));
+}
+
 static void propose(struct calls *c, const uint32_t *list, size_t n)
 {
 	const struct group *x = &c->v[list[0]];
@@ -755,10 +815,14 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 	uint32_t process = process_of(c, list, n);
 	struct total all = total_of(c, list, n);
 	enum way way = way_of(&all);
+	const char *refills = say_refills(c, &all);
+	bool empties = refills && /* ... and that is what the GPU waits for */
+		       2 * (all.refill_ns + all.tail_ns) >= all.cost_ns;
 	struct nsx_finding f = {
 		.id = say->id, .subject = kind == ALLOCATE || kind == LOAD ?
 						  NULL : x->api,
-		.title = nsx_tell(l, "%s%s%s", say->title, names,
+		.title = nsx_tell(l, "%s%s%s%s", say->title, names,
+				  empties ? ", which empties the memory pool" : "",
 				  nsx_say_alone(c->d, process)),
 		.confidence = kind == HOST_FUNC ? NSX_CONF_MEDIUM :
 						  NSX_CONF_HIGH,
@@ -782,9 +846,10 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 	f.counts_idle = all.cost_ns && k == 1 && kind <= SMALL_COPY;
 	f.is_wait = f.counts_idle && way == TO_HOST;
 	if (all.cost_ns)
-		f.evidence[k] = say_idle(c, process, all.cost_ns);
+		f.evidence[k++] = say_idle(c, process, all.cost_ns);
+	f.evidence[k] = refills;
 	nsx_places_tell(c->d, &c->places, list[0], &x->place, &f);
-	advise(c, x, say, names, way, &f);
+	advise(c, x, say, names, way, empties, &f);
 	if (say->barrier)
 		f.proof[0] = (struct nsx_evidence){
 			.csv = "barriers", .column = "total_time_ms",

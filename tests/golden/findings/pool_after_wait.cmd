@@ -1,0 +1,1 @@
+explain @pool_after_wait --pass findings --md
