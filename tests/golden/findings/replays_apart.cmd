@@ -1,0 +1,1 @@
+explain @replays_apart --pass findings --md

@@ -1,0 +1,1 @@
+explain @replays_meet --pass findings --md
