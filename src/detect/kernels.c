@@ -12,6 +12,7 @@
 #include "report/text.h"
 
 #define BETTER_CODE 1.25 /* times as fast: assumed */
+#define FEW_WARPS 0.125	  /* of what a multiprocessor holds */
 #define ASSUMED_BETTER "priced as if better code made it 1.25 times as fast"
 
 const char *kernels_tell_share(const struct kernels *k, int64_t ns)
@@ -343,6 +344,42 @@ const char *kernels_full_name(const struct kernels *k, nsx_str name)
 		       NULL;
 }
 
+/* Few warps on a multiprocessor may not hide how long memory takes.  Kernels for tensor cores
+ * are made for few, and a grid that does not fill the GPU is another matter.  What would let
+ * more in; NULL: there are enough, or it is not known.
+ */
+static const char *tell_occupancy(const struct kernels *k, const struct kernel *x,
+				  struct nsx_finding *f)
+{
+	const struct nsx_trace *t = k->d->trace;
+	enum nsx_kernel_category category = words_of(k, x->id)->category;
+	const struct nsx_gpu_info *gpu = nsx_device_gpu(t, k->d->facts->limiting);
+	const struct nsx_shape *s = nsx_op_shape(t, x->first);
+	struct nsx_findings *l = k->d->found;
+	struct nsx_occupancy o;
+	const char *by;
+
+	if (category == NSX_K_GEMM || category == NSX_K_ATTENTION ||
+	    category == NSX_K_MOE || !nsx_shape_occupancy(t, gpu, s, &o) ||
+	    !o.blocks || o.ratio >= FEW_WARPS ||
+	    nsx_shape_blocks(t, s) < o.blocks * gpu->sm_count)
+		return NULL;
+	by = o.limits & NSX_LIMIT_SHARED    ? "shared memory" :
+	     o.limits & NSX_LIMIT_REGISTERS ? "registers" : "small size";
+	nsx_add_evidence(f, nsx_tell(
+		l, "a multiprocessor holds %s of it, %lld of %.0f warps: their %s lets "
+		   "no more in", nsx_text_n(l->arena, (size_t)o.blocks, "block", NULL),
+		(long long)o.warps, (double)o.warps / o.ratio, by));
+	return o.limits & NSX_LIMIT_SHARED ?
+		       "use less shared memory a block, or more threads with it: few warps "
+		       "hide little of how long memory takes" :
+	       o.limits & NSX_LIMIT_REGISTERS ?
+		       "use fewer registers a thread (__launch_bounds__, smaller tiles): "
+		       "few warps hide little of how long memory takes" :
+		       "launch it with more threads a block: few warps hide little of how "
+		       "long memory takes";
+}
+
 /* One that another finding tells of already is not told again. */
 static int propose_top(struct kernels *k, const struct kernel *top,
 		       struct nsx_err *err)
@@ -353,6 +390,7 @@ static int propose_top(struct kernels *k, const struct kernel *top,
 	const char *advice = advice_for(k, top->id);
 	const char *name = nsx_tell_name(l, label_of(k, top->id));
 	double share = time_of(k, top->ns) / k->length_ns;
+	const char *more_warps;
 	unsigned n = 0;
 	struct nsx_finding f = {
 		.id = NSX_ID_top_kernel, .subject = full,
@@ -385,9 +423,12 @@ static int propose_top(struct kernels *k, const struct kernel *top,
 		nsx_tell(l, ", %s a call", nsx_text_ns(l->arena,
 				(double)top->ns / (double)top->count)));
 	f.evidence[1] = ASSUMED_BETTER;
+	more_warps = tell_occupancy(k, top, &f);
 	if (kernels_tell_place(k, false, top, &f, err))
 		return err->rc;
 	nsx_add_evidence(&f, kernels_full_name(k, top->id));
+	if (more_warps)
+		f.recommendation[n++] = more_warps;
 	if (advice)
 		f.recommendation[n++] = advice;
 	f.recommendation[n] = profile_advice(k, top, "it");

@@ -1,0 +1,1 @@
+explain @few_warps --pass findings --md
