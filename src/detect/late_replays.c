@@ -1,9 +1,9 @@
-/* late_replays.c - a GPU that starts its CUDA graphs late, and others that wait for it inside
+/* late_replays.c - GPUs that start their CUDA graphs late, and others that wait for them inside
  * theirs.
  *
  * Where graphs were traced as a whole the collectives in them are not in the trace. Still,
- * replays that end together on several GPUs, though one of them always starts last and is
- * done sooner, met inside: what the last start is later than that before it, all have waited.
+ * replays that end together on several GPUs, though some of them always start last and are
+ * done sooner, met inside: by as much as these start later than the others all have waited.
  */
 #include <stdlib.h>
 #include "detect/detect.h"
@@ -11,22 +11,25 @@
 enum {
 	MANY = 10,     /* replays of a GPU in the window                     */
 	MAX_GPUS = 64, /* each is held against each                          */
-	TOGETHER = 16, /* part of a replay, within which ends meet           */
+	TOGETHER = 8,  /* part of a replay, within which ends meet           */
 	SURE = 4,      /* times what ends differ by, that starts must        */
 };
-#define MOST 0.8 /* of a GPU's replays meet, and start last */
+#define MOST 0.8 /* of a GPU's replays meet, and late ones start last */
 #define LEAST_SHARE 0.01 /* of the window, that they start late */
 
 struct replays { /* of one GPU, in the judged window, in order of start */
 	const uint32_t *op;
 	uint32_t n;
 };
-struct late { /* one GPU against the others, by its replays */
-	uint32_t device, npeers;
-	int64_t *wait_ns; /* start after the last of the others; <= 0: not last */
-	int64_t *apart_ns; /* the most that their ends differ by             */
-	int64_t sum_ns, sum_apart_ns;
-	uint32_t nlast;
+struct team { /* GPUs whose replays end together */
+	uint32_t gpu[MAX_GPUS], n;
+	uint32_t nsets;	     /* replays of the first that all others met     */
+	int64_t *start_ns;   /* n of each, one after the other; room for all  */
+	int64_t *apart_ns;   /* how far ends are from that of the first       */
+	bool is_late[MAX_GPUS];
+	uint32_t nlate, latest, nlast; /* latest: index of gpu                */
+	int64_t sum_ns, sum_apart_ns;  /* of sets: from the start of the last
+					  that is not late to that of all    */
 };
 
 static int list_replays(const struct nsx_detect *d, uint32_t device,
@@ -54,63 +57,125 @@ static int64_t end_apart(const struct nsx_ops *o, uint32_t a, uint32_t b)
 	return llabs(nsx_op_end(o, a) - nsx_op_end(o, b));
 }
 
-/* Holds the replays x of a GPU against those y of another: each against that which ends
- * nearest to it.  Where most of them meet, the other is a peer.
+/* When the replays y start that end with x; INT64_MIN for those that none does.  Returns how
+ * many do: each is held against that which ends nearest to it.
  */
-static void hold_against(const struct nsx_ops *o, const struct replays *x,
-			 const struct replays *y, bool counts, uint32_t *ret_nmet,
-			 struct late *z)
+static uint32_t find_meeting(const struct nsx_ops *o, const struct replays *x,
+			     const struct replays *y, int64_t *start_ns,
+			     int64_t *apart_ns)
 {
-	uint32_t k = 0;
+	uint32_t k = 0, nmet = 0;
 
-	*ret_nmet = 0;
 	for (uint32_t i = 0; i < x->n; i++) {
-		int64_t apart_ns, wait_ns;
-
 		while (k + 1 < y->n && end_apart(o, y->op[k + 1], x->op[i]) <=
 					       end_apart(o, y->op[k], x->op[i]))
 			k++;
-		apart_ns = end_apart(o, y->op[k], x->op[i]);
-		if (apart_ns > nsx_op_ns(o, x->op[i]) / TOGETHER)
+		apart_ns[i] = end_apart(o, y->op[k], x->op[i]);
+		start_ns[i] = apart_ns[i] > nsx_op_ns(o, x->op[i]) / TOGETHER ?
+				      INT64_MIN : nsx_op_start(o, y->op[k]);
+		nmet += start_ns[i] != INT64_MIN;
+	}
+	return nmet;
+}
+
+/* The GPUs most of whose replays end with those of the first, which has no team yet. */
+static int gather(const struct nsx_detect *d, const struct replays *all, uint32_t first,
+		  bool *has_team, struct team *ret, struct nsx_err *err)
+{
+	const struct nsx_ops *o = &d->trace->ops;
+	uint32_t n = all[first].n, ndevices = d->trace->ndevices;
+	size_t most = 1; /* those with fewer replays meet too few            */
+	int64_t *start_ns, *apart_ns;
+
+	*ret = (struct team){.gpu = {first}, .n = 1};
+	for (uint32_t e = first + 1; e < ndevices; e++)
+		most += all[e].n >= MOST * n;
+	if (nsx_new_arrays(d->scratch, n * most, "graph replays", err, start_ns,
+			   ret->start_ns) ||
+	    nsx_new_arrays(d->scratch, n, "graph replays", err, apart_ns,
+			   ret->apart_ns))
+		return err->rc;
+	for (uint32_t i = 0; i < n; i++)
+		start_ns[i] = nsx_op_start(o, all[first].op[i]);
+	for (uint32_t e = first + 1; e < ndevices; e++) {
+		if (has_team[e] || all[e].n < MOST * n ||
+		    find_meeting(o, &all[first], &all[e], start_ns + (size_t)n * ret->n,
+				 apart_ns) < MOST * n)
 			continue;
-		++*ret_nmet;
-		if (!counts)
-			continue;
-		wait_ns = nsx_op_start(o, x->op[i]) - nsx_op_start(o, y->op[k]);
-		z->wait_ns[i] = NSX_MIN(z->wait_ns[i], wait_ns);
-		z->apart_ns[i] = NSX_MAX(z->apart_ns[i], apart_ns);
+		has_team[e] = true;
+		ret->gpu[ret->n++] = e;
+		for (uint32_t i = 0; i < n; i++)
+			ret->apart_ns[i] = NSX_MAX(ret->apart_ns[i], apart_ns[i]);
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		int64_t *set = ret->start_ns + (size_t)ret->nsets * ret->n;
+		bool is_whole = true;
+
+		for (uint32_t g = 0; g < ret->n; g++) {
+			set[g] = start_ns[(size_t)n * g + i];
+			is_whole &= set[g] != INT64_MIN;
+		}
+		if (is_whole)
+			ret->apart_ns[ret->nsets++] = ret->apart_ns[i];
+	}
+	return 0;
+}
+
+/* Late are those that start half as late as the latest at least, on average. */
+static void find_late(struct team *x)
+{
+	int64_t lag_ns[MAX_GPUS] = {0};
+
+	for (uint32_t i = 0; i < x->nsets; i++) {
+		const int64_t *set = x->start_ns + (size_t)i * x->n;
+		int64_t first_ns = set[0];
+
+		for (uint32_t g = 1; g < x->n; g++)
+			first_ns = NSX_MIN(first_ns, set[g]);
+		for (uint32_t g = 0; g < x->n; g++)
+			nsx_add_to(&lag_ns[g], set[g] - first_ns);
+	}
+	for (uint32_t g = 1; g < x->n; g++)
+		if (lag_ns[g] > lag_ns[x->latest])
+			x->latest = g;
+	for (uint32_t g = 0; g < x->n; g++) {
+		x->is_late[g] = lag_ns[g] > lag_ns[x->latest] / 2;
+		x->nlate += x->is_late[g];
 	}
 }
 
-static int measure(const struct nsx_detect *d, const struct replays *all,
-		   struct late *z, struct nsx_err *err)
+/* How much later all of a set have started than those that are not late. */
+static int64_t late_ns(const struct team *x, uint32_t set)
 {
-	const struct nsx_ops *o = &d->trace->ops;
-	const struct replays *x = &all[z->device];
-	uint32_t nmet;
+	const int64_t *start_ns = x->start_ns + (size_t)set * x->n;
+	int64_t last_ns = INT64_MIN, usual_ns = INT64_MIN;
 
-	if (nsx_new_arrays(d->scratch, x->n, "graph replays", err, z->wait_ns,
-			   z->apart_ns))
-		return err->rc;
-	for (uint32_t i = 0; i < x->n; i++)
-		z->wait_ns[i] = INT64_MAX;
-	for (uint32_t e = 0; e < d->trace->ndevices; e++) {
-		if (e == z->device || all[e].n < MANY)
-			continue;
-		hold_against(o, x, &all[e], false, &nmet, z);
-		if (nmet < MOST * x->n)
-			continue;
-		hold_against(o, x, &all[e], true, &nmet, z);
-		z->npeers++;
+	for (uint32_t g = 0; g < x->n; g++) {
+		last_ns = NSX_MAX(last_ns, start_ns[g]);
+		if (!x->is_late[g])
+			usual_ns = NSX_MAX(usual_ns, start_ns[g]);
 	}
-	for (uint32_t i = 0; i < x->n; i++) {
-		if (z->wait_ns[i] == INT64_MAX) /* it met nobody              */
-			z->wait_ns[i] = 0;
-		z->nlast += z->wait_ns[i] > 0;
-		nsx_add_to(&z->sum_ns, NSX_MAX(0, z->wait_ns[i]));
-		nsx_add_to(&z->sum_apart_ns, z->apart_ns[i]);
+	return last_ns - usual_ns;
+}
+
+/* Whether some of a team, at most half, are late, and the others wait for them. */
+static bool has_late(const struct nsx_detect *d, struct team *x)
+{
+	if (x->n < 2 || x->nsets < MANY)
+		return false;
+	find_late(x);
+	if (!x->nlate || 2 * x->nlate > x->n)
+		return false;
+	for (uint32_t i = 0; i < x->nsets; i++) {
+		int64_t ns = late_ns(x, i);
+
+		x->nlast += ns > 0;
+		nsx_add_to(&x->sum_ns, ns);
+		nsx_add_to(&x->sum_apart_ns, x->apart_ns[i]);
 	}
-	return 0;
+	return x->nlast >= MOST * x->nsets && x->sum_ns >= SURE * x->sum_apart_ns &&
+	       (double)x->sum_ns >=
+		       LEAST_SHARE * (double)(d->w.end_ns - d->w.start_ns);
 }
 
 /* What a GPU idles by before its late starts. */
@@ -142,14 +207,16 @@ static int add_idle(struct causes *c, const struct nsx_idle *idle, int64_t start
 }
 
 static void tell_cause(const struct nsx_detect *d, const struct causes *c,
-		       const struct late *z, struct nsx_finding *f)
+		       const struct team *x, struct nsx_finding *f)
 {
+	const char *whose = x->nlate > 1 ? "the latest of them" : "its GPU";
 	struct nsx_group_key key;
 	const char *name;
 	size_t top = 0;
 
-	if (c->all_ns * 2 < z->sum_ns) {
-		nsx_add_evidence(f, "its GPU still does other work then");
+	if (c->all_ns * 2 < x->sum_ns) {
+		nsx_add_evidence(f, nsx_tell(d->found, "until then %s still does other "
+						       "work", whose));
 		return;
 	}
 	for (size_t g = 1; g < c->keys.n; g++)
@@ -158,7 +225,7 @@ static void tell_cause(const struct nsx_detect *d, const struct causes *c,
 	key = nsx_group_key(&c->keys, top);
 	name = nsx_fact_text(d->facts, (nsx_str)key.b);
 	nsx_add_evidence(f, nsx_tell(
-		d->found, "until then its GPU idles, %s of it by %s%s%s",
+		d->found, "until then %s idles, %s of it by %s%s%s", whose,
 		nsx_tell_ns(d->found, c->ns[top]), nsx_cause_words[key.a],
 		key.b && *name ? " in " : "",
 		key.b && *name ? nsx_tell_name(d->found, name) : ""));
@@ -166,40 +233,48 @@ static void tell_cause(const struct nsx_detect *d, const struct causes *c,
 		f->place = nsx_tell(d->found, "%s", name);
 }
 
-static int propose(struct nsx_detect *d, const struct replays *x,
-		   const struct late *z, struct nsx_err *err)
+static int propose(struct nsx_detect *d, const struct team *x, struct nsx_err *err)
 {
 	struct nsx_findings *l = d->found;
-	const char *gpu = nsx_gpu_label(d->trace, z->device);
-	struct nsx_finding f = {
-		.id = NSX_ID_late_replays, .subject = nsx_tell(l, "GPU %s", gpu),
-		.device = z->device, .confidence = NSX_CONF_MEDIUM,
-		.title = nsx_tell(l, "GPU %s starts its CUDA graphs late, and others "
-				  "wait for it inside theirs", gpu),
-		.evidence = {
-			nsx_tell(l, "it starts last in %u of %u replays, %s after all "
-				 "others on average, yet they end within %s of each "
-				 "other", z->nlast, x->n,
-				 nsx_text_ns(l->arena, (double)z->sum_ns / x->n),
-				 nsx_text_ns(l->arena, (double)z->sum_apart_ns / x->n))},
-		.recommendation = {
-			nsx_tell(l, "look at what the process of GPU %s does before it "
-				 "starts a graph: its peers do that sooner", gpu),
-			"capture a short stretch with graphs traced node by node: it shows "
-			"the collectives in which they wait"},
-		.guess_ns = (double)z->sum_ns, .is_rule = true, .is_bound = true};
-
+	uint32_t late[MAX_GPUS], n = 0;
 	struct causes c = {0};
 	int rc = 0;
 
-	for (uint32_t i = 0; i < x->n && !rc; i++) {
-		int64_t at_ns = nsx_op_start(&d->trace->ops, x->op[i]);
+	for (uint32_t g = 0; g < x->n; g++)
+		if (x->is_late[g])
+			late[n++] = x->gpu[g];
+	const char *gpus = nsx_tell(l, "GPU%s %s", n > 1 ? "s" : "",
+				    nsx_say_gpus(d, late, n));
+	struct nsx_finding f = {
+		.id = NSX_ID_late_replays, .subject = gpus,
+		.device = n > 1 ? NSX_NONE : late[0], .confidence = NSX_CONF_MEDIUM,
+		.title = nsx_tell(l, "%s %s CUDA graphs late, and others wait for %s "
+				  "inside theirs", gpus, n > 1 ? "start their" :
+				  "starts its", n > 1 ? "them" : "it"),
+		.evidence = {
+			nsx_tell(l, "%s last in %u of %u replays, %s after all others on "
+				 "average, yet they end within %s of each other",
+				 n > 1 ? "they start" : "it starts", x->nlast, x->nsets,
+				 nsx_text_ns(l->arena, (double)x->sum_ns / x->nsets),
+				 nsx_text_ns(l->arena,
+					     (double)x->sum_apart_ns / x->nsets))},
+		.recommendation = {
+			nsx_tell(l, "look at what the host%s of %s %s a graph: those of "
+				 "the others are done sooner", n > 1 ? "s" : "", gpus,
+				 n > 1 ? "do before they start" :
+					 "does before it starts"),
+			"capture a short stretch with graphs traced node by node: it shows "
+			"the collectives in which they wait"},
+		.guess_ns = (double)x->sum_ns, .is_rule = true, .is_bound = true};
 
-		rc = add_idle(&c, &d->facts->idle[z->device],
-			      at_ns - NSX_MAX(0, z->wait_ns[i]), at_ns, err);
+	for (uint32_t i = 0; i < x->nsets && !rc; i++) {
+		int64_t at_ns = x->start_ns[(size_t)i * x->n + x->latest];
+
+		rc = add_idle(&c, &d->facts->idle[x->gpu[x->latest]],
+			      at_ns - late_ns(x, i), at_ns, err);
 	}
 	if (!rc) {
-		tell_cause(d, &c, z, &f);
+		tell_cause(d, &c, x, &f);
 		nsx_found(l, &f);
 	}
 	free(c.ns);
@@ -209,31 +284,25 @@ static int propose(struct nsx_detect *d, const struct replays *x,
 
 int nsx_detect_late_replays(struct nsx_detect *d, struct nsx_err *err)
 {
-	uint32_t n = d->trace->ndevices, nused = 0;
-	int64_t least_ns = (int64_t)(LEAST_SHARE *
-				     (double)(d->w.end_ns - d->w.start_ns));
+	uint32_t n = d->trace->ndevices;
 	struct replays *all;
-	struct late most = {0};
+	bool *has_team;
 
 	if (n < 2 || n > MAX_GPUS)
 		return 0;
-	if (!nsx_new_array(all, d->scratch, n, "GPUs", err))
+	if (nsx_new_arrays(d->scratch, n, "GPUs", err, all, has_team))
 		return err->rc;
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < n; i++)
 		if (list_replays(d, i, &all[i], err))
 			return err->rc;
-		nused += all[i].n >= MANY;
-	}
-	for (uint32_t i = 0; i < n && nused > 1; i++) {
-		struct late z = {.device = i};
+	for (uint32_t i = 0; i < n; i++) {
+		struct team x;
 
-		if (all[i].n < MANY)
+		if (has_team[i] || all[i].n < MANY)
 			continue;
-		if (measure(d, all, &z, err))
+		if (gather(d, all, i, has_team, &x, err) ||
+		    (has_late(d, &x) && propose(d, &x, err)))
 			return err->rc;
-		if (z.npeers && z.nlast >= MOST * all[i].n && z.sum_ns >= least_ns &&
-		    z.sum_ns >= SURE * z.sum_apart_ns && z.sum_ns > most.sum_ns)
-			most = z;
 	}
-	return most.npeers ? propose(d, &all[most.device], &most, err) : 0;
+	return 0;
 }

@@ -1,0 +1,1 @@
+explain @replays_two_late --pass findings --md
