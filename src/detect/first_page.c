@@ -549,8 +549,7 @@ int nsx_first_page_build(struct nsx_report *r, const struct nsx_measured *m,
 	fill_trust(r, p);
 	fill_missing(r, p);
 	nsx_judge(r, p);
-	if ((p->verdict == NSX_V_COMPUTE || p->verdict == NSX_V_COMMUNICATION) &&
-	    nsx_graphs_hide(&r->facts->graphs)) /* its shares tell little */
+	if (p->verdict == NSX_V_COMPUTE && nsx_graphs_hide(&r->facts->graphs))
 		p->because = "what runs inside its CUDA graphs is not in the "
 			     "trace";
 	tail = say_tail(r);
