@@ -49,7 +49,7 @@ struct group { /* calls of one API that do one thing */
 	bool is_pool;	     /* ALLOCATE: takes memory of a pool             */
 	size_t nrefills;     /* such calls that came next after its waits    */
 	int64_t refill_ns;
-	int64_t tail_ns;     /* of its waits, after the GPU was done         */
+	int64_t idle_ns;     /* of the GPU, during its calls                 */
 	size_t nlong;	     /* that lasted ...                              */
 	size_t nahead;	     /* ... and after which the GPU had compute left
 				when the thread went on                      */
@@ -230,14 +230,9 @@ static struct group *group_of(struct calls *c, enum kind kind, nsx_str raw,
 	return x;
 }
 
-static void count_wait(struct calls *c, uint32_t g, size_t call)
+static void count_wait(struct calls *c, uint32_t g, int64_t ns)
 {
-	const struct nsx_calls *calls = &c->d->trace->calls;
-	int64_t ns = nsx_call_ns(calls, call);
-	int64_t tail_ns = nsx_call_end(calls, call) - c->queued_ns;
-
 	c->emptied = g;
-	nsx_add_to(&c->v[g].tail_ns, NSX_MIN(ns, NSX_MAX(0, tail_ns)));
 	if (ns < AHEAD_NS)
 		return;
 	c->v[g].nlong++;
@@ -308,6 +303,7 @@ static void add_cost(struct calls *c, struct group *x, size_t call)
 				    b[i].start_ns == start_ns; i++)
 		if (b[i].name == name && nsx_is_judged(c->d, start_ns)) {
 			nsx_add_to(&x->cost_ns, b[i].cost_ns);
+			nsx_add_to(&x->idle_ns, NSX_MAX(0, b[i].gpu_idle_ns));
 			x->squares += (double)b[i].cost_ns *
 				      (double)b[i].cost_ns;
 		}
@@ -347,7 +343,7 @@ static int add_call(struct calls *c, size_t call, uint32_t range,
 		    !(t->calls.flags[call] & NSX_CALL_MALLOC);
 	settle(c, nsx_call_start(&t->calls, call));
 	if (kind == WAIT)
-		count_wait(c, g, call);
+		count_wait(c, g, ns);
 	if (x->is_pool)
 		count_refill(c, ns);
 	nsx_add_to(&x->ns, ns);
@@ -729,7 +725,7 @@ static bool is_after_few(const struct group *x)
 /* The calls of groups that are one. */
 struct total {
 	size_t count, nlong, nahead, nrefills, copies[NWAYS];
-	int64_t ns, between_ns, cost_ns, refill_ns, tail_ns, bytes[NWAYS];
+	int64_t ns, between_ns, cost_ns, refill_ns, idle_ns, bytes[NWAYS];
 	const struct group *dearest;
 };
 static struct total total_of(const struct calls *c, const uint32_t *list,
@@ -752,7 +748,7 @@ static struct total total_of(const struct calls *c, const uint32_t *list,
 		nsx_add_to(&ret.cost_ns, x->cost_ns);
 		ret.nrefills += x->nrefills;
 		nsx_add_to(&ret.refill_ns, x->refill_ns);
-		nsx_add_to(&ret.tail_ns, x->tail_ns);
+		nsx_add_to(&ret.idle_ns, x->idle_ns);
 		if (x->cost_ns > ret.dearest->cost_ns)
 			ret.dearest = x;
 	}
@@ -817,7 +813,7 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 	enum way way = way_of(&all);
 	const char *refills = say_refills(c, &all);
 	bool empties = refills && /* ... and that is what the GPU waits for */
-		       2 * (all.refill_ns + all.tail_ns) >= all.cost_ns;
+		       2 * (all.refill_ns + all.idle_ns) >= all.cost_ns;
 	struct nsx_finding f = {
 		.id = say->id, .subject = kind == ALLOCATE || kind == LOAD ?
 						  NULL : x->api,

@@ -227,10 +227,9 @@ static void tell_cause(const struct nsx_detect *d, const struct causes *c,
 	nsx_add_evidence(f, nsx_tell(
 		d->found, "until then %s idles, %s of it by %s%s%s", whose,
 		nsx_tell_ns(d->found, c->ns[top]), nsx_cause_words[key.a],
-		key.b && *name ? " in " : "",
-		key.b && *name ? nsx_tell_name(d->found, name) : ""));
-	if (key.a == NSX_CAUSE_HOST_CODE && key.b && *name)
-		f->place = nsx_tell(d->found, "%s", name);
+		*name ? " in " : "", *name ? nsx_tell_name(d->found, name) : ""));
+	if (key.a == NSX_CAUSE_HOST_CODE && *name)
+		f->place = name;
 }
 
 static int propose(struct nsx_detect *d, const struct team *x, struct nsx_err *err)
@@ -284,11 +283,13 @@ static int propose(struct nsx_detect *d, const struct team *x, struct nsx_err *e
 
 int nsx_detect_late_replays(struct nsx_detect *d, struct nsx_err *err)
 {
+	enum nsx_graph_mode mode = d->facts->graphs.mode;
 	uint32_t n = d->trace->ndevices;
 	struct replays *all;
 	bool *has_team;
 
-	if (n < 2 || n > MAX_GPUS)
+	if (n < 2 || n > MAX_GPUS ||
+	    (mode != NSX_GRAPH_WHOLE && mode != NSX_GRAPH_MIXED))
 		return 0;
 	if (nsx_new_arrays(d->scratch, n, "GPUs", err, all, has_team))
 		return err->rc;

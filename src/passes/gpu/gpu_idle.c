@@ -367,9 +367,9 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	fill_gaps(run, tables[1], tables[3]);
 	if (fill_causes(run, tables[2], by_cause, err))
 		return err->rc;
-	nsx_put(out, "table", nsx_string(
-		t->schema->table[NSX_VIEW_kernel] ?
-			t->schema->table[NSX_VIEW_kernel]->name : NULL));
+	if (t->schema->table[NSX_VIEW_kernel])
+		nsx_put(out, "table", nsx_string(
+			t->schema->table[NSX_VIEW_kernel]->name));
 	say_devices(out, idlest(tables[0]));
 	say_idle(run, out, tables[0], tables[1]);
 	nsx_md_whole(out, tables[2], 3);
