@@ -30,7 +30,7 @@ void nsx_sort_r(void *v, size_t n, size_t size,
 		int (*cmp)(const void *, const void *, void *), void *context);
 /* The same, and quick for a great many in any order.  key: a number that does
  * not fall in that order; cmp is asked where it is the same.  What follows the first
- * `most` need only be in order of that number.
+ * `most` is in no order.
  */
 void nsx_sort_by_key(void *v, size_t n, size_t size,
 		     int64_t (*key)(const void *element),

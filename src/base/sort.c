@@ -195,17 +195,42 @@ static void count_parts(struct by_key *k, const char *v, size_t n,
 		at[i + 1] += at[i];
 }
 
+/* Has the parts that hold the first `most` elements come first; at: now as if those
+ * were all.  Returns how many they hold.
+ */
+static size_t put_first(const struct by_key *k, char *v, size_t n, size_t most,
+			uint32_t at[NPARTS + 1])
+{
+	uint32_t last = NSX_SEARCH(0, NPARTS, mid, at[mid + 1] < most);
+	size_t kept = at[last + 1], i = 0, behind = kept;
+	char *spare = kept < n ? malloc(k->size) : NULL;
+
+	if (!spare)
+		return n;
+	for (; behind < n; behind++) {
+		if (key_at(k, v, behind) >> k->shift > last)
+			continue;
+		while (key_at(k, v, i) >> k->shift <= last)
+			i++;
+		memcpy(spare, v + i * k->size, k->size);
+		memcpy(v + i * k->size, v + behind * k->size, k->size);
+		memcpy(v + behind * k->size, spare, k->size);
+	}
+	free(spare);
+	for (size_t p = last + 1; p < NPARTS; p++)
+		at[p + 1] = (uint32_t)kept;
+	return kept;
+}
+
 /* Sets order to the elements by the first 32 bits of their keys, sorted; false: there
  * is no memory for it.
  */
-static bool order_by(struct by_key *k, const char *v, size_t n,
-		     struct nsx_brief *order)
+static bool order_by(const struct by_key *k, const char *v, size_t n,
+		     uint32_t at[NPARTS + 1], struct nsx_brief *order)
 {
-	uint32_t at[NPARTS + 1] = {0};
 	size_t most = LEAST_PART, begin = 0;
 	struct nsx_brief *spare;
 
-	count_parts(k, v, n, at);
 	for (size_t p = 0; p < NPARTS; p++)
 		most = NSX_MAX(most, (size_t)at[p + 1] - at[p]);
 	spare = malloc(most * sizeof(*spare));
@@ -232,10 +257,16 @@ void nsx_sort_by_key_r(void *v, size_t n, size_t most, size_t size,
 		       void *context)
 {
 	struct by_key by = {.key = key, .context = context, .size = size};
-	struct nsx_brief *order = n > FEW && n < UINT32_MAX ?
-		malloc(n * sizeof(*order) + size) : NULL;
+	uint32_t at[NPARTS + 1] = {0};
+	struct nsx_brief *order = NULL;
 
-	if (!order || !order_by(&by, v, n, order)) {
+	if (n > FEW && n < UINT32_MAX) {
+		count_parts(&by, v, n, at);
+		if (most < n)
+			n = put_first(&by, v, n, most, at);
+		order = malloc(n * sizeof(*order) + size);
+	}
+	if (!order || !order_by(&by, v, n, at, order)) {
 		free(order);
 		nsx_sort_r(v, n, size, cmp, context);
 		return;
@@ -244,10 +275,12 @@ void nsx_sort_by_key_r(void *v, size_t n, size_t most, size_t size,
 	NSX_EACH_RUN(i, next, n, order[next].key == order[i].key) {
 		char *run = (char *)v + i * size;
 
+		if (i >= most)
+			break;
 		if (by.rest && next - i > 1)
-			nsx_sort_by_key_r(run, next - i, most - NSX_MIN(most, i),
-					  size, key, cmp, context);
-		else if (i < most)
+			nsx_sort_by_key_r(run, next - i, most - i, size, key,
+					  cmp, context);
+		else
 			nsx_sort_r(run, next - i, size, cmp, context);
 	}
 	free(order);

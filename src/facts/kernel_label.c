@@ -29,8 +29,7 @@ struct nsx_kernel_labels {
 
 struct member { /* a kernel whose words are not its alone */
 	struct nsx_told *told;
-	const uint64_t *hash; /* of each of its name's words, as list_words() has
-				 them                                        */
+	const uint32_t *word; /* those of its name, as list_words() has them  */
 	uint8_t n, ntold;
 	bool is_told; /* by a word of its own                                */
 };
@@ -154,23 +153,30 @@ static uint8_t list_words(const struct reading *r,
 	return n;
 }
 
-struct hashes { /* of those of one label, in one array that all use in turn */
-	uint64_t *v;
+/* Of the names of one label.  Words are numbers, by their hashes: a label may have a
+ * million names.
+ */
+struct words {
+	struct nsx_groups numbers;
+	struct nsx_near near;
+	uint32_t *v; /* of the members, in turn                              */
 	size_t n, cap;
 };
 
 static int read_words(const struct nsx_trace *t, nsx_str name, struct reading *r,
-		      struct member *m, struct hashes *h, struct nsx_err *err)
+		      struct member *m, struct words *w, struct nsx_err *err)
 {
 	const struct part_word *word[MAX_WORDS];
 
 	read_name(r, t, name);
 	m->n = list_words(r, word);
-	if (nsx_grow(&h->v, &h->cap, h->n + m->n, sizeof(*h->v),
+	if (nsx_grow(&w->v, &w->cap, w->n + m->n, sizeof(*w->v),
 		     "kernel names", err))
 		return err->rc;
 	for (unsigned i = 0; i < m->n; i++)
-		h->v[h->n++] = word[i]->hash;
+		if (nsx_group_near(&w->numbers, &w->near, word[i]->hash, 0,
+				   &w->v[w->n++], err))
+			return err->rc;
 	return 0;
 }
 
@@ -179,8 +185,8 @@ static int cmp_words(const void *a, const void *b)
 	const struct member *x = a, *y = b;
 
 	for (size_t i = 0; i < x->n && i < y->n; i++)
-		if (x->hash[i] != y->hash[i])
-			return x->hash[i] < y->hash[i] ? -1 : 1;
+		if (x->word[i] != y->word[i])
+			return x->word[i] < y->word[i] ? -1 : 1;
 	return NSX_CMP(x->n, y->n);
 }
 
@@ -193,7 +199,7 @@ static unsigned count_common(const struct member *v, size_t n, unsigned at)
 		unsigned k = at;
 
 		while (k < common && k < v[i].n &&
-		       v[i].hash[k] == v[0].hash[k])
+		       v[i].word[k] == v[0].word[k])
 			k++;
 		common = k;
 	}
@@ -217,7 +223,7 @@ static void tell_by_branches(struct member *v, size_t n, unsigned at)
 		next = i + 1;
 		if (v[i].n <= at)
 			continue;
-		while (next < n && v[next].hash[at] == v[i].hash[at])
+		while (next < n && v[next].word[at] == v[i].word[at])
 			next++;
 		for (size_t k = i; k < next; k++)
 			if (!v[k].is_told && v[k].ntold < NSX_MAX_TOLD)
@@ -226,51 +232,45 @@ static void tell_by_branches(struct member *v, size_t n, unsigned at)
 	}
 }
 
-/* How many members have a word, by its group in g.  The first `common` words of
- * all are the same: two of them will do.
+/* How many members have a word, by its number; NULL: no memory.  The first `common`
+ * words of all are the same: two of them will do.
  */
-static int count_words(const struct member *v, size_t n, unsigned common,
-		       struct nsx_groups *g, struct nsx_arena *a,
-		       uint32_t **ret_members, struct nsx_err *err)
+static uint32_t *count_words(const struct member *v, size_t n, unsigned common,
+			     size_t nwords, struct nsx_arena *a,
+			     struct nsx_err *err)
 {
-	uint32_t *members, *last, k;
-	size_t most = 2 * (size_t)common;
+	uint32_t *members, *last;
 
-	for (size_t i = 0; i < n; i++)
-		most += v[i].n - common;
-	if (nsx_new_arrays(a, most, "kernel names", err, members, last))
-		return err->rc;
+	if (nsx_new_arrays(a, nwords, "kernel names", err, members, last))
+		return NULL;
 	for (uint32_t i = 0; i < n; i++)
 		for (unsigned w = i < 2 ? 0 : common; w < v[i].n; w++) {
-			if (nsx_group(g, v[i].hash[w], 0, &k, err))
-				return err->rc;
+			uint32_t k = v[i].word[w];
+
 			members[k] += last[k] != i + 1;
 			last[k] = i + 1;
 		}
-	*ret_members = members;
-	return 0;
+	return members;
 }
 
 /* *ret_n: how many are told. */
-static int tell_by_one_word(struct member *v, size_t n, struct nsx_arena *a,
-			    size_t *ret_n, struct nsx_err *err)
+static int tell_by_one_word(struct member *v, size_t n, size_t nwords,
+			    struct nsx_arena *a, size_t *ret_n,
+			    struct nsx_err *err)
 {
 	unsigned common = count_common(v, n, 0);
-	struct nsx_groups g = {0};
-	uint32_t *members = NULL;
-	int rc = count_words(v, n, common, &g, a, &members, err);
+	uint32_t *members = count_words(v, n, common, nwords, a, err);
 
 	*ret_n = 0;
-	for (size_t i = 0; !rc && i < n; i++)
+	for (size_t i = 0; members && i < n; i++)
 		for (unsigned w = common; w < v[i].n; w++)
-			if (members[nsx_group_find(&g, v[i].hash[w], 0)] == 1) {
+			if (members[v[i].word[w]] == 1) {
 				tell_by(&v[i], w);
 				v[i].is_told = true;
 				++*ret_n;
 				break;
 			}
-	nsx_groups_done(&g);
-	return rc;
+	return members ? 0 : err->rc;
 }
 
 /* Of PyTorch's elementwise kernels only the way they walk memory is told. */
@@ -338,9 +338,11 @@ struct dealt {
 	uint32_t *order, *at; /* at: by label % n, where those stand         */
 };
 
-/* Kernels of one label, n of them, in order of their names. */
+/* Kernels of one label, n of them, in order of their names.  w: whatever it held, its
+ * arrays are used again.
+ */
 static int tell_apart(const struct dealt *d, const uint32_t *alike, size_t n,
-		      struct hashes *h, struct nsx_err *err)
+		      struct words *w, struct nsx_err *err)
 {
 	const struct nsx_trace *t = d->k->trace;
 	struct nsx_arena *scratch = nsx_arena_new();
@@ -349,20 +351,21 @@ static int tell_apart(const struct dealt *d, const uint32_t *alike, size_t n,
 	size_t ntold = 0, at = 0;
 	int rc = nsx_new_arrays(scratch, n, "kernel names", err, v);
 
-	h->n = 0;
+	*w = (struct words){.v = w->v, .cap = w->cap};
 	for (size_t i = 0; !rc && i < n; i++) {
 		NSX_FETCH_TEXTS(t->strings, i, n, next, d->name[alike[next]], 0);
 		v[i].told = &d->k->told[alike[i]];
-		rc = read_words(t, d->name[alike[i]], &r, &v[i], h, err);
+		rc = read_words(t, d->name[alike[i]], &r, &v[i], w, err);
 	}
 	for (size_t i = 0; !rc && i < n; at += v[i++].n)
-		v[i].hash = h->v + at;
-	rc = rc ?: tell_by_one_word(v, n, scratch, &ntold, err);
+		v[i].word = w->v + at;
+	rc = rc ?: tell_by_one_word(v, n, w->numbers.n, scratch, &ntold, err);
 	if (!rc && ntold < n) {
 		nsx_sort(v, n, sizeof(*v), cmp_words);
 		tell_by_branches(v, n, 0);
 	}
 	done_reading(&r);
+	nsx_groups_done(&w->numbers);
 	nsx_arena_free(scratch);
 	return rc;
 }
@@ -450,7 +453,7 @@ static int tell_piece(void *ctx, size_t piece, struct nsx_err *err)
 {
 	const struct dealt *d = ctx;
 	size_t i = piece * PIECE, end = NSX_MIN(i + PIECE, d->k->n), next;
-	struct hashes h = {0};
+	struct words w = {.v = NULL};
 	int rc = 0;
 
 	while (i < end && !begins_run(d, i))
@@ -459,9 +462,9 @@ static int tell_piece(void *ctx, size_t piece, struct nsx_err *err)
 		for (next = i + 1; next < d->k->n && !begins_run(d, next);)
 			next++;
 		if (next - i > 1)
-			rc = tell_apart(d, d->order + i, next - i, &h, err);
+			rc = tell_apart(d, d->order + i, next - i, &w, err);
 	}
-	free(h.v);
+	free(w.v);
 	return rc ? rc : nsx_stopped(err);
 }
 

@@ -421,22 +421,23 @@ static void fill_sums(const struct sites *all, const struct sum *x,
 }
 
 /* The row that was added last. */
-static void fill_place(const struct sites *x, const struct site *s,
+static void fill_place(const struct sites *x, uint32_t group,
 		       struct nsx_section *out, struct nsx_table *table,
 		       struct nsx_cell *row)
 {
+	struct site s = site_at(x, group);
 	char of_copy[COPY_SIZE];
-	const char *own = own_name(s, of_copy);
+	const char *own = own_name(&s, of_copy);
 
-	row[PID] = nsx_global_pid(s->global_tid);
-	row[TID] = nsx_global_tid(s->global_tid);
-	row[KIND] = nsx_string(kinds[s->kind]);
-	row[API] = !own ? nsx_name_cell(x->t, table, s->name) :
+	row[PID] = nsx_global_pid(s.global_tid);
+	row[TID] = nsx_global_tid(s.global_tid);
+	row[KIND] = nsx_string(kinds[s.kind]);
+	row[API] = !own ? nsx_name_cell(x->t, table, s.name) :
 		nsx_string(own == of_copy ?
 				   nsx_row_text(table, out->arena, own) : own);
-	row[SITE] = nsx_text_cell(x->t, s->function);
-	row[MODULE] = nsx_text_cell(x->t, s->module);
-	row[RANGE] = nsx_text_cell(x->t, s->range);
+	row[SITE] = nsx_text_cell(x->t, s.function);
+	row[MODULE] = nsx_text_cell(x->t, s.module);
+	row[RANGE] = nsx_text_cell(x->t, s.range);
 }
 
 /* In order of cost, time, count, thread, what it is, and where.  *first: the first with
@@ -451,23 +452,27 @@ static int fill_sites(const struct sites *x, const struct nsx_run *run,
 
 	if (!nsx_new_array(order, run->scratch, x->keys.n, "call sites", err))
 		return err->rc;
-	for (uint32_t g = 0; g < x->keys.n; g++)
-		if (x->v[g].count || x->v[g].total_ns) /* inside the window */
-			order[n++] = g;
+	for (uint32_t g = 0; g < x->keys.n; g++) {
+		struct site s = site_at(x, g);
+
+		if (!s.sum->count && !s.sum->total_ns)
+			continue; /* all outside the window */
+		order[n++] = g;
+		if ((s.function || s.module) &&
+		    (*first == NSX_NONE || cmp_sites(&g, first, (void *)x) < 0))
+			*first = g;
+	}
 	nsx_table_expect(table, n, run->opts->held_rows);
 	nsx_sort_by_key_r(order, n, table->max_rows ?: n, sizeof(*order),
 			  key_of, cmp_sites, (void *)x);
 	for (size_t i = 0; i < n; i++) {
 		NSX_FETCH_AHEAD(x->v, order, i, n);
 		NSX_FETCH_AHEAD(x->keys.small, order, i, n);
-		struct site s = site_at(x, order[i]);
 		struct nsx_cell *row = nsx_add_row(table);
 
-		fill_sums(x, s.sum, s.cost_ns, row);
+		fill_sums(x, &x->v[order[i]], cost_at(x, order[i]), row);
 		if (nsx_table_holds(table))
-			fill_place(x, &s, out, table, row);
-		if (*first == NSX_NONE && (s.function || s.module))
-			*first = order[i];
+			fill_place(x, order[i], out, table, row);
 	}
 	return 0;
 }

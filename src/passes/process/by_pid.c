@@ -109,8 +109,8 @@ static int cmp_groups(const void *a, const void *b, void *groups)
 	       NSX_CMP(x->device, y->device);
 }
 
-/* One process's groups, most time first. */
-static int sort_groups(struct groups *g, struct nsx_err *err)
+/* One process's groups, the `most` with most time first. */
+static int sort_groups(struct groups *g, size_t most, struct nsx_err *err)
 {
 	close_groups(g);
 	if (nsx_grow(&g->order, &g->cap_order, g->n, sizeof(*g->order),
@@ -118,7 +118,7 @@ static int sort_groups(struct groups *g, struct nsx_err *err)
 		return err->rc;
 	for (uint32_t i = 0; i < g->n; i++)
 		g->order[i] = i;
-	nsx_sort_by_key_r(g->order, g->n, g->n, sizeof(*g->order), key_of,
+	nsx_sort_by_key_r(g->order, g->n, most, sizeof(*g->order), key_of,
 			  cmp_groups, g);
 	return 0;
 }
@@ -126,7 +126,7 @@ static int sort_groups(struct groups *g, struct nsx_err *err)
 /* Kernels ----------------------------------------------------------------------*/
 
 static int group_kernels(const struct nsx_pids *pids, uint32_t p,
-			    struct groups *g, struct nsx_err *err)
+			 struct groups *g, size_t most, struct nsx_err *err)
 {
 	const struct nsx_trace *t = g->t;
 	uint32_t device = NSX_NONE;
@@ -145,7 +145,7 @@ static int group_kernels(const struct nsx_pids *pids, uint32_t p,
 		x->n += nsx_op_counts(t, i);
 		nsx_add_to(&x->total_ns, nsx_op_ns(&t->ops, i));
 	}
-	return sort_groups(g, err);
+	return sort_groups(g, most, err);
 }
 
 static void fill_kernel(const struct nsx_trace *t, const struct nsx_pids *pids,
@@ -171,6 +171,15 @@ static void fill_kernel(const struct nsx_trace *t, const struct nsx_pids *pids,
 	row[K_PCT_PID] = nsx_pct(total, own);
 }
 
+/* How many of the next process's rows are held, or shown. */
+static size_t rows_that_tell(const struct nsx_table *all)
+{
+	size_t held = all->max_rows ?: SIZE_MAX;
+
+	return NSX_MAX(held - NSX_MIN(held, nsx_table_total(all)),
+		       (size_t)NSX_KERNELS_PER_PID);
+}
+
 static int add_kernels(const struct nsx_pids *pids, struct groups *g,
 		       struct nsx_table *all, struct nsx_table *top,
 		       struct nsx_table *sums, size_t held_rows,
@@ -186,7 +195,7 @@ static int add_kernels(const struct nsx_pids *pids, struct groups *g,
 
 		if (pids->at[p] == pids->at[p + 1])
 			continue;
-		if (group_kernels(pids, p, g, err))
+		if (group_kernels(pids, p, g, rows_that_tell(all), err))
 			return err->rc;
 		row = nsx_add_row(sums);
 		row[PID] = nsx_int(t->process[p].pid);
@@ -281,7 +290,7 @@ static int group_sync(const struct nsx_pids *pids, uint32_t p,
 		x->n += nsx_starts_inside(t, nsx_call_start(&t->calls, i));
 		nsx_add_to(&x->total_ns, nsx_call_inside(t, i));
 	}
-	return sort_groups(g, err);
+	return sort_groups(g, g->n, err);
 }
 
 static void add_sync(const struct nsx_trace *t, uint32_t p,
