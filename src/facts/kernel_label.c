@@ -332,7 +332,7 @@ struct dealt {
 	struct nsx_kernel_names *k;
 	nsx_str *name; /* nsx_kernel_full_names()                            */
 	unsigned threads;
-	size_t npieces;
+	size_t npieces, span; /* span: kernels of a task that tells them apart */
 	struct nsx_arena **arenas; /* by piece: of words                     */
 	uint64_t *label; /* hash of it, by kernel                            */
 	uint32_t *order, *at; /* at: by label % n, where those stand         */
@@ -448,11 +448,11 @@ static bool begins_run(const struct dealt *d, size_t i)
 	return !i || d->label[d->order[i]] != d->label[d->order[i - 1]];
 }
 
-/* Those of labels that begin in the piece. */
-static int tell_piece(void *ctx, size_t piece, struct nsx_err *err)
+/* Those of labels that begin in the span. */
+static int tell_span(void *ctx, size_t span, struct nsx_err *err)
 {
 	const struct dealt *d = ctx;
-	size_t i = piece * PIECE, end = NSX_MIN(i + PIECE, d->k->n), next;
+	size_t i = span * d->span, end = NSX_MIN(i + d->span, d->k->n), next;
 	struct words w = {.v = NULL};
 	int rc = 0;
 
@@ -473,8 +473,11 @@ static int make_unique(struct dealt *d, struct nsx_arena *a, struct nsx_err *err
 {
 	size_t n = d->k->n;
 
+	/* As few as keep all threads busy: labels of one use the same arrays. */
+	d->span = NSX_MAX(n / (4 * (size_t)d->threads) + 1, (size_t)PIECE);
 	if (deal_labels(d, err) ||
-	    nsx_par(d->threads, d->npieces, tell_piece, d, err) ||
+	    nsx_par(d->threads, (n + d->span - 1) / d->span, tell_span, d,
+		    err) ||
 	    deal_labels(d, err))
 		return err->rc;
 	NSX_EACH_RUN(i, next, n, !begins_run(d, next))
