@@ -136,8 +136,9 @@ static int cmp_groups(const void *a, const void *b, void *order)
 	       NSX_CMP(o->t->rank[o->g->name[k]], o->t->rank[o->g->name[l]]);
 }
 
-void nsx_nvtx_sort(uint32_t *v, size_t n, const struct nsx_nvtx_order *order)
+void nsx_nvtx_sort(uint32_t *v, size_t n, size_t nfirst,
+		   const struct nsx_nvtx_order *order)
 {
-	nsx_sort_by_key_r(v, n, n, sizeof(*v), key_of, cmp_groups,
+	nsx_sort_by_key_r(v, n, nfirst, sizeof(*v), key_of, cmp_groups,
 			  (void *)order);
 }

@@ -52,7 +52,10 @@ struct nsx_nvtx_order {
 	size_t size;
 	const uint32_t *place; /* by process; NULL: not by process           */
 };
-/* n indices of groups, by process, then the most time, the most ranges, the name. */
-void nsx_nvtx_sort(uint32_t *v, size_t n, const struct nsx_nvtx_order *order);
+/* n indices of groups, by process, then the most time, the most ranges, the name.
+ * Only the first nfirst are put in order: those behind them come after all of these.
+ */
+void nsx_nvtx_sort(uint32_t *v, size_t n, size_t nfirst,
+		   const struct nsx_nvtx_order *order);
 
 #endif

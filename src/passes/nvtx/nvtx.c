@@ -176,11 +176,13 @@ static int make_groups(struct work *w, struct nsx_arena *a, struct nsx_err *err)
 	return 0;
 }
 
-/* By time, count, name. */
-static int put_in_order(struct work *w, struct nsx_arena *a, struct nsx_err *err)
+/* By time, count, name, as far as the table holds them. */
+static int put_in_order(struct work *w, const struct nsx_run *run,
+			struct nsx_table *table, struct nsx_err *err)
 {
 	const struct nsx_nvtx_order by = {.t = w->t, .g = &w->g, .sums = w->v,
 					  .size = sizeof(*w->v)};
+	struct nsx_arena *a = run->scratch;
 	uint32_t *row;
 
 	if (nsx_new_arrays(a, w->g.n, "range names", err, w->order, row))
@@ -192,7 +194,9 @@ static int put_in_order(struct work *w, struct nsx_arena *a, struct nsx_err *err
 		if (g->sum.count || g->all_ns) /* else outside the window */
 			w->order[w->nrows++] = k;
 	}
-	nsx_nvtx_sort(w->order, w->nrows, &by);
+	nsx_table_expect(table, w->nrows, run->opts->held_rows);
+	w->nheld = table->max_rows ? (uint32_t)table->max_rows : w->nrows;
+	nsx_nvtx_sort(w->order, w->nrows, w->nheld, &by);
 	for (uint32_t i = 0; i < w->nrows; i++)
 		row[w->order[i]] = i;
 	w->row = w->g.of;
@@ -241,10 +245,8 @@ static int fill_ranges(const struct nsx_run *run, struct work *w, bool gpu,
 		       struct nsx_table *table, struct nsx_err *err)
 {
 	if (make_groups(w, run->scratch, err) ||
-	    put_in_order(w, run->scratch, err))
+	    put_in_order(w, run, table, err))
 		return err->rc;
-	nsx_table_expect(table, w->nrows, run->opts->held_rows);
-	w->nheld = table->max_rows ? (uint32_t)table->max_rows : w->nrows;
 	if (gpu && sum_gpu(w, run->scratch, err))
 		return err->rc;
 	for (uint32_t i = 0; i < w->nrows; i++)

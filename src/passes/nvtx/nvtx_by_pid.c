@@ -127,7 +127,7 @@ static int put_in_order(struct work *w, struct nsx_arena *a,
 		place[processes[i]] = i;
 	for (uint32_t k = 0; k < w->g.n; k++)
 		w->order[k] = k;
-	nsx_nvtx_sort(w->order, w->g.n, &(struct nsx_nvtx_order){
+	nsx_nvtx_sort(w->order, w->g.n, w->g.n, &(struct nsx_nvtx_order){
 		.t = w->t, .g = &w->g, .sums = w->v, .size = sizeof(*w->v),
 		.place = place});
 	return 0;

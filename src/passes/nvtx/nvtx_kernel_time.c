@@ -98,8 +98,8 @@ static int fill_ranges(const struct nsx_run *run,
 	for (uint32_t k = 0; k < g->n; k++)
 		if (s->v[k].count || s->v[k].ns)
 			order[n++] = k;
-	nsx_nvtx_sort(order, n, &by);
 	nsx_table_expect(table, n, run->opts->held_rows);
+	nsx_nvtx_sort(order, n, table->max_rows ?: n, &by);
 	for (size_t i = 0; i < n; i++) {
 		const struct nsx_nvtx_sum *x = &s->v[order[i]];
 		struct nsx_cell *row = nsx_add_row(table);
