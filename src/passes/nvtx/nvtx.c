@@ -176,7 +176,7 @@ static int make_groups(struct work *w, struct nsx_arena *a, struct nsx_err *err)
 	return 0;
 }
 
-/* By time, count, name, as far as the table holds them. */
+/* The rows to come, by time, count, name: in order as far as the table holds them. */
 static int put_in_order(struct work *w, const struct nsx_run *run,
 			struct nsx_table *table, struct nsx_err *err)
 {
@@ -195,7 +195,7 @@ static int put_in_order(struct work *w, const struct nsx_run *run,
 			w->order[w->nrows++] = k;
 	}
 	nsx_table_expect(table, w->nrows, run->opts->held_rows);
-	w->nheld = table->max_rows ? (uint32_t)table->max_rows : w->nrows;
+	w->nheld = (uint32_t)(table->max_rows ?: w->nrows);
 	nsx_nvtx_sort(w->order, w->nrows, w->nheld, &by);
 	for (uint32_t i = 0; i < w->nrows; i++)
 		row[w->order[i]] = i;
