@@ -178,8 +178,8 @@ static int prefer_shares(struct nsx_detect *d, struct uneven *u, struct nsx_err 
 	struct nsx_plan plans[] = {u->remedy, {&share, 1}};
 	struct nsx_gain gains[ARRAY_LEN(plans)];
 
-	if (nsx_replay_gains(d->facts->model, plans, ARRAY_LEN(plans), 1, gains,
-			     err))
+	if (nsx_replay_gains(d->facts->model, plans, ARRAY_LEN(plans), 0, 1,
+			     gains, err))
 		return err->rc;
 	u->by_stretch = gains[1].gain_ns > gains[0].gain_ns &&
 			(double)gains[1].gain_ns <=
@@ -304,7 +304,7 @@ static int find_slow(struct nsx_detect *d, const bool *counts, struct nsx_err *e
 		plans[n] = (struct nsx_plan){&v[n], 1};
 		n++;
 	}
-	if (nsx_replay_gains(d->facts->model, plans, n, 1, gains, err))
+	if (nsx_replay_gains(d->facts->model, plans, n, 0, 1, gains, err))
 		return err->rc;
 	for (size_t i = 1; i < n; i++)
 		if (gains[i].gain_ns > gains[best].gain_ns)

@@ -487,8 +487,8 @@ static int price_spread(struct nsx_detect *d, const struct nsx_excess *excess,
 	struct nsx_gain gains[ARRAY_LEN(plans)];
 	bool by_stretch;
 
-	if (nsx_replay_gains(d->facts->model, plans, ARRAY_LEN(plans), 1, gains,
-			     err))
+	if (nsx_replay_gains(d->facts->model, plans, ARRAY_LEN(plans), 0, 1,
+			     gains, err))
 		return err->rc;
 	if (gains[1].gain_ns > gains[0].gain_ns)
 		return 0;

@@ -340,8 +340,8 @@ static int price_more(struct pricing *p, struct nsx_plan *plans,
 		memcpy(v + p->napplied, r->v, r->n * sizeof(*v));
 		plans[n++] = (struct nsx_plan){v, p->napplied + r->n};
 	}
-	rc = nsx_replay_gains(p->facts->model, plans, n, p->threads, gains,
-			      err);
+	rc = nsx_replay_gains(p->facts->model, plans, n, p->napplied, p->threads,
+			      gains, err);
 	n = 0;
 	for (size_t i = 0; !rc && i < p->n; i++) {
 		double ns;

@@ -203,7 +203,8 @@ static const char *say_key(struct nsx_arena *a, const char *key)
 	} else {
 		nsx_buf_add(&b, key, n);
 		for (size_t i = 0; i < n; i++)
-			b.p[i] = b.p[i] == '_' ? ' ' : b.p[i];
+			if (b.p[i] == '_')
+				b.p[i] = ' ';
 		*b.p = (char)toupper((unsigned char)*b.p);
 	}
 	if (key[n]) {

@@ -6,8 +6,9 @@
  * negative, none of a wait or a call is above the time spent in such calls, none
  * of the host's remedies above that of a host infinitely fast; more removed is
  * never slower, but for a thousandth that lanes may cost; two threads find what
- * one does.
+ * one does; and what plans begin with can be done once for all.
  */
+#include <string.h>
 #include "facts/replay/pass.h"
 #include "each_trace.h"
 
@@ -122,6 +123,43 @@ static void check_model(const struct nsx_model *m)
 	check_apis(m, most);
 }
 
+/* Plans that begin with the same changes, some of which ask what else is in the plan. */
+static void check_shared(const struct nsx_model *m)
+{
+	enum { SHARED = 3, PLANS = 6 };
+	const struct model_rank *r = m->engine_rank, *last = r + m->nengines - 1;
+	const struct nsx_change begin[SHARED] = {
+		{.verb = NSX_NO_WAIT},
+		{.verb = NSX_EVEN_RANK, .process = r->process, .device = r->device},
+		{.verb = NSX_FASTER, .op = NSX_ON_KERNELS, .amount = 2}};
+	const struct nsx_change rest[PLANS] = {
+		{.verb = NSX_DROP, .op = NSX_ON_COPIES},
+		{.verb = NSX_EVEN_RANK, .process = last->process,
+		 .device = last->device},
+		{.verb = NSX_SHARE_WORK},
+		{.verb = NSX_FASTER_HOST, .amount = 2},
+		{.verb = NSX_NO_WAIT},
+		{.verb = NSX_OVERLAP, .op = NSX_ON_COPIES}};
+	struct nsx_change v[PLANS][SHARED + 1];
+	struct nsx_plan plans[PLANS];
+	struct nsx_gain once[PLANS], each[PLANS];
+	struct nsx_err err;
+
+	for (size_t i = 0; i < PLANS; i++) {
+		memcpy(v[i], begin, sizeof(begin));
+		v[i][SHARED] = rest[i];
+		plans[i] = (struct nsx_plan){v[i], SHARED + 1};
+	}
+	check(!nsx_replay_gains(m, plans, PLANS, SHARED, 2, once, &err) &&
+		      !nsx_replay_gains(m, plans, PLANS, 0, 1, each, &err),
+	      "gains", 0, 0);
+	for (size_t i = 0; i < PLANS; i++)
+		check(once[i].gain_ns == each[i].gain_ns &&
+			      once[i].touched == each[i].touched,
+		      "what is shared, once and each time",
+		      (double)once[i].gain_ns, (double)each[i].gain_ns);
+}
+
 static void check_sizes(const struct nsx_trace *t, const struct nsx_facts *f)
 {
 	static const size_t sizes[] = {0, 1000, 20};
@@ -138,8 +176,10 @@ static void check_sizes(const struct nsx_trace *t, const struct nsx_facts *f)
 		      (double)m->nops, (double)sizes[i]);
 		if (m->norder)
 			check_unchanged(m);
-		if (m->closure.cls != NSX_CONF_NONE)
+		if (m->closure.cls != NSX_CONF_NONE) {
 			check_model(m);
+			check_shared(m);
+		}
 		nsx_model_free(m);
 	}
 }

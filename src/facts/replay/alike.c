@@ -41,18 +41,68 @@ static int find_devices(struct build *b, struct nsx_err *err)
 	return 0;
 }
 
-static int copy_order(struct nsx_arena *a, const struct nsx_keyed *v, uint32_t n,
-		      uint32_t **ret, struct nsx_err *err)
+static int64_t kind_of_work(const struct nsx_model *m, uint32_t op)
 {
-	if (!nsx_new_array(*ret, a, n, "ranks", err))
+	const struct model_op *o = &m->op[op];
+
+	return o->kind == NSX_OP_KERNEL ?
+		       (int64_t)nsx_op_shape(m->t, o->row)->base_name :
+		       -1 - (o->kind << 8 | o->copy_kind);
+}
+
+static int64_t kind_of_gap(const struct nsx_model *m, uint32_t call)
+{
+	const struct model_call *c = &m->call[call];
+
+	return (int64_t)m->call[c->before].api * m->napis + c->api;
+}
+
+static int64_t kind_of_call(const struct nsx_model *m, uint32_t call)
+{
+	return m->call[call].api;
+}
+
+static uint32_t engine_of(const struct nsx_model *m, uint32_t op)
+{
+	return m->op[op].engine;
+}
+
+static uint32_t thread_of(const struct nsx_model *m, uint32_t call)
+{
+	return nsx_call_thread(m->t, m->call[call].row);
+}
+
+/* v: with their lengths, and room for as many more. */
+static int list_alike(struct build *b, struct nsx_keyed *v, uint32_t n,
+		      int64_t (*kind)(const struct nsx_model *m, uint32_t at),
+		      uint32_t (*of)(const struct nsx_model *m, uint32_t at),
+		      struct model_alikes *ret, struct nsx_err *err)
+{
+	struct model_alike *by_length;
+
+	if (!nsx_new_array(ret->v, b->m->arena, n, "ranks", err) ||
+	    !nsx_new_array(by_length, b->step, n, "ranks", err))
 		return err->rc;
-	for (uint32_t k = 0; k < n; k++)
-		(*ret)[k] = v[k].at;
+	nsx_keyed_sort(v, v + n, n);
+	for (uint32_t k = 0; k < n; k++) {
+		by_length[k] = (struct model_alike){
+			.ns = v[k].key, .at = v[k].at,
+			.of = of(b->m, v[k].at) & INT32_MAX};
+		v[k] = (struct nsx_keyed){kind(b->m, v[k].at), k};
+	}
+	nsx_keyed_sort(v, v + n, n);
+	for (uint32_t k = 0; k < n; k++) {
+		ret->v[k] = by_length[v[k].at];
+		ret->v[k].begins = !k || v[k].key != v[k - 1].key;
+	}
+	ret->n = n;
+	nsx_arena_drop(b->step, by_length);
 	return 0;
 }
 
-static int order_ops(struct nsx_model *m, struct nsx_keyed *v, struct nsx_err *err)
+static int order_ops(struct build *b, struct nsx_keyed *v, struct nsx_err *err)
 {
+	struct nsx_model *m = b->m;
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < m->nops; i++) {
@@ -61,12 +111,7 @@ static int order_ops(struct nsx_model *m, struct nsx_keyed *v, struct nsx_err *e
 		if ((o->flags & (OP_ACTIVE | OP_COMM)) == OP_ACTIVE)
 			v[n++] = (struct nsx_keyed){o->length_ns, i};
 	}
-	nsx_keyed_sort(v, v + n, n);
-	for (uint32_t k = 0; k < n; k++)
-		v[k].key = model_work_kind(m, v[k].at);
-	nsx_keyed_sort(v, v + n, n);
-	m->nalike_ops = n;
-	return copy_order(m->arena, v, n, &m->alike_op, err);
+	return list_alike(b, v, n, kind_of_work, engine_of, &m->alike_ops, err);
 }
 
 /* By device, where its iterations begin in the list of all; *ret_n: how many each has, 0
@@ -104,10 +149,10 @@ static int number_steps(struct build *b, struct nsx_err *err)
 
 	if (find_steps(b, &first, &m->nsteps, err) ||
 	    !nsx_new_array(m->alike_step, m->arena,
-			   m->nsteps ? m->nalike_ops : 0, "iterations", err))
+			   m->nsteps ? m->alike_ops.n : 0, "iterations", err))
 		return err->rc;
-	for (uint32_t k = 0; m->nsteps && k < m->nalike_ops; k++) {
-		uint32_t i = m->alike_op[k], from = first[model_device(b, i)];
+	for (uint32_t k = 0; m->nsteps && k < m->alike_ops.n; k++) {
+		uint32_t i = m->alike_ops.v[k].at, from = first[model_device(b, i)];
 		int64_t start_ns = m->op[i].start_ns;
 		uint32_t next;
 
@@ -128,25 +173,20 @@ static bool is_of_rank(const struct nsx_model *m, const struct model_call *c)
 	       m->thread_device[nsx_call_thread(m->t, c->row)] != NSX_NONE;
 }
 
-static int order_gaps(struct nsx_model *m, struct nsx_keyed *v,
-		      struct nsx_err *err)
+static int order_gaps(struct build *b, struct nsx_keyed *v, struct nsx_err *err)
 {
+	struct nsx_model *m = b->m;
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < m->ncalls; i++)
 		if (is_of_rank(m, &m->call[i]) && m->call[i].before != NSX_NONE)
 			v[n++] = (struct nsx_keyed){model_gap(m, i), i};
-	nsx_keyed_sort(v, v + n, n);
-	for (uint32_t k = 0; k < n; k++)
-		v[k].key = (int64_t)model_gap_kind(m, v[k].at);
-	nsx_keyed_sort(v, v + n, n);
-	m->nalike_gaps = n;
-	return copy_order(m->arena, v, n, &m->alike_gap, err);
+	return list_alike(b, v, n, kind_of_gap, thread_of, &m->alike_gaps, err);
 }
 
-static int order_calls(struct nsx_model *m, struct nsx_keyed *v,
-		       struct nsx_err *err)
+static int order_calls(struct build *b, struct nsx_keyed *v, struct nsx_err *err)
 {
+	struct nsx_model *m = b->m;
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < m->ncalls; i++) {
@@ -156,12 +196,7 @@ static int order_calls(struct nsx_model *m, struct nsx_keyed *v,
 		    (c->kind == CALL_LAUNCH || c->kind == CALL_API))
 			v[n++] = (struct nsx_keyed){c->own_ns, i};
 	}
-	nsx_keyed_sort(v, v + n, n);
-	for (uint32_t k = 0; k < n; k++)
-		v[k].key = m->call[v[k].at].api;
-	nsx_keyed_sort(v, v + n, n);
-	m->nalike_calls = n;
-	return copy_order(m->arena, v, n, &m->alike_call, err);
+	return list_alike(b, v, n, kind_of_call, thread_of, &m->alike_calls, err);
 }
 
 int model_alike(struct build *b, struct nsx_err *err)
@@ -174,8 +209,8 @@ int model_alike(struct build *b, struct nsx_err *err)
 		return 0;
 	return nsx_new_arrays(b->step, 2 * most, "ranks", err, v) ?:
 	       find_devices(b, err) ?:
-	       order_ops(m, v, err) ?:
+	       order_ops(b, v, err) ?:
 	       number_steps(b, err) ?:
-	       order_gaps(m, v, err) ?:
-	       order_calls(m, v, err);
+	       order_gaps(b, v, err) ?:
+	       order_calls(b, v, err);
 }

@@ -222,57 +222,7 @@ static void mark(struct select *s, uint8_t *flags, unsigned flag)
 
 static void lower(struct select *s, int64_t *value, int64_t to)
 {
-	to = NSX_MAX(to, 0);
-	*s->touched += to != *value;
-	*value = NSX_MIN(*value, to);
-}
-
-/* Durations, costs and gaps differ from the recorded from when they are needed. */
-static int need_lengths(struct player *p, struct nsx_err *err)
-{
-	struct edit *e = &p->edit;
-
-	if (e->length_ns)
-		return 0;
-	e->length_ns = player_room(p, err);
-	if (!e->length_ns)
-		return err->rc;
-	for (uint32_t i = 0; i < p->m->nops; i++)
-		e->length_ns[i] = p->m->op[i].length_ns;
-	return 0;
-}
-
-static int need_costs(struct player *p, struct nsx_err *err)
-{
-	struct edit *e = &p->edit;
-
-	if (e->own_ns)
-		return 0;
-	e->own_ns = player_room(p, err);
-	if (!e->own_ns)
-		return err->rc;
-	for (uint32_t i = 0; i < p->m->ncalls; i++)
-		e->own_ns[i] = p->m->call[i].own_ns;
-	return 0;
-}
-
-static int need_gaps(struct player *p, struct nsx_err *err)
-{
-	const struct nsx_model *m = p->m;
-	struct edit *e = &p->edit;
-
-	if (e->gap_ns)
-		return 0;
-	e->gap_ns = player_room(p, err);
-	if (!e->gap_ns)
-		return err->rc;
-	for (uint32_t i = 0; i < m->ncalls; i++)
-		e->gap_ns[i] = model_gap(m, i);
-	for (size_t k = 0; k < m->npauses; k++) {
-		e->pause_ns[k] = m->pause[k].ns;
-		e->gap_ns[m->pause[k].call] -= m->pause[k].ns;
-	}
-	return 0;
+	compile_lower(value, to, s->touched);
 }
 
 /* Verbs on calls -------------------------------------------------------------------*/
@@ -309,9 +259,9 @@ static int change_calls(struct select *s, struct nsx_err *err)
 	struct edit *e = &s->p->edit;
 
 	if ((s->c->verb == NSX_FASTER_LAUNCH ||
-	     s->c->verb == NSX_INSTANT_HOST) && need_costs(s->p, err))
+	     s->c->verb == NSX_INSTANT_HOST) && player_need_costs(s->p, err))
 		return err->rc;
-	if (s->c->verb == NSX_INSTANT_HOST && need_gaps(s->p, err))
+	if (s->c->verb == NSX_INSTANT_HOST && player_need_gaps(s->p, err))
 		return err->rc;
 	for (uint32_t i = 0; i < s->m->ncalls; i++) {
 		if (!fits_call(s, i))
@@ -364,7 +314,7 @@ static int cut_gaps(struct select *s, const struct span_list *spans,
 {
 	struct edit *e = &s->p->edit;
 
-	if (need_gaps(s->p, err))
+	if (player_need_gaps(s->p, err))
 		return err->rc;
 	for (uint32_t i = 0; i < s->m->ncalls; i++) {
 		int64_t ns, pause_ns, paused_ns, gap = model_gap(s->m, i);
@@ -403,7 +353,7 @@ static int64_t within_ranges(const struct select *s, uint32_t call)
 static int cut_calls(struct select *s, const struct span_list *spans,
 		     struct nsx_err *err)
 {
-	if (need_costs(s->p, err))
+	if (player_need_costs(s->p, err))
 		return err->rc;
 	for (uint32_t i = 0; i < s->m->ncalls; i++) {
 		const struct model_call *c = &s->m->call[i];
@@ -425,7 +375,7 @@ static int faster_host(struct select *s, struct nsx_err *err)
 {
 	struct edit *e = &s->p->edit;
 
-	if (need_gaps(s->p, err))
+	if (player_need_gaps(s->p, err))
 		return err->rc;
 	for (uint32_t i = 0; i < s->m->ncalls; i++) {
 		int64_t own_ns = model_gap(s->m, i) - model_pause_ns(s->m, i);
@@ -514,7 +464,7 @@ static void free_copy(struct select *s, uint32_t i)
 
 static int change_ops(struct select *s, struct nsx_err *err)
 {
-	if (s->c->verb == NSX_FASTER && need_lengths(s->p, err))
+	if (s->c->verb == NSX_FASTER && player_need_lengths(s->p, err))
 		return err->rc;
 	for (uint32_t i = 0; i < s->m->nops; i++) {
 		const struct model_op *o = &s->m->op[i];
@@ -561,7 +511,7 @@ static int hold_clock(struct select *s, struct nsx_err *err)
 	} *v;
 
 	if (!nsx_new_array(v, s->a, t->nshapes, "kernels", err) ||
-	    need_lengths(s->p, err))
+	    player_need_lengths(s->p, err))
 		return err->rc;
 	for (uint32_t i = 0; i < m->nops; i++) {
 		const struct model_op *o = &m->op[i];
@@ -592,308 +542,6 @@ static int hold_clock(struct select *s, struct nsx_err *err)
 			      (int64_t)(times * (double)o->length_ns));
 	}
 	return 0;
-}
-
-/* Ranks ---------------------------------------------------------------------------*/
-
-/* A peer that the plan makes even as well is none to compare with. */
-enum role { OWN, PEER, APART };
-
-static enum role role_of(const struct select *s, uint32_t process, uint32_t device)
-{
-	if (process == s->c->process && device == s->c->device)
-		return OWN;
-	for (size_t i = 0; i < s->plan.n; i++) {
-		const struct nsx_change *c = &s->plan.v[i];
-
-		if (c->verb == NSX_EVEN_RANK && c->process == process &&
-		    c->device == device)
-			return APART;
-	}
-	return PEER;
-}
-
-static enum role role_of_op(const struct select *s, const struct model_op *o)
-{
-	const struct nsx_stream *x = nsx_stream_of(s->m->t, o->row);
-
-	return role_of(s, x->process, x->device);
-}
-
-static bool has_peers(const struct select *s)
-{
-	for (uint32_t i = 0; i < s->m->nops; i++)
-		if (role_of_op(s, &s->m->op[i]) == PEER)
-			return true;
-	return false;
-}
-
-static enum role role_of_call(const struct select *s, uint32_t call)
-{
-	uint32_t h = nsx_call_thread(s->m->t, s->m->call[call].row);
-
-	return role_of(s, s->m->t->thread[h].process, s->m->thread_device[h]);
-}
-
-struct measured { /* of the rank or of its peers */
-	int64_t ns;
-	uint32_t at;
-	bool begins; /* the first of its kind                                */
-	bool is_peer;
-	bool counts; /* all ranks are at the same point of the program there */
-	uint32_t step; /* NSX_NONE: not known                                */
-};
-
-struct tally { /* of a kind, in a step */
-	size_t own, theirs, kept;
-};
-
-/* How many there are in one of so many peers, over those of the rank; 1: no fewer, or
- * it cannot be told.
- */
-static double fewer(const struct tally *x, size_t npeers)
-{
-	return x->theirs && x->own * npeers > x->theirs ?
-		       (double)x->theirs / (double)(x->own * npeers) : 1;
-}
-
-static struct tally count(const struct measured *v, size_t n, struct tally *steps)
-{
-	struct tally all = {0};
-
-	for (size_t i = 0; i < n; i++)
-		if (v[i].step != NSX_NONE)
-			steps[v[i].step] = (struct tally){0};
-	for (size_t i = 0; i < n; i++) {
-		struct tally *x = v[i].step == NSX_NONE ? NULL : &steps[v[i].step];
-
-		if (!v[i].counts)
-			continue;
-		*(v[i].is_peer ? &all.theirs : &all.own) += 1;
-		if (x)
-			*(v[i].is_peer ? &x->theirs : &x->own) += 1;
-	}
-	return all;
-}
-
-struct leveling { /* room for all kinds */
-	struct tally *steps;
-	struct nsx_keyed *order; /* twice those of the rank whose step is known */
-	double *share;
-};
-
-/* What is left of each of a kind, where the rank has more of it than its peers: the same
- * part of all, or where most steps have as many as the peers', of the others the first,
- * for what one rank does now and then, as an evaluation, follows what all do.
- */
-static void share_out(const struct measured *v, size_t n, size_t npeers,
-		      struct leveling *x)
-{
-	struct tally all = count(v, n, x->steps);
-	double part = fewer(&all, npeers);
-	size_t k = 0, nsteps = 0, nmore = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		struct tally *step = v[i].step == NSX_NONE ? NULL :
-							     &x->steps[v[i].step];
-
-		x->share[i] = part;
-		if (part >= 1 || v[i].is_peer || !step || !step->theirs)
-			continue;
-		x->order[k++] = (struct nsx_keyed){v[i].at, (uint32_t)i};
-		nsteps += !step->kept;
-		nmore += !step->kept && fewer(step, npeers) < 1;
-		step->kept++;
-	}
-	if (2 * nmore > nsteps)
-		return;
-	nsx_keyed_sort(x->order, x->order + k, k);
-	while (k-- > 0) {
-		struct tally *step = &x->steps[v[x->order[k].at].step];
-		double left = (double)step->theirs / (double)npeers -
-			      (double)--step->kept;
-
-		x->share[x->order[k].at] = NSX_MIN(NSX_MAX(left, 0), 1);
-	}
-}
-
-/* The rank's figures take the distribution of its peers', kind by kind: its
- * longest becomes as long as their longest, and so on; what it has more of a
- * kind than each of them goes.  v is in order of kind, then of length.
- */
-static int level(struct select *s, const struct measured *v, size_t n,
-		 size_t nranks, int64_t *values, bool lifts, struct nsx_err *err)
-{
-	struct leveling x;
-	size_t nordered = 0;
-
-	for (size_t i = 0; i < n; i++)
-		nordered += !v[i].is_peer && v[i].step != NSX_NONE;
-	if (nsx_new_arrays(s->a, n, "figures of ranks", err, x.share) ||
-	    nsx_new_arrays(s->a, 2 * nordered, "figures of ranks", err, x.order) ||
-	    nsx_new_arrays(s->a, s->m->nsteps, "iterations", err, x.steps))
-		return err->rc;
-	for (size_t from = 0, to; from < n; from = to) {
-		size_t npeers = 0, nown, own = 0, peer = 0, at = from;
-
-		for (to = from; to < n && (to == from || !v[to].begins); to++)
-			npeers += v[to].is_peer;
-		share_out(v + from, to - from, nranks, &x);
-		nown = to - from - npeers;
-		for (size_t i = from; i < to && npeers; i++) {
-			int64_t ns;
-			size_t k;
-
-			if (v[i].is_peer)
-				continue;
-			k = (2 * own++ + 1) * npeers / (2 * nown);
-			while (!v[at].is_peer || peer < k)
-				peer += v[at++].is_peer;
-			ns = (int64_t)((double)NSX_MIN(v[at].ns, v[i].ns) *
-				       x.share[i - from]);
-			if (ns >= v[i].ns)
-				continue;
-			lower(s, &values[v[i].at], ns);
-			if (!lifts)
-				continue;
-			lower(s, player_pause(s->p, v[i].at),
-			      ns - values[v[i].at]);
-			s->p->edit.call[v[i].at] |= EDIT_LIFTED;
-		}
-	}
-	return 0;
-}
-
-/* Of each GPU that is compared, by engine of its kernels, from the first collective that
- * begins in the window on all its ranks to the last; *ret_peers: how many others there are.
- */
-static struct nsx_span *between_teams(struct select *s, size_t *ret_peers,
-				      struct nsx_err *err)
-{
-	const struct nsx_model *m = s->m;
-	struct nsx_span *v;
-	size_t n = 0;
-
-	if (!nsx_new_array(v, s->a, m->nengines, "ranks", err))
-		return NULL;
-	for (uint32_t i = 0; i < m->nengines; i++)
-		v[i] = (struct nsx_span){INT64_MAX, INT64_MIN};
-	for (uint32_t k = 0; k < m->nteams; k++) {
-		const struct model_team *x = &m->team[k];
-		unsigned active = OP_ACTIVE;
-
-		for (uint32_t i = x->at; i < x->at + x->n; i++)
-			active &= m->op[m->member[i]].flags;
-		for (uint32_t i = x->at; active && i < x->at + x->n; i++) {
-			const struct model_op *o = &m->op[m->member[i]];
-			struct nsx_span *w = &v[o->engine];
-
-			if (role_of_op(s, o) == APART)
-				continue;
-			w->start_ns = NSX_MIN(w->start_ns, o->start_ns);
-			w->end_ns = NSX_MAX(w->end_ns, o->start_ns);
-		}
-	}
-	for (uint32_t i = 0; i < m->nengines; i++)
-		n += v[i].start_ns <= v[i].end_ns;
-	*ret_peers = n > 1 ? n - 1 : 1;
-	return v;
-}
-
-/* Of the first and the last only a part may be in the window. */
-static void forget_cut_steps(struct measured *v, size_t n)
-{
-	uint32_t first = NSX_NONE, last = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		if (v[i].step == NSX_NONE)
-			continue;
-		first = NSX_MIN(first, v[i].step);
-		last = NSX_MAX(last, v[i].step);
-	}
-	for (size_t i = 0; i < n; i++)
-		if (v[i].step == first || v[i].step == last)
-			v[i].step = NSX_NONE;
-}
-
-static int even_work(struct select *s, struct nsx_err *err)
-{
-	const struct nsx_model *m = s->m;
-	struct measured *v;
-	size_t npeers, n = 0;
-	int64_t last = 0;
-	const struct nsx_span *alike = between_teams(s, &npeers, err);
-
-	if (!alike || !nsx_new_array(v, s->a, m->nalike_ops, "ranks", err) ||
-	    need_lengths(s->p, err))
-		return err->rc;
-	for (uint32_t k = 0; k < m->nalike_ops; k++) {
-		uint32_t i = m->alike_op[k];
-		const struct model_op *o = &m->op[i];
-		const struct nsx_span *w = &alike[o->engine];
-		int64_t kind = model_work_kind(m, i);
-		enum role role = role_of_op(s, o);
-
-		if (role == APART)
-			continue;
-		v[n] = (struct measured){
-			o->length_ns, i, !n || kind != last, role == PEER,
-			o->start_ns >= w->start_ns && o->start_ns < w->end_ns,
-			m->nsteps ? m->alike_step[k] : NSX_NONE};
-		n++;
-		last = kind;
-	}
-	forget_cut_steps(v, n);
-	return level(s, v, n, npeers, s->p->edit.length_ns, false, err);
-}
-
-static int even_gaps(struct select *s, struct nsx_err *err)
-{
-	const struct nsx_model *m = s->m;
-	struct measured *v;
-	uint64_t last = 0;
-	size_t n = 0;
-
-	if (!nsx_new_array(v, s->a, m->nalike_gaps, "gaps", err) ||
-	    need_gaps(s->p, err))
-		return err->rc;
-	for (uint32_t k = 0; k < m->nalike_gaps; k++) {
-		uint32_t i = m->alike_gap[k];
-		uint64_t kind = model_gap_kind(m, i);
-		enum role role = role_of_call(s, i);
-
-		if (role == APART)
-			continue;
-		v[n] = (struct measured){model_gap(m, i), i, !n || kind != last,
-					 role == PEER, false, NSX_NONE};
-		n++;
-		last = kind;
-	}
-	return level(s, v, n, 1, s->p->edit.gap_ns, true, err);
-}
-
-static int even_costs(struct select *s, struct nsx_err *err)
-{
-	const struct nsx_model *m = s->m;
-	struct measured *v;
-	uint32_t last = 0;
-	size_t n = 0;
-
-	if (!nsx_new_array(v, s->a, m->nalike_calls, "calls", err) ||
-	    need_costs(s->p, err))
-		return err->rc;
-	for (uint32_t k = 0; k < m->nalike_calls; k++) {
-		uint32_t i = m->alike_call[k], api = m->call[i].api;
-		enum role role = role_of_call(s, i);
-
-		if (role == APART)
-			continue;
-		v[n] = (struct measured){m->call[i].own_ns, i, !n || api != last,
-					 role == PEER, false, NSX_NONE};
-		n++;
-		last = api;
-	}
-	return level(s, v, n, 1, s->p->edit.own_ns, false, err);
 }
 
 /* Changes ---------------------------------------------------------------------------*/
@@ -967,13 +615,11 @@ static int apply(struct select *s, struct nsx_err *err)
 		*s->touched += s->m->nteams;
 		return 0;
 	case NSX_SHARE_WORK:
-		return need_lengths(s->p, err) ?:
+		return player_need_lengths(s->p, err) ?:
 		       compile_shared_work(s->p, s->a, s->touched, err);
 	case NSX_EVEN_RANK:
-		if (!has_peers(s))
-			s->plan.n = 0; /* all are: each is like the others were */
-		return even_work(s, err) ?: even_gaps(s, err) ?:
-		       even_costs(s, err);
+		return compile_even_rank(s->p, s->plan, s->c, s->a, s->touched,
+					 err);
 	case NSX_DROP_RANGE:
 		return drop_range(s, err);
 	default:
@@ -1011,15 +657,14 @@ static int compile_one(struct player *p, struct nsx_plan plan,
 	return rc;
 }
 
-int compile(struct player *p, const struct nsx_change *v, size_t n,
-	    size_t *ret_touched, struct nsx_err *err)
+int compile(struct player *p, struct nsx_plan plan, size_t from,
+	    size_t *touched, struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	int rc = 0;
 
-	for (size_t i = 0; !rc && i < n; i++) {
-		rc = compile_one(p, (struct nsx_plan){v, n}, &v[i], a,
-				 ret_touched, err);
+	for (size_t i = from; !rc && i < plan.n; i++) {
+		rc = compile_one(p, plan, &plan.v[i], a, touched, err);
 		nsx_arena_clear(a);
 	}
 	nsx_arena_free(a);

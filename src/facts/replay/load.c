@@ -365,10 +365,11 @@ static int number_streams(struct build *b, struct nsx_err *err)
 		rc = nsx_group(&engines, (uint64_t)s->process << 32 | s->device,
 			       (uint64_t)o->kind << 8 | o->copy_kind,
 			       &o->engine, err) ?:
-		     nsx_grow(&m->engine_process, &cap, engines.n, 4, "engines",
-			      err);
+		     nsx_grow(&m->engine_rank, &cap, engines.n,
+			      sizeof(*m->engine_rank), "engines", err);
 		if (!rc)
-			m->engine_process[o->engine] = s->process;
+			m->engine_rank[o->engine] =
+				(struct model_rank){s->process, s->device};
 	}
 	m->nengines = (uint32_t)engines.n;
 	nsx_groups_done(&engines);

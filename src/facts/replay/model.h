@@ -115,6 +115,19 @@ struct model_api {
 	int64_t median_ns, least_ns; /* of calls that wait for nothing; -1   */
 };
 
+struct model_rank {
+	uint32_t process, device; /* of the trace; NSX_NONE                  */
+};
+struct model_alikes { /* what ranks do alike */
+	struct model_alike {
+		int64_t ns;  /* of the op, of the gap, of the call's own     */
+		uint32_t at; /* the op, or the call                          */
+		uint32_t of : 31; /* its engine, or its thread of the trace  */
+		uint32_t begins : 1; /* the first of its kind                */
+	} *v;
+	uint32_t n;
+};
+
 struct model_team { /* a collective: its members, and when the last came */
 	uint32_t at, n;
 	int64_t last_ns;
@@ -155,20 +168,20 @@ struct nsx_model {
 	int64_t launch_ns; /* from a usual call's end to its kernel's start   */
 	int64_t kernel_gap_ns; /* from a kernel to the next of its stream, usually */
 	/* Where there are several ranks: work but for communication, that of
-	 * one kind together (model_work_kind); calls that follow one, those of
-	 * one pair of APIs together, for the gaps before them; calls that wait
-	 * for nothing, by API; within these the shorter first.
+	 * one kind together (kernels of one name, copies of one direction,
+	 * memsets, graphs); the gaps before calls, those between the same two
+	 * APIs together; calls that wait for nothing, by API; within these the
+	 * shorter first.
 	 */
-	uint32_t *alike_op, nalike_ops, *alike_gap, nalike_gaps;
-	/* By place in alike_op: the number of the iteration of its rank, where all
+	struct model_alikes alike_ops, alike_gaps, alike_calls;
+	/* By place in alike_ops: the number of the iteration of its rank, where all
 	 * ranks have as many; nsteps: 0 where they have not.
 	 */
 	uint32_t *alike_step, nsteps;
-	uint32_t *alike_call, nalike_calls;
 	uint32_t *thread_device; /* by thread of the trace: of the first op it
 				    launches; NSX_NONE                       */
 	uint32_t nstreams, nlanes, nengines;
-	uint32_t *engine_process; /* by engine: of the trace; NSX_NONE       */
+	struct model_rank *engine_rank; /* by engine                         */
 	uint32_t *order, norder; /* op << 2 | STEP_OP, call << 2 | ...       */
 	uint32_t *measured, nmeasured; /* ops that end in the window         */
 	struct span_list waits, preempted, profiled;
@@ -271,24 +284,6 @@ static inline void model_fix_meet(struct nsx_model *m, uint32_t meet,
 				  int64_t start_ns)
 {
 	m->meet[meet].fixed_ns = NSX_MAX(m->meet[meet].fixed_ns, start_ns);
-}
-/* Gaps between the same two APIs are of one kind. */
-static inline uint64_t model_gap_kind(const struct nsx_model *m, uint32_t call)
-{
-	const struct model_call *c = &m->call[call];
-
-	return (uint64_t)m->call[c->before].api * m->napis + c->api;
-}
-/* What is of one kind can be compared between ranks: kernels of one name, copies of
- * one direction, memsets, graphs.
- */
-static inline int64_t model_work_kind(const struct nsx_model *m, uint32_t op)
-{
-	const struct model_op *o = &m->op[op];
-
-	return o->kind == NSX_OP_KERNEL ?
-		       (int64_t)nsx_op_shape(m->t, o->row)->base_name :
-		       -1 - (o->kind << 8 | o->copy_kind);
 }
 /* Index of the device of an op. */
 static inline uint32_t model_device(const struct build *b, uint32_t op)

@@ -426,7 +426,7 @@ static int make_lanes(struct build *b, struct nsx_err *err)
 		if (!kind)
 			continue;
 		lane = nsx_group_value(&groups, &use,
-				       m->engine_process[o->engine],
+				       m->engine_rank[o->engine].process,
 				       (uint64_t)model_device(b, i) << 2 | kind,
 				       "lanes", err);
 		rc = lane ? 0 : err->rc;

@@ -148,8 +148,53 @@ void player_reset(struct player *p)
 	e->pieces = 0;
 }
 
-/* Kept for the edits that follow, which seldom need all. */
-int64_t *player_room(struct player *p, struct nsx_err *err)
+/* Copies the arrays of the edit to where they are kept, or back. */
+static void copy_arrays(struct player *p, bool back)
+{
+	const struct nsx_model *m = p->m;
+	size_t room = NSX_MAX(m->nops, m->ncalls) * sizeof(*p->room[0]);
+	struct {
+		void *v;
+		size_t size;
+	} arrays[] = {{p->edit.pause_ns, m->npauses * sizeof(*p->edit.pause_ns)},
+		      {p->edit.op, m->nops}, {p->edit.call, m->ncalls},
+		      {p->room[0], room}, {p->room[1], room}, {p->room[2], room}};
+	char *at = p->kept.bytes;
+
+	for (size_t i = 0; i < 3 + p->nused; i++) {
+		memcpy(back ? arrays[i].v : at, back ? at : arrays[i].v,
+		       arrays[i].size);
+		at += arrays[i].size;
+	}
+}
+
+int player_keep(struct player *p, size_t touched, struct nsx_err *err)
+{
+	const struct nsx_model *m = p->m;
+	size_t n = NSX_MAX(m->nops, m->ncalls) * p->nused + m->npauses;
+
+	n = n * sizeof(int64_t) + m->nops + m->ncalls;
+	if (!nsx_new_array(p->kept.bytes, p->arena, n, "a replay", err))
+		return err->rc;
+	p->kept.edit = p->edit;
+	p->kept.nused = p->nused;
+	p->kept.touched = touched;
+	copy_arrays(p, false);
+	return 0;
+}
+
+size_t player_revert(struct player *p)
+{
+	p->edit = p->kept.edit;
+	p->nused = p->kept.nused;
+	copy_arrays(p, true);
+	return p->kept.touched;
+}
+
+/* Room for a number by op or by call, until player_reset or player_revert; kept for
+ * the edits that follow, which seldom need all.  NULL: no memory.
+ */
+static int64_t *take_room(struct player *p, struct nsx_err *err)
 {
 	size_t n = NSX_MAX(p->m->nops, p->m->ncalls);
 
@@ -160,6 +205,53 @@ int64_t *player_room(struct player *p, struct nsx_err *err)
 		p->nroom++;
 	}
 	return p->room[p->nused++];
+}
+
+int player_need_lengths(struct player *p, struct nsx_err *err)
+{
+	struct edit *e = &p->edit;
+
+	if (e->length_ns)
+		return 0;
+	e->length_ns = take_room(p, err);
+	if (!e->length_ns)
+		return err->rc;
+	for (uint32_t i = 0; i < p->m->nops; i++)
+		e->length_ns[i] = p->m->op[i].length_ns;
+	return 0;
+}
+
+int player_need_costs(struct player *p, struct nsx_err *err)
+{
+	struct edit *e = &p->edit;
+
+	if (e->own_ns)
+		return 0;
+	e->own_ns = take_room(p, err);
+	if (!e->own_ns)
+		return err->rc;
+	for (uint32_t i = 0; i < p->m->ncalls; i++)
+		e->own_ns[i] = p->m->call[i].own_ns;
+	return 0;
+}
+
+int player_need_gaps(struct player *p, struct nsx_err *err)
+{
+	const struct nsx_model *m = p->m;
+	struct edit *e = &p->edit;
+
+	if (e->gap_ns)
+		return 0;
+	e->gap_ns = take_room(p, err);
+	if (!e->gap_ns)
+		return err->rc;
+	for (uint32_t i = 0; i < m->ncalls; i++)
+		e->gap_ns[i] = model_gap(m, i);
+	for (size_t k = 0; k < m->npauses; k++) {
+		e->pause_ns[k] = m->pause[k].ns;
+		e->gap_ns[m->pause[k].call] -= m->pause[k].ns;
+	}
+	return 0;
 }
 
 /* Playing -----------------------------------------------------------------------*/
@@ -444,7 +536,7 @@ static void end_op(struct player *p, uint32_t i, int64_t length)
 	last = &p->engine_end[o->engine];
 	*last = NSX_MAX(*last, end);
 	if (side) {
-		last = &p->side_end[NSX_MIN(p->m->engine_process[o->engine],
+		last = &p->side_end[NSX_MIN(p->m->engine_rank[o->engine].process,
 					    p->m->t->nprocesses)];
 		*last = NSX_MAX(*last, end);
 	}

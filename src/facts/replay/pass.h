@@ -43,6 +43,12 @@ struct player {
 	struct edit edit;
 	int64_t *room[3]; /* for the edit: what it takes of them is in use   */
 	unsigned nroom, nused;
+	struct { /* an edit, as player_keep found it                         */
+		struct edit edit;
+		unsigned nused;
+		char *bytes; /* of its arrays, one after the other           */
+		size_t touched;
+	} kept;
 	int64_t *call_start, *call_end, *op_start, *op_end;
 	int64_t *stream_end, *engine_end;
 	int64_t *side_end; /* by process of the trace: of what was moved aside */
@@ -59,6 +65,11 @@ int player_new(const struct nsx_model *m, struct player **ret,
 	       struct nsx_err *err) NSX_CHECKED;
 void player_free(struct player *p);
 void player_reset(struct player *p); /* nothing differs */
+/* Keeps the edit, which touches that much, once; player_revert goes back to it and
+ * returns that.
+ */
+int player_keep(struct player *p, size_t touched, struct nsx_err *err) NSX_CHECKED;
+size_t player_revert(struct player *p);
 /* What is left of the waits before a call. */
 static inline int64_t *player_pause(struct player *p, uint32_t call)
 {
@@ -66,8 +77,12 @@ static inline int64_t *player_pause(struct player *p, uint32_t call)
 		       &p->edit.pause_ns[model_pause_of(p->m, call)] :
 		       &p->edit.no_pause_ns;
 }
-/* Room for a number by op or by call, until player_reset.  NULL: no memory. */
-int64_t *player_room(struct player *p, struct nsx_err *err) NSX_CHECKED;
+/* Durations, costs and gaps differ from the recorded from when they are needed.
+ * Errors: NSX_E_NOMEM.
+ */
+int player_need_lengths(struct player *p, struct nsx_err *err) NSX_CHECKED;
+int player_need_costs(struct player *p, struct nsx_err *err) NSX_CHECKED;
+int player_need_gaps(struct player *p, struct nsx_err *err) NSX_CHECKED;
 
 enum {
 	PLAY_FIXED = 1, /* waits outside CUDA end no earlier than they did   */

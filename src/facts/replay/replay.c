@@ -136,7 +136,7 @@ void nsx_model_free(struct nsx_model *m)
 	free(m->api);
 	free(m->wait);
 	free(m->pause);
-	free(m->engine_process);
+	free(m->engine_rank);
 	span_list_done(&m->waits);
 	span_list_done(&m->preempted);
 	span_list_done(&m->profiled);
@@ -232,15 +232,31 @@ static int64_t of_judged(const struct nsx_model *m, double share)
 			 0.5);
 }
 
-/* What can be won at all. */
-static int price_gain(struct player *p, const struct nsx_change *v, size_t n,
+/* Whether one of the changes [from, to) of a plan makes a rank even. */
+static bool evens(const struct nsx_plan *plan, size_t from, size_t to)
+{
+	while (from < to && plan->v[from].verb != NSX_EVEN_RANK)
+		from++;
+	return from < to;
+}
+
+/* What can be won at all.  The first nkept changes the player keeps, which mean the same in
+ * this plan unless it makes further ranks even.
+ */
+static int price_gain(struct player *p, const struct nsx_plan *plan, size_t nkept,
 		      struct nsx_gain *ret, struct nsx_err *err)
 {
 	int64_t ns;
 
-	*ret = (struct nsx_gain){.held = held(n ? v[0].verb : NSX_NVERBS)};
-	player_reset(p);
-	if (compile(p, v, n, &ret->touched, err))
+	*ret = (struct nsx_gain){
+		.held = held(plan->n ? plan->v[0].verb : NSX_NVERBS)};
+	if (evens(plan, 0, nkept) && evens(plan, nkept, plan->n))
+		nkept = 0;
+	if (nkept)
+		ret->touched = player_revert(p);
+	else
+		player_reset(p);
+	if (compile(p, *plan, nkept, &ret->touched, err))
 		return err->rc;
 	if (!ret->touched)
 		return 0;
@@ -282,7 +298,7 @@ static int price_doubt(struct player *p, const struct nsx_change *v, size_t n,
 struct prices {
 	const struct nsx_model *m;
 	const struct nsx_plan *plans;
-	size_t n;
+	size_t n, nshared;  /* plans, and changes that all begin with        */
 	atomic_size_t next; /* plan that no thread has taken                 */
 	bool only_gains;
 	struct nsx_gain *gain;
@@ -293,10 +309,21 @@ static int price(const struct prices *x, struct player *p, size_t i,
 {
 	const struct nsx_plan *plan = &x->plans[i];
 
-	if (price_gain(p, plan->v, plan->n, &x->gain[i], err))
+	if (price_gain(p, plan, x->nshared, &x->gain[i], err))
 		return err->rc;
 	return x->only_gains ?
 		       0 : price_doubt(p, plan->v, plan->n, &x->gain[i], err);
+}
+
+static int keep_shared(const struct prices *x, struct player *p,
+		       struct nsx_err *err)
+{
+	size_t touched = 0;
+
+	player_reset(p);
+	return compile(p, (struct nsx_plan){x->plans[0].v, x->nshared}, 0,
+		       &touched, err) ?:
+	       player_keep(p, touched, err);
 }
 
 /* A player is expensive: one a thread, which takes plan after plan. */
@@ -304,11 +331,12 @@ static int price_some(void *ctx, size_t thread NSX_UNUSED, struct nsx_err *err)
 {
 	struct prices *x = ctx;
 	struct player *p;
-	int rc = 0;
+	int rc;
 	size_t i;
 
 	if (player_new(x->m, &p, err))
 		return err->rc;
+	rc = x->nshared ? keep_shared(x, p, err) : 0;
 	while (!rc && (i = atomic_fetch_add(&x->next, 1)) < x->n)
 		rc = price(x, p, i, err);
 	player_free(p);
@@ -338,11 +366,11 @@ int nsx_replay_prices(const struct nsx_model *m, const struct nsx_plan *plans,
 }
 
 int nsx_replay_gains(const struct nsx_model *m, const struct nsx_plan *plans,
-		     size_t n, unsigned threads, struct nsx_gain *ret,
-		     struct nsx_err *err)
+		     size_t n, size_t nshared, unsigned threads,
+		     struct nsx_gain *ret, struct nsx_err *err)
 {
-	struct prices x = {.m = m, .plans = plans, .n = n, .gain = ret,
-			   .only_gains = true};
+	struct prices x = {.m = m, .plans = plans, .n = n, .nshared = nshared,
+			   .gain = ret, .only_gains = true};
 
 	return price_all(&x, threads, err);
 }

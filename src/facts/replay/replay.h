@@ -132,10 +132,10 @@ int nsx_replay_prices(const struct nsx_model *m, const struct nsx_plan *plans,
 		      size_t n, unsigned threads, struct nsx_gain *ret,
 		      struct nsx_err *err) NSX_CHECKED;
 /* The same for less than half of the work, but of each gain only gain_ns, share
- * and touched.
+ * and touched.  All plans begin with the same nshared changes.
  */
 int nsx_replay_gains(const struct nsx_model *m, const struct nsx_plan *plans,
-		     size_t n, unsigned threads, struct nsx_gain *ret,
-		     struct nsx_err *err) NSX_CHECKED;
+		     size_t n, size_t nshared, unsigned threads,
+		     struct nsx_gain *ret, struct nsx_err *err) NSX_CHECKED;
 
 #endif

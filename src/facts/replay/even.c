@@ -1,0 +1,315 @@
+/* even.c - a rank made like its peers: its work, its calls and its time between them
+ * take the distribution of theirs.
+ */
+#include "base/keyed.h"
+#include "facts/replay/compile.h"
+
+/* A peer that the plan makes even as well is none to compare with. */
+enum role { OWN, PEER, APART };
+
+struct evening { /* of the rank that a change names */
+	struct player *p;
+	const struct nsx_model *m;
+	struct nsx_plan plan; /* that the change is part of                   */
+	const struct nsx_change *c;
+	struct nsx_arena *a;
+	size_t *touched;
+	uint8_t *engine_role, *thread_role; /* enum role                     */
+	struct measured *v; /* room for all of one sort                       */
+	double *share;
+};
+
+static enum role role_of(const struct evening *x, uint32_t process, uint32_t device)
+{
+	if (process == x->c->process && device == x->c->device)
+		return OWN;
+	for (size_t i = 0; i < x->plan.n; i++) {
+		const struct nsx_change *c = &x->plan.v[i];
+
+		if (c->verb == NSX_EVEN_RANK && c->process == process &&
+		    c->device == device)
+			return APART;
+	}
+	return PEER;
+}
+
+static bool find_engines(struct evening *x)
+{
+	bool has_peers = false;
+
+	for (uint32_t i = 0; i < x->m->nengines; i++) {
+		const struct model_rank *r = &x->m->engine_rank[i];
+
+		x->engine_role[i] = (uint8_t)role_of(x, r->process, r->device);
+		has_peers |= x->engine_role[i] == PEER;
+	}
+	return has_peers;
+}
+
+static int find_roles(struct evening *x, struct nsx_err *err)
+{
+	const struct nsx_model *m = x->m;
+	uint32_t nthreads = m->thread_device ? m->t->nthreads : 0;
+
+	if (nsx_new_arrays(x->a, m->nengines, "ranks", err, x->engine_role) ||
+	    nsx_new_arrays(x->a, nthreads, "ranks", err, x->thread_role))
+		return err->rc;
+	if (!find_engines(x)) {
+		x->plan.n = 0; /* all are: each is like the others were       */
+		find_engines(x);
+	}
+	for (uint32_t h = 0; h < nthreads; h++)
+		x->thread_role[h] = (uint8_t)role_of(
+			x, m->t->thread[h].process, m->thread_device[h]);
+	return 0;
+}
+
+struct measured { /* of the rank or of its peers */
+	int64_t ns;
+	uint32_t at;
+	bool begins; /* the first of its kind                                */
+	bool is_peer;
+	bool counts; /* all ranks are at the same point of the program there */
+	uint32_t step; /* NSX_NONE: not known                                */
+};
+
+struct tally { /* of a kind, in a step */
+	size_t own, theirs, kept;
+};
+
+/* How many there are in one of so many peers, over those of the rank; 1: no fewer, or
+ * it cannot be told.
+ */
+static double fewer(const struct tally *x, size_t npeers)
+{
+	return x->theirs && x->own * npeers > x->theirs ?
+		       (double)x->theirs / (double)(x->own * npeers) : 1;
+}
+
+static struct tally count(const struct measured *v, size_t n, struct tally *steps)
+{
+	struct tally all = {0};
+
+	for (size_t i = 0; i < n; i++)
+		if (v[i].step != NSX_NONE)
+			steps[v[i].step] = (struct tally){0};
+	for (size_t i = 0; i < n; i++) {
+		struct tally *x = v[i].step == NSX_NONE ? NULL : &steps[v[i].step];
+
+		if (!v[i].counts)
+			continue;
+		*(v[i].is_peer ? &all.theirs : &all.own) += 1;
+		if (x)
+			*(v[i].is_peer ? &x->theirs : &x->own) += 1;
+	}
+	return all;
+}
+
+struct leveling { /* room for all kinds */
+	struct tally *steps;
+	struct nsx_keyed *order; /* twice those of the rank whose step is known */
+	double *share;
+};
+
+/* What is left of each of a kind, where the rank has more of it than its peers: the same
+ * part of all, or where most steps have as many as the peers', of the others the first,
+ * for what one rank does now and then, as an evaluation, follows what all do.
+ */
+static void share_out(const struct measured *v, size_t n, size_t npeers,
+		      struct leveling *x)
+{
+	struct tally all = count(v, n, x->steps);
+	double part = fewer(&all, npeers);
+	size_t k = 0, nsteps = 0, nmore = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct tally *step = v[i].step == NSX_NONE ? NULL :
+							     &x->steps[v[i].step];
+
+		x->share[i] = part;
+		if (part >= 1 || v[i].is_peer || !step || !step->theirs)
+			continue;
+		x->order[k++] = (struct nsx_keyed){v[i].at, (uint32_t)i};
+		nsteps += !step->kept;
+		nmore += !step->kept && fewer(step, npeers) < 1;
+		step->kept++;
+	}
+	if (2 * nmore > nsteps)
+		return;
+	nsx_keyed_sort(x->order, x->order + k, k);
+	while (k-- > 0) {
+		struct tally *step = &x->steps[v[x->order[k].at].step];
+		double left = (double)step->theirs / (double)npeers -
+			      (double)--step->kept;
+
+		x->share[x->order[k].at] = NSX_MIN(NSX_MAX(left, 0), 1);
+	}
+}
+
+/* The rank's figures take the distribution of its peers', kind by kind: its
+ * longest becomes as long as their longest, and so on; what it has more of a
+ * kind than each of them goes.  v is in order of kind, then of length.
+ */
+static int level(struct evening *s, size_t n, size_t nranks, int64_t *values,
+		 bool lifts, struct nsx_err *err)
+{
+	const struct measured *v = s->v;
+	struct leveling x = {.share = s->share};
+	size_t nordered = 0;
+
+	for (size_t i = 0; i < n; i++)
+		nordered += !v[i].is_peer && v[i].step != NSX_NONE;
+	if (nsx_new_arrays(s->a, 2 * nordered, "figures of ranks", err, x.order) ||
+	    nsx_new_arrays(s->a, s->m->nsteps, "iterations", err, x.steps))
+		return err->rc;
+	for (size_t from = 0, to; from < n; from = to) {
+		size_t npeers = 0, nown, own = 0, peer = 0, at = from;
+
+		for (to = from; to < n && (to == from || !v[to].begins); to++)
+			npeers += v[to].is_peer;
+		share_out(v + from, to - from, nranks, &x);
+		nown = to - from - npeers;
+		for (size_t i = from; i < to && npeers; i++) {
+			int64_t ns;
+			size_t k;
+
+			if (v[i].is_peer)
+				continue;
+			k = (2 * own++ + 1) * npeers / (2 * nown);
+			while (!v[at].is_peer || peer < k)
+				peer += v[at++].is_peer;
+			ns = (int64_t)((double)NSX_MIN(v[at].ns, v[i].ns) *
+				       x.share[i - from]);
+			if (ns >= v[i].ns)
+				continue;
+			compile_lower(&values[v[i].at], ns, s->touched);
+			if (!lifts)
+				continue;
+			compile_lower(player_pause(s->p, v[i].at),
+				      ns - values[v[i].at], s->touched);
+			s->p->edit.call[v[i].at] |= EDIT_LIFTED;
+		}
+	}
+	return 0;
+}
+
+/* Of each GPU that is compared, by engine of its kernels, from the first collective that
+ * begins in the window on all its ranks to the last; *ret_peers: how many others there are.
+ */
+static struct nsx_span *between_teams(struct evening *s, size_t *ret_peers,
+				      struct nsx_err *err)
+{
+	const struct nsx_model *m = s->m;
+	struct nsx_span *v;
+	size_t n = 0;
+
+	if (!nsx_new_array(v, s->a, m->nengines, "ranks", err))
+		return NULL;
+	for (uint32_t i = 0; i < m->nengines; i++)
+		v[i] = (struct nsx_span){INT64_MAX, INT64_MIN};
+	for (uint32_t k = 0; k < m->nteams; k++) {
+		const struct model_team *x = &m->team[k];
+		unsigned active = OP_ACTIVE;
+
+		for (uint32_t i = x->at; i < x->at + x->n; i++)
+			active &= m->op[m->member[i]].flags;
+		for (uint32_t i = x->at; active && i < x->at + x->n; i++) {
+			const struct model_op *o = &m->op[m->member[i]];
+			struct nsx_span *w = &v[o->engine];
+
+			if (s->engine_role[o->engine] == APART)
+				continue;
+			w->start_ns = NSX_MIN(w->start_ns, o->start_ns);
+			w->end_ns = NSX_MAX(w->end_ns, o->start_ns);
+		}
+	}
+	for (uint32_t i = 0; i < m->nengines; i++)
+		n += v[i].start_ns <= v[i].end_ns;
+	*ret_peers = n > 1 ? n - 1 : 1;
+	return v;
+}
+
+/* Of the first and the last only a part may be in the window. */
+static void forget_cut_steps(struct measured *v, size_t n)
+{
+	uint32_t first = NSX_NONE, last = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (v[i].step == NSX_NONE)
+			continue;
+		first = NSX_MIN(first, v[i].step);
+		last = NSX_MAX(last, v[i].step);
+	}
+	for (size_t i = 0; i < n; i++)
+		if (v[i].step == first || v[i].step == last)
+			v[i].step = NSX_NONE;
+}
+
+static int even_work(struct evening *s, struct nsx_err *err)
+{
+	const struct nsx_model *m = s->m;
+	size_t npeers, n = 0;
+	bool begins = false;
+	const struct nsx_span *alike = between_teams(s, &npeers, err);
+
+	if (!alike || player_need_lengths(s->p, err))
+		return err->rc;
+	for (uint32_t k = 0; k < m->alike_ops.n; k++) {
+		const struct model_alike *o = &m->alike_ops.v[k];
+		const struct nsx_span *w = &alike[o->of];
+		enum role role = s->engine_role[o->of];
+		int64_t start_ns = m->op[o->at].start_ns;
+
+		begins |= o->begins;
+		if (role == APART)
+			continue;
+		s->v[n++] = (struct measured){
+			o->ns, o->at, begins, role == PEER,
+			start_ns >= w->start_ns && start_ns < w->end_ns,
+			m->nsteps ? m->alike_step[k] : NSX_NONE};
+		begins = false;
+	}
+	forget_cut_steps(s->v, n);
+	return level(s, n, npeers, s->p->edit.length_ns, false, err);
+}
+
+/* Of calls, or of the gaps before them. */
+static int even_host(struct evening *s, const struct model_alikes *all,
+		     int64_t *values, bool lifts, struct nsx_err *err)
+{
+	bool begins = false;
+	size_t n = 0;
+
+	for (uint32_t k = 0; k < all->n; k++) {
+		const struct model_alike *c = &all->v[k];
+		enum role role = s->thread_role[c->of];
+
+		begins |= c->begins;
+		if (role == APART)
+			continue;
+		s->v[n++] = (struct measured){c->ns, c->at, begins, role == PEER,
+					      false, NSX_NONE};
+		begins = false;
+	}
+	return level(s, n, 1, values, lifts, err);
+}
+
+int compile_even_rank(struct player *p, struct nsx_plan plan,
+		      const struct nsx_change *c, struct nsx_arena *a,
+		      size_t *touched, struct nsx_err *err)
+{
+	const struct nsx_model *m = p->m;
+	struct evening s = {.p = p, .m = m, .plan = plan, .c = c, .a = a,
+			    .touched = touched};
+	size_t most = NSX_MAX(m->alike_ops.n,
+			      NSX_MAX(m->alike_gaps.n, m->alike_calls.n));
+
+	if (find_roles(&s, err) ||
+	    nsx_new_arrays(a, most, "figures of ranks", err, s.v, s.share) ||
+	    even_work(&s, err) || player_need_gaps(p, err) ||
+	    even_host(&s, &m->alike_gaps, p->edit.gap_ns, true, err) ||
+	    player_need_costs(p, err) ||
+	    even_host(&s, &m->alike_calls, p->edit.own_ns, false, err))
+		return err->rc;
+	return 0;
+}
