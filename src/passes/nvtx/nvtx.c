@@ -347,12 +347,18 @@ static void add_notes(const struct work *w, const char *reason,
 			 MAX_PATH);
 }
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+static int run(const struct nsx_run *run NSX_UNUSED, struct nsx_section *out,
+	       struct nsx_err *err NSX_UNUSED)
+{
+	nsx_add_tables(out);
+	return 0;
+}
+
+static int finish(const struct nsx_run *run, struct nsx_section *out,
+		  struct nsx_err *err)
 {
 	struct work w = {.t = run->trace, .f = &run->facts->nvtx};
-	struct nsx_table *ranges = nsx_add_table(out, &layouts[0]);
-	struct nsx_table *instances = nsx_add_table(out, &layouts[1]);
+	struct nsx_table *ranges = out->tables[0], *instances = out->tables[1];
 	const char *reason = no_gpu_reason(run);
 
 	if (fill_ranges(run, &w, !reason, ranges, err))
@@ -406,4 +412,5 @@ NSX_DEFINE_PASS(nvtx,
 		   "input_op_ids are one; nsys-llm-explain adds up every range "
 		   "under its raw name",
 	.needs = {NSX_NEED_VIEW(nvtx)},
-	NSX_LAYOUTS(layouts));
+	NSX_LAYOUTS(layouts),
+	.finish = finish);
