@@ -109,31 +109,22 @@ static const struct nsx_nvtx_sum *sum_of(const struct nsx_nvtx_order *o,
 	return (const void *)((const char *)o->sums + group * o->size);
 }
 
-static uint32_t place_of(const struct nsx_nvtx_order *o, uint32_t group)
-{
-	return o->place ? o->place[o->g->process[group]] : 0;
-}
-
-/* As far as it goes into one number: of a million processes, and of two hours. */
 static int64_t key_of(const void *group, void *order)
 {
-	uint32_t k = *(const uint32_t *)group, place = place_of(order, k);
-	const int64_t most_ns = (INT64_C(1) << 43) - 1, most = 1 << 20;
+	return -sum_of(order, *(const uint32_t *)group)->ns;
+}
 
-	return place >= most ? INT64_MAX :
-	       (int64_t)place << 43 |
-	       (most_ns - NSX_MIN(sum_of(order, k)->ns, most_ns));
+int nsx_nvtx_cmp(const struct nsx_nvtx_order *o, uint32_t k, uint32_t l)
+{
+	const struct nsx_nvtx_sum *x = sum_of(o, k), *y = sum_of(o, l);
+
+	return NSX_CMP(y->ns, x->ns) ?: NSX_CMP(y->count, x->count) ?:
+	       NSX_CMP(o->t->rank[o->g->name[k]], o->t->rank[o->g->name[l]]);
 }
 
 static int cmp_groups(const void *a, const void *b, void *order)
 {
-	uint32_t k = *(const uint32_t *)a, l = *(const uint32_t *)b;
-	const struct nsx_nvtx_order *o = order;
-	const struct nsx_nvtx_sum *x = sum_of(o, k), *y = sum_of(o, l);
-
-	return NSX_CMP(place_of(o, k), place_of(o, l)) ?:
-	       NSX_CMP(y->ns, x->ns) ?: NSX_CMP(y->count, x->count) ?:
-	       NSX_CMP(o->t->rank[o->g->name[k]], o->t->rank[o->g->name[l]]);
+	return nsx_nvtx_cmp(order, *(const uint32_t *)a, *(const uint32_t *)b);
 }
 
 void nsx_nvtx_sort(uint32_t *v, size_t n, size_t nfirst,

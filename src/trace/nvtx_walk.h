@@ -50,10 +50,11 @@ struct nsx_nvtx_order {
 	const void *sums; /* by group, each of `size` bytes that begin with
 			     a struct nsx_nvtx_sum                           */
 	size_t size;
-	const uint32_t *place; /* by process; NULL: not by process           */
 };
-/* n indices of groups, by process, then the most time, the most ranges, the name.
- * Only the first nfirst are put in order: those behind them come after all of these.
+/* Of two groups the one with more time comes first, then more ranges, then the name. */
+int nsx_nvtx_cmp(const struct nsx_nvtx_order *order, uint32_t k, uint32_t l);
+/* n indices of groups.  Only the first nfirst are put in order: those behind them come
+ * after all of these.
  */
 void nsx_nvtx_sort(uint32_t *v, size_t n, size_t nfirst,
 		   const struct nsx_nvtx_order *order);

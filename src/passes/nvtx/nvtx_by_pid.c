@@ -59,7 +59,10 @@ struct work {
 	const struct nsx_trace *t;
 	struct nsx_nvtx_groups g;
 	struct row *v; /* by group                                           */
-	uint32_t *order; /* groups as rows of the table                      */
+	struct nsx_nvtx_order by;
+	uint32_t *order, n; /* groups as rows of the table, by process       */
+	uint32_t *place; /* by process: where its rows stand among the others' */
+	uint32_t *at; /* by place: its first row; at last the end of all     */
 	int64_t *range_ns; /* by process: of all its rows                    */
 	const struct nsx_coverage *p; /* by process                          */
 	bool gpu; /* kernels could be attributed */
@@ -111,30 +114,60 @@ static int cmp_processes(const void *a, const void *b, void *range_ns)
 	return NSX_CMP(ns[q], ns[p]) ?: NSX_CMP(p, q);
 }
 
-/* The process with the most time in ranges first; its rows by time, count, name. */
-static int put_in_order(struct work *w, struct nsx_arena *a,
-			struct nsx_err *err)
+static bool is_row(const struct row *x) /* else it is outside the window */
 {
-	uint32_t *processes, *place;
+	return x->sum.count || x->sum.ns || x->kernel_ns;
+}
 
-	if (nsx_new_arrays(a, w->t->nprocesses, "processes", err, processes,
-			   place) ||
+/* The process with the most time in ranges first. */
+static int split(struct work *w, struct nsx_arena *a, struct nsx_err *err)
+{
+	uint32_t n = w->t->nprocesses, *processes, *next;
+
+	if (nsx_new_arrays(a, n, "processes", err, processes, w->place, next) ||
+	    nsx_new_arrays(a, (size_t)n + 1, "processes", err, w->at) ||
 	    nsx_new_arrays(a, w->g.n, "range names", err, w->order))
 		return err->rc;
-	nsx_sort_indices(processes, w->t->nprocesses, cmp_processes,
-			 w->range_ns);
-	for (uint32_t i = 0; i < w->t->nprocesses; i++)
-		place[processes[i]] = i;
+	nsx_sort_indices(processes, n, cmp_processes, w->range_ns);
+	for (uint32_t i = 0; i < n; i++)
+		w->place[processes[i]] = i;
 	for (uint32_t k = 0; k < w->g.n; k++)
-		w->order[k] = k;
-	nsx_nvtx_sort(w->order, w->g.n, w->g.n, &(struct nsx_nvtx_order){
-		.t = w->t, .g = &w->g, .sums = w->v, .size = sizeof(*w->v),
-		.place = place});
+		w->at[w->place[w->g.process[k]] + 1] += is_row(&w->v[k]);
+	for (uint32_t i = 0; i < n; i++) {
+		next[i] = w->at[i];
+		w->at[i + 1] += w->at[i];
+	}
+	for (uint32_t k = 0; k < w->g.n; k++)
+		if (is_row(&w->v[k]))
+			w->order[next[w->place[w->g.process[k]]]++] = k;
+	w->n = w->at[n];
+	return 0;
+}
+
+/* The rows of a process by time, count, name, as far as they are told. */
+static int put_in_order(struct work *w, const struct nsx_run *run,
+			struct nsx_table *table, struct nsx_err *err)
+{
+	size_t nheld;
+
+	if (split(w, run->scratch, err))
+		return err->rc;
+	w->by = (struct nsx_nvtx_order){.t = w->t, .g = &w->g, .sums = w->v,
+					.size = sizeof(*w->v)};
+	nsx_table_expect(table, w->n, run->opts->held_rows);
+	nheld = table->max_rows ?: w->n;
+	for (uint32_t i = 0; i < w->t->nprocesses; i++) {
+		size_t from = w->at[i];
+
+		nsx_nvtx_sort(w->order + from, w->at[i + 1] - from,
+			      NSX_MAX(NSX_MAX_JSON_ROWS,
+				      nheld - NSX_MIN(nheld, from)), &w->by);
+	}
 	return 0;
 }
 
 static int sum_up(const struct nsx_run *run, struct work *w,
-		  struct nsx_err *err)
+		  struct nsx_table *table, struct nsx_err *err)
 {
 	if (nsx_nvtx_group(w->t, true, run->scratch, &w->g, err))
 		return err->rc;
@@ -147,7 +180,7 @@ static int sum_up(const struct nsx_run *run, struct work *w,
 		add_kernels(w, &run->facts->nvtx);
 	nsx_arena_drop(run->scratch, w->g.of);
 	w->g.of = NULL;
-	return put_in_order(w, run->scratch, err);
+	return put_in_order(w, run, table, err);
 }
 
 static void fill_range(const struct work *w, uint32_t group,
@@ -172,20 +205,16 @@ static void fill_range(const struct work *w, uint32_t group,
 		row[COVERAGE] = nsx_part_pct(p->mapped_ns, p->kernel_ns);
 }
 
-static void fill_ranges(const struct work *w, size_t held_rows,
-			struct nsx_table *table, struct nsx_table *first)
+static void fill_ranges(const struct work *w, struct nsx_table *table,
+			struct nsx_table *first)
 {
 	uint32_t n = 0; /* of this process                                   */
 
-	nsx_table_expect(table, w->g.n, held_rows);
-	for (uint32_t i = 0; i < w->g.n; i++) {
+	for (uint32_t i = 0; i < w->n; i++) {
 		uint32_t group = w->order[i];
-		const struct row *x = &w->v[group];
 
 		if (i && w->g.process[group] != w->g.process[w->order[i - 1]])
 			n = 0;
-		if (!x->sum.count && !x->sum.ns && !x->kernel_ns)
-			continue; /* outside the window */
 		fill_range(w, group, table);
 		if (n++ < NSX_MAX_JSON_ROWS &&
 		    table->nrows < nsx_table_total(table))
@@ -193,28 +222,30 @@ static void fill_ranges(const struct work *w, size_t held_rows,
 	}
 }
 
-static bool has_more_kernels(const struct row *x, const struct row *y)
+/* Those with equal figures stay in the order of the ranges. */
+static bool has_more_kernels(const struct work *w, uint32_t g, uint32_t h)
 {
-	return x->kernel_ns != y->kernel_ns ? x->kernel_ns > y->kernel_ns :
-					      x->kernels > y->kernels;
+	const struct row *x = &w->v[g], *y = &w->v[h];
+
+	return (NSX_CMP(y->kernel_ns, x->kernel_ns) ?:
+		NSX_CMP(y->kernels, x->kernels) ?:
+		NSX_CMP(w->place[w->g.process[g]], w->place[w->g.process[h]]) ?:
+		nsx_nvtx_cmp(&w->by, g, h)) < 0;
 }
 
-/* In no CSV: only the rows that are shown are made.  Those with equal figures stay
- * in the order of the ranges.
- */
+/* In no CSV: only the rows that are shown are made. */
 static void fill_kernel_ranges(const struct work *w, struct nsx_table *table)
 {
 	uint32_t top[NSX_MAX_JSON_ROWS + 1], n = 0;
 
-	for (uint32_t i = 0; i < w->g.n; i++) {
-		const struct row *x = &w->v[w->order[i]];
+	for (uint32_t g = 0; g < w->g.n; g++) {
 		uint32_t k = n;
 
-		if (!x->kernels && !x->kernel_ns)
+		if (!w->v[g].kernels && !w->v[g].kernel_ns)
 			continue;
-		for (; k && has_more_kernels(x, &w->v[top[k - 1]]); k--)
+		for (; k && has_more_kernels(w, g, top[k - 1]); k--)
 			top[k] = top[k - 1];
-		top[k] = w->order[i];
+		top[k] = g;
 		n = NSX_MIN(n + 1, NSX_MAX_JSON_ROWS);
 	}
 	for (uint32_t k = 0; k < n; k++) {
@@ -289,10 +320,9 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	struct nsx_table *pids = nsx_add_table(out, &layouts[1]);
 	struct nsx_table *kernels = nsx_add_table(out, &layouts[2]);
 
-	if (sum_up(run, &w, err))
+	if (sum_up(run, &w, ranges, err))
 		return err->rc;
-	fill_ranges(&w, run->opts->held_rows, ranges,
-		    nsx_add_table(out, &first_layout));
+	fill_ranges(&w, ranges, nsx_add_table(out, &first_layout));
 	if (w.gpu) {
 		fill_pids(&w, pids);
 		fill_kernel_ranges(&w, kernels);
