@@ -20,6 +20,13 @@ static const struct {
 #undef NSX_DETECTOR
 };
 
+enum {
+#define NSX_DETECTOR(name, when) AT_##name,
+#include "detect/detect.def"
+#undef NSX_DETECTOR
+	LONGEST = AT_memory, /* kernels, which follow it, if they have many names */
+};
+
 struct search {
 	const struct nsx_detect *d;
 	struct nsx_findings found[ARRAY_LEN(detectors)]; /* by each          */
@@ -34,12 +41,14 @@ static bool applies(const struct nsx_detect *d, enum when when)
 	return when == NSX_ALWAYS || d->w.start_ns < d->w.end_ns;
 }
 
-/* A detector and those that see what it found, on a list of their own. */
-static int run_detector(void *ctx, size_t i, struct nsx_err *err)
+/* A detector and those that see what it found, on a list of their own: the longest
+ * first, or it would be the last to end.
+ */
+static int run_detector(void *ctx, size_t task, struct nsx_err *err)
 {
 	struct search *s = ctx;
 	struct nsx_detect d = *s->d;
-	size_t k = i;
+	size_t i = !task ? LONGEST : task <= LONGEST ? task - 1 : task, k = i;
 	int rc = 0;
 
 	d.found = &s->found[i];
