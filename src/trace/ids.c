@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "base/par.h"
 #include "base/stat.h"
 #include "trace/load.h"
 
@@ -187,22 +188,22 @@ static int fill_launches(struct nsx_loader *l, const uint8_t *op,
 	return 0;
 }
 
-static int fill_shapes(struct nsx_loader *l, struct nsx_err *err)
+struct filling {
+	struct nsx_loader *l;
+	uint8_t *op; /* by shape: of its names                               */
+};
+enum { SHAPES_A_TASK = 1 << 14 };
+
+static int fill_some(void *ctx, size_t task, struct nsx_err *err NSX_UNUSED)
 {
-	struct nsx_trace *t = l->t;
-	size_t n = l->shapes.n;
+	const struct filling *f = ctx;
+	struct nsx_trace *t = f->l->t;
+	size_t end = NSX_MIN(t->nshapes, (task + 1) * SHAPES_A_TASK);
 	struct nsx_buf base = {0}, full = {0};
 	struct nsx_near near = {0}; /* op of names: many are of few */
-	uint8_t *op;
-	int rc;
 
-	nsx_groups_close(&l->shapes);
-	if (nsx_new_arrays(t->arena, n, "launch configurations", err, t->shape,
-			   t->shape_name, op))
-		return err->rc;
-	t->nshapes = (uint32_t)n;
-	for (size_t i = 0; i < n; i++) {
-		const struct nsx_group_key key = nsx_group_key(&l->shapes, i);
+	for (size_t i = task * SHAPES_A_TASK; i < end; i++) {
+		const struct nsx_group_key key = nsx_group_key(&f->l->shapes, i);
 		nsx_str name = t->shape_name[i] = (nsx_str)key.a;
 		struct nsx_shape *s = &t->shape[i];
 		struct nsx_near_key *like;
@@ -217,16 +218,37 @@ static int fill_shapes(struct nsx_loader *l, struct nsx_err *err)
 					nsx_str_read(t->strings, s->base_name,
 						     &base),
 					nsx_str_read(t->strings, name, &full))};
-		op[i] = (uint8_t)(like->place - 1);
+		f->op[i] = (uint8_t)(like->place - 1);
 	}
 	nsx_buf_done(&base);
 	nsx_buf_done(&full);
-	rc = fill_launches(l, op, err);
-	nsx_arena_drop(t->arena, op);
-	if (rc)
-		return rc;
+	return 0;
+}
+
+static int fill_shapes(struct nsx_loader *l, struct nsx_err *err)
+{
+	struct nsx_trace *t = l->t;
+	size_t n = l->shapes.n;
+	struct filling f = {.l = l};
+	int rc;
+
+	nsx_groups_close(&l->shapes);
+	if (nsx_new_arrays(t->arena, n, "launch configurations", err, t->shape,
+			   t->shape_name, f.op))
+		return err->rc;
+	t->nshapes = (uint32_t)n;
+	rc = nsx_par(l->threads, (n + SHAPES_A_TASK - 1) / SHAPES_A_TASK,
+		     fill_some, &f, err) ?: fill_launches(l, f.op, err);
+	nsx_arena_drop(t->arena, f.op);
 	nsx_groups_done(&l->shapes); /* before rows are put in order */
 	nsx_keymap_clear(&l->shapes_map);
+	return rc;
+}
+
+static int fill_replays(struct nsx_loader *l, struct nsx_err *err)
+{
+	struct nsx_trace *t = l->t;
+
 	if (!nsx_new_array(t->replay, t->arena, l->replays_map.n, "graphs",
 			   err))
 		return err->rc;
@@ -250,6 +272,7 @@ int nsx_order_ids(struct nsx_loader *l, struct nsx_err *err)
 		     order_domains(l, err) ?:
 		     nsx_order_streams(l, err) ?:
 		     fill_shapes(l, err) ?:
+		     fill_replays(l, err) ?:
 		     nsx_settle_devices(l, err) ?:
 		     nsx_add_peers(l, err);
 	return rc;
