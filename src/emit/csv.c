@@ -152,7 +152,7 @@ static void put_row(FILE *out, struct line *line,
 	fwrite(b->p, 1, b->n, out);
 }
 
-/* A row that is written soon: its texts lie anywhere. */
+/* A row that is written later: its texts lie anywhere, as does what says where. */
 static const struct nsx_cell *fetch_row(struct nsx_row_reader *reader)
 {
 	const struct nsx_cell *row = nsx_next_row(reader);
@@ -162,9 +162,17 @@ static const struct nsx_cell *fetch_row(struct nsx_row_reader *reader)
 			__builtin_prefetch(row[c].u.s);
 			__builtin_prefetch(row[c].u.s + 64);
 		} else if (row[c].type == NSX_T_ID) {
-			nsx_str_fetch(reader->t->strings, row[c].u.id, 0, 0);
+			nsx_str_fetch(reader->t->strings, 0, 0, row[c].u.id);
 		}
 	return row;
+}
+
+/* One that was fetched some rows ago. */
+static void fetch_texts(const struct nsx_table *t, const struct nsx_cell *row)
+{
+	for (unsigned c = 0; row && c < t->layout->ncols; c++)
+		if (row[c].type == NSX_T_ID)
+			nsx_str_fetch(t->strings, row[c].u.id, 0, 0);
 }
 
 /* A table that is cut --------------------------------------------------------------*/
@@ -239,6 +247,7 @@ static int put_rows(FILE *out, struct line *line, const struct nsx_table *t,
 		if (r % 65536 == 0 && nsx_stopped(err))
 			return err->rc;
 		ahead[(r - 1) % NSX_LIVE_ROWS] = fetch_row(&reader);
+		fetch_texts(t, ahead[(r + NSX_LIVE_ROWS / 2) % NSX_LIVE_ROWS]);
 		if (!kept || kept[r]) {
 			put_row(out, line, t->layout, row);
 		} else {
