@@ -19,6 +19,12 @@ const struct nsx_pass *const nsx_passes[] = {
 };
 const unsigned nsx_npasses = ARRAY_LEN(nsx_passes);
 
+enum { /* where each stands in these */
+#define NSX_PASS(id) AT_##id,
+#include "passes/registry.def"
+#undef NSX_PASS
+};
+
 const struct nsx_pass *nsx_pass_find(const char *id)
 {
 	for (unsigned i = 0; i < nsx_npasses; i++)
@@ -371,17 +377,19 @@ static int replay(const struct run *run, struct nsx_err *err)
 	return rc;
 }
 
-/* The rest of each analysis is a task, the summaries are the last: call_sites, which
- * takes longest, comes before kernel_shape.
+/* The rest of each analysis is a task, and so are the summaries.  That of call_sites takes
+ * longest, and they do next: these begin first.
  */
 static int conclude(void *ctx, size_t task, struct nsx_err *err)
 {
 	const struct run *run = ctx;
+	size_t i = AT_call_sites;
 
-	return task < nsx_npasses ?
-		       finish_pass(run, &run->report->sections[nsx_npasses - 1 -
-							       task], err) :
-		       run_summaries(run, FIGURES, err);
+	if (task == 1)
+		return run_summaries(run, FIGURES, err);
+	if (task)
+		i = task - 2 + (task - 2 >= AT_call_sites);
+	return finish_pass(run, &run->report->sections[i], err);
 }
 
 /* All sections are computed, whatever is shown: findings point at tables of all.
