@@ -89,6 +89,8 @@ static const void *find_column(const void *table, const char *name)
 	return i < 0 ? NULL : t->columns[i].name;
 }
 
+enum { DENSE_BYTES = 64 }; /* of the file, for each row id that is taken   */
+
 static int64_t query_count(struct nsx_db *db, const char *head,
 			   const char *table, const char *tail)
 {
@@ -107,6 +109,14 @@ static int64_t query_count(struct nsx_db *db, const char *head,
 int64_t nsx_count_rows(struct nsx_db *db, const char *table)
 {
 	return query_count(db, "SELECT count(*) FROM main.", table, "");
+}
+
+int64_t nsx_bound_ids(struct nsx_db *db, const char *table)
+{
+	int64_t n = query_count(db, "SELECT max(rowid) FROM main.", table, "");
+
+	return n > 0 && n <= nsx_db_size(db) / DENSE_BYTES ?
+		       n : nsx_count_rows(db, table);
 }
 
 /* 0 for an empty table, less for one with rows (or with damage). */

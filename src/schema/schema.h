@@ -111,6 +111,10 @@ void nsx_schema_done(struct nsx_schema *s);
 unsigned nsx_view_nfields(enum nsx_view v);
 /* Negative: why they cannot be counted, an enum nsx_rc. */
 int64_t nsx_count_rows(struct nsx_db *db, const char *table);
+/* For an array by id, of which few are greater: where row ids count up the greatest, which
+ * costs no scan, else the number of rows.  Negative: as above.
+ */
+int64_t nsx_bound_ids(struct nsx_db *db, const char *table);
 
 static inline bool nsx_has_view(const struct nsx_schema *s, enum nsx_view v)
 {

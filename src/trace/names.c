@@ -189,8 +189,8 @@ int nsx_load_strings(struct nsx_loader *l, struct nsx_err *err)
 
 	if (!nsx_has_view(l->schema, NSX_VIEW_string))
 		return 0;
-	n = nsx_count_rows(l->schema->db,
-			   l->schema->table[NSX_VIEW_string]->name);
+	n = nsx_bound_ids(l->schema->db,
+			  l->schema->table[NSX_VIEW_string]->name);
 	l->nby_id = n > 0 ? (size_t)n + 1024 : 0;
 	l->by_id = nsx_try_alloc(l->nby_id, sizeof(*l->by_id), "string ids",
 				 err);
