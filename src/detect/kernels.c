@@ -53,28 +53,29 @@ int kernels_sum(struct kernels *k, uint32_t device, bool by_shape,
 			   by_shape ? t->nshapes : k->d->facts->kernels.n,
 			   "kernels", err) ||
 	    !nsx_new_array(ret->at, k->d->scratch,
-			   by_shape ? t->nshapes :
-				      nsx_strings_bound(t->strings),
+			   by_shape ? t->nshapes : k->d->facts->kernels.n,
 			   "kernels", err))
 		return err->rc;
 	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
+		uint32_t shape, name, *at;
 		struct kernel *x;
-		uint32_t id;
 
 		if (!is_looked_at(k, i))
 			continue;
-		id = id_of(k, by_shape, i);
-		if (by_shape && !ret->at[id] && !has_room(t, &t->shape[id], sm_count))
-			ret->at[id] = NSX_NONE;
-		if (ret->at[id] == NSX_NONE)
+		shape = nsx_op_detail(&t->ops, i);
+		name = k->d->facts->kernels.of_shape[shape];
+		at = &ret->at[by_shape ? shape : name];
+		if (by_shape && !*at && !has_room(t, &t->shape[shape], sm_count))
+			*at = NSX_NONE;
+		if (*at == NSX_NONE)
 			continue;
-		if (!ret->at[id]) {
+		if (!*at) {
 			ret->v[ret->n] = (struct kernel){
-				.id = id, .first = (uint32_t)i,
-				.rank = t->rank[nsx_op_name(t, i)]};
-			ret->at[id] = (uint32_t)++ret->n;
+				.id = id_of(k, by_shape, i),
+				.first = (uint32_t)i, .rank = name};
+			*at = (uint32_t)++ret->n;
 		}
-		x = &ret->v[ret->at[id] - 1];
+		x = &ret->v[*at - 1];
 		x->count++;
 		nsx_add_to(&x->ns, nsx_op_ns(&t->ops, i));
 	}

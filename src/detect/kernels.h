@@ -16,14 +16,14 @@ struct kernel { /* by name, or by shape; on one device */
 	int64_t ns;
 	uint32_t count;
 	uint32_t id;	/* string, or index of shape                         */
-	uint32_t rank;	/* of the name                                       */
+	uint32_t rank;	/* of the name among those of kernels                */
 	uint32_t first; /* op of it                                          */
 };
 struct table {
 	struct kernel *v;
 	size_t n;
-	uint32_t *at; /* index + 1 before v was sorted, by id; 0: not here;
-			 NSX_NONE: has no room                               */
+	uint32_t *at; /* index + 1 before v was sorted, by shape or rank;
+			 0: not here; NSX_NONE: has no room                  */
 };
 struct kernels {
 	struct nsx_detect *d;

@@ -31,14 +31,15 @@ struct runs {
 static bool is_short(const struct nsx_detect *d, size_t op)
 {
 	const struct nsx_trace *t = d->trace;
-	const struct nsx_kernel_name *x;
+	const struct nsx_kernel_words *words;
 
 	if (t->ops.kind[op] != NSX_OP_KERNEL ||
 	    nsx_op_ns(&t->ops, op) > SHORT_NS ||
 	    !nsx_is_judged(d, nsx_op_start(&t->ops, op)))
 		return false;
-	x = nsx_kernel_name(&d->facts->kernels, nsx_op_name(t, op));
-	return x && x->words->category == NSX_K_ELEMENTWISE;
+	words = nsx_kernel_of_shape(&d->facts->kernels,
+				    nsx_op_detail(&t->ops, op))->words;
+	return words->category == NSX_K_ELEMENTWISE;
 }
 
 /* How many launches of a shape the GPU has room for at once; 1: not known. */

@@ -21,7 +21,7 @@ enum {
 };
 #define LEAST_SHARE 0.01 /* of the window, that the long ones take beyond the median */
 
-struct sums { /* by shape */
+struct sums { /* of a shape with MANY calls */
 	int64_t ns, max_ns;
 	uint32_t n, at; /* at: index + 1 of the candidate                    */
 };
@@ -32,7 +32,8 @@ struct call { /* of a candidate */
 struct tails {
 	struct nsx_detect *d;
 	const struct nsx_device *dev;
-	struct sums *shape;
+	uint32_t *sum_of; /* by shape: index + 1 of its sums; 0: has none    */
+	struct sums *sums;
 	struct call *call;
 	size_t ncalls, ncandidates;
 	int64_t window_ns;
@@ -59,32 +60,59 @@ static bool may_be(const struct tails *x, const struct sums *s)
 {
 	double mean_ns = (double)s->ns / s->n;
 
-	return s->n >= MANY && (double)s->max_ns >= PEAK * mean_ns &&
+	return (double)s->max_ns >= PEAK * mean_ns &&
 	       (double)s->ns >= LEAST_SHARE * (double)x->window_ns;
+}
+
+/* NULL: it does not count, or few of its shape do. */
+static struct sums *sums_of(const struct tails *x, size_t op)
+{
+	uint32_t at = counts(x->d, op) ?
+			      x->sum_of[nsx_op_detail(&x->d->trace->ops, op)] : 0;
+
+	return at ? &x->sums[at - 1] : NULL;
+}
+
+/* Sums for shapes that have MANY calls: most have one, where there are a million. */
+static int number_sums(struct tails *x, size_t *ret_n, struct nsx_err *err)
+{
+	const struct nsx_trace *t = x->d->trace;
+	size_t end = x->dev->ops_at + x->dev->nops;
+	uint32_t *n;
+
+	if (nsx_new_arrays(x->d->scratch, t->nshapes, "kernels", err, n))
+		return err->rc;
+	for (size_t i = x->dev->ops_at; i < end; i++)
+		if (counts(x->d, i))
+			n[nsx_op_detail(&t->ops, i)]++;
+	for (uint32_t s = 0; s < t->nshapes; s++)
+		n[s] = n[s] >= MANY ? (uint32_t)++*ret_n : 0;
+	x->sum_of = n;
+	return nsx_new_arrays(x->d->scratch, *ret_n, "kernels", err, x->sums);
 }
 
 /* Shapes that may have a tail, and how often they are called. */
 static int find_candidates(struct tails *x, struct nsx_err *err)
 {
 	const struct nsx_trace *t = x->d->trace;
+	size_t n = 0;
 
-	if (nsx_new_arrays(x->d->scratch, t->nshapes, "kernels", err, x->shape))
+	if (number_sums(x, &n, err))
 		return err->rc;
-	for (size_t i = x->dev->ops_at; i < x->dev->ops_at + x->dev->nops; i++) {
+	for (size_t i = x->dev->ops_at; n && i < x->dev->ops_at + x->dev->nops; i++) {
 		int64_t ns = nsx_op_ns(&t->ops, i);
-		struct sums *s;
+		struct sums *s = sums_of(x, i);
 
-		if (!counts(x->d, i))
+		if (!s)
 			continue;
-		s = &x->shape[nsx_op_detail(&t->ops, i)];
 		nsx_add_to(&s->ns, ns);
 		s->max_ns = NSX_MAX(s->max_ns, ns);
 		s->n++;
 	}
-	for (uint32_t s = 0; s < t->nshapes; s++)
-		if (x->shape[s].n && may_be(x, &x->shape[s])) {
-			x->shape[s].at = (uint32_t)++x->ncandidates;
-			x->ncalls += x->shape[s].n;
+	for (size_t k = 0; k < n; k++)
+		if (may_be(x, &x->sums[k])) {
+			x->sums[k].at = (uint32_t)++x->ncandidates;
+			x->ncalls += x->sums[k].n;
 		}
 	return 0;
 }
@@ -102,8 +130,8 @@ static int list_calls(struct tails *x, struct nsx_err *err)
 		return err->rc;
 	for (size_t i = x->dev->ops_at; i < x->dev->ops_at + x->dev->nops; i++) {
 		struct on_stream *s = &last[nsx_op_stream(&t->ops, i)];
-		uint32_t at = counts(x->d, i) ?
-			x->shape[nsx_op_detail(&t->ops, i)].at : 0;
+		const struct sums *sums = sums_of(x, i);
+		uint32_t at = sums ? sums->at : 0;
 
 		if (s->call)
 			x->call[s->call - 1].after = (uint32_t)i;

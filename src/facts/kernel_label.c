@@ -531,6 +531,15 @@ static int read_all(struct dealt *d, struct nsx_arena *a, struct nsx_err *err)
 	return rc;
 }
 
+/* Of a kernel, by the rank of its name. */
+static size_t index_of(const struct nsx_kernel_names *k, uint32_t rank)
+{
+	const struct nsx_kernel_ranks *x = &k->ranks[rank / 64];
+	uint64_t below = (UINT64_C(1) << rank % 64) - 1;
+
+	return x->before + (size_t)__builtin_popcountll(x->has & below);
+}
+
 /* Kernels, in order of the ranks of their names. */
 static int list_kernels(struct nsx_kernel_names *k, struct nsx_arena *a,
 			struct nsx_err *err)
@@ -538,10 +547,12 @@ static int list_kernels(struct nsx_kernel_names *k, struct nsx_arena *a,
 	const struct nsx_trace *t = k->trace;
 	size_t n = nsx_strings_bound(t->strings) / 64 + 1;
 
-	if (!nsx_new_array(k->ranks, a, n, "kernel names", err))
+	if (nsx_new_arrays(a, n, "kernel names", err, k->ranks) ||
+	    nsx_new_arrays(a, t->nshapes, "kernel names", err, k->of_shape))
 		return err->rc;
 	for (uint32_t i = 0; i < t->nshapes; i++) {
-		uint32_t rank = t->rank[t->shape_name[i]];
+		NSX_FETCH_AHEAD(t->rank, t->shape_name, i, t->nshapes);
+		uint32_t rank = k->of_shape[i] = t->rank[t->shape_name[i]];
 
 		k->ranks[rank / 64].has |= UINT64_C(1) << rank % 64;
 	}
@@ -549,6 +560,8 @@ static int list_kernels(struct nsx_kernel_names *k, struct nsx_arena *a,
 		k->ranks[i].before = k->n;
 		k->n += (size_t)__builtin_popcountll(k->ranks[i].has);
 	}
+	for (uint32_t i = 0; i < t->nshapes; i++)
+		k->of_shape[i] = (uint32_t)index_of(k, k->of_shape[i]);
 	return nsx_new_arrays(a, k->n, "kernel names", err, k->v, k->told);
 }
 
@@ -560,8 +573,7 @@ int nsx_kernel_full_names(const struct nsx_kernel_names *k, struct nsx_arena *a,
 	if (!nsx_new_array(*ret, a, k->n, "kernel names", err))
 		return err->rc;
 	for (uint32_t i = 0; i < t->nshapes; i++)
-		(*ret)[nsx_kernel_name(k, t->shape_name[i]) - k->v] =
-			t->shape_name[i];
+		(*ret)[k->of_shape[i]] = t->shape_name[i];
 	return 0;
 }
 
@@ -605,11 +617,9 @@ const struct nsx_kernel_name *nsx_kernel_name(const struct nsx_kernel_names *k,
 					      nsx_str name)
 {
 	uint32_t rank = k->trace->rank[name];
-	const struct nsx_kernel_ranks *x = &k->ranks[rank / 64];
-	uint64_t bit = UINT64_C(1) << rank % 64;
 
-	return x->has & bit ? &k->v[x->before + (size_t)__builtin_popcountll(
-						   x->has & (bit - 1))] : NULL;
+	return k->ranks[rank / 64].has >> rank % 64 & 1 ?
+		       &k->v[index_of(k, rank)] : NULL;
 }
 
 /* The label that was made of a name; NULL: none was. */

@@ -59,6 +59,7 @@ struct nsx_kernel_names { /* in order of their texts */
 	struct nsx_kernel_name *v;
 	struct nsx_told *told; /* side by side with v                        */
 	size_t n;
+	uint32_t *of_shape; /* index of v, by shape of the trace             */
 	struct nsx_kernel_ranks { /* by rank of the trace / 64               */
 		uint64_t has; /* bits of those that are kernels'             */
 		size_t before; /* kernels of lower ranks                     */
@@ -76,6 +77,12 @@ void nsx_kernel_names_done(struct nsx_kernel_names *k);
 /* Of a kernel of the trace; NULL: it has none of that name. */
 const struct nsx_kernel_name *nsx_kernel_name(const struct nsx_kernel_names *k,
 					      nsx_str name);
+/* The same for who asks for that of a great many ops: neighbours have neighbouring shapes. */
+static inline const struct nsx_kernel_name *
+nsx_kernel_of_shape(const struct nsx_kernel_names *k, uint32_t shape)
+{
+	return &k->v[k->of_shape[shape]];
+}
 /* Full names of all kernels, in their order.  Owner: the arena. */
 int nsx_kernel_full_names(const struct nsx_kernel_names *k, struct nsx_arena *a,
 			  nsx_str **ret, struct nsx_err *err) NSX_CHECKED;

@@ -66,7 +66,7 @@ static bool fits_shape(struct select *s, uint32_t i)
 
 		if (fits && s->c->family)
 			fits = !strcmp(s->c->family,
-				       nsx_kernel_name(k, t->shape_name[i])->words->family);
+				       nsx_kernel_of_shape(k, i)->words->family);
 		s->shape[i] = fits ? ASKED_YES : ASKED_NO;
 	}
 	return s->shape[i] == ASKED_YES;

@@ -61,12 +61,10 @@ static int find_family(struct families *f, const struct nsx_kernel_words *k,
 static int add_shape(struct families *f, uint32_t shape, struct nsx_err *err)
 {
 	const struct nsx_kernel_names *k = &f->run->facts->kernels;
-	const struct nsx_kernel_name *name =
-		nsx_kernel_name(k, f->run->trace->shape_name[shape]);
-	uint32_t *family = &f->of_name[name - k->v];
+	uint32_t name = k->of_shape[shape], *family = &f->of_name[name];
 
 	if (!*family) {
-		if (find_family(f, name->words, family, err))
+		if (find_family(f, k->v[name].words, family, err))
 			return err->rc;
 		f->v[*family - 1].names++;
 	}

@@ -489,10 +489,9 @@ static int list_told(const struct shapes *s, struct nsx_groups *told,
 		return err->rc;
 	for (size_t i = 0; i < s->n; i++) {
 		const struct group *x = &s->v[i];
-		const struct nsx_kernel_name *name = nsx_kernel_name(
-			names, s->run->trace->shape_name[x->shape]);
-		const struct nsx_kernel_words *k = name->words;
-		uint32_t *at = &by_name[name - names->v];
+		uint32_t *at = &by_name[names->of_shape[x->shape]];
+		const struct nsx_kernel_words *k =
+			nsx_kernel_of_shape(names, x->shape)->words;
 		struct told *to;
 
 		if (!*at) {

@@ -57,11 +57,12 @@ static const struct nsx_layout layouts[] = {
 
 struct group {
 	int64_t total_ns;
-	nsx_str name;
+	uint32_t shape; /* one of its shapes */
 	uint32_t n; /* counted executions */
 };
 struct groups {
 	const struct nsx_trace *t;
+	const struct nsx_kernel_names *kernels; /* in order of name */
 	struct group *v; /* in order of device */
 	size_t n;
 	uint32_t *first;	     /* by device: of its groups */
@@ -69,11 +70,21 @@ struct groups {
 	uint32_t *named;	     /* in order of name, device */
 	uint32_t *order;	     /* in order of time */
 	struct nsx_group_time *time; /* by group */
-	uint32_t *by_name; /* index + 1 by nsx_str, of one device */
+	uint32_t *by_kernel; /* index + 1, of one device */
 	uint32_t *of_op;   /* by op, NSX_NONE for what is no kernel */
 	int64_t *durations; /* by name, device */
 	int64_t total_ns;
 };
+
+static uint32_t kernel_of(const struct groups *g, const struct group *x)
+{
+	return g->kernels->of_shape[x->shape];
+}
+
+static nsx_str name_of(const struct groups *g, const struct group *x)
+{
+	return g->t->shape_name[x->shape];
+}
 
 /* Gives every kernel of one device its group. */
 static void group_device(uint32_t device, struct groups *g)
@@ -83,15 +94,16 @@ static void group_device(uint32_t device, struct groups *g)
 	size_t first = g->first[device] = (uint32_t)g->n;
 
 	for (size_t i = d->ops_at; i < d->ops_at + d->nops; i++) {
-		nsx_str name = nsx_op_name(t, i);
-		uint32_t *slot = &g->by_name[name];
+		uint32_t shape, *slot;
 		struct group *x;
 
 		g->of_op[i] = NSX_NONE;
 		if (t->ops.kind[i] != NSX_OP_KERNEL)
 			continue;
+		shape = nsx_op_detail(&t->ops, i);
+		slot = &g->by_kernel[g->kernels->of_shape[shape]];
 		if (!*slot) {
-			g->v[g->n] = (struct group){.name = name};
+			g->v[g->n] = (struct group){.shape = shape};
 			*slot = (uint32_t)++g->n;
 		}
 		x = &g->v[*slot - 1];
@@ -100,7 +112,7 @@ static void group_device(uint32_t device, struct groups *g)
 		nsx_add_to(&x->total_ns, nsx_op_ns(&t->ops, i));
 	}
 	for (size_t k = first; k < g->n; k++)
-		g->by_name[g->v[k].name] = 0;
+		g->by_kernel[kernel_of(g, &g->v[k])] = 0;
 }
 
 static uint32_t device_of(const struct groups *g, const struct group *x)
@@ -115,16 +127,15 @@ static const struct group *group_at(const struct groups *g, const void *index)
 }
 
 /* By counting: the facts have the names in order, the groups the devices. */
-static int order_by_name(struct groups *g, const struct nsx_kernel_names *names,
-			 struct nsx_arena *a, struct nsx_err *err)
+static int order_by_name(struct groups *g, struct nsx_arena *a, struct nsx_err *err)
 {
 	uint32_t *at; /* by name: where its groups begin */
 
 	if (!nsx_new_array(g->named, a, g->n, "kernel groups", err) ||
-	    !nsx_new_array(at, a, names->n + 2, "kernel names", err))
+	    !nsx_new_array(at, a, g->kernels->n + 2, "kernel names", err))
 		return err->rc;
-	NSX_DEAL(at, g->named, names->n, g->n, i,
-		 (uint32_t)(nsx_kernel_name(names, g->v[i].name) - names->v));
+	NSX_DEAL(at, g->named, g->kernels->n, g->n, i,
+		 kernel_of(g, &g->v[i]));
 	nsx_arena_drop(a, at);
 	return 0;
 }
@@ -170,13 +181,13 @@ static int group_kernels(const struct nsx_run *run, struct groups *g,
 			   g->of_op) ||
 	    !nsx_new_array(g->first, run->scratch, t->ndevices, "devices",
 			   err) ||
-	    !nsx_new_array(g->by_name, run->scratch,
-			   nsx_strings_bound(t->strings), "kernel names", err))
+	    !nsx_new_array(g->by_kernel, run->scratch, g->kernels->n,
+			   "kernel names", err))
 		return err->rc;
 	for (uint32_t d = 0; d < t->ndevices; d++)
 		group_device(d, g);
-	nsx_arena_drop(run->scratch, g->by_name);
-	return order_by_name(g, &run->facts->kernels, run->scratch, err);
+	nsx_arena_drop(run->scratch, g->by_kernel);
+	return order_by_name(g, run->scratch, err);
 }
 
 static int measure(const struct nsx_run *run, struct groups *g,
@@ -225,8 +236,8 @@ static void fill_kernel(const struct nsx_run *run, const struct groups *g,
 	const struct nsx_trace *t = run->trace;
 	const struct nsx_group_time *time = &g->time[x - g->v];
 	struct nsx_cell *row = nsx_add_row(table);
-	const struct nsx_kernel_names *names = &run->facts->kernels;
 	const struct nsx_kernel_words *words;
+	nsx_str name;
 
 	row[CALLS] = nsx_int((int64_t)x->n);
 	row[TOTAL_NS] = nsx_int(x->total_ns);
@@ -235,14 +246,15 @@ static void fill_kernel(const struct nsx_run *run, const struct groups *g,
 	row[EXCLUSIVE] = nsx_ms(time->exclusive_ns);
 	if (!nsx_table_holds(table))
 		return;
-	words = nsx_kernel_name(names, x->name)->words;
-	row[NAME] = nsx_name_cell(t, table, x->name);
+	words = nsx_kernel_of_shape(g->kernels, x->shape)->words;
+	name = name_of(g, x);
+	row[NAME] = nsx_name_cell(t, table, name);
 	row[DEVICE] = nsx_int(t->device[device_of(g, x)].device_id);
 	if (x->n)
 		row[AVG] = nsx_us((double)x->total_ns / (double)x->n);
 	row[BUSY] = nsx_ms(time->busy_ns);
 	row[CATEGORY] = nsx_string(nsx_kernel_category_names[words->category]);
-	row[LABEL] = nsx_string(nsx_kernel_label(names, x->name));
+	row[LABEL] = nsx_string(nsx_kernel_label(g->kernels, name));
 	row[FAMILY] = nsx_string(words->family);
 	quantile_cells(row, g->durations + g->at[x - g->v], x->n);
 }
@@ -259,7 +271,7 @@ static int cmp_groups(const void *a, const void *b, void *groups)
 	const struct nsx_trace *t = g->t;
 
 	return NSX_CMP(y->total_ns, x->total_ns) ?: NSX_CMP(y->n, x->n) ?:
-	       NSX_CMP(t->rank[x->name], t->rank[y->name]) ?:
+	       NSX_CMP(kernel_of(g, x), kernel_of(g, y)) ?:
 	       NSX_CMP(t->device[device_of(g, x)].device_id,
 		       t->device[device_of(g, y)].device_id);
 }
@@ -323,7 +335,7 @@ static void fill_sum(const struct groups *g, uint32_t group,
 	row[SUM_MIN_NS] = nsx_int(lo);
 	row[SUM_MAX_NS] = nsx_int(hi);
 	row[SUM_STDDEV_NS] = nsx_real(tenths(isnan(dev) ? 0 : dev));
-	row[SUM_NAME] = nsx_name_cell(g->t, table, x->name);
+	row[SUM_NAME] = nsx_name_cell(g->t, table, name_of(g, x));
 }
 
 /* Groups of one name become the first of them, and only what is counted is summed;
@@ -333,8 +345,8 @@ static size_t join_devices(struct groups *g)
 {
 	size_t n = 0;
 
-	NSX_EACH_RUN(k, next, g->n, group_at(g, &g->named[next])->name ==
-				    group_at(g, &g->named[k])->name) {
+	NSX_EACH_RUN(k, next, g->n, kernel_of(g, group_at(g, &g->named[next])) ==
+				    kernel_of(g, group_at(g, &g->named[k]))) {
 		uint32_t first = g->named[k];
 		struct group *x = &g->v[first];
 
@@ -353,10 +365,9 @@ static size_t join_devices(struct groups *g)
 static int cmp_sums(const void *a, const void *b, void *groups)
 {
 	const struct group *x = group_at(groups, a), *y = group_at(groups, b);
-	const struct nsx_trace *t = ((const struct groups *)groups)->t;
 
 	return NSX_CMP(y->total_ns, x->total_ns) ?:
-	       NSX_CMP(t->rank[x->name], t->rank[y->name]);
+	       NSX_CMP(kernel_of(groups, x), kernel_of(groups, y));
 }
 
 /* The same by name over all devices, as nsys stats prints it. */
@@ -377,7 +388,7 @@ static void fill_sums(const struct nsx_run *run, struct groups *g,
 static int run(const struct nsx_run *run, struct nsx_section *out,
 	       struct nsx_err *err)
 {
-	struct groups g = {.t = run->trace};
+	struct groups g = {.t = run->trace, .kernels = &run->facts->kernels};
 	struct nsx_table *kernels = nsx_add_table(out, &layouts[0]);
 	struct nsx_table *sums = nsx_add_table(out, &layouts[1]);
 	/* In order while there is little else of them. */

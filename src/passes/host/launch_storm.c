@@ -116,7 +116,7 @@ static int fill_tiny(const struct nsx_run *run, struct nsx_table *table,
 
 		if (!is_counted_kernel(t, i))
 			continue;
-		x = &v[nsx_kernel_name(k, nsx_op_name(t, i)) - k->v];
+		x = &v[k->of_shape[nsx_op_detail(&t->ops, i)]];
 		x->name = nsx_op_name(t, i);
 		x->n++;
 		nsx_add_to(&x->ns, nsx_op_ns(&t->ops, i));
