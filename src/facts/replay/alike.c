@@ -72,32 +72,57 @@ static uint32_t thread_of(const struct nsx_model *m, uint32_t call)
 	return nsx_call_thread(m->t, m->call[call].row);
 }
 
+struct alike {
+	int64_t ns;
+	uint32_t at, of;
+};
+
+/* v: where each stands in by_length, in order of kinds. */
+static int pack_alike(struct build *b, const struct nsx_keyed *v, uint32_t n,
+		      const struct alike *by_length, struct model_alikes *ret,
+		      struct nsx_err *err)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	int64_t *ns;
+	uint32_t *at, *of;
+	int rc = nsx_new_arrays(a, n, "ranks", err, ns, at, of);
+
+	for (uint32_t k = 0; !rc && k < n; k++) {
+		const struct alike *x = &by_length[v[k].at];
+
+		ns[k] = x->ns;
+		at[k] = x->at;
+		of[k] = x->of << 1 | (!k || v[k].key != v[k - 1].key);
+	}
+	ret->n = n;
+	rc = rc ?: nsx_pack_i64(b->m->arena, ns, n, "ranks", &ret->ns, err) ?:
+	     nsx_pack_u32(b->m->arena, at, n, "ranks", &ret->at, err) ?:
+	     nsx_pack_u32(b->m->arena, of, n, "ranks", &ret->of, err);
+	nsx_arena_free(a);
+	return rc;
+}
+
 /* v: with their lengths, and room for as many more. */
 static int list_alike(struct build *b, struct nsx_keyed *v, uint32_t n,
 		      int64_t (*kind)(const struct nsx_model *m, uint32_t at),
 		      uint32_t (*of)(const struct nsx_model *m, uint32_t at),
 		      struct model_alikes *ret, struct nsx_err *err)
 {
-	struct model_alike *by_length;
+	struct alike *by_length;
+	int rc;
 
-	if (!nsx_new_array(ret->v, b->m->arena, n, "ranks", err) ||
-	    !nsx_new_array(by_length, b->step, n, "ranks", err))
+	if (!nsx_new_array(by_length, b->step, n, "ranks", err))
 		return err->rc;
 	nsx_keyed_sort(v, v + n, n);
 	for (uint32_t k = 0; k < n; k++) {
-		by_length[k] = (struct model_alike){
-			.ns = v[k].key, .at = v[k].at,
-			.of = of(b->m, v[k].at) & INT32_MAX};
+		by_length[k] = (struct alike){v[k].key, v[k].at,
+					      of(b->m, v[k].at)};
 		v[k] = (struct nsx_keyed){kind(b->m, v[k].at), k};
 	}
 	nsx_keyed_sort(v, v + n, n);
-	for (uint32_t k = 0; k < n; k++) {
-		ret->v[k] = by_length[v[k].at];
-		ret->v[k].begins = !k || v[k].key != v[k - 1].key;
-	}
-	ret->n = n;
+	rc = pack_alike(b, v, n, by_length, ret, err);
 	nsx_arena_drop(b->step, by_length);
-	return 0;
+	return rc;
 }
 
 static int order_ops(struct build *b, struct nsx_keyed *v, struct nsx_err *err)
@@ -152,7 +177,8 @@ static int number_steps(struct build *b, struct nsx_err *err)
 			   m->nsteps ? m->alike_ops.n : 0, "iterations", err))
 		return err->rc;
 	for (uint32_t k = 0; m->nsteps && k < m->alike_ops.n; k++) {
-		uint32_t i = m->alike_ops.v[k].at, from = first[model_device(b, i)];
+		uint32_t i = (uint32_t)nsx_unpack(&m->alike_ops.at, k);
+		uint32_t from = first[model_device(b, i)];
 		int64_t start_ns = m->op[i].start_ns;
 		uint32_t next;
 

@@ -255,16 +255,17 @@ static int even_work(struct evening *s, struct nsx_err *err)
 	if (!alike || player_need_lengths(s->p, err))
 		return err->rc;
 	for (uint32_t k = 0; k < m->alike_ops.n; k++) {
-		const struct model_alike *o = &m->alike_ops.v[k];
-		const struct nsx_span *w = &alike[o->of];
-		enum role role = s->engine_role[o->of];
-		int64_t start_ns = m->op[o->at].start_ns;
+		uint32_t of = (uint32_t)nsx_unpack(&m->alike_ops.of, k);
+		uint32_t at = (uint32_t)nsx_unpack(&m->alike_ops.at, k);
+		const struct nsx_span *w = &alike[of >> 1];
+		enum role role = s->engine_role[of >> 1];
+		int64_t start_ns = m->op[at].start_ns;
 
-		begins |= o->begins;
+		begins |= of & 1;
 		if (role == APART)
 			continue;
 		s->v[n++] = (struct measured){
-			o->ns, o->at, begins, role == PEER,
+			nsx_unpack(&m->alike_ops.ns, k), at, begins, role == PEER,
 			start_ns >= w->start_ns && start_ns < w->end_ns,
 			m->nsteps ? m->alike_step[k] : NSX_NONE};
 		begins = false;
@@ -281,14 +282,15 @@ static int even_host(struct evening *s, const struct model_alikes *all,
 	size_t n = 0;
 
 	for (uint32_t k = 0; k < all->n; k++) {
-		const struct model_alike *c = &all->v[k];
-		enum role role = s->thread_role[c->of];
+		uint32_t of = (uint32_t)nsx_unpack(&all->of, k);
+		enum role role = s->thread_role[of >> 1];
 
-		begins |= c->begins;
+		begins |= of & 1;
 		if (role == APART)
 			continue;
-		s->v[n++] = (struct measured){c->ns, c->at, begins, role == PEER,
-					      false, NSX_NONE};
+		s->v[n++] = (struct measured){nsx_unpack(&all->ns, k),
+					      (uint32_t)nsx_unpack(&all->at, k),
+					      begins, role == PEER, false, NSX_NONE};
 		begins = false;
 	}
 	return level(s, n, 1, values, lifts, err);

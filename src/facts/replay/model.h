@@ -119,12 +119,10 @@ struct model_rank {
 	uint32_t process, device; /* of the trace; NSX_NONE                  */
 };
 struct model_alikes { /* what ranks do alike */
-	struct model_alike {
-		int64_t ns;  /* of the op, of the gap, of the call's own     */
-		uint32_t at; /* the op, or the call                          */
-		uint32_t of : 31; /* its engine, or its thread of the trace  */
-		uint32_t begins : 1; /* the first of its kind                */
-	} *v;
+	struct nsx_packed ns; /* of the op, of the gap, of the call's own    */
+	struct nsx_packed at; /* the op, or the call                         */
+	struct nsx_packed of; /* its engine, or its thread of the trace, << 1 |
+				 it is the first of its kind                 */
 	uint32_t n;
 };
 

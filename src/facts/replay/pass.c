@@ -148,6 +148,22 @@ void player_reset(struct player *p)
 	e->pieces = 0;
 }
 
+/* Room for a number by op or by call, until player_reset or player_revert; kept for
+ * the edits that follow, which seldom need all.  NULL: no memory.
+ */
+static int64_t *take_room(struct player *p, struct nsx_err *err)
+{
+	size_t n = NSX_MAX(p->m->nops, p->m->ncalls);
+
+	if (p->nused == p->nroom) {
+		if (!nsx_new_array(p->room[p->nroom], p->arena, n, "a replay",
+				   err))
+			return NULL;
+		p->nroom++;
+	}
+	return p->room[p->nused++];
+}
+
 /* Copies the arrays of the edit to where they are kept, or back. */
 static void copy_arrays(struct player *p, bool back)
 {
@@ -183,28 +199,40 @@ int player_keep(struct player *p, size_t touched, struct nsx_err *err)
 	return 0;
 }
 
+static int64_t *room_like(const struct player *p, const struct player *other,
+			  const int64_t *room)
+{
+	for (unsigned i = 0; room && i < other->kept.nused; i++)
+		if (room == other->room[i])
+			return p->room[i];
+	return NULL;
+}
+
+int player_share(struct player *p, const struct player *keeper, struct nsx_err *err)
+{
+	const struct edit *e = &keeper->kept.edit;
+	struct edit own = *e;
+
+	for (p->nused = 0; p->nused < keeper->kept.nused;)
+		if (!take_room(p, err))
+			return err->rc;
+	own.op = p->edit.op;
+	own.call = p->edit.call;
+	own.pause_ns = p->edit.pause_ns;
+	own.length_ns = room_like(p, keeper, e->length_ns);
+	own.own_ns = room_like(p, keeper, e->own_ns);
+	own.gap_ns = room_like(p, keeper, e->gap_ns);
+	p->kept = keeper->kept;
+	p->kept.edit = own;
+	return 0;
+}
+
 size_t player_revert(struct player *p)
 {
 	p->edit = p->kept.edit;
 	p->nused = p->kept.nused;
 	copy_arrays(p, true);
 	return p->kept.touched;
-}
-
-/* Room for a number by op or by call, until player_reset or player_revert; kept for
- * the edits that follow, which seldom need all.  NULL: no memory.
- */
-static int64_t *take_room(struct player *p, struct nsx_err *err)
-{
-	size_t n = NSX_MAX(p->m->nops, p->m->ncalls);
-
-	if (p->nused == p->nroom) {
-		if (!nsx_new_array(p->room[p->nroom], p->arena, n, "a replay",
-				   err))
-			return NULL;
-		p->nroom++;
-	}
-	return p->room[p->nused++];
 }
 
 int player_need_lengths(struct player *p, struct nsx_err *err)

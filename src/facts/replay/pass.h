@@ -66,9 +66,11 @@ int player_new(const struct nsx_model *m, struct player **ret,
 void player_free(struct player *p);
 void player_reset(struct player *p); /* nothing differs */
 /* Keeps the edit, which touches that much, once; player_revert goes back to it and
- * returns that.
+ * returns that.  Who shares what another player keeps goes before it does.
  */
 int player_keep(struct player *p, size_t touched, struct nsx_err *err) NSX_CHECKED;
+int player_share(struct player *p, const struct player *keeper,
+		 struct nsx_err *err) NSX_CHECKED;
 size_t player_revert(struct player *p);
 /* What is left of the waits before a call. */
 static inline int64_t *player_pause(struct player *p, uint32_t call)

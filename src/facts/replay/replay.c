@@ -301,6 +301,7 @@ struct prices {
 	size_t n, nshared;  /* plans, and changes that all begin with        */
 	atomic_size_t next; /* plan that no thread has taken                 */
 	bool only_gains;
+	struct player *first; /* keeps what all begin with; NULL: nothing    */
 	struct nsx_gain *gain;
 };
 
@@ -315,36 +316,43 @@ static int price(const struct prices *x, struct player *p, size_t i,
 		       0 : price_doubt(p, plan->v, plan->n, &x->gain[i], err);
 }
 
-static int keep_shared(const struct prices *x, struct player *p,
-		       struct nsx_err *err)
+static int keep_shared(struct prices *x, struct nsx_err *err)
 {
 	size_t touched = 0;
 
-	player_reset(p);
-	return compile(p, (struct nsx_plan){x->plans[0].v, x->nshared}, 0,
+	if (player_new(x->m, &x->first, err))
+		return err->rc;
+	player_reset(x->first);
+	return compile(x->first, (struct nsx_plan){x->plans[0].v, x->nshared}, 0,
 		       &touched, err) ?:
-	       player_keep(p, touched, err);
+	       player_keep(x->first, touched, err);
+}
+
+static int new_player(const struct prices *x, struct player **ret, struct nsx_err *err)
+{
+	return player_new(x->m, ret, err) ?:
+	       (x->first ? player_share(*ret, x->first, err) : 0);
 }
 
 /* A player is expensive: one a thread, which takes plan after plan. */
-static int price_some(void *ctx, size_t thread NSX_UNUSED, struct nsx_err *err)
+static int price_some(void *ctx, size_t thread, struct nsx_err *err)
 {
 	struct prices *x = ctx;
-	struct player *p;
-	int rc;
+	struct player *p = thread ? NULL : x->first, *own = NULL;
+	int rc = p ? 0 : new_player(x, &own, err);
 	size_t i;
 
-	if (player_new(x->m, &p, err))
-		return err->rc;
-	rc = x->nshared ? keep_shared(x, p, err) : 0;
+	p = p ?: own;
 	while (!rc && (i = atomic_fetch_add(&x->next, 1)) < x->n)
 		rc = price(x, p, i, err);
-	player_free(p);
+	player_free(own);
 	return rc;
 }
 
 static int price_all(struct prices *x, unsigned threads, struct nsx_err *err)
 {
+	int rc;
+
 	if (x->m->closure.cls == NSX_CONF_NONE) {
 		for (size_t i = 0; i < x->n; i++)
 			x->gain[i] = (struct nsx_gain){
@@ -352,8 +360,11 @@ static int price_all(struct prices *x, unsigned threads, struct nsx_err *err)
 				.held = x->m->closure.reason};
 		return 0;
 	}
-	return nsx_par(threads, NSX_MIN(NSX_MAX(1, threads), x->n), price_some, x,
-		       err);
+	rc = x->n && x->nshared ? keep_shared(x, err) : 0;
+	rc = rc ?: nsx_par(threads, NSX_MIN(NSX_MAX(1, threads), x->n), price_some,
+			   x, err);
+	player_free(x->first);
+	return rc;
 }
 
 int nsx_replay_prices(const struct nsx_model *m, const struct nsx_plan *plans,
