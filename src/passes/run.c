@@ -377,18 +377,23 @@ static int replay(const struct run *run, struct nsx_err *err)
 	return rc;
 }
 
-/* The rest of each analysis is a task, and so are the summaries.  That of call_sites takes
- * longest, and they do next: these begin first.
+/* The rest of each analysis is a task, and so are the summaries.  What takes longest begins
+ * first: call_sites, where there are many names or ranges, kernel_shape, where there are
+ * many shapes, and then the summaries.
  */
+enum { SUMMARIES = 2, NCONCLUDED = ARRAY_LEN(nsx_passes) + 1 + SUMMARIES };
+
 static int conclude(void *ctx, size_t task, struct nsx_err *err)
 {
+	static const size_t first[SUMMARIES] = {AT_call_sites, AT_kernel_shape};
 	const struct run *run = ctx;
-	size_t i = AT_call_sites;
+	size_t i = task < SUMMARIES ? first[task] : task - SUMMARIES - 1;
 
-	if (task == 1)
+	if (task == SUMMARIES)
 		return run_summaries(run, FIGURES, err);
-	if (task)
-		i = task - 2 + (task - 2 >= AT_call_sites);
+	for (unsigned k = 0; k < SUMMARIES && task > SUMMARIES; k++)
+		if (first[k] == i)
+			return 0;
 	return finish_pass(run, &run->report->sections[i], err);
 }
 
@@ -404,7 +409,7 @@ static int run_all(const struct run *run, struct nsx_err *err)
 	rc = nsx_par(o->threads, nsx_npasses + 1, run_task, (void *)run, err) ?:
 	     find(run, err) ?:
 	     replay(run, err) ?:
-	     nsx_par(o->threads, nsx_npasses + 1, conclude, (void *)run, err) ?:
+	     nsx_par(o->threads, NCONCLUDED, conclude, (void *)run, err) ?:
 	     prove(run, err) ?:
 	     run_summaries(run, VERDICTS, err);
 	for (unsigned i = 0; i < nsx_npasses; i++)
