@@ -360,7 +360,9 @@ static int price_all(struct prices *x, unsigned threads, struct nsx_err *err)
 				.held = x->m->closure.reason};
 		return 0;
 	}
-	rc = x->n && x->nshared ? keep_shared(x, err) : 0;
+	if (x->n <= threads)
+		x->nshared = 0; /* each thread does it once, side by side   */
+	rc = x->nshared ? keep_shared(x, err) : 0;
 	rc = rc ?: nsx_par(threads, NSX_MIN(NSX_MAX(1, threads), x->n), price_some,
 			   x, err);
 	player_free(x->first);
