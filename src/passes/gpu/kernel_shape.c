@@ -86,7 +86,8 @@ struct group { /* executions of one kernel in one configuration */
 };
 struct shapes {
 	const struct nsx_run *run;
-	uint32_t *same; /* by shape: the first one like it but for its graph */
+	uint32_t *same; /* by shape: the first one like it but for its graph;
+			   NULL: all differ                                  */
 	uint32_t *slot; /* by shape: its group + 1 on one device, 0 none yet */
 	struct group *v; /* in order of device */
 	size_t n;
@@ -119,11 +120,13 @@ static int cmp_shapes(const void *a, const void *b, void *ctx)
 /* The loader made them different, so two can be the same here only where one is of
  * a graph, or where rows give one kernel several short names.
  */
-static bool are_distinct(const struct nsx_trace *t, uint32_t *first)
+static bool are_distinct(const struct shapes *s, uint32_t *first)
 {
+	const struct nsx_trace *t = s->run->trace;
+
 	for (uint32_t i = 0; i < t->nshapes; i++) {
 		const struct nsx_shape *x = &t->shape[i];
-		uint32_t *of_name = &first[t->shape_name[i]];
+		uint32_t *of_name = &first[s->run->facts->kernels.of_shape[i]];
 
 		*of_name = *of_name ? *of_name : i + 1;
 		if (nsx_shape_launch(t, x)->graph_id != NSX_NONE ||
@@ -138,30 +141,31 @@ static int match_shapes(struct shapes *s, struct nsx_err *err)
 	const struct nsx_trace *t = s->run->trace;
 	struct nsx_arena *a = s->run->scratch;
 	uint32_t *order, *first;
+	bool distinct;
 
-	if (nsx_new_arrays(a, t->nshapes, "shapes", err, order, s->same,
-			   s->slot) ||
-	    nsx_new_arrays(a, nsx_strings_bound(t->strings), "kernel names",
-			   err, first))
+	if (!nsx_new_array(first, a, s->run->facts->kernels.n, "kernel names",
+			   err))
 		return err->rc;
-	for (uint32_t i = 0; i < t->nshapes; i++)
-		s->same[i] = i;
-	if (!are_distinct(t, first)) {
-		nsx_sort_indices(order, t->nshapes, cmp_shapes, (void *)t);
-		for (uint32_t i = 1; i < t->nshapes; i++)
-			if (!cmp_shapes(&order[i - 1], &order[i], (void *)t))
-				s->same[order[i]] = s->same[order[i - 1]];
-	}
-	nsx_arena_drop(a, order);
+	distinct = are_distinct(s, first);
 	nsx_arena_drop(a, first);
+	if (distinct)
+		return 0;
+	if (nsx_new_arrays(a, t->nshapes, "shapes", err, order, s->same))
+		return err->rc;
+	nsx_sort_indices(order, t->nshapes, cmp_shapes, (void *)t);
+	for (uint32_t i = 0; i < t->nshapes; i++)
+		s->same[order[i]] =
+			i && !cmp_shapes(&order[i - 1], &order[i], (void *)t) ?
+				s->same[order[i - 1]] : order[i];
+	nsx_arena_drop(a, order);
 	return 0;
 }
 
 static void add_kernel(struct shapes *s, size_t op)
 {
 	const struct nsx_trace *t = s->run->trace;
-	uint32_t shape = s->same[nsx_op_detail(&t->ops, op)];
-	uint32_t *slot = &s->slot[shape];
+	uint32_t own = nsx_op_detail(&t->ops, op);
+	uint32_t shape = s->same ? s->same[own] : own, *slot = &s->slot[shape];
 	struct group *x;
 
 	if (!*slot) {
@@ -181,6 +185,7 @@ static int make_groups(struct shapes *s, struct nsx_err *err)
 		return err->rc;
 	if (nsx_new_arrays(s->run->scratch, t->ndevices, "GPUs", err, s->gpu,
 			   s->first) ||
+	    nsx_new_arrays(s->run->scratch, t->nshapes, "shapes", err, s->slot) ||
 	    !nsx_new_array(s->v, s->run->scratch, t->ops.n,
 			   "launch configurations", err))
 		return err->rc;
