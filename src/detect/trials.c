@@ -211,6 +211,8 @@ static int walk(struct search *s, struct nsx_err *err)
 		return err->rc;
 	for (uint32_t h = 0; !rc && h < t->nthreads; h++)
 		rc = walk_thread(s, &t->thread[h], err);
+	nsx_arena_drop(s->d->scratch, s->role);
+	nsx_arena_drop(s->d->scratch, s->says_cudnn);
 	free(s->v);
 	return rc ? rc : nsx_stopped(err);
 }
