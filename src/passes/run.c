@@ -381,19 +381,18 @@ static int replay(const struct run *run, struct nsx_err *err)
  * first: call_sites, where there are many names or ranges, kernel_shape, where there are
  * many shapes, and then the summaries.
  */
-enum { SUMMARIES = 2, NCONCLUDED = ARRAY_LEN(nsx_passes) + 1 + SUMMARIES };
+enum { NFIRST = 2, NCONCLUDED = NFIRST + 1 + ARRAY_LEN(nsx_passes) };
 
 static int conclude(void *ctx, size_t task, struct nsx_err *err)
 {
-	static const size_t first[SUMMARIES] = {AT_call_sites, AT_kernel_shape};
+	static const size_t first[NFIRST] = {AT_call_sites, AT_kernel_shape};
 	const struct run *run = ctx;
-	size_t i = task < SUMMARIES ? first[task] : task - SUMMARIES - 1;
+	size_t i = task < NFIRST ? first[task] : task - NFIRST - 1;
 
-	if (task == SUMMARIES)
+	if (task == NFIRST)
 		return run_summaries(run, FIGURES, err);
-	for (unsigned k = 0; k < SUMMARIES && task > SUMMARIES; k++)
-		if (first[k] == i)
-			return 0;
+	if (task > NFIRST && (i == first[0] || i == first[1]))
+		return 0;
 	return finish_pass(run, &run->report->sections[i], err);
 }
 

@@ -89,8 +89,6 @@ static const void *find_column(const void *table, const char *name)
 	return i < 0 ? NULL : t->columns[i].name;
 }
 
-enum { DENSE_BYTES = 64 }; /* of the file, for each row id that is taken   */
-
 static int64_t query_count(struct nsx_db *db, const char *head,
 			   const char *table, const char *tail)
 {
@@ -110,6 +108,11 @@ int64_t nsx_count_rows(struct nsx_db *db, const char *table)
 {
 	return query_count(db, "SELECT count(*) FROM main.", table, "");
 }
+
+/* Of the file, for each row id up to the greatest: with fewer many ids are no rows', and
+ * an array by id would be mostly empty.
+ */
+enum { DENSE_BYTES = 64 };
 
 int64_t nsx_bound_ids(struct nsx_db *db, const char *table)
 {

@@ -122,24 +122,17 @@ static bool is_row(const struct row *x) /* else it is outside the window */
 /* The process with the most time in ranges first. */
 static int split(struct work *w, struct nsx_arena *a, struct nsx_err *err)
 {
-	uint32_t n = w->t->nprocesses, *processes, *next;
+	uint32_t n = w->t->nprocesses, *processes;
 
-	if (nsx_new_arrays(a, n, "processes", err, processes, w->place, next) ||
-	    nsx_new_arrays(a, (size_t)n + 1, "processes", err, w->at) ||
+	if (nsx_new_arrays(a, n, "processes", err, processes, w->place) ||
+	    nsx_new_arrays(a, (size_t)n + 2, "processes", err, w->at) ||
 	    nsx_new_arrays(a, w->g.n, "range names", err, w->order))
 		return err->rc;
 	nsx_sort_indices(processes, n, cmp_processes, w->range_ns);
 	for (uint32_t i = 0; i < n; i++)
 		w->place[processes[i]] = i;
-	for (uint32_t k = 0; k < w->g.n; k++)
-		w->at[w->place[w->g.process[k]] + 1] += is_row(&w->v[k]);
-	for (uint32_t i = 0; i < n; i++) {
-		next[i] = w->at[i];
-		w->at[i + 1] += w->at[i];
-	}
-	for (uint32_t k = 0; k < w->g.n; k++)
-		if (is_row(&w->v[k]))
-			w->order[next[w->place[w->g.process[k]]]++] = k;
+	NSX_DEAL(w->at, w->order, n, w->g.n, k,
+		 is_row(&w->v[k]) ? w->place[w->g.process[k]] : NSX_NONE);
 	w->n = w->at[n];
 	return 0;
 }
