@@ -46,7 +46,7 @@ int nsx_names_open(struct nsx_names *x, const struct nsx_schema *s,
 		   const char *prefix, struct nsx_err *err)
 {
 	const struct nsx_table_info *t = s->table[NSX_VIEW_string];
-	int64_t n = t ? nsx_bound_ids(s->db, t->name) : 0;
+	int64_t n = t ? nsx_count_rows(s->db, t->name) : 0;
 
 	nsx_keymap_init(&x->sparse, "sparse string ids");
 	pthread_mutex_init(&x->lock, NULL);
