@@ -50,7 +50,8 @@ struct nsx_capture {
 	enum nsx_ended ended;
 	double target_s; /* how long the command ran; with the start of nsys
 			    where it was not seen (below 50 ms)          */
-	const char *raw; /* path of the raw data, as nsys said; or NULL */
+	const char *raw; /* path of the raw data, as nsys said, or had it
+			    open; NULL: not known                      */
 
 	struct nsx_product *products;
 	size_t nproducts;

@@ -74,32 +74,6 @@ static void find_reports(struct nsx_capture *c)
 
 /* Raw data ---------------------------------------------------------------*/
 
-/* Ended early, nsys does not say where its raw data is: what appeared in the
- * folder for temporary files is ours if no other nsys runs.
- */
-static void find_stray(struct nsx_capture *c)
-{
-	const char *dirs[] = { getenv("NSYS_TMPDIR"), getenv("TMPDIR"),
-			       "/tmp" };
-
-	if (c->raw || nsx_proc_count("/proc", "nsys"))
-		return;
-	for (unsigned i = 0; i < ARRAY_LEN(dirs); i++) {
-		size_t n = 0;
-		const char *const *v =
-			dirs[i] ? find_files(c->arena, dirs[i], ".qdstrm", &n)
-				: NULL;
-
-		for (size_t k = 0; k < n; k++) {
-			struct stat st;
-
-			if (strstr(v[k], "/nsys-report-") && !stat(v[k], &st) &&
-			    st.st_uid == getuid() && st.st_ctime >= c->began)
-				c->raw = v[k];
-		}
-	}
-}
-
 /* The raw data, moved to work if nsys left it elsewhere; NULL: there is none.
  */
 static const char *find_raw(struct nsx_capture *c)
@@ -285,7 +259,6 @@ int nsx_capture_collect(struct nsx_capture *c, struct nsx_err *err)
 		bool given_up =
 			c->ended == NSX_ENDED_SIGNAL && nsx_proc_signals() > 1;
 
-		find_stray(c);
 		raw = given_up ? NULL : find_raw(c);
 		rc = raw ? import(c, raw, err) : fail_missing(c, err);
 	}

@@ -60,6 +60,11 @@ void nsx_proc_sweep(double grace_s, struct nsx_buf *names);
 /* The descendant of this process that runs the program, by its file's name; 0. */
 pid_t nsx_proc_descendant(const char *program);
 
+/* The raw data of nsys (PATH.qdstrm) that a descendant of this process has open;
+ * NULL: none has.  Owner: the arena.
+ */
+const char *nsx_proc_raw_data(struct nsx_arena *a);
+
 /* How many processes of that name run, in the /proc at proc_root. */
 unsigned nsx_proc_count(const char *proc_root, const char *name);
 

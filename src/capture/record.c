@@ -25,6 +25,7 @@ struct recording {
 	pid_t target;	    /* the command; 0: not seen                     */
 	double seen_s, gone_s; /* when it was there first, and no more; 0   */
 	double collected_s; /* when nsys began to write: c->raw is set then */
+	const char *recorded_to; /* the raw data as nsys had it open; NULL  */
 	int signals;	    /* seen so far                                  */
 };
 
@@ -47,7 +48,9 @@ static void note_progress(struct recording *r, const struct nsx_proc_end *e)
 	}
 }
 
-/* nsys takes seconds before it starts the command, and after its end. */
+/* nsys takes seconds before it starts the command, and after its end. Where its
+ * raw data is it says only when all has been recorded.
+ */
 static void note_target(struct recording *r, const struct nsx_proc_end *e)
 {
 	enum { LOOK_S = 30 };
@@ -55,7 +58,11 @@ static void note_target(struct recording *r, const struct nsx_proc_end *e)
 
 	if (r->target && r->gone_s <= 0 && kill(r->target, 0))
 		r->gone_s = now;
-	if (r->target || now - e->began_s > LOOK_S)
+	if (now - e->began_s > LOOK_S)
+		return;
+	if (!r->recorded_to)
+		r->recorded_to = nsx_proc_raw_data(r->c->arena);
+	if (r->target)
 		return;
 	r->target = nsx_proc_descendant(r->c->command[0]);
 	r->seen_s = now;
@@ -218,6 +225,8 @@ int nsx_capture_record(struct nsx_capture *c, struct nsx_err *err)
 	c->has_run = true;
 	note_progress(&r, &c->end);
 	c->target_s = target_seconds(&r, &c->end);
+	if (!c->raw)
+		c->raw = r.recorded_to;
 	nsx_proc_sweep(c->ended == NSX_ENDED_HUNG ? 0 : 2, &names);
 	if (names.n)
 		nsx_capture_warn(c, "ended what was still running: %s",

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <dirent.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,10 +118,11 @@ unsigned nsx_proc_count(const char *proc_root, const char *name)
 	return count;
 }
 
-/* /dev/nvidia0 and the like; nvidiactl is open in what only asks. */
-static bool has_gpu_open(const char *proc_root, pid_t pid)
+/* Whether the process has a file open that is wanted; its path goes to file. */
+static bool has_open(const char *proc_root, pid_t pid,
+		     bool (*is_wanted)(const char *file), char file[PATH_MAX])
 {
-	char path[512], to[64];
+	char path[512];
 	const struct dirent *e;
 	bool found = false;
 	DIR *d;
@@ -128,15 +130,29 @@ static bool has_gpu_open(const char *proc_root, pid_t pid)
 	snprintf(path, sizeof(path), "%s/%d/fd", proc_root, (int)pid);
 	d = opendir(path);
 	while (d && !found && (e = readdir(d))) {
-		ssize_t n = readlinkat(dirfd(d), e->d_name, to, sizeof(to) - 1);
+		ssize_t n = readlinkat(dirfd(d), e->d_name, file, PATH_MAX - 1);
 
-		to[NSX_MAX(n, 0)] = '\0';
-		found = !strncmp(to, "/dev/nvidia", 11) && to[11] >= '0' &&
-			to[11] <= '9';
+		file[NSX_MAX(n, 0)] = '\0';
+		found = is_wanted(file);
 	}
 	if (d)
 		closedir(d);
 	return found;
+}
+
+/* /dev/nvidia0 and the like; nvidiactl is open in what only asks. */
+static bool is_gpu(const char *file)
+{
+	return !strncmp(file, "/dev/nvidia", 11) && file[11] >= '0' &&
+	       file[11] <= '9';
+}
+
+static bool is_raw_data(const char *file)
+{
+	static const char suffix[] = ".qdstrm";
+	size_t n = strlen(file), len = sizeof(suffix) - 1;
+
+	return n > len && !strcmp(file + n - len, suffix);
 }
 
 unsigned nsx_proc_gpu_users(const char *proc_root, struct nsx_buf *names)
@@ -144,9 +160,11 @@ unsigned nsx_proc_gpu_users(const char *proc_root, struct nsx_buf *names)
 	size_t n;
 	struct process *v = processes(proc_root, &n);
 	unsigned count = 0;
+	char file[PATH_MAX];
 
 	for (size_t i = 0; i < n; i++) {
-		if (v[i].pid == getpid() || !has_gpu_open(proc_root, v[i].pid))
+		if (v[i].pid == getpid() ||
+		    !has_open(proc_root, v[i].pid, is_gpu, file))
 			continue;
 		if (count++ < 8)
 			nsx_buf_printf(names, "%s%s (%d)", names->n ? ", " : "",
@@ -185,6 +203,20 @@ pid_t nsx_proc_descendant(const char *program)
 			pid = v[i].pid;
 	free(v);
 	return pid;
+}
+
+const char *nsx_proc_raw_data(struct nsx_arena *a)
+{
+	size_t n;
+	struct process *v = processes("/proc", &n);
+	bool found = false;
+	char file[PATH_MAX];
+
+	for (size_t i = 0; i < n && !found; i++)
+		found = descends(v, n, v[i].pid, getpid()) &&
+			has_open("/proc", v[i].pid, is_raw_data, file);
+	free(v);
+	return found ? nsx_arena_strdup(a, file) : NULL;
 }
 
 static void signal_descendants(int sig, struct nsx_buf *names)

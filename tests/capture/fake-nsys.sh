@@ -97,7 +97,9 @@ profile() {
 		sleep 3 ;;
 	hung) # hears none
 		trap '' INT TERM ;;
-	twice) # throws the report away when asked twice, as the real one does
+	twice) # throws the report away when asked twice, as the real one does, and
+		# leaves the raw data that it had open all the time
+		exec 9>"$raw"
 		trap 'kill $target; trap "exit 0" INT; sleep 5' INT ;;
 	*)
 		trap 'kill $target' INT ;;

@@ -532,6 +532,21 @@ case_ctrl_c_twice_gives_up() {
 	json '"ok": false'
 	files nsys_capture.json
 }
+case_given_up_beside_another_nsys() { # whose raw data is not ours
+	local other
+	cp "$(command -v sleep)" nsys
+	./nsys 60 &
+	other=$!
+	echo theirs >"$TMPDIR/nsys-report-0000.qdstrm"
+	FAKE=twice interrupt 2 --no-explain -- sleep 100
+	code 130
+	says 'another nsys is running'
+	files nsys_capture.json
+	kill "$other"
+	wait "$other" 2>/dev/null
+	grep -q theirs "$TMPDIR/nsys-report-0000.qdstrm" || wrong 'it took what is not its own'
+	rm -f "$TMPDIR/nsys-report-0000.qdstrm"
+}
 case_command_that_will_not_end() {
 	capture --no-explain --duration 1.5 -- \
 		bash -c 'trap "" TERM INT; for i in 1 2 3 4 5 6 7 8 9; do sleep 0.1; done'
@@ -828,7 +843,11 @@ case_real_nsys_session() {
 	files nsys_capture.json report trace.nsys-rep trace.sqlite
 	HOME=$PWD "$real" shutdown --session=serve$$ --kill sigkill >>launch.log 2>&1
 	# What nsys leaves of a session that was shut down is not ours to judge.
-	grep -lzxF "NSX_CASE=$NSX_CASE" /proc/[0-9]*/environ 2>/dev/null | cut -d/ -f3 | xargs -r kill -KILL 2>/dev/null
+	(
+		case=NSX_CASE=$NSX_CASE
+		unset NSX_CASE # else those that look would be among those that are found
+		grep -lzxF "$case" /proc/[0-9]*/environ 2>/dev/null | cut -d/ -f3 | xargs -r kill -KILL 2>/dev/null
+	)
 	wait
 }
 case_real_nsys_given_up() {

@@ -8,7 +8,7 @@ nsys_dir=$(realpath -m "${NSX_NSYS_DIR:-$b/nsys}")
 real=$nsys_dir/target-linux-x64/nsys
 get=$root/../shared/tools/get-nsys
 if ! [ -x "$real" ] && { ! [ -x "$get" ] || ! real=$("$get" "$nsys_dir" 2>/dev/null); }; then real=; fi
-HOME=$work NSYS_TMPDIR=$work; export HOME NSYS_TMPDIR
+HOME=$work TMPDIR=$work; export HOME TMPDIR
 python3 - "$b" "$root" "$real" <<'P'
 import glob, json, re, shutil, sqlite3, subprocess, sys
 b, here, real = sys.argv[1:]
