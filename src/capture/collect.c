@@ -200,7 +200,8 @@ static const char *lost_agent(const struct nsx_capture *c)
 {
 	static const char *const words[] = {
 		"Agent launcher failed", "agent was terminated",
-		"lost connection to the agent", "Failed to start the agent",
+		"lost connection to the agent", "Connection to Agent lost",
+		"Failed to start the agent",
 		"Unable to connect to the agent",
 	};
 
@@ -215,8 +216,8 @@ static const char *lost_agent(const struct nsx_capture *c)
  */
 static const char *fault_of_nsys(const struct nsx_capture *c)
 {
-	if (c->is_again || c->ended != NSX_ENDED_ALONE ||
-	    said(c, "No space left on device"))
+	if (c->is_again || c->ended == NSX_ENDED_SIGNAL ||
+	    c->ended == NSX_ENDED_HUNG || said(c, "No space left on device"))
 		return NULL;
 	for (size_t i = 0; i < c->nproducts; i++)
 		if (!c->products[i].rep_bytes)
@@ -230,9 +231,12 @@ static int record_again(struct nsx_capture *c, const char *why,
 	nsx_capture_warn(c, "%s; recording once more", why);
 	for (size_t i = 0; i < c->nproducts; i++)
 		unlink(c->products[i].rep);
+	if (c->raw)
+		unlink(c->raw);
 	c->nproducts = 0;
 	c->raw = NULL;
 	c->is_again = true;
+	c->ended = NSX_ENDED_ALONE;
 	nsx_proc_end_done(&c->end);
 	return nsx_capture_record(c, err);
 }

@@ -97,17 +97,20 @@ profile() {
 		sleep 3 ;;
 	hung) # hears none
 		trap '' INT TERM ;;
-	twice) # throws the report away when asked twice, as the real one does, and
-		# leaves the raw data that it had open all the time
-		exec 9>"$raw"
+	twice) # throws the report away when asked twice, as the real one does
 		trap 'kill $target; trap "exit 0" INT; sleep 5' INT ;;
 	*)
 		trap 'kill $target' INT ;;
 	esac
 	[ "$fake" != daemon ] || setsid sleep 1000 &
 	[ "$fake" != stubborn ] || setsid bash -c 'trap "" TERM; sleep 1000; :' &
+	exec 9>"$raw" # open all the time, as the real one has it
 	run_target "$@"
 	echo raw >"$raw"
+	if [ "$fake" = lost ]; then # as the real one where the machine is busy
+		echo "Connection to Agent lost. This is most likely a bug." >&2
+		return 1
+	fi
 	echo "Generating '$raw'"
 	case $fake in
 	zero) : >"$out.nsys-rep" ;;

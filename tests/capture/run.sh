@@ -213,6 +213,13 @@ case_a_lost_agent_is_tried_once_more() {
 	says 'nsys lost its agent; recording once more'
 	json '"ok": true'
 }
+case_an_agent_lost_when_asked_to_stop() {
+	FAKE=lost_once capture --no-explain --duration 1 -- sleep 100
+	code 0
+	says 'nsys lost its agent; recording once more'
+	json '"ended_by": "duration"'
+	files nsys_capture.json trace.nsys-rep trace.sqlite
+}
 case_a_lost_agent_is_tried_no_third_time() {
 	FAKE=agent capture -- true
 	code 3
