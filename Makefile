@@ -3,7 +3,7 @@ PROG    := nsys-explain
 VERSION := 0.1.0
 B       ?= build
 PREFIX  ?= /usr/local
-CFLAGS  ?= -O2 -g
+CFLAGS  ?= -O3 -g
 
 SRC  := $(sort $(shell find src -name "*.c"))
 SQL  := $(sort $(wildcard queries/*.sql queries/*/*.sql))

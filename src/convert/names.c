@@ -82,7 +82,7 @@ void nsx_names_done(struct nsx_names *x)
 int nsx_names_use(struct nsx_names *x, const struct nsx_val *v,
 		  struct nsx_err *err)
 {
-	size_t at;
+	size_t at = 0;
 
 	if (v->type != NSX_V_I64)
 		return 0;

@@ -326,7 +326,7 @@ static int fill_projected(struct build *b, uint32_t device,
 			lane[k] = b->tl->nlanes;
 	for (size_t i = 0; i < p->n; i++) {
 		const struct projection *v = &p->v[i];
-		uint32_t name;
+		uint32_t name = 0;
 		nsx_str range;
 
 		if (!lane[v->depth])
@@ -365,7 +365,7 @@ static int fill_ranges(struct build *b, const struct nsx_thread *th,
 	for (size_t i = th->nvtx_at; i < (size_t)th->nvtx_at + th->nnvtx; i++) {
 		int64_t start = nsx_range_start(x, i);
 		int64_t end = nsx_range_end(x, i);
-		uint32_t name;
+		uint32_t name = 0;
 		size_t k = 0;
 
 		if (i > th->nvtx_at && x->kind[i] != x->kind[i - 1])
@@ -416,7 +416,7 @@ static int fill_thread(struct build *b, uint32_t thread, struct nsx_err *err)
 		int64_t start = nsx_call_start(&t->calls, i);
 		int64_t end = nsx_call_end(&t->calls, i);
 		nsx_str raw = nsx_call_name(&t->calls, i);
-		uint32_t name;
+		uint32_t name = 0;
 
 		if (t->calls.flags[i] & NSX_CALL_NESTED ||
 		    !is_wanted(b->tl, &cursor, start, end))

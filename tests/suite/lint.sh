@@ -15,7 +15,7 @@ if [ -n "${CI:-}" ] && readelf -p .comment "$b/nsys-explain" 2>/dev/null | grep 
 	! nm "$b/nsys-explain" | grep -qE '__([at]san|ubsan|gcov)_'; then gcc_dir=$b; fi
 dir() { if [ "$1" = gcc ]; then echo "$gcc_dir"; else echo "$b/lint-$1"; fi; }
 release() { # COMPILER TARGET
-	case $1 in gcc) flags='-O2 -g' ;; *) flags=-O1 ;; esac # the others say the same with less
+	case $1 in gcc) flags='-O3 -g' ;; *) flags=-O1 ;; esac # the others say the same with less
 	make -s -j2 B="$(dir "$1")" CC="$1" CI=1 SAN= CFLAGS="$flags" "$2"
 }
 fortified() { # COMPILER LEVEL: with the flags that the Makefile gives a file
