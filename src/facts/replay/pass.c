@@ -531,12 +531,20 @@ static void end_team(struct player *p, uint32_t team, bool active)
 
 static void drop_op(struct player *p, const struct model_op *o, uint32_t i)
 {
-	/* transparent for its stream; without one it takes no time at all */
-	if (o->flags & OP_STREAM) {
-		int64_t end = p->stream_end[o->stream];
+	const struct nsx_model *m = p->m;
+	int64_t *end;
 
-		if (end != NEVER)
-			p->op_start[i] = end;
+	/* Transparent for its stream, but that a delay which nothing explains is there
+	 * for what follows; without a stream it takes no time at all.  A copy that
+	 * blocks is staged by its own call.
+	 */
+	if (o->flags & OP_STREAM) {
+		end = &p->stream_end[o->stream];
+		if (o->residual_ns && o->call != NSX_NONE &&
+		    m->call[o->call].kind != CALL_BLOCK)
+			*end = p->op_start[i];
+		if (*end != NEVER)
+			p->op_start[i] = *end;
 		p->op_end[i] = p->op_start[i];
 	} else {
 		p->op_end[i] = NEVER;
