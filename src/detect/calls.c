@@ -851,8 +851,7 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 			.csv = "barriers", .column = "total_time_ms",
 			.at = {{"barrier_kind", nsx_string(say->barrier)}}};
 	f.harmless = kind > SMALL_COPY ? NULL : nsx_tell(
-		l, "The host waits %s in %s, but without that the window would "
-		   "be no shorter", nsx_tell_ns(l, all.ns), names);
+		l, "The host waits %s in %s", nsx_tell_ns(l, all.ns), names);
 	nsx_found(l, &f);
 }
 

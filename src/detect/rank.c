@@ -222,6 +222,14 @@ static struct item *told(const struct pricing *p, enum nsx_finding_id id)
 	return NULL;
 }
 
+/* "no", or how much, as a share of the window too. */
+static const char *say_little(const struct pricing *p, double gain_ns)
+{
+	return gain_ns > 0 ? nsx_tell(p->l, "only %s (%.2g %%)",
+				      nsx_tell_ns(p->l, (int64_t)gain_ns),
+				      100 * gain_ns / p->length_ns) : "no";
+}
+
 /* What wins nothing is dropped, or told to be harmless; so are the waits of a
  * program that is paced from outside: they end when what it waits for comes.
  */
@@ -240,7 +248,9 @@ static void drop_harmless(struct pricing *p)
 			x->gone = true;
 		if (x->f->harmless &&
 		    x->f->headroom_ns < MINOR_SHARE * p->length_ns)
-			nsx_fine(p->l, "%s", x->f->harmless);
+			nsx_fine(p->l, "%s, but without that the window would "
+				 "be %s shorter", x->f->harmless,
+				 say_little(p, x->f->headroom_ns));
 		x->left = !x->gone && x->f->price == NSX_PRICE_REPLAYED &&
 			  x->f->headroom_ns >= MINOR_SHARE * p->length_ns;
 	}

@@ -112,7 +112,8 @@ struct nsx_finding {
 	bool is_symptom;    /* it says when time is lost, and not why: a cause
 			       that wins the same leads it                   */
 	bool is_set;	    /* the severity is the detector's                */
-	const char *harmless; /* what to say if it costs nothing; NULL       */
+	const char *harmless; /* what there is, to say of it that it costs next to
+				 nothing: "The host waits 2 ms in f"; NULL   */
 
 	/* Filled by pricing: */
 	const char *key; /* "id" or "id:subject": unique, and the same when

@@ -1,0 +1,1 @@
+explain @large_and_small --pass negative_results --md
