@@ -120,8 +120,49 @@ static const char *say_median(struct nsx_arena *a, int64_t *v, size_t n)
 				      median;
 }
 
-/* "22 blocks of 29.3 ms": what repeats on the limiting GPU.  The last in a user's window
- * may be cut, and the first, which a median of three or more bears.
+/* Lengths of those in the window of one process on one GPU from *at on, which moves
+ * behind all of theirs.
+ */
+static size_t list_lengths(const struct nsx_facts *f, const struct nsx_window *w,
+			   size_t *at, int64_t *v)
+{
+	const struct nsx_iteration *x = &f->iterations[*at];
+	size_t n = 0, i = *at;
+
+	for (; i < f->niterations && x->process == f->iterations[i].process &&
+	       x->device == f->iterations[i].device; i++)
+		if (f->iterations[i].start_ns >= w->start_ns &&
+		    f->iterations[i].end_ns <= w->end_ns)
+			v[n++] = f->iterations[i].end_ns -
+				 f->iterations[i].start_ns;
+	*at = i;
+	return n;
+}
+
+/* Of the process and GPU that have most of them in the window: that is from the start of
+ * one to the end of another, and others may begin and end a little later.  Where many
+ * have as many, of the limiting GPU.
+ */
+static size_t list_units(const struct nsx_facts *f, const struct nsx_window *w,
+			 int64_t *v)
+{
+	size_t n = 0, best = 0;
+
+	for (size_t at = 0, from = 0; at < f->niterations; from = at) {
+		size_t k = list_lengths(f, w, &at, v);
+
+		if (k > n ||
+		    (k == n && f->iterations[from].device == f->limiting &&
+		     f->iterations[best].device != f->limiting)) {
+			n = k;
+			best = from;
+		}
+	}
+	return n ? list_lengths(f, w, &best, v) : 0;
+}
+
+/* "22 blocks of 29.3 ms": what repeats.  The last in a user's window may be cut, and the
+ * first, which a median of three or more bears.
  */
 static const char *say_unit(const struct nsx_report *r, struct nsx_arena *a)
 {
@@ -129,15 +170,8 @@ static const char *say_unit(const struct nsx_report *r, struct nsx_arena *a)
 	struct nsx_window w = nsx_judged(f);
 	const char *unit = nsx_iteration_word(f);
 	int64_t *v = nsx_arena_get(a, (f->niterations + 1) * sizeof(*v));
-	size_t n = 0;
+	size_t n = list_units(f, &w, v);
 
-	for (size_t i = 0; i < f->niterations; i++) {
-		const struct nsx_iteration *x = &f->iterations[i];
-
-		if (x->device == f->limiting && x->start_ns >= w.start_ns &&
-		    x->end_ns <= w.end_ns)
-			v[n++] = x->end_ns - x->start_ns;
-	}
 	if (nsx_has_window(r->trace))
 		n = n > 3 ? n - 1 : 0;
 	if (n < 2 || !f->iteration_method)

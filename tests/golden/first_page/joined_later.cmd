@@ -1,0 +1,1 @@
+explain @joined_later --out o

@@ -1,0 +1,1 @@
+explain @start_skew --out o
