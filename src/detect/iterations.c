@@ -39,7 +39,7 @@ struct slow {
 	struct nsx_detect *d;
 	const struct nsx_iteration *v; /* of the limiting GPU */
 	bool meets; /* other ranks, whose pauses hold it up, too             */
-	size_t n, njudged, nslow;
+	size_t n, njudged, nslow, noutside; /* noutside: slow ones, not judged */
 	size_t ntimes; /* that a slow one follows one that is not          */
 	size_t every;  /* so many iterations one is slow; 0: not at even distances */
 	double median_ns;
@@ -123,8 +123,12 @@ static void sum_excess(struct slow *s)
 		return;
 	nsx_partition(dev, typical->start_ns, typical->end_ns, &usual);
 	for (size_t i = 1; i < s->n; i++) {
-		if (!s->v[i].slow || !is_judged(s, i))
+		if (!s->v[i].slow)
 			continue;
+		if (!is_judged(s, i)) {
+			s->noutside++;
+			continue;
+		}
 		if (s->nslow)
 			s->every = s->nslow == 1 || s->every == i - last ?
 					   i - last : 0;
@@ -782,8 +786,14 @@ static void tell_why(struct slow *s, unsigned most, struct nsx_finding *f)
 				 nsx_text_ns(l->arena, s->median_ns),
 				 s->nslow == 1 ? "this one takes" : "these take");
 	if (s->ntimes == 1)
-		f->evidence[n++] = "it happens once: whether it comes again the "
-				   "trace does not tell";
+		f->evidence[n++] = s->noutside ?
+			nsx_tell(l, "it happens once in the judged window; outside "
+				    "of it %s", nsx_text_n(
+					l->arena, s->noutside,
+					"iteration is slow, too",
+					"iterations are slow, too")) :
+			"it happens once: whether it comes again the trace does "
+			"not tell";
 	if (most == NSX_P_COMPUTE_ONLY)
 		nsx_add_evidence(f, say_kernel(s));
 }
