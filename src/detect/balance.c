@@ -178,8 +178,8 @@ static int prefer_shares(struct nsx_detect *d, struct uneven *u, struct nsx_err 
 	struct nsx_plan plans[] = {u->remedy, {&share, 1}};
 	struct nsx_gain gains[ARRAY_LEN(plans)];
 
-	if (nsx_replay_gains(d->facts->model, plans, ARRAY_LEN(plans), 0, 1,
-			     gains, err))
+	if (nsx_replay_gains(d->facts->model, plans, NULL, ARRAY_LEN(plans), 0,
+			     1, gains, err))
 		return err->rc;
 	u->by_stretch = gains[1].gain_ns > gains[0].gain_ns &&
 			(double)gains[1].gain_ns <=
@@ -304,7 +304,7 @@ static int find_slow(struct nsx_detect *d, const bool *counts, struct nsx_err *e
 		plans[n] = (struct nsx_plan){&v[n], 1};
 		n++;
 	}
-	if (nsx_replay_gains(d->facts->model, plans, n, 0, 1, gains, err))
+	if (nsx_replay_gains(d->facts->model, plans, NULL, n, 0, 1, gains, err))
 		return err->rc;
 	for (size_t i = 1; i < n; i++)
 		if (gains[i].gain_ns > gains[best].gain_ns)
@@ -345,6 +345,8 @@ static int find_uneven(struct nsx_detect *d, struct nsx_err *err)
 			.longest = find_longest(d, counts), .most_ns = most,
 			.talk = talk, .same = did_same(d, counts)};
 
+		if (nsx_main_set(d->facts->model))
+			return 0; /* what shares nothing need not be even */
 		u.compared = (struct nsx_compared){counts, u.longest.is, n, mean};
 		if (find_remedy(d, &u, err) ||
 		    (!u.nslow && prefer_shares(d, &u, err)))

@@ -298,6 +298,7 @@ static void fill_shares(const struct nsx_report *r, struct nsx_first_page *p)
 
 static void fill_findings(const struct nsx_report *r, struct nsx_first_page *p)
 {
+	struct nsx_won all = {{0}}, least = {{0}};
 	double won = 0, sure = 0;
 
 	p->now_ns = (double)(p->judged.end_ns - p->judged.start_ns);
@@ -313,8 +314,9 @@ static void fill_findings(const struct nsx_report *r, struct nsx_first_page *p)
 		p->finding[p->nfindings] = f;
 		if (f->has_disjoint && f->price >= NSX_PRICE_MEASURED) {
 			p->counted[p->nfindings] = true;
-			won += f->disjoint_ns;
-			sure += NSX_MIN(f->disjoint_ns, f->low_ns);
+			won = nsx_win(&all, f->set, f->disjoint_ns);
+			sure = nsx_win(&least, f->set,
+				       NSX_MIN(f->disjoint_ns, f->low_ns));
 		}
 		p->nfindings++;
 	}

@@ -125,7 +125,7 @@ int nsx_detect_pace(struct nsx_detect *d, struct nsx_err *err)
 		return err->rc;
 	if (!(r.period_ns > 0) || computes_throughout(d) || waits_inside(d))
 		return 0;
-	if (nsx_replay_prices(f->model, plans, NPLANS, 1, g, err))
+	if (nsx_replay_prices(f->model, plans, NULL, NPLANS, 1, g, err))
 		return err->rc;
 	if (g[HOST].confidence == NSX_CONF_NONE || g[BOTH].share < MUCH)
 		return 0;

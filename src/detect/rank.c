@@ -55,6 +55,7 @@ struct pricing {
 	size_t n;
 	struct nsx_change *applied; /* the remedies so far                   */
 	size_t napplied;
+	double won_ns[NSX_MAX_SETS + 1]; /* by them, by set                  */
 };
 
 static bool is_capture(const struct nsx_finding *f)
@@ -116,6 +117,26 @@ static double bounded(const struct nsx_finding *f, double ns)
 	return f->most_ns > 0 ? NSX_MIN(ns, f->most_ns) : ns;
 }
 
+/* Of what shares nothing with the GPU that sets the pace: nobody else gets done sooner. */
+static void tell_whose(struct pricing *p, struct nsx_finding *f)
+{
+	const struct nsx_trace *t = p->trace;
+	const char *who = NULL;
+	size_t n = 0;
+
+	if (f->set == nsx_main_set(p->facts->model))
+		return;
+	for (uint32_t i = 0; i < t->nprocesses; i++)
+		if (nsx_set_has(p->facts->model, f->set, i) && n++ < MAX_WAYS)
+			who = nsx_tell(p->l, "%s%s%lld", who ? who : "",
+				       who ? ", " : "", (long long)t->process[i].pid);
+	if (n)
+		nsx_add_evidence(f, nsx_tell(
+			p->l, "It is time of process%s %s%s alone: nothing ties "
+			"the other processes to %s", n > 1 ? "es" : "", who,
+			n > MAX_WAYS ? " ..." : "", n > 1 ? "them" : "it"));
+}
+
 static void take_gain(struct pricing *p, struct item *x,
 		      const struct nsx_gain *g)
 {
@@ -129,11 +150,13 @@ static void take_gain(struct pricing *p, struct item *x,
 	f->low_ns = bounded(f, (double)g->low_ns);
 	f->high_ns = bounded(f, (double)g->high_ns);
 	f->confidence = NSX_MIN(f->confidence, g->confidence);
+	f->set = g->set;
 	if (f->id == NSX_ID_idle_after_sync &&
 	    wins_later(f, LATER)) /* the line says what idles right after */
 		f->evidence[1] = nsx_tell(p->l, "%s, and for more later, until "
 					  "the host is ahead again",
 					  f->evidence[1]);
+	tell_whose(p, f);
 	if (g->low_ns < g->gain_ns / 2 && f->confidence > NSX_CONF_LOW)
 		f->confidence--;
 	if (g->low_ns < g->gain_ns - g->gain_ns / 10)
@@ -167,14 +190,21 @@ static void prefer_instead(struct nsx_finding *f)
 static int price_best(struct pricing *p, struct nsx_plan *plans,
 		      struct nsx_gain *gains, struct nsx_err *err)
 {
+	uint32_t *sets = nsx_arena_get(p->scratch, 2 * p->n * sizeof(*sets));
 	size_t n = p->n;
 
 	for (size_t i = 0; i < p->n; i++) {
-		plans[i] = p->v[i].f->remedy;
-		if (p->v[i].f->instead.n)
-			plans[n++] = p->v[i].f->instead;
+		const struct nsx_finding *f = p->v[i].f;
+
+		plans[i] = f->remedy;
+		/* Iterations are those of the limiting GPU. */
+		if (f->id == NSX_ID_slow_iterations)
+			sets[i] = nsx_main_set(p->facts->model);
+		if (f->instead.n)
+			plans[n++] = f->instead;
 	}
-	if (nsx_replay_prices(p->facts->model, plans, n, p->threads, gains, err))
+	if (nsx_replay_prices(p->facts->model, plans, sets, n, p->threads, gains,
+			      err))
 		return err->rc;
 	n = p->n;
 	for (size_t i = 0; i < p->n; i++) {
@@ -330,11 +360,11 @@ static void apply(struct pricing *p, const struct nsx_finding *f)
 	p->napplied += f->remedy.n;
 }
 
-/* What each that is left adds to what is applied. */
+/* What each that is left adds to what is applied, of the time of its own set. */
 static int price_more(struct pricing *p, struct nsx_plan *plans,
-		      struct nsx_gain *gains, double applied_ns,
-		      struct nsx_err *err)
+		      struct nsx_gain *gains, struct nsx_err *err)
 {
+	uint32_t *sets = nsx_arena_get(p->scratch, p->n * sizeof(*sets));
 	size_t n = 0;
 	int rc;
 
@@ -348,17 +378,18 @@ static int price_more(struct pricing *p, struct nsx_plan *plans,
 						      sizeof(*v));
 		memcpy(v, p->applied, p->napplied * sizeof(*v));
 		memcpy(v + p->napplied, r->v, r->n * sizeof(*v));
+		sets[n] = p->v[i].f->set;
 		plans[n++] = (struct nsx_plan){v, p->napplied + r->n};
 	}
-	rc = nsx_replay_gains(p->facts->model, plans, n, p->napplied, p->threads,
-			      gains, err);
+	rc = nsx_replay_gains(p->facts->model, plans, sets, n, p->napplied,
+			      p->threads, gains, err);
 	n = 0;
 	for (size_t i = 0; !rc && i < p->n; i++) {
 		double ns;
 
 		if (!p->v[i].left)
 			continue;
-		ns = (double)gains[n++].gain_ns - applied_ns;
+		ns = (double)gains[n++].gain_ns - p->won_ns[p->v[i].f->set];
 		p->v[i].adds_ns = bounded(p->v[i].f, NSX_MAX(0, ns));
 	}
 	return rc;
@@ -616,8 +647,9 @@ static void join(struct pricing *p, struct item *lead, struct item *best,
 /* Applies the best that is left, or what leads it, and prices the others anew. */
 static int apply_next(struct pricing *p, struct item *best,
 		      struct nsx_plan *plans, struct nsx_gain *gains,
-		      double *applied_ns, struct nsx_err *err)
+		      struct nsx_err *err)
 {
+	double *won_ns = &p->won_ns[best->f->set], had_ns = *won_ns;
 	double *before = nsx_arena_get(p->scratch, p->n * sizeof(*before));
 	double *after = nsx_arena_get(p->scratch, p->n * sizeof(*after));
 	size_t napplied = p->napplied;
@@ -627,8 +659,10 @@ static int apply_next(struct pricing *p, struct item *best,
 		before[i] = p->v[i].adds_ns;
 	apply(p, best->f);
 	best->left = false;
-	if (price_more(p, plans, gains, *applied_ns + best->adds_ns, err))
+	*won_ns += best->adds_ns;
+	if (price_more(p, plans, gains, err))
 		return err->rc;
+	*won_ns = had_ns;
 	best->left = true;
 	best->adds_ns = 0;
 	for (size_t i = 0; i < p->n; i++) {
@@ -641,11 +675,11 @@ static int apply_next(struct pricing *p, struct item *best,
 	lead->left = false;
 	lead->f->disjoint_ns = lead->adds_ns;
 	lead->f->has_disjoint = true;
-	*applied_ns += lead->adds_ns;
+	p->won_ns[lead->f->set] += lead->adds_ns;
 	if (lead != best) {
 		p->napplied = napplied;
 		apply(p, lead->f);
-		return price_more(p, plans, gains, *applied_ns, err);
+		return price_more(p, plans, gains, err);
 	}
 	for (size_t i = 0; i < p->n; i++)
 		p->v[i].adds_ns = after[i];
@@ -655,7 +689,6 @@ static int apply_next(struct pricing *p, struct item *best,
 static int apply_all(struct pricing *p, struct nsx_plan *plans,
 		     struct nsx_gain *gains, struct nsx_err *err)
 {
-	double applied_ns = 0;
 	struct item *best;
 	size_t n = 1;
 
@@ -666,7 +699,7 @@ static int apply_all(struct pricing *p, struct nsx_plan *plans,
 		p->v[i].adds_ns = p->v[i].f->headroom_ns; /* as found alone */
 	while ((best = best_of(p)) &&
 	       best->adds_ns >= LEAST_SHARE * p->length_ns)
-		if (apply_next(p, best, plans, gains, &applied_ns, err))
+		if (apply_next(p, best, plans, gains, err))
 			return err->rc;
 	/* What is left adds nothing. */
 	for (size_t i = 0; i < p->n; i++)

@@ -121,6 +121,7 @@ struct nsx_finding {
 	enum nsx_severity severity;
 	enum nsx_price_kind price;
 	double headroom_ns, low_ns, high_ns; /* alone, and its range         */
+	uint32_t set; /* whose time it is, as in struct nsx_gain             */
 	double disjoint_ns; /* what it adds to the findings above ...        */
 	bool has_disjoint;  /* ... where that is known                       */
 	bool is_minor;	    /* beyond the first ten, or next to nothing      */
@@ -140,6 +141,21 @@ struct nsx_findings {
 	size_t nfine, cap_fine;
 	struct nsx_arena *arena;
 };
+
+/* What findings win together, by set: those of one add up, and 0 is of all. */
+struct nsx_won {
+	double ns[NSX_MAX_SETS + 1];
+};
+/* Adds one, and returns what is won now: by all, and by the set that wins most. */
+static inline double nsx_win(struct nsx_won *w, uint32_t set, double ns)
+{
+	double most = 0;
+
+	w->ns[set] += ns;
+	for (uint32_t k = 1; k <= NSX_MAX_SETS; k++)
+		most = NSX_MAX(most, w->ns[k]);
+	return w->ns[0] + most;
+}
 
 /* Copies *f; its strings are the list's (nsx_tell) or static, its spans on the
  * list's arena.

@@ -105,8 +105,8 @@ static void check_model(const struct nsx_model *m)
 
 	for (size_t i = 0; i < ARRAY_LEN(v); i++)
 		plans[i] = (struct nsx_plan){&v[i], 1};
-	check(!nsx_replay_prices(m, plans, ARRAY_LEN(v), 1, one, &err) &&
-		      !nsx_replay_prices(m, plans, ARRAY_LEN(v), 2, two, &err),
+	check(!nsx_replay_prices(m, plans, NULL, ARRAY_LEN(v), 1, one, &err) &&
+		      !nsx_replay_prices(m, plans, NULL, ARRAY_LEN(v), 2, two, &err),
 	      "prices", 0, 0);
 	for (size_t i = 0; i < ARRAY_LEN(v); i++) {
 		check(one[i].gain_ns == two[i].gain_ns &&
@@ -150,8 +150,8 @@ static void check_shared(const struct nsx_model *m)
 		v[i][SHARED] = rest[i];
 		plans[i] = (struct nsx_plan){v[i], SHARED + 1};
 	}
-	check(!nsx_replay_gains(m, plans, PLANS, SHARED, 2, once, &err) &&
-		      !nsx_replay_gains(m, plans, PLANS, 0, 1, each, &err),
+	check(!nsx_replay_gains(m, plans, NULL, PLANS, SHARED, 2, once, &err) &&
+		      !nsx_replay_gains(m, plans, NULL, PLANS, 0, 1, each, &err),
 	      "gains", 0, 0);
 	for (size_t i = 0; i < PLANS; i++)
 		check(once[i].gain_ns == each[i].gain_ns &&

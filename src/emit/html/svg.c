@@ -149,6 +149,7 @@ void nsx_svg_waterfall(struct nsx_buf *b, const struct nsx_report *r,
 {
 	enum { ROW = 24 };
 	const struct nsx_first_page *p = r->page;
+	struct nsx_won won = {{0}};
 	double left, scale;
 	unsigned n = 0;
 
@@ -156,21 +157,20 @@ void nsx_svg_waterfall(struct nsx_buf *b, const struct nsx_report *r,
 		n += p->counted[i] && p->finding[i]->disjoint_ns > 0;
 	if (!n || p->now_ns <= 0)
 		return;
-	left = p->now_ns;
 	scale = (WIDTH - LEFT) / p->now_ns;
 	nsx_buf_adds(b, "<h2 id=\"waterfall\">If this were done</h2>");
 	nsx_svg_open(b, (int)(n + 1) * ROW,
 		     "the judged window, and what each remedy takes off it");
 	nsx_svg_rect(b, "k7", LEFT, 4, WIDTH - LEFT, ROW - 8);
 	nsx_svg_label(b, 0, 17, "now");
-	nsx_svg_label(b, LEFT + 6, 17, nsx_text_ns(a, left));
+	nsx_svg_label(b, LEFT + 6, 17, nsx_text_ns(a, p->now_ns));
 	for (unsigned i = 0, k = 1; i < p->nfindings; i++) {
 		const struct nsx_finding *f = p->finding[i];
 		double y = (double)k * ROW;
 
 		if (!p->counted[i] || f->disjoint_ns <= 0)
 			continue;
-		left -= f->disjoint_ns;
+		left = p->now_ns - nsx_win(&won, f->set, f->disjoint_ns);
 		nsx_svg_label(b, 0, y + 17,
 			      nsx_arena_printf(a, "without %u", i + 1));
 		nsx_svg_rect(b, "k7", LEFT, y + 4, left * scale, ROW - 8);

@@ -130,6 +130,9 @@ struct nsx_change {
 	struct nsx_window when; /* only what begins here; start == end: all   */
 };
 
+/* Processes that share nothing with others are sets; with more none is told apart. */
+enum { NSX_MAX_SETS = 32 };
+
 /* What belongs together: a finding's remedy, applied as one. */
 struct nsx_plan {
 	const struct nsx_change *v;

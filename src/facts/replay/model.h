@@ -182,6 +182,12 @@ struct nsx_model {
 	struct model_rank *engine_rank; /* by engine                         */
 	uint32_t *order, norder; /* op << 2 | STEP_OP, call << 2 | ...       */
 	uint32_t *measured, nmeasured; /* ops that end in the window         */
+	/* Processes that share nothing with others (sets.c); 0, 1: all do. */
+	uint32_t nsets;
+	uint8_t *measured_set; /* by measured: from 0                        */
+	uint8_t *set_of;       /* by process of the trace: from 1; 0: none   */
+	uint32_t main_set;     /* of the limiting GPU, from 1                */
+	int64_t set_ns[NSX_MAX_SETS]; /* recorded, measured from from_ns     */
 	struct span_list waits, preempted, profiled;
 	int64_t *stream_end; /* by stream: where the work before the window
 				ends; NEVER                                  */
@@ -308,6 +314,8 @@ int model_alike(struct build *b, struct nsx_err *err);
 int model_host(struct build *b, struct nsx_err *err);
 int model_learn(struct build *b, struct nsx_err *err);
 int model_order(struct build *b, struct nsx_err *err);
+/* Which processes share nothing: fills the sets. */
+int model_sets(struct build *b, struct nsx_err *err);
 int model_close(struct build *b, struct nsx_err *err);
 
 #endif

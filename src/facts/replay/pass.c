@@ -666,18 +666,27 @@ static int rewind_all(struct player *p, struct nsx_err *err)
 	return copy_lanes(p, err);
 }
 
-static int64_t measure(const struct player *p)
+/* Of each set, and of all. */
+static int64_t measure(struct player *p)
 {
 	const struct nsx_model *m = p->m;
 	int64_t from = m->from_ns, to = NEVER, first = INT64_MAX;
 
-	for (uint32_t i = 0; i < m->nmeasured; i++)
-		to = NSX_MAX(to, p->op_end[m->measured[i]]);
+	for (uint32_t k = 0; k < m->nsets; k++)
+		p->set_ns[k] = NEVER;
+	for (uint32_t i = 0; i < m->nmeasured; i++) {
+		int64_t *end = &p->set_ns[m->nsets ? m->measured_set[i] : 0];
+
+		*end = NSX_MAX(*end, p->op_end[m->measured[i]]);
+		to = NSX_MAX(to, *end);
+	}
 	for (uint32_t i = 0; from == NEVER && i < m->nops; i++)
 		if (p->op_end[i] != NEVER)
 			first = NSX_MIN(first, p->op_start[i]);
 	if (from == NEVER)
 		from = first;
+	for (uint32_t k = 0; k < m->nsets; k++)
+		p->set_ns[k] -= p->set_ns[k] == NEVER ? NEVER : from;
 	return to == NEVER ? 0 : NSX_MAX(to - from, 0);
 }
 

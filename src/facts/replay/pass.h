@@ -55,6 +55,7 @@ struct player {
 	uint32_t *missing; /* by collective: members that have not started   */
 	int64_t *met_ns; /* by meeting: when the last call to it began       */
 	struct lane *lane;
+	int64_t set_ns[NSX_MAX_SETS]; /* of the last replay, from from_ns     */
 	/* Of the last replay: a full lane delayed an op, or a call began earlier
 	 * than it did though what it waited for is outside: only then another
 	 * way to play gives another length.

@@ -10,6 +10,7 @@ enum {
 	LEAST_OPS = 1 << 14, USUAL_OPS = 1 << 17, MOST_OPS = 1 << 27,
 	PART = 8, /* of the trace, that is replayed if it is that much       */
 };
+#define NEARLY 0.8 /* of what a set wins most */
 #define WORTH 0.003	 /* of the window: less is not told                  */
 #define MOST_TIME_NS (INT64_C(1) << 52) /* of all events together           */
 
@@ -78,7 +79,7 @@ static int build(struct build *b, size_t max_ops, struct nsx_err *err)
 {
 	static int (*const steps[])(struct build *b, struct nsx_err *err) = {
 		load, find_shared, model_link, model_teams, model_host,
-		model_learn, model_order, model_alike, model_close};
+		model_learn, model_order, model_sets, model_alike, model_close};
 	int rc;
 
 	b->m->closure.cls = NSX_CONF_NONE;
@@ -214,12 +215,45 @@ static enum nsx_confidence doubt(const struct player *p,
 
 /* Pricing -------------------------------------------------------------------------*/
 
-/* Of what was measured; 0 where the counterfactual is no shorter. */
-static double share_of(const struct nsx_model *m, int64_t ns)
+/* Of what was measured; 0 where the counterfactual, ns long, is no shorter.  Where
+ * processes share nothing with others it is what one set wins: *set, or if that is 0 the
+ * one that wins most, or the main one if that wins nearly as much; that becomes *set.
+ */
+static double share_won(const struct player *p, int64_t ns, uint32_t *set)
 {
-	double recorded = (double)m->closure.recorded_ns;
+	const struct nsx_model *m = p->m;
+	int64_t won = m->closure.recorded_ns - ns;
+	uint32_t best = 0;
 
-	return NSX_MAX(0, (recorded - (double)ns) / recorded);
+	for (uint32_t k = 0; m->nsets > 1 && k < m->nsets; k++) {
+		int64_t own = m->set_ns[k] - p->set_ns[k];
+
+		if (*set ? *set == k + 1 : !best || own > won) {
+			won = own;
+			best = k + 1;
+		}
+	}
+	if (best && !*set) {
+		int64_t own = m->set_ns[m->main_set - 1] -
+			      p->set_ns[m->main_set - 1];
+
+		if ((double)own >= NEARLY * (double)won) {
+			won = own;
+			best = m->main_set;
+		}
+	}
+	*set = best;
+	return NSX_MAX(0, (double)won / (double)m->closure.recorded_ns);
+}
+
+uint32_t nsx_main_set(const struct nsx_model *m)
+{
+	return m && m->nsets > 1 ? m->main_set : 0;
+}
+
+bool nsx_set_has(const struct nsx_model *m, uint32_t set, uint32_t process)
+{
+	return set && m->set_of[process] == set;
 }
 
 static int64_t of_judged(const struct nsx_model *m, double share)
@@ -244,12 +278,13 @@ static bool evens(const struct nsx_plan *plan, size_t from, size_t to)
  * this plan unless it makes further ranks even.
  */
 static int price_gain(struct player *p, const struct nsx_plan *plan, size_t nkept,
-		      struct nsx_gain *ret, struct nsx_err *err)
+		      uint32_t set, struct nsx_gain *ret, struct nsx_err *err)
 {
 	int64_t ns;
 
 	*ret = (struct nsx_gain){
-		.held = held(plan->n ? plan->v[0].verb : NSX_NVERBS)};
+		.held = held(plan->n ? plan->v[0].verb : NSX_NVERBS),
+		.set = set};
 	if (evens(plan, 0, nkept) && evens(plan, nkept, plan->n))
 		nkept = 0;
 	if (nkept)
@@ -262,7 +297,7 @@ static int price_gain(struct player *p, const struct nsx_plan *plan, size_t nkep
 		return 0;
 	if (play(p, 0, NULL, &ns, err))
 		return err->rc;
-	ret->share = share_of(p->m, ns);
+	ret->share = share_won(p, ns, &ret->set);
 	ret->gain_ns = of_judged(p->m, ret->share);
 	return 0;
 }
@@ -283,12 +318,12 @@ static int price_doubt(struct player *p, const struct nsx_change *v, size_t n,
 		if (play(p, PLAY_FIXED, NULL, &ns, err))
 			return err->rc;
 		ret->low_ns = NSX_MIN(ret->high_ns,
-				      of_judged(m, share_of(m, ns)));
+				      of_judged(m, share_won(p, ns, &ret->set)));
 	}
 	if (ret->gain_ns && crowded) {
 		if (play(p, PLAY_FREE, NULL, &ns, err))
 			return err->rc;
-		free_share = share_of(m, ns);
+		free_share = share_won(p, ns, &ret->set);
 	}
 	ret->is_small = ret->share < NSX_MAX(WORTH, 2 * m->closure.drift);
 	ret->confidence = doubt(p, v, n, ret, free_share);
@@ -298,6 +333,7 @@ static int price_doubt(struct player *p, const struct nsx_change *v, size_t n,
 struct prices {
 	const struct nsx_model *m;
 	const struct nsx_plan *plans;
+	const uint32_t *sets; /* by plan; NULL: that which wins most         */
 	size_t n, nshared;  /* plans, and changes that all begin with        */
 	atomic_size_t next; /* plan that no thread has taken                 */
 	bool only_gains;
@@ -310,7 +346,8 @@ static int price(const struct prices *x, struct player *p, size_t i,
 {
 	const struct nsx_plan *plan = &x->plans[i];
 
-	if (price_gain(p, plan, x->nshared, &x->gain[i], err))
+	if (price_gain(p, plan, x->nshared, x->sets ? x->sets[i] : 0,
+		       &x->gain[i], err))
 		return err->rc;
 	return x->only_gains ?
 		       0 : price_doubt(p, plan->v, plan->n, &x->gain[i], err);
@@ -370,20 +407,21 @@ static int price_all(struct prices *x, unsigned threads, struct nsx_err *err)
 }
 
 int nsx_replay_prices(const struct nsx_model *m, const struct nsx_plan *plans,
-		      size_t n, unsigned threads, struct nsx_gain *ret,
+		      const uint32_t *sets, size_t n, unsigned threads, struct nsx_gain *ret,
 		      struct nsx_err *err)
 {
-	struct prices x = {.m = m, .plans = plans, .n = n, .gain = ret};
+	struct prices x = {.m = m, .plans = plans, .sets = sets, .n = n,
+			   .gain = ret};
 
 	return price_all(&x, threads, err);
 }
 
 int nsx_replay_gains(const struct nsx_model *m, const struct nsx_plan *plans,
-		     size_t n, size_t nshared, unsigned threads,
+		     const uint32_t *sets, size_t n, size_t nshared, unsigned threads,
 		     struct nsx_gain *ret, struct nsx_err *err)
 {
-	struct prices x = {.m = m, .plans = plans, .n = n, .nshared = nshared,
-			   .gain = ret, .only_gains = true};
+	struct prices x = {.m = m, .plans = plans, .sets = sets, .n = n,
+			   .nshared = nshared, .gain = ret, .only_gains = true};
 
 	return price_all(&x, threads, err);
 }
@@ -393,5 +431,5 @@ int nsx_replay_price(const struct nsx_model *m, const struct nsx_change *v,
 {
 	struct nsx_plan plan = {v, n};
 
-	return nsx_replay_prices(m, &plan, 1, 1, ret, err);
+	return nsx_replay_prices(m, &plan, NULL, 1, 1, ret, err);
 }

@@ -119,7 +119,13 @@ struct nsx_gain {
 	bool is_bound;	/* what is really done will win less                 */
 	bool is_small;	/* less than this trace can resolve                  */
 	const char *held; /* what was held fixed, as part of a sentence      */
+	uint32_t set; /* whose gain it is, from 1, where processes share nothing
+			 with others; 0: all are one                         */
 };
+
+/* The set of the limiting GPU; 0: all are one. */
+uint32_t nsx_main_set(const struct nsx_model *m);
+bool nsx_set_has(const struct nsx_model *m, uint32_t set, uint32_t process);
 
 /* Prices n changes, all at once.  Errors: NSX_E_NOMEM; NSX_E_USAGE for a name
  * that is no regular expression.
@@ -127,15 +133,18 @@ struct nsx_gain {
 int nsx_replay_price(const struct nsx_model *m, const struct nsx_change *v,
 		     size_t n, struct nsx_gain *ret,
 		     struct nsx_err *err) NSX_CHECKED;
-/* Prices n plans, each on its own, side by side; ret has n elements. */
+/* Prices n plans, each on its own, side by side; ret has n elements.  sets: whose gain each
+ * is to be, as in struct nsx_gain; 0: of that which wins most, or of the main one where
+ * that wins nearly as much.  sets may be NULL.
+ */
 int nsx_replay_prices(const struct nsx_model *m, const struct nsx_plan *plans,
-		      size_t n, unsigned threads, struct nsx_gain *ret,
+		      const uint32_t *sets, size_t n, unsigned threads, struct nsx_gain *ret,
 		      struct nsx_err *err) NSX_CHECKED;
 /* The same for less than half of the work, but of each gain only gain_ns, share
  * and touched.  All plans begin with the same nshared changes.
  */
 int nsx_replay_gains(const struct nsx_model *m, const struct nsx_plan *plans,
-		     size_t n, size_t nshared, unsigned threads,
+		     const uint32_t *sets, size_t n, size_t nshared, unsigned threads,
 		     struct nsx_gain *ret, struct nsx_err *err) NSX_CHECKED;
 
 #endif

@@ -97,7 +97,7 @@ static int put_bounds(const struct nsx_run *run, struct nsx_table *t,
 
 	for (size_t i = 0; i < ARRAY_LEN(bounds); i++)
 		plans[i] = (struct nsx_plan){&bounds[i].change, 1};
-	if (nsx_replay_prices(run->facts->model, plans, ARRAY_LEN(bounds),
+	if (nsx_replay_prices(run->facts->model, plans, NULL, ARRAY_LEN(bounds),
 			      run->opts->threads, gains, err))
 		return err->rc;
 	for (size_t i = 0; i < ARRAY_LEN(bounds); i++)
@@ -170,7 +170,7 @@ static void say_asked(struct nsx_section *out, const struct nsx_table *t)
 static void fill_waterfall(const struct nsx_findings *l, struct nsx_table *t,
 			   double window_ns)
 {
-	double left_ns = window_ns;
+	struct nsx_won won = {{0}};
 
 	for (size_t i = 0; i < l->n; i++) {
 		const struct nsx_finding *f = &l->v[i];
@@ -182,13 +182,13 @@ static void fill_waterfall(const struct nsx_findings *l, struct nsx_table *t,
 		    f->disjoint_ns <= 0 || f->is_minor)
 			continue;
 		row = nsx_add_row(t);
-		left_ns -= f->disjoint_ns;
 		row[FALL_STEP] = nsx_int((int64_t)t->nrows);
 		row[FALL_KEY] = nsx_string(f->key);
 		row[FALL_TITLE] = nsx_string(f->title);
 		row[FALL_ADDS_MS] = nsx_real(f->disjoint_ns / 1e6);
 		row[FALL_ADDS_PCT] = nsx_pct(f->disjoint_ns, window_ns);
-		row[FALL_LEFT_MS] = nsx_real(left_ns / 1e6);
+		row[FALL_LEFT_MS] = nsx_real((window_ns - nsx_win(
+			&won, f->set, f->disjoint_ns)) / 1e6);
 	}
 }
 

@@ -1,0 +1,1 @@
+explain @replicas --pass findings --md
