@@ -22,6 +22,7 @@
  * the commands prints to stdout or stderr or exits; to add an analysis, see
  * passes/pass.h.
  */
+#include <fcntl.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
@@ -50,6 +51,16 @@ static void catch_signals(void)
 			sigaction(asked[i], &sa, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* a limit of file size is an error, not death */
+}
+
+/* Else a file that is written would take the place of one that the caller closed, and what
+ * is printed would go into it.  These can neither be read nor written, as before.
+ */
+static void hold_standard_files(void)
+{
+	for (int fd = 0; fd < 3; fd++) /* each gets the lowest that is free */
+		if (fcntl(fd, F_GETFD) < 0)
+			(void)!open("/dev/null", fd ? O_RDONLY : O_WRONLY);
 }
 
 /* Columns come and go: by default glibc takes ever larger arrays from its heap
@@ -123,6 +134,7 @@ int main(int argc, char **argv)
 {
 	const struct nsx_cmd *cmd;
 
+	hold_standard_files();
 	give_memory_back();
 	catch_signals();
 	if (argc < 2) {

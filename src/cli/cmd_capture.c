@@ -270,6 +270,11 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 		if (nsx_args_split(&target, o.target, c.arena, &err))
 			return say(&err);
 		c.command = target.argv;
+		if (!target.n || !*target.argv[0]) {
+			nsx_fail(&err, NSX_E_USAGE, "--target-cmd is empty; give "
+				 "the command");
+			return say(&err);
+		}
 	}
 	if (check_command(&c, &err))
 		return say(&err);

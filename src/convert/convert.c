@@ -211,6 +211,14 @@ static int first_event(struct nsx_conv *c, int64_t *ret, struct nsx_err *err)
 			       nsx_view_defs[views[i]].name,
 			       host ? 0 : -(long long)NSX_TIME_MAX,
 			       (long long)NSX_TIME_MAX);
+		if (views[i] == NSX_VIEW_nvtx) /* domains and the like are none */
+			nsx_buf_printf(&b, " AND coalesce(event_type, %d) IN "
+					   "(%d, %d, %d, %d, %d, %d)",
+				       NSX_EVENT_PUSH_POP, NSX_EVENT_PUSH_POP,
+				       NSX_EVENT_START_END, NSX_EVENT_MARK,
+				       NSX_EVENT_PUSH_POP_IMPORTED,
+				       NSX_EVENT_START_END_IMPORTED,
+				       NSX_EVENT_MARK_IMPORTED);
 		rc = nsx_db_number(c->schema->db, b.p, INT64_MAX, &x, err);
 		nsx_buf_done(&b);
 		if (rc)

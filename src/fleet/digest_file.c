@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "base/stat.h"
 #include "emit/emit.h"
@@ -451,7 +452,9 @@ enum looks { LOOKS_OTHER, LOOKS_PLAIN, LOOKS_SQUEEZED };
 static enum looks look_at(const char *path)
 {
 	unsigned char head[100] = {0};
-	FILE *f = fopen(path, "re");
+	struct stat st;
+	FILE *f = !stat(path, &st) && S_ISREG(st.st_mode) ? fopen(path, "re") :
+							    NULL;
 	size_t n = f ? fread(head, 1, sizeof(head), f) : 0;
 	uint32_t id;
 

@@ -232,6 +232,13 @@ case_a_line_for_a_shell_is_told_to_use_one() {
 	says "-- bash -c 'echo a && sleep 1'"
 	[ ! -e out ] || wrong 'a folder was made'
 }
+case_an_empty_command() {
+	"$prog" capture --nsys "$fake" -o out --target-cmd ' ' >stdout 2>stderr
+	rc=$?
+	code 2
+	says '--target-cmd is empty'
+	[ ! -e out ] || wrong 'a folder was made'
+}
 case_other_names_of_options() {
 	FAKE_LOG=log capture --no-explain --duration-s 60 --target-cmd "sh -c 'exit 4'"
 	code 4

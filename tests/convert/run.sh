@@ -141,6 +141,13 @@ ok "a window begins with the memory that is there by then" events part.json "[(f
 	(450, 'device memory of process 111', 100 << 20), (450, 'live device allocations of process 111', 1),
 	(500, 'device memory of process 222', 10 << 20), (500, 'live device allocations of process 222', 1),
 	(500, 'device memory of process 333', 4 << 20), (500, 'live device allocations of process 333', 1)]"
+# Seconds count from the first event, as those of a report do: a domain is none.
+cp "$fix/one_kernel.sqlite" early.sqlite
+sqlite3 early.sqlite 'UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start = start + 5000000000, end = end + 5000000000; UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET start = start + 5000000000, end = end + 5000000000'
+"$prog" convert early.sqlite -q -o whole.json --window 0..1
+sqlite3 early.sqlite "CREATE TABLE IF NOT EXISTS NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, text TEXT, globalTid INTEGER, domainId INTEGER); INSERT INTO NVTX_EVENTS (start, eventType, text, globalTid, domainId) VALUES (1, 75, 'NCCL', 1, 1)"
+"$prog" convert early.sqlite -q -o part.json --window 0..1
+ok "seconds count from the first event" events part.json "len([x for x in e if x['ph'] == 'X']) == len([x for x in json.load(open('whole.json'))['traceEvents'] if x['ph'] == 'X']) > 0"
 # Names and numbers of a report, as windows of their own instants.
 "$prog" "$fix/iterations_nvtx.sqlite" -q -o windows --no-html
 same_window() { # A..B OPTION...
