@@ -92,17 +92,21 @@ static void note_time(struct nsx_capture *c)
 	c->captured_at = nsx_arena_strdup(c->arena, text);
 }
 
-/* capture-PROGRAM-20260131-235959 */
+/* capture-PROGRAM-20260131-235959, and -2 where that is there. */
 static const char *default_dir(const struct nsx_capture *c)
 {
 	const char *what = c->opts->session ? c->opts->session : c->command[0];
+	const char *dir, *first;
 	char text[32];
 	struct tm tm;
 
 	strftime(text, sizeof(text), "%Y%m%d-%H%M%S",
 		 localtime_r(&c->began, &tm));
-	return nsx_arena_printf(c->arena, "capture-%s-%s",
-				nsx_base_name(what), text);
+	dir = first = nsx_arena_printf(c->arena, "capture-%s-%s",
+				       nsx_base_name(what), text);
+	for (int i = 2; !access(dir, F_OK) && i < 1000; i++)
+		dir = nsx_arena_printf(c->arena, "%s-%d", first, i);
+	return dir;
 }
 
 /* Whether a capture of this rank may write a file of this name. */
@@ -135,6 +139,26 @@ static int check_names(const struct nsx_capture *c, struct nsx_err *err)
 	return rc;
 }
 
+/* Its folder for unfinished files says that a capture is under way, so that of two at a
+ * time one ends before it records.
+ */
+static int reserve(struct nsx_capture *c, struct nsx_err *err)
+{
+	const char *work = nsx_arena_printf(c->arena, "%s/.capture-work%s", c->dir,
+					    c->rank);
+
+	if (!mkdir(work, 0700)) {
+		c->work = work;
+		return 0;
+	}
+	if (errno == EEXIST)
+		return nsx_fail(err, NSX_E_IO, "cannot capture into '%s': another "
+				"capture is under way there; give another --out, "
+				"or if it was killed remove '%s'", c->dir, work);
+	return nsx_fail(err, NSX_E_IO, "cannot write in '%s': %s", c->dir,
+			strerror(errno));
+}
+
 static int check_room(const char *path, struct nsx_err *err)
 {
 	const char *asked = getenv("NSX_CAPTURE_MIN_FREE_MB"); /* for tests */
@@ -155,7 +179,6 @@ int nsx_capture_place(struct nsx_capture *c, struct nsx_err *err)
 	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = { 0 };
 	const char *tmp = getenv("TMPDIR");
 	size_t had;
-	char *work;
 
 	note_time(c);
 	if (c->opts->out) {
@@ -166,16 +189,10 @@ int nsx_capture_place(struct nsx_capture *c, struct nsx_err *err)
 		c->dir = default_dir(c);
 	}
 	c->rank = rank_suffix(c->arena);
-	if (nsx_make_dirs(c->dir, &had, err) || check_names(c, err)) {
+	if (nsx_make_dirs(c->dir, &had, err) || reserve(c, err) ||
+	    check_names(c, err)) {
 		c->dir = NULL;
 		return err->rc;
 	}
-	if (check_room(c->dir, err) || check_room(tmp ? tmp : "/tmp", err))
-		return err->rc;
-	work = nsx_arena_printf(c->arena, "%s/.capture-XXXXXX", c->dir);
-	if (!mkdtemp(work))
-		return nsx_fail(err, NSX_E_IO, "cannot write in '%s': %s",
-				c->dir, strerror(errno));
-	c->work = work;
-	return 0;
+	return check_room(c->dir, err) ?: check_room(tmp ? tmp : "/tmp", err);
 }

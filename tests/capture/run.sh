@@ -578,6 +578,24 @@ case_daemons_are_ended() {
 	says 'ended what was still running: '
 }
 
+case_two_at_a_time_do_not_mix() {
+	"$prog" capture --nsys "$fake" -o out --no-explain -- sleep 1 >first 2>&1 &
+	local first=$!
+	sleep 0.3
+	capture --no-explain -- true
+	code 3
+	says 'another capture is under way there'
+	wait "$first" || wrong 'the first did not end well'
+	files nsys_capture.json trace.nsys-rep trace.sqlite
+}
+case_folders_of_one_second_differ() {
+	local n
+	for n in 1 2 3; do
+		"$prog" capture --nsys "$fake" --no-explain -- true >stdout$n 2>&1 || wrong "capture $n: $(tail -n1 stdout$n)"
+	done
+	[ "$(find . -maxdepth 1 -name 'capture-true-*' | wc -l)" = 3 ] || wrong "folders: $(ls)"
+}
+
 # What was recorded before stays, and so does what only bears such a name.
 case_nothing_is_replaced() {
 	mkdir out
