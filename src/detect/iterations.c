@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "detect/detect.h"
+#include "facts/replay/replay.h"
 #include "trace/nvtx_walk.h"
 
 #define LEAST_SHARE 0.01 /* of the window */
@@ -828,6 +829,9 @@ static void propose(struct slow *s)
 	}
 	advise(s, most, &f);
 	fill_remedy(s, &f);
+	/* A part may have more of them than its share. */
+	if (nsx_model_closure(s->d->facts->model)->is_part)
+		f.most_ns = (double)s->excess_ns;
 	f.is_rule = f.remedy.n; /* what slows them down is known */
 	f.is_symptom = is_unexplained(s);
 	f.part = s->pauses.n ? NSX_P_IDLE : (enum nsx_part_class)most;

@@ -163,7 +163,7 @@ int nsx_channel_unpack(struct nsx_dchannel *c, struct nsx_arena *a,
 		       struct nsx_err *err) NSX_CHECKED;
 
 /* Which digest of two stands first, and which is kept of two of one rank of one
- * trace: that of more detail, then of the greater content.
+ * trace: one that lost no rows, then that of more detail, then of the greater content.
  */
 int nsx_digest_cmp(const struct nsx_digest *a, const struct nsx_digest *b);
 /* Sorts, and frees what is there twice. Returns how many are left. */

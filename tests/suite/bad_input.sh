@@ -38,8 +38,10 @@ want folder 3 'folder' folder.sqlite --out o
 want pipe 3 'not a regular file' pipe.sqlite --out o
 want 'pipe, compared' 3 'not a regular file' diff pipe.sqlite "$good"
 want 'pipe, of a fleet' 3 'not a regular file' digest pipe.sqlite --out o
+# shellcheck disable=SC2016 # sh expands them
 holds 'a pipe is left out of a fleet' sh -c 'timeout 60 "$0" fleet pipe.sqlite "$1" -q --out fleet 2>err; test $? -eq 4 && grep -q "not a regular file" err && rm -r fleet err' "$prog" "$good"
 # What is printed does not go into a file that takes the place of a closed stdout.
+# shellcheck disable=SC2016 # sh expands them
 holds 'stdout is closed' sh -c '"$0" convert "$1" -o c.json >&- 2>err; test $? -eq 3 && python3 -m json.tool c.json >/dev/null && rm c.json err' "$prog" "$good"
 want header 3 '' header.sqlite --out o
 want catalogue 3 "'catalogue.sqlite': its list of tables .*export" catalogue.sqlite --out o

@@ -151,7 +151,13 @@ P
 for r in 0 1 2 3; do "$prog" digest few/traces/rank000$r.sqlite -q --detail steps -o a$r.nsxd; done
 "$prog" fleet a?.nsxd --json 2>err | grep -q '"steps": 39,'
 holds 'more iterations than collectives' [ $? = 0 ]
-rm -rf few
+
+# Of one rank's trace that is there twice the whole one counts.
+size=$(stat -c %s few/traces/rank0001.sqlite); head -c $((size / 2)) few/traces/rank0001.sqlite >cut.sqlite
+"$prog" fleet few/traces/rank000[0-3].sqlite --json >whole.json 2>err
+"$prog" fleet few/traces/rank000[0-3].sqlite cut.sqlite --json >bad.json 2>err
+holds 'the whole one of two counts' [ "$(of whole.json | cksum)" = "$(of bad.json | cksum)" ]
+rm -rf few cut.sqlite
 
 # What cannot be read is named and left out: exit code 4.
 head -c 20000 d3.nsxd >d3cut.nsxd

@@ -306,6 +306,8 @@ int add_link(struct build *b, uint32_t op, uint32_t on, uint32_t call,
 uint32_t model_first_call(const struct nsx_trace *t,
 			  const struct nsx_thread *h, int64_t at_ns);
 
+/* What begins in [from, to), in operations: calls weigh less. */
+size_t model_weigh(const struct nsx_trace *t, int64_t from_ns, int64_t to_ns);
 int model_pick(struct build *b, size_t max_ops, struct nsx_err *err);
 int model_load(struct build *b, struct nsx_err *err);
 int model_link(struct build *b, struct nsx_err *err);

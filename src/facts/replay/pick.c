@@ -25,7 +25,7 @@ uint32_t model_first_call(const struct nsx_trace *t,
 }
 
 /* What begins in [from, to), in operations. */
-static size_t weigh(const struct nsx_trace *t, int64_t from_ns, int64_t to_ns)
+size_t model_weigh(const struct nsx_trace *t, int64_t from_ns, int64_t to_ns)
 {
 	size_t nops = 0, ncalls = 0;
 
@@ -53,7 +53,7 @@ static struct nsx_window widen(const struct nsx_trace *t,
 	while (lo + 1 < hi) {
 		int mid = (lo + hi) / 2;
 
-		if (weigh(t, inner.start_ns - left / (1 << 20) * mid,
+		if (model_weigh(t, inner.start_ns - left / (1 << 20) * mid,
 			  inner.end_ns + right / (1 << 20) * mid) <= most)
 			lo = mid;
 		else
@@ -115,7 +115,7 @@ static void find_alike(const struct nsx_trace *t, const struct nsx_iteration *v,
 			if (at > room)
 				continue;
 			x = fabs(average_ns(v + at, len) - all_ns);
-			if (x < off_ns && weigh(t, v[at].start_ns,
+			if (x < off_ns && model_weigh(t, v[at].start_ns,
 						v[at + len - 1].end_ns) <= most) {
 				off_ns = x;
 				*lo = at;
@@ -144,7 +144,7 @@ static struct nsx_window some_of(const struct nsx_trace *t,
 	while (lo > 0 || hi < n) {
 		size_t a = lo > 0 ? lo - 1 : lo, b = hi < n ? hi + 1 : hi;
 
-		if (weigh(t, v[a].start_ns, v[b - 1].end_ns) > most)
+		if (model_weigh(t, v[a].start_ns, v[b - 1].end_ns) > most)
 			break;
 		lo = a;
 		hi = b;
@@ -169,10 +169,10 @@ int model_pick(struct build *b, size_t max_ops, struct nsx_err *err)
 				"no API call is near the window" :
 			    t->ops.n ? "no API calls were recorded" :
 					       "there is no GPU work";
-	else if (weigh(t, NEVER, INT64_MAX) > max_ops) {
+	else if (model_weigh(t, NEVER, INT64_MAX) > max_ops) {
 		size_t most = max_ops - max_ops / AROUND;
 
-		if (weigh(t, w->start_ns, w->end_ns) > most) {
+		if (model_weigh(t, w->start_ns, w->end_ns) > most) {
 			*w = some_of(t, m->f, m->judged, most);
 			m->closure.is_part = true;
 		}

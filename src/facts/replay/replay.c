@@ -94,12 +94,15 @@ static int build(struct build *b, size_t max_ops, struct nsx_err *err)
 }
 
 /* Some forty replays are to take a fraction of the time that the trace took to
- * read.
+ * read.  A part of a short window has more or less of what is seldom in it than its share.
  */
-static size_t usual_ops(const struct nsx_trace *t)
+static size_t usual_ops(const struct nsx_trace *t, const struct nsx_facts *f)
 {
-	size_t n = t->ops.n / PART;
+	struct nsx_window w = nsx_judged(f);
+	size_t n = t->ops.n / PART, whole = model_weigh(t, w.start_ns, w.end_ns);
 
+	if (whole < 2 * LEAST_OPS)
+		n = NSX_MAX(n, (size_t)2 * LEAST_OPS);
 	return NSX_MIN(NSX_MAX(n, (size_t)LEAST_OPS), (size_t)USUAL_OPS);
 }
 
@@ -115,7 +118,7 @@ int nsx_model_build(const struct nsx_trace *t, const struct nsx_facts *f,
 	m->arena = a;
 	m->f = f;
 	rc = build(&b, max_ops ? NSX_MIN(max_ops, (size_t)MOST_OPS) :
-				 usual_ops(t), err);
+				 usual_ops(t, f), err);
 	nsx_groups_done(&b.api_groups);
 	free(b.link);
 	nsx_arena_free(b.a);
