@@ -27,6 +27,7 @@ enum {
 			       or compiles code: else the queue is full      */
 	FIRST_NS = 1000000, /* ... that is a thread's first of a kernel      */
 	MOST_NAMES = 4,	    /* told in a title                               */
+	NAMES_LENGTH = 44,  /* ... with so many letters                      */
 	REFILL_NS = 20000,  /* no pool that has the memory takes so long: an
 			       H200's takes 500 ns, and 217000 where it has
 			       given the memory back (tests/measured)        */
@@ -552,18 +553,24 @@ static const struct {
 		"look for .item(), .cpu(), .nonzero() and print of a tensor"},
 };
 
-/* "cudaMalloc and cudaFree": the groups that are one, the longest first. */
+/* "cudaMalloc and cudaFree", "cudaMalloc, cudaFree and 2 more": the groups that are one,
+ * the longest first, as many as a line of the first page has room for.
+ */
 static const char *say_names(struct calls *c, const uint32_t *list, size_t n)
 {
-	const char *names = "";
+	const char *names = c->v[list[0]].api;
+	size_t i = 1;
 
-	for (size_t i = 0; i < NSX_MIN(n, (size_t)MOST_NAMES); i++)
+	for (; i < NSX_MIN(n, (size_t)MOST_NAMES); i++) {
+		const char *api = c->v[list[i]].api;
+
+		if (i > 1 && strlen(names) + strlen(api) > NAMES_LENGTH)
+			break;
 		names = nsx_tell(c->d->found, "%s%s%s", names,
-				 !i ? "" : i + 1 == n ? " and " : ", ",
-				 c->v[list[i]].api);
-	return n > MOST_NAMES ?
-		       nsx_tell(c->d->found, "%s and %zu more", names,
-				n - MOST_NAMES) : names;
+				 i + 1 == n ? " and " : ", ", api);
+	}
+	return i < n ? nsx_tell(c->d->found, "%s and %zu more", names, n - i) :
+		       names;
 }
 
 /* Of a loop that polls the time between its calls goes as well. */
