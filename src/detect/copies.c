@@ -195,13 +195,14 @@ static bool computes(const struct copies *c, uint32_t stream)
 	return false;
 }
 
-/* Whether a stream waits for events. */
+/* Whether a stream waits for events; NSX_NONE: any does. */
 static bool waits(const struct copies *c, uint32_t stream)
 {
 	const struct nsx_syncs *y = &c->d->trace->syncs;
 
 	for (size_t i = 0; i < y->n; i++)
-		if (y->type[i] == NSX_SYNC_STREAM_WAIT && y->stream[i] == stream)
+		if (y->type[i] == NSX_SYNC_STREAM_WAIT &&
+		    (stream == NSX_NONE || y->stream[i] == stream))
 			return true;
 	return false;
 }
@@ -292,6 +293,9 @@ static void tell_own_stream(struct copies *c, uint32_t stream, unsigned kind,
 		kind == NSX_COPY_DTOH ?
 		"let only what needs the results wait for them, a step later; or "
 		"copy less" :
+		c->d->trace->stream[stream].type == NSX_STREAM_NULL ?
+		"queue them one batch earlier, into a second buffer, on a stream of "
+		"their own; or move less (copy once, in a narrower type)" :
 		"queue them one batch earlier, into a second buffer: they have a "
 		"stream of their own; or move less (copy once, in a narrower type)";
 }
@@ -603,7 +607,9 @@ static int propose_all(struct copies *c, struct nsx_err *err)
 			propose_plain(c, k);
 		if ((double)ns[1] >= least_ns && propose_pageable(c, k, err))
 			return err->rc;
-		if ((double)NSX_MAX(ns[0], ns[1]) >= least_ns)
+		/* Else only the default stream makes streams wait. */
+		if ((double)NSX_MAX(ns[0], ns[1]) >= least_ns &&
+		    (waits(c, NSX_NONE) || !c->d->trace->syncs.n))
 			propose_cut(c, k);
 	}
 	return 0;

@@ -621,6 +621,19 @@ static void tell_other_ways(struct pricing *p, struct nsx_finding *f,
 					      v + first, n - first));
 }
 
+static bool is_default_stream(const struct nsx_finding *f)
+{
+	return f->subject && !strcmp(f->subject, "default_stream");
+}
+
+/* Else what the finding advises wins nothing. */
+static void advise_first(struct nsx_finding *f, const char *advice)
+{
+	memmove(f->recommendation + 1, f->recommendation,
+		(ARRAY_LEN(f->recommendation) - 2) * sizeof(*f->recommendation));
+	f->recommendation[0] = advice;
+}
+
 /* What adds next to nothing beside the best goes from the list: it is another way
  * to win what the lead wins.
  */
@@ -639,6 +652,9 @@ static void join(struct pricing *p, struct item *lead, struct item *best,
 		x->left = false;
 		x->gone = true;
 		v[n++] = x;
+		if (is_default_stream(x->f) &&
+		    lead->f->id == NSX_ID_exposed_copies)
+			advise_first(lead->f, x->f->recommendation[0]);
 	}
 	nsx_sort(v, n, sizeof(*v), cmp_headroom);
 	tell_other_ways(p, lead->f, v, n);
