@@ -26,10 +26,11 @@ struct nsx_mcp_opts {
  */
 int nsx_mcp_serve(const struct nsx_mcp_opts *o, struct nsx_err *err);
 
-/* How a client is told of this server: text for its settings. Errors:
- * NSX_E_USAGE, a client that is not known.
+/* How a client is told of this server: text for its settings. No roots: the project's
+ * folder.  Errors: NSX_E_USAGE, a client that is not known.
  */
-int nsx_mcp_config(const char *client, const char *program, struct nsx_buf *b,
+int nsx_mcp_config(const char *client, const char *program,
+		   const char *const *roots, size_t nroots, struct nsx_buf *b,
 		   struct nsx_err *err) NSX_CHECKED;
 
 /* Protocol (mcp_protocol.c), for the server (mcp_server.c) ----------------------*/

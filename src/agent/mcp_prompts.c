@@ -112,45 +112,57 @@ int nsx_mcp_get_prompt(const char *name, const struct nsx_jsonr *arguments,
 /* Settings of clients ---------------------------------------------------------------*/
 
 static const struct {
-	const char *client, *where, *before, *after;
+	const char *client, *where, *before, *args, *root, *after;
 } clients[] = {
 	{"claude", "add to .mcp.json of the project, or ~/.claude.json",
 	 "{\"mcpServers\": {\"nsys-explain\": {\"type\": \"stdio\", "
-	 "\"command\": ", ", \"args\": [\"mcp\", \"--root\", \".\"]}}}"},
+	 "\"command\": ", ", \"args\": [\"mcp\"", ".", "]}}}"},
 	{"codex", "add to ~/.codex/config.toml",
 	 "[mcp_servers.nsys-explain]\ncommand = ",
-	 "\nargs = [\"mcp\", \"--root\", \".\"]"},
+	 "\nargs = [\"mcp\"", ".", "]"},
 	{"cursor", "add to .cursor/mcp.json of the project",
 	 "{\"mcpServers\": {\"nsys-explain\": {\"command\": ",
-	 ", \"args\": [\"mcp\", \"--root\", \"${workspaceFolder}\"]}}}"},
+	 ", \"args\": [\"mcp\"", "${workspaceFolder}", "]}}}"},
 	{"vscode", "add to .vscode/mcp.json of the workspace",
 	 "{\"servers\": {\"nsys-explain\": {\"type\": \"stdio\", \"command\": ",
-	 ", \"args\": [\"mcp\", \"--root\", \"${workspaceFolder}\"]}}}"},
+	 ", \"args\": [\"mcp\"", "${workspaceFolder}", "]}}}"},
 	{"gemini", "add to .gemini/settings.json of the project",
 	 "{\"mcpServers\": {\"nsys-explain\": {\"command\": ",
-	 ", \"args\": [\"mcp\", \"--root\", \".\"]}}}"},
+	 ", \"args\": [\"mcp\"", ".", "]}}}"},
 };
 
-int nsx_mcp_config(const char *client, const char *program, struct nsx_buf *b,
+/* A string of JSON is one of TOML as well. */
+static int add_string(struct nsx_buf *b, const char *before, const char *text,
+		      struct nsx_err *err)
+{
+	struct nsx_jsonw *w = nsx_jsonw_new();
+	int rc;
+
+	nsx_jsonw_str(w, NULL, text);
+	nsx_buf_printf(b, "%s", before);
+	rc = nsx_jsonw_add_to(w, b, err);
+	nsx_jsonw_free(w);
+	return rc;
+}
+
+int nsx_mcp_config(const char *client, const char *program,
+		   const char *const *roots, size_t nroots, struct nsx_buf *b,
 		   struct nsx_err *err)
 {
 	struct nsx_buf names = {0};
 	int rc = 1;
 
 	for (size_t i = 0; i < ARRAY_LEN(clients); i++) {
-		struct nsx_jsonw *w;
-
 		nsx_buf_printf(&names, "%s%s", i ? ", " : "",
 			       clients[i].client);
 		if (strcmp(client, clients[i].client) != 0)
 			continue;
-		/* A string of JSON is one of TOML as well. */
-		w = nsx_jsonw_new();
-		nsx_jsonw_str(w, NULL, program);
-		nsx_buf_printf(b, "%s", clients[i].before);
-		rc = nsx_jsonw_add_to(w, b, err);
+		rc = add_string(b, clients[i].before, program, err);
+		nsx_buf_printf(b, "%s", clients[i].args);
+		for (size_t k = 0; !rc && k < NSX_MAX(nroots, 1); k++)
+			rc = add_string(b, ", \"--root\", ", nroots ?
+					roots[k] : clients[i].root, err);
 		nsx_buf_printf(b, "%s\n", clients[i].after);
-		nsx_jsonw_free(w);
 	}
 	if (rc > 0)
 		rc = nsx_fail(err, NSX_E_USAGE, "no client '%s'; there are: %s",

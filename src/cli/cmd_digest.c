@@ -46,8 +46,8 @@ static void default_out(const char *path, struct nsx_buf *b)
 	nsx_buf_printf(b, "%.*s.nsxd", (int)nsx_stem(base), base);
 }
 
-static void say(const struct nsx_digest *const *v, size_t n, size_t bytes,
-		const char *out)
+static void say(const struct nsx_digest *const *v, size_t n, bool is_asked,
+		size_t bytes, const char *out)
 {
 	struct nsx_arena *a = nsx_arena_new();
 
@@ -58,6 +58,7 @@ static void say(const struct nsx_digest *const *v, size_t n, size_t bytes,
 			ncolls += v[i]->channels[c].n;
 		if (v[i]->rank >= 0)
 			printf("Rank %lld (number from %s)", (long long)v[i]->rank,
+			       is_asked ? "--rank" :
 			       nsx_rank_from_names[v[i]->rank_from]);
 		else
 			printf("A rank without a number");
@@ -94,7 +95,8 @@ static int digest(const struct args *a, const char *path,
 	if (!rc)
 		rc = nsx_digest_write(&to, v, n, &bytes, err);
 	if (!rc && !a->quiet)
-		say((const struct nsx_digest *const *)v, n, bytes, out.p);
+		say((const struct nsx_digest *const *)v, n, a->rank >= 0, bytes,
+		    out.p);
 	for (size_t i = 0; i < n; i++)
 		is_partial |= v[i]->is_partial;
 	nsx_digests_free(v, n);

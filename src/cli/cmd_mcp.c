@@ -1,4 +1,5 @@
 /* cmd_mcp.c - the server that agents start. */
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "agent/mcp.h"
@@ -33,19 +34,32 @@ static const struct nsx_opt opts[] = {
 	    "need, and end"),
 };
 
-/* Clients start servers from folders of their own: the path is a whole one. */
-static int print_config(const char *client, struct nsx_err *err)
+/* Clients start servers from folders of their own: paths are whole ones. */
+static int print_config(const struct args *a, struct nsx_err *err)
 {
 	char program[4096];
 	ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
+	char **roots = nsx_alloc(a->roots.n + 1, sizeof(*roots));
 	struct nsx_buf b = {0};
-	int rc;
+	int rc = 0;
 
 	program[n > 0 ? n : 0] = '\0';
-	rc = nsx_mcp_config(client, n > 0 ? program : "nsys-explain", &b, err);
+	for (size_t i = 0; i < a->roots.n && !rc; i++) {
+		roots[i] = realpath(a->roots.v[i], NULL);
+		if (!roots[i])
+			rc = nsx_fail(err, NSX_E_USAGE, "there is no folder '%s' "
+				      "for --root", a->roots.v[i]);
+	}
+	if (!rc)
+		rc = nsx_mcp_config(a->print_config, n > 0 ? program :
+				    "nsys-explain", (const char *const *)roots,
+				    a->roots.n, &b, err);
 	if (!rc)
 		fwrite(b.p, 1, b.n, stdout);
 	nsx_buf_done(&b);
+	for (size_t i = 0; i < a->roots.n; i++)
+		free(roots[i]);
+	free(roots);
 	return rc ? rc : nsx_flush_stdout(err);
 }
 
@@ -60,7 +74,7 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 		rc = nsx_fail(&err, NSX_E_USAGE, "mcp takes no operand: the "
 			      "agent names the traces");
 	if (!rc && a.print_config) {
-		rc = print_config(a.print_config, &err);
+		rc = print_config(&a, &err);
 	} else if (!rc) {
 		o.roots = a.roots.v;
 		o.nroots = a.roots.n;

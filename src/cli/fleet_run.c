@@ -194,6 +194,13 @@ static int merge(const struct nsx_fleet_run *run, struct nsx_digest **v,
 	return rc;
 }
 
+static void say_too_few(size_t have, int64_t want)
+{
+	fprintf(stderr, "nsys-explain: %zu rank%s here, fewer than the %lld of "
+		"--min-ranks\n", have, have == 1 ? " is" : "s are",
+		(long long)want);
+}
+
 int nsx_fleet_run_finish(struct nsx_fleet_run *r, struct nsx_digest **v,
 			 size_t n, struct nsx_err *err)
 {
@@ -219,6 +226,8 @@ int nsx_fleet_run_finish(struct nsx_fleet_run *r, struct nsx_digest **v,
 		if (!rc)
 			rc = report(r, f, err);
 	}
+	if (!rc && too_few)
+		say_too_few(f->nranks, r->min_ranks);
 	nsx_fleet_free(f);
 	return rc ? rc : r->left_out ? 4 : too_few ? 1 : 0;
 }

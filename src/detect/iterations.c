@@ -655,9 +655,11 @@ static const char *say_kernel(const struct slow *s)
 			 nsx_tell_ns(l, s->kernel.ns));
 }
 
+/* One in so many, over most of the window. */
 static bool is_even(const struct slow *s)
 {
-	return s->nslow >= RECURS && s->every > 1;
+	return s->nslow >= RECURS && s->every > 1 &&
+	       4 * s->nslow * s->every >= 3 * s->njudged;
 }
 
 /* Kernels that repeat do not tell a step from its parts, as ranges do. */

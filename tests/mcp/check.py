@@ -493,6 +493,8 @@ def check_config():
             whole = json.loads(text)
             server = (whole.get('mcpServers') or whole.get('servers'))['nsys-explain']
         ok('settings of ' + name, server['command'] == os.path.realpath(program) and server['args'][0] == 'mcp')
+    text = subprocess.run([program, 'mcp', '--print-config', 'claude', '--root', '/usr/lib/..', '--root', '/'], capture_output=True, text=True).stdout
+    ok('settings have the roots', json.loads(text)['mcpServers']['nsys-explain']['args'] == ['mcp', '--root', '/usr', '--root', '/'], text)
 
 
 if jsonschema is None:
