@@ -2,6 +2,7 @@
 #include "detect/verdict.h"
 #include "report/words.h"
 
+#define JUDGED 0.9	/* of the window: what was not may be passed over   */
 #define TELLING 0.1   /* of the window: a finding that names the verdict     */
 #define RIVAL 0.6     /* of the first finding's price: a second word         */
 #define TOGETHER 0.2  /* of the window: findings of which none tells alone   */
@@ -98,6 +99,16 @@ static void dearest(const struct nsx_report *r,
 		else if (!*ret_second && word_of(r, f) != word_of(r, *ret_first))
 			*ret_second = f;
 	}
+}
+
+/* Whether what was not is little: it may hold what the judged part has not. */
+static bool judged_all(const struct nsx_report *r)
+{
+	const struct nsx_window *all = &r->trace->window;
+	struct nsx_window w = nsx_judged(r->facts);
+
+	return (double)(w.end_ns - w.start_ns) >=
+	       JUDGED * (double)(all->end_ns - all->start_ns);
 }
 
 /* Beside compute that takes most: the word of what wins most, where what is not
@@ -270,7 +281,10 @@ void nsx_judge(const struct nsx_report *r, struct nsx_first_page *p)
 		if (!first && p->verdict == NSX_V_COMPUTE)
 			p->because = find_id(&r->found, NSX_ID_processes_share) ?
 				"several processes share the GPU" :
-				"nothing but the kernels costs time";
+				judged_all(r) ?
+				"nothing but the kernels costs time" :
+				"nothing but the kernels costs time in what was "
+				"judged";
 		else if (!first && !second)
 			p->because = "no cause was found";
 		else if (!first && p->verdict == NSX_V_HOST &&
