@@ -170,6 +170,7 @@ static void number_sets(const struct sets *s, uint32_t *number)
 			model_op_end(&m->op[m->measured[k]]) - from_ns);
 	}
 	m->nsets = n;
+	m->main_set = NSX_MAX(m->main_set, 1); /* it may have no work in a part */
 	for (uint32_t p = 0; p < s->none; p++)
 		if (number[root_of(s, p)])
 			m->set_of[p] = (uint8_t)number[root_of(s, p)];
