@@ -878,7 +878,13 @@ case_real_nsys_session() {
 	(
 		case=NSX_CASE=$NSX_CASE
 		unset NSX_CASE # else those that look would be among those that are found
-		grep -lzxF "$case" /proc/[0-9]*/environ 2>/dev/null | cut -d/ -f3 | xargs -r kill -KILL 2>/dev/null
+		for _ in $(seq 20); do
+			pids=$(grep -lzxF "$case" /proc/[0-9]*/environ 2>/dev/null | cut -d/ -f3)
+			[ -n "$pids" ] || break
+			# shellcheck disable=SC2086
+			kill -KILL $pids 2>/dev/null
+			sleep 0.1
+		done
 	)
 	wait
 }
