@@ -149,10 +149,7 @@ static bool is_gpu(const char *file)
 
 static bool is_raw_data(const char *file)
 {
-	static const char suffix[] = ".qdstrm";
-	size_t n = strlen(file), len = sizeof(suffix) - 1;
-
-	return n > len && !strcmp(file + n - len, suffix);
+	return nsx_ends_with(file, ".qdstrm");
 }
 
 unsigned nsx_proc_gpu_users(const char *proc_root, struct nsx_buf *names)

@@ -255,9 +255,10 @@ static struct item *told(const struct pricing *p, enum nsx_finding_id id)
 /* "no", or how much, as a share of the window too. */
 static const char *say_little(const struct pricing *p, double gain_ns)
 {
-	return gain_ns > 0 ? nsx_tell(p->l, "only %s (%.2g %%)",
+	return gain_ns > 0 ? nsx_tell(p->l, "only %s (%s)",
 				      nsx_tell_ns(p->l, (int64_t)gain_ns),
-				      100 * gain_ns / p->length_ns) : "no";
+				      nsx_text_share(p->l->arena, gain_ns,
+						     p->length_ns)) : "no";
 }
 
 /* What wins nothing is dropped, or told to be harmless; so are the waits of a

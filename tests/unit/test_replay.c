@@ -117,6 +117,27 @@ TEST(prices_are_those_worked_out_by_hand)
 	}
 }
 
+/* A player that was used before tells what a new one does. */
+TEST(more_processes_than_sets)
+{
+	static const struct nsx_change v[] = {
+		{.verb = NSX_FASTER_HOST, .amount = 2},
+		{.verb = NSX_FASTER, .amount = 2}};
+	const struct nsx_plan plans[] = {{&v[0], 1}, {&v[1], 1}};
+	struct nsx_gain alone, both[2];
+	struct opened o;
+	struct nsx_err err;
+
+	open_fixture(&o, "many_sets");
+	assert_int_equal(nsx_main_set(o.model), 0);
+	assert_int_equal(nsx_replay_prices(o.model, plans, NULL, 2, 1, both,
+					   &err), 0);
+	assert_int_equal(nsx_replay_price(o.model, &v[1], 1, &alone, &err), 0);
+	assert_true(alone.gain_ns > 2 * both[0].gain_ns);
+	assert_int_equal(both[1].gain_ns, alone.gain_ns);
+	close_fixture(&o);
+}
+
 /* A model of a few operations is of whole iterations, and says so. */
 TEST(a_part_is_replayed)
 {

@@ -182,7 +182,7 @@ struct nsx_model {
 	struct model_rank *engine_rank; /* by engine                         */
 	uint32_t *order, norder; /* op << 2 | STEP_OP, call << 2 | ...       */
 	uint32_t *measured, nmeasured; /* ops that end in the window         */
-	/* Processes that share nothing with others (sets.c); 0, 1: all do. */
+	/* Processes that share nothing with others (sets.c); 1: all are one. */
 	uint32_t nsets;
 	uint8_t *measured_set; /* by measured: from 0                        */
 	uint8_t *set_of;       /* by process of the trace: from 1; 0: none   */

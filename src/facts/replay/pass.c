@@ -675,7 +675,7 @@ static int64_t measure(struct player *p)
 	for (uint32_t k = 0; k < m->nsets; k++)
 		p->set_ns[k] = NEVER;
 	for (uint32_t i = 0; i < m->nmeasured; i++) {
-		int64_t *end = &p->set_ns[m->nsets ? m->measured_set[i] : 0];
+		int64_t *end = &p->set_ns[m->measured_set[i]];
 
 		*end = NSX_MAX(*end, p->op_end[m->measured[i]]);
 		to = NSX_MAX(to, *end);

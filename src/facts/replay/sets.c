@@ -39,12 +39,17 @@ static void join(const struct sets *s, uint32_t *first, uint32_t process)
 	s->joined[NSX_MAX(a, b)] = NSX_MIN(a, b);
 }
 
-static uint32_t process_of(const struct sets *s, uint32_t op)
+static uint32_t process_of_row(const struct sets *s, uint32_t row)
 {
-	const struct model_op *o = &s->b->m->op[op];
-	uint32_t p = s->b->m->t->stream[s->b->stream_row[o->stream]].process;
+	const struct nsx_trace *t = s->b->m->t;
+	uint32_t p = t->stream[nsx_op_stream(&t->ops, row)].process;
 
 	return p == NSX_NONE ? s->none : p;
+}
+
+static uint32_t process_of(const struct sets *s, uint32_t op)
+{
+	return process_of_row(s, s->b->m->op[op].row);
 }
 
 static void join_all(const struct sets *s)
@@ -59,6 +64,7 @@ static void join_ops(const struct sets *s, uint32_t *by_device)
 {
 	const struct nsx_model *m = s->b->m;
 	uint32_t graphs = NSX_NONE;
+	bool any = false;
 
 	for (uint32_t i = 0; i < m->nops; i++) {
 		const struct model_op *o = &m->op[i];
@@ -69,17 +75,10 @@ static void join_ops(const struct sets *s, uint32_t *by_device)
 			join(s, &p, process_of(s, m->dep[d].op));
 		if (o->kind == NSX_OP_GRAPH) /* may hold communication */
 			join(s, &graphs, p);
-		if (p == s->none || o->copy_kind == NSX_COPY_PTOP)
-			join_all(s);
+		any |= p == s->none || o->copy_kind == NSX_COPY_PTOP;
 	}
-}
-
-static uint32_t process_of_row(const struct sets *s, uint32_t row)
-{
-	const struct nsx_trace *t = s->b->m->t;
-	uint32_t p = t->stream[nsx_op_stream(&t->ops, row)].process;
-
-	return p == NSX_NONE ? s->none : p;
+	if (any)
+		join_all(s);
 }
 
 /* In all of the trace: who communicates outside of the part that is replayed belongs
@@ -155,11 +154,14 @@ static void number_sets(const struct sets *s, uint32_t *number)
 	int64_t from_ns = m->from_ns == NEVER ? m->op[0].start_ns : m->from_ns;
 	uint32_t n = 0;
 
+	m->nsets = 1;
 	for (uint32_t k = 0; k < m->nmeasured; k++) {
 		uint32_t p = root_of(s, process_of(s, m->measured[k]));
 
-		if (!number[p] && n == NSX_MAX_SETS)
+		if (!number[p] && n == NSX_MAX_SETS) {
+			memset(m->measured_set, 0, m->nmeasured);
 			return; /* so many that none is told apart */
+		}
 		if (!number[p])
 			number[p] = ++n;
 		m->measured_set[k] = (uint8_t)(number[p] - 1);
@@ -169,7 +171,7 @@ static void number_sets(const struct sets *s, uint32_t *number)
 			m->set_ns[number[p] - 1],
 			model_op_end(&m->op[m->measured[k]]) - from_ns);
 	}
-	m->nsets = n;
+	m->nsets = NSX_MAX(n, 1);
 	m->main_set = NSX_MAX(m->main_set, 1); /* it may have no work in a part */
 	for (uint32_t p = 0; p < s->none; p++)
 		if (number[root_of(s, p)])
