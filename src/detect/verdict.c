@@ -55,6 +55,8 @@ static enum nsx_page_verdict word_of(const struct nsx_report *r,
 
 	if (f->is_unseen)
 		return NSX_V_PACED;
+	if (f->is_of_gpu)
+		return NSX_V_COMPUTE;
 	switch (f->id) {
 	case NSX_ID_paced:
 		return NSX_V_PACED;
@@ -219,6 +221,8 @@ static void by_finding(const struct nsx_report *r, const struct nsx_finding *fir
 	if (first->is_unseen)
 		p->because = nsx_arena_printf(r->arena, "it waits for input in %s",
 					      first->subject);
+	if (first->is_of_gpu)
+		p->because = nsx_title_within(r->arena, first);
 	/* Pages that move under kernels are no copies. */
 	if (first->id == NSX_ID_unified_memory &&
 	    p->share[NSX_USE_COPY] < p->share[NSX_USE_COMPUTE]) {

@@ -1,0 +1,1 @@
+explain @graph_pauses --out o
