@@ -88,10 +88,11 @@ static bool takes_turns(const struct build *b, const struct nsx_span gap,
 
 /* Another thread's call that ended in the gap before this one, and after which
  * that thread is silent for twice as long as handing over took, or takes its turn to
- * wait; NSX_NONE.
+ * wait; NSX_NONE.  Threads that wait for one lock hand nothing over: without it they
+ * would go on side by side.
  */
 static uint32_t handed_over(const struct build *b, const struct threads *x,
-			    uint32_t call)
+			    const struct span_list *locks, uint32_t call)
 {
 	const struct model_call *v = b->m->call, *c = &v[call];
 	uint32_t h = b->thread[call], best = NSX_NONE;
@@ -109,7 +110,9 @@ static uint32_t handed_over(const struct build *b, const struct threads *x,
 		if (i + 1 == x->at[other])
 			continue;
 		y = &v[x->call[i]];
-		if (y->end_ns <= best_ns)
+		if (y->end_ns <= best_ns ||
+		    span_list_within(locks, h, (struct nsx_span){
+			    y->end_ns, c->start_ns}))
 			continue;
 		if (i + 1 < x->at[other + 1] &&
 		    v[x->call[i + 1]].start_ns - c->start_ns <
@@ -134,7 +137,7 @@ static bool launches(const struct build *b, const struct threads *x,
 }
 
 static int link_threads(struct build *b, struct threads *x,
-			struct nsx_err *err)
+			const struct span_list *locks, struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
 	uint32_t *from;
@@ -149,7 +152,7 @@ static int link_threads(struct build *b, struct threads *x,
 		    c->start_ns - m->call[c->before].end_ns <= GAP_NS ||
 		    !launches(b, x, b->thread[i]))
 			continue;
-		from[i] = handed_over(b, x, i);
+		from[i] = handed_over(b, x, locks, i);
 		if (from[i] == NSX_NONE)
 			from[i] = c->before;
 	}
@@ -174,12 +177,21 @@ static bool is_blocking_os(const char *name)
 	return !strncmp(name, "poll", 4);
 }
 
-/* All of MPI waits for other ranks. */
+static bool is_lock(const char *name)
+{
+	return strstr(name, "mutex") || strstr(name, "rwlock");
+}
+
+struct kinds { /* of waits, by what they are for */
+	struct span_list ranks; /* other ranks of the program: all of MPI    */
+	struct span_list locks;
+};
+
 static int add_waits(const struct build *b, const struct threads *x,
-		     struct span_list *waits, struct span_list *ranks,
-		     struct nsx_err *err)
+		     struct span_list *waits, struct kinds *k, struct nsx_err *err)
 {
 	const struct nsx_trace *t = b->m->t;
+	struct span_list *kind;
 	struct nsx_outside o;
 
 	for (size_t at = 0; nsx_outside_next(t, &at, &o);) {
@@ -187,9 +199,11 @@ static int add_waits(const struct build *b, const struct threads *x,
 		    o.end_ns - o.start_ns < GAP_NS || o.start_ns > b->to_ns ||
 		    (!o.is_mpi && !is_blocking_os(nsx_text(t, o.name))))
 			continue;
+		kind = o.is_mpi ? &k->ranks :
+		       is_lock(nsx_text(t, o.name)) ? &k->locks : NULL;
 		if (span_list_add(waits, o.thread, o.start_ns, o.end_ns, err) ||
-		    (o.is_mpi && span_list_add(ranks, o.thread, o.start_ns,
-					       o.end_ns, err)))
+		    (kind && span_list_add(kind, o.thread, o.start_ns, o.end_ns,
+					   err)))
 			return err->rc;
 	}
 	return 0;
@@ -390,18 +404,20 @@ static int charge_waits(struct nsx_model *m, const struct build *b,
 
 int model_host(struct build *b, struct nsx_err *err)
 {
-	struct span_list ranks = {0};
+	struct kinds of = {0};
 	struct threads x = {0};
 	int rc = list_threads(b, &x, err) ?:
-		 add_waits(b, &x, &b->m->waits, &ranks, err) ?:
+		 add_waits(b, &x, &b->m->waits, &of, err) ?:
 		 read_rows(b, &x, &b->m->waits, err);
 
 	span_list_sort(&b->m->waits);
-	span_list_sort(&ranks);
-	rc = rc ?: link_threads(b, &x, err) ?:
-		   charge_waits(b->m, b, &ranks, err);
+	span_list_sort(&of.ranks);
+	span_list_sort(&of.locks);
+	rc = rc ?: link_threads(b, &x, &of.locks, err) ?:
+		   charge_waits(b->m, b, &of.ranks, err);
 
-	span_list_done(&ranks);
+	span_list_done(&of.ranks);
+	span_list_done(&of.locks);
 	return rc;
 }
 

@@ -1,0 +1,1 @@
+explain @lock_of_launchers --pass findings --md
