@@ -390,8 +390,9 @@ static bool are_even(const struct nsx_facts *f)
 	return n > 2 && squares * n / (sum * sum) - 1 <= EVEN_CV * EVEN_CV;
 }
 
-/* An area is fine when the trace shows it and nothing was found in it: not what runs on
- * GPUs where much of that was recorded without its inside, or not at all.
+/* An area is fine when the trace shows it, nothing was found in it, and the verdict does
+ * not name it: not what runs on GPUs where much of that was recorded without its inside,
+ * or not at all.
  */
 static void fill_fine(const struct nsx_report *r, struct nsx_first_page *p)
 {
@@ -402,26 +403,29 @@ static void fill_fine(const struct nsx_report *r, struct nsx_first_page *p)
 		const char *area;
 		bool is_seen;
 		unsigned categories;
+		enum nsx_page_verdict word; /* NSX_NVERDICTS: none says it */
 	} areas[] = {
 		{"launches", sees_idle && has_calls(t, 1u << NSX_CALL_LAUNCH),
-		 1u << NSX_CAT_LAUNCH},
+		 1u << NSX_CAT_LAUNCH, NSX_V_LAUNCH},
 		{"waits for the GPU", sees_idle && has_calls(t, 1u << NSX_CALL_SYNC),
-		 1u << NSX_CAT_SYNC},
-		{"copies", sees_gpu && has_ops(t, NSX_C_COPY), 1u << NSX_CAT_MEMORY},
+		 1u << NSX_CAT_SYNC, NSX_V_SYNC},
+		{"copies", sees_gpu && has_ops(t, NSX_C_COPY), 1u << NSX_CAT_MEMORY,
+		 NSX_V_COPY},
 		{"communication", sees_gpu && has_ops(t, NSX_C_COMM),
-		 1u << NSX_CAT_COMMUNICATION},
+		 1u << NSX_CAT_COMMUNICATION, NSX_V_COMMUNICATION},
 		{"balance between GPUs", sees_idle && p->ngpus > 1,
-		 1u << NSX_CAT_BALANCE | 1u << NSX_CAT_COMMUNICATION},
+		 1u << NSX_CAT_BALANCE | 1u << NSX_CAT_COMMUNICATION, NSX_NVERDICTS},
 		{"kernels", sees_gpu && has_ops(t, NSX_C_COMPUTE),
-		 1u << NSX_CAT_COMPUTE},
+		 1u << NSX_CAT_COMPUTE, NSX_NVERDICTS},
 		{"even iterations", sees_idle && are_even(r->facts),
-		 1u << NSX_CAT_ITERATIONS},
+		 1u << NSX_CAT_ITERATIONS, NSX_NVERDICTS},
 	};
 	size_t n = 0;
 
 	p->fine = nsx_arena_get(r->arena, (MAX_AREAS + 1) * sizeof(char *));
 	for (size_t i = 0; t->ops.n && i < ARRAY_LEN(areas); i++)
-		if (areas[i].is_seen && !is_found(r, areas[i].categories))
+		if (areas[i].is_seen && !is_found(r, areas[i].categories) &&
+		    p->verdict != areas[i].word)
 			p->fine[n++] = areas[i].area;
 }
 
@@ -581,10 +585,10 @@ int nsx_first_page_build(struct nsx_report *r, const struct nsx_measured *m,
 	fill_shares(r, p);
 	fill_findings(r, p);
 	fill_ask(r, p);
+	nsx_judge(r, p);
 	fill_fine(r, p);
 	fill_trust(r, p);
 	fill_missing(r, p);
-	nsx_judge(r, p);
 	if (p->verdict == NSX_V_COMPUTE && nsx_graphs_hide(&r->facts->graphs))
 		p->because = "what runs inside its CUDA graphs is not in the "
 			     "trace";

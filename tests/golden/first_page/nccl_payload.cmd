@@ -1,0 +1,1 @@
+explain @nccl_payload --out o
