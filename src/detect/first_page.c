@@ -558,21 +558,23 @@ static void fill_trust(const struct nsx_report *r, struct nsx_first_page *p)
 	p->trust[n] = line;
 }
 
-/* Sections that name their subject and cannot tell anything of it; a link
- * between GPUs is missed by more than one of them only.
+/* What sections say of themselves: answers, and the subjects of those that cannot tell
+ * anything; a link between GPUs is missed by more than one of them only.
  */
-static void fill_missing(const struct nsx_report *r, struct nsx_first_page *p)
+static void fill_from_sections(const struct nsx_report *r, struct nsx_first_page *p)
 {
 	size_t n = 0;
 
 	p->missing = nsx_arena_get(r->arena,
 				   (r->nsections + 1) * sizeof(char *));
-	for (size_t i = 0; i < r->nsections; i++)
+	for (size_t i = 0; i < r->nsections; i++) {
+		p->asked = p->asked ?: r->sections[i].asked;
 		if (r->sections[i].pass->subject &&
 		    r->sections[i].status == NSX_S_CANNOT &&
 		    (r->trace->ndevices > 1 ||
 		     strcmp(r->sections[i].pass->subject, "NVLink")))
 			p->missing[n++] = r->sections[i].pass->subject;
+	}
 }
 
 int nsx_first_page_build(struct nsx_report *r, const struct nsx_measured *m,
@@ -588,7 +590,7 @@ int nsx_first_page_build(struct nsx_report *r, const struct nsx_measured *m,
 	nsx_judge(r, p);
 	fill_fine(r, p);
 	fill_trust(r, p);
-	fill_missing(r, p);
+	fill_from_sections(r, p);
 	if (p->verdict == NSX_V_COMPUTE && nsx_graphs_hide(&r->facts->graphs))
 		p->because = "what runs inside its CUDA graphs is not in the "
 			     "trace";

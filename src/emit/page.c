@@ -445,6 +445,7 @@ static void add_sum(struct page *p, const struct nsx_first_page *x)
 					  "smaller ones"));
 		end_line(p, true);
 	}
+	add_list(p, "Asked: ", x->asked, "; ");
 	add_list(p, "Not judged: ", x->unjudged, ", ");
 	add_list(p, "Fine: ", x->fine, ", ");
 	add_list(p, "Trust: ", x->trust, "; ");

@@ -60,8 +60,8 @@ struct nsx_first_page {
 	bool counted[NSX_PAGE_FINDINGS]; /* in then_ns: what was measured    */
 	double now_ns, then_ns; /* then: with those; < 0: with none          */
 	double then_most_ns; /* ... if waits outside CUDA end when they did  */
-	/* NULL-terminated; of the first, NULL: nothing of note is not judged. */
-	const char **unjudged;
+	/* NULL-terminated; NULL: nothing was asked, nothing of note is not judged. */
+	const char **asked, **unjudged;
 	const char **fine, **trust, **missing;
 	const char *ask[2]; /* what to ask next, as Markdown; NULL-terminated */
 };

@@ -121,6 +121,8 @@ struct nsx_section {
 	struct nsx_curve *curves;
 	size_t ncurves, cap_curves;
 	const char *headline; /* the line on stdout, or NULL                 */
+	const char **asked; /* what --what-if was answered, for the first page: Markdown,
+			       NULL-terminated; NULL: nothing was asked      */
 	bool sql_differs; /* its queries do not give its figures on this trace:
 			     they are not offered                            */
 	struct nsx_arena *arena;

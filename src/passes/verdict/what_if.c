@@ -165,6 +165,30 @@ static void say_asked(struct nsx_section *out, const struct nsx_table *t)
 	}
 }
 
+/* The same in a line each, for the first page; behind what was asked, all together. */
+static void tell_asked(struct nsx_section *out, const struct nsx_table *t,
+		       size_t nasked)
+{
+	struct nsx_arena *a = out->arena;
+	const char **l = nsx_arena_get(a, (t->nrows + 1) * sizeof(*l));
+
+	for (size_t i = 0; i < t->nrows; i++) {
+		const struct nsx_cell *row = nsx_row_at(t, i);
+
+		if (row[GAIN_NOTE].type != NSX_T_NULL)
+			l[i] = nsx_arena_printf(a, "`%s`: %s", row[GAIN_OF].u.s,
+						row[GAIN_NOTE].u.s);
+		else
+			l[i] = nsx_arena_printf(
+				a, "%s would win %s, %s of the judged window",
+				i < nasked ? nsx_arena_printf(a, "`%s`", row[GAIN_OF].u.s) :
+					     row[GAIN_OF].u.s,
+				nsx_text_ns(a, row[GAIN_MS].u.f * 1e6),
+				nsx_text_share(a, row[GAIN_PCT].u.f, 100));
+	}
+	out->asked = l;
+}
+
 /* The waterfall --------------------------------------------------------------------*/
 
 static void fill_waterfall(const struct nsx_findings *l, struct nsx_table *t,
@@ -273,8 +297,10 @@ static int summarise(const struct nsx_run *run,
 		nsx_md_text(out, "No ideal host, wait, copy or link by itself "
 			    "would win %d %% of the window.", TELLING_PCT);
 	}
-	if (asked->nrows)
+	if (asked->nrows) {
 		say_asked(out, asked);
+		tell_asked(out, asked, run->opts->nwhat_ifs);
+	}
 	return 0;
 }
 
