@@ -618,11 +618,17 @@ int nsx_folder_write(const struct nsx_folder *f, struct nsx_err *err)
 {
 	struct nsx_folder g = *f;
 	size_t n = strlen(f->dir);
-	char *dir = nsx_strdup(f->dir);
+	char *dir = nsx_strdup(f->dir), *there;
+	struct stat st;
 	int rc;
 
 	while (n > 1 && dir[n - 1] == '/')
 		dir[--n] = '\0';
+	if (!lstat(dir, &st) && S_ISLNK(st.st_mode) &&
+	    (there = realpath(dir, NULL))) { /* the link stays one */
+		free(dir);
+		dir = there;
+	}
 	g.dir = dir;
 	rc = write_folder(&g, err);
 	free(dir);

@@ -68,8 +68,7 @@ want not_ours 3 "'mine/report.md'" "$good" --out mine
 [ "$(cat mine/report.md)" = precious ] || bad "a user's report.md lost"
 echo x >file
 want out_is_file 3 'not a folder' "$good" --out file
-mkdir theirs; ln -s theirs link
-want out_is_link 3 'not a folder' "$good" --out link
+want out_leads_nowhere 3 'not a folder' "$good" --out dangling.sqlite
 want out_below_file 3 '' "$good" --out file/o
 # Root reads and writes anything: then as nobody, on copies that nobody can see.
 run='' user=$prog sound=$good

@@ -48,6 +48,11 @@ holds 'a table of the user' exits 0 "$trace" --out o
 holds '... stays' grep -qx 1 o/tables/mydata.csv
 holds '... with a new report' is_of o "$trace"
 
+mkdir theirs; ln -s theirs link
+holds 'a link to a folder' exits 0 "$trace" --out link
+holds '... the report is in the folder' is_of theirs "$trace"
+holds '... the link stays one' [ "$(readlink link)" = theirs ]
+
 # What is the user's, where ours would go.
 mkdir u; echo words >u/report.md
 holds 'a report.md of the user' refused "'u/report.md'" "$trace" --out u --force
