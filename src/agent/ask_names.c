@@ -48,10 +48,27 @@ static size_t range_names(struct nsx_answer *a, const struct nsx_census *c,
 	return n;
 }
 
-/* Ranges of the name; those in another of it are part of that one.  inside: which
- * paths are of it or lead through it.
+/* That name, or else all that are shown like it: "step #". */
+static bool find_asked(const struct nsx_answer *a, const nsx_str *names, size_t n,
+		       uint8_t *is_asked)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(nsx_text(a->r->trace, names[i]), a->argument))
+			return is_asked[names[i]] = true;
+	for (size_t i = 0; i < n; i++) {
+		is_asked[names[i]] =
+			nsx_is_shown_as(nsx_text(a->r->trace, names[i]), a->argument);
+		found |= is_asked[names[i]];
+	}
+	return found;
+}
+
+/* Ranges of the names; those in another of them are part of that one.  inside: which
+ * paths are of them or lead through one.
  */
-static void sum_ranges(const struct nsx_census *c, nsx_str name,
+static void sum_ranges(const struct nsx_census *c, const uint8_t *is_asked,
 		       uint8_t *inside, struct nsx_path *s)
 {
 	for (size_t i = 0; i < c->paths.n; i++) {
@@ -60,7 +77,7 @@ static void sum_ranges(const struct nsx_census *c, nsx_str name,
 
 		/* A path stands after the one around it. */
 		inside[i] = around && inside[around - 1];
-		if (nsx_group_key(&c->paths, i).b != name || inside[i])
+		if (!is_asked[nsx_group_key(&c->paths, i).b] || inside[i])
 			continue;
 		inside[i] = 1;
 		if (p->count.n &&
@@ -122,21 +139,20 @@ int nsx_ask_range(struct nsx_answer *a, struct nsx_err *err)
 	struct nsx_path s = {.longest_ns = 0};
 	struct nsx_count gpu = {0};
 	const nsx_str *names;
-	uint8_t *inside;
-	size_t n, i = 0;
+	uint8_t *inside, *is_asked;
+	size_t n;
 
 	if (!c)
 		return err->rc;
 	n = range_names(a, c, &names);
-	while (i < n && strcmp(nsx_text(t, names[i]), a->argument))
-		i++;
-	if (i == n)
+	is_asked = nsx_arena_get(a->out->arena, nsx_strings_bound(t->strings));
+	if (!find_asked(a, names, n, is_asked))
 		return nsx_fail(err, NSX_E_USAGE, "no NVTX range '%s' in this "
 				"trace; there are %s", a->argument,
 				nearest(a, names, n));
 	a->window = host_window(t);
 	inside = nsx_arena_get(a->out->arena, c->paths.n);
-	sum_ranges(c, names[i], inside, &s);
+	sum_ranges(c, is_asked, inside, &s);
 	if (sum_work(a, c, inside, s.count.ns, &gpu, err))
 		return err->rc;
 	nsx_put(a->out, "count", nsx_int(s.count.n));

@@ -854,6 +854,17 @@ bool nsx_ends_with(const char *text, const char *end)
 	return n >= m && !strcmp(text + n - m, end);
 }
 
+bool nsx_is_shown_as(const char *name, const char *shown)
+{
+	for (size_t n; *shown; shown++, name += n) {
+		n = *shown == '#' ? strspn(name, "0123456789") : 0;
+		if (!n && *name != *shown)
+			return false;
+		n = NSX_MAX(n, 1);
+	}
+	return !*name;
+}
+
 bool nsx_is_one_of(const char *text, const char *const *list, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

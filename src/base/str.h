@@ -140,6 +140,8 @@ size_t nsx_count_chars(const char *p, size_t n);
 const char *nsx_file_name(const char *path); /* what follows its folders ... */
 const char *nsx_base_name(const char *path); /* ... those of this system     */
 bool nsx_ends_with(const char *text, const char *end);
+/* Whether a name is shown like that: "#" stands for a number, or for itself. */
+bool nsx_is_shown_as(const char *name, const char *shown);
 bool nsx_is_one_of(const char *text, const char *const *list, size_t n);
 #define NSX_IS_ONE_OF(text, list) nsx_is_one_of(text, list, ARRAY_LEN(list))
 

@@ -123,6 +123,14 @@ says "the median of 16 is" "$fix/two_rank_straggler.sqlite" iteration 15
 refuses "no iteration 16: the trace has 0 to 15" "$fix/two_rank_straggler.sqlite" iteration 16
 refuses "cannot read the iteration '-1'" "$fix/two_rank_straggler.sqlite" iteration -- -1
 
+# Ranges that are numbered are asked about as reports show them, or one of them.
+for want in "step # 6 5400000 6" "step 3 1 900000 1"; do
+	name=$(echo "$want" | cut -d' ' -f1,2)
+	got=$("$prog" ask "$fix/steps_numbered.sqlite" range "$name" --json | python3 -c 'import json, sys; a = json.load(sys.stdin); print(a["count"], a["host_ns"], a["operations_launched"])')
+	if [ "$want" = "$name $got" ]; then ok; else bad "range $name: $got"; fi
+done
+refuses "no NVTX range 'stop #'" "$fix/steps_numbered.sqlite" range 'stop #'
+
 # A name is listed once, however often its range occurs.
 cp "$fix/iterations_nvtx.sqlite" "$work/many.sqlite"; chmod u+w "$work/many.sqlite"
 for _ in 1 2 3 4 5 6; do sqlite3 "$work/many.sqlite" 'INSERT INTO NVTX_EVENTS SELECT * FROM NVTX_EVENTS'; done

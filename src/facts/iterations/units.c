@@ -55,27 +55,13 @@ struct named {
 	uint8_t *matches; /* by text: 0 not asked yet, 1 no, 2 yes           */
 };
 
-/* Whether a name is shown like that: "#" stands for a number. */
-static bool is_shown_as(const char *name, const char *shown)
-{
-	static const char digits[] = "0123456789";
-
-	for (size_t n; *shown; shown++, name += n) {
-		n = *shown == '#' ? strspn(name, digits) : 0;
-		if (!n && *name != *shown)
-			return false;
-		n = NSX_MAX(n, 1);
-	}
-	return !*name;
-}
-
 static bool is_match(struct named *m, nsx_str text)
 {
 	const char *name = nsx_text(m->fd->t, text);
 	uint8_t *known = &m->matches[text];
 
 	if (!*known)
-		*known = is_shown_as(name, m->shown) ||
+		*known = nsx_is_shown_as(name, m->shown) ||
 					 !regexec(&m->pattern, name, 0, NULL, 0) ?
 				 2 : 1;
 	return *known == 2;
