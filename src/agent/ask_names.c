@@ -55,8 +55,10 @@ static bool find_asked(const struct nsx_answer *a, const nsx_str *names, size_t 
 	bool found = false;
 
 	for (size_t i = 0; i < n; i++)
-		if (!strcmp(nsx_text(a->r->trace, names[i]), a->argument))
-			return is_asked[names[i]] = true;
+		if (!strcmp(nsx_text(a->r->trace, names[i]), a->argument)) {
+			is_asked[names[i]] = true;
+			return true;
+		}
 	for (size_t i = 0; i < n; i++) {
 		is_asked[names[i]] =
 			nsx_is_shown_as(nsx_text(a->r->trace, names[i]), a->argument);

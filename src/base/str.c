@@ -785,6 +785,25 @@ void nsx_buf_printf(struct nsx_buf *b, const char *fmt, ...)
 	free(big);
 }
 
+void nsx_buf_add_word(struct nsx_buf *b, const char *word)
+{
+	size_t plain = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOP"
+				    "QRSTUVWXYZ0123456789_./:+,-");
+
+	nsx_buf_adds(b, " ");
+	if (*word && !word[plain]) {
+		nsx_buf_adds(b, word);
+		return;
+	}
+	nsx_buf_adds(b, "'");
+	for (; *word; word++)
+		if (*word == '\'')
+			nsx_buf_adds(b, "'\\''");
+		else
+			nsx_buf_add(b, word, 1);
+	nsx_buf_adds(b, "'");
+}
+
 void nsx_buf_clear(struct nsx_buf *b)
 {
 	b->n = 0;

@@ -94,6 +94,8 @@ static inline char *nsx_buf_room(struct nsx_buf *b, size_t n)
 	return b->p + b->n;
 }
 void nsx_buf_printf(struct nsx_buf *b, const char *fmt, ...) NSX_PRINTF(2, 3);
+/* " word", as a shell takes it for one. */
+void nsx_buf_add_word(struct nsx_buf *b, const char *word);
 void nsx_buf_clear(struct nsx_buf *b);
 void nsx_buf_done(struct nsx_buf *b);
 /* Its text, "" where there is none, in an arena; the buffer is done with. */

@@ -50,26 +50,6 @@ static int add_frame(struct nsx_answer *a, struct nsx_err *err)
 	return nsx_table_whole(t, err);
 }
 
-/* As a shell takes it for one word. */
-static void add_word(struct nsx_buf *b, const char *word)
-{
-	size_t plain = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOP"
-				    "QRSTUVWXYZ0123456789_./:+,-");
-
-	nsx_buf_adds(b, " ");
-	if (*word && !word[plain]) {
-		nsx_buf_adds(b, word);
-		return;
-	}
-	nsx_buf_adds(b, "'");
-	for (; *word; word++)
-		if (*word == '\'')
-			nsx_buf_adds(b, "'\\''");
-		else
-			nsx_buf_add(b, word, 1);
-	nsx_buf_adds(b, "'");
-}
-
 static void print_text(const struct nsx_answer *a, const struct args *args,
 		       const char *path)
 {
@@ -86,13 +66,13 @@ static void print_text(const struct nsx_answer *a, const struct args *args,
 			       nsx_confidence_names[a->confidence]);
 	for (unsigned i = 0; i < a->nnext; i++) {
 		nsx_buf_adds(&b, "next: nsys-explain ask");
-		add_word(&b, path);
-		add_word(&b, a->next[i].question);
+		nsx_buf_add_word(&b, path);
+		nsx_buf_add_word(&b, a->next[i].question);
 		if (a->next[i].argument)
-			add_word(&b, a->next[i].argument);
+			nsx_buf_add_word(&b, a->next[i].argument);
 		if (args->window) {
 			nsx_buf_adds(&b, " --window");
-			add_word(&b, args->window);
+			nsx_buf_add_word(&b, args->window);
 		}
 		nsx_buf_printf(&b, "  # %s\n", a->next[i].why);
 	}

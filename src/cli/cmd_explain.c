@@ -430,6 +430,8 @@ static int explain(const struct args *a, const char *path, const char *shown,
 {
 	struct nsx_opts o = {
 		.path = path,
+		.shown = shown,
+		.is_gone = strcmp(path, shown) && !a->keep_export,
 		.window = a->window,
 		.kernel_limit = (size_t)(a->kernel_limit ? a->kernel_limit : 30),
 		.kernel_rows = (size_t)(a->kernel_limit ? a->kernel_limit : 5),
@@ -461,8 +463,6 @@ static int explain(const struct args *a, const char *path, const char *shown,
 	}
 	if (!rc)
 		rc = nsx_report_open(&o, &r, err);
-	if (!rc)
-		r->path = shown;
 	if (!rc && a->print_schema)
 		nsx_print_tables(r->trace->schema);
 	if (!rc)

@@ -192,9 +192,8 @@ static void fill_header(const struct nsx_report *r, int64_t session_ns,
 			struct nsx_first_page *p)
 {
 	const struct nsx_trace *t = r->trace;
-	const char *slash = strrchr(r->path, '/');
 
-	p->file = slash ? slash + 1 : r->path;
+	p->file = nsx_base_name(r->path);
 	p->recorded_ns = t->last_ns - t->first_ns ?: session_ns;
 	p->gpus = say_gpus(t, r->arena);
 	p->processes = say_processes(t, r->arena);
@@ -327,12 +326,19 @@ static void fill_findings(const struct nsx_report *r, struct nsx_first_page *p)
 /* The questions that the page leads to: its findings are the first. */
 static void fill_ask(const struct nsx_report *r, struct nsx_first_page *p)
 {
+	struct nsx_buf trace = {0};
+	const char *typed;
+
+	nsx_buf_add_word(&trace, r->ask && !strchr(r->ask, '`') ? r->ask : "TRACE");
+	typed = nsx_buf_keep(&trace, r->arena);
 	if (p->nfindings)
-		p->ask[0] = p->nfindings > 1 ?
-			"`nsys-explain ask TRACE finding 1` (or 2)" :
-			"`nsys-explain ask TRACE finding 1`";
+		p->ask[0] = nsx_arena_printf(r->arena, "`nsys-explain ask%s finding 1`%s",
+					     typed, p->nfindings > 1 ? " (or 2)" : "");
 	else if (r->trace->ops.n)
-		p->ask[0] = "`nsys-explain ask TRACE gaps`";
+		p->ask[0] = nsx_arena_printf(r->arena, "`nsys-explain ask%s gaps`",
+					     typed);
+	if (p->ask[0] && !r->ask)
+		p->ask[1] = "with the export that `--keep-export TRACE` keeps";
 }
 
 /* Of its own category, and of that of copies if they go with it. */

@@ -266,7 +266,9 @@ static struct nsx_report *new_report(const struct nsx_trace *trace,
 
 	r->arena = a;
 	r->trace = trace;
-	r->path = nsx_arena_strdup(a, opts->path);
+	r->path = nsx_arena_strdup(a, opts->shown ?: opts->path);
+	if (!opts->is_gone)
+		r->ask = nsx_arena_strdup(a, opts->path);
 	r->all_rows = opts->all_rows;
 	r->html_bytes = opts->html_bytes;
 	r->nsections = nsx_npasses;

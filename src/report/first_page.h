@@ -63,7 +63,7 @@ struct nsx_first_page {
 	/* NULL-terminated; NULL: nothing was asked, nothing of note is not judged. */
 	const char **asked, **unjudged;
 	const char **fine, **trust, **missing;
-	const char *ask[2]; /* what to ask next, as Markdown; NULL-terminated */
+	const char *ask[3]; /* what to ask next, as Markdown; NULL-terminated */
 };
 
 #endif

@@ -17,7 +17,9 @@ enum nsx_purpose {
 };
 
 struct nsx_opts {
-	const char *path; /* the trace, as typed                             */
+	const char *path; /* the trace, as typed, or an export of that       */
+	const char *shown; /* the trace as typed; NULL: path                 */
+	bool is_gone; /* path is, after this report: nobody can ask it       */
 	const char *window; /* only this part, as typed; NULL: all of it     */
 	size_t kernel_limit, kernel_rows; /* rows of top kernels in JSON, in
 					     Markdown                        */

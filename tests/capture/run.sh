@@ -347,7 +347,12 @@ case_explain_exports_first() {
 	code 0
 	json '"path": "run.nsys-rep"' stdout
 	[ -z "$(ls -A tmp)" ] || wrong "left in TMPDIR: $(ls -A tmp)"
-	"$prog" $write --nsys "$fake" -q --keep-export kept.sqlite
+	# The export is gone: what can be asked is one that is kept.
+	TMPDIR=$PWD/tmp "$prog" $write --nsys "$fake" --out o >stdout
+	grep -q '^Where the time went: run.nsys-rep$' stdout || wrong "the title: $(head -1 stdout)"
+	grep -q 'ask TRACE .*--keep-export TRACE' stdout || wrong "what to ask: $(grep Ask stdout)"
+	"$prog" $write --nsys "$fake" --keep-export kept.sqlite >stdout
+	grep -q '^Ask next: nsys-explain ask kept.sqlite ' stdout || wrong "what to ask: $(grep Ask stdout)"
 	cmp -s kept.sqlite "$FAKE_SQLITE" || wrong 'the export was not kept'
 	[ -s run-report/report.md ] || wrong 'no report run-report'
 	"$prog" $write --nsys "$fake" -q --keep-export kept.sqlite 2>stderr
