@@ -51,8 +51,8 @@ const char nsx_fleet_doc[] =
 	"tree of merges gives the same bytes, and a report of the merged "
 	"digest is the report of the traces.\n\n"
 	"Exit codes: 0 written; 1 fewer than --min-ranks; 2 misuse; 3 nothing "
-	"could be read or written; 4 written, but an input was left out: which "
-	"one is said on stderr.";
+	"could be read or written; 4 written, but an input was left out, which "
+	"is said on stderr, or a rank's trace is damaged, which the report says.";
 const char nsx_fleet_examples[] =
 	"nsys-explain fleet traces/  # every .sqlite and .nsxd of the folder\n"
 	"nsys-explain fleet @ranks.txt --partial node7.nsxd  # an inner node of "
@@ -205,7 +205,7 @@ int nsx_fleet_run_finish(struct nsx_fleet_run *r, struct nsx_digest **v,
 			 size_t n, struct nsx_err *err)
 {
 	struct nsx_fleet *f = NULL;
-	bool too_few = false;
+	bool too_few = false, is_partial = r->left_out;
 	int rc;
 
 	if (!n)
@@ -219,6 +219,8 @@ int nsx_fleet_run_finish(struct nsx_fleet_run *r, struct nsx_digest **v,
 	free(v);
 	if (f) {
 		too_few = f->nranks < r->min_ranks;
+		for (uint32_t i = 0; i < f->nranks; i++)
+			is_partial |= f->rank[i].d->is_partial;
 		if (r->mesh)
 			rc = nsx_fleet_set_mesh(f, &r->axes, err);
 		if (!rc)
@@ -229,5 +231,5 @@ int nsx_fleet_run_finish(struct nsx_fleet_run *r, struct nsx_digest **v,
 	if (!rc && too_few)
 		say_too_few(f->nranks, r->min_ranks);
 	nsx_fleet_free(f);
-	return rc ? rc : r->left_out ? 4 : too_few ? 1 : 0;
+	return rc ? rc : is_partial ? 4 : too_few ? 1 : 0;
 }

@@ -159,6 +159,16 @@ size=$(stat -c %s few/traces/rank0001.sqlite); head -c $((size / 2)) few/traces/
 holds 'the whole one of two counts' [ "$(of whole.json | cksum)" = "$(of bad.json | cksum)" ]
 rm -rf few cut.sqlite
 
+# So does the exit code tell of a trace that has a damaged page; a whole one beside it heals that.
+cp "$b/fixtures/two_rank_straggler.sqlite" torn.sqlite; chmod u+w torn.sqlite
+page=$(sqlite3 torn.sqlite "SELECT rootpage FROM sqlite_master WHERE name = 'NVTX_EVENTS'")
+head -c 4096 /dev/zero | dd of=torn.sqlite bs=4096 seek=$((page - 1)) conv=notrunc 2>/dev/null
+"$prog" fleet torn.sqlite --json >bad.json 2>err; rc=$?
+holds 'a damaged trace is told by the exit code' [ $rc = 4 ]
+"$prog" fleet torn.sqlite "$b/fixtures/two_rank_straggler.sqlite" --json >bad.json 2>err; rc=$?
+holds '... and not where the whole one counts' [ $rc = 0 ]
+rm torn.sqlite
+
 # What cannot be read is named and left out: exit code 4.
 head -c 20000 d3.nsxd >d3cut.nsxd
 { head -c 12000 d4.nsxd; head -c 12000 /dev/zero; tail -c +24001 d4.nsxd; } >d4bad.nsxd
