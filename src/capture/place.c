@@ -121,6 +121,21 @@ static bool is_result_name(const struct nsx_capture *c, const char *name)
 	       name[5 + n] == '.' && strncmp(name + 5 + n, ".rank", 5) != 0;
 }
 
+/* Whether it is the record of a capture that failed, which a new one replaces. */
+static bool is_of_failure(const struct nsx_capture *c, const char *name)
+{
+	static const char begins[] = "{\n  \"schema_version\": 1,\n  \"ok\": false,\n"
+				     "  \"captured_at\": ";
+	char head[sizeof(begins) - 1];
+	FILE *f = fopen(nsx_arena_printf(c->arena, "%s/%s", c->dir, name), "re");
+	bool is = f && fread(head, 1, sizeof(head), f) == sizeof(head) &&
+		  !memcmp(head, begins, sizeof(head));
+
+	if (f)
+		fclose(f);
+	return is;
+}
+
 /* What is recorded cannot be recorded again: nothing is replaced. */
 static int check_names(const struct nsx_capture *c, struct nsx_err *err)
 {
@@ -129,7 +144,7 @@ static int check_names(const struct nsx_capture *c, struct nsx_err *err)
 	int rc = 0;
 
 	while (d && !rc && (e = readdir(d)))
-		if (is_result_name(c, e->d_name))
+		if (is_result_name(c, e->d_name) && !is_of_failure(c, e->d_name))
 			rc = nsx_fail(err, NSX_E_IO, "cannot capture into "
 				      "'%s': '%s' is there already; give "
 				      "another --out, or move it away",

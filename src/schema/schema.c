@@ -168,6 +168,9 @@ static int refuse_foreign(struct nsx_schema *s, struct nsx_err *err)
 		what = "a HIP profiler database, not one of Nsight Systems";
 	else if (has_table(s->db, "read_only_kernels"))
 		what = "a DLProf database, not one of Nsight Systems";
+	else if (has_table(s->db, "rank") && has_table(s->db, "family"))
+		what = "a digest of a trace, not the trace; nsys-explain fleet and "
+		       "nsys-explain diff read it";
 	else if (!n)
 		what = "an empty database; export the report again with nsys "
 		       "export --type sqlite";

@@ -444,6 +444,11 @@ case_nsys_refuses() {
 	says 'nsys ended with code 1 and wrote no report'
 	json "unrecognised option '--what'"
 	files nsys_capture.json
+	# That record keeps nobody from trying again.
+	capture --no-explain -- true
+	code 0
+	json '"ok": true'
+	files nsys_capture.json trace.nsys-rep trace.sqlite
 }
 case_disk_full_before() {
 	NSX_CAPTURE_MIN_FREE_MB=900000000 FAKE_LOG=$PWD/log capture -- true

@@ -169,6 +169,10 @@ holds 'a damaged trace is told by the exit code' [ $rc = 4 ]
 holds '... and not where the whole one counts' [ $rc = 0 ]
 rm torn.sqlite
 
+# A digest is no trace, and says who reads it.
+"$prog" explain d0.nsxd --json >bad.json 2>err; rc=$?
+holds 'a digest is refused as a trace' [ "$rc $(grep -c 'a digest of a trace.*nsys-explain fleet' err)" = '3 1' ]
+
 # What cannot be read is named and left out: exit code 4.
 head -c 20000 d3.nsxd >d3cut.nsxd
 { head -c 12000 d4.nsxd; head -c 12000 /dev/zero; tail -c +24001 d4.nsxd; } >d4bad.nsxd
