@@ -54,7 +54,11 @@ static int build_chain(const struct build *b, struct nsx_arena *a NSX_UNUSED,
 static int build_iterations(const struct build *b, struct nsx_arena *a,
 			    struct nsx_err *err)
 {
-	return nsx_facts_iterations(b->f, b->t, b->o->threads, a, err);
+	int rc = nsx_facts_iterations(b->f, b->t, b->o->threads, a, err);
+
+	if (!rc)
+		b->f->lost = nsx_lost_launches(b->t, &b->f->steady.window);
+	return rc;
 }
 
 static int build_metrics(const struct build *b, struct nsx_arena *a,
@@ -136,7 +140,6 @@ int nsx_facts_build(const struct nsx_trace *t, const struct nsx_facts_opts *o,
 	for (uint32_t d = 0; d < f->ndevices; d++)
 		nsx_spans_drop(f->device_arena[d], &f->busy[d]);
 	f->busy = NULL;
-	f->lost = nsx_lost_launches(t, &f->steady.window);
 	nsx_give_back();
 	*ret = f;
 	return 0;

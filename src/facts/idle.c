@@ -8,8 +8,7 @@
  * away: it is charged by all of it, and what lies in the window is kept.
  *
  * One sweep over a device's ops, with a cursor into each launching thread's
- * rows: gaps come in order of time, so the parts of one thread do too. The
- * sweep runs twice, first to count, for there may be as many pieces as ops.
+ * rows: gaps come in order of time, so the parts of one thread do too.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -31,14 +30,33 @@ struct sweep { /* over one device */
 	const struct nsx_stream_waits *waits; /* NULL: none to follow       */
 	struct cursor *cursors; /* by thread                                */
 	uint32_t number;
-	struct nsx_idle *fill; /* NULL: count only                          */
 	int64_t *start_ns; /* of its pieces, and the ops that end their gaps */
 	uint32_t *ops, *about;
-	size_t n;
+	struct nsx_idle_tag *tag;
+	size_t n, cap;
+	struct nsx_err *err;
+	int rc; /* of room for them                                         */
 	uint32_t op; /* that ends the gap; NSX_NONE: it lies beyond         */
 	uint32_t before; /* call of the op before the gap                   */
 	bool begins; /* the next piece is the first of its gap              */
 };
+
+static const char pieces[] = "idle pieces";
+
+/* Whether there is room for one more; how much grows by depends on the size. */
+static bool grow(struct sweep *s)
+{
+	size_t c[] = {s->cap, s->cap, s->cap, s->cap}, n = s->n + 1;
+
+	s->rc = nsx_grow(&s->start_ns, &c[0], n, sizeof(*s->start_ns), pieces,
+			 s->err) ?:
+		nsx_grow(&s->ops, &c[1], n, sizeof(*s->ops), pieces, s->err) ?:
+		nsx_grow(&s->about, &c[2], n, sizeof(*s->about), pieces, s->err) ?:
+		nsx_grow(&s->tag, &c[3], n, sizeof(*s->tag), pieces, s->err);
+	if (!s->rc)
+		s->cap = NSX_MIN(NSX_MIN(c[0], c[1]), NSX_MIN(c[2], c[3]));
+	return !s->rc;
+}
 
 /* Pieces of a gap come one after the other, cut to the window. about: see
  * nsx_idle_at.
@@ -47,20 +65,16 @@ static void emit(struct sweep *s, int64_t start_ns, int64_t end_ns,
 		 enum nsx_cause cause, uint32_t about)
 {
 	const struct nsx_window *w = &s->t->window;
-	struct nsx_idle *x = s->fill;
 
 	start_ns = NSX_MAX(start_ns, w->start_ns);
 	end_ns = NSX_MIN(end_ns, w->end_ns);
-	if (start_ns >= end_ns)
+	if (start_ns >= end_ns || (s->n == s->cap && !grow(s)))
 		return;
-	if (x) {
-		s->start_ns[s->n] = start_ns;
-		s->ops[s->n] = s->op;
-		s->about[s->n] = about;
-		x->tag[s->n] = (struct nsx_idle_tag){
-			.cause = 15 & (unsigned)cause, .first = s->begins};
-	}
-	s->n++;
+	s->start_ns[s->n] = start_ns;
+	s->ops[s->n] = s->op;
+	s->about[s->n] = about;
+	s->tag[s->n++] = (struct nsx_idle_tag){.cause = 15 & (unsigned)cause,
+					       .first = s->begins};
 	s->begins = false;
 }
 
@@ -339,43 +353,31 @@ struct job {
 	uint32_t **about; /* by device: what is packed when paths have names */
 };
 
-static const char pieces[] = "idle pieces";
-
-static int alloc_pieces(struct sweep *s, struct nsx_idle *x, struct nsx_arena *a,
-			struct nsx_err *err)
-{
-	x->n = s->n;
-	s->start_ns = nsx_try_alloc(x->n, sizeof(*s->start_ns), pieces, err);
-	s->ops = nsx_try_alloc(x->n, sizeof(*s->ops), pieces, err);
-	return s->start_ns && s->ops ?
-		       nsx_new_arrays(a, x->n, pieces, err, s->about, x->tag) :
-		       err->rc;
-}
-
-/* Once to count the pieces, once to fill them in. */
-static int fill_device(struct sweep *s, uint32_t device, struct nsx_err *err)
+/* *ret_about: malloc'd, also after a failure. */
+static int fill_device(struct sweep *s, uint32_t device, uint32_t **ret_about,
+		       struct nsx_err *err)
 {
 	struct nsx_idle *x = &s->f->idle[device];
 	struct nsx_arena *a = s->f->device_arena[device];
 	int rc;
 
-	s->fill = NULL;
-	s->n = 0;
+	s->start_ns = NULL;
+	s->ops = s->about = NULL;
+	s->tag = NULL;
+	s->n = s->cap = 0;
 	s->number++;
 	sweep_device(s, device);
 	x->trace = s->t;
-	rc = alloc_pieces(s, x, a, err);
-	if (!rc) {
-		s->fill = x;
-		s->n = 0;
-		s->number++;
-		sweep_device(s, device);
-		rc = nsx_pack_i64(a, s->start_ns, x->n, pieces, &x->start,
-				  err) ?:
-		     nsx_pack_index(a, s->ops, x->n, pieces, &x->op, err);
-	}
+	x->n = s->n;
+	*ret_about = s->about;
+	rc = s->rc ?: nsx_pack_i64(a, s->start_ns, x->n, pieces, &x->start, err) ?:
+	     nsx_pack_index(a, s->ops, x->n, pieces, &x->op, err) ?:
+	     nsx_new_arrays(a, x->n, pieces, err, x->tag);
+	if (!rc && x->n)
+		memcpy(x->tag, s->tag, x->n * sizeof(*x->tag));
 	free(s->start_ns);
 	free(s->ops);
+	free(s->tag);
 	return rc;
 }
 
@@ -384,7 +386,7 @@ static int sweep_some(void *ctx, size_t task, struct nsx_err *err)
 {
 	const struct job *job = ctx;
 	struct nsx_arena *a = nsx_arena_new();
-	struct sweep s = {.f = job->f, .t = job->t, .waits = job->waits};
+	struct sweep s = {.f = job->f, .t = job->t, .waits = job->waits, .err = err};
 	int rc = 0;
 
 	if (!nsx_new_array(s.cursors, a, job->t->nthreads, "threads", err))
@@ -393,10 +395,9 @@ static int sweep_some(void *ctx, size_t task, struct nsx_err *err)
 	     d += job->ntasks) {
 		struct nsx_idle *idle = &job->f->idle[d];
 
-		rc = fill_device(&s, d, err);
+		rc = fill_device(&s, d, &job->about[d], err);
 		if (rc)
 			break;
-		job->about[d] = s.about;
 		charge_barriers(job->f, job->t, idle);
 		rc = nsx_idle_sum(idle, job->f->device_arena[d], err) ?:
 		     nsx_stopped(err);
@@ -459,7 +460,6 @@ static int name_paths(const struct job *job, uint32_t *root, nsx_str *paths,
 		if (nsx_pack_index(f->device_arena[d], job->about[d], x->n,
 				   pieces, &x->about, err))
 			return err->rc;
-		nsx_arena_drop(f->device_arena[d], job->about[d]);
 	}
 	return 0;
 }
@@ -479,6 +479,8 @@ int nsx_facts_idle(struct nsx_facts *f, const struct nsx_trace *t,
 		 nsx_par(threads, job.ntasks, sweep_some, &job, err) ?:
 		 name_paths(&job, root, paths, err);
 
+	for (uint32_t d = 0; job.about && d < t->ndevices; d++)
+		free(job.about[d]);
 	nsx_arena_free(a);
 	return rc;
 }
