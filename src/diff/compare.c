@@ -12,7 +12,6 @@ const char nsx_other_shapes[] =
 	"may be other work (another batch size, another sequence length)";
 
 #define ALIKE 0.9      /* launches that both sides share: below, a warning   */
-#define UNLIKE 0.2     /* below, another program                             */
 #define PROFILER 0.02  /* overhead of the profiler, of the capture           */
 #define CLOCKS 0.02
 #define LOST 0.01      /* of the launches                                    */
@@ -125,7 +124,7 @@ static int compare_work(struct nsx_diff *d, struct nsx_err *err)
 	if (nsx_likeness(&d->pool[0], &d->pool[1], &like, err))
 		return err->rc;
 	c = add(d, "kernels_in_common", say_share(d, like), say_share(d, like));
-	if (like < UNLIKE)
+	if (like < NSX_UNLIKE)
 		mind(c, NSX_CHECK_FAIL, "the two sides run different kernels: "
 		     "another program, or another part of it");
 	else if (like < ALIKE)

@@ -119,6 +119,7 @@ static int measure_pair(const struct nsx_diff_opts *o, struct nsx_side *before,
 			     .nsides = {1, 1}, .digested = before->digested,
 			     .arena = nsx_arena_new()};
 	struct nsx_step step;
+	double like = 1;
 	bool found;
 	int rc = nsx_choose_way(&d, &found, err);
 
@@ -130,6 +131,11 @@ static int measure_pair(const struct nsx_diff_opts *o, struct nsx_side *before,
 		rc = nsx_fail(err, NSX_E_USAGE, "cannot calibrate with '%s' and "
 			      "'%s': no kind of unit is found in both",
 			      before->path, after->path);
+	rc = rc ?: nsx_likeness(&d.pool[0], &d.pool[1], &like, err);
+	if (!rc && like < NSX_UNLIKE)
+		rc = nsx_fail(err, NSX_E_USAGE, "cannot calibrate with '%s' and "
+			      "'%s': they run different kernels; give runs of the "
+			      "same code", before->path, after->path);
 	if (!rc)
 		rc = nsx_match_kernels(&d.pool[0], &d.pool[1], d.arena, &d.rows,
 				       err);

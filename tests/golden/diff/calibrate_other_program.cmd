@@ -1,0 +1,1 @@
+diff --calibrate @diff_before @diff_template @iterations_sequence -o noise.json
