@@ -189,19 +189,22 @@ int nsx_answer_fleet(char *const *paths, size_t n,
 	struct nsx_digest **v = NULL;
 	struct nsx_fleet *f = NULL;
 	struct nsx_answer *a;
-	size_t nv = 0, left_out = 0;
+	size_t nv = 0, left_out = 0, noutside = 0;
 	int rc = nsx_fleet_list(paths, (int)n, &in, err);
 
-	for (size_t i = 0; i < in.n && !rc; i++)
-		if (!is_allowed(ctx, in.path[i]))
+	for (size_t i = 0; i < in.n; i++)
+		if (is_allowed(ctx, in.path[i]))
+			in.path[i - noutside] = in.path[i];
+		else if (!noutside++ && in.n == 1)
 			rc = nsx_fail(err, NSX_E_DENIED, "'%s' is outside the "
 				      "folders that may be read", in.path[i]);
+	in.n -= noutside;
 	if (!rc)
 		rc = nsx_fleet_read(&in, &o, loaded->threads, say_nothing, &v, &nv,
 				    &left_out, err);
 	if (!rc && !nv)
 		rc = nsx_fail(err, NSX_E_DATA, "none of %zu inputs could be "
-			      "read", in.n);
+			      "read", in.n + noutside);
 	if (!rc)
 		rc = nsx_fleet_new(v, nv, &f, err);
 	free(v);
@@ -209,7 +212,7 @@ int nsx_answer_fleet(char *const *paths, size_t n,
 	if (rc)
 		return rc;
 	a = nsx_answer_new(NULL, 0);
-	rc = tell_fleet(a, f, left_out, err);
+	rc = tell_fleet(a, f, left_out + noutside, err);
 	nsx_fleet_free(f);
 	return nsx_answer_end(a, rc, ret, err);
 }

@@ -175,6 +175,9 @@ def check_files():
     ok('a link that leads out', code('out.sqlite') == 'OUTSIDE_ROOTS')
     ok('no trace', code('text.sqlite') == 'NOT_SQLITE', code('text.sqlite'))
     ok('a pipe', code('pipe.sqlite') in ('NOT_SQLITE', 'CANNOT_READ'), code('pipe.sqlite'))
+    # In a folder one link that leads out, one text and one pipe keep nobody from the rest.
+    r = c.call('nsys_fleet', traces=['.'])
+    ok('a folder of which some is left out', not r.get('isError') and '3 inputs' in text_of(r), text_of(r))
     ok('a folder', code('.') in ('NOT_SQLITE', 'CANNOT_READ'), code('.'))
     ok('nothing was written', before == sorted(
         (n, os.lstat(os.path.join(root, n)).st_mtime_ns) for n in os.listdir(root)))
