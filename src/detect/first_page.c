@@ -120,22 +120,17 @@ static const char *say_median(struct nsx_arena *a, int64_t *v, size_t n)
 				      median;
 }
 
-/* Lengths of those in the window of one process on one GPU from *at on, which moves
- * behind all of theirs.
- */
+/* Lengths of those in the window, from one index to another. */
 static size_t list_lengths(const struct nsx_facts *f, const struct nsx_window *w,
-			   size_t *at, int64_t *v)
+			   size_t from, size_t to, int64_t *v)
 {
-	const struct nsx_iteration *x = &f->iterations[*at];
-	size_t n = 0, i = *at;
+	size_t n = 0;
 
-	for (; i < f->niterations && x->process == f->iterations[i].process &&
-	       x->device == f->iterations[i].device; i++)
+	for (size_t i = from; i < to; i++)
 		if (f->iterations[i].start_ns >= w->start_ns &&
 		    f->iterations[i].end_ns <= w->end_ns)
 			v[n++] = f->iterations[i].end_ns -
 				 f->iterations[i].start_ns;
-	*at = i;
 	return n;
 }
 
@@ -146,19 +141,21 @@ static size_t list_lengths(const struct nsx_facts *f, const struct nsx_window *w
 static size_t list_units(const struct nsx_facts *f, const struct nsx_window *w,
 			 int64_t *v)
 {
-	size_t n = 0, best = 0;
+	const struct nsx_iteration *x = f->iterations;
+	size_t n = 0, from = 0, to = 0;
 
-	for (size_t at = 0, from = 0; at < f->niterations; from = at) {
-		size_t k = list_lengths(f, w, &at, v);
+	NSX_EACH_RUN(i, next, f->niterations, x[next].process == x[i].process &&
+					      x[next].device == x[i].device) {
+		size_t k = list_lengths(f, w, i, next, v);
 
-		if (k > n ||
-		    (k == n && f->iterations[from].device == f->limiting &&
-		     f->iterations[best].device != f->limiting)) {
+		if (k > n || (k == n && x[i].device == f->limiting &&
+			      x[from].device != f->limiting)) {
 			n = k;
-			best = from;
+			from = i;
+			to = next;
 		}
 	}
-	return n ? list_lengths(f, w, &best, v) : 0;
+	return list_lengths(f, w, from, to, v);
 }
 
 /* "22 blocks of 29.3 ms": what repeats.  The last in a user's window may be cut, and the
