@@ -808,6 +808,23 @@ static const char *say_refills(const struct calls *c, const struct total *x)
 				nsx_text_ns(l->arena, usual_ns)));
 }
 
+/* The rows of the dearest call: as a wait, and of the idle time that is its. */
+static void prove(const struct calls *c, uint32_t group, const char *barrier,
+		  struct nsx_finding *f)
+{
+	struct nsx_cell api = nsx_string(nsx_text(
+		c->d->trace, (nsx_str)nsx_group_key(&c->keys, group).b));
+	struct nsx_evidence *e = f->proof;
+
+	if (barrier)
+		*e++ = (struct nsx_evidence){
+			.csv = "barriers", .column = "total_time_ms",
+			.at = {{"barrier_kind", nsx_string(barrier)},
+			       {"api_name", api}}};
+	*e = (struct nsx_evidence){.csv = "gpu_idle_by_cause", .column = "total_ms",
+				   .at = {{"detail", api}}};
+}
+
 static void propose(struct calls *c, const uint32_t *list, size_t n)
 {
 	const struct group *x = &c->v[list[0]];
@@ -853,10 +870,7 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 	f.evidence[k] = refills;
 	nsx_places_tell(c->d, &c->places, list[0], &x->place, &f);
 	advise(c, x, say, names, way, empties, &f);
-	if (say->barrier)
-		f.proof[0] = (struct nsx_evidence){
-			.csv = "barriers", .column = "total_time_ms",
-			.at = {{"barrier_kind", nsx_string(say->barrier)}}};
+	prove(c, list[0], say->barrier, &f);
 	f.harmless = kind > SMALL_COPY ? NULL : nsx_tell(
 		l, "The host waits %s in %s", nsx_tell_ns(l, all.ns), names);
 	nsx_found(l, &f);

@@ -228,6 +228,9 @@ static void propose(struct search *s)
 {
 	struct nsx_findings *l = s->d->found;
 	struct nsx_change *v = nsx_arena_get(l->arena, 3 * sizeof(*v));
+	const struct nsx_trace *t = s->d->trace;
+	/* Each trial ends with it. */
+	nsx_str wait = nsx_call_name(&t->calls, s->calls.v[s->calls.n - 1]);
 	struct nsx_finding f = {
 		.id = NSX_ID_algorithm_trials,
 		.title = "cuDNN tries out its algorithms, and waits for each",
@@ -249,7 +252,8 @@ static void propose(struct search *s)
 			"if no new shape comes later it is paid once: run each "
 			"before what is measured"},
 		.proof = {{.csv = "barriers", .column = "total_time_ms",
-			   .at = {{"barrier_kind", nsx_string("sync_api")}}}}};
+			   .at = {{"barrier_kind", nsx_string("sync_api")},
+				  {"api_name", nsx_string(nsx_text(t, wait))}}}}};
 
 	nsx_places_tell(s->d, &s->places, 0, &s->place, &f);
 	nsx_add_change(s->d, v, &f.remedy.n, &s->kernels,

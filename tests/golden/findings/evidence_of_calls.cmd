@@ -1,0 +1,1 @@
+explain @two_waits --pass findings --json
