@@ -413,6 +413,34 @@ static int64_t dispatch_of(const struct player *p, uint32_t i)
 		       o->dispatch_ns;
 }
 
+/* The end of what an op was told to wait for; NEVER: it is gone, or the op no longer
+ * waits for it.
+ */
+static int64_t end_of_dep(const struct player *p, const struct model_op *o,
+			  const struct model_dep *x)
+{
+	const struct edit *e = &p->edit;
+
+	if (e->op[x->op] & EDIT_DROP)
+		return NEVER;
+	if ((o->flags & OP_ACTIVE) &&
+	    ((e->op[x->op] & EDIT_CUT) ||
+	     (x->call != NSX_NONE && (e->call[x->call] & EDIT_UNTIED))))
+		return NEVER;
+	return p->op_end[x->op];
+}
+
+/* What follows an op on its stream waits as well for what that waited for. */
+static void pass_on_waits(struct player *p, uint32_t i)
+{
+	const struct nsx_model *m = p->m;
+	const struct model_op *o = &m->op[i];
+
+	for (uint32_t d = o->dep; d < o[1].dep; d++)
+		p->stream_end[o->stream] = NSX_MAX(p->stream_end[o->stream],
+						   end_of_dep(p, o, &m->dep[d]));
+}
+
 /* When an op could start as far as its call, stream and dependencies go. */
 static int64_t ready_op(const struct player *p, const struct typical *typical,
 			uint32_t i)
@@ -452,13 +480,9 @@ static int64_t ready_op(const struct player *p, const struct typical *typical,
 	}
 	for (uint32_t d = o->dep; d < o[1].dep; d++) {
 		const struct model_dep *x = &m->dep[d];
-		int64_t done = p->op_end[x->op];
+		int64_t done = end_of_dep(p, o, x);
 
-		if (done == NEVER || (e->op[x->op] & EDIT_DROP) ||
-		    (active && (e->op[x->op] & EDIT_CUT)) ||
-		    (active && x->call != NSX_NONE &&
-		     (e->call[x->call] & EDIT_UNTIED)) ||
-		    (ahead && m->op[x->op].kind == NSX_OP_KERNEL))
+		if (done == NEVER || (ahead && m->op[x->op].kind == NSX_OP_KERNEL))
 			continue;
 		ready = NSX_MAX(ready, done + (typical ? DEP_NS :
 						       x->weight_ns));
@@ -543,6 +567,7 @@ static void drop_op(struct player *p, const struct model_op *o, uint32_t i)
 		if (o->residual_ns && o->call != NSX_NONE &&
 		    m->call[o->call].kind != CALL_BLOCK)
 			*end = p->op_start[i];
+		pass_on_waits(p, i);
 		if (*end != NEVER)
 			p->op_start[i] = *end;
 		p->op_end[i] = p->op_start[i];
@@ -562,6 +587,8 @@ static void end_op(struct player *p, uint32_t i, int64_t length)
 	p->op_end[i] = end;
 	if ((o->flags & OP_STREAM) && !side)
 		p->stream_end[o->stream] = end;
+	else if (o->flags & OP_STREAM)
+		pass_on_waits(p, i);
 	if (o->flags & OP_MEMBER) {
 		if (!--p->missing[o->team])
 			end_team(p, o->team, o->flags & OP_ACTIVE);

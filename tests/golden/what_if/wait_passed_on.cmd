@@ -1,0 +1,1 @@
+explain @replay_wait_passed --pass what_if --md
