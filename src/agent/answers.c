@@ -184,6 +184,7 @@ int nsx_answer_fleet(char *const *paths, size_t n,
 	const struct nsx_at_hand at_hand = {find_loaded, (void *)loaded};
 	const struct nsx_digest_opts o = {.rank = -1, .threads = 1,
 					  .detail = NSX_DETAIL_COLLS,
+					  .keep = NSX_KEEP_COLUMNS,
 					  .at_hand = &at_hand};
 	struct nsx_fleet_inputs in = {0};
 	struct nsx_digest **v = NULL;

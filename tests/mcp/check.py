@@ -199,6 +199,24 @@ def check_files():
     c.close()
 
 
+def check_digests():
+    """Ranks given as digests, or some so, are as their traces."""
+    folder = os.path.join(work, 'digests')
+    os.makedirs(folder)
+    for name in ('nccl_three_ranks', 'two_rank_straggler'):
+        shutil.copy(os.path.join(fixtures, name + '.sqlite'), folder)
+        subprocess.run([program, 'digest', name + '.sqlite', '-q', '-o', name + '.nsxd'],
+                       cwd=folder, check=True)
+    c = client(roots=[folder])
+    of_traces = text_of(c.call('nsys_fleet', traces=['nccl_three_ranks.sqlite']))
+    r = c.call('nsys_fleet', traces=['nccl_three_ranks.nsxd'])
+    ok('digests are as their traces', not r.get('isError') and text_of(r).split('\nnext')[0] ==
+       of_traces.split('\nnext')[0], text_of(r))
+    r = c.call('nsys_fleet', traces=['nccl_three_ranks.nsxd', 'two_rank_straggler.sqlite'])
+    ok('digests beside traces', not r.get('isError'), text_of(r))
+    c.close()
+
+
 def check_loaded():
     """Traces that are in memory give the same comparison, and ranks, as their files."""
     several = [('nsys_diff', {'before': ['diff_before.sqlite'], 'after': ['diff_slower.sqlite']}),
@@ -506,7 +524,7 @@ elif not os.path.isdir(schemas.folder):
     skip("lines against the protocol's schemas: not here")
 for revision in LEGACY + [MODERN]:
     check_revision(revision)
-for check in (check_errors, check_files, check_loaded, check_command, check_transcripts, check_budget, check_threads_of_talk, check_sections, check_names, check_secrets,
+for check in (check_errors, check_files, check_digests, check_loaded, check_command, check_transcripts, check_budget, check_threads_of_talk, check_sections, check_names, check_secrets,
               check_config, check_mutations):
     try:
         check()
