@@ -464,7 +464,8 @@ static int correct(const struct nsx_diff *d, struct nsx_budget *b, size_t n,
 	for (size_t i = 0; i < n; i++) {
 		struct nsx_kernel_row *r = order[i];
 		double noise_ns = nsx_noise_of_kernel(
-			&d->opts->noise, nsx_row_kernel(d, r->row)->name);
+			&d->opts->noise, nsx_row_kernel(d, r->row)->name,
+			(double)r->d.before_ns);
 
 		most = NSX_MAX(most, NSX_MIN(1, r->p * (double)(n - i)));
 		r->p = most;

@@ -41,9 +41,11 @@ struct nsx_noises {
 	struct nsx_noise of[NSX_NMETRICS];
 	struct nsx_kernel_noise *kernels; /* by name                         */
 	size_t nkernels, cap_kernels;
+	double kernels_rel; /* of any kernel, by which it may differ as well  */
 };
-/* 0 where it was not calibrated. */
-double nsx_noise_of_kernel(const struct nsx_noises *n, const char *name);
+/* Of a kernel that takes so long; 0 where it was not calibrated. */
+double nsx_noise_of_kernel(const struct nsx_noises *n, const char *name,
+			   double before_ns);
 void nsx_noises_done(struct nsx_noises *n);
 
 #define NSX_NOISE 0.02 /* a ratio, where nothing was calibrated: the least   */
@@ -236,7 +238,7 @@ int nsx_noise_write(const struct nsx_out_file *f, FILE *out,
 		    struct nsx_err *err) NSX_CHECKED;
 /* Whether a file was written so. */
 bool nsx_noise_is(const char *path);
-/* "1.5%" of a step, or a file that was written so.  Owner: as above.
+/* "1.5%" of every time, or a file that was written so.  Owner: as above.
  * Errors: NSX_E_USAGE.
  */
 int nsx_noise_read(const char *text, struct nsx_noises *ret,

@@ -279,7 +279,7 @@ static double noise_of(const struct nsx_diff *d, const struct gate *g,
 		if (!regexec(&re, n->kernels[i].name, 0, NULL, 0))
 			sum += n->kernels[i].abs_ns;
 	regfree(&re);
-	return sum;
+	return NSX_MAX(sum, n->kernels_rel * before);
 }
 
 static void find_floor(const struct nsx_diff *d, const struct nsx_step *c,

@@ -29,12 +29,13 @@ static size_t place_of(const struct nsx_noises *n, const char *name)
 	return lo;
 }
 
-double nsx_noise_of_kernel(const struct nsx_noises *n, const char *name)
+double nsx_noise_of_kernel(const struct nsx_noises *n, const char *name,
+			   double before_ns)
 {
 	size_t i = place_of(n, name);
 
 	return i < n->nkernels && !strcmp(n->kernels[i].name, name) ?
-		       n->kernels[i].abs_ns : 0;
+		       n->kernels[i].abs_ns : n->kernels_rel * before_ns;
 }
 
 static int widen_kernel(struct nsx_noises *n, const char *name, double abs_ns,
@@ -245,7 +246,10 @@ int nsx_noise_read(const char *text, struct nsx_noises *ret,
 	char *end;
 	double percent = strtod(text, &end);
 
-	*ret = (struct nsx_noises){.of[NSX_METRIC_STEP].rel = percent / 100};
+	*ret = (struct nsx_noises){.kernels_rel = percent / 100};
+	for (unsigned k = 0; k < NSX_NMETRICS; k++)
+		if (k != NSX_METRIC_LAUNCHES) /* which are counted */
+			ret->of[k].rel = percent / 100;
 	if (end != text && !strcmp(end, "%"))
 		return percent >= 0 && percent < 100 ? 0 :
 			nsx_fail(err, NSX_E_USAGE, "--noise must be 0%% to "
@@ -253,6 +257,7 @@ int nsx_noise_read(const char *text, struct nsx_noises *ret,
 	if (end != text && !*end)
 		return nsx_fail(err, NSX_E_USAGE, "--noise takes a percentage, "
 				"as in %s%%, or a file of --calibrate", text);
+	*ret = (struct nsx_noises){.nkernels = 0};
 	return read_file(text, ret, err);
 }
 
