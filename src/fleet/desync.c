@@ -18,7 +18,9 @@ static const char *op_name(const struct nsx_fleet *f,
 	return i == SIZE_MAX ? NULL : c->ops[c->code[i]].name;
 }
 
-/* What most members do at k; NULL where nobody is. */
+/* What most members do at k; NULL where nobody is.  Of two that as many do it is that of
+ * the first member.
+ */
 static const char *usual_op(const struct nsx_fleet *f,
 			    const struct nsx_fcomm *c, size_t k)
 {
@@ -35,6 +37,21 @@ static const char *usual_op(const struct nsx_fleet *f,
 		votes += s == name ? 1 : -1;
 	}
 	return name;
+}
+
+/* Whether no more members do that at k than do something else. */
+static bool is_even(const struct nsx_fleet *f, const struct nsx_fcomm *c, size_t k,
+		    const char *name)
+{
+	uint32_t n = 0, others = 0;
+
+	for (uint32_t i = 0; i < c->n; i++) {
+		const char *s = op_name(f, &c->m[i], k);
+
+		n += s == name;
+		others += s && s != name;
+	}
+	return n <= others;
 }
 
 /* How many of the collectives after k would not be what the others do, if the
@@ -86,7 +103,7 @@ static int note_difference(struct nsx_fleet *f, struct nsx_fcomm *c,
 {
 	struct nsx_desync d = {NSX_DESYNC_OTHER,
 			       (uint32_t)(c - f->comm), m->rank, k, want,
-			       op_name(f, m, k)};
+			       op_name(f, m, k), is_even(f, c, k, want)};
 	size_t best = wrong_after(f, c, m, k, 0);
 	int64_t slip = 0;
 
@@ -166,7 +183,7 @@ static int find_missing(struct nsx_fleet *f, struct nsx_fcomm *c,
 	for (uint32_t x = 0; x < c->n; x++) {
 		struct nsx_desync d = {NSX_DESYNC_NOT_ENTERED,
 				       (uint32_t)(c - f->comm), c->m[x].rank, k,
-				       usual_op(f, c, k), NULL};
+				       usual_op(f, c, k), NULL, false};
 
 		if (nsx_member_at(&c->m[x], nsx_channel_of(f, &c->m[x]), k) ==
 			    SIZE_MAX && add_desync(f, &d, err))

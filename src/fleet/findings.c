@@ -335,6 +335,26 @@ static const char *upper(const char *op)
 	return op ? op : "nothing";
 }
 
+/* Of as many that do one thing as the other nobody is called wrong. */
+static void say_either(struct nsx_freport *r, const struct nsx_desync *d,
+		       struct nsx_ffinding *x)
+{
+	const struct nsx_fcomm *c = &r->f->comm[d->comm];
+	uint32_t *ranks = nsx_arena_get(r->arena, c->n * sizeof(*ranks));
+
+	for (uint32_t i = 0; i < c->n; i++)
+		ranks[i] = c->m[i].rank;
+	x->ranks = ranks;
+	x->n = c->n;
+	x->confidence = NSX_CONF_MEDIUM;
+	x->title = nsx_arena_printf(
+		r->arena, "Ranks %s are out of sequence: rank %lld calls %s where as "
+		"many others call %s (%s), and which of them is wrong the traces do "
+		"not tell", nsx_members_list(r->f, c, r->arena),
+		(long long)r->f->rank[d->rank].number, upper(d->got),
+		upper(d->expected), d->kind == NSX_DESYNC_OTHER ? "mismatch" : "desync");
+}
+
 static void say_desync(struct nsx_freport *r, const struct nsx_desync *d)
 {
 	struct nsx_arena *a = r->arena;
@@ -367,6 +387,8 @@ static void say_desync(struct nsx_freport *r, const struct nsx_desync *d)
 			"%s (desync): the others wait in it to the end of "
 			"their traces", rank, upper(d->expected));
 	}
+	if (d->is_even)
+		say_either(r, d, x);
 	prove(r, x, "Collective %zu of the communicator of ranks %s, counted "
 	      "from the first one recorded", d->k,
 	      nsx_members_list(r->f, c, a));
@@ -376,6 +398,9 @@ static void say_desync(struct nsx_freport *r, const struct nsx_desync *d)
 		      "missing in the record and not in the program");
 	}
 	x->recommendation[0] =
+		d->is_even ? "Compare the control flow of these ranks: a branch on "
+		"local data, an exception that was caught, another number of "
+		"batches" :
 		"Compare the control flow of this rank with the others': a "
 		"branch on local data, an exception that was caught, another "
 		"number of batches";

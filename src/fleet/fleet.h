@@ -85,6 +85,7 @@ struct nsx_desync { /* a rank that does not do what the others do */
 	uint32_t comm, rank; /* indices                                      */
 	size_t k;
 	const char *expected, *got;
+	bool is_even; /* as many do one as the other: either may be wrong    */
 };
 
 /* Steps ------------------------------------------------------------------------------*/
@@ -134,7 +135,8 @@ struct nsx_late { /* ranks that hold the others up */
 	unsigned nhops;
 };
 enum nsx_not_named { NSX_NOT_PROVEN, NSX_NOT_WAITED_FOR, NSX_PAIRS_UNKNOWN,
-		     NSX_ORDER_UNKNOWN /* clocks contradict each other */ };
+		     NSX_ORDER_UNKNOWN, /* clocks contradict each other */
+		     NSX_FEW_STEPS };
 struct nsx_suspect { /* who took most over the others, and is not named       */
 	enum nsx_not_named why;
 	uint32_t rank;	 /* index                                            */

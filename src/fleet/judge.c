@@ -640,7 +640,8 @@ static void find_suspect(const struct judge *j)
 	for (size_t s = 0; s < f->nsteps; s++)
 		x->nsteps += j->excess[s * f->nranks + x->rank] >=
 			     LEAST_SHARE * f->step_ns;
-	x->why = x->p >= LEAST_P ? NSX_NOT_PROVEN :
+	x->why = f->rank[x->rank].nsteps < LEAST_STEPS ? NSX_FEW_STEPS :
+		 x->p >= LEAST_P ? NSX_NOT_PROVEN :
 		 has_unknown_pairs(f) ? NSX_PAIRS_UNKNOWN :
 		 has_unknown_order(f) ? NSX_ORDER_UNKNOWN : NSX_NOT_WAITED_FOR;
 	if (f->nlate || f->is_rotating || x->nsteps < 2 ||

@@ -9,7 +9,8 @@ static const char *const cause_names[] = {
 	"unattributed", "gpu_slow", "uneven_kernels", "more_kernels", "copies",
 	"idle", "slow_link"};
 static const char *const not_named[] = {"not_proven", "not_waited_for",
-					"pairs_unknown", "order_unknown"};
+					"pairs_unknown", "order_unknown",
+					"few_steps"};
 static const char *const desync_names[] = {"other_operation", "left_out",
 					   "extra", "not_entered"};
 
@@ -128,6 +129,7 @@ static void add_desync(struct nsx_jsonw *w, const struct nsx_fleet *f,
 	nsx_jsonw_int(w, "collective", (int64_t)d->k);
 	nsx_jsonw_str(w, "expected", d->expected);
 	nsx_jsonw_str(w, "got", d->got);
+	nsx_jsonw_bool(w, "is_even", d->is_even);
 	nsx_jsonw_end(w);
 }
 

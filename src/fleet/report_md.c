@@ -92,9 +92,15 @@ static void add_suspect(const struct nsx_freport *r, struct nsx_buf *b)
 			       "whether they wait for it is not known, for "
 			       "clocks contradict each other.\n", took);
 		break;
+	case NSX_FEW_STEPS:
+		nsx_buf_printf(b, "**Not told** who holds the others up: %s, and ten "
+			       "steps are the least to name a rank. A longer capture "
+			       "would tell.\n", took);
+		break;
 	default:
-		nsx_buf_printf(b, "**No persistent straggler**: %s, but the "
-			       "others do not wait for it.\n", took);
+		nsx_buf_printf(b, "**No persistent straggler**: %s, but what the "
+			       "others wait for it is less than 1 %% of a step.\n",
+			       took);
 	}
 }
 
@@ -115,6 +121,11 @@ static void add_verdict(const struct nsx_freport *r, struct nsx_buf *b)
 		       "compared.\n" :
 		       "**Not told**: no collectives of two ranks were found to "
 		       "be the same, so nobody can be compared.\n");
+		return;
+	}
+	if (x && x->id == NSX_FF_DESYNC) {
+		add(b, "**Ranks are out of sequence**: they do not call the same "
+		       "collectives.\n");
 		return;
 	}
 	if (x && x->n) {

@@ -159,6 +159,16 @@ size=$(stat -c %s few/traces/rank0001.sqlite); head -c $((size / 2)) few/traces/
 holds 'the whole one of two counts' [ "$(of whole.json | cksum)" = "$(of bad.json | cksum)" ]
 rm -rf few cut.sqlite
 
+# Of nine steps nobody is named, and that they wait for him is not denied; of two ranks that
+# call different collectives neither is called wrong.
+"$b/fleet-gen" few cpu_late ranks=3 hosts=3 seed=404 steps=11 payload=1
+"$prog" fleet few/traces --json >few.json 2>err
+holds 'nine steps are too few' grep -q '"why": "few_steps"' few.json
+"$b/fleet-gen" pair desync ranks=2 hosts=2 seed=90
+"$prog" fleet pair/traces --md >pair.md 2>err
+holds 'either of two may be wrong' grep -q 'Ranks 0, 1 are out of sequence.*do not tell' pair.md
+rm -rf few pair
+
 # So does the exit code tell of a trace that has a damaged page; a whole one beside it heals that.
 cp "$b/fixtures/two_rank_straggler.sqlite" torn.sqlite; chmod u+w torn.sqlite
 page=$(sqlite3 torn.sqlite "SELECT rootpage FROM sqlite_master WHERE name = 'NVTX_EVENTS'")

@@ -22,6 +22,13 @@ for after in diff_slower diff_template; do
 done
 "$prog" diff synthetic.sqlite synthetic.sqlite --json >"$work/same.diff"
 "$prog" diff --unit window synthetic.sqlite ties.sqlite --json >"$work/window.diff"
+"$prog" diff diff_before.sqlite diff_slower.sqlite --gate step:+1% --gate 'kernel:/attn/:+1%' --json >"$work/gates.diff"
+"$b/fleet-gen" "$work/job" cpu_late ranks=4 hosts=2 && "$prog" fleet "$work/job/traces" --json >"$work/job.fleet"
+"$b/fleet-gen" "$work/torn" desync ranks=2 hosts=2 && "$prog" fleet "$work/torn/traces" --json >"$work/torn.fleet"
+"$prog" -q --brief replay_late_rank.sqlite --what-if comm:2x >"$work/asked.brief"
+for trace in "$root"/../shared/traces/*.sqlite "$root"/../shared/scenarios/*.sqlite; do
+	[ -f "$trace" ] && "$prog" -q --json "$trace" >"$work/shared_$(basename "$trace" .sqlite).report" 2>/dev/null
+done
 for set in nccl_three_ranks two_rank_straggler replay_late_rank; do
 	"$prog" fleet $set.sqlite -o "$work/fleet_$set" >/dev/null 2>&1 &&
 		cp "$work/fleet_$set/report.json" "$work/$set.fleet"
