@@ -120,6 +120,7 @@ static void propose(struct pauses *p)
 	struct nsx_finding f = {
 		.id = NSX_ID_launch_bound, .subject = "pauses",
 		.device = p->d->facts->limiting, .confidence = NSX_CONF_MEDIUM,
+		.most_ns = (double)p->ns, /* what launches cost is no pause  */
 		.title = "the GPU pauses between short kernels, however early "
 			 "they are queued",
 		.evidence = {

@@ -3,8 +3,10 @@
  *
  * A run is what a stream does one after another in kernels that work element by
  * element and are too short to be bound by anything but their start.  What several
- * launches of one name do in it one launch can do, as far as the GPU has room.
+ * launches of one name do in it one launch can do, as far as the GPU has room.  What the
+ * host does between two launches of a run is for the later of them.
  */
+#include <math.h>
 #include <stdlib.h>
 #include "detect/detect.h"
 #include "facts/kernel_name.h"
@@ -13,6 +15,7 @@
 enum {
 	SHORT_NS = 5000, /* the start of a kernel takes two or three of these */
 	MANY = 10,	 /* of a name in a run, to be made one               */
+	BETWEEN = 8,	 /* calls from one launch of a run to the next       */
 };
 #define LEAST_SHARE 0.01 /* of the window, that they take */
 
@@ -20,7 +23,8 @@ struct runs {
 	struct nsx_detect *d;
 	uint32_t *count, *seen; /* by name: in the run, and so far            */
 	struct nsx_row_list run; /* the ops of the one at hand               */
-	struct nsx_row_list gone;
+	struct nsx_row_list gone, gaps; /* ops, and calls before which the host
+					   works for them                    */
 	size_t nruns;	 /* in which there is something to gain              */
 	size_t nkernels; /* of these names in them ...                       */
 	int64_t ns;	 /* ... and their time                               */
@@ -58,15 +62,32 @@ static uint32_t room(const struct nsx_trace *t, uint32_t op)
 						    blocks, 1e9));
 }
 
-/* What is to be told of one that can be done by an earlier launch. */
-static int add_kernel(struct runs *r, uint32_t op, bool stays, struct nsx_err *err)
+/* A launch that an earlier one does; before: the op before it in the run. */
+static int drop_launch(struct runs *r, uint32_t op, uint32_t before,
+		       struct nsx_err *err)
 {
 	const struct nsx_trace *t = r->d->trace;
+	uint32_t from = nsx_op_call(&t->ops, before), to = nsx_op_call(&t->ops, op);
+	bool is_next = from != NSX_NONE && to != NSX_NONE && to > from &&
+		       to - from <= BETWEEN &&
+		       nsx_call_thread(t, from) == nsx_call_thread(t, to);
+	int rc = nsx_list_row(&r->gone, op, err);
+
+	while (is_next && !rc && from++ < to)
+		rc = nsx_list_row(&r->gaps, from, err);
+	return rc;
+}
+
+/* What is to be told of the i-th of a run, which an earlier launch can do. */
+static int add_kernel(struct runs *r, size_t i, bool stays, struct nsx_err *err)
+{
+	const struct nsx_trace *t = r->d->trace;
+	uint32_t op = r->run.v[i];
 	int64_t ns = nsx_op_ns(&t->ops, op);
 
 	r->nkernels++;
 	nsx_add_to(&r->ns, ns);
-	if (!stays && nsx_list_row(&r->gone, op, err))
+	if (!stays && drop_launch(r, op, r->run.v[i - 1], err))
 		return err->rc;
 	return nsx_places_add(&r->places, t, 0,
 			      nsx_op_range(&r->d->facts->nvtx, op),
@@ -82,12 +103,11 @@ static int end_run(struct runs *r, struct nsx_err *err)
 	for (size_t i = 0; i < r->run.n; i++)
 		r->count[nsx_op_name(t, r->run.v[i])]++;
 	for (size_t i = 0; !rc && i < r->run.n; i++) {
-		uint32_t op = r->run.v[i];
-		nsx_str name = nsx_op_name(t, op);
+		nsx_str name = nsx_op_name(t, r->run.v[i]);
 
 		if (r->count[name] >= MANY)
-			rc = add_kernel(r, op, !(r->seen[name]++ % room(t, op)),
-					err);
+			rc = add_kernel(r, i, !(r->seen[name]++ %
+						room(t, r->run.v[i])), err);
 	}
 	for (size_t i = 0; i < r->run.n; i++)
 		r->count[nsx_op_name(t, r->run.v[i])] =
@@ -140,6 +160,7 @@ static void propose(struct runs *r)
 {
 	struct nsx_findings *l = r->d->found;
 	nsx_str name = nsx_op_name(r->d->trace, r->gone.v[0]);
+	struct nsx_change *v = nsx_arena_get(l->arena, 2 * sizeof(*v));
 	struct nsx_finding f = {
 		.id = NSX_ID_elementwise, .subject = "one_by_one",
 		.is_bound = true,
@@ -167,11 +188,13 @@ static void propose(struct runs *r)
 			"averages and clipping" :
 			"pass many arrays to one launch, or fuse what is done "
 			"to the same one"},
-		.remedy = nsx_plan_of(r->d, (struct nsx_change){
-			.verb = NSX_DROP, .op = NSX_ON_KERNELS,
-			.rows = nsx_keep_rows(r->d, r->gone.v, r->gone.n)})};
+		.remedy = {.v = v}};
 
 	nsx_places_tell(r->d, &r->places, 0, &r->most, &f);
+	nsx_add_change(r->d, v, &f.remedy.n, &r->gone, (struct nsx_change){
+			       .verb = NSX_DROP, .op = NSX_ON_KERNELS});
+	nsx_add_change(r->d, v, &f.remedy.n, &r->gaps, (struct nsx_change){
+			       .verb = NSX_FASTER_HOST, .amount = INFINITY});
 	nsx_found(l, &f);
 }
 
@@ -190,6 +213,7 @@ int nsx_detect_runs(struct nsx_detect *d, struct nsx_err *err)
 		propose(&r);
 	free(r.run.v);
 	free(r.gone.v);
+	free(r.gaps.v);
 	nsx_places_done(&r.places);
 	return rc;
 }

@@ -417,7 +417,7 @@ static void decide(const struct nsx_diff *d, const struct gate *g,
 		if (g->proven)
 			r->result = NSX_GATE_FAIL;
 	}
-	if (r->result != NSX_GATE_UNDECIDED && !isnan(r->mean) &&
+	if (r->result != NSX_GATE_UNDECIDED && !r->text && !isnan(r->mean) &&
 	    (r->mean > r->limit) != (r->result == NSX_GATE_FAIL))
 		r->text = "the mean lies on the other side of the limit; "
 			  "step.mean is the gate on it";

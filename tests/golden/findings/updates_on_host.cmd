@@ -1,0 +1,1 @@
+explain @updates_on_host --pass findings --md
