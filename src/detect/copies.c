@@ -309,11 +309,13 @@ static void propose_plain(struct copies *c, unsigned kind)
 
 	f.title = nsx_tell(l, "copies %s run while nothing computes",
 			   direction(kind));
-	f.remedy = change_rows(c, g, NSX_OVERLAP);
-	f.instead = change_rows(c, g, NSX_DROP);
+	/* As it is advised: on the device to avoid them, else to move them. */
+	f.remedy = change_rows(c, g, kind == NSX_COPY_DTOD ? NSX_DROP : NSX_OVERLAP);
+	if (kind != NSX_COPY_DTOD)
+		f.instead = change_rows(c, g, NSX_DROP);
 	if (computes(c, stream)) {
 		add_evidence(&f, "they are on the stream that computes: "
-				 "nothing can run beside them");
+				 "nothing on it can run beside them");
 		advise_stream(kind, &f);
 	} else if (kind == NSX_COPY_DTOD) {
 		advise_stream(kind, &f);
