@@ -4,7 +4,8 @@
  * The judged window is cut into equal parts; of each part the time of kernels is
  * set against what the same launches take when they are fast.  The same launch need
  * not do the same work: a frontier, a list of particles or a cache of keys grows under
- * one grid.  That kernels of different work slow down alike is what clocks do.
+ * one grid.  That kernels of different work slow down alike is what clocks do; where they
+ * seem to fall far, kernels that take as long as before say that it is the work.
  */
 #include "detect/stretch.h"
 #include "facts/kernel_name.h"
@@ -17,6 +18,9 @@ enum { PARTS = NSX_PARTS, FEW = NSX_FEW_PARTS };
 #define SLIGHTLY 0.25 /* ... by so much of what the slowest part takes more */
 #define TREND 0.6    /* Kendall's tau of the parts */
 #define MOSTLY 0.5   /* of the kernels' time in a stretch, that is slower */
+#define FAR 1.3	     /* times as long, from which clocks leave no kernel as it was: ... */
+#define AS_BEFORE 0.1 /* ... not by this share of what others take longer ... */
+#define SOME 0.01    /* ... in kernels of so much of the time */
 enum { LEAST_KERNELS = 3 }; /* of different work that are slower there */
 
 struct clocks {
@@ -31,6 +35,7 @@ struct clocks {
 struct slowdown {
 	struct nsx_stretch in;
 	nsx_str kernel; /* with most time there                              */
+	nsx_str steady; /* that takes as long as before; 0: none             */
 };
 
 static bool counts(const struct clocks *c, size_t op)
@@ -143,6 +148,17 @@ static void propose(const struct clocks *c, const struct slowdown *x)
 	nsx_found(l, &f);
 }
 
+static const char *say_doubt(const struct clocks *c, const struct slowdown *x)
+{
+	struct nsx_findings *l = c->d->found;
+
+	return x->steady ?
+		       nsx_tell(l, "%s takes as long as before",
+				nsx_tell_name(l, nsx_kernel_label(
+					&c->d->facts->kernels, x->steady))) :
+		       "too few other kernels run to tell";
+}
+
 /* Too few kernels to tell clocks from work: without a price, for work that grows is
  * not won by any clock.
  */
@@ -159,8 +175,8 @@ static void propose_unclear(const struct clocks *c, const struct slowdown *x)
 		.confidence = NSX_CONF_LOW,
 		.evidence = {
 			nsx_tell(l, "%s; launches with one grid are compared, which "
-				 "need not do the same work, and too few other "
-				 "kernels run to tell", nsx_say_stretch(c->d, &x->in))},
+				 "need not do the same work, and %s",
+				 nsx_say_stretch(c->d, &x->in), say_doubt(c, x))},
 		.recommendation = {
 			"compare what it is given early and late; sample the "
 			"GPU's clocks, or run nvidia-smi -q -d CLOCK,POWER,"
@@ -204,7 +220,7 @@ enum verdict { NOT_CLOCKS, UNCLEAR, CLOCKS };
 static enum verdict judge(struct clocks *c, unsigned from, struct slowdown *x)
 {
 	const struct nsx_trace *t = c->d->trace;
-	double slow_ns = 0, all_ns = 0, most_ns = 0;
+	double slow_ns = 0, all_ns = 0, most_ns = 0, same_ns = 0, steady_ns = 0;
 	size_t n = 0, nkernels = 0;
 
 	add_paces(c, 0, FEW, c->early);
@@ -222,8 +238,20 @@ static enum verdict judge(struct clocks *c, unsigned from, struct slowdown *x)
 			most_ns = ns;
 			x->kernel = t->shape_name[s];
 		}
+		if (!(c->slow[s].fast_ns > 0) ||
+		    is_slower(&c->slow[s], &c->early[s],
+			      1 + AS_BEFORE * (x->in.ratio - 1)))
+			continue;
+		same_ns += ns;
+		if (ns > steady_ns) {
+			steady_ns = ns;
+			x->steady = t->shape_name[s];
+		}
 	}
+	if (x->in.ratio < FAR || same_ns < SOME * all_ns)
+		x->steady = 0;
 	return slow_ns < MOSTLY * all_ns ? NOT_CLOCKS :
+	       x->steady		 ? UNCLEAR :
 	       n >= LEAST_KERNELS	 ? CLOCKS :
 	       n == nkernels		 ? UNCLEAR : NOT_CLOCKS;
 }

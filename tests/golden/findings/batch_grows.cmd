@@ -1,0 +1,1 @@
+explain @batch_grows --pass findings --md
