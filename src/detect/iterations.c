@@ -62,7 +62,8 @@ struct slow {
 	struct nsx_places places; /* of the pauses, also in ranges that are in
 				     every iteration                         */
 	struct nsx_place pause_place; /* with most of their time             */
-	int64_t range_ns; /* GPU work of ranges that only slow ones have     */
+	int64_t range_ns; /* GPU work of ranges that only slow ones have ... */
+	int64_t between_ns; /* ... of it outside of the range that an iteration is */
 	struct {
 		nsx_str name;
 		int64_t ns; /* 0: none is a good part of what they take too long */
@@ -422,6 +423,27 @@ static bool is_extra(const struct slow *s, const struct nsx_groups *kinds,
 	       !ends_step(nsx_text(t, t->nvtx.name[range]));
 }
 
+/* The range that iterations are, as it is shown; NULL: they are found otherwise. */
+static const char *unit_of(const struct nsx_facts *f)
+{
+	for (size_t i = 0; i < f->ncadences; i++)
+		if (f->cadences[i].chosen && f->iteration_method == NSX_WAY_NVTX)
+			return nsx_fact_text(f, f->cadences[i].name);
+	return NULL;
+}
+
+static bool is_between(const struct slow *s, uint32_t range)
+{
+	const struct nsx_trace *t = s->d->trace;
+	const char *unit = unit_of(s->d->facts);
+
+	for (; unit && range != NSX_NONE;
+	     range = nsx_range_parent(&s->d->facts->nvtx, range))
+		if (nsx_is_shown_as(nsx_text(t, t->nvtx.name[range]), unit))
+			return false;
+	return unit;
+}
+
 /* The outermost of them. */
 static int find_ranges(struct slow *s, struct nsx_err *err)
 {
@@ -451,6 +473,8 @@ static int find_ranges(struct slow *s, struct nsx_err *err)
 			     nsx_range_parent(&s->d->facts->nvtx, i)))
 			continue;
 		nsx_add_to(&s->range_ns, by_range[i].slow_ns);
+		if (is_between(s, i))
+			nsx_add_to(&s->between_ns, by_range[i].slow_ns);
 		add_range(s, i);
 	}
 	nsx_groups_done(&keys);
@@ -675,11 +699,22 @@ static const char *say_parts(const struct slow *s)
 			s->every, nsx_iteration_word(s->d->facts), s->every);
 }
 
+/* Whether all that they have beyond the others comes after them, as an evaluation does
+ * that follows some steps: that is no slow step.
+ */
+static bool is_other_work(const struct slow *s)
+{
+	return s->range_ns && s->between_ns == s->range_ns && !s->pauses.n;
+}
+
 /* "one block in 20 is slow: 59 cost" */
 static const char *say_slow(const struct slow *s)
 {
 	struct nsx_findings *l = s->d->found;
 
+	if (is_other_work(s))
+		return nsx_tell(l, "other work between iterations, %s, costs",
+				nsx_text_n(l->arena, s->nslow, "time", NULL));
 	if (!is_even(s))
 		return nsx_text_n(l->arena, s->nslow, "slow iteration costs",
 				  "slow iterations cost");
@@ -825,7 +860,7 @@ static void propose(struct slow *s)
 			   nsx_text_share(l->arena, share, 1), path ? ": " : "",
 			   path ? path : "");
 	tell_why(s, most, &f);
-	if (s->ntimes == 1) {
+	if (s->ntimes == 1 || is_other_work(s)) {
 		f.severity = NSX_SEV_LOW;
 		f.is_set = true;
 	}
@@ -856,6 +891,11 @@ static bool are_fine(struct slow *s)
 		nsx_fine(l, "%zu of %zu iterations are above 1.25 times the "
 			 "median of %s: they are of two kinds, none is an "
 			 "exception", s->nslow, s->njudged, median);
+	else if (s->nslow * RECURS > s->njudged && !s->launches.n &&
+		 2 * s->by_class[NSX_P_COMPUTE_ONLY] > s->excess_ns)
+		nsx_fine(l, "%zu of %zu iterations are above 1.25 times the "
+			 "median of %s, in a row: they have more to compute, none "
+			 "is an exception", s->nslow, s->njudged, median);
 	else
 		return false;
 	return true;

@@ -1,0 +1,1 @@
+explain @evaluated_between --pass findings --md
