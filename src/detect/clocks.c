@@ -14,8 +14,8 @@ enum { PARTS = NSX_PARTS, FEW = NSX_FEW_PARTS };
 #define FAST 0.2     /* quantile of a launch's durations */
 #define SLOWER 1.05  /* times as long, the last parts against the first */
 #define STEADY 1.005 /* times as long, still as in the first part */
-#define EVEN 1.02    /* times as long, outside a stretch that is slower: or ... */
-#define SLIGHTLY 0.25 /* ... by so much of what the slowest part takes more */
+#define CLEARLY 0.25 /* of what the slowest part takes beyond the fastest: parts that are
+			nearer to one of these are slow, or fast             */
 #define TREND 0.6    /* Kendall's tau of the parts */
 #define MOSTLY 0.5   /* of the kernels' time in a stretch, that is slower */
 #define FAR 1.3	     /* times as long, from which clocks leave no kernel as it was: ... */
@@ -30,10 +30,12 @@ struct clocks {
 	double part[PARTS];   /* times as long as when fast              */
 	struct pace {
 		double spent_ns, fast_ns; /* all, and were it fast           */
-	} *early, *slow; /* by shape: in the first parts, in a slow stretch   */
+	} *early, *slow; /* by shape: in parts that are fast, in slow ones   */
 };
 struct slowdown {
 	struct nsx_stretch in;
+	uint32_t early, slow; /* the parts that are compared, a bit each     */
+	unsigned ntimes; /* that slow parts follow fast ones; in: the first  */
 	nsx_str kernel; /* with most time there                              */
 	nsx_str steady; /* that takes as long as before; 0: none             */
 };
@@ -117,14 +119,24 @@ static double kendall(const double *v)
 static const char *say_how(const struct clocks *c, const struct slowdown *x)
 {
 	return nsx_tell(c->d->found, "%.2f times as long %s", x->in.ratio,
+			x->ntimes > 1	  ? "now and then" :
 			x->in.to == PARTS ? "at the end as at the beginning" :
-					 "for a while");
+					    "for a while");
+}
+
+static const char *say_when(const struct clocks *c, const struct slowdown *x)
+{
+	const char *first = nsx_say_stretch(c->d, &x->in);
+
+	return x->ntimes > 1 ?
+		       nsx_tell(c->d->found, "%u times, first %s", x->ntimes, first) :
+		       first;
 }
 
 static void propose(const struct clocks *c, const struct slowdown *x)
 {
 	struct nsx_findings *l = c->d->found;
-	int64_t part_ns = (c->d->w.end_ns - c->d->w.start_ns) / PARTS;
+	double part_ns = (double)(c->d->w.end_ns - c->d->w.start_ns) / PARTS;
 	struct nsx_finding f = {
 		.id = NSX_ID_falling_clocks, .device = c->d->facts->limiting,
 		.title = nsx_tell(l, "the same kernels take %s: the GPU's clocks "
@@ -133,18 +145,25 @@ static void propose(const struct clocks *c, const struct slowdown *x)
 		.evidence = {
 			nsx_tell(l, "%s; launches of one kernel with one grid are "
 				 "compared, and kernels of different work slow "
-				 "down alike", nsx_say_stretch(c->d, &x->in))},
+				 "down alike", say_when(c, x)),
+			x->ntimes > 1 ? "priced as if those parts of the window took "
+					"as long as the fast ones" : NULL},
 		.recommendation = {
 			"look at heat and power: nvidia-smi -q -d CLOCK,POWER,"
 			"TEMPERATURE,PERFORMANCE tells why clocks are lowered",
 			"for a comparison of runs lock the clocks (nvidia-smi "
-			"--lock-gpu-clocks)"},
-		.remedy = nsx_plan_of(c->d, (struct nsx_change){
-			.verb = NSX_HOLD_CLOCK, .op = NSX_ON_KERNELS,
-			.when = nsx_stretch_window(c->d, &x->in)})};
+			"--lock-gpu-clocks)"}};
 
-	for (unsigned k = x->in.from; k < x->in.to; k++)
-		f.guess_ns += (double)part_ns * (1 - x->in.first / c->part[k]);
+	for (unsigned k = 0; k < PARTS; k++)
+		if (x->ntimes > 1 ? !(x->early >> k & 1) :
+				    k >= x->in.from && k < x->in.to)
+			f.guess_ns += part_ns * (1 - x->in.first / c->part[k]);
+	/* A replay knows what was before one stretch, not between several. */
+	f.is_rule = x->ntimes > 1;
+	if (!f.is_rule)
+		f.remedy = nsx_plan_of(c->d, (struct nsx_change){
+			.verb = NSX_HOLD_CLOCK, .op = NSX_ON_KERNELS,
+			.when = nsx_stretch_window(c->d, &x->in)});
 	nsx_found(l, &f);
 }
 
@@ -176,7 +195,7 @@ static void propose_unclear(const struct clocks *c, const struct slowdown *x)
 		.evidence = {
 			nsx_tell(l, "%s; launches with one grid are compared, which "
 				 "need not do the same work, and %s",
-				 nsx_say_stretch(c->d, &x->in), say_doubt(c, x))},
+				 say_when(c, x), say_doubt(c, x))},
 		.recommendation = {
 			"compare what it is given early and late; sample the "
 			"GPU's clocks, or run nvidia-smi -q -d CLOCK,POWER,"
@@ -185,19 +204,17 @@ static void propose_unclear(const struct clocks *c, const struct slowdown *x)
 	nsx_found(l, &f);
 }
 
-/* What kernels take in the parts [from, to), by shape. */
-static void add_paces(const struct clocks *c, unsigned from, unsigned to, struct pace *v)
+/* What kernels take in some parts, by shape. */
+static void add_paces(const struct clocks *c, uint32_t parts, struct pace *v)
 {
 	const struct nsx_trace *t = c->d->trace;
-	int64_t part_ns = (c->d->w.end_ns - c->d->w.start_ns) / PARTS;
 
 	for (size_t i = c->dev->ops_at; i < c->dev->ops_at + c->dev->nops;
 	     i++) {
 		uint32_t shape = nsx_op_detail(&t->ops, i);
-		int64_t at_ns = nsx_op_start(&t->ops, i) - c->d->w.start_ns;
 
 		if (!counts(c, i) || !(c->fast[shape] > 0) ||
-		    at_ns < part_ns * from || at_ns >= part_ns * to)
+		    !(parts >> nsx_part_at(c->d, nsx_op_start(&t->ops, i)) & 1))
 			continue;
 		v[shape].spent_ns += (double)nsx_op_ns(&t->ops, i);
 		v[shape].fast_ns += c->fast[shape];
@@ -217,14 +234,14 @@ enum verdict { NOT_CLOCKS, UNCLEAR, CLOCKS };
 /* What most kernels do from a part on, each for itself: what their data or other work
  * slows down is one or two of them, and where no other runs it may be either.
  */
-static enum verdict judge(struct clocks *c, unsigned from, struct slowdown *x)
+static enum verdict judge(struct clocks *c, struct slowdown *x)
 {
 	const struct nsx_trace *t = c->d->trace;
 	double slow_ns = 0, all_ns = 0, most_ns = 0, same_ns = 0, steady_ns = 0;
 	size_t n = 0, nkernels = 0;
 
-	add_paces(c, 0, FEW, c->early);
-	add_paces(c, from, x->in.to, c->slow);
+	add_paces(c, x->early, c->early);
+	add_paces(c, x->slow, c->slow);
 	for (uint32_t s = 0; s < t->nshapes; s++) {
 		double ns = c->slow[s].spent_ns;
 
@@ -256,13 +273,85 @@ static enum verdict judge(struct clocks *c, unsigned from, struct slowdown *x)
 	       n == nkernels		 ? UNCLEAR : NOT_CLOCKS;
 }
 
+static uint32_t bits(unsigned from, unsigned to)
+{
+	return (uint32_t)((UINT64_C(1) << to) - (UINT64_C(1) << from));
+}
+
+/* At the end, or for a while. */
+static bool find_one(const double *part, struct slowdown *x)
+{
+	struct nsx_stretch *in = &x->in;
+	double first = nsx_mean_of_parts(part, 0, FEW);
+	double last = nsx_mean_of_parts(part, PARTS - FEW, PARTS);
+
+	x->early = bits(0, FEW);
+	x->ntimes = 1;
+	if (last >= SLOWER * first && kendall(part) >= TREND) {
+		*in = (struct nsx_stretch){PARTS, PARTS, first, last / first};
+		while (in->from > 1 && part[in->from - 1] > STEADY * part[0])
+			in->from--;
+		x->slow = bits(PARTS - FEW, PARTS);
+		return true;
+	}
+	if (!nsx_find_stretch(part, SLOWER, in))
+		return false;
+	x->slow = bits(in->from, in->to);
+	return true;
+}
+
+enum pace_of_part { BETWEEN, FAST_PART, SLOW_PART };
+
+/* How near to the fastest, or the slowest, a part is. */
+static void rate(const double *part, enum pace_of_part *ret)
+{
+	double least = part[0], most = part[0], clearly;
+
+	for (unsigned k = 1; k < PARTS; k++) {
+		least = NSX_MIN(least, part[k]);
+		most = NSX_MAX(most, part[k]);
+	}
+	clearly = CLEARLY * (most - least);
+	for (unsigned k = 0; k < PARTS; k++)
+		ret[k] = part[k] <= least + clearly ? FAST_PART :
+			 part[k] >= most - clearly  ? SLOW_PART : BETWEEN;
+}
+
+/* Several times: parts are as fast as the fastest or as slow as the slowest, and few that
+ * lie between them are where they change.
+ */
+static bool find_turns(const double *part, struct slowdown *x)
+{
+	enum pace_of_part of[PARTS], last = SLOW_PART;
+	unsigned n[] = {0, 0, 0}, k = 0;
+	double sum[] = {0, 0, 0};
+
+	rate(part, of);
+	*x = (struct slowdown){.ntimes = 0};
+	for (unsigned i = 0; i < PARTS; i++) {
+		n[of[i]]++;
+		sum[of[i]] += part[i];
+		if (of[i] == SLOW_PART && last == FAST_PART && !x->ntimes++)
+			x->in.from = i;
+		last = of[i] ? of[i] : last;
+		if (of[i])
+			*(of[i] == SLOW_PART ? &x->slow : &x->early) |= bits(i, i + 1);
+	}
+	if (x->ntimes < 2 || n[FAST_PART] < FEW || n[SLOW_PART] < FEW ||
+	    n[BETWEEN] > 2 * x->ntimes)
+		return false;
+	for (k = x->in.from; of[k] == SLOW_PART;)
+		k++;
+	x->in.to = k;
+	x->in.first = sum[FAST_PART] / n[FAST_PART];
+	x->in.ratio = sum[SLOW_PART] / n[SLOW_PART] / x->in.first;
+	return x->in.ratio >= SLOWER;
+}
+
 int nsx_detect_clocks(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct clocks c = {.d = d};
 	struct slowdown x = {0};
-	struct nsx_stretch *in = &x.in;
-	unsigned slow_from = PARTS - FEW;
-	double first, last;
 
 	if (d->facts->limiting == NSX_NONE ||
 	    nsx_processes_share_ns(d, d->facts->limiting))
@@ -272,26 +361,18 @@ int nsx_detect_clocks(struct nsx_detect *d, struct nsx_err *err)
 		return err->rc;
 	if (!find_parts(&c))
 		return 0;
-	first = nsx_mean_of_parts(c.part, 0, FEW);
-	last = nsx_mean_of_parts(c.part, slow_from, PARTS);
-	if (last >= SLOWER * first && kendall(c.part) >= TREND) {
-		*in = (struct nsx_stretch){PARTS, PARTS, first, last / first};
-		while (in->from > 1 && c.part[in->from - 1] > STEADY * c.part[0])
-			in->from--;
-	} else if (!nsx_find_stretch(c.part, SLOWER, in)) {
+	if (!find_one(c.part, &x) && !find_turns(c.part, &x))
 		return 0;
-	} else {
-		slow_from = in->from;
-	}
 	if (nsx_new_arrays(d->scratch, d->trace->nshapes, "kernels", err,
 			   c.early, c.slow))
 		return err->rc;
-	switch (judge(&c, slow_from, &x)) {
+	switch (judge(&c, &x)) {
 	case CLOCKS:
 		propose(&c, &x);
 		break;
-	case UNCLEAR:
-		propose_unclear(&c, &x);
+	case UNCLEAR: /* now and then its work may be more, as in other steps */
+		if (x.ntimes == 1)
+			propose_unclear(&c, &x);
 		break;
 	case NOT_CLOCKS:
 		break;

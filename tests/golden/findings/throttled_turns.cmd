@@ -1,0 +1,1 @@
+explain @throttled_turns --pass findings --md
