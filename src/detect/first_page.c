@@ -338,10 +338,10 @@ static void fill_ask(const struct nsx_report *r, struct nsx_first_page *p)
 		p->ask[1] = "with the export that `--keep-export TRACE` keeps";
 }
 
-/* Of its own category, and of that of copies if they go with it. */
+/* Of its own category, those of other ways to win it, and that of copies if they go with it. */
 static unsigned categories_of(const struct nsx_finding *f)
 {
-	unsigned ret = 1u << nsx_finding_category(f);
+	unsigned ret = 1u << nsx_finding_category(f) | f->also;
 
 	for (size_t i = 0; i < f->remedy.n; i++)
 		if (f->remedy.v[i].op == NSX_ON_COPIES)

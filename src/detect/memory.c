@@ -279,6 +279,7 @@ static int propose(struct unified *u, double least_ns, struct nsx_err *err)
 		return err->rc;
 	struct nsx_finding f = {
 		.id = NSX_ID_unified_memory, .device = device,
+		.also = 1u << NSX_CAT_COMPUTE, /* kernels wait for pages     */
 		.title = nsx_tell(l, "unified memory moves to and from the "
 				  "GPU while it is used: %s, %s",
 				  nsx_text_n(l->arena, u->rows.n, "migration",

@@ -652,6 +652,9 @@ static void join(struct pricing *p, struct item *lead, struct item *best,
 			continue;
 		x->left = false;
 		x->gone = true;
+		if (x->f->headroom_ns >= MEDIUM_SHARE * p->length_ns)
+			lead->f->also |= 1u << nsx_finding_category(x->f) |
+					 x->f->also;
 		v[n++] = x;
 		if (is_default_stream(x->f) &&
 		    lead->f->id == NSX_ID_exposed_copies)

@@ -112,6 +112,7 @@ struct nsx_finding {
 	bool is_symptom;    /* it says when time is lost, and not why: a cause
 			       that wins the same leads it                   */
 	bool is_set;	    /* the severity is the detector's                */
+	unsigned also; /* categories, a bit each, that it is found in as well */
 	bool is_of_gpu;	    /* the host is in time, whatever the category says */
 	const char *harmless; /* what there is, to say of it that it costs next to
 				 nothing: "The host waits 2 ms in f"; NULL   */
