@@ -31,24 +31,25 @@ static int add(struct sums *s, nsx_str name, int64_t count, int64_t ns,
 	return 0;
 }
 
-/* Of a range less the ranges inside it, on its thread and domain. */
+/* Of a range less the ranges inside it, on its thread, whatever their domains. */
 static int sum_ranges(const struct nsx_detect *d, struct sums *s,
 		      struct nsx_err *err)
 {
 	const struct nsx_trace *t = d->trace;
 
 	for (uint32_t i = 0; i < t->nvtx.n; i++) {
-		uint32_t parent = nsx_range_parent(&d->facts->nvtx, i);
+		uint32_t around = nsx_range_around(&d->facts->nvtx, i);
 		int64_t start_ns = nsx_range_start(&t->nvtx, i);
-		int64_t ns = nsx_in_window(t, start_ns,
-					   nsx_range_end(&t->nvtx, i));
+		int64_t end_ns = nsx_range_end(&t->nvtx, i);
 
 		if (t->nvtx.kind[i] != NSX_NVTX_STACK)
 			continue;
-		if (add(s, t->nvtx.name[i], nsx_starts_inside(t, start_ns), ns,
-			err) ||
-		    (parent != NSX_NONE &&
-		     add(s, t->nvtx.name[parent], 0, -ns, err)))
+		if (add(s, t->nvtx.name[i], nsx_starts_inside(t, start_ns),
+			nsx_in_window(t, start_ns, end_ns), err) ||
+		    (around != NSX_NONE &&
+		     add(s, t->nvtx.name[around], 0, -nsx_in_window(
+				t, start_ns, NSX_MIN(end_ns, nsx_range_end(
+					&t->nvtx, around))), err)))
 			return err->rc;
 	}
 	return 0;

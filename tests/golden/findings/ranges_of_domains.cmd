@@ -1,0 +1,1 @@
+explain @ranges_of_domains --pass findings --md
