@@ -8,23 +8,25 @@
 #define BUSY_SHARE 0.25 /* of the time on a CPU: from which a thread is named */
 enum { FEW_NEXT = 2 };
 
-struct spent { /* by name */
+struct spent { /* by name; calls of the operating system by process, too */
 	int64_t ns, count;
-	nsx_str name; /* raw */
+	nsx_str name;	/* raw */
+	uint64_t thread; /* global id of its process's main thread; 0: of all */
 };
 struct sums {
 	struct nsx_groups keys;
 	struct spent *v;
 };
 
-static int add(struct sums *s, nsx_str name, int64_t count, int64_t ns,
-	       struct nsx_err *err)
+static int add(struct sums *s, uint64_t thread, nsx_str name, int64_t count,
+	       int64_t ns, struct nsx_err *err)
 {
-	struct spent *x = nsx_group_value(&s->keys, &s->v, 0, name,
+	struct spent *x = nsx_group_value(&s->keys, &s->v, thread, name,
 					  "host time", err);
 
 	if (!x)
 		return err->rc;
+	x->thread = thread;
 	x->name = name;
 	x->count += NSX_MAX(count, ns > 0 ? 1 : 0);
 	nsx_add_to(&x->ns, ns);
@@ -44,10 +46,10 @@ static int sum_ranges(const struct nsx_detect *d, struct sums *s,
 
 		if (t->nvtx.kind[i] != NSX_NVTX_STACK)
 			continue;
-		if (add(s, t->nvtx.name[i], nsx_starts_inside(t, start_ns),
+		if (add(s, 0, t->nvtx.name[i], nsx_starts_inside(t, start_ns),
 			nsx_in_window(t, start_ns, end_ns), err) ||
 		    (around != NSX_NONE &&
-		     add(s, t->nvtx.name[around], 0, -nsx_in_window(
+		     add(s, 0, t->nvtx.name[around], 0, -nsx_in_window(
 				t, start_ns, NSX_MIN(end_ns, nsx_range_end(
 					&t->nvtx, around))), err)))
 			return err->rc;
@@ -66,14 +68,16 @@ static int sum_calls(const struct nsx_detect *d, struct sums *s,
 
 		if (!(c->flags[i] & NSX_CALL_NESTED) &&
 		    c->cls[i] != NSX_CALL_SYNC &&
-		    add(s, nsx_call_name(c, i), nsx_starts_inside(t, start_ns),
+		    add(s, 0, nsx_call_name(c, i), nsx_starts_inside(t, start_ns),
 			nsx_in_window(t, start_ns, nsx_call_end(c, i)), err))
 			return err->rc;
 	}
 	return 0;
 }
 
-/* Of the main threads: the others wait for them as a rule. */
+/* Of the main threads, each for itself: the others wait for them as a rule, and a process
+ * for those that it starts.
+ */
 static int sum_os_calls(const struct nsx_detect *d, struct sums *s,
 			struct nsx_err *err)
 {
@@ -83,7 +87,7 @@ static int sum_os_calls(const struct nsx_detect *d, struct sums *s,
 		const struct nsx_osrt_sum *x = &t->osrt_sum[i];
 
 		if (nsx_tid_of(x->global_tid) == nsx_pid_of(x->global_tid) &&
-		    add(s, x->name, x->count, x->total_ns, err))
+		    add(s, x->global_tid, x->name, x->count, x->total_ns, err))
 			return err->rc;
 	}
 	return 0;
@@ -94,7 +98,20 @@ static int cmp_spent(const void *a, const void *b, void *ctx)
 	const struct spent *x = a, *y = b;
 
 	return NSX_CMP(y->ns, x->ns) ?:
-	       strcmp(nsx_text(ctx, x->name), nsx_text(ctx, y->name));
+	       strcmp(nsx_text(ctx, x->name), nsx_text(ctx, y->name)) ?:
+	       NSX_CMP(x->thread, y->thread);
+}
+
+/* " on the main thread of process 12", where there are several. */
+static const char *say_thread(const struct nsx_detect *d, const struct sums *s)
+{
+	const struct spent *top = &s->v[0];
+
+	for (size_t i = 1; i < s->keys.n; i++)
+		if (s->v[i].thread != top->thread)
+			return nsx_tell(d->found, " on the main thread of process %"
+					PRIu64, nsx_pid_of(top->thread));
+	return " on the main thread";
 }
 
 static const struct source {
@@ -112,7 +129,7 @@ static const struct source {
 	 "see whether it is the start of CUDA itself, which every program "
 	 "pays once", NULL, NULL, NULL, NULL},
 	{sum_os_calls, NSX_ID_host_os_calls, "the operating system's ", "call",
-	 " on main threads",
+	 NULL,
 	 "find out what it waits for: with nsys's --trace=osrt and "
 	 "--osrt-backtrace-threshold=100000 calls of 0.1 ms and more "
 	 "have a backtrace",
@@ -148,13 +165,15 @@ static void propose(const struct nsx_detect *d, const struct source *x,
 		.evidence = {nsx_tell(l, "%s in %s%s",
 				      nsx_tell_ns(l, top->ns),
 				      nsx_text_n(l->arena, (size_t)top->count,
-						 x->unit, NULL), x->own)},
+						 x->unit, NULL),
+				      x->own ?: say_thread(d, s))},
 		.recommendation = {x->sampled &&
 				   nsx_has_view(t->schema, NSX_VIEW_osrt_frame) ?
 					   x->sampled : x->advice}};
 
 	for (size_t i = 1; i < s->keys.n && i <= FEW_NEXT; i++)
-		if ((double)s->v[i].ns >= MUCH * length)
+		if ((double)s->v[i].ns >= MUCH * length &&
+		    s->v[i].thread == top->thread)
 			f.evidence[i] = nsx_tell(
 				l, "then %s: %s",
 				nsx_tell_name(l, nsx_text_api(l->arena,
@@ -164,6 +183,9 @@ static void propose(const struct nsx_detect *d, const struct source *x,
 		f.proof[0] = (struct nsx_evidence){
 			.csv = x->csv, .column = x->column,
 			.at = {{x->key, nsx_string(raw)}}};
+	if (top->thread)
+		f.proof[0].at[1] = (struct nsx_at){
+			"tid", nsx_int((int64_t)nsx_tid_of(top->thread))};
 	nsx_found(l, &f);
 }
 

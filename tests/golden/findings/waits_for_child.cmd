@@ -1,0 +1,1 @@
+explain @waits_for_child --pass findings --md
