@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 #include "detect/kernels.h"
+#include "detect/verdict.h"
 #include "report/text.h"
 
 #define BETTER_CODE 1.25 /* times as fast: assumed */
@@ -409,7 +410,7 @@ static int propose_top(struct kernels *k, const struct kernel *top,
 	if (um && 3 * um->measured_ns >= (double)top->ns)
 		return 0; /* it waits for its pages */
 	if (share < KERNEL_SHARE) {
-		if (propose_family(k))
+		if (propose_family(k) || nsx_graphs_hide(&k->d->facts->graphs))
 			return 0;
 		nsx_fine(l, "No kernel dominates: the first on GPU %s, %s, "
 			 "takes %s of the judged window", k->gpu, name,

@@ -82,6 +82,18 @@ static void maybe_lost(struct nsx_quality *q)
 		  NSX_SEV_MEDIUM);
 }
 
+/* Without a call of CUDA: the profiler itself says that there may be some. */
+static void doubt_all(struct nsx_quality *q)
+{
+	nsx_check(q, "gpu_activity", MISSING, "GPU work", NSX_REC_BASIC,
+		  "none was recorded, and messages of the profiler say that not all "
+		  "of CUDA may have been: whether the program used the GPU the "
+		  "trace does not tell");
+	nsx_raise(q, NSX_ID_gpu_activity, false,
+		  "by the profiler's own messages GPU activity may be lost",
+		  NSX_SEV_LOW);
+}
+
 static void check_activity(struct nsx_quality *q)
 {
 	const struct nsx_trace *t = q->t;
@@ -106,7 +118,10 @@ static void check_activity(struct nsx_quality *q)
 			  silent - SHOWN_PROCESSES);
 	if (silent)
 		return;
-	if (!t->ops.n && !t->calls.n && !q->facts.traced_cuda)
+	if (!t->ops.n && !uses_gpu(t) && (q->facts.messages[NSX_MSG_PARTIAL] ||
+					  q->facts.messages[NSX_MSG_DRIVER]))
+		doubt_all(q);
+	else if (!t->ops.n && !t->calls.n && !q->facts.traced_cuda)
 		nsx_check(q, "gpu_activity", MISSING, "GPU work", NSX_REC_BASIC,
 			  "no CUDA call and no GPU work was recorded%s",
 			  q->facts.has_settings ? ": CUDA was not traced" : "");

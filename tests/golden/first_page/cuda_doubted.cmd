@@ -1,0 +1,1 @@
+explain @cuda_doubted --out o
