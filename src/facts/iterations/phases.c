@@ -258,6 +258,20 @@ static size_t find_pauses(const struct cutter *c, const struct nsx_spans *idle,
 	return n;
 }
 
+/* Whether two pauses are one that comes again, such as a checkpoint: they are alike, and
+ * before, between and after them the run goes on for as long.
+ */
+static bool comes_again(const struct cutter *c, const struct nsx_span *p)
+{
+	const struct nsx_window *w = &c->t->window;
+	int64_t least = NSX_MIN(length(&p[0]), length(&p[1]));
+	int64_t most = NSX_MAX(length(&p[0]), length(&p[1]));
+
+	return least >= most / 4 * 3 && p[0].start_ns - w->start_ns >= most &&
+	       p[1].start_ns - p[0].end_ns >= most &&
+	       w->end_ns - p[1].end_ns >= most;
+}
+
 static int cut_at_pauses(struct cutter *c, struct nsx_err *err)
 {
 	const struct nsx_window *w = &c->t->window;
@@ -269,6 +283,8 @@ static int cut_at_pauses(struct cutter *c, struct nsx_err *err)
 	if (find_quiet(c, &idle, &no_kernels, err))
 		return err->rc;
 	n = find_pauses(c, &idle, pause);
+	if (n == 2 && comes_again(c, pause))
+		n = 0;
 	for (size_t i = 0; i < n; i++) {
 		int64_t next_ns = i + 1 < n ? pause[i + 1].start_ns : w->end_ns;
 		int64_t around_ns = NSX_MIN(pause[i].start_ns - from_ns,

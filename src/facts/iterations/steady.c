@@ -12,8 +12,8 @@
  * For the same reason an iteration within a quarter of the median does not end
  * a run, nor does one in the midst that is longer by less than half of the loop on
  * either side of it, nor one farther off where a tenth of them are, or where such
- * ones return three times or more: a checkpoint or a collection of garbage is part of
- * the loop, and so is code that is loaded again and again, as for new shapes.  A run
+ * ones return three times or more, or two alike: a checkpoint or a collection of garbage is
+ * part of the loop, and so is code that is loaded again and again, as for new shapes.  A run
  * may end with three or more such ones, and begin with shorter ones, a quarter of all or
  * more: a loop that slows down.  Longer ones warm up, and a few shorter ones use up what
  * was prepared before.
@@ -228,12 +228,28 @@ static enum likeness judge(struct judge *j, const struct group *g, size_t i,
 	return UNLIKE;
 }
 
+/* Whether there are two far iterations, at these indices, that take alike, and the loop goes
+ * on for as long before, between and after them.
+ */
+static bool comes_again(const struct judge *j, const struct nsx_iteration *v, size_t n,
+			const size_t *at)
+{
+	double x = (double)(v[at[0]].end_ns - v[at[0]].start_ns);
+	double y = (double)(v[at[1]].end_ns - v[at[1]].start_ns);
+	size_t around = NSX_MIN(NSX_MIN(at[0] - j->first, at[1] - at[0] - 1),
+				n - 1 - at[1]);
+
+	return NSX_MIN(x, y) >= 0.75 * NSX_MAX(x, y) && around >= LEAST_AROUND &&
+	       NSX_MIN(x, y) > j->median &&
+	       j->median * (double)around >= NSX_MAX(x, y);
+}
+
 /* Fills first and uneven: how many begin the loop before it is like itself, and
  * whether far ones after them are part of it.
  */
 static void judge_far(struct judge *j, const struct nsx_iteration *v, size_t n)
 {
-	size_t nfar = 0, ntimes = 0, nshort = 0;
+	size_t nfar = 0, ntimes = 0, nshort = 0, at[2];
 
 	for (j->first = 1; j->first < n && is_far(j, &v[j->first]); j->first++)
 		nshort = is_shorter(j, &v[j->first]) ? nshort + 1 : 0;
@@ -242,11 +258,14 @@ static void judge_far(struct judge *j, const struct nsx_iteration *v, size_t n)
 	for (size_t i = j->first; i < n; i++) {
 		if (!is_far(j, &v[i]))
 			continue;
+		if (nfar < ARRAY_LEN(at))
+			at[nfar] = i;
 		nfar++;
 		ntimes += !is_far(j, &v[i - 1]);
 	}
 	j->uneven = ntimes >= RECURS ||
-		    (nfar > 1 && 10 * nfar >= n - j->first);
+		    (nfar > 1 && 10 * nfar >= n - j->first) ||
+		    (nfar == 2 && comes_again(j, v, n, at));
 }
 
 static int judge_lengths(const struct nsx_iteration *v, size_t n,

@@ -1,0 +1,1 @@
+explain @checkpoints_twice --out o
