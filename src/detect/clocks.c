@@ -17,7 +17,9 @@ enum { PARTS = NSX_PARTS, FEW = NSX_FEW_PARTS };
 #define CLEARLY 0.25 /* of what the slowest part takes beyond the fastest: parts that are
 			nearer to one of these are slow, or fast             */
 #define TREND 0.6    /* Kendall's tau of the parts */
-#define MOSTLY 0.5   /* of the kernels' time in a stretch, that is slower */
+#define MOSTLY 0.5   /* of the kernels' time in a stretch, that is slower ... */
+#define NEARLY_ALL 0.9 /* ... and in several: other work returns as well */
+#define TURNS_FAR 1.5 /* times as long, by which no clock falls again and again */
 #define FAR 1.3	     /* times as long, from which clocks leave no kernel as it was: ... */
 #define AS_BEFORE 0.1 /* ... not by this share of what others take longer ... */
 #define SOME 0.01    /* ... in kernels of so much of the time */
@@ -267,7 +269,7 @@ static enum verdict judge(struct clocks *c, struct slowdown *x)
 	}
 	if (x->in.ratio < FAR || same_ns < SOME * all_ns)
 		x->steady = 0;
-	return slow_ns < MOSTLY * all_ns ? NOT_CLOCKS :
+	return slow_ns < (x->ntimes > 1 ? NEARLY_ALL : MOSTLY) * all_ns ? NOT_CLOCKS :
 	       x->steady		 ? UNCLEAR :
 	       n >= LEAST_KERNELS	 ? CLOCKS :
 	       n == nkernels		 ? UNCLEAR : NOT_CLOCKS;
@@ -345,7 +347,7 @@ static bool find_turns(const double *part, struct slowdown *x)
 	x->in.to = k;
 	x->in.first = sum[FAST_PART] / n[FAST_PART];
 	x->in.ratio = sum[SLOW_PART] / n[SLOW_PART] / x->in.first;
-	return x->in.ratio >= SLOWER;
+	return x->in.ratio >= SLOWER && x->in.ratio <= TURNS_FAR;
 }
 
 int nsx_detect_clocks(struct nsx_detect *d, struct nsx_err *err)

@@ -145,11 +145,11 @@ static bool is_started_late(const struct nsx_comm_cost *x)
 }
 
 /* Most of it overlaps, and little is left: what comes first or last, which nothing can
- * be computed beside.
+ * be computed beside.  What compute waits for behind a copy is exposed, and blocks nothing.
  */
 static bool is_tail(const struct nsx_comm_cost *x, const struct nsx_detect *d)
 {
-	return x->blocking_ns * 3 <= x->comm_ns &&
+	return x->blocking_ns * 3 <= x->comm_ns && x->exposed_ns * 2 <= x->comm_ns &&
 	       share(x->blocking_ns, d->w.end_ns - d->w.start_ns) < MUCH_PCT;
 }
 

@@ -1,0 +1,1 @@
+explain @batches_in_turns --pass findings --md
