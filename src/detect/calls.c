@@ -21,6 +21,7 @@
 enum { SEVERAL = -2 };
 enum {
 	SMALL_BYTES = 64 << 10, /* a copy of less is waited for, not moved   */
+	VALUE_BYTES = 64,    /* more than a value or a few: the results of a step */
 	AHEAD_NS = 20000,    /* of work left is enough to queue more, and a wait
 			       this long is one                              */
 	LOAD_NS = 50000000, /* a launch this long, while the GPU idles, loads
@@ -664,7 +665,7 @@ static int join_by_price(struct calls *c, struct nsx_err *err)
 
 static void advise(const struct calls *c, const struct group *x,
 		   const struct words *say, const char *names, enum way way,
-		   bool empties, struct nsx_finding *f)
+		   bool empties, bool is_result, struct nsx_finding *f)
 {
 	const char *act = say->act, *rest = say->rest, *pytorch = say->pytorch;
 	size_t k = 0;
@@ -675,13 +676,18 @@ static void advise(const struct calls *c, const struct group *x,
 		pytorch = of_copies[way].pytorch;
 	}
 
+	if (is_result)
+		f->recommendation[k++] =
+			"launch the next work before waiting for these results, and "
+			"keep on the GPU what it needs of them";
 	if (x->is_pool || empties)
 		f->recommendation[k++] =
 			"raise the pool's release threshold "
 			"(cudaMemPoolAttrReleaseThreshold): without it each "
 			"synchronisation gives the pool's memory back";
-	f->recommendation[k++] = rest ? nsx_tell(c->d->found, "%s%s%s", act,
-						 names, rest) : act;
+	if (!is_result)
+		f->recommendation[k++] = rest ?
+			nsx_tell(c->d->found, "%s%s%s", act, names, rest) : act;
 	if (say->advice)
 		f->recommendation[k++] = say->advice;
 	if (pytorch && c->d->is_pytorch)
@@ -869,7 +875,8 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 		f.evidence[k++] = say_idle(c, process, all.cost_ns);
 	f.evidence[k] = refills;
 	nsx_places_tell(c->d, &c->places, list[0], &x->place, &f);
-	advise(c, x, say, names, way, empties, &f);
+	advise(c, x, say, names, way, empties,
+	       way == TO_HOST && all.bytes[way] > VALUE_BYTES, &f);
 	prove(c, list[0], say->barrier, &f);
 	f.harmless = kind > SMALL_COPY ? NULL : nsx_tell(
 		l, "The host waits %s in %s", nsx_tell_ns(l, all.ns), names);

@@ -1,0 +1,1 @@
+explain @batch_of_tokens --pass findings --md
