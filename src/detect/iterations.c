@@ -735,13 +735,9 @@ static bool waits_for_ranks(const struct slow *s)
 /* most: the class of time that they have most of beyond the others' */
 static void advise(const struct slow *s, unsigned most, struct nsx_finding *f)
 {
-	size_t n = 0;
+	bool holds_up = s->meets && s->pauses.n && s->paused == (uint32_t)MANY;
 
-	if (s->meets && s->pauses.n && s->paused == (uint32_t)MANY)
-		f->recommendation[n++] =
-			"let all ranks pause in the same iteration: one that "
-			"pauses alone holds up the others";
-	f->recommendation[n] =
+	f->recommendation[0] =
 		s->range_ns ?
 			"do it less often, in smaller pieces, or where it holds "
 			"up nothing: in another process, on another GPU" :
@@ -756,7 +752,7 @@ static void advise(const struct slow *s, unsigned most, struct nsx_finding *f)
 			"if they end a step, prepare the next while the GPU works "
 			"on this one; else see what the host does in them "
 			"(checkpoints, logging, data loading)" :
-		most == NSX_P_IDLE ?
+		most == NSX_P_IDLE || holds_up ?
 			nsx_tell(s->d->found, "see what the host does %s: "
 				 "checkpoints, logging, data loading, garbage "
 				 "collection; do it on another thread, or less "
@@ -769,6 +765,10 @@ static void advise(const struct slow *s, unsigned most, struct nsx_finding *f)
 			"(tables/nccl_rank_skew.csv): another came late" :
 			"compare their kernels with those of a usual iteration "
 			"(--window START..END): other shapes, or lower clocks";
+	if (holds_up)
+		f->recommendation[1] =
+			"or let all ranks pause in the same iteration: one that "
+			"pauses alone holds up the others";
 }
 
 /* Pauses that are little of what the iterations take too long do not slow them down,
