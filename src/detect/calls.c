@@ -506,8 +506,8 @@ static const struct words {
 	[START] = {
 		NSX_ID_idle_by_module_load, NSX_NO_COST,
 		"CUDA or one of its libraries starts in ", NULL,
-		"this is paid once: call ", " before what is measured",
-		"create handles and contexts once, and keep them", NULL},
+		"this is paid once: create the context and the handles of libraries "
+		"before what is measured, and keep them", NULL, NULL, NULL},
 	[SLOW] = {
 		NSX_ID_idle_by_slow_call, NSX_NO_COST,
 		"time goes to calls of ", NULL, "call ",
