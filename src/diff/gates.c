@@ -378,6 +378,15 @@ static void undecided(struct nsx_gate_row *r, const char *text)
 	r->text = text;
 }
 
+/* Why times of the sides say nothing of the code; NULL: they may. */
+static const char *find_failure(const struct nsx_diff *d)
+{
+	for (size_t i = 0; i < d->nchecks; i++)
+		if (d->checks[i].status == NSX_CHECK_FAIL)
+			return d->checks[i].text;
+	return NULL;
+}
+
 /* A limit below 0 asks for an improvement: what is missing of it must exceed the
  * noise, else the change itself.
  */
@@ -401,6 +410,8 @@ static void decide(const struct nsx_diff *d, const struct gate *g,
 		r->result = r->limit < 0 ? NSX_GATE_FAIL : NSX_GATE_PASS;
 	} else if (d->verdict == NSX_V_INCONCLUSIVE && d->whole) {
 		undecided(r, "no unit of work repeats on both sides");
+	} else if (measure_of(g->metric) == TIME && find_failure(d)) {
+		undecided(r, find_failure(d));
 	} else if (m->n < MIN_UNITS) {
 		undecided(r, "fewer than 4 units on a side");
 	} else if (r->lo > r->limit &&
