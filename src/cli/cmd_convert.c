@@ -1,4 +1,5 @@
 /* cmd_convert.c - traces for viewers: Perfetto's packets, or Chrome trace events. */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,13 +117,14 @@ static int parse_activities(const char *list, bool is_pftrace, unsigned *ret,
 	return *ret ? 0 : nsx_fail(err, NSX_E_USAGE, "--only is empty");
 }
 
-/* "400M", decimal. */
+/* "400M", decimal; "400m" as well. */
 static int parse_size(const char *text, int64_t *ret, struct nsx_err *err)
 {
-	static const char units[] = "kMGT";
+	static const char units[] = "KMGT";
 	char *end = NULL;
 	double size = text ? strtod(text, &end) : 0;
-	const char *unit = end && *end ? strchr(units, *end) : NULL;
+	const char *unit = end && *end ? strchr(units, toupper((unsigned char)*end)) :
+					 NULL;
 
 	*ret = 0;
 	if (!text)
@@ -131,11 +133,10 @@ static int parse_size(const char *text, int64_t *ret, struct nsx_err *err)
 		size *= 1000;
 	if (unit)
 		end++;
-	if (*end == 'B')
-		end++;
+	end += toupper((unsigned char)*end) == 'B';
 	if (end == text || *end || !(size >= 1) || size > 9e18)
 		return nsx_fail(err, NSX_E_USAGE, "--max-size must be a size as "
-				"400M, not '%s'", text);
+				"400M (k, M, G or T), not '%s'", text);
 	*ret = (int64_t)size;
 	return 0;
 }
@@ -318,6 +319,9 @@ static void say(const struct args *a, const struct nsx_convert_job *job,
 			(long long)n->shift_ns);
 	if (c->notes.n)
 		fprintf(f, "%s", c->notes.p);
+	if (!n->slices && !n->asyncs && !n->marks && !n->samples)
+		fprintf(stderr, "nsys-explain: warning: nothing in '%s' is of what was "
+			"asked for: the result is empty\n", job->traces[0]);
 	if (f == stdout)
 		puts("Open it at https://ui.perfetto.dev");
 }

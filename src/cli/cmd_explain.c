@@ -1,4 +1,5 @@
 /* cmd_explain.c - the default command: a trace in, a report out. */
+#include <ctype.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -236,8 +237,10 @@ static size_t html_bytes(const struct args *a)
 	double bytes = a->html_max ? strtod(a->html_max, &end) : 0;
 
 	if (a->html_max) {
-		bytes *= *end == 'k' ? 1 << 10 : *end == 'M' ? 1 << 20 : 1;
-		end += *end == 'k' || *end == 'M';
+		char unit = (char)tolower((unsigned char)*end);
+
+		bytes *= unit == 'k' ? 1 << 10 : unit == 'm' ? 1 << 20 : 1;
+		end += unit == 'k' || unit == 'm';
 		if (end == a->html_max || *end || !(bytes >= 2 && bytes <= 1e12))
 			return HTML_MISTYPED;
 	}

@@ -230,6 +230,9 @@ count() { python3 -c "import json, sys; print(sum(x['ph'] == 'X' and x['cat'] in
 ok "--max-size drops no GPU work and no range" test "$(count less.json)" = "$(count whole.json)"
 "$prog" convert "$f" -q -o same.json --max-size "${size}B"
 ok "--max-size leaves what fits" cmp same.json whole.json
+ok "--max-size in small letters" "$prog" convert "$f" -q -o small.json --max-size 400m
+"$prog" convert "$f" -o beyond.json --window 5000..5001 >/dev/null 2>told
+ok "a window in which nothing lies is told" grep -q 'the result is empty' told
 ok "--max-size that nothing fits is refused" not "$prog" convert "$f" -q -o tiny.json --max-size 1k
 ok "and leaves nothing" test ! -e tiny.json
 ok "--max-size must be a size" not "$prog" convert "$f" -q -o tiny.json --max-size many
