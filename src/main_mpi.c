@@ -205,15 +205,16 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 	if (me) /* to send them on, not to look at them */
 		r.digest.keep = NSX_KEEP_BYTES;
 	mine = split_lines(scatter(&r.inputs, a), a);
-	if (nsx_fleet_read(&mine, &r.digest, r.jobs, nsx_fleet_run_say, &s.v,
-			   &s.n, &r.left_out, &err))
+	if (nsx_fleet_read(&mine, &r.digest, r.jobs, &s.v, &s.n, &r.left_out,
+			   &err))
 		give_up(&err);
-	left_out = r.left_out;
+	nsx_fleet_run_say(&r.left_out);
+	left_out = r.left_out.n;
 	MPI_Reduce(&left_out, &all_left_out, 1, MPI_UINT64_T, MPI_SUM, 0,
 		   MPI_COMM_WORLD);
 	reduce(&s, r.digest.keep);
 	if (!me) {
-		r.left_out = all_left_out;
+		r.left_out.n = all_left_out;
 		rc = nsx_fleet_run_finish(&r, s.v, s.n, &err);
 		rc = rc < 0 ? nsx_cmd_fail(&err, r.json) : nsx_cmd_printed(rc);
 	}

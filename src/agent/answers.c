@@ -134,9 +134,7 @@ int nsx_answer_diff(const struct nsx_captures *sides, const char *unit,
 
 /* fleet ---------------------------------------------------------------------------*/
 
-static void say_nothing(const char *message NSX_UNUSED)
-{
-}
+enum { MOST_WHY = 600 }; /* letters of what could not be read, and why       */
 
 /* The first page, a line each. */
 static void tell_page(struct nsx_answer *a, const struct nsx_freport *r)
@@ -155,18 +153,20 @@ static void tell_page(struct nsx_answer *a, const struct nsx_freport *r)
 }
 
 static int tell_fleet(struct nsx_answer *a, struct nsx_fleet *f,
-		      size_t left_out, struct nsx_err *err)
+		      const struct nsx_left_out *left_out, struct nsx_err *err)
 {
 	struct nsx_freport *r = NULL;
 	int rc = nsx_fleet_analyse(f, err);
 
 	if (!rc)
-		rc = nsx_freport_new(f, left_out, &r, err);
+		rc = nsx_freport_new(f, left_out->n, &r, err);
 	if (rc)
 		return rc;
 	nsx_put(a->out, "ranks", nsx_int(f->nranks));
-	nsx_put(a->out, "inputs_left_out", nsx_int((int64_t)left_out));
+	nsx_put(a->out, "inputs_left_out", nsx_int((int64_t)left_out->n));
 	tell_page(a, r);
+	if (left_out->why.n)
+		nsx_md_text(a->out, "Left out: %.*s", MOST_WHY, left_out->why.p);
 	/* What is dear first: findings, then who costs a step what. */
 	copy_table(a, &r->t[NSX_FT_FINDINGS]);
 	copy_table(a, &r->t[NSX_FT_RANKS]);
@@ -190,7 +190,8 @@ int nsx_answer_fleet(char *const *paths, size_t n,
 	struct nsx_digest **v = NULL;
 	struct nsx_fleet *f = NULL;
 	struct nsx_answer *a;
-	size_t nv = 0, left_out = 0, noutside = 0;
+	struct nsx_left_out left_out = {0};
+	size_t nv = 0, noutside = 0;
 	int rc = nsx_fleet_list(paths, (int)n, &in, err);
 
 	for (size_t i = 0; i < in.n; i++)
@@ -201,19 +202,25 @@ int nsx_answer_fleet(char *const *paths, size_t n,
 				      "folders that may be read", in.path[i]);
 	in.n -= noutside;
 	if (!rc)
-		rc = nsx_fleet_read(&in, &o, loaded->threads, say_nothing, &v, &nv,
-				    &left_out, err);
+		rc = nsx_fleet_read(&in, &o, loaded->threads, &v, &nv, &left_out,
+				    err);
+	left_out.n += noutside;
 	if (!rc && !nv)
 		rc = nsx_fail(err, NSX_E_DATA, "none of %zu inputs could be "
-			      "read", in.n + noutside);
+			      "read: %.*s", in.n + noutside,
+			      (int)strcspn(left_out.why.p ?: "", "\n"),
+			      left_out.why.p ?: "");
 	if (!rc)
 		rc = nsx_fleet_new(v, nv, &f, err);
 	free(v);
 	nsx_arena_free(in.arena);
-	if (rc)
+	if (rc) {
+		nsx_buf_done(&left_out.why);
 		return rc;
+	}
 	a = nsx_answer_new(NULL, 0);
-	rc = tell_fleet(a, f, left_out + noutside, err);
+	rc = tell_fleet(a, f, &left_out, err);
+	nsx_buf_done(&left_out.why);
 	nsx_fleet_free(f);
 	return nsx_answer_end(a, rc, ret, err);
 }

@@ -91,11 +91,16 @@ int nsx_fleet_run_parse(struct nsx_fleet_run *r, const struct nsx_cmd *cmd,
 void nsx_fleet_run_done(struct nsx_fleet_run *r)
 {
 	nsx_arena_free(r->inputs.arena);
+	nsx_buf_done(&r->left_out.why);
 }
 
-void nsx_fleet_run_say(const char *message)
+void nsx_fleet_run_say(const struct nsx_left_out *x)
 {
-	fprintf(stderr, "nsys-explain: left out: %s\n", message);
+	for (const char *line = x->why.p, *end; line && *line; line = end + 1) {
+		end = strchrnul(line, '\n');
+		fprintf(stderr, "nsys-explain: left out: %.*s\n", (int)(end - line),
+			line);
+	}
 }
 
 /* Reports --------------------------------------------------------------------------*/
@@ -165,7 +170,7 @@ static int report(struct nsx_fleet_run *run, const struct nsx_fleet *f,
 		.write = run->json ? nsx_freport_write_json :
 			 run->md   ? nsx_freport_write_md :
 			 run->html ? nsx_freport_write_html : NULL};
-	int rc = nsx_freport_new(f, run->left_out, &r, err);
+	int rc = nsx_freport_new(f, run->left_out.n, &r, err);
 
 	one.subject = r;
 	if (!rc)
@@ -205,7 +210,7 @@ int nsx_fleet_run_finish(struct nsx_fleet_run *r, struct nsx_digest **v,
 			 size_t n, struct nsx_err *err)
 {
 	struct nsx_fleet *f = NULL;
-	bool too_few = false, is_partial = r->left_out;
+	bool too_few = false, is_partial = r->left_out.n;
 	int rc;
 
 	if (!n)

@@ -16,7 +16,7 @@ struct nsx_fleet_run {
 	struct nsx_mesh axes; /* of mesh */
 	struct nsx_digest_opts digest;
 	unsigned jobs;
-	size_t left_out; /* inputs that could not be read */
+	struct nsx_left_out left_out; /* inputs that could not be read       */
 };
 extern const struct nsx_opt nsx_fleet_opts[];
 enum { NSX_NFLEET_OPTS = 13 };
@@ -32,8 +32,8 @@ extern const char nsx_fleet_doc[], nsx_fleet_examples[];
 int nsx_fleet_run_parse(struct nsx_fleet_run *r, const struct nsx_cmd *cmd,
 			int argc, char **argv, struct nsx_err *err);
 void nsx_fleet_run_done(struct nsx_fleet_run *r);
-/* An input that was left out: one line on stderr. */
-void nsx_fleet_run_say(const char *message);
+/* What was left out, a line each on stderr. */
+void nsx_fleet_run_say(const struct nsx_left_out *x);
 /* Takes the digests: writes the merged digest, or the report. Returns the exit
  * code, or an error.
  */

@@ -146,9 +146,8 @@ static int read_one(void *ctx, size_t i, struct nsx_err *err)
 	return rc ? rc : nsx_stopped(err);
 }
 
-static int join(const struct reading *r, size_t n,
-		void (*say)(const char *message), struct nsx_digest ***ret,
-		size_t *ret_n, size_t *ret_left_out, struct nsx_err *err)
+static int join(const struct reading *r, size_t n, struct nsx_digest ***ret,
+		size_t *ret_n, struct nsx_left_out *left_out, struct nsx_err *err)
 {
 	size_t all = 0;
 
@@ -161,8 +160,8 @@ static int join(const struct reading *r, size_t n,
 		struct result *x = &r->results[i];
 
 		if (x->err.rc) {
-			++*ret_left_out;
-			say(x->err.msg);
+			left_out->n++;
+			nsx_buf_printf(&left_out->why, "%s\n", x->err.msg);
 		}
 		if (x->n)
 			memcpy(*ret + *ret_n, x->v, x->n * sizeof(*x->v));
@@ -174,20 +173,20 @@ static int join(const struct reading *r, size_t n,
 
 int nsx_fleet_read(const struct nsx_fleet_inputs *in,
 		   const struct nsx_digest_opts *o, unsigned jobs,
-		   void (*say)(const char *message), struct nsx_digest ***ret,
-		   size_t *ret_n, size_t *ret_left_out, struct nsx_err *err)
+		   struct nsx_digest ***ret, size_t *ret_n,
+		   struct nsx_left_out *left_out, struct nsx_err *err)
 {
 	size_t n = in->n;
 	struct reading r = {in, o, NULL};
 	int rc;
 
-	*ret_n = *ret_left_out = 0;
+	*ret_n = 0;
 	r.results = nsx_try_alloc(n, sizeof(*r.results), "inputs", err);
 	if (!r.results)
 		return err->rc;
 	rc = nsx_par(jobs, n, read_one, &r, err);
 	if (!rc)
-		rc = join(&r, n, say, ret, ret_n, ret_left_out, err);
+		rc = join(&r, n, ret, ret_n, left_out, err);
 	for (size_t i = 0; i < n; i++)
 		nsx_digests_free(r.results[i].v, r.results[i].n);
 	free(r.results);

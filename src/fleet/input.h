@@ -17,13 +17,17 @@ int nsx_fleet_list(char *const *operands, int n, struct nsx_fleet_inputs *ret,
 		   struct nsx_err *err) NSX_CHECKED;
 
 /* The digests of the inputs, made of traces on the way, `jobs` at a time.  What
- * cannot be read is left out: say(message) for each, *ret_left_out of them.  Owner
- * of the digests and the array: the caller.  Errors: NSX_E_NOMEM, NSX_E_STOP.
+ * cannot be read is left out, and why is added to *left_out.  Owner of the digests, the
+ * array and the text: the caller.  Errors: NSX_E_NOMEM, NSX_E_STOP.
  */
+struct nsx_left_out {
+	size_t n;
+	struct nsx_buf why; /* a line for each                               */
+};
 int nsx_fleet_read(const struct nsx_fleet_inputs *in,
 		   const struct nsx_digest_opts *o, unsigned jobs,
-		   void (*say)(const char *message), struct nsx_digest ***ret,
-		   size_t *ret_n, size_t *ret_left_out,
+		   struct nsx_digest ***ret, size_t *ret_n,
+		   struct nsx_left_out *left_out,
 		   struct nsx_err *err) NSX_CHECKED;
 
 #endif

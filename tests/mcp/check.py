@@ -214,6 +214,12 @@ def check_digests():
         content_of(r)[k] == v for k, v in want.items() if k != 'next'), text_of(r))
     r = c.call('nsys_fleet', traces=['nccl_three_ranks.nsxd', 'two_rank_straggler.sqlite'])
     ok('digests beside traces', not r.get('isError'), text_of(r))
+    with open(os.path.join(folder, 'no.nsxd'), 'w') as f:
+        f.write('no digest\n')
+    r = c.call('nsys_fleet', traces=['nccl_three_ranks.nsxd', 'no.nsxd'])
+    ok('why one is left out', 'Left out: ' in text_of(r) and 'no.nsxd' in text_of(r), text_of(r))
+    r = c.call('nsys_fleet', traces=['no.nsxd'])
+    ok('why all are', r.get('isError') and 'no.nsxd' in text_of(r), text_of(r))
     c.close()
 
 
