@@ -68,7 +68,7 @@ static void emit(struct sweep *s, int64_t start_ns, int64_t end_ns,
 
 	start_ns = NSX_MAX(start_ns, w->start_ns);
 	end_ns = NSX_MIN(end_ns, w->end_ns);
-	if (start_ns >= end_ns || (s->n == s->cap && !grow(s)))
+	if (start_ns >= end_ns || s->rc || (s->n == s->cap && !grow(s)))
 		return;
 	s->start_ns[s->n] = start_ns;
 	s->ops[s->n] = s->op;

@@ -89,10 +89,10 @@ QUESTIONS = [
     ('rtx3060_many_kernels', 'How many kernels are there?', ('nsys_sql', {'sql': 'SELECT count(*) AS n FROM kernel'}),
      [], '"n":%s', 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL'),
     ('cpu_only_sched', 'Was the GPU used?', EXPLAIN, [], 'no GPU work', None),
-    ('osrt_only', 'What do main threads wait for?', EXPLAIN, [], '%s takes',
+    ('osrt_only', 'What does a main thread spend most time in?', EXPLAIN, [], '%s takes',
      '''SELECT value FROM OSRT_API JOIN StringIds ON id = nameId
         WHERE globalTid % 0x1000000 = globalTid / 0x1000000 % 0x1000000
-        GROUP BY value ORDER BY sum("end" - start) DESC LIMIT 1'''),
+        GROUP BY globalTid, value ORDER BY sum("end" - start) DESC LIMIT 1'''),
     ('api_without_kernels', 'Which CUDA call takes most time?', EXPLAIN, [], '%s', TOP_CALL),
     ('a100_cuda_graphs', 'How often were graphs replayed?', ask('section', 'cuda_graphs'), [], '"replays":%s',
      'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE'),

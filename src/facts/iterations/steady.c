@@ -249,7 +249,7 @@ static bool comes_again(const struct judge *j, const struct nsx_iteration *v, si
  */
 static void judge_far(struct judge *j, const struct nsx_iteration *v, size_t n)
 {
-	size_t nfar = 0, ntimes = 0, nshort = 0, at[2];
+	size_t nfar = 0, ntimes = 0, nshort = 0, at[2] = {0, 0};
 
 	for (j->first = 1; j->first < n && is_far(j, &v[j->first]); j->first++)
 		nshort = is_shorter(j, &v[j->first]) ? nshort + 1 : 0;
