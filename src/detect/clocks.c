@@ -20,7 +20,8 @@ enum { PARTS = NSX_PARTS, FEW = NSX_FEW_PARTS };
 #define MOSTLY 0.5   /* of the kernels' time in a stretch, that is slower ... */
 #define NEARLY_ALL 0.9 /* ... and in several: other work returns as well */
 #define TURNS_FAR 1.5 /* times as long, by which no clock falls again and again */
-#define FAR 1.3	     /* times as long, from which clocks leave no kernel as it was: ... */
+#define FAR 1.5	     /* times as long, from which clocks leave no kernel as it was, not
+			even one that memory binds: ... */
 #define AS_BEFORE 0.1 /* ... not by this share of what others take longer ... */
 #define SOME 0.01    /* ... in kernels of so much of the time */
 enum { LEAST_KERNELS = 3 }; /* of different work that are slower there */

@@ -85,6 +85,8 @@ int64_t nsx_comm_waited_ns(const struct nsx_detect *d, uint32_t device);
 
 /* "block": what one of the iterations is, as far as how they were found tells. */
 const char *nsx_iteration_word(const struct nsx_facts *f);
+/* The range that they are, as it is shown ("step #"); NULL: they are found otherwise. */
+const char *nsx_iteration_range(const struct nsx_facts *f);
 
 /* Idle time of the limiting GPU in the judged window, by cause. */
 void nsx_idle_by_cause(const struct nsx_detect *d, int64_t ns[NSX_NCAUSES]);

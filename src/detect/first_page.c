@@ -106,6 +106,14 @@ const char *nsx_iteration_word(const struct nsx_facts *f)
 	return units[f->iteration_method];
 }
 
+const char *nsx_iteration_range(const struct nsx_facts *f)
+{
+	for (size_t i = 0; i < f->ncadences; i++)
+		if (f->cadences[i].chosen && f->iteration_method == NSX_WAY_NVTX)
+			return nsx_fact_text(f, f->cadences[i].name);
+	return NULL;
+}
+
 /* "29.3 ms", and where the mean reads otherwise "29.3 ms (median)". */
 static const char *say_median(struct nsx_arena *a, int64_t *v, size_t n)
 {
@@ -165,7 +173,7 @@ static const char *say_unit(const struct nsx_report *r, struct nsx_arena *a)
 {
 	const struct nsx_facts *f = r->facts;
 	struct nsx_window w = nsx_judged(f);
-	const char *unit = nsx_iteration_word(f);
+	const char *range = nsx_iteration_range(f), *word = nsx_iteration_word(f);
 	int64_t *v = nsx_arena_get(a, (f->niterations + 1) * sizeof(*v));
 	size_t n = list_units(f, &w, v);
 
@@ -173,14 +181,9 @@ static const char *say_unit(const struct nsx_report *r, struct nsx_arena *a)
 		n = n > 3 ? n - 1 : 0;
 	if (n < 2 || !f->iteration_method)
 		return NULL;
-	for (size_t i = 0; i < f->ncadences; i++)
-		if (f->cadences[i].chosen && f->iteration_method == NSX_WAY_NVTX)
-			unit = nsx_arena_printf(a, "× %s", nsx_fact_text(
-						f, f->cadences[i].name));
 	return nsx_arena_printf(a, "%s of %s",
-				*unit == (char)0xc3 /* × */ ?
-				nsx_arena_printf(a, "%zu %s", n, unit) :
-				nsx_text_n(a, n, unit, NULL),
+				range ? nsx_arena_printf(a, "%zu × %s", n, range) :
+					nsx_text_n(a, n, word, NULL),
 				say_median(a, v, n));
 }
 

@@ -423,19 +423,10 @@ static bool is_extra(const struct slow *s, const struct nsx_groups *kinds,
 	       !ends_step(nsx_text(t, t->nvtx.name[range]));
 }
 
-/* The range that iterations are, as it is shown; NULL: they are found otherwise. */
-static const char *unit_of(const struct nsx_facts *f)
-{
-	for (size_t i = 0; i < f->ncadences; i++)
-		if (f->cadences[i].chosen && f->iteration_method == NSX_WAY_NVTX)
-			return nsx_fact_text(f, f->cadences[i].name);
-	return NULL;
-}
-
 static bool is_between(const struct slow *s, uint32_t range)
 {
 	const struct nsx_trace *t = s->d->trace;
-	const char *unit = unit_of(s->d->facts);
+	const char *unit = nsx_iteration_range(s->d->facts);
 
 	for (; unit && range != NSX_NONE;
 	     range = nsx_range_parent(&s->d->facts->nvtx, range))
