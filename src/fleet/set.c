@@ -162,6 +162,7 @@ int nsx_fleet_new(struct nsx_digest **v, size_t n, struct nsx_fleet **ret,
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct nsx_fleet *f = nsx_arena_get(a, sizeof(*f));
+	int64_t least = INT64_MAX;
 	int rc;
 
 	f->arena = a;
@@ -176,12 +177,19 @@ int nsx_fleet_new(struct nsx_digest **v, size_t n, struct nsx_fleet **ret,
 	number(f, v, n);
 	nsx_sort(f->rank, f->nranks, sizeof(*f->rank), cmp_rank);
 	for (uint32_t i = 0; i < f->nranks; i++) {
-		f->expected = NSX_MAX(f->expected, f->rank[i].d->world);
+		int64_t world = f->rank[i].d->world;
+
+		least = world > 0 ? NSX_MIN(least, world) : least;
+		f->expected = NSX_MAX(f->expected, world);
 		if (f->rank[i].d->is_partial)
 			nsx_fleet_warn(f, "the trace of rank %lld lost rows: "
 				       "what it does not show may have happened",
 				       (long long)f->rank[i].number);
 	}
+	if (least < f->expected)
+		nsx_fleet_warn(f, "traces say that their job has %lld ranks, others "
+			       "%lld: they may be of two jobs", (long long)least,
+			       (long long)f->expected);
 	rc = list_hosts(f, err);
 	if (rc)
 		nsx_fleet_free(f);

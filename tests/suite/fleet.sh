@@ -168,6 +168,11 @@ holds 'nine steps are too few' grep -q '"why": "few_steps"' few.json
 "$prog" fleet pair/traces --md >pair.md 2>err
 holds 'either of two may be wrong' grep -q 'Ranks 0, 1 are out of sequence.*do not tell' pair.md
 rm -rf few pair
+# Traces of two jobs: what they say of their number of ranks tells.
+"$b/fleet-gen" three none ranks=3 hosts=3 seed=1 && "$b/fleet-gen" nine none ranks=9 hosts=3 seed=2
+"$prog" fleet three/traces/rank0000.sqlite nine/traces/rank000[12].sqlite --md >mixed.md 2>err
+holds 'two jobs that are mixed' grep -q 'job has 3 ranks, others 9' mixed.md
+rm -rf three nine
 
 # So does the exit code tell of a trace that has a damaged page; a whole one beside it heals that.
 cp "$b/fixtures/two_rank_straggler.sqlite" torn.sqlite; chmod u+w torn.sqlite
