@@ -12,13 +12,17 @@
 #define PACED 0.5	  /* of the window, that input sets the pace of */
 enum {
 	WAIT_NS = 50000,   /* a call of the OS or of MPI this long waits     */
+	/* CPython's switch interval (sys.getswitchinterval: 5 ms): a thread that wants the
+	 * interpreter waits so long before it asks the one that has it.
+	 */
+	SWITCH_NS = 5000000, SWITCHED_NS = 5600000, FEW_SWITCHES = 4,
 };
 
 /* Waits outside CUDA ------------------------------------------------------*/
 
 struct outside { /* calls of one name */
 	int64_t ns, max_ns;
-	size_t count;
+	size_t count, nswitches; /* nswitches: of them, as long as SWITCH_NS */
 	bool is_mpi;
 	nsx_str name;
 	uint32_t process; /* of all of them; SEVERAL                         */
@@ -151,6 +155,26 @@ static void take_price(struct nsx_detect *d, struct nsx_finding *f,
 	f->confidence = NSX_CONF_MEDIUM;
 }
 
+/* Timed waits that end as Python's for its interpreter do. */
+static void tell_switches(struct nsx_detect *d, const struct outside *x,
+			  const char *name, struct nsx_finding *f)
+{
+	const char *process = nsx_process_name(
+		d->trace, d->trace->thread[x->thread].process);
+	bool is_python = d->is_pytorch || (process && strcasestr(process, "python"));
+
+	if (2 * x->nswitches < x->count || x->nswitches < FEW_SWITCHES ||
+	    !strstr(name, "timedwait") || !is_python)
+		return;
+	nsx_add_evidence(f, nsx_tell(
+		d->found, "%zu of them last 5 ms, the switch interval of Python: "
+			  "another of its threads holds the interpreter (GIL)",
+		x->nswitches));
+	f->recommendation[0] =
+		"see which Python thread holds the interpreter meanwhile: move its work "
+		"to a process of its own, or into code that releases the lock";
+}
+
 static void propose_outside(struct nsx_detect *d, const struct outside *x,
 			    const struct nsx_places *places, uint32_t thing,
 			    int64_t idle_ns)
@@ -180,6 +204,7 @@ static void propose_outside(struct nsx_detect *d, const struct outside *x,
 		advise_mpi(&f, name);
 	else
 		advise_os(d, &f, what, name);
+	tell_switches(d, x, name, &f);
 	if (x->meanwhile.range != NSX_NONE) {
 		f.title = nsx_tell(l, "the launching thread waits in %s for %s%s",
 				   nsx_tell_name(l, name),
@@ -250,6 +275,7 @@ static int add_wait(struct waits *s, const struct nsx_detect *d,
 		x->thread = o->thread;
 	}
 	x->count++;
+	x->nswitches += ns >= SWITCH_NS && ns <= SWITCHED_NS;
 	return 0;
 }
 

@@ -1,0 +1,1 @@
+explain @switch_interval --pass findings --md
