@@ -21,6 +21,7 @@
 enum { SEVERAL = -2 };
 enum {
 	SMALL_BYTES = 64 << 10, /* a copy of less is waited for, not moved   */
+	LATER_NS = 100000,   /* no launch takes so long to reach a GPU       */
 	VALUE_BYTES = 64,    /* more than a value or a few: the results of a step */
 	AHEAD_NS = 20000,    /* of work left is enough to queue more, and a wait
 			       this long is one                              */
@@ -89,6 +90,7 @@ struct calls {
 	int64_t served_ns;
 	size_t overhead; /* first of its overheads that may matter           */
 	size_t barrier, barriers_end; /* of the thread, that may matter      */
+	int64_t *later_ns; /* by barrier, see find_later; NULL: a replay tells */
 	int64_t idle_ns; /* of the limiting GPU, while the host is busy      */
 	int64_t all_idle_ns; /* of it                                        */
 };
@@ -291,6 +293,34 @@ static bool is_told_by_rows(const struct calls *c, enum kind kind)
 		c->d->facts->run_kind == NSX_RUN_START_UP);
 }
 
+/* Of the idle time after waits, what lies between launches that came in time and their
+ * start: the wait is not why the GPU begins late.  Where nothing can be replayed that
+ * time would be the price.
+ */
+static int find_later(struct calls *c, struct nsx_err *err)
+{
+	const struct nsx_facts *f = c->d->facts;
+	const struct nsx_trace *t = c->d->trace;
+	struct nsx_gap gap;
+
+	if (nsx_model_closure(f->model)->cls != NSX_CONF_NONE)
+		return 0;
+	if (!nsx_new_array(c->later_ns, c->d->scratch, f->nbarriers, "waits", err))
+		return err->rc;
+	for (uint32_t d = 0; d < f->ndevices; d++)
+		for (size_t at = 0; nsx_next_gap(&f->idle[d], &at, &gap);) {
+			uint32_t call = gap.op == NSX_NONE ?
+						NSX_NONE : nsx_op_call(&t->ops, gap.op);
+			uint32_t b = nsx_gap_barrier(f, t, &gap);
+			int64_t ns = call == NSX_NONE ? 0 : gap.end_ns - NSX_MAX(
+				gap.start_ns, nsx_call_end(&t->calls, call));
+
+			if (b != NSX_NONE && ns >= LATER_NS)
+				nsx_add_to(&c->later_ns[b], ns);
+		}
+	return 0;
+}
+
 /* The idle time that follows from a call, for evidence. */
 static void add_cost(struct calls *c, struct group *x, size_t call)
 {
@@ -304,10 +334,11 @@ static void add_cost(struct calls *c, struct group *x, size_t call)
 	for (size_t i = c->barrier; i < c->barriers_end &&
 				    b[i].start_ns == start_ns; i++)
 		if (b[i].name == name && nsx_is_judged(c->d, start_ns)) {
-			nsx_add_to(&x->cost_ns, b[i].cost_ns);
+			int64_t ns = b[i].cost_ns - (c->later_ns ? c->later_ns[i] : 0);
+
+			nsx_add_to(&x->cost_ns, ns);
 			nsx_add_to(&x->idle_ns, NSX_MAX(0, b[i].gpu_idle_ns));
-			x->squares += (double)b[i].cost_ns *
-				      (double)b[i].cost_ns;
+			x->squares += (double)ns * (double)ns;
 		}
 }
 
@@ -938,7 +969,7 @@ static int propose_all(struct calls *c, struct nsx_err *err)
 int nsx_detect_calls(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct calls c = {.d = d};
-	int rc = collect(&c, err) || join_by_price(&c, err) ||
+	int rc = find_later(&c, err) || collect(&c, err) || join_by_price(&c, err) ||
 				 propose_all(&c, err) ?
 			 err->rc : 0;
 
