@@ -480,6 +480,8 @@ int nsx_ask_gaps(struct nsx_answer *a, struct nsx_err *err)
 		add_gap(a, table, &l.v[i]);
 	nsx_md_table(a->out, table, a->limit, GAP_GPU, GAP_WINDOW, GAP_NS,
 		     GAP_CAUSE, GAP_DETAIL, GAP_NEXT);
+	if (all > l.n)
+		nsx_md_bullet(a->out, "listed are the longest %zu of %zu gaps", l.n, all);
 	if (l.n)
 		nsx_answer_next(a, "why",
 				nsx_answer_exactly(a, l.v[0].gap.start_ns),

@@ -123,6 +123,8 @@ says "the median of 16 is" "$fix/two_rank_straggler.sqlite" iteration 15
 refuses "no iteration 16: the trace has 0 to 15" "$fix/two_rank_straggler.sqlite" iteration 16
 refuses "cannot read the iteration '-1'" "$fix/two_rank_straggler.sqlite" iteration -- -1
 
+# Of many gaps the longest are listed, and that is said.
+says 'listed are the longest 20 of 199 gaps' "$fix/case07_launch_storm.sqlite" gaps
 # Ranges that are numbered are asked about as reports show them, or one of them.
 for want in "step # 6 5400000 6" "step 3 1 900000 1"; do
 	name=$(echo "$want" | cut -d' ' -f1,2)
