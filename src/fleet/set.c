@@ -157,12 +157,37 @@ static int list_hosts(struct nsx_fleet *f, struct nsx_err *err)
 	return rc;
 }
 
+/* What shows that the traces are not all of one job. Clocks of hosts may be minutes off. */
+static void doubt_job(struct nsx_fleet *f)
+{
+	const int64_t apart_ns = INT64_C(600000000000);
+	int64_t least = INT64_MAX, start_ns = INT64_MIN, end_ns = INT64_MAX;
+
+	for (uint32_t i = 0; i < f->nranks; i++) {
+		const struct nsx_digest *d = f->rank[i].d;
+
+		least = d->world > 0 ? NSX_MIN(least, d->world) : least;
+		if (d->utc_ns < 0)
+			continue;
+		start_ns = NSX_MAX(start_ns, nsx_add_sat(d->utc_ns, d->first_ns));
+		end_ns = NSX_MIN(end_ns, nsx_add_sat(d->utc_ns, d->last_ns));
+	}
+	if (least < f->expected)
+		nsx_fleet_warn(f, "traces say that their job has %lld ranks, others "
+			       "%lld: they may be of two jobs", (long long)least,
+			       (long long)f->expected);
+	if (start_ns > end_ns && (uint64_t)start_ns - (uint64_t)end_ns >
+					 (uint64_t)apart_ns)
+		nsx_fleet_warn(f, "one trace ends %s before another begins: they may be "
+			       "of two jobs", nsx_text_ns(f->arena, (double)start_ns -
+							  (double)end_ns));
+}
+
 int nsx_fleet_new(struct nsx_digest **v, size_t n, struct nsx_fleet **ret,
 		  struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct nsx_fleet *f = nsx_arena_get(a, sizeof(*f));
-	int64_t least = INT64_MAX;
 	int rc;
 
 	f->arena = a;
@@ -177,19 +202,13 @@ int nsx_fleet_new(struct nsx_digest **v, size_t n, struct nsx_fleet **ret,
 	number(f, v, n);
 	nsx_sort(f->rank, f->nranks, sizeof(*f->rank), cmp_rank);
 	for (uint32_t i = 0; i < f->nranks; i++) {
-		int64_t world = f->rank[i].d->world;
-
-		least = world > 0 ? NSX_MIN(least, world) : least;
-		f->expected = NSX_MAX(f->expected, world);
+		f->expected = NSX_MAX(f->expected, f->rank[i].d->world);
 		if (f->rank[i].d->is_partial)
 			nsx_fleet_warn(f, "the trace of rank %lld lost rows: "
 				       "what it does not show may have happened",
 				       (long long)f->rank[i].number);
 	}
-	if (least < f->expected)
-		nsx_fleet_warn(f, "traces say that their job has %lld ranks, others "
-			       "%lld: they may be of two jobs", (long long)least,
-			       (long long)f->expected);
+	doubt_job(f);
 	rc = list_hosts(f, err);
 	if (rc)
 		nsx_fleet_free(f);

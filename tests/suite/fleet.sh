@@ -172,6 +172,9 @@ rm -rf few pair
 "$b/fleet-gen" three none ranks=3 hosts=3 seed=1 && "$b/fleet-gen" nine none ranks=9 hosts=3 seed=2
 "$prog" fleet three/traces/rank0000.sqlite nine/traces/rank000[12].sqlite --md >mixed.md 2>err
 holds 'two jobs that are mixed' grep -q 'job has 3 ranks, others 9' mixed.md
+sqlite3 three/traces/rank0001.sqlite 'UPDATE TARGET_INFO_SESSION_START_TIME SET utcEpochNs = utcEpochNs + 3600000000000'
+"$prog" fleet three/traces --md >mixed.md 2>err
+holds 'traces an hour apart' grep -q 'one trace ends 36[0-9]* s before another begins' mixed.md
 rm -rf three nine
 
 # So does the exit code tell of a trace that has a damaged page; a whole one beside it heals that.
