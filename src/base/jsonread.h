@@ -42,7 +42,9 @@ struct nsx_jsonr;
 enum nsx_jsonr_type { NSX_J_ABSENT, NSX_J_NULL, NSX_J_BOOL, NSX_J_INT, NSX_J_REAL,
 		     NSX_J_STR, NSX_J_ARRAY, NSX_J_OBJECT };
 
-/* Errors: NULL and NSX_E_USAGE. Owner: the caller, nsx_jsonr_free. */
+/* An integer beyond 64 bits is a real, and a text ends at its first NUL.
+ * Errors: NULL and NSX_E_USAGE. Owner: the caller, nsx_jsonr_free.
+ */
 struct nsx_jsonr *nsx_jsonr_parse(const char *text, size_t n,
 				struct nsx_err *err) NSX_CHECKED;
 void nsx_jsonr_free(struct nsx_jsonr *j); /* NULL is fine */

@@ -392,11 +392,37 @@ static const json_t *value(const struct nsx_jsonr *j)
 	return (const json_t *)j;
 }
 
+/* Reals that are integers, as far as a real tells all of these. */
+static void restore_integers(json_t *j)
+{
+	const double most = 9007199254740992.0; /* 2^53 */
+	size_t n = json_array_size(j); /* 0 of all else */
+
+	for (void *at = json_object_iter(j); at; at = json_object_iter_next(j, at)) {
+		json_t *v = json_object_iter_value(at);
+
+		if (json_is_real(v) && fabs(json_real_value(v)) < most &&
+		    floor(json_real_value(v)) == json_real_value(v))
+			json_object_iter_set_new(j, at, json_integer(
+					(json_int_t)json_real_value(v)));
+		else
+			restore_integers(v);
+	}
+	for (size_t i = 0; i < n; i++)
+		restore_integers(json_array_get(j, i));
+}
+
 struct nsx_jsonr *nsx_jsonr_parse(const char *text, size_t n, struct nsx_err *err)
 {
 	json_error_t e;
 	json_t *root = json_loadb(text, n, JSON_DECODE_ANY, &e);
 
+	/* What no integer and no text of C holds is JSON: who asks is to be answered. */
+	if (!root) {
+		root = json_loadb(text, n, JSON_DECODE_ANY | JSON_ALLOW_NUL |
+						   JSON_DECODE_INT_AS_REAL, NULL);
+		restore_integers(root);
+	}
 	if (!root)
 		(void)nsx_fail(err, NSX_E_USAGE, "not JSON: column %d: %s",
 			       e.column, e.text);

@@ -134,6 +134,9 @@ def check_errors():
     e = refused('NO_SUCH_TRACE', 'nsys_explain', trace='nothing.sqlite')
     ok('traces to try', e['try'] and all(t.endswith('.sqlite') for t in e['try']))
     refused('OUTSIDE_ROOTS', 'nsys_explain', trace='/etc/passwd')
+    # JSON that no integer and no text of C holds is answered to who asked.
+    refused('BAD_ARGUMENT', 'nsys_explain', trace='synthetic.sqlite', budget=10 ** 21)
+    refused('NO_SUCH_TRACE', 'nsys_explain', trace='a\0b')
     refused('OUTSIDE_ROOTS', 'nsys_explain', trace='../nsys-explain')
     refused('BAD_ARGUMENT', 'nsys_explain', trace=1)
     refused('BAD_ARGUMENT', 'nsys_explain')
