@@ -197,7 +197,7 @@ int nsx_answer_fleet(char *const *paths, size_t n,
 	for (size_t i = 0; i < in.n; i++)
 		if (is_allowed(ctx, in.path[i]))
 			in.path[i - noutside] = in.path[i];
-		else if (!noutside++ && in.n == 1)
+		else if (++noutside == in.n)
 			rc = nsx_fail(err, NSX_E_DENIED, "'%s' is outside the "
 				      "folders that may be read", in.path[i]);
 	in.n -= noutside;

@@ -319,6 +319,8 @@ static int compare_ranks(struct call *c, struct nsx_answer **ret,
 		return err->rc;
 	rc = nsx_answer_fleet((char *const *)l->v, l->n, is_allowed,
 			      &c->box->roots, &c->box->cache, ret, err);
+	if (rc == NSX_E_DENIED)
+		c->code = NSX_OUTSIDE_ROOTS;
 	for (unsigned i = 0; !rc && i < n; i++) {
 		nsx_answer_next(*ret, "verdict", NULL,
 				"what costs time on this rank");

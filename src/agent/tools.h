@@ -62,7 +62,7 @@ struct nsx_captures; /* of two sides (diff/diff.h) */
 int nsx_answer_diff(const struct nsx_captures *sides, const char *unit,
 		    const struct nsx_cache *loaded, struct nsx_answer **ret,
 		    struct nsx_err *err) NSX_CHECKED;
-/* is_allowed: of each file that a folder names. */
+/* is_allowed: of each file that a folder names; NSX_E_DENIED: of none. */
 int nsx_answer_fleet(char *const *paths, size_t n,
 		     bool (*is_allowed)(void *ctx, const char *path), void *ctx,
 		     const struct nsx_cache *loaded, struct nsx_answer **ret,

@@ -392,7 +392,9 @@ static const json_t *value(const struct nsx_jsonr *j)
 	return (const json_t *)j;
 }
 
-/* Reals that are integers, as far as a real tells all of these. */
+/* Members that are integers and were read as reals, as far as a real tells all of these.
+ * What takes an integer is a member of an object: elements of arrays stay as they are.
+ */
 static void restore_integers(json_t *j)
 {
 	const double most = 9007199254740992.0; /* 2^53 */

@@ -311,11 +311,12 @@ static int find_later(struct calls *c, struct nsx_err *err)
 		for (size_t at = 0; nsx_next_gap(&f->idle[d], &at, &gap);) {
 			uint32_t call = gap.op == NSX_NONE ?
 						NSX_NONE : nsx_op_call(&t->ops, gap.op);
-			uint32_t b = nsx_gap_barrier(f, t, &gap);
 			int64_t ns = call == NSX_NONE ? 0 : gap.end_ns - NSX_MAX(
 				gap.start_ns, nsx_call_end(&t->calls, call));
+			uint32_t b = ns >= LATER_NS ? nsx_gap_barrier(f, t, &gap) :
+						      NSX_NONE;
 
-			if (b != NSX_NONE && ns >= LATER_NS)
+			if (b != NSX_NONE)
 				nsx_add_to(&c->later_ns[b], ns);
 		}
 	return 0;

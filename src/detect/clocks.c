@@ -19,9 +19,9 @@ enum { PARTS = NSX_PARTS, FEW = NSX_FEW_PARTS };
 #define TREND 0.6    /* Kendall's tau of the parts */
 #define MOSTLY 0.5   /* of the kernels' time in a stretch, that is slower ... */
 #define NEARLY_ALL 0.9 /* ... and in several: other work returns as well */
-#define TURNS_FAR 1.5 /* times as long, by which no clock falls again and again */
-#define FAR 1.5	     /* times as long, from which clocks leave no kernel as it was, not
-			even one that memory binds: ... */
+#define FAR 1.5	     /* times as long, by which no clock falls again and again, and from
+			which clocks leave no kernel as it was, not even one that
+			memory binds: ... */
 #define AS_BEFORE 0.1 /* ... not by this share of what others take longer ... */
 #define SOME 0.01    /* ... in kernels of so much of the time */
 enum { LEAST_KERNELS = 3 }; /* of different work that are slower there */
@@ -326,7 +326,7 @@ static void rate(const double *part, enum pace_of_part *ret)
 static bool find_turns(const double *part, struct slowdown *x)
 {
 	enum pace_of_part of[PARTS], last = SLOW_PART;
-	unsigned n[] = {0, 0, 0}, k = 0;
+	unsigned n[] = {0, 0, 0}, k;
 	double sum[] = {0, 0, 0};
 
 	rate(part, of);
@@ -348,7 +348,7 @@ static bool find_turns(const double *part, struct slowdown *x)
 	x->in.to = k;
 	x->in.first = sum[FAST_PART] / n[FAST_PART];
 	x->in.ratio = sum[SLOW_PART] / n[SLOW_PART] / x->in.first;
-	return x->in.ratio >= SLOWER && x->in.ratio <= TURNS_FAR;
+	return x->in.ratio >= SLOWER && x->in.ratio <= FAR;
 }
 
 int nsx_detect_clocks(struct nsx_detect *d, struct nsx_err *err)

@@ -181,6 +181,13 @@ def check_files():
     # In a folder one link that leads out, one text and one pipe keep nobody from the rest.
     r = c.call('nsys_fleet', traces=['.'])
     ok('a folder of which some is left out', not r.get('isError') and '3 inputs' in text_of(r), text_of(r))
+    links = os.path.join(root, 'links')
+    os.makedirs(links)
+    for name in ('one.sqlite', 'two.sqlite'):
+        os.symlink(os.path.join(fixtures, 'ties.sqlite'), os.path.join(links, name))
+    r = c.call('nsys_fleet', traces=['links'])
+    ok('a folder of links that lead out', content_of(r)['error']['code'] == 'OUTSIDE_ROOTS', text_of(r))
+    shutil.rmtree(links)
     ok('a folder', code('.') in ('NOT_SQLITE', 'CANNOT_READ'), code('.'))
     ok('nothing was written', before == sorted(
         (n, os.lstat(os.path.join(root, n)).st_mtime_ns) for n in os.listdir(root)))
