@@ -34,10 +34,11 @@ static bool is_move(const struct nsx_kernel_words *x)
 	return true;
 }
 
-/* Bound by memory, and could be part of what produces or consumes its data. */
+/* Bound by memory, and could still be part of what produces or consumes its data. */
 static bool is_fusible(const struct nsx_kernel_words *x)
 {
-	return x->category == NSX_K_ELEMENTWISE || is_move(x);
+	return !kernels_fused_by(x) &&
+	       (x->category == NSX_K_ELEMENTWISE || is_move(x));
 }
 
 /* Peak of the tensor cores in the best type that replaces f32 over that of f32

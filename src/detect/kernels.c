@@ -238,6 +238,13 @@ static const char *advice_for(const struct kernels *k, nsx_str name)
 	if (words->category == NSX_K_MEMORY && goes_by_index(full))
 		return "sort or group its indices, so that neighbours reach "
 		       "neighbouring rows and few add to the same one at once";
+	if (kernels_fused_by(words) && words->category != NSX_K_GEMM)
+		return nsx_tell(k->d->found, "%s fused it already, and it is "
+				"bound by memory traffic: narrower types move "
+				"less", kernels_fused_by(words));
+	if (words->category == NSX_K_MOE &&
+	    (strcasestr(full, "grouped") || strcasestr(full, "fused")))
+		return "check the balance of tokens over experts";
 	if (strcasestr(full, "flash") || strcasestr(full, "fmha"))
 		return advice_for_fused(k, full);
 	return advice[words->category];

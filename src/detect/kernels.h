@@ -4,6 +4,7 @@
 #ifndef NSX_DETECT_KERNELS_H
 #define NSX_DETECT_KERNELS_H
 
+#include <string.h>
 #include "detect/detect.h"
 #include "facts/kernel_name.h"
 #include "facts/occupancy.h"
@@ -74,6 +75,17 @@ static inline double sm_count_of(const struct nsx_trace *t, uint32_t device)
 static inline bool has_name(const struct kernels *k, nsx_str name)
 {
 	return k->has_name[name / 64] >> name % 64 & 1;
+}
+
+/* Who made one kernel of what were many; NULL: nobody, as far as its family tells
+ * (kernel_words.c).
+ */
+static inline const char *kernels_fused_by(const struct nsx_kernel_words *x)
+{
+	if (!strncmp(x->family, "triton ", strlen("triton ")))
+		return "a compiler";
+	return strncmp(x->family, "multi_tensor ", strlen("multi_tensor ")) ?
+		       NULL : "the program";
 }
 
 /* By time, then by what is shown, then by which ran first. */

@@ -1,0 +1,1 @@
+explain @fused_already --pass findings --md
