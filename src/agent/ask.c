@@ -45,6 +45,19 @@ static void lead_on(struct nsx_answer *a, const struct nsx_question *q)
 		nsx_answer_next(a, "gaps", NULL, "the longest idle times");
 }
 
+/* No answer is surer than what it is of. */
+static void doubt(struct nsx_answer *a)
+{
+	const struct nsx_steady *steady = &a->r->facts->steady;
+
+	if (a->out->status == NSX_S_CANNOT)
+		a->confidence = NSX_CONF_LOW;
+	else if (a->window.start_ns == steady->window.start_ns &&
+		 a->window.end_ns == steady->window.end_ns &&
+		 steady->confidence != NSX_CONF_NONE)
+		a->confidence = NSX_MIN(a->confidence, steady->confidence);
+}
+
 int nsx_ask(struct nsx_subject *s, const struct nsx_question *q,
 	    const char *argument, size_t limit, struct nsx_answer **ret,
 	    struct nsx_err *err)
@@ -63,6 +76,7 @@ int nsx_ask(struct nsx_subject *s, const struct nsx_question *q,
 	a->subject = s;
 	a->argument = argument;
 	rc = q->ask(a, err);
+	doubt(a);
 	if (!a->nnext)
 		lead_on(a, q);
 	return nsx_answer_end(a, rc, ret, err);

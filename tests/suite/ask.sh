@@ -18,6 +18,7 @@ t=$fix/synthetic.sqlite
 says '^[0-9]+ .* (high|medium|low) .* [a-z_]+(:[A-Za-z]+)?$' "$t" findings
 says '^gpu +window +duration +cause' "$t" gaps
 says 'computeKernel' "$t" kernel compute
+says '0.0802s, confidence low' "$fix/start_up.sqlite" findings # no surer than the window they are of
 says '^Nothing was found' "$fix/empty_tables.sqlite" findings
 says '^kernels|launched by +cudaLaunchKernel' "$t" kernel compute
 refuses "no kernel matches 'nothing'; some that there are: '" "$t" kernel nothing
