@@ -438,10 +438,13 @@ static int64_t fetching_ns(const struct nsx_detect *d, size_t *ret_pages)
 		struct nsx_idle_piece x = nsx_idle_at(idle, i);
 		int64_t ns = NSX_MIN(x.end_ns, d->w.end_ns) -
 			     NSX_MAX(x.start_ns, d->w.start_ns);
+		const struct nsx_copy *c;
 
-		if (ns > 0 && x.cause == NSX_CAUSE_MIGRATION &&
-		    x.op != NSX_NONE &&
-		    nsx_op_copy(t, x.op)->copy_kind == NSX_COPY_UVM_DTOH) {
+		if (ns <= 0 || x.cause != NSX_CAUSE_MIGRATION ||
+		    x.op == NSX_NONE)
+			continue;
+		c = nsx_op_copy(t, x.op);
+		if (nsx_copy_is_fetched(c->copy_kind, c->cause)) {
 			sum_ns += ns;
 			++*ret_pages;
 		}

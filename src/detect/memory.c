@@ -43,8 +43,8 @@ static int add_span(struct unified *u, uint32_t device, int64_t start_ns,
 			(struct nsx_span){start_ns, end_ns});
 }
 
-/* A migration to the host soon after another: idle time of the GPU between them
- * and the bytes of it.  *last_ns is the end of the one before.
+/* A migration that the host asked for soon after another: idle time of the GPU between
+ * them and the bytes of it.  *last_ns is the end of the one before.
  */
 static void add_read_back(struct unified *u, size_t op, int64_t *last_ns)
 {
@@ -82,7 +82,7 @@ static int collect_moves(struct unified *u, struct nsx_err *err)
 			continue;
 		if (nsx_list_row(&u->rows, i, err))
 			return err->rc;
-		if (x->copy_kind == NSX_COPY_UVM_DTOH)
+		if (nsx_copy_is_fetched(x->copy_kind, x->cause))
 			add_read_back(u, i, &read_at);
 		nsx_add_to(&u->bytes, NSX_MAX(0, x->bytes));
 		nsx_add_to(&u->ns, nsx_op_ns(&t->ops, i));
@@ -244,7 +244,8 @@ static void tell_stalls(struct unified *u, double stalled,
 			"pages are moved or faults handled, beyond what the "
 			"bytes take at the memory's own rate",
 			nsx_text_ns(l->arena, stalled));
-	if (u->read_back_ns > 0)
+	if ((double)u->read_back_ns >=
+	    LEAST_SHARE * (double)(u->d->w.end_ns - u->d->w.start_ns))
 		f->evidence[n++] = nsx_tell(
 			l, "the host fetches %s back page by page, for %s "
 			"while the GPU idles; how much of that is its own work "

@@ -81,6 +81,12 @@ static inline int nsx_copy_is_migration(unsigned kind)
 {
 	return kind >= NSX_COPY_UVM_HTOD && kind <= NSX_COPY_UVM_DTOD;
 }
+/* The host touched pages: no prefetch asked for them, and no lack of memory forced them. */
+static inline int nsx_copy_is_fetched(unsigned kind, unsigned cause)
+{
+	return kind == NSX_COPY_UVM_DTOH && cause != NSX_MIGRATE_PREFETCH &&
+	       cause != NSX_MIGRATE_EVICTION;
+}
 static inline int nsx_copy_is_pageable(unsigned kind, unsigned src,
 				       unsigned dst)
 {
