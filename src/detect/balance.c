@@ -475,9 +475,9 @@ static const char *advise_on_pauses(const struct nsx_detect *d)
 			nsx_add_to(&late_ns, x.end_ns - x.start_ns);
 	}
 	return late_ns > all_ns / 2 ?
-		nsx_tell(d->found, "launch sooner, in a CUDA graph: a launch takes %s "
-			 "to reach the GPU, and most are made later than that "
-			 "before the GPU is free",
+		nsx_tell(d->found, "launch sooner, in a CUDA graph: work reaches the GPU "
+			 "%s after its call returns, and most calls return later "
+			 "than that before the GPU runs dry",
 			 nsx_text_ns(d->found->arena, (double)launch_ns)) :
 		"fuse small kernels, or give each more work: between two of them "
 		"the GPU pauses for about a microsecond, however early they are "

@@ -348,7 +348,8 @@ static int add_call(struct calls *c, size_t call, uint32_t range,
 {
 	const struct nsx_trace *t = c->d->trace;
 	nsx_str raw = nsx_call_name(&t->calls, call);
-	int64_t ns = nsx_call_ns(&t->calls, call);
+	int64_t ns = NSX_MIN(nsx_call_end(&t->calls, call), c->d->w.end_ns) -
+		     nsx_call_start(&t->calls, call);
 	struct group *x;
 	enum kind kind;
 	uint32_t g;
@@ -525,8 +526,7 @@ static const struct words {
 	[ALLOCATE] = {
 		NSX_ID_idle_by_allocation, NSX_NO_COST,
 		"memory is allocated or freed in the loop: ", "implicit_sync",
-		"take ", " out of the loop: allocate before it, or use a pool",
-		NULL, NULL},
+		"take ", " out of the loop: allocate before it", NULL, NULL},
 	[LOAD] = {
 		NSX_ID_idle_by_module_load, NSX_NO_COST,
 		"code is loaded or compiled in ", NULL,
@@ -537,7 +537,7 @@ static const struct words {
 		"compiled at run time", NULL},
 	[START] = {
 		NSX_ID_idle_by_module_load, NSX_NO_COST,
-		"CUDA or one of its libraries starts in ", NULL,
+		"CUDA or one of its libraries is initialised in ", NULL,
 		"this is paid once: create the context and the handles of libraries "
 		"before what is measured, and keep them", NULL, NULL, NULL},
 	[SLOW] = {
@@ -555,8 +555,8 @@ static const struct words {
 	[ALLOCATE] = {
 		NSX_ID_idle_by_allocation, NSX_NO_COST,
 		"memory is allocated or freed: ", "implicit_sync",
-		"call ", " less often: take what is needed in one piece, or use "
-		"a pool", NULL, NULL},
+		"call ", " less often: take what is needed in one piece",
+		NULL, NULL},
 	[SLOW] = {
 		NSX_ID_idle_by_slow_call, NSX_NO_COST,
 		"time goes to calls of ", NULL, "call ", " less often",
@@ -719,7 +719,9 @@ static void advise(const struct calls *c, const struct group *x,
 			"synchronisation gives the pool's memory back";
 	if (!is_result)
 		f->recommendation[k++] = rest ?
-			nsx_tell(c->d->found, "%s%s%s", act, names, rest) : act;
+			nsx_tell(c->d->found, "%s%s%s%s", act, names, rest,
+				 say->id == NSX_ID_idle_by_allocation &&
+				 !x->is_pool ? ", or use a pool" : "") : act;
 	if (say->advice)
 		f->recommendation[k++] = say->advice;
 	if (pytorch && c->d->is_pytorch)

@@ -412,7 +412,7 @@ static void fill_fine(const struct nsx_report *r, struct nsx_first_page *p)
 		enum nsx_page_verdict word; /* NSX_NVERDICTS: none says it */
 	} areas[] = {
 		{"launches", sees_idle && has_calls(t, 1u << NSX_CALL_LAUNCH),
-		 1u << NSX_CAT_LAUNCH, NSX_V_LAUNCH},
+		 1u << NSX_CAT_LAUNCH | 1u << NSX_CAT_STARTUP, NSX_V_LAUNCH},
 		{"waits for the GPU", sees_idle && has_calls(t, 1u << NSX_CALL_SYNC),
 		 1u << NSX_CAT_SYNC, NSX_V_SYNC},
 		{"copies", sees_gpu && has_ops(t, NSX_C_COPY), 1u << NSX_CAT_MEMORY,

@@ -15,6 +15,7 @@
 enum {
 	LONG_NS = 1000000, /* host time between two calls that has a name    */
 	LONG_PART = 10,	   /* of iterations, if it is less: so does that     */
+	HELD_NS = 20000, /* of a call; launches take a few microseconds      */
 	SHORT_NS = 100000, /* what is shorter never does                     */
 	CODE_NS = 250000,  /* on average, what no launch takes               */
 };
@@ -110,6 +111,18 @@ static bool queues_work(const struct nsx_detect *d, size_t call)
 	return c->cls[call] == NSX_CALL_LAUNCH ||
 	       (nsx_call_op(c, call) != NSX_NONE &&
 		!nsx_call_blocks(d->facts, d->trace, call));
+}
+
+/* A full queue held it up, which costs nothing: the GPU works all along. */
+static bool is_held_up(const struct nsx_detect *d, size_t call)
+{
+	const struct nsx_trace *t = d->trace;
+	uint32_t op = nsx_call_op(&t->calls, call);
+
+	return op != NSX_NONE && nsx_call_ns(&t->calls, call) >= HELD_NS &&
+	       !nsx_idle_within(&d->facts->idle[nsx_stream_of(t, op)->device],
+				nsx_call_start(&t->calls, call),
+				nsx_call_end(&t->calls, call));
 }
 
 /* Whether a thread that launches nothing copies: a launching one may wait for it. */
@@ -322,7 +335,8 @@ static int walk_thread(struct launcher *x, uint32_t thread, uint32_t *below,
 		if (start_ns < in->start_ns)
 			continue;
 		if (!x->learns && w.helper == NSX_NONE &&
-		    queues_work(x->d, i) && start_ns < in->end_ns) {
+		    queues_work(x->d, i) && start_ns < in->end_ns &&
+		    !is_held_up(x->d, i)) {
 			x->nlaunches++;
 			nsx_add_to(&x->launch_ns, nsx_call_ns(&t->calls, i));
 			x->replays |= t->calls.flags[i] & NSX_CALL_GRAPH;

@@ -419,7 +419,7 @@ static int propose_top(struct kernels *k, const struct kernel *top,
 	if (share < KERNEL_SHARE) {
 		if (propose_family(k) || nsx_graphs_hide(&k->d->facts->graphs))
 			return 0;
-		nsx_fine(l, "No kernel dominates: the first on GPU %s, %s, "
+		nsx_fine(l, "No compute kernel dominates: the first on GPU %s, %s, "
 			 "takes %s of the judged window", k->gpu, name,
 			 nsx_text_share(l->arena, share, 1));
 		return 0;

@@ -193,15 +193,15 @@ static struct total total_of(const struct staging *s)
 	return x;
 }
 
-/* "5612 calls of 4 ranks, 47.9 ms of one at most, make 11224 copies of 92 MB; ..." */
+/* "5612 calls of 4 ranks, 47.9 ms of one at most, make 11224 copies, 92 MB in all; ..." */
 static const char *say_calls(const struct staging *s, const struct total *x)
 {
 	struct nsx_findings *l = s->d->found;
 	const char *who = x->nranks == 1 ? "" :
 			  nsx_tell(l, " of %zu ranks", x->nranks);
 
-	return nsx_tell(l, "%s%s, %s%s, make %s of %s; %s of their time is in "
-			"CUDA", nsx_text_n(l->arena, x->count, "call", NULL),
+	return nsx_tell(l, "%s%s, %s%s, make %s, %s in all; %s of their time "
+			"is in CUDA", nsx_text_n(l->arena, x->count, "call", NULL),
 			who, nsx_tell_ns(l, x->most.ns),
 			x->nranks == 1 ? " in all" : " of one at most",
 			nsx_text_n(l->arena, s->copies.n, "copy", "copies"),

@@ -113,15 +113,15 @@ static bool judged_all(const struct nsx_report *r)
 	       JUDGED * (double)(all->end_ns - all->start_ns);
 }
 
-/* Beside compute that takes most: the word of what wins most, where what is not
- * compute's wins much together.
+/* Beside compute that takes most: the word of the first finding that is not compute's,
+ * where these win much together.
  */
 static void name_rest(const struct nsx_report *r, double length,
 		      struct nsx_first_page *p)
 {
 	const struct nsx_findings *l = &r->found;
-	double won[NSX_NVERDICTS] = {0}, all = 0;
-	unsigned best = 0;
+	double all = 0;
+	enum nsx_page_verdict first = NSX_V_COMPUTE;
 
 	for (size_t i = 0; i < l->n; i++) {
 		const struct nsx_finding *f = &l->v[i];
@@ -129,16 +129,14 @@ static void name_rest(const struct nsx_report *r, double length,
 		if (!is_told(f, NSX_PRICE_MEASURED) ||
 		    word_of(r, f) == NSX_V_COMPUTE)
 			continue;
-		won[word_of(r, f)] += f->disjoint_ns;
+		if (first == NSX_V_COMPUTE)
+			first = word_of(r, f);
 		all += f->disjoint_ns;
 	}
 	if (all < TOGETHER * length)
 		return;
-	for (unsigned i = 1; i < NSX_NVERDICTS; i++)
-		if (won[i] > won[best])
-			best = i;
 	p->first = NSX_V_COMPUTE;
-	p->second = (enum nsx_page_verdict)best;
+	p->second = first;
 	p->verdict = NSX_V_MIXED;
 }
 

@@ -123,13 +123,14 @@ static void say(const struct nsx_trace *t, struct nsx_section *out,
 		nsx_say_bytes(out, x[SIZE].u.i), nsx_say_ms(out, x[TOTAL].u.f),
 		nsx_text_ns(out->arena, x[P50].u.f * 1e3),
 		nsx_text_ns(out->arena, x[P99].u.f * 1e3),
-		!from_host ? "" : " Whether it is the same data again the "
-				  "trace does not tell: what does not change "
-				  "is copied once and kept.",
+		!from_host ? "" : " The trace does not tell whether it is the "
+				  "same data again: what does not change "
+				  "should be copied once and kept.",
 		!from_host || x[DEVICES].u.i < 2 ? "" :
-			nsx_say(out, " They go to %" PRId64 " GPUs: what all "
-				"of them need may be faster sent to one, and from "
-				"there to the others.", x[DEVICES].u.i));
+			nsx_say(out, " They go to %" PRId64 " GPUs: if all of "
+				"them need the same data, it may be faster to send "
+				"it to one, and from there to the others.",
+				x[DEVICES].u.i));
 }
 
 int copies_alike(const struct nsx_run *run, struct nsx_section *out,

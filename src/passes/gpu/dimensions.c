@@ -448,8 +448,8 @@ static const char *say_grid(const struct dimensions *d, double small)
 			       "not known: CUDA graphs hide the kernels" :
 			       "not known: the trace does not tell the launch "
 			       "dimensions, or how large the GPU is";
-	return nsx_say(d->out, "%s: %s of the kernel time is in grids "
-		       "with fewer blocks than multiprocessors",
+	return nsx_say(d->out, "%s: %s of compute kernels' time is in "
+		       "grids with fewer blocks than multiprocessors",
 		       small < 5 ? "yes" : small < 30 ? "mostly" : "no",
 		       small > 0 ? say_pct(d, small) : "none");
 }
@@ -477,7 +477,8 @@ static const char *say_streams(const struct dimensions *d, double small)
 	beside = 100 * (1 - (double)union_ns / (double)NSX_MAX(sum_ns, 1));
 	return nsx_say(d->out, "%s: its kernels are on %s and %s%s",
 		       isnan(small) ? "not known" :
-		       small >= 5 && beside < 5 ? "no" : "yes",
+		       small < 5 || beside >= 5 ? "yes" :
+		       n > 1 ? "yes, but they are not used" : "no",
 		       nsx_text_n(d->out->arena, n, "stream", NULL),
 		       beside > 0 ? nsx_say(d->out, "overlap for %s of their time",
 					    say_pct(d, beside)) :

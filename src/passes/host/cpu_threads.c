@@ -214,9 +214,11 @@ static void summarise(const struct nsx_trace *t, const struct cpu_threads *all,
 		      const struct nsx_table *waiting, struct nsx_section *out)
 {
 	if (rows->nrows)
-		nsx_md_text(out, "%s ran; the busiest was on a CPU for %s.",
+		nsx_md_text(out, "%s ran; the busiest was on a CPU for %s, and "
+			    "what ran was recorded for %s.",
 			    nsx_text_n(out->arena, rows->nrows, "thread", NULL),
-			    nsx_say_ms(out, nsx_row_at(rows, 0)[ON_CPU].u.f));
+			    nsx_say_ms(out, nsx_row_at(rows, 0)[ON_CPU].u.f),
+			    nsx_say_time(out, traced_ns(t, all)));
 	nsx_md_whole(out, rows, 3);
 	if (waiting->nrows)
 		nsx_md_whole(out, waiting, 0);

@@ -249,8 +249,9 @@ static void put_closure(struct nsx_section *out, const struct nsx_closure *c)
 	else
 		nsx_md_text(out, "Replayed with typical latencies the window "
 			    "is %.2f %% off, and %.2f %% of what it waited for "
-			    "has no known cause: prices have **%s** "
-			    "confidence.", 100 * c->drift,
+			    "has no known cause: the replay has **%s** "
+			    "confidence; that of a price stands with its "
+			    "finding.", 100 * c->drift,
 			    100 * c->unexplained, nsx_closure_names[c->cls + 1]);
 	if (c->is_part && c->cls != NSX_CONF_NONE)
 		nsx_md_text(out, "Replayed were %zu operations of the "
