@@ -122,7 +122,7 @@ void nsx_tally_op(struct nsx_tally *t, uint64_t of, size_t op,
 /* As a table `key` of the answer: kind, name, count, total, mean, share of
  * whole_ns, which is that of the window, of kernels or of a range.  Lets the tally go.
  */
-enum nsx_sum_share { NSX_OF_WINDOW, NSX_OF_KERNELS, NSX_OF_RANGE };
+enum nsx_sum_share { NSX_OF_WINDOW, NSX_OF_THEM };
 int nsx_tally_end(struct nsx_tally *t, const char *key, int64_t whole_ns,
 		  enum nsx_sum_share share, struct nsx_err *err) NSX_CHECKED;
 void nsx_tally_free(struct nsx_tally *t);

@@ -95,8 +95,8 @@ static void sum_ranges(const struct nsx_census *c, const uint8_t *is_asked,
 
 /* GPU work launched in them. */
 static int sum_work(struct nsx_answer *a, const struct nsx_census *c,
-		    const uint8_t *inside, int64_t host_ns,
-		    struct nsx_count *ret, struct nsx_err *err)
+		    const uint8_t *inside, struct nsx_count *ret,
+		    struct nsx_err *err)
 {
 	struct nsx_tally *tally = nsx_tally_new(a);
 
@@ -108,7 +108,7 @@ static int sum_work(struct nsx_answer *a, const struct nsx_census *c,
 		nsx_count_add(ret, p->count.n, p->count.ns);
 		nsx_tally_op(tally, 0, p->op, "operation", &p->count);
 	}
-	return nsx_tally_end(tally, "operations", host_ns, NSX_OF_RANGE, err);
+	return nsx_tally_end(tally, "operations", ret->ns, NSX_OF_THEM, err);
 }
 
 /* What calls and ranges are counted in: also those before and after all GPU work, if
@@ -155,7 +155,7 @@ int nsx_ask_range(struct nsx_answer *a, struct nsx_err *err)
 	a->window = host_window(t);
 	inside = nsx_arena_get(a->out->arena, c->paths.n);
 	sum_ranges(c, is_asked, inside, &s);
-	if (sum_work(a, c, inside, s.count.ns, &gpu, err))
+	if (sum_work(a, c, inside, &gpu, err))
 		return err->rc;
 	nsx_put(a->out, "count", nsx_int(s.count.n));
 	nsx_put(a->out, "host_ns", nsx_int(s.count.ns));
@@ -321,7 +321,7 @@ static int show_launchers(struct nsx_answer *a, const struct nsx_census *c,
 				(long long)t->thread[by.a - 1].tid),
 			&k->by_launcher[i]);
 	}
-	return nsx_tally_end(tally, "launchers", k->all.ns, NSX_OF_KERNELS, err);
+	return nsx_tally_end(tally, "launchers", k->all.ns, NSX_OF_THEM, err);
 }
 
 int nsx_ask_kernel(struct nsx_answer *a, struct nsx_err *err)

@@ -17,8 +17,7 @@ NSX_COLUMNS(cols, COLUMNS);
 #define SHARE_COLUMNS(X)                                                      \
 	X(OF_WINDOW, "pct_of_window", F64,                                    \
 	  "of the window's length, of all GPUs together where it is of several") \
-	X(OF_KERNELS, "pct_of_kernel_time", F64, "of all these kernels' time") \
-	X(OF_RANGE, "pct_of_host_time", F64, "of the time in the range")
+	X(OF_THEM, "pct_of_their_time", F64, "of the time of all of these")
 NSX_COLUMNS(share_cols, SHARE_COLUMNS);
 const struct nsx_layout nsx_shares_layout = {NSX_COLS(share_cols)};
 const struct nsx_layout nsx_sums_layout = {NSX_COLS(cols)};

@@ -274,7 +274,7 @@ static const char *say_doubt(struct page *p, const struct nsx_finding *f)
 {
 	const char *ns = f->low_ns > 0 ? nsx_text_ns(p->a, f->low_ns) : "nothing";
 	const char *text = nsx_arena_printf(
-		p->a, "; %s if waits outside CUDA stay", ns);
+		p->a, "; %s if waits outside CUDA end no earlier", ns);
 
 	if (!is_plain(p) || p->b->n - p->line + strlen(text) + strlen(")  ") +
 				    plain_chars(f->title) <= PLAIN_CHARS)
@@ -433,7 +433,8 @@ static void add_sum(struct page *p, const struct nsx_first_page *x)
 			       nsx_text_ns(p->a, x->now_ns),
 			       nsx_text_ns(p->a, x->then_ns));
 		if (x->now_ns - x->then_most_ns < (x->now_ns - x->then_ns) / 2)
-			nsx_buf_printf(p->b, ", or %s if waits outside CUDA stay",
+			nsx_buf_printf(p->b, ", or %s if waits outside CUDA end no "
+				       "earlier",
 				       nsx_text_ns(p->a, x->then_most_ns));
 		put(p, ".");
 		end_line(p, true);

@@ -29,7 +29,7 @@ NSX_COLUMNS(fall_cols, FALL_COLUMNS);
 	  .title = "pct_of_window")                                           \
 	X(GAIN_LOW_MS, "low_ms", F64,                                         \
 	  "if waits outside CUDA end no earlier than they did",               \
-	  .title = "if waits stay")                                           \
+	  .title = "if waits end no earlier")                                           \
 	X(GAIN_HIGH_MS, "high_ms", F64,                                       \
 	  "if they last as long whenever they begin")                         \
 	X(GAIN_CONFIDENCE, "confidence", STR, "high, medium, low or abstain") \
@@ -291,9 +291,9 @@ static int summarise(const struct nsx_run *run,
 			     GAIN_CONFIDENCE);
 		if (nsx_row_at(bound, 0)[GAIN_LOW_MS].u.f <
 		    nsx_row_at(bound, 0)[GAIN_MS].u.f / 2)
-			nsx_md_text(out, "`if waits stay` is what is won if "
-				    "what the program waits for outside CUDA "
-				    "comes no sooner.");
+			nsx_md_text(out, "`if waits end no earlier` is what is "
+				    "won if what the program waits for outside "
+				    "CUDA comes no sooner.");
 	} else if (bound->nrows) {
 		nsx_md_text(out, "No ideal host, wait, copy or link by itself "
 			    "would win %d %% of the window.", TELLING_PCT);
