@@ -133,6 +133,12 @@ static const char *without_counters(struct nsx_arena *a, const char *s)
 	return copy;
 }
 
+const char *nsx_range_shown(struct nsx_detect *d, uint32_t range)
+{
+	return without_counters(d->found->arena,
+				nsx_text(d->trace, d->trace->nvtx.name[range]));
+}
+
 uint64_t nsx_range_kind(const struct nsx_trace *t, uint32_t range)
 {
 	const char *s = range == NSX_NONE ? "" :

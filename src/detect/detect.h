@@ -53,7 +53,10 @@ int nsx_rank_findings(const struct nsx_trace *t, const struct nsx_facts *f,
  * last range of one library; NULL for NSX_NONE.
  */
 const char *nsx_range_path(struct nsx_detect *d, uint32_t range);
-/* The same for ranges whose names differ in numbers that count only. */
+/* A range's own name, numbers that count left out; and what is the same for ranges whose
+ * names differ in these only.
+ */
+const char *nsx_range_shown(struct nsx_detect *d, uint32_t range);
 uint64_t nsx_range_kind(const struct nsx_trace *t, uint32_t range);
 /* From a range open at the middle of [from, to), or NSX_NONE, outwards to the
  * first that covers half of it.

@@ -9,7 +9,9 @@
 #include "facts/replay/replay.h"
 #include "trace/nvtx_walk.h"
 
-#define PACED 0.5	  /* of the window, that input sets the pace of */
+#define PACED 0.5	  /* of the window, that input sets the pace of; of requests */
+#define PACED_LEAST 0.2	  /* ... so much, where they are nearly all of the idle time */
+#define NEARLY_ALL 0.8
 enum {
 	WAIT_NS = 50000,   /* a call of the OS or of MPI this long waits     */
 	/* CPython's switch interval (sys.getswitchinterval: 5 ms): a thread that wants the
@@ -66,8 +68,8 @@ static void advise_mpi(struct nsx_finding *f, const char *name)
 		       {"function", nsx_string(name)}}};
 }
 
-static const char *advise_wait(struct nsx_detect *d, enum awaited what,
-			       const char *name)
+const char *host_advise_wait(struct nsx_detect *d, enum awaited what,
+			     const char *name)
 {
 	const char *loader = d->is_pytorch ? " (DataLoader: num_workers, "
 					     "prefetch_factor)" : "";
@@ -100,8 +102,8 @@ static const char *advise_wait(struct nsx_detect *d, enum awaited what,
 static void advise_os(struct nsx_detect *d, struct nsx_finding *f,
 		      enum awaited what, const char *name)
 {
-	f->recommendation[0] = advise_wait(d, what,
-					   nsx_tell_name(d->found, name));
+	f->recommendation[0] = host_advise_wait(d, what,
+						nsx_tell_name(d->found, name));
 	f->proof[0] = (struct nsx_evidence){
 		.csv = "os_runtime", .column = "total_time_ms",
 		.at = {{"api_name", nsx_string(name)},
@@ -116,10 +118,7 @@ static const char *title_of(const struct outside *x, enum awaited what)
 				  "waits in the operating system";
 }
 
-/* Whether a wait ends when somebody outside of the program likes: not where other ranks
- * wait for this one, and hardly where a loader's processes may be what it is for.
- */
-static bool is_outside(const struct nsx_detect *d, enum awaited what)
+bool host_is_outside(const struct nsx_detect *d, enum awaited what)
 {
 	uint32_t dev = d->facts->limiting;
 	bool is_rank = dev != NSX_NONE && d->facts->device[dev].comm.n;
@@ -132,13 +131,14 @@ static bool is_outside(const struct nsx_detect *d, enum awaited what)
  */
 static void take_price(struct nsx_detect *d, struct nsx_finding *f,
 		       const struct outside *x, enum awaited what,
-		       int64_t idle_ns)
+		       const int64_t idle_ns[NSX_NCAUSES])
 {
-	int64_t length_ns = d->w.end_ns - d->w.start_ns;
-	int64_t ns = NSX_MIN(x->ns, idle_ns);
+	double length_ns = (double)(d->w.end_ns - d->w.start_ns), all_ns = 0;
+	int64_t ns = NSX_MIN(x->ns, idle_ns[x->is_mpi ? NSX_CAUSE_HOST_CODE :
+							NSX_CAUSE_OSRT]);
 	bool is_seen = x->meanwhile.range != NSX_NONE;
 
-	if (is_seen || !is_outside(d, what)) {
+	if (is_seen || !host_is_outside(d, what)) {
 		f->guess_ns = (double)ns;
 		f->remedy = nsx_plan_of(d,
 			(struct nsx_change){.verb = NSX_NO_OS_WAIT,
@@ -147,7 +147,11 @@ static void take_price(struct nsx_detect *d, struct nsx_finding *f,
 		f->is_unseen = !is_seen && (what == INPUT || what == A_REQUEST);
 		return;
 	}
-	if ((double)ns < PACED * (double)length_ns)
+	for (unsigned i = 0; i < NSX_NCAUSES; i++)
+		all_ns += (double)idle_ns[i];
+	if ((double)ns < PACED * length_ns &&
+	    (what != A_REQUEST || (double)ns < PACED_LEAST * length_ns ||
+	     (double)ns < NEARLY_ALL * all_ns))
 		return;
 	f->id = NSX_ID_paced;
 	f->host = x->name;
@@ -177,7 +181,7 @@ static void tell_switches(struct nsx_detect *d, const struct outside *x,
 
 static void propose_outside(struct nsx_detect *d, const struct outside *x,
 			    const struct nsx_places *places, uint32_t thing,
-			    int64_t idle_ns)
+			    const int64_t idle_ns[NSX_NCAUSES])
 {
 	struct nsx_findings *l = d->found;
 	const char *name = nsx_text(d->trace, x->name);
@@ -323,10 +327,7 @@ static int find_outside(struct nsx_detect *d, struct nsx_err *err)
 			continue;
 		rc = find_meanwhile(d, &s.v[i], err);
 		if (!rc)
-			propose_outside(d, &s.v[i], &s.places, i,
-					idle_ns[s.v[i].is_mpi ?
-						NSX_CAUSE_HOST_CODE :
-						NSX_CAUSE_OSRT]);
+			propose_outside(d, &s.v[i], &s.places, i, idle_ns);
 	}
 	nsx_places_done(&s.places);
 	nsx_groups_done(&s.names);

@@ -17,6 +17,13 @@ enum awaited {
 	A_THREAD,
 };
 enum awaited host_waits_for(const char *name);
+/* Whether such a wait ends when somebody outside of the program likes: not where other ranks
+ * wait for this one, and hardly where a loader's processes may be what it is for.
+ */
+bool host_is_outside(const struct nsx_detect *d, enum awaited what);
+/* What to do about waits in a call of that name. */
+const char *host_advise_wait(struct nsx_detect *d, enum awaited what,
+			     const char *name);
 
 /* What another thread of the trace does while one waits: ranges of one kind that are open
  * most of that time, and end when the waits do.

@@ -12,11 +12,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "detect/detect.h"
+#include "detect/host.h"
 #include "facts/replay/replay.h"
 #include "trace/nvtx_walk.h"
 
-#define LEAST_SHARE 0.01 /* of the window */
+#define LEAST_SLOW 0.01	 /* of the window */
 #define PAUSE_SHARE 0.05 /* of what an iteration takes too long              */
 #define LITTLE 0.25	 /* of what all of them take too long, is no reason */
 #define WHOLE 1.1	 /* times that: what does more is no addition       */
@@ -41,6 +41,7 @@ struct slow {
 	const struct nsx_iteration *v; /* of the limiting GPU */
 	bool meets; /* other ranks, whose pauses hold it up, too             */
 	size_t n, njudged, nslow, noutside; /* noutside: slow ones, not judged */
+	const struct nsx_iteration *first; /* slow one that is judged */
 	size_t ntimes; /* that a slow one follows one that is not          */
 	size_t every;  /* so many iterations one is slow; 0: not at even distances */
 	double median_ns;
@@ -57,7 +58,7 @@ struct slow {
 				   of those of the thread that is read       */
 	int64_t left_ns; /* the least of those of threads that pause: what is
 			    left of a pause                                  */
-	nsx_str range[MOST_RANGES];
+	uint32_t range[MOST_RANGES]; /* one of each kind */
 	uint32_t nranges, place;
 	struct nsx_places places; /* of the pauses, also in ranges that are in
 				     every iteration                         */
@@ -131,7 +132,9 @@ static void sum_excess(struct slow *s)
 			s->noutside++;
 			continue;
 		}
-		if (s->nslow)
+		if (!s->nslow)
+			s->first = &s->v[i];
+		else
 			s->every = s->nslow == 1 || s->every == i - last ?
 					   i - last : 0;
 		last = i;
@@ -204,16 +207,16 @@ static int vote_outside(struct slow *s, uint32_t thread, struct nsx_span pause,
 
 static void add_range(struct slow *s, uint32_t range)
 {
-	nsx_str name = s->d->trace->nvtx.name[range];
+	const struct nsx_trace *t = s->d->trace;
 
 	for (uint32_t i = 0; i < s->nranges; i++)
-		if (s->range[i] == name)
+		if (nsx_range_kind(t, s->range[i]) == nsx_range_kind(t, range))
 			return;
 	if (s->nranges == MOST_RANGES)
 		return;
 	if (!s->nranges)
 		s->place = range;
-	s->range[s->nranges++] = name;
+	s->range[s->nranges++] = range;
 }
 
 static int add_pause(struct slow *s, size_t call, uint32_t range, int64_t ns,
@@ -378,11 +381,11 @@ static void sum_ranges(const struct slow *s, struct kind *v)
 		uint32_t range = nsx_op_range(x, i);
 		size_t k = iteration_at(s, nsx_op_start(&t->ops, i));
 
-		if (range == NSX_NONE || k == s->n)
-			continue;
+		if (range == NSX_NONE || k == s->n || !is_judged(s, k))
+			continue; /* the last one may be slow, and is cut */
 		if (!s->v[k].slow)
 			v[range].is_usual = true;
-		else if (is_judged(s, k))
+		else
 			nsx_add_to(&v[range].slow_ns, nsx_op_ns(&t->ops, i));
 	}
 	for (size_t i = t->nvtx.n; i-- > 0;) {
@@ -492,11 +495,11 @@ static int find_kernel(struct slow *s, struct nsx_err *err)
 		struct kind *x = &v[nsx_op_name(t, i)];
 
 		if (k == s->n || t->ops.kind[i] != NSX_OP_KERNEL ||
-		    t->ops.cls[i] != NSX_C_COMPUTE)
+		    t->ops.cls[i] != NSX_C_COMPUTE || !is_judged(s, k))
 			continue;
 		if (!s->v[k].slow)
 			x->is_usual = true;
-		else if (is_judged(s, k))
+		else
 			nsx_add_to(&x->slow_ns, nsx_op_ns(&t->ops, i));
 	}
 	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
@@ -584,7 +587,7 @@ static void fill_remedy(struct slow *s, struct nsx_finding *f)
 	for (uint32_t i = 0; i < s->nranges; i++)
 		v[n++] = (struct nsx_change){
 			.verb = NSX_DROP_RANGE,
-			.range = nsx_text(s->d->trace, s->range[i])};
+			.range = nsx_range_shown(s->d, s->range[i])};
 	f->remedy = (struct nsx_plan){v, n};
 }
 
@@ -613,11 +616,11 @@ static struct nsx_winner paused_in(const struct slow *s)
 	return in;
 }
 
-/* Whether all that is known of why they are slow is that the host is late. */
-static bool is_unexplained(const struct slow *s)
+/* Whether all that is known of why they are slow is that the host pauses. */
+static bool only_pauses(const struct slow *s)
 {
 	return s->pauses.n && !s->nranges && !s->copies.n && !s->launches.n &&
-	       !compiles(s) && paused_in(s).frame == NSX_NONE;
+	       !compiles(s);
 }
 
 /* "in them the launching thread of process 7 pauses 6 times between two CUDA calls,
@@ -650,8 +653,8 @@ static const char *say_ranges(const struct slow *s)
 
 	for (uint32_t i = 0; i < s->nranges; i++)
 		names = nsx_tell(l, "%s%s%s", names, i ? ", " : "",
-				 nsx_tell_name(l, nsx_text(s->d->trace,
-							   s->range[i])));
+				 nsx_tell_name(l, nsx_range_shown(s->d,
+							s->range[i])));
 	return nsx_tell(l, "only %s %s, with %s of work on the GPU",
 			s->nslow == 1 ? "it has" : "they have", names,
 			nsx_tell_ns(l, s->range_ns));
@@ -727,6 +730,10 @@ static bool waits_for_ranks(const struct slow *s)
 static void advise(const struct slow *s, unsigned most, struct nsx_finding *f)
 {
 	bool holds_up = s->meets && s->pauses.n && s->paused == (uint32_t)MANY;
+	struct nsx_winner in = paused_in(s);
+	enum awaited what = in.frame == NSX_NONE ? UNKNOWN_WAIT :
+		host_waits_for(nsx_text(s->d->trace, (nsx_str)in.frame));
+	struct nsx_window first = {s->first->start_ns, s->first->end_ns};
 
 	f->recommendation[0] =
 		s->range_ns ?
@@ -743,6 +750,12 @@ static void advise(const struct slow *s, unsigned most, struct nsx_finding *f)
 			"if they end a step, prepare the next while the GPU works "
 			"on this one; else see what the host does in them "
 			"(checkpoints, logging, data loading)" :
+		s->paused_ns > s->excess_ns / 2 &&
+				(what == A_REQUEST || what == INPUT ||
+				 what == A_THREAD) ?
+			host_advise_wait(s->d, what, nsx_tell_name(
+				s->d->found,
+				nsx_text(s->d->trace, (nsx_str)in.frame))) :
 		most == NSX_P_IDLE || holds_up ?
 			nsx_tell(s->d->found, "see what the host does %s: "
 				 "checkpoints, logging, data loading, garbage "
@@ -754,8 +767,15 @@ static void advise(const struct slow *s, unsigned most, struct nsx_finding *f)
 		most == NSX_P_COMM_EXPOSED ?
 			"look at when the ranks arrive "
 			"(tables/nccl_rank_skew.csv): another came late" :
-			"compare their kernels with those of a usual iteration "
-			"(--window START..END): other shapes, or lower clocks";
+			nsx_tell(s->d->found, "compare their kernels (--window %s "
+				 "shows the first) with those of a usual iteration: "
+				 "other shapes, or lower clocks",
+				 nsx_text_window(s->d->found->arena, &first));
+	if (what == A_THREAD && f->recommendation[0] != NULL &&
+	    !s->range_ns && !s->d->is_pytorch)
+		f->recommendation[1] =
+			"if it waits for requests that had not come, there is nothing "
+			"to win";
 	if (holds_up)
 		f->recommendation[1] =
 			"or let all ranks pause in the same iteration: one that "
@@ -827,6 +847,27 @@ static void tell_why(struct slow *s, unsigned most, struct nsx_finding *f)
 		nsx_add_evidence(f, say_kernel(s));
 }
 
+/* Whether they wait for what comes from outside whenever it likes, as a server does for
+ * requests: the wait is told, and nothing here makes it shorter.
+ */
+static bool waits_outside(struct slow *s)
+{
+	const struct nsx_trace *t = s->d->trace;
+	struct nsx_winner in = paused_in(s);
+	const char *name;
+
+	if (!only_pauses(s) || in.frame == NSX_NONE ||
+	    in.weight < s->excess_ns - s->excess_ns / 2)
+		return false;
+	name = nsx_text(t, (nsx_str)in.frame);
+	if (!host_is_outside(s->d, host_waits_for(name)))
+		return false;
+	nsx_fine(s->d->found, "%s %s, in which the launching thread waits for "
+		 "input in %s", say_slow(s), nsx_tell_ns(s->d->found, s->excess_ns),
+		 name);
+	return true;
+}
+
 static void propose(struct slow *s)
 {
 	struct nsx_findings *l = s->d->found;
@@ -841,7 +882,7 @@ static void propose(struct slow *s)
 		.proof = {{.csv = "iterations", .column = "wall_ms",
 			   .at = {{"slow", nsx_bool(true)}}}}};
 
-	if (share < LEAST_SHARE)
+	if (share < LEAST_SLOW || waits_outside(s))
 		return;
 	for (unsigned k = 1; k < NSX_NPARTS; k++)
 		if (s->by_class[k] > s->by_class[most])
@@ -861,7 +902,7 @@ static void propose(struct slow *s)
 	if (nsx_model_closure(s->d->facts->model)->is_part)
 		f.most_ns = (double)s->excess_ns;
 	f.is_rule = f.remedy.n; /* what slows them down is known */
-	f.is_symptom = is_unexplained(s);
+	f.is_symptom = only_pauses(s) && paused_in(s).frame == NSX_NONE;
 	f.part = s->pauses.n ? NSX_P_IDLE : (enum nsx_part_class)most;
 	if (!path)
 		tell_pause_place(s, &f);

@@ -775,7 +775,7 @@ static double order_of(const struct nsx_finding *f)
 }
 
 /* What is assumed raises no alarm, but for a kernel that is most of the work, unless it
- * would win next to nothing; nor does anything of a start-up, which is paid once.
+ * would win little; nor does anything of a start-up, which is paid once.
  */
 static enum nsx_severity severity_of(const struct pricing *p,
 				     const struct nsx_finding *f)
@@ -788,7 +788,7 @@ static enum nsx_severity severity_of(const struct pricing *p,
 		return NSX_SEV_LOW;
 	if (f->price < NSX_PRICE_MEASURED)
 		return f->weight >= KERNEL_SHARE &&
-				       (share >= MINOR_SHARE ||
+				       (share >= MEDIUM_SHARE ||
 					f->price == NSX_PRICE_NONE) ?
 			       NSX_SEV_MEDIUM : NSX_SEV_LOW;
 	if (!is_sure(f))

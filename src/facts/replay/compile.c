@@ -564,14 +564,18 @@ static int list_ranges(struct select *s, struct nsx_err *err)
 	const struct nsx_trace *t = s->m->t;
 	const struct nsx_nvtx *x = &t->nvtx;
 	nsx_str name = nsx_strings_find(t->strings, s->c->range);
+	bool any = strchr(s->c->range, '#'); /* for a number */
 	int rc = 0;
 
-	for (uint32_t h = 0; name && !rc && h < t->nthreads; h++) {
+	for (uint32_t h = 0; (name || any) && !rc && h < t->nthreads; h++) {
 		const struct nsx_thread *th = &t->thread[h];
 
 		for (uint32_t i = th->nvtx_at; !rc && th->ncalls &&
 		     i < th->nvtx_at + th->nnvtx; i++) {
-			if (x->kind[i] != NSX_NVTX_STACK || x->name[i] != name)
+			if (x->kind[i] != NSX_NVTX_STACK ||
+			    (x->name[i] != name &&
+			     !(any && nsx_is_shown_as(nsx_text(t, x->name[i]),
+						      s->c->range))))
 				continue;
 			rc = span_list_add(&s->ranges, h, nsx_range_start(x, i),
 					   nsx_range_end(x, i), err);

@@ -295,7 +295,7 @@ static uint32_t process_of(const struct nsx_model *m, const struct model_call *c
 static int64_t hold(struct player *p, unsigned how, int64_t ns,
 		    int64_t recorded_ns)
 {
-	p->was_early |= ns < recorded_ns;
+	p->was_early |= ns < recorded_ns && !(how & PLAY_FIXED);
 	return how & PLAY_FIXED ? NSX_MAX(ns, recorded_ns) : ns;
 }
 
@@ -314,7 +314,9 @@ static void start_call(struct player *p, unsigned how, uint32_t i)
 		start = p->call_end[c->before] + gap;
 		if ((c->flags & CALL_OUTSIDE) &&
 		    !(p->edit.call[i] & EDIT_LIFTED))
-			start = hold(p, how, start, c->start_ns);
+			start = hold(p, c->flags & CALL_GIVEN ?
+						how | PLAY_FIXED : how,
+				     start, c->start_ns);
 	}
 	p->call_start[i] = start;
 	if (c->kind == CALL_MPI && c->room != NSX_NONE)

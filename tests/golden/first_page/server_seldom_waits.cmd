@@ -1,0 +1,1 @@
+explain @server_seldom_waits --out o
