@@ -3,7 +3,8 @@
  *
  * Coverage is the share of the process's GPU time that was launched, by any of
  * its threads, while such a range was open: the backward pass of a training
- * step often comes from another thread.  Ranges numbered in their name ("step
+ * step often comes from another thread.  What comes before the first of them, as the
+ * loading of a model, is left out, unless most computing is done by then.  Ranges numbered in their name ("step
  * 12") are one range.  Library ranges (NCCL, cuBLAS) are none of the program's.
  */
 #include <stdlib.h>
@@ -17,7 +18,8 @@
 
 /* What a process launched, by time of the call, and one more at the end. */
 struct launch {
-	int64_t at_ns, gpu_ns; /* gpu_ns: of all launches before, once listed */
+	int64_t at_ns;
+	int64_t gpu_ns, compute_ns; /* of all launches before, once listed   */
 };
 struct launches {
 	struct launch *v;
@@ -125,21 +127,30 @@ static int list_further(struct nvtx_finder *nf, struct nsx_err *err)
 	return 0;
 }
 
-/* GPU time that a call launched. *at: its first entry of the further work, then
- * that of the next call.
- */
-static int64_t gpu_ns(const struct nvtx_finder *nf, uint32_t call, size_t *at)
+static void add_op(const struct nvtx_finder *nf, uint32_t op, struct launch *x)
 {
 	const struct nsx_ops *o = &nf->fd->t->ops;
-	uint32_t op = nsx_call_op(&nf->fd->t->calls, call);
-	int64_t ns = o->flags[op] & NSX_OP_PEER ? 0 : nsx_work_ns(nf->fd, op);
 
-	for (; *at < nf->nfurther && nf->further[*at].call == call; ++*at) {
-		op = nf->further[*at].op;
-		if (!(o->flags[op] & NSX_OP_PEER))
-			ns = nsx_add_sat(ns, nsx_work_ns(nf->fd, op));
-	}
-	return ns;
+	if (o->flags[op] & NSX_OP_PEER)
+		return;
+	nsx_add_to(&x->gpu_ns, nsx_work_ns(nf->fd, op));
+	if (o->cls[op] == NSX_C_COMPUTE)
+		nsx_add_to(&x->compute_ns, nsx_work_ns(nf->fd, op));
+}
+
+/* What a call launched. *at: its first entry of the further work, then that of the next
+ * call.
+ */
+static struct launch launch_of(const struct nvtx_finder *nf, uint32_t call,
+			       size_t *at)
+{
+	const struct nsx_calls *c = &nf->fd->t->calls;
+	struct launch x = {.at_ns = nsx_call_start(c, call)};
+
+	add_op(nf, nsx_call_op(c, call), &x);
+	for (; *at < nf->nfurther && nf->further[*at].call == call; ++*at)
+		add_op(nf, nf->further[*at].op, &x);
+	return x;
 }
 
 NSX_ORDER(cmp_launch, struct launch, UP(at_ns));
@@ -154,7 +165,7 @@ static int list_launches(struct nvtx_finder *nf, uint32_t from, uint32_t to,
 	uint32_t end = t->thread[to - 1].calls_at + t->thread[to - 1].ncalls;
 	size_t further = NSX_SEARCH(0, nf->nfurther, i,
 				    nf->further[i].call < first), n = 0;
-	int64_t sum_ns = 0;
+	struct launch sum = {0};
 	bool sorted = true;
 
 	for (uint32_t i = first; i < end; i++)
@@ -165,26 +176,27 @@ static int list_launches(struct nvtx_finder *nf, uint32_t from, uint32_t to,
 	for (uint32_t i = first; i < end; i++) {
 		if (nsx_call_op(&t->calls, i) == NSX_NONE)
 			continue;
-		l->v[l->n] = (struct launch){nsx_call_start(&t->calls, i),
-					     gpu_ns(nf, i, &further)};
+		l->v[l->n] = launch_of(nf, i, &further);
 		sorted &= !l->n || l->v[l->n - 1].at_ns <= l->v[l->n].at_ns;
 		l->n++;
 	}
 	if (!sorted)
 		nsx_sort(l->v, l->n, sizeof(*l->v), cmp_launch);
 	for (size_t i = 0; i <= l->n; i++) {
-		int64_t ns = l->v[i].gpu_ns;
+		struct launch x = l->v[i];
 
-		l->v[i].gpu_ns = sum_ns;
-		sum_ns = nsx_add_sat(sum_ns, ns);
+		l->v[i].gpu_ns = sum.gpu_ns;
+		l->v[i].compute_ns = sum.compute_ns;
+		nsx_add_to(&sum.gpu_ns, x.gpu_ns);
+		nsx_add_to(&sum.compute_ns, x.compute_ns);
 	}
 	return 0;
 }
 
-/* GPU time launched before instant at; *from: the answer lies there or after it,
+/* With what was launched before instant at; *from: the answer lies there or after it,
  * and mostly near.
  */
-static int64_t launched_before(const struct launches *l, size_t *from,
+static const struct launch *launched_before(const struct launches *l, size_t *from,
 			       int64_t at)
 {
 	size_t lo = *from, hi = lo, step = 1;
@@ -196,7 +208,7 @@ static int64_t launched_before(const struct launches *l, size_t *from,
 	}
 	NSX_BISECT(lo, hi, mid, l->v[mid].at_ns < at);
 	*from = lo;
-	return l->v[lo].gpu_ns;
+	return &l->v[lo];
 }
 
 /* Ranges ------------------------------------------------------------------------*/
@@ -257,7 +269,8 @@ static int keep_group(struct nvtx_finder *nf, uint32_t process,
 	struct nsx_way w = {.method = NSX_WAY_NVTX, .process = process,
 			    .name = g->name, .marks = marks, .n = g->n};
 	double trust = is_step_name(nsx_fact_text(nf->fd->f, g->name)) ? 1.1 : 1;
-	int64_t covered = 0;
+	const struct launch *first, *all = &l->v[l->n];
+	int64_t covered = 0, whole = all->gpu_ns;
 	size_t at = 0;
 
 	/* What cannot win need not be listed. */
@@ -265,13 +278,16 @@ static int keep_group(struct nvtx_finder *nf, uint32_t process,
 		return err->rc;
 	if (trust == 1 && !(w.regularity >= MIN_LISTED))
 		return 0;
+	first = launched_before(l, &at, marks->start_ns);
+	if (first->compute_ns <= all->compute_ns / 2)
+		whole -= first->gpu_ns;
 	for (size_t i = 0; i < w.n; i++) {
-		int64_t before = launched_before(l, &at, marks[i].start_ns);
+		int64_t before = launched_before(l, &at, marks[i].start_ns)->gpu_ns;
 
-		covered += launched_before(l, &at, marks[i].end_ns) - before;
+		covered += launched_before(l, &at, marks[i].end_ns)->gpu_ns -
+			   before;
 	}
-	w.coverage = l->v[l->n].gpu_ns ?
-			     (double)covered / (double)l->v[l->n].gpu_ns : 0;
+	w.coverage = whole ? (double)covered / (double)whole : 0;
 	/* What the program calls its steps, and all work is in, are its steps however
 	 * uneven: a checkpoint in every tenth is what is to be found.
 	 */
