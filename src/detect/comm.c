@@ -18,6 +18,7 @@
 #define ROUNDED 1.001 /* times: a replay rounds each kernel */
 #define BY_WORK 0.5 /* of what own pace wins, that even work must */
 enum { MANY = 100, TINY_NS = 50000 }; /* collectives that are all latency */
+enum { MANY_NEEDED = 8 }; /* collectives of an iteration, from which it is no bucket */
 enum { MOST_PIECES = 3 }; /* own pace; 2 and 4 times as many micro batches */
 enum { PART = 10 }; /* less than one of it, of communication, is not told apart */
 
@@ -39,6 +40,14 @@ struct comm {
 		int64_t one_block_ns; /* of those in a grid of one block      */
 		double median_ns;
 	} on[2];
+	enum why { /* that on streams of its own is exposed           */
+		LATE,	/* it is started late                         */
+		TAIL,	/* most overlaps, and little is left          */
+		BEHIND, /* its stream is never free                   */
+		NEEDED, /* between kernels that need each other       */
+		GATHERS, /* likewise, of what may be there long before */
+	} why;
+	bool by_pairs; /* most of that is                                */
 };
 
 static bool is_comm(const struct comm *c, size_t op)
@@ -77,9 +86,11 @@ static int find_habits(struct comm *c, uint32_t device, struct nsx_err *err)
 		for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++)
 			if (is_comm(c, i) &&
 			    c->computes[nsx_op_stream(&t->ops, i)] == k) {
+				enum nsx_comm_op op = nsx_op_launch(t, i)->op;
+
 				v[h.n] = nsx_op_ns(&t->ops, i);
 				nsx_add_to(&h.ns, v[h.n]);
-				if (nsx_op_launch(t, i)->op == NSX_COMM_SENDRECV)
+				if (op == NSX_COMM_SENDRECV || op == NSX_COMM_ALLTOALL)
 					nsx_add_to(&h.pairs_ns, v[h.n]);
 				if (nsx_shape_blocks(t, nsx_op_shape(t, i)) == 1)
 					nsx_add_to(&h.one_block_ns, v[h.n]);
@@ -147,10 +158,37 @@ static bool is_started_late(const struct nsx_comm_cost *x)
 /* Most of it overlaps, and little is left: what comes first or last, which nothing can
  * be computed beside.  What compute waits for behind a copy is exposed, and blocks nothing.
  */
-static bool is_tail(const struct nsx_comm_cost *x, const struct nsx_detect *d)
+static bool is_tail(const struct nsx_comm_cost *x)
 {
-	return x->blocking_ns * 3 <= x->comm_ns && x->exposed_ns * 2 <= x->comm_ns &&
-	       share(x->blocking_ns, d->w.end_ns - d->w.start_ns) < MUCH_PCT;
+	return x->blocking_ns * 3 <= x->comm_ns && x->exposed_ns * 2 <= x->comm_ns;
+}
+
+static size_t count_iterations(const struct nsx_detect *d, uint32_t device)
+{
+	const struct nsx_facts *f = d->facts;
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->niterations; i++)
+		n += f->iterations[i].device == device &&
+		     nsx_is_judged(d, f->iterations[i].start_ns);
+	return n;
+}
+
+static int find_why(struct comm *c, uint32_t device, struct nsx_err *err)
+{
+	struct nsx_comm_starts s;
+	int64_t half_ns;
+
+	if (nsx_comm_starts(c->d, device, c->computes, &s, err))
+		return err->rc;
+	half_ns = (s.behind_ns + s.needed_ns + s.late_ns) / 2;
+	c->why = is_tail(&c->cost) ? TAIL : s.behind_ns > half_ns ? BEHIND :
+		 s.needed_ns <= half_ns ||
+		 s.nneeded < MANY_NEEDED *
+				NSX_MAX(1, count_iterations(c->d, device)) ?
+			LATE : s.gathers_ns > half_ns ? GATHERS : NEEDED;
+	c->by_pairs = s.pairs_ns > half_ns;
+	return 0;
 }
 
 /* It is on streams that compute. */
@@ -159,7 +197,7 @@ static void say_beside(const struct habit *h, const char **evidence,
 {
 	if (is_by_pairs(h)) {
 		*evidence = "All of it runs on streams that compute as well: it "
-			    "cannot overlap.";
+			    "cannot overlap, and the price is an upper bound.";
 		*recommendation =
 			"Compute first what other ranks need, send it at once on "
 			"a stream of its own, and compute the rest while it is "
@@ -176,11 +214,60 @@ static void say_beside(const struct habit *h, const char **evidence,
 	}
 }
 
+/* It is on streams of its own. */
+static void say_own(const struct comm *c, const char **evidence,
+		    const char **recommendation)
+{
+	static const char sooner[] = "Compute first what other ranks need, send it "
+				     "at once, and compute the rest while it is "
+				     "under way.";
+	switch (c->why) {
+	case TAIL:
+		*evidence = "The rest overlaps: this is what comes first or last, "
+			    "with nothing to compute beside.";
+		*recommendation = "Make the first and the last bucket smaller.";
+		break;
+	case BEHIND:
+		*evidence = "Its stream is never free: what compute waits for starts "
+			    "when the one before ends. The price is an upper bound, "
+			    "which no sooner start wins.";
+		*recommendation = c->by_pairs ? "Send fewer bytes: a narrower type." :
+			"Communicate less, or in fewer pieces: a narrower type, larger "
+			"buckets, gradients once an iteration and not for each micro "
+			"batch (no_sync()).";
+		break;
+	case NEEDED:
+		*evidence = "Each starts when its input is there, and what follows "
+			    "waits for its result: the price is an upper bound.";
+		*recommendation = c->by_pairs ?
+			"Compute meanwhile what does not need it: shared experts, or "
+			"the other half of the batch." :
+			"If it is tensor parallelism: reduce one half of the batch "
+			"while the other computes, or use a one-shot or fused "
+			"all-reduce.";
+		break;
+	case GATHERS:
+		*evidence = "Each is gathered when the kernel before it has ended, and "
+			    "the next one waits for it.";
+		*recommendation = "If it gathers weights: gather the next ones ahead "
+				  "(FSDP: backward_prefetch, forward_prefetch).";
+		break;
+	case LATE:
+		if (is_started_late(&c->cost))
+			*evidence = "It has a stream of its own, but is started only "
+				    "when its result is needed.";
+		*recommendation = c->by_pairs ? sooner :
+			"Start collectives as soon as their input is there, in "
+			"buckets, while the rest is still computed.";
+	}
+}
+
 /* Why it is exposed, as far as the trace shows; what to do about each. */
-static void say_why(struct nsx_detect *d, const struct nsx_comm_cost *x,
-		    const struct habit *h, bool beside, struct nsx_finding *f)
+static void say_why(struct comm *c, const struct habit *h, bool beside,
+		    struct nsx_finding *f)
 {
 	unsigned n = 1, k = 0; /* one evidence stands already */
+	struct nsx_detect *d = c->d;
 
 	if (say_link(d, f->device, &f->evidence[n])) {
 		n++;
@@ -207,28 +294,15 @@ static void say_why(struct nsx_detect *d, const struct nsx_comm_cost *x,
 			"If each needs the one before it (tensor parallelism): a "
 			"one-shot or fused all-reduce; else join them: larger "
 			"buckets, one call for many tensors." :
+			is_by_pairs(h) ?
+			"If several go at a time, send them in one group." :
 			"Join small messages: larger buckets, one call for many "
 			"tensors.";
 	}
-	if (beside) {
+	if (beside)
 		say_beside(h, &f->evidence[n], &f->recommendation[k]);
-		return;
-	}
-	if (is_started_late(x)) {
-		f->evidence[n++] = "It has a stream of its own, but is started "
-				   "only when its result is needed.";
-	} else if (is_tail(x, d)) {
-		f->evidence[n++] = "The rest overlaps: this is what comes first "
-				   "or last, with nothing to compute beside.";
-		f->recommendation[k++] = "Make the first and the last bucket "
-					 "smaller.";
-		return;
-	}
-	f->recommendation[k++] = is_by_pairs(h) ?
-		"Compute first what other ranks need, send it at once, and "
-		"compute the rest while it is under way." :
-		"Start collectives as soon as their input is there, in buckets, "
-		"while the rest is still computed.";
+	else
+		say_own(c, &f->evidence[n], &f->recommendation[k]);
 }
 
 static const char *say_exposed(struct nsx_detect *d,
@@ -284,8 +358,12 @@ static int propose_overlap(struct comm *c, uint32_t device, bool beside, bool pa
 		f.guess_ns = (double)NSX_MIN(h->ns, x->blocking_ns);
 	else
 		f.spans = x->blocking;
-	f.is_quiet = !beside && is_tail(x, c->d);
-	f.is_bound = beside && !is_by_pairs(h);
+	if (!beside && find_why(c, device, err))
+		return err->rc;
+	f.is_quiet = !beside && c->why == TAIL &&
+		     share(x->blocking_ns, c->d->w.end_ns - c->d->w.start_ns) <
+			     MUCH_PCT;
+	f.is_bound = beside || (c->why != LATE && c->why != GATHERS);
 	f.remedy = nsx_plan_of(c->d, hide);
 	f.subject = !part ? NULL : beside ? "compute_stream" : "own_stream";
 	f.title = nsx_tell(l, "Compute waits for communication on %sGPU %s",
@@ -304,7 +382,7 @@ static int propose_overlap(struct comm *c, uint32_t device, bool beside, bool pa
 		x->waited_ns * PART <= x->comm_ns ? "" :
 		nsx_tell(l, " %s of it is waiting for late ranks.",
 			 nsx_tell_ns(l, x->waited_ns)));
-	say_why(c->d, x, h, beside, &f);
+	say_why(c, h, beside, &f);
 	if (!part && hide.rows.only)
 		nsx_add_evidence(&f, "Priced without what an iteration gathers "
 				 "first and reduces last: nothing can be computed "

@@ -174,6 +174,20 @@ int nsx_list_row(struct nsx_row_list *l, size_t row,
 /* Rows that a change is about, ascending; on the list's arena. */
 struct nsx_rows nsx_keep_rows(struct nsx_detect *d, const uint32_t *v,
 			      size_t n);
+/* What exposed communication of a device waited for before it started, on streams that
+ * do not compute (`computes`, by stream): the collective before it, as long as the stream
+ * has had no pause since one that overlaps with compute; its input; or the host.  Chains
+ * of collectives that follow one another at once count as their first one.
+ */
+struct nsx_comm_starts {
+	int64_t behind_ns, needed_ns, late_ns; /* exposed                    */
+	int64_t pairs_ns, gathers_ns; /* of that: of sends and receives, of gathers */
+	size_t nneeded; /* that wait for their input, and overlap little     */
+};
+/* Errors: NSX_E_NOMEM. */
+int nsx_comm_starts(const struct nsx_detect *d, uint32_t device,
+		    const uint8_t *computes, struct nsx_comm_starts *ret,
+		    struct nsx_err *err) NSX_CHECKED;
 /* Communication in the judged window but for what iterations gather first and reduce last;
  * all of it where none is cut into many: rows that name none.  Errors: NSX_E_NOMEM.
  */

@@ -1,0 +1,98 @@
+/* comm_starts.c - what communication waits for before it starts, by when it starts: where
+ * that is the end of the collective before it, or of the kernel that makes its input, no
+ * schedule starts it sooner.
+ */
+#include "detect/detect.h"
+
+enum {
+	NEAR_NS = 5000,	  /* from an end to a start that waited for it        */
+	QUEUED_NS = 20000, /* what starts so long after its launch waited for more */
+	LOOK_BACK = 64,	  /* operations in which the kernel before is looked for */
+};
+#define COVERED 0.5 /* of its time: it overlaps                              */
+
+struct chain { /* collectives that start when the one before ends */
+	int64_t end_ns, head_ns; /* exposed: of the first, ...               */
+	int64_t rest_ns;	 /* ... of the others                        */
+	bool is_needed, overlaps; /* of the first                            */
+};
+
+/* A kernel of the device ends right before it starts, or it was queued long before. */
+static bool waits_for_input(const struct nsx_trace *t, const struct nsx_device *dev,
+			    size_t op)
+{
+	int64_t start_ns = nsx_op_start(&t->ops, op), end_ns;
+	uint32_t call = nsx_op_call(&t->ops, op);
+
+	if (call != NSX_NONE &&
+	    start_ns - nsx_call_end(&t->calls, call) >= QUEUED_NS)
+		return true;
+	for (size_t i = op; i-- > dev->ops_at && op - i <= LOOK_BACK;) {
+		end_ns = nsx_op_end(&t->ops, i);
+		if (t->ops.cls[i] == NSX_C_COMPUTE && end_ns <= start_ns &&
+		    start_ns - end_ns <= NEAR_NS)
+			return true;
+	}
+	return false;
+}
+
+static void end_chain(struct chain *c, struct nsx_comm_starts *ret)
+{
+	int64_t *of_head = c->is_needed ? &ret->needed_ns : &ret->late_ns;
+
+	nsx_add_to(of_head, c->head_ns);
+	nsx_add_to(c->overlaps ? &ret->behind_ns : of_head, c->rest_ns);
+	ret->nneeded += c->is_needed && !c->overlaps && c->head_ns;
+	*c = (struct chain){.end_ns = c->end_ns};
+}
+
+static void add_kind(enum nsx_comm_op op, int64_t exposed_ns,
+		     struct nsx_comm_starts *ret)
+{
+	if (op == NSX_COMM_SENDRECV || op == NSX_COMM_ALLTOALL)
+		nsx_add_to(&ret->pairs_ns, exposed_ns);
+	if (op == NSX_COMM_ALLGATHER)
+		nsx_add_to(&ret->gathers_ns, exposed_ns);
+}
+
+int nsx_comm_starts(const struct nsx_detect *d, uint32_t device,
+		    const uint8_t *computes, struct nsx_comm_starts *ret,
+		    struct nsx_err *err)
+{
+	const struct nsx_trace *t = d->trace;
+	const struct nsx_device *dev = &t->device[device];
+	const struct nsx_spans *compute = &d->facts->device[device].compute;
+	struct chain *of_stream;
+	int64_t *prefix;
+
+	*ret = (struct nsx_comm_starts){0};
+	if (!nsx_new_array(of_stream, d->scratch, t->nstreams, "streams", err) ||
+	    nsx_spans_prefix(d->scratch, compute, &prefix, err))
+		return err->rc;
+	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
+		int64_t start_ns = nsx_op_start(&t->ops, i);
+		int64_t ns = nsx_op_ns(&t->ops, i), exposed_ns;
+		struct chain *c = &of_stream[nsx_op_stream(&t->ops, i)];
+
+		if (t->ops.cls[i] != NSX_C_COMM || !nsx_is_judged(d, start_ns) ||
+		    computes[nsx_op_stream(&t->ops, i)])
+			continue;
+		exposed_ns = ns - nsx_spans_within(compute, prefix, start_ns,
+						   start_ns + ns);
+		add_kind(nsx_op_launch(t, i)->op, exposed_ns, ret);
+		if (c->end_ns && start_ns - c->end_ns <= NEAR_NS) {
+			nsx_add_to(&c->rest_ns, exposed_ns);
+		} else {
+			end_chain(c, ret);
+			c->head_ns = exposed_ns;
+			c->is_needed = waits_for_input(t, dev, i);
+			c->overlaps = (double)(ns - exposed_ns) >=
+				      COVERED * (double)ns;
+		}
+		c->end_ns = NSX_MAX(c->end_ns, start_ns + ns);
+	}
+	for (uint32_t s = 0; s < t->nstreams; s++)
+		end_chain(&of_stream[s], ret);
+	nsx_arena_drop(d->scratch, of_stream);
+	return 0;
+}

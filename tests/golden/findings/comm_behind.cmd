@@ -1,0 +1,1 @@
+explain @comm_behind --pass findings --md

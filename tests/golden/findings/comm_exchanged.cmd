@@ -1,0 +1,1 @@
+explain @comm_exchanged --pass findings --md

@@ -1,0 +1,1 @@
+explain @comm_gathered --pass findings --md

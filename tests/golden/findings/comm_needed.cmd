@@ -1,0 +1,1 @@
+explain @comm_needed --pass findings --md
