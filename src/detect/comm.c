@@ -410,7 +410,7 @@ static int price_pieces(struct comm *c, int64_t turn_ns, struct nsx_finding *f,
 	struct nsx_gain gains[MOST_PIECES];
 	const struct nsx_gain *own = &gains[0], *best = &gains[1];
 	struct nsx_findings *l = c->d->found;
-	double more;
+	double more, most_ns[MOST_PIECES] = {0};
 
 	for (unsigned i = 0; i < MOST_PIECES; i++) {
 		v[i] = (struct nsx_change){.verb = NSX_NO_PEER_WAIT,
@@ -421,10 +421,17 @@ static int price_pieces(struct comm *c, int64_t turn_ns, struct nsx_finding *f,
 	if (nsx_replay_prices(c->d->facts->model, plans, NULL, MOST_PIECES, 1,
 			      gains, err))
 		return err->rc;
-	for (unsigned i = 2; i < MOST_PIECES; i++)
-		if (gains[i].gain_ns > best->gain_ns)
+	/* A part of the waiting is left, and more than that where the first part of it
+	 * is beside compute, which is cut first.
+	 */
+	for (unsigned i = 1; i < MOST_PIECES; i++) {
+		most_ns[i] = (double)own->gain_ns * (1 - 1 / v[i].amount);
+		if (NSX_MIN((double)gains[i].gain_ns, most_ns[i]) >
+		    NSX_MIN((double)best->gain_ns, most_ns[best - gains]))
 			best = &gains[i];
+	}
 	more = v[best - gains].amount;
+	f->most_ns = most_ns[best - gains];
 	f->remedy = nsx_plan_of(c->d, v[best - gains]);
 	f->title = "the stages of a pipeline wait for each other";
 	f->is_bound = false;
