@@ -198,7 +198,7 @@ static const char *advice_for_fused(const struct kernels *k, const char *full)
 {
 	struct arch gpu = kernels_arch(k);
 
-	if (gpu.major != 9 || strstr(full, "sm90"))
+	if (gpu.major != 9 || strcasestr(full, "sm90"))
 		return "it is fused already: pack sequences instead of padding "
 		       "them, use a causal or a window mask";
 	return gpu.is_least ?

@@ -16,6 +16,7 @@ static const struct {
 	enum nsx_kernel_category category;
 	const char *patterns[21]; /* NULL: no more */
 } rules[] = {
+	{NSX_K_MEMORY, {"reshape_and_cache", "concat_and_cache"}},
 	{NSX_K_ATTENTION, {"flash_", "flash::", "FlashAttn", "fmha", "sdpa",
 		"attention", "Attention", "attn", "paged_", "BatchPrefill",
 		"BatchDecode", "SinglePrefill", "SingleDecode"}},

@@ -436,6 +436,45 @@ static bool tell_flash(const struct parts *name, struct words *w)
 	return true;
 }
 
+/* FlashAttention-3: device_kernel<flash::enable_sm90<flash::FlashAttnFwdSm90<...>>> is
+ * flash_fwd.  Its main loop takes the stages, the cluster as a tuple, and the tile as one,
+ * whose last is the head's dimension.
+ */
+static bool tell_flash_class(const struct parts *name, struct words *w)
+{
+	enum { AT_HEAD = 7 };
+	static const char start[] = "FlashAttn";
+	const char *p = is(name->base, "device_kernel") ?
+		memmem(name->args.p, name->args.n, start, strlen(start)) : NULL;
+	struct text args, number = {0};
+	struct nsx_word word;
+	bool is_main;
+
+	if (!p)
+		return false;
+	args = (struct text){p, (size_t)(name->args.p + name->args.n - p)};
+	if (!next_word(&args, &word))
+		return false;
+	p = word.p + strlen(start);
+	word.n -= strlen(start);
+	is_main = word.n > 4 && !memcmp(p + 3, "Sm", 2);
+	nsx_buf_adds(&w->family, "flash");
+	for (size_t i = 0; i < (is_main ? 3 : word.n); i++) {
+		bool is_upper = p[i] >= 'A' && p[i] <= 'Z';
+
+		nsx_buf_printf(&w->family, "%s%c", is_upper ? "_" : "",
+			       is_upper ? p[i] | 0x20 : p[i]);
+	}
+	w->dtype = first_float(args);
+	for (int i = 0; is_main && i < AT_HEAD; i++)
+		number = next_of(&args, NSX_W_NUMBER);
+	if (number.n && !memcmp(p, "Fwd", 3))
+		nsx_buf_printf(&w->family, " d%.*s", (int)number.n, number.p);
+	if (w->dtype)
+		nsx_buf_printf(&w->family, " %s", nsx_dtype_names[w->dtype]);
+	return true;
+}
+
 /* The multiply's type by the function's name.  The first that fits decides: the
  * type of what is read comes before that of the accumulator ("s16816gemm_bf16").
  * An s1688 of nothing else multiplies tf32.
@@ -644,7 +683,7 @@ void nsx_kernel_words(const char *full, struct nsx_arena *a,
 {
 	static bool (*const rules[])(const struct parts *, struct words *) = {
 		tell_comm, tell_triton, tell_thrust, tell_cub, tell_torch,
-		tell_flash, tell_matrix, tell_lambda, tell_plain};
+		tell_flash, tell_flash_class, tell_matrix, tell_lambda, tell_plain};
 	struct parts name = split(full);
 	struct words w = {0};
 

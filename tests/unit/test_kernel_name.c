@@ -62,6 +62,21 @@ static const struct {
 	{"sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nchw_"
 	 "tilesize64x32x64_execute_kernel_cudnn_infer",
 	 "conv tf32", "conv tf32 64×32 (xmma)", NSX_K_GEMM, NSX_D_TF32},
+	{"void cutlass::device_kernel<flash::enable_sm90_or_later<flash::"
+	 "FlashAttnFwdSm90<flash::CollectiveMainloopFwdSm90<(int)2, cute::tuple<"
+	 "cute::C<(int)1>, cute::C<(int)1>, cute::C<(int)1>>, cute::tuple<"
+	 "cute::C<(int)128>, cute::C<(int)176>, cute::C<(int)64>>, (int)64, "
+	 "cutlass::bfloat16_t, float, cutlass::arch::Sm90, (bool)0>>>>(T1::Params)",
+	 "flash_fwd d64 bf16", "flash_fwd d64 bf16", NSX_K_ATTENTION, NSX_D_BF16},
+	{"void cutlass::device_kernel<flash::FlashAttnFwdCombine<cute::tuple<"
+	 "cute::C<(int)16>, cute::C<(int)128>>, (int)4, cutlass::half_t>>(T1::Params)",
+	 "flash_fwd_combine f16", "flash_fwd_combine f16", NSX_K_ATTENTION,
+	 NSX_D_F16},
+	{"void vllm::reshape_and_cache_flash_kernel<__nv_bfloat16, __nv_bfloat16, "
+	 "(vllm::Fp8KVCacheDataType)0>(const T1 *, const T1 *, T2 *)",
+	 "reshape_and_cache_flash_kernel", "reshape_and_cache_flash_kernel",
+	 NSX_K_MEMORY,
+	 NSX_D_NONE},
 	{"void flash::flash_fwd_kernel<Flash_fwd_kernel_traits<(int)128, "
 	 "(int)64, cutlass::bfloat16_t>, (bool)0>(flash::Flash_fwd_params)",
 	 "flash_fwd d128 bf16", "flash_fwd d128 bf16", NSX_K_ATTENTION,
