@@ -242,7 +242,8 @@ static void tell_finding(struct nsx_answer *a, const struct nsx_finding *f)
 		nsx_put(a->out, "headroom_low_ms", nsx_real(f->low_ns / 1e6));
 		nsx_put(a->out, "headroom_high_ms", nsx_real(f->high_ns / 1e6));
 		nsx_put(a->out, "price", nsx_string(nsx_price_names[f->price]));
-		nsx_md_bullet(a->out, "would win %s of the judged window (%s)",
+		nsx_md_bullet(a->out, "would win %s%s of the judged window (%s)",
+			      f->is_bound || f->is_upper ? "at most " : "",
 			      nsx_text_ns(a->out->arena, f->headroom_ns),
 			      nsx_price_names[f->price]);
 	}

@@ -905,6 +905,7 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 			"queued right after them starts late";
 	f.counts_idle = all.cost_ns && k == 1 && kind <= SMALL_COPY;
 	f.is_wait = f.counts_idle && way == TO_HOST;
+	f.is_upper = way == TO_HOST; /* the host may need it at once */
 	if (all.cost_ns)
 		f.evidence[k++] = say_idle(c, process, all.cost_ns);
 	f.evidence[k] = refills;

@@ -292,7 +292,7 @@ static void add_price(struct page *p, const struct nsx_first_page *x,
 		       nsx_text_ns(p->a, f->headroom_ns),
 		       nsx_text_share(p->a, f->headroom_ns, x->now_ns),
 		       nsx_price_names[f->price],
-		       f->is_bound ? ", at most" :
+		       f->is_bound || f->is_upper ? ", at most" :
 		       f->is_least && f->price == NSX_PRICE_MEASURED ?
 				     ", at least" : "");
 	if (f->has_disjoint && fabs(f->disjoint_ns - f->headroom_ns) >

@@ -91,6 +91,7 @@ struct nsx_finding {
 	bool is_assumed;    /* how much the remedy changes is a guess, which
 			       evidence[1] states                            */
 	bool is_bound;	    /* the price is an upper bound, as evidence says   */
+	bool is_upper;	    /* likewise, though likely all of it can be won    */
 	bool is_least;	    /* measured_ns is a lower bound, as evidence says  */
 	bool is_unseen;     /* what it waits for may come from outside of what
 			       was traced: it raises no high alarm           */
