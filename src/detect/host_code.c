@@ -15,6 +15,7 @@
 enum {
 	LONG_NS = 1000000, /* host time between two calls that has a name    */
 	LONG_PART = 10,	   /* of iterations, if it is less: so does that     */
+	SLOW_REPLAY_NS = 100000,
 	HELD_NS = 20000, /* of a call; launches take a few microseconds      */
 	SHORT_NS = 100000, /* what is shorter never does                     */
 	CODE_NS = 250000,  /* on average, what no launch takes               */
@@ -54,9 +55,9 @@ struct launcher {
 	} *kind;
 	struct rows gaps; /* the short ones                                  */
 	struct nsx_votes hot; /* samples of all, by index of code or SHORT   */
-	size_t nlaunches;
-	int64_t launch_ns, long_ns;
-	bool replays; /* CUDA graphs                                         */
+	size_t nlaunches, nreplays; /* nreplays: of CUDA graphs              */
+	int64_t launch_ns, replay_ns, long_ns;
+	const char *replay_call; /* one that replays a graph; NULL: none      */
 	bool learns;  /* kinds, at first                                     */
 	int64_t idle_ns[NSX_NCAUSES]; /* of the limiting GPU, by cause       */
 	struct edge edge[2]; /* of it: the first and the last                */
@@ -123,6 +124,19 @@ static bool is_held_up(const struct nsx_detect *d, size_t call)
 	       !nsx_idle_within(&d->facts->idle[nsx_stream_of(t, op)->device],
 				nsx_call_start(&t->calls, call),
 				nsx_call_end(&t->calls, call));
+}
+
+static void count_launch(struct launcher *x, size_t call)
+{
+	const struct nsx_calls *c = &x->d->trace->calls;
+
+	x->nlaunches++;
+	nsx_add_to(&x->launch_ns, nsx_call_ns(c, call));
+	if (!(c->flags[call] & NSX_CALL_GRAPH))
+		return;
+	x->nreplays++;
+	nsx_add_to(&x->replay_ns, nsx_call_ns(c, call));
+	x->replay_call = nsx_call_text(x->d->trace, call);
 }
 
 /* Whether a thread that launches nothing copies: a launching one may wait for it. */
@@ -337,9 +351,7 @@ static int walk_thread(struct launcher *x, uint32_t thread, uint32_t *below,
 		if (!x->learns && w.helper == NSX_NONE &&
 		    queues_work(x->d, i) && start_ns < in->end_ns &&
 		    !is_held_up(x->d, i)) {
-			x->nlaunches++;
-			nsx_add_to(&x->launch_ns, nsx_call_ns(&t->calls, i));
-			x->replays |= t->calls.flags[i] & NSX_CALL_GRAPH;
+			count_launch(x, i);
 		}
 		if (from_ns < to_ns &&
 		    add_stretch(x, &w, i, from_ns, to_ns, err))
@@ -500,30 +512,76 @@ static void propose_code(struct launcher *x, const struct code *c)
 	nsx_found(l, &f);
 }
 
+/* Most of the time goes to replaying graphs, and the GPU waits long in each: the call is
+ * the cause.
+ */
+static bool is_slow_replay(const struct launcher *x)
+{
+	return x->nreplays && x->replay_ns * 2 > x->launch_ns &&
+	       x->idle_ns[NSX_CAUSE_LAUNCH_CALL] / (int64_t)x->nreplays >=
+		       SLOW_REPLAY_NS;
+}
+
+static const char *say_launches(const struct launcher *x)
+{
+	struct nsx_findings *l = x->d->found;
+	bool is_slow = is_slow_replay(x);
+	size_t n = is_slow ? x->nreplays : x->nlaunches;
+	int64_t ns = is_slow ? x->replay_ns : x->launch_ns;
+	const char *each = nsx_text_ns(l->arena, (double)ns / (double)n);
+
+	return nsx_tell(l, "%s %s%s%s",
+			is_slow ? nsx_text_n(l->arena, n, "call takes", "calls take") :
+				  nsx_text_n(l->arena, n, "launch or copy takes",
+					     "launches and copies take"),
+			n == 1 ? each : nsx_tell(l, "%s each", each),
+			is_slow ? "" : " to queue",
+			!x->gaps.ns ? "" :
+			nsx_tell(l, ", and %s go by between the calls",
+				 nsx_tell_ns(l, x->gaps.ns)));
+}
+
+static void advise_launches(const struct launcher *x, struct nsx_finding *f)
+{
+	const struct nsx_detect *d = x->d;
+	struct nsx_findings *l = d->found;
+
+	if (is_slow_replay(x)) {
+		f->recommendation[0] = "replay a graph while the one before it runs, "
+				       "with no wait between";
+		f->recommendation[1] =
+			"or make the call short: upload graphs before it "
+			"(cudaGraphUpload), and leave out nodes";
+		return;
+	}
+	f->recommendation[0] = x->nreplays ?
+		"put more into each CUDA graph: it replays graphs already, and "
+		"launches beside them" :
+		nsx_tell(l, "capture %s in a CUDA graph%s; waits in %s must go first",
+			 nsx_repeats(d) ? "the loop" : "what repeats",
+			 d->is_pytorch ? " (torch.cuda.graphs, or torch.compile "
+					 "with mode=\"reduce-overhead\")" : "",
+			 nsx_repeats(d) ? "the loop" : "it");
+	f->recommendation[1] = "fuse small kernels, or give each launch more work "
+			       "(larger batches)";
+}
+
 static void propose_launches(struct launcher *x)
 {
 	struct nsx_detect *d = x->d;
 	struct nsx_findings *l = d->found;
 	struct nsx_winner hot = nsx_votes_won(&x->hot, (uint32_t)SHORT);
 	struct nsx_change *v = nsx_arena_get(l->arena, 2 * sizeof(*v));
-	double us = (double)x->launch_ns / 1e3 / (double)x->nlaunches;
-	unsigned n = 0;
+	bool is_slow = is_slow_replay(x);
 	struct nsx_finding f = {
-		.id = NSX_ID_launch_bound,
-		.title = "the GPU waits for launches, which come one by one",
+		.id = is_slow ? NSX_ID_slow_replays : NSX_ID_launch_bound,
+		.title = is_slow ?
+			nsx_tell(l, "the GPU waits for %s, which takes long",
+				 nsx_text_api(l->arena, x->replay_call)) :
+			"the GPU waits for launches, which come one by one",
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
 		.guess_ns = (double)x->idle_ns[NSX_CAUSE_LAUNCH_CALL],
-		.evidence = {
-			nsx_tell(l, "%s %s to queue%s",
-				 nsx_text_n(l->arena, x->nlaunches,
-					    "launch or copy takes",
-					    "launches and copies take"),
-				 nsx_tell(l, x->nlaunches == 1 ? "%s" : "%s each",
-					  nsx_text_ns(l->arena, us * 1e3)),
-				 !x->gaps.ns ? "" :
-				 nsx_tell(l, ", and %s go by between the calls",
-					  nsx_tell_ns(l, x->gaps.ns))),
-			say_hot(d, &hot)},
+		.evidence = {say_launches(x), say_hot(d, &hot)},
 		.proof = {{.csv = "launches", .column = "total_time_ms"}},
 		.remedy = {v, 2}};
 
@@ -532,19 +590,7 @@ static void propose_launches(struct launcher *x)
 	v[1] = (struct nsx_change){.verb = NSX_FASTER_HOST, .amount = INFINITY,
 				   .rows = nsx_keep_rows(d, x->gaps.calls.v,
 							 x->gaps.calls.n)};
-	if (x->replays)
-		f.recommendation[n++] =
-			"put more into each CUDA graph: it replays graphs "
-			"already, and launches beside them";
-	else
-		f.recommendation[n++] = nsx_tell(
-			l, "capture %s in a CUDA graph%s; waits in %s must go first",
-			nsx_repeats(d) ? "the loop" : "what repeats",
-			d->is_pytorch ? " (torch.cuda.graphs, or torch.compile "
-					"with mode=\"reduce-overhead\")" : "",
-			nsx_repeats(d) ? "the loop" : "it");
-	f.recommendation[n] = "fuse small kernels, or give each launch more "
-			      "work (larger batches)";
+	advise_launches(x, &f);
 	nsx_found(l, &f);
 }
 

@@ -160,6 +160,7 @@ static const char *const finding_words[NSX_NFINDING_IDS] = {
 	[NSX_ID_idle_by_module_load] = "Modules are loaded",
 	[NSX_ID_algorithm_trials] = "cuDNN tries algorithms",
 	[NSX_ID_idle_by_allocation] = "Memory is allocated and freed",
+	[NSX_ID_slow_replays] = "The GPU waits for replays to be launched",
 	[NSX_ID_idle_by_slow_call] = "Time goes to calls of CUDA",
 	[NSX_ID_allocation_churn] = "Memory is allocated and freed again and again",
 	[NSX_ID_unified_memory] = "Unified memory moves",

@@ -1,0 +1,1 @@
+explain @slow_replays --pass findings --md
