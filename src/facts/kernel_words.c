@@ -456,7 +456,7 @@ static bool tell_flash_class(const struct parts *name, struct words *w)
 	if (!next_word(&args, &word))
 		return false;
 	p = word.p + strlen(start);
-	word.n -= strlen(start);
+	word.n -= (uint32_t)strlen(start);
 	is_main = word.n > 4 && !memcmp(p + 3, "Sm", 2);
 	nsx_buf_adds(&w->family, "flash");
 	for (size_t i = 0; i < (is_main ? 3 : word.n); i++) {
