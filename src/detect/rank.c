@@ -635,20 +635,19 @@ static void advise_first(struct nsx_finding *f, const char *advice)
 	f->recommendation[0] = advice;
 }
 
-/* What adds next to nothing beside the best goes from the list: it is another way
- * to win what the lead wins.
+/* What adds next to nothing beside one that wins so much goes from the list, to v: it is
+ * another way to win what the lead wins.  before, after: what each adds without it, and with
+ * it.  Returns how many v holds.
  */
-static void join(struct pricing *p, struct item *lead, struct item *best,
-		 const double *after)
+static size_t join(struct pricing *p, const struct item *lead, double won_ns,
+		   const double *before, const double *after, struct item **v,
+		   size_t n)
 {
-	struct item **v = nsx_arena_get(p->scratch, p->n * sizeof(*v));
-	size_t n = 0;
-
 	for (size_t i = 0; i < p->n; i++) {
 		struct item *x = &p->v[i];
 
-		if (!x->left || x == lead || after[i] > SAME * best->adds_ns ||
-		    after[i] > OWN * x->adds_ns)
+		if (!x->left || x == lead || after[i] > SAME * won_ns ||
+		    after[i] > OWN * before[i])
 			continue;
 		x->left = false;
 		x->gone = true;
@@ -660,8 +659,25 @@ static void join(struct pricing *p, struct item *lead, struct item *best,
 		    lead->f->id == NSX_ID_exposed_copies)
 			advise_first(lead->f, x->f->recommendation[0]);
 	}
-	nsx_sort(v, n, sizeof(*v), cmp_headroom);
-	tell_other_ways(p, lead->f, v, n);
+	return n;
+}
+
+/* Applies the lead instead of the best; what adds nothing then is joined, too. */
+static int apply_lead(struct pricing *p, struct item *lead, size_t napplied,
+		      const double *before, struct nsx_plan *plans,
+		      struct nsx_gain *gains, struct item **v, size_t *n,
+		      struct nsx_err *err)
+{
+	double *after = nsx_arena_get(p->scratch, p->n * sizeof(*after));
+
+	p->napplied = napplied;
+	apply(p, lead->f);
+	if (price_more(p, plans, gains, err))
+		return err->rc;
+	for (size_t i = 0; i < p->n; i++)
+		after[i] = p->v[i].adds_ns;
+	*n = join(p, lead, lead->f->disjoint_ns, before, after, v, *n);
+	return 0;
 }
 
 /* Applies the best that is left, or what leads it, and prices the others anew. */
@@ -672,8 +688,8 @@ static int apply_next(struct pricing *p, struct item *best,
 	double *won_ns = &p->won_ns[best->f->set], had_ns = *won_ns;
 	double *before = nsx_arena_get(p->scratch, p->n * sizeof(*before));
 	double *after = nsx_arena_get(p->scratch, p->n * sizeof(*after));
-	size_t napplied = p->napplied;
-	struct item *lead;
+	struct item **v = nsx_arena_get(p->scratch, p->n * sizeof(*v)), *lead;
+	size_t napplied = p->napplied, n = 0;
 
 	for (size_t i = 0; i < p->n; i++)
 		before[i] = p->v[i].adds_ns;
@@ -691,18 +707,18 @@ static int apply_next(struct pricing *p, struct item *best,
 	}
 	lead = leader(p, best, after);
 	if (lead->adds_ns >= LEADS * best->adds_ns)
-		join(p, lead, best, after);
+		n = join(p, lead, best->adds_ns, before, after, v, 0);
 	lead->left = false;
 	lead->f->disjoint_ns = lead->adds_ns;
 	lead->f->has_disjoint = true;
 	p->won_ns[lead->f->set] += lead->adds_ns;
-	if (lead != best) {
-		p->napplied = napplied;
-		apply(p, lead->f);
-		return price_more(p, plans, gains, err);
-	}
-	for (size_t i = 0; i < p->n; i++)
-		p->v[i].adds_ns = after[i];
+	if (lead == best)
+		for (size_t i = 0; i < p->n; i++)
+			p->v[i].adds_ns = after[i];
+	else if (apply_lead(p, lead, napplied, before, plans, gains, v, &n, err))
+		return err->rc;
+	nsx_sort(v, n, sizeof(*v), cmp_headroom);
+	tell_other_ways(p, lead->f, v, n);
 	return 0;
 }
 
