@@ -22,6 +22,7 @@
 #define WHOLE 1.1	 /* times that: what does more is no addition       */
 enum { MANY = -2 };
 enum {
+	LOOK_AHEAD = 64, /* calls, for one that launches                     */
 	LEAST_PAUSE_NS = 100000, LEAST_COPY_NS = 100000, MOST_RANGES = 4,
 	RECURS = 3, /* slow so many times, it is part of the loop; and if more than
 		       one of as many are slow, they are of two kinds        */
@@ -151,15 +152,16 @@ static void sum_excess(struct slow *s)
 /* Pauses -------------------------------------------------------------------------*/
 
 /* How long a stretch of host time in [start, end) must be to slow one of the
- * iterations down; 0: none lies there.  The host is ahead of the GPU by up to
- * an iteration.
+ * iterations down; 0: none lies there.  The host is ahead of the GPU, which has work for
+ * a while when it begins; it ends in the iteration that it slows down, or before.
  */
 static int64_t pause_of(const struct slow *s, size_t *at, int64_t start_ns,
 			int64_t end_ns)
 {
 	while (*at < s->n && s->v[*at].end_ns <= start_ns)
 		++*at;
-	for (size_t i = *at; i < NSX_MIN(s->n, *at + 3); i++) {
+	for (size_t i = *at; i < s->n && (i < *at + 3 || s->v[i].start_ns < end_ns);
+	     i++) {
 		const struct nsx_iteration *x = &s->v[i];
 		double most = (double)wall_ns(x) - s->median_ns;
 
@@ -235,6 +237,28 @@ static int add_pause(struct slow *s, size_t call, uint32_t range, int64_t ns,
 	if (range != NSX_NONE && s->nranges < MOST_RANGES && is_rare(s, range))
 		add_range(s, range);
 	return 0;
+}
+
+/* Whether a GPU idles right before what is launched after a pause, which a call ends: else
+ * it has work all along, or another thread launches.
+ */
+static bool starves(const struct slow *s, size_t call, size_t end, int64_t least_ns)
+{
+	const struct nsx_trace *t = s->d->trace;
+
+	for (size_t i = call; i < NSX_MIN(end, call + LOOK_AHEAD); i++) {
+		uint32_t op = nsx_call_op(&t->calls, i);
+
+		int64_t at_ns;
+
+		if (op == NSX_NONE)
+			continue;
+		at_ns = nsx_op_start(&t->ops, op);
+		return nsx_idle_within(
+			&s->d->facts->idle[nsx_stream_of(t, op)->device],
+			at_ns - least_ns, at_ns) >= least_ns / 2;
+	}
+	return false;
 }
 
 /* The copy of a call that blocks, on the GPU; NSX_NONE: it is none. */
@@ -340,6 +364,7 @@ static int find_pauses(struct slow *s, uint32_t thread, uint32_t *below,
 			least_ns = pause_of(s, &at, last_ns, start_ns);
 			if (least_ns && start_ns - last_ns >= least_ns &&
 			    (start_ns - last_ns) / 2 >= s->usual_pause_ns &&
+			    starves(s, i, th->calls_at + th->ncalls, least_ns) &&
 			    (add_pause(s, i, range, start_ns - last_ns, err) ||
 			     vote_outside(s, thread,
 					  (struct nsx_span){last_ns, start_ns},
@@ -756,7 +781,7 @@ static void advise(const struct slow *s, unsigned most, struct nsx_finding *f)
 			host_advise_wait(s->d, what, nsx_tell_name(
 				s->d->found,
 				nsx_text(s->d->trace, (nsx_str)in.frame))) :
-		most == NSX_P_IDLE || holds_up ?
+		most == NSX_P_IDLE || holds_up || s->paused_ns > s->excess_ns / 2 ?
 			nsx_tell(s->d->found, "see what the host does %s: "
 				 "checkpoints, logging, data loading, garbage "
 				 "collection; do it on another thread, or less "

@@ -1,0 +1,1 @@
+explain @pause_far_ahead --pass findings --md
