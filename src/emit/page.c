@@ -13,7 +13,6 @@
 #include "report/words.h"
 
 enum { PLAIN_CHARS = 160 };
-#define ALIKE 0.05 /* no share differs more between GPUs */
 #define OVERLAPS 0.3 /* of what a remedy wins, that others change */
 
 struct page {
@@ -175,7 +174,7 @@ static void add_shares(struct page *p, const struct nsx_first_page *x)
 	}
 	if (x->ngpus < 2)
 		return;
-	if (x->spread >= ALIKE) {
+	if (x->spread >= NSX_ALIKE) {
 		nsx_buf_printf(p->b, "; the mean of %u GPUs, up to %s apart",
 			       x->ngpus,
 			       nsx_text_share(p->a, x->spread, 1));

@@ -36,6 +36,7 @@ struct nsx_strip { /* of one GPU, or of several that look the same */
 	const char *gpus; /* "GPU 0", "GPUs 0, 1"                            */
 	uint8_t cell[NSX_STRIP_CELLS]; /* enum nsx_use that takes most of it */
 };
+#define NSX_ALIKE 0.05 /* GPUs are, whose shares differ less */
 struct nsx_first_page {
 	const char *file;      /* name without folders                       */
 	int64_t recorded_ns;   /* first to last event                        */

@@ -4,14 +4,15 @@
  * of them wins makes no other shorter, and the last to end does not tell what any costs.
  * Processes belong together where work of one waits for the other's, where they meet in
  * collectives, and where they share a GPU.  Communication that was not matched, calls of
- * MPI or UCX and graphs that were recorded as a whole may be between all that have some; a
- * copy between GPUs, or work of no known process, between any.
+ * MPI or UCX and graphs that were recorded as a whole, and are replayed as often, may be
+ * between all that have some; a copy between GPUs, or work of no known process, between any.
  */
 #include <string.h>
 #include "base/stat.h"
 #include "facts/replay/model.h"
 #include "facts/teams.h"
 
+#define AS_OFTEN 0.9 /* of the other's replays, to meet inside of them */
 enum { LEAST_PART = 4 }; /* of the work of the set with most: others end with that one */
 
 struct sets {
@@ -63,7 +64,6 @@ static void join_all(const struct sets *s)
 static void join_ops(const struct sets *s, uint32_t *by_device)
 {
 	const struct nsx_model *m = s->b->m;
-	uint32_t graphs = NSX_NONE;
 	bool any = false;
 
 	for (uint32_t i = 0; i < m->nops; i++) {
@@ -73,12 +73,37 @@ static void join_ops(const struct sets *s, uint32_t *by_device)
 		join(s, &by_device[model_device(s->b, i)], p);
 		for (uint32_t d = o->dep; d < o[1].dep; d++)
 			join(s, &p, process_of(s, m->dep[d].op));
-		if (o->kind == NSX_OP_GRAPH) /* may hold communication */
-			join(s, &graphs, p);
 		any |= p == s->none || o->copy_kind == NSX_COPY_PTOP;
 	}
 	if (any)
 		join_all(s);
+}
+
+struct replays { /* of a process, in the part that is replayed */
+	uint32_t n, process;
+};
+NSX_ORDER(cmp_replays, struct replays, UP(n), UP(process));
+
+/* Graphs may hold communication: who takes part is replayed as often, but for what the
+ * part's ends cut off.
+ */
+static int join_graphs(const struct sets *s, struct nsx_err *err)
+{
+	const struct nsx_model *m = s->b->m;
+	struct replays *v;
+
+	if (!nsx_new_array(v, s->b->step, (size_t)s->none + 1, "processes", err))
+		return err->rc;
+	for (uint32_t i = 0; i <= s->none; i++)
+		v[i].process = i;
+	for (uint32_t i = 0; i < m->nops; i++)
+		v[process_of(s, i)].n += m->op[i].kind == NSX_OP_GRAPH;
+	nsx_sort(v, (size_t)s->none + 1, sizeof(*v), cmp_replays);
+	for (uint32_t i = 1; i <= s->none; i++)
+		if (v[i - 1].n && (v[i - 1].n + 2 >= v[i].n ||
+				   (double)v[i - 1].n >= AS_OFTEN * (double)v[i].n))
+			join(s, &v[i - 1].process, v[i].process);
+	return 0;
 }
 
 /* In all of the trace: who communicates outside of the part that is replayed belongs
@@ -198,7 +223,7 @@ int model_sets(struct build *b, struct nsx_err *err)
 	memset(by_device, 0xff, m->t->ndevices * sizeof(*by_device));
 	join_ops(&s, by_device);
 	join_calls(&s);
-	if (join_communication(&s, err))
+	if (join_graphs(&s, err) || join_communication(&s, err))
 		return err->rc;
 	join_small(&s, work_ns);
 	number_sets(&s, number);

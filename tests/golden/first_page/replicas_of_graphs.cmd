@@ -1,0 +1,1 @@
+explain @replicas_of_graphs --out o
