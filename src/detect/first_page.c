@@ -424,7 +424,8 @@ static void fill_fine(const struct nsx_report *r, struct nsx_first_page *p)
 		 1u << NSX_CAT_BALANCE | 1u << NSX_CAT_COMMUNICATION, NSX_NVERDICTS},
 		{"kernels", sees_gpu && has_ops(t, NSX_C_COMPUTE),
 		 1u << NSX_CAT_COMPUTE, NSX_NVERDICTS},
-		{"even iterations", sees_idle && are_even(r->facts),
+		{"even iterations", sees_idle && are_even(r->facts) &&
+				    !nsx_say_slow_unjudged(r),
 		 1u << NSX_CAT_ITERATIONS, NSX_NVERDICTS},
 	};
 	size_t n = 0;

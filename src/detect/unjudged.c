@@ -14,7 +14,7 @@
 #define IDLE_SHARE 0.5	 /* of a stretch: from which it is the host's                   */
 #define MUCH 0.25	 /* of the recording: from which what is not judged is told     */
 #define TOLD_SHARE 0.01	 /* of the recording: from which a stretch is named             */
-enum { TOLD = 4 };
+enum { TOLD = 4, RECUR = 2 };
 
 struct part { /* phases of one name, or the time at an end of the run */
 	const char *name; /* of the trace, and with is_ours of ours          */
@@ -263,12 +263,51 @@ static const char *say_all(struct nsx_arena *a, const struct parts *p)
 						"the longest of a name" : "");
 }
 
+const char *nsx_say_slow_unjudged(const struct nsx_report *r)
+{
+	const struct nsx_facts *f = r->facts;
+	const struct nsx_iteration *first = NULL, *longest = NULL;
+	double usual = 0, slow = 0;
+	size_t nusual = 0, nslow = 0, nlate = 0; /* late: after what is judged */
+
+	for (size_t i = 0; i < f->niterations; i++) {
+		const struct nsx_iteration *x = &f->iterations[i];
+		double ns = (double)(x->end_ns - x->start_ns);
+
+		if (x->device != f->limiting || (first && x->process != first->process))
+			continue;
+		if (!first) {
+			first = x; /* it may load code */
+		} else if (!x->slow) {
+			nusual++;
+			usual += ns;
+		} else if (x->start_ns < f->steady.window.start_ns ||
+			   x->end_ns > f->steady.window.end_ns) {
+			nslow++;
+			nlate += x->start_ns >= f->steady.window.start_ns;
+			slow += ns;
+			if (!longest || ns > (double)(longest->end_ns - longest->start_ns))
+				longest = x;
+		}
+	}
+	if (nslow < RECUR || !nlate || !nusual ||
+	    slow - (double)nslow * usual / (double)nusual < TOLD_SHARE * (slow + usual))
+		return NULL;
+	return nsx_arena_printf(
+		r->arena, "%s of %s instead of %s (`--window %s`)",
+		nsx_text_n(r->arena, nslow, "iteration", "iterations"),
+		nsx_text_ns(r->arena, slow / (double)nslow),
+		nsx_text_ns(r->arena, usual / (double)nusual),
+		nsx_text_window(r->arena, &(struct nsx_window){longest->start_ns,
+							       longest->end_ns}));
+}
+
 int nsx_list_unjudged(const struct nsx_report *r, const char ***ret,
 		      struct nsx_err *err)
 {
 	const struct nsx_trace *t = r->trace;
 	const struct nsx_facts *f = r->facts;
-	const char **list;
+	const char **list, *slow = nsx_say_slow_unjudged(r);
 	struct parts p = {.v = nsx_arena_get(r->arena, (f->nrun_phases + 2) *
 							     sizeof(*p.v))};
 	size_t n;
@@ -288,7 +327,7 @@ int nsx_list_unjudged(const struct nsx_report *r, const char ***ret,
 		return 0;
 	nsx_sort(p.v, p.n, sizeof(*p.v), cmp_parts);
 	n = NSX_MIN(p.n, TOLD);
-	list = nsx_arena_get(r->arena, (n + 1) * sizeof(*list));
+	list = nsx_arena_get(r->arena, (n + 2) * sizeof(*list));
 	for (size_t k = 0; k < n; k++) {
 		const char *doing;
 
@@ -299,8 +338,11 @@ int nsx_list_unjudged(const struct nsx_report *r, const char ***ret,
 			r->arena, "%s %s%s%s", p.v[k].is_ours ? p.v[k].name :
 				nsx_text_name(r->arena, p.v[k].name),
 			nsx_text_ns(r->arena, (double)p.v[k].ns), doing,
-			k + 1 < n ? "" : say_all(r->arena, &p));
+			k + 1 < n || slow ? "" : say_all(r->arena, &p));
 	}
+	if (slow)
+		list[n] = nsx_arena_printf(r->arena, "among them %s%s", slow,
+					   say_all(r->arena, &p));
 	*ret = list;
 	return 0;
 }

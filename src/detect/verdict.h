@@ -37,4 +37,9 @@ int nsx_say_pause(const struct nsx_report *r, const char **ret,
 int nsx_list_unjudged(const struct nsx_report *r, const char ***ret,
 		      struct nsx_err *err) NSX_CHECKED;
 
+/* Slow iterations that are not judged, but for the first, where there are several and not all
+ * in a warm-up; NULL: there are none, or they cost little.  Owner: the report.
+ */
+const char *nsx_say_slow_unjudged(const struct nsx_report *r);
+
 #endif

@@ -1,0 +1,1 @@
+explain @stalls_apart --out o
