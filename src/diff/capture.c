@@ -10,15 +10,18 @@
 #include "passes/pass.h"
 #include "schema/viewscan.h"
 
-const char *nsx_count_names(const char **names, size_t n, struct nsx_arena *a)
+void nsx_side_name_gpus(struct nsx_side *s, const char **names, size_t n)
 {
-	struct nsx_buf b = {0};
+	struct nsx_buf b = {0}, models = {0};
 
 	nsx_sort(names, n, sizeof(*names), nsx_cmp_text);
-	NSX_EACH_RUN(i, next, n, !strcmp(names[i], names[next]))
+	NSX_EACH_RUN(i, next, n, !strcmp(names[i], names[next])) {
 		nsx_buf_printf(&b, "%s%zu × %s", i ? ", " : "", next - i,
 			       names[i]);
-	return nsx_buf_keep(&b, a);
+		nsx_buf_printf(&models, "%s%s", i ? ", " : "", names[i]);
+	}
+	s->gpu_names = nsx_buf_keep(&b, s->arena);
+	s->gpu_models = nsx_buf_keep(&models, s->arena);
 }
 
 /* The GPUs that did something. */
@@ -35,7 +38,7 @@ static void name_gpus(struct nsx_side *s, const struct nsx_trace *t)
 			names[n++] = nsx_text(t, g->name);
 		s->ngpus += t->device[d].nops > 0;
 	}
-	s->gpu_names = nsx_count_names(names, n, s->arena);
+	nsx_side_name_gpus(s, names, n);
 }
 
 /* What was traced, by the tables that have rows. */
@@ -206,6 +209,7 @@ int nsx_side_describe(struct nsx_side *s, const struct nsx_report *r,
 					      schema->product_version);
 	s->window_ns = t->window.end_ns - t->window.start_ns;
 	s->graph_mode = graph_mode(t);
+	s->hides_kernels = r->facts->graphs.hidden_pct >= NSX_GRAPHS_HIDDEN_PCT;
 	if (t->damaged && r->nwarnings) /* damage is told of first */
 		s->damage = nsx_arena_strdup(s->arena, r->warnings[0]);
 	else if (t->damaged || r->has_changed)

@@ -95,6 +95,19 @@ static void compare_text(struct nsx_diff *d, const char *id, size_t offset,
 		mind(c, differs, text);
 }
 
+/* How many there are does not make them others. */
+static void compare_gpus(struct nsx_diff *d)
+{
+	const size_t names = offsetof(struct nsx_side, gpu_names);
+	const size_t models = offsetof(struct nsx_side, gpu_models);
+	struct nsx_check *c = add(d, "gpu", text_of(d, 0, names),
+				  text_of(d, 1, names));
+
+	if (*c->before && *c->after &&
+	    strcmp(text_of(d, 0, models), text_of(d, 1, models)))
+		mind(c, NSX_CHECK_FAIL, "the sides ran on different GPUs");
+}
+
 static const char *say_count(struct nsx_diff *d, int64_t n)
 {
 	return nsx_arena_printf(d->arena, "%lld", (long long)n);
@@ -116,6 +129,15 @@ static const char *say_share(struct nsx_diff *d, double share)
 	return isnan(share) ? "" : nsx_arena_printf(d->arena, "%.1f %%", 100 * share);
 }
 
+/* Whether a capture of a side has graphs that were recorded as a whole. */
+static bool hides_kernels(const struct nsx_diff *d, unsigned side)
+{
+	for (size_t i = 0; i < d->nsides[side]; i++)
+		if (d->sides[side][i]->hides_kernels)
+			return true;
+	return false;
+}
+
 static int compare_work(struct nsx_diff *d, struct nsx_err *err)
 {
 	struct nsx_check *c;
@@ -124,7 +146,11 @@ static int compare_work(struct nsx_diff *d, struct nsx_err *err)
 	if (nsx_likeness(&d->pool[0], &d->pool[1], &like, err))
 		return err->rc;
 	c = add(d, "kernels_in_common", say_share(d, like), say_share(d, like));
-	if (like < NSX_UNLIKE)
+	if (like < ALIKE && hides_kernels(d, 0) != hides_kernels(d, 1))
+		mind(c, NSX_CHECK_WARN, "the kernels of one side are inside of CUDA "
+		     "graphs that were recorded as a whole: capture it with "
+		     "--cuda-graph-trace=node to compare them");
+	else if (like < NSX_UNLIKE)
 		mind(c, NSX_CHECK_FAIL, "the two sides run different kernels: "
 		     "another program, or another part of it");
 	else if (like < ALIKE)
@@ -306,8 +332,7 @@ int nsx_compare_captures(struct nsx_diff *d, struct nsx_err *err)
 	d->checks = nsx_arena_get(d->arena, MOST_CHECKS * sizeof(*d->checks));
 	compare_damage(d);
 	compare_repeats(d);
-	compare_text(d, "gpu", offsetof(struct nsx_side, gpu_names),
-		     NSX_CHECK_FAIL, "the sides ran on different GPUs");
+	compare_gpus(d);
 	if (d->digested) {
 		compare_text(d, "ranks", offsetof(struct nsx_side, ranks),
 			     NSX_CHECK_WARN, "these are not the same ranks");

@@ -339,7 +339,8 @@ int nsx_likeness(const struct nsx_pool *before, const struct nsx_pool *after,
 
 	for (uint32_t i = 0; !rc && i < w.all; i++) {
 		v[i].base = kernel(&w, i)->base;
-		v[i].n[i >= w.n[0]] = w.launches[i];
+		v[i].n[i >= w.n[0]] = w.launches[i] /
+			(double)NSX_MAX(w.pool[i >= w.n[0]]->nlanes, 1u);
 	}
 	if (!rc)
 		nsx_sort(v, w.all, sizeof(*v), cmp_named);

@@ -112,9 +112,11 @@ struct nsx_side {
 	bool digested;	   /* no lane has uses, nor splits but of idle time  */
 	uint64_t content;  /* of a digest: of whom, and what they did        */
 	int64_t size_bytes;
-	const char *gpu_names; /* "2 x H100", by name                        */
+	const char *gpu_names; /* "2 × NVIDIA H100, 1 × Tesla T4"; "": none  */
+	const char *gpu_models; /* the same without counts                   */
 	const char *product_version, *driver_version, *cuda_version;
 	const char *graph_mode, *traced;
+	bool hides_kernels; /* in graphs that were recorded as a whole       */
 	const char *ranks; /* of a digest: "rank 3", "8 ranks, 0 to 7"       */
 	double sm_mhz; /* mean of GPUs while kernels ran; NAN: not sampled   */
 	int64_t ngpus, nranks; /* GPUs and processes that did something      */
@@ -205,8 +207,8 @@ int nsx_side_find_rank(const struct nsx_report *r, struct nsx_side_opts *o,
 /* What the capture is of: versions, machine, findings. */
 int nsx_side_describe(struct nsx_side *s, const struct nsx_report *r,
 		      struct nsx_err *err) NSX_CHECKED;
-/* Sorts names: "2 × NVIDIA H100, 1 × Tesla T4"; "" of none. */
-const char *nsx_count_names(const char **names, size_t n, struct nsx_arena *a);
+/* Sorts the names of the GPUs used, and fills gpu_names and gpu_models. */
+void nsx_side_name_gpus(struct nsx_side *s, const char **names, size_t n);
 
 /* The sweeps, by file: fill part of a lane whose units are there. -------------*/
 struct nsx_sweep {

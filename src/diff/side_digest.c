@@ -296,7 +296,7 @@ static void describe(struct nsx_side *side, struct nsx_digest *const *v,
 			side->damage = "its trace had lost rows when it was "
 				       "digested";
 	}
-	side->gpu_names = nsx_count_names(models, nmodels, side->arena);
+	nsx_side_name_gpus(side, models, nmodels);
 	side->ranks = say_ranks(v, n, side->arena);
 }
 

@@ -1,0 +1,1 @@
+diff @diff_ranks @diff_more_ranks --md
