@@ -92,6 +92,10 @@ static int sum_parts(const struct nsx_diff *d, uint32_t lane,
 				part[k].ns[i] += l->units[u].ns[k];
 			ret->launches[i] += (double)l->units[u].launches /
 					    (double)l->nunits;
+			ret->collectives[i] += (double)l->units[u].collectives /
+					       (double)l->nunits;
+			ret->comm_ns[i] += (double)l->units[u].comm_ns /
+					   (double)l->nunits;
 		}
 	}
 	ret->total = round_total(s, &total);

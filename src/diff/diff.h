@@ -134,6 +134,7 @@ struct nsx_budget {
 	size_t nequal;
 	const char *no_rho; /* why clocks cannot be told, rho is 1; NULL     */
 	double launches[2];
+	double collectives[2], comm_ns[2]; /* kernels that communicate; whole */
 };
 struct nsx_diff_lane {
 	int64_t device_id, rank; /* as of struct nsx_lane                    */

@@ -137,6 +137,8 @@ static void add_lanes(struct nsx_jsonw *w, const struct nsx_diff *d)
 		nsx_jsonw_real(w, "clock.share_of_compute", b->rho_share);
 		nsx_jsonw_real(w, "launches.before", b->launches[0]);
 		nsx_jsonw_real(w, "launches.after", b->launches[1]);
+		nsx_jsonw_real(w, "collectives.before", b->collectives[0]);
+		nsx_jsonw_real(w, "collectives.after", b->collectives[1]);
 		nsx_jsonw_end(w);
 	}
 	nsx_jsonw_end(w);

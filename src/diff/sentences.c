@@ -9,6 +9,8 @@
 #include "report/text.h"
 #include "report/words.h"
 
+#define ANOTHER 0.5 /* collectives of a unit                                   */
+#define LONGER 0.05 /* times                                                   */
 #define APART 0.01 /* of the median: a reader sees it                         */
 #define ODD 0.1	   /* of the shift, or of what findings can explain           */
 #define SEEN 0.0005 /* of the median: less is shown as 0.0 %                   */
@@ -312,6 +314,20 @@ static void add_split_part(struct nsx_buf *b, const struct nsx_split_rows *rows,
 	}
 }
 
+/* " (24 collectives instead of 8)", or how much longer as many of them take. */
+static void add_collectives(struct nsx_buf *b, const struct nsx_budget *x)
+{
+	const double *n = x->collectives, *ns = x->comm_ns;
+
+	if (fabs(n[1] - n[0]) >= ANOTHER)
+		nsx_buf_printf(b, " (%.3g collectives instead of %.3g)", n[1], n[0]);
+	else if (ns[0] > 0 && fabs(ns[1] / ns[0] - 1) >= LONGER &&
+		 llabs(x->part[NSX_SHARE_WAIT].delta_ns) <
+			 llabs(x->part[NSX_SHARE_TRANSFER].delta_ns))
+		nsx_buf_printf(b, " (%.3g collective%s %.3g times as long)", n[1],
+			       n[1] < 1.5 ? " takes" : "s take", ns[1] / ns[0]);
+}
+
 /* "idle +1.88 ms, mainly host code in `iteration #` (+1.86 ms)" */
 static void add_share(struct nsx_buf *b, const struct nsx_diff *d,
 		      const struct nsx_budget *x, enum nsx_share share,
@@ -321,7 +337,9 @@ static void add_share(struct nsx_buf *b, const struct nsx_diff *d,
 
 	nsx_buf_printf(b, "%s %s", nsx_share_word(d, share),
 		       nsx_text_change(a, ns));
-	if (share == NSX_SHARE_COMPUTE)
+	if (share == NSX_SHARE_TRANSFER)
+		add_collectives(b, x);
+	else if (share == NSX_SHARE_COMPUTE)
 		add_kernel_part(b, d, x, a);
 	else if (share == NSX_SHARE_IDLE)
 		add_split_part(b, &x->split[NSX_SPLIT_IDLE], true, ns, a);

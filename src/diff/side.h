@@ -28,7 +28,9 @@ enum nsx_share {
 struct nsx_unit {
 	int64_t start_ns, wall_ns;
 	int64_t ns[NSX_NSHARES];
+	int64_t comm_ns;   /* of those that communicate, alone or not: whole */
 	uint32_t launches; /* kernels and replays that began in it           */
+	uint32_t collectives; /* of these, those that communicate            */
 	bool steady;
 };
 

@@ -316,7 +316,13 @@ static void count_launches(const struct nsx_trace *t, const struct nsx_device *d
 			u++;
 		if (u == lane->nunits)
 			return;
-		lane->units[u].launches += at >= lane->units[u].start_ns;
+		if (at < lane->units[u].start_ns)
+			continue;
+		lane->units[u].launches++;
+		if (t->ops.cls[op] == NSX_C_COMM) {
+			lane->units[u].collectives++;
+			lane->units[u].comm_ns += nsx_op_ns(&t->ops, op);
+		}
 	}
 }
 
