@@ -192,7 +192,7 @@ static int sum_split(struct nsx_diff *d, uint32_t lane, enum nsx_split split,
 /* Kernels -----------------------------------------------------------------------*/
 
 struct kernel_sums {
-	struct sums credit;
+	struct sums credit, own; /* own: whole durations                     */
 	double launches[2];
 };
 
@@ -213,6 +213,7 @@ static int sum_rows(const struct nsx_diff *d, uint32_t lane,
 				&v[d->rows.row[i][u->kernel]];
 
 			x->credit.ns[i] += u->ns;
+			x->own.ns[i] += u->own_ns;
 			x->launches[i] += u->launches;
 		}
 	}
@@ -354,7 +355,8 @@ static int measure_clock(const struct nsx_diff *d,
 }
 
 /* (n2 - n1) e1 for the count, n2 e1 (rho - 1) for the clock, the rest its own;
- * n launches of a unit, e credit of one.
+ * n launches of a unit, e credit of one.  Of the rest, that is overlap which a kernel that
+ * takes as long changes by since others run beside it, or no longer.
  */
 static void split_row(const struct scale *s, const struct kernel_sums *x,
 		      double rho, enum nsx_match kind, struct nsx_kernel_row *r)
@@ -378,6 +380,12 @@ static void split_row(const struct scale *s, const struct kernel_sums *x,
 		r->count_ns = r->d.delta_ns;
 	}
 	r->own_ns = r->d.delta_ns - r->count_ns - r->clock_ns;
+	if (x->own.ns[0] > 0 && x->own.ns[1] > 0 && x->credit.ns[1] > 0)
+		r->overlap_ns = llround(
+			(double)(r->d.before_ns + r->d.delta_ns) *
+			(1 - (double)x->own.ns[1] / (double)x->credit.ns[1] *
+				     ((double)x->credit.ns[0] /
+				      (double)x->own.ns[0])));
 }
 
 static int cmp_kernel_rows(const void *a, const void *b)

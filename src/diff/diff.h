@@ -119,6 +119,7 @@ struct nsx_kernel_row {
 	uint32_t row; /* of nsx_kernel_rows                                  */
 	struct nsx_delta d;
 	int64_t count_ns, clock_ns, own_ns; /* add up to d.delta_ns          */
+	int64_t overlap_ns; /* of own_ns: others run beside it, or no longer */
 	double launches[2], each_ns[2]; /* in a unit; credit of a launch     */
 	double p; /* after Holm's correction; NAN not tested                 */
 	bool significant; /* by p, and larger than the kernel's noise        */

@@ -278,7 +278,19 @@ static void add_clock(struct page *p, const struct nsx_budget *x)
 			       x->rho);
 }
 
-static void add_kernel_row(struct page *p, const struct nsx_kernel_row *k)
+/* Whether what kernels change by as others run beside them is worth a column. */
+static bool any_overlap(const struct nsx_budget *x, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (llabs(x->kernels[i].overlap_ns) >=
+		    llabs(x->kernels[i].d.delta_ns) / 10 + 1)
+			return true;
+	return false;
+}
+
+/* overlaps: its overlap is a column of its own, else part of `own`. */
+static void add_kernel_row(struct page *p, const struct nsx_kernel_row *k,
+			   bool overlaps)
 {
 	const struct nsx_diff *d = p->d;
 	struct nsx_buf *b = &p->b;
@@ -288,20 +300,24 @@ static void add_kernel_row(struct page *p, const struct nsx_kernel_row *k)
 		shape = nsx_row_shape(d, k->row, p->a);
 	nsx_buf_adds(b, "| ");
 	nsx_add_labels(b, d, k->row, p->a);
-	nsx_buf_printf(b, " | %s | %s | %s%s | %s | %s | %s | %.4g → %.4g | %s "
+	nsx_buf_printf(b, " | %s | %s | %s%s | %s | %s | %s%s%s | %.4g → %.4g | %s "
 			  "|\n", nsx_match_names[d->rows.kind[k->row]],
 		       nsx_text_ns(p->a, (double)k->d.before_ns),
 		       k->significant ? "" : "~ ",
 		       nsx_text_change(p->a, (double)k->d.delta_ns),
 		       nsx_text_change(p->a, (double)k->count_ns),
 		       nsx_text_change(p->a, (double)k->clock_ns),
-		       nsx_text_change(p->a, (double)k->own_ns),
+		       nsx_text_change(p->a, (double)(k->own_ns - (overlaps ?
+							k->overlap_ns : 0))),
+		       overlaps ? " | " : "",
+		       overlaps ? nsx_text_change(p->a, (double)k->overlap_ns) : "",
 		       k->launches[0], k->launches[1], shape);
 }
 
 static void add_kernels(struct page *p, uint32_t lane)
 {
 	const struct nsx_budget *x = &p->d->lanes[lane].budget;
+	bool overlaps;
 	size_t n = 0;
 
 	while (n < NSX_MIN(x->nkernels, p->kernel_rows) &&
@@ -312,11 +328,13 @@ static void add_kernels(struct page *p, uint32_t lane)
 	add_clock(p, x);
 	if (!n)
 		return;
-	nsx_buf_adds(&p->b, "| kernel | match | before | change | count | "
-			    "clock | own | launches | launch shape |\n"
-			    "|---|---|---:|---:|---:|---:|---:|---:|---|\n");
+	overlaps = any_overlap(x, n);
+	nsx_buf_printf(&p->b, "| kernel | match | before | change | count | "
+			      "clock | own |%s launches | launch shape |\n"
+			      "|---|---|---:|---:|---:|---:|---:|%s---:|---|\n",
+		       overlaps ? " overlap |" : "", overlaps ? "---:|" : "");
 	for (size_t i = 0; i < n; i++)
-		add_kernel_row(p, &x->kernels[i]);
+		add_kernel_row(p, &x->kernels[i], overlaps);
 	nsx_buf_printf(&p->b, "\nMeans of a unit; ~: a change that may be "
 			      "chance%s.\n\n", n < x->nkernels && !p->for_comment ?
 				      "; all rows in `tables/diff_kernels.csv`" :

@@ -265,11 +265,28 @@ static const char *introduce(double part_ns, double of_ns)
 					       ", largest change: ";
 }
 
+/* What kernels that take as long change by, since more or fewer run beside them. */
+static int64_t overlap_of(const struct nsx_budget *x)
+{
+	int64_t ns = 0;
+
+	for (size_t i = 0; i < x->nkernels; i++)
+		ns += x->kernels[i].overlap_ns;
+	return ns;
+}
+
 static void add_kernel_part(struct nsx_buf *b, const struct nsx_diff *d,
 			    const struct nsx_budget *x, struct nsx_arena *a)
 {
 	double of_ns = (double)x->part[NSX_SHARE_COMPUTE].delta_ns;
+	double overlap_ns = (double)overlap_of(x);
 
+	if (of_ns != 0 && overlap_ns / of_ns >= 0.5) {
+		nsx_buf_printf(b, ", mainly kernels that run beside each other %s (%s)",
+			       overlap_ns > 0 ? "less" : "more",
+			       nsx_text_change(a, overlap_ns));
+		return;
+	}
 	for (size_t i = 0; i < x->nkernels; i++) {
 		const struct nsx_kernel_row *k = &x->kernels[i];
 		enum nsx_match kind = d->rows.kind[k->row];

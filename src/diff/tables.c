@@ -38,6 +38,8 @@ NSX_COLUMNS(budget_cols, BUDGET_COLUMNS);
 	X(K_CLOCK, "clock_ns", I64,                                           \
 	  "of it: what all equal kernels changed by", .adds = true)           \
 	X(K_OWN, "own_ns", I64, "of it: the rest", .adds = true)              \
+	X(K_OVERLAP, "overlap_ns", I64,                                       \
+	  "of the rest: others run beside it, or no longer", .adds = true)    \
 	X(K_N_BEFORE, "launches_before", F64, "launches of a unit", .adds = true) \
 	X(K_N_AFTER, "launches_after", F64, "launches of a unit", .adds = true) \
 	X(K_EACH_BEFORE, "each_before_us", F64, "time of a launch")           \
@@ -379,6 +381,7 @@ static void add_kernel_row(struct nsx_diff *d, uint32_t lane,
 	row[K_COUNT] = nsx_int(k->count_ns);
 	row[K_CLOCK] = nsx_int(k->clock_ns);
 	row[K_OWN] = nsx_int(k->own_ns);
+	row[K_OVERLAP] = nsx_int(k->overlap_ns);
 	row[K_P] = nsx_real(k->p);
 	row[K_SIGNIFICANT] = nsx_bool(k->significant);
 	row[K_CHANGED] = text_or_null(nsx_row_changes(d, k->row, d->arena));

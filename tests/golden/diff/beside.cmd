@@ -1,0 +1,1 @@
+diff @diff_steps @diff_steps_beside --md
