@@ -176,7 +176,11 @@ static int try_ways(struct nsx_diff *d, const struct nsx_seen *const way[2],
 				   d->nsides[s], seen[s], d->arena, &pool[s],
 				   err))
 			return err->rc;
-	if (nsx_likeness(&pool[0], &pool[1], &like, err))
+	/* The program itself says that ranges of one name are one unit, which may have
+	 * changed.
+	 */
+	if ((way[0]->method != NSX_WAY_NVTX || is_renamed) &&
+	    nsx_likeness(&pool[0], &pool[1], &like, err))
 		return err->rc;
 	if (score * like <= *best ||
 	    ((way[0]->method == NSX_WAY_LAUNCH || is_renamed) &&

@@ -416,7 +416,9 @@ static void add_findings(struct page *p)
 		const struct nsx_side_finding *of[] = {f->before, f->after};
 		unsigned n = 0;
 
-		nsx_buf_printf(&p->b, "- %s: %s", nsx_appearance_names[f->change],
+		nsx_buf_printf(&p->b, "- %s: %s",
+			       f->change == NSX_GONE ? "no longer a finding" :
+						       nsx_appearance_names[f->change],
 			       (f->after ? f->after : f->before)->title);
 		for (unsigned s = 0; s < 2; s++)
 			if (of[s] && !isnan(of[s]->share))

@@ -155,6 +155,10 @@ const char *nsx_diff_headline(const struct nsx_diff *d, struct nsx_arena *a)
 	nsx_buf_printf(&b, " a %s%s",
 		       c->mean_opposes || c->mean_alone ? "typical " : "",
 		       nsx_unit_word(d));
+	if (d->method == NSX_WAY_NVTX) {
+		nsx_buf_adds(&b, " ");
+		nsx_add_name(&b, d->name);
+	}
 	add_change(&b, d, c, a);
 	if (c->mean_opposes || c->mean_alone)
 		add_mean(&b, d, c, a);
@@ -211,7 +215,7 @@ static void add_cause(struct nsx_buf *b, const struct nsx_diff *d,
 {
 	static const char *const kinds[NSX_NAPPEARANCES][2] = {
 		[NSX_APPEARED] = {"New finding", "New finding"},
-		[NSX_GONE] = {"Finding gone", "Finding gone"},
+		[NSX_GONE] = {"No longer a finding", "No longer a finding"},
 		[NSX_CHANGED_FINDING] = {"Finding that shrank",
 					 "Finding that grew"}};
 	const struct nsx_finding_row *f = c->finding;
@@ -265,26 +269,45 @@ static const char *introduce(double part_ns, double of_ns)
 					       ", largest change: ";
 }
 
-/* What kernels that take as long change by, since more or fewer run beside them. */
-static int64_t overlap_of(const struct nsx_budget *x)
-{
-	int64_t ns = 0;
+/* What many kernels change by for one reason, which none of them tells. */
+struct in_common {
+	int64_t overlap_ns; /* more or fewer run beside them                 */
+	int64_t count_ns; /* of both sides: they are launched more or less often */
+	size_t ncounted;
+};
 
-	for (size_t i = 0; i < x->nkernels; i++)
-		ns += x->kernels[i].overlap_ns;
-	return ns;
+static struct in_common in_common(const struct nsx_budget *x)
+{
+	struct in_common c = {0};
+
+	for (size_t i = 0; i < x->nkernels; i++) {
+		const struct nsx_kernel_row *k = &x->kernels[i];
+
+		c.overlap_ns += k->overlap_ns;
+		if (!(k->launches[0] > 0) || !(k->launches[1] > 0) || !k->count_ns)
+			continue;
+		c.count_ns += k->count_ns;
+		c.ncounted++;
+	}
+	return c;
 }
 
 static void add_kernel_part(struct nsx_buf *b, const struct nsx_diff *d,
 			    const struct nsx_budget *x, struct nsx_arena *a)
 {
 	double of_ns = (double)x->part[NSX_SHARE_COMPUTE].delta_ns;
-	double overlap_ns = (double)overlap_of(x);
+	struct in_common c = in_common(x);
 
-	if (of_ns != 0 && overlap_ns / of_ns >= 0.5) {
+	if (of_ns != 0 && (double)c.overlap_ns / of_ns >= 0.5) {
 		nsx_buf_printf(b, ", mainly kernels that run beside each other %s (%s)",
-			       overlap_ns > 0 ? "less" : "more",
-			       nsx_text_change(a, overlap_ns));
+			       c.overlap_ns > 0 ? "less" : "more",
+			       nsx_text_change(a, (double)c.overlap_ns));
+		return;
+	}
+	if (of_ns != 0 && c.ncounted > 1 && (double)c.count_ns / of_ns >= 0.5) {
+		nsx_buf_printf(b, ", mainly %zu kernels that are launched %s often (%s)",
+			       c.ncounted, c.count_ns > 0 ? "more" : "less",
+			       nsx_text_change(a, (double)c.count_ns));
 		return;
 	}
 	for (size_t i = 0; i < x->nkernels; i++) {
