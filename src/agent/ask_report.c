@@ -268,27 +268,41 @@ static void tell_finding(struct nsx_answer *a, const struct nsx_finding *f)
 	tell_sql(a, f);
 }
 
+/* By number, key, or the beginning of one key; l->n: none is meant, or several. */
+static size_t find_finding(const struct nsx_findings *l, const char *argument)
+{
+	char *end;
+	unsigned long n = strtoul(argument, &end, 10);
+	size_t found = l->n, nfound = 0;
+
+	if (*argument && !*end && n - 1 < l->n)
+		return n - 1;
+	for (size_t i = 0; i < l->n; i++) {
+		if (!strcmp(l->v[i].key, argument))
+			return i;
+		if (*argument && !strncmp(l->v[i].key, argument, strlen(argument))) {
+			found = i;
+			nfound++;
+		}
+	}
+	return nfound == 1 ? found : l->n;
+}
+
 int nsx_ask_finding(struct nsx_answer *a, struct nsx_err *err)
 {
 	const struct nsx_findings *l = &a->r->found;
-	struct nsx_buf b = {0};
-	char *end;
-	unsigned long n = strtoul(a->argument, &end, 10);
-	int rc;
+	size_t i = find_finding(l, a->argument);
 
-	for (size_t i = 0; i < l->n; i++)
-		if (!strcmp(l->v[i].key, a->argument) ||
-		    (!*end && n == i + 1)) {
-			a->confidence = l->v[i].confidence;
-			tell_finding(a, &l->v[i]);
-			return 0;
-		}
-	for (size_t i = 0; i < l->n; i++)
-		nsx_buf_printf(&b, "%s%s", i ? ", " : "", l->v[i].key);
-	rc = nsx_fail(err, NSX_E_USAGE, "no finding '%s'; there are: %s",
-		      a->argument, b.p ? b.p : "none");
-	nsx_buf_done(&b);
-	return rc;
+	if (i < l->n) {
+		a->confidence = l->v[i].confidence;
+		tell_finding(a, &l->v[i]);
+		return 0;
+	}
+	if (!l->n)
+		return nsx_fail(err, NSX_E_USAGE, "no finding '%s': nothing was found",
+				a->argument);
+	return nsx_fail(err, NSX_E_USAGE, "no finding '%s'; there are 1 to %zu: "
+			"the question 'findings' lists them", a->argument, l->n);
 }
 
 /* section -------------------------------------------------------------------------*/
