@@ -68,7 +68,7 @@ static const struct nsx_opt opts[] = {
 	    "host:inf or comm:hidden; each alone, and all together"),
 	OPT(0, "replay-ops", NULL, "N", INT, replay_ops,
 	    "replay at most so many operations (an eighth of the trace, 16384 "
-	    "to 131072)", .most = INFINITY),
+	    "to 131072; all of a window that has up to 32768)", .most = INFINITY),
 	OPT(0, "json", NULL, NULL, FLAG, json,
 	    "report.json on stdout, no files"),
 	OPT(0, "brief", NULL, NULL, FLAG, brief,
