@@ -145,6 +145,7 @@ static void take_price(struct nsx_detect *d, struct nsx_finding *f,
 					    .name = f->subject,
 					    .least_ns = WAIT_NS});
 		f->is_unseen = !is_seen && (what == INPUT || what == A_REQUEST);
+		f->is_upper = f->is_unseen;
 		return;
 	}
 	for (unsigned i = 0; i < NSX_NCAUSES; i++)

@@ -26,6 +26,7 @@
 #define LEADS 0.8	   /* of the other's price, to name both            */
 #define MOST_OF_LATE 0.5   /* ... of a late rank's, to be its cause           */
 #define BEYOND 2.0	   /* times what slow iterations take too long, that they win */
+#define MUCH_MORE 2.0	   /* times the price: what a remedy saves of its own time */
 #define LATER 2.0	   /* times what idles right after waits, that they win */
 #define LATEST 4.0	   /* ... to stand behind code of the host that wins it */
 #define STOPS 0.5	   /* ... to stand before it, for what stops a host */
@@ -156,6 +157,11 @@ static void take_gain(struct pricing *p, struct item *x,
 		f->evidence[1] = nsx_tell(p->l, "%s, and for more later, until "
 					  "the host is ahead again",
 					  f->evidence[1]);
+	if (f->is_assumed && f->guess_ns > MUCH_MORE * f->headroom_ns && g->gain_ns > 0)
+		nsx_add_evidence(f, nsx_tell(
+			p->l, "%s of its time would go, and most of that would become "
+			"waiting for something else",
+			nsx_text_ns(p->l->arena, f->guess_ns)));
 	tell_whose(p, f);
 	if (g->low_ns < g->gain_ns / 2 && f->confidence > NSX_CONF_LOW)
 		f->confidence--;
