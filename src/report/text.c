@@ -176,7 +176,7 @@ static size_t arguments_at(const char *s)
 }
 
 /* What tells most of a name that is too long: a function without its arguments,
- * the ends of a path.
+ * the ends of a path, or its end.
  */
 static void add_gist(struct nsx_buf *b, const char *name)
 {
@@ -191,7 +191,9 @@ static void add_gist(struct nsx_buf *b, const char *name)
 	n = first ? (size_t)(first - name) : arguments_at(name);
 	if (first != last)
 		nsx_buf_printf(b, "%.*s > …%s", (int)n, name, last);
-	else if (!first && n)
+	else if (first) /* of two parts the inner one */
+		nsx_buf_printf(b, "…%s", last);
+	else if (n)
 		nsx_buf_printf(b, "%.*s(…)", (int)n, name);
 	else
 		nsx_buf_adds(b, name);

@@ -101,6 +101,8 @@ TEST(a_long_name_loses_what_tells_least)
 	many[sizeof(many) - 1] = '\0';
 	snprintf(path, sizeof(path), "outer > %.60s > %.60s > inner", many, many);
 	assert_string_equal(nsx_text_name(a, path), "`outer > … > inner`");
+	snprintf(path, sizeof(path), "%.80s > inner", many);
+	assert_string_equal(nsx_text_name(a, path), "`… > inner`");
 	snprintf(path, sizeof(path), "run::go(std::pair<int (*)(long), %.60s>) const",
 		 many);
 	assert_string_equal(nsx_text_name(a, path), "`run::go(…)`");
