@@ -406,7 +406,8 @@ NSX_DEFINE_PASS(nvtx,
 	.limitations = "host time unless a column says GPU; work that another "
 		       "thread launches on behalf of a range (autograd) is not "
 		       "in it; ranges seen while a graph was captured say "
-		       "nothing about its replays",
+		       "nothing about its replays; exclusive_ms leaves out what "
+		       "nests in the same domain, not in another",
 	.caveat = "total_time_ms counts a range inside one of its own name "
 		   "once, and names that differ only in op_id, seq, sizes or "
 		   "input_op_ids are one; nsys-llm-explain adds up every range "
