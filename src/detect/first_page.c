@@ -9,6 +9,7 @@
 #include "schema/recapture.h"
 
 #define EVEN_CV 0.1
+#define MOSTLY 0.75 /* of the judged window, that units take */
 enum { MAX_TRUST = 4, MAX_AREAS = 8 };
 
 const char *const nsx_verdict_words[NSX_NVERDICTS] = {
@@ -166,8 +167,8 @@ static size_t list_units(const struct nsx_facts *f, const struct nsx_window *w,
 	return list_lengths(f, w, from, to, v);
 }
 
-/* "22 blocks of 29.3 ms": what repeats.  The last in a user's window may be cut, and the
- * first, which a median of three or more bears.
+/* "22 blocks of 29.3 ms": what repeats, over most of the window.  The last in a user's
+ * window may be cut, and the first, which a median of three or more bears.
  */
 static const char *say_unit(const struct nsx_report *r, struct nsx_arena *a)
 {
@@ -176,10 +177,14 @@ static const char *say_unit(const struct nsx_report *r, struct nsx_arena *a)
 	const char *range = nsx_iteration_range(f), *word = nsx_iteration_word(f);
 	int64_t *v = nsx_arena_get(a, (f->niterations + 1) * sizeof(*v));
 	size_t n = list_units(f, &w, v);
+	int64_t sum_ns = 0;
 
+	for (size_t i = 0; i < n; i++)
+		nsx_add_to(&sum_ns, v[i]);
 	if (nsx_has_window(r->trace))
 		n = n > 3 ? n - 1 : 0;
-	if (n < 2 || !f->iteration_method)
+	if (n < 2 || !f->iteration_method ||
+	    (double)sum_ns < MOSTLY * (double)(w.end_ns - w.start_ns))
 		return NULL;
 	return nsx_arena_printf(a, "%s of %s",
 				range ? nsx_arena_printf(a, "%zu × %s", n, range) :
