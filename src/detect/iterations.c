@@ -47,6 +47,7 @@ struct slow {
 	size_t every;  /* so many iterations one is slow; 0: not at even distances */
 	double median_ns;
 	int64_t excess_ns, by_class[NSX_NPARTS];
+	bool are_named; /* by ranges, though kernels tell them             */
 	struct nsx_row_list pauses; /* calls that end one */
 	int64_t paused_ns;
 	struct nsx_votes outside; /* OS calls in them, by their time         */
@@ -708,7 +709,40 @@ static bool is_even(const struct slow *s)
 /* Kernels that repeat do not tell a step from its parts, as ranges do. */
 static bool may_be_parts(const struct slow *s)
 {
-	return is_even(s) && s->d->facts->iteration_method != NSX_WAY_NVTX;
+	return is_even(s) && s->d->facts->iteration_method != NSX_WAY_NVTX &&
+	       !s->are_named;
+}
+
+/* Whether ranges of a launching thread that are in no other come as often as iterations:
+ * then these are what the program itself calls one.
+ */
+static int find_names(struct slow *s, struct nsx_err *err)
+{
+	const struct nsx_trace *t = s->d->trace;
+	struct nsx_groups keys = {0};
+	size_t *counts = NULL, *n;
+	int rc = 0;
+
+	for (uint32_t i = 0; !rc && i < t->nvtx.n; i++) {
+		uint32_t thread = nsx_nvtx_thread(t, i);
+
+		if (nsx_range_parent(&s->d->facts->nvtx, i) != NSX_NONE ||
+		    !t->thread[thread].launches ||
+		    !nsx_is_judged(s->d, nsx_range_start(&t->nvtx, i)))
+			continue;
+		n = nsx_group_value(&keys, &counts, thread, nsx_range_kind(t, i),
+				    "ranges", err);
+		if (n)
+			++*n;
+		else
+			rc = err->rc;
+	}
+	for (size_t i = 0; i < keys.n; i++)
+		s->are_named |= counts[i] + 1 >= s->njudged &&
+				counts[i] <= s->njudged + 1;
+	nsx_groups_done(&keys);
+	free(counts);
+	return rc;
 }
 
 static const char *say_parts(const struct slow *s)
@@ -997,7 +1031,7 @@ int nsx_detect_iterations(struct nsx_detect *d, struct nsx_err *err)
 	s.meets = d->facts->device[d->facts->limiting].comm.n > 0;
 	if (!nsx_new_array(below, d->scratch, d->trace->nvtx.n, "ranges", err))
 		return err->rc;
-	rc = walk_threads(&s, below, err);
+	rc = walk_threads(&s, below, err) ?: find_names(&s, err);
 	drop_little(&s);
 	rc = rc ?: find_ranges(&s, err) ?: find_kernel(&s, err);
 	if (!rc)
