@@ -22,8 +22,8 @@ const char nsx_priced_by_stretch[] =
 	"priced as if the kernels between two collectives took each GPU as long as the "
 	"mean of all";
 const char nsx_advice_on_work[] =
-	"spread the work evenly: pipeline stages of equal cost, batches of equal token "
-	"count, experts of equal load, layers per rank";
+	"spread the work evenly: parts of equal cost for each GPU; in a network stages of "
+	"equal cost, batches of equal token count, experts of equal load";
 const char nsx_advice_on_slow[] =
 	"compare the clocks, the power and the temperature of the GPUs: nvidia-smi -q -d "
 	"CLOCK,POWER,TEMPERATURE,PERFORMANCE";

@@ -290,6 +290,16 @@ static bool is_looked_at(const struct nsx_detect *d, const struct nsx_outside *o
 	       o->end_ns > d->w.start_ns;
 }
 
+/* Whether another thread can end such a wait: not a time, nor what the call does itself, as
+ * a write does.
+ */
+static bool others_end(const struct nsx_detect *d, const struct outside *x)
+{
+	enum awaited what = host_waits_for(nsx_text(d->trace, x->name));
+
+	return x->is_mpi || (what != UNKNOWN_WAIT && what != A_TIME);
+}
+
 /* What others do while the thread with the longest wait of this name waits. */
 static int find_meanwhile(struct nsx_detect *d, struct outside *x,
 			  struct nsx_err *err)
@@ -326,7 +336,9 @@ static int find_outside(struct nsx_detect *d, struct nsx_err *err)
 	for (uint32_t i = 0; !rc && i < s.names.n; i++) {
 		if ((double)s.v[i].ns < least_ns)
 			continue;
-		rc = find_meanwhile(d, &s.v[i], err);
+		s.v[i].meanwhile = (struct nsx_meanwhile){NSX_NONE, NSX_NONE, 0};
+		if (others_end(d, &s.v[i]))
+			rc = find_meanwhile(d, &s.v[i], err);
 		if (!rc)
 			propose_outside(d, &s.v[i], &s.places, i, idle_ns);
 	}

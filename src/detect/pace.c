@@ -10,6 +10,7 @@
 #define SPREAD 0.05 /* median difference from the median period */
 #define MUCH 0.1    /* of the window, that the host seems to cost */
 #define SURE 0.1    /* of that, which is won in any case */
+#define EVEN 1.1    /* times the median, that nine of ten periods take at most */
 #define STEADIER 2  /* the period than the time idle: a clock keeps it */
 #define CLOCK 0.005 /* median difference from the median, of a clock */
 enum { FEWEST = 8 };
@@ -54,7 +55,7 @@ static int find_rhythm(struct nsx_detect *d, struct rhythm *ret,
 		ns[n] = x->end_ns - x->start_ns;
 		idle_ns[n++] = part.ns[NSX_P_IDLE];
 	}
-	if (n < FEWEST)
+	if (n < FEWEST || nsx_quantile(ns, n, 0.9) > EVEN * nsx_quantile(ns, n, 0.5))
 		return 0;
 	apart = spread(ns, n, &median);
 	if (apart > SPREAD * median)

@@ -268,9 +268,11 @@ int model_close(struct build *b, struct nsx_err *err)
 	player_free(p);
 	if (rc)
 		return rc;
-	nsx_model_path(m, (struct nsx_window){m->from_ns == NEVER ?
+	/* A pause before the window is not what it waited for. */
+	nsx_model_path(m, (struct nsx_window){NSX_MAX(m->from_ns == NEVER ?
 						      m->op[0].start_ns :
 						      m->from_ns,
+						      c->window.start_ns),
 					      c->window.end_ns}, path);
 	for (unsigned k = 0; k < NSX_NPATHS; k++)
 		total += path[k];
