@@ -182,18 +182,9 @@ static bool is_lock(const char *name)
 	return strstr(name, "mutex") || strstr(name, "rwlock");
 }
 
-/* Ranks wait for each other, and what one of them polls may be the others. */
-static bool is_request(const struct nsx_model *m, const char *name)
-{
-	return (strstr(name, "epoll") || strstr(name, "accept")) &&
-	       (m->f->limiting == NSX_NONE ||
-		!m->f->device[m->f->limiting].comm.n);
-}
-
 struct kinds { /* of waits, by what they are for */
 	struct span_list ranks; /* other ranks of the program: all of MPI    */
 	struct span_list locks;
-	struct span_list requests; /* a server's, from outside               */
 };
 
 static int add_waits(const struct build *b, const struct threads *x,
@@ -209,8 +200,7 @@ static int add_waits(const struct build *b, const struct threads *x,
 		    (!o.is_mpi && !is_blocking_os(nsx_text(t, o.name))))
 			continue;
 		kind = o.is_mpi ? &k->ranks :
-		       is_lock(nsx_text(t, o.name)) ? &k->locks :
-		       is_request(b->m, nsx_text(t, o.name)) ? &k->requests : NULL;
+		       is_lock(nsx_text(t, o.name)) ? &k->locks : NULL;
 		if (span_list_add(waits, o.thread, o.start_ns, o.end_ns, err) ||
 		    (kind && span_list_add(kind, o.thread, o.start_ns, o.end_ns,
 					   err)))
@@ -401,8 +391,6 @@ static int charge_waits(struct nsx_model *m, const struct build *b,
 			ns += wait_ns;
 			if (wait_ns - span_list_within(&of->ranks, h, in) >= OUTSIDE_NS)
 				c->flags |= CALL_OUTSIDE;
-			if (span_list_within(&of->requests, h, in) >= OUTSIDE_NS)
-				c->flags |= CALL_GIVEN;
 		}
 		if (!ns)
 			continue;
@@ -425,13 +413,11 @@ int model_host(struct build *b, struct nsx_err *err)
 	span_list_sort(&b->m->waits);
 	span_list_sort(&of.ranks);
 	span_list_sort(&of.locks);
-	span_list_sort(&of.requests);
 	rc = rc ?: link_threads(b, &x, &of.locks, err) ?:
 		   charge_waits(b->m, b, &of, err);
 
 	span_list_done(&of.ranks);
 	span_list_done(&of.locks);
-	span_list_done(&of.requests);
 	return rc;
 }
 

@@ -82,8 +82,6 @@ enum {
 	CALL_LONG = 256,   /* of MPI: ended so long after the last had come
 			      that the trace does not show why                */
 	CALL_PAUSE = 512,  /* the gap before it holds waits outside CUDA      */
-	CALL_GIVEN = 1024, /* CALL_OUTSIDE, and a request from outside of the program
-			      ended it: it comes no sooner, whatever changes  */
 };
 struct model_call { /* in order of start */
 	int64_t start_ns, end_ns, own_ns, residual_ns;

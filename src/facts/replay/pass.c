@@ -314,9 +314,7 @@ static void start_call(struct player *p, unsigned how, uint32_t i)
 		start = p->call_end[c->before] + gap;
 		if ((c->flags & CALL_OUTSIDE) &&
 		    !(p->edit.call[i] & EDIT_LIFTED))
-			start = hold(p, c->flags & CALL_GIVEN ?
-						how | PLAY_FIXED : how,
-				     start, c->start_ns);
+			start = hold(p, how, start, c->start_ns);
 	}
 	p->call_start[i] = start;
 	if (c->kind == CALL_MPI && c->room != NSX_NONE)
