@@ -5,13 +5,13 @@
 #include "detect/detect.h"
 
 enum {
-	NEAR_NS = 5000,	  /* from an end to a start that waited for it        */
+	NEAR_NS = 5000,	  /* from the end of a kernel to a start that waited for it */
 	QUEUED_NS = 20000, /* what starts so long after its launch waited for more */
 	LOOK_BACK = 64,	  /* operations in which the kernel before is looked for */
 };
 #define COVERED 0.5 /* of its time: it overlaps                              */
 
-struct chain { /* collectives that start when the one before ends */
+struct chain { /* collectives of a stream with no compute from one to the next */
 	int64_t end_ns, head_ns; /* exposed: of the first, ...               */
 	int64_t rest_ns;	 /* ... of the others                        */
 	bool is_needed, overlaps; /* of the first                            */
@@ -80,7 +80,8 @@ int nsx_comm_starts(const struct nsx_detect *d, uint32_t device,
 		exposed_ns = ns - nsx_spans_within(compute, prefix, start_ns,
 						   start_ns + ns);
 		add_kind(nsx_op_launch(t, i)->op, exposed_ns, ret);
-		if (c->end_ns && start_ns - c->end_ns <= NEAR_NS) {
+		if (c->end_ns && !nsx_spans_within(compute, prefix, c->end_ns,
+						   start_ns)) {
 			nsx_add_to(&c->rest_ns, exposed_ns);
 		} else {
 			end_chain(c, ret);

@@ -60,6 +60,8 @@ struct slow {
 				   of those of the thread that is read       */
 	int64_t left_ns; /* the least of those of threads that pause: what is
 			    left of a pause                                  */
+	struct nsx_groups kinds; /* of judged ranges, by nsx_range_kind */
+	size_t *of_kind;	 /* how many                                 */
 	uint32_t range[MOST_RANGES]; /* one of each kind */
 	uint32_t nranges, place;
 	struct nsx_places places; /* of the pauses, also in ranges that are in
@@ -175,17 +177,31 @@ static int64_t pause_of(const struct slow *s, size_t *at, int64_t start_ns,
 	return 0;
 }
 
+static int count_kinds(struct slow *s, struct nsx_err *err)
+{
+	const struct nsx_trace *t = s->d->trace;
+	size_t *n;
+
+	for (uint32_t i = 0; i < t->nvtx.n; i++) {
+		if (!nsx_is_judged(s->d, nsx_range_start(&t->nvtx, i)))
+			continue;
+		n = nsx_group_value(&s->kinds, &s->of_kind, 0,
+				    nsx_range_kind(t, i), "ranges", err);
+		if (!n)
+			return err->rc;
+		++*n;
+	}
+	return 0;
+}
+
 /* Whether ranges of this kind come at most once a slow iteration. */
 static bool is_rare(const struct slow *s, uint32_t range)
 {
-	const struct nsx_trace *t = s->d->trace;
-	uint64_t kind = nsx_range_kind(t, range);
-	size_t n = 0;
+	uint32_t k = nsx_group_find(&s->kinds, 0,
+				    nsx_range_kind(s->d->trace, range));
 
-	for (size_t i = 0; i < t->nvtx.n; i++)
-		n += nsx_is_judged(s->d, nsx_range_start(&t->nvtx, i)) &&
-		     nsx_range_kind(t, (uint32_t)i) == kind;
-	return n <= s->nslow && s->nslow * 2 < s->n;
+	return (k == NSX_NONE || s->of_kind[k] <= s->nslow) &&
+	       s->nslow * 2 < s->n;
 }
 
 /* What a thread does of it in calls of the operating system; *at: a cursor. */
@@ -1031,11 +1047,14 @@ int nsx_detect_iterations(struct nsx_detect *d, struct nsx_err *err)
 	s.meets = d->facts->device[d->facts->limiting].comm.n > 0;
 	if (!nsx_new_array(below, d->scratch, d->trace->nvtx.n, "ranges", err))
 		return err->rc;
-	rc = walk_threads(&s, below, err) ?: find_names(&s, err);
+	rc = count_kinds(&s, err) ?: walk_threads(&s, below, err) ?:
+	     find_names(&s, err);
 	drop_little(&s);
 	rc = rc ?: find_ranges(&s, err) ?: find_kernel(&s, err);
 	if (!rc)
 		propose(&s);
+	nsx_groups_done(&s.kinds);
+	free(s.of_kind);
 	nsx_votes_done(&s.outside);
 	nsx_places_done(&s.places);
 	free(s.pauses.v);

@@ -6,6 +6,7 @@
 #include "report/text.h"
 
 #define FAMILY_SHARE 0.15
+#define MOVES_SHARE 0.08 /* what computes nothing is less needed */
 #define FUSED 2.0
 enum { MOST_FUSED = 64 }; /* kernels, as TorchInductor takes into one        */
 
@@ -34,11 +35,16 @@ static bool is_move(const struct nsx_kernel_words *x)
 	return true;
 }
 
+static bool is_own_move(const struct nsx_kernel_words *x)
+{
+	return !kernels_fused_by(x) && is_move(x);
+}
+
 /* Bound by memory, and could still be part of what produces or consumes its data. */
 static bool is_fusible(const struct nsx_kernel_words *x)
 {
-	return !kernels_fused_by(x) &&
-	       (x->category == NSX_K_ELEMENTWISE || is_move(x));
+	return is_own_move(x) ||
+	       (!kernels_fused_by(x) && x->category == NSX_K_ELEMENTWISE);
 }
 
 /* Peak of the tensor cores in the best type that replaces f32 over that of f32
@@ -266,10 +272,11 @@ int kernels_propose_elementwise(struct kernels *k, bool *told, struct nsx_err *e
 		.id = NSX_ID_elementwise, .confidence = NSX_CONF_LOW,
 		.device = k->d->facts->limiting, .is_assumed = true};
 	struct kin kin = find_kin(k, is_fusible);
-	struct kin moves = find_kin(k, is_move);
+	struct kin moves = find_kin(k, is_own_move);
 	double share = time_of(k, kin.ns) / k->length_ns, chains = 1, amount;
 
-	if (share < FAMILY_SHARE)
+	if (share < FAMILY_SHARE &&
+	    time_of(k, moves.ns) < MOVES_SHARE * k->length_ns)
 		return 0;
 	if (find_chains(k, is_fusible, &chains, err))
 		return err->rc;

@@ -121,13 +121,12 @@ size_t nsx_idle_from(const struct nsx_idle *x, int64_t at_ns)
 static int64_t idle_before(const struct nsx_idle *x, int64_t at_ns)
 {
 	size_t lo = piece_from(x, at_ns);
-	int64_t ns;
+	int64_t ns = x->before_ns[lo / SUM_STEP];
 
-	ns = x->before_ns[lo / SUM_STEP];
 	for (size_t i = lo / SUM_STEP * SUM_STEP; i < lo; i++)
-		ns += NSX_MIN(end_of(x, i, op_of(x, i)), at_ns) -
-		      nsx_idle_start(x, i);
-	return ns;
+		ns += end_of(x, i, op_of(x, i)) - nsx_idle_start(x, i);
+	/* The last of them may reach further, whichever sum it is in. */
+	return lo ? ns - NSX_MAX(0, end_of(x, lo - 1, op_of(x, lo - 1)) - at_ns) : ns;
 }
 
 int64_t nsx_idle_total(const struct nsx_idle *x)
