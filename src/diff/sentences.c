@@ -273,8 +273,14 @@ static const char *introduce(double part_ns, double of_ns)
 struct in_common {
 	int64_t overlap_ns; /* more or fewer run beside them                 */
 	int64_t count_ns; /* of both sides: they are launched more or less often */
-	size_t ncounted;
+	size_t ncounted; /* those that change the way their sum does         */
+	int64_t most_ns; /* of one of them                                   */
 };
+
+static int64_t counted_ns(const struct nsx_kernel_row *k)
+{
+	return k->launches[0] > 0 && k->launches[1] > 0 ? k->count_ns : 0;
+}
 
 static struct in_common in_common(const struct nsx_budget *x)
 {
@@ -284,10 +290,16 @@ static struct in_common in_common(const struct nsx_budget *x)
 		const struct nsx_kernel_row *k = &x->kernels[i];
 
 		c.overlap_ns += k->overlap_ns;
-		if (!(k->launches[0] > 0) || !(k->launches[1] > 0) || !k->count_ns)
+		c.count_ns += counted_ns(k);
+	}
+	for (size_t i = 0; i < x->nkernels; i++) {
+		int64_t ns = counted_ns(&x->kernels[i]);
+
+		if (!ns || (ns > 0) != (c.count_ns > 0))
 			continue;
-		c.count_ns += k->count_ns;
 		c.ncounted++;
+		if (llabs(ns) > llabs(c.most_ns))
+			c.most_ns = ns;
 	}
 	return c;
 }
@@ -304,7 +316,8 @@ static void add_kernel_part(struct nsx_buf *b, const struct nsx_diff *d,
 			       nsx_text_change(a, (double)c.overlap_ns));
 		return;
 	}
-	if (of_ns != 0 && c.ncounted > 1 && (double)c.count_ns / of_ns >= 0.5) {
+	if (of_ns != 0 && c.ncounted > 1 && (double)c.count_ns / of_ns >= 0.5 &&
+	    (double)c.most_ns / of_ns < 0.5) {
 		nsx_buf_printf(b, ", mainly %zu kernels that are launched %s often (%s)",
 			       c.ncounted, c.count_ns > 0 ? "more" : "less",
 			       nsx_text_change(a, (double)c.count_ns));
