@@ -524,8 +524,8 @@ static const char *say_tail(const struct nsx_report *r)
 			    2 * (double)judged.ns[NSX_P_IDLE] /
 				    (double)judged_ns)
 			return nsx_arena_printf(
-				r->arena, "but then%s GPU %s idles for %s of %s, "
-				"which `--window %sphase:%s%s` judges",
+				r->arena, "but then%s GPU %s idles for %s of %s "
+				"(`--window %sphase:%s%s`)",
 				x->range ? nsx_arena_printf(
 					r->arena, ", in %s,", nsx_text_name(
 						r->arena, nsx_run_phase_name(
@@ -612,8 +612,6 @@ int nsx_first_page_build(struct nsx_report *r, const struct nsx_measured *m,
 		return err->rc;
 	if (tail || pause) /* whatever is said of the judged phase */
 		p->because = tail ?: pause;
-	if (!tail && nsx_list_unjudged(r, &p->unjudged, err))
-		return err->rc;
 	r->page = p;
-	return 0;
+	return nsx_list_unjudged(r, &p->unjudged, err);
 }

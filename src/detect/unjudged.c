@@ -259,8 +259,16 @@ static const char *say_all(struct nsx_arena *a, const struct parts *p)
 {
 	return nsx_arena_printf(a, " (of %s in all%s)",
 				nsx_text_ns(a, (double)p->all_ns),
-				p->has_phases ? "; `--window phase:NAME` judges "
-						"the longest of a name" : "");
+				p->has_phases ? "; `--window phase:NAME` judges one" :
+						"");
+}
+
+static bool is_found(const struct nsx_report *r, enum nsx_finding_id id)
+{
+	for (size_t i = 0; i < r->found.n; i++)
+		if (r->found.v[i].id == id)
+			return true;
+	return false;
 }
 
 const char *nsx_say_slow_unjudged(const struct nsx_report *r)
@@ -290,7 +298,7 @@ const char *nsx_say_slow_unjudged(const struct nsx_report *r)
 				longest = x;
 		}
 	}
-	if (nslow < RECUR || !nlate || !nusual ||
+	if (is_found(r, NSX_ID_slow_iterations) || nslow < RECUR || !nlate || !nusual ||
 	    slow - (double)nslow * usual / (double)nusual < TOLD_SHARE * (slow + usual))
 		return NULL;
 	return nsx_arena_printf(
@@ -323,10 +331,10 @@ int nsx_list_unjudged(const struct nsx_report *r, const char ***ret,
 			    f->run_phases[f->nrun_phases - 1].window.end_ns,
 			    t->last_ns, &p);
 	}
-	if (!p.n || (double)p.left_ns < MUCH * (double)p.all_ns)
+	n = (double)p.left_ns < MUCH * (double)p.all_ns ? 0 : NSX_MIN(p.n, TOLD);
+	if (!n && !slow)
 		return 0;
 	nsx_sort(p.v, p.n, sizeof(*p.v), cmp_parts);
-	n = NSX_MIN(p.n, TOLD);
 	list = nsx_arena_get(r->arena, (n + 2) * sizeof(*list));
 	for (size_t k = 0; k < n; k++) {
 		const char *doing;
@@ -341,8 +349,8 @@ int nsx_list_unjudged(const struct nsx_report *r, const char ***ret,
 			k + 1 < n || slow ? "" : say_all(r->arena, &p));
 	}
 	if (slow)
-		list[n] = nsx_arena_printf(r->arena, "among them %s%s", slow,
-					   say_all(r->arena, &p));
+		list[n] = nsx_arena_printf(r->arena, "%s%s%s", n ? "among them " : "",
+					   slow, n ? say_all(r->arena, &p) : "");
 	*ret = list;
 	return 0;
 }
