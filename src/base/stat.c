@@ -205,6 +205,14 @@ double nsx_quantile(int64_t *v, size_t n, double q)
 	return ret;
 }
 
+double nsx_median_distance(int64_t *v, size_t n, double *ret_median)
+{
+	*ret_median = nsx_quantile(v, n, 0.5);
+	for (size_t i = 0; i < n; i++)
+		v[i] = llabs(v[i] - nsx_to_i64(*ret_median));
+	return nsx_quantile(v, n, 0.5);
+}
+
 double nsx_mean(const int64_t *v, size_t n)
 {
 	double sum = 0;

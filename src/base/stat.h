@@ -15,6 +15,9 @@ double nsx_quantile(int64_t *v, size_t n, double q);
 void nsx_quantiles(int64_t *v, size_t n, const double *qs, size_t nqs,
 		   double *ret);
 
+/* Median distance from the median, which is returned as well; v becomes distances. */
+double nsx_median_distance(int64_t *v, size_t n, double *ret_median);
+
 double nsx_mean(const int64_t *v, size_t n); /* n must be > 0 */
 /* Sample standard deviation (n - 1), as nsys stats prints it; NAN if n < 2. */
 double nsx_stddev(const int64_t *v, size_t n);

@@ -12,7 +12,11 @@
 #define PACED 0.5	  /* of the window, that input sets the pace of; of requests */
 #define PACED_LEAST 0.2	  /* ... so much, where they are nearly all of the idle time */
 #define NEARLY_ALL 0.8
+#define CLOCK 0.005 /* of its period: what most of a clock's differ by at most */
+#define MOST 0.9
+#define STEADIER 2  /* its period is, than what it makes up for             */
 enum {
+	FEWEST_BEATS = 8,
 	WAIT_NS = 50000,   /* a call of the OS or of MPI this long waits     */
 	/* CPython's switch interval (sys.getswitchinterval: 5 ms): a thread that wants the
 	 * interpreter waits so long before it asks the one that has it.
@@ -26,6 +30,8 @@ struct outside { /* calls of one name */
 	int64_t ns, max_ns;
 	size_t count, nswitches; /* nswitches: of them, as long as SWITCH_NS */
 	bool is_mpi;
+	enum awaited what;
+	double period_ns; /* A_CLOCK: from one end to the next, median       */
 	nsx_str name;
 	uint32_t process; /* of all of them; SEVERAL                         */
 	uint32_t thread;  /* of the longest                                  */
@@ -44,7 +50,7 @@ enum awaited host_waits_for(const char *name)
 		{"mutex", A_LOCK}, {"rwlock", A_LOCK}, {"spin_", A_LOCK},
 		{"flock", A_LOCK}, {"lockf", A_LOCK}, {"sem_", A_THREAD},
 		{"futex", A_THREAD}, {"_join", A_THREAD},
-		{"barrier_wait", A_THREAD}};
+		{"barrier_wait", A_THREAD}, {"ioctl", A_DEVICE}};
 
 	if (nsx_osrt_sleeps(name))
 		return A_TIME;
@@ -84,6 +90,11 @@ const char *host_advise_wait(struct nsx_detect *d, enum awaited what,
 				"not come there is nothing to win: capture under "
 				"load; else see who sends what it waits for, and "
 				"why so late%s", what == INPUT ? loader : "");
+	case A_DEVICE:
+	case A_CLOCK:
+		return "if a camera, another device or a timer sets the pace there "
+		       "is nothing to win, and room for more work in each period; "
+		       "else see what it waits for";
 	case A_LOCK:
 		return "see which thread holds the lock meanwhile: hold it for "
 		       "less time, or give what the launching thread needs a "
@@ -110,12 +121,19 @@ static void advise_os(struct nsx_detect *d, struct nsx_finding *f,
 		       {"on_launch_thread", nsx_bool(true)}}};
 }
 
-static const char *title_of(const struct outside *x, enum awaited what)
+static const char *title_of(const struct outside *x)
 {
 	return x->is_mpi ? "waits for other ranks" :
-	       what == A_REQUEST || what == INPUT ? "waits for input" :
-	       what == A_LOCK ? "waits for a lock" :
-				  "waits in the operating system";
+	       x->what == A_REQUEST || x->what == INPUT ? "waits for input" :
+	       x->what == A_DEVICE ? "waits for a device" :
+	       x->what == A_CLOCK  ? "waits for a clock" :
+	       x->what == A_LOCK   ? "waits for a lock" :
+				     "waits in the operating system";
+}
+
+static bool is_from_outside(enum awaited what)
+{
+	return what == A_REQUEST || what == INPUT || what == A_DEVICE || what == A_CLOCK;
 }
 
 bool host_is_outside(const struct nsx_detect *d, enum awaited what)
@@ -123,35 +141,35 @@ bool host_is_outside(const struct nsx_detect *d, enum awaited what)
 	uint32_t dev = d->facts->limiting;
 	bool is_rank = dev != NSX_NONE && d->facts->device[dev].comm.n;
 
-	return !is_rank && (what == A_REQUEST || (what == INPUT && !d->is_pytorch));
+	return !is_rank && is_from_outside(what) &&
+	       (what != INPUT || !d->is_pytorch);
 }
 
 /* What may come from outside whenever it likes has no price; that it is awaited most
  * of the time is what sets the pace.
  */
 static void take_price(struct nsx_detect *d, struct nsx_finding *f,
-		       const struct outside *x, enum awaited what,
-		       const int64_t idle_ns[NSX_NCAUSES])
+		       const struct outside *x, const int64_t idle_ns[NSX_NCAUSES])
 {
 	double length_ns = (double)(d->w.end_ns - d->w.start_ns), all_ns = 0;
 	int64_t ns = NSX_MIN(x->ns, idle_ns[x->is_mpi ? NSX_CAUSE_HOST_CODE :
 							NSX_CAUSE_OSRT]);
 	bool is_seen = x->meanwhile.range != NSX_NONE;
 
-	if (is_seen || !host_is_outside(d, what)) {
+	if (is_seen || !host_is_outside(d, x->what)) {
 		f->guess_ns = (double)ns;
 		f->remedy = nsx_plan_of(d,
 			(struct nsx_change){.verb = NSX_NO_OS_WAIT,
 					    .name = f->subject,
 					    .least_ns = WAIT_NS});
-		f->is_unseen = !is_seen && (what == INPUT || what == A_REQUEST);
+		f->is_unseen = !is_seen && is_from_outside(x->what);
 		f->is_upper = f->is_unseen;
 		return;
 	}
 	for (unsigned i = 0; i < NSX_NCAUSES; i++)
 		all_ns += (double)idle_ns[i];
 	if ((double)ns < PACED * length_ns &&
-	    (what != A_REQUEST || (double)ns < PACED_LEAST * length_ns ||
+	    (x->what != A_REQUEST || (double)ns < PACED_LEAST * length_ns ||
 	     (double)ns < NEARLY_ALL * all_ns))
 		return;
 	f->id = NSX_ID_paced;
@@ -186,11 +204,10 @@ static void propose_outside(struct nsx_detect *d, const struct outside *x,
 {
 	struct nsx_findings *l = d->found;
 	const char *name = nsx_text(d->trace, x->name);
-	enum awaited what = x->is_mpi ? UNKNOWN_WAIT : host_waits_for(name);
 	struct nsx_finding f = {
 		.id = NSX_ID_idle_by_os_wait, .subject = name,
 		.title = nsx_tell(l, "the launching thread %s: %s%s",
-				  title_of(x, what), nsx_tell_name(l, name),
+				  title_of(x), nsx_tell_name(l, name),
 				  nsx_say_alone(d, x->process)),
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
 		.evidence = {x->count == 1 ?
@@ -201,14 +218,18 @@ static void propose_outside(struct nsx_detect *d, const struct outside *x,
 				 nsx_tell_ns(l, x->ns),
 				 nsx_tell_ns(l, x->max_ns))}};
 
-	take_price(d, &f, x, what, idle_ns);
-	if (x->meanwhile.range == NSX_NONE && (what == A_REQUEST || what == INPUT))
+	take_price(d, &f, x, idle_ns);
+	if (x->what == A_CLOCK)
+		nsx_add_evidence(&f, nsx_tell(l, "they end every %s, however long "
+					      "they last", nsx_text_ns(
+						      l->arena, x->period_ns)));
+	else if (x->meanwhile.range == NSX_NONE && is_from_outside(x->what))
 		nsx_add_evidence(&f, "whether that could come sooner is not in "
 				     "the trace");
 	if (x->is_mpi)
 		advise_mpi(&f, name);
 	else
-		advise_os(d, &f, what, name);
+		advise_os(d, &f, x->what, name);
 	tell_switches(d, x, name, &f);
 	if (x->meanwhile.range != NSX_NONE) {
 		f.title = nsx_tell(l, "the launching thread waits in %s for %s%s",
@@ -293,28 +314,59 @@ static bool is_looked_at(const struct nsx_detect *d, const struct nsx_outside *o
 /* Whether another thread can end such a wait: not a time, nor what the call does itself, as
  * a write does.
  */
-static bool others_end(const struct nsx_detect *d, const struct outside *x)
+static bool others_end(const struct outside *x)
 {
-	enum awaited what = host_waits_for(nsx_text(d->trace, x->name));
-
-	return x->is_mpi || (what != UNKNOWN_WAIT && what != A_TIME);
+	return x->is_mpi || (x->what != UNKNOWN_WAIT && x->what != A_TIME);
 }
 
-/* What others do while the thread with the longest wait of this name waits. */
-static int find_meanwhile(struct nsx_detect *d, struct outside *x,
-			  struct nsx_err *err)
+/* Whether these waits end at even distances though they are not of one length: something
+ * else than the program says when.
+ */
+static int find_clock(const struct nsx_detect *d, const struct nsx_spans *waits,
+		      struct outside *x, struct nsx_err *err)
+{
+	int64_t *ns, *period_ns;
+	double apart, farthest, median;
+	size_t n = waits->n;
+
+	if (n < FEWEST_BEATS)
+		return 0;
+	if (nsx_new_arrays(d->scratch, n, "waits", err, ns, period_ns))
+		return err->rc;
+	for (size_t i = 0; i < n; i++) {
+		ns[i] = waits->v[i].end_ns - waits->v[i].start_ns;
+		period_ns[i] = waits->v[i].end_ns - waits->v[i ? i - 1 : 0].end_ns;
+	}
+	apart = nsx_median_distance(period_ns + 1, n - 1, &x->period_ns);
+	farthest = nsx_quantile(period_ns + 1, n - 1, MOST);
+	if (farthest <= CLOCK * x->period_ns &&
+	    STEADIER * apart < nsx_median_distance(ns, n, &median))
+		x->what = A_CLOCK;
+	nsx_arena_drop(d->scratch, ns);
+	return 0;
+}
+
+/* Of the thread with the longest wait of this name: what others do while it waits, or what
+ * else ends that.
+ */
+static int find_end(struct nsx_detect *d, struct outside *x, struct nsx_err *err)
 {
 	struct nsx_spans waits = {0};
 	struct nsx_outside o;
 	int rc;
 
+	x->meanwhile = (struct nsx_meanwhile){NSX_NONE, NSX_NONE, 0};
+	x->what = x->is_mpi ? UNKNOWN_WAIT :
+			      host_waits_for(nsx_text(d->trace, x->name));
 	if (!nsx_new_array(waits.v, d->scratch, x->count, "waits", err))
 		return err->rc;
 	for (size_t at = 0; nsx_outside_next(d->trace, &at, &o);)
 		if (o.thread == x->thread && o.name == x->name &&
 		    is_looked_at(d, &o))
 			nsx_spans_push(&waits, o.start_ns, o.end_ns);
-	rc = host_meanwhile(d, x->thread, &waits, &x->meanwhile, err);
+	rc = others_end(x) ?
+		     host_meanwhile(d, x->thread, &waits, &x->meanwhile, err) :
+		     find_clock(d, &waits, x, err);
 	nsx_arena_drop(d->scratch, waits.v);
 	return rc;
 }
@@ -336,9 +388,7 @@ static int find_outside(struct nsx_detect *d, struct nsx_err *err)
 	for (uint32_t i = 0; !rc && i < s.names.n; i++) {
 		if ((double)s.v[i].ns < least_ns)
 			continue;
-		s.v[i].meanwhile = (struct nsx_meanwhile){NSX_NONE, NSX_NONE, 0};
-		if (others_end(d, &s.v[i]))
-			rc = find_meanwhile(d, &s.v[i], err);
+		rc = find_end(d, &s.v[i], err);
 		if (!rc)
 			propose_outside(d, &s.v[i], &s.places, i, idle_ns);
 	}

@@ -13,6 +13,8 @@ enum awaited {
 	A_TIME,
 	A_REQUEST, /* from outside of the program                            */
 	INPUT,	   /* from outside, or from a process of its own             */
+	A_DEVICE,  /* what a driver tells: the next picture of a camera      */
+	A_CLOCK,   /* of those that end at even distances, as no name tells  */
 	A_LOCK,
 	A_THREAD,
 };

@@ -22,15 +22,6 @@ struct rhythm {
 	bool is_clock;	  /* ... even where nobody says what is waited for   */
 };
 
-/* Median distance from the median, which is returned. */
-static double spread(int64_t *ns, size_t n, double *ret_median)
-{
-	*ret_median = nsx_quantile(ns, n, 0.5);
-	for (size_t i = 0; i < n; i++)
-		ns[i] = llabs(ns[i] - nsx_to_i64(*ret_median));
-	return nsx_quantile(ns, n, 0.5);
-}
-
 static int find_rhythm(struct nsx_detect *d, struct rhythm *ret,
 		       struct nsx_err *err)
 {
@@ -57,11 +48,11 @@ static int find_rhythm(struct nsx_detect *d, struct rhythm *ret,
 	}
 	if (n < FEWEST || nsx_quantile(ns, n, 0.9) > EVEN * nsx_quantile(ns, n, 0.5))
 		return 0;
-	apart = spread(ns, n, &median);
+	apart = nsx_median_distance(ns, n, &median);
 	if (apart > SPREAD * median)
 		return 0;
 	ret->period_ns = median;
-	idle_apart = spread(idle_ns, n, &idle);
+	idle_apart = nsx_median_distance(idle_ns, n, &idle);
 	ret->makes_up = STEADIER * apart < idle_apart;
 	ret->is_clock = apart <= CLOCK * median &&
 			STEADIER * STEADIER * apart < idle_apart;

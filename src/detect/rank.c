@@ -876,6 +876,15 @@ static bool needs_idle(const struct nsx_finding *f)
 	       nsx_finding_category(f) != NSX_CAT_COMPUTE;
 }
 
+/* Whether what sets the pace is a wait that the replay ends sooner: it was not recorded, or
+ * a clock ends it where others are over after a time.
+ */
+static bool ends_unseen(const struct pricing *p, const struct nsx_finding *paced)
+{
+	return paced->confidence == NSX_CONF_LOW ||
+	       (paced->host && nsx_osrt_sleeps(nsx_text(p->trace, paced->host)));
+}
+
 /* What stands for the rest is told where it is more than all others win, and
  * nothing outside the program explains it.
  */
@@ -953,8 +962,8 @@ static int rank(struct pricing *p, struct nsx_err *err)
 
 		if (shared && needs_idle(f))
 			f->confidence = NSX_CONF_LOW;
-		if (paced && paced->f->confidence == NSX_CONF_LOW && needs_idle(f))
-			f->low_ns = 0; /* it waits for what was not recorded */
+		if (paced && ends_unseen(p, paced->f) && needs_idle(f))
+			f->low_ns = 0;
 		f->confidence = NSX_MIN(f->confidence, of_window(&p->facts->steady));
 		f->severity = shared && needs_idle(f) ? NSX_SEV_LOW :
 							severity_of(p, f);

@@ -265,7 +265,9 @@ void nsx_judge(const struct nsx_report *r, struct nsx_first_page *p)
 		p->verdict = NSX_V_PACED;
 		if (paced->host)
 			p->because = nsx_arena_printf(
-				r->arena, "it waits for input in %s",
+				r->arena, "it waits %sin %s",
+				nsx_osrt_sleeps(nsx_text(r->trace, paced->host)) ?
+					"" : "for input ",
 				nsx_text(r->trace, paced->host));
 		return;
 	}

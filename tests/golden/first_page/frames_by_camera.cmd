@@ -1,0 +1,1 @@
+explain @frames_by_camera --out o
