@@ -242,6 +242,18 @@ static bool is_more_work(const struct nsx_finding *f)
 	return f->id == NSX_ID_slow_iterations && f->part != NSX_P_IDLE;
 }
 
+/* NULL: what sets the pace was not recorded, or is not one call. */
+static const char *say_awaited(const struct nsx_report *r,
+			       const struct nsx_finding *paced)
+{
+	const char *name = nsx_text(r->trace, paced->host);
+
+	return !paced->host	     ? NULL :
+	       nsx_osrt_sleeps(name) ?
+		       nsx_arena_printf(r->arena, "it waits in %s", name) :
+		       nsx_arena_printf(r->arena, "it waits for input in %s", name);
+}
+
 void nsx_judge(const struct nsx_report *r, struct nsx_first_page *p)
 {
 	const struct nsx_finding *first, *second, *paced;
@@ -263,12 +275,7 @@ void nsx_judge(const struct nsx_report *r, struct nsx_first_page *p)
 	paced = find_id(&r->found, NSX_ID_paced);
 	if (paced) {
 		p->verdict = NSX_V_PACED;
-		if (paced->host)
-			p->because = nsx_arena_printf(
-				r->arena, "it waits %sin %s",
-				nsx_osrt_sleeps(nsx_text(r->trace, paced->host)) ?
-					"" : "for input ",
-				nsx_text(r->trace, paced->host));
+		p->because = say_awaited(r, paced);
 		return;
 	}
 	dearest(r, &first, &second);
