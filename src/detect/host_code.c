@@ -56,7 +56,8 @@ struct launcher {
 	struct rows gaps; /* the short ones                                  */
 	struct nsx_votes hot; /* samples of all, by index of code or SHORT   */
 	size_t nlaunches, nreplays; /* nreplays: of CUDA graphs              */
-	int64_t launch_ns, replay_ns, long_ns;
+	size_t nslow;	    /* of those, that take long                      */
+	int64_t launch_ns, replay_ns, slow_ns, long_ns;
 	const char *replay_call; /* one that replays a graph; NULL: none      */
 	bool learns;  /* kinds, at first                                     */
 	int64_t idle_ns[NSX_NCAUSES]; /* of the limiting GPU, by cause       */
@@ -119,8 +120,10 @@ static bool is_held_up(const struct nsx_detect *d, size_t call)
 {
 	const struct nsx_trace *t = d->trace;
 	uint32_t op = nsx_call_op(&t->calls, call);
+	int64_t least_ns = t->calls.flags[call] & NSX_CALL_GRAPH ? SLOW_REPLAY_NS :
+								   HELD_NS;
 
-	return op != NSX_NONE && nsx_call_ns(&t->calls, call) >= HELD_NS &&
+	return op != NSX_NONE && nsx_call_ns(&t->calls, call) >= least_ns &&
 	       !nsx_idle_within(&d->facts->idle[nsx_stream_of(t, op)->device],
 				nsx_call_start(&t->calls, call),
 				nsx_call_end(&t->calls, call));
@@ -136,6 +139,10 @@ static void count_launch(struct launcher *x, size_t call)
 		return;
 	x->nreplays++;
 	nsx_add_to(&x->replay_ns, nsx_call_ns(c, call));
+	if (nsx_call_ns(c, call) >= SLOW_REPLAY_NS) {
+		x->nslow++;
+		nsx_add_to(&x->slow_ns, nsx_call_ns(c, call));
+	}
 	x->replay_call = nsx_call_text(x->d->trace, call);
 }
 
@@ -512,30 +519,48 @@ static void propose_code(struct launcher *x, const struct code *c)
 	nsx_found(l, &f);
 }
 
-/* Most of the time goes to replaying graphs, and the GPU waits long in each: the call is
- * the cause.
+/* Most of the time goes to calls that replay graphs, and the GPU waits long in each of those
+ * that take long: the call is the cause.
  */
 static bool is_slow_replay(const struct launcher *x)
 {
-	return x->nreplays && x->replay_ns * 2 > x->launch_ns &&
-	       x->idle_ns[NSX_CAUSE_LAUNCH_CALL] / (int64_t)x->nreplays >=
+	return x->nslow && x->slow_ns * 2 > x->launch_ns &&
+	       x->idle_ns[NSX_CAUSE_LAUNCH_CALL] / (int64_t)x->nslow >=
 		       SLOW_REPLAY_NS;
+}
+
+static bool is_seldom_slow(const struct launcher *x)
+{
+	return x->nslow * 2 <= x->nreplays;
+}
+
+static const char *say_replays(const struct launcher *x)
+{
+	struct nsx_findings *l = x->d->found;
+	const char *each = nsx_text_ns(l->arena, (double)x->slow_ns / (double)x->nslow);
+	size_t rest = x->nreplays - x->nslow;
+
+	if (!rest)
+		return nsx_tell(l, "%s %s%s",
+				nsx_text_n(l->arena, x->nslow, "call takes", "calls take"),
+				each, x->nslow == 1 ? "" : " each");
+	return nsx_tell(l, "%zu of %zu calls take%s %s%s, the other%s %s", x->nslow,
+			x->nreplays, x->nslow == 1 ? "s" : "", each,
+			x->nslow == 1 ? "" : " each", rest == 1 ? "" : "s",
+			nsx_text_ns(l->arena, (double)(x->replay_ns - x->slow_ns) /
+						      (double)rest));
 }
 
 static const char *say_launches(const struct launcher *x)
 {
 	struct nsx_findings *l = x->d->found;
-	bool is_slow = is_slow_replay(x);
-	size_t n = is_slow ? x->nreplays : x->nlaunches;
-	int64_t ns = is_slow ? x->replay_ns : x->launch_ns;
-	const char *each = nsx_text_ns(l->arena, (double)ns / (double)n);
+	size_t n = x->nlaunches;
+	const char *each = nsx_text_ns(l->arena, (double)x->launch_ns / (double)n);
 
-	return nsx_tell(l, "%s %s%s%s",
-			is_slow ? nsx_text_n(l->arena, n, "call takes", "calls take") :
-				  nsx_text_n(l->arena, n, "launch or copy takes",
-					     "launches and copies take"),
+	return nsx_tell(l, "%s %s to queue%s",
+			nsx_text_n(l->arena, n, "launch or copy takes",
+				   "launches and copies take"),
 			n == 1 ? each : nsx_tell(l, "%s each", each),
-			is_slow ? "" : " to queue",
 			!x->gaps.ns ? "" :
 			nsx_tell(l, ", and %s go by between the calls",
 				 nsx_tell_ns(l, x->gaps.ns)));
@@ -547,11 +572,14 @@ static void advise_launches(const struct launcher *x, struct nsx_finding *f)
 	struct nsx_findings *l = d->found;
 
 	if (is_slow_replay(x)) {
-		f->recommendation[0] = "replay a graph while the one before it runs, "
-				       "with no wait between";
-		f->recommendation[1] =
-			"or make the call short: upload graphs before it "
-			"(cudaGraphUpload), and leave out nodes";
+		const char *shorter = "make the call short: upload a graph before its "
+				      "first replay (cudaGraphUpload), and leave out "
+				      "nodes";
+		const char *ahead = "replay a graph while the one before it runs, with "
+				    "no wait between";
+
+		f->recommendation[0] = is_seldom_slow(x) ? shorter : ahead;
+		f->recommendation[1] = is_seldom_slow(x) ? ahead : shorter;
 		return;
 	}
 	f->recommendation[0] = x->nreplays ?
@@ -581,9 +609,10 @@ static void propose_launches(struct launcher *x)
 			"the GPU waits for launches, which come one by one",
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
 		.guess_ns = (double)x->idle_ns[NSX_CAUSE_LAUNCH_CALL],
-		.evidence = {say_launches(x), say_hot(d, &hot)},
+		.evidence = {is_slow ? say_replays(x) : say_launches(x),
+			     say_hot(d, &hot)},
 		.proof = {{.csv = "launches", .column = "total_time_ms"}},
-		.remedy = {v, 2}};
+		.remedy = {v, is_slow ? 1 : 2}};
 
 	v[0] = (struct nsx_change){.verb = NSX_FASTER_LAUNCH,
 				   .amount = INFINITY};

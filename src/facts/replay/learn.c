@@ -8,6 +8,7 @@
  * unchanged is the recording: what is left over below 20 us is jitter of the
  * edge that decided, and what is left above stays with the event.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/stat.h"
@@ -19,6 +20,8 @@
 #define LAUNCH_CAP_NS 60000
 #define BLOCK_CAP_NS 200000
 #define WAKE_CAP_NS 200000
+#define ALIKE_NS 500	  /* scatters that differ by less tell nothing        */
+#define FAR 0.95
 #define DEFAULT_GAP_NS 1200 /* between two operations of a stream            */
 #define LAUNCH_NS 2500	    /* from the end of a launching call to the start  */
 #define DEP_NS 2000	    /* from one stream to another, at most           */
@@ -96,6 +99,20 @@ static double scatter(int64_t *v, size_t n, int64_t x)
 	for (size_t i = 0; i < n; i++)
 		v[i] = llabs(v[i] - x);
 	return nsx_quantile(v, n, 0.5);
+}
+
+/* Whether what calls launch starts at a distance from their start rather than from their end:
+ * where most say as much of both, by those that are far off, as a few calls that take long
+ * are from one of them.
+ */
+static bool is_from_start(int64_t *from_start, int64_t start, int64_t *from_end,
+			  int64_t end, size_t n)
+{
+	double s = scatter(from_start, n, start), e = scatter(from_end, n, end);
+
+	if (fabs(s - e) > ALIKE_NS)
+		return s < e;
+	return nsx_quantile(from_start, n, FAR) <= nsx_quantile(from_end, n, FAR);
 }
 
 /* Keys ----------------------------------------------------------------------------*/
@@ -278,8 +295,8 @@ static int fit_launches(struct learner *l, struct nsx_err *err)
 			continue;
 		start = typical(from_start, n);
 		end = typical(from_end, n);
-		x->from_start = blocks || scatter(from_start, n, start) <=
-						  scatter(from_end, n, end);
+		x->from_start = blocks ||
+				is_from_start(from_start, start, from_end, end, n);
 		x->ns = !x->from_start ? NSX_MIN(end, LAUNCH_CAP_NS) :
 			blocks	       ? NSX_MIN(start, BLOCK_CAP_NS) :
 					 NSX_MIN(start, LAUNCH_CAP_NS +

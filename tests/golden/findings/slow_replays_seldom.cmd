@@ -1,0 +1,1 @@
+explain @slow_replays_seldom --pass findings --md
