@@ -48,6 +48,7 @@ struct comm {
 		GATHERS, /* likewise, of what may be there long before */
 	} why;
 	bool by_pairs; /* most of that is                                */
+	bool gathers;  /* most of that is all-gathers                    */
 };
 
 static bool is_comm(const struct comm *c, size_t op)
@@ -188,6 +189,7 @@ static int find_why(struct comm *c, uint32_t device, struct nsx_err *err)
 				NSX_MAX(1, count_iterations(c->d, device)) ?
 			LATE : s.gathers_ns > half_ns ? GATHERS : NEEDED;
 	c->by_pairs = s.pairs_ns > half_ns;
+	c->gathers = s.gathers_ns > half_ns;
 	return 0;
 }
 
@@ -232,6 +234,10 @@ static void say_own(const struct comm *c, const char **evidence,
 			    "when the one before ends. The price is an upper bound, "
 			    "which no sooner start wins.";
 		*recommendation = c->by_pairs ? "Send fewer bytes: a narrower type." :
+			c->gathers ?
+			"Communicate less, or in fewer pieces: a narrower type, larger "
+			"buckets; keep the weights gathered where memory allows (FSDP: "
+			"reshard_after_forward=False)." :
 			"Communicate less, or in fewer pieces: a narrower type, larger "
 			"buckets, gradients once an iteration and not for each micro "
 			"batch (no_sync()).";

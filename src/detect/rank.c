@@ -548,13 +548,18 @@ static bool is_of_late_rank(const struct nsx_finding *x)
 	       x->id == NSX_ID_falling_clocks;
 }
 
+static bool is_straggler(const struct nsx_finding *f)
+{
+	return f->id == NSX_ID_nccl_straggler || f->id == NSX_ID_mpi_straggler;
+}
+
 /* Code of the host that wins all of what the finding wins is told before other evidence,
  * where it has a name, or where it follows a wait: it is what the time is spent on.
  */
 static bool is_what_it_waits_for(const struct nsx_finding *x,
 				 const struct nsx_finding *f)
 {
-	if (f->id == NSX_ID_nccl_straggler && is_of_late_rank(x))
+	if (is_straggler(f) && is_of_late_rank(x))
 		return x->headroom_ns >= MOST_OF_LATE * f->headroom_ns;
 	return x->id == NSX_ID_idle_by_host_code &&
 	       (x->place || waits_for_gpu(f)) && f->evidence[0] &&
@@ -591,7 +596,7 @@ static size_t tell_symptoms(struct pricing *p, struct nsx_finding *f,
 /* Brings to the front what the finding's time is spent on; false: nothing is. */
 static bool put_cause_first(const struct nsx_finding *f, struct item **v, size_t n)
 {
-	size_t most = f->id == NSX_ID_nccl_straggler ? n : NSX_MIN(n, 1), i = 0;
+	size_t most = is_straggler(f) ? n : NSX_MIN(n, 1), i = 0;
 	struct item *x;
 
 	while (i < most && !is_what_it_waits_for(v[i]->f, f))
@@ -608,7 +613,7 @@ static void tell_other_ways(struct pricing *p, struct nsx_finding *f,
 			    struct item **v, size_t n)
 {
 	size_t first;
-	bool is_late = f->id == NSX_ID_nccl_straggler;
+	bool is_late = is_straggler(f);
 	const char **e = f->evidence + !is_late;
 
 	n = tell_symptoms(p, f, v, n);

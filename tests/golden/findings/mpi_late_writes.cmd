@@ -1,0 +1,1 @@
+explain @mpi_late_writes --pass findings --md
