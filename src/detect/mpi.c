@@ -349,6 +349,21 @@ static int find_waits(const struct ranks *x, const struct rank *late,
 	return ret->v ? 0 : err->rc;
 }
 
+static void tell_how_late(const struct ranks *x, const struct rank *late,
+			  struct nsx_finding *f)
+{
+	struct nsx_findings *l = x->d->found;
+
+	nsx_add_evidence(f, nsx_tell(
+		l, "Process %lld is the last to come to %zu of the %zu calls of MPI in "
+		"which a rank is %s late or more; by chance alone with p = %.2g.",
+		(long long)x->d->trace->process[late->process].pid, late->nlast,
+		x->nlate, nsx_text_ns(l->arena, LEAST_LATE_NS), x->p_value));
+	nsx_add_evidence(f, nsx_tell(
+		l, "The others, by their median, wait %s for it.",
+		nsx_text_ns(l->arena, late->induced_ns)));
+}
+
 static int propose(struct ranks *x, const struct rank *late,
 		   struct nsx_err *err)
 {
@@ -373,17 +388,7 @@ static int propose(struct ranks *x, const struct rank *late,
 			.verb = NSX_EVEN_RANK,
 			.by = NSX_BY_PROCESS | NSX_BY_DEVICE,
 			.process = late->process, .device = late->device}),
-		.evidence = {
-			nsx_tell(l, "Process %lld is the last to come to %zu of "
-				 "the %zu calls of MPI in which a rank is %s "
-				 "late or more; by chance alone with p = %.2g.",
-				 pid, late->nlast, x->nlate,
-				 nsx_text_ns(l->arena, LEAST_LATE_NS),
-				 x->p_value),
-			nsx_tell(l, "The others, by their median, wait %s for "
-				 "it.", nsx_text_ns(l->arena,
-						    late->induced_ns)),
-			say_cause(x, late)},
+		.evidence = {say_cause(x, late)},
 		.recommendation = {nsx_tell(
 			l, "Look at %s before its calls of MPI, not at the "
 			"network: uneven work, its input, or a CPU that it "
@@ -396,12 +401,13 @@ static int propose(struct ranks *x, const struct rank *late,
 
 	if (find_waits(x, late, waits, &f.spans, &is_seen, err))
 		return err->rc;
+	tell_how_late(x, late, &f);
 	f.confidence = is_seen ? NSX_CONF_MEDIUM : NSX_CONF_HIGH;
 	if (is_seen)
-		f.evidence[3] = nsx_tell(
+		nsx_add_evidence(&f, nsx_tell(
 			l, "The messages are not recorded: that ranks wait for "
 			"each other in %s follows from how these calls end "
-			"together whenever one comes late.", name);
+			"together whenever one comes late.", name));
 	nsx_found(l, &f);
 	return 0;
 }
