@@ -865,6 +865,18 @@ static void prove(const struct calls *c, uint32_t group, const char *barrier,
 				   .at = {{"detail", api}}};
 }
 
+/* A wait for one GPU keeps the others from their work. */
+static void tell_turns(struct calls *c, uint32_t process, struct nsx_finding *f)
+{
+	uint32_t n = nsx_turns(c->d, process);
+
+	if (!n)
+		return;
+	f->title = nsx_tell(c->d->found, "%s, so that %u GPUs take turns", f->title, n);
+	nsx_advise_first(f, "launch on all GPUs before waiting for the first; one that needs "
+			    "what another computes can work on another part of the batch");
+}
+
 static void propose(struct calls *c, const uint32_t *list, size_t n)
 {
 	const struct group *x = &c->v[list[0]];
@@ -912,6 +924,8 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 	nsx_places_tell(c->d, &c->places, list[0], &x->place, &f);
 	advise(c, x, say, names, way, empties,
 	       way == TO_HOST && all.bytes[way] > VALUE_BYTES, &f);
+	if (kind <= SMALL_COPY && process != (uint32_t)SEVERAL)
+		tell_turns(c, process, &f);
 	prove(c, list[0], say->barrier, &f);
 	f.harmless = kind > SMALL_COPY ? NULL : nsx_tell(
 		l, "The host waits %s in %s", nsx_tell_ns(l, all.ns), names);

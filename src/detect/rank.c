@@ -638,14 +638,6 @@ static bool is_default_stream(const struct nsx_finding *f)
 	return f->subject && !strcmp(f->subject, "default_stream");
 }
 
-/* Else what the finding advises wins nothing. */
-static void advise_first(struct nsx_finding *f, const char *advice)
-{
-	memmove(f->recommendation + 1, f->recommendation,
-		(ARRAY_LEN(f->recommendation) - 2) * sizeof(*f->recommendation));
-	f->recommendation[0] = advice;
-}
-
 /* What adds next to nothing beside one that wins so much goes from the list, to v: it is
  * another way to win what the lead wins.  before, after: what each adds without it, and with
  * it.  Returns how many v holds.
@@ -668,7 +660,8 @@ static size_t join(struct pricing *p, const struct item *lead, double won_ns,
 		v[n++] = x;
 		if (is_default_stream(x->f) &&
 		    lead->f->id == NSX_ID_exposed_copies)
-			advise_first(lead->f, x->f->recommendation[0]);
+			/* else what the finding advises wins nothing */
+			nsx_advise_first(lead->f, x->f->recommendation[0]);
 	}
 	return n;
 }

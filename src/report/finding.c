@@ -64,6 +64,13 @@ void nsx_add_evidence(struct nsx_finding *f, const char *line)
 		}
 }
 
+void nsx_advise_first(struct nsx_finding *f, const char *advice)
+{
+	memmove(f->recommendation + 1, f->recommendation,
+		(ARRAY_LEN(f->recommendation) - 2) * sizeof(*f->recommendation));
+	f->recommendation[0] = advice;
+}
+
 const char *nsx_title_within(struct nsx_arena *a, const struct nsx_finding *f)
 {
 	return nsx_arena_printf(a, "%c%s", *f->title | 0x20, f->title + 1);

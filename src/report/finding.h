@@ -179,6 +179,9 @@ void nsx_findings_done(struct nsx_findings *l); /* all but the arena */
 /* Adds a line of evidence behind what is there; NULL: none. */
 void nsx_add_evidence(struct nsx_finding *f, const char *line);
 
+/* Puts advice before what is there; the last of too many goes. */
+void nsx_advise_first(struct nsx_finding *f, const char *advice);
+
 /* A finding's title within a sentence. */
 const char *nsx_title_within(struct nsx_arena *a, const struct nsx_finding *f);
 

@@ -1,0 +1,46 @@
+/* turns.c - GPUs of one process that compute one after another: a thread that waits for each
+ * before it launches on the next, or layers that are spread over them.
+ */
+#include "detect/detect.h"
+
+#define SHARED 0.05 /* of their compute, while another computes, too, at most  */
+#define ALIKE 0.25  /* of the mean, that each of them computes at least        */
+#define MOST 0.5    /* of the window, that one of them computes                */
+
+static bool drives(const struct nsx_trace *t, uint32_t process, uint32_t device)
+{
+	for (uint32_t i = 0; i < t->nstreams; i++)
+		if (t->stream[i].process == process && t->stream[i].device == device)
+			return true;
+	return false;
+}
+
+uint32_t nsx_turns(const struct nsx_detect *d, uint32_t process)
+{
+	const struct nsx_facts *f = d->facts;
+	int64_t all_ns = 0, both_ns = 0, judged_ns = 0, least_ns = INT64_MAX;
+	struct nsx_partition part;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < d->trace->ndevices; i++) {
+		const struct nsx_spans *x = &f->device[i].compute;
+
+		if (!x->n || !drives(d->trace, process, i))
+			continue;
+		for (uint32_t k = 0; k < i; k++)
+			if (drives(d->trace, process, k))
+				nsx_add_to(&both_ns,
+					   nsx_spans_overlap(x, &f->device[k].compute));
+		nsx_add_to(&all_ns, nsx_spans_total(x));
+		if ((double)both_ns > SHARED * (double)all_ns)
+			return 0;
+		nsx_partition(&f->device[i], d->w.start_ns, d->w.end_ns, &part);
+		nsx_add_to(&judged_ns, nsx_computing_ns(part.ns));
+		least_ns = NSX_MIN(least_ns, nsx_computing_ns(part.ns));
+		n++;
+	}
+	return n > 1 && (double)least_ns * n >= ALIKE * (double)judged_ns &&
+			       (double)judged_ns >=
+				       MOST * (double)(d->w.end_ns - d->w.start_ns) ?
+		       n : 0;
+}

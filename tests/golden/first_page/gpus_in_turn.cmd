@@ -1,0 +1,1 @@
+explain @gpus_in_turn --out o
