@@ -351,6 +351,7 @@ static int find_clock(const struct nsx_detect *d, const struct nsx_spans *waits,
  */
 static int find_end(struct nsx_detect *d, struct outside *x, struct nsx_err *err)
 {
+	double length_ns = (double)(d->w.end_ns - d->w.start_ns);
 	struct nsx_spans waits = {0};
 	struct nsx_outside o;
 	int rc;
@@ -358,6 +359,8 @@ static int find_end(struct nsx_detect *d, struct outside *x, struct nsx_err *err
 	x->meanwhile = (struct nsx_meanwhile){NSX_NONE, NSX_NONE, 0};
 	x->what = x->is_mpi ? UNKNOWN_WAIT :
 			      host_waits_for(nsx_text(d->trace, x->name));
+	if (x->what == A_DEVICE && (double)x->ns < PACED * length_ns)
+		x->what = UNKNOWN_WAIT; /* the driver of the GPU does work in it */
 	if (!nsx_new_array(waits.v, d->scratch, x->count, "waits", err))
 		return err->rc;
 	for (size_t at = 0; nsx_outside_next(d->trace, &at, &o);)

@@ -875,12 +875,14 @@ static bool needs_idle(const struct nsx_finding *f)
 }
 
 /* Whether what sets the pace is a wait that the replay ends sooner: it was not recorded, or
- * a clock ends it where others are over after a time.
+ * a clock or a device ends it, where such calls else take their time.
  */
 static bool ends_unseen(const struct pricing *p, const struct nsx_finding *paced)
 {
-	return paced->confidence == NSX_CONF_LOW ||
-	       (paced->host && nsx_osrt_sleeps(nsx_text(p->trace, paced->host)));
+	const char *name = paced->host ? nsx_text(p->trace, paced->host) : "";
+
+	return paced->confidence == NSX_CONF_LOW || nsx_osrt_sleeps(name) ||
+	       strstr(name, "ioctl");
 }
 
 /* What stands for the rest is told where it is more than all others win, and

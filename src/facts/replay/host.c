@@ -169,7 +169,7 @@ static bool is_blocking_os(const char *name)
 		"cond_wait", "cond_timedwait", "cond_clockwait", "sem_wait",
 		"sem_timedwait", "sem_clockwait", "ppoll", "select", "epoll",
 		"futex", "join", "mutex", "rwlock", "accept", "recv", "wait4",
-		"waitpid", "sigwait", "ioctl"};
+		"waitpid", "sigwait"};
 
 	for (size_t i = 0; i < ARRAY_LEN(waits); i++)
 		if (strstr(name, waits[i]))
