@@ -349,7 +349,8 @@ static int find_clock(const struct nsx_detect *d, const struct nsx_spans *waits,
 /* Of the thread with the longest wait of this name: what others do while it waits, or what
  * else ends that.
  */
-static int find_end(struct nsx_detect *d, struct outside *x, struct nsx_err *err)
+static int find_end(struct nsx_detect *d, struct outside *x,
+		    const int64_t idle_ns[NSX_NCAUSES], struct nsx_err *err)
 {
 	double length_ns = (double)(d->w.end_ns - d->w.start_ns);
 	struct nsx_spans waits = {0};
@@ -359,7 +360,8 @@ static int find_end(struct nsx_detect *d, struct outside *x, struct nsx_err *err
 	x->meanwhile = (struct nsx_meanwhile){NSX_NONE, NSX_NONE, 0};
 	x->what = x->is_mpi ? UNKNOWN_WAIT :
 			      host_waits_for(nsx_text(d->trace, x->name));
-	if (x->what == A_DEVICE && (double)x->ns < PACED * length_ns)
+	if (x->what == A_DEVICE &&
+	    (double)NSX_MIN(x->ns, idle_ns[NSX_CAUSE_OSRT]) < PACED * length_ns)
 		x->what = UNKNOWN_WAIT; /* the driver of the GPU does work in it */
 	if (!nsx_new_array(waits.v, d->scratch, x->count, "waits", err))
 		return err->rc;
@@ -391,7 +393,7 @@ static int find_outside(struct nsx_detect *d, struct nsx_err *err)
 	for (uint32_t i = 0; !rc && i < s.names.n; i++) {
 		if ((double)s.v[i].ns < least_ns)
 			continue;
-		rc = find_end(d, &s.v[i], err);
+		rc = find_end(d, &s.v[i], idle_ns, err);
 		if (!rc)
 			propose_outside(d, &s.v[i], &s.places, i, idle_ns);
 	}
