@@ -50,7 +50,7 @@ enum awaited host_waits_for(const char *name)
 		{"mutex", A_LOCK}, {"rwlock", A_LOCK}, {"spin_", A_LOCK},
 		{"flock", A_LOCK}, {"lockf", A_LOCK}, {"sem_", A_THREAD},
 		{"futex", A_THREAD}, {"_join", A_THREAD},
-		{"barrier_wait", A_THREAD}, {"ioctl", A_DEVICE}};
+		{"barrier_wait", A_THREAD}};
 
 	if (nsx_osrt_sleeps(name))
 		return A_TIME;
@@ -360,9 +360,10 @@ static int find_end(struct nsx_detect *d, struct outside *x,
 	x->meanwhile = (struct nsx_meanwhile){NSX_NONE, NSX_NONE, 0};
 	x->what = x->is_mpi ? UNKNOWN_WAIT :
 			      host_waits_for(nsx_text(d->trace, x->name));
-	if (x->what == A_DEVICE &&
-	    (double)NSX_MIN(x->ns, idle_ns[NSX_CAUSE_OSRT]) < PACED * length_ns)
-		x->what = UNKNOWN_WAIT; /* the driver of the GPU does work in it */
+	/* Less may be the driver of the GPU, which does its work in such calls. */
+	if (strstr(nsx_text(d->trace, x->name), "ioctl") && !x->is_mpi &&
+	    (double)NSX_MIN(x->ns, idle_ns[NSX_CAUSE_OSRT]) >= PACED * length_ns)
+		x->what = A_DEVICE;
 	if (!nsx_new_array(waits.v, d->scratch, x->count, "waits", err))
 		return err->rc;
 	for (size_t at = 0; nsx_outside_next(d->trace, &at, &o);)

@@ -13,8 +13,9 @@ enum awaited {
 	A_TIME,
 	A_REQUEST, /* from outside of the program                            */
 	INPUT,	   /* from outside, or from a process of its own             */
-	A_DEVICE,  /* what a driver tells: the next picture of a camera      */
-	A_CLOCK,   /* of those that end at even distances, as no name tells  */
+	/* As no name tells: */
+	A_DEVICE, /* what a driver says has come, as a camera's next picture */
+	A_CLOCK,  /* of calls that end at even distances                     */
 	A_LOCK,
 	A_THREAD,
 };
