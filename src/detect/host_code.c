@@ -357,9 +357,8 @@ static int walk_thread(struct launcher *x, uint32_t thread, uint32_t *below,
 			continue;
 		if (!x->learns && w.helper == NSX_NONE &&
 		    queues_work(x->d, i) && start_ns < in->end_ns &&
-		    !is_held_up(x->d, i)) {
+		    !is_held_up(x->d, i))
 			count_launch(x, i);
-		}
 		if (from_ns < to_ns &&
 		    add_stretch(x, &w, i, from_ns, to_ns, err))
 			return err->rc;

@@ -177,21 +177,40 @@ static int64_t pause_of(const struct slow *s, size_t *at, int64_t start_ns,
 	return 0;
 }
 
-static int count_kinds(struct slow *s, struct nsx_err *err)
+/* Ranges of each kind; and whether those of a launching thread that are in no other come as
+ * often as iterations: then these are what the program itself calls one.
+ */
+static int count_ranges(struct slow *s, struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->d->trace;
-	size_t *n;
+	struct nsx_groups outer = {0};
+	size_t *counts = NULL, *n;
+	int rc = 0;
 
-	for (uint32_t i = 0; i < t->nvtx.n; i++) {
+	for (uint32_t i = 0; !rc && i < t->nvtx.n; i++) {
+		uint32_t thread = nsx_nvtx_thread(t, i);
+		uint64_t kind;
+
 		if (!nsx_is_judged(s->d, nsx_range_start(&t->nvtx, i)))
 			continue;
-		n = nsx_group_value(&s->kinds, &s->of_kind, 0,
-				    nsx_range_kind(t, i), "ranges", err);
-		if (!n)
-			return err->rc;
-		++*n;
+		kind = nsx_range_kind(t, i);
+		n = nsx_group_value(&s->kinds, &s->of_kind, 0, kind, "ranges", err);
+		if (n)
+			++*n;
+		if (n && t->thread[thread].launches &&
+		    nsx_range_parent(&s->d->facts->nvtx, i) == NSX_NONE) {
+			n = nsx_group_value(&outer, &counts, thread, kind, "ranges", err);
+			if (n)
+				++*n;
+		}
+		rc = n ? 0 : err->rc;
 	}
-	return 0;
+	for (size_t i = 0; i < outer.n; i++)
+		s->are_named |= counts[i] + 1 >= s->njudged &&
+				counts[i] <= s->njudged + 1;
+	nsx_groups_done(&outer);
+	free(counts);
+	return rc;
 }
 
 /* Whether ranges of this kind come at most once a slow iteration. */
@@ -265,7 +284,6 @@ static bool starves(const struct slow *s, size_t call, size_t end, int64_t least
 
 	for (size_t i = call; i < NSX_MIN(end, call + LOOK_AHEAD); i++) {
 		uint32_t op = nsx_call_op(&t->calls, i);
-
 		int64_t at_ns;
 
 		if (op == NSX_NONE)
@@ -729,38 +747,6 @@ static bool may_be_parts(const struct slow *s)
 	       !s->are_named;
 }
 
-/* Whether ranges of a launching thread that are in no other come as often as iterations:
- * then these are what the program itself calls one.
- */
-static int find_names(struct slow *s, struct nsx_err *err)
-{
-	const struct nsx_trace *t = s->d->trace;
-	struct nsx_groups keys = {0};
-	size_t *counts = NULL, *n;
-	int rc = 0;
-
-	for (uint32_t i = 0; !rc && i < t->nvtx.n; i++) {
-		uint32_t thread = nsx_nvtx_thread(t, i);
-
-		if (nsx_range_parent(&s->d->facts->nvtx, i) != NSX_NONE ||
-		    !t->thread[thread].launches ||
-		    !nsx_is_judged(s->d, nsx_range_start(&t->nvtx, i)))
-			continue;
-		n = nsx_group_value(&keys, &counts, thread, nsx_range_kind(t, i),
-				    "ranges", err);
-		if (n)
-			++*n;
-		else
-			rc = err->rc;
-	}
-	for (size_t i = 0; i < keys.n; i++)
-		s->are_named |= counts[i] + 1 >= s->njudged &&
-				counts[i] <= s->njudged + 1;
-	nsx_groups_done(&keys);
-	free(counts);
-	return rc;
-}
-
 static const char *say_parts(const struct slow *s)
 {
 	return nsx_tell(s->d->found, "%zu %ss in a row may be one step, and the slow "
@@ -846,8 +832,7 @@ static void advise(const struct slow *s, unsigned most, struct nsx_finding *f)
 				 "shows the first) with those of a usual iteration: "
 				 "other shapes, or lower clocks",
 				 nsx_text_window(s->d->found->arena, &first));
-	if (what == A_THREAD && f->recommendation[0] != NULL &&
-	    !s->range_ns && !s->d->is_pytorch)
+	if (what == A_THREAD && !s->range_ns && !s->d->is_pytorch)
 		f->recommendation[1] =
 			"if it waits for requests that had not come, there is nothing "
 			"to win";
@@ -1047,8 +1032,7 @@ int nsx_detect_iterations(struct nsx_detect *d, struct nsx_err *err)
 	s.meets = d->facts->device[d->facts->limiting].comm.n > 0;
 	if (!nsx_new_array(below, d->scratch, d->trace->nvtx.n, "ranges", err))
 		return err->rc;
-	rc = count_kinds(&s, err) ?: walk_threads(&s, below, err) ?:
-	     find_names(&s, err);
+	rc = count_ranges(&s, err) ?: walk_threads(&s, below, err);
 	drop_little(&s);
 	rc = rc ?: find_ranges(&s, err) ?: find_kernel(&s, err);
 	if (!rc)

@@ -263,14 +263,6 @@ static const char *say_all(struct nsx_arena *a, const struct parts *p)
 						"");
 }
 
-static bool is_found(const struct nsx_report *r, enum nsx_finding_id id)
-{
-	for (size_t i = 0; i < r->found.n; i++)
-		if (r->found.v[i].id == id)
-			return true;
-	return false;
-}
-
 const char *nsx_say_slow_unjudged(const struct nsx_report *r)
 {
 	const struct nsx_facts *f = r->facts;
@@ -298,7 +290,7 @@ const char *nsx_say_slow_unjudged(const struct nsx_report *r)
 				longest = x;
 		}
 	}
-	if (is_found(r, NSX_ID_slow_iterations) || nslow < RECUR || !nlate || !nusual ||
+	if (nsx_find_finding(&r->found, NSX_ID_slow_iterations) || nslow < RECUR || !nlate || !nusual ||
 	    slow - (double)nslow * usual / (double)nusual < TOLD_SHARE * (slow + usual))
 		return NULL;
 	return nsx_arena_printf(

@@ -149,15 +149,6 @@ static const struct nsx_finding *guessed(const struct nsx_findings *l)
 	return NULL;
 }
 
-static const struct nsx_finding *find_id(const struct nsx_findings *l,
-					 enum nsx_finding_id id)
-{
-	for (size_t i = 0; i < l->n; i++)
-		if (l->v[i].id == id)
-			return &l->v[i];
-	return NULL;
-}
-
 /* Launches of which nothing ran, or waits for what must have run. */
 static bool is_lost(const struct nsx_trace *t)
 {
@@ -272,7 +263,7 @@ void nsx_judge(const struct nsx_report *r, struct nsx_first_page *p)
 		judge_idle(r, length, p);
 		return;
 	}
-	paced = find_id(&r->found, NSX_ID_paced);
+	paced = nsx_find_finding(&r->found, NSX_ID_paced);
 	if (paced) {
 		p->verdict = NSX_V_PACED;
 		p->because = say_awaited(r, paced);
@@ -290,7 +281,7 @@ void nsx_judge(const struct nsx_report *r, struct nsx_first_page *p)
 			name_rest(r, length, p);
 		second = guessed(&r->found);
 		if (!first && p->verdict == NSX_V_COMPUTE)
-			p->because = find_id(&r->found, NSX_ID_processes_share) ?
+			p->because = nsx_find_finding(&r->found, NSX_ID_processes_share) ?
 				"several processes share the GPU" :
 				judged_all(r) ?
 				"nothing but the kernels costs time" :

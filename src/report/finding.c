@@ -55,6 +55,15 @@ void nsx_found(struct nsx_findings *l, const struct nsx_finding *f)
 		copy->recommendation[i] = tidy(l, f->recommendation[i]);
 }
 
+const struct nsx_finding *nsx_find_finding(const struct nsx_findings *l,
+					   enum nsx_finding_id id)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (l->v[i].id == id)
+			return &l->v[i];
+	return NULL;
+}
+
 void nsx_add_evidence(struct nsx_finding *f, const char *line)
 {
 	for (size_t i = 0; i + 1 < ARRAY_LEN(f->evidence); i++)

@@ -176,6 +176,10 @@ const char *nsx_tell_name(struct nsx_findings *l, const char *name);
 void nsx_findings_take(struct nsx_findings *l, struct nsx_findings *from);
 void nsx_findings_done(struct nsx_findings *l); /* all but the arena */
 
+/* The first of that id; NULL: there is none. */
+const struct nsx_finding *nsx_find_finding(const struct nsx_findings *l,
+					   enum nsx_finding_id id);
+
 /* Adds a line of evidence behind what is there; NULL: none. */
 void nsx_add_evidence(struct nsx_finding *f, const char *line);
 

@@ -234,11 +234,8 @@ void nsx_section_done(struct nsx_section *s);
 /* Whether another rank or GPU than the limiting one sets the pace: a finding says so. */
 static inline bool nsx_is_held_up(const struct nsx_report *r)
 {
-	for (size_t i = 0; i < r->found.n; i++)
-		if (r->found.v[i].id == NSX_ID_nccl_straggler ||
-		    r->found.v[i].id == NSX_ID_mpi_straggler)
-			return true;
-	return false;
+	return nsx_find_finding(&r->found, NSX_ID_nccl_straggler) ||
+	       nsx_find_finding(&r->found, NSX_ID_mpi_straggler);
 }
 
 #endif

@@ -4,8 +4,9 @@
  * Coverage is the share of the process's GPU time that was launched, by any of
  * its threads, while such a range was open: the backward pass of a training
  * step often comes from another thread.  What comes before the first of them, as the
- * loading of a model, is left out, unless most computing is done by then.  Ranges numbered in their name ("step
- * 12") are one range.  Library ranges (NCCL, cuBLAS) are none of the program's.
+ * loading of a model, is left out, unless most computing is done by then.  Ranges
+ * numbered in their name ("step 12") are one range.  Library ranges (NCCL, cuBLAS) are
+ * none of the program's.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -370,7 +370,7 @@ static int read_rows(struct build *b, const struct threads *x,
  * Those for other ranks of the program end when these come, which nothing outside decides.
  */
 static int charge_waits(struct nsx_model *m, const struct build *b,
-			const struct kinds *of, struct nsx_err *err)
+			struct span_list *ranks, struct nsx_err *err)
 {
 	const struct span_list *w = &m->waits;
 	size_t cap = 0;
@@ -389,7 +389,7 @@ static int charge_waits(struct nsx_model *m, const struct build *b,
 			int64_t wait_ns = span_list_within(w, from, in);
 
 			ns += wait_ns;
-			if (wait_ns - span_list_within(&of->ranks, h, in) >= OUTSIDE_NS)
+			if (wait_ns - span_list_within(ranks, h, in) >= OUTSIDE_NS)
 				c->flags |= CALL_OUTSIDE;
 		}
 		if (!ns)
@@ -414,7 +414,7 @@ int model_host(struct build *b, struct nsx_err *err)
 	span_list_sort(&of.ranks);
 	span_list_sort(&of.locks);
 	rc = rc ?: link_threads(b, &x, &of.locks, err) ?:
-		   charge_waits(b->m, b, &of, err);
+		   charge_waits(b->m, b, &of.ranks, err);
 
 	span_list_done(&of.ranks);
 	span_list_done(&of.locks);

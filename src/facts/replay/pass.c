@@ -295,7 +295,7 @@ static uint32_t process_of(const struct nsx_model *m, const struct model_call *c
 static int64_t hold(struct player *p, unsigned how, int64_t ns,
 		    int64_t recorded_ns)
 {
-	p->was_early |= ns < recorded_ns && !(how & PLAY_FIXED);
+	p->was_early |= ns < recorded_ns;
 	return how & PLAY_FIXED ? NSX_MAX(ns, recorded_ns) : ns;
 }
 

@@ -29,7 +29,7 @@ NSX_COLUMNS(fall_cols, FALL_COLUMNS);
 	  .title = "pct_of_window")                                           \
 	X(GAIN_LOW_MS, "low_ms", F64,                                         \
 	  "if waits outside CUDA end no earlier than they did",               \
-	  .title = "if waits end no earlier")                                           \
+	  .title = "if waits end no earlier")                                 \
 	X(GAIN_HIGH_MS, "high_ms", F64,                                       \
 	  "if they last as long whenever they begin")                         \
 	X(GAIN_CONFIDENCE, "confidence", STR, "high, medium, low or abstain") \
