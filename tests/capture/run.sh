@@ -888,11 +888,12 @@ case_real_nsys_session() {
 	(
 		case=NSX_CASE=$NSX_CASE
 		unset NSX_CASE # else those that look would be among those that are found
-		for _ in $(seq 20); do
+		none=0 # times in a row: on a busy machine more of it starts late
+		for _ in $(seq 50); do
 			pids=$(grep -lzxF "$case" /proc/[0-9]*/environ 2>/dev/null | cut -d/ -f3)
-			[ -n "$pids" ] || break
 			# shellcheck disable=SC2086
-			kill -KILL $pids 2>/dev/null
+			if [ -n "$pids" ]; then none=0; kill -KILL $pids 2>/dev/null; else none=$((none + 1)); fi
+			[ $none -lt 5 ] || break
 			sleep 0.1
 		done
 	)
