@@ -29,6 +29,7 @@ enum kind {
 	IN_LINE, /* each for those of lower rank                             */
 	SEND, ISEND, RECV, IRECV,
 	WAIT,	/* for what was sent or received without waiting             */
+	EXCHANGE, /* sends, and waits for what it receives                    */
 };
 static const struct {
 	const char *name;
@@ -44,8 +45,8 @@ static const struct {
 	{"MPI_Exscan", IN_LINE}, {"MPI_Send", SEND}, {"MPI_Ssend", SEND},
 	{"MPI_Bsend", SEND}, {"MPI_Rsend", SEND}, {"MPI_Isend", ISEND},
 	{"MPI_Issend", ISEND}, {"MPI_Recv", RECV}, {"MPI_Irecv", IRECV},
-	{"MPI_Wait", WAIT}, {"MPI_Waitall", WAIT}, {"MPI_Sendrecv", WAIT},
-	{"MPI_Sendrecv_replace", WAIT}};
+	{"MPI_Wait", WAIT}, {"MPI_Waitall", WAIT},
+	{"MPI_Sendrecv", EXCHANGE}, {"MPI_Sendrecv_replace", EXCHANGE}};
 #define UNKNOWN UINT8_MAX
 enum { COLLECTIVES = 17, ONE_WAIT = 25 }; /* of known, before these          */
 
@@ -223,7 +224,7 @@ static bool takes_part(const struct matching *x, uint32_t i, enum kind of_root,
 	enum kind kind = kind_of(x, i);
 	int32_t rank = x->r->rank[x->t->thread[x->r->call[i].thread].process];
 
-	if (kind == ALL || kind == WAIT)
+	if (kind == ALL || kind == WAIT || kind == EXCHANGE)
 		return true;
 	return rank >= 0 && x->peer[i] >= 0 &&
 	       kind == (rank == x->peer[i] ? of_root : of_others);
@@ -349,7 +350,8 @@ struct messages { /* with one tag, from one process to another */
 		uint32_t from, to; /* thread; of two there is no order       */
 		bool is_refuted;
 	} *v;
-	uint32_t *of;	  /* by call: its channel; NSX_NONE                  */
+	uint32_t *out, *in; /* by call: the channel of what it sends, and of
+			       what it receives; NSX_NONE                   */
 	uint32_t *waiter; /* by call that receives: the one that waits       */
 	uint32_t *sender; /* by place in the channels: the call              */
 	uint32_t *at;	  /* by channel: its first place                     */
@@ -383,15 +385,33 @@ static uint32_t process_of_rank(const struct matching *x,
 
 static bool sends(enum kind kind)
 {
-	return kind == SEND || kind == ISEND;
+	return kind == SEND || kind == ISEND || kind == EXCHANGE;
 }
 
 static bool receives(enum kind kind)
 {
-	return kind == RECV || kind == IRECV;
+	return kind == RECV || kind == IRECV || kind == EXCHANGE;
 }
 
-/* The channel of each call that sends or receives. */
+/* Exchanges are matched with exchanges: of two tags the trace tells one. */
+static struct channel *channel_of(struct messages *m, uint32_t from, uint32_t to,
+				  int32_t tag, enum kind kind,
+				  struct nsx_err *err)
+{
+	return nsx_group_value(&m->keys, &m->v, (uint64_t)from << 32 | to,
+			       kind == EXCHANGE ? UINT64_MAX : (uint64_t)tag,
+			       "messages", err);
+}
+
+static void count_message(uint32_t *n, uint32_t *thread, uint32_t of,
+			  bool *is_refuted)
+{
+	if (!(*n)++)
+		*thread = of;
+	*is_refuted |= *thread != of;
+}
+
+/* The channels of each call that sends or receives. */
 static int list_channels(struct matching *x, struct messages *m,
 			 struct nsx_err *err)
 {
@@ -403,26 +423,33 @@ static int list_channels(struct matching *x, struct messages *m,
 	nsx_sort_indices(by_rank, n, cmp_ranks, x->r->rank);
 	for (uint32_t i = 0; i < x->r->ncalls; i++) {
 		enum kind kind = kind_of(x, i);
-		uint32_t own = process_of(x, i), other, *thread;
+		uint32_t own = process_of(x, i), other;
+		uint32_t thread = x->r->call[i].thread;
 		struct channel *v;
 
-		m->of[i] = NSX_NONE;
+		m->out[i] = m->in[i] = NSX_NONE;
 		if (!sends(kind) && !receives(kind))
 			continue;
 		other = process_of_rank(x, by_rank, x->peer[i]);
-		if (other == NSX_NONE || other == own || x->tag[i] < 0)
+		if (other == NSX_NONE || other == own ||
+		    (kind != EXCHANGE && x->tag[i] < 0))
 			continue;
-		v = nsx_group_value(&m->keys, &m->v,
-				    sends(kind) ? (uint64_t)own << 32 | other :
-						  (uint64_t)other << 32 | own,
-				    (uint64_t)x->tag[i], "messages", err);
-		if (!v)
-			return err->rc;
-		m->of[i] = (uint32_t)(v - m->v);
-		thread = sends(kind) ? &v->from : &v->to;
-		if (!(sends(kind) ? v->nsent++ : v->nreceived++))
-			*thread = x->r->call[i].thread;
-		v->is_refuted |= *thread != x->r->call[i].thread;
+		if (sends(kind)) {
+			v = channel_of(m, own, other, x->tag[i], kind, err);
+			if (!v)
+				return err->rc;
+			m->out[i] = (uint32_t)(v - m->v);
+			count_message(&v->nsent, &v->from, thread,
+				      &v->is_refuted);
+		}
+		if (receives(kind)) {
+			v = channel_of(m, other, own, x->tag[i], kind, err);
+			if (!v)
+				return err->rc;
+			m->in[i] = (uint32_t)(v - m->v);
+			count_message(&v->nreceived, &v->to, thread,
+				      &v->is_refuted);
+		}
 	}
 	return 0;
 }
@@ -450,9 +477,9 @@ static void find_waiters(const struct matching *x, struct messages *m)
 			    x->what[waiter] == ONE_WAIT)
 				m->bad[waiter] = true;
 		}
-		m->waiter[i] = kind == RECV ? i :
+		m->waiter[i] = kind == RECV || kind == EXCHANGE ? i :
 			       kind == IRECV ? waiter : NSX_NONE;
-		if (m->waiter[i] != NSX_NONE && m->of[i] == NSX_NONE)
+		if (m->waiter[i] != NSX_NONE && m->in[i] == NSX_NONE)
 			m->bad[m->waiter[i]] = true; /* from anyone          */
 	}
 }
@@ -474,10 +501,10 @@ static int match_messages(struct matching *x, struct messages *m,
 		n += sent;
 	}
 	for (uint32_t i = 0; i < r->ncalls; i++)
-		if (m->of[i] != NSX_NONE && sends(kind_of(x, i)))
-			m->sender[m->at[2 * m->of[i]]++] = i;
+		if (m->out[i] != NSX_NONE)
+			m->sender[m->at[2 * m->out[i]]++] = i;
 	for (uint32_t i = 0; i < r->ncalls; i++) {
-		uint32_t w = m->waiter[i], g = m->of[i], s;
+		uint32_t w = m->waiter[i], g = m->in[i], s;
 
 		if (w == NSX_NONE || g == NSX_NONE)
 			continue;
@@ -499,13 +526,13 @@ static void number_meetings(struct matching *x, struct messages *m)
 	struct nsx_meets *r = x->r;
 
 	for (uint32_t i = 0; i < r->ncalls; i++)
-		if (m->waiter[i] != NSX_NONE && m->of[i] != NSX_NONE &&
-		    m->v[m->of[i]].is_refuted)
+		if (m->waiter[i] != NSX_NONE && m->in[i] != NSX_NONE &&
+		    m->v[m->in[i]].is_refuted)
 			m->bad[m->waiter[i]] = true;
 	for (uint32_t i = 0; i < r->ncalls; i++) {
 		uint32_t w = r->call[i].comes;
 
-		if (m->of[i] == NSX_NONE || w == NSX_NONE)
+		if (m->out[i] == NSX_NONE || w == NSX_NONE)
 			continue;
 		r->call[i].comes = NSX_NONE;
 		if (m->bad[w])
@@ -527,8 +554,8 @@ static int add_messages(struct matching *x, struct nsx_err *err)
 	uint32_t n = x->r->ncalls;
 	int rc;
 
-	rc = nsx_new_arrays(x->a, n, "messages", err, m.of, m.waiter, m.sender,
-			    m.bad) ?:
+	rc = nsx_new_arrays(x->a, n, "messages", err, m.out, m.in, m.waiter,
+			    m.sender, m.bad) ?:
 	     list_channels(x, &m, err);
 	if (!rc) {
 		find_waiters(x, &m);

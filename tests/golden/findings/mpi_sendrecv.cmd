@@ -1,0 +1,1 @@
+explain @mpi_sendrecv --pass findings,negative_results --md
