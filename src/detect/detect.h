@@ -75,8 +75,8 @@ const char *nsx_say_gpus(struct nsx_detect *d, const uint32_t *device, uint32_t 
  */
 const char *nsx_say_over_gpus(struct nsx_detect *d, const uint32_t *ops, size_t n);
 
-/* How many GPUs a process has that compute in turns, one while the others do not, most of
- * the judged window; 0: they do not.  Linear in their kernels while they do.
+/* How many GPUs of one thread of a process compute in turns, one while the others do not,
+ * most of the judged window; 0: they do not.  Linear in their kernels while they do.
  */
 uint32_t nsx_turns(const struct nsx_detect *d, uint32_t process);
 

@@ -7,15 +7,19 @@
 #define ALIKE 0.25  /* of the mean, that each of them computes at least        */
 #define MOST 0.5    /* of the window, that one of them computes                */
 
-static bool drives(const struct nsx_trace *t, uint32_t process, uint32_t device)
+static bool launches_on(const struct nsx_trace *t, uint32_t thread, uint32_t device)
 {
-	for (uint32_t i = 0; i < t->nstreams; i++)
-		if (t->stream[i].process == process && t->stream[i].device == device)
+	const struct nsx_thread *h = &t->thread[thread];
+
+	for (uint32_t i = h->calls_at; i < h->calls_at + h->ncalls; i++)
+		if (nsx_call_op(&t->calls, i) != NSX_NONE &&
+		    nsx_stream_of(t, nsx_call_op(&t->calls, i))->device == device)
 			return true;
 	return false;
 }
 
-uint32_t nsx_turns(const struct nsx_detect *d, uint32_t process)
+/* How many GPUs take turns of those that a thread launches on. */
+static uint32_t turns_of(const struct nsx_detect *d, uint32_t thread)
 {
 	const struct nsx_facts *f = d->facts;
 	int64_t all_ns = 0, both_ns = 0, judged_ns = 0, least_ns = INT64_MAX;
@@ -25,10 +29,10 @@ uint32_t nsx_turns(const struct nsx_detect *d, uint32_t process)
 	for (uint32_t i = 0; i < d->trace->ndevices; i++) {
 		const struct nsx_spans *x = &f->device[i].compute;
 
-		if (!x->n || !drives(d->trace, process, i))
+		if (!x->n || !launches_on(d->trace, thread, i))
 			continue;
 		for (uint32_t k = 0; k < i; k++)
-			if (drives(d->trace, process, k))
+			if (launches_on(d->trace, thread, k))
 				nsx_add_to(&both_ns,
 					   nsx_spans_overlap(x, &f->device[k].compute));
 		nsx_add_to(&all_ns, nsx_spans_total(x));
@@ -43,4 +47,14 @@ uint32_t nsx_turns(const struct nsx_detect *d, uint32_t process)
 			       (double)judged_ns >=
 				       MOST * (double)(d->w.end_ns - d->w.start_ns) ?
 		       n : 0;
+}
+
+uint32_t nsx_turns(const struct nsx_detect *d, uint32_t process)
+{
+	uint32_t n = 0;
+
+	for (uint32_t h = 0; !n && h < d->trace->nthreads; h++)
+		if (d->trace->thread[h].process == process)
+			n = turns_of(d, h);
+	return n;
 }

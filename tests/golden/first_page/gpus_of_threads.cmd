@@ -1,0 +1,1 @@
+explain @gpus_of_threads --out o
