@@ -345,7 +345,8 @@ static int find_uneven(struct nsx_detect *d, struct nsx_err *err)
 			.longest = find_longest(d, counts), .most_ns = most,
 			.talk = talk, .same = did_same(d, counts)};
 
-		if (nsx_main_set(d->facts->model))
+		if (nsx_main_set(d->facts->model) &&
+		    !nsx_set_is_tied(d->facts->model, nsx_main_set(d->facts->model)))
 			return 0; /* what shares nothing need not be even */
 		u.compared = (struct nsx_compared){counts, u.longest.is, n, mean};
 		if (find_remedy(d, &u, err) ||

@@ -123,6 +123,7 @@ static void tell_whose(struct pricing *p, struct nsx_finding *f)
 {
 	const struct nsx_trace *t = p->trace;
 	const char *who = NULL;
+	bool is_tied;
 	size_t n = 0;
 
 	if (f->set == nsx_main_set(p->facts->model))
@@ -131,11 +132,16 @@ static void tell_whose(struct pricing *p, struct nsx_finding *f)
 		if (nsx_set_has(p->facts->model, f->set, i) && n++ < MAX_WAYS)
 			who = nsx_tell(p->l, "%s%s%lld", who ? who : "",
 				       who ? ", " : "", (long long)t->process[i].pid);
+	is_tied = n && nsx_set_is_tied(p->facts->model, f->set);
+	f->is_upper |= is_tied;
 	if (n)
 		nsx_add_evidence(f, nsx_tell(
-			p->l, "It is time of process%s %s%s alone: nothing ties "
-			"the other processes to %s", n > 1 ? "es" : "", who,
-			n > MAX_WAYS ? " ..." : "", n > 1 ? "them" : "it"));
+			p->l, "It is time of process%s %s%s%s %s%s", n > 1 ? "es" : "",
+			who, n > MAX_WAYS ? " ..." : "", is_tied ?
+			": others keep step with" :
+			" alone: nothing ties the other processes to",
+			n > 1 ? "them" : "it", is_tied ?
+			", and may wait that long for it" : ""));
 }
 
 static void take_gain(struct pricing *p, struct item *x,

@@ -398,9 +398,12 @@ static struct channel *channel_of(struct messages *m, uint32_t from, uint32_t to
 				  int32_t tag, enum kind kind,
 				  struct nsx_err *err)
 {
-	return nsx_group_value(&m->keys, &m->v, (uint64_t)from << 32 | to,
-			       kind == EXCHANGE ? UINT64_MAX : (uint64_t)tag,
-			       "messages", err);
+	struct channel *v;
+
+	v = nsx_group_value(&m->keys, &m->v, (uint64_t)from << 32 | to,
+			    kind == EXCHANGE ? UINT64_MAX : (uint64_t)tag,
+			    "messages", err);
+	return v;
 }
 
 static void count_message(uint32_t *n, uint32_t *thread, uint32_t of,

@@ -188,6 +188,11 @@ struct nsx_model {
 	uint8_t *set_of;       /* by process of the trace: from 1; 0: none   */
 	uint32_t main_set;     /* of the limiting GPU, from 1                */
 	int64_t set_ns[NSX_MAX_SETS]; /* recorded, measured from from_ns     */
+	/* Of sets that keep step (sets.c): one of them, the same of all; and how long
+	 * each may wait for the others, in its own code between calls.
+	 */
+	uint8_t tie[NSX_MAX_SETS];
+	int64_t slack_ns[NSX_MAX_SETS];
 	struct span_list waits, preempted, profiled;
 	int64_t *stream_end; /* by stream: where the work before the window
 				ends; NEVER                                  */

@@ -218,6 +218,19 @@ static enum nsx_confidence doubt(const struct player *p,
 
 /* Pricing -------------------------------------------------------------------------*/
 
+/* What a set wins, and what those that keep step with it can follow. */
+static int64_t set_won(const struct player *p, uint32_t set)
+{
+	const struct nsx_model *m = p->m;
+	int64_t won = m->set_ns[set - 1] - p->set_ns[set - 1];
+
+	for (uint32_t k = 0; k < m->nsets; k++)
+		if (k != set - 1 && m->tie[k] == m->tie[set - 1])
+			won = NSX_MIN(won, m->set_ns[k] - p->set_ns[k] +
+						   m->slack_ns[k]);
+	return won;
+}
+
 /* Of what was measured; 0 where the counterfactual, ns long, is no shorter.  Where
  * processes share nothing with others it is what one set wins: *set, or if that is 0 the
  * one that wins most, or the main one if that wins nearly as much; that becomes *set.
@@ -229,7 +242,7 @@ static double share_won(const struct player *p, int64_t ns, uint32_t *set)
 	uint32_t best = 0;
 
 	for (uint32_t k = 0; m->nsets > 1 && k < m->nsets; k++) {
-		int64_t own = m->set_ns[k] - p->set_ns[k];
+		int64_t own = set_won(p, k + 1);
 
 		if (*set ? *set == k + 1 : !best || own > won) {
 			won = own;
@@ -237,8 +250,7 @@ static double share_won(const struct player *p, int64_t ns, uint32_t *set)
 		}
 	}
 	if (best && !*set) {
-		int64_t own = m->set_ns[m->main_set - 1] -
-			      p->set_ns[m->main_set - 1];
+		int64_t own = set_won(p, m->main_set);
 
 		if ((double)own >= NEARLY * (double)won) {
 			won = own;
@@ -252,6 +264,14 @@ static double share_won(const struct player *p, int64_t ns, uint32_t *set)
 uint32_t nsx_main_set(const struct nsx_model *m)
 {
 	return m && m->nsets > 1 ? m->main_set : 0;
+}
+
+bool nsx_set_is_tied(const struct nsx_model *m, uint32_t set)
+{
+	for (uint32_t k = 0; set && k < m->nsets; k++)
+		if (k != set - 1 && m->tie[k] == m->tie[set - 1])
+			return true;
+	return false;
 }
 
 bool nsx_set_has(const struct nsx_model *m, uint32_t set, uint32_t process)
@@ -314,6 +334,7 @@ static int price_doubt(struct player *p, const struct nsx_change *v, size_t n,
 	bool crowded = p->was_crowded;
 	int64_t ns;
 
+	ret->is_bound = ret->set && ret->set != m->main_set && nsx_set_is_tied(m, ret->set);
 	for (size_t i = 0; i < n; i++)
 		ret->is_bound |= is_bound(&v[i]);
 	ret->high_ns = ret->low_ns = ret->gain_ns;

@@ -125,6 +125,8 @@ struct nsx_gain {
 
 /* The set of the limiting GPU; 0: all are one. */
 uint32_t nsx_main_set(const struct nsx_model *m);
+/* Whether others keep step with it, for a reason that the trace does not show. */
+bool nsx_set_is_tied(const struct nsx_model *m, uint32_t set);
 bool nsx_set_has(const struct nsx_model *m, uint32_t set, uint32_t process);
 
 /* Prices n changes, all at once.  Errors: NSX_E_NOMEM; NSX_E_USAGE for a name

@@ -6,14 +6,26 @@
  * collectives, and where they share a GPU.  Communication that was not matched, calls of
  * MPI or UCX and graphs that were recorded as a whole, and are replayed as often, may be
  * between all that have some; a copy between GPUs, or work of no known process, between any.
+ *
+ * Sets whose iterations keep step are tied, by what the trace does not show (MPI that was not
+ * traced): those that share nothing drift apart.  Which of them waits for which it does not
+ * show either: what one of them wins the others win as far as they may have waited for it.
  */
+#include <stdlib.h>
 #include <string.h>
 #include "base/stat.h"
 #include "facts/replay/model.h"
 #include "facts/teams.h"
 
 #define AS_OFTEN 0.9 /* of the other's replays, to meet inside of them */
-enum { LEAST_PART = 4 }; /* of the work of the set with most: others end with that one */
+#define DRIFT 2	      /* times what is between two iterations, in half of them all */
+#define SLACK_NS 50000 /* a shorter gap is no wait for another process */
+#define STILL 0.001   /* of an iteration: so little between two of them is noise */
+enum {
+	LEAST_PART = 4, /* of the work of the set with most: others end with that one */
+	STEPS = 24,	/* that many tell whether they keep step                  */
+	NEAR = 8,	/* runs of iterations before one that it is compared with */
+};
 
 struct sets {
 	const struct build *b;
@@ -203,6 +215,98 @@ static void number_sets(const struct sets *s, uint32_t *number)
 			m->set_of[p] = (uint8_t)number[root_of(s, p)];
 }
 
+/* How far the second process is behind the first where an iteration of that begins; false:
+ * it has more or fewer.
+ */
+static bool list_offsets(const struct nsx_iteration *a, size_t na,
+			   const struct nsx_iteration *b, size_t nb, int64_t *offset)
+{
+	size_t nodd = 0, k = 0;
+
+	for (size_t i = 0; i < na; i++) {
+		size_t from = k;
+
+		while (k + 1 < nb && llabs(b[k + 1].start_ns - a[i].start_ns) <
+					     llabs(b[k].start_ns - a[i].start_ns))
+			k++;
+		nodd += i && k != from + 1;
+		offset[i] = b[k].start_ns - a[i].start_ns;
+	}
+	return nodd <= na / STEPS;
+}
+
+/* By how much the offset differs, usually, from that of so many iterations before. */
+static double usual_change(const int64_t *offset, size_t n, size_t before, int64_t *change)
+{
+	for (size_t i = before; i < n; i++)
+		change[i - before] = llabs(offset[i] - offset[i - before]);
+	return nsx_quantile(change, n - before, 0.5);
+}
+
+static bool keep_step(const struct nsx_iteration *a, size_t na,
+		      const struct nsx_iteration *b, size_t nb, int64_t *scratch)
+{
+	double period_ns = (double)(a[na - 1].start_ns - a[0].start_ns) / (double)(na - 1);
+	double next_ns;
+
+	if (na < STEPS || nb < STEPS || !list_offsets(a, na, b, nb, scratch))
+		return false;
+	next_ns = usual_change(scratch, na, 1, scratch + na);
+	return usual_change(scratch, na, na / 2, scratch + na) <=
+	       DRIFT * NSX_MAX(next_ns, STILL * period_ns);
+}
+
+static void tie(struct nsx_model *m, uint32_t a, uint32_t b)
+{
+	uint8_t from = m->tie[a - 1], to = m->tie[b - 1];
+
+	for (uint32_t k = 0; k < m->nsets; k++)
+		if (m->tie[k] == from)
+			m->tie[k] = to;
+}
+
+static int tie_sets(const struct sets *s, struct nsx_err *err)
+{
+	struct nsx_model *m = s->b->m;
+	const struct nsx_iteration *v = m->f->iterations, *run[NEAR];
+	size_t len[NEAR], nruns = 0;
+	int64_t *scratch;
+
+	for (uint32_t k = 0; k < m->nsets; k++)
+		m->tie[k] = (uint8_t)k;
+	if (m->nsets < 2)
+		return 0;
+	if (!nsx_new_array(scratch, s->b->step, 2 * m->f->niterations, "iterations", err))
+		return err->rc;
+	NSX_EACH_RUN(i, next, m->f->niterations, v[next].process == v[i].process &&
+							 v[next].device == v[i].device) {
+		uint32_t set = v[i].process == NSX_NONE ? 0 : m->set_of[v[i].process];
+
+		if (!set)
+			continue;
+		for (size_t k = 0; k < NSX_MIN(nruns, NEAR); k++)
+			if (keep_step(run[k], len[k], v + i, next - i, scratch))
+				tie(m, m->set_of[run[k]->process], set);
+		run[nruns % NEAR] = v + i;
+		len[nruns++ % NEAR] = next - i;
+	}
+	return 0;
+}
+
+/* Own code between calls, long enough to hold a wait. */
+static void measure_slack(const struct sets *s)
+{
+	struct nsx_model *m = s->b->m;
+
+	for (uint32_t i = 0; i < m->ncalls; i++) {
+		uint32_t set = m->set_of[m->t->thread[s->b->thread[i]].process];
+
+		if (set && (m->call[i].flags & CALL_ACTIVE) &&
+		    model_gap(m, i) >= SLACK_NS)
+			nsx_add_to(&m->slack_ns[set - 1], model_gap(m, i));
+	}
+}
+
 int model_sets(struct build *b, struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
@@ -227,5 +331,6 @@ int model_sets(struct build *b, struct nsx_err *err)
 		return err->rc;
 	join_small(&s, work_ns);
 	number_sets(&s, number);
-	return 0;
+	measure_slack(&s);
+	return tie_sets(&s, err);
 }

@@ -1,0 +1,1 @@
+explain @keep_step --out o
