@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/keyed.h"
 #include "detect/detect.h"
 #include "facts/replay/replay.h"
 #include "schema/codes.h"
@@ -455,19 +456,92 @@ static int propose_pageable(struct copies *c, unsigned kind,
 }
 
 /* Small copies of all directions, in order. */
-static struct group all_small(struct copies *c, struct nsx_err *err)
+static int list_small(struct copies *c, struct group *ret, struct nsx_err *err)
 {
-	struct group all = new_group(c);
 
 	for (unsigned k = 0; k < NKINDS; k++) {
 		const struct group *g = &c->v[SMALL][k];
 
 		for (int64_t i = 0; i < g->count; i++)
-			if (add(c, &all, g->rows[i], err))
-				return all;
+			if (add(c, ret, g->rows[i], err))
+				return err->rc;
 	}
-	nsx_sort(all.rows, (size_t)all.count, sizeof(*all.rows), nsx_cmp_u32);
-	return all;
+	nsx_sort(ret->rows, (size_t)ret->count, sizeof(*ret->rows), nsx_cmp_u32);
+	return 0;
+}
+
+/* By small copy: how much its thread had asked for before it that parts it from the next.
+ * What goes to the host has to be computed first; what goes to the GPU the host may
+ * learn only from what it waits for.
+ */
+static int count_parting(const struct copies *c, const struct group *all, struct nsx_keyed *v,
+			 uint32_t *before, struct nsx_err *err)
+{
+	const struct nsx_trace *t = c->d->trace;
+	uint32_t nwaits = 0, nlaunches = 0;
+	size_t at = 0, n = (size_t)all->count;
+
+	for (size_t i = 0; i < n; i++)
+		v[i] = (struct nsx_keyed){nsx_op_call(&t->ops, all->rows[i]), (uint32_t)i};
+	nsx_keyed_sort(v, v + n, n);
+	for (uint32_t i = 0; at < n && i < t->calls.n; i++) {
+		enum nsx_call_class cls = t->calls.cls[i];
+		bool reads = false;
+
+		for (; at < n && v[at].key == i; at++) {
+			bool in = nsx_op_copy(t, all->rows[v[at].at])->copy_kind ==
+				  NSX_COPY_HTOD;
+
+			before[v[at].at] = in ? nwaits : nlaunches;
+			reads |= !in;
+		}
+		nwaits += cls == NSX_CALL_SYNC || (cls == NSX_CALL_COPY && reads);
+		nlaunches += cls == NSX_CALL_LAUNCH;
+	}
+	return nsx_stopped(err);
+}
+
+static bool same_run(const struct copies *c, const struct group *all, const uint32_t *before,
+		     const struct nsx_keyed *a, const struct nsx_keyed *b)
+{
+	const struct nsx_trace *t = c->d->trace;
+	uint32_t p = nsx_op_call(&t->ops, all->rows[a->at]);
+	uint32_t q = nsx_op_call(&t->ops, all->rows[b->at]);
+
+	return a->key == b->key && before[a->at] == before[b->at] && p != NSX_NONE &&
+	       q != NSX_NONE && nsx_call_thread(t, p) == nsx_call_thread(t, q);
+}
+
+/* Small copies that could be one with the next, and *ret_runs: with those they would be.
+ * Copies of one direction on one stream, with nothing that parts them.
+ */
+static int find_runs(struct copies *c, const struct group *all, struct group *ret_runs,
+		     struct group *ret_spare, struct nsx_err *err)
+{
+	const struct nsx_trace *t = c->d->trace;
+	size_t n = (size_t)all->count;
+	struct nsx_keyed *v;
+	uint32_t *before;
+	bool in_run = false;
+
+	if (nsx_new_arrays(c->d->scratch, n, "copies", err, before) ||
+	    nsx_new_arrays(c->d->scratch, 2 * n, "copies", err, v) ||
+	    count_parting(c, all, v, before, err))
+		return err->rc;
+	for (size_t i = 0; i < n; i++)
+		v[i] = (struct nsx_keyed){
+			(int64_t)nsx_op_stream(&t->ops, all->rows[i]) * NKINDS +
+				nsx_op_copy(t, all->rows[i])->copy_kind, (uint32_t)i};
+	nsx_keyed_sort(v, v + n, n);
+	for (size_t i = 0; i < n; i++) {
+		bool spare = i + 1 < n && same_run(c, all, before, &v[i], &v[i + 1]);
+
+		if (((spare || in_run) && add(c, ret_runs, all->rows[v[i].at], err)) ||
+		    (spare && add(c, ret_spare, all->rows[v[i].at], err)))
+			return err->rc;
+		in_run = spare;
+	}
+	return 0;
 }
 
 /* Calls of a class in the judged window that allocate, or wait. */
@@ -490,9 +564,9 @@ static bool is_about(size_t n, int64_t count)
 }
 
 /* As many allocations as small copies: each moves a row that is an allocation of
- * its own, and what is done for each row goes with it.
+ * its own, and what is done for each row goes with it; false: there are not.
  */
-static void add_rows_remedy(struct copies *c, const struct group *g,
+static bool add_rows_remedy(struct copies *c, const struct group *g,
 			    struct nsx_finding *f)
 {
 	static const struct {
@@ -519,7 +593,7 @@ static void add_rows_remedy(struct copies *c, const struct group *g,
 						     .name = list[i].names,
 						     .is_pattern = true};
 		else if (!i)
-			return;
+			return false;
 	}
 	f->remedy = (struct nsx_plan){v, n};
 	f->title = nsx_tell(c->d->found, "%" PRId64 " rows are allocated and "
@@ -530,23 +604,46 @@ static void add_rows_remedy(struct copies *c, const struct group *g,
 	f->recommendation[0] = "use one contiguous array instead of one "
 			       "allocation a row (`float**`), and copy it once";
 	f->recommendation[1] = NULL;
+	return true;
 }
 
-static void propose_small(struct copies *c, const struct group *g)
+static void propose_runs(struct copies *c, const struct group *g, const struct group *spare)
 {
 	struct nsx_findings *l = c->d->found;
 	struct nsx_finding f = start(c, g, NSX_ID_small_copies, 0);
 
 	f.title = nsx_tell(l, "%s below 64 KiB, one by one",
 		nsx_text_n(l->arena, (size_t)g->count, "copy", "copies"));
-	f.remedy = change_rows(c, g, NSX_DROP);
+	f.remedy = change_rows(c, spare, NSX_DROP);
 	f.is_wait = blocks(c, g);
 	f.recommendation[0] = "gather small pieces into one buffer and copy "
 			      "that once, or use cudaMemcpyBatchAsync";
 	f.recommendation[1] = "where each is a row of its own allocation "
 			      "(`float**`): one contiguous array";
-	add_rows_remedy(c, g, &f);
 	nsx_found(l, &f);
+}
+
+static int propose_small(struct copies *c, struct nsx_err *err)
+{
+	struct group all = new_group(c), runs = new_group(c), spare = new_group(c);
+	struct nsx_finding f;
+	int rc = list_small(c, &all, err);
+
+	if (!rc && all.count >= MANY) {
+		f = start(c, &all, NSX_ID_small_copies, 0);
+		f.remedy = change_rows(c, &all, NSX_DROP);
+		f.is_wait = blocks(c, &all);
+		if (add_rows_remedy(c, &all, &f))
+			nsx_found(c->d->found, &f);
+		else
+			rc = find_runs(c, &all, &runs, &spare, err);
+	}
+	if (!rc && runs.count >= MANY)
+		propose_runs(c, &runs, &spare);
+	free(all.rows);
+	free(runs.rows);
+	free(spare.rows);
+	return rc;
 }
 
 static void propose_memsets(struct copies *c)
@@ -595,11 +692,9 @@ static int propose_all(struct copies *c, struct nsx_err *err)
 {
 	double least_ns = LEAST_SHARE *
 			  (double)(c->d->w.end_ns - c->d->w.start_ns);
-	struct group small = all_small(c, err);
 
-	if (small.count >= MANY)
-		propose_small(c, &small);
-	free(small.rows);
+	if (propose_small(c, err))
+		return err->rc;
 	if ((double)c->memset.ns >= least_ns || c->memset.count >= MANY)
 		propose_memsets(c);
 	for (unsigned k = 0; k < NKINDS; k++) {

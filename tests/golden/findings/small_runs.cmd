@@ -1,0 +1,1 @@
+explain @small_runs --pass findings --md
