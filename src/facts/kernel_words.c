@@ -591,8 +591,9 @@ static bool tell_matrix(const struct parts *name, struct words *w)
 	    has(t, "winogradForward"))
 		return false;
 	w->dtype = matrix_type(t);
-	if (!w->dtype && (begins(t, "gemm") || begins(t, "gemv")))
-		w->dtype = first_float(name->args);
+	if ((!w->dtype && (begins(t, "gemm") || begins(t, "gemv"))) ||
+	    begins(t, "implicit_convolve")) /* of halves, too, an sgemm */
+		w->dtype = first_float(name->args) ?: w->dtype;
 	if (!w->dtype && !find_tile(t, tile))
 		return false;
 	for (size_t i = 0; i < ARRAY_LEN(convs); i++)

@@ -46,6 +46,9 @@ static const struct {
 	 "reduce sum<f32>", "reduce sum<f32>", NSX_K_REDUCE, NSX_D_F32},
 	{"ampere_sgemm_128x64_tn", "gemm f32", "gemm f32 128×64 tn (sgemm)",
 	 NSX_K_GEMM, NSX_D_F32},
+	{"void implicit_convolve_sgemm<__half, __half, (int)1024, (int)5, (int)5>"
+	 "(int, int, int)", "conv f16", "conv f16 (implicit_convolve_sgemm)",
+	 NSX_K_GEMM, NSX_D_F16},
 	{"ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_32x5_tn",
 	 "gemm bf16", "gemm bf16 128×128 tn (s16816gemm)", NSX_K_GEMM,
 	 NSX_D_BF16},
