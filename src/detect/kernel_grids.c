@@ -202,11 +202,11 @@ typedef double (*faster_fn)(const struct kernels *, const struct kernel *,
 
 struct grid {
 	struct kernel shape;
-	double block_ns; /* blocks of others beside it, times how long       */
+	double amount, won_ns; /* how much faster it could be, and what that wins */
 };
 struct grids { /* on all GPUs                                               */
 	faster_fn faster;	      /* how much each could be              */
-	struct grid top[MOST_SHAPES]; /* in order of time                    */
+	struct grid top[MOST_SHAPES]; /* the one that wins most first        */
 	struct nsx_change *v;
 	size_t n;
 	int64_t ns;
@@ -218,7 +218,8 @@ static void keep_grid(struct grids *s, const struct grid *x)
 	size_t i = s->n;
 
 	s->n = NSX_MIN(i + 1, (size_t)MOST_SHAPES);
-	for (; i && cmp_kernels(&x->shape, &s->top[i - 1].shape) < 0; i--)
+	for (; i && (NSX_CMP(s->top[i - 1].won_ns, x->won_ns) ?:
+		     cmp_kernels(&x->shape, &s->top[i - 1].shape)) < 0; i--)
 		if (i < s->n)
 			s->top[i] = s->top[i - 1];
 	if (i < s->n)
@@ -239,11 +240,14 @@ static int list_grids(struct kernels *k, struct grids grids[2],
 			return err->rc;
 		add_beside(k, d, &shapes, block_ns);
 		for (size_t i = 0; i < shapes.n; i++)
-			for (unsigned w = 0; w < 2; w++)
-				if (grids[w].faster(k, &shapes.v[i],
-						    block_ns[i]) >= LEAST_ROOM)
-					keep_grid(&grids[w], &(struct grid){
-						shapes.v[i], block_ns[i]});
+			for (unsigned w = 0; w < 2; w++) {
+				struct grid x = {shapes.v[i], 0, 0};
+
+				x.amount = grids[w].faster(k, &x.shape, block_ns[i]);
+				x.won_ns = (double)x.shape.ns * (1 - 1 / x.amount);
+				if (x.amount >= LEAST_ROOM)
+					keep_grid(&grids[w], &x);
+			}
 		nsx_arena_drop(k->d->scratch, block_ns);
 		nsx_arena_drop(k->d->scratch, shapes.v);
 		nsx_arena_drop(k->d->scratch, shapes.at);
@@ -263,12 +267,11 @@ static int price_grids(struct kernels *k, double share, struct grids *ret,
 	ret->v = nsx_arena_get(k->d->found->arena, ret->n * sizeof(*ret->v));
 	for (size_t i = 0; i < ret->n; i++) {
 		const struct kernel *x = &ret->top[i].shape;
-		double amount = ret->faster(k, x, ret->top[i].block_ns);
 
-		ret->won_ns += (double)x->ns * (1 - 1 / amount);
+		ret->won_ns += ret->top[i].won_ns;
 		ret->v[i] = (struct nsx_change){.verb = NSX_FASTER,
 						.op = NSX_ON_KERNELS,
-						.amount = amount};
+						.amount = ret->top[i].amount};
 		if (list_ops(k, x, &ret->v[i], err))
 			return err->rc;
 	}
@@ -305,8 +308,9 @@ static int propose_small(struct kernels *k, struct grids *small, bool *told,
 						      (double)top->count));
 	struct nsx_finding f = {
 		.id = NSX_ID_small_grids,
-		.title = nsx_tell(l, "kernels with few blocks leave most of "
+		.title = nsx_tell(l, "kernels with few blocks leave %s of "
 				  "the GPU empty: %s",
+				  small->top[0].amount >= 2 ? "most" : "part",
 				  nsx_tell_name(l, label_of(k, name))),
 		.confidence = NSX_CONF_MEDIUM, .device = device,
 		.guess_ns = small->won_ns,

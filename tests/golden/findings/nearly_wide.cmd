@@ -1,0 +1,1 @@
+explain @nearly_wide --pass findings --md

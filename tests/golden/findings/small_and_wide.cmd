@@ -1,0 +1,1 @@
+explain @small_and_wide --pass findings --md
