@@ -271,7 +271,8 @@ static int price_grids(struct kernels *k, double share, struct grids *ret,
 		ret->won_ns += ret->top[i].won_ns;
 		ret->v[i] = (struct nsx_change){.verb = NSX_FASTER,
 						.op = NSX_ON_KERNELS,
-						.amount = ret->top[i].amount};
+						.amount = ret->top[i].amount,
+						.fills = ret->faster == fuller};
 		if (list_ops(k, x, &ret->v[i], err))
 			return err->rc;
 	}

@@ -475,6 +475,9 @@ static int change_ops(struct select *s, struct nsx_err *err)
 		case NSX_FASTER:
 			lower(s, &s->p->edit.length_ns[i],
 			      divided(o->length_ns, s->c->amount));
+			if (s->c->fills)
+				s->p->edit.op[i] |= EDIT_FULL;
+			s->p->edit.has_full |= s->c->fills;
 			break;
 		case NSX_DROP:
 			drop_op(s, i, true);

@@ -1,6 +1,7 @@
 /* pass.c - one forward pass. */
 #include <stdlib.h>
 #include <string.h>
+#include "facts/occupancy.h"
 #include "facts/replay/pass.h"
 
 #define TOUCH_NS 1000	  /* busy stretches so close are one                 */
@@ -94,6 +95,7 @@ int player_new(const struct nsx_model *m, struct player **ret,
 		{(void **)&p->op_end, m->nops, 8},
 		{(void **)&p->stream_end, m->nstreams, 8},
 		{(void **)&p->engine_end, m->nengines, 8},
+		{(void **)&p->filled_ns, m->nengines, 8},
 		{(void **)&p->side_end, (size_t)m->t->nprocesses + 1, 8},
 		{(void **)&p->missing, m->nteams, 4},
 		{(void **)&p->met_ns, m->nmeets, 8},
@@ -141,7 +143,7 @@ void player_reset(struct player *p)
 	memset(e->op, 0, p->m->nops);
 	memset(e->call, 0, p->m->ncalls);
 	e->length_ns = e->own_ns = e->gap_ns = NULL;
-	e->has_side = false;
+	e->has_side = e->has_full = false;
 	e->fused_gap_ns = INT64_MAX;
 	p->nused = 0;
 	e->transfer = 1;
@@ -717,6 +719,42 @@ static int64_t measure(struct player *p)
 	return to == NEVER ? 0 : NSX_MAX(to - from, 0);
 }
 
+/* Share of the multiprocessors that a kernel keeps from others. */
+static double share_of(const struct player *p, uint32_t i)
+{
+	const struct nsx_trace *t = p->m->t;
+	uint32_t row = p->m->op[i].row;
+	const struct nsx_gpu_info *gpu = nsx_device_gpu(t, nsx_stream_of(t, row)->device);
+	const struct nsx_shape *s = &t->shape[nsx_op_detail(&t->ops, row)];
+
+	if (p->edit.op[i] & EDIT_FULL)
+		return 1;
+	return !gpu || gpu->sm_count <= 0 ?
+		       0 : NSX_MIN(1, (double)nsx_shape_blocks(t, s) / (double)gpu->sm_count);
+}
+
+/* However kernels run side by side, all blocks have to run: what fills the GPU can be
+ * faster or beside another, not both.
+ */
+static int64_t fill(struct player *p, int64_t ns)
+{
+	const struct nsx_model *m = p->m;
+
+	memset(p->filled_ns, 0, m->nengines * sizeof(*p->filled_ns));
+	for (uint32_t k = 0; k < m->nmeasured; k++) {
+		uint32_t i = m->measured[k], set = m->measured_set[k];
+		int64_t *sum_ns = &p->filled_ns[m->op[i].engine], least_ns;
+
+		if (m->op[i].kind != NSX_OP_KERNEL || (p->edit.op[i] & EDIT_DROP))
+			continue;
+		*sum_ns += (int64_t)((double)length_of(p, i) * share_of(p, i));
+		least_ns = NSX_MIN(*sum_ns, m->set_ns[set]);
+		p->set_ns[set] = NSX_MAX(p->set_ns[set], least_ns);
+		ns = NSX_MAX(ns, least_ns);
+	}
+	return ns;
+}
+
 int play(struct player *p, unsigned how, const struct typical *typical,
 	 int64_t *ret_ns, struct nsx_err *err)
 {
@@ -746,5 +784,7 @@ int play(struct player *p, unsigned how, const struct typical *typical,
 		}
 	}
 	*ret_ns = measure(p);
+	if (p->edit.has_full)
+		*ret_ns = fill(p, *ret_ns);
 	return nsx_stopped(err);
 }

@@ -11,7 +11,8 @@ enum { EDIT_DROP = 1, /* an op is not done                                   */
        EDIT_CUT = 4,  /* nothing depends on it                              */
        EDIT_HIDDEN = 8, /* a collective: done once its last member starts    */
        EDIT_SPED = 16, /* ... or after `transfer` of what it takes from then */
-       EDIT_FUSED = 32 }; /* it is part of what its stream did before        */
+       EDIT_FUSED = 32, /* it is part of what its stream did before          */
+       EDIT_FULL = 64 }; /* it leaves no multiprocessor to others            */
 enum { EDIT_GONE = 1, /* a call takes no time and waits for nothing          */
        EDIT_ASYNC = 2, /* a copy that blocked returns at once                */
        EDIT_LIFTED = 4, /* the wait in the gap before it is gone             */
@@ -23,7 +24,7 @@ struct edit {
 	int64_t *gap_ns; /* before calls: the host's own; NULL: all as recorded */
 	int64_t *pause_ns; /* where gap_ns is: waits there, by pause         */
 	int64_t no_pause_ns; /* 0, of the other calls                        */
-	bool has_side;
+	bool has_side, has_full;
 	int64_t fused_gap_ns; /* before an op that is fused                  */
 	double transfer; /* of a collective, as a share of the recorded one  */
 	double pieces;	 /* in which ranks take turns, times the recorded;
@@ -51,6 +52,7 @@ struct player {
 	} kept;
 	int64_t *call_start, *call_end, *op_start, *op_end;
 	int64_t *stream_end, *engine_end;
+	int64_t *filled_ns; /* by engine: what its kernels take at least     */
 	int64_t *side_end; /* by process of the trace: of what was moved aside */
 	uint32_t *missing; /* by collective: members that have not started   */
 	int64_t *met_ns; /* by meeting: when the last call to it began       */
