@@ -736,7 +736,7 @@ static double share_of(const struct player *p, uint32_t i)
 /* However kernels run side by side, all blocks have to run: what fills the GPU can be
  * faster or beside another, not both.
  */
-static int64_t fill(struct player *p, int64_t ns)
+static int64_t fill_gpus(struct player *p, int64_t ns)
 {
 	const struct nsx_model *m = p->m;
 
@@ -785,6 +785,6 @@ int play(struct player *p, unsigned how, const struct typical *typical,
 	}
 	*ret_ns = measure(p);
 	if (p->edit.has_full)
-		*ret_ns = fill(p, *ret_ns);
+		*ret_ns = fill_gpus(p, *ret_ns);
 	return nsx_stopped(err);
 }
