@@ -69,10 +69,11 @@ struct slow {
 	struct nsx_place pause_place; /* with most of their time             */
 	int64_t range_ns; /* GPU work of ranges that only slow ones have ... */
 	int64_t between_ns; /* ... of it outside of the range that an iteration is */
-	struct {
-		nsx_str name;
-		int64_t ns; /* 0: none is a good part of what they take too long */
-	} kernel; /* that only slow ones run                                 */
+	struct { /* that only slow ones run                                  */
+		nsx_str longest;
+		size_t n;   /* 0: they are no good part of what takes too long */
+		int64_t ns, longest_ns;
+	} kernels;
 };
 
 static int64_t wall_ns(const struct nsx_iteration *v)
@@ -538,10 +539,8 @@ static int find_ranges(struct slow *s, struct nsx_err *err)
 
 /* Kernels ------------------------------------------------------------------------*/
 
-/* Of those that only slow iterations run the one that takes most: another algorithm,
- * or what only they do.
- */
-static int find_kernel(struct slow *s, struct nsx_err *err)
+/* Those that only slow iterations run: other algorithms, or what only they do. */
+static int find_kernels(struct slow *s, struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->d->trace;
 	const struct nsx_device *dev = &t->device[s->v->device];
@@ -565,12 +564,18 @@ static int find_kernel(struct slow *s, struct nsx_err *err)
 	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
 		nsx_str name = nsx_op_name(t, i);
 
-		if (!v[name].is_usual && v[name].slow_ns > s->kernel.ns &&
-		    (double)v[name].slow_ns >= LITTLE * (double)s->excess_ns) {
-			s->kernel.name = name;
-			s->kernel.ns = v[name].slow_ns;
+		if (v[name].is_usual || !v[name].slow_ns)
+			continue;
+		s->kernels.n++;
+		nsx_add_to(&s->kernels.ns, v[name].slow_ns);
+		if (v[name].slow_ns > s->kernels.longest_ns) {
+			s->kernels.longest = name;
+			s->kernels.longest_ns = v[name].slow_ns;
 		}
+		v[name].slow_ns = 0;
 	}
+	if ((double)s->kernels.ns < LITTLE * (double)s->excess_ns)
+		s->kernels.n = 0;
 	nsx_arena_drop(s->d->scratch, v);
 	return 0;
 }
@@ -720,17 +725,18 @@ static const char *say_ranges(const struct slow *s)
 			nsx_tell_ns(l, s->range_ns));
 }
 
-/* NULL: there is none, or a range tells. */
-static const char *say_kernel(const struct slow *s)
+/* NULL: there are none, or a range tells. */
+static const char *say_kernels(const struct slow *s)
 {
 	struct nsx_findings *l = s->d->found;
+	size_t n = s->kernels.n;
 
-	return !s->kernel.ns || s->range_ns ? NULL :
-		nsx_tell(l, "only %s kernel %s, for %s",
-			 s->nslow == 1 ? "it runs" : "they run",
+	return !n || s->range_ns ? NULL :
+		nsx_tell(l, "only %s %s%s, for %s", s->nslow == 1 ? "it runs" : "they run",
+			 n == 1 ? "kernel " : nsx_tell(l, "%zu kernels, the longest ", n),
 			 nsx_tell_name(l, nsx_kernel_label(
-				&s->d->facts->kernels, s->kernel.name)),
-			 nsx_tell_ns(l, s->kernel.ns));
+				&s->d->facts->kernels, s->kernels.longest)),
+			 nsx_tell_ns(l, s->kernels.ns));
 }
 
 /* One in so many, over most of the window. */
@@ -829,9 +835,12 @@ static void advise(const struct slow *s, unsigned most, struct nsx_finding *f)
 			"look at when the ranks arrive "
 			"(tables/nccl_rank_skew.csv): another came late" :
 			nsx_tell(s->d->found, "compare their kernels (--window %s "
-				 "shows the first) with those of a usual iteration: "
-				 "other shapes, or lower clocks",
-				 nsx_text_window(s->d->found->arena, &first));
+				 "shows the first) with those of a usual iteration: %s",
+				 nsx_text_window(s->d->found->arena, &first),
+				 most == NSX_P_COMPUTE_ONLY && s->kernels.n ?
+					 "other work, other shapes, or algorithms that "
+					 "are tried out (cudnn.benchmark)" :
+					 "other shapes, or lower clocks");
 	if (what == A_THREAD && !s->range_ns && !s->d->is_pytorch)
 		f->recommendation[1] =
 			"if it waits for requests that had not come, there is nothing "
@@ -890,6 +899,8 @@ static void tell_why(struct slow *s, unsigned most, struct nsx_finding *f)
 				   part_words[most],
 				   nsx_text_ns(l->arena,
 					       (double)s->by_class[most]));
+	if (most == NSX_P_COMPUTE_ONLY && say_kernels(s))
+		f->evidence[n++] = say_kernels(s);
 	f->evidence[n++] = nsx_tell(l, "the median iteration takes %s; %s more "
 				 "than 1.25 times that",
 				 nsx_text_ns(l->arena, s->median_ns),
@@ -903,8 +914,6 @@ static void tell_why(struct slow *s, unsigned most, struct nsx_finding *f)
 					"iterations are slow, too")) :
 			"it happens once: whether it comes again the trace does "
 			"not tell";
-	if (most == NSX_P_COMPUTE_ONLY)
-		nsx_add_evidence(f, say_kernel(s));
 }
 
 /* Whether they wait for what comes from outside whenever it likes, as a server does for
@@ -1034,7 +1043,7 @@ int nsx_detect_iterations(struct nsx_detect *d, struct nsx_err *err)
 		return err->rc;
 	rc = count_ranges(&s, err) ?: walk_threads(&s, below, err);
 	drop_little(&s);
-	rc = rc ?: find_ranges(&s, err) ?: find_kernel(&s, err);
+	rc = rc ?: find_ranges(&s, err) ?: find_kernels(&s, err);
 	if (!rc)
 		propose(&s);
 	nsx_groups_done(&s.kinds);
