@@ -110,6 +110,7 @@ static struct nsx_rows keep_rows(struct copies *c, const struct group *g)
 }
 
 static const char *const directions[NKINDS] = {
+	[0] = "of unknown direction",
 	[1] = "from host to device", [2] = "from device to host",
 	[8] = "on the device", [9] = "on the host",
 	[10] = "from device to device (peer to peer)",
@@ -226,6 +227,8 @@ static unsigned other_way(const struct copies *c, uint32_t stream, unsigned kind
 		    t->ops.kind[i] != NSX_OP_MEMCPY || !nsx_is_judged(c->d, start_ns))
 			continue;
 		now = nsx_op_copy(t, i)->copy_kind;
+		if (now >= NKINDS)
+			continue;
 		n += now == kind;
 		if (last && now != last && (now == kind || last == kind) &&
 		    start_ns - last_ns <= BEHIND_NS) {

@@ -229,7 +229,7 @@ static int place_stream(struct nsx_loader *l, const uint64_t *w, uint64_t lone,
 
 	if (nsx_keymap_add(&alike->map, &alike->cache, &key, &id, err))
 		return err->rc;
-	if (w[1] == UINT64_MAX) {
+	if (w[4]) {
 		if (id == known)
 			alike->stream[id] = NSX_NONE;
 		*ret_id = alike->stream[id];

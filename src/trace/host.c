@@ -228,8 +228,8 @@ static int read_overhead(struct nsx_part *p, const struct nsx_val *v,
 	return 0;
 }
 
-/* A stream named by a row that has no device: the ordinal stays open (-1) and
- * is filled in from the streams that GPU work ran on.
+/* A stream named by a row that has no device: the ordinal stays open and is filled in
+ * from the streams that GPU work ran on.
  */
 static int read_stream(struct nsx_part *p, uint64_t process,
 		       const struct nsx_val *context,
@@ -238,7 +238,7 @@ static int read_stream(struct nsx_part *p, uint64_t process,
 {
 	struct nsx_key key = {{process, UINT64_MAX,
 			       (uint64_t)nsx_i64_or(context, 0),
-			       (uint64_t)nsx_i64_or(stream, 0)}};
+			       (uint64_t)nsx_i64_or(stream, 0), 1}};
 
 	return nsx_keymap_add(&p->l->streams_map, p->cache[1], &key, ret, err);
 }

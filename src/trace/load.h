@@ -126,7 +126,8 @@ struct nsx_loader {
 
 	struct nsx_keymap threads_map; /* {global tid}                       */
 	struct nsx_keymap streams_map; /* {process key, device ordinal,
-					   context, stream}                  */
+					   context, stream, 1: the ordinal is
+					   not known}                        */
 	struct nsx_keymap domains_map; /* {process key, domain id}           */
 	struct nsx_keymap shapes_map;  /* but for names and grid x: gpu.c    */
 	struct nsx_groups shapes;      /* {name, base's name}, {grid x, of

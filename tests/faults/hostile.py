@@ -17,7 +17,7 @@ PROGRAM = BUILD + "/nsys-explain"
 MOST_CPU_S = 20
 FIXTURES = ["synthetic", "graphs_trace", "um_faults", "gpu_metrics", "memory_usage", "nccl_payload", "sched_states",
             "osrt", "libraries", "profiler_cost", "stream_wait", "nvtx_domains", "backpressure"]
-VALUES = ["NULL", "'text'", "x'00ff'", "0.5", "9223372036854775807", "-9223372036854775808"]
+VALUES = ["NULL", "'text'", "x'00ff'", "0.5", "9223372036854775807", "-9223372036854775808", "-1", "4294967295"]
 
 
 def explain(trace, out, threads):

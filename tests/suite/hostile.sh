@@ -1,6 +1,6 @@
 #!/bin/sh
 # Databases made to deceive: each column we know set to NULL, text, a blob, a
-# fraction, the ends of int64; generated columns, virtual tables, endless views,
+# fraction, the ends of int64, -1 (which stands for "none" inside); generated columns, virtual tables, endless views,
 # thousands of columns, strings in masses. Bounded time, no crash, exit 0 or 4,
 # sums that a trace can have, the same report for 1 and 4 threads.
 # LONG=1 tries every column in every fixture below and ten times the masses.

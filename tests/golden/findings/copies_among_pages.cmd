@@ -1,0 +1,1 @@
+explain @copies_among_pages --pass findings --md

@@ -1,0 +1,1 @@
+explain @device_unknown --pass findings,gpu_idle --md
