@@ -4,6 +4,7 @@
  * argv while reading; the order among them stays.  What stands behind "--" is
  * never looked at.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -254,6 +255,12 @@ static int take_letters(struct reader *r, void *target, struct nsx_err *err)
 	return 0;
 }
 
+/* "-1.5s" is an instant: no option is a digit. */
+static bool has_letters(const char *s)
+{
+	return s[0] == '-' && s[1] && !isdigit((unsigned char)s[1]);
+}
+
 int nsx_opt_parse(const struct nsx_cmd *cmd, int argc, char **argv,
 		  void *target, int *ret_noperands, struct nsx_err *err)
 {
@@ -269,7 +276,7 @@ int nsx_opt_parse(const struct nsx_cmd *cmd, int argc, char **argv,
 		}
 		if (s[0] == '-' && s[1] == '-')
 			rc = take_long(&r, target, err);
-		else if (s[0] == '-' && s[1])
+		else if (has_letters(s))
 			rc = take_letters(&r, target, err);
 		else if (cmd->rest_is_command)
 			break;

@@ -131,7 +131,7 @@ static int64_t idle_before(const struct nsx_idle *x, int64_t at_ns)
 
 int64_t nsx_idle_total(const struct nsx_idle *x)
 {
-	return nsx_idle_within(x, INT64_MIN, INT64_MAX);
+	return nsx_idle_within(x, -NSX_TIME_MAX, NSX_TIME_MAX);
 }
 
 int64_t nsx_idle_within(const struct nsx_idle *x, int64_t start_ns,

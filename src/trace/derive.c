@@ -231,14 +231,15 @@ static bool clock_seconds(const char *s, size_t n, int64_t *ret)
 	return !__builtin_mul_overflow(ns, unit ? unit : 1000000000, ret);
 }
 
-/* "1.5" seconds after the first event; "1500ns" or "60.331s" on the trace's
- * clock.
+/* "1.5" seconds after the first event; "1500ns" or "60.331s" on the trace's clock,
+ * which may be below 0.
  */
 static bool parse_instant(const char *s, const char **ret_end, int64_t first,
 			  int64_t *ret)
 {
 	char *end;
 	long long ns = strtoll(s, &end, 10);
+	bool is_below = *s == '-';
 	double seconds;
 
 	if (end != s && !strncmp(end, "ns", 2)) {
@@ -246,6 +247,7 @@ static bool parse_instant(const char *s, const char **ret_end, int64_t first,
 		*ret_end = end + 2;
 		return true;
 	}
+	s += is_below;
 	/* strtod would swallow the first dot of "1..2". */
 	size_t n = strspn(s, "0123456789");
 
@@ -255,8 +257,13 @@ static bool parse_instant(const char *s, const char **ret_end, int64_t first,
 		return false;
 	if (s[n] == 's') {
 		*ret_end = s + n + 1;
-		return clock_seconds(s, n, ret);
+		if (!clock_seconds(s, n, ret))
+			return false;
+		*ret = is_below ? -*ret : *ret;
+		return true;
 	}
+	if (is_below) /* nothing comes before the first event */
+		return false;
 	seconds = strtod(s, NULL);
 	if (seconds >= 1e9)
 		return false;

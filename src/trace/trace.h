@@ -379,7 +379,7 @@ static inline unsigned nsx_bin(const struct nsx_window *w, int64_t at_ns)
 }
 
 /* "1.5..2" in seconds after first_ns; "1.5s..2s", as reports print instants, and
- * "5ns..9ns" on the trace's clock.
+ * "5ns..9ns" on the trace's clock, where "-1.5s" is below 0.
  * Errors: NSX_E_USAGE.
  */
 int nsx_window_parse(const char *text, int64_t first_ns,

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Copies of a trace that must give the same answers.
 
-mutate.py shuffle|shift|split SEED IN.sqlite OUT.sqlite
+mutate.py shuffle|shift|below|across|split SEED IN.sqlite OUT.sqlite
   shuffle  the rows of every table in another order, with new row ids
   shift    every instant plus a constant: since 1970, not since the capture began
+  below    ... so that all of them are negative
+  across   ... so that GPU work begins before 0 and ends after it
   split    every kernel as two rows with touching halves
 """
 import random
@@ -28,13 +30,22 @@ def columns(db, table):
     return [r[1] for r in db.execute(f"PRAGMA table_info({quote(table)})")]
 
 
-def shift(names, rows):
+def gpu_middle(db):
+    """Half way between the first and the last instant of GPU work, or of any table."""
+    found = [db.execute(f'SELECT min("start"), max("end") FROM {quote(n)}').fetchone()
+             for n, _ in tables(db) if {"start", "end"} <= {c.lower() for c in columns(db, n)}
+             and n.startswith("CUPTI_ACTIVITY_KIND_")]
+    found = [x for pair in found for x in pair if isinstance(x, int)]
+    return (min(found) + max(found)) // 2 if found else 0
+
+
+def shift(names, rows, by):
     at = [i for i, n in enumerate(names) if n.lower() in TIMES]
     for row in rows:
         row = list(row)
         for i in at:
             if isinstance(row[i], int):
-                row[i] += SHIFT
+                row[i] += by
         yield row
 
 
@@ -57,14 +68,15 @@ def main():
     rng = random.Random(int(seed))
     db = sqlite3.connect(f"file:{source}?mode=ro&immutable=1", uri=True)
     out = sqlite3.connect(target)
+    by = {"shift": SHIFT, "below": -SHIFT, "across": -gpu_middle(db)}
     for name, sql in tables(db):
         out.execute(sql)
         names = columns(db, name)
         rows = db.execute(f"SELECT * FROM {quote(name)}").fetchall()
         if how == "shuffle":
             rng.shuffle(rows)
-        elif how == "shift":
-            rows = shift(names, rows)
+        elif how in by:
+            rows = shift(names, rows, by[how])
         elif how == "split" and "KERNEL" in name.upper() and "start" in names:
             rows = split(names, rows)
         marks = ", ".join("?" for _ in names)

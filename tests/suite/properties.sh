@@ -1,6 +1,6 @@
 #!/bin/sh
 # Copies of a trace that must give the same answers: rows in another order (the
-# same bytes), all clocks shifted (the same durations), kernels split in
+# same bytes), all clocks shifted, up, below 0 and across it (the same durations), kernels split in
 # touching halves (the same unions). On fixtures and, where they are, traces.
 # usage: properties.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
@@ -8,21 +8,33 @@ SOURCE_DATE_EPOCH=1767225600; export SOURCE_DATE_EPOCH # reports of one trace ar
 report() { # FILE DIR: under one name, so that paths in it are equal
 	ln -sf "$1" t.sqlite; "$b/nsys-explain" t.sqlite --out "$2" -q 2>/dev/null
 }
-# Tables with the instants taken out; JSON and Markdown show them, CSV is enough.
+# Tables and JSON with the instants taken out; Markdown and HTML say the same.
 durations() {
 	python3 - "$1" <<'P'
-import csv, glob, os, sys
+import csv, glob, json, os, re, sys
 for f in sorted(glob.glob(os.path.join(sys.argv[1], "tables", "*.csv"))):
     rows = list(csv.reader(open(f, newline="")))
     keep = [i for i, n in enumerate(rows[0]) if not n.endswith(("start_ns", "end_ns", "time_ns")) or n == "total_time_ns"]
     print(os.path.basename(f))
     for r in rows:
         print([r[i] for i in keep])
+
+def values(key, x):
+    if isinstance(x, dict):
+        return [v for k, y in x.items() for v in values(k, y)]
+    if isinstance(x, list):
+        return [v for y in x for v in values(key, y)]
+    if re.search(r"(^|_)(start|end|first|last|time|at)_ns$|^(size_bytes|crc32)$|^timestamp_unit_guess", key):
+        return []
+    return [(key, re.sub(r"-?\b\d+(\.\d+)?s\b", "T", x) if isinstance(x, str) else x)]
+
+for v in values("", json.load(open(os.path.join(sys.argv[1], "report.json")))):
+    print(*v)
 P
 }
 check() { # NAME FILE
 	report "$2" plain || { skip=$((skip + 1)); return; }
-	for how in shuffle shift split; do
+	for how in shuffle shift below across split; do
 		rm -rf m.sqlite changed
 		if ! python3 "$tests/property/mutate.py" $how 7 "$2" m.sqlite 2>/dev/null; then
 			skip=$((skip + 1)); continue # rows SQLite's own schema refuses
@@ -33,10 +45,10 @@ check() { # NAME FILE
 			# The size of the changed file is told; report.json's last line seals it.
 			if diff -r -I '"size_bytes"' -I '^  "crc32": ' plain changed >d; then ok
 			else bad "$1: row order changes the report"; head -n 8 d; fi ;;
-		shift)
+		shift|below|across)
 			durations plain >p1; durations changed >p2
 			if diff p1 p2 >d; then ok
-			else bad "$1: a clock shift changes durations"; head -n 8 d; fi ;;
+			else bad "$1: $how: another clock changes durations"; head -n 8 d; fi ;;
 		split)
 			if diff plain/tables/partition.csv changed/tables/partition.csv >d; then ok
 			else bad "$1: split kernels change a union"; head -n 8 d; fi ;;
