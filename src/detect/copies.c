@@ -458,10 +458,14 @@ static int propose_pageable(struct copies *c, unsigned kind,
 	return 0;
 }
 
+static void sort_rows(struct group *g)
+{
+	nsx_sort(g->rows, (size_t)g->count, sizeof(*g->rows), nsx_cmp_u32);
+}
+
 /* Small copies of all directions, in order. */
 static int list_small(struct copies *c, struct group *ret, struct nsx_err *err)
 {
-
 	for (unsigned k = 0; k < NKINDS; k++) {
 		const struct group *g = &c->v[SMALL][k];
 
@@ -469,7 +473,7 @@ static int list_small(struct copies *c, struct group *ret, struct nsx_err *err)
 			if (add(c, ret, g->rows[i], err))
 				return err->rc;
 	}
-	nsx_sort(ret->rows, (size_t)ret->count, sizeof(*ret->rows), nsx_cmp_u32);
+	sort_rows(ret);
 	return 0;
 }
 
@@ -544,6 +548,8 @@ static int find_runs(struct copies *c, const struct group *all, struct group *re
 			return err->rc;
 		in_run = spare;
 	}
+	sort_rows(ret_runs); /* they came stream by stream */
+	sort_rows(ret_spare);
 	return 0;
 }
 

@@ -1,4 +1,5 @@
 /* detect.c - runs the detectors. */
+#include <assert.h>
 #include <string.h>
 #include "base/par.h"
 #include "detect/detect.h"
@@ -256,8 +257,10 @@ struct nsx_rows nsx_keep_rows(struct nsx_detect *d, const uint32_t *v,
 	struct nsx_err err;
 	size_t runs = 0, k = 0;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		assert(!i || v[i] >= v[i - 1]);
 		runs += !i || v[i] != v[i - 1] + 1;
+	}
 	first = nsx_alloc(runs + 1, sizeof(*first));
 	length = nsx_alloc(runs + 1, sizeof(*length));
 	for (size_t i = 0; i < n; i++) {

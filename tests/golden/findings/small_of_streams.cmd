@@ -1,0 +1,1 @@
+explain @small_of_streams --pass findings --md
