@@ -306,7 +306,8 @@ static void propose_mpi(struct nsx_detect *d, const struct mpi_spent *v,
 		.id = NSX_ID_host_mpi, .device = NSX_NONE,
 		.confidence = NSX_CONF_HIGH,
 		.title = nsx_tell(l, "process %" PRId64 " is in %s for %s of the "
-				  "time", pid, nsx_text(t, v->name),
+				  "time", pid,
+				  nsx_tell_name(l, nsx_text(t, v->name)),
 				  nsx_text_share(l->arena, (double)v->ns,
 						 length_ns)),
 		.evidence = {nsx_tell(l, nsx_has_window(t) ?
@@ -336,7 +337,8 @@ static void propose_mpi(struct nsx_detect *d, const struct mpi_spent *v,
 			f.evidence[nsaid++] = nsx_tell(
 				l, "process %" PRId64 " is in %s for %s%s",
 				t->process[v[i].process].pid,
-				nsx_text(t, v[i].name), nsx_tell_ns(l, v[i].ns),
+				nsx_tell_name(l, nsx_text(t, v[i].name)),
+				nsx_tell_ns(l, v[i].ns),
 				v[i].is_coll ? ", where it waits for who comes last" :
 					       "");
 	nsx_found(l, &f);

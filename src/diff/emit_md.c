@@ -49,6 +49,14 @@ static void add_answer(struct page *p)
 		       *causes ? "\n\n" : "", place, *place ? "\n\n" : "");
 }
 
+/* A text of the trace; instead: of one that is not known. */
+static void add_text(struct nsx_buf *b, const char *text, const char *instead)
+{
+	const char *s = *text ? text : instead;
+
+	nsx_md_escape(b, s, strlen(s));
+}
+
 static void add_head(struct page *p)
 {
 	const struct nsx_diff *d = p->d;
@@ -64,10 +72,13 @@ static void add_head(struct page *p)
 	add_paths(p, 0);
 	nsx_buf_adds(&p->b, " → ");
 	add_paths(p, 1);
+	nsx_buf_adds(&p->b, *before || *after ? " · " : "");
 	if (*before || *after)
-		nsx_buf_printf(&p->b, " · %s", *before ? before : "GPU unknown");
-	if (strcmp(before, after))
-		nsx_buf_printf(&p->b, " → %s", *after ? after : "GPU unknown");
+		add_text(&p->b, before, "GPU unknown");
+	if (strcmp(before, after)) {
+		nsx_buf_adds(&p->b, " → ");
+		add_text(&p->b, after, "GPU unknown");
+	}
 	nsx_buf_printf(&p->b, " · unit: %s", nsx_unit_word(d));
 	if (*d->name) {
 		nsx_buf_adds(&p->b, d->method == NSX_WAY_SEQUENCE ? " from " :
@@ -459,6 +470,22 @@ static const char *say_id(struct page *p, const char *id)
 	return s;
 }
 
+static void add_failed(struct page *p, const struct nsx_check *c, const char *id)
+{
+	bool differs = strcmp(c->before, c->after) != 0;
+
+	nsx_buf_printf(&p->b, "- **%s** %s: %s", nsx_check_names[c->status], id, c->text);
+	if (differs || *c->before) {
+		nsx_buf_adds(&p->b, " (");
+		add_text(&p->b, c->before, "");
+	}
+	if (differs) {
+		nsx_buf_adds(&p->b, " → ");
+		add_text(&p->b, c->after, "");
+	}
+	nsx_buf_adds(&p->b, differs || *c->before ? ")\n" : "\n");
+}
+
 static void add_checks(struct page *p)
 {
 	const struct nsx_diff *d = p->d;
@@ -471,18 +498,11 @@ static void add_checks(struct page *p)
 		const struct nsx_check *c = &d->checks[i];
 		const char *id = say_id(p, c->id);
 
-		if (c->status != NSX_CHECK_PASS)
-			nsx_buf_printf(&p->b, "- **%s** %s: %s",
-				       nsx_check_names[c->status], id, c->text);
-		if (c->status != NSX_CHECK_PASS && strcmp(c->before, c->after))
-			nsx_buf_printf(&p->b, " (%s → %s)", c->before,
-				       c->after);
-		else if (c->status != NSX_CHECK_PASS && *c->before)
-			nsx_buf_printf(&p->b, " (%s)", c->before);
 		if (c->status != NSX_CHECK_PASS) {
-			nsx_buf_adds(&p->b, "\n");
+			add_failed(p, c, id);
 		} else if (*c->before || *c->after) {
-			nsx_buf_printf(&list[0], "%s%s %s", alike, id, c->after);
+			nsx_buf_printf(&list[0], "%s%s ", alike, id);
+			add_text(&list[0], c->after, "");
 			alike = ", ";
 		} else {
 			nsx_buf_printf(&list[1], "%s%s", unknown, id);

@@ -194,6 +194,43 @@ def no_tables():
     yield t.result("3000 tables")
 
 
+# Names ------------------------------------------------------------------------------
+
+EVIL = "Z\x1b[31m\n# Heading [a](javascript:b) <i>c</i> "
+NAMED = ["synthetic", "load_pause", "alloc_stall", "osrt", "mpi_no_gpu", "gpu_metrics_odd", "call_after_wait"]
+ASKED = [["verdict"], ["findings"], ["finding", "1"], ["gaps"], ["section", "capture_quality"]]
+
+
+def name_all(db):
+    """Every text of the trace begins with EVIL: the strings, and what rows hold themselves."""
+    for table, in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'ENUM%' "
+                             "AND name NOT LIKE 'META%' AND name NOT LIKE 'sqlite%'").fetchall():
+        for _, column, *_ in db.execute(f'PRAGMA table_info("{table}")').fetchall():
+            db.execute(f"""UPDATE OR IGNORE "{table}" SET "{column}" = ? || "{column}"
+                WHERE typeof("{column}") = 'text' AND "{column}" NOT LIKE '{{%'""", (EVIL,))
+
+
+def texts(path):
+    """What is printed and written about a trace: (of what, text)"""
+    out = os.path.dirname(path) + "/o"
+    yield "stdout", subprocess.run([PROGRAM, path, "--out", out], capture_output=True).stdout
+    yield "report.md", read(out + "/report.md")
+    for question in ASKED:
+        yield " ".join(question), subprocess.run([PROGRAM, "ask", path, *question], capture_output=True).stdout
+    for command in (["diff", path, path, "--md"], ["fleet", path, "--md"]):
+        yield command[0], subprocess.run([PROGRAM, *command], capture_output=True).stdout
+
+
+def evil_names():
+    for fixture in NAMED:
+        t = Trace(fixture)
+        t.change(name_all)
+        why = [f"{what}: {m.group(0)!r}" for what, text in texts(t.path)
+               for m in [re.search(rb"[^\n]{0,40}(Z\x1b|\n# Heading)", text)] if m]
+        shutil.rmtree(t.dir)
+        yield f"FAIL names of {fixture}: {why[0]}" if why else None
+
+
 # Masses ------------------------------------------------------------------------------
 
 def masses():
@@ -227,6 +264,7 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         results = list(pool.map(spoil, jobs))
     results += no_tables()
+    results += evil_names()
     results += masses()
     return finish("hostile", results)
 

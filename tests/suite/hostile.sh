@@ -1,7 +1,8 @@
 #!/bin/sh
 # Databases made to deceive: each column we know set to NULL, text, a blob, a
 # fraction, the ends of int64, -1 (which stands for "none" inside); generated columns, virtual tables, endless views,
-# thousands of columns, strings in masses. Bounded time, no crash, exit 0 or 4,
+# thousands of columns, strings in masses, names that would be a line, a heading or an
+# escape sequence where they are told. Bounded time, no crash, exit 0 or 4,
 # sums that a trace can have, the same report for 1 and 4 threads.
 # LONG=1 tries every column in every fixture below and ten times the masses.
 # usage: hostile.sh BUILD_DIR

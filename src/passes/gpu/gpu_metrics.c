@@ -345,8 +345,8 @@ static void say_lost(const struct nsx_metrics *m, struct nsx_section *out)
 		const char *name = x->name ? x->name :
 			nsx_say(out, "counter %lld", (long long)x->metric_id);
 
-		list = nsx_say(out, "%s%s %lld of '%s'%s", list, i ? "," : ":",
-			       (long long)x->n, name, x->gpu < 0 ? "" :
+		list = nsx_say(out, "%s%s %lld of %s%s", list, i ? "," : ":",
+			       (long long)x->n, nsx_md_name(out, name), x->gpu < 0 ? "" :
 			       nsx_say(out, " of GPU %lld", (long long)x->gpu));
 	}
 	nsx_note(out, "%lld of %lld samples have no usable time, counter or "
