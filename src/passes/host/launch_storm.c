@@ -160,6 +160,16 @@ static struct launcher *launcher_of(const struct nsx_trace *t,
 	return x;
 }
 
+/* Whether the call launched something on the device of op before it: a node inside of a
+ * graph, for which the host does nothing.
+ */
+static bool is_later_node(const struct nsx_trace *t, uint32_t call, uint32_t op)
+{
+	uint32_t first = nsx_call_op(&t->calls, call);
+
+	return first != op && nsx_stream_of(t, first)->device == nsx_stream_of(t, op)->device;
+}
+
 /* Idle below 1 ms that lasted until the call of the op that ended it was back:
  * queries/README.md 9.
  */
@@ -168,7 +178,8 @@ static int64_t host_late(const struct nsx_trace *t, const struct nsx_gap *gap)
 	uint32_t call = gap->op == NSX_NONE ? NSX_NONE : nsx_op_call(&t->ops, gap->op);
 
 	if (call == NSX_NONE || gap->end_ns - gap->start_ns >= SHORT_GAP_NS ||
-	    nsx_call_end(&t->calls, call) <= gap->start_ns)
+	    nsx_call_end(&t->calls, call) <= gap->start_ns ||
+	    is_later_node(t, call, gap->op))
 		return 0;
 	return NSX_MIN(gap->end_ns, nsx_call_end(&t->calls, call)) -
 	       gap->start_ns;

@@ -1,0 +1,1 @@
+explain @nodes_during_call --pass launch_storm --md
