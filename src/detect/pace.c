@@ -3,7 +3,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "detect/detect.h"
+#include "detect/host.h"
 #include "facts/outside.h"
 #include "facts/replay/replay.h"
 
@@ -78,6 +78,17 @@ static bool waits_inside(const struct nsx_detect *d)
 	return 2 * ns >= d->w.end_ns - d->w.start_ns;
 }
 
+/* Whether another thread works while the launching one waits for it. */
+static int waits_for_thread(struct nsx_detect *d, bool *ret, struct nsx_err *err)
+{
+	struct host_others x;
+	int rc = host_find_others(d, &x, err);
+
+	*ret = x.thread;
+	host_others_done(&x);
+	return rc;
+}
+
 static bool computes_throughout(const struct nsx_detect *d)
 {
 	const struct nsx_facts *f = d->facts;
@@ -109,6 +120,7 @@ int nsx_detect_pace(struct nsx_detect *d, struct nsx_err *err)
 	struct nsx_findings *l = d->found;
 	struct nsx_gain g[NPLANS];
 	struct rhythm r;
+	bool works;
 
 	/* Other ranks keep a period as well: for this one, if it is late. */
 	if (f->limiting != NSX_NONE && f->device[f->limiting].comm.n)
@@ -125,6 +137,10 @@ int nsx_detect_pace(struct nsx_detect *d, struct nsx_err *err)
 			 (double)g[HOST].low_ns >=
 				 SURE * (double)g[BOTH].gain_ns :
 			 !r.is_clock)
+		return 0;
+	if (waits_for_thread(d, &works, err))
+		return err->rc;
+	if (works)
 		return 0;
 	struct nsx_finding found = {
 		.id = NSX_ID_paced, .device = f->limiting,

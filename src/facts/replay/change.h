@@ -29,7 +29,8 @@ enum nsx_change_verb {
 	 * that ends the gap), process, thread. */
 	NSX_FASTER_HOST,   /* what it computes, `amount` times as fast; waits
 			      outside CUDA stay                              */
-	NSX_NO_OS_WAIT,	   /* calls of the operating system or of MPI in `name` */
+	NSX_NO_OS_WAIT,	   /* calls of the operating system or of MPI in `name`;
+			      without one all waits outside CUDA, also off its CPU */
 	NSX_NO_PREEMPTION, /* off its CPU although it could have run, also in
 			      launches, and past the end of a wait           */
 	NSX_NO_PROFILER,   /* what the profiler took                         */

@@ -400,6 +400,8 @@ static int no_os_wait(struct select *s, struct nsx_err *err)
 	struct nsx_outside o;
 	int rc = 0;
 
+	if (!s->c->name)
+		return cut_gaps(s, &s->m->waits, true, err);
 	for (size_t at = 0; !rc && nsx_outside_next(t, &at, &o);)
 		if (o.end_ns - o.start_ns >= s->c->least_ns &&
 		    fits_text(s, o.name))

@@ -1,0 +1,1 @@
+explain @on_cpu_meanwhile --pass findings --md
