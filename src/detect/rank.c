@@ -501,6 +501,20 @@ static bool follows(const struct item *x, const struct item *best)
 	       x->adds_ns < best->adds_ns;
 }
 
+/* As much comes back as went to the host: what the launching thread waits for, and then
+ * works on, is needed by what it launches next.
+ */
+static bool is_round_trip(const struct nsx_finding *f)
+{
+	return f->is_own && f->subject && !strcmp(f->subject, "round_trips");
+}
+
+/* Iterations are slow by what goes to the host in them, and comes back. */
+static bool is_why_slow(const struct nsx_finding *x, const struct nsx_finding *slow)
+{
+	return slow->id == NSX_ID_slow_iterations && is_round_trip(x);
+}
+
 /* Of best and the others, which add `after` once best is there: the cause
  * furthest up among those that win nearly as much.
  */
@@ -512,10 +526,11 @@ static struct item *leader(struct pricing *p, struct item *best,
 	for (size_t i = 0; i < p->n; i++) {
 		struct item *x = &p->v[i];
 		bool stops = (stops_host(x->f->id) && !is_shared_wrong(best->f)) ||
-			     is_link(x->f) || leaves_room(x->f, best->f);
+			     is_link(x->f) || leaves_room(x->f, best->f) ||
+			     is_round_trip(x->f);
 
 		if (x->left && x != best && depth(x->f) < depth(lead->f) &&
-		    !follows(x, best) &&
+		    !follows(x, best) && !is_why_slow(best->f, x->f) &&
 		    (is_sure(x->f) || !is_sure(best->f)) &&
 		    after[i] <= (stops ? OWN * x->adds_ns :
 					 SAME * best->adds_ns) &&

@@ -5,6 +5,7 @@
  * The copies of both directions, the waits between them and what the host does meanwhile
  * are one cause, which each by itself tells only in part.
  */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include "detect/detect.h"
@@ -12,10 +13,14 @@
 enum {
 	FEWEST = 3,	/* round trips                                       */
 	LEAST_BYTES = 65536, /* out, of one: less is a result to look at     */
-	ALIKE = 2,	/* times as many bytes one way as the other          */
+	ALIKE = 2,	/* times as many bytes one way as the other, of an iteration */
+	FEW_BYTES = 4096, /* more one way are values beside what makes the trip */
 };
 
 enum step { OTHER, OUT, BACK, WORK, WAIT };
+
+/* SURE_TRIP: as many bytes come back as went out, in one iteration where these are known. */
+enum sort { NO_TRIP, TRIP, SURE_TRIP };
 
 enum { COPIES, WAITS, GAPS /* calls that end one */, NLISTS };
 
@@ -24,10 +29,11 @@ struct trips {
 	struct nsx_row_list rows[NLISTS]; /* of all, the one at hand last    */
 	size_t kept[NLISTS];		  /* those of the ones before        */
 	bool has_waited;
+	uint32_t out_op; /* the last that took half of what went out, or more */
 	int64_t out_bytes, back_bytes, host_ns; /* of the one at hand        */
 	int64_t bytes, copies_ns, all_host_ns;
 	int64_t last_ns; /* end of the thread's last call                    */
-	size_t n;
+	size_t n, nsure;
 	struct nsx_places places;
 	struct nsx_place most;
 };
@@ -57,17 +63,56 @@ static bool is_open(const struct trips *x)
 	return x->rows[COPIES].n > x->kept[COPIES];
 }
 
+/* The iteration, of the program's ranges, in which an operation starts; NSX_NONE. */
+static uint32_t iteration_at(const struct nsx_detect *d, uint32_t op)
+{
+	const struct nsx_facts *f = d->facts;
+	const struct nsx_stream *stream = nsx_stream_of(d->trace, op);
+	int64_t at_ns = nsx_op_start(&d->trace->ops, op);
+	uint32_t i;
+
+	if (f->iteration_method != NSX_WAY_NVTX)
+		return NSX_NONE;
+	i = NSX_SEARCH(0, (uint32_t)f->niterations, mid,
+		       (NSX_CMP(f->iterations[mid].process, stream->process) ?:
+			NSX_CMP(f->iterations[mid].device, stream->device) ?:
+			NSX_CMP(f->iterations[mid].end_ns, at_ns + 1)) < 0);
+	return i < f->niterations && f->iterations[i].process == stream->process &&
+	       f->iterations[i].device == stream->device &&
+	       f->iterations[i].start_ns <= at_ns ? i : NSX_NONE;
+}
+
+/* As many bytes that come back may be a reply and the next request all the same where one
+ * iteration ends with what goes out and the next begins with what comes in; others are, unless
+ * it is all in one iteration.
+ */
+static enum sort sort_of(const struct trips *x)
+{
+	bool is_same = imaxabs(x->out_bytes - x->back_bytes) < FEW_BYTES;
+	uint32_t first, last;
+
+	if (!x->back_bytes || x->out_bytes < LEAST_BYTES ||
+	    x->out_bytes / ALIKE > x->back_bytes ||
+	    x->back_bytes / ALIKE > x->out_bytes)
+		return NO_TRIP;
+	first = iteration_at(x->d, x->out_op);
+	last = iteration_at(x->d, x->rows[COPIES].v[x->rows[COPIES].n - 1]);
+	if (first == last)
+		return is_same ? SURE_TRIP : first != NSX_NONE ? TRIP : NO_TRIP;
+	return is_same ? TRIP : NO_TRIP;
+}
+
 /* What is no round trip is forgotten. */
 static int end_trip(struct trips *x, struct nsx_err *err)
 {
 	const struct nsx_trace *t = x->d->trace;
-	bool is_trip = x->back_bytes && x->out_bytes >= LEAST_BYTES &&
-		       x->out_bytes / ALIKE <= x->back_bytes &&
-		       x->back_bytes / ALIKE <= x->out_bytes;
+	enum sort sort = sort_of(x);
+	bool is_trip = sort != NO_TRIP;
 	size_t from = x->kept[COPIES];
 
 	if (is_trip) {
 		x->n++;
+		x->nsure += sort == SURE_TRIP;
 		nsx_add_to(&x->bytes, nsx_add_sat(x->out_bytes, x->back_bytes));
 		nsx_add_to(&x->all_host_ns, x->host_ns);
 	}
@@ -96,9 +141,11 @@ static int add_copy(struct trips *x, size_t call, enum step step,
 {
 	const struct nsx_trace *t = x->d->trace;
 	uint32_t op = nsx_call_op(&t->calls, call);
+	int64_t bytes = NSX_MAX(0, nsx_op_copy(t, op)->bytes);
 
-	nsx_add_to(step == OUT ? &x->out_bytes : &x->back_bytes,
-		   NSX_MAX(0, nsx_op_copy(t, op)->bytes));
+	nsx_add_to(step == OUT ? &x->out_bytes : &x->back_bytes, bytes);
+	if (step == OUT && 2 * bytes >= x->out_bytes)
+		x->out_op = op;
 	x->has_waited |= step == OUT && nsx_call_blocks(x->d->facts, t, call);
 	return nsx_list_row(&x->rows[COPIES], op, err);
 }
@@ -177,7 +224,7 @@ static void propose(struct trips *x)
 			"an upper bound: as if neither the copies nor what the "
 			"host does between them were there; whether what comes "
 			"back is what went out is not in the trace"},
-		.is_bound = true,
+		.is_bound = true, .is_own = x->nsure * 2 > x->n, /* the waits in it are for that */
 		.recommendation = {
 			"do on the GPU what the host does with the data; what "
 			"goes to another GPU can go there directly (NCCL, "

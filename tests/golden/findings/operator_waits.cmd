@@ -1,0 +1,1 @@
+explain @operator_waits --pass findings --md

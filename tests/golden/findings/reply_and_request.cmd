@@ -1,0 +1,1 @@
+explain @reply_and_request --pass findings --md
