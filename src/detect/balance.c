@@ -400,7 +400,8 @@ const char *nsx_say_over_gpus(struct nsx_detect *d, const uint32_t *ops, size_t 
 	return ngpus > 1 ? nsx_tell(d->found, " on %u GPUs", ngpus) : "";
 }
 
-const char *nsx_say_alone(struct nsx_detect *d, uint32_t process)
+const char *nsx_say_own_gpu(struct nsx_detect *d, uint32_t process, const char *before,
+			    const char *after)
 {
 	const struct nsx_trace *t = d->trace;
 	uint32_t own = NSX_NONE, other = NSX_NONE;
@@ -419,8 +420,8 @@ const char *nsx_say_alone(struct nsx_detect *d, uint32_t process)
 			own = s->device;
 	}
 	return own == NSX_NONE || other == NSX_NONE || own == other ?
-		       "" : nsx_tell(d->found, " on GPU %s alone",
-				     nsx_gpu_label(t, own));
+		       "" : nsx_tell(d->found, "%s%s%s", before,
+				     nsx_gpu_label(t, own), after);
 }
 
 /* Idle time -----------------------------------------------------------------------*/

@@ -64,10 +64,14 @@ uint64_t nsx_range_kind(const struct nsx_trace *t, uint32_t range);
 uint32_t nsx_range_of_gap(const struct nsx_detect *d, uint32_t range,
 			  int64_t from_ns, int64_t to_ns);
 
-/* " on GPU 2 alone": where one process of several that communicate does something, and
- * has one GPU; else "".
- */
-const char *nsx_say_alone(struct nsx_detect *d, uint32_t process);
+/* The GPU of one process of several that communicate, if it has but one; else "". */
+const char *nsx_say_own_gpu(struct nsx_detect *d, uint32_t process, const char *before,
+			    const char *after);
+/* " on GPU 2 alone": where only that process does something. */
+static inline const char *nsx_say_alone(struct nsx_detect *d, uint32_t process)
+{
+	return nsx_say_own_gpu(d, process, " on GPU ", " alone");
+}
 /* "1, 2 and 3": devices by their ids; of more than NSX_CIRCLE_NAMED no more are read. */
 const char *nsx_say_gpus(struct nsx_detect *d, const uint32_t *device, uint32_t n);
 /* " on 2 GPUs": where operations are on several, so that their times add up beyond the

@@ -2,8 +2,9 @@
  * program's own code, and the launches themselves.
  *
  * A long stretch of it has a name, the NVTX range around its middle that covers half of
- * it, and so have shorter ones that add up to much in ranges that hold little else; many
- * short ones between launches are the cost of launching one by one.
+ * it, and so have shorter ones that add up to much in ranges that hold little else, or come
+ * after a wait and take longer than a launch does; many short ones between launches are the
+ * cost of launching one by one.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -19,6 +20,14 @@ enum {
 	HELD_NS = 20000, /* of a call; launches take a few microseconds      */
 	SHORT_NS = 100000, /* what is shorter never does                     */
 	CODE_NS = 250000,  /* on average, what no launch takes               */
+	RESULT_NS = 20000, /* ... nor the way from a wait to the next launch */
+	RESULT_TIMES = 4,  /* what lies between two launches of the thread   */
+};
+
+/* Stretches of a thread, each cut to long_ns so that a few do not stand for the rest. */
+struct usual {
+	int64_t ns;
+	size_t n;
 };
 
 struct rows { /* calls that end a stretch of host time */
@@ -44,6 +53,8 @@ struct launcher {
 		nsx_str name;	/* of all of them; 0: they have several      */
 		uint32_t helper; /* thread that only copies; NSX_NONE        */
 		uint32_t process; /* of all of them; SEVERAL                 */
+		nsx_str waited;	  /* call that all of them follow, and that
+				     waits; 0: there is none                 */
 		int64_t least_ns; /* of a stretch                            */
 		struct nsx_meanwhile meanwhile; /* outside ranges, of others */
 	} *code;
@@ -53,13 +64,19 @@ struct launcher {
 		size_t n;
 		uint32_t last; /* range                                      */
 	} *kind;
+	struct nsx_groups sites; /* (thread, the wait before and the call after) */
+	struct usual *after; /* the waits, by site                           */
+	struct usual *between; /* launches, by thread                        */
 	struct rows gaps; /* the short ones                                  */
+	struct nsx_votes whose; /* time of code by its index, of threads     */
 	struct nsx_votes hot; /* samples of all, by index of code or SHORT   */
-	size_t nlaunches, nreplays; /* nreplays: of CUDA graphs              */
+	size_t nlaunches, nreplays, nkernels; /* nreplays: of CUDA graphs;
+						 nkernels: of one kernel each */
 	size_t nslow;	    /* of those, that take long                      */
 	int64_t launch_ns, replay_ns, slow_ns, long_ns;
 	const char *replay_call; /* one that replays a graph; NULL: none      */
-	bool learns;  /* kinds, at first                                     */
+	bool learns;  /* usual lengths, and kinds where has_kinds, at first  */
+	bool has_kinds;
 	int64_t idle_ns[NSX_NCAUSES]; /* of the limiting GPU, by cause       */
 	struct edge edge[2]; /* of it: the first and the last                */
 	uint8_t *awaited; /* by name of an OS call; 0: not looked at yet     */
@@ -74,12 +91,19 @@ static int add_row(struct rows *r, size_t call, int64_t ns,
 	return nsx_list_row(&r->calls, call, err);
 }
 
+/* A stretch of host time, which a call ends. */
+struct stretch {
+	size_t call;
+	nsx_str waited; /* the call before it, if that waits; 0              */
+	int64_t from_ns, to_ns;
+	int64_t ns; /* less its waits for input                              */
+};
+
 static int add_code(struct launcher *x, uint32_t range, uint32_t helper,
-		    size_t call, int64_t ns, uint32_t *ret,
-		    struct nsx_err *err)
+		    const struct stretch *s, uint32_t *ret, struct nsx_err *err)
 {
 	uint32_t process =
-		x->d->trace->thread[nsx_call_thread(x->d->trace, call)].process;
+		x->d->trace->thread[nsx_call_thread(x->d->trace, s->call)].process;
 	uint64_t whose = helper == NSX_NONE ? range == NSX_NONE :
 					      UINT64_C(2) + helper;
 	nsx_str name = range == NSX_NONE ? 0 : x->d->trace->nvtx.name[range];
@@ -93,16 +117,19 @@ static int add_code(struct launcher *x, uint32_t range, uint32_t helper,
 	if (x->names.n > known)
 		*c = (struct code){.range = range, .helper = helper,
 				   .name = name, .process = process,
-				   .least_ns = x->long_ns,
+				   .waited = s->waited, .least_ns = x->long_ns,
 				   .meanwhile = {NSX_NONE, NSX_NONE, 0}};
-	if (ns < c->least_ns)
-		c->least_ns = SHORT_NS;
+	c->least_ns = NSX_MIN(c->least_ns, s->ns);
 	if (c->name != name)
 		c->name = 0;
+	if (c->waited != s->waited)
+		c->waited = 0;
 	if (c->process != process)
 		c->process = (uint32_t)SEVERAL;
 	*ret = (uint32_t)(c - x->code);
-	return add_row(&c->rows, call, ns, err);
+	return nsx_vote(&x->whose, *ret, nsx_call_thread(x->d->trace, s->call), s->ns,
+			err) ||
+			       add_row(&c->rows, s->call, s->ns, err) ? err->rc : 0;
 }
 
 /* What NSX_FASTER_LAUNCH makes faster. */
@@ -113,6 +140,16 @@ static bool queues_work(const struct nsx_detect *d, size_t call)
 	return c->cls[call] == NSX_CALL_LAUNCH ||
 	       (nsx_call_op(c, call) != NSX_NONE &&
 		!nsx_call_blocks(d->facts, d->trace, call));
+}
+
+/* Its name if it waits for the GPU; 0. */
+static nsx_str waited_in(const struct nsx_detect *d, size_t call)
+{
+	const struct nsx_trace *t = d->trace;
+
+	return call != SIZE_MAX && (t->calls.cls[call] == NSX_CALL_SYNC ||
+				    nsx_call_blocks(d->facts, t, call)) ?
+		       nsx_call_name(&t->calls, call) : 0;
 }
 
 /* A full queue held it up, which costs nothing: the GPU works all along. */
@@ -134,6 +171,8 @@ static void count_launch(struct launcher *x, size_t call)
 	const struct nsx_calls *c = &x->d->trace->calls;
 
 	x->nlaunches++;
+	x->nkernels += c->cls[call] == NSX_CALL_LAUNCH &&
+		       !(c->flags[call] & NSX_CALL_GRAPH);
 	nsx_add_to(&x->launch_ns, nsx_call_ns(c, call));
 	if (!(c->flags[call] & NSX_CALL_GRAPH))
 		return;
@@ -236,6 +275,7 @@ struct thread_walk {
 	uint32_t thread, helper; /* helper: NSX_NONE: it launches            */
 	struct nsx_nvtx_walk ranges;
 	size_t sample, osrt;
+	size_t before; /* call, around whatever it calls; SIZE_MAX           */
 };
 
 static uint32_t range_at(struct launcher *x, struct thread_walk *w, int64_t from_ns,
@@ -285,41 +325,107 @@ static bool is_code(const struct launcher *x, uint32_t range)
 	       k->ns >= (x->d->w.end_ns - x->d->w.start_ns) / LONG_PART;
 }
 
-/* A stretch of host time, which a call ends. */
-static int add_stretch(struct launcher *x, struct thread_walk *w, size_t call,
-		       int64_t from_ns, int64_t to_ns, struct nsx_err *err)
+static uint64_t site_of(nsx_str waited, const struct nsx_calls *c, size_t call)
+{
+	return (uint64_t)waited << 32 | nsx_call_name(c, call);
+}
+
+/* What a stretch of the thread takes after a wait, and between launches. */
+static int add_usual(struct launcher *x, const struct thread_walk *w,
+		     const struct stretch *s, struct nsx_err *err)
+{
+	struct usual *u = NULL;
+
+	if (s->waited) {
+		u = nsx_group_value(&x->sites, &x->after, w->thread,
+				    site_of(s->waited, &x->d->trace->calls, s->call),
+				    "host code", err);
+		if (!u)
+			return err->rc;
+	} else if (w->before != SIZE_MAX && queues_work(x->d, w->before) &&
+		   queues_work(x->d, s->call)) {
+		u = &x->between[w->thread];
+	}
+	if (u) {
+		nsx_add_to(&u->ns, NSX_MIN(s->ns, x->long_ns));
+		u->n++;
+	}
+	return 0;
+}
+
+/* From what length on a stretch after a wait is code: half of what such stretches must take on
+ * average, so that no length cuts in two what comes from one place.  INT64_MAX: they take no
+ * longer than the way to any launch.
+ */
+static int64_t least_after_wait(const struct launcher *x, const struct thread_walk *w,
+				const struct stretch *s)
+{
+	uint32_t at = !s->waited || w->helper != NSX_NONE ? NSX_NONE :
+		nsx_group_find(&x->sites, w->thread,
+			       site_of(s->waited, &x->d->trace->calls, s->call));
+	const struct usual *between = &x->between[w->thread];
+	int64_t least_ns = RESULT_NS;
+
+	if (at == NSX_NONE)
+		return INT64_MAX;
+	if (between->n)
+		least_ns = NSX_MAX(least_ns, RESULT_TIMES * between->ns /
+						     (int64_t)between->n);
+	return x->after[at].ns / least_ns >= (int64_t)x->after[at].n ?
+		       least_ns / 2 : INT64_MAX;
+}
+
+static int learn_stretch(struct launcher *x, struct thread_walk *w,
+			 const struct stretch *s, struct nsx_err *err)
+{
+	if (x->has_kinds && s->ns >= SHORT_NS && s->ns < x->long_ns &&
+	    add_kind(x, range_at(x, w, s->from_ns, s->to_ns), s->ns, err))
+		return err->rc;
+	return s->ns > 0 ? add_usual(x, w, s, err) : 0;
+}
+
+static int name_stretch(struct launcher *x, const struct thread_walk *w,
+			const struct stretch *s, uint32_t range, uint32_t *code,
+			struct nsx_err *err)
 {
 	const struct nsx_trace *t = x->d->trace;
-	int64_t ns = to_ns - from_ns -
-		     input_ns(x, &t->thread[w->thread], &w->osrt, from_ns, to_ns);
+	struct code *c;
+
+	if (add_code(x, range, w->helper, s, code, err))
+		return err->rc;
+	c = &x->code[*code];
+	nsx_add_to(&c->edge_ns, idle_at_edges(x, w->thread, s->from_ns, s->to_ns));
+	if (range != NSX_NONE && nsx_range_start(&t->nvtx, range) >= s->from_ns &&
+	    nsx_range_end(&t->nvtx, range) <= s->to_ns)
+		nsx_add_to(&c->own_ns, nsx_range_end(&t->nvtx, range) -
+					       nsx_range_start(&t->nvtx, range));
+	return 0;
+}
+
+static int add_stretch(struct launcher *x, struct thread_walk *w, struct stretch *s,
+		       struct nsx_err *err)
+{
 	uint32_t code = (uint32_t)SHORT, range = NSX_NONE;
+	int64_t least_ns;
 
-	if (ns >= SHORT_NS && (ns >= x->long_ns || x->learns || x->kinds.n))
-		range = range_at(x, w, from_ns, to_ns);
+	s->ns = s->to_ns - s->from_ns - input_ns(x, &x->d->trace->thread[w->thread],
+						 &w->osrt, s->from_ns, s->to_ns);
 	if (x->learns)
-		return ns >= SHORT_NS && ns < x->long_ns &&
-		       add_kind(x, range, ns, err) ? err->rc : 0;
-	if (ns >= x->long_ns || (ns >= SHORT_NS && w->helper == NSX_NONE &&
-				 is_code(x, range))) {
-		struct code *c;
-
-		if (add_code(x, range, w->helper, call, ns, &code, err))
+		return learn_stretch(x, w, s, err);
+	least_ns = NSX_MIN(x->long_ns, least_after_wait(x, w, s));
+	if (s->ns >= NSX_MIN(least_ns, x->kinds.n ? (int64_t)SHORT_NS : INT64_MAX))
+		range = range_at(x, w, s->from_ns, s->to_ns);
+	if (s->ns >= SHORT_NS && w->helper == NSX_NONE && is_code(x, range))
+		least_ns = NSX_MIN(least_ns, (int64_t)SHORT_NS);
+	if (s->ns >= least_ns) {
+		if (name_stretch(x, w, s, range, &code, err))
 			return err->rc;
-		c = &x->code[code];
-		nsx_add_to(&c->edge_ns,
-			   idle_at_edges(x, w->thread, from_ns, to_ns));
-		if (range != NSX_NONE &&
-		    nsx_range_start(&t->nvtx, range) >= from_ns &&
-		    nsx_range_end(&t->nvtx, range) <= to_ns)
-			nsx_add_to(&c->own_ns,
-				   nsx_range_end(&t->nvtx, range) -
-					nsx_range_start(&t->nvtx, range));
-	} else if (ns > 0 && w->helper == NSX_NONE &&
-		   add_row(&x->gaps, call, ns, err)) {
+	} else if (s->ns > 0 && w->helper == NSX_NONE &&
+		   add_row(&x->gaps, s->call, s->ns, err)) {
 		return err->rc;
 	}
 	return nsx_vote_samples(x->d, &x->hot, code, w->thread, &w->sample,
-				(struct nsx_span){from_ns, to_ns}, err);
+				(struct nsx_span){s->from_ns, s->to_ns}, err);
 }
 
 /* Whether GPU work at an end of the window asked for waits for the thread: then its time
@@ -338,32 +444,37 @@ static int walk_thread(struct launcher *x, uint32_t thread, uint32_t *below,
 	const struct nsx_window *in = &x->d->w;
 	bool is_edge = is_at_edge(x, thread);
 	struct thread_walk w = {.thread = thread, .osrt = th->osrt_at,
-				.helper = th->launches ? NSX_NONE : thread};
+				.helper = th->launches ? NSX_NONE : thread,
+				.before = SIZE_MAX};
 	int64_t last_ns = is_edge ? in->start_ns : INT64_MAX; /* end of the call
 							before; at first none */
 
 	nsx_nvtx_walk_begin(&w.ranges, t, thread, true, false, below);
 	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
 		int64_t start_ns = nsx_call_start(&t->calls, i);
-		int64_t from_ns = NSX_MAX(last_ns, in->start_ns);
-		int64_t to_ns = NSX_MIN(start_ns, in->end_ns);
+		struct stretch s = {.call = i,
+				    .waited = waited_in(x->d, w.before),
+				    .from_ns = NSX_MAX(last_ns, in->start_ns),
+				    .to_ns = NSX_MIN(start_ns, in->end_ns)};
 
 		if (start_ns >= in->end_ns && !is_edge)
 			break;
 		if (t->calls.flags[i] & NSX_CALL_NESTED)
 			continue;
 		last_ns = nsx_call_end(&t->calls, i);
-		if (start_ns < in->start_ns)
+		if (start_ns < in->start_ns) {
+			w.before = i;
 			continue;
+		}
 		if (!x->learns && w.helper == NSX_NONE &&
 		    queues_work(x->d, i) && start_ns < in->end_ns &&
 		    !is_held_up(x->d, i))
 			count_launch(x, i);
-		if (from_ns < to_ns &&
-		    add_stretch(x, &w, i, from_ns, to_ns, err))
+		if (s.from_ns < s.to_ns && add_stretch(x, &w, &s, err))
 			return err->rc;
 		if (start_ns >= in->end_ns)
 			break;
+		w.before = i;
 	}
 	return 0;
 }
@@ -455,6 +566,60 @@ static int find_awaited(struct nsx_detect *d, struct code *c, struct nsx_err *er
 	return rc;
 }
 
+static const char *thread_name(struct nsx_detect *d, uint32_t thread)
+{
+	const struct nsx_thread *th = &d->trace->thread[thread];
+
+	return th->name ? nsx_text(d->trace, th->name) :
+			  nsx_tell(d->found, "%lld", (long long)th->tid);
+}
+
+/* Of several threads that launch, the one that has twice as much of it as the others have on
+ * average; its frame is NSX_NONE: there is none.
+ */
+static struct nsx_winner most_of(const struct launcher *x, const struct code *c)
+{
+	const struct nsx_trace *t = x->d->trace;
+	struct nsx_winner most = nsx_votes_won(&x->whose, (uint32_t)(c - x->code));
+	int64_t others = 0;
+
+	for (uint32_t i = 0; i < t->nthreads; i++)
+		others += i != most.frame && t->thread[i].launches;
+	if (!others || c->helper != NSX_NONE ||
+	    most.weight / 2 * others < most.all - most.weight)
+		most.frame = NSX_NONE;
+	return most;
+}
+
+static const char *say_whose(struct launcher *x, const struct code *c,
+			     const struct nsx_winner *most)
+{
+	return c->process != (uint32_t)SEVERAL ? nsx_say_alone(x->d, c->process) :
+	       most->frame == NSX_NONE || most->weight < most->all / 2 ? "" :
+		       nsx_say_own_gpu(x->d, x->d->trace->thread[most->frame].process,
+				       ", most of it on GPU ", "");
+}
+
+static void tell_thread(struct launcher *x, const struct code *c,
+			const struct nsx_winner *most, struct nsx_finding *f)
+{
+	const struct nsx_trace *t = x->d->trace;
+	struct nsx_findings *l = x->d->found;
+	const char *ns = nsx_tell_ns(l, most->weight);
+
+	if (most->frame == NSX_NONE)
+		return;
+	if (c->process == (uint32_t)SEVERAL)
+		nsx_add_evidence(f, nsx_tell(
+			l, "process %lld has %s of it",
+			(long long)t->process[t->thread[most->frame].process].pid, ns));
+	else if (t->nprocesses < 2)
+		nsx_add_evidence(f, nsx_tell(
+			l, "thread %s has %s of it", nsx_tell_name(
+				l, thread_name(x->d, most->frame)),
+			most->weight == most->all ? "all" : ns));
+}
+
 static void propose_code(struct launcher *x, const struct code *c)
 {
 	struct nsx_detect *d = x->d;
@@ -462,12 +627,9 @@ static void propose_code(struct launcher *x, const struct code *c)
 	const char *path = nsx_range_path(d, c->range);
 	struct nsx_winner hot = nsx_votes_won(&x->hot,
 					      (uint32_t)(c - x->code));
+	struct nsx_winner most = most_of(x, c);
 	const char *code = path ?: own_site(d, hot.frame);
-	const struct nsx_thread *th = c->helper == NSX_NONE ?
-					NULL : &d->trace->thread[c->helper];
-	const char *helper = !th ? NULL : th->name ?
-		nsx_text(d->trace, th->name) :
-		nsx_tell(l, "%lld", (long long)th->tid);
+	const char *helper = c->helper == NSX_NONE ? NULL : thread_name(d, c->helper);
 	const char *who = helper ? "that thread" :
 		c->process == (uint32_t)SEVERAL || d->trace->nprocesses < 2 ?
 		"the launching thread" :
@@ -475,6 +637,9 @@ static void propose_code(struct launcher *x, const struct code *c)
 			 (long long)d->trace->process[c->process].pid);
 	/* Beside its copies, it is what makes the launching thread wait. */
 	bool is_waited = helper && c->rows.ns > (d->w.end_ns - d->w.start_ns) / 2;
+	const char *after = !c->waited ? NULL : nsx_tell(l, "after %s",
+		nsx_text_api(l->arena, nsx_text(d->trace, c->waited)));
+	bool is_told = !code && !d->trace->nvtx.n && !helper; /* after what */
 	bool is_own = (double)c->own_ns > MOSTLY * (double)c->rows.ns;
 	struct nsx_finding f = {
 		.id = is_waited ? NSX_ID_idle_by_os_wait :
@@ -485,10 +650,12 @@ static void propose_code(struct launcher *x, const struct code *c)
 				    "thread %s%s%s%s" :
 				    "%shost code between CUDA calls%s%s%s",
 			helper ? nsx_tell_name(l, helper) : "",
-			code ? ": " : d->trace->nvtx.n ? ", " : "",
+			code ? ": " : d->trace->nvtx.n || (is_told && after) ?
+				", " : "",
 			code ? code : d->trace->nvtx.n ?
-				"outside NVTX ranges" : "",
-			nsx_say_alone(d, c->process)),
+				"outside NVTX ranges" :
+				is_told && after ? after : "",
+			say_whose(x, c, &most)),
 		.place = code,
 		.is_own = is_own,
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
@@ -498,10 +665,12 @@ static void propose_code(struct launcher *x, const struct code *c)
 		.measured_ns = d->trace->ops.n ? (double)c->edge_ns : 0,
 		.evidence = {nsx_tell(l,
 			"%s of %s or more in which %s makes no CUDA call, %s "
-			"in all",
+			"in all%s",
 			nsx_text_n(l->arena, c->rows.calls.n, "stretch",
 				   "stretches"), nsx_tell_ns(l, c->least_ns),
-			who, nsx_tell_ns(l, c->rows.ns))},
+			who, nsx_tell_ns(l, c->rows.ns),
+			after && !is_told ? nsx_tell(l, ", each right %s", after) :
+					    "")},
 		.proof = {{.csv = "gpu_idle_by_cause", .column = "total_ms",
 			   .at = {{"cause", nsx_string("host_code")}}}},
 		.remedy = nsx_plan_of(d, (struct nsx_change){
@@ -511,7 +680,8 @@ static void propose_code(struct launcher *x, const struct code *c)
 			.rows = nsx_keep_rows(d, c->rows.calls.v,
 					      c->rows.calls.n)})};
 
-	f.evidence[1] = say_hot(d, &hot);
+	nsx_add_evidence(&f, say_hot(d, &hot));
+	tell_thread(x, c, &most, &f);
 	advise_code(d, code || hot.frame != NSX_NONE, helper, &f);
 	if (c->meanwhile.range != NSX_NONE)
 		name_awaited(d, c, &f);
@@ -581,7 +751,10 @@ static void advise_launches(const struct launcher *x, struct nsx_finding *f)
 		f->recommendation[1] = is_seldom_slow(x) ? ahead : shorter;
 		return;
 	}
-	f->recommendation[0] = x->nreplays ?
+	f->recommendation[0] = x->nreplays && !x->nkernels ?
+		"put more into each CUDA graph: copies and memsets, and several "
+		"steps where nothing of the host comes between" :
+		x->nreplays ?
 		"put more into each CUDA graph: it replays graphs already, and "
 		"launches beside them" :
 		nsx_tell(l, "capture %s in a CUDA graph%s; waits in %s must go first",
@@ -589,8 +762,9 @@ static void advise_launches(const struct launcher *x, struct nsx_finding *f)
 			 d->is_pytorch ? " (torch.cuda.graphs, or torch.compile "
 					 "with mode=\"reduce-overhead\")" : "",
 			 nsx_repeats(d) ? "the loop" : "it");
-	f->recommendation[1] = "fuse small kernels, or give each launch more work "
-			       "(larger batches)";
+	if (x->nkernels || !x->nreplays)
+		f->recommendation[1] = "fuse small kernels, or give each launch "
+				       "more work (larger batches)";
 }
 
 static void propose_launches(struct launcher *x)
@@ -648,12 +822,14 @@ static int find_code(struct launcher *x, struct nsx_err *err)
 
 	if (!nsx_new_array(below, x->d->scratch, t->nvtx.n, "ranges", err) ||
 	    !nsx_new_array(x->awaited, x->d->scratch,
-			   nsx_strings_bound(t->strings), "OS calls", err))
+			   nsx_strings_bound(t->strings), "OS calls", err) ||
+	    !nsx_new_array(x->between, x->d->scratch, t->nthreads, "threads", err))
 		return err->rc;
 	nsx_idle_by_cause(x->d, x->idle_ns);
 	find_edges(x);
 	x->long_ns = find_long_ns(x->d);
-	x->learns = t->nvtx.n && x->d->facts->niterations;
+	x->learns = true;
+	x->has_kinds = t->nvtx.n && x->d->facts->niterations;
 	for (uint32_t i = 0; x->learns && i < t->nthreads; i++)
 		if (t->thread[i].launches && walk_thread(x, i, below, err))
 			return err->rc;
@@ -684,7 +860,10 @@ int nsx_detect_host_code(struct nsx_detect *d, struct nsx_err *err)
 		free(x.code[g].rows.calls.v);
 	nsx_groups_done(&x.names);
 	nsx_groups_done(&x.kinds);
+	nsx_groups_done(&x.sites);
+	free(x.after);
 	free(x.kind);
+	nsx_votes_done(&x.whose);
 	nsx_votes_done(&x.hot);
 	free(x.code);
 	free(x.gaps.calls.v);

@@ -1,0 +1,1 @@
+explain @code_after_waits --out o
