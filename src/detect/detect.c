@@ -232,6 +232,14 @@ uint32_t nsx_range_of_gap(const struct nsx_detect *d, uint32_t range,
 	return range;
 }
 
+const char *nsx_thread_text(struct nsx_detect *d, uint32_t thread)
+{
+	const struct nsx_thread *th = &d->trace->thread[thread];
+
+	return th->name ? nsx_text(d->trace, th->name) :
+			  nsx_tell(d->found, "%lld", (long long)th->tid);
+}
+
 void nsx_idle_by_cause(const struct nsx_detect *d, int64_t ns[NSX_NCAUSES])
 {
 	const struct nsx_idle *idle = d->facts->limiting == NSX_NONE ? NULL :

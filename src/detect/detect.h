@@ -64,6 +64,8 @@ uint64_t nsx_range_kind(const struct nsx_trace *t, uint32_t range);
 uint32_t nsx_range_of_gap(const struct nsx_detect *d, uint32_t range,
 			  int64_t from_ns, int64_t to_ns);
 
+/* Its name, or its id. */
+const char *nsx_thread_text(struct nsx_detect *d, uint32_t thread);
 /* The GPU of one process of several that communicate, if it has but one; else "". */
 const char *nsx_say_own_gpu(struct nsx_detect *d, uint32_t process, const char *before,
 			    const char *after);
@@ -213,6 +215,15 @@ int nsx_mark_trials(struct nsx_detect *d, uint8_t *bits,
 static inline bool nsx_is_librarys(const struct nsx_detect *d, size_t call)
 {
 	return d->library[call / 8] >> call % 8 & 1;
+}
+/* Launches, and copies and memsets that do not wait: what NSX_FASTER_LAUNCH makes faster. */
+static inline bool nsx_queues_work(const struct nsx_detect *d, size_t call)
+{
+	const struct nsx_calls *c = &d->trace->calls;
+
+	return c->cls[call] == NSX_CALL_LAUNCH ||
+	       (nsx_call_op(c, call) != NSX_NONE &&
+		!nsx_call_blocks(d->facts, d->trace, call));
 }
 /* A plan of one change, on the list's arena. */
 struct nsx_plan nsx_plan_of(struct nsx_detect *d, struct nsx_change change);

@@ -132,16 +132,6 @@ static int add_code(struct launcher *x, uint32_t range, uint32_t helper,
 			       add_row(&c->rows, s->call, s->ns, err) ? err->rc : 0;
 }
 
-/* What NSX_FASTER_LAUNCH makes faster. */
-static bool queues_work(const struct nsx_detect *d, size_t call)
-{
-	const struct nsx_calls *c = &d->trace->calls;
-
-	return c->cls[call] == NSX_CALL_LAUNCH ||
-	       (nsx_call_op(c, call) != NSX_NONE &&
-		!nsx_call_blocks(d->facts, d->trace, call));
-}
-
 /* Its name if it waits for the GPU; 0. */
 static nsx_str waited_in(const struct nsx_detect *d, size_t call)
 {
@@ -342,8 +332,8 @@ static int add_usual(struct launcher *x, const struct thread_walk *w,
 				    "host code", err);
 		if (!u)
 			return err->rc;
-	} else if (w->before != SIZE_MAX && queues_work(x->d, w->before) &&
-		   queues_work(x->d, s->call)) {
+	} else if (w->before != SIZE_MAX && nsx_queues_work(x->d, w->before) &&
+		   nsx_queues_work(x->d, s->call)) {
 		u = &x->between[w->thread];
 	}
 	if (u) {
@@ -467,7 +457,7 @@ static int walk_thread(struct launcher *x, uint32_t thread, uint32_t *below,
 			continue;
 		}
 		if (!x->learns && w.helper == NSX_NONE &&
-		    queues_work(x->d, i) && start_ns < in->end_ns &&
+		    nsx_queues_work(x->d, i) && start_ns < in->end_ns &&
 		    !is_held_up(x->d, i))
 			count_launch(x, i);
 		if (s.from_ns < s.to_ns && add_stretch(x, &w, &s, err))
@@ -566,14 +556,6 @@ static int find_awaited(struct nsx_detect *d, struct code *c, struct nsx_err *er
 	return rc;
 }
 
-static const char *thread_name(struct nsx_detect *d, uint32_t thread)
-{
-	const struct nsx_thread *th = &d->trace->thread[thread];
-
-	return th->name ? nsx_text(d->trace, th->name) :
-			  nsx_tell(d->found, "%lld", (long long)th->tid);
-}
-
 /* Of several threads that launch, the one that has twice as much of it as the others have on
  * average; its frame is NSX_NONE: there is none.
  */
@@ -616,7 +598,7 @@ static void tell_thread(struct launcher *x, const struct code *c,
 	else if (t->nprocesses < 2)
 		nsx_add_evidence(f, nsx_tell(
 			l, "thread %s has %s of it", nsx_tell_name(
-				l, thread_name(x->d, most->frame)),
+				l, nsx_thread_text(x->d, most->frame)),
 			most->weight == most->all ? "all" : ns));
 }
 
@@ -629,7 +611,7 @@ static void propose_code(struct launcher *x, const struct code *c)
 					      (uint32_t)(c - x->code));
 	struct nsx_winner most = most_of(x, c);
 	const char *code = path ?: own_site(d, hot.frame);
-	const char *helper = c->helper == NSX_NONE ? NULL : thread_name(d, c->helper);
+	const char *helper = c->helper == NSX_NONE ? NULL : nsx_thread_text(d, c->helper);
 	const char *who = helper ? "that thread" :
 		c->process == (uint32_t)SEVERAL || d->trace->nprocesses < 2 ?
 		"the launching thread" :

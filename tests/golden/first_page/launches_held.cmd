@@ -1,0 +1,1 @@
+explain @launches_held --out o
