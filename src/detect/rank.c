@@ -299,6 +299,15 @@ static void drop_harmless(struct pricing *p)
 	}
 }
 
+/* A pause of the launching thread, a call that takes long, or a rank that comes late
+ * shows in the wait for the GPU that comes before or after it, which keeps what is
+ * its own.
+ */
+static bool stops_host(enum nsx_finding_id id)
+{
+	return id <= NSX_ID_idle_by_slow_call;
+}
+
 /* How much of an iteration lies in the stretch that a change is for; where that names
  * operations, all of one in which one of them begins, else none.  *run: a cursor.
  */
@@ -343,6 +352,14 @@ static size_t count_slow(const struct pricing *p, uint32_t device,
 	return n;
 }
 
+static void tell_slow(struct pricing *p, struct item *slow, struct item *x, size_t n)
+{
+	slow->gone = true;
+	nsx_add_evidence(x->f, nsx_tell(
+		p->l, "It is why %s more than 1.25 times the median",
+		nsx_text_n(p->l->arena, n, "iteration takes", "iterations take")));
+}
+
 /* Iterations of which nothing is known but that they are slow while the clocks are low, or the
  * host is slow, or a kernel is, and that this costs as much, are told with it.
  */
@@ -358,10 +375,59 @@ static void join_slow_iterations(struct pricing *p, enum nsx_finding_id cause)
 	n = count_slow(p, slow->f->device, &x->f->remedy.v[0], &share);
 	if (share < LEADS)
 		return;
-	slow->gone = true;
-	nsx_add_evidence(x->f, nsx_tell(
-		p->l, "It is why %s more than 1.25 times the median",
-		nsx_text_n(p->l->arena, n, "iteration takes", "iterations take")));
+	tell_slow(p, slow, x, n);
+}
+
+/* Of calls, as far as they are named one by one: how much of their time lies in slow
+ * iterations of a device, and in how many of these.
+ */
+static size_t count_slow_by_calls(struct pricing *p, uint32_t device,
+				  const struct nsx_change *c, double *ret_share)
+{
+	const struct nsx_calls *calls = &p->trace->calls;
+	struct nsx_spans spans = {.v = nsx_arena_get(p->scratch,
+						     (c->rows.n + 1) * sizeof(*spans.v))};
+	int64_t in_ns = 0;
+	size_t n = 0, at = 0;
+
+	NSX_EACH_ROW(&c->rows, call)
+		nsx_spans_push(&spans, nsx_call_start(calls, call),
+			       nsx_call_end(calls, call));
+	nsx_spans_normalise(&spans);
+	for (size_t i = 0; i < p->facts->niterations; i++) {
+		const struct nsx_iteration *x = &p->facts->iterations[i];
+		int64_t ns;
+
+		if (!x->slow || x->device != device || x->start_ns < p->w.start_ns ||
+		    x->end_ns > p->w.end_ns)
+			continue;
+		ns = nsx_spans_covered(&spans, &at, x->start_ns, x->end_ns);
+		nsx_add_to(&in_ns, ns);
+		n += ns > 0;
+	}
+	*ret_share = spans.n ? (double)in_ns / (double)nsx_spans_total(&spans) : 0;
+	return n;
+}
+
+/* Likewise calls that take long, nearly all of them in these iterations. */
+static void join_slow_to_calls(struct pricing *p)
+{
+	struct item *slow = told(p, NSX_ID_slow_iterations);
+
+	for (size_t i = 0; slow && !slow->gone && !slow->f->remedy.n && i < p->n; i++) {
+		struct item *x = &p->v[i];
+		double share;
+		size_t n;
+
+		if (x->gone || !stops_host(x->f->id) || x->f->remedy.n != 1 ||
+		    !nsx_changes_calls(x->f->remedy.v[0].verb) ||
+		    !x->f->remedy.v[0].rows.only ||
+		    x->f->headroom_ns < LEADS * slow->f->guess_ns)
+			continue;
+		n = count_slow_by_calls(p, slow->f->device, &x->f->remedy.v[0], &share);
+		if (share >= LEADS)
+			tell_slow(p, slow, x, n);
+	}
 }
 
 /* One after the other ----------------------------------------------------------*/
@@ -417,15 +483,6 @@ static struct item *best_of(struct pricing *p)
 		    (!best || p->v[i].adds_ns > best->adds_ns))
 			best = &p->v[i];
 	return best;
-}
-
-/* A pause of the launching thread, a call that takes long, or a rank that comes late
- * shows in the wait for the GPU that comes before or after it, which keeps what is
- * its own.
- */
-static bool stops_host(enum nsx_finding_id id)
-{
-	return id <= NSX_ID_idle_by_slow_call;
 }
 
 /* Whether streams take turns whose kernels have too few blocks to fill the GPU alone. */
@@ -973,6 +1030,7 @@ static int rank(struct pricing *p, struct nsx_err *err)
 	join_slow_iterations(p, NSX_ID_falling_clocks);
 	join_slow_iterations(p, NSX_ID_slower_host);
 	join_slow_iterations(p, NSX_ID_kernel_tail);
+	join_slow_to_calls(p);
 	if (apply_all(p, plans, gains, err))
 		return err->rc;
 	paced = told(p, NSX_ID_paced);

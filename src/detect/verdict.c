@@ -38,6 +38,20 @@ static enum nsx_page_verdict word_of_part(enum nsx_part_class part)
 	return words[part];
 }
 
+/* Whether code is still loaded in the second half of what is judged: that is no start. */
+static bool loads_on(const struct nsx_report *r, const struct nsx_finding *f)
+{
+	struct nsx_window w = nsx_judged(r->facts);
+
+	for (size_t i = 0; i < f->remedy.n && r->facts->niterations; i++)
+		NSX_EACH_ROW(&f->remedy.v[i].rows, call)
+			if (nsx_call_start(&r->trace->calls, call) >=
+				    w.start_ns + (w.end_ns - w.start_ns) / 2 &&
+			    nsx_call_start(&r->trace->calls, call) < w.end_ns)
+				return true;
+	return false;
+}
+
 static enum nsx_page_verdict word_of(const struct nsx_report *r,
 				     const struct nsx_finding *f)
 {
@@ -66,6 +80,8 @@ static enum nsx_page_verdict word_of(const struct nsx_report *r,
 		return NSX_V_ALLOCATION;
 	case NSX_ID_idle_by_slow_call:
 		return NSX_V_HOST;
+	case NSX_ID_idle_by_module_load:
+		return loads_on(r, f) ? NSX_V_HOST : NSX_V_STARTUP;
 	case NSX_ID_slow_iterations:
 		return word_of_part(f->part);
 	case NSX_ID_uneven_gpus:
