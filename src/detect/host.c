@@ -435,6 +435,36 @@ static void find_preemption(struct nsx_detect *d)
 		nsx_found(l, &f);
 }
 
+/* Without reasons of the scheduler's and calls of the operating system it may have waited, or
+ * have been kept from its CPU.
+ */
+static void find_absence(struct nsx_detect *d)
+{
+	struct nsx_preempted lost = nsx_model_absent(d->facts->model);
+	struct nsx_findings *l = d->found;
+	struct nsx_finding f = {
+		.id = NSX_ID_preempted_host, .subject = "unknown",
+		.title = nsx_tell(l, "the launching thread is off its CPU for %s, for a "
+				     "reason not recorded", nsx_tell_ns(l, lost.ns)),
+		.confidence = NSX_CONF_MEDIUM, .device = NSX_NONE,
+		.is_upper = true, .is_set = true, .may_be_pace = true,
+		.evidence = {nsx_tell(
+			l, "%s outside of waits for the GPU%s: it waited for something, or "
+			"something else had its CPU",
+			nsx_text_n(l->arena, lost.n, "time", NULL),
+			nsx_model_closure(d->facts->model)->is_part ?
+				", in the part of the window that was replayed" : "")},
+		.recommendation = {
+			"to see why: capture calls of the operating system as well "
+			"(--trace=cuda,nvtx,osrt), with a newer nsys, whose scheduling "
+			"rows have a reason"},
+		.proof = {{.csv = "cpu_threads", .column = "on_cpu_ms"}},
+		.remedy = nsx_plan_of(d, (struct nsx_change){.verb = NSX_NO_ABSENCE})};
+
+	if ((double)lost.ns >= LEAST_SHARE * (double)(d->w.end_ns - d->w.start_ns))
+		nsx_found(l, &f);
+}
+
 static void find_profiler(struct nsx_detect *d)
 {
 	struct nsx_finding f = {
@@ -466,6 +496,7 @@ int nsx_detect_host(struct nsx_detect *d, struct nsx_err *err)
 	if (find_outside(d, err))
 		return err->rc;
 	find_preemption(d);
+	find_absence(d);
 	find_profiler(d);
 	return 0;
 }

@@ -1050,6 +1050,7 @@ static int rank(struct pricing *p, struct nsx_err *err)
 			      f->severity == NSX_SEV_LOW &&
 			      (worth(f) < MINOR_SHARE * p->length_ns ||
 			       (paced && !is_sure(f)));
+		f->is_minor |= paced && f->may_be_pace;
 	}
 	nsx_sort(p->v, p->n, sizeof(*p->v), cmp_rank);
 	cap(p);

@@ -107,6 +107,8 @@ struct nsx_finding {
 			       evidence[1] says                              */
 	bool is_after_few;  /* waits, after few of which the GPU idles: host
 			       code that wins the same names the cause        */
+	bool may_be_pace;   /* it may be what sets the pace: of little worth
+			       where something does                          */
 	bool is_quiet;	    /* it raises no alarm, whatever it wins           */
 	bool is_own;	    /* code of the host whose range makes no CUDA call:
 			       the program names what a wait beside it is for  */

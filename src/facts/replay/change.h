@@ -33,6 +33,7 @@ enum nsx_change_verb {
 			      without one all waits outside CUDA, also off its CPU */
 	NSX_NO_PREEMPTION, /* off its CPU although it could have run, also in
 			      launches, and past the end of a wait           */
+	NSX_NO_ABSENCE,	   /* likewise, it was not recorded why              */
 	NSX_NO_PROFILER,   /* what the profiler took                         */
 	NSX_INSTANT_HOST,  /* no waits, no costs, no time between calls: the
 			      bound of all that can be done on the host      */

@@ -608,6 +608,9 @@ static int apply(struct select *s, struct nsx_err *err)
 	case NSX_NO_PREEMPTION:
 		return cut_gaps(s, &s->m->preempted, true, err) ?:
 		       cut_calls(s, &s->m->preempted, err);
+	case NSX_NO_ABSENCE:
+		return cut_gaps(s, &s->m->absent, true, err) ?:
+		       cut_calls(s, &s->m->absent, err);
 	case NSX_NO_PROFILER:
 		return cut_gaps(s, &s->m->profiled, true, err);
 	case NSX_HOLD_CLOCK:

@@ -218,6 +218,7 @@ struct reader { /* of one table; kept is what threads with calls did then */
 	struct thread_switch {
 		uint32_t thread;
 		bool in, ready; /* ready: went off though it could run       */
+		bool is_told;	/* why it went off                           */
 		int64_t at_ns;
 	} *v;
 	size_t n, cap;
@@ -251,6 +252,7 @@ static int on_switch(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 {
 	struct reader *r = ctx;
 	int64_t state = nsx_i64_or(&v[3], 0), reason = nsx_i64_or(&v[4], 0);
+	bool is_told = state || reason > 1;
 	uint32_t h;
 
 	if (!nsx_is_instant(&v[0]) || v[1].type != NSX_V_I64)
@@ -264,7 +266,8 @@ static int on_switch(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 		return 0;
 	return nsx_push(r->v, r->n, r->cap, "scheduling rows", err,
 			(struct thread_switch){
-		h, v[1].u.i, !v[1].u.i && is_ready(state, reason), v[0].u.i});
+		h, v[1].u.i, !v[1].u.i && is_ready(state, reason), is_told,
+		v[0].u.i});
 }
 
 static int on_overhead(void *ctx, int64_t rid NSX_UNUSED,
@@ -327,8 +330,13 @@ static int add_off_cpu(struct build *b, const struct reader *r,
 		if (ready && span_list_add(&b->m->preempted, off->thread,
 					   s.start_ns, s.end_ns, err))
 			return err->rc;
+		if (!off->is_told && !t->osrt.n &&
+		    span_list_add(&b->m->absent, off->thread, s.start_ns, s.end_ns,
+				  err))
+			return err->rc;
 	}
 	span_list_sort(&b->m->preempted);
+	span_list_sort(&b->m->absent);
 	return 0;
 }
 
@@ -422,8 +430,8 @@ int model_host(struct build *b, struct nsx_err *err)
 }
 
 /* Adds what of a span of a thread the list has in the window that is replayed. */
-static void add_lost(const struct nsx_model *m, uint32_t thread,
-		     struct nsx_span in, struct nsx_preempted *ret)
+static void add_lost(const struct nsx_model *m, const struct span_list *list,
+		     uint32_t thread, struct nsx_span in, struct nsx_preempted *ret)
 {
 	const struct nsx_window *w = &m->closure.window;
 	struct nsx_span off;
@@ -432,12 +440,13 @@ static void add_lost(const struct nsx_model *m, uint32_t thread,
 	in.end_ns = NSX_MIN(in.end_ns, w->end_ns);
 	if (in.end_ns <= in.start_ns)
 		return;
-	for (size_t at = span_list_find(&m->preempted, thread, in.start_ns);
-	     span_list_next(&m->preempted, thread, in, &at, &off); ret->n++)
+	for (size_t at = span_list_find(list, thread, in.start_ns);
+	     span_list_next(list, thread, in, &at, &off); ret->n++)
 		ret->ns += off.end_ns - off.start_ns;
 }
 
-struct nsx_preempted nsx_model_preempted(const struct nsx_model *m)
+static struct nsx_preempted lost_in(const struct nsx_model *m,
+				    const struct span_list *list)
 {
 	struct nsx_preempted ret = {0};
 
@@ -450,11 +459,21 @@ struct nsx_preempted nsx_model_preempted(const struct nsx_model *m)
 		if (!(c->flags & CALL_ACTIVE))
 			continue;
 		if (lost.start_ns > c->start_ns) {
-			add_lost(m, h, lost, &ret);
+			add_lost(m, list, h, lost, &ret);
 			lost.end_ns = c->start_ns;
 		}
 		lost.start_ns = c->start_ns - gap_ns;
-		add_lost(m, h, lost, &ret);
+		add_lost(m, list, h, lost, &ret);
 	}
 	return ret;
+}
+
+struct nsx_preempted nsx_model_preempted(const struct nsx_model *m)
+{
+	return lost_in(m, &m->preempted);
+}
+
+struct nsx_preempted nsx_model_absent(const struct nsx_model *m)
+{
+	return lost_in(m, &m->absent);
 }

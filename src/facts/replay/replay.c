@@ -143,6 +143,7 @@ void nsx_model_free(struct nsx_model *m)
 	free(m->engine_rank);
 	span_list_done(&m->waits);
 	span_list_done(&m->preempted);
+	span_list_done(&m->absent);
 	span_list_done(&m->profiled);
 	nsx_arena_free(m->arena);
 }
