@@ -55,7 +55,8 @@ static void say(const struct nsx_digest *const *v, size_t n, bool is_asked,
 		size_t ncolls = 0;
 
 		for (size_t c = 0; c < v[i]->nchannels; c++)
-			ncolls += v[i]->channels[c].n;
+			ncolls += nsx_is_of_messages(&v[i]->channels[c]) ?
+					  0 : v[i]->channels[c].n;
 		if (v[i]->rank >= 0)
 			printf("Rank %lld (number from %s)", (long long)v[i]->rank,
 			       is_asked ? "--rank" :

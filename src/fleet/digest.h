@@ -18,7 +18,7 @@
 #include "fleet/column.h"
 #include "report/report.h"
 
-enum { NSX_DIGEST_VERSION = 5, NSX_DIGEST_MAGIC = 0x4e535844 /* "NSXD" */ };
+enum { NSX_DIGEST_VERSION = 6, NSX_DIGEST_MAGIC = 0x4e535844 /* "NSXD" */ };
 
 enum nsx_detail { /* how much is kept of a rank */
 	NSX_DETAIL_STEPS, /* no times of single collectives                  */
@@ -47,7 +47,7 @@ struct nsx_dstep { /* an iteration, in order of time */
 	int64_t cause_ns[NSX_NCAUSES];	/* add up to the idle part           */
 	int64_t kernels;		/* that do not communicate           */
 	int64_t kernel_ns;		/* the sum of their lengths          */
-	int64_t mpi_ns;			/* idle inside an MPI collective     */
+	int64_t mpi_ns;			/* idle inside MPI calls that wait   */
 	int64_t colls;			/* collectives that began before it  */
 	bool steady;			/* lies in the steady window         */
 };
@@ -87,7 +87,7 @@ struct nsx_dchannel {
 	int64_t number;	/* of the rank's, from 0                             */
 	bool is_mpi;
 	uint64_t comm;	/* hash of the communicator; 0: not known            */
-	int64_t stream; /* -1: of an MPI communicator                        */
+	int64_t stream; /* -1: of an MPI communicator; NSX_OF_MESSAGES       */
 	size_t n;
 	uint16_t *code;
 	bool has_times; /* what follows is there                             */
@@ -99,6 +99,14 @@ struct nsx_dchannel {
 	unsigned ncodes; /* as read: the greatest code, and one              */
 	struct nsx_dcolumns bytes; /* what is written: of nsx_digest_seal    */
 };
+/* Not of collectives: calls of MPI that wait for messages, of which no rank's trace
+ * says who sends them when.
+ */
+enum { NSX_OF_MESSAGES = -2 };
+static inline bool nsx_is_of_messages(const struct nsx_dchannel *c)
+{
+	return c->stream == NSX_OF_MESSAGES;
+}
 struct nsx_digest {
 	uint64_t who;	  /* hash of host, session, process and device       */
 	uint64_t content; /* hash of all of it                               */

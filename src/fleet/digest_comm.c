@@ -15,8 +15,24 @@
 
 /* MPI ------------------------------------------------------------------------------*/
 
-NSX_ORDER(cmp_mpi, struct nsx_mpi_coll, UP(process), UP(start_ns), UP(end_ns),
+NSX_ORDER(cmp_mpi, struct nsx_mpi_call, UP(process), UP(start_ns), UP(end_ns),
 	  TEXT(name));
+
+/* Whether a call, no collective, waits for messages: MPI_Isend and the like, and
+ * MPI_Test, return at once.
+ */
+static bool waits_for_messages(const char *name)
+{
+	static const char *const names[] = {
+		"MPI_Send", "MPI_Ssend", "MPI_Rsend", "MPI_Recv", "MPI_Mrecv",
+		"MPI_Probe", "MPI_Mprobe", "MPI_Sendrecv", "MPI_Sendrecv_replace",
+		"MPI_Wait", "MPI_Waitall", "MPI_Waitany", "MPI_Waitsome"};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (!strcasecmp(name, names[i]))
+			return true;
+	return false;
+}
 
 int nsx_maker_read_mpi(struct nsx_maker *m, struct nsx_err *err)
 {
@@ -29,17 +45,18 @@ int nsx_maker_read_mpi(struct nsx_maker *m, struct nsx_err *err)
 		/* MPI_Ibarrier and the like return at once: their length is no
 		 * wait.
 		 */
-		if (!x->is_coll[i] || !strncasecmp(name, "MPI_I", 5))
+		if (x->is_coll[i] ? !strncasecmp(name, "MPI_I", 5) :
+				    !waits_for_messages(name))
 			continue;
-		if (nsx_push(m->mpi, m->nmpi, m->cap_mpi, "MPI collectives", err,
-			     (struct nsx_mpi_coll){
+		if (nsx_push(m->mpi, m->nmpi, m->cap_mpi, "MPI calls", err,
+			     (struct nsx_mpi_call){
 				     .start_ns = start_ns,
 				     .end_ns = start_ns +
 					       nsx_unpack(&x->length, i),
 				     .comm = nsx_unpack(&x->comm, i),
 				     .bytes = nsx_unpack(&x->bytes, i),
 				     .process = m->t->thread[x->thread[i]].process,
-				     .name = name}))
+				     .is_coll = x->is_coll[i], .name = name}))
 			return err->rc;
 	}
 	nsx_sort(m->mpi, m->nmpi, sizeof(*m->mpi), cmp_mpi);
@@ -51,7 +68,7 @@ int nsx_maker_read_mpi(struct nsx_maker *m, struct nsx_err *err)
 struct event { /* a collective */
 	int64_t start_ns, length_ns, bytes, idle_ns;
 	uint64_t comm;
-	int64_t stream; /* -1: MPI */
+	int64_t stream; /* as of nsx_dchannel                                */
 	const char *name;
 	uint8_t exposed;
 };
@@ -188,10 +205,11 @@ static int add_mpi(struct nsx_maker *m, const struct nsx_member *x,
 		   struct events *l, struct nsx_err *err)
 {
 	for (size_t i = 0; i < m->nmpi; i++) {
-		const struct nsx_mpi_coll *c = &m->mpi[i];
+		const struct nsx_mpi_call *c = &m->mpi[i];
 		struct event e = {c->start_ns, c->end_ns - c->start_ns,
 				  round_bytes(c->bytes), 0,
-				  (uint64_t)c->comm, -1, c->name, 0};
+				  (uint64_t)c->comm,
+				  c->is_coll ? -1 : NSX_OF_MESSAGES, c->name, 0};
 
 		if (c->process != x->process)
 			continue;
@@ -309,7 +327,7 @@ static int keep_channels(struct nsx_maker *m, const struct events *l,
 	return 0;
 }
 
-/* Collectives before each step, and what MPI took of it. */
+/* Collectives before each step, and what waiting in MPI took of it. */
 static void count_by_step(const struct events *l, struct nsx_digest *d)
 {
 	for (size_t i = 0; i < l->n; i++) {
@@ -319,7 +337,7 @@ static void count_by_step(const struct events *l, struct nsx_digest *d)
 		NSX_BISECT(lo, hi, mid,
 			   d->steps[mid].start_ns <= l->v[i].start_ns);
 		if (lo < d->nsteps)
-			d->steps[lo].colls++;
+			d->steps[lo].colls += l->v[i].stream != NSX_OF_MESSAGES;
 		if (lo)
 			nsx_add_to(&d->steps[lo - 1].mpi_ns, l->v[i].idle_ns);
 	}

@@ -88,7 +88,7 @@ static const struct column step_columns[] = {
 	STEP(cause_ns, "of the idle time; they add up", NAMES(nsx_cause_names)),
 	STEP(kernels, "kernels that do not communicate", ),
 	STEP(kernel_ns, "sum of their lengths", ),
-	STEP(mpi_ns, "idle inside MPI collectives", ),
+	STEP(mpi_ns, "idle inside MPI calls that wait", ),
 	STEP(colls, "collectives that began before it", ),
 	COLUMN(nsx_dstep, steady, BOOL, "lies in the steady window", ),
 };
@@ -125,7 +125,8 @@ static const struct column channel_columns[] = {
 	CHANNEL(number, INT, "of the rank's, from 0", ),
 	CHANNEL(is_mpi, BOOL, "MPI, else NCCL", ),
 	CHANNEL(comm, HASH, "hash of the communicator, 0 not known", ),
-	CHANNEL(stream, INT, "CUDA stream, -1 none", LEAST(-1)),
+	CHANNEL(stream, INT, "CUDA stream, -1 none, -2 no collectives but calls of "
+		"MPI that wait for messages", LEAST(NSX_OF_MESSAGES)),
 	CHANNEL(n, INT, "collectives", ),
 	BYTES(code, "op of each; this and what follows is zstd"),
 	BYTES(start, "start of each after the end of the last, ns"),

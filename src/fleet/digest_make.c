@@ -66,6 +66,7 @@ static int list_members(struct nsx_maker *m, struct nsx_member **ret,
 	const struct nsx_trace *t = m->t;
 	struct nsx_groups g = {0};
 	struct nsx_member *v = NULL, *x;
+	uint32_t process = NSX_NONE; /* last one with an MPI collective */
 	size_t n = 0, ncolls = 0;
 	int64_t most_ns = 0;
 	int rc = 0;
@@ -83,9 +84,10 @@ static int list_members(struct nsx_maker *m, struct nsx_member **ret,
 		nsx_add_to(&x->gpu_ns, nsx_op_ns(&t->ops, i));
 	}
 	for (size_t i = 0; i < m->nmpi && !rc; i++) {
-		if (i && m->mpi[i].process == m->mpi[i - 1].process)
+		if (!m->mpi[i].is_coll || m->mpi[i].process == process)
 			continue;
-		rc = add_mpi_process(&g, &v, m->mpi[i].process, err);
+		process = m->mpi[i].process;
+		rc = add_mpi_process(&g, &v, process, err);
 	}
 	for (size_t i = 0; i < g.n; i++) {
 		ncolls += v[i].ncolls;

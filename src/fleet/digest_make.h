@@ -11,7 +11,7 @@ struct nsx_maker {
 	const struct nsx_facts *f;
 	const char *path;
 	const struct nsx_digest_opts *o;
-	struct nsx_mpi_coll *mpi; /* by thread's process, start              */
+	struct nsx_mpi_call *mpi; /* by thread's process, start              */
 	size_t nmpi, cap_mpi;
 	struct nsx_nccl_calls nccl; /* by thread, start                      */
 	struct nsx_arena *a; /* scratch */
@@ -22,13 +22,14 @@ struct nsx_member {
 	size_t ncolls;
 	int64_t gpu_ns;
 };
-struct nsx_mpi_coll { /* a blocking MPI collective */
+struct nsx_mpi_call { /* that blocks: a collective, or one that waits for messages */
 	int64_t start_ns, end_ns, comm, bytes;
 	uint32_t process;
+	bool is_coll;
 	const char *name;
 };
 
-/* The MPI collectives of the trace, in order of process and start. */
+/* The MPI calls of the trace that block, in order of process and start. */
 int nsx_maker_read_mpi(struct nsx_maker *m, struct nsx_err *err) NSX_CHECKED;
 /* What NCCL says of its calls. */
 int nsx_maker_read_nccl(struct nsx_maker *m, struct nsx_err *err) NSX_CHECKED;

@@ -171,6 +171,7 @@ struct nsx_fleet {
 	size_t nsteps;
 	bool by_totals; /* the main family has no times of collectives, or is of
 			   sends and receives between ranks that are not known */
+	bool has_messages; /* of MPI, which ranks wait for                   */
 	bool steps_are_colls; /* no iterations known: the period of the
 				 operations                                  */
 	double step_ns;	 /* mean                                             */

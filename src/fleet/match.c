@@ -92,7 +92,10 @@ static int list_channels(struct nsx_matcher *m, struct nsx_err *err)
 			x->channel = c;
 			x->c = &f->rank[r].d->channels[c];
 			x->utc_ns = f->rank[r].d->utc_ns;
-			m->n += x->c->n > 0;
+			if (nsx_is_of_messages(x->c))
+				f->has_messages = true;
+			else
+				m->n += x->c->n > 0;
 			rc = name_ops(&g, &names, &f->rank[r].d->channels[c],
 				      err);
 		}

@@ -16,7 +16,8 @@
  *
  * Where members of a communicator are not here, nobody knows whether the others
  * waited for those: what they took longer than its family's others may go, if
- * those come earlier.
+ * those come earlier.  Nor is it known who sent the messages that a rank waits for
+ * in MPI: that may go as far as the late ranks come earlier.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -33,9 +34,12 @@
 
 struct place { /* a collective of a step */
 	double at_ns; /* its end, on the common clock                        */
-	uint32_t comm;
+	uint32_t comm;	  /* NSX_NONE: a wait for messages of a rank         */
+	uint32_t rank;	  /* then                                            */
 	uint32_t need[2]; /* indices, of even members and odd ones           */
-	size_t k, nth; /* of the family; of its communicator's in the step   */
+	size_t k, nth; /* of the family; of its communicator's, or the rank's,
+			  in the step                                        */
+	size_t of_n;   /* such waits of the rank's in the step               */
 	size_t visits; /* its members' in visit                              */
 };
 struct need { /* own work before the n-th of a step, of equals */
@@ -76,6 +80,9 @@ struct replay {
 	struct rank_now *rank;
 	struct channel_now **channel; /* by comm, member                     */
 	size_t *at;		      /* by comm: the next collective        */
+	const struct nsx_dchannel **messages; /* by rank; NULL               */
+	size_t *message_at;	      /* by rank: the next wait for one      */
+	double most_more_ns; /* that a mended rank does more in this step    */
 	uint32_t *holder; /* by comm: the member last waited for             */
 	double *ahead_ns;	      /* by family: of its last collective   */
 	const struct nsx_passed *passed; /* NULL: not asked for              */
@@ -87,7 +94,7 @@ static const int64_t *bounds(const struct nsx_fleet *f, uint32_t r, size_t s)
 	return &f->bound_ns[r * (f->nsteps + 1) + s];
 }
 
-NSX_ORDER(cmp_place, struct place, UP(at_ns), UP(comm), UP(k));
+NSX_ORDER(cmp_place, struct place, UP(at_ns), UP(comm), UP(k), UP(rank));
 
 /* The first member that has both the step and the collective tells when; false:
  * none has, or it is not yet of this step (*ret_later) .
@@ -150,6 +157,39 @@ static bool is_of_many(const struct nsx_fleet *f, const struct nsx_fcomm *c)
 	return c->n > 1 || f->family[c->family].n > 1;
 }
 
+/* The waits for messages that end in a rank's step; one visit each. */
+static int list_messages(struct replay *p, uint32_t r, size_t s,
+			 struct nsx_err *err)
+{
+	const struct nsx_dchannel *c = p->messages[r];
+	const int64_t *b = bounds(p->f, r, s);
+	size_t i = p->message_at[r], from = p->nplaces;
+
+	if (!c || b[0] == INT64_MIN || b[1] == INT64_MIN)
+		return 0;
+	while (i < c->n && nsx_coll_end(c, i) <= b[0])
+		i++;
+	for (; i < c->n && nsx_coll_end(c, i) <= b[1]; i++) {
+		int64_t ns = nsx_coll_ns(c, i), end_ns = nsx_coll_end(c, i);
+		struct place x = {.at_ns = nsx_common_ns(p->f, r, end_ns),
+				  .comm = NSX_NONE, .rank = r, .k = i,
+				  .nth = p->nplaces - from,
+				  .visits = p->nvisits};
+
+		if (nsx_push(p->v, p->nplaces, p->cap, "collectives", err, x) ||
+		    nsx_push(p->visit, p->nvisits, p->cap_visits, "collectives",
+			     err, (struct visit){.start_ns = end_ns - ns,
+						 .end_ns = end_ns,
+						 .exposed_ns = ns *
+							 c->exposed[i] / 255}))
+			return err->rc;
+	}
+	for (size_t k = from; k < p->nplaces; k++)
+		p->v[k].of_n = p->nplaces - from;
+	p->message_at[r] = i;
+	return 0;
+}
+
 static int list_places(struct replay *p, size_t s, struct nsx_err *err)
 {
 	const struct nsx_fleet *f = p->f;
@@ -178,6 +218,9 @@ static int list_places(struct replay *p, size_t s, struct nsx_err *err)
 				err))
 			return err->rc;
 	}
+	for (uint32_t r = 0; r < f->nranks; r++)
+		if (list_messages(p, r, s, err))
+			return err->rc;
 	nsx_sort(p->v, p->nplaces, sizeof(*p->v), cmp_place);
 	return 0;
 }
@@ -192,9 +235,15 @@ static void find_cuts(struct replay *p, size_t s, double *scratch)
 		if (!isnan(own[r]) && !p->rank[r].is_mended)
 			scratch[n++] = own[r];
 	median = nsx_median_of(scratch, n);
-	for (uint32_t r = 0; r < p->f->nranks; r++)
-		p->rank[r].cut = p->rank[r].is_mended && n && own[r] > median ?
-					 1 - median / own[r] : 0;
+	p->most_more_ns = 0;
+	for (uint32_t r = 0; r < p->f->nranks; r++) {
+		bool is_cut = p->rank[r].is_mended && n && own[r] > median;
+
+		p->rank[r].cut = is_cut ? 1 - median / own[r] : 0;
+		if (is_cut)
+			p->most_more_ns = NSX_MAX(p->most_more_ns,
+						  own[r] - median);
+	}
 }
 
 /* Before the first collective of the step.  Who was not there in the one before
@@ -243,6 +292,51 @@ static void pass_over(const struct visit *v, struct rank_now *r)
 	}
 }
 
+/* What is needed before the nth of equals; NULL: no memory. */
+static struct need *need_of(struct replay *p, uint64_t what, size_t nth,
+			    struct nsx_err *err)
+{
+	struct need *need = nsx_group_value(&p->needs, &p->need, what, nth,
+					    "collectives", err);
+
+	if (need && need->least == 0)
+		need->least = need->transfer = INFINITY;
+	return need;
+}
+
+/* A rank that has come to v with its own work, where it needs that much. */
+static void note_need(const struct rank_now *r, const struct visit *v,
+		      bool is_free, struct need *need)
+{
+	need->least = NSX_MIN(need->least, v->own_ns * (1 - r->cut));
+	need->transfer = NSX_MIN(need->transfer,
+				 (double)(v->end_ns - v->start_ns));
+	if (!r->is_mended && is_free) {
+		need->sum += v->own_ns;
+		need->n++;
+	}
+}
+
+/* The same of a wait for messages: ranks with as many in the step are equals. */
+static int measure_messages(struct replay *p, struct place *x,
+			    struct nsx_err *err)
+{
+	struct visit *v = &p->visit[x->visits];
+	struct rank_now *r = &p->rank[x->rank];
+	struct need *need = need_of(p, 2ULL * p->f->nfamilies + x->of_n, x->nth,
+				    err);
+
+	if (!need)
+		return err->rc;
+	x->need[0] = x->need[1] = (uint32_t)(need - p->need);
+	work(r, v->start_ns);
+	v->own_ns = r->own_ns;
+	v->held_ns = r->held_ns;
+	note_need(r, v, true, need);
+	pass_over(v, r);
+	return 0;
+}
+
 /* First walk: own work of all ranks when each collective begins. */
 static int measure(struct replay *p, struct place *x, struct nsx_err *err)
 {
@@ -252,34 +346,26 @@ static int measure(struct replay *p, struct place *x, struct nsx_err *err)
 		       nsx_op_at(p->f, c, x->k)->holds == 2;
 
 	for (unsigned side = 0; side < 2; side++) {
-		struct need *need = nsx_group_value(
-			&p->needs, &p->need, 2ULL * c->family + (is_pair && side),
-			x->nth, "collectives", err);
+		struct need *need = need_of(p, 2ULL * c->family +
+						       (is_pair && side),
+					    x->nth, err);
 
 		if (!need)
 			return err->rc;
 		x->need[side] = (uint32_t)(need - p->need);
-		if (need->least == 0)
-			need->least = need->transfer = INFINITY;
 	}
 	for (uint32_t m = 0; m < c->n; m++) {
 		struct visit *v = &p->visit[x->visits + m];
 		struct rank_now *r = &p->rank[c->m[m].rank];
 		struct channel_now *now = &p->channel[x->comm][m];
-		struct need *need = &p->need[x->need[m & 1]];
 
 		if (v->start_ns == INT64_MIN)
 			continue;
 		work(r, v->start_ns);
 		v->own_ns = r->own_ns;
 		v->held_ns = r->held_ns;
-		need->least = NSX_MIN(need->least, r->own_ns * (1 - r->cut));
-		need->transfer = NSX_MIN(need->transfer,
-					 (double)(v->end_ns - v->start_ns));
-		if (!r->is_mended && !is_held_by_channel(v, now)) {
-			need->sum += r->own_ns;
-			need->n++;
-		}
+		note_need(r, v, !is_held_by_channel(v, now),
+			  &p->need[x->need[m & 1]]);
 		pass_over(v, r);
 		now->end_ns = v->end_ns;
 	}
@@ -419,6 +505,26 @@ static double step_over(struct replay *p, const struct place *x)
 	return ahead;
 }
 
+/* Second walk, of a wait for messages: a late rank has less to do before it, any
+ * other one waits less, as far as those are earlier in the step: clocks that are
+ * known to some ten microseconds do not tell which message was before which.
+ */
+static void step_over_messages(struct replay *p, const struct place *x)
+{
+	const struct visit *v = &p->visit[x->visits];
+	const struct need *need = &p->need[x->need[0]];
+	struct rank_now *r = &p->rank[x->rank];
+	double waited = NSX_MIN((double)v->exposed_ns,
+				(double)(v->end_ns - v->start_ns) - need->transfer);
+
+	if (r->is_mended) {
+		do_less(r, NSX_MAX(0, v->own_ns - needed(p, x, 0)), !need->n);
+		return;
+	}
+	r->ahead_ns = NSX_MAX(r->ahead_ns, NSX_MIN(p->saved_ns + p->most_more_ns,
+						   r->ahead_ns + waited));
+}
+
 static int replay_step(struct replay *p, size_t s, double *scratch,
 		       struct nsx_err *err)
 {
@@ -428,12 +534,19 @@ static int replay_step(struct replay *p, size_t s, double *scratch,
 	begin_step(p, s);
 	nsx_groups_done(&p->needs);
 	for (size_t i = 0; i < p->nplaces; i++)
-		if (measure(p, &p->v[i], err))
+		if (p->v[i].comm == NSX_NONE ?
+			    measure_messages(p, &p->v[i], err) :
+			    measure(p, &p->v[i], err))
 			return err->rc;
 	begin_step(p, s);
 	for (size_t i = 0; i < p->nplaces; i++) {
-		double ahead = step_over(p, &p->v[i]);
+		double ahead;
 
+		if (p->v[i].comm == NSX_NONE) {
+			step_over_messages(p, &p->v[i]);
+			continue;
+		}
+		ahead = step_over(p, &p->v[i]);
 		if (p->f->comm[p->v[i].comm].family == p->f->main &&
 		    !isnan(ahead))
 			p->saved_ns = ahead;
@@ -459,6 +572,22 @@ static void replay_totals(struct replay *p, double *scratch)
 	}
 }
 
+/* The channels of waits for messages, by rank. */
+static const struct nsx_dchannel **list_waits(const struct nsx_fleet *f,
+					      struct nsx_arena *a)
+{
+	const struct nsx_dchannel **v = nsx_arena_get(a, f->nranks * sizeof(*v));
+
+	for (uint32_t r = 0; r < f->nranks; r++)
+		for (size_t c = 0; c < f->rank[r].d->nchannels; c++) {
+			const struct nsx_dchannel *x = &f->rank[r].d->channels[c];
+
+			if (nsx_is_of_messages(x) && x->has_times)
+				v[r] = x;
+		}
+	return v;
+}
+
 int nsx_fleet_replay(const struct nsx_fleet *f, const struct nsx_mended *mended,
 		     const struct nsx_passed *passed, double *ret_ns,
 		     struct nsx_err *err)
@@ -473,6 +602,8 @@ int nsx_fleet_replay(const struct nsx_fleet *f, const struct nsx_mended *mended,
 		p.rank[mended->ranks[i]].is_mended = true;
 	p.channel = nsx_arena_get(a, f->ncomms * sizeof(*p.channel));
 	p.at = nsx_arena_get(a, f->ncomms * sizeof(*p.at));
+	p.messages = list_waits(f, a);
+	p.message_at = nsx_arena_get(a, f->nranks * sizeof(*p.message_at));
 	p.holder = nsx_arena_get(a, f->ncomms * sizeof(*p.holder));
 	p.ahead_ns = nsx_arena_get(a, f->nfamilies * sizeof(*p.ahead_ns));
 	for (uint32_t i = 0; i < f->ncomms; i++) {

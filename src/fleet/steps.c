@@ -3,7 +3,8 @@
  * A rank's iterations begin before some collective of the main family; where
  * most ranks agree on the collective a step of the fleet begins.  From there on
  * time is measured between common ends, on each rank's own clock: own time is
- * what is left of a step without the collectives' exposed part.  Digests without
+ * what is left of a step without the exposed part of collectives and of calls of
+ * MPI that wait for messages.  Digests without
  * times of collectives have no common ends, nor have sends and receives between
  * ranks that are not known: then a step is from where a rank's
  * iteration begins to where the next one does, and what was exposed of

@@ -687,7 +687,7 @@ static int fill_imbalance(struct nsx_freport *r, struct nsx_table *t,
 			struct op_time *by_op = nsx_arena_get(
 				a, c->nops * sizeof(*by_op));
 
-			if (!c->has_times)
+			if (!c->has_times || nsx_is_of_messages(c))
 				continue;
 			sum_channel(c, judged_of(f, i), by_op);
 			for (size_t o = 0; o < c->nops && !rc; o++)

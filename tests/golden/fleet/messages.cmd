@@ -1,0 +1,1 @@
+fleet @mpi_ring -o o
