@@ -6,6 +6,7 @@
 #include <string.h>
 #include "base/clock.h"
 #include "fleet/report.h"
+#include "fleet/tables.h"
 #include "report/text.h"
 #include "report/words.h"
 
@@ -411,41 +412,45 @@ static void say_desync(struct nsx_freport *r, const struct nsx_desync *d)
 
 /* What is missing -----------------------------------------------------------------------*/
 
-/* Numbers in [0, expected) that no rank has. */
-static const char *missing_list(const struct nsx_freport *r, int64_t *ret_n)
+/* Numbers below `total` that no rank has: "3, 5-7". */
+static const char *missing_list(const struct nsx_freport *r, int64_t total)
 {
 	const struct nsx_fleet *f = r->f;
 	struct nsx_buf b = {0};
-	uint32_t at = 0;
+	int64_t from = 0;
 
-	*ret_n = 0;
-	for (int64_t i = 0; i < f->expected; i++) {
-		while (at < f->nranks && f->rank[at].number < i)
-			at++;
-		if (at < f->nranks && f->rank[at].number == i)
-			continue;
-		if (b.n < MOST_NAMED_BYTES)
+	for (uint32_t i = 0; i <= f->nranks && b.n < MOST_NAMED_BYTES; i++) {
+		int64_t to = i < f->nranks ? f->rank[i].number : total;
+
+		if (to > from)
 			nsx_buf_printf(&b, "%s%lld", b.n ? ", " : "",
-				       (long long)i);
-		++*ret_n;
+				       (long long)from);
+		if (to > from + 1)
+			nsx_buf_printf(&b, "%s%lld", to > from + 2 ? "-" : ", ",
+				       (long long)to - 1);
+		from = to + 1;
 	}
 	return nsx_buf_keep(&b, r->arena);
 }
 
 static void say_missing(struct nsx_freport *r)
 {
-	int64_t n;
-	const char *list = missing_list(r, &n);
+	const struct nsx_fleet *f = r->f;
+	int64_t n = nsx_fleet_absent(f), total = f->nranks + n;
 	struct nsx_ffinding *x;
 
-	if (n <= 0)
+	if (!n)
 		return;
 	x = add(r, NSX_FF_MISSING_RANKS);
-	x->title = nsx_arena_printf(r->arena, "%lld of %lld ranks are not here: "
+	x->title = nsx_arena_printf(r->arena, "%lld of %s%lld ranks %s not here: "
 				    "%s", (long long)n,
-				    (long long)r->f->expected, list);
-	prove(r, x, "What they did is not known; one of them may be what "
-	      "the others wait for");
+				    f->expected < total ? "at least " : "",
+				    (long long)total, n == 1 ? "is" : "are",
+				    missing_list(r, total));
+	prove(r, x, n == 1 ? "What it did is not known; it may be what the others "
+			     "wait for" :
+			     "What they did is not known; one of them may be what "
+			     "the others wait for");
 	x->recommendation[0] = "Give their traces or digests as well";
 }
 
@@ -481,6 +486,24 @@ static void find(struct nsx_freport *r)
 	nsx_sort(r->v, r->n, sizeof(*r->v), cmp_finding);
 }
 
+/* What the ranks that are here cannot have waited for among each other. */
+static void prove_missing(struct nsx_freport *r)
+{
+	const struct nsx_table *t = &r->t[NSX_FT_FRONTIER];
+	double ns = 0;
+
+	for (size_t i = 0; i < t->nrows; i++)
+		ns += (double)nsx_row_at(t, i)[F_TRANSFER].u.i /
+		      (double)r->f->nsteps;
+	for (size_t i = 0; i < r->n && ns > 0; i++)
+		if (r->v[i].id == NSX_FF_MISSING_RANKS)
+			prove(r, &r->v[i], "When all that are here have come, "
+			      "collectives take another %s of a step, %s of it: "
+			      "data that move, or waiting for a rank that is "
+			      "absent", nsx_text_ns(r->arena, ns),
+			      say_pct(r, ns));
+}
+
 int nsx_freport_new(const struct nsx_fleet *f, size_t left_out,
 		    struct nsx_freport **ret, struct nsx_err *err)
 {
@@ -496,6 +519,7 @@ int nsx_freport_new(const struct nsx_fleet *f, size_t left_out,
 		nsx_freport_free(r);
 		return err->rc;
 	}
+	prove_missing(r);
 	*ret = r;
 	return 0;
 }

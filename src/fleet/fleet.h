@@ -159,6 +159,7 @@ struct nsx_fleet {
 	struct nsx_frank *rank;
 	uint32_t nranks;
 	int64_t expected; /* ranks of the job; -1: not known                 */
+	int64_t numbered; /* the highest number that traces have, and one    */
 	struct nsx_mesh mesh;
 	struct nsx_fhost *host;
 	uint32_t nhosts;
@@ -256,6 +257,21 @@ static inline double nsx_common_ns(const struct nsx_fleet *f, uint32_t rank,
 	double at = f->rank[rank].zero_ns + (double)t;
 
 	return at - c->offset_ns - c->drift_ppm * 1e-6 * (at - f->middle_ns);
+}
+
+/* How many ranks of the job are not here, as far as anything tells. */
+static inline int64_t nsx_fleet_absent(const struct nsx_fleet *f)
+{
+	return NSX_MAX(0, NSX_MAX(f->expected, f->numbered) -
+				  (int64_t)f->nranks);
+}
+/* Whether collectives of a communicator may have waited for one of those. */
+static inline bool nsx_may_lack(const struct nsx_fleet *f,
+				const struct nsx_fcomm *c)
+{
+	const struct nsx_family *fam = &f->family[c->family];
+
+	return nsx_fleet_absent(f) && (fam->n == 1 || c->n < fam->most);
 }
 
 static inline const struct nsx_dchannel *

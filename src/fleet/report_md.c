@@ -39,9 +39,10 @@ static void add_header(const struct nsx_freport *r, struct nsx_buf *b)
 {
 	const struct nsx_fleet *f = r->f;
 
-	if (f->expected >= 0 && f->expected != f->nranks)
-		nsx_buf_printf(b, "%u of %lld ranks", f->nranks,
-			       (long long)f->expected);
+	if (nsx_fleet_absent(f))
+		nsx_buf_printf(b, "%u of %s%lld ranks", f->nranks,
+			       f->expected < f->numbered ? "at least " : "",
+			       (long long)NSX_MAX(f->expected, f->numbered));
 	else
 		nsx_buf_printf(b, "%u rank%s", f->nranks,
 			       f->nranks == 1 ? "" : "s");
@@ -144,12 +145,14 @@ static void add_verdict(const struct nsx_freport *r, struct nsx_buf *b)
 		add_suspect(r, b);
 		return;
 	}
-	nsx_buf_printf(b, "**No persistent straggler**: the slowest rank of a "
-			  "step costs %s (%.1f %%) beyond the second, %s.\n",
+	nsx_buf_printf(b, "**No persistent straggler**%s: the slowest rank of a "
+			  "step costs %s (%.1f %%) beyond the second%s.\n",
+		       nsx_fleet_absent(f) ? " among the ranks that are here" :
+					     "",
 		       nsx_text_ns(r->arena, f->jitter_ns),
 		       100 * f->jitter_ns / f->step_ns,
-		       f->is_rotating ? "and it is another one each time" :
-					"by chance");
+		       f->is_rotating ? ", and it is another one each time" :
+		       nsx_fleet_absent(f) ? "" : ", by chance");
 }
 
 static void add_short(const struct nsx_freport *r, size_t i, struct nsx_buf *b)
@@ -368,7 +371,11 @@ static void add_budget(const struct nsx_freport *r, struct nsx_buf *b)
 
 		for (size_t i = 0; i < t->nrows; i++)
 			sum += (double)nsx_row_at(t, i)[parts[p].column].u.i;
-		nsx_buf_printf(b, "| %s | %s | %s |\n", parts[p].what,
+		nsx_buf_printf(b, "| %s | %s | %s |\n",
+			       parts[p].column == F_TRANSFER &&
+			       nsx_fleet_absent(r->f) ?
+				       "moving data, or waiting for a rank that is "
+				       "absent" : parts[p].what,
 			       nsx_text_ns(r->arena, sum / (double)r->f->nsteps),
 			       nsx_text_share(r->arena, sum, total));
 	}

@@ -157,6 +157,36 @@ static int list_hosts(struct nsx_fleet *f, struct nsx_err *err)
 	return rc;
 }
 
+/* Numbers that were made up here tell of nobody who is absent. */
+static int64_t highest_number(const struct nsx_fleet *f)
+{
+	for (uint32_t i = 0; i < f->nranks; i++)
+		if (f->rank[i].d->rank < 0)
+			return 0;
+	return f->nranks ? f->rank[f->nranks - 1].number + 1 : 0;
+}
+
+/* Jobs have as many ranks on each host: one host that has a few less may lack them. */
+static void doubt_hosts(struct nsx_fleet *f)
+{
+	uint32_t most = 0, fewer = 0, which = 0;
+
+	for (uint32_t h = 0; h < f->nhosts; h++)
+		most = NSX_MAX(most, f->host[h].nranks);
+	for (uint32_t h = 0; h < f->nhosts; h++) {
+		if (!f->host[h].hash)
+			return;
+		fewer += f->host[h].nranks < most;
+		which = f->host[h].nranks < most ? h : which;
+	}
+	if (f->expected < 0 && !nsx_fleet_absent(f) && fewer == 1 &&
+	    2 * f->host[which].nranks > most)
+		nsx_fleet_warn(f, "host %u has %u ranks here and the other%s %u: if "
+			       "one is absent, the others may have waited for it",
+			       which, f->host[which].nranks,
+			       f->nhosts > 2 ? "s" : "", most);
+}
+
 /* What shows that the traces are not all of one job. Clocks of hosts may be minutes off. */
 static void doubt_job(struct nsx_fleet *f)
 {
@@ -208,13 +238,16 @@ int nsx_fleet_new(struct nsx_digest **v, size_t n, struct nsx_fleet **ret,
 				       "what it does not show may have happened",
 				       (long long)f->rank[i].number);
 	}
+	f->numbered = highest_number(f);
 	doubt_job(f);
 	rc = list_hosts(f, err);
-	if (rc)
+	if (rc) {
 		nsx_fleet_free(f);
-	else
-		*ret = f;
-	return rc;
+		return rc;
+	}
+	doubt_hosts(f);
+	*ret = f;
+	return 0;
 }
 
 int nsx_fleet_set_mesh(struct nsx_fleet *f, const struct nsx_mesh *m,

@@ -275,13 +275,15 @@ static double precision_ns(const struct nsx_fleet *f, const struct nsx_fcomm *c)
 	return eps_ns;
 }
 
-static const char *class_of(const struct op_sum *s, double eps_ns)
+static const char *class_of(const struct op_sum *s, double eps_ns, bool may_lack)
 {
 	double share = (double)s->wait_ns / (double)NSX_MAX(1, s->all_ns);
 
 	if (!s->tells || (double)s->all_ns / (double)s->n * 0.2 < eps_ns)
 		return "inconclusive";
-	return share < 0.2 ? "transfer" : share > 0.8 ? "arrival" : "mixed";
+	return share >= 0.2 ? share > 0.8 ? "arrival" : "mixed" :
+	       may_lack ? "transfer, or waiting for a rank that is absent" :
+			  "transfer";
 }
 
 static void add_op(struct nsx_freport *r, uint32_t comm,
@@ -306,7 +308,8 @@ static void add_op(struct nsx_freport *r, uint32_t comm,
 	row[C_TRANSFER] = nsx_us((double)s->transfer_ns / (double)s->n);
 	row[C_WAIT] = nsx_us((double)s->wait_ns / (double)s->n);
 	row[C_SHARE] = nsx_pct((double)s->wait_ns, (double)s->all_ns);
-	row[C_CLASS] = nsx_string(class_of(s, precision_ns(r->f, c)));
+	row[C_CLASS] = nsx_string(class_of(s, precision_ns(r->f, c),
+					nsx_may_lack(r->f, c)));
 	if (!s->tells)
 		return;
 	row[C_LAST] = nsx_int(r->f->rank[c->m[last].rank].number);

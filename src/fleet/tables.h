@@ -40,7 +40,8 @@ NSX_COLUMN_IDS(RANK_COLUMNS);
 	X(C_WAIT, "wait_us", F64, "mean wait of a rank")                      \
 	X(C_SHARE, "wait_pct", F64, "of the ranks' time in them",             \
 	  .title = "share waited")                                            \
-	X(C_CLASS, "class", STR, "transfer, arrival, mixed or inconclusive")  \
+	X(C_CLASS, "class", STR, "transfer (or waiting for a rank that is "   \
+	  "absent), arrival, mixed or inconclusive")                          \
 	X(C_LAST, "late_rank", I64, "that came last most often")              \
 	X(C_TIMES, "late_times", I64, "how often")
 NSX_COLUMN_IDS(COLL_COLUMNS);

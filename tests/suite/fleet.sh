@@ -168,6 +168,13 @@ holds 'nine steps are too few' grep -q '"why": "few_steps"' few.json
 "$prog" fleet pair/traces --md >pair.md 2>err
 holds 'either of two may be wrong' grep -q 'Ranks 0, 1 are out of sequence.*do not tell' pair.md
 rm -rf few pair
+# A rank between others that is not here may be the one that they wait for.
+"$b/fleet-gen" gap none ranks=4 hosts=2 seed=1
+for f in gap/traces/*; do sqlite3 "$f" "DELETE FROM META_DATA_CAPTURE WHERE name LIKE 'ENVIRONMENT%'"; done
+rm gap/traces/rank0002.sqlite
+"$prog" fleet gap/traces --md >gap.md 2>err
+holds 'a rank that is absent' [ "$(grep -cE '^3 of at least 4 ranks|persistent straggler\*\* among the ranks|1 of at least 4 ranks is not here: 2|moving data, or waiting for a rank|`transfer, or' gap.md) $(grep -c 'by chance' gap.md)" = '8 0' ]
+rm -rf gap
 # Traces of two jobs: what they say of their number of ranks tells.
 "$b/fleet-gen" three none ranks=3 hosts=3 seed=1 && "$b/fleet-gen" nine none ranks=9 hosts=3 seed=2
 "$prog" fleet three/traces/rank0000.sqlite nine/traces/rank000[12].sqlite --md >mixed.md 2>err
