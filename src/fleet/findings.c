@@ -140,34 +140,51 @@ static const char *who(const struct nsx_freport *r, const struct nsx_late *l)
 				list);
 }
 
-/* What a cause of idle time means on the host. */
-static const char *idle_words(unsigned cause)
+/* What a cause of idle time means on the host, of one rank and of several. */
+static const char *idle_words(unsigned cause, bool many)
 {
 	switch (cause) {
 	case NSX_CAUSE_OSRT:
-		return "its host waits in an operating-system call: data, a "
-		       "lock or a file";
+		return many ? "their hosts wait in operating-system calls: data, a "
+			      "lock or a file" :
+			      "its host waits in an operating-system call: data, a "
+			      "lock or a file";
 	case NSX_CAUSE_HOST_CODE:
-		return "its GPU is idle while the CPU runs code of the program "
-		       "before it launches";
+		return many ? "their GPUs are idle while the CPU runs code of the "
+			      "program before it launches" :
+			      "its GPU is idle while the CPU runs code of the "
+			      "program before it launches";
 	case NSX_CAUSE_SYNC:
-		return "its host waits in a synchronisation";
+		return many ? "their hosts wait in synchronisations" :
+			      "its host waits in a synchronisation";
 	case NSX_CAUSE_BLOCKING_COPY:
-		return "its host waits for copies";
+		return many ? "their hosts wait for copies" :
+			      "its host waits for copies";
 	case NSX_CAUSE_ALLOC:
 	case NSX_CAUSE_IMPLICIT_SYNC:
-		return "its host allocates or frees GPU memory";
+		return many ? "their hosts allocate or free GPU memory" :
+			      "its host allocates or frees GPU memory";
 	case NSX_CAUSE_MODULE:
-		return "its host loads or compiles kernels";
+		return many ? "their hosts load or compile kernels" :
+			      "its host loads or compiles kernels";
 	case NSX_CAUSE_LAUNCH_CALL:
 	case NSX_CAUSE_LAUNCH_TO_START:
-		return "its launches take longer on the CPU";
+		return many ? "their launches take longer on the CPU" :
+			      "its launches take longer on the CPU";
 	case NSX_CAUSE_STREAM_WAIT:
 	case NSX_CAUSE_DEPENDENCY:
-		return "its GPU waits for other streams";
+		return many ? "their GPUs wait for other streams" :
+			      "its GPU waits for other streams";
 	default:
-		return "its GPU is idle: the CPU launches late";
+		return many ? "their GPUs are idle: the CPU launches late" :
+			      "its GPU is idle: the CPU launches late";
 	}
+}
+
+/* Of these a trace of one rank knows more. */
+static bool is_vague(unsigned cause)
+{
+	return cause == NSX_CAUSE_HOST_CODE || cause == NSX_NCAUSES;
 }
 
 static const char *why(const struct nsx_freport *r, const struct nsx_late *l)
@@ -195,7 +212,12 @@ static const char *why(const struct nsx_freport *r, const struct nsx_late *l)
 					"times as long as in other "
 					"communicators: a slow link", l->ratio);
 	case NSX_WHY_IDLE:
-		return idle_words(l->idle_cause);
+		return l->told && is_vague(l->idle_cause) ?
+			nsx_arena_printf(a, "as %s say%s, \"%s\"",
+					 l->n > 1 ? "their own reports" :
+						    "its own report",
+					 l->n > 1 ? "" : "s", l->told->title) :
+			idle_words(l->idle_cause, l->n > 1);
 	default:
 		return "no single cause explains it";
 	}
@@ -222,15 +244,25 @@ static const char *advice_on(const struct nsx_late *l)
 		       "-s, nvidia-smi topo -m, the switch port's errors) "
 		       "and their NUMA binding";
 	case NSX_WHY_IDLE:
-		return l->idle_cause == NSX_CAUSE_OSRT ?
+		return l->idle_cause == NSX_CAUSE_OSRT && l->n > 1 ?
+			"Look at what these ranks read before a step: loader "
+			"workers, prefetch, the file system of their hosts" :
+		       l->idle_cause == NSX_CAUSE_OSRT ?
 			"Look at what this rank reads before a step: loader "
 			"workers, prefetch, the file system of its host" :
+		       l->n > 1 ?
+			"Look at what runs on these ranks' CPUs between their "
+			"launches: other processes, their CPU binding, garbage "
+			"collection, logging" :
 			"Look at what runs on this rank's CPU between its "
 			"launches: other processes, its CPU binding, garbage "
 			"collection, logging";
 	default:
-		return "Compare its trace with that of a rank that is not "
-		       "late: nsys-explain diff";
+		return l->n > 1 ?
+			"Compare the trace of one with that of a rank that is not "
+			"late: nsys-explain diff" :
+			"Compare its trace with that of a rank that is not "
+			"late: nsys-explain diff";
 	}
 }
 
@@ -283,8 +315,9 @@ static void say_late(struct nsx_freport *r, const struct nsx_late *l)
 	if (l->cause == NSX_WHY_UNKNOWN)
 		x->confidence = NSX_CONF_MEDIUM;
 	price(r, x, l->recoverable_ns, NSX_PRICE_REPLAYED);
-	prove(r, x, "Its own time is %s a step above the median of the other "
-	      "ranks, in %lld of %zu steps%s", nsx_text_ns(a, l->excess_ns),
+	prove(r, x, "%s own time is %s a step above the median of the other "
+	      "ranks, in %lld of %zu steps%s", l->n > 1 ? "Their" : "Its",
+	      nsx_text_ns(a, l->excess_ns),
 	      (long long)l->nsteps, f->nsteps,
 	      l->kind == NSX_LATE_TRANSIENT ? " (transient)" : "");
 	if (l->cause == NSX_WHY_LINK)
@@ -292,14 +325,21 @@ static void say_late(struct nsx_freport *r, const struct nsx_late *l)
 			"there, a collective takes %.2f times as long as in "
 			"the median communicator of its family", l->ratio);
 	else
-		prove(r, x, "By chance one of %u ranks would be as late "
+		prove(r, x, l->are_most ?
+		      "By chance one of %u ranks would be as early as the others "
+		      "are with p %s %.3f (ranks permuted within each step)" :
+		      "By chance one of %u ranks would be as late "
 		      "with p %s %.3f (ranks permuted within each step)", f->nranks,
 		      l->p > 0.002 ? "=" : "≤", l->p);
 	if (l->explained > 0 && l->cause != NSX_WHY_LINK)
-		prove(r, x, "This explains %.0f %% of its excess",
-		      100 * NSX_MIN(1, l->explained));
+		prove(r, x, "This explains %.0f %% of %s excess",
+		      100 * NSX_MIN(1, l->explained), l->n > 1 ? "their" : "its");
 	if (l->detail)
 		prove(r, x, "Above all in %s", nsx_text_name(a, l->detail));
+	if (l->told && l->told->share_ppm >= 0)
+		prove(r, x, "The report of rank %lld alone says: %s (%.2g %% of its "
+		      "time)", (long long)f->rank[l->ranks[0]].number,
+		      l->told->title, (double)l->told->share_ppm / 1e4);
 	prove(r, x, "Recoverable: %s%s a step, %s of it%s",
 	      f->has_messages ? "at most " : "",
 	      nsx_text_ns(a, l->recoverable_ns), say_pct(r, l->recoverable_ns),

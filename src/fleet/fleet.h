@@ -117,6 +117,7 @@ struct nsx_late { /* ranks that hold the others up */
 			       on it; NSX_NONE                               */
 	enum nsx_late_kind kind;
 	double p;
+	bool are_most; /* the others are but a few, and early                */
 	int64_t nsteps; /* in which they were late                           */
 	double excess_ns;      /* own time a step over the others' median    */
 	double recoverable_ns; /* of a step, when that is gone               */
@@ -126,6 +127,8 @@ struct nsx_late { /* ranks that hold the others up */
 	double more;	  /* kernels a step over the others'                 */
 	unsigned idle_cause; /* of NSX_WHY_IDLE; NSX_NCAUSES: several        */
 	const char *detail;  /* call or range; NULL                          */
+	const struct nsx_dfinding *told; /* of its own report, where that tells
+					    as much and the others' do not; NULL */
 	/* What the others wait for it, all together, of a step: where it came
 	 * last, and where somebody did who had waited for it.
 	 */

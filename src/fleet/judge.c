@@ -28,6 +28,7 @@ struct judge {
 	struct nsx_fleet *f;
 	double *excess; /* by step, rank; 0 where it was not there            */
 	double *p;	/* by rank                                            */
+	double *p_early; /* the same of as little as it took                  */
 	struct nsx_arena *a;
 };
 
@@ -143,7 +144,9 @@ static size_t block_of(const struct judge *j, double *scratch)
 	return NSX_MAX(1, lag);
 }
 
-/* p of each rank: how often the greatest sum of an exchange is at least its. */
+/* p of each rank: how often the greatest sum of an exchange is at least its, and
+ * how often the least is at most that.
+ */
 static void test_ranks(struct judge *j, size_t block)
 {
 	const struct nsx_fleet *f = j->f;
@@ -161,10 +164,10 @@ static void test_ranks(struct judge *j, size_t block)
 		}
 	for (uint32_t r = 0; r < n; r++) {
 		order[r] = r;
-		j->p[r] = 1;
+		j->p[r] = j->p_early[r] = 1;
 	}
 	for (unsigned i = 0; i < EXCHANGES; i++) {
-		double greatest = -INFINITY;
+		double greatest = -INFINITY, least = INFINITY;
 
 		memset(mixed, 0, n * sizeof(*mixed));
 		for (size_t b = 0; b < nblocks; b++)
@@ -180,10 +183,16 @@ static void test_ranks(struct judge *j, size_t block)
 		for (uint32_t r = 0; r < n; r++)
 			greatest = NSX_MAX(greatest, mixed[r]);
 		for (uint32_t r = 0; r < n; r++)
+			least = NSX_MIN(least, mixed[r]);
+		for (uint32_t r = 0; r < n; r++) {
 			j->p[r] += greatest >= total[r];
+			j->p_early[r] += least <= total[r];
+		}
 	}
-	for (uint32_t r = 0; r < n; r++)
+	for (uint32_t r = 0; r < n; r++) {
 		j->p[r] /= EXCHANGES + 1;
+		j->p_early[r] /= EXCHANGES + 1;
+	}
 }
 
 /* Who ---------------------------------------------------------------------------------*/
@@ -268,10 +277,69 @@ static void name_groups(struct judge *j, uint32_t axis, bool *is_late)
 	}
 }
 
+/* What the ranks of a group take over the median of the others in a step; NAN:
+ * not all are there, or none of the others is.
+ */
+static double over_others(const struct nsx_fleet *f, const struct nsx_late *l,
+			  const bool *is_in, size_t s, double *scratch)
+{
+	const double *own = &f->own_ns[s * f->nranks];
+	double sum = 0;
+	size_t n = 0;
+
+	for (uint32_t r = 0; r < f->nranks; r++)
+		if (is_in[r])
+			sum += own[r];
+		else if (!isnan(own[r]))
+			scratch[n++] = own[r];
+	return n ? sum / l->n - nsx_median_of(scratch, n) : NAN;
+}
+
+/* Where most ranks are late their median is, so that nobody takes more than the others:
+ * the few that are not are early, each more than by chance, and the rest are a
+ * group.
+ */
+static void name_most(struct judge *j, bool *is_late, double *scratch)
+{
+	struct nsx_fleet *f = j->f;
+	uint32_t *v = nsx_arena_get(j->a, f->nranks * sizeof(*v)), n = 0;
+	double sum = 0, p = 0;
+	struct nsx_late *l;
+	size_t there = 0;
+
+	for (uint32_t r = 0; r < f->nranks; r++) {
+		is_late[r] = j->p_early[r] >= LEAST_P ||
+			     f->rank[r].nsteps < LEAST_STEPS ||
+			     f->rank[r].excess_ns > -LEAST_SHARE * f->step_ns;
+		p = is_late[r] ? p : NSX_MAX(p, j->p_early[r]);
+		if (is_late[r])
+			v[n++] = r;
+	}
+	if (n == f->nranks || 2 * n <= f->nranks)
+		return;
+	l = add_late(j, v, n);
+	l->are_most = true;
+	l->p = p;
+	l->nsteps = 0;
+	for (size_t s = 0; s < f->nsteps; s++) {
+		double over = over_others(f, l, is_late, s, scratch);
+
+		if (isnan(over))
+			continue;
+		there++;
+		sum += over;
+		l->nsteps += over >= LEAST_SHARE * f->step_ns;
+	}
+	l->excess_ns = there ? sum / (double)there : 0;
+	if ((double)l->nsteps < STEADY_SHARE * (double)f->nsteps)
+		f->nlate--;
+	l->kind = NSX_LATE_STEADY;
+}
+
 /* Ranks that pass the test; all of a host, or of a place on an axis, that do are
  * one.
  */
-static int name_late(struct judge *j, struct nsx_err *err)
+static int name_late(struct judge *j, double *scratch, struct nsx_err *err)
 {
 	struct nsx_fleet *f = j->f;
 	uint32_t n = f->nranks;
@@ -291,6 +359,8 @@ static int name_late(struct judge *j, struct nsx_err *err)
 	for (uint32_t r = 0; r < n; r++)
 		if (is_late[r])
 			add_late(j, &r, 1);
+	if (!f->nlate)
+		name_most(j, is_late, scratch);
 	nsx_sort(f->late, f->nlate, sizeof(*f->late), cmp_late);
 	return 0;
 }
@@ -444,6 +514,44 @@ static const char *idle_detail(const struct judge *j, const struct nsx_late *l,
 	return NULL;
 }
 
+/* What of a rank's time its report says that a finding is worth. */
+static double told_of(const struct nsx_digest *d, const char *key)
+{
+	for (size_t i = 0; i < d->nfindings; i++)
+		if (!strcmp(d->findings[i].key, key))
+			return (double)NSX_MAX(0, d->findings[i].share_ppm) * 1e-6;
+	return 0;
+}
+
+/* The finding of the late rank's report that is worth most over what it is worth to
+ * the median of the others, if that explains its excess.
+ */
+static const struct nsx_dfinding *find_told(const struct judge *j,
+					    const struct nsx_late *l,
+					    double *scratch)
+{
+	const struct nsx_fleet *f = j->f;
+	const struct nsx_digest *d = f->rank[l->ranks[0]].d;
+	const struct nsx_dfinding *best = NULL;
+	double most = EXPLAINS * l->excess_ns / f->step_ns;
+
+	for (size_t i = 0; i < d->nfindings; i++) {
+		double over = told_of(d, d->findings[i].key);
+		size_t n = 0;
+
+		for (uint32_t r = 0; r < f->nranks && over >= most; r++)
+			if (!is_one_of(l, r))
+				scratch[n++] = told_of(f->rank[r].d,
+						       d->findings[i].key);
+		over -= nsx_median_of(scratch, n);
+		if (over < most)
+			continue;
+		most = over;
+		best = &d->findings[i];
+	}
+	return best;
+}
+
 static void explain_idle(const struct judge *j, struct nsx_late *l,
 			 const double *over)
 {
@@ -484,6 +592,8 @@ static void explain(const struct judge *j, struct nsx_late *l, double *scratch)
 	} else if (over[Q_IDLE] >= EXPLAINS * over[Q_OWN]) {
 		explain_idle(j, l, over);
 	}
+	if (l->cause == NSX_WHY_IDLE || l->cause == NSX_WHY_UNKNOWN)
+		l->told = find_told(j, l, scratch);
 }
 
 /* Steps in which one rank stood out ------------------------------------------------------*/
@@ -604,6 +714,22 @@ static bool has_unknown_order(const struct nsx_fleet *f)
 		if (f->clock[i].component)
 			return true;
 	return false;
+}
+
+/* Most ranks are late only by what the few do without: by waiting.  Those with less to
+ * compute hold nobody up.
+ */
+static void leave_who_waits(struct nsx_fleet *f)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < f->nlate; i++)
+		if (!f->late[i].are_most || f->late[i].cause == NSX_WHY_IDLE ||
+		    f->late[i].cause == NSX_WHY_COPY)
+			f->late[kept++] = f->late[i];
+	if (kept < f->nlate)
+		f->all_recoverable_ns = 0;
+	f->nlate = kept;
 }
 
 /* Where nobody knows who waits for whom, only who computes longer holds others up: they
@@ -859,6 +985,7 @@ int nsx_fleet_judge(struct nsx_fleet *f, struct nsx_err *err)
 	int rc = 0;
 
 	j.p = nsx_arena_get(j.a, f->nranks * sizeof(*j.p));
+	j.p_early = nsx_arena_get(j.a, f->nranks * sizeof(*j.p_early));
 	if (!nsx_new_array(j.excess, j.a, f->nsteps * f->nranks,
 			   "steps of ranks", err))
 		rc = err->rc;
@@ -866,13 +993,14 @@ int nsx_fleet_judge(struct nsx_fleet *f, struct nsx_err *err)
 		find_excess(&j, scratch);
 		warn_of_short(f);
 		test_ranks(&j, block_of(&j, scratch));
-		rc = name_late(&j, err);
+		rc = name_late(&j, scratch, err);
 		if (!rc) {
 			excuse_rotating(&j, scratch);
 			rc = price(&j, err);
 		}
 		for (size_t i = 0; i < f->nlate && !rc; i++)
 			explain(&j, &f->late[i], scratch);
+		leave_who_waits(f);
 		if (f->by_totals && has_unknown_pairs(f))
 			leave_who_computes(f);
 		if (!rc)

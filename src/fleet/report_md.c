@@ -392,7 +392,7 @@ static void add_sections(const struct nsx_freport *r, struct nsx_buf *b)
 	static const int clocks[] = {K_HOST, K_RANKS, K_LO, K_HI, K_OFFSET,
 		K_DRIFT, K_RESIDUAL, K_N};
 	static const int shared[] = {H_TITLE, H_SEVERITY, H_N, H_MEDIAN, H_MOST,
-		H_WORST};
+		H_WORST, H_MEAN};
 	bool has_axes = r->f->mesh.n > 0;
 
 	add_findings(r, b);
@@ -404,10 +404,10 @@ static void add_sections(const struct nsx_freport *r, struct nsx_buf *b)
 		  ranks, ARRAY_LEN(ranks), b);
 	add_outliers(r, b);
 	add_table(r, NSX_FT_SHARED, "\n## What the ranks have in common\n\n"
-		  "Findings of the ranks' own reports, by how many ranks have "
-		  "them, in the words of the one that has most, with what can "
-		  "be won of a rank's time. nsys-explain tells more about a "
-		  "single trace.\n", shared, ARRAY_LEN(shared), b);
+		  "Findings of the ranks' own reports, dearest for all ranks "
+		  "together first, in the words of the one that has most, "
+		  "with what can be won of a rank's time. nsys-explain tells "
+		  "more about a single trace.\n", shared, ARRAY_LEN(shared), b);
 	add_table(r, NSX_FT_COLLECTIVES, "\n## Communication\n\nTransfer is the "
 		  "shortest time that a rank spends in a collective; the rest "
 		  "of the others' time is waiting. No clock is needed for "

@@ -495,7 +495,7 @@ static const char *ranks_of(const struct nsx_freport *r, const struct named *v,
 static void add_shared(struct nsx_freport *r, const struct named *v, size_t n,
 		       struct nsx_table *t)
 {
-	double *pct = nsx_arena_get(r->arena, n * sizeof(*pct));
+	double *pct = nsx_arena_get(r->arena, n * sizeof(*pct)), sum = 0;
 	struct nsx_cell *row = nsx_add_row(t);
 	unsigned severity = 0;
 	int64_t most_ppm = -1;
@@ -509,8 +509,10 @@ static void add_shared(struct nsx_freport *r, const struct named *v, size_t n,
 			most_ppm = x->share_ppm;
 			most = i;
 		}
-		if (x->share_ppm >= 0)
-			pct[npriced++] = (double)x->share_ppm / 1e4;
+		if (x->share_ppm < 0)
+			continue;
+		pct[npriced++] = (double)x->share_ppm / 1e4;
+		sum += (double)x->share_ppm / 1e4;
 	}
 	row[H_KEY] = nsx_string(v->name);
 	row[H_TITLE] = nsx_string(((const struct nsx_dfinding *)v[most].x)->title);
@@ -522,9 +524,10 @@ static void add_shared(struct nsx_freport *r, const struct named *v, size_t n,
 	row[H_MOST] = nsx_real((double)most_ppm / 1e4);
 	row[H_WORST] = nsx_int(r->f->rank[v[most].rank].number);
 	row[H_MEDIAN] = nsx_real(nsx_median_of(pct, npriced));
+	row[H_MEAN] = nsx_real(sum / r->f->nranks);
 }
 
-/* What the reports of single ranks find, by how many ranks have it. */
+/* What the reports of single ranks find, dearest for all of them first. */
 static int fill_shared(struct nsx_freport *r, struct nsx_table *t,
 		       struct nsx_err *err)
 {
@@ -541,7 +544,7 @@ static int fill_shared(struct nsx_freport *r, struct nsx_table *t,
 						     &d->findings[k], i});
 	}
 	add_by_name(r, v, n, add_shared, t);
-	nsx_table_sort(t, NSX_DESC(H_N), NSX_DESC(H_MEDIAN), H_KEY);
+	nsx_table_sort(t, NSX_DESC(H_MEAN), NSX_DESC(H_N), H_KEY);
 	return rc;
 }
 

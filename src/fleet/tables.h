@@ -117,7 +117,9 @@ NSX_COLUMN_IDS(OUTLIER_COLUMNS);
 	  .title = "median rank")                                             \
 	X(H_MOST, "most_pct", F64, "the same of the rank with most",          \
 	  .title = "most")                                                    \
-	X(H_WORST, "most_rank", I64, "which that is", .title = "of rank")
+	X(H_WORST, "most_rank", I64, "which that is", .title = "of rank")     \
+	X(H_MEAN, "mean_pct", F64, "the same of all ranks, those without it too", \
+	  .title = "all ranks")
 NSX_COLUMN_IDS(SHARED_COLUMNS);
 #define KERNEL_COLUMNS(X)                                                     \
 	X(Y_NAME, "kernel", STR, "base name")                                 \

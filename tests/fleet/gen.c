@@ -36,13 +36,14 @@
 #define SYSTEM INT64_C(812345000000000)
 
 enum fault { NONE, GPU_SLOW, HOST_SLOW, CPU_LATE, DATA_LATE, ROTATING,
-	     IMBALANCE, SLOW_LINK, DESYNC, TRANSIENT, JITTER, NFAULTS };
+	     IMBALANCE, SLOW_LINK, DESYNC, TRANSIENT, JITTER, DATA_MOST,
+	     NFAULTS }; /* DATA_MOST: all are late but one */
 static const char *const faults[NFAULTS] = {
 	"none", "gpu_slow", "host_slow", "cpu_late", "data_late", "rotating",
-	"imbalance", "slow_link", "desync", "transient", "jitter"};
+	"imbalance", "slow_link", "desync", "transient", "jitter", "data_most"};
 static const char *const causes[NFAULTS] = {
 	"", "gpu_slow", "gpu_slow", "idle", "idle", "", "more_kernels",
-	"slow_link", "", "idle", ""};
+	"slow_link", "", "idle", "", "idle"};
 
 enum op { ALLREDUCE, REDUCESCATTER, ALLGATHER, BROADCAST, NOPS };
 static const char *const op_names[NOPS] = {"allreduce", "reducescatter",
@@ -122,6 +123,7 @@ static int host_of(int rank)
 static int is_culprit(int rank)
 {
 	return job.fault == HOST_SLOW ? host_of(rank) == host_of(job.culprit) :
+	       job.fault == DATA_MOST ? rank != job.culprit :
 	       job.fault == SLOW_LINK ? rank / job.tp == job.culprit / job.tp :
 					rank == job.culprit;
 }
@@ -273,7 +275,8 @@ static void start_step(struct rank *v, int r, int s, int with_fault)
 
 	st->host = x->free_at + 100000;
 	st->data = st->host + 60000 + (int64_t)(20000 * uniform(r, s, 1));
-	if (with_fault && job.fault == DATA_LATE && r == job.culprit)
+	if (with_fault && is_culprit(r) &&
+	    (job.fault == DATA_LATE || job.fault == DATA_MOST))
 		st->data += of_fault(1.5e6);
 	st->launch = st->data + 5000 + extra_host(r, s, with_fault);
 	st->gpu = x->compute = x->comm = st->launch + 10000;

@@ -14,6 +14,7 @@ planted() { # NAME FAULT [OPTION...]: the report says what was planted
 for fault in none gpu_slow host_slow cpu_late data_late rotating imbalance desync transient jitter; do
 	planted "$fault" "$fault"
 done
+planted most data_most ranks=8 hosts=2
 planted tp_link slow_link tp=2 ranks=16
 planted tp_slow gpu_slow tp=2 ranks=16
 planted few gpu_slow ranks=2 hosts=2
