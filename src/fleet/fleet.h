@@ -214,8 +214,8 @@ int nsx_fleet_new(struct nsx_digest **v, size_t n, struct nsx_fleet **ret,
 int nsx_fleet_set_mesh(struct nsx_fleet *f, const struct nsx_mesh *m,
 		       struct nsx_err *err) NSX_CHECKED;
 int nsx_fleet_match(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
-int nsx_fleet_steps(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
 int nsx_fleet_clocks(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
+int nsx_fleet_steps(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
 int nsx_fleet_links(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
 int nsx_fleet_judge(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
 /* All of it. */

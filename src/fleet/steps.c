@@ -36,10 +36,22 @@ static double time_of(const struct nsx_fleet *f, const struct nsx_family *fam)
 	return sum;
 }
 
-/* The one with the communicator of most ranks, then of most ranks in all, then of
- * most time.
+/* Whether a family is of sends and receives of which nobody knows who waits for whom:
+ * these have no common ends.
  */
-static void choose_main(struct nsx_fleet *f)
+static bool is_of_unknown_pairs(const struct nsx_fleet *f,
+				const struct nsx_family *fam)
+{
+	const struct nsx_fcomm *first = &f->comm[fam->at];
+
+	return !(first->is_sure && first->n == 2) &&
+	       nsx_channel_of(f, &first->m[0])->ops[0].holds == 2;
+}
+
+/* The one with the communicator of most ranks, then of most ranks in all, then of
+ * most time; of those with common ends or of the others. NSX_NONE: there is none.
+ */
+static uint32_t largest_family(const struct nsx_fleet *f, bool has_ends)
 {
 	const struct nsx_family *best = NULL;
 
@@ -48,28 +60,37 @@ static void choose_main(struct nsx_fleet *f)
 		int by_size = !best ? 1 : NSX_CMP(fam->most, best->most) ?:
 				      NSX_CMP(fam->nranks, best->nranks);
 
-		if (fam->most < 2 || by_size < 0 ||
+		if (fam->most < 2 || is_of_unknown_pairs(f, fam) == has_ends ||
+		    by_size < 0 ||
 		    (!by_size && time_of(f, fam) <= time_of(f, best)))
 			continue;
 		best = fam;
-		f->main = i;
 	}
+	return best ? (uint32_t)(best - f->family) : NSX_NONE;
 }
 
-/* Whether the main family is of sends and receives of which nobody knows who waits for
- * whom: these have no common ends, but all its ranks have iterations.
- */
-static bool is_of_unknown_pairs(const struct nsx_fleet *f)
+/* One with common ends, unless others are of more ranks. */
+static void choose_main(struct nsx_fleet *f)
+{
+	uint32_t with = largest_family(f, true);
+	uint32_t without = largest_family(f, false);
+
+	f->main = without == NSX_NONE ||
+		  (with != NSX_NONE &&
+		   f->family[with].nranks >= f->family[without].nranks) ?
+			  with : without;
+}
+
+/* Whether all ranks of the main family have iterations. */
+static bool have_iterations(const struct nsx_fleet *f)
 {
 	const struct nsx_family *fam = &f->family[f->main];
-	const struct nsx_fcomm *first = &f->comm[fam->at];
 
 	for (uint32_t c = fam->at; c < fam->at + fam->n; c++)
 		for (uint32_t m = 0; m < f->comm[c].n; m++)
 			if (f->rank[f->comm[c].m[m].rank].d->nsteps < 3)
 				return false;
-	return !(first->is_sure && first->n == 2) &&
-	       nsx_channel_of(f, &first->m[0])->ops[0].holds == 2;
+	return true;
 }
 
 /* The member of the main family that a rank is. */
@@ -467,21 +488,23 @@ static int find_parts(struct nsx_fleet *f, size_t *const *at,
 	return 0;
 }
 
-/* The iteration of x that begins nearest to where y's middle one does, by the
- * clocks, less that one's index; 0 where there are none.
+/* The iteration of rank a that begins nearest to where b's middle one does, by the
+ * clocks as collectives show them, less that one's index; 0 where there are none.
  */
-static int64_t shift_by_clock(const struct nsx_digest *x,
-			      const struct nsx_digest *y)
+static int64_t shift_by_clock(const struct nsx_fleet *f, uint32_t a, uint32_t b)
 {
+	const struct nsx_digest *x = f->rank[a].d, *y = f->rank[b].d;
 	size_t i = y->nsteps / 2, lo = 0, hi = x->nsteps;
-	int64_t at;
+	double at;
 
 	if (x->utc_ns < 0 || y->utc_ns < 0 || !x->nsteps || !y->nsteps)
 		return 0;
-	at = y->steps[i].start_ns + (y->utc_ns - x->utc_ns);
-	NSX_BISECT(lo, hi, mid, x->steps[mid].start_ns < at);
-	if (lo && (lo == x->nsteps || at - x->steps[lo - 1].start_ns <
-					      x->steps[lo].start_ns - at))
+	at = nsx_common_ns(f, b, y->steps[i].start_ns);
+	NSX_BISECT(lo, hi, mid,
+		   nsx_common_ns(f, a, x->steps[mid].start_ns) < at);
+	if (lo && (lo == x->nsteps ||
+		   at - nsx_common_ns(f, a, x->steps[lo - 1].start_ns) <
+			   nsx_common_ns(f, a, x->steps[lo].start_ns) - at))
 		lo--;
 	return (int64_t)lo - (int64_t)i;
 }
@@ -492,18 +515,17 @@ static int64_t shift_by_clock(const struct nsx_digest *x,
 static void place_by_clock(const struct nsx_fleet *f,
 			   const struct nsx_fmember **of, size_t **at)
 {
-	const struct nsx_digest *first = NULL;
+	uint32_t first = NSX_NONE;
 	int64_t least = 0;
 
 	for (uint32_t r = 0; r < f->nranks; r++)
 		if (of[r] && f->rank[r].d->nsteps) {
-			first = first ? first : f->rank[r].d;
-			least = NSX_MIN(least, shift_by_clock(first,
-							      f->rank[r].d));
+			first = NSX_MIN(first, r);
+			least = NSX_MIN(least, shift_by_clock(f, first, r));
 		}
-	for (uint32_t r = 0; r < f->nranks && first; r++) {
+	for (uint32_t r = 0; r < f->nranks && first != NSX_NONE; r++) {
 		const struct nsx_digest *d = f->rank[r].d;
-		size_t from = (size_t)(shift_by_clock(first, d) - least);
+		size_t from = (size_t)(shift_by_clock(f, first, r) - least);
 
 		for (size_t i = 0; of[r] && i < d->nsteps; i++)
 			at[r][i] = from + i;
@@ -601,7 +623,9 @@ int nsx_fleet_steps(struct nsx_fleet *f, struct nsx_err *err)
 	if (!rc && f->main != NSX_NONE) {
 		of = list_members(f, a);
 		is_timed = has_times(f, of);
-		f->by_totals = !is_timed || is_of_unknown_pairs(f);
+		f->by_totals = !is_timed ||
+			       (have_iterations(f) &&
+				is_of_unknown_pairs(f, &f->family[f->main]));
 		if (f->by_totals)
 			list_others(f, of);
 		rc = place_iterations(f, of, at, a, err) ||
