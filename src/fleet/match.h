@@ -52,7 +52,8 @@ struct nsx_matcher {
 bool nsx_lay(const struct nsx_mchannel *x, struct nsx_mchannel *y,
 	     int64_t bound_ns, struct nsx_fit *fits);
 /* Whether a fits x better than b: of one communicator, else by operations, else
- * by ends.
+ * by the stream, which programs that do the same number alike, unless ends agree
+ * exactly, else by ends.
  */
 bool nsx_fits_better(const struct nsx_mchannel *x, const struct nsx_mchannel *a,
 		     const struct nsx_mchannel *b);
@@ -61,6 +62,12 @@ bool nsx_fits_better(const struct nsx_mchannel *x, const struct nsx_mchannel *a,
  */
 double nsx_spread_at(const struct nsx_mchannel *x, const struct nsx_mchannel *y,
 		     int64_t shift);
+
+/* The same of ranks of one host, whose clock says what the constant is: if that is
+ * more than stamps of captures are off, it counts.
+ */
+double nsx_apart_at(const struct nsx_matcher *m, const struct nsx_mchannel *x,
+		    const struct nsx_mchannel *y, int64_t shift);
 
 /* Splits the family into communicators: by payload, else by the shape of a mesh
  * that fits their transfers.

@@ -99,11 +99,11 @@ static double change_of(const double *diff, size_t n)
 	return change[n - 4];
 }
 
-double nsx_spread_at(const struct nsx_mchannel *x, const struct nsx_mchannel *y,
-			int64_t shift)
+/* By how much x's ends are after y's. */
+static size_t ends_at(const struct nsx_mchannel *x, const struct nsx_mchannel *y,
+		      int64_t shift, double *diff)
 {
 	struct overlap o = overlap_of(x, y, shift);
-	double diff[NSX_SAMPLES], change, spread;
 	size_t n = 0;
 
 	for (size_t s = 0; s < o.n && x->c->has_times && y->c->has_times; s++) {
@@ -113,9 +113,33 @@ double nsx_spread_at(const struct nsx_mchannel *x, const struct nsx_mchannel *y,
 			diff[n++] = (double)(nsx_coll_end(x->c, (size_t)i) -
 				nsx_coll_end(y->c, (size_t)(i - shift)));
 	}
+	return n;
+}
+
+double nsx_spread_at(const struct nsx_mchannel *x, const struct nsx_mchannel *y,
+			int64_t shift)
+{
+	double diff[NSX_SAMPLES], change, spread;
+	size_t n = ends_at(x, y, shift, diff);
+
 	change = change_of(diff, n);
 	spread = spread_of(diff, n);
 	return spread > NSX_TOGETHER_NS && change <= NSX_END_NOISE_NS ? change : spread;
+}
+
+double nsx_apart_at(const struct nsx_matcher *m, const struct nsx_mchannel *x,
+		    const struct nsx_mchannel *y, int64_t shift)
+{
+	double spread = nsx_spread_at(x, y, shift), diff[NSX_SAMPLES], by;
+	const struct nsx_frank *rank = m->f->rank;
+	size_t n;
+
+	if (rank[x->rank].host != rank[y->rank].host || x->utc_ns < 0 ||
+	    y->utc_ns < 0)
+		return spread;
+	n = ends_at(x, y, shift, diff);
+	by = fabs(nsx_median_of(diff, n) + (double)(x->utc_ns - y->utc_ns));
+	return n && by > NSX_TOGETHER_NS ? NSX_MAX(spread, by) : spread;
 }
 
 /* y's collective that ends nearest to x's i-th by the clocks of the hosts. */
@@ -240,7 +264,7 @@ static bool lay_within(const struct nsx_mchannel *x, struct nsx_mchannel *y, int
 			closest_shift = from + i;
 		}
 	}
-	if (closest < y->spread / 2 && (!has_clock || closest <= NSX_TOGETHER_NS)) {
+	if (closest < y->spread / 4 && (!has_clock || closest <= NSX_TOGETHER_NS)) {
 		y->shift = closest_shift;
 		y->spread = closest;
 	}
@@ -251,11 +275,17 @@ bool nsx_fits_better(const struct nsx_mchannel *x, const struct nsx_mchannel *a,
 			const struct nsx_mchannel *b)
 {
 	bool is_same = x->c->comm && a->c->comm == x->c->comm;
+	bool is_stream = a->c->stream == x->c->stream;
 
 	if (x->c->comm && is_same != (b->c->comm == x->c->comm))
 		return is_same;
-	return fabs(a->differs - b->differs) > 2.0 / NSX_SAMPLES ?
-		       a->differs < b->differs : a->spread < b->spread;
+	if (fabs(a->differs - b->differs) > 2.0 / NSX_SAMPLES)
+		return a->differs < b->differs;
+	/* Steps of one pace end some other collectives alike, too. */
+	if (is_stream != (b->c->stream == x->c->stream) &&
+	    NSX_MIN(a->spread, b->spread) > NSX_END_NOISE_NS)
+		return is_stream;
+	return a->spread < b->spread;
 }
 
 /* Mean time from one collective's end to the next, in the middle half: captures

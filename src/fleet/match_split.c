@@ -113,16 +113,24 @@ static double apart(struct nsx_matcher *m, struct nsx_mchannel *const *v, size_t
 	size_t groups = (size_t)(m->most_rank / s.size + s.stride + 1), k = 0;
 	const struct nsx_mchannel **first = nsx_arena_get(m->scratch, groups *
 								 sizeof(*first));
+	const struct nsx_mchannel **last = nsx_arena_get(m->scratch, groups *
+								sizeof(*last));
 	double *spread = nsx_arena_get(m->scratch, (n + 1) * sizeof(*spread));
 
 	for (size_t i = 0; i < n; i++) {
 		const struct nsx_mchannel **x = &first[group_of(m, v[i], s)];
+		const struct nsx_mchannel **before =
+			&last[group_of(m, v[i], s)];
 
-		if (*x)
-			spread[k++] = nsx_spread_at(*x, v[i],
-						v[i]->shift - (*x)->shift);
-		else
+		if (!*x)
 			*x = v[i];
+		else
+			spread[k++] = NSX_MAX(
+				nsx_spread_at(*x, v[i],
+					      v[i]->shift - (*x)->shift),
+				nsx_apart_at(m, *before, v[i],
+					     v[i]->shift - (*before)->shift));
+		*before = v[i];
 	}
 	nsx_median_of(spread, k); /* sorts */
 	return k ? spread[k * 4 / 5] : INFINITY;
