@@ -343,8 +343,8 @@ static void say_late(struct nsx_freport *r, const struct nsx_late *l)
 	prove(r, x, "Recoverable: %s%s a step, %s of it%s",
 	      f->has_messages ? "at most " : "",
 	      nsx_text_ns(a, l->recoverable_ns), say_pct(r, l->recoverable_ns),
-	      f->has_messages ? "; who waits for whose messages in MPI is not "
-				"compared" : "");
+	      f->has_messages ? "; who waits for whose messages is not known" :
+				"");
 	if (l->nhops > 1)
 		prove(r, x, "Added up over the ranks it costs %s a step directly "
 		      "and %s passed on: %s",

@@ -175,7 +175,8 @@ struct nsx_fleet {
 	size_t nsteps;
 	bool by_totals; /* the main family has no times of collectives, or is of
 			   sends and receives between ranks that are not known */
-	bool has_messages; /* of MPI, which ranks wait for                   */
+	bool has_messages; /* which ranks wait for, of whom is not known: what
+			      can be won is a bound                          */
 	bool steps_are_colls; /* no iterations known: the period of the
 				 operations                                  */
 	double step_ns;	 /* mean                                             */
@@ -293,6 +294,13 @@ nsx_channel_of(const struct nsx_fleet *f, const struct nsx_fmember *m)
 enum { NSX_LENGTHS = 16 };
 void nsx_lengths_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
 		    size_t k, size_t n, int64_t *ret);
+
+/* Whether it is one rank's sends and receives, of which nobody knows with whom. */
+static inline bool nsx_is_of_one_side(const struct nsx_fleet *f,
+				      const struct nsx_fcomm *c)
+{
+	return c->n == 1 && nsx_channel_of(f, c->m)->ops[0].holds == 2;
+}
 
 /* What a communicator does at k, by the first member there; NULL: none is. */
 const struct nsx_dop *nsx_op_at(const struct nsx_fleet *f,

@@ -398,6 +398,9 @@ int nsx_fleet_match(struct nsx_fleet *f, struct nsx_err *err)
 	for (size_t i = 0; i < m.n && !rc; i++)
 		if (!m.v[i].is_taken)
 			rc = make_family(&m, &m.v[i], err);
+	for (uint32_t i = 0; i < f->ncomms; i++)
+		f->has_messages = f->has_messages ||
+				  nsx_is_of_one_side(f, &f->comm[i]);
 	nsx_arena_free(m.a);
 	nsx_arena_free(m.scratch);
 	return rc;

@@ -192,6 +192,23 @@ static struct shape shape_of(struct nsx_matcher *m, struct nsx_mchannel *const *
 
 NSX_POINTER_ORDER(cmp_group, struct nsx_mchannel, UP(group), UP(rank));
 
+/* Of sends and receives those whose ends do not agree are of nobody that is known:
+ * who is between two others sends to both on one channel.
+ */
+static int new_comms(struct nsx_matcher *m, struct nsx_mchannel *const *v, size_t n,
+		     bool is_sure, struct nsx_err *err)
+{
+	const struct shape all = {1, m->most_rank + 1};
+	bool are_apart = n > 1 && !v[0]->c->comm && v[0]->c->ops[0].holds == 2 &&
+			 v[0]->c->has_times && apart(m, v, n, all) > NSX_TOGETHER_NS;
+	int rc = are_apart ? 0 : new_comm(m, v, n, is_sure, err);
+
+	for (size_t i = 0; i < n && are_apart && !rc; i++)
+		rc = new_comm(m, v + i, 1, false, err);
+	nsx_arena_clear(m->scratch);
+	return rc;
+}
+
 int nsx_match_split(struct nsx_matcher *m, struct nsx_err *err)
 {
 	struct nsx_mchannel **v = m->in;
@@ -212,7 +229,7 @@ int nsx_match_split(struct nsx_matcher *m, struct nsx_err *err)
 	for (size_t at = 0; at < n; at += k) {
 		for (k = 1; at + k < n && v[at + k]->group == v[at]->group; k++)
 			;
-		if (new_comm(m, v + at, k, v[at]->c->comm || world == 2, err))
+		if (new_comms(m, v + at, k, v[at]->c->comm || world == 2, err))
 			return err->rc;
 	}
 	return 0;

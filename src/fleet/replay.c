@@ -35,7 +35,8 @@
 struct place { /* a collective of a step */
 	double at_ns; /* its end, on the common clock                        */
 	uint32_t comm;	  /* NSX_NONE: a wait for messages of a rank         */
-	uint32_t rank;	  /* then                                            */
+	uint32_t rank;	  /* then; and which of messages                     */
+	uint32_t of;
 	uint32_t need[2]; /* indices, of even members and odd ones           */
 	size_t k, nth; /* of the family; of its communicator's, or the rank's,
 			  in the step                                        */
@@ -68,6 +69,12 @@ struct visit { /* a member at a collective */
 	int64_t start_ns, end_ns, exposed_ns; /* start: INT64_MIN: no part   */
 	double own_ns, held_ns;		      /* the rank's when it began    */
 };
+struct messages { /* that a rank waits for, of whom is not known */
+	const struct nsx_dchannel *c;
+	uint32_t rank;
+	uint64_t alike; /* those of equal numbers need as much work before   */
+	size_t at;	/* the next one                                      */
+};
 struct replay {
 	const struct nsx_fleet *f;
 	const struct nsx_fslow_link *link; /* that is mended; NULL           */
@@ -80,8 +87,8 @@ struct replay {
 	struct rank_now *rank;
 	struct channel_now **channel; /* by comm, member                     */
 	size_t *at;		      /* by comm: the next collective        */
-	const struct nsx_dchannel **messages; /* by rank; NULL               */
-	size_t *message_at;	      /* by rank: the next wait for one      */
+	struct messages *messages;
+	size_t nmessages;
 	double most_more_ns; /* that a mended rank does more in this step    */
 	uint32_t *holder; /* by comm: the member last waited for             */
 	double *ahead_ns;	      /* by family: of its last collective   */
@@ -94,7 +101,7 @@ static const int64_t *bounds(const struct nsx_fleet *f, uint32_t r, size_t s)
 	return &f->bound_ns[r * (f->nsteps + 1) + s];
 }
 
-NSX_ORDER(cmp_place, struct place, UP(at_ns), UP(comm), UP(k), UP(rank));
+NSX_ORDER(cmp_place, struct place, UP(at_ns), UP(comm), UP(k), UP(of));
 
 /* The first member that has both the step and the collective tells when; false:
  * none has, or it is not yet of this step (*ret_later) .
@@ -154,18 +161,20 @@ static int list_visits(struct replay *p, const struct nsx_fcomm *c,
 /* Whether anybody else is there to wait for. */
 static bool is_of_many(const struct nsx_fleet *f, const struct nsx_fcomm *c)
 {
-	return c->n > 1 || f->family[c->family].n > 1;
+	return !nsx_is_of_one_side(f, c) &&
+	       (c->n > 1 || f->family[c->family].n > 1);
 }
 
 /* The waits for messages that end in a rank's step; one visit each. */
-static int list_messages(struct replay *p, uint32_t r, size_t s,
+static int list_messages(struct replay *p, struct messages *m, size_t s,
 			 struct nsx_err *err)
 {
-	const struct nsx_dchannel *c = p->messages[r];
+	const struct nsx_dchannel *c = m->c;
+	uint32_t r = m->rank;
 	const int64_t *b = bounds(p->f, r, s);
-	size_t i = p->message_at[r], from = p->nplaces;
+	size_t i = m->at, from = p->nplaces;
 
-	if (!c || b[0] == INT64_MIN || b[1] == INT64_MIN)
+	if (b[0] == INT64_MIN || b[1] == INT64_MIN)
 		return 0;
 	while (i < c->n && nsx_coll_end(c, i) <= b[0])
 		i++;
@@ -173,6 +182,7 @@ static int list_messages(struct replay *p, uint32_t r, size_t s,
 		int64_t ns = nsx_coll_ns(c, i), end_ns = nsx_coll_end(c, i);
 		struct place x = {.at_ns = nsx_common_ns(p->f, r, end_ns),
 				  .comm = NSX_NONE, .rank = r, .k = i,
+				  .of = (uint32_t)(m - p->messages),
 				  .nth = p->nplaces - from,
 				  .visits = p->nvisits};
 
@@ -186,7 +196,7 @@ static int list_messages(struct replay *p, uint32_t r, size_t s,
 	}
 	for (size_t k = from; k < p->nplaces; k++)
 		p->v[k].of_n = p->nplaces - from;
-	p->message_at[r] = i;
+	m->at = i;
 	return 0;
 }
 
@@ -218,8 +228,8 @@ static int list_places(struct replay *p, size_t s, struct nsx_err *err)
 				err))
 			return err->rc;
 	}
-	for (uint32_t r = 0; r < f->nranks; r++)
-		if (list_messages(p, r, s, err))
+	for (size_t i = 0; i < p->nmessages; i++)
+		if (list_messages(p, &p->messages[i], s, err))
 			return err->rc;
 	nsx_sort(p->v, p->nplaces, sizeof(*p->v), cmp_place);
 	return 0;
@@ -317,22 +327,30 @@ static void note_need(const struct rank_now *r, const struct visit *v,
 	}
 }
 
-/* The same of a wait for messages: ranks with as many in the step are equals. */
+/* The same of a wait for messages: ranks with as many in the step are equals, where
+ * they are of one kind.
+ */
 static int measure_messages(struct replay *p, struct place *x,
 			    struct nsx_err *err)
 {
 	struct visit *v = &p->visit[x->visits];
 	struct rank_now *r = &p->rank[x->rank];
-	struct need *need = need_of(p, 2ULL * p->f->nfamilies + x->of_n, x->nth,
-				    err);
+	/* The work before it, and how long it takes at least. */
+	const uint64_t keys[2] = {nsx_hash_u64(p->messages[x->of].alike),
+				  nsx_hash_u64(0)};
 
-	if (!need)
-		return err->rc;
-	x->need[0] = x->need[1] = (uint32_t)(need - p->need);
 	work(r, v->start_ns);
 	v->own_ns = r->own_ns;
 	v->held_ns = r->held_ns;
-	note_need(r, v, true, need);
+	for (unsigned i = 0; i < 2; i++) {
+		struct need *need = need_of(p, nsx_hash_u64(keys[i] + x->of_n),
+					    i ? 0 : x->nth, err);
+
+		if (!need)
+			return err->rc;
+		x->need[i] = (uint32_t)(need - p->need);
+		note_need(r, v, true, need);
+	}
 	pass_over(v, r);
 	return 0;
 }
@@ -515,7 +533,8 @@ static void step_over_messages(struct replay *p, const struct place *x)
 	const struct need *need = &p->need[x->need[0]];
 	struct rank_now *r = &p->rank[x->rank];
 	double waited = NSX_MIN((double)v->exposed_ns,
-				(double)(v->end_ns - v->start_ns) - need->transfer);
+				(double)(v->end_ns - v->start_ns) -
+					p->need[x->need[1]].transfer);
 
 	if (r->is_mended) {
 		do_less(r, NSX_MAX(0, v->own_ns - needed(p, x, 0)), !need->n);
@@ -572,20 +591,31 @@ static void replay_totals(struct replay *p, double *scratch)
 	}
 }
 
-/* The channels of waits for messages, by rank. */
-static const struct nsx_dchannel **list_waits(const struct nsx_fleet *f,
-					      struct nsx_arena *a)
+/* Waits for messages, of MPI and of NCCL: stages of a pipeline that wait as often are
+ * not equal.
+ */
+static void list_waits(struct replay *p, struct nsx_arena *a)
 {
-	const struct nsx_dchannel **v = nsx_arena_get(a, f->nranks * sizeof(*v));
+	const struct nsx_fleet *f = p->f;
 
+	p->messages = nsx_arena_get(a, (f->nranks + f->ncomms) *
+					       sizeof(*p->messages));
 	for (uint32_t r = 0; r < f->nranks; r++)
 		for (size_t c = 0; c < f->rank[r].d->nchannels; c++) {
 			const struct nsx_dchannel *x = &f->rank[r].d->channels[c];
 
 			if (nsx_is_of_messages(x) && x->has_times)
-				v[r] = x;
+				p->messages[p->nmessages++] =
+					(struct messages){x, r, 0, 0};
 		}
-	return v;
+	for (uint32_t i = 0; i < f->ncomms; i++) {
+		const struct nsx_fmember *m = f->comm[i].m;
+
+		if (nsx_is_of_one_side(f, &f->comm[i]) &&
+		    nsx_channel_of(f, m)->has_times)
+			p->messages[p->nmessages++] = (struct messages){
+				nsx_channel_of(f, m), m->rank, i + 1, 0};
+	}
 }
 
 int nsx_fleet_replay(const struct nsx_fleet *f, const struct nsx_mended *mended,
@@ -602,8 +632,7 @@ int nsx_fleet_replay(const struct nsx_fleet *f, const struct nsx_mended *mended,
 		p.rank[mended->ranks[i]].is_mended = true;
 	p.channel = nsx_arena_get(a, f->ncomms * sizeof(*p.channel));
 	p.at = nsx_arena_get(a, f->ncomms * sizeof(*p.at));
-	p.messages = list_waits(f, a);
-	p.message_at = nsx_arena_get(a, f->nranks * sizeof(*p.message_at));
+	list_waits(&p, a);
 	p.holder = nsx_arena_get(a, f->ncomms * sizeof(*p.holder));
 	p.ahead_ns = nsx_arena_get(a, f->nfamilies * sizeof(*p.ahead_ns));
 	for (uint32_t i = 0; i < f->ncomms; i++) {

@@ -135,7 +135,8 @@ static void add_verdict(const struct nsx_freport *r, struct nsx_buf *b)
 			       x->id == NSX_FF_SLOW_HOST ? "One host" :
 							   "A group of ranks");
 		if (x->price)
-			nsx_buf_printf(b, ": %s of each step of %s can be won",
+			nsx_buf_printf(b, ": %s%s of each step of %s can be won",
+				       f->has_messages ? "at most " : "",
 				       nsx_text_ns(r->arena, x->headroom_ns),
 				       nsx_text_ns(r->arena, f->step_ns));
 		add(b, ".\n");

@@ -60,7 +60,8 @@ static uint32_t largest_family(const struct nsx_fleet *f, bool has_ends)
 		int by_size = !best ? 1 : NSX_CMP(fam->most, best->most) ?:
 				      NSX_CMP(fam->nranks, best->nranks);
 
-		if (fam->most < 2 || is_of_unknown_pairs(f, fam) == has_ends ||
+		if ((has_ends ? fam->most : fam->nranks) < 2 ||
+		    is_of_unknown_pairs(f, fam) == has_ends ||
 		    by_size < 0 ||
 		    (!by_size && time_of(f, fam) <= time_of(f, best)))
 			continue;

@@ -6,10 +6,11 @@ allreduce of the tensor pair and a send to the next stage; then reducescatter,
 optimizer and allgather of the data pair, and an allreduce of all ranks. All
 collectives are waited for. Clocks of hosts are off by up to 5 ms.
 
-usage: pipe.py DIR none | gpu_slow RANK | late RANK | stage STAGE  [payload] [alone]
+usage: pipe.py DIR none | gpu_slow RANK | late RANK | stage STAGE  [payload] [alone] [norm]
   gpu_slow: kernels take 8 % longer; late: 1.5 ms in a call before the step;
   stage: kernels of a stage take 15 % longer; payload: NCCL names its communicators;
-  alone: 4 ranks, a stage each, that do nothing but send to each other
+  alone: 4 ranks, a stage each, that do nothing but send to each other; norm: and an
+  allreduce of all
 """
 import json
 import os
@@ -47,7 +48,7 @@ class Job:
         self.events[r].append((start, self.now[r], name, 7, None))
 
     def together(self, ranks, name, stream, ns, comm):
-        if alone and name != 'SendRecv':
+        if alone and name != 'SendRecv' and (comm != 'all' or 'norm' not in sys.argv):
             return
         starts = {r: max(self.now[r] + 1200, self.stream.get((r, stream), 0) + 1100) for r in ranks}
         end = max(starts.values()) + ns
