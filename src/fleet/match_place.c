@@ -17,6 +17,7 @@ enum {
 	MOST_COUNTED = 4096, /* operations compared where samples agree       */
 	FEW = 2,	     /* of them may differ, beyond the least          */
 	LEAST_COMMON = 4,    /* collectives that two ranks must share          */
+	LEAST_SURE = 32,     /* ... and to know how far ends are spread        */
 };
 
 /* Equal operations are equal pointers: see name_ops of match.c. */
@@ -264,9 +265,12 @@ static bool lay_within(const struct nsx_mchannel *x, struct nsx_mchannel *y, int
 			closest_shift = from + i;
 		}
 	}
-	if (closest < y->spread / 4 && (!has_clock || closest <= NSX_TOGETHER_NS)) {
+	/* The spread of a few is not known well. */
+	if (overlap_of(x, y, closest_shift).n < LEAST_SURE)
+		closest *= 2;
+	if (closest < y->spread / 2 && (!has_clock || closest <= NSX_TOGETHER_NS)) {
 		y->shift = closest_shift;
-		y->spread = closest;
+		y->spread = nsx_spread_at(x, y, closest_shift);
 	}
 	return !isinf(nearest_by);
 }

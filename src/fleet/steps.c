@@ -82,6 +82,14 @@ static void choose_main(struct nsx_fleet *f)
 			  with : without;
 }
 
+static bool has_unknown_pairs(const struct nsx_fleet *f)
+{
+	for (uint32_t i = 0; i < f->nfamilies; i++)
+		if (is_of_unknown_pairs(f, &f->family[i]))
+			return true;
+	return false;
+}
+
 /* Whether all ranks of the main family have iterations. */
 static bool have_iterations(const struct nsx_fleet *f)
 {
@@ -428,8 +436,14 @@ static void subtract_exposed(const struct nsx_fleet *f, uint32_t r,
 	}
 }
 
+/* Receives that are posted long before they are needed are exposed now and then: how
+ * much of them is lies in the iteration, when does not in the digest.
+ */
 static int find_own(struct nsx_fleet *f, struct nsx_err *err)
 {
+	bool by_iteration = f->by_totals ||
+			    (have_iterations(f) && has_unknown_pairs(f));
+
 	if (!nsx_new_array(f->own_ns, f->arena, f->nsteps * f->nranks,
 			   "steps of ranks", err))
 		return err->rc;
@@ -442,11 +456,11 @@ static int find_own(struct nsx_fleet *f, struct nsx_err *err)
 			double *own = &f->own_ns[s * f->nranks + r];
 
 			*own = has_step(f, r, s) ? (double)(b[1] - b[0]) : NAN;
-			if (f->by_totals)
+			if (by_iteration)
 				*own -= x ? (double)(x->mpi_ns +
 					x->part_ns[NSX_P_COMM_EXPOSED]) : NAN;
 		}
-		if (f->by_totals)
+		if (by_iteration)
 			continue;
 		if (list_exposed(f->rank[r].d, &exposed, err))
 			return err->rc;
