@@ -602,6 +602,14 @@ static void tell_thread(struct launcher *x, const struct code *c,
 			most->weight == most->all ? "all" : ns));
 }
 
+/* code, after: or NULL */
+static const char *say_where(const struct nsx_detect *d, const char *code, const char *after)
+{
+	return code ? nsx_tell(d->found, ": %s", code) :
+	       d->trace->nvtx.n ? ", outside NVTX ranges" :
+	       after ? nsx_tell(d->found, ", %s", after) : "";
+}
+
 static void propose_code(struct launcher *x, const struct code *c)
 {
 	struct nsx_detect *d = x->d;
@@ -622,24 +630,19 @@ static void propose_code(struct launcher *x, const struct code *c)
 	const char *after = !c->waited ? NULL : nsx_tell(l, "after %s",
 		nsx_text_api(l->arena, nsx_text(d->trace, c->waited)));
 	bool is_told = !code && !d->trace->nvtx.n && !helper; /* after what */
+	const char *where = say_where(d, code, is_told ? after : NULL);
+	const char *whose = say_whose(x, c, &most);
 	bool is_own = (double)c->own_ns > MOSTLY * (double)c->rows.ns;
 	struct nsx_finding f = {
 		.id = is_waited ? NSX_ID_idle_by_os_wait :
 				  NSX_ID_idle_by_host_code,
 		.subject = helper ? helper : path,
-		.title = nsx_tell(
-			l, helper ? "the launching thread waits for host code of "
-				    "thread %s%s%s%s" :
-				    "%shost code between CUDA calls%s%s%s",
-			helper ? nsx_tell_name(l, helper) : "",
-			code ? ": " : d->trace->nvtx.n || (is_told && after) ?
-				", " : "",
-			code ? code : d->trace->nvtx.n ?
-				"outside NVTX ranges" :
-				is_told && after ? after : "",
-			say_whose(x, c, &most)),
-		.place = code,
-		.is_own = is_own,
+		.title = !helper ?
+			nsx_tell(l, "host code between CUDA calls%s%s", where, whose) :
+			nsx_tell(l, "the launching thread waits for host code of "
+				    "thread %s%s%s", nsx_tell_name(l, helper), where,
+				    whose),
+		.place = code, .is_own = is_own,
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
 		.guess_ns = (double)NSX_MIN(
 			c->rows.ns, x->idle_ns[NSX_CAUSE_HOST_CODE]),
