@@ -30,7 +30,7 @@ says '^medium|^high|^low|recommendation|would win' "$t" finding 1
 twice=$(for f in "$fix"/*.sqlite; do "$prog" ask "$f" finding 1 2>/dev/null | sed -n 's/.*[Ff]rom //p' | sort | uniq -d; done)
 if [ -z "$twice" ]; then ok; else bad "a place is said twice: $twice"; fi
 says '^ *[0-9]+$' "$t" sql 'SELECT count(*) FROM kernel'
-says '^2 +low +2.1 ms +0 +replayed' "$fix/replay_outside.sqlite" verdict # nothing, if poll ends when it did
+says '^2 +low +2.4 ms +0 +replayed' "$fix/replay_outside.sqlite" verdict # nothing, if poll ends when it did
 refuses "only one SELECT" "$t" sql 'DELETE FROM kernel'
 refuses "only one SELECT" "$t" sql 'SELECT * FROM StringIds'
 refuses "only one SELECT" "$t" sql "SELECT load_extension('x')"
