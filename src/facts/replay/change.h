@@ -117,8 +117,8 @@ struct nsx_change {
 	uint8_t copy_kind; /* ENUM_CUDA_MEMCPY_OPER; 0: any                  */
 	bool is_pattern;   /* name is a POSIX extended regular expression,
 			      found anywhere in it                           */
-	bool fills;	   /* NSX_FASTER: by filling the GPU, so that nothing
-			      runs beside it                                  */
+	bool fills;	   /* NSX_FASTER: by having more multiprocessors, which
+			      no other kernel then has                        */
 	const char *name;  /* an API without its version; a kernel's full or
 			      base name; an OS call.  Whole names, unless
 			      is_pattern                                     */

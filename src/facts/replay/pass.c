@@ -719,18 +719,20 @@ static int64_t measure(struct player *p)
 	return to == NEVER ? 0 : NSX_MAX(to - from, 0);
 }
 
-/* Share of the multiprocessors that a kernel keeps from others. */
-static double share_of(const struct player *p, uint32_t i)
+/* What a kernel takes of its GPU: its length by its part of the multiprocessors.  One that is
+ * to be faster for it has more of these by as much.
+ */
+static double blocks_take_ns(const struct player *p, uint32_t i)
 {
 	const struct nsx_trace *t = p->m->t;
-	uint32_t row = p->m->op[i].row;
-	const struct nsx_gpu_info *gpu = nsx_device_gpu(t, nsx_stream_of(t, row)->device);
-	const struct nsx_shape *s = &t->shape[nsx_op_detail(&t->ops, row)];
+	const struct model_op *o = &p->m->op[i];
+	const struct nsx_gpu_info *gpu = nsx_device_gpu(t, nsx_stream_of(t, o->row)->device);
+	const struct nsx_shape *s = &t->shape[nsx_op_detail(&t->ops, o->row)];
+	int64_t length_ns = p->edit.op[i] & EDIT_FULL ? o->length_ns : length_of(p, i);
 
-	if (p->edit.op[i] & EDIT_FULL)
-		return 1;
 	return !gpu || gpu->sm_count <= 0 ?
-		       0 : NSX_MIN(1, (double)nsx_shape_blocks(t, s) / (double)gpu->sm_count);
+		       0 : (double)length_ns *
+			   NSX_MIN(1, (double)nsx_shape_blocks(t, s) / (double)gpu->sm_count);
 }
 
 /* However kernels run side by side, all blocks have to run: what fills the GPU can be
@@ -747,7 +749,7 @@ static int64_t fill_gpus(struct player *p, int64_t ns)
 
 		if (m->op[i].kind != NSX_OP_KERNEL || (p->edit.op[i] & EDIT_DROP))
 			continue;
-		*sum_ns += (int64_t)((double)length_of(p, i) * share_of(p, i));
+		*sum_ns += (int64_t)blocks_take_ns(p, i);
 		least_ns = NSX_MIN(*sum_ns, m->set_ns[set]);
 		p->set_ns[set] = NSX_MAX(p->set_ns[set], least_ns);
 		ns = NSX_MAX(ns, least_ns);
