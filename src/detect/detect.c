@@ -74,7 +74,8 @@ static int mark_library(struct nsx_detect *d, struct nsx_err *err)
 			   err))
 		return err->rc;
 	d->library = bits;
-	return nsx_mark_staged(d, bits, err) ?: nsx_mark_trials(d, bits, err);
+	return nsx_mark_staged(d, bits, err) ?: nsx_mark_trials(d, bits, err) ?:
+	       nsx_mark_building(d, bits, err);
 }
 
 int nsx_detect(struct nsx_detect *d, struct nsx_err *err)

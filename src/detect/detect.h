@@ -205,12 +205,15 @@ int nsx_comm_starts(const struct nsx_detect *d, uint32_t device,
 int nsx_list_hideable(struct nsx_detect *d, struct nsx_rows *ret,
 		      struct nsx_err *err) NSX_CHECKED;
 /* Mark the calls that a library makes for reasons of its own: MPI, to take GPU buffers
- * through the host (staging.c), and cuDNN, to try out algorithms (trials.c).
+ * through the host (staging.c), and cuDNN, to try out algorithms (trials.c); and those
+ * that build CUDA graphs in a loop (building.c).
  */
 int nsx_mark_staged(struct nsx_detect *d, uint8_t *bits,
 		    struct nsx_err *err) NSX_CHECKED;
 int nsx_mark_trials(struct nsx_detect *d, uint8_t *bits,
 		    struct nsx_err *err) NSX_CHECKED;
+int nsx_mark_building(struct nsx_detect *d, uint8_t *bits,
+		      struct nsx_err *err) NSX_CHECKED;
 /* No advice on copies or waits reaches these calls: they have findings of their own. */
 static inline bool nsx_is_librarys(const struct nsx_detect *d, size_t call)
 {

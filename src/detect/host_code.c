@@ -426,6 +426,13 @@ static bool is_at_edge(const struct launcher *x, uint32_t thread)
 	return x->edge[0].thread == thread || x->edge[1].thread == thread;
 }
 
+/* Whether what lies between two calls is told with them. */
+static bool has_finding(const struct nsx_detect *d, size_t before, size_t call)
+{
+	return before != SIZE_MAX && nsx_is_librarys(d, before) &&
+	       nsx_is_librarys(d, call);
+}
+
 static int walk_thread(struct launcher *x, uint32_t thread, uint32_t *below,
 		       struct nsx_err *err)
 {
@@ -458,9 +465,9 @@ static int walk_thread(struct launcher *x, uint32_t thread, uint32_t *below,
 		}
 		if (!x->learns && w.helper == NSX_NONE &&
 		    nsx_queues_work(x->d, i) && start_ns < in->end_ns &&
-		    !is_held_up(x->d, i))
+		    !nsx_is_librarys(x->d, i) && !is_held_up(x->d, i))
 			count_launch(x, i);
-		if (s.from_ns < s.to_ns && add_stretch(x, &w, &s, err))
+		if (s.from_ns < s.to_ns && !has_finding(x->d, w.before, i) && add_stretch(x, &w, &s, err))
 			return err->rc;
 		if (start_ns >= in->end_ns)
 			break;

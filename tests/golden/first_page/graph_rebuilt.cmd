@@ -1,0 +1,1 @@
+explain @graph_rebuilt --out o
