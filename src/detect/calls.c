@@ -62,6 +62,7 @@ struct group { /* calls of one API that do one thing */
 	size_t copies[NWAYS]; /* small ones, for which its calls wait         */
 	int64_t bytes[NWAYS]; /* of the largest of them                       */
 	struct nsx_place place; /* with most of its time                     */
+	struct nsx_place dear; /* with most of its cost                      */
 	uint32_t *rows; /* POLL: the calls after another; of kinds whose API
 			   has other calls, too: the calls                   */
 	size_t nrows;
@@ -73,6 +74,7 @@ struct calls {
 	struct nsx_groups keys; /* (kind, name of the API without version)   */
 	struct group *v;
 	struct nsx_places places; /* by group                                 */
+	struct nsx_places costs; /* likewise, where GPUs idle right after calls */
 	nsx_str *base;	/* by raw name: the first raw name of the same API   */
 	uint8_t *does;	/* by raw name; 0 not looked at yet                  */
 	uint32_t thread; /* being read                                       */
@@ -228,7 +230,8 @@ static struct group *group_of(struct calls *c, enum kind kind, nsx_str raw,
 			.api = nsx_tell(c->d->found, "%s",
 					nsx_api_base(nsx_text(c->d->trace, raw),
 						     buf, sizeof(buf))),
-			.kind = kind, .place = {0, NSX_NONE}, .behind = NSX_NONE,
+			.kind = kind, .place = {0, NSX_NONE},
+			.dear = {0, NSX_NONE}, .behind = NSX_NONE,
 			.lead = (uint32_t)(x - c->v),
 			.is_pool = is_pool(nsx_text(c->d->trace, raw))};
 	return x;
@@ -323,9 +326,11 @@ static int find_later(struct calls *c, struct nsx_err *err)
 }
 
 /* The idle time that follows from a call, for evidence. */
-static void add_cost(struct calls *c, struct group *x, size_t call)
+static int add_cost(struct calls *c, struct group *x, size_t call, uint32_t range,
+		    struct nsx_err *err)
 {
 	const struct nsx_barrier *b = c->d->facts->barriers;
+	int64_t all_ns = 0;
 	int64_t start_ns = nsx_call_start(&c->d->trace->calls, call);
 	nsx_str name = nsx_call_name(&c->d->trace->calls, call);
 
@@ -337,10 +342,14 @@ static void add_cost(struct calls *c, struct group *x, size_t call)
 		if (b[i].name == name && nsx_is_judged(c->d, start_ns)) {
 			int64_t ns = b[i].cost_ns - (c->later_ns ? c->later_ns[i] : 0);
 
-			nsx_add_to(&x->cost_ns, ns);
+			nsx_add_to(&all_ns, ns);
 			nsx_add_to(&x->idle_ns, NSX_MAX(0, b[i].gpu_idle_ns));
 			x->squares += (double)ns * (double)ns;
 		}
+	nsx_add_to(&x->cost_ns, all_ns);
+	return all_ns > 0 ?
+		       nsx_places_add(&c->costs, c->d->trace, (uint32_t)(x - c->v), range,
+				      (uint32_t)call, all_ns, &x->dear, err) : 0;
 }
 
 static int add_call(struct calls *c, size_t call, uint32_t range,
@@ -382,8 +391,8 @@ static int add_call(struct calls *c, size_t call, uint32_t range,
 	if (x->is_pool)
 		count_refill(c, ns);
 	nsx_add_to(&x->ns, ns);
-	if (kind <= LOAD)
-		add_cost(c, x, call);
+	if (kind <= LOAD && add_cost(c, x, call, range, err))
+		return err->rc;
 	if (kind == POLL && *last_wait == g)
 		nsx_add_to(&x->between_ns,
 			   NSX_MAX(0, nsx_call_start(&t->calls, call) -
@@ -921,7 +930,11 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 	if (all.cost_ns)
 		f.evidence[k++] = say_idle(c, process, all.cost_ns);
 	f.evidence[k] = refills;
-	nsx_places_tell(c->d, &c->places, list[0], &x->place, &f);
+	/* Where much is waited little may be lost. */
+	if (kind <= SMALL_COPY && x->cost_ns)
+		nsx_places_tell(c->d, &c->costs, list[0], &x->dear, &f);
+	else
+		nsx_places_tell(c->d, &c->places, list[0], &x->place, &f);
 	advise(c, x, say, names, way, empties,
 	       way == TO_HOST && all.bytes[way] > VALUE_BYTES, &f);
 	if (kind <= SMALL_COPY && process != (uint32_t)SEVERAL)
@@ -995,6 +1008,7 @@ int nsx_detect_calls(struct nsx_detect *d, struct nsx_err *err)
 		free(c.v[g].rows);
 	nsx_groups_done(&c.keys);
 	nsx_places_done(&c.places);
+	nsx_places_done(&c.costs);
 	free(c.v);
 	return rc;
 }

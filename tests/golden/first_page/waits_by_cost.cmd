@@ -1,0 +1,1 @@
+explain @waits_by_cost --out o
