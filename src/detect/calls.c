@@ -28,6 +28,7 @@ enum {
 	LOAD_NS = 50000000, /* a launch this long, while the GPU idles, loads
 			       or compiles code: else the queue is full      */
 	FIRST_NS = 1000000, /* ... that is a thread's first of a kernel      */
+	FEW = 20,	    /* one call in so many is some of them           */
 	MOST_NAMES = 4,	    /* told in a title                               */
 	NAMES_LENGTH = 44,  /* ... with so many letters                      */
 	REFILL_NS = 20000,  /* no pool that has the memory takes so long: an
@@ -822,6 +823,15 @@ static enum way way_of(const struct total *x)
 	return NWAYS;
 }
 
+/* The way that is told: of results also where few of the calls wait for them, for it may be
+ * these that the host needs.
+ */
+static enum way way_told(const struct total *x)
+{
+	return way_of(x) == NWAYS && x->copies[TO_HOST] * FEW >= x->count ?
+		       TO_HOST : way_of(x);
+}
+
 /* "26 calls, 255 ms in all, 24 of them for a copy of at most 8 B to the GPU"; of a loop
  * that polls also what goes by between its calls.
  */
@@ -919,14 +929,14 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 		f.most_ns = (double)all.ns + (double)all.between_ns;
 	if (f.most_ns > 0)
 		f.guess_ns = NSX_MIN(f.guess_ns, f.most_ns);
-	f.evidence[k++] = say_calls(l, &all, way);
+	f.evidence[k++] = say_calls(l, &all, way_told(&all));
 	if (kind == HOST_FUNC)
 		f.evidence[k++] =
 			"the functions leave no row in the trace: what is "
 			"queued right after them starts late";
 	f.counts_idle = all.cost_ns && k == 1 && kind <= SMALL_COPY;
 	f.is_wait = f.counts_idle && way == TO_HOST;
-	f.is_upper = way == TO_HOST; /* the host may need it at once */
+	f.is_upper = way_told(&all) == TO_HOST; /* the host may need it at once */
 	if (all.cost_ns)
 		f.evidence[k++] = say_idle(c, process, all.cost_ns);
 	f.evidence[k] = refills;

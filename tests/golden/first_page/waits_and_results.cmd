@@ -1,0 +1,1 @@
+explain @waits_and_results --out o
