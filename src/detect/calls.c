@@ -28,6 +28,7 @@ enum {
 	LOAD_NS = 50000000, /* a launch this long, while the GPU idles, loads
 			       or compiles code: else the queue is full      */
 	FIRST_NS = 1000000, /* ... that is a thread's first of a kernel      */
+	QUICK_NS = 10000,   /* on average, of calls that only ask            */
 	FEW = 20,	    /* one call in so many is some of them           */
 	MOST_NAMES = 4,	    /* told in a title                               */
 	NAMES_LENGTH = 44,  /* ... with so many letters                      */
@@ -46,9 +47,10 @@ struct group { /* calls of one API that do one thing */
 	const char *api;
 	enum kind kind;
 	uint32_t process;    /* of all its calls; SEVERAL                    */
-	size_t count, after; /* after: directly after a wait of `behind`      */
+	size_t count, after; /* after: directly after a wait of `behind`, or
+				a call that asks likewise                    */
 	uint32_t behind;     /* index of a group                             */
-	uint32_t lead;	     /* of the waits that are one with it            */
+	uint32_t lead;	     /* of the waits, or questions, one with it      */
 	bool frees;	     /* which waits for the GPU first                */
 	bool is_pool;	     /* ALLOCATE: takes memory of a pool             */
 	size_t nrefills;     /* such calls that came next after its waits    */
@@ -58,13 +60,13 @@ struct group { /* calls of one API that do one thing */
 	size_t nahead;	     /* ... and after which the GPU had compute left
 				when the thread went on                      */
 	int64_t ns, cost_ns;
-	int64_t between_ns;  /* POLL: from each to the next that follows it  */
+	int64_t between_ns;  /* POLL, SLOW: from each to the next that follows */
 	double squares;	     /* of the costs, summed                         */
 	size_t copies[NWAYS]; /* small ones, for which its calls wait         */
 	int64_t bytes[NWAYS]; /* of the largest of them                       */
 	struct nsx_place place; /* with most of its time                     */
 	struct nsx_place dear; /* with most of its cost                      */
-	uint32_t *rows; /* POLL: the calls after another; of kinds whose API
+	uint32_t *rows; /* POLL, SLOW: the calls after another; of kinds whose API
 			   has other calls, too: the calls                   */
 	size_t nrows;
 	size_t cap_rows;
@@ -87,6 +89,7 @@ struct calls {
 	uint32_t waited;   /* group of its last wait, till it goes on; NSX_NONE */
 	uint32_t copied;   /* the small copy that it queued last, if nothing
 			      and no wait came after; NSX_NONE               */
+	uint32_t asked;	  /* group of the call before, if that asks; NSX_NONE */
 	uint32_t emptied; /* group of its last wait, till it takes memory of a
 			     pool; NSX_NONE                                  */
 	size_t nserved;	  /* calls that did so after no wait, of all threads */
@@ -353,6 +356,26 @@ static int add_cost(struct calls *c, struct group *x, size_t call, uint32_t rang
 				      (uint32_t)call, all_ns, &x->dear, err) : 0;
 }
 
+/* A call that queues nothing and waits for nothing; what lies between it and one before it
+ * goes with them.
+ */
+static int add_question(struct calls *c, struct group *x, size_t call, struct nsx_err *err)
+{
+	const struct nsx_calls *calls = &c->d->trace->calls;
+	uint32_t before = c->asked;
+	int64_t ns = nsx_call_start(calls, call) - c->ended_ns;
+
+	c->asked = x->kind == SLOW && calls->cls[call] == NSX_CALL_OTHER ?
+			   (uint32_t)(x - c->v) : NSX_NONE;
+	if (before == NSX_NONE || c->asked == NSX_NONE || ns > AHEAD_NS)
+		return 0;
+	if (x->behind == NSX_NONE)
+		x->behind = before;
+	x->after += x->behind == before;
+	nsx_add_to(&x->between_ns, NSX_MAX(0, ns));
+	return nsx_push(x->rows, x->nrows, x->cap_rows, "calls", err, (uint32_t)call);
+}
+
 static int add_call(struct calls *c, size_t call, uint32_t range,
 		    uint32_t *last_wait, struct nsx_err *err)
 {
@@ -369,7 +392,7 @@ static int add_call(struct calls *c, size_t call, uint32_t range,
 	kind = kind_of(c, call);
 	if (kind == NONE) {
 		count_copy(c, NULL, call);
-		*last_wait = NSX_NONE;
+		*last_wait = c->asked = NSX_NONE;
 		return 0;
 	}
 	x = group_of(c, kind, raw, err);
@@ -404,8 +427,9 @@ static int add_call(struct calls *c, size_t call, uint32_t range,
 		return err->rc;
 	if (kind > SMALL_COPY) {
 		*last_wait = NSX_NONE;
-		return 0;
+		return add_question(c, x, call, err);
 	}
+	c->asked = NSX_NONE;
 	if (*last_wait != NSX_NONE && *last_wait != g) {
 		if (x->behind == NSX_NONE)
 			x->behind = *last_wait;
@@ -441,7 +465,7 @@ static int collect_thread(struct calls *c, uint32_t thread, uint32_t *below,
 	c->barrier = c->d->facts->thread_barriers[thread].at;
 	c->barriers_end = c->barrier + c->d->facts->thread_barriers[thread].n;
 	c->queued_ns = INT64_MIN / 2;
-	c->waited = c->copied = c->emptied = NSX_NONE;
+	c->waited = c->copied = c->emptied = c->asked = NSX_NONE;
 	nsx_nvtx_walk_begin(&walk, t, thread, true, false, below);
 	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
 		int64_t start_ns = nsx_call_start(&t->calls, i);
@@ -466,14 +490,22 @@ static int collect_thread(struct calls *c, uint32_t thread, uint32_t *below,
 	return 0;
 }
 
-/* A wait that mostly comes right after another is one with it. */
+static bool is_quick(const struct group *x)
+{
+	return x->kind == SLOW && x->ns / QUICK_NS < (int64_t)x->count;
+}
+
+/* A wait that mostly comes right after another is one with it, and so is a quick call that
+ * asks right after another.
+ */
 static void join_waits(struct calls *c)
 {
 	for (uint32_t g = 0; g < c->keys.n; g++) {
 		struct group *x = &c->v[g];
 
-		if (x->kind > SMALL_COPY || x->behind == NSX_NONE ||
-		    x->after * 2 < x->count)
+		if (x->behind == NSX_NONE || x->after * 2 < x->count ||
+		    (x->kind > SMALL_COPY &&
+		     (!is_quick(x) || !is_quick(&c->v[x->behind]))))
 			continue;
 		x->lead = c->v[x->behind].lead;
 	}
@@ -616,7 +648,13 @@ static const char *say_names(struct calls *c, const uint32_t *list, size_t n)
 		       names;
 }
 
-/* Of a loop that polls the time between its calls goes as well. */
+/* Whether its rows are calls that follow another. */
+static bool follows(enum kind kind)
+{
+	return kind == POLL || kind == SLOW;
+}
+
+/* Of a loop that polls, or asks, the time between its calls goes as well. */
 static struct nsx_plan plan_of(struct calls *c, const uint32_t *list, size_t n)
 {
 	struct nsx_change *v = nsx_arena_get(c->d->found->arena,
@@ -628,10 +666,10 @@ static struct nsx_plan plan_of(struct calls *c, const uint32_t *list, size_t n)
 
 		v[k] = (struct nsx_change){.verb = words[x->kind].verb,
 					   .name = x->api};
-		if (x->kind != POLL && x->nrows)
+		if (!follows(x->kind) && x->nrows)
 			v[k].rows = nsx_keep_rows(c->d, x->rows, x->nrows);
 		k++;
-		if (x->kind != POLL || !x->nrows)
+		if (!follows(x->kind) || !x->nrows)
 			continue;
 		v[k++] = (struct nsx_change){
 			.verb = NSX_FASTER_HOST, .amount = INFINITY,
@@ -971,7 +1009,7 @@ static bool belong_together(const struct calls *c, uint32_t g, uint32_t h)
 
 	if (is_wait(&c->v[x->lead]) || is_wait(&c->v[y->lead]))
 		return x->lead == y->lead;
-	return x->kind == y->kind && (g == h || x->kind != SLOW);
+	return x->kind == y->kind && (x->lead == y->lead || x->kind != SLOW);
 }
 
 static int propose_all(struct calls *c, struct nsx_err *err)

@@ -1,0 +1,1 @@
+explain @asks_each_launch --out o
