@@ -609,60 +609,66 @@ static void tell_thread(struct launcher *x, const struct code *c,
 			most->weight == most->all ? "all" : ns));
 }
 
-/* code, after: or NULL */
-static const char *say_where(const struct nsx_detect *d, const char *code, const char *after)
+/* "host code between CUDA calls: step"; where no code is known the wait that it follows. */
+static const char *say_title(struct launcher *x, const struct code *c, const char *code,
+			     const char *helper, const char *after)
 {
-	return code ? nsx_tell(d->found, ": %s", code) :
-	       d->trace->nvtx.n ? ", outside NVTX ranges" :
-	       after ? nsx_tell(d->found, ", %s", after) : "";
+	struct nsx_detect *d = x->d;
+	struct nsx_winner most = most_of(x, c);
+	const char *where = code ?: d->trace->nvtx.n ? "outside NVTX ranges" : after;
+
+	return nsx_tell(d->found, helper ? "the launching thread waits for host code of "
+					   "thread %s%s%s%s" :
+					   "%shost code between CUDA calls%s%s%s",
+			helper ? nsx_tell_name(d->found, helper) : "",
+			code ? ": " : where ? ", " : "", where ?: "",
+			say_whose(x, c, &most));
+}
+
+static const char *say_stretches(struct nsx_detect *d, const struct code *c,
+				 bool of_helper, const char *after)
+{
+	struct nsx_findings *l = d->found;
+	const char *who = of_helper ? "that thread" :
+		c->process == (uint32_t)SEVERAL || d->trace->nprocesses < 2 ?
+		"the launching thread" :
+		nsx_tell(l, "the launching thread of process %lld",
+			 (long long)d->trace->process[c->process].pid);
+
+	return nsx_tell(l, "%s of %s or more in which %s makes no CUDA call, %s in all%s",
+			nsx_text_n(l->arena, c->rows.calls.n, "stretch", "stretches"),
+			nsx_tell_ns(l, c->least_ns), who, nsx_tell_ns(l, c->rows.ns),
+			after ? nsx_tell(l, ", each right %s", after) : "");
 }
 
 static void propose_code(struct launcher *x, const struct code *c)
 {
 	struct nsx_detect *d = x->d;
-	struct nsx_findings *l = d->found;
 	const char *path = nsx_range_path(d, c->range);
 	struct nsx_winner hot = nsx_votes_won(&x->hot,
 					      (uint32_t)(c - x->code));
 	struct nsx_winner most = most_of(x, c);
 	const char *code = path ?: own_site(d, hot.frame);
 	const char *helper = c->helper == NSX_NONE ? NULL : nsx_thread_text(d, c->helper);
-	const char *who = helper ? "that thread" :
-		c->process == (uint32_t)SEVERAL || d->trace->nprocesses < 2 ?
-		"the launching thread" :
-		nsx_tell(l, "the launching thread of process %lld",
-			 (long long)d->trace->process[c->process].pid);
 	/* Beside its copies, it is what makes the launching thread wait. */
 	bool is_waited = helper && c->rows.ns > (d->w.end_ns - d->w.start_ns) / 2;
-	const char *after = !c->waited ? NULL : nsx_tell(l, "after %s",
-		nsx_text_api(l->arena, nsx_text(d->trace, c->waited)));
-	bool is_told = !code && !d->trace->nvtx.n && !helper; /* after what */
-	const char *where = say_where(d, code, is_told ? after : NULL);
-	const char *whose = say_whose(x, c, &most);
+	const char *after = !c->waited ? NULL : nsx_tell(d->found, "after %s",
+		nsx_text_api(d->found->arena, nsx_text(d->trace, c->waited)));
+	bool is_placed = code || d->trace->nvtx.n || helper;
 	bool is_own = (double)c->own_ns > MOSTLY * (double)c->rows.ns;
 	struct nsx_finding f = {
 		.id = is_waited ? NSX_ID_idle_by_os_wait :
 				  NSX_ID_idle_by_host_code,
 		.subject = helper ? helper : path,
-		.title = !helper ?
-			nsx_tell(l, "host code between CUDA calls%s%s", where, whose) :
-			nsx_tell(l, "the launching thread waits for host code of "
-				    "thread %s%s%s", nsx_tell_name(l, helper), where,
-				    whose),
-		.place = code, .is_own = is_own,
+		.title = say_title(x, c, code, helper, is_placed ? NULL : after),
+		.place = code,
+		.is_own = is_own,
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
 		.guess_ns = (double)NSX_MIN(
 			c->rows.ns, x->idle_ns[NSX_CAUSE_HOST_CODE]),
 		/* Without GPU work nothing is replayed, and all is as sure. */
 		.measured_ns = d->trace->ops.n ? (double)c->edge_ns : 0,
-		.evidence = {nsx_tell(l,
-			"%s of %s or more in which %s makes no CUDA call, %s "
-			"in all%s",
-			nsx_text_n(l->arena, c->rows.calls.n, "stretch",
-				   "stretches"), nsx_tell_ns(l, c->least_ns),
-			who, nsx_tell_ns(l, c->rows.ns),
-			after && !is_told ? nsx_tell(l, ", each right %s", after) :
-					    "")},
+		.evidence = {say_stretches(d, c, helper, is_placed ? after : NULL)},
 		.proof = {{.csv = "gpu_idle_by_cause", .column = "total_ms",
 			   .at = {{"cause", nsx_string("host_code")}}}},
 		.remedy = nsx_plan_of(d, (struct nsx_change){
@@ -677,7 +683,7 @@ static void propose_code(struct launcher *x, const struct code *c)
 	advise_code(d, code || hot.frame != NSX_NONE, helper, &f);
 	if (c->meanwhile.range != NSX_NONE)
 		name_awaited(d, c, &f);
-	nsx_found(l, &f);
+	nsx_found(d->found, &f);
 }
 
 /* Most of the time goes to calls that replay graphs, and the GPU waits long in each of those

@@ -32,7 +32,10 @@
 #define STOPS 0.5	   /* ... to stand before it, for what stops a host */
 #define BOUNDED 0.2	   /* ... where that is but an upper bound, or it
 			      stops it more than before                      */
-enum { MAX_QUALITY = 3, MAX_WAYS = 4 /* told by name */ };
+enum {
+	MAX_QUALITY = 3, MAX_WAYS = 4, /* told by name                       */
+	ROOM = 64, /* letters of a title that leave some, on its line, for more */
+};
 
 struct item {
 	struct nsx_finding *f;
@@ -702,7 +705,7 @@ static void tell_other_ways(struct pricing *p, struct nsx_finding *f,
 		*e = list_ways(p, is_late ? "Its cause" :
 					    "Another way to win this time", v, 1);
 	}
-	if (first && waits_for_gpu(f))
+	if (first && waits_for_gpu(f) && strlen(f->title) <= ROOM)
 		f->title = nsx_tell(p->l, "%s, then works alone", f->title);
 	if (n > first)
 		nsx_add_evidence(f, list_ways(p, first ? "Further ways" : n > 1 ?
