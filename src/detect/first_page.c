@@ -10,6 +10,7 @@
 
 #define EVEN_CV 0.1
 #define MOSTLY 0.75 /* of the judged window, that units take */
+#define MUCH 0.1    /* of it, in copies beside which nothing computes: not fine */
 enum { MAX_TRUST = 4, MAX_AREAS = 8 };
 
 const char *const nsx_verdict_words[NSX_NVERDICTS] = {
@@ -420,8 +421,9 @@ static void fill_fine(const struct nsx_report *r, struct nsx_first_page *p)
 		 1u << NSX_CAT_LAUNCH | 1u << NSX_CAT_STARTUP, NSX_V_LAUNCH},
 		{"waits for the GPU", sees_idle && has_calls(t, 1u << NSX_CALL_SYNC),
 		 1u << NSX_CAT_SYNC, NSX_V_SYNC},
-		{"copies", sees_gpu && has_ops(t, NSX_C_COPY), 1u << NSX_CAT_MEMORY,
-		 NSX_V_COPY},
+		{"copies", sees_gpu && has_ops(t, NSX_C_COPY) &&
+			   p->share[NSX_USE_COPY] < MUCH,
+		 1u << NSX_CAT_MEMORY, NSX_V_COPY},
 		{"communication", sees_gpu && has_ops(t, NSX_C_COMM),
 		 1u << NSX_CAT_COMMUNICATION, NSX_V_COMMUNICATION},
 		{"balance between GPUs",

@@ -154,7 +154,7 @@ static void take_price(struct nsx_detect *d, struct nsx_finding *f,
 	double length_ns = (double)(d->w.end_ns - d->w.start_ns), all_ns = 0;
 	int64_t ns = NSX_MIN(x->ns, idle_ns[x->is_mpi ? NSX_CAUSE_HOST_CODE :
 							NSX_CAUSE_OSRT]);
-	bool is_seen = x->meanwhile.range != NSX_NONE;
+	bool is_seen = x->meanwhile.thread != NSX_NONE;
 
 	if (is_seen || !host_is_outside(d, x->what)) {
 		f->guess_ns = (double)ns;
@@ -163,7 +163,8 @@ static void take_price(struct nsx_detect *d, struct nsx_finding *f,
 					    .name = f->subject,
 					    .least_ns = WAIT_NS});
 		f->is_unseen = !is_seen && is_from_outside(x->what);
-		f->is_upper = f->is_unseen;
+		f->is_upper = f->is_unseen ||
+			      (is_seen && x->meanwhile.range == NSX_NONE);
 		return;
 	}
 	for (unsigned i = 0; i < NSX_NCAUSES; i++)
@@ -198,6 +199,28 @@ static void tell_switches(struct nsx_detect *d, const struct outside *x,
 		"to a process of its own, or into code that releases the lock";
 }
 
+/* Of waits of several processes it may be each that waits for the other. */
+static void tell_partner(struct nsx_detect *d, const struct outside *x,
+			 struct nsx_finding *f)
+{
+	struct nsx_findings *l = d->found;
+	const char *name = nsx_tell_name(l, nsx_text(d->trace, x->name));
+	const char *other = host_say_process(d, x->meanwhile.thread);
+
+	f->confidence = NSX_CONF_MEDIUM;
+	f->title = x->process == (uint32_t)SEVERAL ?
+		nsx_tell(l, "processes wait for each other in %s", name) :
+		nsx_tell(l, "the launching thread waits in %s for process %s", name,
+			 other);
+	nsx_add_evidence(f, nsx_tell(
+		l, "%s of the waits of process %s end when process %s, which works in "
+		"them, sends or begins to wait", nsx_tell_ns(l, x->meanwhile.ns),
+		host_say_process(d, x->thread), other));
+	f->recommendation[0] =
+		"keep two or more pieces of work in flight, so that the processes work "
+		"at the same time; else shorten what the other does until it sends";
+}
+
 static void propose_outside(struct nsx_detect *d, const struct outside *x,
 			    const struct nsx_places *places, uint32_t thing,
 			    const int64_t idle_ns[NSX_NCAUSES])
@@ -223,7 +246,7 @@ static void propose_outside(struct nsx_detect *d, const struct outside *x,
 		nsx_add_evidence(&f, nsx_tell(l, "they end every %s, however long "
 					      "they last", nsx_text_ns(
 						      l->arena, x->period_ns)));
-	else if (x->meanwhile.range == NSX_NONE && is_from_outside(x->what))
+	else if (x->meanwhile.thread == NSX_NONE && is_from_outside(x->what))
 		nsx_add_evidence(&f, "whether that could come sooner is not in "
 				     "the trace");
 	if (x->is_mpi)
@@ -237,6 +260,8 @@ static void propose_outside(struct nsx_detect *d, const struct outside *x,
 				   host_say_meanwhile(d, x->thread, &x->meanwhile),
 				   nsx_say_alone(d, x->process));
 		host_tell_meanwhile(d, &x->meanwhile, &f);
+	} else if (x->meanwhile.thread != NSX_NONE) {
+		tell_partner(d, x, &f);
 	}
 	nsx_places_tell(d, places, thing, &x->place, &f);
 	nsx_found(l, &f);
@@ -373,6 +398,8 @@ static int find_end(struct nsx_detect *d, struct outside *x,
 	rc = others_end(x) ?
 		     host_meanwhile(d, x->thread, &waits, &x->meanwhile, err) :
 		     find_clock(d, &waits, x, err);
+	if (!rc && is_from_outside(x->what) && x->meanwhile.range == NSX_NONE)
+		rc = host_find_partner(d, x->thread, &waits, &x->meanwhile, err);
 	nsx_arena_drop(d->scratch, waits.v);
 	return rc;
 }

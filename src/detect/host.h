@@ -39,6 +39,16 @@ struct nsx_meanwhile {
 int host_meanwhile(struct nsx_detect *d, uint32_t thread,
 		   const struct nsx_spans *waits, struct nsx_meanwhile *ret,
 		   struct nsx_err *err) NSX_CHECKED;
+/* A launching thread of another process that sends, or begins to wait itself, when most of
+ * the waits end, and does not wait in most of them: ret->thread, without a range; ret->ns of
+ * the waits end so.  ret is as host_meanwhile leaves it where it finds nothing.  Errors:
+ * NSX_E_NOMEM.
+ */
+int host_find_partner(struct nsx_detect *d, uint32_t thread,
+		      const struct nsx_spans *waits, struct nsx_meanwhile *ret,
+		      struct nsx_err *err) NSX_CHECKED;
+/* The number of its process. */
+const char *host_say_process(struct nsx_detect *d, uint32_t thread);
 /* "`schedule` in process EngineCore": for a thread that waits. */
 const char *host_say_meanwhile(struct nsx_detect *d, uint32_t thread,
 			       const struct nsx_meanwhile *m);

@@ -1,8 +1,10 @@
 /* meanwhile.c - what another thread does while one waits for it: the range that is open
- * most of the time, and whose end lets the thread go on.
+ * most of the time, and whose end lets the thread go on; or, of another process, that it works
+ * until it hands over.
  */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include "detect/host.h"
 
 #define MOSTLY 0.75  /* of the waits, that end with a range                  */
@@ -105,6 +107,77 @@ int host_meanwhile(struct nsx_detect *d, uint32_t thread,
 	free(x.v);
 	return rc;
 }
+
+/* Hand-overs -------------------------------------------------------------------*/
+
+struct hand_overs { /* of a thread, to one that waits */
+	int64_t ends_ns, both_ns; /* of the waits: that end with one; in which it
+				     waits itself                            */
+	size_t seen; /* waits, that have ended                               */
+};
+
+static void add_call(const struct nsx_trace *t, uint32_t call,
+		     const struct nsx_spans *waits, const int64_t *prefix,
+		     struct hand_overs *x)
+{
+	const char *name = nsx_text(t, t->osrt.name[call]);
+	int64_t start_ns = t->osrt.start_ns[call], end_ns = t->osrt.end_ns[call];
+	bool sends = strstr(name, "send") || strstr(name, "write");
+	int64_t at_ns = sends ? end_ns : start_ns;
+	size_t i = nsx_spans_find(waits, at_ns - LATE_NS - 1);
+	struct nsx_span w;
+
+	if (!sends && end_ns - start_ns < LATE_NS)
+		return;
+	if (!sends)
+		nsx_add_to(&x->both_ns, nsx_spans_within(waits, prefix, start_ns,
+							 end_ns));
+	if (i == waits->n || i < x->seen)
+		return;
+	w = nsx_span_at(waits, i);
+	if (w.end_ns > at_ns + LATE_NS)
+		return;
+	nsx_add_to(&x->ends_ns, w.end_ns - w.start_ns);
+	x->seen = i + 1;
+}
+
+int host_find_partner(struct nsx_detect *d, uint32_t thread,
+		      const struct nsx_spans *waits, struct nsx_meanwhile *ret,
+		      struct nsx_err *err)
+{
+	const struct nsx_trace *t = d->trace;
+	double all_ns = (double)nsx_spans_total(waits);
+	int64_t *prefix;
+
+	if (nsx_spans_prefix(d->scratch, waits, &prefix, err))
+		return err->rc;
+	for (uint32_t h = 0; h < t->nthreads; h++) {
+		const struct nsx_thread *th = &t->thread[h];
+		struct hand_overs x = {0};
+
+		if (!th->launches || th->process == t->thread[thread].process)
+			continue;
+		for (uint32_t i = th->osrt_at; i < th->osrt_at + th->nosrt; i++)
+			add_call(t, i, waits, prefix, &x);
+		if ((double)x.ends_ns >= MOSTLY * all_ns &&
+		    (double)x.both_ns <= (1 - COVERED) * all_ns &&
+		    x.ends_ns > ret->ns) {
+			ret->thread = h;
+			ret->ns = x.ends_ns;
+		}
+	}
+	return 0;
+}
+
+const char *host_say_process(struct nsx_detect *d, uint32_t thread)
+{
+	const struct nsx_trace *t = d->trace;
+
+	return nsx_tell(d->found, "%lld", (long long)
+			t->process[t->thread[thread].process].pid);
+}
+
+/* Ranges ------------------------------------------------------------------------*/
 
 const char *host_say_meanwhile(struct nsx_detect *d, uint32_t thread,
 			       const struct nsx_meanwhile *m)

@@ -129,6 +129,13 @@ static bool judged_all(const struct nsx_report *r)
 	       JUDGED * (double)(all->end_ns - all->start_ns);
 }
 
+/* Waits for input, or for another process, that the GPU works through. */
+static bool is_beside_work(const struct nsx_finding *f, const struct nsx_first_page *p)
+{
+	return f->id == NSX_ID_idle_by_os_wait && f->is_upper &&
+	       p->share[NSX_USE_IDLE] < TELLING;
+}
+
 /* Beside compute that takes most: the word of the first finding that is not compute's,
  * where these win much together.
  */
@@ -142,7 +149,7 @@ static void name_rest(const struct nsx_report *r, double length,
 	for (size_t i = 0; i < l->n; i++) {
 		const struct nsx_finding *f = &l->v[i];
 
-		if (!is_told(f, NSX_PRICE_MEASURED) ||
+		if (!is_told(f, NSX_PRICE_MEASURED) || is_beside_work(f, p) ||
 		    word_of(r, f) == NSX_V_COMPUTE)
 			continue;
 		if (first == NSX_V_COMPUTE)
@@ -291,7 +298,8 @@ void nsx_judge(const struct nsx_report *r, struct nsx_first_page *p)
 		p->because = "it is paid once, so nothing is rated above low";
 		return;
 	}
-	if (!first || first->headroom_ns < TELLING * length || is_more_work(first)) {
+	if (!first || first->headroom_ns < TELLING * length || is_more_work(first) ||
+	    is_beside_work(first, p)) {
 		by_shares(p);
 		if (p->verdict == NSX_V_COMPUTE)
 			name_rest(r, length, p);
