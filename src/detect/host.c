@@ -17,6 +17,8 @@
 #define STEADIER 2  /* its period is, than what it makes up for             */
 enum {
 	FEWEST_BEATS = 8,
+	TIMEOUT_NS = 1000000, /* the least                                   */
+	WAKE_NS = 20000, /* within which a thread wakes up, once its time has come */
 	WAIT_NS = 50000,   /* a call of the OS or of MPI this long waits     */
 	/* CPython's switch interval (sys.getswitchinterval: 5 ms): a thread that wants the
 	 * interpreter waits so long before it asks the one that has it.
@@ -31,7 +33,8 @@ struct outside { /* calls of one name */
 	size_t count, nswitches; /* nswitches: of them, as long as SWITCH_NS */
 	bool is_mpi;
 	enum awaited what;
-	double period_ns; /* A_CLOCK: from one end to the next, median       */
+	double period_ns; /* median; A_CLOCK: from one end to the next, A_TIMEOUT:
+			     of one                                          */
 	nsx_str name;
 	uint32_t process; /* of all of them; SEVERAL                         */
 	uint32_t thread;  /* of the longest                                  */
@@ -50,6 +53,7 @@ enum awaited host_waits_for(const char *name)
 		{"mutex", A_LOCK}, {"rwlock", A_LOCK}, {"spin_", A_LOCK},
 		{"flock", A_LOCK}, {"lockf", A_LOCK}, {"sem_", A_THREAD},
 		{"futex", A_THREAD}, {"_join", A_THREAD},
+		{"waitpid", A_CHILD}, {"wait4", A_CHILD},
 		{"barrier_wait", A_THREAD}};
 
 	if (nsx_osrt_sleeps(name))
@@ -99,6 +103,12 @@ const char *host_advise_wait(struct nsx_detect *d, enum awaited what,
 		return "see which thread holds the lock meanwhile: hold it for "
 		       "less time, or give what the launching thread needs a "
 		       "lock of its own";
+	case A_TIMEOUT:
+		return nsx_tell(d->found, "signal what %s waits for as soon as there is "
+				"work, or shorten the timeout", name);
+	case A_CHILD:
+		return "keep what the child process makes (a cache), start it before "
+		       "it is needed, or wait for it on another thread";
 	case A_THREAD:
 		return nsx_tell(d->found, "see which thread %s waits for, and "
 				"have its results ready before they are needed%s",
@@ -128,6 +138,8 @@ static const char *title_of(const struct outside *x)
 	       x->what == A_DEVICE ? "waits for a device" :
 	       x->what == A_CLOCK  ? "waits for a clock" :
 	       x->what == A_LOCK   ? "waits for a lock" :
+	       x->what == A_TIMEOUT ? "waits until a timeout" :
+	       x->what == A_CHILD  ? "waits for a child process" :
 				     "waits in the operating system";
 }
 
@@ -180,15 +192,20 @@ static void take_price(struct nsx_detect *d, struct nsx_finding *f,
 }
 
 /* Timed waits that end as Python's for its interpreter do. */
-static void tell_switches(struct nsx_detect *d, const struct outside *x,
-			  const char *name, struct nsx_finding *f)
+static bool are_switches(const struct nsx_detect *d, const struct outside *x)
 {
 	const char *process = nsx_process_name(
 		d->trace, d->trace->thread[x->thread].process);
-	bool is_python = d->is_pytorch || (process && strcasestr(process, "python"));
 
-	if (2 * x->nswitches < x->count || x->nswitches < FEW_SWITCHES ||
-	    !strstr(name, "timedwait") || !is_python)
+	return 2 * x->nswitches >= x->count && x->nswitches >= FEW_SWITCHES &&
+	       strstr(nsx_text(d->trace, x->name), "timedwait") &&
+	       (d->is_pytorch || (process && strcasestr(process, "python")));
+}
+
+static void tell_switches(struct nsx_detect *d, const struct outside *x,
+			  struct nsx_finding *f)
+{
+	if (!are_switches(d, x))
 		return;
 	nsx_add_evidence(f, nsx_tell(
 		d->found, "%zu of them last 5 ms, the switch interval of Python: "
@@ -246,6 +263,10 @@ static void propose_outside(struct nsx_detect *d, const struct outside *x,
 		nsx_add_evidence(&f, nsx_tell(l, "they end every %s, however long "
 					      "they last", nsx_text_ns(
 						      l->arena, x->period_ns)));
+	else if (x->what == A_TIMEOUT)
+		nsx_add_evidence(&f, nsx_tell(l, "nearly all last %s, as if their "
+					      "timeout ended them", nsx_text_ns(
+						      l->arena, x->period_ns)));
 	else if (x->meanwhile.thread == NSX_NONE && is_from_outside(x->what))
 		nsx_add_evidence(&f, "whether that could come sooner is not in "
 				     "the trace");
@@ -253,7 +274,7 @@ static void propose_outside(struct nsx_detect *d, const struct outside *x,
 		advise_mpi(&f, name);
 	else
 		advise_os(d, &f, x->what, name);
-	tell_switches(d, x, name, &f);
+	tell_switches(d, x, &f);
 	if (x->meanwhile.range != NSX_NONE) {
 		f.title = nsx_tell(l, "the launching thread waits in %s for %s%s",
 				   nsx_tell_name(l, name),
@@ -371,6 +392,35 @@ static int find_clock(const struct nsx_detect *d, const struct nsx_spans *waits,
 	return 0;
 }
 
+/* Whether waits with a timeout end by that: they are of one length, whatever others do.
+ * PyTorch's are for a loader, whose timeout is of seconds.
+ */
+static int find_timeout(const struct nsx_detect *d, const struct nsx_spans *waits,
+			struct outside *x, struct nsx_err *err)
+{
+	const char *name = nsx_text(d->trace, x->name);
+	size_t n = waits->n;
+	double median, least;
+	int64_t *ns;
+
+	if (n < FEWEST_BEATS || d->is_pytorch || are_switches(d, x) ||
+	    (!strstr(name, "timedwait") && !strstr(name, "clockwait")))
+		return 0;
+	if (!nsx_new_array(ns, d->scratch, n, "waits", err))
+		return err->rc;
+	for (size_t i = 0; i < n; i++)
+		ns[i] = waits->v[i].end_ns - waits->v[i].start_ns;
+	median = nsx_quantile(ns, n, 0.5);
+	least = nsx_quantile(ns, n, 1 - MOST);
+	if (median >= TIMEOUT_NS &&
+	    nsx_quantile(ns, n, MOST) - least <= NSX_MAX(CLOCK * median, WAKE_NS)) {
+		x->what = A_TIMEOUT;
+		x->period_ns = median;
+	}
+	nsx_arena_drop(d->scratch, ns);
+	return 0;
+}
+
 /* Of the thread with the longest wait of this name: what others do while it waits, or what
  * else ends that.
  */
@@ -400,6 +450,8 @@ static int find_end(struct nsx_detect *d, struct outside *x,
 		     find_clock(d, &waits, x, err);
 	if (!rc && is_from_outside(x->what) && x->meanwhile.range == NSX_NONE)
 		rc = host_find_partner(d, x->thread, &waits, &x->meanwhile, err);
+	if (!rc && x->meanwhile.range == NSX_NONE)
+		rc = find_timeout(d, &waits, x, err);
 	nsx_arena_drop(d->scratch, waits.v);
 	return rc;
 }

@@ -16,7 +16,9 @@ enum awaited {
 	/* As no name tells: */
 	A_DEVICE, /* what a driver says has come, as a camera's next picture */
 	A_CLOCK,  /* of calls that end at even distances                     */
+	A_TIMEOUT, /* of calls that are to end at the latest then: of one length */
 	A_LOCK,
+	A_CHILD,
 	A_THREAD,
 };
 enum awaited host_waits_for(const char *name);

@@ -182,8 +182,15 @@ static bool is_lock(const char *name)
 	return strstr(name, "mutex") || strstr(name, "rwlock");
 }
 
+/* For a process of its own: what is done sooner is done with sooner. */
+static bool is_child(const char *name)
+{
+	return strstr(name, "waitpid") || strstr(name, "wait4");
+}
+
 struct kinds { /* of waits, by what they are for */
-	struct span_list ranks; /* other ranks of the program: all of MPI    */
+	struct span_list inside; /* other ranks of the program: all of MPI; its
+				    child processes                          */
 	struct span_list locks;
 };
 
@@ -199,7 +206,7 @@ static int add_waits(const struct build *b, const struct threads *x,
 		    o.end_ns - o.start_ns < GAP_NS || o.start_ns > b->to_ns ||
 		    (!o.is_mpi && !is_blocking_os(nsx_text(t, o.name))))
 			continue;
-		kind = o.is_mpi ? &k->ranks :
+		kind = o.is_mpi || is_child(nsx_text(t, o.name)) ? &k->inside :
 		       is_lock(nsx_text(t, o.name)) ? &k->locks : NULL;
 		if (span_list_add(waits, o.thread, o.start_ns, o.end_ns, err) ||
 		    (kind && span_list_add(kind, o.thread, o.start_ns, o.end_ns,
@@ -375,10 +382,11 @@ static int read_rows(struct build *b, const struct threads *x,
 }
 
 /* How much of each gap was waits: where another thread hands over, while that waits, too.
- * Those for other ranks of the program end when these come, which nothing outside decides.
+ * Those for other ranks of the program, or for its child processes, end when these come, which
+ * nothing outside decides.
  */
 static int charge_waits(struct nsx_model *m, const struct build *b,
-			struct span_list *ranks, struct nsx_err *err)
+			struct span_list *inside, struct nsx_err *err)
 {
 	const struct span_list *w = &m->waits;
 	size_t cap = 0;
@@ -397,7 +405,7 @@ static int charge_waits(struct nsx_model *m, const struct build *b,
 			int64_t wait_ns = span_list_within(w, from, in);
 
 			ns += wait_ns;
-			if (wait_ns - span_list_within(ranks, h, in) >= OUTSIDE_NS)
+			if (wait_ns - span_list_within(inside, h, in) >= OUTSIDE_NS)
 				c->flags |= CALL_OUTSIDE;
 		}
 		if (!ns)
@@ -419,12 +427,12 @@ int model_host(struct build *b, struct nsx_err *err)
 		 read_rows(b, &x, &b->m->waits, err);
 
 	span_list_sort(&b->m->waits);
-	span_list_sort(&of.ranks);
+	span_list_sort(&of.inside);
 	span_list_sort(&of.locks);
 	rc = rc ?: link_threads(b, &x, &of.locks, err) ?:
-		   charge_waits(b->m, b, &of.ranks, err);
+		   charge_waits(b->m, b, &of.inside, err);
 
-	span_list_done(&of.ranks);
+	span_list_done(&of.inside);
 	span_list_done(&of.locks);
 	return rc;
 }

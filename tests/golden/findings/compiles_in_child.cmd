@@ -1,0 +1,1 @@
+explain @compiles_in_child --pass findings --md

@@ -1,0 +1,1 @@
+explain @timed_out --pass findings --md
