@@ -18,6 +18,7 @@ enum {
 	NKINDS = 11, /* beyond are migrations of unified memory */
 	SMALL_BYTES = 64 << 10, /* below, a copy's time is its fixed cost    */
 	MANY = 100,
+	PIECES = 8, /* of an iteration: an input comes in fewer              */
 	BEHIND_NS = 20000, /* a copy that starts sooner waited for the one before */
 	WAITED = 2, /* times their own length won: what they wait for is it  */
 };
@@ -304,20 +305,62 @@ static void tell_own_stream(struct copies *c, uint32_t stream, unsigned kind,
 		"stream of their own; or move less (copy once, in a narrower type)";
 }
 
+static int64_t bytes_at(const struct copies *c, const struct group *g, int64_t i)
+{
+	return nsx_op_copy(c->d->trace, g->rows[i])->bytes;
+}
+
+/* Whether each iteration has many copies, of sizes that come again: those of weights, while
+ * an input comes in a few.
+ */
+static bool comes_again(const struct copies *c, const struct group *g)
+{
+	const struct nsx_facts *f = c->d->facts;
+	int64_t n = 0, every, again = 0;
+
+	for (size_t i = 0; i < f->niterations; i++)
+		n += f->iterations[i].device == f->limiting && f->iterations[i].steady;
+	every = n ? g->count / n : 0;
+	if (every < PIECES)
+		return false;
+	for (int64_t i = every; i < g->count; i++)
+		again += bytes_at(c, g, i) == bytes_at(c, g, i - every);
+	return 4 * again >= 3 * (g->count - every);
+}
+
+/* Beside all that is computed most of them would still be waited for. */
+static void tell_more(struct nsx_finding *f)
+{
+	f->is_upper = true;
+	add_evidence(f, "they take longer than all that is computed, and as many bytes come "
+			"again in each iteration; whether these are the same is not in the "
+			"trace");
+	f->recommendation[0] = "keep on the GPU what is copied again and again (weights, "
+			       "adapters), as far as its memory allows; or move less, in a "
+			       "narrower type";
+	f->recommendation[1] = "copy the rest on a stream of its own, from pinned memory, "
+			       "ahead of the kernels that use it";
+}
+
 static void propose_plain(struct copies *c, unsigned kind)
 {
 	const struct group *g = &c->v[PLAIN][kind];
 	struct nsx_findings *l = c->d->found;
 	struct nsx_finding f = start(c, g, NSX_ID_exposed_copies, kind);
 	uint32_t stream = nsx_op_stream(&c->d->trace->ops, g->rows[0]);
+	bool is_more = kind == NSX_COPY_HTOD && outlast_compute(c, g) &&
+		       comes_again(c, g);
 
 	f.title = nsx_tell(l, "copies %s run while nothing computes",
 			   direction(kind));
 	/* As it is advised: on the device to avoid them, else to move them. */
-	f.remedy = change_rows(c, g, kind == NSX_COPY_DTOD ? NSX_DROP : NSX_OVERLAP);
-	if (kind != NSX_COPY_DTOD)
+	f.remedy = change_rows(c, g, kind == NSX_COPY_DTOD || is_more ? NSX_DROP :
+								     NSX_OVERLAP);
+	if (kind != NSX_COPY_DTOD && !is_more)
 		f.instead = change_rows(c, g, NSX_DROP);
-	if (computes(c, stream)) {
+	if (is_more) {
+		tell_more(&f);
+	} else if (computes(c, stream)) {
 		add_evidence(&f, "they are on the stream that computes: "
 				 "nothing on it can run beside them");
 		advise_stream(kind, &f);

@@ -1,0 +1,1 @@
+explain @weights_again --pass findings --md
