@@ -4,8 +4,9 @@
  * activity, where no range says what the phase is; all of it but for what is
  * idle on all devices at its ends.  Activity is judged in 256 bins, and the
  * stretch is the one in which active bins outnumber the others most (maximum-sum
- * run): a warm-up apart from the loop falls out, while a pause inside the loop
- * stays in, for pauses are what findings are about.  The longest run with holes
+ * run), if it has most of the work: one of requests that come at random does not
+ * stand for the others.  A warm-up apart from the loop falls out, while a pause inside the
+ * loop stays in, for pauses are what findings are about.  The longest run with holes
  * of one bin would cut mfu_2gpu_before, 10 % idle, at each of its gaps above
  * 1.2 ms.
  *
@@ -383,7 +384,7 @@ static void fill_bins(const struct nsx_facts *f, const struct nsx_window *w,
 static void try_activity(const struct nsx_facts *f, const struct nsx_window *w,
 			 struct nsx_steady *ret)
 {
-	double share[NBINS] = {0}, sorted[NBINS], limit;
+	double share[NBINS] = {0}, sorted[NBINS], limit, inside = 0, outside = 0;
 	int from = 0, to = 0, begin = 0, sum = 0, best = 0;
 
 	if (w->end_ns - w->start_ns < NBINS)
@@ -407,6 +408,10 @@ static void try_activity(const struct nsx_facts *f, const struct nsx_window *w,
 		}
 	}
 	if (to - from < NBINS / 5)
+		return;
+	for (int b = 0; b < NBINS; b++)
+		*(b >= from && b < to ? &inside : &outside) += share[b];
+	if (outside > inside)
 		return;
 	ret->window = (struct nsx_window){bin_edge(w, from), bin_edge(w, to)};
 	ret->method = NSX_STEADY_ACTIVITY;

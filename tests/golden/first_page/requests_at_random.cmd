@@ -1,0 +1,1 @@
+explain @requests_at_random --out o
