@@ -142,6 +142,22 @@ static double exposed_ns(const struct copies *c, const struct group *g)
 	return sum;
 }
 
+/* By the direction that most of them have; on the device of the first. */
+static void prove_small(const struct copies *c, struct nsx_evidence *e)
+{
+	const struct nsx_trace *t = c->d->trace;
+	unsigned most = 0;
+
+	for (unsigned k = 1; k < NKINDS; k++)
+		if (c->v[SMALL][k].count > c->v[SMALL][most].count)
+			most = k;
+	e->column = "small_count";
+	e->at[0] = (struct nsx_at){"direction", nsx_string(nsx_copy_direction(most))};
+	if (c->v[SMALL][most].count)
+		e->at[1] = (struct nsx_at){"device_id", nsx_int(t->device[
+			nsx_stream_of(t, c->v[SMALL][most].rows[0])->device].device_id)};
+}
+
 /* What all these findings have in common. */
 static struct nsx_finding start(struct copies *c, const struct group *g,
 				enum nsx_finding_id id, unsigned kind)
@@ -161,7 +177,9 @@ static struct nsx_finding start(struct copies *c, const struct group *g,
 						 (double)NSX_MAX(1, g->ns)))},
 		.proof = {{.csv = "memcpy_summary", .column = "exposed_ms"}}};
 
-	if (kind)
+	if (id == NSX_ID_small_copies)
+		prove_small(c, &f.proof[0]);
+	else if (kind)
 		f.proof[0].at[0] = (struct nsx_at){
 			"direction", nsx_string(nsx_copy_direction(kind))};
 	nsx_places_tell(c->d, &c->places, g->id, &g->place, &f);

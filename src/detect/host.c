@@ -489,6 +489,12 @@ static void find_preemption(struct nsx_detect *d)
 {
 	struct nsx_preempted lost = nsx_model_preempted(d->facts->model);
 	struct nsx_findings *l = d->found;
+	uint32_t launcher = 0;
+
+	if (!lost.n)
+		return;
+	while (launcher + 1 < d->trace->nthreads && !d->trace->thread[launcher].launches)
+		launcher++;
 	struct nsx_finding f = {
 		.id = NSX_ID_preempted_host,
 		.title = "the launching thread is off its CPU though it could "
@@ -506,12 +512,12 @@ static void find_preemption(struct nsx_detect *d)
 			"give it a core of its own: pin it (taskset, "
 			"numactl), and leave cores free of workers "
 			"(fewer data loader processes, OMP_NUM_THREADS)"},
-		.proof = {{.csv = "cpu_threads", .column = "on_cpu_ms"}},
+		.proof = {{.csv = "cpu_threads", .column = "on_cpu_ms",
+			   .at = {{"tid", nsx_int(d->trace->thread[launcher].tid)}}}},
 		.remedy = nsx_plan_of(d, (struct nsx_change){
 			.verb = NSX_NO_PREEMPTION})};
 
-	if (lost.n)
-		nsx_found(l, &f);
+	nsx_found(l, &f);
 }
 
 /* Without reasons of the scheduler's and calls of the operating system it may have waited, or

@@ -44,15 +44,18 @@ struct nsx_finding_def {
 extern const struct nsx_finding_def nsx_finding_defs[NSX_NFINDING_IDS];
 
 /* The cell that shows a figure, named by the detector and found when all tables
- * are filled: what is not found is not shown.
+ * are filled, together with what else tells its row from others: what is not found is not
+ * shown, nor is a row that no cells tell from another.
  */
 struct nsx_evidence {
 	const char *csv;    /* the table's file, without ".csv"; NULL: none  */
 	const char *column; /* whose cell is the figure                      */
-	struct nsx_at {	    /* the row: the first with these cells           */
+	struct nsx_at {	    /* the row: the first with these cells, and a
+			     figure that is not 0                            */
 		const char *column; /* NULL: no more                         */
 		struct nsx_cell is;
-	} at[4];
+	} at[8];
+	bool is_only; /* if others have these cells, too, it is not shown     */
 	const struct nsx_table *table; /* NULL: not found                    */
 	size_t row;
 	const struct nsx_cell *cells; /* of the row: a copy                  */

@@ -172,6 +172,8 @@ static bool same_cell(const struct nsx_cell *x, const struct nsx_cell *y,
 	if (x->type != y->type)
 		return false;
 	switch (x->type) {
+	case NSX_T_NULL:
+		return true;
 	case NSX_T_I64:
 		return x->u.i == y->u.i;
 	case NSX_T_BOOL:
@@ -183,13 +185,19 @@ static bool same_cell(const struct nsx_cell *x, const struct nsx_cell *y,
 	}
 }
 
-static bool is_row(const struct nsx_evidence *e, const struct nsx_cell *row,
-		   const unsigned *cols, const nsx_str *ids)
+static bool is_nothing(const struct nsx_cell *c)
+{
+	return !c->type || (c->type == NSX_T_I64 && !c->u.i) ||
+	       (c->type == NSX_T_F64 && c->u.f == 0);
+}
+
+static bool has_cells(const struct nsx_evidence *e, const struct nsx_cell *row,
+		      const unsigned *cols, const nsx_str *ids)
 {
 	for (size_t i = 0; i < ARRAY_LEN(e->at) && e->at[i].column; i++)
 		if (!same_cell(&row[cols[i]], &e->at[i].is, ids[i]))
 			return false;
-	return row[e->col].type;
+	return true;
 }
 
 /* Its texts are plain. */
@@ -206,6 +214,65 @@ static struct nsx_cell *copy_row(const struct nsx_table *t,
 	return copy;
 }
 
+/* Where the cells that name its row stand, and their texts among those of the table. */
+static void find_cells(const struct nsx_table *t, const struct nsx_evidence *e,
+		       unsigned *ret_cols, nsx_str *ret_ids)
+{
+	for (size_t n = 0; n < ARRAY_LEN(e->at) && e->at[n].column; n++) {
+		ret_cols[n] = nsx_table_need(t, e->at[n].column);
+		ret_ids[n] = t->strings && e->at[n].is.type == NSX_T_STR ?
+				     nsx_strings_find(t->strings, e->at[n].is.u.s) : 0;
+	}
+}
+
+/* Of the rows that its cells name: how many there are, and with each cell of its own. */
+static size_t count_alike(const struct nsx_table *t, const struct nsx_evidence *e,
+			  size_t *ret_with)
+{
+	unsigned cols[ARRAY_LEN(e->at)];
+	nsx_str ids[ARRAY_LEN(e->at)], own[NSX_PACKED_COLUMNS] = {0};
+	struct nsx_row_reader reader = nsx_read_rows(t);
+	unsigned ncols = NSX_MIN(t->layout->ncols, (unsigned)NSX_PACKED_COLUMNS);
+	const struct nsx_cell *row;
+	size_t n = 0;
+
+	find_cells(t, e, cols, ids);
+	memset(ret_with, 0, NSX_PACKED_COLUMNS * sizeof(*ret_with));
+	for (unsigned c = 0; c < ncols; c++)
+		if (t->strings && e->cells[c].type == NSX_T_STR)
+			own[c] = nsx_strings_find(t->strings, e->cells[c].u.s);
+	while ((row = nsx_next_row(&reader))) {
+		if (!has_cells(e, row, cols, ids))
+			continue;
+		n++;
+		for (unsigned c = 0; c < ncols; c++)
+			ret_with[c] += same_cell(&row[c], &e->cells[c], own[c]);
+	}
+	return n;
+}
+
+/* Names what tells its row from others with the same cells, the first columns that do:
+ * what a table counts stands behind what it is about.  False: nothing does.
+ */
+static bool tell_apart(const struct nsx_table *t, struct nsx_evidence *e)
+{
+	unsigned ncols = NSX_MIN(t->layout->ncols, (unsigned)NSX_PACKED_COLUMNS);
+	size_t with[NSX_PACKED_COLUMNS], n, k = 0;
+
+	while (k < ARRAY_LEN(e->at) && e->at[k].column)
+		k++;
+	while ((n = count_alike(t, e, with)) > 1) {
+		unsigned c = 0;
+
+		while (c < ncols && (c == e->col || !with[c] || with[c] == n))
+			c++;
+		if (c == ncols || k == ARRAY_LEN(e->at) || e->is_only)
+			return false;
+		e->at[k++] = (struct nsx_at){t->layout->cols[c].key, e->cells[c]};
+	}
+	return true;
+}
+
 /* The table, where the row may be one that is not held; else NULL. */
 static const struct nsx_table *prove(const struct nsx_report *r,
 				     struct nsx_evidence *e)
@@ -214,27 +281,23 @@ static const struct nsx_table *prove(const struct nsx_report *r,
 	unsigned cols[ARRAY_LEN(e->at)];
 	struct nsx_row_reader reader;
 	const struct nsx_cell *row;
-	nsx_str ids[ARRAY_LEN(e->at)] = {0};
+	nsx_str ids[ARRAY_LEN(e->at)];
 
 	e->table = NULL;
 	if (!t)
 		return NULL;
 	e->col = nsx_table_need(t, e->column);
-	for (size_t i = 0; i < ARRAY_LEN(e->at) && e->at[i].column; i++) {
-		cols[i] = nsx_table_need(t, e->at[i].column);
-		if (t->strings && e->at[i].is.type == NSX_T_STR)
-			ids[i] = nsx_strings_find(t->strings,
-						  e->at[i].is.u.s);
-	}
+	find_cells(t, e, cols, ids);
 	reader = nsx_read_rows(t);
 	do
 		row = nsx_next_row(&reader);
-	while (row && !is_row(e, row, cols, ids));
+	while (row && (!has_cells(e, row, cols, ids) || is_nothing(&row[e->col])));
 	if (!row)
 		return t->nrest ? t : NULL;
-	e->table = t;
 	e->row = reader.row - 1;
 	e->cells = copy_row(t, row, r->arena);
+	if (tell_apart(t, e))
+		e->table = t;
 	return NULL;
 }
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # What must hold of findings, on every fixture and real trace: keys are unique,
-# each evidence row, of minor findings too, names a cell (its table has a row of that
-# key whose column holds the value, to the digit), disjoint headrooms do not exceed
+# each evidence row, of minor findings too, names a cell (its table has one row of that
+# key, whose column holds the value, to the digit), disjoint headrooms do not exceed
 # the judged window, what is not replayed has none and no ceiling, and the gate of
 # --fail-on does not depend on the sections shown.
 # usage: findings.sh BUILD_DIR
@@ -35,6 +35,8 @@ def cell(e):
     rows = [r for r in rows if all(same(r[k], v) for k, v in keys)]
     if not rows:
         return "no such row"
+    if len(rows) > 1:
+        return f"{len(rows)} such rows"
     return None if any(same(r[e["column"]], str(e["values"])) for r in rows) else (
         "the column has " + ", ".join(r[e["column"]] for r in rows[:3]))
 
