@@ -163,6 +163,22 @@ static void name_rest(const struct nsx_report *r, double length,
 	p->verdict = NSX_V_MIXED;
 }
 
+/* Whether that can be said of what has no price but guesses: little but compute, and
+ * nothing else is guessed to cost much.
+ */
+static bool only_kernels(const struct nsx_report *r, const struct nsx_first_page *p,
+			 double length)
+{
+	const struct nsx_findings *l = &r->found;
+
+	for (size_t i = 0; i < l->n; i++)
+		if (is_told(&l->v[i], NSX_PRICE_ASSUMED) &&
+		    word_of(r, &l->v[i]) != NSX_V_COMPUTE &&
+		    l->v[i].headroom_ns >= TELLING * length)
+			return false;
+	return p->share[NSX_USE_COMPUTE] >= 1 - TELLING;
+}
+
 /* The first finding whose price is a guess; NULL: none. */
 static const struct nsx_finding *guessed(const struct nsx_findings *l)
 {
@@ -246,7 +262,8 @@ static void by_finding(const struct nsx_report *r, const struct nsx_finding *fir
 	}
 	/* What many small ones cost is their launches, not their bytes. */
 	if ((first->id == NSX_ID_small_copies || first->id == NSX_ID_memsets) &&
-	    p->share[NSX_USE_COPY] < p->share[NSX_USE_IDLE])
+	    p->share[NSX_USE_COPY] < p->share[NSX_USE_IDLE] &&
+	    first->guess_ns < MOSTLY * first->headroom_ns)
 		p->verdict = NSX_V_LAUNCH;
 }
 
@@ -307,6 +324,7 @@ void nsx_judge(const struct nsx_report *r, struct nsx_first_page *p)
 		if (!first && p->verdict == NSX_V_COMPUTE)
 			p->because = nsx_find_finding(&r->found, NSX_ID_processes_share) ?
 				"several processes share the GPU" :
+				!only_kernels(r, p, length) ? NULL :
 				judged_all(r) ?
 				"nothing but the kernels costs time" :
 				"nothing but the kernels costs time in what was "

@@ -255,7 +255,10 @@ int model_close(struct build *b, struct nsx_err *err)
 	int rc;
 
 	if (c->recorded_ns <= 0) {
-		c->reason = "no GPU work ends in the judged window";
+		c->reason = c->is_part ?
+			"no GPU work ends in the part that is replayed, which "
+			"--replay-ops makes larger" :
+			"no GPU work ends in the judged window";
 		return 0;
 	}
 	if (lost_graphs(m)) {

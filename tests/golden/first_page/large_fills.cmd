@@ -1,0 +1,1 @@
+explain @large_fills --out o --window 0..0.8

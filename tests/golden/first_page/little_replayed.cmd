@@ -1,0 +1,1 @@
+explain @launch_bound --out o --replay-ops 1
