@@ -59,6 +59,7 @@ struct pricing {
 	size_t n;
 	struct nsx_change *applied; /* the remedies so far                   */
 	size_t napplied;
+	unsigned nsteps; /* findings that were applied                       */
 	double won_ns[NSX_MAX_SETS + 1]; /* by them, by set                  */
 };
 
@@ -796,6 +797,7 @@ static int apply_next(struct pricing *p, struct item *best,
 	lead->left = false;
 	lead->f->disjoint_ns = lead->adds_ns;
 	lead->f->has_disjoint = true;
+	lead->f->applied = ++p->nsteps;
 	p->won_ns[lead->f->set] += lead->adds_ns;
 	if (lead == best)
 		for (size_t i = 0; i < p->n; i++)

@@ -130,8 +130,9 @@ struct nsx_finding {
 	enum nsx_price_kind price;
 	double headroom_ns, low_ns, high_ns; /* alone, and its range         */
 	uint32_t set; /* whose time it is, as in struct nsx_gain             */
-	double disjoint_ns; /* what it adds to the findings above ...        */
+	double disjoint_ns; /* what it adds to those applied before it ...   */
 	bool has_disjoint;  /* ... where that is known                       */
+	unsigned applied;   /* its place among them, from 1; 0: adds nothing */
 	bool is_minor;	    /* beyond the first ten, or next to nothing      */
 };
 

@@ -2,7 +2,7 @@
 # What must hold of findings, on every fixture and real trace: keys are unique,
 # each evidence row, of minor findings too, names a cell (its table has one row of that
 # key, whose column holds the value, to the digit), disjoint headrooms do not exceed
-# the judged window, what is not replayed has none and no ceiling, and the gate of
+# the judged window, the waterfall's first remedy wins what it wins alone, what is not replayed has none and no ceiling, and the gate of
 # --fail-on does not depend on the sections shown.
 # usage: findings.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
@@ -47,6 +47,9 @@ def checks(r):
     keys = [f["key"] for f in fs]
     yield "keys are unique", len(keys) == len(set(keys))
     yield "sum of disjoint headrooms", sum(f["headroom_disjoint_ms"] or 0 for f in fs) <= length * (1 + 1e-9)
+    for step in (r["metrics"].get("what_if") or {}).get("waterfall") or []:
+        alone = next(f["headroom_ms"] for f in fs if f["key"] == step["finding"])
+        yield "the first remedy wins what it wins alone", step["step"] > 1 or step["gain_ms"] == alone
     for f in fs:
         if f["price"] != "replayed":
             yield f["key"] + ": not replayed, but disjoint or a ceiling", f["headroom_disjoint_ms"] is None and f["speedup_ceiling"] is None

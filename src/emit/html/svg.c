@@ -1,4 +1,5 @@
 /* svg.c - pictures that need no script: every one has its figures in words. */
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -143,6 +144,22 @@ void nsx_svg_overview(struct nsx_buf *b, const struct nsx_report *r,
 
 /* Waterfall -----------------------------------------------------------------------*/
 
+/* The next finding of the first page by the order in which remedies were applied, after
+ * that of place `after`; UINT_MAX: none.
+ */
+static unsigned next_applied(const struct nsx_first_page *p, unsigned after)
+{
+	unsigned best = UINT_MAX;
+
+	for (unsigned i = 0; i < p->nfindings; i++)
+		if (p->counted[i] && p->finding[i]->disjoint_ns > 0 &&
+		    p->finding[i]->applied > after &&
+		    (best == UINT_MAX ||
+		     p->finding[i]->applied < p->finding[best]->applied))
+			best = i;
+	return best;
+}
+
 /* The judged window, and what is left of it after each remedy of the first page. */
 void nsx_svg_waterfall(struct nsx_buf *b, const struct nsx_report *r,
 		       struct nsx_arena *a)
@@ -151,9 +168,9 @@ void nsx_svg_waterfall(struct nsx_buf *b, const struct nsx_report *r,
 	const struct nsx_first_page *p = r->page;
 	struct nsx_won won = {{0}};
 	double left, scale;
-	unsigned n = 0;
+	unsigned n = 0, i;
 
-	for (unsigned i = 0; p && i < p->nfindings; i++)
+	for (i = 0; p && i < p->nfindings; i++)
 		n += p->counted[i] && p->finding[i]->disjoint_ns > 0;
 	if (!n || p->now_ns <= 0)
 		return;
@@ -164,22 +181,21 @@ void nsx_svg_waterfall(struct nsx_buf *b, const struct nsx_report *r,
 	nsx_svg_rect(b, "k7", LEFT, 4, WIDTH - LEFT, ROW - 8);
 	nsx_svg_label(b, 0, 17, "now");
 	nsx_svg_label(b, LEFT + 6, 17, nsx_text_ns(a, p->now_ns));
-	for (unsigned i = 0, k = 1; i < p->nfindings; i++) {
+	for (unsigned k = 1, at = 0; (i = next_applied(p, at)) != UINT_MAX; k++) {
 		const struct nsx_finding *f = p->finding[i];
 		double y = (double)k * ROW;
 
-		if (!p->counted[i] || f->disjoint_ns <= 0)
-			continue;
+		at = f->applied;
 		left = p->now_ns - nsx_win(&won, f->set, f->disjoint_ns);
 		nsx_svg_label(b, 0, y + 17,
-			      nsx_arena_printf(a, "without %u", i + 1));
+			      nsx_arena_printf(a, "%swithout %u",
+					       k > 1 ? "and " : "", i + 1));
 		nsx_svg_rect(b, "k7", LEFT, y + 4, left * scale, ROW - 8);
 		nsx_svg_rect(b, "won", LEFT + left * scale, y + 4,
 			     f->disjoint_ns * scale, ROW - 8);
 		nsx_svg_label(b, LEFT + 6, y + 17,
 			      nsx_arena_printf(a, "−%s", nsx_text_ns(
 						   a, f->disjoint_ns)));
-		k++;
 	}
 	nsx_svg_close(b);
 }

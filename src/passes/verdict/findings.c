@@ -11,7 +11,8 @@
 	X(CSV_HEADROOM_MS, "headroom_ms", F64,                                \
 	  "recoverable time if this alone is mended")                         \
 	X(CSV_HEADROOM_DISJOINT_MS, "headroom_disjoint_ms", F64,              \
-	  "the part no finding above prices")                                 \
+	  "what it adds to those applied before it, each time the one that "  \
+	  "adds most; above headroom_ms where remedies help each other")      \
 	X(CSV_CONFIDENCE, "confidence", STR, "in cause and price")            \
 	X(CSV_KEY, "key", STR,                                                \
 	  "id, with its subject where there may be several")                  \
@@ -178,7 +179,8 @@ NSX_DEFINE_SUMMARY(findings,
 	       "replayed without it; what the judged window is shorter then is "
 	       "the headroom (price: replayed). Remedies are then applied one "
 	       "after the other, each time the one that adds most, which is "
-	       "headroom_disjoint: what all of them win together. Remedies "
+	       "headroom_disjoint; its sum is what all of them win together, and "
+	       "it is above headroom where remedies help each other. Remedies "
 	       "that win the same time are one finding, named by the cause "
 	       "furthest up, with the others as alternatives. price measured: "
 	       "by a stated rule, where the replay cannot see it; assumed: by "

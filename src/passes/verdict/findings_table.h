@@ -17,7 +17,8 @@ extern const struct nsx_layout nsx_findings_layout, nsx_evidence_layout;
 	X(F_HEADROOM, "headroom_ms", F64,                                     \
 	  "recoverable time if this alone is mended")                         \
 	X(F_DISJOINT, "headroom_disjoint_ms", F64,                            \
-	  "the part no finding above prices")                                 \
+	  "what it adds to those applied before it, each time the one that "  \
+	  "adds most; above headroom_ms where remedies help each other")      \
 	X(F_CEILING, "speedup_ceiling", F64,                                  \
 	  "window / (window - headroom); null unless replayed")               \
 	X(F_CONFIDENCE, "confidence", STR, "in cause and price")              \

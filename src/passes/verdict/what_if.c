@@ -191,21 +191,35 @@ static void tell_asked(struct nsx_section *out, const struct nsx_table *t,
 
 /* The waterfall --------------------------------------------------------------------*/
 
-static void fill_waterfall(const struct nsx_findings *l, struct nsx_table *t,
-			   double window_ns)
+static int cmp_applied(const void *a, const void *b)
 {
+	const struct nsx_finding *const *x = a, *const *y = b;
+
+	return NSX_CMP((*x)->applied, (*y)->applied);
+}
+
+/* As they were applied: in another order each would add something else. */
+static void fill_waterfall(const struct nsx_findings *l, struct nsx_arena *a,
+			   struct nsx_table *t, double window_ns)
+{
+	const struct nsx_finding **v = nsx_arena_get(a, (l->n + 1) * sizeof(*v));
 	struct nsx_won won = {{0}};
+	size_t n = 0;
 
 	for (size_t i = 0; i < l->n; i++) {
 		const struct nsx_finding *f = &l->v[i];
-		struct nsx_cell *row;
 
 		/* Of a program that is paced from outside all are minor: its
 		 * period would stay as it is. */
-		if (f->price != NSX_PRICE_REPLAYED || !f->has_disjoint ||
-		    f->disjoint_ns <= 0 || f->is_minor)
-			continue;
-		row = nsx_add_row(t);
+		if (f->price == NSX_PRICE_REPLAYED && f->has_disjoint &&
+		    f->disjoint_ns > 0 && !f->is_minor)
+			v[n++] = f;
+	}
+	nsx_sort(v, n, sizeof(*v), cmp_applied);
+	for (size_t i = 0; i < n; i++) {
+		const struct nsx_finding *f = v[i];
+		struct nsx_cell *row = nsx_add_row(t);
+
 		row[FALL_STEP] = nsx_int((int64_t)t->nrows);
 		row[FALL_KEY] = nsx_string(f->key);
 		row[FALL_TITLE] = nsx_string(f->title);
@@ -223,8 +237,8 @@ static void say_waterfall(struct nsx_section *out, const struct nsx_table *t,
 	if (t->nrows < 2)
 		return;
 	nsx_md_text(out,
-		    "One remedy after the other, the dearest first; now the "
-		    "window takes %s:",
+		    "One remedy after the other, each time the one that adds "
+		    "most; now the window takes %s:",
 		    nsx_text_ns(out->arena, window_ns));
 	nsx_md_table(out, t, 0, FALL_TITLE, FALL_ADDS_MS, FALL_ADDS_PCT,
 		     FALL_LEFT_MS);
@@ -274,7 +288,7 @@ static int summarise(const struct nsx_run *run,
 	if (c->recorded_ns <= 0 && !run->opts->nwhat_ifs)
 		return nsx_cannot(out, "%s", c->reason);
 	put_closure(out, c);
-	fill_waterfall(&report->found, fall, window_ns);
+	fill_waterfall(&report->found, run->scratch, fall, window_ns);
 	say_waterfall(out, fall, window_ns);
 	if (c->cls != NSX_CONF_NONE && put_bounds(run, bound, err))
 		return err->rc;
@@ -327,8 +341,9 @@ NSX_DEFINE_SUMMARY(what_if,
 	       "(closure_pct) and 2 % of the chain of causes that ends the "
 	       "window have none that is known (unexplained_pct); medium up to "
 	       "3 and 10, low up to 5 and 25, else nothing is priced. "
-	       "waterfall: findings in their order, each with what its remedy "
-	       "adds to those before it. bounds: upper limits of whole kinds "
+	       "waterfall: findings as they were applied, each time the one "
+	       "that adds most, with what its remedy adds to those before it. "
+	       "bounds: upper limits of whole kinds "
 	       "of remedies. asked: the changes of --what-if, alone and "
 	       "together.",
 	.derived_from = "API calls, GPU work, waits, event records, "
