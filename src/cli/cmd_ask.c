@@ -16,7 +16,7 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "json", NULL, NULL, FLAG, json, "the answer as JSON"),
 	OPT(0, "md", NULL, NULL, FLAG, md, "the answer as Markdown"),
 	OPT(0, "csv", NULL, NULL, FLAG, csv, "its first table as CSV"),
-	OPT(0, "limit", "top", "N", INT, limit, "rows of a table (default 20)",
+	OPT(0, "limit", "top", "N", INT, limit, "rows of a table (default 20; of CSV all that the answer has)",
 	    .least = 1, .most = 100000),
 	OPT(0, "window", NULL, "A..B", STR, window,
 	    "ask about this part only, as explain takes it"),
@@ -80,14 +80,35 @@ static void print_text(const struct nsx_answer *a, const struct args *args,
 	nsx_buf_done(&b);
 }
 
+/* Its own first one, or the first that it shows of the report's; NULL: it has none. */
+static const struct nsx_table *first_table(const struct nsx_section *s)
+{
+	for (size_t i = 0; !s->ntables && i < s->nblocks; i++)
+		if (s->blocks[i].kind == NSX_B_TABLE)
+			return s->blocks[i].table;
+	return s->ntables ? s->tables[0] : NULL;
+}
+
+static int print_csv(const struct nsx_table *table, int64_t limit, struct nsx_err *err)
+{
+	struct nsx_table t = *table;
+
+	if (limit && (size_t)limit < t.nrows) { /* no row for the rest, either */
+		t.nrows = (size_t)limit;
+		t.packed = NULL;
+		t.nrest = 0;
+	}
+	return nsx_emit_csv(t.layout, &t, NULL, stdout, err);
+}
+
 static int print(struct nsx_answer *a, const struct args *args,
 		 const char *path, struct nsx_err *err)
 {
+	const struct nsx_table *first = first_table(a->out);
 	int rc = 0;
 
-	if (args->csv && a->out->ntables)
-		rc = nsx_emit_csv(a->out->tables[0]->layout, a->out->tables[0],
-				  NULL, stdout, err);
+	if (args->csv && first)
+		rc = print_csv(first, args->limit, err);
 	else if (args->csv)
 		rc = nsx_fail(err, NSX_E_USAGE, "the answer has no table: leave "
 			      "--csv out");
@@ -115,7 +136,8 @@ static int answer(const struct args *args, char **argv, int n,
 
 	s.r = r;
 	if (!rc)
-		rc = nsx_ask(&s, q, n > 2 ? argv[3] : NULL, (size_t)args->limit,
+		rc = nsx_ask(&s, q, n > 2 ? argv[3] : NULL,
+			     args->limit ? (size_t)args->limit : NSX_ASK_ROWS,
 			     &a, err);
 	if (!rc)
 		rc = print(a, args, argv[1], err);
@@ -142,7 +164,7 @@ static int list(FILE *out)
 
 static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
-	struct args a = {.limit = NSX_ASK_ROWS};
+	struct args a = {.limit = 0}; /* as the question has it */
 	struct nsx_err err;
 	int n, rc = nsx_opt_parse(cmd, argc, argv, &a, &n, &err);
 

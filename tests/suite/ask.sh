@@ -57,6 +57,15 @@ says 'of the judged window|cannot tell' "$t" what-if host:2x
 says 'it changes 18 events' "$fix/f32_half.sqlite" what-if 'kernel:/^gemm/:2x' # by their labels
 says 'cannot tell: nothing in the judged window' "$fix/f32_half.sqlite" what-if kernel:/nosuch/:2x
 refuses "exclude each other" "$t" findings --md --csv
+lines() { # COUNT TRACE QUESTION...: of its CSV, the heading among them
+	local want=$1 got; shift
+	got=$("$prog" ask "$@" --csv 2>&1 | wc -l)
+	if [ "$got" = "$want" ]; then ok; else bad "$* --csv: $got lines, not $want"; fi
+}
+lines 2 "$t" findings --limit 1
+lines 2 "$fix/overlap_partition.sqlite" stream 14 --limit 1
+lines 2 "$t" section gpu_idle --limit 1
+lines 2 "$fix/iterations_nvtx.sqlite" section iterations --limit 1
 
 # A sum by SQL: kernel time launched, and what the answer has.
 want=$(sqlite3 "$t" "SELECT sum(k.end - k.start) FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN StringIds s ON s.id = k.demangledName WHERE s.value LIKE '%computeKernel%'")
