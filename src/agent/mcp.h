@@ -46,6 +46,10 @@ enum nsx_mcp_kind {
 	NSX_MCP_CANCEL,	 /* of the request *ret_id                           */
 };
 
+/* Whether a message is several: only 2025-03-26 has these, and demands that they are taken.
+ * Each is answered by itself, when it is done.
+ */
+bool nsx_mcp_is_batch(const struct nsx_mcp *m, const struct nsx_jsonr *message);
 /* What a message asks for.  The answer, if there is one already, is appended to
  * out as a line.  *ret_id is borrowed from the message.
  */

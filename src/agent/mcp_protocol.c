@@ -421,6 +421,12 @@ static bool is_response(const struct nsx_jsonr *message)
 	       nsx_jsonr_get(message, "error");
 }
 
+bool nsx_mcp_is_batch(const struct nsx_mcp *m, const struct nsx_jsonr *message)
+{
+	return m->version == V_2025_03_26 && nsx_jsonr_type(message) == NSX_J_ARRAY &&
+	       nsx_jsonr_count(message);
+}
+
 enum nsx_mcp_kind nsx_mcp_read(struct nsx_mcp *m, const struct nsx_jsonr *message,
 			       struct nsx_buf *out,
 			       const struct nsx_jsonr **ret_id)
@@ -449,6 +455,10 @@ enum nsx_mcp_kind nsx_mcp_read(struct nsx_mcp *m, const struct nsx_jsonr *messag
 	if (!x) {
 		fail(&r, NO_METHOD, "there is no such method in this revision "
 		     "of the protocol", out);
+		return NSX_MCP_ANSWERED;
+	}
+	if (nsx_ends_with(x->name, "/list") && nsx_jsonr_get(r.params, "cursor")) {
+		fail(&r, BAD_PARAMS, "there is no such cursor: lists come whole", out);
 		return NSX_MCP_ANSWERED;
 	}
 	*ret_id = r.id;

@@ -193,6 +193,12 @@ static void take_line(struct server *s, const char *line, size_t n)
 	if (strspn(line, " \t\r") == n && !s->is_too_long)
 		return;
 	message = s->is_too_long ? NULL : nsx_jsonr_parse(line, n, &err);
+	if (nsx_mcp_is_batch(&s->m, message)) {
+		for (size_t i = 0; i < nsx_jsonr_count(message); i++)
+			take_message(s, nsx_jsonr_keep(nsx_jsonr_at(message, i)));
+		nsx_jsonr_free(message);
+		return;
+	}
 	if (message) {
 		take_message(s, message);
 		return;

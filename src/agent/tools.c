@@ -186,7 +186,7 @@ static int read_arg(struct call *c, unsigned i, const struct nsx_jsonr *v,
 	if (a->kind == K_LIST || !c->str[i])
 		return nsx_fail(err, NSX_E_USAGE, "'%s' must be %s", a->name,
 				a->kind == K_LIST ? "a list of paths, not empty" :
-						    "a string");
+						    "a string without a NUL");
 	if (a->kind == K_DETAIL && strcmp(c->str[i], details[0]) != 0 &&
 	    strcmp(c->str[i], details[1]) != 0)
 		return nsx_fail(err, NSX_E_USAGE, "'detail' must be brief or "

@@ -42,12 +42,14 @@ struct nsx_jsonr;
 enum nsx_jsonr_type { NSX_J_ABSENT, NSX_J_NULL, NSX_J_BOOL, NSX_J_INT, NSX_J_REAL,
 		     NSX_J_STR, NSX_J_ARRAY, NSX_J_OBJECT };
 
-/* An integer beyond 64 bits is a real, and a text ends at its first NUL.
+/* An integer beyond 64 bits is a real, and what holds a NUL is no text.
  * Errors: NULL and NSX_E_USAGE. Owner: the caller, nsx_jsonr_free.
  */
 struct nsx_jsonr *nsx_jsonr_parse(const char *text, size_t n,
 				struct nsx_err *err) NSX_CHECKED;
 void nsx_jsonr_free(struct nsx_jsonr *j); /* NULL is fine */
+/* A value that outlives its document.  Owner: the caller, nsx_jsonr_free. */
+struct nsx_jsonr *nsx_jsonr_keep(const struct nsx_jsonr *value);
 enum nsx_jsonr_type nsx_jsonr_type(const struct nsx_jsonr *j); /* of NULL: ABSENT */
 /* Of an object; NULL: it is none, or has no such member. */
 const struct nsx_jsonr *nsx_jsonr_get(const struct nsx_jsonr *j, const char *key);
@@ -58,7 +60,7 @@ const struct nsx_jsonr *nsx_jsonr_at(const struct nsx_jsonr *array, size_t i);
 const char *nsx_jsonr_find_key(const struct nsx_jsonr *object,
 			      bool (*is_wanted)(void *ctx, const char *key),
 			      void *ctx);
-const char *nsx_jsonr_str(const struct nsx_jsonr *j); /* NULL: not a string */
+const char *nsx_jsonr_str(const struct nsx_jsonr *j); /* NULL: not a text */
 bool nsx_jsonr_int(const struct nsx_jsonr *j, int64_t *ret);
 bool nsx_jsonr_equal(const struct nsx_jsonr *a, const struct nsx_jsonr *b);
 

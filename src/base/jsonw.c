@@ -436,6 +436,11 @@ void nsx_jsonr_free(struct nsx_jsonr *j)
 	json_decref((json_t *)j);
 }
 
+struct nsx_jsonr *nsx_jsonr_keep(const struct nsx_jsonr *v)
+{
+	return (struct nsx_jsonr *)json_incref((json_t *)v);
+}
+
 enum nsx_jsonr_type nsx_jsonr_type(const struct nsx_jsonr *j)
 {
 	static const enum nsx_jsonr_type types[] = {
@@ -477,7 +482,9 @@ const char *nsx_jsonr_find_key(const struct nsx_jsonr *object,
 
 const char *nsx_jsonr_str(const struct nsx_jsonr *j)
 {
-	return json_string_value(value(j));
+	const char *s = json_string_value(value(j));
+
+	return s && strlen(s) == json_string_length(value(j)) ? s : NULL;
 }
 
 bool nsx_jsonr_int(const struct nsx_jsonr *j, int64_t *ret)

@@ -98,6 +98,27 @@ def check_revision(revision):
     ok(revision + ': ends in silence', code == 0 and not rest and not c.noise, (code, rest, c.noise))
 
 
+def check_batches():
+    """2025-03-26 has batches, and a server must take them; others have none."""
+    ping, call = ({'jsonrpc': '2.0', 'id': i, 'method': m, 'params': p} for i, m, p in (
+        ('p', 'ping', {}), ('c', 'tools/call', {'name': 'nsys_explain', 'arguments': {'trace': 'synthetic.sqlite'}})))
+    done = {'jsonrpc': '2.0', 'method': 'notifications/cancelled', 'params': {'requestId': 'nothing'}}
+    c = client('2025-03-26')
+    c.schemas = None  # the id of what is no request is null in JSON-RPC, which the schema has not
+    c.send([call, done, ping, 1])
+    got = [c.read() for _ in range(3)]
+    ok('a batch: each is answered', {m.get('id') for m in got if 'result' in m} == {'p', 'c'}, got)
+    ok('a batch: what is no request', [m['error']['code'] for m in got if 'error' in m] == [-32600], got)
+    c.send([])
+    ok('an empty batch', c.read()['error']['code'] == -32600)
+    ok('batches: ends in silence', c.close() == (0, b''), c.noise)
+    c = client('2025-06-18')
+    c.schemas = None
+    c.send([ping])
+    ok('no batch in 2025-06-18', c.read()['error']['code'] == -32600)
+    c.close()
+
+
 def check_errors():
     c = client()
     c.learn_tools()
@@ -136,7 +157,11 @@ def check_errors():
     refused('OUTSIDE_ROOTS', 'nsys_explain', trace='/etc/passwd')
     # JSON that no integer and no text of C holds is answered to who asked.
     refused('BAD_ARGUMENT', 'nsys_explain', trace='synthetic.sqlite', budget=10 ** 21)
-    refused('NO_SUCH_TRACE', 'nsys_explain', trace='a\0b')
+    refused('BAD_ARGUMENT', 'nsys_explain', trace='a\0b')
+    refused('BAD_ARGUMENT', 'nsys_explain', trace='synthetic.sqlite\0.sqlite')
+    refused('BAD_ARGUMENT', 'nsys_diff', before=['synthetic.sqlite\0'], after=['synthetic.sqlite'])
+    for method in ('tools/list', 'resources/list', 'resources/templates/list', 'prompts/list'):
+        ok('no cursor of ' + method, c.ask(method, {'cursor': 'x'}).get('error', {}).get('code') == -32602)
     refused('OUTSIDE_ROOTS', 'nsys_explain', trace='../nsys-explain')
     refused('BAD_ARGUMENT', 'nsys_explain', trace=1)
     refused('BAD_ARGUMENT', 'nsys_explain')
@@ -540,7 +565,7 @@ elif not os.path.isdir(schemas.folder):
     skip("lines against the protocol's schemas: not here")
 for revision in LEGACY + [MODERN]:
     check_revision(revision)
-for check in (check_errors, check_files, check_digests, check_loaded, check_command, check_transcripts, check_budget, check_threads_of_talk, check_sections, check_names, check_secrets,
+for check in (check_errors, check_batches, check_files, check_digests, check_loaded, check_command, check_transcripts, check_budget, check_threads_of_talk, check_sections, check_names, check_secrets,
               check_config, check_mutations):
     try:
         check()
