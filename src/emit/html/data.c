@@ -6,7 +6,7 @@
 #include "base/jsonw.h"
 #include "emit/html/html.h"
 
-enum { MAX_ITERATIONS = 10000, BINS = NSX_OVERVIEW_BINS, MAX_NAME = 400 };
+enum { MAX_ITERATIONS = 10000, BINS = NSX_OVERVIEW_BINS, MAX_NAME = 400, MOST_STRIPS = 64 };
 enum { LEVEL = 3 }; /* of compression: a page is to be there soon, too */
 
 /* Base64 ----------------------------------------------------------------------*/
@@ -130,6 +130,15 @@ static size_t put_iterations(struct nsx_jsonw *w, const struct nsx_report *r,
 	return i;
 }
 
+/* Hundreds of GPUs would fill the page: beyond some only those with lanes are drawn. */
+static bool has_strip(const struct nsx_timeline *t, uint32_t device)
+{
+	for (size_t i = 0; device >= MOST_STRIPS && i < t->nlanes; i++)
+		if (t->lanes[i].device == device)
+			return true;
+	return device < MOST_STRIPS;
+}
+
 static void put_gpus(struct nsx_jsonw *w, const struct nsx_report *r,
 		     const struct nsx_timeline *t)
 {
@@ -141,9 +150,10 @@ static void put_gpus(struct nsx_jsonw *w, const struct nsx_report *r,
 		nsx_buf_printf(&b, "GPU %s", nsx_gpu_label(r->trace, d));
 		nsx_jsonw_str(w, "label", b.p);
 		nsx_buf_clear(&b);
-		put_base64(&b, t->overview + (size_t)d * BINS * NSX_NPARTS,
-			   (size_t)BINS * NSX_NPARTS);
-		nsx_jsonw_str(w, "overview", b.p);
+		if (has_strip(t, d))
+			put_base64(&b, t->overview + (size_t)d * BINS * NSX_NPARTS,
+				   (size_t)BINS * NSX_NPARTS);
+		nsx_jsonw_strn(w, "overview", b.p ? b.p : "", b.n);
 		nsx_jsonw_end(w);
 		nsx_buf_done(&b);
 	}

@@ -101,7 +101,7 @@ function makeRows() {
 	if (meta.findings.some((f) => f.windows.length)) rows.push({label: 'findings', draw: drawFindings});
 	[...meta.gpus, null].forEach((gpu, i) => {
 		const bins = gpu && bytes(gpu.overview), mine = (v) => v.gpu === (gpu ? i : -1);
-		if (gpu) rows.push({label: gpu.label, draw: drawStrip, n: meta.bins, paint: (g) => paintShares(g, bins)});
+		if (gpu && gpu.overview) rows.push({label: gpu.label, draw: drawStrip, n: meta.bins, paint: (g) => paintShares(g, bins)});
 		for (const lane of steps.filter(mine)) rows.push({label: lane.label, draw: drawLane, lane});
 		for (const c of meta.curves.filter(mine)) {
 			const curve = {...c, at: bytes(c.at)};
