@@ -62,7 +62,10 @@ static void say(const struct nsx_digest *const *v, size_t n, bool is_asked,
 			       is_asked ? "--rank" :
 			       nsx_rank_from_names[v[i]->rank_from]);
 		else
-			printf("A rank without a number");
+			printf("A rank without a number (process %lld%s)",
+			       (long long)v[i]->pid, v[i]->device < 0 ? "" :
+			       nsx_arena_printf(a, ", GPU %lld",
+						(long long)v[i]->device));
 		printf(": %s, %s, %s\n",
 		       nsx_text_n(a, v[i]->nsteps, "step", NULL),
 		       nsx_text_n(a, ncolls, "collective", NULL),

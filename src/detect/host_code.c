@@ -670,9 +670,8 @@ static void propose_code(struct launcher *x, const struct code *c)
 		.measured_ns = d->trace->ops.n ? (double)c->edge_ns : 0,
 		.evidence = {say_stretches(d, c, helper, is_placed ? after : NULL)},
 		.proof = {{.csv = "gpu_idle_by_cause", .column = "total_ms",
-			   .at = {{"cause", nsx_string("host_code")},
-				  {path ? NULL : "detail", nsx_null()}},
-			   .is_only = path != NULL}},
+			   .is_only = path, .at = {{"cause", nsx_string("host_code")},
+						   {path ? NULL : "detail", nsx_null()}}}},
 		.remedy = nsx_plan_of(d, (struct nsx_change){
 			.verb = NSX_FASTER_HOST, .amount = INFINITY,
 			.range = is_own && c->name ?

@@ -269,6 +269,9 @@ static const char *profile_advice(const struct kernels *k,
 	const char *family = words_of(k, x->id)->family, *filter;
 	const char *base = nsx_text(t, nsx_op_shape(t, x->first)->base_name);
 
+	if (!strcmp(nsx_text(t, x->id), nsx_unnamed))
+		return "see which it is, for no name of it was recorded: capture again, "
+		       "with NVTX ranges around what launches it";
 	if (is_identifier(family) && strcmp(family, base) &&
 	    strstr(nsx_text(t, x->id), family))
 		filter = nsx_tell(k->d->found, "--kernel-name-base demangled "

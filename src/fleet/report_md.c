@@ -180,21 +180,30 @@ static void add_short(const struct nsx_freport *r, size_t i, struct nsx_buf *b)
 static void add_common(const struct nsx_freport *r, struct nsx_buf *b)
 {
 	const struct nsx_cell *row;
+	const char *before = " (";
+	bool several = r->f->nranks > 1;
 
 	if (!r->t[NSX_FT_SHARED].nrows)
 		return;
 	row = nsx_row_at(&r->t[NSX_FT_SHARED], 0);
-	nsx_buf_printf(b, "\nWithin the ranks: %s (", row[H_TITLE].u.s);
-	if (row[H_WORST].type)
-		nsx_buf_printf(b, "as rank %lld tells it; ",
+	nsx_buf_printf(b, "\nWithin the ranks: %s", row[H_TITLE].u.s);
+	if (row[H_WORST].type && several) {
+		nsx_buf_printf(b, "%sas rank %lld tells it", before,
 			       (long long)row[H_WORST].u.i);
-	nsx_buf_printf(b, "%lld of %u ranks", (long long)row[H_N].u.i,
-		       r->f->nranks);
+		before = "; ";
+	}
+	if (several) {
+		nsx_buf_printf(b, "%s%lld of %u ranks", before,
+			       (long long)row[H_N].u.i, r->f->nranks);
+		before = ", ";
+	}
 	if (row[H_MEDIAN].type)
-		nsx_buf_printf(b, ", %s of the median rank's time",
-			       nsx_text_share(r->arena, row[H_MEDIAN].u.f, 100));
-	nsx_buf_printf(b, "). Ask next: nsys-explain, with the trace of rank "
-			  "%lld.\n", (long long)(r->n && r->v[0].n ?
+		nsx_buf_printf(b, "%s%s of %s time", before,
+			       nsx_text_share(r->arena, row[H_MEDIAN].u.f, 100),
+			       several ? "the median rank's" : "its");
+	nsx_buf_printf(b, "%s. Ask next: nsys-explain, with the trace of rank "
+			  "%lld.\n", several || row[H_MEDIAN].type ? ")" : "",
+		       (long long)(r->n && r->v[0].n ?
 			       r->f->rank[r->v[0].ranks[0]].number :
 			       row[H_WORST].u.i));
 }

@@ -194,8 +194,8 @@ static int read_nvtx(struct nsx_part *p, const struct nsx_val *v,
 			     &v[NSX_N_PLAIN_TID], &x->thread[at], err) ?:
 	     nsx_read_name(p, nsx_nvtx_row_name(v), &x->name[at], err);
 	if (!rc && !x->name[at])
-		rc = nsx_strings_add(p->l->strings, "(unnamed)", 9,
-				     &x->name[at], err);
+		rc = nsx_strings_add(p->l->strings, nsx_unnamed,
+				     strlen(nsx_unnamed), &x->name[at], err);
 	if (!rc)
 		rc = read_range_domain(p, v, &x->domain[at], err);
 	if (rc)

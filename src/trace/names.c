@@ -388,6 +388,8 @@ enum nsx_comm_op nsx_classify_comm(const char *base, const char *full)
 
 /* Calls ----------------------------------------------------------------------*/
 
+const char nsx_unnamed[] = "(unnamed)";
+
 const char *nsx_api_base(const char *name, char *buf, size_t size)
 {
 	size_t n;

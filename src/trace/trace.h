@@ -648,6 +648,7 @@ static inline uint32_t nsx_call_site(const struct nsx_trace *t, uint32_t call)
 	return t->backtraces.n ? nsx_site(t, nsx_call_stack(t, call)) :
 				 NSX_NONE;
 }
+extern const char nsx_unnamed[]; /* of what has no name in the trace       */
 /* API name without "_v1234", "_ptsz", "_ptds".  What no function's name has is ?, so that
  * a name that was made to cannot break the text that it is told in.  Writes into buf.
  */

@@ -221,6 +221,20 @@ static void say_drift(struct work *w)
 		      100 * fabs(w->drift));
 }
 
+/* How many are slow; of a run whose judged part has none that is said, too. */
+static const char *say_slow(struct work *w, int64_t nslow)
+{
+	const struct nsx_facts *f = w->run->facts;
+	bool is_outside = nslow > 0;
+
+	for (size_t i = 0; i < f->niterations; i++)
+		is_outside &= !f->iterations[i].slow || !f->iterations[i].steady;
+	return nsx_say(w->out, "%s%s%s",
+		       !nslow ? "none" : nsx_say(w->out, "%" PRId64, nslow),
+		       nslow > 1 ? " are slow" : " is slow",
+		       is_outside ? ", outside of what is judged" : "");
+}
+
 static void say(struct work *w)
 {
 	const struct nsx_facts *f = w->run->facts;
@@ -243,10 +257,7 @@ static void say(struct work *w)
 			    confidence,
 			    nsx_say_ms(w->out, w->median_ms),
 			    nsx_say_ms(w->out, row[G_P90].u.f),
-			    !row[G_SLOW].u.i ? "none is slow" :
-			    row[G_SLOW].u.i == 1 ? "1 is slow" :
-			    nsx_say(w->out, "%" PRId64 " are slow",
-				    row[G_SLOW].u.i), w->cv);
+			    say_slow(w, row[G_SLOW].u.i), w->cv);
 		say_drift(w);
 		return;
 	}

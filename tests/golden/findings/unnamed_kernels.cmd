@@ -1,0 +1,1 @@
+explain @unnamed_kernels --pass findings --md

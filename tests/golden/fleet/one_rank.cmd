@@ -1,0 +1,1 @@
+fleet @small_of_streams -o o
