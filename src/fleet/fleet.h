@@ -177,6 +177,8 @@ struct nsx_fleet {
 			   sends and receives between ranks that are not known */
 	bool has_messages; /* which ranks wait for, of whom is not known: what
 			      can be won is a bound                          */
+	bool has_one_sides; /* ... of NCCL: sends and receives of a rank that
+			       fit those of no other                         */
 	bool steps_are_colls; /* no iterations known: the period of the
 				 operations                                  */
 	double step_ns;	 /* mean                                             */
@@ -295,11 +297,12 @@ enum { NSX_LENGTHS = 16 };
 void nsx_lengths_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
 		    size_t k, size_t n, int64_t *ret);
 
-/* Whether it is one rank's sends and receives, of which nobody knows with whom. */
-static inline bool nsx_is_of_one_side(const struct nsx_fleet *f,
-				      const struct nsx_fcomm *c)
+/* Whether it is of sends and receives, and who waits for whom is not sure. */
+static inline bool nsx_is_of_unknown_pairs(const struct nsx_fleet *f,
+					   const struct nsx_fcomm *c)
 {
-	return c->n == 1 && nsx_channel_of(f, c->m)->ops[0].holds == 2;
+	return nsx_channel_of(f, c->m)->ops[0].holds == 2 &&
+	       !(c->is_sure && c->n == 2);
 }
 
 /* What a communicator does at k, by the first member there; NULL: none is. */

@@ -702,18 +702,10 @@ static bool has_unknown_pairs(const struct nsx_fleet *f)
 			if (!ch->n || ch->ops[ch->code[0]].holds != 2)
 				continue;
 			all += ch->n;
-			unknown += c->is_sure && c->n == 2 ? 0 : ch->n;
+			unknown += nsx_is_of_unknown_pairs(f, c) ? ch->n : 0;
 		}
 	}
 	return unknown * 10 > all;
-}
-
-static bool has_one_sides(const struct nsx_fleet *f)
-{
-	for (uint32_t i = 0; i < f->ncomms; i++)
-		if (nsx_is_of_one_side(f, &f->comm[i]))
-			return true;
-	return false;
 }
 
 static bool has_unknown_order(const struct nsx_fleet *f)
@@ -1009,7 +1001,7 @@ int nsx_fleet_judge(struct nsx_fleet *f, struct nsx_err *err)
 		for (size_t i = 0; i < f->nlate && !rc; i++)
 			explain(&j, &f->late[i], scratch);
 		leave_who_waits(f);
-		if ((f->by_totals || has_one_sides(f)) && has_unknown_pairs(f))
+		if ((f->by_totals || f->has_one_sides) && has_unknown_pairs(f))
 			leave_who_computes(f);
 		if (!rc)
 			rc = add_links(&j, err);

@@ -399,8 +399,10 @@ int nsx_fleet_match(struct nsx_fleet *f, struct nsx_err *err)
 		if (!m.v[i].is_taken)
 			rc = make_family(&m, &m.v[i], err);
 	for (uint32_t i = 0; i < f->ncomms; i++)
-		f->has_messages = f->has_messages ||
-				  nsx_is_of_one_side(f, &f->comm[i]);
+		f->has_one_sides = f->has_one_sides ||
+				   (f->comm[i].n == 1 &&
+				    nsx_is_of_unknown_pairs(f, &f->comm[i]));
+	f->has_messages = f->has_messages || f->has_one_sides;
 	nsx_arena_free(m.a);
 	nsx_arena_free(m.scratch);
 	return rc;

@@ -158,10 +158,18 @@ static int list_visits(struct replay *p, const struct nsx_fcomm *c,
 	return 0;
 }
 
+/* Where some ranks' sends and receives are of nobody that is known, what seems to fit is
+ * not trusted either.
+ */
+static bool is_of_messages(const struct nsx_fleet *f, const struct nsx_fcomm *c)
+{
+	return f->has_one_sides && nsx_is_of_unknown_pairs(f, c);
+}
+
 /* Whether anybody else is there to wait for. */
 static bool is_of_many(const struct nsx_fleet *f, const struct nsx_fcomm *c)
 {
-	return !nsx_is_of_one_side(f, c) &&
+	return !is_of_messages(f, c) &&
 	       (c->n > 1 || f->family[c->family].n > 1);
 }
 
@@ -597,9 +605,11 @@ static void replay_totals(struct replay *p, double *scratch)
 static void list_waits(struct replay *p, struct nsx_arena *a)
 {
 	const struct nsx_fleet *f = p->f;
+	size_t most = 0;
 
-	p->messages = nsx_arena_get(a, (f->nranks + f->ncomms) *
-					       sizeof(*p->messages));
+	for (uint32_t r = 0; r < f->nranks; r++)
+		most += f->rank[r].d->nchannels;
+	p->messages = nsx_arena_get(a, most * sizeof(*p->messages));
 	for (uint32_t r = 0; r < f->nranks; r++)
 		for (size_t c = 0; c < f->rank[r].d->nchannels; c++) {
 			const struct nsx_dchannel *x = &f->rank[r].d->channels[c];
@@ -609,12 +619,14 @@ static void list_waits(struct replay *p, struct nsx_arena *a)
 					(struct messages){x, r, 0, 0};
 		}
 	for (uint32_t i = 0; i < f->ncomms; i++) {
-		const struct nsx_fmember *m = f->comm[i].m;
+		const struct nsx_fcomm *c = &f->comm[i];
 
-		if (nsx_is_of_one_side(f, &f->comm[i]) &&
-		    nsx_channel_of(f, m)->has_times)
-			p->messages[p->nmessages++] = (struct messages){
-				nsx_channel_of(f, m), m->rank, i + 1, 0};
+		for (uint32_t m = 0; m < c->n; m++)
+			if (is_of_messages(f, c) &&
+			    nsx_channel_of(f, &c->m[m])->has_times)
+				p->messages[p->nmessages++] = (struct messages){
+					nsx_channel_of(f, &c->m[m]),
+					c->m[m].rank, i + 1, 0};
 	}
 }
 

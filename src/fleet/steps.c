@@ -42,10 +42,7 @@ static double time_of(const struct nsx_fleet *f, const struct nsx_family *fam)
 static bool is_of_unknown_pairs(const struct nsx_fleet *f,
 				const struct nsx_family *fam)
 {
-	const struct nsx_fcomm *first = &f->comm[fam->at];
-
-	return !(first->is_sure && first->n == 2) &&
-	       nsx_channel_of(f, &first->m[0])->ops[0].holds == 2;
+	return nsx_is_of_unknown_pairs(f, &f->comm[fam->at]);
 }
 
 /* The one with the communicator of most ranks, then of most ranks in all, then of
