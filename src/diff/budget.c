@@ -276,11 +276,14 @@ static double typical_ns(const struct by_row *b, uint32_t row, int64_t *scratch)
 /* How equal kernels changed, as a clock would change all of them: the median of
  * their duration ratios, weighted by time before.  Where few kernels take most of
  * the time it is theirs alone; a clock shows in the median of all kernels, too,
- * each name counted once: launches of another size are of the same code.
+ * each name counted once: launches of another size are of the same code.  And it
+ * shows in nearly all of the time: where a tenth of it keeps its pace, or goes the
+ * other way, what changed is the code of the rest.
  */
 enum { MIN_EQUAL = 10, MIN_NAMES = 5 };
 #define MIN_EQUAL_SHARE 0.5
 #define ALIKE 0.01
+#define UNLIKE_SHARE 0.1
 
 /* Orders r by ratio again; keeps one for each name, its median. */
 static size_t keep_names(struct ratio *r, size_t n)
@@ -298,12 +301,15 @@ static size_t keep_names(struct ratio *r, size_t n)
 static void judge_clock(struct ratio *r, double weight, struct nsx_budget *ret)
 {
 	size_t n = ret->nequal, names;
-	double sum = 0, rho = 1;
+	double sum = 0, rho = 1, unlike = 0;
 
 	for (size_t i = 0; i < n && sum < weight / 2; i++) {
 		sum += r[i].weight;
 		rho = r[i].ratio;
 	}
+	for (size_t i = 0; i < n; i++)
+		if (fabs(r[i].ratio - rho) > NSX_MAX(ALIKE, fabs(rho - 1) / 2))
+			unlike += r[i].weight;
 	names = keep_names(r, n);
 	if (n < MIN_EQUAL)
 		ret->no_rho = "fewer than 10 kernels are equal on both sides";
@@ -313,7 +319,8 @@ static void judge_clock(struct ratio *r, double weight, struct nsx_budget *ret)
 	else if (ret->rho_share < MIN_EQUAL_SHARE)
 		ret->no_rho = "kernels that are equal on both sides took less "
 			      "than half of the compute time";
-	else if (fabs(r[names / 2].ratio - rho) > ALIKE)
+	else if (fabs(r[names / 2].ratio - rho) > ALIKE ||
+		 (fabs(rho - 1) > ALIKE && unlike > UNLIKE_SHARE * weight))
 		ret->no_rho = "equal kernels do not change alike";
 	else
 		ret->rho = rho;

@@ -304,6 +304,84 @@ static struct in_common in_common(const struct nsx_budget *x)
 	return c;
 }
 
+/* What kernels of one kind change by. */
+struct kind {
+	int64_t ns;
+	size_t n;	  /* of them, that change the way their sum does     */
+	int64_t most_ns; /* of one of them                                   */
+};
+
+/* Of another name or shape it tells more itself. */
+static bool is_of_kind(const struct nsx_diff *d, const struct nsx_kernel_row *k,
+		       enum nsx_kernel_category category)
+{
+	return d->rows.kind[k->row] == NSX_M_EXACT &&
+	       nsx_row_kernel(d, k->row)->category == category;
+}
+
+static struct kind sum_kind(const struct nsx_diff *d, const struct nsx_budget *x,
+			    enum nsx_kernel_category category)
+{
+	struct kind s = {0};
+
+	for (size_t i = 0; i < x->nkernels; i++)
+		if (is_of_kind(d, &x->kernels[i], category))
+			s.ns += x->kernels[i].d.delta_ns;
+	for (size_t i = 0; i < x->nkernels; i++) {
+		const struct nsx_kernel_row *k = &x->kernels[i];
+
+		if (!is_of_kind(d, k, category) || !k->d.delta_ns || (k->d.delta_ns > 0) != (s.ns > 0))
+			continue;
+		s.n++;
+		if (llabs(k->d.delta_ns) > llabs(s.most_ns))
+			s.most_ns = k->d.delta_ns;
+	}
+	return s;
+}
+
+static const char *const kind_words[NSX_NKERNEL_CATEGORIES] = {
+	[NSX_K_GEMM] = "matrix products", [NSX_K_ATTENTION] = "attention kernels",
+	[NSX_K_NORM] = "kernels that normalise",
+	[NSX_K_ELEMENTWISE] = "elementwise kernels", [NSX_K_REDUCE] = "reductions",
+	[NSX_K_SORT] = "sorts", [NSX_K_MOE] = "kernels of experts",
+	[NSX_K_MEMORY] = "kernels that move data"};
+
+/* Where the kernels of a kind make most of the change, and none of them half of that:
+ * the kind, and one that goes the other way half as far or more.  False: there is none.
+ */
+static bool add_kinds(struct nsx_buf *b, const struct nsx_diff *d,
+		      const struct nsx_budget *x, double of_ns,
+		      struct nsx_arena *a)
+{
+	struct kind most = {0}, other = {0};
+	const char *word = NULL, *other_word = NULL;
+
+	for (unsigned c = 0; c < NSX_NKERNEL_CATEGORIES; c++) {
+		struct kind s = sum_kind(d, x, c);
+
+		if (!kind_words[c] || !s.ns)
+			continue;
+		if ((s.ns > 0) == (of_ns > 0) && llabs(s.ns) > llabs(most.ns)) {
+			most = s;
+			word = kind_words[c];
+		} else if ((s.ns > 0) != (of_ns > 0) &&
+			   llabs(s.ns) > llabs(other.ns)) {
+			other = s;
+			other_word = kind_words[c];
+		}
+	}
+	if (!word || most.n < 2 || 2 * llabs(most.most_ns) > llabs(most.ns) ||
+	    fabs((double)most.ns) < 0.5 * fabs(of_ns))
+		return false;
+	nsx_buf_printf(b, "%s%zu %s (%s)", introduce((double)most.ns, of_ns),
+		       most.n, word, nsx_text_change(a, (double)most.ns));
+	if (2 * llabs(other.ns) >= llabs(most.ns))
+		nsx_buf_printf(b, "%s %s (%s)", other.n > 1 ? " against" :
+				" against one of", other_word,
+			       nsx_text_change(a, (double)other.ns));
+	return true;
+}
+
 static void add_kernel_part(struct nsx_buf *b, const struct nsx_diff *d,
 			    const struct nsx_budget *x, struct nsx_arena *a)
 {
@@ -323,6 +401,9 @@ static void add_kernel_part(struct nsx_buf *b, const struct nsx_diff *d,
 			       nsx_text_change(a, (double)c.count_ns));
 		return;
 	}
+	/* What a clock does it does to all kinds. */
+	if (fabs(x->rho - 1) < 0.01 && add_kinds(b, d, x, of_ns, a))
+		return;
 	for (size_t i = 0; i < x->nkernels; i++) {
 		const struct nsx_kernel_row *k = &x->kernels[i];
 		enum nsx_match kind = d->rows.kind[k->row];

@@ -154,11 +154,13 @@ static void label_kernel(const struct nsx_sweep *s, nsx_str name,
 {
 	const struct nsx_kernel_names *names = &s->f->kernels;
 	struct nsx_arena *a = s->side->arena;
-	const char *family = nsx_kernel_name(names, name)->words->family;
+	const struct nsx_kernel_words *words = nsx_kernel_name(names, name)->words;
+	const char *family = words->family;
 	const char *label = nsx_arena_strdup(a, nsx_kernel_label(names, name));
 	size_t n = strlen(family);
 
 	k->label = label;
+	k->category = words->category;
 	k->variant = strncmp(label, family, n) != 0 ?
 			     "" : label + n + (label[n] == ' ');
 }

@@ -40,6 +40,7 @@ struct nsx_unit {
 struct nsx_kernel {
 	const char *name, *base; /* demangled; without template and signature */
 	const char *label; /* as a person calls it                           */
+	enum nsx_kernel_category category;
 	const char *variant; /* what its label says beyond the family: tile,
 				layout, number                               */
 	uint32_t grid[3], block[3];

@@ -10,6 +10,8 @@
 #include "report/text.h"
 #include "report/words.h"
 
+#define ALL_ALIKE 0.9 /* of the kernels' time: nothing but the GPU slows all of it */
+
 enum { MOST_FINDINGS = 40, MOST_DESYNCS = 8, MOST_NAMED_BYTES = 512 };
 
 const char *nsx_rank_list(const struct nsx_fleet *f, const uint32_t *v,
@@ -181,6 +183,22 @@ static const char *idle_words(unsigned cause, bool many)
 	}
 }
 
+/* The model of the late rank's GPU, where that of all others is another one; "". */
+static const char *other_model(const struct nsx_freport *r, const struct nsx_late *l)
+{
+	const char *model = r->f->rank[l->ranks[0]].d->gpu_model;
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < r->f->nranks; i++) {
+		bool is_late = at < l->n && l->ranks[at] == i;
+
+		at += is_late;
+		if (!*model || is_late == !!strcmp(r->f->rank[i].d->gpu_model, model))
+			return "";
+	}
+	return nsx_text_name(r->arena, model);
+}
+
 /* Of these a trace of one rank knows more. */
 static bool is_vague(unsigned cause)
 {
@@ -195,6 +213,15 @@ static const char *why(const struct nsx_freport *r, const struct nsx_late *l)
 
 	switch (l->cause) {
 	case NSX_WHY_SLOWER:
+		if (*other_model(r, l))
+			return nsx_arena_printf(
+				a, "the same kernels take %.1f %% longer on its GPU, "
+				"another model: %s", longer, other_model(r, l));
+		if (l->alike < ALL_ALIKE)
+			return nsx_arena_printf(
+				a, "kernels that take %.0f %% of the kernels' time take "
+				"longer there (%.1f %% in all): a lower clock, or more "
+				"work in them", 100 * l->alike, longer);
 		return nsx_arena_printf(a, "the same kernels take %.1f %% "
 					"longer there, all of them: a slower "
 					"GPU or clock", longer);
@@ -351,6 +378,12 @@ static void say_late(struct nsx_freport *r, const struct nsx_late *l)
 		      nsx_text_ns(a, l->direct_ns),
 		      nsx_text_ns(a, l->passed_on_ns), say_way(r, l));
 	x->recommendation[0] = advice_on(l);
+	if (l->cause == NSX_WHY_SLOWER && *other_model(r, l))
+		x->recommendation[0] = "Give it so much less work than the others, or "
+				       "a GPU of their model";
+	else if (l->cause == NSX_WHY_SLOWER && l->alike < ALL_ALIKE)
+		x->recommendation[1] = "If they do not differ, give every rank the "
+			"same work: batch and sequence lengths, experts";
 }
 
 static void say_rotating(struct nsx_freport *r)

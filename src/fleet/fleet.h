@@ -124,6 +124,7 @@ struct nsx_late { /* ranks that hold the others up */
 	enum nsx_late_cause cause;
 	double explained; /* share of the excess that the cause explains     */
 	double ratio;	  /* kernels against the others'; 0: not told        */
+	double alike;	 /* share of their time that has it                 */
 	double more;	  /* kernels a step over the others'                 */
 	unsigned idle_cause; /* of NSX_WHY_IDLE; NSX_NCAUSES: several        */
 	const char *detail;  /* call or range; NULL                          */

@@ -18,6 +18,7 @@
 #define LEAST_SHARE 0.01   /* of a step                                       */
 #define LEAST_ADDED 0.005  /* of a step, over what the dearer ones cost       */
 #define EXPLAINS 0.8	   /* of the excess                                   */
+#define MOST_ALIKE 0.75	   /* of the kernels' time: memory has its own clock  */
 #define STEADY_SHARE 0.6   /* of the steps                                    */
 #define STANDS_OUT 5	   /* median deviations of the step's ranks           */
 
@@ -451,10 +452,10 @@ static const struct nsx_dfamily *find_family(const struct nsx_digest *d,
 }
 
 /* The late ranks' kernels against the others', family by family.  Returns the
- * ratio of all; *ret_all: whether three quarters of their time share it.
+ * ratio of all; *ret_alike: how much of their time shares it.
  */
 static double kernel_ratio(const struct judge *j, const struct nsx_late *l,
-			   double *scratch, bool *ret_all)
+			   double *scratch, double *ret_alike)
 {
 	const struct nsx_fleet *f = j->f;
 	const struct nsx_digest *d = f->rank[l->ranks[0]].d;
@@ -496,7 +497,7 @@ static double kernel_ratio(const struct judge *j, const struct nsx_late *l,
 	for (size_t i = 0; i < n; i++)
 		if (weight[i] > 0 && ratio[i] - 1 >= (now / usual - 1) / 2)
 			sharing += weight[i];
-	*ret_all = sharing >= 0.75 * usual;
+	*ret_alike = sharing / usual;
 	return now / usual;
 }
 
@@ -572,7 +573,6 @@ static void explain_idle(const struct judge *j, struct nsx_late *l,
 static void explain(const struct judge *j, struct nsx_late *l, double *scratch)
 {
 	double over[NQUANTITIES], usual[NQUANTITIES];
-	bool all_kernels = false;
 
 	l->cause = NSX_WHY_UNKNOWN;
 	l->idle_cause = NSX_NCAUSES;
@@ -581,11 +581,11 @@ static void explain(const struct judge *j, struct nsx_late *l, double *scratch)
 	if (over[Q_COMPUTE] >= EXPLAINS * over[Q_OWN]) {
 		l->explained = over[Q_COMPUTE] / over[Q_OWN];
 		l->more = over[Q_KERNELS];
-		l->ratio = kernel_ratio(j, l, scratch, &all_kernels);
+		l->ratio = kernel_ratio(j, l, scratch, &l->alike);
 		l->cause = over[Q_KERNELS] >=
 				NSX_MAX(0.5, 0.01 * usual[Q_KERNELS]) ?
 				NSX_WHY_MORE :
-			   all_kernels ? NSX_WHY_SLOWER : NSX_WHY_KERNELS;
+			   l->alike >= MOST_ALIKE ? NSX_WHY_SLOWER : NSX_WHY_KERNELS;
 	} else if (over[Q_COPY] >= EXPLAINS * over[Q_OWN]) {
 		l->explained = over[Q_COPY] / over[Q_OWN];
 		l->cause = NSX_WHY_COPY;

@@ -183,6 +183,15 @@ done
 "$prog" fleet moved/traces --json >moved.json 2>err
 holds 'steps by what all do' python3 "$tests/fleet/check.py" moved moved.json
 rm -rf moved
+# A GPU of another model is named.
+"$b/fleet-gen" models gpu_slow ranks=4 hosts=2 seed=1
+for f in models/traces/*.sqlite; do
+	sqlite3 "$f" "INSERT INTO TARGET_INFO_GPU VALUES (0, '$(case $f in *1.sqlite) echo A;; *) echo H;; esac)100', 'GPU-0');
+		INSERT INTO TARGET_INFO_CUDA_DEVICE SELECT DISTINCT 0, 0, (globalPid >> 24) & 0xffffff, 'GPU-0' FROM CUPTI_ACTIVITY_KIND_KERNEL"
+done
+"$prog" fleet models/traces --md >models.md 2>err
+holds 'another model' grep -q 'on its GPU, another model: A100' models.md
+rm -rf models
 # A rank between others that is not here may be the one that they wait for.
 "$b/fleet-gen" gap none ranks=4 hosts=2 seed=1
 for f in gap/traces/*; do sqlite3 "$f" "DELETE FROM META_DATA_CAPTURE WHERE name LIKE 'ENVIRONMENT%'"; done

@@ -1,0 +1,1 @@
+diff @diff_products @diff_products_slow --md
