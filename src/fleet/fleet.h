@@ -126,6 +126,8 @@ struct nsx_late { /* ranks that hold the others up */
 	double ratio;	  /* kernels against the others'; 0: not told        */
 	double alike;	 /* share of their time that has it                 */
 	double more;	  /* kernels a step over the others'                 */
+	double more_bytes; /* copied of a step, over the others              */
+	double gbps[2];	 /* of its copies, of the others'; of NSX_WHY_COPY   */
 	unsigned idle_cause; /* of NSX_WHY_IDLE; NSX_NCAUSES: several        */
 	const char *detail;  /* call or range; NULL                          */
 	const struct nsx_dfinding *told; /* of its own report, where that tells

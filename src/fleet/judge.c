@@ -18,6 +18,7 @@
 #define LEAST_SHARE 0.01   /* of a step                                       */
 #define LEAST_ADDED 0.005  /* of a step, over what the dearer ones cost       */
 #define EXPLAINS 0.8	   /* of the excess                                   */
+#define MORE_COPIED 0.1	   /* of what the others copy                         */
 #define MOST_ALIKE 0.75	   /* of the kernels' time: memory has its own clock  */
 #define STEADY_SHARE 0.6   /* of the steps                                    */
 #define STANDS_OUT 5	   /* median deviations of the step's ranks           */
@@ -570,6 +571,41 @@ static void explain_idle(const struct judge *j, struct nsx_late *l,
 	l->detail = idle_detail(j, l, most, over[Q_CAUSE + most]);
 }
 
+static double bytes_of_step(const struct nsx_digest *d)
+{
+	return (double)d->copied_bytes / NSX_MAX(1, (double)d->nsteps);
+}
+
+static double bandwidth_of(const struct nsx_digest *d)
+{
+	return d->copy_ns > 0 ? (double)d->copied_bytes / (double)d->copy_ns : 0;
+}
+
+/* Whether more is copied, or the same slower. */
+static void explain_copies(const struct judge *j, struct nsx_late *l,
+			   double *scratch)
+{
+	double (*const of[2])(const struct nsx_digest *) = {bytes_of_step,
+							     bandwidth_of};
+	double mine[2] = {0}, usual[2];
+
+	for (unsigned i = 0; i < 2; i++) {
+		size_t n = 0;
+
+		for (uint32_t r = 0; r < j->f->nranks; r++)
+			if (is_one_of(l, r))
+				mine[i] += of[i](j->f->rank[r].d) / l->n;
+			else
+				scratch[n++] = of[i](j->f->rank[r].d);
+		usual[i] = nsx_median_of(scratch, n);
+	}
+	l->more_bytes = mine[0] - usual[0];
+	if (l->more_bytes < MORE_COPIED * usual[0])
+		l->more_bytes = 0;
+	l->gbps[0] = mine[1];
+	l->gbps[1] = usual[1];
+}
+
 static void explain(const struct judge *j, struct nsx_late *l, double *scratch)
 {
 	double over[NQUANTITIES], usual[NQUANTITIES];
@@ -589,10 +625,12 @@ static void explain(const struct judge *j, struct nsx_late *l, double *scratch)
 	} else if (over[Q_COPY] >= EXPLAINS * over[Q_OWN]) {
 		l->explained = over[Q_COPY] / over[Q_OWN];
 		l->cause = NSX_WHY_COPY;
+		explain_copies(j, l, scratch);
 	} else if (over[Q_IDLE] >= EXPLAINS * over[Q_OWN]) {
 		explain_idle(j, l, over);
 	}
-	if (l->cause == NSX_WHY_IDLE || l->cause == NSX_WHY_UNKNOWN)
+	if (l->cause == NSX_WHY_IDLE || l->cause == NSX_WHY_COPY ||
+	    l->cause == NSX_WHY_UNKNOWN)
 		l->told = find_told(j, l, scratch);
 }
 

@@ -183,6 +183,19 @@ done
 "$prog" fleet moved/traces --json >moved.json 2>err
 holds 'steps by what all do' python3 "$tests/fleet/check.py" moved moved.json
 rm -rf moved
+# More bytes are no slow link.
+"$b/fleet-gen" dump cpu_late ranks=4 hosts=2 seed=1
+for f in dump/traces/*.sqlite; do
+	sqlite3 "$f" "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER, end INTEGER, deviceId INTEGER, contextId INTEGER, streamId INTEGER,
+			correlationId INTEGER, globalPid INTEGER, bytes INTEGER, copyKind INTEGER, srcKind INTEGER, dstKind INTEGER);
+		WITH k AS (SELECT start, globalPid, max(end) OVER (ORDER BY start ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+			FROM CUPTI_ACTIVITY_KIND_KERNEL)
+		INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY SELECT before + 20000, start - 20000, 0, 1, 7, NULL, globalPid, 20000000, 2, 2, 1
+			FROM k WHERE start - before > 500000"
+done
+"$prog" fleet dump/traces --md >dump.md 2>err
+holds 'more bytes' grep -qE 'comes late: it copies [12][0-9.]* MB a step more than the others' dump.md
+rm -rf dump
 # A GPU of another model is named.
 "$b/fleet-gen" models gpu_slow ranks=4 hosts=2 seed=1
 for f in models/traces/*.sqlite; do
