@@ -360,8 +360,8 @@ static void say_late(struct nsx_freport *r, const struct nsx_late *l)
 		       l->host != NSX_NONE	? NSX_FF_SLOW_HOST :
 						  NSX_FF_LATE_RANK);
 	const char *when = l->kind == NSX_LATE_STEADY ? "" :
-		nsx_arena_printf(a, " in %lld of %zu steps",
-				 (long long)l->nsteps, f->nsteps);
+		nsx_arena_printf(a, " in %lld of %lld steps",
+				 (long long)l->nsteps, (long long)l->nthere);
 
 	x->ranks = l->ranks;
 	x->n = l->n;
@@ -376,9 +376,9 @@ static void say_late(struct nsx_freport *r, const struct nsx_late *l)
 		x->confidence = NSX_CONF_MEDIUM;
 	price(r, x, l->recoverable_ns, NSX_PRICE_REPLAYED);
 	prove(r, x, "%s own time is %s a step above the median of the other "
-	      "ranks, in %lld of %zu steps%s", l->n > 1 ? "Their" : "Its",
+	      "ranks, in %lld of %lld steps%s", l->n > 1 ? "Their" : "Its",
 	      nsx_text_ns(a, l->excess_ns),
-	      (long long)l->nsteps, f->nsteps,
+	      (long long)l->nsteps, (long long)l->nthere,
 	      l->kind == NSX_LATE_TRANSIENT ? " (transient)" : "");
 	if (l->cause == NSX_WHY_LINK)
 		x->evidence[0] = nsx_arena_printf(a, "When all ranks are "

@@ -119,6 +119,7 @@ struct nsx_late { /* ranks that hold the others up */
 	double p;
 	bool are_most; /* the others are but a few, and early                */
 	int64_t nsteps; /* in which they were late                           */
+	int64_t nthere; /* in which one of them was recorded                 */
 	double excess_ns;      /* own time a step over the others' median    */
 	double recoverable_ns; /* of a step, when that is gone               */
 	enum nsx_late_cause cause;
@@ -243,7 +244,10 @@ struct nsx_mended {
 	size_t n;
 	const struct nsx_fslow_link *link; /* NULL: none                     */
 };
-/* What a step would save by that on average.  Adds to passed; NULL: none. */
+/* In how many steps one of these ranks was recorded. */
+size_t nsx_fleet_steps_of(const struct nsx_fleet *f, const uint32_t *ranks,
+			  size_t n);
+/* What a step in which they were recorded would save by that on average.  Adds to passed; NULL: none. */
 int nsx_fleet_replay(const struct nsx_fleet *f, const struct nsx_mended *mended,
 		     const struct nsx_passed *passed, double *ret_ns,
 		     struct nsx_err *err) NSX_CHECKED;

@@ -241,7 +241,8 @@ static struct nsx_late *add_late(struct judge *j, const uint32_t *ranks,
 	}
 	for (size_t s = 0; s < f->nsteps; s++)
 		l->nsteps += excess_of(j, l, s) >= LEAST_SHARE * f->step_ns;
-	l->kind = (double)l->nsteps >= STEADY_SHARE * (double)f->nsteps ?
+	l->nthere = (int64_t)nsx_fleet_steps_of(f, l->ranks, n);
+	l->kind = (double)l->nsteps >= STEADY_SHARE * (double)l->nthere ?
 			  NSX_LATE_STEADY : NSX_LATE_TRANSIENT;
 	return l;
 }
@@ -333,7 +334,7 @@ static void name_most(struct judge *j, bool *is_late, double *scratch)
 		l->nsteps += over >= LEAST_SHARE * f->step_ns;
 	}
 	l->excess_ns = there ? sum / (double)there : 0;
-	if ((double)l->nsteps < STEADY_SHARE * (double)f->nsteps)
+	if ((double)l->nsteps < STEADY_SHARE * (double)l->nthere)
 		f->nlate--;
 	l->kind = NSX_LATE_STEADY;
 }

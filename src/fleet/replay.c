@@ -630,6 +630,20 @@ static void list_waits(struct replay *p, struct nsx_arena *a)
 	}
 }
 
+size_t nsx_fleet_steps_of(const struct nsx_fleet *f, const uint32_t *ranks,
+			  size_t n)
+{
+	size_t there = 0;
+
+	for (size_t s = 0; s < f->nsteps; s++)
+		for (size_t i = 0; i < n; i++)
+			if (!isnan(f->own_ns[s * f->nranks + ranks[i]])) {
+				there++;
+				break;
+			}
+	return there;
+}
+
 int nsx_fleet_replay(const struct nsx_fleet *f, const struct nsx_mended *mended,
 		     const struct nsx_passed *passed, double *ret_ns,
 		     struct nsx_err *err)
@@ -662,6 +676,8 @@ int nsx_fleet_replay(const struct nsx_fleet *f, const struct nsx_mended *mended,
 	nsx_groups_done(&p.needs);
 	nsx_arena_free(a);
 	if (!rc)
-		*ret_ns = f->nsteps ? p.saved_ns / (double)f->nsteps : 0;
+		*ret_ns = p.saved_ns / NSX_MAX(1, (double)(mended->n ?
+			nsx_fleet_steps_of(f, mended->ranks, mended->n) :
+			f->nsteps));
 	return rc;
 }

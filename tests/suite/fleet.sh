@@ -183,6 +183,15 @@ done
 "$prog" fleet moved/traces --json >moved.json 2>err
 holds 'steps by what all do' python3 "$tests/fleet/check.py" moved moved.json
 rm -rf moved
+# Of a late rank whose capture is shorter what a step costs is that of the steps that it has.
+"$b/fleet-gen" short cpu_late ranks=8 hosts=2 seed=1
+f=short/traces/rank000$(python3 -c "import json; print(json.load(open('short/truth.json'))['culprits'][0])").sqlite
+sqlite3 "$f" "CREATE TEMP TABLE cut AS SELECT (2 * min(start) + max(end)) / 3 AS t FROM CUPTI_ACTIVITY_KIND_KERNEL;
+	DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE start < (SELECT t FROM cut); DELETE FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE start < (SELECT t FROM cut);
+	DELETE FROM NVTX_EVENTS WHERE start < (SELECT t FROM cut)"
+"$prog" fleet short/traces --json >short.json 2>err
+holds 'steps that the late rank has' python3 "$tests/fleet/check.py" short short.json
+rm -rf short
 # More bytes are no slow link.
 "$b/fleet-gen" dump cpu_late ranks=4 hosts=2 seed=1
 for f in dump/traces/*.sqlite; do
