@@ -201,6 +201,8 @@ struct nsx_fleet {
 	double jitter_ns;	/* of a step: by whoever came last, without
 				   the late ones above                       */
 	int64_t nevents;	/* steps in which one rank stood out         */
+	double uneven_ns; /* of a step: own time of the slowest rank, over that
+			     of the median one                               */
 	struct nsx_fslow_link *link;
 	size_t nlinks;
 	struct nsx_fclock *clock;

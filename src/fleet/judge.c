@@ -56,7 +56,11 @@ static void find_excess(struct judge *j, double *scratch)
 		for (uint32_t r = 0; r < f->nranks; r++)
 			if (!isnan(own[r]))
 				scratch[n++] = own[r];
-		nsx_median_of(scratch, n); /* sorts */
+		if (n)
+			f->uneven_ns -= nsx_median_of(scratch, n) /* sorts */ /
+					(double)f->nsteps;
+		if (n)
+			f->uneven_ns += scratch[n - 1] / (double)f->nsteps;
 		for (uint32_t r = 0; r < f->nranks; r++) {
 			double over;
 

@@ -7,6 +7,8 @@
 #include "report/text.h"
 #include "report/words.h"
 
+#define LEAST_UNEVEN 0.03 /* of a step                                        */
+
 enum { PAGE_FINDINGS = 5, MOST_ROWS = 15 };
 
 static void add(struct nsx_buf *b, const char *s)
@@ -156,6 +158,25 @@ static void add_verdict(const struct nsx_freport *r, struct nsx_buf *b)
 		       nsx_fleet_absent(f) ? "" : ", by chance");
 }
 
+/* Where all ranks are late now and then, so that none is named. */
+static void add_uneven(const struct nsx_freport *r, struct nsx_buf *b)
+{
+	const struct nsx_fleet *f = r->f;
+	bool may_be = f->nsteps && !f->nlate && !f->is_rotating && !f->ndesyncs &&
+		      !f->by_totals && !f->has_messages;
+
+	/* Who is late and not waited for is told above. */
+	if (!may_be || f->uneven_ns < LEAST_UNEVEN * f->step_ns ||
+	    (f->suspect.nsteps && f->suspect.why != NSX_NOT_PROVEN))
+		return;
+	nsx_buf_printf(b, "\nThe slowest rank of a step takes %s (%.1f %%) more than "
+			  "the median one, and it is now this rank, now that: about "
+			  "so much can be won by giving all the same work in each "
+			  "step (batch and sequence lengths, experts).\n",
+		       nsx_text_ns(r->arena, f->uneven_ns),
+		       100 * f->uneven_ns / f->step_ns);
+}
+
 static void add_short(const struct nsx_freport *r, size_t i, struct nsx_buf *b)
 {
 	const struct nsx_ffinding *x = &r->v[i];
@@ -231,6 +252,7 @@ static void add_page(const struct nsx_freport *r, struct nsx_buf *b)
 		       r->f->nranks == 1 ? "" : "s");
 	add_header(r, b);
 	add_verdict(r, b);
+	add_uneven(r, b);
 	for (size_t i = 0; i < r->n && i < PAGE_FINDINGS; i++) {
 		add(b, i ? "" : "\n");
 		add_short(r, i, b);

@@ -111,7 +111,8 @@ static int read_head(int fd, const char *path, struct nsx_sniff *ret,
 	if (S_ISDIR(st->st_mode))
 		return nsx_fail(err, NSX_E_IO,
 				"cannot read '%s': this is a folder; give the "
-				".sqlite file in it",
+				".sqlite file in it, or, of the traces of many "
+				"ranks, the folder to nsys-explain fleet",
 				path);
 	if (!S_ISREG(st->st_mode))
 		return nsx_fail(err, NSX_E_IO,

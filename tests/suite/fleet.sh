@@ -192,6 +192,13 @@ sqlite3 "$f" "CREATE TEMP TABLE cut AS SELECT (2 * min(start) + max(end)) / 3 AS
 "$prog" fleet short/traces --json >short.json 2>err
 holds 'steps that the late rank has' python3 "$tests/fleet/check.py" short short.json
 rm -rf short
+# Uneven work is told, and is nobody's habit.
+for strength in 100 200; do
+	"$b/fleet-gen" even jitter ranks=8 hosts=2 strength=$strength
+	"$prog" fleet even/traces --md >even$strength.md 2>err
+done
+holds 'work that is uneven' [ "$(grep -c 'now this rank, now that' even100.md even200.md | tr '\n' ' ')" = 'even100.md:0 even200.md:1 ' ]
+rm -rf even
 # More bytes are no slow link.
 "$b/fleet-gen" dump cpu_late ranks=4 hosts=2 seed=1
 for f in dump/traces/*.sqlite; do
