@@ -481,6 +481,8 @@ static void add_share(struct nsx_buf *b, const struct nsx_diff *d,
 		add_split_part(b, &x->split[NSX_SPLIT_COPIES], false, ns, a);
 }
 
+#define MULTIPLIED 0.75 /* of the compute time: what is once a step is little */
+
 /* What equal kernels say of the clock, and what it explains. */
 static void add_rho(struct nsx_buf *b, const struct nsx_budget *x,
 		    struct nsx_arena *a)
@@ -498,6 +500,47 @@ static void add_rho(struct nsx_buf *b, const struct nsx_budget *x,
 	if (fabs(x->rho - 1) > 0.02)
 		nsx_buf_printf(b, ": a different clock or GPU explains %s",
 			       nsx_text_change(a, clock_ns));
+}
+
+/* Where nearly all kernels are launched k times as often, or one k-th, a unit is that
+ * many of another kind: more micro batches, another number of layers.
+ */
+static void add_multiple(struct nsx_buf *b, const struct nsx_diff *d,
+			 const struct nsx_budget *x, struct nsx_arena *a)
+{
+	const struct nsx_kernel_row *most = NULL;
+	double all = 0, alike = 0, k;
+	const double total[2] = {
+		(double)x->total.before_ns,
+		(double)(x->total.before_ns + x->total.delta_ns)};
+
+	for (size_t i = 0; i < x->nkernels; i++) {
+		const struct nsx_kernel_row *r = &x->kernels[i];
+
+		all += (double)r->d.before_ns;
+		if (r->launches[0] > 0 && r->launches[1] > 0 &&
+		    (!most || r->d.before_ns > most->d.before_ns))
+			most = r;
+	}
+	if (!most || d->whole)
+		return;
+	k = most->launches[1] > most->launches[0] ?
+		    round(most->launches[1] / most->launches[0]) :
+		    1 / round(most->launches[0] / most->launches[1]);
+	for (size_t i = 0; i < x->nkernels; i++) {
+		const struct nsx_kernel_row *r = &x->kernels[i];
+
+		if (fabs(r->launches[1] - k * r->launches[0]) < 0.02 * r->launches[1])
+			alike += (double)r->d.before_ns;
+	}
+	if (k == 1 || alike < MULTIPLIED * all)
+		return;
+	nsx_buf_printf(b, "; kernels that took %.0f %% of the compute time are launched "
+		       "%.3g times as often: a step may be other work (another number "
+		       "of micro batches or layers), and for as much it takes %s "
+		       "instead of %s", 100 * alike / all, k,
+		       nsx_text_ns(a, total[1] / NSX_MAX(1, k)),
+		       nsx_text_ns(a, total[0] * NSX_MIN(1, k)));
 }
 
 #define WORTH_A_WORD 0.1 /* of the largest share; where the mean opposes the
@@ -535,6 +578,7 @@ const char *nsx_diff_place(const struct nsx_diff *d, struct nsx_arena *a)
 		add_rho(&b, x, a);
 	if (x->reshaped >= NSX_RESHAPED)
 		nsx_buf_printf(&b, "; %s", nsx_other_shapes);
+	add_multiple(&b, d, x, a);
 	nsx_buf_adds(&b, ".");
 	return nsx_buf_keep(&b, a);
 }
