@@ -356,7 +356,7 @@ static bool add_kinds(struct nsx_buf *b, const struct nsx_diff *d,
 	struct kind most = {0}, other = {0};
 	const char *word = NULL, *other_word = NULL;
 
-	for (unsigned c = 0; c < NSX_NKERNEL_CATEGORIES; c++) {
+	for (enum nsx_kernel_category c = 0; c < NSX_NKERNEL_CATEGORIES; c++) {
 		struct kind s = sum_kind(d, x, c);
 
 		if (!kind_words[c] || !s.ns)

@@ -15,7 +15,7 @@
 
 /* MPI ------------------------------------------------------------------------------*/
 
-NSX_ORDER(cmp_mpi, struct nsx_mpi_block, UP(process), UP(start_ns), UP(end_ns),
+NSX_ORDER(cmp_mpi, struct nsx_mpi_wait, UP(process), UP(start_ns), UP(end_ns),
 	  TEXT(name));
 
 /* Whether a call, no collective, waits for messages: MPI_Isend and the like, and
@@ -49,7 +49,7 @@ int nsx_maker_read_mpi(struct nsx_maker *m, struct nsx_err *err)
 				    !waits_for_messages(name))
 			continue;
 		if (nsx_push(m->mpi, m->nmpi, m->cap_mpi, "MPI calls", err,
-			     (struct nsx_mpi_block){
+			     (struct nsx_mpi_wait){
 				     .start_ns = start_ns,
 				     .end_ns = start_ns +
 					       nsx_unpack(&x->length, i),
@@ -205,7 +205,7 @@ static int add_mpi(struct nsx_maker *m, const struct nsx_member *x,
 		   struct events *l, struct nsx_err *err)
 {
 	for (size_t i = 0; i < m->nmpi; i++) {
-		const struct nsx_mpi_block *c = &m->mpi[i];
+		const struct nsx_mpi_wait *c = &m->mpi[i];
 		struct event e = {c->start_ns, c->end_ns - c->start_ns,
 				  round_bytes(c->bytes), 0,
 				  (uint64_t)c->comm,

@@ -11,7 +11,7 @@ struct nsx_maker {
 	const struct nsx_facts *f;
 	const char *path;
 	const struct nsx_digest_opts *o;
-	struct nsx_mpi_block *mpi; /* by thread's process, start              */
+	struct nsx_mpi_wait *mpi; /* by thread's process, start              */
 	size_t nmpi, cap_mpi;
 	struct nsx_nccl_calls nccl; /* by thread, start                      */
 	struct nsx_arena *a; /* scratch */
@@ -22,7 +22,7 @@ struct nsx_member {
 	size_t ncolls;
 	int64_t gpu_ns;
 };
-struct nsx_mpi_block { /* that blocks: a collective, or one that waits for messages */
+struct nsx_mpi_wait { /* that blocks: a collective, or one that waits for messages */
 	int64_t start_ns, end_ns, comm, bytes;
 	uint32_t process;
 	bool is_coll;

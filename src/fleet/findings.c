@@ -128,6 +128,18 @@ static const char *place_on_axis(const struct nsx_freport *r,
 					r->f->rank[l->ranks[0]].number));
 }
 
+/* Of a rank whose number was made up here: " (process 812, GPU 2)". */
+static const char *process_of(const struct nsx_freport *r, uint32_t rank)
+{
+	const struct nsx_digest *d = r->f->rank[rank].d;
+
+	if (d->rank >= 0)
+		return "";
+	return nsx_arena_printf(r->arena, d->device < 0 ? " (process %lld)" :
+						 " (process %lld, GPU %lld)",
+				(long long)d->pid, (long long)d->device);
+}
+
 static const char *who(const struct nsx_freport *r, const struct nsx_late *l)
 {
 	const char *list = nsx_rank_list(r->f, l->ranks, l->n, r->arena);
@@ -138,8 +150,8 @@ static const char *who(const struct nsx_freport *r, const struct nsx_late *l)
 	if (l->axis != NSX_NONE)
 		return nsx_arena_printf(r->arena, "All of %s (ranks %s)",
 					place_on_axis(r, l), list);
-	return nsx_arena_printf(r->arena, l->n > 1 ? "Ranks %s" : "Rank %s",
-				list);
+	return nsx_arena_printf(r->arena, l->n > 1 ? "Ranks %s" : "Rank %s%s",
+				list, process_of(r, l->ranks[0]));
 }
 
 /* What a cause of idle time means on the host, of one rank and of several. */
@@ -351,30 +363,12 @@ static const char *say_way(const struct nsx_freport *r, const struct nsx_late *l
 	return nsx_buf_keep(&b, r->arena);
 }
 
-static void say_late(struct nsx_freport *r, const struct nsx_late *l)
+static void prove_late(struct nsx_freport *r, const struct nsx_late *l,
+		       struct nsx_ffinding *x)
 {
 	struct nsx_arena *a = r->arena;
 	const struct nsx_fleet *f = r->f;
-	struct nsx_ffinding *x =
-		add(r, l->cause == NSX_WHY_LINK ? NSX_FF_SLOW_LINK :
-		       l->host != NSX_NONE	? NSX_FF_SLOW_HOST :
-						  NSX_FF_LATE_RANK);
-	const char *when = l->kind == NSX_LATE_STEADY ? "" :
-		nsx_arena_printf(a, " in %lld of %lld steps",
-				 (long long)l->nsteps, (long long)l->nthere);
 
-	x->ranks = l->ranks;
-	x->n = l->n;
-	x->key = nsx_arena_printf(a, "%s:%s", x->key, l->host != NSX_NONE ?
-			nsx_arena_printf(a, "host %u", l->host) :
-			nsx_rank_list(f, l->ranks, l->n, a));
-	x->title = nsx_arena_printf(a, "%s %s late%s: %s", who(r, l),
-				    l->n > 1 && l->host == NSX_NONE ? "come" :
-								      "comes",
-				    when, why(r, l));
-	if (l->cause == NSX_WHY_UNKNOWN)
-		x->confidence = NSX_CONF_MEDIUM;
-	price(r, x, l->recoverable_ns, NSX_PRICE_REPLAYED);
 	prove(r, x, "%s own time is %s a step above the median of the other "
 	      "ranks, in %lld of %lld steps%s", l->n > 1 ? "Their" : "Its",
 	      nsx_text_ns(a, l->excess_ns),
@@ -410,6 +404,11 @@ static void say_late(struct nsx_freport *r, const struct nsx_late *l)
 		      "and %s passed on: %s",
 		      nsx_text_ns(a, l->direct_ns),
 		      nsx_text_ns(a, l->passed_on_ns), say_way(r, l));
+}
+
+static void advise_late(const struct nsx_freport *r, const struct nsx_late *l,
+			struct nsx_ffinding *x)
+{
 	x->recommendation[0] = advice_on(l);
 	if (l->cause == NSX_WHY_SLOWER && *other_model(r, l))
 		x->recommendation[0] = "Give it so much less work than the others, or "
@@ -417,6 +416,34 @@ static void say_late(struct nsx_freport *r, const struct nsx_late *l)
 	else if (l->cause == NSX_WHY_SLOWER && l->alike < ALL_ALIKE)
 		x->recommendation[1] = "If they do not differ, give every rank the "
 			"same work: batch and sequence lengths, experts";
+}
+
+static void say_late(struct nsx_freport *r, const struct nsx_late *l)
+{
+	struct nsx_arena *a = r->arena;
+	const struct nsx_fleet *f = r->f;
+	struct nsx_ffinding *x =
+		add(r, l->cause == NSX_WHY_LINK ? NSX_FF_SLOW_LINK :
+		       l->host != NSX_NONE	? NSX_FF_SLOW_HOST :
+						  NSX_FF_LATE_RANK);
+	const char *when = l->kind == NSX_LATE_STEADY ? "" :
+		nsx_arena_printf(a, " in %lld of %lld steps",
+				 (long long)l->nsteps, (long long)l->nthere);
+
+	x->ranks = l->ranks;
+	x->n = l->n;
+	x->key = nsx_arena_printf(a, "%s:%s", x->key, l->host != NSX_NONE ?
+			nsx_arena_printf(a, "host %u", l->host) :
+			nsx_rank_list(f, l->ranks, l->n, a));
+	x->title = nsx_arena_printf(a, "%s %s late%s: %s", who(r, l),
+				    l->n > 1 && l->host == NSX_NONE ? "come" :
+								      "comes",
+				    when, why(r, l));
+	if (l->cause == NSX_WHY_UNKNOWN)
+		x->confidence = NSX_CONF_MEDIUM;
+	price(r, x, l->recoverable_ns, NSX_PRICE_REPLAYED);
+	prove_late(r, l, x);
+	advise_late(r, l, x);
 }
 
 static void say_rotating(struct nsx_freport *r)

@@ -590,18 +590,20 @@ static double bandwidth_of(const struct nsx_digest *d)
 static void explain_copies(const struct judge *j, struct nsx_late *l,
 			   double *scratch)
 {
-	double (*const of[2])(const struct nsx_digest *) = {bytes_of_step,
-							     bandwidth_of};
 	double mine[2] = {0}, usual[2];
 
 	for (unsigned i = 0; i < 2; i++) {
 		size_t n = 0;
 
-		for (uint32_t r = 0; r < j->f->nranks; r++)
+		for (uint32_t r = 0; r < j->f->nranks; r++) {
+			const struct nsx_digest *d = j->f->rank[r].d;
+			double x = i ? bandwidth_of(d) : bytes_of_step(d);
+
 			if (is_one_of(l, r))
-				mine[i] += of[i](j->f->rank[r].d) / l->n;
+				mine[i] += x / l->n;
 			else
-				scratch[n++] = of[i](j->f->rank[r].d);
+				scratch[n++] = x;
+		}
 		usual[i] = nsx_median_of(scratch, n);
 	}
 	l->more_bytes = mine[0] - usual[0];

@@ -63,7 +63,7 @@ holds 'pairs are not known' is "not f['stragglers'] and [(x['rank'], x['why']) f
 # Alone, without names, stages are compared by what they compute.
 alone() { # FAULT... and what must be so
 	rm -rf pipe
-	# shellcheck disable=SC2086
+	# shellcheck disable=SC2086 # words
 	python3 "$tests/fleet/pipe.py" pipe $1 alone
 	"$prog" fleet pipe/traces --json >pipe.json 2>err
 	holds "stages alone: $1" is "abs(f['step_ms'] / json.load(open('pipe/truth.json'))['step_ms'] - 1) < .03 and ($2)"
