@@ -306,7 +306,7 @@ static struct in_common in_common(const struct nsx_budget *x)
 
 /* What kernels of one kind change by. */
 struct kind {
-	int64_t ns;
+	int64_t ns, before_ns;
 	size_t n;	  /* of them, that change the way their sum does     */
 	int64_t most_ns; /* of one of them                                   */
 };
@@ -325,8 +325,10 @@ static struct kind sum_kind(const struct nsx_diff *d, const struct nsx_budget *x
 	struct kind s = {0};
 
 	for (size_t i = 0; i < x->nkernels; i++)
-		if (is_of_kind(d, &x->kernels[i], category))
+		if (is_of_kind(d, &x->kernels[i], category)) {
 			s.ns += x->kernels[i].d.delta_ns;
+			s.before_ns += x->kernels[i].d.before_ns;
+		}
 	for (size_t i = 0; i < x->nkernels; i++) {
 		const struct nsx_kernel_row *k = &x->kernels[i];
 
@@ -345,6 +347,8 @@ static const char *const kind_words[NSX_NKERNEL_CATEGORIES] = {
 	[NSX_K_ELEMENTWISE] = "elementwise kernels", [NSX_K_REDUCE] = "reductions",
 	[NSX_K_SORT] = "sorts", [NSX_K_MOE] = "kernels of experts",
 	[NSX_K_MEMORY] = "kernels that move data"};
+
+#define KIND_ALONE 0.15 /* of the change, beyond its share of the time */
 
 /* Where the kernels of a kind make most of the change, and none of them half of that:
  * the kind, and one that goes the other way half as far or more.  False: there is none.
@@ -372,6 +376,10 @@ static bool add_kinds(struct nsx_buf *b, const struct nsx_diff *d,
 	}
 	if (!word || most.n < 2 || 2 * llabs(most.most_ns) > llabs(most.ns) ||
 	    fabs((double)most.ns) < 0.5 * fabs(of_ns))
+		return false;
+	/* All kernels change alike: then it is no more than most of the time. */
+	if (fabs((double)most.ns / of_ns) < KIND_ALONE + (double)most.before_ns /
+		    NSX_MAX(1, (double)x->part[NSX_SHARE_COMPUTE].before_ns))
 		return false;
 	nsx_buf_printf(b, "%s%zu %s (%s)", introduce((double)most.ns, of_ns),
 		       most.n, word, nsx_text_change(a, (double)most.ns));
