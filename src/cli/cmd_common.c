@@ -1,6 +1,5 @@
 /* cmd_common.c - what commands share. */
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 #include "cli/cmd_common.h"
@@ -10,9 +9,9 @@ int nsx_cmd_fail(const struct nsx_err *err, bool json)
 {
 	struct nsx_err ignored;
 
-	/* Nobody reads on: no fault, and others end so, too, for their signal. */
+	/* Nobody reads on, as behind `| head`: nothing was lost that anybody wants. */
 	if (err->rc == NSX_E_IO && nsx_ends_with(err->msg, strerror(EPIPE)))
-		return 128 + SIGPIPE;
+		return 3;
 	fprintf(stderr, "nsys-explain: %s\n", err->msg);
 	if (json)
 		(void)!nsx_emit_json_error(err, stdout, &ignored);

@@ -31,24 +31,27 @@ struct build {
 };
 NSX_ORDER(cmp_apis, struct api, DOWN(ns), UP(name));
 
-static enum use use_of(struct build *x, size_t call)
+static enum use use_by_name(const char *name)
 {
-	nsx_str name = nsx_call_name(&x->d->trace->calls, call);
-	uint8_t *use = &x->use[name];
 	char buf[256];
-	const char *api;
+	const char *api = nsx_api_base(name, buf, sizeof(buf));
 
-	if (*use)
-		return *use;
-	api = nsx_api_base(nsx_text(x->d->trace, name), buf, sizeof(buf));
 	api += !strncmp(api, "cuda", 4) ? 4 : !strncmp(api, "cu", 2) ? 2 : 0;
-	*use = !strncmp(api, "StreamBeginCapture", 18) ? BEGINS :
+	return !strncmp(api, "StreamBeginCapture", 18) ? BEGINS :
 	       !strncmp(api, "StreamEndCapture", 16)   ? ENDS :
 	       strncmp(api, "Graph", 5) || !strncmp(api, "Graphics", 8) ||
 			       !strncmp(api, "GraphLaunch", 11) ||
 			       !strncmp(api, "GraphUpload", 11) ? OTHER :
 	       !strncmp(api, "GraphInstantiate", 16) ? MAKES : CHANGES;
-	return *use;
+}
+
+static enum use use_of(struct build *x, size_t call)
+{
+	nsx_str name = nsx_call_name(&x->d->trace->calls, call);
+
+	if (!x->use[name])
+		x->use[name] = (uint8_t)use_by_name(nsx_text(x->d->trace, name));
+	return (enum use)x->use[name];
 }
 
 /* Behind the call that ends a capture, from a call of the thread on; end: none does. */

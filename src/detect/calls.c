@@ -227,13 +227,11 @@ static struct group *group_of(struct calls *c, enum kind kind, nsx_str raw,
 {
 	struct group *x = nsx_group_value(&c->keys, &c->v, kind, c->base[raw],
 					  "kinds of call", err);
-	char buf[256];
 
 	if (x && !x->api)
 		*x = (struct group){
-			.api = nsx_tell(c->d->found, "%s",
-					nsx_api_base(nsx_text(c->d->trace, raw),
-						     buf, sizeof(buf))),
+			.api = nsx_text_api(c->d->found->arena,
+					    nsx_text(c->d->trace, raw)),
 			.kind = kind, .place = {0, NSX_NONE},
 			.dear = {0, NSX_NONE}, .behind = NSX_NONE,
 			.lead = (uint32_t)(x - c->v),

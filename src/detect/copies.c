@@ -397,15 +397,13 @@ static void tell_wait(struct copies *c, const struct group *g,
 	const struct nsx_trace *t = c->d->trace;
 	struct nsx_findings *l = c->d->found;
 	uint32_t call = nsx_op_call(&t->ops, g->rows[0]);
-	char buf[256];
 
 	f->id = NSX_ID_idle_after_blocking_copy;
 	f->title = nsx_tell(l, "the host waits for copies %s%s%s, and the GPU "
 			    "for what it does with them", direction(NSX_COPY_DTOH),
 			    call == NSX_NONE ? "" : " in ",
 			    call == NSX_NONE ? "" :
-			    nsx_api_base(nsx_call_text(t, call), buf,
-					 sizeof(buf)));
+			    nsx_text_api(l->arena, nsx_call_text(t, call)));
 	f->evidence[0] = nsx_tell(l, "%s; most of what is won is not theirs",
 				  f->evidence[0]);
 	f->recommendation[0] = "do on the GPU what the host does with them "

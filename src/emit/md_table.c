@@ -164,6 +164,8 @@ static void add_text(struct nsx_buf *b, struct nsx_arena *a,
 		     const struct nsx_col *col, const char *s,
 		     const struct nsx_report *report)
 {
+	char buf[256];
+
 	/* Time between two calls has none for a name. */
 	if (!strcmp(s, nsx_barrier_names[NSX_BARRIER_LAUNCHER_GAP])) {
 		nsx_buf_adds(b, strcmp(col->key, "api_name") ?
@@ -174,7 +176,7 @@ static void add_text(struct nsx_buf *b, struct nsx_arena *a,
 		nsx_buf_adds(b, s);
 		return;
 	}
-	nsx_md_add_name(b, !strncmp(s, "cu", 2) ? nsx_text_api(a, s) :
+	nsx_md_add_name(b, !strncmp(s, "cu", 2) ? nsx_api_base(s, buf, sizeof(buf)) :
 			   holds(col) == CAUSE	 ? cause_words(s) :
 			   holds(col) == BARRIER ? barrier_words(s) :
 				   nsx_text_range(a, label_of(report, s)));

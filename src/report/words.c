@@ -1,4 +1,5 @@
 /* words.c - instants, and what the program tells apart, in words. */
+#include <ctype.h>
 #include "report/words.h"
 
 const char *const nsx_cause_words[NSX_NCAUSES] = {
@@ -64,7 +65,10 @@ const char *nsx_text_window(struct nsx_arena *a, const struct nsx_window *w)
 
 const char *nsx_text_api(struct nsx_arena *a, const char *name)
 {
-	char buf[256];
+	char buf[256], *text = nsx_arena_strdup(a, nsx_api_base(name, buf, sizeof(buf)));
 
-	return nsx_arena_strdup(a, nsx_api_base(name, buf, sizeof(buf)));
+	for (char *c = text; *c; c++)
+		if (!isalnum((unsigned char)*c) && !strchr("_:.~ ", *c))
+			*c = '?';
+	return text;
 }

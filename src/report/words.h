@@ -16,7 +16,9 @@ const char *nsx_text_instant(struct nsx_arena *a, int64_t ns, unsigned digits);
  */
 const char *nsx_text_window(struct nsx_arena *a, const struct nsx_window *w);
 
-/* An API name without "_v7000". */
+/* An API name without "_v7000".  What no function's name has is ?, so that one that was
+ * made to cannot break the text that it is told in.
+ */
 const char *nsx_text_api(struct nsx_arena *a, const char *name);
 extern const char *const nsx_barrier_words[NSX_NBARRIERS]; /* "wait for the
 							      GPU", ...     */

@@ -395,9 +395,6 @@ const char *nsx_api_base(const char *name, char *buf, size_t size)
 	size_t n;
 
 	snprintf(buf, size, "%s", name);
-	for (char *c = buf; *c; c++)
-		if (!isalnum((unsigned char)*c) && !strchr("_:.~ ", *c))
-			*c = '?';
 	for (;;) {
 		size_t digits = 0;
 

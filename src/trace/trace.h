@@ -649,9 +649,7 @@ static inline uint32_t nsx_call_site(const struct nsx_trace *t, uint32_t call)
 				 NSX_NONE;
 }
 extern const char nsx_unnamed[]; /* of what has no name in the trace       */
-/* API name without "_v1234", "_ptsz", "_ptds".  What no function's name has is ?, so that
- * a name that was made to cannot break the text that it is told in.  Writes into buf.
- */
+/* API name without "_v1234", "_ptsz", "_ptds": for matching. Writes into buf. */
 const char *nsx_api_base(const char *name, char *buf, size_t size);
 /* Whether it queues a function of the host in a stream. */
 static inline bool nsx_api_is_host_func(const char *api)
