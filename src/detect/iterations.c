@@ -838,8 +838,7 @@ static void advise(const struct slow *s, unsigned most, struct nsx_finding *f)
 				 "shows the first) with those of a usual iteration: %s",
 				 nsx_text_window(s->d->found->arena, &first),
 				 most == NSX_P_COMPUTE_ONLY && s->kernels.n ?
-					 "other work, other shapes, or algorithms that "
-					 "are tried out (cudnn.benchmark)" :
+					 "other work, shapes or algorithms (cudnn.benchmark)" :
 					 "other shapes, or lower clocks");
 	if (what == A_THREAD && !s->range_ns && !s->d->is_pytorch)
 		f->recommendation[1] =
