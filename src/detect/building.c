@@ -207,7 +207,8 @@ static void propose(struct build *x)
 		.guess_ns = (double)x->ns, .most_ns = (double)(x->ns + x->between_ns),
 		.evidence = {nsx_tell(
 			l, "%zu times, with %s, %s in all and %s between them; %s",
-			is_made(x) ? x->nmakes : x->ntimes, nsx_text_n(l->arena, x->calls.n, "call", NULL),
+			is_made(x) ? x->nmakes : x->ntimes,
+			nsx_text_n(l->arena, x->calls.n, "call", NULL),
 			nsx_tell_ns(l, x->ns), nsx_tell_ns(l, x->between_ns),
 			say_apis(x))},
 		.proof = {{.csv = "gpu_idle_by_cause", .column = "total_ms",

@@ -73,19 +73,11 @@ static int list_holders(struct held *x, struct nsx_err *err)
 /* The first holder of the process that ends at an instant or later. */
 static size_t holder_from(const struct held *x, uint32_t process, int64_t end_ns)
 {
-	size_t lo = 0, hi = x->nholders;
+	const struct holder *v = x->holder;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct holder *h = &x->holder[mid];
-
-		if (h->process < process ||
-		    (h->process == process && h->end_ns < end_ns))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return NSX_SEARCH((size_t)0, x->nholders, mid,
+			  v[mid].process < process || (v[mid].process == process &&
+						       v[mid].end_ns < end_ns));
 }
 
 /* The call that this one ends with: it had begun before, and is over at most late_ns

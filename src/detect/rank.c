@@ -562,18 +562,10 @@ static bool follows(const struct item *x, const struct item *best)
 	       x->adds_ns < best->adds_ns;
 }
 
-/* As much comes back as went to the host: what the launching thread waits for, and then
- * works on, is needed by what it launches next.
- */
-static bool is_round_trip(const struct nsx_finding *f)
-{
-	return f->is_own && f->subject && !strcmp(f->subject, "round_trips");
-}
-
 /* Iterations are slow by what goes to the host in them, and comes back. */
 static bool is_why_slow(const struct nsx_finding *x, const struct nsx_finding *slow)
 {
-	return slow->id == NSX_ID_slow_iterations && is_round_trip(x);
+	return slow->id == NSX_ID_slow_iterations && x->is_round_trip;
 }
 
 /* Of best and the others, which add `after` once best is there: the cause
@@ -588,7 +580,7 @@ static struct item *leader(struct pricing *p, struct item *best,
 		struct item *x = &p->v[i];
 		bool stops = (stops_host(x->f->id) && !is_shared_wrong(best->f)) ||
 			     is_link(x->f) || leaves_room(x->f, best->f) ||
-			     is_round_trip(x->f);
+			     x->f->is_round_trip;
 
 		if (x->left && x != best && depth(x->f) < depth(lead->f) &&
 		    !follows(x, best) && !is_why_slow(best->f, x->f) &&

@@ -224,7 +224,8 @@ static void propose(struct trips *x)
 			"an upper bound: as if neither the copies nor what the "
 			"host does between them were there; whether what comes "
 			"back is what went out is not in the trace"},
-		.is_bound = true, .is_own = x->nsure * 2 > x->n, /* the waits in it are for that */
+		.is_bound = true, .is_round_trip = x->nsure * 2 > x->n,
+		.is_own = x->nsure * 2 > x->n, /* the waits in it are for that */
 		.recommendation = {
 			"do on the GPU what the host does with the data; what "
 			"goes to another GPU can go there directly (NCCL, "

@@ -115,6 +115,8 @@ struct nsx_finding {
 	bool is_quiet;	    /* it raises no alarm, whatever it wins           */
 	bool is_own;	    /* code of the host whose range makes no CUDA call:
 			       the program names what a wait beside it is for  */
+	bool is_round_trip; /* what the host works on comes back: it waits for
+			       that, and what it launches next needs it      */
 	bool is_symptom;    /* it says when time is lost, and not why: a cause
 			       that wins the same leads it                   */
 	bool is_set;	    /* the severity is the detector's                */
