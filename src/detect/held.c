@@ -81,7 +81,7 @@ static size_t holder_from(const struct held *x, uint32_t process, int64_t end_ns
 }
 
 /* The call that this one ends with: it had begun before, and is over at most late_ns
- * before it; NULL: none.
+ * before it; NULL: none.  Of several the first to begin: the others waited for it, too.
  */
 static const struct holder *holder_of(const struct held *x, size_t call, int64_t late_ns)
 {
@@ -89,15 +89,19 @@ static const struct holder *holder_of(const struct held *x, size_t call, int64_t
 	uint32_t thread = nsx_call_thread(t, call);
 	uint32_t process = t->thread[thread].process;
 	int64_t end_ns = nsx_call_end(&t->calls, call);
+	int64_t first_ns = nsx_call_start(&t->calls, call);
 	const struct holder *ret = NULL;
 
 	for (size_t i = holder_from(x, process, end_ns - late_ns);
 	     i < x->nholders && x->holder[i].process == process &&
-	     x->holder[i].end_ns <= end_ns; i++)
-		if (x->holder[i].thread != thread &&
-		    nsx_call_start(&t->calls, x->holder[i].call) <
-			    nsx_call_start(&t->calls, call))
-			ret = &x->holder[i];
+	     x->holder[i].end_ns <= end_ns; i++) {
+		int64_t start_ns = nsx_call_start(&t->calls, x->holder[i].call);
+
+		if (x->holder[i].thread == thread || start_ns >= first_ns)
+			continue;
+		first_ns = start_ns;
+		ret = &x->holder[i];
+	}
 	return ret;
 }
 

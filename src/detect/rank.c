@@ -698,8 +698,13 @@ static void tell_other_ways(struct pricing *p, struct nsx_finding *f,
 		*e = list_ways(p, is_late ? "Its cause" :
 					    "Another way to win this time", v, 1);
 	}
-	if (first && waits_for_gpu(f) && strlen(f->title) <= ROOM)
+	if (first && waits_for_gpu(f) && strlen(f->title) <= ROOM) {
 		f->title = nsx_tell(p->l, "%s, then works alone", f->title);
+	} else if (first && waits_for_gpu(f)) { /* the first page shows what is short */
+		nsx_add_evidence(f, *e);
+		*e = nsx_tell(p->l, "Then it works alone, which costs %s",
+			      nsx_text_ns(p->l->arena, v[0]->f->headroom_ns));
+	}
 	if (n > first)
 		nsx_add_evidence(f, list_ways(p, first ? "Further ways" : n > 1 ?
 						 "Other ways to win this time" :

@@ -1,0 +1,1 @@
+explain @held_by_first --out o

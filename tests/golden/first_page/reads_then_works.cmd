@@ -1,0 +1,1 @@
+explain @reads_then_works --out o
