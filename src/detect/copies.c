@@ -19,6 +19,8 @@ enum {
 	SMALL_BYTES = 64 << 10, /* below, a copy's time is its fixed cost    */
 	MANY = 100,
 	PIECES = 8, /* of an iteration: an input comes in fewer              */
+	MANY_PIECES = 32, /* ... or in fewer that nothing computes between   */
+	LAYERS = 4, /* of an iteration, that are copied before they compute  */
 	BEHIND_NS = 20000, /* a copy that starts sooner waited for the one before */
 	WAITED = 2, /* times their own length won: what they wait for is it  */
 };
@@ -328,8 +330,24 @@ static int64_t bytes_at(const struct copies *c, const struct group *g, int64_t i
 	return nsx_op_copy(c->d->trace, g->rows[i])->bytes;
 }
 
-/* Whether each iteration has many copies, of sizes that come again: those of weights, while
- * an input comes in a few.
+/* How often something computes between one copy of a group and the next. */
+static int64_t count_stretches(const struct copies *c, const struct group *g)
+{
+	const struct nsx_ops *ops = &c->d->trace->ops;
+	int64_t n = 0;
+
+	for (int64_t i = 1; i < g->count; i++) {
+		uint32_t row = g->rows[i - 1] + 1;
+
+		while (row < g->rows[i] && ops->cls[row] != NSX_C_COMPUTE)
+			row++;
+		n += row < g->rows[i];
+	}
+	return n;
+}
+
+/* Whether each iteration has many copies, of sizes that come again, in several places or very
+ * many: those of weights, while an input comes in a few at once.
  */
 static bool comes_again(const struct copies *c, const struct group *g)
 {
@@ -339,7 +357,7 @@ static bool comes_again(const struct copies *c, const struct group *g)
 	for (size_t i = 0; i < f->niterations; i++)
 		n += f->iterations[i].device == f->limiting && f->iterations[i].steady;
 	every = n ? g->count / n : 0;
-	if (every < PIECES)
+	if (every < PIECES || (every < MANY_PIECES && count_stretches(c, g) < LAYERS * n))
 		return false;
 	for (int64_t i = every; i < g->count; i++)
 		again += bytes_at(c, g, i) == bytes_at(c, g, i - every);
