@@ -197,7 +197,11 @@ static void tell_excess(struct nsx_detect *d, const struct uneven *u, uint32_t d
 
 	if (u->most.times > 0)
 		nsx_add_evidence(f, nsx_say_slow(d, &u->most, dev));
-	if (u->nslow < u->longest.n) {
+	if (u->most.link_times > 0) {
+		nsx_add_evidence(f, nsx_say_link(d, &u->most));
+		f->recommendation[n++] = nsx_advice_on_link;
+	}
+	if (u->nslow < u->longest.n && !(u->most.link_times > 0)) {
 		f->recommendation[n++] = nsx_advice_on_work;
 		nsx_add_evidence(f, u->by_stretch ? nsx_priced_by_stretch :
 						    nsx_priced_by_mean);
@@ -239,6 +243,8 @@ static void propose_uneven(struct nsx_detect *d, const struct uneven *u)
 	tell_excess(d, u, dev, &f);
 	nsx_add_evidence(&f, u->talk ?
 		"the GPUs communicate, so the others wait for it" :
+		nsx_set_is_tied(d->facts->model, nsx_main_set(d->facts->model)) ?
+		"their iterations keep step, so the others seem to wait for it" :
 		"not all of them communicate: they may do unrelated work");
 	if (!u->same)
 		nsx_add_evidence(&f, "they did not do as many operations: this is "

@@ -5,6 +5,7 @@
  * more tokens are sent to. Work is spread kind by kind: a kernel takes its mean over the
  * GPUs, which leaves the others as they are.
  */
+#include <math.h>
 #include <stdlib.h>
 #include "detect/excess.h"
 #include "facts/kernel_name.h"
@@ -15,7 +16,8 @@ enum {
 	ALIKE = 50,	   /* launches may be one more in so many             */
 };
 #define MOST_TIME 0.8 /* of a slow GPU's time, in kernels that are slow there  */
-#define MOST_OF 0.5   /* of what a GPU works longer, by one kernel               */
+#define MOST_OF 0.5   /* of what a GPU works longer, by one kernel, or its copies */
+#define LONGER 1.25   /* times, that as many bytes take on a slow link           */
 
 const char nsx_priced_by_mean[] = "priced as if what takes longer took the mean of all";
 const char nsx_priced_by_stretch[] =
@@ -27,10 +29,14 @@ const char nsx_advice_on_work[] =
 const char nsx_advice_on_slow[] =
 	"compare the clocks, the power and the temperature of the GPUs: nvidia-smi -q -d "
 	"CLOCK,POWER,TEMPERATURE,PERFORMANCE";
+const char nsx_advice_on_link[] =
+	"see how it is connected: width and generation of its PCIe link (nvidia-smi -q), its "
+	"socket and that of its process (nvidia-smi topo -m)";
 
 /* On the GPU, and on others: all, or only those that do not work longest. */
 struct sums {
 	double own_ns, their_ns;
+	int64_t own_bytes, their_bytes; /* of copies, of kinds               */
 	size_t nown, ntheirs;
 };
 struct kinds {
@@ -151,6 +157,9 @@ static int add_kinds(const struct nsx_detect *d, uint32_t device, bool is_own,
 			return err->rc;
 		*(is_own ? &x->own_ns : &x->their_ns) +=
 			(double)nsx_op_ns(&t->ops, i);
+		if (kind == NSX_OP_MEMCPY)
+			nsx_add_to(is_own ? &x->own_bytes : &x->their_bytes,
+				   NSX_MAX(0, nsx_op_copy(t, i)->bytes));
 	}
 	return 0;
 }
@@ -210,6 +219,48 @@ static struct nsx_plan spread(struct nsx_detect *d, const struct kinds *k,
 	return (struct nsx_plan){c, n};
 }
 
+/* Whether the GPU copies as many bytes from or to the host as each of so many others, and
+ * takes longer.
+ */
+static bool is_slow_copy(const struct kinds *k, size_t kind, uint32_t nothers)
+{
+	const struct sums *x = &k->v[kind];
+	uint64_t key = nsx_group_key(&k->keys, kind).a;
+	double own = (double)x->own_bytes * nothers, theirs = (double)x->their_bytes;
+
+	return (key == (NSX_OP_MEMCPY << 8 | NSX_COPY_HTOD) ||
+		key == (NSX_OP_MEMCPY << 8 | NSX_COPY_DTOH)) && theirs > 0 &&
+	       fabs(own - theirs) * ALIKE <= NSX_MAX(own, theirs) &&
+	       x->own_ns * nothers > LONGER * x->their_ns;
+}
+
+/* Its copies take as long as on the others, if they are most of what it works longer. */
+static void find_slow_link(struct nsx_detect *d, const struct kinds *k, uint32_t nothers,
+			   uint32_t device, double too_much_ns, struct nsx_excess *ret)
+{
+	struct nsx_change *c = nsx_arena_get(d->found->arena, 2 * sizeof(*c));
+	double own_ns = 0, their_ns = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < k->keys.n; i++) {
+		double theirs = k->v[i].their_ns / nothers;
+
+		if (!is_slow_copy(k, i, nothers))
+			continue;
+		own_ns += k->v[i].own_ns;
+		their_ns += theirs;
+		c[n++] = (struct nsx_change){
+			.verb = NSX_FASTER, .op = NSX_ON_COPIES, .by = NSX_BY_DEVICE,
+			.device = device, .amount = k->v[i].own_ns / theirs,
+			.copy_kind = (uint8_t)nsx_group_key(&k->keys, i).a};
+	}
+	too_much_ns *= 1 + 1.0 / nothers; /* than the others, not than all   */
+	if (!n || own_ns - their_ns < MOST_OF * too_much_ns)
+		return;
+	ret->link_times = own_ns / their_ns;
+	ret->remedy = (struct nsx_plan){c, n};
+}
+
 static int find_more(struct nsx_detect *d, struct kinds *k, const struct nsx_compared *c,
 		     uint32_t device, double too_much_ns, struct nsx_excess *ret,
 		     struct nsx_err *err)
@@ -231,6 +282,8 @@ static int find_more(struct nsx_detect *d, struct kinds *k, const struct nsx_com
 		ret->share = v[0].ns / all_ns;
 	}
 	if (!(ret->times > 0))
+		find_slow_link(d, k, c->n - 1, device, too_much_ns, ret);
+	if (!(ret->times > 0) && !(ret->link_times > 0))
 		ret->remedy = spread(d, k, v, NSX_MIN(n, (size_t)MOST_KINDS), device,
 				     too_much_ns);
 	nsx_arena_drop(d->scratch, v);
@@ -274,7 +327,7 @@ const char *nsx_say_excess(struct nsx_detect *d, const struct nsx_excess *x)
 {
 	struct nsx_findings *l = d->found;
 
-	return x->times > 0 || !x->kernel ? "" : nsx_tell(
+	return x->times > 0 || x->link_times > 0 || !x->kernel ? "" : nsx_tell(
 		l, ", %s of it in kernel %s: %s, %s on average",
 		x->share > MOST_OF ? "most" : "the largest part",
 		nsx_tell_name(l, nsx_kernel_label(&d->facts->kernels, x->kernel)),
@@ -287,4 +340,10 @@ const char *nsx_say_slow(struct nsx_detect *d, const struct nsx_excess *x,
 	return nsx_tell(d->found, "%zu kernels take %.2f times as long on GPU %s as "
 			"the same launches on others: it is slow", x->nslow, x->times,
 			nsx_gpu_label(d->trace, device));
+}
+
+const char *nsx_say_link(struct nsx_detect *d, const struct nsx_excess *x)
+{
+	return nsx_tell(d->found, "copies of as many bytes take %.2f times as long there: its "
+			"link is slow", x->link_times);
 }

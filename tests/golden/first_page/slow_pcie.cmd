@@ -1,0 +1,1 @@
+explain @slow_pcie --out o
