@@ -5,9 +5,10 @@
  * idle on all devices at its ends.  Activity is judged in 256 bins, and the
  * stretch is the one in which active bins outnumber the others most (maximum-sum
  * run), if it has most of the work: one of requests that come at random does not
- * stand for the others.  A warm-up apart from the loop falls out, while a pause inside the
- * loop stays in, for pauses are what findings are about.  The longest run with holes
- * of one bin would cut mfu_2gpu_before, 10 % idle, at each of its gaps above
+ * stand for the others.  With less work in it it is a loop after a long start, if it goes
+ * on almost to the end and without pauses.  A warm-up apart from the loop falls out, while
+ * a pause inside the loop stays in, for pauses are what findings are about.  The longest
+ * run with holes of one bin would cut mfu_2gpu_before, 10 % idle, at each of its gaps above
  * 1.2 ms.
  *
  * For the same reason an iteration within a quarter of the median does not end
@@ -27,7 +28,7 @@
 #include "base/stat.h"
 
 enum { NBINS = 256, MAX_EXCLUDED = 24, MIN_ITERATIONS = 4, MIN_RUN = 3,
-       RECURS = 3, LEAST_AROUND = 10 };
+       RECURS = 3, LEAST_AROUND = 10, FEW = 10 };
 
 const char *const nsx_steady_methods[NSX_NSTEADY] = {
 	"", "iterations", "activity", "phase", "trimmed", "user",
@@ -384,7 +385,7 @@ static void fill_bins(const struct nsx_facts *f, const struct nsx_window *w,
 static void try_activity(const struct nsx_facts *f, const struct nsx_window *w,
 			 struct nsx_steady *ret)
 {
-	double share[NBINS] = {0}, sorted[NBINS], limit, inside = 0, outside = 0;
+	double share[NBINS] = {0}, sorted[NBINS], limit, inside = 0, before = 0, after = 0;
 	int from = 0, to = 0, begin = 0, sum = 0, best = 0;
 
 	if (w->end_ns - w->start_ns < NBINS)
@@ -410,8 +411,10 @@ static void try_activity(const struct nsx_facts *f, const struct nsx_window *w,
 	if (to - from < NBINS / 5)
 		return;
 	for (int b = 0; b < NBINS; b++)
-		*(b >= from && b < to ? &inside : &outside) += share[b];
-	if (outside > inside)
+		*(b < from ? &before : b < to ? &inside : &after) += share[b];
+	if (before + after > inside &&
+	    (after > before / FEW || /* best: those active less the others */
+	     to - from - best > (to - from) / FEW))
 		return;
 	ret->window = (struct nsx_window){bin_edge(w, from), bin_edge(w, to)};
 	ret->method = NSX_STEADY_ACTIVITY;

@@ -1,0 +1,1 @@
+explain @long_start --out o
