@@ -14,13 +14,17 @@ enum {
 	FEWEST = 3,	/* round trips                                       */
 	LEAST_BYTES = 65536, /* out, of one: less is a result to look at     */
 	ALIKE = 2,	/* times as many bytes one way as the other, of an iteration */
+	PIECES = 3,	/* that are alike each way, so by no chance           */
+	IN_A_ROW = 8,	/* of one request or step, at most                    */
 	FEW_BYTES = 4096, /* more one way are values beside what makes the trip */
 };
 
 enum step { OTHER, OUT, BACK, WORK, WAIT };
 
-/* SURE_TRIP: as many bytes come back as went out, in one iteration where these are known. */
-enum sort { NO_TRIP, TRIP, SURE_TRIP };
+/* MAYBE_TRIP: or a reply and the next request; SURE_TRIP: as many bytes come back as went
+ * out, and those are elsewhere.
+ */
+enum sort { NO_TRIP, MAYBE_TRIP, TRIP, SURE_TRIP };
 
 enum { COPIES, WAITS, GAPS /* calls that end one */, NLISTS };
 
@@ -29,11 +33,13 @@ struct trips {
 	struct nsx_row_list rows[NLISTS]; /* of all, the one at hand last    */
 	size_t kept[NLISTS];		  /* those of the ones before        */
 	bool has_waited;
+	unsigned nrow; /* since the thread waited for the GPU, or copied, apart
+			  from any, or had two without work between them     */
 	uint32_t out_op; /* the last that took half of what went out, or more */
 	int64_t out_bytes, back_bytes, host_ns; /* of the one at hand        */
 	int64_t bytes, copies_ns, all_host_ns;
 	int64_t last_ns; /* end of the thread's last call                    */
-	size_t n, nsure;
+	size_t n, nsure, nmaybe;
 	struct nsx_places places;
 	struct nsx_place most;
 };
@@ -82,9 +88,35 @@ static uint32_t iteration_at(const struct nsx_detect *d, uint32_t op)
 	       f->iterations[i].start_ns <= at_ns ? i : NSX_NONE;
 }
 
-/* As many bytes that come back may be a reply and the next request all the same where one
- * iteration ends with what goes out and the next begins with what comes in; others are, unless
- * it is all in one iteration.
+/* Whether it goes out in pieces, and each comes back, twice as large or half: in a narrower
+ * type one way.
+ */
+static bool is_in_pieces(const struct trips *x)
+{
+	const struct nsx_trace *t = x->d->trace;
+	const uint32_t *out = x->rows[COPIES].v + x->kept[COPIES];
+	size_t n = (x->rows[COPIES].n - x->kept[COPIES]) / 2, nhalf = 0, ntwice = 0;
+	const uint32_t *back = x->rows[COPIES].v + x->rows[COPIES].n - n;
+
+	if (n < PIECES || out + n != back)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		const struct nsx_copy *from = nsx_op_copy(t, out[i]);
+		const struct nsx_copy *to = nsx_op_copy(t, back[i]);
+
+		if (from->copy_kind != NSX_COPY_DTOH || to->copy_kind != NSX_COPY_HTOD)
+			return false;
+		nhalf += from->bytes == nsx_add_sat(to->bytes, to->bytes);
+		ntwice += to->bytes == nsx_add_sat(from->bytes, from->bytes);
+	}
+	return nhalf == n || ntwice == n;
+}
+
+/* As many bytes that come back may be a reply and the next request all the same: where one
+ * iteration ends with what goes out and the next begins with what comes in, or where no
+ * range tells, each stands between others' work, and the thread neither waits nor copies
+ * elsewhere.  Others are, unless it is all in one iteration; in pieces that are alike they
+ * may be either.
  */
 static enum sort sort_of(const struct trips *x)
 {
@@ -97,9 +129,11 @@ static enum sort sort_of(const struct trips *x)
 		return NO_TRIP;
 	first = iteration_at(x->d, x->out_op);
 	last = iteration_at(x->d, x->rows[COPIES].v[x->rows[COPIES].n - 1]);
-	if (first == last)
-		return is_same ? SURE_TRIP : first != NSX_NONE ? TRIP : NO_TRIP;
-	return is_same ? TRIP : NO_TRIP;
+	if (first == last && first != NSX_NONE)
+		return is_same ? SURE_TRIP : TRIP;
+	if (is_same)
+		return first == last && x->nrow < IN_A_ROW ? SURE_TRIP : MAYBE_TRIP;
+	return first == last && is_in_pieces(x) ? MAYBE_TRIP : NO_TRIP;
 }
 
 /* What is no round trip is forgotten. */
@@ -112,7 +146,9 @@ static int end_trip(struct trips *x, struct nsx_err *err)
 
 	if (is_trip) {
 		x->n++;
+		x->nrow++;
 		x->nsure += sort == SURE_TRIP;
+		x->nmaybe += sort == MAYBE_TRIP;
 		nsx_add_to(&x->bytes, nsx_add_sat(x->out_bytes, x->back_bytes));
 		nsx_add_to(&x->all_host_ns, x->host_ns);
 	}
@@ -121,6 +157,8 @@ static int end_trip(struct trips *x, struct nsx_err *err)
 			x->kept[k] = x->rows[k].n;
 		else
 			x->rows[k].n = x->kept[k];
+	if (!is_trip && x->has_waited)
+		x->nrow = 0;
 	x->has_waited = false;
 	x->out_bytes = x->back_bytes = x->host_ns = 0;
 	for (size_t i = from; i < x->kept[COPIES]; i++) {
@@ -158,11 +196,16 @@ static int add_call(struct trips *x, size_t call, struct nsx_err *err)
 
 	/* The host cannot have used what it did not wait for. */
 	if (is_open(x) && (step == WORK || (step == OUT && x->back_bytes) ||
-			   (step == BACK && !x->has_waited)))
+			   (step == BACK && !x->has_waited))) {
 		rc = end_trip(x, err);
+		if (step == OUT)
+			x->nrow = 0;
+	}
 	if (!rc && is_open(x)) {
 		nsx_add_to(&x->host_ns, nsx_call_start(c, call) - x->last_ns);
 		rc = nsx_list_row(&x->rows[GAPS], call, err);
+	} else if (step == WAIT || step == BACK) {
+		x->nrow = 0;
 	}
 	if (!rc && is_open(x) && step == WAIT) {
 		x->has_waited = true;
@@ -180,6 +223,7 @@ static int walk_thread(struct trips *x, const struct nsx_thread *th,
 	const struct nsx_trace *t = x->d->trace;
 	int rc = 0;
 
+	x->nrow = IN_A_ROW;
 	for (size_t i = th->calls_at; !rc && i < th->calls_at + th->ncalls; i++)
 		if (!(t->calls.flags[i] & NSX_CALL_NESTED) &&
 		    nsx_is_judged(x->d, nsx_call_start(&t->calls, i)))
@@ -202,30 +246,50 @@ static struct nsx_plan plan_of(struct trips *x)
 	return (struct nsx_plan){v, n};
 }
 
+static bool has_mpi(const struct nsx_library_calls *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (c->library[i] == NSX_LIBRARY_MPI)
+			return true;
+	return false;
+}
+
+static const char *title_of(bool computes, bool may_be_reply)
+{
+	if (computes)
+		return may_be_reply ?
+		       "the host works on data that is copied out and back, or on a reply" :
+		       "the host works on data that is copied out and back";
+	return may_be_reply ?
+	       "data is copied to the host and back between kernels, or a reply and a request" :
+	       "data is copied to the host and back between kernels";
+}
+
 static void propose(struct trips *x)
 {
 	struct nsx_findings *l = x->d->found;
 	bool computes = x->all_host_ns > x->copies_ns;
+	bool may_be_reply = x->nmaybe * 2 > x->n && /* ranks serve nobody */
+			    !has_mpi(&x->d->trace->library);
 	struct nsx_finding f = {
 		.id = computes ? NSX_ID_idle_by_host_code :
 				 NSX_ID_exposed_copies,
 		.subject = "round_trips", .device = NSX_NONE,
-		.title = computes ?
-			"the host works on data that is copied out and back" :
-			"data is copied to the host and back between kernels",
+		.title = title_of(computes, may_be_reply),
 		.confidence = NSX_CONF_MEDIUM,
 		.evidence = {
-			nsx_tell(l, "%s of %s in %s; the host takes %s beside "
+			nsx_tell(l, "%s%s of %s in %s; the host takes %s beside "
 				 "that",
 				 nsx_text_n(l->arena, x->n, "round trip", NULL),
+				 may_be_reply ? ", or replies and the next requests," : "",
 				 nsx_tell_bytes(l, x->bytes),
 				 nsx_tell_ns(l, x->copies_ns),
 				 nsx_tell_ns(l, x->all_host_ns)),
 			"an upper bound: as if neither the copies nor what the "
 			"host does between them were there; whether what comes "
 			"back is what went out is not in the trace"},
-		.is_bound = true, .is_round_trip = x->nsure * 2 > x->n,
-		.is_own = x->nsure * 2 > x->n, /* the waits in it are for that */
+		.is_bound = true, .is_round_trip = (x->nsure + x->nmaybe) * 2 > x->n,
+		.is_own = x->nsure * 2 > x->n, /* the waits in it are for that, surely */
 		.recommendation = {
 			"do on the GPU what the host does with the data; what "
 			"goes to another GPU can go there directly (NCCL, "

@@ -1,0 +1,1 @@
+explain @optimizer_on_host --pass findings --md

@@ -1,0 +1,1 @@
+explain @reply_as_request --pass findings --md
