@@ -60,7 +60,7 @@ void host_tell_meanwhile(struct nsx_detect *d, const struct nsx_meanwhile *m,
 
 /* The thread that launches most of what the limiting GPU does, its stretches between calls
  * in the judged window, and the other thread of its process, which launches nothing, that
- * is on a CPU most of that time and when they end.
+ * is on a CPU most of that time and goes off as they end.
  */
 struct host_others {
 	uint32_t waiter; /* NSX_NONE: there is none, or no scheduler's rows  */

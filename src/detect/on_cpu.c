@@ -1,6 +1,7 @@
 /* on_cpu.c - what other threads do while the launching thread is off its CPU, as far as
- * the scheduler's rows tell: one that is on a CPU most of that time, and when it ends, is
- * what it waits for.
+ * the scheduler's rows tell: one that is on a CPU most of that time, and goes off when it
+ * ends, is what it waits for.  One that is on a CPU all along, or goes off so often that it
+ * does at any time, tells nothing.
  */
 #include <stdlib.h>
 #include "detect/host.h"
@@ -10,15 +11,17 @@
 #define MUCH 0.1     /* of the window, that the thread waits                 */
 #define MOSTLY 0.75  /* of that, another one is on a CPU, and ends it        */
 #define HARDLY 0.5   /* of that, it is on a CPU itself: it does not wait     */
+#define OFTEN 0.5    /* of that, near which it goes off: chance ends waits so */
 enum {
 	WAIT_NS = 50000, /* a stretch between calls this long is looked at   */
-	LATE_NS = 50000, /* after a thread went off its CPU another wakes up */
+	LATE_NS = 50000, /* so near a thread goes off its CPU and another wakes up */
 };
 
 struct turn { /* of a thread */
 	bool is_on;
 	int64_t since_ns;
-	int64_t on_ns, ends_ns; /* in waits; of those that end then          */
+	int64_t on_ns, ends_ns; /* in waits; of those that end as it goes off */
+	int64_t near_ns; /* in waits, near the times at which it goes off    */
 	size_t ended; /* waits that are counted                              */
 };
 
@@ -34,11 +37,13 @@ struct reader {
 /* The rows come nearly in order; what does not is passed over. */
 static void add_turn(const struct reader *r, struct turn *x, int64_t end_ns)
 {
-	size_t from = nsx_spans_find(r->waits, x->since_ns - 1);
+	size_t from = nsx_spans_find(r->waits, end_ns - LATE_NS - 1);
 	size_t to = nsx_spans_find(r->waits, end_ns + LATE_NS);
 
 	nsx_add_to(&x->on_ns, nsx_spans_within(r->waits, r->prefix, x->since_ns,
 					       end_ns));
+	nsx_add_to(&x->near_ns, nsx_spans_within(r->waits, r->prefix, end_ns - LATE_NS,
+						 end_ns + LATE_NS));
 	from = NSX_MAX(from, x->ended);
 	if (from >= to)
 		return;
@@ -133,6 +138,7 @@ static void choose(const struct reader *r, struct host_others *x)
 		if (known == x->waiter ||
 		    (known != NSX_NONE && t->thread[known].launches) ||
 		    (double)v->on_ns < MOSTLY * all_ns ||
+		    (double)v->near_ns > OFTEN * all_ns ||
 		    (double)v->ends_ns < MOSTLY * all_ns || v->on_ns <= x->on_ns)
 			continue;
 		x->thread = id;
@@ -227,7 +233,7 @@ static int propose(struct nsx_detect *d, struct host_others *x, struct nsx_err *
 			   nsx_say_alone(d, d->trace->thread[x->waiter].process));
 	f.evidence[0] = nsx_tell(
 		l, "%s between its CUDA calls, %s in all; thread %s is on a CPU for %s "
-		"of that, and when most of them end",
+		"of that, and goes off as most of them end",
 		nsx_text_n(l->arena, x->ends.n, "stretch", "stretches"),
 		nsx_tell_ns(l, x->ns), name, nsx_tell_ns(l, x->on_ns));
 	f.evidence[1] = "that it waits for that thread is likely, and not in the trace";

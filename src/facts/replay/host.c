@@ -225,7 +225,7 @@ struct reader { /* of one table; kept is what threads with calls did then */
 	struct thread_switch {
 		uint32_t thread;
 		bool in, ready; /* ready: went off though it could run       */
-		bool is_told;	/* why it went off                           */
+		bool is_told;	/* why it went off: that it waits is not why */
 		int64_t at_ns;
 	} *v;
 	size_t n, cap;
@@ -259,7 +259,7 @@ static int on_switch(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 {
 	struct reader *r = ctx;
 	int64_t state = nsx_i64_or(&v[3], 0), reason = nsx_i64_or(&v[4], 0);
-	bool is_told = state || reason > 1;
+	bool ready = is_ready(state, reason);
 	uint32_t h;
 
 	if (!nsx_is_instant(&v[0]) || v[1].type != NSX_V_I64)
@@ -273,8 +273,7 @@ static int on_switch(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 		return 0;
 	return nsx_push(r->v, r->n, r->cap, "scheduling rows", err,
 			(struct thread_switch){
-		h, v[1].u.i, !v[1].u.i && is_ready(state, reason), is_told,
-		v[0].u.i});
+		h, v[1].u.i, !v[1].u.i && ready, ready || reason > 1, v[0].u.i});
 }
 
 static int on_overhead(void *ctx, int64_t rid NSX_UNUSED,

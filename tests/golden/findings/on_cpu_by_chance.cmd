@@ -1,0 +1,1 @@
+explain @on_cpu_by_chance --pass findings --md
