@@ -134,7 +134,7 @@ static void advise_os(struct nsx_detect *d, struct nsx_finding *f,
 static const char *title_of(const struct outside *x)
 {
 	return x->is_mpi ? "waits for other ranks" :
-	       x->what == A_REQUEST || x->what == INPUT ? "waits for input" :
+	       host_is_message(x->what) ? "waits for input" :
 	       x->what == A_DEVICE ? "waits for a device" :
 	       x->what == A_CLOCK  ? "waits for a clock" :
 	       x->what == A_LOCK   ? "waits for a lock" :
@@ -145,7 +145,7 @@ static const char *title_of(const struct outside *x)
 
 static bool is_from_outside(enum awaited what)
 {
-	return what == A_REQUEST || what == INPUT || what == A_DEVICE || what == A_CLOCK;
+	return host_is_message(what) || what == A_DEVICE || what == A_CLOCK;
 }
 
 bool host_is_outside(const struct nsx_detect *d, enum awaited what)
@@ -446,7 +446,8 @@ static int find_end(struct nsx_detect *d, struct outside *x,
 		    is_looked_at(d, &o))
 			nsx_spans_push(&waits, o.start_ns, o.end_ns);
 	rc = others_end(x) ?
-		     host_meanwhile(d, x->thread, &waits, &x->meanwhile, err) :
+		     host_meanwhile(d, x->thread, &waits, host_is_message(x->what),
+				    &x->meanwhile, err) :
 		     find_clock(d, &waits, x, err);
 	if (!rc && is_from_outside(x->what) && x->meanwhile.range == NSX_NONE)
 		rc = host_find_partner(d, x->thread, &waits, &x->meanwhile, err);

@@ -22,6 +22,11 @@ enum awaited {
 	A_THREAD,
 };
 enum awaited host_waits_for(const char *name);
+/* Whether such a wait is for what another process, or a machine, sends. */
+static inline bool host_is_message(enum awaited what)
+{
+	return what == A_REQUEST || what == INPUT;
+}
 /* Whether such a wait ends when somebody outside of the program likes: not where other ranks
  * wait for this one, and hardly where a loader's processes may be what it is for.
  */
@@ -37,10 +42,13 @@ struct nsx_meanwhile {
 	uint32_t range, thread; /* the first of them; NSX_NONE: there are none */
 	int64_t ns; /* of the waits                                          */
 };
-/* Errors: NSX_E_NOMEM. */
+/* Where the waits are for a message, and another process has them end: when it sends, if what
+ * it sends was recorded; and it does nothing while it waits for one itself.  Errors:
+ * NSX_E_NOMEM.
+ */
 int host_meanwhile(struct nsx_detect *d, uint32_t thread,
-		   const struct nsx_spans *waits, struct nsx_meanwhile *ret,
-		   struct nsx_err *err) NSX_CHECKED;
+		   const struct nsx_spans *waits, bool is_message,
+		   struct nsx_meanwhile *ret, struct nsx_err *err) NSX_CHECKED;
 /* A launching thread of another process that sends, or begins to wait itself, when most of
  * the waits end, and does not wait in most of them: ret->thread, without a range; ret->ns of
  * the waits end so.  ret is as host_meanwhile leaves it where it finds nothing.  Errors:

@@ -555,7 +555,7 @@ static int find_awaited(struct nsx_detect *d, struct code *c, struct nsx_err *er
 				       nsx_call_end(calls, before - 1),
 				       nsx_call_start(calls, row[i]));
 	}
-	rc = host_meanwhile(d, thread, &stretches, &c->meanwhile, err);
+	rc = host_meanwhile(d, thread, &stretches, false, &c->meanwhile, err);
 	if (!rc && c->meanwhile.range != NSX_NONE &&
 	    d->trace->thread[c->meanwhile.thread].launches)
 		c->meanwhile.range = NSX_NONE; /* that one's code is told */

@@ -1,0 +1,1 @@
+explain @recv_by_chance --pass findings --md
