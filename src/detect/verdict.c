@@ -85,7 +85,9 @@ static enum nsx_page_verdict word_of(const struct nsx_report *r,
 	case NSX_ID_slow_iterations:
 		return word_of_part(f->part);
 	case NSX_ID_uneven_gpus:
-		return communicates(r) ? NSX_V_COMMUNICATION : NSX_V_COMPUTE;
+		return communicates(r) ? NSX_V_COMMUNICATION :
+		       f->remedy.n && f->remedy.v[0].op == NSX_ON_COPIES ?
+					 NSX_V_COPY : NSX_V_COMPUTE;
 	default:
 		return by_category[nsx_finding_category(f)];
 	}
