@@ -120,15 +120,27 @@ static int walk_thread(struct build *x, uint32_t thread, uint32_t *below,
 	return 0;
 }
 
+/* Most programs build none: one look at each call tells. */
+static bool builds_any(struct build *x)
+{
+	for (size_t i = 0; i < x->d->trace->calls.n; i++)
+		if (use_of(x, i) > OTHER)
+			return true;
+	return false;
+}
+
 static int walk(struct build *x, struct nsx_err *err)
 {
 	const struct nsx_trace *t = x->d->trace;
 	uint32_t *below;
 
 	x->most = (struct nsx_place){0, NSX_NONE};
-	if (!nsx_new_array(below, x->d->scratch, t->nvtx.n, "ranges", err) ||
-	    !nsx_new_array(x->use, x->d->scratch, nsx_strings_bound(t->strings),
+	if (!nsx_new_array(x->use, x->d->scratch, nsx_strings_bound(t->strings),
 			   "API names", err))
+		return err->rc;
+	if (!builds_any(x))
+		return 0;
+	if (!nsx_new_array(below, x->d->scratch, t->nvtx.n, "ranges", err))
 		return err->rc;
 	for (uint32_t i = 0; i < t->nthreads; i++)
 		if (walk_thread(x, i, below, err))
