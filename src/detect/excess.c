@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include "detect/excess.h"
 #include "facts/kernel_name.h"
+#include "schema/codes.h"
 
 enum {
 	LEAST_KERNELS = 3, /* of different work, that are slow on a slow GPU  */
@@ -36,7 +37,8 @@ const char nsx_advice_on_link[] =
 /* On the GPU, and on others: all, or only those that do not work longest. */
 struct sums {
 	double own_ns, their_ns;
-	int64_t own_bytes, their_bytes; /* of copies, of kinds               */
+	/* Of copies, by kinds; paged: of those, from or to pageable memory. */
+	int64_t own_bytes, their_bytes, own_paged, their_paged;
 	size_t nown, ntheirs;
 };
 struct kinds {
@@ -138,6 +140,15 @@ static int find_slowness(struct nsx_detect *d, const struct nsx_compared *c,
 
 /* More work -----------------------------------------------------------------------*/
 
+static void add_bytes(const struct nsx_copy *c, bool is_own, struct sums *x)
+{
+	int64_t bytes = NSX_MAX(0, c->bytes);
+
+	nsx_add_to(is_own ? &x->own_bytes : &x->their_bytes, bytes);
+	if (nsx_copy_is_pageable(c->copy_kind, c->src_kind, c->dst_kind))
+		nsx_add_to(is_own ? &x->own_paged : &x->their_paged, bytes);
+}
+
 static int add_kinds(const struct nsx_detect *d, uint32_t device, bool is_own,
 		     struct kinds *k, struct nsx_err *err)
 {
@@ -158,8 +169,7 @@ static int add_kinds(const struct nsx_detect *d, uint32_t device, bool is_own,
 		*(is_own ? &x->own_ns : &x->their_ns) +=
 			(double)nsx_op_ns(&t->ops, i);
 		if (kind == NSX_OP_MEMCPY)
-			nsx_add_to(is_own ? &x->own_bytes : &x->their_bytes,
-				   NSX_MAX(0, nsx_op_copy(t, i)->bytes));
+			add_bytes(nsx_op_copy(t, i), is_own, x);
 	}
 	return 0;
 }
@@ -219,18 +229,25 @@ static struct nsx_plan spread(struct nsx_detect *d, const struct kinds *k,
 	return (struct nsx_plan){c, n};
 }
 
-/* Whether the GPU copies as many bytes from or to the host as each of so many others, and
- * takes longer.
+static bool as_many(int64_t own, int64_t theirs, uint32_t nothers)
+{
+	double a = (double)own * nothers, b = (double)theirs;
+
+	return fabs(a - b) * ALIKE <= NSX_MAX(a, b);
+}
+
+/* Whether the GPU copies as many bytes from or to the host's memory, as many of them pageable,
+ * as each of so many others, and takes longer.
  */
 static bool is_slow_copy(const struct kinds *k, size_t kind, uint32_t nothers)
 {
 	const struct sums *x = &k->v[kind];
 	uint64_t key = nsx_group_key(&k->keys, kind).a;
-	double own = (double)x->own_bytes * nothers, theirs = (double)x->their_bytes;
 
 	return (key == (NSX_OP_MEMCPY << 8 | NSX_COPY_HTOD) ||
-		key == (NSX_OP_MEMCPY << 8 | NSX_COPY_DTOH)) && theirs > 0 &&
-	       fabs(own - theirs) * ALIKE <= NSX_MAX(own, theirs) &&
+		key == (NSX_OP_MEMCPY << 8 | NSX_COPY_DTOH)) && x->their_bytes &&
+	       as_many(x->own_bytes, x->their_bytes, nothers) &&
+	       as_many(x->own_paged, x->their_paged, nothers) &&
 	       x->own_ns * nothers > LONGER * x->their_ns;
 }
 

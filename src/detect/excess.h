@@ -32,8 +32,8 @@ struct nsx_excess {
 	double ns, mean_ns; /* that the kernel takes on it, and on average   */
 	double share;	    /* of the excess over all kinds                  */
 	/* What evens it out: like those that do not work longest where it is slow, copies as
-	 * fast as theirs where its link is, else the work spread over all: what it does longer than the mean takes less, until it
-	 * works as long as the mean.  On the list's arena.
+	 * fast as theirs where its link is, else the work spread over all: what it does longer
+	 * than the mean takes less, until it works as long as the mean.  On the list's arena.
 	 */
 	struct nsx_plan remedy;
 };

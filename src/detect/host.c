@@ -490,12 +490,13 @@ static void find_preemption(struct nsx_detect *d)
 {
 	struct nsx_preempted lost = nsx_model_preempted(d->facts->model);
 	struct nsx_findings *l = d->found;
-	uint32_t launcher = 0;
+	uint32_t launcher = 0, n = 0;
 
 	if (!lost.n)
 		return;
-	while (launcher + 1 < d->trace->nthreads && !d->trace->thread[launcher].launches)
-		launcher++;
+	for (uint32_t i = 0; i < d->trace->nthreads; i++)
+		if (d->trace->thread[i].launches && !n++)
+			launcher = i;
 	struct nsx_finding f = {
 		.id = NSX_ID_preempted_host,
 		.title = "the launching thread is off its CPU though it could "
@@ -514,7 +515,9 @@ static void find_preemption(struct nsx_detect *d)
 			"numactl), and leave cores free of workers "
 			"(fewer data loader processes, OMP_NUM_THREADS)"},
 		.proof = {{.csv = "cpu_threads", .column = "on_cpu_ms",
-			   .at = {{"tid", nsx_int(d->trace->thread[launcher].tid)}}}},
+			   /* Of several it is not known which. */
+			   .at = {{n == 1 ? "tid" : NULL,
+				   nsx_int(d->trace->thread[launcher].tid)}}}},
 		.remedy = nsx_plan_of(d, (struct nsx_change){
 			.verb = NSX_NO_PREEMPTION})};
 

@@ -7,21 +7,24 @@
 #define ALIKE 0.25  /* of the mean, that each of them computes at least        */
 #define MOST 0.5    /* of the window, that one of them computes                */
 
-static bool launches_on(const struct nsx_trace *t, uint32_t thread, uint32_t device)
+/* By device, whether a thread launches on it. */
+static const bool *launches_on(const struct nsx_detect *d, uint32_t thread)
 {
+	const struct nsx_trace *t = d->trace;
 	const struct nsx_thread *h = &t->thread[thread];
+	bool *ret = nsx_arena_get(d->scratch, t->ndevices * sizeof(*ret));
 
 	for (uint32_t i = h->calls_at; i < h->calls_at + h->ncalls; i++)
-		if (nsx_call_op(&t->calls, i) != NSX_NONE &&
-		    nsx_stream_of(t, nsx_call_op(&t->calls, i))->device == device)
-			return true;
-	return false;
+		if (nsx_call_op(&t->calls, i) != NSX_NONE)
+			ret[nsx_stream_of(t, nsx_call_op(&t->calls, i))->device] = true;
+	return ret;
 }
 
 /* How many GPUs take turns of those that a thread launches on. */
 static uint32_t turns_of(const struct nsx_detect *d, uint32_t thread)
 {
 	const struct nsx_facts *f = d->facts;
+	const bool *is_on = launches_on(d, thread);
 	int64_t all_ns = 0, both_ns = 0, judged_ns = 0, least_ns = INT64_MAX;
 	struct nsx_partition part;
 	uint32_t n = 0;
@@ -29,10 +32,10 @@ static uint32_t turns_of(const struct nsx_detect *d, uint32_t thread)
 	for (uint32_t i = 0; i < d->trace->ndevices; i++) {
 		const struct nsx_spans *x = &f->device[i].compute;
 
-		if (!x->n || !launches_on(d->trace, thread, i))
+		if (!x->n || !is_on[i])
 			continue;
 		for (uint32_t k = 0; k < i; k++)
-			if (launches_on(d->trace, thread, k))
+			if (is_on[k])
 				nsx_add_to(&both_ns,
 					   nsx_spans_overlap(x, &f->device[k].compute));
 		nsx_add_to(&all_ns, nsx_spans_total(x));
@@ -51,10 +54,18 @@ static uint32_t turns_of(const struct nsx_detect *d, uint32_t thread)
 
 uint32_t nsx_turns(const struct nsx_detect *d, uint32_t process)
 {
-	uint32_t n = 0;
+	const struct nsx_trace *t = d->trace;
+	uint32_t n = 0, device = NSX_NONE;
+	bool several = false;
 
-	for (uint32_t h = 0; !n && h < d->trace->nthreads; h++)
-		if (d->trace->thread[h].process == process)
+	for (uint32_t i = 0; i < t->nstreams; i++) {
+		if (t->stream[i].process != process)
+			continue;
+		several |= device != NSX_NONE && t->stream[i].device != device;
+		device = t->stream[i].device;
+	}
+	for (uint32_t h = 0; several && !n && h < t->nthreads; h++)
+		if (t->thread[h].process == process)
 			n = turns_of(d, h);
 	return n;
 }
