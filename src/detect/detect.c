@@ -233,6 +233,25 @@ uint32_t nsx_range_of_gap(const struct nsx_detect *d, uint32_t range,
 	return range;
 }
 
+uint32_t nsx_launcher(const struct nsx_detect *d)
+{
+	const struct nsx_trace *t = d->trace;
+	const struct nsx_device *dev = &t->device[d->facts->limiting];
+	size_t *n = nsx_arena_get(d->scratch, (t->nthreads + 1) * sizeof(*n));
+	uint32_t best = NSX_NONE;
+
+	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
+		uint32_t call = nsx_op_call(&t->ops, i);
+
+		if (call != NSX_NONE && nsx_is_judged(d, nsx_op_start(&t->ops, i)))
+			n[nsx_call_thread(t, call)]++;
+	}
+	for (uint32_t h = 0; h < t->nthreads; h++)
+		if (n[h] && (best == NSX_NONE || n[h] > n[best]))
+			best = h;
+	return best;
+}
+
 const char *nsx_thread_text(struct nsx_detect *d, uint32_t thread)
 {
 	const struct nsx_thread *th = &d->trace->thread[thread];

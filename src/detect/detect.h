@@ -64,6 +64,10 @@ uint64_t nsx_range_kind(const struct nsx_trace *t, uint32_t range);
 uint32_t nsx_range_of_gap(const struct nsx_detect *d, uint32_t range,
 			  int64_t from_ns, int64_t to_ns);
 
+/* The thread that launches most of what the limiting GPU, which there is, does in the judged
+ * window; NSX_NONE: no launch was recorded.  Linear in its operations.
+ */
+uint32_t nsx_launcher(const struct nsx_detect *d);
 /* Its name, or its id. */
 const char *nsx_thread_text(struct nsx_detect *d, uint32_t thread);
 /* The GPU of one process of several that communicate, if it has but one; else "". */

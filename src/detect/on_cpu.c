@@ -73,28 +73,6 @@ static int on_switch(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 	return 0;
 }
 
-/* The thread that has launched most of what the limiting GPU does; NSX_NONE. */
-static int find_launcher(const struct nsx_detect *d, uint32_t *ret, struct nsx_err *err)
-{
-	const struct nsx_trace *t = d->trace;
-	const struct nsx_device *dev = &t->device[d->facts->limiting];
-	uint32_t *n;
-
-	*ret = NSX_NONE;
-	if (!nsx_new_array(n, d->scratch, t->nthreads, "threads", err))
-		return err->rc;
-	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
-		uint32_t call = nsx_op_call(&t->ops, i), h;
-
-		if (call == NSX_NONE || !nsx_is_judged(d, nsx_op_start(&t->ops, i)))
-			continue;
-		h = nsx_call_thread(t, call);
-		if (++n[h] && (*ret == NSX_NONE || n[h] > n[*ret]))
-			*ret = h;
-	}
-	return 0;
-}
-
 /* The stretches between its calls, and the calls that end them. */
 static int list_waits(struct nsx_detect *d, struct host_others *x,
 		      struct nsx_spans *waits, struct nsx_err *err)
@@ -158,8 +136,7 @@ int host_find_others(struct nsx_detect *d, struct host_others *ret, struct nsx_e
 	if (!nsx_has_view(d->trace->schema, NSX_VIEW_sched) ||
 	    d->facts->limiting == NSX_NONE)
 		return 0;
-	if (find_launcher(d, &ret->waiter, err))
-		return err->rc;
+	ret->waiter = nsx_launcher(d);
 	if (ret->waiter == NSX_NONE)
 		return 0;
 	if (list_waits(d, ret, &waits, err) ||

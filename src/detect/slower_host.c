@@ -16,26 +16,6 @@ struct pace { /* of a part of the window */
 	double nlaunches;
 };
 
-/* NSX_NONE: no launch was recorded. */
-static uint32_t find_launcher(const struct nsx_detect *d)
-{
-	const struct nsx_trace *t = d->trace;
-	const struct nsx_device *dev = &t->device[d->facts->limiting];
-	size_t *n = nsx_arena_get(d->scratch, (t->nthreads + 1) * sizeof(*n));
-	uint32_t best = NSX_NONE;
-
-	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
-		uint32_t call = nsx_op_call(&t->ops, i);
-
-		if (call != NSX_NONE && nsx_is_judged(d, nsx_op_start(&t->ops, i)))
-			n[nsx_call_thread(t, call)]++;
-	}
-	for (uint32_t h = 0; h < t->nthreads; h++)
-		if (n[h] && (best == NSX_NONE || n[h] > n[best]))
-			best = h;
-	return best;
-}
-
 /* How long a thread is in calls of the operating system; *at: a cursor. */
 static int64_t outside_ns(const struct nsx_trace *t, const struct nsx_thread *th,
 			  size_t *at, struct nsx_span gap)
@@ -170,7 +150,7 @@ int nsx_detect_slower_host(struct nsx_detect *d, struct nsx_err *err)
 
 	if (d->facts->limiting == NSX_NONE || !nsx_repeats(d))
 		return 0;
-	thread = find_launcher(d);
+	thread = nsx_launcher(d);
 	if (thread == NSX_NONE)
 		return 0;
 	add_paces(d, thread, v);

@@ -393,25 +393,31 @@ static bool receives(enum kind kind)
 	return kind == RECV || kind == IRECV || kind == EXCHANGE;
 }
 
-/* Exchanges are matched with exchanges: of two tags the trace tells one. */
-static struct channel *channel_of(struct messages *m, uint32_t from, uint32_t to,
-				  int32_t tag, enum kind kind,
-				  struct nsx_err *err)
+/* Adds an end of a message to its channel.  Exchanges are matched with exchanges: of two tags
+ * the trace tells one.
+ */
+static int add_end(const struct matching *x, struct messages *m, uint32_t call,
+		   uint32_t other, bool is_sender, uint32_t *ret, struct nsx_err *err)
 {
+	uint32_t own = process_of(x, call), thread = x->r->call[call].thread;
+	uint32_t *n, *first;
 	struct channel *v;
 
-	v = nsx_group_value(&m->keys, &m->v, (uint64_t)from << 32 | to,
-			    kind == EXCHANGE ? UINT64_MAX : (uint64_t)tag,
+	v = nsx_group_value(&m->keys, &m->v,
+			    is_sender ? (uint64_t)own << 32 | other :
+					(uint64_t)other << 32 | own,
+			    kind_of(x, call) == EXCHANGE ? UINT64_MAX :
+							   (uint64_t)x->tag[call],
 			    "messages", err);
-	return v;
-}
-
-static void count_message(uint32_t *n, uint32_t *thread, uint32_t of,
-			  bool *is_refuted)
-{
+	if (!v)
+		return err->rc;
+	*ret = (uint32_t)(v - m->v);
+	n = is_sender ? &v->nsent : &v->nreceived;
+	first = is_sender ? &v->from : &v->to;
 	if (!(*n)++)
-		*thread = of;
-	*is_refuted |= *thread != of;
+		*first = thread;
+	v->is_refuted |= *first != thread;
+	return 0;
 }
 
 /* The channels of each call that sends or receives. */
@@ -427,8 +433,6 @@ static int list_channels(struct matching *x, struct messages *m,
 	for (uint32_t i = 0; i < x->r->ncalls; i++) {
 		enum kind kind = kind_of(x, i);
 		uint32_t own = process_of(x, i), other;
-		uint32_t thread = x->r->call[i].thread;
-		struct channel *v;
 
 		m->out[i] = m->in[i] = NSX_NONE;
 		if (!sends(kind) && !receives(kind))
@@ -437,22 +441,9 @@ static int list_channels(struct matching *x, struct messages *m,
 		if (other == NSX_NONE || other == own ||
 		    (kind != EXCHANGE && x->tag[i] < 0))
 			continue;
-		if (sends(kind)) {
-			v = channel_of(m, own, other, x->tag[i], kind, err);
-			if (!v)
-				return err->rc;
-			m->out[i] = (uint32_t)(v - m->v);
-			count_message(&v->nsent, &v->from, thread,
-				      &v->is_refuted);
-		}
-		if (receives(kind)) {
-			v = channel_of(m, other, own, x->tag[i], kind, err);
-			if (!v)
-				return err->rc;
-			m->in[i] = (uint32_t)(v - m->v);
-			count_message(&v->nreceived, &v->to, thread,
-				      &v->is_refuted);
-		}
+		if ((sends(kind) && add_end(x, m, i, other, true, &m->out[i], err)) ||
+		    (receives(kind) && add_end(x, m, i, other, false, &m->in[i], err)))
+			return err->rc;
 	}
 	return 0;
 }

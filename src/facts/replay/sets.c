@@ -265,6 +265,20 @@ static void tie(struct nsx_model *m, uint32_t a, uint32_t b)
 			m->tie[k] = to;
 }
 
+/* Own code between calls, long enough to hold a wait. */
+static void measure_slack(const struct sets *s)
+{
+	struct nsx_model *m = s->b->m;
+
+	for (uint32_t i = 0; i < m->ncalls; i++) {
+		uint32_t set = m->set_of[m->t->thread[s->b->thread[i]].process];
+
+		if (set && (m->call[i].flags & CALL_ACTIVE) &&
+		    model_gap(m, i) >= SLACK_NS)
+			nsx_add_to(&m->slack_ns[set - 1], model_gap(m, i));
+	}
+}
+
 static int tie_sets(const struct sets *s, struct nsx_err *err)
 {
 	struct nsx_model *m = s->b->m;
@@ -276,6 +290,7 @@ static int tie_sets(const struct sets *s, struct nsx_err *err)
 		m->tie[k] = (uint8_t)k;
 	if (m->nsets < 2)
 		return 0;
+	measure_slack(s);
 	if (!nsx_new_array(scratch, s->b->step, 2 * m->f->niterations, "iterations", err))
 		return err->rc;
 	NSX_EACH_RUN(i, next, m->f->niterations, v[next].process == v[i].process &&
@@ -291,20 +306,6 @@ static int tie_sets(const struct sets *s, struct nsx_err *err)
 		len[nruns++ % NEAR] = next - i;
 	}
 	return 0;
-}
-
-/* Own code between calls, long enough to hold a wait. */
-static void measure_slack(const struct sets *s)
-{
-	struct nsx_model *m = s->b->m;
-
-	for (uint32_t i = 0; i < m->ncalls; i++) {
-		uint32_t set = m->set_of[m->t->thread[s->b->thread[i]].process];
-
-		if (set && (m->call[i].flags & CALL_ACTIVE) &&
-		    model_gap(m, i) >= SLACK_NS)
-			nsx_add_to(&m->slack_ns[set - 1], model_gap(m, i));
-	}
 }
 
 int model_sets(struct build *b, struct nsx_err *err)
@@ -331,6 +332,5 @@ int model_sets(struct build *b, struct nsx_err *err)
 		return err->rc;
 	join_small(&s, work_ns);
 	number_sets(&s, number);
-	measure_slack(&s);
 	return tie_sets(&s, err);
 }
