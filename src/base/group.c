@@ -119,11 +119,16 @@ static int add_key(struct nsx_groups *g, uint64_t a, uint64_t b,
 int nsx_group(struct nsx_groups *g, uint64_t a, uint64_t b, uint32_t *ret,
 	      struct nsx_err *err)
 {
-	uint64_t hash = hash_of(a, b);
+	uint64_t hash;
 	size_t slot;
 
+	if (g->last < g->n && is_key(g, g->last, a, b)) {
+		*ret = g->last;
+		return 0;
+	}
 	if (is_full(g) && grow_slots(g, err))
 		return err->rc;
+	hash = hash_of(a, b);
 	slot = find_slot(g, a, b, hash);
 	if (!g->tags[slot]) {
 		if (add_key(g, a, b, err))
@@ -131,7 +136,7 @@ int nsx_group(struct nsx_groups *g, uint64_t a, uint64_t b, uint32_t *ret,
 		g->tags[slot] = tag_of(hash);
 		g->slots[slot] = (uint32_t)g->n - 1;
 	}
-	*ret = g->slots[slot];
+	*ret = g->last = g->slots[slot];
 	return 0;
 }
 

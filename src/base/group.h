@@ -27,6 +27,8 @@ struct nsx_groups {
 	uint32_t *slots; /* index, where it has a tag                        */
 	uint8_t *tags;	 /* behind them: of the key's hash, 0 free           */
 	size_t nslots;
+	uint32_t last; /* index of the key met last: rows of one key often come
+			  together                                           */
 	size_t cap_values; /* of nsx_group_value                             */
 };
 

@@ -286,8 +286,14 @@ static int64_t before(const struct nsx_spans *s, const int64_t *prefix,
 int64_t nsx_spans_within(const struct nsx_spans *s, const int64_t *prefix,
 			 int64_t start_ns, int64_t end_ns)
 {
-	if (start_ns >= end_ns)
+	size_t i = start_ns < end_ns ? nsx_spans_find(s, start_ns) : s->n;
+	struct nsx_span first;
+
+	if (i == s->n)
 		return 0;
+	first = nsx_span_at(s, i);
+	if (end_ns <= first.end_ns) /* most queries are short */
+		return NSX_MAX(0, end_ns - NSX_MAX(start_ns, first.start_ns));
 	return before(s, prefix, end_ns) - before(s, prefix, start_ns);
 }
 

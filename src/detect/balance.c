@@ -443,13 +443,16 @@ static int64_t fetching_ns(const struct nsx_detect *d, size_t *ret_pages)
 
 	*ret_pages = 0;
 	for (size_t i = 0; i < idle->n; i++) {
-		struct nsx_idle_piece x = nsx_idle_at(idle, i);
-		int64_t ns = NSX_MIN(x.end_ns, d->w.end_ns) -
-			     NSX_MAX(x.start_ns, d->w.start_ns);
+		struct nsx_idle_piece x;
 		const struct nsx_copy *c;
+		int64_t ns;
 
-		if (ns <= 0 || x.cause != NSX_CAUSE_MIGRATION ||
-		    x.op == NSX_NONE)
+		if (idle->tag[i].cause != NSX_CAUSE_MIGRATION)
+			continue;
+		x = nsx_idle_at(idle, i);
+		ns = NSX_MIN(x.end_ns, d->w.end_ns) -
+		     NSX_MAX(x.start_ns, d->w.start_ns);
+		if (ns <= 0 || x.op == NSX_NONE)
 			continue;
 		c = nsx_op_copy(t, x.op);
 		if (nsx_copy_is_fetched(c->copy_kind, c->cause)) {
@@ -471,12 +474,15 @@ static const char *advise_on_pauses(const struct nsx_detect *d)
 	int64_t all_ns = 0, late_ns = 0;
 
 	for (size_t i = 0; i < idle->n; i++) {
-		struct nsx_idle_piece x = nsx_idle_at(idle, i);
-		uint32_t call = x.op == NSX_NONE ? NSX_NONE :
-						   nsx_op_call(&t->ops, x.op);
+		struct nsx_idle_piece x;
+		uint32_t call;
 
-		if (x.cause != NSX_CAUSE_DISPATCH || !nsx_is_judged(d, x.start_ns))
+		if (idle->tag[i].cause != NSX_CAUSE_DISPATCH)
 			continue;
+		x = nsx_idle_at(idle, i);
+		if (!nsx_is_judged(d, x.start_ns))
+			continue;
+		call = x.op == NSX_NONE ? NSX_NONE : nsx_op_call(&t->ops, x.op);
 		nsx_add_to(&all_ns, x.end_ns - x.start_ns);
 		if (call != NSX_NONE &&
 		    nsx_call_end(&t->calls, call) + launch_ns > x.start_ns)
@@ -506,7 +512,7 @@ static void tell_causes(struct nsx_detect *d, struct nsx_finding *f)
 	const char *text = "mostly";
 	bool fetches = false;
 
-	nsx_idle_by_cause(d, ns);
+	memcpy(ns, d->idle_ns, sizeof(d->idle_ns));
 	ns[FETCHING] = fetched_ns;
 	ns[NSX_CAUSE_MIGRATION] -= fetched_ns;
 	for (unsigned i = 0; i < MOST_CAUSES; i++) {

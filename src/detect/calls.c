@@ -374,7 +374,7 @@ static int add_question(struct calls *c, struct group *x, size_t call, struct ns
 	return nsx_push(x->rows, x->nrows, x->cap_rows, "calls", err, (uint32_t)call);
 }
 
-static int add_call(struct calls *c, size_t call, uint32_t range,
+static int add_call(struct calls *c, size_t call, struct nsx_nvtx_walk *ranges,
 		    uint32_t *last_wait, struct nsx_err *err)
 {
 	const struct nsx_trace *t = c->d->trace;
@@ -383,7 +383,7 @@ static int add_call(struct calls *c, size_t call, uint32_t range,
 		     nsx_call_start(&t->calls, call);
 	struct group *x;
 	enum kind kind;
-	uint32_t g;
+	uint32_t g, range;
 
 	if (!c->does[raw])
 		learn_name(c, raw);
@@ -398,6 +398,7 @@ static int add_call(struct calls *c, size_t call, uint32_t range,
 		return err->rc;
 	count_copy(c, x, call);
 	g = (uint32_t)(x - c->v);
+	range = nsx_nvtx_walk_to(ranges, nsx_call_start(&t->calls, call));
 	if (nsx_places_add(&c->places, t, g, range, (uint32_t)call, ns,
 			   &x->place, err))
 		return err->rc;
@@ -480,8 +481,7 @@ static int collect_thread(struct calls *c, uint32_t thread, uint32_t *below,
 		if (nsx_call_end(&t->calls, i) <= c->d->w.start_ns ||
 		    (t->calls.flags[i] & NSX_CALL_NESTED))
 			continue;
-		if (add_call(c, i, nsx_nvtx_walk_to(&walk, start_ns),
-			     &last_wait, err))
+		if (add_call(c, i, &walk, &last_wait, err))
 			return err->rc;
 		c->ended_ns = nsx_call_end(&t->calls, i);
 	}
@@ -514,7 +514,6 @@ static int collect(struct calls *c, struct nsx_err *err)
 	const struct nsx_trace *t = c->d->trace;
 	size_t n = nsx_strings_bound(t->strings);
 	uint32_t *below;
-	int64_t idle_ns[NSX_NCAUSES];
 
 	if (!nsx_new_array(below, c->d->scratch, t->nvtx.n, "ranges", err) ||
 	    !nsx_new_array(c->launcher, c->d->scratch, n, "kernel names", err) ||
@@ -525,11 +524,10 @@ static int collect(struct calls *c, struct nsx_err *err)
 		if (collect_thread(c, c->thread, below, err))
 			return err->rc;
 	join_waits(c);
-	nsx_idle_by_cause(c->d, idle_ns);
 	for (unsigned i = 0; i < NSX_NCAUSES; i++) {
 		if (i < NSX_CAUSE_LAUNCH_TO_START)
-			nsx_add_to(&c->idle_ns, idle_ns[i]);
-		nsx_add_to(&c->all_idle_ns, idle_ns[i]);
+			nsx_add_to(&c->idle_ns, c->d->idle_ns[i]);
+		nsx_add_to(&c->all_idle_ns, c->d->idle_ns[i]);
 	}
 	return 0;
 }

@@ -78,6 +78,20 @@ static int mark_library(struct nsx_detect *d, struct nsx_err *err)
 	       nsx_mark_building(d, bits, err);
 }
 
+static void sum_idle(struct nsx_detect *d)
+{
+	const struct nsx_idle *idle = d->facts->limiting == NSX_NONE ? NULL :
+				      &d->facts->idle[d->facts->limiting];
+
+	for (size_t i = 0; idle && i < idle->n; i++) {
+		struct nsx_idle_piece x = nsx_idle_at(idle, i);
+		int64_t a = NSX_MAX(x.start_ns, d->w.start_ns);
+		int64_t b = NSX_MIN(x.end_ns, d->w.end_ns);
+
+		d->idle_ns[x.cause] += NSX_MAX(0, b - a);
+	}
+}
+
 int nsx_detect(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct search s = {.d = d};
@@ -85,6 +99,7 @@ int nsx_detect(struct nsx_detect *d, struct nsx_err *err)
 
 	d->w = nsx_judged(d->facts);
 	d->is_pytorch = nsx_sees_pytorch(d->trace);
+	sum_idle(d);
 	d->scratch = nsx_arena_new();
 	for (size_t i = 0; i < ARRAY_LEN(detectors); i++)
 		s.found[i].arena = nsx_arena_new();
@@ -258,21 +273,6 @@ const char *nsx_thread_text(struct nsx_detect *d, uint32_t thread)
 
 	return th->name ? nsx_text(d->trace, th->name) :
 			  nsx_tell(d->found, "%lld", (long long)th->tid);
-}
-
-void nsx_idle_by_cause(const struct nsx_detect *d, int64_t ns[NSX_NCAUSES])
-{
-	const struct nsx_idle *idle = d->facts->limiting == NSX_NONE ? NULL :
-				      &d->facts->idle[d->facts->limiting];
-
-	memset(ns, 0, NSX_NCAUSES * sizeof(*ns));
-	for (size_t i = 0; idle && i < idle->n; i++) {
-		struct nsx_idle_piece x = nsx_idle_at(idle, i);
-		int64_t a = NSX_MAX(x.start_ns, d->w.start_ns);
-		int64_t b = NSX_MIN(x.end_ns, d->w.end_ns);
-
-		ns[x.cause] += NSX_MAX(0, b - a);
-	}
 }
 
 struct nsx_rows nsx_keep_rows(struct nsx_detect *d, const uint32_t *v,

@@ -28,6 +28,9 @@ struct nsx_detect {
 	struct nsx_window w;	   /* judged                                 */
 	bool is_pytorch;	   /* seen in the trace                      */
 	const uint8_t *library; /* by call, a bit: nsx_is_librarys           */
+	bool has_trials; /* of cuDNN's algorithms: nsx_mark_trials found some */
+	/* Idle time of the limiting GPU in the judged window, by cause. */
+	int64_t idle_ns[NSX_NCAUSES];
 	struct nsx_arena *scratch; /* freed after this detector              */
 };
 
@@ -106,8 +109,6 @@ const char *nsx_iteration_word(const struct nsx_facts *f);
 /* The range that they are, as it is shown ("step #"); NULL: they are found otherwise. */
 const char *nsx_iteration_range(const struct nsx_facts *f);
 
-/* Idle time of the limiting GPU in the judged window, by cause. */
-void nsx_idle_by_cause(const struct nsx_detect *d, int64_t ns[NSX_NCAUSES]);
 /* "`step` in solver": what a frame of the trace is called. */
 const char *nsx_frame_words(struct nsx_detect *d, uint32_t frame);
 

@@ -161,11 +161,11 @@ bool host_is_outside(const struct nsx_detect *d, enum awaited what)
  * of the time is what sets the pace.
  */
 static void take_price(struct nsx_detect *d, struct nsx_finding *f,
-		       const struct outside *x, const int64_t idle_ns[NSX_NCAUSES])
+		       const struct outside *x)
 {
 	double length_ns = (double)(d->w.end_ns - d->w.start_ns), all_ns = 0;
-	int64_t ns = NSX_MIN(x->ns, idle_ns[x->is_mpi ? NSX_CAUSE_HOST_CODE :
-							NSX_CAUSE_OSRT]);
+	int64_t ns = NSX_MIN(x->ns, d->idle_ns[x->is_mpi ? NSX_CAUSE_HOST_CODE :
+							   NSX_CAUSE_OSRT]);
 	bool is_seen = x->meanwhile.thread != NSX_NONE;
 
 	if (is_seen || !host_is_outside(d, x->what)) {
@@ -180,7 +180,7 @@ static void take_price(struct nsx_detect *d, struct nsx_finding *f,
 		return;
 	}
 	for (unsigned i = 0; i < NSX_NCAUSES; i++)
-		all_ns += (double)idle_ns[i];
+		all_ns += (double)d->idle_ns[i];
 	if ((double)ns < PACED * length_ns &&
 	    (x->what != A_REQUEST || (double)ns < PACED_LEAST * length_ns ||
 	     (double)ns < NEARLY_ALL * all_ns))
@@ -239,8 +239,7 @@ static void tell_partner(struct nsx_detect *d, const struct outside *x,
 }
 
 static void propose_outside(struct nsx_detect *d, const struct outside *x,
-			    const struct nsx_places *places, uint32_t thing,
-			    const int64_t idle_ns[NSX_NCAUSES])
+			    const struct nsx_places *places, uint32_t thing)
 {
 	struct nsx_findings *l = d->found;
 	const char *name = nsx_text(d->trace, x->name);
@@ -258,7 +257,7 @@ static void propose_outside(struct nsx_detect *d, const struct outside *x,
 				 nsx_tell_ns(l, x->ns),
 				 nsx_tell_ns(l, x->max_ns))}};
 
-	take_price(d, &f, x, idle_ns);
+	take_price(d, &f, x);
 	if (x->what == A_CLOCK)
 		nsx_add_evidence(&f, nsx_tell(l, "they end every %s, however long "
 					      "they last", nsx_text_ns(
@@ -424,8 +423,7 @@ static int find_timeout(const struct nsx_detect *d, const struct nsx_spans *wait
 /* Of the thread with the longest wait of this name: what others do while it waits, or what
  * else ends that.
  */
-static int find_end(struct nsx_detect *d, struct outside *x,
-		    const int64_t idle_ns[NSX_NCAUSES], struct nsx_err *err)
+static int find_end(struct nsx_detect *d, struct outside *x, struct nsx_err *err)
 {
 	double length_ns = (double)(d->w.end_ns - d->w.start_ns);
 	struct nsx_spans waits = {0};
@@ -437,7 +435,7 @@ static int find_end(struct nsx_detect *d, struct outside *x,
 			      host_waits_for(nsx_text(d->trace, x->name));
 	/* Less may be the driver of the GPU, which does its work in such calls. */
 	if (strstr(nsx_text(d->trace, x->name), "ioctl") && !x->is_mpi &&
-	    (double)NSX_MIN(x->ns, idle_ns[NSX_CAUSE_OSRT]) >= PACED * length_ns)
+	    (double)NSX_MIN(x->ns, d->idle_ns[NSX_CAUSE_OSRT]) >= PACED * length_ns)
 		x->what = A_DEVICE;
 	if (!nsx_new_array(waits.v, d->scratch, x->count, "waits", err))
 		return err->rc;
@@ -461,22 +459,20 @@ static int find_outside(struct nsx_detect *d, struct nsx_err *err)
 {
 	double least_ns = LEAST_SHARE * (double)(d->w.end_ns - d->w.start_ns);
 	struct waits s = {.thread = NSX_NONE};
-	int64_t idle_ns[NSX_NCAUSES];
 	struct nsx_outside o;
 	int rc = 0;
 
 	if (!nsx_new_array(s.below, d->scratch, d->trace->nvtx.n, "ranges", err))
 		return err->rc;
-	nsx_idle_by_cause(d, idle_ns);
 	for (size_t at = 0; !rc && nsx_outside_next(d->trace, &at, &o);)
 		if (is_looked_at(d, &o))
 			rc = add_wait(&s, d, &o, err);
 	for (uint32_t i = 0; !rc && i < s.names.n; i++) {
 		if ((double)s.v[i].ns < least_ns)
 			continue;
-		rc = find_end(d, &s.v[i], idle_ns, err);
+		rc = find_end(d, &s.v[i], err);
 		if (!rc)
-			propose_outside(d, &s.v[i], &s.places, i, idle_ns);
+			propose_outside(d, &s.v[i], &s.places, i);
 	}
 	nsx_places_done(&s.places);
 	nsx_groups_done(&s.names);

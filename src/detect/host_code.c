@@ -77,7 +77,6 @@ struct launcher {
 	const char *replay_call; /* one that replays a graph; NULL: none      */
 	bool learns;  /* usual lengths, and kinds where has_kinds, at first  */
 	bool has_kinds;
-	int64_t idle_ns[NSX_NCAUSES]; /* of the limiting GPU, by cause       */
 	struct edge edge[2]; /* of it: the first and the last                */
 	uint8_t *awaited; /* by name of an OS call; 0: not looked at yet     */
 };
@@ -665,7 +664,7 @@ static void propose_code(struct launcher *x, const struct code *c)
 		.is_own = is_own,
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
 		.guess_ns = (double)NSX_MIN(
-			c->rows.ns, x->idle_ns[NSX_CAUSE_HOST_CODE]),
+			c->rows.ns, x->d->idle_ns[NSX_CAUSE_HOST_CODE]),
 		/* Without GPU work nothing is replayed, and all is as sure. */
 		.measured_ns = d->trace->ops.n ? (double)c->edge_ns : 0,
 		.evidence = {say_stretches(d, c, helper, is_placed ? after : NULL)},
@@ -693,7 +692,7 @@ static void propose_code(struct launcher *x, const struct code *c)
 static bool is_slow_replay(const struct launcher *x)
 {
 	return x->nslow && x->slow_ns * 2 > x->launch_ns &&
-	       x->idle_ns[NSX_CAUSE_LAUNCH_CALL] / (int64_t)x->nslow >=
+	       x->d->idle_ns[NSX_CAUSE_LAUNCH_CALL] / (int64_t)x->nslow >=
 		       SLOW_REPLAY_NS;
 }
 
@@ -780,7 +779,7 @@ static void propose_launches(struct launcher *x)
 				 nsx_text_api(l->arena, x->replay_call)) :
 			"the GPU waits for launches, which come one by one",
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
-		.guess_ns = (double)x->idle_ns[NSX_CAUSE_LAUNCH_CALL],
+		.guess_ns = (double)x->d->idle_ns[NSX_CAUSE_LAUNCH_CALL],
 		.evidence = {is_slow ? say_replays(x) : say_launches(x),
 			     say_hot(d, &hot)},
 		.proof = {{.csv = "launches", .column = "total_time_ms"}},
@@ -824,7 +823,6 @@ static int find_code(struct launcher *x, struct nsx_err *err)
 			   nsx_strings_bound(t->strings), "OS calls", err) ||
 	    !nsx_new_array(x->between, x->d->scratch, t->nthreads, "threads", err))
 		return err->rc;
-	nsx_idle_by_cause(x->d, x->idle_ns);
 	find_edges(x);
 	x->long_ns = find_long_ns(x->d);
 	x->learns = true;

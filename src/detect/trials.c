@@ -120,6 +120,7 @@ static int end_search(struct search *s, struct nsx_err *err)
 	bool is_one = s->is_cudnn && s->n >= LEAST_TRIALS &&
 		      s->ndistinct * 2 > s->n;
 
+	s->d->has_trials |= is_one;
 	for (size_t k = 0; is_one && k < s->n; k++) {
 		const struct trial *x = &s->v[k];
 
@@ -271,7 +272,7 @@ static void propose(struct search *s)
 int nsx_detect_trials(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct search s = {.d = d, .place = {0, NSX_NONE}};
-	int rc = walk(&s, err);
+	int rc = d->has_trials ? walk(&s, err) : 0;
 
 	if (!rc && s.ntrials)
 		propose(&s);

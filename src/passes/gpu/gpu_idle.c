@@ -55,20 +55,16 @@ static const struct nsx_layout by_cause_layout = {NSX_COLS(cause_cols)};
 
 /* Devices ---------------------------------------------------------------------*/
 
-static void add_device(const struct nsx_run *run, uint32_t d,
+static void add_device(const struct nsx_run *run, uint32_t d, int64_t edge_ns,
 		       struct nsx_table *table)
 {
 	const struct nsx_device_facts *f = &run->facts->device[d];
-	const struct nsx_idle *idle = &run->facts->idle[d];
 	const struct nsx_window *w = &run->trace->window;
-	int64_t window_ns = w->end_ns - w->start_ns, edge_ns = 0;
-	int64_t busy_ns = window_ns - nsx_idle_total(idle);
+	int64_t window_ns = w->end_ns - w->start_ns;
+	int64_t busy_ns = window_ns - nsx_idle_total(&run->facts->idle[d]);
 	int64_t kernel_ns = nsx_kernel_busy(f);
 	struct nsx_cell *row = nsx_add_row(table);
-	struct nsx_gap gap;
 
-	for (size_t at = 0; nsx_next_gap(idle, &at, &gap);)
-		nsx_add_to(&edge_ns, gap.is_edge ? gap.end_ns - gap.start_ns : 0);
 	row[DEVICE] = nsx_int(run->trace->device[d].device_id);
 	row[WINDOW] = nsx_ms(window_ns);
 	row[BUSY] = nsx_ms(busy_ns);
@@ -178,16 +174,16 @@ static void add_lengths(const struct nsx_trace *t, uint32_t d,
 	}
 }
 
-/* The longest gaps of all devices, and all gaps by length. */
-static void fill_gaps(const struct nsx_run *run, struct nsx_table *table,
-		      struct nsx_table *lengths)
+/* The devices, the longest gaps of all, and all gaps by length. */
+static void fill_gaps(const struct nsx_run *run, struct nsx_table *devices,
+		      struct nsx_table *table, struct nsx_table *lengths)
 {
 	const struct nsx_trace *t = run->trace;
 	struct top top = {.n = 0};
 
 	for (uint32_t d = 0; d < t->ndevices; d++) {
 		struct long_gap g = {.device = d};
-		int64_t sum[3][2] = {{0}};
+		int64_t sum[3][2] = {{0}}, edge_ns = 0;
 
 		for (size_t at = 0;
 		     nsx_next_gap(&run->facts->idle[d], &at, &g.gap);) {
@@ -195,11 +191,10 @@ static void fill_gaps(const struct nsx_run *run, struct nsx_table *table,
 			unsigned i = (ns >= 10000) + (ns >= 1000000);
 
 			keep_longest(&top, &g);
-			if (g.gap.is_edge)
-				continue;
-			sum[i][0]++;
-			nsx_add_to(&sum[i][1], ns);
+			nsx_add_to(g.gap.is_edge ? &edge_ns : &sum[i][1], ns);
+			sum[i][0] += !g.gap.is_edge;
 		}
+		add_device(run, d, edge_ns, devices);
 		add_lengths(t, d, (const int64_t (*)[2])sum, lengths);
 	}
 	for (size_t i = 0; i < top.n; i++)
@@ -362,9 +357,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 				  "work in the trace)");
 		return nsx_cannot(out, "the trace has no GPU work");
 	}
-	for (uint32_t d = 0; d < t->ndevices; d++)
-		add_device(run, d, tables[0]);
-	fill_gaps(run, tables[1], tables[3]);
+	fill_gaps(run, tables[0], tables[1], tables[3]);
 	if (fill_causes(run, tables[2], by_cause, err))
 		return err->rc;
 	if (t->schema->table[NSX_VIEW_kernel])

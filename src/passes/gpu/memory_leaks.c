@@ -55,7 +55,7 @@ static void find_calls(struct leaks *l)
 {
 	const struct nsx_trace *t = l->run->trace;
 
-	for (uint32_t i = 0; i < t->calls.n; i++) {
+	for (uint32_t i = 0; l->n && i < t->calls.n; i++) {
 		uint32_t process = t->thread[nsx_call_thread(t, i)].process;
 		uint32_t corr = (uint32_t)nsx_unpack(&t->calls.corr, i);
 

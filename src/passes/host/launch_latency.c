@@ -76,8 +76,11 @@ static int first_of_graphs(struct launched *l, struct nsx_arena *a,
 			   struct nsx_err *err)
 {
 	const struct nsx_trace *t = l->t;
+	uint8_t flags = 0;
 
-	for (uint32_t i = 0; i < t->ops.n; i++) {
+	for (size_t i = 0; i < t->calls.n; i++)
+		flags |= t->calls.flags[i];
+	for (uint32_t i = 0; flags & NSX_CALL_GRAPH && i < t->ops.n; i++) {
 		uint32_t call = nsx_op_call(&t->ops, i);
 
 		if (t->ops.kind[i] != NSX_OP_KERNEL || call == NSX_NONE ||
@@ -124,9 +127,9 @@ static bool is_longer(const struct nsx_trace *t, const struct delay *x,
 	return c ? c < 0 : nsx_op_call(&t->ops, a) < nsx_op_call(&t->ops, b);
 }
 
-static void offer(struct launched *l, uint32_t op)
+static void offer(struct launched *l, uint32_t op, int64_t ns)
 {
-	struct delay x = {delay_of(l->t, op), op};
+	struct delay x = {ns, op};
 	size_t i;
 
 	if (l->ntop == TOP_ROWS && !is_longer(l->t, &x, &l->top[TOP_ROWS - 1]))
@@ -168,19 +171,27 @@ static void fill_rows(const struct launched *l, struct nsx_table *table)
 
 /* Figures of all ---------------------------------------------------------------*/
 
-/* Fills ns, which quantiles reorder. */
-static void collect(struct launched *l, bool after)
+/* Fills ns, which quantiles reorder, and top. */
+static void collect_delays(struct launched *l)
+{
+	for (uint32_t i = 0; i < l->t->ops.n; i++)
+		if (is_launched(l, i)) {
+			l->ns[l->n] = delay_of(l->t, i);
+			offer(l, i, l->ns[l->n++]);
+		}
+}
+
+/* Fills ns anew. */
+static void collect_after(struct launched *l)
 {
 	const struct nsx_trace *t = l->t;
 
 	l->n = 0;
 	for (uint32_t i = 0; i < t->ops.n; i++)
 		if (is_launched(l, i))
-			l->ns[l->n++] =
-			    after ? nsx_op_start(&t->ops, i) -
+			l->ns[l->n++] = nsx_op_start(&t->ops, i) -
 					nsx_call_end(&t->calls,
-						     nsx_op_call(&t->ops, i))
-				  : delay_of(t, i);
+						     nsx_op_call(&t->ops, i));
 }
 
 /* Leaves ns with the time after the return. */
@@ -196,7 +207,7 @@ static void put_summary(struct nsx_section *out, struct launched *l)
 		negative += l->ns[i] < 0;
 	}
 	nsx_quantiles(l->ns, l->n, qs, 3, q);
-	collect(l, true);
+	collect_after(l);
 	for (size_t i = 0; i < l->n; i++)
 		early += l->ns[i] < 0;
 	nsx_put(out, "summary.count", nsx_int((int64_t)l->n));
@@ -367,13 +378,10 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	nsx_new_array(l.ns, run->scratch, run->trace->ops.n, "launches", err);
 	if (!l.ns || first_of_graphs(&l, run->scratch, err))
 		return err->rc;
-	collect(&l, false);
+	collect_delays(&l);
 	if (!l.n)
 		return nsx_cannot(out, "no kernel in the window has an API "
 				       "call with its correlation id");
-	for (uint32_t i = 0; i < run->trace->ops.n; i++)
-		if (is_launched(&l, i))
-			offer(&l, i);
 	nsx_md_heading(out, "Waits and launches");
 	fill_histogram(&l, bins);
 	put_summary(out, &l);
