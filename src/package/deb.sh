@@ -47,8 +47,9 @@ END
 } >debian/copyright
 cat >debian/rules <<'END'
 #!/usr/bin/make -f
+export DEB_BUILD_MAINT_OPTIONS = hardening=+all optimize=+lto
+export DEB_CFLAGS_MAINT_APPEND = -O3
 include /usr/share/dpkg/default.mk
-export DEB_BUILD_MAINT_OPTIONS = hardening=+all
 to := $(CURDIR)/debian/$(DEB_SOURCE)
 doc := $(to)/usr/share/doc/$(DEB_SOURCE)
 build: build-arch build-indep
