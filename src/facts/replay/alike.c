@@ -77,32 +77,31 @@ struct alike {
 	uint32_t at, of;
 };
 
-/* v: where each stands in by_length, in order of kinds. */
-static int pack_alike(struct build *b, const struct nsx_keyed *v, uint32_t n,
-		      const struct alike *by_length, struct model_alikes *ret,
-		      struct nsx_err *err)
+/* v: where each stands in by_length, in order of kinds; behind them is as much room. */
+static int pack_alike(struct build *b, const struct nsx_keyed *v, void *room,
+		      uint32_t n, const struct alike *by_length,
+		      struct model_alikes *ret, struct nsx_err *err)
 {
-	struct nsx_arena *a = nsx_arena_new();
-	int64_t *ns;
-	uint32_t *at, *of;
-	int rc = nsx_new_arrays(a, n, "ranks", err, ns, at, of);
+	struct nsx_arena *a = b->m->arena;
+	int64_t *ns = room;
+	uint32_t *at = room;
 
-	for (uint32_t k = 0; !rc && k < n; k++) {
-		const struct alike *x = &by_length[v[k].at];
-
-		ns[k] = x->ns;
-		at[k] = x->at;
-		of[k] = x->of << 1 | (!k || v[k].key != v[k - 1].key);
-	}
 	ret->n = n;
-	rc = rc ?: nsx_pack_i64(b->m->arena, ns, n, "ranks", &ret->ns, err) ?:
-	     nsx_pack_u32(b->m->arena, at, n, "ranks", &ret->at, err) ?:
-	     nsx_pack_u32(b->m->arena, of, n, "ranks", &ret->of, err);
-	nsx_arena_free(a);
-	return rc;
+	for (uint32_t k = 0; k < n; k++)
+		ns[k] = by_length[v[k].at].ns;
+	if (nsx_pack_i64(a, ns, n, "ranks", &ret->ns, err))
+		return err->rc;
+	for (uint32_t k = 0; k < n; k++)
+		at[k] = by_length[v[k].at].at;
+	if (nsx_pack_u32(a, at, n, "ranks", &ret->at, err))
+		return err->rc;
+	for (uint32_t k = 0; k < n; k++)
+		at[k] = by_length[v[k].at].of << 1 |
+			(!k || v[k].key != v[k - 1].key);
+	return nsx_pack_u32(a, at, n, "ranks", &ret->of, err);
 }
 
-/* v: with their lengths, and room for as many more. */
+/* v: with their lengths, and room for as many more and one. */
 static int list_alike(struct build *b, struct nsx_keyed *v, uint32_t n,
 		      int64_t (*kind)(const struct nsx_model *m, uint32_t at),
 		      uint32_t (*of)(const struct nsx_model *m, uint32_t at),
@@ -120,7 +119,8 @@ static int list_alike(struct build *b, struct nsx_keyed *v, uint32_t n,
 		v[k] = (struct nsx_keyed){kind(b->m, v[k].at), k};
 	}
 	nsx_keyed_sort(v, v + n, n);
-	rc = pack_alike(b, v, n, by_length, ret, err);
+	/* a key has 12 bytes: two are aligned for numbers of 8 */
+	rc = pack_alike(b, v, v + n + n % 2, n, by_length, ret, err);
 	nsx_arena_drop(b->step, by_length);
 	return rc;
 }
@@ -233,7 +233,7 @@ int model_alike(struct build *b, struct nsx_err *err)
 
 	if (!has_ranks(b))
 		return 0;
-	return nsx_new_arrays(b->step, 2 * most, "ranks", err, v) ?:
+	return nsx_new_arrays(b->step, 2 * most + 1, "ranks", err, v) ?:
 	       find_devices(b, err) ?:
 	       order_ops(b, v, err) ?:
 	       number_steps(b, err) ?:
