@@ -28,7 +28,7 @@ enum nsx_detail { /* how much is kept of a rank */
 };
 /* By its word; NULL is the default.  Errors: NSX_E_USAGE. */
 int nsx_detail_parse(const char *word, enum nsx_detail *ret,
-		     struct nsx_err *err);
+		     struct nsx_err *err) NSX_CHECKED;
 
 enum nsx_rank_from { /* how the number of a rank is known, best first */
 	NSX_RANK_PAYLOAD, /* NCCL said so when the communicator was made     */
@@ -160,6 +160,18 @@ static inline int64_t nsx_coll_end(const struct nsx_dchannel *c, size_t i)
 {
 	return nsx_coll_start(c, i) + nsx_coll_ns(c, i);
 }
+/* How long no kernel hides it.  This comes last: kernels that run beside it began
+ * before the rank had to wait.
+ */
+static inline int64_t nsx_coll_exposed_ns(const struct nsx_dchannel *c, size_t i)
+{
+	return nsx_coll_ns(c, i) * c->exposed[i] / 255;
+}
+/* Whether it is of sends and receives: its operations hold two ranks. */
+static inline bool nsx_is_of_pairs(const struct nsx_dchannel *c)
+{
+	return c->n && c->ops[0].holds == 2;
+}
 
 /* Fills c's columns of bytes from its collectives.  Errors: NSX_E_NOMEM. */
 int nsx_channel_pack(struct nsx_dchannel *c, struct nsx_arena *a,
@@ -191,7 +203,7 @@ struct nsx_digest_opts {
 #define NSX_RANK_REGEX "rank[_-]?0*([0-9]+)"
 
 /* The ranks of a report's trace, in order; its path is only looked at for their
- * number.  Owner: the caller, nsx_digest_free each, free() the array.
+ * number.  Owner: the caller, nsx_digests_free.
  */
 int nsx_digest_make(const struct nsx_report *r, const struct nsx_digest_opts *o,
 		    struct nsx_digest ***ret, size_t *ret_n,

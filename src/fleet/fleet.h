@@ -187,9 +187,7 @@ struct nsx_fleet {
 				 operations                                  */
 	double step_ns;	 /* mean                                             */
 	double *own_ns;	 /* by step, rank: own time; NAN: not there          */
-	int64_t *bound_ns; /* by rank, step and one more: the common ends on
-			      the rank's clock, by_totals: where iterations
-			      begin; INT64_MIN: not there                    */
+	int64_t *bound_ns; /* by rank, step and one more: nsx_bounds_of      */
 	struct nsx_dstep **part; /* by step, rank: its iteration; NULL       */
 	struct nsx_desync *desync;
 	size_t ndesyncs, cap_desyncs;
@@ -249,7 +247,9 @@ struct nsx_mended {
 /* In how many steps one of these ranks was recorded. */
 size_t nsx_fleet_steps_of(const struct nsx_fleet *f, const uint32_t *ranks,
 			  size_t n);
-/* What a step in which they were recorded would save by that on average.  Adds to passed; NULL: none. */
+/* What a step in which they were recorded would save by that on average, in ns.  Adds
+ * to passed, unless that is NULL.
+ */
 int nsx_fleet_replay(const struct nsx_fleet *f, const struct nsx_mended *mended,
 		     const struct nsx_passed *passed, double *ret_ns,
 		     struct nsx_err *err) NSX_CHECKED;
@@ -272,6 +272,15 @@ static inline double nsx_common_ns(const struct nsx_fleet *f, uint32_t rank,
 	double at = f->rank[rank].zero_ns + (double)t;
 
 	return at - c->offset_ns - c->drift_ppm * 1e-6 * (at - f->middle_ns);
+}
+
+/* Where a rank's step begins, and, behind it, where it ends, on its own clock: at common
+ * ends; by_totals: where iterations begin.  INT64_MIN: not there.
+ */
+static inline int64_t *nsx_bounds_of(const struct nsx_fleet *f, uint32_t rank,
+				     size_t step)
+{
+	return &f->bound_ns[rank * (f->nsteps + 1) + step];
 }
 
 /* How many ranks of the job are not here, as far as anything tells. */
@@ -310,7 +319,7 @@ void nsx_lengths_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
 static inline bool nsx_is_of_unknown_pairs(const struct nsx_fleet *f,
 					   const struct nsx_fcomm *c)
 {
-	return nsx_channel_of(f, c->m)->ops[0].holds == 2 &&
+	return nsx_is_of_pairs(nsx_channel_of(f, c->m)) &&
 	       !(c->is_sure && c->n == 2);
 }
 

@@ -95,14 +95,13 @@ static int64_t time_since(const struct nsx_fleet *f, const struct nsx_fmember *m
 		       nsx_coll_end(ch, i) - nsx_coll_end(ch, was);
 }
 
-/* What no kernel hides of a member's k-th collective, which it has; it comes last. */
+/* What no kernel hides of a member's k-th collective, which it has. */
 static int64_t exposed_ns(const struct nsx_fleet *f, const struct nsx_fmember *m,
 			  size_t k)
 {
 	const struct nsx_dchannel *ch = nsx_channel_of(f, m);
-	size_t i = nsx_timed_at(m, ch, k);
 
-	return nsx_coll_ns(ch, i) * ch->exposed[i] / 255;
+	return nsx_coll_exposed_ns(ch, nsx_timed_at(m, ch, k));
 }
 
 /* ns: lengths, by member */

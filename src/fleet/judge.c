@@ -744,7 +744,7 @@ static bool has_unknown_pairs(const struct nsx_fleet *f)
 			const struct nsx_dchannel *ch = nsx_channel_of(
 				f, &c->m[m]);
 
-			if (!ch->n || ch->ops[ch->code[0]].holds != 2)
+			if (!nsx_is_of_pairs(ch))
 				continue;
 			all += ch->n;
 			unknown += nsx_is_of_unknown_pairs(f, c) ? ch->n : 0;

@@ -15,20 +15,15 @@
 #define KNOWN_BOUND_NS INT64_C(500000) /* how far clocks are apart once compared */
 #define MUCH_NEARER 0.25 /* times the spread of ends: of one communicator */
 
-/* Of sends and receives the k-th of one rank need not be the k-th of another. */
-static bool is_of_pairs(const struct nsx_mchannel *x)
-{
-	return x->c->ops[0].holds == 2;
-}
-
 /* What tells most comes first: the more kinds of operations, the fewer places
- * fit, and what was laid well shows how far the clocks are apart.
+ * fit, and what was laid well shows how far the clocks are apart.  Of sends and receives
+ * the k-th of one rank need not be the k-th of another.
  */
 static int cmp_channel(const void *a, const void *b)
 {
 	const struct nsx_mchannel *x = a, *y = b;
 
-	return NSX_CMP(is_of_pairs(x), is_of_pairs(y)) ?:
+	return NSX_CMP(nsx_is_of_pairs(x->c), nsx_is_of_pairs(y->c)) ?:
 	       NSX_CMP(y->c->nops, x->c->nops) ?: NSX_CMP(y->c->n, x->c->n) ?:
 	       NSX_CMP(x->rank, y->rank) ?: NSX_CMP(x->channel, y->channel);
 }

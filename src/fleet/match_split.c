@@ -199,7 +199,7 @@ static int new_comms(struct nsx_matcher *m, struct nsx_mchannel *const *v, size_
 		     bool is_sure, struct nsx_err *err)
 {
 	const struct shape all = {1, m->most_rank + 1};
-	bool are_apart = n > 1 && !v[0]->c->comm && v[0]->c->ops[0].holds == 2 &&
+	bool are_apart = n > 1 && !v[0]->c->comm && nsx_is_of_pairs(v[0]->c) &&
 			 v[0]->c->has_times && apart(m, v, n, all) > NSX_TOGETHER_NS;
 	int rc = are_apart ? 0 : new_comm(m, v, n, is_sure, err);
 

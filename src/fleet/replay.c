@@ -96,15 +96,10 @@ struct replay {
 	double saved_ns; /* up to the main family's last collective          */
 };
 
-static const int64_t *bounds(const struct nsx_fleet *f, uint32_t r, size_t s)
-{
-	return &f->bound_ns[r * (f->nsteps + 1) + s];
-}
-
 NSX_ORDER(cmp_place, struct place, UP(at_ns), UP(comm), UP(k), UP(of));
 
 /* The first member that has both the step and the collective tells when; false:
- * none has, or it is not yet of this step (*ret_later) .
+ * none has, or it is of a later step (*ret_later).
  */
 static bool place_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
 		     size_t k, size_t s, double *ret_ns, bool *ret_later)
@@ -112,7 +107,7 @@ static bool place_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
 	*ret_later = false;
 	for (uint32_t m = 0; m < c->n; m++) {
 		const struct nsx_dchannel *ch = nsx_channel_of(f, &c->m[m]);
-		const int64_t *b = bounds(f, c->m[m].rank, s);
+		const int64_t *b = nsx_bounds_of(f, c->m[m].rank, s);
 		size_t i = nsx_timed_at(&c->m[m], ch, k);
 		int64_t end_ns;
 
@@ -138,7 +133,7 @@ static int list_visits(struct replay *p, const struct nsx_fcomm *c,
 		return err->rc;
 	for (uint32_t m = 0; m < c->n; m++) {
 		const struct nsx_dchannel *ch = nsx_channel_of(p->f, &c->m[m]);
-		bool is_there = *bounds(p->f, c->m[m].rank, s) != INT64_MIN;
+		bool is_there = *nsx_bounds_of(p->f, c->m[m].rank, s) != INT64_MIN;
 
 		for (size_t k = 0; k < n; k++) {
 			size_t i = nsx_timed_at(&c->m[m], ch, v[k].k);
@@ -149,8 +144,7 @@ static int list_visits(struct replay *p, const struct nsx_fcomm *c,
 				continue;
 			x->start_ns = nsx_coll_start(ch, i);
 			x->end_ns = nsx_coll_end(ch, i);
-			x->exposed_ns = nsx_coll_ns(ch, i) * ch->exposed[i] /
-					255;
+			x->exposed_ns = nsx_coll_exposed_ns(ch, i);
 		}
 	}
 	for (size_t k = 0; k < n; k++, p->nvisits += c->n)
@@ -179,7 +173,7 @@ static int list_messages(struct replay *p, struct messages *m, size_t s,
 {
 	const struct nsx_dchannel *c = m->c;
 	uint32_t r = m->rank;
-	const int64_t *b = bounds(p->f, r, s);
+	const int64_t *b = nsx_bounds_of(p->f, r, s);
 	size_t i = m->at, from = p->nplaces;
 
 	if (b[0] == INT64_MIN || b[1] == INT64_MIN)
@@ -187,7 +181,7 @@ static int list_messages(struct replay *p, struct messages *m, size_t s,
 	while (i < c->n && nsx_coll_end(c, i) <= b[0])
 		i++;
 	for (; i < c->n && nsx_coll_end(c, i) <= b[1]; i++) {
-		int64_t ns = nsx_coll_ns(c, i), end_ns = nsx_coll_end(c, i);
+		int64_t end_ns = nsx_coll_end(c, i);
 		struct place x = {.at_ns = nsx_common_ns(p->f, r, end_ns),
 				  .comm = NSX_NONE, .rank = r, .k = i,
 				  .of = (uint32_t)(m - p->messages),
@@ -196,10 +190,10 @@ static int list_messages(struct replay *p, struct messages *m, size_t s,
 
 		if (nsx_push(p->v, p->nplaces, p->cap, "collectives", err, x) ||
 		    nsx_push(p->visit, p->nvisits, p->cap_visits, "collectives",
-			     err, (struct visit){.start_ns = end_ns - ns,
-						 .end_ns = end_ns,
-						 .exposed_ns = ns *
-							 c->exposed[i] / 255}))
+			     err, (struct visit){
+				     .start_ns = nsx_coll_start(c, i),
+				     .end_ns = end_ns,
+				     .exposed_ns = nsx_coll_exposed_ns(c, i)}))
 			return err->rc;
 	}
 	for (size_t k = from; k < p->nplaces; k++)
@@ -273,8 +267,8 @@ static void begin_step(struct replay *p, size_t s)
 
 	for (uint32_t r = 0; r < f->nranks; r++)
 		p->rank[r] = (struct rank_now){
-			.since_ns = *bounds(f, r, s), .cut = p->rank[r].cut,
-			.ahead_ns = s && *bounds(f, r, s - 1) == INT64_MIN ?
+			.since_ns = *nsx_bounds_of(f, r, s), .cut = p->rank[r].cut,
+			.ahead_ns = s && *nsx_bounds_of(f, r, s - 1) == INT64_MIN ?
 					    p->saved_ns : p->rank[r].ahead_ns,
 			.is_mended = p->rank[r].is_mended};
 	for (uint32_t i = 0; i < f->ncomms; i++)
@@ -514,7 +508,6 @@ static double step_over(struct replay *p, const struct place *x)
 	for (uint32_t m = 0; m < c->n; m++) {
 		const struct visit *v = &p->visit[x->visits + m];
 		struct rank_now *r = &p->rank[c->m[m].rank];
-
 		double mine = ahead;
 
 		if (v->start_ns == INT64_MIN)

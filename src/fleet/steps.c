@@ -289,7 +289,7 @@ static int find_bounds(struct nsx_fleet *f, const struct nsx_fmember **of,
 				   s < f->nsteps ? f->step[s].first :
 						   f->step[s - 1].end;
 
-			f->bound_ns[r * n + s] = !of[r] ? INT64_MIN :
+			*nsx_bounds_of(f, r, s) = !of[r] ? INT64_MIN :
 				f->by_totals ? start_at(f->rank[r].d, at[r], k) :
 				k ? end_at(f, of[r], k - 1) : INT64_MIN;
 		}
@@ -298,7 +298,7 @@ static int find_bounds(struct nsx_fleet *f, const struct nsx_fmember **of,
 
 static bool has_step(const struct nsx_fleet *f, uint32_t r, size_t s)
 {
-	const int64_t *b = &f->bound_ns[r * (f->nsteps + 1) + s];
+	const int64_t *b = nsx_bounds_of(f, r, s);
 
 	return b[0] != INT64_MIN && b[1] != INT64_MIN && b[1] > b[0];
 }
@@ -309,7 +309,7 @@ static double median_wall(const struct nsx_fleet *f, size_t s, double *scratch,
 	*ret_n = 0;
 	for (uint32_t r = 0; r < f->nranks; r++)
 		if (has_step(f, r, s)) {
-			const int64_t *b = &f->bound_ns[r * (f->nsteps + 1) + s];
+			const int64_t *b = nsx_bounds_of(f, r, s);
 
 			scratch[(*ret_n)++] = (double)(b[1] - b[0]);
 		}
@@ -394,12 +394,9 @@ static int list_exposed(const struct nsx_digest *d, struct nsx_spans *ret,
 		const struct nsx_dchannel *c = &d->channels[k];
 
 		for (size_t i = 0; c->has_times && i < c->n; i++) {
-			int64_t end = nsx_coll_end(c, i), ns = nsx_coll_ns(c, i);
+			int64_t end = nsx_coll_end(c, i);
+			int64_t ns = nsx_coll_exposed_ns(c, i);
 
-			/* What is exposed comes last: kernels that run beside it
-			 * began before the rank had to wait.
-			 */
-			ns = ns * c->exposed[i] / 255;
 			if (ns > 0)
 				ret->v[ret->n++] = (struct nsx_span){end - ns, end};
 		}
@@ -412,7 +409,7 @@ static int list_exposed(const struct nsx_digest *d, struct nsx_spans *ret,
 static void subtract_exposed(const struct nsx_fleet *f, uint32_t r,
 			     const struct nsx_spans *exposed)
 {
-	const int64_t *b = &f->bound_ns[r * (f->nsteps + 1)];
+	const int64_t *b = nsx_bounds_of(f, r, 0);
 	size_t s = 0;
 
 	for (size_t i = 0; i < exposed->n; i++) {
@@ -448,7 +445,7 @@ static int find_own(struct nsx_fleet *f, struct nsx_err *err)
 		struct nsx_spans exposed;
 
 		for (size_t s = 0; s < f->nsteps; s++) {
-			const int64_t *b = &f->bound_ns[r * (f->nsteps + 1) + s];
+			const int64_t *b = nsx_bounds_of(f, r, s);
 			const struct nsx_dstep *x = f->part[s * f->nranks + r];
 			double *own = &f->own_ns[s * f->nranks + r];
 

@@ -611,11 +611,12 @@ struct op_time { /* of an operation in a channel, or in all of a rank's       */
 /* The judged steps on a rank's clock; empty: it takes part in none. */
 static struct nsx_window judged_of(const struct nsx_fleet *f, uint32_t r)
 {
-	const int64_t *b = f->bound_ns + r * (f->nsteps + 1);
 	size_t first = 0, last = f->nsteps;
+	const int64_t *b;
 
 	if (!f->nsteps)
 		return (struct nsx_window){0};
+	b = nsx_bounds_of(f, r, 0);
 	while (first < last && b[first] == INT64_MIN)
 		first++;
 	while (first < last && b[last] == INT64_MIN)
