@@ -154,44 +154,40 @@ static const char *who(const struct nsx_freport *r, const struct nsx_late *l)
 				list, process_of(r, l->ranks[0]));
 }
 
-/* What a cause of idle time means on the host, of one rank and of several. */
-static const char *idle_words(unsigned cause, bool many)
+/* What a cause of idle time means on the host. */
+static const char *idle_words(struct nsx_arena *a, const struct nsx_late *l)
 {
-	switch (cause) {
+	bool many = l->n > 1;
+	const char *their = many ? "their" : "its", *s = many ? "" : "s";
+	const char *host = many ? "their hosts" : "its host";
+	const char *gpu_is = many ? "their GPUs are" : "its GPU is";
+
+	switch (l->idle_cause) {
 	case NSX_CAUSE_OSRT:
-		return many ? "their hosts wait in operating-system calls: data, a "
-			      "lock or a file" :
-			      "its host waits in an operating-system call: data, a "
-			      "lock or a file";
+		return nsx_arena_printf(a, "%s wait%s in operating-system calls: data, a "
+					"lock or a file", host, s);
 	case NSX_CAUSE_HOST_CODE:
-		return many ? "their GPUs are idle while the CPU runs code of the "
-			      "program before it launches" :
-			      "its GPU is idle while the CPU runs code of the "
-			      "program before it launches";
+		return nsx_arena_printf(a, "%s idle while the CPU runs code of the "
+					"program before it launches", gpu_is);
 	case NSX_CAUSE_SYNC:
-		return many ? "their hosts wait in synchronisations" :
-			      "its host waits in a synchronisation";
+		return nsx_arena_printf(a, "%s wait%s in synchronisations", host, s);
 	case NSX_CAUSE_BLOCKING_COPY:
-		return many ? "their hosts wait for copies" :
-			      "its host waits for copies";
+		return nsx_arena_printf(a, "%s wait%s for copies", host, s);
 	case NSX_CAUSE_ALLOC:
 	case NSX_CAUSE_IMPLICIT_SYNC:
-		return many ? "their hosts allocate or free GPU memory" :
-			      "its host allocates or frees GPU memory";
+		return nsx_arena_printf(a, "%s allocate%s or free%s GPU memory", host,
+					s, s);
 	case NSX_CAUSE_MODULE:
-		return many ? "their hosts load or compile kernels" :
-			      "its host loads or compiles kernels";
+		return nsx_arena_printf(a, "%s load%s or compile%s kernels", host, s, s);
 	case NSX_CAUSE_LAUNCH_CALL:
 	case NSX_CAUSE_LAUNCH_TO_START:
-		return many ? "their launches take longer on the CPU" :
-			      "its launches take longer on the CPU";
+		return nsx_arena_printf(a, "%s launches take longer on the CPU", their);
 	case NSX_CAUSE_STREAM_WAIT:
 	case NSX_CAUSE_DEPENDENCY:
-		return many ? "their GPUs wait for other streams" :
-			      "its GPU waits for other streams";
+		return nsx_arena_printf(a, "%s GPU%s for other streams", their,
+					many ? "s wait" : " waits");
 	default:
-		return many ? "their GPUs are idle: the CPU launches late" :
-			      "its GPU is idle: the CPU launches late";
+		return nsx_arena_printf(a, "%s idle: the CPU launches late", gpu_is);
 	}
 }
 
@@ -282,13 +278,30 @@ static const char *why(const struct nsx_freport *r, const struct nsx_late *l)
 					 l->n > 1 ? "their own reports" :
 						    "its own report",
 					 l->n > 1 ? "" : "s", l->told->title) :
-			idle_words(l->idle_cause, l->n > 1);
+			idle_words(a, l);
 	default:
 		return "no single cause explains it";
 	}
 }
 
-static const char *advice_on(const struct nsx_late *l)
+static const char *advice_on_idle(struct nsx_arena *a, const struct nsx_late *l)
+{
+	bool many = l->n > 1;
+
+	if (l->idle_cause == NSX_CAUSE_OSRT)
+		return nsx_arena_printf(
+			a, "Look at what %s before a step: loader workers, prefetch, "
+			"the file system of %s",
+			many ? "these ranks read" : "this rank reads",
+			many ? "their hosts" : "its host");
+	return nsx_arena_printf(
+		a, "Look at what runs on %s between %s launches: other processes, %s "
+		"CPU binding, garbage collection, logging",
+		many ? "these ranks' CPUs" : "this rank's CPU",
+		many ? "their" : "its", many ? "their" : "its");
+}
+
+static const char *advice_on(struct nsx_arena *a, const struct nsx_late *l)
 {
 	switch (l->cause) {
 	case NSX_WHY_SLOWER:
@@ -316,25 +329,12 @@ static const char *advice_on(const struct nsx_late *l)
 		       "-s, nvidia-smi topo -m, the switch port's errors) "
 		       "and their NUMA binding";
 	case NSX_WHY_IDLE:
-		return l->idle_cause == NSX_CAUSE_OSRT && l->n > 1 ?
-			"Look at what these ranks read before a step: loader "
-			"workers, prefetch, the file system of their hosts" :
-		       l->idle_cause == NSX_CAUSE_OSRT ?
-			"Look at what this rank reads before a step: loader "
-			"workers, prefetch, the file system of its host" :
-		       l->n > 1 ?
-			"Look at what runs on these ranks' CPUs between their "
-			"launches: other processes, their CPU binding, garbage "
-			"collection, logging" :
-			"Look at what runs on this rank's CPU between its "
-			"launches: other processes, its CPU binding, garbage "
-			"collection, logging";
+		return advice_on_idle(a, l);
 	default:
-		return l->n > 1 ?
-			"Compare the trace of one with that of a rank that is not "
-			"late: nsys-explain diff" :
-			"Compare its trace with that of a rank that is not "
-			"late: nsys-explain diff";
+		return nsx_arena_printf(
+			a, "Compare %s with that of a rank that is not late: "
+			"nsys-explain diff",
+			l->n > 1 ? "the trace of one" : "its trace");
 	}
 }
 
@@ -409,7 +409,7 @@ static void prove_late(struct nsx_freport *r, const struct nsx_late *l,
 static void advise_late(const struct nsx_freport *r, const struct nsx_late *l,
 			struct nsx_ffinding *x)
 {
-	x->recommendation[0] = advice_on(l);
+	x->recommendation[0] = advice_on(r->arena, l);
 	if (l->cause == NSX_WHY_SLOWER && *other_model(r, l))
 		x->recommendation[0] = "Give it so much less work than the others, or "
 				       "a GPU of their model";
@@ -467,7 +467,7 @@ static void say_rotating(struct nsx_freport *r)
 
 /* Collectives that differ -------------------------------------------------------------*/
 
-static const char *upper(const char *op)
+static const char *or_nothing(const char *op)
 {
 	return op ? op : "nothing";
 }
@@ -488,8 +488,8 @@ static void say_either(struct nsx_freport *r, const struct nsx_desync *d,
 		r->arena, "Ranks %s are out of sequence: rank %lld calls %s where as "
 		"many others call %s (%s), and which of them is wrong the traces do "
 		"not tell", nsx_members_list(r->f, c, r->arena),
-		(long long)r->f->rank[d->rank].number, upper(d->got),
-		upper(d->expected), d->kind == NSX_DESYNC_OTHER ? "mismatch" : "desync");
+		(long long)r->f->rank[d->rank].number, or_nothing(d->got),
+		or_nothing(d->expected), d->kind == NSX_DESYNC_OTHER ? "mismatch" : "desync");
 }
 
 static void say_desync(struct nsx_freport *r, const struct nsx_desync *d)
@@ -507,22 +507,22 @@ static void say_desync(struct nsx_freport *r, const struct nsx_desync *d)
 	case NSX_DESYNC_OTHER:
 		x->title = nsx_arena_printf(a, "Rank %lld is out of sequence: it "
 			"calls %s where the others call %s (mismatch)", rank,
-			upper(d->got), upper(d->expected));
+			or_nothing(d->got), or_nothing(d->expected));
 		break;
 	case NSX_DESYNC_LEFT_OUT:
 		x->title = nsx_arena_printf(a, "Rank %lld leaves out a "
 			"collective (desync): it goes on to %s where the others "
-			"call %s", rank, upper(d->got), upper(d->expected));
+			"call %s", rank, or_nothing(d->got), or_nothing(d->expected));
 		break;
 	case NSX_DESYNC_EXTRA:
 		x->title = nsx_arena_printf(a, "Rank %lld calls a collective too "
 			"many (desync): %s where the others call %s", rank,
-			upper(d->got), upper(d->expected));
+			or_nothing(d->got), or_nothing(d->expected));
 		break;
 	default:
 		x->title = nsx_arena_printf(a, "Rank %lld never enters the last "
 			"%s (desync): the others wait in it to the end of "
-			"their traces", rank, upper(d->expected));
+			"their traces", rank, or_nothing(d->expected));
 	}
 	if (d->is_even)
 		say_either(r, d, x);
