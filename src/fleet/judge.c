@@ -715,19 +715,31 @@ static void find_events(struct judge *j, bool all, double *scratch)
 						 (double)f->nevents;
 }
 
+/* Leaves those of the late ones of which that holds; returns whether it holds of all. */
+static bool keep_late(struct nsx_fleet *f, bool (*holds)(const struct nsx_late *l))
+{
+	size_t kept = 0, all = f->nlate;
+
+	for (size_t i = 0; i < all; i++)
+		if (holds(&f->late[i]))
+			f->late[kept++] = f->late[i];
+	f->nlate = kept;
+	return kept == all;
+}
+
+static bool is_steady(const struct nsx_late *l)
+{
+	return l->kind == NSX_LATE_STEADY;
+}
+
 /* Where it is another rank at most steps, one that it was more often is not at
  * fault.
  */
 static void excuse_rotating(struct judge *j, double *scratch)
 {
-	struct nsx_fleet *f = j->f;
-	size_t kept = 0;
-
 	find_events(j, true, scratch);
-	for (size_t i = 0; i < f->nlate; i++)
-		if (!f->is_rotating || f->late[i].kind == NSX_LATE_STEADY)
-			f->late[kept++] = f->late[i];
-	f->nlate = kept;
+	if (j->f->is_rotating)
+		(void)keep_late(j->f, is_steady);
 }
 
 /* Whether of more than a tenth of the sends and receives it is not known who waits
@@ -764,33 +776,28 @@ static bool has_unknown_order(const struct nsx_fleet *f)
 /* Most ranks are late only by what the few do without: by waiting.  Those with less to
  * compute hold nobody up.
  */
-static void leave_who_waits(struct nsx_fleet *f)
+static bool is_few_or_waits(const struct nsx_late *l)
 {
-	size_t kept = 0;
-
-	for (size_t i = 0; i < f->nlate; i++)
-		if (!f->late[i].are_most || f->late[i].cause == NSX_WHY_IDLE ||
-		    f->late[i].cause == NSX_WHY_COPY)
-			f->late[kept++] = f->late[i];
-	if (kept < f->nlate)
-		f->all_recoverable_ns = 0;
-	f->nlate = kept;
+	return !l->are_most || l->cause == NSX_WHY_IDLE ||
+	       l->cause == NSX_WHY_COPY;
 }
 
 /* Where nobody knows who waits for whom, only who computes longer holds others up: they
  * may have worked while one was idle.
  */
-static void leave_who_computes(struct nsx_fleet *f)
+static bool computes_longer(const struct nsx_late *l)
 {
-	size_t kept = 0;
+	return l->cause >= NSX_WHY_SLOWER && l->cause <= NSX_WHY_MORE;
+}
 
-	for (size_t i = 0; i < f->nlate; i++)
-		if (f->late[i].cause >= NSX_WHY_SLOWER &&
-		    f->late[i].cause <= NSX_WHY_MORE)
-			f->late[kept++] = f->late[i];
-	if (kept < f->nlate)
-		f->all_recoverable_ns = kept ? f->late[0].recoverable_ns : 0;
-	f->nlate = kept;
+/* The late ones whose cause may hold the others up. */
+static void keep_by_cause(struct nsx_fleet *f)
+{
+	if (!keep_late(f, is_few_or_waits))
+		f->all_recoverable_ns = 0;
+	if ((f->by_totals || f->has_one_sides) && has_unknown_pairs(f) &&
+	    !keep_late(f, computes_longer))
+		f->all_recoverable_ns = f->nlate ? f->late[0].recoverable_ns : 0;
 }
 
 /* Where nobody is named: who took most over the others, and why that is no
@@ -847,7 +854,7 @@ static struct nsx_passed new_passed(const struct judge *j)
 	return s;
 }
 
-/* The member that most waits for in a communicator. */
+/* The member of a communicator that the others wait for most. */
 static uint32_t holder_in(const struct nsx_fleet *f, const struct nsx_passed *s,
 			  uint32_t comm)
 {
@@ -1045,9 +1052,7 @@ int nsx_fleet_judge(struct nsx_fleet *f, struct nsx_err *err)
 		}
 		for (size_t i = 0; i < f->nlate && !rc; i++)
 			explain(&j, &f->late[i], scratch);
-		leave_who_waits(f);
-		if ((f->by_totals || f->has_one_sides) && has_unknown_pairs(f))
-			leave_who_computes(f);
+		keep_by_cause(f);
 		if (!rc)
 			rc = add_links(&j, err);
 		find_events(&j, false, scratch);
