@@ -38,11 +38,11 @@ static bool is_tied(const struct nsx_frank *r)
 	return r->d->host && r->d->system_ns >= 0 && r->d->utc_ns >= 0;
 }
 
+/* Each rank's clock. */
 static int list_clocks(struct clocks *c, struct nsx_err *err)
 {
 	struct nsx_fleet *f = c->f;
 	uint32_t *of_host = nsx_arena_get(c->a, f->nhosts * sizeof(*of_host));
-	double *v = nsx_arena_get(c->a, f->nranks * sizeof(*v));
 
 	if (!nsx_new_array(f->clock, f->arena, f->nranks, "clocks", err))
 		return err->rc;
@@ -59,6 +59,15 @@ static int list_clocks(struct clocks *c, struct nsx_err *err)
 		if (is_tied(r))
 			of_host[r->host] = r->clock + 1;
 	}
+	return 0;
+}
+
+/* Where each rank's zero lies in UTC, as its clock has it. */
+static void find_zeros(const struct clocks *c)
+{
+	struct nsx_fleet *f = c->f;
+	double *v = nsx_arena_get(c->a, f->nranks * sizeof(*v));
+
 	for (uint32_t i = 0; i < f->nranks; i++)
 		if (f->rank[i].d->utc_ns >= 0 && !f->utc_ns)
 			f->utc_ns = f->rank[i].d->utc_ns;
@@ -84,7 +93,6 @@ static int list_clocks(struct clocks *c, struct nsx_err *err)
 					(double)(d->utc_ns - f->utc_ns);
 		}
 	}
-	return 0;
 }
 
 /* Comparing ------------------------------------------------------------------------------*/
@@ -306,6 +314,8 @@ int nsx_fleet_clocks(struct nsx_fleet *f, struct nsx_err *err)
 
 	drift = nsx_arena_get(c.a, f->nranks * sizeof(*drift));
 	failed = list_clocks(&c, err);
+	if (!failed)
+		find_zeros(&c);
 	c.diff = nsx_arena_get(c.a, f->nclocks * sizeof(*c.diff));
 	middle = f->middle_ns = middle_of(f, &length);
 	failed = failed ||

@@ -240,6 +240,24 @@ static bool is_alone(const struct nsx_member *x, size_t n, size_t i)
 	       (i + 1 == n || x[i + 1].process != x[i].process);
 }
 
+/* Whose digest it is, and where its clock stood. */
+static void identify(const struct nsx_maker *m, const struct facts_of_capture *c,
+		     const struct nsx_member *x, struct nsx_digest *d)
+{
+	uint64_t who = nsx_hash_u64(c->host);
+
+	d->host = c->host;
+	d->host_name = c->host_name ? nsx_arena_strdup(d->arena, c->host_name) :
+				      NULL;
+	d->world = c->world;
+	d->utc_ns = c->utc_ns;
+	d->system_ns = c->system_ns;
+	who = nsx_hash_u64(who ^ (uint64_t)c->utc_ns);
+	who = nsx_hash_u64(who ^ m->t->process[x->process].key);
+	d->who = nsx_hash_u64(who ^ (uint64_t)d->device);
+}
+
+/* What the capture and its name say of its only rank. */
 static int find_rank(struct nsx_maker *m, const struct facts_of_capture *c,
 		     struct nsx_digest *d, struct nsx_err *err)
 {
@@ -253,6 +271,27 @@ static int find_rank(struct nsx_maker *m, const struct facts_of_capture *c,
 	return rank_in_name(m, &d->rank, err);
 }
 
+/* Numbers the i-th of n ranks, where the user, NCCL and MPI have not. */
+static int number(struct nsx_maker *m, const struct facts_of_capture *c,
+		  const struct nsx_member *x, size_t n, size_t i,
+		  struct nsx_digest *d, struct nsx_err *err)
+{
+	bool alone = is_alone(x, n, i);
+
+	if (!alone && d->rank_from != NSX_RANK_PAYLOAD)
+		d->rank = -1;
+	/* Of a job of unknown size: the environment of a single rank says more. */
+	if (d->rank < 0 && c->world < 0 && (n > 1 || c->rank < 0))
+		rank_in_nccl(m, &x[i], alone, -1, d);
+	if (n == 1 && find_rank(m, c, d, err))
+		return err->rc;
+	if (d->rank < 0 && alone)
+		rank_in_marks(m->t, x[i].process, d);
+	if (d->rank < 0)
+		d->rank_from = NSX_RANK_ORDER;
+	return 0;
+}
+
 int nsx_maker_identify(struct nsx_maker *m, const struct nsx_member *x,
 		       struct nsx_digest **d, size_t n, struct nsx_err *err)
 {
@@ -264,19 +303,9 @@ int nsx_maker_identify(struct nsx_maker *m, const struct nsx_member *x,
 		rc = nsx_fail(err, NSX_E_USAGE, "--rank %lld: '%s' holds %zu "
 			      "ranks; leave --rank out", (long long)m->o->rank, m->path, n);
 	for (size_t i = 0; i < n; i++) {
-		uint64_t who = nsx_hash_u64(c.host);
-
+		identify(m, &c, &x[i], d[i]);
 		d[i]->rank = n == 1 ? m->o->rank : -1;
 		d[i]->rank_from = NSX_RANK_ENV;
-		d[i]->host = c.host;
-		d[i]->host_name = c.host_name ?
-			nsx_arena_strdup(d[i]->arena, c.host_name) : NULL;
-		d[i]->world = c.world;
-		d[i]->utc_ns = c.utc_ns;
-		d[i]->system_ns = c.system_ns;
-		who = nsx_hash_u64(who ^ (uint64_t)c.utc_ns);
-		who = nsx_hash_u64(who ^ m->t->process[x[i].process].key);
-		d[i]->who = nsx_hash_u64(who ^ (uint64_t)d[i]->device);
 		if (d[i]->rank < 0 && c.world >= 0)
 			rank_in_nccl(m, &x[i], is_alone(x, n, i), c.world,
 				     d[i]);
@@ -284,19 +313,7 @@ int nsx_maker_identify(struct nsx_maker *m, const struct nsx_member *x,
 	if (!rc)
 		rc = nsx_view_each(m->t->schema, mpi_rank, on_mpi_rank, &mpi,
 				   err, global_tid, rank);
-	for (size_t i = 0; i < n && !rc; i++) {
-		if (!is_alone(x, n, i) && d[i]->rank_from != NSX_RANK_PAYLOAD)
-			d[i]->rank = -1;
-		if (d[i]->rank < 0 && c.world < 0 && (n > 1 || c.rank < 0))
-			rank_in_nccl(m, &x[i], is_alone(x, n, i), -1, d[i]);
-		if (d[i]->rank < 0 && n > 1 && is_alone(x, n, i))
-			rank_in_marks(m->t, x[i].process, d[i]);
-		if (n == 1)
-			rc = find_rank(m, &c, d[i], err);
-		if (!rc && d[i]->rank < 0 && n == 1)
-			rank_in_marks(m->t, x[i].process, d[i]);
-		if (d[i]->rank < 0)
-			d[i]->rank_from = NSX_RANK_ORDER;
-	}
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = number(m, &c, x, n, i, d[i], err);
 	return rc;
 }

@@ -303,6 +303,9 @@ static bool has_step(const struct nsx_fleet *f, uint32_t r, size_t s)
 	return b[0] != INT64_MIN && b[1] != INT64_MIN && b[1] > b[0];
 }
 
+/* The length of a step as the ranks that have it whole measure it, and how many those
+ * are.  scratch: room for all ranks.
+ */
 static double median_wall(const struct nsx_fleet *f, size_t s, double *scratch,
 			  size_t *ret_n)
 {
@@ -329,49 +332,59 @@ static void keep_steps(struct nsx_fleet *f, size_t first, size_t end)
 	f->nsteps = kept;
 }
 
-/* Steps that fewer than half of the ranks saw whole are at the edges; so are the
- * first and last ones that take three times as long as usual: start-up and end.
+/* Leaves the steps from the first to the last that more than half of the ranks saw whole:
+ * others are at the edges.  wall: receives their lengths, by step, and has room for the
+ * ranks behind those of all steps.
  */
-static int drop_edges(struct nsx_fleet *f, struct nsx_err *err)
+static void keep_seen(struct nsx_fleet *f, double *wall)
 {
-	double *wall = nsx_try_alloc(f->nsteps + f->nranks, sizeof(*wall),
-				     "steps", err);
-	double usual;
-	size_t n = 0, first = f->nsteps, end = 0;
+	size_t first = f->nsteps, end = 0;
+	double *scratch = wall + f->nsteps;
 
-	if (!wall)
-		return err->rc;
 	for (size_t s = 0; s < f->nsteps; s++) {
 		size_t there;
 
-		wall[s] = median_wall(f, s, wall + f->nsteps, &there);
+		wall[s] = median_wall(f, s, scratch, &there);
+		f->step[s].wall_ns = (int64_t)wall[s];
 		if (there * 2 <= f->family[f->main].nranks || there < 2)
 			continue;
 		first = NSX_MIN(first, s);
 		end = s + 1;
 	}
-	keep_steps(f, NSX_MIN(first, end), end);
-	for (size_t s = first; s < end; s++)
-		wall[n++] = wall[s];
-	free(wall);
-	wall = nsx_try_alloc(n + f->nranks, sizeof(*wall), "steps", err);
-	if (!wall)
-		return err->rc;
-	for (size_t s = 0; s < n; s++) {
-		wall[s] = median_wall(f, s, wall + n, &(size_t){0});
-		f->step[s].wall_ns = (int64_t)wall[s];
-	}
-	usual = nsx_median_of(wall, n);
-	for (first = 0, end = n; first < end &&
-	     (double)f->step[first].wall_ns > LONG * usual; first++)
-		;
-	while (end > first && (double)f->step[end - 1].wall_ns > LONG * usual)
+	first = NSX_MIN(first, end);
+	keep_steps(f, first, end);
+	memmove(wall, wall + first, f->nsteps * sizeof(*wall));
+}
+
+/* The first and last steps that take three times as long as usual are start-up and end.
+ * wall: as above; is overwritten.
+ */
+static void drop_long(struct nsx_fleet *f, double *wall)
+{
+	size_t first = 0, end = f->nsteps, ndropped;
+	double most = LONG * nsx_median_of(wall, f->nsteps);
+
+	while (first < end && (double)f->step[first].wall_ns > most)
+		first++;
+	while (end > first && (double)f->step[end - 1].wall_ns > most)
 		end--;
-	if (first || end < n)
+	ndropped = first + f->nsteps - end;
+	if (ndropped)
 		nsx_fleet_warn(f, "%zu step%s at the beginning or the end took "
 			       "more than three times the median: not judged",
-			       first + n - end, first + n - end == 1 ? "" : "s");
+			       ndropped, ndropped == 1 ? "" : "s");
 	keep_steps(f, first, end);
+}
+
+static int drop_edges(struct nsx_fleet *f, struct nsx_err *err)
+{
+	double *wall = nsx_try_alloc(f->nsteps + f->nranks, sizeof(*wall),
+				     "steps", err);
+
+	if (!wall)
+		return err->rc;
+	keep_seen(f, wall);
+	drop_long(f, wall);
 	free(wall);
 	for (size_t s = 0; s < f->nsteps; s++)
 		f->step_ns += (double)f->step[s].wall_ns / (double)f->nsteps;
