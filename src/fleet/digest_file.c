@@ -18,7 +18,9 @@
 
 #define MOST_IMAGE ((size_t)1 << 35)
 
-static const char *const detail_names[NSX_NDETAILS] = {"steps", "colls", "full"};
+static const char *const detail_names[NSX_NDETAILS] = {
+	[NSX_DETAIL_STEPS] = "steps", [NSX_DETAIL_COLLS] = "colls",
+	[NSX_DETAIL_FULL] = "full"};
 
 enum kind { INT, HASH, TEXT, BOOL, NAME, BLOB };
 
@@ -176,7 +178,9 @@ static size_t *length_of(const struct table *t, const void *owner)
 }
 
 const char *const nsx_rank_from_names[NSX_NRANK_FROM] = {
-	"payload", "mpi", "environment", "file name", "mark", "order",
+	[NSX_RANK_PAYLOAD] = "payload", [NSX_RANK_MPI] = "mpi",
+	[NSX_RANK_ENV] = "environment", [NSX_RANK_FILE] = "file name",
+	[NSX_RANK_MARK] = "mark", [NSX_RANK_ORDER] = "order",
 };
 
 int nsx_detail_parse(const char *word, enum nsx_detail *ret,
@@ -730,7 +734,6 @@ static int check(const struct reader *r, const struct nsx_digest *d,
 	}
 	return 0;
 }
-
 
 static int check_kind(const struct reader *r, struct nsx_err *err)
 {

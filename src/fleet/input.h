@@ -16,14 +16,15 @@ struct nsx_fleet_inputs {
 int nsx_fleet_list(char *const *operands, int n, struct nsx_fleet_inputs *ret,
 		   struct nsx_err *err) NSX_CHECKED;
 
-/* The digests of the inputs, made of traces on the way, `jobs` at a time.  What
- * cannot be read is left out, and why is added to *left_out.  Owner of the digests, the
- * array and the text: the caller.  Errors: NSX_E_NOMEM, NSX_E_STOP.
- */
 struct nsx_left_out {
 	size_t n;
 	struct nsx_buf why; /* a line for each                               */
 };
+/* The digests of the inputs, in their order, made of traces on the way, `jobs` at a time.
+ * What cannot be read is left out, and why is added to *left_out.  Owner: the caller,
+ * nsx_digests_free, and nsx_buf_done of the text.  Errors: NSX_E_NOMEM, NSX_E_STOP,
+ * NSX_E_USAGE (an option that suits no trace).
+ */
 int nsx_fleet_read(const struct nsx_fleet_inputs *in,
 		   const struct nsx_digest_opts *o, unsigned jobs,
 		   struct nsx_digest ***ret, size_t *ret_n,

@@ -33,14 +33,17 @@ static int cmp_channel(const void *a, const void *b)
  */
 static uint32_t holds(const char *name)
 {
-	static const char *const names[] = {
-		"sendrecv", "send", "recv", "broadcast", "bcast", "reduce",
-		"gather", "gatherv", "scatter", "scatterv", "scan", "exscan"};
+	static const struct {
+		const char *name;
+		uint32_t holds;
+	} ops[] = {{"sendrecv", 2}, {"send", 2}, {"recv", 2}, {"broadcast", 1},
+		   {"bcast", 1}, {"reduce", 1}, {"gather", 1}, {"gatherv", 1},
+		   {"scatter", 1}, {"scatterv", 1}, {"scan", 1}, {"exscan", 1}};
 
 	name += strncasecmp(name, "mpi_", 4) ? 0 : 4;
-	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		if (!strcasecmp(name, names[i]))
-			return i < 3 ? 2 : 1;
+	for (size_t i = 0; i < ARRAY_LEN(ops); i++)
+		if (!strcasecmp(name, ops[i].name))
+			return ops[i].holds;
 	return UINT32_MAX;
 }
 

@@ -6,13 +6,17 @@
 #include "fleet/report.h"
 
 static const char *const cause_names[] = {
-	"unattributed", "gpu_slow", "uneven_kernels", "more_kernels", "copies",
-	"idle", "slow_link"};
-static const char *const not_named[] = {"not_proven", "not_waited_for",
-					"pairs_unknown", "order_unknown",
-					"few_steps"};
-static const char *const desync_names[] = {"other_operation", "left_out",
-					   "extra", "not_entered"};
+	[NSX_WHY_UNKNOWN] = "unattributed", [NSX_WHY_SLOWER] = "gpu_slow",
+	[NSX_WHY_KERNELS] = "uneven_kernels", [NSX_WHY_MORE] = "more_kernels",
+	[NSX_WHY_COPY] = "copies", [NSX_WHY_IDLE] = "idle",
+	[NSX_WHY_LINK] = "slow_link"};
+static const char *const not_named[] = {
+	[NSX_NOT_PROVEN] = "not_proven", [NSX_NOT_WAITED_FOR] = "not_waited_for",
+	[NSX_PAIRS_UNKNOWN] = "pairs_unknown",
+	[NSX_ORDER_UNKNOWN] = "order_unknown", [NSX_FEW_STEPS] = "few_steps"};
+static const char *const desync_names[] = {
+	[NSX_DESYNC_OTHER] = "other_operation", [NSX_DESYNC_LEFT_OUT] = "left_out",
+	[NSX_DESYNC_EXTRA] = "extra", [NSX_DESYNC_NOT_ENTERED] = "not_entered"};
 
 static void add_strings(struct nsx_jsonw *w, const char *key,
 			const char *const *v)
