@@ -81,7 +81,7 @@ static const char *graph_mode(const struct nsx_trace *t)
 static void sum_overheads(struct nsx_side *s, const struct nsx_trace *t)
 {
 	for (size_t i = 0; i < t->overheads.n; i++)
-		if (t->overheads.type[i] >= 3 && t->overheads.type[i] <= 5)
+		if (nsx_overhead_is_tool(t->overheads.type[i]))
 			nsx_add_to(&s->overhead_ns, t->overheads.end_ns[i] -
 						    t->overheads.start_ns[i]);
 }

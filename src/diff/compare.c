@@ -7,6 +7,27 @@
 #include "diff/diff.h"
 
 const char *const nsx_check_names[] = {"pass", "warn", "fail"};
+const char *const nsx_check_ids[NSX_NCHECKS] = {
+	[NSX_CHECK_FILE] = "file",
+	[NSX_CHECK_CAPTURES] = "captures",
+	[NSX_CHECK_GPU] = "gpu",
+	[NSX_CHECK_RANKS] = "ranks",
+	[NSX_CHECK_GPUS_USED] = "gpus_used",
+	[NSX_CHECK_PROCESSES] = "processes",
+	[NSX_CHECK_DRIVER] = "driver",
+	[NSX_CHECK_CUDA] = "cuda",
+	[NSX_CHECK_NSYS] = "nsys",
+	[NSX_CHECK_TRACED] = "traced",
+	[NSX_CHECK_CUDA_GRAPHS] = "cuda_graphs",
+	[NSX_CHECK_KERNELS_IN_COMMON] = "kernels_in_common",
+	[NSX_CHECK_LAUNCHES_RECORDED] = "launches_recorded",
+	[NSX_CHECK_LAUNCH_SHAPES] = "launch_shapes",
+	[NSX_CHECK_UNIT] = "unit",
+	[NSX_CHECK_STEADY_UNITS] = "steady_units",
+	[NSX_CHECK_PROFILER_OVERHEAD] = "profiler_overhead",
+	[NSX_CHECK_CLOCKS] = "clocks",
+	[NSX_CHECK_MEASURED_CLOCK] = "measured_clock",
+};
 const char nsx_other_shapes[] =
 	"most of the compute time is in kernels of another launch shape: a step "
 	"may be other work (another batch size, another sequence length)";
@@ -19,7 +40,7 @@ const char nsx_other_shapes[] =
 
 enum { MOST_DAMAGED = 4, MOST_CHECKS = 20 + MOST_DAMAGED };
 
-static struct nsx_check *add(struct nsx_diff *d, const char *id,
+static struct nsx_check *add(struct nsx_diff *d, enum nsx_check_id id,
 			     const char *before, const char *after)
 {
 	struct nsx_check *c = &d->checks[d->nchecks++];
@@ -43,7 +64,7 @@ static void compare_damage(struct nsx_diff *d)
 			const char *damage = d->sides[s][i]->damage;
 
 			if (damage && d->nchecks < MOST_DAMAGED)
-				mind(add(d, "file", s ? "whole" : damage,
+				mind(add(d, NSX_CHECK_FILE, s ? "whole" : damage,
 					 s ? damage : "whole"),
 				     NSX_CHECK_FAIL,
 				     "a part of a capture could not be read");
@@ -59,7 +80,7 @@ static void compare_repeats(struct nsx_diff *d)
 				if (!nsx_side_is_same(d->sides[s][k],
 						      d->sides[s][i]))
 					continue;
-				mind(add(d, "captures",
+				mind(add(d, NSX_CHECK_CAPTURES,
 					 s ? "distinct" : "repeated",
 					 s ? "repeated" : "distinct"),
 				     NSX_CHECK_FAIL, "a capture is given twice "
@@ -85,7 +106,7 @@ static const char *text_of(struct nsx_diff *d, unsigned side, size_t offset)
 	return nsx_buf_keep(&b, d->arena);
 }
 
-static void compare_text(struct nsx_diff *d, const char *id, size_t offset,
+static void compare_text(struct nsx_diff *d, enum nsx_check_id id, size_t offset,
 			 enum nsx_check_status differs, const char *text)
 {
 	struct nsx_check *c = add(d, id, text_of(d, 0, offset),
@@ -100,7 +121,7 @@ static void compare_gpus(struct nsx_diff *d)
 {
 	const size_t names = offsetof(struct nsx_side, gpu_names);
 	const size_t models = offsetof(struct nsx_side, gpu_models);
-	struct nsx_check *c = add(d, "gpu", text_of(d, 0, names),
+	struct nsx_check *c = add(d, NSX_CHECK_GPU, text_of(d, 0, names),
 				  text_of(d, 1, names));
 
 	if (*c->before && *c->after &&
@@ -113,7 +134,7 @@ static const char *say_count(struct nsx_diff *d, int64_t n)
 	return nsx_arena_printf(d->arena, "%lld", (long long)n);
 }
 
-static void compare_count(struct nsx_diff *d, const char *id, int64_t before,
+static void compare_count(struct nsx_diff *d, enum nsx_check_id id, int64_t before,
 			  int64_t after, const char *text)
 {
 	struct nsx_check *c = add(d, id, say_count(d, before),
@@ -145,7 +166,7 @@ static int compare_work(struct nsx_diff *d, struct nsx_err *err)
 
 	if (nsx_likeness(&d->pool[0], &d->pool[1], &like, err))
 		return err->rc;
-	c = add(d, "kernels_in_common", say_share(d, like), say_share(d, like));
+	c = add(d, NSX_CHECK_KERNELS_IN_COMMON, say_share(d, like), say_share(d, like));
 	if (like < ALIKE && hides_kernels(d, 0) != hides_kernels(d, 1))
 		mind(c, NSX_CHECK_WARN, "the kernels of one side are inside of CUDA "
 		     "graphs that were recorded as a whole: capture it with "
@@ -193,7 +214,7 @@ static void compare_periods(struct nsx_diff *d)
 			times = x;
 	}
 	if (fabs(log(times)) >= log(PERIODS))
-		mind(add(d, "unit", "1",
+		mind(add(d, NSX_CHECK_UNIT, "1",
 			 nsx_arena_printf(d->arena, "%.3g", times)),
 		     NSX_CHECK_FAIL, "a unit of one side does the work of more "
 		     "than one of the other; --unit can name one that both "
@@ -215,7 +236,7 @@ static void compare_losses(struct nsx_diff *d)
 		}
 	if (isnan(share[0] + share[1]))
 		share[0] = share[1] = NAN;
-	c = add(d, "launches_recorded", say_share(d, share[0]),
+	c = add(d, NSX_CHECK_LAUNCHES_RECORDED, say_share(d, share[0]),
 		say_share(d, share[1]));
 	if (fabs(share[1] - share[0]) > LOST)
 		mind(c, NSX_CHECK_WARN, "launches of one side left no GPU work: "
@@ -230,7 +251,7 @@ static void compare_shapes(struct nsx_diff *d)
 	for (size_t l = 0; l < d->nlanes; l++)
 		most = NSX_MAX(most, d->lanes[l].budget.reshaped);
 	if (most >= NSX_RESHAPED)
-		mind(add(d, "launch_shapes", "the same",
+		mind(add(d, NSX_CHECK_LAUNCH_SHAPES, "the same",
 			 nsx_arena_printf(d->arena, "%.1f %% others",
 					  100 * most)),
 		     NSX_CHECK_WARN, nsx_other_shapes);
@@ -263,16 +284,20 @@ static void compare_steadiness(struct nsx_diff *d)
 {
 	double before = steady_share(&d->pool[0]);
 	double after = steady_share(&d->pool[1]);
-	struct nsx_check *c = add(d, "steady_units", say_share(d, before),
-				  say_share(d, after));
+	struct nsx_check *c = add(d, NSX_CHECK_STEADY_UNITS,
+				  say_share(d, before), say_share(d, after));
 
 	if (NSX_MIN(before, after) < 0.5 && !d->whole)
 		mind(c, NSX_CHECK_WARN,
 		     "less than half of the units are steady");
-	before = overhead_share(d, 0);
-	after = overhead_share(d, 1);
-	c = add(d, "profiler_overhead", say_share(d, before),
-		say_share(d, after));
+}
+
+static void compare_overhead(struct nsx_diff *d)
+{
+	double before = overhead_share(d, 0), after = overhead_share(d, 1);
+	struct nsx_check *c = add(d, NSX_CHECK_PROFILER_OVERHEAD,
+				  say_share(d, before), say_share(d, after));
+
 	if (fabs(after - before) > PROFILER)
 		mind(c, NSX_CHECK_WARN,
 		     "the profiler itself took more of one side");
@@ -288,12 +313,12 @@ static void compare_clocks(struct nsx_diff *d)
 		if (fabs(d->lanes[l].budget.rho - 1) > fabs(b->rho - 1))
 			b = &d->lanes[l].budget;
 	if (b->no_rho) {
-		mind(add(d, "clocks", "", ""), NSX_CHECK_WARN,
+		mind(add(d, NSX_CHECK_CLOCKS, "", ""), NSX_CHECK_WARN,
 		     nsx_arena_printf(d->arena, "%s: clocks cannot be told "
 				      "from the kernels", b->no_rho));
 		return;
 	}
-	c = add(d, "clocks", "1",
+	c = add(d, NSX_CHECK_CLOCKS, "1",
 		nsx_arena_printf(d->arena, "%.4f", b->rho));
 	if (fabs(b->rho - 1) > CLOCKS)
 		mind(c, NSX_CHECK_WARN, "equal kernels do not take the same "
@@ -317,7 +342,7 @@ static void compare_mhz(struct nsx_diff *d)
 
 	if (isnan(before) || isnan(after))
 		return;
-	c = add(d, "measured_clock",
+	c = add(d, NSX_CHECK_MEASURED_CLOCK,
 		nsx_arena_printf(d->arena, "%.0f MHz", before),
 		nsx_arena_printf(d->arena, "%.0f MHz", after));
 	if (fabs(after / before - 1) > CLOCKS)
@@ -334,24 +359,24 @@ int nsx_compare_captures(struct nsx_diff *d, struct nsx_err *err)
 	compare_repeats(d);
 	compare_gpus(d);
 	if (d->digested) {
-		compare_text(d, "ranks", offsetof(struct nsx_side, ranks),
+		compare_text(d, NSX_CHECK_RANKS, offsetof(struct nsx_side, ranks),
 			     NSX_CHECK_WARN, "these are not the same ranks");
 	} else {
-		compare_count(d, "gpus_used", b->ngpus, a->ngpus,
+		compare_count(d, NSX_CHECK_GPUS_USED, b->ngpus, a->ngpus,
 			      "different numbers of GPUs did something");
-		compare_count(d, "processes", b->nranks, a->nranks,
+		compare_count(d, NSX_CHECK_PROCESSES, b->nranks, a->nranks,
 			      "different numbers of processes used a GPU");
 	}
-	compare_text(d, "driver", offsetof(struct nsx_side, driver_version),
+	compare_text(d, NSX_CHECK_DRIVER, offsetof(struct nsx_side, driver_version),
 		     NSX_CHECK_WARN, "another driver");
-	compare_text(d, "cuda", offsetof(struct nsx_side, cuda_version),
+	compare_text(d, NSX_CHECK_CUDA, offsetof(struct nsx_side, cuda_version),
 		     NSX_CHECK_WARN, "another version of CUDA");
-	compare_text(d, "nsys", offsetof(struct nsx_side, product_version),
+	compare_text(d, NSX_CHECK_NSYS, offsetof(struct nsx_side, product_version),
 		     NSX_CHECK_WARN, "another version of nsys recorded it");
-	compare_text(d, "traced", offsetof(struct nsx_side, traced),
+	compare_text(d, NSX_CHECK_TRACED, offsetof(struct nsx_side, traced),
 		     NSX_CHECK_WARN,
 		     "other things were traced: their cost differs");
-	compare_text(d, "cuda_graphs", offsetof(struct nsx_side, graph_mode),
+	compare_text(d, NSX_CHECK_CUDA_GRAPHS, offsetof(struct nsx_side, graph_mode),
 		     NSX_CHECK_WARN, "graphs are used, or traced, otherwise");
 	if (compare_work(d, err))
 		return err->rc;
@@ -361,6 +386,7 @@ int nsx_compare_captures(struct nsx_diff *d, struct nsx_err *err)
 	}
 	compare_periods(d);
 	compare_steadiness(d);
+	compare_overhead(d);
 	compare_clocks(d);
 	compare_mhz(d);
 	return 0;

@@ -49,8 +49,11 @@ double nsx_noise_of_kernel(const struct nsx_noises *n, const char *name,
 void nsx_noises_done(struct nsx_noises *n);
 
 #define NSX_NOISE 0.02 /* a ratio, where nothing was calibrated: the least   */
-enum { NSX_MIN_CAPTURES = 3 }; /* from here on intervals hold what captures of
-				  one side differ by                         */
+/* From three captures a side on intervals hold what captures of one side differ by. */
+static inline bool nsx_enough_captures(size_t before, size_t after)
+{
+	return NSX_MIN(before, after) >= 3;
+}
 
 /* The largest of several kinds of noise, and which it is. */
 struct nsx_floor {
@@ -146,9 +149,19 @@ struct nsx_diff_lane {
 
 enum nsx_check_status { NSX_CHECK_PASS, NSX_CHECK_WARN, NSX_CHECK_FAIL };
 extern const char *const nsx_check_names[]; /* "pass", "warn", "fail"        */
+enum nsx_check_id {
+	NSX_CHECK_FILE, NSX_CHECK_CAPTURES, NSX_CHECK_GPU, NSX_CHECK_RANKS,
+	NSX_CHECK_GPUS_USED, NSX_CHECK_PROCESSES, NSX_CHECK_DRIVER,
+	NSX_CHECK_CUDA, NSX_CHECK_NSYS, NSX_CHECK_TRACED, NSX_CHECK_CUDA_GRAPHS,
+	NSX_CHECK_KERNELS_IN_COMMON, NSX_CHECK_LAUNCHES_RECORDED,
+	NSX_CHECK_LAUNCH_SHAPES, NSX_CHECK_UNIT, NSX_CHECK_STEADY_UNITS,
+	NSX_CHECK_PROFILER_OVERHEAD, NSX_CHECK_CLOCKS, NSX_CHECK_MEASURED_CLOCK, NSX_NCHECKS
+};
+extern const char *const nsx_check_ids[NSX_NCHECKS]; /* "file", ...          */
 struct nsx_check {
-	const char *id, *before, *after, *text; /* text: NULL for a pass     */
+	enum nsx_check_id id;
 	enum nsx_check_status status;
+	const char *before, *after, *text; /* text: NULL for a pass          */
 };
 
 enum nsx_appearance { NSX_APPEARED, NSX_GONE, NSX_CHANGED_FINDING,
@@ -279,10 +292,10 @@ int nsx_choose_way(struct nsx_diff *d, bool *ret_found,
 		   struct nsx_err *err) NSX_CHECKED;
 int nsx_step_measure(const struct nsx_diff *d, uint32_t lane,
 		       struct nsx_step *ret, struct nsx_err *err) NSX_CHECKED;
-/* Raises a floor, in ns, to what the captures of a side differ by, and the halves
- * of one where that is asked for, by means.
+/* Raises a floor, in ns, to what the captures of either side differ by, and the halves
+ * of one where that is asked for, by means; not where intervals hold it.
  */
-void nsx_raise_within(const struct nsx_sample *s, bool halves,
+void nsx_raise_within(const struct nsx_sample s[2], bool halves,
 		      struct nsx_floor *floor);
 int nsx_budget_build(struct nsx_diff *d, uint32_t lane,
 		     struct nsx_budget *ret, struct nsx_err *err) NSX_CHECKED;

@@ -16,8 +16,8 @@ static void add_interval_ms(struct nsx_jsonw *w, const char *key,
 static void add_shift(struct nsx_jsonw *w, const struct nsx_diff *d,
 		      const struct nsx_step *c)
 {
-	bool captures = NSX_MIN(c->side[0].ncaptures, c->side[1].ncaptures) >=
-			NSX_MIN_CAPTURES;
+	bool captures = nsx_enough_captures(c->side[0].ncaptures,
+					    c->side[1].ncaptures);
 	double mean_ns = c->side[1].mean_ns - c->side[0].mean_ns;
 
 	if (d->whole) { /* lengths of captures say nothing */

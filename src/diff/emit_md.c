@@ -459,15 +459,13 @@ static void add_gates(struct page *p)
 	nsx_buf_adds(&p->b, "\n");
 }
 
-/* An id as words. */
-static const char *say_id(struct page *p, const char *id)
+static const char *say_check(struct page *p, const struct nsx_check *c)
 {
-	char *s = nsx_arena_strdup(p->a, id);
+	const char *id = nsx_check_ids[c->id];
+	struct nsx_buf b = {0};
 
-	for (char *at = s; *at; at++)
-		if (*at == '_')
-			*at = ' ';
-	return s;
+	nsx_buf_add_id(&b, id, strlen(id));
+	return nsx_buf_keep(&b, p->a);
 }
 
 static void add_failed(struct page *p, const struct nsx_check *c, const char *id)
@@ -496,7 +494,7 @@ static void add_checks(struct page *p)
 		       p->for_comment ? "" : "## ");
 	for (size_t i = 0; i < d->nchecks; i++) {
 		const struct nsx_check *c = &d->checks[i];
-		const char *id = say_id(p, c->id);
+		const char *id = say_check(p, c);
 
 		if (c->status != NSX_CHECK_PASS) {
 			add_failed(p, c, id);
@@ -514,7 +512,7 @@ static void add_checks(struct page *p)
 			nsx_buf_printf(&p->b, "%s\n", list[i].p);
 		nsx_buf_done(&list[i]);
 	}
-	if (NSX_MIN(d->nsides[0], d->nsides[1]) < 3)
+	if (!nsx_enough_captures(d->nsides[0], d->nsides[1]))
 		nsx_buf_adds(&p->b, "- fewer than 3 captures a side: how much "
 				    "runs of the same code differ is not known "
 				    "from these\n");

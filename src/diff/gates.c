@@ -295,10 +295,7 @@ static void find_floor(const struct nsx_diff *d, const struct nsx_step *c,
 	/* A drift lengthens all of a step, its tail as its median. */
 	if (p95 && c->floor.at > c->noise)
 		nsx_raise_floor(&m->floor, c->floor.at * m->before, c->floor.is);
-	/* From 3 captures on the interval holds it. */
-	for (unsigned i = 0; i < 2 && NSX_MIN(s[0].ncaptures, s[1].ncaptures) <
-					      NSX_MIN_CAPTURES; i++)
-		nsx_raise_within(&s[i], !p95, &m->floor);
+	nsx_raise_within(s, !p95, &m->floor);
 }
 
 static int measure_figure(const struct nsx_diff *d, uint32_t lane,
@@ -383,7 +380,7 @@ static const char *say_other_gpu(const struct nsx_diff *d)
 {
 	for (size_t i = 0; i < d->nchecks; i++)
 		if (d->checks[i].status == NSX_CHECK_FAIL &&
-		    !strcmp(d->checks[i].id, "gpu"))
+		    d->checks[i].id == NSX_CHECK_GPU)
 			return d->checks[i].text;
 	return NULL;
 }

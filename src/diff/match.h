@@ -44,8 +44,10 @@ struct nsx_pair {
 size_t nsx_align(const uint32_t *x, size_t nx, const uint32_t *y, size_t ny,
 		 struct nsx_pair *pairs, struct nsx_err *err);
 
-/* Launches of a unit that both sides share, of all: by base name, 0..1; 1: neither has any. */
-#define NSX_UNLIKE 0.2 /* below, they are of two programs                    */
+#define NSX_UNLIKE 0.2 /* of two programs: less alike than that              */
+/* Launches of a unit that both sides share, of all: by base name, 0..1; 1: neither has
+ * any.  Errors: NSX_E_NOMEM.
+ */
 int nsx_likeness(const struct nsx_pool *before, const struct nsx_pool *after,
 		 double *ret, struct nsx_err *err) NSX_CHECKED;
 

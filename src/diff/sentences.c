@@ -57,7 +57,6 @@ static void add_change(struct nsx_buf *b, const struct nsx_diff *d,
 	double apart_ns = fabs(c->side[1].median_ns - median_ns - c->shift_ns);
 	const char *before = nsx_text_ns(a, median_ns);
 	const char *after = nsx_text_ns(a, c->side[1].median_ns);
-
 	bool is_odd = apart_ns > APART * median_ns &&
 		      apart_ns > ODD * fabs(c->shift_ns);
 
@@ -269,47 +268,45 @@ static const char *introduce(double part_ns, double of_ns)
 					       ", largest change: ";
 }
 
-/* What many kernels change by for one reason, which none of them tells. */
-struct in_common {
-	int64_t overlap_ns; /* more or fewer run beside them                 */
-	int64_t count_ns; /* of both sides: they are launched more or less often */
-	size_t ncounted; /* those that change the way their sum does         */
+/* What kernels change by together. */
+struct sum {
+	int64_t ns, before_ns;
+	size_t n;	 /* of them, that change the way their sum does      */
 	int64_t most_ns; /* of one of them                                   */
 };
 
+static void add_to_sum(struct sum *s, const struct nsx_kernel_row *k, int64_t ns)
+{
+	s->ns += ns;
+	s->before_ns += k->d.before_ns;
+}
+
+/* Once all are added. */
+static void note_most(struct sum *s, int64_t ns)
+{
+	if (!ns || (ns > 0) != (s->ns > 0))
+		return;
+	s->n++;
+	if (llabs(ns) > llabs(s->most_ns))
+		s->most_ns = ns;
+}
+
+/* Of a kernel of both sides, that is launched more or less often. */
 static int64_t counted_ns(const struct nsx_kernel_row *k)
 {
 	return k->launches[0] > 0 && k->launches[1] > 0 ? k->count_ns : 0;
 }
 
-static struct in_common in_common(const struct nsx_budget *x)
+static struct sum sum_counted(const struct nsx_budget *x)
 {
-	struct in_common c = {0};
+	struct sum s = {0};
 
-	for (size_t i = 0; i < x->nkernels; i++) {
-		const struct nsx_kernel_row *k = &x->kernels[i];
-
-		c.overlap_ns += k->overlap_ns;
-		c.count_ns += counted_ns(k);
-	}
-	for (size_t i = 0; i < x->nkernels; i++) {
-		int64_t ns = counted_ns(&x->kernels[i]);
-
-		if (!ns || (ns > 0) != (c.count_ns > 0))
-			continue;
-		c.ncounted++;
-		if (llabs(ns) > llabs(c.most_ns))
-			c.most_ns = ns;
-	}
-	return c;
+	for (size_t i = 0; i < x->nkernels; i++)
+		add_to_sum(&s, &x->kernels[i], counted_ns(&x->kernels[i]));
+	for (size_t i = 0; i < x->nkernels; i++)
+		note_most(&s, counted_ns(&x->kernels[i]));
+	return s;
 }
-
-/* What kernels of one kind change by. */
-struct kind {
-	int64_t ns, before_ns;
-	size_t n;	  /* of them, that change the way their sum does     */
-	int64_t most_ns; /* of one of them                                   */
-};
 
 /* Of another name or shape it tells more itself. */
 static bool is_of_kind(const struct nsx_diff *d, const struct nsx_kernel_row *k,
@@ -319,25 +316,18 @@ static bool is_of_kind(const struct nsx_diff *d, const struct nsx_kernel_row *k,
 	       nsx_row_kernel(d, k->row)->category == category;
 }
 
-static struct kind sum_kind(const struct nsx_diff *d, const struct nsx_budget *x,
-			    enum nsx_kernel_category category)
+static struct sum sum_kind(const struct nsx_diff *d, const struct nsx_budget *x,
+			   enum nsx_kernel_category category)
 {
-	struct kind s = {0};
+	struct sum s = {0};
 
 	for (size_t i = 0; i < x->nkernels; i++)
-		if (is_of_kind(d, &x->kernels[i], category)) {
-			s.ns += x->kernels[i].d.delta_ns;
-			s.before_ns += x->kernels[i].d.before_ns;
-		}
-	for (size_t i = 0; i < x->nkernels; i++) {
-		const struct nsx_kernel_row *k = &x->kernels[i];
-
-		if (!is_of_kind(d, k, category) || !k->d.delta_ns || (k->d.delta_ns > 0) != (s.ns > 0))
-			continue;
-		s.n++;
-		if (llabs(k->d.delta_ns) > llabs(s.most_ns))
-			s.most_ns = k->d.delta_ns;
-	}
+		if (is_of_kind(d, &x->kernels[i], category))
+			add_to_sum(&s, &x->kernels[i],
+				   x->kernels[i].d.delta_ns);
+	for (size_t i = 0; i < x->nkernels; i++)
+		if (is_of_kind(d, &x->kernels[i], category))
+			note_most(&s, x->kernels[i].d.delta_ns);
 	return s;
 }
 
@@ -357,11 +347,11 @@ static bool add_kinds(struct nsx_buf *b, const struct nsx_diff *d,
 		      const struct nsx_budget *x, double of_ns,
 		      struct nsx_arena *a)
 {
-	struct kind most = {0}, other = {0};
+	struct sum most = {0}, other = {0};
 	const char *word = NULL, *other_word = NULL;
 
 	for (enum nsx_kernel_category c = 0; c < NSX_NKERNEL_CATEGORIES; c++) {
-		struct kind s = sum_kind(d, x, c);
+		struct sum s = sum_kind(d, x, c);
 
 		if (!kind_words[c] || !s.ns)
 			continue;
@@ -390,23 +380,34 @@ static bool add_kinds(struct nsx_buf *b, const struct nsx_diff *d,
 	return true;
 }
 
+static int64_t sum_overlap(const struct nsx_budget *x)
+{
+	int64_t ns = 0;
+
+	for (size_t i = 0; i < x->nkernels; i++)
+		ns += x->kernels[i].overlap_ns;
+	return ns;
+}
+
 static void add_kernel_part(struct nsx_buf *b, const struct nsx_diff *d,
 			    const struct nsx_budget *x, struct nsx_arena *a)
 {
 	double of_ns = (double)x->part[NSX_SHARE_COMPUTE].delta_ns;
-	struct in_common c = in_common(x);
+	int64_t overlap_ns = sum_overlap(x);
+	struct sum counted = sum_counted(x);
 
-	if (of_ns != 0 && (double)c.overlap_ns / of_ns >= 0.5) {
+	/* What many kernels change by for one reason, which none of them tells. */
+	if (of_ns != 0 && (double)overlap_ns / of_ns >= 0.5) {
 		nsx_buf_printf(b, ", mainly kernels that run beside each other %s (%s)",
-			       c.overlap_ns > 0 ? "less" : "more",
-			       nsx_text_change(a, (double)c.overlap_ns));
+			       overlap_ns > 0 ? "less" : "more",
+			       nsx_text_change(a, (double)overlap_ns));
 		return;
 	}
-	if (of_ns != 0 && c.ncounted > 1 && (double)c.count_ns / of_ns >= 0.5 &&
-	    (double)c.most_ns / of_ns < 0.5) {
+	if (of_ns != 0 && counted.n > 1 && (double)counted.ns / of_ns >= 0.5 &&
+	    (double)counted.most_ns / of_ns < 0.5) {
 		nsx_buf_printf(b, ", mainly %zu kernels that are launched %s often (%s)",
-			       c.ncounted, c.count_ns > 0 ? "more" : "less",
-			       nsx_text_change(a, (double)c.count_ns));
+			       counted.n, counted.ns > 0 ? "more" : "less",
+			       nsx_text_change(a, (double)counted.ns));
 		return;
 	}
 	/* What a clock does it does to all kinds. */

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "diff/side.h"
+#include "diff/words.h"
 #include "fleet/digest.h"
 #include "report/text.h"
 
@@ -179,33 +180,17 @@ static const char *const finding_words[NSX_NFINDING_IDS] = {
 	[NSX_ID_processes_share] = "Processes share a GPU",
 };
 
-/* The id of a finding's key; NSX_NFINDING_IDS: another version found it. */
-static unsigned id_of(const char *key)
-{
-	size_t n = strcspn(key, ":");
-	unsigned i = 0;
-
-	while (i < NSX_NFINDING_IDS &&
-	       (strlen(nsx_finding_defs[i].name) != n ||
-		strncmp(nsx_finding_defs[i].name, key, n) != 0))
-		i++;
-	return i;
-}
-
 /* A key in words, and what it is about: a digest has no more of a finding. */
 static const char *say_key(struct nsx_arena *a, const char *key)
 {
-	unsigned id = id_of(key);
+	enum nsx_finding_id id = nsx_finding_id_of(key);
 	size_t n = strcspn(key, ":");
 	struct nsx_buf b = {0};
 
 	if (id < NSX_NFINDING_IDS && finding_words[id]) {
 		nsx_buf_adds(&b, finding_words[id]);
 	} else {
-		nsx_buf_add(&b, key, n);
-		for (size_t i = 0; i < n; i++)
-			if (b.p[i] == '_')
-				b.p[i] = ' ';
+		nsx_buf_add_id(&b, key, n);
 		*b.p = (char)toupper((unsigned char)*b.p);
 	}
 	if (key[n]) {
@@ -221,7 +206,7 @@ static const char *say_key(struct nsx_arena *a, const char *key)
  */
 static enum nsx_category category_of(const char *key)
 {
-	unsigned id = id_of(key);
+	enum nsx_finding_id id = nsx_finding_id_of(key);
 
 	return id < NSX_NFINDING_IDS ? nsx_finding_defs[id].category :
 				       NSX_CAT_CAPTURE;

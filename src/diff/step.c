@@ -202,8 +202,8 @@ static void call_mean(struct nsx_step *c, struct nsx_arena *a)
 static void judge(struct nsx_step *c, double alpha, struct nsx_arena *a)
 {
 	double noise_ns = c->noise * c->side[0].median_ns;
-	bool captures = NSX_MIN(c->side[0].ncaptures, c->side[1].ncaptures) >=
-			NSX_MIN_CAPTURES;
+	bool captures = nsx_enough_captures(c->side[0].ncaptures,
+					    c->side[1].ncaptures);
 	bool apart = c->test.a12 > APART || c->test.a12 < 1 - APART;
 
 	c->verdict = NSX_V_INCONCLUSIVE;
@@ -271,7 +271,7 @@ static int measure_steady(const struct nsx_diff *d, uint32_t lane,
 static void raise_floors(struct nsx_step *c)
 {
 	const struct nsx_spread *x = &c->side[0], *y = &c->side[1];
-	bool enough = NSX_MIN(x->ncaptures, y->ncaptures) >= NSX_MIN_CAPTURES;
+	bool enough = nsx_enough_captures(x->ncaptures, y->ncaptures);
 
 	if (x->drifting || y->drifting)
 		nsx_raise_floor(&c->floor,
@@ -336,8 +336,8 @@ static void weigh_mean(const struct nsx_diff_opts *o, int64_t *const v[2],
 				   mean_without(v[1], s[1].n, CHANCE), way);
 }
 
-void nsx_raise_within(const struct nsx_sample *s, bool halves,
-		      struct nsx_floor *floor)
+static void raise_by(const struct nsx_sample *s, bool halves,
+		     struct nsx_floor *floor)
 {
 	double least = INFINITY, most = -INFINITY;
 	size_t from = 0;
@@ -363,8 +363,17 @@ void nsx_raise_within(const struct nsx_sample *s, bool halves,
 				"captures of one side differ as much");
 }
 
+void nsx_raise_within(const struct nsx_sample s[2], bool halves,
+		      struct nsx_floor *floor)
+{
+	if (nsx_enough_captures(s[0].ncaptures, s[1].ncaptures))
+		return;
+	raise_by(&s[0], halves, floor);
+	raise_by(&s[1], halves, floor);
+}
+
 /* How surely the mean changes.  A drift lengthens all of a unit, its mean as its
- * median; from 3 captures on the interval holds what they differ by.
+ * median.
  */
 static int measure_mean(const struct nsx_diff_opts *o,
 			const struct nsx_sample s[2], struct nsx_step *c,
@@ -380,9 +389,7 @@ static int measure_mean(const struct nsx_diff_opts *o,
 	if (c->floor.at > c->noise)
 		nsx_raise_floor(&c->mean_floor, c->floor.at * before,
 				c->floor.is);
-	for (unsigned i = 0; i < 2 && NSX_MIN(s[0].ncaptures, s[1].ncaptures) <
-					      NSX_MIN_CAPTURES; i++)
-		nsx_raise_within(&s[i], true, &c->mean_floor);
+	nsx_raise_within(s, true, &c->mean_floor);
 	return nsx_bootstrap(&s[1], &s[0], NSX_FIGURE_MEAN, o->alpha, o->seed,
 			     &c->mean_ci_ns, err) ||
 	       nsx_mean_test(&s[1], &s[0], o->seed, &c->mean_p, err) ?
@@ -411,7 +418,7 @@ static int measure(const struct nsx_diff *d, uint32_t lane,
 			  &ret->blocks_ns, err))
 		return err->rc;
 	/* With captures enough, what varies between them counts as well. */
-	if (NSX_MIN(s[0].ncaptures, s[1].ncaptures) >= NSX_MIN_CAPTURES)
+	if (nsx_enough_captures(s[0].ncaptures, s[1].ncaptures))
 		ret->ci_ns = ret->blocks_ns;
 	raise_floors(ret);
 	weigh_mean(o, v, ret);

@@ -117,20 +117,20 @@ NSX_COLUMNS(check_cols, CHECK_COLUMNS);
 	X(G_TEXT, "text", STR, "why it is undecided, or what it leaves out")
 NSX_COLUMNS(gate_cols, GATE_COLUMNS);
 const struct nsx_layout nsx_diff_layouts[NSX_NDT] = {
-	{.key = "budget", .csv = "diff_budget", NSX_COLS(budget_cols),
-	 .json_rows = 1000},
-	{.key = "kernels", .csv = "diff_kernels", NSX_COLS(kernel_cols),
-	 .json_rows = 200},
-	{.key = "nvtx", .csv = "diff_nvtx", NSX_COLS(nvtx_cols),
-	 .json_rows = 200},
-	{.key = "units", .csv = "diff_units", NSX_COLS(unit_cols),
-	 .json_rows = -2},
-	{.key = "findings", .csv = "diff_findings", NSX_COLS(finding_cols),
-	 .json_rows = -1},
-	{.key = "comparability", .csv = "diff_comparability",
-	 NSX_COLS(check_cols), .json_rows = -1},
-	{.key = "gates", .csv = "diff_gates", NSX_COLS(gate_cols),
-	 .json_rows = -1},
+	[NSX_DT_BUDGET] = {.key = "budget", .csv = "diff_budget",
+			   NSX_COLS(budget_cols), .json_rows = 1000},
+	[NSX_DT_KERNELS] = {.key = "kernels", .csv = "diff_kernels",
+			    NSX_COLS(kernel_cols), .json_rows = 200},
+	[NSX_DT_NVTX] = {.key = "nvtx", .csv = "diff_nvtx",
+			 NSX_COLS(nvtx_cols), .json_rows = 200},
+	[NSX_DT_UNITS] = {.key = "units", .csv = "diff_units",
+			  NSX_COLS(unit_cols), .json_rows = -2},
+	[NSX_DT_FINDINGS] = {.key = "findings", .csv = "diff_findings",
+			     NSX_COLS(finding_cols), .json_rows = -1},
+	[NSX_DT_COMPARABILITY] = {.key = "comparability", .csv = "diff_comparability",
+				  NSX_COLS(check_cols), .json_rows = -1},
+	[NSX_DT_GATES] = {.key = "gates", .csv = "diff_gates",
+			  NSX_COLS(gate_cols), .json_rows = -1},
 };
 
 /* Names -------------------------------------------------------------------------*/
@@ -442,7 +442,7 @@ static void fill_checks(const struct nsx_diff *d, struct nsx_table *t)
 		const struct nsx_check *c = &d->checks[i];
 		struct nsx_cell *row = nsx_add_row(t);
 
-		row[C_CHECK] = nsx_string(c->id);
+		row[C_CHECK] = nsx_string(nsx_check_ids[c->id]);
 		row[C_STATUS] = nsx_string(nsx_check_names[c->status]);
 		row[C_BEFORE] = text_or_null(c->before);
 		row[C_AFTER] = text_or_null(c->after);

@@ -14,6 +14,12 @@ void nsx_buf_add_masked(struct nsx_buf *b, const char *s)
 			nsx_buf_adds(b, "#");
 }
 
+void nsx_buf_add_id(struct nsx_buf *b, const char *id, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		nsx_buf_add(b, id[i] == '_' ? " " : &id[i], 1);
+}
+
 const char *nsx_find_part(const char *path, const char *name)
 {
 	static const char between[] = " > ";

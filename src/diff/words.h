@@ -7,6 +7,9 @@
 /* Appends "step 12" as "step #": what counts up is not another name. */
 void nsx_buf_add_masked(struct nsx_buf *b, const char *s);
 
+/* Appends the first n characters of an id as words: "gpus used" of "gpus_used". */
+void nsx_buf_add_id(struct nsx_buf *b, const char *id, size_t n);
+
 /* In a path of ranges, "a > b": where one of that name begins; NULL: there is none. */
 const char *nsx_find_part(const char *path, const char *name);
 /* The path with the range of that name called otherwise. */

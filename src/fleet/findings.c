@@ -216,9 +216,8 @@ static bool is_vague(unsigned cause)
 /* Whether its own report says that copies block the host for want of pinned memory. */
 static bool is_pageable(const struct nsx_late *l)
 {
-	static const char key[] = "pageable_copies";
-
-	return l->told && !strncmp(l->told->key, key, sizeof(key) - 1);
+	return l->told &&
+	       nsx_finding_id_of(l->told->key) == NSX_ID_pageable_copies;
 }
 
 /* "it copies 64 MB a step more than the others, at 10 GB/s instead of 24 GB/s" */

@@ -18,6 +18,18 @@ const struct nsx_finding_def nsx_finding_defs[NSX_NFINDING_IDS] = {
 };
 #undef NSX_FINDING
 
+enum nsx_finding_id nsx_finding_id_of(const char *key)
+{
+	size_t n = strcspn(key, ":");
+	enum nsx_finding_id id = 0;
+
+	while (id < NSX_NFINDING_IDS &&
+	       (strlen(nsx_finding_defs[id].name) != n ||
+		strncmp(nsx_finding_defs[id].name, key, n) != 0))
+		id++;
+	return id;
+}
+
 /* Findings come from many hands: a plain first word gets its capital (names
  * rarely are one), a last full stop goes.
  */

@@ -200,6 +200,9 @@ const char *nsx_title_within(struct nsx_arena *a, const struct nsx_finding *f);
 /* "ms" of what its column is in, by the column's end; NULL: its end says none. */
 const char *nsx_evidence_units(const struct nsx_evidence *e);
 
+/* What finding a key, "name:subject", is of; NSX_NFINDING_IDS: none of this version. */
+enum nsx_finding_id nsx_finding_id_of(const char *key);
+
 static inline const char *nsx_finding_name(const struct nsx_finding *f)
 {
 	return nsx_finding_defs[f->id].name;
