@@ -417,7 +417,8 @@ static enum nsx_tool_code code_of(const struct nsx_err *err)
 		[-NSX_E_NOMEM] = NSX_NO_MEMORY,
 		[-NSX_E_USAGE] = NSX_BAD_ARGUMENT,
 		[-NSX_E_DENIED] = NSX_SQL_NOT_SELECT,
-		[-NSX_E_NAME] = NSX_BAD_COLUMN, [-NSX_E_SLOW] = NSX_TOO_SLOW};
+		[-NSX_E_NAME] = NSX_BAD_COLUMN, [-NSX_E_SLOW] = NSX_TOO_SLOW,
+		[-NSX_E_CLOSED] = NSX_CANNOT_READ};
 
 	return codes[-err->rc];
 }

@@ -23,9 +23,9 @@ struct nsx_result {
 
 static int tell(const struct nsx_err *err, struct nsx_problem *problem)
 {
-	problem->code = err->rc;
+	problem->code = err->rc == NSX_E_CLOSED ? NSX_CODE_IO : (int)err->rc;
 	memcpy(problem->text, err->msg, sizeof(problem->text));
-	return err->rc;
+	return problem->code;
 }
 
 const char *nsx_version(void)

@@ -1,4 +1,5 @@
 /* err.c - filling struct nsx_err; the interrupt flag. */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,6 +24,18 @@ int nsx_fail(struct nsx_err *err, enum nsx_rc rc, const char *fmt, ...)
 	tidy(err->msg);
 	err->rc = rc;
 	return rc;
+}
+
+int nsx_fail_write(struct nsx_err *err, int error, const char *fmt, ...)
+{
+	char what[sizeof(err->msg)];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(what, sizeof(what), fmt, ap);
+	va_end(ap);
+	return nsx_fail(err, error == EPIPE ? NSX_E_CLOSED : NSX_E_IO, "%s: %s",
+			what, strerror(error));
 }
 
 int nsx_wrap(struct nsx_err *err, const char *fmt, ...)

@@ -25,6 +25,7 @@ enum nsx_rc {
 	NSX_E_DENIED = -8, /* what is asked for is not to be read         */
 	NSX_E_NAME = -9,   /* SQL names a table or column that is not there */
 	NSX_E_SLOW = -10,  /* it took longer than it may                  */
+	NSX_E_CLOSED = -11, /* who read what is written has gone          */
 };
 
 /* Of a table that cannot be read to its end: what was read counts. */
@@ -40,6 +41,12 @@ struct nsx_err {
 
 /* Sets *err and returns rc.  Control characters in the message are replaced. */
 int nsx_fail(struct nsx_err *err, enum nsx_rc rc, const char *fmt, ...)
+	NSX_PRINTF(3, 4);
+
+/* The same where writing failed: behind the message stand the system's words on error,
+ * an errno.  NSX_E_IO, or NSX_E_CLOSED: a pipe that nobody reads any more.
+ */
+int nsx_fail_write(struct nsx_err *err, int error, const char *fmt, ...)
 	NSX_PRINTF(3, 4);
 
 /* Prefixes the message, keeps and returns the code. */

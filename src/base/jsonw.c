@@ -225,8 +225,7 @@ int nsx_jsonw_write(const struct nsx_jsonw *w, FILE *out, struct nsx_err *err)
 				       JSON_REAL_PRECISION(15)) ||
 	    fwrite(b.p, 1, b.n, out) != b.n || fputc('\n', out) == EOF ||
 	    fflush(out))
-		return nsx_fail(err, NSX_E_IO, "cannot write JSON: %s",
-				strerror(errno));
+		return nsx_fail_write(err, errno, "cannot write JSON");
 	return 0;
 }
 

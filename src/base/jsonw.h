@@ -45,7 +45,7 @@ void nsx_jsonw_part(struct nsx_jsonw *w, const char *key,
 		    const struct nsx_jsonw *part);
 
 /* Writes the finished document, indented by two, and a newline. Errors: the
- * first failure of any step, naming its key; NSX_E_IO when out cannot take it.
+ * first failure of any step, naming its key; NSX_E_IO, NSX_E_CLOSED of nsx_fail_write.
  */
 int nsx_jsonw_write(const struct nsx_jsonw *w, FILE *out,
 		    struct nsx_err *err) NSX_CHECKED;

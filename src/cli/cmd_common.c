@@ -1,6 +1,5 @@
 /* cmd_common.c - what commands share. */
 #include <errno.h>
-#include <string.h>
 #include <unistd.h>
 #include "cli/cmd_common.h"
 #include "emit/emit.h"
@@ -9,8 +8,8 @@ int nsx_cmd_fail(const struct nsx_err *err, bool json)
 {
 	struct nsx_err ignored;
 
-	/* Nobody reads on, as behind `| head`: nothing was lost that anybody wants. */
-	if (err->rc == NSX_E_IO && nsx_ends_with(err->msg, strerror(EPIPE)))
+	/* As behind `| head`: nothing was lost that anybody wants. */
+	if (err->rc == NSX_E_CLOSED)
 		return 3;
 	fprintf(stderr, "nsys-explain: %s\n", err->msg);
 	if (json)
@@ -23,8 +22,7 @@ int nsx_cmd_fail(const struct nsx_err *err, bool json)
 int nsx_flush_stdout(struct nsx_err *err)
 {
 	if (fflush(stdout) || ferror(stdout))
-		return nsx_fail(err, NSX_E_IO, "cannot write to stdout: %s",
-				strerror(errno));
+		return nsx_fail_write(err, errno, "cannot write to stdout");
 	return 0;
 }
 

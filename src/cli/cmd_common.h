@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include "passes/pass.h"
 
-/* One line on stderr, with json also an error object on stdout. Returns the
- * exit code that belongs to err.
+/* One line on stderr, with json also an error object on stdout; nothing where nobody
+ * reads on.  Returns the exit code that belongs to err.
  */
 int nsx_cmd_fail(const struct nsx_err *err, bool json);
-/* Errors: NSX_E_IO when stdout could not be written. */
+/* Errors: NSX_E_IO, NSX_E_CLOSED when stdout could not be written. */
 int nsx_flush_stdout(struct nsx_err *err);
 /* Ends a command that has printed: its exit code, or that of a failed write. */
 int nsx_cmd_printed(int code);

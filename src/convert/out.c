@@ -109,9 +109,9 @@ int nsx_out_commit(struct nsx_out *o, struct nsx_err *err)
 		nsx_deflate_drain(o->gz);
 	close_fd(o);
 	if (o->error)
-		return nsx_fail(err, NSX_E_IO, "cannot write '%s': %s",
-				strcmp(o->to.path, "-") ? o->to.path : "stdout",
-				strerror(o->error));
+		return nsx_fail_write(err, o->error, "cannot write '%s'",
+				      strcmp(o->to.path, "-") ? o->to.path :
+								"stdout");
 	return nsx_target_commit(&o->to, err);
 }
 

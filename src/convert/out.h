@@ -27,7 +27,7 @@ struct nsx_out {
  */
 int nsx_out_open(const struct nsx_target *to, unsigned threads,
 		 struct nsx_out *ret, struct nsx_err *err) NSX_CHECKED;
-/* Writes the rest and puts the file in its place. Errors: NSX_E_IO. */
+/* Writes the rest and puts the file in its place. Errors: NSX_E_IO, NSX_E_CLOSED. */
 int nsx_out_commit(struct nsx_out *o, struct nsx_err *err) NSX_CHECKED;
 /* Lets go; without commit before, nothing stays. Zeroed is fine. */
 void nsx_out_done(struct nsx_out *o);

@@ -244,10 +244,13 @@ int nsx_emit_json_section(const struct nsx_section *s, FILE *out,
 int nsx_emit_json_error(const struct nsx_err *e, FILE *out,
 			struct nsx_err *err)
 {
-	static const char *const codes[] = {"ok", "io", "db", "not_an_export",
-					    "damaged", "no_memory",
-					    "interrupted", "usage", "denied",
-					    "no_such_name", "too_slow"};
+	static const char *const codes[] = {
+		[-NSX_E_IO] = "io", [-NSX_E_DB] = "db",
+		[-NSX_E_SCHEMA] = "not_an_export", [-NSX_E_DATA] = "damaged",
+		[-NSX_E_NOMEM] = "no_memory", [-NSX_E_STOP] = "interrupted",
+		[-NSX_E_USAGE] = "usage", [-NSX_E_DENIED] = "denied",
+		[-NSX_E_NAME] = "no_such_name", [-NSX_E_SLOW] = "too_slow",
+		[-NSX_E_CLOSED] = "io"};
 	struct nsx_jsonw *w = document();
 
 	nsx_jsonw_str(w, "error.code", codes[-e->rc]);
