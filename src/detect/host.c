@@ -520,12 +520,13 @@ static void find_preemption(struct nsx_detect *d)
 	nsx_found(l, &f);
 }
 
-/* Without reasons of the scheduler's and calls of the operating system it may have waited, or
- * have been kept from its CPU.
+/* Without reasons of the scheduler's and calls of the operating system it may have waited, or,
+ * where its state does not say that it did, have been kept from its CPU.
  */
 static void find_absence(struct nsx_detect *d)
 {
-	struct nsx_preempted lost = nsx_model_absent(d->facts->model);
+	bool is_blocked;
+	struct nsx_preempted lost = nsx_model_absent(d->facts->model, &is_blocked);
 	struct nsx_findings *l = d->found;
 	struct nsx_finding f = {
 		.id = NSX_ID_preempted_host, .subject = "unknown",
@@ -534,11 +535,11 @@ static void find_absence(struct nsx_detect *d)
 		.confidence = NSX_CONF_MEDIUM, .device = NSX_NONE,
 		.is_upper = true, .is_set = true, .may_be_pace = true,
 		.evidence = {nsx_tell(
-			l, "%s outside of waits for the GPU%s: it waited for something, or "
-			"something else had its CPU",
+			l, "%s outside of waits for the GPU%s: it waited for something%s",
 			nsx_text_n(l->arena, lost.n, "time", NULL),
 			nsx_model_closure(d->facts->model)->is_part ?
-				", in the part of the window that was replayed" : "")},
+				", in the part of the window that was replayed" : "",
+			is_blocked ? "" : ", or something else had its CPU")},
 		.recommendation = {
 			"to see why: capture calls of the operating system as well "
 			"(--trace=cuda,nvtx,osrt), with a newer nsys, whose scheduling "

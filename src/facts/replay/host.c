@@ -225,6 +225,7 @@ struct reader { /* of one table; kept is what threads with calls did then */
 	struct thread_switch {
 		uint32_t thread;
 		bool in, ready; /* ready: went off though it could run       */
+		bool is_blocked; /* its state says that it waits             */
 		bool is_told;	/* why it went off: that it waits is not why */
 		int64_t at_ns;
 	} *v;
@@ -254,6 +255,12 @@ static bool is_ready(int64_t state, int64_t reason)
 	       reason == 49 || reason == 51;
 }
 
+/* Interruptible, uninterruptible, stopped, waiting, in the operating system. */
+static bool is_blocked(int64_t state)
+{
+	return (state >= 2 && state <= 4) || state == 7 || state == 8;
+}
+
 static int on_switch(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 		     struct nsx_err *err)
 {
@@ -273,7 +280,9 @@ static int on_switch(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 		return 0;
 	return nsx_push(r->v, r->n, r->cap, "scheduling rows", err,
 			(struct thread_switch){
-		h, v[1].u.i, !v[1].u.i && ready, ready || reason > 1, v[0].u.i});
+				h, v[1].u.i, !v[1].u.i && ready,
+				is_blocked(state), ready || reason > 1,
+				v[0].u.i});
 }
 
 static int on_overhead(void *ctx, int64_t rid NSX_UNUSED,
@@ -336,8 +345,10 @@ static int add_off_cpu(struct build *b, const struct reader *r,
 		if (ready && span_list_add(&b->m->preempted, off->thread,
 					   s.start_ns, s.end_ns, err))
 			return err->rc;
-		if (!off->is_told && !t->osrt.n &&
-		    span_list_add(&b->m->absent, off->thread, s.start_ns, s.end_ns,
+		if (off->is_told || t->osrt.n)
+			continue;
+		b->m->is_unexplained |= !off->is_blocked;
+		if (span_list_add(&b->m->absent, off->thread, s.start_ns, s.end_ns,
 				  err))
 			return err->rc;
 	}
@@ -480,7 +491,9 @@ struct nsx_preempted nsx_model_preempted(const struct nsx_model *m)
 	return lost_in(m, &m->preempted);
 }
 
-struct nsx_preempted nsx_model_absent(const struct nsx_model *m)
+struct nsx_preempted nsx_model_absent(const struct nsx_model *m,
+				      bool *is_blocked)
 {
+	*is_blocked = !m->is_unexplained;
 	return lost_in(m, &m->absent);
 }

@@ -195,6 +195,7 @@ struct nsx_model {
 	int64_t slack_ns[NSX_MAX_SETS];
 	struct span_list waits, preempted, profiled;
 	struct span_list absent; /* off its CPU, and nothing tells why       */
+	bool is_unexplained; /* of some of that not even that it waited      */
 	int64_t *stream_end; /* by stream: where the work before the window
 				ends; NEVER                                  */
 	int64_t *engine_end;

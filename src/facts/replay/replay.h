@@ -59,8 +59,11 @@ struct nsx_preempted {
 	int64_t ns;
 };
 struct nsx_preempted nsx_model_preempted(const struct nsx_model *m);
-/* Likewise off their CPU, and neither the scheduler nor a call tells why. */
-struct nsx_preempted nsx_model_absent(const struct nsx_model *m);
+/* Likewise off their CPU, and neither the scheduler nor a call tells why; *is_blocked: the
+ * scheduler says each time that the thread waited, though not for what.
+ */
+struct nsx_preempted nsx_model_absent(const struct nsx_model *m,
+				      bool *is_blocked);
 
 /* How long a device waited in collectives for ranks that came later, in what is
  * replayed.
