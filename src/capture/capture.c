@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "capture/capture.h"
+#include "emit/folder.h"
 
 void nsx_capture_warn(struct nsx_capture *c, const char *fmt, ...)
 {
@@ -16,7 +17,11 @@ void nsx_capture_warn(struct nsx_capture *c, const char *fmt, ...)
 
 int nsx_capture_clean(const struct nsx_capture *c)
 {
-	return c->work ? nsx_file_remove_tree(c->work) : 0;
+	int rc = c->work ? nsx_file_remove_tree(c->work) : 0;
+
+	if (c->dir && !c->has_run)
+		nsx_unmake_dirs(c->dir, c->had);
+	return rc;
 }
 
 void nsx_capture_done(struct nsx_capture *c)

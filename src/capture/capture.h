@@ -39,13 +39,14 @@ struct nsx_capture {
 	struct nsx_buf warnings;    /* a line each                          */
 
 	const char *dir, *work; /* results; unfinished files. NULL: not yet */
+	size_t had;		/* of the path dir: there before it was made */
 	const char *rank;	/* ".rank3", or ""                          */
 	struct nsx_nsys *nsys;	/* NULL: not found                          */
 	struct nsx_args extra, argv; /* the user's words; nsys's command    */
 
 	time_t began;
 	const char *captured_at; /* the same as text, UTC                   */
-	bool has_run;
+	bool has_run; /* nsys was started: there is something to tell of     */
 	struct nsx_proc_end end; /* of nsys                                 */
 	enum nsx_ended ended;
 	double target_s; /* how long the command ran; with the start of nsys
@@ -90,7 +91,9 @@ int nsx_capture_export(struct nsx_capture *c, struct nsx_err *err) NSX_CHECKED;
 int nsx_export_report(const char *rep, const char *nsys_path, const char *to,
 		      struct nsx_arena *a, struct nsx_err *err) NSX_CHECKED;
 
-/* Writes nsys_capture.json; failed: why, NULL if all went well. Errors: IO. */
+/* Writes nsys_capture.json, once nsys has run; failed: why, NULL if all went well.
+ * Errors: IO.
+ */
 int nsx_capture_write_record(const struct nsx_capture *c,
 			     const struct nsx_err *failed,
 			     struct nsx_err *err) NSX_CHECKED;
@@ -98,7 +101,9 @@ int nsx_capture_write_record(const struct nsx_capture *c,
 /* The exit code of the command under nsys, -1 when we ended it. */
 int nsx_capture_target_code(const struct nsx_capture *c);
 
-/* Removes work. Errors: as errno; c->work names what is left. */
+/* Removes work, and, where nsys never ran, what was made of dir.  Errors: as errno;
+ * c->work names what is left.
+ */
 int nsx_capture_clean(const struct nsx_capture *c);
 void nsx_capture_done(struct nsx_capture *c);
 

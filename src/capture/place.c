@@ -193,7 +193,6 @@ int nsx_capture_place(struct nsx_capture *c, struct nsx_err *err)
 {
 	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = { 0 };
 	const char *tmp = getenv("TMPDIR");
-	size_t had;
 
 	note_time(c);
 	if (c->opts->out) {
@@ -204,10 +203,11 @@ int nsx_capture_place(struct nsx_capture *c, struct nsx_err *err)
 		c->dir = default_dir(c);
 	}
 	c->rank = rank_suffix(c->arena);
-	if (nsx_make_dirs(c->dir, &had, err) || reserve(c, err) ||
-	    check_names(c, err)) {
+	if (nsx_make_dirs(c->dir, &c->had, err)) {
 		c->dir = NULL;
 		return err->rc;
 	}
+	if (reserve(c, err) || check_names(c, err))
+		return err->rc;
 	return check_room(c->dir, err) ?: check_room(tmp ? tmp : "/tmp", err);
 }

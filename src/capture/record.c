@@ -176,6 +176,7 @@ static int record_session(struct nsx_capture *c, struct recording *r,
 	double began;
 	int rc;
 
+	c->has_run = true;
 	if (start(c, err))
 		return err->rc;
 	began = nsx_now_s();
@@ -186,7 +187,6 @@ static int record_session(struct nsx_capture *c, struct recording *r,
 	c->target_s = nsx_now_s() - began;
 	c->ended = nsx_proc_signals() > r->signals ? NSX_ENDED_SIGNAL :
 						     NSX_ENDED_DURATION;
-	c->has_run = true;
 	r->stage = ASKED;
 	r->since_s = nsx_now_s();
 	rc = nsx_proc_run(&p, &c->end, err);
@@ -220,9 +220,9 @@ int nsx_capture_record(struct nsx_capture *c, struct nsx_err *err)
 	r.signals = nsx_proc_signals();
 	if (c->opts->session)
 		return record_session(c, &r, err);
+	c->has_run = true;
 	if (nsx_proc_run(&p, &c->end, err))
 		return err->rc;
-	c->has_run = true;
 	note_progress(&r, &c->end);
 	c->target_s = target_seconds(&r, &c->end);
 	if (!c->raw)

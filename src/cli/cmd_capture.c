@@ -185,7 +185,7 @@ static int finish(struct nsx_capture *c, const struct nsx_err *failed)
 		window = steady_window(c);
 	else if (!failed && !c->opts->no_explain)
 		note_steady(c);
-	if (c->dir && nsx_capture_write_record(c, failed, &err))
+	if (c->has_run && nsx_capture_write_record(c, failed, &err))
 		return say(failed ? failed : &err);
 	if (failed)
 		return say(failed);
@@ -308,7 +308,8 @@ const struct nsx_cmd nsx_cmd_capture = {
 	       "one gives the recording up. When the capture is over, "
 	       "everything that it started is ended, too.\n\n"
 	       "The exit code is the command's own where that is not 0, 130 "
-	       "after Ctrl-C, 3 if there is no capture.",
+	       "after Ctrl-C, 3 if there is no capture.  Where nsys could not be "
+	       "started nothing is created.",
 	.examples =
 		"nsys-explain capture -- python train.py --steps 50  # record "
 		"and explain a run\n"

@@ -21,8 +21,7 @@
 
 /* Folders ------------------------------------------------------------------------*/
 
-/* Takes away what nsx_make_dirs made, while it is empty. */
-static void unmake_dirs(const char *path, size_t had)
+void nsx_unmake_dirs(const char *path, size_t had)
 {
 	char *s = nsx_strdup(path);
 	size_t n = strlen(s);
@@ -57,7 +56,7 @@ int nsx_make_dirs(const char *path, size_t *ret_had, struct nsx_err *err)
 	free(s);
 	if (!stat(path, &st) && S_ISDIR(st.st_mode))
 		return 0;
-	unmake_dirs(path, *ret_had);
+	nsx_unmake_dirs(path, *ret_had);
 	return nsx_fail(err, NSX_E_IO, "cannot make the folder '%s': %s", path,
 			strerror(why == EEXIST ? ENOTDIR : why));
 }
@@ -464,7 +463,7 @@ static int make_new(const struct nsx_folder *f, const char *parent,
 			close(s.fd);
 	}
 	if (rc)
-		unmake_dirs(parent, had);
+		nsx_unmake_dirs(parent, had);
 	return rc;
 }
 

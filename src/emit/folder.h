@@ -55,5 +55,7 @@ int nsx_file_appear(const char *a, const char *b);
  */
 int nsx_make_dirs(const char *path, size_t *ret_had,
 		  struct nsx_err *err) NSX_CHECKED;
+/* Takes away what it made, as far as that is empty. */
+void nsx_unmake_dirs(const char *path, size_t had);
 
 #endif

@@ -78,10 +78,12 @@ case_nsys_not_found() {
 	rc=$?
 	code 3
 	says 'no nsys was found in /none/nsys'
-	json '"ok": false'
-	json '"error": "no nsys was found'
-	json '"stderr_tail": ""'
-	files nsys_capture.json
+	[ ! -e out ] || wrong 'a folder was made'
+	mkdir out
+	"$prog" capture --nsys /none/nsys -o out/a/b -- true >stdout 2>stderr
+	files ''
+	"$prog" capture --nsys /none/nsys -o out -- true >stdout 2>stderr
+	files ''
 }
 case_empty_nsys_path_is_none() {
 	CUDA_HOME='' CUDA_PATH='' HOME=$PWD NSYS_PATH='' PATH=/none "$prog" capture -o out --no-explain -- true >stdout 2>stderr
@@ -95,7 +97,7 @@ case_broken_nsys() {
 	rc=$?
 	code 3
 	says "'./nsys' does not work: cannot open libfoo.so"
-	files nsys_capture.json
+	[ ! -e out ] || wrong 'a folder was made'
 }
 case_options_of_a_new_nsys() {
 	FAKE_LOG=$PWD/log capture --no-explain --preset full -- true
@@ -454,7 +456,7 @@ case_disk_full_before() {
 	NSX_CAPTURE_MIN_FREE_MB=900000000 FAKE_LOG=$PWD/log capture -- true
 	code 3
 	says "the disk of 'out' is full"
-	files nsys_capture.json
+	[ ! -e out ] || wrong 'a folder was made'
 	[ ! -e log ] || wrong 'nsys was started'
 }
 case_disk_full_during() {
