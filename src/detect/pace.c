@@ -13,26 +13,47 @@
 #define EVEN 1.1    /* times the median, that nine of ten periods take at most */
 #define STEADIER 2  /* the period than the time idle: a clock keeps it */
 #define CLOCK 0.005 /* median difference from the median, of a clock */
-enum { FEWEST = 8 };
+#define MADE_UP 0.375 /* less the correlation of a length with the next: 1/2 of a clock */
+#define FAR 3	    /* times the median distance: what is farther counts as much */
+enum { FEWEST = 8, FEWEST_MADE_UP = 48 /* by chance 1 in 200 look so */ };
 
 /* The iterations of the limiting GPU in the judged window. */
 struct rhythm {
 	double period_ns; /* median; 0: they are few, or not of one length   */
 	bool makes_up;	  /* the GPU idles as much longer as it worked less  */
 	bool is_clock;	  /* ... even where nobody says what is waited for   */
+	bool keeps_time;  /* what one is too long the next is too short      */
 };
+
+/* Whether lengths make up for each other, as those between the ticks of a clock that are seen
+ * early or late do.  Where each begins some time after the one before it delays add up.
+ */
+static bool keeps_time(const int64_t *ns, size_t n, double median, double apart)
+{
+	double last = 0, with_next = 0, alone = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		double by = (double)ns[i] - median;
+
+		by = NSX_MAX(-FAR * apart, NSX_MIN(FAR * apart, by));
+		with_next += last * by;
+		alone += by * by;
+		last = by;
+	}
+	return n >= FEWEST_MADE_UP && with_next <= -MADE_UP * alone;
+}
 
 static int find_rhythm(struct nsx_detect *d, struct rhythm *ret,
 		       struct nsx_err *err)
 {
 	const struct nsx_facts *f = d->facts;
-	int64_t *ns, *idle_ns;
+	int64_t *ns, *in_order, *idle_ns;
 	double median, apart, idle, idle_apart;
 	size_t n = 0;
 
 	*ret = (struct rhythm){0};
 	if (nsx_new_arrays(d->scratch, f->niterations, "iterations", err, ns,
-			   idle_ns))
+			   in_order, idle_ns))
 		return err->rc;
 	for (size_t i = 0; i < f->niterations; i++) {
 		const struct nsx_iteration *x = &f->iterations[i];
@@ -43,7 +64,7 @@ static int find_rhythm(struct nsx_detect *d, struct rhythm *ret,
 			continue;
 		nsx_partition(&f->device[x->device], x->start_ns, x->end_ns,
 			      &part);
-		ns[n] = x->end_ns - x->start_ns;
+		ns[n] = in_order[n] = x->end_ns - x->start_ns;
 		idle_ns[n++] = part.ns[NSX_P_IDLE];
 	}
 	if (n < FEWEST || nsx_quantile(ns, n, 0.9) > EVEN * nsx_quantile(ns, n, 0.5))
@@ -56,6 +77,7 @@ static int find_rhythm(struct nsx_detect *d, struct rhythm *ret,
 	ret->makes_up = STEADIER * apart < idle_apart;
 	ret->is_clock = apart <= CLOCK * median &&
 			STEADIER * STEADIER * apart < idle_apart;
+	ret->keeps_time = keeps_time(in_order, n, median, apart);
 	return 0;
 }
 
@@ -101,10 +123,20 @@ static bool computes_throughout(const struct nsx_detect *d)
 	       (1 - MUCH) * (double)(d->w.end_ns - d->w.start_ns);
 }
 
+/* Where the calls that wait can be named they may be the program's own, such as a slow
+ * loader's, unless the GPU's idle time tells of a clock.  Where only the scheduler tells of
+ * waits they may be for anything, unless the lengths do.  Where no wait was recorded only a
+ * clock can be told.
+ */
+static bool is_paced(const struct rhythm *r, bool sees_waits, double named_share)
+{
+	if (!sees_waits)
+		return r->is_clock;
+	return r->makes_up || (r->keeps_time && named_share < MUCH);
+}
+
 /* What a host that took no time and had no waits outside CUDA would win is next to
- * nothing if these waits end when they did.  Where the calls that wait can be
- * named they may be the program's own, such as a slow loader's, unless a clock
- * keeps the period.  Where no wait was recorded only a clock can be told.
+ * nothing if these waits end when they did.
  */
 int nsx_detect_pace(struct nsx_detect *d, struct nsx_err *err)
 {
@@ -133,10 +165,8 @@ int nsx_detect_pace(struct nsx_detect *d, struct nsx_err *err)
 		return err->rc;
 	if (g[HOST].confidence == NSX_CONF_NONE || g[BOTH].share < MUCH)
 		return 0;
-	if (sees_waits ? (!r.makes_up && g[OS].share >= MUCH) ||
-			 (double)g[HOST].low_ns >=
-				 SURE * (double)g[BOTH].gain_ns :
-			 !r.is_clock)
+	if (!is_paced(&r, sees_waits, g[OS].share) ||
+	    (sees_waits && (double)g[HOST].low_ns >= SURE * (double)g[BOTH].gain_ns))
 		return 0;
 	if (waits_for_thread(d, &works, err))
 		return err->rc;

@@ -1,0 +1,1 @@
+explain @off_cpu_even --out o
