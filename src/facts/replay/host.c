@@ -136,28 +136,52 @@ static bool launches(const struct build *b, const struct threads *x,
 	return false;
 }
 
+/* Whether another launching thread of its process ended a call in the gap before a call. */
+static bool others_ended(const struct build *b, const struct threads *x, uint32_t call)
+{
+	const struct model_call *v = b->m->call, *c = &v[call];
+	uint32_t h = b->thread[call], p = b->m->t->thread[h].process;
+
+	for (unsigned k = 0; p != NSX_NONE && k < x->nlaunchers[p]; k++) {
+		uint32_t other = x->launcher[p][k];
+		uint32_t i = ended_by(b, x, other, c->start_ns);
+
+		if (other != h && i + 1 != x->at[other] &&
+		    v[x->call[i]].end_ns > v[c->before].end_ns)
+			return true;
+	}
+	return false;
+}
+
+/* One call in three of two threads that know nothing of each other begins as if the other had
+ * handed over, where calls are short.  So to a thread nothing is handed over if fewer than half
+ * of its gaps in which others end calls look so.
+ */
 static int link_threads(struct build *b, struct threads *x,
 			const struct span_list *locks, struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
-	uint32_t *from;
+	uint32_t *from, *gaps, *handed;
 
-	if (!nsx_new_array(from, b->step, m->ncalls, "calls to replay", err))
+	if (nsx_new_arrays(b->step, m->ncalls, "calls to replay", err, from) ||
+	    nsx_new_arrays(b->step, m->t->nthreads, "threads", err, gaps, handed))
 		return err->rc;
 	for (uint32_t i = 0; i < m->ncalls; i++) {
 		const struct model_call *c = &m->call[i];
 
-		from[i] = c->before;
+		from[i] = NSX_NONE;
 		if (c->before == NSX_NONE ||
 		    c->start_ns - m->call[c->before].end_ns <= GAP_NS ||
-		    !launches(b, x, b->thread[i]))
+		    !launches(b, x, b->thread[i]) || !others_ended(b, x, i))
 			continue;
 		from[i] = handed_over(b, x, locks, i);
-		if (from[i] == NSX_NONE)
-			from[i] = c->before;
+		gaps[b->thread[i]]++;
+		handed[b->thread[i]] += from[i] != NSX_NONE;
 	}
 	for (uint32_t i = 0; i < m->ncalls; i++)
-		m->call[i].before = from[i];
+		if (from[i] != NSX_NONE &&
+		    2 * handed[b->thread[i]] >= gaps[b->thread[i]])
+			m->call[i].before = from[i];
 	return 0;
 }
 
