@@ -103,6 +103,10 @@ struct model_pause { /* of a gap: its waits outside CUDA */
 	uint32_t call; /* that follows                                       */
 };
 
+struct model_turn { /* a peer handed over to a thread that does the same work */
+	uint32_t call, own; /* its first call then, and its last one before  */
+};
+
 enum { /* what an API's name says */
 	API_SYNC = 1, API_IMPLICIT = 2, API_QUERY = 4, API_COPY = 8,
 	API_GRAPH = 16, API_WORK = 32, /* launches, copies and sets          */
@@ -157,6 +161,8 @@ struct nsx_model {
 	uint32_t *wait; /* ops and meetings waited for */
 	struct model_pause *pause; /* of calls that have one, in their order */
 	size_t npauses;
+	struct model_turn *turn; /* of threads that work one at a time, in order */
+	size_t nturns;
 	struct model_api *api;
 	uint32_t napis;
 	struct model_team *team;
@@ -282,6 +288,15 @@ static inline int64_t model_pause_ns(const struct nsx_model *m, uint32_t call)
 	return m->call[call].flags & CALL_PAUSE ?
 		       m->pause[model_pause_of(m, call)].ns : 0;
 }
+/* The last call of the same thread before one that a peer handed over to; NSX_NONE: none did.
+ * O(log n).
+ */
+static inline uint32_t model_own_before(const struct nsx_model *m, uint32_t call)
+{
+	size_t i = NSX_SEARCH((size_t)0, m->nturns, mid, m->turn[mid].call < call);
+
+	return i < m->nturns && m->turn[i].call == call ? m->turn[i].own : NSX_NONE;
+}
 /* When a call is longer because its thread was off its CPU: a launch all along, a wait
  * after what it waited for.
  */
@@ -321,6 +336,8 @@ int model_link(struct build *b, struct nsx_err *err);
 int model_teams(struct build *b, struct nsx_err *err);
 int model_alike(struct build *b, struct nsx_err *err);
 int model_host(struct build *b, struct nsx_err *err);
+/* Fills the turns of threads that do the same. */
+int model_peers(struct build *b, struct nsx_err *err);
 int model_learn(struct build *b, struct nsx_err *err);
 int model_order(struct build *b, struct nsx_err *err);
 /* Which processes share nothing: fills the sets. */

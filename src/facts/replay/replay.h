@@ -65,6 +65,18 @@ struct nsx_preempted nsx_model_preempted(const struct nsx_model *m);
 struct nsx_preempted nsx_model_absent(const struct nsx_model *m,
 				      bool *is_blocked);
 
+/* Threads of a process that do the same work, each on streams of its own, one at a time: how
+ * many, how often another one goes on, how long that takes, and how long those that go on had
+ * made no call.  Of the part of the window that is replayed; n == 0: there are none.
+ */
+struct nsx_turns {
+	uint32_t nthreads;
+	size_t n;
+	int64_t handed_ns, between_ns;
+};
+struct nsx_turns nsx_model_turns(const struct nsx_model *m, uint32_t process,
+				 struct nsx_arena *scratch);
+
 /* How long a device waited in collectives for ranks that came later, in what is
  * replayed.
  */

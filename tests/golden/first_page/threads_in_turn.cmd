@@ -1,0 +1,1 @@
+explain @threads_in_turn --out o
