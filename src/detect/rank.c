@@ -23,6 +23,7 @@
 #define INSTEAD 3.0	   /* times the remedy, from which another is taken */
 #define SAME 0.05	   /* what an alternative may add to the other      */
 #define OWN 0.3		   /* ... of what it wins alone                     */
+#define HALF 0.5	   /* ... where it leaves room for the other          */
 #define LEADS 0.8	   /* of the other's price, to name both            */
 #define MOST_OF_LATE 0.5   /* ... of a late rank's, to be its cause           */
 #define BEYOND 2.0	   /* times what slow iterations take too long, that they win */
@@ -542,6 +543,15 @@ static bool is_sure(const struct nsx_finding *f)
 	return f->low_ns >= SURE * f->headroom_ns;
 }
 
+/* What it may add, once best is there, to stand before it: what lets streams use the room that
+ * few blocks leave also lets their copies run, which blocks do not.
+ */
+static double most_added(const struct item *x, const struct item *best, bool stops)
+{
+	return leaves_room(x->f, best->f) ? HALF * x->adds_ns :
+	       stops ? OWN * x->adds_ns : SAME * best->adds_ns;
+}
+
 /* What it must win, of best's price, to stand before it. That the host can be as fast as it
  * was is surer than what a remedy wins in all of the window.
  */
@@ -585,8 +595,7 @@ static struct item *leader(struct pricing *p, struct item *best,
 		if (x->left && x != best && depth(x->f) < depth(lead->f) &&
 		    !follows(x, best) && !is_why_slow(best->f, x->f) &&
 		    (is_sure(x->f) || !is_sure(best->f)) &&
-		    after[i] <= (stops ? OWN * x->adds_ns :
-					 SAME * best->adds_ns) &&
+		    after[i] <= most_added(x, best, stops) &&
 		    x->adds_ns >= least_to_lead(x->f, best->f, stops) *
 					       best->adds_ns)
 			lead = x;
