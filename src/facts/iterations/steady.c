@@ -421,6 +421,36 @@ static void try_activity(const struct nsx_facts *f, const struct nsx_window *w,
 	ret->confidence = to - from >= NBINS / 2 ? NSX_CONF_MEDIUM : NSX_CONF_LOW;
 }
 
+static bool makes_graph(const struct nsx_trace *t, size_t call, uint8_t *memo)
+{
+	enum { YES = 1, NO };
+	nsx_str name = nsx_call_name(&t->calls, call);
+
+	if (!memo[name])
+		memo[name] = strstr(nsx_text(t, name), "GraphInstantiate") ? YES : NO;
+	return memo[name] == YES;
+}
+
+/* Graphs that are made in the first third of a window, and then no more, are made for the loop
+ * that follows: takes the begin up to the last of them from the window.
+ */
+static int skip_graphs(const struct nsx_trace *t, struct nsx_arena *scratch,
+		       struct nsx_window *w, struct nsx_err *err)
+{
+	int64_t end_ns = w->start_ns;
+	uint8_t *memo;
+
+	if (!nsx_new_array(memo, scratch, nsx_strings_bound(t->strings), "calls", err))
+		return err->rc;
+	for (size_t i = 0; i < t->calls.n; i++)
+		if (nsx_call_start(&t->calls, i) < w->end_ns &&
+		    nsx_call_end(&t->calls, i) > end_ns && makes_graph(t, i, memo))
+			end_ns = nsx_call_end(&t->calls, i);
+	if (end_ns - w->start_ns <= (w->end_ns - w->start_ns) / 3)
+		w->start_ns = end_ns;
+	return 0;
+}
+
 /* Without what is idle on all devices at its ends. */
 static struct nsx_window trim(const struct nsx_facts *f,
 			      const struct nsx_window *w)
@@ -475,11 +505,14 @@ int nsx_steady_in(const struct nsx_facts *f, const struct nsx_trace *t,
 	*ret = (struct nsx_steady){
 		.excluded = nsx_arena_get(a, MAX_EXCLUDED * sizeof(char *))};
 	rc = try_iterations(f, t, w, a, scratch, ret, err);
-	nsx_arena_free(scratch);
-	if (rc || ret->method)
-		return rc;
-	if (!seg->range && !seg->is_whole)
+	if (!rc && !ret->method && !seg->range && !seg->is_whole) {
 		try_activity(f, w, ret);
+		if (ret->method)
+			rc = skip_graphs(t, scratch, &ret->window, err);
+	}
+	nsx_arena_free(scratch);
+	if (rc || ret->method == NSX_STEADY_ITERATIONS)
+		return rc;
 	if (!ret->method) {
 		ret->window = trim(f, w);
 		ret->method = seg->range ? NSX_STEADY_PHASE : NSX_STEADY_TRIMMED;

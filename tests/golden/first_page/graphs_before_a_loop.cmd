@@ -1,0 +1,1 @@
+explain @graphs_before_a_loop --out o
