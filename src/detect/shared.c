@@ -3,6 +3,7 @@
  * One that is busy while this program leaves it idle: another program uses it, and time
  * won for the host need not be the GPU's to give.  Or kernels of several processes of the
  * trace run at once: they take turns, and the durations of each hold the turns of others.
+ * Or one waits for its turn, with kernels queued, while those of others run.
  */
 #include <string.h>
 #include "detect/detect.h"
@@ -10,7 +11,8 @@
 
 #define BUSY_PCT 95.0
 enum { FEWEST = 20, /* samples at least half of which is idle */
-       MOST_GPUS = 64 };
+       MOST_GPUS = 64,
+       HELD_NS = 20000 }; /* a kernel starts sooner after its call, as a rule   */
 #define LEAST_SHARE 0.03 /* of the window, that processes run kernels at once  */
 
 static void find_busy(struct nsx_detect *d)
@@ -61,6 +63,9 @@ static void find_busy(struct nsx_detect *d)
 struct sharing { /* of a device, by the processes of the trace */
 	uint32_t device, nprocesses;
 	int64_t ns;		 /* that kernels of two or more run at once  */
+	int64_t held_ns; /* most that a process has some queued and runs none,
+			    while others run theirs                          */
+	uint32_t held;	 /* that process                                     */
 	uint32_t process[2];	 /* with most kernels                        */
 	size_t nkernels[2];
 };
@@ -101,6 +106,59 @@ static int64_t at_once_ns(const struct nsx_detect *d, uint32_t device)
 		}
 	}
 	return sum_ns;
+}
+
+/* When kernels of any process run on a device. */
+static int list_kernels(const struct nsx_detect *d, uint32_t device, struct nsx_spans *ret,
+			struct nsx_err *err)
+{
+	const struct nsx_trace *t = d->trace;
+	const struct nsx_device *dev = &t->device[device];
+
+	ret->n = 0;
+	if (!nsx_new_array(ret->v, d->scratch, dev->nops, "kernels", err))
+		return err->rc;
+	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++)
+		if (t->ops.kind[i] == NSX_OP_KERNEL)
+			ret->v[ret->n++] = (struct nsx_span){
+				nsx_op_start(&t->ops, i), nsx_op_end(&t->ops, i)};
+	nsx_spans_normalise(ret);
+	return 0;
+}
+
+/* How long each process waits so in the window: from the call that queues a kernel, or the end
+ * of its own kernels before, what it runs none of is others'.
+ */
+static int find_held(const struct nsx_detect *d, struct sharing *s, struct nsx_err *err)
+{
+	const struct nsx_trace *t = d->trace;
+	const struct nsx_device *dev = &t->device[s->device];
+	struct nsx_spans any = {0};
+	int64_t *prefix, *end_ns, *ns;
+
+	if (list_kernels(d, s->device, &any, err) ||
+	    nsx_spans_prefix(d->scratch, &any, &prefix, err) ||
+	    nsx_new_arrays(d->scratch, t->nprocesses, "processes", err, end_ns, ns))
+		return err->rc;
+	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
+		uint32_t call = nsx_op_call(&t->ops, i), p = nsx_op_process(t, i);
+		int64_t start_ns = nsx_op_start(&t->ops, i), from_ns;
+
+		if (t->ops.kind[i] != NSX_OP_KERNEL || p == NSX_NONE)
+			continue;
+		from_ns = call == NSX_NONE ? start_ns :
+			  NSX_MAX(nsx_call_end(&t->calls, call), end_ns[p]);
+		end_ns[p] = NSX_MAX(end_ns[p], nsx_op_end(&t->ops, i));
+		if (start_ns - from_ns < HELD_NS || !nsx_is_judged(d, start_ns))
+			continue;
+		ns[p] += nsx_spans_within(&any, prefix, NSX_MAX(from_ns, d->w.start_ns),
+					  start_ns);
+		if (ns[p] > s->held_ns) {
+			s->held_ns = ns[p];
+			s->held = p;
+		}
+	}
+	return 0;
 }
 
 static void count_kernels(const struct nsx_detect *d, struct sharing *s)
@@ -166,33 +224,52 @@ int64_t nsx_processes_share_ns(const struct nsx_detect *d, uint32_t device)
 			       !clocks_known(d->trace, device) ? 0 : ns;
 }
 
+static double share_of(const struct nsx_detect *d, int64_t ns)
+{
+	return (double)ns / (double)(d->w.end_ns - d->w.start_ns);
+}
+
+static const char *say_sharing(struct nsx_detect *d, const struct sharing *s, uint32_t n)
+{
+	struct nsx_findings *l = d->found;
+	const struct nsx_trace *t = d->trace;
+	const char *on = n > 1 ? nsx_tell(l, ", on GPU %s", nsx_gpu_label(t, s->device)) : "";
+	int64_t ns = s->ns ?: s->held_ns;
+	const char *share = nsx_text_share(l->arena, share_of(d, ns), 1);
+
+	return s->ns ? nsx_tell(l, "kernels of different processes run at once for %s, %s of "
+				   "the judged window%s", nsx_tell_ns(l, ns), share, on) :
+		       nsx_tell(l, "for %s, %s of the judged window%s, process %lld has kernels "
+				   "queued, and only those of others run",
+				nsx_tell_ns(l, ns), share, on,
+				(long long)t->process[s->held].pid);
+}
+
 static void propose_processes(struct nsx_detect *d, const struct sharing *s,
 			      const uint32_t *device, uint32_t n)
 {
 	struct nsx_findings *l = d->found;
-	double share = (double)s->ns / (double)(d->w.end_ns - d->w.start_ns);
 	struct nsx_finding f = {
 		.id = NSX_ID_processes_share, .device = s->device,
-		.confidence = NSX_CONF_HIGH, .is_setting = true, .weight = share,
-		.title = nsx_tell(l, "%u processes use GPU%s %s at the same time",
+		.confidence = NSX_CONF_HIGH, .is_setting = s->ns,
+		.weight = share_of(d, s->ns),
+		.guess_ns = s->ns ? 0 : (double)s->held_ns, .is_rule = !s->ns,
+		.is_bound = !s->ns,
+		.title = nsx_tell(l, s->ns ? "%u processes use GPU%s %s at the same time" :
+					     "%u processes take turns on GPU%s %s",
 				  s->nprocesses, n > 1 ? "s" : "",
 				  nsx_say_gpus(d, device, n)),
 		.evidence = {
-			nsx_tell(l, "kernels of different processes run at once for "
-				 "%s, %s of the judged window%s; process %lld runs "
-				 "%zu there, process %lld %zu",
-				 nsx_tell_ns(l, s->ns),
-				 nsx_text_share(l->arena, share, 1),
-				 n > 1 ? nsx_tell(l, ", on GPU %s",
-						  nsx_gpu_label(d->trace, s->device)) :
-					 "",
+			nsx_tell(l, "%s; process %lld runs %zu there, process %lld %zu",
+				 say_sharing(d, s, n),
 				 (long long)d->trace->process[s->process[0]].pid,
 				 s->nkernels[0],
 				 (long long)d->trace->process[s->process[1]].pid,
 				 s->nkernels[1]),
-			"they take turns, unless MPS runs them side by side: what a "
-			"kernel takes holds the turns of others, and what it would "
-			"take alone is not in the trace"},
+			s->ns ? "they take turns, unless MPS runs them side by side: what a "
+				"kernel takes holds the turns of others, and what it would "
+				"take alone is not in the trace" :
+				"alone on the GPU it would win that at most"},
 		.recommendation = {
 			"give each process a GPU of its own, or join their work "
 			"into larger batches of one process",
@@ -203,29 +280,38 @@ static void propose_processes(struct nsx_detect *d, const struct sharing *s,
 	nsx_found(l, &f);
 }
 
-static void find_processes(struct nsx_detect *d)
+/* Of the GPUs of several processes: where kernels run at once, else where some wait. */
+static int find_processes(struct nsx_detect *d, struct nsx_err *err)
 {
-	struct sharing most = {.device = NSX_NONE};
-	uint32_t device[MOST_GPUS], n = 0;
+	struct sharing most = {.device = NSX_NONE}, held = most;
+	uint32_t device[MOST_GPUS], waits_on[MOST_GPUS], n = 0, nheld = 0;
 
-	for (uint32_t i = 0; i < d->trace->ndevices && n < MOST_GPUS; i++) {
-		int64_t ns = nsx_processes_share_ns(d, i);
+	for (uint32_t i = 0; i < d->trace->ndevices && i < MOST_GPUS; i++) {
+		struct sharing s = {.device = i, .ns = nsx_processes_share_ns(d, i)};
 
-		if (!ns)
+		if (s.ns) {
+			device[n++] = i;
+			most = s.ns > most.ns ? s : most;
 			continue;
-		device[n++] = i;
-		if (ns > most.ns)
-			most = (struct sharing){.device = i, .ns = ns};
+		}
+		if (!has_processes(d->trace, i) || !clocks_known(d->trace, i))
+			continue;
+		if (find_held(d, &s, err))
+			return err->rc;
+		if (share_of(d, s.held_ns) < LEAST_SHARE)
+			continue;
+		waits_on[nheld++] = i;
+		held = s.held_ns > held.held_ns ? s : held;
 	}
-	if (!n)
-		return;
-	count_kernels(d, &most);
-	propose_processes(d, &most, device, n);
+	if (n + nheld == 0)
+		return 0;
+	count_kernels(d, n ? &most : &held);
+	propose_processes(d, n ? &most : &held, n ? device : waits_on, n ?: nheld);
+	return 0;
 }
 
-int nsx_detect_shared(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
+int nsx_detect_shared(struct nsx_detect *d, struct nsx_err *err)
 {
 	find_busy(d);
-	find_processes(d);
-	return 0;
+	return find_processes(d, err);
 }

@@ -1,0 +1,1 @@
+explain @processes_in_turn --out o
