@@ -339,14 +339,16 @@ struct lane_use { /* while a lane is met: streams that used it last */
 	bool shared;
 };
 
-/* Whether another stream than o's was still at it. */
+/* Whether work was still at it, of another stream, or of its own that lets the next begin before
+ * its end.
+ */
 static bool use_lane(struct lane_use *u, const struct model_op *o)
 {
-	int64_t end = u->last.end_ns[u->last.group[0] == o->stream];
+	int64_t end = NSX_MAX(u->last.end_ns[0], u->last.end_ns[1]);
 
-	u->shared |= end != NEVER;
+	u->shared |= u->last.end_ns[u->last.group[0] == o->stream] != NEVER;
 	nsx_latest_add(&u->last, o->stream, model_op_end(o));
-	return end != NEVER && end > o->start_ns + 1000;
+	return end > o->start_ns + 1000;
 }
 
 /* 0: none; 2 and 3: copies of one direction. */
@@ -402,8 +404,8 @@ static int sum_needs(struct build *b, double *ret, struct nsx_err *err)
 	return 0;
 }
 
-/* Work of several streams that shares a lane does not run side by side unless
- * it did when it was recorded, or leaves room: kernels of few blocks, where those of
+/* Work of several streams, of whatever processes, that shares a lane does not run side by side
+ * unless it did when it was recorded, or leaves room: kernels of few blocks, where those of
  * all streams together are on each multiprocessor but once.
  */
 static int make_lanes(struct build *b, struct nsx_err *err)
@@ -425,9 +427,7 @@ static int make_lanes(struct build *b, struct nsx_err *err)
 
 		if (!kind)
 			continue;
-		lane = nsx_group_value(&groups, &use,
-				       m->engine_rank[o->engine].process,
-				       (uint64_t)model_device(b, i) << 2 | kind,
+		lane = nsx_group_value(&groups, &use, model_device(b, i), kind,
 				       "lanes", err);
 		rc = lane ? 0 : err->rc;
 		if (rc)
