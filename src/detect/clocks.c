@@ -18,13 +18,16 @@ enum { PARTS = NSX_PARTS, FEW = NSX_FEW_PARTS };
 			nearer to one of these are slow, or fast             */
 #define TREND 0.6    /* Kendall's tau of the parts */
 #define MOSTLY 0.5   /* of the kernels' time in a stretch, that is slower ... */
+#define ALSO 0.25    /* ... and of that of all but one of them ... */
 #define NEARLY_ALL 0.9 /* ... and in several: other work returns as well */
 #define FAR 1.5	     /* times as long, by which no clock falls again and again, and from
 			which clocks leave no kernel as it was, not even one that
 			memory binds: ... */
 #define AS_BEFORE 0.1 /* ... not by this share of what others take longer ... */
 #define SOME 0.01    /* ... in kernels of so much of the time */
-enum { LEAST_KERNELS = 3 }; /* of different work that are slower there */
+enum {
+	LEAST_KERNELS = 3, /* of different names that are slower there           */
+};
 
 struct clocks {
 	struct nsx_detect *d;
@@ -39,7 +42,8 @@ struct slowdown {
 	struct nsx_stretch in;
 	uint32_t early, slow; /* the parts that are compared, a bit each     */
 	unsigned ntimes; /* that slow parts follow fast ones; in: the first  */
-	nsx_str kernel; /* with most time there                              */
+	nsx_str kernel; /* of those that are slower the one with most time   */
+	double times;	/* as long as before that one takes                  */
 	nsx_str steady; /* that takes as long as before; 0: none             */
 };
 
@@ -119,9 +123,9 @@ static double kendall(const double *v)
 	return 2.0 * sum / (PARTS * (PARTS - 1));
 }
 
-static const char *say_how(const struct clocks *c, const struct slowdown *x)
+static const char *say_how(const struct clocks *c, const struct slowdown *x, double times)
 {
-	return nsx_tell(c->d->found, "%.2f times as long %s", x->in.ratio,
+	return nsx_tell(c->d->found, "%.2f times as long %s", times,
 			x->ntimes > 1	  ? "now and then" :
 			x->in.to == PARTS ? "at the end as at the beginning" :
 					    "for a while");
@@ -143,7 +147,7 @@ static void propose(const struct clocks *c, const struct slowdown *x)
 	struct nsx_finding f = {
 		.id = NSX_ID_falling_clocks, .device = c->d->facts->limiting,
 		.title = nsx_tell(l, "the same kernels take %s: the GPU's clocks "
-				  "fall", say_how(c, x)),
+				  "fall", say_how(c, x, x->in.ratio)),
 		.confidence = NSX_CONF_MEDIUM,
 		.evidence = {
 			nsx_tell(l, "%s; launches of one kernel with one grid are "
@@ -193,7 +197,7 @@ static void propose_unclear(const struct clocks *c, const struct slowdown *x)
 				  "GPU's clocks fall",
 				  nsx_tell_name(l, nsx_kernel_label(
 					  &c->d->facts->kernels, x->kernel)),
-				  say_how(c, x)),
+				  say_how(c, x, x->times)),
 		.confidence = NSX_CONF_LOW,
 		.evidence = {
 			nsx_tell(l, "%s; launches with one grid are compared, which "
@@ -224,56 +228,124 @@ static void add_paces(const struct clocks *c, uint32_t parts, struct pace *v)
 	}
 }
 
-/* Whether a kernel takes that much longer than it did early, when its lengths vary, too. */
-static bool is_slower(const struct pace *x, const struct pace *early, double times)
+/* As long as when fast. */
+static double times(const struct pace *x)
 {
-	double before = early->fast_ns > 0 ? early->spent_ns / early->fast_ns : 1;
+	return x->fast_ns > 0 ? x->spent_ns / x->fast_ns : 1;
+}
 
-	return x->fast_ns > 0 && x->spent_ns / x->fast_ns >= times * before;
+/* Whether a kernel takes that much longer than it did early, when its lengths vary, too. */
+static bool is_slower(const struct pace *x, const struct pace *early, double least)
+{
+	return x->fast_ns > 0 && times(x) >= least * times(early);
+}
+
+/* Names, up to as many as tell. */
+struct names {
+	size_t n;
+	nsx_str v[LEAST_KERNELS];
+};
+
+static void add_name(struct names *x, nsx_str name)
+{
+	size_t i = 0;
+
+	while (i < x->n && x->v[i] != name)
+		i++;
+	if (i == x->n && i < ARRAY_LEN(x->v))
+		x->v[x->n++] = name;
+}
+
+/* What a kernel takes with all its grids. */
+static struct pace pace_of(const struct clocks *c, const struct pace *v, nsx_str name)
+{
+	struct pace sum = {0};
+
+	for (uint32_t s = 0; s < c->d->trace->nshapes; s++)
+		if (c->d->trace->shape_name[s] == name) {
+			sum.spent_ns += v[s].spent_ns;
+			sum.fast_ns += v[s].fast_ns;
+		}
+	return sum;
+}
+
+/* Of kernels in the slow parts: time, and those that are slower, and that are not. */
+struct tally {
+	double all_ns, slow_ns, same_ns;
+	struct names slower;
+};
+
+static struct tally count_slower(const struct clocks *c, struct slowdown *x)
+{
+	double most_ns = 0, steady_ns = 0;
+	struct tally n = {0};
+
+	for (uint32_t s = 0; s < c->d->trace->nshapes; s++) {
+		nsx_str name = c->d->trace->shape_name[s];
+		double ns = c->slow[s].spent_ns;
+
+		if (!(ns > 0))
+			continue;
+		n.all_ns += ns;
+		if (is_slower(&c->slow[s], &c->early[s], 1 + (x->in.ratio - 1) / 2)) {
+			n.slow_ns += ns;
+			add_name(&n.slower, name);
+			x->kernel = ns > most_ns ? name : x->kernel;
+			most_ns = NSX_MAX(ns, most_ns);
+		}
+		if (is_slower(&c->slow[s], &c->early[s],
+			      1 + AS_BEFORE * (x->in.ratio - 1)))
+			continue;
+		n.same_ns += ns;
+		x->steady = ns > steady_ns ? name : x->steady;
+		steady_ns = NSX_MAX(ns, steady_ns);
+	}
+	return n;
+}
+
+/* With how many grids that count the kernel runs and is slower. */
+static size_t count_grids(const struct clocks *c, const struct slowdown *x, double all_ns)
+{
+	const struct nsx_trace *t = c->d->trace;
+	size_t n = 0;
+
+	for (uint32_t s = 0; s < t->nshapes; s++)
+		n += t->shape_name[s] == x->kernel &&
+		     c->slow[s].spent_ns >= SOME * all_ns &&
+		     is_slower(&c->slow[s], &c->early[s], 1 + (x->in.ratio - 1) / 2);
+	return n;
 }
 
 enum verdict { NOT_CLOCKS, UNCLEAR, CLOCKS };
 
 /* What most kernels do from a part on, each for itself: what their data or other work
- * slows down is one or two of them, and where no other runs it may be either.
+ * slows down is one or two of them, with whatever grids.  Where no other runs, it may be
+ * either, but for some grids that slow down alike, and no further than a clock may fall.
  */
 static enum verdict judge(struct clocks *c, struct slowdown *x)
 {
-	const struct nsx_trace *t = c->d->trace;
-	double slow_ns = 0, all_ns = 0, most_ns = 0, same_ns = 0, steady_ns = 0;
-	size_t n = 0, nkernels = 0;
+	struct pace early, slow;
+	struct tally n;
 
 	add_paces(c, x->early, c->early);
 	add_paces(c, x->slow, c->slow);
-	for (uint32_t s = 0; s < t->nshapes; s++) {
-		double ns = c->slow[s].spent_ns;
-
-		all_ns += ns;
-		nkernels += c->fast[s] > 0;
-		if (is_slower(&c->slow[s], &c->early[s], 1 + (x->in.ratio - 1) / 2)) {
-			slow_ns += ns;
-			n++;
-		}
-		if (ns > most_ns) {
-			most_ns = ns;
-			x->kernel = t->shape_name[s];
-		}
-		if (!(c->slow[s].fast_ns > 0) ||
-		    is_slower(&c->slow[s], &c->early[s],
-			      1 + AS_BEFORE * (x->in.ratio - 1)))
-			continue;
-		same_ns += ns;
-		if (ns > steady_ns) {
-			steady_ns = ns;
-			x->steady = t->shape_name[s];
-		}
-	}
-	if (x->in.ratio < FAR || same_ns < SOME * all_ns)
+	n = count_slower(c, x);
+	early = pace_of(c, c->early, x->kernel);
+	slow = pace_of(c, c->slow, x->kernel);
+	x->times = times(&slow) / times(&early);
+	if (NSX_MAX(x->in.ratio, x->times) < FAR || n.same_ns < SOME * n.all_ns)
 		x->steady = 0;
-	return slow_ns < (x->ntimes > 1 ? NEARLY_ALL : MOSTLY) * all_ns ? NOT_CLOCKS :
-	       x->steady		 ? UNCLEAR :
-	       n >= LEAST_KERNELS	 ? CLOCKS :
-	       n == nkernels		 ? UNCLEAR : NOT_CLOCKS;
+	if (n.slow_ns < (x->ntimes > 1 ? NEARLY_ALL : MOSTLY) * n.all_ns)
+		return NOT_CLOCKS;
+	if (x->steady)
+		return UNCLEAR;
+	if (n.slower.n >= LEAST_KERNELS &&
+	    n.slow_ns - slow.spent_ns >= ALSO * (n.all_ns - slow.spent_ns))
+		return CLOCKS;
+	if (n.slow_ns < (1 - SOME) * n.all_ns)
+		return NOT_CLOCKS;
+	return x->times < FAR && count_grids(c, x, n.all_ns) >= LEAST_KERNELS ?
+		       CLOCKS : UNCLEAR;
 }
 
 static uint32_t bits(unsigned from, unsigned to)

@@ -1,0 +1,1 @@
+explain @grids_grow --pass findings --md

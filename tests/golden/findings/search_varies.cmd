@@ -1,0 +1,1 @@
+explain @search_varies --pass findings --md
