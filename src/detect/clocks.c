@@ -27,6 +27,7 @@ enum { PARTS = NSX_PARTS, FEW = NSX_FEW_PARTS };
 #define SOME 0.01    /* ... in kernels of so much of the time */
 enum {
 	LEAST_KERNELS = 3, /* of different names that are slower there           */
+	LEAST_LAUNCHES = 8, /* of a shape, to tell which are fast                */
 };
 
 struct clocks {
@@ -77,9 +78,9 @@ static int find_fast(struct clocks *c, struct nsx_err *err)
 	for (uint32_t s = 0; s < t->nshapes; s++) {
 		uint32_t n = at[s + 1] - at[s];
 
-		for (uint32_t k = 0; n >= PARTS && k < n; k++)
+		for (uint32_t k = 0; n >= LEAST_LAUNCHES && k < n; k++)
 			ns[k] = nsx_op_ns(&t->ops, first + op[at[s] + k]);
-		if (n >= PARTS)
+		if (n >= LEAST_LAUNCHES)
 			c->fast[s] = nsx_quantile(ns, n, FAST);
 	}
 	nsx_arena_drop(a, at);

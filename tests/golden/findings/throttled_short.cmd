@@ -1,0 +1,1 @@
+explain @throttled_short --pass findings --md
