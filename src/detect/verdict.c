@@ -52,7 +52,17 @@ static bool loads_on(const struct nsx_report *r, const struct nsx_finding *f)
 	return false;
 }
 
+/* Whether loading code is all that the judged part is: the GPU idles for most of it, and what
+ * runs at last loads no more.
+ */
+static bool is_only_start(const struct nsx_report *r, const struct nsx_first_page *p,
+			  const struct nsx_finding *f)
+{
+	return p->share[NSX_USE_IDLE] >= MOSTLY && !loads_on(r, f);
+}
+
 static enum nsx_page_verdict word_of(const struct nsx_report *r,
+				     const struct nsx_first_page *p,
 				     const struct nsx_finding *f)
 {
 	static const enum nsx_page_verdict by_category[] = {
@@ -81,7 +91,7 @@ static enum nsx_page_verdict word_of(const struct nsx_report *r,
 	case NSX_ID_idle_by_slow_call:
 		return NSX_V_HOST;
 	case NSX_ID_idle_by_module_load:
-		return loads_on(r, f) ? NSX_V_HOST : NSX_V_STARTUP;
+		return is_only_start(r, p, f) ? NSX_V_STARTUP : NSX_V_HOST;
 	case NSX_ID_slow_iterations:
 		return word_of_part(f->part);
 	case NSX_ID_uneven_gpus:
@@ -102,7 +112,7 @@ static bool is_told(const struct nsx_finding *f, enum nsx_price_kind least)
 /* The dearest finding whose price is no guess, and the dearest of another word;
  * NULL: none.
  */
-static void dearest(const struct nsx_report *r,
+static void dearest(const struct nsx_report *r, const struct nsx_first_page *p,
 		    const struct nsx_finding **ret_first,
 		    const struct nsx_finding **ret_second)
 {
@@ -116,7 +126,7 @@ static void dearest(const struct nsx_report *r,
 			continue;
 		if (!*ret_first)
 			*ret_first = f;
-		else if (!*ret_second && word_of(r, f) != word_of(r, *ret_first))
+		else if (!*ret_second && word_of(r, p, f) != word_of(r, p, *ret_first))
 			*ret_second = f;
 	}
 }
@@ -152,10 +162,10 @@ static void name_rest(const struct nsx_report *r, double length,
 		const struct nsx_finding *f = &l->v[i];
 
 		if (!is_told(f, NSX_PRICE_MEASURED) || is_beside_work(f, p) ||
-		    word_of(r, f) == NSX_V_COMPUTE)
+		    word_of(r, p, f) == NSX_V_COMPUTE)
 			continue;
 		if (first == NSX_V_COMPUTE)
-			first = word_of(r, f);
+			first = word_of(r, p, f);
 		all += f->disjoint_ns;
 	}
 	if (all < TOGETHER * length)
@@ -175,7 +185,7 @@ static bool only_kernels(const struct nsx_report *r, const struct nsx_first_page
 
 	for (size_t i = 0; i < l->n; i++)
 		if (is_told(&l->v[i], NSX_PRICE_ASSUMED) &&
-		    word_of(r, &l->v[i]) != NSX_V_COMPUTE &&
+		    word_of(r, p, &l->v[i]) != NSX_V_COMPUTE &&
 		    l->v[i].headroom_ns >= TELLING * length)
 			return false;
 	return p->share[NSX_USE_COMPUTE] >= 1 - TELLING;
@@ -247,7 +257,7 @@ static void judge_idle(const struct nsx_report *r, double length,
 static void by_finding(const struct nsx_report *r, const struct nsx_finding *first,
 		       double length, struct nsx_first_page *p)
 {
-	p->verdict = word_of(r, first);
+	p->verdict = word_of(r, p, first);
 	if (first->is_unseen)
 		p->because = nsx_arena_printf(r->arena, "it waits for input in %s",
 					      first->subject);
@@ -311,7 +321,7 @@ void nsx_judge(const struct nsx_report *r, struct nsx_first_page *p)
 		p->because = say_awaited(r, paced);
 		return;
 	}
-	dearest(r, &first, &second);
+	dearest(r, p, &first, &second);
 	if (r->facts->run_kind == NSX_RUN_START_UP) {
 		p->verdict = NSX_V_STARTUP;
 		p->because = "it is paid once, so nothing is rated above low";
@@ -336,7 +346,7 @@ void nsx_judge(const struct nsx_report *r, struct nsx_first_page *p)
 		else if (!first && p->verdict == NSX_V_HOST &&
 			 second->headroom_ns >= MOSTLY * length *
 							p->share[NSX_USE_IDLE])
-			p->verdict = word_of(r, second);
+			p->verdict = word_of(r, p, second);
 		return;
 	}
 	by_finding(r, first, length, p);
@@ -344,7 +354,7 @@ void nsx_judge(const struct nsx_report *r, struct nsx_first_page *p)
 	    second->disjoint_ns < RIVAL * first->headroom_ns)
 		return;
 	p->first = p->verdict;
-	p->second = word_of(r, second);
+	p->second = word_of(r, p, second);
 	if (p->second != p->first)
 		p->verdict = NSX_V_MIXED;
 }

@@ -1,0 +1,1 @@
+explain @loads_between --out o
