@@ -124,15 +124,16 @@ static bool computes_throughout(const struct nsx_detect *d)
 }
 
 /* Where the calls that wait can be named they may be the program's own, such as a slow
- * loader's, unless the GPU's idle time tells of a clock.  Where only the scheduler tells of
- * waits they may be for anything, unless the lengths do.  Where no wait was recorded only a
- * clock can be told.
+ * loader's, or too short to set a pace, unless the GPU's idle time tells of a clock.  Where
+ * only the scheduler tells of waits they may be for anything, unless the lengths do.  Where
+ * no wait was recorded only a clock can be told.
  */
-static bool is_paced(const struct rhythm *r, bool sees_waits, double named_share)
+static bool is_paced(const struct rhythm *r, bool names_waits, bool sees_waits,
+		     double named_share)
 {
 	if (!sees_waits)
 		return r->is_clock;
-	return r->makes_up || (r->keeps_time && named_share < MUCH);
+	return r->makes_up || (!names_waits && r->keeps_time && named_share < MUCH);
 }
 
 /* What a host that took no time and had no waits outside CUDA would win is next to
@@ -146,8 +147,8 @@ int nsx_detect_pace(struct nsx_detect *d, struct nsx_err *err)
 	enum { HOST, BOTH, OS, NPLANS };
 	const struct nsx_plan plans[NPLANS] = {
 		[HOST] = {v, 1}, [BOTH] = {v, 2}, [OS] = {v + 1, 1}};
-	bool sees_waits = nsx_has_view(d->trace->schema, NSX_VIEW_osrt) ||
-			  nsx_has_view(d->trace->schema, NSX_VIEW_sched);
+	bool names_waits = nsx_has_view(d->trace->schema, NSX_VIEW_osrt);
+	bool sees_waits = names_waits || nsx_has_view(d->trace->schema, NSX_VIEW_sched);
 	const struct nsx_facts *f = d->facts;
 	struct nsx_findings *l = d->found;
 	struct nsx_gain g[NPLANS];
@@ -165,7 +166,7 @@ int nsx_detect_pace(struct nsx_detect *d, struct nsx_err *err)
 		return err->rc;
 	if (g[HOST].confidence == NSX_CONF_NONE || g[BOTH].share < MUCH)
 		return 0;
-	if (!is_paced(&r, sees_waits, g[OS].share) ||
+	if (!is_paced(&r, names_waits, sees_waits, g[OS].share) ||
 	    (sees_waits && (double)g[HOST].low_ns >= SURE * (double)g[BOTH].gain_ns))
 		return 0;
 	if (waits_for_thread(d, &works, err))

@@ -1,0 +1,1 @@
+explain @lock_beside_work --out o
