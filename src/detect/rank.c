@@ -543,13 +543,22 @@ static bool is_sure(const struct nsx_finding *f)
 	return f->low_ns >= SURE * f->headroom_ns;
 }
 
+/* Whether code of the host wins what a wait would win later than right after it, when the
+ * host, ahead by then, hides that code.
+ */
+static bool is_hidden_by(const struct nsx_finding *f, const struct nsx_finding *best)
+{
+	return f->id == NSX_ID_idle_by_host_code && wins_later(best, LATEST);
+}
+
 /* What it may add, once best is there, to stand before it: what lets streams use the room that
  * few blocks leave also lets their copies run, which blocks do not.
  */
 static double most_added(const struct item *x, const struct item *best, bool stops)
 {
 	return leaves_room(x->f, best->f) ? HALF * x->adds_ns :
-	       stops ? OWN * x->adds_ns : SAME * best->adds_ns;
+	       stops || is_hidden_by(x->f, best->f) ?
+		       OWN * x->adds_ns : SAME * best->adds_ns;
 }
 
 /* What it must win, of best's price, to stand before it. That the host can be as fast as it

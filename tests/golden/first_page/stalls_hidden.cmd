@@ -1,0 +1,1 @@
+explain @stalls_hidden --out o
