@@ -89,6 +89,24 @@ static int find_fast(struct clocks *c, struct nsx_err *err)
 	return 0;
 }
 
+/* A kernel belongs to all parts in which it runs: it may be longer than these. */
+static void share_out(const struct clocks *c, size_t op, double *spent, double *fast)
+{
+	const struct nsx_ops *o = &c->d->trace->ops;
+	double all_ns = (double)NSX_MAX(nsx_op_ns(o, op), 1), from_ns, part_ns;
+
+	from_ns = (double)(nsx_op_start(o, op) - c->d->w.start_ns);
+	part_ns = (double)(c->d->w.end_ns - c->d->w.start_ns) / PARTS;
+	for (unsigned k = nsx_part_at(c->d, nsx_op_start(o, op));
+	     k < PARTS && k * part_ns < from_ns + all_ns; k++) {
+		double ns = NSX_MIN(from_ns + all_ns, (k + 1) * part_ns) -
+			    NSX_MAX(from_ns, k * part_ns);
+
+		spent[k] += ns;
+		fast[k] += c->fast[nsx_op_detail(o, op)] * ns / all_ns;
+	}
+}
+
 /* Whether every part has kernels to tell. */
 static bool find_parts(struct clocks *c)
 {
@@ -96,15 +114,9 @@ static bool find_parts(struct clocks *c)
 	double spent[PARTS] = {0}, fast[PARTS] = {0};
 
 	for (size_t i = c->dev->ops_at; i < c->dev->ops_at + c->dev->nops;
-	     i++) {
-		unsigned k;
-
-		if (!counts(c, i) || !(c->fast[nsx_op_detail(&t->ops, i)] > 0))
-			continue;
-		k = nsx_part_at(c->d, nsx_op_start(&t->ops, i));
-		spent[k] += (double)nsx_op_ns(&t->ops, i);
-		fast[k] += c->fast[nsx_op_detail(&t->ops, i)];
-	}
+	     i++)
+		if (counts(c, i) && c->fast[nsx_op_detail(&t->ops, i)] > 0)
+			share_out(c, i, spent, fast);
 	for (unsigned k = 0; k < PARTS; k++) {
 		if (!(fast[k] > 0))
 			return false;
