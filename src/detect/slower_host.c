@@ -10,6 +10,7 @@
 #define SLOWER 1.25 /* times as long */
 #define SAME 1.02   /* times as long, it is not slower */
 #define OTHER 0.05  /* of the operations, from which on it is other work */
+#define SEEN 0.25   /* of a part's share of launches, from which on it tells */
 
 struct pace { /* of a part of the window */
 	double code_ns, call_ns; /* between calls, and in launches           */
@@ -140,6 +141,29 @@ static void propose(struct nsx_detect *d, uint32_t thread, const struct nsx_stre
 	nsx_found(l, &f);
 }
 
+/* Time for each launch.  A part in which the thread waits tells nothing: it is like the one
+ * before it.  Whether most parts do tell.
+ */
+static bool find_parts(const struct pace *v, double *part)
+{
+	double all = 0, last = 0;
+	unsigned ntold = 0;
+
+	for (unsigned i = 0; i < NSX_PARTS; i++)
+		all += v[i].nlaunches;
+	for (unsigned i = 0; i < NSX_PARTS; i++) {
+		bool tells = v[i].nlaunches > SEEN * all / NSX_PARTS;
+
+		if (tells)
+			last = (v[i].code_ns + v[i].call_ns) / v[i].nlaunches;
+		for (unsigned k = 0; tells && !ntold && k < i; k++)
+			part[k] = last;
+		ntold += tells;
+		part[i] = last;
+	}
+	return 2 * ntold > NSX_PARTS;
+}
+
 int nsx_detect_slower_host(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct pace v[NSX_PARTS] = {0};
@@ -154,12 +178,7 @@ int nsx_detect_slower_host(struct nsx_detect *d, struct nsx_err *err)
 	if (thread == NSX_NONE)
 		return 0;
 	add_paces(d, thread, v);
-	for (unsigned i = 0; i < NSX_PARTS; i++) {
-		if (!(v[i].nlaunches > 0))
-			return 0;
-		part[i] = (v[i].code_ns + v[i].call_ns) / v[i].nlaunches;
-	}
-	if (!nsx_find_stretch(part, SLOWER, &x) || x.to < NSX_PARTS)
+	if (!find_parts(v, part) || !nsx_find_stretch(part, SLOWER, &x) || x.to < NSX_PARTS)
 		return 0;
 	if (does_same(d, nsx_stretch_window(d, &x).start_ns, &same, err))
 		return err->rc;

@@ -1,0 +1,1 @@
+explain @host_slows_seldom --out o
