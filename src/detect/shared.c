@@ -127,7 +127,7 @@ static int list_kernels(const struct nsx_detect *d, uint32_t device, struct nsx_
 }
 
 /* How long each process waits so in the window: from the call that queues a kernel, or the end
- * of its own kernels before, what it runs none of is others'.
+ * of its own work before, it does nothing there, and what runs is others'.
  */
 static int find_held(const struct nsx_detect *d, struct sharing *s, struct nsx_err *err)
 {
@@ -144,12 +144,13 @@ static int find_held(const struct nsx_detect *d, struct sharing *s, struct nsx_e
 		uint32_t call = nsx_op_call(&t->ops, i), p = nsx_op_process(t, i);
 		int64_t start_ns = nsx_op_start(&t->ops, i), from_ns;
 
-		if (t->ops.kind[i] != NSX_OP_KERNEL || p == NSX_NONE)
+		if (p == NSX_NONE)
 			continue;
 		from_ns = call == NSX_NONE ? start_ns :
 			  NSX_MAX(nsx_call_end(&t->calls, call), end_ns[p]);
 		end_ns[p] = NSX_MAX(end_ns[p], nsx_op_end(&t->ops, i));
-		if (start_ns - from_ns < HELD_NS || !nsx_is_judged(d, start_ns))
+		if (t->ops.kind[i] != NSX_OP_KERNEL || start_ns - from_ns < HELD_NS ||
+		    !nsx_is_judged(d, start_ns))
 			continue;
 		ns[p] += nsx_spans_within(&any, prefix, NSX_MAX(from_ns, d->w.start_ns),
 					  start_ns);
