@@ -15,7 +15,9 @@
 #define CLOCK 0.005 /* median difference from the median, of a clock */
 #define MADE_UP 0.375 /* less the correlation of a length with the next: 1/2 of a clock */
 #define FAR 3	    /* times the median distance: what is farther counts as much */
-enum { FEWEST = 8, FEWEST_MADE_UP = 48 /* by chance 1 in 200 look so */ };
+#define LITTLE 1.5  /* times the squares of single lengths, three quarters of which are as many */
+enum { FEWEST = 8, FEWEST_MADE_UP = 48 /* by chance 1 in 200 look so */,
+       QUARTER = 4 };
 
 /* The iterations of the limiting GPU in the judged window. */
 struct rhythm {
@@ -23,24 +25,44 @@ struct rhythm {
 	bool makes_up;	  /* the GPU idles as much longer as it worked less  */
 	bool is_clock;	  /* ... even where nobody says what is waited for   */
 	bool keeps_time;  /* what one is too long the next is too short      */
+	bool keeps_phase; /* ... none is slow, and a quarter of them together strays
+			     hardly farther than one                         */
 };
 
 /* Whether lengths make up for each other, as those between the ticks of a clock that are seen
- * early or late do.  Where each begins some time after the one before it delays add up.
+ * early or late do.  Where each begins some time after the one before it delays add up; what
+ * of one is seen late is made up for as well, so that a quarter of all tells more than one
+ * length of delays that are small beside that.  ns becomes their sums.
  */
-static bool keeps_time(const int64_t *ns, size_t n, double median, double apart)
+static void find_sway(int64_t *ns, size_t n, double median, double apart,
+		      struct rhythm *ret)
 {
-	double last = 0, with_next = 0, alone = 0;
+	double last = 0, with_next = 0, alone = 0, sum = 0, quarter = 0;
+	size_t k = n / QUARTER, nslow = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		double by = (double)ns[i] - median;
 
-		by = NSX_MAX(-FAR * apart, NSX_MIN(FAR * apart, by));
+		nslow += by > (EVEN - 1) * median;
+		ns[i] = nsx_to_i64(NSX_MAX(-FAR * apart, NSX_MIN(FAR * apart, by)));
+		sum += (double)ns[i] / (double)n;
+	}
+	for (size_t i = 0; i < n; i++) {
+		double by = (double)ns[i] - sum;
+
 		with_next += last * by;
 		alone += by * by;
 		last = by;
+		ns[i] = nsx_to_i64(by) + (i ? ns[i - 1] : 0);
 	}
-	return n >= FEWEST_MADE_UP && with_next <= -MADE_UP * alone;
+	for (size_t i = k; i < n; i++) {
+		double by = (double)(ns[i] - ns[i - k]);
+
+		quarter += by * by;
+	}
+	ret->keeps_time = n >= FEWEST_MADE_UP && alone > 0 &&
+			  with_next <= -MADE_UP * alone;
+	ret->keeps_phase = ret->keeps_time && !nslow && quarter <= LITTLE * alone;
 }
 
 static int find_rhythm(struct nsx_detect *d, struct rhythm *ret,
@@ -77,7 +99,7 @@ static int find_rhythm(struct nsx_detect *d, struct rhythm *ret,
 	ret->makes_up = STEADIER * apart < idle_apart;
 	ret->is_clock = apart <= CLOCK * median &&
 			STEADIER * STEADIER * apart < idle_apart;
-	ret->keeps_time = keeps_time(in_order, n, median, apart);
+	find_sway(in_order, n, median, apart, ret);
 	return 0;
 }
 
@@ -124,16 +146,15 @@ static bool computes_throughout(const struct nsx_detect *d)
 }
 
 /* Where the calls that wait can be named they may be the program's own, such as a slow
- * loader's, or too short to set a pace, unless the GPU's idle time tells of a clock.  Where
- * only the scheduler tells of waits they may be for anything, unless the lengths do.  Where
- * no wait was recorded only a clock can be told.
+ * loader's, unless the GPU's idle time tells of a clock.  Where hardly any is named, as where
+ * only the scheduler tells of them, they may be for anything, unless the lengths tell of one.
+ * Where no wait was recorded only a clock can be told.
  */
-static bool is_paced(const struct rhythm *r, bool names_waits, bool sees_waits,
-		     double named_share)
+static bool is_paced(const struct rhythm *r, bool sees_waits, double named_share)
 {
 	if (!sees_waits)
-		return r->is_clock;
-	return r->makes_up || (!names_waits && r->keeps_time && named_share < MUCH);
+		return r->is_clock || r->keeps_phase;
+	return r->makes_up || (r->keeps_time && named_share < MUCH);
 }
 
 /* What a host that took no time and had no waits outside CUDA would win is next to
@@ -147,8 +168,8 @@ int nsx_detect_pace(struct nsx_detect *d, struct nsx_err *err)
 	enum { HOST, BOTH, OS, NPLANS };
 	const struct nsx_plan plans[NPLANS] = {
 		[HOST] = {v, 1}, [BOTH] = {v, 2}, [OS] = {v + 1, 1}};
-	bool names_waits = nsx_has_view(d->trace->schema, NSX_VIEW_osrt);
-	bool sees_waits = names_waits || nsx_has_view(d->trace->schema, NSX_VIEW_sched);
+	bool sees_waits = nsx_has_view(d->trace->schema, NSX_VIEW_osrt) ||
+			  nsx_has_view(d->trace->schema, NSX_VIEW_sched);
 	const struct nsx_facts *f = d->facts;
 	struct nsx_findings *l = d->found;
 	struct nsx_gain g[NPLANS];
@@ -166,7 +187,7 @@ int nsx_detect_pace(struct nsx_detect *d, struct nsx_err *err)
 		return err->rc;
 	if (g[HOST].confidence == NSX_CONF_NONE || g[BOTH].share < MUCH)
 		return 0;
-	if (!is_paced(&r, names_waits, sees_waits, g[OS].share) ||
+	if (!is_paced(&r, sees_waits, g[OS].share) ||
 	    (sees_waits && (double)g[HOST].low_ns >= SURE * (double)g[BOTH].gain_ns))
 		return 0;
 	if (waits_for_thread(d, &works, err))
@@ -180,10 +201,13 @@ int nsx_detect_pace(struct nsx_detect *d, struct nsx_err *err)
 			"little to win",
 			nsx_text_ns(l->arena, r.period_ns)),
 		.confidence = sees_waits ? NSX_CONF_MEDIUM : NSX_CONF_LOW,
-		.evidence = {!sees_waits ?
+		.evidence = {!sees_waits && r.is_clock ?
 			"its period stays the same while the GPU's work in it "
 			"differs, as if a clock kept it; waits of the host were "
 			"not recorded" :
+			!sees_waits ?
+			"its period is one time too long and the next too short, and "
+			"keeps as if by a clock; waits of the host were not recorded" :
 			nsx_tell(l, "its threads wait outside CUDA in each "
 				 "period; as long as they do, even an infinitely "
 				 "fast host wins only %s of the judged window",

@@ -1,0 +1,1 @@
+explain @clock_unseen --out o

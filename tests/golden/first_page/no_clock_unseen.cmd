@@ -1,0 +1,1 @@
+explain @no_clock_unseen --out o
