@@ -1,0 +1,1 @@
+explain @streams_in_turn --out o
