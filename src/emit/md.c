@@ -128,16 +128,20 @@ static void add_blocks(struct md *m, struct nsx_buf *b,
 	}
 }
 
-static void add_heading(struct md *m, const char *heading)
+/* Returns whether there is anything under it. */
+static bool add_heading(struct md *m, const char *heading)
 {
 	struct nsx_buf body = {0};
+	bool any;
 
 	for (size_t i = 0; i < m->r->nsections; i++)
 		add_blocks(m, &body, &m->r->sections[i], heading);
 	if (body.n)
 		nsx_buf_printf(m->b, "\n## %s\n%s", heading,
 			       body.p + strspn(body.p, "\n"));
+	any = body.n;
 	nsx_buf_done(&body);
+	return any;
 }
 
 static bool has_figures(const struct nsx_section *s)
@@ -148,32 +152,68 @@ static bool has_figures(const struct nsx_section *s)
 	return false;
 }
 
-/* What its figures cannot tell in any trace, for a whole report, and in this one. */
-static void add_limits(const struct md *m, struct nsx_buf *b,
-		       const struct nsx_section *s)
+/* Where its blocks begin; NULL: it shows none. */
+static const char *heading_of(const struct nsx_section *s)
 {
-	const char *limits = m->r->page && has_figures(s) ?
+	const char *heading = s->pass->title;
+
+	for (size_t i = 0; i < s->nblocks && !heading; i++)
+		if (s->blocks[i].kind == NSX_B_HEADING)
+			heading = s->blocks[i].text;
+	return heading;
+}
+
+/* What a section's figures cannot tell in this trace, and, where a whole report shows them,
+ * in any.
+ */
+static void add_limits(const struct md *m, struct nsx_buf *b,
+		       const struct nsx_section *s, bool is_shown)
+{
+	const char *limits = m->r->page && is_shown && has_figures(s) ?
 				     s->pass->limitations : NULL;
 
 	if (!limits && !s->nnotes)
 		return;
-	nsx_buf_printf(b, "- **%s**: %s", s->pass->id, limits ? limits : "");
+	nsx_buf_printf(b, "%s`%s`: %s", b->n ? ". " : "", s->pass->id,
+		       limits ? limits : "");
 	for (size_t i = 0; i < s->nnotes; i++)
 		nsx_buf_printf(b, "%s%s", i || limits ? ". " : "", s->notes[i]);
-	nsx_buf_adds(b, "\n");
 }
 
-/* The windows, and what is to be known of the figures: a line a section. */
-static void add_appendix(struct md *m)
+/* The same of all sections under a heading, on a line; NULL: of those without. */
+static void add_limits_under(const struct md *m, struct nsx_buf *b,
+			     const char *heading, bool is_shown)
+{
+	struct nsx_buf line = {0};
+
+	for (size_t i = 0; i < m->r->nsections; i++) {
+		const struct nsx_section *s = &m->r->sections[i];
+		const char *of = heading_of(s);
+
+		if (s->status == NSX_S_ANSWERED &&
+		    (heading && of ? !strcmp(heading, of) : heading == of))
+			add_limits(m, &line, s, is_shown);
+	}
+	if (line.n && heading)
+		nsx_buf_printf(b, "- **%s**: %s\n", heading, line.p);
+	else if (line.n)
+		nsx_buf_printf(b, "- %s\n", line.p);
+	nsx_buf_done(&line);
+}
+
+/* The windows, and what is to be known of the figures: a line a heading. */
+static void add_appendix(struct md *m, const char *const *heading,
+			 const bool *is_shown, size_t n)
 {
 	const struct nsx_report *r = m->r;
 	struct nsx_buf body = {0};
 
 	for (size_t i = 0; i < r->nsections; i++)
 		add_blocks(m, &body, &r->sections[i], appendix);
-	for (size_t i = 0; i < r->nsections; i++)
-		if (r->sections[i].status == NSX_S_ANSWERED)
-			add_limits(m, &body, &r->sections[i]);
+	for (size_t i = 0; i < n; i++)
+		add_limits_under(m, &body, heading[i], is_shown[i]);
+	add_limits_under(m, &body, appendix, true);
+	add_limits_under(m, &body, NULL, true);
 	if (r->page) {
 		nsx_buf_printf(&body, "- Generated at %s (UTC) by nsys-explain "
 			       NSX_VERSION " from `", r->generated_at);
@@ -181,9 +221,9 @@ static void add_appendix(struct md *m)
 		nsx_buf_adds(&body, "`\n");
 	}
 	if (body.n)
-		nsx_buf_printf(m->b, "\n## %s\n\n<details><summary>Windows, and "
-			       "the limits of analyses by their id; what one's "
-			       "figures derive from: "
+		nsx_buf_printf(m->b, "\n## %s\n<details><summary>Windows, and "
+			       "the limits of analyses; what one's figures "
+			       "derive from, by its id: "
 			       "<code>nsys-explain TRACE --explain ID</code>"
 			       "</summary>\n\n%s\n</details>\n", appendix,
 			       body.p);
@@ -228,14 +268,16 @@ int nsx_write_md(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 	struct md m = {.b = &b, .r = r};
 	struct nsx_arena *a = nsx_arena_new();
 	const char *const *v;
+	bool *is_shown;
 	size_t n;
 
 	add_head(&b, r);
 	n = nsx_md_headings(r, a, &v);
+	is_shown = nsx_arena_get(a, n);
 	for (size_t i = 0; i < n; i++)
-		add_heading(&m, v[i]);
+		is_shown[i] = add_heading(&m, v[i]);
+	add_appendix(&m, v, is_shown, n);
 	nsx_arena_free(a);
-	add_appendix(&m);
 	fwrite(b.p, 1, b.n, out);
 	nsx_buf_done(&b);
 	return nsx_stopped(err);

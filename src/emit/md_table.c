@@ -400,6 +400,8 @@ void nsx_md_add_table(struct nsx_buf *b, const struct nsx_block *block,
 	struct row *rows = nsx_arena_get(a, (most + 1) * sizeof(*rows));
 
 	n = join_rows(block, rows, most, &covered);
+	if (n && covered + 1 == nsx_table_total(t)) /* a line says that one is missing */
+		n = join_rows(block, rows, most + 1, &covered);
 	nsx_buf_adds(b, n ? "\n|" : "");
 	for (size_t i = 0; n && i < block->ncolumns; i++) {
 		nsx_buf_adds(b, " ");

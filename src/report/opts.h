@@ -41,6 +41,12 @@ struct nsx_opts {
 	struct nsx_progress *progress;
 };
 
+/* Whether all sections are shown. */
+static inline bool nsx_is_whole(const struct nsx_opts *o)
+{
+	return !o->only && !o->skip;
+}
+
 /* What is not asked is as `explain` has it. */
 #define NSX_OPTS_DEFAULT                                                      \
 	.kernel_limit = 30, .kernel_rows = 5, .nvtx_kernel_map = true,        \

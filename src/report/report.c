@@ -81,6 +81,17 @@ void nsx_md_add(struct nsx_section *s, enum nsx_block_kind kind,
 			(struct nsx_block){.kind = kind, .text = text});
 }
 
+size_t nsx_first_rows(const struct nsx_table *t, size_t most, int column,
+		      double least)
+{
+	size_t n = 0;
+
+	while (n < NSX_MIN(most, t->nrows) &&
+	       nsx_row_at(t, n)[column].u.f >= least)
+		n++;
+	return n;
+}
+
 void nsx_md_table_of(struct nsx_section *s, const struct nsx_table *t,
 		     size_t max_rows, const int *columns, size_t ncolumns)
 {

@@ -201,6 +201,9 @@ const char *nsx_say_ms(struct nsx_section *s, double ms);
 #define nsx_md_text(s, ...) nsx_md_add(s, NSX_B_TEXT, nsx_say(s, __VA_ARGS__))
 void nsx_md_add(struct nsx_section *s, enum nsx_block_kind kind,
 		const char *text);
+/* How many of a table's first rows, at most so many, have at least that in a column. */
+size_t nsx_first_rows(const struct nsx_table *t, size_t most, int column,
+		      double least);
 /* The columns whose ids follow, of at most max_rows rows; 0: default. */
 #define nsx_md_table(s, t, max_rows, ...)                                     \
 	nsx_md_table_of(s, t, max_rows, NSX_IDS(__VA_ARGS__))

@@ -332,7 +332,7 @@ static void put_memsets(const struct nsx_trace *t, struct nsx_section *out)
 /* Markdown -----------------------------------------------------------------*/
 
 enum { SHOWN_DEVICES = 8 };
-#define WORTH_A_TABLE 0.005 /* of the window */
+#define WORTH_A_TABLE 0.01 /* of the window */
 
 /* The GPU that copies keep from computing most.  Returns whether any is busy with
  * them for as much as a table is worth.

@@ -153,24 +153,25 @@ static int fill_families(const struct nsx_run *run, struct family *v, size_t n,
 	return 0;
 }
 
-/* any_kin: a family has several kernels; else the table of kernels says the same. */
-static void show(const struct nsx_table *t, bool any_kin,
+/* is_more: it tells more than the table of kernels. */
+static void show(const struct nsx_table *t, int64_t total_ns, bool is_more,
 		 struct nsx_section *out)
 {
 	size_t n = nsx_table_total(t);
 
 	if (n)
-		nsx_md_text(out, "%s takes %s of the kernel time, in %s; there "
-			    "%s.",
+		nsx_md_text(out, "%s takes %s of the %s of kernel time, in %s; "
+			    "there %s.",
 			    nsx_md_name(out, nsx_row_at(t, 0)[FAMILY].u.s),
 			    nsx_text_share(out->arena,
 					   nsx_row_at(t, 0)[PCT].u.f, 100),
+			    nsx_say_time(out, total_ns),
 			    nsx_text_n(out->arena,
 				       (size_t)nsx_row_at(t, 0)[CALLS].u.i,
 				       "call", NULL),
 			    n == 1 ? "is no other family" :
 				     nsx_say(out, "are %zu families", n));
-	if (any_kin)
+	if (is_more)
 		nsx_md_table(out, t, 3, FAMILY, NAMES, CALLS, TOTAL_MS, PCT);
 }
 
@@ -179,15 +180,20 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 {
 	struct nsx_table *t = nsx_add_table(out, &layouts[0]);
 	struct families f = {.run = run};
-	bool any_kin = false;
+	bool any_kin = false; /* a family has several kernels */
+	int64_t nkernels = 0;
 	int rc = add_kernels(&f, err);
 
-	for (size_t i = 0; i < f.keys.n; i++)
+	for (size_t i = 0; i < f.keys.n; i++) {
 		any_kin |= f.v[i].names > 1;
+		nkernels += f.v[i].names;
+	}
 	if (!rc)
 		rc = fill_families(run, f.v, f.keys.n, f.total_ns, t, err);
 	if (!rc)
-		show(t, any_kin, out);
+		show(t, f.total_ns,
+		     any_kin && nkernels * run->trace->ndevices > NSX_MAX_MD_ROWS,
+		     out);
 	nsx_groups_done(&f.keys);
 	free(f.v);
 	return rc;

@@ -1,4 +1,5 @@
 /* run_phases.c - what the run did one after another, and which part is judged. */
+#include <string.h>
 #include "passes/pass.h"
 
 #define COLUMNS(X)                                                            \
@@ -24,6 +25,9 @@ NSX_COLUMNS(cols, COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "rows", .csv = "run_phases", NSX_COLS(cols)},
 };
+static const struct nsx_layout shown_layout = {NSX_COLS(cols)};
+
+#define TELLING_PCT 1.0 /* of the window: a shorter phase is not shown       */
 
 static void add_row(const struct nsx_run *run, const struct nsx_run_phase *p,
 		    struct nsx_table *table)
@@ -46,14 +50,35 @@ static void add_row(const struct nsx_run *run, const struct nsx_run_phase *p,
 		row[COMPUTE_ONLY + c] = nsx_ms(part.ns[c]);
 }
 
-/* The number of phases up to the judged one and with it; 0: none is judged. */
-static size_t upto_judged(const struct nsx_facts *f)
+/* The phase that is judged; NULL: none is. */
+static const struct nsx_run_phase *find_judged(const struct nsx_facts *f)
 {
-	size_t n = f->nrun_phases;
+	for (size_t i = f->nrun_phases; i--;)
+		if (f->run_phases[i].judged)
+			return &f->run_phases[i];
+	return NULL;
+}
 
-	while (n && !f->run_phases[n - 1].judged)
-		n--;
-	return n;
+/* The first rows of those that take long, up to the judged one at least; one row would say
+ * what "Where the time went" does.
+ */
+static const struct nsx_table *list_shown(const struct nsx_run *run,
+					  const struct nsx_table *all,
+					  struct nsx_section *out)
+{
+	struct nsx_table *shown = nsx_add_table(out, &shown_layout);
+	bool is_behind = false;
+
+	for (size_t i = 0; i < all->nrows; i++) {
+		const struct nsx_cell *row = nsx_row_at(all, i);
+
+		if ((row[PCT].u.f < TELLING_PCT && !row[JUDGED].u.b) ||
+		    (is_behind && shown->nrows >= NSX_MAX_MD_ROWS))
+			continue;
+		memcpy(nsx_add_row(shown), row, sizeof(*row) * ARRAY_LEN(cols));
+		is_behind |= row[JUDGED].u.b;
+	}
+	return all->nrows > 1 || !nsx_is_whole(run->opts) ? shown : NULL;
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,
@@ -69,26 +94,33 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	const struct nsx_facts *f = run->facts;
 	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
 	struct nsx_window w = nsx_judged(f);
-	size_t upto = upto_judged(f);
+	const struct nsx_run_phase *judged = find_judged(f);
+	const struct nsx_table *shown;
 
 	nsx_put(out, "run", nsx_string(nsx_run_kind_names[f->run_kind]));
 	if (f->run_kind == NSX_RUN_NO_GPU)
 		return nsx_cannot(out, "the trace has no GPU work");
 	for (size_t i = 0; i < f->nrun_phases; i++)
 		add_row(run, &f->run_phases[i], table);
+	shown = list_shown(run, table, out);
 	if (f->run_kind < ARRAY_LEN(kinds) && kinds[f->run_kind])
 		nsx_md_text(out, "%s", kinds[f->run_kind]);
 	else if (table->nrows)
-		nsx_md_text(out, "%s, by NVTX ranges or by what the GPUs did; "
+		nsx_md_text(out, "%s%s, by NVTX ranges or by what the GPUs did; "
 			    "findings are judged on %s, %s.",
 			    nsx_text_n(out->arena, table->nrows, "phase", NULL),
-			    upto ? nsx_md_name(out, nsx_run_phase_name(
-					   run->trace, &f->run_phases[upto - 1])) :
-				   "none of them",
+			    !shown || shown->nrows == table->nrows ? "" :
+				    nsx_say(out, " (%zu only in "
+					    "`tables/run_phases.csv`)",
+					    table->nrows - shown->nrows),
+			    judged ? nsx_md_name(out, nsx_run_phase_name(
+						 run->trace, judged)) :
+				     "none of them",
 			    nsx_text_window(out->arena, &w));
-	nsx_md_table(out, table, NSX_MAX(upto, NSX_MAX_MD_ROWS), NAME, START,
-		     WALL, JUDGED, PCT, COMPUTE_ONLY, COMPUTE_COPY, COMPUTE_COMM,
-		     COMM_EXPOSED, COPY_EXPOSED, IDLE);
+	if (shown)
+		nsx_md_table(out, shown, shown->nrows, NAME, START, WALL, JUDGED,
+			     PCT, COMPUTE_ONLY, COMPUTE_COPY, COMPUTE_COMM,
+			     COMM_EXPOSED, COPY_EXPOSED, IDLE);
 	return 0;
 }
 

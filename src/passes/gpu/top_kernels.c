@@ -404,7 +404,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	nsx_put(out, "table", nsx_string(run->trace->schema->table[
 						 NSX_VIEW_kernel]->name));
 	nsx_put(out, "total_kernel_time_ns", nsx_int(g.total_ns));
-	if (kernels->nrows > 1)
+	/* In a whole report the families begin with that. */
+	if (kernels->nrows > 1 && !nsx_is_whole(run->opts))
 		nsx_md_bullet(out, "%s in all, of %s told apart by name and "
 			      "GPU.", nsx_say_time(out, g.total_ns),
 			      nsx_text_n(out->arena, nsx_table_total(kernels),

@@ -514,7 +514,7 @@ static void show(const struct sites *x, const struct nsx_table *table,
 		    costs ? "is followed by most GPU idle time," :
 			    "takes longest,",
 		    nsx_say_ms(out, ms(costs ? s.cost_ns : s.sum->total_ns)));
-	nsx_md_table_of(out, table, 0, columns, ARRAY_LEN(columns) -
+	nsx_md_table_of(out, table, 3, columns, ARRAY_LEN(columns) -
 			!(nsx_row_at(table, 0)[COST].u.f > 0));
 }
 

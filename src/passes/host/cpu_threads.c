@@ -209,6 +209,9 @@ static void measure_busiest(const struct nsx_table *rows, int64_t of_ns,
 	m->busiest.of_ms = (double)of_ns / 1e6;
 }
 
+enum { MOST_SHOWN = 3 }; /* rows in Markdown ...                            */
+#define SLIGHT 0.05	 /* ... but for threads that hardly ran beside the busiest */
+
 static void summarise(const struct nsx_trace *t, const struct cpu_threads *all,
 		      const struct nsx_table *rows,
 		      const struct nsx_table *waiting, struct nsx_section *out)
@@ -219,7 +222,10 @@ static void summarise(const struct nsx_trace *t, const struct cpu_threads *all,
 			    nsx_text_n(out->arena, rows->nrows, "thread", NULL),
 			    nsx_say_ms(out, nsx_row_at(rows, 0)[ON_CPU].u.f),
 			    nsx_say_time(out, traced_ns(t, all)));
-	nsx_md_whole(out, rows, 3);
+	if (rows->nrows)
+		nsx_md_whole(out, rows,
+			     nsx_first_rows(rows, MOST_SHOWN, ON_CPU, SLIGHT *
+					    nsx_row_at(rows, 0)[ON_CPU].u.f));
 	if (waiting->nrows)
 		nsx_md_whole(out, waiting, 0);
 	if (!all->knows_states)

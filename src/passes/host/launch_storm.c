@@ -395,10 +395,11 @@ static void say_kernels(struct nsx_section *out, const struct nsx_cell *f,
 		     "launches/s; median kernel %.2f us", n,
 		     f[STORM_WINDOW].u.f, per_s, f[STORM_P50].u.f);
 	nsx_md_bullet(out,
-		"%s over %s, %s a second; duration median %s, p90 %s, p99 %s%s",
+		"%s over %s, %s a second%s; duration median %s, p90 %s, p99 %s%s",
 		nsx_text_n(out->arena, (size_t)n, "kernel", NULL),
 		nsx_text_ns(out->arena, f[STORM_WINDOW].u.f * 1e9),
 		nsx_text_count(out->arena, per_s),
+		f[STORM_FLAG].u.b ? ", by their rate and size a launch storm" : "",
 		nsx_text_ns(out->arena, f[STORM_P50].u.f * 1e3),
 		nsx_text_ns(out->arena, f[STORM_P90].u.f * 1e3),
 		nsx_text_ns(out->arena, f[STORM_P99].u.f * 1e3),
@@ -406,9 +407,6 @@ static void say_kernels(struct nsx_section *out, const struct nsx_cell *f,
 		nsx_say(out, "; in gaps below 1 ms %s **%s** for the next launch",
 			ndevices > 1 ? "GPUs waited" : "the GPU waited",
 			nsx_say_time(out, bound_ns)));
-	if (f[STORM_FLAG].u.b)
-		nsx_md_bullet(out, "By the rate and size of its kernels this is a launch "
-			      "storm");
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,

@@ -146,7 +146,6 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	struct spent spent[NKINDS] = {{0}}, *x;
 	int64_t launch_ns = 0;
 	uint32_t cursor = 0;
-	size_t shown = 0;
 
 	for (size_t i = 0; i < t->nosrt_sums;) {
 		struct nsx_osrt_sum sum, *s = &sum;
@@ -178,12 +177,10 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	fill_kinds(spent, by_kind);
 	nsx_put(out, "launch_thread_ms", nsx_ms(launch_ns));
 	say_spent(out, launch_ns, by_kind);
-	while (shown < MOST_SHOWN && shown < table->nrows &&
-	       nsx_row_at(table, shown)[TOTAL].u.f >=
-		       SLIGHT * nsx_row_at(table, 0)[TOTAL].u.f)
-		shown++;
-	if (shown)
-		nsx_md_whole(out, table, shown);
+	if (table->nrows)
+		nsx_md_whole(out, table,
+			     nsx_first_rows(table, MOST_SHOWN, TOTAL, SLIGHT *
+					    nsx_row_at(table, 0)[TOTAL].u.f));
 	return 0;
 }
 

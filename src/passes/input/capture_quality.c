@@ -155,7 +155,8 @@ static void print(struct nsx_quality *q)
 		nsx_buf_printf(&fine, "%s%s", fine.n ? ", " : "", check);
 	}
 	nsx_md_text(q->out, "%zu of %zu checks found something that is missing "
-		    "or limited.", nchecks - nfine, nchecks);
+		    "or limited%s%s.", nchecks - nfine, nchecks,
+		    fine.n ? "; fine: " : "", fine.n ? fine.p : "");
 	print_recapture(q);
 	for (size_t r = 0; r < q->table->nrows; r++) {
 		const struct nsx_cell *row = nsx_row_at(q->table, r);
@@ -178,8 +179,6 @@ static void print(struct nsx_quality *q)
 	}
 	if (missing.n)
 		nsx_md_bullet(q->out, "**Missing**: %s.", missing.p);
-	if (fine.n)
-		nsx_md_bullet(q->out, "Checked and fine: %s.", fine.p);
 	nsx_buf_done(&missing);
 	nsx_buf_done(&fine);
 }

@@ -80,24 +80,19 @@ static void add_advice(struct nsx_buf *b, const struct nsx_table *t, size_t row)
 		nsx_buf_adds(b, " → As above");
 }
 
-/* Whether Capture quality is shown and tells the same. */
-static bool is_told_there(const struct nsx_run *run,
-			  const struct nsx_report *report,
+/* Whether the section Capture quality tells the same. */
+static bool is_of_capture(const struct nsx_report *report,
 			  const struct nsx_cell *row)
 {
 	const struct nsx_finding *f = report->found.v;
 
 	while (f->key != row[F_KEY].u.s)
 		f++;
-	return !run->opts->only && !run->opts->skip &&
-	       nsx_finding_category(f) == NSX_CAT_CAPTURE && f->proof[0].csv &&
+	return nsx_finding_category(f) == NSX_CAT_CAPTURE && f->proof[0].csv &&
 	       !strcmp(f->proof[0].csv, "capture_quality");
 }
 
-static void say_finding(const struct nsx_run *run,
-			const struct nsx_report *report,
-			struct nsx_section *out, const struct nsx_table *t,
-			size_t i)
+static void say_finding(struct nsx_section *out, const struct nsx_table *t, size_t i)
 {
 	const struct nsx_cell *row = nsx_row_at(t, i);
 	struct nsx_buf b = {0};
@@ -116,16 +111,13 @@ static void say_finding(const struct nsx_run *run,
 		nsx_buf_printf(&b, " (%s, confidence %s)", row[F_PRICE].u.s,
 			       row[F_CONFIDENCE].u.s);
 	}
-	if (is_told_there(run, report, row)) {
-		nsx_buf_adds(&b, ": see Capture quality");
-	} else {
-		add_evidence(&b, row);
-		add_advice(&b, t, i);
-	}
+	add_evidence(&b, row);
+	add_advice(&b, t, i);
 	nsx_md_bullet(out, "%s", b.p);
 	nsx_buf_done(&b);
 }
 
+/* The window, which a whole report tells of in other places. */
 static void say_window(const struct nsx_run *run, const struct nsx_report *report,
 		       struct nsx_section *out)
 {
@@ -138,6 +130,8 @@ static void say_window(const struct nsx_run *run, const struct nsx_report *repor
 			      "GPU time to price.");
 		return;
 	}
+	if (nsx_is_whole(run->opts))
+		return;
 	nsx_md_bullet(out,
 		"**Judged on** the steady window (%s, confidence %s): %s of "
 		"%s%s.", nsx_steady_methods[f->steady.method],
@@ -161,7 +155,8 @@ static int summarise(const struct nsx_run *run, const struct nsx_report *report,
 	say_window(run, report, out);
 	for (size_t i = 0; i < all->nrows; i++) {
 		add_csv_row(all, i, csv);
-		say_finding(run, report, out, all, i);
+		if (!nsx_is_whole(run->opts) || !is_of_capture(report, nsx_row_at(all, i)))
+			say_finding(out, all, i);
 	}
 	if (run->facts->limiting != NSX_NONE && !all->nrows)
 		nsx_md_bullet(out, "Nothing that was checked costs a share of "

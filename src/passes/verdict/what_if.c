@@ -283,7 +283,7 @@ static int summarise(const struct nsx_run *run,
 	struct nsx_table *bound = nsx_add_table(out, &layouts[1]);
 	struct nsx_table *asked = nsx_add_table(out, &layouts[2]);
 	double window_ns = (double)(w.end_ns - w.start_ns);
-	size_t telling = 0;
+	size_t telling;
 
 	if (c->recorded_ns <= 0 && !run->opts->nwhat_ifs)
 		return nsx_cannot(out, "%s", c->reason);
@@ -294,14 +294,11 @@ static int summarise(const struct nsx_run *run,
 		return err->rc;
 	if (put_asked(run, out, asked, err))
 		return err->rc;
-	while (telling < bound->nrows &&
-	       nsx_row_at(bound, telling)[GAIN_PCT].u.f >= TELLING_PCT)
-		telling++;
+	telling = nsx_first_rows(bound, NSX_MAX_MD_ROWS, GAIN_PCT, TELLING_PCT);
 	if (telling) {
 		if (fall->nrows > 1)
 			nsx_md_text(out, "At most, with all else as recorded:");
-		nsx_md_table(out, bound, NSX_MIN(telling, NSX_MAX_MD_ROWS),
-			     GAIN_OF, GAIN_MS, GAIN_PCT, GAIN_LOW_MS,
+		nsx_md_table(out, bound, telling, GAIN_OF, GAIN_MS, GAIN_PCT, GAIN_LOW_MS,
 			     GAIN_CONFIDENCE);
 		if (nsx_row_at(bound, 0)[GAIN_LOW_MS].u.f <
 		    nsx_row_at(bound, 0)[GAIN_MS].u.f / 2)
