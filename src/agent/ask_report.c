@@ -312,7 +312,7 @@ static void add_unseen(struct nsx_answer *a, const struct nsx_section *s,
 		       const struct nsx_table *t)
 {
 	bool is_seen = !t->nrows || !t->layout->key || *t->layout->key == '*' ||
-		       t->layout->json_rows == -2;
+		       t->layout->json_rows == NSX_NOT_IN_JSON;
 
 	for (size_t i = 0; i < s->nblocks; i++)
 		is_seen |= s->blocks[i].table == t;

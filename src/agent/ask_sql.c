@@ -271,7 +271,7 @@ static const struct nsx_layout *layout_of(struct nsx_answer *a,
 	l->key = "rows";
 	l->cols = cols;
 	l->ncols = n;
-	l->json_rows = -1;
+	l->json_rows = NSX_ALL_ROWS;
 	return l;
 }
 

@@ -228,7 +228,7 @@ static void add_pass(struct shape *s, const struct nsx_pass *p, const char *in,
 			is_bare |= *listed[i].key.path == '*';
 		}
 	for (unsigned i = 0; (l = nsx_pass_layout(p, i)); i++)
-		if (l->key && l->json_rows != -2) {
+		if (l->key && l->json_rows != NSX_NOT_IN_JSON) {
 			add_layout(s, marked(s, base, l->key, '&'), l);
 			is_bare |= *l->key == '*';
 		}
@@ -269,7 +269,7 @@ static void add_diff(struct shape *s)
 			add_layout(s, nsx_arena_printf(
 				s->arena, "%s.%s", l->key,
 				nsx_appearance_names[k]), l);
-		if (i != NSX_DT_FINDINGS && l->json_rows != -2)
+		if (i != NSX_DT_FINDINGS && l->json_rows != NSX_NOT_IN_JSON)
 			add_layout(s, l->key, l);
 	}
 }
@@ -589,7 +589,7 @@ static void add_section(struct shape *s, const struct nsx_pass *p,
 			    &listed[k].key);
 	}
 	for (unsigned k = 0; (l = nsx_pass_layout(p, k)); k++)
-		if (l->json_rows != -2)
+		if (l->json_rows != NSX_NOT_IN_JSON)
 			add_reply_table(s, in, l->key, l);
 }
 

@@ -42,7 +42,7 @@ static void print_columns(const struct nsx_pass *pass)
 		puts("--");
 		if (l->csv)
 			printf("-- tables/%s.csv", l->csv);
-		if (l->key && l->json_rows != -2)
+		if (l->key && l->json_rows != NSX_NOT_IN_JSON)
 			printf("%s %s of report.json", l->csv ? "," : "--",
 			       l->key);
 		puts(":");

@@ -38,9 +38,9 @@ NSX_COLUMNS(other_cols, OTHER_COLUMNS);
 	X(LACKS, "missing", STR, "what it lacks")
 NSX_COLUMNS(pass_cols, PASS_COLUMNS);
 static const struct nsx_layout layouts[] = {
-	{.key = "known_tables", NSX_COLS(view_cols), .json_rows = -1},
-	{.key = "other_tables", NSX_COLS(other_cols), .json_rows = -1},
-	{.key = "analyses", NSX_COLS(pass_cols), .json_rows = -1},
+	{.key = "known_tables", NSX_COLS(view_cols), .json_rows = NSX_ALL_ROWS},
+	{.key = "other_tables", NSX_COLS(other_cols), .json_rows = NSX_ALL_ROWS},
+	{.key = "analyses", NSX_COLS(pass_cols), .json_rows = NSX_ALL_ROWS},
 };
 
 /* Filling -------------------------------------------------------------------*/

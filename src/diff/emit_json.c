@@ -195,7 +195,7 @@ int nsx_diff_write_json(const struct nsx_out_file *f, FILE *out,
 	add_lanes(w, d);
 	add_findings(w, d, &t[NSX_DT_FINDINGS]);
 	for (unsigned i = 0; i < NSX_NDT; i++)
-		if (t[i].layout->json_rows != -2 && i != NSX_DT_FINDINGS)
+		if (t[i].layout->json_rows != NSX_NOT_IN_JSON && i != NSX_DT_FINDINGS)
 			nsx_json_add_table(w, t[i].layout->key, &t[i]);
 	nsx_jsonw_end(w);
 	return nsx_jsonw_finish(w, out, err);

@@ -124,13 +124,13 @@ const struct nsx_layout nsx_diff_layouts[NSX_NDT] = {
 	[NSX_DT_NVTX] = {.key = "nvtx", .csv = "diff_nvtx",
 			 NSX_COLS(nvtx_cols), .json_rows = 200},
 	[NSX_DT_UNITS] = {.key = "units", .csv = "diff_units",
-			  NSX_COLS(unit_cols), .json_rows = -2},
+			  NSX_COLS(unit_cols), .json_rows = NSX_NOT_IN_JSON},
 	[NSX_DT_FINDINGS] = {.key = "findings", .csv = "diff_findings",
-			     NSX_COLS(finding_cols), .json_rows = -1},
+			     NSX_COLS(finding_cols), .json_rows = NSX_ALL_ROWS},
 	[NSX_DT_COMPARABILITY] = {.key = "comparability", .csv = "diff_comparability",
-				  NSX_COLS(check_cols), .json_rows = -1},
+				  NSX_COLS(check_cols), .json_rows = NSX_ALL_ROWS},
 	[NSX_DT_GATES] = {.key = "gates", .csv = "diff_gates",
-			  NSX_COLS(gate_cols), .json_rows = -1},
+			  NSX_COLS(gate_cols), .json_rows = NSX_ALL_ROWS},
 };
 
 /* Names -------------------------------------------------------------------------*/

@@ -113,7 +113,7 @@ static void write_content(struct nsx_jsonw *w, const struct nsx_section *s)
 	for (size_t i = 0; i < s->ntables; i++) {
 		const struct nsx_layout *l = s->tables[i]->layout;
 
-		if (l->key && l->json_rows != -2)
+		if (l->key && l->json_rows != NSX_NOT_IN_JSON)
 			nsx_json_add_table(w, l->key, s->tables[i]);
 	}
 }

@@ -19,7 +19,7 @@ NSX_COLUMN_ARRAY(kernel_cols, KERNEL_COLUMNS);
 
 const struct nsx_layout nsx_fleet_layouts[NSX_NFTABLES] = {
 	[NSX_FT_RANKS] = {.key = "ranks", .csv = "ranks", NSX_COLS(rank_cols),
-			  .json_rows = -1},
+			  .json_rows = NSX_ALL_ROWS},
 	[NSX_FT_COLLECTIVES] = {.key = "collectives", .csv = "collectives",
 				NSX_COLS(coll_cols)},
 	[NSX_FT_IMBALANCE] = {.key = "imbalance", .csv = "imbalance",
@@ -27,7 +27,7 @@ const struct nsx_layout nsx_fleet_layouts[NSX_NFTABLES] = {
 	[NSX_FT_FRONTIER] = {.key = "frontier", .csv = "frontier",
 			     NSX_COLS(frontier_cols)},
 	[NSX_FT_CLOCK] = {.key = "clocks", .csv = "clock", NSX_COLS(clock_cols),
-			  .json_rows = -1},
+			  .json_rows = NSX_ALL_ROWS},
 	[NSX_FT_STEPS] = {.key = "step_times", .csv = "steps",
 			  NSX_COLS(step_cols)},
 	[NSX_FT_FINDINGS] = {.key = NULL, .csv = "findings",

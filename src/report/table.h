@@ -80,8 +80,9 @@ struct nsx_layout { /* what a table looks like; static, in the pass          */
 	const struct nsx_col *cols;
 	unsigned ncols;
 	bool is_judged; /* of the judged window, not of the window in force  */
-	int json_rows; /* 0: NSX_MAX_JSON_ROWS; -1: all; -2: not in JSON     */
+	int json_rows; /* at most; 0: NSX_MAX_JSON_ROWS                      */
 };
+enum { NSX_ALL_ROWS = -1, NSX_NOT_IN_JSON = -2 }; /* of json_rows            */
 #define NSX_COLS(a) .cols = a, .ncols = ARRAY_LEN(a)
 
 /* Rows of a table that may have millions which can be read by their number. */

@@ -163,7 +163,7 @@ unsigned nsx_html_table(const struct nsx_report *r, const struct nsx_table *t)
 			if (x == t)
 				return n;
 			/* what nothing shows has no number */
-			n += x->layout->csv || x->layout->json_rows != -2;
+			n += x->layout->csv || x->layout->json_rows != NSX_NOT_IN_JSON;
 		}
 	return 0;
 }

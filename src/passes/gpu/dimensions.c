@@ -27,13 +27,13 @@ static const struct nsx_layout shown_layout = {NSX_COLS(shown_cols)};
 	X(ANSWER, "answer", STR, "in words")
 NSX_COLUMNS(answer_cols, ANSWER_COLUMNS);
 static const struct nsx_layout answers_layout = {
-	.key = "answers", NSX_COLS(answer_cols), .json_rows = -1};
+	.key = "answers", NSX_COLS(answer_cols), .json_rows = NSX_ALL_ROWS};
 enum { CPU, MEMORY, LINK, COMPUTE, NDIMENSIONS };
 static const struct nsx_layout layouts[NDIMENSIONS] = {
-	{.key = "cpu_overhead", NSX_COLS(cols), .json_rows = -1},
-	{.key = "memory_overhead", NSX_COLS(cols), .json_rows = -1},
-	{.key = "interconnect", NSX_COLS(cols), .json_rows = -1},
-	{.key = "gpu_compute", NSX_COLS(cols), .json_rows = -1},
+	{.key = "cpu_overhead", NSX_COLS(cols), .json_rows = NSX_ALL_ROWS},
+	{.key = "memory_overhead", NSX_COLS(cols), .json_rows = NSX_ALL_ROWS},
+	{.key = "interconnect", NSX_COLS(cols), .json_rows = NSX_ALL_ROWS},
+	{.key = "gpu_compute", NSX_COLS(cols), .json_rows = NSX_ALL_ROWS},
 };
 static const char *const titles[NDIMENSIONS] = {
 	"CPU overhead", "Memory overhead", "Interconnect", "GPU compute",

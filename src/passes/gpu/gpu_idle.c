@@ -42,12 +42,12 @@ NSX_COLUMNS(gap_cols, GAP_COLUMNS);
 	X(GAPS_MS, "total_ms", F64, "their sum")
 NSX_COLUMNS(gap_length_cols, GAP_LENGTH_COLUMNS);
 static const struct nsx_layout layouts[] = {
-	{.key = "devices", NSX_COLS(device_cols), .json_rows = -1},
+	{.key = "devices", NSX_COLS(device_cols), .json_rows = NSX_ALL_ROWS},
 	{.key = "gaps", .csv = "gpu_idle_gaps", NSX_COLS(gap_cols),
-	 .json_rows = -1},
+	 .json_rows = NSX_ALL_ROWS},
 	{.key = "causes", .csv = "gpu_idle_by_cause", NSX_COLS(cause_cols),
 	 .json_rows = 200},
-	{.key = "histogram", NSX_COLS(gap_length_cols), .json_rows = -1},
+	{.key = "histogram", NSX_COLS(gap_length_cols), .json_rows = NSX_ALL_ROWS},
 };
 
 /* For people: causes without their details. */

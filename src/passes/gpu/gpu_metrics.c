@@ -64,7 +64,7 @@ static const struct nsx_layout layouts[] = {
 	[L_COUNTERS] = {.key = "counters", NSX_COLS(counter_cols),
 			.json_rows = 500},
 	[L_ANSWERS] = {.key = "answers", NSX_COLS(answer_cols),
-		       .json_rows = -1},
+		       .json_rows = NSX_ALL_ROWS},
 	[L_RATES] = {.key = "gbps", NSX_COLS(rate_cols)},
 };
 

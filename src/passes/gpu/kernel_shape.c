@@ -76,8 +76,8 @@ NSX_COLUMNS(pattern_cols, PATTERN_COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "shapes", .csv = "kernel_shapes", NSX_COLS(cols)},
 	{.key = "devices", NSX_COLS(device_cols)},
-	{.key = "categories", NSX_COLS(category_cols), .json_rows = -1},
-	{.key = "patterns", NSX_COLS(pattern_cols), .json_rows = -1},
+	{.key = "categories", NSX_COLS(category_cols), .json_rows = NSX_ALL_ROWS},
+	{.key = "patterns", NSX_COLS(pattern_cols), .json_rows = NSX_ALL_ROWS},
 };
 
 struct group { /* executions of one kernel in one configuration */

@@ -27,7 +27,7 @@ NSX_COLUMNS(cols, COLUMNS);
 NSX_COLUMNS(device_cols, DEVICE_COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.csv = "partition", NSX_COLS(cols)},
-	{.key = "devices", NSX_COLS(device_cols), .json_rows = -1},
+	{.key = "devices", NSX_COLS(device_cols), .json_rows = NSX_ALL_ROWS},
 };
 
 static void add_device(const struct nsx_run *run, uint32_t d,

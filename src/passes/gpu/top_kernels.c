@@ -52,7 +52,7 @@ NSX_COLUMNS(sum_cols, SUM_COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "kernels", .csv = "kernels", NSX_COLS(cols)},
 	{.key = "cuda_gpu_kern_sum", .csv = "cuda_gpu_kern_sum",
-	 NSX_COLS(sum_cols), .json_rows = -2},
+	 NSX_COLS(sum_cols), .json_rows = NSX_NOT_IN_JSON},
 };
 
 struct group {

@@ -47,9 +47,9 @@ NSX_COLUMNS(bin_cols, BIN_COLUMNS);
 	  "part of that in which the device was idle")
 NSX_COLUMNS(queue_cols, QUEUE_COLUMNS);
 static const struct nsx_layout layouts[] = {
-	{.key = "rows", NSX_COLS(cols), .json_rows = -1},
+	{.key = "rows", NSX_COLS(cols), .json_rows = NSX_ALL_ROWS},
 	{.key = "histogram", .csv = "launch_latency_histogram",
-	 NSX_COLS(bin_cols), .json_rows = -1},
+	 NSX_COLS(bin_cols), .json_rows = NSX_ALL_ROWS},
 	{.key = "queue_depth", NSX_COLS(queue_cols)},
 };
 

@@ -9,7 +9,7 @@
 	X(AVG, "avg_duration_us", F64, "total over count")
 NSX_COLUMNS(cols, COLUMNS);
 static const struct nsx_layout layouts[] = {
-	{.key = "sync_calls", NSX_COLS(cols), .json_rows = -1},
+	{.key = "sync_calls", NSX_COLS(cols), .json_rows = NSX_ALL_ROWS},
 };
 
 struct total {

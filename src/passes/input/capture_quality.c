@@ -29,8 +29,8 @@ static const struct nsx_layout layouts[] = {
     {.key = "checks",
      .csv = "capture_quality",
      NSX_COLS(cols),
-     .json_rows = -1},
-    {.key = "clocks", NSX_COLS(clock_cols), .json_rows = -1},
+     .json_rows = NSX_ALL_ROWS},
+    {.key = "clocks", NSX_COLS(clock_cols), .json_rows = NSX_ALL_ROWS},
 };
 
 void nsx_check(struct nsx_quality *q, const char *check, const char *status,

@@ -23,8 +23,8 @@ NSX_COLUMNS(gpu_cols, GPU_COLUMNS);
 	X(PROCESS_NAME, "name", STR, "program, without its folder")
 NSX_COLUMNS(process_cols, PROCESS_COLUMNS);
 static const struct nsx_layout layouts[] = {
-	{.key = "gpus", NSX_COLS(gpu_cols), .json_rows = -1},
-	{.key = "processes", NSX_COLS(process_cols), .json_rows = -1},
+	{.key = "gpus", NSX_COLS(gpu_cols), .json_rows = NSX_ALL_ROWS},
+	{.key = "processes", NSX_COLS(process_cols), .json_rows = NSX_ALL_ROWS},
 };
 
 static struct nsx_cell known(int64_t n) /* -1: not known */

@@ -48,7 +48,7 @@ static const struct nsx_layout layouts[] = {
 };
 /* Of rows that are not held the first of each process, for per_pid. */
 static const struct nsx_layout first_layout = {
-	.key = "first_ranges", NSX_COLS(cols), .json_rows = -2};
+	.key = "first_ranges", NSX_COLS(cols), .json_rows = NSX_NOT_IN_JSON};
 
 struct row { /* (process, name) */
 	struct nsx_nvtx_sum sum; /* of ranges; first: rows are put in order by it */

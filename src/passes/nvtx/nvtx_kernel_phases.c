@@ -9,7 +9,7 @@
 	  "share of the time of kernels that were launched in a range")
 NSX_COLUMN_ARRAY(cols, COLUMNS);
 static const struct nsx_layout layouts[] = {
-	{.key = "phases", NSX_COLS(cols), .json_rows = -1},
+	{.key = "phases", NSX_COLS(cols), .json_rows = NSX_ALL_ROWS},
 };
 
 static int run(const struct nsx_run *run, struct nsx_section *out,

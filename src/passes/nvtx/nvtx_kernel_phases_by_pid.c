@@ -9,7 +9,7 @@
 	  "share of the process's kernels that were launched in a range")
 NSX_COLUMN_ARRAY(phase_cols, PHASE_COLUMNS);
 static const struct nsx_layout phase_layout = {NSX_COLS(phase_cols),
-					       .json_rows = -1};
+					       .json_rows = NSX_ALL_ROWS};
 #define COLUMNS(X)                                                            \
 	X(PID, "pid", I64, "process")                                         \
 	X(PHASES, "phases", TABLE, "kernel time by phase",                    \

@@ -14,7 +14,7 @@
 	  "share of the time in any range")
 NSX_COLUMN_ARRAY(cols, COLUMNS);
 static const struct nsx_layout layouts[] = {
-	{.key = "phases", NSX_COLS(cols), .json_rows = -1},
+	{.key = "phases", NSX_COLS(cols), .json_rows = NSX_ALL_ROWS},
 };
 
 static void add_thread(const struct nsx_trace *t, uint32_t thread,

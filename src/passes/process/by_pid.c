@@ -41,11 +41,11 @@ NSX_COLUMNS(sync_pid_cols, SYNC_PID_COLUMNS);
 enum { KERNELS_CSV, SYNC_CSV, KERNEL_PIDS, KERNELS_TOP, SYNC_PIDS };
 static const struct nsx_layout layouts[] = {
 	{.key = "kernels_by_pid", .csv = "kernels_by_pid",
-	 NSX_COLS(kernel_cols), .json_rows = -2},
+	 NSX_COLS(kernel_cols), .json_rows = NSX_NOT_IN_JSON},
 	{.key = "sync.sync_calls", .csv = "sync_by_pid",
 	 NSX_COLS(nsx_pid_sync_cols)},
 	{.key = "kernels.pids", NSX_COLS(pid_cols)},
-	{.key = "kernels.kernels", NSX_COLS(kernel_cols), .json_rows = -1},
+	{.key = "kernels.kernels", NSX_COLS(kernel_cols), .json_rows = NSX_ALL_ROWS},
 	{.key = "sync.pids", NSX_COLS(sync_pid_cols)},
 };
 

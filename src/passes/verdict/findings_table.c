@@ -11,7 +11,7 @@
 	X(ROW_UNITS, "units", STR, "of the values")
 NSX_COLUMNS(row_cols, ROW_COLUMNS);
 const struct nsx_layout nsx_findings_layout = {.key = "*", NSX_COLS(nsx_finding_cols),
-					       .json_rows = -1};
+					       .json_rows = NSX_ALL_ROWS};
 const struct nsx_layout nsx_evidence_layout = {NSX_COLS(row_cols)};
 
 struct work {
