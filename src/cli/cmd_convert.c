@@ -1,5 +1,4 @@
 /* cmd_convert.c - traces for viewers: Perfetto's packets, or Chrome trace events. */
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,8 @@
 
 struct args {
 	const char *input, *output, *activity, *nvtx_prefix, *window, *iteration,
-		*nsys, *max_size, *keep_export;
+		*nsys, *keep_export;
+	int64_t max_size; /* 0: any                                          */
 	enum { GPU_NATIVE, GPU_TRACKS, GPU_UNSAID } gpu;
 	enum { STEP_SQLITE, STEP_CHROME, STEP_ALL, STEP_UNSAID } step;
 	bool no_metadata, no_compress, force, no_force, quiet;
@@ -44,7 +44,7 @@ static const struct nsx_opt opts[] = {
 	    "GPU work in packets: native (Perfetto 54 and later, the default), "
 	    "or tracks, slices that older versions show, too",
 	    .words = "native or tracks"),
-	OPT(0, "max-size", NULL, "SIZE", STR, max_size,
+	OPT(0, "max-size", NULL, "SIZE", SIZE, max_size,
 	    "of the file, as 400M: what is too much is dropped, first OS "
 	    "runtime calls, scheduling and depths of queues, then CUDA calls "
 	    "that caused no GPU work, then NVTX marks"),
@@ -117,30 +117,6 @@ static int parse_activities(const char *list, bool is_pftrace, unsigned *ret,
 	return *ret ? 0 : nsx_fail(err, NSX_E_USAGE, "--only is empty");
 }
 
-/* "400M", decimal; "400m" as well. */
-static int parse_size(const char *text, int64_t *ret, struct nsx_err *err)
-{
-	static const char units[] = "KMGT";
-	char *end = NULL;
-	double size = text ? strtod(text, &end) : 0;
-	const char *unit = end && *end ? strchr(units, toupper((unsigned char)*end)) :
-					 NULL;
-
-	*ret = 0;
-	if (!text)
-		return 0;
-	for (const char *u = units; unit && u <= unit; u++)
-		size *= 1000;
-	if (unit)
-		end++;
-	end += toupper((unsigned char)*end) == 'B';
-	if (end == text || *end || !(size >= 1) || size > 9e18)
-		return nsx_fail(err, NSX_E_USAGE, "--max-size must be a size as "
-				"400M (k, M, G or T), not '%s'", text);
-	*ret = (int64_t)size;
-	return 0;
-}
-
 static int check_step(const struct args *a, const char *input,
 		      struct nsx_err *err)
 {
@@ -200,8 +176,8 @@ static int read_args(const struct args *a, struct nsx_convert_job *job,
 	if (a->max_size && !strcmp(job->to, "-"))
 		return nsx_fail(err, NSX_E_USAGE, "--max-size is for files: "
 				"what is on stdout cannot be taken back");
-	if (parse_activities(a->activity, o->pftrace, &o->activities, err) ||
-	    parse_size(a->max_size, &job->max_bytes, err))
+	job->max_bytes = a->max_size;
+	if (parse_activities(a->activity, o->pftrace, &o->activities, err))
 		return err->rc;
 	return check_several(a, job, err);
 }
@@ -312,8 +288,8 @@ static void say(const struct args *a, const struct nsx_convert_job *job,
 			n->left_out == 1 ? "row has" : "rows have");
 	for (unsigned i = 0; i < NSX_NSHEDS; i++)
 		if (c->shed >> i & 1)
-			fprintf(f, "%s dropped, to be no larger than %s\n",
-				shed_words[i], a->max_size);
+			fprintf(f, "%s dropped, to be no larger than %.4g MB\n",
+				shed_words[i], (double)a->max_size / 1e6);
 	if (job->n == 1 && n->shift_ns)
 		fprintf(f, "times are shifted by %lld ns\n",
 			(long long)n->shift_ns);

@@ -1,5 +1,4 @@
 /* cmd_explain.c - the default command: a trace in, a report out. */
-#include <ctype.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -19,12 +18,12 @@
 
 struct args {
 	const char *out, *phase_map, *window, *iteration, *pass, *skip, *explain,
-		*nsys, *keep_export, *html, *html_max;
-	enum { EVENTS_AUTO, EVENTS_NONE, EVENTS_ALL } html_events;
+		*nsys, *keep_export, *html;
+	enum nsx_html_events html_events;
 	enum { PROGRESS_AUTO, PROGRESS_ALWAYS, PROGRESS_NEVER } progress;
 	enum { FAIL_ON_HIGH, FAIL_ON_MEDIUM, FAIL_ON_NOTHING } fail_on;
 	struct nsx_opt_list what_if;
-	int64_t kernel_limit, threads, replay_ops;
+	int64_t kernel_limit, threads, replay_ops, html_max;
 	double nvtx_warn;
 	bool no_percentiles, print_schema, no_nvtx_map, json, brief, md,
 		no_html, open, force, quiet, all_rows;
@@ -76,7 +75,7 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "md", NULL, NULL, FLAG, md, "report.md on stdout, no files"),
 	OPT(0, "html", NULL, "FILE", STR, html,
 	    "report.html alone, as FILE; - is stdout"),
-	OPT(0, "html-max", NULL, "SIZE", STR, html_max,
+	OPT(0, "html-max", NULL, "SIZE", SIZE, html_max,
 	    "bytes of report.html, as 500k or 20M (8M); what does not fit is "
 	    "shown where it matters"),
 	OPT(0, "html-events", NULL, "WHICH", WORD, html_events,
@@ -229,33 +228,11 @@ static int check_what_ifs(const struct args *a, struct nsx_err *err)
 	return rc;
 }
 
-/* What the page may take; 0: as by default. */
-enum { HTML_MISTYPED = 1 };
-static size_t html_bytes(const struct args *a)
-{
-	char *end = NULL;
-	double bytes = a->html_max ? strtod(a->html_max, &end) : 0;
-
-	if (a->html_max) {
-		char unit = (char)tolower((unsigned char)*end);
-
-		bytes *= unit == 'k' ? 1 << 10 : unit == 'm' ? 1 << 20 : 1;
-		end += unit == 'k' || unit == 'm';
-		if (end == a->html_max || *end || !(bytes >= 2 && bytes <= 1e12))
-			return HTML_MISTYPED;
-	}
-	return a->html_events == EVENTS_ALL  ? SIZE_MAX :
-	       a->html_events == EVENTS_NONE ? HTML_MISTYPED + 1 : (size_t)bytes;
-}
-
 static int check_page(const struct args *a, struct nsx_err *err)
 {
 	if (a->html && (a->out || a->no_html))
 		return nsx_fail(err, NSX_E_USAGE, "--html writes one file: leave "
 				"--out and --no-html out");
-	if (html_bytes(a) == HTML_MISTYPED)
-		return nsx_fail(err, NSX_E_USAGE,
-				"--html-max must be a size as 500k or 20M");
 	if (a->open && (on_stdout(a) || a->html || a->no_html))
 		return nsx_fail(err, NSX_E_USAGE, "--open shows report.html: "
 				"leave --no-html, --json, --brief, --md and "
@@ -443,7 +420,8 @@ static int explain(const struct args *a, const char *path, const char *shown,
 		.all_rows = a->all_rows,
 		.held_rows = a->all_rows ? 0 : NSX_MAX_CSV_ROWS,
 		.draws = a->html || !(a->no_html || on_stdout(a)),
-		.html_bytes = html_bytes(a),
+		.html_bytes = (size_t)a->html_max,
+		.html_events = a->html_events,
 		.only = a->pass,
 		.skip = a->skip,
 		.what_ifs = a->what_if.v,

@@ -145,6 +145,28 @@ static int store_number(const struct nsx_opt *o, const char *arg, void *to,
 			o->least, o->most);
 }
 
+/* "500k", "400M": decimal, a B may follow. */
+static int store_size(const struct nsx_opt *o, const char *arg, int64_t *to,
+		      struct nsx_err *err)
+{
+	static const char units[] = "KMGT";
+	char *end;
+	double size = strtod(arg, &end);
+	const char *unit = *end ? strchr(units, toupper((unsigned char)*end)) :
+				  NULL;
+
+	for (const char *u = units; unit && u <= unit; u++)
+		size *= 1000;
+	if (unit)
+		end++;
+	end += toupper((unsigned char)*end) == 'B';
+	if (end == arg || *end || !(size >= 1) || size > 9e18)
+		return nsx_fail(err, NSX_E_USAGE, "--%s must be a size as 500k "
+				"or 20M (k, M, G or T), not '%s'", o->name, arg);
+	*to = (int64_t)size;
+	return 0;
+}
+
 /* Which word of a list as "auto, always or never" it is. */
 static int store_word(const struct nsx_opt *o, const char *arg, int *to,
 		      struct nsx_err *err)
@@ -196,6 +218,8 @@ static int store(const struct nsx_opt *o, const char *arg, void *target,
 		return store_word(o, arg, to, err);
 	case NSX_O_LIST:
 		return add_to_list(o, arg, to, err);
+	case NSX_O_SIZE:
+		return store_size(o, arg, to, err);
 	case NSX_O_INT:
 	case NSX_O_REAL:
 		break;

@@ -17,6 +17,7 @@ enum nsx_opt_kind {
 	NSX_O_WORD,  /* int or an enum: which of words, from 0               */
 	NSX_O_INT,   /* int64_t: a decimal number, the whole argument        */
 	NSX_O_REAL,  /* double: finite, the whole argument                   */
+	NSX_O_SIZE,  /* int64_t: bytes, as 500k or 20M, at least 1           */
 	NSX_O_COUNT, /* int: one more each time                              */
 	NSX_O_LIST,  /* struct nsx_opt_list: its argument is added           */
 };

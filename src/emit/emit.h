@@ -19,7 +19,7 @@ int nsx_write_md(const struct nsx_out_file *f, FILE *out, struct nsx_err *err);
 /* Headings of a report in their order; some have nothing below them. */
 size_t nsx_md_headings(const struct nsx_report *r, struct nsx_arena *a,
 		       const char *const **ret);
-/* One page, of r->html_bytes at most, or of about NSX_HTML_BYTES. */
+/* One page, of r->html_bytes at most, with the events that it asks for. */
 enum { NSX_HTML_BYTES = 8 << 20 };
 int nsx_write_html(const struct nsx_out_file *f, FILE *out,
 		   struct nsx_err *err);

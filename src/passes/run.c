@@ -271,6 +271,7 @@ static struct nsx_report *new_report(const struct nsx_trace *trace,
 		r->ask = nsx_arena_strdup(a, opts->path);
 	r->all_rows = opts->all_rows;
 	r->html_bytes = opts->html_bytes;
+	r->html_events = opts->html_events;
 	r->nsections = nsx_npasses;
 	r->sections = nsx_arena_get(a, nsx_npasses * sizeof(*r->sections));
 	for (unsigned i = 0; i < nsx_npasses; i++) {

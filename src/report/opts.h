@@ -16,6 +16,9 @@ enum nsx_purpose {
 	NSX_FOR_EVENTS,	  /* trace and facts                                 */
 };
 
+/* Which events the page's timeline holds: as many as fit, none, or all, however many. */
+enum nsx_html_events { NSX_EVENTS_AUTO, NSX_EVENTS_NONE, NSX_EVENTS_ALL };
+
 struct nsx_opts {
 	const char *path; /* the trace, as typed, or an export of that       */
 	const char *shown; /* the trace as typed; NULL: path                 */
@@ -29,8 +32,8 @@ struct nsx_opts {
 	size_t held_rows; /* of a table that may have millions, where nobody
 			     reads it but who writes it; 0: all              */
 	bool draws; /* curves are kept, for a page                           */
-	size_t html_bytes; /* report.html, at most; 0: NSX_HTML_BYTES; SIZE_MAX:
-			      all events, however many                       */
+	size_t html_bytes; /* report.html, at most; 0: NSX_HTML_BYTES        */
+	enum nsx_html_events html_events;
 	const struct nsx_phase_map *phases; /* NULL: none                    */
 	const char *only, *skip; /* "id,id" or NULL                          */
 	const char *const *what_ifs; /* changes to price, as typed           */

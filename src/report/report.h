@@ -10,6 +10,7 @@
 
 #include "report/finding.h"
 #include "report/first_page.h"
+#include "report/opts.h"
 
 enum nsx_status {
 	NSX_S_ANSWERED,
@@ -144,6 +145,7 @@ struct nsx_report {
 	const char *unpriced; /* why nothing could be replayed; NULL: it could */
 	bool all_rows;	  /* tables/ has no bound                            */
 	size_t html_bytes; /* as of nsx_opts                                 */
+	enum nsx_html_events html_events;
 	struct nsx_trace *own_trace;   /* NULL: somebody else's              */
 	struct nsx_schema *own_schema; /* NULL: somebody else's              */
 	struct nsx_arena *arena;

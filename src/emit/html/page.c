@@ -257,10 +257,13 @@ static int add_page(struct nsx_buf *b, const struct nsx_report *r,
 int nsx_write_html(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 {
 	const struct nsx_report *r = f->subject;
-	size_t most = r->html_bytes ? r->html_bytes : NSX_HTML_BYTES, drawn;
-	size_t events = most == SIZE_MAX ? SIZE_MAX :
+	size_t most = r->html_events == NSX_EVENTS_ALL ? SIZE_MAX :
+		      r->html_bytes ? r->html_bytes : NSX_HTML_BYTES;
+	size_t events = r->html_events == NSX_EVENTS_ALL  ? SIZE_MAX :
+			r->html_events == NSX_EVENTS_NONE ? 0 :
 			most > 2 * PAGE_REST ? (most - PAGE_REST) / EVENT_CHARS :
 					       most / (2 * EVENT_CHARS);
+	size_t drawn;
 	struct nsx_buf b = {0};
 	bool fits;
 	int rc = add_page(&b, r, events, most, &drawn, &fits, err);

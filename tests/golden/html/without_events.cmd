@@ -1,0 +1,1 @@
+explain @one_kernel --html o.html --html-events none -q
