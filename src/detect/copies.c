@@ -644,13 +644,41 @@ static size_t count_calls(const struct copies *c, enum nsx_call_class cls,
 	return n;
 }
 
+/* Copies to the GPU with just one allocation between the small copy before them and them: what
+ * was allocated is what is filled.
+ */
+static int count_filled(const struct copies *c, const struct group *all, size_t *ret,
+			struct nsx_err *err)
+{
+	const struct nsx_trace *t = c->d->trace;
+	size_t at = 0, n = (size_t)all->count, nallocations = 0;
+	struct nsx_keyed *v;
+
+	*ret = 0;
+	if (nsx_new_arrays(c->d->scratch, 2 * n, "copies", err, v))
+		return err->rc;
+	for (size_t i = 0; i < n; i++)
+		v[i] = (struct nsx_keyed){nsx_op_call(&t->ops, all->rows[i]), (uint32_t)i};
+	nsx_keyed_sort(v, v + n, n);
+	for (uint32_t i = 0; at < n && i < t->calls.n; i++) {
+		nallocations += !!(t->calls.flags[i] & NSX_CALL_MALLOC);
+		for (; at < n && v[at].key == i; at++) {
+			*ret += nallocations == 1 &&
+				nsx_op_copy(t, all->rows[v[at].at])->copy_kind ==
+					NSX_COPY_HTOD;
+			nallocations = 0;
+		}
+	}
+	return nsx_stopped(err);
+}
+
 static bool is_about(size_t n, int64_t count)
 {
 	return n * 5 >= (size_t)count * 4 && n * 4 <= (size_t)count * 5;
 }
 
-/* As many allocations as small copies: each moves a row that is an allocation of
- * its own, and what is done for each row goes with it; false: there are not.
+/* As many allocations as small copies, which fill them: each moves a row that is an
+ * allocation of its own, and what is done for each row goes with it; false: there are not.
  */
 static bool add_rows_remedy(struct copies *c, const struct group *g,
 			    struct nsx_finding *f)
@@ -713,13 +741,15 @@ static int propose_small(struct copies *c, struct nsx_err *err)
 {
 	struct group all = new_group(c), runs = new_group(c), spare = new_group(c);
 	struct nsx_finding f;
+	size_t nfilled = 0;
 	int rc = list_small(c, &all, err);
 
+	rc = rc ?: count_filled(c, &all, &nfilled, err);
 	if (!rc && all.count >= MANY) {
 		f = start(c, &all, NSX_ID_small_copies, 0);
 		f.remedy = change_rows(c, &all, NSX_DROP);
 		f.is_wait = blocks(c, &all);
-		if (add_rows_remedy(c, &all, &f))
+		if (is_about(nfilled, all.count) && add_rows_remedy(c, &all, &f))
 			nsx_found(c->d->found, &f);
 		else
 			rc = find_runs(c, &all, &runs, &spare, err);

@@ -1,0 +1,1 @@
+explain @results_apart --pass findings --md

@@ -1,0 +1,1 @@
+explain @rows_apart --pass findings --md
