@@ -160,11 +160,14 @@ struct latency {
 struct learner {
 	struct build *b;
 	struct samples from_start, from_end; /* of the call, the same keys   */
+	struct samples during; /* from its start, of what began before its end, some
+				  time after its stream had become free in it  */
 	/* seen: gaps before what was queued while its stream worked; gap: those of
 	 * them that nothing else can have made longer.
 	 */
 	struct samples gap, seen, wake, own;
 	struct latency *launch; /* by key of from_start                      */
+	struct latency *launch_during; /* by key of during                   */
 	int64_t *typical_gap, *least_seen, *typical_wake; /* by key          */
 	int64_t launch_ns;  /* median of the first launching calls           */
 	uint32_t *full;	    /* rows of overheads: the queue was full         */
@@ -197,6 +200,23 @@ static int learn_launch(struct learner *l, uint32_t op, struct nsx_err *err)
 	       add_sample(&l->from_end, any, ANY, e, err);
 }
 
+/* What begins during its call did not wait for its end; nor for its stream, if that was free
+ * some time before.
+ */
+static int learn_during(struct learner *l, uint32_t op, struct nsx_err *err)
+{
+	const struct nsx_model *m = l->b->m;
+	const struct model_op *o = &m->op[op];
+	const struct model_call *c = &m->call[o->call];
+
+	if (c->op != op || o->start_ns < c->start_ns || o->start_ns >= c->end_ns ||
+	    model_op_end(&m->op[o->before]) > o->start_ns - SLACK_NS ||
+	    !depends_before(l->b, op, o->start_ns - SLACK_NS))
+		return 0;
+	return add_sample(&l->during, launch_kind(m, o), c->api,
+			  o->start_ns - c->start_ns, err);
+}
+
 /* Whether its launch, and what its stream did before, may tell of typical ones. */
 static bool is_told_of(const struct model_op *o)
 {
@@ -210,10 +230,13 @@ static int learn_launches(struct learner *l, struct nsx_err *err)
 	for (uint32_t i = 0; i < m->nops; i++) {
 		const struct model_op *o = &m->op[i];
 
-		if (is_told_of(o) &&
-		    (o->before == NSX_NONE || model_op_end(&m->op[o->before]) <
-						      m->call[o->call].start_ns) &&
-		    learn_launch(l, i, err))
+		bool is_free;
+
+		if (!is_told_of(o))
+			continue;
+		is_free = o->before == NSX_NONE || model_op_end(&m->op[o->before]) <
+							   m->call[o->call].start_ns;
+		if (is_free ? learn_launch(l, i, err) : learn_during(l, i, err))
 			return err->rc;
 	}
 	return 0;
@@ -307,16 +330,41 @@ static int fit_launches(struct learner *l, struct nsx_err *err)
 	return 0;
 }
 
+/* Calls that take long, as those of large graphs do, begin their work long before their end:
+ * how others do says nothing of theirs.
+ */
+static int fit_during(struct learner *l, struct nsx_err *err)
+{
+	struct samples *s = &l->during;
+
+	if (sort_samples(s, l->b->step, err) ||
+	    nsx_new_arrays(l->b->step, s->keys.n, "latencies", err,
+			   l->launch_during))
+		return err->rc;
+	for (size_t k = 0; k < s->keys.n; k++) {
+		size_t n = s->at[k + 1] - s->at[k];
+
+		l->launch_during[k] = (struct latency){
+			n < MIN_SAMPLES ? NEVER :
+			NSX_MIN(typical(s->values + s->at[k], n), LAUNCH_CAP_NS), true};
+	}
+	nsx_arena_drop(l->b->step, s->values);
+	return 0;
+}
+
 static const struct latency *find_launch(const struct learner *l,
 					 const struct model_op *o)
 {
 	const struct nsx_model *m = l->b->m;
-	uint32_t kind = launch_kind(m, o);
-	uint32_t k = nsx_group_find(&l->from_start.keys, kind,
-				    m->call[o->call].api);
+	uint32_t kind = launch_kind(m, o), api = m->call[o->call].api;
+	uint32_t k = nsx_group_find(&l->from_start.keys, kind, api);
 
-	if (k == NSX_NONE || l->launch[k].ns == NEVER)
-		k = nsx_group_find(&l->from_start.keys, ANY_LAUNCH(kind >> 16),
+	if (k != NSX_NONE && l->launch[k].ns != NEVER)
+		return &l->launch[k];
+	k = nsx_group_find(&l->during.keys, kind, api);
+	if (k != NSX_NONE && l->launch_during[k].ns != NEVER)
+		return &l->launch_during[k];
+	k = nsx_group_find(&l->from_start.keys, ANY_LAUNCH(kind >> 16),
 				   ANY);
 	return k == NSX_NONE || l->launch[k].ns == NEVER ? NULL :
 							   &l->launch[k];
@@ -934,7 +982,8 @@ int model_learn(struct build *b, struct nsx_err *err)
 		 nsx_new_arrays(b->a, m->ncalls, "latencies", err,
 				b->typical_lambda) ?:
 		 first_launches(&l, err) ?: learn_launches(&l, err) ?:
-		 fit_launches(&l, err) ?: learn_gaps(&l, err) ?:
+		 fit_launches(&l, err) ?: fit_during(&l, err) ?:
+		 learn_gaps(&l, err) ?:
 		 fit_gaps(&l, err) ?: learn_calls(&l, err) ?:
 		 fit_wakes(&l, err) ?: fit_costs(&l, err) ?:
 		 list_full(&l, err) ?: learn_depth(&l, err);
@@ -950,6 +999,7 @@ int model_learn(struct build *b, struct nsx_err *err)
 	nsx_arena_drop(b->a, b->stream_op);
 	samples_done(&l.from_start);
 	samples_done(&l.from_end);
+	samples_done(&l.during);
 	samples_done(&l.gap);
 	samples_done(&l.seen);
 	samples_done(&l.wake);

@@ -1,0 +1,1 @@
+explain @graph_after_copy --out o
