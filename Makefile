@@ -8,7 +8,9 @@ CFLAGS  ?= -O3 -g
 SRC  := $(sort $(shell find src -name "*.c"))
 SQL  := $(sort $(wildcard queries/*.sql queries/*/*.sql))
 LIB  := $(patsubst %.c,$B/%.o,$(filter-out src/main.c src/main_mpi.c,$(SRC))) $B/gen/queries.o $B/gen/page.o $B/gen/skill.o
-STD  := -std=c11 -D_GNU_SOURCE -DNSX_VERSION='"$(VERSION)"' -Isrc -Iinclude
+# Where functions begin at a cache line, one that grows does not move the loops of all
+# behind it: by that alone the same code took 3 % longer.
+STD  := -std=c11 -D_GNU_SOURCE -DNSX_VERSION='"$(VERSION)"' -Isrc -Iinclude -falign-functions=64
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
         -Wformat=2 -Wconversion -Wno-sign-conversion \
         $(if $(SAN),,-Wframe-larger-than=40960) $(if $(CI),-Werror)

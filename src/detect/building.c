@@ -168,7 +168,7 @@ int nsx_mark_building(struct nsx_detect *d, uint8_t *bits, struct nsx_err *err)
 	int rc = walk(&x, err);
 
 	for (size_t i = 0; !rc && recurs(&x) && i < x.calls.n; i++)
-		bits[x.calls.v[i] / 8] |= (uint8_t)(1 << x.calls.v[i] % 8);
+		nsx_mark(bits, x.calls.v[i]);
 	done(&x);
 	return rc;
 }

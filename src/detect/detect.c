@@ -66,30 +66,61 @@ static int run_detector(void *ctx, size_t task, struct nsx_err *err)
 	return rc;
 }
 
-static int mark_library(struct nsx_detect *d, struct nsx_err *err)
-{
-	uint8_t *bits;
+/* What detectors read of all calls and all idle time, found side by side. */
+struct preparation {
+	const struct nsx_detect *d;
+	uint8_t *bits; /* by call: nsx_detect.library                        */
+	bool has_trials;
+	int64_t idle_ns[NSX_NCAUSES];
+};
 
-	if (!nsx_new_array(bits, d->scratch, d->trace->calls.n / 8 + 1, "calls",
-			   err))
-		return err->rc;
-	d->library = bits;
-	return nsx_mark_staged(d, bits, err) ?: nsx_mark_trials(d, bits, err) ?:
-	       nsx_mark_building(d, bits, err);
-}
-
-static void sum_idle(struct nsx_detect *d)
+static void sum_idle(struct preparation *p)
 {
-	const struct nsx_idle *idle = d->facts->limiting == NSX_NONE ? NULL :
-				      &d->facts->idle[d->facts->limiting];
+	const struct nsx_facts *f = p->d->facts;
+	const struct nsx_idle *idle =
+		f->limiting == NSX_NONE ? NULL : &f->idle[f->limiting];
 
 	for (size_t i = 0; idle && i < idle->n; i++) {
 		struct nsx_idle_piece x = nsx_idle_at(idle, i);
-		int64_t a = NSX_MAX(x.start_ns, d->w.start_ns);
-		int64_t b = NSX_MIN(x.end_ns, d->w.end_ns);
+		int64_t a = NSX_MAX(x.start_ns, p->d->w.start_ns);
+		int64_t b = NSX_MIN(x.end_ns, p->d->w.end_ns);
 
-		d->idle_ns[x.cause] += NSX_MAX(0, b - a);
+		p->idle_ns[x.cause] += NSX_MAX(0, b - a);
 	}
+}
+
+static int (*const marks[])(struct nsx_detect *d, uint8_t *bits, struct nsx_err *err) = {
+	nsx_mark_trials, nsx_mark_staged, nsx_mark_building};
+
+static int prepare_some(void *ctx, size_t task, struct nsx_err *err)
+{
+	struct preparation *p = ctx;
+	struct nsx_detect d = *p->d;
+	int rc;
+
+	if (task == ARRAY_LEN(marks)) {
+		sum_idle(p);
+		return 0;
+	}
+	d.scratch = nsx_arena_new();
+	rc = marks[task](&d, p->bits, err);
+	nsx_arena_free(d.scratch);
+	if (d.has_trials)
+		p->has_trials = true;
+	return rc;
+}
+
+static int prepare(struct nsx_detect *d, struct nsx_err *err)
+{
+	struct preparation p = {.d = d};
+
+	if (!nsx_new_array(p.bits, d->scratch, d->trace->calls.n / 8 + 1, "calls", err) ||
+	    nsx_par(d->opts->threads, ARRAY_LEN(marks) + 1, prepare_some, &p, err))
+		return err->rc;
+	d->library = p.bits;
+	d->has_trials = p.has_trials;
+	memcpy(d->idle_ns, p.idle_ns, sizeof(d->idle_ns));
+	return 0;
 }
 
 int nsx_detect(struct nsx_detect *d, struct nsx_err *err)
@@ -99,11 +130,10 @@ int nsx_detect(struct nsx_detect *d, struct nsx_err *err)
 
 	d->w = nsx_judged(d->facts);
 	d->is_pytorch = nsx_sees_pytorch(d->trace);
-	sum_idle(d);
 	d->scratch = nsx_arena_new();
 	for (size_t i = 0; i < ARRAY_LEN(detectors); i++)
 		s.found[i].arena = nsx_arena_new();
-	rc = mark_library(d, err) ?:
+	rc = prepare(d, err) ?:
 	     nsx_par(d->opts->threads, ARRAY_LEN(detectors), run_detector, &s,
 		     err);
 	nsx_arena_free(d->scratch);

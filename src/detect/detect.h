@@ -213,6 +213,10 @@ int nsx_list_hideable(struct nsx_detect *d, struct nsx_rows *ret,
  * through the host (staging.c), and cuDNN, to try out algorithms (trials.c); and those
  * that build CUDA graphs in a loop (building.c).
  */
+static inline void nsx_mark(uint8_t *bits, size_t call)
+{
+	__atomic_fetch_or(&bits[call / 8], (uint8_t)(1 << call % 8), __ATOMIC_RELAXED);
+}
 int nsx_mark_staged(struct nsx_detect *d, uint8_t *bits,
 		    struct nsx_err *err) NSX_CHECKED;
 int nsx_mark_trials(struct nsx_detect *d, uint8_t *bits,

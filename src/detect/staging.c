@@ -80,7 +80,7 @@ int nsx_mark_staged(struct nsx_detect *d, uint8_t *bits, struct nsx_err *err)
 
 	while (next_inside(d->trace, &x))
 		for (size_t i = x.first; x.stages && i < x.end; i++)
-			bits[i / 8] |= (uint8_t)(1 << i % 8);
+			nsx_mark(bits, i);
 	return nsx_stopped(err);
 }
 

@@ -125,7 +125,7 @@ static int end_search(struct search *s, struct nsx_err *err)
 		const struct trial *x = &s->v[k];
 
 		for (size_t i = x->first; s->bits && i < x->end; i++)
-			s->bits[i / 8] |= (uint8_t)(1 << i % 8);
+			nsx_mark(s->bits, i);
 		if (!s->bits && add_trial(s, x, k ? x - 1 : NULL, err))
 			return err->rc;
 	}

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <libdeflate.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -140,32 +141,70 @@ static FILE *create(const struct stage *s, const char *path, const char *name,
 	return f;
 }
 
+/* A file whose size and sum are taken as it is written. */
+struct summed {
+	struct nsx_out_file *file;
+	int fd;
+};
+
+static ssize_t write_summed(void *cookie, const char *p, size_t n)
+{
+	struct summed *s = cookie;
+	size_t done = 0;
+
+	while (done < n) {
+		ssize_t k = write(s->fd, p + done, n - done);
+
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k <= 0)
+			return 0;
+		done += (size_t)k;
+	}
+	s->file->size_bytes += (int64_t)n;
+	s->file->crc32 = libdeflate_crc32(s->file->crc32, p, n);
+	return (ssize_t)n;
+}
+
+static int close_summed(void *cookie)
+{
+	return close(((struct summed *)cookie)->fd);
+}
+
+static FILE *create_summed(const struct stage *s, const char *path, struct summed *x,
+			   struct nsx_err *err)
+{
+	const cookie_io_functions_t how = {.write = write_summed, .close = close_summed};
+	FILE *f;
+
+	x->file->size_bytes = 0;
+	x->file->crc32 = 0;
+	x->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	f = x->fd < 0 ? NULL : fopencookie(x, "w", how);
+	if (!f) {
+		refuse(s, x->file->name, errno, err);
+		if (x->fd >= 0)
+			close(x->fd);
+	}
+	return f;
+}
+
 static int write_file(void *ctx, size_t i, struct nsx_err *err)
 {
 	struct stage *stage = ctx;
 	struct nsx_out_file *file = &stage->folder->files[i];
-	char path[4096], buffer[16384];
+	struct summed x = {file, -1};
+	char path[4096], buffer[32768];
 	FILE *f;
-	int fd;
 
 	if (i + 1 == stage->folder->nfiles)
 		return nsx_out_string(file, &stage->record, &stage->nrecord,
 				      err);
 	if (make_path(path, sizeof(path), stage->path, file->name, err) ||
-	    !(f = create(stage, path, file->name, err)))
+	    !(f = create_summed(stage, path, &x, err)))
 		return err->rc;
 	setvbuf(f, buffer, _IOFBF, sizeof(buffer));
-	if (fill_file(file, f, stage, err))
-		return err->rc;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || nsx_sum(fd, &file->size_bytes, &file->crc32))
-		nsx_fail(err, NSX_E_IO, "cannot read '%s': %s", path,
-			 strerror(errno));
-	else
-		err->rc = 0;
-	if (fd >= 0)
-		close(fd);
-	return err->rc;
+	return fill_file(file, f, stage, err);
 }
 
 static int write_list(const struct nsx_out_file *f, FILE *out,
