@@ -634,6 +634,10 @@ static const char *say_stretches(struct nsx_detect *d, const struct code *c,
 		nsx_tell(l, "the launching thread of process %lld",
 			 (long long)d->trace->process[c->process].pid);
 
+	if (c->rows.calls.n == 1)
+		return nsx_tell(l, "one stretch of %s in which %s makes no CUDA call%s",
+				nsx_tell_ns(l, c->rows.ns), who,
+				after ? nsx_tell(l, ", right %s", after) : "");
 	return nsx_tell(l, "%s of %s or more in which %s makes no CUDA call, %s in all%s",
 			nsx_text_n(l->arena, c->rows.calls.n, "stretch", "stretches"),
 			nsx_tell_ns(l, c->least_ns), who, nsx_tell_ns(l, c->rows.ns),
