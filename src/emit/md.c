@@ -225,7 +225,7 @@ static void add_appendix(struct md *m, const char *const *heading,
 			       "the limits of analyses; what one's figures "
 			       "derive from, by its id: "
 			       "<code>nsys-explain TRACE --explain ID</code>"
-			       "</summary>\n\n%s\n</details>\n", appendix,
+			       "</summary>\n\n%s</details>\n", appendix,
 			       body.p);
 	nsx_buf_done(&body);
 }
