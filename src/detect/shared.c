@@ -108,24 +108,6 @@ static int64_t at_once_ns(const struct nsx_detect *d, uint32_t device)
 	return sum_ns;
 }
 
-/* When kernels of any process run on a device. */
-static int list_kernels(const struct nsx_detect *d, uint32_t device, struct nsx_spans *ret,
-			struct nsx_err *err)
-{
-	const struct nsx_trace *t = d->trace;
-	const struct nsx_device *dev = &t->device[device];
-
-	ret->n = 0;
-	if (!nsx_new_array(ret->v, d->scratch, dev->nops, "kernels", err))
-		return err->rc;
-	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++)
-		if (t->ops.kind[i] == NSX_OP_KERNEL)
-			ret->v[ret->n++] = (struct nsx_span){
-				nsx_op_start(&t->ops, i), nsx_op_end(&t->ops, i)};
-	nsx_spans_normalise(ret);
-	return 0;
-}
-
 /* How long each process waits so in the window: from the call that queues a kernel, or the end
  * of its own work before, it does nothing there, and what runs is others'.
  */
@@ -133,13 +115,15 @@ static int find_held(const struct nsx_detect *d, struct sharing *s, struct nsx_e
 {
 	const struct nsx_trace *t = d->trace;
 	const struct nsx_device *dev = &t->device[s->device];
-	struct nsx_spans any = {0};
+	struct nsx_spans any;
 	int64_t *prefix, *end_ns, *ns;
 
-	if (list_kernels(d, s->device, &any, err) ||
+	if (nsx_kernel_spans(&d->facts->device[s->device], d->scratch, &any, err) ||
 	    nsx_spans_prefix(d->scratch, &any, &prefix, err) ||
 	    nsx_new_arrays(d->scratch, t->nprocesses, "processes", err, end_ns, ns))
 		return err->rc;
+	for (uint32_t p = 0; p < t->nprocesses; p++)
+		end_ns[p] = INT64_MIN;
 	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
 		uint32_t call = nsx_op_call(&t->ops, i), p = nsx_op_process(t, i);
 		int64_t start_ns = nsx_op_start(&t->ops, i), from_ns;

@@ -1,0 +1,1 @@
+explain @turns_below_zero --out o
