@@ -253,6 +253,12 @@ static bool is_slower(const struct pace *x, const struct pace *early, double lea
 	return x->fast_ns > 0 && times(x) >= least * times(early);
 }
 
+/* Whether it does by half of what the parts do. */
+static bool slows_down(const struct clocks *c, const struct slowdown *x, uint32_t shape)
+{
+	return is_slower(&c->slow[shape], &c->early[shape], 1 + (x->in.ratio - 1) / 2);
+}
+
 /* Names, up to as many as tell. */
 struct names {
 	size_t n;
@@ -300,7 +306,7 @@ static struct tally count_slower(const struct clocks *c, struct slowdown *x)
 		if (!(ns > 0))
 			continue;
 		n.all_ns += ns;
-		if (is_slower(&c->slow[s], &c->early[s], 1 + (x->in.ratio - 1) / 2)) {
+		if (slows_down(c, x, s)) {
 			n.slow_ns += ns;
 			add_name(&n.slower, name);
 			x->kernel = ns > most_ns ? name : x->kernel;
@@ -325,7 +331,7 @@ static size_t count_grids(const struct clocks *c, const struct slowdown *x, doub
 	for (uint32_t s = 0; s < t->nshapes; s++)
 		n += t->shape_name[s] == x->kernel &&
 		     c->slow[s].spent_ns >= SOME * all_ns &&
-		     is_slower(&c->slow[s], &c->early[s], 1 + (x->in.ratio - 1) / 2);
+		     slows_down(c, x, s);
 	return n;
 }
 

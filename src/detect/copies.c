@@ -554,6 +554,22 @@ static int list_small(struct copies *c, struct group *ret, struct nsx_err *err)
 	return 0;
 }
 
+/* Small copies in order of their calls; v: room for twice as many. */
+static void sort_by_call(const struct copies *c, const struct group *all, struct nsx_keyed *v)
+{
+	size_t n = (size_t)all->count;
+
+	for (size_t i = 0; i < n; i++)
+		v[i] = (struct nsx_keyed){nsx_op_call(&c->d->trace->ops, all->rows[i]),
+					  (uint32_t)i};
+	nsx_keyed_sort(v, v + n, n);
+}
+
+static bool is_upload(const struct copies *c, uint32_t op)
+{
+	return nsx_op_copy(c->d->trace, op)->copy_kind == NSX_COPY_HTOD;
+}
+
 /* By small copy: how much its thread had asked for before it that parts it from the next.
  * What goes to the host has to be computed first; what goes to the GPU the host may
  * learn only from what it waits for.
@@ -565,16 +581,13 @@ static int count_parting(const struct copies *c, const struct group *all, struct
 	uint32_t nwaits = 0, nlaunches = 0;
 	size_t at = 0, n = (size_t)all->count;
 
-	for (size_t i = 0; i < n; i++)
-		v[i] = (struct nsx_keyed){nsx_op_call(&t->ops, all->rows[i]), (uint32_t)i};
-	nsx_keyed_sort(v, v + n, n);
+	sort_by_call(c, all, v);
 	for (uint32_t i = 0; at < n && i < t->calls.n; i++) {
 		enum nsx_call_class cls = t->calls.cls[i];
 		bool reads = false;
 
 		for (; at < n && v[at].key == i; at++) {
-			bool in = nsx_op_copy(t, all->rows[v[at].at])->copy_kind ==
-				  NSX_COPY_HTOD;
+			bool in = is_upload(c, all->rows[v[at].at]);
 
 			before[v[at].at] = in ? nwaits : nlaunches;
 			reads |= !in;
@@ -657,15 +670,12 @@ static int count_filled(const struct copies *c, const struct group *all, size_t 
 	*ret = 0;
 	if (nsx_new_arrays(c->d->scratch, 2 * n, "copies", err, v))
 		return err->rc;
-	for (size_t i = 0; i < n; i++)
-		v[i] = (struct nsx_keyed){nsx_op_call(&t->ops, all->rows[i]), (uint32_t)i};
-	nsx_keyed_sort(v, v + n, n);
+	sort_by_call(c, all, v);
 	for (uint32_t i = 0; at < n && i < t->calls.n; i++) {
 		nallocations += !!(t->calls.flags[i] & NSX_CALL_MALLOC);
 		for (; at < n && v[at].key == i; at++) {
 			*ret += nallocations == 1 &&
-				nsx_op_copy(t, all->rows[v[at].at])->copy_kind ==
-					NSX_COPY_HTOD;
+				is_upload(c, all->rows[v[at].at]);
 			nallocations = 0;
 		}
 	}

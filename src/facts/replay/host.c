@@ -89,10 +89,10 @@ static bool takes_turns(const struct build *b, const struct nsx_span gap,
 /* Another thread's call that ended in the gap before this one, and after which
  * that thread is silent for twice as long as handing over took, or takes its turn to
  * wait; NSX_NONE.  Threads that wait for one lock hand nothing over: without it they
- * would go on side by side.
+ * would go on side by side.  *ret_any: whether any such call ended in the gap.
  */
 static uint32_t handed_over(const struct build *b, const struct threads *x,
-			    const struct span_list *locks, uint32_t call)
+			    const struct span_list *locks, uint32_t call, bool *ret_any)
 {
 	const struct model_call *v = b->m->call, *c = &v[call];
 	uint32_t h = b->thread[call], best = NSX_NONE;
@@ -100,6 +100,7 @@ static uint32_t handed_over(const struct build *b, const struct threads *x,
 	struct nsx_span gap = {v[c->before].end_ns, c->start_ns};
 	int64_t best_ns = gap.start_ns;
 
+	*ret_any = false;
 	for (unsigned k = 0; p != NSX_NONE && k < x->nlaunchers[p]; k++) {
 		uint32_t other = x->launcher[p][k], i;
 		const struct model_call *y;
@@ -110,6 +111,7 @@ static uint32_t handed_over(const struct build *b, const struct threads *x,
 		if (i + 1 == x->at[other])
 			continue;
 		y = &v[x->call[i]];
+		*ret_any |= y->end_ns > gap.start_ns;
 		if (y->end_ns <= best_ns ||
 		    span_list_within(locks, h, (struct nsx_span){
 			    y->end_ns, c->start_ns}))
@@ -136,23 +138,6 @@ static bool launches(const struct build *b, const struct threads *x,
 	return false;
 }
 
-/* Whether another launching thread of its process ended a call in the gap before a call. */
-static bool others_ended(const struct build *b, const struct threads *x, uint32_t call)
-{
-	const struct model_call *v = b->m->call, *c = &v[call];
-	uint32_t h = b->thread[call], p = b->m->t->thread[h].process;
-
-	for (unsigned k = 0; p != NSX_NONE && k < x->nlaunchers[p]; k++) {
-		uint32_t other = x->launcher[p][k];
-		uint32_t i = ended_by(b, x, other, c->start_ns);
-
-		if (other != h && i + 1 != x->at[other] &&
-		    v[x->call[i]].end_ns > v[c->before].end_ns)
-			return true;
-	}
-	return false;
-}
-
 /* One call in three of two threads that know nothing of each other begins as if the other had
  * handed over, where calls are short.  So to a thread nothing is handed over if fewer than half
  * of its gaps in which others end calls look so.
@@ -168,14 +153,15 @@ static int link_threads(struct build *b, struct threads *x,
 		return err->rc;
 	for (uint32_t i = 0; i < m->ncalls; i++) {
 		const struct model_call *c = &m->call[i];
+		bool any;
 
 		from[i] = NSX_NONE;
 		if (c->before == NSX_NONE ||
 		    c->start_ns - m->call[c->before].end_ns <= GAP_NS ||
-		    !launches(b, x, b->thread[i]) || !others_ended(b, x, i))
+		    !launches(b, x, b->thread[i]))
 			continue;
-		from[i] = handed_over(b, x, locks, i);
-		gaps[b->thread[i]]++;
+		from[i] = handed_over(b, x, locks, i, &any);
+		gaps[b->thread[i]] += any;
 		handed[b->thread[i]] += from[i] != NSX_NONE;
 	}
 	for (uint32_t i = 0; i < m->ncalls; i++)
