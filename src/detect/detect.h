@@ -209,14 +209,16 @@ int nsx_comm_starts(const struct nsx_detect *d, uint32_t device,
  */
 int nsx_list_hideable(struct nsx_detect *d, struct nsx_rows *ret,
 		      struct nsx_err *err) NSX_CHECKED;
-/* Mark the calls that a library makes for reasons of its own: MPI, to take GPU buffers
- * through the host (staging.c), and cuDNN, to try out algorithms (trials.c); and those
- * that build CUDA graphs in a loop (building.c).
- */
+/* Marks a call, in bits that several threads mark calls in. */
 static inline void nsx_mark(uint8_t *bits, size_t call)
 {
 	__atomic_fetch_or(&bits[call / 8], (uint8_t)(1 << call % 8), __ATOMIC_RELAXED);
 }
+/* Mark the calls that a library makes for reasons of its own: MPI, to take GPU buffers
+ * through the host (staging.c), and cuDNN, to try out algorithms (trials.c); and those
+ * that build CUDA graphs in a loop (building.c).  They run side by side, and do not read
+ * d->library.  Errors: NSX_E_NOMEM, NSX_E_STOP.
+ */
 int nsx_mark_staged(struct nsx_detect *d, uint8_t *bits,
 		    struct nsx_err *err) NSX_CHECKED;
 int nsx_mark_trials(struct nsx_detect *d, uint8_t *bits,

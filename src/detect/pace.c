@@ -13,9 +13,10 @@
 #define EVEN 1.1    /* times the median, that nine of ten periods take at most */
 #define STEADIER 2  /* the period than the time idle: a clock keeps it */
 #define CLOCK 0.005 /* median difference from the median, of a clock */
-#define MADE_UP 0.375 /* less the correlation of a length with the next: 1/2 of a clock */
-#define FAR 3	    /* times the median distance: what is farther counts as much */
-#define LITTLE 1.5  /* times the squares of single lengths, three quarters of which are as many */
+#define MADE_UP 0.375 /* a length correlates with the next by minus that: 1/2 for a clock */
+#define FAR 3	    /* times the median distance: what is farther counts as that far */
+#define LITTLE 1.5  /* times the sum of squares of single lengths; of quarters it has 3/4 as many
+		       terms, so that one may stray twice as far, in squares */
 enum { FEWEST = 8, FEWEST_MADE_UP = 48 /* by chance 1 in 200 look so */,
        QUARTER = 4 };
 
@@ -37,7 +38,7 @@ struct rhythm {
 static void find_sway(int64_t *ns, size_t n, double median, double apart,
 		      struct rhythm *ret)
 {
-	double last = 0, with_next = 0, alone = 0, sum = 0, quarter = 0;
+	double last = 0, with_next = 0, alone = 0, mean = 0, quarter = 0;
 	size_t k = n / QUARTER, nslow = 0;
 
 	for (size_t i = 0; i < n; i++) {
@@ -45,10 +46,10 @@ static void find_sway(int64_t *ns, size_t n, double median, double apart,
 
 		nslow += by > (EVEN - 1) * median;
 		ns[i] = nsx_to_i64(NSX_MAX(-FAR * apart, NSX_MIN(FAR * apart, by)));
-		sum += (double)ns[i] / (double)n;
+		mean += (double)ns[i] / (double)n;
 	}
 	for (size_t i = 0; i < n; i++) {
-		double by = (double)ns[i] - sum;
+		double by = (double)ns[i] - mean;
 
 		with_next += last * by;
 		alone += by * by;
@@ -206,8 +207,8 @@ int nsx_detect_pace(struct nsx_detect *d, struct nsx_err *err)
 			"differs, as if a clock kept it; waits of the host were "
 			"not recorded" :
 			!sees_waits ?
-			"its period is one time too long and the next too short, and "
-			"keeps as if by a clock; waits of the host were not recorded" :
+			"its period is too long one time and too short the next, as if a "
+			"clock kept it; waits of the host were not recorded" :
 			nsx_tell(l, "its threads wait outside CUDA in each "
 				 "period; as long as they do, even an infinitely "
 				 "fast host wins only %s of the judged window",

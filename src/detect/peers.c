@@ -20,8 +20,8 @@ static void propose(struct nsx_detect *d, uint32_t process, const struct nsx_tur
 		.guess_ns = (double)x->between_ns,
 		.evidence = {
 			nsx_tell(l, "%s one goes on when another has ended, %s later on "
-				 "average, after %s without a call of its own; no two are "
-				 "at work at once",
+				 "average, after %s without a call of its own; hardly "
+				 "ever are two at work at once",
 				 nsx_text_n(l->arena, x->n, "time", NULL),
 				 nsx_text_ns(l->arena, (double)x->handed_ns / (double)x->n),
 				 nsx_text_ns(l->arena, (double)x->between_ns / (double)x->n)),

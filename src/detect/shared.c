@@ -254,7 +254,7 @@ static void propose_processes(struct nsx_detect *d, const struct sharing *s,
 			s->ns ? "they take turns, unless MPS runs them side by side: what a "
 				"kernel takes holds the turns of others, and what it would "
 				"take alone is not in the trace" :
-				"alone on the GPU it would win that at most"},
+				"with the GPU to itself that process would win this at most"},
 		.recommendation = {
 			"give each process a GPU of its own, or join their work "
 			"into larger batches of one process",

@@ -4,7 +4,8 @@
  * tenth column means adding up ten lengths.  A row of a trace often has the
  * head of the row before it, or of one not long ago: what was worked out for a
  * head is kept with its bytes (a shape), and the next record is compared with
- * that first, then with the one whose place its head has.  NULL and all integers go one way without branches on the type, because types
+ * that first, then with the shape that is kept where its own head belongs.
+ * NULL and all integers go one way without branches on the type, because types
  * vary from row to row and a mispredicted branch costs more than the load.
  *
  * Reading 8 bytes at any place of a page, and a varint at its end, is allowed

@@ -432,7 +432,7 @@ static bool makes_graph(const struct nsx_trace *t, size_t call, uint8_t *memo)
 }
 
 /* Graphs that are made in the first third of a window, and then no more, are made for the loop
- * that follows: takes the begin up to the last of them from the window.
+ * that follows: the window begins behind the last of them.
  */
 static int skip_graphs(const struct nsx_trace *t, struct nsx_arena *scratch,
 		       struct nsx_window *w, struct nsx_err *err)

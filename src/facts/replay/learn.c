@@ -229,7 +229,6 @@ static int learn_launches(struct learner *l, struct nsx_err *err)
 
 	for (uint32_t i = 0; i < m->nops; i++) {
 		const struct model_op *o = &m->op[i];
-
 		bool is_free;
 
 		if (!is_told_of(o))
@@ -330,8 +329,8 @@ static int fit_launches(struct learner *l, struct nsx_err *err)
 	return 0;
 }
 
-/* Calls that take long, as those of large graphs do, begin their work long before their end:
- * how others do says nothing of theirs.
+/* For where no launch to a free stream was seen: a call that takes long, as that of a large graph
+ * does, begins its work long before its end, of which launches of another kind say nothing.
  */
 static int fit_during(struct learner *l, struct nsx_err *err)
 {
