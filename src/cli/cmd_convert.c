@@ -264,7 +264,7 @@ static const char *const shed_words[NSX_NSHEDS] = {
 
 /* Says what was written, on stderr when the result is on stdout. */
 static void say(const struct args *a, const struct nsx_convert_job *job,
-		const struct nsx_converted *c)
+		const struct nsx_converted *c, struct nsx_arena *arena)
 {
 	FILE *f = strcmp(job->to, "-") ? stdout : stderr;
 	const struct nsx_convert_counts *n = &c->counts;
@@ -288,8 +288,8 @@ static void say(const struct args *a, const struct nsx_convert_job *job,
 			n->left_out == 1 ? "row has" : "rows have");
 	for (unsigned i = 0; i < NSX_NSHEDS; i++)
 		if (c->shed >> i & 1)
-			fprintf(f, "%s dropped, to be no larger than %.4g MB\n",
-				shed_words[i], (double)a->max_size / 1e6);
+			fprintf(f, "%s dropped, to be no larger than %s\n", shed_words[i],
+				nsx_text_bytes(arena, (double)a->max_size));
 	if (job->n == 1 && n->shift_ns)
 		fprintf(f, "times are shifted by %lld ns\n",
 			(long long)n->shift_ns);
@@ -305,13 +305,13 @@ static void say(const struct args *a, const struct nsx_convert_job *job,
 /* Steps -------------------------------------------------------------------------*/
 
 static int convert(const struct args *a, const struct nsx_convert_job *job,
-		   struct nsx_err *err)
+		   struct nsx_arena *arena, struct nsx_err *err)
 {
 	struct nsx_converted done;
 	int rc = nsx_convert_run(job, &done, err);
 
 	if (!rc)
-		say(a, job, &done);
+		say(a, job, &done, arena);
 	if (!rc && done.warnings.n) {
 		fprintf(stderr, "nsys-explain: %s", done.warnings.p);
 		rc = 1;
@@ -322,7 +322,7 @@ static int convert(const struct args *a, const struct nsx_convert_job *job,
 
 /* The traces themselves: what is a report is exported for as long as it takes. */
 static int convert_inputs(const struct args *a, struct nsx_convert_job *job,
-			  struct nsx_err *err)
+			  struct nsx_arena *arena, struct nsx_err *err)
 {
 	const struct nsx_export_opts x = {.nsys = a->nsys, .beside = job->to,
 					  .keep = a->keep_export};
@@ -338,7 +338,7 @@ static int convert_inputs(const struct args *a, struct nsx_convert_job *job,
 	}
 	job->traces = traces;
 	if (!rc)
-		rc = convert(a, job, err);
+		rc = convert(a, job, arena, err);
 	for (size_t i = 0; i < job->n && e; i++)
 		nsx_exported_done(&e[i]);
 	free(e);
@@ -370,7 +370,7 @@ static int take_steps(const struct args *a, struct nsx_convert_job *job,
 	if (read_args(a, job, arena, err) || check_target(a, job, err))
 		return err->rc;
 	return a->step == STEP_SQLITE ? export_only(a, job, err) :
-					convert_inputs(a, job, err);
+					convert_inputs(a, job, arena, err);
 }
 
 static int run(const struct nsx_cmd *cmd, int argc, char **argv)

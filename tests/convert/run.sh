@@ -222,6 +222,7 @@ sqlite3 $f "CREATE TABLE OSRT_API (start INTEGER, end INTEGER, globalTid INTEGER
 size=$(wc -c <whole.json)
 "$prog" convert "$f" -o less.json --max-size $((size - 1)) >told
 ok "--max-size drops what goes first, and says so" grep -q 'dropped, to be no larger than' told
+ok "and in what unit a size is" grep -q 'no larger than [0-9.]* kB$' told
 ok "it is OS calls first" cmp less.json no_osrt.json
 "$prog" convert "$f" -o less.json --max-size $(($(wc -c <no_osrt.json) - 1)) >told
 ok "then CUDA calls that caused nothing" grep -q '^CUDA calls that caused no GPU work dropped' told

@@ -159,9 +159,12 @@ int model_peers(struct build *b, struct nsx_err *err)
 struct nsx_turns nsx_model_turns(const struct nsx_model *m, uint32_t process,
 				 struct nsx_arena *scratch)
 {
-	bool *seen = nsx_arena_get(scratch, m->t->nthreads * sizeof(*seen));
 	struct nsx_turns ret = {0};
+	bool *seen;
 
+	if (!m->nturns)
+		return ret;
+	seen = nsx_arena_get(scratch, m->t->nthreads * sizeof(*seen));
 	for (size_t i = 0; i < m->nturns; i++) {
 		const struct model_call *c = &m->call[m->turn[i].call];
 		uint32_t h = nsx_call_thread(m->t, c->row);
