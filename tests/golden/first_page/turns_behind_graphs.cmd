@@ -1,0 +1,1 @@
+explain @turns_behind_graphs --out o
