@@ -108,6 +108,35 @@ static int64_t at_once_ns(const struct nsx_detect *d, uint32_t device)
 	return sum_ns;
 }
 
+static double share_of(const struct nsx_detect *d, int64_t ns)
+{
+	return (double)ns / (double)(d->w.end_ns - d->w.start_ns);
+}
+
+/* Of the processes with most of the iterations that are judged the one that waits longest; of
+ * all, where these hardly wait.
+ */
+static void take_held(const struct nsx_detect *d, struct sharing *s, const int64_t *ns,
+		      size_t *loops)
+{
+	const struct nsx_facts *f = d->facts;
+	size_t most = 0;
+
+	for (size_t i = 0; i < f->niterations; i++)
+		if (f->iterations[i].device == s->device &&
+		    f->iterations[i].process != NSX_NONE &&
+		    nsx_is_judged(d, f->iterations[i].start_ns)) {
+			loops[f->iterations[i].process]++;
+			most = NSX_MAX(most, loops[f->iterations[i].process]);
+		}
+	for (int all = 0; all < 2 && share_of(d, s->held_ns) < LEAST_SHARE; all++)
+		for (uint32_t p = 0; p < d->trace->nprocesses; p++)
+			if ((all || loops[p] == most) && ns[p] > s->held_ns) {
+				s->held_ns = ns[p];
+				s->held = p;
+			}
+}
+
 /* How long each process waits so in the window: from the call that queues a kernel, or the end
  * of its own work before, it does nothing there, and what runs is others'.
  */
@@ -117,10 +146,12 @@ static int find_held(const struct nsx_detect *d, struct sharing *s, struct nsx_e
 	const struct nsx_device *dev = &t->device[s->device];
 	struct nsx_spans any;
 	int64_t *prefix, *end_ns, *ns;
+	size_t *loops; /* iterations                                         */
 
 	if (nsx_kernel_spans(&d->facts->device[s->device], d->scratch, &any, err) ||
 	    nsx_spans_prefix(d->scratch, &any, &prefix, err) ||
-	    nsx_new_arrays(d->scratch, t->nprocesses, "processes", err, end_ns, ns))
+	    nsx_new_arrays(d->scratch, t->nprocesses, "processes", err, end_ns, ns,
+			   loops))
 		return err->rc;
 	for (uint32_t p = 0; p < t->nprocesses; p++)
 		end_ns[p] = INT64_MIN;
@@ -133,16 +164,12 @@ static int find_held(const struct nsx_detect *d, struct sharing *s, struct nsx_e
 		from_ns = call == NSX_NONE ? start_ns :
 			  NSX_MAX(nsx_call_end(&t->calls, call), end_ns[p]);
 		end_ns[p] = NSX_MAX(end_ns[p], nsx_op_end(&t->ops, i));
-		if (t->ops.kind[i] != NSX_OP_KERNEL || start_ns - from_ns < HELD_NS ||
-		    !nsx_is_judged(d, start_ns))
-			continue;
-		ns[p] += nsx_spans_within(&any, prefix, NSX_MAX(from_ns, d->w.start_ns),
-					  start_ns);
-		if (ns[p] > s->held_ns) {
-			s->held_ns = ns[p];
-			s->held = p;
-		}
+		if ((t->ops.kind[i] == NSX_OP_KERNEL || t->ops.kind[i] == NSX_OP_GRAPH) &&
+		    start_ns - from_ns >= HELD_NS && nsx_is_judged(d, start_ns))
+			ns[p] += nsx_spans_within(
+				&any, prefix, NSX_MAX(from_ns, d->w.start_ns), start_ns);
 	}
+	take_held(d, s, ns, loops);
 	return 0;
 }
 
@@ -207,11 +234,6 @@ int64_t nsx_processes_share_ns(const struct nsx_detect *d, uint32_t device)
 
 	return (double)ns < LEAST_SHARE * (double)(d->w.end_ns - d->w.start_ns) ||
 			       !clocks_known(d->trace, device) ? 0 : ns;
-}
-
-static double share_of(const struct nsx_detect *d, int64_t ns)
-{
-	return (double)ns / (double)(d->w.end_ns - d->w.start_ns);
 }
 
 static const char *say_sharing(struct nsx_detect *d, const struct sharing *s, uint32_t n)
