@@ -17,8 +17,9 @@
 #define FAR 3	    /* times the median distance: what is farther counts as that far */
 #define LITTLE 1.5  /* times the sum of squares of single lengths; of quarters it has 3/4 as many
 		       terms, so that one may stray twice as far, in squares */
+#define AGAIN 0.5   /* the correlation of lengths some iterations apart: 0 of a clock's */
 enum { FEWEST = 8, FEWEST_MADE_UP = 48 /* by chance 1 in 200 look so */,
-       QUARTER = 4 };
+       QUARTER = 4, CYCLE = 8 /* iterations, after which lengths return at most */ };
 
 /* The iterations of the limiting GPU in the judged window. */
 struct rhythm {
@@ -30,6 +31,26 @@ struct rhythm {
 			     hardly farther than one                         */
 };
 
+/* Whether lengths return every few iterations, as those of batches that differ do: short
+ * and long ones in turn make up for each other as well.
+ */
+static bool returns(const int64_t *ns, size_t n, double mean)
+{
+	for (size_t apart = 2; apart <= CYCLE; apart++) {
+		double with = 0, alone = 0;
+
+		for (size_t i = 0; i < n; i++) {
+			double by = (double)ns[i] - mean;
+
+			alone += by * by;
+			with += i < apart ? 0 : by * ((double)ns[i - apart] - mean);
+		}
+		if (with >= AGAIN * alone)
+			return true;
+	}
+	return false;
+}
+
 /* Whether lengths make up for each other, as those between the ticks of a clock that are seen
  * early or late do.  Where each begins some time after the one before it delays add up; what
  * of one is seen late is made up for as well, so that a quarter of all tells more than one
@@ -40,6 +61,7 @@ static void find_sway(int64_t *ns, size_t n, double median, double apart,
 {
 	double last = 0, with_next = 0, alone = 0, mean = 0, quarter = 0;
 	size_t k = n / QUARTER, nslow = 0;
+	bool again;
 
 	for (size_t i = 0; i < n; i++) {
 		double by = (double)ns[i] - median;
@@ -48,6 +70,7 @@ static void find_sway(int64_t *ns, size_t n, double median, double apart,
 		ns[i] = nsx_to_i64(NSX_MAX(-FAR * apart, NSX_MIN(FAR * apart, by)));
 		mean += (double)ns[i] / (double)n;
 	}
+	again = returns(ns, n, mean);
 	for (size_t i = 0; i < n; i++) {
 		double by = (double)ns[i] - mean;
 
@@ -61,7 +84,7 @@ static void find_sway(int64_t *ns, size_t n, double median, double apart,
 
 		quarter += by * by;
 	}
-	ret->keeps_time = n >= FEWEST_MADE_UP && alone > 0 &&
+	ret->keeps_time = n >= FEWEST_MADE_UP && alone > 0 && !again &&
 			  with_next <= -MADE_UP * alone;
 	ret->keeps_phase = ret->keeps_time && !nslow && quarter <= LITTLE * alone;
 }

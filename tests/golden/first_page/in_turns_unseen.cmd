@@ -1,0 +1,1 @@
+explain @in_turns_unseen --out o
