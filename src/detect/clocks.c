@@ -322,6 +322,17 @@ static struct tally count_slower(const struct clocks *c, struct slowdown *x)
 	return n;
 }
 
+/* As many times as long as before the kernel takes that slows down most. */
+static double most_times(const struct clocks *c, const struct slowdown *x, double all_ns)
+{
+	double most = NSX_MAX(x->in.ratio, x->times);
+
+	for (uint32_t s = 0; s < c->d->trace->nshapes; s++)
+		if (c->slow[s].spent_ns >= SOME * all_ns)
+			most = NSX_MAX(most, times(&c->slow[s]) / times(&c->early[s]));
+	return most;
+}
+
 /* With how many grids that count the kernel runs and is slower. */
 static size_t count_grids(const struct clocks *c, const struct slowdown *x, double all_ns)
 {
@@ -352,7 +363,7 @@ static enum verdict judge(struct clocks *c, struct slowdown *x)
 	early = pace_of(c, c->early, x->kernel);
 	slow = pace_of(c, c->slow, x->kernel);
 	x->times = times(&slow) / times(&early);
-	if (NSX_MAX(x->in.ratio, x->times) < FAR || n.same_ns < SOME * n.all_ns)
+	if (most_times(c, x, n.all_ns) < FAR || n.same_ns < SOME * n.all_ns)
 		x->steady = 0;
 	if (n.slow_ns < (x->ntimes > 1 ? NEARLY_ALL : MOSTLY) * n.all_ns)
 		return NOT_CLOCKS;

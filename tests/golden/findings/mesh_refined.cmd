@@ -1,0 +1,1 @@
+explain @mesh_refined --pass findings --md
