@@ -2,15 +2,19 @@
  * waits for all that was queued before on the blocking streams of its context, and these for
  * it; or by each other's events.
  */
+#include <stdlib.h>
 #include "detect/detect.h"
 
 #define BESIDE 0.1 /* of their work: streams that do more at once take no turns */
+#define SAME 0.75  /* of it is kernels that run on several of them, as in pieces of work
+		      that need not know of each other                       */
 
 struct work { /* of a stream, in the judged window                           */
 	size_t n, ncompute, ncomm;
 	uint32_t context; /* the first stream of its context, which holds of
 			     all of them:                                    */
 	int64_t ns, beside_ns; /* kernels run, and do so beside those of another */
+	int64_t same_ns; /* of kernels that run on several                   */
 	struct nsx_latest last;
 };
 
@@ -115,6 +119,44 @@ static int list_waits(struct streams *s, struct nsx_err *err)
 	return 0;
 }
 
+/* Of each context the time of kernels whose names run on several of its streams.  Where one
+ * stream does what another does not, it may be a step of the same work, and need what it waits
+ * for.
+ */
+static int add_same(struct streams *s, struct nsx_err *err)
+{
+	const struct nsx_trace *t = s->d->trace;
+	struct nsx_groups names = {0}; /* (context, name)                    */
+	struct user {
+		uint32_t stream; /* the last of them + 1                     */
+		bool several;
+	} *v = NULL, *u;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < 2 * t->ops.n; i++) {
+		size_t op = i % t->ops.n;
+		uint32_t stream = nsx_op_stream(&t->ops, op);
+		struct work *x = &s->work[s->work[stream].context];
+
+		if (t->ops.kind[op] != NSX_OP_KERNEL ||
+		    !nsx_is_judged(s->d, nsx_op_start(&t->ops, op)))
+			continue;
+		u = nsx_group_value(&names, &v, s->work[stream].context,
+				    nsx_op_name(t, op), "kernels", err);
+		if (!u) {
+			rc = err->rc;
+		} else if (i < t->ops.n) {
+			u->several |= u->stream && u->stream != stream + 1;
+			u->stream = stream + 1;
+		} else if (u->several) {
+			nsx_add_to(&x->same_ns, nsx_op_ns(&t->ops, op));
+		}
+	}
+	nsx_groups_done(&names);
+	free(v);
+	return rc;
+}
+
 /* Streams that all compute, and wait for nothing but each other: copies and communication have
  * findings of their own.
  */
@@ -133,6 +175,7 @@ static void find_waits(const struct streams *s, uint32_t from, uint32_t to, size
 			"leave out the waits (cudaStreamWaitEvent) that no result needs, or "
 			"wait for an earlier event"},
 		.remedy = {v, 0}};
+	bool same = (double)x->same_ns >= SAME * (double)x->ns;
 	struct nsx_row_list waits = {.v = s->wait + s->wait_at[from],
 				     .n = s->wait_at[to] - s->wait_at[from]};
 
@@ -145,8 +188,12 @@ static void find_waits(const struct streams *s, uint32_t from, uint32_t to, size
 				 "never run side by side" :
 				 nsx_tell(l, "run side by side for %s of it",
 					  nsx_tell_ns(l, x->beside_ns)));
-	f.evidence[1] = "an upper bound: whether a stream needs the result that it waits for is "
-			"not in the trace";
+	f.evidence[1] = same ?
+		"an upper bound: whether a stream needs the result that it waits for is not in "
+		"the trace" :
+		"an upper bound: each stream does work of its own, which may be a step that needs "
+		"the one before";
+	f.is_quiet = !same;
 	nsx_found(l, &f);
 }
 
@@ -178,7 +225,8 @@ int nsx_detect_streams(struct nsx_detect *d, struct nsx_err *err)
 	const struct nsx_trace *t = d->trace;
 	struct streams s = {.d = d};
 
-	if (add_work(&s, err) || list_waits(&s, err))
+	if (add_work(&s, err) || list_waits(&s, err) ||
+	    (s.wait_at[t->nstreams] && add_same(&s, err)))
 		return err->rc;
 	NSX_EACH_RUN(i, next, t->nstreams,
 		     nsx_same_context(&t->stream[i], &t->stream[next]))

@@ -161,7 +161,7 @@ static void name_rest(const struct nsx_report *r, double length,
 	for (size_t i = 0; i < l->n; i++) {
 		const struct nsx_finding *f = &l->v[i];
 
-		if (!is_told(f, NSX_PRICE_MEASURED) || is_beside_work(f, p) ||
+		if (!is_told(f, NSX_PRICE_MEASURED) || f->is_quiet || is_beside_work(f, p) ||
 		    word_of(r, p, f) == NSX_V_COMPUTE)
 			continue;
 		if (first == NSX_V_COMPUTE)
@@ -327,8 +327,8 @@ void nsx_judge(const struct nsx_report *r, struct nsx_first_page *p)
 		p->because = "it is paid once, so nothing is rated above low";
 		return;
 	}
-	if (!first || first->headroom_ns < TELLING * length || is_more_work(first) ||
-	    is_beside_work(first, p)) {
+	if (!first || first->headroom_ns < TELLING * length || first->is_quiet ||
+	    is_more_work(first) || is_beside_work(first, p)) {
 		by_shares(p);
 		if (p->verdict == NSX_V_COMPUTE)
 			name_rest(r, length, p);
@@ -350,7 +350,7 @@ void nsx_judge(const struct nsx_report *r, struct nsx_first_page *p)
 		return;
 	}
 	by_finding(r, first, length, p);
-	if (!second || second->disjoint_ns < TELLING * length ||
+	if (!second || second->is_quiet || second->disjoint_ns < TELLING * length ||
 	    second->disjoint_ns < RIVAL * first->headroom_ns)
 		return;
 	p->first = p->verdict;

@@ -101,8 +101,8 @@ static void check_severity(const struct nsx_report *r,
 {
 	if (f->is_set)
 		return;
-	if (r->facts->run_kind == NSX_RUN_START_UP)
-		check(f->severity == NSX_SEV_LOW, "an alarm over a start-up",
+	if (r->facts->run_kind == NSX_RUN_START_UP || f->is_quiet)
+		check(f->severity == NSX_SEV_LOW, "an alarm over a start-up, or a quiet one",
 		      f->severity, 0);
 	else
 		check(fmin(f->disjoint_ns, f->headroom_ns) < 0.1 * length ||

@@ -1,0 +1,1 @@
+explain @streams_same_work --out o
