@@ -137,10 +137,82 @@ static void take_held(const struct nsx_detect *d, struct sharing *s, const int64
 			}
 }
 
-/* How long each process waits so in the window: from the call that queues a kernel, or the end
- * of its own work before, it does nothing there, and what runs is others'.
+/* Whether a call makes a stream wait. */
+static bool makes_wait(const struct nsx_trace *t, size_t call, uint8_t *memo)
+{
+	enum { YES = 1, NO };
+	nsx_str name = nsx_call_name(&t->calls, call);
+
+	if (!memo[name]) {
+		const char *text = nsx_text(t, name);
+
+		memo[name] = strstr(text, "StreamWait") ||
+				     strstr(text, "WaitExternalSemaphores") ? YES : NO;
+	}
+	return memo[name] == YES;
+}
+
+/* By call, whether it waits for an event that its process records. */
+static int find_own_waits(const struct nsx_trace *t, bool *ret, struct nsx_err *err)
+{
+	const struct nsx_records *r = &t->records;
+	const struct nsx_syncs *y = &t->syncs;
+	struct nsx_groups syncs = {0}, events = {0}; /* ids of a record, of an event */
+	uint32_t place;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < r->n; i++)
+		rc = nsx_group(&syncs, r->process[i], (uint64_t)r->event_sync_id[i],
+			       &place, err) ?:
+		     nsx_group(&events, r->process[i], r->event[i], &place, err);
+	for (size_t i = 0; !rc && i < y->n; i++)
+		if (y->call[i] != NSX_NONE)
+			ret[y->call[i]] =
+				nsx_group_find(y->event_sync_id[i] > 0 ? &syncs : &events,
+					       y->process[i], y->event_sync_id[i] > 0 ?
+					       (uint64_t)y->event_sync_id[i] :
+					       y->event[i]) != NSX_NONE;
+	nsx_groups_done(&syncs);
+	nsx_groups_done(&events);
+	return rc;
+}
+
+/* By call, whether what it queues is the first behind a wait for something else: an event of
+ * another process, or a value in memory.
  */
-static int find_held(const struct nsx_detect *d, struct sharing *s, struct nsx_err *err)
+static int find_behind(const struct nsx_detect *d, bool **ret, struct nsx_err *err)
+{
+	const struct nsx_trace *t = d->trace;
+	uint8_t *memo;
+	bool *own;
+
+	if (nsx_new_arrays(d->scratch, t->calls.n, "calls", err, own, *ret) ||
+	    !nsx_new_array(memo, d->scratch, nsx_strings_bound(t->strings), "calls", err) ||
+	    find_own_waits(t, own, err))
+		return err->rc;
+	for (uint32_t h = 0; h < t->nthreads; h++) {
+		const struct nsx_thread *x = &t->thread[h];
+		bool waits = false, before = false;
+
+		for (size_t i = x->calls_at; i < x->calls_at + x->ncalls; i++) {
+			if (!(t->calls.flags[i] & NSX_CALL_NESTED)) {
+				before = waits;
+				waits |= makes_wait(t, i, memo);
+			}
+			waits = own[i] ? before : waits;
+			(*ret)[i] = waits;
+			waits &= nsx_call_op(&t->calls, i) == NSX_NONE;
+		}
+	}
+	return 0;
+}
+
+/* How long each process waits so in the window: from the call that queues a kernel, or the end
+ * of its own work before, it does nothing there, and what runs is others'.  Behind a wait for
+ * what others do it is no turn.
+ */
+static int find_held(const struct nsx_detect *d, const bool *behind, struct sharing *s,
+		     struct nsx_err *err)
 {
 	const struct nsx_trace *t = d->trace;
 	const struct nsx_device *dev = &t->device[s->device];
@@ -164,10 +236,12 @@ static int find_held(const struct nsx_detect *d, struct sharing *s, struct nsx_e
 		from_ns = call == NSX_NONE ? start_ns :
 			  NSX_MAX(nsx_call_end(&t->calls, call), end_ns[p]);
 		end_ns[p] = NSX_MAX(end_ns[p], nsx_op_end(&t->ops, i));
-		if ((t->ops.kind[i] == NSX_OP_KERNEL || t->ops.kind[i] == NSX_OP_GRAPH) &&
-		    start_ns - from_ns >= HELD_NS && nsx_is_judged(d, start_ns))
-			ns[p] += nsx_spans_within(
-				&any, prefix, NSX_MAX(from_ns, d->w.start_ns), start_ns);
+		if ((t->ops.kind[i] != NSX_OP_KERNEL && t->ops.kind[i] != NSX_OP_GRAPH) ||
+		    start_ns - from_ns < HELD_NS || !nsx_is_judged(d, start_ns) ||
+		    (call != NSX_NONE && behind[call]))
+			continue;
+		ns[p] += nsx_spans_within(&any, prefix, NSX_MAX(from_ns, d->w.start_ns),
+					  start_ns);
 	}
 	take_held(d, s, ns, loops);
 	return 0;
@@ -292,6 +366,7 @@ static int find_processes(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct sharing most = {.device = NSX_NONE}, held = most;
 	uint32_t device[MOST_GPUS], waits_on[MOST_GPUS], n = 0, nheld = 0;
+	bool *behind = NULL;
 
 	for (uint32_t i = 0; i < d->trace->ndevices && i < MOST_GPUS; i++) {
 		struct sharing s = {.device = i, .ns = nsx_processes_share_ns(d, i)};
@@ -303,7 +378,8 @@ static int find_processes(struct nsx_detect *d, struct nsx_err *err)
 		}
 		if (!has_processes(d->trace, i) || !clocks_known(d->trace, i))
 			continue;
-		if (find_held(d, &s, err))
+		if ((!behind && find_behind(d, &behind, err)) ||
+		    find_held(d, behind, &s, err))
 			return err->rc;
 		if (share_of(d, s.held_ns) < LEAST_SHARE)
 			continue;

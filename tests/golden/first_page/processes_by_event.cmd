@@ -1,0 +1,1 @@
+explain @processes_by_event --out o
