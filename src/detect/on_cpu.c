@@ -17,6 +17,9 @@ enum {
 	LATE_NS = 50000, /* so near a thread goes off its CPU and another wakes up */
 };
 
+static const enum nsx_field fields[] = {
+	NSX_FIELDS(sched, start_ns, is_sched_in, global_tid)};
+
 struct turn { /* of a thread */
 	bool is_on;
 	int64_t since_ns;
@@ -73,7 +76,7 @@ static int on_switch(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 	return 0;
 }
 
-/* The stretches between its calls, and the calls that end them. */
+/* The stretches between its calls, and the calls that follow them. */
 static int list_waits(struct nsx_detect *d, struct host_others *x,
 		      struct nsx_spans *waits, struct nsx_err *err)
 {
@@ -95,6 +98,43 @@ static int list_waits(struct nsx_detect *d, struct host_others *x,
 		}
 		last_ns = nsx_call_end(c, i);
 	}
+	x->ns = nsx_spans_total(waits);
+	return 0;
+}
+
+struct returning { /* of the launching thread to its CPU */
+	uint64_t thread;
+	const struct nsx_spans *waits;
+	int64_t *at_ns; /* by wait: the last; 0: none                        */
+};
+
+static int on_return(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+		     struct nsx_err *err NSX_UNUSED)
+{
+	struct returning *x = ctx;
+	size_t i;
+
+	if (v[0].type != NSX_V_I64 || v[1].type != NSX_V_I64 || !v[1].u.i ||
+	    v[2].type != NSX_V_I64 || (uint64_t)v[2].u.i != x->thread)
+		return 0;
+	i = nsx_spans_find(x->waits, v[0].u.i);
+	if (i < x->waits->n && v[0].u.i > x->waits->v[i].start_ns)
+		x->at_ns[i] = v[0].u.i;
+	return 0;
+}
+
+/* Waits end when the thread is on its CPU again: what it does from then on is its own. */
+static int end_waits(struct nsx_detect *d, struct host_others *x, struct nsx_spans *waits,
+		     struct nsx_err *err)
+{
+	struct returning r = {d->trace->thread[x->waiter].global_tid, waits, NULL};
+
+	if (!nsx_new_array(r.at_ns, d->scratch, waits->n, "waits", err) ||
+	    nsx_view_scan(d->trace->schema, NSX_VIEW_sched, fields, ARRAY_LEN(fields),
+			  1, on_return, &r, 0, err))
+		return err->rc;
+	for (size_t i = 0; i < waits->n; i++)
+		waits->v[i].end_ns = r.at_ns[i] ?: waits->v[i].end_ns;
 	x->ns = nsx_spans_total(waits);
 	return 0;
 }
@@ -126,8 +166,6 @@ static void choose(const struct reader *r, struct host_others *x)
 
 int host_find_others(struct nsx_detect *d, struct host_others *ret, struct nsx_err *err)
 {
-	static const enum nsx_field fields[] = {
-		NSX_FIELDS(sched, start_ns, is_sched_in, global_tid)};
 	struct reader r = {.t = d->trace};
 	struct nsx_spans waits = {0};
 	int rc;
@@ -139,11 +177,13 @@ int host_find_others(struct nsx_detect *d, struct host_others *ret, struct nsx_e
 	ret->waiter = nsx_launcher(d);
 	if (ret->waiter == NSX_NONE)
 		return 0;
-	if (list_waits(d, ret, &waits, err) ||
-	    nsx_spans_prefix(d->scratch, &waits, &r.prefix, err))
+	if (list_waits(d, ret, &waits, err))
 		return err->rc;
 	if ((double)ret->ns < MUCH * (double)(d->w.end_ns - d->w.start_ns))
 		return 0;
+	if (end_waits(d, ret, &waits, err) ||
+	    nsx_spans_prefix(d->scratch, &waits, &r.prefix, err))
+		return err->rc;
 	r.waits = &waits;
 	r.process = nsx_process_key(d->trace->thread[ret->waiter].global_tid);
 	rc = nsx_view_scan(d->trace->schema, NSX_VIEW_sched, fields,

@@ -1,0 +1,1 @@
+explain @on_cpu_prepares --pass findings --md
