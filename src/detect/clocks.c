@@ -166,6 +166,7 @@ static void propose(const struct clocks *c, const struct slowdown *x)
 			nsx_tell(l, "%s; launches of one kernel with one grid are "
 				 "compared, and kernels of different work slow "
 				 "down alike", say_when(c, x)),
+			"they would as well if all of them were given more to do",
 			x->ntimes > 1 ? "priced as if those parts of the window took "
 					"as long as the fast ones" : NULL},
 		.recommendation = {
