@@ -14,7 +14,8 @@ struct work { /* of a stream, in the judged window                           */
 	uint32_t context; /* the first stream of its context, which holds of
 			     all of them:                                    */
 	int64_t ns, beside_ns; /* kernels run, and do so beside those of another */
-	int64_t same_ns; /* of kernels that run on several                   */
+	size_t nturns; /* streams that may take turns by events; 0: they do not */
+	int64_t same_ns; /* then: of kernels that run on several             */
 	struct nsx_latest last;
 };
 
@@ -22,6 +23,7 @@ struct streams {
 	struct nsx_detect *d;
 	struct work *work; /* by stream                                      */
 	uint32_t *wait_at, *wait; /* by stream: calls by which it waits for events */
+	bool any; /* has nturns                                              */
 };
 
 /* Whether they need what it does is not in the trace. */
@@ -138,7 +140,7 @@ static int add_same(struct streams *s, struct nsx_err *err)
 		uint32_t stream = nsx_op_stream(&t->ops, op);
 		struct work *x = &s->work[s->work[stream].context];
 
-		if (t->ops.kind[op] != NSX_OP_KERNEL ||
+		if (!x->nturns || t->ops.kind[op] != NSX_OP_KERNEL ||
 		    !nsx_is_judged(s->d, nsx_op_start(&t->ops, op)))
 			continue;
 		u = nsx_group_value(&names, &v, s->work[stream].context,
@@ -157,10 +159,7 @@ static int add_same(struct streams *s, struct nsx_err *err)
 	return rc;
 }
 
-/* Streams that all compute, and wait for nothing but each other: copies and communication have
- * findings of their own.
- */
-static void find_waits(const struct streams *s, uint32_t from, uint32_t to, size_t nstreams)
+static void propose_turns(const struct streams *s, uint32_t from, uint32_t to)
 {
 	const struct work *x = &s->work[from];
 	struct nsx_detect *d = s->d;
@@ -179,11 +178,9 @@ static void find_waits(const struct streams *s, uint32_t from, uint32_t to, size
 	struct nsx_row_list waits = {.v = s->wait + s->wait_at[from],
 				     .n = s->wait_at[to] - s->wait_at[from]};
 
-	if (!waits.n || (double)x->beside_ns > BESIDE * (double)x->ns)
-		return;
 	nsx_add_change(d, v, &f.remedy.n, &waits, (struct nsx_change){.verb = NSX_UNTIE});
 	f.evidence[0] = nsx_tell(l, "%s of %zu streams, whose kernels take %s and %s",
-				 nsx_text_n(l->arena, waits.n, "wait", NULL), nstreams,
+				 nsx_text_n(l->arena, waits.n, "wait", NULL), x->nturns,
 				 nsx_tell_ns(l, x->ns), !x->beside_ns ?
 				 "never run side by side" :
 				 nsx_tell(l, "run side by side for %s of it",
@@ -197,10 +194,13 @@ static void find_waits(const struct streams *s, uint32_t from, uint32_t to, size
 	nsx_found(l, &f);
 }
 
-/* Streams of one context. */
-static void find_turns(const struct streams *s, uint32_t from, uint32_t to)
+/* Streams of one context.  By events those take turns that all compute, and wait for nothing but
+ * each other: copies and communication have findings of their own.
+ */
+static void judge_context(struct streams *s, uint32_t from, uint32_t to)
 {
 	const struct nsx_stream *stream = s->d->trace->stream;
+	struct work *x = &s->work[from];
 	size_t nothers = 0, nstreams = 0;
 	uint32_t null = NSX_NONE;
 	bool all_compute = true;
@@ -216,8 +216,10 @@ static void find_turns(const struct streams *s, uint32_t from, uint32_t to)
 	}
 	if (null != NSX_NONE && nothers)
 		propose_apart(s->d, null, s->work[null].n, nothers);
-	if (nstreams > 1 && all_compute)
-		find_waits(s, from, to, nstreams);
+	if (nstreams > 1 && all_compute && s->wait_at[from] < s->wait_at[to] &&
+	    (double)x->beside_ns <= BESIDE * (double)x->ns)
+		x->nturns = nstreams;
+	s->any |= x->nturns > 0;
 }
 
 int nsx_detect_streams(struct nsx_detect *d, struct nsx_err *err)
@@ -225,11 +227,16 @@ int nsx_detect_streams(struct nsx_detect *d, struct nsx_err *err)
 	const struct nsx_trace *t = d->trace;
 	struct streams s = {.d = d};
 
-	if (add_work(&s, err) || list_waits(&s, err) ||
-	    (s.wait_at[t->nstreams] && add_same(&s, err)))
+	if (add_work(&s, err) || list_waits(&s, err))
 		return err->rc;
 	NSX_EACH_RUN(i, next, t->nstreams,
 		     nsx_same_context(&t->stream[i], &t->stream[next]))
-		find_turns(&s, (uint32_t)i, (uint32_t)next);
+		judge_context(&s, (uint32_t)i, (uint32_t)next);
+	if (s.any && add_same(&s, err))
+		return err->rc;
+	NSX_EACH_RUN(i, next, t->nstreams,
+		     nsx_same_context(&t->stream[i], &t->stream[next]))
+		if (s.work[i].nturns)
+			propose_turns(&s, (uint32_t)i, (uint32_t)next);
 	return 0;
 }
