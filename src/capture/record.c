@@ -155,6 +155,7 @@ static int start(struct nsx_capture *c, struct nsx_err *err)
 
 	if (nsx_proc_run(&p, &end, err))
 		return err->rc;
+	c->has_run = true;
 	if (!end.code)
 		return 0;
 	return nsx_fail(err, NSX_E_IO, "nsys cannot record session '%s': %s; "
@@ -176,7 +177,6 @@ static int record_session(struct nsx_capture *c, struct recording *r,
 	double began;
 	int rc;
 
-	c->has_run = true;
 	if (start(c, err))
 		return err->rc;
 	began = nsx_now_s();
@@ -220,9 +220,9 @@ int nsx_capture_record(struct nsx_capture *c, struct nsx_err *err)
 	r.signals = nsx_proc_signals();
 	if (c->opts->session)
 		return record_session(c, &r, err);
-	c->has_run = true;
 	if (nsx_proc_run(&p, &c->end, err))
 		return err->rc;
+	c->has_run = true;
 	note_progress(&r, &c->end);
 	c->target_s = target_seconds(&r, &c->end);
 	if (!c->raw)

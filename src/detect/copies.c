@@ -754,7 +754,8 @@ static int propose_small(struct copies *c, struct nsx_err *err)
 	size_t nfilled = 0;
 	int rc = list_small(c, &all, err);
 
-	rc = rc ?: count_filled(c, &all, &nfilled, err);
+	if (!rc && all.count >= MANY)
+		rc = count_filled(c, &all, &nfilled, err);
 	if (!rc && all.count >= MANY) {
 		f = start(c, &all, NSX_ID_small_copies, 0);
 		f.remedy = change_rows(c, &all, NSX_DROP);

@@ -137,19 +137,9 @@ static void take_held(const struct nsx_detect *d, struct sharing *s, const int64
 			}
 }
 
-/* Whether a call makes a stream wait. */
-static bool makes_wait(const struct nsx_trace *t, size_t call, uint8_t *memo)
+static bool makes_wait(const char *api)
 {
-	enum { YES = 1, NO };
-	nsx_str name = nsx_call_name(&t->calls, call);
-
-	if (!memo[name]) {
-		const char *text = nsx_text(t, name);
-
-		memo[name] = strstr(text, "StreamWait") ||
-				     strstr(text, "WaitExternalSemaphores") ? YES : NO;
-	}
-	return memo[name] == YES;
+	return strstr(api, "StreamWait") || strstr(api, "WaitExternalSemaphores");
 }
 
 /* By call, whether it waits for an event that its process records. */
@@ -197,7 +187,7 @@ static int find_behind(const struct nsx_detect *d, bool **ret, struct nsx_err *e
 		for (size_t i = x->calls_at; i < x->calls_at + x->ncalls; i++) {
 			if (!(t->calls.flags[i] & NSX_CALL_NESTED)) {
 				before = waits;
-				waits |= makes_wait(t, i, memo);
+				waits |= nsx_call_does(t, i, makes_wait, memo);
 			}
 			waits = own[i] ? before : waits;
 			(*ret)[i] = waits;

@@ -596,6 +596,18 @@ static inline const char *nsx_call_text(const struct nsx_trace *t, size_t call)
 	return nsx_text(t, nsx_call_name(&t->calls, call));
 }
 
+/* What does(name) says of a call: asked once a name.  memo: by name, zeroed at first. */
+static inline bool nsx_call_does(const struct nsx_trace *t, size_t call,
+				 bool (*does)(const char *name), uint8_t *memo)
+{
+	enum { YES = 1, NO };
+	nsx_str name = nsx_call_name(&t->calls, call);
+
+	if (!memo[name])
+		memo[name] = does(nsx_text(t, name)) ? YES : NO;
+	return memo[name] == YES;
+}
+
 /* The thread of a host row follows from the threads' slices.  Rows of a block
  * nearly always share one: the first thread of every block is kept, and of the
  * end, and what lies between two of them is searched.

@@ -421,14 +421,9 @@ static void try_activity(const struct nsx_facts *f, const struct nsx_window *w,
 	ret->confidence = to - from >= NBINS / 2 ? NSX_CONF_MEDIUM : NSX_CONF_LOW;
 }
 
-static bool makes_graph(const struct nsx_trace *t, size_t call, uint8_t *memo)
+static bool makes_graph(const char *api)
 {
-	enum { YES = 1, NO };
-	nsx_str name = nsx_call_name(&t->calls, call);
-
-	if (!memo[name])
-		memo[name] = strstr(nsx_text(t, name), "GraphInstantiate") ? YES : NO;
-	return memo[name] == YES;
+	return strstr(api, "GraphInstantiate");
 }
 
 /* Graphs that are made in the first third of a window, and then no more, are made for the loop
@@ -444,7 +439,8 @@ static int skip_graphs(const struct nsx_trace *t, struct nsx_arena *scratch,
 		return err->rc;
 	for (size_t i = 0; i < t->calls.n; i++)
 		if (nsx_call_start(&t->calls, i) < w->end_ns &&
-		    nsx_call_end(&t->calls, i) > end_ns && makes_graph(t, i, memo))
+		    nsx_call_end(&t->calls, i) > end_ns &&
+		    nsx_call_does(t, i, makes_graph, memo))
 			end_ns = nsx_call_end(&t->calls, i);
 	if (end_ns - w->start_ns <= (w->end_ns - w->start_ns) / 3)
 		w->start_ns = end_ns;
