@@ -471,6 +471,8 @@ int nsx_report_make(const struct nsx_schema *schema,
 {
 	const struct nsx_load_opts load = {.threads = opts->threads,
 					   .window = opts->window,
+					   .reach_ns = (int64_t)(opts->reach_s *
+								 1e9),
 					   .progress = opts->progress};
 	struct nsx_trace *trace;
 	int rc = nsx_load_named(schema, &load, &trace, err);

@@ -24,6 +24,8 @@ struct nsx_opts {
 	const char *shown; /* the trace as typed; NULL: path                 */
 	bool is_gone; /* path is, after this report: nobody can ask it       */
 	const char *window; /* only this part, as typed; NULL: all of it     */
+	double reach_s; /* with a window: how far from it what matters
+			   begins; 0: anywhere                               */
 	size_t kernel_limit, kernel_rows; /* rows of top kernels in JSON, in
 					     Markdown                        */
 	bool nvtx_kernel_map; /* attribute kernels to NVTX ranges            */

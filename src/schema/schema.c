@@ -353,6 +353,7 @@ int nsx_schema_probe(struct nsx_db *db, struct nsx_schema *ret,
 
 	*ret = (struct nsx_schema){.db = db, .arena = nsx_arena_new()};
 	ret->shifts = nsx_arena_get(ret->arena, sizeof(*ret->shifts));
+	ret->reach = nsx_arena_get(ret->arena, sizeof(*ret->reach));
 	resolve(ret);
 	rc = is_export(ret) ? create_views(ret, err) : refuse_foreign(ret, err);
 	rc = rc ?: read_meta(ret, NSX_VIEW_export_meta, "EXPORT_PRODUCT_VERSION",

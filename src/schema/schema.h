@@ -78,6 +78,14 @@ struct nsx_shifts {
 	size_t n;
 };
 
+/* What scans of tables that grow in time may leave out: rows far from [from, to),
+ * where the user said how far from a window what matters begins.
+ */
+struct nsx_reach {
+	bool is_on;
+	int64_t from_ns, to_ns;
+};
+
 struct nsx_schema {
 	struct nsx_db *db;
 	const struct nsx_table_info *table[NSX_NVIEWS]; /* NULL: absent      */
@@ -88,6 +96,7 @@ struct nsx_schema {
 	const char *refused[NSX_NVIEWS]; /* what stands where a table should:
 					    "view", "virtual table", ...     */
 	const char *product_version, *schema_version; /* "" if not recorded  */
+	struct nsx_reach *reach; /* set by the loader                          */
 	bool on_windows; /* it was recorded there                            */
 	struct nsx_shifts *shifts; /* empty until a trace is loaded          */
 	struct nsx_arena *arena;

@@ -5,6 +5,40 @@
 #include "base/stat.h"
 #include "schema/viewscan.h"
 
+/* When rows begin, of the tables that may be large. */
+static const enum nsx_field instants[NSX_NVIEWS] = {
+	[NSX_VIEW_kernel] = NSX_F_kernel_start_ns,
+	[NSX_VIEW_memcpy] = NSX_F_memcpy_start_ns,
+	[NSX_VIEW_memset] = NSX_F_memset_start_ns,
+	[NSX_VIEW_graph] = NSX_F_graph_start_ns,
+	[NSX_VIEW_runtime] = NSX_F_runtime_start_ns,
+	[NSX_VIEW_sync] = NSX_F_sync_start_ns,
+	[NSX_VIEW_nvtx] = NSX_F_nvtx_start_ns,
+	[NSX_VIEW_osrt] = NSX_F_osrt_start_ns,
+	[NSX_VIEW_sample] = NSX_F_sample_start_ns,
+	[NSX_VIEW_sched] = NSX_F_sched_start_ns,
+	[NSX_VIEW_gpu_metric] = NSX_F_gpu_metric_timestamp_ns,
+};
+
+int nsx_view_open(const struct nsx_schema *s, struct nsx_db *db, enum nsx_view v,
+		  const char *const *columns, unsigned ncolumns, unsigned nparts,
+		  struct nsx_scan **ret, struct nsx_err *err)
+{
+	const char *instant = instants[v] ? s->column[instants[v]] : NULL;
+	int rc = nsx_scan_open(db, s->table[v], columns, ncolumns, nparts, ret,
+			       err);
+
+	if (rc || !instant || !s->reach->is_on)
+		return rc;
+	rc = nsx_scan_near(*ret, s->table[v], instant, s->reach->from_ns,
+			   s->reach->to_ns, err);
+	if (rc) {
+		nsx_scan_close(*ret);
+		*ret = NULL;
+	}
+	return rc;
+}
+
 struct job {
 	struct nsx_scan *scan;
 	nsx_row_fn fn;
@@ -35,8 +69,7 @@ int nsx_view_scan(const struct nsx_schema *s, enum nsx_view v,
 	for (unsigned i = 0; i < nfields; i++)
 		columns[i] = s->column[fields[i]];
 	db = nsx_db_clone(s->db);
-	rc = nsx_scan_open(db, s->table[v], columns, nfields, nparts, &job.scan,
-			   err) ?:
+	rc = nsx_view_open(s, db, v, columns, nfields, nparts, &job.scan, err) ?:
 	     nsx_par(nparts, nsx_scan_parts(job.scan), run_part, &job, err);
 	nsx_scan_close(job.scan);
 	nsx_db_close(db);

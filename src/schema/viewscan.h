@@ -9,6 +9,13 @@
 #include "sqlite/scan.h"
 #include "schema/schema.h"
 
+/* nsx_scan_open on the view's table, by way of db; only what is near, where the
+ * schema says so.
+ */
+int nsx_view_open(const struct nsx_schema *s, struct nsx_db *db, enum nsx_view v,
+		  const char *const *columns, unsigned ncolumns, unsigned nparts,
+		  struct nsx_scan **ret, struct nsx_err *err) NSX_CHECKED;
+
 /* Hands every row of the view's table to fn, the fields in the order asked
  * (absent columns read as NULL).  At most nparts (1 .. NSX_MAX_THREADS) parts
  * are read side by side; part p calls fn with ctx + p * ctx_size.  Parts cover

@@ -11,6 +11,7 @@
 #include <string.h>
 #include "base/par.h"
 #include "sqlite/page.h"
+#include "sqlite/page_near.h"
 #include "sqlite/page_record.h"
 #include "sqlite/page_tree.h"
 
@@ -28,7 +29,7 @@ struct nsx_pagescan {
 	const char *table;
 	struct nsx_wants wants;
 	struct nsx_leaves leaves;
-	unsigned nparts;
+	unsigned most_parts, nparts;
 	pthread_mutex_t lock; /* guards the rest */
 	bool is_counted;
 	struct nsx_err count_err; /* why that failed */
@@ -46,12 +47,12 @@ struct batch {
 };
 
 /* Planning ---------------------------------------------------------------*/
-static void divide(struct nsx_pagescan *s, unsigned nparts)
+static void divide(struct nsx_pagescan *s)
 {
 	size_t worth = NSX_MAX(PART_BYTES / s->f->page_size, 1);
 	size_t n = s->leaves.n / worth;
 
-	n = NSX_MIN(n, NSX_MIN(nparts, NSX_MAX_THREADS));
+	n = NSX_MIN(n, NSX_MIN(s->most_parts, NSX_MAX_THREADS));
 	s->nparts = (unsigned)NSX_MAX(n, 1);
 }
 
@@ -83,9 +84,23 @@ int nsx_pagescan_open(struct nsx_db *db, const struct nsx_table_info *t,
 		nsx_pagescan_close(s);
 		return rc;
 	}
-	divide(s, nparts);
+	s->most_parts = nparts;
+	divide(s);
 	*ret = s;
 	return 0;
+}
+
+int nsx_pagescan_near(struct nsx_pagescan *s, const struct nsx_table_info *t,
+		      const char *column, int64_t from, int64_t to,
+		      struct nsx_err *err)
+{
+	struct nsx_wants w;
+	int rc = nsx_wants_plan(t, &column, 1, s->arena, &w) ?
+			 nsx_leaves_near(s->f, s->table, &w, from, to,
+					 &s->leaves, err) : 0;
+
+	divide(s);
+	return rc;
 }
 
 void nsx_pagescan_close(struct nsx_pagescan *s)

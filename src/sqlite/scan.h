@@ -29,6 +29,16 @@ int nsx_scan_open(struct nsx_db *db, const struct nsx_table_info *t,
 		  unsigned nparts, struct nsx_scan **ret, struct nsx_err *err);
 void nsx_scan_close(struct nsx_scan *s);
 
+/* Before parts are asked for: rows outside [from, to) may be left out, to go by the
+ * integers in `column`.  Where these grow nearly everywhere, the parts are then little
+ * more than the rows inside, and the first and the last of the table; else all rows.
+ * Only some rows are looked at: one inside is missed if it stands among rows outside,
+ * so who asks adds to [from, to) how far rows may be from their place.
+ */
+int nsx_scan_near(struct nsx_scan *s, const struct nsx_table_info *t,
+		  const char *column, int64_t from, int64_t to,
+		  struct nsx_err *err) NSX_CHECKED;
+
 unsigned nsx_scan_parts(const struct nsx_scan *s);
 /* An upper bound of the rows of a part; exact where the table is sound.  Once
  * asked for, nsx_scan_run never delivers more, whatever happens to the file.

@@ -332,11 +332,14 @@ static int check_window(const struct nsx_loader *l, struct nsx_err *err)
 static int load(struct nsx_loader *l, const struct nsx_load_opts *opts,
 		bool in_part, struct nsx_err *err)
 {
-	int rc = nsx_load_strings(l, err) ?:
-		 nsx_load_stacks(l, err) ?:
-		 (opts->window ? nsx_window_range(l, opts->window,
-						  &l->window_range, err) : 0) ?:
-		 load_rows(l, in_part ? opts->window : NULL, err);
+	int rc;
+
+	*l->schema->reach = (struct nsx_reach){0};
+	rc = nsx_load_strings(l, err) ?:
+	     nsx_load_stacks(l, err) ?:
+	     (opts->window ? nsx_window_range(l, opts->window, &l->window_range,
+					      err) : 0) ?:
+	     load_rows(l, in_part ? opts->window : NULL, err);
 
 	nsx_give_back();
 	nsx_progress_stage(l->progress, "order", 0);

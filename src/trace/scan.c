@@ -3,6 +3,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "schema/viewscan.h"
 #include "trace/load.h"
 
 struct job { /* one part of one table */
@@ -29,8 +30,8 @@ static int open_table(struct nsx_loader *l, struct nsx_tableload *t,
 	for (unsigned i = 0; i < t->nfields; i++)
 		columns[i] = t->is_survey && !(t->told & NSX_BIT(i)) ?
 				     NULL : s->column[t->fields[i]];
-	rc = nsx_scan_open(s->db, s->table[t->view], columns, t->nfields,
-			   l->threads, &t->scan, err);
+	rc = nsx_view_open(s, s->db, t->view, columns, t->nfields, l->threads,
+			   &t->scan, err);
 	if (rc == NSX_E_DATA || rc == NSX_E_DB) {
 		nsx_load_warn(l, "table %s could not be read: %s",
 			      s->table[t->view]->name, err->msg);

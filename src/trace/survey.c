@@ -179,6 +179,7 @@ static int add_up(struct nsx_loader *l, const struct nsx_tableload *list,
 
 	x->gpu = x->host = l->window_hull = nowhere;
 	x->first_call_ns = INT64_MAX;
+	x->nopen = 0;
 	sums->bins = no_bins;
 	l->least_corr = nsx_try_alloc(l->callers_map.cap + 1,
 				      sizeof(*l->least_corr), "callers", err);
@@ -229,8 +230,8 @@ static int settle(struct nsx_loader *l, const struct sums *sums,
 	return 0;
 }
 
-int nsx_survey(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
-	       const char *window, struct nsx_err *err)
+static int look_around(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
+		       const char *window, struct nsx_err *err)
 {
 	struct nsx_tableload *look = nsx_try_alloc(n, sizeof(*look), "tables",
 						   err);
@@ -275,10 +276,43 @@ int nsx_survey(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
 	return rc;
 }
 
+/* Where the user says how far from the window what matters begins: first the ends of
+ * the tables, which tell where the trace and so the window is.
+ */
+int nsx_survey(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
+	       const char *window, struct nsx_err *err)
+{
+	struct nsx_reach *reach = l->schema->reach;
+	struct nsx_portion *x = &l->portion;
+	int64_t reach_ns = l->opts->reach_ns;
+
+	if (reach_ns) {
+		*reach = (struct nsx_reach){true, INT64_MAX, INT64_MIN};
+		if (look_around(l, list, n, window, err))
+			return err->rc;
+		nsx_survey_done(list, n);
+		free(l->least_corr);
+		l->least_corr = NULL;
+		l->nfrom_zero = 0;
+		reach->from_ns = NSX_MAX(x->user.start_ns, -NSX_TIME_MAX) -
+				reach_ns;
+		reach->to_ns = NSX_MIN(x->user.end_ns, NSX_TIME_MAX) + reach_ns;
+	}
+	if (look_around(l, list, n, window, err))
+		return err->rc;
+	if (reach_ns) {
+		x->read.start_ns = NSX_MAX(x->read.start_ns, reach->from_ns);
+		x->read.end_ns = NSX_MIN(x->read.end_ns, reach->to_ns);
+	}
+	return 0;
+}
+
 void nsx_survey_done(struct nsx_tableload *list, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		free(list[i].zones);
+		list[i].zones = NULL;
+	}
 }
 
 /* The portion -----------------------------------------------------------------------*/

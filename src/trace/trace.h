@@ -457,6 +457,8 @@ struct nsx_load_opts {
 	size_t margin_rows; /* with a window so many events before it are read,
 			       and after it, or what lasts as long as it, where
 			       that is more; 0: 2^18                          */
+	int64_t reach_ns; /* with a window: what begins farther from it may be
+			     left out where rows are in order; 0: nothing   */
 	size_t clock_rows; /* GPU operations, about, that are read elsewhere, to
 			      judge clocks; 0: 2^17                           */
 };

@@ -586,6 +586,74 @@ TEST(rows_passed_over)
 	}
 }
 
+/* Near a time ------------------------------------------------------------------*/
+
+struct near_rows {
+	unsigned n, inside; /* inside: [1000, 1100)                          */
+};
+
+static int count_near(void *ctx, int64_t rid NSX_UNUSED,
+		      const struct nsx_val *v, struct nsx_err *err NSX_UNUSED)
+{
+	struct near_rows *c = ctx;
+
+	c->n++;
+	c->inside += v->type == NSX_V_I64 && v->u.i >= 1000 && v->u.i < 1100;
+	return 0;
+}
+
+/* 20 000 rows in some 2000 leaves, of which one in 44 is looked at; none is farther than
+ * 50 from its place.
+ */
+TEST(rows_near_a_time)
+{
+	static const struct {
+		const char *instant; /* of row i                             */
+		unsigned inside, most; /* rows inside, and read              */
+	} cases[] = {
+		{"i", 100, 6000},
+		{"i / 50 * 50 + 49 - i % 50", 100, 6000}, /* backwards in groups */
+		{"i % 10000", 200, 9000}, /* one thread, then another        */
+		{"i * 7919 % 20000", 100, 20000},
+		{"-i", 0, 20000},
+		{"1000.5 + i", 0, 20000},
+		{"iif(i < 10000, NULL, i - 10000)", 100, 20000},
+		{"5000 + i", 0, 1000}, /* the first and the last leaf        */
+	};
+	const char *column = "t", *both[] = {"t", "wide"};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct near_rows c = {0};
+		char *path = scratch("near.sqlite"), sql[512];
+		struct nsx_scan *scan;
+		struct nsx_db *db;
+		struct nsx_err err;
+		const struct nsx_table_info *t;
+
+		snprintf(sql, sizeof(sql), "PRAGMA page_size=512;"
+			 "CREATE TABLE t(wide TEXT, t INTEGER);"
+			 "WITH RECURSIVE r(i) AS (SELECT 0 UNION ALL SELECT i+1 "
+			 "FROM r WHERE i < 19999) INSERT INTO t SELECT "
+			 "'0123456789012345678901234567890', %s FROM r;",
+			 cases[i].instant);
+		make_db(path, sql);
+		assert_int_equal(nsx_db_open(path, &db, &err), 0);
+		t = nsx_db_table(db, "t");
+		assert_int_equal(nsx_scan_open(db, t, both, 2, 3, &scan, &err), 0);
+		assert_int_equal(nsx_scan_near(scan, t, column, 950, 1150, &err),
+				 0);
+		for (unsigned p = 0; p < nsx_scan_parts(scan); p++)
+			assert_int_equal(nsx_scan_run(scan, p, NULL, count_near,
+						      &c, &err), 0);
+		assert_int_equal(c.inside, cases[i].inside);
+		assert_true(c.n <= cases[i].most);
+		assert_true(c.n == 20000 || cases[i].most < 20000);
+		nsx_scan_close(scan);
+		nsx_db_close(db);
+		unlink(path);
+	}
+}
+
 /* Real exports -----------------------------------------------------------*/
 struct compared {
 	unsigned files, tables;

@@ -11,6 +11,7 @@
 enum { THIRDS = 3 };
 
 static size_t margin_rows; /* 0: more than a fixture has */
+static int64_t reach_ns;   /* 0: whatever reaches into a window is read */
 
 /* A path, or the name of a fixture. */
 static struct nsx_trace *load(const char *name, const char *window,
@@ -21,6 +22,7 @@ static struct nsx_trace *load(const char *name, const char *window,
 					   .window = window,
 					   .progress = &progress,
 					   .margin_rows = margin_rows,
+					   .reach_ns = window ? reach_ns : 0,
 					   .clock_rows = 4};
 	struct nsx_trace *t;
 	struct nsx_err err;
@@ -614,4 +616,54 @@ TEST(random_windows)
 		nleft_out += compare_windows_of(&rows);
 	}
 	assert_true(nleft_out > 0);
+}
+
+/* A reach --------------------------------------------------------------------*/
+
+static const char reached[] = "2000000000ns..2100000000ns";
+
+/* Windows of a trace where nothing is longer than the reach, or stored farther away. */
+TEST(what_is_within_reach_is_read)
+{
+	struct nsx_schema schema;
+	struct nsx_trace *t = load("window_reach", NULL, 2, &schema);
+
+	margin_rows = 1;
+	reach_ns = INT64_C(1600000000);
+	assert_true(compare(t, "window_reach", reached) > 1000);
+	assert_true(compare(t, "window_reach", "0ns..100000000ns") > 1000);
+	reach_ns = INT64_C(2700000000);
+	assert_true(compare(t, "window_reach", "3800000000ns..3900000000ns") > 1000);
+	reach_ns = 0;
+	unload(t, &schema);
+}
+
+/* The range, the wait and the kernel that began long before the window. */
+TEST(what_is_beyond_reach_is_not_looked_at)
+{
+	struct nsx_schema schema, near_schema;
+	struct nsx_trace *all = load("window_reach", reached, 2, &schema), *near;
+	const struct nsx_window *w = &all->user;
+	struct rows a, b;
+
+	reach_ns = 100000000;
+	near = load("window_reach", reached, 2, &near_schema);
+	reach_ns = 0;
+	assert_true(nsx_is_in_part(near));
+	assert_memory_equal(&near->full, &all->full, sizeof(near->full));
+	assert_int_equal(near->read.start_ns, w->start_ns - 100000000);
+	assert_int_equal(near->read.end_ns, w->end_ns + 100000000);
+	for (int i = 0; i < 3; i++) {
+		struct rows (*const cut[])(const struct nsx_trace *,
+					   const struct nsx_window *) = {
+			cut_ops, cut_calls, cut_ranges};
+
+		a = cut[i](all, w);
+		b = cut[i](near, w);
+		assert_int_equal(a.n, 1 + b.n);
+		free(a.v);
+		free(b.v);
+	}
+	unload(near, &near_schema);
+	unload(all, &schema);
 }

@@ -455,7 +455,7 @@ static int build(struct names *names, struct reading *r, unsigned threads,
 
 	for (unsigned i = 0; i < ARRAY_LEN(fields); i++)
 		columns[i] = s->column[fields[i]];
-	if (nsx_scan_open(s->db, s->table[NSX_VIEW_gpu_metric], columns,
+	if (nsx_view_open(s, s->db, NSX_VIEW_gpu_metric, columns,
 			  ARRAY_LEN(fields), threads, &r->scan, err))
 		return err->rc;
 	r->nparts = nsx_scan_parts(r->scan);

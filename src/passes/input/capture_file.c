@@ -261,7 +261,13 @@ static void check_session(struct nsx_quality *q)
 	else
 		nsx_check(q, "session", OK, "window", 0, "%s long",
 			  nsx_say_ms(q->out, ms));
-	if (nsx_is_in_part(q->t))
+	if (q->t->schema->reach->is_on)
+		nsx_check(q, "session", WARN, "rows", 0,
+			  "of tables in order only rows that begin in %s are "
+			  "read (--reach): what began earlier and reaches into "
+			  "the window may be missed",
+			  nsx_text_window(q->out->arena, &read));
+	else if (nsx_is_in_part(q->t))
 		nsx_check(q, "session", OK, "rows", 0,
 			  "of the window asked for, what led to it and margins "
 			  "around it (%s) are read; of other rows only their "

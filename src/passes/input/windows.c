@@ -40,6 +40,10 @@ static const char *say_part(struct nsx_section *out, const struct nsx_trace *t)
 {
 	struct nsx_window w = nsx_read_window(t);
 
+	if (t->schema->reach->is_on)
+		return nsx_say(out, ". Of tables in order only rows that begin in %s "
+			       "are read (--reach)",
+			       nsx_text_window(out->arena, &w));
 	return nsx_is_in_part(t) ?
 		nsx_say(out, ". Read is what reaches into %s, the margins from "
 			"which habits are learned, and what else the window "

@@ -1,0 +1,104 @@
+/* page_near.c - looks at some leaves to leave out those far from a time. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "sqlite/page_near.h"
+#include "sqlite/page_record.h"
+
+enum {
+	FEWEST = 256, /* leaves; fewer are read sooner than looked at         */
+	STEPS = 8,    /* one step back in so many: rows are not in order      */
+};
+
+struct look {
+	size_t leaf;
+	int64_t least, most; /* of its rows                                  */
+};
+
+static int take_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+		    struct nsx_err *err)
+{
+	struct look *l = ctx;
+
+	if (v->type != NSX_V_I64)
+		return nsx_fail(err, NSX_E_DATA, "a row is at no instant");
+	l->least = NSX_MIN(l->least, v->u.i);
+	l->most = NSX_MAX(l->most, v->u.i);
+	return 0;
+}
+
+/* False: it cannot be told when these rows are. */
+static bool look_at(const struct nsx_pagefile *f, const char *table,
+		    const struct nsx_leaves *leaves, struct nsx_decoder *d,
+		    uint8_t *page, struct look *v, size_t n)
+{
+	struct nsx_err err;
+	size_t nback = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t number = leaves->pages[v[i].leaf];
+
+		v[i].least = INT64_MAX;
+		v[i].most = INT64_MIN;
+		if (nsx_page_get(f, table, number, page, &err) ||
+		    nsx_decode_leaf(d, page, number, false, take_row, &v[i],
+				    &err))
+			return false;
+		nback += i && v[i].least < v[i - 1].least;
+	}
+	return nback * STEPS < n;
+}
+
+/* Whether leaves between the two hold nothing of [from, to), if rows are in order. */
+static bool is_far(const struct look *a, const struct look *b, int64_t from,
+		   int64_t to)
+{
+	return a->least <= b->least && (a->least >= to ||
+					NSX_MAX(a->most, b->most) < from);
+}
+
+static void keep_near(struct nsx_leaves *leaves, const struct look *v, size_t n,
+		      int64_t from, int64_t to)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t end = i + 1 < n ? v[i + 1].leaf : leaves->n;
+
+		if (i + 1 < n && is_far(&v[i], &v[i + 1], from, to))
+			end = v[i].leaf + !i;
+		memmove(leaves->pages + kept, leaves->pages + v[i].leaf,
+			(end - v[i].leaf) * sizeof(*leaves->pages));
+		kept += end - v[i].leaf;
+	}
+	leaves->n = kept;
+}
+
+int nsx_leaves_near(const struct nsx_pagefile *f, const char *table,
+		    const struct nsx_wants *w, int64_t from, int64_t to,
+		    struct nsx_leaves *leaves, struct nsx_err *err)
+{
+	size_t each = (size_t)sqrt((double)leaves->n), n = 0;
+	struct nsx_decoder *d;
+	struct look *v;
+	uint8_t *page;
+	int rc;
+
+	if (leaves->n < FEWEST)
+		return 0;
+	d = nsx_decoder_new(f, w, table, err);
+	v = nsx_try_alloc(leaves->n / each + 2, sizeof(*v), "looks at a table",
+			  err);
+	page = nsx_try_alloc(1, f->page_size + NSX_PAGE_SLACK, "a page", err);
+	rc = d && v && page ? 0 : NSX_E_NOMEM;
+	for (size_t i = 0; !rc && i + 1 < leaves->n; i += each)
+		v[n++].leaf = i;
+	if (!rc)
+		v[n++].leaf = leaves->n - 1;
+	if (!rc && look_at(f, table, leaves, d, page, v, n))
+		keep_near(leaves, v, n, from, to);
+	nsx_decoder_free(d);
+	free(v);
+	free(page);
+	return rc;
+}
