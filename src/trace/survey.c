@@ -276,33 +276,41 @@ static int look_around(struct nsx_loader *l, struct nsx_tableload *list, size_t 
 	return rc;
 }
 
-/* Where the user says how far from the window what matters begins: first the ends of
- * the tables, which tell where the trace and so the window is.
+/* Where the user says how far from the window what matters begins: a look at the ends
+ * of the tables, which tell where the trace and so the window is, before the survey of
+ * what is within reach.
  */
+static int settle_reach(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
+			const char *window, struct nsx_err *err)
+{
+	const struct nsx_window *user = &l->portion.user;
+	struct nsx_reach *r = l->schema->reach;
+
+	*r = (struct nsx_reach){true, INT64_MAX, INT64_MIN};
+	if (look_around(l, list, n, window, err))
+		return err->rc;
+	nsx_survey_done(list, n);
+	free(l->least_corr);
+	l->least_corr = NULL;
+	l->nfrom_zero = 0;
+	r->from_ns = NSX_MAX(user->start_ns, -NSX_TIME_MAX) - l->opts->reach_ns;
+	r->to_ns = NSX_MIN(user->end_ns, NSX_TIME_MAX) + l->opts->reach_ns;
+	r->is_on = r->from_ns > l->t->first_ns || r->to_ns < l->t->last_ns;
+	return 0;
+}
+
 int nsx_survey(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
 	       const char *window, struct nsx_err *err)
 {
-	struct nsx_reach *reach = l->schema->reach;
-	struct nsx_portion *x = &l->portion;
-	int64_t reach_ns = l->opts->reach_ns;
+	const struct nsx_reach *r = l->schema->reach;
+	struct nsx_window *read = &l->portion.read;
 
-	if (reach_ns) {
-		*reach = (struct nsx_reach){true, INT64_MAX, INT64_MIN};
-		if (look_around(l, list, n, window, err))
-			return err->rc;
-		nsx_survey_done(list, n);
-		free(l->least_corr);
-		l->least_corr = NULL;
-		l->nfrom_zero = 0;
-		reach->from_ns = NSX_MAX(x->user.start_ns, -NSX_TIME_MAX) -
-				reach_ns;
-		reach->to_ns = NSX_MIN(x->user.end_ns, NSX_TIME_MAX) + reach_ns;
-	}
-	if (look_around(l, list, n, window, err))
+	if ((l->opts->reach_ns && settle_reach(l, list, n, window, err)) ||
+	    look_around(l, list, n, window, err))
 		return err->rc;
-	if (reach_ns) {
-		x->read.start_ns = NSX_MAX(x->read.start_ns, reach->from_ns);
-		x->read.end_ns = NSX_MIN(x->read.end_ns, reach->to_ns);
+	if (r->is_on) {
+		read->start_ns = NSX_MAX(read->start_ns, r->from_ns);
+		read->end_ns = NSX_MIN(read->end_ns, r->to_ns);
 	}
 	return 0;
 }
