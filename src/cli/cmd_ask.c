@@ -9,6 +9,7 @@ struct args {
 	bool json, md, csv;
 	const char *window;
 	int64_t limit, threads;
+	double reach_s;
 };
 
 #define OPT(...) NSX_OPT(struct args, __VA_ARGS__)
@@ -20,6 +21,9 @@ static const struct nsx_opt opts[] = {
 	    .least = 1, .most = 100000),
 	OPT(0, "window", NULL, "A..B", STR, window,
 	    "ask about this part only, as explain takes it"),
+	OPT(0, "reach", NULL, "S", REAL, reach_s,
+	    "with --window, of a huge trace: read only what begins at most S "
+	    "seconds from the window, as explain does", .most = 1e9),
 	NSX_OPT_THREADS(struct args),
 };
 
@@ -74,6 +78,8 @@ static void print_text(const struct nsx_answer *a, const struct args *args,
 			nsx_buf_adds(&b, " --window");
 			nsx_buf_add_word(&b, args->window);
 		}
+		if (args->reach_s > 0)
+			nsx_buf_printf(&b, " --reach %g", args->reach_s);
 		nsx_buf_printf(&b, "  # %s\n", a->next[i].why);
 	}
 	fwrite(b.p, 1, b.n, stdout);
@@ -127,6 +133,7 @@ static int answer(const struct args *args, char **argv, int n,
 	const struct nsx_question *q = nsx_question_find(argv[2]);
 	const struct nsx_opts o = {NSX_OPTS_DEFAULT, .path = argv[1],
 				   .window = args->window,
+				   .reach_s = args->reach_s,
 				   .purpose = q->purpose,
 				   .threads = nsx_threads(args->threads)};
 	struct nsx_subject s = {0};

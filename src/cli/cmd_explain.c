@@ -263,10 +263,6 @@ static int check_args(const struct args *a, int noperands, struct nsx_err *err)
 	if (a->iteration && a->window)
 		return nsx_fail(err, NSX_E_USAGE, "--iteration and --window "
 				"exclude each other");
-	if (a->reach_s > 0 && (!a->window || strchr(a->window, ':')))
-		return nsx_fail(err, NSX_E_USAGE, "--reach is how far from a "
-				"window rows are read: give its times, too "
-				"(--window A..B)");
 	if (check_what_ifs(a, err))
 		return err->rc;
 	if (a->explain && (a->window || a->iteration))

@@ -475,8 +475,13 @@ int nsx_report_make(const struct nsx_schema *schema,
 								 1e9),
 					   .progress = opts->progress};
 	struct nsx_trace *trace;
-	int rc = nsx_load_named(schema, &load, &trace, err);
+	int rc;
 
+	if (opts->reach_s > 0 && (!opts->window || strchr(opts->window, ':')))
+		return nsx_fail(err, NSX_E_USAGE, "--reach is how far from a "
+				"window rows are read: give its times, too "
+				"(--window A..B)");
+	rc = nsx_load_named(schema, &load, &trace, err);
 	if (rc)
 		return rc;
 	rc = report_on(trace, opts, ret, err);
