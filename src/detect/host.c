@@ -482,73 +482,176 @@ static int find_outside(struct nsx_detect *d, struct nsx_err *err)
 
 /* The scheduler and the profiler -----------------------------------------------*/
 
-static void find_preemption(struct nsx_detect *d)
+/* Where launching threads were off their CPU, and the one that was for longest. */
+struct lost {
+	const struct nsx_trace *t;
+	struct lost_span {
+		struct nsx_span span;
+		uint32_t thread;
+	} *v;
+	size_t n, cap;
+	int64_t *ns; /* by thread                                            */
+	uint32_t thread; /* NSX_NONE: none was                               */
+	size_t count, nothers; /* of its spans; of threads besides it        */
+};
+
+static int add_lost(void *ctx, uint32_t thread, struct nsx_span span,
+		    struct nsx_err *err)
 {
-	struct nsx_preempted lost = nsx_model_preempted(d->facts->model);
+	struct lost *x = ctx;
+
+	if (!x->t->thread[thread].launches)
+		return 0;
+	nsx_add_to(&x->ns[thread], span.end_ns - span.start_ns);
+	return nsx_push(x->v, x->n, x->cap, "scheduling", err,
+			(struct lost_span){span, thread});
+}
+
+static void choose_loser(struct lost *x)
+{
+	uint32_t n = 0;
+
+	x->thread = NSX_NONE;
+	for (uint32_t i = 0; i < x->t->nthreads; i++) {
+		n += x->ns[i] > 0;
+		if (x->ns[i] > 0 &&
+		    (x->thread == NSX_NONE || x->ns[i] > x->ns[x->thread]))
+			x->thread = i;
+	}
+	x->nothers = n ? n - 1 : 0;
+	for (size_t i = 0; i < x->n; i++)
+		x->count += x->v[i].thread == x->thread;
+}
+
+/* To be freed by the caller: v. */
+static int find_lost(struct nsx_detect *d,
+		     int (*each)(const struct nsx_model *, nsx_lost_fn, void *,
+				 struct nsx_err *),
+		     struct lost *ret, struct nsx_err *err)
+{
+	ret->t = d->trace;
+	if (!nsx_new_array(ret->ns, d->scratch, d->trace->nthreads, "threads", err) ||
+	    each(d->facts->model, add_lost, ret, err))
+		return err->rc;
+	choose_loser(ret);
+	return 0;
+}
+
+/* Of what its time is: not all of the window, or of one of several threads. */
+static const char *say_whose(struct nsx_detect *d, const struct lost *x)
+{
 	struct nsx_findings *l = d->found;
-	uint32_t launcher = 0, n = 0;
 
-	if (!lost.n)
-		return;
-	for (uint32_t i = 0; i < d->trace->nthreads; i++)
-		if (d->trace->thread[i].launches && !n++)
-			launcher = i;
-	struct nsx_finding f = {
-		.id = NSX_ID_preempted_host,
-		.title = "the launching thread is off its CPU though it could "
-			 "run",
-		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
-		.evidence = {nsx_tell(
-			l, "it lost its CPU %s outside of waits, for %s in "
-			"all%s",
-			nsx_text_n(l->arena, lost.n, "time", NULL),
-			nsx_tell_ns(l, lost.ns),
-			nsx_model_closure(d->facts->model)->is_part ?
-				", in the part of the window that was replayed" :
-				"")},
-		.recommendation = {
-			"give it a core of its own: pin it (taskset, "
-			"numactl), and leave cores free of workers "
-			"(fewer data loader processes, OMP_NUM_THREADS)"},
-		.proof = {{.csv = "cpu_threads", .column = "on_cpu_ms",
-			   /* Of several it is not known which. */
-			   .at = {{n == 1 ? "tid" : NULL,
-				   nsx_int(d->trace->thread[launcher].tid)}}}},
-		.remedy = nsx_plan_of(d, (struct nsx_change){
-			.verb = NSX_NO_PREEMPTION})};
+	return nsx_tell(
+		l, "%s%s", nsx_model_closure(d->facts->model)->is_part ?
+			", in the part of the window that was replayed" : "",
+		!x->nothers ? "" :
+		nsx_tell(l, " (thread %lld; %s for less)",
+			 (long long)x->t->thread[x->thread].tid,
+			 nsx_text_n(l->arena, x->nothers, "other launching thread",
+				    NULL)));
+}
 
-	nsx_found(l, &f);
+/* The range that most of it lies in. */
+static int tell_lost_place(struct nsx_detect *d, const struct lost *x,
+			   struct nsx_finding *f, struct nsx_err *err)
+{
+	struct nsx_place most = {0, NSX_NONE};
+	struct nsx_places places = {0};
+	struct nsx_nvtx_walk walk;
+	uint32_t *below;
+	int rc = 0;
+
+	if (!nsx_new_array(below, d->scratch, x->t->nvtx.n, "ranges", err))
+		return err->rc;
+	nsx_nvtx_walk_begin(&walk, x->t, x->thread, true, false, below);
+	for (size_t i = 0; !rc && i < x->n; i++) {
+		const struct nsx_span *s = &x->v[i].span;
+
+		if (x->v[i].thread != x->thread)
+			continue;
+		rc = nsx_places_add(&places, x->t, 0,
+				    nsx_nvtx_walk_to(&walk, s->start_ns), NSX_NONE,
+				    s->end_ns - s->start_ns, &most, err);
+	}
+	if (!rc)
+		nsx_places_tell(d, &places, 0, &most, f);
+	nsx_places_done(&places);
+	return rc;
+}
+
+static int find_preemption(struct nsx_detect *d, struct nsx_err *err)
+{
+	struct nsx_findings *l = d->found;
+	struct lost x = {0};
+	int rc = find_lost(d, nsx_model_each_preempted, &x, err);
+
+	if (!rc && x.thread != NSX_NONE)
+		nsx_found(l, &(struct nsx_finding){
+			.id = NSX_ID_preempted_host,
+			.title = "the launching thread is off its CPU though it could "
+				 "run",
+			.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
+			.evidence = {nsx_tell(
+				l, "it lost its CPU %s outside of waits, for %s in all%s",
+				nsx_text_n(l->arena, x.count, "time", NULL),
+				nsx_tell_ns(l, x.ns[x.thread]), say_whose(d, &x))},
+			.recommendation = {
+				"give it a core of its own: pin it (taskset, "
+				"numactl), and leave cores free of workers "
+				"(fewer data loader processes, OMP_NUM_THREADS)"},
+			.proof = {{.csv = "cpu_threads", .column = "on_cpu_ms",
+				   .at = {{"tid", nsx_int(
+					   x.t->thread[x.thread].tid)}}}},
+			.remedy = nsx_plan_of(d, (struct nsx_change){
+				.verb = NSX_NO_PREEMPTION})});
+	free(x.v);
+	return rc;
 }
 
 /* Without reasons of the scheduler's and calls of the operating system it may have waited, or,
  * where its state does not say that it did, have been kept from its CPU.
  */
-static void find_absence(struct nsx_detect *d)
+static int propose_absence(struct nsx_detect *d, const struct lost *x,
+			   struct nsx_err *err)
 {
-	bool is_blocked;
-	struct nsx_preempted lost = nsx_model_absent(d->facts->model, &is_blocked);
 	struct nsx_findings *l = d->found;
 	struct nsx_finding f = {
 		.id = NSX_ID_preempted_host, .subject = "unknown",
 		.title = nsx_tell(l, "the launching thread is off its CPU for %s, for a "
-				     "reason not recorded", nsx_tell_ns(l, lost.ns)),
+				     "reason not recorded",
+				  nsx_tell_ns(l, x->ns[x->thread])),
 		.confidence = NSX_CONF_MEDIUM, .device = NSX_NONE,
 		.is_upper = true, .is_set = true, .may_be_pace = true,
 		.evidence = {nsx_tell(
 			l, "%s outside of waits for the GPU%s: it waited for something%s",
-			nsx_text_n(l->arena, lost.n, "time", NULL),
-			nsx_model_closure(d->facts->model)->is_part ?
-				", in the part of the window that was replayed" : "",
-			is_blocked ? "" : ", or something else had its CPU")},
+			nsx_text_n(l->arena, x->count, "time", NULL), say_whose(d, x),
+			nsx_model_is_blocked(d->facts->model) ? "" :
+				", or something else had its CPU")},
 		.recommendation = {
 			"to see why: capture calls of the operating system as well "
 			"(--trace=cuda,nvtx,osrt), with a newer nsys, whose scheduling "
 			"rows have a reason"},
-		.proof = {{.csv = "cpu_threads", .column = "on_cpu_ms"}},
+		.proof = {{.csv = "cpu_threads", .column = "on_cpu_ms",
+			   .at = {{"tid", nsx_int(x->t->thread[x->thread].tid)}}}},
 		.remedy = nsx_plan_of(d, (struct nsx_change){.verb = NSX_NO_ABSENCE})};
 
-	if ((double)lost.ns >= LEAST_SHARE * (double)(d->w.end_ns - d->w.start_ns))
-		nsx_found(l, &f);
+	if (tell_lost_place(d, x, &f, err))
+		return err->rc;
+	nsx_found(l, &f);
+	return 0;
+}
+
+static int find_absence(struct nsx_detect *d, struct nsx_err *err)
+{
+	double least_ns = LEAST_SHARE * (double)(d->w.end_ns - d->w.start_ns);
+	struct lost x = {0};
+	int rc = find_lost(d, nsx_model_each_absent, &x, err);
+
+	if (!rc && x.thread != NSX_NONE && (double)x.ns[x.thread] >= least_ns)
+		rc = propose_absence(d, &x, err);
+	free(x.v);
+	return rc;
 }
 
 static void find_profiler(struct nsx_detect *d)
@@ -579,10 +682,9 @@ static void find_profiler(struct nsx_detect *d)
 
 int nsx_detect_host(struct nsx_detect *d, struct nsx_err *err)
 {
-	if (find_outside(d, err))
+	if (find_outside(d, err) || find_preemption(d, err) ||
+	    find_absence(d, err))
 		return err->rc;
-	find_preemption(d);
-	find_absence(d);
 	find_profiler(d);
 	return 0;
 }

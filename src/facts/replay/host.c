@@ -457,53 +457,66 @@ int model_host(struct build *b, struct nsx_err *err)
 	return rc;
 }
 
-/* Adds what of a span of a thread the list has in the window that is replayed. */
-static void add_lost(const struct nsx_model *m, const struct span_list *list,
-		     uint32_t thread, struct nsx_span in, struct nsx_preempted *ret)
+struct losses {
+	const struct nsx_model *m;
+	const struct span_list *list;
+	nsx_lost_fn each;
+	void *ctx;
+};
+
+/* What of a span of a thread the list has in the window that is replayed. */
+static int tell_lost(const struct losses *x, uint32_t thread, struct nsx_span in,
+		     struct nsx_err *err)
 {
-	const struct nsx_window *w = &m->closure.window;
-	struct nsx_span off;
+	const struct nsx_window *w = &x->m->closure.window;
+	struct nsx_span lost;
+	int rc = 0;
 
 	in.start_ns = NSX_MAX(in.start_ns, w->start_ns);
 	in.end_ns = NSX_MIN(in.end_ns, w->end_ns);
 	if (in.end_ns <= in.start_ns)
-		return;
-	for (size_t at = span_list_find(list, thread, in.start_ns);
-	     span_list_next(list, thread, in, &at, &off); ret->n++)
-		ret->ns += off.end_ns - off.start_ns;
+		return 0;
+	for (size_t at = span_list_find(x->list, thread, in.start_ns);
+	     !rc && span_list_next(x->list, thread, in, &at, &lost);)
+		rc = x->each(x->ctx, thread, lost, err);
+	return rc;
 }
 
-static struct nsx_preempted lost_in(const struct nsx_model *m,
-				    const struct span_list *list)
+static int each_lost(const struct losses *x, struct nsx_err *err)
 {
-	struct nsx_preempted ret = {0};
+	const struct nsx_model *m = x->m;
+	int rc = 0;
 
-	for (uint32_t i = 0; i < m->ncalls; i++) {
+	for (uint32_t i = 0; !rc && i < m->ncalls; i++) {
 		const struct model_call *c = &m->call[i];
-		struct nsx_span lost = model_lost_in(c);
-		int64_t gap_ns = NSX_MAX(0, model_gap(m, i));
+		struct nsx_span inside = model_lost_in(c);
+		struct nsx_span before = {c->start_ns - NSX_MAX(0, model_gap(m, i)),
+					  inside.start_ns > c->start_ns ?
+						  c->start_ns : inside.end_ns};
 		uint32_t h = nsx_call_thread(m->t, c->row);
 
 		if (!(c->flags & CALL_ACTIVE))
 			continue;
-		if (lost.start_ns > c->start_ns) {
-			add_lost(m, list, h, lost, &ret);
-			lost.end_ns = c->start_ns;
-		}
-		lost.start_ns = c->start_ns - gap_ns;
-		add_lost(m, list, h, lost, &ret);
+		rc = tell_lost(x, h, before, err);
+		if (!rc && inside.start_ns > c->start_ns)
+			rc = tell_lost(x, h, inside, err);
 	}
-	return ret;
+	return rc;
 }
 
-struct nsx_preempted nsx_model_preempted(const struct nsx_model *m)
+int nsx_model_each_preempted(const struct nsx_model *m, nsx_lost_fn each, void *ctx,
+			     struct nsx_err *err)
 {
-	return lost_in(m, &m->preempted);
+	return each_lost(&(struct losses){m, &m->preempted, each, ctx}, err);
 }
 
-struct nsx_preempted nsx_model_absent(const struct nsx_model *m,
-				      bool *is_blocked)
+int nsx_model_each_absent(const struct nsx_model *m, nsx_lost_fn each, void *ctx,
+			  struct nsx_err *err)
 {
-	*is_blocked = !m->is_unexplained;
-	return lost_in(m, &m->absent);
+	return each_lost(&(struct losses){m, &m->absent, each, ctx}, err);
+}
+
+bool nsx_model_is_blocked(const struct nsx_model *m)
+{
+	return !m->is_unexplained;
 }

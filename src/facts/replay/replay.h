@@ -51,19 +51,22 @@ const struct nsx_closure *nsx_model_closure(const struct nsx_model *m);
  */
 int64_t nsx_model_launch_ns(const struct nsx_model *m);
 
-/* How often, and for how long in all, threads were off their CPU though they could
- * run, but for waits in calls, in what is replayed; 0 where the model abstains.
+/* Where a thread was off its CPU, but for waits in calls, in what is replayed: of each
+ * thread in order of start; never where the model abstains.  What each does not return as 0
+ * ends it.
  */
-struct nsx_preempted {
-	size_t n;
-	int64_t ns;
-};
-struct nsx_preempted nsx_model_preempted(const struct nsx_model *m);
-/* Likewise off their CPU, and neither the scheduler nor a call tells why; *is_blocked: the
- * scheduler says each time that the thread waited, though not for what.
+typedef int (*nsx_lost_fn)(void *ctx, uint32_t thread, struct nsx_span lost,
+			   struct nsx_err *err);
+/* Though it could run. */
+int nsx_model_each_preempted(const struct nsx_model *m, nsx_lost_fn each, void *ctx,
+			     struct nsx_err *err) NSX_CHECKED;
+/* Likewise, and neither the scheduler nor a call tells why. */
+int nsx_model_each_absent(const struct nsx_model *m, nsx_lost_fn each, void *ctx,
+			  struct nsx_err *err) NSX_CHECKED;
+/* Of these, whether the scheduler says each time that the thread waited, though not for
+ * what.
  */
-struct nsx_preempted nsx_model_absent(const struct nsx_model *m,
-				      bool *is_blocked);
+bool nsx_model_is_blocked(const struct nsx_model *m);
 
 /* Threads of a process that do the same work, each on streams of its own, one at a time: how
  * many, how often another one goes on, how long that takes, and how long those that go on had

@@ -1,0 +1,1 @@
+explain @off_cpu_in_range --out o
