@@ -32,6 +32,15 @@ struct nsx_detect {
 	/* Idle time of the limiting GPU in the judged window, by cause. */
 	int64_t idle_ns[NSX_NCAUSES];
 	struct nsx_arena *scratch; /* freed after this detector              */
+	/* nsx_detect_memory fills these for nsx_detect_kernels: judged kernels in which pages
+	 * of unified memory come to their GPU, each until the last is there, for which it may
+	 * wait till then.
+	 */
+	struct nsx_paged {
+		uint32_t op;
+		int64_t ns;
+	} *paged;
+	size_t npaged;
 };
 
 #define NSX_DETECTOR(name, when)                                              \

@@ -203,15 +203,36 @@ typedef double (*faster_fn)(const struct kernels *, const struct kernel *,
 struct grid {
 	struct kernel shape;
 	double amount, won_ns; /* how much faster it could be, and what that wins */
+	int64_t paged_ns; /* of its time, in which it may wait for pages    */
 };
 struct grids { /* on all GPUs                                               */
 	faster_fn faster;	      /* how much each could be              */
 	struct grid top[MOST_SHAPES]; /* the one that wins most first        */
 	struct nsx_change *v;
 	size_t n;
-	int64_t ns;
+	int64_t ns, paged_ns;
 	double won_ns; /* at most                                            */
 };
+
+/* By shape: for how long its kernels may wait for pages. */
+static int64_t *sum_paged(const struct kernels *k, uint32_t device,
+			  const struct table *shapes, struct nsx_err *err)
+{
+	const struct nsx_device *dev = &k->d->trace->device[device];
+	int64_t *ns;
+
+	if (!nsx_new_array(ns, k->d->scratch, shapes->n, "kernels", err))
+		return NULL;
+	for (size_t i = 0; i < k->d->npaged; i++) {
+		const struct nsx_paged *x = &k->d->paged[i];
+		uint32_t at = shapes->at[nsx_op_detail(&k->d->trace->ops, x->op)];
+
+		if (x->op >= dev->ops_at && x->op < dev->ops_at + dev->nops &&
+		    at && at != NSX_NONE)
+			nsx_add_to(&ns[at - 1], x->ns);
+	}
+	return ns;
+}
 
 static void keep_grid(struct grids *s, const struct grid *x)
 {
@@ -233,21 +254,25 @@ static int list_grids(struct kernels *k, struct grids grids[2],
 	for (uint32_t d = 0; d < k->d->trace->ndevices; d++) {
 		struct table shapes = {0};
 		double *block_ns;
+		int64_t *paged_ns;
 
 		if (kernels_sum(k, d, true, &shapes, err) ||
 		    !nsx_new_array(block_ns, k->d->scratch, shapes.n, "kernels",
-				   err))
+				   err) ||
+		    !(paged_ns = sum_paged(k, d, &shapes, err)))
 			return err->rc;
 		add_beside(k, d, &shapes, block_ns);
 		for (size_t i = 0; i < shapes.n; i++)
 			for (unsigned w = 0; w < 2; w++) {
-				struct grid x = {shapes.v[i], 0, 0};
+				struct grid x = {shapes.v[i], 0, 0, paged_ns[i]};
 
 				x.amount = grids[w].faster(k, &x.shape, block_ns[i]);
-				x.won_ns = (double)x.shape.ns * (1 - 1 / x.amount);
+				x.won_ns = (double)(x.shape.ns - x.paged_ns) *
+					   (1 - 1 / x.amount);
 				if (x.amount >= LEAST_ROOM)
 					keep_grid(&grids[w], &x);
 			}
+		nsx_arena_drop(k->d->scratch, paged_ns);
 		nsx_arena_drop(k->d->scratch, block_ns);
 		nsx_arena_drop(k->d->scratch, shapes.v);
 		nsx_arena_drop(k->d->scratch, shapes.at);
@@ -259,24 +284,39 @@ static int list_grids(struct kernels *k, struct grids grids[2],
 static int price_grids(struct kernels *k, double share, struct grids *ret,
 		       bool *is_told, struct nsx_err *err)
 {
-	for (size_t i = 0; i < ret->n; i++)
+	for (size_t i = 0; i < ret->n; i++) {
 		nsx_add_to(&ret->ns, ret->top[i].shape.ns);
-	*is_told = ret->n && (double)ret->ns >= share * k->length_ns;
+		nsx_add_to(&ret->paged_ns, ret->top[i].paged_ns);
+	}
+	*is_told = ret->n &&
+		   (double)(ret->ns - ret->paged_ns) >= share * k->length_ns;
 	if (!*is_told)
 		return 0;
 	ret->v = nsx_arena_get(k->d->found->arena, ret->n * sizeof(*ret->v));
 	for (size_t i = 0; i < ret->n; i++) {
-		const struct kernel *x = &ret->top[i].shape;
+		const struct grid *g = &ret->top[i];
+		const struct kernel *x = &g->shape;
 
-		ret->won_ns += ret->top[i].won_ns;
+		ret->won_ns += g->won_ns;
 		ret->v[i] = (struct nsx_change){.verb = NSX_FASTER,
 						.op = NSX_ON_KERNELS,
-						.amount = ret->top[i].amount,
+						.amount = !g->paged_ns ? g->amount :
+							(double)x->ns /
+							((double)x->ns - g->won_ns),
 						.fills = ret->faster == fuller};
 		if (list_ops(k, x, &ret->v[i], err))
 			return err->rc;
 	}
 	return 0;
+}
+
+static const char *say_paged(const struct kernels *k, const struct grids *s)
+{
+	struct nsx_findings *l = k->d->found;
+
+	return !s->paged_ns ? "" :
+		nsx_tell(l, ", of which %s may be waits for pages of unified memory, and "
+			 "are not counted", nsx_tell_ns(l, s->paged_ns));
 }
 
 /* Sets *told where the kernel that takes most is the first among them. */
@@ -316,10 +356,11 @@ static int propose_small(struct kernels *k, struct grids *small, bool *told,
 		.confidence = NSX_CONF_MEDIUM, .device = device,
 		.guess_ns = small->won_ns,
 		.is_rule = true, .is_bound = true,
-		.weight = (double)top->ns / k->length_ns,
-		.evidence = {small->n == 1 ? most :
+		.weight = (double)(top->ns - small->top[0].paged_ns) / k->length_ns,
+		.evidence = {nsx_tell(
+			l, "%s%s", small->n == 1 ? most :
 			nsx_tell(l, "%zu launch shapes, %s in all", small->n,
-				 nsx_tell_ns(l, small->ns))},
+				 nsx_tell_ns(l, small->ns)), say_paged(k, small))},
 		.recommendation = {
 			"give each launch more work: larger batches, fused or "
 			"batched kernels, a split of the reduced dimension",

@@ -25,13 +25,17 @@ struct unified {
 	int64_t bytes, ns, faults;
 	double all_ns; /* over the whole trace, of the same as stalled       */
 	int64_t read_back_ns, read_back_bytes; /* by the host, page by page  */
+	int64_t paged_ns; /* of kernels until their last page is there       */
+	struct nsx_paged *paged;
+	size_t npaged, cap_paged;
 	struct managed {
 		int64_t at_ns, bytes; /* freed: below 0                      */
 	} *managed;
 	size_t nmanaged, cap_managed;
 	struct nsx_spans *busy; /* by device: migrating or handling faults */
+	struct nsx_spans *fetched; /* likewise: pages come that a kernel touched */
 	uint32_t device; /* where kernels run for longest meanwhile; NSX_NONE */
-	size_t *cap;
+	size_t *cap, *cap_fetched;
 };
 
 static int add_span(struct unified *u, uint32_t device, int64_t start_ns,
@@ -41,6 +45,16 @@ static int add_span(struct unified *u, uint32_t device, int64_t start_ns,
 
 	return nsx_push(s->v, s->n, u->cap[device], "migrations", err,
 			(struct nsx_span){start_ns, end_ns});
+}
+
+static int add_fetched(struct unified *u, uint32_t device, const struct nsx_copy *x,
+		       struct nsx_span when, struct nsx_err *err)
+{
+	struct nsx_spans *s = &u->fetched[device];
+
+	return x->copy_kind != NSX_COPY_UVM_HTOD || x->cause == NSX_MIGRATE_PREFETCH ?
+		       0 : nsx_push(s->v, s->n, u->cap_fetched[device], "migrations",
+				    err, when);
 }
 
 /* A migration that the host asked for soon after another: idle time of the GPU between
@@ -75,7 +89,9 @@ static int collect_moves(struct unified *u, struct nsx_err *err)
 		    !nsx_copy_is_migration(x->copy_kind))
 			continue;
 		if (add_span(u, nsx_stream_of(t, i)->device, at_ns,
-			     nsx_op_end(&t->ops, i), err))
+			     nsx_op_end(&t->ops, i), err) ||
+		    add_fetched(u, nsx_stream_of(t, i)->device, x,
+				(struct nsx_span){at_ns, nsx_op_end(&t->ops, i)}, err))
 			return err->rc;
 		if (!nsx_is_judged(u->d, at_ns) ||
 		    !nsx_op_counts(t, i))
@@ -140,6 +156,63 @@ static int stalled_ns(struct unified *u, uint32_t *ret_device, double *ret,
 			*ret_device = i;
 		}
 	}
+	return 0;
+}
+
+/* Of a kernel in which pages come: until the last is there. */
+static int64_t paged_ns(const struct nsx_spans *fetched, struct nsx_span kernel)
+{
+	size_t i = nsx_spans_find(fetched, kernel.end_ns);
+	int64_t until_ns = i < fetched->n && fetched->v[i].start_ns < kernel.end_ns ?
+				   kernel.end_ns :
+			   i ? fetched->v[i - 1].end_ns : INT64_MIN;
+
+	return until_ns > kernel.start_ns ? until_ns - kernel.start_ns : 0;
+}
+
+static int list_paged(struct unified *u, uint32_t device, struct nsx_err *err)
+{
+	struct nsx_detect *d = u->d;
+	const struct nsx_ops *o = &d->trace->ops;
+	const struct nsx_device *dev = &d->trace->device[device];
+	struct nsx_spans *fetched = &u->fetched[device], waits = {0};
+
+	nsx_spans_normalise(fetched);
+	if (!fetched->n)
+		return 0;
+	if (!nsx_new_array(waits.v, d->scratch, dev->nops, "kernels", err))
+		return err->rc;
+	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
+		int64_t start_ns = nsx_op_start(o, i), ns;
+
+		if (o->kind[i] != NSX_OP_KERNEL || o->cls[i] != NSX_C_COMPUTE ||
+		    !nsx_is_judged(d, start_ns))
+			continue;
+		ns = paged_ns(fetched, (struct nsx_span){start_ns, nsx_op_end(o, i)});
+		if (!ns)
+			continue;
+		nsx_spans_push(&waits, start_ns, start_ns + ns);
+		if (nsx_push(u->paged, u->npaged, u->cap_paged, "kernels", err,
+			     (struct nsx_paged){(uint32_t)i, ns}))
+			return err->rc;
+	}
+	u->paged_ns = NSX_MAX(u->paged_ns, nsx_spans_total(&waits));
+	return 0;
+}
+
+/* For the kernels' detector. */
+static int keep_paged(struct unified *u, struct nsx_err *err)
+{
+	struct nsx_detect *d = u->d;
+
+	for (uint32_t i = 0; i < d->trace->ndevices; i++)
+		if (list_paged(u, i, err))
+			return err->rc;
+	if (!nsx_new_array(d->paged, d->found->arena, u->npaged, "kernels", err))
+		return err->rc;
+	for (size_t i = 0; i < u->npaged; i++)
+		d->paged[i] = u->paged[i];
+	d->npaged = u->npaged;
 	return 0;
 }
 
@@ -253,9 +326,11 @@ static void tell_stalls(struct unified *u, double stalled,
 			nsx_tell_bytes(l, u->read_back_bytes),
 			nsx_tell_ns(l, u->read_back_ns));
 	if (u->ns > 0)
-		f->evidence[n++] = nsx_tell(l, "migrations take %s; between "
-					    "two of them kernels may wait as "
-					    "well", nsx_tell_ns(l, u->ns));
+		f->evidence[n++] = nsx_tell(
+			l, "migrations take %s; between two of them kernels may wait as well%s",
+			nsx_tell_ns(l, u->ns), (double)u->paged_ns <= stalled ? "" :
+			nsx_tell(l, ": for %s in all at most, each until its last page "
+				 "has come", nsx_tell_ns(l, u->paged_ns)));
 	f->evidence[n] = u->faults ?
 		nsx_tell(l, "%" PRId64 " groups of page faults of the GPU were "
 			 "recorded", u->faults) :
@@ -271,7 +346,7 @@ static int propose(struct unified *u, double least_ns, struct nsx_err *err)
 	double stalled = 0;
 	int64_t managed;
 
-	if (stalled_ns(u, &device, &stalled, err))
+	if (stalled_ns(u, &device, &stalled, err) || keep_paged(u, err))
 		return err->rc;
 	if (!is_loud(u) && ((stalled <= 0 && !u->rows.n) ||
 			    ((double)u->ns < least_ns && !u->faults)))
@@ -319,10 +394,13 @@ static int find_unified(struct unified *u, struct nsx_err *err)
 	double least_ns = LEAST_SHARE *
 			  (double)(u->d->w.end_ns - u->d->w.start_ns);
 
-	u->busy = nsx_arena_get(u->d->scratch, (u->d->trace->ndevices + 1) *
-						       sizeof(*u->busy));
-	u->cap = nsx_arena_get(u->d->scratch, (u->d->trace->ndevices + 1) *
-						      sizeof(*u->cap));
+	size_t n = u->d->trace->ndevices;
+
+	if (!nsx_new_array(u->busy, u->d->scratch, n, "GPUs", err) ||
+	    !nsx_new_array(u->fetched, u->d->scratch, n, "GPUs", err) ||
+	    !nsx_new_array(u->cap, u->d->scratch, n, "GPUs", err) ||
+	    !nsx_new_array(u->cap_fetched, u->d->scratch, n, "GPUs", err))
+		return err->rc;
 	if (collect_moves(u, err) ||
 	    nsx_view_each(u->d->trace->schema, um_gpu_fault, on_fault, u, err,
 			  start_ns, end_ns, device_id))
@@ -338,9 +416,12 @@ int nsx_detect_memory(struct nsx_detect *d, struct nsx_err *err)
 	struct unified u = {.d = d};
 	int rc = find_unified(&u, err);
 
-	for (uint32_t i = 0; u.busy && i < d->trace->ndevices; i++)
+	for (uint32_t i = 0; u.cap_fetched && i < d->trace->ndevices; i++) {
 		free(u.busy[i].v);
+		free(u.fetched[i].v);
+	}
 	free(u.managed);
+	free(u.paged);
 	free(u.rows.v);
 	return rc;
 }

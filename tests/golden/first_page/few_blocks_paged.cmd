@@ -1,0 +1,1 @@
+explain @few_blocks_paged --out o
