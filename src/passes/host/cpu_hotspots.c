@@ -14,7 +14,8 @@
 	  "whose code it is: program, library, system, cuda, profiler")       \
 	X(SITE, "called_from", STR,                                           \
 	  "innermost function of the program itself, else of a library")      \
-	X(SITE_MODULE, "called_from_module", STR, "file that is in")          \
+	X(SITE_MODULE, "called_from_module", STR, "file that is in",          \
+	  .title = "called from module")                                      \
 	X(SAMPLES, "samples", I64, "how often it was seen there",             \
 	  .adds = true)                                                       \
 	X(PCT, "pct_of_samples", F64, "share of all samples", .adds = true)   \
@@ -233,6 +234,33 @@ static const char *say_origins(const struct tally *y, struct nsx_section *out)
 	return text;
 }
 
+/* Where a site has no name its module is all that tells two rows apart. */
+static bool has_bare_site(const struct nsx_table *rows)
+{
+	for (size_t i = 0; i < NSX_MIN(rows->nrows, (size_t)NSX_MAX_MD_ROWS); i++) {
+		const struct nsx_cell *row = nsx_row_at(rows, i);
+
+		if (row[SITE].type == NSX_T_NULL &&
+		    row[SITE_MODULE].type != NSX_T_NULL)
+			return true;
+	}
+	return false;
+}
+
+static void show(const struct nsx_table *rows, bool has_work, struct nsx_section *out)
+{
+	int column[8] = {TID, FUNCTION, MODULE, SITE};
+	size_t n = 4;
+
+	if (has_bare_site(rows))
+		column[n++] = SITE_MODULE;
+	column[n++] = SAMPLES;
+	column[n++] = PCT;
+	if (has_work)
+		column[n++] = IDLE;
+	nsx_md_table_of(out, rows, has_work ? 3 : 0, column, n);
+}
+
 static void summarise(const struct tally *y, const struct nsx_table *rows,
 		      const struct nsx_table *threads, bool is_scheduled,
 		      struct nsx_section *out)
@@ -244,12 +272,7 @@ static void summarise(const struct tally *y, const struct nsx_table *rows,
 	nsx_md_bullet(out, "%s of threads that ran on a CPU%s.",
 		      nsx_text_n(out->arena, (size_t)y->samples, "sample",
 				 NULL), say_origins(y, out));
-	if (y->has_work)
-		nsx_md_table(out, rows, 3, TID, FUNCTION, MODULE, SITE,
-			     SAMPLES, PCT, IDLE);
-	else
-		nsx_md_table(out, rows, 0, TID, FUNCTION, MODULE, SITE,
-			     SAMPLES, PCT);
+	show(rows, y->has_work, out);
 	if (threads->nrows > 1 && !is_scheduled)
 		nsx_md_table(out, threads, 3, T_PID, T_TID, T_NAME, T_SAMPLES,
 			     T_PCT);

@@ -1,0 +1,1 @@
+explain @sites_unnamed --pass cpu_hotspots --md
