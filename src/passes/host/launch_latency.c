@@ -220,6 +220,12 @@ static void put_summary(struct nsx_section *out, struct launched *l)
 	nsx_put(out, "summary.started_before_return_count", nsx_int(early));
 	nsx_put(out, "summary.p50_post_return_us",
 		nsx_us(nsx_quantile(l->ns, l->n, 0.5)));
+	if (l->n == 1) {
+		nsx_md_bullet(out, "From launch call to kernel: **%s**%s",
+			      nsx_say_time(out, most),
+			      early ? "; it began before the call returned" : "");
+		return;
+	}
 	nsx_md_bullet(out,
 		"From launch call to kernel: median **%s**, p95 %s, p99 %s, "
 		"longest %s, over %s%s",

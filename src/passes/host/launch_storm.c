@@ -394,6 +394,11 @@ static void say_kernels(struct nsx_section *out, const struct nsx_cell *f,
 	nsx_headline(out, "Launch storm: %lld launches over %.3fs = %.1f "
 		     "launches/s; median kernel %.2f us", n,
 		     f[STORM_WINDOW].u.f, per_s, f[STORM_P50].u.f);
+	if (n == 1) {
+		nsx_md_bullet(out, "1 kernel of %s",
+			      nsx_text_ns(out->arena, f[STORM_P50].u.f * 1e3));
+		return;
+	}
 	nsx_md_bullet(out,
 		"%s over %s, %s a second%s; duration median %s, p90 %s, p99 %s%s",
 		nsx_text_n(out->arena, (size_t)n, "kernel", NULL),
