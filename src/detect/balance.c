@@ -490,8 +490,8 @@ static const char *advise_on_pauses(const struct nsx_detect *d)
 	}
 	return late_ns > all_ns / 2 ?
 		nsx_tell(d->found, "launch sooner, in a CUDA graph: work reaches the GPU "
-			 "%s after its call returns, and most calls return later "
-			 "than that before the GPU runs dry",
+			 "%s after its call returns, and for most of it the GPU has "
+			 "nothing left to do by then",
 			 nsx_text_ns(d->found->arena, (double)launch_ns)) :
 		"fuse small kernels, or give each more work: between two of them "
 		"the GPU pauses for about a microsecond, however early they are "

@@ -106,12 +106,30 @@ static void fill_alike(struct sweep *s, struct nsx_table *table)
 		       SIZE);
 }
 
+/* Whether as many copies of that size, or more, go to the host: what is exchanged is not the
+ * same data again.
+ */
+static bool come_back(const struct nsx_table *table, const struct nsx_cell *x)
+{
+	const char *to_host = nsx_copy_direction(NSX_COPY_DTOH);
+
+	for (size_t i = 0; i < table->nrows; i++) {
+		const struct nsx_cell *y = nsx_row_at(table, i);
+
+		if (y[SIZE].u.i == x[SIZE].u.i && !strcmp(y[DIRECTION].u.s, to_host) &&
+		    y[COUNT].u.i >= x[COUNT].u.i)
+			return true;
+	}
+	return false;
+}
+
 static void say(const struct nsx_trace *t, struct nsx_section *out,
 		const struct nsx_table *table)
 {
 	const struct nsx_cell *x = nsx_row_at(table, 0);
-	bool from_host = !strcmp(x[DIRECTION].u.s,
-				 nsx_copy_direction(NSX_COPY_HTOD));
+	bool is_again = !strcmp(x[DIRECTION].u.s,
+				nsx_copy_direction(NSX_COPY_HTOD)) &&
+			!come_back(table, x);
 
 	if (x[TOTAL].u.f * 1e6 * 100 <
 	    NOTED_PCT * (double)(t->window.end_ns - t->window.start_ns))
@@ -123,10 +141,10 @@ static void say(const struct nsx_trace *t, struct nsx_section *out,
 		nsx_say_bytes(out, x[SIZE].u.i), nsx_say_ms(out, x[TOTAL].u.f),
 		nsx_text_ns(out->arena, x[P50].u.f * 1e3),
 		nsx_text_ns(out->arena, x[P99].u.f * 1e3),
-		!from_host ? "" : " The trace does not tell whether it is the "
+		!is_again ? "" : " The trace does not tell whether it is the "
 				  "same data again: what does not change "
 				  "should be copied once and kept.",
-		!from_host || x[DEVICES].u.i < 2 ? "" :
+		!is_again || x[DEVICES].u.i < 2 ? "" :
 			nsx_say(out, " They go to %" PRId64 " GPUs: if all of "
 				"them need the same data, it may be faster to send "
 				"it to one, and from there to the others.",

@@ -1,0 +1,1 @@
+explain @hand_over --pass copies --md
