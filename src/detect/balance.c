@@ -543,6 +543,9 @@ static void tell_causes(struct nsx_detect *d, struct nsx_finding *f)
 					     NULL), text);
 	if (!fetches || pages < MANY_PAGES)
 		return;
+	f->title = nsx_tell(d->found, "the host fetches pages of unified memory one by "
+			    "one, while GPU %s idles",
+			    nsx_gpu_label(d->trace, f->device));
 	f->is_rest = false;
 	f->guess_ns = (double)fetched_ns;
 	f->is_bound = true;
