@@ -784,7 +784,8 @@ static uint32_t process_of(const struct calls *c, const uint32_t *list, size_t n
 }
 
 /* "the GPUs idle for 3 ms in all right after them": those of the processes that wait. */
-static const char *say_idle(struct calls *c, uint32_t process, int64_t cost_ns)
+static const char *say_idle(struct calls *c, uint32_t process, int64_t cost_ns,
+			    size_t count)
 {
 	const struct nsx_trace *t = c->d->trace;
 	const char *text = nsx_text_ns(c->d->found->arena, (double)cost_ns);
@@ -799,8 +800,9 @@ static const char *say_idle(struct calls *c, uint32_t process, int64_t cost_ns)
 		gpu = t->stream[i].device;
 	}
 	return nsx_tell(c->d->found, several ?
-				"the GPUs idle for %s in all right after them" :
-				"the GPU idles for %s right after them", text);
+				"the GPUs idle for %s in all right after %s" :
+				"the GPU idles for %s right after %s", text,
+			count == 1 ? "it" : "them");
 }
 
 /* Whether the GPU idles as if after less than half of the calls, after all of these for
@@ -972,7 +974,7 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 	f.is_wait = f.counts_idle && way == TO_HOST;
 	f.is_upper = way_told(&all) == TO_HOST; /* the host may need it at once */
 	if (all.cost_ns)
-		f.evidence[k++] = say_idle(c, process, all.cost_ns);
+		f.evidence[k++] = say_idle(c, process, all.cost_ns, all.count);
 	f.evidence[k] = refills;
 	/* Where much is waited little may be lost. */
 	if (kind <= SMALL_COPY && x->cost_ns)
