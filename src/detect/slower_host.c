@@ -142,9 +142,9 @@ static void propose(struct nsx_detect *d, uint32_t thread, const struct nsx_stre
 }
 
 /* Time for each launch.  A part in which the thread waits tells nothing: it is like the one
- * before it.  Whether most parts do tell.
+ * before it.  told: how many before each part do tell.  Whether most do.
  */
-static bool find_parts(const struct pace *v, double *part)
+static bool find_parts(const struct pace *v, double *part, unsigned told[NSX_PARTS])
 {
 	double all = 0, last = 0;
 	unsigned ntold = 0;
@@ -158,6 +158,7 @@ static bool find_parts(const struct pace *v, double *part)
 			last = (v[i].code_ns + v[i].call_ns) / v[i].nlaunches;
 		for (unsigned k = 0; tells && !ntold && k < i; k++)
 			part[k] = last;
+		told[i] = ntold;
 		ntold += tells;
 		part[i] = last;
 	}
@@ -168,6 +169,7 @@ int nsx_detect_slower_host(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct pace v[NSX_PARTS] = {0};
 	double part[NSX_PARTS];
+	unsigned told[NSX_PARTS];
 	struct nsx_stretch x;
 	uint32_t thread;
 	bool same = false;
@@ -178,7 +180,8 @@ int nsx_detect_slower_host(struct nsx_detect *d, struct nsx_err *err)
 	if (thread == NSX_NONE)
 		return 0;
 	add_paces(d, thread, v);
-	if (!find_parts(v, part) || !nsx_find_stretch(part, SLOWER, &x) || x.to < NSX_PARTS)
+	if (!find_parts(v, part, told) || !nsx_find_stretch(part, SLOWER, &x) ||
+	    x.to < NSX_PARTS || told[x.from] < NSX_FEW_PARTS)
 		return 0;
 	if (does_same(d, nsx_stretch_window(d, &x).start_ns, &same, err))
 		return err->rc;

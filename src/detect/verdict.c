@@ -52,13 +52,16 @@ static bool loads_on(const struct nsx_report *r, const struct nsx_finding *f)
 	return false;
 }
 
-/* Whether loading code is all that the judged part is: the GPU idles for most of it, and what
- * runs at last loads no more.
+/* Whether loading code is all that the judged part is: it takes most of it, the GPU idles as
+ * long, and what runs at last loads no more.
  */
 static bool is_only_start(const struct nsx_report *r, const struct nsx_first_page *p,
 			  const struct nsx_finding *f)
 {
-	return p->share[NSX_USE_IDLE] >= MOSTLY && !loads_on(r, f);
+	double length = (double)(p->judged.end_ns - p->judged.start_ns);
+
+	return p->share[NSX_USE_IDLE] >= MOSTLY && f->headroom_ns >= MOSTLY * length &&
+	       !loads_on(r, f);
 }
 
 static enum nsx_page_verdict word_of(const struct nsx_report *r,
