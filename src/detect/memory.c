@@ -6,7 +6,6 @@
  * of kernels during which pages are moved or faults handled, less the time that
  * the moved bytes take at the memory's own rate.
  */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "detect/detect.h"
@@ -22,7 +21,8 @@ enum { PAGE_BY_PAGE_NS = 10000000 }; /* migrations nearer than this belong
 struct unified {
 	struct nsx_detect *d;
 	struct nsx_row_list rows; /* migrations in the judged window */
-	int64_t bytes, ns, faults;
+	int64_t bytes, ns;
+	int64_t faults, judged_faults; /* groups of them; in the judged window */
 	double all_ns; /* over the whole trace, of the same as stalled       */
 	int64_t read_back_ns, read_back_bytes; /* by the host, page by page  */
 	int64_t paged_ns; /* of kernels until their last page is there       */
@@ -117,6 +117,7 @@ static int on_fault(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 		if (v[2].type == NSX_V_I64 &&
 		    u->d->trace->device[i].device_id == v[2].u.i) {
 			u->faults++;
+			u->judged_faults += nsx_is_judged(u->d, v[0].u.i);
 			return add_span(u, i, v[0].u.i, v[1].u.i, err);
 		}
 	return 0;
@@ -299,6 +300,17 @@ static const char *say_size(struct unified *u, int64_t managed)
 			nsx_tell_bytes(u->d->found, gpu->memory_bytes));
 }
 
+/* Of the judged window, or in all. */
+static const char *say_faults(const struct unified *u, bool in_all)
+{
+	struct nsx_findings *l = u->d->found;
+	int64_t n = in_all ? u->faults : u->judged_faults;
+
+	return nsx_tell(l, "%s of page faults of the GPU %s recorded%s",
+			nsx_text_n(l->arena, (size_t)n, "group", NULL),
+			n == 1 ? "was" : "were", in_all ? " in all" : "");
+}
+
 /* The first line, where there is one, is say_size's. */
 static void tell_stalls(struct unified *u, double stalled,
 			struct nsx_finding *f)
@@ -331,9 +343,7 @@ static void tell_stalls(struct unified *u, double stalled,
 			nsx_tell_ns(l, u->ns), (double)u->paged_ns <= stalled ? "" :
 			nsx_tell(l, ": for %s in all at most, each until its last page "
 				 "has come", nsx_tell_ns(l, u->paged_ns)));
-	f->evidence[n] = u->faults ?
-		nsx_tell(l, "%" PRId64 " groups of page faults of the GPU were "
-			 "recorded", u->faults) :
+	f->evidence[n] = u->faults ? say_faults(u, f->is_set) :
 		"page faults were not traced: the line that records them is "
 		"under Capture quality";
 }
@@ -356,11 +366,13 @@ static int propose(struct unified *u, double least_ns, struct nsx_err *err)
 	struct nsx_finding f = {
 		.id = NSX_ID_unified_memory, .device = device,
 		.also = 1u << NSX_CAT_COMPUTE, /* kernels wait for pages     */
-		.title = nsx_tell(l, "unified memory moves to and from the "
-				  "GPU while it is used: %s, %s",
-				  nsx_text_n(l->arena, u->rows.n, "migration",
-					     NULL),
-				  nsx_tell_bytes(l, u->bytes)),
+		.title = !u->rows.n ?
+			"kernels wait for the GPU's page faults of unified memory" :
+			nsx_tell(l, "unified memory moves to and from the "
+				 "GPU while it is used: %s, %s",
+				 nsx_text_n(l->arena, u->rows.n, "migration",
+					    NULL),
+				 nsx_tell_bytes(l, u->bytes)),
 		.confidence = NSX_CONF_MEDIUM,
 		.guess_ns = (double)u->ns, .measured_ns = stalled,
 		.is_least = true,
