@@ -217,8 +217,8 @@ static void summarise(const struct nsx_trace *t, const struct cpu_threads *all,
 		      const struct nsx_table *waiting, struct nsx_section *out)
 {
 	if (rows->nrows)
-		nsx_md_text(out, "%s ran; the busiest was on a CPU for %s, and "
-			    "what ran was recorded for %s.",
+		nsx_md_text(out, "%s ran; the busiest was on a CPU for %s of the "
+			    "%s for which scheduling was recorded.",
 			    nsx_text_n(out->arena, rows->nrows, "thread", NULL),
 			    nsx_say_ms(out, nsx_row_at(rows, 0)[ON_CPU].u.f),
 			    nsx_say_time(out, traced_ns(t, all)));
