@@ -146,6 +146,33 @@ static bool is_starved(const struct calls *c, size_t call)
 			start_ns, end_ns) >= (end_ns - start_ns) / 2);
 }
 
+/* Of a window that was asked for it is not known whether it is a start-up; where something
+ * repeats in it, it is none.
+ */
+static bool may_start(const struct nsx_detect *d)
+{
+	return d->facts->run_kind == NSX_RUN_START_UP ||
+	       (nsx_has_window(d->trace) && !d->facts->niterations);
+}
+
+/* Whether the GPU has nothing to do meanwhile, but its thread launches work later. */
+static bool is_before_work(const struct nsx_detect *d, size_t call)
+{
+	const struct nsx_trace *t = d->trace;
+	const struct nsx_thread *th = &t->thread[nsx_call_thread(t, (uint32_t)call)];
+	int64_t start_ns = NSX_MAX(nsx_call_start(&t->calls, call), d->w.start_ns);
+	int64_t end_ns = NSX_MIN(nsx_call_end(&t->calls, call), d->w.end_ns);
+	size_t i = th->calls_at + th->ncalls;
+
+	if (d->facts->limiting != NSX_NONE &&
+	    2 * nsx_idle_within(&d->facts->idle[d->facts->limiting], start_ns, end_ns) <
+		    end_ns - start_ns)
+		return false;
+	while (i > call && t->calls.cls[i - 1] != NSX_CALL_LAUNCH)
+		i--;
+	return i > call;
+}
+
 /* Memory of a GPU that has nothing to do is not allocated or freed for so long: the
  * first call of a process, or of a library, starts CUDA and loads what it needs.
  */
@@ -153,9 +180,10 @@ static bool is_start(const struct calls *c, size_t call)
 {
 	const struct nsx_trace *t = c->d->trace;
 
-	return c->d->facts->run_kind == NSX_RUN_START_UP &&
-	       is_starved(c, call) &&
-	       !strstr(nsx_text(t, nsx_call_name(&t->calls, call)), "Host");
+	return may_start(c->d) && is_starved(c, call) &&
+	       !strstr(nsx_text(t, nsx_call_name(&t->calls, call)), "Host") &&
+	       (c->d->facts->run_kind == NSX_RUN_START_UP ||
+		is_before_work(c->d, call));
 }
 
 static bool is_small_copy(const struct nsx_trace *t, uint32_t op)
@@ -294,8 +322,7 @@ static void count_copy(struct calls *c, struct group *x, size_t call)
 static bool is_told_by_rows(const struct calls *c, enum kind kind)
 {
 	return kind == SMALL_COPY || kind == LOAD || kind == START ||
-	       (kind == ALLOCATE &&
-		c->d->facts->run_kind == NSX_RUN_START_UP);
+	       (kind == ALLOCATE && may_start(c->d));
 }
 
 /* Of the idle time after waits, what lies between launches that came in time and their
