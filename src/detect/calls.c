@@ -60,6 +60,8 @@ struct group { /* calls of one API that do one thing */
 	size_t nahead;	     /* ... and after which the GPU had compute left
 				when the thread went on                      */
 	int64_t ns, cost_ns;
+	int64_t edge_ns;     /* of its calls, but for waits, that GPU work waits
+				for at the window's ends                     */
 	int64_t between_ns;  /* POLL, SLOW: from each to the next that follows */
 	double squares;	     /* of the costs, summed                         */
 	size_t copies[NWAYS]; /* small ones, for which its calls wait         */
@@ -97,6 +99,7 @@ struct calls {
 	size_t overhead; /* first of its overheads that may matter           */
 	size_t barrier, barriers_end; /* of the thread, that may matter      */
 	int64_t *later_ns; /* by barrier, see find_later; NULL: a replay tells */
+	struct nsx_edge edge[2]; /* of the window that the user asked for     */
 	int64_t idle_ns; /* of the limiting GPU, while the host is busy      */
 	int64_t all_idle_ns; /* of it                                        */
 };
@@ -401,6 +404,21 @@ static int add_question(struct calls *c, struct group *x, size_t call, struct ns
 	return nsx_push(x->rows, x->nrows, x->cap_rows, "calls", err, (uint32_t)call);
 }
 
+/* For how long the GPU idles at the window's ends until this call is over. */
+static int64_t at_edges(const struct calls *c, size_t call)
+{
+	const struct nsx_calls *v = &c->d->trace->calls;
+	int64_t ns = 0;
+
+	for (unsigned i = 0; i < ARRAY_LEN(c->edge); i++)
+		if (c->edge[i].thread == c->thread)
+			ns += NSX_MAX(0, NSX_MIN(nsx_call_end(v, call),
+						 c->edge[i].gap.end_ns) -
+						 NSX_MAX(nsx_call_start(v, call),
+							 c->edge[i].gap.start_ns));
+	return ns;
+}
+
 static int add_call(struct calls *c, size_t call, struct nsx_nvtx_walk *ranges,
 		    uint32_t *last_wait, struct nsx_err *err)
 {
@@ -441,6 +459,7 @@ static int add_call(struct calls *c, size_t call, struct nsx_nvtx_walk *ranges,
 	if (x->is_pool)
 		count_refill(c, ns);
 	nsx_add_to(&x->ns, ns);
+	nsx_add_to(&x->edge_ns, kind > SMALL_COPY ? at_edges(c, call) : 0);
 	if (kind <= LOAD && add_cost(c, x, call, range, err))
 		return err->rc;
 	if (kind == POLL && *last_wait == g)
@@ -547,6 +566,7 @@ static int collect(struct calls *c, struct nsx_err *err)
 	    !nsx_new_array(c->base, c->d->scratch, n, "API names", err) ||
 	    !nsx_new_array(c->does, c->d->scratch, n, "API names", err))
 		return err->rc;
+	nsx_find_edges(c->d, c->edge);
 	for (c->thread = 0; c->thread < t->nthreads; c->thread++)
 		if (collect_thread(c, c->thread, below, err))
 			return err->rc;
@@ -845,7 +865,7 @@ static bool is_after_few(const struct group *x)
 /* The calls of groups that are one. */
 struct total {
 	size_t count, nlong, nahead, nrefills, copies[NWAYS];
-	int64_t ns, between_ns, cost_ns, refill_ns, idle_ns, bytes[NWAYS];
+	int64_t ns, between_ns, cost_ns, edge_ns, refill_ns, idle_ns, bytes[NWAYS];
 	const struct group *dearest;
 };
 static struct total total_of(const struct calls *c, const uint32_t *list,
@@ -866,6 +886,7 @@ static struct total total_of(const struct calls *c, const uint32_t *list,
 		nsx_add_to(&ret.ns, x->ns);
 		nsx_add_to(&ret.between_ns, x->between_ns);
 		nsx_add_to(&ret.cost_ns, x->cost_ns);
+		nsx_add_to(&ret.edge_ns, x->edge_ns);
 		ret.nrefills += x->nrefills;
 		nsx_add_to(&ret.refill_ns, x->refill_ns);
 		nsx_add_to(&ret.idle_ns, x->idle_ns);
@@ -992,6 +1013,7 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 		f.most_ns = (double)all.ns + (double)all.between_ns;
 	if (f.most_ns > 0)
 		f.guess_ns = NSX_MIN(f.guess_ns, f.most_ns);
+	f.measured_ns = c->d->trace->ops.n ? (double)all.edge_ns : 0;
 	f.evidence[k++] = say_calls(l, &all, way_told(&all));
 	if (kind == HOST_FUNC)
 		f.evidence[k++] =

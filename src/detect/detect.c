@@ -297,6 +297,34 @@ uint32_t nsx_launcher(const struct nsx_detect *d)
 	return best;
 }
 
+void nsx_find_edges(const struct nsx_detect *d, struct nsx_edge edge[2])
+{
+	const struct nsx_trace *t = d->trace;
+	uint32_t dev = d->facts->limiting;
+	size_t n = 0;
+
+	edge[0].thread = edge[1].thread = NSX_NONE;
+	if (dev == NSX_NONE || !nsx_has_window(t))
+		return;
+	for (unsigned i = 0; i < 2; i++) {
+		const struct nsx_idle *idle = &d->facts->idle[dev];
+		struct nsx_edge *e = &edge[i];
+		uint32_t call;
+
+		if (i)
+			n = nsx_idle_from(idle, t->window.end_ns - 1);
+		e->at = n;
+		if (!nsx_next_gap(idle, &n, &e->gap) || !e->gap.is_edge)
+			continue;
+		call = e->gap.op == NSX_NONE ? t->device[dev].beyond.next_call :
+					       nsx_op_call(&t->ops, e->gap.op);
+		if (call != NSX_NONE)
+			e->thread = nsx_call_thread(t, call);
+		if (e->gap.op == NSX_NONE)
+			break; /* it may be the only one                     */
+	}
+}
+
 const char *nsx_thread_text(struct nsx_detect *d, uint32_t thread)
 {
 	const struct nsx_thread *th = &d->trace->thread[thread];

@@ -80,6 +80,14 @@ uint32_t nsx_range_of_gap(const struct nsx_detect *d, uint32_t range,
  * window; NSX_NONE: no launch was recorded.  Linear in its operations.
  */
 uint32_t nsx_launcher(const struct nsx_detect *d);
+/* Idle time of the limiting GPU at an end of the window that the user asked for. */
+struct nsx_edge {
+	struct nsx_gap gap;
+	uint32_t thread; /* whose work ends it; NSX_NONE: there is none, or not known */
+	size_t at;	 /* its first piece, for who reads them              */
+};
+/* The first and the last. */
+void nsx_find_edges(const struct nsx_detect *d, struct nsx_edge edge[2]);
 /* Its name, or its id. */
 const char *nsx_thread_text(struct nsx_detect *d, uint32_t thread);
 /* The GPU of one process of several that communicate, if it has but one; else "". */

@@ -35,13 +35,6 @@ struct rows { /* calls that end a stretch of host time */
 	int64_t ns;
 };
 
-/* Idle time at an end of the window that the user asked for. */
-struct edge {
-	struct nsx_gap gap;
-	uint32_t thread; /* it waits for; NSX_NONE: not known                */
-	size_t at;	 /* first piece that is not passed                   */
-};
-
 struct launcher {
 	struct nsx_detect *d;
 	struct nsx_groups names; /* (outside, or whose; kind of range)       */
@@ -77,7 +70,7 @@ struct launcher {
 	const char *replay_call; /* one that replays a graph; NULL: none      */
 	bool learns;  /* usual lengths, and kinds where has_kinds, at first  */
 	bool has_kinds;
-	struct edge edge[2]; /* of it: the first and the last                */
+	struct nsx_edge edge[2]; /* of the window that the user asked for     */
 	uint8_t *awaited; /* by name of an OS call; 0: not looked at yet     */
 };
 
@@ -183,35 +176,6 @@ static bool only_copies(const struct nsx_trace *t, const struct nsx_thread *th)
 	return false;
 }
 
-static void find_edges(struct launcher *x)
-{
-	const struct nsx_trace *t = x->d->trace;
-	uint32_t dev = x->d->facts->limiting;
-	size_t n = 0;
-
-	for (unsigned i = 0; i < ARRAY_LEN(x->edge); i++)
-		x->edge[i].thread = NSX_NONE;
-	if (dev == NSX_NONE || !nsx_has_window(t))
-		return;
-	for (unsigned i = 0; i < ARRAY_LEN(x->edge); i++) {
-		const struct nsx_idle *idle = &x->d->facts->idle[dev];
-		struct edge *e = &x->edge[i];
-		uint32_t call;
-
-		if (i)
-			n = nsx_idle_from(idle, t->window.end_ns - 1);
-		e->at = n;
-		if (!nsx_next_gap(idle, &n, &e->gap) || !e->gap.is_edge)
-			continue;
-		call = e->gap.op == NSX_NONE ? t->device[dev].beyond.next_call :
-					       nsx_op_call(&t->ops, e->gap.op);
-		if (call != NSX_NONE)
-			e->thread = nsx_call_thread(t, call);
-		if (e->gap.op == NSX_NONE)
-			break; /* it may be the only one                     */
-	}
-}
-
 /* Of a stretch of a thread, what the GPU idles for at the window's ends. Stretches come
  * in order.
  */
@@ -221,7 +185,7 @@ static int64_t idle_at_edges(struct launcher *x, uint32_t thread, int64_t from_n
 	int64_t ns = 0;
 
 	for (unsigned i = 0; i < ARRAY_LEN(x->edge); i++) {
-		struct edge *e = &x->edge[i];
+		struct nsx_edge *e = &x->edge[i];
 
 		for (; e->thread == thread && e->at < e->gap.at + e->gap.npieces;
 		     e->at++) {
@@ -827,7 +791,7 @@ static int find_code(struct launcher *x, struct nsx_err *err)
 			   nsx_strings_bound(t->strings), "OS calls", err) ||
 	    !nsx_new_array(x->between, x->d->scratch, t->nthreads, "threads", err))
 		return err->rc;
-	find_edges(x);
+	nsx_find_edges(x->d, x->edge);
 	x->long_ns = find_long_ns(x->d);
 	x->learns = true;
 	x->has_kinds = t->nvtx.n && x->d->facts->niterations;
