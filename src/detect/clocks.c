@@ -35,6 +35,7 @@ struct clocks {
 	const struct nsx_device *dev;
 	double *fast;	      /* by shape; 0: too few of it              */
 	double part[PARTS];   /* times as long as when fast              */
+	uint32_t told;	      /* parts in which kernels run, a bit each  */
 	struct pace {
 		double spent_ns, fast_ns; /* all, and were it fast           */
 	} *early, *slow; /* by shape: in parts that are fast, in slow ones   */
@@ -47,6 +48,11 @@ struct slowdown {
 	double times;	/* as long as before that one takes                  */
 	nsx_str steady; /* that takes as long as before; 0: none             */
 };
+
+static uint32_t bits(unsigned from, unsigned to)
+{
+	return (uint32_t)((UINT64_C(1) << to) - (UINT64_C(1) << from));
+}
 
 static bool counts(const struct clocks *c, size_t op)
 {
@@ -107,7 +113,7 @@ static void share_out(const struct clocks *c, size_t op, double *spent, double *
 	}
 }
 
-/* Whether every part has kernels to tell. */
+/* A part without kernels, as in a checkpoint, tells nothing.  Whether most do tell. */
 static bool find_parts(struct clocks *c)
 {
 	const struct nsx_trace *t = c->d->trace;
@@ -119,10 +125,11 @@ static bool find_parts(struct clocks *c)
 			share_out(c, i, spent, fast);
 	for (unsigned k = 0; k < PARTS; k++) {
 		if (!(fast[k] > 0))
-			return false;
+			continue;
 		c->part[k] = spent[k] / fast[k];
+		c->told |= bits(k, k + 1);
 	}
-	return true;
+	return nsx_fill_parts(c->part, c->told);
 }
 
 /* 1: each part is slower than all before it. */
@@ -176,8 +183,9 @@ static void propose(const struct clocks *c, const struct slowdown *x)
 			"--lock-gpu-clocks)"}};
 
 	for (unsigned k = 0; k < PARTS; k++)
-		if (x->ntimes > 1 ? !(x->early >> k & 1) :
-				    k >= x->in.from && k < x->in.to)
+		if (c->told >> k & 1 &&
+		    (x->ntimes > 1 ? !(x->early >> k & 1) :
+				     k >= x->in.from && k < x->in.to))
 			f.guess_ns += part_ns * (1 - x->in.first / c->part[k]);
 	/* A replay knows what was before one stretch, not between several. */
 	f.is_rule = x->ntimes > 1;
@@ -377,11 +385,6 @@ static enum verdict judge(struct clocks *c, struct slowdown *x)
 		return NOT_CLOCKS;
 	return x->times < FAR && count_grids(c, x, n.all_ns) >= LEAST_KERNELS ?
 		       CLOCKS : UNCLEAR;
-}
-
-static uint32_t bits(unsigned from, unsigned to)
-{
-	return (uint32_t)((UINT64_C(1) << to) - (UINT64_C(1) << from));
 }
 
 /* At the end, or for a while. */

@@ -141,35 +141,30 @@ static void propose(struct nsx_detect *d, uint32_t thread, const struct nsx_stre
 	nsx_found(l, &f);
 }
 
-/* Time for each launch.  A part in which the thread waits tells nothing: it is like the one
- * before it.  told: how many before each part do tell.  Whether most do.
+/* Time for each launch.  A part in which the thread waits tells nothing.  told: a bit for
+ * each part that does.  Whether most do.
  */
-static bool find_parts(const struct pace *v, double *part, unsigned told[NSX_PARTS])
+static bool find_parts(const struct pace *v, double *part, uint32_t *told)
 {
-	double all = 0, last = 0;
-	unsigned ntold = 0;
+	double all = 0;
 
+	*told = 0;
 	for (unsigned i = 0; i < NSX_PARTS; i++)
 		all += v[i].nlaunches;
 	for (unsigned i = 0; i < NSX_PARTS; i++) {
-		bool tells = v[i].nlaunches > SEEN * all / NSX_PARTS;
-
-		if (tells)
-			last = (v[i].code_ns + v[i].call_ns) / v[i].nlaunches;
-		for (unsigned k = 0; tells && !ntold && k < i; k++)
-			part[k] = last;
-		told[i] = ntold;
-		ntold += tells;
-		part[i] = last;
+		if (!(v[i].nlaunches > SEEN * all / NSX_PARTS))
+			continue;
+		part[i] = (v[i].code_ns + v[i].call_ns) / v[i].nlaunches;
+		*told |= UINT32_C(1) << i;
 	}
-	return 2 * ntold > NSX_PARTS;
+	return nsx_fill_parts(part, *told);
 }
 
 int nsx_detect_slower_host(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct pace v[NSX_PARTS] = {0};
 	double part[NSX_PARTS];
-	unsigned told[NSX_PARTS];
+	uint32_t told;
 	struct nsx_stretch x;
 	uint32_t thread;
 	bool same = false;
@@ -180,8 +175,9 @@ int nsx_detect_slower_host(struct nsx_detect *d, struct nsx_err *err)
 	if (thread == NSX_NONE)
 		return 0;
 	add_paces(d, thread, v);
-	if (!find_parts(v, part, told) || !nsx_find_stretch(part, SLOWER, &x) ||
-	    x.to < NSX_PARTS || told[x.from] < NSX_FEW_PARTS)
+	if (!find_parts(v, part, &told) || !nsx_find_stretch(part, SLOWER, &x) ||
+	    x.to < NSX_PARTS ||
+	    __builtin_popcount(told & ((UINT32_C(1) << x.from) - 1)) < NSX_FEW_PARTS)
 		return 0;
 	if (does_same(d, nsx_stretch_window(d, &x).start_ns, &same, err))
 		return err->rc;

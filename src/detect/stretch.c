@@ -21,6 +21,23 @@ unsigned nsx_part_at(const struct nsx_detect *d, int64_t at_ns)
 	return NSX_MIN((unsigned)(at * NSX_PARTS), NSX_PARTS - 1U);
 }
 
+bool nsx_fill_parts(double part[NSX_PARTS], uint32_t told)
+{
+	unsigned first = 0, n = 0;
+
+	while (first < NSX_PARTS && !(told >> first & 1))
+		first++;
+	if (first == NSX_PARTS)
+		return false;
+	for (unsigned i = 0; i < NSX_PARTS; i++) {
+		if (told >> i & 1)
+			n++;
+		else
+			part[i] = part[i < first ? first : i - 1];
+	}
+	return 2 * n > NSX_PARTS;
+}
+
 bool nsx_find_stretch(const double part[NSX_PARTS], double slower,
 		      struct nsx_stretch *ret)
 {

@@ -20,6 +20,10 @@ struct nsx_stretch {
 double nsx_mean_of_parts(const double *part, unsigned from, unsigned to);
 /* Which part of the window an instant lies in. */
 unsigned nsx_part_at(const struct nsx_detect *d, int64_t at_ns);
+/* A part that does not tell (a bit each, of those that do) is like the one before it; the
+ * first ones are like the first that tells.  Whether most parts do tell.
+ */
+bool nsx_fill_parts(double part[NSX_PARTS], uint32_t told);
 /* Whether some parts, after the first few, are slower than all others, which are even, by
  * so many times at least.
  */

@@ -1,0 +1,1 @@
+explain @throttled_saves --pass findings --md
