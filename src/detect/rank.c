@@ -763,13 +763,17 @@ static size_t join(struct pricing *p, const struct item *lead, double won_ns,
 	return n;
 }
 
-/* Applies the lead instead of the best; what adds nothing then is joined, too. */
-static int apply_lead(struct pricing *p, struct item *lead, size_t napplied,
-		      const double *before, struct nsx_plan *plans,
-		      struct nsx_gain *gains, struct item **v, size_t *n,
-		      struct nsx_err *err)
+/* Applies the lead instead of the best; what adds nothing then is joined, too: of what adds
+ * nothing to the best only where the best itself adds little to a lead that wins nearly as
+ * much.
+ */
+static int apply_lead(struct pricing *p, struct item *lead, struct item *best, size_t napplied,
+		      const double *before, const double *after_best,
+		      struct nsx_plan *plans, struct nsx_gain *gains,
+		      struct item **v, size_t *n, struct nsx_err *err)
 {
 	double *after = nsx_arena_get(p->scratch, p->n * sizeof(*after));
+	size_t b = (size_t)(best - p->v);
 
 	p->napplied = napplied;
 	apply(p, lead->f);
@@ -777,6 +781,9 @@ static int apply_lead(struct pricing *p, struct item *lead, size_t napplied,
 		return err->rc;
 	for (size_t i = 0; i < p->n; i++)
 		after[i] = p->v[i].adds_ns;
+	if (lead->f->disjoint_ns >= LEADS * before[b] &&
+	    (after[b] <= OWN * before[b] || leaves_room(lead->f, best->f)))
+		*n = join(p, lead, before[b], before, after_best, v, *n);
 	*n = join(p, lead, lead->f->disjoint_ns, before, after, v, *n);
 	return 0;
 }
@@ -807,18 +814,19 @@ static int apply_next(struct pricing *p, struct item *best,
 		p->v[i].adds_ns = before[i];
 	}
 	lead = leader(p, best, after);
-	if (lead->adds_ns >= LEADS * best->adds_ns)
-		n = join(p, lead, best->adds_ns, before, after, v, 0);
 	lead->left = false;
 	lead->f->disjoint_ns = lead->adds_ns;
 	lead->f->has_disjoint = true;
 	lead->f->applied = ++p->nsteps;
 	p->won_ns[lead->f->set] += lead->adds_ns;
-	if (lead == best)
+	if (lead == best) {
+		n = join(p, lead, best->adds_ns, before, after, v, 0);
 		for (size_t i = 0; i < p->n; i++)
 			p->v[i].adds_ns = after[i];
-	else if (apply_lead(p, lead, napplied, before, plans, gains, v, &n, err))
+	} else if (apply_lead(p, lead, best, napplied, before, after, plans, gains,
+			      v, &n, err)) {
 		return err->rc;
+	}
 	nsx_sort(v, n, sizeof(*v), cmp_headroom);
 	tell_other_ways(p, lead->f, v, n);
 	return 0;

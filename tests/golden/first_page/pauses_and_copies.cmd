@@ -1,0 +1,1 @@
+explain @pauses_and_copies --out o
