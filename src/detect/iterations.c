@@ -26,6 +26,7 @@ enum {
 	LEAST_PAUSE_NS = 100000, LEAST_COPY_NS = 100000, MOST_RANGES = 4,
 	RECURS = 3, /* slow so many times, it is part of the loop; and if more than
 		       one of as many are slow, they are of two kinds        */
+	LASTS = 10, /* slow for one of so many, to the end: it is how it goes on */
 };
 
 static const char *const part_words[NSX_NPARTS] = {
@@ -44,6 +45,7 @@ struct slow {
 	size_t n, njudged, nslow, noutside; /* noutside: slow ones, not judged */
 	const struct nsx_iteration *first; /* slow one that is judged */
 	size_t ntimes; /* that a slow one follows one that is not          */
+	size_t last_slow, last_judged;
 	size_t every;  /* so many iterations one is slow; 0: not at even distances */
 	double median_ns;
 	int64_t excess_ns, by_class[NSX_NPARTS];
@@ -105,8 +107,10 @@ static int find_median(struct slow *s, struct nsx_err *err)
 			s->n++;
 	}
 	for (size_t i = 0; i < s->n; i++)
-		if (is_judged(s, i))
+		if (is_judged(s, i)) {
 			d[s->njudged++] = wall_ns(&s->v[i]);
+			s->last_judged = i;
+		}
 	s->median_ns = s->njudged ? nsx_quantile(d, s->njudged, 0.5) : 0;
 	return 0;
 }
@@ -118,7 +122,6 @@ static void sum_excess(struct slow *s)
 		&s->d->facts->device[s->d->facts->limiting];
 	const struct nsx_iteration *typical = NULL;
 	struct nsx_partition usual, slow;
-	size_t last = 0;
 
 	for (size_t i = 0; i < s->n; i++)
 		if (is_judged(s, i) &&
@@ -140,9 +143,9 @@ static void sum_excess(struct slow *s)
 		if (!s->nslow)
 			s->first = &s->v[i];
 		else
-			s->every = s->nslow == 1 || s->every == i - last ?
-					   i - last : 0;
-		last = i;
+			s->every = s->nslow == 1 || s->every == i - s->last_slow ?
+					   i - s->last_slow : 0;
+		s->last_slow = i;
 		s->nslow++;
 		s->ntimes += !s->v[i - 1].slow;
 		nsx_add_to(&s->excess_ns, wall_ns(&s->v[i]) -
@@ -768,6 +771,15 @@ static bool is_other_work(const struct slow *s)
 	return s->range_ns && s->between_ns == s->range_ns && !s->pauses.n;
 }
 
+/* Whether they are slow from one on, to the end: what does that is no exception, and another
+ * finding may tell what it is.
+ */
+static bool lasts(const struct slow *s)
+{
+	return s->ntimes == 1 && s->last_slow == s->last_judged && s->nslow >= RECURS &&
+	       LASTS * s->nslow >= s->njudged && !s->range_ns;
+}
+
 /* "one block in 20 is slow: 59 cost" */
 static const char *say_slow(const struct slow *s)
 {
@@ -904,7 +916,10 @@ static void tell_why(struct slow *s, unsigned most, struct nsx_finding *f)
 				 "than 1.25 times that",
 				 nsx_text_ns(l->arena, s->median_ns),
 				 s->nslow == 1 ? "this one takes" : "these take");
-	if (s->ntimes == 1)
+	if (lasts(s))
+		f->evidence[n++] = nsx_tell(l, "from %s on all of them do",
+			nsx_text_instant(l->arena, s->first->start_ns, 3));
+	else if (s->ntimes == 1)
 		f->evidence[n++] = s->noutside ?
 			nsx_tell(l, "it happens once in the judged window; outside "
 				    "of it %s", nsx_text_n(
@@ -960,7 +975,8 @@ static void propose(struct slow *s)
 			   nsx_text_share(l->arena, share, 1), path ? ": " : "",
 			   path ? path : "");
 	tell_why(s, most, &f);
-	if (s->ntimes == 1 || is_other_work(s)) {
+	f.lasts = lasts(s);
+	if ((s->ntimes == 1 && !f.lasts) || is_other_work(s)) {
 		f.severity = NSX_SEV_LOW;
 		f.is_set = true;
 	}

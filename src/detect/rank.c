@@ -435,6 +435,61 @@ static void join_slow_to_calls(struct pricing *p)
 	}
 }
 
+/* How long the thread of a call made none before it. */
+static int64_t code_before_ns(const struct nsx_trace *t, uint32_t call)
+{
+	const struct nsx_thread *th = &t->thread[nsx_call_thread(t, call)];
+	uint32_t last = call;
+
+	while (last > th->calls_at)
+		if (!(t->calls.flags[--last] & NSX_CALL_NESTED))
+			return NSX_MAX(0, nsx_call_start(&t->calls, call) -
+						  nsx_call_end(&t->calls, last));
+	return 0;
+}
+
+/* Whether most of the code before calls that a change is for lies in a window. */
+static bool lies_in(const struct pricing *p, const struct nsx_change *c, struct nsx_window w)
+{
+	int64_t all_ns = 0, in_ns = 0;
+
+	NSX_EACH_ROW(&c->rows, call) {
+		int64_t at_ns = nsx_call_start(&p->trace->calls, call);
+		int64_t ns = code_before_ns(p->trace, call);
+
+		nsx_add_to(&all_ns, ns);
+		if (at_ns >= w.start_ns && at_ns < w.end_ns)
+			nsx_add_to(&in_ns, ns);
+	}
+	return all_ns && (double)in_ns >= LEADS * (double)all_ns;
+}
+
+/* What the host does more from some instant on is told by the code that begins then, where
+ * that has a name and wins as much.
+ */
+static void join_slower_host(struct pricing *p)
+{
+	struct item *slower = told(p, NSX_ID_slower_host);
+	const struct nsx_change *more = slower ? slower->f->remedy.v : NULL;
+
+	if (!slower || slower->f->remedy.n != 1 || more->verb != NSX_FASTER_HOST)
+		return;
+	for (size_t i = 0; i < p->n; i++) {
+		struct item *x = &p->v[i];
+
+		if (x->gone || x->f->id != NSX_ID_idle_by_host_code || !x->f->place ||
+		    x->f->headroom_ns < LEADS * slower->f->headroom_ns ||
+		    !lies_in(p, &x->f->remedy.v[0], more->when))
+			continue;
+		slower->gone = true;
+		slower->left = false;
+		x->f->title = nsx_tell(p->l, "%s, from %s on", x->f->title,
+			nsx_text_instant(p->l->arena, more->when.start_ns, 3));
+		nsx_add_evidence(x->f, slower->f->evidence[0]);
+		return;
+	}
+}
+
 /* One after the other ----------------------------------------------------------*/
 
 static void apply(struct pricing *p, const struct nsx_finding *f)
@@ -522,11 +577,13 @@ static bool slows_all(const struct nsx_finding *f)
 /* How far up a cause stands: the least first.  A wait that leaves the GPU work is not
  * what it runs dry by, nor is one beside code of the host that has a name of its own;
  * what has no cause to tell stands behind all that stops a host, and memsets that others
- * wait for behind why these wait.
+ * wait for behind why these wait.  That iterations are slow to the end stands behind all that
+ they may be slow by.
  */
 static int depth(const struct nsx_finding *f)
 {
-	return f->is_symptom ? 2 * NSX_ID_idle_by_slow_call + 1 :
+	return f->lasts ? 2 * NSX_ID_launch_bound + 1 :
+	       f->is_symptom ? 2 * NSX_ID_idle_by_slow_call + 1 :
 	       is_waited_for(f) ? 2 * NSX_ID_false_dependency + 1 :
 	       f->is_ahead || slows_all(f) ? 2 * NSX_ID_launch_bound + 1 :
 	       f->is_own ? 2 * NSX_ID_idle_after_blocking_copy - 1 :
@@ -677,7 +734,7 @@ static size_t tell_symptoms(struct pricing *p, struct nsx_finding *f,
 	size_t nways = 0;
 
 	for (size_t i = 0; i < n; i++)
-		if (v[i]->f->is_symptom && stops_host(f->id))
+		if (v[i]->f->lasts || (v[i]->f->is_symptom && stops_host(f->id)))
 			nsx_add_evidence(f, nsx_tell(p->l, "It is why %s",
 				nsx_title_within(p->l->arena, v[i]->f)));
 		else
@@ -1059,6 +1116,7 @@ static int rank(struct pricing *p, struct nsx_err *err)
 	join_slow_iterations(p, NSX_ID_slower_host);
 	join_slow_iterations(p, NSX_ID_kernel_tail);
 	join_slow_to_calls(p);
+	join_slower_host(p);
 	if (apply_all(p, plans, gains, err))
 		return err->rc;
 	paced = told(p, NSX_ID_paced);

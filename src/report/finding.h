@@ -119,6 +119,8 @@ struct nsx_finding {
 			       that, and what it launches next needs it      */
 	bool is_symptom;    /* it says when time is lost, and not why: a cause
 			       that wins the same leads it                   */
+	bool lasts;	    /* iterations are slow to the end of the window: what
+			       wins as much there is told, wherever it stands */
 	bool is_set;	    /* the severity is the detector's                */
 	unsigned also; /* categories, a bit each, that it is found in as well */
 	bool is_of_gpu;	    /* the host is in time, whatever the category says */

@@ -1,0 +1,1 @@
+explain @copies_lately --out o
