@@ -5,7 +5,8 @@
  * set against what the same launches take when they are fast.  The same launch need
  * not do the same work: a frontier, a list of particles or a cache of keys grows under
  * one grid.  That kernels of different work slow down alike is what clocks do; where they
- * seem to fall far, kernels that take as long as before say that it is the work.
+ * seem to fall far, kernels that take as long as before say that it is the work; so it is
+ * where one kernel is most of what is slower.
  */
 #include "detect/stretch.h"
 #include "facts/kernel_name.h"
@@ -207,16 +208,17 @@ static const char *say_doubt(const struct clocks *c, const struct slowdown *x)
 		       "too few other kernels run to tell";
 }
 
-/* Too few kernels to tell clocks from work: without a price, for work that grows is
+/* One kernel, or too few to tell clocks from work: without a price, for work that grows is
  * not won by any clock.
  */
-static void propose_unclear(const struct clocks *c, const struct slowdown *x)
+static void propose_unclear(const struct clocks *c, const struct slowdown *x, bool alone)
 {
 	struct nsx_findings *l = c->d->found;
 	struct nsx_finding f = {
 		.id = NSX_ID_falling_clocks, .device = c->d->facts->limiting,
-		.title = nsx_tell(l, "kernel %s takes %s: its work grows, or the "
-				  "GPU's clocks fall",
+		.title = nsx_tell(l, alone ? "kernel %s takes %s, unlike others" :
+					     "kernel %s takes %s: its work grows, or the "
+					     "GPU's clocks fall",
 				  nsx_tell_name(l, nsx_kernel_label(
 					  &c->d->facts->kernels, x->kernel)),
 				  say_how(c, x, x->times)),
@@ -224,11 +226,14 @@ static void propose_unclear(const struct clocks *c, const struct slowdown *x)
 		.evidence = {
 			nsx_tell(l, "%s; launches with one grid are compared, which "
 				 "need not do the same work, and %s",
-				 say_when(c, x), say_doubt(c, x))},
+				 say_when(c, x), alone ? "most kernels take as long "
+				 "as before: it is not the clocks" : say_doubt(c, x))},
 		.recommendation = {
-			"compare what it is given early and late; sample the "
-			"GPU's clocks, or run nvidia-smi -q -d CLOCK,POWER,"
-			"TEMPERATURE,PERFORMANCE beside it"}};
+			alone ? "compare what it is given early and late; where that "
+				"grows, as a text does under attention, nothing is wrong" :
+				"compare what it is given early and late; sample the "
+				"GPU's clocks, or run nvidia-smi -q -d CLOCK,POWER,"
+				"TEMPERATURE,PERFORMANCE beside it"}};
 
 	nsx_found(l, &f);
 }
@@ -355,7 +360,16 @@ static size_t count_grids(const struct clocks *c, const struct slowdown *x, doub
 	return n;
 }
 
-enum verdict { NOT_CLOCKS, UNCLEAR, CLOCKS };
+enum verdict { NOT_CLOCKS, ONE_KERNEL, UNCLEAR, CLOCKS };
+
+/* Whether the kernel with most time takes most of what the stretch takes longer. */
+static bool is_of_kernel(const struct slowdown *x, const struct pace *early,
+			 const struct pace *slow, double all_ns)
+{
+	double more_ns = slow->spent_ns - times(early) * slow->fast_ns;
+
+	return x->kernel && more_ns >= MOSTLY * all_ns * (1 - 1 / x->in.ratio);
+}
 
 /* What most kernels do from a part on, each for itself: what their data or other work
  * slows down is one or two of them, with whatever grids.  Where no other runs, it may be
@@ -375,7 +389,7 @@ static enum verdict judge(struct clocks *c, struct slowdown *x)
 	if (most_times(c, x, n.all_ns) < FAR || n.same_ns < SOME * n.all_ns)
 		x->steady = 0;
 	if (n.slow_ns < (x->ntimes > 1 ? NEARLY_ALL : MOSTLY) * n.all_ns)
-		return NOT_CLOCKS;
+		return is_of_kernel(x, &early, &slow, n.all_ns) ? ONE_KERNEL : NOT_CLOCKS;
 	if (x->steady)
 		return UNCLEAR;
 	if (n.slower.n >= LEAST_KERNELS &&
@@ -461,6 +475,7 @@ int nsx_detect_clocks(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct clocks c = {.d = d};
 	struct slowdown x = {0};
+	enum verdict verdict;
 
 	if (d->facts->limiting == NSX_NONE ||
 	    nsx_processes_share_ns(d, d->facts->limiting))
@@ -475,13 +490,15 @@ int nsx_detect_clocks(struct nsx_detect *d, struct nsx_err *err)
 	if (nsx_new_arrays(d->scratch, d->trace->nshapes, "kernels", err,
 			   c.early, c.slow))
 		return err->rc;
-	switch (judge(&c, &x)) {
+	verdict = judge(&c, &x);
+	switch (verdict) {
 	case CLOCKS:
 		propose(&c, &x);
 		break;
+	case ONE_KERNEL:
 	case UNCLEAR: /* now and then its work may be more, as in other steps */
 		if (x.ntimes == 1)
-			propose_unclear(&c, &x);
+			propose_unclear(&c, &x, verdict == ONE_KERNEL);
 		break;
 	case NOT_CLOCKS:
 		break;
