@@ -644,8 +644,16 @@ static bool is_why_slow(const struct nsx_finding *x, const struct nsx_finding *s
 	return slow->id == NSX_ID_slow_iterations && x->is_round_trip;
 }
 
+/* Whether best may win nothing at all, where x is sure to win an alarm's worth of it. */
+static bool is_surer(const struct pricing *p, const struct item *x, const struct item *best,
+		     double after_ns)
+{
+	return is_sure(x->f) && !is_sure(best->f) && after_ns <= OWN * x->adds_ns &&
+	       x->adds_ns >= MEDIUM_SHARE * p->length_ns;
+}
+
 /* Of best and the others, which add `after` once best is there: the cause
- * furthest up among those that win nearly as much.
+ * furthest up among those that win nearly as much, or are surer.
  */
 static struct item *leader(struct pricing *p, struct item *best,
 			   const double *after)
@@ -661,9 +669,10 @@ static struct item *leader(struct pricing *p, struct item *best,
 		if (x->left && x != best && depth(x->f) < depth(lead->f) &&
 		    !follows(x, best) && !is_why_slow(best->f, x->f) &&
 		    (is_sure(x->f) || !is_sure(best->f)) &&
-		    after[i] <= most_added(x, best, stops) &&
-		    x->adds_ns >= least_to_lead(x->f, best->f, stops) *
-					       best->adds_ns)
+		    (is_surer(p, x, best, after[i]) ||
+		     (after[i] <= most_added(x, best, stops) &&
+		      x->adds_ns >= least_to_lead(x->f, best->f, stops) *
+						 best->adds_ns)))
 			lead = x;
 	}
 	return lead;

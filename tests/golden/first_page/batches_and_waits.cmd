@@ -1,0 +1,1 @@
+explain @batches_and_waits --out o
