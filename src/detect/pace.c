@@ -146,6 +146,26 @@ static bool waits_inside(const struct nsx_detect *d)
 	return 2 * ns >= d->w.end_ns - d->w.start_ns;
 }
 
+/* Whether what launching threads wait for outside CUDA is mostly input that is the program's
+ * own, as a loader's batches are: a loader that is too slow keeps a period, too.
+ */
+static bool waits_for_loader(const struct nsx_detect *d)
+{
+	struct nsx_outside o;
+	int64_t all_ns = 0, ns = 0;
+
+	for (size_t at = 0; nsx_outside_next(d->trace, &at, &o);) {
+		enum awaited what = host_waits_for(nsx_text(d->trace, o.name));
+
+		if (!nsx_is_judged(d, o.start_ns))
+			continue;
+		nsx_add_to(&all_ns, o.end_ns - o.start_ns);
+		if (what == INPUT && !host_is_outside(d, what))
+			nsx_add_to(&ns, o.end_ns - o.start_ns);
+	}
+	return ns > all_ns / 2;
+}
+
 /* Whether another thread works while the launching one waits for it. */
 static int waits_for_thread(struct nsx_detect *d, bool *ret, struct nsx_err *err)
 {
@@ -205,7 +225,8 @@ int nsx_detect_pace(struct nsx_detect *d, struct nsx_err *err)
 		return 0;
 	if (find_rhythm(d, &r, err))
 		return err->rc;
-	if (!(r.period_ns > 0) || computes_throughout(d) || waits_inside(d))
+	if (!(r.period_ns > 0) || computes_throughout(d) || waits_inside(d) ||
+	    waits_for_loader(d))
 		return 0;
 	if (nsx_replay_prices(f->model, plans, NULL, NPLANS, 1, g, err))
 		return err->rc;

@@ -1,0 +1,1 @@
+explain @loader_keeps_time --out o
