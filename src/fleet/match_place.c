@@ -11,6 +11,7 @@
 #include "base/stat.h"
 #include "fleet/match.h"
 
+#define MOST_COMMON 0.9 /* times what lies on each other by the clocks */
 #define SAME_PACE 1.5 /* collectives in a time: of one family they differ by less */
 
 enum {
@@ -216,13 +217,27 @@ static double distance(const struct nsx_mchannel *x, const struct nsx_mchannel *
 			   fabs((double)(shift - middle));
 }
 
+/* How many times nearer ends must be at a place than where the clocks lay y. The
+ * spread of a few is not known well, and captures of one job have most in common.
+ */
+static double doubt_of(const struct nsx_mchannel *x, const struct nsx_mchannel *y,
+		       int64_t shift)
+{
+	struct overlap o = overlap_of(x, y, shift);
+	struct overlap by_clock = overlap_of(x, y, y->shift);
+	bool has_fewer = (double)o.ncommon < MOST_COMMON * (double)by_clock.ncommon;
+
+	return 2 * (o.n < LEAST_SURE ? 2 : 1) * (has_fewer ? 2 : 1);
+}
+
 /* Lays y on x within these places: sets its shift and spread. False: there is
  * none.  First the samples choose places, then all operations; of those that
  * agree (but for a few: a rank may be out of sequence) that nearest by the
  * clocks, unless ends agree much better elsewhere, as those of one collective do.
  */
 static bool lay_within(const struct nsx_mchannel *x, struct nsx_mchannel *y, int64_t from,
-		       int64_t to, bool has_clock, struct nsx_fit *fits)
+		       int64_t to, bool has_clock, double most_ns,
+		       struct nsx_fit *fits)
 {
 	int64_t nplaces, closest_shift = 0;
 	double least = 1, nearest_by = INFINITY, closest = INFINITY;
@@ -255,6 +270,8 @@ static bool lay_within(const struct nsx_mchannel *x, struct nsx_mchannel *y, int
 			continue;
 		spread = nsx_spread_at(x, y, from + i);
 		far = distance(x, y, from + i, has_clock, (from + to) / 2);
+		if (far > most_ns)
+			continue;
 		if (far < nearest_by) {
 			nearest_by = far;
 			y->shift = from + i;
@@ -265,10 +282,8 @@ static bool lay_within(const struct nsx_mchannel *x, struct nsx_mchannel *y, int
 			closest_shift = from + i;
 		}
 	}
-	/* The spread of a few is not known well. */
-	if (overlap_of(x, y, closest_shift).n < LEAST_SURE)
-		closest *= 2;
-	if (closest < y->spread / 2 && (!has_clock || closest <= NSX_TOGETHER_NS)) {
+	if (closest * doubt_of(x, y, closest_shift) < y->spread &&
+	    (!has_clock || closest <= NSX_TOGETHER_NS)) {
 		y->shift = closest_shift;
 		y->spread = nsx_spread_at(x, y, closest_shift);
 	}
@@ -310,24 +325,26 @@ bool nsx_lay(const struct nsx_mchannel *x, struct nsx_mchannel *y, int64_t bound
 	struct nsx_mchannel far = *y;
 	int64_t from, to, half = (int64_t)NSX_MIN(x->c->n, y->c->n) / 2;
 	double xs = pace_of(x->c), ys = pace_of(y->c);
+	/* Of ranks of one host a late end may be one that was slow to return. */
+	double most_ns = bound_ns < NSX_CLOCK_BOUND_NS ? INFINITY : (double)bound_ns;
 	bool has_clock, fits_near;
 
 	if (xs > 0 && ys > 0 && (xs > SAME_PACE * ys || ys > SAME_PACE * xs))
 		return false;
 	has_clock = range_of(x, y, bound_ns, &from, &to);
-	fits_near = lay_within(x, y, from, to, has_clock, fits);
+	fits_near = lay_within(x, y, from, to, has_clock, most_ns, fits);
 	if (bound_ns < NSX_CLOCK_BOUND_NS &&
 	    (!fits_near || y->differs > 2.0 / NSX_SAMPLES)) {
 		/* A clock that was set meanwhile is not known so well. */
 		has_clock = range_of(x, y, NSX_CLOCK_BOUND_NS, &from, &to);
-		fits_near = lay_within(x, y, from, to, has_clock, fits);
+		fits_near = lay_within(x, y, from, to, has_clock, most_ns, fits);
 	}
 
 	if (!has_clock || bound_ns < NSX_CLOCK_BOUND_NS ||
 	    (fits_near && y->spread <= NSX_END_NOISE_NS) ||
 	    !lay_within(x, &far, NSX_MAX(half - (int64_t)y->c->n, -NSX_MOST_PLACES / 2),
 			NSX_MIN((int64_t)x->c->n - half, NSX_MOST_PLACES / 2), false,
-			fits) ||
+			most_ns, fits) ||
 	    far.spread > NSX_TOGETHER_NS ||
 	    (fits_near && (far.spread > y->spread / 4 || nsx_fits_better(x, y, &far))))
 		return fits_near;

@@ -4,7 +4,7 @@
  * (with --tp, a collective of the pair after each kernel); the backward pass,
  * each of whose kernels starts an allreduce beside it; a reducescatter, the
  * optimizer, an allgather; the host waits for it.  A collective ends on all its
- * ranks at one instant.
+ * ranks at one instant, or within so many microseconds (ends).
  *
  *   compute  |fwd fwd ..|bwd bwd bwd ...|        |opt|
  *   comm                   |allreduce ...|...|rs|    |ag|
@@ -16,7 +16,7 @@
  *
  * usage: gen DIR FAULT [ranks=32 hosts=4 steps=20 colls=30 tp=1 seed=1 lost=0
  *        format=trace|digest traces=0 one_file=0 strength=100 speeds=0 skew=5
- *        payload=0 root=0]
+ *        payload=0 root=0 ends=0 apart=0]
  * traces: of a job in digests so many ranks, evenly spread, are traces instead, and
  * their digests lie in DIR/direct
  */
@@ -63,6 +63,8 @@ static struct {
 	int speeds;   /* of GPUs: the slowest takes this much longer, 0.1 %  */
 	int root;     /* a step begins with a broadcast                      */
 	int payload;  /* NCCL says communicator and bytes of its calls; 2: ranks */
+	int ends;     /* of one collective: at most so far apart, us         */
+	int apart;    /* each operation of all ranks has a stream: traces    */
 	int skew;     /* of the clocks of hosts: at most, ms                 */
 	uint64_t seed;
 	enum fault fault;
@@ -217,11 +219,13 @@ static void collective(struct rank *v, int s, int first, int by, int end, int op
 		if (start < v[r].comm + 1100)
 			start = v[r].comm + 1100;
 		/* The backward pass runs on beside it: see hide(). */
-		emit(&v[r], start, last + transfer, op, stream);
-		v[r].comm = last + transfer;
+		v[r].comm = last + transfer +
+			(int64_t)(1e3 * job.ends *
+				  uniform(r, s, 2000 + (int)v[r].n));
+		emit(&v[r], start, v[r].comm, op, stream);
 		if (!async) {
 			v[r].compute = v[r].comm;
-			v[r].step[s].exposed_ns += last + transfer - start;
+			v[r].step[s].exposed_ns += v[r].comm - start;
 		}
 	}
 }
@@ -325,8 +329,8 @@ static void run_step(struct rank *v, int s, int with_fault, size_t *mark)
 		hide(&v[r], mark[r], &v[r].step[s]);
 	for (int op = REDUCESCATTER; op <= ALLGATHER; op++) {
 		for (int g = 0; g < job.tp; g++)
-			collective(v, s, g, job.tp, job.ranks, op, STREAM_DP,
-				   400000, 0);
+			collective(v, s, g, job.tp, job.ranks, op,
+				   STREAM_DP + (job.apart ? op : 0), 400000, 0);
 		for (int r = 0; op == REDUCESCATTER && r < job.ranks; r++)
 			compute(v, r, s, 950, 800000, OPT, with_fault);
 	}
@@ -485,7 +489,7 @@ static void add_call(sqlite3_stmt *st, const struct rank *v, int r,
 	static const char *const names[NOPS] = {
 		"ncclAllReduce", "ncclReduceScatter", "ncclAllGather",
 		"ncclBroadcast"};
-	int group = e->stream == STREAM_DP ? r % job.tp : r / job.tp;
+	int group = e->stream == STREAM_TP ? r / job.tp : r % job.tp;
 	char json[128];
 
 	snprintf(json, sizeof(json), "{\"NCCL communicator ID\":%llu,\"Message "
@@ -779,6 +783,7 @@ static int read_options(int argc, char **argv)
 		    {"traces", &job.traces},
 		    {"one_file", &job.one_file}, {"strength", &job.strength},
 		    {"speeds", &job.speeds}, {"skew", &job.skew},
+		    {"ends", &job.ends}, {"apart", &job.apart},
 		    {"payload", &job.payload}, {"root", &job.root}};
 
 	for (int i = 3; i < argc; i++) {
