@@ -5,6 +5,7 @@
  * (match_place.c), and communicators of a family where payloads do not
  * (match_split.c).
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -217,20 +218,19 @@ static void set_clock_by(struct nsx_matcher *m, const struct nsx_mchannel *x,
 	set_clock(m, y, &on_y);
 }
 
-/* The clock of each host by its channel that agrees best with x, of x's
- * communicator where that is known; those that agree much worse are laid again, by
- * that clock.
+/* By host the channel that agrees best with x, of x's communicator where that is
+ * known; NULL: none.
  */
-static void settle_clocks(struct nsx_matcher *m, const struct nsx_mchannel *x,
-			  struct nsx_mchannel **best)
+static struct nsx_mchannel **best_of_hosts(struct nsx_matcher *m,
+					   const struct nsx_mchannel *x,
+					   struct nsx_mchannel *const *best)
 {
 	const struct nsx_frank *rank = m->f->rank;
-	struct nsx_mchannel **of_host = nsx_arena_get(m->a, m->f->nhosts *
-							       sizeof(*of_host));
+	struct nsx_mchannel **ret = nsx_arena_get(m->a, m->f->nhosts * sizeof(*ret));
 
-	of_host[rank[x->rank].host] = best[x->rank];
+	ret[rank[x->rank].host] = best[x->rank];
 	for (uint32_t r = 0; r < m->f->nranks; r++) {
-		struct nsx_mchannel **h = &of_host[rank[r].host];
+		struct nsx_mchannel **h = &ret[rank[r].host];
 
 		if (best[r] && (!*h || NSX_CMP(may_differ(x, best[r]),
 					       may_differ(x, *h)) < 0 ||
@@ -238,16 +238,92 @@ static void settle_clocks(struct nsx_matcher *m, const struct nsx_mchannel *x,
 				 best[r]->spread < (*h)->spread)))
 			*h = best[r];
 	}
+	return ret;
+}
+
+/* The clock of each host by its channel that agrees best with x, if its ends are no
+ * farther apart than that.
+ */
+static void set_clocks(struct nsx_matcher *m, const struct nsx_mchannel *x,
+		       struct nsx_mchannel *const *of_host, double most_ns)
+{
 	for (uint32_t h = 0; h < m->f->nhosts; h++)
-		if (are_one(x, of_host[h]))
+		if (are_one(x, of_host[h]) && of_host[h]->spread <= most_ns)
 			set_clock_by(m, x, of_host[h]);
 	for (uint32_t h = 0; h < m->f->nhosts; h++)
-		if (are_one(x, of_host[h]))
+		if (are_one(x, of_host[h]) && of_host[h]->spread <= most_ns)
 			set_clock(m, x, of_host[h]);
+}
+
+/* How far apart ends may be of what is one communicator with x, by the rank that
+ * agrees best.
+ */
+static double near_ns(const struct nsx_matcher *m, const struct nsx_mchannel *x,
+		      struct nsx_mchannel *const *best)
+{
+	double least = INFINITY;
+
 	for (uint32_t r = 0; r < m->f->nranks; r++)
-		if (best[r] && best[r]->spread > NSX_END_NOISE_NS &&
-		    best[r]->spread > 4 * of_host[rank[r].host]->spread)
+		if (best[r] && best[r] != x)
+			least = NSX_MIN(least, best[r]->spread);
+	return NSX_MAX(least, NSX_END_NOISE_NS) / MUCH_NEARER;
+}
+
+static bool have_clocks(const struct nsx_matcher *m)
+{
+	for (uint32_t h = 0; h < m->f->nhosts; h++)
+		if (!m->has_clock[h])
+			return false;
+	return true;
+}
+
+/* Communicators of x's rank that reach farther than one host tell the clocks that x's
+ * does not: ranks of hosts that x shares nothing with agree in many places as badly.
+ */
+static void set_clocks_by_others(struct nsx_matcher *m, const struct nsx_mchannel *x)
+{
+	size_t room = m->f->nranks * sizeof(struct nsx_mchannel *);
+
+	for (size_t i = 0; i < m->n && !have_clocks(m); i++) {
+		struct nsx_mchannel *z = &m->v[i], was = *z;
+		struct nsx_mchannel **best;
+
+		if (z == x || z->rank != x->rank || z->is_taken)
+			continue;
+		best = nsx_arena_get(m->a, room);
+		z->shift = 0;
+		z->spread = 0;
+		best[z->rank] = z;
+		lay_all(m, z, best);
+		set_clocks(m, z, best_of_hosts(m, z, best), near_ns(m, z, best));
+		was.utc_ns = z->utc_ns;
+		*z = was;
+	}
+}
+
+/* The clocks of the hosts, and those ranks laid again, by the clocks, that agree much
+ * worse than others of their host, or whose clock others than x told.
+ */
+static void settle_clocks(struct nsx_matcher *m, const struct nsx_mchannel *x,
+			  struct nsx_mchannel **best)
+{
+	const struct nsx_frank *rank = m->f->rank;
+	struct nsx_mchannel **of_host = best_of_hosts(m, x, best);
+	bool *had_clock = nsx_arena_get(m->a, m->f->nhosts);
+
+	set_clocks(m, x, of_host, near_ns(m, x, best));
+	memcpy(had_clock, m->has_clock, m->f->nhosts);
+	set_clocks_by_others(m, x);
+	for (uint32_t r = 0; r < m->f->nranks; r++) {
+		uint32_t h = rank[r].host;
+
+		if (best[r] && best[r] != x &&
+		    (had_clock[h] != m->has_clock[h] ||
+		     (best[r]->spread > NSX_END_NOISE_NS &&
+		      best[r]->spread > 4 * of_host[h]->spread)))
 			best[r] = NULL;
+	}
+	set_clocks(m, x, of_host, INFINITY);
 	lay_all(m, x, best);
 }
 
