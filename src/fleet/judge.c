@@ -925,11 +925,41 @@ static void follow(const struct judge *j, const struct nsx_passed *s,
 		l->hop[l->nhops] = way[n - 1 - l->nhops];
 }
 
+/* By how much the slowest of these ranks exceeds the median of the others in a step, on
+ * average: ranks of other work, as the stages of a pipeline, do not show more.
+ */
+static double most_over_others(const struct judge *j, const uint32_t *ranks, uint32_t n,
+			       double *scratch)
+{
+	const struct nsx_fleet *f = j->f;
+	bool *is_in = nsx_arena_get(j->a, f->nranks * sizeof(*is_in));
+	double sum = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		is_in[ranks[i]] = true;
+	for (size_t s = 0; s < f->nsteps; s++) {
+		const double *own = &f->own_ns[s * f->nranks];
+		double most = 0;
+		size_t k = 0;
+
+		for (uint32_t r = 0; r < f->nranks; r++)
+			if (isnan(own[r]))
+				continue;
+			else if (is_in[r])
+				most = NSX_MAX(most, own[r]);
+			else
+				scratch[k++] = own[r];
+		sum += k ? NSX_MAX(0, most - nsx_median_of(scratch, k)) : 0;
+	}
+	return sum / NSX_MAX(1, (double)nsx_fleet_steps_of(f, ranks, n));
+}
+
 /* Of several that are as late as each other each costs nothing alone, for the rest
  * are still there: what they cost together, beyond those that are priced.
  */
 static int price_group(struct judge *j, const uint32_t *v, uint32_t n,
-		       uint32_t *all, uint32_t nall, struct nsx_err *err)
+		       uint32_t *all, uint32_t nall, double *scratch,
+		       struct nsx_err *err)
 {
 	struct nsx_fleet *f = j->f;
 	struct nsx_passed passed = new_passed(j);
@@ -941,6 +971,8 @@ static int price_group(struct judge *j, const uint32_t *v, uint32_t n,
 	if (nsx_fleet_replay(f, &(struct nsx_mended){all, nall + n, NULL},
 			     &passed, &together, err))
 		return err->rc;
+	together = NSX_MIN(together, f->all_recoverable_ns +
+				     most_over_others(j, v, n, scratch));
 	if (together - f->all_recoverable_ns < LEAST_SHARE * f->step_ns)
 		return 0;
 	l = add_late(j, v, n);
@@ -954,7 +986,7 @@ static int price_group(struct judge *j, const uint32_t *v, uint32_t n,
 /* Prices the late ones alone, and together in order; who adds next to nothing
  * to the ones before it is not held against anybody.
  */
-static int price(struct judge *j, struct nsx_err *err)
+static int price(struct judge *j, double *scratch, struct nsx_err *err)
 {
 	struct nsx_fleet *f = j->f;
 	uint32_t *all = nsx_arena_get(j->a, f->nranks * sizeof(uint32_t)), n = 0;
@@ -994,7 +1026,7 @@ static int price(struct judge *j, struct nsx_err *err)
 		f->late[kept++] = l;
 	}
 	f->nlate = kept;
-	return nrest > 1 ? price_group(j, rest, nrest, all, n, err) : 0;
+	return nrest > 1 ? price_group(j, rest, nrest, all, n, scratch, err) : 0;
 }
 
 /* Slow links are late ranks of their own: their members. */
@@ -1048,7 +1080,7 @@ int nsx_fleet_judge(struct nsx_fleet *f, struct nsx_err *err)
 		rc = name_late(&j, scratch, err);
 		if (!rc) {
 			excuse_rotating(&j, scratch);
-			rc = price(&j, err);
+			rc = price(&j, scratch, err);
 		}
 		for (size_t i = 0; i < f->nlate && !rc; i++)
 			explain(&j, &f->late[i], scratch);

@@ -10,7 +10,8 @@
  * not.
  *
  * How much own work a collective needs is seen where nothing but its data held
- * it back: the mean of those ranks.  Where the channel held all of them, the one
+ * it back: the mean of those ranks, of its own members where there are any, for the
+ * stages of a pipeline do other work before the n-th.  Where the channel held all of them, the one
  * that had done least is a bound, and so is the mended rank's own work less its
  * share of the step's excess.
  *
@@ -41,6 +42,8 @@ struct place { /* a collective of a step */
 	size_t k, nth; /* of the family; of its communicator's, or the rank's,
 			  in the step                                        */
 	size_t of_n;   /* such waits of the rank's in the step               */
+	double peers_ns; /* own work before it of members that are equals ... */
+	size_t npeers; /* ... and that only their data held back             */
 	size_t visits; /* its members' in visit                              */
 };
 struct need { /* own work before the n-th of a step, of equals */
@@ -378,14 +381,19 @@ static int measure(struct replay *p, struct place *x, struct nsx_err *err)
 		struct visit *v = &p->visit[x->visits + m];
 		struct rank_now *r = &p->rank[c->m[m].rank];
 		struct channel_now *now = &p->channel[x->comm][m];
+		bool is_free;
 
 		if (v->start_ns == INT64_MIN)
 			continue;
 		work(r, v->start_ns);
 		v->own_ns = r->own_ns;
 		v->held_ns = r->held_ns;
-		note_need(r, v, !is_held_by_channel(v, now),
-			  &p->need[x->need[m & 1]]);
+		is_free = !is_held_by_channel(v, now);
+		note_need(r, v, is_free, &p->need[x->need[m & 1]]);
+		if (is_free && !r->is_mended && !is_pair) {
+			x->peers_ns += v->own_ns;
+			x->npeers++;
+		}
 		pass_over(v, r);
 		now->end_ns = v->end_ns;
 	}
@@ -396,7 +404,8 @@ static double needed(const struct replay *p, const struct place *x, uint32_t m)
 {
 	const struct need *n = &p->need[x->need[m & 1]];
 
-	return n->n ? n->sum / (double)n->n : n->least;
+	return x->npeers ? x->peers_ns / (double)x->npeers :
+	       n->n ? n->sum / (double)n->n : n->least;
 }
 
 /* By how much less its transfer takes. */
@@ -493,7 +502,7 @@ static double step_over(struct replay *p, const struct place *x)
 						     &p->rank[c->m[m].rank],
 						     &p->channel[x->comm][m],
 						     needed(p, x, m),
-						     !p->need[x->need[m & 1]].n));
+						     !x->npeers && !p->need[x->need[m & 1]].n));
 		was = NSX_MIN(was, ns);
 	}
 	if (isinf(was))

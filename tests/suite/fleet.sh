@@ -63,6 +63,14 @@ piped none
 rm -rf pipe; python3 "$tests/fleet/pipe.py" pipe gpu_slow 5
 "$prog" fleet pipe/traces --json >pipe.json 2>err
 holds 'pairs are not known' is "not f['stragglers'] and [(x['rank'], x['why']) for x in f['not_named']] == [(5, 'pairs_unknown')]"
+# What a stage does before its n-th collective others do not: the members of that one tell.
+costs() { # FAULT... MOST: at most so many times what it costs, and nothing of anybody else
+	rm -rf pipe; python3 "$tests/fleet/pipe.py" pipe "$1" "$2"
+	"$prog" fleet pipe/traces --json >pipe.json 2>err
+	holds "without names: $1 $2" is "(t := json.load(open('pipe/truth.json'))) and sum(s['recoverable_ms'] for s in f['stragglers']) <= $3 * t['loss_share'] * t['step_ms'] and {r for s in f['stragglers'] for r in s['ranks']} <= set(t['culprits'])"
+}
+costs gpu_slow 0 1.1
+costs stage 3 1.2
 # Alone, without names, stages are compared by what they compute.
 alone() { # FAULT... and what must be so
 	rm -rf pipe
