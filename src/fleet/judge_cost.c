@@ -1,0 +1,235 @@
+/* judge_cost.c - what a step would win without its late ranks, and who waits for them. */
+#include <math.h>
+#include <string.h>
+#include "base/stat.h"
+#include "fleet/judge.h"
+
+#define LEAST_ADDED 0.005 /* of a step, over what the dearer ones cost */
+
+enum { MOST_LATE = 8, MOST_HOPS = 8 };
+
+static void remove_ranks(uint32_t *all, uint32_t n, const struct nsx_late *l)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (!nsx_late_has(l, all[i]))
+			all[kept++] = all[i];
+}
+
+static struct nsx_passed new_passed(const struct nsx_judge *j)
+{
+	const struct nsx_fleet *f = j->f;
+	struct nsx_passed s = {
+		nsx_arena_get(j->a, f->ncomms * sizeof(*s.wait_ns)),
+		nsx_arena_get(j->a, f->ncomms * sizeof(*s.held_ns))};
+
+	for (uint32_t c = 0; c < f->ncomms; c++) {
+		s.wait_ns[c] = nsx_arena_get(j->a, f->comm[c].n * sizeof(double));
+		s.held_ns[c] = nsx_arena_get(j->a, f->comm[c].n * sizeof(double));
+	}
+	return s;
+}
+
+/* The member of a communicator that the others wait for most. */
+static uint32_t holder_in(const struct nsx_fleet *f, const struct nsx_passed *s,
+			  uint32_t comm)
+{
+	uint32_t most = 0;
+
+	for (uint32_t m = 1; m < f->comm[comm].n; m++)
+		if (s->held_ns[comm][m] > s->held_ns[comm][most])
+			most = m;
+	return f->comm[comm].m[most].rank;
+}
+
+/* The communicator in which a rank waits most, but one; NSX_NONE: in none. */
+static uint32_t waits_in(const struct nsx_fleet *f, const struct nsx_passed *s,
+			 uint32_t rank, uint32_t but)
+{
+	uint32_t most = NSX_NONE;
+	double most_ns = 0;
+
+	for (uint32_t c = 0; c < f->ncomms; c++)
+		for (uint32_t m = 0; c != but && m < f->comm[c].n; m++)
+			if (f->comm[c].m[m].rank == rank &&
+			    s->wait_ns[c][m] > most_ns) {
+				most_ns = s->wait_ns[c][m];
+				most = c;
+			}
+	return most;
+}
+
+/* What is waited for the late one itself and for those that wait for it, and the
+ * way from it to where most of the latter is.
+ */
+static void follow(const struct nsx_judge *j, const struct nsx_passed *s,
+		   struct nsx_late *l)
+{
+	const struct nsx_fleet *f = j->f;
+	struct nsx_hop way[MOST_HOPS];
+	uint32_t comm = NSX_NONE, rank = NSX_NONE;
+	unsigned n = 0;
+	double most_ns = 0;
+
+	for (uint32_t c = 0; c < f->ncomms; c++)
+		for (uint32_t m = 0; m < f->comm[c].n; m++) {
+			double ns = s->held_ns[c][m] / (double)f->nsteps;
+			uint32_t r = f->comm[c].m[m].rank;
+
+			if (nsx_late_has(l, r)) {
+				l->direct_ns += ns;
+				continue;
+			}
+			l->passed_on_ns += ns;
+			if (ns > most_ns) {
+				most_ns = ns;
+				comm = c;
+				rank = r;
+			}
+		}
+	while (comm != NSX_NONE && n < MOST_HOPS) {
+		way[n++] = (struct nsx_hop){comm, rank};
+		if (nsx_late_has(l, rank))
+			break;
+		comm = waits_in(f, s, rank, comm);
+		rank = comm == NSX_NONE ? NSX_NONE : holder_in(f, s, comm);
+	}
+	if (!n || !nsx_late_has(l, way[n - 1].rank))
+		return;
+	l->hop = nsx_arena_get(f->arena, n * sizeof(*way));
+	for (l->nhops = 0; l->nhops < n; l->nhops++)
+		l->hop[l->nhops] = way[n - 1 - l->nhops];
+}
+
+/* By how much the slowest of these ranks exceeds the median of the others in a step, on
+ * average: ranks of other work, as the stages of a pipeline, do not show more.
+ */
+static double most_over_others(const struct nsx_judge *j, const uint32_t *ranks, uint32_t n,
+			       double *scratch)
+{
+	const struct nsx_fleet *f = j->f;
+	bool *is_in = nsx_arena_get(j->a, f->nranks * sizeof(*is_in));
+	double sum = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		is_in[ranks[i]] = true;
+	for (size_t s = 0; s < f->nsteps; s++) {
+		const double *own = &f->own_ns[s * f->nranks];
+		double most = 0;
+		size_t k = 0;
+
+		for (uint32_t r = 0; r < f->nranks; r++)
+			if (isnan(own[r]))
+				continue;
+			else if (is_in[r])
+				most = NSX_MAX(most, own[r]);
+			else
+				scratch[k++] = own[r];
+		sum += k ? NSX_MAX(0, most - nsx_median_of(scratch, k)) : 0;
+	}
+	return sum / NSX_MAX(1, (double)nsx_fleet_steps_of(f, ranks, n));
+}
+
+/* Of several that are as late as each other each costs nothing alone, for the rest
+ * are still there: what they cost together, beyond those that are priced.
+ */
+static int price_group(struct nsx_judge *j, const uint32_t *v, uint32_t n,
+		       uint32_t *all, uint32_t nall, double *scratch,
+		       struct nsx_err *err)
+{
+	struct nsx_fleet *f = j->f;
+	struct nsx_passed passed = new_passed(j);
+	struct nsx_late *l;
+	double together;
+
+	memcpy(all + nall, v, n * sizeof(*v));
+	nsx_sort(all, nall + n, sizeof(*all), nsx_cmp_u32);
+	if (nsx_fleet_replay(f, &(struct nsx_mended){all, nall + n, NULL},
+			     &passed, &together, err))
+		return err->rc;
+	together = NSX_MIN(together, f->all_recoverable_ns +
+				     most_over_others(j, v, n, scratch));
+	if (together - f->all_recoverable_ns < NSX_LEAST_SHARE * f->step_ns)
+		return 0;
+	l = nsx_add_late(j, v, n);
+	nsx_sort(l->ranks, n, sizeof(*l->ranks), nsx_cmp_u32);
+	l->recoverable_ns = together - f->all_recoverable_ns;
+	f->all_recoverable_ns = together;
+	follow(j, &passed, l);
+	return 0;
+}
+
+int nsx_price_late(struct nsx_judge *j, double *scratch, struct nsx_err *err)
+{
+	struct nsx_fleet *f = j->f;
+	uint32_t *all = nsx_arena_get(j->a, f->nranks * sizeof(uint32_t)), n = 0;
+	uint32_t *rest = nsx_arena_get(j->a, f->nranks * sizeof(uint32_t)), nrest = 0;
+	size_t kept = 0, tried = NSX_MIN(f->nlate, MOST_LATE);
+
+	for (size_t i = tried; i < f->nlate; i++)
+		for (uint32_t k = 0; k < f->late[i].n; k++)
+			rest[nrest++] = f->late[i].ranks[k];
+	for (size_t i = 0; i < tried; i++) {
+		struct nsx_passed passed = new_passed(j);
+		struct nsx_late l = f->late[i];
+		uint32_t *with = all + n;
+		double together;
+
+		if (nsx_fleet_replay(f,
+				     &(struct nsx_mended){l.ranks, l.n, NULL},
+				     &passed, &l.recoverable_ns, err))
+			return err->rc;
+		follow(j, &passed, &l);
+		together = l.recoverable_ns;
+		memcpy(with, l.ranks, l.n * sizeof(*with));
+		nsx_sort(all, n + l.n, sizeof(*all), nsx_cmp_u32);
+		if (n && nsx_fleet_replay(
+				 f, &(struct nsx_mended){all, n + l.n, NULL},
+				 NULL, &together, err))
+			return err->rc;
+		if (together - f->all_recoverable_ns <
+		    (kept ? LEAST_ADDED : NSX_LEAST_SHARE) * f->step_ns) {
+			remove_ranks(all, n + l.n, &l);
+			memcpy(rest + nrest, l.ranks, l.n * sizeof(*rest));
+			nrest += l.n;
+			continue;
+		}
+		f->all_recoverable_ns = together;
+		n += l.n;
+		f->late[kept++] = l;
+	}
+	f->nlate = kept;
+	return nrest > 1 ? price_group(j, rest, nrest, all, n, scratch, err) : 0;
+}
+
+int nsx_price_links(struct nsx_judge *j, struct nsx_err *err)
+{
+	struct nsx_fleet *f = j->f;
+
+	for (size_t i = 0; i < f->nlinks; i++) {
+		const struct nsx_fcomm *c = &f->comm[f->link[i].comm];
+		uint32_t *v = nsx_arena_get(j->a, c->n * sizeof(*v));
+		double gain;
+		struct nsx_late *l;
+
+		for (uint32_t m = 0; m < c->n; m++)
+			v[m] = c->m[m].rank;
+		if (nsx_fleet_replay(f,
+				     &(struct nsx_mended){.link = &f->link[i]},
+				     NULL, &gain, err))
+			return err->rc;
+		if (gain < NSX_LEAST_SHARE * f->step_ns)
+			continue;
+		l = nsx_add_late(j, v, c->n);
+		l->cause = NSX_WHY_LINK;
+		l->explained = 1;
+		l->kind = NSX_LATE_STEADY;
+		l->nsteps = (int64_t)f->nsteps;
+		l->recoverable_ns = gain;
+		l->excess_ns = gain;
+		l->ratio = 1 + f->link[i].excess_ns / f->link[i].typical_ns;
+		l->p = 0;
+	}
+	return 0;
+}

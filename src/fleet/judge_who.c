@@ -1,0 +1,282 @@
+/* judge_who.c - who holds the others up, and whether that is more than chance.
+ *
+ * Under the hypothesis that nobody is special the ranks of a step (of a block of
+ * steps, where steps resemble each other) can change places: the greatest sum of
+ * excesses over many such exchanges says how great one is by chance, for all ranks
+ * at once.
+ */
+#include <math.h>
+#include <string.h>
+#include "base/stat.h"
+#include "fleet/judge.h"
+
+#define STEADY_SHARE 0.6 /* of the steps */
+
+enum { EXCHANGES = 499 };
+
+/* Chance ------------------------------------------------------------------------------*/
+
+static uint64_t next_random(uint64_t *state)
+{
+	return nsx_hash_u64(*state += UINT64_C(0x9e3779b97f4a7c15));
+}
+
+/* How much a rank's excess resembles itself `lag` steps before, -1 to 1. Steps that
+ * stand out are cut: a burst is what is looked for, not what it is measured
+ * against.
+ */
+static double resembles(const struct nsx_judge *j, uint32_t rank, size_t lag,
+			double *x, double *scratch)
+{
+	const struct nsx_fleet *f = j->f;
+	double middle, most, sum = 0, with = 0;
+
+	for (size_t s = 0; s < f->nsteps; s++)
+		scratch[s] = x[s] = j->excess[s * f->nranks + rank];
+	most = 3 * NSX_SIGMA * nsx_spread_of(scratch, f->nsteps, &middle);
+	for (size_t s = 0; s < f->nsteps; s++) {
+		x[s] = NSX_MAX(-most, NSX_MIN(most, x[s] - middle));
+		sum += x[s] * x[s];
+		with += s < lag ? 0 : x[s] * x[s - lag];
+	}
+	return sum > 0 ? with / sum : 0;
+}
+
+/* The first lag at which excess no longer resembles itself, the median of the
+ * ranks.
+ */
+static size_t block_of(const struct nsx_judge *j, double *scratch)
+{
+	const struct nsx_fleet *f = j->f;
+	size_t most = f->nsteps / NSX_LEAST_STEPS, lag = 1;
+	double *x = nsx_arena_get(j->a, f->nsteps * sizeof(*x));
+	double *corr = nsx_arena_get(j->a, f->nranks * sizeof(*corr));
+
+	for (; lag < most; lag++) {
+		for (uint32_t r = 0; r < f->nranks; r++)
+			corr[r] = resembles(j, r, lag, x, scratch);
+		if (nsx_median_of(corr, f->nranks) < 0.2)
+			break;
+	}
+	return NSX_MAX(1, lag);
+}
+
+/* p of each rank: how often the greatest sum of an exchange is at least its, and
+ * how often the least is at most that.
+ */
+static void test_ranks(struct nsx_judge *j, size_t block)
+{
+	const struct nsx_fleet *f = j->f;
+	uint32_t n = f->nranks, *order = nsx_arena_get(j->a, n * sizeof(*order));
+	size_t nblocks = (f->nsteps + block - 1) / block;
+	double *sum = nsx_arena_get(j->a, nblocks * n * sizeof(*sum));
+	double *total = nsx_arena_get(j->a, n * sizeof(*total));
+	double *mixed = nsx_arena_get(j->a, n * sizeof(*mixed));
+	uint64_t state = 1;
+
+	for (size_t s = 0; s < f->nsteps; s++)
+		for (uint32_t r = 0; r < n; r++) {
+			sum[s / block * n + r] += j->excess[s * n + r];
+			total[r] += j->excess[s * n + r];
+		}
+	for (uint32_t r = 0; r < n; r++) {
+		order[r] = r;
+		j->p[r] = j->p_early[r] = 1;
+	}
+	for (unsigned i = 0; i < EXCHANGES; i++) {
+		double greatest = -INFINITY, least = INFINITY;
+
+		memset(mixed, 0, n * sizeof(*mixed));
+		for (size_t b = 0; b < nblocks; b++)
+			for (uint32_t r = n; r-- > 0;) {
+				uint32_t k = (uint32_t)(next_random(&state) %
+							(r + 1));
+				uint32_t who = order[k];
+
+				order[k] = order[r];
+				order[r] = who;
+				mixed[r] += sum[b * n + who];
+			}
+		for (uint32_t r = 0; r < n; r++)
+			greatest = NSX_MAX(greatest, mixed[r]);
+		for (uint32_t r = 0; r < n; r++)
+			least = NSX_MIN(least, mixed[r]);
+		for (uint32_t r = 0; r < n; r++) {
+			j->p[r] += greatest >= total[r];
+			j->p_early[r] += least <= total[r];
+		}
+	}
+	for (uint32_t r = 0; r < n; r++) {
+		j->p[r] /= EXCHANGES + 1;
+		j->p_early[r] /= EXCHANGES + 1;
+	}
+}
+
+/* Who ---------------------------------------------------------------------------------*/
+
+static double excess_of(const struct nsx_judge *j, const struct nsx_late *l,
+			size_t s)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < l->n; i++)
+		sum += j->excess[s * j->f->nranks + l->ranks[i]];
+	return sum / l->n;
+}
+
+/* What is left of a rank's mean excess without its dearest step: one stall is
+ * no habit.
+ */
+static double without_dearest(const struct nsx_judge *j, uint32_t r)
+{
+	const struct nsx_fleet *f = j->f;
+	double dearest = 0;
+
+	for (size_t s = 0; s < f->nsteps; s++)
+		dearest = NSX_MAX(dearest, j->excess[s * f->nranks + r]);
+	return f->rank[r].excess_ns -
+	       dearest / NSX_MAX(1, (double)f->rank[r].nsteps);
+}
+
+NSX_ORDER(cmp_late, struct nsx_late, DOWN(excess_ns), UP(ranks[0]));
+
+struct nsx_late *nsx_add_late(struct nsx_judge *j, const uint32_t *ranks,
+				 uint32_t n)
+{
+	struct nsx_fleet *f = j->f;
+	struct nsx_late *l = &f->late[f->nlate++];
+
+	*l = (struct nsx_late){.host = NSX_NONE, .axis = NSX_NONE, .n = n,
+			       .p = 0};
+	l->ranks = nsx_arena_get(f->arena, n * sizeof(*l->ranks));
+	memcpy(l->ranks, ranks, n * sizeof(*ranks));
+	for (uint32_t i = 0; i < n; i++) {
+		l->excess_ns += f->rank[ranks[i]].excess_ns / n;
+		l->p = NSX_MAX(l->p, j->p[ranks[i]]);
+	}
+	for (size_t s = 0; s < f->nsteps; s++)
+		l->nsteps += excess_of(j, l, s) >= NSX_LEAST_SHARE * f->step_ns;
+	l->nthere = (int64_t)nsx_fleet_steps_of(f, l->ranks, n);
+	l->kind = (double)l->nsteps >= STEADY_SHARE * (double)l->nthere ?
+			  NSX_LATE_STEADY : NSX_LATE_TRANSIENT;
+	return l;
+}
+
+/* Which group of ranks one belongs to: its host, or its place on an axis. */
+static int64_t group_of(const struct nsx_fleet *f, uint32_t rank, uint32_t axis)
+{
+	return axis == NSX_NONE ? f->rank[rank].host :
+		       nsx_mesh_at(&f->mesh.axis[axis], f->rank[rank].number);
+}
+
+/* Where all ranks of a group are late they are one, and none of them any more. */
+static void name_groups(struct nsx_judge *j, uint32_t axis, bool *is_late)
+{
+	struct nsx_fleet *f = j->f;
+	uint32_t *v = nsx_arena_get(j->a, f->nranks * sizeof(*v));
+
+	for (uint32_t r = 0; r < f->nranks; r++) {
+		uint32_t n = 0, late = 0;
+		struct nsx_late *l;
+
+		for (uint32_t i = 0; is_late[r] && i < f->nranks; i++)
+			if (group_of(f, i, axis) == group_of(f, r, axis)) {
+				late += is_late[i];
+				v[n++] = i;
+			}
+		if (n < 2 || late < n || n == f->nranks)
+			continue;
+		l = nsx_add_late(j, v, n);
+		l->axis = axis;
+		if (axis == NSX_NONE)
+			l->host = f->rank[r].host;
+		for (uint32_t i = 0; i < n; i++)
+			is_late[v[i]] = false;
+	}
+}
+
+/* What the ranks of a group take over the median of the others in a step; NAN:
+ * not all are there, or none of the others is.
+ */
+static double over_others(const struct nsx_fleet *f, const struct nsx_late *l,
+			  const bool *is_in, size_t s, double *scratch)
+{
+	const double *own = &f->own_ns[s * f->nranks];
+	double sum = 0;
+	size_t n = 0;
+
+	for (uint32_t r = 0; r < f->nranks; r++)
+		if (is_in[r])
+			sum += own[r];
+		else if (!isnan(own[r]))
+			scratch[n++] = own[r];
+	return n ? sum / l->n - nsx_median_of(scratch, n) : NAN;
+}
+
+/* Where most ranks are late their median is, so that nobody takes more than the others:
+ * the few that are not are early, each more than by chance, and the rest are a
+ * group.
+ */
+static void name_most(struct nsx_judge *j, bool *is_late, double *scratch)
+{
+	struct nsx_fleet *f = j->f;
+	uint32_t *v = nsx_arena_get(j->a, f->nranks * sizeof(*v)), n = 0;
+	double sum = 0, p = 0;
+	struct nsx_late *l;
+	size_t there = 0;
+
+	for (uint32_t r = 0; r < f->nranks; r++) {
+		is_late[r] = j->p_early[r] >= NSX_LEAST_P ||
+			     f->rank[r].nsteps < NSX_LEAST_STEPS ||
+			     f->rank[r].excess_ns > -NSX_LEAST_SHARE * f->step_ns;
+		p = is_late[r] ? p : NSX_MAX(p, j->p_early[r]);
+		if (is_late[r])
+			v[n++] = r;
+	}
+	if (n == f->nranks || 2 * n <= f->nranks)
+		return;
+	l = nsx_add_late(j, v, n);
+	l->are_most = true;
+	l->p = p;
+	l->nsteps = 0;
+	for (size_t s = 0; s < f->nsteps; s++) {
+		double over = over_others(f, l, is_late, s, scratch);
+
+		if (isnan(over))
+			continue;
+		there++;
+		sum += over;
+		l->nsteps += over >= NSX_LEAST_SHARE * f->step_ns;
+	}
+	l->excess_ns = there ? sum / (double)there : 0;
+	if ((double)l->nsteps < STEADY_SHARE * (double)l->nthere)
+		f->nlate--;
+	l->kind = NSX_LATE_STEADY;
+}
+
+int nsx_name_late(struct nsx_judge *j, double *scratch, struct nsx_err *err)
+{
+	struct nsx_fleet *f = j->f;
+	uint32_t n = f->nranks;
+	bool *is_late = nsx_arena_get(j->a, n * sizeof(*is_late));
+
+	if (!nsx_new_array(f->late, f->arena, n + f->nlinks, "late ranks", err))
+		return err->rc;
+	test_ranks(j, block_of(j, scratch));
+	for (uint32_t r = 0; r < n; r++)
+		is_late[r] = j->p[r] < NSX_LEAST_P &&
+			     f->rank[r].nsteps >= NSX_LEAST_STEPS &&
+			     f->rank[r].excess_ns >= NSX_LEAST_SHARE * f->step_ns &&
+			     without_dearest(j, r) >=
+				     NSX_LEAST_SHARE * f->step_ns / 2;
+	name_groups(j, NSX_NONE, is_late);
+	for (uint32_t i = f->mesh.n; i--;)
+		name_groups(j, i, is_late);
+	for (uint32_t r = 0; r < n; r++)
+		if (is_late[r])
+			nsx_add_late(j, &r, 1);
+	if (!f->nlate)
+		name_most(j, is_late, scratch);
+	nsx_sort(f->late, f->nlate, sizeof(*f->late), cmp_late);
+	return 0;
+}
