@@ -71,12 +71,12 @@ static void warn_of_short(struct nsx_fleet *f)
 			n++;
 		}
 	if (n == 1)
-		nsx_fleet_warn(f, "rank %lld was recorded in %lld of %zu steps "
-			       "only", (long long)first->number,
+		nsx_fleet_warn(f, "rank %lld could be compared in %lld of %zu "
+			       "steps only", (long long)first->number,
 			       (long long)first->nsteps, f->nsteps);
 	else if (n)
 		nsx_fleet_warn(f, "%u ranks, the first is rank %lld, were "
-			       "recorded in fewer than nine tenths of the "
+			       "compared in fewer than nine tenths of the "
 			       "steps: ranks.csv has how many", n,
 			       (long long)first->number);
 }

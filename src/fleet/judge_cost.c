@@ -181,6 +181,10 @@ int nsx_price_late(struct nsx_judge *j, double *scratch, struct nsx_err *err)
 				     &passed, &l.recoverable_ns, err))
 			return err->rc;
 		follow(j, &passed, &l);
+		/* Of one rank a step cannot win more than it has less to do. */
+		if (l.n == 1)
+			l.recoverable_ns = NSX_MIN(l.recoverable_ns,
+				most_over_others(j, l.ranks, 1, scratch));
 		together = l.recoverable_ns;
 		memcpy(with, l.ranks, l.n * sizeof(*with));
 		nsx_sort(all, n + l.n, sizeof(*all), nsx_cmp_u32);

@@ -40,6 +40,9 @@ if late and fault != 'desync':
     lost = late[0]['recoverable_pct_of_step'] / 100
     expect(abs(lost - truth['loss_share']) < .02, 'loss %.4f, planted %.4f' % (lost, truth['loss_share']))
     expect((late[0]['kind'] == 'transient') == (fault == 'transient'), 'kind %s' % late[0]['kind'])
+# One rank alone cannot cost a step more than it takes longer.
+for x in late:
+    expect(len(x['ranks']) > 1 or x['kind'] == 'transient' or x['recoverable_ms'] <= 1.02 * x['excess_ms'], 'of %s %s of %s ms can be won' % (x['ranks'], x['recoverable_ms'], x['excess_ms']))
 # Offsets stand against the first clock; a stamp may be off by 15 us, on both sides, and clocks drift by 20 ppm.
 clocks = fleet['clocks'] if len(sys.argv) < 4 else fleet['clocks'][:1]
 first = truth['offset_us'][min(numbers(clocks[0]['ranks']))]
