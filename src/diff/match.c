@@ -13,6 +13,7 @@ struct work {
 	uint32_t *leader; /* by kernel: towards the one that stands for all of
 			     its row; itself                                 */
 	enum nsx_match *kind; /* by leader                                   */
+	uint32_t *partner; /* by kernel: the exact match; NSX_NONE           */
 	double *launches; /* by kernel, of a unit                            */
 	bool *used, *matched;
 	struct nsx_arena *a;
@@ -46,10 +47,11 @@ static int count_launches(struct work *w, struct nsx_err *err)
 {
 	w->all = w->n[0] + w->n[1];
 	if (nsx_new_arrays(w->a, w->all, "kernels", err, w->leader, w->kind,
-			   w->launches, w->used, w->matched))
+			   w->partner, w->launches, w->used, w->matched))
 		return err->rc;
 	for (uint32_t i = 0; i < w->all; i++) {
 		w->leader[i] = i;
+		w->partner[i] = NSX_NONE;
 		w->launches[i] = kernel(w, i)->launches;
 	}
 	for (unsigned s = 0; s < 2; s++)
@@ -135,11 +137,72 @@ static void join_exact(struct work *w)
 	for (uint32_t i = 0, k = 0; i < w->n[0] && k < w->n[1];) {
 		int c = nsx_kernel_cmp(kernel(w, i), kernel(w, w->n[0] + k));
 
-		if (!c && w->used[i] && w->used[w->n[0] + k])
+		if (!c && w->used[i] && w->used[w->n[0] + k]) {
 			join(w, i, w->n[0] + k, NSX_M_EXACT);
+			w->partner[i] = w->n[0] + k;
+			w->partner[w->n[0] + k] = i;
+		}
 		i += c <= 0;
 		k += c >= 0;
 	}
+}
+
+/* By GPU ------------------------------------------------------------------------*/
+
+/* Which kernels of both sides a GPU runs on their side alone. */
+static void mark_alone(const struct work *w, size_t lane, bool *is_on, bool *is_alone)
+{
+	memset(is_on, 0, w->all * sizeof(*is_on));
+	for (unsigned s = 0; s < 2; s++) {
+		const struct nsx_lane *l = &w->pool[s]->lanes[lane];
+
+		for (size_t i = 0; i < l->nuses; i++)
+			is_on[l->uses[i].kernel + (s ? w->n[0] : 0)] = true;
+	}
+	for (uint32_t i = 0; i < w->all; i++)
+		is_alone[i] = is_on[i] &&
+			      (w->partner[i] == NSX_NONE ||
+			       !is_on[w->partner[i]]);
+}
+
+/* What a GPU no longer runs and what it now does, of one name, are one row, also where
+ * other GPUs run one of them as before: one rank got more work.
+ */
+static void join_on(struct work *w, const bool *is_alone)
+{
+	for (uint32_t i = 0, k = w->n[0], next, end; i < w->n[0]; i = next, k = end) {
+		const char *name = kernel(w, i)->name;
+		uint32_t before = NSX_NONE, after = NSX_NONE;
+
+		for (next = i; next < w->n[0] && !strcmp(kernel(w, next)->name, name);
+		     next++)
+			before = is_alone[next] ? NSX_MIN(before, next) : before;
+		while (k < w->all && strcmp(kernel(w, k)->name, name) < 0)
+			k++;
+		for (end = k; end < w->all && !strcmp(kernel(w, end)->name, name); end++)
+			after = is_alone[end] ? NSX_MIN(after, end) : after;
+		if (before == NSX_NONE || after == NSX_NONE)
+			continue;
+		for (uint32_t x = i; x < next; x++)
+			if (is_alone[x])
+				join(w, before, x, NSX_M_SHAPE);
+		for (uint32_t x = k; x < end; x++)
+			if (is_alone[x])
+				join(w, before, x, NSX_M_SHAPE);
+	}
+}
+
+static int join_by_gpu(struct work *w, struct nsx_err *err)
+{
+	bool *is_on, *is_alone;
+
+	if (nsx_new_arrays(w->a, w->all, "kernels", err, is_on, is_alone))
+		return err->rc;
+	for (size_t l = 0; l < NSX_MIN(w->pool[0]->nlanes, w->pool[1]->nlanes); l++) {
+		mark_alone(w, l, is_on, is_alone);
+		join_on(w, is_alone);
+	}
+	return 0;
 }
 
 /* By place ----------------------------------------------------------------------*/
@@ -280,7 +343,9 @@ static int number_rows(struct work *w, struct nsx_arena *a,
 		}
 		row[i] = row[leader];
 		first = &ret->first[after][row[i]];
-		if (*first == NSX_NONE)
+		if (*first == NSX_NONE ||
+		    (w->kind[leader] == NSX_M_SHAPE && w->partner[i] == NSX_NONE &&
+		     w->partner[*first + (after ? w->n[0] : 0)] != NSX_NONE))
 			*first = after ? i - w->n[0] : i;
 	}
 	ret->row[0] = row;
@@ -299,9 +364,11 @@ int nsx_match_kernels(const struct nsx_pool *before,
 
 	if (!rc) {
 		join_exact(&w);
+		rc = join_by_gpu(&w, err);
+	}
+	if (!rc)
 		rc = join_by(&w, offsetof(struct nsx_kernel, name),
 			     NSX_M_SHAPE, err);
-	}
 	if (!rc)
 		rc = join_by(&w, offsetof(struct nsx_kernel, base),
 			     NSX_M_TEMPLATE, err);

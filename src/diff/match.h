@@ -2,7 +2,7 @@
  *
  * In order of trust; what one step leaves is tried by the next:
  *	exact	 equal in demangled name and launch shape
- *	shape	 equal in demangled name
+ *	shape	 equal in demangled name, of what a GPU runs on one side alone
  *	template equal in base name: template arguments and signature differ
  *	variant	 stand in the same place, between kernels that are matched: a
  *		 GEMM that became two kernels is one row
@@ -23,7 +23,8 @@ struct nsx_kernel_rows {
 			     where no lane uses it                           */
 	enum nsx_match *kind; /* by row                                      */
 	uint32_t *first[2]; /* by row: its first kernel on each side in order
-			       of name, NSX_NONE                             */
+			       of name, of a row of one name the first that the
+			       other side has not, NSX_NONE                  */
 	uint32_t nrows;
 };
 

@@ -1,0 +1,1 @@
+diff @diff_ranks @diff_uneven_work --md
