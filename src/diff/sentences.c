@@ -389,6 +389,51 @@ static int64_t sum_overlap(const struct nsx_budget *x)
 	return ns;
 }
 
+/* "`sum` (new, +150 us)" */
+static void add_kernel(struct nsx_buf *b, const struct nsx_diff *d,
+		       const struct nsx_kernel_row *k, struct nsx_arena *a)
+{
+	enum nsx_match kind = d->rows.kind[k->row];
+
+	nsx_add_labels(b, d, k->row, a);
+	nsx_buf_printf(b, " (%s%s%s)", kind >= NSX_M_REMOVED ? nsx_match_names[kind] : "",
+		       kind >= NSX_M_REMOVED ? ", " : "",
+		       nsx_text_change(a, (double)k->d.delta_ns));
+}
+
+#define LARGE 0.02 /* of a unit: what runs of the same code may differ by */
+
+/* The kernel that grew most and the one that shrank most, where the compute time shows
+ * neither.  False: there are none.
+ */
+static bool add_cancelling(struct nsx_buf *b, const char *intro, const struct nsx_diff *d,
+			   const struct nsx_budget *x, struct nsx_arena *a)
+{
+	const struct nsx_kernel_row *most[2] = {NULL, NULL};
+	int64_t both;
+
+	for (size_t i = 0; i < x->nkernels; i++) {
+		const struct nsx_kernel_row *k = &x->kernels[i];
+		const struct nsx_kernel_row **m = &most[k->d.delta_ns < 0];
+
+		if (!*m && k->significant && fabs((double)k->d.delta_ns) >=
+						     LARGE * (double)x->total.before_ns)
+			*m = k;
+	}
+	if (!most[0] || !most[1])
+		return false;
+	both = NSX_MIN(most[0]->d.delta_ns, -most[1]->d.delta_ns);
+	if (2 * llabs(x->part[NSX_SHARE_COMPUTE].delta_ns) > both ||
+	    2 * llabs(most[0]->d.delta_ns + most[1]->d.delta_ns) > both)
+		return false;
+	nsx_buf_adds(b, intro);
+	add_kernel(b, d, most[0], a);
+	nsx_buf_adds(b, " and ");
+	add_kernel(b, d, most[1], a);
+	nsx_buf_adds(b, " nearly cancel out");
+	return true;
+}
+
 static void add_kernel_part(struct nsx_buf *b, const struct nsx_diff *d,
 			    const struct nsx_budget *x, struct nsx_arena *a)
 {
@@ -396,6 +441,8 @@ static void add_kernel_part(struct nsx_buf *b, const struct nsx_diff *d,
 	int64_t overlap_ns = sum_overlap(x);
 	struct sum counted = sum_counted(x);
 
+	if (add_cancelling(b, ", where ", d, x, a))
+		return;
 	/* What many kernels change by for one reason, which none of them tells. */
 	if (of_ns != 0 && (double)overlap_ns / of_ns >= 0.5) {
 		nsx_buf_printf(b, ", mainly kernels that run beside each other %s (%s)",
@@ -415,17 +462,12 @@ static void add_kernel_part(struct nsx_buf *b, const struct nsx_diff *d,
 		return;
 	for (size_t i = 0; i < x->nkernels; i++) {
 		const struct nsx_kernel_row *k = &x->kernels[i];
-		enum nsx_match kind = d->rows.kind[k->row];
 		const char *intro = introduce((double)k->d.delta_ns, of_ns);
 
 		if (!intro)
 			continue;
 		nsx_buf_adds(b, intro);
-		nsx_add_labels(b, d, k->row, a);
-		nsx_buf_printf(b, " (%s%s%s)",
-			       kind >= NSX_M_REMOVED ? nsx_match_names[kind] : "",
-			       kind >= NSX_M_REMOVED ? ", " : "",
-			       nsx_text_change(a, (double)k->d.delta_ns));
+		add_kernel(b, d, k, a);
 		return;
 	}
 }
@@ -577,8 +619,12 @@ const char *nsx_diff_place(const struct nsx_diff *d, struct nsx_arena *a)
 		nsx_buf_printf(&b, " changes by %s", nsx_text_change(
 				       a, (double)x->total.delta_ns));
 	for (enum nsx_share k = 0; k < NSX_NSHARES; k++) {
-		if (fabs((double)x->part[k].delta_ns) < WORTH_A_WORD * least)
+		if (fabs((double)x->part[k].delta_ns) < WORTH_A_WORD * least) {
+			if (k == NSX_SHARE_COMPUTE &&
+			    add_cancelling(&b, ": in compute, ", d, x, a))
+				sep = "; ";
 			continue;
+		}
 		nsx_buf_adds(&b, sep);
 		add_share(&b, d, x, k, a);
 		sep = "; ";
