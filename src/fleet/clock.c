@@ -195,13 +195,31 @@ static int compare_all(struct clocks *c, const double *drift, double middle,
 	return rc;
 }
 
+/* Of n pairs q and r contradict each other most; of many clocks one is far from all. */
+static void warn_of_contradictions(struct nsx_fleet *f, size_t n, size_t q, size_t r,
+				   double by_ns)
+{
+	static const char why[] = "a clock was set during the capture, or collectives "
+				  "are matched wrongly; they are not compared";
+	long long first = f->rank[f->clock[q].rank].number;
+	long long second = f->rank[f->clock[r].rank].number;
+
+	if (n == 1)
+		nsx_fleet_warn(f, "the clocks of ranks %lld and %lld contradict each "
+			       "other by %.1f us: %s", first, second, by_ns / 1000, why);
+	else
+		nsx_fleet_warn(f, "%zu pairs of clocks contradict each other, most "
+			       "those of ranks %lld and %lld, by %.1f us: %s", n, first,
+			       second, by_ns / 1000, why);
+}
+
 /* A pair that cannot be is taken apart and named: a clock was set meanwhile, or
  * what was matched are two collectives.
  */
 static void drop_contradictions(struct clocks *c)
 {
-	struct nsx_fleet *f = c->f;
-	size_t n = f->nclocks;
+	size_t n = c->f->nclocks, npairs = 0, most_q = 0, most_r = 0;
+	double most_ns = 0;
 
 	for (size_t q = 0; q < n; q++)
 		for (size_t r = q + 1; r < n; r++) {
@@ -210,16 +228,16 @@ static void drop_contradictions(struct clocks *c)
 
 			if (*a + *b >= 0)
 				continue;
-			nsx_fleet_warn(f, "the clocks of ranks %lld and %lld "
-				       "contradict each other by %.1f us: a "
-				       "clock was set during the capture, or "
-				       "collectives are matched wrongly; they "
-				       "are not compared",
-				       (long long)f->rank[f->clock[q].rank].number,
-				       (long long)f->rank[f->clock[r].rank].number,
-				       -(*a + *b) / 1000);
+			npairs++;
+			if (-(*a + *b) > most_ns) {
+				most_ns = -(*a + *b);
+				most_q = q;
+				most_r = r;
+			}
 			*a = *b = INFINITY;
 		}
+	if (npairs)
+		warn_of_contradictions(c->f, npairs, most_q, most_r, most_ns);
 }
 
 static void shorten(struct clocks *c)
