@@ -156,7 +156,8 @@ static double told_of(const struct nsx_digest *d, const char *key)
 }
 
 /* The finding of the late rank's report that is worth most over what it is worth to
- * the median of the others, if that explains its excess.
+ * the median of the others, if that explains its excess.  What is worth much to them,
+ * too, is not what makes it late.
  */
 static const struct nsx_dfinding *find_told(const struct nsx_judge *j,
 					    const struct nsx_late *l,
@@ -168,7 +169,7 @@ static const struct nsx_dfinding *find_told(const struct nsx_judge *j,
 	double most = EXPLAINS * l->excess_ns / f->step_ns;
 
 	for (size_t i = 0; i < d->nfindings; i++) {
-		double over = told_of(d, d->findings[i].key);
+		double mine = told_of(d, d->findings[i].key), over = mine;
 		size_t n = 0;
 
 		for (uint32_t r = 0; r < f->nranks && over >= most; r++)
@@ -176,7 +177,7 @@ static const struct nsx_dfinding *find_told(const struct nsx_judge *j,
 				scratch[n++] = told_of(f->rank[r].d,
 						       d->findings[i].key);
 		over -= nsx_median_of(scratch, n);
-		if (over < most)
+		if (over < most || over < EXPLAINS * mine)
 			continue;
 		most = over;
 		best = &d->findings[i];
