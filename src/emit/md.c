@@ -221,12 +221,11 @@ static void add_appendix(struct md *m, const char *const *heading,
 		nsx_buf_adds(&body, "`\n");
 	}
 	if (body.n)
-		nsx_buf_printf(m->b, "\n## %s\n<details><summary>Windows, and "
-			       "the limits of analyses; what one's figures "
-			       "derive from, by its id: "
-			       "<code>nsys-explain TRACE --explain ID</code>"
-			       "</summary>\n\n%s</details>\n", appendix,
-			       body.p);
+		nsx_buf_printf(m->b, "\n## %s\n<details><summary>Windows and "
+			       "limits of the analyses; for the definition and "
+			       "SQL of one: <code>nsys-explain TRACE --explain "
+			       "ID</code></summary>\n\n%s</details>\n",
+			       appendix, body.p);
 	nsx_buf_done(&body);
 }
 
