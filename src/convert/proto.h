@@ -7,23 +7,15 @@
 #define NSX_PROTO_H
 
 #include <string.h>
-#include "base/str.h"
+#include "base/number.h"
 
 enum { NSX_PB_VARINT = 0, NSX_PB_FIXED64 = 1, NSX_PB_BYTES = 2 };
-
-static inline char *nsx_pb_put(char *p, uint64_t u)
-{
-	for (; u >= 0x80; u >>= 7)
-		*p++ = (char)(u | 0x80);
-	*p++ = (char)u;
-	return p;
-}
 
 /* A field at p, which has room for it: many in a row ask for room once. */
 enum { NSX_PB_MAX_UINT = 15 };
 static inline char *nsx_pb_put_uint(char *p, unsigned field, uint64_t u)
 {
-	return nsx_pb_put(nsx_pb_put(p, field << 3 | NSX_PB_VARINT), u);
+	return nsx_write_number(nsx_write_number(p, field << 3 | NSX_PB_VARINT), u);
 }
 
 /* Says that b reaches to there. */
@@ -41,7 +33,7 @@ static inline void nsx_pb_uint(struct nsx_buf *b, unsigned field, uint64_t u)
 
 static inline void nsx_pb_real(struct nsx_buf *b, unsigned field, double d)
 {
-	char *p = nsx_pb_put(nsx_buf_room(b, 20), field << 3 | NSX_PB_FIXED64);
+	char *p = nsx_write_number(nsx_buf_room(b, 20), field << 3 | NSX_PB_FIXED64);
 
 	memcpy(p, &d, sizeof(d)); /* little-endian, as the machines we build for */
 	b->n = (size_t)(p + sizeof(d) - b->p);
@@ -52,8 +44,8 @@ static inline void nsx_pb_bytes(struct nsx_buf *b, unsigned field,
 {
 	char *p = nsx_buf_room(b, n + 20);
 
-	p = nsx_pb_put(p, field << 3 | NSX_PB_BYTES);
-	p = nsx_pb_put(p, n);
+	p = nsx_write_number(p, field << 3 | NSX_PB_BYTES);
+	p = nsx_write_number(p, n);
 	if (n)
 		memcpy(p, s, n);
 	b->n = (size_t)(p + n - b->p);
@@ -64,7 +56,7 @@ static inline void nsx_pb_widen(struct nsx_buf *b, size_t at)
 {
 	char length[NSX_PB_MAX_UINT];
 	size_t n = b->n - at;
-	size_t more = (size_t)(nsx_pb_put(length, n) - length) - 1;
+	size_t more = (size_t)(nsx_write_number(length, n) - length) - 1;
 	char *p = nsx_buf_room(b, more) - n;
 
 	memmove(p + more, p, n);
@@ -80,7 +72,7 @@ static inline void nsx_pb_text(struct nsx_buf *b, unsigned field, const char *s)
 /* Begins a message; what is returned goes to nsx_pb_end. */
 static inline size_t nsx_pb_begin(struct nsx_buf *b, unsigned field)
 {
-	char *p = nsx_pb_put(nsx_buf_room(b, 20), field << 3 | NSX_PB_BYTES);
+	char *p = nsx_write_number(nsx_buf_room(b, 20), field << 3 | NSX_PB_BYTES);
 
 	b->n = (size_t)(p + 1 - b->p);
 	return b->n;

@@ -8,16 +8,6 @@
 #define SKETCH_GROWTH 1.02
 #define SKETCH_LEAST_NS 1000
 
-void nsx_put_number(struct nsx_buf *b, uint64_t x)
-{
-	char *p = nsx_buf_room(b, 10);
-
-	for (; x >= 128; x >>= 7)
-		*p++ = (char)(x | 128);
-	*p++ = (char)x;
-	b->n = (size_t)(p - b->p);
-}
-
 int nsx_squeeze(const void *p, size_t n, struct nsx_buf *ret,
 		struct nsx_err *err)
 {

@@ -1,42 +1,11 @@
 /* column.h - columns of integers as bytes, the form in which a digest keeps them.
  *
- * A value takes seven bits a byte, least first; signed ones are folded so that
- * small ones of either sign are short.  Long columns are compressed as well.
+ * Values are numbers of base/number.h; long columns are compressed as well.
  */
 #ifndef NSX_FLEET_COLUMN_H
 #define NSX_FLEET_COLUMN_H
 
-#include "base/str.h"
-
-void nsx_put_number(struct nsx_buf *b, uint64_t x);
-static inline uint64_t nsx_fold(int64_t x)
-{
-	return (uint64_t)x << 1 ^ (x < 0 ? UINT64_MAX : 0);
-}
-static inline int64_t nsx_unfold(uint64_t x)
-{
-	return (int64_t)(x >> 1 ^ (~(x & 1) + 1));
-}
-
-struct nsx_bytes { /* what is left to read */
-	const unsigned char *p, *end;
-};
-/* False: the bytes end inside a number. */
-static inline bool nsx_get_number(struct nsx_bytes *b, uint64_t *ret)
-{
-	uint64_t x = 0;
-
-	for (unsigned bits = 0; b->p < b->end && bits < 64; bits += 7) {
-		unsigned char c = *b->p++;
-
-		x |= (uint64_t)(c & 127) << bits;
-		if (c < 128) {
-			*ret = x;
-			return true;
-		}
-	}
-	return false;
-}
+#include "base/number.h"
 
 /* Bytes, compressed. Owner: the caller, nsx_buf_done. Errors: NSX_E_NOMEM. */
 int nsx_squeeze(const void *p, size_t n, struct nsx_buf *ret,

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/number.h"
 #include "base/pack.h"
 #include "base/real.h"
 #include "report/packed.h"
@@ -30,9 +31,9 @@ struct nsx_packed_rows {
  */
 enum kind {
 	ABSENT,
-	INTEGER,    /* twice it, or twice what is below -1, and 1            */
+	INTEGER,    /* folded                                                */
 	REAL,	    /* its bits                                              */
-	MILLIONTHS, /* a real, as an integer                                 */
+	MILLIONTHS, /* a real, as an integer, folded                         */
 	TEXT,	    /* its address                                           */
 	OWN_TEXT,   /* its length; it follows                                */
 	TRUTH,
@@ -105,11 +106,6 @@ static unsigned char *put(unsigned char *at, enum kind kind, uint64_t x)
 	return at + n;
 }
 
-static unsigned char *put_integer(unsigned char *at, enum kind kind, int64_t i)
-{
-	return put(at, kind, (uint64_t)i << 1 ^ -(uint64_t)(i < 0));
-}
-
 static unsigned char *put_text(unsigned char *at, const char *text)
 {
 	size_t n = strlen(text) + 1;
@@ -127,10 +123,10 @@ static unsigned char *put_cell(const struct nsx_packed_rows *p,
 
 	switch (c->type) {
 	case NSX_T_I64:
-		return put_integer(at, INTEGER, c->u.i);
+		return put(at, INTEGER, nsx_fold(c->u.i));
 	case NSX_T_F64:
 		if (nsx_real_millionths(c->u.f, &millionths))
-			return put_integer(at, MILLIONTHS, millionths);
+			return put(at, MILLIONTHS, nsx_fold(millionths));
 		memcpy(&bits, &c->u.f, sizeof(bits));
 		return put(at, REAL, bits);
 	case NSX_T_STR:
@@ -221,11 +217,6 @@ static const unsigned char *get(const unsigned char *at, enum kind *kind,
 	return at + n;
 }
 
-static int64_t integer(uint64_t x)
-{
-	return (int64_t)(x >> 1 ^ -(x & 1));
-}
-
 static const unsigned char *get_cell(const unsigned char *at,
 				     struct nsx_cell *c)
 {
@@ -241,14 +232,14 @@ static const unsigned char *get_cell(const unsigned char *at,
 		*c = nsx_null();
 		break;
 	case INTEGER:
-		*c = nsx_int(integer(x));
+		*c = nsx_int(nsx_unfold(x));
 		break;
 	case REAL:
 		memcpy(&f, &x, sizeof(f));
 		*c = nsx_real(f);
 		break;
 	case MILLIONTHS:
-		*c = nsx_real((double)integer(x) / 1e6);
+		*c = nsx_real((double)nsx_unfold(x) / 1e6);
 		break;
 	case TEXT:
 		address = (uintptr_t)x;

@@ -1,6 +1,7 @@
 /* timeline.c - overview and lanes of events, packed for a page. */
 #include <stdlib.h>
 #include <string.h>
+#include "base/number.h"
 #include "base/stat.h"
 #include "report/timeline.h"
 #include "report/words.h"
@@ -122,16 +123,6 @@ static struct nsx_lane_events *add_lane(struct build *b, uint32_t device,
 	return &tl->lanes[tl->nlanes++];
 }
 
-static void put(struct nsx_buf *b, uint64_t u)
-{
-	char *p = nsx_buf_room(b, 10), *from = p;
-
-	for (; u >= 0x80; u >>= 7)
-		*p++ = (char)(u | 0x80);
-	*p++ = (char)u;
-	b->n += (size_t)(p - from);
-}
-
 /* Whether [start, end) is drawn; *cursor begins at 0, starts ascend. */
 static bool is_wanted(const struct nsx_timeline *tl, size_t *cursor,
 		      int64_t start, int64_t end)
@@ -151,9 +142,9 @@ static void add_event(struct nsx_timeline *tl, struct nsx_lane_events *l,
 {
 	start = NSX_MAX(start, l->last_ns);
 	end = NSX_MAX(NSX_MIN(end, tl->end_ns), start);
-	put(&l->start, (uint64_t)(start - l->last_ns));
-	put(&l->length, (uint64_t)(end - start));
-	put(&l->name, name);
+	nsx_put_number(&l->start, (uint64_t)(start - l->last_ns));
+	nsx_put_number(&l->length, (uint64_t)(end - start));
+	nsx_put_number(&l->name, name);
 	l->last_ns = start;
 	l->n++;
 	tl->nevents++;

@@ -24,7 +24,7 @@ struct nsx_lane_events {
 	const char *label;
 	size_t n;	 /* events                                           */
 	int64_t last_ns; /* start of the last                                */
-	/* Columns of varints, by event: start after the one before it (the
+	/* Columns of numbers, by event: start after the one before it (the
 	 * first: after origin_ns), length, index of a name.
 	 */
 	struct nsx_buf start, length, name;

@@ -1,0 +1,55 @@
+/* number.h - integers as bytes: seven bits each, least first, as protocol buffers,
+ * digests and pages have them; signed ones folded, so that small ones of either sign
+ * are short.
+ */
+#ifndef NSX_NUMBER_H
+#define NSX_NUMBER_H
+
+#include "base/str.h"
+
+/* At p, which has room for NSX_NUMBER_BYTES.  Returns where it ends. */
+enum { NSX_NUMBER_BYTES = 10 };
+static inline char *nsx_write_number(char *p, uint64_t x)
+{
+	for (; x >= 128; x >>= 7)
+		*p++ = (char)(x | 128);
+	*p++ = (char)x;
+	return p;
+}
+static inline void nsx_put_number(struct nsx_buf *b, uint64_t x)
+{
+	char *end = nsx_write_number(nsx_buf_room(b, NSX_NUMBER_BYTES), x);
+
+	b->n = (size_t)(end - b->p);
+}
+
+static inline uint64_t nsx_fold(int64_t x)
+{
+	return (uint64_t)x << 1 ^ (x < 0 ? UINT64_MAX : 0);
+}
+static inline int64_t nsx_unfold(uint64_t x)
+{
+	return (int64_t)(x >> 1 ^ (~(x & 1) + 1));
+}
+
+struct nsx_bytes { /* what is left to read */
+	const unsigned char *p, *end;
+};
+/* False: the bytes end inside a number. */
+static inline bool nsx_get_number(struct nsx_bytes *b, uint64_t *ret)
+{
+	uint64_t x = 0;
+
+	for (unsigned bits = 0; b->p < b->end && bits < 64; bits += 7) {
+		unsigned char c = *b->p++;
+
+		x |= (uint64_t)(c & 127) << bits;
+		if (c < 128) {
+			*ret = x;
+			return true;
+		}
+	}
+	return false;
+}
+
+#endif
