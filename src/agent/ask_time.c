@@ -203,8 +203,10 @@ static int64_t gpu_time(const struct nsx_answer *a)
 static int tally_ops(struct nsx_answer *a, const struct nsx_census *c,
 		     struct nsx_err *err)
 {
-	static const char *const kinds[] = {"kernel", "copy", "memset",
-					    "graph replay"};
+	static const char *const kinds[] = {
+		[NSX_OP_KERNEL] = "kernel", [NSX_OP_MEMCPY] = "copy",
+		[NSX_OP_MEMSET] = "memset", [NSX_OP_GRAPH] = "graph replay",
+	};
 	const struct nsx_trace *t = a->r->trace;
 	struct nsx_tally *tally = nsx_tally_new(a);
 	struct nsx_count *sums;

@@ -259,8 +259,10 @@ static int check_target(const struct args *a, const struct nsx_convert_job *job,
 /* Summary -----------------------------------------------------------------------*/
 
 static const char *const shed_words[NSX_NSHEDS] = {
-	"OS runtime calls, scheduling and depths of queues", "CUDA calls that caused no GPU work",
-	"NVTX marks"};
+	[NSX_SHED_OSRT] = "OS runtime calls, scheduling and depths of queues",
+	[NSX_SHED_CALLS] = "CUDA calls that caused no GPU work",
+	[NSX_SHED_MARKS] = "NVTX marks",
+};
 
 /* Says what was written, on stderr when the result is on stdout. */
 static void say(const struct args *a, const struct nsx_convert_job *job,

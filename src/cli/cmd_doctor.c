@@ -7,7 +7,9 @@
 #include "base/jsonw.h"
 #include "cli/opt.h"
 
-static const char *const verdicts[] = { "ok", "warn", "fail" };
+static const char *const verdicts[] = {
+	[NSX_FINE] = "ok", [NSX_DOUBT] = "warn", [NSX_FAULT] = "fail",
+};
 
 struct args {
 	bool json;

@@ -15,7 +15,7 @@
 
 #define LEAST_SHARE 0.003 /* of the window, that copies take */
 enum {
-	NKINDS = 11, /* beyond are migrations of unified memory */
+	NKINDS = NSX_COPY_UVM_HTOD, /* it and beyond: migrations of unified memory */
 	SMALL_BYTES = 64 << 10, /* below, a copy's time is its fixed cost    */
 	MANY = 100,
 	PIECES = 8, /* of an iteration: an input comes in fewer              */
@@ -113,10 +113,11 @@ static struct nsx_rows keep_rows(struct copies *c, const struct group *g)
 }
 
 static const char *const directions[NKINDS] = {
-	[0] = "of unknown direction",
-	[1] = "from host to device", [2] = "from device to host",
-	[8] = "on the device", [9] = "on the host",
-	[10] = "from device to device (peer to peer)",
+	[NSX_COPY_UNKNOWN] = "of unknown direction",
+	[NSX_COPY_HTOD] = "from host to device",
+	[NSX_COPY_DTOH] = "from device to host",
+	[NSX_COPY_DTOD] = "on the device", [NSX_COPY_HTOH] = "on the host",
+	[NSX_COPY_PTOP] = "from device to device (peer to peer)",
 };
 
 static const char *direction(unsigned kind)

@@ -14,14 +14,23 @@
 enum { MAX_TRUST = 4, MAX_AREAS = 8 };
 
 const char *const nsx_verdict_words[NSX_NVERDICTS] = {
-	"copy-bound", "launch-bound", "host-bound", "sync-bound",
-	"communication-bound", "compute-bound", "memory-allocation-bound",
-	"start-up only", "externally paced", "mixed", "no GPU work",
-	"GPU activity lost",
+	[NSX_V_COPY] = "copy-bound", [NSX_V_LAUNCH] = "launch-bound",
+	[NSX_V_HOST] = "host-bound", [NSX_V_SYNC] = "sync-bound",
+	[NSX_V_COMMUNICATION] = "communication-bound",
+	[NSX_V_COMPUTE] = "compute-bound",
+	[NSX_V_ALLOCATION] = "memory-allocation-bound",
+	[NSX_V_STARTUP] = "start-up only", [NSX_V_PACED] = "externally paced",
+	[NSX_V_MIXED] = "mixed", [NSX_V_NO_GPU] = "no GPU work",
+	[NSX_V_LOST] = "GPU activity lost",
 };
-const char nsx_use_marks[NSX_NUSES] = {'#', '=', '~', '.'};
+const char nsx_use_marks[NSX_NUSES] = {
+	[NSX_USE_COMPUTE] = '#', [NSX_USE_COPY] = '=', [NSX_USE_COMM] = '~',
+	[NSX_USE_IDLE] = '.',
+};
 const char *const nsx_use_words[NSX_NUSES] = {
-	"compute", "copy", "exposed communication", "idle"};
+	[NSX_USE_COMPUTE] = "compute", [NSX_USE_COPY] = "copy",
+	[NSX_USE_COMM] = "exposed communication", [NSX_USE_IDLE] = "idle",
+};
 
 /* Header ------------------------------------------------------------------*/
 
@@ -216,8 +225,12 @@ static void add_uses(const struct nsx_facts *f, uint32_t device,
 		     int64_t start_ns, int64_t end_ns, int64_t ret[NSX_NUSES])
 {
 	static const enum nsx_use use[NSX_NPARTS] = {
-		NSX_USE_COMPUTE, NSX_USE_COMPUTE, NSX_USE_COMPUTE,
-		NSX_USE_COMM, NSX_USE_COPY, NSX_USE_IDLE};
+		[NSX_P_COMPUTE_ONLY] = NSX_USE_COMPUTE,
+		[NSX_P_COMPUTE_COPY] = NSX_USE_COMPUTE,
+		[NSX_P_COMPUTE_COMM] = NSX_USE_COMPUTE,
+		[NSX_P_COMM_EXPOSED] = NSX_USE_COMM,
+		[NSX_P_COPY_EXPOSED] = NSX_USE_COPY, [NSX_P_IDLE] = NSX_USE_IDLE,
+	};
 	struct nsx_partition part;
 
 	nsx_partition(&f->device[device], start_ns, end_ns, &part);

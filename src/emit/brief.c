@@ -73,8 +73,10 @@ static void add_list(struct brief *b, const char *key, const char *const *texts,
 static void add_header(struct brief *b, const struct nsx_first_page *p)
 {
 	static const char *const shares[NSX_NUSES] = {
-		"compute_pct", "copy_pct", "exposed_communication_pct",
-		"idle_pct"};
+		[NSX_USE_COMPUTE] = "compute_pct", [NSX_USE_COPY] = "copy_pct",
+		[NSX_USE_COMM] = "exposed_communication_pct",
+		[NSX_USE_IDLE] = "idle_pct",
+	};
 	struct nsx_jsonw *w = b->w;
 
 	nsx_jsonw_object(w, "header");

@@ -8,8 +8,10 @@
 #include "facts/category.h"
 
 const char *const nsx_kernel_category_names[NSX_NKERNEL_CATEGORIES] = {
-	"other", "gemm", "attention", "norm", "elementwise", "reduce", "sort",
-	"moe", "comm", "memory",
+	[NSX_K_OTHER] = "other", [NSX_K_GEMM] = "gemm", [NSX_K_ATTENTION] = "attention",
+	[NSX_K_NORM] = "norm", [NSX_K_ELEMENTWISE] = "elementwise",
+	[NSX_K_REDUCE] = "reduce", [NSX_K_SORT] = "sort", [NSX_K_MOE] = "moe",
+	[NSX_K_COMM] = "comm", [NSX_K_MEMORY] = "memory",
 };
 
 static const struct {

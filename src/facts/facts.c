@@ -6,27 +6,40 @@
 #include "facts/profiler.h"
 #include "facts/replay/replay.h"
 
-const char *const nsx_confidence_names[] = {"low", "medium", "high"};
+const char *const nsx_confidence_names[] = {
+	[NSX_CONF_LOW] = "low", [NSX_CONF_MEDIUM] = "medium", [NSX_CONF_HIGH] = "high",
+};
 
 const char *const nsx_part_names[NSX_NPARTS] = {
-	"compute_only", "compute_copy", "compute_comm",
-	"comm_exposed", "copy_exposed", "idle",
+	[NSX_P_COMPUTE_ONLY] = "compute_only", [NSX_P_COMPUTE_COPY] = "compute_copy",
+	[NSX_P_COMPUTE_COMM] = "compute_comm", [NSX_P_COMM_EXPOSED] = "comm_exposed",
+	[NSX_P_COPY_EXPOSED] = "copy_exposed", [NSX_P_IDLE] = "idle",
 };
 
 const char *const nsx_cause_names[NSX_NCAUSES] = {
-	"sync", "blocking_copy", "implicit_sync", "alloc", "module_load",
-	"os_wait", "other_api", "host_code", "launch_call", "launch_to_start",
-	"stream_wait", "dispatch", "dependency", "page_migration",
-	"unknown_unmatched", "edge",
+	[NSX_CAUSE_SYNC] = "sync", [NSX_CAUSE_BLOCKING_COPY] = "blocking_copy",
+	[NSX_CAUSE_IMPLICIT_SYNC] = "implicit_sync", [NSX_CAUSE_ALLOC] = "alloc",
+	[NSX_CAUSE_MODULE] = "module_load", [NSX_CAUSE_OSRT] = "os_wait",
+	[NSX_CAUSE_OTHER_API] = "other_api", [NSX_CAUSE_HOST_CODE] = "host_code",
+	[NSX_CAUSE_LAUNCH_CALL] = "launch_call",
+	[NSX_CAUSE_LAUNCH_TO_START] = "launch_to_start",
+	[NSX_CAUSE_STREAM_WAIT] = "stream_wait", [NSX_CAUSE_DISPATCH] = "dispatch",
+	[NSX_CAUSE_DEPENDENCY] = "dependency", [NSX_CAUSE_MIGRATION] = "page_migration",
+	[NSX_CAUSE_UNKNOWN] = "unknown_unmatched", [NSX_CAUSE_EDGE] = "edge",
 };
 
 const char *const nsx_barrier_names[NSX_NBARRIERS] = {
-	"sync_api", "blocking_memcpy", "implicit_sync", "host_wait",
-	"cpu_launcher_gap",
+	[NSX_BARRIER_SYNC_API] = "sync_api",
+	[NSX_BARRIER_BLOCKING_MEMCPY] = "blocking_memcpy",
+	[NSX_BARRIER_IMPLICIT_SYNC] = "implicit_sync",
+	[NSX_BARRIER_HOST_WAIT] = "host_wait",
+	[NSX_BARRIER_LAUNCHER_GAP] = "cpu_launcher_gap",
 };
 
 const char *const nsx_graph_modes[] = {
-	"none", "opaque", "graph", "node", "mixed",
+	[NSX_GRAPH_NONE] = "none", [NSX_GRAPH_OPAQUE] = "opaque",
+	[NSX_GRAPH_WHOLE] = "graph", [NSX_GRAPH_NODES] = "node",
+	[NSX_GRAPH_MIXED] = "mixed",
 };
 
 /* Parts that need nothing of each other. --------------------------------------*/

@@ -14,8 +14,13 @@
 enum { MAX_CHARS = 60 };
 
 const char *const nsx_dtype_names[NSX_NDTYPES] = {
-	"", "f64", "f32", "tf32", "f16", "bf16", "f8", "f4", "c64", "c128",
-	"i64", "i32", "i16", "i8", "u64", "u32", "u16", "u8", "bool",
+	[NSX_D_NONE] = "", [NSX_D_F64] = "f64", [NSX_D_F32] = "f32",
+	[NSX_D_TF32] = "tf32", [NSX_D_F16] = "f16", [NSX_D_BF16] = "bf16",
+	[NSX_D_F8] = "f8", [NSX_D_F4] = "f4", [NSX_D_C64] = "c64",
+	[NSX_D_C128] = "c128", [NSX_D_I64] = "i64", [NSX_D_I32] = "i32",
+	[NSX_D_I16] = "i16", [NSX_D_I8] = "i8", [NSX_D_U64] = "u64",
+	[NSX_D_U32] = "u32", [NSX_D_U16] = "u16", [NSX_D_U8] = "u8",
+	[NSX_D_BOOL] = "bool",
 };
 
 struct text {

@@ -5,11 +5,19 @@
 #include "report/text.h"
 #include "report/words.h"
 
-const char *const nsx_severity_names[] = {"low", "medium", "high"};
-const char *const nsx_price_names[] = {NULL, "assumed", "measured", "replayed"};
+const char *const nsx_severity_names[] = {
+	[NSX_SEV_LOW] = "low", [NSX_SEV_MEDIUM] = "medium", [NSX_SEV_HIGH] = "high",
+};
+const char *const nsx_price_names[] = {
+	[NSX_PRICE_NONE] = NULL, [NSX_PRICE_ASSUMED] = "assumed",
+	[NSX_PRICE_MEASURED] = "measured", [NSX_PRICE_REPLAYED] = "replayed",
+};
 const char *const nsx_category_names[] = {
-	"balance", "communication", "compute", "host", "idle", "iterations",
-	"launch", "memory", "startup", "sync", "capture",
+	[NSX_CAT_BALANCE] = "balance", [NSX_CAT_COMMUNICATION] = "communication",
+	[NSX_CAT_COMPUTE] = "compute", [NSX_CAT_HOST] = "host", [NSX_CAT_IDLE] = "idle",
+	[NSX_CAT_ITERATIONS] = "iterations", [NSX_CAT_LAUNCH] = "launch",
+	[NSX_CAT_MEMORY] = "memory", [NSX_CAT_STARTUP] = "startup",
+	[NSX_CAT_SYNC] = "sync", [NSX_CAT_CAPTURE] = "capture",
 };
 
 #define NSX_FINDING(id, category) {#id, NSX_CAT_##category},

@@ -7,7 +7,10 @@
 #include "report/words.h"
 
 const char *const nsx_event_class_names[NSX_NEV] = {
-	"compute", "communication", "copy", "range", "launch", "wait", "call"};
+	[NSX_EV_COMPUTE] = "compute", [NSX_EV_COMM] = "communication",
+	[NSX_EV_COPY] = "copy", [NSX_EV_RANGE] = "range", [NSX_EV_LAUNCH] = "launch",
+	[NSX_EV_WAIT] = "wait", [NSX_EV_CALL] = "call",
+};
 
 enum { MAX_STREAMS = 48, MAX_THREADS = 8, MAX_DEPTH = 6, MAX_DETAIL = 24 };
 

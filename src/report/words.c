@@ -3,18 +3,30 @@
 #include "report/words.h"
 
 const char *const nsx_cause_words[NSX_NCAUSES] = {
-	"the host waits", "a copy blocks the host", "a call synchronises",
-	"memory is allocated or freed", "code is loaded", "the operating system",
-	"another CUDA call", "host code", "the launch call",
-	"between launch and start", "a stream waits for another",
-	"between queued operations", "queued work that is held up",
-	"before a page migration", "launch not recorded",
-	"before the first or after the last operation",
+	[NSX_CAUSE_SYNC] = "the host waits",
+	[NSX_CAUSE_BLOCKING_COPY] = "a copy blocks the host",
+	[NSX_CAUSE_IMPLICIT_SYNC] = "a call synchronises",
+	[NSX_CAUSE_ALLOC] = "memory is allocated or freed",
+	[NSX_CAUSE_MODULE] = "code is loaded",
+	[NSX_CAUSE_OSRT] = "the operating system",
+	[NSX_CAUSE_OTHER_API] = "another CUDA call",
+	[NSX_CAUSE_HOST_CODE] = "host code",
+	[NSX_CAUSE_LAUNCH_CALL] = "the launch call",
+	[NSX_CAUSE_LAUNCH_TO_START] = "between launch and start",
+	[NSX_CAUSE_STREAM_WAIT] = "a stream waits for another",
+	[NSX_CAUSE_DISPATCH] = "between queued operations",
+	[NSX_CAUSE_DEPENDENCY] = "queued work that is held up",
+	[NSX_CAUSE_MIGRATION] = "before a page migration",
+	[NSX_CAUSE_UNKNOWN] = "launch not recorded",
+	[NSX_CAUSE_EDGE] = "before the first or after the last operation",
 };
 
 const char *const nsx_barrier_words[NSX_NBARRIERS] = {
-	"wait for the GPU",	 "blocking copy",    "call that synchronises",
-	"operating-system call", "between launches",
+	[NSX_BARRIER_SYNC_API] = "wait for the GPU",
+	[NSX_BARRIER_BLOCKING_MEMCPY] = "blocking copy",
+	[NSX_BARRIER_IMPLICIT_SYNC] = "call that synchronises",
+	[NSX_BARRIER_HOST_WAIT] = "operating-system call",
+	[NSX_BARRIER_LAUNCHER_GAP] = "between launches",
 };
 
 /* Whole units of 10^-digits s below ns. */

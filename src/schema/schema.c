@@ -38,7 +38,10 @@ const struct nsx_view_def nsx_view_defs[NSX_NVIEWS] = {
 };
 
 const char *const nsx_library_names[NSX_NLIBRARIES] = {
-	NULL, "cuBLAS", "cuDNN", "MPI", "OpenACC", "OpenMP", "UCX",
+	[NSX_LIBRARY_NONE] = NULL, [NSX_LIBRARY_CUBLAS] = "cuBLAS",
+	[NSX_LIBRARY_CUDNN] = "cuDNN", [NSX_LIBRARY_MPI] = "MPI",
+	[NSX_LIBRARY_OPENACC] = "OpenACC", [NSX_LIBRARY_OPENMP] = "OpenMP",
+	[NSX_LIBRARY_UCX] = "UCX",
 };
 
 const uint8_t nsx_library_of[NSX_NVIEWS] = {

@@ -492,9 +492,13 @@ bool nsx_osrt_sleeps(const char *name)
 const char *nsx_copy_direction(unsigned copy_kind)
 {
 	static const char *const names[NSX_NCOPY_KINDS] = {
-		"Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD",
-		"DtoA", "DtoD", "HtoH", "PtoP", "UVM HtoD", "UVM DtoH",
-		"UVM DtoD",
+		[NSX_COPY_UNKNOWN] = "Unknown", [NSX_COPY_HTOD] = "HtoD",
+		[NSX_COPY_DTOH] = "DtoH", [NSX_COPY_HTOA] = "HtoA",
+		[NSX_COPY_ATOH] = "AtoH", [NSX_COPY_ATOA] = "AtoA",
+		[NSX_COPY_ATOD] = "AtoD", [NSX_COPY_DTOA] = "DtoA",
+		[NSX_COPY_DTOD] = "DtoD", [NSX_COPY_HTOH] = "HtoH",
+		[NSX_COPY_PTOP] = "PtoP", [NSX_COPY_UVM_HTOD] = "UVM HtoD",
+		[NSX_COPY_UVM_DTOH] = "UVM DtoH", [NSX_COPY_UVM_DTOD] = "UVM DtoD",
 	};
 
 	return names[copy_kind < ARRAY_LEN(names) ? copy_kind : 0];

@@ -29,8 +29,11 @@ static const struct {
 		"libpython", "python"}},
 };
 
-const char *const nsx_origin_names[NSX_NORIGINS] = {"program", "library", "system",
-						"cuda", "profiler"};
+const char *const nsx_origin_names[NSX_NORIGINS] = {
+	[NSX_ORIGIN_PROGRAM] = "program", [NSX_ORIGIN_LIBRARY] = "library",
+	[NSX_ORIGIN_SYSTEM] = "system", [NSX_ORIGIN_CUDA] = "cuda",
+	[NSX_ORIGIN_PROFILER] = "profiler",
+};
 
 struct frame { /* as it is in the file, and what became of it: remembered */
 	nsx_str symbol, path;

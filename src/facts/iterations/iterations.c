@@ -13,8 +13,10 @@
 #include "base/stat.h"
 
 const char *const nsx_way_methods[NSX_NWAYS] = {
-	"", "nvtx", "sequence", "graph_replay", "collective", "gaps", "kernel",
-	"launch", "window",
+	[NSX_WAY_NONE] = "", [NSX_WAY_NVTX] = "nvtx", [NSX_WAY_SEQUENCE] = "sequence",
+	[NSX_WAY_GRAPH] = "graph_replay", [NSX_WAY_COMM] = "collective",
+	[NSX_WAY_GAPS] = "gaps", [NSX_WAY_KERNEL] = "kernel",
+	[NSX_WAY_LAUNCH] = "launch", [NSX_WAY_WINDOW] = "window",
 };
 
 #define WHOLE 0.95 /* share of the work */

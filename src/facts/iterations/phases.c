@@ -23,11 +23,15 @@ enum {
 };
 
 const char *const nsx_phase_names[NSX_NPHASE_KINDS] = {
-	"init", "warm-up", "settling", "steady", "pause", "tail", "whole",
-	"window",
+	[NSX_PHASE_INIT] = "init", [NSX_PHASE_WARM_UP] = "warm-up",
+	[NSX_PHASE_SETTLING] = "settling", [NSX_PHASE_STEADY] = "steady",
+	[NSX_PHASE_PAUSE] = "pause", [NSX_PHASE_TAIL] = "tail",
+	[NSX_PHASE_WHOLE] = "whole", [NSX_PHASE_WINDOW] = "window",
 };
-const char *const nsx_run_kind_names[] = {"steady", "once", "start_up",
-					  "no_gpu"};
+const char *const nsx_run_kind_names[] = {
+	[NSX_RUN_STEADY] = "steady", [NSX_RUN_ONCE] = "once",
+	[NSX_RUN_START_UP] = "start_up", [NSX_RUN_NO_GPU] = "no_gpu",
+};
 
 struct cutter {
 	const struct nsx_finder *fd;

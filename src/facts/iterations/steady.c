@@ -31,7 +31,9 @@ enum { NBINS = 256, MAX_EXCLUDED = 24, MIN_ITERATIONS = 4, MIN_RUN = 3,
        RECURS = 3, LEAST_AROUND = 10, FEW = 10 };
 
 const char *const nsx_steady_methods[NSX_NSTEADY] = {
-	"", "iterations", "activity", "phase", "trimmed", "user",
+	[NSX_STEADY_NONE] = "", [NSX_STEADY_ITERATIONS] = "iterations",
+	[NSX_STEADY_ACTIVITY] = "activity", [NSX_STEADY_PHASE] = "phase",
+	[NSX_STEADY_TRIMMED] = "trimmed", [NSX_STEADY_USER] = "user",
 };
 
 static void exclude(struct nsx_steady *s, const char *text)

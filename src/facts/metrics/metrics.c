@@ -14,7 +14,8 @@
 #include "facts/metrics/fold.h"
 
 const char *const nsx_scope_names[NSX_NSCOPES] = {
-	"window", "compute", "comm", "copy", "idle",
+	[NSX_SCOPE_WINDOW] = "window", [NSX_SCOPE_COMPUTE] = "compute",
+	[NSX_SCOPE_COMM] = "comm", [NSX_SCOPE_COPY] = "copy", [NSX_SCOPE_IDLE] = "idle",
 };
 
 /* What the counters are called ---------------------------------------------*/

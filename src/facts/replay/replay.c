@@ -14,7 +14,10 @@ enum {
 #define WORTH 0.003	 /* of the window: less is not told                  */
 #define MOST_TIME_NS (INT64_C(1) << 52) /* of all events together           */
 
-const char *const nsx_closure_names[] = {"abstain", "low", "medium", "high"};
+const char *const nsx_closure_names[] = {
+	[NSX_CONF_NONE + 1] = "abstain", [NSX_CONF_LOW + 1] = "low",
+	[NSX_CONF_MEDIUM + 1] = "medium", [NSX_CONF_HIGH + 1] = "high",
+};
 
 /* Building --------------------------------------------------------------------*/
 
