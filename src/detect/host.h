@@ -66,19 +66,12 @@ const char *host_say_meanwhile(struct nsx_detect *d, uint32_t thread,
 void host_tell_meanwhile(struct nsx_detect *d, const struct nsx_meanwhile *m,
 			 struct nsx_finding *f);
 
-/* The thread that launches most of what the limiting GPU does, its stretches between calls
- * in the judged window, and the other thread of its process, which launches nothing, that
- * is on a CPU most of that time and goes off as they end.
+/* Whether the launching thread waits for another one of its process, which launches nothing:
+ * by the scheduler's rows that is on a CPU most of the time between its calls, and goes off
+ * as that ends.  is_told: it is a finding.  Reads these rows twice.  Errors: NSX_E_NOMEM,
+ * NSX_E_SQL.
  */
-struct host_others {
-	uint32_t waiter; /* NSX_NONE: there is none, or no scheduler's rows  */
-	uint64_t thread; /* global id; 0: there is none, or they are no waits */
-	int64_t ns, on_ns; /* of the stretches; of that, it is on a CPU      */
-	struct nsx_row_list ends; /* calls that end them                     */
-};
-/* To be done with in any case.  Errors: NSX_E_NOMEM, NSX_E_SQL. */
-int host_find_others(struct nsx_detect *d, struct host_others *ret,
+int host_seek_others(struct nsx_detect *d, bool is_told, bool *ret,
 		     struct nsx_err *err) NSX_CHECKED;
-void host_others_done(struct host_others *x);
 
 #endif

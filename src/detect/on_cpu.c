@@ -20,6 +20,15 @@ enum {
 static const enum nsx_field fields[] = {
 	NSX_FIELDS(sched, start_ns, is_sched_in, global_tid)};
 
+struct others {
+	uint32_t waiter; /* the thread that launches most of what the limiting
+			    GPU does                                         */
+	int64_t ns, on_ns; /* between its calls; of that, the other is on a CPU */
+	struct nsx_row_list ends; /* calls that end these stretches          */
+	uint64_t thread; /* the other: global id; 0: there is none, or they are
+			    no waits                                         */
+};
+
 struct turn { /* of a thread */
 	bool is_on;
 	int64_t since_ns;
@@ -77,7 +86,7 @@ static int on_switch(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 }
 
 /* The stretches between its calls, and the calls that follow them. */
-static int list_waits(struct nsx_detect *d, struct host_others *x,
+static int list_waits(struct nsx_detect *d, struct others *x,
 		      struct nsx_spans *waits, struct nsx_err *err)
 {
 	const struct nsx_calls *c = &d->trace->calls;
@@ -124,7 +133,7 @@ static int on_return(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 }
 
 /* Waits end when the thread is on its CPU again: what it does from then on is its own. */
-static int end_waits(struct nsx_detect *d, struct host_others *x, struct nsx_spans *waits,
+static int end_waits(struct nsx_detect *d, struct others *x, struct nsx_spans *waits,
 		     struct nsx_err *err)
 {
 	struct returning r = {d->trace->thread[x->waiter].global_tid, waits, NULL};
@@ -139,7 +148,7 @@ static int end_waits(struct nsx_detect *d, struct host_others *x, struct nsx_spa
 	return 0;
 }
 
-static void choose(const struct reader *r, struct host_others *x)
+static void choose(const struct reader *r, struct others *x)
 {
 	const struct nsx_trace *t = r->t;
 	double all_ns = (double)x->ns;
@@ -164,40 +173,28 @@ static void choose(const struct reader *r, struct host_others *x)
 	}
 }
 
-int host_find_others(struct nsx_detect *d, struct host_others *ret, struct nsx_err *err)
+static int find_others(struct nsx_detect *d, struct others *x, struct nsx_err *err)
 {
 	struct reader r = {.t = d->trace};
 	struct nsx_spans waits = {0};
 	int rc;
 
-	*ret = (struct host_others){.waiter = NSX_NONE};
-	if (!nsx_has_view(d->trace->schema, NSX_VIEW_sched) ||
-	    d->facts->limiting == NSX_NONE)
-		return 0;
-	ret->waiter = nsx_launcher(d);
-	if (ret->waiter == NSX_NONE)
-		return 0;
-	if (list_waits(d, ret, &waits, err))
+	if (list_waits(d, x, &waits, err))
 		return err->rc;
-	if ((double)ret->ns < MUCH * (double)(d->w.end_ns - d->w.start_ns))
+	if ((double)x->ns < MUCH * (double)(d->w.end_ns - d->w.start_ns))
 		return 0;
-	if (end_waits(d, ret, &waits, err) ||
+	if (end_waits(d, x, &waits, err) ||
 	    nsx_spans_prefix(d->scratch, &waits, &r.prefix, err))
 		return err->rc;
 	r.waits = &waits;
-	r.process = nsx_process_key(d->trace->thread[ret->waiter].global_tid);
+	r.process = nsx_process_key(d->trace->thread[x->waiter].global_tid);
 	rc = nsx_view_scan(d->trace->schema, NSX_VIEW_sched, fields,
 			   ARRAY_LEN(fields), 1, on_switch, &r, 0, err);
 	if (!rc)
-		choose(&r, ret);
+		choose(&r, x);
 	nsx_groups_done(&r.threads);
 	free(r.turn);
 	return rc;
-}
-
-void host_others_done(struct host_others *x)
-{
-	free(x->ends.v);
 }
 
 struct naming {
@@ -230,7 +227,7 @@ static const char *name_thread(struct nsx_detect *d, uint64_t thread,
 		      nsx_tell(d->found, "%lld", (long long)nsx_tid_of(thread));
 }
 
-static int propose(struct nsx_detect *d, struct host_others *x, struct nsx_err *err)
+static int propose(struct nsx_detect *d, struct others *x, struct nsx_err *err)
 {
 	struct nsx_findings *l = d->found;
 	struct nsx_finding f = {
@@ -263,17 +260,19 @@ static int propose(struct nsx_detect *d, struct host_others *x, struct nsx_err *
 	return 0;
 }
 
-/* Where calls of the operating system were traced they tell what is waited for. */
-int nsx_detect_on_cpu(struct nsx_detect *d, struct nsx_err *err)
+int host_seek_others(struct nsx_detect *d, bool is_told, bool *ret, struct nsx_err *err)
 {
-	struct host_others x;
-	int rc;
+	struct others x = {.waiter = NSX_NONE};
+	int rc = 0;
 
-	if (nsx_has_view(d->trace->schema, NSX_VIEW_osrt))
-		return 0;
-	rc = host_find_others(d, &x, err);
-	if (!rc && x.thread)
+	if (d->facts->limiting != NSX_NONE &&
+	    nsx_has_view(d->trace->schema, NSX_VIEW_sched))
+		x.waiter = nsx_launcher(d);
+	if (x.waiter != NSX_NONE)
+		rc = find_others(d, &x, err);
+	*ret = !rc && x.thread;
+	if (*ret && is_told)
 		rc = propose(d, &x, err);
-	host_others_done(&x);
+	free(x.ends.v);
 	return rc;
 }

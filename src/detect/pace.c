@@ -166,17 +166,6 @@ static bool waits_for_loader(const struct nsx_detect *d)
 	return ns > all_ns / 2;
 }
 
-/* Whether another thread works while the launching one waits for it. */
-static int waits_for_thread(struct nsx_detect *d, bool *ret, struct nsx_err *err)
-{
-	struct host_others x;
-	int rc = host_find_others(d, &x, err);
-
-	*ret = x.thread;
-	host_others_done(&x);
-	return rc;
-}
-
 static bool computes_throughout(const struct nsx_detect *d)
 {
 	const struct nsx_facts *f = d->facts;
@@ -201,52 +190,42 @@ static bool is_paced(const struct rhythm *r, bool sees_waits, double named_share
 	return r->makes_up || (r->keeps_time && named_share < MUCH);
 }
 
+enum { HOST, BOTH, OS, NPLANS }; /* that take no time: its code, waits outside CUDA */
+
 /* What a host that took no time and had no waits outside CUDA would win is next to
  * nothing if these waits end when they did.
  */
-int nsx_detect_pace(struct nsx_detect *d, struct nsx_err *err)
+static int judge(const struct nsx_detect *d, const struct rhythm *r, bool sees_waits,
+		 struct nsx_gain g[NPLANS], bool *ret, struct nsx_err *err)
 {
 	const struct nsx_change v[] = {{.verb = NSX_INSTANT_HOST},
 				       {.verb = NSX_NO_OS_WAIT, .name = ".",
 					.is_pattern = true}};
-	enum { HOST, BOTH, OS, NPLANS };
 	const struct nsx_plan plans[NPLANS] = {
 		[HOST] = {v, 1}, [BOTH] = {v, 2}, [OS] = {v + 1, 1}};
-	bool sees_waits = nsx_has_view(d->trace->schema, NSX_VIEW_osrt) ||
-			  nsx_has_view(d->trace->schema, NSX_VIEW_sched);
-	const struct nsx_facts *f = d->facts;
-	struct nsx_findings *l = d->found;
-	struct nsx_gain g[NPLANS];
-	struct rhythm r;
-	bool works;
 
-	/* Other ranks keep a period as well: for this one, if it is late. */
-	if (f->limiting != NSX_NONE && f->device[f->limiting].comm.n)
-		return 0;
-	if (find_rhythm(d, &r, err))
+	*ret = false;
+	if (nsx_replay_prices(d->facts->model, plans, NULL, NPLANS, 1, g, err))
 		return err->rc;
-	if (!(r.period_ns > 0) || computes_throughout(d) || waits_inside(d) ||
-	    waits_for_loader(d))
-		return 0;
-	if (nsx_replay_prices(f->model, plans, NULL, NPLANS, 1, g, err))
-		return err->rc;
-	if (g[HOST].confidence == NSX_CONF_NONE || g[BOTH].share < MUCH)
-		return 0;
-	if (!is_paced(&r, sees_waits, g[OS].share) ||
-	    (sees_waits && (double)g[HOST].low_ns >= SURE * (double)g[BOTH].gain_ns))
-		return 0;
-	if (waits_for_thread(d, &works, err))
-		return err->rc;
-	if (works)
-		return 0;
-	struct nsx_finding found = {
-		.id = NSX_ID_paced, .device = f->limiting,
+	*ret = g[HOST].confidence != NSX_CONF_NONE && g[BOTH].share >= MUCH &&
+	       is_paced(r, sees_waits, g[OS].share) &&
+	       (!sees_waits ||
+		(double)g[HOST].low_ns < SURE * (double)g[BOTH].gain_ns);
+	return 0;
+}
+
+static void propose(struct nsx_detect *d, const struct rhythm *r, bool sees_waits,
+		    int64_t least_ns)
+{
+	struct nsx_findings *l = d->found;
+	struct nsx_finding f = {
+		.id = NSX_ID_paced, .device = d->facts->limiting,
 		.title = nsx_tell(l,
 			"the program is paced from outside, every %s: there is "
 			"little to win",
-			nsx_text_ns(l->arena, r.period_ns)),
+			nsx_text_ns(l->arena, r->period_ns)),
 		.confidence = sees_waits ? NSX_CONF_MEDIUM : NSX_CONF_LOW,
-		.evidence = {!sees_waits && r.is_clock ?
+		.evidence = {!sees_waits && r->is_clock ?
 			"its period stays the same while the GPU's work in it "
 			"differs, as if a clock kept it; waits of the host were "
 			"not recorded" :
@@ -256,13 +235,42 @@ int nsx_detect_pace(struct nsx_detect *d, struct nsx_err *err)
 			nsx_tell(l, "its threads wait outside CUDA in each "
 				 "period; as long as they do, even an infinitely "
 				 "fast host wins only %s of the judged window",
-				 nsx_tell_ns(l, g[HOST].low_ns))},
+				 nsx_tell_ns(l, least_ns))},
 		.recommendation = {"look at what it waits for (a camera, a "
 				   "network, a timer); on this machine there "
 				   "is room for more work in each period"},
 		.proof = {{.csv = "iterations", .column = "wall_ms",
 			   .at = {{"steady", nsx_bool(true)}}}}};
 
-	nsx_found(l, &found);
+	nsx_found(l, &f);
+}
+
+/* A thread that the launching one waits for is told of where calls of the operating system
+ * do not tell what it waits for; in any case it is no pace from outside.
+ */
+int nsx_detect_pace(struct nsx_detect *d, struct nsx_err *err)
+{
+	bool sees_calls = nsx_has_view(d->trace->schema, NSX_VIEW_osrt);
+	bool sees_waits = sees_calls || nsx_has_view(d->trace->schema, NSX_VIEW_sched);
+	const struct nsx_facts *f = d->facts;
+	struct nsx_gain g[NPLANS];
+	struct rhythm r;
+	bool is_it = false, works = false;
+
+	if (!sees_calls && host_seek_others(d, true, &works, err))
+		return err->rc;
+	/* Other ranks keep a period as well: for this one, if it is late. */
+	if (works || (f->limiting != NSX_NONE && f->device[f->limiting].comm.n))
+		return 0;
+	if (find_rhythm(d, &r, err))
+		return err->rc;
+	if (!(r.period_ns > 0) || computes_throughout(d) || waits_inside(d) ||
+	    waits_for_loader(d))
+		return 0;
+	if (judge(d, &r, sees_waits, g, &is_it, err) ||
+	    (is_it && sees_calls && host_seek_others(d, false, &works, err)))
+		return err->rc;
+	if (is_it && !works)
+		propose(d, &r, sees_waits, g[HOST].low_ns);
 	return 0;
 }
