@@ -114,6 +114,17 @@ int nsx_groups_settle(struct nsx_groups *g, pthread_mutex_t *lock,
 int nsx_group_late(struct nsx_groups *g, pthread_mutex_t *lock,
 		   struct nsx_late_keys *late, uint64_t a, uint64_t b,
 		   uint32_t *ret, struct nsx_err *err) NSX_CHECKED;
+/* Whether one or several have to do with something, such as a group.  Empty: zeroed. */
+struct nsx_users {
+	uint32_t last; /* + 1 */
+	bool several;
+};
+static inline void nsx_use(struct nsx_users *u, uint32_t who)
+{
+	u->several |= u->last && u->last != who + 1;
+	u->last = who + 1;
+}
+
 /* The index of a key that was seen; NSX_NONE: it was not. */
 uint32_t nsx_group_find(const struct nsx_groups *g, uint64_t a, uint64_t b);
 /* No key is looked for any more: what finds them is given back. */

@@ -18,7 +18,6 @@
 #define TOGETHER 1.1 /* times what each wins by itself */
 #define OWN_SHARE 0.01 /* of the window, that what frees wins without any wait */
 #define REFILLS 10.0 /* times what a pool takes that has the memory */
-enum { SEVERAL = -2 };
 enum {
 	SMALL_BYTES = 64 << 10, /* a copy of less is waited for, not moved   */
 	LATER_NS = 100000,   /* no launch takes so long to reach a GPU       */
@@ -46,7 +45,7 @@ enum { OTHER = 1, ALLOCATES, QUERIES, CALLS_BACK };
 struct group { /* calls of one API that do one thing */
 	const char *api;
 	enum kind kind;
-	uint32_t process;    /* of all its calls; SEVERAL                    */
+	uint32_t process;    /* of all its calls; NSX_SEVERAL                    */
 	size_t count, after; /* after: directly after a wait of `behind`, or
 				a call that asks likewise                    */
 	uint32_t behind;     /* index of a group                             */
@@ -449,7 +448,7 @@ static int add_call(struct calls *c, size_t call, struct nsx_nvtx_walk *ranges,
 		return err->rc;
 	x->process = !x->count ||
 		     x->process == t->thread[c->thread].process ?
-			     t->thread[c->thread].process : (uint32_t)SEVERAL;
+			     t->thread[c->thread].process : NSX_SEVERAL;
 	x->count++;
 	x->frees |= t->calls.cls[call] == NSX_CALL_IMPLICIT_SYNC &&
 		    !(t->calls.flags[call] & NSX_CALL_MALLOC);
@@ -821,12 +820,12 @@ static void advise(const struct calls *c, const struct group *x,
 			nsx_repeats(c->d) ? " in the loop" : "");
 }
 
-/* Of all calls of the groups; SEVERAL. */
+/* Of all calls of the groups; NSX_SEVERAL. */
 static uint32_t process_of(const struct calls *c, const uint32_t *list, size_t n)
 {
 	for (size_t i = 1; i < n; i++)
 		if (c->v[list[i]].process != c->v[list[0]].process)
-			return (uint32_t)SEVERAL;
+			return NSX_SEVERAL;
 	return c->v[list[0]].process;
 }
 
@@ -834,22 +833,10 @@ static uint32_t process_of(const struct calls *c, const uint32_t *list, size_t n
 static const char *say_idle(struct calls *c, uint32_t process, int64_t cost_ns,
 			    size_t count)
 {
-	const struct nsx_trace *t = c->d->trace;
-	const char *text = nsx_text_ns(c->d->found->arena, (double)cost_ns);
-	uint32_t gpu = NSX_NONE;
-	bool several = false;
-
-	for (uint32_t i = 0; i < t->nstreams; i++) {
-		if (process != (uint32_t)SEVERAL &&
-		    t->stream[i].process != process)
-			continue;
-		several |= gpu != NSX_NONE && gpu != t->stream[i].device;
-		gpu = t->stream[i].device;
-	}
-	return nsx_tell(c->d->found, several ?
+	return nsx_tell(c->d->found, nsx_on_several_gpus(c->d->trace, process) ?
 				"the GPUs idle for %s in all right after %s" :
-				"the GPU idles for %s right after %s", text,
-			count == 1 ? "it" : "them");
+				"the GPU idles for %s right after %s",
+			nsx_tell_ns(c->d->found, cost_ns), count == 1 ? "it" : "them");
 }
 
 /* Whether the GPU idles as if after less than half of the calls, after all of these for
@@ -1032,7 +1019,7 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 		nsx_places_tell(c->d, &c->places, list[0], &x->place, &f);
 	advise(c, x, say, names, way, empties,
 	       way == TO_HOST && all.bytes[way] > VALUE_BYTES, &f);
-	if (kind <= SMALL_COPY && process != (uint32_t)SEVERAL)
+	if (kind <= SMALL_COPY && process != NSX_SEVERAL)
 		tell_turns(c, process, &f);
 	prove(c, list[0], say->barrier, &f);
 	f.harmless = kind > SMALL_COPY ? NULL : nsx_tell(

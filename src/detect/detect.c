@@ -278,6 +278,16 @@ uint32_t nsx_range_of_gap(const struct nsx_detect *d, uint32_t range,
 	return range;
 }
 
+bool nsx_on_several_gpus(const struct nsx_trace *t, uint32_t process)
+{
+	struct nsx_users gpus = {0};
+
+	for (uint32_t i = 0; i < t->nstreams; i++)
+		if (process == NSX_SEVERAL || t->stream[i].process == process)
+			nsx_use(&gpus, t->stream[i].device);
+	return gpus.several;
+}
+
 uint32_t nsx_launcher(const struct nsx_detect *d)
 {
 	const struct nsx_trace *t = d->trace;

@@ -76,6 +76,11 @@ uint64_t nsx_range_kind(const struct nsx_trace *t, uint32_t range);
 uint32_t nsx_range_of_gap(const struct nsx_detect *d, uint32_t range,
 			  int64_t from_ns, int64_t to_ns);
 
+/* In the place of a process, or of a thread: they are several. */
+#define NSX_SEVERAL (NSX_NONE - 1)
+/* Whether a process, or one of NSX_SEVERAL, has streams on several GPUs. */
+bool nsx_on_several_gpus(const struct nsx_trace *t, uint32_t process);
+
 /* The thread that launches most of what the limiting GPU, which there is, does in the judged
  * window; NSX_NONE: no launch was recorded.  Linear in its operations.
  */

@@ -36,7 +36,7 @@ struct outside { /* calls of one name */
 	double period_ns; /* median; A_CLOCK: from one end to the next, A_TIMEOUT:
 			     of one                                          */
 	nsx_str name;
-	uint32_t process; /* of all of them; SEVERAL                         */
+	uint32_t process; /* of all of them; NSX_SEVERAL                         */
 	uint32_t thread;  /* of the longest                                  */
 	struct nsx_meanwhile meanwhile; /* of that thread                    */
 	struct nsx_place place; /* with most of their time                   */
@@ -225,7 +225,7 @@ static void tell_partner(struct nsx_detect *d, const struct outside *x,
 	const char *other = host_say_process(d, x->meanwhile.thread);
 
 	f->confidence = NSX_CONF_MEDIUM;
-	f->title = x->process == (uint32_t)SEVERAL ?
+	f->title = x->process == NSX_SEVERAL ?
 		nsx_tell(l, "processes wait for each other in %s", name) :
 		nsx_tell(l, "the launching thread waits in %s for process %s", name,
 			 other);
@@ -339,7 +339,7 @@ static int add_wait(struct waits *s, const struct nsx_detect *d,
 			   &x->place, err))
 		return err->rc;
 	if (x->process != process)
-		x->process = (uint32_t)SEVERAL;
+		x->process = NSX_SEVERAL;
 	nsx_add_to(&x->ns, ns);
 	if (ns > x->max_ns) {
 		x->max_ns = ns;

@@ -5,7 +5,6 @@
 #include "detect/detect.h"
 
 #define LEAST_SHARE 0.003 /* of the window, to be looked at */
-enum { SEVERAL = -2 };	  /* processes                      */
 
 /* What a call of the operating system waits for, as far as its name tells. */
 enum awaited {

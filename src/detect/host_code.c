@@ -45,7 +45,7 @@ struct launcher {
 		uint32_t range; /* the first                                 */
 		nsx_str name;	/* of all of them; 0: they have several      */
 		uint32_t helper; /* thread that only copies; NSX_NONE        */
-		uint32_t process; /* of all of them; SEVERAL                 */
+		uint32_t process; /* of all of them; NSX_SEVERAL                 */
 		nsx_str waited;	  /* call that all of them follow, and that
 				     waits; 0: there is none                 */
 		int64_t least_ns; /* of a stretch                            */
@@ -117,7 +117,7 @@ static int add_code(struct launcher *x, uint32_t range, uint32_t helper,
 	if (c->waited != s->waited)
 		c->waited = 0;
 	if (c->process != process)
-		c->process = (uint32_t)SEVERAL;
+		c->process = NSX_SEVERAL;
 	*ret = (uint32_t)(c - x->code);
 	return nsx_vote(&x->whose, *ret, nsx_call_thread(x->d->trace, s->call), s->ns,
 			err) ||
@@ -546,7 +546,7 @@ static struct nsx_winner most_of(const struct launcher *x, const struct code *c)
 static const char *say_whose(struct launcher *x, const struct code *c,
 			     const struct nsx_winner *most)
 {
-	return c->process != (uint32_t)SEVERAL ? nsx_say_alone(x->d, c->process) :
+	return c->process != NSX_SEVERAL ? nsx_say_alone(x->d, c->process) :
 	       most->frame == NSX_NONE || most->weight < most->all / 2 ? "" :
 		       nsx_say_own_gpu(x->d, x->d->trace->thread[most->frame].process,
 				       ", most of it on GPU ", "");
@@ -561,7 +561,7 @@ static void tell_thread(struct launcher *x, const struct code *c,
 
 	if (most->frame == NSX_NONE)
 		return;
-	if (c->process == (uint32_t)SEVERAL)
+	if (c->process == NSX_SEVERAL)
 		nsx_add_evidence(f, nsx_tell(
 			l, "process %lld has %s of it",
 			(long long)t->process[t->thread[most->frame].process].pid, ns));
@@ -593,7 +593,7 @@ static const char *say_stretches(struct nsx_detect *d, const struct code *c,
 {
 	struct nsx_findings *l = d->found;
 	const char *who = of_helper ? "that thread" :
-		c->process == (uint32_t)SEVERAL || d->trace->nprocesses < 2 ?
+		c->process == NSX_SEVERAL || d->trace->nprocesses < 2 ?
 		"the launching thread" :
 		nsx_tell(l, "the launching thread of process %lld",
 			 (long long)d->trace->process[c->process].pid);

@@ -20,7 +20,6 @@
 #define PAUSE_SHARE 0.05 /* of what an iteration takes too long              */
 #define LITTLE 0.25	 /* of what all of them take too long, is no reason */
 #define WHOLE 1.1	 /* times that: what does more is no addition       */
-enum { MANY = -2 };
 enum {
 	LOOK_AHEAD = 64, /* calls, for one that launches                     */
 	LEAST_PAUSE_NS = 100000, LEAST_COPY_NS = 100000, MOST_RANGES = 4,
@@ -53,7 +52,7 @@ struct slow {
 	struct nsx_row_list pauses; /* calls that end one */
 	int64_t paused_ns;
 	struct nsx_votes outside; /* OS calls in them, by their time         */
-	uint32_t paused; /* the only thread that does; MANY                  */
+	uint32_t paused; /* the only thread that does; NSX_SEVERAL           */
 	struct nsx_row_list copies, copied; /* calls, and their operations, that
 					       only slow iterations have     */
 	struct nsx_row_list launches; /* calls, where the others replay a graph */
@@ -269,7 +268,7 @@ static int add_pause(struct slow *s, size_t call, uint32_t range, int64_t ns,
 	s->left_ns = s->pauses.n ? NSX_MIN(s->left_ns, s->usual_pause_ns) :
 				   s->usual_pause_ns;
 	s->paused = !s->pauses.n || s->paused == thread ? thread :
-							  (uint32_t)MANY;
+							  NSX_SEVERAL;
 	if (nsx_list_row(&s->pauses, call, err) ||
 	    nsx_places_add(&s->places, s->d->trace, 0, range, NSX_NONE, ns,
 			   &s->pause_place, err))
@@ -701,7 +700,7 @@ static const char *say_pauses(struct slow *s)
 	struct nsx_findings *l = s->d->found;
 	const char *who = "the launching thread pauses", *where = "";
 
-	if (s->paused == (uint32_t)MANY)
+	if (s->paused == NSX_SEVERAL)
 		who = "the launching threads pause";
 	else if (t->nprocesses > 1)
 		who = nsx_tell(l, "the launching thread of process %lld pauses",
@@ -808,7 +807,7 @@ static bool waits_for_ranks(const struct slow *s)
 /* most: the class of time that they have most of beyond the others' */
 static void advise(const struct slow *s, unsigned most, struct nsx_finding *f)
 {
-	bool holds_up = s->meets && s->pauses.n && s->paused == (uint32_t)MANY;
+	bool holds_up = s->meets && s->pauses.n && s->paused == NSX_SEVERAL;
 	struct nsx_winner in = paused_in(s);
 	enum awaited what = in.frame == NSX_NONE ? UNKNOWN_WAIT :
 		host_waits_for(nsx_text(s->d->trace, (nsx_str)in.frame));

@@ -129,10 +129,7 @@ static int add_same(struct streams *s, struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->d->trace;
 	struct nsx_groups names = {0}; /* (context, name)                    */
-	struct user {
-		uint32_t stream; /* the last of them + 1                     */
-		bool several;
-	} *v = NULL, *u;
+	struct nsx_users *v = NULL, *u; /* streams that run it               */
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < 2 * t->ops.n; i++) {
@@ -145,14 +142,12 @@ static int add_same(struct streams *s, struct nsx_err *err)
 			continue;
 		u = nsx_group_value(&names, &v, s->work[stream].context,
 				    nsx_op_name(t, op), "kernels", err);
-		if (!u) {
+		if (!u)
 			rc = err->rc;
-		} else if (i < t->ops.n) {
-			u->several |= u->stream && u->stream != stream + 1;
-			u->stream = stream + 1;
-		} else if (u->several) {
+		else if (i < t->ops.n)
+			nsx_use(u, stream);
+		else if (u->several)
 			nsx_add_to(&x->same_ns, nsx_op_ns(&t->ops, op));
-		}
 	}
 	nsx_groups_done(&names);
 	free(v);

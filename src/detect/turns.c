@@ -55,15 +55,9 @@ static uint32_t turns_of(const struct nsx_detect *d, uint32_t thread)
 uint32_t nsx_turns(const struct nsx_detect *d, uint32_t process)
 {
 	const struct nsx_trace *t = d->trace;
-	uint32_t n = 0, device = NSX_NONE;
-	bool several = false;
+	bool several = nsx_on_several_gpus(t, process);
+	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < t->nstreams; i++) {
-		if (t->stream[i].process != process)
-			continue;
-		several |= device != NSX_NONE && t->stream[i].device != device;
-		device = t->stream[i].device;
-	}
 	for (uint32_t h = 0; several && !n && h < t->nthreads; h++)
 		if (t->thread[h].process == process)
 			n = turns_of(d, h);

@@ -12,23 +12,12 @@
 #define ALONE 0.95  /* of the times that another goes on, it is handed over to */
 enum { FEWEST = 8 /* times that a peer is handed over to */ };
 
-struct user { /* of a kernel's name, or of a stream */
-	uint32_t thread; /* the first of them + 1                            */
-	bool several;
-};
-
 struct peers {
 	struct build *b;
 	struct nsx_groups names;
-	struct user *name;
+	struct nsx_users *name; /* threads that launch it                    */
 	uint32_t *handed, *nkernels, *nsame, *nown; /* by thread             */
 };
-
-static void use(struct user *u, uint32_t thread)
-{
-	u->several |= u->thread && u->thread != thread + 1;
-	u->thread = thread + 1;
-}
 
 /* The thread that handed over to a call; NSX_NONE. */
 static uint32_t handed_by(const struct build *b, uint32_t call)
@@ -49,7 +38,7 @@ static int count_kernels(struct peers *x, struct nsx_err *err)
 {
 	const struct nsx_model *m = x->b->m;
 	const struct nsx_trace *t = m->t;
-	struct user *stream, *name;
+	struct nsx_users *stream, *name;
 
 	if (nsx_new_arrays(x->b->step, m->nstreams, "streams", err, stream))
 		return err->rc;
@@ -67,8 +56,8 @@ static int count_kernels(struct peers *x, struct nsx_err *err)
 			if (!name)
 				return err->rc;
 			if (!pass) {
-				use(name, h);
-				use(&stream[o->stream], h);
+				nsx_use(name, h);
+				nsx_use(&stream[o->stream], h);
 				continue;
 			}
 			x->nkernels[h]++;
