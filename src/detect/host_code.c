@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "detect/host.h"
+#include "facts/outside.h"
 #include "trace/nvtx_walk.h"
 
 #define MOSTLY 0.75	  /* of host time, to be a range's own */
@@ -203,23 +204,19 @@ static int64_t idle_at_edges(struct launcher *x, uint32_t thread, int64_t from_n
 
 /* How long it waits for input in a stretch, which is no code of the program's. */
 static int64_t input_ns(struct launcher *x, const struct nsx_thread *th,
-			size_t *at, int64_t from_ns, int64_t to_ns)
+			size_t *at, struct nsx_span in)
 {
-	const struct nsx_osrt *o = &x->d->trace->osrt;
-	size_t end = th->osrt_at + th->nosrt;
+	const struct nsx_trace *t = x->d->trace;
 	int64_t ns = 0;
 
-	while (*at < end && o->end_ns[*at] <= from_ns)
-		++*at;
-	for (size_t i = *at; i < end && o->start_ns[i] < to_ns; i++) {
-		uint8_t *known = &x->awaited[o->name[i]];
+	NSX_EACH_OS_CALL(t, th, at, in, i) {
+		uint8_t *known = &x->awaited[t->osrt.name[i]];
 
 		if (!*known)
 			*known = (uint8_t)host_waits_for(
-				nsx_text(x->d->trace, o->name[i]));
-		if (*known == A_REQUEST || *known == INPUT)
-			ns += NSX_MIN(o->end_ns[i], to_ns) -
-			      NSX_MAX(o->start_ns[i], from_ns);
+				nsx_text(t, t->osrt.name[i]));
+		if (host_is_message(*known))
+			ns += nsx_os_call_ns(t, i, in);
 	}
 	return ns;
 }
@@ -361,8 +358,9 @@ static int add_stretch(struct launcher *x, struct thread_walk *w, struct stretch
 	uint32_t code = (uint32_t)SHORT, range = NSX_NONE;
 	int64_t least_ns;
 
-	s->ns = s->to_ns - s->from_ns - input_ns(x, &x->d->trace->thread[w->thread],
-						 &w->osrt, s->from_ns, s->to_ns);
+	s->ns = s->to_ns - s->from_ns - input_ns(
+		x, &x->d->trace->thread[w->thread], &w->osrt,
+		(struct nsx_span){s->from_ns, s->to_ns});
 	if (x->learns)
 		return learn_stretch(x, w, s, err);
 	least_ns = NSX_MIN(x->long_ns, least_after_wait(x, w, s));
@@ -403,7 +401,7 @@ static int walk_thread(struct launcher *x, uint32_t thread, uint32_t *below,
 	const struct nsx_thread *th = &t->thread[thread];
 	const struct nsx_window *in = &x->d->w;
 	bool is_edge = is_at_edge(x, thread);
-	struct thread_walk w = {.thread = thread, .osrt = th->osrt_at,
+	struct thread_walk w = {.thread = thread,
 				.helper = th->launches ? NSX_NONE : thread,
 				.before = SIZE_MAX};
 	int64_t last_ns = is_edge ? in->start_ns : INT64_MAX; /* end of the call

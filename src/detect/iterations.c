@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "detect/host.h"
+#include "facts/outside.h"
 #include "facts/replay/replay.h"
 #include "trace/nvtx_walk.h"
 
@@ -230,18 +231,12 @@ static bool is_rare(const struct slow *s, uint32_t range)
 static int vote_outside(struct slow *s, uint32_t thread, struct nsx_span pause,
 			size_t *at, struct nsx_err *err)
 {
-	const struct nsx_thread *th = &s->d->trace->thread[thread];
-	const struct nsx_osrt *o = &s->d->trace->osrt;
-	size_t end = th->osrt_at + th->nosrt;
+	const struct nsx_trace *t = s->d->trace;
 
 	nsx_add_to(&s->paused_ns, pause.end_ns - pause.start_ns);
-	while (*at < end && o->end_ns[*at] <= pause.start_ns)
-		++*at;
-	for (size_t i = *at; i < end && o->start_ns[i] < pause.end_ns; i++)
-		if (nsx_vote(&s->outside, 0, o->name[i],
-			     NSX_MIN(o->end_ns[i], pause.end_ns) -
-				     NSX_MAX(o->start_ns[i], pause.start_ns),
-			     err))
+	NSX_EACH_OS_CALL(t, &t->thread[thread], at, pause, i)
+		if (nsx_vote(&s->outside, 0, t->osrt.name[i],
+			     nsx_os_call_ns(t, i, pause), err))
 			return err->rc;
 	return 0;
 }
@@ -383,7 +378,7 @@ static int find_pauses(struct slow *s, uint32_t thread, uint32_t *below,
 	const struct nsx_thread *th = &t->thread[thread];
 	int64_t last_ns = INT64_MAX;
 	struct nsx_nvtx_walk walk;
-	size_t at = 0, copy_at = 0, os_at = th->osrt_at;
+	size_t at = 0, copy_at = 0, os_at = 0;
 
 	nsx_nvtx_walk_begin(&walk, t, thread, true, false, below);
 	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {

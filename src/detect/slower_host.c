@@ -7,6 +7,7 @@
  * only what lies between calls does, the program does more there, or waits.
  */
 #include "detect/stretch.h"
+#include "facts/outside.h"
 
 #define SLOWER 1.25 /* times as long */
 #define SAME 1.02   /* times as long, it is not slower */
@@ -20,32 +21,17 @@ struct pace { /* of a part of the window */
 	double nlaunches;
 };
 
-/* How long a thread is in calls of the operating system; *at: a cursor. */
-static int64_t outside_ns(const struct nsx_trace *t, const struct nsx_thread *th,
-			  size_t *at, struct nsx_span gap)
-{
-	const struct nsx_osrt *o = &t->osrt;
-	size_t end = th->osrt_at + th->nosrt;
-	int64_t ns = 0;
-
-	while (*at < end && o->end_ns[*at] <= gap.start_ns)
-		++*at;
-	for (size_t i = *at; i < end && o->start_ns[i] < gap.end_ns; i++)
-		ns += NSX_MIN(o->end_ns[i], gap.end_ns) -
-		      NSX_MAX(o->start_ns[i], gap.start_ns);
-	return ns;
-}
-
 static void add_paces(const struct nsx_detect *d, uint32_t thread, struct pace *v)
 {
 	const struct nsx_trace *t = d->trace;
 	const struct nsx_thread *th = &t->thread[thread];
-	size_t os_at = th->osrt_at;
 	int64_t last_ns = INT64_MAX;
+	size_t os_at = 0;
 
 	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
 		struct nsx_span gap = {last_ns, nsx_call_start(&t->calls, i)};
 		struct pace *x;
+		int64_t code_ns;
 
 		if (t->calls.flags[i] & NSX_CALL_NESTED)
 			continue;
@@ -53,8 +39,10 @@ static void add_paces(const struct nsx_detect *d, uint32_t thread, struct pace *
 		if (gap.start_ns == INT64_MAX || !nsx_is_judged(d, gap.end_ns))
 			continue;
 		x = &v[nsx_part_at(d, gap.end_ns)];
-		x->code_ns += (double)NSX_MAX(0, gap.end_ns - gap.start_ns -
-						 outside_ns(t, th, &os_at, gap));
+		code_ns = gap.end_ns - gap.start_ns;
+		NSX_EACH_OS_CALL(t, th, &os_at, gap, k)
+			code_ns -= nsx_os_call_ns(t, k, gap);
+		x->code_ns += (double)NSX_MAX(0, code_ns);
 		if (t->calls.cls[i] != NSX_CALL_LAUNCH)
 			continue;
 		x->call_ns += (double)(last_ns - gap.end_ns);

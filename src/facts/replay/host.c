@@ -309,22 +309,14 @@ static int on_overhead(void *ctx, int64_t rid NSX_UNUSED,
 		       0 : span_list_add(&r->spans, h, v[0].u.i, v[1].u.i, err);
 }
 
-/* Time of a thread in calls of the operating system inside a span: rows are in
- * order, and so are the spans asked for; *at is advanced.
- */
+/* Time of a thread in calls of the operating system inside a span; *at: a cursor. */
 static int64_t os_within(const struct nsx_trace *t, uint32_t thread,
-			 struct nsx_span s, uint32_t *at)
+			 struct nsx_span s, size_t *at)
 {
-	const struct nsx_thread *h = &t->thread[thread];
 	int64_t ns = 0;
 
-	*at = NSX_MAX(*at, h->osrt_at);
-	while (*at < h->osrt_at + h->nosrt && t->osrt.end_ns[*at] <= s.start_ns)
-		++*at;
-	for (uint32_t i = *at; i < h->osrt_at + h->nosrt &&
-			       t->osrt.start_ns[i] < s.end_ns; i++)
-		ns += NSX_MAX(0, NSX_MIN(t->osrt.end_ns[i], s.end_ns) -
-				     NSX_MAX(t->osrt.start_ns[i], s.start_ns));
+	NSX_EACH_OS_CALL(t, &t->thread[thread], at, s, i)
+		ns += nsx_os_call_ns(t, i, s);
 	return ns;
 }
 
@@ -335,7 +327,7 @@ static int add_off_cpu(struct build *b, const struct reader *r,
 		       struct span_list *waits, struct nsx_err *err)
 {
 	const struct nsx_trace *t = b->m->t;
-	uint32_t at = 0;
+	size_t at = 0;
 
 	for (size_t i = 1; i < r->n; i++) {
 		const struct thread_switch *off = &r->v[i - 1], *in = off + 1;
