@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include "base/jsonread.h"
 #include "base/str.h"
@@ -54,12 +53,12 @@ int nsx_each_entry(int at, const char *path,
 	return rc ? rc : n < 0 ? -1 : 0;
 }
 
-static bool is_input(const struct nsx_folder *f, const struct stat *st)
+bool nsx_is_input(const char *const *inputs, size_t n, const struct stat *st)
 {
 	struct stat in;
 
-	for (size_t i = 0; i < f->ninputs; i++)
-		if (!stat(f->inputs[i], &in) && in.st_dev == st->st_dev &&
+	for (size_t i = 0; i < n; i++)
+		if (!stat(inputs[i], &in) && in.st_dev == st->st_dev &&
 		    in.st_ino == st->st_ino)
 			return true;
 	return false;
@@ -74,7 +73,7 @@ static int open_plain(const struct nsx_ours *o, int dir, const char *name,
 	struct stat st;
 
 	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode) ||
-			is_input(o->folder, &st))) {
+			nsx_is_input(o->folder->inputs, o->folder->ninputs, &st))) {
 		close(fd);
 		return -1;
 	}

@@ -10,6 +10,7 @@
 #ifndef NSX_EMIT_OURS_H
 #define NSX_EMIT_OURS_H
 
+#include <sys/stat.h>
 #include "emit/folder.h"
 
 /* A folder in which a run prepares its files, or the one it has replaced. */
@@ -44,6 +45,9 @@ int nsx_ours_drop_stale(const struct nsx_ours *o, const char *dir,
  */
 void nsx_ours_tidy(const struct nsx_folder *f, const char *dir,
 		   const struct nsx_ours *known);
+
+/* Whether a file is one of these, by whatever name. */
+bool nsx_is_input(const char *const *inputs, size_t n, const struct stat *st);
 
 /* What ends a record, so that it is known if somebody edits it: the sum of the n
  * bytes before it. Returns its length.

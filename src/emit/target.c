@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include "base/arena.h"
 #include "base/str.h"
@@ -22,18 +21,15 @@ static int refuse(const struct nsx_target *t, struct nsx_err *err)
 
 int nsx_target_check(const struct nsx_target *t, struct nsx_err *err)
 {
-	struct stat there, in;
+	struct stat there;
 
 	if (lstat(t->path, &there))
 		return 0;
 	if (stat(t->path, &there)) /* a link to nothing */
 		return refuse(t, err);
-	for (size_t i = 0; i < t->ninputs; i++)
-		if (!stat(t->inputs[i], &in) && in.st_dev == there.st_dev &&
-		    in.st_ino == there.st_ino)
-			return nsx_fail(err, NSX_E_IO, "'%s' is the input "
-					"itself; give another name for the "
-					"result", t->path);
+	if (nsx_is_input(t->inputs, t->ninputs, &there))
+		return nsx_fail(err, NSX_E_IO, "'%s' is the input itself; give "
+				"another name for the result", t->path);
 	if (S_ISREG(there.st_mode) && there.st_size && t->is_ours &&
 	    !t->is_ours(t->path))
 		return nsx_fail(err, NSX_E_IO, "cannot write '%s': what is "
