@@ -1,8 +1,9 @@
-/* err.c - filling struct nsx_err; the interrupt flag. */
+/* err.c - filling struct nsx_err; the interrupt flag; writing to the end. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include "base/err.h"
 
 volatile int nsx_stop_flag;
@@ -36,6 +37,27 @@ int nsx_fail_write(struct nsx_err *err, int error, const char *fmt, ...)
 	va_end(ap);
 	return nsx_fail(err, error == EPIPE ? NSX_E_CLOSED : NSX_E_IO, "%s: %s",
 			what, strerror(error));
+}
+
+bool nsx_write_all(int fd, const void *bytes, size_t n)
+{
+	const char *p = bytes;
+
+	while (n) {
+		ssize_t done;
+
+		errno = 0;
+		done = write(fd, p, n);
+		if (done <= 0 && errno != EINTR) {
+			errno = errno ? errno : EIO;
+			return false;
+		}
+		if (done > 0) {
+			p += done;
+			n -= (size_t)done;
+		}
+	}
+	return true;
 }
 
 int nsx_wrap(struct nsx_err *err, const char *fmt, ...)

@@ -49,6 +49,9 @@ int nsx_fail(struct nsx_err *err, enum nsx_rc rc, const char *fmt, ...)
 int nsx_fail_write(struct nsx_err *err, int error, const char *fmt, ...)
 	NSX_PRINTF(3, 4);
 
+/* Writes all, whatever interrupts it.  False: errno says why, and is not 0. */
+bool nsx_write_all(int fd, const void *bytes, size_t n) NSX_CHECKED;
+
 /* Prefixes the message, keeps and returns the code. */
 int nsx_wrap(struct nsx_err *err, const char *fmt, ...) NSX_PRINTF(2, 3);
 

@@ -5,25 +5,11 @@
 #include <unistd.h>
 #include "convert/out.h"
 
-static bool ends_in(const char *s, const char *suffix)
+static void write_block(struct nsx_out *o, const char *p, size_t n)
 {
-	size_t n = strlen(s), m = strlen(suffix);
-
-	return n >= m && !strcmp(s + n - m, suffix);
-}
-
-static void write_all(struct nsx_out *o, const char *p, size_t left)
-{
-	o->bytes += (int64_t)left;
-	errno = 0;
-	while (left && !o->error) {
-		ssize_t n = write(o->to.fd, p, left);
-
-		if (n > 0)
-			p += n, left -= (size_t)n;
-		else if (errno != EINTR)
-			o->error = errno ? errno : EIO;
-	}
+	o->bytes += (int64_t)n;
+	if (!o->error && !nsx_write_all(o->to.fd, p, n))
+		o->error = errno;
 	if (!o->error && o->max_bytes && o->bytes > o->max_bytes)
 		o->error = EFBIG;
 }
@@ -43,10 +29,10 @@ static void write_packed(void *ctx, const char *p, size_t n)
 		return;
 	}
 	if (!o->bytes) {
-		write_all(o, head, sizeof(head)); /* its end, too */
+		write_block(o, head, sizeof(head)); /* its end, too */
 		p += PLAIN_HEAD, n -= PLAIN_HEAD;
 	}
-	write_all(o, p, n);
+	write_block(o, p, n);
 }
 
 int nsx_out_open(const struct nsx_target *to, unsigned threads,
@@ -65,7 +51,7 @@ int nsx_out_open(const struct nsx_target *to, unsigned threads,
 					 err);
 		rc = ret->buf ? 0 : err->rc;
 	}
-	if (!rc && ends_in(to->path, ".gz")) {
+	if (!rc && nsx_ends_with(to->path, ".gz")) {
 		ret->gz = nsx_deflate_open(NSX_DEFLATE_GZIP, threads,
 					   write_packed, ret, err);
 		rc = ret->gz ? 0 : err->rc;
@@ -82,7 +68,7 @@ void nsx_out_add_large(struct nsx_out *o, const char *p, size_t n)
 	if (o->gz)
 		nsx_deflate_put(o->gz, p, n);
 	else
-		write_all(o, p, n);
+		write_block(o, p, n);
 }
 
 void nsx_out_flush(struct nsx_out *o)

@@ -150,17 +150,9 @@ struct summed {
 static ssize_t write_summed(void *cookie, const char *p, size_t n)
 {
 	struct summed *s = cookie;
-	size_t done = 0;
 
-	while (done < n) {
-		ssize_t k = write(s->fd, p + done, n - done);
-
-		if (k < 0 && errno == EINTR)
-			continue;
-		if (k <= 0)
-			return 0;
-		done += (size_t)k;
-	}
+	if (!nsx_write_all(s->fd, p, n))
+		return 0;
 	s->file->size_bytes += (int64_t)n;
 	s->file->crc32 = libdeflate_crc32(s->file->crc32, p, n);
 	return (ssize_t)n;

@@ -185,17 +185,10 @@ void nsx_target_done(struct nsx_target *t)
 int nsx_target_write(struct nsx_target *t, const void *bytes, size_t n,
 		     struct nsx_err *err)
 {
-	const char *p = bytes;
 	int rc = nsx_target_open(t, err);
 
-	while (!rc && n) {
-		ssize_t done = write(t->fd, p, n);
-
-		if (done > 0)
-			p += done, n -= (size_t)done;
-		else if (errno != EINTR)
-			rc = refuse(t, err);
-	}
+	if (!rc && !nsx_write_all(t->fd, bytes, n))
+		rc = refuse(t, err);
 	if (!rc)
 		rc = nsx_target_commit(t, err);
 	nsx_target_done(t);
