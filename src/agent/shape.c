@@ -241,19 +241,13 @@ static void add_pass(struct shape *s, const struct nsx_pass *p, const char *in,
 
 static void add_report(struct shape *s)
 {
-	static const char *const top[] = {"input", "schema", "windows",
-					  "findings"};
-
 	add_listed(s, "report", "");
 	for (unsigned i = 0; i < 2 * nsx_npasses; i++) {
 		const struct nsx_pass *p = nsx_passes[i % nsx_npasses];
-		bool is_top = false;
 
-		for (size_t k = 0; k < ARRAY_LEN(top); k++)
-			is_top |= !strcmp(top[k], p->id);
 		/* Those inside others come after those they are in. */
 		if ((p->json != NULL) == (i >= nsx_npasses))
-			add_pass(s, p, is_top ? "" : "metrics", !is_top);
+			add_pass(s, p, p->is_top ? "" : "metrics", !p->is_top);
 	}
 }
 

@@ -138,18 +138,6 @@ static const struct nsx_cell *bare_value(const struct nsx_section *s)
 	return nsx_section_value(s, "*");
 }
 
-/* Sections that stand at the top level, not in metrics: plain objects. */
-static bool is_top(const char *id)
-{
-	static const char *const top[] = {"input", "schema", "windows",
-					  "findings"};
-
-	for (size_t i = 0; i < ARRAY_LEN(top); i++)
-		if (!strcmp(top[i], id))
-			return true;
-	return false;
-}
-
 static void write_section(struct nsx_jsonw *w, const struct nsx_section *s,
 			  const struct nsx_scripts *scripts)
 {
@@ -166,7 +154,7 @@ static void write_section(struct nsx_jsonw *w, const struct nsx_section *s,
 		nsx_json_add_table(w, key, rows);
 	} else {
 		nsx_jsonw_object(w, key);
-		if (is_top(s->pass->id))
+		if (s->pass->is_top)
 			write_content(w, s);
 		else
 			write_whole(w, s, scripts);
@@ -182,7 +170,7 @@ static void write_sections(struct nsx_jsonw *w, const struct nsx_report *r,
 		for (size_t i = 0; i < r->nsections; i++) {
 			const struct nsx_pass *p = r->sections[i].pass;
 
-			if (inner == (p->json != NULL) && is_top(p->id) == top)
+			if (inner == (p->json != NULL) && p->is_top == top)
 				write_section(w, &r->sections[i], scripts);
 		}
 }

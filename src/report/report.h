@@ -59,11 +59,12 @@ struct nsx_pass {
 	unsigned nlayouts;
 	const struct nsx_layout *const *more; /* of other files, NULL at the
 						 end; NULL: none             */
-	bool may_be_null;    /* NSX_S_NULL                    */
+	bool may_be_null;    /* NSX_S_NULL                                   */
+	bool is_top; /* at the top level of JSON, not in metrics: a plain object */
 	bool is_verdict; /* what was found: a page begins with it            */
 	bool measures;	 /* what decides a finding: detect/measured.h        */
 	bool replays;	 /* a summary that plays plans                       */
-	bool walks;	 /* an analysis of the replay's model: after that */
+	bool walks;	 /* an analysis of the replay's model: after that    */
 	/* An analysis reads the trace and the facts; a summary, which has no
 	 * `run`, also the report when all is found: no section decides by what
 	 * another one shows.

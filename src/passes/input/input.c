@@ -97,6 +97,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 }
 
 NSX_DEFINE_PASS(input,
+	.is_top = true,
 	.no_title = "the head of the report shows it",
 	.no_query = "facts of the file, not of its rows",
 	.no_cannot = "every trace is a file",

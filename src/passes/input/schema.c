@@ -204,6 +204,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 }
 
 NSX_DEFINE_PASS(schema,
+	.is_top = true,
 	.no_title = "the schema command shows it",
 	.no_query = "it is the catalogue itself",
 	.no_cannot = "every trace has a catalogue",

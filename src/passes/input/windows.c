@@ -111,6 +111,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 }
 
 NSX_DEFINE_PASS(windows,
+	.is_top = true,
 	.no_title = "the head of the report shows it",
 	.no_query = "the steady window is chosen by scores",
 	.no_cannot = "a trace without events has an empty window",

@@ -193,4 +193,4 @@ NSX_DEFINE_SUMMARY(findings,
 		       "wait that is taken out must not be needed",
 	NSX_LAYOUTS(layouts),
 	.more = (const struct nsx_layout *const[]){&nsx_findings_layout, NULL},
-	.is_verdict = true);
+	.is_top = true, .is_verdict = true);
