@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "agent/mcp.h"
+#include "agent/shape.h"
 
 static const char *const versions[] = {"2024-11-05", "2025-03-26", "2025-06-18",
 				       "2025-11-25", "2026-07-28"};
@@ -197,7 +198,7 @@ static void put_tool(const struct request *r, struct nsx_jsonw *w,
 	}
 	if (r->version >= V_2025_06_18) {
 		nsx_jsonw_str(w, "title", nsx_tools[tool].title);
-		nsx_tool_output_schema(w, "outputSchema", tool);
+		nsx_shape_put(w, "outputSchema", "answer");
 		nsx_jsonw_int(w, "_meta.anthropic/maxResultSizeChars",
 			      SHOWN_WHOLE);
 	}

@@ -8,11 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include "agent/reply.h"
+#include "agent/tools.h"
 #include "report/text.h"
 #include "report/words.h"
 
 enum { MAX_PARTS = 16, NESTED_ROWS = 5, BYTES_A_TOKEN = 3,
        LEAST_ROW = 20 }; /* bytes */
+
+const char *const nsx_window_kinds[NSX_NWINDOW_KINDS] = {
+	[NSX_WINDOW_FULL] = "full", [NSX_WINDOW_STEADY] = "steady",
+	[NSX_WINDOW_ASKED] = "asked",
+};
 
 struct part { /* a table of the answer: rows [from, from + shown) */
 	const char *key;
@@ -264,13 +270,13 @@ static bool is_same(const struct nsx_window *a, const struct nsx_window *b)
 	return a->start_ns == b->start_ns && a->end_ns == b->end_ns;
 }
 
-/* full: all of the trace; steady: what is judged; else what was asked about. */
 static const char *window_kind(const struct nsx_answer *a)
 {
 	struct nsx_window judged = nsx_judged(a->r->facts);
 
-	return is_same(&a->window, &a->r->trace->full) ? "full" :
-	       is_same(&a->window, &judged)	       ? "steady" : "asked";
+	return nsx_window_kinds[
+		is_same(&a->window, &a->r->trace->full) ? NSX_WINDOW_FULL :
+		is_same(&a->window, &judged) ? NSX_WINDOW_STEADY : NSX_WINDOW_ASKED];
 }
 
 static bool has_window(const struct nsx_answer *a)
@@ -292,12 +298,13 @@ static void put_window(const struct nsx_answer *a, struct nsx_jsonw *w)
 /* What some questions are asked with, and what the argument is called there. */
 static const struct asked_with {
 	const char *question; /* NULL: all others                            */
-	const char *tool, *argument;
+	enum nsx_tool_id tool;
+	const char *argument;
 } asked_with[] = {
-	{"verdict", "nsys_explain", "arguments.argument"},
-	{"sql", "nsys_sql", "arguments.sql"},
-	{"capture", "nsys_capture", "arguments.topic"},
-	{NULL, "nsys_ask", "arguments.argument"},
+	{"verdict", NSX_TOOL_explain, "arguments.argument"},
+	{"sql", NSX_TOOL_sql, "arguments.sql"},
+	{"capture", NSX_TOOL_capture, "arguments.topic"},
+	{NULL, NSX_TOOL_ask, "arguments.argument"},
 };
 
 static void put_next(const struct page *p, struct nsx_jsonw *w,
@@ -308,7 +315,7 @@ static void put_next(const struct page *p, struct nsx_jsonw *w,
 	while (x->question && strcmp(x->question, n->question) != 0)
 		x++;
 	nsx_jsonw_object(w, NULL);
-	nsx_jsonw_str(w, "tool", x->tool);
+	nsx_jsonw_str(w, "tool", nsx_tools[x->tool].name);
 	if (n->trace || p->r->trace)
 		nsx_jsonw_str(w, "arguments.trace",
 			      n->trace ? n->trace : p->r->trace);

@@ -19,6 +19,13 @@ enum { NSX_REPLY_TOKENS = 4000, NSX_REPLY_MIN_TOKENS = 500,
        NSX_REPLY_MAX_TOKENS = 16000, NSX_REPLY_MAX_BYTES = 45000,
        NSX_REPLY_CELL = 80, NSX_REPLY_FULL_CELL = 200, NSX_REPLY_ROWS = 1000 };
 
+/* Of what window an answer is: of all of the trace, of what is judged, or of what was
+ * asked about.
+ */
+enum nsx_window_kind { NSX_WINDOW_FULL, NSX_WINDOW_STEADY, NSX_WINDOW_ASKED,
+		       NSX_NWINDOW_KINDS };
+extern const char *const nsx_window_kinds[NSX_NWINDOW_KINDS]; /* "full", ... */
+
 struct nsx_reply {
 	const char *question; /* as nsys_ask names it; NULL: of no trace     */
 	const char *trace, *trace_id; /* as asked for; NULL: several, or none */

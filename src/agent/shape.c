@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "agent/ask.h"
+#include "agent/reply.h"
 #include "agent/shape.h"
 #include "diff/tables.h"
 #include "facts/replay/replay.h"
@@ -54,7 +55,6 @@ static const char *const tools[] = {
 #include "agent/tools.def"
 };
 #undef NSX_TOOL
-static const char *const window_kinds[] = {"full", "steady", "asked"};
 
 /* Texts that are one of a few words, by the key they stand at. */
 static const struct closed {
@@ -82,7 +82,7 @@ static const struct closed {
 	{"nsys_explain", "first", nsx_verdict_words, NSX_NVERDICTS},
 	{"nsys_explain", "second", nsx_verdict_words, NSX_NVERDICTS},
 	{"nsys_diff", "verdict", nsx_verdict_names, NSX_V_INCONCLUSIVE + 1},
-	{"answer", "kind", window_kinds, ARRAY_LEN(window_kinds)},
+	{"answer", "kind", nsx_window_kinds, NSX_NWINDOW_KINDS},
 	{"answer", "question", questions, ARRAY_LEN(questions)},
 	{"answer", "code", nsx_tool_codes, NSX_NTOOL_CODES},
 	{"call", "tool", tools, ARRAY_LEN(tools)},

@@ -2,7 +2,6 @@
 #include <string.h>
 #include "agent/ask.h"
 #include "agent/reply.h"
-#include "agent/shape.h"
 #include "agent/tools.h"
 #include "diff/diff.h"
 
@@ -66,7 +65,8 @@ static bool is_asked_elsewhere(const struct nsx_question *q)
 	return !strcmp(q->name, "verdict") || !strcmp(q->name, "sql");
 }
 
-static const char *const details[] = {"brief", "full"};
+enum { BRIEF, FULL, NDETAILS };
+static const char *const details[NDETAILS] = {[BRIEF] = "brief", [FULL] = "full"};
 
 static void put_arg_schema(struct nsx_jsonw *w, const struct arg *a)
 {
@@ -82,7 +82,7 @@ static void put_arg_schema(struct nsx_jsonw *w, const struct arg *a)
 		nsx_jsonw_int(w, "maximum", NSX_REPLY_MAX_TOKENS);
 	} else if (a->kind != K_STR) {
 		nsx_jsonw_array(w, "enum");
-		for (unsigned i = 0; a->kind == K_DETAIL && i < 2; i++)
+		for (unsigned i = 0; a->kind == K_DETAIL && i < NDETAILS; i++)
 			nsx_jsonw_str(w, NULL, details[i]);
 		for (unsigned i = 0; a->kind == K_QUESTION && i < nsx_nquestions;
 		     i++)
@@ -114,12 +114,6 @@ void nsx_tool_input_schema(struct nsx_jsonw *w, const char *key,
 	nsx_jsonw_end(w);
 }
 
-void nsx_tool_output_schema(struct nsx_jsonw *w, const char *key,
-			    enum nsx_tool_id tool NSX_UNUSED)
-{
-	nsx_shape_put(w, key, "answer");
-}
-
 /* Calls ---------------------------------------------------------------------------*/
 
 struct list { /* of an argument; owner of v: the call's arena */
@@ -131,6 +125,7 @@ struct call {
 	enum nsx_tool_id tool;
 	const struct nsx_jsonr *in;
 	const char *str[NARGS];
+	bool is_full; /* A_DETAIL */
 	struct list list[NARGS];
 	int64_t budget;
 	struct nsx_arena *arena;
@@ -187,8 +182,10 @@ static int read_arg(struct call *c, unsigned i, const struct nsx_jsonr *v,
 		return nsx_fail(err, NSX_E_USAGE, "'%s' must be %s", a->name,
 				a->kind == K_LIST ? "a list of paths, not empty" :
 						    "a string without a NUL");
-	if (a->kind == K_DETAIL && strcmp(c->str[i], details[0]) != 0 &&
-	    strcmp(c->str[i], details[1]) != 0)
+	if (a->kind == K_DETAIL)
+		c->is_full = !strcmp(c->str[i], details[FULL]);
+	if (a->kind == K_DETAIL && !c->is_full &&
+	    strcmp(c->str[i], details[BRIEF]) != 0)
 		return nsx_fail(err, NSX_E_USAGE, "'detail' must be brief or "
 				"full, not '%.80s'", c->str[i]);
 	return 0;
@@ -385,8 +382,7 @@ static int reply(struct call *c, struct nsx_jsonw *w, struct nsx_err *err)
 {
 	struct nsx_reply r = {
 		.trace = c->str[A_TRACE], .budget = c->budget,
-		.is_full = c->str[A_DETAIL] && !strcmp(c->str[A_DETAIL], "full"),
-		.cursor = c->str[A_CURSOR]};
+		.is_full = c->is_full, .cursor = c->str[A_CURSOR]};
 	struct nsx_answer *a = NULL;
 	struct nsx_jsonw *doc = NULL;
 	struct nsx_buf text = {0};

@@ -41,11 +41,9 @@ enum nsx_tool_code { NSX_TOOL_CODES(NSX_TOOL_CODE) NSX_NTOOL_CODES };
 #undef NSX_TOOL_CODE
 extern const char *const nsx_tool_codes[NSX_NTOOL_CODES];
 
-/* The schemas of a tool (JSON Schema 2020-12), as values of an open object. */
+/* What a tool takes (JSON Schema 2020-12), as a value of an open object. */
 void nsx_tool_input_schema(struct nsx_jsonw *w, const char *key,
 			   enum nsx_tool_id tool);
-void nsx_tool_output_schema(struct nsx_jsonw *w, const char *key,
-			    enum nsx_tool_id tool);
 
 /* Adds content, structuredContent and isError to the open object of w.
  * arguments NULL: none.  Errors: NSX_E_STOP alone.
