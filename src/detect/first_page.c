@@ -11,7 +11,7 @@
 #define EVEN_CV 0.1
 #define MOSTLY 0.75 /* of the judged window, that units take */
 #define MUCH 0.1    /* of it, in copies beside which nothing computes: not fine */
-enum { MAX_TRUST = 4, MAX_AREAS = 8 };
+enum { MAX_TRUST = 4 }; /* lines */
 
 const char *const nsx_verdict_words[NSX_NVERDICTS] = {
 	[NSX_V_COPY] = "copy-bound", [NSX_V_LAUNCH] = "launch-bound",
@@ -450,7 +450,7 @@ static void fill_fine(const struct nsx_report *r, struct nsx_first_page *p)
 	};
 	size_t n = 0;
 
-	p->fine = nsx_arena_get(r->arena, (MAX_AREAS + 1) * sizeof(char *));
+	p->fine = nsx_arena_get(r->arena, (ARRAY_LEN(areas) + 1) * sizeof(char *));
 	for (size_t i = 0; t->ops.n && i < ARRAY_LEN(areas); i++)
 		if (areas[i].is_seen && !is_found(r, areas[i].categories) &&
 		    p->verdict != areas[i].word)

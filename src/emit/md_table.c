@@ -104,15 +104,10 @@ void nsx_md_add_title(struct nsx_buf *b, const struct nsx_col *col)
 
 /* Cells ---------------------------------------------------------------------*/
 
-static double number(const struct nsx_cell *c)
-{
-	return c->type == NSX_T_I64 ? (double)c->u.i : c->u.f;
-}
-
 static const char *say_number(struct nsx_arena *a, const struct nsx_col *col,
 			      const struct nsx_cell *c)
 {
-	double x = number(c);
+	double x = nsx_cell_number(c);
 
 	if (x == 0 && holds(col) >= NS && holds(col) <= BYTES)
 		return "0";
@@ -224,9 +219,9 @@ static bool same_cell(const struct nsx_col *col, const struct nsx_cell *x,
 	case NSX_T_I64:
 	case NSX_T_F64:
 		return holds(col) != INSTANT &&
-		       fabs(number(x) - number(y)) <=
-			       ALIKE * NSX_MAX(fabs(number(x)),
-					       fabs(number(y)));
+		       fabs(nsx_cell_number(x) - nsx_cell_number(y)) <=
+			       ALIKE * NSX_MAX(fabs(nsx_cell_number(x)),
+					       fabs(nsx_cell_number(y)));
 	default:
 		return true;
 	}
@@ -384,7 +379,7 @@ static struct nsx_cell mean_of(const struct nsx_table *t, const struct row *row,
 	if (n < 2 || (cell.type != NSX_T_F64 && cell.type != NSX_T_I64))
 		return cell;
 	for (size_t i = 0; i < n; i++)
-		sum += number(&nsx_row_at(t, row->member[i])[c]);
+		sum += nsx_cell_number(&nsx_row_at(t, row->member[i])[c]);
 	if (cell.type == NSX_T_I64)
 		return nsx_int((int64_t)llround(sum / (double)n));
 	return nsx_real(sum / (double)n);

@@ -114,9 +114,8 @@ static void add_title(struct page *p, const struct nsx_first_page *x)
 		return;
 	}
 	put(p, p->form == NSX_PAGE_MD ? "# " : "");
-	mark(p, p->form == NSX_PAGE_BOLD);
-	if (p->form == NSX_PAGE_MD) /* a heading needs no more */
-		p->b->n -= 2;
+	if (p->form == NSX_PAGE_BOLD)
+		mark(p, true);
 	put(p, "Where the time went: ");
 	put_name(p, x->file);
 	if (p->form == NSX_PAGE_BOLD)
@@ -128,7 +127,6 @@ static void add_title(struct page *p, const struct nsx_first_page *x)
 static void add_header(struct page *p, const struct nsx_first_page *x)
 {
 	const char *parts[] = {x->gpus, x->processes, x->product};
-
 	size_t begun;
 
 	add_title(p, x);

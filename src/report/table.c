@@ -176,11 +176,7 @@ const char *nsx_cell_text(struct nsx_arena *a, const struct nsx_cell *c)
 
 double nsx_table_number(const struct nsx_table *t, size_t row, const char *key)
 {
-	const struct nsx_cell *c =
-		&nsx_row_at(t, row)[nsx_table_need(t, key)];
-
-	return c->type == NSX_T_I64 ? (double)c->u.i :
-	       c->type == NSX_T_F64 ? c->u.f : 0;
+	return nsx_cell_number(&nsx_row_at(t, row)[nsx_table_need(t, key)]);
 }
 
 const char *nsx_table_text(const struct nsx_table *t, size_t row,

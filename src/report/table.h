@@ -187,6 +187,12 @@ const char *nsx_table_text(const struct nsx_table *t, size_t row,
 /* The same, where there must be one: aborts. */
 unsigned nsx_table_need(const struct nsx_table *t, const char *key);
 
+/* Its number; 0 for what is none. */
+static inline double nsx_cell_number(const struct nsx_cell *c)
+{
+	return c->type == NSX_T_I64 ? (double)c->u.i :
+	       c->type == NSX_T_F64 ? c->u.f : 0;
+}
 /* A cell as text: numbers read back the same. "" for null, lists and tables. */
 const char *nsx_cell_text(struct nsx_arena *a, const struct nsx_cell *c);
 

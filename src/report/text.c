@@ -5,6 +5,7 @@
 #include "report/text.h"
 
 enum { NAME_CHARS = 80 }; /* what a table cell shows of a name */
+static const char escaped[] = "\\`*_{}[]#|~$"; /* in running text, by a backslash */
 
 uint32_t nsx_code_point(const char *s, size_t *n)
 {
@@ -61,7 +62,7 @@ void nsx_md_escape(struct nsx_buf *b, const char *s, size_t len)
 		else if (c == '_' && s > begin && s + 1 < end &&
 			 is_in_word(s[-1]) && is_in_word(s[1]))
 			nsx_buf_adds(b, "_");
-		else if (c < 0x80 && strchr("\\`*_{}[]#|~$", (int)c))
+		else if (c < 0x80 && strchr(escaped, (int)c))
 			nsx_buf_printf(b, "\\%c", (char)c);
 		else
 			nsx_buf_add(b, s, n);
@@ -141,7 +142,7 @@ void nsx_md_add_plain(struct nsx_buf *b, const char *markdown)
 	while (*p) {
 		size_t i = 0;
 
-		if (*p == '\\' && p[1] && strchr("\\`*_{}[]#|~$", p[1])) {
+		if (*p == '\\' && p[1] && strchr(escaped, p[1])) {
 			nsx_buf_add(b, p + 1, 1);
 			p += 2;
 			continue;
