@@ -105,12 +105,6 @@ struct calls {
 
 /* Grouping --------------------------------------------------------------------*/
 
-/* A loop of these waits as a synchronisation does. */
-static bool is_query(const char *api)
-{
-	return strstr(api, "EventQuery") || strstr(api, "StreamQuery");
-}
-
 /* Whether CUDA says that most of a call is compiling, or loading code: JIT,
  * module loading, lazy loading of a function.
  */
@@ -198,18 +192,18 @@ static enum kind kind_of(struct calls *c, size_t call)
 {
 	const struct nsx_trace *t = c->d->trace;
 	uint32_t op = nsx_call_op(&t->calls, call);
+	uint8_t does = c->does[nsx_call_name(&t->calls, call)];
 
 	if (nsx_is_librarys(c->d, call))
 		return NONE;
-	if ((c->does[nsx_call_name(&t->calls, call)] == ALLOCATES ||
-	     t->calls.cls[call] == NSX_CALL_IMPLICIT_SYNC) &&
+	if ((does == ALLOCATES || t->calls.cls[call] == NSX_CALL_IMPLICIT_SYNC) &&
 	    is_start(c, call))
 		return START;
-	if (c->does[nsx_call_name(&t->calls, call)] == ALLOCATES)
+	if (does == ALLOCATES)
 		return ALLOCATE;
-	if (c->does[nsx_call_name(&t->calls, call)] == QUERIES)
+	if (does == QUERIES)
 		return POLL;
-	if (c->does[nsx_call_name(&t->calls, call)] == CALLS_BACK)
+	if (does == CALLS_BACK)
 		return HOST_FUNC;
 	switch (t->calls.cls[call]) {
 	case NSX_CALL_SYNC:
@@ -237,7 +231,7 @@ static void learn_name(struct calls *c, nsx_str raw)
 				       sizeof(buf));
 
 	c->does[raw] = nsx_api_allocates(api) ? ALLOCATES :
-		       is_query(api)	  ? QUERIES :
+		       nsx_api_is_query(api) ? QUERIES : /* a loop of these waits */
 		       nsx_api_is_host_func(api) ? CALLS_BACK : OTHER;
 	c->base[raw] = raw;
 	for (size_t g = 0; g < c->keys.n; g++)

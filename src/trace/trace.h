@@ -670,6 +670,11 @@ static inline bool nsx_api_is_host_func(const char *api)
 {
 	return strstr(api, "LaunchHostFunc") || strstr(api, "StreamAddCallback");
 }
+/* Whether it asks if the GPU is done. */
+static inline bool nsx_api_is_query(const char *api)
+{
+	return strstr(api, "EventQuery") || strstr(api, "StreamQuery");
+}
 enum nsx_call_class nsx_classify_call(const char *api, uint8_t *ret_flags);
 /* Whether a call takes, maps or gives back memory, by its name without version. */
 bool nsx_api_allocates(const char *base);

@@ -17,9 +17,6 @@
 
 static unsigned read_api(const char *name)
 {
-	static const char *const syncs[] = {
-		"StreamSynchronize", "DeviceSynchronize", "CtxSynchronize",
-		"EventSynchronize", "ThreadSynchronize"};
 	static const char *const waits_for_all[] = {
 		"Free", "MemFree", "FreeHost", "MemFreeHost", "HostUnregister",
 		"MemHostUnregister", "DeviceReset", "ModuleUnload", "FreeArray",
@@ -37,12 +34,13 @@ static unsigned read_api(const char *name)
 	const char *s = !strncmp(name, "cuda", 4) ? name + 4 :
 			!strncmp(name, "cu", 2)	  ? name + 2 : "";
 	unsigned says = 0;
+	uint8_t flags = 0;
 
-	if (NSX_IS_ONE_OF(s, syncs))
+	if (nsx_classify_call(name, &flags) == NSX_CALL_SYNC)
 		says |= API_SYNC;
 	if (NSX_IS_ONE_OF(s, waits_for_all))
 		says |= API_IMPLICIT;
-	if (!strcmp(s, "StreamQuery") || !strcmp(s, "EventQuery"))
+	if (nsx_api_is_query(name))
 		says |= API_QUERY;
 	if ((!strncmp(s, "Memcpy", 6) || !strncmp(s, "Memset", 6)) &&
 	    !strstr(s, "Async"))
