@@ -3,17 +3,16 @@
 #include "agent/ask.h"
 #include "report/words.h"
 
-const struct nsx_question nsx_questions[] = {
+const struct nsx_question nsx_questions[NSX_NQUESTIONS] = {
 #define NSX_QUESTION(id, text, arg, optional, asks, what)                     \
 	{text, arg, optional, NSX_FOR_##asks, what, nsx_ask_##id},
 #include "agent/questions.def"
 #undef NSX_QUESTION
 };
-const unsigned nsx_nquestions = ARRAY_LEN(nsx_questions);
 
 const struct nsx_question *nsx_question_find(const char *name)
 {
-	for (unsigned i = 0; i < nsx_nquestions; i++)
+	for (unsigned i = 0; i < NSX_NQUESTIONS; i++)
 		if (!strcmp(nsx_questions[i].name, name))
 			return &nsx_questions[i];
 	return NULL;

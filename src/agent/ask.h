@@ -48,8 +48,13 @@ struct nsx_question {
 	const char *help;     /* one line                                    */
 	int (*ask)(struct nsx_answer *a, struct nsx_err *err);
 };
-extern const struct nsx_question nsx_questions[];
-extern const unsigned nsx_nquestions;
+#define NSX_QUESTION(id, ...) NSX_Q_##id,
+enum { /* places in the list */
+#include "agent/questions.def"
+	NSX_NQUESTIONS
+};
+#undef NSX_QUESTION
+extern const struct nsx_question nsx_questions[NSX_NQUESTIONS];
 const struct nsx_question *nsx_question_find(const char *name); /* NULL: none */
 
 /* Answers one question about a finished report.  Owner of *ret: the caller,

@@ -84,7 +84,7 @@ static void put_arg_schema(struct nsx_jsonw *w, const struct arg *a)
 		nsx_jsonw_array(w, "enum");
 		for (unsigned i = 0; a->kind == K_DETAIL && i < NDETAILS; i++)
 			nsx_jsonw_str(w, NULL, details[i]);
-		for (unsigned i = 0; a->kind == K_QUESTION && i < nsx_nquestions;
+		for (unsigned i = 0; a->kind == K_QUESTION && i < NSX_NQUESTIONS;
 		     i++)
 			if (!is_asked_elsewhere(&nsx_questions[i]))
 				nsx_jsonw_str(w, NULL, nsx_questions[i].name);

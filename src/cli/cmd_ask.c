@@ -155,18 +155,11 @@ static int answer(const struct args *args, char **argv, int n,
 	return rc;
 }
 
-/* All questions, a line each, for who asked none or one that there is not. */
-static int list(FILE *out)
+static struct nsx_operand question(unsigned i)
 {
-	for (unsigned i = 0; i < nsx_nquestions; i++) {
-		const struct nsx_question *q = &nsx_questions[i];
-		char head[32];
+	const struct nsx_question *q = &nsx_questions[i];
 
-		snprintf(head, sizeof(head), q->is_optional ? "%s [%s]" : "%s %s",
-			 q->name, q->argument ? q->argument : "");
-		fprintf(out, "  %-16s %s\n", head, q->help);
-	}
-	return 2;
+	return (struct nsx_operand){q->name, q->argument, q->is_optional, q->help};
 }
 
 static int run(const struct nsx_cmd *cmd, int argc, char **argv)
@@ -189,7 +182,7 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 			       "no question '%s'; the questions are",
 			       n < 2 ? "" : argv[2]);
 		rc = nsx_cmd_fail(&err, a.json);
-		(void)list(stderr);
+		nsx_opt_operands(cmd, stderr);
 		return rc;
 	}
 	if (!rc)
@@ -201,9 +194,8 @@ const struct nsx_cmd nsx_cmd_ask = {
 	.name = "ask",
 	.usage = "TRACE.sqlite QUESTION [ARGUMENT] [OPTIONS]",
 	.summary = "ask a trace: what ran then, why that gap, who launched it",
-	.doc = "Answers one question. 'nsys-explain ask' alone lists them. Each "
-	       "answer says of which window it is, how far it can be trusted, "
-	       "and what to ask next.\n\n"
+	.doc = "Answers one question. Each answer says of which window it is, how "
+	       "far it can be trusted, and what to ask next.\n\n"
 	       "Instants are taken as reports print them (60.331s), as seconds "
 	       "from the first event (1.5), or as the trace's nanoseconds "
 	       "(5ns).",
@@ -213,5 +205,8 @@ const struct nsx_cmd nsx_cmd_ask = {
 		    "nsys-explain ask run.sqlite kernel flash --limit 5\n",
 	.opts = opts,
 	.nopts = ARRAY_LEN(opts),
+	.operands_title = "questions",
+	.operand = question,
+	.noperands = NSX_NQUESTIONS,
 	.run = run,
 };

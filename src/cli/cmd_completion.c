@@ -17,7 +17,7 @@ static void print_names(const struct nsx_cmd *c)
 
 static void print_questions(void)
 {
-	for (unsigned i = 0; i < nsx_nquestions; i++)
+	for (unsigned i = 0; i < NSX_NQUESTIONS; i++)
 		printf(" %s", nsx_questions[i].name);
 }
 

@@ -19,12 +19,12 @@ struct args {
 #define OPT(...) NSX_OPT(struct args, __VA_ARGS__)
 static const struct nsx_opt opts[] = {
 	OPT('i', "input", NULL, "FILE", STR, input,
-	    "the trace, where it is no operand"),
+	    "the trace, if it is not given as an operand"),
 	OPT('o', "output", NULL, "FILE", STR, output,
 	    "the result: .pftrace for Perfetto's typed GPU views, .tar for "
-	    "several traces with a member each, or .json; .gz behind it "
-	    "compresses, under any other name it is JSON, too; '-' is JSON on "
-	    "stdout (default: beside the trace, its name with .json)"),
+	    "several traces with a member each; any other name gives JSON, and "
+	    "one that ends in .gz is compressed; - is JSON on stdout (default: "
+	    "beside the trace, its name with .json)"),
 	OPT(0, "only", "activity", "LIST", STR, activity,
 	    "what to convert, with commas: kernels, copies (memcpy, memset), "
 	    "graph, nvtx, nvtx-kernel, api, libraries (MPI, cuBLAS, ...), osrt, sched, "
@@ -45,25 +45,25 @@ static const struct nsx_opt opts[] = {
 	    "or tracks, slices that older versions show, too",
 	    .words = "native or tracks"),
 	OPT(0, "max-size", NULL, "SIZE", SIZE, max_size,
-	    "of the file, as 400M: what is too much is dropped, first OS "
+	    "size of the file at most, such as 400M: what is too much is dropped, first OS "
 	    "runtime calls, scheduling and depths of queues, then CUDA calls "
 	    "that caused no GPU work, then NVTX marks"),
 	OPT(0, "no-metadata", NULL, NULL, FLAG, no_metadata,
 	    "no names of processes, threads and GPUs, and no start time"),
 	OPT('s', "step", NULL, "STEP", WORD, step,
-	    "of a .nsys-rep: sqlite (export it, no more), chrome (convert an "
-	    "export), all (default)", .words = "sqlite, chrome or all"),
+	    "how much to do: sqlite (only export a .nsys-rep), chrome (convert an "
+	    "export) or all (default)", .words = "sqlite, chrome or all"),
 	OPT(0, "keep-export", NULL, "FILE", STR, keep_export,
-	    "keep the export of a .nsys-rep"),
+	    "keep the export of a .nsys-rep as FILE"),
 	OPT(0, "nsys", NULL, "FILE", STR, nsys,
 	    "the nsys that exports a .nsys-rep (default: NSYS_PATH, else the "
 	    "newest of PATH and the usual folders)"),
 	OPT(0, "no-compress", NULL, NULL, FLAG, no_compress,
 	    "leave the packets of a .pftrace as they are"),
 	OPT(0, "force", NULL, NULL, FLAG, force,
-	    "replace what is there, whoever wrote it"),
+	    "replace what is there, whatever wrote it"),
 	OPT(0, "no-force", NULL, NULL, FLAG, no_force,
-	    "replace nothing, not what this program wrote either"),
+	    "replace nothing, not even what this program wrote"),
 	OPT('q', "quiet", NULL, NULL, FLAG, quiet,
 	    "print no summary"),
 };
@@ -436,7 +436,7 @@ const struct nsx_cmd nsx_cmd_convert = {
 	       "it does. These two need the trace in memory.\n\n"
 	       "A .nsys-rep is exported first, with nsys. The result appears "
 	       "when it is whole, and takes the place of what this program "
-	       "wrote earlier, of nothing else unless --force asks for it.",
+	       "wrote earlier; anything else stays unless --force is given.",
 	.examples = "nsys-explain convert run.sqlite -o run.json.gz  # open it "
 		    "at ui.perfetto.dev\n"
 		    "nsys-explain convert run.sqlite -o run.pftrace  # the "

@@ -29,7 +29,7 @@ static const struct nsx_opt opts[] = {
 	    "what is measured: auto, nvtx:REGEX, kernel:REGEX, launch or "
 	    "window"),
 	OPT(0, "steps", NULL, "A..B", STR, steps,
-	    "only these units of each capture, both included, from 0"),
+	    "only units A to B of each capture, both included, counted from 0"),
 	OPT(0, "gpu", NULL, "N", INT, gpu, "only this GPU"),
 	OPT(0, "rank", NULL, "R", INT, rank, "only this rank of a job"),
 	OPT(0, "gate", NULL, "EXPR", LIST, gates,
@@ -342,7 +342,7 @@ const struct nsx_cmd nsx_cmd_diff = {
 	       "count. A gate that cannot be decided passes with a notice, "
 	       "with --strict it fails.\n\n"
 	       "Exit codes: 0 compared, whatever the verdict; 1 a gate failed; "
-	       "2 misuse; 3 a capture cannot be read or the output not be "
+	       "2 misuse; 3 a capture cannot be read or the output cannot be "
 	       "written; 4 compared, but a table was damaged.",
 	.examples = "nsys-explain diff before.sqlite after.sqlite  # into "
 		    "diff-report/\n"

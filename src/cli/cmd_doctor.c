@@ -134,7 +134,7 @@ const struct nsx_cmd nsx_cmd_doctor = {
 	.doc = "Looks at nsys and its age, the driver and the GPUs, the rights "
 	       "that CPU samples and GPU counters need, containers, other "
 	       "programs that hold the counters, and room on disk. Each line "
-	       "is ok, warn or fail, with what mends it. A warning about CPU "
+	       "is ok, warn or fail, with what would fix it. A warning about CPU "
 	       "samples does not keep CUDA from being traced.\n\n"
 	       "The exit code is 1 if a check failed, else 0.",
 	.examples = "nsys-explain doctor  # before the first capture\n",

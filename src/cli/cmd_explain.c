@@ -67,7 +67,7 @@ static const struct nsx_opt opts[] = {
 	    "only these analyses; nsys-explain passes lists them"),
 	OPT(0, "skip", NULL, "ID[,ID]", STR, skip, "all but these analyses"),
 	OPT(0, "what-if", NULL, "SPEC", LIST, what_if,
-	    "price a change by replay, as no:cudaMalloc, kernel:/gemm/:2x, "
+	    "price a change by replay, such as no:cudaMalloc, kernel:/gemm/:2x, "
 	    "host:inf or comm:hidden; each alone, and all together"),
 	OPT(0, "replay-ops", NULL, "N", INT, replay_ops,
 	    "replay at most so many operations (an eighth of the trace, 16384 "
@@ -80,8 +80,8 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "html", NULL, "FILE", STR, html,
 	    "report.html alone, as FILE; - is stdout"),
 	OPT(0, "html-max", NULL, "SIZE", SIZE, html_max,
-	    "bytes of report.html, as 500k or 20M (8M); what does not fit is "
-	    "shown where it matters"),
+	    "size of report.html at most, such as 500k or 20M (8M); events that do "
+	    "not all fit are shown where it matters"),
 	OPT(0, "html-events", NULL, "WHICH", WORD, html_events,
 	    "auto, none or all of the events in report.html's timeline",
 	    .words = "auto, none or all"),
@@ -89,13 +89,13 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "open", NULL, NULL, FLAG, open,
 	    "show report.html in the browser when it is written"),
 	OPT(0, "explain", NULL, "ID", STR, explain,
-	    "an analysis's definition and the SQL that gives its numbers"),
+	    "print an analysis's definition and the SQL that gives its numbers"),
 	NSX_OPT_THREADS(struct args),
 	OPT(0, "nsys", NULL, "FILE", STR, nsys,
 	    "the nsys that exports a .nsys-rep (default: NSYS_PATH, else the "
 	    "newest of PATH and the usual folders)"),
 	OPT(0, "keep-export", NULL, "FILE", STR, keep_export,
-	    "keep the export of a .nsys-rep; else it is removed again"),
+	    "keep the export of a .nsys-rep as FILE; else it is removed again"),
 	OPT(0, "progress", NULL, "WHEN", WORD, progress,
 	    "auto, always or never; auto is when stderr is a terminal",
 	    .words = "auto, always or never"),
@@ -518,7 +518,7 @@ const struct nsx_cmd nsx_cmd_explain = {
 	       "writes a report folder that says where the time went, what it "
 	       "costs and what to change, with evidence for each number.\n\n"
 	       "A report of nsys (.nsys-rep) is exported first, with the nsys "
-	       "that is there; the export is removed afterwards unless "
+	       "found on this machine; the export is removed afterwards unless "
 	       "--keep-export says where it stays.\n\n"
 	       "With --window, only part of a large trace is read: the window, "
 	       "what launched its work, and a margin on both sides (at least "
@@ -534,7 +534,7 @@ const struct nsx_cmd nsx_cmd_explain = {
 	       "are judged by what was read.\n\n"
 	       "Exit codes: 0 a report was written; 1 --fail-on found "
 	       "something; 2 misuse; 3 the input cannot be read or the output "
-	       "not be written; 4 written, but a table was damaged or a "
+	       "cannot be written; 4 written, but a table was damaged or a "
 	       "section failed: which one is in the warnings.",
 	.examples = "nsys-explain run.sqlite  # into run-report/\n"
 		    "nsys-explain run.sqlite --out report --window 2..5  # "

@@ -31,7 +31,7 @@ static const struct nsx_opt opts[] = {
 	NSX_OPT_THREADS(struct args),
 	OPT(0, "print-config", NULL, "CLIENT", STR, print_config,
 	    "print what the settings of claude, codex, cursor, vscode or gemini "
-	    "need, and end"),
+	    "need, and exit"),
 };
 
 /* Clients start servers from folders of their own: paths are whole ones. */

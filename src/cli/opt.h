@@ -53,6 +53,12 @@ struct nsx_opt {
 		"worker threads; default all processors",                     \
 		.most = NSX_MAX_THREADS)
 
+struct nsx_operand { /* a word that an operand may be, as help lists it */
+	const char *word, *arg; /* arg: what follows it; NULL: nothing       */
+	bool is_optional; /* arg                                             */
+	const char *help;
+};
+
 struct nsx_cmd {
 	const char *name;
 	const char *usage;    /* after "nsys-explain NAME "                  */
@@ -61,6 +67,9 @@ struct nsx_cmd {
 	const char *examples; /* lines "command  # what it does"             */
 	const struct nsx_opt *opts;
 	unsigned nopts;
+	const char *operands_title; /* "questions"; NULL: there are none     */
+	struct nsx_operand (*operand)(unsigned i);
+	unsigned noperands;
 	bool rest_is_command; /* everything after -- (or the first operand)
 				 is left alone: capture                      */
 	/* argv[0] is the command's name. Returns the exit code; prints its
@@ -91,6 +100,8 @@ int nsx_opt_parse(const struct nsx_cmd *cmd, int argc, char **argv,
  */
 bool nsx_opt_wants_help(const struct nsx_cmd *cmd, int argc, char **argv);
 
+/* The words that its operand may be, a line each. */
+void nsx_opt_operands(const struct nsx_cmd *cmd, FILE *out);
 /* Help of one command; the overview of all; the manual page of the program, and
  * that of one command (roff, man(7)).
  */

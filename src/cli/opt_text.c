@@ -10,7 +10,7 @@
 enum { WIDTH = 79, OPT_COLUMN = 26 };
 
 /* Last change of the manual's own text. */
-#define MANUAL_DATE "2026-09-01"
+#define MANUAL_DATE "2026-11-28"
 
 static const struct {
 	int code;
@@ -21,6 +21,17 @@ static const struct {
 	{ 2, "misuse: an option or an argument is wrong" },
 	{ 3, "the input cannot be used, or the output cannot be written" },
 	{ 4, "partial: a table was damaged or a section failed" },
+};
+
+static const struct {
+	const char *name, *text;
+} environment[] = {
+	{ "NSYS_PATH", "the nsys that captures and exports, in place of the newest "
+		       "of PATH, CUDA_HOME, CUDA_PATH and the usual folders" },
+	{ "TMPDIR", "where the export of a .nsys-rep lies while it is read (/tmp)" },
+	{ "NO_COLOR", "if it is not empty, the summary on a terminal has no bold text" },
+	{ "SOURCE_DATE_EPOCH", "the time that files say they were made at, in "
+			       "seconds since 1970" },
 };
 
 static const char about[] =
@@ -120,6 +131,26 @@ static void option_line(FILE *out, const struct nsx_opt *o)
 	nsx_buf_done(&b);
 }
 
+/* "gaps [A..B]" */
+static void operand_head(const struct nsx_operand *t, struct nsx_buf *b)
+{
+	nsx_buf_adds(b, t->word);
+	if (t->arg)
+		nsx_buf_printf(b, t->is_optional ? " [%s]" : " %s", t->arg);
+}
+
+void nsx_opt_operands(const struct nsx_cmd *cmd, FILE *out)
+{
+	for (unsigned i = 0; i < cmd->noperands; i++) {
+		struct nsx_operand t = cmd->operand(i);
+		struct nsx_buf head = { 0 };
+
+		operand_head(&t, &head);
+		fprintf(out, "  %-16s %s\n", head.p, t.help);
+		nsx_buf_done(&head);
+	}
+}
+
 void nsx_opt_help(const struct nsx_cmd *cmd, FILE *out)
 {
 	const char *doc = cmd->doc ? cmd->doc : "", *p, *what;
@@ -132,6 +163,9 @@ void nsx_opt_help(const struct nsx_cmd *cmd, FILE *out)
 		fputs("\noptions:\n", out);
 	for (unsigned i = 0; i < cmd->nopts; i++)
 		option_line(out, &cmd->opts[i]);
+	if (cmd->noperands)
+		fprintf(out, "\n%s:\n", cmd->operands_title);
+	nsx_opt_operands(cmd, out);
 	while ((n = paragraph(&doc, &p))) {
 		fputc('\n', out);
 		flow(out, p, n, 0, 0);
@@ -239,13 +273,14 @@ static void roff_synopsis(FILE *out, const struct nsx_cmd *cmd)
 	roff_flow(out, cmd->usage, strlen(cmd->usage));
 }
 
-static void roff_doc(FILE *out, const struct nsx_cmd *cmd)
+/* follows: not right after a heading, which parts paragraphs as well. */
+static void roff_doc(FILE *out, const struct nsx_cmd *cmd, bool follows)
 {
 	const char *doc = cmd->doc ? cmd->doc : "", *p;
 	size_t n;
 
-	while ((n = paragraph(&doc, &p))) {
-		fputs(".PP\n", out);
+	for (; (n = paragraph(&doc, &p)); follows = true) {
+		fputs(follows ? ".PP\n" : "", out);
 		roff_flow(out, p, n);
 	}
 }
@@ -256,13 +291,28 @@ static void roff_options(FILE *out, const struct nsx_cmd *cmd)
 		roff_option(out, &cmd->opts[i]);
 }
 
-static void roff_examples(FILE *out, const struct nsx_cmd *cmd)
+static void roff_operands(FILE *out, const struct nsx_cmd *cmd)
+{
+	for (unsigned i = 0; i < cmd->noperands; i++) {
+		struct nsx_operand t = cmd->operand(i);
+		struct nsx_buf head = { 0 };
+
+		operand_head(&t, &head);
+		fputs(".TP\n\\fB", out);
+		roff_text(out, head.p, head.n, false);
+		fputs("\\fR\n", out);
+		roff_flow(out, t.help, strlen(t.help));
+		nsx_buf_done(&head);
+	}
+}
+
+static void roff_examples(FILE *out, const struct nsx_cmd *cmd, bool follows)
 {
 	const char *doc = cmd->examples ? cmd->examples : "", *p, *what;
 	int k, nwhat;
 
-	while (example(&doc, &p, &k, &what, &nwhat)) {
-		fputs(".PP\n", out);
+	for (; example(&doc, &p, &k, &what, &nwhat); follows = true) {
+		fputs(follows ? ".PP\n" : "", out);
 		if (nwhat) {
 			roff_flow(out, what, (size_t)nwhat);
 			fputs(".br\n", out);
@@ -298,13 +348,19 @@ void nsx_opt_page(const struct nsx_cmd *cmd, FILE *out)
 	fputs(".SH SYNOPSIS\n", out);
 	roff_synopsis(out, cmd);
 	fputs(".SH DESCRIPTION\n", out);
-	roff_doc(out, cmd);
+	roff_doc(out, cmd, false);
 	if (cmd->nopts)
 		fputs(".SH OPTIONS\n", out);
 	roff_options(out, cmd);
+	if (cmd->noperands)
+		fputs(".SH ", out);
+	for (const char *s = cmd->operands_title; s && *s; s++)
+		fputc(*s - 'a' + 'A', out);
+	fputs(cmd->noperands ? "\n" : "", out);
+	roff_operands(out, cmd);
 	if (cmd->examples)
 		fputs(".SH EXAMPLES\n", out);
-	roff_examples(out, cmd);
+	roff_examples(out, cmd, false);
 	roff_exit_codes(out);
 	fputs(".SH SEE ALSO\n.BR nsys\\-explain (1)\n", out);
 }
@@ -333,9 +389,17 @@ void nsx_opt_manual(FILE *out)
 	for (unsigned i = 0; i < nsx_ncommands; i++) {
 		fprintf(out, ".SS %s\n", nsx_commands[i]->name);
 		roff_synopsis(out, nsx_commands[i]);
-		roff_doc(out, nsx_commands[i]);
+		roff_doc(out, nsx_commands[i], true);
 		roff_options(out, nsx_commands[i]);
-		roff_examples(out, nsx_commands[i]);
+		roff_operands(out, nsx_commands[i]);
+		roff_examples(out, nsx_commands[i], true);
 	}
 	roff_exit_codes(out);
+	fputs(".SH ENVIRONMENT\n", out);
+	for (unsigned i = 0; i < ARRAY_LEN(environment); i++) {
+		fprintf(out, ".TP\n\\fB%s\\fR\n", environment[i].name);
+		roff_flow(out, environment[i].text, strlen(environment[i].text));
+	}
+	fputs(".SH SEE ALSO\nEach command has a page of its own, such as\n"
+	      ".BR nsys\\-explain\\-explain (1).\n", out);
 }
