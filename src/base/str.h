@@ -141,6 +141,15 @@ size_t nsx_count_chars(const char *p, size_t n);
 
 const char *nsx_file_name(const char *path); /* what follows its folders ... */
 const char *nsx_base_name(const char *path); /* ... those of this system     */
+/* Of ASCII, whatever the locale says. */
+static inline bool nsx_is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+static inline bool nsx_is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
 bool nsx_ends_with(const char *text, const char *end);
 /* Whether a name is shown like that: "#" stands for a number, or for itself. */
 bool nsx_is_shown_as(const char *name, const char *shown);

@@ -142,16 +142,6 @@ int nsx_detect(struct nsx_detect *d, struct nsx_err *err)
 	return rc;
 }
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static bool is_letter(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 /* Length of a number at s[i] that counts: it ends the name, or does not follow
  * a letter ("step 12", "layer_3/attn", "iter7", but not "conv2d"); else 0.
  */
@@ -159,11 +149,11 @@ static size_t counter_at(const char *s, size_t i)
 {
 	size_t n = 0;
 
-	if (!is_digit(s[i]) || (i && is_digit(s[i - 1])))
+	if (!nsx_is_digit(s[i]) || (i && nsx_is_digit(s[i - 1])))
 		return 0;
-	while (is_digit(s[i + n]))
+	while (nsx_is_digit(s[i + n]))
 		n++;
-	return !s[i + n] || !i || !is_letter(s[i - 1]) ? n : 0;
+	return !s[i + n] || !i || !nsx_is_letter(s[i - 1]) ? n : 0;
 }
 
 static const char *without_counters(struct nsx_arena *a, const char *s)

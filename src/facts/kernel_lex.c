@@ -1,11 +1,7 @@
 /* kernel_lex.c - splits names as nvcc's and the GNU demangler write them. */
 #include <string.h>
+#include "base/str.h"
 #include "facts/kernel_lex.h"
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
 
 static bool is_word(char c)
 {
@@ -44,7 +40,7 @@ static const char *skip_noise(const char *p, const char *end)
 	if (*p != '(')
 		return p;
 	close = memchr(p, ')', NSX_MIN((size_t)(end - p), MAX_CAST));
-	return close && end - close > 1 && (is_digit(close[1]) ||
+	return close && end - close > 1 && (nsx_is_digit(close[1]) ||
 					    close[1] == '-') ? close + 1 : p;
 }
 
@@ -56,10 +52,10 @@ static bool number_after(const char *text, const char **p, const char *end,
 	if (!begins(*p, end, text))
 		return false;
 	q = *p + strlen(text);
-	if (q == end || !is_digit(*q))
+	if (q == end || !nsx_is_digit(*q))
 		return false;
 	ret->p = q;
-	while (q < end && is_digit(*q))
+	while (q < end && nsx_is_digit(*q))
 		q++;
 	ret->n = (uint32_t)(q - ret->p);
 	ret->kind = NSX_W_INSTANCE;
@@ -83,7 +79,7 @@ bool nsx_next_word(const char **p, const char *end, struct nsx_word *ret)
 	while (*p < end && is_word(**p))
 		(*p)++;
 	ret->n = (uint32_t)(*p - ret->p);
-	ret->kind = is_digit(*ret->p)	   ? NSX_W_NUMBER :
+	ret->kind = nsx_is_digit(*ret->p)	   ? NSX_W_NUMBER :
 		    begins(*p, end, "::") ? NSX_W_SCOPE : NSX_W_NAME;
 	return true;
 }

@@ -75,11 +75,6 @@ static bool drop_end(struct text *t, const char *word)
 	return true;
 }
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 static void add(struct nsx_buf *b, struct text t)
 {
 	nsx_buf_add(b, t.p, t.n);
@@ -248,7 +243,7 @@ static bool tell_triton(const struct parts *name, struct words *w)
 	for (size_t i = 0; i < ARRAY_LEN(starts); i++)
 		any = any || drop_start(&rest, starts[i]);
 	ops = rest;
-	while (ops.n && is_digit(ops.p[ops.n - 1]))
+	while (ops.n && nsx_is_digit(ops.p[ops.n - 1]))
 		ops.n--;
 	if (!any || ops.n < 2 || ops.p[ops.n - 1] != '_')
 		return false;
@@ -520,10 +515,10 @@ static bool find_tile(struct text t, int ret[2])
 		const char *p = t.p + i, *end = t.p + t.n;
 		char *rest;
 
-		if (!is_digit(*p) || (p[-1] != '_' && p[-1] != 'e'))
+		if (!nsx_is_digit(*p) || (p[-1] != '_' && p[-1] != 'e'))
 			continue;
 		ret[0] = (int)(strtoul(p, &rest, 10) % 100000);
-		if (rest + 1 >= end || *rest != 'x' || !is_digit(rest[1]))
+		if (rest + 1 >= end || *rest != 'x' || !nsx_is_digit(rest[1]))
 			continue;
 		ret[1] = (int)(strtoul(rest + 1, NULL, 10) % 100000);
 		return true;

@@ -36,8 +36,7 @@ bool nsx_is_unsafe(uint32_t c)
 
 static bool is_in_word(char c)
 {
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-	       (c >= 'A' && c <= 'Z');
+	return nsx_is_digit(c) || nsx_is_letter(c);
 }
 
 /* Brackets are what makes a link of parentheses. */

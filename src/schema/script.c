@@ -15,10 +15,9 @@ struct nsx_scripts {
 	struct reads *named; /* by nsx_queries: in its own text */
 };
 
-static bool is_letter(char c)
+static bool is_in_word(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-	       (c >= '0' && c <= '9') || c == '_';
+	return nsx_is_letter(c) || nsx_is_digit(c) || c == '_';
 }
 
 /* Moves *at to the next word of SQL; its length, 0: there is none. Comments
@@ -29,14 +28,14 @@ static size_t next_word(const char **at)
 	const char *p = *at;
 	size_t n = 0;
 
-	while (*p && !is_letter(*p))
+	while (*p && !is_in_word(*p))
 		if (!strncmp(p, "--", 2))
 			p += strcspn(p, "\n");
 		else if (*p == '\'')
 			p += strcspn(p + 1, "'") + 2;
 		else
 			p++;
-	while (is_letter(p[n]))
+	while (is_in_word(p[n]))
 		n++;
 	*at = p;
 	return n;
