@@ -111,15 +111,6 @@ static int sum_work(struct nsx_answer *a, const struct nsx_census *c,
 	return nsx_tally_end(tally, "operations", ret->ns, NSX_OF_THEM, err);
 }
 
-/* What calls and ranges are counted in: also those before and after all GPU work, if
- * no window was asked for.
- */
-static struct nsx_window host_window(const struct nsx_trace *t)
-{
-	return nsx_has_window(t) ?
-		       t->user : (struct nsx_window){t->first_ns, t->last_ns};
-}
-
 /* A mark has an instant and no length. */
 static void lead_to_longest(struct nsx_answer *a, const struct nsx_path *s)
 {
@@ -152,7 +143,7 @@ int nsx_ask_range(struct nsx_answer *a, struct nsx_err *err)
 		return nsx_fail(err, NSX_E_USAGE, "no NVTX range '%s' in this "
 				"trace; there are %s", a->argument,
 				nearest(a, names, n));
-	a->window = host_window(t);
+	a->window = nsx_host_window(t);
 	inside = nsx_arena_get(a->out->arena, c->paths.n);
 	sum_ranges(c, is_asked, inside, &s);
 	if (sum_work(a, c, inside, &gpu, err))
@@ -507,7 +498,7 @@ int nsx_ask_thread(struct nsx_answer *a, struct nsx_err *err)
 
 	if (!c)
 		return err->rc;
-	a->window = host_window(t);
+	a->window = nsx_host_window(t);
 	for (uint32_t k = 0; k < t->nthreads; k++) {
 		const struct nsx_thread *th = &t->thread[k];
 

@@ -13,16 +13,6 @@ struct projection {
 	uint32_t range, thread;
 };
 
-struct hull { /* of a range on the device; start > end: none */
-	int64_t start_ns, end_ns;
-};
-
-static void widen(struct hull *h, int64_t start_ns, int64_t end_ns)
-{
-	h->start_ns = NSX_MIN(h->start_ns, start_ns);
-	h->end_ns = NSX_MAX(h->end_ns, end_ns);
-}
-
 /* By thread, then as slices must come: by start, the longest first; parents
  * stand before what they enclose in the trace.
  */
@@ -52,21 +42,22 @@ static int put_projection(struct nsx_conv *c, const struct projection *p,
 	return NSX_MIN(rc, 0);
 }
 
+/* Of each range on the device; start > end: none. */
 static void find_hulls(const struct nsx_trace *t, const struct nsx_facts *f,
-		       const struct nsx_device *d, struct hull *hull)
+		       const struct nsx_device *d, struct nsx_window *hull)
 {
 	for (size_t i = 0; i < t->nvtx.n; i++)
-		hull[i] = (struct hull){INT64_MAX, INT64_MIN};
+		hull[i] = (struct nsx_window){INT64_MAX, INT64_MIN};
 	for (size_t i = d->ops_at; i < (size_t)d->ops_at + d->nops; i++)
 		if (nsx_op_range(&f->nvtx, i) != NSX_NONE)
-			widen(&hull[nsx_op_range(&f->nvtx, i)],
+			nsx_widen(&hull[nsx_op_range(&f->nvtx, i)],
 			      nsx_op_start(&t->ops, i), nsx_op_end(&t->ops, i));
 	/* A parent stands before its children. */
 	for (uint32_t i = (uint32_t)t->nvtx.n; i-- > 0;) {
 		uint32_t parent = nsx_range_parent(&f->nvtx, i);
 
 		if (parent != NSX_NONE && hull[i].start_ns <= hull[i].end_ns)
-			widen(&hull[parent], hull[i].start_ns, hull[i].end_ns);
+			nsx_widen(&hull[parent], hull[i].start_ns, hull[i].end_ns);
 	}
 }
 
@@ -74,7 +65,7 @@ static int project(struct nsx_conv *c, const struct nsx_facts *f,
 		   struct nsx_err *err)
 {
 	const struct nsx_trace *t = c->trace;
-	struct hull *hull = nsx_arena_try_array(f->arena, t->nvtx.n,
+	struct nsx_window *hull = nsx_arena_try_array(f->arena, t->nvtx.n,
 						sizeof(*hull), "NVTX ranges",
 						err);
 	struct projection *p = nsx_arena_try_array(f->arena, t->nvtx.n,

@@ -137,18 +137,12 @@ static const struct source {
 	 "os_runtime", "total_time_ms", "api_name"},
 };
 
-static struct nsx_window told_window(const struct nsx_trace *t)
-{
-	return nsx_has_window(t) ? t->user :
-		(struct nsx_window){t->first_ns, t->last_ns};
-}
-
 static void propose(const struct nsx_detect *d, const struct source *x,
 		    const struct sums *s)
 {
 	const struct nsx_trace *t = d->trace;
 	struct nsx_findings *l = d->found;
-	struct nsx_window told = told_window(t);
+	struct nsx_window told = nsx_host_window(t);
 	double length = (double)(told.end_ns - told.start_ns);
 	const struct spent *top = &s->v[0];
 	const char *raw = nsx_text(t, top->name);
@@ -191,7 +185,7 @@ static void propose(const struct nsx_detect *d, const struct source *x,
 
 int nsx_detect_without_gpu(struct nsx_detect *d, struct nsx_err *err)
 {
-	struct nsx_window told = told_window(d->trace);
+	struct nsx_window told = nsx_host_window(d->trace);
 	double least = MUCH * (double)(told.end_ns - told.start_ns);
 	int rc = 0;
 

@@ -101,6 +101,11 @@ static inline struct nsx_cell nsx_device_cell(const struct nsx_trace *t,
 	return device == NSX_NONE ? nsx_null() :
 				    nsx_int(t->device[device].device_id);
 }
+/* A number or an index; null: NSX_NONE. */
+static inline struct nsx_cell nsx_known_cell(uint32_t v)
+{
+	return v == NSX_NONE ? nsx_null() : nsx_int(v);
+}
 /* A text of the trace, or one that the facts made; null: 0. */
 static inline struct nsx_cell nsx_text_cell(const struct nsx_trace *t,
 					    nsx_str s)

@@ -415,12 +415,6 @@ int nsx_add_peers(struct nsx_loader *l, struct nsx_err *err);
 int nsx_order_rows(struct nsx_loader *l, struct nsx_err *err);
 /* Classes of calls, their slices of threads, and the index that nsx_host_call reads. */
 int nsx_index_calls(struct nsx_loader *l, struct nsx_err *err);
-static inline void nsx_widen(struct nsx_window *hull, int64_t start_ns,
-			     int64_t end_ns)
-{
-	hull->start_ns = NSX_MIN(hull->start_ns, start_ns);
-	hull->end_ns = NSX_MAX(hull->end_ns, end_ns);
-}
 /* The hull of all, and the full window. */
 void nsx_take_hull(struct nsx_trace *t, const struct nsx_window *gpu,
 		   const struct nsx_window *host);

@@ -501,6 +501,20 @@ static inline bool nsx_has_window(const struct nsx_trace *t)
 {
 	return t->user.start_ns != t->user.end_ns;
 }
+/* What calls and ranges are counted in: also those before and after all GPU work, if
+ * no window was asked for.
+ */
+static inline struct nsx_window nsx_host_window(const struct nsx_trace *t)
+{
+	return nsx_has_window(t) ?
+		       t->user : (struct nsx_window){t->first_ns, t->last_ns};
+}
+static inline void nsx_widen(struct nsx_window *hull, int64_t start_ns,
+			     int64_t end_ns)
+{
+	hull->start_ns = NSX_MIN(hull->start_ns, start_ns);
+	hull->end_ns = NSX_MAX(hull->end_ns, end_ns);
+}
 /* Nanoseconds of a host event [start, end) that count: all of it, unless the
  * user asked for a window.
  */

@@ -128,11 +128,6 @@ NSX_ORDER(cmp_entries, struct entry, BY(cmp_group), UP(call));
 
 /* Rows ---------------------------------------------------------------------*/
 
-static struct nsx_cell id_cell(uint32_t id)
-{
-	return id == NSX_NONE ? nsx_null() : nsx_int(id);
-}
-
 static int64_t pid_of(const struct nsx_trace *t, uint32_t process)
 {
 	return process == NSX_NONE ? 0 : t->process[process].pid;
@@ -156,8 +151,8 @@ static void fill_recorded(struct graphs *g, struct nsx_table *table)
 		}
 		row[PID] = nsx_int(pid_of(g->t, x->process));
 		row[DEVICE] = nsx_int(g->t->device[x->device].device_id);
-		row[GRAPH] = id_cell(x->graph);
-		row[EXEC] = id_cell(x->exec);
+		row[GRAPH] = nsx_known_cell(x->graph);
+		row[EXEC] = nsx_known_cell(x->exec);
 		row[MODE] = nsx_string(x->is_node ? "node" : "graph");
 		row[LAUNCHES] = nsx_int(launches);
 		row[REPLAYS] = nsx_int((int64_t)(next - i));

@@ -325,11 +325,6 @@ static int cmp_groups(const void *a, const void *b, void *shapes)
 	       cmp_launches(t, &t->shape[x->shape], &t->shape[y->shape]);
 }
 
-static struct nsx_cell number_or_null(uint32_t v)
-{
-	return v == NSX_NONE ? nsx_null() : nsx_int(v);
-}
-
 static void fill_shape(const struct shapes *s, const struct group *x,
 		       const char *const limits[16],
 		       struct nsx_section *out, struct nsx_table *table)
@@ -357,9 +352,9 @@ static void fill_shape(const struct shapes *s, const struct group *x,
 					    extent_text(room, grid)));
 	row[BLOCK] = nsx_string(nsx_row_text(table, out->arena,
 					     extent_text(room, h->block)));
-	row[REGISTERS] = number_or_null(h->registers);
-	row[STATIC] = number_or_null(h->static_shared_bytes);
-	row[DYNAMIC] = number_or_null(h->dynamic_shared_bytes);
+	row[REGISTERS] = nsx_known_cell(h->registers);
+	row[STATIC] = nsx_known_cell(h->static_shared_bytes);
+	row[DYNAMIC] = nsx_known_cell(h->dynamic_shared_bytes);
 	row[GRID_BLOCKS] = nsx_int(f.blocks);
 	if (f.sms > 0)
 		row[SMALL] = nsx_bool(f.blocks < f.sms);
