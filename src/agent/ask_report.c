@@ -183,12 +183,10 @@ static void tell_spans(struct nsx_answer *a, const struct nsx_finding *f)
 static const struct nsx_pass *proof_of(const struct nsx_report *r,
 				       const struct nsx_finding *f)
 {
-	for (size_t i = 0; f->proof[0].table && i < r->nsections; i++)
-		for (size_t k = 0; k < r->sections[i].ntables; k++)
-			if (r->sections[i].tables[k] == f->proof[0].table &&
-			    !r->sections[i].sql_differs)
-				return r->sections[i].pass;
-	return NULL;
+	const struct nsx_section *s = f->proof[0].table ?
+		nsx_section_of(r, f->proof[0].table) : NULL;
+
+	return s && !s->sql_differs ? s->pass : NULL;
 }
 
 /* The scripts of a list are long: for people there is a command that prints
@@ -259,7 +257,7 @@ static void tell_finding(struct nsx_answer *a, const struct nsx_finding *f)
 	for (size_t i = 0; i < ARRAY_LEN(f->recommendation) &&
 			   f->recommendation[i]; i++)
 		nsx_md_bullet(a->out, "→ %s", f->recommendation[i]);
-	for (size_t i = 0; i < ARRAY_LEN(f->proof) && f->proof[i].csv; i++)
+	NSX_EACH_PROOF(f, i)
 		if (f->proof[i].table)
 			nsx_md_bullet(a->out, "see row %zu, column %s of "
 				      "`tables/%s.csv`", f->proof[i].row + 1,

@@ -59,20 +59,6 @@ void nsx_mcp_list_templates(struct nsx_jsonw *w)
 	nsx_jsonw_end(w);
 }
 
-static const struct nsx_table *find_table(const struct nsx_report *r,
-					  const char *name, size_t n)
-{
-	for (size_t i = 0; i < r->nsections; i++)
-		for (size_t k = 0; k < r->sections[i].ntables; k++) {
-			const struct nsx_table *t = r->sections[i].tables[k];
-			const char *csv = t->layout->csv;
-
-			if (csv && strlen(csv) == n && !strncmp(csv, name, n))
-				return t;
-		}
-	return NULL;
-}
-
 /* The file of the report at this address; -1: there is none. */
 static int find_kind(const struct nsx_report *r, const char *file, size_t n,
 		     const struct nsx_table **ret_table)
@@ -87,7 +73,7 @@ static int find_kind(const struct nsx_report *r, const char *file, size_t n,
 	if (n <= a + b || strncmp(file, before, b) != 0 ||
 	    strncmp(file + n - a, after, a) != 0)
 		return -1;
-	*ret_table = find_table(r, file + b, n - a - b);
+	*ret_table = nsx_report_table(r, file + b, n - a - b);
 	return *ret_table ? 2 : -1;
 }
 

@@ -139,20 +139,24 @@ static const char *say_number(struct nsx_arena *a, const struct nsx_col *col,
 	}
 }
 
+/* The words for a name; itself where it has none. */
+static const char *words_for(const char *name, const char *const *names,
+			     const char *const *words, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (!strcmp(name, names[i]))
+			return words[i];
+	return name;
+}
+
 static const char *cause_words(const char *cause)
 {
-	for (unsigned i = 0; i < NSX_NCAUSES; i++)
-		if (!strcmp(cause, nsx_cause_names[i]))
-			return nsx_cause_words[i];
-	return cause;
+	return words_for(cause, nsx_cause_names, nsx_cause_words, NSX_NCAUSES);
 }
 
 static const char *barrier_words(const char *kind)
 {
-	for (unsigned i = 0; i < NSX_NBARRIERS; i++)
-		if (!strcmp(kind, nsx_barrier_names[i]))
-			return nsx_barrier_words[i];
-	return kind;
+	return words_for(kind, nsx_barrier_names, nsx_barrier_words, NSX_NBARRIERS);
 }
 
 static void add_text(struct nsx_buf *b, struct nsx_arena *a,

@@ -23,7 +23,7 @@ static int write_csv(const struct nsx_out_file *f, FILE *out,
 	int rc;
 
 	for (size_t i = 0; i < found->n; i++)
-		for (size_t k = 0; k < ARRAY_LEN(found->v[i].proof); k++) {
+		NSX_EACH_PROOF(&found->v[i], k) {
 			const struct nsx_evidence *e = &found->v[i].proof[k];
 
 			if (e->table && e->table == x->table)

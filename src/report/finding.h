@@ -140,6 +140,10 @@ struct nsx_finding {
 	bool is_minor;	    /* beyond the first ten, or next to nothing      */
 };
 
+/* The indices of its proofs. */
+#define NSX_EACH_PROOF(f, k)                                                  \
+	for (size_t k = 0; k < ARRAY_LEN((f)->proof) && (f)->proof[k].csv; k++)
+
 /* Whether most of its price hangs on waits outside CUDA, which may end when they did. */
 static inline bool nsx_is_doubted(const struct nsx_finding *f)
 {

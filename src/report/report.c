@@ -130,6 +130,19 @@ const struct nsx_section *nsx_report_section(const struct nsx_report *r,
 	return NULL;
 }
 
+const struct nsx_table *nsx_report_table(const struct nsx_report *r, const char *csv,
+					 size_t n)
+{
+	for (size_t i = 0; i < r->nsections; i++)
+		for (size_t k = 0; k < r->sections[i].ntables; k++) {
+			const char *its = r->sections[i].tables[k]->layout->csv;
+
+			if (its && strlen(its) == n && !strncmp(its, csv, n))
+				return r->sections[i].tables[k];
+		}
+	return NULL;
+}
+
 const struct nsx_section *nsx_section_of(const struct nsx_report *r,
 					 const struct nsx_table *t)
 {
@@ -160,19 +173,6 @@ const struct nsx_cell *nsx_section_value(const struct nsx_section *s,
 }
 
 /* What findings point at -----------------------------------------------------*/
-
-static const struct nsx_table *table_of(const struct nsx_report *r,
-					const char *csv)
-{
-	for (size_t i = 0; i < r->nsections; i++)
-		for (size_t k = 0; k < r->sections[i].ntables; k++) {
-			const struct nsx_table *t = r->sections[i].tables[k];
-
-			if (t->layout->csv && !strcmp(t->layout->csv, csv))
-				return t;
-		}
-	return NULL;
-}
 
 /* id: of y, a text, among those of the table. */
 static bool same_cell(const struct nsx_cell *x, const struct nsx_cell *y,
@@ -288,7 +288,7 @@ static bool tell_apart(const struct nsx_table *t, struct nsx_evidence *e)
 static const struct nsx_table *prove(const struct nsx_report *r,
 				     struct nsx_evidence *e)
 {
-	const struct nsx_table *t = table_of(r, e->csv);
+	const struct nsx_table *t = nsx_report_table(r, e->csv, strlen(e->csv));
 	unsigned cols[ARRAY_LEN(e->at)];
 	struct nsx_row_reader reader;
 	const struct nsx_cell *row;
@@ -317,8 +317,7 @@ const struct nsx_table *nsx_prove_findings(struct nsx_report *r)
 	const struct nsx_table *cut = NULL;
 
 	for (size_t i = 0; i < r->found.n; i++)
-		for (size_t k = 0; k < ARRAY_LEN(r->found.v[i].proof) &&
-				   r->found.v[i].proof[k].csv; k++) {
+		NSX_EACH_PROOF(&r->found.v[i], k) {
 			const struct nsx_table *t =
 				prove(r, &r->found.v[i].proof[k]);
 

@@ -227,6 +227,9 @@ const struct nsx_table *nsx_prove_findings(struct nsx_report *r);
 /* Reading sections (summaries, emitters) --------------------------------------*/
 const struct nsx_section *nsx_report_section(const struct nsx_report *r,
 					     const char *pass_id);
+/* The table of a file, by the first n letters of csv; NULL: none. */
+const struct nsx_table *nsx_report_table(const struct nsx_report *r, const char *csv,
+					 size_t n);
 /* Whose table it is. */
 const struct nsx_section *nsx_section_of(const struct nsx_report *r,
 					 const struct nsx_table *t);

@@ -38,11 +38,9 @@ static const struct nsx_evidence *proof_at(const struct nsx_report *r,
 					   size_t *ret_finding, size_t *ret_proof)
 {
 	for (size_t i = 0; i < r->found.n; i++)
-		for (size_t k = 0; k < ARRAY_LEN(r->found.v[i].proof); k++) {
+		NSX_EACH_PROOF(&r->found.v[i], k) {
 			const struct nsx_evidence *e = &r->found.v[i].proof[k];
 
-			if (!e->csv)
-				break;
 			if (e->table != t || e->row != row ||
 			    (col >= 0 && e->col != (unsigned)col))
 				continue;
@@ -130,8 +128,7 @@ static void add_table(struct body *x, const struct nsx_table *t,
 	for (size_t row = 0; row < n; row++)
 		add_row(x, t, row, nsx_row_at(t, row), columns, ncolumns);
 	for (size_t i = 0; i < r->found.n; i++)
-		for (size_t k = 0; k < ARRAY_LEN(r->found.v[i].proof) &&
-				   r->found.v[i].proof[k].csv; k++) {
+		NSX_EACH_PROOF(&r->found.v[i], k) {
 			const struct nsx_evidence *e = &r->found.v[i].proof[k];
 
 			if (e->table == t && e->row >= n &&

@@ -68,7 +68,7 @@ static void add_proof(struct nsx_buf *b, const struct nsx_report *r,
 {
 	struct nsx_arena *a = nsx_arena_new();
 
-	for (size_t i = 0; i < ARRAY_LEN(f->proof) && f->proof[i].csv; i++) {
+	NSX_EACH_PROOF(f, i) {
 		const struct nsx_evidence *e = &f->proof[i];
 		const struct nsx_section *s = e->table ?
 			nsx_section_of(r, e->table) : NULL;

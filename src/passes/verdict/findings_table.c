@@ -48,7 +48,7 @@ static struct nsx_table *evidence_rows(struct work *k,
 {
 	struct nsx_table *t = nsx_add_table(k->out, &nsx_evidence_layout);
 
-	for (size_t i = 0; i < ARRAY_LEN(f->proof); i++) {
+	NSX_EACH_PROOF(f, i) {
 		const struct nsx_evidence *e = &f->proof[i];
 		const struct nsx_window *w;
 		struct nsx_cell *row;
