@@ -89,7 +89,8 @@ static void print_zsh(void)
 	fputs("\t)\n\tquestions=(", stdout);
 	print_questions();
 	fputs(" )\n\tif (( CURRENT == 2 )) && [[ $words[2] != -* ]]; then\n"
-	      "\t\t_describe command commands\n\t\t_files\n\t\treturn\n\tfi\n\tcase $words[2] in\n", stdout);
+	      "\t\t_describe command commands\n\t\t_files\n\t\treturn\n\tfi\n"
+	      "\tcase $words[2] in\n", stdout);
 	for (unsigned i = 0; i < nsx_ncommands; i++) {
 		printf("\t%s)\n", nsx_commands[i]->name);
 		if (!strcmp(nsx_commands[i]->name, "ask"))

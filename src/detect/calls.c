@@ -577,7 +577,10 @@ static int collect(struct calls *c, struct nsx_err *err)
 static const struct words {
 	enum nsx_finding_id id;
 	enum nsx_change_verb verb;
-	const char *title, *barrier, *act, *rest, *advice, *pytorch;
+	const char *title; /* what stands before the names of the calls      */
+	const char *barrier; /* their kind in tables/barriers.csv; NULL: none */
+	const char *act, *rest; /* advice, around the names; rest NULL: without */
+	const char *advice, *pytorch; /* more of it, in PyTorch; NULL: none  */
 } words[] = {
 	[WAIT] = {
 		NSX_ID_idle_after_sync, NSX_NO_WAIT,

@@ -360,7 +360,7 @@ static void fill_ask(const struct nsx_report *r, struct nsx_first_page *p)
 		p->ask[1] = "with the export that `--keep-export TRACE` keeps";
 }
 
-/* Of its own category, those of other ways to win it, and that of copies if they go with it. */
+/* Its own, those of other ways to win it, and that of copies if they go with it. */
 static unsigned categories_of(const struct nsx_finding *f)
 {
 	unsigned ret = 1u << nsx_finding_category(f) | f->also;

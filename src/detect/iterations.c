@@ -1,13 +1,12 @@
 /* iterations.c - iterations that take longer than the others: what is in them
  * that is not in the usual one.
  *
- * A pause is a stretch of host time between two calls, far longer than the longest of
- * the usual iteration, a blocking copy that takes far longer than any in the others, or
- * a range that only slow iterations have (a checkpoint, an evaluation, a prefill), with
- * its work on the GPU.  Or the usual ones replay a CUDA graph, and these launch its work
- * one by one.  Where more than a
- * third are slow, here and there, the iterations are of two kinds, and what one of them
- * has more is for other findings, unless it is a graph that they miss.
+ * That is a pause (a stretch of host time between two calls, far longer than the longest
+ * of the usual iteration), a blocking copy that takes far longer than any in the others, a
+ * range that only slow iterations have (a checkpoint, an evaluation, a prefill) with its
+ * work on the GPU, or launches one by one of what the usual ones replay as a CUDA graph.
+ * Where more than a third are slow, here and there, the iterations are of two kinds, and
+ * what one of them has more is for other findings, unless it is a graph that they miss.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* emit.h - writes a finished report. Emitters see the report only.
+/* emit.h - writes a finished report.
  *
  * Errors: NSX_E_IO; whoever opened the stream learns of a full disk when it is
  * flushed.
@@ -32,13 +32,8 @@ void nsx_emit_page(const struct nsx_first_page *page, enum nsx_page_form form,
 /* Its verdict alone, a sentence of Markdown; a: scratch. */
 void nsx_emit_verdict(const struct nsx_first_page *page, struct nsx_arena *a,
 		      struct nsx_buf *b);
-/* The same page, the subject, as JSON: schema_version; verdict {word, of[2] where it is mixed,
- * because}; header {file, recorded_ms, gpus, processes, product, judged {start_ns,
- * end_ns, window, unit, shares in percent}, null where nothing was judged};
- * findings[<= 5] {key as in report.json, severity, title, price, headroom_ms,
- * headroom_low_ms, pct_of_judged, confidence, place, evidence[<= 2], recommendation[<= 1]};
- * all_done_ms, null where it is not known; not_judged[], fine[], trust[], missing[].  Texts are
- * plain, and cut so that all fits.
+/* The same page, the subject, as JSON of at most NSX_BRIEF_BYTES: `schema-json brief`
+ * tells its keys.  Texts are plain, and cut so that all fits.
  */
 enum { NSX_BRIEF_BYTES = 5 << 10 };
 int nsx_write_brief(const struct nsx_out_file *f, FILE *out,

@@ -25,10 +25,16 @@ struct build {
 
 /* Overview --------------------------------------------------------------------*/
 
+static int64_t bin_start(const struct nsx_timeline *tl, int64_t bin)
+{
+	__int128 length_ns = tl->end_ns - tl->origin_ns;
+
+	return tl->origin_ns + (int64_t)(length_ns * bin / NSX_OVERVIEW_BINS);
+}
+
 static int fill_overview(struct build *b, struct nsx_err *err)
 {
 	struct nsx_timeline *tl = b->tl;
-	int64_t length = tl->end_ns - tl->origin_ns;
 	uint8_t *at;
 
 	tl->overview = nsx_arena_try_array(
@@ -39,13 +45,13 @@ static int fill_overview(struct build *b, struct nsx_err *err)
 	at = tl->overview;
 	for (uint32_t d = 0; d < b->t->ndevices; d++)
 		for (int64_t i = 0; i < NSX_OVERVIEW_BINS; i++) {
-			int64_t from = tl->origin_ns + (int64_t)((__int128)length * i / NSX_OVERVIEW_BINS);
-			int64_t to = tl->origin_ns + (int64_t)((__int128)length * (i + 1) / NSX_OVERVIEW_BINS);
+			int64_t from = bin_start(tl, i), to = bin_start(tl, i + 1);
 			struct nsx_partition p;
 
 			nsx_partition(&b->f->device[d], from, to, &p);
 			for (unsigned k = 0; k < NSX_NPARTS; k++, at++)
-				*at = (uint8_t)(p.ns[k] ? NSX_MAX(1, (__int128)p.ns[k] * 255 / (to - from)) : 0);
+				*at = (uint8_t)(!p.ns[k] ? 0 : NSX_MAX(
+					1, (__int128)p.ns[k] * 255 / (to - from)));
 		}
 	return 0;
 }

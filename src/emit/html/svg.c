@@ -358,9 +358,9 @@ void nsx_svg_iterations(struct nsx_buf *b, const struct nsx_report *r,
 	nsx_svg_label(b, 0, HEIGHT - 16, "0");
 	nsx_svg_close(b);
 	nsx_buf_printf(b, "<p class=\"soft\">%zu repetitions, %s of them slow "
-			  "(large, red); small grey ones are not judged.%s</p>", n, slow ?
-			  nsx_text_count(a, (double)slow) : "none", n < f->niterations ? " The first ones are drawn." :
-						   "");
+			  "(large, red); small grey ones are not judged.%s</p>",
+		       n, slow ? nsx_text_count(a, (double)slow) : "none",
+		       n < f->niterations ? " The first ones are drawn." : "");
 }
 
 /* Ranks ---------------------------------------------------------------------------*/
