@@ -10,7 +10,7 @@
  *   report/     typed results: sections, tables
  *   detect/     what costs time: findings, always looked for
  *   passes/     the analyses that sections show; registry.def lists them
- *   emit/       Markdown, JSON, CSV; the report folder
+ *   emit/       Markdown, JSON, CSV, HTML; the report folder
  *   api/        what include/nsx offers to other programs
  *   fleet/      digests of ranks, and many ranks as one answer
  *   diff/       two sides compared: verdict, budget, kernels, gates

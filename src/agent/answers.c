@@ -73,8 +73,8 @@ static void add_step(struct nsx_answer *a, struct nsx_table *t,
 /* The side after is the one that can still be changed. */
 static void lead_to_sides(struct nsx_answer *a)
 {
-	nsx_answer_next(a, "verdict", NULL, "what costs time after the change");
-	nsx_answer_next(a, "verdict", NULL, "what did before");
+	nsx_answer_next(a, NSX_Q_verdict, NULL, "what costs time after the change");
+	nsx_answer_next(a, NSX_Q_verdict, NULL, "what did before");
 }
 
 static void tell_diff(struct nsx_answer *a, struct nsx_diff *d,
@@ -299,7 +299,7 @@ int nsx_answer_capture(const char *topic, const struct nsx_report *r,
 
 	if (r) {
 		add_lacks(a);
-		nsx_answer_next(a, "verdict", NULL, "what costs most in all");
+		nsx_answer_next(a, NSX_Q_verdict, NULL, "what costs most in all");
 	}
 	for (size_t i = 0; i < ARRAY_LEN(topics); i++) {
 		nsx_buf_printf(&names, "%s%s", i ? ", " : "", topics[i].name);

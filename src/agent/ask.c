@@ -39,9 +39,9 @@ struct nsx_answer *nsx_answer_new(const struct nsx_report *r, size_t limit)
 static void lead_on(struct nsx_answer *a, const struct nsx_question *q)
 {
 	if (q->ask != nsx_ask_verdict)
-		nsx_answer_next(a, "verdict", NULL, "what costs most in all");
+		nsx_answer_next(a, NSX_Q_verdict, NULL, "what costs most in all");
 	if (q->ask != nsx_ask_gaps && a->r->trace->ndevices)
-		nsx_answer_next(a, "gaps", NULL, "the longest idle times");
+		nsx_answer_next(a, NSX_Q_gaps, NULL, "the longest idle times");
 }
 
 /* No answer is surer than what it is of. */
@@ -99,8 +99,8 @@ void nsx_answer_free(struct nsx_answer *a)
 		nsx_section_done(a->out); /* its arena holds a, too */
 }
 
-void nsx_answer_next(struct nsx_answer *a, const char *question,
-		  const char *argument, const char *why)
+void nsx_answer_next(struct nsx_answer *a, enum nsx_question_id question,
+		     const char *argument, const char *why)
 {
 	if (a->nnext < NSX_MAX_NEXT)
 		a->next[a->nnext++] = (struct nsx_next){question, argument, why,

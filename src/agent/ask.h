@@ -14,8 +14,16 @@
 
 enum { NSX_MAX_NEXT = 3, NSX_ASK_ROWS = 20 };
 
+#define NSX_QUESTION(id, ...) NSX_Q_##id,
+enum nsx_question_id {
+#include "agent/questions.def"
+	NSX_NQUESTIONS
+};
+#undef NSX_QUESTION
+
 struct nsx_next { /* a question that would lead on */
-	const char *question, *argument; /* argument: NULL, none             */
+	enum nsx_question_id question;
+	const char *argument; /* NULL: none                                  */
 	const char *why;
 	const char *trace; /* NULL: the one that was asked                   */
 };
@@ -48,12 +56,6 @@ struct nsx_question {
 	const char *help;     /* one line                                    */
 	int (*ask)(struct nsx_answer *a, struct nsx_err *err);
 };
-#define NSX_QUESTION(id, ...) NSX_Q_##id,
-enum { /* places in the list */
-#include "agent/questions.def"
-	NSX_NQUESTIONS
-};
-#undef NSX_QUESTION
 extern const struct nsx_question nsx_questions[NSX_NQUESTIONS];
 const struct nsx_question *nsx_question_find(const char *name); /* NULL: none */
 
@@ -81,8 +83,8 @@ void nsx_answer_free(struct nsx_answer *a); /* NULL is fine */
 #undef NSX_QUESTION
 
 /* One more question to ask; what is beyond NSX_MAX_NEXT is left out. */
-void nsx_answer_next(struct nsx_answer *a, const char *question,
-		  const char *argument, const char *why);
+void nsx_answer_next(struct nsx_answer *a, enum nsx_question_id question,
+		     const char *argument, const char *why);
 /* An instant or a window of the argument. Errors: NSX_E_USAGE. */
 int nsx_answer_instant(const struct nsx_answer *a, int64_t *ret,
 		    struct nsx_err *err) NSX_CHECKED;

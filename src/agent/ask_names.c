@@ -117,11 +117,11 @@ static void lead_to_longest(struct nsx_answer *a, const struct nsx_path *s)
 	struct nsx_window w = {s->longest_at, s->longest_at + s->longest_ns};
 
 	if (s->longest_ns)
-		nsx_answer_next(a, "window",
+		nsx_answer_next(a, NSX_Q_window,
 				nsx_text_window(a->out->arena, &w),
 				"what ran in the longest one");
 	else
-		nsx_answer_next(a, "at", nsx_answer_exactly(a, w.start_ns),
+		nsx_answer_next(a, NSX_Q_at, nsx_answer_exactly(a, w.start_ns),
 				"what ran then");
 }
 
@@ -342,11 +342,11 @@ int nsx_ask_kernel(struct nsx_answer *a, struct nsx_err *err)
 	nsx_put(a->out, "total_ns", nsx_int(k.all.ns));
 	show_shapes(a, k.by_shape);
 	if (k.all.n)
-		nsx_answer_next(a, "at",
+		nsx_answer_next(a, NSX_Q_at,
 				nsx_answer_exactly(a, nsx_op_start(&t->ops,
 								   k.longest)),
 				"what ran beside the longest one");
-	nsx_answer_next(a, "what-if",
+	nsx_answer_next(a, NSX_Q_what_if,
 			nsx_say(a->out, "kernel:/%s/:2x", a->argument),
 			"what twice as fast would win");
 	return show_launchers(a, c, &k, err);

@@ -27,7 +27,7 @@ static void lead_to_findings(struct nsx_answer *a)
 	const struct nsx_findings *l = &a->r->found;
 
 	for (size_t i = 0; i < l->n && i < 2; i++)
-		nsx_answer_next(a, "finding", nsx_say(a->out, "%zu", i + 1),
+		nsx_answer_next(a, NSX_Q_finding, nsx_say(a->out, "%zu", i + 1),
 				i ? "the next" : "its evidence and its windows");
 }
 
@@ -173,9 +173,9 @@ static void tell_spans(struct nsx_answer *a, const struct nsx_finding *f)
 	nsx_md_bullet(a->out, "it costs in %s; the longest: `--window %s`",
 		      nsx_text_n(a->out->arena, f->spans.n, "place", NULL),
 		      nsx_text_window(a->out->arena, &w));
-	nsx_answer_next(a, "window", nsx_text_window(a->out->arena, &w),
+	nsx_answer_next(a, NSX_Q_window, nsx_text_window(a->out->arena, &w),
 			"what ran in the longest of them");
-	nsx_answer_next(a, "why", nsx_answer_exactly(a, w.start_ns),
+	nsx_answer_next(a, NSX_Q_why, nsx_answer_exactly(a, w.start_ns),
 			"what the GPU waited for there");
 }
 
@@ -217,7 +217,7 @@ static void tell_sql(struct nsx_answer *a, const struct nsx_finding *f)
 			      "%s`", pass->id);
 	}
 	if (pass)
-		nsx_answer_next(a, "section", pass->id, "all figures of it");
+		nsx_answer_next(a, NSX_Q_section, pass->id, "all figures of it");
 }
 
 /* Whether a piece of its evidence ends so. */

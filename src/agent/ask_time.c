@@ -29,7 +29,7 @@ static void tell_when(struct nsx_answer *a)
 	const struct nsx_window *w = &a->r->trace->window;
 
 	nsx_md_bullet(a->out, "all GPU work is in %s", window_text(a, w));
-	nsx_answer_next(a, "window", window_text(a, w), "what ran in it");
+	nsx_answer_next(a, NSX_Q_window, window_text(a, w), "what ran in it");
 }
 
 static bool has_gpu_work(const struct nsx_answer *a)
@@ -143,9 +143,9 @@ int nsx_ask_at(struct nsx_answer *a, struct nsx_err *err)
 		}
 	nsx_answer_show(a, table);
 	around = (struct nsx_window){at - 1000000, at + 1000000};
-	nsx_answer_next(a, "window", window_text(a, &around),
+	nsx_answer_next(a, NSX_Q_window, window_text(a, &around),
 			"what ran in the millisecond before and after");
-	nsx_answer_next(a, "why", nsx_answer_exactly(a, at),
+	nsx_answer_next(a, NSX_Q_why, nsx_answer_exactly(a, at),
 			"what the GPU waited for");
 	return 0;
 }
@@ -296,7 +296,7 @@ int nsx_ask_window(struct nsx_answer *a, struct nsx_err *err)
 	cut_to_recording(a);
 	if (tell_window(a, err))
 		return err->rc;
-	nsx_answer_next(a, "gaps", window_text(a, &a->window),
+	nsx_answer_next(a, NSX_Q_gaps, window_text(a, &a->window),
 			"the longest gaps in it");
 	return 0;
 }
@@ -485,7 +485,7 @@ int nsx_ask_gaps(struct nsx_answer *a, struct nsx_err *err)
 	if (all > l.n)
 		nsx_md_bullet(a->out, "listed are the longest %zu of %zu gaps", l.n, all);
 	if (l.n)
-		nsx_answer_next(a, "why",
+		nsx_answer_next(a, NSX_Q_why,
 				nsx_answer_exactly(a, l.v[0].gap.start_ns),
 				"the events of the longest one");
 	return 0;
@@ -610,7 +610,7 @@ int nsx_ask_why(struct nsx_answer *a, struct nsx_err *err)
 		tell_pieces(a, &gap);
 		tell_next_op(a, &gap);
 	}
-	nsx_answer_next(a, any ? "window" : "at",
+	nsx_answer_next(a, any ? NSX_Q_window : NSX_Q_at,
 			any ? window_text(a, &a->window) :
 			      nsx_answer_exactly(a, at),
 			"all that happened meanwhile");

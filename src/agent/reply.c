@@ -295,34 +295,23 @@ static void put_window(const struct nsx_answer *a, struct nsx_jsonw *w)
 		      a->window.end_ns - a->window.start_ns);
 }
 
-/* What some questions are asked with, and what the argument is called there. */
-static const struct asked_with {
-	const char *question; /* NULL: all others                            */
-	enum nsx_tool_id tool;
-	const char *argument;
-} asked_with[] = {
-	{"verdict", NSX_TOOL_explain, "arguments.argument"},
-	{"sql", NSX_TOOL_sql, "arguments.sql"},
-	{"capture", NSX_TOOL_capture, "arguments.topic"},
-	{NULL, NSX_TOOL_ask, "arguments.argument"},
-};
-
+/* The verdict is a tool of its own. */
 static void put_next(const struct page *p, struct nsx_jsonw *w,
 		     const struct nsx_next *n)
 {
-	const struct asked_with *x = asked_with;
+	enum nsx_tool_id tool = n->question == NSX_Q_verdict ? NSX_TOOL_explain :
+							       NSX_TOOL_ask;
 
-	while (x->question && strcmp(x->question, n->question) != 0)
-		x++;
 	nsx_jsonw_object(w, NULL);
-	nsx_jsonw_str(w, "tool", nsx_tools[x->tool].name);
+	nsx_jsonw_str(w, "tool", nsx_tools[tool].name);
 	if (n->trace || p->r->trace)
 		nsx_jsonw_str(w, "arguments.trace",
 			      n->trace ? n->trace : p->r->trace);
-	if (!x->question)
-		nsx_jsonw_str(w, "arguments.question", n->question);
+	if (tool == NSX_TOOL_ask)
+		nsx_jsonw_str(w, "arguments.question",
+			      nsx_questions[n->question].name);
 	if (n->argument)
-		nsx_jsonw_str(w, x->argument, n->argument);
+		nsx_jsonw_str(w, "arguments.argument", n->argument);
 	nsx_jsonw_str(w, "why", n->why);
 	nsx_jsonw_end(w);
 }

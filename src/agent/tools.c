@@ -62,7 +62,7 @@ static const struct arg {
 /* The verdict and SQL are tools of their own. */
 static bool is_asked_elsewhere(const struct nsx_question *q)
 {
-	return !strcmp(q->name, "verdict") || !strcmp(q->name, "sql");
+	return q == &nsx_questions[NSX_Q_verdict] || q == &nsx_questions[NSX_Q_sql];
 }
 
 enum { BRIEF, FULL, NDETAILS };
@@ -275,9 +275,9 @@ static int load(struct call *c, struct nsx_err *err)
 
 static const struct nsx_question *question_of(const struct call *c)
 {
-	return nsx_question_find(c->tool == NSX_TOOL_explain ? "verdict" :
-				 c->tool == NSX_TOOL_sql     ? "sql" :
-							       c->str[A_QUESTION]);
+	return c->tool == NSX_TOOL_explain ? &nsx_questions[NSX_Q_verdict] :
+	       c->tool == NSX_TOOL_sql	   ? &nsx_questions[NSX_Q_sql] :
+					     nsx_question_find(c->str[A_QUESTION]);
 }
 
 /* What leads on from it is asked of the traces as they were named. */
@@ -319,7 +319,7 @@ static int compare_ranks(struct call *c, struct nsx_answer **ret,
 	if (rc == NSX_E_DENIED)
 		c->code = NSX_OUTSIDE_ROOTS;
 	for (unsigned i = 0; !rc && i < n; i++) {
-		nsx_answer_next(*ret, "verdict", NULL,
+		nsx_answer_next(*ret, NSX_Q_verdict, NULL,
 				"what costs time on this rank");
 		(*ret)->next[i].trace = named[i];
 	}

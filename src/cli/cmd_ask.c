@@ -48,7 +48,7 @@ static int add_frame(struct nsx_answer *a, struct nsx_err *err)
 	for (unsigned i = 0; i < a->nnext; i++) {
 		struct nsx_cell *row = nsx_add_row(t);
 
-		row[NEXT_QUESTION] = nsx_string(a->next[i].question);
+		row[NEXT_QUESTION] = nsx_string(nsx_questions[a->next[i].question].name);
 		row[NEXT_ARGUMENT] = nsx_string(a->next[i].argument);
 		row[NEXT_WHY] = nsx_string(a->next[i].why);
 	}
@@ -72,7 +72,7 @@ static void print_text(const struct nsx_answer *a, const struct args *args,
 	for (unsigned i = 0; i < a->nnext; i++) {
 		nsx_buf_adds(&b, "next: nsys-explain ask");
 		nsx_buf_add_word(&b, path);
-		nsx_buf_add_word(&b, a->next[i].question);
+		nsx_buf_add_word(&b, nsx_questions[a->next[i].question].name);
 		if (a->next[i].argument)
 			nsx_buf_add_word(&b, a->next[i].argument);
 		if (args->window) {
