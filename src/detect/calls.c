@@ -37,6 +37,10 @@ enum {
 };
 
 enum kind { WAIT, POLL, SMALL_COPY, ALLOCATE, LOAD, START, SLOW, HOST_FUNC, NONE };
+static bool is_wait(enum kind kind)
+{
+	return kind == WAIT || kind == POLL || kind == SMALL_COPY;
+}
 /* Where a small copy goes for which a wait waits. */
 enum way { TO_GPU, TO_HOST, NWAYS };
 /* What an API is known to do. */
@@ -299,7 +303,7 @@ static void count_copy(struct calls *c, struct group *x, size_t call)
 
 	if (op != NSX_NONE)
 		c->copied = is_small_copy(t, op) ? op : NSX_NONE;
-	if (!x || x->kind > SMALL_COPY || c->copied == NSX_NONE)
+	if (!x || !is_wait(x->kind) || c->copied == NSX_NONE)
 		return;
 	y = nsx_op_copy(t, c->copied);
 	if (y->copy_kind == NSX_COPY_HTOD || y->copy_kind == NSX_COPY_DTOH) {
@@ -452,8 +456,9 @@ static int add_call(struct calls *c, size_t call, struct nsx_nvtx_walk *ranges,
 	if (x->is_pool)
 		count_refill(c, ns);
 	nsx_add_to(&x->ns, ns);
-	nsx_add_to(&x->edge_ns, kind > SMALL_COPY ? at_edges(c, call) : 0);
-	if (kind <= LOAD && add_cost(c, x, call, range, err))
+	nsx_add_to(&x->edge_ns, is_wait(kind) ? 0 : at_edges(c, call));
+	if ((is_wait(kind) || kind == ALLOCATE || kind == LOAD) &&
+	    add_cost(c, x, call, range, err))
 		return err->rc;
 	if (kind == POLL && *last_wait == g)
 		nsx_add_to(&x->between_ns,
@@ -463,7 +468,7 @@ static int add_call(struct calls *c, size_t call, struct nsx_nvtx_walk *ranges,
 	    nsx_push(x->rows, x->nrows, x->cap_rows, "calls", err,
 		     (uint32_t)call))
 		return err->rc;
-	if (kind > SMALL_COPY) {
+	if (!is_wait(kind)) {
 		*last_wait = NSX_NONE;
 		return add_question(c, x, call, err);
 	}
@@ -541,7 +546,7 @@ static void join_waits(struct calls *c)
 		struct group *x = &c->v[g];
 
 		if (x->behind == NSX_NONE || x->after * 2 < x->count ||
-		    (x->kind > SMALL_COPY &&
+		    (!is_wait(x->kind) &&
 		     (!is_quick(x) || !is_quick(&c->v[x->behind]))))
 			continue;
 		x->lead = c->v[x->behind].lead;
@@ -717,18 +722,13 @@ static struct nsx_plan plan_of(struct calls *c, const uint32_t *list, size_t n)
 	return (struct nsx_plan){v, k};
 }
 
-static bool is_wait(const struct group *x)
-{
-	return x->kind <= SMALL_COPY;
-}
-
 /* The waits with this lead, and what frees; NSX_NONE: with any. */
 static size_t list_waits(const struct calls *c, uint32_t lead, uint32_t *ret)
 {
 	size_t n = 0;
 
 	for (uint32_t g = 0; g < c->keys.n; g++)
-		if ((is_wait(&c->v[g]) || c->v[g].frees) &&
+		if ((is_wait(c->v[g].kind) || c->v[g].frees) &&
 		    (lead == NSX_NONE || c->v[g].lead == lead))
 			ret[n++] = g;
 	return n;
@@ -758,7 +758,7 @@ static int join_by_price(struct calls *c, struct nsx_err *err)
 			continue;
 		if (nsx_replay_price(m, p.v, p.n, &g, err))
 			return err->rc;
-		if (is_wait(&c->v[lead])) {
+		if (is_wait(c->v[lead].kind)) {
 			first = lead;
 		} else if ((double)g.gain_ns >= OWN_SHARE * length_ns) {
 			c->v[lead].frees = false;
@@ -967,7 +967,7 @@ static void tell_turns(struct calls *c, uint32_t process, struct nsx_finding *f)
 static void propose(struct calls *c, const uint32_t *list, size_t n)
 {
 	const struct group *x = &c->v[list[0]];
-	enum kind kind = is_wait(x) ? x->kind : c->v[x->lead].kind;
+	enum kind kind = is_wait(x->kind) ? x->kind : c->v[x->lead].kind;
 	const struct words *say = words_of(c, kind);
 	struct nsx_findings *l = c->d->found;
 	const char *names = say_names(c, list, n);
@@ -990,7 +990,7 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 
 	f.is_ahead = kind == WAIT && all.nahead * 4 >= all.nlong * 3;
 	f.is_after_few = kind == WAIT && is_after_few(all.dearest);
-	f.guess_ns = (double)(kind <= SMALL_COPY ?
+	f.guess_ns = (double)(is_wait(kind) ?
 				      NSX_MIN(all.cost_ns, c->all_idle_ns) :
 				      NSX_MIN(all.ns, c->idle_ns));
 	if (kind != HOST_FUNC) /* which takes its time in a stream */
@@ -1003,23 +1003,23 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 		f.evidence[k++] =
 			"the functions leave no row in the trace: what is "
 			"queued right after them starts late";
-	f.counts_idle = all.cost_ns && k == 1 && kind <= SMALL_COPY;
+	f.counts_idle = all.cost_ns && k == 1 && is_wait(kind);
 	f.is_wait = f.counts_idle && way == TO_HOST;
 	f.is_upper = way_told(&all) == TO_HOST; /* the host may need it at once */
 	if (all.cost_ns)
 		f.evidence[k++] = say_idle(c, process, all.cost_ns, all.count);
 	f.evidence[k] = refills;
 	/* Where much is waited little may be lost. */
-	if (kind <= SMALL_COPY && x->cost_ns)
+	if (is_wait(kind) && x->cost_ns)
 		nsx_places_tell(c->d, &c->costs, list[0], &x->dear, &f);
 	else
 		nsx_places_tell(c->d, &c->places, list[0], &x->place, &f);
 	advise(c, x, say, names, way, empties,
 	       way == TO_HOST && all.bytes[way] > VALUE_BYTES, &f);
-	if (kind <= SMALL_COPY && process != NSX_SEVERAL)
+	if (is_wait(kind) && process != NSX_SEVERAL)
 		tell_turns(c, process, &f);
 	prove(c, list[0], say->barrier, &f);
-	f.harmless = kind > SMALL_COPY ? NULL : nsx_tell(
+	f.harmless = !is_wait(kind) ? NULL : nsx_tell(
 		l, "The host waits %s in %s", nsx_tell_ns(l, all.ns), names);
 	nsx_found(l, &f);
 }
@@ -1038,7 +1038,7 @@ static bool belong_together(const struct calls *c, uint32_t g, uint32_t h)
 {
 	const struct group *x = &c->v[g], *y = &c->v[h];
 
-	if (is_wait(&c->v[x->lead]) || is_wait(&c->v[y->lead]))
+	if (is_wait(c->v[x->lead].kind) || is_wait(c->v[y->lead].kind))
 		return x->lead == y->lead;
 	return x->kind == y->kind && (x->lead == y->lead || x->kind != SLOW);
 }
