@@ -23,7 +23,7 @@ static void copy_table(struct nsx_answer *a, const struct nsx_table *t)
 			row[c] = from[c];
 			if (from[c].type == NSX_T_STR)
 				row[c].u.s = nsx_say(a->out, "%s", from[c].u.s);
-			else if (from[c].type > NSX_T_BOOL)
+			else if (!nsx_is_scalar(from[c].type))
 				row[c] = nsx_null();
 		}
 	}

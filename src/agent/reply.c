@@ -356,7 +356,7 @@ static bool is_gap(const struct nsx_value *v)
 /* Lists are told in sentences, tables row by row. */
 static bool is_figure(const struct nsx_value *v)
 {
-	return v->cell.type != NSX_T_NULL && v->cell.type < NSX_T_LIST;
+	return v->cell.type != NSX_T_NULL && nsx_is_scalar(v->cell.type);
 }
 
 /* A section may be a value by itself. */

@@ -142,7 +142,7 @@ static bool may_be_null(const struct shape *s, const struct key *k)
 	snprintf(word, sizeof(word), " %.*s ", (int)n, name);
 	snprintf(scoped, sizeof(scoped), " %s.%.*s ", k->of ? k->of : "",
 		 (int)n, name);
-	return !s->is_reply && k->type < NSX_T_LIST &&
+	return !s->is_reply && nsx_is_scalar(k->type) &&
 	       (is_share(k) || (s->is_several && k->type == NSX_T_F64) ||
 		strstr(nullable, word) || strstr(nullable, scoped));
 }
@@ -577,7 +577,7 @@ static void add_section(struct shape *s, const struct nsx_pass *p,
 
 		if (!strcmp(listed[k].of, p->id) &&
 		    (strchr(path, '*') || listed[k].key.type) &&
-		    listed[k].key.type < NSX_T_LIST)
+		    nsx_is_scalar(listed[k].key.type))
 			add(s, marked(s, marked(s, "values?", in, '?'),
 				      strcmp(path, "*") ? path : "value", '?'),
 			    &listed[k].key);

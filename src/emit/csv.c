@@ -124,11 +124,6 @@ static void put_cell(struct line *line, const struct nsx_cell *c)
 	}
 }
 
-static bool is_scalar(const struct nsx_col *c)
-{
-	return c->type != NSX_T_LIST && c->type != NSX_T_TABLE;
-}
-
 /* row NULL: the header. */
 static void put_row(FILE *out, struct line *line,
 		    const struct nsx_layout *layout, const struct nsx_cell *row)
@@ -138,7 +133,7 @@ static void put_row(FILE *out, struct line *line,
 
 	nsx_buf_clear(b);
 	for (unsigned c = 0; c < layout->ncols; c++) {
-		if (!is_scalar(&layout->cols[c]))
+		if (!nsx_is_scalar(layout->cols[c].type))
 			continue;
 		if (!first)
 			nsx_buf_add(b, ",", 1);

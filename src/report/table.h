@@ -21,6 +21,12 @@ enum nsx_type {
 	NSX_T_ID,    /* a text by its id, in a row that is packed            */
 } __attribute__((packed));
 
+/* Whether it is told in a few words, in every format. */
+static inline bool nsx_is_scalar(enum nsx_type type)
+{
+	return type != NSX_T_LIST && type != NSX_T_TABLE;
+}
+
 struct nsx_table;
 struct nsx_layout;
 
