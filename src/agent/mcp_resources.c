@@ -85,9 +85,8 @@ static void put_piece(struct nsx_jsonw *w, const char *text, size_t n,
 
 	while (offset < n && ((unsigned char)text[offset] & 0xc0) == 0x80)
 		offset++;
-	while (end < n && end > offset &&
-	       ((unsigned char)text[end] & 0xc0) == 0x80)
-		end--;
+	if (end > offset)
+		end = offset + nsx_cut_chars(text + offset, end - offset);
 	nsx_jsonw_strn(w, "text", text + NSX_MIN(offset, end),
 		       end - NSX_MIN(offset, end));
 	if (end < n) {

@@ -274,6 +274,15 @@ size_t nsx_count_chars(const char *p, size_t n)
 	return chars;
 }
 
+const char *nsx_skip_chars(const char *s, size_t n)
+{
+	for (; n && *s; n--)
+		do
+			s++;
+		while (goes_on(*s));
+	return s;
+}
+
 /* What is kept of a text, which may have to be repaired. */
 static const char *kept_text(const char *text, size_t *len,
 			     struct nsx_buf *repaired)

@@ -138,6 +138,8 @@ char *nsx_digits_before(char *end, uint64_t n);
  */
 size_t nsx_cut_chars(const char *p, size_t n);
 size_t nsx_count_chars(const char *p, size_t n);
+/* What follows the first n characters, or the end. */
+const char *nsx_skip_chars(const char *s, size_t n);
 
 const char *nsx_file_name(const char *path); /* what follows its folders ... */
 const char *nsx_base_name(const char *path); /* ... those of this system     */

@@ -74,15 +74,10 @@ static bool is_plain(const struct page *p)
 static void end_line(struct page *p, bool goes_on)
 {
 	struct nsx_buf *b = p->b;
-	size_t chars = 0, cut = 0;
 
-	for (size_t i = p->line; i < b->n && is_plain(p); i++) {
-		chars += ((unsigned char)b->p[i] & 0xc0) != 0x80;
-		if (chars == PLAIN_CHARS && !cut)
-			cut = i;
-	}
-	if (chars > PLAIN_CHARS) {
-		b->n = cut;
+	if (is_plain(p) &&
+	    nsx_count_chars(b->p + p->line, b->n - p->line) > PLAIN_CHARS) {
+		b->n = (size_t)(nsx_skip_chars(b->p + p->line, PLAIN_CHARS - 1) - b->p);
 		put(p, "…");
 	}
 	put(p, p->form == NSX_PAGE_HTML		   ? "</p>\n" :

@@ -68,17 +68,6 @@ void nsx_md_escape(struct nsx_buf *b, const char *s, size_t len)
 	}
 }
 
-static const char *skip_chars(const char *s, size_t n)
-{
-	while (n && *s) {
-		s++;
-		while (((unsigned char)*s & 0xc0) == 0x80)
-			s++;
-		n--;
-	}
-	return s;
-}
-
 /* Plain words need no markup; single underscores inside a word are none. */
 static bool is_plain(const char *s)
 {
@@ -209,8 +198,8 @@ static void add_code_span(struct nsx_buf *b, const char *name, size_t most)
 	if (n <= most) {
 		nsx_md_add_code(b, name, strlen(name));
 	} else {
-		head = skip_chars(name, most / 2);
-		tail = skip_chars(name, n - most / 2 + 1);
+		head = nsx_skip_chars(name, most / 2);
+		tail = nsx_skip_chars(name, n - most / 2 + 1);
 		nsx_md_add_code(b, name, (size_t)(head - name));
 		nsx_buf_adds(b, "…");
 		nsx_md_add_code(b, tail, strlen(tail));
