@@ -41,6 +41,11 @@ static bool is_wait(enum kind kind)
 {
 	return kind == WAIT || kind == POLL || kind == SMALL_COPY;
 }
+/* Idle time that follows is its cost. */
+static bool idles_gpu(enum kind kind)
+{
+	return is_wait(kind) || kind == ALLOCATE || kind == LOAD;
+}
 /* Where a small copy goes for which a wait waits. */
 enum way { TO_GPU, TO_HOST, NWAYS };
 /* What an API is known to do. */
@@ -457,8 +462,7 @@ static int add_call(struct calls *c, size_t call, struct nsx_nvtx_walk *ranges,
 		count_refill(c, ns);
 	nsx_add_to(&x->ns, ns);
 	nsx_add_to(&x->edge_ns, is_wait(kind) ? 0 : at_edges(c, call));
-	if ((is_wait(kind) || kind == ALLOCATE || kind == LOAD) &&
-	    add_cost(c, x, call, range, err))
+	if (idles_gpu(kind) && add_cost(c, x, call, range, err))
 		return err->rc;
 	if (kind == POLL && *last_wait == g)
 		nsx_add_to(&x->between_ns,
