@@ -23,6 +23,8 @@ struct frontier {
 	struct nsx_stage *v;
 	double *usual; /* by step, class: the median rank's                  */
 	int64_t *order; /* exposed lengths of a collective, of the other ranks */
+	int64_t *elsewhere; /* by rank, of a step: exposed outside these     */
+	int64_t elsewhere_ns;
 };
 
 static double class_ns(const struct nsx_dstep *s, unsigned class)
@@ -131,9 +133,15 @@ static int add_collective(struct frontier *x, const struct nsx_fcomm *c,
 			      "stages", err);
 	if (!row)
 		return err->rc;
-	for (uint32_t m = 0; m < c->n; m++)
-		if (ns[m] >= 0 && c->m[m].rank != last)
-			x->order[n++] = exposed_ns(f, &c->m[m], k);
+	for (uint32_t m = 0; m < c->n; m++) {
+		uint32_t rank = c->m[m].rank;
+
+		if (ns[m] < 0)
+			continue;
+		x->order[n] = exposed_ns(f, &c->m[m], k);
+		x->elsewhere[rank] -= x->order[n];
+		n += rank != last;
+	}
 	exposed = n ? (int64_t)nsx_quantile(x->order, n, 0.5) : least;
 	transfer = NSX_MIN(NSX_MIN(least, exposed), passed);
 	late = nsx_holds_all(f, c, k) ?
@@ -149,14 +157,41 @@ static int add_collective(struct frontier *x, const struct nsx_fcomm *c,
 
 NSX_ORDER(cmp_stage, struct nsx_stage, UP(stage), UP(rank));
 
-int nsx_fleet_frontier(const struct nsx_fleet *f, struct nsx_stage **ret,
-		       size_t *ret_n, struct nsx_err *err)
+static int add_step(struct frontier *x, const struct nsx_fcomm *c, size_t s,
+		    int64_t *ns, struct nsx_err *err)
+{
+	const struct nsx_fleet *f = x->f;
+	size_t n, nparts = 0;
+
+	for (uint32_t m = 0; m < c->n; m++) {
+		uint32_t r = c->m[m].rank;
+		const struct nsx_dstep *part = f->part[s * f->nranks + r];
+
+		x->elsewhere[r] = part ? part->part_ns[NSX_P_COMM_EXPOSED] +
+					 part->mpi_ns : 0;
+	}
+	for (size_t k = f->step[s].first; k < f->step[s].end; k += n) {
+		n = NSX_MIN(f->step[s].end - k, NSX_LENGTHS);
+		nsx_lengths_of(f, c, k, n, ns);
+		for (size_t j = 0; j < n; j++)
+			if (add_collective(x, c, s, k + j, ns + j * c->n, err))
+				return err->rc;
+	}
+	for (uint32_t m = 0; m < c->n; m++)
+		if (f->part[s * f->nranks + c->m[m].rank])
+			x->order[nparts++] = NSX_MAX(0, x->elsewhere[c->m[m].rank]);
+	if (nparts)
+		x->elsewhere_ns += (int64_t)nsx_quantile(x->order, nparts, 0.5);
+	return 0;
+}
+
+int nsx_fleet_frontier(const struct nsx_fleet *f, struct nsx_frontier *ret,
+		       struct nsx_err *err)
 {
 	struct frontier x = {.f = f};
 	struct nsx_arena *a = nsx_arena_new();
 	const struct nsx_fcomm *c = NULL;
 	int64_t *ns = nsx_arena_get(a, sizeof(*ns) * NSX_LENGTHS * f->nranks);
-	size_t n;
 	int rc = 0;
 
 	/* Without common ends a step has no stages. */
@@ -168,20 +203,14 @@ int nsx_fleet_frontier(const struct nsx_fleet *f, struct nsx_stage **ret,
 			c = y;
 	}
 	x.usual = nsx_arena_get(a, (f->nsteps + 1) * NCLASSES * sizeof(double));
-	x.order = nsx_arena_get(a, f->nranks * sizeof(*x.order));
+	x.order = nsx_arena_get(a, (f->nranks + 1) * sizeof(*x.order));
+	x.elsewhere = nsx_arena_get(a, f->nranks * sizeof(*x.elsewhere));
 	if (f->nsteps)
 		find_usual(&x, nsx_arena_get(a, f->nranks * sizeof(double)));
-	for (size_t s = 0; c && s < f->nsteps; s++)
-		for (size_t k = f->step[s].first; k < f->step[s].end; k += n) {
-			n = NSX_MIN(f->step[s].end - k, NSX_LENGTHS);
-			nsx_lengths_of(f, c, k, n, ns);
-			for (size_t j = 0; j < n && !rc; j++)
-				rc = add_collective(&x, c, s, k + j,
-						    ns + j * c->n, err);
-		}
+	for (size_t s = 0; c && s < f->nsteps && !rc; s++)
+		rc = add_step(&x, c, s, ns, err);
 	nsx_sort(x.v, x.groups.n, sizeof(*x.v), cmp_stage);
-	*ret = x.v;
-	*ret_n = x.groups.n;
+	*ret = (struct nsx_frontier){x.v, x.groups.n, x.elsewhere_ns};
 	nsx_groups_done(&x.groups);
 	nsx_arena_free(a);
 	return rc;

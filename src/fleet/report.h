@@ -14,9 +14,17 @@ struct nsx_stage { /* of the steps, as far as one rank was its last          */
 	int64_t work_ns, transfer_ns; /* what the median rank needed too     */
 	int64_t compute_ns, copy_ns, idle_ns, other_ns; /* beyond that       */
 };
-/* In order of stage and rank. Owner: the caller, free(). */
-int nsx_fleet_frontier(const struct nsx_fleet *f, struct nsx_stage **ret,
-		       size_t *ret_n, struct nsx_err *err) NSX_CHECKED;
+struct nsx_frontier {
+	struct nsx_stage *v; /* in order of stage and rank                   */
+	size_t n;
+	/* Of the median of their ranks, in all steps: exposed communication outside the
+	 * collectives that end stages.  It is part of work.
+	 */
+	int64_t elsewhere_ns;
+};
+/* Owner of v: the caller, free(). */
+int nsx_fleet_frontier(const struct nsx_fleet *f, struct nsx_frontier *ret,
+		       struct nsx_err *err) NSX_CHECKED;
 
 enum nsx_ffinding_id {
 	NSX_FF_LATE_RANK, NSX_FF_SLOW_HOST, NSX_FF_SLOW_LINK, NSX_FF_ROTATING,
@@ -46,6 +54,7 @@ struct nsx_freport {
 	struct nsx_ffinding *v; /* dearest first                             */
 	size_t n;
 	struct nsx_table t[NSX_NFTABLES];
+	int64_t elsewhere_ns;	  /* of the frontier                         */
 	size_t left_out;	  /* inputs that could not be read           */
 	const char *generated_at; /* ISO, UTC                                */
 	struct nsx_arena *arena;

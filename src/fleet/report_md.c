@@ -411,6 +411,14 @@ static void add_budget(const struct nsx_freport *r, struct nsx_buf *b)
 			       nsx_text_ns(r->arena, sum / (double)r->f->nsteps),
 			       nsx_text_share(r->arena, sum, total));
 	}
+	if ((double)r->elsewhere_ns >= 0.01 * total)
+		nsx_buf_printf(b, "\nOf the first part, %s a step (%s) is exposed "
+				  "communication outside the collectives that end a "
+				  "stage.\n",
+			       nsx_text_ns(r->arena, (double)r->elsewhere_ns /
+						     (double)r->f->nsteps),
+			       nsx_text_share(r->arena, (double)r->elsewhere_ns,
+					      total));
 }
 
 static void add_sections(const struct nsx_freport *r, struct nsx_buf *b)

@@ -357,12 +357,12 @@ static void fill_comm(struct nsx_freport *r, uint32_t comm, struct nsx_table *t)
 static int fill_frontier(struct nsx_freport *r, struct nsx_table *t,
 			 struct nsx_err *err)
 {
-	struct nsx_stage *v;
-	size_t n;
-	int rc = nsx_fleet_frontier(r->f, &v, &n, err);
+	struct nsx_frontier x = {NULL, 0, 0};
+	int rc = nsx_fleet_frontier(r->f, &x, err);
 
-	for (size_t i = 0; i < n && !rc; i++) {
-		const struct nsx_stage *s = &v[i];
+	r->elsewhere_ns = x.elsewhere_ns;
+	for (size_t i = 0; i < x.n && !rc; i++) {
+		const struct nsx_stage *s = &x.v[i];
 		struct nsx_cell *row = nsx_add_row(t);
 
 		row[F_STAGE] = nsx_int((int64_t)s->stage);
@@ -378,7 +378,7 @@ static int fill_frontier(struct nsx_freport *r, struct nsx_table *t,
 		row[F_OTHER] = nsx_int(s->other_ns);
 		row[F_TRANSFER] = nsx_int(s->transfer_ns);
 	}
-	free(v);
+	free(x.v);
 	return rc;
 }
 

@@ -101,6 +101,13 @@ print([(s['ranks'], s['cause'], round(s['recoverable_ms'], 1)) for s in f['strag
 holds 'ranks by payloads' [ "$(of one/report.json) payload" = "$(of named/report.json) $(python3 -c "import json; print(*{r['rank_from'] for r in json.load(open('named/report.json'))['metrics']['fleet']['ranks']})")" ]
 holds 'one file as many' [ "$(of one/report.json)" = "$(of many/report.json)" ]
 
+# What tensor parallelism exposes: no kernel runs beside these collectives.
+planted tp none tp=2 ranks=8 hosts=1
+"$prog" fleet tp/traces -q -o tp/report
+told=$(sed -n 's/^Of the first part, \([0-9.]*\) µs a step .*/\1/p' tp/report/report.md)
+true=$(sqlite3 "$(find tp/traces -name '*.sqlite' | head -1)" "SELECT sum(end - start) / 20e3 FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE streamId = 24")
+holds 'communication of some ranks' awk -v a="$told" -v b="$true" 'BEGIN { exit !(a > .95 * b && a < 1.05 * b) }'
+
 # The same bytes from shuffled inputs, digests, and two trees of merges.
 planted job data_late ranks=12 hosts=3 steps=12 colls=8
 cmp_json() { "$prog" fleet "$@" --json 2>/dev/null | cmp -s - job/report.json; }
