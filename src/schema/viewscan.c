@@ -30,8 +30,9 @@ int nsx_view_open(const struct nsx_schema *s, struct nsx_db *db, enum nsx_view v
 
 	if (rc || !instant || !s->reach->is_on)
 		return rc;
+	/* Scheduling is what lies between two rows of a thread. */
 	rc = nsx_scan_near(*ret, s->table[v], instant, s->reach->from_ns,
-			   s->reach->to_ns, err);
+			   s->reach->to_ns, v == NSX_VIEW_sched, err);
 	if (rc) {
 		nsx_scan_close(*ret);
 		*ret = NULL;

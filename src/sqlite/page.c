@@ -91,12 +91,12 @@ int nsx_pagescan_open(struct nsx_db *db, const struct nsx_table_info *t,
 }
 
 int nsx_pagescan_near(struct nsx_pagescan *s, const struct nsx_table_info *t,
-		      const char *column, int64_t from, int64_t to,
+		      const char *column, int64_t from, int64_t to, bool is_run,
 		      struct nsx_err *err)
 {
 	struct nsx_wants w;
 	int rc = nsx_wants_plan(t, &column, 1, s->arena, &w) ?
-			 nsx_leaves_near(s->f, s->table, &w, from, to,
+			 nsx_leaves_near(s->f, s->table, &w, from, to, is_run,
 					 &s->leaves, err) : 0;
 
 	divide(s);

@@ -15,7 +15,7 @@ int nsx_pagescan_open(struct nsx_db *db, const struct nsx_table_info *t,
 		      struct nsx_err *err);
 void nsx_pagescan_close(struct nsx_pagescan *s); /* NULL is fine */
 int nsx_pagescan_near(struct nsx_pagescan *s, const struct nsx_table_info *t,
-		      const char *column, int64_t from, int64_t to,
+		      const char *column, int64_t from, int64_t to, bool is_run,
 		      struct nsx_err *err);
 unsigned nsx_pagescan_parts(const struct nsx_pagescan *s);
 size_t nsx_pagescan_rows(struct nsx_pagescan *s, unsigned part);

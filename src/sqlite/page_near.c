@@ -74,8 +74,24 @@ static void keep_near(struct nsx_leaves *leaves, const struct look *v, size_t n,
 	leaves->n = kept;
 }
 
+/* Without gaps: from the first leaf that may be near to the last; else the last leaf. */
+static void keep_run(struct nsx_leaves *leaves, const struct look *v, size_t n,
+		     int64_t from, int64_t to)
+{
+	size_t first = n - 1, end = leaves->n;
+
+	for (size_t i = 0; i + 1 < n; i++)
+		if (!is_far(&v[i], &v[i + 1], from, to)) {
+			first = NSX_MIN(first, i);
+			end = v[i + 1].leaf + 1;
+		}
+	leaves->n = end - v[first].leaf;
+	memmove(leaves->pages, leaves->pages + v[first].leaf,
+		leaves->n * sizeof(*leaves->pages));
+}
+
 int nsx_leaves_near(const struct nsx_pagefile *f, const char *table,
-		    const struct nsx_wants *w, int64_t from, int64_t to,
+		    const struct nsx_wants *w, int64_t from, int64_t to, bool is_run,
 		    struct nsx_leaves *leaves, struct nsx_err *err)
 {
 	size_t each = (size_t)sqrt((double)leaves->n), n = 0;
@@ -96,7 +112,7 @@ int nsx_leaves_near(const struct nsx_pagefile *f, const char *table,
 	if (!rc)
 		v[n++].leaf = leaves->n - 1;
 	if (!rc && look_at(f, table, leaves, d, page, v, n))
-		keep_near(leaves, v, n, from, to);
+		(is_run ? keep_run : keep_near)(leaves, v, n, from, to);
 	nsx_decoder_free(d);
 	free(v);
 	free(page);

@@ -42,11 +42,11 @@ void nsx_scan_close(struct nsx_scan *s)
 }
 
 int nsx_scan_near(struct nsx_scan *s, const struct nsx_table_info *t,
-		  const char *column, int64_t from, int64_t to,
+		  const char *column, int64_t from, int64_t to, bool is_run,
 		  struct nsx_err *err)
 {
-	return s->page ? nsx_pagescan_near(s->page, t, column, from, to, err) :
-			 0;
+	return s->page ? nsx_pagescan_near(s->page, t, column, from, to, is_run,
+					   err) : 0;
 }
 
 unsigned nsx_scan_parts(const struct nsx_scan *s)

@@ -34,9 +34,11 @@ void nsx_scan_close(struct nsx_scan *s);
  * more than the rows inside, and the first and the last of the table; else all rows.
  * Only some rows are looked at: one inside is missed if it stands among rows outside,
  * so who asks adds to [from, to) how far rows may be from their place.
+ * is_run: rows that follow each other do so in the table, too; the first and the last of it
+ * may be missing.
  */
 int nsx_scan_near(struct nsx_scan *s, const struct nsx_table_info *t,
-		  const char *column, int64_t from, int64_t to,
+		  const char *column, int64_t from, int64_t to, bool is_run,
 		  struct nsx_err *err) NSX_CHECKED;
 
 unsigned nsx_scan_parts(const struct nsx_scan *s);

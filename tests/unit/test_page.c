@@ -590,13 +590,16 @@ TEST(rows_passed_over)
 
 struct near_rows {
 	unsigned n, inside; /* inside: [1000, 1100)                          */
+	int64_t least, most; /* row ids                                      */
 };
 
-static int count_near(void *ctx, int64_t rid NSX_UNUSED,
-		      const struct nsx_val *v, struct nsx_err *err NSX_UNUSED)
+static int count_near(void *ctx, int64_t rid, const struct nsx_val *v,
+		      struct nsx_err *err NSX_UNUSED)
 {
 	struct near_rows *c = ctx;
 
+	c->least = c->n ? NSX_MIN(c->least, rid) : rid;
+	c->most = NSX_MAX(c->most, rid);
 	c->n++;
 	c->inside += v->type == NSX_V_I64 && v->u.i >= 1000 && v->u.i < 1100;
 	return 0;
@@ -609,20 +612,24 @@ TEST(rows_near_a_time)
 {
 	static const struct {
 		const char *instant; /* of row i                             */
-		unsigned inside, most; /* rows inside, and read              */
+		unsigned inside, most; /* rows inside, and read ...          */
+		unsigned between; /* ... and where none may be missing, more */
 	} cases[] = {
-		{"i", 100, 6000},
-		{"i / 50 * 50 + 49 - i % 50", 100, 6000}, /* backwards in groups */
-		{"i % 10000", 200, 9000}, /* one thread, then another        */
-		{"i * 7919 % 20000", 100, 20000},
-		{"-i", 0, 20000},
-		{"1000.5 + i", 0, 20000},
-		{"iif(i < 10000, NULL, i - 10000)", 100, 20000},
-		{"5000 + i", 0, 1000}, /* the first and the last leaf        */
+		{"i", 100, 6000, 0},
+		{"i / 50 * 50 + 49 - i % 50", 100, 6000, 0}, /* backwards in groups */
+		{"i % 10000", 200, 9000, 9000}, /* one thread, then another  */
+		{"i * 7919 % 20000", 100, 20000, 0},
+		{"-i", 0, 20000, 0},
+		{"1000.5 + i", 0, 20000, 0},
+		{"iif(i < 10000, NULL, i - 10000)", 100, 20000, 0},
+		{"5000 + i", 0, 1000, 0}, /* the first and the last leaf     */
+		{"i - 40000", 0, 1000, 0},
 	};
 	const char *column = "t", *both[] = {"t", "wide"};
 
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+	for (size_t k = 0; k < 2 * ARRAY_LEN(cases); k++) {
+		size_t i = k / 2;
+		bool is_run = k % 2;
 		struct near_rows c = {0};
 		char *path = scratch("near.sqlite"), sql[512];
 		struct nsx_scan *scan;
@@ -640,13 +647,14 @@ TEST(rows_near_a_time)
 		assert_int_equal(nsx_db_open(path, &db, &err), 0);
 		t = nsx_db_table(db, "t");
 		assert_int_equal(nsx_scan_open(db, t, both, 2, 3, &scan, &err), 0);
-		assert_int_equal(nsx_scan_near(scan, t, column, 950, 1150, &err),
-				 0);
+		assert_int_equal(nsx_scan_near(scan, t, column, 950, 1150, is_run,
+					       &err), 0);
 		for (unsigned p = 0; p < nsx_scan_parts(scan); p++)
 			assert_int_equal(nsx_scan_run(scan, p, NULL, count_near,
 						      &c, &err), 0);
 		assert_int_equal(c.inside, cases[i].inside);
-		assert_true(c.n <= cases[i].most);
+		assert_true(c.n <= cases[i].most + is_run * cases[i].between);
+		assert_true(!is_run || c.n == c.most - c.least + 1);
 		assert_true(c.n == 20000 || cases[i].most < 20000);
 		nsx_scan_close(scan);
 		nsx_db_close(db);

@@ -315,6 +315,29 @@ static int read_all(const struct nsx_run *run, struct part *parts,
 	return all->nagain ? read_again(run, all, err) : 0;
 }
 
+/* Of rows within reach a thread's first one tells where it was before, and its last one where
+ * it stays.
+ */
+static void widen(const struct nsx_trace *t, struct cpu_threads *all)
+{
+	int64_t from_ns = INT64_MAX, to_ns = INT64_MIN;
+
+	for (size_t i = 0; i < all->n; i++) {
+		from_ns = NSX_MIN(from_ns, all->v[i].first.at_ns);
+		to_ns = NSX_MAX(to_ns, all->v[i].last.at_ns);
+	}
+	for (size_t i = 0; i < all->n; i++) {
+		struct cpu_stretch *s = &all->v[i];
+
+		if (!s->first.in)
+			nsx_add_to(&s->sums.on_ns,
+				   nsx_in_window(t, from_ns, s->first.at_ns));
+		if (s->last.in)
+			nsx_add_to(&s->sums.on_ns,
+				   nsx_in_window(t, s->last.at_ns, to_ns));
+	}
+}
+
 int cpu_threads_read(const struct nsx_run *run, struct cpu_threads *ret,
 		     struct nsx_err *err)
 {
@@ -322,6 +345,8 @@ int cpu_threads_read(const struct nsx_run *run, struct cpu_threads *ret,
 					   NSX_MAX_THREADS * sizeof(*parts));
 	int rc = read_all(run, parts, ret, err);
 
+	if (!rc && run->trace->schema->reach->is_on)
+		widen(run->trace, ret);
 	for (unsigned i = 0; i < NSX_MAX_THREADS; i++) {
 		nsx_groups_done(&parts[i].threads);
 		nsx_groups_done(&parts[i].cpus);
