@@ -104,6 +104,7 @@ struct calls {
 			     pool; NSX_NONE                                  */
 	size_t nserved;	  /* calls that did so after no wait, of all threads */
 	int64_t served_ns;
+	size_t launch; /* the last of the thread's calls that is one; 0: none */
 	size_t overhead; /* first of its overheads that may matter           */
 	size_t barrier, barriers_end; /* of the thread, that may matter      */
 	int64_t *later_ns; /* by barrier, see find_later; NULL: a replay tells */
@@ -161,21 +162,17 @@ static bool may_start(const struct nsx_detect *d)
 }
 
 /* Whether the GPU has nothing to do meanwhile, but its thread launches work later. */
-static bool is_before_work(const struct nsx_detect *d, size_t call)
+static bool is_before_work(const struct calls *c, size_t call)
 {
+	const struct nsx_detect *d = c->d;
 	const struct nsx_trace *t = d->trace;
-	const struct nsx_thread *th = &t->thread[nsx_call_thread(t, (uint32_t)call)];
 	int64_t start_ns = NSX_MAX(nsx_call_start(&t->calls, call), d->w.start_ns);
 	int64_t end_ns = NSX_MIN(nsx_call_end(&t->calls, call), d->w.end_ns);
-	size_t i = th->calls_at + th->ncalls;
 
-	if (d->facts->limiting != NSX_NONE &&
-	    2 * nsx_idle_within(&d->facts->idle[d->facts->limiting], start_ns, end_ns) <
-		    end_ns - start_ns)
-		return false;
-	while (i > call && t->calls.cls[i - 1] != NSX_CALL_LAUNCH)
-		i--;
-	return i > call;
+	return call < c->launch &&
+	       (d->facts->limiting == NSX_NONE ||
+		2 * nsx_idle_within(&d->facts->idle[d->facts->limiting], start_ns,
+				    end_ns) >= end_ns - start_ns);
 }
 
 /* Memory of a GPU that has nothing to do is not allocated or freed for so long: the
@@ -188,7 +185,7 @@ static bool is_start(const struct calls *c, size_t call)
 	return may_start(c->d) && is_starved(c, call) &&
 	       !strstr(nsx_text(t, nsx_call_name(&t->calls, call)), "Host") &&
 	       (c->d->facts->run_kind == NSX_RUN_START_UP ||
-		is_before_work(c->d, call));
+		is_before_work(c, call));
 }
 
 static bool is_small_copy(const struct nsx_trace *t, uint32_t op)
@@ -513,6 +510,10 @@ static int collect_thread(struct calls *c, uint32_t thread, uint32_t *below,
 	c->barriers_end = c->barrier + c->d->facts->thread_barriers[thread].n;
 	c->queued_ns = INT64_MIN / 2;
 	c->waited = c->copied = c->emptied = c->asked = NSX_NONE;
+	c->launch = 0;
+	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++)
+		if (t->calls.cls[i] == NSX_CALL_LAUNCH)
+			c->launch = i;
 	nsx_nvtx_walk_begin(&walk, t, thread, true, false, below);
 	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
 		int64_t start_ns = nsx_call_start(&t->calls, i);
