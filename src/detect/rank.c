@@ -578,7 +578,7 @@ static bool slows_all(const struct nsx_finding *f)
  * what it runs dry by, nor is one beside code of the host that has a name of its own;
  * what has no cause to tell stands behind all that stops a host, and memsets that others
  * wait for behind why these wait.  That iterations are slow to the end stands behind all that
- they may be slow by.
+ * they may be slow by.
  */
 static int depth(const struct nsx_finding *f)
 {

@@ -173,6 +173,7 @@ static void propose(struct nsx_detect *d, uint32_t thread, const struct nsx_stre
 	struct pace first = pace_of(v, 0, x->from);
 	struct pace slow = pace_of(v, x->from, NSX_PARTS);
 	bool calls = slows_calls(&first, &slow, launch);
+	bool code = first.code_ns > 0 && slow.code_ns >= SLOWER * first.code_ns;
 	struct nsx_change *c = nsx_arena_get(d->found->arena, 2 * sizeof(*c)), like = {
 		.by = NSX_BY_PROCESS, .when = nsx_stretch_window(d, x),
 		.process = d->trace->thread[thread].process};
@@ -180,6 +181,8 @@ static void propose(struct nsx_detect *d, uint32_t thread, const struct nsx_stre
 		.id = NSX_ID_slower_host, .device = NSX_NONE,
 		.confidence = NSX_CONF_MEDIUM, .remedy = {.v = c}};
 
+	if (!calls && !code) /* launches that a full queue holds up */
+		return;
 	tell(d, x, &first, &slow, launch, calls, &f);
 	if (slow.code_ns > SAME * first.code_ns) {
 		like.verb = NSX_FASTER_HOST;

@@ -1,0 +1,1 @@
+explain @host_queue_full --pass findings --md
