@@ -401,26 +401,48 @@ static enum verdict judge(struct clocks *c, struct slowdown *x)
 		       CLOCKS : UNCLEAR;
 }
 
-/* At the end, or for a while. */
-static bool find_one(const double *part, struct slowdown *x)
+/* The first few of these parts, which are more, or the last few. */
+static uint32_t few_of(uint32_t parts, bool last)
 {
-	struct nsx_stretch *in = &x->in;
-	double first = nsx_mean_of_parts(part, 0, FEW);
-	double last = nsx_mean_of_parts(part, PARTS - FEW, PARTS);
+	uint32_t few = 0;
 
-	x->early = bits(0, FEW);
+	for (unsigned k = 0; __builtin_popcount(few) < FEW; k++)
+		few |= parts & bits(last ? PARTS - 1 - k : k, last ? PARTS - k : k + 1);
+	return few;
+}
+
+static double mean_of(const double *part, uint32_t parts)
+{
+	double sum = 0;
+
+	for (unsigned k = 0; k < PARTS; k++)
+		sum += parts >> k & 1 ? part[k] : 0;
+	return sum / __builtin_popcount(parts);
+}
+
+/* At the end, or for a while. */
+static bool find_one(const struct clocks *c, struct slowdown *x)
+{
+	const double *part = c->part;
+	struct nsx_stretch *in = &x->in;
+	double first, last;
+
+	x->early = few_of(c->told, false);
+	x->slow = few_of(c->told, true);
 	x->ntimes = 1;
+	first = mean_of(part, x->early);
+	last = mean_of(part, x->slow);
 	if (last >= SLOWER * first && kendall(part) >= TREND) {
 		*in = (struct nsx_stretch){PARTS, PARTS, first, last / first};
 		while (in->from > 1 && part[in->from - 1] > STEADY * part[0])
 			in->from--;
-		x->slow = bits(PARTS - FEW, PARTS);
 		return true;
 	}
 	if (!nsx_find_stretch(part, SLOWER, in))
 		return false;
-	x->slow = bits(in->from, in->to);
-	return true;
+	x->slow = c->told & bits(in->from, in->to);
+	return __builtin_popcount(x->slow) >= FEW &&
+	       __builtin_popcount(c->told & bits(0, in->from)) >= FEW;
 }
 
 enum pace_of_part { BETWEEN, FAST_PART, SLOW_PART };
@@ -443,8 +465,9 @@ static void rate(const double *part, enum pace_of_part *ret)
 /* Several times: parts are as fast as the fastest or as slow as the slowest, and few that
  * lie between them are where they change.
  */
-static bool find_turns(const double *part, struct slowdown *x)
+static bool find_turns(const struct clocks *c, struct slowdown *x)
 {
+	const double *part = c->part;
 	enum pace_of_part of[PARTS], last = SLOW_PART;
 	unsigned n[] = {0, 0, 0}, k;
 	double sum[] = {0, 0, 0};
@@ -452,6 +475,8 @@ static bool find_turns(const double *part, struct slowdown *x)
 	rate(part, of);
 	*x = (struct slowdown){.ntimes = 0};
 	for (unsigned i = 0; i < PARTS; i++) {
+		if (!(c->told >> i & 1))
+			continue;
 		n[of[i]]++;
 		sum[of[i]] += part[i];
 		if (of[i] == SLOW_PART && last == FAST_PART && !x->ntimes++)
@@ -485,7 +510,7 @@ int nsx_detect_clocks(struct nsx_detect *d, struct nsx_err *err)
 		return err->rc;
 	if (!find_parts(&c))
 		return 0;
-	if (!find_one(c.part, &x) && !find_turns(c.part, &x))
+	if (!find_one(&c, &x) && !find_turns(&c, &x))
 		return 0;
 	if (nsx_new_arrays(d->scratch, d->trace->nshapes, "kernels", err,
 			   c.early, c.slow))
