@@ -388,6 +388,8 @@ static enum verdict judge(struct clocks *c, struct slowdown *x)
 	x->times = times(&slow) / times(&early);
 	if (most_times(c, x, n.all_ns) < FAR || n.same_ns < SOME * n.all_ns)
 		x->steady = 0;
+	if (!(n.all_ns > 0)) /* one kernel that began before runs through */
+		return NOT_CLOCKS;
 	if (n.slow_ns < (x->ntimes > 1 ? NEARLY_ALL : MOSTLY) * n.all_ns)
 		return is_of_kernel(x, &early, &slow, n.all_ns) ? ONE_KERNEL : NOT_CLOCKS;
 	if (x->steady)

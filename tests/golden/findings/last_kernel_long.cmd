@@ -1,0 +1,1 @@
+explain @last_kernel_long --pass findings --md
