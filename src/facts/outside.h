@@ -41,11 +41,15 @@ static inline size_t nsx_os_call_from(const struct nsx_trace *t,
 		++*at;
 	return *at;
 }
-/* How long such a call is in the span. */
+/* How long such a call is in the span: one that lies in another, which reaches into it, may
+ * be over before.
+ */
 static inline int64_t nsx_os_call_ns(const struct nsx_trace *t, size_t i, struct nsx_span in)
 {
-	return NSX_MIN(t->osrt.end_ns[i], in.end_ns) -
-	       NSX_MAX(t->osrt.start_ns[i], in.start_ns);
+	int64_t ns = NSX_MIN(t->osrt.end_ns[i], in.end_ns) -
+		     NSX_MAX(t->osrt.start_ns[i], in.start_ns);
+
+	return NSX_MAX(0, ns);
 }
 
 #endif
