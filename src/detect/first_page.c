@@ -345,17 +345,24 @@ static void fill_findings(const struct nsx_report *r, struct nsx_first_page *p)
 /* The questions that the page leads to: its findings are the first. */
 static void fill_ask(const struct nsx_report *r, struct nsx_first_page *p)
 {
-	struct nsx_buf trace = {0};
-	const char *typed;
+	struct nsx_buf trace = {0}, opts = {0};
+	const char *typed, *part;
 
 	nsx_buf_add_word(&trace, r->ask && !strchr(r->ask, '`') ? r->ask : "TRACE");
 	typed = nsx_buf_keep(&trace, r->arena);
+	if (r->window) {
+		nsx_buf_adds(&opts, " --window");
+		nsx_buf_add_word(&opts, strchr(r->window, '`') ? "A..B" : r->window);
+	}
+	if (r->reach_s > 0)
+		nsx_buf_printf(&opts, " --reach %g", r->reach_s);
+	part = nsx_buf_keep(&opts, r->arena);
 	if (p->nfindings)
-		p->ask[0] = nsx_arena_printf(r->arena, "`nsys-explain ask%s finding 1`%s",
-					     typed, p->nfindings > 1 ? " (or 2)" : "");
+		p->ask[0] = nsx_arena_printf(r->arena, "`nsys-explain ask%s%s finding 1`%s",
+					     typed, part, p->nfindings > 1 ? " (or 2)" : "");
 	else if (r->trace->ops.n)
-		p->ask[0] = nsx_arena_printf(r->arena, "`nsys-explain ask%s gaps`",
-					     typed);
+		p->ask[0] = nsx_arena_printf(r->arena, "`nsys-explain ask%s%s gaps`",
+					     typed, part);
 	if (p->ask[0] && !r->ask)
 		p->ask[1] = "with the export that `--keep-export TRACE` keeps";
 }

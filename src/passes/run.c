@@ -269,6 +269,9 @@ static struct nsx_report *new_report(const struct nsx_trace *trace,
 	r->path = nsx_arena_strdup(a, opts->shown ?: opts->path);
 	if (!opts->is_gone)
 		r->ask = nsx_arena_strdup(a, opts->path);
+	if (opts->window)
+		r->window = nsx_arena_strdup(a, opts->window);
+	r->reach_s = opts->reach_s;
 	r->all_rows = opts->all_rows;
 	r->html_bytes = opts->html_bytes;
 	r->html_events = opts->html_events;

@@ -142,6 +142,8 @@ struct nsx_report {
 	size_t nwarnings;
 	const char *generated_at, *path; /* path: as the user gave it        */
 	const char *ask; /* the path that `ask` takes; NULL: it is gone      */
+	const char *window; /* as typed; NULL: none                          */
+	double reach_s; /* as of nsx_opts                                    */
 	bool has_changed; /* the trace, while it was read                    */
 	const char *unpriced; /* why nothing could be replayed; NULL: it could */
 	bool all_rows;	  /* tables/ has no bound                            */
