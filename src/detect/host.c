@@ -90,10 +90,13 @@ const char *host_advise_wait(struct nsx_detect *d, enum awaited what,
 				"for, not for a fixed time", name);
 	case A_REQUEST:
 	case INPUT:
-		return nsx_tell(d->found, "if it waits for requests that had "
-				"not come there is nothing to win: capture under "
-				"load; else see who sends what it waits for, and "
-				"why so late%s", what == INPUT ? loader : "");
+		return what == INPUT && d->is_pytorch ?
+			"have input ready sooner (DataLoader: num_workers, "
+			"prefetch_factor); if it waits for requests that had not "
+			"come, there is nothing to win: capture under load" :
+			"if it waits for requests that had not come there is "
+			"nothing to win: capture under load; else see who sends "
+			"what it waits for, and why so late";
 	case A_DEVICE:
 	case A_CLOCK:
 		return "if a camera, another device or a timer sets the pace there "
