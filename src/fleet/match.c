@@ -279,14 +279,19 @@ static bool have_clocks(const struct nsx_matcher *m)
 
 /* Communicators of x's rank that reach farther than one host tell the clocks that x's
  * does not: ranks of hosts that x shares nothing with agree in many places as badly.
+ * Channels lie on x afterwards as they did before.
  */
 static void set_clocks_by_others(struct nsx_matcher *m, const struct nsx_mchannel *x)
 {
 	size_t room = m->f->nranks * sizeof(struct nsx_mchannel *);
+	struct nsx_mchannel *was;
 
+	if (have_clocks(m))
+		return;
+	was = nsx_arena_get(m->a, m->n * sizeof(*was));
+	memcpy(was, m->v, m->n * sizeof(*was));
 	for (size_t i = 0; i < m->n && !have_clocks(m); i++) {
-		struct nsx_mchannel *z = &m->v[i], was = *z;
-		struct nsx_mchannel **best;
+		struct nsx_mchannel *z = &m->v[i], **best;
 
 		if (z == x || z->rank != x->rank || z->is_taken)
 			continue;
@@ -296,8 +301,10 @@ static void set_clocks_by_others(struct nsx_matcher *m, const struct nsx_mchanne
 		best[z->rank] = z;
 		lay_all(m, z, best);
 		set_clocks(m, z, best_of_hosts(m, z, best), near_ns(m, z, best));
-		was.utc_ns = z->utc_ns;
-		*z = was;
+	}
+	for (size_t i = 0; i < m->n; i++) {
+		was[i].utc_ns = m->v[i].utc_ns;
+		m->v[i] = was[i];
 	}
 }
 
