@@ -54,7 +54,7 @@ enum { OTHER = 1, ALLOCATES, QUERIES, CALLS_BACK };
 struct group { /* calls of one API that do one thing */
 	const char *api;
 	enum kind kind;
-	uint32_t process;    /* of all its calls; NSX_SEVERAL                    */
+	uint32_t process;    /* of all its calls; NSX_SEVERAL                */
 	size_t count, after; /* after: directly after a wait of `behind`, or
 				a call that asks likewise                    */
 	uint32_t behind;     /* index of a group                             */

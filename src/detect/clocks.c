@@ -50,11 +50,6 @@ struct slowdown {
 	nsx_str steady; /* that takes as long as before; 0: none             */
 };
 
-static uint32_t bits(unsigned from, unsigned to)
-{
-	return (uint32_t)((UINT64_C(1) << to) - (UINT64_C(1) << from));
-}
-
 static bool counts(const struct clocks *c, size_t op)
 {
 	const struct nsx_trace *t = c->d->trace;
@@ -128,7 +123,7 @@ static bool find_parts(struct clocks *c)
 		if (!(fast[k] > 0))
 			continue;
 		c->part[k] = spent[k] / fast[k];
-		c->told |= bits(k, k + 1);
+		c->told |= nsx_parts(k, k + 1);
 	}
 	return nsx_fill_parts(c->part, c->told);
 }
@@ -409,17 +404,8 @@ static uint32_t few_of(uint32_t parts, bool last)
 	uint32_t few = 0;
 
 	for (unsigned k = 0; __builtin_popcount(few) < FEW; k++)
-		few |= parts & bits(last ? PARTS - 1 - k : k, last ? PARTS - k : k + 1);
+		few |= parts & nsx_parts(last ? PARTS - 1 - k : k, last ? PARTS - k : k + 1);
 	return few;
-}
-
-static double mean_of(const double *part, uint32_t parts)
-{
-	double sum = 0;
-
-	for (unsigned k = 0; k < PARTS; k++)
-		sum += parts >> k & 1 ? part[k] : 0;
-	return sum / __builtin_popcount(parts);
 }
 
 /* At the end, or for a while. */
@@ -432,19 +418,18 @@ static bool find_one(const struct clocks *c, struct slowdown *x)
 	x->early = few_of(c->told, false);
 	x->slow = few_of(c->told, true);
 	x->ntimes = 1;
-	first = mean_of(part, x->early);
-	last = mean_of(part, x->slow);
+	first = nsx_mean_of_parts(part, x->early);
+	last = nsx_mean_of_parts(part, x->slow);
 	if (last >= SLOWER * first && kendall(part) >= TREND) {
 		*in = (struct nsx_stretch){PARTS, PARTS, first, last / first};
 		while (in->from > 1 && part[in->from - 1] > STEADY * part[0])
 			in->from--;
 		return true;
 	}
-	if (!nsx_find_stretch(part, SLOWER, in))
+	if (!nsx_find_stretch(part, c->told, SLOWER, in))
 		return false;
-	x->slow = c->told & bits(in->from, in->to);
-	return __builtin_popcount(x->slow) >= FEW &&
-	       __builtin_popcount(c->told & bits(0, in->from)) >= FEW;
+	x->slow = c->told & nsx_parts(in->from, in->to);
+	return true;
 }
 
 enum pace_of_part { BETWEEN, FAST_PART, SLOW_PART };
@@ -485,7 +470,7 @@ static bool find_turns(const struct clocks *c, struct slowdown *x)
 			x->in.from = i;
 		last = of[i] ? of[i] : last;
 		if (of[i])
-			*(of[i] == SLOW_PART ? &x->slow : &x->early) |= bits(i, i + 1);
+			*(of[i] == SLOW_PART ? &x->slow : &x->early) |= nsx_parts(i, i + 1);
 	}
 	if (x->ntimes < 2 || n[FAST_PART] < FEW || n[SLOW_PART] < FEW ||
 	    n[BETWEEN] > 2 * x->ntimes)

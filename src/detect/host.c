@@ -36,7 +36,7 @@ struct outside { /* calls of one name */
 	double period_ns; /* median; A_CLOCK: from one end to the next, A_TIMEOUT:
 			     of one                                          */
 	nsx_str name;
-	uint32_t process; /* of all of them; NSX_SEVERAL                         */
+	uint32_t process; /* of all of them; NSX_SEVERAL                     */
 	uint32_t thread;  /* of the longest                                  */
 	struct nsx_meanwhile meanwhile; /* of that thread                    */
 	struct nsx_place place; /* with most of their time                   */

@@ -46,7 +46,7 @@ struct launcher {
 		uint32_t range; /* the first                                 */
 		nsx_str name;	/* of all of them; 0: they have several      */
 		uint32_t helper; /* thread that only copies; NSX_NONE        */
-		uint32_t process; /* of all of them; NSX_SEVERAL                 */
+		uint32_t process; /* of all of them; NSX_SEVERAL             */
 		nsx_str waited;	  /* call that all of them follow, and that
 				     waits; 0: there is none                 */
 		int64_t least_ns; /* of a stretch                            */

@@ -211,7 +211,7 @@ static bool find_parts(const struct pace *v, double *part, uint32_t *told)
 		if (!(v[i].nlaunches > SEEN * all / NSX_PARTS))
 			continue;
 		part[i] = (v[i].code_ns + v[i].call_ns) / v[i].nlaunches;
-		*told |= UINT32_C(1) << i;
+		*told |= nsx_parts(i, i + 1);
 	}
 	return nsx_fill_parts(part, *told);
 }
@@ -232,9 +232,8 @@ int nsx_detect_slower_host(struct nsx_detect *d, struct nsx_err *err)
 	if (thread == NSX_NONE)
 		return 0;
 	add_paces(d, thread, v);
-	if (!find_parts(v, part, &told) || !nsx_find_stretch(part, SLOWER, &x) ||
-	    x.to < NSX_PARTS ||
-	    __builtin_popcount(told & ((UINT32_C(1) << x.from) - 1)) < NSX_FEW_PARTS)
+	if (!find_parts(v, part, &told) ||
+	    !nsx_find_stretch(part, told, SLOWER, &x) || x.to < NSX_PARTS)
 		return 0;
 	if (does_same(d, nsx_stretch_window(d, &x).start_ns, &same, err) ||
 	    find_launches(d, thread, &x, &launch, err))

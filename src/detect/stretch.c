@@ -4,13 +4,13 @@
 #define EVEN 1.02     /* times as long, outside of it: or ... */
 #define SLIGHTLY 0.25 /* ... by so much of what the slowest part takes more */
 
-double nsx_mean_of_parts(const double *part, unsigned from, unsigned to)
+double nsx_mean_of_parts(const double part[NSX_PARTS], uint32_t parts)
 {
 	double sum = 0;
 
-	for (unsigned i = from; i < to; i++)
-		sum += part[i];
-	return sum / (to - from);
+	for (unsigned i = 0; i < NSX_PARTS; i++)
+		sum += parts >> i & 1 ? part[i] : 0;
+	return sum / __builtin_popcount(parts);
 }
 
 unsigned nsx_part_at(const struct nsx_detect *d, int64_t at_ns)
@@ -38,10 +38,16 @@ bool nsx_fill_parts(double part[NSX_PARTS], uint32_t told)
 	return 2 * n > NSX_PARTS;
 }
 
-bool nsx_find_stretch(const double part[NSX_PARTS], double slower,
+static bool are_few(uint32_t parts)
+{
+	return __builtin_popcount(parts) >= NSX_FEW_PARTS;
+}
+
+bool nsx_find_stretch(const double part[NSX_PARTS], uint32_t told, double slower,
 		      struct nsx_stretch *ret)
 {
-	double base = nsx_mean_of_parts(part, 0, NSX_FEW_PARTS), most = base, even;
+	double base = nsx_mean_of_parts(part, nsx_parts(0, NSX_FEW_PARTS));
+	double most = base, even;
 	unsigned i = 0;
 
 	for (unsigned k = 0; k < NSX_PARTS; k++)
@@ -55,11 +61,11 @@ bool nsx_find_stretch(const double part[NSX_PARTS], double slower,
 	ret->to = i;
 	while (i < NSX_PARTS && part[i] < even)
 		i++;
-	if (i < NSX_PARTS || ret->from < NSX_FEW_PARTS ||
-	    ret->to - ret->from < NSX_FEW_PARTS)
+	if (i < NSX_PARTS || !are_few(told & nsx_parts(0, ret->from)) ||
+	    !are_few(told & nsx_parts(ret->from, ret->to)))
 		return false;
 	ret->first = base;
-	ret->ratio = nsx_mean_of_parts(part, ret->from, ret->to) / base;
+	ret->ratio = nsx_mean_of_parts(part, nsx_parts(ret->from, ret->to)) / base;
 	return ret->ratio >= slower;
 }
 

@@ -17,17 +17,22 @@ struct nsx_stretch {
 	double ratio;	   /* times that, in the stretch                     */
 };
 
-double nsx_mean_of_parts(const double *part, unsigned from, unsigned to);
+/* Parts as a bit each. */
+static inline uint32_t nsx_parts(unsigned from, unsigned to)
+{
+	return (uint32_t)((UINT64_C(1) << to) - (UINT64_C(1) << from));
+}
+double nsx_mean_of_parts(const double part[NSX_PARTS], uint32_t parts);
 /* Which part of the window an instant lies in. */
 unsigned nsx_part_at(const struct nsx_detect *d, int64_t at_ns);
-/* A part that does not tell (a bit each, of those that do) is like the one before it; the
- * first ones are like the first that tells.  Whether most parts do tell.
+/* A part that does not tell (told: those that do) is like the one before it; the first
+ * ones are like the first that tells.  Whether most parts do tell.
  */
 bool nsx_fill_parts(double part[NSX_PARTS], uint32_t told);
-/* Whether some parts, after the first few, are slower than all others, which are even, by
- * so many times at least.
+/* Whether some parts, a few of which tell, are slower than all others, which are even, by
+ * so many times at least; a few that tell lie before them.
  */
-bool nsx_find_stretch(const double part[NSX_PARTS], double slower,
+bool nsx_find_stretch(const double part[NSX_PARTS], uint32_t told, double slower,
 		      struct nsx_stretch *ret);
 struct nsx_window nsx_stretch_window(const struct nsx_detect *d,
 				     const struct nsx_stretch *x);
