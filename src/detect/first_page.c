@@ -10,7 +10,6 @@
 
 #define EVEN_CV 0.1
 #define MOSTLY 0.75 /* of the judged window, that units take */
-#define MUCH 0.1    /* of it, in copies beside which nothing computes: not fine */
 enum { MAX_TRUST = 4 }; /* lines */
 
 const char *const nsx_verdict_words[NSX_NVERDICTS] = {
@@ -422,45 +421,59 @@ static bool are_even(const struct nsx_facts *f)
 	return n > 2 && squares * n / (sum * sum) - 1 <= EVEN_CV * EVEN_CV;
 }
 
-/* An area is fine when the trace shows it, nothing was found in it, and the verdict does
- * not name it: not what runs on GPUs where much of that was recorded without its inside,
- * or not at all.
+/* The first is always told, however little it is. */
+static void fill_dearest(const struct nsx_report *r, const struct nsx_ledger *l,
+			 struct nsx_first_page *p)
+{
+	enum { MOST = 3 };
+
+	if (!l->total_ns)
+		return;
+	p->dearest = nsx_arena_get(r->arena, (MOST + 1) * sizeof(char *));
+	for (size_t i = 0; i < l->n && i < MOST; i++)
+		if (!i || !nsx_holds_little(l, l->v[i].ns))
+			p->dearest[i] = nsx_say_account(r->facts, l, &l->v[i], r->arena);
+}
+
+/* An area is fine when the trace shows it, the ledger holds little of it, and no finding
+ * names it; what runs on GPUs only where most of that was recorded with its inside.
  */
-static void fill_fine(const struct nsx_report *r, struct nsx_first_page *p)
+static void fill_fine(const struct nsx_report *r, const struct nsx_ledger *l,
+		      struct nsx_first_page *p)
 {
 	const struct nsx_trace *t = r->trace;
 	bool sees_gpu = !nsx_graphs_hide(&r->facts->graphs);
 	bool sees_idle = !nsx_is_idle_unknown(&r->facts->lost);
+	struct nsx_idle_words idle = nsx_sum_words(l);
 	const struct {
 		const char *area;
 		bool is_seen;
 		unsigned categories;
-		enum nsx_page_verdict word; /* NSX_NVERDICTS: none says it */
+		int64_t ns;
 	} areas[] = {
 		{"launches", sees_idle && has_calls(t, 1u << NSX_CALL_LAUNCH),
-		 1u << NSX_CAT_LAUNCH | 1u << NSX_CAT_STARTUP, NSX_V_LAUNCH},
+		 1u << NSX_CAT_LAUNCH | 1u << NSX_CAT_STARTUP, idle.ns[NSX_V_LAUNCH]},
 		{"waits for the GPU", sees_idle && has_calls(t, 1u << NSX_CALL_SYNC),
-		 1u << NSX_CAT_SYNC, NSX_V_SYNC},
-		{"copies", sees_gpu && has_ops(t, NSX_C_COPY) &&
-			   p->share[NSX_USE_COPY] < MUCH,
-		 1u << NSX_CAT_MEMORY, NSX_V_COPY},
+		 1u << NSX_CAT_SYNC, idle.ns[NSX_V_SYNC]},
+		{"host code", sees_idle && has_calls(t, 1u << NSX_CALL_LAUNCH),
+		 1u << NSX_CAT_HOST, idle.ns[NSX_V_HOST]},
+		{"copies", sees_gpu && has_ops(t, NSX_C_COPY), 1u << NSX_CAT_MEMORY,
+		 l->ns[NSX_L_COPY] + idle.ns[NSX_V_COPY]},
 		{"communication", sees_gpu && has_ops(t, NSX_C_COMM),
-		 1u << NSX_CAT_COMMUNICATION, NSX_V_COMMUNICATION},
+		 1u << NSX_CAT_COMMUNICATION, l->ns[NSX_L_COMM]},
 		{"balance between GPUs",
 		 sees_idle && p->ngpus > 1 && p->spread < NSX_ALIKE,
-		 1u << NSX_CAT_BALANCE | 1u << NSX_CAT_COMMUNICATION, NSX_NVERDICTS},
-		{"kernels", sees_gpu && has_ops(t, NSX_C_COMPUTE),
-		 1u << NSX_CAT_COMPUTE, NSX_NVERDICTS},
+		 1u << NSX_CAT_BALANCE | 1u << NSX_CAT_COMMUNICATION, 0},
 		{"even iterations", sees_idle && are_even(r->facts) &&
 				    !nsx_say_slow_unjudged(r),
-		 1u << NSX_CAT_ITERATIONS, NSX_NVERDICTS},
+		 1u << NSX_CAT_ITERATIONS, 0},
 	};
 	size_t n = 0;
 
 	p->fine = nsx_arena_get(r->arena, (ARRAY_LEN(areas) + 1) * sizeof(char *));
-	for (size_t i = 0; t->ops.n && i < ARRAY_LEN(areas); i++)
+	for (size_t i = 0; l->total_ns && i < ARRAY_LEN(areas); i++)
 		if (areas[i].is_seen && !is_found(r, areas[i].categories) &&
-		    p->verdict != areas[i].word)
+		    nsx_holds_little(l, areas[i].ns))
 			p->fine[n++] = areas[i].area;
 }
 
@@ -622,8 +635,9 @@ int nsx_first_page_build(struct nsx_report *r, const struct nsx_measured *m,
 	fill_shares(r, p);
 	fill_findings(r, p);
 	fill_ask(r, p);
-	nsx_judge(r, p);
-	fill_fine(r, p);
+	nsx_judge(r, &m->ledger, p);
+	fill_dearest(r, &m->ledger, p);
+	fill_fine(r, &m->ledger, p);
 	fill_trust(r, p);
 	fill_from_sections(r, p);
 	if (p->verdict == NSX_V_COMPUTE && nsx_graphs_hide(&r->facts->graphs))

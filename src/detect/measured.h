@@ -7,7 +7,7 @@
 #ifndef NSX_MEASURED_H
 #define NSX_MEASURED_H
 
-#include "facts/facts.h"
+#include "facts/ledger.h"
 #include "report/finding.h"
 
 /* Memory in use at least, iteration by iteration, of a process on a device. */
@@ -86,6 +86,7 @@ struct nsx_capture_check {
 };
 
 struct nsx_measured {
+	struct nsx_ledger ledger; /* of the judged window; total_ns 0: none   */
 	struct nsx_capture_check *capture; /* the first; NULL: none to tell  */
 	int64_t session_ns; /* of the recording; 0: not told                 */
 	struct { /* kernels of the window */

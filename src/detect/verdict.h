@@ -11,11 +11,28 @@
 int nsx_first_page_build(struct nsx_report *r, const struct nsx_measured *m,
 			 struct nsx_err *err) NSX_CHECKED;
 
-/* Fills verdict, first, second and because of *p, whose shares are known.  The
- * word follows from the dearest finding that is priced by the recording; only
- * where nothing is worth telling it follows from the shares.
+/* Fills verdict, first, second and because of *p from the ledger of what is judged. */
+void nsx_judge(const struct nsx_report *r, const struct nsx_ledger *l,
+	       struct nsx_first_page *p);
+
+/* The word for a ledger: that of the greatest class, idle time by its greatest cause; where
+ * two classes are within a tenth of the time, mixed of both.
  */
-void nsx_judge(const struct nsx_report *r, struct nsx_first_page *p);
+struct nsx_judgement {
+	enum nsx_page_verdict verdict, first, second;
+};
+void nsx_judge_ledger(const struct nsx_ledger *l, struct nsx_judgement *ret);
+/* "88 % gemm f32 128×64", "20 % host code in `step`": Markdown. */
+const char *nsx_say_account(const struct nsx_facts *f, const struct nsx_ledger *l,
+			    const struct nsx_account *x, struct nsx_arena *a);
+/* What idle time is called by its cause, and idle time by that. */
+enum nsx_page_verdict nsx_word_of_cause(enum nsx_cause cause);
+struct nsx_idle_words {
+	int64_t ns[NSX_NVERDICTS];
+};
+struct nsx_idle_words nsx_sum_words(const struct nsx_ledger *l);
+/* Whether time of one class is so little that the class is fine. */
+bool nsx_holds_little(const struct nsx_ledger *l, int64_t ns);
 
 /* Whether much of what graphs did is not in the trace, so that nothing clears it. */
 static inline bool nsx_graphs_hide(const struct nsx_graph_facts *g)

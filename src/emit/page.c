@@ -215,7 +215,7 @@ static void add_verdict(struct page *p, const struct nsx_first_page *x)
 {
 	begin_line(p, "verdict");
 	put_verdict(p, x);
-	end_line(p, false);
+	end_line(p, x->dearest);
 }
 
 static void add_strips(struct page *p, const struct nsx_first_page *x)
@@ -454,6 +454,7 @@ void nsx_emit_page(const struct nsx_first_page *x, enum nsx_page_form form,
 
 	add_header(&p, x);
 	add_verdict(&p, x);
+	add_list(&p, "Dearest: ", x->dearest, "; ");
 	add_strips(&p, x);
 	for (unsigned i = 0; i < x->nfindings; i++) {
 		if (!i || form != NSX_PAGE_MD)
@@ -471,6 +472,7 @@ void nsx_html_page_head(struct nsx_buf *b, const struct nsx_first_page *x)
 
 	add_header(&p, x);
 	add_verdict(&p, x);
+	add_list(&p, "Dearest: ", x->dearest, "; ");
 	nsx_arena_free(p.a);
 }
 

@@ -48,6 +48,8 @@ struct nsx_first_page {
 
 	enum nsx_page_verdict verdict, first, second; /* first, second: of MIXED  */
 	const char *because;   /* one clause, Markdown; NULL: the shares do   */
+	const char **dearest; /* what most of the judged time is, with its share:
+				 Markdown, NULL-terminated; NULL: nothing is judged */
 	bool is_partial; /* of what could be read of a damaged file          */
 	double share[NSX_NUSES]; /* of the judged window, mean of the GPUs   */
 	double spread; /* greatest difference between GPUs, 0..1             */

@@ -7,7 +7,7 @@ passed = failed = 0
 lengths = []
 
 KEYS = {
-    "": ["schema_version", "verdict", "header", "findings", "all_done_ms", "not_judged", "fine", "trust", "missing"],
+    "": ["schema_version", "verdict", "header", "findings", "all_done_ms", "dearest", "not_judged", "fine", "trust", "missing"],
     "verdict": ["word", "of", "because"],
     "header": ["file", "recorded_ms", "gpus", "processes", "product", "judged"],
     "finding": ["key", "severity", "title", "price", "headroom_ms", "headroom_low_ms", "pct_of_judged", "confidence", "place", "evidence", "recommendation"],

@@ -9,6 +9,7 @@
  * it for the whole trace and again for the middle third of it.
  */
 #include <inttypes.h>
+#include "facts/ledger.h"
 #include "passes/pass.h"
 #include "each_trace.h"
 
@@ -60,6 +61,43 @@ static void check_device(const struct nsx_trace *t, const struct nsx_facts *f,
 	check(ns == sum, "idle pieces and gaps", (double)ns, (double)sum);
 	check(ns == nsx_idle_total(idle), "idle pieces and their total",
 	      (double)ns, (double)nsx_idle_total(idle));
+}
+
+/* Every moment of the judged window is booked once, and in the partition's class. */
+static void check_ledger(const struct nsx_trace *t, const struct nsx_facts *f)
+{
+	struct nsx_window w = nsx_judged(f);
+	struct nsx_arena *a = nsx_arena_new();
+	struct nsx_partition sum = {{0}};
+	struct nsx_ledger l;
+	struct nsx_err err;
+	int64_t rows = 0;
+
+	if (nsx_ledger_build(f, t, &w, a, &l, &err))
+		check(false, err.msg, 0, 0);
+	for (uint32_t d = 0; d < f->ndevices && w.start_ns < w.end_ns; d++) {
+		struct nsx_partition p;
+
+		nsx_partition(&f->device[d], w.start_ns, w.end_ns, &p);
+		for (unsigned c = 0; c < NSX_NPARTS &&
+				     p.ns[NSX_P_IDLE] < w.end_ns - w.start_ns; c++)
+			sum.ns[c] += p.ns[c];
+	}
+	for (size_t i = 0; i < l.n; i++)
+		rows += l.v[i].ns;
+	check(rows == l.total_ns, "accounts and their sum", (double)rows,
+	      (double)l.total_ns);
+	check(l.total_ns == l.ngpus * (w.end_ns - w.start_ns), "ledger and window",
+	      (double)l.total_ns, (double)(l.ngpus * (w.end_ns - w.start_ns)));
+	check(l.ns[NSX_L_COMPUTE] == nsx_computing_ns(sum.ns), "computing",
+	      (double)l.ns[NSX_L_COMPUTE], (double)nsx_computing_ns(sum.ns));
+	check(l.ns[NSX_L_COMM] == sum.ns[NSX_P_COMM_EXPOSED], "exposed communication",
+	      (double)l.ns[NSX_L_COMM], (double)sum.ns[NSX_P_COMM_EXPOSED]);
+	check(l.ns[NSX_L_COPY] == sum.ns[NSX_P_COPY_EXPOSED], "exposed copies",
+	      (double)l.ns[NSX_L_COPY], (double)sum.ns[NSX_P_COPY_EXPOSED]);
+	check(l.ns[NSX_L_IDLE] == sum.ns[NSX_P_IDLE], "idle time booked",
+	      (double)l.ns[NSX_L_IDLE], (double)sum.ns[NSX_P_IDLE]);
+	nsx_arena_free(a);
 }
 
 static void check_iterations(const struct nsx_facts *f)
@@ -166,6 +204,7 @@ static int check_run(const struct nsx_schema *schema, const char *path,
 		*ret_full = t->full;
 		for (uint32_t d = 0; d < t->ndevices; d++)
 			check_device(t, f, d);
+		check_ledger(t, f);
 		check_iterations(f);
 		check(w.start_ns == w.end_ns ||
 			      (w.start_ns >= t->window.start_ns &&

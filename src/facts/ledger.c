@@ -1,0 +1,207 @@
+/* ledger.c - adds up what is judged, by class and place. */
+#include <stdlib.h>
+#include "base/group.h"
+#include "facts/ledger.h"
+#include "schema/codes.h"
+
+const char *const nsx_ledger_names[NSX_NLEDGER] = {
+	[NSX_L_COMPUTE] = "compute", [NSX_L_COMM] = "exposed communication",
+	[NSX_L_COPY] = "copy", [NSX_L_IDLE] = "idle",
+};
+
+/* A place of copies holds their kinds; memsets have none. */
+enum { MEMSET = NSX_NCOPY_KINDS, PAGEABLE = 0x100 };
+
+struct books {
+	const struct nsx_facts *f;
+	const struct nsx_trace *t;
+	struct nsx_window w;
+	struct nsx_ledger *ledger;
+	struct nsx_groups keys;
+	struct nsx_near near;
+	struct nsx_account *v;
+};
+
+static int book(struct books *b, enum nsx_ledger_class cls, enum nsx_cause cause,
+		uint32_t place, int64_t ns, struct nsx_err *err)
+{
+	struct nsx_account *x = nsx_near_value(&b->keys, &b->near, &b->v,
+					       (unsigned)cls << 8 | cause, place,
+					       "accounts", err);
+
+	if (!x)
+		return err->rc;
+	x->cls = cls;
+	x->cause = cause;
+	x->place = place;
+	x->count++;
+	x->ns += ns;
+	b->ledger->ns[cls] += ns;
+	b->ledger->total_ns += ns;
+	if (cls == NSX_L_IDLE)
+		b->ledger->idle_ns[cause] += ns;
+	return 0;
+}
+
+static uint32_t place_of(const struct books *b, size_t op)
+{
+	const struct nsx_trace *t = b->t;
+	const struct nsx_copy *c;
+
+	switch (t->ops.kind[op]) {
+	case NSX_OP_KERNEL:
+		return t->ops.cls[op] == NSX_C_COMM ?
+			       nsx_op_launch(t, op)->op :
+			       nsx_op_name(t, op);
+	case NSX_OP_MEMCPY:
+		c = nsx_op_copy(t, op);
+		return (uint32_t)(NSX_MIN(c->copy_kind, MEMSET) |
+				  (nsx_copy_is_pageable(c->copy_kind, c->src_kind,
+							c->dst_kind) ?
+					   PAGEABLE : 0));
+	case NSX_OP_MEMSET:
+		return MEMSET;
+	default:
+		return NSX_NONE;
+	}
+}
+
+/* Operations come in order of start: the time of one begins where those of its class that
+ * began before it have ended, and excludes what hides it.
+ */
+static int book_ops(struct books *b, uint32_t device, const struct nsx_spans *kernels,
+		    struct nsx_err *err)
+{
+	static const enum nsx_ledger_class of[] = {
+		[NSX_C_COMPUTE] = NSX_L_COMPUTE, [NSX_C_COMM] = NSX_L_COMM,
+		[NSX_C_COPY] = NSX_L_COPY};
+	const struct nsx_spans *hides[] = {
+		[NSX_L_COMPUTE] = NULL,
+		[NSX_L_COMM] = &b->f->device[device].compute, [NSX_L_COPY] = kernels};
+	int64_t edge_ns[ARRAY_LEN(hides)];
+	size_t cursor[ARRAY_LEN(hides)] = {0}, at = 0, i;
+	int rc = 0;
+
+	for (size_t c = 0; c < ARRAY_LEN(edge_ns); c++)
+		edge_ns[c] = b->w.start_ns;
+	while (!rc && nsx_next_op(b->f, b->t, device, &b->w, &at, &i)) {
+		enum nsx_ledger_class cls = of[b->t->ops.cls[i]];
+		int64_t from = NSX_MAX(nsx_op_start(&b->t->ops, i), edge_ns[cls]);
+		int64_t to = NSX_MIN(nsx_op_end(&b->t->ops, i), b->w.end_ns), ns;
+
+		if (from >= to)
+			continue;
+		edge_ns[cls] = to;
+		ns = to - from;
+		if (hides[cls])
+			ns -= nsx_spans_covered(hides[cls], &cursor[cls], from, to);
+		if (ns)
+			rc = book(b, cls, 0, place_of(b, i), ns, err);
+	}
+	return rc;
+}
+
+static int book_idle(struct books *b, uint32_t device, struct nsx_err *err)
+{
+	const struct nsx_idle *idle = &b->f->idle[device];
+	int rc = 0;
+
+	for (size_t i = nsx_idle_from(idle, b->w.start_ns); !rc && i < idle->n; i++) {
+		struct nsx_idle_piece x = nsx_idle_at(idle, i);
+		int64_t from = NSX_MAX(x.start_ns, b->w.start_ns);
+		int64_t to = NSX_MIN(x.end_ns, b->w.end_ns);
+
+		if (x.start_ns >= b->w.end_ns)
+			break;
+		if (from < to)
+			rc = book(b, NSX_L_IDLE, x.cause, x.detail, to - from, err);
+	}
+	return rc;
+}
+
+static int cmp_accounts(const void *a, const void *b)
+{
+	const struct nsx_account *x = a, *y = b;
+
+	return NSX_CMP(y->ns, x->ns) ?: NSX_CMP(x->cls, y->cls) ?:
+	       NSX_CMP(x->cause, y->cause) ?: NSX_CMP(x->place, y->place);
+}
+
+/* A GPU that does nothing in the window is no part of the program. */
+static int book_device(struct books *b, uint32_t device, struct nsx_err *err)
+{
+	struct nsx_partition p;
+	struct nsx_arena *scratch;
+	struct nsx_spans kernels;
+	int rc;
+
+	nsx_partition(&b->f->device[device], b->w.start_ns, b->w.end_ns, &p);
+	if (p.ns[NSX_P_IDLE] == b->w.end_ns - b->w.start_ns)
+		return 0;
+	b->ledger->ngpus++;
+	scratch = nsx_arena_new();
+	rc = nsx_kernel_spans(&b->f->device[device], scratch, &kernels, err) ?:
+	     book_ops(b, device, &kernels, err) ?: book_idle(b, device, err);
+	nsx_arena_free(scratch);
+	return rc;
+}
+
+int nsx_ledger_build(const struct nsx_facts *f, const struct nsx_trace *t,
+		     const struct nsx_window *w, struct nsx_arena *a,
+		     struct nsx_ledger *ret, struct nsx_err *err)
+{
+	struct books b = {.f = f, .t = t, .w = *w, .ledger = ret};
+	int rc = 0;
+
+	*ret = (struct nsx_ledger){0};
+	for (uint32_t d = 0; !rc && w->start_ns < w->end_ns && d < f->ndevices; d++)
+		rc = book_device(&b, d, err);
+	ret->n = b.keys.n;
+	if (!rc && nsx_new_array(ret->v, a, ret->n + 1, "accounts", err)) {
+		for (size_t i = 0; i < ret->n; i++)
+			ret->v[i] = b.v[i];
+		nsx_sort(ret->v, ret->n, sizeof(*ret->v), cmp_accounts);
+	} else {
+		rc = err->rc;
+	}
+	nsx_groups_done(&b.keys);
+	free(b.v);
+	return rc;
+}
+
+static const char *copy_place(const struct nsx_account *x, struct nsx_arena *a)
+{
+	static const char *const words[NSX_NCOPY_KINDS + 1] = {
+		[NSX_COPY_HTOD] = "copies host to device", [NSX_COPY_DTOH] = "copies device to host",
+		[NSX_COPY_HTOA] = "copies host to array", [NSX_COPY_ATOH] = "copies array to host",
+		[NSX_COPY_ATOA] = "copies array to array", [NSX_COPY_ATOD] = "copies array to device",
+		[NSX_COPY_DTOA] = "copies device to array", [NSX_COPY_DTOD] = "copies on the device",
+		[NSX_COPY_HTOH] = "copies host to host", [NSX_COPY_PTOP] = "copies between GPUs",
+		[NSX_COPY_UVM_HTOD] = "pages to the device",
+		[NSX_COPY_UVM_DTOH] = "pages to the host",
+		[NSX_COPY_UVM_DTOD] = "pages between GPUs", [MEMSET] = "memsets"};
+	const char *word = words[x->place & ~(unsigned)PAGEABLE] ?: "copies of an unknown kind";
+
+	return x->place & PAGEABLE ? nsx_arena_printf(a, "%s, pageable", word) : word;
+}
+
+const char *nsx_account_place(const struct nsx_facts *f, const struct nsx_account *x,
+			      struct nsx_arena *a)
+{
+	char base[128];
+
+	switch (x->cls) {
+	case NSX_L_COMPUTE:
+		return x->place == NSX_NONE ? "CUDA graphs" :
+					      nsx_kernel_label(&f->kernels, x->place);
+	case NSX_L_COMM:
+		return nsx_comm_op_name(x->place);
+	case NSX_L_COPY:
+		return copy_place(x, a);
+	default:
+		return !x->place ? NULL : x->cause == NSX_CAUSE_HOST_CODE ?
+			       nsx_fact_text(f, x->place) :
+			       nsx_arena_strdup(a, nsx_api_base(nsx_fact_text(f, x->place),
+								base, sizeof(base)));
+	}
+}

@@ -1,0 +1,49 @@
+/* ledger.h - the time of what is judged, every nanosecond of every GPU once.
+ *
+ * An account is a class and a place: what a GPU did, and by which kernel,
+ * collective, kind of copy or call of the host.  The accounts add up to the length
+ * of the window times the GPUs that worked in it (queries/README.md 12 has the
+ * classes of the GPU, 9 the causes of idle time).  Where several operations run at
+ * once, compute hides communication, both hide copies, and of one class the one
+ * that began first has the time.
+ */
+#ifndef NSX_FACTS_LEDGER_H
+#define NSX_FACTS_LEDGER_H
+
+#include "facts/facts.h"
+
+enum nsx_ledger_class {
+	NSX_L_COMPUTE, /* kernels and graph replays                          */
+	NSX_L_COMM,    /* without compute beside it                          */
+	NSX_L_COPY,    /* copies and memsets without kernels beside them     */
+	NSX_L_IDLE, NSX_NLEDGER
+};
+extern const char *const nsx_ledger_names[NSX_NLEDGER]; /* "compute", ...    */
+
+struct nsx_account {
+	enum nsx_ledger_class cls;
+	enum nsx_cause cause; /* of idle time, else 0                        */
+	uint32_t place; /* for nsx_account_place: a kernel's name, enum nsx_comm_op,
+			   the kind of a copy, a text of the facts           */
+	size_t count;	/* operations, or pieces of idle time                */
+	int64_t ns;
+};
+struct nsx_ledger {
+	struct nsx_account *v; /* by time, then class, cause, place          */
+	size_t n;
+	int64_t ns[NSX_NLEDGER], idle_ns[NSX_NCAUSES];
+	int64_t total_ns; /* of them all: window x GPUs                      */
+	uint32_t ngpus;	  /* that did anything in the window                 */
+};
+
+/* Linear in operations and idle pieces.  Owner: the arena.  Errors: NSX_E_NOMEM. */
+int nsx_ledger_build(const struct nsx_facts *f, const struct nsx_trace *t,
+		     const struct nsx_window *w, struct nsx_arena *a,
+		     struct nsx_ledger *ret, struct nsx_err *err) NSX_CHECKED;
+/* "gemm f32", "copies host to device, pageable", "cudaStreamSynchronize"; NULL: the class
+ * says all.
+ */
+const char *nsx_account_place(const struct nsx_facts *f, const struct nsx_account *x,
+			      struct nsx_arena *a);
+
+#endif

@@ -1,0 +1,70 @@
+/* judged_time.c - the ledger: what the judged time of all GPUs is made of. */
+#include "facts/ledger.h"
+#include "passes/pass.h"
+
+#define COLUMNS(X)                                                            \
+	X(CLASS, "class", STR, "what the GPU did")                            \
+	X(CAUSE, "cause", STR, "why it idled; null: it did not")              \
+	X(PLACE, "place", STR,                                                \
+	  "kernel, collective, kind of copy, or what the host did meanwhile; " \
+	  "null: not known")                                                  \
+	X(COUNT, "count", I64, "operations, or pieces of idle time")          \
+	X(TOTAL_NS, "total_ns", I64, "time, each moment of a GPU once")       \
+	X(TOTAL_MS, "total_ms", F64, "time, each moment of a GPU once")       \
+	X(PCT, "pct_of_judged", F64, "share of the judged time of the GPUs")
+NSX_COLUMNS(cols, COLUMNS);
+static const struct nsx_layout layouts[] = {
+	{.key = "rows", .csv = "judged_time", NSX_COLS(cols)},
+};
+enum { SHOWN = 10 };
+
+static int run(const struct nsx_run *run, struct nsx_section *out,
+	       struct nsx_err *err)
+{
+	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
+	struct nsx_window w = nsx_judged(run->facts);
+	struct nsx_ledger *l = &run->measured->ledger;
+
+	if (nsx_ledger_build(run->facts, run->trace, &w, out->arena, l, err))
+		return err->rc;
+	if (!l->total_ns)
+		return nsx_cannot(out, "no GPU work was judged");
+	nsx_table_expect(table, l->n, run->opts->held_rows);
+	for (size_t i = 0; i < l->n; i++) {
+		const struct nsx_account *x = &l->v[i];
+		struct nsx_cell *row = nsx_add_row(table);
+
+		row[CLASS] = nsx_string(nsx_ledger_names[x->cls]);
+		row[CAUSE] = nsx_string(x->cls == NSX_L_IDLE ?
+						nsx_cause_names[x->cause] : NULL);
+		row[PLACE] = nsx_string(nsx_account_place(run->facts, x, out->arena));
+		row[COUNT] = nsx_int((int64_t)x->count);
+		row[TOTAL_NS] = nsx_int(x->ns);
+		row[TOTAL_MS] = nsx_ms(x->ns);
+		row[PCT] = nsx_part_pct(x->ns, l->total_ns);
+	}
+	nsx_put(out, "total_ns", nsx_int(l->total_ns));
+	nsx_put(out, "gpus", nsx_int(l->ngpus));
+	nsx_md_text(out, "Every moment that was judged, of every GPU that worked, once: "
+		    "rows add up to the window times the GPUs.");
+	nsx_md_table(out, table, SHOWN, CLASS, CAUSE, PLACE, COUNT, TOTAL_MS, PCT);
+	return 0;
+}
+
+NSX_DEFINE_PASS(judged_time,
+	.title = "What the judged time is made of",
+	.measures = true,
+	.no_query = "unions of unions; its sums are tested against partition and idle "
+		    "time",
+	.summary = "every nanosecond that is judged, by class and place",
+	.doc = "Each moment of each GPU that worked in the judged window is booked "
+	       "once: as compute, exposed communication, copy or idle. Compute "
+	       "hides communication, both hide copies. Of operations of one class "
+	       "that run at once, the one that began first has the time. Idle time "
+	       "is booked by its cause and by what the launching thread did.",
+	.derived_from = "kernels, copies, memsets, graph replays, and the calls that "
+			"launched them",
+	.limitations = "work of processes that were not profiled looks idle; a graph "
+		       "traced as a whole is one place",
+	.any_of = {NSX_GPU_WORK},
+	NSX_LAYOUTS(layouts));

@@ -1,0 +1,1 @@
+explain @overlap_partition --pass judged_time --json

@@ -1,0 +1,1 @@
+explain @case02_runtime_only --pass judged_time --json
