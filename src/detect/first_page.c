@@ -20,7 +20,7 @@ const char *const nsx_verdict_words[NSX_NVERDICTS] = {
 	[NSX_V_ALLOCATION] = "memory-allocation-bound",
 	[NSX_V_STARTUP] = "start-up only", [NSX_V_PACED] = "externally paced",
 	[NSX_V_MIXED] = "mixed", [NSX_V_NO_GPU] = "no GPU work",
-	[NSX_V_LOST] = "GPU activity lost",
+	[NSX_V_LOST] = "GPU activity lost", [NSX_V_FAILED] = "the program failed",
 };
 const char nsx_use_marks[NSX_NUSES] = {
 	[NSX_USE_COMPUTE] = '#', [NSX_USE_COPY] = '=', [NSX_USE_COMM] = '~',

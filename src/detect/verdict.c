@@ -1,5 +1,6 @@
 /* verdict.c - what binds the program, in a word, read off the ledger. */
 #include "detect/verdict.h"
+#include "report/failures.h"
 #include "report/text.h"
 #include "report/words.h"
 
@@ -157,9 +158,17 @@ static const char *say_awaited(const struct nsx_report *r,
 void nsx_judge(const struct nsx_report *r, const struct nsx_ledger *l,
 	       struct nsx_first_page *p)
 {
+	const struct nsx_failure *failure = nsx_fatal_failure(r->trace);
 	const struct nsx_finding *paced;
 	struct nsx_judgement j;
 
+	if (failure) {
+		p->verdict = NSX_V_FAILED;
+		p->because = nsx_arena_printf(r->arena, "%s; %s",
+					      nsx_say_failure(r->trace, failure, r->arena),
+					      nsx_advise_failure(failure));
+		return;
+	}
 	if (nsx_is_idle_unknown(&r->facts->lost)) {
 		p->verdict = NSX_V_LOST;
 		p->because = nsx_arena_printf(

@@ -18,6 +18,7 @@ enum nsx_page_verdict {
 	NSX_V_PACED,   /* by something outside the program                   */
 	NSX_V_MIXED,   /* of first and second                                */
 	NSX_V_NO_GPU, NSX_V_LOST, /* GPU activity was lost                   */
+	NSX_V_FAILED, /* the program did: nothing is said of its speed first  */
 	NSX_NVERDICTS
 };
 extern const char *const nsx_verdict_words[NSX_NVERDICTS]; /* "copy-bound"   */

@@ -55,6 +55,26 @@ static int note_call(struct nsx_part *p, const struct nsx_val *v,
 	return 0;
 }
 
+/* Which codes are kept does not depend on the order of rows. */
+static void note_failure(struct nsx_loader *l, int64_t code, int64_t start_ns)
+{
+	struct nsx_failures *f = &l->t->failures;
+	unsigned i = 0;
+
+	pthread_mutex_lock(&l->lock);
+	while (i < f->n && f->v[i].code < code)
+		i++;
+	if (i < f->n && f->v[i].code == code) {
+		f->v[i].first_ns = NSX_MIN(f->v[i].first_ns, start_ns);
+		f->v[i].n++;
+	} else if (i < NSX_MAX_FAILURES) {
+		f->n = NSX_MIN(f->n + 1, (unsigned)NSX_MAX_FAILURES);
+		memmove(&f->v[i + 1], &f->v[i], (f->n - 1 - i) * sizeof(*f->v));
+		f->v[i] = (struct nsx_failure){code, start_ns, 1};
+	}
+	pthread_mutex_unlock(&l->lock);
+}
+
 static int read_call(struct nsx_part *p, const struct nsx_val *v,
 		     struct nsx_err *err)
 {
@@ -76,6 +96,8 @@ static int read_call(struct nsx_part *p, const struct nsx_val *v,
 		return err->rc;
 	c->corr[at] = nsx_u32_or(&v[C_CORR], 0);
 	c->flags[at] = code && code != NSX_RETURN_NOT_READY ? NSX_CALL_FAILED : 0;
+	if (c->flags[at])
+		note_failure(p->l, code, c->start_ns[at]);
 	p->n++;
 	return 0;
 }

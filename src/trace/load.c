@@ -35,6 +35,7 @@ static int load_wanted(struct nsx_loader *l, struct nsx_tableload *table,
 		       struct nsx_err *err)
 {
 	const struct nsx_defects before = l->t->defects;
+	const struct nsx_failures failed_before = l->t->failures;
 	bool again = false;
 	int rc = nsx_load_tables(l, table, 1, stage, err) ?:
 		 want(l, table, &again, err);
@@ -42,6 +43,7 @@ static int load_wanted(struct nsx_loader *l, struct nsx_tableload *table,
 	if (rc || !again)
 		return rc;
 	l->t->defects = before;
+	l->t->failures = failed_before;
 	return nsx_load_tables(l, table, 1, stage, err);
 }
 

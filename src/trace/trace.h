@@ -163,6 +163,13 @@ enum {
 	NSX_CALL_GRAPH = 8,  /* a graph launch                               */
 	NSX_CALL_MALLOC = 16, /* an allocation: an implicit sync only if long */
 };
+/* Calls that returned one code, other than success and "not ready". */
+struct nsx_failure {
+	int64_t code, first_ns; /* first_ns: where the first of them began   */
+	size_t n;
+};
+enum { NSX_MAX_FAILURES = 64 }; /* CUDA has some hundred codes; the least are kept */
+
 /* Ordered by (thread, start, end descending, row id). */
 struct nsx_calls {
 	size_t n;
@@ -414,6 +421,10 @@ struct nsx_trace {
 		ndomains, nshapes, nmigrations, nreplays;
 	struct nsx_ops ops;
 	struct nsx_calls calls;
+	struct nsx_failures {
+		struct nsx_failure v[NSX_MAX_FAILURES];
+		unsigned n;
+	} failures; /* of calls, by code                                    */
 	struct nsx_nvtx nvtx;
 	struct nsx_osrt osrt;
 	struct nsx_frame *frame;

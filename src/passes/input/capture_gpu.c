@@ -1,6 +1,7 @@
 /* capture_gpu.c - was the GPU's work recorded, and what launched it? */
 #include <stdlib.h>
 #include "passes/input/capture_quality.h"
+#include "report/failures.h"
 
 struct activity {		   /* of a process */
 	size_t launches, answered; /* launch calls; with GPU work of theirs  */
@@ -107,7 +108,7 @@ static void check_activity(struct nsx_quality *q)
 		const struct activity *x = &v[p];
 
 		active += x->ops > 0;
-		if (!x->launches || x->ops || nsx_pids_unknown(t))
+		if (!x->launches || x->ops || (t->ops.n && nsx_pids_unknown(t)))
 			continue;
 		if (silent++ < SHOWN_PROCESSES)
 			no_activity(q, p, x);
@@ -349,8 +350,21 @@ static void check_clocks(struct nsx_quality *q)
 			  nsx_say_time(q->out, most_ns));
 }
 
+/* A program that goes on after a failure may know of it, as one that asks for memory does. */
+static void check_failures(struct nsx_quality *q)
+{
+	const struct nsx_failures *f = &q->t->failures;
+
+	for (unsigned i = 0; i < f->n; i++)
+		nsx_check(q, "failed_calls", WARN, "CUDA calls", 0, "%s",
+			  nsx_say_failure(q->t, &f->v[i], q->out->arena));
+	if (!f->n && q->t->calls.n && nsx_has(q->t->schema, NSX_F_runtime_return_value))
+		nsx_check(q, "failed_calls", OK, "CUDA calls", 0, "none failed");
+}
+
 void nsx_check_gpu(struct nsx_quality *q)
 {
+	check_failures(q);
 	check_activity(q);
 	if (nsx_has_window(q->t))
 		check_lost_inside(q);

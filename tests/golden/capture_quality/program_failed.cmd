@@ -1,0 +1,1 @@
+explain @program_failed
