@@ -36,7 +36,7 @@ static const struct nsx_opt opts[] = {
 	    "only what overlaps it: seconds from the first event; 1.5s..2s or "
 	    "5ns..9ns on the trace's clock, as reports print it; nvtx:NAME, "
 	    "from the first range of that name to the last; phase:NAME, the "
-	    "longest phase of that name, for which the trace is loaded"),
+	    "phase that reports call so, for which the trace is loaded"),
 	OPT(0, "iteration", NULL, "N", STR, iteration,
 	    "only this one, by its number in tables/iterations.csv, of the GPU "
 	    "that sets the pace"),

@@ -54,8 +54,8 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "window", NULL, "A..B", STR, window,
 	    "only this part: seconds from the first event; 1.5s..2s or 5ns..9ns "
 	    "on the trace's clock, as reports print it; nvtx:NAME, from the first "
-	    "range of that name to the last; phase:NAME, the longest phase of "
-	    "that name"),
+	    "range of that name to the last; phase:NAME, the phase that "
+	    "reports call so"),
 	OPT(0, "reach", NULL, "S", REAL, reach_s,
 	    "with --window, of a huge trace: read only what begins at most S "
 	    "seconds from the window, where rows are in order; see below",

@@ -75,8 +75,7 @@ static int collect_phases(struct nsx_findings_view *v, const struct nsx_report *
 
 		t->v[t->n++] = (struct told){
 			p->window.start_ns, p->window.end_ns,
-			nsx_arena_strdup(v->arena,
-					 nsx_run_phase_name(r->trace, p))};
+			nsx_arena_strdup(v->arena, p->name)};
 	}
 	return t ? 0 : err->rc;
 }

@@ -532,50 +532,6 @@ static bool is_priced(const struct nsx_first_page *p)
 	return false;
 }
 
-/* What comes after the judged phase, where it is half as long or longer and idles for a
- * quarter of its time, and twice as much as that; NULL: nothing of that kind.
- */
-static const char *say_tail(const struct nsx_report *r)
-{
-	const struct nsx_facts *f = r->facts;
-	struct nsx_window w = nsx_judged(f);
-	struct nsx_partition judged, tail;
-
-	for (size_t i = 0; i < f->nrun_phases && f->limiting != NSX_NONE; i++) {
-		const struct nsx_run_phase *x = &f->run_phases[i];
-		int64_t ns = x->window.end_ns - x->window.start_ns;
-		int64_t judged_ns = w.end_ns - w.start_ns, idle_ns;
-
-		if (x->kind != NSX_PHASE_TAIL || x->judged ||
-		    x->window.start_ns < w.end_ns || ns < judged_ns / 2)
-			continue;
-		nsx_partition(&f->device[f->limiting], w.start_ns, w.end_ns,
-			      &judged);
-		nsx_partition(&f->device[f->limiting], x->window.start_ns,
-			      x->window.end_ns, &tail);
-		idle_ns = tail.ns[NSX_P_IDLE];
-		if (idle_ns >= ns / 4 &&
-		    (double)idle_ns / (double)ns >=
-			    2 * (double)judged.ns[NSX_P_IDLE] /
-				    (double)judged_ns)
-			return nsx_arena_printf(
-				r->arena, "but then%s GPU %s idles for %s of %s "
-				"(`--window %sphase:%s%s`)",
-				x->range ? nsx_arena_printf(
-					r->arena, ", in %s,", nsx_text_name(
-						r->arena, nsx_run_phase_name(
-							r->trace, x))) : "",
-				nsx_gpu_label(r->trace, f->limiting),
-				nsx_text_share(r->arena, (double)idle_ns,
-					       (double)ns),
-				nsx_text_ns(r->arena, (double)ns),
-				x->range ? "'" : "",
-				nsx_run_phase_name(r->trace, x),
-				x->range ? "'" : "");
-	}
-	return NULL;
-}
-
 /* What the capture lacks or the profiler said, and what another would settle of
  * that or of the first finding.
  */
@@ -629,7 +585,6 @@ int nsx_first_page_build(struct nsx_report *r, const struct nsx_measured *m,
 			 struct nsx_err *err)
 {
 	struct nsx_first_page *p = nsx_arena_get(r->arena, sizeof(*p));
-	const char *tail, *pause = NULL;
 
 	fill_header(r, m->session_ns, p);
 	fill_shares(r, p);
@@ -643,11 +598,6 @@ int nsx_first_page_build(struct nsx_report *r, const struct nsx_measured *m,
 	if (p->verdict == NSX_V_COMPUTE && nsx_graphs_hide(&r->facts->graphs))
 		p->because = "what runs inside its CUDA graphs is not in the "
 			     "trace";
-	tail = say_tail(r);
-	if (!tail && nsx_say_pause(r, &pause, err))
-		return err->rc;
-	if (tail || pause) /* whatever is said of the judged phase */
-		p->because = tail ?: pause;
 	r->page = p;
 	return nsx_list_unjudged(r, &p->unjudged, err);
 }

@@ -9,23 +9,20 @@
 #include "report/text.h"
 #include "report/words.h"
 
-#define CALLS_SHARE 0.25 /* of a stretch: from which calls, and pages, are named        */
+#define CALLS_SHARE 0.25 /* of a stretch: from which calls are named                    */
 #define RANGE_SHARE 0.5	 /* the same of a range                                         */
-#define IDLE_SHARE 0.5	 /* of a stretch: from which it is the host's                   */
-#define MUCH 0.25	 /* of the recording: from which what is not judged is told     */
-#define TOLD_SHARE 0.01	 /* of the recording: from which a stretch is named             */
+#define TOLD_SHARE 0.05	 /* of the recording: from which a stretch is told              */
 enum { TOLD = 4, RECUR = 2 };
 
-struct part { /* phases of one name, or the time at an end of the run */
+struct part { /* a phase, or the time at an end of the run */
 	const char *name; /* of the trace, and with is_ours of ours          */
 	bool is_ours;
-	int64_t ns;
-	struct nsx_window longest; /* of them                                */
+	struct nsx_window window;
 };
 struct parts {
 	struct part *v;
 	size_t n;
-	int64_t all_ns, left_ns; /* left: not judged */
+	int64_t all_ns;
 	bool has_phases;
 };
 
@@ -135,23 +132,6 @@ static const char *say_range(const struct nsx_report *r, const struct nsx_window
 					r->arena, nsx_text(r->trace, x->name[best]))));
 }
 
-/* How long pages of unified memory move while kernels run; NULL: it is not much. */
-static const char *say_pages(const struct nsx_report *r,
-			     const struct nsx_window *w)
-{
-	struct nsx_span whole = {w->start_ns, w->end_ns};
-	const struct nsx_spans in = {.v = &whole, .n = 1};
-	int64_t ns = 0;
-
-	for (size_t i = 0; i < r->found.n; i++)
-		if (r->found.v[i].id == NSX_ID_unified_memory)
-			ns = nsx_spans_overlap(&r->found.v[i].spans, &in);
-	return (double)ns < CALLS_SHARE * (double)(w->end_ns - w->start_ns) ? NULL :
-		nsx_arena_printf(r->arena, " (for %s, pages of unified memory move "
-				 "under its kernels)",
-				 nsx_text_ns(r->arena, (double)ns));
-}
-
 /* Launches whose work must have run and is not in the trace; NULL: it idles. */
 static const char *say_lost(const struct nsx_report *r, const struct nsx_window *w)
 {
@@ -163,56 +143,39 @@ static const char *say_lost(const struct nsx_report *r, const struct nsx_window 
 		NULL;
 }
 
-/* What takes much of it: without GPU work, what the host does. */
+/* What the host does for much of a stretch without GPU work. */
 static int say_doing(const struct nsx_report *r, const struct nsx_window *w,
 		     const char **ret, struct nsx_err *err)
 {
-	const struct nsx_facts *f = r->facts;
-	const struct nsx_window *in = &r->trace->window;
-	struct nsx_window cut = {NSX_MAX(w->start_ns, in->start_ns),
-				 NSX_MIN(w->end_ns, in->end_ns)};
-	struct nsx_partition part = {.ns = {[NSX_P_IDLE] = w->end_ns - w->start_ns}};
-
-	if (cut.start_ns < cut.end_ns && f->limiting != NSX_NONE)
-		nsx_partition(&f->device[f->limiting], cut.start_ns, cut.end_ns,
-			      &part);
-	if ((double)part.ns[NSX_P_IDLE] <
-	    IDLE_SHARE * (double)(w->end_ns - w->start_ns)) {
-		*ret = say_pages(r, w) ?: "";
-		return 0;
-	}
 	if (say_calls(r, w, ret, err))
 		return err->rc;
 	*ret = *ret ?: say_range(r, w) ?: "";
 	return 0;
 }
 
-int nsx_say_pause(const struct nsx_report *r, const char **ret, struct nsx_err *err)
+/* What binds a phase in which GPUs worked; *ret stays where none did. */
+static int say_verdict(const struct nsx_report *r, const struct nsx_window *w,
+		       const char **ret, struct nsx_err *err)
 {
-	const struct nsx_facts *f = r->facts;
-	struct nsx_window judged = nsx_judged(f), longest = {0, 0};
-	const char *doing;
+	struct nsx_judgement j;
+	struct nsx_ledger l;
 
-	*ret = NULL;
-	for (size_t i = 0; i < f->nrun_phases; i++) {
-		const struct nsx_window *w = &f->run_phases[i].window;
-
-		if (f->run_phases[i].kind == NSX_PHASE_PAUSE &&
-		    w->end_ns - w->start_ns > longest.end_ns - longest.start_ns)
-			longest = *w;
-	}
-	if (longest.end_ns - longest.start_ns <
-		    NSX_MAX(1, judged.end_ns - judged.start_ns) ||
-	    say_lost(r, &longest))
+	*ret = say_lost(r, w);
+	if (*ret)
 		return 0;
-	if (say_doing(r, &longest, &doing, err))
+	if (nsx_ledger_build(r->facts, r->trace, w, r->arena, &l, err))
 		return err->rc;
-	*ret = nsx_arena_printf(r->arena, "but for %s no GPU works%s, which "
-				"`--window phase:pause` judges",
-				nsx_text_ns(r->arena, (double)(longest.end_ns -
-							       longest.start_ns)),
-				doing);
+	if (!l.total_ns)
+		return 0;
+	nsx_judge_ledger(&l, &j);
+	*ret = nsx_arena_printf(r->arena, " (%s: %s)", nsx_verdict_words[j.verdict],
+				nsx_say_account(r->facts, &l, &l.v[0], r->arena));
 	return 0;
+}
+
+static bool is_long(const struct nsx_report *r, int64_t ns)
+{
+	return (double)ns >= TOLD_SHARE * (double)(r->trace->last_ns - r->trace->first_ns);
 }
 
 static void add_outside(const struct nsx_report *r, const char *name,
@@ -221,38 +184,29 @@ static void add_outside(const struct nsx_report *r, const char *name,
 	if (start_ns >= end_ns)
 		return;
 	p->all_ns += end_ns - start_ns;
-	p->left_ns += end_ns - start_ns;
-	if ((double)(end_ns - start_ns) >=
-	    TOLD_SHARE * (double)(r->trace->last_ns - r->trace->first_ns))
-		p->v[p->n++] = (struct part){name, true, end_ns - start_ns,
-					     {start_ns, end_ns}};
+	if (is_long(r, end_ns - start_ns))
+		p->v[p->n++] = (struct part){name, true, {start_ns, end_ns}};
 }
 
-static void add_phase(const struct nsx_trace *t, const struct nsx_run_phase *x,
+static void add_phase(const struct nsx_report *r, const struct nsx_run_phase *x,
 		      struct parts *p)
 {
-	const char *name = nsx_run_phase_name(t, x);
 	int64_t ns = x->window.end_ns - x->window.start_ns;
-	size_t k = 0;
 
 	p->all_ns += ns;
-	if (x->judged)
-		return;
-	p->left_ns += ns;
-	while (k < p->n && strcmp(p->v[k].name, name))
-		k++; /* few: each has 1 % of the window or its work */
-	if (k == p->n)
-		p->v[p->n++] = (struct part){.name = name};
-	p->v[k].ns += ns;
-	if (ns > p->v[k].longest.end_ns - p->v[k].longest.start_ns)
-		p->v[k].longest = x->window;
+	if (!x->judged && is_long(r, ns)) {
+		p->has_phases = true;
+		p->v[p->n++] = (struct part){x->name, false, x->window};
+	}
 }
 
 static int cmp_parts(const void *a, const void *b)
 {
 	const struct part *x = a, *y = b;
 
-	return NSX_CMP(y->ns, x->ns) ?: strcmp(x->name, y->name);
+	return NSX_CMP(y->window.end_ns - y->window.start_ns,
+		       x->window.end_ns - x->window.start_ns) ?:
+	       NSX_CMP(x->window.start_ns, y->window.start_ns);
 }
 
 static const char *say_all(struct nsx_arena *a, const struct parts *p)
@@ -314,8 +268,7 @@ int nsx_list_unjudged(const struct nsx_report *r, const char ***ret,
 
 	*ret = NULL;
 	for (size_t i = 0; i < f->nrun_phases; i++)
-		add_phase(t, &f->run_phases[i], &p);
-	p.has_phases = p.n > 0;
+		add_phase(r, &f->run_phases[i], &p);
 	if (f->nrun_phases && !nsx_has_window(t)) {
 		add_outside(r, "before the first GPU operation", t->first_ns,
 			    f->run_phases[0].window.start_ns, &p);
@@ -323,22 +276,25 @@ int nsx_list_unjudged(const struct nsx_report *r, const char ***ret,
 			    f->run_phases[f->nrun_phases - 1].window.end_ns,
 			    t->last_ns, &p);
 	}
-	n = (double)p.left_ns < MUCH * (double)p.all_ns ? 0 : NSX_MIN(p.n, TOLD);
+	n = NSX_MIN(p.n, TOLD);
 	if (!n && !slow)
 		return 0;
 	nsx_sort(p.v, p.n, sizeof(*p.v), cmp_parts);
 	list = nsx_arena_get(r->arena, (n + 2) * sizeof(*list));
 	for (size_t k = 0; k < n; k++) {
-		const char *doing;
+		const struct part *x = &p.v[k];
+		const char *doing = NULL;
 
-		doing = p.v[k].is_ours ? NULL : say_lost(r, &p.v[k].longest);
-		if (!doing && say_doing(r, &p.v[k].longest, &doing, err))
+		if (!x->is_ours && say_verdict(r, &x->window, &doing, err))
+			return err->rc;
+		if (!doing && say_doing(r, &x->window, &doing, err))
 			return err->rc;
 		list[k] = nsx_arena_printf(
-			r->arena, "%s %s%s%s", p.v[k].is_ours ? p.v[k].name :
-				nsx_text_name(r->arena, p.v[k].name),
-			nsx_text_ns(r->arena, (double)p.v[k].ns), doing,
-			k + 1 < n || slow ? "" : say_all(r->arena, &p));
+			r->arena, "%s %s%s%s",
+			x->is_ours ? x->name : nsx_text_name(r->arena, x->name),
+			nsx_text_ns(r->arena, (double)(x->window.end_ns -
+						       x->window.start_ns)),
+			doing, k + 1 < n || slow ? "" : say_all(r->arena, &p));
 	}
 	if (slow)
 		list[n] = nsx_arena_printf(r->arena, "%s%s%s", n ? "among them " : "",

@@ -41,15 +41,10 @@ static inline bool nsx_graphs_hide(const struct nsx_graph_facts *g)
 	       g->coverage_pct < NSX_GRAPHS_COVERED_PCT;
 }
 
-/* Of a pause that is as long as what is judged, and what the host does in it; NULL: there
- * is none.
- */
-int nsx_say_pause(const struct nsx_report *r, const char **ret,
-		  struct nsx_err *err) NSX_CHECKED;
-/* What of the recording is not judged, the longest first, if that is much of it: phases,
- * and the time before the GPUs' first operation and after their last, with what the host
- * did then.  *ret: NULL-terminated texts of the report's arena, for people; NULL: there is
- * nothing to tell.  Errors: NSX_E_NOMEM.
+/* What else the recording holds, the longest first: phases of a twentieth of it or more,
+ * each with a verdict of its own where GPUs worked in it, and the time before the GPUs' first
+ * operation and after their last, with what the host did then.  *ret: NULL-terminated texts
+ * of the report's arena, Markdown; NULL: there is nothing to tell.  Errors: NSX_E_NOMEM.
  */
 int nsx_list_unjudged(const struct nsx_report *r, const char ***ret,
 		      struct nsx_err *err) NSX_CHECKED;

@@ -185,6 +185,7 @@ static void add_shares(struct page *p, const struct nsx_first_page *x)
 static void put_verdict(struct page *p, const struct nsx_first_page *x)
 {
 	const char *word = nsx_verdict_words[x->verdict];
+	bool has_shares = x->ngpus && x->verdict != NSX_V_FAILED;
 
 	mark(p, true);
 	nsx_buf_printf(p->b, "%c%s", *word & ~0x20, word + 1);
@@ -193,12 +194,12 @@ static void put_verdict(struct page *p, const struct nsx_first_page *x)
 		nsx_buf_printf(p->b, " (%s and %s)",
 			       nsx_verdict_words[x->first],
 			       nsx_verdict_words[x->second]);
-	if (x->ngpus || x->because)
+	if (has_shares || x->because)
 		put(p, ": ");
-	if (x->ngpus)
+	if (has_shares)
 		add_shares(p, x);
 	if (x->because) {
-		put(p, x->ngpus ? "; " : "");
+		put(p, has_shares ? "; " : "");
 		put_said(p, x->because);
 	}
 	if (x->is_partial)
@@ -439,7 +440,7 @@ static void add_sum(struct page *p, const struct nsx_first_page *x)
 		end_line(p, true);
 	}
 	add_list(p, "Asked: ", x->asked, "; ");
-	add_list(p, "Not judged: ", x->unjudged, ", ");
+	add_list(p, "Elsewhere: ", x->unjudged, "; ");
 	add_list(p, "Fine: ", x->fine, ", ");
 	add_list(p, "Trust: ", x->trust, "; ");
 	add_list(p, "Not in this trace: ", x->missing, ", ");

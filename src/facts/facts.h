@@ -104,6 +104,8 @@ extern const char *const nsx_phase_names[NSX_NPHASE_KINDS]; /* "init", ... */
 struct nsx_run_phase {
 	enum nsx_phase_kind kind;
 	nsx_str range; /* NVTX range that it is; 0: none                     */
+	const char *name; /* of the range, else of the kind; of several that share
+			     one, the second longest is "NAME #2", and so on  */
 	struct nsx_window window;
 	bool judged;
 };
@@ -358,11 +360,8 @@ static inline struct nsx_window nsx_judged(const struct nsx_facts *f)
 	return f->steady.window;
 }
 
-/* Its range's name, else that of its kind. */
-const char *nsx_run_phase_name(const struct nsx_trace *t,
-			       const struct nsx_run_phase *p);
 /* A window as nsx_window_parse reads it, or by a name that reports print:
- * "phase:NAME", the longest run phase of that name, or "iteration:N" of the GPU
+ * "phase:NAME", by the name of a run phase, or "iteration:N" of the GPU
  * that sets the pace.  Errors: NSX_E_USAGE.
  */
 int nsx_named_window(const struct nsx_facts *f, const struct nsx_trace *t,

@@ -14,21 +14,14 @@ static const char *after(const char *text, const char *prefix)
 	return strncmp(text, prefix, n) ? NULL : text + n;
 }
 
-static int find_phase(const struct nsx_facts *f, const struct nsx_trace *t,
-		      const char *name, struct nsx_window *ret,
-		      struct nsx_err *err)
+static int find_phase(const struct nsx_facts *f, const char *name,
+		      struct nsx_window *ret, struct nsx_err *err)
 {
-	*ret = (struct nsx_window){0};
-	for (size_t i = 0; i < f->nrun_phases; i++) {
-		const struct nsx_run_phase *p = &f->run_phases[i];
-
-		if (!strcmp(nsx_run_phase_name(t, p), name) &&
-		    p->window.end_ns - p->window.start_ns >
-			    ret->end_ns - ret->start_ns)
-			*ret = p->window;
-	}
-	if (ret->start_ns < ret->end_ns)
-		return 0;
+	for (size_t i = 0; i < f->nrun_phases; i++)
+		if (!strcmp(f->run_phases[i].name, name)) {
+			*ret = f->run_phases[i].window;
+			return 0;
+		}
 	return nsx_fail(err, NSX_E_USAGE, "no phase '%s' in the trace: "
 			"tables/run_phases.csv of a report lists them", name);
 }
@@ -71,7 +64,7 @@ int nsx_named_window(const struct nsx_facts *f, const struct nsx_trace *t,
 	const char *name = after(text, phase_prefix);
 	const char *number = after(text, iteration_prefix);
 
-	return name   ? find_phase(f, t, name, ret, err) :
+	return name   ? find_phase(f, name, ret, err) :
 	       number ? find_iteration(f, number, ret, err) :
 			nsx_window_parse(text, t->first_ns, ret, err);
 }

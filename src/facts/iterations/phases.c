@@ -595,6 +595,30 @@ static int find(struct cutter *c, struct nsx_err *err)
 	       list_phases(c, judged, err) ?: name_tails(c, err);
 }
 
+/* Phases are few: each has a share of the window, or of its work. */
+static void name_phases(struct cutter *c)
+{
+	const struct nsx_facts *f = c->f;
+
+	for (size_t i = 0; i < f->nrun_phases; i++) {
+		struct nsx_run_phase *p = &f->run_phases[i];
+		int64_t ns = p->window.end_ns - p->window.start_ns;
+		size_t place = 1;
+
+		for (size_t k = 0; k < f->nrun_phases; k++) {
+			const struct nsx_run_phase *x = &f->run_phases[k];
+			int64_t other_ns = x->window.end_ns - x->window.start_ns;
+
+			place += x->range == p->range &&
+				 (p->range || x->kind == p->kind) &&
+				 (other_ns > ns || (other_ns == ns && k < i));
+		}
+		p->name = p->range ? nsx_text(c->t, p->range) : nsx_phase_names[p->kind];
+		if (place > 1)
+			p->name = nsx_arena_printf(c->fd->keep, "%s #%zu", p->name, place);
+	}
+}
+
 int nsx_find_phases(struct nsx_finder *fd, struct nsx_err *err)
 {
 	struct nsx_facts *f = fd->f;
@@ -607,6 +631,7 @@ int nsx_find_phases(struct nsx_finder *fd, struct nsx_err *err)
 	if (!f->ndevices)
 		return 0;
 	rc = find(&c, err);
+	name_phases(&c);
 	free(c.seg);
 	if (rc)
 		return rc;
@@ -616,10 +641,4 @@ int nsx_find_phases(struct nsx_finder *fd, struct nsx_err *err)
 			f->iterations[i].end_ns <= w->end_ns;
 	f->limiting = find_limiting(f);
 	return 0;
-}
-
-const char *nsx_run_phase_name(const struct nsx_trace *t,
-			       const struct nsx_run_phase *p)
-{
-	return p->range ? nsx_text(t, p->range) : nsx_phase_names[p->kind];
 }

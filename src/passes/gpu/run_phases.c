@@ -38,7 +38,7 @@ static void add_row(const struct nsx_run *run, const struct nsx_run_phase *p,
 	struct nsx_partition part;
 
 	nsx_partition(&f->device[f->limiting], w->start_ns, w->end_ns, &part);
-	row[NAME] = nsx_string(nsx_run_phase_name(run->trace, p));
+	row[NAME] = nsx_string(p->name);
 	row[KIND] = nsx_string(nsx_phase_names[p->kind]);
 	row[JUDGED] = nsx_bool(p->judged);
 	row[START] = nsx_int(w->start_ns);
@@ -113,8 +113,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 				    nsx_say(out, " (%zu only in "
 					    "`tables/run_phases.csv`)",
 					    table->nrows - shown->nrows),
-			    judged ? nsx_md_name(out, nsx_run_phase_name(
-						 run->trace, judged)) :
+			    judged ? nsx_md_name(out, judged->name) :
 				     "none of them",
 			    nsx_text_window(out->arena, &w));
 	if (shown)
