@@ -397,8 +397,8 @@ int nsx_add_peers(struct nsx_loader *l, struct nsx_err *err)
 
 		npeers += c.copy_kind == PEER_TO_PEER;
 		l->t->nmigrations += nsx_copy_is_migration(c.copy_kind);
-		c.src_device = find_device(l, process, c.src_device);
-		c.dst_device = find_device(l, process, c.dst_device);
+		c.src_device = find_device(l, process, c.src_id);
+		c.dst_device = find_device(l, process, c.dst_id);
 		o->detail[i] = share_copy(l->copies, &ncopies, recent, &c);
 	}
 	if (keep_copies(l, ncopies, err))

@@ -174,8 +174,8 @@ static int read_memcpy(struct nsx_part *p, const struct nsx_val *v,
 		.src_kind = nsx_u8_or(&v[SRC_KIND], NSX_MEM_UNKNOWN),
 		.dst_kind = nsx_u8_or(&v[DST_KIND], NSX_MEM_UNKNOWN),
 		.cause = nsx_u8_or(&v[CAUSE], 0),
-		.src_device = nsx_u32_or(&v[SRC_DEVICE], NSX_NONE),
-		.dst_device = nsx_u32_or(&v[DST_DEVICE], NSX_NONE),
+		.src_id = nsx_u32_or(&v[SRC_DEVICE], NSX_NONE),
+		.dst_id = nsx_u32_or(&v[DST_DEVICE], NSX_NONE),
 	};
 	if (nsx_i64_or(&v[COPY_NODE], 0))
 		p->l->ops.flags[at] |= NSX_OP_NODE;
@@ -201,8 +201,8 @@ static int read_memset(struct nsx_part *p, const struct nsx_val *v,
 		.bytes = read_bytes(&v[SET_BYTES]),
 		.src_kind = NSX_MEM_UNKNOWN,
 		.dst_kind = nsx_u8_or(&v[MEM_KIND], NSX_MEM_UNKNOWN),
-		.src_device = NSX_NONE,
-		.dst_device = NSX_NONE,
+		.src_id = NSX_NONE,
+		.dst_id = NSX_NONE,
 	};
 	if (nsx_i64_or(&v[SET_NODE], 0))
 		p->l->ops.flags[at] |= NSX_OP_NODE;

@@ -139,6 +139,8 @@ struct nsx_shape { /* distinct launch configurations, interned */
 struct nsx_copy { /* of copies or memsets: those alike share some             */
 	int64_t bytes;
 	uint8_t copy_kind, src_kind, dst_kind, cause; /* memset: dst_kind    */
+	uint32_t src_id, dst_id; /* CUDA ordinals, NSX_NONE: also of a GPU that ran
+				    nothing here, which is no device         */
 	uint32_t src_device, dst_device; /* index of device, NSX_NONE        */
 };
 struct nsx_replay { /* distinct (graph, exec), interned */

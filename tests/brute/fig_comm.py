@@ -190,7 +190,7 @@ def rank_skew(t):
                 "max_duration_ms": ms(max(k.e - k.s for k in v)),
                 "skew_vs_median_pct": pct(totals[p] - middle, middle),
                 **({c: Choice(n, other={"without the first instance": later[p][c]})
-                    for c, n in counts[p].items()} if op in matched else {}),
+                    for c, n in counts[p].items()} if groups else {}),
             })
     return rows
 

@@ -194,11 +194,8 @@ class Trace:
                     self.ordinal.setdefault(d)
                 elif x.D == d:
                     self.ordinal[d] = min(self.ordinal.get(d, x.deviceId), x.deviceId)
-        for x in self.ops:                              # a peer that ran nothing itself
-            for d in x.on:
-                for o in (getattr(x, "srcDeviceId", None), getattr(x, "dstDeviceId", None)):
-                    if d not in self.ordinal and self.device(x.pid, o) == d:
-                        self.ordinal[d] = o
+        for x in self.ops:           # a peer that ran nothing itself is another capture's
+            x.on = [d for d in x.on if d in self.ordinal]
         self.devices = sorted(self.ordinal, key=lambda d: (
             self.ordinal[d] is None, self.ordinal[d] or 0, str(d)))
 

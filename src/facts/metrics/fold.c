@@ -185,17 +185,18 @@ static double two_digits(double x)
 }
 
 /* The round period, or period of a round frequency, that jitter hides: within
- * 0.3 %, else ns itself.  An estimate from some samples then mostly agrees with
- * the figure of all.
+ * 0.3 %, and not where half of the steps agree on another (least to most).  An
+ * estimate from some samples then mostly agrees with the figure of all.
  */
-static int64_t snap(int64_t ns)
+static int64_t snap(int64_t ns, double least, double most)
 {
 	double x = (double)ns, by_period = two_digits(x);
 	double by_frequency = 1e15 / two_digits(1e15 / x); /* in microhertz */
 	double best = fabs(by_period - x) <= fabs(by_frequency - x) ?
 			      by_period : by_frequency;
 
-	return fabs(best - x) <= 0.003 * x ? (int64_t)round(best) : ns;
+	return fabs(best - x) <= 0.003 * x && best >= least && best <= most ?
+		       (int64_t)round(best) : ns;
 }
 
 static void drop_rows(struct fold_source *s)
@@ -229,6 +230,7 @@ int64_t fold_period(int64_t *ticks, size_t *n, struct nsx_err *err)
 {
 	size_t kept = 0;
 	int64_t *steps, period_ns;
+	double q[3];
 
 	if (!is_sorted(ticks, *n))
 		nsx_sort(ticks, *n, sizeof(*ticks), nsx_cmp_i64);
@@ -244,7 +246,8 @@ int64_t fold_period(int64_t *ticks, size_t *n, struct nsx_err *err)
 		return err->rc;
 	for (size_t i = 0; i + 1 < kept; i++)
 		steps[i] = ticks[i + 1] - ticks[i];
-	period_ns = snap((int64_t)round(nsx_quantile(steps, kept - 1, 0.5)));
+	nsx_quantiles(steps, kept - 1, (const double[]){0.25, 0.5, 0.75}, 3, q);
+	period_ns = snap((int64_t)round(q[1]), q[0], q[2]);
 	free(steps);
 	return period_ns;
 }
@@ -335,7 +338,8 @@ int fold_on_row(void *fold, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 	if (v[0].type == NSX_V_I64 &&
 	    (v[0].u.i < read->start_ns || v[0].u.i >= read->end_ns))
 		return 0;
-	if (++f->rows % POLL_ROWS == 0) {
+	f->rows += !f->only_failed;
+	if (++f->seen % POLL_ROWS == 0) {
 		nsx_progress_add(f->ctx->progress, POLL_ROWS);
 		if (nsx_stopped(err))
 			return err->rc;

@@ -68,7 +68,7 @@ struct fold {
 	size_t nsources, cap_sources, nseries, cap_series;
 	struct nsx_groups keys; /* of series: (type, metric) */
 	uint32_t last;	 /* series of the row before          */
-	int64_t rows, bad;
+	int64_t rows, seen, bad; /* rows that are read again count once      */
 	bool only_failed; /* second reading                   */
 	bool too_many;
 };

@@ -287,7 +287,13 @@ static void fill_causes(const struct nsx_trace *t, const struct copy_groups *g,
 		       CAUSE_DIRECTION, CAUSE);
 }
 
-NSX_ORDER(cmp_peers, struct copy_peer, UP(src), UP(dst));
+NSX_ORDER(cmp_peers, struct copy_peer, UP(src), UP(dst), UP(src_id), UP(dst_id));
+
+/* By the number that the device has in all tables, else by its ordinal. */
+static struct nsx_cell peer_cell(const struct nsx_trace *t, uint32_t device, uint32_t id)
+{
+	return device == NSX_NONE ? nsx_known_cell(id) : nsx_device_cell(t, device);
+}
 
 static void fill_peers(const struct nsx_trace *t, struct copy_groups *g,
 		       struct nsx_table *table)
@@ -302,8 +308,8 @@ static void fill_peers(const struct nsx_trace *t, struct copy_groups *g,
 			nsx_add_to(&bytes, g->peers[k].bytes);
 			nsx_add_to(&ns, g->peers[k].ns);
 		}
-		row[PEER_SRC_DEVICE_ID] = nsx_device_cell(t, g->peers[i].src);
-		row[PEER_DST_DEVICE_ID] = nsx_device_cell(t, g->peers[i].dst);
+		row[PEER_SRC_DEVICE_ID] = peer_cell(t, g->peers[i].src, g->peers[i].src_id);
+		row[PEER_DST_DEVICE_ID] = peer_cell(t, g->peers[i].dst, g->peers[i].dst_id);
 		row[PEER_COUNT] = nsx_int((int64_t)(next - i));
 		row[PEER_BYTES] = nsx_int(bytes);
 		row[PEER_TOTAL_MS] = nsx_ms(ns);

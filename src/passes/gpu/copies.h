@@ -31,7 +31,8 @@ struct copy_moves {
 	int64_t count, bytes, ns;
 };
 struct copy_peer { /* a peer copy */
-	uint32_t src, dst; /* devices, NSX_NONE: not known */
+	uint32_t src, dst; /* devices, NSX_NONE: not known, or none of ours */
+	uint32_t src_id, dst_id; /* ordinals, NSX_NONE: not known */
 	int64_t bytes, ns;
 };
 struct copy_groups { /* in order of device */

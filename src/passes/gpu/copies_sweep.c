@@ -50,6 +50,7 @@ static int add_peer(struct copy_groups *g, const struct nsx_copy *c,
 {
 	return nsx_push(g->peers, g->npeers, g->cap_peers, "peer copies", err,
 			(struct copy_peer){c->src_device, c->dst_device,
+					   c->src_id, c->dst_id,
 					   c->bytes, ns});
 }
 

@@ -1,0 +1,1 @@
+explain @peer_elsewhere --pass copies,partition --json
