@@ -108,7 +108,7 @@ FIX  := $(patsubst tests/fixtures/%.sql,$B/fixtures/%.sqlite,$(sort $(wildcard t
 UNIT := $(patsubst tests/%.c,$B/tests/%,$(sort $(wildcard tests/unit/test_*.c tests/property/prop_*.c)))
 FUZZ := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 fixtures: $(FIX)
-test-programs: all fixtures $B/$(PROG)-faults $B/fleet-gen $B/fleet-same $(UNIT) $(FUZZ:%=$B/replay/%)
+test-programs: all fixtures $B/mkrep $B/$(PROG)-faults $B/fleet-gen $B/fleet-same $(UNIT) $(FUZZ:%=$B/replay/%)
 
 # The program with allocations that can be made to fail.
 $B/$(PROG)-faults: src/base/arena.c $B/src/main.o $B/libnsx.a
@@ -120,6 +120,10 @@ $B/mkfixture: tests/mkfixture.c
 $B/fixtures/%.sqlite: tests/fixtures/%.sql $B/mkfixture $(wildcard tests/fixtures/_*/*.sql)
 	@mkdir -p $(@D)
 	$(Q)$B/mkfixture $< $@
+# Writes an export back as the report it came from.
+$B/mkrep: tests/nsysrep/mkrep.c tests/nsysrep/wire.c tests/nsysrep/wire.h tests/nsysrep/mkrep.def
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(STD) $(WARN) $(CFLAGS) -o $@ $(filter %.c,$^) -lsqlite3 -llz4
 $B/fleet-%: tests/fleet/%.c $B/libnsx.a
 	$(Q)$(CC) $(STD) $(WARN) $(CFLAGS) $(LINK) -o $@ $< $B/libnsx.a $(LIBS)
 $B/tests/%: $B/tests/%.o $B/libnsx.a
