@@ -1,6 +1,6 @@
 #!/bin/sh
 # Every fixture as a report file gives the report that its export gives, byte for
-# byte but for the name of the file.
+# byte but for the name and size of the file.
 # usage: nsysrep_fixtures.sh BUILD_DIR
 #
 # mkrep writes the files; what the format has no known place for it names, and such
@@ -35,6 +35,7 @@ for kind in sqlite nsys-rep; do
 	echo "exit $?" >>"$kind/$name/said"
 done
 find "nsys-rep/$name" -type f -exec sed -i "s/$name\.nsys-rep/$name.sqlite/g" {} +
+sed -i '/"size_bytes": /d' "nsys-rep/$name/out/report.json" "sqlite/$name/out/report.json" 2>/dev/null
 diff -r "sqlite/$name" "nsys-rep/$name" >"$name.diff"
 EOF
 export prog SOURCE_DATE_EPOCH=1
@@ -50,8 +51,8 @@ while read -r name; do
 	if grep -q "^$name	" "$tests/nsysrep/differs.txt"; then
 		if [ -s "$name.diff" ]; then ok; else bad "$name: is equal, and differs.txt says why not"; fi
 	elif [ -s "$name.diff" ]; then
-		bad "$name: $(wc -l <"$name.diff") lines differ" >>differ
-		head -n 12 "$name.diff" | cut -c 1-200 >>differ
+		bad "$name: $(wc -l <"$name.diff") lines differ"
+		{ echo "== $name"; head -n 12 "$name.diff" | cut -c 1-200; } >>differ
 	else
 		ok
 	fi
