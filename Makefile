@@ -18,7 +18,7 @@ GCC12 := $(shell v=$$($(CC) -dumpversion 2>/dev/null | cut -d. -f1); [ "$${v:-0}
 HARD := -fstack-protector-strong -fPIC -fvisibility=hidden \
         $(if $(SAN),$(SAN),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$(if $(GCC12),3,2))
 LINK := -pie -Wl,-z,relro,-z,now $(SAN)
-LIBS := -lcsv -ljansson -lsqlite3 -ldeflate -lzstd -lpthread -lm
+LIBS := -lcsv -ljansson -lsqlite3 -ldeflate -lzstd -llz4 -lpthread -lm
 Q    := $(if $(V),,@)
 
 MPICC := $(shell command -v mpicc)

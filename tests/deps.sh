@@ -27,6 +27,7 @@ need 'has_header jansson.h' libjansson-dev jansson-devel jansson
 need 'has_header csv.h' libcsv-dev libcsv-devel libcsv
 need 'has_header libdeflate.h' libdeflate-dev libdeflate-devel libdeflate
 need 'has_header zstd.h' libzstd-dev libzstd-devel zstd
+need 'has_header lz4.h' liblz4-dev lz4-devel lz4
 if [ "$what" = test ]; then
 	need 'printf "#include <stdarg.h>\n#include <stddef.h>\n#include <setjmp.h>\n#include <stdint.h>\n#include <cmocka.h>\n" | ${CC:-cc} -E -x c -' libcmocka-dev libcmocka-devel cmocka
 	need 'has_header lz4.h' liblz4-dev lz4-devel lz4

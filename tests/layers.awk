@@ -4,7 +4,7 @@
 # with qsort(), for NULL is nothing to it.
 # usage: find src -name '*.[ch]' | xargs awk -f layers.awk
 BEGIN {
-	n = split("base sqlite schema trace facts report detect passes emit " \
+	n = split("base sqlite nsysrep schema trace facts report detect passes emit " \
 		"api fleet diff agent convert capture doctor cli", order)
 	for (i = 1; i <= n; i++)
 		rank[order[i]] = i

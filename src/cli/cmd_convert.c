@@ -434,7 +434,7 @@ const struct nsx_cmd nsx_cmd_convert = {
 	       "to the last GPU operation launched in it; queues are counters "
 	       "that go up when a call begins and down when the first work of "
 	       "it does. These two need the trace in memory.\n\n"
-	       "A .nsys-rep is exported first, with nsys. The result appears "
+	       "A .nsys-rep is read as it is. The result appears "
 	       "when it is whole, and takes the place of what this program "
 	       "wrote earlier; anything else stays unless --force is given.",
 	.examples = "nsys-explain convert run.sqlite -o run.json.gz  # open it "

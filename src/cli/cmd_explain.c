@@ -95,7 +95,7 @@ static const struct nsx_opt opts[] = {
 	    "the nsys that exports a .nsys-rep (default: NSYS_PATH, else the "
 	    "newest of PATH and the usual folders)"),
 	OPT(0, "keep-export", NULL, "FILE", STR, keep_export,
-	    "keep the export of a .nsys-rep as FILE; else it is removed again"),
+	    "write the export of a .nsys-rep, too"),
 	OPT(0, "progress", NULL, "WHEN", WORD, progress,
 	    "auto, always or never; auto is when stderr is a terminal",
 	    .words = "auto, always or never"),
@@ -517,9 +517,8 @@ const struct nsx_cmd nsx_cmd_explain = {
 	.doc = "Reads an Nsight Systems SQLite export, never changes it, and "
 	       "writes a report folder that says where the time went, what it "
 	       "costs and what to change, with evidence for each number.\n\n"
-	       "A report of nsys (.nsys-rep) is exported first, with the nsys "
-	       "found on this machine; the export is removed afterwards unless "
-	       "--keep-export says where it stays.\n\n"
+	       "A report of nsys (.nsys-rep, .qdrep) is read as it is, without "
+	       "nsys; --keep-export writes its export beside the report.\n\n"
 	       "With --window, only part of a large trace is read: the window, "
 	       "what launched its work, and a margin on both sides (at least "
 	       "as long as the window, and about 260 000 events), which "

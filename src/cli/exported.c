@@ -1,14 +1,19 @@
-/* exported.c - exports what is a report of nsys, in a folder of its own. */
+/* exported.c - exports of reports: made here, or, of what this program cannot read, by
+ * nsys in a folder of its own.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "capture/capture.h"
 #include "cli/exported.h"
+#include "emit/target.h"
+#include "nsysrep/nsysrep.h"
 
 bool nsx_is_capture(const char *path)
 {
-	return nsx_ends_with(path, ".nsys-rep") || nsx_ends_with(path, ".qdrep");
+	return nsx_ends_with(path, ".nsys-rep") ||
+	       nsx_ends_with(path, ".qdrep") || nsx_is_report(path);
 }
 
 size_t nsx_stem(const char *path)
@@ -44,6 +49,27 @@ static int make_dir(const char *beside, struct nsx_exported *ret,
 	return err->rc;
 }
 
+int nsx_export(const char *input, const char *to, struct nsx_err *err)
+{
+	struct nsx_target target = {.path = to, .inputs = &input, .ninputs = 1};
+	struct nsx_db *db = NULL;
+	const void *image;
+	size_t n;
+	int rc = nsx_target_check(&target, err) ?:
+		 nsx_report_read(input, &db, err);
+
+	if (!rc)
+		rc = nsx_db_image(db, &image, &n, err) ?:
+		     nsx_target_write(&target, image, n, err);
+	if (!rc && nsx_db_warning(db)) {
+		nsx_fail(err, NSX_E_DATA, "wrote what can be read of '%s', but "
+			 "%s", input, nsx_db_warning(db));
+		rc = 1;
+	}
+	nsx_db_close(db);
+	return rc;
+}
+
 int nsx_exported_open(const char *input, const struct nsx_export_opts *o,
 		      struct nsx_exported *ret, struct nsx_err *err)
 {
@@ -63,6 +89,11 @@ int nsx_exported_open(const char *input, const struct nsx_export_opts *o,
 	if (o->keep && !o->replace && !access(o->keep, F_OK))
 		return nsx_fail(err, NSX_E_IO, "cannot write '%s': it is there "
 				"already", o->keep);
+	if (nsx_is_report(input)) {
+		ret->path = nsx_strdup(input);
+		return o->keep ? NSX_MIN(nsx_export(input, o->keep, err), 0) :
+				 0;
+	}
 	if (access(input, R_OK))
 		return nsx_fail(err, NSX_E_IO, "cannot read '%s': %s", input,
 				strerror(errno));

@@ -18,7 +18,14 @@ struct nsx_exported {
 	char *dir;  /* to be removed with it; NULL: nothing is               */
 };
 
-bool nsx_is_capture(const char *path); /* a report of nsys, by its name */
+/* Writes the tables of a report as nsys export would; what stands at `to` is
+ * replaced.  1: what could be read was written, and *err says what is missing.  Errors:
+ * those of nsx_report_read and of writing.
+ */
+int nsx_export(const char *input, const char *to,
+	       struct nsx_err *err) NSX_CHECKED;
+
+bool nsx_is_capture(const char *path); /* a report of nsys, by its name or bytes */
 /* The length of a trace's name without its suffix. */
 size_t nsx_stem(const char *path);
 

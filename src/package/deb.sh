@@ -20,7 +20,7 @@ Source: $name
 Section: utils
 Priority: optional
 Maintainer: $by
-Build-Depends: libcsv-dev, libdeflate-dev, libjansson-dev, libsqlite3-dev, libzstd-dev
+Build-Depends: libcsv-dev, libdeflate-dev, libjansson-dev, libsqlite3-dev, liblz4-dev, libzstd-dev
 Standards-Version: 4.6.2
 Rules-Requires-Root: no
 

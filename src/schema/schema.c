@@ -6,6 +6,7 @@
 #include <string.h>
 #include "schema/cells.h"
 #include "schema/query.h"
+#include "nsysrep/nsysrep.h"
 #include "schema/schema.h"
 
 const struct nsx_field_def nsx_field_defs[NSX_NFIELDS] = {
@@ -381,7 +382,8 @@ int nsx_schema_open(const char *path, struct nsx_schema *ret,
 		    struct nsx_err *err)
 {
 	struct nsx_db *db;
-	int rc = nsx_db_open(path, &db, err);
+	int rc = nsx_is_report(path) ? nsx_report_read(path, &db, err) :
+				       nsx_db_open(path, &db, err);
 
 	if (rc)
 		return rc;

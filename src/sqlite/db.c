@@ -22,7 +22,9 @@ struct nsx_db {
 	struct nsx_arena *arena;
 	const char *path;
 	int64_t size;
-	const char *warning;
+	const char *warning, *note;
+	const void *image; /* what a database in memory is read from; NULL: a file */
+	size_t image_n;
 	struct stat opened; /* the file as it was found */
 	bool is_lenient;
 	struct nsx_table_info *tables;
@@ -79,6 +81,11 @@ const char *nsx_db_sqlite_version(void)
 const char *nsx_db_warning(const struct nsx_db *db)
 {
 	return db->warning;
+}
+
+const char *nsx_db_note(const struct nsx_db *db)
+{
+	return db->note;
 }
 
 bool nsx_db_has_changed(const struct nsx_db *db)
@@ -405,7 +412,9 @@ void nsx_db_force_sqlite(struct nsx_db *db)
 const struct nsx_pagefile *nsx_db_pages(struct nsx_db *db)
 {
 	if (!db->pages && !db->no_pages) {
-		db->pages = nsx_pagefile_open(db->path, db->size);
+		db->pages = db->image ?
+				    nsx_pagefile_of(db->image, db->image_n) :
+				    nsx_pagefile_open(db->path, db->size);
 		db->no_pages = !db->pages;
 	}
 	return db->no_pages ? NULL : db->pages;
@@ -414,34 +423,47 @@ const struct nsx_pagefile *nsx_db_pages(struct nsx_db *db)
 /* Databases in memory -------------------------------------------------------*/
 
 /* image NULL: an empty one, to be written. */
-static int open_memory(const void *image, size_t n, const char *name,
-		       struct nsx_db **ret, struct nsx_err *err)
+static int open_memory_handle(const void *image, size_t n, const char *name,
+			      sqlite3 **ret, struct nsx_err *err)
 {
-	struct nsx_db *db = new_db(name, (int64_t)n);
 	unsigned flags = image ? SQLITE_DESERIALIZE_READONLY :
 				 SQLITE_DESERIALIZE_FREEONCLOSE |
 					 SQLITE_DESERIALIZE_RESIZEABLE;
 	sqlite3_int64 most = INT64_C(64) << 30;
+	sqlite3 *h = NULL;
 	int rc;
 
-	db->no_pages = true;
-	rc = sqlite3_open_v2(":memory:", &db->handle,
+	rc = sqlite3_open_v2(":memory:", &h,
 			     SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
 				     SQLITE_OPEN_NOMUTEX, NULL);
 	/* SQLite does not write to a database that is read-only. */
 	if (!rc)
-		rc = sqlite3_deserialize(db->handle, "main", (void *)image,
+		rc = sqlite3_deserialize(h, "main", (void *)image,
 					 (sqlite3_int64)n, (sqlite3_int64)n,
 					 flags);
 	if (!rc && !image)
-		rc = sqlite3_file_control(db->handle, "main",
-					  SQLITE_FCNTL_SIZE_LIMIT, &most);
+		rc = sqlite3_file_control(h, "main", SQLITE_FCNTL_SIZE_LIMIT,
+					  &most);
 	if (rc) {
-		rc = fail_db(err, db->handle, "cannot open", name);
-		nsx_db_close(db);
+		rc = fail_db(err, h, "cannot open", name);
+		sqlite3_close(h);
 		return rc;
 	}
-	defend(db->handle);
+	defend(h);
+	*ret = h;
+	return 0;
+}
+
+static int open_memory(const void *image, size_t n, const char *name,
+		       struct nsx_db **ret, struct nsx_err *err)
+{
+	struct nsx_db *db = new_db(name, (int64_t)n);
+
+	db->no_pages = true;
+	if (open_memory_handle(image, n, name, &db->handle, err)) {
+		nsx_db_close(db);
+		return err->rc;
+	}
 	*ret = db;
 	return 0;
 }
@@ -477,11 +499,29 @@ int nsx_db_image(struct nsx_db *db, const void **ret, size_t *ret_n,
 	return *ret ? 0 : fail_db(err, db->handle, "cannot take", db->path);
 }
 
+int nsx_db_settle(struct nsx_db *db, const char *path, const char *damage,
+		  const char *note, struct nsx_err *err)
+{
+	db->path = nsx_arena_strdup(db->arena, path);
+	if (stat(path, &db->opened))
+		return nsx_fail(err, NSX_E_IO, "cannot stat '%s': %s", path,
+				strerror(errno));
+	db->size = db->opened.st_size;
+	db->warning = damage ? nsx_arena_strdup(db->arena, damage) : NULL;
+	db->note = note ? nsx_arena_strdup(db->arena, note) : NULL;
+	if (nsx_db_image(db, &db->image, &db->image_n, err))
+		return err->rc;
+	db->no_pages = false;
+	return read_catalogue(db, err);
+}
+
 struct nsx_db *nsx_db_clone(const struct nsx_db *from)
 {
 	struct nsx_db *db = new_db(from->path, from->size);
 
 	db->is_lenient = from->is_lenient;
+	db->image = from->image;
+	db->image_n = from->image_n;
 	return db;
 }
 
@@ -525,7 +565,9 @@ static int need_handle(struct nsx_db *db, struct nsx_err *err)
 {
 	if (db->handle)
 		return 0;
-	if (open_handle(db->path, &db->handle, err))
+	if (db->image ? open_memory_handle(db->image, db->image_n, db->path,
+					   &db->handle, err) :
+			open_handle(db->path, &db->handle, err))
 		return err->rc;
 	if (db->is_lenient)
 		be_lenient(db->handle);

@@ -239,6 +239,8 @@ static void publish_warnings(struct nsx_loader *l)
 		nsx_load_warn(l, "%s", nsx_db_warning(s->db));
 		l->t->damaged = true;
 	}
+	if (nsx_db_note(s->db))
+		nsx_load_warn(l, "%s", nsx_db_note(s->db));
 	for (unsigned v = 0; v < NSX_NVIEWS; v++)
 		if (s->refused[v])
 			nsx_load_warn(l, "%s was not read: it is a %s where a "

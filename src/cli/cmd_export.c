@@ -1,0 +1,69 @@
+/* cmd_export.c - a report's tables in a SQLite file, as nsys export writes them. */
+#include <string.h>
+#include "cli/cmd_common.h"
+#include "cli/exported.h"
+#include "cli/opt.h"
+#include "nsysrep/nsysrep.h"
+
+struct args {
+	const char *out;
+	bool quiet;
+};
+
+#define OPT(...) NSX_OPT(struct args, __VA_ARGS__)
+static const struct nsx_opt opts[] = {
+	OPT('o', "out", NULL, "F.sqlite", STR, out,
+	    "the export (default: the report's name with .sqlite, in the working "
+	    "folder)"),
+	OPT('q', "quiet", NULL, NULL, FLAG, quiet, "print no summary"),
+};
+
+static int export(const struct args *a, const char *report, struct nsx_err *err)
+{
+	const char *base = nsx_base_name(report);
+	struct nsx_buf out = {0};
+	int rc;
+
+	if (a->out)
+		nsx_buf_adds(&out, a->out);
+	else
+		nsx_buf_printf(&out, "%.*s.sqlite", (int)nsx_stem(base), base);
+	rc = nsx_export(report, out.p, err);
+	if (!rc && !a->quiet)
+		printf("Wrote export to: %s\n", out.p);
+	nsx_buf_done(&out);
+	return rc;
+}
+
+static int run(const struct nsx_cmd *cmd, int argc, char **argv)
+{
+	struct args a = {.out = NULL};
+	struct nsx_err err;
+	int n, rc = nsx_opt_parse(cmd, argc, argv, &a, &n, &err);
+
+	if (!rc && (n != 1 || !nsx_is_capture(argv[1])))
+		rc = nsx_fail(&err, NSX_E_USAGE, "give one report: nsys-explain "
+			      "export RUN.nsys-rep -o RUN.sqlite");
+	if (!rc)
+		rc = export(&a, argv[1], &err);
+	if (rc > 0)
+		(void)nsx_cmd_fail(&err, false);
+	return rc < 0 ? nsx_cmd_fail(&err, false) : nsx_cmd_printed(rc ? 4 : 0);
+}
+
+const struct nsx_cmd nsx_cmd_export = {
+	.name = "export",
+	.usage = "RUN.nsys-rep [-o RUN.sqlite]",
+	.summary = "write a report's tables to SQLite, without nsys",
+	.doc = "Writes what a report of nsys (.nsys-rep, .qdrep) holds as the "
+	       "SQLite tables that nsys export makes, for other tools; this "
+	       "program itself reads reports as they are. Tables without rows "
+	       "are left out, as nsys export --lazy=true does.\n\n"
+	       "Of a damaged report all that can be read is written; the exit "
+	       "code then is 4.",
+	.examples = "nsys-explain export run.nsys-rep -o run.sqlite  # for other "
+		    "tools",
+	.opts = opts,
+	.nopts = ARRAY_LEN(opts),
+	.run = run,
+};

@@ -1,0 +1,230 @@
+/* facts.c - strings, threads, GPUs, contexts, streams, properties, options. */
+#include <stdio.h>
+#include <string.h>
+#include "nsysrep/facts.h"
+
+static struct nsx_val text(const char *s)
+{
+	return nsx_val_str(s);
+}
+
+/* Messages of a repeated field, each a row of fields of its own. */
+static int add_each(struct nsx_rows *rows, enum nsx_rep_table t,
+		    struct nsx_bytes message, unsigned field,
+		    const struct nsx_val *code, struct nsx_err *err)
+{
+	struct nsx_wire w = nsx_wire_of(message);
+	struct nsx_msg m;
+	int rc = 0;
+
+	while (!rc && nsx_wire_next(&w))
+		if ((!field || w.field == field) && w.bytes.p &&
+		    nsx_msg_read(&m, w.bytes))
+			rc = nsx_rows_add(rows, t, &(struct nsx_row_of){
+					  .body = &m, .code = code}, err);
+	return rc;
+}
+
+static int add_strings(const struct nsx_container *c, struct nsx_rows *rows,
+		       struct nsx_err *err)
+{
+	struct nsx_wire w = nsx_wire_of(c->strings);
+	int64_t id = 0;
+	int rc = 0;
+
+	while (!rc && nsx_wire_next(&w))
+		if (w.field == 1 && w.bytes.p)
+			rc = nsx_rows_put(rows, NSX_REP_STRING,
+					  (struct nsx_val[]){
+						  nsx_val_int(id++),
+						  nsx_val_bytes(w.bytes)}, err);
+	return rc ?: add_each(rows, NSX_REP_PROCESS_STREAM, c->strings, 2, NULL,
+			      err);
+}
+
+enum { VM = 1, NAMED_STREAM = 13, CONTEXT = 14, STREAM = 15, /* of a machine */
+       VM_FACTS = 2, VM_GPU = 7, VM_CUDA_DEVICE = 9 };
+
+static int add_vm(struct nsx_bytes bytes, struct nsx_rows *rows,
+		  struct nsx_err *err)
+{
+	struct nsx_msg m;
+	struct nsx_val id;
+
+	if (!nsx_msg_read(&m, bytes))
+		return 0;
+	id = nsx_val_int(nsx_msg_int(&m, 1));
+	return add_each(rows, NSX_REP_GPU, nsx_msg_bytes(&m, VM_FACTS), VM_GPU,
+			&id, err) ?:
+	       add_each(rows, NSX_REP_CUDA_DEVICE, nsx_msg_bytes(&m, VM_FACTS),
+			VM_CUDA_DEVICE, NULL, err);
+}
+
+static int add_machine(const struct nsx_container *c, struct nsx_rows *rows,
+		       struct nsx_err *err)
+{
+	struct nsx_wire w = nsx_wire_of(c->machine);
+	int rc = 0;
+
+	while (!rc && nsx_wire_next(&w))
+		if (w.field == VM && w.bytes.p)
+			rc = add_vm(w.bytes, rows, err);
+	return rc ?:
+	       add_each(rows, NSX_REP_NVTX_CUDA_STREAM, c->machine, NAMED_STREAM,
+			NULL, err) ?:
+	       add_each(rows, NSX_REP_CUDA_CONTEXT, c->machine, CONTEXT, NULL,
+			err) ?:
+	       add_each(rows, NSX_REP_CUDA_STREAM, c->machine, STREAM, NULL, err);
+}
+
+static const char *property_name(uint64_t n)
+{
+	static const struct {
+		uint64_t n;
+		const char *name;
+	} known[] = {
+#define REP_PROPERTY(n, name) {n, name},
+#include "nsysrep/properties.def"
+#undef REP_PROPERTY
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		if (known[i].n == n)
+			return known[i].name;
+	return NULL;
+}
+
+enum { ENVIRONMENT = 610 }; /* variables with NUL between them */
+
+static int add_property(struct nsx_rows *rows, const struct nsx_msg *device,
+			const struct nsx_msg *p, struct nsx_err *err)
+{
+	uint64_t n = nsx_msg_uint(p, 1);
+	const char *name = property_name(n);
+	char digits[24];
+	struct nsx_val value = nsx_val_bytes(nsx_msg_bytes(p, 2));
+	struct nsx_buf b = {0};
+	int rc;
+
+	snprintf(digits, sizeof(digits), "%llu", (unsigned long long)n);
+	if (n == ENVIRONMENT && value.len) {
+		nsx_buf_add(&b, value.u.p, value.len);
+		for (size_t i = 0; i < b.n; i++)
+			b.p[i] = b.p[i] ? b.p[i] : ';';
+		value.u.p = b.p;
+	}
+	rc = nsx_rows_put(rows, NSX_REP_SYSTEM_ENV, (struct nsx_val[]){
+			  nsx_val_field(device, 3),
+			  nsx_val_bytes(nsx_msg_bytes(device, 1)),
+			  text(name ? name : digits), nsx_val_int((int64_t)n),
+			  value}, err);
+	nsx_buf_done(&b);
+	return rc;
+}
+
+/* Field 1 of the first message: devices {1 label, 2 {1 property}, 3 id}. */
+static int add_properties(const struct nsx_container *c, struct nsx_rows *rows,
+			  struct nsx_err *err)
+{
+	struct nsx_wire w = nsx_wire_of(c->first);
+	struct nsx_msg device, property;
+	int rc = 0;
+
+	while (!rc && nsx_wire_next(&w)) {
+		struct nsx_wire in;
+
+		if (w.field != 1 || !w.bytes.p || !nsx_msg_read(&device, w.bytes))
+			continue;
+		in = nsx_wire_of(nsx_msg_bytes(&device, 2));
+		while (!rc && nsx_wire_next(&in))
+			if (in.field == 1 && in.bytes.p &&
+			    nsx_msg_read(&property, in.bytes))
+				rc = add_property(rows, &device, &property, err);
+	}
+	return rc;
+}
+
+struct nsx_bytes nsx_rep_version(const struct nsx_container *c)
+{
+	struct nsx_bytes b = {(const uint8_t *)"", 0};
+	const uint8_t *dash;
+	struct nsx_msg m;
+
+	if (!nsx_msg_read(&m, c->ui))
+		return b;
+	b = nsx_msg_bytes(&m, 6);
+	dash = b.n ? memchr(b.p, '-', b.n) : NULL;
+	return dash ? (struct nsx_bytes){b.p, (size_t)(dash - b.p)} : b;
+}
+
+/* Readers look for the version here: an export has that of who exported. */
+static int add_meta(const struct nsx_container *c, struct nsx_rows *rows,
+		    struct nsx_err *err)
+{
+	struct nsx_bytes version = nsx_rep_version(c);
+
+	int rc = nsx_rows_put(rows, NSX_REP_EXPORT_META, (struct nsx_val[]){
+			      text("EXPORT_PRODUCT_NAME"),
+			      text("NVIDIA Nsight Systems")}, err);
+
+	if (rc || !version.n)
+		return rc;
+	return nsx_rows_put(rows, NSX_REP_EXPORT_META, (struct nsx_val[]){
+			    text("EXPORT_PRODUCT_VERSION"),
+			    nsx_val_bytes(version)}, err);
+}
+
+struct label {
+	const char *name, *label;
+};
+
+static int add_labels(struct nsx_rows *rows, enum nsx_rep_table t,
+		      const char *prefix, const struct label *v, size_t n,
+		      struct nsx_err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < n; i++) {
+		char name[64];
+
+		snprintf(name, sizeof(name), "%s%s", prefix, v[i].name);
+		rc = nsx_rows_put(rows, t, (struct nsx_val[]){
+				  nsx_val_int((int64_t)i), text(name),
+				  text(v[i].label)}, err);
+	}
+	return rc;
+}
+
+static int add_enums(struct nsx_rows *rows, struct nsx_err *err)
+{
+	static const struct label copies[] = {
+		{"UNKNOWN", "Unknown"}, {"HTOD", "Host-to-Device"},
+		{"DTOH", "Device-to-Host"}, {"HTOA", "Host-to-Array"},
+		{"ATOH", "Array-to-Host"}, {"ATOA", "Array-to-Array"},
+		{"ATOD", "Array-to-Device"}, {"DTOA", "Device-to-Array"},
+		{"DTOD", "Device-to-Device"}, {"HTOH", "Host-to-Host"},
+		{"PTOP", "Peer-to-Peer"}, {"UVM_HTOD", "Unified Host-to-Device"},
+		{"UVM_DTOH", "Unified Device-to-Host"},
+		{"UVM_DTOD", "Unified Device-to-Device"}};
+	static const struct label memory[] = {
+		{"PAGEABLE", "Pageable"}, {"PINNED", "Pinned"},
+		{"DEVICE", "Device"}, {"ARRAY", "Array"},
+		{"MANAGED", "Managed"}, {"DEVICE_STATIC", "Device Static"},
+		{"MANAGED_STATIC", "Managed Static"}, {"UNKNOWN", "Unknown"}};
+
+	return add_labels(rows, NSX_REP_ENUM_MEMCPY, "CUDA_MEMCPY_KIND_", copies,
+			  ARRAY_LEN(copies), err) ?:
+	       add_labels(rows, NSX_REP_ENUM_MEM_KIND,
+			  "CUDA_MEMOPR_MEMORY_KIND_", memory, ARRAY_LEN(memory),
+			  err);
+}
+
+int nsx_rep_facts(const struct nsx_container *c, struct nsx_rows *rows,
+		  struct nsx_err *err)
+{
+	return add_strings(c, rows, err) ?:
+	       add_each(rows, NSX_REP_THREAD_NAME, c->threads, 0, NULL, err) ?:
+	       add_machine(c, rows, err) ?: add_properties(c, rows, err) ?:
+	       add_enums(rows, err) ?: add_meta(c, rows, err) ?:
+	       nsx_rep_session(c, rows, err) ?: nsx_rep_options(c, rows, err);
+}

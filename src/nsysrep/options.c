@@ -1,0 +1,233 @@
+/* options.c - what the capture was asked to do: the part that tells something.
+ *
+ * The section numbers its options; most of them are off, 0 or empty.
+ */
+#include <stdio.h>
+#include <string.h>
+#include "nsysrep/facts.h"
+
+enum kind { TEXT, NUMBER, YES };
+
+struct option {
+	const char *name;
+	unsigned field;
+	enum kind kind;
+};
+
+static int put(struct nsx_rows *rows, const char *prefix, const char *name,
+	       struct nsx_val value, struct nsx_err *err)
+{
+	struct nsx_buf b = {0};
+	int rc;
+
+	nsx_buf_printf(&b, "%s%s", prefix, name);
+	rc = nsx_rows_put(rows, NSX_REP_CAPTURE_META,
+			  (struct nsx_val[]){nsx_val_str(b.p), value}, err);
+	nsx_buf_done(&b);
+	return rc;
+}
+
+static int put_options(struct nsx_rows *rows, const char *prefix,
+		       const struct nsx_msg *m, const struct option *v, size_t n,
+		       struct nsx_err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < n; i++) {
+		char digits[24];
+		struct nsx_val value = nsx_val_bytes(nsx_msg_bytes(m, v[i].field));
+
+		if (v[i].kind == YES) {
+			value = nsx_val_str(nsx_msg_uint(m, v[i].field) ?
+						    "true" : "false");
+		} else if (v[i].kind == NUMBER) {
+			snprintf(digits, sizeof(digits), "%llu",
+				 (unsigned long long)nsx_msg_uint(m, v[i].field));
+			value = nsx_val_str(digits);
+		}
+		rc = put(rows, prefix, v[i].name, value, err);
+	}
+	return rc;
+}
+
+/* One of words, counted from 0 (NULL: not that number); else no row. */
+static int put_word(struct nsx_rows *rows, const char *prefix, const char *name,
+		    uint64_t n, const char *const *words, size_t nwords,
+		    struct nsx_err *err)
+{
+	if (n >= nwords || !words[n])
+		return 0;
+	return put(rows, prefix, name, nsx_val_str(words[n]), err);
+}
+#define WORD(rows, prefix, name, n, words, err)                               \
+	put_word(rows, prefix, name, n, words, ARRAY_LEN(words), err)
+
+static const char *const graph_modes[] = {"Graph", "Node"};
+#define GRAPH_MODE "CUDA_GRAPH_TRACE_OPTIONS:MODE"
+
+static int add_events(struct nsx_rows *rows, struct nsx_bytes message,
+		      struct nsx_err *err)
+{
+	static const struct {
+		uint64_t n;
+		const char *name;
+	} known[] = {{1, "CpuCycles"}, {12, "NvtxEvents"}, {123, "Cuda"},
+		     {124, "Graphics"}, {127, "OSRuntime"}, {128, "CuDNN"},
+		     {129, "CuBLAS"}, {162, "OpenACC"}, {169, "OpenMP"}};
+	struct nsx_wire w = nsx_wire_of(message);
+	int rc = 0;
+
+	while (!rc && nsx_wire_next(&w)) {
+		char digits[24];
+		const char *name = digits;
+
+		if (w.field != 1 || w.bytes.p)
+			continue;
+		snprintf(digits, sizeof(digits), "%llu", (unsigned long long)w.n);
+		for (size_t i = 0; i < ARRAY_LEN(known); i++)
+			if (known[i].n == w.n)
+				name = known[i].name;
+		rc = put(rows, "", "CAPTURE_EVENT_TYPE", nsx_val_str(name), err);
+	}
+	return rc;
+}
+
+enum { PROCESS_COMMAND = 10, PROCESS_ARGUMENT = 11, PROCESS_GRAPHS = 49,
+       PROCESS_VARIABLE = 30 };
+
+/* Arguments and variables of the environment, each a row. */
+static int add_words(struct nsx_rows *rows, const char *prefix,
+		     struct nsx_bytes process, unsigned field,
+		     struct nsx_err *err)
+{
+	struct nsx_wire w = nsx_wire_of(process);
+	struct nsx_buf b = {0};
+	struct nsx_msg m;
+	unsigned n = 0;
+	int rc = 0;
+
+	while (!rc && nsx_wire_next(&w)) {
+		char name[40] = "ENVIRONMENT_VARIABLE";
+
+		if (w.field != field || !w.bytes.p)
+			continue;
+		nsx_buf_clear(&b);
+		if (field == PROCESS_ARGUMENT) {
+			snprintf(name, sizeof(name), "ARGUMENT_%u", n++);
+			nsx_buf_add(&b, (const char *)w.bytes.p, w.bytes.n);
+		} else if (nsx_msg_read(&m, w.bytes)) {
+			struct nsx_bytes key = nsx_msg_bytes(&m, 1);
+			struct nsx_bytes value = nsx_msg_bytes(&m, 2);
+
+			nsx_buf_add(&b, (const char *)key.p, key.n);
+			nsx_buf_adds(&b, "=\"");
+			nsx_buf_add(&b, (const char *)value.p, value.n);
+			nsx_buf_adds(&b, "\"");
+		}
+		rc = put(rows, prefix, name, nsx_val_str(b.p ? b.p : ""), err);
+	}
+	nsx_buf_done(&b);
+	return rc;
+}
+
+static int add_process(struct nsx_rows *rows, unsigned n, struct nsx_bytes bytes,
+		       struct nsx_err *err)
+{
+	static const struct option command[] = {{"COMMAND", 10, TEXT}},
+	options[] = {{"WORKING_DIR", 12, TEXT}, {"COLLECT_NVTX_TRACE", 20, YES},
+		     {"COLLECT_CUDA_TRACE", 21, YES},
+		     {"CUDA_FLUSH_PERIODICALLY", 40, YES},
+		     {"CUDA_SKIP_SOME_API_CALLS", 42, YES},
+		     {"COLLECT_GPU_MEMORY_USAGE", 43, YES},
+		     {"CUDA_FLUSH_ON_CUDA_PROFILER_STOP", 90, YES},
+		     {"CUDA_FLUSH_PERIOD", 41, NUMBER}};
+	struct nsx_msg m, graphs;
+	char prefix[32];
+
+	snprintf(prefix, sizeof(prefix), "PROCESS_%u:", n);
+	if (!nsx_msg_read(&m, bytes))
+		return 0;
+	if (put_options(rows, prefix, &m, command, ARRAY_LEN(command), err) ||
+	    add_words(rows, prefix, bytes, PROCESS_ARGUMENT, err) ||
+	    put_options(rows, prefix, &m, options, ARRAY_LEN(options), err))
+		return err->rc;
+	if (nsx_msg_has(&m, PROCESS_GRAPHS) &&
+	    nsx_msg_read(&graphs, nsx_msg_bytes(&m, PROCESS_GRAPHS)) &&
+	    WORD(rows, prefix, GRAPH_MODE, nsx_msg_uint(&graphs, 1), graph_modes,
+		 err))
+		return err->rc;
+	return add_words(rows, prefix, bytes, PROCESS_VARIABLE, err);
+}
+
+enum { EVENT_TYPES = 2, START_TRIGGER = 4, DEVICE_TYPE = 8, OS_RUNTIME = 12,
+       PROCESS = 26, LINUX_PERF = 69, CUDA = 92, CUDA_GRAPHS = 9 };
+
+static int add_repeated(struct nsx_rows *rows, struct nsx_bytes options,
+			struct nsx_err *err)
+{
+	struct nsx_wire w = nsx_wire_of(options);
+	unsigned nprocesses = 0;
+	int rc = 0;
+
+	while (!rc && nsx_wire_next(&w))
+		if (w.field == EVENT_TYPES && w.bytes.p)
+			rc = add_events(rows, w.bytes, err);
+		else if (w.field == PROCESS && w.bytes.p)
+			rc = add_process(rows, nprocesses++, w.bytes, err);
+	return rc;
+}
+
+/* Messages with options of their own. */
+static int add_groups(struct nsx_rows *rows, const struct nsx_msg *m,
+		      struct nsx_err *err)
+{
+	static const struct option runtime[] = {
+		{"DURATION_THRESHOLD_NS", 1, NUMBER}, {"COLLECT_BACKTRACES", 2, YES},
+		{"BACKTRACES_THRESHOLD_NS", 3, NUMBER}},
+	perf[] = {{"COLLECT_CPU_CTXSW_TRACE", 1, YES},
+		  {"SAMPLING_PERIOD", 2, NUMBER},
+		  {"COLLECT_IP_BACKTRACE_SAMPLES", 3, YES},
+		  {"SAMPLES_PER_BACKTRACE", 4, NUMBER}};
+	struct nsx_msg in, graphs;
+
+	if (nsx_msg_has(m, OS_RUNTIME) &&
+	    nsx_msg_read(&in, nsx_msg_bytes(m, OS_RUNTIME)) &&
+	    put_options(rows, "OS_RUNTIME_OPTIONS:", &in, runtime,
+			ARRAY_LEN(runtime), err))
+		return err->rc;
+	if (nsx_msg_has(m, LINUX_PERF) &&
+	    nsx_msg_read(&in, nsx_msg_bytes(m, LINUX_PERF)) &&
+	    put_options(rows, "LINUX_PERF_OPTIONS:", &in, perf, ARRAY_LEN(perf),
+			err))
+		return err->rc;
+	if (nsx_msg_has(m, CUDA) && nsx_msg_read(&in, nsx_msg_bytes(m, CUDA)) &&
+	    nsx_msg_read(&graphs, nsx_msg_bytes(&in, CUDA_GRAPHS)) &&
+	    nsx_msg_has(&graphs, 1))
+		return WORD(rows, "", GRAPH_MODE, nsx_msg_uint(&graphs, 1),
+			    graph_modes, err);
+	return 0;
+}
+
+int nsx_rep_options(const struct nsx_container *c, struct nsx_rows *rows,
+		    struct nsx_err *err)
+{
+	static const struct option plain[] = {
+		{"DEVICE_ID", 1, TEXT}, {"RATE_HZ", 3, NUMBER},
+		{"DEVICE_DISPLAY_NAME", 9, TEXT},
+		{"PROFILING_SESSION_UUID", 77, TEXT}, {"SHOW_BACKTRACE", 30, YES},
+		{"RUN_DURATION_MS", 32, NUMBER}, {"USE_DWARF", 39, YES},
+		{"USE_LBRS", 54, YES}, {"INCLUDE_CHILDREN", 55, YES},
+		{"USE_LINUX_PERF", 56, YES}};
+	static const char *const starts[] = {NULL, "Manual", "Immediate", "Delayed"};
+	static const char *const systems[] = {[3] = "Unix", [6] = "Windows"};
+	struct nsx_msg m;
+
+	if (!c->options.n || !nsx_msg_read(&m, c->options))
+		return 0;
+	return put_options(rows, "", &m, plain, ARRAY_LEN(plain), err) ?:
+	       WORD(rows, "", "START_TRIGGER", nsx_msg_uint(&m, START_TRIGGER),
+		    starts, err) ?:
+	       WORD(rows, "", "DEVICE_TYPE", nsx_msg_uint(&m, DEVICE_TYPE), systems,
+		    err) ?:
+	       add_repeated(rows, c->options, err) ?: add_groups(rows, &m, err);
+}

@@ -1,0 +1,201 @@
+/* session.c - when the session began, on its own clock and as the time of day.
+ *
+ * Times of events count from the start of the session.  Up to 2025.6 the first message
+ * lists offsets between pairs of clocks; later a section of its own gives points of one
+ * clock on another.
+ */
+#include <string.h>
+#include <time.h>
+#include "nsysrep/facts.h"
+
+enum { EVENTS = 1, TICKS = 3, SESSION = 7, UTC = 9, LOCAL = 10, /* clocks   */
+       KIND_COUNTER = 10, KIND_UTC = 11, KIND_LOCAL = 12, KIND_MONOTONIC = 14,
+       KIND_SESSION = 15, /* of clocks, in the section                      */
+       FIRST_DEVICE = 1, FIRST_OFFSETS = 16, FIRST_START = 17, FIRST_STOP = 18 };
+
+struct session {
+	int64_t start_ns, stop_ns, utc_ns, local_ns;
+	bool has_start, has_stop, has_utc, has_local;
+};
+
+/* Clocks of two machines may give anything: sums wrap. */
+static int64_t sum(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+static int64_t less(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a - (uint64_t)b);
+}
+
+static bool parse(struct nsx_bytes b, int64_t *ret)
+{
+	bool is_negative = b.n && b.p[0] == '-';
+	uint64_t n = 0;
+
+	for (size_t i = is_negative; i < b.n; i++) {
+		if (b.p[i] < '0' || b.p[i] > '9')
+			return false;
+		n = n * 10 + (uint64_t)(b.p[i] - '0');
+	}
+	*ret = (int64_t)(is_negative ? 0 - n : n);
+	return b.n > is_negative;
+}
+
+/* {1 from, 2 to, 5 the number as text, 6 "Offset"} */
+static bool find_offset(struct nsx_bytes first, uint64_t from, uint64_t to,
+			int64_t *ret)
+{
+	struct nsx_wire w = nsx_wire_of(first), in;
+	struct nsx_msg m;
+	bool is_found = false;
+
+	while (nsx_wire_next(&w)) {
+		if (w.field != FIRST_OFFSETS || !w.bytes.p)
+			continue;
+		for (in = nsx_wire_of(w.bytes); nsx_wire_next(&in);) {
+			struct nsx_bytes kind;
+
+			if (in.field != 1 || !in.bytes.p ||
+			    !nsx_msg_read(&m, in.bytes))
+				continue;
+			kind = nsx_msg_bytes(&m, 6);
+			if (nsx_msg_uint(&m, 1) == from &&
+			    nsx_msg_uint(&m, 2) == to && kind.n == 6 &&
+			    !memcmp(kind.p, "Offset", 6))
+				is_found |= parse(nsx_msg_bytes(&m, 5), ret);
+		}
+	}
+	return is_found;
+}
+
+static void by_offsets(struct nsx_bytes first, struct session *s)
+{
+	int64_t n, ticks;
+
+	if (find_offset(first, SESSION, EVENTS, &n)) {
+		s->start_ns = less(0, n);
+		s->has_start = true;
+	}
+	if (!s->has_start || !find_offset(first, TICKS, UTC, &n))
+		return;
+	s->utc_ns = less(s->start_ns, n);
+	if (find_offset(first, EVENTS, TICKS, &ticks))
+		s->utc_ns = less(s->utc_ns, ticks);
+	s->has_utc = true;
+	s->local_ns = s->utc_ns;
+	if (find_offset(first, UTC, LOCAL, &n))
+		s->local_ns = less(s->utc_ns, n);
+	s->has_local = true;
+}
+
+static uint64_t kind_of(struct nsx_bytes section, struct nsx_bytes uuid)
+{
+	struct nsx_wire w = nsx_wire_of(section);
+	struct nsx_msg m;
+
+	while (nsx_wire_next(&w))
+		if (w.field == 1 && w.bytes.p && nsx_msg_read(&m, w.bytes)) {
+			struct nsx_bytes id = nsx_msg_bytes(&m, 1);
+
+			if (id.n == uuid.n && !memcmp(id.p, uuid.p, id.n))
+				return nsx_msg_uint(&m, 2);
+		}
+	return 0;
+}
+
+/* The point {1 x, 2 y} at which one clock showed x when the other showed y. */
+static bool find_point(struct nsx_bytes section, uint64_t from, uint64_t to,
+		       int64_t *x, int64_t *y)
+{
+	struct nsx_wire w = nsx_wire_of(section);
+	struct nsx_msg m, line, point;
+
+	for (unsigned n = 0; n < 256 && nsx_wire_next(&w); n++)
+		if (w.field == 2 && w.bytes.p && nsx_msg_read(&m, w.bytes) &&
+		    kind_of(section, nsx_msg_bytes(&m, 1)) == from &&
+		    kind_of(section, nsx_msg_bytes(&m, 2)) == to &&
+		    nsx_msg_read(&line, nsx_msg_bytes(&m, 3)) &&
+		    nsx_msg_read(&point, nsx_msg_bytes(&line, 1))) {
+			*x = nsx_msg_int(&point, 1);
+			*y = nsx_msg_int(&point, 2);
+			return true;
+		}
+	return false;
+}
+
+static void by_points(struct nsx_bytes section, struct session *s)
+{
+	int64_t x, y;
+
+	if (find_point(section, KIND_SESSION, KIND_MONOTONIC, &x, &y)) {
+		s->start_ns = x;
+		s->has_start = true;
+	}
+	if (s->has_start &&
+	    find_point(section, KIND_UTC, KIND_COUNTER, &x, &y)) {
+		s->utc_ns = less(sum(x, s->start_ns), y);
+		s->has_utc = true;
+	}
+	if (s->has_utc && find_point(section, KIND_LOCAL, KIND_UTC, &x, &y)) {
+		s->local_ns = less(sum(s->utc_ns, x), y);
+		s->has_local = true;
+	}
+}
+
+/* Where the start was cut to a coarser step, so is the stop. */
+static void cut_stop(struct session *s, int64_t exact_start)
+{
+	static const int64_t steps[] = {100000, 1000000};
+
+	for (size_t i = 0; i < ARRAY_LEN(steps); i++)
+		if (s->start_ns != exact_start &&
+		    exact_start / steps[i] * steps[i] == s->start_ns) {
+			s->stop_ns = s->stop_ns / steps[i] * steps[i];
+			return;
+		}
+}
+
+static struct nsx_val time_text(int64_t ns, char *to, size_t size)
+{
+	time_t s = (time_t)(ns / 1000000000);
+	struct tm tm;
+
+	return gmtime_r(&s, &tm) && strftime(to, size, "%Y-%m-%dT%H:%M:%S", &tm) ?
+		       nsx_val_str(to) : nsx_val_none();
+}
+
+int nsx_rep_session(const struct nsx_container *c, struct nsx_rows *rows,
+		    struct nsx_err *err)
+{
+	struct session s = {.has_start = false};
+	struct nsx_msg first, device;
+	char utc[40], local[40];
+
+	if (!nsx_msg_read(&first, c->first) ||
+	    !nsx_msg_read(&device, nsx_msg_bytes(&first, FIRST_DEVICE)))
+		return 0;
+	s.has_start = nsx_msg_has(&first, FIRST_START);
+	s.start_ns = nsx_msg_int(&first, FIRST_START);
+	s.has_stop = nsx_msg_has(&first, FIRST_STOP);
+	s.stop_ns = nsx_msg_int(&first, FIRST_STOP);
+	by_offsets(c->first, &s);
+	if (!s.has_utc && c->clocks.n)
+		by_points(c->clocks, &s);
+	if (s.has_utc &&
+	    nsx_rows_put(rows, NSX_REP_SESSION, (struct nsx_val[]){
+			 nsx_val_int(s.utc_ns),
+			 time_text(s.utc_ns, utc, sizeof(utc)),
+			 s.has_local ? time_text(s.local_ns, local,
+						 sizeof(local)) :
+				       nsx_val_none()}, err))
+		return err->rc;
+	if (!s.has_start || !s.has_stop)
+		return 0;
+	cut_stop(&s, nsx_msg_int(&first, FIRST_START));
+	return nsx_rows_put(rows, NSX_REP_ANALYSIS, (struct nsx_val[]){
+			    nsx_val_field(&device, 3),
+			    nsx_val_int(less(s.stop_ns, s.start_ns)),
+			    nsx_val_int(s.start_ns), nsx_val_int(s.stop_ns)},
+			    err);
+}

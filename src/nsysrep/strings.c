@@ -1,0 +1,21 @@
+/* strings.c - an id is a string's place in the block. */
+#include <stdlib.h>
+#include "nsysrep/strings.h"
+
+int nsx_rep_strings_read(struct nsx_bytes message, struct nsx_rep_strings *ret,
+			 struct nsx_err *err)
+{
+	struct nsx_wire w = nsx_wire_of(message);
+
+	*ret = (struct nsx_rep_strings){.v = NULL};
+	while (nsx_wire_next(&w))
+		if (w.field == 1 && w.bytes.p &&
+		    nsx_push(ret->v, ret->n, ret->cap, "strings", err, w.bytes))
+			return err->rc;
+	return 0;
+}
+
+void nsx_rep_strings_done(struct nsx_rep_strings *s)
+{
+	free(s->v);
+}

@@ -1,0 +1,28 @@
+/* strings.h - a report's strings, looked up by their ids. */
+#ifndef NSX_REP_STRINGS_H
+#define NSX_REP_STRINGS_H
+
+#include "base/arena.h"
+#include "nsysrep/wire.h"
+
+struct nsx_rep_strings {
+	struct nsx_bytes *v; /* by id                                        */
+	size_t n, cap;
+};
+
+/* message: the block of strings, which must stay.  Owner: the caller,
+ * nsx_rep_strings_done, after a failure, too.
+ */
+int nsx_rep_strings_read(struct nsx_bytes message, struct nsx_rep_strings *ret,
+			 struct nsx_err *err) NSX_CHECKED;
+void nsx_rep_strings_done(struct nsx_rep_strings *s);
+
+/* Empty where there is none. */
+static inline struct nsx_bytes nsx_rep_string(const struct nsx_rep_strings *s,
+					      uint64_t id)
+{
+	return id < s->n ? s->v[id] :
+			   (struct nsx_bytes){(const uint8_t *)"", 0};
+}
+
+#endif

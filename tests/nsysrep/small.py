@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Writes small reports of nsys, sound and damaged, into the working folder.
+
+Layout: src/nsysrep/README.md.  LZ4 blocks are of literals only, which needs no library.
+One process (globalPid 0x1000001000000, thread 0x1000001000001) launches one kernel, copies
+once, has an NVTX range and two events of a type that nobody knows.
+"""
+import struct
+
+PID, TID = 0x1000001000000, 0x1000001000001
+
+
+def varint(n):
+    n &= (1 << 64) - 1
+    out = b""
+    while n > 127:
+        out += bytes([n & 127 | 128])
+        n >>= 7
+    return out + bytes([n])
+
+
+def msg(*fields):
+    """Fields (number, int or bytes) of a message."""
+    out = b""
+    for f, v in fields:
+        if isinstance(v, bytes):
+            out += varint(f << 3 | 2) + varint(len(v)) + v
+        else:
+            out += varint(f << 3) + varint(v)
+    return out
+
+
+def block(message):
+    plain = varint(len(message)) + message
+    n = len(plain)
+    head = bytes([min(n, 15) << 4])
+    if n >= 15:
+        head += b"\xff" * ((n - 15) // 255) + bytes([(n - 15) % 255])
+    packed = head + plain
+    return varint(len(packed)) + varint(n) + packed
+
+
+STRINGS = [b"", b"void scale<float>(float*)", b"scale", b"cudaLaunchKernel", b"cudaMemcpyAsync", b"main"]
+gpu = [(4, 0), (5, 1), (6, 7), (8, PID)]
+kernel = msg((1, 1), (2, 2), (10, 4), (11, 1), (12, 1), (13, 128), (14, 1), (15, 1), (20, 9), (21, 32))
+EVENTS = [
+    msg((1, 48), (108, msg((1, 1000), (2, 1500), (3, 11), (6, 0), (7, 3), (8, 0), (13, TID)))),
+    msg((1, 48), (108, msg((1, 2000), (2, 2400), (3, 12), (6, 0), (7, 4), (8, 0), (13, TID)))),
+    msg((1, 79), (107, msg((1, 3000), (2, 7000), (3, 11), (7, 3), (101, kernel), *gpu))),
+    msg((1, 80), (107, msg((1, 8000), (2, 9000), (3, 12), (7, 1), (102, msg((1, 4096), (2, 1), (4, 0), (5, 2))), *gpu))),
+    msg((1, 59), (102, msg((1, 59), (2, -5), (7, b"step"), (9, TID), (10, 9500)))),
+    msg((1, 27), (113, msg((1, 0), (2, PID), (6, b"app")))),
+    msg((1, 27), (113, msg((1, 0), (2, PID), (6, b"app")))),
+    msg((1, 131), (150, b"\x08\x01")),
+    msg((1, 131), (150, b"\x08\x02")),
+]
+
+
+def report(blocks, nevents, version=b"2026.2.1.5-abc", tail=True):
+    first = msg((1, msg((1, b"Local (CLI)"), (3, 1))), (17, 50), (18, 20050))
+    header = msg((1, nevents), (3, len(STRINGS)), (5, 1), (9, b"lz4"))
+    strings = b"".join(msg((1, s)) for s in STRINGS)
+    threads = msg((1, msg((2, 5), (3, 20), (4, TID))))
+    machine = msg((1, msg((1, 1), (2, msg((7, msg((1, 0), (2, b"Test GPU"), (14, 80))))))),
+                  (15, msg((1, 7), (2, 0), (3, 1), (4, 1), (5, 1))))
+    raw = b"QDTEXT00" + varint(len(first)) + first + varint(len(header)) + header + blocks
+    end = len(raw) - 8
+    raw += block(strings) + varint(len(threads)) + threads + varint(len(machine)) + machine
+    line = b"NVIDIA Tegra Profiler Report 1.\n"
+    offsets, ui = msg((1, b"lz4"), (2, end)), msg((6, version))
+    out, places = line, []
+    for name, data in ((b"Raw Sampling Data", raw), (b"Sampling Data Offsets", offsets), (b"UI Data", ui)):
+        places.append((1, msg((1, name), (2, len(out)), (3, len(data)))))
+        out += data
+    return out + msg(*places) + struct.pack("<Q", len(out)) + b"U3w[END]"
+
+
+def write(name, data):
+    with open(name, "wb") as f:
+        f.write(data)
+
+
+one = block(b"".join(msg((1, e)) for e in EVENTS))
+sound = report(one, len(EVENTS))
+write("sound.nsys-rep", sound)
+write("line_end.nsys-rep", sound + b"\n")
+write("newer.nsys-rep", report(one, len(EVENTS), b"2031.1.1.1-z"))
+write("cut.nsys-rep", sound[:sound.index(b"QDTEXT00") + sound[sound.index(b"QDTEXT00"):].index(one) + len(one)])
+# The first of two blocks is garbled: it copies from before its own start.
+bad = varint(4) + varint(40) + b"\x0f\xff\xff\x10"
+write("block.nsys-rep", report(bad + block(b"".join(msg((1, e)) for e in EVENTS[:5])), len(EVENTS)))
+write("lying.nsys-rep", report(varint(5) + varint(1 << 40) + b"abcde", 1))
+write("other.nsys-rep", b"no report of nsys at all\n" * 20)
+for i in range(0, len(sound), 7):
+    write("part_%04d.nsys-rep" % i, sound[:i])
+for i in range(0, len(sound), 3):
+    write("flip_%04d.nsys-rep" % i, sound[:i] + bytes([sound[i] ^ 0x55]) + sound[i + 1:])

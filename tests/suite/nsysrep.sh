@@ -1,0 +1,61 @@
+#!/bin/sh
+# Reports of nsys are read as they are: rows of a small one by hand, damage of every
+# kind, and, where real ones with NVIDIA's own exports are, the same rows in the same
+# order.
+# usage: nsysrep.sh BUILD_DIR
+. "$(dirname "$0")/../suite.sh"
+reports=${NSX_REPORTS:-$root/../shared/reports}
+python3 "$tests/nsysrep/small.py" || exit 1
+row() { # REPORT SQL EXPECTED
+	got=$("$prog" export "$1" -q -o row.sqlite 2>/dev/null; sqlite3 row.sqlite "$2" 2>&1)
+	if [ "$got" = "$3" ]; then ok; else bad "$1: $2: '$got', not '$3'"; fi
+	rm -f row.sqlite
+}
+kernel='SELECT start, "end", deviceId, streamId, correlationId, s.value, gridX, blockX, registersPerThread FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN StringIds s ON s.id = demangledName'
+row sound.nsys-rep "$kernel" '3000|7000|0|7|11|void scale<float>(float*)|4|128|32'
+row sound.nsys-rep 'SELECT start, bytes, copyKind, srcKind, dstKind, greenContextId IS NULL FROM CUPTI_ACTIVITY_KIND_MEMCPY' '8000|4096|1|0|2|1'
+row sound.nsys-rep 'SELECT start, correlationId, s.value FROM CUPTI_ACTIVITY_KIND_RUNTIME JOIN StringIds s ON s.id = nameId' "$(printf '1000|11|cudaLaunchKernel\n2000|12|cudaMemcpyAsync')"
+row sound.nsys-rep 'SELECT start, "end", eventType, text, textId IS NULL FROM NVTX_EVENTS' '-5|9500|59|step|1'
+row sound.nsys-rep 'SELECT pid, name FROM PROCESSES' '1|app'
+row sound.nsys-rep 'SELECT duration, startTime FROM ANALYSIS_DETAILS' '20000|50'
+row sound.nsys-rep 'SELECT name, smCount FROM TARGET_INFO_GPU' 'Test GPU|80'
+row sound.nsys-rep "SELECT value FROM META_DATA_EXPORT WHERE name = 'EXPORT_PRODUCT_VERSION'" '2026.2.1.5'
+row line_end.nsys-rep 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL' 1
+row block.nsys-rep 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL' 1
+row cut.nsys-rep 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_MEMCPY' 1
+
+says() { # EXIT WORDS REPORT: in its report or on stderr
+	"$prog" "$3" -q --out o >out 2>err; rc=$?
+	cat o/report.md >>err 2>/dev/null
+	if [ $rc -eq "$1" ] && grep -q -- "$2" err; then ok; else bad "$3: exit $rc, wanted $1 and '$2'"; fi
+	rm -rf o
+}
+says 0 '2 events are of kinds that this program does not know.*2 of type 131' sound.nsys-rep
+says 0 'newer than any that was tried' newer.nsys-rep
+says 4 'cut off' cut.nsys-rep
+says 4 '1 of 2 blocks' block.nsys-rep
+says 4 'blocks of events cannot be read' lying.nsys-rep
+says 3 '' other.nsys-rep
+zstd=$(command -v zstd) && {
+	"$zstd" -q sound.nsys-rep -o packed.nsys-rep.zst
+	row packed.nsys-rep.zst 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL' 1
+}
+for command in 'ask PATH findings' 'schema PATH' 'digest PATH -q --out d.nsxd' 'convert PATH -q -o c.json'; do
+	# shellcheck disable=SC2086 # words are meant
+	holds "$command" "$prog" $(echo "$command" | sed 's/PATH/sound.nsys-rep/')
+done
+for f in part_*.nsys-rep flip_*.nsys-rep; do
+	timeout 20 "$prog" "$f" -q --out o >out 2>err; rc=$?
+	case $rc in 0 | 3 | 4) ok ;; *) bad "$f: exit $rc: $(head -n 1 err)" ;; esac
+	rm -rf o
+done
+if [ -d "$reports" ]; then
+	for export in "$reports"/*.sqlite; do
+		rep=$(find "$reports" -name "$(basename "$export" .sqlite).*rep")
+		"$prog" export "$rep" -q -o ours.sqlite && holds "rows of $rep" python3 "$tests/nsysrep/same.py" ours.sqlite "$export"
+		rm -f ours.sqlite
+	done
+else
+	part_skipped "no real reports at $reports"
+fi
+finish
