@@ -63,14 +63,8 @@ bool nsx_fits_better(const struct nsx_mchannel *x, const struct nsx_mchannel *a,
 double nsx_spread_at(const struct nsx_mchannel *x, const struct nsx_mchannel *y,
 		     int64_t shift);
 
-/* The same of ranks of one host, whose clock says what the constant is: if that is
- * more than stamps of captures are off, it counts.
- */
-double nsx_apart_at(const struct nsx_matcher *m, const struct nsx_mchannel *x,
-		    const struct nsx_mchannel *y, int64_t shift);
-
 /* Splits the family into communicators: by payload, else by the shape of a mesh
- * that fits their transfers.
+ * that fits their ends.
  */
 int nsx_match_split(struct nsx_matcher *m, struct nsx_err *err) NSX_CHECKED;
 

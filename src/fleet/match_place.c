@@ -129,21 +129,6 @@ double nsx_spread_at(const struct nsx_mchannel *x, const struct nsx_mchannel *y,
 	return spread > NSX_TOGETHER_NS && change <= NSX_END_NOISE_NS ? change : spread;
 }
 
-double nsx_apart_at(const struct nsx_matcher *m, const struct nsx_mchannel *x,
-		    const struct nsx_mchannel *y, int64_t shift)
-{
-	double spread = nsx_spread_at(x, y, shift), diff[NSX_SAMPLES], by;
-	const struct nsx_frank *rank = m->f->rank;
-	size_t n;
-
-	if (rank[x->rank].host != rank[y->rank].host || x->utc_ns < 0 ||
-	    y->utc_ns < 0)
-		return spread;
-	n = ends_at(x, y, shift, diff);
-	by = fabs(nsx_median_of(diff, n) + (double)(x->utc_ns - y->utc_ns));
-	return n && by > NSX_TOGETHER_NS ? NSX_MAX(spread, by) : spread;
-}
-
 /* y's collective that ends nearest to x's i-th by the clocks of the hosts. */
 static int64_t nearest(const struct nsx_mchannel *x, size_t i,
 		       const struct nsx_mchannel *y)

@@ -1,10 +1,12 @@
 /* match_split.c - which ranks of a family are one communicator. */
 #include <math.h>
+#include <string.h>
 #include "base/stat.h"
 #include "fleet/match.h"
 
-#define NOISE_NS 10000.0 /* transfers that vary by less are the same ...      */
-#define NOISE 0.1	 /* ... if it is no more than this part of them       */
+#define LEAST_NS 4000.0 /* ends no farther apart agree as well as any        */
+#define MUCH_WORSE 2.0 /* times as far apart as others: not of one group     */
+#define BEFORE_NS 50000.0 /* stamps of two ranks are off by no more          */
 
 static int new_comm(struct nsx_matcher *m, struct nsx_mchannel *const *v, size_t n,
 		    bool is_sure, struct nsx_err *err)
@@ -50,90 +52,137 @@ static int64_t group_of(const struct nsx_matcher *m, const struct nsx_mchannel *
 	return rank / (s.stride * s.size) * s.stride + rank % s.stride;
 }
 
-/* A collective's least length in a communicator is its transfer: always much the
- * same, and the same in most communicators of a family.  In a part of one it is
- * not, for the last rank may be elsewhere, as it may where half of them are
- * not here: such groups do not count.  Returns by how much it is not: 0 for all ranks in
- * one.
+/* By how much the ends of a channel's samples come after those of the longest one,
+ * the constant and the drift between their clocks taken out.
  */
-static double variation(struct nsx_matcher *m, struct nsx_mchannel *const *v, size_t n,
-			struct shape s, double *ret_transfer)
+struct ends {
+	double at[NSX_SAMPLES], length[NSX_SAMPLES]; /* NAN: not there       */
+	double constant;
+};
+
+/* Takes the line through the outer thirds of the values out of them; n >= 3. */
+static double level(double *v, size_t n)
 {
-	size_t groups = (size_t)(m->most_rank / s.size + s.stride + 1);
-	double *least = nsx_arena_get(m->scratch, groups * NSX_SAMPLES *
-							  sizeof(*least));
-	double *usual = nsx_arena_get(m->scratch, groups * sizeof(*usual));
-	int64_t *here = nsx_arena_get(m->scratch, groups * sizeof(*here));
-	double best[NSX_SAMPLES], diff[NSX_SAMPLES], sum = 0;
-	size_t length = (size_t)v[0]->shift + v[0]->c->n, ngroups = 0;
+	double sorted[NSX_SAMPLES], slope, middle;
+	size_t third = n / 3;
 
-	for (size_t i = 0; i < groups * NSX_SAMPLES; i++)
-		least[i] = INFINITY;
-	for (size_t k = 0; k < NSX_SAMPLES; k++)
-		best[k] = INFINITY;
-	for (size_t i = 0; i < n; i++) {
-		size_t g = (size_t)group_of(m, v[i], s);
-
-		here[g] += v[i]->c->has_times;
-		for (size_t k = 0; v[i]->c->has_times && k < NSX_SAMPLES; k++) {
-			int64_t at = (int64_t)(length * k / NSX_SAMPLES) -
-				     v[i]->shift;
-			double *x = &least[g * NSX_SAMPLES + k];
-
-			if (at < 0 || at >= (int64_t)v[i]->c->n)
-				continue;
-			*x = NSX_MIN(*x, (double)nsx_coll_ns(v[i]->c,
-							     (size_t)at));
-			best[k] = NSX_MIN(best[k], *x);
-		}
-	}
-	for (size_t g = 0; g < groups; g++) {
-		size_t there = 0;
-
-		for (size_t k = 0; k < NSX_SAMPLES; k++)
-			if (!isinf(least[g * NSX_SAMPLES + k]))
-				diff[there++] = least[g * NSX_SAMPLES + k] -
-						best[k];
-		if (!there || 2 * here[g] <= s.size)
-			continue;
-		usual[ngroups++] = nsx_median_of(diff, there);
-		sum += diff[there - 1 - there / 10] - diff[there / 10];
-	}
-	*ret_transfer = nsx_median_of(best, NSX_SAMPLES);
-	return ngroups ? NSX_MAX(sum / (double)ngroups,
-				 nsx_median_of(usual, ngroups)) : INFINITY;
+	memcpy(sorted, v, third * sizeof(*v));
+	slope = nsx_median_of(sorted, third);
+	memcpy(sorted, v + n - third, third * sizeof(*v));
+	slope = (nsx_median_of(sorted, third) - slope) / (double)(n - third);
+	for (size_t i = 0; i < n; i++)
+		sorted[i] = v[i] -= slope * (double)i;
+	middle = nsx_median_of(sorted, n);
+	for (size_t i = 0; i < n; i++)
+		v[i] -= middle;
+	return middle;
 }
 
-/* How far the ends of a group's collectives are apart, but for a constant and a
- * drift: four fifths of all channels are no farther from their group's first.
- */
-static double apart(struct nsx_matcher *m, struct nsx_mchannel *const *v, size_t n,
-		    struct shape s)
+static void find_ends(const struct nsx_mchannel *x, const struct nsx_mchannel *y,
+		      struct ends *ret)
 {
-	size_t groups = (size_t)(m->most_rank / s.size + s.stride + 1), k = 0;
-	const struct nsx_mchannel **first = nsx_arena_get(m->scratch, groups *
-								 sizeof(*first));
-	const struct nsx_mchannel **last = nsx_arena_get(m->scratch, groups *
-								sizeof(*last));
-	double *spread = nsx_arena_get(m->scratch, (n + 1) * sizeof(*spread));
+	size_t samples = NSX_MIN(x->c->n, NSX_SAMPLES), n = 0, at[NSX_SAMPLES];
+	double by[NSX_SAMPLES];
 
-	for (size_t i = 0; i < n; i++) {
-		const struct nsx_mchannel **x = &first[group_of(m, v[i], s)];
-		const struct nsx_mchannel **before =
-			&last[group_of(m, v[i], s)];
+	for (size_t s = 0; s < NSX_SAMPLES; s++)
+		ret->at[s] = NAN;
+	for (size_t s = 0; s < samples && y->c->has_times; s++) {
+		size_t i = x->c->n * s / samples;
+		int64_t k = (int64_t)i + x->shift - y->shift;
 
-		if (!*x)
-			*x = v[i];
-		else
-			spread[k++] = NSX_MAX(
-				nsx_spread_at(*x, v[i],
-					      v[i]->shift - (*x)->shift),
-				nsx_apart_at(m, *before, v[i],
-					     v[i]->shift - (*before)->shift));
-		*before = v[i];
+		if (k < 0 || k >= (int64_t)y->c->n ||
+		    x->c->ops[x->c->code[i]].name !=
+			    y->c->ops[y->c->code[k]].name)
+			continue;
+		at[n] = s;
+		by[n++] = (double)(nsx_coll_end(y->c, (size_t)k) -
+				   nsx_coll_end(x->c, i));
+		ret->length[s] = (double)nsx_coll_ns(y->c, (size_t)k);
 	}
-	nsx_median_of(spread, k); /* sorts */
-	return k ? spread[k * 4 / 5] : INFINITY;
+	if (n < 3)
+		return;
+	ret->constant = level(by, n);
+	for (size_t i = 0; i < n; i++)
+		ret->at[at[i]] = by[i];
+}
+
+/* Ranks of every group that a shape has and its shape of fewer ranks has not. */
+struct fit {
+	struct shape s;
+	double apart;	/* mean logarithm of how far their ends are apart    */
+	size_t npairs;
+	size_t nbroken; /* pairs that cannot be of one group                 */
+};
+
+/* Ends are of one clock where the ranks are of one host.  What had ended before the
+ * other began was not the same.
+ */
+static void compare(const struct ends *x, const struct ends *y, double host_ns,
+		    struct fit *ret)
+{
+	size_t n = 0, nbroken = 0;
+	double sum = 0;
+
+	for (size_t s = 0; s < NSX_SAMPLES; s++) {
+		double by = fabs(x->at[s] - y->at[s]);
+
+		if (isnan(by))
+			continue;
+		nbroken += by > BEFORE_NS + (x->at[s] > y->at[s] ?
+						     x->length[s] : y->length[s]);
+		sum += log(by + LEAST_NS);
+		n++;
+	}
+	if (!n)
+		return;
+	ret->apart += sum / (double)n;
+	ret->npairs++;
+	ret->nbroken += nbroken > 1 + n / 50 || host_ns > NSX_TOGETHER_NS;
+}
+
+/* How far the clock of their host has the ends apart; 0: they have none. */
+static double on_host_ns(const struct nsx_matcher *m, const struct nsx_mchannel *x,
+			 const struct ends *xe, const struct nsx_mchannel *y,
+			 const struct ends *ye)
+{
+	const struct nsx_frank *rank = m->f->rank;
+
+	return rank[x->rank].host != rank[y->rank].host || x->utc_ns < 0 ||
+			       y->utc_ns < 0 ? 0 :
+		       fabs(xe->constant - ye->constant +
+			    (double)(x->utc_ns - y->utc_ns));
+}
+
+/* Both a shape's parts and what joins them must fit: it has the worst of them. */
+static void fit_shape(const struct nsx_matcher *m, struct nsx_mchannel *const *v,
+		      size_t n, const struct ends *e, const struct fit *all,
+		      struct fit *f)
+{
+	int64_t factor = 2, part, far;
+	size_t to = 0;
+
+	while (f->s.size % factor)
+		factor++;
+	part = f->s.size / factor;
+	far = part * f->s.stride;
+	for (size_t i = 0; i < n; i++) {
+		int64_t number = m->f->rank[v[i]->rank].number;
+
+		if (number / f->s.stride % f->s.size >= f->s.size - part)
+			continue;
+		while (to < n && m->f->rank[v[to]->rank].number < number + far)
+			to++;
+		if (to < n && m->f->rank[v[to]->rank].number == number + far)
+			compare(&e[i], &e[to],
+				on_host_ns(m, v[i], &e[i], v[to], &e[to]), f);
+	}
+	f->apart = f->npairs ? f->apart / (double)f->npairs : 0;
+	for (; all < f && part > 1; all++)
+		if (all->s.stride == f->s.stride && all->s.size == part) {
+			f->apart = NSX_MAX(f->apart, all->apart);
+			f->nbroken = NSX_MAX(f->nbroken, all->nbroken);
+			f->npairs += all->npairs;
+		}
 }
 
 /* Shapes of a job in order, the largest groups first; the last has groups of 1.
@@ -152,42 +201,67 @@ static void next_shape(const struct nsx_mesh *mesh, int64_t world,
 							   s->size))));
 }
 
-/* The largest groups whose ends agree as well as any.  That parts of one would
- * agree as well, where its clocks are not all the same and ends of all are near
- * each other, shows in transfers that vary: then all are one.
+/* Every shape of the job, those of fewer ranks first, and how it fits. */
+static struct fit *fit_all(struct nsx_matcher *m, struct nsx_mchannel *const *v,
+			   size_t n, int64_t world, size_t *ret_n)
+{
+	const struct nsx_mesh any = {0};
+	struct ends *e = nsx_arena_get(m->scratch, n * sizeof(*e));
+	const struct nsx_mchannel *longest = v[0];
+	struct shape s, all = {1, world};
+	struct fit *ret;
+	size_t nfits = 0, at;
+
+	for (size_t i = 0; i < n; i++)
+		longest = v[i]->c->n > longest->c->n ? v[i] : longest;
+	for (size_t i = 0; i < n; i++)
+		find_ends(longest, v[i], &e[i]);
+	for (s = all; s.size > 1; next_shape(&any, world, &s))
+		nfits++;
+	ret = nsx_arena_get(m->scratch, nfits * sizeof(*ret));
+	at = nfits;
+	for (s = all; s.size > 1; next_shape(&any, world, &s))
+		ret[--at].s = s;
+	for (; at < nfits; at++)
+		fit_shape(m, v, n, e, ret, &ret[at]);
+	*ret_n = nfits;
+	return ret;
+}
+
+/* The largest groups whose ends agree about as well as any, and of which no more
+ * are contradicted.  A rank may agree better with some of its group than with others.
  */
 static struct shape shape_of(struct nsx_matcher *m, struct nsx_mchannel *const *v,
 			     size_t n)
 {
 	int64_t world = NSX_MAX(m->most_rank + 1, m->f->expected);
-	const struct shape all = {1, world};
-	struct shape s, best = all;
-	double least = INFINITY, found = INFINITY, transfer = INFINITY;
-	double of_all = apart(m, v, n, all);
+	struct fit best = {.s = {1, world}}, *fit;
+	size_t nfits, least_broken = SIZE_MAX;
+	double least = INFINITY;
 
 	if (n < 3)
-		return all;
-	for (s = all; s.size > 1; next_shape(&m->f->mesh, world, &s)) {
-		least = NSX_MIN(least, apart(m, v, n, s));
-		nsx_arena_clear(m->scratch);
-	}
-	for (s = all; s.size >= best.size || isinf(found);
-	     next_shape(&m->f->mesh, world, &s)) {
-		double x = apart(m, v, n, s);
+		return best.s;
+	fit = fit_all(m, v, n, world, &nfits);
+	for (size_t i = 0; i < nfits; i++)
+		if (fit[i].npairs)
+			least_broken = NSX_MIN(least_broken, fit[i].nbroken);
+	for (size_t i = 0; i < nfits; i++)
+		if (fit[i].npairs && fit[i].nbroken == least_broken)
+			least = NSX_MIN(least, fit[i].apart);
+	for (size_t i = 0; i < nfits; i++) {
+		const struct fit *x = &fit[i];
 
-		nsx_arena_clear(m->scratch);
-		if (x > 3 * least + NSX_END_NOISE_NS || x >= found)
+		if (!x->npairs || x->nbroken > least_broken ||
+		    x->apart > least + log(MUCH_WORSE) ||
+		    (m->f->mesh.n && !nsx_mesh_has(&m->f->mesh, x->s.stride,
+						   x->s.size)))
 			continue;
-		found = x;
-		best = s;
+		if (!best.npairs || x->s.size > best.s.size ||
+		    x->apart < best.apart)
+			best = *x;
 	}
-	if (best.size < world && of_all <= NSX_TOGETHER_NS) {
-		found = variation(m, v, n, best, &transfer);
-		nsx_arena_clear(m->scratch);
-		if (found > NSX_MIN(NOISE_NS, NOISE * transfer))
-			return all;
-	}
-	return best;
+	nsx_arena_clear(m->scratch);
+	return best.s;
 }
 
 NSX_POINTER_ORDER(cmp_group, struct nsx_mchannel, UP(group), UP(rank));
@@ -195,17 +269,26 @@ NSX_POINTER_ORDER(cmp_group, struct nsx_mchannel, UP(group), UP(rank));
 /* Of sends and receives those whose ends do not agree are of nobody that is known:
  * who is between two others sends to both on one channel.
  */
+static bool are_apart(struct nsx_mchannel *const *v, size_t n)
+{
+	size_t napart = 0;
+
+	if (v[0]->c->comm || !nsx_is_of_pairs(v[0]->c) || !v[0]->c->has_times)
+		return false;
+	for (size_t i = 1; i < n; i++)
+		napart += nsx_spread_at(v[0], v[i], v[i]->shift - v[0]->shift) >
+			  NSX_TOGETHER_NS;
+	return 5 * napart > n - 1;
+}
+
 static int new_comms(struct nsx_matcher *m, struct nsx_mchannel *const *v, size_t n,
 		     bool is_sure, struct nsx_err *err)
 {
-	const struct shape all = {1, m->most_rank + 1};
-	bool are_apart = n > 1 && !v[0]->c->comm && nsx_is_of_pairs(v[0]->c) &&
-			 v[0]->c->has_times && apart(m, v, n, all) > NSX_TOGETHER_NS;
-	int rc = are_apart ? 0 : new_comm(m, v, n, is_sure, err);
+	bool is_nobodys = are_apart(v, n);
+	int rc = is_nobodys ? 0 : new_comm(m, v, n, is_sure, err);
 
-	for (size_t i = 0; i < n && are_apart && !rc; i++)
+	for (size_t i = 0; i < n && is_nobodys && !rc; i++)
 		rc = new_comm(m, v + i, 1, false, err);
-	nsx_arena_clear(m->scratch);
 	return rc;
 }
 

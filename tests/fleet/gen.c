@@ -63,7 +63,8 @@ static struct {
 	int speeds;   /* of GPUs: the slowest takes this much longer, 0.1 %  */
 	int root;     /* a step begins with a broadcast                      */
 	int payload;  /* NCCL says communicator and bytes of its calls; 2: ranks */
-	int ends;     /* of one collective: at most so far apart, us         */
+	int ends;     /* of one collective: at most so far apart, us; most of it
+			 is always the same                          */
 	int apart;    /* each operation of all ranks has a stream: traces    */
 	int skew;     /* of the clocks of hosts: at most, ms                 */
 	uint64_t seed;
@@ -220,7 +221,8 @@ static void collective(struct rank *v, int s, int first, int by, int end, int op
 			start = v[r].comm + 1100;
 		/* The backward pass runs on beside it: see hide(). */
 		v[r].comm = last + transfer +
-			(int64_t)(1e3 * job.ends *
+			(int64_t)(700 * job.ends * uniform(r, -5, stream)) +
+			(int64_t)(300 * job.ends *
 				  uniform(r, s, 2000 + (int)v[r].n));
 		emit(&v[r], start, v[r].comm, op, stream);
 		if (!async) {

@@ -32,6 +32,10 @@ planted skewed none ranks=16 hosts=4 tp=2 skew=3000 seed=22
 planted far gpu_slow ranks=6 hosts=3 skew=7000 ends=6 seed=5
 planted by_others gpu_slow ranks=12 hosts=3 tp=4 ends=6 apart=1 colls=4 skew=60 seed=8
 planted by_others_loss gpu_slow ranks=24 hosts=3 tp=8 ends=6 apart=1 colls=4 skew=80 seed=5
+# Ends up to 25 us apart, most of that always the same.
+planted tp2_ends imbalance ranks=16 hosts=4 tp=2 ends=25 steps=26 colls=16 seed=106
+planted tp8_ends data_late ranks=64 hosts=8 tp=8 ends=25 colls=8 seed=114
+planted link_ends slow_link ranks=32 hosts=4 tp=2 ends=25 colls=8 seed=117
 planted weak cpu_late ranks=12 hosts=3 strength=45 speeds=5 seed=23
 keep=1; planted mixed data_late ranks=8 hosts=2 format=digest traces=2 colls=100; keep=
 for f in mixed/traces/*.sqlite; do
