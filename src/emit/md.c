@@ -17,6 +17,7 @@ static const char *const headings[] = {
 	"Where the time went",
 	"What if",
 	"Phases and iterations",
+	"Steps",
 	"Critical path",
 	"Idle by cause",
 	"Kernels",

@@ -1,0 +1,75 @@
+-- Steps of engines and training loops: ranges by name, but those that begin inside another
+-- of their thread, on each device on which work was launched in them.
+-- @role check
+-- @table rows
+-- @col process       pid of the process
+-- @col device_id     CUDA ordinal
+-- @col range_name    name of the range
+-- @col start_ns      the range begins
+-- @col end_ns        it ends
+-- @col host_gap_ns   to the next step of the thread
+WITH
+named AS (
+  SELECT
+    *
+  , range_name GLOB 'execute_context_*(*)_generation_*(*)'
+    OR range_name GLOB 'step[[]*'
+    OR range_name GLOB '[[]Executor] _forward_step*ctx reqs*gen reqs'
+      AS is_engine
+  , range_name GLOB 'ProfilerStep#*' OR range_name GLOB 'iteration*'
+    OR range_name GLOB 'train_step*' OR range_name GLOB 'step [0-9]*'
+      AS is_training
+  FROM _range
+),
+chosen AS MATERIALIZED (
+  SELECT
+    *
+  , max(end_ns) OVER (PARTITION BY thread_key
+      ORDER BY start_ns, end_ns DESC, range_name
+      ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before_ns
+  FROM named
+  WHERE kind IN ('stack', 'async') AND (is_engine
+    OR is_training AND NOT (SELECT max(is_engine) FROM named))
+),
+step AS MATERIALIZED (
+  SELECT
+    *
+  , lead(start_ns) OVER (PARTITION BY thread_key ORDER BY start_ns) - end_ns
+      AS host_gap_ns
+  FROM chosen
+  WHERE before_ns IS NULL OR start_ns >= before_ns
+),
+work(process_key, device_id, corr) AS (
+  SELECT process_key, device_id, corr FROM _kernel
+  UNION SELECT process_key, device_id, corr FROM _copy
+  UNION SELECT COALESCE(global_pid & ~0xFFFFFF, pid << 24), device_id, corr FROM memset
+  UNION SELECT COALESCE(global_pid & ~0xFFFFFF, pid << 24), device_id, corr FROM graph
+),
+launched AS MATERIALIZED (
+  SELECT c.thread_key, c.process_key, c.start_ns AS at, w.device_id
+  FROM work AS w
+  JOIN _host_call AS c ON c.process_key = w.process_key AND c.corr = w.corr
+),
+met AS ( -- by the step of the thread, else by the last one that began and is open
+  SELECT
+    device_id
+  , COALESCE(
+      (SELECT s.rid FROM step AS s
+       WHERE s.thread_key = l.thread_key AND s.start_ns <= at AND at < s.end_ns)
+    , (SELECT iif(at < end_ns, rid, NULL)
+       FROM (SELECT s.rid, s.end_ns FROM step AS s
+             WHERE s.process_key = l.process_key AND s.start_ns <= at
+             ORDER BY s.start_ns DESC, s.thread_key DESC LIMIT 1))
+    ) AS step_rid
+  FROM launched AS l
+)
+SELECT DISTINCT
+  s.pid AS process
+, m.device_id
+, s.range_name
+, s.start_ns
+, s.end_ns
+, s.host_gap_ns
+FROM met AS m
+JOIN step AS s ON s.rid = m.step_rid
+ORDER BY process, m.device_id, s.start_ns, s.range_name

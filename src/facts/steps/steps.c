@@ -1,0 +1,274 @@
+/* steps.c - which range is a step, and which GPU work it launched.
+ *
+ * Work belongs to the step of the thread that launched it; where that thread has none
+ * open, as the one that runs the backward pass, to the step of the process that began
+ * last and is still open.
+ */
+#include <stdlib.h>
+#include "facts/steps/steps.h"
+
+struct host_step {
+	struct nsx_step_name name;
+	nsx_str text;
+	uint32_t thread, process;
+	int64_t start_ns, end_ns, gap_ns;
+	int64_t launches, replays;
+	int64_t gpu_start_ns, work_end_ns; /* on the device at hand          */
+	bool stalls;
+};
+struct build {
+	const struct nsx_trace *t;
+	struct nsx_arena *scratch;
+	struct host_step *host; /* by thread, start                          */
+	uint32_t *by_process;	/* the same by process, start                */
+	size_t n;
+	size_t cap;		/* of the rows in the result                 */
+};
+
+NSX_ORDER(cmp_host, struct host_step, UP(thread), UP(start_ns), DOWN(end_ns),
+	  UP(text));
+NSX_ORDER(cmp_step, struct nsx_step, UP(process), UP(device), UP(gpu_start_ns),
+	  UP(start_ns), UP(text));
+
+static int cmp_in_process(const void *a, const void *b, void *ctx)
+{
+	const struct host_step *host = ctx;
+	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+
+	return NSX_CMP(host[i].process, host[k].process) ?:
+	       NSX_CMP(host[i].start_ns, host[k].start_ns) ?: NSX_CMP(i, k);
+}
+
+enum name_class { NOT_READ, NO_STEP, TRAINING_STEP, ENGINE_STEP };
+
+/* What each name of a range is; returns the class that counts as a step. */
+static enum name_class read_names(const struct nsx_trace *t, uint8_t *classes)
+{
+	enum name_class most = TRAINING_STEP;
+
+	for (size_t i = 0; i < t->nvtx.n; i++) {
+		nsx_str name = t->nvtx.name[i];
+		struct nsx_step_name x;
+
+		if (classes[name] != NOT_READ)
+			continue;
+		classes[name] = !nsx_step_name(nsx_text(t, name), &x) ? NO_STEP :
+				x.kind == NSX_STEP_TRAINING ? TRAINING_STEP :
+							      ENGINE_STEP;
+		most = NSX_MAX(most, classes[name]);
+	}
+	return most;
+}
+
+static bool is_step_range(const struct nsx_trace *t, const uint8_t *classes,
+			  enum name_class step, size_t i)
+{
+	return classes[t->nvtx.name[i]] == step &&
+	       t->nvtx.kind[i] != NSX_NVTX_MARK &&
+	       nsx_starts_inside(t, nsx_range_start(&t->nvtx, i));
+}
+
+/* Leaves out what begins inside another of its thread. */
+static void drop_nested(struct build *b)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < b->n; i++) {
+		struct host_step *before = n ? &b->host[n - 1] : NULL;
+
+		if (before && before->thread == b->host[i].thread) {
+			if (b->host[i].start_ns < before->end_ns)
+				continue;
+			before->gap_ns = b->host[i].start_ns - before->end_ns;
+		}
+		b->host[n++] = b->host[i];
+	}
+	b->n = n;
+}
+
+static bool decodes(const struct host_step *x)
+{
+	return x->name.kind == NSX_STEP_DECODE || x->name.kind == NSX_STEP_MIXED;
+}
+
+/* Prefills between two steps that decode, of which the second has more requests than
+ * these prefills brought: the others waited.
+ */
+static void mark_stalls(struct build *b)
+{
+	struct host_step *v = b->host;
+
+	NSX_EACH_RUN(i, next, b->n, v[next].thread == v[i].thread &&
+		     v[next].name.kind == v[i].name.kind) {
+		int64_t prompts = 0;
+
+		if (v[i].name.kind != NSX_STEP_PREFILL || !i || next == b->n ||
+		    v[i - 1].thread != v[i].thread ||
+		    v[next].thread != v[i].thread || !decodes(&v[i - 1]) ||
+		    !decodes(&v[next]))
+			continue;
+		for (size_t k = i; k < next; k++)
+			prompts += NSX_MAX(v[k].name.prompts, 0);
+		for (size_t k = i; k < next; k++)
+			v[k].stalls = v[next].name.requests > prompts;
+	}
+}
+
+static int find_hosts(struct build *b, struct nsx_err *err)
+{
+	const struct nsx_trace *t = b->t;
+	enum name_class step;
+	uint8_t *classes;
+	size_t n = 0;
+
+	if (!nsx_new_array(classes, b->scratch, nsx_strings_bound(t->strings),
+			   "names of steps", err))
+		return err->rc;
+	step = read_names(t, classes);
+	for (size_t i = 0; i < t->nvtx.n; i++)
+		n += is_step_range(t, classes, step, i);
+	if (nsx_new_arrays(b->scratch, n, "steps", err, b->host, b->by_process))
+		return err->rc;
+	for (size_t i = 0; i < t->nvtx.n; i++) {
+		uint32_t thread;
+		struct host_step *x = &b->host[b->n];
+
+		if (!is_step_range(t, classes, step, i))
+			continue;
+		thread = nsx_nvtx_thread(t, i);
+		*x = (struct host_step){.text = t->nvtx.name[i], .gap_ns = -1,
+			.thread = thread, .process = t->thread[thread].process,
+			.start_ns = nsx_range_start(&t->nvtx, i),
+			.end_ns = nsx_range_end(&t->nvtx, i)};
+		nsx_step_name(nsx_text(t, x->text), &x->name);
+		b->n++;
+	}
+	nsx_sort(b->host, b->n, sizeof(*b->host), cmp_host);
+	drop_nested(b);
+	mark_stalls(b);
+	for (uint32_t i = 0; i < b->n; i++)
+		b->by_process[i] = i;
+	nsx_sort_r(b->by_process, b->n, sizeof(*b->by_process), cmp_in_process,
+		   b->host);
+	return 0;
+}
+
+/* The step that a call belongs to; NULL: none. */
+static struct host_step *step_of(const struct build *b, uint32_t call)
+{
+	uint32_t thread = nsx_call_thread(b->t, call);
+	uint32_t process = b->t->thread[thread].process;
+	int64_t at = nsx_call_start(&b->t->calls, call);
+	struct host_step *v = b->host;
+	size_t k = NSX_SEARCH((size_t)0, b->n, i, v[i].thread < thread ||
+			      (v[i].thread == thread && v[i].start_ns <= at));
+
+	if (k && v[k - 1].thread == thread && at < v[k - 1].end_ns)
+		return &v[k - 1];
+	k = NSX_SEARCH((size_t)0, b->n, i,
+		       v[b->by_process[i]].process < process ||
+		       (v[b->by_process[i]].process == process &&
+			v[b->by_process[i]].start_ns <= at));
+	if (!k)
+		return NULL;
+	v += b->by_process[k - 1];
+	return v->process == process && at < v->end_ns ? v : NULL;
+}
+
+static void count_launches(struct build *b)
+{
+	const struct nsx_calls *c = &b->t->calls;
+
+	for (uint32_t i = 0; i < c->n; i++) {
+		struct host_step *x;
+
+		if (c->cls[i] != NSX_CALL_LAUNCH || c->flags[i] & NSX_CALL_NESTED)
+			continue;
+		x = step_of(b, i);
+		if (!x)
+			continue;
+		x->launches++;
+		x->replays += !!(c->flags[i] & NSX_CALL_GRAPH);
+	}
+}
+
+static void find_work(struct build *b, const struct nsx_device *d)
+{
+	const struct nsx_ops *o = &b->t->ops;
+
+	for (size_t i = 0; i < b->n; i++) {
+		b->host[i].gpu_start_ns = INT64_MAX;
+		b->host[i].work_end_ns = INT64_MIN;
+	}
+	for (size_t i = d->ops_at; i < d->ops_at + d->nops; i++) {
+		uint32_t call = nsx_op_call(o, i);
+		struct host_step *x = call == NSX_NONE || !nsx_op_counts(b->t, i) ?
+					      NULL : step_of(b, call);
+
+		if (!x)
+			continue;
+		x->gpu_start_ns = NSX_MIN(x->gpu_start_ns, nsx_op_start(o, i));
+		x->work_end_ns = NSX_MAX(x->work_end_ns, nsx_op_end(o, i));
+	}
+}
+
+static int keep_steps(struct build *b, uint32_t device, struct nsx_steps *ret,
+		      struct nsx_err *err)
+{
+	for (size_t i = 0; i < b->n; i++) {
+		const struct host_step *x = &b->host[i];
+
+		if (x->work_end_ns < x->gpu_start_ns)
+			continue;
+		if (nsx_push(ret->v, ret->n, b->cap, "steps", err, (struct nsx_step){
+			.name = x->name, .text = x->text, .process = x->process,
+			.device = device, .start_ns = x->start_ns,
+			.end_ns = x->end_ns, .host_gap_ns = x->gap_ns,
+			.gpu_start_ns = x->gpu_start_ns,
+			.work_end_ns = x->work_end_ns, .gpu_end_ns = x->work_end_ns,
+			.launches = x->launches, .replays = x->replays,
+			.stalls = x->stalls}))
+			return err->rc;
+	}
+	return 0;
+}
+
+static int build(struct build *b, struct nsx_steps *ret, struct nsx_err *err)
+{
+	if (find_hosts(b, err))
+		return err->rc;
+	if (!b->n)
+		return 0;
+	count_launches(b);
+	for (uint32_t d = 0; d < b->t->ndevices; d++) {
+		find_work(b, &b->t->device[d]);
+		if (keep_steps(b, d, ret, err))
+			return err->rc;
+	}
+	nsx_sort(ret->v, ret->n, sizeof(*ret->v), cmp_step);
+	for (size_t i = 0; i + 1 < ret->n; i++)
+		if (ret->v[i].process == ret->v[i + 1].process &&
+		    ret->v[i].device == ret->v[i + 1].device)
+			ret->v[i].gpu_end_ns = ret->v[i + 1].gpu_start_ns;
+	return 0;
+}
+
+int nsx_steps_build(const struct nsx_trace *t, struct nsx_steps *ret,
+		    struct nsx_err *err)
+{
+	struct build b = {.t = t, .scratch = nsx_arena_new()};
+	int rc;
+
+	*ret = (struct nsx_steps){0};
+	rc = build(&b, ret, err);
+	if (rc)
+		nsx_steps_done(ret);
+	nsx_arena_free(b.scratch);
+	return rc;
+}
+
+void nsx_steps_done(struct nsx_steps *steps)
+{
+	free(steps->v);
+	*steps = (struct nsx_steps){0};
+}

@@ -1,0 +1,57 @@
+/* steps.h - the steps of an inference engine or of a training loop, told by the names
+ * of its NVTX ranges (steps.def), and the GPU work they launched.
+ *
+ * A range inside a step of its thread is part of that step.  Names of training loops
+ * count only where no engine names a step.
+ */
+#ifndef NSX_FACTS_STEPS_H
+#define NSX_FACTS_STEPS_H
+
+#include "facts/facts.h"
+
+enum nsx_step_kind {
+	NSX_STEP_DECODE, NSX_STEP_PREFILL, NSX_STEP_MIXED, NSX_STEP_IDLE,
+	NSX_STEP_TRAINING, NSX_NSTEP_KINDS
+};
+extern const char *const nsx_step_kinds[NSX_NSTEP_KINDS]; /* "decode", ...  */
+
+/* What a name says; -1: it does not. */
+struct nsx_step_name {
+	const char *engine;
+	enum nsx_step_kind kind;
+	int64_t prompts, decodes, requests, tokens;
+	bool tells_decoded; /* tokens that were decoded are told              */
+};
+/* Whether a range's name is one of a step. */
+bool nsx_step_name(const char *text, struct nsx_step_name *ret);
+/* The number whose power of two classes steps of a kind by size; -1: none. */
+int64_t nsx_step_size(const struct nsx_step_name *name);
+
+/* A step on a device.  Its GPU time goes from its first work there to the first
+ * work of the next step; that of the last ends with its work.
+ */
+struct nsx_step {
+	struct nsx_step_name name;
+	nsx_str text;
+	uint32_t process, device;
+	int64_t start_ns, end_ns;	/* the range, on the host               */
+	int64_t host_gap_ns;		/* to the next step of its thread; -1: it
+					   is the last                          */
+	int64_t gpu_start_ns, work_end_ns, gpu_end_ns; /* its last work may end
+					   while the next step works   */
+	int64_t launches, replays;	/* calls that launch; of graphs         */
+	bool stalls; /* a prefill for which requests that decode wait        */
+};
+struct nsx_steps {
+	struct nsx_step *v; /* by process, device, gpu_start_ns              */
+	size_t n;
+};
+
+/* Only steps that begin in the window in force.  O(n log n) in ranges, calls and
+ * GPU work.  Owner: the caller, nsx_steps_done.  Errors: NSX_E_NOMEM.
+ */
+int nsx_steps_build(const struct nsx_trace *t, struct nsx_steps *ret,
+		    struct nsx_err *err) NSX_CHECKED;
+void nsx_steps_done(struct nsx_steps *steps);
+
+#endif

@@ -1,0 +1,355 @@
+/* steps.c - steps of an inference engine or a training loop: what each kind of them
+ * takes, and how much of that a GPU worked.
+ */
+#include <inttypes.h>
+#include <string.h>
+#include "facts/steps/steps.h"
+#include "passes/pass.h"
+
+#define GROUP_COLUMNS(X)                                                      \
+	X(ENGINE, "engine", STR, "whose names the ranges have")               \
+	X(KIND, "kind", STR, "decode, prefill, mixed, idle or training")      \
+	X(SIZE, "size", STR,                                                  \
+	  "requests that decode, or tokens of prompts; null: all sizes")      \
+	X(COUNT, "count", I64, "steps on a device")                           \
+	X(REQUESTS, "request_count", I64, "requests in them; null: not told") \
+	X(TOKENS, "token_count", I64, "tokens in them; null: not told")       \
+	X(P50, "p50_ms", F64, "median of their GPU time")                     \
+	X(P95, "p95_ms", F64, "95th percentile of it")                        \
+	X(TOTAL, "total_ns", I64, "their GPU time")                           \
+	X(COMPUTE, "compute_ns", I64, "of it: a kernel computes")             \
+	X(COMM, "comm_exposed_ns", I64, "of it: only communication runs")     \
+	X(COPY, "copy_exposed_ns", I64, "of it: only copies run")             \
+	X(IDLE, "idle_inside_ns", I64,                                        \
+	  "of it: nothing runs, before the step's last work ends")            \
+	X(BETWEEN, "idle_between_ns", I64,                                    \
+	  "of it: nothing runs, after that")                                  \
+	X(BUSY, "busy_pct", F64, "share of it in which something runs")       \
+	X(HOST, "host_p50_ms", F64, "median length of their ranges")          \
+	X(GAP, "host_gap_p50_ms", F64,                                        \
+	  "median time of the thread from a range to that of the next step")  \
+	X(LAUNCHES, "launch_count", I64, "calls that launch")                 \
+	X(MISSED, "graph_missed_count", I64,                                  \
+	  "steps that replay no graph, of a kind that does; null: none does") \
+	X(STALL, "stall_ns", I64,                                             \
+	  "GPU time of prefills for which requests that decode wait")
+NSX_COLUMNS(group_cols, GROUP_COLUMNS);
+#define COLUMNS(X)                                                            \
+	X(R_PROCESS, "process", I64, "pid of the process")                    \
+	X(R_DEVICE, "device_id", I64, "CUDA ordinal")                         \
+	X(R_NAME, "range_name", STR, "name of the range")                     \
+	X(R_KIND, "kind", STR, "decode, prefill, mixed, idle or training")    \
+	X(R_REQUESTS, "request_count", I64, "requests; null: not told")       \
+	X(R_TOKENS, "token_count", I64, "tokens; null: not told")             \
+	X(R_START, "start_ns", I64, "the range begins")                       \
+	X(R_END, "end_ns", I64, "the range ends")                             \
+	X(R_GPU_START, "gpu_start_ns", I64, "its first GPU work begins")      \
+	X(R_WORK_END, "work_end_ns", I64, "its last GPU work ends")           \
+	X(R_GPU_END, "gpu_end_ns", I64,                                       \
+	  "first GPU work of the next step begins; of the last: work_end_ns") \
+	X(R_COMPUTE, "compute_ns", I64, "from gpu_start_ns to gpu_end_ns: a " \
+	  "kernel computes")                                                  \
+	X(R_COMM, "comm_exposed_ns", I64, "only communication runs")          \
+	X(R_COPY, "copy_exposed_ns", I64, "only copies run")                  \
+	X(R_IDLE, "idle_inside_ns", I64,                                      \
+	  "nothing runs, before work_end_ns")                                 \
+	X(R_BETWEEN, "idle_between_ns", I64, "nothing runs, after it")        \
+	X(R_GAP, "host_gap_ns", I64,                                          \
+	  "end_ns to the next step of the thread; null: the last")            \
+	X(R_LAUNCHES, "launch_count", I64, "calls that launch")               \
+	X(R_REPLAYS, "replay_count", I64, "graph launches among them")        \
+	X(R_STALLS, "stalls", BOOL,                                           \
+	  "a prefill for which requests that decode wait")
+NSX_COLUMNS(cols, COLUMNS);
+static const struct nsx_layout layouts[] = {
+	{.key = "kinds", .csv = "steps", NSX_COLS(group_cols),
+	 .json_rows = NSX_ALL_ROWS},
+	{.key = "sizes", .csv = "steps_by_size", NSX_COLS(group_cols),
+	 .json_rows = NSX_ALL_ROWS},
+	{.key = "rows", .csv = "steps_each", NSX_COLS(cols)},
+};
+
+/* A step with what its device did in its time. */
+struct timed {
+	const struct nsx_step *step;
+	int size; /* class: n of 2^n to 2^(n+1) - 1; -1: none                */
+	int64_t ns, compute_ns, comm_ns, copy_ns, inside_ns, between_ns;
+};
+struct work {
+	const struct nsx_run *run;
+	struct nsx_section *out;
+	struct nsx_table **table;
+	struct timed *v; /* by kind, engine, size                            */
+	int64_t *scratch;
+	size_t n;
+};
+
+static int cmp_timed(const void *a, const void *b)
+{
+	const struct timed *x = a, *y = b;
+
+	return NSX_CMP(x->step->name.kind, y->step->name.kind) ?:
+	       strcmp(x->step->name.engine, y->step->name.engine) ?:
+	       NSX_CMP(x->size, y->size);
+}
+
+static int size_class(int64_t size)
+{
+	return size < 1 ? -1 : 63 - __builtin_clzll((uint64_t)size);
+}
+
+static struct timed time_step(const struct nsx_facts *f, const struct nsx_step *s)
+{
+	const struct nsx_device_facts *d = &f->device[s->device];
+	int64_t end = NSX_MIN(s->work_end_ns, s->gpu_end_ns);
+	struct nsx_partition all, inside;
+
+	nsx_partition(d, s->gpu_start_ns, s->gpu_end_ns, &all);
+	nsx_partition(d, s->gpu_start_ns, end, &inside);
+	return (struct timed){
+		.step = s, .size = size_class(nsx_step_size(&s->name)),
+		.ns = s->gpu_end_ns - s->gpu_start_ns,
+		.compute_ns = nsx_computing_ns(all.ns),
+		.comm_ns = all.ns[NSX_P_COMM_EXPOSED],
+		.copy_ns = all.ns[NSX_P_COPY_EXPOSED],
+		.inside_ns = inside.ns[NSX_P_IDLE],
+		.between_ns = all.ns[NSX_P_IDLE] - inside.ns[NSX_P_IDLE]};
+}
+
+static struct nsx_cell told(int64_t n)
+{
+	return n < 0 ? nsx_null() : nsx_int(n);
+}
+
+static void add_row(struct work *w, const struct timed *x)
+{
+	const struct nsx_trace *t = w->run->trace;
+	const struct nsx_step *s = x->step;
+	struct nsx_cell *row = nsx_add_row(w->table[2]);
+
+	row[R_PROCESS] = nsx_pid_cell(t, s->process);
+	row[R_DEVICE] = nsx_device_cell(t, s->device);
+	row[R_NAME] = nsx_name_cell(t, w->table[2], s->text);
+	row[R_KIND] = nsx_string(nsx_step_kinds[s->name.kind]);
+	row[R_REQUESTS] = told(s->name.requests);
+	row[R_TOKENS] = told(s->name.tokens);
+	row[R_START] = nsx_int(s->start_ns);
+	row[R_END] = nsx_int(s->end_ns);
+	row[R_GPU_START] = nsx_int(s->gpu_start_ns);
+	row[R_WORK_END] = nsx_int(s->work_end_ns);
+	row[R_GPU_END] = nsx_int(s->gpu_end_ns);
+	row[R_COMPUTE] = nsx_int(x->compute_ns);
+	row[R_COMM] = nsx_int(x->comm_ns);
+	row[R_COPY] = nsx_int(x->copy_ns);
+	row[R_IDLE] = nsx_int(x->inside_ns);
+	row[R_BETWEEN] = nsx_int(x->between_ns);
+	row[R_GAP] = told(s->host_gap_ns);
+	row[R_LAUNCHES] = nsx_int(s->launches);
+	row[R_REPLAYS] = nsx_int(s->replays);
+	row[R_STALLS] = nsx_bool(s->stalls);
+}
+
+struct sums {
+	int64_t requests, tokens, total, compute, comm, copy, inside, between,
+		launches, replays, missed, stall;
+};
+
+static struct sums add_up(const struct timed *v, size_t n)
+{
+	struct sums a = {.requests = -1, .tokens = -1};
+
+	for (size_t i = 0; i < n; i++) {
+		const struct nsx_step *s = v[i].step;
+
+		if (s->name.requests >= 0)
+			a.requests = NSX_MAX(a.requests, 0) + s->name.requests;
+		if (s->name.tokens >= 0)
+			a.tokens = NSX_MAX(a.tokens, 0) + s->name.tokens;
+		a.total += v[i].ns;
+		a.compute += v[i].compute_ns;
+		a.comm += v[i].comm_ns;
+		a.copy += v[i].copy_ns;
+		a.inside += v[i].inside_ns;
+		a.between += v[i].between_ns;
+		a.launches += s->launches;
+		a.replays += s->replays;
+		a.missed += !s->replays;
+		a.stall += s->stalls ? v[i].ns : 0;
+	}
+	return a;
+}
+
+/* Medians of lengths: of GPU time, of ranges, of times between them. */
+static void put_medians(struct work *w, const struct timed *v, size_t n,
+			struct nsx_cell *row)
+{
+	static const double qs[] = {0.5, 0.95};
+	int64_t *ns = w->scratch;
+	size_t ngaps = 0;
+	double q[2];
+
+	for (size_t i = 0; i < n; i++)
+		ns[i] = v[i].ns;
+	nsx_quantiles(ns, n, qs, 2, q);
+	row[P50] = nsx_real(q[0] / 1e6);
+	row[P95] = nsx_real(q[1] / 1e6);
+	for (size_t i = 0; i < n; i++)
+		ns[i] = v[i].step->end_ns - v[i].step->start_ns;
+	row[HOST] = nsx_real(nsx_quantile(ns, n, 0.5) / 1e6);
+	for (size_t i = 0; i < n; i++)
+		if (v[i].step->host_gap_ns >= 0)
+			ns[ngaps++] = v[i].step->host_gap_ns;
+	if (ngaps)
+		row[GAP] = nsx_real(nsx_quantile(ns, ngaps, 0.5) / 1e6);
+}
+
+static const char *say_size(struct work *w, int size)
+{
+	int64_t from = size < 0 ? 0 : (int64_t)1 << size;
+
+	if (size < 1)
+		return size < 0 ? NULL : "1";
+	return nsx_say(w->out, "%" PRId64 "-%" PRId64, from, 2 * from - 1);
+}
+
+static void add_group(struct work *w, struct nsx_table *table,
+		      const struct timed *v, size_t n, bool by_size,
+		      bool has_graphs)
+{
+	struct nsx_cell *row = nsx_add_row(table);
+	struct sums a = add_up(v, n);
+
+	row[ENGINE] = nsx_string(v->step->name.engine);
+	row[KIND] = nsx_string(nsx_step_kinds[v->step->name.kind]);
+	row[SIZE] = nsx_string(by_size ? say_size(w, v->size) : NULL);
+	row[COUNT] = nsx_int((int64_t)n);
+	row[REQUESTS] = told(a.requests);
+	row[TOKENS] = told(a.tokens);
+	row[TOTAL] = nsx_int(a.total);
+	row[COMPUTE] = nsx_int(a.compute);
+	row[COMM] = nsx_int(a.comm);
+	row[COPY] = nsx_int(a.copy);
+	row[IDLE] = nsx_int(a.inside);
+	row[BETWEEN] = nsx_int(a.between);
+	row[BUSY] = nsx_part_pct(a.compute + a.comm + a.copy, a.total);
+	row[LAUNCHES] = nsx_int(a.launches);
+	row[MISSED] = has_graphs ? nsx_int(a.missed) : nsx_null();
+	row[STALL] = nsx_int(a.stall);
+	put_medians(w, v, n, row);
+}
+
+static const char *say_tokens(struct work *w, const struct nsx_cell *row)
+{
+	double s = (double)row[TOTAL].u.i / 1e9;
+
+	return row[TOKENS].type == NSX_T_NULL || !(s > 0) ? "" :
+		nsx_say(w->out, "; %.0f tokens a second",
+			(double)row[TOKENS].u.i / s);
+}
+
+static const char *say_graphs(struct work *w, const struct nsx_cell *row)
+{
+	return row[MISSED].type == NSX_T_NULL ? "" :
+		nsx_say(w->out, "; %.0f %% missed the graph",
+			100 * (double)row[MISSED].u.i / (double)row[COUNT].u.i);
+}
+
+static const char *say_stall(struct work *w, const struct nsx_cell *row)
+{
+	return !row[STALL].u.i ? "" :
+		nsx_say(w->out, "; decoding requests wait for them for %s",
+			nsx_say_time(w->out, row[STALL].u.i));
+}
+
+static void say_kind(struct work *w, const struct nsx_cell *row)
+{
+	double between = (double)row[BETWEEN].u.i / 1e6 /
+			 (double)row[COUNT].u.i;
+
+	nsx_md_bullet(w->out, "%s: %s, p50 %s, p95 %s, "
+		      "%.0f %% GPU busy; %s of each idle before the next begins%s%s%s.",
+		      row[ENGINE].u.s,
+		      nsx_text_n(w->out->arena, (size_t)row[COUNT].u.i,
+				 nsx_say(w->out, "%s step", row[KIND].u.s), NULL),
+		      nsx_say_ms(w->out, row[P50].u.f),
+		      nsx_say_ms(w->out, row[P95].u.f), row[BUSY].u.f,
+		      nsx_say_ms(w->out, between), say_graphs(w, row),
+		      say_stall(w, row), say_tokens(w, row));
+}
+
+/* Sorted by kind, engine and size. */
+static void add_groups(struct work *w)
+{
+	const struct timed *v = w->v;
+
+	NSX_EACH_RUN(i, next, w->n, v[next].step->name.kind == v[i].step->name.kind &&
+		     !strcmp(v[next].step->name.engine, v[i].step->name.engine)) {
+		bool has_graphs = add_up(v + i, next - i).replays > 0;
+
+		add_group(w, w->table[0], v + i, next - i, false, has_graphs);
+		say_kind(w, nsx_row_at(w->table[0], w->table[0]->nrows - 1));
+		NSX_EACH_RUN(k, end, next - i, v[i + end].size == v[i + k].size)
+			add_group(w, w->table[1], v + i + k, end - k, true,
+				  has_graphs);
+	}
+}
+
+static int fill_tables(struct work *w, const struct nsx_steps *steps,
+		       struct nsx_err *err)
+{
+	struct nsx_arena *a = w->run->scratch;
+
+	if (!nsx_new_array(w->v, a, steps->n, "steps", err) ||
+	    !nsx_new_array(w->scratch, a, steps->n, "steps", err))
+		return err->rc;
+	nsx_table_expect(w->table[2], steps->n, w->run->opts->held_rows);
+	for (size_t i = 0; i < steps->n; i++) {
+		w->v[i] = time_step(w->run->facts, &steps->v[i]);
+		add_row(w, &w->v[i]);
+	}
+	w->n = steps->n;
+	nsx_sort(w->v, w->n, sizeof(*w->v), cmp_timed);
+	add_groups(w);
+	if (w->table[1]->nrows > w->table[0]->nrows)
+		nsx_md_table(w->out, w->table[1], 0, KIND, SIZE, COUNT, P50, P95,
+			     BUSY, IDLE, BETWEEN, MISSED);
+	return 0;
+}
+
+static int run(const struct nsx_run *run, struct nsx_section *out,
+	       struct nsx_err *err)
+{
+	struct work w = {.run = run, .out = out, .table = nsx_add_tables(out)};
+	struct nsx_steps steps;
+	int rc;
+
+	if (nsx_steps_build(run->trace, &steps, err))
+		return err->rc;
+	if (!steps.n)
+		out->status = NSX_S_NULL;
+	rc = steps.n ? fill_tables(&w, &steps, err) : 0;
+	nsx_steps_done(&steps);
+	return rc;
+}
+
+NSX_DEFINE_PASS(steps,
+	.title = "Steps",
+	.no_cannot = "null where no range has the name of a step",
+	.summary = "steps of an inference engine or a training loop, by kind and size",
+	.doc = "Steps are NVTX ranges named as vLLM, SGLang, TensorRT-LLM, PyTorch "
+	       "and training loops name theirs; one inside another of its thread "
+	       "is part of that. GPU work belongs to the step of the thread that "
+	       "launched it, else to that of its process which began last. The GPU "
+	       "time of a step goes from its first work to that of the next one "
+	       "on that device, and is computing, exposed communication, exposed "
+	       "copies, idle inside or idle between steps, to the nanosecond. "
+	       "Sizes are classes of powers of two. A prefill stalls where steps "
+	       "before and after it decode, the latter for more requests than it "
+	       "brought.",
+	.derived_from = "NVTX ranges by name, and the GPU work they launched",
+	.limitations = "a pause without requests counts as idle between steps; with "
+		       "several threads that step in one process, one step's time "
+		       "holds work of another's",
+	.any_of = {NSX_GPU_WORK},
+	NSX_LAYOUTS(layouts),
+	.may_be_null = true);

@@ -1,0 +1,1 @@
+explain @one_kernel --pass steps --json

@@ -1,0 +1,1 @@
+explain @steps_trtllm --pass steps --json
