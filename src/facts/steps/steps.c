@@ -27,7 +27,7 @@ struct build {
 
 NSX_ORDER(cmp_host, struct host_step, UP(thread), UP(start_ns), DOWN(end_ns),
 	  UP(text));
-NSX_ORDER(cmp_step, struct nsx_step, UP(process), UP(device), UP(gpu_start_ns),
+NSX_ORDER(cmp_step, struct nsx_engine_step, UP(process), UP(device), UP(gpu_start_ns),
 	  UP(start_ns), UP(text));
 
 static int cmp_in_process(const void *a, const void *b, void *ctx)
@@ -212,7 +212,7 @@ static void find_work(struct build *b, const struct nsx_device *d)
 	}
 }
 
-static int keep_steps(struct build *b, uint32_t device, struct nsx_steps *ret,
+static int keep_steps(struct build *b, uint32_t device, struct nsx_engine_steps *ret,
 		      struct nsx_err *err)
 {
 	for (size_t i = 0; i < b->n; i++) {
@@ -220,7 +220,7 @@ static int keep_steps(struct build *b, uint32_t device, struct nsx_steps *ret,
 
 		if (x->work_end_ns < x->gpu_start_ns)
 			continue;
-		if (nsx_push(ret->v, ret->n, b->cap, "steps", err, (struct nsx_step){
+		if (nsx_push(ret->v, ret->n, b->cap, "steps", err, (struct nsx_engine_step){
 			.name = x->name, .text = x->text, .process = x->process,
 			.device = device, .start_ns = x->start_ns,
 			.end_ns = x->end_ns, .host_gap_ns = x->gap_ns,
@@ -233,7 +233,7 @@ static int keep_steps(struct build *b, uint32_t device, struct nsx_steps *ret,
 	return 0;
 }
 
-static int build(struct build *b, struct nsx_steps *ret, struct nsx_err *err)
+static int build(struct build *b, struct nsx_engine_steps *ret, struct nsx_err *err)
 {
 	if (find_hosts(b, err))
 		return err->rc;
@@ -253,13 +253,13 @@ static int build(struct build *b, struct nsx_steps *ret, struct nsx_err *err)
 	return 0;
 }
 
-int nsx_steps_build(const struct nsx_trace *t, struct nsx_steps *ret,
+int nsx_steps_build(const struct nsx_trace *t, struct nsx_engine_steps *ret,
 		    struct nsx_err *err)
 {
 	struct build b = {.t = t, .scratch = nsx_arena_new()};
 	int rc;
 
-	*ret = (struct nsx_steps){0};
+	*ret = (struct nsx_engine_steps){0};
 	rc = build(&b, ret, err);
 	if (rc)
 		nsx_steps_done(ret);
@@ -267,8 +267,8 @@ int nsx_steps_build(const struct nsx_trace *t, struct nsx_steps *ret,
 	return rc;
 }
 
-void nsx_steps_done(struct nsx_steps *steps)
+void nsx_steps_done(struct nsx_engine_steps *steps)
 {
 	free(steps->v);
-	*steps = (struct nsx_steps){0};
+	*steps = (struct nsx_engine_steps){0};
 }

@@ -30,7 +30,7 @@ int64_t nsx_step_size(const struct nsx_step_name *name);
 /* A step on a device.  Its GPU time goes from its first work there to the first
  * work of the next step; that of the last ends with its work.
  */
-struct nsx_step {
+struct nsx_engine_step {
 	struct nsx_step_name name;
 	nsx_str text;
 	uint32_t process, device;
@@ -42,16 +42,16 @@ struct nsx_step {
 	int64_t launches, replays;	/* calls that launch; of graphs         */
 	bool stalls; /* a prefill for which requests that decode wait        */
 };
-struct nsx_steps {
-	struct nsx_step *v; /* by process, device, gpu_start_ns              */
+struct nsx_engine_steps {
+	struct nsx_engine_step *v; /* by process, device, gpu_start_ns              */
 	size_t n;
 };
 
 /* Only steps that begin in the window in force.  O(n log n) in ranges, calls and
  * GPU work.  Owner: the caller, nsx_steps_done.  Errors: NSX_E_NOMEM.
  */
-int nsx_steps_build(const struct nsx_trace *t, struct nsx_steps *ret,
+int nsx_steps_build(const struct nsx_trace *t, struct nsx_engine_steps *ret,
 		    struct nsx_err *err) NSX_CHECKED;
-void nsx_steps_done(struct nsx_steps *steps);
+void nsx_steps_done(struct nsx_engine_steps *steps);
 
 #endif

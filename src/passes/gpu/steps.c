@@ -71,7 +71,7 @@ static const struct nsx_layout layouts[] = {
 
 /* A step with what its device did in its time. */
 struct timed {
-	const struct nsx_step *step;
+	const struct nsx_engine_step *step;
 	int size; /* class: n of 2^n to 2^(n+1) - 1; -1: none                */
 	int64_t ns, compute_ns, comm_ns, copy_ns, inside_ns, between_ns;
 };
@@ -98,7 +98,7 @@ static int size_class(int64_t size)
 	return size < 1 ? -1 : 63 - __builtin_clzll((uint64_t)size);
 }
 
-static struct timed time_step(const struct nsx_facts *f, const struct nsx_step *s)
+static struct timed time_step(const struct nsx_facts *f, const struct nsx_engine_step *s)
 {
 	const struct nsx_device_facts *d = &f->device[s->device];
 	int64_t end = NSX_MIN(s->work_end_ns, s->gpu_end_ns);
@@ -124,7 +124,7 @@ static struct nsx_cell told(int64_t n)
 static void add_row(struct work *w, const struct timed *x)
 {
 	const struct nsx_trace *t = w->run->trace;
-	const struct nsx_step *s = x->step;
+	const struct nsx_engine_step *s = x->step;
 	struct nsx_cell *row = nsx_add_row(w->table[2]);
 
 	row[R_PROCESS] = nsx_pid_cell(t, s->process);
@@ -159,7 +159,7 @@ static struct sums add_up(const struct timed *v, size_t n)
 	struct sums a = {.requests = -1, .tokens = -1};
 
 	for (size_t i = 0; i < n; i++) {
-		const struct nsx_step *s = v[i].step;
+		const struct nsx_engine_step *s = v[i].step;
 
 		if (s->name.requests >= 0)
 			a.requests = NSX_MAX(a.requests, 0) + s->name.requests;
@@ -294,7 +294,7 @@ static void add_groups(struct work *w)
 	}
 }
 
-static int fill_tables(struct work *w, const struct nsx_steps *steps,
+static int fill_tables(struct work *w, const struct nsx_engine_steps *steps,
 		       struct nsx_err *err)
 {
 	struct nsx_arena *a = w->run->scratch;
@@ -320,7 +320,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	       struct nsx_err *err)
 {
 	struct work w = {.run = run, .out = out, .table = nsx_add_tables(out)};
-	struct nsx_steps steps;
+	struct nsx_engine_steps steps;
 	int rc;
 
 	if (nsx_steps_build(run->trace, &steps, err))
