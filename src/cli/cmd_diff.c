@@ -169,6 +169,14 @@ static int read_args(const struct args *a, struct nsx_diff_opts *o,
 
 /* Output ------------------------------------------------------------------------*/
 
+static void print_lines(char *lines)
+{
+	char *rest = lines;
+
+	for (char *line; (line = strtok_r(rest, "\n", &rest));)
+		nsx_print_line(line);
+}
+
 static void print_summary(const struct nsx_diff *d, const char *dir)
 {
 	struct nsx_arena *a = nsx_arena_new();
@@ -176,6 +184,7 @@ static void print_summary(const struct nsx_diff *d, const char *dir)
 	const char *place = nsx_diff_place(d, a);
 
 	nsx_print_line(nsx_diff_headline(d, a));
+	print_lines(nsx_arena_strdup(a, nsx_totals_lines(d, a)));
 	if (*causes)
 		nsx_print_line(causes);
 	if (*place)

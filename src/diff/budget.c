@@ -14,29 +14,17 @@
 struct sums {
 	nsx_wide ns[2];
 };
-/* What turns sums into means of a unit: x * mul / div.  Without units the unit
- * is a second of the window.
- */
+/* The units of both sides: sums divided by them are means. */
 struct scale {
-	nsx_wide mul[2], div[2];
+	nsx_wide div[2];
 };
 
 static struct scale scale_of(const struct nsx_diff *d, uint32_t lane)
 {
 	struct scale s;
 
-	for (unsigned i = 0; i < 2; i++) {
-		const struct nsx_lane *l = &d->pool[i].lanes[lane];
-
-		s.mul[i] = d->whole ? 1000000000 : 1;
-		s.div[i] = (nsx_wide)l->nunits;
-		if (!d->whole)
-			continue;
-		s.div[i] = 0;
-		for (size_t u = 0; u < l->nunits; u++)
-			s.div[i] += l->units[u].wall_ns;
-		s.div[i] = NSX_MAX(s.div[i], 1);
-	}
+	for (unsigned i = 0; i < 2; i++)
+		s.div[i] = (nsx_wide)d->pool[i].lanes[lane].nunits;
 	return s;
 }
 
@@ -51,12 +39,12 @@ static int round_rows(const struct scale *s, const struct sums *rows, size_t n,
 
 	if (!rc) {
 		for (size_t i = 0; i < n; i++)
-			v[i] = rows[i].ns[0] * s->mul[0];
+			v[i] = rows[i].ns[0];
 		nsx_apportion(v, n, s->div[0], above->before_ns, ns);
 		for (size_t i = 0; i < n; i++) {
 			ret[i].before_ns = ns[i];
-			v[i] = rows[i].ns[1] * s->mul[1] * s->div[0] -
-			       rows[i].ns[0] * s->mul[0] * s->div[1];
+			v[i] = rows[i].ns[1] * s->div[0] -
+			       rows[i].ns[0] * s->div[1];
 		}
 		nsx_apportion(v, n, s->div[0] * s->div[1], above->delta_ns, ns);
 		for (size_t i = 0; i < n; i++)
@@ -71,9 +59,9 @@ static struct nsx_delta round_total(const struct scale *s,
 				    const struct sums *x)
 {
 	return (struct nsx_delta){
-		nsx_round(x->ns[0] * s->mul[0], s->div[0]),
-		nsx_round(x->ns[1] * s->mul[1] * s->div[0] -
-				  x->ns[0] * s->mul[0] * s->div[1],
+		nsx_round(x->ns[0], s->div[0]),
+		nsx_round(x->ns[1] * s->div[0] -
+				  x->ns[0] * s->div[1],
 			  s->div[0] * s->div[1])};
 }
 
@@ -371,7 +359,7 @@ static void split_row(const struct scale *s, const struct kernel_sums *x,
 	double n;
 
 	for (unsigned i = 0; i < 2; i++) {
-		r->launches[i] = x->launches[i] * (double)s->mul[i] /
+		r->launches[i] = x->launches[i] /
 				 (double)s->div[i];
 		r->each_ns[i] = x->launches[i] > 0 ?
 			(double)x->credit.ns[i] / x->launches[i] : 0;

@@ -171,7 +171,7 @@ static int compare_work(struct nsx_diff *d, struct nsx_err *err)
 		mind(c, NSX_CHECK_WARN, "the kernels of one side are inside of CUDA "
 		     "graphs that were recorded as a whole: capture it with "
 		     "--cuda-graph-trace=node to compare them");
-	else if (like < NSX_UNLIKE)
+	else if (like < NSX_UNLIKE && !nsx_is_same_work(d))
 		mind(c, NSX_CHECK_FAIL, "the two sides run different kernels: "
 		     "another program, or another part of it");
 	else if (like < ALIKE)
@@ -250,7 +250,7 @@ static void compare_shapes(struct nsx_diff *d)
 
 	for (size_t l = 0; l < d->nlanes; l++)
 		most = NSX_MAX(most, d->lanes[l].budget.reshaped);
-	if (most >= NSX_RESHAPED)
+	if (most >= NSX_RESHAPED && !nsx_is_same_work(d))
 		mind(add(d, NSX_CHECK_LAUNCH_SHAPES, "the same",
 			 nsx_arena_printf(d->arena, "%.1f %% others",
 					  100 * most)),

@@ -1,6 +1,7 @@
 /* diff.c - loads the sides, finds how both can be seen, and compares lane by
  * lane.
  */
+#include <math.h>
 #include <string.h>
 #include "base/clock.h"
 #include "diff/diff.h"
@@ -57,7 +58,7 @@ static int load_sides(struct nsx_diff *d, enum nsx_side_unit unit,
 
 /* Choosing the unit -------------------------------------------------------------*/
 
-/* Whether a side has ranges of that name: as a whole path, or as a part of one. */
+/* Whether a side has ranges of that name, whatever they launch. */
 static bool has_range(const struct nsx_side *s, const char *name)
 {
 	for (size_t i = 0; i < s->ndetails; i++)
@@ -151,6 +152,13 @@ static void pair_ranks(struct nsx_diff *d, const struct nsx_seen **seen[2])
  */
 #define SAME_KERNELS 0.9
 
+/* Launches of a loop of kernels are units unasked where both sides have as many. */
+static bool pairs_launches(const struct nsx_diff *d)
+{
+	return d->opts->side.unit == NSX_SIDE_LAUNCH ||
+	       d->sides[0][0]->totals.launches == d->sides[1][0]->totals.launches;
+}
+
 /* A way before and one after as those to compare by, if they suit better than the
  * best so far.
  */
@@ -169,7 +177,7 @@ static int try_ways(struct nsx_diff *d, const struct nsx_seen *const way[2],
 		return 0;
 	if (d->digested)
 		pair_ranks(d, seen);
-	if (!way[0]->nlanes)
+	if (!way[0]->nlanes || (way[0]->method == NSX_WAY_LAUNCH && !pairs_launches(d)))
 		return 0;
 	for (unsigned s = 0; s < 2; s++)
 		if (nsx_pool_build((const struct nsx_side *const *)d->sides[s],
@@ -359,20 +367,22 @@ static bool lacks_ranks(const struct nsx_diff *d)
 	       d->sides[0][0]->nranks != d->sides[1][0]->nranks;
 }
 
+/* Windows, or launches that nobody asked for. */
+static bool is_no_unit(const struct nsx_diff *d)
+{
+	return d->whole || (d->method == NSX_WAY_LAUNCH &&
+			    d->opts->side.unit == NSX_SIDE_AUTO);
+}
+
 static const char *find_failure(const struct nsx_diff *d)
 {
 	for (size_t i = 0; i < d->nchecks; i++)
 		if (d->checks[i].status == NSX_CHECK_FAIL)
 			return d->checks[i].text;
-	if (d->whole)
-		return "whole windows were set side by side, and one figure a "
-		       "side has no spread; mark the unit of work with NVTX or "
-		       "name a kernel that begins it, as in --unit kernel:REGEX";
-	if (d->method == NSX_WAY_LAUNCH &&
-	    d->opts->side.unit == NSX_SIDE_AUTO)
-		return "no unit of work repeats on both sides, and launches one "
-		       "by one prove nothing; mark the unit with NVTX or name a "
-		       "kernel that begins it, as in --unit kernel:REGEX";
+	if (is_no_unit(d) && !d->totals.known)
+		return "no unit of work repeats on both sides, and a part of the "
+		       "capture says nothing of the run; name a kernel that begins "
+		       "a unit, as in --unit kernel:REGEX";
 	if (d->pool[0].seen[0]->nlanes != d->pool[1].seen[0]->nlanes)
 		return "the sides use different numbers of GPUs";
 	if (lacks_ranks(d))
@@ -432,10 +442,26 @@ static enum nsx_verdict verdict_of(const struct nsx_diff *d)
 						  NSX_V_NEUTRAL;
 }
 
+/* Whether the sides are judged as wholes: nothing repeats on both, or what repeats
+ * proves nothing, while both launch the same kernels one after another.
+ */
+static bool by_totals(const struct nsx_diff *d)
+{
+	uint32_t lane;
+	const struct nsx_step *c = nsx_decisive_step(d, &lane);
+
+	return d->totals.known &&
+	       (is_no_unit(d) || (d->verdict == NSX_V_INCONCLUSIVE &&
+				  d->totals.in_step && fabs(c->rel) >= c->noise &&
+				  d->opts->side.unit == NSX_SIDE_AUTO));
+}
+
 static void judge(struct nsx_diff *d)
 {
 	const char *failure = find_failure(d);
+	const char *why = NULL;
 	const struct nsx_step *c;
+	enum nsx_verdict verdict;
 	uint32_t lane;
 
 	if (d->same) {
@@ -448,6 +474,15 @@ static void judge(struct nsx_diff *d)
 		return;
 	}
 	d->verdict = verdict_of(d);
+	if (by_totals(d)) {
+		d->totals.decides = true;
+		verdict = nsx_totals_judge(d, &why);
+		if (is_no_unit(d))
+			overrule(d, verdict, why);
+		d->verdict = verdict;
+		d->why = why;
+		return;
+	}
 	c = nsx_decisive_step(d, &lane);
 	if (c->verdict != d->verdict)
 		d->why = "some GPUs became slower, others faster";
@@ -481,8 +516,10 @@ static int compare_lanes(struct nsx_diff *d, struct nsx_err *err)
 
 static int compare(struct nsx_diff *d, struct nsx_err *err)
 {
-	if (find_units(d, err) ||
-	    nsx_match_kernels(&d->pool[0], &d->pool[1], d->arena, &d->rows,
+	if (find_units(d, err))
+		return err->rc;
+	nsx_totals_compare(d);
+	if (nsx_match_kernels(&d->pool[0], &d->pool[1], d->arena, &d->rows,
 			      err) ||
 	    compare_lanes(d, err) || nsx_compare_captures(d, err))
 		return err->rc;

@@ -213,7 +213,8 @@ struct nsx_diff {
 				 before; NULL: it was not                    */
 	bool same; /* nothing was rerun                                      */
 	bool digested; /* both sides are seen through digests                */
-	bool whole; /* no units: a second of the window stands for one       */
+	bool whole; /* no units: the window stands for one                   */
+	struct nsx_totals_change totals;
 	struct nsx_kernel_rows rows;
 	struct nsx_diff_lane *lanes;
 	size_t nlanes;
@@ -272,6 +273,12 @@ static inline const struct nsx_kernel *nsx_row_kernel(const struct nsx_diff *d,
 	return &d->pool[side].kernels[d->rows.first[side][row]];
 }
 
+/* As far as bytes and threads tell. */
+static inline bool nsx_is_same_work(const struct nsx_diff *d)
+{
+	return d->totals.known && d->totals.same_work;
+}
+
 /* What a change of most launch shapes says. */
 #define NSX_RESHAPED 0.5
 extern const char nsx_other_shapes[];
@@ -299,6 +306,10 @@ void nsx_raise_within(const struct nsx_sample s[2], bool halves,
 		      struct nsx_floor *floor);
 int nsx_budget_build(struct nsx_diff *d, uint32_t lane,
 		     struct nsx_budget *ret, struct nsx_err *err) NSX_CHECKED;
+/* The sides as wholes, once they are loaded. */
+void nsx_totals_compare(struct nsx_diff *d);
+/* The verdict on them; *why: of one that is open.  Both must be known. */
+enum nsx_verdict nsx_totals_judge(const struct nsx_diff *d, const char **why);
 int nsx_compare_captures(struct nsx_diff *d, struct nsx_err *err) NSX_CHECKED;
 void nsx_compare_findings(struct nsx_diff *d);
 /* The findings that a lane's change of the mean may come from, dearest first:

@@ -43,6 +43,11 @@ const char *nsx_diff_headline(const struct nsx_diff *d, struct nsx_arena *a);
 const char *nsx_diff_causes(const struct nsx_diff *d, struct nsx_arena *a);
 const char *nsx_diff_place(const struct nsx_diff *d, struct nsx_arena *a);
 const char *nsx_gate_line(const struct nsx_gate_row *g, struct nsx_arena *a);
+/* The wholes: "4.03 s → 2.14 s (−47.0 %)"; and lines of text on what was done and in what
+ * parts, aligned as columns, "" where they are not known.
+ */
+const char *nsx_totals_sentence(const struct nsx_diff *d, struct nsx_arena *a);
+const char *nsx_totals_lines(const struct nsx_diff *d, struct nsx_arena *a);
 /* Lanes to show: all of them in order; of more than most those that change most
  * by themselves.  Returns how many.
  */

@@ -43,9 +43,12 @@ static void add_answer(struct page *p)
 {
 	const char *causes = nsx_diff_causes(p->d, p->a);
 	const char *place = nsx_diff_place(p->d, p->a);
+	const char *lines = nsx_totals_lines(p->d, p->a);
 
-	nsx_buf_printf(&p->b, "**%s**\n\n%s%s%s%s",
-		       nsx_diff_headline(p->d, p->a), causes,
+	nsx_buf_printf(&p->b, "**%s**\n\n", nsx_diff_headline(p->d, p->a));
+	if (*lines)
+		nsx_buf_printf(&p->b, "```\n%s```\n\n", lines);
+	nsx_buf_printf(&p->b, "%s%s%s%s", causes,
 		       *causes ? "\n\n" : "", place, *place ? "\n\n" : "");
 }
 

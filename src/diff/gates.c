@@ -385,6 +385,24 @@ static const char *say_other_gpu(const struct nsx_diff *d)
 	return NULL;
 }
 
+/* The run as a whole stands for the step; its verdict for the interval. */
+static void decide_by_totals(const struct nsx_diff *d, const struct gate *g,
+			     struct nsx_gate_row *r)
+{
+	double before = (double)d->totals.side[0].span_ns;
+	double change = (double)d->totals.side[1].span_ns - before;
+
+	r->figure = "whole run";
+	r->change = g->relative ? 100 * change / before : change * 1e-6;
+	r->lo = r->hi = r->mean = NAN;
+	if (d->verdict == NSX_V_INCONCLUSIVE)
+		undecided(r, d->why);
+	else
+		r->result = r->change > r->limit &&
+			(r->limit < 0 || d->verdict == NSX_V_REGRESSION) ?
+			NSX_GATE_FAIL : NSX_GATE_PASS;
+}
+
 /* A limit below 0 asks for an improvement: what is missing of it must exceed the
  * noise, else the change itself.
  */
@@ -406,7 +424,9 @@ static void decide(const struct nsx_diff *d, const struct gate *g,
 	if (d->same) {
 		r->change = r->lo = r->hi = 0;
 		r->result = r->limit < 0 ? NSX_GATE_FAIL : NSX_GATE_PASS;
-	} else if (d->verdict == NSX_V_INCONCLUSIVE && d->whole) {
+	} else if (d->totals.decides && g->metric == STEP) {
+		decide_by_totals(d, g, r);
+	} else if (d->whole) {
 		undecided(r, "no unit of work repeats on both sides");
 	} else if (measure_of(g->metric) == TIME && say_other_gpu(d)) {
 		undecided(r, say_other_gpu(d));

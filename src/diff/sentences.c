@@ -36,7 +36,7 @@ const char *nsx_unit_word(const struct nsx_diff *d)
 		[NSX_WAY_GRAPH] = "graph replay", [NSX_WAY_COMM] = "step",
 		[NSX_WAY_GAPS] = "step", [NSX_WAY_KERNEL] = "period",
 		[NSX_WAY_LAUNCH] = "launch",
-		[NSX_WAY_WINDOW] = "second of the window"};
+		[NSX_WAY_WINDOW] = "window"};
 
 	return words[d->method];
 }
@@ -146,9 +146,18 @@ const char *nsx_diff_headline(const struct nsx_diff *d, struct nsx_arena *a)
 	const struct nsx_step *c = nsx_decisive_step(d, &lane);
 	bool is_of_lane = c->verdict == d->verdict;
 
-	add_verdict(&b, d, lane, is_of_lane, a);
-	if (d->same || d->whole) {
+	if (d->totals.decides || d->whole)
+		nsx_buf_printf(&b, "%s:", verdict_words[d->verdict]);
+	else
+		add_verdict(&b, d, lane, is_of_lane, a);
+	if (d->same) {
 		nsx_buf_printf(&b, " %s", d->why);
+		return nsx_buf_keep(&b, a);
+	}
+	if (d->totals.decides) {
+		nsx_buf_printf(&b, " the run takes %s%s%s",
+			       nsx_totals_sentence(d, a), d->why ? "; " : "",
+			       d->why ? d->why : "");
 		return nsx_buf_keep(&b, a);
 	}
 	nsx_buf_printf(&b, " a %s%s",
@@ -394,10 +403,12 @@ static void add_kernel(struct nsx_buf *b, const struct nsx_diff *d,
 		       const struct nsx_kernel_row *k, struct nsx_arena *a)
 {
 	enum nsx_match kind = d->rows.kind[k->row];
+	const char *changes = nsx_row_changes(d, k->row, a);
 
 	nsx_add_labels(b, d, k->row, a);
-	nsx_buf_printf(b, " (%s%s%s)", kind >= NSX_M_REMOVED ? nsx_match_names[kind] : "",
-		       kind >= NSX_M_REMOVED ? ", " : "",
+	nsx_buf_printf(b, " (%s%s%s)", kind >= NSX_M_REMOVED ?
+			       nsx_match_names[kind] : changes,
+		       kind >= NSX_M_REMOVED || *changes ? ", " : "",
 		       nsx_text_change(a, (double)k->d.delta_ns));
 }
 
@@ -573,7 +584,7 @@ static void add_multiple(struct nsx_buf *b, const struct nsx_diff *d,
 		    (!most || r->d.before_ns > most->d.before_ns))
 			most = r;
 	}
-	if (!most || d->whole)
+	if (!most || d->totals.decides)
 		return;
 	k = most->launches[1] > most->launches[0] ?
 		    round(most->launches[1] / most->launches[0]) :
@@ -612,7 +623,7 @@ const char *nsx_diff_place(const struct nsx_diff *d, struct nsx_arena *a)
 		return "";
 	if (c->mean_opposes)
 		least = NSX_MIN(least, fabs(c->shift_ns));
-	nsx_buf_printf(&b, "%s%s%s", d->whole ? "In a second" : "The mean",
+	nsx_buf_printf(&b, "%s%s%s", d->whole ? "In all" : "The mean",
 		       d->nlanes > 1 ? " of " : "",
 		       d->nlanes > 1 ? nsx_lane_name(d, lane, a) : "");
 	if (!d->whole)
@@ -631,7 +642,7 @@ const char *nsx_diff_place(const struct nsx_diff *d, struct nsx_arena *a)
 	}
 	if (!x->no_rho)
 		add_rho(&b, x, a);
-	if (x->reshaped >= NSX_RESHAPED)
+	if (x->reshaped >= NSX_RESHAPED && !nsx_is_same_work(d))
 		nsx_buf_printf(&b, "; %s", nsx_other_shapes);
 	add_multiple(&b, d, x, a);
 	nsx_buf_adds(&b, ".");
@@ -653,10 +664,12 @@ const char *nsx_gate_line(const struct nsx_gate_row *g, struct nsx_arena *a)
 
 	nsx_buf_printf(&b, "gate %s: %s", g->expr, nsx_gate_names[g->result]);
 	if (!isnan(g->change)) {
-		nsx_buf_printf(&b, " (%s%s%s %s%s%s, interval %s to %s",
+		nsx_buf_printf(&b, " (%s%s%s %s%s%s",
 			       g->subject, *g->subject ? ", " : "", g->figure,
-			       say_number(a, g->change), space, g->unit,
-			       say_number(a, g->lo), say_number(a, g->hi));
+			       say_number(a, g->change), space, g->unit);
+		if (!isnan(g->lo))
+			nsx_buf_printf(&b, ", interval %s to %s",
+				       say_number(a, g->lo), say_number(a, g->hi));
 		if (!isnan(g->mean))
 			nsx_buf_printf(&b, "; mean %s%s%s",
 				       say_number(a, g->mean), space, g->unit);

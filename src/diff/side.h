@@ -12,6 +12,7 @@
 #define NSX_DIFF_SIDE_H
 
 #include "base/group.h"
+#include "diff/totals.h"
 #include "facts/facts.h"
 #include "facts/iterations/units.h"
 #include "report/finding.h"
@@ -126,6 +127,7 @@ struct nsx_side {
 	int64_t overhead_ns, window_ns; /* of the profiler; of the capture   */
 	double answered; /* share of launch calls whose GPU work is recorded;
 			    NAN: not known                                   */
+	struct nsx_totals totals;
 	int64_t peak_bytes; /* of GPU memory; -1: not recorded               */
 	struct nsx_kernel *kernels;
 	uint32_t nkernels;
@@ -228,6 +230,8 @@ struct nsx_sweep {
 };
 int nsx_sweep_kernels(const struct nsx_sweep *s, uint32_t device,
 		      struct nsx_lane *lane, struct nsx_err *err) NSX_CHECKED;
+/* The capture as a whole. */
+int nsx_sweep_totals(const struct nsx_sweep *s, struct nsx_err *err) NSX_CHECKED;
 /* The index of a text among the side's details. */
 int nsx_number_detail(struct nsx_sweep *s, const char *text, size_t len,
 		      uint32_t *ret, struct nsx_err *err) NSX_CHECKED;

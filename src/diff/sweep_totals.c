@@ -1,0 +1,340 @@
+/* sweep_totals.c - a trace as a whole: kernels, copies, gaps of start-up, the rest. */
+#include <stdlib.h>
+#include <string.h>
+#include "base/stat.h"
+#include "diff/side.h"
+
+enum {
+	MOST_LAUNCHES = 1 << 20,
+	MOST_OF_A_CALL = 1 << 14, /* of those with one name: their median tells */
+	LEAST_CALLS = 20,
+};
+#define ONE_TIME_GAP_NS 500000
+#define SLOW_LAUNCH_NS 1000000 /* a first launch loads its kernel            */
+
+/* All GPUs together --------------------------------------------------------------*/
+
+static void collect(const struct nsx_spans *s, struct nsx_spans *ret)
+{
+	for (size_t i = 0; i < s->n; i++)
+		ret->v[ret->n++] = nsx_span_at(s, i);
+}
+
+/* What some GPU does; copies: these, too. */
+static int unite(const struct nsx_sweep *s, bool copies, struct nsx_arena *a,
+		 struct nsx_spans *ret, struct nsx_err *err)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < s->t->ndevices; i++)
+		n += s->f->device[i].compute.n + s->f->device[i].comm.n +
+		     s->f->device[i].copy.n;
+	*ret = (struct nsx_spans){0};
+	if (!nsx_new_array(ret->v, a, n, "spans", err))
+		return err->rc;
+	for (uint32_t i = 0; i < s->t->ndevices; i++) {
+		collect(&s->f->device[i].compute, ret);
+		collect(&s->f->device[i].comm, ret);
+		if (copies)
+			collect(&s->f->device[i].copy, ret);
+	}
+	nsx_spans_normalise(ret);
+	return 0;
+}
+
+/* Calls --------------------------------------------------------------------------*/
+
+struct named { /* calls of one name */
+	nsx_str name;
+	bool is_start_up, waits;
+	size_t n;
+	int64_t *ns;
+};
+struct names {
+	struct nsx_groups groups;
+	struct named *v;
+};
+
+static bool has_any(const char *name, const char *const *words)
+{
+	for (; *words; words++)
+		if (strstr(name, *words))
+			return true;
+	return false;
+}
+
+static const char *const start_up[] = {
+	"ModuleLoad", "LibraryLoad", "StreamCreate", "CtxCreate", "DevicePrimary",
+	"HostRegister", "HostAlloc", "MallocHost", NULL};
+static const char *const not_alike[] = {
+	"Create", "Destroy", "Load", "Register", "Alloc", "Free", "Memcpy",
+	"Graph", NULL};
+
+static bool waits(const struct nsx_trace *t, size_t call, const char *name)
+{
+	switch (t->calls.cls[call]) {
+	case NSX_CALL_SYNC:
+	case NSX_CALL_COPY:
+	case NSX_CALL_COPY_ASYNC:
+	case NSX_CALL_IMPLICIT_SYNC:
+	case NSX_CALL_MODULE:
+		return true;
+	default:
+		return has_any(name, not_alike);
+	}
+}
+
+static struct named *name_of(const struct nsx_sweep *s, size_t call,
+			     struct names *names, struct nsx_err *err)
+{
+	nsx_str id = nsx_call_name(&s->t->calls, call);
+	struct named *x = nsx_group_value(&names->groups, &names->v, id, 0,
+					  "names of calls", err);
+
+	if (x && !x->name) {
+		const char *name = nsx_text(s->t, id);
+
+		x->name = id;
+		x->is_start_up = has_any(name, start_up);
+		x->waits = waits(s->t, call, name);
+	}
+	return x;
+}
+
+/* The first launch of a kernel by a process, or the first allocation or release of
+ * memory by a name.
+ */
+static int is_first(const struct nsx_sweep *s, struct nsx_groups *met, size_t call,
+		    uint32_t process, bool *ret, struct nsx_err *err)
+{
+	const struct nsx_calls *c = &s->t->calls;
+	uint32_t op = nsx_call_op(c, call), group;
+	bool launches = c->cls[call] == NSX_CALL_LAUNCH;
+	size_t n = met->n;
+	uint64_t what = nsx_call_name(c, call);
+
+	*ret = false;
+	if (launches && (op == NSX_NONE || nsx_call_ns(c, call) < SLOW_LAUNCH_NS))
+		return 0;
+	if (launches && s->t->ops.kind[op] == NSX_OP_KERNEL)
+		what = (1ull << 32) +
+		       s->t->shape_name[nsx_op_detail(&s->t->ops, op)];
+	if (nsx_group(met, what, process, &group, err))
+		return err->rc;
+	*ret = group == n;
+	return 0;
+}
+
+/* Start-up calls as spans; ret_calls: which they are. */
+static int find_start_up(const struct nsx_sweep *s, struct names *names,
+			 struct nsx_arena *a, struct nsx_spans *ret,
+			 uint32_t **ret_calls, struct nsx_err *err)
+{
+	const struct nsx_trace *t = s->t;
+	struct nsx_groups met = {0};
+	int rc = 0;
+
+	*ret = (struct nsx_spans){0};
+	if (!nsx_new_array(*ret_calls, a, t->calls.n, "calls", err) ||
+	    !nsx_new_array(ret->v, a, t->calls.n, "calls", err))
+		return err->rc;
+	for (uint32_t th = 0; !rc && th < t->nthreads; th++)
+		for (size_t k = 0; !rc && k < t->thread[th].ncalls; k++) {
+			size_t i = t->thread[th].calls_at + k;
+			struct named *x = name_of(s, i, names, err);
+			bool is = x && x->is_start_up;
+			bool may = t->calls.cls[i] == NSX_CALL_LAUNCH ||
+				   t->calls.cls[i] == NSX_CALL_IMPLICIT_SYNC ||
+				   t->calls.flags[i] & NSX_CALL_MALLOC;
+
+			if (!x || (!is && may && is_first(s, &met, i,
+						t->thread[th].process, &is, err))) {
+				rc = err->rc;
+			} else if (is) {
+				(*ret_calls)[ret->n] = (uint32_t)i;
+				ret->v[ret->n++] = (struct nsx_span){
+					nsx_call_start(&t->calls, i),
+					nsx_call_end(&t->calls, i)};
+			}
+		}
+	nsx_groups_done(&met);
+	return rc;
+}
+
+/* The longest of the calls in a gap. */
+static const char *longest_in(const struct nsx_sweep *s, const uint32_t *calls,
+			      size_t n, const struct nsx_span *gap)
+{
+	const struct nsx_calls *c = &s->t->calls;
+	int64_t most_ns = 0;
+	const char *name = "";
+
+	for (size_t i = 0; i < n; i++) {
+		int64_t ns = NSX_MIN(nsx_call_end(c, calls[i]), gap->end_ns) -
+			     NSX_MAX(nsx_call_start(c, calls[i]), gap->start_ns);
+
+		if (ns > most_ns) {
+			most_ns = ns;
+			name = nsx_text(s->t, nsx_call_name(c, calls[i]));
+		}
+	}
+	return nsx_arena_strndup(s->side->arena, name, strcspn(name, "_"));
+}
+
+/* Gaps of which more than half is start-up. */
+static int add_one_time(const struct nsx_sweep *s, const struct nsx_spans *busy,
+			struct names *names, struct nsx_arena *a,
+			struct nsx_totals *ret, struct nsx_err *err)
+{
+	struct nsx_spans calls;
+	struct nsx_span longest = {0, 0};
+	uint32_t *which;
+	size_t cursor = 0, n;
+
+	if (find_start_up(s, names, a, &calls, &which, err))
+		return err->rc;
+	n = calls.n;
+	nsx_spans_normalise(&calls);
+	for (size_t i = 0; i + 1 < busy->n; i++) {
+		struct nsx_span gap = {busy->v[i].end_ns, busy->v[i + 1].start_ns};
+		int64_t ns = gap.end_ns - gap.start_ns;
+
+		if (ns <= ONE_TIME_GAP_NS ||
+		    2 * nsx_spans_covered(&calls, &cursor, gap.start_ns,
+					  gap.end_ns) <= ns)
+			continue;
+		ret->ns[NSX_TOTAL_ONE_TIME] += ns;
+		if (ns > longest.end_ns - longest.start_ns)
+			longest = gap;
+	}
+	ret->one_time_ns = longest.end_ns - longest.start_ns;
+	if (ret->one_time_ns)
+		ret->one_time = longest_in(s, which, n, &longest);
+	return 0;
+}
+
+/* Of calls that wait for nothing their medians. */
+static int time_calls(const struct nsx_sweep *s, struct names *names,
+		      struct nsx_arena *a, struct nsx_totals *ret,
+		      struct nsx_err *err)
+{
+	const struct nsx_calls *c = &s->t->calls;
+
+	for (size_t i = 0; i < c->n; i++) {
+		struct named *x = name_of(s, i, names, err);
+
+		if (!x)
+			return err->rc;
+		if (x->waits || x->n == MOST_OF_A_CALL ||
+		    c->flags[i] & (NSX_CALL_FAILED | NSX_CALL_NESTED))
+			continue;
+		if (!x->ns && !nsx_new_array(x->ns, a, MOST_OF_A_CALL, "calls", err))
+			return err->rc;
+		x->ns[x->n++] = nsx_call_ns(c, i);
+	}
+	if (!nsx_new_array(ret->calls, s->side->arena, names->groups.n, "calls", err))
+		return err->rc;
+	for (size_t i = 0; i < names->groups.n; i++) {
+		const struct named *x = &names->v[i];
+		const char *name = nsx_text(s->t, x->name);
+
+		if (x->n >= LEAST_CALLS)
+			ret->calls[ret->ncalls++] = (struct nsx_call_speed){
+				nsx_arena_strndup(s->side->arena, name,
+						  strcspn(name, "_")),
+				x->n, nsx_quantile(x->ns, x->n, 0.5)};
+	}
+	return 0;
+}
+
+/* Work ---------------------------------------------------------------------------*/
+
+static enum nsx_direction direction_of(const struct nsx_copy *c)
+{
+	switch (c->copy_kind) {
+	case NSX_COPY_HTOD:
+	case NSX_COPY_HTOA:
+	case NSX_COPY_UVM_HTOD:
+		return NSX_TO_GPU;
+	case NSX_COPY_DTOH:
+	case NSX_COPY_ATOH:
+	case NSX_COPY_UVM_DTOH:
+		return NSX_FROM_GPU;
+	default:
+		return NSX_OTHER_WAY;
+	}
+}
+
+static void add_kernel(const struct nsx_sweep *s, size_t op, struct nsx_totals *ret)
+{
+	const struct nsx_shape *shape = nsx_op_shape(s->t, op);
+	const struct nsx_launch *l = nsx_shape_launch(s->t, shape);
+	int64_t ns = nsx_op_ns(&s->t->ops, op);
+	double threads = 1;
+	uint32_t grid[3];
+
+	nsx_shape_grid(s->t, shape, grid);
+	for (unsigned i = 0; l->known && i < 3; i++)
+		threads *= (double)grid[i] * l->block[i];
+	ret->launches++;
+	ret->threads += threads;
+	ret->kernel_ns += ns;
+	if (ret->order && ret->launches <= MOST_LAUNCHES)
+		ret->order[ret->norder++] = (struct nsx_launched_kernel){
+			s->kernel_of[nsx_op_detail(&s->t->ops, op)], ns};
+}
+
+static int add_work(const struct nsx_sweep *s, struct nsx_totals *ret,
+		    struct nsx_err *err)
+{
+	const struct nsx_ops *o = &s->t->ops;
+
+	if (!nsx_new_array(ret->order, s->side->arena, NSX_MIN(o->n, MOST_LAUNCHES),
+			   "launches", err))
+		return err->rc;
+	for (size_t i = 0; i < o->n; i++) {
+		if (o->kind[i] == NSX_OP_KERNEL) {
+			add_kernel(s, i, ret);
+		} else if (o->kind[i] == NSX_OP_MEMCPY &&
+			   !(o->flags[i] & NSX_OP_PEER)) {
+			const struct nsx_copy *c = nsx_op_copy(s->t, i);
+
+			nsx_add_to(&ret->bytes[direction_of(c)], c->bytes);
+			nsx_add_to(&ret->copy_ns[direction_of(c)],
+				   nsx_op_ns(o, i));
+			ret->migrates |= nsx_copy_is_migration(c->copy_kind);
+		}
+	}
+	if (ret->launches > MOST_LAUNCHES)
+		ret->norder = 0;
+	return 0;
+}
+
+int nsx_sweep_totals(const struct nsx_sweep *s, struct nsx_err *err)
+{
+	struct nsx_totals *ret = &s->side->totals;
+	struct nsx_arena *a = nsx_arena_new();
+	struct nsx_spans kernels, busy;
+	struct names names = {0};
+	int rc = 0;
+
+	if (unite(s, false, a, &kernels, err) || unite(s, true, a, &busy, err) ||
+	    add_work(s, ret, err)) {
+		rc = err->rc;
+	} else if (busy.n) {
+		ret->known = true;
+		ret->recorded_ns = s->t->window.end_ns - s->t->window.start_ns;
+		ret->span_ns = busy.v[busy.n - 1].end_ns - busy.v[0].start_ns;
+		ret->ns[NSX_TOTAL_KERNELS] = nsx_spans_total(&kernels);
+		ret->ns[NSX_TOTAL_COPIES] = nsx_spans_total(&busy) -
+					    ret->ns[NSX_TOTAL_KERNELS];
+		rc = add_one_time(s, &busy, &names, a, ret, err) ||
+		     time_calls(s, &names, a, ret, err) ? err->rc : 0;
+		ret->ns[NSX_TOTAL_IDLE] = ret->span_ns - nsx_spans_total(&busy) -
+					  ret->ns[NSX_TOTAL_ONE_TIME];
+	}
+	free(names.v);
+	nsx_groups_done(&names.groups);
+	nsx_arena_free(a);
+	return rc;
+}

@@ -1,0 +1,421 @@
+/* totals.c - two sides as wholes: what changed, whether it is the same work, and a
+ * verdict where no unit of work repeats.
+ *
+ * Of one run a side nothing tells how much runs differ, so that floors are assumed:
+ * what runs of the same program on the same machine were seen to differ by.
+ */
+#include <math.h>
+#include <string.h>
+#include "base/figures.h"
+#include "diff/emit.h"
+#include "diff/words.h"
+
+#define ALIKE 0.02	  /* bytes and threads of the same work              */
+#define OF_KERNELS 0.05	  /* floors: ratios of a part ...                    */
+#define OF_FEW_KERNELS 0.15
+#define MIGRATING 0.25	  /* ... more where pages move under few kernels     */
+#define OF_COPIES 0.06
+#define OF_HOST 0.10
+#define OF_HOST_NS 2e6
+#define OF_GPU_NS 2e4
+#define OF_MIGRATION_NS 2e5
+#define OF_WHOLE 0.02	  /* a part that changes less of the whole decides nothing */
+#define NO_CHANGE 0.05	  /* of the whole, where ...                         */
+#define SURE 0.12	  /* ... the floors together are no more than this   */
+enum { FEW = 30, BLOCKS = 32 };
+
+/* Comparing ----------------------------------------------------------------------*/
+
+/* The mean of the captures of a side; what is one by one is of the first. */
+static bool average(const struct nsx_diff *d, unsigned side, struct nsx_totals *ret)
+{
+	size_t n = d->nsides[side];
+
+	*ret = d->sides[side][0]->totals;
+	for (size_t i = 1; i < n; i++) {
+		const struct nsx_totals *x = &d->sides[side][i]->totals;
+
+		ret->known &= x->known;
+		ret->migrates |= x->migrates;
+		for (unsigned k = 0; k < NSX_NTOTALS; k++)
+			ret->ns[k] += x->ns[k];
+		for (unsigned k = 0; k < NSX_NDIRECTIONS; k++) {
+			ret->bytes[k] += x->bytes[k];
+			ret->copy_ns[k] += x->copy_ns[k];
+		}
+		ret->launches += x->launches;
+		ret->threads += x->threads;
+		ret->kernel_ns += x->kernel_ns;
+		ret->recorded_ns += x->recorded_ns;
+	}
+	ret->span_ns = 0;
+	for (unsigned k = 0; k < NSX_NTOTALS; k++) {
+		ret->ns[k] /= (int64_t)n;
+		ret->span_ns += ret->ns[k];
+	}
+	for (unsigned k = 0; k < NSX_NDIRECTIONS; k++) {
+		ret->bytes[k] /= (int64_t)n;
+		ret->copy_ns[k] /= (int64_t)n;
+	}
+	ret->launches /= (double)n;
+	ret->threads /= (double)n;
+	ret->kernel_ns /= (int64_t)n;
+	ret->recorded_ns /= (int64_t)n;
+	return ret->known;
+}
+
+static bool is_alike(double x, double y)
+{
+	return fabs(x - y) <= ALIKE * NSX_MAX(x, y);
+}
+
+static double bytes_of(const struct nsx_totals *t)
+{
+	double bytes = 0;
+
+	for (unsigned k = 0; k < NSX_NDIRECTIONS; k++)
+		bytes += (double)t->bytes[k];
+	return bytes;
+}
+
+static double host_speed(const struct nsx_totals *x, const struct nsx_totals *y)
+{
+	double sum = 0, weight = 0;
+
+	for (size_t i = 0; i < x->ncalls; i++)
+		for (size_t k = 0; k < y->ncalls; k++) {
+			const struct nsx_call_speed *b = &x->calls[i];
+			const struct nsx_call_speed *a = &y->calls[k];
+			double w = (double)NSX_MIN(a->n, b->n) * b->median_ns;
+
+			if (strcmp(a->name, b->name) != 0 || w <= 0 ||
+			    NSX_MAX(a->n, b->n) > 2 * NSX_MIN(a->n, b->n))
+				continue;
+			sum += w * a->median_ns / b->median_ns;
+			weight += w;
+		}
+	return weight > 0 ? sum / weight : NAN;
+}
+
+/* Equal launches one by one: the i-th before and the i-th after. */
+static void compare_in_step(const struct nsx_diff *d, struct nsx_totals_change *c)
+{
+	const struct nsx_totals *b = &c->side[0], *a = &c->side[1];
+	double sum[2][BLOCKS] = {{0}}, all[2] = {0}, mean, error = 0;
+	size_t n = b->norder;
+
+	if (n < BLOCKS || n != a->norder || d->nsides[0] + d->nsides[1] > 2)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		const struct nsx_kernel *x =
+			&d->sides[0][0]->kernels[b->order[i].kernel];
+		const struct nsx_kernel *y =
+			&d->sides[1][0]->kernels[a->order[i].kernel];
+		size_t block = i * BLOCKS / n;
+
+		if (strcmp(x->base, y->base) != 0)
+			return;
+		sum[0][block] += (double)b->order[i].ns;
+		sum[1][block] += (double)a->order[i].ns;
+	}
+	for (unsigned k = 0; k < BLOCKS; k++) {
+		all[0] += sum[0][k];
+		all[1] += sum[1][k];
+	}
+	if (all[0] <= 0)
+		return;
+	mean = all[1] / all[0] - 1;
+	for (unsigned k = 0; k < BLOCKS; k++) { /* jackknife */
+		double rest = all[0] - sum[0][k];
+		double x = rest > 0 ? (all[1] - sum[1][k]) / rest - 1 : mean;
+
+		error += (x - mean) * (x - mean);
+	}
+	error = 2.04 * sqrt(error * (BLOCKS - 1) / BLOCKS); /* t of 31 degrees */
+	c->in_step = true;
+	c->in_step_rel = mean;
+	c->in_step_ci = (struct nsx_interval){mean - error, mean + error};
+}
+
+void nsx_totals_compare(struct nsx_diff *d)
+{
+	struct nsx_totals_change *c = &d->totals;
+	bool before = average(d, 0, &c->side[0]);
+
+	c->known = average(d, 1, &c->side[1]) && before;
+	if (!c->known)
+		return;
+	c->host_speed = host_speed(&c->side[0], &c->side[1]);
+	c->same_bytes = is_alike(bytes_of(&c->side[0]), bytes_of(&c->side[1]));
+	c->same_threads = is_alike(c->side[0].threads, c->side[1].threads);
+	c->same_work = c->same_threads || (bytes_of(&c->side[0]) > 0 && c->same_bytes);
+	compare_in_step(d, c);
+}
+
+/* The verdict --------------------------------------------------------------------*/
+
+static double floor_of_kernels(const struct nsx_totals_change *c)
+{
+	bool few = NSX_MIN(c->side[0].launches, c->side[1].launches) < FEW;
+
+	return !few ? OF_KERNELS : OF_FEW_KERNELS +
+		(c->side[0].migrates || c->side[1].migrates ? MIGRATING : 0);
+}
+
+/* Of a part that grows the longer side is as uncertain as its floor says. */
+static double uncertain(const struct nsx_totals_change *c, enum nsx_total_part part,
+			bool grows)
+{
+	double before = (double)c->side[0].ns[part];
+
+	return grows ? NSX_MAX(before, (double)c->side[1].ns[part]) : before;
+}
+
+static int sign_beyond(double change, double floor)
+{
+	return (change > floor) - (change < -floor);
+}
+
+static double judged_ns(const struct nsx_totals *t)
+{
+	return (double)(t->span_ns - t->ns[NSX_TOTAL_ONE_TIME]);
+}
+
+/* Three runs a side: all of one below all of the other, or no change in sight. */
+static enum nsx_verdict judge_samples(const struct nsx_diff *d, double rel,
+				      const char **why)
+{
+	double least[2] = {INFINITY, INFINITY}, most[2] = {0, 0};
+	double noise = NSX_MAX(NSX_NOISE, d->opts->noise.of[NSX_METRIC_STEP].rel);
+
+	for (unsigned s = 0; s < 2; s++)
+		for (size_t i = 0; i < d->nsides[s]; i++) {
+			double ns = judged_ns(&d->sides[s][i]->totals);
+
+			least[s] = NSX_MIN(least[s], ns);
+			most[s] = NSX_MAX(most[s], ns);
+		}
+	if (fabs(rel) >= noise && most[0] < least[1])
+		return NSX_V_REGRESSION;
+	if (fabs(rel) >= noise && most[1] < least[0])
+		return NSX_V_IMPROVEMENT;
+	if (fabs(rel) < noise)
+		return NSX_V_NEUTRAL;
+	*why = "the runs of both sides overlap; more of them would tell";
+	return NSX_V_INCONCLUSIVE;
+}
+
+/* One run a side, by floors. */
+static enum nsx_verdict judge_pair(const struct nsx_totals_change *c, double whole,
+				   double delta, const char **why)
+{
+	const struct nsx_totals *b = &c->side[0], *a = &c->side[1];
+	double kernels = (double)(a->ns[NSX_TOTAL_KERNELS] - b->ns[NSX_TOTAL_KERNELS]);
+	double copies = (double)(a->ns[NSX_TOTAL_COPIES] - b->ns[NSX_TOTAL_COPIES]);
+	double idle = (double)(a->ns[NSX_TOTAL_IDLE] - b->ns[NSX_TOTAL_IDLE]);
+	double gpu = kernels + copies, small = OF_WHOLE * whole;
+	double of_host = isnan(c->host_speed) ? OF_HOST :
+			 NSX_MAX(OF_HOST, 2 * fabs(c->host_speed - 1));
+	double gpu_floor = floor_of_kernels(c) *
+			uncertain(c, NSX_TOTAL_KERNELS, gpu > 0) +
+		OF_COPIES * uncertain(c, NSX_TOTAL_COPIES, gpu > 0) +
+		(b->migrates || a->migrates ? OF_MIGRATION_NS : OF_GPU_NS);
+	double idle_floor = of_host * uncertain(c, NSX_TOTAL_IDLE, idle > 0) +
+			    OF_HOST_NS;
+	int of_gpu = sign_beyond(gpu, NSX_MAX(gpu_floor, small));
+	int of_idle = sign_beyond(idle, NSX_MAX(idle_floor, small));
+	int sign = of_gpu ? of_gpu : of_idle;
+
+	if (of_gpu * of_idle < 0)
+		sign = sign_beyond(delta, gpu_floor + idle_floor);
+	if (sign && sign * delta > small)
+		return sign > 0 ? NSX_V_REGRESSION : NSX_V_IMPROVEMENT;
+	if (!sign && gpu_floor + idle_floor < SURE * whole &&
+	    fabs(delta) < NO_CHANGE * whole)
+		return NSX_V_NEUTRAL;
+	*why = sign || of_gpu || of_idle ?
+		       "what one part gained another lost: the whole takes about "
+		       "as long" :
+		       "one run a side, and runs of the same code may differ as "
+		       "much; 3 runs a side would tell";
+	return NSX_V_INCONCLUSIVE;
+}
+
+enum nsx_verdict nsx_totals_judge(const struct nsx_diff *d, const char **why)
+{
+	const struct nsx_totals_change *c = &d->totals;
+	double whole = judged_ns(&c->side[0]);
+	double delta = judged_ns(&c->side[1]) - whole;
+
+	if (!c->same_work) {
+		*why = "the sides copy other amounts and launch other numbers of "
+		       "threads: it is not the same work";
+		return NSX_V_INCONCLUSIVE;
+	}
+	if (nsx_enough_captures(d->nsides[0], d->nsides[1]) && whole > 0)
+		return judge_samples(d, delta / whole, why);
+	return judge_pair(c, whole, delta, why);
+}
+
+/* In words -----------------------------------------------------------------------*/
+
+const char *nsx_totals_sentence(const struct nsx_diff *d, struct nsx_arena *a)
+{
+	const struct nsx_totals_change *c = &d->totals;
+	double before = (double)c->side[0].span_ns;
+	double after = (double)c->side[1].span_ns;
+
+	return nsx_arena_printf(a, "%s → %s (%s)", nsx_text_ns(a, before),
+				nsx_text_ns(a, after),
+				nsx_text_ratio(a, before > 0 ? after / before - 1 : 0));
+}
+
+/* "to the GPU 17.1 → 19.0 GB/s" */
+static void add_rate(struct nsx_buf *b, const struct nsx_totals_change *c,
+		     enum nsx_direction k, const char *way)
+{
+	double rate[2];
+
+	for (unsigned s = 0; s < 2; s++) {
+		rate[s] = c->side[s].copy_ns[k] > 0 ?
+			(double)c->side[s].bytes[k] / (double)c->side[s].copy_ns[k] : 0;
+		if (rate[s] <= 0)
+			return;
+	}
+	nsx_buf_printf(b, "%s%s %.3g → %.3g GB/s", b->n ? ", " : "", way, rate[0],
+		       rate[1]);
+}
+
+/* "cudaLaunchKernel 47.8 ms → 3.5 ms; not judged" */
+static void add_start_up(struct nsx_buf *b, const struct nsx_totals_change *c,
+			 struct nsx_arena *a)
+{
+	const char *last = "";
+
+	for (unsigned s = 0; s < 2; s++) {
+		const struct nsx_totals *t = &c->side[s];
+
+		if (!t->one_time)
+			continue;
+		nsx_buf_adds(b, b->n ? " → " : "");
+		if (strcmp(t->one_time, last) != 0)
+			nsx_buf_printf(b, "%s ", t->one_time);
+		nsx_buf_adds(b, nsx_text_ns(a, (double)t->one_time_ns));
+		last = t->one_time;
+	}
+	nsx_buf_adds(b, "; not judged");
+}
+
+static const char *note_on(const struct nsx_totals_change *c, enum nsx_total_part part,
+			   struct nsx_arena *a)
+{
+	struct nsx_buf b = {0};
+
+	if (part == NSX_TOTAL_COPIES) {
+		add_rate(&b, c, NSX_TO_GPU, "to the GPU");
+		add_rate(&b, c, NSX_FROM_GPU, "back");
+	} else if (part == NSX_TOTAL_KERNELS && c->in_step) {
+		nsx_buf_printf(&b, "launch by launch %s (95 %% %s to %s)",
+			       nsx_text_ratio(a, c->in_step_rel),
+			       nsx_text_ratio(a, c->in_step_ci.lo),
+			       nsx_text_ratio(a, c->in_step_ci.hi));
+	} else if (part == NSX_TOTAL_KERNELS) {
+		for (unsigned s = 0; s < 2; s++)
+			nsx_buf_printf(&b, "%s%s", s ? " → " : "",
+				c->side[s].launches < 1 ? "none" :
+				nsx_text_ns(a, (double)c->side[s].kernel_ns /
+						c->side[s].launches));
+		nsx_buf_adds(&b, " a launch");
+	} else if (part == NSX_TOTAL_ONE_TIME) {
+		add_start_up(&b, c, a);
+	} else if (part == NSX_TOTAL_IDLE && !isnan(c->host_speed)) {
+		nsx_buf_printf(&b, "equal calls take %.2f times as long",
+			       c->host_speed);
+	}
+	return nsx_buf_keep(&b, a);
+}
+
+static void add_padded(struct nsx_buf *b, const char *s, size_t width)
+{
+	size_t n = 0;
+
+	for (const char *p = s; *p; p++)
+		n += ((unsigned char)*p & 0xc0) != 0x80;
+	nsx_buf_printf(b, "%s%*s", s, n < width ? (int)(width - n) : 0, "");
+}
+
+static void add_row(struct nsx_buf *b, const char *name, const int64_t ns[2],
+		    const char *note, struct nsx_arena *a)
+{
+	struct nsx_buf row = {0};
+
+	add_padded(&row, name, 15);
+	add_padded(&row, nsx_text_ns(a, (double)ns[0]), 10);
+	add_padded(&row, nsx_text_ns(a, (double)ns[1]), 10);
+	add_padded(&row, nsx_text_change(a, (double)(ns[1] - ns[0])), 11);
+	nsx_buf_adds(&row, note);
+	while (row.n && row.p[row.n - 1] == ' ')
+		row.p[--row.n] = '\0';
+	nsx_buf_printf(b, "%s\n", row.p);
+	nsx_buf_done(&row);
+}
+
+/* "60.0 GB", or both. */
+static void add_both(struct nsx_buf *b, bool same, const char *x, const char *y)
+{
+	if (same)
+		nsx_buf_adds(b, y);
+	else
+		nsx_buf_printf(b, "%s → %s", x, y);
+}
+
+static void add_work(struct nsx_buf *b, const struct nsx_totals_change *c,
+		     struct nsx_arena *a)
+{
+	const struct nsx_totals *x = &c->side[0], *y = &c->side[1];
+
+	nsx_buf_adds(b, c->same_work ? "same work: " : "other work: ");
+	if (bytes_of(x) + bytes_of(y) > 0) {
+		add_both(b, c->same_bytes, nsx_text_bytes(a, bytes_of(x)),
+			 nsx_text_bytes(a, bytes_of(y)));
+		nsx_buf_adds(b, " copied, ");
+	}
+	nsx_buf_adds(b, "launches of kernels: ");
+	add_both(b, x->launches == y->launches, nsx_text_count(a, x->launches),
+		 nsx_text_count(a, y->launches));
+	nsx_buf_adds(b, ", of ");
+	add_both(b, c->same_threads, nsx_text_count(a, x->threads),
+		 nsx_text_count(a, y->threads));
+	nsx_buf_adds(b, " threads in all");
+	if (!c->same_threads && c->same_work)
+		nsx_buf_printf(b, "; is a part %s?", y->threads < x->threads ?
+			       "no longer computed" : "computed twice");
+	nsx_buf_adds(b, "\n");
+}
+
+const char *nsx_totals_lines(const struct nsx_diff *d, struct nsx_arena *a)
+{
+	static const char *const names[NSX_NTOTALS] = {
+		"kernels", "copies", "one-time gaps", "host, idle"};
+	const struct nsx_totals_change *c = &d->totals;
+	struct nsx_buf b = {0};
+
+	if (!c->known)
+		return "";
+	add_work(&b, c, a);
+	add_row(&b, "whole", (const int64_t[]){c->side[0].span_ns,
+					       c->side[1].span_ns},
+		nsx_arena_printf(a, "%s, first to last GPU operation; recorded %s → "
+				 "%s", nsx_text_ratio(a, c->side[0].span_ns > 0 ?
+					(double)c->side[1].span_ns /
+					(double)c->side[0].span_ns - 1 : 0),
+				 nsx_text_ns(a, (double)c->side[0].recorded_ns),
+				 nsx_text_ns(a, (double)c->side[1].recorded_ns)), a);
+	for (unsigned k = 0; k < NSX_NTOTALS; k++)
+		if (c->side[0].ns[k] || c->side[1].ns[k])
+			add_row(&b, names[k],
+				(const int64_t[]){c->side[0].ns[k],
+						  c->side[1].ns[k]},
+				note_on(c, k, a), a);
+	return nsx_buf_keep(&b, a);
+}
