@@ -139,7 +139,9 @@ refresh: $B/$(PROG) $(FIX)
 	$(Q)tests/suite/examples.sh $B --update
 	$(Q)UPDATE=1 MUTATIONS=1 tests/suite/mcp.sh $B
 ## unit: unit and property tests; T=pattern picks programs by name
-unit: fixtures $(UNIT)
+unit:
+	@tests/deps.sh unit
+	@$(MAKE) --no-print-directory fixtures $(UNIT)
 	$(Q)tests/unit.sh $B $(if $(T),'$(T)')
 ## asan: all tests with AddressSanitizer and UBSan (folder of its own)
 asan:
@@ -228,18 +230,21 @@ install-program: all
 	$B/$(PROG) completion bash > $(word 1,$(COMPLETIONS))
 	$B/$(PROG) completion zsh > $(word 2,$(COMPLETIONS))
 	$B/$(PROG) completion fish > $(word 3,$(COMPLETIONS))
-## uninstall: takes away what install put there
+## uninstall: takes away what install put there, and folders under PREFIX that are empty then
 uninstall:
 	rm -f $(TO)/bin/$(PROG) $(TO)/bin/nsys-llm-explain $(TO)/bin/$(PROG)-mpi $(MAN)/$(PROG).1 $(COMPLETIONS)
 	rm -rf $(COMMANDS:%=$(MAN)/$(PROG)-%.1) $(SHARE)
 	rm -f $(TO)/lib/libnsx.a $(TO)/lib/libnsx.so $(TO)/lib/$(SO) $(TO)/lib/pkgconfig/libnsx.pc
-	rm -f $(patsubst %,$(TO)/%,$(wildcard include/nsx/*.h)) && { rmdir $(TO)/include/nsx || true; }
+	rm -f $(patsubst %,$(TO)/%,$(wildcard include/nsx/*.h))
+	cd $(TO) && for d in $(patsubst $(TO)/%/,%,$(sort $(dir $(COMPLETIONS)))) bin include/nsx lib/pkgconfig share/man/man1; do \
+	  [ ! -d $$d ] || rmdir -p --ignore-fail-on-non-empty $$d; done
 ## dist: the source of this commit as a tarball, the same bytes every time
 dist:
 	@mkdir -p $B
 	git archive --format=tar --prefix=$(PROG)-$(VERSION)/ HEAD | gzip -9n > $B/$(PROG)-$(VERSION).tar.gz
-## deb: a Debian package of the program in build/deb (needs dpkg-dev)
+## deb: a Debian package of the program in build/deb
 deb:
+	@tests/deps.sh deb
 	@mkdir -p $B
 	src/package/deb.sh $(VERSION) $B
 clean:

@@ -1,13 +1,16 @@
 #!/bin/sh
 # shellcheck disable=SC2016  # the single-quoted tests are expanded by eval
-# Installs what is missing to build (deps.sh build), to test (deps.sh test) or to
-# see what the tests reach (deps.sh coverage).
+# Installs what is missing to build (deps.sh build), for unit tests (unit), for all
+# tests (test), to see what they reach (coverage) or to make a Debian package (deb).
+# Says before that what it installs and how much; where it may not (no root, no
+# sudo), it names what an administrator has to install.
 # What the tests can do without (a browser, node, MPI) is tried after that: what
 # cannot be had is named, and stops nothing.
 # Does nothing, and needs no network or root, when all of it is there.
 set -u
 what=${1:-build}
 missing=
+# The names for dnf (RHEL, Fedora) and pacman are untried.
 has_header() { printf '#include <stdio.h>\n#include <%s>\n' "$1" | ${CC:-cc} -E -x c - >/dev/null 2>&1; }
 need() { # test, then the package's name for apt, dnf, pacman
 	eval "$1" >/dev/null 2>&1 && return
@@ -27,6 +30,10 @@ need 'has_header jansson.h' libjansson-dev jansson-devel jansson
 need 'has_header csv.h' libcsv-dev libcsv-devel libcsv
 need 'has_header libdeflate.h' libdeflate-dev libdeflate-devel libdeflate
 need 'has_header zstd.h' libzstd-dev libzstd-devel zstd
+if [ "$what" = test ] || [ "$what" = unit ]; then
+	need 'printf "#include <stdarg.h>\n#include <stddef.h>\n#include <setjmp.h>\n#include <stdint.h>\n#include <cmocka.h>\n" | ${CC:-cc} -E -x c -' libcmocka-dev libcmocka-devel cmocka
+fi
+if [ "$what" = test ]; then
 need 'has_header lz4.h' liblz4-dev lz4-devel lz4
 if [ "$what" = test ]; then
 	need 'printf "#include <stdarg.h>\n#include <stddef.h>\n#include <setjmp.h>\n#include <stdint.h>\n#include <cmocka.h>\n" | ${CC:-cc} -E -x c -' libcmocka-dev libcmocka-devel cmocka
@@ -55,9 +62,30 @@ if [ "$what" = test ]; then
 	may 'completion in fish' 'command -v fish' fish fish fish
 	may 'a job of several ranks' 'command -v mpicc && command -v mpirun' 'libopenmpi-dev openmpi-bin' 'openmpi openmpi-devel' openmpi
 fi
+if [ "$what" = deb ]; then
+	need 'command -v dpkg-buildpackage' dpkg-dev dpkg-dev dpkg
+	need 'dpkg -s build-essential' build-essential dpkg-dev dpkg
+	need 'command -v git' git git git
+fi
 [ "$what" != coverage ] || need 'command -v gcovr' gcovr gcovr gcovr
 [ -n "$missing$optional" ] || exit 0
 root=; [ "$(id -u)" = 0 ] || root=sudo
+packages=$(echo "$optional" | sed 's/^[^:]*://' | tr '\n' ' ')
+if [ -n "$root" ] && ! command -v sudo >/dev/null; then
+	[ -z "$missing" ] || {
+		echo "deps.sh: neither root nor sudo here; ask an administrator for:$missing"
+		echo "The static program needs none of them: 'make static' where they are, and copy build/nsys-explain-static."
+		exit 1
+	} >&2
+	echo "not installed, for want of root and sudo (tests that use them are skipped): $packages"
+	exit 0
+fi
+# What apt would fetch with those: how many packages, and their size.
+weigh() {
+	[ $pm = apt ] || return 0
+	LC_ALL=C apt-get install -s --no-install-recommends "$@" 2>/dev/null | awk '/^Inst / { n++ } END { if (n) printf "  (%d packages with all that they need)\n", n }'
+	LC_ALL=C apt-get install --assume-no --no-install-recommends "$@" 2>/dev/null | sed -n 's/^\(Need to get\|After this operation\)/  &/p'
+}
 export DEBIAN_FRONTEND=noninteractive
 fetch() { # PACKAGE...
 	case $pm in
@@ -77,12 +105,15 @@ if [ -n "$missing" ]; then
 		echo "deps.sh: no apt-get, dnf or pacman here; install by hand:$missing" >&2
 		exit 1
 	fi
+	$update >/dev/null || exit 1
 	echo "installing:$missing"
 	# shellcheck disable=SC2086
-	$update >/dev/null && fetch $missing || exit 1
+	{ weigh $missing; fetch $missing; } || exit 1
 elif [ -n "$optional" ]; then
 	$update >/dev/null 2>&1
 fi
+# shellcheck disable=SC2086
+[ -z "$optional" ] || { echo "then, as far as it can be had: $packages"; weigh $packages; }
 echo "$optional" | while IFS=: read -r use packages; do
 	# shellcheck disable=SC2086
 	[ -z "$use" ] || fetch $packages 2>/dev/null || echo "not to be had: $packages ($use); skipped"

@@ -41,15 +41,26 @@ unsigned nsx_threads(int64_t asked)
 			  NSX_MAX(1, NSX_MIN(cpus, NSX_MAX_THREADS)));
 }
 
-void nsx_print_line(const char *s)
+static void put_line(FILE *out, const char *s)
 {
 	for (; *s; s++) {
 		unsigned char c = (unsigned char)*s;
 		/* U+0080..009F, the other control characters */
 		bool is_c1 = c == 0xc2 && (s[1] & 0xe0) == 0x80;
 
-		putchar(c < 0x20 || c == 0x7f || is_c1 ? '?' : c);
+		putc(c < 0x20 || c == 0x7f || is_c1 ? '?' : c, out);
 		s += is_c1;
 	}
-	putchar('\n');
+	putc('\n', out);
+}
+
+void nsx_print_line(const char *s)
+{
+	put_line(stdout, s);
+}
+
+void nsx_say_failed_gate(const char *why)
+{
+	fputs("nsys-explain: ", stderr);
+	put_line(stderr, why);
 }

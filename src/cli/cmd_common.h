@@ -21,6 +21,8 @@ unsigned nsx_threads(int64_t asked);
  * (a terminal would obey them), and a newline.
  */
 void nsx_print_line(const char *s);
+/* The same on stderr, whatever else is quiet: why the exit code is 1. */
+void nsx_say_failed_gate(const char *why);
 
 /* The block of --print-schema: the tables in use, then all of them. */
 void nsx_print_tables(const struct nsx_schema *s);

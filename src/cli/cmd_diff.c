@@ -197,11 +197,19 @@ static void print_summary(const struct nsx_diff *d, const char *dir)
 
 static int exit_code(const struct nsx_diff *d, bool strict)
 {
-	enum nsx_gate_result most = strict ? NSX_GATE_UNDECIDED : NSX_GATE_FAIL;
+	enum nsx_gate_result least = strict ? NSX_GATE_UNDECIDED : NSX_GATE_FAIL;
+	struct nsx_arena *a = nsx_arena_new();
+	bool has_failed = false;
 
-	for (size_t i = 0; i < d->ngates; i++)
-		if (d->gates[i].result >= most)
-			return 1;
+	for (size_t i = 0; i < d->ngates; i++) {
+		if (d->gates[i].result < least)
+			continue;
+		has_failed = true;
+		nsx_say_failed_gate(nsx_gate_line(&d->gates[i], a));
+	}
+	nsx_arena_free(a);
+	if (has_failed)
+		return 1;
 	for (unsigned s = 0; s < 2; s++)
 		for (size_t i = 0; i < d->nsides[s]; i++)
 			if (d->sides[s][i]->damage)

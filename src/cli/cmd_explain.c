@@ -368,14 +368,33 @@ static int open_page(const char *dir, struct nsx_err *err)
 		    0;
 }
 
-static int exit_code(const struct nsx_report *r, const struct args *a)
+/* Whether a finding is as severe as --fail-on says; tells which. */
+static bool has_failed_gate(const struct nsx_report *r, const struct args *a)
 {
 	enum nsx_severity least = a->fail_on == FAIL_ON_HIGH ? NSX_SEV_HIGH :
 							       NSX_SEV_MEDIUM;
+	bool has_failed = false;
 
-	for (size_t i = 0; i < r->found.n && a->fail_on != FAIL_ON_NOTHING; i++)
-		if (r->found.v[i].severity >= least)
-			return 1;
+	for (size_t i = 0; i < r->found.n && a->fail_on != FAIL_ON_NOTHING; i++) {
+		const struct nsx_finding *f = &r->found.v[i];
+		struct nsx_buf b = {0};
+
+		if (f->severity < least)
+			continue;
+		has_failed = true;
+		nsx_buf_printf(&b, "--fail-on %s: %s: %s",
+			       nsx_severity_names[least],
+			       nsx_severity_names[f->severity], f->title);
+		nsx_say_failed_gate(b.p);
+		nsx_buf_done(&b);
+	}
+	return has_failed;
+}
+
+static int exit_code(const struct nsx_report *r, const struct args *a)
+{
+	if (has_failed_gate(r, a))
+		return 1;
 	for (size_t i = 0; i < r->nsections; i++)
 		if (r->sections[i].status == NSX_S_FAILED)
 			return 4;

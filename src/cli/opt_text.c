@@ -3,7 +3,9 @@
  * Text in the tables is reflowed; in roff every backslash, every dash and a
  * leading dot or quote is escaped, so nothing in a table can be a request.
  */
+#include <stdlib.h>
 #include <string.h>
+#include "base/clock.h"
 #include "cli/opt.h"
 #include "base/str.h"
 
@@ -332,6 +334,15 @@ static void roff_exit_codes(FILE *out)
 	}
 }
 
+/* The day of SOURCE_DATE_EPOCH where that is set, as packages set it. */
+static void roff_date(FILE *out)
+{
+	char now[NSX_UTC_SIZE];
+
+	nsx_utc_now(now);
+	fprintf(out, "%.10s", getenv("SOURCE_DATE_EPOCH") ? now : MANUAL_DATE);
+}
+
 void nsx_opt_page(const struct nsx_cmd *cmd, FILE *out)
 {
 	fputs(".TH \"NSYS\\-EXPLAIN\\-", out);
@@ -340,8 +351,10 @@ void nsx_opt_page(const struct nsx_cmd *cmd, FILE *out)
 			fputs("\\-", out);
 		else
 			fputc(*s - 'a' + 'A', out);
-	fprintf(out, "\" 1 %s \"nsys\\-explain %s\" \"User Commands\"\n"
-		".SH NAME\nnsys\\-explain\\-", MANUAL_DATE, NSX_VERSION);
+	fputs("\" 1 ", out);
+	roff_date(out);
+	fprintf(out, " \"nsys\\-explain %s\" \"User Commands\"\n"
+		".SH NAME\nnsys\\-explain\\-", NSX_VERSION);
 	roff_text(out, cmd->name, strlen(cmd->name), false);
 	fputs(" \\- ", out);
 	roff_flow(out, cmd->summary, strlen(cmd->summary));
@@ -367,12 +380,14 @@ void nsx_opt_page(const struct nsx_cmd *cmd, FILE *out)
 
 void nsx_opt_manual(FILE *out)
 {
+	fputs(".TH NSYS\\-EXPLAIN 1 ", out);
+	roff_date(out);
 	fprintf(out,
-		".TH NSYS\\-EXPLAIN 1 %s \"nsys\\-explain %s\" "
+		" \"nsys\\-explain %s\" "
 		"\"User Commands\"\n"
 		".SH NAME\nnsys\\-explain \\- explain NVIDIA Nsight Systems "
 		"captures\n.SH SYNOPSIS\n\\fBnsys\\-explain\\fR ",
-		MANUAL_DATE, NSX_VERSION);
+		NSX_VERSION);
 	roff_flow(out, synopsis, strlen(synopsis));
 	fputs(".br\n\\fBnsys\\-explain\\fR \\fICOMMAND\\fR [OPTIONS] "
 	      "[ARGUMENT...]\n.br\n\\fBnsys\\-explain\\fR help [COMMAND] | "

@@ -90,4 +90,6 @@ for c in $commands; do
 	done
 done
 if command -v mandoc >/dev/null; then holds 'the manual is well formed' mandoc -Tlint -W error "$work"/man*; fi
+holds 'the manual has the date of SOURCE_DATE_EPOCH' sh -c "SOURCE_DATE_EPOCH=86400 '$prog' --man | grep -q '^[.]TH .* 1 1970-01-02 '"
+holds '... and that of a command' sh -c "SOURCE_DATE_EPOCH=86400 '$prog' --man diff | grep -q '^[.]TH .* 1 1970-01-02 '"
 finish

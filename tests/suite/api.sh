@@ -48,5 +48,5 @@ holds 'a report for the script' "$b/nsys-explain" "$trace" -q --out report
 holds 'the script runs' sh -c "python3 $root/examples/findings.py report >script.out && tail -n 3 script.out | diff want -"
 holds 'the script shows findings' grep -q '^\[' script.out
 holds 'make uninstall' make -s -C "$root" B="$own" PREFIX="$work/usr" uninstall
-holds '... leaves no file' [ -z "$(find usr -not -type d)" ]
+holds '... leaves no file and no folder' [ -z "$(find usr -mindepth 1)" ]
 finish

@@ -70,6 +70,11 @@ for path in files:
     q = subprocess.run([program, path, "--json", "--pass", "windows", "--fail-on", "medium"], capture_output=True, text=True, env=env)
     if p.returncode not in (0, 1, 4):
         continue
+    told = "nsys-explain: --fail-on medium: " in p.stderr
+    passed += told == (p.returncode == 1)
+    if told != (p.returncode == 1):
+        failed += 1
+        print(f"FAIL findings: {os.path.basename(path)}: exit {p.returncode}, and on stderr '{p.stderr}'")
     passed += p.returncode == q.returncode
     if p.returncode != q.returncode:
         failed += 1

@@ -149,7 +149,7 @@ calls() { awk -F, -v key="$1" 'NR == 1 { while ($++c != key); next } { n += $c }
 holds 'time of all calls, of the first one too' [ "$(calls most_calls meshed/tables/imbalance.csv)" = "$(sqlite3 d0.nsxd 'SELECT sum(n) FROM channel')" ]
 holds 'what tp takes is not called work alone' \
 	grep -q '^| work and other communication that the median' meshed/report.md
-holds 'units of what differs' grep -qE '^\| [0-9-]+ \| [0-9]+ \| idle per step \| [0-9.]+ .?s \| [0-9.]+ .?s \|' meshed/report.md
+holds 'units of what differs' grep -qE '^\| [0-9-]+ \| [0-9]+ \| idle per step \| [0-9.]+ (.|µ)?s \| [0-9.]+ (.|µ)?s \|' meshed/report.md
 holds 'axes of a communicator' grep -q ',"tp, dp",0-11,' meshed/tables/collectives.csv
 printf 'tp 3\ndp 5\n' >mesh
 "$prog" fleet d*.nsxd --mesh mesh -q -o meshed 2>err
