@@ -236,7 +236,7 @@ uninstall:
 	rm -rf $(COMMANDS:%=$(MAN)/$(PROG)-%.1) $(SHARE)
 	rm -f $(TO)/lib/libnsx.a $(TO)/lib/libnsx.so $(TO)/lib/$(SO) $(TO)/lib/pkgconfig/libnsx.pc
 	rm -f $(patsubst %,$(TO)/%,$(wildcard include/nsx/*.h))
-	cd $(TO) && for d in $(patsubst $(TO)/%/,%,$(sort $(dir $(COMPLETIONS)))) bin include/nsx lib/pkgconfig share/man/man1; do \
+	[ ! -d $(TO)/ ] || cd $(TO) && for d in $(patsubst $(TO)/%/,%,$(sort $(dir $(COMPLETIONS)))) bin include/nsx lib/pkgconfig share/man/man1; do \
 	  [ ! -d $$d ] || rmdir -p --ignore-fail-on-non-empty $$d; done
 ## dist: the source of this commit as a tarball, the same bytes every time
 dist:
