@@ -875,6 +875,11 @@ const char *nsx_file_name(const char *path)
 	return name;
 }
 
+const char *nsx_thread_label(const char *name)
+{
+	return *name == '/' ? nsx_base_name(name) : name;
+}
+
 bool nsx_ends_with(const char *text, const char *end)
 {
 	size_t n = strlen(text), m = strlen(end);

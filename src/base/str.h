@@ -143,6 +143,10 @@ const char *nsx_skip_chars(const char *s, size_t n);
 
 const char *nsx_file_name(const char *path); /* what follows its folders ... */
 const char *nsx_base_name(const char *path); /* ... those of this system     */
+/* Of a thread that bears its program's path, the file's name; else the name as it is:
+ * "kworker/0:1" has no path.
+ */
+const char *nsx_thread_label(const char *name);
 /* Of ASCII, whatever the locale says. */
 static inline bool nsx_is_digit(char c)
 {

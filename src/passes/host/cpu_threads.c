@@ -108,9 +108,14 @@ static int find_names(const struct nsx_run *run, const struct cpu_threads *all,
 	nsx_new_array(texts, run->scratch, all->n, "thread names", err);
 	if (!texts || nsx_view_strings(s, names->id, all->n, texts, a, err))
 		return err->rc;
-	for (size_t i = 0; i < all->n; i++)
+	for (size_t i = 0; i < all->n; i++) {
 		if (names->id[i] >= 0)
 			names->text[i] = texts[i];
+		if (names->text[i])
+			names->text[i] = nsx_thread_label(names->text[i]);
+		if (names->process[i])
+			names->process[i] = nsx_file_name(names->process[i]);
+	}
 	return 0;
 }
 

@@ -1,0 +1,1 @@
+explain @sched_paths --pass cpu_threads --json
