@@ -223,7 +223,7 @@ static const char *name_thread(struct nsx_detect *d, uint64_t thread,
 			  global_tid, name) ||
 	    nsx_view_strings(d->trace->schema, &x.name, 1, &text, d->scratch, err))
 		return NULL;
-	return text ? nsx_tell_name(d->found, text) :
+	return text ? nsx_tell_name(d->found, nsx_thread_label(text)) :
 		      nsx_tell(d->found, "%lld", (long long)nsx_tid_of(thread));
 }
 
