@@ -73,21 +73,13 @@ static void name_thread(struct nsx_loader *l, const struct nsx_val *v)
 	struct nsx_err err;
 	uint32_t thread;
 	nsx_str name;
-	const char *text, *label;
 
 	if (v[0].type != NSX_V_I64)
 		return;
 	thread = nsx_thread_find(l->t, (uint64_t)v[0].u.i);
 	if (thread == NSX_NONE)
 		return;
-	if (nsx_read_name(&p, &v[1], &name, &err)) {
-		nsx_load_lost(l, &err);
-		return;
-	}
-	text = nsx_text(l->t, name);
-	label = nsx_thread_label(text);
-	if (label != text && nsx_strings_add(l->strings, label, strlen(label),
-					     &name, &err))
+	if (nsx_read_thread_name(&p, &v[1], &name, &err))
 		nsx_load_lost(l, &err);
 	else
 		l->t->thread[thread].name = name;

@@ -365,6 +365,9 @@ int nsx_find_name(struct nsx_part *p, const struct nsx_val *v, nsx_str *ret,
 /* The same; "id:<n>" when dangling. */
 int nsx_read_name(struct nsx_part *p, const struct nsx_val *v, nsx_str *ret,
 		  struct nsx_err *err) NSX_CHECKED;
+/* The same of a thread, as nsx_thread_label() has it. */
+int nsx_read_thread_name(struct nsx_part *p, const struct nsx_val *v,
+			 nsx_str *ret, struct nsx_err *err) NSX_CHECKED;
 
 /* The tables ----------------------------------------------------------------*/
 

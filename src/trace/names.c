@@ -248,6 +248,19 @@ int nsx_read_name(struct nsx_part *p, const struct nsx_val *v, nsx_str *ret,
 	return nsx_strings_add(p->l->strings, text, strlen(text), ret, err);
 }
 
+int nsx_read_thread_name(struct nsx_part *p, const struct nsx_val *v,
+			 nsx_str *ret, struct nsx_err *err)
+{
+	const char *text, *label;
+
+	if (nsx_read_name(p, v, ret, err))
+		return err->rc;
+	text = nsx_text(p->l->t, *ret);
+	label = nsx_thread_label(text);
+	return label == text ? 0 :
+	       nsx_strings_add(p->l->strings, label, strlen(label), ret, err);
+}
+
 /* Kernels ------------------------------------------------------------------*/
 
 const char *nsx_parameters_of(const char *full, const char **ret_own)

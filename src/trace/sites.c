@@ -355,7 +355,7 @@ static void name_sampled(struct nsx_loader *l, const struct nsx_val *v)
 	struct nsx_part p = {.l = l};
 	struct nsx_err err;
 
-	if (s && nsx_read_name(&p, &v[1], &s->name, &err))
+	if (s && nsx_read_thread_name(&p, &v[1], &s->name, &err))
 		nsx_load_lost(l, &err);
 }
 
