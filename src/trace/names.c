@@ -255,7 +255,7 @@ int nsx_read_thread_name(struct nsx_part *p, const struct nsx_val *v,
 
 	if (nsx_read_name(p, v, ret, err))
 		return err->rc;
-	text = nsx_text(p->l->t, *ret);
+	text = nsx_strings_text(p->l->strings, *ret);
 	label = nsx_thread_label(text);
 	return label == text ? 0 :
 	       nsx_strings_add(p->l->strings, label, strlen(label), ret, err);
