@@ -37,7 +37,6 @@ if [ "$what" = test ]; then
 need 'has_header lz4.h' liblz4-dev lz4-devel lz4
 if [ "$what" = test ]; then
 	need 'printf "#include <stdarg.h>\n#include <stddef.h>\n#include <setjmp.h>\n#include <stdint.h>\n#include <cmocka.h>\n" | ${CC:-cc} -E -x c -' libcmocka-dev libcmocka-devel cmocka
-	need 'has_header lz4.h' liblz4-dev lz4-devel lz4
 	need 'command -v python3' python3 python3 python
 	need 'command -v sqlite3' sqlite3 sqlite sqlite
 	need 'command -v valgrind' valgrind valgrind valgrind

@@ -55,7 +55,7 @@ static int unpack_zstd(struct nsx_container *c, const char *path,
 				"zstd -d on it and give what that writes", path,
 				ZSTD_getErrorName(got));
 	nsx_arena_drop(c->arena, c->file.p);
-	c->file = (struct nsx_bytes){to, got};
+	c->file = (struct nsx_piece){to, got};
 	return 0;
 }
 
@@ -84,7 +84,7 @@ static int read_all(int fd, const char *path, struct nsx_container *c,
 			break;
 		n += (size_t)got;
 	}
-	c->file = (struct nsx_bytes){p, n};
+	c->file = (struct nsx_piece){p, n};
 	return 0;
 }
 
@@ -109,15 +109,15 @@ static int read_file(const char *path, struct nsx_container *c,
 }
 
 /* The part of b from `at` on, at most n bytes. */
-static struct nsx_bytes part(struct nsx_bytes b, uint64_t at, uint64_t n)
+static struct nsx_piece part(struct nsx_piece b, uint64_t at, uint64_t n)
 {
 	if (at > b.n)
-		return (struct nsx_bytes){b.p, 0};
-	return (struct nsx_bytes){b.p + at, (size_t)NSX_MIN(n, b.n - at)};
+		return (struct nsx_piece){b.p, 0};
+	return (struct nsx_piece){b.p + at, (size_t)NSX_MIN(n, b.n - at)};
 }
 
 /* The last mark counts: some files have a line end behind it. */
-static const uint8_t *find_end(struct nsx_bytes b)
+static const uint8_t *find_end(struct nsx_piece b)
 {
 	for (size_t i = b.n; i >= 2 * MARK; i--)
 		if (b.p[i - 1] == ']' && !memcmp(b.p + i - MARK, END_MARK, MARK))
@@ -126,17 +126,17 @@ static const uint8_t *find_end(struct nsx_bytes b)
 }
 
 static void add_section(struct nsx_container *c, const struct nsx_msg *m,
-			struct nsx_bytes *raw, struct nsx_bytes *offsets)
+			struct nsx_piece *raw, struct nsx_piece *offsets)
 {
 	const struct {
 		const char *name;
-		struct nsx_bytes *to;
+		struct nsx_piece *to;
 	} known[] = {{"Raw Sampling Data", raw},
 		     {"Sampling Data Offsets", offsets},
 		     {"UI Data", &c->ui},
 		     {"Analysis Options Data", &c->options},
 		     {"Time Conversion Data", &c->clocks}};
-	struct nsx_bytes name = nsx_msg_bytes(m, 1);
+	struct nsx_piece name = nsx_msg_bytes(m, 1);
 
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
 		if (name.n == strlen(known[i].name) &&
@@ -146,10 +146,10 @@ static void add_section(struct nsx_container *c, const struct nsx_msg *m,
 }
 
 /* Where the events end, counted from behind the mark of the raw section; 0: not told. */
-static uint64_t read_directory(struct nsx_container *c, struct nsx_bytes *raw)
+static uint64_t read_directory(struct nsx_container *c, struct nsx_piece *raw)
 {
 	const uint8_t *end = find_end(c->file);
-	struct nsx_bytes offsets = {NULL, 0}, dir;
+	struct nsx_piece offsets = {NULL, 0}, dir;
 	struct nsx_msg m;
 	struct nsx_wire w;
 	uint64_t at = 0;
@@ -170,7 +170,7 @@ static uint64_t read_directory(struct nsx_container *c, struct nsx_bytes *raw)
 
 /* Messages whose own length stands before them a second time, inside the block. */
 int nsx_block_next(struct nsx_wire *at, struct nsx_block_buf *buf,
-		   struct nsx_bytes *ret, struct nsx_err *err)
+		   struct nsx_piece *ret, struct nsx_err *err)
 {
 	uint64_t packed, plain;
 	struct nsx_wire w;
@@ -196,7 +196,7 @@ int nsx_block_next(struct nsx_wire *at, struct nsx_block_buf *buf,
 	at->p += packed;
 	if (got < 0 || (uint64_t)got != plain)
 		return nsx_fail(err, NSX_E_DATA, "a block does not unpack");
-	w = nsx_wire_of((struct nsx_bytes){buf->p, (size_t)plain});
+	w = nsx_wire_of((struct nsx_piece){buf->p, (size_t)plain});
 	if (!nsx_wire_bytes(&w, ret))
 		return nsx_fail(err, NSX_E_DATA, "a block's message is cut");
 	return 1;
@@ -204,16 +204,16 @@ int nsx_block_next(struct nsx_wire *at, struct nsx_block_buf *buf,
 
 /* A block that stays: the strings, the payload schemas. */
 static bool keep_block(struct nsx_container *c, struct nsx_wire *w,
-		       struct nsx_bytes *ret, struct nsx_err *err)
+		       struct nsx_piece *ret, struct nsx_err *err)
 {
 	struct nsx_block_buf buf = {NULL, 0};
-	struct nsx_bytes b;
+	struct nsx_piece b;
 	uint8_t *copy = NULL;
 
 	if (nsx_block_next(w, &buf, &b, err) == 1 &&
 	    nsx_new_array(copy, c->arena, b.n, "strings of a report", err)) {
 		memcpy(copy, b.p, b.n);
-		*ret = (struct nsx_bytes){copy, b.n};
+		*ret = (struct nsx_piece){copy, b.n};
 	}
 	free(buf.p);
 	return copy;
@@ -237,7 +237,7 @@ static void read_tail(struct nsx_container *c, struct nsx_wire *w,
 			    "streams cannot be read";
 }
 
-static int read_raw(struct nsx_container *c, struct nsx_bytes raw, uint64_t end,
+static int read_raw(struct nsx_container *c, struct nsx_piece raw, uint64_t end,
 		    const char *path, struct nsx_err *err)
 {
 	struct nsx_wire w = nsx_wire_of(part(raw, MARK, UINT64_MAX));
@@ -258,7 +258,7 @@ static int read_raw(struct nsx_container *c, struct nsx_bytes raw, uint64_t end,
 			    "events";
 		stop = w.end;
 	}
-	c->blocks = (struct nsx_bytes){w.p, (size_t)(stop - w.p)};
+	c->blocks = (struct nsx_piece){w.p, (size_t)(stop - w.p)};
 	w.p = stop;
 	if (!c->is_cut)
 		read_tail(c, &w, &header);
@@ -268,7 +268,7 @@ static int read_raw(struct nsx_container *c, struct nsx_bytes raw, uint64_t end,
 static int open_container(const char *path, struct nsx_container *c,
 			  struct nsx_err *err)
 {
-	struct nsx_bytes raw = {NULL, 0};
+	struct nsx_piece raw = {NULL, 0};
 	uint64_t end;
 
 	if (read_file(path, c, err))
@@ -282,7 +282,7 @@ static int open_container(const char *path, struct nsx_container *c,
 					"cut off before its first event; copy "
 					"it again", path);
 		end = 0;
-		raw = (struct nsx_bytes){at, c->file.n - (size_t)(at - c->file.p)};
+		raw = (struct nsx_piece){at, c->file.n - (size_t)(at - c->file.p)};
 	}
 	return read_raw(c, raw, end, path, err);
 }

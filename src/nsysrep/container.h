@@ -10,16 +10,16 @@
 
 struct nsx_container {
 	struct nsx_arena *arena;
-	struct nsx_bytes file;
-	struct nsx_bytes ui, options, clocks; /* sections; n 0: absent       */
-	struct nsx_bytes first, header;
-	struct nsx_bytes blocks;  /* packed blocks of events, to be read with
+	struct nsx_piece file;
+	struct nsx_piece ui, options, clocks; /* sections; n 0: absent       */
+	struct nsx_piece first, header;
+	struct nsx_piece blocks;  /* packed blocks of events, to be read with
 				     nsx_block_next                          */
 	bool is_cut;		  /* no end is known: blocks may hold what
 				     follows the events, too                 */
 	uint64_t nevents;	  /* as the header counts them               */
-	struct nsx_bytes strings; /* messages behind the events; n 0: none   */
-	struct nsx_bytes threads, machine, schemas;
+	struct nsx_piece strings; /* messages behind the events; n 0: none   */
+	struct nsx_piece threads, machine, schemas;
 	const char *damage;	  /* what is missing and why; NULL: nothing  */
 };
 
@@ -39,6 +39,6 @@ struct nsx_block_buf {
 	size_t cap;
 };
 int nsx_block_next(struct nsx_wire *at, struct nsx_block_buf *buf,
-		   struct nsx_bytes *ret, struct nsx_err *err) NSX_CHECKED;
+		   struct nsx_piece *ret, struct nsx_err *err) NSX_CHECKED;
 
 #endif

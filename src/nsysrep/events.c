@@ -56,7 +56,7 @@ static int add_activity(struct nsx_events *e, uint64_t type,
 
 /* Frames of a call stack, the repeated field of a message. */
 static int add_stack(struct nsx_events *e, enum nsx_rep_table t,
-		     struct nsx_bytes message, unsigned field, int64_t id,
+		     struct nsx_piece message, unsigned field, int64_t id,
 		     struct nsx_err *err)
 {
 	struct nsx_wire w = nsx_wire_of(message);
@@ -130,7 +130,7 @@ static int add_openacc(struct nsx_events *e, const struct nsx_msg *body,
 			    &(struct nsx_row_of){body, &part, &deep, NULL}, err);
 }
 
-static int add_call(struct nsx_events *e, uint64_t type, struct nsx_bytes bytes,
+static int add_call(struct nsx_events *e, uint64_t type, struct nsx_piece bytes,
 		    const struct nsx_msg *body, struct nsx_err *err)
 {
 	uint64_t class = nsx_msg_uint(body, 6);
@@ -197,7 +197,7 @@ static int add_nvtx(struct nsx_events *e, uint64_t type,
 			    .body = body, .part = &payload, .code = v}, err);
 }
 
-static int add_sample(struct nsx_events *e, struct nsx_bytes bytes,
+static int add_sample(struct nsx_events *e, struct nsx_piece bytes,
 		      const struct nsx_msg *body, struct nsx_err *err)
 {
 	struct nsx_msg counter;
@@ -216,7 +216,7 @@ static int add_process(struct nsx_events *e, const struct nsx_msg *body,
 		       struct nsx_err *err)
 {
 	uint64_t key = nsx_msg_uint(body, 2);
-	struct nsx_bytes name = nsx_msg_bytes(body, 6);
+	struct nsx_piece name = nsx_msg_bytes(body, 6);
 	struct nsx_val v[2] = {nsx_val_int((int64_t)(key >> 24 & 0xffffff))};
 	uint32_t id;
 
@@ -248,7 +248,7 @@ static int add_diagnostic(struct nsx_events *e, const struct nsx_msg *body,
 }
 
 static int add_event(struct nsx_events *e, uint64_t type, unsigned body_field,
-		     struct nsx_bytes bytes, struct nsx_err *err)
+		     struct nsx_piece bytes, struct nsx_err *err)
 {
 	struct nsx_msg body;
 
@@ -279,11 +279,11 @@ static int add_event(struct nsx_events *e, uint64_t type, unsigned body_field,
 }
 
 /* An event is {1 type, N body}, that of a counter {1 type, 2 time, 3 values}. */
-static int read_event(struct nsx_events *e, struct nsx_bytes bytes,
+static int read_event(struct nsx_events *e, struct nsx_piece bytes,
 		      struct nsx_err *err)
 {
 	struct nsx_wire w = nsx_wire_of(bytes);
-	struct nsx_bytes body = {NULL, 0};
+	struct nsx_piece body = {NULL, 0};
 	unsigned field = 0;
 	uint64_t type = 0, time = 0;
 
@@ -308,7 +308,7 @@ static int read_event(struct nsx_events *e, struct nsx_bytes bytes,
 	return add_event(e, type, field, body, err);
 }
 
-static int read_block(struct nsx_events *e, struct nsx_bytes message,
+static int read_block(struct nsx_events *e, struct nsx_piece message,
 		      struct nsx_err *err)
 {
 	struct nsx_wire w = nsx_wire_of(message);
@@ -325,7 +325,7 @@ static int read_blocks(struct nsx_events *e, struct nsx_block_buf *buf,
 		       struct nsx_err *err)
 {
 	struct nsx_wire at = nsx_wire_of(e->report->blocks);
-	struct nsx_bytes message;
+	struct nsx_piece message;
 	int rc = 0;
 
 	/* Behind the events of a cut file the strings may follow. */

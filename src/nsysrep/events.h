@@ -43,7 +43,7 @@ void nsx_count_unknown(struct nsx_events *e, uint64_t type, uint64_t body,
  */
 int nsx_metrics_find(struct nsx_events *e, struct nsx_err *err) NSX_CHECKED;
 int nsx_metrics_add(struct nsx_events *e, uint64_t type, int64_t time_ns,
-		    struct nsx_bytes values, struct nsx_err *err) NSX_CHECKED;
+		    struct nsx_piece values, struct nsx_err *err) NSX_CHECKED;
 
 void nsx_events_done(struct nsx_events *e);
 

@@ -10,7 +10,7 @@ static struct nsx_val text(const char *s)
 
 /* Messages of a repeated field, each a row of fields of its own. */
 static int add_each(struct nsx_rows *rows, enum nsx_rep_table t,
-		    struct nsx_bytes message, unsigned field,
+		    struct nsx_piece message, unsigned field,
 		    const struct nsx_val *code, struct nsx_err *err)
 {
 	struct nsx_wire w = nsx_wire_of(message);
@@ -45,7 +45,7 @@ static int add_strings(const struct nsx_container *c, struct nsx_rows *rows,
 enum { VM = 1, NAMED_STREAM = 13, CONTEXT = 14, STREAM = 15, /* of a machine */
        VM_FACTS = 2, VM_GPU = 7, VM_CUDA_DEVICE = 9 };
 
-static int add_vm(struct nsx_bytes bytes, struct nsx_rows *rows,
+static int add_vm(struct nsx_piece bytes, struct nsx_rows *rows,
 		  struct nsx_err *err)
 {
 	struct nsx_msg m;
@@ -144,9 +144,9 @@ static int add_properties(const struct nsx_container *c, struct nsx_rows *rows,
 	return rc;
 }
 
-struct nsx_bytes nsx_rep_version(const struct nsx_container *c)
+struct nsx_piece nsx_rep_version(const struct nsx_container *c)
 {
-	struct nsx_bytes b = {(const uint8_t *)"", 0};
+	struct nsx_piece b = {(const uint8_t *)"", 0};
 	const uint8_t *dash;
 	struct nsx_msg m;
 
@@ -154,14 +154,14 @@ struct nsx_bytes nsx_rep_version(const struct nsx_container *c)
 		return b;
 	b = nsx_msg_bytes(&m, 6);
 	dash = b.n ? memchr(b.p, '-', b.n) : NULL;
-	return dash ? (struct nsx_bytes){b.p, (size_t)(dash - b.p)} : b;
+	return dash ? (struct nsx_piece){b.p, (size_t)(dash - b.p)} : b;
 }
 
 /* Readers look for the version here: an export has that of who exported. */
 static int add_meta(const struct nsx_container *c, struct nsx_rows *rows,
 		    struct nsx_err *err)
 {
-	struct nsx_bytes version = nsx_rep_version(c);
+	struct nsx_piece version = nsx_rep_version(c);
 
 	int rc = nsx_rows_put(rows, NSX_REP_EXPORT_META, (struct nsx_val[]){
 			      text("EXPORT_PRODUCT_NAME"),

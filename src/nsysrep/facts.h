@@ -14,6 +14,6 @@ int nsx_rep_session(const struct nsx_container *c, struct nsx_rows *rows,
 int nsx_rep_options(const struct nsx_container *c, struct nsx_rows *rows,
 		    struct nsx_err *err) NSX_CHECKED;
 /* The version of the nsys that captured, as "2024.5.1.113"; n 0: not told. */
-struct nsx_bytes nsx_rep_version(const struct nsx_container *c);
+struct nsx_piece nsx_rep_version(const struct nsx_container *c);
 
 #endif

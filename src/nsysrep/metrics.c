@@ -14,7 +14,7 @@ struct sources { /* that count on GPUs                                     */
 	unsigned n;
 };
 
-static struct sources find_sources(struct nsx_bytes header,
+static struct sources find_sources(struct nsx_piece header,
 				   const struct nsx_rep_strings *names)
 {
 	struct nsx_wire w = nsx_wire_of(header);
@@ -23,7 +23,7 @@ static struct sources find_sources(struct nsx_bytes header,
 
 	while (nsx_wire_next(&w) && s.n < ARRAY_LEN(s.id))
 		if (w.field == SOURCE && w.bytes.p && nsx_msg_read(&m, w.bytes)) {
-			struct nsx_bytes name =
+			struct nsx_piece name =
 				nsx_rep_string(names, nsx_msg_uint(&m, 3));
 
 			if (name.n == strlen(SOURCE_NAME) &&
@@ -59,7 +59,7 @@ static int add_metric(struct nsx_events *e, const struct nsx_rep_strings *names,
 }
 
 static int add_type(struct nsx_events *e, const struct nsx_rep_strings *names,
-		    uint64_t type, struct nsx_bytes bytes, struct nsx_err *err)
+		    uint64_t type, struct nsx_piece bytes, struct nsx_err *err)
 {
 	struct nsx_wire w = nsx_wire_of(bytes);
 	struct nsx_msg m;
@@ -91,7 +91,7 @@ int nsx_metrics_find(struct nsx_events *e, struct nsx_err *err)
 }
 
 int nsx_metrics_add(struct nsx_events *e, uint64_t type, int64_t time_ns,
-		    struct nsx_bytes values, struct nsx_err *err)
+		    struct nsx_piece values, struct nsx_err *err)
 {
 	bool is_known = false;
 

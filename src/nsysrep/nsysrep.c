@@ -29,7 +29,7 @@ static void say_damage(const struct nsx_container *c, const struct nsx_events *e
 			       (unsigned long long)e->nbroken);
 }
 
-static bool is_newer(struct nsx_bytes version)
+static bool is_newer(struct nsx_piece version)
 {
 	unsigned year = 0, minor = 0;
 	char text[32];
@@ -44,7 +44,7 @@ static bool is_newer(struct nsx_bytes version)
 static void say_unknown(const struct nsx_container *c,
 			const struct nsx_events *e, struct nsx_buf *b)
 {
-	struct nsx_bytes version = nsx_rep_version(c);
+	struct nsx_piece version = nsx_rep_version(c);
 	uint64_t n = 0;
 
 	for (unsigned i = 0; i < e->nunknown; i++)

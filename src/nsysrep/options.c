@@ -65,7 +65,7 @@ static int put_word(struct nsx_rows *rows, const char *prefix, const char *name,
 static const char *const graph_modes[] = {"Graph", "Node"};
 #define GRAPH_MODE "CUDA_GRAPH_TRACE_OPTIONS:MODE"
 
-static int add_events(struct nsx_rows *rows, struct nsx_bytes message,
+static int add_events(struct nsx_rows *rows, struct nsx_piece message,
 		      struct nsx_err *err)
 {
 	static const struct {
@@ -97,7 +97,7 @@ enum { PROCESS_COMMAND = 10, PROCESS_ARGUMENT = 11, PROCESS_GRAPHS = 49,
 
 /* Arguments and variables of the environment, each a row. */
 static int add_words(struct nsx_rows *rows, const char *prefix,
-		     struct nsx_bytes process, unsigned field,
+		     struct nsx_piece process, unsigned field,
 		     struct nsx_err *err)
 {
 	struct nsx_wire w = nsx_wire_of(process);
@@ -116,8 +116,8 @@ static int add_words(struct nsx_rows *rows, const char *prefix,
 			snprintf(name, sizeof(name), "ARGUMENT_%u", n++);
 			nsx_buf_add(&b, (const char *)w.bytes.p, w.bytes.n);
 		} else if (nsx_msg_read(&m, w.bytes)) {
-			struct nsx_bytes key = nsx_msg_bytes(&m, 1);
-			struct nsx_bytes value = nsx_msg_bytes(&m, 2);
+			struct nsx_piece key = nsx_msg_bytes(&m, 1);
+			struct nsx_piece value = nsx_msg_bytes(&m, 2);
 
 			nsx_buf_add(&b, (const char *)key.p, key.n);
 			nsx_buf_adds(&b, "=\"");
@@ -130,7 +130,7 @@ static int add_words(struct nsx_rows *rows, const char *prefix,
 	return rc;
 }
 
-static int add_process(struct nsx_rows *rows, unsigned n, struct nsx_bytes bytes,
+static int add_process(struct nsx_rows *rows, unsigned n, struct nsx_piece bytes,
 		       struct nsx_err *err)
 {
 	static const struct option command[] = {{"COMMAND", 10, TEXT}},
@@ -162,7 +162,7 @@ static int add_process(struct nsx_rows *rows, unsigned n, struct nsx_bytes bytes
 enum { EVENT_TYPES = 2, START_TRIGGER = 4, DEVICE_TYPE = 8, OS_RUNTIME = 12,
        PROCESS = 26, LINUX_PERF = 69, CUDA = 92, CUDA_GRAPHS = 9 };
 
-static int add_repeated(struct nsx_rows *rows, struct nsx_bytes options,
+static int add_repeated(struct nsx_rows *rows, struct nsx_piece options,
 			struct nsx_err *err)
 {
 	struct nsx_wire w = nsx_wire_of(options);

@@ -37,7 +37,7 @@ static inline struct nsx_val nsx_val_none(void)
 {
 	return (struct nsx_val){NSX_V_NULL, 0, {0}};
 }
-static inline struct nsx_val nsx_val_bytes(struct nsx_bytes b)
+static inline struct nsx_val nsx_val_bytes(struct nsx_piece b)
 {
 	return (struct nsx_val){NSX_V_TEXT, (uint32_t)NSX_MIN(b.n, UINT32_MAX),
 				{.p = (const char *)b.p}};

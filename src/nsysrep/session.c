@@ -28,7 +28,7 @@ static int64_t less(int64_t a, int64_t b)
 	return (int64_t)((uint64_t)a - (uint64_t)b);
 }
 
-static bool parse(struct nsx_bytes b, int64_t *ret)
+static bool parse(struct nsx_piece b, int64_t *ret)
 {
 	bool is_negative = b.n && b.p[0] == '-';
 	uint64_t n = 0;
@@ -43,7 +43,7 @@ static bool parse(struct nsx_bytes b, int64_t *ret)
 }
 
 /* {1 from, 2 to, 5 the number as text, 6 "Offset"} */
-static bool find_offset(struct nsx_bytes first, uint64_t from, uint64_t to,
+static bool find_offset(struct nsx_piece first, uint64_t from, uint64_t to,
 			int64_t *ret)
 {
 	struct nsx_wire w = nsx_wire_of(first), in;
@@ -54,7 +54,7 @@ static bool find_offset(struct nsx_bytes first, uint64_t from, uint64_t to,
 		if (w.field != FIRST_OFFSETS || !w.bytes.p)
 			continue;
 		for (in = nsx_wire_of(w.bytes); nsx_wire_next(&in);) {
-			struct nsx_bytes kind;
+			struct nsx_piece kind;
 
 			if (in.field != 1 || !in.bytes.p ||
 			    !nsx_msg_read(&m, in.bytes))
@@ -69,7 +69,7 @@ static bool find_offset(struct nsx_bytes first, uint64_t from, uint64_t to,
 	return is_found;
 }
 
-static void by_offsets(struct nsx_bytes first, struct session *s)
+static void by_offsets(struct nsx_piece first, struct session *s)
 {
 	int64_t n, ticks;
 
@@ -89,14 +89,14 @@ static void by_offsets(struct nsx_bytes first, struct session *s)
 	s->has_local = true;
 }
 
-static uint64_t kind_of(struct nsx_bytes section, struct nsx_bytes uuid)
+static uint64_t kind_of(struct nsx_piece section, struct nsx_piece uuid)
 {
 	struct nsx_wire w = nsx_wire_of(section);
 	struct nsx_msg m;
 
 	while (nsx_wire_next(&w))
 		if (w.field == 1 && w.bytes.p && nsx_msg_read(&m, w.bytes)) {
-			struct nsx_bytes id = nsx_msg_bytes(&m, 1);
+			struct nsx_piece id = nsx_msg_bytes(&m, 1);
 
 			if (id.n == uuid.n && !memcmp(id.p, uuid.p, id.n))
 				return nsx_msg_uint(&m, 2);
@@ -105,7 +105,7 @@ static uint64_t kind_of(struct nsx_bytes section, struct nsx_bytes uuid)
 }
 
 /* The point {1 x, 2 y} at which one clock showed x when the other showed y. */
-static bool find_point(struct nsx_bytes section, uint64_t from, uint64_t to,
+static bool find_point(struct nsx_piece section, uint64_t from, uint64_t to,
 		       int64_t *x, int64_t *y)
 {
 	struct nsx_wire w = nsx_wire_of(section);
@@ -124,7 +124,7 @@ static bool find_point(struct nsx_bytes section, uint64_t from, uint64_t to,
 	return false;
 }
 
-static void by_points(struct nsx_bytes section, struct session *s)
+static void by_points(struct nsx_piece section, struct session *s)
 {
 	int64_t x, y;
 

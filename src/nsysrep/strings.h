@@ -6,23 +6,23 @@
 #include "nsysrep/wire.h"
 
 struct nsx_rep_strings {
-	struct nsx_bytes *v; /* by id                                        */
+	struct nsx_piece *v; /* by id                                        */
 	size_t n, cap;
 };
 
 /* message: the block of strings, which must stay.  Owner: the caller,
  * nsx_rep_strings_done, after a failure, too.
  */
-int nsx_rep_strings_read(struct nsx_bytes message, struct nsx_rep_strings *ret,
+int nsx_rep_strings_read(struct nsx_piece message, struct nsx_rep_strings *ret,
 			 struct nsx_err *err) NSX_CHECKED;
 void nsx_rep_strings_done(struct nsx_rep_strings *s);
 
 /* Empty where there is none. */
-static inline struct nsx_bytes nsx_rep_string(const struct nsx_rep_strings *s,
+static inline struct nsx_piece nsx_rep_string(const struct nsx_rep_strings *s,
 					      uint64_t id)
 {
 	return id < s->n ? s->v[id] :
-			   (struct nsx_bytes){(const uint8_t *)"", 0};
+			   (struct nsx_piece){(const uint8_t *)"", 0};
 }
 
 #endif

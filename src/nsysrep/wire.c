@@ -21,7 +21,7 @@ bool nsx_wire_varint(struct nsx_wire *w, uint64_t *ret)
 	return false;
 }
 
-bool nsx_wire_bytes(struct nsx_wire *w, struct nsx_bytes *ret)
+bool nsx_wire_bytes(struct nsx_wire *w, struct nsx_piece *ret)
 {
 	uint64_t n;
 
@@ -31,7 +31,7 @@ bool nsx_wire_bytes(struct nsx_wire *w, struct nsx_bytes *ret)
 		w->is_bad = true;
 		return false;
 	}
-	*ret = (struct nsx_bytes){w->p, (size_t)n};
+	*ret = (struct nsx_piece){w->p, (size_t)n};
 	w->p += n;
 	return true;
 }
@@ -56,7 +56,7 @@ bool nsx_wire_next(struct nsx_wire *w)
 	if (w->is_bad || w->p >= w->end || !nsx_wire_varint(w, &key))
 		return false;
 	w->field = (uint32_t)NSX_MIN(key >> 3, UINT32_MAX);
-	w->bytes = (struct nsx_bytes){NULL, 0};
+	w->bytes = (struct nsx_piece){NULL, 0};
 	w->n = 0;
 	switch (key & 7) {
 	case VARINT:
@@ -73,7 +73,7 @@ bool nsx_wire_next(struct nsx_wire *w)
 	}
 }
 
-bool nsx_msg_read(struct nsx_msg *m, struct nsx_bytes b)
+bool nsx_msg_read(struct nsx_msg *m, struct nsx_piece b)
 {
 	struct nsx_wire w = nsx_wire_of(b);
 

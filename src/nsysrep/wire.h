@@ -8,7 +8,7 @@
 
 #include "base/base.h"
 
-struct nsx_bytes {
+struct nsx_piece { /* of the file, or of what was unpacked from it         */
 	const uint8_t *p;
 	size_t n;
 };
@@ -18,10 +18,10 @@ struct nsx_wire {
 	bool is_bad;
 	uint32_t field; /* its number                                        */
 	uint64_t n;	/* a varint, or a fixed number of 32 or 64 bits      */
-	struct nsx_bytes bytes; /* p NULL: the field is a number             */
+	struct nsx_piece bytes; /* p NULL: the field is a number             */
 };
 
-static inline struct nsx_wire nsx_wire_of(struct nsx_bytes b)
+static inline struct nsx_wire nsx_wire_of(struct nsx_piece b)
 {
 	return (struct nsx_wire){.p = b.p, .end = b.p + b.n};
 }
@@ -29,7 +29,7 @@ static inline struct nsx_wire nsx_wire_of(struct nsx_bytes b)
 /* A varint at w->p; false: it is cut or has more than 64 bits. */
 bool nsx_wire_varint(struct nsx_wire *w, uint64_t *ret);
 /* As many bytes as a varint before them says. */
-bool nsx_wire_bytes(struct nsx_wire *w, struct nsx_bytes *ret);
+bool nsx_wire_bytes(struct nsx_wire *w, struct nsx_piece *ret);
 /* The next field; false: there is none, or w->is_bad. */
 bool nsx_wire_next(struct nsx_wire *w);
 
@@ -41,12 +41,12 @@ struct nsx_msg {
 	uint64_t has[NSX_MSG_FIELDS / 64];
 	struct nsx_msg_field {
 		uint64_t n;
-		struct nsx_bytes bytes;
+		struct nsx_piece bytes;
 	} v[NSX_MSG_FIELDS];
 };
 
 /* False: the message is damaged; what stands before that is there. */
-bool nsx_msg_read(struct nsx_msg *m, struct nsx_bytes b);
+bool nsx_msg_read(struct nsx_msg *m, struct nsx_piece b);
 
 static inline bool nsx_msg_has(const struct nsx_msg *m, unsigned field)
 {
@@ -61,11 +61,11 @@ static inline int64_t nsx_msg_int(const struct nsx_msg *m, unsigned field)
 	return (int64_t)nsx_msg_uint(m, field);
 }
 /* Empty where the field is absent or a number. */
-static inline struct nsx_bytes nsx_msg_bytes(const struct nsx_msg *m,
+static inline struct nsx_piece nsx_msg_bytes(const struct nsx_msg *m,
 					     unsigned field)
 {
 	return nsx_msg_has(m, field) && m->v[field].bytes.p ?
-		       m->v[field].bytes : (struct nsx_bytes){(const uint8_t *)"", 0};
+		       m->v[field].bytes : (struct nsx_piece){(const uint8_t *)"", 0};
 }
 
 #endif
