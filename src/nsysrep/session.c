@@ -11,7 +11,7 @@
 enum { EVENTS = 1, TICKS = 3, SESSION = 7, UTC = 9, LOCAL = 10, /* clocks   */
        KIND_COUNTER = 10, KIND_UTC = 11, KIND_LOCAL = 12, KIND_MONOTONIC = 14,
        KIND_SESSION = 15, /* of clocks, in the section                      */
-       FIRST_DEVICE = 1, FIRST_OFFSETS = 16, FIRST_START = 17, FIRST_STOP = 18 };
+       MOST_CLOCKS = 256, FIRST_DEVICE = 1, FIRST_OFFSETS = 16, FIRST_START = 17, FIRST_STOP = 18 };
 
 struct session {
 	int64_t start_ns, stop_ns, utc_ns, local_ns;
@@ -89,13 +89,14 @@ static void by_offsets(struct nsx_piece first, struct session *s)
 	s->has_local = true;
 }
 
-static uint64_t kind_of(struct nsx_piece section, struct nsx_piece uuid)
+/* The section is {1 kinds of clocks, 2 relations}, each a list of messages. */
+static uint64_t kind_of(const struct nsx_msg *section, struct nsx_piece uuid)
 {
-	struct nsx_wire w = nsx_wire_of(section);
+	struct nsx_wire w = nsx_wire_of(nsx_msg_bytes(section, 1));
 	struct nsx_msg m;
 
-	while (nsx_wire_next(&w))
-		if (w.field == 1 && w.bytes.p && nsx_msg_read(&m, w.bytes)) {
+	for (unsigned n = 0; n < MOST_CLOCKS && nsx_wire_next(&w); n++)
+		if (w.bytes.p && nsx_msg_read(&m, w.bytes)) {
 			struct nsx_piece id = nsx_msg_bytes(&m, 1);
 
 			if (id.n == uuid.n && !memcmp(id.p, uuid.p, id.n))
@@ -105,14 +106,14 @@ static uint64_t kind_of(struct nsx_piece section, struct nsx_piece uuid)
 }
 
 /* The point {1 x, 2 y} at which one clock showed x when the other showed y. */
-static bool find_point(struct nsx_piece section, uint64_t from, uint64_t to,
+static bool find_point(const struct nsx_msg *section, uint64_t from, uint64_t to,
 		       int64_t *x, int64_t *y)
 {
-	struct nsx_wire w = nsx_wire_of(section);
+	struct nsx_wire w = nsx_wire_of(nsx_msg_bytes(section, 2));
 	struct nsx_msg m, line, point;
 
-	for (unsigned n = 0; n < 256 && nsx_wire_next(&w); n++)
-		if (w.field == 2 && w.bytes.p && nsx_msg_read(&m, w.bytes) &&
+	for (unsigned n = 0; n < MOST_CLOCKS && nsx_wire_next(&w); n++)
+		if (w.bytes.p && nsx_msg_read(&m, w.bytes) &&
 		    kind_of(section, nsx_msg_bytes(&m, 1)) == from &&
 		    kind_of(section, nsx_msg_bytes(&m, 2)) == to &&
 		    nsx_msg_read(&line, nsx_msg_bytes(&m, 3)) &&
@@ -124,10 +125,13 @@ static bool find_point(struct nsx_piece section, uint64_t from, uint64_t to,
 	return false;
 }
 
-static void by_points(struct nsx_piece section, struct session *s)
+static void by_points(struct nsx_piece bytes, struct session *s)
 {
+	struct nsx_msg clocks, *section = &clocks;
 	int64_t x, y;
 
+	if (!nsx_msg_read(section, bytes))
+		return;
 	if (find_point(section, KIND_SESSION, KIND_MONOTONIC, &x, &y)) {
 		s->start_ns = x;
 		s->has_start = true;
@@ -188,7 +192,8 @@ int nsx_rep_session(const struct nsx_container *c, struct nsx_rows *rows,
 			 time_text(s.utc_ns, utc, sizeof(utc)),
 			 s.has_local ? time_text(s.local_ns, local,
 						 sizeof(local)) :
-				       nsx_val_none()}, err))
+				       nsx_val_none(),
+			 nsx_val_int(s.start_ns)}, err))
 		return err->rc;
 	if (!s.has_start || !s.has_stop)
 		return 0;
