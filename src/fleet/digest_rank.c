@@ -146,6 +146,7 @@ static bool read_mark(const char *s, int64_t *ret_rank, int64_t *ret_world)
 {
 	const char *end;
 
+	*ret_rank = -1;
 	if (strncasecmp(s, "rank", 4))
 		return false;
 	s += 4 + strspn(s + 4, " :=_#");
@@ -231,6 +232,21 @@ static int on_mpi_rank(void *ctx, int64_t rid NSX_UNUSED,
 	return 0;
 }
 
+/* Recorders name the thread that initialised MPI "MPI Rank 3". */
+static void rank_in_names(const struct nsx_trace *t, uint32_t process,
+			  struct nsx_digest *d)
+{
+	for (uint32_t k = 0; k < t->nthreads && d->rank < 0; k++) {
+		const char *name = nsx_text(t, t->thread[k].name);
+		int64_t world;
+
+		if (t->thread[k].process == process &&
+		    !strncasecmp(name, "MPI ", 4) &&
+		    read_mark(name + 4, &d->rank, &world))
+			d->rank_from = NSX_RANK_MPI;
+	}
+}
+
 /* A process with several devices is several ranks: what names the process names
  * none of them.
  */
@@ -313,7 +329,9 @@ int nsx_maker_identify(struct nsx_maker *m, const struct nsx_member *x,
 	if (!rc)
 		rc = nsx_view_each(m->t->schema, mpi_rank, on_mpi_rank, &mpi,
 				   err, global_tid, rank);
-	for (size_t i = 0; i < n && !rc; i++)
+	for (size_t i = 0; i < n && !rc; i++) {
+		rank_in_names(m->t, x[i].process, d[i]);
 		rc = number(m, &c, x, n, i, d[i], err);
+	}
 	return rc;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/clock.h"
+#include "fleet/judge.h"
 #include "fleet/report.h"
 #include "fleet/tables.h"
 #include "report/text.h"
@@ -441,6 +442,10 @@ static void say_late(struct nsx_freport *r, const struct nsx_late *l)
 	if (l->cause == NSX_WHY_UNKNOWN)
 		x->confidence = NSX_CONF_MEDIUM;
 	price(r, x, l->recoverable_ns, NSX_PRICE_REPLAYED);
+	if (l->p >= NSX_LEAST_P) { /* happened, but may be chance */
+		x->severity = NSX_SEV_LOW;
+		x->confidence = NSX_CONF_MEDIUM;
+	}
 	prove_late(r, l, x);
 	advise_late(r, l, x);
 }

@@ -11,6 +11,8 @@
 #include "fleet/judge.h"
 
 #define STEADY_SHARE 0.6 /* of the steps */
+#define STALL_SHARE 0.1 /* of a step */
+#define LEAST_P_OF_STALLS 0.05
 
 enum { EXCHANGES = 499 };
 
@@ -136,6 +138,42 @@ static double without_dearest(const struct nsx_judge *j, uint32_t r)
 		dearest = NSX_MAX(dearest, j->excess[s * f->nranks + r]);
 	return f->rank[r].excess_ns -
 	       dearest / NSX_MAX(1, (double)f->rank[r].nsteps);
+}
+
+/* Whether a rank's stalls are the only ones: there are two at least, and nobody else was
+ * late by half as much in any step.  Chance may give two to one of the ranks, but they
+ * are seen, and have one cause.
+ */
+static bool stalls_alone(const struct nsx_judge *j, uint32_t rank)
+{
+	const struct nsx_fleet *f = j->f;
+	double shortest = INFINITY, others = 0;
+	size_t nstalls = 0;
+
+	for (size_t s = 0; s < f->nsteps; s++)
+		for (uint32_t r = 0; r < f->nranks; r++) {
+			double x = j->excess[s * f->nranks + r];
+
+			if (r != rank) {
+				others = NSX_MAX(others, x);
+			} else if (x >= STALL_SHARE * f->step_ns) {
+				shortest = NSX_MIN(shortest, x);
+				nstalls++;
+			}
+		}
+	return nstalls > 1 && others < shortest / 2;
+}
+
+/* Whether it is late more than by chance, and not by one step alone. */
+static bool is_late_rank(const struct nsx_judge *j, uint32_t r)
+{
+	const struct nsx_fleet *f = j->f;
+
+	return f->rank[r].nsteps >= NSX_LEAST_STEPS &&
+	       f->rank[r].excess_ns >= NSX_LEAST_SHARE * f->step_ns &&
+	       without_dearest(j, r) >= NSX_LEAST_SHARE * f->step_ns / 2 &&
+	       (j->p[r] < NSX_LEAST_P ||
+		(j->p[r] < LEAST_P_OF_STALLS && stalls_alone(j, r)));
 }
 
 NSX_ORDER(cmp_late, struct nsx_late, DOWN(excess_ns), UP(ranks[0]));
@@ -264,11 +302,7 @@ int nsx_name_late(struct nsx_judge *j, double *scratch, struct nsx_err *err)
 		return err->rc;
 	test_ranks(j, block_of(j, scratch));
 	for (uint32_t r = 0; r < n; r++)
-		is_late[r] = j->p[r] < NSX_LEAST_P &&
-			     f->rank[r].nsteps >= NSX_LEAST_STEPS &&
-			     f->rank[r].excess_ns >= NSX_LEAST_SHARE * f->step_ns &&
-			     without_dearest(j, r) >=
-				     NSX_LEAST_SHARE * f->step_ns / 2;
+		is_late[r] = is_late_rank(j, r);
 	name_groups(j, NSX_NONE, is_late);
 	for (uint32_t i = f->mesh.n; i--;)
 		name_groups(j, i, is_late);

@@ -36,6 +36,8 @@ planted by_others_loss gpu_slow ranks=24 hosts=3 tp=8 ends=6 apart=1 colls=4 ske
 planted tp2_ends imbalance ranks=16 hosts=4 tp=2 ends=25 steps=26 colls=16 seed=106
 planted tp8_ends data_late ranks=64 hosts=8 tp=8 ends=25 colls=8 seed=114
 planted link_ends slow_link ranks=32 hosts=4 tp=2 ends=25 colls=8 seed=117
+# Two stalls of one rank, all that there are.
+planted stalls transient ranks=32 hosts=4 tp=4 steps=12 ends=25 seed=4
 planted weak cpu_late ranks=12 hosts=3 strength=45 speeds=5 seed=23
 keep=1; planted mixed data_late ranks=8 hosts=2 format=digest traces=2 colls=100; keep=
 for f in mixed/traces/*.sqlite; do
