@@ -361,8 +361,8 @@ static inline struct nsx_window nsx_judged(const struct nsx_facts *f)
 }
 
 /* A window as nsx_window_parse reads it, or by a name that reports print:
- * "phase:NAME", by the name of a run phase, or "iteration:N" of the GPU
- * that sets the pace.  Errors: NSX_E_USAGE.
+ * "phase:NAME", by the name of a run phase, "iteration:N" of the GPU
+ * that sets the pace, or "step:KIND", a typical step of an engine there.  Errors: NSX_E_USAGE.
  */
 int nsx_named_window(const struct nsx_facts *f, const struct nsx_trace *t,
 		     const char *text, struct nsx_window *ret,

@@ -3,9 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 #include "facts/facts.h"
+#include "facts/steps/steps.h"
 
 static const char phase_prefix[] = "phase:";
 static const char iteration_prefix[] = "iteration:";
+static const char step_prefix[] = "step:";
 
 static const char *after(const char *text, const char *prefix)
 {
@@ -63,9 +65,11 @@ int nsx_named_window(const struct nsx_facts *f, const struct nsx_trace *t,
 {
 	const char *name = after(text, phase_prefix);
 	const char *number = after(text, iteration_prefix);
+	const char *kind = after(text, step_prefix);
 
 	return name   ? find_phase(f, name, ret, err) :
 	       number ? find_iteration(f, number, ret, err) :
+	       kind   ? nsx_step_window(f, t, kind, ret, err) :
 			nsx_window_parse(text, t->first_ns, ret, err);
 }
 
@@ -82,7 +86,8 @@ int nsx_load_named(const struct nsx_schema *schema,
 	int rc;
 
 	if (!o.window || (!after(o.window, phase_prefix) &&
-			  !after(o.window, iteration_prefix)))
+			  !after(o.window, iteration_prefix) &&
+			  !after(o.window, step_prefix)))
 		return nsx_trace_load(schema, opts, ret, err);
 	o.window = NULL;
 	rc = nsx_trace_load(schema, &o, ret, err);

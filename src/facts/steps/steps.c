@@ -64,8 +64,7 @@ static bool is_step_range(const struct nsx_trace *t, const uint8_t *classes,
 			  enum name_class step, size_t i)
 {
 	return classes[t->nvtx.name[i]] == step &&
-	       t->nvtx.kind[i] != NSX_NVTX_MARK &&
-	       nsx_starts_inside(t, nsx_range_start(&t->nvtx, i));
+	       t->nvtx.kind[i] != NSX_NVTX_MARK;
 }
 
 /* Leaves out what begins inside another of its thread. */

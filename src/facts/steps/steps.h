@@ -47,10 +47,17 @@ struct nsx_engine_steps {
 	size_t n;
 };
 
-/* Only steps that begin in the window in force.  O(n log n) in ranges, calls and
+/* Only steps with GPU work that begins in the window in force.  O(n log n) in ranges, calls and
  * GPU work.  Owner: the caller, nsx_steps_done.  Errors: NSX_E_NOMEM.
  */
 int nsx_steps_build(const struct nsx_trace *t, struct nsx_engine_steps *ret,
+		    struct nsx_err *err) NSX_CHECKED;
+/* The GPU time of a step of a kind, by its name, on the GPU that sets the pace: of the
+ * step whose time is the median of them, or the next above it.  Errors: NSX_E_USAGE, where
+ * there is none; NSX_E_NOMEM.
+ */
+int nsx_step_window(const struct nsx_facts *f, const struct nsx_trace *t,
+		    const char *kind, struct nsx_window *ret,
 		    struct nsx_err *err) NSX_CHECKED;
 void nsx_steps_done(struct nsx_engine_steps *steps);
 

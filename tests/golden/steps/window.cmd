@@ -1,0 +1,1 @@
+explain @steps_vllm --window step:prefill --pass windows,steps --json
