@@ -30,13 +30,11 @@ need 'has_header jansson.h' libjansson-dev jansson-devel jansson
 need 'has_header csv.h' libcsv-dev libcsv-devel libcsv
 need 'has_header libdeflate.h' libdeflate-dev libdeflate-devel libdeflate
 need 'has_header zstd.h' libzstd-dev libzstd-devel zstd
+need 'has_header lz4.h' liblz4-dev lz4-devel lz4
 if [ "$what" = test ] || [ "$what" = unit ]; then
 	need 'printf "#include <stdarg.h>\n#include <stddef.h>\n#include <setjmp.h>\n#include <stdint.h>\n#include <cmocka.h>\n" | ${CC:-cc} -E -x c -' libcmocka-dev libcmocka-devel cmocka
 fi
 if [ "$what" = test ]; then
-need 'has_header lz4.h' liblz4-dev lz4-devel lz4
-if [ "$what" = test ]; then
-	need 'printf "#include <stdarg.h>\n#include <stddef.h>\n#include <setjmp.h>\n#include <stdint.h>\n#include <cmocka.h>\n" | ${CC:-cc} -E -x c -' libcmocka-dev libcmocka-devel cmocka
 	need 'command -v python3' python3 python3 python
 	need 'command -v sqlite3' sqlite3 sqlite sqlite
 	need 'command -v valgrind' valgrind valgrind valgrind
