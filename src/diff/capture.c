@@ -194,7 +194,9 @@ static void keep_findings(struct nsx_side *s, const struct nsx_report *r)
 			.severity = f->severity,
 			.is_minor = f->is_minor,
 			.share = f->price != NSX_PRICE_NONE && window_ns > 0 ?
-					 f->headroom_ns / window_ns : NAN};
+					 f->headroom_ns / window_ns : NAN,
+			.low = f->low_ns / NSX_MAX(window_ns, 1),
+			.high = f->high_ns / NSX_MAX(window_ns, 1)};
 	}
 }
 

@@ -320,6 +320,18 @@ void nsx_compare_findings(struct nsx_diff *d);
 size_t nsx_find_causes(const struct nsx_diff *d, uint32_t lane,
 		       struct nsx_cause_row ret[NSX_MOST_CAUSES]);
 
+/* What a finding before promised that is gone after, or halved. */
+struct nsx_promise {
+	const struct nsx_side_finding *finding; /* promised: its share       */
+	double won;    /* of the time before, by all that are gone            */
+	bool is_joint; /* these are several                                  */
+	bool kept; /* as much as promised, by 0.8 to 1.25, or in its range    */
+};
+enum { NSX_MOST_PROMISES = 16 };
+/* Returns how many; in order of the first report. */
+size_t nsx_diff_promised(const struct nsx_diff *d,
+			 struct nsx_promise ret[NSX_MOST_PROMISES]);
+
 /* METRIC:[<]+LIMIT, as the command's manual explains it.  Checks the syntax
  * alone.  Errors: NSX_E_USAGE naming the place.
  */

@@ -48,6 +48,7 @@ const char *nsx_gate_line(const struct nsx_gate_row *g, struct nsx_arena *a);
  */
 const char *nsx_totals_sentence(const struct nsx_diff *d, struct nsx_arena *a);
 const char *nsx_totals_lines(const struct nsx_diff *d, struct nsx_arena *a);
+const char *nsx_promise_line(const struct nsx_promise *p, struct nsx_arena *a);
 /* Lanes to show: all of them in order; of more than most those that change most
  * by themselves.  Returns how many.
  */

@@ -110,6 +110,7 @@ struct nsx_side_finding {
 	enum nsx_severity severity;
 	bool is_minor; /* the first page leaves it out                       */
 	double share; /* headroom of the judged window; NAN: not priced      */
+	double low, high; /* its range                                       */
 };
 struct nsx_side {
 	const char *path, *part, *label; /* part: "" for the whole           */

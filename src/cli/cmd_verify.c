@@ -1,0 +1,105 @@
+/* cmd_verify.c - whether what the first report promised was won. */
+#include <stdio.h>
+#include "cli/cmd_common.h"
+#include "cli/opt.h"
+#include "diff/emit.h"
+
+struct args {
+	int64_t finding, threads;
+	const char *ledger;
+};
+
+#define OPT(...) NSX_OPT(struct args, __VA_ARGS__)
+static const struct nsx_opt opts[] = {
+	OPT(0, "finding", NULL, "N", INT, finding,
+	    "only this one, by its number among the findings before",
+	    .most = INFINITY),
+	OPT(0, "ledger", NULL, "FILE", STR, ledger,
+	    "append a line a finding: key, promised and won in percent, kept"),
+	NSX_OPT_THREADS(struct args),
+};
+
+static int append(const char *path, const struct nsx_promise *p, size_t n,
+		  struct nsx_err *err)
+{
+	FILE *f = fopen(path, "ae");
+	bool failed = !f;
+
+	for (size_t i = 0; f && i < n; i++)
+		failed |= fprintf(f, "%s\t%.2f\t%.2f\t%s\n", p[i].finding->key,
+				  100 * p[i].finding->share, 100 * p[i].won,
+				  p[i].kept ? "kept" : "not kept") < 0;
+	if (f && fclose(f))
+		failed = true;
+	return failed ? nsx_fail(err, NSX_E_IO, "cannot append to '%s'", path) : 0;
+}
+
+/* The result: whether every promise was kept, and there was one. */
+static int print(const struct nsx_diff *d, const struct args *a, struct nsx_err *err)
+{
+	struct nsx_promise all[NSX_MOST_PROMISES];
+	struct nsx_arena *arena = nsx_arena_new();
+	const struct nsx_side *before = d->sides[0][0];
+	size_t n = nsx_diff_promised(d, all), kept = 0, m = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (!a->finding || ((size_t)a->finding <= before->nfindings &&
+		    all[i].finding == &before->findings[a->finding - 1]))
+			all[m++] = all[i];
+	nsx_print_line(nsx_diff_headline(d, arena));
+	for (size_t i = 0; i < m; i++) {
+		nsx_print_line(nsx_promise_line(&all[i], arena));
+		kept += all[i].kept;
+	}
+	if (!m)
+		nsx_print_line(a->finding ? "this finding promised nothing, or is still "
+					    "there" :
+					    "no finding of the first report is gone or "
+					    "halved");
+	if (a->ledger)
+		rc = append(a->ledger, all, m, err);
+	nsx_arena_free(arena);
+	return rc ? rc : !(m && kept == m);
+}
+
+static int run(const struct nsx_cmd *cmd, int argc, char **argv)
+{
+	struct args a = {0};
+	struct nsx_diff_opts o = {.alpha = 0.05, .seed = 1, .side = {
+		.last = -1, .device = -1, .rank = -1, .pid = -1}};
+	struct nsx_diff *d;
+	struct nsx_err err;
+	int n, rc = nsx_opt_parse(cmd, argc, argv, &a, &n, &err);
+
+	if (!rc && n != 2)
+		rc = nsx_fail(&err, NSX_E_USAGE, "give two captures (%d given): "
+			      "nsys-explain verify BEFORE AFTER", n);
+	if (!rc) {
+		o.side.threads = nsx_threads(a.threads);
+		for (unsigned s = 0; s < 2; s++)
+			o.captures[s] = (struct nsx_captures){
+				(const char *const *)argv + 1 + s, 1};
+		rc = nsx_diff_run(&o, &d, &err);
+	}
+	if (!rc) {
+		rc = print(d, &a, &err);
+		nsx_diff_free(d);
+	}
+	return rc < 0 ? nsx_cmd_fail(&err, false) : nsx_cmd_printed(rc);
+}
+
+const struct nsx_cmd nsx_cmd_verify = {
+	.name = "verify",
+	.usage = "BEFORE AFTER [--finding N] [--ledger FILE]",
+	.summary = "whether what the first report promised was won",
+	.doc = "Of each finding of BEFORE that is gone in AFTER, or costs less "
+	       "than half: what it promised, and what was won. Where several "
+	       "are gone, what all of them won counts for each. A promise is kept "
+	       "where 0.8 to 1.25 times as much was won, or as much as its "
+	       "range says. Exit 0: all were kept; 1: not, or no finding is gone.",
+	.opts = opts, .nopts = ARRAY_LEN(opts),
+	.examples = "nsys-explain verify before.sqlite after.sqlite  # all of them\n"
+		    "nsys-explain verify before.sqlite after.sqlite --finding 1",
+	.run = run,
+};

@@ -1,0 +1,61 @@
+/* promised.c - what findings of the first report promised, once they are gone, and what
+ * was won.
+ */
+#include <math.h>
+#include "diff/emit.h"
+#include "diff/words.h"
+
+#define KEPT_LEAST 0.8 /* of what was promised                                */
+#define KEPT_MOST 1.25
+
+/* Of the run, or of a unit: what is shorter, as a share of what was. */
+static double won_of(const struct nsx_diff *d)
+{
+	uint32_t lane;
+	const struct nsx_step *c = nsx_decisive_step(d, &lane);
+	const struct nsx_totals *t = d->totals.side;
+
+	if (!d->totals.decides)
+		return c->mean_alone ? -c->mean_rel : -c->rel;
+	return t[0].span_ns > 0 ?
+		1 - (double)t[1].span_ns / (double)t[0].span_ns : 0;
+}
+
+static bool is_gone(const struct nsx_finding_row *f)
+{
+	return f->before && f->before->share > 0 && !f->before->is_minor &&
+	       (!f->after || f->after->share < f->before->share / 2);
+}
+
+size_t nsx_diff_promised(const struct nsx_diff *d, struct nsx_promise ret[NSX_MOST_PROMISES])
+{
+	double won = won_of(d), all = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->nfindings; i++)
+		all += is_gone(&d->findings[i]) ? d->findings[i].before->share : 0;
+	for (size_t i = 0; i < d->nfindings && n < NSX_MOST_PROMISES; i++) {
+		const struct nsx_side_finding *f = d->findings[i].before;
+		struct nsx_promise *p = &ret[n];
+
+		if (!is_gone(&d->findings[i]))
+			continue;
+		*p = (struct nsx_promise){.finding = f, .won = won};
+		p->kept = (p->won >= KEPT_LEAST * f->share &&
+			   p->won <= KEPT_MOST * NSX_MIN(all, 1)) ||
+			  (p->won > 0 && p->won >= f->low && p->won <= f->high);
+		p->is_joint = all > f->share;
+		n++;
+	}
+	return n;
+}
+
+const char *nsx_promise_line(const struct nsx_promise *p, struct nsx_arena *a)
+{
+	return nsx_arena_printf(a, "promised by the first report: %s: %s; won %s%s: %s",
+				p->finding->title,
+				nsx_text_ratio(a, -p->finding->share),
+				nsx_text_ratio(a, -p->won),
+				p->is_joint ? " by all that are gone" : "",
+				p->kept ? "kept" : "not kept");
+}

@@ -1,0 +1,1 @@
+verify @diff_sync @diff_before
