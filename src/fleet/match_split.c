@@ -81,8 +81,8 @@ static double level(double *v, size_t n)
 static void find_ends(const struct nsx_mchannel *x, const struct nsx_mchannel *y,
 		      struct ends *ret)
 {
-	size_t samples = NSX_MIN(x->c->n, NSX_SAMPLES), n = 0, at[NSX_SAMPLES];
-	double by[NSX_SAMPLES];
+	size_t samples = NSX_MIN(x->c->n, NSX_SAMPLES), n = 0, at[NSX_SAMPLES] = {0};
+	double by[NSX_SAMPLES] = {0};
 
 	for (size_t s = 0; s < NSX_SAMPLES; s++)
 		ret->at[s] = NAN;

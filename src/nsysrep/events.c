@@ -343,7 +343,7 @@ static int read_blocks(struct nsx_events *e, struct nsx_block_buf *buf,
 	return rc;
 }
 
-int nsx_events_read(const struct nsx_container *report, struct nsx_rows *rows,
+int nsx_events_read(const struct nsx_container *report, struct nsx_rep_rows *rows,
 		    struct nsx_events *ret, struct nsx_err *err)
 {
 	struct nsx_block_buf buf = {NULL, 0};

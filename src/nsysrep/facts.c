@@ -9,7 +9,7 @@ static struct nsx_val text(const char *s)
 }
 
 /* Messages of a repeated field, each a row of fields of its own. */
-static int add_each(struct nsx_rows *rows, enum nsx_rep_table t,
+static int add_each(struct nsx_rep_rows *rows, enum nsx_rep_table t,
 		    struct nsx_piece message, unsigned field,
 		    const struct nsx_val *code, struct nsx_err *err)
 {
@@ -25,7 +25,7 @@ static int add_each(struct nsx_rows *rows, enum nsx_rep_table t,
 	return rc;
 }
 
-static int add_strings(const struct nsx_container *c, struct nsx_rows *rows,
+static int add_strings(const struct nsx_container *c, struct nsx_rep_rows *rows,
 		       struct nsx_err *err)
 {
 	struct nsx_wire w = nsx_wire_of(c->strings);
@@ -45,7 +45,7 @@ static int add_strings(const struct nsx_container *c, struct nsx_rows *rows,
 enum { VM = 1, NAMED_STREAM = 13, CONTEXT = 14, STREAM = 15, /* of a machine */
        VM_FACTS = 2, VM_GPU = 7, VM_CUDA_DEVICE = 9 };
 
-static int add_vm(struct nsx_piece bytes, struct nsx_rows *rows,
+static int add_vm(struct nsx_piece bytes, struct nsx_rep_rows *rows,
 		  struct nsx_err *err)
 {
 	struct nsx_msg m;
@@ -60,7 +60,7 @@ static int add_vm(struct nsx_piece bytes, struct nsx_rows *rows,
 			VM_CUDA_DEVICE, NULL, err);
 }
 
-static int add_machine(const struct nsx_container *c, struct nsx_rows *rows,
+static int add_machine(const struct nsx_container *c, struct nsx_rep_rows *rows,
 		       struct nsx_err *err)
 {
 	struct nsx_wire w = nsx_wire_of(c->machine);
@@ -96,7 +96,7 @@ static const char *property_name(uint64_t n)
 
 enum { ENVIRONMENT = 610 }; /* variables with NUL between them */
 
-static int add_property(struct nsx_rows *rows, const struct nsx_msg *device,
+static int add_property(struct nsx_rep_rows *rows, const struct nsx_msg *device,
 			const struct nsx_msg *p, struct nsx_err *err)
 {
 	uint64_t n = nsx_msg_uint(p, 1);
@@ -123,7 +123,7 @@ static int add_property(struct nsx_rows *rows, const struct nsx_msg *device,
 }
 
 /* Field 1 of the first message: devices {1 label, 2 {1 property}, 3 id}. */
-static int add_properties(const struct nsx_container *c, struct nsx_rows *rows,
+static int add_properties(const struct nsx_container *c, struct nsx_rep_rows *rows,
 			  struct nsx_err *err)
 {
 	struct nsx_wire w = nsx_wire_of(c->first);
@@ -158,7 +158,7 @@ struct nsx_piece nsx_rep_version(const struct nsx_container *c)
 }
 
 /* Readers look for the version here: an export has that of who exported. */
-static int add_meta(const struct nsx_container *c, struct nsx_rows *rows,
+static int add_meta(const struct nsx_container *c, struct nsx_rep_rows *rows,
 		    struct nsx_err *err)
 {
 	struct nsx_piece version = nsx_rep_version(c);
@@ -178,7 +178,7 @@ struct label {
 	const char *name, *label;
 };
 
-static int add_labels(struct nsx_rows *rows, enum nsx_rep_table t,
+static int add_labels(struct nsx_rep_rows *rows, enum nsx_rep_table t,
 		      const char *prefix, const struct label *v, size_t n,
 		      struct nsx_err *err)
 {
@@ -195,7 +195,7 @@ static int add_labels(struct nsx_rows *rows, enum nsx_rep_table t,
 	return rc;
 }
 
-static int add_enums(struct nsx_rows *rows, struct nsx_err *err)
+static int add_enums(struct nsx_rep_rows *rows, struct nsx_err *err)
 {
 	static const struct label copies[] = {
 		{"UNKNOWN", "Unknown"}, {"HTOD", "Host-to-Device"},
@@ -219,7 +219,7 @@ static int add_enums(struct nsx_rows *rows, struct nsx_err *err)
 			  err);
 }
 
-int nsx_rep_facts(const struct nsx_container *c, struct nsx_rows *rows,
+int nsx_rep_facts(const struct nsx_container *c, struct nsx_rep_rows *rows,
 		  struct nsx_err *err)
 {
 	return add_strings(c, rows, err) ?:

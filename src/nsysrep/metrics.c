@@ -53,7 +53,7 @@ static int add_metric(struct nsx_events *e, const struct nsx_rep_strings *names,
 
 	return nsx_rows_put(e->rows, NSX_REP_GPU_METRIC_INFO, v, err) ?:
 	       nsx_push(e->metrics, e->nmetrics, e->metrics_cap, "counters", err,
-			(struct nsx_metric){type, id,
+			(struct nsx_rep_metric){type, id,
 					    (size_t)nsx_msg_uint(m, OFFSET),
 					    (size_t)nsx_msg_uint(m, SIZE)});
 }
@@ -96,7 +96,7 @@ int nsx_metrics_add(struct nsx_events *e, uint64_t type, int64_t time_ns,
 	bool is_known = false;
 
 	for (size_t i = 0; i < e->nmetrics; i++) {
-		const struct nsx_metric *m = &e->metrics[i];
+		const struct nsx_rep_metric *m = &e->metrics[i];
 		uint64_t value = 0;
 
 		if (m->type != type)

@@ -67,7 +67,7 @@ static void say_unknown(const struct nsx_container *c,
 			       (const char *)version.p, NEWEST_YEAR, NEWEST_MINOR);
 }
 
-static int fill(const struct nsx_container *c, struct nsx_rows *rows,
+static int fill_rows(const struct nsx_container *c, struct nsx_rep_rows *rows,
 		struct nsx_events *e, struct nsx_err *err)
 {
 	return nsx_db_exec(rows->db, "BEGIN", err) ?:
@@ -78,10 +78,10 @@ static int fill(const struct nsx_container *c, struct nsx_rows *rows,
 static int read_container(const char *path, const struct nsx_container *c,
 			  struct nsx_db *db, struct nsx_err *err)
 {
-	struct nsx_rows rows = {.db = db};
+	struct nsx_rep_rows rows = {.db = db};
 	struct nsx_events *e = nsx_alloc(1, sizeof(*e));
 	struct nsx_buf damage = {0}, note = {0};
-	int rc = fill(c, &rows, e, err);
+	int rc = fill_rows(c, &rows, e, err);
 
 	nsx_rows_done(&rows);
 	if (!rc) {

@@ -14,7 +14,7 @@ struct option {
 	enum kind kind;
 };
 
-static int put(struct nsx_rows *rows, const char *prefix, const char *name,
+static int put(struct nsx_rep_rows *rows, const char *prefix, const char *name,
 	       struct nsx_val value, struct nsx_err *err)
 {
 	struct nsx_buf b = {0};
@@ -27,7 +27,7 @@ static int put(struct nsx_rows *rows, const char *prefix, const char *name,
 	return rc;
 }
 
-static int put_options(struct nsx_rows *rows, const char *prefix,
+static int put_options(struct nsx_rep_rows *rows, const char *prefix,
 		       const struct nsx_msg *m, const struct option *v, size_t n,
 		       struct nsx_err *err)
 {
@@ -51,7 +51,7 @@ static int put_options(struct nsx_rows *rows, const char *prefix,
 }
 
 /* One of words, counted from 0 (NULL: not that number); else no row. */
-static int put_word(struct nsx_rows *rows, const char *prefix, const char *name,
+static int put_word(struct nsx_rep_rows *rows, const char *prefix, const char *name,
 		    uint64_t n, const char *const *words, size_t nwords,
 		    struct nsx_err *err)
 {
@@ -65,7 +65,7 @@ static int put_word(struct nsx_rows *rows, const char *prefix, const char *name,
 static const char *const graph_modes[] = {"Graph", "Node"};
 #define GRAPH_MODE "CUDA_GRAPH_TRACE_OPTIONS:MODE"
 
-static int add_events(struct nsx_rows *rows, struct nsx_piece message,
+static int add_events(struct nsx_rep_rows *rows, struct nsx_piece message,
 		      struct nsx_err *err)
 {
 	static const struct {
@@ -96,7 +96,7 @@ enum { PROCESS_COMMAND = 10, PROCESS_ARGUMENT = 11, PROCESS_GRAPHS = 49,
        PROCESS_VARIABLE = 30 };
 
 /* Arguments and variables of the environment, each a row. */
-static int add_words(struct nsx_rows *rows, const char *prefix,
+static int add_words(struct nsx_rep_rows *rows, const char *prefix,
 		     struct nsx_piece process, unsigned field,
 		     struct nsx_err *err)
 {
@@ -130,7 +130,7 @@ static int add_words(struct nsx_rows *rows, const char *prefix,
 	return rc;
 }
 
-static int add_process(struct nsx_rows *rows, unsigned n, struct nsx_piece bytes,
+static int add_process(struct nsx_rep_rows *rows, unsigned n, struct nsx_piece bytes,
 		       struct nsx_err *err)
 {
 	static const struct option command[] = {{"COMMAND", 10, TEXT}},
@@ -162,7 +162,7 @@ static int add_process(struct nsx_rows *rows, unsigned n, struct nsx_piece bytes
 enum { EVENT_TYPES = 2, START_TRIGGER = 4, DEVICE_TYPE = 8, OS_RUNTIME = 12,
        PROCESS = 26, LINUX_PERF = 69, CUDA = 92, CUDA_GRAPHS = 9 };
 
-static int add_repeated(struct nsx_rows *rows, struct nsx_piece options,
+static int add_repeated(struct nsx_rep_rows *rows, struct nsx_piece options,
 			struct nsx_err *err)
 {
 	struct nsx_wire w = nsx_wire_of(options);
@@ -178,7 +178,7 @@ static int add_repeated(struct nsx_rows *rows, struct nsx_piece options,
 }
 
 /* Messages with options of their own. */
-static int add_groups(struct nsx_rows *rows, const struct nsx_msg *m,
+static int add_groups(struct nsx_rep_rows *rows, const struct nsx_msg *m,
 		      struct nsx_err *err)
 {
 	static const struct option runtime[] = {
@@ -208,7 +208,7 @@ static int add_groups(struct nsx_rows *rows, const struct nsx_msg *m,
 	return 0;
 }
 
-int nsx_rep_options(const struct nsx_container *c, struct nsx_rows *rows,
+int nsx_rep_options(const struct nsx_container *c, struct nsx_rep_rows *rows,
 		    struct nsx_err *err)
 {
 	static const struct option plain[] = {

@@ -32,7 +32,7 @@ static const struct column *find(enum nsx_rep_table t)
 	return c;
 }
 
-static int make_table(struct nsx_rows *r, enum nsx_rep_table t,
+static int make_table(struct nsx_rep_rows *r, enum nsx_rep_table t,
 		      struct nsx_err *err)
 {
 	const struct column *table = find(t);
@@ -59,13 +59,13 @@ static int make_table(struct nsx_rows *r, enum nsx_rep_table t,
 	return rc;
 }
 
-void nsx_rows_done(struct nsx_rows *r)
+void nsx_rows_done(struct nsx_rep_rows *r)
 {
 	for (unsigned t = 0; t < NSX_REP_NTABLES; t++)
 		nsx_stmt_done(&r->insert[t]);
 }
 
-int nsx_rows_put(struct nsx_rows *r, enum nsx_rep_table t,
+int nsx_rows_put(struct nsx_rep_rows *r, enum nsx_rep_table t,
 		 const struct nsx_val *v, struct nsx_err *err)
 {
 	const struct column *c = find(t);
@@ -94,7 +94,7 @@ static struct nsx_val value(const struct column *c, const struct nsx_row_of *of)
 	return c->from == TEXT ? nsx_val_none() : nsx_val_field(m, c->field);
 }
 
-int nsx_rows_add(struct nsx_rows *r, enum nsx_rep_table t,
+int nsx_rows_add(struct nsx_rep_rows *r, enum nsx_rep_table t,
 		 const struct nsx_row_of *from, struct nsx_err *err)
 {
 	const struct column *c = find(t) + 1;

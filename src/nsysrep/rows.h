@@ -14,23 +14,23 @@ enum nsx_rep_table {
 	NSX_REP_NTABLES
 };
 
-struct nsx_rows {
+struct nsx_rep_rows {
 	struct nsx_db *db;
 	struct nsx_stmt *insert[NSX_REP_NTABLES]; /* made with the first row  */
 	uint64_t n[NSX_REP_NTABLES];
 };
 
-void nsx_rows_done(struct nsx_rows *r);
+void nsx_rows_done(struct nsx_rep_rows *r);
 
 /* What a row is made of; the parts that its table does not name may be NULL. */
 struct nsx_row_of {
 	const struct nsx_msg *body, *part, *deep;
 	const struct nsx_val *code;
 };
-int nsx_rows_add(struct nsx_rows *r, enum nsx_rep_table t,
+int nsx_rows_add(struct nsx_rep_rows *r, enum nsx_rep_table t,
 		 const struct nsx_row_of *from, struct nsx_err *err) NSX_CHECKED;
 /* A row of values alone. */
-int nsx_rows_put(struct nsx_rows *r, enum nsx_rep_table t,
+int nsx_rows_put(struct nsx_rep_rows *r, enum nsx_rep_table t,
 		 const struct nsx_val *v, struct nsx_err *err) NSX_CHECKED;
 
 static inline struct nsx_val nsx_val_none(void)

@@ -169,7 +169,7 @@ static struct nsx_val time_text(int64_t ns, char *to, size_t size)
 		       nsx_val_str(to) : nsx_val_none();
 }
 
-int nsx_rep_session(const struct nsx_container *c, struct nsx_rows *rows,
+int nsx_rep_session(const struct nsx_container *c, struct nsx_rep_rows *rows,
 		    struct nsx_err *err)
 {
 	struct session s = {.has_start = false};

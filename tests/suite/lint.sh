@@ -62,7 +62,7 @@ links() { # ARCHIVE LEFT_OF_IT...
 	top=$1; shift
 	gcc -shared -o "$b/layer/try.so" -Wl,--no-undefined -Wl,--whole-archive "$top" \
 		-Wl,--no-whole-archive -Wl,--start-group "$@" -Wl,--end-group \
-		-lcsv -ljansson -lsqlite3 -ldeflate -lzstd -lpthread -lm
+		-lcsv -ljansson -lsqlite3 -ldeflate -lzstd -llz4 -lpthread -lm
 }
 order=$(sed -n '/split("/,/order)/p' tests/layers.awk | tr -cd 'a-z \n' | sed 's/split//; s/order//')
 rm -rf "$b/layer"; mkdir -p "$b/layer"

@@ -41,7 +41,7 @@ zstd=$(command -v zstd) && {
 	row packed.nsys-rep.zst 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL' 1
 }
 for command in 'ask PATH findings' 'schema PATH' 'digest PATH -q --out d.nsxd' 'convert PATH -q -o c.json'; do
-	# shellcheck disable=SC2086 # words are meant
+	# shellcheck disable=SC2046,SC2086 # words are meant
 	holds "$command" "$prog" $(echo "$command" | sed 's/PATH/sound.nsys-rep/')
 done
 for f in part_*.nsys-rep flip_*.nsys-rep; do
