@@ -119,12 +119,18 @@ static int book_idle(struct books *b, uint32_t device, struct nsx_err *err)
 	return rc;
 }
 
-static int cmp_accounts(const void *a, const void *b)
+/* Ids of texts differ from run to run; their order does not. */
+static int cmp_accounts(const void *a, const void *b, void *facts)
 {
+	const struct nsx_facts *f = facts;
 	const struct nsx_account *x = a, *y = b;
+	bool is_text = (x->cls == NSX_L_COMPUTE || x->cls == NSX_L_IDLE) &&
+		       x->place != NSX_NONE && y->place != NSX_NONE;
 
 	return NSX_CMP(y->ns, x->ns) ?: NSX_CMP(x->cls, y->cls) ?:
-	       NSX_CMP(x->cause, y->cause) ?: NSX_CMP(x->place, y->place);
+	       NSX_CMP(x->cause, y->cause) ?:
+	       (is_text ? nsx_str_cmp(f->strings, x->place, y->place) :
+			  NSX_CMP(x->place, y->place));
 }
 
 /* A GPU that does nothing in the window is no part of the program. */
@@ -160,7 +166,7 @@ int nsx_ledger_build(const struct nsx_facts *f, const struct nsx_trace *t,
 	if (!rc && nsx_new_array(ret->v, a, ret->n + 1, "accounts", err)) {
 		for (size_t i = 0; i < ret->n; i++)
 			ret->v[i] = b.v[i];
-		nsx_sort(ret->v, ret->n, sizeof(*ret->v), cmp_accounts);
+		nsx_sort_r(ret->v, ret->n, sizeof(*ret->v), cmp_accounts, (void *)f);
 	} else {
 		rc = err->rc;
 	}
