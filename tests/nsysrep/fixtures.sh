@@ -1,14 +1,14 @@
 #!/bin/sh
 # Every fixture as a report file gives the report that its export gives: byte for
 # byte in report.md and the tables, and value by value in report.json.
-# usage: nsysrep_fixtures.sh BUILD_DIR
+# usage: fixtures.sh BUILD_DIR
 #
 # mkrep writes the files; what the format has no known place for it names, and such
 # fixtures are not compared. tests/nsysrep/not_whole.txt is the list of them, each
 # with what is left out: one more or less fails (UPDATE=1 writes it anew).
 # tests/nsysrep/differs.txt lists fixtures whose reports differ for a reason, which
 # stands beside the name: FIXTURE<tab>REASON.
-. "$(dirname "$0")/../suite.sh"
+. "$(dirname "$0")/../suite.sh" # not of `make check` yet: reports still differ in words on tables that are not read
 mkdir files
 for f in "$fix"/*.sqlite; do
 	name=$(basename "$f" .sqlite)
