@@ -17,7 +17,7 @@ ALL_DEFECTS = {"edges_2_63", "edges_full_span", "hostile_types"}
 NESTED = {"nvtx_by_pid": "by_pid.nvtx", "nvtx_start_end": "nvtx.start_end",
           "nvtx_kernel_phases_by_pid": "by_pid.nvtx_kernel_phases"}
 # Null where no range is of that kind.
-NULL = {"nvtx_start_end"}
+NULL = {"steps", "nvtx_start_end"}
 ELSEWHERE = {"input", "schema", "windows", "findings"}
 passed = failed = 0
 
