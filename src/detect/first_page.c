@@ -184,7 +184,8 @@ static const char *say_unit(const struct nsx_report *r, struct nsx_arena *a)
 	const struct nsx_facts *f = r->facts;
 	struct nsx_window w = nsx_judged(f);
 	enum { MOST_NAME = 60 }; /* bytes: the line has other parts           */
-	const char *range = nsx_iteration_range(f), *word = nsx_iteration_word(f);
+	const char *named = nsx_iteration_range(f), *word = nsx_iteration_word(f);
+	const char *range = named && strlen(named) <= MOST_NAME ? named : NULL;
 	int64_t *v = nsx_arena_get(a, (f->niterations + 1) * sizeof(*v));
 	size_t n = list_units(f, &w, v);
 	int64_t sum_ns = 0;
@@ -197,7 +198,7 @@ static const char *say_unit(const struct nsx_report *r, struct nsx_arena *a)
 	    (double)sum_ns < MOSTLY * (double)(w.end_ns - w.start_ns))
 		return NULL;
 	return nsx_arena_printf(a, "%s of %s",
-				range && strlen(range) <= MOST_NAME ? nsx_arena_printf(a, "%zu × %s", n, range) :
+				range ? nsx_arena_printf(a, "%zu × %s", n, range) :
 					nsx_text_n(a, n, word, NULL),
 				say_median(a, v, n));
 }

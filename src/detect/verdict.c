@@ -9,7 +9,7 @@
 #define MOSTLY 0.5
 #define WAIT_NS 1000000 /* a wait for nothing is shorter                     */
 
-enum nsx_page_verdict nsx_word_of_cause(enum nsx_cause cause)
+static enum nsx_page_verdict word_of_cause(enum nsx_cause cause)
 {
 	static const enum nsx_page_verdict words[NSX_NCAUSES] = {
 		[NSX_CAUSE_SYNC] = NSX_V_SYNC, [NSX_CAUSE_BLOCKING_COPY] = NSX_V_SYNC,
@@ -33,7 +33,7 @@ struct nsx_idle_words nsx_sum_words(const struct nsx_ledger *l)
 	struct nsx_idle_words ret = {{0}};
 
 	for (unsigned c = 0; c < NSX_NCAUSES; c++)
-		ret.ns[nsx_word_of_cause(c)] += l->idle_ns[c];
+		ret.ns[word_of_cause(c)] += l->idle_ns[c];
 	return ret;
 }
 

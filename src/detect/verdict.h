@@ -25,8 +25,7 @@ void nsx_judge_ledger(const struct nsx_ledger *l, struct nsx_judgement *ret);
 /* "88 % gemm f32 128×64", "20 % host code in `step`": Markdown. */
 const char *nsx_say_account(const struct nsx_facts *f, const struct nsx_ledger *l,
 			    const struct nsx_account *x, struct nsx_arena *a);
-/* What idle time is called by its cause, and idle time by that. */
-enum nsx_page_verdict nsx_word_of_cause(enum nsx_cause cause);
+/* Idle time by the word for its cause. */
 struct nsx_idle_words {
 	int64_t ns[NSX_NVERDICTS];
 };

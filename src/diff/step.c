@@ -264,20 +264,6 @@ static int measure_steady(const struct nsx_diff *d, uint32_t lane,
 	return 0;
 }
 
-#define OF_PROGRAM 0.2 /* a drift of both sides that no clock causes */
-
-/* What a capture's halves differ by; where the program itself drifts, the way the sides
- * differ, the one after may go on where the one before ended.
- */
-static double drift_of(const struct nsx_step *c)
-{
-	double x = c->side[0].halves, y = c->side[1].halves;
-
-	return x * y > 0 && x * c->shift_ns > 0 &&
-	       NSX_MIN(fabs(x), fabs(y)) > OF_PROGRAM ?
-		       fabs(x) + fabs(y) : NSX_MAX(fabs(x), fabs(y));
-}
-
 /* What the captures differ by in themselves and, while they are too few for the
  * interval to hold it, from each other.  A drift that all captures share is the
  * same on both sides: enough of them show by how much it differs.
@@ -293,7 +279,8 @@ static void raise_floors(struct nsx_step *c)
 						 y->all_halves.hi) -
 					 NSX_MIN(x->all_halves.lo,
 						 y->all_halves.lo) :
-					 drift_of(c),
+					 NSX_MAX(fabs(x->halves),
+						 fabs(y->halves)),
 				enough ? "captures drift, and not all of them "
 					 "as much; compare steady parts, with "
 					 "--steps" :

@@ -3,6 +3,7 @@
 #include <string.h>
 #include "base/stat.h"
 #include "diff/side.h"
+#include "report/words.h"
 
 enum {
 	MOST_LAUNCHES = 1 << 20,
@@ -178,7 +179,7 @@ static const char *longest_in(const struct nsx_sweep *s, const uint32_t *calls,
 			name = nsx_text(s->t, nsx_call_name(c, calls[i]));
 		}
 	}
-	return nsx_arena_strndup(s->side->arena, name, strcspn(name, "_"));
+	return nsx_text_api(s->side->arena, name);
 }
 
 /* Gaps of which more than half is start-up. */
@@ -240,8 +241,7 @@ static int time_calls(const struct nsx_sweep *s, struct names *names,
 
 		if (x->n >= LEAST_CALLS)
 			ret->calls[ret->ncalls++] = (struct nsx_call_speed){
-				nsx_arena_strndup(s->side->arena, name,
-						  strcspn(name, "_")),
+				nsx_text_api(s->side->arena, name),
 				x->n, nsx_quantile(x->ns, x->n, 0.5)};
 	}
 	return 0;

@@ -9,7 +9,6 @@
 #include "base/figures.h"
 #include "diff/emit.h"
 #include "diff/words.h"
-#include "report/text.h"
 
 #define ALIKE 0.02	  /* bytes and threads of the same work              */
 #define OF_KERNELS 0.05	  /* floors: ratios of a part ...                    */
@@ -287,13 +286,6 @@ static void add_rate(struct nsx_buf *b, const struct nsx_totals_change *c,
 		       rate[1]);
 }
 
-/* A name of the trace, which may hold anything, and a space. */
-static void add_name(struct nsx_buf *b, const char *name)
-{
-	nsx_md_add_code(b, name, strlen(name));
-	nsx_buf_adds(b, " ");
-}
-
 /* "cudaLaunchKernel 47.8 ms → 3.5 ms; not judged" */
 static void add_start_up(struct nsx_buf *b, const struct nsx_totals_change *c,
 			 struct nsx_arena *a)
@@ -307,7 +299,7 @@ static void add_start_up(struct nsx_buf *b, const struct nsx_totals_change *c,
 			continue;
 		nsx_buf_adds(b, b->n ? " → " : "");
 		if (strcmp(t->one_time, last) != 0)
-			add_name(b, t->one_time);
+			nsx_buf_printf(b, "%s ", t->one_time);
 		nsx_buf_adds(b, nsx_text_ns(a, (double)t->one_time_ns));
 		last = t->one_time;
 	}

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <lz4.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -15,13 +14,6 @@
 #define RAW_MARK   "QDTEXT00"
 #define MARK	   8 /* bytes of both */
 
-static bool has_suffix(const char *path, const char *suffix)
-{
-	size_t n = strlen(path), m = strlen(suffix);
-
-	return n >= m && !strcasecmp(path + n - m, suffix);
-}
-
 bool nsx_is_report(const char *path)
 {
 	char head[sizeof(FIRST_LINE) - 1];
@@ -32,8 +24,8 @@ bool nsx_is_report(const char *path)
 		close(fd);
 	return (n == (ssize_t)sizeof(head) &&
 		!memcmp(head, FIRST_LINE, sizeof(head))) ||
-	       (n > 0 && (has_suffix(path, ".nsys-rep.zst") ||
-			  has_suffix(path, ".qdrep.zst")));
+	       (n > 0 && (nsx_ends_with(path, ".nsys-rep.zst") ||
+			  nsx_ends_with(path, ".qdrep.zst")));
 }
 
 /* What is compressed with zstd may become at most so many times larger. */

@@ -68,7 +68,7 @@ static void say_unknown(const struct nsx_container *c,
 }
 
 static int fill_rows(const struct nsx_container *c, struct nsx_rep_rows *rows,
-		struct nsx_events *e, struct nsx_err *err)
+		     struct nsx_events *e, struct nsx_err *err)
 {
 	return nsx_db_exec(rows->db, "BEGIN", err) ?:
 	       nsx_rep_facts(c, rows, err) ?: nsx_events_read(c, rows, e, err) ?:

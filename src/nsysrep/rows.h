@@ -17,6 +17,8 @@ enum nsx_rep_table {
 struct nsx_rep_rows {
 	struct nsx_db *db;
 	struct nsx_stmt *insert[NSX_REP_NTABLES]; /* made with the first row  */
+	const struct nsx_rep_column *first[NSX_REP_NTABLES]; /* of its columns, likewise */
+	int ncolumns[NSX_REP_NTABLES];
 	uint64_t n[NSX_REP_NTABLES];
 };
 

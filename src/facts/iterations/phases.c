@@ -631,10 +631,10 @@ int nsx_find_phases(struct nsx_finder *fd, struct nsx_err *err)
 	if (!f->ndevices)
 		return 0;
 	rc = find(&c, err);
-	name_phases(&c);
 	free(c.seg);
 	if (rc)
 		return rc;
+	name_phases(&c);
 	for (size_t i = 0; i < f->niterations; i++)
 		f->iterations[i].steady =
 			f->iterations[i].start_ns >= w->start_ns &&
