@@ -1,9 +1,10 @@
--- All work of the GPUs: kernels, copies (a peer copy on both of its devices),
--- memsets and whole-graph replays. device_key tells GPUs apart.
+-- All work of the GPUs: kernels, copies (a peer copy on both of its devices, where
+-- both ran something of their own), memsets and whole-graph replays. device_key tells
+-- GPUs apart.
 WITH
-plain(is_kernel, start_ns, end_ns, device_id, process_key) AS (
+plain(is_peer, is_kernel, start_ns, end_ns, device_id, process_key) AS (
   SELECT
-    0, start_ns, end_ns
+    0, 0, start_ns, end_ns
   , CASE typeof(device_id) WHEN 'integer' THEN device_id ELSE 0 END
   , CASE
       WHEN typeof(global_pid) = 'integer' THEN global_pid & ~0xFFFFFF
@@ -14,7 +15,7 @@ plain(is_kernel, start_ns, end_ns, device_id, process_key) AS (
   WHERE typeof(start_ns) = 'integer' AND typeof(end_ns) = 'integer'
   UNION ALL
   SELECT
-    1, start_ns, end_ns
+    0, 1, start_ns, end_ns
   , CASE typeof(device_id) WHEN 'integer' THEN device_id ELSE 0 END
   , CASE
       WHEN typeof(global_pid) = 'integer' THEN global_pid & ~0xFFFFFF
@@ -24,13 +25,13 @@ plain(is_kernel, start_ns, end_ns, device_id, process_key) AS (
   FROM graph
   WHERE typeof(start_ns) = 'integer' AND typeof(end_ns) = 'integer'
   UNION ALL
-  SELECT 1, start_ns, end_ns, device_id, process_key
+  SELECT 0, 1, start_ns, end_ns, device_id, process_key
   FROM _kernel
   UNION ALL
-  SELECT 0, start_ns, end_ns, device_id, process_key
+  SELECT 0, 0, start_ns, end_ns, device_id, process_key
   FROM _copy
   UNION ALL -- the other end of a peer copy
-  SELECT 0, c.start_ns, c.end_ns
+  SELECT 1, 0, c.start_ns, c.end_ns
   , CASE raw.src_device_id
       WHEN c.device_id THEN raw.dst_device_id
       ELSE raw.src_device_id
@@ -42,18 +43,24 @@ plain(is_kernel, start_ns, end_ns, device_id, process_key) AS (
     AND raw.src_device_id <> raw.dst_device_id
     AND c.device_id IN (raw.src_device_id, raw.dst_device_id)
 )
-SELECT
-  p.*
-, COALESCE((
-    SELECT COALESCE(d.uuid, g.uuid, 'gpu' || d.gpu_id)
-    FROM cuda_device AS d
-    LEFT JOIN gpu AS g ON g.id = d.gpu_id
-    WHERE d.pid = p.process_key >> 24 & 0xFFFFFF
-      AND d.cuda_id = p.device_id
-    ORDER BY d.rid DESC
-    LIMIT 1
-  ), 'ordinal ' || p.device_id) AS device_key
-FROM plain AS p
-WHERE end_ns >= start_ns
-  AND start_ns >= -2305843009213693952
-  AND end_ns <= 2305843009213693952
+, placed AS (
+  SELECT
+    p.*
+  , COALESCE((
+      SELECT COALESCE(d.uuid, g.uuid, 'gpu' || d.gpu_id)
+      FROM cuda_device AS d
+      LEFT JOIN gpu AS g ON g.id = d.gpu_id
+      WHERE d.pid = p.process_key >> 24 & 0xFFFFFF
+        AND d.cuda_id = p.device_id
+      ORDER BY d.rid DESC
+      LIMIT 1
+    ), 'ordinal ' || p.device_id) AS device_key
+  FROM plain AS p
+  WHERE end_ns >= start_ns
+    AND start_ns >= -2305843009213693952
+    AND end_ns <= 2305843009213693952
+)
+SELECT is_kernel, start_ns, end_ns, device_id, process_key, device_key
+FROM placed
+WHERE NOT is_peer
+  OR device_key IN (SELECT device_key FROM placed WHERE NOT is_peer)

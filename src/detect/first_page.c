@@ -423,7 +423,7 @@ static bool are_even(const struct nsx_facts *f)
 	return n > 2 && squares * n / (sum * sum) - 1 <= EVEN_CV * EVEN_CV;
 }
 
-/* The first is always told, however little it is. */
+/* The dearest row is always named; the next ones from one hundredth of the time on. */
 static void fill_dearest(const struct nsx_report *r, const struct nsx_ledger *l,
 			 struct nsx_first_page *p)
 {

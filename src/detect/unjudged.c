@@ -153,7 +153,7 @@ static int say_doing(const struct nsx_report *r, const struct nsx_window *w,
 	return 0;
 }
 
-/* What binds a phase in which GPUs worked; *ret stays where none did. */
+/* What binds a phase; *ret is NULL where no GPU worked in it. */
 static int say_verdict(const struct nsx_report *r, const struct nsx_window *w,
 		       const char **ret, struct nsx_err *err)
 {

@@ -66,8 +66,8 @@ static uint32_t place_of(const struct books *b, size_t op)
 	}
 }
 
-/* Operations come in order of start: the time of one begins where those of its class that
- * began before it have ended, and excludes what hides it.
+/* Operations come in order of start.  One is booked from the end of those of its class that
+ * began before it, without the time in which another class hides it.
  */
 static int book_ops(struct books *b, uint32_t device, const struct nsx_spans *kernels,
 		    struct nsx_err *err)
