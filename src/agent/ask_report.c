@@ -89,7 +89,7 @@ static void add_dearest(struct nsx_answer *a)
 		row[V_SEVERITY] = nsx_string(nsx_severity_names[f->severity]);
 		if (f->price != NSX_PRICE_NONE)
 			row[V_GAIN] = nsx_real(f->headroom_ns / 1e6);
-		if (f->price != NSX_PRICE_NONE && nsx_is_doubted(f)) {
+		if (f->price != NSX_PRICE_NONE && f->low_ns < f->headroom_ns) {
 			row[V_LOW] = nsx_real(f->low_ns / 1e6);
 			any_doubt = true;
 		}
@@ -245,7 +245,7 @@ static void tell_finding(struct nsx_answer *a, const struct nsx_finding *f)
 		nsx_put(a->out, "headroom_high_ms", nsx_real(f->high_ns / 1e6));
 		nsx_put(a->out, "price", nsx_string(nsx_price_names[f->price]));
 		nsx_md_bullet(a->out, "would win %s%s of the judged window (%s)",
-			      f->is_bound || f->is_upper ? "at most " : "",
+			      f->is_bound ? "at most " : "",
 			      nsx_text_ns(a->out->arena, f->headroom_ns),
 			      nsx_price_names[f->price]);
 	}

@@ -41,10 +41,12 @@ struct shape {
 /* Words -----------------------------------------------------------------------*/
 
 #define NSX_FINDING(id, category) #id,
+#define NSX_CAUSE(id, name, category)
 static const char *const finding_ids[] = {
 #include "report/finding.def"
 };
 #undef NSX_FINDING
+#undef NSX_CAUSE
 #define NSX_QUESTION(id, text, ...) text,
 static const char *const questions[] = {
 #include "agent/questions.def"
@@ -68,7 +70,7 @@ static const struct closed {
 	{NULL, "price", nsx_price_names, NSX_PRICE_REPLAYED + 1},
 	{NULL, "barrier_kind", nsx_barrier_names, NSX_NBARRIERS},
 	{NULL, "top_barrier_kind", nsx_barrier_names, NSX_NBARRIERS},
-	{"*", "id", finding_ids, NSX_NFINDING_IDS},
+	{"*", "id", finding_ids, ARRAY_LEN(finding_ids)},
 	{"*", "category", nsx_category_names, NSX_CAT_CAPTURE + 1},
 	{"run_phases", "run", nsx_run_kind_names, NSX_RUN_NO_GPU + 1},
 	{"cuda_graphs", "mode", nsx_graph_modes, NSX_GRAPH_MIXED + 1},

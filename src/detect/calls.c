@@ -841,16 +841,6 @@ static const char *say_idle(struct calls *c, uint32_t process, int64_t cost_ns,
 			nsx_tell_ns(c->d->found, cost_ns), count == 1 ? "it" : "them");
 }
 
-/* Whether the GPU idles as if after less than half of the calls, after all of these for
- * as long: it is what the host does then that takes the time.
- */
-static bool is_after_few(const struct group *x)
-{
-	double ns = (double)x->cost_ns;
-
-	return 2 * ns * ns < x->squares * (double)x->count;
-}
-
 /* The calls of groups that are one. */
 struct total {
 	size_t count, nlong, nahead, nrefills, copies[NWAYS];
@@ -993,8 +983,6 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 		.device = NSX_NONE, .remedy = plan_of(c, list, n)};
 	size_t k = 0;
 
-	f.is_ahead = kind == WAIT && all.nahead * 4 >= all.nlong * 3;
-	f.is_after_few = kind == WAIT && is_after_few(all.dearest);
 	f.guess_ns = (double)(is_wait(kind) ?
 				      NSX_MIN(all.cost_ns, c->all_idle_ns) :
 				      NSX_MIN(all.ns, c->idle_ns));
@@ -1008,9 +996,7 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 		f.evidence[k++] =
 			"the functions leave no row in the trace: what is "
 			"queued right after them starts late";
-	f.counts_idle = all.cost_ns && k == 1 && is_wait(kind);
-	f.is_wait = f.counts_idle && way == TO_HOST;
-	f.is_upper = way_told(&all) == TO_HOST; /* the host may need it at once */
+	f.is_bound = way_told(&all) == TO_HOST; /* the host may need it at once */
 	if (all.cost_ns)
 		f.evidence[k++] = say_idle(c, process, all.cost_ns, all.count);
 	f.evidence[k] = refills;

@@ -5,11 +5,11 @@
  * or neither: then they may still run alone.
  */
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/keyed.h"
 #include "detect/detect.h"
+#include "facts/floor.h"
 #include "facts/replay/replay.h"
 #include "schema/codes.h"
 
@@ -18,9 +18,6 @@ enum {
 	NKINDS = NSX_COPY_UVM_HTOD, /* it and beyond: migrations of unified memory */
 	SMALL_BYTES = 64 << 10, /* below, a copy's time is its fixed cost    */
 	MANY = 100,
-	PIECES = 8, /* of an iteration: an input comes in fewer              */
-	MANY_PIECES = 32, /* ... or in fewer that nothing computes between   */
-	LAYERS = 4, /* of an iteration, that are copied before they compute  */
 	BEHIND_NS = 20000, /* a copy that starts sooner waited for the one before */
 	WAITED = 2, /* times their own length won: what they wait for is it  */
 };
@@ -40,7 +37,6 @@ struct copies {
 	struct group v[NTROUBLES][NKINDS], memset;
 	struct nsx_places places;
 	uint32_t ngroups;
-	int64_t pinned_bytes[NKINDS], pinned_ns[NKINDS]; /* whole trace      */
 };
 
 static enum trouble trouble_of(const struct nsx_copy *x)
@@ -83,13 +79,6 @@ static int collect(struct copies *c, struct nsx_err *err)
 
 		if (t->ops.cls[i] != NSX_C_COPY || !nsx_op_counts(t, i))
 			continue;
-		if (t->ops.kind[i] == NSX_OP_MEMCPY &&
-		    x->copy_kind < NKINDS && trouble_of(x) == PLAIN) {
-			nsx_add_to(&c->pinned_bytes[x->copy_kind],
-				   NSX_MAX(0, x->bytes));
-			nsx_add_to(&c->pinned_ns[x->copy_kind],
-				   nsx_op_ns(&t->ops, i));
-		}
 		if (!nsx_is_judged(c->d, at_ns) ||
 		    (call != NSX_NONE && nsx_is_librarys(c->d, call)))
 			continue;
@@ -294,7 +283,6 @@ static void advise_stream(unsigned kind, struct nsx_finding *f)
 static void tell_own_stream(struct copies *c, uint32_t stream, unsigned kind,
 			    struct nsx_finding *f)
 {
-	const struct group *g = &c->v[PLAIN][kind];
 	struct nsx_findings *l = c->d->found;
 	unsigned other = other_way(c, stream, kind);
 
@@ -313,9 +301,6 @@ static void tell_own_stream(struct copies *c, uint32_t stream, unsigned kind,
 				"kernels that use the same buffer, a second one "
 				"frees them");
 	f->recommendation[0] =
-		outlast_compute(c, g) ?
-		"move less: keep data where it is used, copy it once, or in a "
-		"narrower type; they take longer than all that is computed" :
 		kind == NSX_COPY_DTOH ?
 		"let only what needs the results wait for them, a step later; or "
 		"copy less" :
@@ -326,55 +311,17 @@ static void tell_own_stream(struct copies *c, uint32_t stream, unsigned kind,
 		"stream of their own; or move less (copy once, in a narrower type)";
 }
 
-static int64_t bytes_at(const struct copies *c, const struct group *g, int64_t i)
-{
-	return nsx_op_copy(c->d->trace, g->rows[i])->bytes;
-}
-
-/* How often something computes between one copy of a group and the next. */
-static int64_t count_stretches(const struct copies *c, const struct group *g)
-{
-	const struct nsx_ops *ops = &c->d->trace->ops;
-	int64_t n = 0;
-
-	for (int64_t i = 1; i < g->count; i++) {
-		uint32_t row = g->rows[i - 1] + 1;
-
-		while (row < g->rows[i] && ops->cls[row] != NSX_C_COMPUTE)
-			row++;
-		n += row < g->rows[i];
-	}
-	return n;
-}
-
-/* Whether each iteration has many copies, of sizes that come again, in several places or very
- * many: those of weights, while an input comes in a few at once.
- */
-static bool comes_again(const struct copies *c, const struct group *g)
-{
-	const struct nsx_facts *f = c->d->facts;
-	int64_t n = 0, every, again = 0;
-
-	for (size_t i = 0; i < f->niterations; i++)
-		n += f->iterations[i].device == f->limiting && f->iterations[i].steady;
-	every = n ? g->count / n : 0;
-	if (every < PIECES || (every < MANY_PIECES && count_stretches(c, g) < LAYERS * n))
-		return false;
-	for (int64_t i = every; i < g->count; i++)
-		again += bytes_at(c, g, i) == bytes_at(c, g, i - every);
-	return 4 * again >= 3 * (g->count - every);
-}
-
 /* Beside all that is computed most of them would still be waited for. */
-static void tell_more(struct nsx_finding *f)
+static void tell_more(struct copies *c, const struct group *g, struct nsx_finding *f)
 {
-	f->is_upper = true;
-	add_evidence(f, "they take longer than all that is computed, and as many bytes come "
-			"again in each iteration; whether these are the same is not in the "
-			"trace");
-	f->recommendation[0] = "keep on the GPU what is copied again and again (weights, "
-			       "adapters), as far as its memory allows; or move less, in a "
-			       "narrower type";
+	f->remedy = change_rows(c, g, NSX_DROP);
+	f->surely = change_rows(c, g, NSX_OVERLAP);
+	f->if_least = "if they are only hidden behind what is computed";
+	f->is_bound = true;
+	add_evidence(f, "they take longer than all that is computed; whether they bring the "
+			"same data again is not in the trace");
+	f->recommendation[0] = "move less: keep on the GPU what is copied again and again "
+			       "(weights, adapters), copy it once, or in a narrower type";
 	f->recommendation[1] = "copy the rest on a stream of its own, from pinned memory, "
 			       "ahead of the kernels that use it";
 }
@@ -385,18 +332,13 @@ static void propose_plain(struct copies *c, unsigned kind)
 	struct nsx_findings *l = c->d->found;
 	struct nsx_finding f = start(c, g, NSX_ID_exposed_copies, kind);
 	uint32_t stream = nsx_op_stream(&c->d->trace->ops, g->rows[0]);
-	bool is_more = kind == NSX_COPY_HTOD && outlast_compute(c, g) &&
-		       comes_again(c, g);
 
 	f.title = nsx_tell(l, "copies %s run while nothing computes",
 			   direction(kind));
 	/* As it is advised: on the device to avoid them, else to move them. */
-	f.remedy = change_rows(c, g, kind == NSX_COPY_DTOD || is_more ? NSX_DROP :
-								     NSX_OVERLAP);
-	if (kind != NSX_COPY_DTOD && !is_more)
-		f.instead = change_rows(c, g, NSX_DROP);
-	if (is_more) {
-		tell_more(&f);
+	f.remedy = change_rows(c, g, kind == NSX_COPY_DTOD ? NSX_DROP : NSX_OVERLAP);
+	if (kind != NSX_COPY_DTOD && outlast_compute(c, g)) {
+		tell_more(c, g, &f);
 	} else if (computes(c, stream)) {
 		add_evidence(&f, "they are on the stream that computes: "
 				 "nothing on it can run beside them");
@@ -491,43 +433,85 @@ static const char *advise_pinned(const struct copies *c, unsigned kind)
 		"costs this once";
 }
 
+/* Waits that follow such copies at once: they are for what was copied. */
+static int list_waits(struct copies *c, const struct group *g, struct nsx_row_list *ret,
+		      struct nsx_err *err)
+{
+	const struct nsx_trace *t = c->d->trace;
+
+	for (int64_t i = 0; i < g->count; i++) {
+		uint32_t call = nsx_op_call(&t->ops, g->rows[i]), next = call + 1;
+
+		if (call == NSX_NONE)
+			continue;
+		while (next < t->calls.n && t->calls.flags[next] & NSX_CALL_NESTED)
+			next++;
+		if (next < t->calls.n && t->calls.cls[next] == NSX_CALL_SYNC &&
+		    nsx_call_thread(t, next) == nsx_call_thread(t, call) &&
+		    nsx_list_row(ret, next, err))
+			return err->rc;
+	}
+	return 0;
+}
+
+/* Pinned, and hidden beside other work; surely pinned, where they are. */
+static int set_remedy(struct copies *c, unsigned kind, const struct nsx_rate *link,
+		      struct nsx_finding *f, struct nsx_err *err)
+{
+	const struct group *g = &c->v[FROM_PAGEABLE][kind];
+	double slow = (double)g->bytes / (double)NSX_MAX(1, g->ns);
+	struct nsx_change *v = nsx_arena_get(c->d->found->arena, 4 * sizeof(*v));
+	struct nsx_row_list waits = {0};
+	size_t n = 3;
+
+	v[0] = v[1] = v[2] = (struct nsx_change){.op = NSX_ON_COPIES, .rows = keep_rows(c, g)};
+	v[0].verb = NSX_ASYNC_COPY;
+	v[1].verb = NSX_FASTER;
+	v[1].amount = NSX_MAX(1, link->bytes_per_ns / slow);
+	v[2].verb = NSX_OVERLAP;
+	if (kind == NSX_COPY_DTOH && list_waits(c, g, &waits, err)) {
+		free(waits.v);
+		return err->rc;
+	}
+	nsx_add_change(c->d, v, &n, &waits, (struct nsx_change){.verb = NSX_NO_WAIT});
+	free(waits.v);
+	f->remedy = (struct nsx_plan){v, n};
+	f->surely = (struct nsx_plan){v, 2};
+	f->if_least = "if they become pinned, and are not hidden behind other work";
+	return 0;
+}
+
 static int propose_pageable(struct copies *c, unsigned kind,
 			    struct nsx_err *err)
 {
 	const struct group *g = &c->v[FROM_PAGEABLE][kind];
+	const struct nsx_trace *t = c->d->trace;
 	struct nsx_findings *l = c->d->found;
-	struct nsx_change *v = nsx_arena_get(l->arena, 2 * sizeof(*v));
 	struct nsx_finding f = start(c, g, NSX_ID_pageable_copies, kind);
 	int64_t in_calls_ns = calls_ns(c, g);
-	double slow = (double)g->bytes / (double)NSX_MAX(1, g->ns);
-	double fast = c->pinned_ns[kind] ?
-			      (double)c->pinned_bytes[kind] /
-				      (double)c->pinned_ns[kind] : 0;
+	struct nsx_rate link;
 
-	v[0] = (struct nsx_change){.verb = NSX_OVERLAP, .op = NSX_ON_COPIES,
-				   .rows = keep_rows(c, g)};
-	v[1] = v[0];
-	v[1].verb = NSX_FASTER;
-	v[1].amount = fast > slow ? fast / slow : INFINITY;
+	if (nsx_link_rate(t, nsx_stream_of(t, g->rows[0])->device, kind, c->d->scratch, &link,
+			  err) ||
+	    set_remedy(c, kind, &link, &f, err))
+		return err->rc;
 	f.title = nsx_tell(l, "copies %s use pageable memory, which %s",
 			   direction(kind), blocks(c, g) ? "blocks the host" :
 			   "the host stages first");
-	f.remedy = (struct nsx_plan){v, 2};
 	if (in_calls_ns > g->ns + g->ns / 10)
 		f.evidence[0] = nsx_tell(l, "%s; their calls take %s",
 					 f.evidence[0],
 					 nsx_tell_ns(l, in_calls_ns));
-	f.is_bound = fast <= slow;
-	add_evidence(&f, !f.is_bound ?
-		nsx_tell(l, "copies of this direction from pinned memory reach "
-			 "%s/s in this trace",
-			 nsx_text_bytes(l->arena, 1e9 * fast)) :
-		"an upper bound: the trace has no pinned copy to compare with");
+	if (link.bytes_per_ns > 0)
+		f.evidence[0] = nsx_tell(
+			l, link.is_seen ? "%s; pinned copies here reach %s/s" :
+			"%s; pinned about %s/s by the link",
+			f.evidence[0], nsx_text_bytes(l->arena, 1e9 * link.bytes_per_ns));
 	f.recommendation[0] = advise_pinned(c, kind);
 	if (kind == NSX_COPY_DTOH) {
 		struct nsx_gain won;
 
-		if (nsx_replay_price(c->d->facts->model, v, 2, &won, err))
+		if (nsx_replay_price(c->d->facts->model, f.remedy.v, f.remedy.n, &won, err))
 			return err->rc;
 		if (won.gain_ns / WAITED > g->ns)
 			tell_wait(c, g, &f);
@@ -740,7 +724,6 @@ static void propose_runs(struct copies *c, const struct group *g, const struct g
 	f.title = nsx_tell(l, "%s below 64 KiB, one by one",
 		nsx_text_n(l->arena, (size_t)g->count, "copy", "copies"));
 	f.remedy = change_rows(c, spare, NSX_DROP);
-	f.is_wait = blocks(c, g);
 	f.recommendation[0] = "gather small pieces into one buffer and copy "
 			      "that once, or use cudaMemcpyBatchAsync";
 	f.recommendation[1] = "where each is a row of its own allocation "
@@ -760,7 +743,6 @@ static int propose_small(struct copies *c, struct nsx_err *err)
 	if (!rc && all.count >= MANY) {
 		f = start(c, &all, NSX_ID_small_copies, 0);
 		f.remedy = change_rows(c, &all, NSX_DROP);
-		f.is_wait = blocks(c, &all);
 		if (is_about(nfilled, all.count) && add_rows_remedy(c, &all, &f))
 			nsx_found(c->d->found, &f);
 		else

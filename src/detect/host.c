@@ -178,7 +178,7 @@ static void take_price(struct nsx_detect *d, struct nsx_finding *f,
 					    .name = f->subject,
 					    .least_ns = WAIT_NS});
 		f->is_unseen = !is_seen && is_from_outside(x->what);
-		f->is_upper = f->is_unseen ||
+		f->is_bound = f->is_unseen ||
 			      (is_seen && x->meanwhile.range == NSX_NONE);
 		return;
 	}
@@ -625,7 +625,7 @@ static int propose_absence(struct nsx_detect *d, const struct lost *x,
 				     "reason not recorded",
 				  nsx_tell_ns(l, x->ns[x->thread])),
 		.confidence = NSX_CONF_MEDIUM, .device = NSX_NONE,
-		.is_upper = true, .is_set = true, .may_be_pace = true,
+		.is_bound = true, .is_set = true, .may_be_pace = true,
 		.evidence = {nsx_tell(
 			l, "%s outside of waits for the GPU%s: it waited for something%s",
 			nsx_text_n(l->arena, x->count, "time", NULL), say_whose(d, x),

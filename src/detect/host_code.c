@@ -17,7 +17,7 @@
 enum {
 	LONG_NS = 1000000, /* host time between two calls that has a name    */
 	LONG_PART = 10,	   /* of iterations, if it is less: so does that     */
-	SLOW_REPLAY_NS = 100000,
+	HELD_GRAPH_NS = 100000, /* ... a replay of a graph                   */
 	HELD_NS = 20000, /* of a call; launches take a few microseconds      */
 	SHORT_NS = 100000, /* what is shorter never does                     */
 	CODE_NS = 250000,  /* on average, what no launch takes               */
@@ -66,9 +66,7 @@ struct launcher {
 	struct nsx_votes hot; /* samples of all, by index of code or SHORT   */
 	size_t nlaunches, nreplays, nkernels; /* nreplays: of CUDA graphs;
 						 nkernels: of one kernel each */
-	size_t nslow;	    /* of those, that take long                      */
-	int64_t launch_ns, replay_ns, slow_ns, long_ns;
-	const char *replay_call; /* one that replays a graph; NULL: none      */
+	int64_t launch_ns, long_ns;
 	bool learns;  /* usual lengths, and kinds where has_kinds, at first  */
 	bool has_kinds;
 	struct nsx_edge edge[2]; /* of the window that the user asked for     */
@@ -140,7 +138,7 @@ static bool is_held_up(const struct nsx_detect *d, size_t call)
 {
 	const struct nsx_trace *t = d->trace;
 	uint32_t op = nsx_call_op(&t->calls, call);
-	int64_t least_ns = t->calls.flags[call] & NSX_CALL_GRAPH ? SLOW_REPLAY_NS :
+	int64_t least_ns = t->calls.flags[call] & NSX_CALL_GRAPH ? HELD_GRAPH_NS :
 								   HELD_NS;
 
 	return op != NSX_NONE && nsx_call_ns(&t->calls, call) >= least_ns &&
@@ -157,15 +155,7 @@ static void count_launch(struct launcher *x, size_t call)
 	x->nkernels += c->cls[call] == NSX_CALL_LAUNCH &&
 		       !(c->flags[call] & NSX_CALL_GRAPH);
 	nsx_add_to(&x->launch_ns, nsx_call_ns(c, call));
-	if (!(c->flags[call] & NSX_CALL_GRAPH))
-		return;
-	x->nreplays++;
-	nsx_add_to(&x->replay_ns, nsx_call_ns(c, call));
-	if (nsx_call_ns(c, call) >= SLOW_REPLAY_NS) {
-		x->nslow++;
-		nsx_add_to(&x->slow_ns, nsx_call_ns(c, call));
-	}
-	x->replay_call = nsx_call_text(x->d->trace, call);
+	x->nreplays += !!(c->flags[call] & NSX_CALL_GRAPH);
 }
 
 /* Whether a thread that launches nothing copies: a launching one may wait for it. */
@@ -627,7 +617,6 @@ static void propose_code(struct launcher *x, const struct code *c)
 		.subject = helper ? helper : path,
 		.title = say_title(x, c, code, helper, is_placed ? NULL : after),
 		.place = code,
-		.is_own = is_own,
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
 		.guess_ns = (double)NSX_MIN(
 			c->rows.ns, x->d->idle_ns[NSX_CAUSE_HOST_CODE]),
@@ -652,38 +641,6 @@ static void propose_code(struct launcher *x, const struct code *c)
 	nsx_found(d->found, &f);
 }
 
-/* Most of the time goes to calls that replay graphs, and the GPU waits long in each of those
- * that take long: the call is the cause.
- */
-static bool is_slow_replay(const struct launcher *x)
-{
-	return x->nslow && x->slow_ns * 2 > x->launch_ns &&
-	       x->d->idle_ns[NSX_CAUSE_LAUNCH_CALL] / (int64_t)x->nslow >=
-		       SLOW_REPLAY_NS;
-}
-
-static bool is_seldom_slow(const struct launcher *x)
-{
-	return x->nslow * 2 <= x->nreplays;
-}
-
-static const char *say_replays(const struct launcher *x)
-{
-	struct nsx_findings *l = x->d->found;
-	const char *each = nsx_text_ns(l->arena, (double)x->slow_ns / (double)x->nslow);
-	size_t rest = x->nreplays - x->nslow;
-
-	if (!rest)
-		return nsx_tell(l, "%s %s%s",
-				nsx_text_n(l->arena, x->nslow, "call takes", "calls take"),
-				each, x->nslow == 1 ? "" : " each");
-	return nsx_tell(l, "%zu of %zu calls take%s %s%s, the other%s %s", x->nslow,
-			x->nreplays, x->nslow == 1 ? "s" : "", each,
-			x->nslow == 1 ? "" : " each", rest == 1 ? "" : "s",
-			nsx_text_ns(l->arena, (double)(x->replay_ns - x->slow_ns) /
-						      (double)rest));
-}
-
 static const char *say_launches(const struct launcher *x)
 {
 	struct nsx_findings *l = x->d->found;
@@ -704,17 +661,6 @@ static void advise_launches(const struct launcher *x, struct nsx_finding *f)
 	const struct nsx_detect *d = x->d;
 	struct nsx_findings *l = d->found;
 
-	if (is_slow_replay(x)) {
-		const char *shorter = "make the call short: upload a graph before its "
-				      "first replay (cudaGraphUpload), and leave out "
-				      "nodes";
-		const char *ahead = "replay a graph while the one before it runs, with "
-				    "no wait between";
-
-		f->recommendation[0] = is_seldom_slow(x) ? shorter : ahead;
-		f->recommendation[1] = is_seldom_slow(x) ? ahead : shorter;
-		return;
-	}
 	f->recommendation[0] = x->nreplays && !x->nkernels ?
 		"put more into each CUDA graph: copies and memsets, and several "
 		"steps where nothing of the host comes between" :
@@ -737,19 +683,15 @@ static void propose_launches(struct launcher *x)
 	struct nsx_findings *l = d->found;
 	struct nsx_winner hot = nsx_votes_won(&x->hot, (uint32_t)SHORT);
 	struct nsx_change *v = nsx_arena_get(l->arena, 2 * sizeof(*v));
-	bool is_slow = is_slow_replay(x);
 	struct nsx_finding f = {
-		.id = is_slow ? NSX_ID_slow_replays : NSX_ID_launch_bound,
-		.title = is_slow ?
-			nsx_tell(l, "the GPU waits for %s, which takes long",
-				 nsx_text_api(l->arena, x->replay_call)) :
-			"the GPU waits for launches, which come one by one",
+		.id = NSX_ID_launch_bound,
+		.title = "the GPU waits for launches, which come one by one",
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
 		.guess_ns = (double)x->d->idle_ns[NSX_CAUSE_LAUNCH_CALL],
-		.evidence = {is_slow ? say_replays(x) : say_launches(x),
+		.evidence = {say_launches(x),
 			     say_hot(d, &hot)},
 		.proof = {{.csv = "launches", .column = "total_time_ms"}},
-		.remedy = {v, is_slow ? 1 : 2}};
+		.remedy = {v, 2}};
 
 	v[0] = (struct nsx_change){.verb = NSX_FASTER_LAUNCH,
 				   .amount = INFINITY};

@@ -968,8 +968,7 @@ static void propose(struct slow *s)
 			   nsx_text_share(l->arena, share, 1), path ? ": " : "",
 			   path ? path : "");
 	tell_why(s, most, &f);
-	f.lasts = lasts(s);
-	if ((s->ntimes == 1 && !f.lasts) || is_other_work(s)) {
+	if ((s->ntimes == 1 && !lasts(s)) || is_other_work(s)) {
 		f.severity = NSX_SEV_LOW;
 		f.is_set = true;
 	}
@@ -979,7 +978,6 @@ static void propose(struct slow *s)
 	if (nsx_model_closure(s->d->facts->model)->is_part)
 		f.most_ns = (double)s->excess_ns;
 	f.is_rule = f.remedy.n; /* what slows them down is known */
-	f.is_symptom = only_pauses(s) && paused_in(s).frame == NSX_NONE;
 	f.part = s->pauses.n ? NSX_P_IDLE : (enum nsx_part_class)most;
 	if (!path)
 		tell_pause_place(s, &f);

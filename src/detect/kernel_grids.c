@@ -1,11 +1,12 @@
-/* kernel_grids.c - grids that leave multiprocessors without work: all along, or at the
- * end.
+/* kernel_grids.c - launches that leave most of the GPU empty: fewer blocks than
+ * multiprocessors, or blocks of less than a warp.
  */
-#include <math.h>
 #include "detect/kernels.h"
+#include "facts/floor.h"
 #include "report/text.h"
 
 #define GRID_SHARE 0.01
+#define TWICE 2.0
 enum {
 	MOST_SHAPES = 8,
 	MOST_BESIDE = 128,  /* kernels that a GPU runs at once               */
@@ -69,42 +70,14 @@ static void add_beside(const struct kernels *k, uint32_t device,
 	}
 }
 
-/* Multiprocessors over blocks, its own and those beside it, as far as the kernel's
- * start leaves; 1: it is not small, or not known.
- */
-static double fuller(const struct kernels *k, const struct kernel *x,
-		     double block_ns)
+/* A kernel this short is bound by its start. */
+static struct nsx_room room_of(const struct kernels *k, const struct kernel *x,
+			       double block_ns)
 {
-	const struct nsx_trace *t = k->d->trace;
-	double blocks = (double)nsx_shape_blocks(t, &t->shape[x->id]);
-
 	if (x->ns / x->count < LONG_NS)
-		return 1;
-	return NSX_MAX(1, sm_count_of(t, device_of(k, x)) /
-				  (blocks + block_ns / (double)x->ns));
-}
-
-/* How much faster a kernel would be if its last blocks left no multiprocessor
- * without work: turns that its blocks take over those that they would fill, by
- * multiprocessors (which share what they do among their blocks) or by all that are
- * resident at once, whichever is less; 1: all are, others are beside it, or not known.
- */
-static double evener(const struct kernels *k, const struct kernel *x,
-		     double block_ns)
-{
-	const struct nsx_trace *t = k->d->trace;
-	const struct nsx_shape *s = &t->shape[x->id];
-	const struct nsx_gpu_info *gpu = nsx_device_gpu(t, device_of(k, x));
-	struct nsx_occupancy o;
-	double sms, turns;
-
-	if (block_ns > 0 || x->ns / x->count < LONG_NS ||
-	    !nsx_shape_occupancy(t, gpu, s, &o) || !o.blocks)
-		return 1;
-	sms = (double)nsx_shape_blocks(t, s) / (double)gpu->sm_count;
-	turns = sms / (double)o.blocks;
-	return turns <= 1 ? 1 :
-		NSX_MIN(ceil(turns) / turns, ceil(sms) / sms);
+		return (struct nsx_room){1, 1};
+	return nsx_launch_room(k->d->trace, device_of(k, x), &k->d->trace->shape[x->id],
+			       block_ns / (double)x->ns);
 }
 
 /* The ops of one shape on its device in the judged window. */
@@ -197,21 +170,18 @@ static const char *say_streams(struct kernels *k, const struct nsx_change *c)
 			 "the same size, as parts of a batch do", queued, n));
 }
 
-typedef double (*faster_fn)(const struct kernels *, const struct kernel *,
-			    double block_ns);
-
 struct grid {
 	struct kernel shape;
-	double amount, won_ns; /* how much faster it could be, and what that wins */
+	struct nsx_room room; /* how many times as fast it could be          */
+	double won_ns;	      /* at most                                     */
 	int64_t paged_ns; /* of its time, in which it may wait for pages    */
 };
 struct grids { /* on all GPUs                                               */
-	faster_fn faster;	      /* how much each could be              */
 	struct grid top[MOST_SHAPES]; /* the one that wins most first        */
-	struct nsx_change *v;
+	struct nsx_change *v, *least; /* for each: all of its room, or TWICE */
 	size_t n;
 	int64_t ns, paged_ns;
-	double won_ns; /* at most                                            */
+	double won_ns;
 };
 
 /* By shape: for how long its kernels may wait for pages. */
@@ -247,9 +217,8 @@ static void keep_grid(struct grids *s, const struct grid *x)
 		s->top[i] = *x;
 }
 
-/* Those that could be LEAST_ROOM times as fast or more, in each of two ways. */
-static int list_grids(struct kernels *k, struct grids grids[2],
-		      struct nsx_err *err)
+/* Those that could be LEAST_ROOM times as fast or more. */
+static int list_grids(struct kernels *k, struct grids *grids, struct nsx_err *err)
 {
 	for (uint32_t d = 0; d < k->d->trace->ndevices; d++) {
 		struct table shapes = {0};
@@ -262,16 +231,15 @@ static int list_grids(struct kernels *k, struct grids grids[2],
 		    !(paged_ns = sum_paged(k, d, &shapes, err)))
 			return err->rc;
 		add_beside(k, d, &shapes, block_ns);
-		for (size_t i = 0; i < shapes.n; i++)
-			for (unsigned w = 0; w < 2; w++) {
-				struct grid x = {shapes.v[i], 0, 0, paged_ns[i]};
+		for (size_t i = 0; i < shapes.n; i++) {
+			struct grid x = {.shape = shapes.v[i], .paged_ns = paged_ns[i]};
 
-				x.amount = grids[w].faster(k, &x.shape, block_ns[i]);
-				x.won_ns = (double)(x.shape.ns - x.paged_ns) *
-					   (1 - 1 / x.amount);
-				if (x.amount >= LEAST_ROOM)
-					keep_grid(&grids[w], &x);
-			}
+			x.room = room_of(k, &x.shape, block_ns[i]);
+			x.won_ns = (double)(x.shape.ns - x.paged_ns) *
+				   (1 - 1 / x.room.most);
+			if (x.room.idle >= LEAST_ROOM)
+				keep_grid(grids, &x);
+		}
 		nsx_arena_drop(k->d->scratch, paged_ns);
 		nsx_arena_drop(k->d->scratch, block_ns);
 		nsx_arena_drop(k->d->scratch, shapes.v);
@@ -280,32 +248,29 @@ static int list_grids(struct kernels *k, struct grids grids[2],
 	return 0;
 }
 
-/* Sets *is_told where they take such a share of the window that it is. */
-static int price_grids(struct kernels *k, double share, struct grids *ret,
-		       bool *is_told, struct nsx_err *err)
+/* As fast as its time without waits for pages allows. */
+static double amount_of(const struct grid *g, double room)
 {
-	for (size_t i = 0; i < ret->n; i++) {
-		nsx_add_to(&ret->ns, ret->top[i].shape.ns);
-		nsx_add_to(&ret->paged_ns, ret->top[i].paged_ns);
-	}
-	*is_told = ret->n &&
-		   (double)(ret->ns - ret->paged_ns) >= share * k->length_ns;
-	if (!*is_told)
-		return 0;
-	ret->v = nsx_arena_get(k->d->found->arena, ret->n * sizeof(*ret->v));
+	double ns = (double)g->shape.ns, paged_ns = (double)g->paged_ns;
+
+	return ns / (paged_ns + (ns - paged_ns) / room);
+}
+
+static int price_grids(struct kernels *k, struct grids *ret, struct nsx_err *err)
+{
+	ret->v = nsx_arena_get(k->d->found->arena, 2 * ret->n * sizeof(*ret->v));
+	ret->least = ret->v + ret->n;
 	for (size_t i = 0; i < ret->n; i++) {
 		const struct grid *g = &ret->top[i];
-		const struct kernel *x = &g->shape;
 
 		ret->won_ns += g->won_ns;
-		ret->v[i] = (struct nsx_change){.verb = NSX_FASTER,
-						.op = NSX_ON_KERNELS,
-						.amount = !g->paged_ns ? g->amount :
-							(double)x->ns /
-							((double)x->ns - g->won_ns),
-						.fills = ret->faster == fuller};
-		if (list_ops(k, x, &ret->v[i], err))
+		ret->v[i] = (struct nsx_change){.verb = NSX_FASTER, .op = NSX_ON_KERNELS,
+						.amount = amount_of(g, g->room.most),
+						.fills = true};
+		if (list_ops(k, &g->shape, &ret->v[i], err))
 			return err->rc;
+		ret->least[i] = ret->v[i];
+		ret->least[i].amount = amount_of(g, NSX_MIN(TWICE, g->room.most));
 	}
 	return 0;
 }
@@ -319,44 +284,47 @@ static const char *say_paged(const struct kernels *k, const struct grids *s)
 			 "are not counted", nsx_tell_ns(l, s->paged_ns));
 }
 
-/* Sets *told where the kernel that takes most is the first among them. */
-static int propose_small(struct kernels *k, struct grids *small, bool *told,
-			 struct nsx_err *err)
+/* What of the first is too few: blocks, their threads, or both. */
+static const char *say_few(const struct kernels *k, const struct grid *g)
 {
 	const struct nsx_trace *t = k->d->trace;
-	struct nsx_findings *l = k->d->found;
-	static const char bound[] = "an upper bound: as if each filled all "
-				    "multiprocessors and were faster by as much";
-	const struct kernel *top = &small->top[0].shape;
-	nsx_str name;
-	const char *streams, *most;
-	uint32_t device;
-	bool is_told;
-	int rc = price_grids(k, GRID_SHARE, small, &is_told, err);
+	double blocks = (double)nsx_shape_blocks(t, &t->shape[g->shape.id]);
+	bool few = blocks < sm_count_of(t, device_of(k, &g->shape));
 
-	if (rc || !is_told)
-		return rc;
-	device = device_of(k, top);
-	streams = say_streams(k, &small->v[0]);
-	name = t->shape_name[top->id];
-	most = nsx_tell(l, "%s on %lld multiprocessors, %s of %s",
-			nsx_text_n(l->arena,
-				   (size_t)nsx_shape_blocks(t, &t->shape[top->id]),
-				   "block", NULL),
-			(long long)nsx_device_gpu(t, device)->sm_count,
-			nsx_text_n(l->arena, (size_t)top->count, "call", NULL),
-			nsx_text_ns(l->arena, (double)top->ns /
-						      (double)top->count));
+	return g->room.most <= g->room.idle ? "few blocks" :
+	       few ? "few and small blocks" : "small blocks";
+}
+
+/* "10 blocks of 16 threads on 28 multiprocessors, 1 call of 1.31 s" */
+static const char *say_launch(const struct kernels *k, const struct kernel *x)
+{
+	const struct nsx_trace *t = k->d->trace;
+	const struct nsx_shape *s = &t->shape[x->id];
+	struct nsx_findings *l = k->d->found;
+
+	return nsx_tell(l, "%s of %s on %lld multiprocessors, %s of %s",
+		nsx_text_n(l->arena, (size_t)nsx_shape_blocks(t, s), "block", NULL),
+		nsx_text_n(l->arena, (size_t)nsx_extent(nsx_shape_launch(t, s)->block),
+			   "thread", NULL),
+		(long long)nsx_device_gpu(t, device_of(k, x))->sm_count,
+		nsx_text_n(l->arena, (size_t)x->count, "call", NULL),
+		nsx_text_ns(l->arena, (double)x->ns / (double)x->count));
+}
+
+static struct nsx_finding small_finding(struct kernels *k, const struct grids *small)
+{
+	struct nsx_findings *l = k->d->found;
+	const struct grid *top = &small->top[0];
+	nsx_str name = k->d->trace->shape_name[top->shape.id];
+	const char *most = say_launch(k, &top->shape);
 	struct nsx_finding f = {
 		.id = NSX_ID_small_grids,
-		.title = nsx_tell(l, "kernels with few blocks leave %s of "
-				  "the GPU empty: %s",
-				  small->top[0].amount >= 2 ? "most" : "part",
+		.title = nsx_tell(l, "kernels with %s leave %s of the GPU empty: %s",
+				  say_few(k, top), top->room.most >= 2 ? "most" : "part",
 				  nsx_tell_name(l, label_of(k, name))),
-		.confidence = NSX_CONF_MEDIUM, .device = device,
-		.guess_ns = small->won_ns,
-		.is_rule = true, .is_bound = true,
-		.weight = (double)(top->ns - small->top[0].paged_ns) / k->length_ns,
+		.confidence = NSX_CONF_MEDIUM, .device = device_of(k, &top->shape),
+		.guess_ns = small->won_ns, .is_rule = true,
+		.weight = (double)(top->shape.ns - top->paged_ns) / k->length_ns,
 		.evidence = {nsx_tell(
 			l, "%s%s", small->n == 1 ? most :
 			nsx_tell(l, "%zu launch shapes, %s in all", small->n,
@@ -368,95 +336,49 @@ static int propose_small(struct kernels *k, struct grids *small, bool *told,
 			"side by side on several streams"},
 		.proof = {{.csv = "kernel_shapes", .column = "total_ms",
 			   .at = {{"kernel_name",
-				   nsx_string(nsx_text(t, name))},
+				   nsx_string(nsx_text(k->d->trace, name))},
 				  {"is_small_grid", nsx_bool(true)}}}},
 		.remedy = {small->v, small->n}};
 
 	if (small->n > 1)
 		nsx_add_evidence(&f, nsx_tell(l, "the first: %s", most));
-	nsx_add_evidence(&f, streams);
-	nsx_add_evidence(&f, bound);
+	f.surely = (struct nsx_plan){small->least, small->n};
+	f.if_least = "if each only has twice the work, or runs beside one other";
+	if (top->room.most <= top->room.idle)
+		return f;
+	f.proof[0].at[1].column = NULL; /* the grid need not be small */
+	nsx_advise_first(&f, "launch blocks of 128 to 512 threads, and as many as the "
+			     "multiprocessors hold");
+	return f;
+}
+
+/* Sets *told where the kernel that takes most is the first among them. */
+int kernels_propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
+{
+	struct grids small = {0};
+	const struct kernel *top = &small.top[0].shape;
+	struct nsx_finding f;
+	nsx_str name;
+
+	if (list_grids(k, &small, err))
+		return err->rc;
+	for (size_t i = 0; i < small.n; i++) {
+		nsx_add_to(&small.ns, small.top[i].shape.ns);
+		nsx_add_to(&small.paged_ns, small.top[i].paged_ns);
+	}
+	if (!small.n || (double)(small.ns - small.paged_ns) < GRID_SHARE * k->length_ns)
+		return 0;
+	if (price_grids(k, &small, err))
+		return err->rc;
+	f = small_finding(k, &small);
+	name = k->d->trace->shape_name[top->id];
+	nsx_add_evidence(&f, say_streams(k, &small.v[0]));
+	nsx_add_evidence(&f, "priced as if each filled all multiprocessors and were faster by "
+			     "as much");
 	if (kernels_tell_place(k, true, top, &f, err))
 		return err->rc;
 	nsx_add_evidence(&f, kernels_full_name(k, name));
-	nsx_found(l, &f);
+	nsx_found(k->d->found, &f);
 	*told |= name == k->names.v[0].id;
 	return 0;
-}
-
-/* Grids of a little more than what the GPU has room for, once or a few times.  Sets
- * *told as propose_small does.
- */
-static int propose_last_blocks(struct kernels *k, struct grids *uneven, bool *told,
-			       struct nsx_err *err)
-{
-	const struct nsx_trace *t = k->d->trace;
-	struct nsx_findings *l = k->d->found;
-	const struct kernel *top = &uneven->top[0].shape;
-	const struct nsx_gpu_info *gpu;
-	const struct nsx_shape *s;
-	nsx_str name;
-	struct nsx_occupancy o;
-	uint32_t device;
-	bool is_told;
-	int rc = price_grids(k, KERNEL_SHARE, uneven, &is_told, err);
-
-	if (rc || !is_told)
-		return rc;
-	device = device_of(k, top);
-	gpu = nsx_device_gpu(t, device);
-	s = &t->shape[top->id];
-	name = t->shape_name[top->id];
-	nsx_shape_occupancy(t, gpu, s, &o);
-	struct nsx_finding f = {
-		.id = NSX_ID_last_blocks, .confidence = NSX_CONF_LOW,
-		.device = device, .is_assumed = true,
-		.guess_ns = uneven->won_ns,
-		.weight = (double)top->ns / k->length_ns,
-		.title = nsx_tell(l, "the last blocks of kernels leave most of "
-				  "the GPU empty: %s",
-				  nsx_tell_name(l, label_of(k, name))),
-		.evidence = {
-			nsx_tell(l, "%s on %lld multiprocessors, which hold "
-				 "%lld each, %s of %s",
-				 nsx_text_n(l->arena, (size_t)nsx_shape_blocks(t, s),
-					    "block", NULL),
-				 (long long)gpu->sm_count,
-				 (long long)o.blocks,
-				 nsx_text_n(l->arena, (size_t)top->count,
-					    "call", NULL),
-				 nsx_text_ns(l->arena, (double)top->ns /
-							       (double)top->count)),
-			"priced as if all blocks took as long, and the same work "
-			"filled the GPU until the end"},
-		.recommendation = {
-			"choose tiles or a batch so that the blocks come to just "
-			"below a multiple of what the GPU holds",
-			"share the rest out evenly: smaller blocks, split-K or a "
-			"persistent kernel"},
-		.proof = {{.csv = "kernel_shapes", .column = "waves",
-			   .at = {{"kernel_name",
-				   nsx_string(nsx_text(t, name))},
-				  {"grid_blocks", nsx_int(nsx_shape_blocks(t, s))}}}},
-		.remedy = {uneven->v, uneven->n}};
-
-	if (uneven->n > 1)
-		nsx_add_evidence(&f, nsx_tell(l, "%zu launch shapes, %s in all",
-					      uneven->n,
-					      nsx_tell_ns(l, uneven->ns)));
-	if (kernels_tell_place(k, true, top, &f, err))
-		return err->rc;
-	nsx_found(l, &f);
-	*told |= name == k->names.v[0].id;
-	return 0;
-}
-
-/* Grids that leave multiprocessors without work. */
-int kernels_propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
-{
-	struct grids grids[2] = {{.faster = fuller}, {.faster = evener}};
-
-	return list_grids(k, grids, err) ?:
-	       propose_small(k, &grids[0], told, err) ?:
-	       propose_last_blocks(k, &grids[1], told, err);
 }

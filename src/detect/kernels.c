@@ -1,20 +1,20 @@
 /* kernels.c - kernels that could be faster: the one that takes most, and by kernel_kin.c
  * and kernel_grids.c matrix products in f32 where the GPU has tensor cores, element by
- * element work in kernels of its own, grids that fill only a part of the GPU, and those
- * whose last blocks do.
+ * element work in kernels of its own, and launches that leave most of the GPU empty.
  *
- * How much faster is a stated guess, but for small grids: with as many blocks as
- * multiprocessors a kernel is at most multiprocessors over blocks as fast.
+ * A kernel of which nothing tells how fast it could be has a share of the time, and no price.
  */
-#include <math.h>
 #include <string.h>
 #include "detect/kernels.h"
 #include "detect/verdict.h"
+#include "facts/floor.h"
+#include "facts/metrics/metrics.h"
 #include "report/text.h"
 
-#define BETTER_CODE 1.25 /* times as fast: assumed */
+#define MOST_COMPUTED 0.8 /* of kernel time, for counters to be of one kernel */
+#define NEARLY_FULL 60.0  /* %, of a counter: it is what limits */
+enum { FEWEST_SAMPLES = 10 };
 #define FEW_WARPS 0.125	  /* of what a multiprocessor holds */
-#define ASSUMED_BETTER "priced as if better code made it 1.25 times as fast"
 
 const char *kernels_tell_share(const struct kernels *k, int64_t ns)
 {
@@ -30,16 +30,9 @@ static uint32_t id_of(const struct kernels *k, bool by_shape, size_t op)
 			  nsx_op_name(k->d->trace, op);
 }
 
-/* Whether its blocks leave so many multiprocessors without work, in the only turn or
- * in the last, that it could be LEAST_ROOM times as fast.
- */
-static bool has_room(const struct nsx_trace *t, const struct nsx_shape *s,
-		     double sm_count)
+static bool has_room(const struct nsx_trace *t, uint32_t device, const struct nsx_shape *s)
 {
-	double sms = (double)nsx_shape_blocks(t, s) / sm_count;
-
-	return nsx_shape_launch(t, s)->known && sm_count > 0 && sms > 0 &&
-	       ceil(sms) / sms >= LEAST_ROOM;
+	return nsx_launch_room(t, device, s, 0).idle >= LEAST_ROOM;
 }
 
 int kernels_sum(struct kernels *k, uint32_t device, bool by_shape,
@@ -47,7 +40,6 @@ int kernels_sum(struct kernels *k, uint32_t device, bool by_shape,
 {
 	const struct nsx_trace *t = k->d->trace;
 	const struct nsx_device *dev = &t->device[device];
-	double sm_count = sm_count_of(t, device);
 
 	ret->n = 0;
 	if (!nsx_new_array(ret->v, k->d->scratch,
@@ -66,7 +58,7 @@ int kernels_sum(struct kernels *k, uint32_t device, bool by_shape,
 		shape = nsx_op_detail(&t->ops, i);
 		name = k->d->facts->kernels.of_shape[shape];
 		at = &ret->at[by_shape ? shape : name];
-		if (by_shape && !*at && !has_room(t, &t->shape[shape], sm_count))
+		if (by_shape && !*at && !has_room(t, device, &t->shape[shape]))
 			*at = NSX_NONE;
 		if (*at == NSX_NONE)
 			continue;
@@ -286,6 +278,28 @@ static const char *profile_advice(const struct kernels *k,
 			what, filter, what);
 }
 
+/* What counters leave of a kernel that is most of what is computed; else it is not known how
+ * fast it could be.
+ */
+static const char *say_bound(const struct kernels *k, int64_t ns)
+{
+	struct nsx_counters c = nsx_counters_of(k->d->facts->metrics, k->d->facts->limiting);
+	double dram, issue;
+
+	if ((double)ns < MOST_COMPUTED * k->kernels_ns || !c.of[NSX_SM_ISSUE] ||
+	    nsx_bound_by(&c, NSX_SCOPE_COMPUTE) == NSX_BOUND_UNKNOWN ||
+	    c.of[NSX_SM_ISSUE]->scope[NSX_SCOPE_COMPUTE].n < FEWEST_SAMPLES)
+		return "how fast it could be is not in the trace";
+	dram = nsx_dram_mean(&c, NSX_SCOPE_COMPUTE);
+	issue = nsx_counter_mean(&c, NSX_SM_ISSUE, NSX_SCOPE_COMPUTE);
+	return nsx_tell(k->d->found, "while kernels compute, DRAM runs at %.0f %% of its peak and "
+			"%.0f %% of the issue slots are used: %s", dram, issue,
+			NSX_MAX(dram, issue) >= NEARLY_FULL ?
+			nsx_tell(k->d->found, "better code wins at most %.0f %% of its time",
+				 100 - NSX_MIN(100, NSX_MAX(dram, issue))) :
+			"neither is near its limit");
+}
+
 /* Where no kernel takes much, the family that does; families of a few hundred
  * kernels at most, the first in order of time.  False: none does.
  */
@@ -324,21 +338,16 @@ static bool propose_family(struct kernels *k)
 	struct nsx_finding f = {
 		.id = NSX_ID_top_kernel, .subject = best,
 		.confidence = NSX_CONF_LOW, .device = k->d->facts->limiting,
-		.is_assumed = true,
-		.guess_ns = time_of(k, best_ns) * (1 - 1 / BETTER_CODE),
 		.title = nsx_tell(l, "the kernels of %s take %s", name,
 				  kernels_tell_share(k, best_ns)),
 		.evidence = {
 			nsx_tell(l, "%zu kernels of one family, %s in %lld "
 				 "calls", best_n, nsx_tell_ns(l, best_ns),
 				 (long long)best_count),
-			ASSUMED_BETTER},
+			say_bound(k, best_ns)},
 		.recommendation = {profile_advice(k, first, "them")},
 		.proof = {{.csv = "kernel_families", .column = "total_time_ms",
-			   .at = {{"family", nsx_string(best)}}}},
-		.remedy = nsx_plan_of(k->d, (struct nsx_change){
-			.verb = NSX_FASTER, .op = NSX_ON_KERNELS,
-			.family = best, .amount = BETTER_CODE})};
+			   .at = {{"family", nsx_string(best)}}}}};
 
 	nsx_found(l, &f);
 	return true;
@@ -408,14 +417,10 @@ static int propose_top(struct kernels *k, const struct kernel *top,
 		.id = NSX_ID_top_kernel, .subject = full,
 		.confidence = NSX_CONF_LOW,
 		.device = k->d->facts->limiting,
-		.is_assumed = true, .weight = share,
-		.guess_ns = time_of(k, top->ns) * (1 - 1 / BETTER_CODE),
+		.weight = share,
 		.proof = {{.csv = "critical_path", .column = "total_ms",
 			   .at = {{"kind", nsx_string("kernel")},
-				  {"name", nsx_string(full)}}}},
-		.remedy = nsx_plan_of(k->d, (struct nsx_change){
-			.verb = NSX_FASTER, .op = NSX_ON_KERNELS, .name = full,
-			.amount = BETTER_CODE})};
+				  {"name", nsx_string(full)}}}}};
 
 	if (um && 3 * um->measured_ns >= (double)top->ns)
 		return 0; /* it waits for its pages */
@@ -434,7 +439,7 @@ static int propose_top(struct kernels *k, const struct kernel *top,
 		top->count == 1 ? "" :
 		nsx_tell(l, ", %s a call", nsx_text_ns(l->arena,
 				(double)top->ns / (double)top->count)));
-	f.evidence[1] = ASSUMED_BETTER;
+	f.evidence[1] = say_bound(k, top->ns);
 	more_warps = tell_occupancy(k, top, &f);
 	if (kernels_tell_place(k, false, top, &f, err))
 		return err->rc;
@@ -452,7 +457,6 @@ int nsx_detect_kernels(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct kernels k = {
 		.d = d, .length_ns = (double)(d->w.end_ns - d->w.start_ns)};
-	double kernels_ns = 0;
 	bool told = false;
 	int rc;
 
@@ -463,8 +467,8 @@ int nsx_detect_kernels(struct nsx_detect *d, struct nsx_err *err)
 	if (rc || !k.names.n)
 		return rc;
 	for (size_t i = 0; i < k.names.n; i++)
-		kernels_ns += (double)k.names.v[i].ns;
-	k.beside = NSX_MAX(1, kernels_ns / k.length_ns);
+		k.kernels_ns += (double)k.names.v[i].ns;
+	k.beside = NSX_MAX(1, k.kernels_ns / k.length_ns);
 	sort_first(&k.names);
 	if (kernels_propose_f32(&k, &told, err) || kernels_propose_grids(&k, &told, err) ||
 	    kernels_propose_elementwise(&k, &told, err))

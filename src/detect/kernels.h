@@ -30,7 +30,7 @@ struct kernels {
 	struct nsx_detect *d;
 	struct table names; /* on the limiting GPU; at: was given back       */
 	uint64_t *has_name; /* bits, by string: of those                     */
-	double length_ns;
+	double length_ns, kernels_ns; /* of the window, and of its kernels    */
 	double beside; /* kernels at a time, if they filled the window; >= 1 */
 	const char *gpu; /* the limiting one's label */
 };

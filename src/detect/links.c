@@ -41,7 +41,7 @@ static void propose(struct nsx_detect *d, const struct nsx_circle *x, double usu
 	struct nsx_findings *l = d->found;
 	const char *gpus = nsx_say_gpus(d, x->device, x->ndevices);
 	struct nsx_finding f = {
-		.id = NSX_ID_nccl_exposed, .device = x->device[0],
+		.id = NSX_ID_slow_link, .device = x->device[0],
 		.confidence = NSX_CONF_MEDIUM,
 		.subject = nsx_tell(l, "link:%s", gpus),
 		.title = nsx_tell(l, "GPUs %s take %.1f times as long to exchange data "

@@ -232,7 +232,7 @@ static int propose(struct nsx_detect *d, struct others *x, struct nsx_err *err)
 	struct nsx_findings *l = d->found;
 	struct nsx_finding f = {
 		.id = NSX_ID_idle_by_os_wait, .subject = "others", .device = NSX_NONE,
-		.confidence = NSX_CONF_MEDIUM, .is_upper = true,
+		.confidence = NSX_CONF_MEDIUM, .is_bound = true,
 		.guess_ns = (double)x->ns,
 		.proof = {{.csv = "cpu_threads", .column = "on_cpu_ms"}},
 		.remedy = nsx_plan_of(d, (struct nsx_change){

@@ -13,7 +13,7 @@ static void propose(struct nsx_detect *d, uint32_t process, const struct nsx_tur
 	bool may_be_sent = x->handed_ns > (int64_t)x->n * HANDED_NS;
 	struct nsx_finding f = {
 		.id = NSX_ID_idle_by_os_wait, .subject = "turns", .device = NSX_NONE,
-		.confidence = NSX_CONF_MEDIUM, .is_upper = true,
+		.confidence = NSX_CONF_MEDIUM, .is_bound = true,
 		.is_quiet = may_be_sent,
 		.title = nsx_tell(l, "%u threads that do the same work take turns%s",
 				  x->nthreads, nsx_say_own_gpu(d, process, " on GPU ", "")),

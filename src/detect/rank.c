@@ -20,22 +20,12 @@
 		       though its price is assumed                   */
 #define MOSTLY 0.5	   /* of the window, that a setting changes         */
 #define SURE 0.1	   /* of a price, that must be won in any case      */
-#define INSTEAD 3.0	   /* times the remedy, from which another is taken */
 #define SAME 0.05	   /* what an alternative may add to the other      */
 #define OWN 0.3		   /* ... of what it wins alone                     */
-#define HALF 0.5	   /* ... where it leaves room for the other          */
-#define LEADS 0.8	   /* of the other's price, to name both            */
-#define MOST_OF_LATE 0.5   /* ... of a late rank's, to be its cause           */
-#define BEYOND 2.0	   /* times what slow iterations take too long, that they win */
+#define LEADS 0.5	   /* of what the other is sure to win, to name both   */
 #define MUCH_MORE 2.0	   /* times the price: what a remedy saves of its own time */
-#define LATER 2.0	   /* times what idles right after waits, that they win */
-#define LATEST 4.0	   /* ... to stand behind code of the host that wins it */
-#define STOPS 0.5	   /* ... to stand before it, for what stops a host */
-#define BOUNDED 0.2	   /* ... where that is but an upper bound, or it
-			      stops it more than before                      */
 enum {
 	MAX_QUALITY = 3, MAX_WAYS = 4, /* told by name                       */
-	ROOM = 64, /* letters of a title that leave some, on its line, for more */
 };
 
 struct item {
@@ -45,6 +35,8 @@ struct item {
 	bool gone;    /* from the list                                       */
 	bool left;    /* to be applied                                       */
 	bool unreplayed; /* as is all else: the replay abstains              */
+	bool is_doubted; /* it may win next to nothing if waits outside CUDA end when
+			    they did                                         */
 };
 
 struct pricing {
@@ -105,18 +97,6 @@ static enum nsx_confidence of_window(const struct nsx_steady *s)
 							    NSX_CONF_HIGH;
 }
 
-/* Whether waits win so many times what the GPU idles right after them. */
-static bool wins_later(const struct nsx_finding *f, double times)
-{
-	return f->counts_idle && f->headroom_ns > times * f->guess_ns;
-}
-
-/* Whether memsets win so many times what they take: it is by what waits for them. */
-static bool is_waited_for(const struct nsx_finding *f)
-{
-	return f->id == NSX_ID_memsets && f->headroom_ns > LATER * f->guess_ns;
-}
-
 /* What is taken out of one place shortens no path by more than that. */
 static double bounded(const struct nsx_finding *f, double ns)
 {
@@ -138,7 +118,7 @@ static void tell_whose(struct pricing *p, struct nsx_finding *f)
 			who = nsx_tell(p->l, "%s%s%lld", who ? who : "",
 				       who ? ", " : "", (long long)t->process[i].pid);
 	is_tied = n && nsx_set_is_tied(p->facts->model, f->set);
-	f->is_upper |= is_tied;
+	f->is_bound |= is_tied;
 	if (n)
 		nsx_add_evidence(f, nsx_tell(
 			p->l, "It is time of process%s %s%s%s %s%s", n > 1 ? "es" : "",
@@ -147,6 +127,22 @@ static void tell_whose(struct pricing *p, struct nsx_finding *f)
 			" alone: nothing ties the other processes to",
 			n > 1 ? "them" : "it", is_tied ?
 			", and may wait that long for it" : ""));
+}
+
+/* The lower end of the price, where that much of the remedy is sure. */
+static void take_least(struct pricing *p, struct nsx_finding *f, const struct nsx_gain *g)
+{
+	double ns = bounded(f, (double)g->gain_ns);
+
+	if (f->price != NSX_PRICE_REPLAYED || g->confidence == NSX_CONF_NONE ||
+	    ns >= f->low_ns)
+		return;
+	f->low_ns = ns;
+	memmove(f->evidence + 2, f->evidence + 1,
+		(ARRAY_LEN(f->evidence) - 3) * sizeof(*f->evidence));
+	f->evidence[1] = nsx_tell(p->l, "It wins %s %s",
+				  ns > 0 ? nsx_text_ns(p->l->arena, ns) : "nothing",
+				  f->if_least);
 }
 
 static void take_gain(struct pricing *p, struct item *x,
@@ -163,11 +159,7 @@ static void take_gain(struct pricing *p, struct item *x,
 	f->high_ns = bounded(f, (double)g->high_ns);
 	f->confidence = NSX_MIN(f->confidence, g->confidence);
 	f->set = g->set;
-	if (f->id == NSX_ID_idle_after_sync &&
-	    wins_later(f, LATER)) /* the line says what idles right after */
-		f->evidence[1] = nsx_tell(p->l, "%s, and for more later, until "
-					  "the host is ahead again",
-					  f->evidence[1]);
+	x->is_doubted = (double)g->low_ns < SURE * (double)g->gain_ns;
 	if (f->is_assumed && f->guess_ns > MUCH_MORE * f->headroom_ns && g->gain_ns > 0)
 		nsx_add_evidence(f, nsx_tell(
 			p->l, "%s of its time would go, and most of that would become "
@@ -186,26 +178,11 @@ static void take_gain(struct pricing *p, struct item *x,
 				    "nothing"));
 }
 
-/* The stronger remedy: its advice is the finding's last. */
-static void prefer_instead(struct nsx_finding *f)
-{
-	const char **r = f->recommendation, *first = r[0];
-
-	f->remedy = f->instead;
-	for (size_t i = 0; r[1] && i + 1 < ARRAY_LEN(f->recommendation); i++) {
-		r[i] = r[i + 1];
-		if (!r[i + 1]) {
-			r[i] = first;
-			break;
-		}
-	}
-}
-
-/* Gains of the remedies, or of what is to be done instead where that wins much
- * more: all in one round, so that no thread waits for another in between.
+/* Gains of the remedies, and what each wins for sure: all in one round, so that no thread
+ * waits for another in between.
  */
-static int price_best(struct pricing *p, struct nsx_plan *plans,
-		      struct nsx_gain *gains, struct nsx_err *err)
+static int price_alone(struct pricing *p, struct nsx_plan *plans,
+		       struct nsx_gain *gains, struct nsx_err *err)
 {
 	uint32_t *sets = nsx_arena_get(p->scratch, 2 * p->n * sizeof(*sets));
 	size_t n = p->n;
@@ -217,38 +194,20 @@ static int price_best(struct pricing *p, struct nsx_plan *plans,
 		/* Iterations are those of the limiting GPU. */
 		if (f->id == NSX_ID_slow_iterations)
 			sets[i] = nsx_main_set(p->facts->model);
-		if (f->instead.n)
-			plans[n++] = f->instead;
+		if (f->surely.n)
+			plans[n++] = f->surely;
 	}
 	if (nsx_replay_prices(p->facts->model, plans, sets, n, p->threads, gains,
 			      err))
 		return err->rc;
 	n = p->n;
 	for (size_t i = 0; i < p->n; i++) {
-		const struct nsx_gain *g = &gains[n];
-
-		if (!p->v[i].f->instead.n)
-			continue;
-		n++;
-		if (g->confidence == NSX_CONF_NONE ||
-		    (double)g->gain_ns < INSTEAD * (double)gains[i].gain_ns)
-			continue;
-		prefer_instead(p->v[i].f);
-		gains[i] = *g;
-	}
-	return 0;
-}
-
-static int price_alone(struct pricing *p, struct nsx_plan *plans,
-		       struct nsx_gain *gains, struct nsx_err *err)
-{
-	if (price_best(p, plans, gains, err))
-		return err->rc;
-	for (size_t i = 0; i < p->n; i++) {
 		struct nsx_finding *f = p->v[i].f;
 
 		if (f->remedy.n)
 			take_gain(p, &p->v[i], &gains[i]);
+		if (f->surely.n)
+			take_least(p, f, &gains[n++]);
 		if (f->measured_ns > f->headroom_ns) {
 			f->headroom_ns = f->low_ns = f->high_ns =
 				NSX_MIN(f->measured_ns, p->length_ns);
@@ -301,192 +260,6 @@ static void drop_harmless(struct pricing *p)
 				 say_little(p, x->f->headroom_ns));
 		x->left = !x->gone && x->f->price == NSX_PRICE_REPLAYED &&
 			  x->f->headroom_ns >= MINOR_SHARE * p->length_ns;
-	}
-}
-
-/* A pause of the launching thread, a call that takes long, or a rank that comes late
- * shows in the wait for the GPU that comes before or after it, which keeps what is
- * its own.
- */
-static bool stops_host(enum nsx_finding_id id)
-{
-	return id <= NSX_ID_idle_by_slow_call;
-}
-
-/* How much of an iteration lies in the stretch that a change is for; where that names
- * operations, all of one in which one of them begins, else none.  *run: a cursor.
- */
-static int64_t touched_ns(const struct nsx_trace *t, const struct nsx_change *c,
-			  const struct nsx_iteration *x, size_t *run)
-{
-	const struct nsx_rows *r = &c->rows;
-
-	if (!r->only)
-		return NSX_MIN(x->end_ns, c->when.end_ns) -
-		       NSX_MAX(x->start_ns, c->when.start_ns);
-	while (*run < r->nruns &&
-	       nsx_op_start(&t->ops, nsx_run_end(r, *run) - 1) < x->start_ns)
-		++*run;
-	return *run < r->nruns &&
-	       nsx_op_start(&t->ops, nsx_run_first(r, *run)) < x->end_ns ?
-		       x->end_ns - x->start_ns : 0;
-}
-
-/* Iterations of a device that are slow in the judged window, those that a change of its
- * operations, or of a stretch of the window, is for, and how much of their time is.
- */
-static size_t count_slow(const struct pricing *p, uint32_t device,
-			 const struct nsx_change *c, double *ret_share)
-{
-	int64_t all_ns = 0, in_ns = 0;
-	size_t n = 0, run = 0;
-
-	for (size_t i = 0; i < p->facts->niterations; i++) {
-		const struct nsx_iteration *x = &p->facts->iterations[i];
-		int64_t ns = x->device == device ?
-				     touched_ns(p->trace, c, x, &run) : 0;
-
-		if (!x->slow || x->device != device || x->start_ns < p->w.start_ns ||
-		    x->end_ns > p->w.end_ns)
-			continue;
-		nsx_add_to(&all_ns, x->end_ns - x->start_ns);
-		nsx_add_to(&in_ns, NSX_MAX(ns, 0));
-		n += ns > 0;
-	}
-	*ret_share = all_ns ? (double)in_ns / (double)all_ns : 0;
-	return n;
-}
-
-static void tell_slow(struct pricing *p, struct item *slow, struct item *x, size_t n)
-{
-	slow->gone = true;
-	nsx_add_evidence(x->f, nsx_tell(
-		p->l, "It is why %s more than 1.25 times the median",
-		nsx_text_n(p->l->arena, n, "iteration takes", "iterations take")));
-}
-
-/* Iterations of which nothing is known but that they are slow while the clocks are low, or the
- * host is slow, or a kernel is, and that this costs as much, are told with it.
- */
-static void join_slow_iterations(struct pricing *p, enum nsx_finding_id cause)
-{
-	struct item *slow = told(p, NSX_ID_slow_iterations), *x = told(p, cause);
-	double share;
-	size_t n;
-
-	if (!slow || !x || slow->f->remedy.n || !x->f->remedy.n ||
-	    x->f->headroom_ns < LEADS * slow->f->guess_ns)
-		return;
-	n = count_slow(p, slow->f->device, &x->f->remedy.v[0], &share);
-	if (share < LEADS)
-		return;
-	tell_slow(p, slow, x, n);
-}
-
-/* Of calls, as far as they are named one by one: how much of their time lies in slow
- * iterations of a device, and in how many of these.
- */
-static size_t count_slow_by_calls(struct pricing *p, uint32_t device,
-				  const struct nsx_change *c, double *ret_share)
-{
-	const struct nsx_calls *calls = &p->trace->calls;
-	struct nsx_spans spans = {.v = nsx_arena_get(p->scratch,
-						     (c->rows.n + 1) * sizeof(*spans.v))};
-	int64_t in_ns = 0;
-	size_t n = 0, at = 0;
-
-	NSX_EACH_ROW(&c->rows, call)
-		nsx_spans_push(&spans, nsx_call_start(calls, call),
-			       nsx_call_end(calls, call));
-	nsx_spans_normalise(&spans);
-	for (size_t i = 0; i < p->facts->niterations; i++) {
-		const struct nsx_iteration *x = &p->facts->iterations[i];
-		int64_t ns;
-
-		if (!x->slow || x->device != device || x->start_ns < p->w.start_ns ||
-		    x->end_ns > p->w.end_ns)
-			continue;
-		ns = nsx_spans_covered(&spans, &at, x->start_ns, x->end_ns);
-		nsx_add_to(&in_ns, ns);
-		n += ns > 0;
-	}
-	*ret_share = spans.n ? (double)in_ns / (double)nsx_spans_total(&spans) : 0;
-	return n;
-}
-
-/* Likewise calls that take long, nearly all of them in these iterations. */
-static void join_slow_to_calls(struct pricing *p)
-{
-	struct item *slow = told(p, NSX_ID_slow_iterations);
-
-	for (size_t i = 0; slow && !slow->gone && !slow->f->remedy.n && i < p->n; i++) {
-		struct item *x = &p->v[i];
-		double share;
-		size_t n;
-
-		if (x->gone || !stops_host(x->f->id) || x->f->remedy.n != 1 ||
-		    !nsx_changes_calls(x->f->remedy.v[0].verb) ||
-		    !x->f->remedy.v[0].rows.only ||
-		    x->f->headroom_ns < LEADS * slow->f->guess_ns)
-			continue;
-		n = count_slow_by_calls(p, slow->f->device, &x->f->remedy.v[0], &share);
-		if (share >= LEADS)
-			tell_slow(p, slow, x, n);
-	}
-}
-
-/* How long the thread of a call made none before it. */
-static int64_t code_before_ns(const struct nsx_trace *t, uint32_t call)
-{
-	const struct nsx_thread *th = &t->thread[nsx_call_thread(t, call)];
-	uint32_t last = call;
-
-	while (last > th->calls_at)
-		if (!(t->calls.flags[--last] & NSX_CALL_NESTED))
-			return NSX_MAX(0, nsx_call_start(&t->calls, call) -
-						  nsx_call_end(&t->calls, last));
-	return 0;
-}
-
-/* Whether most of the code before calls that a change is for lies in a window. */
-static bool lies_in(const struct pricing *p, const struct nsx_change *c, struct nsx_window w)
-{
-	int64_t all_ns = 0, in_ns = 0;
-
-	NSX_EACH_ROW(&c->rows, call) {
-		int64_t at_ns = nsx_call_start(&p->trace->calls, call);
-		int64_t ns = code_before_ns(p->trace, call);
-
-		nsx_add_to(&all_ns, ns);
-		if (at_ns >= w.start_ns && at_ns < w.end_ns)
-			nsx_add_to(&in_ns, ns);
-	}
-	return all_ns && (double)in_ns >= LEADS * (double)all_ns;
-}
-
-/* What the host does more from some instant on is told by the code that begins then, where
- * that has a name and wins as much.
- */
-static void join_slower_host(struct pricing *p)
-{
-	struct item *slower = told(p, NSX_ID_slower_host);
-	const struct nsx_change *more = slower ? slower->f->remedy.v : NULL;
-
-	if (!slower || slower->f->remedy.n != 1 || more->verb != NSX_FASTER_HOST)
-		return;
-	for (size_t i = 0; i < p->n; i++) {
-		struct item *x = &p->v[i];
-
-		if (x->gone || x->f->id != NSX_ID_idle_by_host_code || !x->f->place ||
-		    x->f->headroom_ns < LEADS * slower->f->headroom_ns ||
-		    !lies_in(p, &x->f->remedy.v[0], more->when))
-			continue;
-		slower->gone = true;
-		slower->left = false;
-		x->f->title = nsx_tell(p->l, "%s, from %s on", x->f->title,
-			nsx_text_instant(p->l->arena, more->when.start_ns, 3));
-		nsx_add_evidence(x->f, slower->f->evidence[0]);
-		return;
 	}
 }
 
@@ -545,134 +318,22 @@ static struct item *best_of(struct pricing *p)
 	return best;
 }
 
-/* Whether streams take turns whose kernels have too few blocks to fill the GPU alone. */
-static bool leaves_room(const struct nsx_finding *f, const struct nsx_finding *best)
-{
-	return f->id == NSX_ID_false_dependency && best->id == NSX_ID_small_grids;
-}
-
-/* One link is what the others wait for in all communication. */
-static bool is_link(const struct nsx_finding *f)
-{
-	return f->remedy.n && f->remedy.v[0].verb == NSX_FASTER_COMM;
-}
-
-/* How the work is shared out is further up than the rank that comes last by it, where
- * that rank alone would win much less.
- */
-static bool is_shared_wrong(const struct nsx_finding *f)
-{
-	return f->id == NSX_ID_uneven_gpus;
-}
-
-/* Whether what slow iterations have, taken out, wins far more than they take too long:
- * then it slows the others down, too.
- */
-static bool slows_all(const struct nsx_finding *f)
-{
-	return f->id == NSX_ID_slow_iterations &&
-	       f->headroom_ns > BEYOND * f->guess_ns;
-}
-
-/* How far up a cause stands: the least first.  A wait that leaves the GPU work is not
- * what it runs dry by, nor is one beside code of the host that has a name of its own;
- * what has no cause to tell stands behind all that stops a host, and memsets that others
- * wait for behind why these wait.  That iterations are slow to the end stands behind all that
- * they may be slow by.
- */
-static int depth(const struct nsx_finding *f)
-{
-	return f->lasts ? 2 * NSX_ID_launch_bound + 1 :
-	       f->is_symptom ? 2 * NSX_ID_idle_by_slow_call + 1 :
-	       is_waited_for(f) ? 2 * NSX_ID_false_dependency + 1 :
-	       f->is_ahead || slows_all(f) ? 2 * NSX_ID_launch_bound + 1 :
-	       f->is_own ? 2 * NSX_ID_idle_after_blocking_copy - 1 :
-	       f->is_after_few || wins_later(f, LATEST) ?
-				       2 * NSX_ID_idle_by_host_code + 1 :
-				       2 * (int)f->id - is_link(f);
-}
-
-/* What may win nothing at all, if waits outside CUDA end when they did, raises no alarm,
- * and leads nothing that does.
- */
-static bool is_sure(const struct nsx_finding *f)
-{
-	return f->low_ns >= SURE * f->headroom_ns;
-}
-
-/* Whether code of the host wins what a wait would win later than right after it, when the
- * host, ahead by then, hides that code.
- */
-static bool is_hidden_by(const struct nsx_finding *f, const struct nsx_finding *best)
-{
-	return f->id == NSX_ID_idle_by_host_code && wins_later(best, LATEST);
-}
-
-/* What it may add, once best is there, to stand before it: what lets streams use the room that
- * few blocks leave also lets their copies run, which blocks do not.
- */
-static double most_added(const struct item *x, const struct item *best, bool stops)
-{
-	return leaves_room(x->f, best->f) ? HALF * x->adds_ns :
-	       stops || is_hidden_by(x->f, best->f) ?
-		       OWN * x->adds_ns : SAME * best->adds_ns;
-}
-
-/* What it must win, of best's price, to stand before it. That the host can be as fast as it
- * was is surer than what a remedy wins in all of the window.
- */
-static double least_to_lead(const struct nsx_finding *f, const struct nsx_finding *best,
-			    bool stops)
-{
-	return !stops ? LEADS :
-	       best->is_bound || f->id == NSX_ID_slower_host ? BOUNDED : STOPS;
-}
-
-/* Whether a wait that brings what the host asked for wins less than best, and most of it not
- * right after it: then what the GPU idles for is best's.
- */
-static bool follows(const struct item *x, const struct item *best)
-{
-	return x->f->is_wait &&
-	       x->f->headroom_ns > LATER * x->f->guess_ns &&
-	       x->adds_ns < best->adds_ns;
-}
-
-/* Iterations are slow by what goes to the host in them, and comes back. */
-static bool is_why_slow(const struct nsx_finding *x, const struct nsx_finding *slow)
-{
-	return slow->id == NSX_ID_slow_iterations && x->is_round_trip;
-}
-
-/* Whether best may win nothing at all, where x is sure to win an alarm's worth of it. */
-static bool is_surer(const struct pricing *p, const struct item *x, const struct item *best,
-		     double after_ns)
-{
-	return is_sure(x->f) && !is_sure(best->f) && after_ns <= OWN * x->adds_ns &&
-	       x->adds_ns >= MEDIUM_SHARE * p->length_ns;
-}
-
-/* Of best and the others, which add `after` once best is there: the cause
- * furthest up among those that win nearly as much, or are surer.
+/* Of best and the others, which add `after` once best is there: the cause furthest up, by
+ * the order of finding.def, among those that win nearly as much of the same time as best is
+ * sure to win.
  */
 static struct item *leader(struct pricing *p, struct item *best,
 			   const double *after)
 {
 	struct item *lead = best;
+	double sure_ns = NSX_MIN(best->adds_ns, best->f->low_ns);
 
 	for (size_t i = 0; i < p->n; i++) {
 		struct item *x = &p->v[i];
-		bool stops = (stops_host(x->f->id) && !is_shared_wrong(best->f)) ||
-			     is_link(x->f) || leaves_room(x->f, best->f) ||
-			     x->f->is_round_trip;
 
-		if (x->left && x != best && depth(x->f) < depth(lead->f) &&
-		    !follows(x, best) && !is_why_slow(best->f, x->f) &&
-		    (is_sure(x->f) || !is_sure(best->f)) &&
-		    (is_surer(p, x, best, after[i]) ||
-		     (after[i] <= most_added(x, best, stops) &&
-		      x->adds_ns >= least_to_lead(x->f, best->f, stops) *
-						 best->adds_ns)))
+		if (x->left && x != best && x->f->id < lead->f->id &&
+		    after[i] <= SAME * best->adds_ns &&
+		    x->adds_ns >= LEADS * sure_ns)
 			lead = x;
 	}
 	return lead;
@@ -692,38 +353,6 @@ static const char *list_ways(struct pricing *p, const char *begin,
 			      line;
 }
 
-static bool waits_for_gpu(const struct nsx_finding *f)
-{
-	return f->id == NSX_ID_idle_after_sync ||
-	       f->id == NSX_ID_idle_after_blocking_copy;
-}
-
-/* What makes one rank late: code of its host that has a name, waits outside CUDA, clocks. */
-static bool is_of_late_rank(const struct nsx_finding *x)
-{
-	return (x->id == NSX_ID_idle_by_host_code && x->place) ||
-	       x->id == NSX_ID_idle_by_os_wait || x->id == NSX_ID_preempted_host ||
-	       x->id == NSX_ID_falling_clocks;
-}
-
-static bool is_straggler(const struct nsx_finding *f)
-{
-	return f->id == NSX_ID_nccl_straggler || f->id == NSX_ID_mpi_straggler;
-}
-
-/* Code of the host that wins all of what the finding wins is told before other evidence,
- * where it has a name, or where it follows a wait: it is what the time is spent on.
- */
-static bool is_what_it_waits_for(const struct nsx_finding *x,
-				 const struct nsx_finding *f)
-{
-	if (is_straggler(f) && is_of_late_rank(x))
-		return x->headroom_ns >= MOST_OF_LATE * f->headroom_ns;
-	return x->id == NSX_ID_idle_by_host_code &&
-	       (x->place || waits_for_gpu(f)) && f->evidence[0] &&
-	       x->headroom_ns >= LEADS * f->headroom_ns;
-}
-
 static int cmp_headroom(const void *a, const void *b)
 {
 	const struct item *x = *(struct item *const *)a;
@@ -734,66 +363,11 @@ static int cmp_headroom(const void *a, const void *b)
 	return (x->order > y->order) - (x->order < y->order);
 }
 
-/* What the finding is the cause of is no other way to win its time.  Returns how many of
- * v are ways.
- */
-static size_t tell_symptoms(struct pricing *p, struct nsx_finding *f,
-			    struct item **v, size_t n)
+static void tell_other_ways(struct pricing *p, struct nsx_finding *f, struct item **v, size_t n)
 {
-	size_t nways = 0;
-
-	for (size_t i = 0; i < n; i++)
-		if (v[i]->f->lasts || (v[i]->f->is_symptom && stops_host(f->id)))
-			nsx_add_evidence(f, nsx_tell(p->l, "It is why %s",
-				nsx_title_within(p->l->arena, v[i]->f)));
-		else
-			v[nways++] = v[i];
-	return nways;
-}
-
-/* Brings to the front what the finding's time is spent on; false: nothing is. */
-static bool put_cause_first(const struct nsx_finding *f, struct item **v, size_t n)
-{
-	size_t most = is_straggler(f) ? n : NSX_MIN(n, 1), i = 0;
-	struct item *x;
-
-	while (i < most && !is_what_it_waits_for(v[i]->f, f))
-		i++;
-	if (i == most)
-		return false;
-	x = v[i];
-	memmove(v + 1, v, i * sizeof(*v));
-	v[0] = x;
-	return true;
-}
-
-static void tell_other_ways(struct pricing *p, struct nsx_finding *f,
-			    struct item **v, size_t n)
-{
-	size_t first;
-	bool is_late = is_straggler(f);
-	const char **e = f->evidence + !is_late;
-
-	n = tell_symptoms(p, f, v, n);
-	first = put_cause_first(f, v, n);
-	if (first) {
-		memmove(e + 1, e,
-			(ARRAY_LEN(f->evidence) - 3) * sizeof(*e));
-		*e = list_ways(p, is_late ? "Its cause" :
-					    "Another way to win this time", v, 1);
-	}
-	if (first && waits_for_gpu(f) && strlen(f->title) <= ROOM) {
-		f->title = nsx_tell(p->l, "%s, then works alone", f->title);
-	} else if (first && waits_for_gpu(f)) { /* the first page shows what is short */
-		nsx_add_evidence(f, *e);
-		*e = nsx_tell(p->l, "Then it works alone, which costs %s",
-			      nsx_text_ns(p->l->arena, v[0]->f->headroom_ns));
-	}
-	if (n > first)
-		nsx_add_evidence(f, list_ways(p, first ? "Further ways" : n > 1 ?
-						 "Other ways to win this time" :
-						 "Another way to win this time",
-					      v + first, n - first));
+	if (n)
+		nsx_add_evidence(f, list_ways(p, n > 1 ? "Other ways to win this time" :
+							 "Another way to win this time", v, n));
 }
 
 static bool is_default_stream(const struct nsx_finding *f)
@@ -847,8 +421,7 @@ static int apply_lead(struct pricing *p, struct item *lead, struct item *best, s
 		return err->rc;
 	for (size_t i = 0; i < p->n; i++)
 		after[i] = p->v[i].adds_ns;
-	if (lead->f->disjoint_ns >= LEADS * before[b] &&
-	    (after[b] <= OWN * before[b] || leaves_room(lead->f, best->f)))
+	if (lead->f->disjoint_ns >= LEADS * before[b] && after[b] <= OWN * before[b])
 		*n = join(p, lead, before[b], before, after_best, v, *n);
 	*n = join(p, lead, lead->f->disjoint_ns, before, after, v, *n);
 	return 0;
@@ -958,20 +531,12 @@ static double worth(const struct nsx_finding *f)
 				 f->headroom_ns;
 }
 
-/* By which it is told: an upper bound says what is won at most, and counts half beside what
- * a remedy wins.
- */
-static double order_of(const struct nsx_finding *f)
-{
-	return f->is_bound ? worth(f) / 2 : worth(f);
-}
-
 /* What is assumed raises no alarm, but for a kernel that is most of the work, unless it
  * would win little; nor does anything of a start-up, which is paid once.
  */
-static enum nsx_severity severity_of(const struct pricing *p,
-				     const struct nsx_finding *f)
+static enum nsx_severity severity_of(const struct pricing *p, const struct item *x)
 {
+	const struct nsx_finding *f = x->f;
 	double share = worth(f) / p->length_ns;
 
 	if (f->is_set)
@@ -983,7 +548,7 @@ static enum nsx_severity severity_of(const struct pricing *p,
 				       (share >= MEDIUM_SHARE ||
 					f->price == NSX_PRICE_NONE) ?
 			       NSX_SEV_MEDIUM : NSX_SEV_LOW;
-	if (!is_sure(f))
+	if (x->is_doubted)
 		return NSX_SEV_LOW;
 	return share >= HIGH_SHARE && !f->is_unseen ? NSX_SEV_HIGH :
 	       share >= MEDIUM_SHARE ? NSX_SEV_MEDIUM : NSX_SEV_LOW;
@@ -1019,7 +584,7 @@ static int cmp_rank(const void *a, const void *b)
 		return is_capture(x->f) ? 1 : -1;
 	return NSX_CMP(y->f->severity, x->f->severity) ?:
 	       NSX_CMP(price_rank(y), price_rank(x)) ?:
-	       NSX_CMP(order_of(y->f), order_of(x->f)) ?:
+	       NSX_CMP(worth(y->f), worth(x->f)) ?:
 	       NSX_CMP(x->order, y->order);
 }
 
@@ -1121,11 +686,6 @@ static int rank(struct pricing *p, struct nsx_err *err)
 		return err->rc;
 	merge_kin(p);
 	drop_harmless(p);
-	join_slow_iterations(p, NSX_ID_falling_clocks);
-	join_slow_iterations(p, NSX_ID_slower_host);
-	join_slow_iterations(p, NSX_ID_kernel_tail);
-	join_slow_to_calls(p);
-	join_slower_host(p);
 	if (apply_all(p, plans, gains, err))
 		return err->rc;
 	paced = told(p, NSX_ID_paced);
@@ -1136,15 +696,17 @@ static int rank(struct pricing *p, struct nsx_err *err)
 
 		if (shared && needs_idle(f))
 			f->confidence = NSX_CONF_LOW;
-		if (paced && ends_unseen(p, paced->f) && needs_idle(f))
+		if (paced && ends_unseen(p, paced->f) && needs_idle(f)) {
 			f->low_ns = 0;
+			p->v[i].is_doubted = true;
+		}
 		f->confidence = NSX_MIN(f->confidence, of_window(&p->facts->steady));
 		f->severity = shared && needs_idle(f) ? NSX_SEV_LOW :
-							severity_of(p, f);
+							severity_of(p, &p->v[i]);
 		f->is_minor = f->price != NSX_PRICE_NONE && !f->is_set &&
 			      f->severity == NSX_SEV_LOW &&
 			      (worth(f) < MINOR_SHARE * p->length_ns ||
-			       (paced && !is_sure(f)));
+			       (paced && p->v[i].is_doubted));
 		f->is_minor |= paced && f->may_be_pace;
 	}
 	nsx_sort(p->v, p->n, sizeof(*p->v), cmp_rank);

@@ -272,8 +272,7 @@ static void propose(struct trips *x)
 	bool may_be_reply = x->nmaybe * 2 > x->n && /* ranks serve nobody */
 			    !has_mpi(&x->d->trace->library);
 	struct nsx_finding f = {
-		.id = computes ? NSX_ID_idle_by_host_code :
-				 NSX_ID_exposed_copies,
+		.id = computes ? NSX_ID_host_round_trips : NSX_ID_round_trips,
 		.subject = "round_trips", .device = NSX_NONE,
 		.title = title_of(computes, may_be_reply),
 		.confidence = NSX_CONF_MEDIUM,
@@ -288,8 +287,7 @@ static void propose(struct trips *x)
 			"an upper bound: as if neither the copies nor what the "
 			"host does between them were there; whether what comes "
 			"back is what went out is not in the trace"},
-		.is_bound = true, .is_round_trip = (x->nsure + x->nmaybe) * 2 > x->n,
-		.is_own = x->nsure * 2 > x->n, /* the waits in it are for that, surely */
+		.is_bound = true,
 		.recommendation = {
 			"do on the GPU what the host does with the data; what "
 			"goes to another GPU can go there directly (NCCL, "

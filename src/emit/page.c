@@ -13,7 +13,6 @@
 #include "report/words.h"
 
 enum { PLAIN_CHARS = 160 };
-#define OVERLAPS 0.3 /* of what a remedy wins, that others change */
 
 struct page {
 	struct nsx_buf *b;
@@ -260,22 +259,6 @@ static size_t plain_chars(const char *markdown)
 	return n;
 }
 
-/* What it wins if waits outside CUDA end when they did; shorter where the title
- * would be cut.
- */
-static const char *say_doubt(struct page *p, const struct nsx_finding *f)
-{
-	const char *ns = f->low_ns > 0 ? nsx_text_ns(p->a, f->low_ns) : "nothing";
-	const char *text = nsx_arena_printf(
-		p->a, "; %s if waits outside CUDA end no earlier", ns);
-
-	if (!is_plain(p) || p->b->n - p->line + strlen(text) + strlen(")  ") +
-				    plain_chars(f->title) <= PLAIN_CHARS)
-		return text;
-	return f->low_ns > 0 ? nsx_arena_printf(p->a, "; at least %s", ns) :
-			       "; or nothing";
-}
-
 static void add_price(struct page *p, const struct nsx_first_page *x,
 		      const struct nsx_finding *f)
 {
@@ -285,19 +268,9 @@ static void add_price(struct page *p, const struct nsx_first_page *x,
 		       nsx_text_ns(p->a, f->headroom_ns),
 		       nsx_text_share(p->a, f->headroom_ns, x->now_ns),
 		       nsx_price_names[f->price],
-		       f->is_bound || f->is_upper ? ", at most" :
+		       nsx_is_open(f) ? ", at most" :
 		       f->is_least && f->price == NSX_PRICE_MEASURED ?
 				     ", at least" : "");
-	if (f->has_disjoint && fabs(f->disjoint_ns - f->headroom_ns) >
-				       OVERLAPS * f->headroom_ns)
-		nsx_buf_printf(p->b, f->disjoint_ns > f->headroom_ns ?
-					     "; %s with the others" :
-					     "; %s after the others",
-			       f->disjoint_ns > 0 ?
-				       nsx_text_ns(p->a, f->disjoint_ns) :
-				       "nothing");
-	if (nsx_is_doubted(f))
-		put(p, say_doubt(p, f));
 	put(p, ")  ");
 }
 
@@ -426,8 +399,7 @@ static void add_sum(struct page *p, const struct nsx_first_page *x)
 			       nsx_text_ns(p->a, x->now_ns),
 			       nsx_text_ns(p->a, x->then_ns));
 		if (x->now_ns - x->then_most_ns < (x->now_ns - x->then_ns) / 2)
-			nsx_buf_printf(p->b, ", or %s if waits outside CUDA end no "
-				       "earlier",
+			nsx_buf_printf(p->b, ", or %s if only what is sure is won",
 				       nsx_text_ns(p->a, x->then_most_ns));
 		put(p, ".");
 		end_line(p, true);

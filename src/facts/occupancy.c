@@ -5,17 +5,6 @@
 #include "facts/occupancy.h"
 #include "trace/trace.h"
 
-static struct nsx_sm sm_of(const struct nsx_gpu_info *g)
-{
-	return (struct nsx_sm){
-		.warps = g->max_warps_per_sm, .blocks = g->max_blocks_per_sm,
-		.registers = g->max_registers_per_sm,
-		.registers_per_block = g->max_registers_per_block,
-		.shared_bytes = g->max_shared_per_sm,
-		.threads_per_warp = g->threads_per_warp,
-		.major = g->compute_major, .minor = g->compute_minor};
-}
-
 static int64_t round_up(int64_t n, int64_t unit)
 {
 	return (n + unit - 1) / unit * unit;
@@ -143,18 +132,29 @@ int64_t nsx_shape_shared(const struct nsx_trace *t, const struct nsx_shape *s)
 	       (int64_t)l->static_shared_bytes + l->dynamic_shared_bytes;
 }
 
+bool nsx_gpu_occupancy(const struct nsx_gpu_info *g, const struct nsx_block_shape *b,
+		       struct nsx_occupancy *ret)
+{
+	struct nsx_sm sm;
+
+	if (!g)
+		return false;
+	sm = (struct nsx_sm){
+		.warps = g->max_warps_per_sm, .blocks = g->max_blocks_per_sm,
+		.registers = g->max_registers_per_sm,
+		.registers_per_block = g->max_registers_per_block,
+		.shared_bytes = g->max_shared_per_sm,
+		.threads_per_warp = g->threads_per_warp,
+		.major = g->compute_major, .minor = g->compute_minor};
+	return nsx_occupancy(&sm, b, ret);
+}
+
 bool nsx_shape_occupancy(const struct nsx_trace *t, const struct nsx_gpu_info *g,
 			 const struct nsx_shape *s, struct nsx_occupancy *ret)
 {
 	const struct nsx_launch *l = nsx_shape_launch(t, s);
-	struct nsx_block_shape b = {
-		.threads = nsx_extent(l->block),
-		.registers = l->registers,
-		.shared_bytes = nsx_shape_shared(t, s)};
-	struct nsx_sm sm;
 
-	if (!g || !l->known)
-		return false;
-	sm = sm_of(g);
-	return nsx_occupancy(&sm, &b, ret);
+	return l->known && nsx_gpu_occupancy(g, &(struct nsx_block_shape){
+		.threads = nsx_extent(l->block), .registers = l->registers,
+		.shared_bytes = nsx_shape_shared(t, s)}, ret);
 }

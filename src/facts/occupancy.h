@@ -34,7 +34,9 @@ bool nsx_occupancy(const struct nsx_sm *sm, const struct nsx_block_shape *b,
 struct nsx_gpu_info;
 struct nsx_trace;
 struct nsx_shape;
-/* The same of a trace's launch configuration; g NULL: not known. */
+/* The same of a block on a GPU of the trace, or of a launch configuration; g NULL: not known. */
+bool nsx_gpu_occupancy(const struct nsx_gpu_info *g, const struct nsx_block_shape *b,
+		       struct nsx_occupancy *ret);
 bool nsx_shape_occupancy(const struct nsx_trace *t, const struct nsx_gpu_info *g,
 			 const struct nsx_shape *s, struct nsx_occupancy *ret);
 /* Bytes of shared memory of a block; -1: not told. */

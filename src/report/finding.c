@@ -21,10 +21,12 @@ const char *const nsx_category_names[] = {
 };
 
 #define NSX_FINDING(id, category) {#id, NSX_CAT_##category},
+#define NSX_CAUSE(id, name, category) {#name, NSX_CAT_##category},
 const struct nsx_finding_def nsx_finding_defs[NSX_NFINDING_IDS] = {
 #include "report/finding.def"
 };
 #undef NSX_FINDING
+#undef NSX_CAUSE
 
 enum nsx_finding_id nsx_finding_id_of(const char *key)
 {

@@ -14,11 +14,13 @@
 #include "report/table.h"
 
 #define NSX_FINDING(id, category) NSX_ID_##id,
+#define NSX_CAUSE(id, name, category) NSX_ID_##id,
 enum nsx_finding_id {
 #include "report/finding.def"
 	NSX_NFINDING_IDS
 };
 #undef NSX_FINDING
+#undef NSX_CAUSE
 
 enum nsx_category { /* field of the remedy */
 	NSX_CAT_BALANCE, NSX_CAT_COMMUNICATION, NSX_CAT_COMPUTE, NSX_CAT_HOST,
@@ -77,8 +79,9 @@ struct nsx_finding {
 			 told by the id; 0: none */
 	struct nsx_plan remedy; /* what would be different; n == 0: nothing to
 				   replay                                    */
-	struct nsx_plan instead; /* a stronger remedy, taken where it wins far
-				    more: not doing it at all; n == 0: none  */
+	struct nsx_plan surely; /* what of the remedy the trace leaves no doubt about;
+				   n == 0: all of it                         */
+	const char *if_least;	/* "if only ...": when no more than that is won */
 	enum nsx_part_class part; /* slow iterations have most of this beyond
 			       the others                                    */
 	double guess_ns;    /* price where nothing can be replayed; 0: the
@@ -94,7 +97,6 @@ struct nsx_finding {
 	bool is_assumed;    /* how much the remedy changes is a guess, which
 			       evidence[1] states                            */
 	bool is_bound;	    /* the price is an upper bound, as evidence says   */
-	bool is_upper;	    /* likewise, though likely all of it can be won    */
 	bool is_least;	    /* measured_ns is a lower bound, as evidence says  */
 	bool is_unseen;     /* what it waits for may come from outside of what
 			       was traced: it raises no high alarm           */
@@ -102,25 +104,9 @@ struct nsx_finding {
 			       where its price puts it if that is half of the
 			       window, though the price is assumed           */
 	bool is_rest;	    /* told only where others explain less of it     */
-	bool is_ahead;	    /* waits after which the GPU has work left: what
-			       makes the host late then names the cause      */
-	bool is_wait;	    /* for copies, and the host needs what they bring:
-			       guess_ns is theirs, or what idles right after  */
-	bool counts_idle;   /* guess_ns is what the GPU idles right after waits, as
-			       evidence[1] says                              */
-	bool is_after_few;  /* waits, after few of which the GPU idles: host
-			       code that wins the same names the cause        */
 	bool may_be_pace;   /* it may be what sets the pace: of little worth
 			       where something does                          */
 	bool is_quiet;	    /* it raises no alarm, whatever it wins           */
-	bool is_own;	    /* code of the host whose range makes no CUDA call:
-			       the program names what a wait beside it is for  */
-	bool is_round_trip; /* what the host works on comes back: it waits for
-			       that, and what it launches next needs it      */
-	bool is_symptom;    /* it says when time is lost, and not why: a cause
-			       that wins the same leads it                   */
-	bool lasts;	    /* iterations are slow to the end of the window: what
-			       wins as much there is told, wherever it stands */
 	bool is_set;	    /* the severity is the detector's                */
 	unsigned also; /* categories, a bit each, that it is found in as well */
 	bool is_of_gpu;	    /* the host is in time, whatever the category says */
@@ -144,10 +130,10 @@ struct nsx_finding {
 #define NSX_EACH_PROOF(f, k)                                                  \
 	for (size_t k = 0; k < ARRAY_LEN((f)->proof) && (f)->proof[k].csv; k++)
 
-/* Whether most of its price hangs on waits outside CUDA, which may end when they did. */
-static inline bool nsx_is_doubted(const struct nsx_finding *f)
+/* Whether the trace leaves open how much of its price is won. */
+static inline bool nsx_is_open(const struct nsx_finding *f)
 {
-	return f->low_ns < f->headroom_ns / 2;
+	return f->is_bound || f->low_ns < 0.9 * f->headroom_ns;
 }
 
 /* Findings and what was checked and is fine. Empty: zeroed but for the arena. */

@@ -69,7 +69,7 @@ def check_whole(lines, page):
             for subject in line.rstrip(" .")[len("Not in this trace: "):].split(", "):
                 yield f"'{subject}' is missing and has a section", subject.lower() not in headings
     for i, line in enumerate(lines):
-        line = re.sub(r"`[^`]*`", "", line)
+        line = re.sub(r"`[^`]*`|^- \*\*\[\w+\] .*?\*\*", "", line)  # not names and titles
         yield f"digits: {DIGITS.findall(line)} in '{line[:120]}'", not DIGITS.search(line)
         for sentence in re.split(r"(?<=[.;:→]) ", line) if i >= len(page) and line[:1] not in "|*" else []:
             if len(sentence) >= 60:

@@ -750,7 +750,6 @@ int model_link(struct build *b, struct nsx_err *err)
 	/* Only links were found by these, and the next steps need room. */
 	nsx_arena_drop(b->a, b->outer);
 	nsx_arena_drop(b->a, b->next);
-	nsx_arena_drop(b->a, b->last_op);
 	nsx_arena_drop(b->a, b->queued);
 	return rc;
 }

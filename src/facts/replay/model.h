@@ -82,6 +82,7 @@ enum {
 	CALL_LONG = 256,   /* of MPI: ended so long after the last had come
 			      that the trace does not show why                */
 	CALL_PAUSE = 512,  /* the gap before it holds waits outside CUDA      */
+	CALL_AWAITS = 1024, /* the gap before it is a wait for an op: await   */
 };
 struct model_call { /* in order of start */
 	int64_t start_ns, end_ns, own_ns, residual_ns;
@@ -101,6 +102,10 @@ struct model_call { /* in order of start */
 struct model_pause { /* of a gap: its waits outside CUDA */
 	int64_t ns;
 	uint32_t call; /* that follows                                       */
+};
+
+struct model_await { /* the gap before a call is a wait for an op        */
+	uint32_t call, op;
 };
 
 struct model_turn { /* a peer handed over to a thread that does the same work */
@@ -161,6 +166,8 @@ struct nsx_model {
 	uint32_t *wait; /* ops and meetings waited for */
 	struct model_pause *pause; /* of calls that have one, in their order */
 	size_t npauses;
+	struct model_await *await; /* likewise                               */
+	size_t nawaits;
 	struct model_turn *turn; /* of threads that work one at a time, in order */
 	size_t nturns;
 	struct model_api *api;
@@ -288,6 +295,12 @@ static inline int64_t model_pause_ns(const struct nsx_model *m, uint32_t call)
 	return m->call[call].flags & CALL_PAUSE ?
 		       m->pause[model_pause_of(m, call)].ns : 0;
 }
+/* What the gap before a call that has CALL_AWAITS waits for.  O(log n). */
+static inline uint32_t model_awaited(const struct nsx_model *m, uint32_t call)
+{
+	return m->await[NSX_SEARCH((size_t)0, m->nawaits, mid,
+				   m->await[mid].call < call)].op;
+}
 /* The last call of the same thread before one that a peer handed over to; NSX_NONE: none did.
  * O(log n).
  */
@@ -336,6 +349,7 @@ int model_link(struct build *b, struct nsx_err *err);
 int model_teams(struct build *b, struct nsx_err *err);
 int model_alike(struct build *b, struct nsx_err *err);
 int model_host(struct build *b, struct nsx_err *err);
+int model_await(struct build *b, struct nsx_err *err);
 /* Fills the turns of threads that do the same. */
 int model_peers(struct build *b, struct nsx_err *err);
 int model_learn(struct build *b, struct nsx_err *err);

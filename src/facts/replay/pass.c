@@ -301,6 +301,16 @@ static int64_t hold(struct player *p, unsigned how, int64_t ns,
 	return how & PLAY_FIXED ? NSX_MAX(ns, recorded_ns) : ns;
 }
 
+/* As long after the work that it waits for as it was; the thread may come later to it. */
+static int64_t awaited_until(const struct player *p, uint32_t i)
+{
+	const struct model_call *c = &p->m->call[i];
+	uint32_t op = model_awaited(p->m, i);
+	int64_t wake_ns = c->start_ns - model_op_end(&p->m->op[op]);
+
+	return NSX_MAX(p->call_end[c->before], p->op_end[op] + wake_ns);
+}
+
 static void start_call(struct player *p, unsigned how, uint32_t i)
 {
 	const struct nsx_model *m = p->m;
@@ -317,6 +327,8 @@ static void start_call(struct player *p, unsigned how, uint32_t i)
 			      p->edit.gap_ns[i] + *player_pause(p, i) :
 			      c->start_ns - m->call[c->before].end_ns;
 		start = p->call_end[before] + gap;
+		if (c->flags & CALL_AWAITS)
+			start = awaited_until(p, i);
 		if ((c->flags & CALL_OUTSIDE) &&
 		    !(p->edit.call[i] & EDIT_LIFTED))
 			start = hold(p, how, start, c->start_ns);
@@ -723,7 +735,8 @@ static int64_t measure(struct player *p)
 }
 
 /* What a kernel takes of its GPU: its length by its part of the multiprocessors.  One that is
- * to be faster for it has more of these by as much.
+ * to be faster because it fills more of the GPU takes no more of it than before, nor more than
+ * all of it while it runs.
  */
 static double blocks_take_ns(const struct player *p, uint32_t i)
 {
@@ -731,11 +744,13 @@ static double blocks_take_ns(const struct player *p, uint32_t i)
 	const struct model_op *o = &p->m->op[i];
 	const struct nsx_gpu_info *gpu = nsx_device_gpu(t, nsx_stream_of(t, o->row)->device);
 	const struct nsx_shape *s = &t->shape[nsx_op_detail(&t->ops, o->row)];
-	int64_t length_ns = p->edit.op[i] & EDIT_FULL ? o->length_ns : length_of(p, i);
+	double length_ns = (double)length_of(p, i), part;
 
-	return !gpu || gpu->sm_count <= 0 ?
-		       0 : (double)length_ns *
-			   NSX_MIN(1, (double)nsx_shape_blocks(t, s) / (double)gpu->sm_count);
+	if (!gpu || gpu->sm_count <= 0)
+		return 0;
+	part = NSX_MIN(1, (double)nsx_shape_blocks(t, s) / (double)gpu->sm_count);
+	return p->edit.op[i] & EDIT_FULL ?
+		       NSX_MIN((double)o->length_ns * part, length_ns) : length_ns * part;
 }
 
 /* However kernels run side by side, all blocks have to run: what fills the GPU can be

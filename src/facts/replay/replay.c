@@ -81,7 +81,7 @@ static int load(struct build *b, struct nsx_err *err)
 static int build(struct build *b, size_t max_ops, struct nsx_err *err)
 {
 	static int (*const steps[])(struct build *b, struct nsx_err *err) = {
-		load, find_shared, model_link, model_teams, model_host,
+		load, find_shared, model_link, model_teams, model_host, model_await,
 		model_peers, model_learn, model_order, model_sets, model_alike, model_close};
 	int rc;
 
@@ -143,6 +143,7 @@ void nsx_model_free(struct nsx_model *m)
 	free(m->api);
 	free(m->wait);
 	free(m->pause);
+	free(m->await);
 	free(m->turn);
 	free(m->engine_rank);
 	span_list_done(&m->waits);

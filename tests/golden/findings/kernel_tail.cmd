@@ -1,1 +1,0 @@
-explain @kernel_tail --pass findings --md

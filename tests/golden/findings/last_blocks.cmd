@@ -1,1 +1,0 @@
-explain @last_blocks --pass findings --md

@@ -1,1 +1,0 @@
-explain @last_kernel_long --pass findings --md

@@ -1,1 +1,0 @@
-explain @replays_meet --pass findings --md

@@ -1,1 +1,0 @@
-explain @replays_two_late --pass findings --md

@@ -1,1 +1,0 @@
-explain @slow_replays --pass findings --md

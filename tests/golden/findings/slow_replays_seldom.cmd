@@ -1,1 +1,0 @@
-explain @slow_replays_seldom --pass findings --md

@@ -1,0 +1,26 @@
+#!/bin/sh
+# What is told first of every trace at hand: of the first five findings the key, the severity,
+# the price as a share of the judged window and the place. It shows what a change of the
+# rules moves; it is a record and no judge.
+# usage: told.sh BUILD_DIR [TRACE...] >told.tsv
+set -eu
+b=$(realpath "$1"); shift
+tests=$(realpath "$(dirname "$0")")
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+if [ $# -eq 0 ]; then
+	ln -s "$tests/fixtures/_schema" "$tmp/_schema"
+	for f in "$tests"/measured/*.sql "$tests"/measured/*.sql.gz; do
+		name=$(basename "${f%.gz}" .sql)
+		case $f in *.gz) gzip -dc "$f" ;; *) cat "$f" ;; esac >"$tmp/$name.sql"
+		"$b/mkfixture" "$tmp/$name.sql" "$tmp/measured.$name.sqlite"
+	done
+	set -- "$b"/fixtures/*.sqlite "$tmp"/*.sqlite "$tests"/../../shared/traces/*.sqlite
+fi
+for f; do [ ! -e "$f" ] || echo "$f"; done |
+	xargs -P "$(nproc)" -I{} sh -c '
+	n=$(basename "{}" .sqlite)
+	"$0" "{}" --json 2>/dev/null | python3 "$1/told.py" "$n" >"$2/$n.tsv" || :' \
+	"$b/nsys-explain" "$tests" "$tmp"
+printf 'trace\tnth\tkey\tseverity\tprice\tshare\tplace\n'
+cat "$tmp"/*.tsv
