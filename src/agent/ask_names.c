@@ -227,11 +227,12 @@ static int match_kernels(struct nsx_answer *a, const nsx_str *names,
 {
 	const struct nsx_kernel_names *k = &a->r->facts->kernels;
 	regex_t re;
+	int rc = 0;
 
 	if (nsx_regex_compile(&re, a->argument, REG_NOSUB, err))
 		return nsx_wrap(err, "cannot read the expression '%s'",
 				a->argument);
-	for (size_t i = 0; i < k->n; i++) {
+	for (size_t i = 0; i < k->n && !(rc = nsx_stopped(err)); i++) {
 		nsx_str name = names[i];
 
 		wanted[name] = !regexec(&re, nsx_text(a->r->trace, name), 0,
@@ -241,7 +242,7 @@ static int match_kernels(struct nsx_answer *a, const nsx_str *names,
 		*ret_n += wanted[name];
 	}
 	regfree(&re);
-	return 0;
+	return rc;
 }
 
 static const char *some_labels(struct nsx_answer *a, const nsx_str *names)

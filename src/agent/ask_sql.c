@@ -9,9 +9,10 @@
 #include <string.h>
 #include <strings.h>
 #include "agent/ask.h"
+#include "base/child.h"
 #include "schema/query.h"
 
-enum { MAX_MS = 5000 };
+enum { MAX_S = 5, MAX_MB = 512, MAX_OUT = 64 << 20 };
 
 struct nsx_sql {
 	struct nsx_db *db;
@@ -222,81 +223,133 @@ static int connect(struct nsx_subject *subject, struct nsx_err *err)
 	return 0;
 }
 
+/* In the child -----------------------------------------------------------------------*/
+
+/* What a child says: names of columns, each with its NUL, an empty one behind the last;
+ * then the cells of each row.  Text follows its cell, len bytes of it.
+ */
+struct select {
+	struct nsx_db *db;
+	const struct nsx_schema *schema;
+	const char *sql;
+	size_t limit; /* rows; one more says that there are more             */
+};
+
+static void put_cell(struct nsx_buf *out, struct nsx_val *v)
+{
+	if (v->type == NSX_V_TEXT)
+		v->len = NSX_MIN(v->len, NSX_MAX_TEXT);
+	nsx_buf_add(out, (const char *)v, sizeof(*v));
+	if (v->type == NSX_V_TEXT)
+		nsx_buf_add(out, v->u.p, v->len);
+}
+
+static int run_select(void *ctx, struct nsx_buf *out, struct nsx_err *err)
+{
+	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *s = NULL;
+	const struct select *q = ctx;
+	int ncols, rc;
+
+	nsx_db_guard(q->db, may_read, (void *)q->schema, (int64_t)MAX_MB << 20);
+	rc = nsx_db_prepare(q->db, q->sql, &s, err);
+	if (rc)
+		return rc;
+	ncols = nsx_stmt_columns(s);
+	for (int i = 0; i < ncols; i++) {
+		const char *name = nsx_stmt_column_name(s, i);
+
+		nsx_buf_adds(out, *name ? name : "?column?");
+		nsx_buf_add(out, "", 1);
+	}
+	nsx_buf_add(out, "", 1);
+	for (size_t n = 0; n <= q->limit && (rc = nsx_step(s, err)) == 1; n++) {
+		for (int i = 0; i < ncols; i++) {
+			struct nsx_val v;
+
+			nsx_read_val(s, i, &v);
+			put_cell(out, &v);
+		}
+		if (out->n > MAX_OUT)
+			return nsx_fail(err, NSX_E_NOMEM, "too much to say");
+	}
+	return rc < 0 ? rc : 0;
+}
+
 /* Rows -------------------------------------------------------------------------------*/
 
-static struct nsx_cell cell_of(struct nsx_answer *a, const struct nsx_val *v)
+static struct nsx_cell take_cell(struct nsx_answer *a, const char **p)
 {
-	switch (v->type) {
-	case NSX_V_I64:
-		return nsx_int(v->u.i);
-	case NSX_V_F64:
-		return nsx_real(v->u.f);
-	case NSX_V_TEXT: {
-		struct nsx_buf b = {0};
+	struct nsx_val v;
+	struct nsx_buf b = {0};
 
-		nsx_buf_add_utf8(&b, v->u.p, NSX_MIN(v->len, NSX_MAX_TEXT));
+	memcpy(&v, *p, sizeof(v));
+	*p += sizeof(v);
+	switch (v.type) {
+	case NSX_V_I64:
+		return nsx_int(v.u.i);
+	case NSX_V_F64:
+		return nsx_real(v.u.f);
+	case NSX_V_TEXT:
+		nsx_buf_add_utf8(&b, *p, v.len);
+		*p += v.len;
 		return nsx_string(nsx_buf_keep(&b, a->out->arena));
-	}
 	case NSX_V_BLOB:
-		return nsx_string(nsx_say(a->out, "%u bytes", v->len));
+		return nsx_string(nsx_say(a->out, "%u bytes", v.len));
 	default:
 		return nsx_null();
 	}
 }
 
-static const struct nsx_layout *layout_of(struct nsx_answer *a,
-					  struct nsx_stmt *s)
+/* A column without a key of its own gets its number behind it. */
+static const char *key_of(const char *name, const struct nsx_col *cols, unsigned i,
+			  struct nsx_arena *arena)
+{
+	struct nsx_buf b = {0};
+
+	for (; *name; name++)
+		nsx_buf_printf(&b, strchr(".\\", *name) ? "\\%c" : "%c", *name);
+	for (unsigned k = 0; k < i; k++)
+		if (!strcmp(cols[k].key, b.p))
+			nsx_buf_printf(&b, "_%u", i + 1);
+	return nsx_buf_keep(&b, arena);
+}
+
+static const struct nsx_layout *take_layout(struct nsx_answer *a, const char **p)
 {
 	struct nsx_arena *arena = a->out->arena;
 	struct nsx_layout *l = nsx_arena_get(arena, sizeof(*l));
-	unsigned n = (unsigned)nsx_stmt_columns(s);
-	struct nsx_col *cols = nsx_arena_get(arena, n * sizeof(*cols));
+	struct nsx_col *cols;
+	unsigned n = 0;
 
-	for (unsigned i = 0; i < n; i++) {
-		struct nsx_buf b = {0};
-
-		for (const char *p = nsx_stmt_column_name(s, (int)i); *p; p++)
-			nsx_buf_printf(&b, strchr(".\\", *p) ? "\\%c" : "%c",
-				       *p);
-		for (unsigned k = 0; k < i; k++)
-			if (!strcmp(cols[k].key, b.p ? b.p : ""))
-				nsx_buf_printf(&b, "_%u", i + 1);
-		if (!b.n)
-			nsx_buf_adds(&b, "?column?");
-		cols[i] = (struct nsx_col){.key = nsx_buf_keep(&b, arena),
+	for (const char *name = *p; *name; name += strlen(name) + 1)
+		n++;
+	cols = nsx_arena_get(arena, n * sizeof(*cols));
+	for (unsigned i = 0; i < n; i++, *p += strlen(*p) + 1)
+		cols[i] = (struct nsx_col){.key = key_of(*p, cols, i, arena),
 					   .type = NSX_T_STR,
 					   .help = "as selected",
 					   .is_exact = true};
-	}
-	l->key = "rows";
-	l->cols = cols;
-	l->ncols = n;
-	l->json_rows = NSX_ALL_ROWS;
+	++*p;
+	*l = (struct nsx_layout){.key = "rows", .cols = cols, .ncols = n,
+				 .json_rows = NSX_ALL_ROWS};
 	return l;
 }
 
-static int read_rows(struct nsx_answer *a, struct nsx_stmt *s,
-		     struct nsx_err *err)
+static void take_rows(struct nsx_answer *a, const struct nsx_buf *said)
 {
-	struct nsx_table *t = nsx_add_table(a->out, layout_of(a, s));
-	int rc;
+	const char *p = said->p;
+	struct nsx_table *t = nsx_add_table(a->out, take_layout(a, &p));
 
-	while ((rc = nsx_step(s, err)) == 1 && t->nrows < a->limit) {
+	while (p < said->p + said->n && t->nrows < a->limit) {
 		struct nsx_cell *row = nsx_add_row(t);
 
-		for (unsigned i = 0; i < t->layout->ncols; i++) {
-			struct nsx_val v;
-
-			nsx_read_val(s, (int)i, &v);
-			row[i] = cell_of(a, &v);
-		}
+		for (unsigned i = 0; i < t->layout->ncols; i++)
+			row[i] = take_cell(a, &p);
 	}
-	if (rc == 1)
+	if (p < said->p + said->n)
 		nsx_note(a->out, "there are more than these %zu rows: ask for "
 			 "fewer, or for sums", t->nrows);
-	if (rc >= 0)
-		nsx_answer_show(a, t);
-	return rc < 0 ? rc : 0;
+	nsx_answer_show(a, t);
 }
 
 /* Mending ----------------------------------------------------------------------------*/
@@ -359,28 +412,41 @@ static int refuse(struct nsx_err *err)
 			"string, by id");
 }
 
+/* In the words of who wrote the SELECT. */
+static int explain(struct nsx_err *err, const char *sql)
+{
+	switch (err->rc) {
+	case NSX_E_NAME:
+		mend(sql, err);
+		return err->rc;
+	case NSX_E_DENIED:
+		return refuse(err);
+	case NSX_E_SLOW:
+		return nsx_fail(err, NSX_E_SLOW, "the SELECT took more than %d s: sum "
+				"over fewer rows, or ask 'window' or 'kernel'", MAX_S);
+	case NSX_E_NOMEM:
+		return nsx_fail(err, NSX_E_NOMEM, "the SELECT took more than %d MB of "
+				"memory: ask for fewer rows, or for sums", MAX_MB);
+	default:
+		return err->rc;
+	}
+}
+
 int nsx_ask_sql(struct nsx_answer *a, struct nsx_err *err)
 {
-	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *s = NULL;
-	struct nsx_db *db;
+	struct nsx_buf said = {0};
+	struct select q = {.sql = a->argument, .limit = a->limit};
 	int rc = is_select(a->argument) ? connect(a->subject, err) :
 					  refuse(err);
 
 	if (rc)
 		return rc;
-	db = a->subject->sql->db;
 	a->window = a->r->trace->full;
-	nsx_db_guard(db, may_read, (void *)a->subject->sql->schema, MAX_MS);
-	rc = nsx_db_prepare(db, a->argument, &s, err);
-	if (rc == NSX_E_NAME)
-		mend(a->argument, err);
-	if (rc == NSX_E_DENIED)
-		rc = refuse(err);
-	if (rc)
-		return rc;
-	rc = read_rows(a, s, err);
-	return rc == NSX_E_SLOW ?
-		       nsx_fail(err, NSX_E_SLOW, "the SELECT took more than %d "
-				"s: sum over fewer rows, or ask 'window' or "
-				"'kernel'", MAX_MS / 1000) : rc;
+	q.db = a->subject->sql->db;
+	q.schema = a->subject->sql->schema;
+	rc = nsx_in_child(run_select, &q, MAX_S, &said, err);
+	if (!rc)
+		take_rows(a, &said);
+	nsx_buf_done(&said);
+	return rc ? explain(err, a->argument) : 0;
 }

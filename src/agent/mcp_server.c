@@ -2,10 +2,11 @@
  *
  * The reading thread never waits for a call: it reads on, so that a cancellation
  * is heard, and tells of progress five times a second.  A call is stopped by
- * nsx_stop_flag, as an interrupt would; the flag is taken back when the call has
- * ended.
+ * nsx_stop_flag, as by a signal, but with a value of its own, which is taken back
+ * when the call has ended.
  */
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -33,21 +34,42 @@ struct server {
 	size_t nwaiting;
 	bool is_cancelled; /* the running one                                */
 	bool is_over;	   /* no more jobs come                              */
-	bool is_gone;	   /* nobody reads what is written                   */
+	_Atomic bool is_gone; /* nobody reads what is written                */
 	struct timespec began; /* the running one                            */
 	pthread_mutex_t writing;
 };
 
+/* What nsx_stop_flag is when a call was cancelled: only that call is to stop. */
+enum { CANCELLED = 2 };
+
+static void set_stop(int from, int to)
+{
+	(void)__atomic_compare_exchange_n(&nsx_stop_flag, &from, to, false,
+					  __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+static bool is_stopped(const struct server *s)
+{
+	return (nsx_stop_flag && nsx_stop_flag != CANCELLED) || s->is_gone;
+}
+
 /* Out -----------------------------------------------------------------------------*/
 
+/* Only as much as surely fits: a client that does not read is to keep no signal waiting. */
 static void write_all(struct server *s, struct nsx_buf *b)
 {
+	struct pollfd p = {.fd = s->out, .events = POLLOUT};
 	size_t at = 0;
 
 	pthread_mutex_lock(&s->writing);
 	while (at < b->n && !s->is_gone) {
-		ssize_t n = write(s->out, b->p + at, b->n - at);
+		ssize_t n;
 
+		if (poll(&p, 1, TICK_MS) <= 0) {
+			s->is_gone = is_stopped(s);
+			continue;
+		}
+		n = write(s->out, b->p + at, NSX_MIN(b->n - at, PIPE_BUF));
 		if (n > 0)
 			at += (size_t)n;
 		else if (errno != EINTR && errno != EAGAIN)
@@ -95,8 +117,7 @@ static bool end_job(struct server *s)
 
 	pthread_mutex_lock(&s->lock);
 	is_wanted = !s->is_cancelled;
-	if (s->is_cancelled)
-		nsx_stop_flag = 0;
+	set_stop(CANCELLED, 0);
 	s->running = NULL;
 	pthread_cond_broadcast(&s->change);
 	pthread_mutex_unlock(&s->lock);
@@ -143,7 +164,7 @@ static void cancel(struct server *s, const struct nsx_jsonr *id)
 	pthread_mutex_lock(&s->lock);
 	if (s->running && nsx_jsonr_equal(s->running->id, id)) {
 		s->is_cancelled = true;
-		nsx_stop_flag = 1;
+		set_stop(0, CANCELLED);
 	}
 	for (struct job **p = &s->first; *p;) {
 		struct job *j = *p;
@@ -249,16 +270,6 @@ static void tell_progress(struct server *s)
 		write_all(s, &out); /* before the answer, thus inside the lock */
 	}
 	pthread_mutex_unlock(&s->lock);
-}
-
-static bool is_stopped(struct server *s)
-{
-	bool by_signal;
-
-	pthread_mutex_lock(&s->lock);
-	by_signal = nsx_stop_flag && !s->is_cancelled;
-	pthread_mutex_unlock(&s->lock);
-	return by_signal || s->is_gone;
 }
 
 static bool is_full(struct server *s)

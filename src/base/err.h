@@ -55,7 +55,7 @@ bool nsx_write_all(int fd, const void *bytes, size_t n) NSX_CHECKED;
 /* Prefixes the message, keeps and returns the code. */
 int nsx_wrap(struct nsx_err *err, const char *fmt, ...) NSX_PRINTF(2, 3);
 
-/* Set by the signal handler of main; long loops poll it through nsx_stopped,
+/* Set to 1 by the signal handler of main; long loops poll it through nsx_stopped,
  * which fills *err with NSX_E_STOP and returns non-zero when it is set.
  */
 extern volatile int nsx_stop_flag;

@@ -2,24 +2,27 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/regex.h"
+#include "base/str.h"
 
 enum {
 	MAX_LENGTH = 4096, /* characters, after repeats are written out */
 	MAX_GROUPS = 64,   /* inside each other */
 };
 
-/* Written for Python, "\d" would silently mean the letter here. */
-static bool has_digit_class(const char *regex)
+/* What stands behind a backslash and is refused: "\d", which silently means the letter
+ * here, and a back-reference, on which a match takes a time that grows exponentially.
+ */
+static char refused_escape(const char *regex)
 {
 	for (; *regex; regex++) {
 		if (*regex != '\\')
 			continue;
-		if (regex[1] == 'd' || regex[1] == 'D')
-			return true;
-		if (*++regex == '\0')
+		if (!*++regex)
 			break;
+		if (strchr("dD123456789", *regex))
+			return *regex;
 	}
-	return false;
+	return '\0';
 }
 
 /* The last character of a set of characters that begins at p. */
@@ -87,10 +90,13 @@ static bool is_too_large(const char *p)
 int nsx_regex_compile(regex_t *ret, const char *pattern, int flags,
 		      struct nsx_err *err)
 {
-	char why[128];
+	char why[128], escape = refused_escape(pattern);
 	int code;
 
-	if (has_digit_class(pattern))
+	if (nsx_is_digit(escape))
+		return nsx_fail(err, NSX_E_USAGE, "the back-reference \\%c may take "
+				"for ever; write out what it is to match", escape);
+	if (escape)
 		return nsx_fail(err, NSX_E_USAGE, "write [0-9] for \\d");
 	if (is_too_large(pattern))
 		return nsx_fail(err, NSX_E_USAGE, "it repeats too much");

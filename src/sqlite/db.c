@@ -11,7 +11,6 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 #include "sqlite/db.h"
 #include "sqlite/page_file.h"
@@ -33,8 +32,6 @@ struct nsx_db {
 		bool (*may_read)(void *ctx, const char *table,
 				 const char *column);
 		void *ctx;
-		struct timespec end;
-		bool is_late;
 	} guard;
 	struct nsx_pagefile *pages; /* opened by the first scan */
 	bool no_pages;
@@ -48,7 +45,6 @@ const char *const nsx_table_kinds[] = {
 };
 
 struct nsx_stmt {
-	const struct nsx_db *db;
 	sqlite3_stmt *handle;
 	char sql[]; /* for messages */
 };
@@ -613,7 +609,6 @@ int nsx_db_prepare(struct nsx_db *db, const char *sql, struct nsx_stmt **ret,
 		sqlite3_finalize(h);
 		return err->rc;
 	}
-	s->db = db;
 	s->handle = h;
 	memcpy(s->sql, sql, strlen(sql));
 	*ret = s;
@@ -637,9 +632,7 @@ int nsx_db_prepare_on(struct nsx_db *db, const char *head, const char *name,
 
 /* Guard --------------------------------------------------------------------*/
 
-/* Functions that compute a value from their arguments, and take no memory that
- * these do not have.
- */
+/* Functions that compute a value from their arguments. */
 static bool is_harmless(const char *function)
 {
 	static const char *const list[] = {
@@ -670,30 +663,14 @@ static int authorise(void *arg, int action, const char *table, const char *what,
 	return may ? SQLITE_OK : SQLITE_DENY;
 }
 
-static int on_guarded_progress(void *arg)
-{
-	struct guard *g = arg;
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	g->is_late = now.tv_sec > g->end.tv_sec ||
-		     (now.tv_sec == g->end.tv_sec &&
-		      now.tv_nsec > g->end.tv_nsec);
-	return g->is_late || nsx_stop_flag;
-}
-
 void nsx_db_guard(struct nsx_db *db,
 		  bool (*may_read)(void *ctx, const char *table,
 				   const char *column),
-		  void *ctx, int64_t max_ms)
+		  void *ctx, int64_t max_bytes)
 {
-	struct guard *g = &db->guard;
-
-	*g = (struct guard){.may_read = may_read, .ctx = ctx};
-	(void)clock_gettime(CLOCK_MONOTONIC, &g->end);
-	g->end.tv_sec += max_ms / 1000;
-	sqlite3_set_authorizer(db->handle, authorise, g);
-	sqlite3_progress_handler(db->handle, 1000, on_guarded_progress, g);
+	db->guard = (struct guard){may_read, ctx};
+	sqlite3_set_authorizer(db->handle, authorise, &db->guard);
+	sqlite3_hard_heap_limit64(sqlite3_memory_used() + max_bytes);
 }
 
 void nsx_stmt_done(struct nsx_stmt **s)
@@ -713,9 +690,6 @@ int nsx_step(struct nsx_stmt *s, struct nsx_err *err)
 	case SQLITE_DONE:
 		return 0;
 	default:
-		if (s->db->guard.is_late)
-			return nsx_fail(err, NSX_E_SLOW, "cannot read '%s': it "
-					"took too long", s->sql);
 		return fail_db(err, sqlite3_db_handle(s->handle), "cannot read",
 			       s->sql);
 	}

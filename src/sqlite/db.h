@@ -129,15 +129,15 @@ int nsx_stmt_columns(struct nsx_stmt *s);
 const char *nsx_stmt_column_name(struct nsx_stmt *s, int col);
 
 /* For statements that somebody else wrote: from now on only SELECT, over tables
- * and columns
- * that may_read allows, with functions that only compute, for max_ms at a time
- * (of nsx_step and nsx_db_prepare, counted from nsx_db_guard).  Errors of both
- * then: NSX_E_DENIED, NSX_E_NAME, NSX_E_SLOW.
+ * and columns that may_read allows, with functions that only compute, and with
+ * max_bytes of memory more than is held now, in this whole process.  It ends no
+ * statement: a single step may take for ever, so run them in a child (base/child.h).
+ * Errors of nsx_step and nsx_db_prepare then: NSX_E_DENIED, NSX_E_NAME, NSX_E_NOMEM.
  */
 void nsx_db_guard(struct nsx_db *db,
 		  bool (*may_read)(void *ctx, const char *table,
 				   const char *column),
-		  void *ctx, int64_t max_ms);
+		  void *ctx, int64_t max_bytes);
 
 enum nsx_val_type { NSX_V_NULL, NSX_V_I64, NSX_V_F64, NSX_V_TEXT, NSX_V_BLOB };
 

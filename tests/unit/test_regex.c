@@ -28,6 +28,7 @@ TEST(what_is_refused_says_why)
 	} bad[] = {
 		{"[", "nvalid"},
 		{"a\\d", "write [0-9]"},
+		{"(.*)(.*)(.*)\\3\\2\\1", "back-reference \\3"},
 		{"(((a{200}){200}){200})", "repeats too much"},
 	};
 

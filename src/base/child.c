@@ -1,0 +1,106 @@
+/* child.c - fork, one pipe, one loop. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "base/child.h"
+#include "base/clock.h"
+
+enum { TICK_MS = 20, PIECE = 65536 };
+
+struct head { /* of what a child says: n bytes follow */
+	int rc;
+	size_t n;
+};
+
+static _Noreturn void be_child(int to, pid_t parent,
+			       int (*work)(void *, struct nsx_buf *, struct nsx_err *),
+			       void *ctx)
+{
+	struct nsx_buf out = {0};
+	struct head head;
+	struct nsx_err err;
+	sigset_t all;
+
+	/* The parent hears the signals. One that dies takes its child along. */
+	(void)sigfillset(&all);
+	(void)sigprocmask(SIG_BLOCK, &all, NULL);
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
+		_exit(1);
+	head.rc = work(ctx, &out, &err);
+	if (head.rc) {
+		nsx_buf_clear(&out);
+		nsx_buf_add(&out, (const char *)&err, sizeof(err));
+	}
+	head.n = out.n;
+	_exit(!nsx_write_all(to, &head, sizeof(head)) ||
+	      !nsx_write_all(to, out.p, out.n));
+}
+
+/* Takes what the child says until it has ended, or is to be ended. */
+static int listen_to(int from, double end_s, struct nsx_buf *out, struct nsx_err *err)
+{
+	struct pollfd p = {.fd = from, .events = POLLIN};
+	ssize_t n = 1;
+
+	while (n) {
+		if (nsx_stopped(err))
+			return err->rc;
+		if (nsx_now_s() > end_s)
+			return nsx_fail(err, NSX_E_SLOW, "it took too long");
+		if (poll(&p, 1, TICK_MS) <= 0)
+			continue;
+		n = read(from, nsx_buf_room(out, PIECE), PIECE);
+		if (n > 0)
+			out->n += (size_t)n;
+	}
+	return 0;
+}
+
+/* Puts what the child said in order: it may have been ended before it said all. */
+static int understand(struct nsx_buf *said, struct nsx_err *err)
+{
+	struct head head = {0};
+
+	if (said->n >= sizeof(head))
+		memcpy(&head, said->p, sizeof(head));
+	if (said->n < sizeof(head) || said->n - sizeof(head) != head.n)
+		return nsx_fail(err, NSX_E_NOMEM, "its process was ended by the system, "
+				"probably for want of memory");
+	said->n = head.n;
+	memmove(said->p, said->p + sizeof(head), head.n);
+	if (head.rc)
+		memcpy(err, said->p, sizeof(*err));
+	return head.rc;
+}
+
+int nsx_in_child(int (*work)(void *ctx, struct nsx_buf *out, struct nsx_err *err),
+		 void *ctx, double max_s, struct nsx_buf *out, struct nsx_err *err)
+{
+	double end_s = nsx_now_s() + max_s;
+	pid_t self = getpid(), pid;
+	int fd[2], rc;
+
+	if (pipe2(fd, O_CLOEXEC))
+		return nsx_fail(err, NSX_E_IO, "cannot open a pipe: %s", strerror(errno));
+	pid = fork();
+	if (!pid)
+		be_child(fd[1], self, work, ctx);
+	(void)close(fd[1]);
+	if (pid < 0) {
+		rc = nsx_fail(err, NSX_E_IO, "cannot start a process: %s",
+			      strerror(errno));
+	} else {
+		rc = listen_to(fd[0], end_s, out, err);
+		(void)kill(pid, SIGKILL);
+		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+			;
+		rc = rc ? rc : understand(out, err);
+	}
+	(void)close(fd[0]);
+	return rc;
+}
