@@ -1,11 +1,11 @@
 /* loaded.c - the traces in memory, by the file they were read from. */
 #include <errno.h>
-#include <fcntl.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "agent/loaded.h"
+#include "base/open.h"
 
 enum { ENDS = 1 << 20, PIECE = 4096, PIECES = 256 };
 
@@ -35,7 +35,7 @@ static int hash_piece(int fd, const char *path, off_t at, size_t n,
 static int trace_id(const char *path, char ret[NSX_TRACE_ID],
 		    struct nsx_err *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), rc;
+	int fd = nsx_open(path), rc;
 	struct stat st;
 	uint64_t hash;
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "agent/roots.h"
+#include "base/open.h"
 #include "base/str.h"
 
 enum { MAX_DEPTH = 3, MAX_LOOKED_AT = 10000 };
@@ -28,6 +29,8 @@ int nsx_roots_init(struct nsx_roots *r, const char *const *dirs, size_t n,
 		if (!S_ISDIR(st.st_mode))
 			return nsx_fail(err, NSX_E_USAGE, "cannot use the root "
 					"'%s': not a folder", dirs[i]);
+		if (nsx_confine(r->v[i], err))
+			return err->rc;
 	}
 	return 0;
 }
@@ -35,18 +38,6 @@ int nsx_roots_init(struct nsx_roots *r, const char *const *dirs, size_t n,
 void nsx_roots_done(struct nsx_roots *r)
 {
 	free(r->v);
-}
-
-static bool is_inside(const struct nsx_roots *r, const char *real)
-{
-	for (size_t i = 0; i < r->n; i++) {
-		size_t n = strlen(r->v[i]);
-
-		if (!strncmp(real, r->v[i], n) &&
-		    (!real[n] || real[n] == '/' || r->v[i][n - 1] == '/'))
-			return true;
-	}
-	return false;
 }
 
 enum nsx_place nsx_roots_find(const struct nsx_roots *r, const char *path,
@@ -62,7 +53,7 @@ enum nsx_place nsx_roots_find(const struct nsx_roots *r, const char *path,
 			snprintf(joined, sizeof(joined), "%s/%s", r->v[i],
 				 path);
 		if (*path && strlen(path) < PATH_MAX && realpath(joined, ret))
-			place = is_inside(r, ret) ? NSX_PLACE_INSIDE :
+			place = nsx_is_confined(ret) ? NSX_PLACE_INSIDE :
 						    NSX_PLACE_OUTSIDE;
 	}
 	return place;

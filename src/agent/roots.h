@@ -11,7 +11,9 @@ struct nsx_roots {
 	char (*v)[PATH_MAX]; /* real                                         */
 	size_t n;
 };
-/* n 0: the working folder. Errors: NSX_E_IO, NSX_E_USAGE (no folder). */
+/* n 0: the working folder.  From then on nothing else can be read (base/open.h).
+ * Errors: NSX_E_IO, NSX_E_USAGE (no folder).
+ */
 int nsx_roots_init(struct nsx_roots *r, const char *const *dirs, size_t n,
 		   struct nsx_err *err) NSX_CHECKED;
 void nsx_roots_done(struct nsx_roots *r);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/open.h"
 #include "base/par.h"
 #include "base/stat.h"
 #include "diff/side.h"
@@ -605,8 +606,8 @@ bool nsx_side_is_same(const struct nsx_side *a, const struct nsx_side *b)
 		return a->content == b->content;
 	if (a->size_bytes != b->size_bytes)
 		return false;
-	x = fopen(a->path, "rbe");
-	y = fopen(b->path, "rbe");
+	x = nsx_open_stream(a->path);
+	y = nsx_open_stream(b->path);
 	if (x && y)
 		same = same_bytes(x, y);
 	if (x)

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/open.h"
 #include "base/stat.h"
 #include "emit/emit.h"
 #include "fleet/digest.h"
@@ -458,7 +459,7 @@ static enum looks look_at(const char *path)
 {
 	unsigned char head[100] = {0};
 	struct stat st;
-	FILE *f = !stat(path, &st) && S_ISREG(st.st_mode) ? fopen(path, "re") :
+	FILE *f = !stat(path, &st) && S_ISREG(st.st_mode) ? nsx_open_stream(path) :
 							    NULL;
 	size_t n = f ? fread(head, 1, sizeof(head), f) : 0;
 	uint32_t id;
@@ -792,7 +793,7 @@ int nsx_digest_parse(const void *image, size_t n, const char *name,
 
 static int read_file(const char *path, struct nsx_buf *ret, struct nsx_err *err)
 {
-	FILE *f = fopen(path, "re");
+	FILE *f = nsx_open_stream(path);
 	char *p = NULL;
 	long n = -1;
 	int rc = 0;

@@ -1,11 +1,11 @@
 /* container.c - finds the parts of a report, or what is left of them. */
 #include <errno.h>
-#include <fcntl.h>
 #include <lz4.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
+#include "base/open.h"
 #include "nsysrep/container.h"
 #include "nsysrep/nsysrep.h"
 
@@ -17,7 +17,7 @@
 bool nsx_is_report(const char *path)
 {
 	char head[sizeof(FIRST_LINE) - 1];
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = nsx_open(path);
 	ssize_t n = fd < 0 ? -1 : pread(fd, head, sizeof(head), 0);
 
 	if (fd >= 0)
@@ -83,7 +83,7 @@ static int read_all(int fd, const char *path, struct nsx_container *c,
 static int read_file(const char *path, struct nsx_container *c,
 		     struct nsx_err *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), rc;
+	int fd = nsx_open(path), rc;
 
 	if (fd < 0)
 		return nsx_fail(err, NSX_E_IO, "cannot open '%s': %s", path,

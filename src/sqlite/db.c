@@ -1,12 +1,13 @@
 /* db.c - the only file that includes sqlite3.h.
  *
- * Opening is in two steps: sniff.c tells what kind of file it is, without
- * SQLite; then the file is opened immutable, with every defence SQLite offers
- * against a database written by somebody else.
+ * Opening is in two steps: sniff.c opens the file and tells of what kind it is,
+ * without SQLite, which then reads it by its descriptor, with every defence that it
+ * offers against a database written by somebody else.
  */
 #include <errno.h>
-#include <fcntl.h>
+#include <pthread.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -18,6 +19,8 @@
 
 struct nsx_db {
 	sqlite3 *handle; /* NULL: a clone that was not used yet */
+	int fd; /* the file; -1: in memory, or closed */
+	bool is_clone; /* then the file is another's */
 	struct nsx_arena *arena;
 	const char *path;
 	int64_t size;
@@ -55,7 +58,7 @@ static struct nsx_db *new_db(const char *path, int64_t size)
 	struct nsx_db *db = nsx_arena_get(a, sizeof(*db));
 
 	*db = (struct nsx_db){.arena = a, .path = nsx_arena_strdup(a, path),
-			      .size = size};
+			      .size = size, .fd = -1};
 	return db;
 }
 
@@ -215,24 +218,127 @@ static void defend(sqlite3 *h)
 		     NULL, NULL, NULL);
 }
 
-static int open_handle(const char *path, sqlite3 **ret, struct nsx_err *err)
+/* A file by its descriptor ---------------------------------------------------*/
+
+/* SQLite opens files by name, and looks for others beside them.  This one it reads by
+ * the descriptor that was opened first, whose number is the name: it is then the file
+ * that was judged, whatever the path leads to now.  Nothing is written or locked.
+ */
+struct file {
+	sqlite3_file base;
+	int fd;
+};
+
+static int read_file(sqlite3_file *f, void *to, int n, sqlite3_int64 from)
 {
-	struct nsx_buf uri = {0};
+	char *p = to;
+
+	while (n) {
+		ssize_t got = pread(((struct file *)f)->fd, p, (size_t)n, from);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return SQLITE_IOERR_READ;
+		if (!got) {
+			memset(p, 0, (size_t)n);
+			return SQLITE_IOERR_SHORT_READ;
+		}
+		p += got;
+		from += got;
+		n -= (int)got;
+	}
+	return SQLITE_OK;
+}
+
+static int size_of_file(sqlite3_file *f, sqlite3_int64 *ret)
+{
+	struct stat st;
+
+	if (fstat(((struct file *)f)->fd, &st))
+		return SQLITE_IOERR_FSTAT;
+	*ret = st.st_size;
+	return SQLITE_OK;
+}
+
+static int do_nothing(sqlite3_file *f NSX_UNUSED)
+{
+	return SQLITE_OK;
+}
+
+static int lock_nothing(sqlite3_file *f NSX_UNUSED, int how NSX_UNUSED)
+{
+	return SQLITE_OK;
+}
+
+static int know_nothing(sqlite3_file *f NSX_UNUSED, int what NSX_UNUSED,
+			void *arg NSX_UNUSED)
+{
+	return SQLITE_NOTFOUND;
+}
+
+static int be_immutable(sqlite3_file *f NSX_UNUSED)
+{
+	return SQLITE_IOCAP_IMMUTABLE;
+}
+
+static int open_file(sqlite3_vfs *vfs NSX_UNUSED, const char *name, sqlite3_file *f,
+		     int flags, int *ret_flags)
+{
+	static const sqlite3_io_methods methods = {
+		.iVersion = 1, .xClose = do_nothing, .xRead = read_file,
+		.xFileSize = size_of_file, .xLock = lock_nothing,
+		.xUnlock = lock_nothing, .xFileControl = know_nothing,
+		.xDeviceCharacteristics = be_immutable};
+
+	f->pMethods = NULL;
+	if (!name || !(flags & SQLITE_OPEN_MAIN_DB))
+		return SQLITE_CANTOPEN;
+	*(struct file *)f = (struct file){{&methods}, atoi(name)};
+	if (ret_flags)
+		*ret_flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_MAIN_DB;
+	return SQLITE_OK;
+}
+
+static int keep_name(sqlite3_vfs *vfs NSX_UNUSED, const char *name, int n, char *ret)
+{
+	snprintf(ret, (size_t)n, "%s", name);
+	return SQLITE_OK;
+}
+
+#define VFS "nsx"
+
+/* Clocks and random bytes are those of the usual one. */
+static void add_vfs(void)
+{
+	static sqlite3_vfs vfs;
+
+	vfs = *sqlite3_vfs_find(NULL);
+	vfs.zName = VFS;
+	vfs.szOsFile = sizeof(struct file);
+	vfs.xOpen = open_file;
+	vfs.xFullPathname = keep_name;
+	sqlite3_vfs_register(&vfs, 0);
+}
+
+static const char *by_descriptor(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	(void)pthread_once(&once, add_vfs);
+	return VFS;
+}
+
+static int open_handle(int fd, const char *path, sqlite3 **ret, struct nsx_err *err)
+{
+	char name[16];
 	sqlite3 *h = NULL;
 	int rc;
 
-	nsx_buf_adds(&uri, "file:");
-	for (const char *p = path; *p; p++)
-		if (strchr("%?#", *p))
-			nsx_buf_printf(&uri, "%%%02X", (unsigned char)*p);
-		else
-			nsx_buf_add(&uri, p, 1);
-	nsx_buf_adds(&uri, "?mode=ro&immutable=1");
-	rc = sqlite3_open_v2(uri.p, &h,
-			     SQLITE_OPEN_READONLY | SQLITE_OPEN_URI |
-				     SQLITE_OPEN_NOMUTEX,
-			     NULL);
-	nsx_buf_done(&uri);
+	snprintf(name, sizeof(name), "%d", fd);
+	rc = sqlite3_open_v2(name, &h,
+			     SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX,
+			     by_descriptor());
 	if (rc) {
 		rc = fail_db(err, h, "cannot open", path);
 		sqlite3_close(h);
@@ -410,7 +516,7 @@ const struct nsx_pagefile *nsx_db_pages(struct nsx_db *db)
 	if (!db->pages && !db->no_pages) {
 		db->pages = db->image ?
 				    nsx_pagefile_of(db->image, db->image_n) :
-				    nsx_pagefile_open(db->path, db->size);
+				    nsx_pagefile_open(db->fd, db->path, db->size);
 		db->no_pages = !db->pages;
 	}
 	return db->no_pages ? NULL : db->pages;
@@ -515,6 +621,8 @@ struct nsx_db *nsx_db_clone(const struct nsx_db *from)
 {
 	struct nsx_db *db = new_db(from->path, from->size);
 
+	db->fd = from->fd;
+	db->is_clone = true;
 	db->is_lenient = from->is_lenient;
 	db->image = from->image;
 	db->image_n = from->image_n;
@@ -531,9 +639,10 @@ int nsx_db_open(const char *path, struct nsx_db **ret, struct nsx_err *err)
 		return rc;
 	db = new_db(path, sniff.file.st_size);
 	db->opened = sniff.file;
+	db->fd = sniff.fd;
 	if (*sniff.warning)
 		db->warning = nsx_arena_strdup(db->arena, sniff.warning);
-	rc = open_handle(path, &db->handle, err) ?: read_catalogue(db, err);
+	rc = open_handle(db->fd, path, &db->handle, err) ?: read_catalogue(db, err);
 	if (rc == NSX_E_DATA &&
 	    (sqlite3_errcode(db->handle) & 0xff) == SQLITE_CORRUPT)
 		rc = read_remains(db, err);
@@ -551,6 +660,8 @@ void nsx_db_close(struct nsx_db *db)
 		return;
 	sqlite3_close(db->handle);
 	nsx_pagefile_close(db->pages);
+	if (db->fd >= 0 && !db->is_clone)
+		(void)close(db->fd);
 	nsx_arena_free(db->arena);
 }
 
@@ -563,7 +674,7 @@ static int need_handle(struct nsx_db *db, struct nsx_err *err)
 		return 0;
 	if (db->image ? open_memory_handle(db->image, db->image_n, db->path,
 					   &db->handle, err) :
-			open_handle(db->path, &db->handle, err))
+			open_handle(db->fd, db->path, &db->handle, err))
 		return err->rc;
 	if (db->is_lenient)
 		be_lenient(db->handle);

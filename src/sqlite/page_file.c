@@ -63,7 +63,7 @@ static bool accept_header(struct nsx_pagefile *f, const uint8_t *h,
 	       !nsx_file_beside(path, "-journal");
 }
 
-struct nsx_pagefile *nsx_pagefile_open(const char *path, int64_t size)
+struct nsx_pagefile *nsx_pagefile_open(int fd, const char *path, int64_t size)
 {
 	struct nsx_pagefile *f = calloc(1, sizeof(*f));
 	uint8_t h[HEADER];
@@ -71,10 +71,9 @@ struct nsx_pagefile *nsx_pagefile_open(const char *path, int64_t size)
 
 	if (!f)
 		return NULL;
-	f->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (f->fd >= 0 && !fstat(f->fd, &st) && S_ISREG(st.st_mode) &&
-	    st.st_size == size && pread(f->fd, h, HEADER, 0) == HEADER &&
-	    accept_header(f, h, path, size))
+	f->fd = fd;
+	if (!fstat(fd, &st) && st.st_size == size &&
+	    pread(fd, h, HEADER, 0) == HEADER && accept_header(f, h, path, size))
 		return f;
 	nsx_pagefile_close(f);
 	return NULL;
@@ -95,10 +94,6 @@ struct nsx_pagefile *nsx_pagefile_of(const void *image, size_t n)
 
 void nsx_pagefile_close(struct nsx_pagefile *f)
 {
-	if (!f)
-		return;
-	if (f->fd >= 0)
-		close(f->fd);
 	free(f);
 }
 

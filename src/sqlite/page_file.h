@@ -24,11 +24,11 @@ struct nsx_pagefile {
 	uint32_t lock_page; /* never holds data                 */
 };
 
-/* Opens path for reading by page, or returns NULL where that is better left
- * to SQLite: size differs from `size`, a log or journal lies beside, not
- * UTF-8, a header out of the ordinary.  Owner: nsx_pagefile_close.
+/* The file that is open as fd, for reading by page, or NULL where that is better
+ * left to SQLite: size differs from `size`, a log or journal lies beside path, not
+ * UTF-8, a header out of the ordinary.  fd is borrowed.  Owner: nsx_pagefile_close.
  */
-struct nsx_pagefile *nsx_pagefile_open(const char *path, int64_t size);
+struct nsx_pagefile *nsx_pagefile_open(int fd, const char *path, int64_t size);
 /* The same for a database in memory, which must stay where it is. */
 struct nsx_pagefile *nsx_pagefile_of(const void *image, size_t n);
 void nsx_pagefile_close(struct nsx_pagefile *f); /* NULL is fine */

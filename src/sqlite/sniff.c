@@ -1,11 +1,11 @@
 /* sniff.c - reads the first bytes of the input and looks beside it. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/open.h"
 #include "base/str.h"
 #include "sqlite/sniff.h"
 
@@ -137,13 +137,14 @@ static int read_head(int fd, const char *path, struct nsx_sniff *ret,
 int nsx_sniff_file(const char *path, struct nsx_sniff *ret,
 		   struct nsx_err *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), rc;
+	int rc;
 
-	*ret = (struct nsx_sniff){0};
-	if (fd < 0)
+	*ret = (struct nsx_sniff){.fd = nsx_open(path)};
+	if (ret->fd < 0)
 		return nsx_fail(err, NSX_E_IO, "cannot open '%s': %s", path,
 				strerror(errno));
-	rc = read_head(fd, path, ret, err);
-	close(fd);
+	rc = read_head(ret->fd, path, ret, err);
+	if (rc)
+		(void)close(ret->fd);
 	return rc;
 }

@@ -6,6 +6,7 @@
 #include "base/err.h"
 
 struct nsx_sniff {
+	int fd; /* open for reading; owner: the caller */
 	struct stat file;
 	char warning[256]; /* "" when the file is as it should be */
 };

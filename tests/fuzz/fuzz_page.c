@@ -182,7 +182,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 	CHECK(fd >= 0 && pwrite(fd, file, size + n - 1, 0) ==
 			       (ssize_t)(size + n - 1));
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	f = nsx_pagefile_open(path, (int64_t)(size + n - 1));
+	f = nsx_pagefile_open(fd, path, (int64_t)(size + n - 1));
 	if (f && read_tree(f, &ours) && p[0] & COMPARE &&
 	    read_sqlite(file, size + n - 1, &theirs))
 		CHECK(ours.n == theirs.n && ours.hash == theirs.hash);

@@ -1,5 +1,7 @@
 """What an agent's client sees of `nsys-explain mcp`.
 usage: check.py BUILD SHARED WORK [MUTATIONS]"""
+import collections
+import ctypes
 import glob
 import json
 import os
@@ -232,6 +234,34 @@ def check_files():
     seen = [text_of(c.call('nsys_explain', trace=t + '.sqlite')) for t in ('synthetic', 'ties') * 3]
     ok('traces that were let go', len(set(seen)) == 2)
     c.close()
+
+
+def check_swapped():
+    """A file that is ever again exchanged for a link that leads out of the root: none of
+    the answers is of the file outside."""
+    root = os.path.join(work, 'swapped')
+    os.makedirs(root)
+    names = [os.path.join(root, n).encode() for n in ('t.sqlite', 'link')]
+    shutil.copy(os.path.join(fixtures, 'synthetic.sqlite'), names[0])
+    os.symlink(os.path.join(fixtures, 'ties.sqlite'), names[1])
+    exchange = ctypes.CDLL(None, use_errno=True).renameat2
+    over = threading.Event()
+
+    def swap():
+        while not over.is_set() and not exchange(-100, names[0], -100, names[1], 2):
+            pass
+
+    c = client(roots=[root], options=['--cache-mb', '0'])
+    swapping = threading.Thread(target=swap)
+    swapping.start()
+    seen = collections.Counter()
+    for i in range(300):
+        r = c.call('nsys_sql', trace='t.sqlite', sql='SELECT count(*) AS n FROM kernel')
+        seen[content_of(r)['error']['code'] if r.get('isError') else content_of(r)['tables']['rows'][0]['n']] += 1
+    over.set()
+    swapping.join()
+    c.close()
+    ok('links that are swapped in', seen[5] and set(seen) <= {5, 'OUTSIDE_ROOTS', 'CANNOT_READ', 'NO_SUCH_TRACE'}, dict(seen))
 
 
 def check_digests():
@@ -565,7 +595,7 @@ elif not os.path.isdir(schemas.folder):
     skip("lines against the protocol's schemas: not here")
 for revision in LEGACY + [MODERN]:
     check_revision(revision)
-for check in (check_errors, check_batches, check_files, check_digests, check_loaded, check_command, check_transcripts, check_budget, check_threads_of_talk, check_sections, check_names, check_secrets,
+for check in (check_errors, check_batches, check_files, check_swapped, check_digests, check_loaded, check_command, check_transcripts, check_budget, check_threads_of_talk, check_sections, check_names, check_secrets,
               check_config, check_mutations):
     try:
         check()

@@ -1,0 +1,96 @@
+/* open.c - open(), and the walk from a folder to a file that follows no link. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/open.h"
+#include "base/str.h"
+
+enum { FLAGS = O_RDONLY | O_CLOEXEC | O_NONBLOCK };
+
+static struct folder {
+	char *path;
+	int fd;
+} *folders; /* none: every file may be read */
+static size_t nfolders, cap_folders;
+
+int nsx_confine(const char *folder, struct nsx_err *err)
+{
+	struct folder f = {nsx_strdup(folder),
+			   open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC)};
+
+	nsx_push_or_die(folders, nfolders, cap_folders, f);
+	return f.fd >= 0 ? 0 : nsx_fail(err, NSX_E_IO, "cannot use the folder '%s': %s",
+					folder, strerror(errno));
+}
+
+/* What of a real path stands behind a folder's own; NULL: it lies elsewhere. */
+static const char *behind(const struct folder *f, const char *real)
+{
+	size_t n = strlen(f->path);
+
+	if (strncmp(real, f->path, n) != 0 ||
+	    (real[n] && real[n] != '/' && f->path[n - 1] != '/'))
+		return NULL;
+	return real + n + strspn(real + n, "/");
+}
+
+bool nsx_is_confined(const char *real)
+{
+	for (size_t i = 0; i < nfolders; i++)
+		if (behind(&folders[i], real))
+			return true;
+	return false;
+}
+
+/* path is a real one: what became a link since is refused. */
+static int walk(int from, const char *path)
+{
+	int dir = fcntl(from, F_DUPFD_CLOEXEC, 0), fd;
+	size_t n;
+
+	while (dir >= 0 && path[n = strcspn(path, "/")]) {
+		char name[NAME_MAX + 1];
+
+		snprintf(name, sizeof(name), "%.*s", (int)n, path);
+		fd = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		(void)close(dir);
+		dir = fd;
+		path += n + 1;
+	}
+	if (dir < 0)
+		return -1;
+	fd = openat(dir, *path ? path : ".", FLAGS | O_NOFOLLOW);
+	(void)close(dir);
+	return fd;
+}
+
+int nsx_open(const char *path)
+{
+	char real[PATH_MAX];
+
+	if (!nfolders)
+		return open(path, FLAGS);
+	if (!realpath(path, real))
+		return -1;
+	for (size_t i = 0; i < nfolders; i++) {
+		const char *rest = behind(&folders[i], real);
+
+		if (rest)
+			return walk(folders[i].fd, rest);
+	}
+	errno = EACCES;
+	return -1;
+}
+
+FILE *nsx_open_stream(const char *path)
+{
+	int fd = nsx_open(path);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+
+	if (fd >= 0 && !f)
+		(void)close(fd);
+	return f;
+}
