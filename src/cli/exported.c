@@ -9,6 +9,7 @@
 #include "cli/exported.h"
 #include "emit/target.h"
 #include "nsysrep/nsysrep.h"
+#include "sqlite/source.h"
 
 bool nsx_is_capture(const char *path)
 {
@@ -59,7 +60,7 @@ int nsx_export(const char *input, const char *to, struct nsx_err *err)
 		 nsx_report_read(input, &db, err);
 
 	if (!rc)
-		rc = nsx_db_image(db, &image, &n, err) ?:
+		rc = nsx_db_fill(db, err) ?: nsx_db_image(db, &image, &n, err) ?:
 		     nsx_target_write(&target, image, n, err);
 	if (!rc && nsx_db_warning(db)) {
 		nsx_fail(err, NSX_E_DATA, "wrote what can be read of '%s', but "

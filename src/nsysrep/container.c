@@ -28,255 +28,364 @@ bool nsx_is_report(const char *path)
 			  nsx_ends_with(path, ".qdrep.zst")));
 }
 
+/* n bytes of the file, or fewer where it ends. */
+static size_t fetch(const struct nsx_container *c, uint64_t at, uint8_t *to, size_t n)
+{
+	size_t done = 0;
+
+	if (c->fd < 0) {
+		n = at < c->size ? (size_t)NSX_MIN(n, c->size - at) : 0;
+		if (n)
+			memcpy(to, c->image.p + at, n);
+		return n;
+	}
+	while (done < n) {
+		ssize_t got = pread(c->fd, to + done, n - done,
+				    (off_t)(at + done));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			break;
+		done += (size_t)got;
+	}
+	return done;
+}
+
+/* At most n bytes that stay. */
+static int load(struct nsx_container *c, uint64_t at, uint64_t n,
+		struct nsx_piece *ret, struct nsx_err *err)
+{
+	uint8_t *p;
+
+	n = at < c->size ? NSX_MIN(n, c->size - at) : 0;
+	if (!nsx_new_array(p, c->arena, (size_t)n, "bytes of a report", err))
+		return err->rc;
+	*ret = (struct nsx_piece){p, fetch(c, at, p, (size_t)n)};
+	return 0;
+}
+
 /* What is compressed with zstd may become at most so many times larger. */
 #define MAX_GROWTH 64
 
 static int unpack_zstd(struct nsx_container *c, const char *path,
 		       struct nsx_err *err)
 {
-	unsigned long long n = ZSTD_getFrameContentSize(c->file.p, c->file.n);
-	size_t most = c->file.n * MAX_GROWTH + 4096, got, size;
+	size_t most = (size_t)c->size * MAX_GROWTH + 4096, got, size;
+	struct nsx_piece packed = {NULL, 0};
+	unsigned long long n;
 	uint8_t *to;
 
+	if (load(c, 0, c->size, &packed, err))
+		return err->rc;
+	n = ZSTD_getFrameContentSize(packed.p, packed.n);
 	size = n < most ? (size_t)n : most; /* unknown: greater than any    */
 	if (!nsx_new_array(to, c->arena, size, "bytes of a report", err))
 		return err->rc;
-	got = ZSTD_decompress(to, size, c->file.p, c->file.n);
+	got = ZSTD_decompress(to, size, packed.p, packed.n);
 	if (ZSTD_isError(got))
 		return nsx_fail(err, NSX_E_DATA, "cannot unpack '%s': %s; run "
 				"zstd -d on it and give what that writes", path,
 				ZSTD_getErrorName(got));
-	nsx_arena_drop(c->arena, c->file.p);
-	c->file = (struct nsx_piece){to, got};
+	nsx_arena_drop(c->arena, packed.p);
+	close(c->fd);
+	c->fd = -1;
+	c->image = (struct nsx_piece){to, got};
+	c->size = got;
 	return 0;
 }
 
-static int read_all(int fd, const char *path, struct nsx_container *c,
-		    struct nsx_err *err)
-{
-	struct stat st;
-	uint8_t *p;
-	size_t n = 0;
-
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
-		return nsx_fail(err, NSX_E_IO, "cannot read '%s': not a regular "
-				"file", path);
-	if (!nsx_new_array(p, c->arena, (size_t)st.st_size, "bytes of a report",
-			   err))
-		return err->rc;
-	while (n < (size_t)st.st_size) {
-		ssize_t got = read(fd, p + n, (size_t)st.st_size - n);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return nsx_fail(err, NSX_E_IO, "cannot read '%s': %s",
-					path, strerror(errno));
-		if (!got)
-			break;
-		n += (size_t)got;
-	}
-	c->file = (struct nsx_piece){p, n};
-	return 0;
-}
-
-static int read_file(const char *path, struct nsx_container *c,
+static int open_file(const char *path, struct nsx_container *c,
 		     struct nsx_err *err)
 {
-	int fd = nsx_open(path), rc;
+	uint8_t head[sizeof(FIRST_LINE) - 1];
+	struct stat st;
 
-	if (fd < 0)
+	c->fd = nsx_open(path);
+	if (c->fd < 0)
 		return nsx_fail(err, NSX_E_IO, "cannot open '%s': %s", path,
 				strerror(errno));
-	rc = read_all(fd, path, c, err);
-	close(fd);
-	if (!rc && c->file.n > 4 && !memcmp(c->file.p, "\x28\xb5\x2f\xfd", 4))
-		rc = unpack_zstd(c, path, err);
-	if (!rc && (c->file.n < sizeof(FIRST_LINE) ||
-		    memcmp(c->file.p, FIRST_LINE, sizeof(FIRST_LINE) - 1)))
-		rc = nsx_fail(err, NSX_E_SCHEMA, "cannot read '%s': this is not "
-			      "a report of nsys, whatever its name says; give "
-			      "the .nsys-rep, or an export", path);
-	return rc;
+	if (fstat(c->fd, &st) || !S_ISREG(st.st_mode))
+		return nsx_fail(err, NSX_E_IO, "cannot read '%s': not a regular "
+				"file", path);
+	c->size = (uint64_t)st.st_size;
+	if (fetch(c, 0, head, 4) == 4 && !memcmp(head, "\x28\xb5\x2f\xfd", 4) &&
+	    unpack_zstd(c, path, err))
+		return err->rc;
+	if (fetch(c, 0, head, sizeof(head)) < sizeof(head) ||
+	    memcmp(head, FIRST_LINE, sizeof(head)))
+		return nsx_fail(err, NSX_E_SCHEMA, "cannot read '%s': this is not "
+				"a report of nsys, whatever its name says; give "
+				"the .nsys-rep, or an export", path);
+	return 0;
 }
 
-/* The part of b from `at` on, at most n bytes. */
-static struct nsx_piece part(struct nsx_piece b, uint64_t at, uint64_t n)
-{
-	if (at > b.n)
-		return (struct nsx_piece){b.p, 0};
-	return (struct nsx_piece){b.p + at, (size_t)NSX_MIN(n, b.n - at)};
-}
+enum { SEARCHED = 64 * 1024, NOWHERE = 0 };
 
 /* The last mark counts: some files have a line end behind it. */
-static const uint8_t *find_end(struct nsx_piece b)
+static uint64_t find_end(const struct nsx_container *c)
 {
-	for (size_t i = b.n; i >= 2 * MARK; i--)
-		if (b.p[i - 1] == ']' && !memcmp(b.p + i - MARK, END_MARK, MARK))
-			return b.p + i - MARK;
-	return NULL;
+	uint64_t at = c->size > SEARCHED ? c->size - SEARCHED : 0;
+	uint8_t *b = nsx_alloc(SEARCHED, 1);
+	size_t i = fetch(c, at, b, SEARCHED);
+
+	while (i >= MARK && memcmp(b + i - MARK, END_MARK, MARK))
+		i--;
+	free(b);
+	return i >= MARK ? at + i - MARK : NOWHERE;
 }
 
-static void add_section(struct nsx_container *c, const struct nsx_msg *m,
-			struct nsx_piece *raw, struct nsx_piece *offsets)
+/* The first mark of the events, in a file whose directory is lost. */
+static uint64_t find_raw(const struct nsx_container *c)
+{
+	uint8_t *b = nsx_alloc(SEARCHED, 1);
+	uint64_t found = NOWHERE;
+
+	for (uint64_t at = 0; !found && at < c->size; at += SEARCHED - MARK) {
+		size_t n = fetch(c, at, b, SEARCHED);
+		const uint8_t *p = memmem(b, n, RAW_MARK, MARK);
+
+		if (p)
+			found = at + (uint64_t)(p - b);
+	}
+	free(b);
+	return found;
+}
+
+struct place { /* in the file                                            */
+	uint64_t at, n;
+};
+
+static int add_section(struct nsx_container *c, const struct nsx_msg *m,
+		       struct place *raw, struct nsx_piece *offsets,
+		       struct nsx_err *err)
 {
 	const struct {
 		const char *name;
 		struct nsx_piece *to;
-	} known[] = {{"Raw Sampling Data", raw},
-		     {"Sampling Data Offsets", offsets},
+	} known[] = {{"Sampling Data Offsets", offsets},
 		     {"UI Data", &c->ui},
 		     {"Analysis Options Data", &c->options},
 		     {"Time Conversion Data", &c->clocks}};
+	struct place p = {nsx_msg_uint(m, 2), nsx_msg_uint(m, 3)};
 	struct nsx_piece name = nsx_msg_bytes(m, 1);
 
+	if (nsx_piece_is(name, "Raw Sampling Data") && p.at < c->size)
+		*raw = (struct place){p.at, NSX_MIN(p.n, c->size - p.at)};
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
-		if (name.n == strlen(known[i].name) &&
-		    !memcmp(name.p, known[i].name, name.n))
-			*known[i].to = part(c->file, nsx_msg_uint(m, 2),
-					    nsx_msg_uint(m, 3));
+		if (nsx_piece_is(name, known[i].name) && !known[i].to->n)
+			return load(c, p.at, p.n, known[i].to, err);
+	return 0;
 }
 
-/* Where the events end, counted from behind the mark of the raw section; 0: not told. */
-static uint64_t read_directory(struct nsx_container *c, struct nsx_piece *raw)
+/* *ret: where the events end, counted from behind the mark of the raw section; 0: it is
+ * not told.
+ */
+static int read_directory(struct nsx_container *c, struct place *raw,
+			  uint64_t *ret, struct nsx_err *err)
 {
-	const uint8_t *end = find_end(c->file);
-	struct nsx_piece offsets = {NULL, 0}, dir;
+	struct nsx_piece offsets = {NULL, 0}, dir = {NULL, 0};
+	uint64_t end = find_end(c), at = 0;
 	struct nsx_msg m;
 	struct nsx_wire w;
-	uint64_t at = 0;
+	uint8_t b[8];
 
-	if (!end)
+	*ret = 0;
+	if (end < sizeof(b) || fetch(c, end - 8, b, 8) < 8)
 		return 0;
-	memcpy(&at, end - 8, 8); /* little-endian, as the machines we run on */
-	dir = part(c->file, at, (uint64_t)(end - 8 - c->file.p));
-	if (dir.p < end - 8)
-		dir.n = (size_t)(end - 8 - dir.p);
+	for (unsigned i = 0; i < sizeof(b); i++)
+		at |= (uint64_t)b[i] << 8 * i;
+	if (load(c, at, at < end - 8 ? end - 8 - at : 0, &dir, err))
+		return err->rc;
 	for (w = nsx_wire_of(dir); nsx_wire_next(&w);)
-		if (w.bytes.p && nsx_msg_read(&m, w.bytes))
-			add_section(c, &m, raw, &offsets);
-	if (!offsets.n || !nsx_msg_read(&m, offsets))
-		return 0;
-	return nsx_msg_uint(&m, 2);
+		if (w.bytes.p && nsx_msg_read(&m, w.bytes) &&
+		    add_section(c, &m, raw, &offsets, err))
+			return err->rc;
+	if (offsets.n && nsx_msg_read(&m, offsets))
+		*ret = nsx_msg_uint(&m, 2);
+	return 0;
 }
 
-/* Messages whose own length stands before them a second time, inside the block. */
-int nsx_block_next(struct nsx_wire *at, struct nsx_block_buf *buf,
-		   struct nsx_piece *ret, struct nsx_err *err)
+/* A varint of the file, from *at on. */
+static bool take_varint(const struct nsx_container *c, uint64_t *at, uint64_t end,
+			uint64_t *ret)
+{
+	uint8_t b[10];
+	struct nsx_wire w = {.p = b};
+
+	w.end = b + fetch(c, *at, b,
+			  *at < end ? (size_t)NSX_MIN(sizeof(b), end - *at) : 0);
+	if (!nsx_wire_varint(&w, ret))
+		return false;
+	*at += (uint64_t)(w.p - b);
+	return true;
+}
+
+/* A message behind its length.  1: it is cut off. */
+static int take_message(struct nsx_container *c, uint64_t *at, uint64_t end,
+			struct nsx_piece *ret, struct nsx_err *err)
+{
+	uint64_t n;
+
+	if (!take_varint(c, at, end, &n) || n > end - *at)
+		return 1;
+	if (load(c, *at, n, ret, err))
+		return err->rc;
+	*at += n;
+	return ret->n < n;
+}
+
+/* Its head.  False: there is none, or none that can be. */
+static bool take_block(const struct nsx_container *c, uint64_t *at, uint64_t end,
+		       struct nsx_block *ret)
 {
 	uint64_t packed, plain;
+
+	if (!take_varint(c, at, end, &packed) ||
+	    !take_varint(c, at, end, &plain) || packed > end - *at ||
+	    packed > INT32_MAX || plain > packed * 255 + 64 ||
+	    plain > INT32_MAX / 2)
+		return false;
+	*ret = (struct nsx_block){*at, (uint32_t)packed, (uint32_t)plain};
+	*at += packed;
+	return true;
+}
+
+int nsx_block_read(const struct nsx_container *c, const struct nsx_block *b,
+		   struct nsx_block_buf *buf, struct nsx_piece *ret,
+		   struct nsx_err *err)
+{
+	const uint8_t *packed;
 	struct nsx_wire w;
 	int got;
 
-	if (at->p >= at->end)
-		return 0;
-	if (!nsx_wire_varint(at, &packed) || !nsx_wire_varint(at, &plain) ||
-	    packed > (uint64_t)(at->end - at->p)) {
-		at->is_bad = true;
-		return nsx_fail(err, NSX_E_DATA, "a block is cut off");
-	}
-	if (packed > INT32_MAX || plain > packed * 255 + 64 ||
-	    plain > INT32_MAX / 2) {
-		at->is_bad = true;
-		return nsx_fail(err, NSX_E_DATA, "a block's length cannot be");
-	}
-	if (nsx_grow(&buf->p, &buf->cap, (size_t)plain + 1, 1,
+	if (nsx_grow(&buf->plain, &buf->plain_cap, (size_t)b->plain + 1, 1,
 		     "bytes of a block", err))
 		return err->rc;
-	got = LZ4_decompress_safe((const char *)at->p, (char *)buf->p,
-				  (int)packed, (int)plain);
-	at->p += packed;
-	if (got < 0 || (uint64_t)got != plain)
+	if (c->fd >= 0) {
+		if (nsx_grow(&buf->packed, &buf->packed_cap,
+			     (size_t)b->packed + 1, 1, "bytes of a block", err))
+			return err->rc;
+		if (fetch(c, b->at, buf->packed, b->packed) < b->packed)
+			return nsx_fail(err, NSX_E_DATA, "a block is cut off");
+	}
+	packed = c->fd < 0 ? c->image.p + b->at : buf->packed;
+	got = LZ4_decompress_safe((const char *)packed, (char *)buf->plain,
+				  (int)b->packed, (int)b->plain);
+	if (got < 0 || (uint32_t)got != b->plain)
 		return nsx_fail(err, NSX_E_DATA, "a block does not unpack");
-	w = nsx_wire_of((struct nsx_piece){buf->p, (size_t)plain});
+	w = nsx_wire_of((struct nsx_piece){buf->plain, b->plain});
 	if (!nsx_wire_bytes(&w, ret))
 		return nsx_fail(err, NSX_E_DATA, "a block's message is cut");
-	return 1;
+	return 0;
 }
 
 /* A block that stays: the strings, the payload schemas. */
-static bool keep_block(struct nsx_container *c, struct nsx_wire *w,
+static bool keep_block(struct nsx_container *c, uint64_t *at, uint64_t end,
 		       struct nsx_piece *ret, struct nsx_err *err)
 {
-	struct nsx_block_buf buf = {NULL, 0};
-	struct nsx_piece b;
+	struct nsx_block_buf buf = {NULL, NULL, 0, 0};
+	struct nsx_block b;
+	struct nsx_piece plain;
 	uint8_t *copy = NULL;
 
-	if (nsx_block_next(w, &buf, &b, err) == 1 &&
-	    nsx_new_array(copy, c->arena, b.n, "strings of a report", err)) {
-		memcpy(copy, b.p, b.n);
-		*ret = (struct nsx_piece){copy, b.n};
+	if (take_block(c, at, end, &b) &&
+	    !nsx_block_read(c, &b, &buf, &plain, err) &&
+	    nsx_new_array(copy, c->arena, plain.n, "strings of a report", err)) {
+		memcpy(copy, plain.p, plain.n);
+		*ret = (struct nsx_piece){copy, plain.n};
 	}
-	free(buf.p);
+	free(buf.plain);
+	free(buf.packed);
 	return copy;
 }
 
-static void read_tail(struct nsx_container *c, struct nsx_wire *w,
+static void read_tail(struct nsx_container *c, uint64_t at, uint64_t end,
 		      const struct nsx_msg *header)
 {
 	struct nsx_err err;
 
-	if (!keep_block(c, w, &c->strings, &err)) {
+	if (!keep_block(c, &at, end, &c->strings, &err)) {
 		c->damage = "the names (functions, kernels, ranges, threads) "
 			    "cannot be read";
 		return;
 	}
-	if ((nsx_msg_uint(header, 5) && !nsx_wire_bytes(w, &c->threads)) ||
-	    (w->p < w->end && !nsx_wire_bytes(w, &c->machine)) ||
-	    (nsx_msg_has(header, 17) && w->p < w->end &&
-	     !keep_block(c, w, &c->schemas, &err)))
+	if ((nsx_msg_uint(header, 5) &&
+	     take_message(c, &at, end, &c->threads, &err)) ||
+	    (at < end && take_message(c, &at, end, &c->machine, &err)) ||
+	    (nsx_msg_has(header, 17) && at < end &&
+	     !keep_block(c, &at, end, &c->schemas, &err)))
 		c->damage = "names of threads or facts of GPUs, contexts and "
 			    "streams cannot be read";
 }
 
-static int read_raw(struct nsx_container *c, struct nsx_piece raw, uint64_t end,
+static int list_blocks(struct nsx_container *c, uint64_t at, uint64_t end,
+		       struct nsx_err *err)
+{
+	struct nsx_block b, *v = NULL;
+	size_t cap = 0;
+	int rc = 0;
+
+	while (!rc && at < end && take_block(c, &at, end, &b))
+		rc = nsx_push(v, c->nblocks, cap, "blocks of events", err, b);
+	c->nlost = !rc && at < end;
+	if (!rc && nsx_new_array(c->blocks, c->arena, c->nblocks,
+				 "blocks of events", err) && v)
+		memcpy(c->blocks, v, c->nblocks * sizeof(*v));
+	free(v);
+	return rc ?: c->blocks ? 0 : err->rc;
+}
+
+/* raw: the section; events: where they end, counted from behind its mark. */
+static int read_raw(struct nsx_container *c, struct place raw, uint64_t events,
 		    const char *path, struct nsx_err *err)
 {
-	struct nsx_wire w = nsx_wire_of(part(raw, MARK, UINT64_MAX));
-	const uint8_t *stop = raw.p + NSX_MIN(end + MARK, raw.n);
+	uint64_t at = raw.at + MARK, end = raw.at + raw.n, stop = at + events;
 	struct nsx_msg header;
+	int rc = take_message(c, &at, end, &c->first, err) ?:
+		 take_message(c, &at, end, &c->header, err);
 
-	if (!nsx_wire_bytes(&w, &c->first) || !nsx_wire_bytes(&w, &c->header))
-		return nsx_fail(err, NSX_E_DATA, "cannot read '%s': it is cut off "
-				"before its first event; copy it again", path);
+	if (rc)
+		return rc < 0 ? rc : nsx_fail(err, NSX_E_DATA, "cannot read '%s': "
+					      "it is cut off before its first "
+					      "event; copy it again", path);
 	if (!nsx_msg_read(&header, c->header))
 		return nsx_fail(err, NSX_E_DATA, "cannot read '%s': its header is "
 				"damaged; copy it again", path);
 	c->nevents = nsx_msg_uint(&header, 1) + nsx_msg_uint(&header, 15);
-	c->is_cut = !end || end + MARK > raw.n || stop < w.p;
+	c->is_cut = !events || events > raw.n || stop > end || stop < at;
 	if (c->is_cut) {
 		c->damage = "it is cut off or its directory is damaged, so all "
 			    "names, GPUs and streams are missing, and perhaps "
 			    "events";
-		stop = w.end;
+		stop = end;
 	}
-	c->blocks = (struct nsx_piece){w.p, (size_t)(stop - w.p)};
-	w.p = stop;
+	if (list_blocks(c, at, stop, err))
+		return err->rc;
 	if (!c->is_cut)
-		read_tail(c, &w, &header);
+		read_tail(c, stop, end, &header);
 	return 0;
 }
 
 static int open_container(const char *path, struct nsx_container *c,
 			  struct nsx_err *err)
 {
-	struct nsx_piece raw = {NULL, 0};
-	uint64_t end;
+	struct place raw = {0, 0};
+	uint64_t events;
+	uint8_t mark[MARK];
 
-	if (read_file(path, c, err))
+	if (open_file(path, c, err) || read_directory(c, &raw, &events, err))
 		return err->rc;
-	end = read_directory(c, &raw);
-	if (raw.n < MARK || memcmp(raw.p, RAW_MARK, MARK)) {
-		const uint8_t *at = memmem(c->file.p, c->file.n, RAW_MARK, MARK);
-
-		if (!at)
-			return nsx_fail(err, NSX_E_DATA, "cannot read '%s': it is "
-					"cut off before its first event; copy "
-					"it again", path);
-		end = 0;
-		raw = (struct nsx_piece){at, c->file.n - (size_t)(at - c->file.p)};
+	if (raw.n < MARK || fetch(c, raw.at, mark, MARK) < MARK ||
+	    memcmp(mark, RAW_MARK, MARK)) {
+		raw.at = find_raw(c);
+		raw.n = c->size - raw.at;
+		events = 0;
 	}
-	return read_raw(c, raw, end, path, err);
+	if (!raw.at)
+		return nsx_fail(err, NSX_E_DATA, "cannot read '%s': it is cut off "
+				"before its first event; copy it again", path);
+	return read_raw(c, raw, events, path, err);
 }
 
 int nsx_container_open(const char *path, struct nsx_container *ret,
@@ -284,7 +393,7 @@ int nsx_container_open(const char *path, struct nsx_container *ret,
 {
 	int rc;
 
-	*ret = (struct nsx_container){.arena = nsx_arena_new()};
+	*ret = (struct nsx_container){.arena = nsx_arena_new(), .fd = -1};
 	rc = open_container(path, ret, err);
 	if (rc)
 		nsx_container_close(ret);
@@ -293,6 +402,8 @@ int nsx_container_open(const char *path, struct nsx_container *ret,
 
 void nsx_container_close(struct nsx_container *c)
 {
+	if (c->fd >= 0)
+		close(c->fd);
 	nsx_arena_free(c->arena);
-	*c = (struct nsx_container){.arena = NULL};
+	*c = (struct nsx_container){.fd = -1};
 }

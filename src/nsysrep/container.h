@@ -8,14 +8,22 @@
 #include "base/arena.h"
 #include "nsysrep/wire.h"
 
+struct nsx_block { /* of packed events                                       */
+	uint64_t at; /* in the file                                          */
+	uint32_t packed, plain; /* bytes                                     */
+};
+
 struct nsx_container {
 	struct nsx_arena *arena;
-	struct nsx_piece file;
+	int fd;			 /* the file is read when it is needed; -1:  */
+	struct nsx_piece image;	 /* it was compressed, and this is in it     */
+	uint64_t size;
 	struct nsx_piece ui, options, clocks; /* sections; n 0: absent       */
 	struct nsx_piece first, header;
-	struct nsx_piece blocks;  /* packed blocks of events, to be read with
-				     nsx_block_next                          */
-	bool is_cut;		  /* no end is known: blocks may hold what
+	struct nsx_block *blocks;
+	size_t nblocks;
+	uint64_t nlost;		  /* where the list of blocks breaks off     */
+	bool is_cut;		  /* no end is known: blocks may be of what
 				     follows the events, too                 */
 	uint64_t nevents;	  /* as the header counts them               */
 	struct nsx_piece strings; /* messages behind the events; n 0: none   */
@@ -24,21 +32,22 @@ struct nsx_container {
 };
 
 /* Owner: the caller, nsx_container_close.  Errors: NSX_E_IO, NSX_E_SCHEMA (not a
- * report, or nothing of it can be read), NSX_E_NOMEM.
+ * report, or nothing of it can be read), NSX_E_DATA, NSX_E_NOMEM.
  */
 int nsx_container_open(const char *path, struct nsx_container *ret,
 		       struct nsx_err *err) NSX_CHECKED;
 void nsx_container_close(struct nsx_container *c);
 
-/* Unpacks the block at *at, which then is the next one's: the bytes of its message
- * are *ret, within buf, which grows.  1 a block, 0 there is none, negative: the block is
- * damaged (NSX_E_DATA), or NSX_E_NOMEM.
+/* Unpacks a block: the bytes of its message are *ret, within buf, which grows.  Any
+ * number of threads may do so, each with its own.  Owner of the buffers: the caller,
+ * free.  Errors: NSX_E_DATA: the block is damaged; NSX_E_NOMEM.
  */
 struct nsx_block_buf {
-	uint8_t *p;
-	size_t cap;
+	uint8_t *plain, *packed;
+	size_t plain_cap, packed_cap;
 };
-int nsx_block_next(struct nsx_wire *at, struct nsx_block_buf *buf,
-		   struct nsx_piece *ret, struct nsx_err *err) NSX_CHECKED;
+int nsx_block_read(const struct nsx_container *c, const struct nsx_block *b,
+		   struct nsx_block_buf *buf, struct nsx_piece *ret,
+		   struct nsx_err *err) NSX_CHECKED;
 
 #endif

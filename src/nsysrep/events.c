@@ -1,4 +1,5 @@
 /* events.c - which table an event belongs to, and what its fields alone do not say. */
+#include <stdlib.h>
 #include <string.h>
 #include "nsysrep/events.h"
 
@@ -7,20 +8,52 @@ enum { /* fields of an event, which name the shape of its body              */
 	MODULE = 109, DIAGNOSTIC = 110, PROCESS = 113,
 };
 
-void nsx_count_unknown(struct nsx_events *e, uint64_t type, uint64_t body,
-		       uint64_t kind)
+void nsx_count_unknown(struct nsx_unknown *v, unsigned *n, const struct nsx_unknown *x)
 {
-	for (unsigned i = 0; i < e->nunknown; i++)
-		if (e->unknown[i].type == type && e->unknown[i].body == body &&
-		    e->unknown[i].kind == kind) {
-			e->unknown[i].n++;
-			return;
-		}
-	if (e->nunknown < NSX_MOST_UNKNOWN)
-		e->unknown[e->nunknown++] =
-			(struct nsx_unknown){type, body, kind, 1};
+	unsigned i = 0;
+
+	while (i < *n && (v[i].type != x->type || v[i].body != x->body ||
+			  v[i].kind != x->kind))
+		i++;
+	if (i < *n)
+		v[i].n += x->n;
+	else if (*n < NSX_MOST_UNKNOWN)
+		v[(*n)++] = *x;
 	else
-		e->unknown[NSX_MOST_UNKNOWN - 1].n++;
+		v[NSX_MOST_UNKNOWN - 1].n += x->n;
+}
+
+static void note_unknown(struct nsx_walker *w, uint64_t body, uint64_t kind)
+{
+	if (w->notes)
+		nsx_count_unknown(w->notes->unknown, &w->notes->nunknown,
+				  &(struct nsx_unknown){w->type, body, kind, 1});
+}
+
+static int note_broken(struct nsx_walker *w)
+{
+	if (w->notes)
+		w->notes->at.nbroken++;
+	return 0;
+}
+
+int nsx_walk_row(struct nsx_walker *w, enum nsx_rep_table t,
+		 const struct nsx_row_of *of, struct nsx_err *err)
+{
+	struct nsx_val v[NSX_MAX_COLUMNS];
+
+	if (w->notes) {
+		w->notes->at.rows[t]++;
+		if (w->type < NSX_SMALL_TYPES)
+			w->notes->tables[w->type] |= UINT64_C(1) << t;
+		return 0;
+	}
+	if (t != w->wanted)
+		return 0;
+	for (unsigned i = 0; i < w->ncolumns; i++)
+		v[i] = w->column[i] < 0 ? nsx_val_none() :
+		       nsx_rep_value(&w->rep->def[t].columns[w->column[i]], of);
+	return w->fn(w->ctx, w->rid++, v, err);
 }
 
 /* Kinds of CUDA activity: the field with the details, and their table. */
@@ -32,54 +65,53 @@ static const struct {
 	[6] = {106, NSX_REP_CUDA_EVENT}, [7] = {107, NSX_REP_GRAPH_TRACE},
 };
 
-static int add_activity(struct nsx_events *e, uint64_t type,
-			const struct nsx_msg *body, struct nsx_err *err)
+static int add_activity(struct nsx_walker *w, const struct nsx_msg *body,
+			struct nsx_err *err)
 {
 	uint64_t kind = nsx_msg_uint(body, 7);
 	struct nsx_msg part;
 	struct nsx_val sync_type;
 
 	if (kind >= ARRAY_LEN(activities) || !activities[kind].part) {
-		nsx_count_unknown(e, type, ACTIVITY, kind);
+		note_unknown(w, ACTIVITY, kind);
 		return 0;
 	}
-	if (!nsx_msg_read(&part, nsx_msg_bytes(body, activities[kind].part))) {
-		e->nbroken++;
-		return 0;
-	}
+	if (!nsx_msg_read(&part, nsx_msg_bytes(body, activities[kind].part)))
+		return note_broken(w);
 	/* Its numbers changed with 2025.1, and so did its field. */
 	sync_type = nsx_val_field(&part, nsx_msg_has(&part, 2) ? 2 : 4);
-	return nsx_rows_add(e->rows, activities[kind].table,
+	return nsx_walk_row(w, activities[kind].table,
 			    &(struct nsx_row_of){.body = body, .part = &part,
 						 .code = &sync_type}, err);
 }
 
 /* Frames of a call stack, the repeated field of a message. */
-static int add_stack(struct nsx_events *e, enum nsx_rep_table t,
+static int add_stack(struct nsx_walker *w, enum nsx_rep_table t,
 		     struct nsx_piece message, unsigned field, int64_t id,
 		     struct nsx_err *err)
 {
-	struct nsx_wire w = nsx_wire_of(message);
+	struct nsx_wire at = nsx_wire_of(message);
 	struct nsx_msg frame;
 	int64_t depth = 0;
 	int rc = 0;
 
-	while (!rc && nsx_wire_next(&w)) {
+	if (!w->notes && w->wanted != t)
+		return 0;
+	while (!rc && nsx_wire_next(&at)) {
 		struct nsx_val v[] = {nsx_val_int(id), nsx_val_int(depth)};
 
-		if (w.field != field || !w.bytes.p)
+		if (at.field != field || !at.bytes.p)
 			continue;
-		if (!nsx_msg_read(&frame, w.bytes)) {
-			e->nbroken++;
-			break;
-		}
+		if (!nsx_msg_read(&frame, at.bytes))
+			return note_broken(w);
 		depth++;
-		rc = nsx_rows_add(e->rows, t, &(struct nsx_row_of){
+		rc = nsx_walk_row(w, t, &(struct nsx_row_of){
 				  .part = &frame, .code = v}, err);
 	}
 	return rc;
 }
 
+enum { CLASS = 6 }; /* the field                                           */
 enum { /* classes of calls, ENUM_NSYS_EVENT_CLASS                           */
 	CLASS_PROFILER = 3, CLASS_OSRT = 27, CLASS_OSRT_START = 31,
 	CLASS_OSRT_FINISH = 32, CLASS_OPENACC = 48, CLASS_JIT = 102,
@@ -112,252 +144,212 @@ static int call_table(uint64_t class)
 	return -1;
 }
 
-static int add_openacc(struct nsx_events *e, const struct nsx_msg *body,
+static int add_openacc(struct nsx_walker *w, const struct nsx_msg *body,
 		       struct nsx_err *err)
 {
 	struct nsx_msg part, deep;
 	bool is_launch, is_data;
 
 	if (!nsx_msg_read(&part, nsx_msg_bytes(body, 25)))
-		return e->nbroken++, 0;
+		return note_broken(w);
 	is_data = nsx_msg_has(&part, 102);
 	is_launch = nsx_msg_has(&part, 101);
 	if (!nsx_msg_read(&deep, nsx_msg_bytes(&part, is_launch ? 101 : 102)))
-		return e->nbroken++, 0;
-	return nsx_rows_add(e->rows, is_launch ? NSX_REP_OPENACC_LAUNCH :
-				     is_data ? NSX_REP_OPENACC_DATA :
-					       NSX_REP_OPENACC_OTHER,
+		return note_broken(w);
+	return nsx_walk_row(w, is_launch ? NSX_REP_OPENACC_LAUNCH :
+			       is_data ? NSX_REP_OPENACC_DATA :
+					 NSX_REP_OPENACC_OTHER,
 			    &(struct nsx_row_of){body, &part, &deep, NULL}, err);
 }
 
-static int add_call(struct nsx_events *e, uint64_t type, struct nsx_piece bytes,
-		    const struct nsx_msg *body, struct nsx_err *err)
+/* One of the first fields of a call says what it is a call of. */
+static bool is_wanted(const struct nsx_walker *w, struct nsx_piece call)
 {
-	uint64_t class = nsx_msg_uint(body, 6);
-	struct nsx_val stack = nsx_val_int(0);
-	struct nsx_msg part = {{0, 0}, {{0}}};
-	int table = call_table(class);
+	struct nsx_wire at = nsx_wire_of(call);
+	uint64_t class = 0;
+	int table;
 
+	while (nsx_wire_next(&at))
+		if (at.field == CLASS) {
+			class = at.n;
+			break;
+		}
+	table = call_table(class);
+	return w->notes || class == CLASS_OPENACC || w->wanted == (unsigned)table ||
+	       (table == NSX_REP_OSRT && w->wanted == NSX_REP_OSRT_FRAME);
+}
+
+static int add_call(struct nsx_walker *w, struct nsx_piece bytes, struct nsx_err *err)
+{
+	struct nsx_val stack = nsx_val_int(0);
+	struct nsx_msg body, part = {{0, 0}, {{0}}};
+	uint64_t class;
+	int table;
+
+	if (!is_wanted(w, bytes))
+		return 0;
+	if (!nsx_msg_read(&body, bytes))
+		return note_broken(w);
+	class = nsx_msg_uint(&body, CLASS);
+	table = call_table(class);
 	if (class == CLASS_OPENACC)
-		return add_openacc(e, body, err);
+		return add_openacc(w, &body, err);
 	if (table < 0) {
 		if (class >= 256 || !memchr(untabled, (int)class, sizeof(untabled)))
-			nsx_count_unknown(e, type, CALL, class);
+			note_unknown(w, CALL, class);
 		return 0;
 	}
 	if (table == NSX_REP_RUNTIME) {
 		stack = nsx_val_none();
-	} else if (class == CLASS_OSRT && nsx_msg_has(body, 15)) {
-		stack = nsx_val_int(++e->stacks);
-		if (add_stack(e, NSX_REP_OSRT_FRAME, bytes, 15, e->stacks, err))
+	} else if (class == CLASS_OSRT && nsx_msg_has(&body, 15)) {
+		stack = nsx_val_int(++w->stacks);
+		if (add_stack(w, NSX_REP_OSRT_FRAME, bytes, 15, w->stacks, err))
 			return err->rc;
 	} else if (table == NSX_REP_GRAPH_EVENT) {
-		unsigned f = nsx_msg_has(body, 37) ? 37 :
-			     nsx_msg_has(body, 38) ? 38 : 39;
+		unsigned f = nsx_msg_has(&body, 37) ? 37 :
+			     nsx_msg_has(&body, 38) ? 38 : 39;
 
-		if (!nsx_msg_read(&part, nsx_msg_bytes(body, f)))
-			return e->nbroken++, 0;
+		if (!nsx_msg_read(&part, nsx_msg_bytes(&body, f)))
+			return note_broken(w);
 	}
-	return nsx_rows_add(e->rows, table, &(struct nsx_row_of){
-			    .body = body, .part = &part, .code = &stack}, err);
+	return nsx_walk_row(w, (enum nsx_rep_table)table, &(struct nsx_row_of){
+			    .body = &body, .part = &part, .code = &stack}, err);
 }
 
-static struct nsx_val real_64(const struct nsx_msg *m, unsigned field)
-{
-	double x;
-	uint64_t bits = nsx_msg_uint(m, field);
-
-	memcpy(&x, &bits, sizeof(x));
-	return nsx_msg_has(m, field) ? (struct nsx_val){NSX_V_F64, 0, {.f = x}} :
-				       nsx_val_none();
-}
-
-static struct nsx_val real_32(const struct nsx_msg *m, unsigned field)
-{
-	float x;
-	uint32_t bits = (uint32_t)nsx_msg_uint(m, field);
-
-	memcpy(&x, &bits, sizeof(x));
-	return nsx_msg_has(m, field) ?
-		       (struct nsx_val){NSX_V_F64, 0, {.f = (double)x}} :
-		       nsx_val_none();
-}
-
-static int add_nvtx(struct nsx_events *e, uint64_t type,
-		    const struct nsx_msg *body, struct nsx_err *err)
-{
-	struct nsx_msg payload;
-	struct nsx_val v[3] = {nsx_val_int((int64_t)type)};
-
-	if (!nsx_msg_read(&payload, nsx_msg_bytes(body, 8)))
-		return e->nbroken++, 0;
-	v[1] = real_64(&payload, 3);
-	v[2] = real_32(&payload, 6);
-	return nsx_rows_add(e->rows, NSX_REP_NVTX, &(struct nsx_row_of){
-			    .body = body, .part = &payload, .code = v}, err);
-}
-
-static int add_sample(struct nsx_events *e, struct nsx_piece bytes,
+static int add_sample(struct nsx_walker *w, struct nsx_piece bytes,
 		      const struct nsx_msg *body, struct nsx_err *err)
 {
 	struct nsx_msg counter;
-	struct nsx_val v[2] = {nsx_val_int(++e->samples)};
+	struct nsx_val v[2] = {nsx_val_int(++w->samples)};
 
 	if (!nsx_msg_read(&counter, nsx_msg_bytes(body, 5)))
-		return e->nbroken++, 0;
+		return w->samples--, note_broken(w);
 	v[1] = nsx_val_field(&counter, 2);
-	return nsx_rows_add(e->rows, NSX_REP_SAMPLE, &(struct nsx_row_of){
+	return nsx_walk_row(w, NSX_REP_SAMPLE, &(struct nsx_row_of){
 			    .body = body, .code = v}, err) ?:
-	       add_stack(e, NSX_REP_SAMPLE_FRAME, bytes, 4, e->samples, err);
+	       add_stack(w, NSX_REP_SAMPLE_FRAME, bytes, 4, w->samples, err);
 }
 
-/* The same pair of process and name is told again and again, but has one row. */
-static int add_process(struct nsx_events *e, const struct nsx_msg *body,
-		       struct nsx_err *err)
+static int note_process(struct nsx_walker *w, const struct nsx_msg *body,
+			struct nsx_err *err)
 {
-	uint64_t key = nsx_msg_uint(body, 2);
 	struct nsx_piece name = nsx_msg_bytes(body, 6);
-	struct nsx_val v[2] = {nsx_val_int((int64_t)(key >> 24 & 0xffffff))};
-	uint32_t id;
+	struct nsx_notes *n = w->notes;
 
+	if (!n || (!nsx_msg_has(body, 5) && !nsx_msg_has(body, 6)))
+		return 0;
 	if (!name.n)
 		name = nsx_msg_bytes(body, 5);
-	if (!nsx_msg_has(body, 5) && !nsx_msg_has(body, 6))
-		return 0;
-	if (nsx_keymap_add(&e->processes, &e->recent,
-			   &(struct nsx_key){{key, name.n,
-					      nsx_hash(name.p, name.n)}},
-			   &id, err))
-		return err->rc;
-	if (id < e->rows->n[NSX_REP_PROCESS])
-		return 0;
-	v[1] = nsx_val_bytes(name);
-	return nsx_rows_add(e->rows, NSX_REP_PROCESS, &(struct nsx_row_of){
-			    .body = body, .code = v}, err);
+	return nsx_push(n->processes, n->nprocesses, n->processes_cap, "processes",
+			err, (struct nsx_rep_process){
+				n->block, n->nprocesses, nsx_msg_uint(body, 2),
+				nsx_arena_strndup(n->arena, (const char *)name.p,
+						  name.n)});
 }
 
-static int add_diagnostic(struct nsx_events *e, const struct nsx_msg *body,
+static int add_diagnostic(struct nsx_walker *w, const struct nsx_msg *body,
 			  struct nsx_err *err)
 {
 	struct nsx_msg time;
 
 	if (!nsx_msg_read(&time, nsx_msg_bytes(body, 1)))
-		return e->nbroken++, 0;
-	return nsx_rows_add(e->rows, NSX_REP_DIAGNOSTIC, &(struct nsx_row_of){
+		return note_broken(w);
+	return nsx_walk_row(w, NSX_REP_DIAGNOSTIC, &(struct nsx_row_of){
 			    .body = body, .part = &time}, err);
 }
 
-static int add_event(struct nsx_events *e, uint64_t type, unsigned body_field,
-		     struct nsx_piece bytes, struct nsx_err *err)
+static int add_event(struct nsx_walker *w, unsigned body_field, struct nsx_piece bytes,
+		     struct nsx_err *err)
 {
 	struct nsx_msg body;
 
+	if (body_field == MODULE)
+		return 0; /* a mapped module: no table has it */
+	if (body_field == CALL)
+		return add_call(w, bytes, err);
 	if (!nsx_msg_read(&body, bytes))
-		return e->nbroken++, 0;
+		return note_broken(w);
 	switch (body_field) {
 	case ACTIVITY:
-		return add_activity(e, type, &body, err);
-	case CALL:
-		return add_call(e, type, bytes, &body, err);
+		return add_activity(w, &body, err);
 	case NVTX:
-		return add_nvtx(e, type, &body, err);
+		return nsx_walk_nvtx(w, &body, err);
 	case SAMPLE:
-		return add_sample(e, bytes, &body, err);
+		return add_sample(w, bytes, &body, err);
 	case SCHED:
-		return nsx_rows_add(e->rows, NSX_REP_SCHED, &(struct nsx_row_of){
+		return nsx_walk_row(w, NSX_REP_SCHED, &(struct nsx_row_of){
 				    .body = &body}, err);
 	case DIAGNOSTIC:
-		return add_diagnostic(e, &body, err);
+		return add_diagnostic(w, &body, err);
 	case PROCESS:
-		return add_process(e, &body, err);
-	case MODULE:
-		return 0; /* a mapped module: no table has it */
+		return note_process(w, &body, err);
 	default:
-		nsx_count_unknown(e, type, body_field, 0);
+		note_unknown(w, body_field, 0);
 		return 0;
 	}
+}
+
+/* Whether events of the type at hand may have rows that are wanted. */
+static bool is_of_interest(const struct nsx_walker *w)
+{
+	return w->notes || w->type >= NSX_SMALL_TYPES ||
+	       w->rep->tables[w->type] >> w->wanted & 1;
 }
 
 /* An event is {1 type, N body}, that of a counter {1 type, 2 time, 3 values}. */
-static int read_event(struct nsx_events *e, struct nsx_piece bytes,
-		      struct nsx_err *err)
+static int read_event(struct nsx_walker *w, struct nsx_piece bytes, struct nsx_err *err)
 {
-	struct nsx_wire w = nsx_wire_of(bytes);
+	struct nsx_wire at = nsx_wire_of(bytes);
 	struct nsx_piece body = {NULL, 0};
 	unsigned field = 0;
-	uint64_t type = 0, time = 0;
+	uint64_t time = 0;
 
-	e->nevents++;
-	while (nsx_wire_next(&w))
-		if (w.field == 1) {
-			type = w.n;
-		} else if (w.field == 2) {
-			time = w.n;
-		} else if (w.bytes.p) {
-			field = w.field;
-			body = w.bytes;
+	w->type = 0;
+	while (nsx_wire_next(&at))
+		if (at.field == 1) {
+			w->type = at.n;
+			if (!is_of_interest(w))
+				return 0;
+		} else if (at.field == 2) {
+			time = at.n;
+		} else if (at.bytes.p) {
+			field = at.field;
+			body = at.bytes;
 		}
-	if (w.is_bad)
-		return e->nbroken++, 0;
-	if (field == 3 && type >> 48)
-		return nsx_metrics_add(e, type, (int64_t)time, body, err);
+	if (at.is_bad)
+		return note_broken(w);
+	if (field == 3 && w->type >> 48)
+		return nsx_metrics_add(w, (int64_t)time, body, err);
 	if (!body.p || field < 100) {
-		nsx_count_unknown(e, type, field, 0);
+		note_unknown(w, field, 0);
 		return 0;
 	}
-	return add_event(e, type, field, body, err);
+	return add_event(w, field, body, err);
 }
 
-static int read_block(struct nsx_events *e, struct nsx_piece message,
-		      struct nsx_err *err)
+int nsx_walk_block(struct nsx_walker *w, size_t block, struct nsx_err *err)
 {
-	struct nsx_wire w = nsx_wire_of(message);
-	int rc = nsx_stopped(err);
-
-	while (!rc && nsx_wire_next(&w))
-		if (w.field == 1 && w.bytes.p)
-			rc = read_event(e, w.bytes, err);
-	e->nbroken += w.is_bad;
-	return rc;
-}
-
-static int read_blocks(struct nsx_events *e, struct nsx_block_buf *buf,
-		       struct nsx_err *err)
-{
-	struct nsx_wire at = nsx_wire_of(e->report->blocks);
 	struct nsx_piece message;
-	int rc = 0;
+	struct nsx_wire at;
+	int rc = nsx_block_read(&w->rep->file, &w->rep->file.blocks[block],
+				&w->buf, &message, err);
 
-	/* Behind the events of a cut file the strings may follow. */
-	while (!rc && at.p < at.end && !at.is_bad &&
-	       !(e->report->is_cut && e->nevents >= e->report->nevents)) {
-		rc = nsx_block_next(&at, buf, &message, err);
-		if (rc == 1) {
-			e->nblocks++;
-			rc = read_block(e, message, err);
-		} else if (rc == NSX_E_DATA) {
-			e->nlost++;
-			rc = 0;
+	if (rc)
+		return rc;
+	for (at = nsx_wire_of(message); !rc && nsx_wire_next(&at);)
+		if (at.field == 1 && at.bytes.p) {
+			if (w->notes)
+				w->notes->at.nevents++;
+			rc = read_event(w, at.bytes, err);
 		}
-	}
+	if (at.is_bad)
+		note_broken(w);
 	return rc;
 }
 
-int nsx_events_read(const struct nsx_container *report, struct nsx_rep_rows *rows,
-		    struct nsx_events *ret, struct nsx_err *err)
+void nsx_walker_done(struct nsx_walker *w)
 {
-	struct nsx_block_buf buf = {NULL, 0};
-	int rc;
-
-	*ret = (struct nsx_events){.rows = rows, .report = report};
-	nsx_keymap_init(&ret->processes, "processes");
-	rc = nsx_metrics_find(ret, err) ?: read_blocks(ret, &buf, err);
-	free(buf.p);
-	return rc;
-}
-
-void nsx_events_done(struct nsx_events *e)
-{
-	nsx_keymap_done(&e->processes);
-	free(e->metrics);
+	nsx_buf_done(&w->text);
+	free(w->buf.plain);
+	free(w->buf.packed);
 }

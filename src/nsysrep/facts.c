@@ -25,21 +25,25 @@ static int add_each(struct nsx_rep_rows *rows, enum nsx_rep_table t,
 	return rc;
 }
 
-static int add_strings(const struct nsx_container *c, struct nsx_rep_rows *rows,
-		       struct nsx_err *err)
+/* Files that processes wrote: their output, their maps of memory. */
+static int add_files(const struct nsx_container *c,
+		     const struct nsx_rep_strings *strings, struct nsx_rep_rows *rows,
+		     struct nsx_err *err)
 {
 	struct nsx_wire w = nsx_wire_of(c->strings);
+	struct nsx_msg m;
 	int64_t id = 0;
 	int rc = 0;
 
 	while (!rc && nsx_wire_next(&w))
-		if (w.field == 1 && w.bytes.p)
-			rc = nsx_rows_put(rows, NSX_REP_STRING,
+		if (w.field == 2 && w.bytes.p && nsx_msg_read(&m, w.bytes))
+			rc = nsx_rows_put(rows, NSX_REP_ANALYSIS_FILE,
 					  (struct nsx_val[]){
-						  nsx_val_int(id++),
-						  nsx_val_bytes(w.bytes)}, err);
-	return rc ?: add_each(rows, NSX_REP_PROCESS_STREAM, c->strings, 2, NULL,
-			      err);
+				nsx_val_int(id++),
+				nsx_val_bytes(nsx_rep_string(strings, nsx_msg_uint(&m, 2))),
+				nsx_val_bytes(nsx_rep_string(strings, nsx_msg_uint(&m, 3))),
+				nsx_val_field(&m, 3), nsx_val_field(&m, 1)}, err);
+	return rc;
 }
 
 enum { VM = 1, NAMED_STREAM = 13, CONTEXT = 14, STREAM = 15, /* of a machine */
@@ -94,7 +98,8 @@ static const char *property_name(uint64_t n)
 	return NULL;
 }
 
-enum { ENVIRONMENT = 610 }; /* variables with NUL between them */
+enum { ENVIRONMENT = 610, /* variables with NUL between them */
+       NETWORK_CARDS = 910 }; /* a message */
 
 static int add_property(struct nsx_rep_rows *rows, const struct nsx_msg *device,
 			const struct nsx_msg *p, struct nsx_err *err)
@@ -103,8 +108,13 @@ static int add_property(struct nsx_rep_rows *rows, const struct nsx_msg *device,
 	const char *name = property_name(n);
 	char digits[24];
 	struct nsx_val value = nsx_val_bytes(nsx_msg_bytes(p, 2));
+	struct nsx_val label = nsx_val_bytes(nsx_msg_bytes(device, 1));
 	struct nsx_buf b = {0};
 	int rc;
+
+	if (n == NETWORK_CARDS && add_each(rows, NSX_REP_NIC, nsx_msg_bytes(p, 2), 0,
+					   &label, err))
+		return err->rc;
 
 	snprintf(digits, sizeof(digits), "%llu", (unsigned long long)n);
 	if (n == ENVIRONMENT && value.len) {
@@ -115,8 +125,7 @@ static int add_property(struct nsx_rep_rows *rows, const struct nsx_msg *device,
 	}
 	rc = nsx_rows_put(rows, NSX_REP_SYSTEM_ENV, (struct nsx_val[]){
 			  nsx_val_field(device, 3),
-			  nsx_val_bytes(nsx_msg_bytes(device, 1)),
-			  text(name ? name : digits), nsx_val_int((int64_t)n),
+			  label, text(name ? name : digits), nsx_val_int((int64_t)n),
 			  value}, err);
 	nsx_buf_done(&b);
 	return rc;
@@ -157,21 +166,27 @@ struct nsx_piece nsx_rep_version(const struct nsx_container *c)
 	return dash ? (struct nsx_piece){b.p, (size_t)(dash - b.p)} : b;
 }
 
-/* Readers look for the version here: an export has that of who exported. */
+/* Readers look for the version here: an export has that of who exported; and for whether
+ * payloads are there, which they are.
+ */
 static int add_meta(const struct nsx_container *c, struct nsx_rep_rows *rows,
 		    struct nsx_err *err)
 {
 	struct nsx_piece version = nsx_rep_version(c);
+	const struct {
+		const char *name;
+		struct nsx_val value;
+	} v[] = {{"EXPORT_PRODUCT_NAME", text("NVIDIA Nsight Systems")},
+		 {"EXPORT_PARAM_INCLUDE_JSON", text("true")},
+		 {"EXPORT_PRODUCT_VERSION", nsx_val_bytes(version)}};
+	int rc = 0;
 
-	int rc = nsx_rows_put(rows, NSX_REP_EXPORT_META, (struct nsx_val[]){
-			      text("EXPORT_PRODUCT_NAME"),
-			      text("NVIDIA Nsight Systems")}, err);
-
-	if (rc || !version.n)
-		return rc;
-	return nsx_rows_put(rows, NSX_REP_EXPORT_META, (struct nsx_val[]){
-			    text("EXPORT_PRODUCT_VERSION"),
-			    nsx_val_bytes(version)}, err);
+	for (size_t i = 0; !rc && i < ARRAY_LEN(v); i++)
+		if (v[i].value.len)
+			rc = nsx_rows_put(rows, NSX_REP_EXPORT_META,
+					  (struct nsx_val[]){text(v[i].name),
+							     v[i].value}, err);
+	return rc;
 }
 
 struct label {
@@ -219,10 +234,11 @@ static int add_enums(struct nsx_rep_rows *rows, struct nsx_err *err)
 			  err);
 }
 
-int nsx_rep_facts(const struct nsx_container *c, struct nsx_rep_rows *rows,
-		  struct nsx_err *err)
+int nsx_rep_facts(const struct nsx_container *c, const struct nsx_rep_strings *strings,
+		  struct nsx_rep_rows *rows, struct nsx_err *err)
 {
-	return add_strings(c, rows, err) ?:
+	return add_files(c, strings, rows, err) ?:
+	       add_each(rows, NSX_REP_PROCESS_STREAM, c->strings, 2, NULL, err) ?:
 	       add_each(rows, NSX_REP_THREAD_NAME, c->threads, 0, NULL, err) ?:
 	       add_machine(c, rows, err) ?: add_properties(c, rows, err) ?:
 	       add_enums(rows, err) ?: add_meta(c, rows, err) ?:

@@ -4,9 +4,10 @@
 
 #include "nsysrep/container.h"
 #include "nsysrep/rows.h"
+#include "nsysrep/strings.h"
 
-int nsx_rep_facts(const struct nsx_container *c, struct nsx_rep_rows *rows,
-		  struct nsx_err *err) NSX_CHECKED;
+int nsx_rep_facts(const struct nsx_container *c, const struct nsx_rep_strings *strings,
+		  struct nsx_rep_rows *rows, struct nsx_err *err) NSX_CHECKED;
 /* The instants of the session's start and stop. */
 int nsx_rep_session(const struct nsx_container *c, struct nsx_rep_rows *rows,
 		    struct nsx_err *err) NSX_CHECKED;

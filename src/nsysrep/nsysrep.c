@@ -1,32 +1,44 @@
-/* nsysrep.c - reads a report, and says what of it could not be read. */
+/* nsysrep.c - a report as a source of tables; and what of it could not be read. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "nsysrep/events.h"
 #include "nsysrep/facts.h"
 #include "nsysrep/nsysrep.h"
+#include "sqlite/source.h"
 
 /* The newest nsys whose reports were compared with what is read here. */
 enum { NEWEST_YEAR = 2026, NEWEST_MINOR = 2 };
 
-static void say_damage(const struct nsx_container *c, const struct nsx_events *e,
-		       struct nsx_buf *b)
+/* What is missing -------------------------------------------------------------------*/
+
+static void say_damage(const struct nsx_rep *rep, struct nsx_buf *b)
 {
+	const struct nsx_container *c = &rep->file;
+	uint64_t nlost = c->nlost, nevents = 0, nbroken = 0;
+	const char *next = "the report is damaged: ";
+
+	for (size_t i = 0; i < c->nblocks; i++) {
+		nlost += rep->index[i].is_lost;
+		nevents += rep->index[i].nevents;
+		nbroken += rep->index[i].nbroken;
+	}
 	if (c->damage)
-		nsx_buf_printf(b, "the report is damaged: %s", c->damage);
-	if (e->nlost)
-		nsx_buf_printf(b, "%s%llu of %llu blocks of events cannot be "
-			       "read", b->n ? "; " : "the report is damaged: ",
-			       (unsigned long long)e->nlost,
-			       (unsigned long long)(e->nlost + e->nblocks));
-	if (e->nevents < c->nevents)
-		nsx_buf_printf(b, "%s%llu of its %llu events are missing",
-			       b->n ? "; " : "the report is damaged: ",
-			       (unsigned long long)(c->nevents - e->nevents),
+		nsx_buf_printf(b, "%s%s", next, c->damage);
+	next = b->n ? "; " : next;
+	if (nlost)
+		nsx_buf_printf(b, "%s%llu of %llu blocks of events cannot be read",
+			       next, (unsigned long long)nlost,
+			       (unsigned long long)(c->nblocks + c->nlost));
+	next = b->n ? "; " : next;
+	if (nevents < c->nevents)
+		nsx_buf_printf(b, "%s%llu of its %llu events are missing", next,
+			       (unsigned long long)(c->nevents - nevents),
 			       (unsigned long long)c->nevents);
-	if (e->nbroken)
-		nsx_buf_printf(b, "%s%llu events are garbled",
-			       b->n ? "; " : "the report is damaged: ",
-			       (unsigned long long)e->nbroken);
+	next = b->n ? "; " : next;
+	if (nbroken)
+		nsx_buf_printf(b, "%s%llu events are garbled", next,
+			       (unsigned long long)nbroken);
 }
 
 static bool is_newer(struct nsx_piece version)
@@ -41,25 +53,20 @@ static bool is_newer(struct nsx_piece version)
 	return year > NEWEST_YEAR || (year == NEWEST_YEAR && minor > NEWEST_MINOR);
 }
 
-static void say_unknown(const struct nsx_container *c,
-			const struct nsx_events *e, struct nsx_buf *b)
+static void say_unknown(const struct nsx_rep *rep, struct nsx_buf *b)
 {
-	struct nsx_piece version = nsx_rep_version(c);
-	uint64_t n = 0;
+	struct nsx_piece version = nsx_rep_version(&rep->file);
 
-	for (unsigned i = 0; i < e->nunknown; i++)
-		n += e->unknown[i].n;
-	if (n)
-		nsx_buf_printf(b, "%llu events are of kinds that this program "
-			       "does not know, so they were not read:",
-			       (unsigned long long)n);
-	for (unsigned i = 0; i < NSX_MIN(e->nunknown, 8); i++)
-		nsx_buf_printf(b, "%s %llu of type %llu (%llu, %llu)",
-			       i ? "," : "",
-			       (unsigned long long)e->unknown[i].n,
-			       (unsigned long long)e->unknown[i].type,
-			       (unsigned long long)e->unknown[i].body,
-			       (unsigned long long)e->unknown[i].kind);
+	for (unsigned i = 0; i < rep->nunknown; i++) {
+		const struct nsx_unknown *u = &rep->unknown[i];
+
+		nsx_buf_printf(b, "%s%llu event%s of a kind not known, type %llu "
+			       "(%llu, %llu)", i ? "; " : "not read: ",
+			       (unsigned long long)u->n, u->n == 1 ? "" : "s",
+			       (unsigned long long)u->type,
+			       (unsigned long long)u->body,
+			       (unsigned long long)u->kind);
+	}
 	if (is_newer(version))
 		nsx_buf_printf(b, "%sthe report is of nsys %.*s, newer than any "
 			       "that was tried (%d.%d): tables may be missing",
@@ -67,50 +74,192 @@ static void say_unknown(const struct nsx_container *c,
 			       (const char *)version.p, NEWEST_YEAR, NEWEST_MINOR);
 }
 
-static int fill_rows(const struct nsx_container *c, struct nsx_rep_rows *rows,
-		     struct nsx_events *e, struct nsx_err *err)
+/* The source -----------------------------------------------------------------------*/
+
+/* Rows of events are in the blocks of the file, the others in one block. */
+static bool is_fact(const struct nsx_rep *rep, enum nsx_rep_table t)
 {
-	return nsx_db_exec(rows->db, "BEGIN", err) ?:
-	       nsx_rep_facts(c, rows, err) ?: nsx_events_read(c, rows, e, err) ?:
-	       nsx_db_exec(rows->db, "COMMIT", err);
+	return t == NSX_REP_STRING || rep->facts.of[t].n;
 }
 
-static int read_container(const char *path, const struct nsx_container *c,
-			  struct nsx_db *db, struct nsx_err *err)
+static size_t count_blocks(void *ctx, size_t table)
 {
-	struct nsx_rep_rows rows = {.db = db};
-	struct nsx_events *e = nsx_alloc(1, sizeof(*e));
-	struct nsx_buf damage = {0}, note = {0};
-	int rc = fill_rows(c, &rows, e, err);
+	const struct nsx_rep *rep = ctx;
 
-	nsx_rows_done(&rows);
-	if (!rc) {
-		say_damage(c, e, &damage);
-		say_unknown(c, e, &note);
-		rc = nsx_db_settle(db, path, damage.p, note.p, err);
+	return is_fact(rep, rep->table[table]) ? 1 : rep->file.nblocks;
+}
+
+static size_t count_rows(void *ctx, size_t table, size_t block)
+{
+	const struct nsx_rep *rep = ctx;
+	enum nsx_rep_table t = rep->table[table];
+
+	return t == NSX_REP_STRING ? rep->strings.n :
+	       is_fact(rep, t) ? rep->facts.of[t].n / rep->def[t].ncolumns :
+				 rep->index[block].rows[t];
+}
+
+struct nsx_source_reader {
+	struct nsx_walker w;
+};
+
+static int new_reader(void *ctx, size_t table, const int *columns, unsigned ncolumns,
+		      struct nsx_source_reader **ret, struct nsx_err *err)
+{
+	const struct nsx_rep *rep = ctx;
+	struct nsx_source_reader *r = nsx_try_alloc(1, sizeof(*r), "a reader", err);
+
+	if (!r)
+		return err->rc;
+	r->w.rep = rep;
+	r->w.wanted = rep->table[table];
+	r->w.ncolumns = ncolumns;
+	memcpy(r->w.column, columns, ncolumns * sizeof(*columns));
+	*ret = r;
+	return 0;
+}
+
+static void reader_done(struct nsx_source_reader *r)
+{
+	nsx_walker_done(&r->w);
+	free(r);
+}
+
+static int read_facts(struct nsx_walker *w, struct nsx_err *err)
+{
+	const struct nsx_rep_list *list = &w->rep->facts.of[w->wanted];
+	unsigned each = w->rep->def[w->wanted].ncolumns;
+	struct nsx_val v[NSX_MAX_COLUMNS];
+	int rc = 0;
+
+	for (size_t at = 0; !rc && at < list->n; at += each) {
+		for (unsigned i = 0; i < w->ncolumns; i++)
+			v[i] = w->column[i] < 0 ? nsx_val_none() :
+						  list->v[at + (unsigned)w->column[i]];
+		rc = w->fn(w->ctx, w->rid++, v, err);
 	}
-	nsx_events_done(e);
-	free(e);
-	nsx_buf_done(&damage);
-	nsx_buf_done(&note);
 	return rc;
+}
+
+/* An id is a string's place. */
+static int read_strings(struct nsx_walker *w, struct nsx_err *err)
+{
+	const struct nsx_rep_strings *s = &w->rep->strings;
+	struct nsx_val v[NSX_MAX_COLUMNS];
+	int rc = 0;
+
+	for (size_t id = 0; !rc && id < s->n; id++) {
+		for (unsigned i = 0; i < w->ncolumns; i++)
+			v[i] = w->column[i] < 0 ? nsx_val_none() :
+			       w->column[i] ? nsx_val_bytes(s->v[id]) :
+					      nsx_val_int((int64_t)id);
+		rc = w->fn(w->ctx, w->rid++, v, err);
+	}
+	return rc;
+}
+
+static int read_rows(struct nsx_source_reader *r, size_t block, int64_t rid,
+		     nsx_row_fn fn, void *ctx, struct nsx_err *err)
+{
+	struct nsx_walker *w = &r->w;
+
+	w->rid = rid;
+	w->fn = fn;
+	w->ctx = ctx;
+	if (w->wanted == NSX_REP_STRING)
+		return read_strings(w, err);
+	if (is_fact(w->rep, w->wanted))
+		return read_facts(w, err);
+	w->stacks = w->rep->index[block].stacks;
+	w->samples = w->rep->index[block].samples;
+	return nsx_walk_block(w, block, err);
+}
+
+static void close_rep(void *ctx)
+{
+	struct nsx_rep *rep = ctx;
+
+	nsx_rows_done(&rep->facts);
+	nsx_rep_schemas_done(&rep->schemas);
+	nsx_rep_strings_done(&rep->strings);
+	free(rep->metrics);
+	free(rep->mpi);
+	free(rep->processes);
+	nsx_container_close(&rep->file);
+	free(rep);
+}
+
+/* The catalogue has tables with rows only, as that of an export. */
+static struct nsx_table_info *make_catalogue(struct nsx_rep *rep)
+{
+	struct nsx_arena *a = rep->file.arena;
+	struct nsx_table_info *v = nsx_arena_get(a, NSX_REP_NTABLES * sizeof(*v));
+
+	for (enum nsx_rep_table t = 0; t < NSX_REP_NTABLES; t++) {
+		const struct nsx_rep_def *d = &rep->def[t];
+		struct nsx_table_info *to = &v[rep->ntables];
+		bool has_rows = is_fact(rep, t);
+
+		for (size_t b = 0; !has_rows && b < rep->file.nblocks; b++)
+			has_rows = rep->index[b].rows[t];
+		if (!has_rows)
+			continue;
+		rep->table[rep->ntables++] = t;
+		*to = (struct nsx_table_info){.name = d->name,
+					      .ncolumns = d->ncolumns};
+		to->columns = nsx_arena_get(a, d->ncolumns * sizeof(*to->columns));
+		for (unsigned c = 0; c < d->ncolumns; c++) {
+			const char *name = d->columns[c].name;
+			size_t n = strcspn(name, " ");
+
+			to->columns[c] = (struct nsx_column){
+				.name = nsx_arena_strndup(a, name, n),
+				.type = name[n] ? name + n + 1 : "INTEGER",
+				.is_rowid = nsx_ends_with(name, " KEY")};
+			if (to->columns[c].is_rowid)
+				to->columns[c].type = "INTEGER";
+		}
+	}
+	return v;
+}
+
+static int read_rep(struct nsx_rep *rep, struct nsx_err *err)
+{
+	nsx_rep_define(rep->def);
+	rep->facts = (struct nsx_rep_rows){.arena = rep->file.arena,
+					   .defs = rep->def};
+	return nsx_rep_strings_read(rep->file.strings, &rep->strings, err) ?:
+	       nsx_rep_schemas_read(rep->file.schemas, &rep->strings, &rep->schemas,
+				    err) ?:
+	       nsx_metrics_find(rep, err) ?: nsx_rep_index(rep, err) ?:
+	       nsx_rep_facts(&rep->file, &rep->strings, &rep->facts, err);
 }
 
 int nsx_report_read(const char *path, struct nsx_db **ret, struct nsx_err *err)
 {
-	struct nsx_container c;
-	struct nsx_db *db = NULL;
-	int rc = nsx_container_open(path, &c, err);
+	struct nsx_source source = {
+		.blocks = count_blocks, .rows = count_rows, .reader = new_reader,
+		.read = read_rows, .done = reader_done, .close = close_rep};
+	struct nsx_rep *rep = nsx_alloc(1, sizeof(*rep));
+	struct nsx_buf damage = {0}, note = {0};
+	int rc = nsx_container_open(path, &rep->file, err);
 
-	if (rc)
+	if (rc) {
+		free(rep);
 		return rc;
-	rc = nsx_db_new(&db, err);
-	if (!rc)
-		rc = read_container(path, &c, db, err);
-	nsx_container_close(&c);
-	if (rc)
-		nsx_db_close(db);
-	else
-		*ret = db;
+	}
+	rc = read_rep(rep, err);
+	if (rc) {
+		close_rep(rep);
+		return rc;
+	}
+	say_damage(rep, &damage);
+	say_unknown(rep, &note);
+	source.ctx = rep;
+	source.tables = make_catalogue(rep);
+	source.ntables = rep->ntables;
+	rc = nsx_db_of_source(&source, path, damage.p, note.p, ret, err);
+	nsx_buf_done(&damage);
+	nsx_buf_done(&note);
 	return rc;
 }

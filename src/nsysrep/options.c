@@ -6,7 +6,7 @@
 #include <string.h>
 #include "nsysrep/facts.h"
 
-enum kind { TEXT, NUMBER, YES };
+enum kind { WORDS, NUMBER, YES };
 
 struct option {
 	const char *name;
@@ -37,6 +37,8 @@ static int put_options(struct nsx_rep_rows *rows, const char *prefix,
 		char digits[24];
 		struct nsx_val value = nsx_val_bytes(nsx_msg_bytes(m, v[i].field));
 
+		if (!nsx_msg_has(m, v[i].field))
+			continue;
 		if (v[i].kind == YES) {
 			value = nsx_val_str(nsx_msg_uint(m, v[i].field) ?
 						    "true" : "false");
@@ -133,8 +135,8 @@ static int add_words(struct nsx_rep_rows *rows, const char *prefix,
 static int add_process(struct nsx_rep_rows *rows, unsigned n, struct nsx_piece bytes,
 		       struct nsx_err *err)
 {
-	static const struct option command[] = {{"COMMAND", 10, TEXT}},
-	options[] = {{"WORKING_DIR", 12, TEXT}, {"COLLECT_NVTX_TRACE", 20, YES},
+	static const struct option command[] = {{"COMMAND", 10, WORDS}},
+	options[] = {{"WORKING_DIR", 12, WORDS}, {"COLLECT_NVTX_TRACE", 20, YES},
 		     {"COLLECT_CUDA_TRACE", 21, YES},
 		     {"CUDA_FLUSH_PERIODICALLY", 40, YES},
 		     {"CUDA_SKIP_SOME_API_CALLS", 42, YES},
@@ -187,7 +189,10 @@ static int add_groups(struct nsx_rep_rows *rows, const struct nsx_msg *m,
 	perf[] = {{"COLLECT_CPU_CTXSW_TRACE", 1, YES},
 		  {"SAMPLING_PERIOD", 2, NUMBER},
 		  {"COLLECT_IP_BACKTRACE_SAMPLES", 3, YES},
-		  {"SAMPLES_PER_BACKTRACE", 4, NUMBER}};
+		  {"SAMPLES_PER_BACKTRACE", 4, NUMBER}},
+	cuda[] = {{"CUDA_FLUSH_PERIODICALLY", 1, YES}, {"CUDA_FLUSH_PERIOD", 2, NUMBER},
+		  {"CUDA_SKIP_SOME_API_CALLS", 3, YES},
+		  {"COLLECT_GPU_MEMORY_USAGE", 4, YES}};
 	struct nsx_msg in, graphs;
 
 	if (nsx_msg_has(m, OS_RUNTIME) &&
@@ -200,8 +205,12 @@ static int add_groups(struct nsx_rep_rows *rows, const struct nsx_msg *m,
 	    put_options(rows, "LINUX_PERF_OPTIONS:", &in, perf, ARRAY_LEN(perf),
 			err))
 		return err->rc;
-	if (nsx_msg_has(m, CUDA) && nsx_msg_read(&in, nsx_msg_bytes(m, CUDA)) &&
-	    nsx_msg_read(&graphs, nsx_msg_bytes(&in, CUDA_GRAPHS)) &&
+	if (!nsx_msg_has(m, CUDA) || !nsx_msg_read(&in, nsx_msg_bytes(m, CUDA)))
+		return 0;
+	/* From 2025.6 on these stand here and no more with each process. */
+	if (put_options(rows, "", &in, cuda, ARRAY_LEN(cuda), err))
+		return err->rc;
+	if (nsx_msg_read(&graphs, nsx_msg_bytes(&in, CUDA_GRAPHS)) &&
 	    nsx_msg_has(&graphs, 1))
 		return WORD(rows, "", GRAPH_MODE, nsx_msg_uint(&graphs, 1),
 			    graph_modes, err);
@@ -212,9 +221,9 @@ int nsx_rep_options(const struct nsx_container *c, struct nsx_rep_rows *rows,
 		    struct nsx_err *err)
 {
 	static const struct option plain[] = {
-		{"DEVICE_ID", 1, TEXT}, {"RATE_HZ", 3, NUMBER},
-		{"DEVICE_DISPLAY_NAME", 9, TEXT},
-		{"PROFILING_SESSION_UUID", 77, TEXT}, {"SHOW_BACKTRACE", 30, YES},
+		{"DEVICE_ID", 1, WORDS}, {"RATE_HZ", 3, NUMBER},
+		{"DEVICE_DISPLAY_NAME", 9, WORDS},
+		{"PROFILING_SESSION_UUID", 77, WORDS}, {"SHOW_BACKTRACE", 30, YES},
 		{"RUN_DURATION_MS", 32, NUMBER}, {"USE_DWARF", 39, YES},
 		{"USE_LBRS", 54, YES}, {"INCLUDE_CHILDREN", 55, YES},
 		{"USE_LINUX_PERF", 56, YES}};

@@ -1,17 +1,11 @@
-/* rows.c - from fields of messages to rows, as tables.def says. */
+/* rows.c - from fields of messages to values of columns, as tables.def says. */
 #include <assert.h>
-#include <string.h>
+#include <stdlib.h>
 #include "nsysrep/rows.h"
 
-enum from { BODY, BODY0, PART, PART0, DEEP, TEXT, TEXT0, CODE, END };
-
-struct nsx_rep_column {
-	const char *name;
-	enum from from;
-	unsigned field;
-};
-
-/* All columns of all tables; a table ends with END. */
+/* All columns of all tables; a table begins with the entry that has its name, and ends
+ * with one that has none.
+ */
 static const struct nsx_rep_column columns[] = {
 #define REP_TABLE(id, table) {"", END, 0}, {table, END, NSX_REP_##id},
 #define REP_COL(column, from, field) {column, from, field},
@@ -21,66 +15,25 @@ static const struct nsx_rep_column columns[] = {
 	{"", END, 0},
 };
 
-enum { MOST_COLUMNS = 48 };
-
-/* The entry with the table's name; its columns follow. */
-static const struct nsx_rep_column *find(enum nsx_rep_table t)
+void nsx_rep_define(struct nsx_rep_def ret[NSX_REP_NTABLES])
 {
-	const struct nsx_rep_column *c = columns;
+	struct nsx_rep_def *def = NULL;
 
-	while (c->from != END || !*c->name || c->field != t)
-		c++;
-	return c;
-}
+	for (size_t i = 0; i < ARRAY_LEN(columns); i++) {
+		const struct nsx_rep_column *c = &columns[i];
 
-static int make_table(struct nsx_rep_rows *r, enum nsx_rep_table t,
-		      struct nsx_err *err)
-{
-	const struct nsx_rep_column *table = find(t);
-	int n = 0;
-	struct nsx_buf sql = {0}, marks = {0};
-	int rc;
-
-	nsx_buf_printf(&sql, "CREATE TABLE %s (", table->name);
-	for (const struct nsx_rep_column *c = table + 1; c->from != END; c++) {
-		const char *type = strchr(c->name, ' ');
-
-		nsx_buf_printf(&sql, "%s%.*s %s", c == table + 1 ? "" : ", ",
-			       (int)strcspn(c->name, " "), c->name,
-			       type ? type + 1 : "INTEGER");
-		nsx_buf_adds(&marks, c == table + 1 ? "?" : ",?");
-		n++;
+		if (c->from == END && *c->name) {
+			def = &ret[c->field];
+			*def = (struct nsx_rep_def){c->name, c + 1, 0};
+		} else if (c->from != END) {
+			def->ncolumns++;
+			assert(def->ncolumns <= NSX_REP_MOST_COLUMNS);
+		}
 	}
-	assert(n <= MOST_COLUMNS);
-	r->first[t] = table + 1;
-	r->ncolumns[t] = n;
-	nsx_buf_adds(&sql, ")");
-	rc = nsx_db_exec(r->db, sql.p, err);
-	nsx_buf_clear(&sql);
-	nsx_buf_printf(&sql, "INSERT INTO %s VALUES (%s)", table->name, marks.p);
-	if (!rc)
-		rc = nsx_db_prepare(r->db, sql.p, &r->insert[t], err);
-	nsx_buf_done(&sql);
-	nsx_buf_done(&marks);
-	return rc;
 }
 
-void nsx_rows_done(struct nsx_rep_rows *r)
-{
-	for (unsigned t = 0; t < NSX_REP_NTABLES; t++)
-		nsx_stmt_done(&r->insert[t]);
-}
-
-int nsx_rows_put(struct nsx_rep_rows *r, enum nsx_rep_table t,
-		 const struct nsx_val *v, struct nsx_err *err)
-{
-	if (!r->insert[t] && make_table(r, t, err))
-		return err->rc;
-	r->n[t]++;
-	return nsx_run_with(r->insert[t], v, r->ncolumns[t], err);
-}
-
-static struct nsx_val value(const struct nsx_rep_column *c, const struct nsx_row_of *of)
+struct nsx_val nsx_rep_value(const struct nsx_rep_column *c,
+			     const struct nsx_row_of *of)
 {
 	const struct nsx_msg *m = c->from == DEEP ? of->deep :
 				  c->from == PART || c->from == PART0 ?
@@ -95,14 +48,37 @@ static struct nsx_val value(const struct nsx_rep_column *c, const struct nsx_row
 	return c->from == TEXT ? nsx_val_none() : nsx_val_field(m, c->field);
 }
 
+int nsx_rows_put(struct nsx_rep_rows *r, enum nsx_rep_table t,
+		 const struct nsx_val *v, struct nsx_err *err)
+{
+	struct nsx_rep_list *to = &r->of[t];
+	unsigned n = r->defs[t].ncolumns;
+
+	if (nsx_grow(&to->v, &to->cap, to->n + n, sizeof(*to->v),
+		     "facts of a report", err))
+		return err->rc;
+	for (unsigned i = 0; i < n; i++) {
+		struct nsx_val *x = &to->v[to->n++];
+
+		*x = v[i];
+		if (x->type == NSX_V_TEXT && x->len)
+			x->u.p = nsx_arena_strndup(r->arena, x->u.p, x->len);
+	}
+	return 0;
+}
+
 int nsx_rows_add(struct nsx_rep_rows *r, enum nsx_rep_table t,
 		 const struct nsx_row_of *from, struct nsx_err *err)
 {
-	struct nsx_val v[MOST_COLUMNS];
+	struct nsx_val v[NSX_REP_MOST_COLUMNS];
 
-	if (!r->insert[t] && make_table(r, t, err))
-		return err->rc;
-	for (int i = 0; i < r->ncolumns[t]; i++)
-		v[i] = value(&r->first[t][i], from);
+	for (unsigned i = 0; i < r->defs[t].ncolumns; i++)
+		v[i] = nsx_rep_value(&r->defs[t].columns[i], from);
 	return nsx_rows_put(r, t, v, err);
+}
+
+void nsx_rows_done(struct nsx_rep_rows *r)
+{
+	for (unsigned t = 0; t < NSX_REP_NTABLES; t++)
+		free(r->of[t].v);
 }

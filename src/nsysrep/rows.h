@@ -1,7 +1,8 @@
-/* rows.h - rows of the tables of tables.def, put into a database. */
+/* rows.h - tables of tables.def, and rows of what stands outside the events. */
 #ifndef NSX_ROWS_H
 #define NSX_ROWS_H
 
+#include "base/arena.h"
 #include "nsysrep/wire.h"
 #include "sqlite/db.h"
 
@@ -14,26 +15,44 @@ enum nsx_rep_table {
 	NSX_REP_NTABLES
 };
 
-struct nsx_rep_rows {
-	struct nsx_db *db;
-	struct nsx_stmt *insert[NSX_REP_NTABLES]; /* made with the first row  */
-	const struct nsx_rep_column *first[NSX_REP_NTABLES]; /* of its columns, likewise */
-	int ncolumns[NSX_REP_NTABLES];
-	uint64_t n[NSX_REP_NTABLES];
+enum { NSX_REP_MOST_COLUMNS = 48 };
+struct nsx_rep_column {
+	const char *name; /* and, behind a space, its type where that is not INTEGER */
+	enum nsx_rep_from { BODY, BODY0, PART, PART0, DEEP, TEXT, TEXT0, CODE, END } from;
+	unsigned field;
 };
-
-void nsx_rows_done(struct nsx_rep_rows *r);
+struct nsx_rep_def {
+	const char *name;
+	const struct nsx_rep_column *columns;
+	unsigned ncolumns;
+};
+void nsx_rep_define(struct nsx_rep_def ret[NSX_REP_NTABLES]);
 
 /* What a row is made of; the parts that its table does not name may be NULL. */
 struct nsx_row_of {
 	const struct nsx_msg *body, *part, *deep;
 	const struct nsx_val *code;
 };
+struct nsx_val nsx_rep_value(const struct nsx_rep_column *c,
+			     const struct nsx_row_of *of);
+
+/* Few rows, which are kept.  Begins with an arena and the definitions; owner: the
+ * caller, nsx_rows_done.
+ */
+struct nsx_rep_rows {
+	struct nsx_arena *arena; /* of texts                                 */
+	const struct nsx_rep_def *defs;
+	struct nsx_rep_list {
+		struct nsx_val *v; /* row by row                             */
+		size_t n, cap;	   /* values                                 */
+	} of[NSX_REP_NTABLES];
+};
 int nsx_rows_add(struct nsx_rep_rows *r, enum nsx_rep_table t,
 		 const struct nsx_row_of *from, struct nsx_err *err) NSX_CHECKED;
 /* A row of values alone. */
 int nsx_rows_put(struct nsx_rep_rows *r, enum nsx_rep_table t,
 		 const struct nsx_val *v, struct nsx_err *err) NSX_CHECKED;
+void nsx_rows_done(struct nsx_rep_rows *r);
 
 static inline struct nsx_val nsx_val_none(void)
 {

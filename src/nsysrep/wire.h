@@ -6,12 +6,18 @@
 #ifndef NSX_WIRE_H
 #define NSX_WIRE_H
 
+#include <string.h>
 #include "base/base.h"
 
 struct nsx_piece { /* of the file, or of what was unpacked from it         */
 	const uint8_t *p;
 	size_t n;
 };
+
+static inline bool nsx_piece_is(struct nsx_piece b, const char *text)
+{
+	return b.n == strlen(text) && !memcmp(b.p, text, b.n);
+}
 
 struct nsx_wire {
 	const uint8_t *p, *end;

@@ -8,6 +8,7 @@
 #include "schema/query.h"
 #include "nsysrep/nsysrep.h"
 #include "schema/schema.h"
+#include "sqlite/source.h"
 
 const struct nsx_field_def nsx_field_defs[NSX_NFIELDS] = {
 #define NSX_VIEW(v, t, h)
@@ -108,9 +109,20 @@ static int64_t query_count(struct nsx_db *db, const char *head,
 	return nsx_i64_or(&v, -1);
 }
 
+/* Less than 0: only SQLite can count them. */
+static int64_t known_rows(struct nsx_db *db, const char *table)
+{
+	const struct nsx_source *s = nsx_db_source(db);
+	const struct nsx_table_info *t = s ? nsx_db_table(db, table) : NULL;
+
+	return t ? nsx_source_rows(s, (size_t)(t - s->tables)) : -1;
+}
+
 int64_t nsx_count_rows(struct nsx_db *db, const char *table)
 {
-	return query_count(db, "SELECT count(*) FROM main.", table, "");
+	int64_t n = known_rows(db, table);
+
+	return n < 0 ? query_count(db, "SELECT count(*) FROM main.", table, "") : n;
 }
 
 /* Of the file, for each row id up to the greatest: with fewer many ids are no rows', and
@@ -120,7 +132,8 @@ enum { DENSE_BYTES = 64 };
 
 int64_t nsx_bound_ids(struct nsx_db *db, const char *table)
 {
-	int64_t n = query_count(db, "SELECT max(rowid) FROM main.", table, "");
+	int64_t n = nsx_db_source(db) ? 0 :
+		    query_count(db, "SELECT max(rowid) FROM main.", table, "");
 
 	return n > 0 && n <= nsx_db_size(db) / DENSE_BYTES ?
 		       n : nsx_count_rows(db, table);
@@ -129,7 +142,8 @@ int64_t nsx_bound_ids(struct nsx_db *db, const char *table)
 /* 0 for an empty table, less for one with rows (or with damage). */
 static int64_t probe_rows(struct nsx_db *db, const char *table)
 {
-	return query_count(db, "SELECT -1 FROM main.", table, " LIMIT 1");
+	return nsx_db_source(db) ? -1 :
+	       query_count(db, "SELECT -1 FROM main.", table, " LIMIT 1");
 }
 
 static void resolve(struct nsx_schema *s)

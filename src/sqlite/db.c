@@ -16,6 +16,7 @@
 #include "sqlite/db.h"
 #include "sqlite/page_file.h"
 #include "sqlite/sniff.h"
+#include "sqlite/source.h"
 
 struct nsx_db {
 	sqlite3 *handle; /* NULL: a clone that was not used yet */
@@ -25,8 +26,6 @@ struct nsx_db {
 	const char *path;
 	int64_t size;
 	const char *warning, *note;
-	const void *image; /* what a database in memory is read from; NULL: a file */
-	size_t image_n;
 	struct stat opened; /* the file as it was found */
 	bool is_lenient;
 	struct nsx_table_info *tables;
@@ -38,6 +37,10 @@ struct nsx_db {
 	} guard;
 	struct nsx_pagefile *pages; /* opened by the first scan */
 	bool no_pages;
+	struct nsx_source own; /* of the one that was made of a source       */
+	const struct nsx_source *source;
+	enum fill { EMPTY, WANTED, FILLED } *fill; /* by table of source      */
+	bool is_filling;
 };
 
 const char *const nsx_table_kinds[] = {
@@ -514,9 +517,7 @@ void nsx_db_force_sqlite(struct nsx_db *db)
 const struct nsx_pagefile *nsx_db_pages(struct nsx_db *db)
 {
 	if (!db->pages && !db->no_pages) {
-		db->pages = db->image ?
-				    nsx_pagefile_of(db->image, db->image_n) :
-				    nsx_pagefile_open(db->fd, db->path, db->size);
+		db->pages = nsx_pagefile_open(db->fd, db->path, db->size);
 		db->no_pages = !db->pages;
 	}
 	return db->no_pages ? NULL : db->pages;
@@ -601,22 +602,6 @@ int nsx_db_image(struct nsx_db *db, const void **ret, size_t *ret_n,
 	return *ret ? 0 : fail_db(err, db->handle, "cannot take", db->path);
 }
 
-int nsx_db_settle(struct nsx_db *db, const char *path, const char *damage,
-		  const char *note, struct nsx_err *err)
-{
-	db->path = nsx_arena_strdup(db->arena, path);
-	if (stat(path, &db->opened))
-		return nsx_fail(err, NSX_E_IO, "cannot stat '%s': %s", path,
-				strerror(errno));
-	db->size = db->opened.st_size;
-	db->warning = damage ? nsx_arena_strdup(db->arena, damage) : NULL;
-	db->note = note ? nsx_arena_strdup(db->arena, note) : NULL;
-	if (nsx_db_image(db, &db->image, &db->image_n, err))
-		return err->rc;
-	db->no_pages = false;
-	return read_catalogue(db, err);
-}
-
 struct nsx_db *nsx_db_clone(const struct nsx_db *from)
 {
 	struct nsx_db *db = new_db(from->path, from->size);
@@ -624,8 +609,8 @@ struct nsx_db *nsx_db_clone(const struct nsx_db *from)
 	db->fd = from->fd;
 	db->is_clone = true;
 	db->is_lenient = from->is_lenient;
-	db->image = from->image;
-	db->image_n = from->image_n;
+	db->source = from->source;
+	db->no_pages = from->source != NULL;
 	return db;
 }
 
@@ -660,9 +645,80 @@ void nsx_db_close(struct nsx_db *db)
 		return;
 	sqlite3_close(db->handle);
 	nsx_pagefile_close(db->pages);
+	if (db->own.close)
+		db->own.close(db->own.ctx);
 	if (db->fd >= 0 && !db->is_clone)
 		(void)close(db->fd);
 	nsx_arena_free(db->arena);
+}
+
+/* Sources --------------------------------------------------------------------*/
+
+int nsx_db_of_source(const struct nsx_source *source, const char *path,
+		     const char *warning, const char *note, struct nsx_db **ret,
+		     struct nsx_err *err)
+{
+	struct nsx_db *db = new_db(path, 0);
+
+	db->own = *source;
+	db->source = &db->own;
+	db->no_pages = true;
+	db->tables = source->tables;
+	db->ntables = source->ntables;
+	db->warning = warning ? nsx_arena_strdup(db->arena, warning) : NULL;
+	db->note = note ? nsx_arena_strdup(db->arena, note) : NULL;
+	if (stat(path, &db->opened)) {
+		nsx_db_close(db);
+		return nsx_fail(err, NSX_E_IO, "cannot stat '%s': %s", path,
+				strerror(errno));
+	}
+	db->size = db->opened.st_size;
+	*ret = db;
+	return 0;
+}
+
+const struct nsx_source *nsx_db_source(const struct nsx_db *db)
+{
+	return db->source;
+}
+
+int64_t nsx_source_rows(const struct nsx_source *s, size_t table)
+{
+	size_t n = 0;
+
+	for (size_t b = s->blocks(s->ctx, table); b-- > 0;)
+		n += s->rows(s->ctx, table, b);
+	return (int64_t)n;
+}
+
+static int authorise(void *arg, int action, const char *table, const char *what,
+		     const char *schema, const char *view);
+
+/* Its tables, which are empty until they are read. */
+static int open_source(struct nsx_db *db, struct nsx_err *err)
+{
+	const struct nsx_source *s = db->source;
+	struct nsx_buf b = {0};
+	int rc;
+
+	for (size_t i = 0; i < s->ntables; i++) {
+		const struct nsx_table_info *t = &s->tables[i];
+
+		nsx_buf_printf(&b, "CREATE TABLE %s", t->name);
+		for (unsigned c = 0; c < t->ncolumns; c++)
+			nsx_buf_printf(&b, "%s\"%s\" %s%s", c ? ", " : " (",
+				       t->columns[c].name, t->columns[c].type,
+				       t->columns[c].is_rowid ? " PRIMARY KEY" : "");
+		nsx_buf_adds(&b, ");");
+	}
+	db->fill = nsx_arena_get(db->arena, (s->ntables + 1) * sizeof(*db->fill));
+	rc = open_memory_handle(NULL, 0, db->path, &db->handle, err);
+	if (!rc && b.n && sqlite3_exec(db->handle, b.p, NULL, NULL, NULL))
+		rc = fail_db(err, db->handle, "cannot open", db->path);
+	nsx_buf_done(&b);
+	if (!rc)
+		sqlite3_set_authorizer(db->handle, authorise, db);
+	return rc;
 }
 
 /* Most clones read pages and never need SQLite, which parses the catalogue for
@@ -672,19 +728,111 @@ static int need_handle(struct nsx_db *db, struct nsx_err *err)
 {
 	if (db->handle)
 		return 0;
-	if (db->image ? open_memory_handle(db->image, db->image_n, db->path,
-					   &db->handle, err) :
-			open_handle(db->fd, db->path, &db->handle, err))
+	if (db->source)
+		return open_source(db, err);
+	if (open_handle(db->fd, db->path, &db->handle, err))
 		return err->rc;
 	if (db->is_lenient)
 		be_lenient(db->handle);
 	return 0;
 }
 
+static int insert_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+		      struct nsx_err *err)
+{
+	struct nsx_stmt *insert = ctx;
+
+	return nsx_run_with(insert, v,
+			    sqlite3_bind_parameter_count(insert->handle), err);
+}
+
+/* What of a damaged table can be read. */
+static int copy_rows(struct nsx_db *db, const struct nsx_table_info *t,
+		     struct nsx_err *err)
+{
+	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *insert = NULL;
+	const char *columns[NSX_MAX_COLUMNS];
+	struct nsx_scan *scan = NULL;
+	struct nsx_buf marks = {0};
+	int rc;
+
+	for (unsigned i = 0; i < t->ncolumns; i++) {
+		columns[i] = t->columns[i].name;
+		nsx_buf_adds(&marks, i ? ",?" : " VALUES (?");
+	}
+	nsx_buf_adds(&marks, ")");
+	rc = nsx_db_prepare_on(db, "INSERT INTO main.", t->name, marks.p, &insert,
+			       err) ?:
+	     nsx_scan_open(db, t, columns, t->ncolumns, 1, &scan, err) ?:
+	     nsx_scan_run(scan, 0, NULL, insert_row, insert, err);
+	nsx_scan_close(scan);
+	nsx_buf_done(&marks);
+	return rc == NSX_E_DATA ? 0 : rc;
+}
+
+/* Fills what the statements prepared so far read.  What that takes is not theirs. */
+static int fill_wanted(struct nsx_db *db, struct nsx_err *err)
+{
+	size_t n = db->source && !db->is_filling ? db->source->ntables : 0;
+	struct timespec began, ended;
+	int64_t query_only;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < n; i++) {
+		if (db->fill[i] != WANTED)
+			continue;
+		db->is_filling = true;
+		(void)clock_gettime(CLOCK_MONOTONIC, &began);
+		rc = nsx_db_number(db, "PRAGMA query_only", 0, &query_only, err) ?:
+		     nsx_db_exec(db, "PRAGMA query_only=0;SAVEPOINT filling",
+				 err) ?:
+		     copy_rows(db, &db->source->tables[i], err) ?:
+		     nsx_db_exec(db, query_only ?
+				 "RELEASE filling;PRAGMA query_only=1" :
+				 "RELEASE filling", err);
+		(void)clock_gettime(CLOCK_MONOTONIC, &ended);
+		db->guard.end.tv_sec += ended.tv_sec - began.tv_sec;
+		db->is_filling = false;
+		db->fill[i] = FILLED;
+	}
+	return rc;
+}
+
+int nsx_db_fill(struct nsx_db *db, struct nsx_err *err)
+{
+	if (need_handle(db, err))
+		return err->rc;
+	for (size_t i = 0; i < db->source->ntables; i++)
+		if (db->fill[i] == EMPTY)
+			db->fill[i] = WANTED;
+	return fill_wanted(db, err);
+}
+
+/* Before each statement runs, what it reads is there. */
+static int exec_each(struct nsx_db *db, const char *sql, struct nsx_err *err)
+{
+	int rc = 0;
+
+	while (!rc && sql[strspn(sql, " \t\n;")]) {
+		sqlite3_stmt *h = NULL;
+		int got = sqlite3_prepare_v2(db->handle, sql, -1, &h, &sql);
+
+		rc = got ? 0 : fill_wanted(db, err);
+		while (!rc && !got && (got = sqlite3_step(h)) == SQLITE_ROW)
+			got = 0;
+		if (!rc && got != SQLITE_DONE)
+			rc = fail_db(err, db->handle, "cannot run", sql);
+		sqlite3_finalize(h);
+	}
+	return rc;
+}
+
 int nsx_db_exec(struct nsx_db *db, const char *sql, struct nsx_err *err)
 {
 	if (need_handle(db, err))
 		return err->rc;
+	if (db->source)
+		return exec_each(db, sql, err);
 	if (sqlite3_exec(db->handle, sql, NULL, NULL, NULL))
 		return fail_db(err, db->handle, "cannot run", sql);
 	return 0;
@@ -723,7 +871,9 @@ int nsx_db_prepare(struct nsx_db *db, const char *sql, struct nsx_stmt **ret,
 	s->handle = h;
 	memcpy(s->sql, sql, strlen(sql));
 	*ret = s;
-	return 0;
+	if (fill_wanted(db, err))
+		nsx_stmt_done(ret);
+	return *ret ? 0 : err->rc;
 }
 
 int nsx_db_prepare_on(struct nsx_db *db, const char *head, const char *name,
@@ -763,14 +913,27 @@ static bool is_harmless(const char *function)
 	return false;
 }
 
-static int authorise(void *arg, int action, const char *table, const char *what,
-		     const char *schema NSX_UNUSED, const char *view NSX_UNUSED)
+static void want_table(struct nsx_db *db, const char *name)
 {
-	const struct guard *g = arg;
-	bool may = action == SQLITE_SELECT || action == SQLITE_RECURSIVE ||
+	for (size_t i = 0; i < db->source->ntables; i++)
+		if (!strcasecmp(db->source->tables[i].name, name) &&
+		    db->fill[i] == EMPTY)
+			db->fill[i] = WANTED;
+}
+
+static int authorise(void *arg, int action, const char *table, const char *what,
+		     const char *schema, const char *view NSX_UNUSED)
+{
+	struct nsx_db *db = arg;
+	const struct guard *g = &db->guard;
+	bool may = !g->may_read || db->is_filling || action == SQLITE_SELECT ||
+		   action == SQLITE_RECURSIVE ||
 		   (action == SQLITE_FUNCTION && is_harmless(what)) ||
 		   (action == SQLITE_READ && g->may_read(g->ctx, table, what));
 
+	if (may && db->source && action == SQLITE_READ && schema &&
+	    !strcmp(schema, "main"))
+		want_table(db, table);
 	return may ? SQLITE_OK : SQLITE_DENY;
 }
 
@@ -780,7 +943,7 @@ void nsx_db_guard(struct nsx_db *db,
 		  void *ctx, int64_t max_bytes)
 {
 	db->guard = (struct guard){may_read, ctx};
-	sqlite3_set_authorizer(db->handle, authorise, &db->guard);
+	sqlite3_set_authorizer(db->handle, authorise, db);
 	sqlite3_hard_heap_limit64(sqlite3_memory_used() + max_bytes);
 }
 

@@ -63,13 +63,6 @@ int nsx_db_image(struct nsx_db *db, const void **ret, size_t *ret_n,
 int nsx_db_open_image(const void *image, size_t n, const char *name,
 		      struct nsx_db **ret, struct nsx_err *err) NSX_CHECKED;
 
-/* What was written to one of nsx_db_new becomes readable as the trace at path, which it
- * was made from: scans read its pages, and clones share them.  Not written from then on.
- * damage, note: see nsx_db_warning and nsx_db_note; NULL: nothing.
- */
-int nsx_db_settle(struct nsx_db *db, const char *path, const char *damage,
-		  const char *note, struct nsx_err *err) NSX_CHECKED;
-
 /* One more connection to the same file, for another thread, opened when it is
  * first used; it has no table list and no views. Owner: the caller.
  */

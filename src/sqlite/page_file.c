@@ -79,19 +79,6 @@ struct nsx_pagefile *nsx_pagefile_open(int fd, const char *path, int64_t size)
 	return NULL;
 }
 
-struct nsx_pagefile *nsx_pagefile_of(const void *image, size_t n)
-{
-	struct nsx_pagefile *f = calloc(1, sizeof(*f));
-
-	if (!f)
-		return NULL;
-	*f = (struct nsx_pagefile){.fd = -1, .image = image, .image_n = n};
-	if (n >= HEADER && accept_header(f, image, "", (int64_t)n))
-		return f;
-	free(f);
-	return NULL;
-}
-
 void nsx_pagefile_close(struct nsx_pagefile *f)
 {
 	free(f);
@@ -108,13 +95,6 @@ int64_t nsx_pagefile_read(const struct nsx_pagefile *f, uint32_t page,
 	off_t from = offset_of(f, page) + at;
 	size_t done = 0;
 
-	if (f->image) {
-		if ((size_t)from >= f->image_n)
-			return 0;
-		n = NSX_MIN(n, f->image_n - (size_t)from);
-		memcpy(buf, f->image + from, n);
-		return (int64_t)n;
-	}
 	while (done < n) {
 		ssize_t got = pread(f->fd, (char *)buf + done, n - done,
 				    from + (off_t)done);
@@ -135,17 +115,14 @@ bool nsx_pagefile_read_cached(const struct nsx_pagefile *f, uint32_t page,
 {
 	struct iovec to = {buf, n};
 
-	if (f->image)
-		return nsx_pagefile_read(f, page, 0, buf, n) == (int64_t)n;
 	return preadv2(f->fd, &to, 1, offset_of(f, page), RWF_NOWAIT) ==
 	       (ssize_t)n;
 }
 
 void nsx_pagefile_ask(const struct nsx_pagefile *f, uint32_t page, uint32_t n)
 {
-	if (!f->image)
-		posix_fadvise(f->fd, offset_of(f, page),
-			      (off_t)n * f->page_size, POSIX_FADV_WILLNEED);
+	posix_fadvise(f->fd, offset_of(f, page), (off_t)n * f->page_size,
+		      POSIX_FADV_WILLNEED);
 }
 
 const char *nsx_page_impossible(const struct nsx_pagefile *f, uint32_t page)

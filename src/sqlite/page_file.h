@@ -16,8 +16,6 @@
 
 struct nsx_pagefile {
 	int fd;
-	const uint8_t *image; /* the pages, where they are in memory; else NULL */
-	size_t image_n;
 	uint32_t page_size;
 	uint32_t usable;    /* page_size less the reserved tail */
 	uint32_t npages;    /* whole pages that are there       */
@@ -29,8 +27,6 @@ struct nsx_pagefile {
  * UTF-8, a header out of the ordinary.  fd is borrowed.  Owner: nsx_pagefile_close.
  */
 struct nsx_pagefile *nsx_pagefile_open(int fd, const char *path, int64_t size);
-/* The same for a database in memory, which must stay where it is. */
-struct nsx_pagefile *nsx_pagefile_of(const void *image, size_t n);
 void nsx_pagefile_close(struct nsx_pagefile *f); /* NULL is fine */
 
 /* Reads n bytes from offset `at` of page `page` on, which may reach over the

@@ -1,13 +1,15 @@
-/* scan.c - picks the backend of a scan: pages where they can be read, else
- * SQLite.
+/* scan.c - picks the backend of a scan: a source where there is one, pages where they can
+ * be read, else SQLite.
  */
 #include <stdlib.h>
 #include "sqlite/scan.h"
 #include "sqlite/page.h"
+#include "sqlite/scan_source.h"
 #include "sqlite/scan_sqlite.h"
 
 struct nsx_scan {
-	struct nsx_pagescan *page; /* or NULL */
+	struct nsx_sourcescan *source; /* one of them                          */
+	struct nsx_pagescan *page;
 	struct nsx_sqlscan *sql;
 };
 
@@ -20,8 +22,12 @@ int nsx_scan_open(struct nsx_db *db, const struct nsx_table_info *t,
 
 	if (!s)
 		return err->rc;
-	rc = nsx_pagescan_open(db, t, columns, ncolumns, nparts, &s->page, err);
-	if (!rc && !s->page)
+	rc = nsx_sourcescan_open(db, t, columns, ncolumns, nparts, &s->source,
+				 err);
+	if (!rc && !s->source)
+		rc = nsx_pagescan_open(db, t, columns, ncolumns, nparts,
+				       &s->page, err);
+	if (!rc && !s->source && !s->page)
 		rc = nsx_sqlscan_open(db, t, columns, ncolumns, nparts,
 				      &s->sql, err);
 	if (rc) {
@@ -36,6 +42,7 @@ void nsx_scan_close(struct nsx_scan *s)
 {
 	if (!s)
 		return;
+	nsx_sourcescan_close(s->source);
 	nsx_pagescan_close(s->page);
 	nsx_sqlscan_close(s->sql);
 	free(s);
@@ -51,29 +58,33 @@ int nsx_scan_near(struct nsx_scan *s, const struct nsx_table_info *t,
 
 unsigned nsx_scan_parts(const struct nsx_scan *s)
 {
-	return s->page ? nsx_pagescan_parts(s->page) :
-			 nsx_sqlscan_parts(s->sql);
+	return s->source ? nsx_sourcescan_parts(s->source) :
+	       s->page ? nsx_pagescan_parts(s->page) : nsx_sqlscan_parts(s->sql);
 }
 
 size_t nsx_scan_rows(const struct nsx_scan *s, unsigned part)
 {
-	return s->page ? nsx_pagescan_rows(s->page, part) :
+	return s->source ? nsx_sourcescan_rows(s->source, part) :
+	       s->page ? nsx_pagescan_rows(s->page, part) :
 			 nsx_sqlscan_rows(s->sql, part);
 }
 
 const char *nsx_scan_backend(const struct nsx_scan *s)
 {
-	return s->page ? "page" : "sqlite";
+	return s->source ? "source" : s->page ? "page" : "sqlite";
 }
 
 size_t nsx_scan_first_block(const struct nsx_scan *s, unsigned part)
 {
-	return s->page ? nsx_pagescan_first_block(s->page, part) : part;
+	return s->source ? nsx_sourcescan_first_block(s->source, part) :
+	       s->page ? nsx_pagescan_first_block(s->page, part) : part;
 }
 
 int nsx_scan_run(struct nsx_scan *s, unsigned part, struct nsx_choice *choice,
 		 nsx_row_fn fn, void *ctx, struct nsx_err *err)
 {
+	if (s->source)
+		return nsx_sourcescan_run(s->source, part, choice, fn, ctx, err);
 	if (s->page)
 		return nsx_pagescan_run(s->page, part, choice, fn, ctx, err);
 	if (choice) {

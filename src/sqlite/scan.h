@@ -2,9 +2,9 @@
  *
  * A plan divides the table into parts of consecutive rows with a known number
  * of rows each, so that readers can fill preallocated columns side by side.
- * Parts may be read by different threads at the same time. Two backends: a
- * decoder of table leaf pages (page.h), and SQLite for whatever that one does
- * not take (nsx_scan_backend tells).  Both give the same cells, except that a
+ * Parts may be read by different threads at the same time. Three backends: the
+ * source of a database that has one (source.h), a decoder of table leaf pages (page.h),
+ * and SQLite for whatever that one does not take (nsx_scan_backend tells).  Both give the same cells, except that a
  * cell over NSX_MAX_CELL is cut by the first and fails with the second.
  */
 #ifndef NSX_SCAN_H
@@ -49,7 +49,7 @@ unsigned nsx_scan_parts(const struct nsx_scan *s);
  * parts are run.
  */
 size_t nsx_scan_rows(const struct nsx_scan *s, unsigned part);
-const char *nsx_scan_backend(const struct nsx_scan *s); /* "page", "sqlite" */
+const char *nsx_scan_backend(const struct nsx_scan *s); /* "source", ... */
 
 /* What of a part is read.  Rows that are neighbours in the file, some hundreds with
  * the one backend and a part with the other, are a block; blocks are counted over all

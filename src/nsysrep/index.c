@@ -1,0 +1,159 @@
+/* index.c - walks all events once: how many rows of which table each block has, and what
+ * only all events together tell.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/keymap.h"
+#include "base/par.h"
+#include "base/stat.h"
+#include "nsysrep/events.h"
+
+_Static_assert(NSX_REP_NTABLES <= 64, "tables are bits of a number");
+
+enum { MOST_THREADS = 8, PARTS_A_THREAD = 4 };
+
+struct job {
+	struct nsx_rep *rep;
+	size_t nparts;
+	pthread_mutex_t lock; /* of rep, but for the index of one's own blocks */
+};
+
+/* What one part found becomes the report's. */
+static int join(struct job *job, struct nsx_notes *n, struct nsx_err *err)
+{
+	struct nsx_rep *rep = job->rep;
+	int rc = 0;
+
+	pthread_mutex_lock(&job->lock);
+	for (unsigned t = 0; t < NSX_SMALL_TYPES; t++)
+		rep->tables[t] |= n->tables[t];
+	for (unsigned i = 0; i < n->nunknown; i++)
+		nsx_count_unknown(rep->unknown, &rep->nunknown, &n->unknown[i]);
+	for (size_t i = 0; !rc && i < n->nmpi; i++)
+		rc = nsx_push(rep->mpi, rep->nmpi, rep->mpi_cap, "domains of MPI",
+			      err, n->mpi[i]);
+	for (size_t i = 0; !rc && i < n->nprocesses; i++)
+		rc = nsx_push(rep->processes, rep->nprocesses, rep->processes_cap,
+			      "processes", err, n->processes[i]);
+	nsx_arena_adopt(rep->file.arena, n->arena);
+	pthread_mutex_unlock(&job->lock);
+	free(n->mpi);
+	free(n->processes);
+	return rc;
+}
+
+static int walk_part(void *ctx, size_t part, struct nsx_err *err)
+{
+	struct job *job = ctx;
+	struct nsx_rep *rep = job->rep;
+	size_t end = rep->file.nblocks * (part + 1) / job->nparts;
+	struct nsx_walker w = {.rep = rep};
+	int rc = 0;
+
+	w.notes = nsx_alloc(1, sizeof(*w.notes));
+	w.notes->arena = nsx_arena_new();
+	for (size_t b = rep->file.nblocks * part / job->nparts; !rc && b < end; b++) {
+		w.notes->at = (struct nsx_rep_index){.nevents = 0};
+		w.notes->block = b;
+		w.stacks = 0;
+		rc = nsx_stopped(err) ?: nsx_walk_block(&w, b, err);
+		if (rc == NSX_E_DATA) {
+			w.notes->at = (struct nsx_rep_index){.is_lost = true};
+			rc = 0;
+		}
+		w.notes->at.nstacks = (uint32_t)w.stacks;
+		rep->index[b] = w.notes->at;
+	}
+	rc = join(job, w.notes, err) ?: rc;
+	free(w.notes);
+	nsx_walker_done(&w);
+	return rc;
+}
+
+/* Where the end of the events is not known, what follows them may look like blocks. */
+static void cut(struct nsx_rep *rep)
+{
+	uint64_t n = 0;
+
+	for (size_t b = 0; rep->file.is_cut && b < rep->file.nblocks; b++) {
+		if (n >= rep->file.nevents)
+			rep->index[b] = (struct nsx_rep_index){.nevents = 0};
+		n += rep->index[b].nevents;
+	}
+}
+
+static int walk_all(struct nsx_rep *rep, struct nsx_err *err)
+{
+	long ncpus = sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned threads = (unsigned)NSX_MIN(NSX_MAX(ncpus, 1), MOST_THREADS);
+	struct job job = {.rep = rep, .nparts = (size_t)threads * PARTS_A_THREAD};
+	int64_t stacks = 0, samples = 0;
+	int rc;
+
+	pthread_mutex_init(&job.lock, NULL);
+	rc = nsx_par(threads, job.nparts, walk_part, &job, err);
+	pthread_mutex_destroy(&job.lock);
+	cut(rep);
+	for (size_t b = 0; b < rep->file.nblocks; b++) {
+		struct nsx_rep_index *x = &rep->index[b];
+
+		x->stacks = stacks;
+		x->samples = samples;
+		stacks += x->nstacks;
+		samples += x->rows[NSX_REP_SAMPLE];
+	}
+	return rc;
+}
+
+NSX_ORDER(in_file, struct nsx_rep_process, UP(block), UP(place));
+
+/* The same pair of process and name is told again and again, but has one row. */
+static int add_processes(struct nsx_rep *rep, struct nsx_err *err)
+{
+	struct nsx_keycache recent = {0};
+	struct nsx_keymap seen;
+	uint32_t nseen = 0, id;
+	int rc = 0;
+
+	nsx_keymap_init(&seen, "processes");
+	nsx_sort(rep->processes, rep->nprocesses, sizeof(*rep->processes), in_file);
+	for (size_t i = 0; !rc && i < rep->nprocesses; i++) {
+		const struct nsx_rep_process *p = &rep->processes[i];
+		size_t n = strlen(p->name);
+
+		rc = nsx_keymap_add(&seen, &recent, &(struct nsx_key){{
+				    p->pid, n, nsx_hash(p->name, n)}}, &id, err);
+		if (rc || id < nseen)
+			continue;
+		nseen++;
+		rc = nsx_rows_put(&rep->facts, NSX_REP_PROCESS, (struct nsx_val[]){
+				  nsx_val_int((int64_t)p->pid),
+				  nsx_val_int((int64_t)(p->pid >> 24 & 0xffffff)),
+				  nsx_val_str(p->name)}, err);
+	}
+	nsx_keymap_done(&seen);
+	return rc;
+}
+
+NSX_ORDER(unknown_order, struct nsx_unknown, UP(type), UP(body), UP(kind));
+
+int nsx_rep_index(struct nsx_rep *rep, struct nsx_err *err)
+{
+	int rc;
+
+	if (!nsx_new_array(rep->index, rep->file.arena, rep->file.nblocks,
+			   "blocks of events", err))
+		return err->rc;
+	rc = walk_all(rep, err);
+	/* Which ranges are MPI's is known only now. */
+	if (!rc && rep->nmpi) {
+		memset(rep->tables, 0, sizeof(rep->tables));
+		rep->nunknown = 0;
+		rep->nprocesses = 0;
+		rc = walk_all(rep, err);
+	}
+	nsx_sort(rep->unknown, rep->nunknown, sizeof(*rep->unknown), unknown_order);
+	return rc ?: add_processes(rep, err);
+}

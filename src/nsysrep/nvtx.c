@@ -1,0 +1,186 @@
+/* nvtx.c - NVTX events; those of the domain in which nsys records MPI are calls of it. */
+#include <stdio.h>
+#include <string.h>
+#include "nsysrep/events.h"
+
+enum { THREAD_NAMED = 39, RANGE = 59, DOMAIN_MADE = 75 }; /* types of events      */
+enum { TEXT_FIELD = 7, PAYLOAD = 8, TID = 9, DOMAIN = 13, OF_SCHEMA = 9 };
+#define MPI_DOMAIN "MPI"
+#define MPI_THREAD "MPI Rank "
+
+static struct nsx_val real_64(const struct nsx_msg *m, unsigned field)
+{
+	double x;
+	uint64_t bits = nsx_msg_uint(m, field);
+
+	memcpy(&x, &bits, sizeof(x));
+	return nsx_msg_has(m, field) ? (struct nsx_val){NSX_V_F64, 0, {.f = x}} :
+				       nsx_val_none();
+}
+
+static struct nsx_val real_32(const struct nsx_msg *m, unsigned field)
+{
+	float x;
+	uint32_t bits = (uint32_t)nsx_msg_uint(m, field);
+
+	memcpy(&x, &bits, sizeof(x));
+	return nsx_msg_has(m, field) ?
+		       (struct nsx_val){NSX_V_F64, 0, {.f = (double)x}} :
+		       nsx_val_none();
+}
+
+static uint64_t process_of(const struct nsx_msg *body)
+{
+	return nsx_msg_uint(body, TID) & ~UINT64_C(0xffffff);
+}
+
+static bool is_of_mpi(const struct nsx_rep *rep, const struct nsx_msg *body)
+{
+	for (size_t i = 0; i < rep->nmpi; i++)
+		if (rep->mpi[i].domain == nsx_msg_uint(body, DOMAIN) &&
+		    rep->mpi[i].pid == process_of(body))
+			return true;
+	return false;
+}
+
+static struct nsx_val meaning(const struct nsx_rep_meanings *m, enum nsx_rep_meaning k,
+			      enum nsx_rep_meaning otherwise)
+{
+	return m->has >> k & 1 ? nsx_val_int(m->v[k]) :
+	       otherwise && m->has >> otherwise & 1 ? nsx_val_int(m->v[otherwise]) :
+						      nsx_val_none();
+}
+
+static struct nsx_val not_zero(struct nsx_val v)
+{
+	return v.type == NSX_V_I64 && !v.u.i ? nsx_val_none() : v;
+}
+
+static int add_requests(struct nsx_walker *w, const struct nsx_msg *body,
+			const struct nsx_rep_meanings *m, struct nsx_err *err)
+{
+	size_t n = m->has_list ? m->list.n / m->width : 1;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < n; i++) {
+		struct nsx_piece one = {m->list.p + i * m->width, m->width};
+		struct nsx_val v = m->has_list ?
+				nsx_val_int(nsx_payload_int(one, true)) :
+				meaning(m, NSX_MEANS_REQUEST, 0);
+
+		rc = nsx_walk_row(w, NSX_REP_MPI_WAIT, &(struct nsx_row_of){
+				  .body = body, .code = &v}, err);
+	}
+	return rc;
+}
+
+/* Whether it is a call of MPI with a table of its own. */
+static bool add_mpi(struct nsx_walker *w, const struct nsx_msg *body, bool has_payload,
+		    const struct nsx_rep_payload *p, int *rc, struct nsx_err *err)
+{
+	const uint64_t to_one = UINT64_C(1) << NSX_MEANS_TAG |
+				UINT64_C(1) << NSX_MEANS_SEND_TAG |
+				UINT64_C(1) << NSX_MEANS_SOURCE |
+				UINT64_C(1) << NSX_MEANS_TARGET;
+	struct nsx_row_of of = {.body = body};
+	enum nsx_rep_table t = NSX_REP_MPI_OTHER;
+	struct nsx_rep_meanings m;
+	struct nsx_val v[6];
+
+	if (!has_payload)
+		return *rc = nsx_walk_row(w, t, &of, err), true;
+	if (!nsx_payload_meanings(&w->rep->schemas, p, &m))
+		return false;
+	if (m.has_list)
+		return *rc = add_requests(w, body, &m, err), true;
+	if (m.has & to_one)
+		t = NSX_REP_MPI_P2P;
+	else if (m.has >> NSX_MEANS_COMM & 1)
+		t = NSX_REP_MPI_COLLECTIVE;
+	else if (m.has >> NSX_MEANS_REQUEST & 1)
+		return *rc = add_requests(w, body, &m, err), true;
+	else
+		return false;
+	v[0] = meaning(&m, NSX_MEANS_COMM, 0);
+	v[1] = t == NSX_REP_MPI_P2P ?
+		       meaning(&m, NSX_MEANS_SEND_TAG, NSX_MEANS_TAG) :
+		       meaning(&m, NSX_MEANS_ROOT, 0);
+	v[2] = meaning(&m, NSX_MEANS_TARGET, NSX_MEANS_SOURCE);
+	v[3] = meaning(&m, NSX_MEANS_SENT, NSX_MEANS_RECEIVED);
+	if (t == NSX_REP_MPI_COLLECTIVE) {
+		v[2] = not_zero(meaning(&m, NSX_MEANS_RECEIVED, 0));
+		v[3] = not_zero(meaning(&m, NSX_MEANS_SENT, 0));
+	}
+	v[4] = meaning(&m, NSX_MEANS_REQUEST, 0);
+	of.code = v;
+	return *rc = nsx_walk_row(w, t, &of, err), true;
+}
+
+/* A thread that is named after its rank. */
+static int add_rank(struct nsx_walker *w, const struct nsx_msg *body,
+		    struct nsx_err *err)
+{
+	struct nsx_piece name = nsx_msg_bytes(body, TEXT_FIELD);
+	size_t n = strlen(MPI_THREAD);
+	struct nsx_val rank;
+	int64_t x = 0;
+
+	if (name.n <= n || name.n > n + 9 || memcmp(name.p, MPI_THREAD, n))
+		return 0;
+	for (; n < name.n; n++) {
+		if (!nsx_is_digit((char)name.p[n]))
+			return 0;
+		x = x * 10 + (name.p[n] - '0');
+	}
+	rank = nsx_val_int(x);
+	return nsx_walk_row(w, NSX_REP_MPI_RANK, &(struct nsx_row_of){
+			    .body = body, .code = &rank}, err);
+}
+
+static int note(struct nsx_walker *w, const struct nsx_msg *body, struct nsx_err *err)
+{
+	if (w->type == THREAD_NAMED)
+		return add_rank(w, body, err);
+	if (w->type == DOMAIN_MADE && w->notes &&
+	    nsx_piece_is(nsx_msg_bytes(body, TEXT_FIELD), MPI_DOMAIN))
+		return nsx_push(w->notes->mpi, w->notes->nmpi, w->notes->mpi_cap,
+				"domains of MPI", err, (struct nsx_rep_domain){
+					process_of(body),
+					nsx_msg_uint(body, DOMAIN)});
+	return 0;
+}
+
+int nsx_walk_nvtx(struct nsx_walker *w, const struct nsx_msg *body,
+		  struct nsx_err *err)
+{
+	struct nsx_msg m, of_schema;
+	struct nsx_val v[4] = {nsx_val_int((int64_t)w->type)};
+	struct nsx_rep_payload p = {.pid = process_of(body)};
+	bool has_payload;
+	int rc;
+
+	if (!nsx_msg_read(&m, nsx_msg_bytes(body, PAYLOAD)) ||
+	    !nsx_msg_read(&of_schema, nsx_msg_bytes(&m, OF_SCHEMA))) {
+		if (w->notes)
+			w->notes->at.nbroken++;
+		return 0;
+	}
+	if (note(w, body, err))
+		return err->rc;
+	has_payload = nsx_msg_has(&m, OF_SCHEMA);
+	p.schema = nsx_msg_uint(&of_schema, 1);
+	p.bytes = nsx_msg_bytes(&of_schema, 2);
+	if (w->type == RANGE && is_of_mpi(w->rep, body) &&
+	    add_mpi(w, body, has_payload, &p, &rc, err))
+		return rc;
+	v[1] = real_64(&m, 3);
+	v[2] = real_32(&m, 6);
+	v[3] = nsx_val_none();
+	nsx_buf_clear(&w->text);
+	if (has_payload && !w->notes && w->wanted == NSX_REP_NVTX &&
+	    nsx_payload_json(&w->rep->schemas, &p, &w->text))
+		v[3] = (struct nsx_val){NSX_V_TEXT, (uint32_t)w->text.n,
+					{.p = w->text.p}};
+	return nsx_walk_row(w, NSX_REP_NVTX, &(struct nsx_row_of){
+			    .body = body, .part = &m, .code = v}, err);
+}

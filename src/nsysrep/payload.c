@@ -1,0 +1,322 @@
+/* payload.c - schemas of NVTX payloads, and values laid out by them.
+ *
+ * A type is basic, an enumeration or a structure; the latter two have ids, which are one
+ * process's.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "nsysrep/payload.h"
+
+enum { FLOAT = 19, DOUBLE = 20, STRING_ID = 80, /* basic types               */
+       LIST = 48, /* flag: an array, whose length another entry has          */
+       MOST_DEPTH = 8, MOST_ENTRIES = 256 };
+
+struct entry {
+	uint64_t type, flags, at, length_entry, meaning;
+	struct nsx_piece name;
+};
+
+struct nsx_rep_layout {
+	uint64_t pid, id, size;
+	struct nsx_piece values; /* of an enumeration, a message             */
+	const struct entry *v;	 /* NULL: it is one                          */
+	unsigned n;
+};
+
+NSX_ORDER(by_id, struct nsx_rep_layout, UP(pid), UP(id));
+
+static const struct nsx_rep_layout *find(const struct nsx_rep_schemas *s, uint64_t pid,
+					 uint64_t id)
+{
+	size_t lo = 0, hi = s->n;
+
+	NSX_BISECT(lo, hi, mid, s->v[mid].pid < pid ||
+				(s->v[mid].pid == pid && s->v[mid].id < id));
+	return lo < s->n && s->v[lo].pid == pid && s->v[lo].id == id ? &s->v[lo] :
+								       NULL;
+}
+
+/* Reading schemas ----------------------------------------------------------------*/
+
+enum { SCHEMA = 2, ENUMERATION = 4, ENTRY = 4 }; /* of a process; of a schema  */
+
+static bool read_entries(struct nsx_rep_schemas *s, struct nsx_piece bytes,
+			 struct nsx_rep_layout *l)
+{
+	struct nsx_wire w = nsx_wire_of(bytes);
+	struct entry v[MOST_ENTRIES];
+	struct nsx_msg m;
+
+	while (nsx_wire_next(&w))
+		if (w.field == ENTRY && w.bytes.p && l->n < MOST_ENTRIES) {
+			if (!nsx_msg_read(&m, w.bytes))
+				return false;
+			v[l->n++] = (struct entry){
+				nsx_msg_uint(&m, 1), nsx_msg_uint(&m, 2),
+				nsx_msg_uint(&m, 3), nsx_msg_uint(&m, 4),
+				nsx_msg_uint(&m, 9), nsx_msg_bytes(&m, 7)};
+		}
+	l->v = nsx_arena_get(s->arena, (l->n + 1) * sizeof(*v));
+	if (l->n)
+		memcpy((void *)l->v, v, l->n * sizeof(*v));
+	return !w.is_bad;
+}
+
+static int read_process(struct nsx_rep_schemas *s, struct nsx_piece bytes,
+			struct nsx_err *err)
+{
+	struct nsx_wire w = nsx_wire_of(bytes);
+	struct nsx_msg m;
+	uint64_t pid = 0;
+	int rc = 0;
+
+	while (!rc && nsx_wire_next(&w)) {
+		struct nsx_rep_layout l = {.pid = pid};
+
+		if (w.field == 1)
+			pid = w.n;
+		if ((w.field != SCHEMA && w.field != ENUMERATION) || !w.bytes.p ||
+		    !nsx_msg_read(&m, w.bytes))
+			continue;
+		l.id = nsx_msg_uint(&m, w.field == SCHEMA ? 1 : 2);
+		l.size = nsx_msg_uint(&m, w.field == SCHEMA ? 6 : 5);
+		l.values = w.bytes;
+		if (w.field == ENUMERATION || read_entries(s, w.bytes, &l))
+			rc = nsx_push(s->v, s->n, s->cap, "schemas of payloads",
+				      err, l);
+	}
+	return rc;
+}
+
+int nsx_rep_schemas_read(struct nsx_piece block, const struct nsx_rep_strings *strings,
+			 struct nsx_rep_schemas *ret, struct nsx_err *err)
+{
+	struct nsx_wire w = nsx_wire_of(block);
+	struct nsx_msg m;
+	int rc = 0;
+
+	*ret = (struct nsx_rep_schemas){.arena = nsx_arena_new(),
+					.strings = strings, .nbasic = 1};
+	while (!rc && nsx_wire_next(&w)) {
+		if (w.field == 2 && w.bytes.p && nsx_msg_read(&m, w.bytes) &&
+		    ret->nbasic < ARRAY_LEN(ret->basic))
+			ret->basic[ret->nbasic++] = nsx_msg_uint(&m, 1);
+		if (w.field == 3 && w.bytes.p)
+			rc = read_process(ret, w.bytes, err);
+	}
+	nsx_sort(ret->v, ret->n, sizeof(*ret->v), by_id);
+	return rc;
+}
+
+void nsx_rep_schemas_done(struct nsx_rep_schemas *s)
+{
+	nsx_arena_free(s->arena);
+	free(s->v);
+}
+
+/* Values ---------------------------------------------------------------------------*/
+
+static bool is_signed(uint64_t type)
+{
+	return type < FLOAT && type & 1;
+}
+
+/* Bytes of a type; 0: it is not known. */
+static uint64_t width(const struct nsx_rep_schemas *s, uint64_t pid, uint64_t type)
+{
+	const struct nsx_rep_layout *l = find(s, pid, type);
+
+	return l ? l->size ? l->size : l->v ? 0 : 4 :
+	       type == STRING_ID ? 8 : type < s->nbasic ? s->basic[type] : 0;
+}
+
+int64_t nsx_payload_int(struct nsx_piece b, bool is_negative)
+{
+	size_t n = NSX_MIN(b.n, 8);
+	uint64_t x = is_negative && n && b.p[n - 1] & 0x80 && n < 8 ?
+			     UINT64_MAX << 8 * n : 0;
+
+	for (size_t i = 0; i < n; i++)
+		x |= (uint64_t)b.p[i] << 8 * i;
+	return (int64_t)x;
+}
+
+/* The part of a payload that is n values of an entry's type; n 1: it is no list. */
+struct part {
+	const struct entry *e;
+	struct nsx_piece bytes;
+	uint64_t width, n;
+};
+
+static bool take(const struct nsx_rep_schemas *s, const struct nsx_rep_layout *l,
+		 struct nsx_piece data, unsigned i, struct part *ret)
+{
+	const struct entry *e = &l->v[i];
+	struct part length;
+
+	*ret = (struct part){e, {NULL, 0}, width(s, l->pid, e->type), 1};
+	if (e->flags == LIST) {
+		if (e->length_entry >= i || l->v[e->length_entry].flags == LIST ||
+		    !take(s, l, data, (unsigned)e->length_entry, &length) ||
+		    length.width > 8)
+			return false;
+		ret->n = (uint64_t)nsx_payload_int(length.bytes, false);
+	}
+	if (!ret->width || e->at > data.n ||
+	    ret->n > (data.n - e->at) / ret->width)
+		return false;
+	ret->bytes = (struct nsx_piece){data.p + e->at, ret->n * ret->width};
+	return true;
+}
+
+static void add_text(struct nsx_buf *b, struct nsx_piece text)
+{
+	size_t n = NSX_MIN(text.n, NSX_MAX_TEXT);
+
+	nsx_buf_adds(b, "\"");
+	for (size_t i = 0; i < n; i++) {
+		uint8_t c = text.p[i];
+
+		if (c < 0x20)
+			nsx_buf_printf(b, "\\u%04x", c);
+		else
+			nsx_buf_printf(b, c == '"' || c == '\\' ? "\\%c" : "%c", c);
+	}
+	nsx_buf_adds(b, "\"");
+}
+
+static void add_real(struct nsx_buf *b, struct nsx_piece bytes)
+{
+	float f = 0;
+	double x = 0;
+
+	if (bytes.n == sizeof(f)) {
+		memcpy(&f, bytes.p, sizeof(f));
+		x = (double)f;
+	} else if (bytes.n == sizeof(x)) {
+		memcpy(&x, bytes.p, sizeof(x));
+	}
+	if (isfinite(x))
+		nsx_buf_printf(b, "%.17g", x);
+	else
+		nsx_buf_adds(b, "null");
+}
+
+/* The value's name, or the number where it has none. */
+static void add_named(struct nsx_buf *b, const struct nsx_rep_layout *l, int64_t value)
+{
+	struct nsx_wire w = nsx_wire_of(l->values);
+	struct nsx_msg m;
+
+	while (nsx_wire_next(&w))
+		if (w.field == 4 && w.bytes.p && nsx_msg_read(&m, w.bytes) &&
+		    nsx_msg_int(&m, 2) == value) {
+			add_text(b, nsx_msg_bytes(&m, 1));
+			return;
+		}
+	nsx_buf_printf(b, "%lld", (long long)value);
+}
+
+static bool add_object(const struct nsx_rep_schemas *s, const struct nsx_rep_layout *l,
+		       struct nsx_piece data, unsigned depth, struct nsx_buf *b);
+
+static bool add_value(const struct nsx_rep_schemas *s, uint64_t pid, uint64_t type,
+		      struct nsx_piece bytes, unsigned depth, struct nsx_buf *b)
+{
+	const struct nsx_rep_layout *l = find(s, pid, type);
+	int64_t x = nsx_payload_int(bytes, is_signed(type));
+
+	if (l && l->v)
+		return add_object(s, l, bytes, depth + 1, b);
+	if (l)
+		add_named(b, l, x);
+	else if (type == FLOAT || type == DOUBLE)
+		add_real(b, bytes);
+	else if (bytes.n > 8)
+		return false;
+	else if (type == STRING_ID && (uint64_t)x < s->strings->n)
+		add_text(b, nsx_rep_string(s->strings, (uint64_t)x));
+	else if (is_signed(type))
+		nsx_buf_printf(b, "%lld", (long long)x);
+	else
+		nsx_buf_printf(b, "%llu", (unsigned long long)x);
+	return true;
+}
+
+static bool add_object(const struct nsx_rep_schemas *s, const struct nsx_rep_layout *l,
+		       struct nsx_piece data, unsigned depth, struct nsx_buf *b)
+{
+	bool is_whole = depth < MOST_DEPTH;
+
+	nsx_buf_adds(b, "{");
+	for (unsigned i = 0; is_whole && i < l->n; i++) {
+		struct part p;
+
+		if (!take(s, l, data, i, &p) || b->n > NSX_MAX_TEXT)
+			return false;
+		nsx_buf_adds(b, i ? ", " : "");
+		add_text(b, p.e->name);
+		nsx_buf_adds(b, p.e->flags == LIST ? ": [" : ": ");
+		for (uint64_t k = 0; is_whole && k < p.n; k++) {
+			struct nsx_piece one = {p.bytes.p + k * p.width, p.width};
+
+			nsx_buf_adds(b, k ? ", " : "");
+			is_whole = b->n <= NSX_MAX_TEXT &&
+				   add_value(s, l->pid, p.e->type, one, depth, b);
+		}
+		nsx_buf_adds(b, p.e->flags == LIST ? "]" : "");
+	}
+	nsx_buf_adds(b, "}");
+	return is_whole;
+}
+
+bool nsx_payload_json(const struct nsx_rep_schemas *s, const struct nsx_rep_payload *p,
+		      struct nsx_buf *b)
+{
+	const struct nsx_rep_layout *l = find(s, p->pid, p->schema);
+
+	return l && l->v && add_object(s, l, p->bytes, 0, b);
+}
+
+bool nsx_payload_meanings(const struct nsx_rep_schemas *s,
+			  const struct nsx_rep_payload *p,
+			  struct nsx_rep_meanings *ret)
+{
+	const struct nsx_rep_layout *l = find(s, p->pid, p->schema);
+
+	*ret = (struct nsx_rep_meanings){.has = 0};
+	for (unsigned i = 0; l && l->v && i < l->n; i++) {
+		uint64_t meaning = l->v[i].meaning;
+		struct part part;
+
+		if (!take(s, l, p->bytes, i, &part))
+			return false;
+		if (part.e->flags == LIST && meaning == NSX_MEANS_REQUEST) {
+			ret->has_list = true;
+			ret->list = part.bytes;
+			ret->width = (size_t)part.width;
+		} else if (meaning && meaning < NSX_NMEANINGS) {
+			ret->has |= UINT64_C(1) << meaning;
+			ret->v[meaning] = nsx_payload_int(
+				part.bytes, is_signed(part.e->type));
+		}
+	}
+	return l && l->v;
+}
+
+bool nsx_payload_named(const struct nsx_rep_schemas *s, const struct nsx_rep_payload *p,
+		       const char *name, int64_t *ret)
+{
+	const struct nsx_rep_layout *l = find(s, p->pid, p->schema);
+	struct part part;
+
+	for (unsigned i = 0; l && l->v && i < l->n; i++)
+		if (nsx_piece_is(l->v[i].name, name) &&
+		    take(s, l, p->bytes, i, &part)) {
+			*ret = nsx_payload_int(part.bytes,
+					       is_signed(part.e->type));
+			return true;
+		}
+	return false;
+}
