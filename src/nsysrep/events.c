@@ -182,10 +182,11 @@ static bool is_wanted(const struct nsx_walker *w, struct nsx_piece call)
 static int add_call(struct nsx_walker *w, struct nsx_piece bytes, struct nsx_err *err)
 {
 	struct nsx_val stack = nsx_val_int(0);
-	struct nsx_msg body, part = {{0, 0}, {{0}}};
+	struct nsx_msg body, part;
 	uint64_t class;
 	int table;
 
+	part.has[0] = part.has[1] = 0;
 	if (!is_wanted(w, bytes))
 		return 0;
 	if (!nsx_msg_read(&body, bytes))
@@ -289,11 +290,18 @@ static int add_event(struct nsx_walker *w, unsigned body_field, struct nsx_piece
 	}
 }
 
-/* Whether events of the type at hand may have rows that are wanted. */
-static bool is_of_interest(const struct nsx_walker *w)
+/* Whether events of that type may have rows that are wanted. */
+static bool is_of_interest(const struct nsx_walker *w, uint64_t type)
 {
-	return w->notes || w->type >= NSX_SMALL_TYPES ||
-	       w->rep->tables[w->type] >> w->wanted & 1;
+	return w->notes || type >= NSX_SMALL_TYPES ||
+	       w->rep->tables[type] >> w->wanted & 1;
+}
+
+/* Most events say their type first, and in one byte. */
+static bool is_passed_over(const struct nsx_walker *w, struct nsx_piece event)
+{
+	return event.n > 1 && event.p[0] == (1 << 3) && event.p[1] < 128 &&
+	       !is_of_interest(w, event.p[1]);
 }
 
 /* An event is {1 type, N body}, that of a counter {1 type, 2 time, 3 values}. */
@@ -308,7 +316,7 @@ static int read_event(struct nsx_walker *w, struct nsx_piece bytes, struct nsx_e
 	while (nsx_wire_next(&at))
 		if (at.field == 1) {
 			w->type = at.n;
-			if (!is_of_interest(w))
+			if (!is_of_interest(w, w->type))
 				return 0;
 		} else if (at.field == 2) {
 			time = at.n;
@@ -337,7 +345,7 @@ int nsx_walk_block(struct nsx_walker *w, size_t block, struct nsx_err *err)
 	if (rc)
 		return rc;
 	for (at = nsx_wire_of(message); !rc && nsx_wire_next(&at);)
-		if (at.field == 1 && at.bytes.p) {
+		if (at.field == 1 && at.bytes.p && !is_passed_over(w, at.bytes)) {
 			if (w->notes)
 				w->notes->at.nevents++;
 			rc = read_event(w, at.bytes, err);

@@ -6,6 +6,7 @@
 #ifndef NSX_WIRE_H
 #define NSX_WIRE_H
 
+#include <endian.h>
 #include <string.h>
 #include "base/base.h"
 
@@ -32,12 +33,108 @@ static inline struct nsx_wire nsx_wire_of(struct nsx_piece b)
 	return (struct nsx_wire){.p = b.p, .end = b.p + b.n};
 }
 
+enum { NSX_VARINT = 0, NSX_FIXED_64 = 1, NSX_BYTES = 2, NSX_FIXED_32 = 5 };
+
+/* What follows the varint at p, byte by byte. */
+const uint8_t *nsx_varint_bytewise(const uint8_t *p, const uint8_t *end,
+				   uint64_t *ret);
+
+/* What follows the varint at p; NULL: it is cut or has more than 64 bits.  Most have one
+ * byte; of others the ends of eight are looked for at once, as most of the time of reading
+ * a report goes here.
+ */
+static inline const uint8_t *nsx_varint(const uint8_t *p, const uint8_t *end,
+					 uint64_t *ret)
+{
+	uint64_t x, ends;
+
+	if (p < end && *p < 128) {
+		*ret = *p;
+		return p + 1;
+	}
+	if (end - p < 8)
+		return nsx_varint_bytewise(p, end, ret);
+	memcpy(&x, p, sizeof(x));
+	x = le64toh(x);
+	ends = ~x & UINT64_C(0x8080808080808080);
+	if (!ends)
+		return nsx_varint_bytewise(p, end, ret);
+	x &= (ends ^ (ends - 1)) & UINT64_C(0x7f7f7f7f7f7f7f7f);
+	x = (x & UINT64_C(0x7f007f007f007f00)) >> 1 | (x & UINT64_C(0x007f007f007f007f));
+	x = (x & UINT64_C(0x3fff00003fff0000)) >> 2 | (x & UINT64_C(0x00003fff00003fff));
+	*ret = (x & UINT64_C(0x0fffffff00000000)) >> 4 | (x & UINT64_C(0x0fffffff));
+	return p + (__builtin_ctzll(ends) >> 3) + 1;
+}
+
+/* What follows a number of so many bytes; NULL: it is cut. */
+static inline const uint8_t *nsx_wire_fixed(const uint8_t *p, const uint8_t *end, size_t size,
+				 uint64_t *ret)
+{
+	*ret = 0;
+	if ((size_t)(end - p) < size)
+		return NULL;
+	for (size_t i = 0; i < size; i++)
+		*ret |= (uint64_t)p[i] << 8 * i;
+	return p + size;
+}
+
+/* What follows a field's value, of the kind that its key says; NULL: it is damaged. */
+static inline const uint8_t *nsx_wire_value(const uint8_t *p, const uint8_t *end,
+					unsigned kind, uint64_t *n,
+					struct nsx_piece *bytes)
+{
+	*bytes = (struct nsx_piece){NULL, 0};
+	switch (kind) {
+	case NSX_VARINT:
+		return nsx_varint(p, end, n);
+	case NSX_FIXED_64:
+		return nsx_wire_fixed(p, end, 8, n);
+	case NSX_FIXED_32:
+		return nsx_wire_fixed(p, end, 4, n);
+	case NSX_BYTES:
+		p = nsx_varint(p, end, n);
+		if (!p || *n > (size_t)(end - p))
+			return NULL;
+		*bytes = (struct nsx_piece){p, (size_t)*n};
+		*n = 0;
+		return p + bytes->n;
+	default:
+		return NULL;
+	}
+}
+
 /* A varint at w->p; false: it is cut or has more than 64 bits. */
-bool nsx_wire_varint(struct nsx_wire *w, uint64_t *ret);
+static inline bool nsx_wire_varint(struct nsx_wire *w, uint64_t *ret)
+{
+	const uint8_t *p = nsx_varint(w->p, w->end, ret);
+
+	w->is_bad |= !p;
+	w->p = p ? p : w->end;
+	return p;
+}
+
 /* As many bytes as a varint before them says. */
 bool nsx_wire_bytes(struct nsx_wire *w, struct nsx_piece *ret);
+
 /* The next field; false: there is none, or w->is_bad. */
-bool nsx_wire_next(struct nsx_wire *w);
+static inline bool nsx_wire_next(struct nsx_wire *w)
+{
+	const uint8_t *p = w->p;
+	uint64_t key;
+
+	if (w->is_bad || p >= w->end)
+		return false;
+	p = nsx_varint(p, w->end, &key);
+	if (p)
+		p = nsx_wire_value(p, w->end, key & 7, &w->n, &w->bytes);
+	if (!p) {
+		w->is_bad = true;
+		return false;
+	}
+	w->field = (uint32_t)NSX_MIN(key >> 3, UINT32_MAX);
+	w->p = p;
+	return true;
+}
 
 /* A message whose fields are looked up by number; of a repeated one the last counts.
  * Fields from NSX_MSG_FIELDS on are passed over.
