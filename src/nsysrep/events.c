@@ -111,7 +111,7 @@ static int add_stack(struct nsx_walker *w, enum nsx_rep_table t,
 	return rc;
 }
 
-enum { CLASS = 6 }; /* the field                                           */
+enum { CLASS = 6, STACK = 15 }; /* fields of a call                         */
 enum { /* classes of calls, ENUM_NSYS_EVENT_CLASS                           */
 	CLASS_PROFILER = 3, CLASS_OSRT = 27, CLASS_OSRT_START = 31,
 	CLASS_OSRT_FINISH = 32, CLASS_OPENACC = 48, CLASS_JIT = 102,
@@ -202,9 +202,13 @@ static int add_call(struct nsx_walker *w, struct nsx_piece bytes, struct nsx_err
 	}
 	if (table == NSX_REP_RUNTIME) {
 		stack = nsx_val_none();
-	} else if (class == CLASS_OSRT && nsx_msg_has(&body, 15)) {
+		if (w->notes && nsx_msg_has(&body, STACK))
+			nsx_count_unknown(w->notes->unknown, &w->notes->nunknown,
+					  &(struct nsx_unknown){NSX_CUDA_STACK,
+								CALL, STACK, 1});
+	} else if (class == CLASS_OSRT && nsx_msg_has(&body, STACK)) {
 		stack = nsx_val_int(++w->stacks);
-		if (add_stack(w, NSX_REP_OSRT_FRAME, bytes, 15, w->stacks, err))
+		if (add_stack(w, NSX_REP_OSRT_FRAME, bytes, STACK, w->stacks, err))
 			return err->rc;
 	} else if (table == NSX_REP_GRAPH_EVENT) {
 		unsigned f = nsx_msg_has(&body, 37) ? 37 :

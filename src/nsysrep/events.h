@@ -19,6 +19,8 @@ struct nsx_rep_metric { /* one number in an event of counters                  *
 	int64_t id; /* its place among those of the type                     */
 	size_t at, size;
 };
+/* Stands for a type, where events are read but for their stacks. */
+#define NSX_CUDA_STACK UINT64_MAX
 struct nsx_unknown { /* events that nothing here can read                       */
 	uint64_t type, body, kind, n;
 };

@@ -60,12 +60,16 @@ static void say_unknown(const struct nsx_rep *rep, struct nsx_buf *b)
 	for (unsigned i = 0; i < rep->nunknown; i++) {
 		const struct nsx_unknown *u = &rep->unknown[i];
 
-		nsx_buf_printf(b, "%s%llu event%s of a kind not known, type %llu "
-			       "(%llu, %llu)", i ? "; " : "not read: ",
-			       (unsigned long long)u->n, u->n == 1 ? "" : "s",
-			       (unsigned long long)u->type,
-			       (unsigned long long)u->body,
-			       (unsigned long long)u->kind);
+		nsx_buf_printf(b, "%s%llu ", i ? "; " : "not read: ",
+			       (unsigned long long)u->n);
+		if (u->type == NSX_CUDA_STACK)
+			nsx_buf_adds(b, "stacks of CUDA calls");
+		else
+			nsx_buf_printf(b, "event%s of a kind not known, type %llu "
+				       "(%llu, %llu)", u->n == 1 ? "" : "s",
+				       (unsigned long long)u->type,
+				       (unsigned long long)u->body,
+				       (unsigned long long)u->kind);
 	}
 	if (is_newer(version))
 		nsx_buf_printf(b, "%sthe report is of nsys %.*s, newer than any "
@@ -97,6 +101,28 @@ static size_t count_rows(void *ctx, size_t table, size_t block)
 	return t == NSX_REP_STRING ? rep->strings.n :
 	       is_fact(rep, t) ? rep->facts.of[t].n / rep->def[t].ncolumns :
 				 rep->index[block].rows[t];
+}
+
+/* Types of events that are known by name only (ENUM_NSYS_EVENT_TYPE). */
+static uint64_t count_unread(void *ctx, const char *table)
+{
+	static const struct {
+		uint64_t type;
+		const char *table;
+	} named[] = {{113, "CUDA_GRAPH_NODE_EVENTS"},
+		     {117, "CUDA_GPU_MEMORY_USAGE_EVENTS"},
+		     {119, "CUDA_UM_CPU_PAGE_FAULT_EVENTS"},
+		     {120, "CUDA_UM_GPU_PAGE_FAULT_EVENTS"},
+		     {NSX_CUDA_STACK, "CUDA_CALLCHAINS"}};
+	const struct nsx_rep *rep = ctx;
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(named); i++)
+		for (unsigned k = 0; k < rep->nunknown; k++)
+			if (rep->unknown[k].type == named[i].type &&
+			    !strcmp(named[i].table, table))
+				n += rep->unknown[k].n;
+	return n;
 }
 
 struct nsx_source_reader {
@@ -238,7 +264,7 @@ static int read_rep(struct nsx_rep *rep, struct nsx_err *err)
 int nsx_report_read(const char *path, struct nsx_db **ret, struct nsx_err *err)
 {
 	struct nsx_source source = {
-		.blocks = count_blocks, .rows = count_rows, .reader = new_reader,
+		.unread = count_unread, .blocks = count_blocks, .rows = count_rows, .reader = new_reader,
 		.read = read_rows, .done = reader_done, .close = close_rep};
 	struct nsx_rep *rep = nsx_alloc(1, sizeof(*rep));
 	struct nsx_buf damage = {0}, note = {0};

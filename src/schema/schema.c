@@ -146,6 +146,18 @@ static int64_t probe_rows(struct nsx_db *db, const char *table)
 	       query_count(db, "SELECT -1 FROM main.", table, " LIMIT 1");
 }
 
+/* Why a table of a source is not there although it has records of it. */
+static const void *find_unread(const void *schema, const char *table)
+{
+	const struct nsx_schema *s = schema;
+	const struct nsx_source *source = nsx_db_source(s->db);
+	uint64_t n = source ? source->unread(source->ctx, table) : 0;
+
+	return !n ? NULL : nsx_arena_printf(
+		s->arena, "the report has %llu of its records, in a form that this "
+		"program does not know", (unsigned long long)n);
+}
+
 static void resolve(struct nsx_schema *s)
 {
 	for (unsigned v = 0; v < NSX_NVIEWS; v++) {
@@ -153,8 +165,13 @@ static void resolve(struct nsx_schema *s)
 			nsx_view_defs[v].tables, find_table, s->db);
 
 		if (t && !nsx_is_readable(t)) {
-			s->refused[v] = nsx_table_kinds[t->kind];
+			s->refused[v] = nsx_arena_printf(
+				s->arena, "it is a %s where a table should be",
+				nsx_table_kinds[t->kind]);
 			t = NULL;
+		} else if (!t) {
+			s->refused[v] = try_each(nsx_view_defs[v].tables,
+						 find_unread, s);
 		}
 		s->table[v] = t;
 		s->rows[v] = t ? probe_rows(s->db, t->name) : 0;

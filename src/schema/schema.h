@@ -93,8 +93,8 @@ struct nsx_schema {
 	int64_t rows[NSX_NVIEWS]; /* 0: absent or empty (the same thing: lazy
 				     exports leave empty tables out); -1: has
 				     rows, not counted; set by the loader    */
-	const char *refused[NSX_NVIEWS]; /* what stands where a table should:
-					    "view", "virtual table", ...     */
+	const char *refused[NSX_NVIEWS]; /* why a table is not read: "it is a
+					    view where a table should be"    */
 	const char *product_version, *schema_version; /* "" if not recorded  */
 	struct nsx_reach *reach; /* set by the loader                          */
 	bool on_windows; /* it was recorded there                            */

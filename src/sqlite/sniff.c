@@ -21,10 +21,8 @@ static bool has_suffix(const char *path, const char *suffix)
 static int refuse_capture(const char *path, struct nsx_err *err)
 {
 	return nsx_fail(err, NSX_E_SCHEMA,
-			"cannot read '%s': this is a capture, not an export; "
-			"run: nsys export --type sqlite --lazy=false "
-			"--output OUT.sqlite '%s'",
-			path, path);
+			"cannot read '%s': its name is that of a report, but it "
+			"does not begin as one; copy it again", path);
 }
 
 static int refuse(const char *path, const unsigned char *head, size_t n,
@@ -36,10 +34,9 @@ static int refuse(const char *path, const unsigned char *head, size_t n,
 		return refuse_capture(path, err);
 	if (has_suffix(path, ".qdstrm"))
 		return nsx_fail(err, NSX_E_SCHEMA,
-				"cannot read '%s': this is a raw stream, not an "
-				"export; import it with the QdstrmImporter of "
-				"the nsys that wrote it, then run nsys export "
-				"--type sqlite",
+				"cannot read '%s': this is a raw stream, not yet "
+				"a report; import it with the QdstrmImporter of "
+				"the nsys that wrote it, and give the .nsys-rep",
 				path);
 	for (size_t i = 0; i < n; i++)
 		text = text && (head[i] >= 0x20 || (head[i] &&

@@ -16,6 +16,8 @@ struct nsx_source {
 	/* The catalogue: tables with rows.  Numbers of tables are places in it. */
 	struct nsx_table_info *tables;
 	size_t ntables;
+	/* How many records of a table are there that cannot be read. */
+	uint64_t (*unread)(void *ctx, const char *table);
 	/* Rows of a table come in blocks, in their order; a block has exactly so
 	 * many, unless it turns out damaged.
 	 */

@@ -243,9 +243,8 @@ static void publish_warnings(struct nsx_loader *l)
 		nsx_load_warn(l, "%s", nsx_db_note(s->db));
 	for (unsigned v = 0; v < NSX_NVIEWS; v++)
 		if (s->refused[v])
-			nsx_load_warn(l, "%s was not read: it is a %s where a "
-				      "table should be", nsx_view_defs[v].name,
-				      s->refused[v]);
+			nsx_load_warn(l, "%s was not read: %s",
+				      nsx_view_defs[v].name, s->refused[v]);
 	nsx_sort(l->warnings, l->nwarnings, sizeof(*l->warnings), nsx_cmp_text);
 	for (size_t i = 0; i < l->nwarnings; i++) /* a survey meets it, too */
 		if (!n || strcmp(l->warnings[n - 1], l->warnings[i]))

@@ -31,11 +31,14 @@ says() { # EXIT WORDS REPORT: in its report or on stderr
 	rm -rf o
 }
 says 0 '2 events of a kind not known, type 131' sound.nsys-rep
+says 0 'memory_event was not read: the report has 1 of its records' sound.nsys-rep
 says 0 'newer than any that was tried' newer.nsys-rep
 says 4 'cut off' cut.nsys-rep
 says 4 '1 of 2 blocks' block.nsys-rep
 says 4 'blocks of events cannot be read' lying.nsys-rep
 says 3 '' other.nsys-rep
+tail -c 300 sound.nsys-rep >raw.qdstrm
+says 3 'a raw stream' raw.qdstrm
 zstd=$(command -v zstd) && {
 	"$zstd" -q sound.nsys-rep -o packed.nsys-rep.zst
 	row packed.nsys-rep.zst 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL' 1

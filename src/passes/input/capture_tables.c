@@ -16,7 +16,7 @@ static void check_counters(struct nsx_quality *q)
 	if (nsx_seen(q, NSX_VIEW_memory_event))
 		nsx_check(q, "memory_usage", OK, "CUDA_GPU_MEMORY_USAGE_EVENTS",
 			  0, "allocations were recorded");
-	else
+	else if (!q->t->schema->refused[NSX_VIEW_memory_event])
 		nsx_check(q, "memory_usage", MISSING,
 			  "CUDA_GPU_MEMORY_USAGE_EVENTS", NSX_REC_MEMORY,
 			  "no allocation was recorded%s: peak and leaks are "
@@ -30,7 +30,9 @@ static void check_migrations(struct nsx_quality *q)
 	const struct nsx_trace *t = q->t;
 
 	if (t->nmigrations && !nsx_seen(q, NSX_VIEW_um_cpu_fault) &&
-	    !nsx_seen(q, NSX_VIEW_um_gpu_fault))
+	    !nsx_seen(q, NSX_VIEW_um_gpu_fault) &&
+	    !t->schema->refused[NSX_VIEW_um_cpu_fault] &&
+	    !t->schema->refused[NSX_VIEW_um_gpu_fault])
 		nsx_check(q, "page_faults", MISSING, "unified memory",
 			  NSX_REC_FAULTS,
 			  "the page faults behind %s were not recorded",
