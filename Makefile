@@ -90,10 +90,11 @@ $B/gen/queries.c: src/base/embed.awk $(SQL) $B/gen/sql.list
 	$(Q)awk -v header=schema/query.h -v type=nsx_query -v table=nsx_queries -v count=nsx_nqueries \
 		-v before='^.*/' -v after='[.]sql$$' -f $< $(SQL) > $@.tmp && mv $@.tmp $@
 
-## demo: install what is missing, build, explain the synthetic example
+## demo: install what is missing, build, explain a real report and the synthetic example
 demo:
 	@tests/deps.sh build
 	@$(MAKE) --no-print-directory all $B/fixtures/synthetic.sqlite
+	$B/$(PROG) examples/blocks.nsys-rep --out $B/demo-blocks
 	$B/$(PROG) $B/fixtures/synthetic.sqlite -v --out $B/demo-report
 	@echo; sed -n '1,40p' $B/demo-report/report.md; echo "... the rest: $B/demo-report/report.md"
 

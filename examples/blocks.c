@@ -1,11 +1,11 @@
 /* blocks.c - a program to capture where there is no GPU: it reads a file block by
  * block and adds up its bytes, with a thread that reads and one that adds, each
- * waiting for the other because there is one buffer only. examples/blocks/ is the
- * report of it.
+ * waiting for the other because there is one buffer only. examples/blocks.nsys-rep is
+ * what nsys recorded of it, and examples/blocks/ what this program says of that.
  *
  *	cc -O2 -pthread -I NSYS/target-linux-x64/nvtx/include \
  *	   -o blocks examples/blocks.c -ldl
- *	nsys-explain capture --preset nvtx_osrt -- ./blocks
+ *	nsys profile -t nvtx,osrt --sample=none --cpuctxsw=none -o blocks ./blocks
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -16,7 +16,7 @@ struct nsx_capture_opts {
 	const char *session; /* of a service that runs under nsys launch; NULL */
 	double duration_s; /* 0: until the command ends                   */
 	double warmup_pct; /* of the capture's length; 0: none            */
-	bool keep_rep, compress_rep, delete_rep, no_explain, convert, digest;
+	bool keep_rep, compress_rep, delete_rep, export, no_explain, convert, digest;
 };
 
 enum nsx_ended {		     /* why the recording came to its end */
@@ -27,7 +27,8 @@ enum nsx_ended {		     /* why the recording came to its end */
 };
 
 struct nsx_product { /* one report; nsys writes several for repeated ranges */
-	const char *rep, *sqlite; /* paths, NULL: there is none (any more) */
+	const char *rep, *sqlite; /* paths, NULL: there is none (any more);
+				     one of them is                        */
 	int64_t rep_bytes, sqlite_bytes;
 	const char *number; /* "" or ".2": part of its file names     */
 };
@@ -79,8 +80,9 @@ int nsx_capture_record(struct nsx_capture *c, struct nsx_err *err) NSX_CHECKED;
  */
 int nsx_capture_collect(struct nsx_capture *c, struct nsx_err *err) NSX_CHECKED;
 
-/* Exports, moves everything to dir, compresses or deletes the report. A report
- * that cannot be exported is kept. Errors: IO, STOP.
+/* Exports what this program does not read whole as it is, or all where so wished; moves
+ * everything to dir, compresses or deletes the report. A report that cannot be exported
+ * is kept. Errors: IO, STOP.
  */
 int nsx_capture_export(struct nsx_capture *c, struct nsx_err *err) NSX_CHECKED;
 

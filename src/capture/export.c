@@ -1,11 +1,12 @@
 /* export.c - from nsys's report to files that stay.
  *
- * The report is exported at once: only this version of nsys is sure to read
- * it.  The database appears under its name when it is whole.
+ * A report that this program does not read whole is exported at once: only this version
+ * of nsys is sure to read it.  The database appears under its name when it is whole.
  */
 #include <string.h>
 #include <unistd.h>
 #include "capture/capture.h"
+#include "nsysrep/nsysrep.h"
 
 /* Wanted where this nsys knows them: JSON and blobs carry NVTX payloads; tables
  * that are there though empty tell that nothing happened.
@@ -94,10 +95,11 @@ static int run_export(struct nsx_capture *c, const struct nsx_product *p,
 	return rc;
 }
 
-/* Moves the report up, smaller if so wished; failing to is a warning, as the
- * database is there already.
+/* Moves the report up, smaller if so wished; failing to is a warning where the database
+ * is there already.
  */
-static void settle_report(struct nsx_capture *c, struct nsx_product *p)
+static int settle_report(struct nsx_capture *c, struct nsx_product *p,
+			 struct nsx_err *ret)
 {
 	const char *suffix = suffix_of(p->rep);
 	const char *to = final_name(c, p, suffix), *small;
@@ -106,7 +108,7 @@ static void settle_report(struct nsx_capture *c, struct nsx_product *p)
 	if (c->opts->delete_rep) {
 		unlink(p->rep);
 		p->rep = NULL;
-		return;
+		return 0;
 	}
 	if (c->opts->compress_rep) {
 		small = nsx_arena_printf(c->arena, "%s.zst", p->rep);
@@ -116,15 +118,32 @@ static void settle_report(struct nsx_capture *c, struct nsx_product *p)
 		    !nsx_file_move(small, to, &err)) {
 			p->rep = to;
 			p->rep_bytes = nsx_file_size(to);
-			return;
+			return 0;
 		}
 		nsx_capture_warn(c, "%s; the report stays as it is", err.msg);
 		to = final_name(c, p, suffix);
 	}
-	if (nsx_file_move(p->rep, to, &err))
+	if (!nsx_file_move(p->rep, to, &err))
+		p->rep = to;
+	else if (p->sqlite)
 		nsx_capture_warn(c, "%s", err.msg);
 	else
-		p->rep = to;
+		*ret = err;
+	return p->sqlite || p->rep == to ? 0 : ret->rc;
+}
+
+/* Whether nothing of it needs nsys. */
+static bool is_read_whole(const struct nsx_product *p)
+{
+	struct nsx_db *db;
+	struct nsx_err err;
+	bool is_whole;
+
+	if (!nsx_is_report(p->rep) || nsx_report_read(p->rep, &db, &err))
+		return false;
+	is_whole = !nsx_db_note(db) && !nsx_db_warning(db);
+	nsx_db_close(db);
+	return is_whole;
 }
 
 static int export_one(struct nsx_capture *c, struct nsx_product *p,
@@ -135,13 +154,14 @@ static int export_one(struct nsx_capture *c, struct nsx_product *p,
 	const char *kept = final_name(c, p, suffix_of(p->rep));
 	struct nsx_err moving = {0};
 
+	if (!c->opts->export && !c->opts->delete_rep && is_read_whole(p))
+		return settle_report(c, p, err);
 	if (!run_export(c, p, made, err)) {
 		p->sqlite = final_name(c, p, ".sqlite");
 		p->sqlite_bytes = nsx_file_size(made);
 		if (nsx_file_move(made, p->sqlite, err))
 			return err->rc;
-		settle_report(c, p);
-		return 0;
+		return settle_report(c, p, err);
 	}
 	if (nsx_file_move(p->rep, kept, &moving))
 		return err->rc;

@@ -39,16 +39,19 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "keep-rep", NULL, NULL, FLAG, keep_rep,
 	    "keep the .nsys-rep as it is (the default)"),
 	OPT(0, "compress-rep", NULL, NULL, FLAG, compress_rep,
-	    "compress the .nsys-rep to .zst once it is exported"),
+	    "compress the .nsys-rep to .zst, which is read as it is"),
 	OPT(0, "delete-rep", NULL, NULL, FLAG, delete_rep,
-	    "delete the .nsys-rep once it is exported"),
+	    "export it with nsys and delete the .nsys-rep"),
+	OPT(0, "export", NULL, NULL, FLAG, export,
+	    "export to trace.sqlite with nsys in any case; else only where the "
+	    "report holds what this program does not read as it is"),
 	OPT(0, "convert", NULL, NULL, FLAG, convert,
 	    "write trace.pftrace for Perfetto as well"),
 	OPT(0, "digest", NULL, NULL, FLAG, digest,
 	    "write trace.nsxd as well, for fleet: of many ranks only digests "
 	    "need to leave their hosts"),
 	OPT(0, "no-explain", NULL, NULL, FLAG, no_explain,
-	    "stop after the export"),
+	    "stop after the capture"),
 	OPT(0, "nsys", NULL, "FILE", STR, nsys,
 	    "the nsys to use (default: NSYS_PATH, else the newest of PATH and "
 	    "the usual folders)"),
@@ -92,6 +95,12 @@ static int take_steps(struct nsx_capture *c, struct nsx_err *err)
 	return rc;
 }
 
+/* What is read of a capture. */
+static const char *trace_of(const struct nsx_product *p)
+{
+	return p->sqlite ? p->sqlite : p->rep;
+}
+
 /* Where the share of the capture that is left out ends. A trace that cannot
  * be read is explain's to complain about.
  */
@@ -103,7 +112,7 @@ static const char *steady_window(struct nsx_capture *c)
 	struct nsx_trace *trace;
 	struct nsx_err err;
 
-	if (nsx_schema_open(c->products[0].sqlite, &schema, &err))
+	if (nsx_schema_open(trace_of(&c->products[0]), &schema, &err))
 		return NULL;
 	if (!nsx_trace_load(&schema, &load, &trace, &err)) {
 		const struct nsx_window *w = &trace->full;
@@ -125,7 +134,7 @@ static void note_steady(struct nsx_capture *c)
 {
 	const struct nsx_opts o = {NSX_OPTS_DEFAULT,
 				   .only = "", .purpose = NSX_FOR_FINDINGS,
-				   .path = c->products[0].sqlite,
+				   .path = trace_of(&c->products[0]),
 				   .threads = nsx_threads(0)};
 	struct nsx_report *r;
 	struct nsx_err err;
@@ -137,12 +146,12 @@ static void note_steady(struct nsx_capture *c)
 	nsx_report_free(r);
 }
 
-/* The export in another form, beside it. */
+/* The capture in another form, beside it. */
 static int convert(struct nsx_capture *c, const struct nsx_product *p,
 		   const char *command, const char *suffix)
 {
 	const struct nsx_cmd *cmd = nsx_cmd_find(command);
-	char *argv[] = {(char *)cmd->name, (char *)p->sqlite, "-o",
+	char *argv[] = {(char *)cmd->name, (char *)trace_of(p), "-o",
 			nsx_arena_printf(c->arena, "%s/trace%s%s.%s", c->dir,
 					 c->rank, p->number, suffix),
 			"--quiet", NULL};
@@ -157,7 +166,7 @@ static int explain(struct nsx_capture *c, const struct nsx_product *p,
 	char *argv[6], **arg = argv;
 
 	*arg++ = (char *)cmd->name;
-	*arg++ = (char *)p->sqlite;
+	*arg++ = (char *)trace_of(p);
 	*arg++ = nsx_arena_printf(c->arena, "--out=%s/report%s%s", c->dir,
 				  c->rank, p->number);
 	if (window)
@@ -288,16 +297,16 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 const struct nsx_cmd nsx_cmd_capture = {
 	.name = "capture",
 	.usage = "[OPTIONS] -- COMMAND [ARG...] | --session NAME [OPTIONS]",
-	.summary = "record a command with nsys, export and explain it at once",
+	.summary = "record a command with nsys and explain it at once",
 	.doc = "Runs the command under nsys profile with options that this "
 	       "version of nsys knows: CUDA, NVTX and OS runtime calls, CUDA "
 	       "graphs node by node, memory usage, no CPU samples. That is "
 	       "what the presets basic and graphs record. nccl adds the ranges "
 	       "of NCCL, nvlink those and GPU counters, memory the page faults "
 	       "of unified memory, full all of these.\n\n"
-	       "The result folder holds trace.nsys-rep, trace.sqlite, the "
-	       "report and nsys_capture.json, which says what was done and "
-	       "what went wrong. Under a launcher that numbers its ranks, "
+	       "The result folder holds trace.nsys-rep, its export trace.sqlite "
+	       "where that was needed or asked for, the report and "
+	       "nsys_capture.json, which says what was done and what went wrong. Under a launcher that numbers its ranks, "
 	       "these names hold the number, so that ranks may share the "
 	       "folder; --digest writes for each what 'nsys-explain fleet' "
 	       "reads.\n\n"

@@ -56,8 +56,8 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "keep-export", NULL, "FILE", STR, keep_export,
 	    "keep the export of a .nsys-rep as FILE"),
 	OPT(0, "nsys", NULL, "FILE", STR, nsys,
-	    "the nsys that exports a .nsys-rep (default: NSYS_PATH, else the "
-	    "newest of PATH and the usual folders)"),
+	    "an nsys that exports a .nsys-rep first, for what of a report this "
+	    "program does not read (warnings say what)"),
 	OPT(0, "no-compress", NULL, NULL, FLAG, no_compress,
 	    "leave the packets of a .pftrace as they are"),
 	OPT(0, "force", NULL, NULL, FLAG, force,

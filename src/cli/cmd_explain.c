@@ -92,8 +92,8 @@ static const struct nsx_opt opts[] = {
 	    "print an analysis's definition and the SQL that gives its numbers"),
 	NSX_OPT_THREADS(struct args),
 	OPT(0, "nsys", NULL, "FILE", STR, nsys,
-	    "the nsys that exports a .nsys-rep (default: NSYS_PATH, else the "
-	    "newest of PATH and the usual folders)"),
+	    "an nsys that exports a .nsys-rep first, for what of a report this "
+	    "program does not read (warnings say what)"),
 	OPT(0, "keep-export", NULL, "FILE", STR, keep_export,
 	    "write the export of a .nsys-rep, too"),
 	OPT(0, "progress", NULL, "WHEN", WORD, progress,

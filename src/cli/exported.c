@@ -1,5 +1,5 @@
-/* exported.c - exports of reports: made here, or, of what this program cannot read, by
- * nsys in a folder of its own.
+/* exported.c - exports of reports: made here, or, where the user names an nsys for what
+ * this program does not read, by that one in a folder of its own.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -90,7 +90,7 @@ int nsx_exported_open(const char *input, const struct nsx_export_opts *o,
 	if (o->keep && !o->replace && !access(o->keep, F_OK))
 		return nsx_fail(err, NSX_E_IO, "cannot write '%s': it is there "
 				"already", o->keep);
-	if (nsx_is_report(input)) {
+	if (nsx_is_report(input) && !o->nsys) {
 		ret->path = nsx_strdup(input);
 		return o->keep ? NSX_MIN(nsx_export(input, o->keep, err), 0) :
 				 0;

@@ -7,7 +7,7 @@
 #include "base/err.h"
 
 struct nsx_export_opts {
-	const char *nsys;   /* its place; NULL: sought                      */
+	const char *nsys;   /* that exports; NULL: a report is read as it is */
 	const char *beside; /* the export is made in this file's folder; NULL,
 			       or "-": in TMPDIR, else /tmp                 */
 	const char *keep;   /* where it stays; NULL: it is removed          */

@@ -15,13 +15,16 @@ void nsx_check_nsys(struct nsx_doctor *d)
 		nsx_doctor_add(d, "nsys", NSX_FAULT,
 			 "install Nsight Systems: https://developer.nvidia.com/"
 			 "nsight-systems, or set NSYS_PATH",
-			 "not found in PATH or in the usual folders");
+			 "not found in PATH or in the usual folders; only "
+			 "recording needs it, reports are read without");
 		return;
 	}
 	for (size_t i = 0; i < d->nnsys; i++)
 		nsx_doctor_add(d, "nsys", NSX_FINE, NULL, "%s at %s%s",
 			 d->nsys[i].version, d->nsys[i].path,
-			 i ? "; older, not used" : "");
+			 i ? "; older, not used" :
+			     "; it is needed to record only: reports are read "
+			     "as they are, without an export");
 	if (nsx_proc_count(nsx_arena_printf(d->arena, "%s/proc", d->root),
 			   "nsys"))
 		nsx_doctor_add(d, "nsys", NSX_DOUBT, "nsys sessions list",

@@ -71,6 +71,8 @@ static void say_unknown(const struct nsx_rep *rep, struct nsx_buf *b)
 				       (unsigned long long)u->body,
 				       (unsigned long long)u->kind);
 	}
+	if (b->n)
+		nsx_buf_adds(b, " (nsys itself can export them: --nsys FILE)");
 	if (is_newer(version))
 		nsx_buf_printf(b, "%sthe report is of nsys %.*s, newer than any "
 			       "that was tried (%d.%d): tables may be missing",

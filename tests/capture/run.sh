@@ -862,13 +862,15 @@ case_real_nsys() {
 	json '"ok": true'
 	json '"nsys_version": "20'
 	json '"target_exit_code": 5'
-	files nsys_capture.json report trace.nsys-rep.zst trace.sqlite
+	files nsys_capture.json report trace.nsys-rep.zst
+	json '"sqlite": null'
+	grep -q 'trace.nsys-rep.zst' out/report/report.md || wrong 'the report is of something else'
 	[ -s out/report/report.json ] || wrong 'there is no report'
 }
 case_real_nsys_duration() {
 	local real
 	real_nsys || return
-	HOME=$PWD "$prog" capture --nsys "$real" -o out --duration 2 -- \
+	HOME=$PWD "$prog" capture --nsys "$real" -o out --duration 2 --export -- \
 		sleep 100 >stdout 2>stderr
 	rc=$?
 	code 0
@@ -884,7 +886,7 @@ case_real_nsys_session() {
 	rc=$?
 	code 0
 	json '"ended_by": "duration"'
-	files nsys_capture.json report trace.nsys-rep trace.sqlite
+	files nsys_capture.json report trace.nsys-rep
 	HOME=$PWD "$real" shutdown --session=serve$$ --kill sigkill >>launch.log 2>&1
 	# What nsys leaves of a session that was shut down is not ours to judge.
 	(

@@ -1,7 +1,7 @@
 #!/bin/sh
 # examples/ is what the program makes of its fixtures today: a synthetic step,
 # two ranks of which one is late, a story of memory, and a program that was really
-# captured (examples/blocks.c), without a GPU.  The published figures
+# captured (examples/blocks.c, as the report examples/blocks.nsys-rep), without a GPU.  The published figures
 # of the synthetic example come out.
 # usage: examples.sh BUILD_DIR [--update]
 . "$(dirname "$0")/../suite.sh"
@@ -13,9 +13,10 @@ alike() {
 	sed -i '/"path": "report.html"/,/}/d; /"sqlite_version"/d; /^  "crc32"/d' was/report.json is/report.json
 	diff -r was is
 }
-while read -r name fixture; do
-	ln -s "$b/fixtures/$fixture.sqlite" "$name.sqlite"
-	SOURCE_DATE_EPOCH=1767225600 "$b/nsys-explain" "$name.sqlite" -v --out report >"$name.out" 2>err </dev/null ||
+while read -r name trace; do
+	input=$name.${trace##*.}
+	ln -s "$trace" "$input"
+	SOURCE_DATE_EPOCH=1767225600 "$b/nsys-explain" "$input" -v --out report >"$name.out" 2>err </dev/null ||
 		{ cat err; exit 1; }
 	cp "$name.out" report/stdout.txt
 	if [ "${2:-}" = --update ]; then
@@ -25,11 +26,11 @@ while read -r name fixture; do
 	else bad "examples/$name is stale: tests/suite/examples.sh $1 --update"; head -n 20 d; fi
 	[ "$name" = synthetic ] && cp -r report first
 	rm -rf report
-done <<'L'
-synthetic synthetic
-late_rank two_rank_straggler
-memory alloc_stall
-blocks blocks
+done <<L
+synthetic $fix/synthetic.sqlite
+late_rank $fix/two_rank_straggler.sqlite
+memory $fix/alloc_stall.sqlite
+blocks $root/examples/blocks.nsys-rep
 L
 [ "${2:-}" = --update ] && exit 0
 while read -r line; do

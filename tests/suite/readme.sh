@@ -7,7 +7,7 @@
 traces=$(cd "$traces" && pwd)
 mkdir bin; ln -s "$b/nsys-explain" bin/nsys-explain
 PATH=$work/bin:$PATH; export PATH
-ln -s "$traces/h100_2gpu_1s.sqlite" serve.sqlite
+"$b/mkrep" "$traces/h100_2gpu_1s.sqlite" serve.nsys-rep 2>lost
 for name in run before; do ln -s "$traces/mfu_2gpu_before.sqlite" $name.sqlite; done
 ln -s "$traces/mfu_2gpu_after.sqlite" after.sqlite
 
