@@ -43,10 +43,22 @@ zstd=$(command -v zstd) && {
 	"$zstd" -q sound.nsys-rep -o packed.nsys-rep.zst
 	row packed.nsys-rep.zst 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL' 1
 }
-for command in 'ask PATH findings' 'schema PATH' 'digest PATH -q --out d.nsxd' 'convert PATH -q -o c.json'; do
+for command in 'ask PATH findings' 'ask PATH gaps' 'schema PATH' 'PATH --explain top_kernels' 'digest PATH -q --out d.nsxd' 'convert PATH -q -o c.json' \
+	'diff PATH PATH -q --out d' 'fleet PATH PATH -q --out f' 'PATH -q --out r --keep-export kept.sqlite'; do
 	# shellcheck disable=SC2046,SC2086 # words are meant
-	holds "$command" "$prog" $(echo "$command" | sed 's/PATH/sound.nsys-rep/')
+	holds "$command" "$prog" $(echo "$command" | sed 's/PATH/sound.nsys-rep/g')
 done
+sql='SELECT s.value, r.start_ns FROM kernel AS k JOIN string AS s ON s.id = k.name JOIN runtime AS r USING (corr)'
+for trace in sound.nsys-rep kept.sqlite; do
+	holds "sql of $trace" "$prog" ask $trace sql "$sql" --csv
+	mv "$work/log" $trace.csv
+done
+holds 'SQL sees the same rows' diff sound.nsys-rep.csv kept.sqlite.csv
+"$prog" verify sound.nsys-rep sound.nsys-rep >out 2>&1
+if grep -q '^No change' out; then ok; else bad "verify: $(head -n 1 out)"; fi
+hello='{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}'
+tool='{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"nsys_sql","arguments":{"trace":"sound.nsys-rep","sql":"SELECT count(*) FROM kernel"}}}'
+if printf '%s\n' "$hello" "$tool" | "$prog" mcp | grep -q '"trace":"sound.nsys-rep"'; then ok; else bad 'mcp reads no report'; fi
 for f in part_*.nsys-rep flip_*.nsys-rep; do
 	timeout 20 "$prog" "$f" -q --out o >out 2>err; rc=$?
 	case $rc in 0 | 3 | 4) ok ;; *) bad "$f: exit $rc: $(head -n 1 err)" ;; esac
