@@ -1,5 +1,6 @@
 -- Communication kernels by their base name: the short name, else the full one
--- up to its arguments. Custom kernels of other libraries are told by words.
+-- up to its arguments. Those of other libraries than NCCL are told by words in it, in
+-- either spelling, and by the namespaces before it.
 WITH named AS (
   SELECT
     k.*
@@ -14,7 +15,12 @@ WITH named AS (
   LEFT JOIN _string AS s ON s.id = raw.short_name
 )
 , flat AS (
-  SELECT *, replace(lower(base_name), '_', '') AS word FROM named
+  SELECT
+    *
+  , replace(lower(base_name), '_', '') AS word
+  , '_' || base_name AS _base
+  , substr(kernel_name, 1, instr(replace(kernel_name, '<', '(') || '(', '(') - 1) AS scope
+  FROM named
 )
 SELECT
   rid
@@ -39,13 +45,25 @@ SELECT
 FROM flat
 WHERE word GLOB 'nccl*'
   OR word GLOB 'rccl*'
-  OR word GLOB 'crossdevicereduce*'
-  OR word GLOB 'multimemallreduce*'
-  OR word GLOB 'nvshmem*'
-  OR word LIKE '%oneshotallreduce%'
-  OR word LIKE '%twoshot%'
-  OR word LIKE '%allreducefusion%'
-  OR (
-    (word LIKE '%dispatch%' OR word LIKE '%combine%')
-    AND (kernel_name LIKE '%deep_ep%' OR kernel_name LIKE '%hybrid_ep%')
+  OR NOT (
+    base_name GLOB '*[gG]emm*' OR base_name GLOB '*GEMM*'
+    OR base_name GLOB '*matmul*' OR base_name GLOB '*MatMul*'
+    OR base_name GLOB '*[bB]lockAll*' OR base_name GLOB '*block_all*'
+    OR base_name GLOB '*[wW]arpAll*' OR base_name GLOB '*warp_all*'
+  ) AND (
+    base_name GLOB '*AllReduce*' OR _base GLOB '*_all[rR]educe*' OR _base GLOB '*_all_reduce*'
+    OR base_name GLOB '*AllGather*' OR _base GLOB '*_all[gG]ather*' OR _base GLOB '*_all_gather*'
+    OR base_name GLOB '*ReduceScatter*' OR _base GLOB '*_reduce[sS]catter*'
+    OR _base GLOB '*_reduce_scatter*'
+    OR base_name GLOB '*AllToAll*' OR _base GLOB '*_alltoall*' OR _base GLOB '*_allToAll*'
+    OR _base GLOB '*_all_to_all*' OR _base GLOB '*_all2all*'
+    OR base_name GLOB '*A2A*' OR _base GLOB '*_a2a*'
+    OR base_name GLOB '*SendRecv*' OR _base GLOB '*_send[rR]ecv*' OR _base GLOB '*_send_recv*'
+    OR base_name GLOB '*TwoShot*' OR _base GLOB '*_two_shot*' OR base_name GLOB '*MoeComm*'
+    OR _base GLOB '*_cross_device_reduce*' OR _base GLOB '*_multimem*'
+    OR _base GLOB '*_nvshmem*' OR _base GLOB '*_userbuffers*'
+    OR scope GLOB '*nccl::*' OR scope GLOB '*rccl::*' OR scope GLOB '*nvshmem::*'
+    OR scope GLOB '*mscclpp::*' OR scope GLOB '*msccl::*' OR scope GLOB '*deep_ep::*'
+    OR scope GLOB '*hybrid_ep::*' OR scope GLOB '*pplx::*' OR scope GLOB '*userbuffers::*'
+    OR scope GLOB '*symm_mem::*' OR scope GLOB '*symmetric_memory::*'
   )

@@ -103,8 +103,6 @@ size_t nsx_kernel_words_length(const char *full)
 	const char *args_end = name.args.p + name.args.n, *own;
 	const char *end = nsx_parameters_of(full, &own);
 
-	if (has(name.base, "ispatch") || has(name.base, "ombine"))
-		return strlen(full) + 1; /* what nsx_classify_comm looks at */
 	for (const char *p = "(anonymous"; *end && *end == *p; p++)
 		end++; /* as far as it takes to see that it is not */
 	return (size_t)(NSX_MAX(args_end, end) - full) + 1;

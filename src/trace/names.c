@@ -346,56 +346,45 @@ static enum nsx_comm_op classify_nccl(const char *p)
 	return NSX_COMM_OTHER;
 }
 
-/* Parts of names, each of another first letter. */
-enum { ONE_SHOT = 1, TWO_SHOT, FUSION, DISPATCH, COMBINE };
-static const char *const comm_parts[] = {
-	[ONE_SHOT] = "one_shot_all_reduce", [TWO_SHOT] = "two_shot",
-	[FUSION] = "allreduce_fusion", [DISPATCH] = "dispatch",
-	[COMBINE] = "combine",
-};
-
-/* Which of them a text has, as bits: in one walk, as few texts have any.
- * strcasestr() takes longer to begin than most names are, and strncasecmp() than to
- * see that the first two letters are others.
+/* Words that make a kernel communication, as "_" and its base name spell them; such that
+ * say it computes, too, or works within a block; and libraries, by their namespace.
  */
-static unsigned comm_parts_in(const char *text)
+static const char *const comm_words[] = {
+	"AllReduce", "_all_reduce", "_allreduce", "_allReduce",
+	"AllGather", "_all_gather", "_allgather", "_allGather",
+	"ReduceScatter", "_reduce_scatter", "_reducescatter", "_reduceScatter",
+	"AllToAll", "_all_to_all", "_alltoall", "_allToAll", "_all2all", "A2A", "_a2a",
+	"SendRecv", "_send_recv", "_sendrecv", "_sendRecv", "TwoShot", "_two_shot",
+	"MoeComm", "_cross_device_reduce", "_multimem", "_nvshmem", "_userbuffers"};
+static const char *const computing_words[] = {
+	"gemm", "Gemm", "GEMM", "matmul", "MatMul",
+	"blockAll", "BlockAll", "block_all", "warpAll", "WarpAll", "warp_all"};
+static const char *const comm_libraries[] = {
+	"nccl::", "rccl::", "nvshmem::", "mscclpp::", "msccl::", "deep_ep::",
+	"hybrid_ep::", "pplx::", "userbuffers::", "symm_mem::", "symmetric_memory::"};
+
+static bool has_one_of(const char *text, const char *const *words, size_t n)
 {
-	static const uint8_t of_letter[32] = {
-		['o' & 31] = ONE_SHOT, ['t' & 31] = TWO_SHOT,
-		['a' & 31] = FUSION, ['d' & 31] = DISPATCH,
-		['c' & 31] = COMBINE};
-	unsigned ret = 0;
-
-	for (; *text; text++) {
-		unsigned part = of_letter[*text & 31];
-
-		if (part && !((text[0] ^ comm_parts[part][0]) & ~0x20) &&
-		    !((text[1] ^ comm_parts[part][1]) & ~0x20) &&
-		    !strncasecmp(text, comm_parts[part],
-				 strlen(comm_parts[part])))
-			ret |= 1u << part;
-	}
-	return ret;
+	for (size_t i = 0; i < n; i++)
+		if (strstr(text, words[i]))
+			return true;
+	return false;
 }
+#define HAS_ONE_OF(text, words) has_one_of(text, words, ARRAY_LEN(words))
 
 enum nsx_comm_op nsx_classify_comm(const char *base, const char *full)
 {
-	static const char *const prefixes[] = {"cross_device_reduce_",
-					       "multimem_all_reduce", "nvshmem"};
-	const unsigned moves = 1u << DISPATCH | 1u << COMBINE;
+	enum { MOST_CHARS = 256 };
+	char name[MOST_CHARS], scope[MOST_CHARS];
 	const char *p = base;
-	unsigned parts;
 
 	if (starts(&p, "nccl") || starts(&p, "rccl"))
 		return classify_nccl(p);
-	for (unsigned i = 0; i < ARRAY_LEN(prefixes); i++)
-		if (starts(&p, prefixes[i]))
-			return NSX_COMM_OTHER;
-	parts = comm_parts_in(base);
-	if (parts & ~moves)
-		return NSX_COMM_OTHER;
-	return parts && (strcasestr(full, "deep_ep") ||
-			 strcasestr(full, "hybrid_ep")) ?
+	snprintf(name, sizeof(name), "_%s", base);
+	snprintf(scope, sizeof(scope), "%.*s", (int)strcspn(full, "<("), full);
+	return !HAS_ONE_OF(name, computing_words) &&
+			       (HAS_ONE_OF(name, comm_words) ||
+				HAS_ONE_OF(scope, comm_libraries)) ?
 		       NSX_COMM_OTHER : NSX_COMM_NONE;
 }
 

@@ -722,8 +722,8 @@ const char *nsx_parameters_of(const char *full, const char **ret_own);
 /* "gemm", likewise. */
 const char *nsx_base_of(const char *full, size_t *ret_len);
 
-/* Communication kernels by base name (queries/README.md 13): NSX_COMM_NONE if
- * not.
+/* Communication kernels by the words of their base name and the namespaces before it
+ * (queries/README.md 13): NSX_COMM_NONE if not.
  */
 enum nsx_comm_op {
 	NSX_COMM_NONE, NSX_COMM_ALLREDUCE, NSX_COMM_ALLGATHER,

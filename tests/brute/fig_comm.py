@@ -8,8 +8,13 @@ from value import Choice
 COMM_RE = re.compile(
     r"^(nccl|rccl)(Sym)?(Dev)?(Kernel|k)?_?(AllReduce|AllGather|ReduceScatter|Broadcast|Reduce"
     r"|SendRecv|AllToAll|Gather|Scatter|Generic)?", re.I)
-TAGGED_RE = re.compile(r"^(cross_device_reduce_|multimem_all_reduce|nvshmem)"
-                       r"|one_shot_all_reduce|two_shot|allreduce_fusion", re.I)
+WORD_RE = re.compile(
+    r"AllReduce|AllGather|ReduceScatter|AllToAll|A2A|SendRecv|TwoShot|MoeComm"
+    r"|(?:^|_)(?:all_?[rR]educe|all_?[gG]ather|reduce_?[sS]catter|all_?to_?all|allToAll|all2all"
+    r"|a2a|send_?[rR]ecv|two_shot|cross_device_reduce|multimem|nvshmem|userbuffers)")
+COMPUTES_RE = re.compile(r"[gG]emm|GEMM|matmul|MatMul|[bB]lockAll|block_all|[wW]arpAll|warp_all")
+LIBRARY_RE = re.compile(r"(nccl|rccl|nvshmem|mscclpp|msccl|deep_ep|hybrid_ep|pplx|userbuffers"
+                        r"|symm_mem|symmetric_memory)::")
 OPS = ("allreduce", "allgather", "reducescatter", "broadcast", "sendrecv", "alltoall",
        "reduce", "gather", "scatter")
 
@@ -17,13 +22,15 @@ OPS = ("allreduce", "allgather", "reducescatter", "broadcast", "sendrecv", "allt
 def is_comm(x):
     if x.kind != "kernel":
         return False
-    if COMM_RE.match(x.base) or TAGGED_RE.search(x.base):
+    if COMM_RE.match(x.base):
         return True
-    return bool(re.search(r"deep_ep|hybrid_ep", x.name)
-                and re.search(r"dispatch|combine", x.name))
+    return not COMPUTES_RE.search(x.base) and bool(
+        WORD_RE.search(x.base) or LIBRARY_RE.search(re.split("[<(]", x.name)[0]))
 
 
 def op_name(k):
+    if not COMM_RE.match(k.base):
+        return k.base
     flat = k.base.lower().replace("_", "")
     return next((o for o in OPS if o in flat), k.base)
 

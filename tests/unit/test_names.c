@@ -59,7 +59,19 @@ TEST(communication_kernels)
 		{"ncclSomethingNew", NSX_COMM_OTHER},
 		{"cross_device_reduce_1stage", NSX_COMM_OTHER},
 		{"my_nccl_like_gemm", NSX_COMM_NONE},
-		{"allreduce_grads", NSX_COMM_NONE},
+		{"allreduce_grads", NSX_COMM_OTHER},
+		{"oneShotAllReduceKernel", NSX_COMM_OTHER},
+		{"lowPrecisionTwoShotAllReduceKernel", NSX_COMM_OTHER},
+		{"moeA2ADispatchKernel", NSX_COMM_OTHER},
+		{"fusedMoeCommKernel", NSX_COMM_OTHER},
+		{"all_to_all_internode_dispatch", NSX_COMM_OTHER},
+		{"lamport_all_gather", NSX_COMM_OTHER},
+		{"reduceScatterKernel", NSX_COMM_OTHER},
+		{"userbuffers_fp16_sum_inplace_gpu_rw", NSX_COMM_OTHER},
+		{"small_gather_kernel", NSX_COMM_NONE},
+		{"blockAllReduceSum", NSX_COMM_NONE},
+		{"gemm_allreduce", NSX_COMM_NONE},
+		{"moe_combine", NSX_COMM_NONE},
 		{"dispatch_gemm", NSX_COMM_NONE},
 		{"", NSX_COMM_NONE},
 	};
@@ -70,6 +82,12 @@ TEST(communication_kernels)
 	assert_int_equal(nsx_classify_comm("dispatch",
 					   "void deep_ep::dispatch<8>(int)"),
 			 NSX_COMM_OTHER);
+	assert_int_equal(nsx_classify_comm("executionKernel",
+					   "void mscclpp::executionKernel<int>(int)"),
+			 NSX_COMM_OTHER);
+	assert_int_equal(nsx_classify_comm("copy",
+					   "void copy<deep_ep::Layout>(int)"),
+			 NSX_COMM_NONE);
 }
 
 TEST(base_names)
