@@ -770,11 +770,10 @@ static int copy_rows(struct nsx_db *db, const struct nsx_table_info *t,
 	return rc == NSX_E_DATA ? 0 : rc;
 }
 
-/* Fills what the statements prepared so far read.  What that takes is not theirs. */
+/* Fills what the statements prepared so far read. */
 static int fill_wanted(struct nsx_db *db, struct nsx_err *err)
 {
 	size_t n = db->source && !db->is_filling ? db->source->ntables : 0;
-	struct timespec began, ended;
 	int64_t query_only;
 	int rc = 0;
 
@@ -782,7 +781,6 @@ static int fill_wanted(struct nsx_db *db, struct nsx_err *err)
 		if (db->fill[i] != WANTED)
 			continue;
 		db->is_filling = true;
-		(void)clock_gettime(CLOCK_MONOTONIC, &began);
 		rc = nsx_db_number(db, "PRAGMA query_only", 0, &query_only, err) ?:
 		     nsx_db_exec(db, "PRAGMA query_only=0;SAVEPOINT filling",
 				 err) ?:
@@ -790,8 +788,6 @@ static int fill_wanted(struct nsx_db *db, struct nsx_err *err)
 		     nsx_db_exec(db, query_only ?
 				 "RELEASE filling;PRAGMA query_only=1" :
 				 "RELEASE filling", err);
-		(void)clock_gettime(CLOCK_MONOTONIC, &ended);
-		db->guard.end.tv_sec += ended.tv_sec - began.tv_sec;
 		db->is_filling = false;
 		db->fill[i] = FILLED;
 	}
