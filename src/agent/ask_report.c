@@ -364,6 +364,71 @@ int nsx_ask_section(struct nsx_answer *a, struct nsx_err *err)
 	return 0;
 }
 
+/* steps ---------------------------------------------------------------------------*/
+
+/* Rows of one of the section's tables that are of a kind; NULL: all. */
+static void add_of_kind(struct nsx_answer *a, const struct nsx_section *s,
+			const char *key, const char *kind)
+{
+	const struct nsx_table *t = nsx_section_table(s, key);
+	struct nsx_layout *l = nsx_arena_get(a->out->arena, sizeof(*l));
+	struct nsx_table *copy;
+
+	*l = *t->layout;
+	l->key = l->csv = NULL;
+	copy = nsx_add_table(a->out, l);
+	for (size_t i = 0; i < t->nrows; i++)
+		if (!kind || !strcmp(nsx_table_text(t, i, "kind"), kind))
+			memcpy(nsx_add_row(copy), nsx_row_at(t, i),
+			       l->ncols * sizeof(struct nsx_cell));
+	nsx_put(a->out, nsx_say(a->out, "tables.%s", key), nsx_rows(copy));
+}
+
+/* "decode, prefill": the kinds there are. */
+static const char *list_kinds(struct nsx_answer *a, const struct nsx_table *kinds)
+{
+	const char *text = "";
+
+	for (size_t i = 0; i < kinds->nrows; i++)
+		text = nsx_say(a->out, "%s%s%s", text, i ? ", " : "",
+			       nsx_table_text(kinds, i, "kind"));
+	return text;
+}
+
+/* The section's bullets, of which the first are its kinds, and the tables behind them. */
+int nsx_ask_steps(struct nsx_answer *a, struct nsx_err *err)
+{
+	static const char *const tables[] = {"kinds", "sizes", "layers"};
+	const struct nsx_section *s = nsx_report_section(a->r, "steps");
+	const struct nsx_table *kinds;
+	const char *first = NULL;
+
+	if (s->status != NSX_S_ANSWERED)
+		return nsx_cannot(a->out, "%s", s->reason ? s->reason :
+				  "no range has the name of a step of vLLM, SGLang, "
+				  "TensorRT-LLM, PyTorch or a training loop");
+	kinds = nsx_section_table(s, "kinds");
+	a->window = a->r->trace->window;
+	for (size_t i = 0; i < kinds->nrows; i++) {
+		const char *kind = nsx_table_text(kinds, i, "kind");
+
+		if (a->argument && strcmp(kind, a->argument) != 0)
+			continue;
+		first = first ?: kind;
+		nsx_md_bullet(a->out, "%s", s->blocks[i].text);
+	}
+	if (!first)
+		return nsx_fail(err, NSX_E_USAGE, "no step '%s'; there are %s",
+				a->argument, list_kinds(a, kinds));
+	for (size_t i = 0; i < ARRAY_LEN(tables); i++)
+		add_of_kind(a, s, tables[i], a->argument);
+	if (!nsx_has_window(a->r->trace))
+		nsx_answer_next(a, NSX_Q_window, nsx_say(a->out, "step:%s", first),
+				"what ran in a typical one");
+	nsx_answer_next(a, NSX_Q_section, "steps", "all figures of them");
+	return 0;
+}
+
 /* what-if -------------------------------------------------------------------------*/
 
 int nsx_ask_what_if(struct nsx_answer *a, struct nsx_err *err)

@@ -17,7 +17,7 @@
 #include "passes/nvtx/phase.h"
 
 struct args {
-	const char *out, *phase_map, *window, *iteration, *pass, *skip, *explain,
+	const char *out, *phase_map, *kernel_classes, *window, *iteration, *pass, *skip, *explain,
 		*nsys, *keep_export, *html;
 	enum nsx_html_events html_events;
 	enum { PROGRESS_AUTO, PROGRESS_ALWAYS, PROGRESS_NEVER } progress;
@@ -37,6 +37,9 @@ static const struct nsx_opt opts[] = {
 	    "folder"),
 	OPT(0, "phase-map", "phases-json", "FILE", STR, phase_map,
 	    "JSON object that maps phases to names of NVTX ranges"),
+	OPT(0, "kernel-classes", NULL, "FILE", STR, kernel_classes,
+	    "JSON object that maps classes of kernels, such as attention or one of "
+	    "your own, to names of kernels: the layers of steps"),
 	OPT(0, "kernel-limit", "top-kernels", "N", INT, kernel_limit,
 	    "rows of the kernel table in JSON (30) and Markdown (5); CSV has all",
 	    .most = 1000000),
@@ -454,13 +457,16 @@ static int explain(const struct args *a, const char *path, const char *shown,
 		.threads = (unsigned)a->threads,
 		.progress = &progress,
 	};
-	struct nsx_phase_map *phases = NULL;
+	struct nsx_phase_map *phases = NULL, *classes = NULL;
 	struct nsx_report *r = NULL;
 	char iteration[64];
 	int rc = a->phase_map ? nsx_phase_map_read(a->phase_map, &phases, err) :
 				0;
 
+	if (!rc && a->kernel_classes)
+		rc = nsx_phase_map_read(a->kernel_classes, &classes, err);
 	o.phases = phases;
+	o.kernel_classes = classes;
 	if (a->iteration) {
 		snprintf(iteration, sizeof(iteration), "iteration:%s",
 			 a->iteration);
@@ -477,6 +483,7 @@ static int explain(const struct args *a, const char *path, const char *shown,
 		rc = exit_code(r, a);
 	nsx_report_free(r);
 	nsx_phase_map_free(phases);
+	nsx_phase_map_free(classes);
 	return rc;
 }
 

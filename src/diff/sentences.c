@@ -345,7 +345,9 @@ static const char *const kind_words[NSX_NKERNEL_CATEGORIES] = {
 	[NSX_K_NORM] = "kernels that normalise",
 	[NSX_K_ELEMENTWISE] = "elementwise kernels", [NSX_K_REDUCE] = "reductions",
 	[NSX_K_SORT] = "sorts", [NSX_K_MOE] = "kernels of experts",
-	[NSX_K_MEMORY] = "kernels that move data"};
+	[NSX_K_MEMORY] = "kernels that move data",
+	[NSX_K_KV_CACHE] = "kernels of the KV cache",
+	[NSX_K_SAMPLING] = "sampling kernels"};
 
 #define KIND_ALONE 0.15 /* of the change, beyond its share of the time */
 

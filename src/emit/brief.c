@@ -164,6 +164,8 @@ static int write_page(const struct nsx_out_file *f, FILE *out,
 		nsx_jsonw_real(w, "all_done_ms", to_ms(p->then_ns));
 	if (p->asked)
 		add_list(&b, "asked", p->asked, SIZE_MAX);
+	if (p->steps)
+		add_list(&b, "steps", p->steps, SIZE_MAX);
 	add_list(&b, "dearest", p->dearest, SIZE_MAX);
 	add_list(&b, "not_judged", p->unjudged, SIZE_MAX);
 	add_list(&b, "fine", p->fine, SIZE_MAX);

@@ -411,6 +411,7 @@ static void add_sum(struct page *p, const struct nsx_first_page *x)
 					  "smaller ones"));
 		end_line(p, true);
 	}
+	add_list(p, "Steps: ", x->steps, "; ");
 	add_list(p, "Asked: ", x->asked, "; ");
 	add_list(p, "Elsewhere: ", x->unjudged, "; ");
 	add_list(p, "Fine: ", x->fine, ", ");

@@ -15,7 +15,8 @@
 enum nsx_kernel_category {
 	NSX_K_OTHER, NSX_K_GEMM, /* convolutions too                         */
 	NSX_K_ATTENTION, NSX_K_NORM, NSX_K_ELEMENTWISE, NSX_K_REDUCE,
-	NSX_K_SORT, NSX_K_MOE, NSX_K_COMM, NSX_K_MEMORY, NSX_NKERNEL_CATEGORIES
+	NSX_K_SORT, NSX_K_MOE, NSX_K_COMM, NSX_K_MEMORY, NSX_K_KV_CACHE,
+	NSX_K_SAMPLING, NSX_NKERNEL_CATEGORIES
 } __attribute__((packed));
 extern const char *const nsx_kernel_category_names[NSX_NKERNEL_CATEGORIES];
 

@@ -341,6 +341,7 @@ static void hide(struct nsx_section *s)
 	s->status = NSX_S_SKIPPED;
 	s->reason = "left out by --pass or --skip";
 	s->headline = NULL;
+	s->page = NULL;
 	s->nvalues = s->nnotes = s->nblocks = s->nwarnings = 0;
 }
 
@@ -433,8 +434,12 @@ static int analyse(const struct run *run, struct nsx_err *err)
 		return err->rc;
 	r->has_changed = nsx_db_has_changed(run->trace->schema->db);
 	collect_warnings(r);
-	return o->only || o->skip ? 0 :
-				    nsx_first_page_build(r, run->measured, err);
+	if (!nsx_is_whole(o))
+		return 0;
+	if (nsx_first_page_build(r, run->measured, err))
+		return err->rc;
+	r->page->steps = r->sections[AT_steps].page;
+	return 0;
 }
 
 static int report_on(const struct nsx_trace *trace, const struct nsx_opts *opts,

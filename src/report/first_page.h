@@ -66,6 +66,7 @@ struct nsx_first_page {
 	double then_most_ns; /* ... if waits outside CUDA end when they did  */
 	/* NULL-terminated; NULL: nothing was asked, nothing of note is not judged. */
 	const char **asked, **unjudged;
+	const char **steps; /* of an engine, by kind; the same               */
 	const char **fine, **trust, **missing;
 	const char *ask[3]; /* what to ask next, as Markdown; NULL-terminated */
 };

@@ -37,6 +37,7 @@ struct nsx_opts {
 	size_t html_bytes; /* report.html, at most; 0: NSX_HTML_BYTES        */
 	enum nsx_html_events html_events;
 	const struct nsx_phase_map *phases; /* NULL: none                    */
+	const struct nsx_phase_map *kernel_classes; /* of the user; NULL: none */
 	const char *only, *skip; /* "id,id" or NULL                          */
 	const char *const *what_ifs; /* changes to price, as typed           */
 	size_t nwhat_ifs;

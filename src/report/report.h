@@ -125,6 +125,8 @@ struct nsx_section {
 	const char *headline; /* the line on stdout, or NULL                 */
 	const char **asked; /* what --what-if was answered, for the first page: Markdown,
 			       NULL-terminated; NULL: nothing was asked      */
+	const char **page; /* its lines on the first page: plain text, NULL-terminated;
+			      NULL: none                                     */
 	bool sql_differs; /* its queries do not give its figures on this trace:
 			     they are not offered                            */
 	struct nsx_arena *arena;

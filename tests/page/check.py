@@ -17,7 +17,7 @@ KEYS = {
 def check_brief(text, report):
     b = json.loads(text)
     yield "--brief has 5 KB", len(text.encode()) <= 5120
-    yield "--brief: its keys", list(b) == KEYS[""]
+    yield "--brief: its keys", [k for k in b if k != "steps"] == KEYS[""]
     yield "--brief: keys of the verdict", list(b["verdict"]) == KEYS["verdict"]
     yield "--brief: keys of the header", list(b["header"]) == KEYS["header"]
     yield "--brief: mixed of two", len(b["verdict"]["of"]) == 2 * (b["verdict"]["word"] == "mixed")

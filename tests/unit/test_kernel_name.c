@@ -78,7 +78,7 @@ static const struct {
 	{"void vllm::reshape_and_cache_flash_kernel<__nv_bfloat16, __nv_bfloat16, "
 	 "(vllm::Fp8KVCacheDataType)0>(const T1 *, const T1 *, T2 *)",
 	 "reshape_and_cache_flash_kernel", "reshape_and_cache_flash_kernel",
-	 NSX_K_MEMORY, NSX_D_BF16},
+	 NSX_K_KV_CACHE, NSX_D_BF16},
 	{"void flash::flash_fwd_kernel<Flash_fwd_kernel_traits<(int)128, "
 	 "(int)64, cutlass::bfloat16_t>, (bool)0>(flash::Flash_fwd_params)",
 	 "flash_fwd d128 bf16", "flash_fwd d128 bf16", NSX_K_ATTENTION,

@@ -52,6 +52,27 @@ struct nsx_engine_steps {
  */
 int nsx_steps_build(const struct nsx_trace *t, struct nsx_engine_steps *ret,
 		    struct nsx_err *err) NSX_CHECKED;
+/* Computing time of steps, by class of kernels: what a device computes in the GPU time of a
+ * step is the step's, whoever launched it.
+ */
+enum { NSX_STEP_REPLAYS = NSX_NKERNEL_CATEGORIES, /* graphs as a whole; ... */
+       NSX_STEP_CLASSES }; /* behind these the caller's own                  */
+struct nsx_step_classes {
+	const uint32_t *group; /* by step: whose times are added up          */
+	const uint32_t *of_name; /* class, by index of facts->kernels        */
+	size_t ngroups, n; /* n: classes                                     */
+};
+struct nsx_step_layers {
+	int64_t *ns;	  /* ngroups x n                                     */
+	int64_t *name_ns; /* by index of facts->kernels: in steps            */
+};
+/* O(n log n) in steps, linear in GPU work, but for the classes at each step's ends.  Owner:
+ * the arena.  Errors: NSX_E_NOMEM.
+ */
+int nsx_steps_layers(const struct nsx_facts *f, const struct nsx_trace *t,
+		     const struct nsx_engine_steps *steps,
+		     const struct nsx_step_classes *classes, struct nsx_arena *a,
+		     struct nsx_step_layers *ret, struct nsx_err *err) NSX_CHECKED;
 /* The GPU time of a step of a kind, by its name, on the GPU that sets the pace: of the
  * step whose time is the median of them, or the next above it.  Errors: NSX_E_USAGE, where
  * there is none; NSX_E_NOMEM.

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include "facts/steps/steps.h"
+#include "passes/nvtx/phase.h"
 #include "passes/pass.h"
 
 #define GROUP_COLUMNS(X)                                                      \
@@ -18,6 +19,8 @@
 	X(P95, "p95_ms", F64, "95th percentile of it")                        \
 	X(TOTAL, "total_ns", I64, "their GPU time")                           \
 	X(COMPUTE, "compute_ns", I64, "of it: a kernel computes")             \
+	X(HIDDEN, "comm_hidden_ns", I64,                                      \
+	  "of that: beside communication")                                    \
 	X(COMM, "comm_exposed_ns", I64, "of it: only communication runs")     \
 	X(COPY, "copy_exposed_ns", I64, "of it: only copies run")             \
 	X(IDLE, "idle_inside_ns", I64,                                        \
@@ -61,27 +64,49 @@ NSX_COLUMNS(group_cols, GROUP_COLUMNS);
 	X(R_STALLS, "stalls", BOOL,                                           \
 	  "a prefill for which requests that decode wait")
 NSX_COLUMNS(cols, COLUMNS);
+#define LAYER_COLUMNS(X)                                                      \
+	X(L_ENGINE, "engine", STR, "whose names the ranges have")             \
+	X(L_KIND, "kind", STR, "of the steps")                                \
+	X(L_LAYER, "layer", STR, "what their kernels are for by their names, " \
+	  "CUDA graphs: inside those traced as a whole; or what else "   \
+	  "the time is")                                                      \
+	X(L_NS, "total_ns", I64, "of their GPU time")                         \
+	X(L_PCT, "pct_of_steps", F64, "share of it")
+NSX_COLUMNS(layer_cols, LAYER_COLUMNS);
+#define UNSURE_COLUMNS(X)                                                     \
+	X(U_NAME, "kernel_name", STR, "kernel whose name says nothing")       \
+	X(U_NS, "total_ns", I64, "computing time in steps")                   \
+	X(U_PCT, "pct_of_compute", F64, "share of that of all steps")
+NSX_COLUMNS(unsure_cols, UNSURE_COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "kinds", .csv = "steps", NSX_COLS(group_cols),
 	 .json_rows = NSX_ALL_ROWS},
 	{.key = "sizes", .csv = "steps_by_size", NSX_COLS(group_cols),
 	 .json_rows = NSX_ALL_ROWS},
+	{.key = "layers", .csv = "steps_layers", NSX_COLS(layer_cols),
+	 .json_rows = NSX_ALL_ROWS},
+	{.key = "unsure", .csv = "steps_unsure", NSX_COLS(unsure_cols)},
 	{.key = "rows", .csv = "steps_each", NSX_COLS(cols)},
 };
+enum { KINDS, SIZES, LAYERS, UNSURE, ROWS };
 
 /* A step with what its device did in its time. */
 struct timed {
 	const struct nsx_engine_step *step;
 	int size; /* class: n of 2^n to 2^(n+1) - 1; -1: none                */
-	int64_t ns, compute_ns, comm_ns, copy_ns, inside_ns, between_ns;
+	int64_t ns, compute_ns, hidden_ns, comm_ns, copy_ns, inside_ns, between_ns;
 };
 struct work {
 	const struct nsx_run *run;
 	struct nsx_section *out;
 	struct nsx_table **table;
+	const struct nsx_engine_steps *steps;
 	struct timed *v; /* by kind, engine, size                            */
-	int64_t *scratch;
-	size_t n;
+	int64_t *scratch, total_ns; /* total: GPU time of all steps          */
+	uint32_t *group; /* row of KINDS, by step                            */
+	size_t *sizes_at; /* by such a row: its first row of SIZES           */
+	const char **page;
+	size_t n, npage;
 };
 
 static int cmp_timed(const void *a, const void *b)
@@ -110,6 +135,7 @@ static struct timed time_step(const struct nsx_facts *f, const struct nsx_engine
 		.step = s, .size = size_class(nsx_step_size(&s->name)),
 		.ns = s->gpu_end_ns - s->gpu_start_ns,
 		.compute_ns = nsx_computing_ns(all.ns),
+		.hidden_ns = all.ns[NSX_P_COMPUTE_COMM],
 		.comm_ns = all.ns[NSX_P_COMM_EXPOSED],
 		.copy_ns = all.ns[NSX_P_COPY_EXPOSED],
 		.inside_ns = inside.ns[NSX_P_IDLE],
@@ -125,11 +151,11 @@ static void add_row(struct work *w, const struct timed *x)
 {
 	const struct nsx_trace *t = w->run->trace;
 	const struct nsx_engine_step *s = x->step;
-	struct nsx_cell *row = nsx_add_row(w->table[2]);
+	struct nsx_cell *row = nsx_add_row(w->table[ROWS]);
 
 	row[R_PROCESS] = nsx_pid_cell(t, s->process);
 	row[R_DEVICE] = nsx_device_cell(t, s->device);
-	row[R_NAME] = nsx_name_cell(t, w->table[2], s->text);
+	row[R_NAME] = nsx_name_cell(t, w->table[ROWS], s->text);
 	row[R_KIND] = nsx_string(nsx_step_kinds[s->name.kind]);
 	row[R_REQUESTS] = told(s->name.requests);
 	row[R_TOKENS] = told(s->name.tokens);
@@ -150,7 +176,7 @@ static void add_row(struct work *w, const struct timed *x)
 }
 
 struct sums {
-	int64_t requests, tokens, total, compute, comm, copy, inside, between,
+	int64_t requests, tokens, total, compute, hidden, comm, copy, inside, between,
 		launches, replays, missed, stall;
 };
 
@@ -167,6 +193,7 @@ static struct sums add_up(const struct timed *v, size_t n)
 			a.tokens = NSX_MAX(a.tokens, 0) + s->name.tokens;
 		a.total += v[i].ns;
 		a.compute += v[i].compute_ns;
+		a.hidden += v[i].hidden_ns;
 		a.comm += v[i].comm_ns;
 		a.copy += v[i].copy_ns;
 		a.inside += v[i].inside_ns;
@@ -227,6 +254,7 @@ static void add_group(struct work *w, struct nsx_table *table,
 	row[TOKENS] = told(a.tokens);
 	row[TOTAL] = nsx_int(a.total);
 	row[COMPUTE] = nsx_int(a.compute);
+	row[HIDDEN] = nsx_int(a.hidden);
 	row[COMM] = nsx_int(a.comm);
 	row[COPY] = nsx_int(a.copy);
 	row[IDLE] = nsx_int(a.inside);
@@ -247,71 +275,269 @@ static const char *say_tokens(struct work *w, const struct nsx_cell *row)
 			(double)row[TOKENS].u.i / s);
 }
 
-static const char *say_graphs(struct work *w, const struct nsx_cell *row)
+/* "10 % missed the graph, of sizes 4-7 (1 of 10)": their rows begin at `from`. */
+static const char *say_graphs(struct work *w, const struct nsx_cell *row, size_t from)
 {
-	return row[MISSED].type == NSX_T_NULL ? "" :
-		nsx_say(w->out, "; %.0f %% missed the graph",
-			100 * (double)row[MISSED].u.i / (double)row[COUNT].u.i);
+	enum { MOST = 3 };
+	const struct nsx_table *sizes = w->table[SIZES];
+	const char *of = "";
+	unsigned n = 0;
+
+	for (size_t i = from; i < sizes->nrows; i++) {
+		const struct nsx_cell *x = nsx_row_at(sizes, i);
+
+		if (x[MISSED].u.i && x[SIZE].type == NSX_T_STR && n++ < MOST)
+			of = nsx_say(w->out, "%s%s %s (%" PRId64 " of %" PRId64 ")", of,
+				     *of ? "," : ", of sizes", x[SIZE].u.s,
+				     x[MISSED].u.i, x[COUNT].u.i);
+	}
+	return nsx_say(w->out, "%.0f %% missed the graph%s%s",
+		       100 * (double)row[MISSED].u.i / (double)row[COUNT].u.i, of,
+		       n > MOST ? " and more" : "");
 }
 
-static const char *say_stall(struct work *w, const struct nsx_cell *row)
+/* Steps that missed the graph, or that others waited for; NULL: none. */
+static const char *say_lost(struct work *w, const struct nsx_cell *row, size_t from)
 {
-	return !row[STALL].u.i ? "" :
-		nsx_say(w->out, "; decoding requests wait for them for %s",
-			nsx_say_time(w->out, row[STALL].u.i));
+	if (row[STALL].u.i)
+		return nsx_say(w->out, "decoding waits for prefills for %s, %s of all steps",
+			       nsx_say_time(w->out, row[STALL].u.i),
+			       nsx_text_share(w->out->arena, (double)row[STALL].u.i,
+					      (double)w->total_ns));
+	return row[MISSED].type != NSX_T_NULL && row[MISSED].u.i ?
+		       say_graphs(w, row, from) : NULL;
 }
 
-static void say_kind(struct work *w, const struct nsx_cell *row)
+static const char *say_kind(struct work *w, const struct nsx_cell *row)
 {
 	double between = (double)row[BETWEEN].u.i / 1e6 /
 			 (double)row[COUNT].u.i;
 
-	nsx_md_bullet(w->out, "%s: %s, p50 %s, p95 %s, "
-		      "%.0f %% GPU busy; %s of each idle before the next begins%s%s%s.",
-		      row[ENGINE].u.s,
-		      nsx_text_n(w->out->arena, (size_t)row[COUNT].u.i,
-				 nsx_say(w->out, "%s step", row[KIND].u.s), NULL),
-		      nsx_say_ms(w->out, row[P50].u.f),
-		      nsx_say_ms(w->out, row[P95].u.f), row[BUSY].u.f,
-		      nsx_say_ms(w->out, between), say_graphs(w, row),
-		      say_stall(w, row), say_tokens(w, row));
+	return nsx_say(w->out, "%s, p50 %s, p95 %s, %.0f %% GPU busy; %s idle between "
+		       "steps%s",
+		       nsx_text_n(w->out->arena, (size_t)row[COUNT].u.i,
+				  nsx_say(w->out, "%s step", row[KIND].u.s), NULL),
+		       nsx_say_ms(w->out, row[P50].u.f),
+		       nsx_say_ms(w->out, row[P95].u.f), row[BUSY].u.f,
+		       nsx_say_ms(w->out, between), say_tokens(w, row));
 }
 
-/* Sorted by kind, engine and size. */
+static bool is_alike(const struct timed *a, const struct timed *b)
+{
+	return a->step->name.kind == b->step->name.kind &&
+	       !strcmp(a->step->name.engine, b->step->name.engine);
+}
+
+/* Sorted by kind, engine and size: a group a kind and engine. */
 static void add_groups(struct work *w)
 {
 	const struct timed *v = w->v;
 
-	NSX_EACH_RUN(i, next, w->n, v[next].step->name.kind == v[i].step->name.kind &&
-		     !strcmp(v[next].step->name.engine, v[i].step->name.engine)) {
+	NSX_EACH_RUN(i, next, w->n, is_alike(&v[i], &v[next])) {
 		bool has_graphs = add_up(v + i, next - i).replays > 0;
+		size_t from = w->table[SIZES]->nrows;
 
-		add_group(w, w->table[0], v + i, next - i, false, has_graphs);
-		say_kind(w, nsx_row_at(w->table[0], w->table[0]->nrows - 1));
+		for (size_t k = i; k < next; k++)
+			w->group[v[k].step - w->steps->v] = (uint32_t)w->table[KINDS]->nrows;
+		add_group(w, w->table[KINDS], v + i, next - i, false, has_graphs);
 		NSX_EACH_RUN(k, end, next - i, v[i + end].size == v[i + k].size)
-			add_group(w, w->table[1], v + i + k, end - k, true,
+			add_group(w, w->table[SIZES], v + i + k, end - k, true,
 				  has_graphs);
+		w->sizes_at[w->table[KINDS]->nrows - 1] = from;
 	}
 }
 
-static int fill_tables(struct work *w, const struct nsx_engine_steps *steps,
-		       struct nsx_err *err)
+/* Layers ---------------------------------------------------------------------*/
+
+static const char *layer_name(const struct work *w, size_t c)
 {
+	return c < NSX_STEP_REPLAYS ? nsx_kernel_category_names[c] :
+	       c == NSX_STEP_REPLAYS ? "CUDA graphs" :
+			nsx_phase_name(w->run->opts->kernel_classes,
+				       (unsigned)(c - NSX_STEP_CLASSES));
+}
+
+/* The class of each kernel: the user's, and where that has the name of one of ours,
+ * that; else ours.
+ */
+static int class_kernels(struct work *w, uint32_t *of_name, struct nsx_err *err)
+{
+	const struct nsx_phase_map *m = w->run->opts->kernel_classes;
+	const struct nsx_kernel_names *k = &w->run->facts->kernels;
+	nsx_str *full;
+
+	for (size_t i = 0; i < k->n; i++)
+		of_name[i] = k->v[i].words->category;
+	if (!m)
+		return 0;
+	if (nsx_kernel_full_names(k, w->run->scratch, &full, err))
+		return err->rc;
+	for (size_t i = 0; i < k->n; i++) {
+		unsigned c = nsx_phase_of(m, nsx_text(w->run->trace, full[i]));
+		uint32_t own = 0;
+
+		if (c == nsx_phase_count(m))
+			continue;
+		while (own < NSX_NKERNEL_CATEGORIES &&
+		       strcmp(nsx_kernel_category_names[own], nsx_phase_name(m, c)) != 0)
+			own++;
+		of_name[i] = own < NSX_NKERNEL_CATEGORIES ? own : NSX_STEP_CLASSES + c;
+	}
+	return 0;
+}
+
+struct layer {
+	const char *name;
+	int64_t ns;
+};
+static int cmp_layers(const void *a, const void *b)
+{
+	const struct layer *x = a, *y = b;
+
+	return NSX_CMP(y->ns, x->ns) ?: strcmp(x->name, y->name);
+}
+
+/* "of decode steps 55 % gemm, 18 % idle between steps, ..." of a kind. */
+static const char *say_layers(struct work *w, const struct layer *v, size_t n,
+			      const struct nsx_cell *kind)
+{
+	enum { MOST = 6 };
+	const char *text = nsx_say(w->out, "of %s steps", kind[KIND].u.s);
+
+	for (size_t i = 0; i < n && i < MOST && v[i].ns; i++)
+		text = nsx_say(w->out, "%s%s %s %s", text, i ? "," : "",
+			       nsx_text_share(w->out->arena, (double)v[i].ns,
+					      (double)kind[TOTAL].u.i), v[i].name);
+	return text;
+}
+
+/* A bullet of the section, and two lines or three of the first page. */
+static void tell_kind(struct work *w, const struct nsx_cell *kind, size_t sizes_at,
+		      const char *layers)
+{
+	const char *what = say_kind(w, kind), *lost = say_lost(w, kind, sizes_at);
+
+	nsx_md_bullet(w->out, "%s: %s%s%s; %s.", kind[ENGINE].u.s, what, lost ? "; " : "",
+		      lost ?: "", layers);
+	w->page[w->npage++] = what;
+	if (lost)
+		w->page[w->npage++] = lost;
+	w->page[w->npage++] = layers;
+}
+
+/* Rows that add up to the GPU time of the kind. */
+static void add_layers(struct work *w, size_t group, const int64_t *ns, size_t n,
+		       struct layer *v)
+{
+	const struct nsx_cell *kind = nsx_row_at(w->table[KINDS], group);
+	size_t k = 0;
+
+	for (size_t c = 0; c < n; c++)
+		v[k++] = (struct layer){layer_name(w, c), ns[c]};
+	v[k++] = (struct layer){"exposed communication", kind[COMM].u.i};
+	v[k++] = (struct layer){"exposed copies", kind[COPY].u.i};
+	v[k++] = (struct layer){"idle inside steps", kind[IDLE].u.i};
+	v[k++] = (struct layer){"idle between steps", kind[BETWEEN].u.i};
+	nsx_sort(v, k, sizeof(*v), cmp_layers);
+	for (size_t i = 0; i < k && v[i].ns; i++) {
+		struct nsx_cell *row = nsx_add_row(w->table[LAYERS]);
+
+		row[L_ENGINE] = kind[ENGINE];
+		row[L_KIND] = kind[KIND];
+		row[L_LAYER] = nsx_string(v[i].name);
+		row[L_NS] = nsx_int(v[i].ns);
+		row[L_PCT] = nsx_part_pct(v[i].ns, kind[TOTAL].u.i);
+	}
+	tell_kind(w, kind, w->sizes_at[group], say_layers(w, v, k, kind));
+}
+
+/* Kernels of which nothing is known, by the time of their names in steps. */
+static int add_unsure(struct work *w, const uint32_t *of_name, const int64_t *name_ns,
+		      struct nsx_err *err)
+{
+	const struct nsx_kernel_names *k = &w->run->facts->kernels;
+	struct layer *v;
+	nsx_str *full;
+	size_t n = 0;
+	int64_t all_ns = 0, ns = 0;
+
+	if (!nsx_new_array(v, w->run->scratch, k->n, "kernels", err) ||
+	    nsx_kernel_full_names(k, w->run->scratch, &full, err))
+		return err->rc;
+	for (size_t i = 0; i < w->n; i++)
+		all_ns += w->v[i].compute_ns;
+	for (size_t i = 0; i < k->n; i++)
+		if (of_name[i] == NSX_K_OTHER && name_ns[i]) {
+			v[n++] = (struct layer){nsx_text(w->run->trace, full[i]), name_ns[i]};
+			ns += name_ns[i];
+		}
+	nsx_sort(v, n, sizeof(*v), cmp_layers);
+	nsx_table_expect(w->table[UNSURE], n, w->run->opts->held_rows);
+	for (size_t i = 0; i < n; i++) {
+		struct nsx_cell *row = nsx_add_row(w->table[UNSURE]);
+
+		row[U_NAME] = nsx_string(v[i].name);
+		row[U_NS] = nsx_int(v[i].ns);
+		row[U_PCT] = nsx_part_pct(v[i].ns, all_ns);
+	}
+	if (n)
+		nsx_md_bullet(w->out, "Not sure: %s of the computing time is in %s, first "
+			      "of all %s; `--kernel-classes` tells what they are for.",
+			      nsx_text_share(w->out->arena, (double)ns, (double)all_ns),
+			      nsx_text_n(w->out->arena, n, "kernel whose name says nothing",
+					 "kernels whose names say nothing"),
+			      nsx_md_name(w->out, v[0].name));
+	return 0;
+}
+
+static int fill_layers(struct work *w, struct nsx_err *err)
+{
+	const struct nsx_opts *o = w->run->opts;
+	struct nsx_arena *a = w->run->scratch;
+	struct nsx_step_classes classes = {
+		.group = w->group, .ngroups = w->table[KINDS]->nrows,
+		.n = NSX_STEP_CLASSES +
+		     (o->kernel_classes ? nsx_phase_count(o->kernel_classes) : 0)};
+	struct nsx_step_layers layers;
+	struct layer *v;
+	uint32_t *of_name;
+
+	if (!nsx_new_array(of_name, a, w->run->facts->kernels.n + 1, "kernels", err) ||
+	    !nsx_new_array(v, a, classes.n + NSX_NPARTS, "layers", err) ||
+	    class_kernels(w, of_name, err))
+		return err->rc;
+	classes.of_name = of_name;
+	if (nsx_steps_layers(w->run->facts, w->run->trace, w->steps, &classes, a, &layers,
+			     err))
+		return err->rc;
+	w->out->page = w->page = nsx_arena_get(
+		w->out->arena, (3 * classes.ngroups + 1) * sizeof(*w->page));
+	for (size_t g = 0; g < classes.ngroups; g++)
+		add_layers(w, g, layers.ns + g * classes.n, classes.n, v);
+	return add_unsure(w, of_name, layers.name_ns, err);
+}
+
+static int fill_tables(struct work *w, struct nsx_err *err)
+{
+	const struct nsx_engine_steps *steps = w->steps;
 	struct nsx_arena *a = w->run->scratch;
 
-	if (!nsx_new_array(w->v, a, steps->n, "steps", err) ||
-	    !nsx_new_array(w->scratch, a, steps->n, "steps", err))
+	if (nsx_new_arrays(a, steps->n, "steps", err, w->v, w->scratch, w->group,
+			   w->sizes_at))
 		return err->rc;
-	nsx_table_expect(w->table[2], steps->n, w->run->opts->held_rows);
+	nsx_table_expect(w->table[ROWS], steps->n, w->run->opts->held_rows);
 	for (size_t i = 0; i < steps->n; i++) {
 		w->v[i] = time_step(w->run->facts, &steps->v[i]);
+		w->total_ns += w->v[i].ns;
 		add_row(w, &w->v[i]);
 	}
 	w->n = steps->n;
 	nsx_sort(w->v, w->n, sizeof(*w->v), cmp_timed);
 	add_groups(w);
-	if (w->table[1]->nrows > w->table[0]->nrows)
-		nsx_md_table(w->out, w->table[1], 0, KIND, SIZE, COUNT, P50, P95,
+	if (fill_layers(w, err))
+		return err->rc;
+	if (w->table[SIZES]->nrows > w->table[KINDS]->nrows)
+		nsx_md_table(w->out, w->table[SIZES], 0, KIND, SIZE, COUNT, P50, P95,
 			     BUSY, IDLE, BETWEEN, MISSED);
 	return 0;
 }
@@ -319,15 +545,16 @@ static int fill_tables(struct work *w, const struct nsx_engine_steps *steps,
 static int run(const struct nsx_run *run, struct nsx_section *out,
 	       struct nsx_err *err)
 {
-	struct work w = {.run = run, .out = out, .table = nsx_add_tables(out)};
 	struct nsx_engine_steps steps;
+	struct work w = {.run = run, .out = out, .table = nsx_add_tables(out),
+			 .steps = &steps};
 	int rc;
 
 	if (nsx_steps_build(run->trace, &steps, err))
 		return err->rc;
 	if (!steps.n)
 		out->status = NSX_S_NULL;
-	rc = steps.n ? fill_tables(&w, &steps, err) : 0;
+	rc = steps.n ? fill_tables(&w, err) : 0;
 	nsx_steps_done(&steps);
 	return rc;
 }

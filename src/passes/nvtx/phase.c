@@ -94,7 +94,7 @@ static int read_all(const char *path, char **ret, size_t *ret_n,
 	*ret = NULL;
 	*ret_n = 0;
 	if (!f)
-		return nsx_fail(err, NSX_E_USAGE, "cannot read the phase map "
+		return nsx_fail(err, NSX_E_USAGE, "cannot read the map "
 				"'%s': %s", path, strerror(errno));
 	while (got && *ret_n <= MAX_FILE &&
 	       !nsx_grow(ret, &cap, *ret_n + 65536, 1, "the phase map", err)) {
@@ -104,7 +104,7 @@ static int read_all(const char *path, char **ret, size_t *ret_n,
 	bad = ferror(f) ? errno : 0;
 	(void)fclose(f);
 	if (bad || *ret_n > MAX_FILE)
-		return nsx_fail(err, NSX_E_USAGE, "cannot read the phase map "
+		return nsx_fail(err, NSX_E_USAGE, "cannot read the map "
 				"'%s': %s", path,
 				bad ? strerror(bad) : "it is larger than 16 "
 						      "MiB");

@@ -1,0 +1,1 @@
+ask @steps_vllm steps sampling

@@ -1,0 +1,1 @@
+explain @steps_layers --pass steps --json
