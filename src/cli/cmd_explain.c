@@ -13,11 +13,12 @@
 #include "emit/target.h"
 #include "facts/replay/spec.h"
 #include "cli/opt.h"
+#include "facts/steps/limit.h"
 #include "passes/pass.h"
 #include "passes/nvtx/phase.h"
 
 struct args {
-	const char *out, *phase_map, *kernel_classes, *window, *iteration, *pass, *skip, *explain,
+	const char *out, *phase_map, *kernel_classes, *model, *window, *iteration, *pass, *skip, *explain,
 		*nsys, *keep_export, *html;
 	enum nsx_html_events html_events;
 	enum { PROGRESS_AUTO, PROGRESS_ALWAYS, PROGRESS_NEVER } progress;
@@ -40,6 +41,9 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "kernel-classes", NULL, "FILE", STR, kernel_classes,
 	    "JSON object that maps classes of kernels, such as attention or one of "
 	    "your own, to names of kernels: the layers of steps"),
+	OPT(0, "model", NULL, "FILE", STR, model,
+	    "JSON object with the parameters and dtype of the language model that "
+	    "runs: what share of the GPU's peak its steps reach"),
 	OPT(0, "kernel-limit", "top-kernels", "N", INT, kernel_limit,
 	    "rows of the kernel table in JSON (30) and Markdown (5); CSV has all",
 	    .most = 1000000),
@@ -458,6 +462,7 @@ static int explain(const struct args *a, const char *path, const char *shown,
 		.progress = &progress,
 	};
 	struct nsx_phase_map *phases = NULL, *classes = NULL;
+	struct nsx_llm model;
 	struct nsx_report *r = NULL;
 	char iteration[64];
 	int rc = a->phase_map ? nsx_phase_map_read(a->phase_map, &phases, err) :
@@ -465,6 +470,9 @@ static int explain(const struct args *a, const char *path, const char *shown,
 
 	if (!rc && a->kernel_classes)
 		rc = nsx_phase_map_read(a->kernel_classes, &classes, err);
+	if (!rc && a->model)
+		rc = nsx_llm_read(a->model, &model, err);
+	o.model = a->model ? &model : NULL;
 	o.phases = phases;
 	o.kernel_classes = classes;
 	if (a->iteration) {

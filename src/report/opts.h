@@ -5,6 +5,7 @@
 #include "base/progress.h"
 #include "base/base.h"
 
+struct nsx_llm;	      /* facts/steps/limit.h */
 struct nsx_phase_map; /* phase.h */
 
 /* What a report is made for; what else it could tell is not computed. */
@@ -37,6 +38,7 @@ struct nsx_opts {
 	size_t html_bytes; /* report.html, at most; 0: NSX_HTML_BYTES        */
 	enum nsx_html_events html_events;
 	const struct nsx_phase_map *phases; /* NULL: none                    */
+	const struct nsx_llm *model; /* what the steps compute; NULL: none   */
 	const struct nsx_phase_map *kernel_classes; /* of the user; NULL: none */
 	const char *only, *skip; /* "id,id" or NULL                          */
 	const char *const *what_ifs; /* changes to price, as typed           */

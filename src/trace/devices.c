@@ -40,6 +40,7 @@ static void add_gpu_rest(struct nsx_loader *l, const struct nsx_val *v)
 				nsx_i64_or(&v[1], -1);
 			l->t->gpu[i].threads_per_warp = nsx_i64_or(&v[2], -1);
 			l->t->gpu[i].numa_node = nsx_i64_or(&v[3], -1);
+			l->t->gpu[i].clock_hz = nsx_i64_or(&v[4], -1);
 		}
 }
 
@@ -53,7 +54,7 @@ void nsx_load_gpus(struct nsx_loader *l)
 		      "max_shared_per_block_optin, max_shared_per_sm, "
 		      "max_registers_per_sm", 16, add_gpu);
 	nsx_load_rows(l, NSX_VIEW_gpu, "id, max_registers_per_block, "
-		      "threads_per_warp, numa_node", 4, add_gpu_rest);
+		      "threads_per_warp, numa_node, clock", 5, add_gpu_rest);
 }
 
 static void add_ordinal(struct nsx_loader *l, const struct nsx_val *v)

@@ -93,7 +93,7 @@ struct nsx_gpu_info { /* a row of TARGET_INFO_GPU; -1 where not known */
 		max_blocks_per_sm, max_shared_per_block,
 		max_shared_per_block_optin, max_shared_per_sm,
 		max_registers_per_sm, max_registers_per_block, threads_per_warp,
-		numa_node;
+		numa_node, clock_hz;
 	nsx_str name, uuid, bus;
 };
 

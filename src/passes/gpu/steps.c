@@ -3,6 +3,7 @@
  */
 #include <inttypes.h>
 #include <string.h>
+#include "facts/steps/limit.h"
 #include "facts/steps/steps.h"
 #include "passes/nvtx/phase.h"
 #include "passes/pass.h"
@@ -34,6 +35,11 @@
 	X(LAUNCHES, "launch_count", I64, "calls that launch")                 \
 	X(MISSED, "graph_missed_count", I64,                                  \
 	  "steps that replay no graph, of a kind that does; null: none does") \
+	X(MFU, "mfu_pct", F64,                                                \
+	  "share of the GPU's peak that the model's operations are; null: no --model, " \
+	  "or it does not fit")                                               \
+	X(BANDWIDTH, "bandwidth_pct", F64,                                    \
+	  "share of memory's peak that reading weights and KV cache once is; the same") \
 	X(STALL, "stall_ns", I64,                                             \
 	  "GPU time of prefills for which requests that decode wait")
 NSX_COLUMNS(group_cols, GROUP_COLUMNS);
@@ -107,6 +113,7 @@ struct work {
 	size_t *sizes_at; /* by such a row: its first row of SIZES           */
 	const char **page;
 	size_t n, npage;
+	bool refused; /* a share of the GPU's peak                       */
 };
 
 static int cmp_timed(const void *a, const void *b)
@@ -239,6 +246,45 @@ static const char *say_size(struct work *w, int size)
 	return nsx_say(w->out, "%" PRId64 "-%" PRId64, from, 2 * from - 1);
 }
 
+/* A share above the whole is refused: it is of another model, or of another type. */
+static struct nsx_cell limit_cell(struct work *w, const char *what, const char *kind,
+				  double part, double whole)
+{
+	if (!(part > 0) || !(whole > 0))
+		return nsx_null();
+	if (part <= whole)
+		return nsx_pct(part, whole);
+	if (!w->refused)
+		nsx_warn(w->out, "%s of %s steps would be %.0f %% of the GPU's peak, which is "
+			 "not shown: --model has another model than ran, another type, or "
+			 "fewer GPUs than share a step", what, kind, 100 * part / whole);
+	w->refused = true;
+	return nsx_null();
+}
+
+static void put_limits(struct work *w, const struct nsx_engine_step *first,
+		       const struct sums *a, size_t n, struct nsx_cell *row)
+{
+	const struct nsx_llm *m = w->run->opts->model;
+	const struct nsx_gpu_info *gpu = nsx_device_gpu(w->run->trace, first->device);
+	bool trains = first->name.kind == NSX_STEP_TRAINING;
+	int64_t tokens = trains ? (int64_t)n * (m ? m->tokens : 0) : a->tokens;
+	double s = (double)a->total / 1e9;
+	const char *kind = nsx_step_kinds[first->name.kind];
+
+	if (!m || !gpu || tokens <= 0)
+		return;
+	row[MFU] = limit_cell(w, "operations", kind,
+			      nsx_llm_operations(m, tokens, trains) / s,
+			      nsx_llm_peak(m, gpu));
+	if (!trains)
+		row[BANDWIDTH] = limit_cell(
+			w, "bytes", kind,
+			nsx_llm_bytes(m, (int64_t)n, first->name.kind == NSX_STEP_DECODE ?
+						     tokens : 0) / s,
+			(double)gpu->bandwidth_bytes_per_s);
+}
+
 static void add_group(struct work *w, struct nsx_table *table,
 		      const struct timed *v, size_t n, bool by_size,
 		      bool has_graphs)
@@ -263,6 +309,7 @@ static void add_group(struct work *w, struct nsx_table *table,
 	row[LAUNCHES] = nsx_int(a.launches);
 	row[MISSED] = has_graphs ? nsx_int(a.missed) : nsx_null();
 	row[STALL] = nsx_int(a.stall);
+	put_limits(w, v->step, &a, n, row);
 	put_medians(w, v, n, row);
 }
 
@@ -308,18 +355,32 @@ static const char *say_lost(struct work *w, const struct nsx_cell *row, size_t f
 		       say_graphs(w, row, from) : NULL;
 }
 
+static const char *say_limits(struct work *w, const struct nsx_cell *row)
+{
+	const char *text = "";
+
+	if (row[MFU].type != NSX_T_NULL)
+		text = nsx_say(w->out, "; %s MFU", nsx_text_share(w->out->arena,
+							     row[MFU].u.f, 100));
+	if (row[BANDWIDTH].type != NSX_T_NULL)
+		text = nsx_say(w->out, "%s; %s of memory bandwidth", text,
+			       nsx_text_share(w->out->arena, row[BANDWIDTH].u.f, 100));
+	return text;
+}
+
 static const char *say_kind(struct work *w, const struct nsx_cell *row)
 {
 	double between = (double)row[BETWEEN].u.i / 1e6 /
 			 (double)row[COUNT].u.i;
 
 	return nsx_say(w->out, "%s, p50 %s, p95 %s, %.0f %% GPU busy; %s idle between "
-		       "steps%s",
+		       "steps%s%s",
 		       nsx_text_n(w->out->arena, (size_t)row[COUNT].u.i,
 				  nsx_say(w->out, "%s step", row[KIND].u.s), NULL),
 		       nsx_say_ms(w->out, row[P50].u.f),
 		       nsx_say_ms(w->out, row[P95].u.f), row[BUSY].u.f,
-		       nsx_say_ms(w->out, between), say_tokens(w, row));
+		       nsx_say_ms(w->out, between), say_tokens(w, row),
+		       say_limits(w, row));
 }
 
 static bool is_alike(const struct timed *a, const struct timed *b)

@@ -1,0 +1,118 @@
+/* limit.c - the model's work against the GPU's peak. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/jsonread.h"
+#include "facts/steps/limit.h"
+
+enum { F32, TF32, F16, F8, F4, NTYPES };
+static const struct {
+	const char *name;
+	unsigned type;
+} types[] = {{"f32", F32}, {"tf32", TF32}, {"f16", F16}, {"bf16", F16},
+	     {"fp8", F8}, {"fp4", F4}};
+static const double bytes_of[NTYPES] = {4, 4, 2, 1, 0.5};
+
+static const struct {
+	int64_t major, minor, operations[NTYPES];
+} peaks[] = {
+#define NSX_PEAK(major, minor, ...) {major, minor, {__VA_ARGS__}},
+#include "facts/steps/peaks.def"
+#undef NSX_PEAK
+};
+
+enum { MOST_BYTES = 64 << 10 };
+
+static int parse(const struct nsx_jsonr *j, const char *path, struct nsx_llm *m,
+		 struct nsx_err *err)
+{
+	const struct {
+		const char *name;
+		int64_t *at;
+	} numbers[] = {{"parameters", &m->parameters}, {"weight_bytes", &m->weight_bytes},
+		       {"layers", &m->layers}, {"hidden", &m->hidden},
+		       {"context", &m->context}, {"kv_bytes", &m->kv_bytes},
+		       {"tokens", &m->tokens}, {"gpus", &m->gpus}};
+	const char *dtype = nsx_jsonr_str(nsx_jsonr_get(j, "dtype"));
+
+	m->type = NTYPES;
+	m->gpus = 1;
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
+		const struct nsx_jsonr *x = nsx_jsonr_get(j, numbers[i].name);
+
+		if (x && (!nsx_jsonr_int(x, numbers[i].at) || *numbers[i].at < 1))
+			return nsx_fail(err, NSX_E_USAGE, "cannot use '%s': '%s' must be "
+					"a whole number above 0", path, numbers[i].name);
+	}
+	for (size_t i = 0; dtype && i < ARRAY_LEN(types); i++)
+		if (!strcmp(dtype, types[i].name))
+			m->type = types[i].type;
+	if (!m->parameters)
+		return nsx_fail(err, NSX_E_USAGE, "cannot use '%s': it must say how many "
+				"'parameters' a token uses", path);
+	if (m->type == NTYPES)
+		return nsx_fail(err, NSX_E_USAGE, "cannot use '%s': 'dtype' must be f32, "
+				"tf32, f16, bf16, fp8 or fp4", path);
+	return 0;
+}
+
+int nsx_llm_read(const char *path, struct nsx_llm *ret, struct nsx_err *err)
+{
+	FILE *f = fopen(path, "re");
+	struct nsx_jsonr *j;
+	struct nsx_llm m = {0};
+	char *text;
+	size_t n;
+	int rc;
+
+	if (!f)
+		return nsx_fail(err, NSX_E_USAGE, "cannot read the model '%s': %s", path,
+				strerror(errno));
+	text = malloc(MOST_BYTES);
+	if (!text)
+		nsx_die_of_memory(MOST_BYTES);
+	n = fread(text, 1, MOST_BYTES, f);
+	(void)fclose(f);
+	j = nsx_jsonr_parse(text, n, err);
+	free(text);
+	if (!j)
+		return nsx_wrap(err, "cannot use '%s'", path);
+	rc = parse(j, path, &m, err);
+	nsx_jsonr_free(j);
+	if (!rc)
+		*ret = m;
+	return rc;
+}
+
+/* A multiply-add of each parameter for each token, and of its keys and values with all that
+ * came before; going back takes twice as many as going forward.
+ */
+double nsx_llm_operations(const struct nsx_llm *m, int64_t tokens, bool trains)
+{
+	double a_token = 2 * (double)m->parameters +
+			 4 * (double)m->layers * (double)m->hidden * (double)m->context;
+
+	return (trains ? 3 : 1) * a_token * (double)tokens / (double)m->gpus;
+}
+
+double nsx_llm_bytes(const struct nsx_llm *m, int64_t steps, int64_t decoded)
+{
+	double weights = m->weight_bytes ? (double)m->weight_bytes :
+					   (double)m->parameters * bytes_of[m->type];
+
+	return ((double)steps * weights +
+		(double)decoded * (double)m->context * (double)m->kv_bytes) /
+	       (double)m->gpus;
+}
+
+double nsx_llm_peak(const struct nsx_llm *m, const struct nsx_gpu_info *gpu)
+{
+	for (size_t i = 0; gpu && i < ARRAY_LEN(peaks); i++)
+		if (peaks[i].major == gpu->compute_major &&
+		    peaks[i].minor == gpu->compute_minor && gpu->sm_count > 0 &&
+		    gpu->clock_hz > 0)
+			return (double)peaks[i].operations[m->type] *
+			       (double)gpu->sm_count * (double)gpu->clock_hz;
+	return 0;
+}
