@@ -28,6 +28,7 @@ import fig_memory as memory                                            # noqa: E
 import fig_metrics as metrics                                          # noqa: E402
 import fig_nvtx as nvtx                                                # noqa: E402
 import fig_process as process                                          # noqa: E402
+import fig_steps as steps                                              # noqa: E402
 from compare import Report                                             # noqa: E402
 from rawtrace import Trace                                             # noqa: E402
 from value import Choice, plain                                                # noqa: E402
@@ -133,6 +134,14 @@ def storms(report, figure):
                                  row["launch_storm"][key], value)
 
 
+def step_sums(report, figure):
+    """Layers of a kind of step add up to its time."""
+    got = report.typed("steps_layers.csv")
+    for kind, ns in figure.items() if got is not None else ():
+        report.value("steps_layers.csv", kind, "sum of total_ns",
+                     sum(r.get("total_ns") or 0 for r in got if r.get("kind") == kind), ns)
+
+
 NEEDS_GPU = {"idle", "partition", "causes", "gaps"}
 
 CHECKS = [
@@ -193,6 +202,9 @@ CHECKS = [
     special("latency", "launch_latency_histogram.csv", host.launch_latency, histogram),
     table("osrt", "os_runtime.csv", host.os_runtime, "pid", "tid", "api_name"),
     table("cpu", "cpu_threads.csv", host.cpu_threads, "pid", "tid"),
+    table("steps", "steps_each.csv", steps.steps_each, "process", "device_id", "start_ns",
+          "range_name"),
+    special("steps", "steps_layers.csv", steps.step_layers, step_sums),
     oracle("per device", comm.per_device),
     oracle("idle, own window", device.own_window_idle),
     oracle("gap histogram", device.gap_histogram),
