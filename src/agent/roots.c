@@ -8,6 +8,7 @@
 #include "agent/roots.h"
 #include "base/open.h"
 #include "base/str.h"
+#include "nsysrep/nsysrep.h"
 
 enum { MAX_DEPTH = 3, MAX_LOOKED_AT = 10000 };
 
@@ -86,7 +87,8 @@ static void look_into(struct search *s, const char *dir, unsigned depth)
 		if (*name != '.' && s->n < s->most &&
 		    s->looked_at++ < MAX_LOOKED_AT && !lstat(path, &st)) {
 			if (S_ISREG(st.st_mode) &&
-			    nsx_ends_with(name, ".sqlite"))
+			    (nsx_ends_with(name, ".sqlite") ||
+			     nsx_has_report_name(name)))
 				s->v[s->n++] = path + s->root_length + 1;
 			else if (S_ISDIR(st.st_mode) && depth < MAX_DEPTH)
 				look_into(s, path, depth + 1);

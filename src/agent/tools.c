@@ -4,6 +4,7 @@
 #include "agent/reply.h"
 #include "agent/tools.h"
 #include "diff/diff.h"
+#include "nsysrep/nsysrep.h"
 
 const struct nsx_tool nsx_tools[NSX_NTOOLS] = {
 #define NSX_TOOL(id, name, title, text) {name, title, text},
@@ -307,9 +308,8 @@ static int compare_ranks(struct call *c, struct nsx_answer **ret,
 	int rc;
 
 	for (size_t i = 0; i < l->n && n < ARRAY_LEN(named); i++) {
-		const char *dot = strrchr(l->v[i], '.');
-
-		if (dot && !strcmp(dot, ".sqlite"))
+		if (nsx_ends_with(l->v[i], ".sqlite") ||
+		    nsx_has_report_name(l->v[i]))
 			named[n++] = l->v[i];
 	}
 	if (find_files(c, A_TRACES, err))

@@ -13,17 +13,20 @@
 
 bool nsx_is_capture(const char *path)
 {
-	return nsx_ends_with(path, ".nsys-rep") ||
-	       nsx_ends_with(path, ".qdrep") || nsx_is_report(path);
+	return nsx_has_report_name(path) || nsx_is_report(path);
 }
 
 size_t nsx_stem(const char *path)
 {
-	const char *dot = strrchr(path, '.');
+	size_t n = strlen(path), stem;
 
-	return dot && dot > path &&
-	       (nsx_is_capture(path) || nsx_ends_with(path, ".sqlite")) ?
-		       (size_t)(dot - path) : strlen(path);
+	if (!nsx_is_capture(path) && !nsx_ends_with(path, ".sqlite"))
+		return n;
+	if (nsx_ends_with(path, ".zst"))
+		n -= strlen(".zst");
+	for (stem = n - 1; stem && path[stem] != '.'; stem--)
+		;
+	return stem && path[stem - 1] != '/' ? stem : n;
 }
 
 static int make_dir(const char *beside, struct nsx_exported *ret,

@@ -8,6 +8,7 @@
 #include "base/par.h"
 #include "base/stat.h"
 #include "fleet/input.h"
+#include "nsysrep/nsysrep.h"
 
 struct list {
 	const char **v;
@@ -22,18 +23,19 @@ static int add(struct list *l, const char *path, struct nsx_err *err)
 }
 
 /* A suffix with something before it. */
-static bool is_input(const char *name)
+static bool is_input(const char *name, bool reports)
 {
-	return nsx_ends_with(name + 1, ".sqlite") ||
+	return reports ? nsx_has_report_name(name + 1) :
+	       nsx_ends_with(name + 1, ".sqlite") ||
 	       nsx_ends_with(name + 1, ".nsxd") ||
 	       nsx_ends_with(name + 1, ".nsxd.zst");
 }
 
-static int add_folder(struct list *l, const char *path, struct nsx_err *err)
+static int add_files(struct list *l, const char *path, bool reports,
+		     struct nsx_err *err)
 {
 	DIR *d = opendir(path);
 	struct dirent *e;
-	size_t before = l->n;
 	int rc = 0;
 
 	if (!d)
@@ -42,17 +44,28 @@ static int add_folder(struct list *l, const char *path, struct nsx_err *err)
 	while (!rc && (e = readdir(d))) {
 		struct nsx_buf b = {0};
 
-		if (!is_input(e->d_name))
+		if (!is_input(e->d_name, reports))
 			continue;
 		nsx_buf_printf(&b, "%s/%s", path, e->d_name);
 		rc = add(l, b.p, err);
 		nsx_buf_done(&b);
 	}
 	closedir(d);
+	return rc;
+}
+
+/* Beside exports and digests, reports are what these were made from. */
+static int add_folder(struct list *l, const char *path, struct nsx_err *err)
+{
+	size_t before = l->n;
+	int rc = add_files(l, path, false, err);
+
+	if (!rc && l->n == before)
+		rc = add_files(l, path, true, err);
 	if (!rc && l->n == before)
 		rc = nsx_fail(err, NSX_E_USAGE, "the folder '%s' holds no "
-			      "inputs: names in .sqlite, .nsxd or .nsxd.zst",
-			      path);
+			      "inputs: names in .sqlite, .nsxd, .nsxd.zst or "
+			      ".nsys-rep", path);
 	return rc;
 }
 

@@ -14,6 +14,13 @@
 #define RAW_MARK   "QDTEXT00"
 #define MARK	   8 /* bytes of both */
 
+bool nsx_has_report_name(const char *path)
+{
+	return nsx_ends_with(path, ".nsys-rep") || nsx_ends_with(path, ".qdrep") ||
+	       nsx_ends_with(path, ".nsys-rep.zst") ||
+	       nsx_ends_with(path, ".qdrep.zst");
+}
+
 bool nsx_is_report(const char *path)
 {
 	char head[sizeof(FIRST_LINE) - 1];
@@ -237,7 +244,7 @@ static int take_message(struct nsx_container *c, uint64_t *at, uint64_t end,
 
 /* Its head.  False: there is none, or none that can be. */
 static bool take_block(const struct nsx_container *c, uint64_t *at, uint64_t end,
-		       struct nsx_block *ret)
+		       struct nsx_rep_block *ret)
 {
 	uint64_t packed, plain;
 
@@ -246,12 +253,12 @@ static bool take_block(const struct nsx_container *c, uint64_t *at, uint64_t end
 	    packed > INT32_MAX || plain > packed * 255 + 64 ||
 	    plain > INT32_MAX / 2)
 		return false;
-	*ret = (struct nsx_block){*at, (uint32_t)packed, (uint32_t)plain};
+	*ret = (struct nsx_rep_block){*at, (uint32_t)packed, (uint32_t)plain};
 	*at += packed;
 	return true;
 }
 
-int nsx_block_read(const struct nsx_container *c, const struct nsx_block *b,
+int nsx_block_read(const struct nsx_container *c, const struct nsx_rep_block *b,
 		   struct nsx_block_buf *buf, struct nsx_piece *ret,
 		   struct nsx_err *err)
 {
@@ -285,7 +292,7 @@ static bool keep_block(struct nsx_container *c, uint64_t *at, uint64_t end,
 		       struct nsx_piece *ret, struct nsx_err *err)
 {
 	struct nsx_block_buf buf = {NULL, NULL, 0, 0};
-	struct nsx_block b;
+	struct nsx_rep_block b;
 	struct nsx_piece plain;
 	uint8_t *copy = NULL;
 
@@ -322,7 +329,7 @@ static void read_tail(struct nsx_container *c, uint64_t at, uint64_t end,
 static int list_blocks(struct nsx_container *c, uint64_t at, uint64_t end,
 		       struct nsx_err *err)
 {
-	struct nsx_block b, *v = NULL;
+	struct nsx_rep_block b, *v = NULL;
 	size_t cap = 0;
 	int rc = 0;
 

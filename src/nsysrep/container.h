@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "nsysrep/wire.h"
 
-struct nsx_block { /* of packed events                                       */
+struct nsx_rep_block { /* of packed events                                       */
 	uint64_t at; /* in the file                                          */
 	uint32_t packed, plain; /* bytes                                     */
 };
@@ -20,7 +20,7 @@ struct nsx_container {
 	uint64_t size;
 	struct nsx_piece ui, options, clocks; /* sections; n 0: absent       */
 	struct nsx_piece first, header;
-	struct nsx_block *blocks;
+	struct nsx_rep_block *blocks;
 	size_t nblocks;
 	uint64_t nlost;		  /* where the list of blocks breaks off     */
 	bool is_cut;		  /* no end is known: blocks may be of what
@@ -46,7 +46,7 @@ struct nsx_block_buf {
 	uint8_t *plain, *packed;
 	size_t plain_cap, packed_cap;
 };
-int nsx_block_read(const struct nsx_container *c, const struct nsx_block *b,
+int nsx_block_read(const struct nsx_container *c, const struct nsx_rep_block *b,
 		   struct nsx_block_buf *buf, struct nsx_piece *ret,
 		   struct nsx_err *err) NSX_CHECKED;
 

@@ -240,16 +240,17 @@ static int note_process(struct nsx_walker *w, const struct nsx_msg *body,
 {
 	struct nsx_piece name = nsx_msg_bytes(body, 6);
 	struct nsx_notes *n = w->notes;
+	struct nsx_rep_process p;
 
 	if (!n || (!nsx_msg_has(body, 5) && !nsx_msg_has(body, 6)))
 		return 0;
 	if (!name.n)
 		name = nsx_msg_bytes(body, 5);
+	p = (struct nsx_rep_process){
+		n->block, n->nprocesses, nsx_msg_uint(body, 2),
+		nsx_arena_strndup(n->arena, (const char *)name.p, name.n)};
 	return nsx_push(n->processes, n->nprocesses, n->processes_cap, "processes",
-			err, (struct nsx_rep_process){
-				n->block, n->nprocesses, nsx_msg_uint(body, 2),
-				nsx_arena_strndup(n->arena, (const char *)name.p,
-						  name.n)});
+			err, p);
 }
 
 static int add_diagnostic(struct nsx_walker *w, const struct nsx_msg *body,

@@ -50,7 +50,7 @@ static int walk_part(void *ctx, size_t part, struct nsx_err *err)
 	struct nsx_rep *rep = job->rep;
 	size_t end = rep->file.nblocks * (part + 1) / job->nparts;
 	struct nsx_walker w = {.rep = rep};
-	int rc = 0;
+	int rc = 0, joined;
 
 	w.notes = nsx_alloc(1, sizeof(*w.notes));
 	w.notes->arena = nsx_arena_new();
@@ -66,10 +66,10 @@ static int walk_part(void *ctx, size_t part, struct nsx_err *err)
 		w.notes->at.nstacks = (uint32_t)w.stacks;
 		rep->index[b] = w.notes->at;
 	}
-	rc = join(job, w.notes, err) ?: rc;
+	joined = join(job, w.notes, rc ? &(struct nsx_err){.rc = 0} : err);
 	free(w.notes);
 	nsx_walker_done(&w);
-	return rc;
+	return rc ?: joined;
 }
 
 /* Where the end of the events is not known, what follows them may look like blocks. */

@@ -6,6 +6,8 @@
 
 #include "sqlite/db.h"
 
+/* Whether reports are named like that, compressed ones among them. */
+bool nsx_has_report_name(const char *path);
 /* Whether the file is a report, by its first bytes, or, where it is compressed, by its
  * name.
  */
