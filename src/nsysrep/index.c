@@ -50,6 +50,7 @@ static int walk_part(void *ctx, size_t part, struct nsx_err *err)
 	struct nsx_rep *rep = job->rep;
 	size_t end = rep->file.nblocks * (part + 1) / job->nparts;
 	struct nsx_walker w = {.rep = rep};
+	struct nsx_err later;
 	int rc = 0, joined;
 
 	w.notes = nsx_alloc(1, sizeof(*w.notes));
@@ -66,7 +67,9 @@ static int walk_part(void *ctx, size_t part, struct nsx_err *err)
 		w.notes->at.nstacks = (uint32_t)w.stacks;
 		rep->index[b] = w.notes->at;
 	}
-	joined = join(job, w.notes, rc ? &(struct nsx_err){.rc = 0} : err);
+	joined = join(job, w.notes, &later);
+	if (!rc && joined)
+		*err = later;
 	free(w.notes);
 	nsx_walker_done(&w);
 	return rc ?: joined;

@@ -63,11 +63,11 @@ static int add_requests(struct nsx_walker *w, const struct nsx_msg *body,
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < n; i++) {
-		struct nsx_piece one = {m->list.p + i * m->width, m->width};
-		struct nsx_val v = m->has_list ?
-				nsx_val_int(nsx_payload_int(one, true)) :
-				meaning(m, NSX_MEANS_REQUEST, 0);
+		struct nsx_val v = meaning(m, NSX_MEANS_REQUEST, 0);
 
+		if (m->has_list)
+			v = nsx_val_int(nsx_payload_int((struct nsx_piece){
+				m->list.p + i * m->width, m->width}, true));
 		rc = nsx_walk_row(w, NSX_REP_MPI_WAIT, &(struct nsx_row_of){
 				  .body = body, .code = &v}, err);
 	}

@@ -36,7 +36,7 @@ bool nsx_wire_bytes(struct nsx_wire *w, struct nsx_piece *ret)
 
 bool nsx_msg_read(struct nsx_msg *m, struct nsx_piece b)
 {
-	const uint8_t *p = b.p, *end = b.p + b.n;
+	const uint8_t *p = b.p, *end = nsx_wire_of(b).end;
 
 	memset(m->has, 0, sizeof(m->has));
 	while (p < end) {

@@ -30,7 +30,7 @@ struct nsx_wire {
 
 static inline struct nsx_wire nsx_wire_of(struct nsx_piece b)
 {
-	return (struct nsx_wire){.p = b.p, .end = b.p + b.n};
+	return (struct nsx_wire){.p = b.p, .end = b.n ? b.p + b.n : b.p};
 }
 
 enum { NSX_VARINT = 0, NSX_FIXED_64 = 1, NSX_BYTES = 2, NSX_FIXED_32 = 5 };

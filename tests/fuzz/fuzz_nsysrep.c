@@ -5,16 +5,26 @@
  */
 #include "fuzz.h"
 #include "nsysrep/nsysrep.h"
+#include "sqlite/source.h"
 
 #define FIRST_LINE "NVIDIA Tegra Profiler Report 1.\n"
 
 static void read_tables(struct nsx_db *db)
 {
+	struct nsx_err err;
 	size_t n;
 	const struct nsx_table_info *t = nsx_db_tables(db, &n);
 
-	for (size_t i = 0; i < n; i++)
-		CHECK(nsx_count_rows(db, t[i].name) >= 0);
+	CHECK(!nsx_db_fill(db, &err));
+	for (size_t i = 0; i < n; i++) {
+		int64_t rows = 0, made = 0;
+		char sql[128];
+
+		rows = nsx_count_rows(db, t[i].name);
+		snprintf(sql, sizeof(sql), "SELECT count(*) FROM main.%s", t[i].name);
+		CHECK(!nsx_db_number(db, sql, -1, &made, &err));
+		CHECK(made >= 0 && made <= rows);
+	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -12,12 +12,13 @@ fuzz() {
 	t=$1
 	mkdir -p "$b/corpus/$t" "$here/corpus/$t"
 	dict=; [ -f "$b/seeds/$t.dict" ] && dict=-dict=$b/seeds/$t.dict
+	seeds=; [ -d "$b/seeds/$t" ] && seeds=$b/seeds/$t
 	# Whole runs are too slow to grow into length.
 	len=; [ "$t" = fuzz_rows ] && len="-max_len=400 -len_control=0"
 	# shellcheck disable=SC2086
 	( "$b/fuzz/$t" -max_total_time="${FUZZTIME:-60}" -timeout=60 -rss_limit_mb=2048 $dict $len \
 		-print_final_stats=1 -artifact_prefix="$here/corpus/$t/" \
-		"$b/corpus/$t" "$here/corpus/$t" "$b/seeds/$t" >"$b/$t.log" 2>&1; echo $? >"$b/$t.rc"
+		"$b/corpus/$t" "$here/corpus/$t" $seeds >"$b/$t.log" 2>&1; echo $? >"$b/$t.rc"
 	times >"$b/$t.times" )
 	rc=$(cat "$b/$t.rc")
 	[ "$rc" -eq 0 ] || tail -n 40 "$b/$t.log"

@@ -3,7 +3,7 @@
 # one line (3), within 10 seconds of processor time and without a crash.
 # usage: nsysrep_damage.sh BUILD_DIR      DAMAGES=10000 for the long version
 . "$(dirname "$0")/../suite.sh"
-for name in synthetic osrt nvtx_domains gpu_metrics; do
+for name in synthetic osrt nvtx_domains gpu_metrics mpi_halo nccl_payload; do
 	"$b/mkrep" "$fix/$name.sqlite" "$name.nsys-rep" || bad "$name is not written"
 	mkdir "$name"
 	python3 "$tests/nsysrep/damage.py" "$name.nsys-rep" "$name" "${DAMAGES:-64}"
