@@ -13,6 +13,7 @@ classed AS (
             SELECT h.rid
             FROM _host_call AS h
             JOIN _copy AS m ON m.process_key = h.process_key AND m.corr = h.corr
+              AND m.start_ns >= h.since_ns AND m.start_ns < h.until_ns
             WHERE min(h.end_ns, m.end_ns) > max(h.start_ns, m.start_ns)
               AND (
                 m.src = 0 OR m.dst = 0

@@ -1,12 +1,18 @@
--- For each correlation id of a process the outermost call that carries it.
+-- For each correlation id of a process the outermost call that carries it. Ids may be
+-- used again: it is that of what begins at since_ns or later, and before until_ns.
 SELECT rid, start_ns, end_ns, thread_key, process_key, corr, api_name, api_base
+, CASE WHEN lag(rid) OVER again IS NULL THEN -9223372036854775808 ELSE start_ns END
+    AS since_ns
+, COALESCE(lead(start_ns) OVER again, 9223372036854775807) AS until_ns
 FROM (
   SELECT
     *
-  , row_number() OVER (
+  , max(end_ns) OVER (
       PARTITION BY process_key, corr ORDER BY start_ns, end_ns DESC, rid
-    ) AS nth
+      ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    ) AS before_ns
   FROM _call
   WHERE corr BETWEEN 1 AND 4294967294
 )
-WHERE nth = 1
+WHERE before_ns IS NULL OR start_ns >= before_ns
+WINDOW again AS (PARTITION BY process_key, corr ORDER BY start_ns)

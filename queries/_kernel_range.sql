@@ -11,4 +11,5 @@ SELECT
 , r.range_name
 FROM _kernel AS k
 LEFT JOIN _host_call AS c ON c.process_key = k.process_key AND c.corr = k.corr
+  AND k.start_ns >= c.since_ns AND k.start_ns < c.until_ns
 LEFT JOIN _call_range AS r ON r.call_rid = c.rid

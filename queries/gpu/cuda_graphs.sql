@@ -13,20 +13,6 @@
 -- @col total_ms       sum of replays
 -- @col avg_us         total over replays
 WITH
--- Of the calls with one id the one around the others.
-host_call AS (
-  SELECT rid, process_key, corr
-  FROM (
-    SELECT
-      *
-    , row_number() OVER (
-        PARTITION BY process_key, corr ORDER BY start_ns, end_ns DESC, rid
-      ) AS nth
-    FROM _call
-    WHERE corr BETWEEN 1 AND 4294967294
-  )
-  WHERE nth = 1
-),
 work(process_key, device_id, graph_id, exec_id, corr, is_node, start_ns, end_ns)
 AS (
   SELECT global_pid & ~0xFFFFFF, device_id, graph_id, graph_exec_id, corr, 0
@@ -51,8 +37,9 @@ AS (
 called AS (
   SELECT w.*, c.rid AS call_rid
   FROM work AS w
-  LEFT JOIN host_call AS c
+  LEFT JOIN _host_call AS c
     ON c.process_key = w.process_key AND c.corr = w.corr
+    AND w.start_ns >= c.since_ns AND w.start_ns < c.until_ns
   WHERE w.end_ns >= w.start_ns
 ),
 replay AS (

@@ -39,16 +39,17 @@ step AS MATERIALIZED (
   FROM chosen
   WHERE before_ns IS NULL OR start_ns >= before_ns
 ),
-work(process_key, device_id, corr) AS (
-  SELECT process_key, device_id, corr FROM _kernel
-  UNION SELECT process_key, device_id, corr FROM _copy
-  UNION SELECT COALESCE(global_pid & ~0xFFFFFF, pid << 24), device_id, corr FROM memset
-  UNION SELECT COALESCE(global_pid & ~0xFFFFFF, pid << 24), device_id, corr FROM graph
+work(process_key, device_id, corr, start_ns) AS (
+  SELECT process_key, device_id, corr, start_ns FROM _kernel
+  UNION SELECT process_key, device_id, corr, start_ns FROM _copy
+  UNION SELECT COALESCE(global_pid & ~0xFFFFFF, pid << 24), device_id, corr, start_ns FROM memset
+  UNION SELECT COALESCE(global_pid & ~0xFFFFFF, pid << 24), device_id, corr, start_ns FROM graph
 ),
 launched AS MATERIALIZED (
   SELECT c.thread_key, c.process_key, c.start_ns AS at, w.device_id
   FROM work AS w
   JOIN _host_call AS c ON c.process_key = w.process_key AND c.corr = w.corr
+    AND w.start_ns >= c.since_ns AND w.start_ns < c.until_ns
 ),
 met AS ( -- by the step of the thread, else by the last one that began and is open
   SELECT

@@ -50,7 +50,7 @@ backtrace AS ( -- of several the one whose site comes first by text
 site AS MATERIALIZED ( -- of each call, and what is open before it on its thread
   SELECT
     c.rid, c.process_key, c.thread_key, c.api_name, c.end_ns - c.start_ns AS ns
-  , h.corr, b.has_site, b.called_from, b.called_from_module, r.range_rid
+  , h.corr, h.since_ns, h.until_ns, b.has_site, b.called_from, b.called_from_module, r.range_rid
   , r.range_name, r.is_told
   , COALESCE(max(c.end_ns) OVER (
       PARTITION BY c.thread_key ORDER BY c.start_ns, c.end_ns DESC, c.rid
@@ -60,11 +60,11 @@ site AS MATERIALIZED ( -- of each call, and what is open before it on its thread
   LEFT JOIN _host_call AS h ON h.rid = c.rid
   LEFT JOIN backtrace AS b
     ON b.process_key = h.process_key AND b.corr = h.corr AND b.nth = 1
-    AND b.has_site
+    AND b.has_site AND h.since_ns = -9223372036854775808
   LEFT JOIN _call_range AS r ON r.call_rid = c.rid
 ),
-work(process_key, corr, kind, name, ns) AS MATERIALIZED (
-  SELECT process_key, corr, 'kernel', kernel_name, end_ns - start_ns
+work(process_key, corr, kind, name, ns, start_ns) AS MATERIALIZED (
+  SELECT process_key, corr, 'kernel', kernel_name, end_ns - start_ns, start_ns
   FROM _kernel
   UNION ALL
   SELECT process_key, corr, 'copy'
@@ -72,7 +72,7 @@ work(process_key, corr, kind, name, ns) AS MATERIALIZED (
       WHEN kind = 1 AND src = 0 OR kind = 2 AND dst = 0 THEN ' pageable'
       ELSE ''
     END
-  , end_ns - start_ns
+  , end_ns - start_ns, start_ns
   FROM _copy
   UNION ALL
   SELECT
@@ -82,7 +82,7 @@ work(process_key, corr, kind, name, ns) AS MATERIALIZED (
       ELSE (SELECT process_key FROM _lone_process)
     END
   , CASE typeof(corr) WHEN 'integer' THEN corr ELSE 0 END
-  , 'memset', 'memset', end_ns - start_ns
+  , 'memset', 'memset', end_ns - start_ns, start_ns
   FROM memset
   WHERE typeof(start_ns) = 'integer'
     AND typeof(end_ns) = 'integer'
@@ -96,6 +96,7 @@ called(thread_key, kind, name, called_from, module, range_name, ns) AS (
   , s.range_name, w.ns
   FROM work AS w
   JOIN site AS s ON s.process_key = w.process_key AND s.corr = w.corr
+    AND w.start_ns >= s.since_ns AND w.start_ns < s.until_ns
   WHERE s.has_site OR s.range_rid IS NOT NULL
   UNION ALL
   SELECT

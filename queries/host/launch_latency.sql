@@ -18,6 +18,7 @@ launched AS (
       ORDER BY k.start_ns) AS nth
   FROM _kernel AS k
   JOIN _host_call AS c ON c.process_key = k.process_key AND c.corr = k.corr
+    AND k.start_ns >= c.since_ns AND k.start_ns < c.until_ns
 ),
 decade(us) AS (
   VALUES (1) UNION ALL SELECT 10 * us FROM decade WHERE us < 10000000

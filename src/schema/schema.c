@@ -277,10 +277,11 @@ static int read_meta(struct nsx_schema *s, enum nsx_view v, const char *key,
 
 /* Of the views of GPU work: what says whose and when a row is. */
 static const struct gpu_fields {
-	enum nsx_field start_ns, end_ns, device_id, global_pid, pid;
+	enum nsx_field start_ns, end_ns, corr, device_id, global_pid, pid;
 } gpu_fields[] = {
 #define GPU_FIELDS(v) \
-	{NSX_F_##v##_start_ns, NSX_F_##v##_end_ns, NSX_F_##v##_device_id, \
+	{NSX_F_##v##_start_ns, NSX_F_##v##_end_ns, NSX_F_##v##_corr, \
+	 NSX_F_##v##_device_id, \
 	 NSX_F_##v##_global_pid, NSX_F_##v##_pid}
 	GPU_FIELDS(kernel), GPU_FIELDS(memcpy), GPU_FIELDS(memset),
 	GPU_FIELDS(graph),
@@ -307,32 +308,112 @@ static void add_owner(const struct nsx_schema *s, const struct gpu_fields *g,
 	}
 }
 
+static void add_cells(const struct nsx_schema *s, const struct gpu_fields *g,
+		      struct nsx_buf *b)
+{
+	nsx_buf_adds(b, "(");
+	nsx_sql_name(b, s->column[g->start_ns]);
+	nsx_buf_adds(b, ", ");
+	nsx_sql_name(b, s->column[g->end_ns]);
+	nsx_buf_adds(b, ", COALESCE(");
+	if (s->column[g->corr])
+		nsx_sql_name(b, s->column[g->corr]);
+	else
+		nsx_buf_adds(b, "NULL");
+	nsx_buf_adds(b, ", 0))");
+}
+
+/* The changed rows of a view, as " IN (VALUES ...)": those left out, or those cut.
+ * False: there are none, and nothing is added.
+ */
+static bool add_changed(const struct nsx_schema *s, enum nsx_view v, bool cut,
+			const struct gpu_fields *g, struct nsx_buf *b)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < s->shifts->nrows; i++) {
+		const struct nsx_row_change *c = &s->shifts->row[i];
+
+		if (c->view != v || cut == (c->new_end_ns == NSX_LEFT_OUT))
+			continue;
+		if (!any)
+			add_cells(s, g, b);
+		nsx_buf_printf(b, "%s(%lld, %lld, %u)", any ? ", " : " IN (VALUES ",
+			       (long long)c->start_ns, (long long)c->end_ns, c->corr);
+		any = true;
+	}
+	if (any)
+		nsx_buf_adds(b, ")");
+	return any;
+}
+
+/* The end of a row, which is cut where its stream goes on. */
+static void add_end(const struct nsx_schema *s, const struct gpu_fields *g,
+		    struct nsx_buf *b)
+{
+	enum nsx_view v = nsx_field_defs[g->end_ns].view;
+	size_t at = b->n;
+
+	nsx_buf_adds(b, "CASE WHEN ");
+	if (!add_changed(s, v, true, g, b)) {
+		b->n = at;
+		nsx_sql_name(b, s->column[g->end_ns]);
+		return;
+	}
+	nsx_buf_adds(b, "\n    THEN CASE");
+	for (size_t i = 0; i < s->shifts->nrows; i++) {
+		const struct nsx_row_change *c = &s->shifts->row[i];
+
+		if (c->view != v || c->new_end_ns == NSX_LEFT_OUT)
+			continue;
+		nsx_buf_adds(b, " WHEN ");
+		add_cells(s, g, b);
+		nsx_buf_printf(b, " = (%lld, %lld, %u) THEN %lld",
+			       (long long)c->start_ns, (long long)c->end_ns,
+			       c->corr, (long long)c->new_end_ns);
+	}
+	nsx_buf_adds(b, " END ELSE ");
+	nsx_sql_name(b, s->column[g->end_ns]);
+	nsx_buf_adds(b, " END");
+}
+
+static const struct gpu_fields *gpu_fields_of(enum nsx_view v)
+{
+	for (size_t i = 0; i < ARRAY_LEN(gpu_fields); i++)
+		if (nsx_field_defs[gpu_fields[i].start_ns].view == v)
+			return &gpu_fields[i];
+	return NULL;
+}
+
 /* The column of f; of times of GPU work, on the host's clock. */
 static void add_column(const struct nsx_schema *s, enum nsx_field f,
 		       struct nsx_buf *b)
 {
-	const struct gpu_fields *g = gpu_fields, *end = g + ARRAY_LEN(gpu_fields);
+	const struct gpu_fields *g = gpu_fields_of(nsx_field_defs[f].view);
+	bool is_end = g && f == g->end_ns;
+	struct nsx_buf own = {0};
 
-	while (g < end && f != g->start_ns && f != g->end_ns)
-		g++;
-	if (g == end || !s->shifts->n) {
+	if (!g || !(is_end || f == g->start_ns)) {
 		nsx_sql_name(b, s->column[f]);
 		return;
 	}
-	nsx_buf_adds(b, "CASE WHEN typeof(");
-	nsx_sql_name(b, s->column[f]);
-	nsx_buf_adds(b, ") <> 'integer' THEN ");
-	nsx_sql_name(b, s->column[f]);
+	if (is_end)
+		add_end(s, g, &own);
+	else
+		nsx_sql_name(&own, s->column[f]);
+	if (s->shifts->n) {
+		nsx_buf_adds(b, "CASE WHEN typeof(");
+		nsx_sql_name(b, s->column[f]);
+		nsx_buf_printf(b, ") <> 'integer' THEN %s", own.p);
+	}
 	for (size_t i = 0; i < s->shifts->n; i++) {
 		nsx_buf_adds(b, "\n    WHEN ");
 		add_owner(s, g, &s->shifts->v[i], b);
-		nsx_buf_adds(b, " THEN ");
-		nsx_sql_name(b, s->column[f]);
-		nsx_buf_printf(b, " + %lld", (long long)s->shifts->v[i].ns);
+		nsx_buf_printf(b, " THEN %s + %lld", own.p,
+			       (long long)s->shifts->v[i].ns);
 	}
-	nsx_buf_adds(b, "\n    ELSE ");
-	nsx_sql_name(b, s->column[f]);
-	nsx_buf_adds(b, " END");
+	nsx_buf_printf(b, s->shifts->n ? "\n    ELSE %s END" : "%s", own.p);
+	nsx_buf_done(&own);
 }
 
 void nsx_schema_view_sql(const struct nsx_schema *s, enum nsx_view v,
@@ -363,6 +444,15 @@ void nsx_schema_view_sql(const struct nsx_schema *s, enum nsx_view v,
 		nsx_sql_name(b, t->name);
 	} else {
 		nsx_buf_adds(b, "\nWHERE 0");
+	}
+	if (t && s->shifts->nrows && gpu_fields_of(v)) {
+		size_t at = b->n;
+
+		nsx_buf_adds(b, "\nWHERE ");
+		if (add_changed(s, v, false, gpu_fields_of(v), b))
+			nsx_buf_adds(b, " IS NOT TRUE");
+		else
+			b->n = at;
 	}
 }
 

@@ -66,16 +66,25 @@ enum nsx_library {
 extern const char *const nsx_library_names[NSX_NLIBRARIES]; /* "cuBLAS", ... */
 extern const uint8_t nsx_library_of[NSX_NVIEWS];
 
-/* What is added to the GPU times of a process on a device, by the loader and so
- * by the views of a query's script.
+/* What the loader, and so the views of a query's script, take GPU work for: what is
+ * added to the times of a process on a device, and rows that cannot be as they are
+ * stamped, by their cells in the file.
  */
 struct nsx_shift {
 	uint64_t process_key;
 	int64_t device_id, ns;
 };
+#define NSX_LEFT_OUT INT64_MIN
+struct nsx_row_change {
+	enum nsx_view view;
+	uint32_t corr; /* 0: none                                            */
+	int64_t start_ns, end_ns, new_end_ns; /* the last: or NSX_LEFT_OUT   */
+};
 struct nsx_shifts {
 	struct nsx_shift *v;
 	size_t n;
+	struct nsx_row_change *row; /* in order of view                      */
+	size_t nrows;
 };
 
 /* What scans of tables that grow in time may leave out: rows far from [from, to),

@@ -6,8 +6,8 @@
  * that waited for it returned.  Where zero is outside these bounds all GPU
  * times of the process on that device are moved by what lies inside.
  *
- * Every bound is what no more than two rows contradict: single rows are wrong
- * for other reasons.
+ * Every bound is what a sixteenth of the rows may contradict, and two at least:
+ * single rows are wrong for other reasons (impossible.c).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,35 +17,21 @@
 enum {
 	TOLERANCE_NS = 20000, /* converting the clock is right to microseconds */
 	NARROW_NS = 100000,   /* bounds so close: the middle is taken         */
-	NEXTREMES = 3,
+	LEAST_ROWS = 3, SHARE = 16, /* one row in so many may be wrong         */
 	COPY_DTOH = 2, MEM_PAGEABLE = 0, /* ENUM_CUDA_MEMCPY_OPER, _MEM_KIND  */
 };
 
 #define FARTHEST_NS 1000000000000 /* sums with it still fit */
 
-/* The least values seen, in order. */
-struct extremes {
-	int64_t v[NEXTREMES];
-	unsigned n;
+/* What one row says of a clock. */
+struct bound {
+	uint32_t clock;
+	bool is_late; /* end of a wait less that of what it waited for; else
+			 start of an operation less that of its call         */
+	int64_t ns;
 };
 
-static void note(struct extremes *x, int64_t v)
-{
-	unsigned at = x->n < NEXTREMES ? x->n++ : NEXTREMES;
-
-	while (at && x->v[at - 1] > v) {
-		if (at < NEXTREMES)
-			x->v[at] = x->v[at - 1];
-		at--;
-	}
-	if (at < NEXTREMES)
-		x->v[at] = v;
-}
-
-struct bounds {		       /* of a clock */
-	struct extremes early; /* start of the operation less that of its call */
-	struct extremes late;  /* end of a wait less that of what it waited for */
-};
+NSX_ORDER(cmp_bounds, struct bound, UP(clock), UP(is_late), UP(ns));
 
 /* What a thread has queued so far. */
 struct queued {
@@ -59,7 +45,8 @@ struct queued {
 struct aligner {
 	struct nsx_loader *l;
 	uint32_t *clock; /* by stream */
-	struct bounds *bounds;
+	struct bound *bounds;
+	size_t nbounds;
 	uint64_t *waits; /* call << 32 | row of syncs, ascending */
 	size_t nwaits;
 	struct queued q;
@@ -83,7 +70,7 @@ static int number_clocks(struct aligner *x, struct nsx_arena *a,
 				.process = st->process, .device = st->device};
 		x->clock[s] = t->nclocks - 1;
 	}
-	return nsx_new_arrays(a, t->nclocks, "GPU clocks", err, x->bounds);
+	return 0;
 }
 
 static int list_waits(struct aligner *x, struct nsx_arena *a,
@@ -96,7 +83,8 @@ static int list_waits(struct aligner *x, struct nsx_arena *a,
 	for (size_t i = 0; i < l->sync_set.n; i++) {
 		uint32_t p = l->syncs.process[i];
 		uint32_t call = p != NSX_NONE && l->syncs.call[i] ?
-			nsx_host_call(l, p, l->syncs.call[i]) : NSX_NONE;
+			nsx_host_call(l, p, l->syncs.call[i],
+				      l->syncs.start_ns[i]) : NSX_NONE;
 
 		if (call != NSX_NONE && (l->syncs.type[i] == NSX_SYNC_CONTEXT ||
 					 l->syncs.type[i] == NSX_SYNC_STREAM))
@@ -119,19 +107,23 @@ static bool copy_returns_done(const struct nsx_loader *l, uint32_t op,
 		l->calls.cls[call] == NSX_CALL_COPY);
 }
 
+static void note(struct aligner *x, uint32_t stream, bool is_late, int64_t ns)
+{
+	x->bounds[x->nbounds++] = (struct bound){x->clock[stream], is_late, ns};
+}
+
 static void note_op(struct aligner *x, uint32_t thread, uint32_t call,
 		    uint32_t op)
 {
 	const struct nsx_loader *l = x->l;
 	uint32_t stream = l->ops.stream[op];
 	const struct nsx_stream *all = l->t->stream;
-	struct bounds *b = &x->bounds[x->clock[stream]];
 	struct queued *q = &x->q;
 	int64_t end_ns = l->ops.end_ns[op];
 
-	note(&b->early, l->ops.start_ns[op] - l->calls.start_ns[call]);
+	note(x, stream, false, l->ops.start_ns[op] - l->calls.start_ns[call]);
 	if (copy_returns_done(l, op, call))
-		note(&b->late, l->calls.end_ns[call] - end_ns);
+		note(x, stream, true, l->calls.end_ns[call] - end_ns);
 	if (q->thread[stream] != thread + 1)
 		q->end_ns[stream] = INT64_MIN;
 	q->thread[stream] = thread + 1;
@@ -152,11 +144,9 @@ static void note_wait(struct aligner *x, uint32_t thread, uint32_t call,
 
 	if (l->syncs.type[row] == NSX_SYNC_CONTEXT) {
 		if (q->first != NSX_NONE && !q->is_mixed)
-			note(&x->bounds[x->clock[q->first]].late,
-			     l->calls.end_ns[call] - q->last_ns);
+			note(x, q->first, true, l->calls.end_ns[call] - q->last_ns);
 	} else if (stream != NSX_NONE && q->thread[stream] == thread + 1) {
-		note(&x->bounds[x->clock[stream]].late,
-		     l->calls.end_ns[call] - q->end_ns[stream]);
+		note(x, stream, true, l->calls.end_ns[call] - q->end_ns[stream]);
 	}
 }
 
@@ -197,7 +187,7 @@ static int find_first_ops(struct nsx_loader *l, struct nsx_arena *a,
 		uint32_t call = p != NSX_NONE &&
 				!(l->ops.flags[i] & NSX_OP_PEER) &&
 				nsx_tells_clock(l, l->ops.call[i]) ?
-			nsx_host_call(l, p, l->ops.call[i]) : NSX_NONE;
+			nsx_host_call(l, p, l->ops.call[i], l->ops.start_ns[i]) : NSX_NONE;
 
 		if (call != NSX_NONE && v[call] == NSX_NONE)
 			v[call] = (uint32_t)i;
@@ -206,11 +196,22 @@ static int find_first_ops(struct nsx_loader *l, struct nsx_arena *a,
 	return 0;
 }
 
-/* What the least extremes, but for two, say; false: too few rows. */
-static bool settle(const struct extremes *x, int64_t *ret)
+/* What the bounds from *at on say, of those of its clock and kind; *at is moved behind
+ * them.  False: too few rows.
+ */
+static bool settle(const struct aligner *x, size_t *at, uint32_t clock,
+		   bool is_late, int64_t *ret)
 {
-	*ret = x->n ? x->v[x->n - 1] : 0;
-	return x->n == NEXTREMES;
+	size_t first = *at, n;
+
+	while (*at < x->nbounds && x->bounds[*at].clock == clock &&
+	       x->bounds[*at].is_late == is_late)
+		++*at;
+	n = *at - first;
+	if (n < LEAST_ROWS)
+		return false;
+	*ret = x->bounds[first + NSX_MAX(LEAST_ROWS - 1, n / SHARE)].ns;
+	return true;
 }
 
 /* How far to move: where a clock drifts or jumps no shift agrees with both
@@ -235,12 +236,13 @@ static void find_shift(struct nsx_clock *c)
 	c->within_ns = c->shift_ns == mid ? width / 2 : width;
 }
 
-static void judge(struct nsx_clock *c, const struct bounds *b)
+static void judge(const struct aligner *x, uint32_t clock, size_t *at)
 {
+	struct nsx_clock *c = &x->l->t->clock[clock];
 	int64_t early_ns, late_ns;
 
-	c->least_ns = settle(&b->early, &early_ns) ? -early_ns : INT64_MIN;
-	c->most_ns = settle(&b->late, &late_ns) ? late_ns : INT64_MAX;
+	c->least_ns = settle(x, at, clock, false, &early_ns) ? -early_ns : INT64_MIN;
+	c->most_ns = settle(x, at, clock, true, &late_ns) ? late_ns : INT64_MAX;
 	c->within_ns = INT64_MAX;
 	c->is_off = c->least_ns > TOLERANCE_NS || c->most_ns < -TOLERANCE_NS;
 	if (c->is_off && c->least_ns < FARTHEST_NS && c->most_ns > -FARTHEST_NS)
@@ -276,19 +278,34 @@ static int move_ops(struct aligner *x, struct nsx_err *err)
 	return 0;
 }
 
+static size_t count_known(const struct nsx_loader *l, const uint32_t *first_op)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->call_set.n; i++)
+		n += first_op[i] != NSX_NONE;
+	return n;
+}
+
 static int align(struct aligner *x, struct nsx_arena *a, struct nsx_err *err)
 {
 	struct nsx_trace *t = x->l->t;
 	uint32_t *first_op = NULL;
 	bool moves = false;
+	size_t at = 0;
 
 	if (nsx_new_arrays(a, t->nstreams, "streams", err, x->q.thread,
 			   x->q.end_ns) || number_clocks(x, a, err) ||
 	    list_waits(x, a, err) || find_first_ops(x->l, a, &first_op, err))
 		return err->rc;
+	/* An operation tells at most of its call and of its copy, a wait once. */
+	if (!nsx_new_array(x->bounds, a, 2 * count_known(x->l, first_op) + x->nwaits,
+			   "GPU clocks", err))
+		return err->rc;
 	walk_calls(x, first_op);
+	nsx_sort(x->bounds, x->nbounds, sizeof(*x->bounds), cmp_bounds);
 	for (uint32_t i = 0; i < t->nclocks; i++) {
-		judge(&t->clock[i], &x->bounds[i]);
+		judge(x, i, &at);
 		moves |= t->clock[i].shift_ns != 0;
 	}
 	return moves ? move_ops(x, err) : 0;

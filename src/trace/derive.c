@@ -53,7 +53,7 @@ static int cmp_ops(const void *ctx, uint32_t a, uint32_t b)
 	       cmp_content(l, a, b);
 }
 
-static int sort_ops(struct nsx_loader *l, struct nsx_err *err)
+int nsx_sort_ops(struct nsx_loader *l, struct nsx_err *err)
 {
 	return nsx_colset_sort(&l->op_set, device_of_op, l->t->ndevices,
 			       cmp_ops, l, err);
@@ -484,7 +484,7 @@ int nsx_cut_window(struct nsx_loader *l, const char *window,
 	}
 	/* What changed moves among its equals. */
 	if (window || l->schema->shifts->n)
-		rc = sort_ops(l, err);
+		rc = nsx_sort_ops(l, err);
 	if (!rc && t->defects.open_ranges)
 		rc = sort_ranges(l, err);
 	return rc ? rc : settle_crossing(l, err);
@@ -615,12 +615,15 @@ static void mark_nested(struct nsx_loader *l)
 
 /* Correlation ---------------------------------------------------------------*/
 
-/* Calls by the ids that they carry; of the same id in their order. */
-static int cmp_corr(const void *a, const void *b, void *corr)
+/* Calls by the ids that they carry; of the same id the outermost first. */
+static int cmp_corr(const void *a, const void *b, void *calls)
 {
-	const uint32_t *x = a, *y = b, *of = corr;
+	const uint32_t *x = a, *y = b;
+	const struct nsx_calls_rw *c = calls;
 
-	return NSX_CMP(of[*x], of[*y]) ?: NSX_CMP(*x, *y);
+	return NSX_CMP(c->corr[*x], c->corr[*y]) ?:
+	       NSX_CMP(c->start_ns[*x], c->start_ns[*y]) ?:
+	       NSX_CMP(c->end_ns[*y], c->end_ns[*x]) ?: NSX_CMP(*x, *y);
 }
 
 static int new_indices(struct nsx_loader *l, struct nsx_err *err)
@@ -644,6 +647,26 @@ static int new_indices(struct nsx_loader *l, struct nsx_err *err)
 	return 0;
 }
 
+/* Of calls of one id that overlap the first is around the others. */
+static void drop_inner(const struct nsx_calls_rw *c, struct nsx_call_index *x)
+{
+	int64_t end_ns = INT64_MIN;
+	size_t n = 0;
+
+	for (size_t k = 0; k < x->n; k++) {
+		uint32_t i = x->calls[k];
+		bool is_first = !n || c->corr[x->calls[n - 1]] != c->corr[i];
+
+		if (is_first || c->start_ns[i] >= end_ns) {
+			x->calls[n++] = i;
+			end_ns = c->end_ns[i];
+		} else {
+			end_ns = NSX_MAX(end_ns, c->end_ns[i]);
+		}
+	}
+	x->n = n;
+}
+
 /* The calls of a process follow each other, as its threads do. */
 static void fill_index(const struct nsx_loader *l, struct nsx_call_index *x)
 {
@@ -653,7 +676,8 @@ static void fill_index(const struct nsx_loader *l, struct nsx_call_index *x)
 	for (size_t i = x->calls_at; i < end; i++)
 		if (l->calls.corr[i])
 			x->calls[x->n++] = (uint32_t)i;
-	nsx_sort_r(x->calls, x->n, sizeof(*x->calls), cmp_corr, l->calls.corr);
+	nsx_sort_r(x->calls, x->n, sizeof(*x->calls), cmp_corr, (void *)&l->calls);
+	drop_inner(&l->calls, x);
 	x->least = x->n ? l->calls.corr[x->calls[0]] : 0;
 }
 
@@ -695,28 +719,25 @@ static size_t find_corr(const struct nsx_call_index *x, const uint32_t *of,
 }
 
 static uint32_t call_near(const struct nsx_loader *l, uint32_t process,
-			  uint32_t corr, size_t *at)
+			  uint32_t corr, int64_t at_ns, size_t *at)
 {
 	const struct nsx_call_index *x = &l->index[process];
 	const struct nsx_calls_rw *c = &l->calls;
-	uint32_t best = NSX_NONE;
+	size_t first = find_corr(x, c->corr, corr, at), k = first + 1;
 
-	for (size_t k = find_corr(x, c->corr, corr, at);
-	     k < x->n && c->corr[x->calls[k]] == corr; k++) {
-		uint32_t i = x->calls[k];
-
-		if (best == NSX_NONE || c->start_ns[i] < c->start_ns[best] ||
-		    (c->start_ns[i] == c->start_ns[best] &&
-		     c->end_ns[i] > c->end_ns[best]))
-			best = i;
-	}
-	return best;
+	if (first == x->n || c->corr[x->calls[first]] != corr)
+		return NSX_NONE;
+	if (k < x->n && c->corr[x->calls[k]] == corr)
+		k = NSX_SEARCH(k, x->n, mid,
+			       c->corr[x->calls[mid]] == corr &&
+			       c->start_ns[x->calls[mid]] <= at_ns);
+	return x->calls[k - 1];
 }
 
 uint32_t nsx_host_call(const struct nsx_loader *l, uint32_t process,
-		       uint32_t corr)
+		       uint32_t corr, int64_t at_ns)
 {
-	return call_near(l, process, corr, &l->index[process].at);
+	return call_near(l, process, corr, at_ns, &l->index[process].at);
 }
 
 /* Correlation ids count up in a process: what carries one that is lower than
@@ -753,7 +774,7 @@ static int match_some(void *ctx, size_t part, struct nsx_err *err)
 		uint32_t corr = l->ops.call[i], call = NSX_NONE;
 
 		if (corr && p != NSX_NONE)
-			call = call_near(l, p, corr, &at[p]);
+			call = call_near(l, p, corr, l->ops.start_ns[i], &at[p]);
 		l->ops.call[i] = call;
 		l->ops.cls[i] = class_of_op(l, i);
 		if (l->ops.kind[i] != NSX_OP_KERNEL)
@@ -796,7 +817,8 @@ static int match_ops(struct nsx_loader *l, struct nsx_err *err)
 	for (uint32_t d = 0; l->next && d < t->ndevices; d++)
 		if (l->next[d].corr && l->next[d].process != NSX_NONE)
 			t->device[d].beyond.next_call = nsx_host_call(
-				l, l->next[d].process, l->next[d].corr);
+				l, l->next[d].process, l->next[d].corr,
+				t->device[d].beyond.next_ns);
 	for (size_t i = 0; i < nparts; i++) {
 		t->matching.matched += m.found[i].matched;
 		t->matching.before_capture += m.found[i].before_capture;
@@ -805,12 +827,14 @@ static int match_ops(struct nsx_loader *l, struct nsx_err *err)
 	return 0;
 }
 
+/* at_ns: when the rows are, NULL: not known. */
 static void match_rows(const struct nsx_loader *l, const uint32_t *process,
-		       uint32_t *call, size_t n)
+		       const int64_t *at_ns, uint32_t *call, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		call[i] = call[i] && process[i] != NSX_NONE ?
-				  nsx_host_call(l, process[i], call[i]) :
+				  nsx_host_call(l, process[i], call[i],
+						at_ns ? at_ns[i] : INT64_MIN) :
 				  NSX_NONE;
 }
 
@@ -878,7 +902,7 @@ static int order_overheads(struct nsx_loader *l, struct nsx_err *err)
 }
 
 static int (*const orders[])(struct nsx_loader *l, struct nsx_err *err) = {
-	sort_ops, order_calls, order_ranges, nsx_order_libraries, order_overheads,
+	nsx_sort_ops, order_calls, order_ranges, nsx_order_libraries, order_overheads,
 };
 
 static int order_some(void *ctx, size_t i, struct nsx_err *err)
@@ -902,7 +926,9 @@ int nsx_derive(struct nsx_loader *l, struct nsx_err *err)
 	slice_devices(l);
 	if (match_ops(l, err))
 		return err->rc;
-	match_rows(l, l->syncs.process, l->syncs.call, l->sync_set.n);
-	match_rows(l, l->records.process, l->records.call, l->record_set.n);
+	match_rows(l, l->syncs.process, l->syncs.start_ns, l->syncs.call,
+		   l->sync_set.n);
+	match_rows(l, l->records.process, NULL, l->records.call,
+		   l->record_set.n);
 	return 0;
 }

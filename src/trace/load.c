@@ -350,6 +350,7 @@ static int load(struct nsx_loader *l, const struct nsx_load_opts *opts,
 		rc = nsx_order_ids(l, err) ?:
 		     nsx_order_rows(l, err) ?:
 		     nsx_align_clocks(l, err) ?:
+		     nsx_drop_impossible(l, err) ?:
 		     nsx_drop_sample(l, err) ?:
 		     nsx_cut_window(l, opts->window, err) ?:
 		     nsx_derive(l, err) ?:

@@ -63,11 +63,11 @@ struct nsx_created { /* an NVTX domain's creation row */
 	nsx_str name;
 };
 
-/* The calls of one process that carry a correlation id, ordered by it.  (An array by
+/* The calls of one process that carry a correlation id, ordered by it and by start.  (An array by
  * id is larger: real programs use eight to twelve ids for each call recorded.)
  */
 struct nsx_call_index {
-	uint32_t *calls;
+	uint32_t *calls; /* one of those around each other: the outermost    */
 	size_t n, at;	/* at: where nsx_host_call found the last            */
 	uint32_t calls_at; /* where its calls begin                          */
 	uint32_t least; /* id of all calls, read or not; 0: none             */
@@ -416,6 +416,7 @@ int nsx_place_devices(struct nsx_loader *l, struct nsx_err *err);
 int nsx_add_peers(struct nsx_loader *l, struct nsx_err *err);
 /* Rows in order, slices of threads, and calls as nsx_index_calls has them. */
 int nsx_order_rows(struct nsx_loader *l, struct nsx_err *err);
+int nsx_sort_ops(struct nsx_loader *l, struct nsx_err *err);
 /* Classes of calls, their slices of threads, and the index that nsx_host_call reads. */
 int nsx_index_calls(struct nsx_loader *l, struct nsx_err *err);
 /* The hull of all, and the full window. */
@@ -429,12 +430,13 @@ int nsx_find_window(struct nsx_loader *l, const char *text,
 		   struct nsx_err *err);
 int nsx_window_range(struct nsx_loader *l, const char *text, nsx_str *ret,
 		     struct nsx_err *err);
-/* The outermost call of the process with this correlation id: least start, then
- * greatest end, then first. NSX_NONE if there is none.  One thread at a time: the
- * index remembers where it was, as the next is mostly near.
+/* The outermost call of the process with this correlation id (least start, then greatest
+ * end, then first); where an id was used again the last that began by at_ns, else the
+ * first. NSX_NONE if there is none.  One thread at a time: the index remembers where it
+ * was, as the next is mostly near.
  */
 uint32_t nsx_host_call(const struct nsx_loader *l, uint32_t process,
-		       uint32_t corr);
+		       uint32_t corr, int64_t at_ns);
 /* Clocks are judged by all operations of some calls, drawn by their ids, so that
  * rows need not be in order to tell which: about 2^20.
  */
@@ -448,6 +450,12 @@ static inline bool nsx_tells_clock(const struct nsx_loader *l, uint32_t corr)
  * fills the trace's clocks and the schema's shifts (clock.c).
  */
 int nsx_align_clocks(struct nsx_loader *l, struct nsx_err *err);
+enum { NSX_PRESUMED_WRONG = 1 };
+/* Leaves out, or cuts, records of GPU work that cannot be as they are stamped, and tells
+ * the views of queries which (impossible.c).
+ * Errors: NSX_PRESUMED_WRONG where only a part was read, and some are in it.
+ */
+int nsx_drop_impossible(struct nsx_loader *l, struct nsx_err *err);
 /* Whether an operation has part in a window. */
 static inline bool nsx_reaches(const struct nsx_window *w, int64_t start_ns,
 			       int64_t end_ns)
@@ -459,7 +467,6 @@ static inline bool nsx_reaches(const struct nsx_window *w, int64_t start_ns,
  * Errors: NSX_E_USAGE; NSX_PRESUMED_WRONG where a part was read, but by a clock that
  * is off, or ranges cross: the trace is to be loaded again with all rows.
  */
-enum { NSX_PRESUMED_WRONG = 1 };
 int nsx_cut_window(struct nsx_loader *l, const char *window,
 		   struct nsx_err *err);
 int nsx_derive(struct nsx_loader *l, struct nsx_err *err);

@@ -460,7 +460,8 @@ int nsx_tie_backtraces(struct nsx_loader *l, struct nsx_err *err)
 		process = nsx_process_find(t, b[i].process_key);
 		b[i].stack = nsx_find_stack(&l->cuda_stacks, b[i].id + from);
 		if (process != NSX_NONE && b[i].stack != NSX_NONE)
-			b[i].call = nsx_host_call(l, process, b[i].corr);
+			b[i].call = nsx_host_call(l, process, b[i].corr,
+						  INT64_MIN);
 	}
 	nsx_sort_r(b, n, sizeof(*b), cmp_backtraces, l);
 	if (nsx_new_arrays(t->arena, n, "backtraces", err, call, stack))

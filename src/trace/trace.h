@@ -367,6 +367,15 @@ struct nsx_defects { /* rows left out, or values not taken, by reason */
 	size_t open_ranges; /* NVTX ranges never closed                      */
 	size_t crossing_ranges; /* push/pop ranges that cross: demoted       */
 };
+struct nsx_impossible { /* records of GPU work (impossible.c) */
+	size_t nearly, nlate, ncut; /* left out: before their calls, out of their
+				       stream's order; cut                   */
+	size_t nkept; /* too many to be told one by one: nothing was done    */
+	int64_t most_cut_ns;
+	/* Of the first: */
+	nsx_str name; /* 0: no kernel                                        */
+	int64_t start_ns, call_ns; /* call_ns: INT64_MIN, not known          */
+};
 struct nsx_matching { /* kernels and their calls */
 	size_t matched, before_capture, no_call;
 };
@@ -440,6 +449,7 @@ struct nsx_trace {
 	struct nsx_syncs syncs;
 	struct nsx_records records;
 	struct nsx_defects defects;
+	struct nsx_impossible impossible;
 	struct nsx_matching matching;
 	struct nsx_window full; /* hull of GPU work, else of the events
 				   that start at 0 or later                 */

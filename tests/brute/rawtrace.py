@@ -58,6 +58,8 @@ class Trace:
         self.load_host()
         self.match()
         self.clock_faults = self.move_clocks(clocks)
+        self.drop_impossible()
+        self.match()
         self.window = self.full_window()
         self.capture_end = max([0] + [x.e for x in self.ops + self.api + self.osrt]
                                + [n.e if n.e is not None else n.s for n in self.nvtx])
@@ -249,7 +251,8 @@ class Trace:
         for x in self.ops:
             P = next(iter(blind)) if no_process else x.P
             calls = self.calls_of.get((P, x.corr), []) if x.corr is not None else []
-            calls = sorted(calls, key=lambda a: (a.s, -a.e, a.row))
+            again = overlapping(sorted(calls, key=lambda a: (a.s, -a.e, a.row)))
+            calls = next((c for c in reversed(again) if c[0].s <= x.s), again[0] if again else [])
             x.host = calls[0] if calls else None
             x.launch = next((a for a in calls if a.is_launch), calls[-1] if calls else None)
         for a in self.api:
@@ -282,6 +285,44 @@ class Trace:
             for x in ops:
                 x.s, x.e = x.s + shift, x.e + shift
         return faults + [f"clock of {key}: no such work" for key in moved]
+
+    def drop_impossible(self):
+        """READING.md 7b: strays are left out; ends beyond the next of the stream are cut."""
+        gone, ordered = set(), lambda x: not x.graphNodeId and x.kind != "graph" and not (
+            x.kind == "memcpy" and x.copyKind in (11, 12, 13))
+        by_clock = group_by((x for x in self.ops if x.host), lambda x: (x.P, x.deviceId))
+        judged = {k for k, v in by_clock.items() if len(v) >= 3}
+        self.ops.sort(key=lambda x: x.s)
+        streams = group_by(self.ops, lambda x: (x.P, x.deviceId, x.contextId, x.streamId))
+        for ops in streams.values():
+            least = None
+            for x in reversed(ops):
+                h = x.host
+                if h and h.s - x.s > 10**6 and (x.P, x.deviceId) in judged and (
+                        least is not None and least < h.s or h.s - x.s > 10**9):
+                    gone.add(id(x))
+                elif h:
+                    least = h.e if least is None else min(least, h.e)
+            line = [x for x in ops if ordered(x) and id(x) not in gone]
+            late, greatest, at = set(), None, 0
+            for x in (x for x in line if x.host):    # calls of all that began long before
+                while line[at].s < x.s - 2 * 10**6:
+                    y = line[at]
+                    if y.host and id(y) not in late:
+                        greatest = max(greatest or y.host.s, y.host.s)
+                    at += 1
+                if greatest is not None and greatest > x.host.e:
+                    late.add(id(x))
+            kept = [x for x in line if id(x) not in late and x.s < x.e]
+            cut = [(x, y.s) for x, y in zip(kept, kept[1:])
+                   if x.s < y.s and x.e >= y.e and x.e - y.s > 10**5 and bool(x.host) == bool(y.host)]
+            if len(late) + len(cut) <= len(line) // 16 + 1:
+                gone |= late
+                for x, end in cut:
+                    x.e = end
+        self.ops = [x for x in self.ops if id(x) not in gone]
+        self.kernels = [x for x in self.ops if x.kind == "kernel"]
+        self.graphs = [x for x in self.ops if x.kind == "graph"]
 
     def full_window(self):
         spans = [(x.s, x.e) for x in self.ops]
@@ -325,6 +366,18 @@ class Trace:
         if not hasattr(self, "_busy"):
             self._busy = {d: self.spans_on(d, lambda x: True) for d in self.devices}
         return self._busy[device]
+
+
+def overlapping(calls):
+    """Runs of calls that overlap, of calls in order of start."""
+    runs, end = [], None
+    for a in calls:
+        if not runs or a.s >= end:
+            runs.append([])
+            end = a.e
+        runs[-1].append(a)
+        end = max(end, a.e)
+    return runs
 
 
 def uri_path(path):

@@ -511,8 +511,9 @@ static void add_range(struct nsx_buf *sql, uint64_t *state, int at_ns,
 		       (int)(rnd(state) % 4), thread);
 }
 
-/* A process's calls, what they launch, its waits and its ranges.  Correlation ids are
- * those of other processes, too.
+/* A process's calls, what they launch, each on a stream of its own (work of one stream
+ * is in order), its waits and its ranges.  Correlation ids are those of other processes,
+ * too.
  */
 static void add_process(struct nsx_buf *sql, uint64_t *state, int process,
 			bool may_cross)
@@ -543,12 +544,12 @@ static void add_process(struct nsx_buf *sql, uint64_t *state, int process,
 				       "CUPTI_ACTIVITY_KIND_KERNEL VALUES (%d, "
 				       "%d, %d, 1, %d, %d, %lld, 'k%d');",
 				       kernel_ns, kernel_ns + length_ns, process,
-				       i % 2, corr, pid, i % 5);
+				       i, corr, pid, i % 5);
 		if (i % 9 == 0)
 			nsx_buf_printf(sql, "INSERT INTO "
 				       "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION "
 				       "VALUES (%d, %d, %d, %lld);", at_ns,
-				       at_ns + length_ns, i % 2, pid);
+				       at_ns + length_ns, i, pid);
 	}
 }
 

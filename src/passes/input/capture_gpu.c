@@ -350,6 +350,52 @@ static void check_clocks(struct nsx_quality *q)
 			  nsx_say_time(q->out, most_ns));
 }
 
+/* The first of the records that cannot be as they are stamped. */
+static const char *say_first(struct nsx_quality *q)
+{
+	const struct nsx_impossible *m = &q->t->impossible;
+	int64_t by_ns = m->call_ns == INT64_MIN ? 0 : m->start_ns - m->call_ns;
+
+	return nsx_say(q->out, "the first: %s at %.6fs%s%s%s",
+		       m->name ? nsx_text(q->t, m->name) : "a copy or memset",
+		       (double)m->start_ns / 1e9, by_ns ? ", " : "",
+		       by_ns ? nsx_say_time(q->out, llabs(by_ns)) : "",
+		       !by_ns ? "" : by_ns < 0 ? " before its call" : " after its call");
+}
+
+static void check_impossible(struct nsx_quality *q)
+{
+	const struct nsx_impossible *m = &q->t->impossible;
+	size_t nout = m->nearly + m->nlate;
+	const char *out, *cut;
+
+	if (m->nkept)
+		nsx_check(q, "impossible_records", WARN, "GPU work", 0, "%zu records "
+			  "contradict their calls or their streams' order: too many "
+			  "to leave them out, so that times of GPU work are doubtful",
+			  m->nkept);
+	if (!nout && !m->ncut)
+		return;
+	out = nsx_say(q->out, "%s of GPU work begin%s before %s own call or out of the "
+		      "order of %s stream, which cannot be: left out",
+		      nsx_text_n(q->out->arena, nout, "record", NULL),
+		      nout == 1 ? "s" : "", nout == 1 ? "its" : "their",
+		      nout == 1 ? "its" : "their");
+	cut = nsx_say(q->out, "%s of GPU work last%s up to %s beyond the start of the "
+		      "next on %s stream, which cannot be: cut there",
+		      nsx_text_n(q->out->arena, m->ncut, "record", NULL),
+		      m->ncut == 1 ? "s" : "", nsx_say_time(q->out, m->most_cut_ns),
+		      m->ncut == 1 ? "its" : "their");
+	nsx_check(q, "impossible_records", WARN, "GPU work", 0, "%s%s%s (%s)",
+		  nout ? out : "", nout && m->ncut ? "; " : "", m->ncut ? cut : "",
+		  say_first(q));
+	nsx_raise(q, NSX_ID_impossible_records, false,
+		  nsx_say(q->out, "%s of GPU work cannot be as stamped: %s",
+			  nsx_text_n(q->out->arena, nout + m->ncut, "record", NULL),
+			  !m->ncut ? "left out" : nout ? "left out, or cut" :
+			  "cut where the next of the stream begins"), NSX_SEV_LOW);
+}
+
 /* A program that goes on after a failure may know of it, as one that asks for memory does. */
 static void check_failures(struct nsx_quality *q)
 {
@@ -372,5 +418,6 @@ void nsx_check_gpu(struct nsx_quality *q)
 		check_lost_launches(q);
 	check_calls(q);
 	check_clocks(q);
+	check_impossible(q);
 	check_graphs(q);
 }

@@ -1,0 +1,328 @@
+/* impossible.c - records of GPU work that cannot be as they are stamped.
+ *
+ * A record is left out if it begins before its own call, or after work that its stream
+ * was given later.  Work of one stream is in order: a record that lasts beyond the end
+ * of the one after it on its stream is cut where that begins.  What so many records
+ * contradict is another fault (a clock, a column), and stays.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "trace/load.h"
+
+enum {
+	STRAY_NS = 1000000,    /* clocks that agree are closer               */
+	FAR_NS = 1000000000,   /* no clock drifts so far                     */
+	SWALLOWED_NS = 100000, /* launches that programs overlap are closer  */
+	SHARE = 16,	       /* one record of a stream in so many may be wrong */
+	MOST = 10000,	       /* each is a line in the script of a query    */
+};
+
+enum verdict { KEPT, EARLY, LATE, CUT };
+
+/* What the operations of a stream show so far. */
+struct order {
+	int64_t least_end_ns; /* of the calls of those that begin later      */
+	int64_t from_ns, most_start_ns[3]; /* of the calls of those before: more
+			than STRAY_NS before from_ns, less, and since        */
+	uint32_t last; /* operation, NSX_NONE                                */
+	size_t n, nwrong;
+};
+struct finder {
+	struct nsx_loader *l;
+	struct order *order; /* by stream                                    */
+	uint8_t *verdict;    /* by operation                                 */
+	uint32_t *call;	     /* likewise                                     */
+	const struct nsx_clock **clock; /* by stream                         */
+	struct nsx_window host;		/* calls and ranges                  */
+	struct nsx_row_change *v;
+	size_t n, cap;
+};
+
+static bool is_in_order(const struct nsx_loader *l, size_t op)
+{
+	const struct nsx_ops_rw *o = &l->ops;
+
+	return !(o->flags[op] & (NSX_OP_NODE | NSX_OP_PEER)) &&
+	       o->kind[op] != NSX_OP_GRAPH &&
+	       (o->kind[op] != NSX_OP_MEMCPY ||
+		!nsx_copy_is_migration(l->copies[o->detail[op]].copy_kind));
+}
+
+static void find_calls(struct finder *x)
+{
+	const struct nsx_loader *l = x->l;
+	const struct nsx_trace *t = l->t;
+
+	for (size_t i = 0; i < l->op_set.n; i++) {
+		uint32_t p = t->stream[l->ops.stream[i]].process;
+
+		x->call[i] = p == NSX_NONE || !l->ops.call[i] ? NSX_NONE :
+			nsx_host_call(l, p, l->ops.call[i], l->ops.start_ns[i]);
+		x->order[l->ops.stream[i]].n += is_in_order(l, i);
+	}
+	for (size_t i = 0; i < l->call_set.n; i++)
+		nsx_widen(&x->host, l->calls.start_ns[i], l->calls.end_ns[i]);
+	for (size_t i = 0; i < l->nvtx_set.n; i++)
+		nsx_widen(&x->host, l->nvtx.start_ns[i], l->nvtx.end_ns[i]);
+}
+
+/* Before its own call; and work that its stream was given before comes after it, or it is
+ * farther than any clock drifts.
+ */
+static void find_early(struct finder *x)
+{
+	const struct nsx_loader *l = x->l;
+
+	for (size_t i = l->op_set.n; i-- > 0;) {
+		uint32_t s = l->ops.stream[i], call = x->call[i];
+		struct order *o = &x->order[s];
+		int64_t by_ns;
+
+		if (call == NSX_NONE || l->ops.flags[i] & NSX_OP_PEER)
+			continue;
+		by_ns = l->calls.start_ns[call] - l->ops.start_ns[i];
+		if (by_ns > STRAY_NS && x->clock[s]->least_ns != INT64_MIN &&
+		    (!x->clock[s]->is_off || x->clock[s]->shift_ns) &&
+		    (o->least_end_ns < l->calls.start_ns[call] || by_ns > FAR_NS))
+			x->verdict[i] = EARLY;
+		else
+			o->least_end_ns = NSX_MIN(o->least_end_ns,
+						  l->calls.end_ns[call]);
+	}
+}
+
+static void begin_spell(struct order *o, int64_t at_ns)
+{
+	o->from_ns = at_ns;
+	o->most_start_ns[0] = NSX_MAX(o->most_start_ns[0], o->most_start_ns[1]);
+	o->most_start_ns[1] = o->most_start_ns[2];
+	o->most_start_ns[2] = INT64_MIN;
+}
+
+/* Its stream began what was called after this call returned, long before it. */
+static void find_late(struct finder *x)
+{
+	const struct nsx_loader *l = x->l;
+
+	for (size_t i = 0; i < l->op_set.n; i++) {
+		struct order *o = &x->order[l->ops.stream[i]];
+		uint32_t call = x->call[i];
+
+		if (call == NSX_NONE || x->verdict[i] || !is_in_order(l, i))
+			continue;
+		if (o->from_ns == INT64_MIN || l->ops.start_ns[i] - o->from_ns > STRAY_NS)
+			begin_spell(o, l->ops.start_ns[i]);
+		if (o->most_start_ns[0] > l->calls.end_ns[call]) {
+			x->verdict[i] = LATE;
+			o->nwrong++;
+		}
+		o->most_start_ns[2] = NSX_MAX(o->most_start_ns[2],
+					      l->calls.start_ns[call]);
+	}
+}
+
+/* The last operation of all, far after everything else that was recorded. */
+static void find_beyond(struct finder *x)
+{
+	const struct nsx_loader *l = x->l;
+	int64_t others_ns = x->host.end_ns;
+	size_t last = SIZE_MAX;
+
+	for (size_t i = 0; i < l->op_set.n; i++)
+		if (!x->verdict[i] && (last == SIZE_MAX ||
+				       l->ops.start_ns[i] > l->ops.start_ns[last]))
+			last = i;
+	for (size_t i = 0; i < l->op_set.n; i++)
+		if (!x->verdict[i] && i != last)
+			others_ns = NSX_MAX(others_ns, l->ops.end_ns[i]);
+	if (last != SIZE_MAX && x->call[last] != NSX_NONE &&
+	    x->clock[l->ops.stream[last]]->least_ns != INT64_MIN &&
+	    l->ops.start_ns[last] - FAR_NS > others_ns)
+		x->verdict[last] = LATE;
+}
+
+/* Lasts beyond the end of what its stream did next. */
+static void find_swallowing(struct finder *x)
+{
+	const struct nsx_ops_rw *p = &x->l->ops;
+
+	for (size_t i = 0; i < x->l->op_set.n; i++) {
+		struct order *o = &x->order[p->stream[i]];
+		uint32_t before = o->last;
+
+		if (x->verdict[i] || !is_in_order(x->l, i) ||
+		    p->start_ns[i] == p->end_ns[i])
+			continue;
+		o->last = (uint32_t)i;
+		if (before == NSX_NONE ||
+		    (x->call[i] == NSX_NONE) != (x->call[before] == NSX_NONE) ||
+		    p->start_ns[i] == p->start_ns[before] ||
+		    p->end_ns[before] < p->end_ns[i] ||
+		    p->end_ns[before] - p->start_ns[i] <= SWALLOWED_NS)
+			continue;
+		x->verdict[before] = CUT;
+		o->nwrong++;
+	}
+}
+
+static enum nsx_view view_of(uint8_t kind)
+{
+	static const enum nsx_view of[] = {
+		[NSX_OP_KERNEL] = NSX_VIEW_kernel, [NSX_OP_MEMCPY] = NSX_VIEW_memcpy,
+		[NSX_OP_MEMSET] = NSX_VIEW_memset, [NSX_OP_GRAPH] = NSX_VIEW_graph};
+
+	return of[kind];
+}
+
+/* The row of an operation as it stands in the file. */
+static struct nsx_row_change row_of(const struct finder *x, size_t op)
+{
+	const struct nsx_ops_rw *o = &x->l->ops;
+	int64_t by_ns = x->clock[o->stream[op]]->shift_ns;
+
+	return (struct nsx_row_change){view_of(o->kind[op]), o->call[op],
+				       o->start_ns[op] - by_ns,
+				       o->end_ns[op] - by_ns, NSX_LEFT_OUT};
+}
+
+static void count(struct finder *x, size_t op, int64_t end_ns)
+{
+	const struct nsx_ops_rw *o = &x->l->ops;
+	struct nsx_impossible *m = &x->l->t->impossible;
+	bool cuts = x->verdict[op] == CUT;
+
+	m->nearly += x->verdict[op] == EARLY;
+	m->nlate += x->verdict[op] == LATE;
+	m->ncut += cuts;
+	if (cuts)
+		m->most_cut_ns = NSX_MAX(m->most_cut_ns, o->end_ns[op] - end_ns);
+	m->name = o->kind[op] == NSX_OP_KERNEL ?
+			  x->l->t->shape_name[o->detail[op]] : 0;
+	m->start_ns = o->start_ns[op];
+	m->call_ns = x->call[op] == NSX_NONE ?
+			     INT64_MIN : x->l->calls.start_ns[x->call[op]];
+}
+
+/* Backwards, as a record is cut where the next of its stream begins. */
+static int list_changes(struct finder *x, struct nsx_err *err)
+{
+	const struct nsx_ops_rw *o = &x->l->ops;
+	int64_t *next_ns;
+
+	if (!nsx_new_array(next_ns, x->l->index_arena, x->l->t->nstreams, "streams",
+			   err))
+		return err->rc;
+	for (size_t i = x->l->op_set.n; i-- > 0;) {
+		int64_t *next = &next_ns[o->stream[i]];
+		const struct order *order = &x->order[o->stream[i]];
+		struct nsx_row_change row = row_of(x, i);
+
+		if (x->verdict[i] > EARLY && order->nwrong > order->n / SHARE + 1)
+			x->verdict[i] = KEPT;
+		if (x->verdict[i] == CUT)
+			row.new_end_ns = row.end_ns - o->end_ns[i] + *next;
+		if (x->verdict[i]) {
+			count(x, i, *next);
+			if (nsx_push(x->v, x->n, x->cap, "impossible records", err,
+				     row))
+				return err->rc;
+		}
+		if ((x->verdict[i] == KEPT || x->verdict[i] == CUT) &&
+		    is_in_order(x->l, i) && o->start_ns[i] < o->end_ns[i])
+			*next = o->start_ns[i];
+	}
+	return 0;
+}
+
+NSX_ORDER(cmp_changes, struct nsx_row_change, UP(view), UP(corr), UP(start_ns),
+	  UP(end_ns));
+
+/* The second entry of a peer copy goes the way of the first. */
+static const struct nsx_row_change *find_change(const struct finder *x, size_t op)
+{
+	const struct nsx_row_change row = row_of(x, op);
+	size_t at = NSX_SEARCH((size_t)0, x->n, mid, cmp_changes(&x->v[mid], &row) < 0);
+
+	return at < x->n && !cmp_changes(&x->v[at], &row) ? &x->v[at] : NULL;
+}
+
+static void apply(struct finder *x)
+{
+	struct nsx_loader *l = x->l;
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->op_set.n; i++) {
+		const struct nsx_row_change *c =
+			x->verdict[i] || l->ops.flags[i] & NSX_OP_PEER ?
+				find_change(x, i) : NULL;
+
+		if (c && c->new_end_ns == NSX_LEFT_OUT)
+			continue;
+		if (c)
+			l->ops.end_ns[i] += c->new_end_ns - c->end_ns;
+		nsx_colset_move(&l->op_set, n++, i, 1);
+	}
+	l->op_set.n = n;
+}
+
+/* Whether GPU work ends long after everything else; other rows decide what that is. */
+static bool is_beyond(const struct nsx_portion *p)
+{
+	return p->host.start_ns <= p->host.end_ns &&
+	       p->gpu.end_ns - FAR_NS > p->host.end_ns;
+}
+
+static int find(struct finder *x, struct nsx_err *err)
+{
+	struct nsx_loader *l = x->l;
+	struct nsx_trace *t = l->t;
+	struct nsx_shifts *s = l->schema->shifts;
+	int rc;
+
+	find_calls(x);
+	find_early(x);
+	find_late(x);
+	if (!l->portion.is_on)
+		find_beyond(x);
+	find_swallowing(x);
+	rc = list_changes(x, err);
+	if (!rc && l->portion.is_on && (x->n || is_beyond(&l->portion)))
+		return NSX_PRESUMED_WRONG;
+	if (rc || !x->n)
+		return rc;
+	if (x->n > MOST) {
+		t->impossible = (struct nsx_impossible){.nkept = x->n};
+		return 0;
+	}
+	nsx_sort(x->v, x->n, sizeof(*x->v), cmp_changes);
+	apply(x);
+	if (!nsx_new_array(s->row, l->schema->arena, x->n, "impossible records", err))
+		return err->rc;
+	memcpy(s->row, x->v, x->n * sizeof(*x->v));
+	s->nrows = x->n;
+	return nsx_sort_ops(l, err);
+}
+
+int nsx_drop_impossible(struct nsx_loader *l, struct nsx_err *err)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	struct nsx_trace *t = l->t;
+	struct finder x = {.l = l, .host = {INT64_MAX, INT64_MIN}};
+	int rc = nsx_new_arrays(a, t->nstreams, "streams", err, x.order, x.clock) ?:
+		 nsx_new_arrays(a, l->op_set.n, l->op_set.what, err, x.verdict,
+				x.call);
+
+	l->schema->shifts->nrows = 0; /* of an earlier load */
+	for (uint32_t s = 0, c = 0; !rc && s < t->nstreams; s++) {
+		c += s && (t->stream[s - 1].device != t->stream[s].device ||
+			   t->stream[s - 1].process != t->stream[s].process);
+		x.clock[s] = &t->clock[c];
+		x.order[s] = (struct order){
+			INT64_MAX, INT64_MIN, {INT64_MIN, INT64_MIN, INT64_MIN},
+			NSX_NONE, 0, 0};
+	}
+	rc = rc ?: find(&x, err);
+	nsx_arena_free(a);
+	free(x.v);
+	return rc;
+}

@@ -1,0 +1,1 @@
+explain @impossible_records --out o

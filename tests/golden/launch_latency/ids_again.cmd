@@ -1,0 +1,1 @@
+explain @ids_again --pass launch_latency,nvtx_kernel_time --md
