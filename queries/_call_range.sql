@@ -64,13 +64,14 @@ call AS MATERIALIZED (
   , max(group_ns) OVER (PARTITION BY thread_key ORDER BY at_ns) AS group_ns
   FROM point
 )
-SELECT call_rid, is_told, range_rid, range_name
+SELECT call_rid, is_told, range_rid, range_name, label
 FROM (
   SELECT
     c.call_rid
   , c.is_told
   , r.rid AS range_rid
   , r.range_name
+  , r.label
   , row_number() OVER (
       PARTITION BY c.call_rid
       ORDER BY r.is_library, r.start_ns DESC, r.end_ns, r.domain_id DESC

@@ -9,6 +9,7 @@ SELECT
 , c.rid AS call_rid
 , r.range_rid
 , r.range_name
+, r.label
 FROM _kernel AS k
 LEFT JOIN _host_call AS c ON c.process_key = k.process_key AND c.corr = k.corr
   AND k.start_ns >= c.since_ns AND k.start_ns < c.until_ns

@@ -2,7 +2,8 @@
 -- (start/end). A range never closed ends with the trace. Of a name, what differs
 -- from instance to instance in PyTorch (", seq = 5, op_id = 7, sizes = [...]")
 -- is taken out; a list with what may follow it. is_library tells the domains of NCCL,
--- cuBLAS and their like. Push/pop ranges that cross are not told apart here.
+-- cuBLAS and their like. label is the name by which tables tell it: those that differ in
+-- numbers are one. Push/pop ranges that cross are not told apart here.
 WITH sound AS (
   SELECT
     rid
@@ -71,6 +72,30 @@ cut AS ( -- where the first list begins
     , COALESCE(NULLIF(instr(name, ', input_op_ids = ['), 0), 1e9)
     ) AS at
   FROM no_number
+),
+told AS (
+  SELECT
+    *
+  , CASE WHEN at < 1e9 THEN substr(name, 1, at - 1) ELSE name END AS range_name
+  FROM cut
+),
+masked AS ( -- numbers as "#"
+  SELECT range_name, count(*) AS n
+  , replace(replace(replace(replace(replace(replace(
+      replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(
+        range_name, '0', '#'), '1', '#'), '2', '#'), '3', '#'), '4', '#')
+      , '5', '#'), '6', '#'), '7', '#'), '8', '#'), '9', '#')
+    , '##', '#'), '##', '#'), '##', '#'), '##', '#'), '##', '#'), '##', '#') AS mask
+  FROM told
+  WHERE range_name GLOB '*[0-9]*'
+  GROUP BY range_name
+),
+merged AS ( -- that differ in parameters, or in a number that few ranges share
+  SELECT mask
+  FROM masked
+  GROUP BY mask
+  HAVING count(*) > 1
+    AND (max(range_name GLOB '*[=(][0-9]*') OR count(*) >= 8 AND sum(n) < 2 * count(*))
 )
 SELECT
   r.rid
@@ -85,9 +110,11 @@ SELECT
 , COALESCE(d.domain_name IN ('NCCL', 'cuBLAS', 'cuDNN', 'CUBLAS', 'CUDNN',
       'cuSOLVER', 'cuSPARSE', 'cuFFT', 'NVSHMEM')
   , r.domain_id <> 0 AND d.is_all_nccl) AS is_library
-, CASE WHEN r.at < 1e9 THEN substr(r.name, 1, r.at - 1) ELSE r.name END
-    AS range_name
-FROM cut AS r
+, r.range_name
+, COALESCE(g.mask, r.range_name) AS label
+FROM told AS r
+LEFT JOIN masked AS m ON m.range_name = r.range_name
+LEFT JOIN merged AS g ON g.mask = m.mask
 CROSS JOIN _trace_end AS e
 LEFT JOIN domain AS d
   ON d.process_key = r.thread_key & ~0xFFFFFF AND d.domain_id = r.domain_id

@@ -2,12 +2,12 @@
 -- of their own name on their stack the outer one only.
 -- @role check
 -- @table ranges
--- @col range_name       normalised name
+-- @col range_name       normalised name, ranges that differ in numbers as one
 -- @col count            ranges
 -- @col total_time_ms    host time of outer ranges
 -- @col avg_duration_us  mean length of all
 SELECT
-  range_name
+  label AS range_name
 , count(*) AS count
 , sum(CASE WHEN kind = 'stack' AND open_until > start_ns THEN 0
     ELSE end_ns - start_ns END) / 1e6 AS total_time_ms
@@ -16,11 +16,11 @@ FROM (
   SELECT
     *
   , max(end_ns) OVER (
-      PARTITION BY kind, thread_key, domain_id, range_name
+      PARTITION BY kind, thread_key, domain_id, label
       ORDER BY start_ns, end_ns DESC, rid
       ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
     ) AS open_until
   FROM _range
 )
-GROUP BY range_name
+GROUP BY label
 ORDER BY total_time_ms DESC, count DESC, range_name

@@ -9,9 +9,9 @@
 --                                    range, of all
 WITH
 named AS (
-  SELECT process_key, pid, range_name, count(*) AS nvtx_count
+  SELECT process_key, pid, label AS range_name, count(*) AS nvtx_count
   FROM _range
-  GROUP BY process_key, pid, range_name
+  GROUP BY process_key, pid, label
 ),
 covered AS (
   SELECT

@@ -6,12 +6,12 @@
 -- @col total_kernel_time_ns      sum of their durations
 -- @col pct_of_total_kernel_time  share of the time of all kernels
 SELECT
-  range_name
+  label AS range_name
 , count(*) AS kernel_count
 , sum(ns) AS total_kernel_time_ns
 , 100.0 * sum(ns) / (SELECT sum(end_ns - start_ns) FROM _kernel)
     AS pct_of_total_kernel_time
 FROM _kernel_range
 WHERE range_rid IS NOT NULL
-GROUP BY range_name
+GROUP BY label
 ORDER BY total_kernel_time_ns DESC, kernel_count DESC, range_name

@@ -15,10 +15,10 @@ launched AS MATERIALIZED (
   JOIN _call AS c ON c.rid = k.call_rid
 ),
 named AS (
-  SELECT range_name, count(*) AS count FROM open_range GROUP BY range_name
+  SELECT label AS range_name, count(*) AS count FROM open_range GROUP BY label
 ),
 met AS (
-  SELECT DISTINCT r.range_name, k.rid, k.ns
+  SELECT DISTINCT r.label AS range_name, k.rid, k.ns
   FROM open_range AS r
   JOIN launched AS k ON k.process_key = r.process_key
     AND k.at >= r.start_ns AND (k.at < r.end_ns OR r.is_open)

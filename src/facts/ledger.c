@@ -201,7 +201,8 @@ const char *nsx_account_place(const struct nsx_facts *f, const struct nsx_accoun
 		return x->place == NSX_NONE ? "CUDA graphs" :
 					      nsx_kernel_label(&f->kernels, x->place);
 	case NSX_L_COMM:
-		return nsx_comm_op_name(x->place);
+		return x->place == NSX_COMM_OTHER ? "other communication" :
+						    nsx_comm_op_name(x->place);
 	case NSX_L_COPY:
 		return copy_place(x, a);
 	default:

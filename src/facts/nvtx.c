@@ -26,7 +26,7 @@ static void sweep_stacks(const struct nsx_trace *t, const uint32_t *order,
 
 	for (size_t k = 0; k < n; k++) {
 		uint32_t i = order[k], before = k ? order[k - 1] : i;
-		struct latest *l = &latest[x->name[i]];
+		struct latest *l = &latest[nsx_range_label(t, x->name[i])];
 
 		if (!k || nsx_range_domain(x, i) != nsx_range_domain(x, before) ||
 		    nsx_nvtx_thread(t, i) != nsx_nvtx_thread(t, before)) {

@@ -358,6 +358,7 @@ int nsx_read_thread(struct nsx_part *p, const struct nsx_val *global_tid,
 /* Names (names.c) ----------------------------------------------------*/
 
 int nsx_load_strings(struct nsx_loader *l, struct nsx_err *err);
+int nsx_merge_range_names(struct nsx_loader *l, struct nsx_err *err);
 int nsx_rank_names(struct nsx_trace *t, unsigned threads, struct nsx_err *err);
 /* A name cell: id or text; 0 when NULL, or dangling (counted). */
 int nsx_find_name(struct nsx_part *p, const struct nsx_val *v, nsx_str *ret,

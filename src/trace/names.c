@@ -116,6 +116,98 @@ const char *nsx_raw_name(const struct nsx_trace *t, nsx_str id)
 						      nsx_text(t, id);
 }
 
+/* "step[bs=12]" as "step[bs=#]"; false: there is no number in it. */
+static bool mask_numbers(const char *text, struct nsx_buf *b)
+{
+	static const char numbers[] = "0123456789#";
+
+	nsx_buf_clear(b);
+	if (!text[strcspn(text, "0123456789")])
+		return false;
+	while (*text) {
+		size_t n = strcspn(text, numbers);
+
+		nsx_buf_add(b, text, n);
+		nsx_buf_adds(b, text[n] ? "#" : "");
+		text += n + strspn(text + n, numbers);
+	}
+	return true;
+}
+
+/* Whether a number in it is a parameter's: "bs=8", "context_1(512)". */
+static bool has_parameter(const char *text)
+{
+	for (; (text = strpbrk(text, "=(")); text++)
+		if (text[1] >= '0' && text[1] <= '9')
+			return true;
+	return false;
+}
+
+struct alike { /* ranges whose names differ in numbers */
+	size_t nnames, nranges;
+	bool has_parameter;
+};
+
+enum { MANY_NAMES = 8, FEW_RANGES = 2 };
+
+static bool are_one(const struct alike *a)
+{
+	return a->nnames > 1 &&
+	       (a->has_parameter || (a->nnames >= MANY_NAMES &&
+				     a->nranges < FEW_RANGES * a->nnames));
+}
+
+/* Names by nsx_str: how many ranges have each, and what masks them. */
+static void count_alike(const struct nsx_trace *t, const size_t *n, size_t bound,
+		       const nsx_str *masked, struct alike *alike)
+{
+	for (nsx_str s = 0; s < bound; s++)
+		if (masked[s]) {
+			struct alike *a = &alike[masked[s]];
+
+			a->nnames++;
+			a->nranges += n[s];
+			a->has_parameter |= has_parameter(nsx_text(t, s));
+		}
+}
+
+int nsx_merge_range_names(struct nsx_loader *l, struct nsx_err *err)
+{
+	struct nsx_trace *t = l->t;
+	size_t bound = nsx_strings_bound(t->strings), *n;
+	struct nsx_arena *a = nsx_arena_new();
+	struct alike *alike;
+	nsx_str *masked;
+	struct nsx_buf b = {0};
+	int rc = nsx_new_arrays(a, bound, "range names", err, n, masked);
+
+	for (size_t i = 0; !rc && i < t->nvtx.n; i++)
+		n[t->nvtx.name[i]] += t->nvtx.kind[i] != NSX_NVTX_MARK;
+	for (nsx_str s = 1; !rc && s < bound; s++)
+		if (n[s] && mask_numbers(nsx_text(t, s), &b))
+			rc = nsx_strings_add(l->strings, b.p, b.n, &masked[s], err);
+	rc = rc ?: nsx_new_arrays(a, nsx_strings_bound(t->strings), "range names", err,
+				  alike) ?:
+	     nsx_new_arrays(t->arena, bound, "range names", err, t->range_label);
+	if (!rc) {
+		t->nrange_labels = bound;
+		count_alike(t, n, bound, masked, alike);
+	}
+	for (nsx_str s = 0; !rc && s < bound; s++) {
+		const char *raw;
+
+		t->range_label[s] = s;
+		if (!masked[s] || !are_one(&alike[masked[s]]))
+			continue;
+		raw = s < l->nraw && l->raw[s] ? l->raw[s] : nsx_text(t, s);
+		t->range_label[s] = masked[s];
+		rc = remember_raw(l, masked[s], raw, strlen(raw), err);
+	}
+	nsx_buf_done(&b);
+	nsx_arena_free(a);
+	return rc;
+}
+
 int nsx_rank_names(struct nsx_trace *t, unsigned threads, struct nsx_err *err)
 {
 	if (!nsx_new_array(t->rank, t->arena, nsx_strings_bound(t->strings),
@@ -124,7 +216,8 @@ int nsx_rank_names(struct nsx_trace *t, unsigned threads, struct nsx_err *err)
 	for (uint32_t i = 0; i < t->nshapes; i++)
 		t->rank[t->shape_name[i]] = 1;
 	for (size_t i = 0; i < t->nvtx.n; i++)
-		t->rank[t->nvtx.name[i]] = 1;
+		t->rank[t->nvtx.name[i]] =
+			t->rank[nsx_range_label(t, t->nvtx.name[i])] = 1;
 	t->rank[0] = 0; /* the absent one has no text */
 	return nsx_strings_rank(t->strings, t->rank, threads, err);
 }

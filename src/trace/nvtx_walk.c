@@ -58,7 +58,7 @@ static void assign_groups(const struct nsx_trace *t, bool by_process,
 	const struct nsx_nvtx *x = &t->nvtx;
 
 	for (size_t i = 0; i < x->n; i++) {
-		nsx_str name = x->name[i];
+		nsx_str name = nsx_range_label(t, x->name[i]);
 		uint32_t process = by_process ?
 					   t->thread[nsx_nvtx_thread(t, i)].process : 0;
 
@@ -94,7 +94,7 @@ int nsx_nvtx_group(const struct nsx_trace *t, bool by_process,
 	for (size_t i = 0; i < t->nvtx.n; i++) {
 		if (g.of[i] == NSX_NONE)
 			continue;
-		g.name[g.of[i]] = t->nvtx.name[i];
+		g.name[g.of[i]] = nsx_range_label(t, t->nvtx.name[i]);
 		if (by_process)
 			g.process[g.of[i]] =
 				t->thread[nsx_nvtx_thread(t, i)].process;

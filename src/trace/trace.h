@@ -467,6 +467,8 @@ struct nsx_trace {
 	size_t nosrt_sums;
 	struct nsx_raw_name *raw_name; /* in order of id: see nsx_raw_name   */
 	size_t nraw_names;
+	nsx_str *range_label; /* by nsx_str, see nsx_range_label             */
+	size_t nrange_labels;
 	uint32_t *rank; /* by nsx_str: place of the names of kernels and ranges
 			   in the order of their texts, from 1 on            */
 	uint32_t *calls_thread, *nvtx_thread; /* see nsx_call_thread         */
@@ -515,6 +517,13 @@ static inline const char *nsx_text(const struct nsx_trace *t, nsx_str id)
  * (queries/README.md 5); false: there is nothing of it, and nothing is appended.
  */
 bool nsx_normalise(const char *text, size_t n, struct nsx_buf *b);
+/* What ranges of that name are told as in tables by name: those whose names differ in
+ * parameters, or in a number that few of them share, are one (queries/README.md 5).
+ */
+static inline nsx_str nsx_range_label(const struct nsx_trace *t, nsx_str name)
+{
+	return name < t->nrange_labels ? t->range_label[name] : name;
+}
 /* One raw name that was normalised to id (the least by bytes), else id's own
  * text. */
 const char *nsx_raw_name(const struct nsx_trace *t, nsx_str id);

@@ -32,7 +32,8 @@ def op_name(k):
     if not COMM_RE.match(k.base):
         return k.base
     flat = k.base.lower().replace("_", "")
-    return next((o for o in OPS if o in flat), k.base)
+    nccl = re.match("nccl|rccl", flat)
+    return next((o for o in OPS if nccl and o in flat), k.base)
 
 
 def comm_kernels(t):

@@ -32,6 +32,7 @@ def ranges_of(t):
         x.end = x.e if x.e is not None else max(t.capture_end, x.s)
         x.ns = x.own = x.end - x.s
         x.outermost, x.crossing = True, False
+    merge(out)
     for rows in group_by((x for x in out if x.stacked), lambda x: (x.gtid, x.domain)).values():
         stack = []
         for x in sorted(rows, key=lambda x: (x.s, -x.end, x.domain, x.label)):
@@ -42,10 +43,25 @@ def ranges_of(t):
                 continue
             if stack:
                 stack[-1].own -= x.ns
-                x.outermost = all(y.label != x.label for y in stack)
+                x.outermost = all(y.told != x.told for y in stack)
             stack.append(x)
     t._ranges = out
     return out
+
+
+def merge(ranges):
+    """Sets .told: ranges whose names differ in parameters, or in a number that few share."""
+    by_name = group_by(ranges, lambda x: x.label)
+    masks = {n: re.sub(r"[0-9#]+", "#", n) if re.search("[0-9]", n) else n for n in by_name}
+    for mask, names in group_by((n for n in by_name if masks[n] != n or re.search("[0-9]", n)),
+                                lambda n: masks[n]).items():
+        total = sum(len(by_name[n]) for n in names)
+        if not (len(names) > 1 and (any(re.search(r"[=(][0-9]", n) for n in names)
+                                    or len(names) >= 8 and total < 2 * len(names))):
+            for n in names:
+                masks[n] = n
+    for x in ranges:
+        x.told = masks[x.label]
 
 
 def library_domains(t):
@@ -89,11 +105,11 @@ def nvtx_ranges(t):
     for op in t.ops:
         path = paths.get(id(op))
         if path:
-            inner.setdefault(path[-1].label, []).append(op)
-            for label in {x.label for x in path}:
+            inner.setdefault(path[-1].told, []).append(op)
+            for label in {x.told for x in path}:
                 under.setdefault(label, []).append(op)
     rows = []
-    for label, xs in group_by(ranges_of(t), lambda x: x.label).items():
+    for label, xs in group_by(ranges_of(t), lambda x: x.told).items():
         total = sum(x.ns for x in xs if x.outermost)
         everything = sum(x.ns for x in xs)
         mine, all_mine = inner.get(label, []), under.get(label, [])
@@ -130,7 +146,7 @@ def nvtx_kernel_time(t):
     total = sum(k.e - k.s for k in t.kernels)
     for k in t.kernels:
         if id(k) in paths:
-            by_label.setdefault(paths[id(k)][-1].label, []).append(k)
+            by_label.setdefault(paths[id(k)][-1].told, []).append(k)
     rows = []
     for label, ks in by_label.items():
         ns = sum(k.e - k.s for k in ks)
@@ -165,10 +181,10 @@ def nvtx_by_pid(t):
         total[k.pid] = total.get(k.pid, 0) + k.e - k.s
         if id(k) in paths:
             x = paths[id(k)][-1]
-            attributed.setdefault((x.pid, x.label), []).append(k)
+            attributed.setdefault((x.pid, x.told), []).append(k)
             covered[k.pid] = covered.get(k.pid, 0) + k.e - k.s
     rows = []
-    for (pid, label), xs in group_by(ranges_of(t), lambda x: (x.pid, x.label)).items():
+    for (pid, label), xs in group_by(ranges_of(t), lambda x: (x.pid, x.told)).items():
         ks = attributed.get((pid, label), [])
         known = t.kernels and t.api and any(x.stacked and not x.crossing for x in xs)
         unknown = [] if known else [None]
@@ -190,6 +206,6 @@ def nvtx_names(t):
     """Oracle figure only."""
     xs = ranges_of(t)
     return {"rows": len(xs), "raw": len({x.name for x in xs}),
-            "normalised": len({x.label for x in xs}),
+            "normalised": len({x.told for x in xs}),
             "crossing": sum(x.crossing for x in xs),
             "recursive": sum(not x.outermost for x in xs)}

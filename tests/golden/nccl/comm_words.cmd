@@ -1,0 +1,1 @@
+explain @comm_words --pass nccl,partition --md

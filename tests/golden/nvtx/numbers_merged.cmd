@@ -1,0 +1,1 @@
+explain @ranges_numbered --pass nvtx,nvtx_kernel_time,nvtx_by_pid --md
