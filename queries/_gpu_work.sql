@@ -52,6 +52,15 @@ plain(is_peer, is_kernel, start_ns, end_ns, device_id, process_key) AS (
       LEFT JOIN gpu AS g ON g.id = d.gpu_id
       WHERE d.pid = p.process_key >> 24 & 0xFFFFFF
         AND d.cuda_id = p.device_id
+        -- hosts of one report may use the same pids
+        AND (EXISTS (
+          SELECT 1 FROM gpu AS own
+          WHERE own.uuid = d.uuid AND own.vm_id >> 48 = p.process_key >> 48
+        ) OR NOT EXISTS (
+          SELECT 1 FROM gpu AS own JOIN cuda_device AS e ON e.uuid = own.uuid
+          WHERE e.pid = d.pid AND e.cuda_id = d.cuda_id
+            AND own.vm_id >> 48 = p.process_key >> 48
+        ))
       ORDER BY d.rid DESC
       LIMIT 1
     ), 'ordinal ' || p.device_id) AS device_key

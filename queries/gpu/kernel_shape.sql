@@ -63,14 +63,19 @@ placed AS (
   SELECT
     s.*
   , COALESCE(
-      (SELECT d.gpu_id FROM cuda_device AS d
+      (SELECT min(g.rid) FROM gpu AS g WHERE g.uuid = s.gpu)
+    , (SELECT g.rid FROM cuda_device AS d
+       JOIN gpu AS g ON g.id = d.gpu_id
        WHERE d.pid = s.a_pid AND d.cuda_id = s.device_id
        ORDER BY d.rid DESC LIMIT 1)
-    , (SELECT g.id FROM gpu AS g
+    , (SELECT g.rid FROM gpu AS g
        WHERE COALESCE(g.cuda_device, g.id) = s.device_id
          AND g.sm_count IS NOT 0
        ORDER BY g.id LIMIT 1)
-    ) AS gpu_id
+    ) AS gpu_rid
+  , (SELECT d.sm_count FROM cuda_device AS d -- of a slice (MIG) fewer
+     WHERE d.pid = s.a_pid AND d.cuda_id = s.device_id AND d.sm_count > 0
+     ORDER BY d.rid DESC LIMIT 1) AS slice_sm
   , gx * max(gy, 1) * max(gz, 1) AS grid_blocks
   , bx * max(by, 1) * max(bz, 1) AS threads
   FROM shape AS s
@@ -80,7 +85,7 @@ placed AS (
 sized AS (
   SELECT
     p.*
-  , g.sm_count
+  , min(g.sm_count, COALESCE(p.slice_sm, g.sm_count)) AS sm_count
   , g.max_warps_per_sm AS sm_warps
   , g.max_blocks_per_sm AS sm_blocks
   , g.max_registers_per_sm AS sm_registers
@@ -97,7 +102,7 @@ sized AS (
       AS parts
   FROM placed AS p
   LEFT JOIN gpu AS g
-    ON g.id = p.gpu_id AND g.sm_count > 0 AND g.compute_major >= 3
+    ON g.rid = p.gpu_rid AND g.sm_count > 0 AND g.compute_major >= 3
 ),
 fit AS (
   SELECT

@@ -101,7 +101,7 @@ static int tell_apart(struct apart *x, bool *ret_any, struct nsx_err *err)
 
 	for (uint32_t s = 0; s < t->nstreams; s++) {
 		const struct nsx_stream *stream = &t->stream[s];
-		struct nsx_ordinal o = {.gpu_id = -1};
+		struct nsx_ordinal o = {.gpu_id = -1, .sm_count = -1};
 		char text[32];
 
 		if (stream->process == NSX_NONE || !is_several(x, stream->device))

@@ -32,16 +32,22 @@ static void add_gpu(struct nsx_loader *l, const struct nsx_val *v)
 		*numbers[i] = nsx_i64_or(&v[4 + i], -1);
 }
 
+/* Of the same rows in the same order: what does not fit in with the rest. */
 static void add_gpu_rest(struct nsx_loader *l, const struct nsx_val *v)
 {
-	for (uint32_t i = 0; i < l->t->ngpus; i++)
-		if (l->t->gpu[i].id == nsx_i64_or(&v[0], -1)) {
-			l->t->gpu[i].max_registers_per_block =
-				nsx_i64_or(&v[1], -1);
-			l->t->gpu[i].threads_per_warp = nsx_i64_or(&v[2], -1);
-			l->t->gpu[i].numa_node = nsx_i64_or(&v[3], -1);
-			l->t->gpu[i].clock_hz = nsx_i64_or(&v[4], -1);
-		}
+	nsx_str uuid = nsx_read_text(l, &v[1]);
+
+	for (uint32_t i = 0; i < l->t->ngpus; i++) {
+		struct nsx_gpu_info *g = &l->t->gpu[i];
+
+		if (g->id != nsx_i64_or(&v[0], -1) || g->uuid != uuid)
+			continue;
+		g->max_registers_per_block = nsx_i64_or(&v[2], -1);
+		g->threads_per_warp = nsx_i64_or(&v[3], -1);
+		g->numa_node = nsx_i64_or(&v[4], -1);
+		g->clock_hz = nsx_i64_or(&v[6], -1);
+		g->vm = v[5].type == NSX_V_I64 ? nsx_vm_of((uint64_t)v[5].u.i) : -1;
+	}
 }
 
 void nsx_load_gpus(struct nsx_loader *l)
@@ -53,8 +59,8 @@ void nsx_load_gpus(struct nsx_loader *l)
 		      "max_blocks_per_sm, max_shared_per_block, "
 		      "max_shared_per_block_optin, max_shared_per_sm, "
 		      "max_registers_per_sm", 16, add_gpu);
-	nsx_load_rows(l, NSX_VIEW_gpu, "id, max_registers_per_block, "
-		      "threads_per_warp, numa_node, clock", 5, add_gpu_rest);
+	nsx_load_rows(l, NSX_VIEW_gpu, "id, uuid, max_registers_per_block, "
+		      "threads_per_warp, numa_node, vm_id, clock", 7, add_gpu_rest);
 }
 
 static void add_ordinal(struct nsx_loader *l, const struct nsx_val *v)
@@ -66,7 +72,8 @@ static void add_ordinal(struct nsx_loader *l, const struct nsx_val *v)
 			.pid = nsx_i64_or(&v[0], -1),
 			.device_id = nsx_i64_or(&v[1], -1),
 			.gpu_id = nsx_i64_or(&v[2], -1),
-			.uuid = nsx_read_text(l, &v[3])}))
+			.uuid = nsx_read_text(l, &v[3]),
+			.sm_count = nsx_i64_or(&v[4], -1)}))
 		nsx_load_lost(l, &err);
 }
 
@@ -87,19 +94,51 @@ static nsx_str gpu_key(struct nsx_loader *l, const struct nsx_ordinal *o)
 	return s;
 }
 
+/* Whether it is a GPU of the machine; hosts of one report may use the same pids. */
+static bool is_on_machine(const struct nsx_trace *t, const struct nsx_ordinal *o,
+			  int64_t vm)
+{
+	for (uint32_t i = 0; o->uuid && i < t->ngpus; i++)
+		if (t->gpu[i].uuid == o->uuid)
+			return t->gpu[i].vm == vm;
+	return false;
+}
+
+/* What a process means by an ordinal: of several the last, of its own machine if one is. */
+static const struct nsx_ordinal *find_ordinal(const struct nsx_loader *l,
+					      uint32_t process, int64_t device_id)
+{
+	const struct nsx_process *p = &l->t->process[process];
+	const struct nsx_ordinal *ret = NULL;
+	bool is_own = false;
+
+	for (size_t i = 0; i < l->nordinals && process != NSX_NONE; i++) {
+		const struct nsx_ordinal *o = &l->ordinals[i];
+		bool own;
+
+		if (o->pid != p->pid || o->device_id != device_id)
+			continue;
+		own = is_on_machine(l->t, o, nsx_vm_of(p->key));
+		if (own || !is_own)
+			ret = o;
+		is_own |= own;
+	}
+	return ret;
+}
+
 /* The device a process means by an ordinal; adds it if it is new. */
 static uint32_t device_of(struct nsx_loader *l, uint32_t process,
 			  int64_t device_id)
 {
 	struct nsx_trace *t = l->t;
-	struct nsx_device d = {.device_id = device_id, .gpu_id = -1};
+	struct nsx_device d = {.device_id = device_id, .gpu_id = -1, .sm_count = -1};
+	const struct nsx_ordinal *o = find_ordinal(l, process, device_id);
 
-	for (size_t i = 0; i < l->nordinals && process != NSX_NONE; i++)
-		if (l->ordinals[i].pid == t->process[process].pid &&
-		    l->ordinals[i].device_id == device_id) {
-			d.gpu = gpu_key(l, &l->ordinals[i]);
-			d.gpu_id = l->ordinals[i].gpu_id;
-		}
+	if (o) {
+		d.gpu = gpu_key(l, o);
+		d.gpu_id = o->gpu_id;
+		d.sm_count = o->sm_count;
+	}
 	for (uint32_t i = 0; i < t->ndevices; i++)
 		if (t->device[i].device_id == device_id &&
 		    t->device[i].gpu == d.gpu)
@@ -159,33 +198,109 @@ int nsx_place_devices(struct nsx_loader *l, struct nsx_err *err)
 	return sort_devices(t, err);
 }
 
+static bool are_ids_distinct(const struct nsx_trace *t)
+{
+	for (uint32_t d = 0; d < t->ndevices; d++) {
+		if (t->device[d].gpu_id < 0)
+			return false;
+		for (uint32_t k = 0; k < d; k++)
+			if (t->device[k].gpu_id == t->device[d].gpu_id)
+				return false;
+	}
+	return true;
+}
+
+static bool are_several_hosts(const struct nsx_trace *t)
+{
+	for (uint32_t p = 1; p < t->nprocesses; p++)
+		if (nsx_vm_of(t->process[p].key) != nsx_vm_of(t->process[0].key))
+			return true;
+	return false;
+}
+
 /* What people call each: by its ordinal, where several have one by its number in the
- * machine, and where that is not known by its process.
+ * machine, and where that does not tell it from others by its host or its process.
  */
 static int name_devices(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
-	bool by_ordinal = true, by_id = true;
+	bool by_ordinal = true, by_id, hosts = are_several_hosts(t);
 
-	for (uint32_t d = 0; d < t->ndevices; d++) {
-		by_id &= t->device[d].gpu_id >= 0;
-		by_ordinal &= !d || t->device[d].device_id !=
-					    t->device[d - 1].device_id;
-	}
+	for (uint32_t d = 1; d < t->ndevices; d++)
+		by_ordinal &= t->device[d].device_id != t->device[d - 1].device_id;
+	by_id = by_ordinal || are_ids_distinct(t);
 	for (uint32_t d = 0; d < t->ndevices; d++) {
 		struct nsx_device *x = &t->device[d];
+		const struct nsx_process *p;
 		uint32_t s = 0;
 		char text[64];
 
 		while (s + 1 < t->nstreams && t->stream[s].device != d)
 			s++;
+		p = t->stream[s].process == NSX_NONE ?
+			    NULL : &t->process[t->stream[s].process];
 		snprintf(text, sizeof(text), "%lld",
 			 (long long)(by_ordinal || !by_id ? x->device_id : x->gpu_id));
-		if (!by_ordinal && !by_id && t->stream[s].process != NSX_NONE)
+		if (!by_id && p)
 			snprintf(text + strlen(text), sizeof(text) - strlen(text),
-				 " (pid %lld)", (long long)
-				 t->process[t->stream[s].process].pid);
+				 " (%s %lld)", hosts ? "host" : "pid",
+				 (long long)(hosts ? nsx_vm_of(p->key) : p->pid));
 		if (nsx_strings_add(l->strings, text, strlen(text), &x->label, err))
+			return err->rc;
+	}
+	return 0;
+}
+
+/* Of a slice of a GPU only that is known which each multiprocessor has. */
+static int add_slice(struct nsx_loader *l, struct nsx_device *d, struct nsx_err *err)
+{
+	struct nsx_gpu_info *slice;
+	char text[128];
+
+	if (!nsx_new_array(slice, l->t->arena, 1, "GPU slices", err))
+		return err->rc;
+	*slice = *d->info;
+	snprintf(text, sizeof(text), "%.80s slice (%lld of %lld SMs)",
+		 nsx_text(l->t, slice->name), (long long)d->sm_count,
+		 (long long)slice->sm_count);
+	slice->sm_count = d->sm_count;
+	slice->memory_bytes = slice->bandwidth_bytes_per_s = -1;
+	slice->uuid = d->gpu;
+	d->info = slice;
+	return nsx_strings_add(l->strings, text, strlen(text), &slice->name, err);
+}
+
+/* By the process's own mapping. Where that was not exported the ordinal must
+ * do: the profiler's guess of it, or in the oldest exports the row's number.
+ * Rows of other makers' GPUs have no multiprocessors.
+ */
+static bool is_gpu_of(const struct nsx_gpu_info *g, const struct nsx_device *d)
+{
+	if (d->gpu_id >= 0)
+		return g->id == d->gpu_id;
+	if (!g->sm_count)
+		return false;
+	return (g->cuda_device >= 0 ? g->cuda_device : g->id) == d->device_id;
+}
+
+static int find_infos(struct nsx_loader *l, struct nsx_err *err)
+{
+	const struct nsx_trace *t = l->t;
+
+	for (uint32_t i = 0; i < t->ndevices; i++) {
+		struct nsx_device *d = &t->device[i];
+		const struct nsx_gpu_info *by_uuid = NULL;
+
+		d->info = NULL;
+		for (const struct nsx_gpu_info *g = t->gpu; g < t->gpu + t->ngpus; g++) {
+			if (d->gpu && g->uuid == d->gpu)
+				by_uuid = by_uuid ?: g;
+			if (is_gpu_of(g, d) && (!d->info || g->id < d->info->id))
+				d->info = g;
+		}
+		d->info = by_uuid ?: d->info;
+		if (d->info && d->sm_count > 0 && d->sm_count < d->info->sm_count &&
+		    add_slice(l, d, err))
 			return err->rc;
 	}
 	return 0;
@@ -269,7 +384,8 @@ static int place_streams(struct nsx_loader *l, uint32_t *new_id,
 
 int nsx_settle_devices(struct nsx_loader *l, struct nsx_err *err)
 {
-	return nsx_tell_gpus_apart(l, err) ?: name_devices(l, err);
+	return nsx_tell_gpus_apart(l, err) ?: find_infos(l, err) ?:
+	       name_devices(l, err);
 }
 
 /* What is told of streams, by (process, context) and number. */
@@ -323,7 +439,8 @@ int nsx_order_streams(struct nsx_loader *l, struct nsx_err *err)
 	if (nsx_new_arrays(t->arena, n, "streams", err, new_id, t->stream) ||
 	    nsx_new_arrays(t->arena, MAX_DEVICES, "devices", err, t->device))
 		return err->rc;
-	nsx_load_rows(l, NSX_VIEW_cuda_device, "pid, cuda_id, gpu_id, uuid", 4,
+	nsx_load_rows(l, NSX_VIEW_cuda_device, "pid, cuda_id, gpu_id, uuid, "
+		      "sm_count", 5,
 		      add_ordinal);
 	if (place_streams(l, new_id, err))
 		return err->rc;

@@ -471,29 +471,10 @@ int nsx_trace_load(const struct nsx_schema *schema,
 		       load_once(schema, opts, false, ret, err) : rc;
 }
 
-/* By the process's own mapping. Where that was not exported the ordinal must
- * do: the profiler's guess of it, or in the oldest exports the row's number.
- * Rows of other makers' GPUs have no multiprocessors.
- */
-static bool is_gpu_of(const struct nsx_gpu_info *g, const struct nsx_device *d)
-{
-	if (d->gpu_id >= 0)
-		return g->id == d->gpu_id;
-	if (!g->sm_count)
-		return false;
-	return (g->cuda_device >= 0 ? g->cuda_device : g->id) == d->device_id;
-}
-
 const struct nsx_gpu_info *nsx_device_gpu(const struct nsx_trace *t,
 					  uint32_t device)
 {
-	const struct nsx_gpu_info *best = NULL;
-
-	for (uint32_t i = 0; i < t->ngpus; i++)
-		if (is_gpu_of(&t->gpu[i], &t->device[device]) &&
-		    (!best || t->gpu[i].id < best->id))
-			best = &t->gpu[i];
-	return best;
+	return t->device[device].info;
 }
 
 void nsx_trace_free(struct nsx_trace *t)

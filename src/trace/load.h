@@ -53,7 +53,7 @@ struct nsx_sparse_id {
 };
 
 struct nsx_ordinal { /* TARGET_INFO_CUDA_DEVICE: (pid, ordinal) -> GPU */
-	int64_t pid, device_id, gpu_id;
+	int64_t pid, device_id, gpu_id, sm_count;
 	nsx_str uuid;
 };
 

@@ -44,6 +44,9 @@ struct nsx_device { /* ordered by (device_id, gpu key) */
 	nsx_str gpu;	      /* uuid, else "gpu<id>", else "" : tells two GPUs
 				 of one ordinal apart                        */
 	int64_t gpu_id;	      /* TARGET_INFO_GPU.id, -1 unknown              */
+	int64_t sm_count;     /* as the process sees it, -1 unknown: of a slice
+				 (MIG) fewer than the GPU has                */
+	const struct nsx_gpu_info *info; /* see nsx_device_gpu               */
 	nsx_str label;	      /* what people call it: "0", and where several have
 				 one ordinal gpu_id, or "0 (pid 111)"        */
 	uint32_t ops_at, nops; /* its slice of ops                           */
@@ -93,7 +96,7 @@ struct nsx_gpu_info { /* a row of TARGET_INFO_GPU; -1 where not known */
 		max_blocks_per_sm, max_shared_per_block,
 		max_shared_per_block_optin, max_shared_per_sm,
 		max_registers_per_sm, max_registers_per_block, threads_per_warp,
-		numa_node, clock_hz;
+		numa_node, clock_hz, vm; /* vm: the machine's number in global ids */
 	nsx_str name, uuid, bus;
 };
 
@@ -695,6 +698,11 @@ static inline bool nsx_op_counts(const struct nsx_trace *t, size_t op)
  * the trace has no rows of it. O(log n).
  */
 uint32_t nsx_process_find(const struct nsx_trace *t, uint64_t key);
+/* The machine (or VM, container) of a process, by its key; 0: not told. */
+static inline int64_t nsx_vm_of(uint64_t process_key)
+{
+	return (int64_t)(process_key >> 48);
+}
 uint32_t nsx_thread_find(const struct nsx_trace *t, uint64_t global_tid);
 /* Stack of a call's backtrace, NSX_NONE without one. O(log n). */
 uint32_t nsx_call_stack(const struct nsx_trace *t, uint32_t call);

@@ -123,10 +123,11 @@ class Trace:
     def load_devices(self):
         """(pid, ordinal) -> physical GPU, where the export tells."""
         self.gpu_of, by_ordinal = {}, {}
+        vm_of = {u: vm >> 48 for u, vm in self.read("TARGET_INFO_GPU", "uuid", "vmId") if is_int(vm)}
         for pid, cuda, gpu, uuid in self.read("TARGET_INFO_CUDA_DEVICE",
                                               "pid", "cudaId", "gpuId", "uuid"):
             if is_int(pid) and is_int(cuda) and (uuid or is_int(gpu)):
-                self.gpu_of[pid, cuda] = uuid or gpu
+                self.gpu_of[pid, cuda] = self.gpu_of[pid, cuda, vm_of.get(uuid)] = uuid or gpu
                 by_ordinal.setdefault(cuda, set()).add(uuid or gpu)
         self.gpu_of_ordinal = {o: next(iter(g)) for o, g in by_ordinal.items() if len(g) == 1}
         self.context_pid = {}
@@ -134,8 +135,9 @@ class Trace:
             for pid, ctx in self.read(t, "processId", "contextId"):
                 self.context_pid.setdefault(ctx, set()).add(pid)
 
-    def device(self, pid, ordinal):
-        gpu = self.gpu_of.get((pid, ordinal), self.gpu_of_ordinal.get(ordinal))
+    def device(self, pid, ordinal, key):
+        gpu = self.gpu_of.get((pid, ordinal, (key or 0) >> 48)) or self.gpu_of.get(
+            (pid, ordinal), self.gpu_of_ordinal.get(ordinal))
         return ("ordinal", ordinal) if gpu is None else ("gpu", gpu)
 
     # ---- tables --------------------------------------------------------
@@ -174,12 +176,12 @@ class Trace:
                 if isinstance(x.deviceId, (str, bytes, float)):
                     self.dropped["bad_rows"] += 1
                     continue
-                x.D = self.device(x.pid, x.deviceId)
+                x.D = self.device(x.pid, x.deviceId, x.P)
                 x.on = [x.D]
                 if x.kind == "memcpy":
                     x.bytes = x.bytes if is_int(x.bytes) else 0
                     if x.copyKind == 10 and is_int(x.srcDeviceId) and is_int(x.dstDeviceId):
-                        x.on = list({self.device(x.pid, d): 0
+                        x.on = list({self.device(x.pid, d, x.P): 0
                                      for d in (x.srcDeviceId, x.dstDeviceId)})
                 if x.kind == "kernel":
                     short = self.strings.get(x.shortName)

@@ -1,0 +1,1 @@
+explain @hosts_two --out o

@@ -1,0 +1,1 @@
+explain @mig_slices --out o
