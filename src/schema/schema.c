@@ -86,6 +86,20 @@ static const void *find_table(const void *db, const char *name)
 	return nsx_db_table(db, name);
 }
 
+/* "NVTX_EVENTS_V2" for NVTX_EVENTS, the newest: where the table has no rows of its own. */
+static const void *find_version(const void *db, const char *name)
+{
+	enum { NEWEST = 9 };
+	const void *found = NULL;
+	char text[160];
+
+	for (int version = NEWEST; !found && version > 1; version--) {
+		snprintf(text, sizeof(text), "%s_V%d", name, version);
+		found = nsx_db_table(db, text);
+	}
+	return found;
+}
+
 static const void *find_column(const void *table, const char *name)
 {
 	const struct nsx_table_info *t = table;
@@ -158,11 +172,23 @@ static const void *find_unread(const void *schema, const char *table)
 		"program does not know", (unsigned long long)n);
 }
 
+/* The table of a view; one with a version at its name if it has no rows of its own. */
+static const struct nsx_table_info *find_view(struct nsx_db *db, const char *tables)
+{
+	const struct nsx_table_info *t = try_each(tables, find_table, db);
+	const struct nsx_table_info *later;
+
+	if (t && (!nsx_is_readable(t) || probe_rows(db, t->name)))
+		return t;
+	later = try_each(tables, find_version, db);
+	return later && nsx_is_readable(later) ? later : t;
+}
+
 static void resolve(struct nsx_schema *s)
 {
 	for (unsigned v = 0; v < NSX_NVIEWS; v++) {
-		const struct nsx_table_info *t = try_each(
-			nsx_view_defs[v].tables, find_table, s->db);
+		const struct nsx_table_info *t = find_view(s->db,
+							   nsx_view_defs[v].tables);
 
 		if (t && !nsx_is_readable(t)) {
 			s->refused[v] = nsx_arena_printf(

@@ -1,0 +1,1 @@
+explain @versioned_tables --pass nvtx,nvtx_kernel_time --md
