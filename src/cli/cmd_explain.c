@@ -462,7 +462,7 @@ static int explain(const struct args *a, const char *path, const char *shown,
 		.progress = &progress,
 	};
 	struct nsx_phase_map *phases = NULL, *classes = NULL;
-	struct nsx_llm model;
+	struct nsx_llm model = {0};
 	struct nsx_report *r = NULL;
 	char iteration[64];
 	int rc = a->phase_map ? nsx_phase_map_read(a->phase_map, &phases, err) :
