@@ -48,7 +48,12 @@ static void lead_on(struct nsx_answer *a, const struct nsx_question *q)
 static void doubt(struct nsx_answer *a)
 {
 	const struct nsx_steady *steady = &a->r->facts->steady;
+	const char *damage = nsx_report_damage(a->r);
 
+	if (damage) {
+		nsx_note(a->out, "this is of what could be read of the trace: %s", damage);
+		a->confidence = NSX_CONF_LOW;
+	}
 	if (a->out->status == NSX_S_CANNOT)
 		a->confidence = NSX_CONF_LOW;
 	else if (a->window.start_ns == steady->window.start_ns &&
@@ -75,6 +80,8 @@ int nsx_ask(struct nsx_subject *s, const struct nsx_question *q,
 	a->subject = s;
 	a->argument = argument;
 	rc = q->ask(a, err);
+	if (rc == NSX_E_USAGE && nsx_report_damage(a->r))
+		rc = nsx_wrap(err, "of what could be read of a damaged trace");
 	doubt(a);
 	if (!a->nnext)
 		lead_on(a, q);

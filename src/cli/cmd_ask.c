@@ -148,7 +148,7 @@ static int answer(const struct args *args, char **argv, int n,
 			     args->limit ? (size_t)args->limit : NSX_ASK_ROWS,
 			     &a, err);
 	if (!rc)
-		rc = print(a, args, argv[1], err);
+		rc = print(a, args, argv[1], err) ?: nsx_cmd_partial(nsx_report_damage(r));
 	nsx_answer_free(a);
 	nsx_sql_free(s.sql);
 	nsx_census_free(s.census);
@@ -188,7 +188,7 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 	}
 	if (!rc)
 		rc = answer(&a, argv, n, &err);
-	return rc ? nsx_cmd_fail(&err, a.json) : 0;
+	return rc < 0 ? nsx_cmd_fail(&err, a.json) : rc;
 }
 
 const struct nsx_cmd nsx_cmd_ask = {

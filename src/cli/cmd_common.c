@@ -64,3 +64,12 @@ void nsx_say_failed_gate(const char *why)
 	fputs("nsys-explain: ", stderr);
 	put_line(stderr, why);
 }
+
+int nsx_cmd_partial(const char *why)
+{
+	if (!why)
+		return 0;
+	fputs("nsys-explain: this is of a part: ", stderr);
+	put_line(stderr, why);
+	return 4;
+}

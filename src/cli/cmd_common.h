@@ -23,6 +23,8 @@ unsigned nsx_threads(int64_t asked);
 void nsx_print_line(const char *s);
 /* The same on stderr, whatever else is quiet: why the exit code is 1. */
 void nsx_say_failed_gate(const char *why);
+/* Why it is 4, there, too (nsx_report_damage), and the code; NULL: 0. */
+int nsx_cmd_partial(const char *why);
 
 /* The block of --print-schema: the tables in use, then all of them. */
 void nsx_print_tables(const struct nsx_schema *s);

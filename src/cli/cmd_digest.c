@@ -105,7 +105,10 @@ static int digest(const struct args *a, const char *path,
 		is_partial |= v[i]->is_partial;
 	nsx_digests_free(v, n);
 	nsx_buf_done(&out);
-	return rc ? rc : is_partial ? 4 : 0;
+	if (rc)
+		return rc;
+	return nsx_cmd_partial(is_partial ? "the trace could not be read whole; the "
+			       "report on it says why" : NULL);
 }
 
 static int run(const struct nsx_cmd *cmd, int argc, char **argv)

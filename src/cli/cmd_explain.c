@@ -402,10 +402,7 @@ static int exit_code(const struct nsx_report *r, const struct args *a)
 {
 	if (has_failed_gate(r, a))
 		return 1;
-	for (size_t i = 0; i < r->nsections; i++)
-		if (r->sections[i].status == NSX_S_FAILED)
-			return 4;
-	return r->trace->damaged || r->has_changed ? 4 : 0;
+	return nsx_cmd_partial(nsx_report_damage(r));
 }
 
 /* To where it was asked for: stdout, a page, or a folder. */

@@ -113,14 +113,8 @@ static int scan_nearly_sorted(struct nsx_conv *c,
 	if (!rc)
 		rc = nsx_view_scan(c->schema, d->view, d->fields, d->nfields,
 				   1, nsx_order_row, &o, 0, err);
-	/* Of a damaged table, too, what was read is converted. */
-	if (!rc || nsx_is_damage(rc)) {
-		struct nsx_err failed;
-		int flushed = nsx_order_flush(&o, &failed);
-
-		if (flushed)
-			*err = failed, rc = flushed;
-	}
+	if (!rc)
+		rc = nsx_order_flush(&o, err);
 	nsx_order_done(&o);
 	return rc;
 }

@@ -165,9 +165,6 @@ static int collect(struct nsx_findings_view *v, const struct nsx_report *r,
 /* What could not be read or computed, which findings may lack. */
 static void tell_losses(struct nsx_conv *c, const struct nsx_report *r)
 {
-	for (size_t i = 0; r->trace->damaged && i < r->trace->nwarnings; i++)
-		nsx_buf_printf(c->warnings, "findings: %s\n",
-			       r->trace->warnings[i]);
 	for (size_t i = 0; i < r->nsections; i++)
 		if (r->sections[i].status == NSX_S_FAILED)
 			nsx_buf_printf(c->warnings, "findings: section %s "

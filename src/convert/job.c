@@ -33,9 +33,9 @@ static int convert_trace(const char *path, const struct nsx_convert_opts *o,
 	if (rc)
 		return rc;
 	rc = nsx_convert(&s, o, out, &counts, &ret->warnings, err);
-	if (!rc && nsx_db_warning(s.db))
-		nsx_buf_printf(&ret->warnings, "%s\n", nsx_db_warning(s.db));
-	if (!rc && nsx_db_has_changed(s.db))
+	for (size_t i = 0; !rc && nsx_schema_loss(&s, i); i++)
+		nsx_buf_printf(&ret->warnings, "%s\n", nsx_schema_loss(&s, i));
+	if (nsx_db_has_changed(s.db) && (!rc || nsx_is_damage(rc)))
 		nsx_buf_adds(&ret->warnings, NSX_CHANGED "\n");
 	nsx_schema_close(&s);
 	if (!rc)

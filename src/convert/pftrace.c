@@ -154,7 +154,7 @@ static int put_gpus(struct nsx_conv *c, struct nsx_err *err)
 	nsx_pf_open_packet(c, c->first_ns, NSX_PF_GPU_INFO);
 	rc = nsx_view_each(c->schema, gpu, put_gpu, c, err, name, bus);
 	nsx_pf_close_packet(c);
-	return nsx_is_damage(rc) ? 0 : rc;
+	return rc;
 }
 
 /* Physical indices --------------------------------------------------------------*/
@@ -183,10 +183,8 @@ static int read_device(void *ctx, int64_t rid NSX_UNUSED,
 
 static int read_devices(struct nsx_conv *c, struct nsx_err *err)
 {
-	int rc = nsx_view_each(c->schema, cuda_device, read_device, c->pf, err,
-			       pid, cuda_id, gpu_id);
-
-	return nsx_is_damage(rc) ? 0 : rc;
+	return nsx_view_each(c->schema, cuda_device, read_device, c->pf, err, pid,
+			     cuda_id, gpu_id);
 }
 
 uint32_t nsx_pf_gpu(struct nsx_conv *c, uint64_t process, uint64_t ordinal)

@@ -215,7 +215,7 @@ static void fill_header(const struct nsx_report *r, int64_t session_ns,
 	p->processes = say_processes(t, r->arena);
 	p->product = say_product(t, r->arena);
 	p->judged = nsx_judged(r->facts);
-	p->is_partial = t->damaged;
+	p->damage = nsx_report_damage(r);
 	if (t->ops.n)
 		p->unit = say_unit(r, r->arena);
 }

@@ -212,10 +212,8 @@ int nsx_side_describe(struct nsx_side *s, const struct nsx_report *r,
 	s->window_ns = t->window.end_ns - t->window.start_ns;
 	s->graph_mode = graph_mode(t);
 	s->hides_kernels = r->facts->graphs.hidden_pct >= NSX_GRAPHS_HIDDEN_PCT;
-	if (t->damaged && r->nwarnings) /* damage is told of first */
-		s->damage = nsx_arena_strdup(s->arena, r->warnings[0]);
-	else if (t->damaged || r->has_changed)
-		s->damage = "the file changed while it was read";
+	if (nsx_report_damage(r))
+		s->damage = nsx_arena_strdup(s->arena, nsx_report_damage(r));
 	s->driver_version = s->cuda_version = "";
 	s->sm_mhz = mean_mhz(r->facts->metrics);
 	s->nranks = count_ranks(t, s->arena);

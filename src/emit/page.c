@@ -201,8 +201,10 @@ static void put_verdict(struct page *p, const struct nsx_first_page *x)
 		put(p, has_shares ? "; " : "");
 		put_said(p, x->because);
 	}
-	if (x->is_partial)
-		put(p, ", of what could be read of a damaged file");
+	if (x->damage) {
+		put(p, "; this is of a part: ");
+		put_said(p, x->damage);
+	}
 }
 
 void nsx_emit_verdict(const struct nsx_first_page *x, struct nsx_arena *a,

@@ -351,10 +351,6 @@ int nsx_nccl_calls(const struct nsx_trace *t, unsigned threads,
 	if (!parts[0].ndomains)
 		return 0;
 	rc = read_all(parts, nparts, err);
-	if (nsx_is_damage(rc)) { /* the loader has warned */
-		ret->is_partial = true;
-		rc = 0;
-	}
 	if (!rc)
 		rc = keep(&parts[0], a, ret, err);
 	for (unsigned i = 0; i < nparts; i++)

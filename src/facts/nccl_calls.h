@@ -25,7 +25,6 @@ struct nsx_nccl_calls { /* in no order */
 	size_t n;
 	struct nsx_nccl_init *init;
 	size_t ninits;
-	bool is_partial; /* the table is damaged */
 };
 
 /* Whether the export says that it kept payloads. */

@@ -160,11 +160,6 @@ int nsx_facts_profiler(struct nsx_facts *f, const struct nsx_trace *t,
 		return 0;
 	f->profiler = x = nsx_arena_get(a, sizeof(*x));
 	rc = read_rows(t, &p, err);
-	if (nsx_is_damage(rc)) {
-		x->damage = nsx_arena_strdup(a, err->msg);
-		p.n = 0;
-		rc = 0;
-	}
 	x->most_lost_ns = most_lost(t, &p);
 	if (window_ns)
 		x->most_lost_pct = 100 * (double)x->most_lost_ns /

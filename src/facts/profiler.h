@@ -19,7 +19,6 @@ struct nsx_profiler {
 	size_t n, defects;   /* defects: rows without a sound start and end  */
 	int64_t most_lost_ns; /* by one thread inside the window in force    */
 	double most_lost_pct; /* of the window                               */
-	const char *damage;  /* the table could not be read; then n is 0     */
 };
 
 /* Whether the name and the kind of x and y are the same. */

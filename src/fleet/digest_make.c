@@ -374,10 +374,6 @@ static int find_peak(const struct nsx_maker *m, const struct nsx_member *x,
 	int rc = nsx_memory_read(m->t->schema, &mem, err);
 	size_t end;
 
-	if (nsx_is_damage(rc)) {
-		d->is_partial = true;
-		rc = 0;
-	}
 	for (size_t i = 0; i < mem.nsteps; i = end) {
 		const struct nsx_mem_step *s = &mem.steps[i];
 		int64_t live;
@@ -410,7 +406,6 @@ static int fill_digest(struct nsx_maker *m, const struct nsx_member *x,
 	d->schema = nsx_arena_strdup(d->arena, t->schema->schema_version);
 	d->gpu_model = "";
 	d->peak_bytes = -1;
-	d->is_partial = t->damaged;
 	d->first_ns = t->first_ns;
 	d->last_ns = t->last_ns;
 	if (x->device != NSX_NONE) {
@@ -473,8 +468,10 @@ static int fill_all(struct nsx_maker *m, const struct nsx_member *x, size_t n,
 	}
 	if (!rc)
 		rc = nsx_maker_identify(m, x, v, n, err);
-	for (size_t i = 0; i < n && !rc && !m->o->only_names; i++)
+	for (size_t i = 0; i < n && !rc && !m->o->only_names; i++) {
+		v[i]->is_partial = nsx_report_damage(m->r) != NULL;
 		rc = nsx_digest_seal(v[i], err);
+	}
 	return rc;
 }
 
@@ -492,7 +489,9 @@ int nsx_digest_make(const struct nsx_report *r, const struct nsx_digest_opts *o,
 
 	if (!rc && !n)
 		rc = nsx_fail(err, NSX_E_DATA, "cannot digest '%s': it has "
-			      "neither GPU work nor MPI collectives", m.path);
+			      "neither GPU work nor MPI collectives%s%s", m.path,
+			      nsx_report_damage(r) ? "; " : "",
+			      nsx_report_damage(r) ?: "");
 	if (!rc) {
 		v = nsx_try_alloc(n, sizeof(*v), "ranks", err);
 		rc = v ? fill_all(&m, x, n, v, err) : err->rc;

@@ -233,21 +233,48 @@ static int run_task(void *ctx, size_t task, struct nsx_err *err)
 	return rc;
 }
 
+/* Of an analysis that reads a table of which rows were lost. */
+static void note_losses(struct nsx_section *out, const struct nsx_schema *s)
+{
+	const struct nsx_pass *pass = out->pass;
+
+	for (unsigned i = 0; i < 2 * NSX_MAX_NEEDS; i++) {
+		int need = i < NSX_MAX_NEEDS ? pass->needs[i] :
+					       pass->any_of[i - NSX_MAX_NEEDS];
+		enum nsx_view v;
+
+		if (!need || out->status != NSX_S_ANSWERED)
+			continue;
+		v = need < 0 ? nsx_field_defs[-need - 1].view : (enum nsx_view)(need - 1);
+		if (nsx_has_lost_rows(s, v))
+			nsx_note(out, "part of %s could not be read: figures are of "
+				 "the rest", s->table[v]->name);
+	}
+}
+
 static void collect_warnings(struct nsx_report *r)
 {
 	const struct nsx_trace *t = r->trace;
+	size_t nlost = 0;
+	const struct nsx_schema *schema = t->schema;
 	size_t most = t->nwarnings + 1;
 
+	while (nsx_schema_loss(schema, nlost))
+		nlost++;
+	most += nlost;
 	for (size_t i = 0; i < r->nsections; i++)
 		most += r->sections[i].nwarnings + 1;
 	r->warnings = nsx_arena_get(r->arena, most * sizeof(char *));
-	for (size_t i = 0; i < t->nwarnings; i++)
-		r->warnings[r->nwarnings++] = t->warnings[i];
 	if (r->has_changed)
 		r->warnings[r->nwarnings++] = NSX_CHANGED;
+	for (size_t i = 0; i < nlost; i++)
+		r->warnings[r->nwarnings++] = nsx_schema_loss(schema, i);
+	for (size_t i = 0; i < t->nwarnings; i++)
+		r->warnings[r->nwarnings++] = t->warnings[i];
 	for (size_t i = 0; i < r->nsections; i++) {
-		const struct nsx_section *s = &r->sections[i];
+		struct nsx_section *s = &r->sections[i];
 
+		note_losses(s, schema);
 		for (size_t k = 0; k < s->nwarnings; k++)
 			r->warnings[r->nwarnings++] = s->warnings[k];
 		if (s->status == NSX_S_FAILED)
@@ -466,6 +493,7 @@ static int report_on(const struct nsx_trace *trace, const struct nsx_opts *opts,
 	else if (opts->purpose != NSX_FOR_EVENTS)
 		rc = analyse(&(struct run){trace, facts, opts, &measured, r},
 			     err);
+	r->has_changed |= nsx_db_has_changed(trace->schema->db);
 	if (rc)
 		nsx_report_free(r);
 	else
@@ -519,6 +547,9 @@ int nsx_report_open(const struct nsx_opts *opts, struct nsx_report **ret,
 		(*ret)->own_schema = schema;
 		return 0;
 	}
+	if (nsx_is_damage(rc) && nsx_db_has_changed(schema->db))
+		rc = nsx_fail(err, NSX_E_DATA, "cannot read '%s': " NSX_CHANGED,
+			      opts->path);
 	nsx_schema_close(schema);
 	free(schema);
 	return rc;

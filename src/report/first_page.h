@@ -51,7 +51,7 @@ struct nsx_first_page {
 	const char *because;   /* one clause, Markdown; NULL: the shares do   */
 	const char **dearest; /* what most of the judged time is, with its share:
 				 Markdown, NULL-terminated; NULL: nothing is judged */
-	bool is_partial; /* of what could be read of a damaged file          */
+	const char *damage; /* nsx_report_damage                             */
 	double share[NSX_NUSES]; /* of the judged window, mean of the GPUs   */
 	double spread; /* greatest difference between GPUs, 0..1             */
 	uint32_t ngpus; /* with work in the judged window                    */

@@ -337,6 +337,17 @@ void nsx_add_curve(struct nsx_section *s, const struct nsx_curve *c)
 					   c->full, at});
 }
 
+const char *nsx_report_damage(const struct nsx_report *r)
+{
+	const char *loss = r->has_changed ? NSX_CHANGED :
+					    nsx_schema_loss(r->trace->schema, 0);
+
+	for (size_t i = 0; !loss && i < r->nsections; i++)
+		if (r->sections[i].status == NSX_S_FAILED)
+			loss = r->sections[i].reason;
+	return loss;
+}
+
 void nsx_section_done(struct nsx_section *s)
 {
 	free(s->curves);

@@ -156,6 +156,12 @@ struct nsx_report {
 	struct nsx_arena *arena;
 };
 
+/* Why it is of a part only: the file was changed while it was read, is cut or damaged,
+ * or a section failed.  Whoever answers from it says so, and exits with 4.  NULL: it is
+ * of all.  Borrowed.
+ */
+const char *nsx_report_damage(const struct nsx_report *r);
+
 /* Reports that are in memory, of the whole of a trace as it is now; find returns
  * NULL where there is none.  For one user at a time.
  */

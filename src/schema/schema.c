@@ -496,6 +496,56 @@ static int create_views(struct nsx_schema *s, struct nsx_err *err)
 	return rc ? rc : nsx_db_exec(s->db, "PRAGMA query_only=1", err);
 }
 
+/* Losses ----------------------------------------------------------------------*/
+
+void nsx_schema_lose(const struct nsx_schema *s, const char *what)
+{
+	struct nsx_losses *l = s->losses;
+	size_t at = 0;
+
+	pthread_mutex_lock(&l->lock);
+	while (at < l->n && strcmp(l->v[at], what) < 0)
+		at++;
+	if (at == l->n || strcmp(l->v[at], what) != 0) {
+		nsx_push_or_die(l->v, l->n, l->cap, NULL);
+		memmove(&l->v[at + 1], &l->v[at], (l->n - 1 - at) * sizeof(*l->v));
+		l->v[at] = nsx_strdup(what);
+	}
+	pthread_mutex_unlock(&l->lock);
+}
+
+void nsx_schema_lose_rows(const struct nsx_schema *s, enum nsx_view v,
+			  const struct nsx_err *err)
+{
+	struct nsx_buf b = {0};
+
+	nsx_buf_printf(&b, "table %s is damaged: part of its rows could not be read "
+		       "(%s)", s->table[v]->name, err->msg);
+	nsx_schema_lose(s, b.p);
+	nsx_buf_done(&b);
+	pthread_mutex_lock(&s->losses->lock);
+	s->losses->is_of[v] = true;
+	pthread_mutex_unlock(&s->losses->lock);
+}
+
+bool nsx_has_lost_rows(const struct nsx_schema *s, enum nsx_view v)
+{
+	return s->losses->is_of[v];
+}
+
+const char *nsx_schema_loss(const struct nsx_schema *s, size_t i)
+{
+	const char *of_file = nsx_db_warning(s->db), *ret = NULL;
+
+	if (of_file && !i--)
+		return of_file;
+	pthread_mutex_lock(&s->losses->lock);
+	if (i < s->losses->n)
+		ret = s->losses->v[i];
+	pthread_mutex_unlock(&s->losses->lock);
+	return ret;
+}
+
 int nsx_schema_probe(struct nsx_db *db, struct nsx_schema *ret,
 		     struct nsx_err *err)
 {
@@ -505,6 +555,8 @@ int nsx_schema_probe(struct nsx_db *db, struct nsx_schema *ret,
 	*ret = (struct nsx_schema){.db = db, .arena = nsx_arena_new()};
 	ret->shifts = nsx_arena_get(ret->arena, sizeof(*ret->shifts));
 	ret->reach = nsx_arena_get(ret->arena, sizeof(*ret->reach));
+	ret->losses = nsx_arena_get(ret->arena, sizeof(*ret->losses));
+	(void)pthread_mutex_init(&ret->losses->lock, NULL);
 	resolve(ret);
 	rc = is_export(ret) ? create_views(ret, err) : refuse_foreign(ret, err);
 	rc = rc ?: read_meta(ret, NSX_VIEW_export_meta, "EXPORT_PRODUCT_VERSION",
@@ -521,6 +573,12 @@ int nsx_schema_probe(struct nsx_db *db, struct nsx_schema *ret,
 
 void nsx_schema_done(struct nsx_schema *s)
 {
+	struct nsx_losses *l = s->losses;
+
+	for (size_t i = 0; i < l->n; i++)
+		free(l->v[i]);
+	free(l->v);
+	(void)pthread_mutex_destroy(&l->lock);
 	nsx_arena_free(s->arena);
 	s->arena = NULL;
 }

@@ -7,6 +7,7 @@
 #ifndef NSX_SCHEMA_H
 #define NSX_SCHEMA_H
 
+#include <pthread.h>
 #include "sqlite/db.h"
 
 enum nsx_view {
@@ -95,6 +96,13 @@ struct nsx_reach {
 	int64_t from_ns, to_ns;
 };
 
+struct nsx_losses { /* nsx_schema_lose */
+	pthread_mutex_t lock;
+	char **v; /* in order of text */
+	size_t n, cap;
+	bool is_of[NSX_NVIEWS];
+};
+
 struct nsx_schema {
 	struct nsx_db *db;
 	const struct nsx_table_info *table[NSX_NVIEWS]; /* NULL: absent      */
@@ -106,6 +114,7 @@ struct nsx_schema {
 					    view where a table should be"    */
 	const char *product_version, *schema_version; /* "" if not recorded  */
 	struct nsx_reach *reach; /* set by the loader                          */
+	struct nsx_losses *losses; /* what could not be read                   */
 	bool on_windows; /* it was recorded there                            */
 	struct nsx_shifts *shifts; /* empty until a trace is loaded          */
 	struct nsx_arena *arena;
@@ -117,6 +126,19 @@ struct nsx_schema {
 int nsx_schema_open(const char *path, struct nsx_schema *ret,
 		    struct nsx_err *err) NSX_CHECKED;
 void nsx_schema_close(struct nsx_schema *s);
+
+/* What could not be read is noted here, whoever meets it: every answer is then of a
+ * part, and says so.  Of any thread.
+ */
+void nsx_schema_lose(const struct nsx_schema *s, const char *what);
+/* Of a view's table, for err. */
+void nsx_schema_lose_rows(const struct nsx_schema *s, enum nsx_view v,
+			  const struct nsx_err *err);
+bool nsx_has_lost_rows(const struct nsx_schema *s, enum nsx_view v);
+/* The i-th: of the file itself first (nsx_db_warning), then in order of text; NULL:
+ * there are not so many.  It stays where it is.
+ */
+const char *nsx_schema_loss(const struct nsx_schema *s, size_t i);
 
 /* Probes db and creates the TEMP views of fields.def. Errors: NSX_E_SCHEMA when
  * the database is not an nsys export, saying what it is. Owner: the caller,

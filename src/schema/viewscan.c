@@ -41,18 +41,30 @@ int nsx_view_open(const struct nsx_schema *s, struct nsx_db *db, enum nsx_view v
 }
 
 struct job {
+	const struct nsx_schema *s;
+	enum nsx_view v;
 	struct nsx_scan *scan;
 	nsx_row_fn fn;
 	char *ctx;
 	size_t ctx_size;
 };
 
+/* Damage ends a part, and no more. */
+static int note_damage(const struct job *job, int rc, const struct nsx_err *err)
+{
+	if (!nsx_is_damage(rc))
+		return rc;
+	nsx_schema_lose_rows(job->s, job->v, err);
+	return 0;
+}
+
 static int run_part(void *ctx, size_t i, struct nsx_err *err)
 {
 	struct job *job = ctx;
 
-	return nsx_scan_run(job->scan, (unsigned)i, NULL, job->fn,
-			    job->ctx + i * job->ctx_size, err);
+	return note_damage(job, nsx_scan_run(job->scan, (unsigned)i, NULL, job->fn,
+					     job->ctx + i * job->ctx_size, err),
+			   err);
 }
 
 int nsx_view_scan(const struct nsx_schema *s, enum nsx_view v,
@@ -61,7 +73,7 @@ int nsx_view_scan(const struct nsx_schema *s, enum nsx_view v,
 		  struct nsx_err *err)
 {
 	const char *columns[NSX_MAX_COLUMNS];
-	struct job job = {NULL, fn, ctx, ctx_size};
+	struct job job = {s, v, NULL, fn, ctx, ctx_size};
 	struct nsx_db *db;
 	int rc;
 
@@ -70,8 +82,9 @@ int nsx_view_scan(const struct nsx_schema *s, enum nsx_view v,
 	for (unsigned i = 0; i < nfields; i++)
 		columns[i] = s->column[fields[i]];
 	db = nsx_db_clone(s->db);
-	rc = nsx_view_open(s, db, v, columns, nfields, nparts, &job.scan, err) ?:
-	     nsx_par(nparts, nsx_scan_parts(job.scan), run_part, &job, err);
+	rc = nsx_view_open(s, db, v, columns, nfields, nparts, &job.scan, err);
+	rc = rc ? note_damage(&job, rc, err) :
+		  nsx_par(nparts, nsx_scan_parts(job.scan), run_part, &job, err);
 	nsx_scan_close(job.scan);
 	nsx_db_close(db);
 	return rc;

@@ -19,8 +19,9 @@ int nsx_view_open(const struct nsx_schema *s, struct nsx_db *db, enum nsx_view v
 /* Hands every row of the view's table to fn, the fields in the order asked
  * (absent columns read as NULL).  At most nparts (1 .. NSX_MAX_THREADS) parts
  * are read side by side; part p calls fn with ctx + p * ctx_size.  Parts cover
- * the rows in order.  No table: no call.
- * Errors: those of nsx_scan_run, NSX_E_NOMEM.
+ * the rows in order.  No table: no call.  Of a damaged table what can be read is
+ * handed over, and the rest is noted (nsx_schema_lose_rows).
+ * Errors: those of fn, NSX_E_IO, NSX_E_NOMEM.
  */
 int nsx_view_scan(const struct nsx_schema *s, enum nsx_view v,
 		  const enum nsx_field *fields, unsigned nfields,

@@ -74,7 +74,7 @@ static void add_ordinal(struct nsx_loader *l, const struct nsx_val *v)
 			.gpu_id = nsx_i64_or(&v[2], -1),
 			.uuid = nsx_read_text(l, &v[3]),
 			.sm_count = nsx_i64_or(&v[4], -1)}))
-		nsx_load_lost(l, &err);
+		nsx_schema_lose(l->schema, err.msg);
 }
 
 static nsx_str gpu_key(struct nsx_loader *l, const struct nsx_ordinal *o)
@@ -90,7 +90,7 @@ static nsx_str gpu_key(struct nsx_loader *l, const struct nsx_ordinal *o)
 			return l->t->gpu[i].uuid;
 	snprintf(text, sizeof(text), "gpu%lld", (long long)o->gpu_id);
 	if (nsx_strings_add(l->strings, text, strlen(text), &s, &err))
-		nsx_load_lost(l, &err);
+		nsx_schema_lose(l->schema, err.msg);
 	return s;
 }
 
@@ -406,7 +406,7 @@ static void add_stream_type(struct nsx_loader *l, const struct nsx_val *v)
 	if (type)
 		*type = NSX_MAX(*type, nsx_u8_or(&v[3], NSX_STREAM_UNKNOWN));
 	else
-		nsx_load_lost(l, &err);
+		nsx_schema_lose(l->schema, err.msg);
 }
 
 static void type_streams(struct nsx_loader *l)

@@ -80,7 +80,7 @@ static void name_thread(struct nsx_loader *l, const struct nsx_val *v)
 	if (thread == NSX_NONE)
 		return;
 	if (nsx_read_thread_name(&p, &v[1], &name, &err))
-		nsx_load_lost(l, &err);
+		nsx_schema_lose(l->schema, err.msg);
 	else
 		l->t->thread[thread].name = name;
 }

@@ -229,18 +229,15 @@ static int publish_raw_names(struct nsx_loader *l, struct nsx_err *err)
 	return 0;
 }
 
-/* Damage is met in the order of threads; told in order of text. */
+/* Met in the order of threads; told in order of text. */
 static void publish_warnings(struct nsx_loader *l)
 {
 	const struct nsx_schema *s = l->schema;
 	size_t n = 0;
 
-	if (nsx_db_warning(s->db)) {
-		nsx_load_warn(l, "%s", nsx_db_warning(s->db));
-		l->t->damaged = true;
-	}
 	if (nsx_db_note(s->db))
 		nsx_load_warn(l, "%s", nsx_db_note(s->db));
+	l->t->damaged = nsx_schema_loss(s, 0) != NULL;
 	for (unsigned v = 0; v < NSX_NVIEWS; v++)
 		if (s->refused[v])
 			nsx_load_warn(l, "%s was not read: %s",
@@ -337,7 +334,8 @@ static int load(struct nsx_loader *l, const struct nsx_load_opts *opts,
 {
 	int rc;
 
-	*l->schema->reach = (struct nsx_reach){0};
+	if (l->schema->reach->is_on) /* others may be reading it */
+		*l->schema->reach = (struct nsx_reach){0};
 	rc = nsx_load_strings(l, err) ?:
 	     nsx_load_stacks(l, err) ?:
 	     (opts->window ? nsx_window_range(l, opts->window, &l->window_range,

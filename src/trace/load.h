@@ -333,8 +333,6 @@ int nsx_load_tables(struct nsx_loader *l, struct nsx_tableload *list,
 void nsx_load_rows(struct nsx_loader *l, enum nsx_view view,
 		   const char *columns, unsigned n,
 		   void (*fn)(struct nsx_loader *l, const struct nsx_val *v));
-/* A small thing that could not be kept: said, and the report is partial. */
-void nsx_load_lost(struct nsx_loader *l, const struct nsx_err *err);
 
 /* Cells -------------------------------------------------------------------*/
 

@@ -32,10 +32,8 @@ static int open_table(struct nsx_loader *l, struct nsx_tableload *t,
 				     NULL : s->column[t->fields[i]];
 	rc = nsx_view_open(s, s->db, t->view, columns, t->nfields, l->threads,
 			   &t->scan, err);
-	if (rc == NSX_E_DATA || rc == NSX_E_DB) {
-		nsx_load_warn(l, "table %s could not be read: %s",
-			      s->table[t->view]->name, err->msg);
-		l->t->damaged = true;
+	if (nsx_is_damage(rc)) {
+		nsx_schema_lose_rows(s, t->view, err);
 		return 0;
 	}
 	if (rc)
@@ -133,7 +131,6 @@ static int on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 
 static int run_part(struct jobs *jobs, struct nsx_part *p, struct nsx_err *err)
 {
-	const char *name = jobs->l->schema->table[p->table->view]->name;
 	struct nsx_err late;
 	int rc;
 
@@ -154,11 +151,8 @@ static int run_part(struct jobs *jobs, struct nsx_part *p, struct nsx_err *err)
 	if (nsx_groups_settle(&jobs->l->shapes, &jobs->l->lock, p->shapes,
 			      &late))
 		return *err = late, late.rc;
-	if (!rc)
-		return 0;
-	nsx_load_warn(jobs->l, "table %s is damaged: part of its rows could "
-		      "not be read (%s)", name, err->msg);
-	__atomic_store_n(&jobs->l->t->damaged, true, __ATOMIC_RELAXED);
+	if (rc)
+		nsx_schema_lose_rows(jobs->l->schema, p->table->view, err);
 	return 0;
 }
 
@@ -279,17 +273,8 @@ void nsx_load_rows(struct nsx_loader *l, enum nsx_view view,
 		fn(l, v);
 		rc = 0;
 	}
-	if (rc < 0) {
-		nsx_load_warn(l, "table %s is damaged: %s",
-			      l->schema->table[view]->name, err.msg);
-		l->t->damaged = true;
-	}
-}
-
-void nsx_load_lost(struct nsx_loader *l, const struct nsx_err *err)
-{
-	nsx_load_warn(l, "%s", err->msg);
-	l->t->damaged = true;
+	if (rc < 0)
+		nsx_schema_lose_rows(l->schema, view, &err);
 }
 
 nsx_str nsx_read_text(struct nsx_loader *l, const struct nsx_val *v)
@@ -299,7 +284,7 @@ nsx_str nsx_read_text(struct nsx_loader *l, const struct nsx_val *v)
 
 	if (v->type == NSX_V_TEXT && v->len &&
 	    nsx_strings_add(l->strings, v->u.p, v->len, &s, &err))
-		nsx_load_lost(l, &err);
+		nsx_schema_lose(l->schema, err.msg);
 	return s;
 }
 

@@ -356,7 +356,7 @@ static void name_sampled(struct nsx_loader *l, const struct nsx_val *v)
 	struct nsx_err err;
 
 	if (s && nsx_read_thread_name(&p, &v[1], &s->name, &err))
-		nsx_load_lost(l, &err);
+		nsx_schema_lose(l->schema, err.msg);
 }
 
 int nsx_load_samples(struct nsx_loader *l, struct nsx_err *err)

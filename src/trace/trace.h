@@ -462,9 +462,9 @@ struct nsx_trace {
 				   window, or where that is about all of the
 				   trace, from INT64_MIN to INT64_MAX        */
 	int64_t first_ns, last_ns; /* hull of everything loaded              */
-	const char **warnings;	/* damaged tables, refused views, ...        */
+	const char **warnings;	/* refused views, too many GPUs, ...         */
 	size_t nwarnings;
-	bool damaged; /* a table could not be read to its end: exit 4        */
+	bool damaged; /* when it was loaded; all of it: nsx_report_damage    */
 	const char *pid_source_kernel, *pid_source_runtime, *pid_source_nvtx;
 	struct nsx_osrt_sum *osrt_sum;
 	size_t nosrt_sums;
@@ -495,8 +495,8 @@ struct nsx_load_opts {
  * rows far from it are looked at and not read (queries/README.md 1): of these only
  * first_ns, last_ns, full, threads, streams and defects of time are told, besides
  * rows that the window's need: the calls that launched what runs in it, and ranges
- * around these.  A table damaged in the middle keeps the rows before the damage, with
- * a warning.
+ * around these.  A table damaged in the middle keeps the rows before the damage
+ * (nsx_schema_loss).
  * Owner: the caller, nsx_trace_free; borrows schema.
  * Errors: NSX_E_NOMEM, NSX_E_STOP, NSX_E_USAGE (bad window), NSX_E_DATA when
  * no table at all could be read.

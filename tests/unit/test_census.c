@@ -8,6 +8,8 @@
 enum { OPS = 20000, STREAMS = 3, KINDS = 4, CAUSES = 3 };
 
 struct fixture {
+	struct nsx_schema schema;
+	struct nsx_losses losses;
 	struct nsx_trace t;
 	struct nsx_facts f;
 	struct nsx_report r;
@@ -91,6 +93,9 @@ static int set_up(void **state)
 	assert_int_equal(nsx_pack_index(x->f.arena, x->range, OPS, "ranges",
 					&x->f.nvtx.op_range, &err), 0);
 	x->t.strings = x->f.strings = nsx_strings_new();
+	assert_int_equal(nsx_db_new(&x->schema.db, &err), 0);
+	x->schema.losses = &x->losses;
+	x->t.schema = &x->schema;
 	x->r.trace = &x->t;
 	x->r.facts = &x->f;
 	assert_int_equal(nsx_census_new(&x->t, &x->f, &x->c, &err), 0);
@@ -104,6 +109,7 @@ static int tear_down(void **state)
 	struct fixture *x = *state;
 
 	nsx_census_free(x->c);
+	nsx_db_close(x->schema.db);
 	nsx_strings_free(x->f.strings);
 	nsx_arena_free(x->f.device_arena[0]);
 	nsx_arena_free(x->f.arena);

@@ -491,6 +491,10 @@ int nsx_facts_metrics(struct nsx_facts *f, const struct nsx_trace *t,
 		r.m->damage = nsx_arena_strdup(a, err->msg);
 		rc = 0;
 	}
+	if (r.m->damage) {
+		(void)nsx_fail(err, NSX_E_DATA, "%s", r.m->damage);
+		nsx_schema_lose_rows(t->schema, NSX_VIEW_gpu_metric, err);
+	}
 	for (unsigned p = 0; r.parts && p < r.nparts; p++) {
 		fold_done(&r.parts[p]);
 		if (r.damage)

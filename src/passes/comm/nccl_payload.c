@@ -60,8 +60,6 @@ int nccl_fill_messages(const struct nsx_run *run, struct nsx_section *out,
 	}
 	if (nsx_nccl_calls(t, run->opts->threads, run->scratch, &calls, err))
 		return err->rc;
-	if (calls.is_partial)
-		nsx_note(out, "message sizes are of a part of the calls");
 	nsx_sort(calls.v, calls.n, sizeof(*calls.v), cmp_call);
 	NSX_EACH_RUN(i, next, calls.n, calls.v[next].op == calls.v[i].op)
 		if (add_op(run, &calls.v[i], next - i, table, err))

@@ -247,7 +247,7 @@ static void check_session(struct nsx_quality *q)
 	const struct nsx_window read = nsx_read_window(q->t);
 	double ms = (double)(w->end_ns - w->start_ns) / 1e6;
 	const struct nsx_profiler *p = q->run->facts->profiler;
-	double pct = p && !p->damage ? p->most_lost_pct : NAN;
+	double pct = p ? p->most_lost_pct : NAN;
 
 	if (w->start_ns == w->end_ns)
 		nsx_check(q, "session", WARN, "window", 0,

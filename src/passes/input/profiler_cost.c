@@ -48,7 +48,7 @@ static void fill_costs(const struct nsx_trace *t, const struct nsx_profiler *p,
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+	       struct nsx_err *err NSX_UNUSED)
 {
 	const struct nsx_profiler *p = run->facts->profiler;
 	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
@@ -57,8 +57,6 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		return nsx_cannot(out, "the trace has no rows of "
 				       "PROFILER_OVERHEAD or "
 				       "CUPTI_ACTIVITY_KIND_OVERHEAD");
-	if (p->damage)
-		return nsx_fail(err, NSX_E_DATA, "%s", p->damage);
 	fill_costs(run->trace, p, table);
 	nsx_put(out, "most_lost_ms", nsx_ms(p->most_lost_ns));
 	nsx_put(out, "most_lost_pct", nsx_real(p->most_lost_pct));

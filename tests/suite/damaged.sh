@@ -1,0 +1,75 @@
+#!/bin/sh
+# A damaged page of every table that is read, in turn: the report says so, on stderr too,
+# and exits with 4; every answer, digest, comparison and conversion that rests on the
+# table does the same, and none ends without a result. A cut file leads the report.
+# usage: damaged.sh BUILD_DIR
+. "$(dirname "$0")/../suite.sh"
+python3 -B - "$prog" "$fix" <<'P'
+import glob, json, os, sqlite3, subprocess, sys
+prog, fixtures = sys.argv[1:]
+passed = failed = 0
+
+
+def ok(what, holds, seen=''):
+    global passed, failed
+    passed, failed = passed + bool(holds), failed + (not holds)
+    if not holds:
+        print('FAIL damaged: %s: %s' % (what, seen))
+
+
+def run(*command):
+    r = subprocess.run([prog, *command], capture_output=True, text=True)
+    return r.returncode, r.stderr.strip(), r.stdout
+
+
+smallest = {}
+for f in sorted(glob.glob(fixtures + '/*.sqlite'), key=os.path.getsize):
+    try:
+        db = sqlite3.connect('file:%s?mode=ro&immutable=1' % f, uri=True)
+        for name, page in db.execute("SELECT name, rootpage FROM sqlite_master WHERE type = 'table' AND rootpage > 1"):
+            if name not in smallest and db.execute('SELECT 1 FROM "%s" LIMIT 1' % name).fetchone():
+                smallest[name] = f, page, db.execute('PRAGMA page_size').fetchone()[0]
+    except sqlite3.Error:
+        pass
+PART = 'this is of a part: '
+sound = {}
+told = 0
+for table, (f, page, size) in sorted(smallest.items()):
+    with open(f, 'rb') as x:
+        data = bytearray(x.read())
+    data[(page - 1) * size:page * size] = b'\xff' * size
+    with open('x.sqlite', 'wb') as x:
+        x.write(data)
+    code, error, out = run('x.sqlite', '--json')
+    ok(table + ': a report', code in (0, 4), (code, error))
+    if code != 4:
+        continue
+    told += 1
+    ok(table + ': why the code is 4', error.startswith('nsys-explain: ' + PART) and '\n' not in error, error)
+    ok(table + ': the first warning', json.loads(out)['warnings'][0] in error or 'section' in json.loads(out)['warnings'][0], out[:300])
+    for command in (['ask', 'x.sqlite', 'findings'], ['digest', 'x.sqlite', '-q', '-o', 'x.nsxd'], ['diff', f, 'x.sqlite'],
+                    ['convert', 'x.sqlite', '-q', '-o', 'x.pftrace']):
+        what, key = table + ': ' + command[0], (f, command[0])
+        if key not in sound:
+            sound[key] = run(*[f if c == 'x.sqlite' else c for c in command])[0]
+        code, error, out = run(*command)
+        ok(what, code == 4 or (code == sound[key] and (code > 1 or table.startswith('ENUM'))) or code == 3 and 'damaged' in error,
+           (code, sound[key], error))
+        if command[0] == 'ask':
+            ok(what + ' says it', code == 4 and error.startswith('nsys-explain: ' + PART) and 'of what could be read' in out, (error, out[-400:]))
+ok('tables whose damage is told', told > 40, told)
+f = os.path.join(fixtures, 'synthetic.sqlite')
+with open(f, 'rb') as x:
+    data = x.read()
+with open('cut.sqlite', 'wb') as x:
+    x.write(data[:len(data) * 2 // 3])
+code, error, out = run('cut.sqlite', '--out', 'o')
+ok('a cut file is said on stderr', code == 4 and 'the file is cut' in error and '\n' not in error, error)
+ok('a cut file leads the page', 'the file is cut' in ' '.join(out.split('\n')[:6]), out)
+with open('o/report.json') as x:
+    ok('a cut file is the first warning', 'the file is cut' in json.load(x)['warnings'][0])
+code, error, out = run('cut.sqlite', '--out', 'o', '-q')
+ok('a cut file with -q', code == 4 and 'the file is cut' in error and not out, error)
+print('damaged: %d passed, %d failed' % (passed, failed))
+sys.exit(failed > 0)
+P
