@@ -192,7 +192,8 @@ void nsx_judge(const struct nsx_report *r, const struct nsx_ledger *l,
 	p->verdict = j.verdict;
 	p->first = j.first;
 	p->second = j.second;
-	if (r->facts->run_kind == NSX_RUN_START_UP) {
+	/* Of a damaged file what came after may be missing. */
+	if (r->facts->run_kind == NSX_RUN_START_UP && !nsx_report_damage(r)) {
 		p->verdict = NSX_V_STARTUP;
 		p->because = "it is paid once, so nothing is rated above low";
 	}
