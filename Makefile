@@ -148,10 +148,14 @@ unit:
 asan:
 	$(MAKE) check B=$B/asan CFLAGS='-O1 -g -fno-omit-frame-pointer' \
 	  SAN='-fsanitize=address,undefined -fno-sanitize-recover=all'
-## tsan: fixtures and traces with ThreadSanitizer, 8 threads
+## tsan: commands on fixtures and traces with ThreadSanitizer, 8 threads
 tsan:
 	$(MAKE) all fixtures B=$B/tsan CFLAGS='-O1 -g' SAN=-fsanitize=thread
-	tests/each.sh "$B/tsan/$(PROG) --threads 8 -q --json" $B/tsan/fixtures
+	for c in '--threads 8 -q --json' 'convert -o $B/tsan/out.pftrace' \
+		'digest --threads 8 -o $B/tsan/out.nsxd' \
+		'diff --threads 8 $B/tsan/fixtures/diff_before.sqlite'; do \
+		tests/each.sh "$B/tsan/$(PROG) $$c" $B/tsan/fixtures || exit; \
+	done
 ## valgrind: fixtures and traces under memcheck
 valgrind: all fixtures
 	tests/each.sh "valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite,indirect $B/$(PROG) --threads 2 -q --json" $B/fixtures

@@ -36,7 +36,7 @@ int nsx_detect_launching(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 			 m->storm.per_s,
 			 nsx_text_ns(d->found->arena, m->storm.median_ns),
 			 100 * share);
-	if (m->launches.held_ns * 2 > m->launches.ns)
+	if (m->launches.held_ns > m->launches.ns / 2)
 		nsx_fine(d->found,
 			 "Launch calls take %s of host time, but %s of it is "
 			 "back-pressure%s: the queue was full, so the host is "

@@ -55,11 +55,12 @@ static int unpack(const struct nsx_blob *b, size_t n, const char *what,
 		  uint64_t *ret, struct nsx_err *err)
 {
 	struct nsx_buf raw = {0};
-	struct nsx_bytes left;
+	struct nsx_bytes left = {0};
 	int rc = nsx_expand(b->p, b->n, n * 10, &raw, err);
 
-	left = (struct nsx_bytes){(unsigned char *)raw.p,
-				  (unsigned char *)raw.p + raw.n};
+	if (raw.n)
+		left = (struct nsx_bytes){(unsigned char *)raw.p,
+					  (unsigned char *)raw.p + raw.n};
 	for (size_t i = 0; i < n && !rc; i++)
 		if (!nsx_get_number(&left, &ret[i]))
 			rc = fail_column(what, err);

@@ -17,7 +17,11 @@
 #include "schema/viewscan.h"
 #include "sqlite/db.h"
 
-#define MOST_IMAGE ((size_t)1 << 35)
+/* What a digest may unpack to: no more than digests do (20 times their size at most), so that
+ * a file that was made to fill the memory does not.
+ */
+#define LEAST_ROOM ((size_t)64 << 20)
+enum { MOST_RATIO = 100 };
 
 static const char *const detail_names[NSX_NDETAILS] = {
 	[NSX_DETAIL_STEPS] = "steps", [NSX_DETAIL_COLLS] = "colls",
@@ -825,7 +829,7 @@ int nsx_digest_load(const char *path, unsigned keep, struct nsx_digest ***ret,
 	int rc = read_file(path, &raw, err);
 
 	if (!rc && nsx_is_squeezed(raw.p, raw.n)) {
-		rc = nsx_expand(raw.p, raw.n, MOST_IMAGE, &image, err);
+		rc = nsx_expand(raw.p, raw.n, LEAST_ROOM + MOST_RATIO * raw.n, &image, err);
 		if (rc)
 			nsx_wrap(err, "cannot read '%s'", path);
 		nsx_buf_done(&raw);

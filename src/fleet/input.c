@@ -159,6 +159,16 @@ static int read_one(void *ctx, size_t i, struct nsx_err *err)
 	return rc ? rc : nsx_stopped(err);
 }
 
+/* A line that says which input it was; a deep error may not name it. */
+static void tell_left_out(const char *path, const struct nsx_err *why, struct nsx_left_out *ret)
+{
+	ret->n++;
+	if (strstr(why->msg, path))
+		nsx_buf_printf(&ret->why, "%s\n", why->msg);
+	else
+		nsx_buf_printf(&ret->why, "cannot read '%s': %s\n", path, why->msg);
+}
+
 static int join(const struct reading *r, size_t n, struct nsx_digest ***ret,
 		size_t *ret_n, struct nsx_left_out *left_out, struct nsx_err *err)
 {
@@ -172,10 +182,8 @@ static int join(const struct reading *r, size_t n, struct nsx_digest ***ret,
 	for (size_t i = 0; i < n; i++) {
 		struct result *x = &r->results[i];
 
-		if (x->err.rc) {
-			left_out->n++;
-			nsx_buf_printf(&left_out->why, "%s\n", x->err.msg);
-		}
+		if (x->err.rc)
+			tell_left_out(r->in->path[i], &x->err, left_out);
 		if (x->n)
 			memcpy(*ret + *ret_n, x->v, x->n * sizeof(*x->v));
 		*ret_n += x->n;
