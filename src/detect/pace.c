@@ -24,11 +24,9 @@ enum { FEWEST = 8, FEWEST_MADE_UP = 48 /* by chance 1 in 200 look so */,
 /* The iterations of the limiting GPU in the judged window. */
 struct rhythm {
 	double period_ns; /* median; 0: they are few, or not of one length   */
-	bool makes_up;	  /* the GPU idles as much longer as it worked less  */
-	bool is_clock;	  /* ... even where nobody says what is waited for   */
-	bool keeps_time;  /* what one is too long the next is too short      */
-	bool keeps_phase; /* ... none is slow, and a quarter of them together strays
-			     hardly farther than one                         */
+	bool is_clock;	  /* the GPU idles as much longer as it worked less  */
+	bool keeps_phase; /* what one is too long the next is too short, none is slow, and
+			     a quarter of them together strays hardly farther than one */
 };
 
 /* Whether lengths return every few iterations, as those of batches that differ do: short
@@ -84,9 +82,8 @@ static void find_sway(int64_t *ns, size_t n, double median, double apart,
 
 		quarter += by * by;
 	}
-	ret->keeps_time = n >= FEWEST_MADE_UP && alone > 0 && !again &&
-			  with_next <= -MADE_UP * alone;
-	ret->keeps_phase = ret->keeps_time && !nslow && quarter <= LITTLE * alone;
+	ret->keeps_phase = n >= FEWEST_MADE_UP && alone > 0 && !again && !nslow &&
+			   with_next <= -MADE_UP * alone && quarter <= LITTLE * alone;
 }
 
 static int find_rhythm(struct nsx_detect *d, struct rhythm *ret,
@@ -120,30 +117,31 @@ static int find_rhythm(struct nsx_detect *d, struct rhythm *ret,
 		return 0;
 	ret->period_ns = median;
 	idle_apart = nsx_median_distance(idle_ns, n, &idle);
-	ret->makes_up = STEADIER * apart < idle_apart;
 	ret->is_clock = apart <= CLOCK * median &&
 			STEADIER * STEADIER * apart < idle_apart;
 	find_sway(in_order, n, median, apart, ret);
 	return 0;
 }
 
-/* Whether launching threads wait most of the time for other threads, or ranks, of
- * their program: what those do is then the cause.
+/* Whether launching threads wait mostly for other threads, or ranks, of their program: what
+ * those do is then the cause.
  */
 static bool waits_inside(const struct nsx_detect *d)
 {
 	struct nsx_outside o;
-	int64_t ns = 0;
+	int64_t all_ns = 0, ns = 0;
 
 	for (size_t at = 0; nsx_outside_next(d->trace, &at, &o);) {
 		const char *name = nsx_text(d->trace, o.name);
 
-		if (nsx_is_judged(d, o.start_ns) &&
-		    (o.is_mpi || !strncmp(name, "pthread_", 8) ||
-		     !strncmp(name, "sem_", 4) || !strcmp(name, "futex")))
+		if (!nsx_is_judged(d, o.start_ns))
+			continue;
+		nsx_add_to(&all_ns, o.end_ns - o.start_ns);
+		if (o.is_mpi || !strncmp(name, "pthread_", 8) ||
+		     !strncmp(name, "sem_", 4) || !strcmp(name, "futex"))
 			nsx_add_to(&ns, o.end_ns - o.start_ns);
 	}
-	return 2 * ns >= d->w.end_ns - d->w.start_ns;
+	return ns && ns >= all_ns / 2;
 }
 
 /* Whether what launching threads wait for outside CUDA is mostly input that is the program's
@@ -178,19 +176,13 @@ static bool computes_throughout(const struct nsx_detect *d)
 	       (1 - MUCH) * (double)(d->w.end_ns - d->w.start_ns);
 }
 
-/* Where the calls that wait can be named they may be the program's own, such as a slow
- * loader's, unless the GPU's idle time tells of a clock.  Where hardly any is named, as where
- * only the scheduler tells of them, they may be for anything, unless the lengths tell of one.
- * Where no wait was recorded only a clock can be told.
- */
-static bool is_paced(const struct rhythm *r, bool sees_waits, double named_share)
+/* Where no wait was recorded the lengths have to tell of a clock. */
+static bool is_paced(const struct rhythm *r, bool sees_waits)
 {
-	if (!sees_waits)
-		return r->is_clock || r->keeps_phase;
-	return r->makes_up || (r->keeps_time && named_share < MUCH);
+	return sees_waits || r->is_clock || r->keeps_phase;
 }
 
-enum { HOST, BOTH, OS, NPLANS }; /* that take no time: its code, waits outside CUDA */
+enum { HOST, BOTH, NPLANS }; /* that take no time: its code, waits outside CUDA */
 
 /* What a host that took no time and had no waits outside CUDA would win is next to
  * nothing if these waits end when they did.
@@ -202,13 +194,13 @@ static int judge(const struct nsx_detect *d, const struct rhythm *r, bool sees_w
 				       {.verb = NSX_NO_OS_WAIT, .name = ".",
 					.is_pattern = true}};
 	const struct nsx_plan plans[NPLANS] = {
-		[HOST] = {v, 1}, [BOTH] = {v, 2}, [OS] = {v + 1, 1}};
+		[HOST] = {v, 1}, [BOTH] = {v, 2}};
 
 	*ret = false;
 	if (nsx_replay_prices(d->facts->model, plans, NULL, NPLANS, 1, g, err))
 		return err->rc;
 	*ret = g[HOST].confidence != NSX_CONF_NONE && g[BOTH].share >= MUCH &&
-	       is_paced(r, sees_waits, g[OS].share) &&
+	       is_paced(r, sees_waits) &&
 	       (!sees_waits ||
 		(double)g[HOST].low_ns < SURE * (double)g[BOTH].gain_ns);
 	return 0;
