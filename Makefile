@@ -148,6 +148,9 @@ unit:
 asan:
 	$(MAKE) check B=$B/asan CFLAGS='-O1 -g -fno-omit-frame-pointer' \
 	  SAN='-fsanitize=address,undefined -fno-sanitize-recover=all'
+## told: tests/told.tsv, a record of what is told first of each trace that is ours
+told: all fixtures
+	tests/told.sh $B >tests/told.tsv
 ## tsan: commands on fixtures and traces with ThreadSanitizer, 8 threads
 tsan:
 	$(MAKE) all fixtures B=$B/tsan CFLAGS='-O1 -g' SAN=-fsanitize=thread

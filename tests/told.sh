@@ -1,5 +1,5 @@
 #!/bin/sh
-# What is told first of every trace at hand: of the first five findings the key, the severity,
+# What is told first of fixtures and measured captures, or of the traces given: of the first five findings the key, the severity,
 # the price as a share of the judged window and the place. It shows what a change of the
 # rules moves; it is a record and no judge.
 # usage: told.sh BUILD_DIR [TRACE...] >told.tsv
@@ -15,8 +15,9 @@ if [ $# -eq 0 ]; then
 		case $f in *.gz) gzip -dc "$f" ;; *) cat "$f" ;; esac >"$tmp/$name.sql"
 		"$b/mkfixture" "$tmp/$name.sql" "$tmp/measured.$name.sqlite"
 	done
-	set -- "$b"/fixtures/*.sqlite "$tmp"/*.sqlite "$tests"/../../shared/traces/*.sqlite
+	set -- "$b"/fixtures/*.sqlite "$tmp"/*.sqlite
 fi
+# shellcheck disable=SC2016 # its own shell expands $0 to $2
 for f; do [ ! -e "$f" ] || echo "$f"; done |
 	xargs -P "$(nproc)" -I{} sh -c '
 	n=$(basename "{}" .sqlite)

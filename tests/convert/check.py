@@ -115,16 +115,20 @@ def memory(t, first):
 
 
 def queues(calls, work):
-    """Depths by stream: from the start of a call to that of the first work it caused."""
-    began, caused = {}, {}
-    for key, start, end in calls:
-        began[key] = min(began.get(key, (start, -end)), (start, -end))
+    """Depths by stream: from the start of a call to that of the first work it caused.  An id that is
+    used again names the last call before the work; of calls inside of each other the outermost."""
+    began, caused = defaultdict(list), {}
+    for key, start, end in sorted(calls, key=lambda c: (c[1], -c[2])):
+        if not began[key] or start >= began[key][-1][1]:
+            began[key].append((start, end))
     for key, start, stream in work:
-        if key in began:
-            caused[key] = min(caused.get(key, (start, stream)), (start, stream))
+        before = [i for i, call in enumerate(began.get(key, [])) if call[0] <= start]
+        if began.get(key):
+            call = (key, before[-1] if before else 0)
+            caused[call] = min(caused.get(call, (start, stream)), (start, stream))
     steps = defaultdict(lambda: defaultdict(int))
-    for key, (start, stream) in caused.items():
-        steps[stream][min(began[key][0], start)] += 1
+    for (key, i), (start, stream) in caused.items():
+        steps[stream][min(began[key][i][0], start)] += 1
         steps[stream][start] -= 1
     return [v for x in steps.values() for v in levels(x, 0, MAX)]
 
