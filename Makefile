@@ -261,5 +261,5 @@ help:
 	@sed -n 's/^## /  make /p' $(MAKEFILE_LIST)
 
 -include $(patsubst %.c,$B/%.d,$(SRC)) $(UNIT:=.d)
-.PHONY: all lib static demo check fuzz fuzz-programs fixtures test-programs golden refresh unit asan tsan valgrind coverage bench bench-fleet pgo warnings lint dist deb install install-program uninstall clean help FORCE
+.PHONY: told all lib static demo check fuzz fuzz-programs fixtures test-programs golden refresh unit asan tsan valgrind coverage bench bench-fleet pgo warnings lint dist deb install install-program uninstall clean help FORCE
 .DELETE_ON_ERROR:

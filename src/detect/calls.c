@@ -22,8 +22,7 @@ enum {
 	SMALL_BYTES = 64 << 10, /* a copy of less is waited for, not moved   */
 	LATER_NS = 100000,   /* no launch takes so long to reach a GPU       */
 	VALUE_BYTES = 64,    /* more than a value or a few: the results of a step */
-	AHEAD_NS = 20000,    /* of work left is enough to queue more, and a wait
-			       this long is one                              */
+	ASKS_AGAIN_NS = 20000, /* from one question at most to the next      */
 	LOAD_NS = 50000000, /* a launch this long, while the GPU idles, loads
 			       or compiles code: else the queue is full      */
 	FIRST_NS = 1000000, /* ... that is a thread's first of a kernel      */
@@ -64,14 +63,10 @@ struct group { /* calls of one API that do one thing */
 	size_t nrefills;     /* such calls that came next after its waits    */
 	int64_t refill_ns;
 	int64_t idle_ns;     /* of the GPU, during its calls                 */
-	size_t nlong;	     /* that lasted ...                              */
-	size_t nahead;	     /* ... and after which the GPU had compute left
-				when the thread went on                      */
 	int64_t ns, cost_ns;
 	int64_t edge_ns;     /* of its calls, but for waits, that GPU work waits
 				for at the window's ends                     */
 	int64_t between_ns;  /* POLL, SLOW: from each to the next that follows */
-	double squares;	     /* of the costs, summed                         */
 	size_t copies[NWAYS]; /* small ones, for which its calls wait         */
 	int64_t bytes[NWAYS]; /* of the largest of them                       */
 	struct nsx_place place; /* with most of its time                     */
@@ -94,9 +89,7 @@ struct calls {
 	uint32_t *launcher; /* by kernel name: 1 + the last thread so far that
 			       launched one                                  */
 	bool is_first; /* the call being read is its thread's first of a kernel */
-	int64_t queued_ns; /* until when what it has launched computes       */
 	int64_t ended_ns;  /* its last call                                  */
-	uint32_t waited;   /* group of its last wait, till it goes on; NSX_NONE */
 	uint32_t copied;   /* the small copy that it queued last, if nothing
 			      and no wait came after; NSX_NONE               */
 	uint32_t asked;	  /* group of the call before, if that asks; NSX_NONE */
@@ -269,15 +262,6 @@ static struct group *group_of(struct calls *c, enum kind kind, nsx_str raw,
 	return x;
 }
 
-static void count_wait(struct calls *c, uint32_t g, int64_t ns)
-{
-	c->emptied = g;
-	if (ns < AHEAD_NS)
-		return;
-	c->v[g].nlong++;
-	c->waited = g;
-}
-
 /* What the first call after a wait takes, apart: a wait may have emptied the pool. */
 static void count_refill(struct calls *c, int64_t ns)
 {
@@ -286,14 +270,6 @@ static void count_refill(struct calls *c, int64_t ns)
 	++*(x ? &x->nrefills : &c->nserved);
 	nsx_add_to(x ? &x->refill_ns : &c->served_ns, ns);
 	c->emptied = NSX_NONE;
-}
-
-/* Whether the last wait left the GPU work until the thread queues more, or waits. */
-static void settle(struct calls *c, int64_t at_ns)
-{
-	if (c->waited != NSX_NONE)
-		c->v[c->waited].nahead += c->queued_ns - at_ns >= AHEAD_NS;
-	c->waited = NSX_NONE;
 }
 
 /* Counts the copy for which a wait waits: itself, or what was queued before it. */
@@ -375,7 +351,6 @@ static int add_cost(struct calls *c, struct group *x, size_t call, uint32_t rang
 
 			nsx_add_to(&all_ns, ns);
 			nsx_add_to(&x->idle_ns, NSX_MAX(0, b[i].gpu_idle_ns));
-			x->squares += (double)ns * (double)ns;
 		}
 	nsx_add_to(&x->cost_ns, all_ns);
 	return all_ns > 0 ?
@@ -394,7 +369,7 @@ static int add_question(struct calls *c, struct group *x, size_t call, struct ns
 
 	c->asked = x->kind == SLOW && calls->cls[call] == NSX_CALL_OTHER ?
 			   (uint32_t)(x - c->v) : NSX_NONE;
-	if (before == NSX_NONE || c->asked == NSX_NONE || ns > AHEAD_NS)
+	if (before == NSX_NONE || c->asked == NSX_NONE || ns > ASKS_AGAIN_NS)
 		return 0;
 	if (x->behind == NSX_NONE)
 		x->behind = before;
@@ -452,9 +427,8 @@ static int add_call(struct calls *c, size_t call, struct nsx_nvtx_walk *ranges,
 	x->count++;
 	x->frees |= t->calls.cls[call] == NSX_CALL_IMPLICIT_SYNC &&
 		    !(t->calls.flags[call] & NSX_CALL_MALLOC);
-	settle(c, nsx_call_start(&t->calls, call));
 	if (kind == WAIT)
-		count_wait(c, g, ns);
+		c->emptied = g;
 	if (x->is_pool)
 		count_refill(c, ns);
 	nsx_add_to(&x->ns, ns);
@@ -508,8 +482,7 @@ static int collect_thread(struct calls *c, uint32_t thread, uint32_t *below,
 
 	c->barrier = c->d->facts->thread_barriers[thread].at;
 	c->barriers_end = c->barrier + c->d->facts->thread_barriers[thread].n;
-	c->queued_ns = INT64_MIN / 2;
-	c->waited = c->copied = c->emptied = c->asked = NSX_NONE;
+	c->copied = c->emptied = c->asked = NSX_NONE;
 	c->launch = 0;
 	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++)
 		if (t->calls.cls[i] == NSX_CALL_LAUNCH)
@@ -522,11 +495,6 @@ static int collect_thread(struct calls *c, uint32_t thread, uint32_t *below,
 		if (start_ns >= c->d->w.end_ns)
 			break;
 		c->is_first = is_first(c, op);
-		if (op != NSX_NONE && t->ops.cls[op] == NSX_C_COMPUTE) {
-			settle(c, start_ns);
-			c->queued_ns = NSX_MAX(c->queued_ns,
-					       nsx_op_end(&t->ops, op));
-		}
 		if (nsx_call_end(&t->calls, i) <= c->d->w.start_ns ||
 		    (t->calls.flags[i] & NSX_CALL_NESTED))
 			continue;
@@ -843,21 +811,18 @@ static const char *say_idle(struct calls *c, uint32_t process, int64_t cost_ns,
 
 /* The calls of groups that are one. */
 struct total {
-	size_t count, nlong, nahead, nrefills, copies[NWAYS];
+	size_t count, nrefills, copies[NWAYS];
 	int64_t ns, between_ns, cost_ns, edge_ns, refill_ns, idle_ns, bytes[NWAYS];
-	const struct group *dearest;
 };
 static struct total total_of(const struct calls *c, const uint32_t *list,
 			     size_t n)
 {
-	struct total ret = {.dearest = &c->v[list[0]]};
+	struct total ret = {0};
 
 	for (size_t i = 0; i < n; i++) {
 		const struct group *x = &c->v[list[i]];
 
 		ret.count += x->count;
-		ret.nlong += x->nlong;
-		ret.nahead += x->nahead;
 		for (unsigned way = 0; way < NWAYS; way++) {
 			ret.copies[way] += x->copies[way];
 			ret.bytes[way] = NSX_MAX(ret.bytes[way], x->bytes[way]);
@@ -869,8 +834,6 @@ static struct total total_of(const struct calls *c, const uint32_t *list,
 		ret.nrefills += x->nrefills;
 		nsx_add_to(&ret.refill_ns, x->refill_ns);
 		nsx_add_to(&ret.idle_ns, x->idle_ns);
-		if (x->cost_ns > ret.dearest->cost_ns)
-			ret.dearest = x;
 	}
 	return ret;
 }

@@ -96,7 +96,7 @@ static void tell_price(const struct pauses *p, struct nsx_finding *f)
 	struct nsx_findings *l = p->d->found;
 	bool pytorch = p->d->is_pytorch;
 
-	f->is_bound = f->is_of_gpu = p->in_graphs;
+	f->is_bound = p->in_graphs;
 	f->evidence[1] = p->in_graphs ?
 		"an upper bound: as if one kernel did what follows each other, in "
 		"the same time" :

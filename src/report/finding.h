@@ -109,7 +109,6 @@ struct nsx_finding {
 	bool is_quiet;	    /* it raises no alarm, whatever it wins           */
 	bool is_set;	    /* the severity is the detector's                */
 	unsigned also; /* categories, a bit each, that it is found in as well */
-	bool is_of_gpu;	    /* the host is in time, whatever the category says */
 	const char *harmless; /* what there is, to say of it that it costs next to
 				 nothing: "The host waits 2 ms in f"; NULL   */
 
