@@ -531,6 +531,12 @@ static double worth(const struct nsx_finding *f)
 				 f->headroom_ns;
 }
 
+/* By which it is told: what of a remedy is only possible stands behind what is sure. */
+static double sure_worth(const struct nsx_finding *f)
+{
+	return f->surely.n ? NSX_MIN(worth(f), f->low_ns) : worth(f);
+}
+
 /* What is assumed raises no alarm, but for a kernel that is most of the work, unless it
  * would win little; nor does anything of a start-up, which is paid once.
  */
@@ -584,6 +590,7 @@ static int cmp_rank(const void *a, const void *b)
 		return is_capture(x->f) ? 1 : -1;
 	return NSX_CMP(y->f->severity, x->f->severity) ?:
 	       NSX_CMP(price_rank(y), price_rank(x)) ?:
+	       NSX_CMP(sure_worth(y->f), sure_worth(x->f)) ?:
 	       NSX_CMP(worth(y->f), worth(x->f)) ?:
 	       NSX_CMP(x->order, y->order);
 }

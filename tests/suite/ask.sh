@@ -25,7 +25,7 @@ refuses "no kernel matches 'nothing'; some that there are: '" "$t" kernel nothin
 refuses "cannot read the expression '\('" "$t" kernel '('
 refuses "no finding 'x'; there are 1 to [0-9]+: the question 'findings'" "$t" finding x
 says 'cannot tell|idle|bound' "$t" verdict
-says 'would win' "$t" finding top_kern # the beginning of one key
+says 'not in the trace' "$t" finding top_kern # the beginning of one key
 says '^medium|^high|^low|recommendation|would win' "$t" finding 1
 twice=$(for f in "$fix"/*.sqlite; do "$prog" ask "$f" finding 1 2>/dev/null | sed -n 's/.*[Ff]rom //p' | sort | uniq -d; done)
 if [ -z "$twice" ]; then ok; else bad "a place is said twice: $twice"; fi
