@@ -21,10 +21,11 @@ static double won_of(const struct nsx_diff *d)
 		1 - (double)t[1].span_ns / (double)t[0].span_ns : 0;
 }
 
-static bool is_gone(const struct nsx_finding_row *f)
+/* Whether it would win less than half as much time as before. */
+static bool is_gone(const struct nsx_finding_row *f, double won)
 {
 	return f->before && f->before->share > 0 && !f->before->is_minor &&
-	       (!f->after || f->after->share < f->before->share / 2);
+	       (!f->after || f->after->share * (1 - won) < f->before->share / 2);
 }
 
 size_t nsx_diff_promised(const struct nsx_diff *d, struct nsx_promise ret[NSX_MOST_PROMISES])
@@ -33,12 +34,12 @@ size_t nsx_diff_promised(const struct nsx_diff *d, struct nsx_promise ret[NSX_MO
 	size_t n = 0;
 
 	for (size_t i = 0; i < d->nfindings; i++)
-		all += is_gone(&d->findings[i]) ? d->findings[i].before->share : 0;
+		all += is_gone(&d->findings[i], won) ? d->findings[i].before->share : 0;
 	for (size_t i = 0; i < d->nfindings && n < NSX_MOST_PROMISES; i++) {
 		const struct nsx_side_finding *f = d->findings[i].before;
 		struct nsx_promise *p = &ret[n];
 
-		if (!is_gone(&d->findings[i]))
+		if (!is_gone(&d->findings[i], won))
 			continue;
 		*p = (struct nsx_promise){.finding = f, .won = won};
 		p->kept = (p->won >= KEPT_LEAST * f->share &&

@@ -44,7 +44,8 @@ def check_body(lines):
     seen = set()
     for i, line in enumerate(body):
         name = line[:60]
-        yield f"plural: {PLURAL.findall(line)} in '{line[:120]}'", not PLURAL.search(line)
+        words = re.sub(r"`[^`]*`", "", line)  # names are as the program gave them
+        yield f"plural: {PLURAL.findall(words)} in '{line[:120]}'", not PLURAL.search(words)
         for word in IDS:
             yield f"'{word}' in '{line[:120]}'", not re.search(rf"{word}(?![a-z])", line)
         if line.startswith("|"):
