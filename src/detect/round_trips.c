@@ -289,9 +289,12 @@ static void propose(struct trips *x)
 			"back is what went out is not in the trace"},
 		.is_bound = true,
 		.recommendation = {
+			nsx_on_several_gpus(x->d->trace, NSX_SEVERAL) ?
 			"do on the GPU what the host does with the data; what "
 			"goes to another GPU can go there directly (NCCL, "
-			"CUDA-aware MPI, peer copies)",
+			"CUDA-aware MPI, peer copies)" :
+			"keep the data on the GPU between kernels (OpenMP and OpenACC: one "
+			"data region around the loop), and do there what the host does with it",
 			"else do it in parts, with asynchronous copies from and "
 			"to pinned memory, while the GPU works on another part"},
 		.proof = {{.csv = "memcpy_summary", .column = "exposed_ms",
