@@ -3,11 +3,13 @@
  */
 #include <string.h>
 #include "detect/kernels.h"
+#include "facts/steps/limit.h"
 #include "report/text.h"
 
 #define FAMILY_SHARE 0.15
 #define MOVES_SHARE 0.08 /* what computes nothing is less needed */
 #define FUSED 2.0
+#define LEAST_RATIO 2.0 /* peak of tensor cores over that without, of any GPU from 8.0 on */
 enum { MOST_FUSED = 64 }; /* kernels, as TorchInductor takes into one        */
 
 /* Matrix products that use no tensor core; a matrix times a vector is bound by
@@ -45,28 +47,6 @@ static bool is_fusible(const struct nsx_kernel_words *x)
 {
 	return is_own_move(x) ||
 	       (!kernels_fused_by(x) && x->category == NSX_K_ELEMENTWISE);
-}
-
-/* Peak of the tensor cores in the best type that replaces f32 over that of f32
- * without them, of dense products; 0: none, or not known.  Of GPUs known only to
- * be new enough the least.
- */
-static double tensor_ratio(struct arch gpu)
-{
-	if (gpu.is_least && gpu.major)
-		return 2;
-	switch (gpu.major) {
-	case 7:
-		return 8; /* f16: V100, T4 */
-	case 8:
-		return gpu.minor ? 2 /* bf16: GA10x, AD10x */ :
-				   8 /* TF32: A100 */;
-	case 9:
-	case 10:
-		return 7; /* TF32: H100, B200 */
-	default:
-		return 0;
-	}
 }
 
 typedef bool (*belongs_fn)(const struct nsx_kernel_words *);
@@ -174,7 +154,9 @@ static void tell_kin(struct kernels *k, const struct kin *kin,
 int kernels_propose_f32(struct kernels *k, bool *told, struct nsx_err *err)
 {
 	struct arch gpu = kernels_arch(k);
-	double ratio = tensor_ratio(gpu), amount = NSX_MAX(1.5, ratio / 2);
+	double ratio = gpu.is_least && gpu.major ? LEAST_RATIO :
+						   nsx_tensor_ratio(gpu.major, gpu.minor);
+	double amount = NSX_MAX(1.5, ratio / 2);
 	struct nsx_findings *l = k->d->found;
 	struct nsx_finding f = {
 		.id = NSX_ID_f32_matrix, .confidence = NSX_CONF_MEDIUM,

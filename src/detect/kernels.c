@@ -12,7 +12,6 @@
 #include "report/text.h"
 
 #define MOST_COMPUTED 0.8 /* of kernel time, for counters to be of one kernel */
-#define NEARLY_FULL 60.0  /* %, of a counter: it is what limits */
 enum { FEWEST_SAMPLES = 10 };
 #define FEW_WARPS 0.125	  /* of what a multiprocessor holds */
 
@@ -278,26 +277,25 @@ static const char *profile_advice(const struct kernels *k,
 			what, filter, what);
 }
 
-/* What counters leave of a kernel that is most of what is computed; else it is not known how
+/* What counters tell of a kernel that is most of what is computed; else it is not known how
  * fast it could be.
  */
 static const char *say_bound(const struct kernels *k, int64_t ns)
 {
 	struct nsx_counters c = nsx_counters_of(k->d->facts->metrics, k->d->facts->limiting);
-	double dram, issue;
+	enum nsx_bound bound = nsx_bound_by(&c, NSX_SCOPE_COMPUTE);
 
 	if ((double)ns < MOST_COMPUTED * k->kernels_ns || !c.of[NSX_SM_ISSUE] ||
-	    nsx_bound_by(&c, NSX_SCOPE_COMPUTE) == NSX_BOUND_UNKNOWN ||
+	    bound == NSX_BOUND_UNKNOWN ||
 	    c.of[NSX_SM_ISSUE]->scope[NSX_SCOPE_COMPUTE].n < FEWEST_SAMPLES)
 		return "how fast it could be is not in the trace";
-	dram = nsx_dram_mean(&c, NSX_SCOPE_COMPUTE);
-	issue = nsx_counter_mean(&c, NSX_SM_ISSUE, NSX_SCOPE_COMPUTE);
 	return nsx_tell(k->d->found, "while kernels compute, DRAM runs at %.0f %% of its peak and "
-			"%.0f %% of the issue slots are used: %s", dram, issue,
-			NSX_MAX(dram, issue) >= NEARLY_FULL ?
-			nsx_tell(k->d->found, "better code wins at most %.0f %% of its time",
-				 100 - NSX_MIN(100, NSX_MAX(dram, issue))) :
-			"neither is near its limit");
+			"%.0f %% of the issue slots are used: %s",
+			nsx_dram_mean(&c, NSX_SCOPE_COMPUTE),
+			nsx_counter_mean(&c, NSX_SM_ISSUE, NSX_SCOPE_COMPUTE),
+			bound == NSX_BOUND_MEMORY ? "memory is what limits it" :
+			bound == NSX_BOUND_COMPUTE ? "arithmetic is what limits it" :
+						     "neither is near its limit");
 }
 
 /* Where no kernel takes much, the family that does; families of a few hundred

@@ -15,9 +15,7 @@
 #define MINOR_SHARE 0.005  /* ... is told among the minor ones              */
 #define HIGH_SHARE 0.1
 #define MEDIUM_SHARE 0.03
-#define KERNEL_SHARE                                                           \
-	0.6	    /* a single kernel that takes as much matters,             \
-		       though its price is assumed                   */
+#define KERNEL_SHARE 0.6   /* a kernel that takes as much matters without a price */
 #define MOSTLY 0.5	   /* of the window, that a setting changes         */
 #define SURE 0.1	   /* of a price, that must be won in any case      */
 #define SAME 0.05	   /* what an alternative may add to the other      */
@@ -212,7 +210,7 @@ static int price_alone(struct pricing *p, struct nsx_plan *plans,
 			f->headroom_ns = f->low_ns = f->high_ns =
 				NSX_MIN(f->measured_ns, p->length_ns);
 			f->price = NSX_PRICE_MEASURED;
-			p->v[i].gone = false;
+			p->v[i].gone = p->v[i].is_doubted = false;
 		}
 		if (guess(p, &p->v[i], err))
 			return err->rc;
@@ -537,8 +535,8 @@ static double sure_worth(const struct nsx_finding *f)
 	return f->surely.n ? NSX_MIN(worth(f), f->low_ns) : worth(f);
 }
 
-/* What is assumed raises no alarm, but for a kernel that is most of the work, unless it
- * would win little; nor does anything of a start-up, which is paid once.
+/* What is assumed raises no alarm, nor does anything of a start-up, which is paid once. A kernel
+ * that is most of the work is medium, though it has no price.
  */
 static enum nsx_severity severity_of(const struct pricing *p, const struct item *x)
 {
@@ -669,7 +667,7 @@ static int write_back(struct pricing *p, struct nsx_err *err)
 
 static int rank(struct pricing *p, struct nsx_err *err)
 {
-	size_t most = 2 * p->l->n + 1; /* a remedy each, and one instead     */
+	size_t most = 2 * p->l->n + 1; /* a remedy each, and what of it is sure */
 	struct nsx_plan *plans = nsx_arena_get(p->scratch,
 					       most * sizeof(*plans));
 	struct nsx_gain *gains = nsx_arena_get(p->scratch,

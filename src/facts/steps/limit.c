@@ -116,3 +116,20 @@ double nsx_llm_peak(const struct nsx_llm *m, const struct nsx_gpu_info *gpu)
 			       (double)gpu->sm_count * (double)gpu->clock_hz;
 	return 0;
 }
+
+double nsx_tensor_ratio(int64_t major, int64_t minor)
+{
+	double least = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(peaks); i++) {
+		const int64_t *o = peaks[i].operations;
+		double ratio = (double)(o[TF32] ? o[TF32] : o[F16]) / (double)o[F32];
+
+		if (peaks[i].major != major)
+			continue;
+		if (peaks[i].minor == minor)
+			return ratio;
+		least = least > 0 ? NSX_MIN(least, ratio) : ratio;
+	}
+	return least;
+}

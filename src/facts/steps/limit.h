@@ -25,4 +25,9 @@ double nsx_llm_bytes(const struct nsx_llm *m, int64_t steps, int64_t decoded);
 /* Peak operations a second in the model's type; 0: not known. */
 double nsx_llm_peak(const struct nsx_llm *m, const struct nsx_gpu_info *gpu);
 
+/* Peak of the tensor cores in the widest type that replaces f32 (TF32, else f16) over that of f32
+ * without them; of a GPU that peaks.def does not have the least of its generation; 0: not known.
+ */
+double nsx_tensor_ratio(int64_t major, int64_t minor);
+
 #endif
