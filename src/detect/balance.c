@@ -12,7 +12,7 @@
 #define SLOW 0.03 /* of the window, that one GPU alone costs */
 #define ROUNDED 1.001 /* times: a replay rounds each kernel */
 enum {
-	MAX_COMPARED = 64, MOST_CAUSES = 3,
+	MAX_COMPARED = 64, MOST_CAUSES = 3, MOST_NAMED = 8,
 	MAX_PLAYED = 16, /* each a replay                                    */
 	MANY_PAGES = 10, /* fetched one by one: of fewer, what the host does
 			    besides may be most of it                       */
@@ -197,11 +197,7 @@ static void tell_excess(struct nsx_detect *d, const struct uneven *u, uint32_t d
 
 	if (u->most.times > 0)
 		nsx_add_evidence(f, nsx_say_slow(d, &u->most, dev));
-	if (u->most.link_times > 0) {
-		nsx_add_evidence(f, nsx_say_link(d, &u->most));
-		f->recommendation[n++] = nsx_advice_on_link;
-	}
-	if (u->nslow < u->longest.n && !(u->most.link_times > 0)) {
+	if (u->nslow < u->longest.n) {
 		f->recommendation[n++] = nsx_advice_on_work;
 		nsx_add_evidence(f, u->by_stretch ? nsx_priced_by_stretch :
 						    nsx_priced_by_mean);
@@ -382,13 +378,13 @@ const char *nsx_say_gpus(struct nsx_detect *d, const uint32_t *device, uint32_t 
 {
 	const char *text = "";
 
-	for (uint32_t i = 0; i < n && i < NSX_CIRCLE_NAMED; i++)
+	for (uint32_t i = 0; i < n && i < MOST_NAMED; i++)
 		text = nsx_tell(d->found, "%s%s%s", text,
 				!i ? "" : i + 1 == n ? " and " : ", ",
 				nsx_gpu_label(d->trace, device[i]));
-	return n <= NSX_CIRCLE_NAMED ? text :
+	return n <= MOST_NAMED ? text :
 		       nsx_tell(d->found, "%s and %u more", text,
-				n - NSX_CIRCLE_NAMED);
+				n - MOST_NAMED);
 }
 
 const char *nsx_say_over_gpus(struct nsx_detect *d, const uint32_t *ops, size_t n)

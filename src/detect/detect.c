@@ -90,7 +90,7 @@ static void sum_idle(struct preparation *p)
 }
 
 static int (*const marks[])(struct nsx_detect *d, uint8_t *bits, struct nsx_err *err) = {
-	nsx_mark_trials, nsx_mark_staged, nsx_mark_building};
+	nsx_mark_trials, nsx_mark_staged};
 
 static int prepare_some(void *ctx, size_t task, struct nsx_err *err)
 {

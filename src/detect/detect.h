@@ -103,7 +103,7 @@ static inline const char *nsx_say_alone(struct nsx_detect *d, uint32_t process)
 {
 	return nsx_say_own_gpu(d, process, " on GPU ", " alone");
 }
-/* "1, 2 and 3": devices by their ids; of more than NSX_CIRCLE_NAMED no more are read. */
+/* "1, 2 and 3": devices by their ids; of more than eight the first eight. */
 const char *nsx_say_gpus(struct nsx_detect *d, const uint32_t *device, uint32_t n);
 /* " on 2 GPUs": where operations are on several, so that their times add up beyond the
  * window's length; else "".
@@ -237,16 +237,13 @@ static inline void nsx_mark(uint8_t *bits, size_t call)
 	__atomic_fetch_or(&bits[call / 8], (uint8_t)(1 << call % 8), __ATOMIC_RELAXED);
 }
 /* Mark the calls that a library makes for reasons of its own: MPI, to take GPU buffers
- * through the host (staging.c), and cuDNN, to try out algorithms (trials.c); and those
- * that build CUDA graphs in a loop (building.c).  They run side by side, and do not read
- * d->library.  Errors: NSX_E_NOMEM, NSX_E_STOP.
+ * through the host (staging.c), and cuDNN, to try out algorithms (trials.c).  They run
+ * side by side, and do not read d->library.  Errors: NSX_E_NOMEM, NSX_E_STOP.
  */
 int nsx_mark_staged(struct nsx_detect *d, uint8_t *bits,
 		    struct nsx_err *err) NSX_CHECKED;
 int nsx_mark_trials(struct nsx_detect *d, uint8_t *bits,
 		    struct nsx_err *err) NSX_CHECKED;
-int nsx_mark_building(struct nsx_detect *d, uint8_t *bits,
-		      struct nsx_err *err) NSX_CHECKED;
 /* No advice on copies or waits reaches these calls: they have findings of their own. */
 static inline bool nsx_is_librarys(const struct nsx_detect *d, size_t call)
 {

@@ -140,15 +140,6 @@ static int find_slowness(struct nsx_detect *d, const struct nsx_compared *c,
 
 /* More work -----------------------------------------------------------------------*/
 
-static void add_bytes(const struct nsx_copy *c, bool is_own, struct sums *x)
-{
-	int64_t bytes = NSX_MAX(0, c->bytes);
-
-	nsx_add_to(is_own ? &x->own_bytes : &x->their_bytes, bytes);
-	if (nsx_copy_is_pageable(c->copy_kind, c->src_kind, c->dst_kind))
-		nsx_add_to(is_own ? &x->own_paged : &x->their_paged, bytes);
-}
-
 static int add_kinds(const struct nsx_detect *d, uint32_t device, bool is_own,
 		     struct kinds *k, struct nsx_err *err)
 {
@@ -168,8 +159,6 @@ static int add_kinds(const struct nsx_detect *d, uint32_t device, bool is_own,
 			return err->rc;
 		*(is_own ? &x->own_ns : &x->their_ns) +=
 			(double)nsx_op_ns(&t->ops, i);
-		if (kind == NSX_OP_MEMCPY)
-			add_bytes(nsx_op_copy(t, i), is_own, x);
 	}
 	return 0;
 }
@@ -229,55 +218,6 @@ static struct nsx_plan spread(struct nsx_detect *d, const struct kinds *k,
 	return (struct nsx_plan){c, n};
 }
 
-static bool as_many(int64_t own, int64_t theirs, uint32_t nothers)
-{
-	double a = (double)own * nothers, b = (double)theirs;
-
-	return fabs(a - b) * ALIKE <= NSX_MAX(a, b);
-}
-
-/* Whether the GPU copies as many bytes from or to the host's memory, as many of them pageable,
- * as each of so many others, and takes longer.
- */
-static bool is_slow_copy(const struct kinds *k, size_t kind, uint32_t nothers)
-{
-	const struct sums *x = &k->v[kind];
-	uint64_t key = nsx_group_key(&k->keys, kind).a;
-
-	return (key == (NSX_OP_MEMCPY << 8 | NSX_COPY_HTOD) ||
-		key == (NSX_OP_MEMCPY << 8 | NSX_COPY_DTOH)) && x->their_bytes &&
-	       as_many(x->own_bytes, x->their_bytes, nothers) &&
-	       as_many(x->own_paged, x->their_paged, nothers) &&
-	       x->own_ns * nothers > LONGER * x->their_ns;
-}
-
-/* Its copies take as long as on the others, if they are most of what it works longer. */
-static void find_slow_link(struct nsx_detect *d, const struct kinds *k, uint32_t nothers,
-			   uint32_t device, double too_much_ns, struct nsx_excess *ret)
-{
-	struct nsx_change *c = nsx_arena_get(d->found->arena, 2 * sizeof(*c));
-	double own_ns = 0, their_ns = 0;
-	size_t n = 0;
-
-	for (size_t i = 0; i < k->keys.n; i++) {
-		double theirs = k->v[i].their_ns / nothers;
-
-		if (!is_slow_copy(k, i, nothers))
-			continue;
-		own_ns += k->v[i].own_ns;
-		their_ns += theirs;
-		c[n++] = (struct nsx_change){
-			.verb = NSX_FASTER, .op = NSX_ON_COPIES, .by = NSX_BY_DEVICE,
-			.device = device, .amount = k->v[i].own_ns / theirs,
-			.copy_kind = (uint8_t)nsx_group_key(&k->keys, i).a};
-	}
-	too_much_ns *= 1 + 1.0 / nothers; /* than the others, not than all   */
-	if (!n || own_ns - their_ns < MOST_OF * too_much_ns)
-		return;
-	ret->link_times = own_ns / their_ns;
-	ret->remedy = (struct nsx_plan){c, n};
-}
-
 static int find_more(struct nsx_detect *d, struct kinds *k, const struct nsx_compared *c,
 		     uint32_t device, double too_much_ns, struct nsx_excess *ret,
 		     struct nsx_err *err)
@@ -299,8 +239,6 @@ static int find_more(struct nsx_detect *d, struct kinds *k, const struct nsx_com
 		ret->share = v[0].ns / all_ns;
 	}
 	if (!(ret->times > 0))
-		find_slow_link(d, k, c->n - 1, device, too_much_ns, ret);
-	if (!(ret->times > 0) && !(ret->link_times > 0))
 		ret->remedy = spread(d, k, v, NSX_MIN(n, (size_t)MOST_KINDS), device,
 				     too_much_ns);
 	nsx_arena_drop(d->scratch, v);
@@ -344,7 +282,7 @@ const char *nsx_say_excess(struct nsx_detect *d, const struct nsx_excess *x)
 {
 	struct nsx_findings *l = d->found;
 
-	return x->times > 0 || x->link_times > 0 || !x->kernel ? "" : nsx_tell(
+	return x->times > 0 || !x->kernel ? "" : nsx_tell(
 		l, ", %s of it in kernel %s: %s, %s on average",
 		x->share > MOST_OF ? "most" : "the largest part",
 		nsx_tell_name(l, nsx_kernel_label(&d->facts->kernels, x->kernel)),
@@ -359,8 +297,3 @@ const char *nsx_say_slow(struct nsx_detect *d, const struct nsx_excess *x,
 			nsx_gpu_label(d->trace, device));
 }
 
-const char *nsx_say_link(struct nsx_detect *d, const struct nsx_excess *x)
-{
-	return nsx_tell(d->found, "copies of as many bytes take %.2f times as long there: its "
-			"link is slow", x->link_times);
-}

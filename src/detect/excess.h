@@ -23,17 +23,13 @@ struct nsx_excess {
 	 */
 	double times;
 	size_t nslow;
-	/* Most of what it works longer are copies: as many bytes take so many times as long
-	 * as on the others; 0: they do not.
-	 */
-	double link_times;
 	/* Of what it spends beyond the mean, the kernel with most; 0: it is no kernel. */
 	nsx_str kernel;
 	double ns, mean_ns; /* that the kernel takes on it, and on average   */
 	double share;	    /* of the excess over all kinds                  */
-	/* What evens it out: like those that do not work longest where it is slow, copies as
-	 * fast as theirs where its link is, else the work spread over all: what it does longer
-	 * than the mean takes less, until it works as long as the mean.  On the list's arena.
+	/* What evens it out: like those that do not work longest where it is slow, else the
+	 * work spread over all: what it does longer than the mean takes less, until it works
+	 * as long as the mean.  On the list's arena.
 	 */
 	struct nsx_plan remedy;
 };
@@ -53,9 +49,7 @@ const char *nsx_say_excess(struct nsx_detect *d, const struct nsx_excess *x);
 /* That it is slow, as its kernels show. */
 const char *nsx_say_slow(struct nsx_detect *d, const struct nsx_excess *x,
 			 uint32_t device);
-/* That its link is, as its copies show. */
-const char *nsx_say_link(struct nsx_detect *d, const struct nsx_excess *x);
 extern const char nsx_priced_by_mean[], nsx_priced_by_stretch[];
-extern const char nsx_advice_on_work[], nsx_advice_on_slow[], nsx_advice_on_link[];
+extern const char nsx_advice_on_work[], nsx_advice_on_slow[];
 
 #endif

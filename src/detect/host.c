@@ -219,28 +219,6 @@ static void tell_switches(struct nsx_detect *d, const struct outside *x,
 		"to a process of its own, or into code that releases the lock";
 }
 
-/* Of waits of several processes it may be each that waits for the other. */
-static void tell_partner(struct nsx_detect *d, const struct outside *x,
-			 struct nsx_finding *f)
-{
-	struct nsx_findings *l = d->found;
-	const char *name = nsx_tell_name(l, nsx_text(d->trace, x->name));
-	const char *other = host_say_process(d, x->meanwhile.thread);
-
-	f->confidence = NSX_CONF_MEDIUM;
-	f->title = x->process == NSX_SEVERAL ?
-		nsx_tell(l, "processes wait for each other in %s", name) :
-		nsx_tell(l, "the launching thread waits in %s for process %s", name,
-			 other);
-	nsx_add_evidence(f, nsx_tell(
-		l, "%s of the waits of process %s end when process %s, which works in "
-		"them, sends or begins to wait", nsx_tell_ns(l, x->meanwhile.ns),
-		host_say_process(d, x->thread), other));
-	f->recommendation[0] =
-		"keep two or more pieces of work in flight, so that the processes work "
-		"at the same time; else shorten what the other does until it sends";
-}
-
 static void propose_outside(struct nsx_detect *d, const struct outside *x,
 			    const struct nsx_places *places, uint32_t thing)
 {
@@ -269,7 +247,7 @@ static void propose_outside(struct nsx_detect *d, const struct outside *x,
 		nsx_add_evidence(&f, nsx_tell(l, "nearly all last %s, as if their "
 					      "timeout ended them", nsx_text_ns(
 						      l->arena, x->period_ns)));
-	else if (x->meanwhile.thread == NSX_NONE && is_from_outside(x->what))
+	else if (x->meanwhile.range == NSX_NONE && is_from_outside(x->what))
 		nsx_add_evidence(&f, "whether that could come sooner is not in "
 				     "the trace");
 	if (x->is_mpi)
@@ -283,8 +261,6 @@ static void propose_outside(struct nsx_detect *d, const struct outside *x,
 				   host_say_meanwhile(d, x->thread, &x->meanwhile),
 				   nsx_say_alone(d, x->process));
 		host_tell_meanwhile(d, &x->meanwhile, &f);
-	} else if (x->meanwhile.thread != NSX_NONE) {
-		tell_partner(d, x, &f);
 	}
 	nsx_places_tell(d, places, thing, &x->place, &f);
 	nsx_found(l, &f);
@@ -450,8 +426,6 @@ static int find_end(struct nsx_detect *d, struct outside *x, struct nsx_err *err
 		     host_meanwhile(d, x->thread, &waits, host_is_message(x->what),
 				    &x->meanwhile, err) :
 		     find_clock(d, &waits, x, err);
-	if (!rc && is_from_outside(x->what) && x->meanwhile.range == NSX_NONE)
-		rc = host_find_partner(d, x->thread, &waits, &x->meanwhile, err);
 	if (!rc && x->meanwhile.range == NSX_NONE)
 		rc = find_timeout(d, &waits, x, err);
 	nsx_arena_drop(d->scratch, waits.v);

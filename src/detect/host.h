@@ -41,23 +41,12 @@ struct nsx_meanwhile {
 	uint32_t range, thread; /* the first of them; NSX_NONE: there are none */
 	int64_t ns; /* of the waits                                          */
 };
-/* Where the waits are for a message, and another process has them end: when it sends, if what
- * it sends was recorded; and it does nothing while it waits for one itself.  Errors:
- * NSX_E_NOMEM.
+/* is_message: what they wait for is sent, so that ranges of other processes tell nothing.
+ * Errors: NSX_E_NOMEM.
  */
 int host_meanwhile(struct nsx_detect *d, uint32_t thread,
 		   const struct nsx_spans *waits, bool is_message,
 		   struct nsx_meanwhile *ret, struct nsx_err *err) NSX_CHECKED;
-/* A launching thread of another process that sends, or begins to wait itself, when most of
- * the waits end, and does not wait in most of them: ret->thread, without a range; ret->ns of
- * the waits end so.  ret is as host_meanwhile leaves it where it finds nothing.  Errors:
- * NSX_E_NOMEM.
- */
-int host_find_partner(struct nsx_detect *d, uint32_t thread,
-		      const struct nsx_spans *waits, struct nsx_meanwhile *ret,
-		      struct nsx_err *err) NSX_CHECKED;
-/* The number of its process. */
-const char *host_say_process(struct nsx_detect *d, uint32_t thread);
 /* "`schedule` in process EngineCore": for a thread that waits. */
 const char *host_say_meanwhile(struct nsx_detect *d, uint32_t thread,
 			       const struct nsx_meanwhile *m);

@@ -3,16 +3,19 @@
  * One that is busy while this program leaves it idle: another program uses it, and time
  * won for the host need not be the GPU's to give.  Or kernels of several processes of the
  * trace run at once: they take turns, and the durations of each hold the turns of others.
- * Or one waits for its turn, with kernels queued, while those of others run.
+ * Or the GPU takes it away in slices of one length, although work is queued.
  */
 #include <string.h>
+#include "base/stat.h"
 #include "detect/detect.h"
 #include "facts/metrics/metrics.h"
 
 #define BUSY_PCT 95.0
 enum { FEWEST = 20, /* samples at least half of which is idle */
        MOST_GPUS = 64,
-       HELD_NS = 20000 }; /* a kernel starts sooner after its call, as a rule   */
+       SOON = 4, /* such a part of a gap its end is launched in          */
+       SLICE_NS = 500000 }; /* a time slice takes 1 ms or more                */
+#define EQUAL 1.1	/* times as long are nine of ten, at most            */
 #define LEAST_SHARE 0.03 /* of the window, that processes run kernels at once  */
 
 static void find_busy(struct nsx_detect *d)
@@ -63,9 +66,6 @@ static void find_busy(struct nsx_detect *d)
 struct sharing { /* of a device, by the processes of the trace */
 	uint32_t device, nprocesses;
 	int64_t ns;		 /* that kernels of two or more run at once  */
-	int64_t held_ns; /* most that a process has some queued and runs none,
-			    while others run theirs                          */
-	uint32_t held;	 /* that process                                     */
 	uint32_t process[2];	 /* with most kernels                        */
 	size_t nkernels[2];
 };
@@ -111,130 +111,6 @@ static int64_t at_once_ns(const struct nsx_detect *d, uint32_t device)
 static double share_of(const struct nsx_detect *d, int64_t ns)
 {
 	return (double)ns / (double)(d->w.end_ns - d->w.start_ns);
-}
-
-/* Of the processes with most of the iterations that are judged the one that waits longest; of
- * all, where these hardly wait.
- */
-static void take_held(const struct nsx_detect *d, struct sharing *s, const int64_t *ns,
-		      size_t *loops)
-{
-	const struct nsx_facts *f = d->facts;
-	size_t most = 0;
-
-	for (size_t i = 0; i < f->niterations; i++)
-		if (f->iterations[i].device == s->device &&
-		    f->iterations[i].process != NSX_NONE &&
-		    nsx_is_judged(d, f->iterations[i].start_ns)) {
-			loops[f->iterations[i].process]++;
-			most = NSX_MAX(most, loops[f->iterations[i].process]);
-		}
-	for (int all = 0; all < 2 && share_of(d, s->held_ns) < LEAST_SHARE; all++)
-		for (uint32_t p = 0; p < d->trace->nprocesses; p++)
-			if ((all || loops[p] == most) && ns[p] > s->held_ns) {
-				s->held_ns = ns[p];
-				s->held = p;
-			}
-}
-
-static bool makes_wait(const char *api)
-{
-	return strstr(api, "StreamWait") || strstr(api, "WaitExternalSemaphores");
-}
-
-/* By call, whether it waits for an event that its process records. */
-static int find_own_waits(const struct nsx_trace *t, bool *ret, struct nsx_err *err)
-{
-	const struct nsx_records *r = &t->records;
-	const struct nsx_syncs *y = &t->syncs;
-	struct nsx_groups syncs = {0}, events = {0}; /* ids of a record, of an event */
-	uint32_t place;
-	int rc = 0;
-
-	for (size_t i = 0; !rc && i < r->n; i++)
-		rc = nsx_group(&syncs, r->process[i], (uint64_t)r->event_sync_id[i],
-			       &place, err) ?:
-		     nsx_group(&events, r->process[i], r->event[i], &place, err);
-	for (size_t i = 0; !rc && i < y->n; i++)
-		if (y->call[i] != NSX_NONE)
-			ret[y->call[i]] =
-				nsx_group_find(y->event_sync_id[i] > 0 ? &syncs : &events,
-					       y->process[i], y->event_sync_id[i] > 0 ?
-					       (uint64_t)y->event_sync_id[i] :
-					       y->event[i]) != NSX_NONE;
-	nsx_groups_done(&syncs);
-	nsx_groups_done(&events);
-	return rc;
-}
-
-/* By call, whether what it queues is the first behind a wait for something else: an event of
- * another process, or a value in memory.
- */
-static int find_behind(const struct nsx_detect *d, bool **ret, struct nsx_err *err)
-{
-	const struct nsx_trace *t = d->trace;
-	uint8_t *memo;
-	bool *own;
-
-	if (nsx_new_arrays(d->scratch, t->calls.n, "calls", err, own, *ret) ||
-	    !nsx_new_array(memo, d->scratch, nsx_strings_bound(t->strings), "calls", err) ||
-	    find_own_waits(t, own, err))
-		return err->rc;
-	for (uint32_t h = 0; h < t->nthreads; h++) {
-		const struct nsx_thread *x = &t->thread[h];
-		bool waits = false, before = false;
-
-		for (size_t i = x->calls_at; i < x->calls_at + x->ncalls; i++) {
-			if (!(t->calls.flags[i] & NSX_CALL_NESTED)) {
-				before = waits;
-				waits |= nsx_call_does(t, i, makes_wait, memo);
-			}
-			waits = own[i] ? before : waits;
-			(*ret)[i] = waits;
-			waits &= nsx_call_op(&t->calls, i) == NSX_NONE;
-		}
-	}
-	return 0;
-}
-
-/* How long each process waits so in the window: from the call that queues a kernel, or the end
- * of its own work before, it does nothing there, and what runs is others'.  Behind a wait for
- * what others do it is no turn.
- */
-static int find_held(const struct nsx_detect *d, const bool *behind, struct sharing *s,
-		     struct nsx_err *err)
-{
-	const struct nsx_trace *t = d->trace;
-	const struct nsx_device *dev = &t->device[s->device];
-	struct nsx_spans any;
-	int64_t *prefix, *end_ns, *ns;
-	size_t *loops; /* iterations                                         */
-
-	if (nsx_kernel_spans(&d->facts->device[s->device], d->scratch, &any, err) ||
-	    nsx_spans_prefix(d->scratch, &any, &prefix, err) ||
-	    nsx_new_arrays(d->scratch, t->nprocesses, "processes", err, end_ns, ns,
-			   loops))
-		return err->rc;
-	for (uint32_t p = 0; p < t->nprocesses; p++)
-		end_ns[p] = INT64_MIN;
-	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
-		uint32_t call = nsx_op_call(&t->ops, i), p = nsx_op_process(t, i);
-		int64_t start_ns = nsx_op_start(&t->ops, i), from_ns;
-
-		if (p == NSX_NONE)
-			continue;
-		from_ns = call == NSX_NONE ? start_ns :
-			  NSX_MAX(nsx_call_end(&t->calls, call), end_ns[p]);
-		end_ns[p] = NSX_MAX(end_ns[p], nsx_op_end(&t->ops, i));
-		if ((t->ops.kind[i] != NSX_OP_KERNEL && t->ops.kind[i] != NSX_OP_GRAPH) ||
-		    start_ns - from_ns < HELD_NS || !nsx_is_judged(d, start_ns) ||
-		    (call != NSX_NONE && behind[call]))
-			continue;
-		ns[p] += nsx_spans_within(&any, prefix, NSX_MAX(from_ns, d->w.start_ns),
-					  start_ns);
-	}
-	take_held(d, s, ns, loops);
-	return 0;
 }
 
 static void count_kernels(const struct nsx_detect *d, struct sharing *s)
@@ -300,47 +176,29 @@ int64_t nsx_processes_share_ns(const struct nsx_detect *d, uint32_t device)
 			       !clocks_known(d->trace, device) ? 0 : ns;
 }
 
-static const char *say_sharing(struct nsx_detect *d, const struct sharing *s, uint32_t n)
-{
-	struct nsx_findings *l = d->found;
-	const struct nsx_trace *t = d->trace;
-	const char *on = n > 1 ? nsx_tell(l, ", on GPU %s", nsx_gpu_label(t, s->device)) : "";
-	int64_t ns = s->ns ?: s->held_ns;
-	const char *share = nsx_text_share(l->arena, share_of(d, ns), 1);
-
-	return s->ns ? nsx_tell(l, "kernels of different processes run at once for %s, %s of "
-				   "the judged window%s", nsx_tell_ns(l, ns), share, on) :
-		       nsx_tell(l, "for %s, %s of the judged window%s, process %lld has kernels "
-				   "queued, and only those of others run",
-				nsx_tell_ns(l, ns), share, on,
-				(long long)t->process[s->held].pid);
-}
-
 static void propose_processes(struct nsx_detect *d, const struct sharing *s,
 			      const uint32_t *device, uint32_t n)
 {
 	struct nsx_findings *l = d->found;
+	const struct nsx_trace *t = d->trace;
+	const char *on = n > 1 ? nsx_tell(l, ", on GPU %s", nsx_gpu_label(t, s->device)) : "";
 	struct nsx_finding f = {
 		.id = NSX_ID_processes_share, .device = s->device,
-		.confidence = NSX_CONF_HIGH, .is_setting = s->ns,
+		.confidence = NSX_CONF_HIGH, .is_setting = true,
 		.weight = share_of(d, s->ns),
-		.guess_ns = s->ns ? 0 : (double)s->held_ns, .is_rule = !s->ns,
-		.is_bound = !s->ns,
-		.title = nsx_tell(l, s->ns ? "%u processes use GPU%s %s at the same time" :
-					     "%u processes take turns on GPU%s %s",
+		.title = nsx_tell(l, "%u processes use GPU%s %s at the same time",
 				  s->nprocesses, n > 1 ? "s" : "",
 				  nsx_say_gpus(d, device, n)),
 		.evidence = {
-			nsx_tell(l, "%s; process %lld runs %zu there, process %lld %zu",
-				 say_sharing(d, s, n),
-				 (long long)d->trace->process[s->process[0]].pid,
-				 s->nkernels[0],
-				 (long long)d->trace->process[s->process[1]].pid,
-				 s->nkernels[1]),
-			s->ns ? "they take turns, unless MPS runs them side by side: what a "
-				"kernel takes holds the turns of others, and what it would "
-				"take alone is not in the trace" :
-				"with the GPU to itself that process would win this at most"},
+			nsx_tell(l, "kernels of different processes run at once for %s, %s of "
+				    "the judged window%s; process %lld runs %zu there, process "
+				    "%lld %zu", nsx_tell_ns(l, s->ns),
+				 nsx_text_share(l->arena, share_of(d, s->ns), 1), on,
+				 (long long)t->process[s->process[0]].pid, s->nkernels[0],
+				 (long long)t->process[s->process[1]].pid, s->nkernels[1]),
+			"they take turns, unless MPS runs them side by side: what a "
+			"kernel takes holds the turns of others, and what it would "
+			"take alone is not in the trace"},
 		.recommendation = {
 			"give each process a GPU of its own, or join their work "
 			"into larger batches of one process",
@@ -351,40 +209,120 @@ static void propose_processes(struct nsx_detect *d, const struct sharing *s,
 	nsx_found(l, &f);
 }
 
-/* Of the GPUs of several processes: where kernels run at once, else where some wait. */
-static int find_processes(struct nsx_detect *d, struct nsx_err *err)
+static void find_processes(struct nsx_detect *d)
 {
-	struct sharing most = {.device = NSX_NONE}, held = most;
-	uint32_t device[MOST_GPUS], waits_on[MOST_GPUS], n = 0, nheld = 0;
-	bool *behind = NULL;
+	struct sharing most = {.device = NSX_NONE};
+	uint32_t device[MOST_GPUS], n = 0;
 
 	for (uint32_t i = 0; i < d->trace->ndevices && i < MOST_GPUS; i++) {
 		struct sharing s = {.device = i, .ns = nsx_processes_share_ns(d, i)};
 
-		if (s.ns) {
-			device[n++] = i;
-			most = s.ns > most.ns ? s : most;
+		if (!s.ns)
 			continue;
-		}
-		if (!has_processes(d->trace, i) || !clocks_known(d->trace, i))
-			continue;
-		if ((!behind && find_behind(d, &behind, err)) ||
-		    find_held(d, behind, &s, err))
-			return err->rc;
-		if (share_of(d, s.held_ns) < LEAST_SHARE)
-			continue;
-		waits_on[nheld++] = i;
-		held = s.held_ns > held.held_ns ? s : held;
+		device[n++] = i;
+		most = s.ns > most.ns ? s : most;
 	}
-	if (n + nheld == 0)
-		return 0;
-	count_kernels(d, n ? &most : &held);
-	propose_processes(d, n ? &most : &held, n ? device : waits_on, n ?: nheld);
+	if (n == 0)
+		return;
+	count_kernels(d, &most);
+	propose_processes(d, &most, device, n);
+}
+
+/* Time slices -------------------------------------------------------------------*/
+
+struct slices { /* of a GPU, while work is queued */
+	uint32_t device;
+	size_t n;
+	int64_t *gap_ns, *busy_ns; /* busy_ns: from one gap to the next       */
+	int64_t sum_ns;		  /* of the gaps                             */
+};
+
+/* Gaps of the judged window in which the work that ends them waits most of the time. */
+static int list_slices(const struct nsx_detect *d, struct slices *x, struct nsx_err *err)
+{
+	const struct nsx_trace *t = d->trace;
+	const struct nsx_device *dev = &t->device[x->device];
+	int64_t end_ns = INT64_MIN, from_ns = INT64_MIN;
+
+	if (nsx_new_arrays(d->scratch, dev->nops, "gaps", err, x->gap_ns, x->busy_ns))
+		return err->rc;
+	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
+		uint32_t call = nsx_op_call(&t->ops, i);
+		int64_t start_ns = nsx_op_start(&t->ops, i);
+
+		if (!nsx_is_judged(d, start_ns))
+			continue;
+		if (end_ns != INT64_MIN && start_ns - end_ns >= SLICE_NS) {
+			if (from_ns != INT64_MIN && call != NSX_NONE &&
+			    nsx_call_start(&t->calls, call) <= end_ns + (start_ns - end_ns) / SOON) {
+				x->busy_ns[x->n] = end_ns - from_ns;
+				x->gap_ns[x->n++] = start_ns - end_ns;
+				x->sum_ns += start_ns - end_ns;
+			}
+			from_ns = start_ns;
+		}
+		end_ns = NSX_MAX(end_ns, nsx_op_end(&t->ops, i));
+	}
+	return 0;
+}
+
+/* Whether most of them are as long as each other. */
+static bool are_equal(int64_t *v, size_t n)
+{
+	double low = nsx_quantile(v, n, 0.1), high = nsx_quantile(v, n, 0.9);
+
+	return high <= EQUAL * low;
+}
+
+static void propose_slices(struct nsx_detect *d, const struct slices *x)
+{
+	struct nsx_findings *l = d->found;
+	struct nsx_finding f = {
+		.id = NSX_ID_gpu_shared, .device = x->device,
+		.subject = "time_slices", .confidence = NSX_CONF_MEDIUM,
+		.guess_ns = (double)x->sum_ns, .is_rule = true,
+		.title = nsx_tell(l, "another program uses GPU %s in time slices",
+				  nsx_gpu_label(d->trace, x->device)),
+		.evidence = {
+			nsx_tell(l, "%zu gaps of %s between stretches of work of %s, nearly "
+				    "all equal, while launched work waits: time slices",
+				 x->n, nsx_text_ns(l->arena, nsx_quantile(x->gap_ns, x->n, 0.5)),
+				 nsx_text_ns(l->arena,
+					     nsx_quantile(x->busy_ns, x->n, 0.5))),
+			"the price is the length of these gaps: what a GPU of its own would "
+			"give"},
+		.recommendation = {
+			"see who else uses it (nvidia-smi), and run alone, or give each "
+			"program a part of its own (MIG)"}};
+
+	nsx_found(l, &f);
+}
+
+/* A GPU that several programs use without MPS gives each a slice of time in turn: gaps of one
+ * length between stretches of work of one length, although work waits.
+ */
+static int find_slices(struct nsx_detect *d, struct nsx_err *err)
+{
+	struct slices most = {.sum_ns = 0};
+
+	for (uint32_t i = 0; i < d->trace->ndevices; i++) {
+		struct slices x = {.device = i};
+
+		if (list_slices(d, &x, err))
+			return err->rc;
+		if (x.n >= FEWEST && share_of(d, x.sum_ns) >= LEAST_SHARE &&
+		    x.sum_ns > most.sum_ns && are_equal(x.gap_ns, x.n) &&
+		    are_equal(x.busy_ns, x.n))
+			most = x;
+	}
+	if (most.n)
+		propose_slices(d, &most);
 	return 0;
 }
 
 int nsx_detect_shared(struct nsx_detect *d, struct nsx_err *err)
 {
 	find_busy(d);
-	return find_processes(d, err);
+	find_processes(d);
+	return find_slices(d, err);
 }

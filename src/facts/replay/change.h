@@ -35,10 +35,6 @@ enum nsx_change_verb {
 			      launches, and past the end of a wait           */
 	NSX_NO_ABSENCE,	   /* likewise, it was not recorded why              */
 	NSX_NO_PROFILER,   /* what the profiler took                         */
-	NSX_NO_TURNS,	   /* threads that do the same work one at a time do it
-			      side by side: each goes on after its own last
-			      call, as soon as it did after the other's: a
-			      bound                                          */
 	NSX_INSTANT_HOST,  /* no waits, no costs, no time between calls: the
 			      bound of all that can be done on the host      */
 

@@ -281,16 +281,6 @@ static int change_calls(struct select *s, struct nsx_err *err)
 	return 0;
 }
 
-static void no_turns(struct select *s)
-{
-	for (size_t i = 0; i < s->m->nturns; i++) {
-		uint32_t call = s->m->turn[i].call;
-
-		if (fits_gap(s, call))
-			mark(s, &s->p->edit.call[call], EDIT_OWN);
-	}
-}
-
 /* Verbs on gaps --------------------------------------------------------------------*/
 
 /* Of a gap what lies in the spans of its thread, and *ret_paused_ns of it in its waits.
@@ -615,9 +605,6 @@ static int apply(struct select *s, struct nsx_err *err)
 		return faster_host(s, err);
 	case NSX_NO_OS_WAIT:
 		return no_os_wait(s, err);
-	case NSX_NO_TURNS:
-		no_turns(s);
-		return 0;
 	case NSX_NO_PREEMPTION:
 		return cut_gaps(s, &s->m->preempted, true, err) ?:
 		       cut_calls(s, &s->m->preempted, err);

@@ -108,10 +108,6 @@ struct model_await { /* the gap before a call is a wait for an op        */
 	uint32_t call, op;
 };
 
-struct model_turn { /* a peer handed over to a thread that does the same work */
-	uint32_t call, own; /* its first call then, and its last one before  */
-};
-
 enum { /* what an API's name says */
 	API_SYNC = 1, API_IMPLICIT = 2, API_QUERY = 4, API_COPY = 8,
 	API_GRAPH = 16, API_WORK = 32, /* launches, copies and sets          */
@@ -168,8 +164,6 @@ struct nsx_model {
 	size_t npauses;
 	struct model_await *await; /* likewise                               */
 	size_t nawaits;
-	struct model_turn *turn; /* of threads that work one at a time, in order */
-	size_t nturns;
 	struct model_api *api;
 	uint32_t napis;
 	struct model_team *team;
@@ -301,15 +295,6 @@ static inline uint32_t model_awaited(const struct nsx_model *m, uint32_t call)
 	return m->await[NSX_SEARCH((size_t)0, m->nawaits, mid,
 				   m->await[mid].call < call)].op;
 }
-/* The last call of the same thread before one that a peer handed over to; NSX_NONE: none did.
- * O(log n).
- */
-static inline uint32_t model_own_before(const struct nsx_model *m, uint32_t call)
-{
-	size_t i = NSX_SEARCH((size_t)0, m->nturns, mid, m->turn[mid].call < call);
-
-	return i < m->nturns && m->turn[i].call == call ? m->turn[i].own : NSX_NONE;
-}
 /* When a call is longer because its thread was off its CPU: a launch all along, a wait
  * after what it waited for.
  */
@@ -350,8 +335,6 @@ int model_teams(struct build *b, struct nsx_err *err);
 int model_alike(struct build *b, struct nsx_err *err);
 int model_host(struct build *b, struct nsx_err *err);
 int model_await(struct build *b, struct nsx_err *err);
-/* Fills the turns of threads that do the same. */
-int model_peers(struct build *b, struct nsx_err *err);
 int model_learn(struct build *b, struct nsx_err *err);
 int model_order(struct build *b, struct nsx_err *err);
 /* Which processes share nothing: fills the sets. */

@@ -320,13 +320,10 @@ static void start_call(struct player *p, unsigned how, uint32_t i)
 	if (c->flags & CALL_FIXED_START)
 		return;
 	if (c->before != NSX_NONE) {
-		uint32_t before = (p->edit.call[i] & EDIT_OWN) ?
-					  model_own_before(m, i) : c->before;
-
 		gap = p->edit.gap_ns && (c->flags & CALL_ACTIVE) ?
 			      p->edit.gap_ns[i] + *player_pause(p, i) :
 			      c->start_ns - m->call[c->before].end_ns;
-		start = p->call_end[before] + gap;
+		start = p->call_end[c->before] + gap;
 		if (c->flags & CALL_AWAITS)
 			start = awaited_until(p, i);
 		if ((c->flags & CALL_OUTSIDE) &&

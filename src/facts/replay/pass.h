@@ -17,8 +17,7 @@ enum { EDIT_GONE = 1, /* a call takes no time and waits for nothing          */
        EDIT_ASYNC = 2, /* a copy that blocked returns at once                */
        EDIT_LIFTED = 4, /* the wait in the gap before it is gone             */
        EDIT_IN_TIME = 8, /* nothing keeps it when what it waits for is done */
-       EDIT_UNTIED = 16, /* no stream waits as it asked for                  */
-       EDIT_OWN = 32 };  /* it follows its own thread's last call            */
+       EDIT_UNTIED = 16 }; /* no stream waits as it asked for                */
 struct edit {
 	uint8_t *op, *call;
 	int64_t *length_ns, *own_ns; /* of all; NULL: as recorded            */

@@ -82,7 +82,7 @@ static int build(struct build *b, size_t max_ops, struct nsx_err *err)
 {
 	static int (*const steps[])(struct build *b, struct nsx_err *err) = {
 		load, find_shared, model_link, model_teams, model_host, model_await,
-		model_peers, model_learn, model_order, model_sets, model_alike, model_close};
+		model_learn, model_order, model_sets, model_alike, model_close};
 	int rc;
 
 	b->m->closure.cls = NSX_CONF_NONE;
@@ -144,7 +144,6 @@ void nsx_model_free(struct nsx_model *m)
 	free(m->wait);
 	free(m->pause);
 	free(m->await);
-	free(m->turn);
 	free(m->engine_rank);
 	span_list_done(&m->waits);
 	span_list_done(&m->preempted);
@@ -170,7 +169,6 @@ static bool is_bound(const struct nsx_change *c)
 	case NSX_NO_PEER_WAIT:
 	case NSX_OVERLAP:
 	case NSX_FUSE:
-	case NSX_NO_TURNS:
 		return true;
 	default:
 		return isinf(c->amount);
@@ -186,9 +184,6 @@ static const char *held(enum nsx_change_verb verb)
 	case NSX_UNTIE:
 		return "what the waiting streams do next, which must not need "
 		       "what they waited for; durations on the GPU";
-	case NSX_NO_TURNS:
-		return "what each thread does from its turn on, which must not need what "
-		       "the others do; durations on the GPU";
 	case NSX_HIDE_COMM:
 		return "compute, which is not slowed down by the communication "
 		       "beside it";

@@ -68,18 +68,6 @@ int nsx_model_each_absent(const struct nsx_model *m, nsx_lost_fn each, void *ctx
  */
 bool nsx_model_is_blocked(const struct nsx_model *m);
 
-/* Threads of a process that do the same work, each on streams of its own, one at a time: how
- * many, how often another one goes on, how long that takes, and how long those that go on had
- * made no call.  Of the part of the window that is replayed; n == 0: there are none.
- */
-struct nsx_turns {
-	uint32_t nthreads;
-	size_t n;
-	int64_t handed_ns, between_ns;
-};
-struct nsx_turns nsx_model_turns(const struct nsx_model *m, uint32_t process,
-				 struct nsx_arena *scratch);
-
 /* How long a device waited in collectives for ranks that came later, in what is
  * replayed.
  */
@@ -91,21 +79,6 @@ int64_t nsx_model_waited(const struct nsx_model *m, uint32_t device);
 int nsx_model_takes_turns(const struct nsx_model *m, uint32_t device,
 			  struct nsx_arena *scratch, int64_t *ret_most_ns,
 			  struct nsx_err *err) NSX_CHECKED;
-
-/* Collectives or transfers of one name among the same GPUs, in what is replayed. */
-enum { NSX_CIRCLE_NAMED = 8 };
-struct nsx_circle {
-	nsx_str name; /* of the kernel, without its arguments                */
-	uint32_t ndevices, device[NSX_CIRCLE_NAMED]; /* the first of them    */
-	size_t count;
-	double transfer_ns; /* from the last arrival on; the median          */
-	uint32_t *row;	    /* of trace.ops, ascending                       */
-	size_t nrows;
-};
-/* All of them, on the arena.  Errors: NSX_E_NOMEM. */
-int nsx_model_circles(const struct nsx_model *m, struct nsx_arena *a,
-		      struct nsx_circle **ret, size_t *ret_n,
-		      struct nsx_err *err) NSX_CHECKED;
 
 /* What the last work of a window waited for, step by step backwards through
  * what bound it: classes add up to the window where the chain reaches back to

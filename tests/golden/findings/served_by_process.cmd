@@ -1,1 +1,0 @@
-explain @served_by_process --pass findings --md

@@ -1,1 +1,0 @@
-explain @slow_link --pass findings --md

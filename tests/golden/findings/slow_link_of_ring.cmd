@@ -1,1 +1,0 @@
-explain @slow_link_of_ring --pass findings --md

@@ -1,1 +1,0 @@
-explain @slows_down --pass findings --md

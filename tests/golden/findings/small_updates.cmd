@@ -1,1 +1,0 @@
-explain @small_updates --pass findings --md

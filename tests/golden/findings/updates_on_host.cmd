@@ -1,1 +1,0 @@
-explain @updates_on_host --pass findings --md

@@ -1,1 +1,0 @@
-explain @gpus_of_threads --out o

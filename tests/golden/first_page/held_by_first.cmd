@@ -1,1 +1,0 @@
-explain @held_by_first --out o

@@ -1,1 +1,0 @@
-explain @host_slows --out o

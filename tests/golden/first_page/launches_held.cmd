@@ -1,1 +1,0 @@
-explain @launches_held --out o

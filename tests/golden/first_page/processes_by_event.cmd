@@ -1,1 +1,0 @@
-explain @processes_by_event --out o

@@ -1,1 +1,0 @@
-explain @processes_in_turn --out o

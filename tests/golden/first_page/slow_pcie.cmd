@@ -1,1 +1,0 @@
-explain @slow_pcie --out o

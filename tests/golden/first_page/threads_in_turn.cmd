@@ -1,1 +1,0 @@
-explain @threads_in_turn --out o

@@ -1,1 +1,0 @@
-explain @turns_behind_graphs --out o

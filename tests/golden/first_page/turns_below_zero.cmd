@@ -1,1 +1,0 @@
-explain @turns_below_zero --out o
