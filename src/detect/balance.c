@@ -233,7 +233,7 @@ static void propose_uneven(struct nsx_detect *d, const struct uneven *u)
 		.proof = {{.csv = "partition", .column = "total_ms",
 			   .at = {{"device_id", nsx_int(id)},
 				  {"class", nsx_string("compute_only")}}}},
-		.is_set = !u->talk && !u->same,
+		.alarm = u->talk || u->same ? NSX_ALARM_BY_PRICE : NSX_ALARM_SET,
 		.remedy = u->remedy};
 
 	tell_excess(d, u, dev, &f);
@@ -542,7 +542,7 @@ static void tell_causes(struct nsx_detect *d, struct nsx_finding *f)
 	f->title = nsx_tell(d->found, "the host fetches pages of unified memory one by "
 			    "one, while GPU %s idles",
 			    nsx_gpu_label(d->trace, f->device));
-	f->is_rest = false;
+	f->id = NSX_ID_page_fetches;
 	f->guess_ns = (double)fetched_ns;
 	f->is_bound = true;
 	f->evidence[1] = "an upper bound: the host's own work on each page is "
@@ -557,7 +557,7 @@ static int find_idle(struct nsx_detect *d, struct nsx_err *err)
 	struct nsx_findings *l = d->found;
 	struct nsx_finding f = {
 		.id = NSX_ID_gpu_idle, .device = facts->limiting,
-		.confidence = NSX_CONF_MEDIUM, .is_rest = true,
+		.confidence = NSX_CONF_MEDIUM,
 		.proof = {{.csv = "partition", .column = "total_ms",
 			   .at = {{"device_id", nsx_int(id)},
 				  {"class", nsx_string("idle")}}}}};

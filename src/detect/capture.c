@@ -10,7 +10,7 @@ int nsx_detect_capture(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 			.evidence = {x->detail},
 			.recommendation = {x->advice}, .device = NSX_NONE,
 			.confidence = NSX_CONF_HIGH, .severity = x->severity,
-			.is_set = true,
+			.alarm = NSX_ALARM_SET,
 			.proof = {{.csv = "capture_quality",
 				   .column = "detail",
 				   .at = {{"detail", nsx_string(x->detail)}}}},

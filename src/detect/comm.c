@@ -366,9 +366,9 @@ static int propose_overlap(struct comm *c, uint32_t device, bool beside, bool pa
 		f.spans = x->blocking;
 	if (!beside && find_why(c, device, err))
 		return err->rc;
-	f.is_quiet = !beside && c->why == TAIL &&
-		     share(x->blocking_ns, c->d->w.end_ns - c->d->w.start_ns) <
-			     MUCH_PCT;
+	if (!beside && c->why == TAIL &&
+	    share(x->blocking_ns, c->d->w.end_ns - c->d->w.start_ns) < MUCH_PCT)
+		f.alarm = NSX_ALARM_NONE;
 	f.is_bound = beside || (c->why != LATE && c->why != GATHERS);
 	f.remedy = nsx_plan_of(c->d, hide);
 	f.subject = !part ? NULL : beside ? "compute_stream" : "own_stream";

@@ -15,7 +15,7 @@ static void propose(struct nsx_detect *d, enum nsx_finding_id id,
 			"reported), so take times from the capture without it",
 			remedy},
 		.device = NSX_NONE, .confidence = NSX_CONF_HIGH,
-		.is_set = true,
+		.alarm = NSX_ALARM_SET,
 		.proof = {{.csv = "cuda_graphs", .column = "coverage_pct"}},
 	};
 

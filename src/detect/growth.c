@@ -12,7 +12,7 @@ static void suspect(struct nsx_findings *l, const struct nsx_growth *x)
 			"look at what the listed ranges allocate and keep: "
 			"lists that grow, results that are never dropped"},
 		.device = NSX_NONE, .confidence = NSX_CONF_MEDIUM,
-		.severity = NSX_SEV_MEDIUM, .is_set = true,
+		.severity = NSX_SEV_MEDIUM, .alarm = NSX_ALARM_SET,
 		.subject = nsx_tell(l, "pid:%" PRId64, x->pid),
 		.proof = {{.csv = "memory_usage", .column = "end_live_bytes",
 			   .at = {{"pid", nsx_int(x->pid)},

@@ -169,7 +169,7 @@ static void take_price(struct nsx_detect *d, struct nsx_finding *f,
 	double length_ns = (double)(d->w.end_ns - d->w.start_ns), all_ns = 0;
 	int64_t ns = NSX_MIN(x->ns, d->idle_ns[x->is_mpi ? NSX_CAUSE_HOST_CODE :
 							   NSX_CAUSE_OSRT]);
-	bool is_seen = x->meanwhile.thread != NSX_NONE;
+	bool is_seen = x->meanwhile.range != NSX_NONE;
 
 	if (is_seen || !host_is_outside(d, x->what)) {
 		f->guess_ns = (double)ns;
@@ -177,9 +177,9 @@ static void take_price(struct nsx_detect *d, struct nsx_finding *f,
 			(struct nsx_change){.verb = NSX_NO_OS_WAIT,
 					    .name = f->subject,
 					    .least_ns = WAIT_NS});
-		f->is_unseen = !is_seen && is_from_outside(x->what);
-		f->is_bound = f->is_unseen ||
-			      (is_seen && x->meanwhile.range == NSX_NONE);
+		f->is_bound = !is_seen && is_from_outside(x->what);
+		if (f->is_bound)
+			f->alarm = NSX_ALARM_MEDIUM;
 		return;
 	}
 	for (unsigned i = 0; i < NSX_NCAUSES; i++)
@@ -599,7 +599,7 @@ static int propose_absence(struct nsx_detect *d, const struct lost *x,
 				     "reason not recorded",
 				  nsx_tell_ns(l, x->ns[x->thread])),
 		.confidence = NSX_CONF_MEDIUM, .device = NSX_NONE,
-		.is_bound = true, .is_set = true, .may_be_pace = true,
+		.is_bound = true, .alarm = NSX_ALARM_SET,
 		.evidence = {nsx_tell(
 			l, "%s outside of waits for the GPU%s: it waited for something%s",
 			nsx_text_n(l->arena, x->count, "time", NULL), say_whose(d, x),

@@ -970,7 +970,7 @@ static void propose(struct slow *s)
 	tell_why(s, most, &f);
 	if ((s->ntimes == 1 && !lasts(s)) || is_other_work(s)) {
 		f.severity = NSX_SEV_LOW;
-		f.is_set = true;
+		f.alarm = NSX_ALARM_SET;
 	}
 	advise(s, most, &f);
 	fill_remedy(s, &f);

@@ -168,8 +168,7 @@ int kernels_propose_f32(struct kernels *k, bool *told, struct nsx_err *err)
 		return 0;
 	if (faster_kin(k, &kin, amount, &f.remedy, err))
 		return err->rc;
-	f.is_setting = !kernels_unified_memory(l); /* else they wait for their pages */
-	f.weight = f.is_setting ? share : 0;
+	f.weight = kernels_unified_memory(l) ? 0 : share; /* else they wait for their pages */
 	f.guess_ns = time_of(k, kin.ns) * (1 - 1 / amount);
 	f.title = nsx_tell(l, "matrix products in f32 take %s and use no tensor "
 			   "core", kernels_tell_share(k, kin.ns));

@@ -265,9 +265,8 @@ static bool is_loud(const struct unified *u)
 	return u->all_ns >= LOUD_SHARE * (double)(full->end_ns - full->start_ns);
 }
 
-/* Most of it may lie outside the judged window: faults end once memory has
- * settled, and what is judged is the loop after that. It is told, but as paid once:
- * its severity is that of its price in the window.
+/* Most of it may lie outside the judged window: faults end once memory has settled, and what
+ * is judged is the loop after that.  It is paid once, but it is much of the recording.
  */
 static void tell_whole(struct unified *u, struct nsx_finding *f)
 {
@@ -279,8 +278,8 @@ static void tell_whole(struct unified *u, struct nsx_finding *f)
 	    NSX_MAX(f->measured_ns, (double)u->ns) >=
 		    LOUD_SHARE * (double)(u->d->w.end_ns - u->d->w.start_ns))
 		return;
-	f->severity = NSX_SEV_LOW;
-	f->is_set = true; /* else it would be a minor one */
+	f->severity = NSX_SEV_MEDIUM;
+	f->alarm = NSX_ALARM_SET;
 	f->title = nsx_tell(l, "unified memory: for %s (%s) of the whole window, "
 			    "kernels run while faults are handled or pages moved",
 			    nsx_text_ns(l->arena, u->all_ns),
@@ -343,7 +342,7 @@ static void tell_stalls(struct unified *u, double stalled,
 			nsx_tell_ns(l, u->ns), (double)u->paged_ns <= stalled ? "" :
 			nsx_tell(l, ": for %s in all at most, each until its last page "
 				 "has come", nsx_tell_ns(l, u->paged_ns)));
-	f->evidence[n] = u->faults ? say_faults(u, f->is_set) :
+	f->evidence[n] = u->faults ? say_faults(u, f->alarm == NSX_ALARM_SET) :
 		"page faults were not traced: the line that records them is "
 		"under Capture quality";
 }

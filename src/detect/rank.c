@@ -16,7 +16,6 @@
 #define HIGH_SHARE 0.1
 #define MEDIUM_SHARE 0.03
 #define KERNEL_SHARE 0.6   /* a kernel that takes as much matters without a price */
-#define MOSTLY 0.5	   /* of the window, that a setting changes         */
 #define SURE 0.1	   /* of a price, that must be won in any case      */
 #define SAME 0.05	   /* what an alternative may add to the other      */
 #define OWN 0.3		   /* ... of what it wins alone                     */
@@ -32,7 +31,6 @@ struct item {
 	double adds_ns; /* to what is applied so far                         */
 	bool gone;    /* from the list                                       */
 	bool left;    /* to be applied                                       */
-	bool unreplayed; /* as is all else: the replay abstains              */
 	bool is_doubted; /* it may win next to nothing if waits outside CUDA end when
 			    they did                                         */
 };
@@ -525,8 +523,8 @@ static void merge_kin(struct pricing *p)
 /* What it adds to what is dearer; of what it wins only then, it is not the cause. */
 static double worth(const struct nsx_finding *f)
 {
-	return f->has_disjoint ? NSX_MIN(f->disjoint_ns, f->headroom_ns) :
-				 f->headroom_ns;
+	return f->price == NSX_PRICE_NONE ? 0 :
+	       f->has_disjoint ? NSX_MIN(f->disjoint_ns, f->headroom_ns) : f->headroom_ns;
 }
 
 /* By which it is told: what of a remedy is only possible stands behind what is sure. */
@@ -543,9 +541,9 @@ static enum nsx_severity severity_of(const struct pricing *p, const struct item 
 	const struct nsx_finding *f = x->f;
 	double share = worth(f) / p->length_ns;
 
-	if (f->is_set)
+	if (f->alarm == NSX_ALARM_SET)
 		return f->severity;
-	if (f->is_quiet || p->facts->run_kind == NSX_RUN_START_UP)
+	if (f->alarm == NSX_ALARM_NONE || p->facts->run_kind == NSX_RUN_START_UP)
 		return NSX_SEV_LOW;
 	if (f->price < NSX_PRICE_MEASURED)
 		return f->weight >= KERNEL_SHARE &&
@@ -554,28 +552,11 @@ static enum nsx_severity severity_of(const struct pricing *p, const struct item 
 			       NSX_SEV_MEDIUM : NSX_SEV_LOW;
 	if (x->is_doubted)
 		return NSX_SEV_LOW;
-	return share >= HIGH_SHARE && !f->is_unseen ? NSX_SEV_HIGH :
+	return share >= HIGH_SHARE && f->alarm != NSX_ALARM_MEDIUM ? NSX_SEV_HIGH :
 	       share >= MEDIUM_SHARE ? NSX_SEV_MEDIUM : NSX_SEV_LOW;
 }
 
-/* Where a setting changes most of the work, how much by is all that is assumed; and
- * where nothing could be replayed, that must not put what waits and launches cost
- * behind all that is priced without.
- */
-static int price_rank(const struct item *x)
-{
-	const struct nsx_finding *f = x->f;
-	bool stands_in = x->unreplayed && f->price == NSX_PRICE_ASSUMED &&
-			 !f->is_assumed;
-
-	return stands_in || (f->is_setting && f->weight >= MOSTLY) ?
-		       (int)NSX_PRICE_MEASURED :
-		       NSX_MIN((int)f->price, (int)NSX_PRICE_MEASURED);
-}
-
-/* The dearest first; then what is only assumed, then what has no price, then
- * what concerns the capture; at the end what costs next to nothing.
- */
+/* The dearest first, then what concerns the capture; at the end what costs next to nothing. */
 static int cmp_rank(const void *a, const void *b)
 {
 	const struct item *x = a, *y = b;
@@ -587,7 +568,6 @@ static int cmp_rank(const void *a, const void *b)
 	if (is_capture(x->f) != is_capture(y->f))
 		return is_capture(x->f) ? 1 : -1;
 	return NSX_CMP(y->f->severity, x->f->severity) ?:
-	       NSX_CMP(price_rank(y), price_rank(x)) ?:
 	       NSX_CMP(sure_worth(y->f), sure_worth(x->f)) ?:
 	       NSX_CMP(worth(y->f), worth(x->f)) ?:
 	       NSX_CMP(x->order, y->order);
@@ -636,15 +616,15 @@ static void drop_rest(struct pricing *p, bool paced)
 
 	for (size_t i = 0; i < p->n; i++)
 		if (!p->v[i].gone && p->v[i].f->price >= NSX_PRICE_MEASURED &&
-		    !p->v[i].f->is_rest)
+		    p->v[i].f->id != NSX_ID_gpu_idle)
 			told_ns += worth(p->v[i].f);
 	for (size_t i = 0; i < p->n; i++) {
 		struct nsx_finding *f = p->v[i].f;
 
-		if (f->is_rest && (paced || told_ns * 2 >= f->guess_ns))
-			p->v[i].gone = true;
-		if (f->is_rest)
-			f->price = NSX_PRICE_NONE;
+		if (f->id != NSX_ID_gpu_idle)
+			continue;
+		p->v[i].gone |= paced || told_ns * 2 >= f->guess_ns;
+		f->price = NSX_PRICE_NONE;
 	}
 }
 
@@ -673,8 +653,7 @@ static int rank(struct pricing *p, struct nsx_err *err)
 	struct nsx_gain *gains = nsx_arena_get(p->scratch,
 					       most * sizeof(*gains));
 	const struct item *paced;
-	bool shared, abstains = nsx_model_closure(p->facts->model)->cls ==
-				NSX_CONF_NONE;
+	bool shared;
 
 	p->v = nsx_arena_get(p->scratch, (p->l->n + 1) * sizeof(*p->v));
 	for (p->n = 0; p->n < p->l->n; p->n++) {
@@ -684,8 +663,7 @@ static int rank(struct pricing *p, struct nsx_err *err)
 					       nsx_finding_name(f),
 					       f->subject) :
 				      nsx_finding_name(f);
-		p->v[p->n] = (struct item){.f = f, .order = p->n,
-					   .unreplayed = abstains};
+		p->v[p->n] = (struct item){.f = f, .order = p->n};
 	}
 	if (price_alone(p, plans, gains, err))
 		return err->rc;
@@ -708,11 +686,13 @@ static int rank(struct pricing *p, struct nsx_err *err)
 		f->confidence = NSX_MIN(f->confidence, of_window(&p->facts->steady));
 		f->severity = shared && needs_idle(f) ? NSX_SEV_LOW :
 							severity_of(p, &p->v[i]);
-		f->is_minor = f->price != NSX_PRICE_NONE && !f->is_set &&
+		f->is_minor = f->price != NSX_PRICE_NONE && f->alarm != NSX_ALARM_SET &&
 			      f->severity == NSX_SEV_LOW &&
 			      (worth(f) < MINOR_SHARE * p->length_ns ||
 			       (paced && p->v[i].is_doubted));
-		f->is_minor |= paced && f->may_be_pace;
+		/* Off its CPU for a reason not recorded may be what sets the pace. */
+		f->is_minor |= paced && f->id == NSX_ID_preempted_host &&
+			       f->alarm == NSX_ALARM_SET;
 	}
 	nsx_sort(p->v, p->n, sizeof(*p->v), cmp_rank);
 	cap(p);

@@ -184,8 +184,7 @@ static void propose_processes(struct nsx_detect *d, const struct sharing *s,
 	const char *on = n > 1 ? nsx_tell(l, ", on GPU %s", nsx_gpu_label(t, s->device)) : "";
 	struct nsx_finding f = {
 		.id = NSX_ID_processes_share, .device = s->device,
-		.confidence = NSX_CONF_HIGH, .is_setting = true,
-		.weight = share_of(d, s->ns),
+		.confidence = NSX_CONF_HIGH, .weight = share_of(d, s->ns),
 		.title = nsx_tell(l, "%u processes use GPU%s %s at the same time",
 				  s->nprocesses, n > 1 ? "s" : "",
 				  nsx_say_gpus(d, device, n)),

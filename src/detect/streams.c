@@ -185,7 +185,7 @@ static void propose_turns(const struct streams *s, uint32_t from, uint32_t to)
 		"the trace" :
 		"an upper bound: each stream does work of its own, which may be a step that needs "
 		"the one before";
-	f.is_quiet = !same;
+	f.alarm = same ? NSX_ALARM_BY_PRICE : NSX_ALARM_NONE;
 	nsx_found(l, &f);
 }
 

@@ -133,7 +133,7 @@ static void judge_idle(const struct nsx_report *r, double length,
 	p->verdict = NSX_V_NO_GPU;
 	if (r->trace->has_gpu_work) {
 		p->because = "the GPU is idle throughout the window asked for";
-		if (f && !f->is_rest && f->headroom_ns >= MOSTLY * length)
+		if (f && f->id != NSX_ID_gpu_idle && f->headroom_ns >= MOSTLY * length)
 			p->because = nsx_arena_printf(r->arena, "%s; %s", p->because,
 						      nsx_title_within(r->arena, f));
 	} else if (is_lost(r->trace)) {

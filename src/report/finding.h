@@ -29,6 +29,13 @@ enum nsx_category { /* field of the remedy */
 	NSX_CAT_CAPTURE, /* concerns the trace, not the program              */
 };
 enum nsx_severity { NSX_SEV_LOW, NSX_SEV_MEDIUM, NSX_SEV_HIGH };
+enum nsx_alarm { /* how a severity follows from a price */
+	NSX_ALARM_BY_PRICE,
+	NSX_ALARM_MEDIUM, /* medium at most: what it waits for may come from outside of
+			     what was traced                                 */
+	NSX_ALARM_NONE,	  /* low, whatever it wins                           */
+	NSX_ALARM_SET,	  /* the severity is the detector's                  */
+};
 enum nsx_price_kind { /* where a headroom comes from */
 	NSX_PRICE_NONE,	    /* there is none                                 */
 	NSX_PRICE_ASSUMED,  /* a stated guess: no alarm follows from it      */
@@ -92,22 +99,12 @@ struct nsx_finding {
 	double measured_ns; /* price by a stated rule, taken where the replay
 			       sees less; 0: none                            */
 	double weight;	    /* share of the judged window that a single kernel
-			       of it takes, or all that a setting changes; 0:
-			       of no matter                                  */
+			       of it takes; 0: of no matter                  */
 	bool is_assumed;    /* how much the remedy changes is a guess, which
 			       evidence[1] states                            */
 	bool is_bound;	    /* the price is an upper bound, as evidence says   */
 	bool is_least;	    /* measured_ns is a lower bound, as evidence says  */
-	bool is_unseen;     /* what it waits for may come from outside of what
-			       was traced: it raises no high alarm           */
-	bool is_setting;    /* a setting changes all that weighs: it stands
-			       where its price puts it if that is half of the
-			       window, though the price is assumed           */
-	bool is_rest;	    /* told only where others explain less of it     */
-	bool may_be_pace;   /* it may be what sets the pace: of little worth
-			       where something does                          */
-	bool is_quiet;	    /* it raises no alarm, whatever it wins           */
-	bool is_set;	    /* the severity is the detector's                */
+	enum nsx_alarm alarm;
 	unsigned also; /* categories, a bit each, that it is found in as well */
 	const char *harmless; /* what there is, to say of it that it costs next to
 				 nothing: "The host waits 2 ms in f"; NULL   */

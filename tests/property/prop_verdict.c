@@ -137,9 +137,9 @@ static void check_severity(const struct nsx_report *r,
 			   const struct nsx_finding *f, bool shared,
 			   double length)
 {
-	if (f->is_set)
+	if (f->alarm == NSX_ALARM_SET)
 		return;
-	if (r->facts->run_kind == NSX_RUN_START_UP || f->is_quiet)
+	if (r->facts->run_kind == NSX_RUN_START_UP || f->alarm == NSX_ALARM_NONE)
 		check(f->severity == NSX_SEV_LOW, "an alarm over a start-up, or a quiet one",
 		      f->severity, 0);
 	else
@@ -147,7 +147,7 @@ static void check_severity(const struct nsx_report *r,
 			      f->price < NSX_PRICE_MEASURED ||
 			      f->low_ns < 0.1 * f->headroom_ns ||
 			      (shared && f->confidence == NSX_CONF_LOW) ||
-			      f->severity == (f->is_unseen ? NSX_SEV_MEDIUM :
+			      f->severity == (f->alarm == NSX_ALARM_MEDIUM ? NSX_SEV_MEDIUM :
 							     NSX_SEV_HIGH),
 		      "not high with a tenth of the window, or for input",
 		      f->disjoint_ns, length);

@@ -1,1 +1,0 @@
-explain @hand_over --pass copies --md
