@@ -121,7 +121,9 @@ extern const char *const nsx_run_kind_names[]; /* "steady", "once", ...    */
 /* Idle time of a device, charged to causes; pieces of a gap add up to it. -----*/
 enum nsx_cause {
 	NSX_CAUSE_SYNC, NSX_CAUSE_BLOCKING_COPY, NSX_CAUSE_IMPLICIT_SYNC,
-	NSX_CAUSE_ALLOC, NSX_CAUSE_MODULE, NSX_CAUSE_OSRT, NSX_CAUSE_OTHER_API,
+	NSX_CAUSE_ALLOC, NSX_CAUSE_MODULE,
+	NSX_CAUSE_OSRT, /* a call of the operating system, or of MPI         */
+	NSX_CAUSE_OTHER_API,
 	NSX_CAUSE_HOST_CODE, /* no API call: detail names the NVTX path      */
 	NSX_CAUSE_LAUNCH_CALL, NSX_CAUSE_LAUNCH_TO_START,
 	NSX_CAUSE_STREAM_WAIT, NSX_CAUSE_DISPATCH, NSX_CAUSE_DEPENDENCY,
@@ -134,7 +136,7 @@ extern const char *const nsx_cause_names[NSX_NCAUSES];
 struct nsx_idle_piece {
 	int64_t start_ns, end_ns;
 	uint32_t op;	/* that ends the gap; NSX_NONE at the end edge       */
-	nsx_str detail; /* API, OSRT or range name; the op a stream waited
+	nsx_str detail; /* API, OSRT, MPI or range name; the op a stream waited
 			   for; 0 none                                       */
 	uint8_t cause;
 	bool first;	/* of its gap                                        */

@@ -12,6 +12,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "facts/outside.h"
 #include "facts/streamwait.h"
 #include "trace/nvtx_walk.h"
 #include "base/par.h"
@@ -21,13 +22,20 @@ enum { DISPATCH_NS = 20000 };
 struct cursor { /* into the rows of a thread */
 	uint32_t sweep; /* it belongs to; else it is stale              */
 	uint32_t call, osrt, nvtx;
+	size_t mpi;
 	uint32_t open;	/* innermost user range begun last; NSX_NONE    */
+};
+
+struct mpi_calls { /* outermost ones of launching threads, thread by thread */
+	struct nsx_outside *v;
+	size_t n, cap;
 };
 
 struct sweep { /* over one device */
 	struct nsx_facts *f;
 	const struct nsx_trace *t;
 	const struct nsx_stream_waits *waits; /* NULL: none to follow       */
+	const struct mpi_calls *mpi;
 	struct cursor *cursors; /* by thread                                */
 	uint32_t number;
 	int64_t *start_ns; /* of its pieces, and the ops that end their gaps */
@@ -80,6 +88,11 @@ static void emit(struct sweep *s, int64_t start_ns, int64_t end_ns,
 
 /* What the thread did ----------------------------------------------------------*/
 
+static size_t first_mpi(const struct mpi_calls *x, uint32_t thread)
+{
+	return NSX_SEARCH((size_t)0, x->n, mid, x->v[mid].thread < thread);
+}
+
 static struct cursor *cursor_of(struct sweep *s, uint32_t thread)
 {
 	const struct nsx_thread *th = &s->t->thread[thread];
@@ -87,7 +100,7 @@ static struct cursor *cursor_of(struct sweep *s, uint32_t thread)
 
 	if (c->sweep != s->number)
 		*c = (struct cursor){s->number, th->calls_at, th->osrt_at,
-				     th->nvtx_at, NSX_NONE};
+				     th->nvtx_at, first_mpi(s->mpi, thread), NSX_NONE};
 	return c;
 }
 
@@ -115,10 +128,10 @@ static uint32_t range_over(struct sweep *s, uint32_t thread, int64_t start_ns,
 	return r;
 }
 
-/* Outside API calls: OSRT calls and, between them, the program's own code. For
+/* Outside API and MPI calls: OSRT calls and, between them, the program's own code. For
  * that the range is kept, until name_paths replaces it.
  */
-static void charge_code(struct sweep *s, uint32_t thread, int64_t start_ns,
+static void charge_own(struct sweep *s, uint32_t thread, int64_t start_ns,
 			int64_t end_ns)
 {
 	const struct nsx_thread *th = &s->t->thread[thread];
@@ -143,6 +156,31 @@ static void charge_code(struct sweep *s, uint32_t thread, int64_t start_ns,
 		emit(s, at, until, NSX_CAUSE_OSRT, o->name[i]);
 		at = NSX_MAX(at, until);
 	}
+}
+
+/* Outside API calls.  In an MPI call a thread waits for other ranks, whatever it asks of the
+ * operating system there.
+ */
+static void charge_code(struct sweep *s, uint32_t thread, int64_t start_ns,
+			int64_t end_ns)
+{
+	const struct mpi_calls *x = s->mpi;
+	struct cursor *c = cursor_of(s, thread);
+	int64_t at = start_ns;
+
+	while (c->mpi < x->n && x->v[c->mpi].thread == thread &&
+	       x->v[c->mpi].end_ns <= start_ns)
+		c->mpi++;
+	for (size_t i = c->mpi; i < x->n && x->v[i].thread == thread &&
+				x->v[i].start_ns < end_ns; i++) {
+		int64_t until = NSX_MIN(x->v[i].end_ns, end_ns);
+
+		charge_own(s, thread, at, x->v[i].start_ns);
+		at = NSX_MAX(at, x->v[i].start_ns);
+		emit(s, at, until, NSX_CAUSE_OSRT, x->v[i].name);
+		at = NSX_MAX(at, until);
+	}
+	charge_own(s, thread, at, end_ns);
 }
 
 static enum nsx_cause cause_of_call(const struct sweep *s, size_t call)
@@ -349,6 +387,7 @@ struct job {
 	struct nsx_facts *f;
 	const struct nsx_trace *t;
 	struct nsx_stream_waits *waits;
+	struct mpi_calls mpi;
 	uint32_t ntasks;
 	uint32_t **about; /* by device: what is packed when paths have names */
 };
@@ -386,7 +425,8 @@ static int sweep_some(void *ctx, size_t task, struct nsx_err *err)
 {
 	const struct job *job = ctx;
 	struct nsx_arena *a = nsx_arena_new();
-	struct sweep s = {.f = job->f, .t = job->t, .waits = job->waits, .err = err};
+	struct sweep s = {.f = job->f, .t = job->t, .waits = job->waits,
+			  .mpi = &job->mpi, .err = err};
 	int rc = 0;
 
 	if (!nsx_new_array(s.cursors, a, job->t->nthreads, "threads", err))
@@ -464,23 +504,40 @@ static int name_paths(const struct job *job, uint32_t *root, nsx_str *paths,
 	return 0;
 }
 
+static int list_mpi(const struct nsx_trace *t, struct mpi_calls *x, struct nsx_err *err)
+{
+	struct nsx_outside o;
+
+	for (size_t at = t->osrt.n; nsx_outside_next(t, &at, &o);) {
+		const struct nsx_outside *last = x->n ? &x->v[x->n - 1] : NULL;
+
+		if (last && last->thread == o.thread && o.end_ns <= last->end_ns)
+			continue;
+		if (nsx_push(x->v, x->n, x->cap, "MPI calls", err, o))
+			return err->rc;
+	}
+	return 0;
+}
+
 int nsx_facts_idle(struct nsx_facts *f, const struct nsx_trace *t,
 		   unsigned threads, struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	uint32_t *root;
 	nsx_str *paths;
-	struct job job = {f, t, NULL, NSX_MIN(t->ndevices, 32u), NULL};
+	struct job job = {.f = f, .t = t, .ntasks = NSX_MIN(t->ndevices, 32u)};
 	int rc = nsx_new_arrays(a, t->nvtx.n, "ranges", err, root, paths) ?:
 		 nsx_new_arrays(f->arena, t->ndevices, "devices", err,
 				f->idle) ?:
 		 nsx_new_arrays(a, t->ndevices, "devices", err, job.about) ?:
 		 nsx_index_stream_waits(t, a, &job.waits, err) ?:
+		 list_mpi(t, &job.mpi, err) ?:
 		 nsx_par(threads, job.ntasks, sweep_some, &job, err) ?:
 		 name_paths(&job, root, paths, err);
 
 	for (uint32_t d = 0; job.about && d < t->ndevices; d++)
 		free(job.about[d]);
+	free(job.mpi.v);
 	nsx_arena_free(a);
 	return rc;
 }
