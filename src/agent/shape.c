@@ -461,6 +461,16 @@ static void put_if_present(struct nsx_jsonw *w, const struct shape *s,
 	nsx_jsonw_str(w, NULL, "present");
 	nsx_jsonw_end(w);
 	nsx_jsonw_object(w, "then");
+	nsx_jsonw_object(w, "properties"); /* ajv: what is required is defined */
+	for (size_t i = 0; i < s->n; i++) {
+		size_t n = 0;
+		const char *part = part_of(s->v[i].path, in, &n);
+
+		if (part && part[n] == '&' && is_first(s, in, i))
+			nsx_jsonw_bool(w, nsx_arena_printf(s->arena, "%.*s", (int)n,
+							   part), true);
+	}
+	nsx_jsonw_end(w);
 	put_required(w, s, in, '&');
 	nsx_jsonw_end(w);
 }
@@ -469,7 +479,6 @@ static void put_if_present(struct nsx_jsonw *w, const struct shape *s,
 static void put_object(struct nsx_jsonw *w, const struct shape *s,
 		       const char *in, bool or_null)
 {
-	bool is_open = false;
 	size_t n = 0;
 
 	put_type(w, "object", or_null);
@@ -492,13 +501,10 @@ static void put_object(struct nsx_jsonw *w, const struct shape *s,
 
 		if (!is_first(s, in, i) || *part != '*')
 			continue;
-		is_open = true;
 		nsx_jsonw_object(w, "additionalProperties");
 		put_part(w, s, i, part, n);
 		nsx_jsonw_end(w);
 	}
-	if (!is_open)
-		nsx_jsonw_bool(w, "additionalProperties", false);
 }
 
 void nsx_shape_put(struct nsx_jsonw *w, const char *key, const char *of)
@@ -664,7 +670,6 @@ static void put_tool(struct nsx_jsonw *w, enum nsx_tool_id tool)
 	nsx_jsonw_object(w, "properties.structuredContent");
 	put_object(w, &s, "", false);
 	nsx_jsonw_end(w);
-	nsx_jsonw_bool(w, "additionalProperties", false);
 	free(s.v);
 	nsx_arena_free(s.arena);
 }

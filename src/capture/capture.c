@@ -19,7 +19,7 @@ int nsx_capture_clean(const struct nsx_capture *c)
 {
 	int rc = c->work ? nsx_file_remove_tree(c->work) : 0;
 
-	if (c->dir && !c->has_run)
+	if (c->dir && !c->is_told)
 		nsx_unmake_dirs(c->dir, c->had);
 	return rc;
 }
@@ -63,6 +63,8 @@ static void warn_of_others(struct nsx_capture *c)
 	const char *root = getenv("NSX_PROC"); /* for tests */
 	unsigned n = nsx_proc_gpu_users(root ? root : "/proc", &names);
 
+	if (!n) /* those of other users and containers the driver knows */
+		n = nsx_nsys_gpu_users(c->arena, &names);
 	if (n)
 		nsx_capture_warn(c, "%u other process%s a GPU: %s; what %s "
 				 "makes the command slower and is not in the "
@@ -96,6 +98,7 @@ int nsx_capture_equip(struct nsx_capture *c, struct nsx_err *err)
 	};
 	size_t n;
 
+	c->is_told = true;
 	c->nsys = nsx_nsys_list(c->arena, c->opts->nsys, &n);
 	if (!n) {
 		const char *path = getenv("NSYS_PATH");

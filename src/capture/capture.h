@@ -47,11 +47,12 @@ struct nsx_capture {
 
 	time_t began;
 	const char *captured_at; /* the same as text, UTC                   */
-	bool has_run; /* nsys was started: there is something to tell of     */
+	bool is_told; /* nsys was sought: a record of it is due              */
 	struct nsx_proc_end end; /* of nsys                                 */
 	enum nsx_ended ended;
 	double target_s; /* how long the command ran; with the start of nsys
 			    where it was not seen (below 50 ms)          */
+	const char *full_tmp; /* nsys's temporary folder, which became full; NULL */
 	const char *raw; /* path of the raw data, as nsys said, or had it
 			    open; NULL: not known                      */
 
@@ -67,7 +68,7 @@ void nsx_capture_warn(struct nsx_capture *c, const char *fmt, ...)
 /* Makes dir and work and sees that there is room. Errors: USAGE, IO. */
 int nsx_capture_place(struct nsx_capture *c, struct nsx_err *err) NSX_CHECKED;
 
-/* Finds nsys and settles argv. Errors: IO, USAGE. */
+/* Finds nsys and settles argv; a record is due from here on. Errors: IO, USAGE. */
 int nsx_capture_equip(struct nsx_capture *c, struct nsx_err *err) NSX_CHECKED;
 
 /* Runs the command under nsys, whatever its end; or records a service's session,
@@ -93,7 +94,7 @@ int nsx_capture_export(struct nsx_capture *c, struct nsx_err *err) NSX_CHECKED;
 int nsx_export_report(const char *rep, const char *nsys_path, const char *to,
 		      struct nsx_arena *a, struct nsx_err *err) NSX_CHECKED;
 
-/* Writes nsys_capture.json, once nsys has run; failed: why, NULL if all went well.
+/* Writes nsys_capture.json, where one is due; failed: why, NULL if all went well.
  * Errors: IO.
  */
 int nsx_capture_write_record(const struct nsx_capture *c,
@@ -103,7 +104,7 @@ int nsx_capture_write_record(const struct nsx_capture *c,
 /* The exit code of the command under nsys, -1 when we ended it. */
 int nsx_capture_target_code(const struct nsx_capture *c);
 
-/* Removes work, and, where nsys never ran, what was made of dir.  Errors: as errno;
+/* Removes work, and, where no record is due, what was made of dir.  Errors: as errno;
  * c->work names what is left.
  */
 int nsx_capture_clean(const struct nsx_capture *c);
@@ -114,6 +115,9 @@ void nsx_capture_done(struct nsx_capture *c);
 int64_t nsx_file_size(const char *path); /* -1: there is none */
 
 int64_t nsx_file_room_mb(const char *path); /* free there; -1: unknown */
+
+/* Where nsys keeps its raw data: NSYS_TMPDIR, else TMPDIR, else /tmp. */
+const char *nsx_capture_tmp(void);
 
 /* Room that must be free before a capture begins. */
 enum { NSX_MIN_ROOM_MB = 512 };

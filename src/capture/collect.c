@@ -133,8 +133,13 @@ static int fail_missing(const struct nsx_capture *c, struct nsx_err *err)
 	if (said(c, "No space left on device"))
 		return nsx_fail(err, NSX_E_IO,
 				"the disk became full during the capture; make "
-				"room in '%s' and in TMPDIR, or record less",
-				c->dir);
+				"room in '%s' and in '%s' (NSYS_TMPDIR), or record "
+				"less", c->dir, nsx_capture_tmp());
+	if (c->full_tmp)
+		return nsx_fail(err, NSX_E_IO,
+				"the temporary folder of nsys, '%s', became full "
+				"during the capture; make room there, or set "
+				"NSYS_TMPDIR to a folder with more", c->full_tmp);
 	if (c->ended == NSX_ENDED_HUNG)
 		return nsx_fail(err, NSX_E_IO,
 				"nsys did not finish and was ended before it "
@@ -168,7 +173,11 @@ static void warn_about_run(struct nsx_capture *c)
 {
 	int code = nsx_capture_target_code(c);
 
-	if (c->ended == NSX_ENDED_HUNG)
+	if (c->full_tmp)
+		nsx_capture_warn(c, "the temporary folder of nsys, '%s', became "
+				 "full: what came after is missing; make room there, "
+				 "or set NSYS_TMPDIR", c->full_tmp);
+	else if (c->ended == NSX_ENDED_HUNG)
 		nsx_capture_warn(c, "nsys did not finish and was ended");
 	if (code > 0)
 		nsx_capture_warn(c, "the command ended with code %d%s", code,

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -25,6 +26,13 @@ int64_t nsx_file_room_mb(const char *path)
 	if (statvfs(path, &st))
 		return -1;
 	return (int64_t)((uint64_t)st.f_bavail * st.f_frsize >> 20);
+}
+
+const char *nsx_capture_tmp(void)
+{
+	const char *own = getenv("NSYS_TMPDIR"), *tmp = getenv("TMPDIR");
+
+	return own && *own ? own : tmp && *tmp ? tmp : "/tmp";
 }
 
 static int copy(const char *from, const char *to)

@@ -311,6 +311,25 @@ static const char *ask_lines(const char *const *argv, struct nsx_arena *a)
 	return nsx_arena_strdup(a, end.out.p);
 }
 
+unsigned nsx_nsys_gpu_users(struct nsx_arena *a, struct nsx_buf *names)
+{
+	static const char *const smi[] = { "nvidia-smi",
+					   "--query-compute-apps=pid,process_name",
+					   "--format=csv,noheader", NULL };
+	const char *s = ask_lines(smi, a);
+	unsigned count = 0;
+
+	for (; s && *s; s += strcspn(s, "\n"), s += *s == '\n') {
+		const char *line = nsx_arena_strndup(a, s, strcspn(s, "\n"));
+		const char *name = strstr(line, ", ");
+
+		if (name && atol(line) > 0 && count++ < 8)
+			nsx_buf_printf(names, "%s%s (%ld)", names->n ? ", " : "",
+				       nsx_base_name(name + 2), atol(line));
+	}
+	return count;
+}
+
 const char *nsx_nsys_metric_set(const struct nsx_nsys *n, struct nsx_arena *a)
 {
 	static const char *const smi[] = { "nvidia-smi",

@@ -40,6 +40,11 @@ const char *nsx_nsys_no_counters(const struct nsx_nsys *n, const char *option,
  */
 const char *nsx_nsys_metric_set(const struct nsx_nsys *n, struct nsx_arena *a);
 
+/* The programs that compute on a GPU, as nsx_proc_gpu_users, by what the driver's
+ * nvidia-smi says; 0 where there is none.
+ */
+unsigned nsx_nsys_gpu_users(struct nsx_arena *a, struct nsx_buf *names);
+
 /* Compares dotted versions by their numbers, like strcmp. */
 int nsx_version_cmp(const char *a, const char *b);
 

@@ -185,14 +185,13 @@ static int check_room(const char *path, struct nsx_err *err)
 	return nsx_fail(err, NSX_E_IO,
 			"the disk of '%s' is full: %jd MB are free, a capture "
 			"needs %jd; make room or choose another place with "
-			"--out (and TMPDIR)",
+			"--out (and NSYS_TMPDIR)",
 			path, (intmax_t)have, (intmax_t)want);
 }
 
 int nsx_capture_place(struct nsx_capture *c, struct nsx_err *err)
 {
 	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = { 0 };
-	const char *tmp = getenv("TMPDIR");
 
 	note_time(c);
 	if (c->opts->out) {
@@ -209,5 +208,5 @@ int nsx_capture_place(struct nsx_capture *c, struct nsx_err *err)
 	}
 	if (reserve(c, err) || check_names(c, err))
 		return err->rc;
-	return check_room(c->dir, err) ?: check_room(tmp ? tmp : "/tmp", err);
+	return check_room(c->dir, err) ?: check_room(nsx_capture_tmp(), err);
 }

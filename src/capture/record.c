@@ -4,8 +4,9 @@
  * its report.  A second SIGINT makes real versions throw the report away, so
  * it comes only after a long wait, or when the user insists.  As long as the
  * importer of the report shows progress, nothing is hurried: the limits below
- * hold for silence then.  NSX_CAPTURE_WAIT="60,90,300" (seconds) sets them, for
- * tests.
+ * hold for silence then.  When the duration is over the command itself is asked
+ * first, with SIGTERM, and has time to end in its own way.
+ * NSX_CAPTURE_WAIT="60,90,300,30" (seconds) sets the limits, for tests.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -15,13 +16,14 @@
 #include "base/clock.h"
 #include "capture/capture.h"
 
-enum stage { RUNNING, ASKED, ASKED_AGAIN, KILLED };
+enum stage { RUNNING, LEAVING, ASKED, ASKED_AGAIN, KILLED };
 
 struct recording {
 	struct nsx_capture *c;
 	enum stage stage;
-	double first_s, again_s, silence_s; /* limits                       */
+	double first_s, again_s, silence_s, grace_s; /* limits              */
 	double since_s;			    /* when this stage began        */
+	double looked_s; /* when the room for raw data was looked at        */
 	pid_t target;	    /* the command; 0: not seen                     */
 	double seen_s, gone_s; /* when it was there first, and no more; 0   */
 	double collected_s; /* when nsys began to write: c->raw is set then */
@@ -89,6 +91,8 @@ static bool is_overdue(const struct recording *r, const struct nsx_proc_end *e)
 	case RUNNING:
 		return r->c->opts->duration_s > 0 &&
 		       now - e->began_s > r->c->opts->duration_s;
+	case LEAVING:
+		return now - r->since_s > r->grace_s;
 	case ASKED:
 		return now - r->since_s > r->first_s;
 	case ASKED_AGAIN:
@@ -99,22 +103,62 @@ static bool is_overdue(const struct recording *r, const struct nsx_proc_end *e)
 	return false;
 }
 
+/* Raw data has no room any more: nsys itself may wait for ever, or write an empty
+ * report.
+ */
+static bool is_full(struct recording *r)
+{
+	enum { FULL_MB = 8, EVERY_S = 1, HURRIED_S = 10 };
+	const char *most = getenv("NSX_CAPTURE_FULL_MB"); /* for tests */
+	double now = nsx_now_s();
+	int64_t have;
+
+	if (r->c->full_tmp || r->c->raw || now - r->looked_s < EVERY_S)
+		return false;
+	r->looked_s = now;
+	have = nsx_file_room_mb(nsx_capture_tmp());
+	if (have < 0 || have >= (most ? atoll(most) : FULL_MB))
+		return false;
+	r->c->full_tmp = nsx_capture_tmp();
+	r->first_s = NSX_MIN(r->first_s, HURRIED_S);
+	r->again_s = NSX_MIN(r->again_s, HURRIED_S);
+	r->silence_s = NSX_MIN(r->silence_s, HURRIED_S);
+	return true;
+}
+
+/* Asks the command to end; with its own group where it leads one.  Whether it was
+ * seen at all.
+ */
+static bool ask_target(const struct recording *r)
+{
+	if (!r->target || r->gone_s > 0)
+		return false;
+	return !kill(getpgid(r->target) == r->target ? -r->target : r->target,
+		     SIGTERM);
+}
+
 static int watch(void *ctx, const struct nsx_proc_end *e)
 {
 	struct recording *r = ctx;
-	bool asked = nsx_proc_signals() > r->signals;
+	bool asked = nsx_proc_signals() > r->signals, full;
 
 	note_progress(r, e);
 	note_target(r, e);
 	r->signals = nsx_proc_signals();
 	if (r->stage == KILLED)
 		return SIGKILL;
-	if (!asked && !is_overdue(r, e))
+	full = is_full(r);
+	if (!asked && !full && !is_overdue(r, e))
 		return 0;
-	if (r->stage == RUNNING)
-		r->c->ended = asked	  ? NSX_ENDED_SIGNAL
-			      : r->c->raw ? NSX_ENDED_HUNG
-					  : NSX_ENDED_DURATION;
+	if (r->stage == RUNNING) {
+		r->c->ended = asked		  ? NSX_ENDED_SIGNAL
+			      : r->c->raw || full ? NSX_ENDED_HUNG
+						  : NSX_ENDED_DURATION;
+		r->stage = LEAVING;
+		r->since_s = nsx_now_s();
+		if (r->c->ended == NSX_ENDED_DURATION && ask_target(r))
+			return 0;
+	}
 	r->stage++;
 	r->since_s = nsx_now_s();
 	if (r->stage == KILLED) {
@@ -155,7 +199,6 @@ static int start(struct nsx_capture *c, struct nsx_err *err)
 
 	if (nsx_proc_run(&p, &end, err))
 		return err->rc;
-	c->has_run = true;
 	if (!end.code)
 		return 0;
 	return nsx_fail(err, NSX_E_IO, "nsys cannot record session '%s': %s; "
@@ -198,7 +241,8 @@ static int record_session(struct nsx_capture *c, struct recording *r,
 int nsx_capture_record(struct nsx_capture *c, struct nsx_err *err)
 {
 	struct recording r = {
-		.c = c, .first_s = 60, .again_s = 90, .silence_s = 300
+		.c = c, .first_s = 60, .again_s = 90, .silence_s = 300, .grace_s = 30,
+		.looked_s = nsx_now_s(),
 	};
 	const char *limits = getenv("NSX_CAPTURE_WAIT");
 	const struct nsx_proc p = {
@@ -215,14 +259,13 @@ int nsx_capture_record(struct nsx_capture *c, struct nsx_err *err)
 	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf names = { 0 };
 
 	if (limits)
-		sscanf(limits, "%lf,%lf,%lf", &r.first_s, &r.again_s,
-		       &r.silence_s);
+		sscanf(limits, "%lf,%lf,%lf,%lf", &r.first_s, &r.again_s,
+		       &r.silence_s, &r.grace_s);
 	r.signals = nsx_proc_signals();
 	if (c->opts->session)
 		return record_session(c, &r, err);
 	if (nsx_proc_run(&p, &c->end, err))
 		return err->rc;
-	c->has_run = true;
 	note_progress(&r, &c->end);
 	c->target_s = target_seconds(&r, &c->end);
 	if (!c->raw)

@@ -17,11 +17,12 @@ static const struct nsx_opt opts[] = {
 	    "folder of the results; may hold %h, %p and %q{VARIABLE} (default "
 	    "capture-PROGRAM-TIME)"),
 	OPT(0, "duration", "duration-s", "S", REAL, duration_s,
-	    "end the capture and the command after S seconds",
+	    "end the command after S seconds (SIGTERM; 30 s later the capture is "
+	    "ended in any case)",
 	    .most = INFINITY),
 	OPT(0, "target-cmd", NULL, "COMMAND", STR, target,
 	    "the command in one argument, in the place of -- COMMAND; no shell "
-	    "reads it"),
+	    "reads it, and what only a shell understands is refused"),
 	OPT(0, "session", NULL, "NAME", STR, session,
 	    "record a service that was started with nsys launch "
 	    "--session-new=NAME, for --duration or until Ctrl-C; it goes on"),
@@ -77,28 +78,67 @@ static void print_warnings(const struct nsx_capture *c, size_t *at)
 	}
 }
 
+/* What is read of a capture. */
+static const char *trace_of(const struct nsx_product *p)
+{
+	return p->sqlite ? p->sqlite : p->rep;
+}
+
+/* Whether anything was recorded. A trace that cannot be read is explain's to complain
+ * about.
+ */
+static bool has_events(const char *path)
+{
+	static const enum nsx_view views[] = {
+		NSX_VIEW_kernel, NSX_VIEW_memcpy, NSX_VIEW_memset, NSX_VIEW_graph,
+		NSX_VIEW_runtime, NSX_VIEW_sync, NSX_VIEW_nvtx, NSX_VIEW_osrt,
+		NSX_VIEW_sample, NSX_VIEW_sched, NSX_VIEW_gpu_metric,
+		NSX_VIEW_memory_event, NSX_VIEW_um_cpu_fault,
+		NSX_VIEW_um_gpu_fault};
+	struct nsx_schema schema;
+	struct nsx_err err;
+	bool any = false;
+
+	if (nsx_schema_open(path, &schema, &err))
+		return true;
+	for (unsigned v = 0; v < NSX_NVIEWS; v++)
+		any |= nsx_library_of[v] && nsx_has_view(&schema, v);
+	for (unsigned i = 0; i < ARRAY_LEN(views); i++)
+		any |= nsx_has_view(&schema, views[i]) ||
+		       nsx_has_lost_rows(&schema, views[i]);
+	nsx_schema_close(&schema);
+	return any;
+}
+
+static int check_events(struct nsx_capture *c, struct nsx_err *err)
+{
+	for (size_t i = 0; i < c->nproducts; i++)
+		if (has_events(trace_of(&c->products[i])))
+			return 0;
+	return nsx_fail(err, NSX_E_DATA, "the capture holds no event: neither a "
+			"CUDA call nor a range nor a call of the system; %s",
+			c->full_tmp ? "the temporary folder of nsys became full: "
+				      "set NSYS_TMPDIR to one with more room" :
+			"see whether the command ran at all, whether it is "
+			"linked statically, and that NSYS_TMPDIR has room");
+}
+
 static int take_steps(struct nsx_capture *c, struct nsx_err *err)
 {
 	static int (*const steps[])(struct nsx_capture *, struct nsx_err *) = {
 		nsx_capture_place,   nsx_capture_equip,	 nsx_capture_record,
-		nsx_capture_collect, nsx_capture_export,
+		nsx_capture_collect, nsx_capture_export, check_events,
 	};
 	size_t told = 0;
 	int rc = 0;
 
 	for (unsigned i = 0; i < ARRAY_LEN(steps) && !rc; i++) {
-		if (!c->has_run && nsx_proc_signals())
+		if (!c->is_told && nsx_proc_signals())
 			return nsx_fail(err, NSX_E_STOP, "interrupted");
 		rc = steps[i](c, err);
 		print_warnings(c, &told);
 	}
 	return rc;
-}
-
-/* What is read of a capture. */
-static const char *trace_of(const struct nsx_product *p)
-{
-	return p->sqlite ? p->sqlite : p->rep;
 }
 
 /* Where the share of the capture that is left out ends. A trace that cannot
@@ -194,7 +234,7 @@ static int finish(struct nsx_capture *c, const struct nsx_err *failed)
 		window = steady_window(c);
 	else if (!failed && !c->opts->no_explain)
 		note_steady(c);
-	if (c->has_run && nsx_capture_write_record(c, failed, &err))
+	if (c->is_told && nsx_capture_write_record(c, failed, &err))
 		return say(failed ? failed : &err);
 	if (failed)
 		return say(failed);
@@ -223,8 +263,31 @@ static bool is_shell_line(const char *const *command)
 	       access(command[0], F_OK);
 }
 
+/* Whether the text holds, not quoted, what only a shell understands. */
+static bool needs_shell(const char *text)
+{
+	char quote = 0;
+
+	for (const char *s = text; *s; s++) {
+		if (quote && *s == quote)
+			quote = 0;
+		else if (!quote && (*s == '\'' || *s == '"'))
+			quote = *s;
+		else if (quote != '\'' && *s == '\\' && s[1])
+			s++;
+		else if (quote != '\'' && strchr(quote ? "$`" : "$`;&|<>", *s))
+			return true;
+	}
+	return false;
+}
+
 static int check_command(const struct nsx_capture *c, struct nsx_err *err)
 {
+	if (c->opts->target && needs_shell(c->opts->target))
+		return nsx_fail(err, NSX_E_USAGE, "no shell reads --target-cmd, and "
+				"'%s' needs one: give it as -- bash -c COMMANDS, or "
+				"quote what is to be taken as it is",
+				c->opts->target);
 	if (is_shell_line(c->command))
 		return nsx_fail(err, NSX_E_USAGE, "there is no program '%s'; if "
 				"that is a line for a shell, run it with: "
@@ -317,8 +380,7 @@ const struct nsx_cmd nsx_cmd_capture = {
 	       "one gives the recording up. When the capture is over, "
 	       "everything that it started is ended, too.\n\n"
 	       "The exit code is the command's own where that is not 0, 130 "
-	       "after Ctrl-C, 3 if there is no capture.  Where nsys could not be "
-	       "started nothing is created.",
+	       "after Ctrl-C, 3 if there is no capture, or one without any event.",
 	.examples =
 		"nsys-explain capture -- python train.py --steps 50  # record "
 		"and explain a run\n"

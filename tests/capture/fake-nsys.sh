@@ -97,6 +97,8 @@ profile() {
 		sleep 3 ;;
 	hung) # hears none
 		trap '' INT TERM ;;
+	abrupt) # kills the command at once
+		trap 'kill -KILL $target' INT ;;
 	twice) # throws the report away when asked twice, as the real one does
 		trap 'kill $target; trap "exit 0" INT; sleep 5' INT ;;
 	*)

@@ -78,12 +78,13 @@ case_nsys_not_found() {
 	rc=$?
 	code 3
 	says 'no nsys was found in /none/nsys'
-	[ ! -e out ] || wrong 'a folder was made'
-	mkdir out
-	"$prog" capture --nsys /none/nsys -o out/a/b -- true >stdout 2>stderr
-	files ''
-	"$prog" capture --nsys /none/nsys -o out -- true >stdout 2>stderr
-	files ''
+	files nsys_capture.json
+	json '"ok": false'
+	json '"error": "no nsys was found in /none/nsys'
+	json '"nsys_binary": null'
+	capture --no-explain -- true # which the record of a failure does not hinder
+	code 0
+	files nsys_capture.json trace.nsys-rep trace.sqlite
 }
 case_empty_nsys_path_is_none() {
 	CUDA_HOME='' CUDA_PATH='' HOME=$PWD NSYS_PATH='' PATH=/none "$prog" capture -o out --no-explain -- true >stdout 2>stderr
@@ -97,7 +98,8 @@ case_broken_nsys() {
 	rc=$?
 	code 3
 	says "'./nsys' does not work: cannot open libfoo.so"
-	[ ! -e out ] || wrong 'a folder was made'
+	files nsys_capture.json
+	json "\"error\": \"'./nsys' does not work: cannot open libfoo.so"
 }
 case_options_of_a_new_nsys() {
 	FAKE_LOG=$PWD/log capture --no-explain --preset full -- true
@@ -234,6 +236,18 @@ case_a_line_for_a_shell_is_told_to_use_one() {
 	says "-- bash -c 'echo a && sleep 1'"
 	[ ! -e out ] || wrong 'a folder was made'
 }
+case_a_target_command_is_no_line_for_a_shell() {
+	for line in 'echo a && sleep 1' 'echo a | cat' 'echo $HOME' 'true; true' "echo 'a;b' >f"; do
+		capture --target-cmd "$line"
+		code 2
+		says 'no shell reads --target-cmd'
+		says '-- bash -c'
+		[ ! -e out ] || wrong "'$line' was run"
+	done
+	FAKE_LOG=log capture --no-explain --target-cmd 'echo "a && b" \$x '"'c|d \$e'"
+	code 0
+	args 'a && b' '$x' 'c|d $e'
+}
 case_an_empty_command() {
 	"$prog" capture --nsys "$fake" -o out --target-cmd ' ' >stdout 2>stderr
 	rc=$?
@@ -281,6 +295,17 @@ case_others_use_the_gpu() {
 	NSX_PROC=$PWD/proc capture --no-explain -- true
 	code 0
 	says '1 other process uses a GPU: trainer (77)'
+}
+case_others_that_only_the_driver_sees() {
+	mkdir -p proc bin
+	cat >bin/nvidia-smi <<-'E'
+		#!/bin/sh
+		case $1 in --query-compute-apps=*) echo "4242, /home/someone/bin/trainer"; echo "4243, python" ;; esac
+	E
+	chmod +x bin/nvidia-smi
+	PATH=$PWD/bin:$PATH NSX_PROC=$PWD/proc capture --no-explain -- true
+	code 0
+	says '2 other processes use a GPU: trainer (4242), python (4243)'
 }
 case_session_of_a_service() {
 	: >session.serve
@@ -465,6 +490,30 @@ case_disk_full_during() {
 	says 'the disk became full during the capture'
 	files nsys_capture.json
 }
+case_temporary_folder_full_during() {
+	local began=$SECONDS
+	NSYS_TMPDIR=$PWD NSX_CAPTURE_FULL_MB=900000000 FAKE=hung capture -- sleep 100
+	code 3
+	says "the temporary folder of nsys, '$PWD', became full"
+	says 'NSYS_TMPDIR'
+	[ $((SECONDS - began)) -lt 40 ] || wrong "it took $((SECONDS - began)) s"
+	json '"ok": false'
+	files nsys_capture.json
+}
+case_temporary_folder_full_yet_a_report() {
+	NSYS_TMPDIR=$PWD NSX_CAPTURE_FULL_MB=900000000 capture --no-explain -- sleep 100
+	code 0
+	says "the temporary folder of nsys, '$PWD', became full"
+	says 'what came after is missing'
+}
+case_capture_without_events() {
+	FAKE_SQLITE=${FAKE_SQLITE%/*}/empty_tables.sqlite capture -- true
+	code 3
+	says 'the capture holds no event'
+	json '"ok": false'
+	json '"error": "the capture holds no event'
+	files nsys_capture.json trace.nsys-rep trace.sqlite
+}
 case_another_nsys_runs() {
 	cp "$(command -v sleep)" nsys
 	./nsys 60 &
@@ -511,6 +560,21 @@ case_duration_of_nsys_is_no_failure() {
 	code 0
 	silent_on 'the command ended with code'
 }
+case_a_command_has_time_to_end() {
+	FAKE=abrupt capture --no-explain --duration 1 -- \
+		sh -c 'trap "sleep 1; echo done >clean; exit 0" TERM; while :; do sleep 0.1; done'
+	code 0
+	json '"ended_by": "duration"'
+	[ -s clean ] || wrong 'the command was killed at the duration'
+	files nsys_capture.json trace.nsys-rep trace.sqlite
+}
+case_a_command_that_stays_is_ended() {
+	FAKE=abrupt NSX_CAPTURE_WAIT=5,5,5,0.5 capture --no-explain --duration 1 -- \
+		sh -c 'trap "" TERM; while :; do sleep 0.1; done'
+	code 0
+	json '"ended_by": "duration"'
+	files nsys_capture.json trace.nsys-rep trace.sqlite
+}
 case_asked_twice() {
 	FAKE=deaf NSX_CAPTURE_WAIT=0.5,5,5 capture --no-explain --duration 1.5 \
 		-- sleep 100
@@ -519,7 +583,7 @@ case_asked_twice() {
 	files nsys_capture.json trace.nsys-rep trace.sqlite
 }
 case_hung_nsys() {
-	FAKE=hung NSX_CAPTURE_WAIT=0.3,0.3,5 capture --duration 1.5 -- sleep 100
+	FAKE=hung NSX_CAPTURE_WAIT=0.3,0.3,5,0.3 capture --duration 1.5 -- sleep 100
 	code 3
 	says 'nsys did not finish and was ended before it wrote a report'
 	files nsys_capture.json

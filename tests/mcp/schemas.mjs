@@ -1,7 +1,8 @@
 // Documents against the schemas that the program prints, by ajv.
 // usage: node schemas.mjs NODE_MODULES PROGRAM FOLDER
 // FOLDER has documents NAME.KIND, one JSON value each; of those named MUTATE-* every
-// member is spoilt in turn, which the schema has to refuse.
+// member is spoilt in turn, which the schema has to refuse. Objects are open, as later
+// versions may add keys; closed, they tell that this version has no key without a word.
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -17,10 +18,26 @@ function check(what, good) {
 const NEVER_NULL = ['severity', 'title', 'key', 'evidence', 'recommendation', 'is_part', 'count', 'calls'];
 const OPTIONAL = ['notes', 'sql', 'reason', 'per_iteration', 'exposed_ms', 'blocking_ms', 'same_stream_comm_ms', 'metrics.gpu_idle.table'];
 const print = (...a) => execFileSync(program, ['schema-json', ...a], { encoding: 'utf8', maxBuffer: 1 << 26 });
-const schemas = {}, valid = {};
+const schemas = {}, valid = {}, open = {};
+
+/** The schema with all its objects closed. */
+function closed(x) {
+	if (!x || typeof x !== 'object') return x;
+	if (Array.isArray(x)) return x.map(closed);
+	const y = Object.fromEntries(Object.entries(x).map(([k, v]) => [k, closed(v)]));
+	if ([x.type].flat().includes('object') && x.properties && !('additionalProperties' in x))
+		y.additionalProperties = false;
+	return y;
+}
+
 for (const name of print().trim().split('\n')) {
 	schemas[name] = JSON.parse(print(name));
-	valid[name] = new Ajv({ strict: true, strictRequired: false, strictTypes: false, allErrors: false }).compile(schemas[name]);
+	try {
+		open[name] = new Ajv({ strict: true, allowUnionTypes: true }).compile(schemas[name]);
+	} catch (e) {
+		check(`${name} in strict mode: ${e.message}`, false);
+	}
+	valid[name] = new Ajv({ strict: false }).compile(closed(schemas[name]));
 }
 
 /** The schema of a member, if it is one of a few words: those that the key allows. */
@@ -57,6 +74,8 @@ function mutate(file, kind, d) {
 	for (const x of [d, ...[...members(d)].map(([y, k]) => y[k])].filter(x => x?.constructor === Object)) {
 		x['no such key'] = 1;
 		refused(`no such key in {${Object.keys(x).slice(0, 4)}}`);
+		if (Object.keys(x).length > 1) // else a map, whose values have a type
+			check(`${file}: another key in {${Object.keys(x).slice(0, 4)}} is not taken`, open[kind]?.(d));
 		delete x['no such key'];
 	}
 	for (const [x, k, path] of [...members(d)].filter(([x]) => !Array.isArray(x))) {
