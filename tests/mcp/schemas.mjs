@@ -40,11 +40,11 @@ for (const name of print().trim().split('\n')) {
 	valid[name] = new Ajv({ strict: false }).compile(closed(schemas[name]));
 }
 
-/** The schema of a member, if it is one of a few words: those that the key allows. */
-function words(schema, path) {
+/** The schema of a member. */
+function at(schema, path) {
 	for (const k of path)
 		schema = typeof k === 'number' ? schema?.items : schema?.properties?.[k] ?? schema?.additionalProperties;
-	return schema?.enum;
+	return schema;
 }
 
 function* members(x, path = []) { // of all objects, and of the first row of each list
@@ -61,7 +61,7 @@ function mutate(file, kind, d) {
 		const was = x[k], where = path.join('.');
 		x[k] = [[]];
 		refused(`${where} may not be a list of lists`);
-		if (typeof was === 'string' && words(schemas[kind], path)) {
+		if (typeof was === 'string' && at(schemas[kind], path)?.enum) {
 			x[k] = 'no such word';
 			refused(`${where} may not be another word`);
 		}
@@ -71,10 +71,10 @@ function mutate(file, kind, d) {
 		}
 		x[k] = was;
 	}
-	for (const x of [d, ...[...members(d)].map(([y, k]) => y[k])].filter(x => x?.constructor === Object)) {
+	for (const [x, path] of [[d, []], ...[...members(d)].map(([y, k, path]) => [y[k], path])].filter(([x]) => x?.constructor === Object)) {
 		x['no such key'] = 1;
 		refused(`no such key in {${Object.keys(x).slice(0, 4)}}`);
-		if (Object.keys(x).length > 1) // else a map, whose values have a type
+		if (!at(schemas[kind], path)?.additionalProperties) // else a map, whose values have a type
 			check(`${file}: another key in {${Object.keys(x).slice(0, 4)}} is not taken`, open[kind]?.(d));
 		delete x['no such key'];
 	}
