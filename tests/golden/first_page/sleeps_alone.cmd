@@ -1,0 +1,1 @@
+explain @sleeps_alone --out o
