@@ -6,6 +6,7 @@
 
 enum {
 	MAX_LENGTH = 4096, /* characters, after repeats are written out */
+	MAX_WRITTEN = 512, /* of these, by bounds in braces */
 	MAX_GROUPS = 64,   /* inside each other */
 };
 
@@ -60,7 +61,7 @@ static long copies(const char *repeat)
  */
 static bool is_too_large(const char *p)
 {
-	long size[MAX_GROUPS] = {0}, last = 0;
+	long size[MAX_GROUPS] = {0}, last = 0, written = 0;
 	unsigned depth = 0;
 
 	for (; *p && size[depth] <= MAX_LENGTH; p++) {
@@ -72,6 +73,8 @@ static bool is_too_large(const char *p)
 		}
 		if (strchr("+*?{", *p)) {
 			size[depth] += last * (copies(p) - 1);
+			if (*p == '{')
+				written += last * (copies(p) - 1);
 			last *= copies(p);
 			continue;
 		}
@@ -84,7 +87,18 @@ static bool is_too_large(const char *p)
 			p++;
 		size[depth] += last;
 	}
-	return size[depth] > MAX_LENGTH;
+	return size[depth] > MAX_LENGTH || written > MAX_WRITTEN;
+}
+
+/* Found anywhere, a pattern is begun again at each character, with states of its own;
+ * with any beginning it is read once, in as many states as there are characters.
+ */
+static int compile_anywhere(regex_t *ret, const char *pattern, int flags)
+{
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
+
+	nsx_buf_printf(&b, "^.*(%s)", pattern);
+	return regcomp(ret, b.p, flags | REG_EXTENDED);
 }
 
 int nsx_regex_compile(regex_t *ret, const char *pattern, int flags,
@@ -101,6 +115,10 @@ int nsx_regex_compile(regex_t *ret, const char *pattern, int flags,
 	if (is_too_large(pattern))
 		return nsx_fail(err, NSX_E_USAGE, "it repeats too much");
 	code = regcomp(ret, pattern, flags | REG_EXTENDED);
+	if (!code && flags & REG_NOSUB) {
+		regfree(ret);
+		code = compile_anywhere(ret, pattern, flags);
+	}
 	if (!code)
 		return 0;
 	regerror(code, ret, why, sizeof(why));

@@ -30,6 +30,7 @@ TEST(what_is_refused_says_why)
 		{"a\\d", "write [0-9]"},
 		{"(.*)(.*)(.*)\\3\\2\\1", "back-reference \\3"},
 		{"(((a{200}){200}){200})", "repeats too much"},
+		{"(a|b)*a(a|b){200}c", "repeats too much"},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
@@ -40,6 +41,28 @@ TEST(what_is_refused_says_why)
 						   &err), NSX_E_USAGE);
 		if (!strstr(err.msg, bad[i].says))
 			fail_msg("%s -> %s", bad[i].pattern, err.msg);
+	}
+}
+
+TEST(found_anywhere)
+{
+	static const struct {
+		const char *pattern, *text;
+		bool matches;
+	} all[] = {
+		{"^foo|bar$", "foobaz", true}, {"^foo|bar$", "xfoo", false},
+		{"^foo|bar$", "xbar", true}, {"b+c", "aabbcc", true},
+		{"", "", true}, {"^$", "a", false}, {"a.b", "x\na\nb", true},
+	};
+	struct nsx_err err;
+	regex_t re;
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		assert_int_equal(nsx_regex_compile(&re, all[i].pattern, REG_NOSUB,
+						   &err), 0);
+		if (!regexec(&re, all[i].text, 0, NULL, 0) != all[i].matches)
+			fail_msg("%s on %s", all[i].pattern, all[i].text);
+		regfree(&re);
 	}
 }
 
@@ -54,9 +77,36 @@ TEST(no_memory_is_not_the_users_fault)
 	pid_t pid = fork();
 
 	if (!pid) {
+		static char pattern[4001];
+
+		memset(pattern, 'a', sizeof(pattern) - 1);
 		setrlimit(RLIMIT_AS, &none);
-		_exit(nsx_regex_compile(&re, "((a{30}){30}b{999})", 0, &err) !=
-		      NSX_E_NOMEM);
+		_exit(nsx_regex_compile(&re, pattern, 0, &err) != NSX_E_NOMEM);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+/* A name on which a search begun at each character takes 414 MB and seconds. */
+TEST(many_states_take_little)
+{
+	static const struct rlimit time_s = {2, 2}, memory = {256 << 20, 256 << 20};
+	static char name[4001];
+	struct nsx_err err;
+	regex_t re;
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		for (uint32_t i = 0, x = 1; i < sizeof(name) - 1; i++) {
+			x = x * 1664525 + 1013904223;
+			name[i] = x >> 31 ? 'a' : 'b';
+		}
+		setrlimit(RLIMIT_AS, &memory);
+		setrlimit(RLIMIT_CPU, &time_s);
+		if (nsx_regex_compile(&re, "(a|b)*a(a|b){90}c", REG_NOSUB, &err))
+			_exit(2);
+		_exit(regexec(&re, name, 0, NULL, 0) != REG_NOMATCH);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
