@@ -240,21 +240,53 @@ static int sum_idle(struct nsx_maker *m, const struct nsx_member *x,
 struct family {
 	nsx_str name;
 	int64_t count, total_ns;
-	struct nsx_sketch *sketch;
+	size_t at; /* the end of its lengths, once they are in order of family */
+};
+
+/* One sketch serves all families, one after the other: it takes 8 kB. */
+struct kernels {
+	struct nsx_groups g;
+	struct family *v;
+	uint32_t *family; /* by op of the device; NSX_NONE: no kernel of this rank */
 };
 
 NSX_ORDER(cmp_family, struct nsx_dfamily, DOWN(total_ns), TEXT(name));
 
+/* The lengths of all kernels by family, each up to its `at`. */
+static int64_t *order_lengths(const struct nsx_trace *t, const struct nsx_device *dev,
+			      struct kernels *k, struct nsx_arena *a,
+			      struct nsx_err *err)
+{
+	size_t n = 0;
+	int64_t *ns;
+
+	for (size_t i = 0; i < k->g.n; i++) {
+		k->v[i].at = n;
+		n += (size_t)k->v[i].count;
+	}
+	if (!nsx_new_array(ns, a, n, "kernel lengths", err))
+		return NULL;
+	for (size_t i = 0; i < dev->nops; i++)
+		if (k->family[i] != NSX_NONE)
+			ns[k->v[k->family[i]].at++] = nsx_op_ns(&t->ops,
+								dev->ops_at + i);
+	return ns;
+}
+
 static int keep_families(struct nsx_digest *d, const struct family *v, size_t n,
-			 struct nsx_err *err)
+			 const int64_t *ns, struct nsx_err *err)
 {
 	struct nsx_buf b = {0};
 
 	if (!nsx_new_array(d->families, d->arena, n, "kernel families", err))
 		return err->rc;
 	for (size_t i = 0; i < n; i++) {
+		struct nsx_sketch sketch = {0};
+
+		for (size_t k = v[i].at - (size_t)v[i].count; k < v[i].at; k++)
+			nsx_sketch_add(&sketch, ns[k], 1);
 		nsx_buf_clear(&b);
-		nsx_sketch_put(v[i].sketch, &b);
+		nsx_sketch_put(&sketch, &b);
 		d->families[i].sketch = (struct nsx_blob){
 			nsx_arena_strndup(d->arena, b.p, b.n), b.n};
 		d->families[i].count = v[i].count;
@@ -264,24 +296,19 @@ static int keep_families(struct nsx_digest *d, const struct family *v, size_t n,
 	return 0;
 }
 
-static int add_kernel(struct nsx_maker *m, struct nsx_groups *g,
-		      struct family **v, size_t op, struct nsx_err *err)
+static int add_kernel(const struct nsx_maker *m, struct kernels *k, size_t first_op,
+		      size_t op, struct nsx_err *err)
 {
 	nsx_str name = nsx_op_shape(m->t, op)->base_name;
-	int64_t ns = nsx_op_ns(&m->t->ops, op);
-	struct family *x = nsx_group_value(g, v, name, 0, "kernel families",
-					   err);
+	struct family *x = nsx_group_value(&k->g, &k->v, name, 0,
+					   "kernel families", err);
 
 	if (!x)
 		return err->rc;
-	if (!x->sketch) {
-		x->name = name;
-		if (!nsx_new_array(x->sketch, m->a, 1, "kernel families", err))
-			return err->rc;
-	}
+	x->name = name;
 	x->count++;
-	nsx_add_to(&x->total_ns, ns);
-	nsx_sketch_add(x->sketch, ns, 1);
+	nsx_add_to(&x->total_ns, nsx_op_ns(&m->t->ops, op));
+	k->family[op - first_op] = (uint32_t)(x - k->v);
 	return 0;
 }
 
@@ -297,11 +324,14 @@ static int sum_ops(struct nsx_maker *m, const struct nsx_member *x,
 {
 	const struct nsx_trace *t = m->t;
 	const struct nsx_device *dev = &t->device[x->device];
-	struct nsx_groups g = {0};
-	struct family *v = NULL;
+	struct kernels k = {0};
+	struct nsx_arena *a = nsx_arena_new();
+	const int64_t *ns;
 	size_t at = 0;
-	int rc = 0;
+	int rc = nsx_new_array(k.family, a, dev->nops, "kernels", err) ? 0 : err->rc;
 
+	for (size_t i = 0; i < dev->nops && !rc; i++)
+		k.family[i] = NSX_NONE;
 	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops && !rc; i++) {
 		int64_t start_ns = nsx_op_start(&t->ops, i);
 		struct nsx_dstep *s;
@@ -320,19 +350,21 @@ static int sum_ops(struct nsx_maker *m, const struct nsx_member *x,
 			nsx_add_to(&s->kernel_ns, nsx_op_ns(&t->ops, i));
 		}
 		if (t->ops.kind[i] == NSX_OP_KERNEL)
-			rc = add_kernel(m, &g, &v, i, err);
+			rc = add_kernel(m, &k, dev->ops_at, i, err);
 	}
+	ns = rc ? NULL : order_lengths(t, dev, &k, a, err);
 	if (!rc)
-		rc = keep_families(d, v, g.n, err);
-	for (size_t i = 0; i < g.n && !rc; i++)
-		d->families[i].name = cut_name(nsx_text(t, v[i].name),
+		rc = ns ? keep_families(d, k.v, k.g.n, ns, err) : err->rc;
+	for (size_t i = 0; i < k.g.n && !rc; i++)
+		d->families[i].name = cut_name(nsx_text(t, k.v[i].name),
 					       d->arena);
 	if (!rc)
-		nsx_sort(d->families, g.n, sizeof(*d->families), cmp_family);
-	d->nfamilies = m->o->detail == NSX_DETAIL_FULL ? g.n :
-		       NSX_MIN(g.n, MOST_FAMILIES);
-	nsx_groups_done(&g);
-	free(v);
+		nsx_sort(d->families, k.g.n, sizeof(*d->families), cmp_family);
+	d->nfamilies = m->o->detail == NSX_DETAIL_FULL ? k.g.n :
+		       NSX_MIN(k.g.n, MOST_FAMILIES);
+	nsx_groups_done(&k.g);
+	free(k.v);
+	nsx_arena_free(a);
 	return rc;
 }
 
