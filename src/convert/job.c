@@ -22,6 +22,18 @@ bool nsx_convert_is(const char *path, const char *suffix)
 	return n >= m && !strncmp(path + n - m, suffix, m);
 }
 
+/* That says all: what was lost by it is told in words of the file as it was. */
+static int tell_changed(struct nsx_buf *warnings, size_t had, const char *path, int rc,
+			struct nsx_err *err)
+{
+	if (rc)
+		return nsx_fail(err, rc, "'%s': " NSX_CHANGED, path);
+	if (had < warnings->n)
+		warnings->p[warnings->n = had] = '\0';
+	nsx_buf_adds(warnings, NSX_CHANGED "\n");
+	return 0;
+}
+
 static int convert_trace(const char *path, const struct nsx_convert_opts *o,
 			 struct nsx_out *out, struct nsx_converted *ret,
 			 struct nsx_err *err)
@@ -29,6 +41,7 @@ static int convert_trace(const char *path, const struct nsx_convert_opts *o,
 	struct nsx_convert_counts counts;
 	struct nsx_schema s;
 	int rc = nsx_schema_open(path, &s, err);
+	size_t had = ret->warnings.n;
 
 	if (rc)
 		return rc;
@@ -36,7 +49,7 @@ static int convert_trace(const char *path, const struct nsx_convert_opts *o,
 	for (size_t i = 0; !rc && nsx_schema_loss(&s, i); i++)
 		nsx_buf_printf(&ret->warnings, "%s\n", nsx_schema_loss(&s, i));
 	if (nsx_db_has_changed(s.db) && (!rc || nsx_is_damage(rc)))
-		nsx_buf_adds(&ret->warnings, NSX_CHANGED "\n");
+		rc = tell_changed(&ret->warnings, had, path, rc, err);
 	nsx_schema_close(&s);
 	if (!rc)
 		nsx_convert_add_counts(&ret->counts, &counts);

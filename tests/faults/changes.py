@@ -111,6 +111,22 @@ def round_of(change, normal, sound):
     return code, f"FAIL {change.__name__}: {why}" if why else None
 
 
+def converted(change, normal):
+    """A conversion names the change, and not the statement that failed by it."""
+    shutil.copy(BIG, "t.sqlite")
+    p = subprocess.Popen([PROGRAM, "convert", "t.sqlite", "-o", "t.pftrace", "--force", "--quiet"],
+                         stderr=subprocess.PIPE)
+    pause(p, normal, False)
+    change("t.sqlite")
+    p.send_signal(signal.SIGCONT)
+    errors = p.communicate(timeout=60)[1].decode("utf-8", "replace")
+    told = p.returncode == 0 or "is damaged or cut off; copy the file again" in errors or \
+        "was changed while it was read" in errors or "cannot open" in errors
+    if told and "SELECT" not in errors:
+        return None
+    return f"FAIL convert, {change.__name__}: exit {p.returncode}: {errors[:300]}"
+
+
 def two_at_once(sound, old):
     """Two runs into one folder: one report, whole; nothing else."""
     if old:
@@ -147,6 +163,7 @@ def main():
         results.append(why)
     for name, n in codes.items():
         print(f"{name}: exit codes", dict(sorted(n.items())))
+    results += [converted([cut, write_over][i % 2], normal) for i in range(ROUNDS // 5)]
     small = "t.sqlite"
     shutil.copy(BUILD + "/fixtures/synthetic.sqlite", small)
     shutil.rmtree("sound")
