@@ -104,6 +104,25 @@ static int list_channels(struct nsx_matcher *m, struct nsx_err *err)
 	return rc;
 }
 
+/* How far the clocks as they are set have y's ends before x's; 0: they have none. */
+static int64_t behind_ns(const struct nsx_mchannel *x, const struct nsx_mchannel *y)
+{
+	int64_t from = NSX_MAX(0, y->shift);
+	int64_t n = NSX_MIN((int64_t)x->c->n, (int64_t)y->c->n + y->shift) - from;
+	double diff[NSX_SAMPLES];
+	size_t k = 0;
+
+	if (!x->c->has_times || !y->c->has_times || x->utc_ns < 0 || y->utc_ns < 0)
+		return 0;
+	for (; k < NSX_SAMPLES && (int64_t)k < n; k++) {
+		size_t i = (size_t)(from + n * (int64_t)k / NSX_SAMPLES);
+
+		diff[k] = (double)(x->utc_ns - y->utc_ns + nsx_coll_end(x->c, i) -
+				   nsx_coll_end(y->c, i - (size_t)y->shift));
+	}
+	return (int64_t)nsx_median_of(diff, k);
+}
+
 /* Sets the clock of y's host, of all channels there, so that y's ends agree with
  * x's, where that of x's host is set.
  */
@@ -111,23 +130,13 @@ static void set_clock(struct nsx_matcher *m, const struct nsx_mchannel *x,
 		      const struct nsx_mchannel *y)
 {
 	const struct nsx_frank *rank = m->f->rank;
-	int64_t from = NSX_MAX(0, y->shift), by_ns;
-	int64_t n = NSX_MIN((int64_t)x->c->n, (int64_t)y->c->n + y->shift) - from;
 	uint32_t host = rank[y->rank].host;
-	double diff[NSX_SAMPLES];
-	size_t k = 0;
+	int64_t by_ns = behind_ns(x, y);
 
 	if (m->has_clock[host] || !m->has_clock[rank[x->rank].host] ||
 	    !x->c->has_times || !y->c->has_times ||
 	    x->utc_ns < 0 || y->utc_ns < 0)
 		return;
-	for (; k < NSX_SAMPLES && (int64_t)k < n; k++) {
-		size_t i = (size_t)(from + n * (int64_t)k / NSX_SAMPLES);
-
-		diff[k] = (double)(x->utc_ns - y->utc_ns + nsx_coll_end(x->c, i) -
-				   nsx_coll_end(y->c, i - (size_t)y->shift));
-	}
-	by_ns = (int64_t)nsx_median_of(diff, k);
 	m->has_clock[host] = true;
 	for (size_t i = 0; i < m->n; i++)
 		if (rank[m->v[i].rank].host == host && m->v[i].utc_ns >= 0)
@@ -326,6 +335,8 @@ static void settle_clocks(struct nsx_matcher *m, const struct nsx_mchannel *x,
 
 		if (best[r] && best[r] != x &&
 		    (had_clock[h] != m->has_clock[h] ||
+		     (m->has_clock[h] && m->has_clock[rank[x->rank].host] &&
+		      llabs(behind_ns(x, best[r])) > KNOWN_BOUND_NS) ||
 		     (best[r]->spread > NSX_END_NOISE_NS &&
 		      best[r]->spread > 4 * of_host[h]->spread)))
 			best[r] = NULL;
