@@ -178,6 +178,28 @@ done
 "$prog" fleet s*.nsxd --json >steps.json
 holds 'digests of steps' python3 "$tests/fleet/check.py" job steps.json steps
 
+# Of MPI alone, ranks by the names of threads.
+over_mpi() { # FAULT [OPTION...]
+	"$b/fleet-gen" mpi "$@"
+	for f in mpi/traces/*.sqlite; do
+		sqlite3 "$f" "CREATE TABLE MPI_COLLECTIVES_EVENTS (start INTEGER, end INTEGER, globalTid INTEGER, textId INTEGER, commHandle INTEGER);
+			CREATE TABLE ThreadNames (nameId INTEGER, priority INTEGER, globalTid INTEGER);
+			INSERT INTO StringIds SELECT id + 100, CASE WHEN value LIKE '%AllReduce%' THEN 'MPI_Allreduce' WHEN value LIKE '%Scatter%'
+				THEN 'MPI_Reduce_scatter' ELSE 'MPI_Allgather' END FROM StringIds WHERE value LIKE 'nccl%';
+			INSERT INTO StringIds SELECT 200, 'MPI Rank ' || substr(value, 6) FROM META_DATA_CAPTURE WHERE value LIKE 'RANK=%';
+			DELETE FROM META_DATA_CAPTURE WHERE value LIKE 'RANK=%';
+			INSERT INTO ThreadNames SELECT 200, 50, globalTid FROM NVTX_EVENTS LIMIT 1;
+			INSERT INTO MPI_COLLECTIVES_EVENTS SELECT start, end, t.globalTid, shortName + 100, streamId
+				FROM CUPTI_ACTIVITY_KIND_KERNEL, ThreadNames t WHERE shortName + 100 IN (SELECT id FROM StringIds);
+			DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE shortName + 100 IN (SELECT id FROM StringIds WHERE id < 200)"
+	done
+	"$prog" fleet mpi/traces --json >mpi.json 2>err
+	holds "over MPI: $*" python3 "$tests/fleet/check.py" mpi mpi.json
+	holds 'ranks by names of threads' grep -q '"rank_from": "mpi"' mpi.json
+	rm -rf mpi
+}
+over_mpi gpu_slow ranks=16 hosts=2 ends=25 colls=8 seed=11
+over_mpi cpu_late ranks=32 hosts=4 tp=4 ends=25 colls=8 seed=12
 # Of four iterations the last alone communicates: there are more of them than collectives.
 "$b/fleet-gen" few none ranks=4 hosts=2 steps=40 colls=3 || exit 1
 python3 - few/traces/*.sqlite <<'P'
