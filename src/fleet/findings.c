@@ -13,26 +13,41 @@
 
 #define ALL_ALIKE 0.9 /* of the kernels' time: nothing but the GPU slows all of it */
 
-enum { MOST_FINDINGS = 40, MOST_DESYNCS = 8, MOST_NAMED_BYTES = 512 };
+enum { MOST_FINDINGS = 40, MOST_DESYNCS = 8, MOST_NAMED_BYTES = 512,
+       LEAST_BY = 4 /* ranks that are equally far apart */ };
+
+/* How many of n ranks go on with the distance of the first two; from LEAST_BY on, or
+ * where they are neighbours, that is a range.
+ */
+static size_t run_of(const struct nsx_fleet *f, const uint32_t *v, size_t n)
+{
+	int64_t by = n > 1 ? f->rank[v[1]].number - f->rank[v[0]].number : 0;
+	size_t k = 1;
+
+	while (k < n && f->rank[v[k]].number - f->rank[v[k - 1]].number == by)
+		k++;
+	return k >= LEAST_BY || by == 1 ? k : 1;
+}
 
 const char *nsx_rank_list(const struct nsx_fleet *f, const uint32_t *v,
 			  size_t n, struct nsx_arena *a)
 {
 	struct nsx_buf b = {0};
 
-	NSX_EACH_RUN(i, next, n, f->rank[v[next]].number ==
-					 f->rank[v[next - 1]].number + 1) {
-		long long first = f->rank[v[i]].number;
-		long long last = f->rank[v[next - 1]].number;
+	for (size_t i = 0, k; i < n; i += k) {
+		long long first = f->rank[v[i]].number, last;
 
 		if (b.n > MOST_NAMED_BYTES) {
 			nsx_buf_printf(&b, " and %zu more", n - i);
 			break;
 		}
+		k = run_of(f, v + i, n - i);
+		last = f->rank[v[i + k - 1]].number;
 		nsx_buf_printf(&b, "%s%lld", i ? ", " : "", first);
-		if (last > first)
-			nsx_buf_printf(&b, "%s%lld", last > first + 1 ? "-" :
-							     ", ", last);
+		if (k > 1)
+			nsx_buf_printf(&b, "%s%lld", k > 2 ? "-" : ", ", last);
+		if (k > 2 && last - first >= (long long)k)
+			nsx_buf_printf(&b, " by %lld", (last - first) / (long long)(k - 1));
 	}
 	return nsx_buf_keep(&b, a);
 }

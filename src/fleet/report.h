@@ -81,7 +81,7 @@ void nsx_freport_text(const struct nsx_freport *r, struct nsx_buf *b);
 void nsx_freport_page(const struct nsx_freport *r, bool is_md,
 		      struct nsx_buf *b);
 
-/* "0-3, 7" of indices of ranks, ascending. Owner: the arena. */
+/* "0-3, 7, 16-40 by 8" of indices of ranks, ascending. Owner: the arena. */
 const char *nsx_rank_list(const struct nsx_fleet *f, const uint32_t *v,
 			  size_t n, struct nsx_arena *a);
 /* The same of the members of a communicator. */

@@ -22,8 +22,9 @@ def expect(is_right, what):
 def numbers(text):
     out = set()
     for part in text.split(', '):
-        ends = [int(x) for x in part.split('-')]
-        out |= set(range(ends[0], ends[-1] + 1))
+        span, _, by = part.partition(' by ')
+        ends = [int(x) for x in span.split('-')]
+        out |= set(range(ends[0], ends[-1] + 1, int(by or 1)))
     return out
 
 

@@ -21,7 +21,9 @@ planted few gpu_slow ranks=2 hosts=2
 planted lost cpu_late lost=3
 planted calm none lost=3 seed=4
 planted often rotating ranks=12 hosts=3 seed=11
-planted payload gpu_slow ranks=16 hosts=4 tp=2 payload=1
+keep=1; planted payload gpu_slow ranks=16 hosts=4 tp=2 payload=1; keep=
+holds 'ranks equally far apart' grep -q '"1-15 by 2"' payload/report.json
+rm -rf payload
 planted tp4_late cpu_late ranks=8 hosts=2 tp=4
 planted two_teams cpu_late ranks=4 hosts=4 tp=2 payload=1 seed=3
 planted root cpu_late ranks=12 hosts=3 root=1 seed=22
