@@ -93,7 +93,8 @@ static int read_memcpy(void *ctx, int64_t rid NSX_UNUSED,
 	int rc;
 
 	snprintf(name, sizeof(name), "Memcpy %s",
-		 nsx_copy_direction(nsx_u8_or(&v[COPY_KIND], 0)));
+		 nsx_copy_direction(
+			 c->schema->copy_kind[nsx_u8_or(&v[COPY_KIND], 0)]));
 	s = (struct nsx_slice){.name = nsx_text_val(name)};
 	rc = begin(c, v, &s, err);
 	if (rc <= 0)

@@ -108,6 +108,14 @@ static const void *find_column(const void *table, const char *name)
 	return i < 0 ? NULL : t->columns[i].name;
 }
 
+const char *const nsx_copy_labels[NSX_NCOPY_KINDS] = {
+	"Unknown", "Host-to-Device", "Device-to-Host", "Host-to-Array",
+	"Array-to-Host", "Array-to-Array", "Array-to-Device",
+	"Device-to-Array", "Device-to-Device", "Host-to-Host", "Peer-to-Peer",
+	"Unified Host-to-Device", "Unified Device-to-Host",
+	"Unified Device-to-Device",
+};
+
 static int64_t query_count(struct nsx_db *db, const char *head,
 			   const char *table, const char *tail)
 {
@@ -411,6 +419,20 @@ static const struct gpu_fields *gpu_fields_of(enum nsx_view v)
 	return NULL;
 }
 
+/* A kind of copies, where the file numbers them in its own way. */
+static void add_kind(const struct nsx_schema *s, enum nsx_field f,
+		     struct nsx_buf *b)
+{
+	nsx_buf_adds(b, "CASE ");
+	nsx_sql_name(b, s->column[f]);
+	for (unsigned i = 0; i < ARRAY_LEN(s->copy_kind); i++)
+		if (s->copy_kind[i] != i)
+			nsx_buf_printf(b, " WHEN %u THEN %u", i, s->copy_kind[i]);
+	nsx_buf_adds(b, " ELSE ");
+	nsx_sql_name(b, s->column[f]);
+	nsx_buf_adds(b, " END");
+}
+
 /* The column of f; of times of GPU work, on the host's clock. */
 static void add_column(const struct nsx_schema *s, enum nsx_field f,
 		       struct nsx_buf *b)
@@ -419,6 +441,11 @@ static void add_column(const struct nsx_schema *s, enum nsx_field f,
 	bool is_end = g && f == g->end_ns;
 	struct nsx_buf own = {0};
 
+	if (s->has_own_kinds &&
+	    (f == NSX_F_memcpy_copy_kind || f == NSX_F_enum_memcpy_id)) {
+		add_kind(s, f, b);
+		return;
+	}
 	if (!g || !(is_end || f == g->start_ns)) {
 		nsx_sql_name(b, s->column[f]);
 		return;
@@ -480,6 +507,43 @@ void nsx_schema_view_sql(const struct nsx_schema *s, enum nsx_view v,
 		else
 			b->n = at;
 	}
+}
+
+/* Kinds of copies by the file's own labels; without one, by their numbers. */
+static int read_copy_kinds(struct nsx_schema *s, struct nsx_err *err)
+{
+	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *st = NULL;
+	struct nsx_buf b = {0};
+	int rc;
+
+	for (unsigned i = 0; i < ARRAY_LEN(s->copy_kind); i++)
+		s->copy_kind[i] = (uint8_t)i;
+	if (!s->column[NSX_F_enum_memcpy_id] || !s->column[NSX_F_enum_memcpy_label])
+		return 0;
+	nsx_buf_adds(&b, "SELECT ");
+	nsx_sql_name(&b, s->column[NSX_F_enum_memcpy_id]);
+	nsx_buf_adds(&b, ", ");
+	nsx_sql_name(&b, s->column[NSX_F_enum_memcpy_label]);
+	nsx_buf_adds(&b, " FROM main.");
+	nsx_sql_name(&b, s->table[NSX_VIEW_enum_memcpy]->name);
+	rc = nsx_db_prepare(s->db, b.p, &st, err);
+	nsx_buf_done(&b);
+	while (!rc && nsx_step(st, err) == 1) {
+		struct nsx_val id, label;
+
+		nsx_read_val(st, 0, &id);
+		nsx_read_val(st, 1, &label);
+		for (unsigned k = 0; k < NSX_NCOPY_KINDS; k++) {
+			if (id.type != NSX_V_I64 || (uint64_t)id.u.i > UINT8_MAX ||
+			    label.type != NSX_V_TEXT ||
+			    label.len != strlen(nsx_copy_labels[k]) ||
+			    memcmp(label.u.p, nsx_copy_labels[k], label.len) != 0)
+				continue;
+			s->copy_kind[id.u.i] = (uint8_t)k;
+			s->has_own_kinds |= id.u.i != k;
+		}
+	}
+	return rc == NSX_E_NOMEM ? rc : 0;
 }
 
 static int create_views(struct nsx_schema *s, struct nsx_err *err)
@@ -558,7 +622,8 @@ int nsx_schema_probe(struct nsx_db *db, struct nsx_schema *ret,
 	ret->losses = nsx_arena_get(ret->arena, sizeof(*ret->losses));
 	(void)pthread_mutex_init(&ret->losses->lock, NULL);
 	resolve(ret);
-	rc = is_export(ret) ? create_views(ret, err) : refuse_foreign(ret, err);
+	rc = is_export(ret) ? read_copy_kinds(ret, err) ?: create_views(ret, err) :
+			      refuse_foreign(ret, err);
 	rc = rc ?: read_meta(ret, NSX_VIEW_export_meta, "EXPORT_PRODUCT_VERSION",
 			     &ret->product_version, err) ?:
 		   read_meta(ret, NSX_VIEW_export_meta, "EXPORT_SCHEMA_VERSION",

@@ -8,6 +8,7 @@
 #define NSX_SCHEMA_H
 
 #include <pthread.h>
+#include "schema/codes.h"
 #include "sqlite/db.h"
 
 enum nsx_view {
@@ -103,6 +104,9 @@ struct nsx_losses { /* nsx_schema_lose */
 	bool is_of[NSX_NVIEWS];
 };
 
+/* "Host-to-Device" for NSX_COPY_HTOD, as exporters label the kinds. */
+extern const char *const nsx_copy_labels[NSX_NCOPY_KINDS];
+
 struct nsx_schema {
 	struct nsx_db *db;
 	const struct nsx_table_info *table[NSX_NVIEWS]; /* NULL: absent      */
@@ -116,6 +120,9 @@ struct nsx_schema {
 	struct nsx_reach *reach; /* set by the loader                          */
 	struct nsx_losses *losses; /* what could not be read                   */
 	bool on_windows; /* it was recorded there                            */
+	bool has_own_kinds; /* copy_kind translates                          */
+	uint8_t copy_kind[256]; /* of the file's copyKind: NSX_COPY_..., by the
+				   labels of its ENUM_CUDA_MEMCPY_OPER       */
 	struct nsx_shifts *shifts; /* empty until a trace is loaded          */
 	struct nsx_arena *arena;
 };

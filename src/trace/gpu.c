@@ -170,7 +170,7 @@ static int read_memcpy(struct nsx_part *p, const struct nsx_val *v,
 		return rc;
 	p->l->copies[at] = (struct nsx_copy){
 		.bytes = read_bytes(&v[BYTES]),
-		.copy_kind = nsx_u8_or(&v[COPY_KIND], 0),
+		.copy_kind = p->l->t->schema->copy_kind[nsx_u8_or(&v[COPY_KIND], 0)],
 		.src_kind = nsx_u8_or(&v[SRC_KIND], NSX_MEM_UNKNOWN),
 		.dst_kind = nsx_u8_or(&v[DST_KIND], NSX_MEM_UNKNOWN),
 		.cause = nsx_u8_or(&v[CAUSE], 0),

@@ -95,17 +95,11 @@ static const char *const mem_labels[] = {
 	"Pageable", "Pinned", "Device", "Array", "Managed", "Device Static",
 	"Managed Static", "Unknown",
 };
-static const char *const copy_labels[] = {
-	"Unknown", "Host-to-Device", "Device-to-Host", "Host-to-Array",
-	"Array-to-Host", "Array-to-Array", "Array-to-Device",
-	"Device-to-Array", "Device-to-Device", "Host-to-Host", "Peer-to-Peer",
-	"Unified Host-to-Device", "Unified Device-to-Host",
-	"Unified Device-to-Device",
-};
 
 /* Labels -------------------------------------------------------------------*/
 
 struct labels {
+	const uint8_t *kind; /* of an id; NULL: the id                       */
 	const char **label;
 	struct nsx_arena *a;
 };
@@ -117,7 +111,8 @@ static int on_label(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 
 	if (v[0].type == NSX_V_I64 && v[0].u.i >= 0 && v[0].u.i < 256 &&
 	    v[1].type == NSX_V_TEXT)
-		l->label[v[0].u.i] = nsx_val_text(&v[1], l->a);
+		l->label[l->kind ? l->kind[v[0].u.i] : v[0].u.i] =
+			nsx_val_text(&v[1], l->a);
 	return 0;
 }
 
@@ -125,13 +120,13 @@ static int read_labels(const struct nsx_run *run, struct copy_groups *g,
 		       struct nsx_section *out, struct nsx_err *err)
 {
 	const struct nsx_schema *s = run->trace->schema;
-	struct labels c = {g->copy_label, out->arena};
-	struct labels m = {g->mem_label, out->arena};
+	struct labels c = {s->copy_kind, g->copy_label, out->arena};
+	struct labels m = {NULL, g->mem_label, out->arena};
 
 	for (unsigned i = 0; i < 256; i++) {
 		g->direction[i] = nsx_copy_direction(i);
-		g->copy_label[i] = i < ARRAY_LEN(copy_labels) ?
-					   copy_labels[i] :
+		g->copy_label[i] = i < NSX_NCOPY_KINDS ?
+					   nsx_copy_labels[i] :
 					   nsx_say(out, "kind %u", i);
 		g->mem_label[i] = i < ARRAY_LEN(mem_labels) ?
 					  mem_labels[i] : g->copy_label[i];

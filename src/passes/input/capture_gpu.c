@@ -396,6 +396,19 @@ static void check_impossible(struct nsx_quality *q)
 			  "cut where the next of the stream begins"), NSX_SEV_LOW);
 }
 
+/* Where the file's labels and the numbers of kinds disagree. */
+static void check_copy_kinds(struct nsx_quality *q)
+{
+	const uint8_t *kind = q->t->schema->copy_kind;
+
+	for (unsigned i = 0; i < NSX_NCOPY_KINDS; i++)
+		if (kind[i] != i)
+			nsx_check(q, "copy_kinds", WARN, "copies", 0,
+				  "kind %u is %s by the file's own table, elsewhere %s: "
+				  "read as the table says", i, nsx_copy_labels[kind[i]],
+				  nsx_copy_labels[i]);
+}
+
 /* A program that goes on after a failure may know of it, as one that asks for memory does. */
 static void check_failures(struct nsx_quality *q)
 {
@@ -419,5 +432,6 @@ void nsx_check_gpu(struct nsx_quality *q)
 	check_calls(q);
 	check_clocks(q);
 	check_impossible(q);
+	check_copy_kinds(q);
 	check_graphs(q);
 }
