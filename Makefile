@@ -47,7 +47,13 @@ $B/libnsx.a: $(LIB)
 # when a function does.
 SOVERSION := 0
 SO  := libnsx.so.$(SOVERSION)
-lib: $B/$(SO) $B/libnsx.a $B/libnsx.pc
+lib: $B/$(SO) $B/lib/libnsx.a $B/libnsx.pc
+# For programs of others one object, whose names are those that include/nsx declares.
+$B/lib/libnsx.a: $(filter-out $B/src/cli/%,$(LIB)) $(wildcard include/nsx/*.h)
+	@mkdir -p $(@D)
+	$(Q)grep -hoE '\bnsx_[a-z_]+\(' include/nsx/*.h | tr -d '(' > $B/lib/names
+	$(Q)ld -r -o $B/lib/nsx.o $(filter %.o,$^) && objcopy --keep-global-symbols=$B/lib/names $B/lib/nsx.o
+	$(Q)rm -f $@ && ar rcs $@ $B/lib/nsx.o
 $B/$(SO): $(filter-out $B/src/cli/%,$(LIB))
 	@echo "  link  $@"
 	$(Q)$(CC) $(CFLAGS) -shared -Wl,-soname,$(SO) -Wl,--no-undefined -Wl,-z,relro,-z,now $(SAN) \
@@ -223,7 +229,7 @@ COMPLETIONS := $(TO)/share/bash-completion/completions/$(PROG) \
 ## install: program, its alias nsys-llm-explain, manuals, schemas, library and headers, under PREFIX
 install: install-program lib
 	install -D -m 644 -t $(TO)/include/nsx include/nsx/*.h
-	install -D -m 644 -t $(TO)/lib $B/libnsx.a
+	install -D -m 644 -t $(TO)/lib $B/lib/libnsx.a
 	install -m 755 $B/$(SO) $(TO)/lib/$(SO) && ln -sf $(SO) $(TO)/lib/libnsx.so
 	install -D -m 644 -t $(TO)/lib/pkgconfig $B/libnsx.pc
 # The program alone, as packages of it take it.

@@ -21,6 +21,9 @@ struct nsx_load_options {
 			       Of a large trace rows far from it are not read:
 			       its figures are the same                     */
 	const char *only;   /* ids of analyses, with commas; NULL: all */
+	const char *const *what_if; /* changes to price, as --what-if takes
+			       them, NULL-terminated; NULL: none. Their table is
+			       `asked` of the section `what_if`             */
 };
 
 /* Reads each table once and runs the analyses. options may be NULL. The export
@@ -38,6 +41,8 @@ NSX_API void nsx_result_free(struct nsx_result *r); /* NULL is fine */
  * handler.
  */
 NSX_API void nsx_stop(void);
+/* Takes that back: what begins from now on runs. */
+NSX_API void nsx_resume(void);
 
 #ifdef __cplusplus
 }

@@ -1,9 +1,13 @@
-/* nsx/report.h - sections, their values and tables; files.
+/* nsx/report.h - what was found, sections and their tables; files.
  *
  * A section is what one analysis found; its id is the analysis's.  Sections
  * stand in the order of the report.  A table of a section has the key it has in
- * report.json ("kernels"), its columns the names they have in tables/.  All
- * rows are there.  Units are the ends of names: _ns, _us, _ms, _s, _pct, _bytes.
+ * report.json ("kernels"), or where it is in tables/ alone its file's name
+ * there, its columns the names they have in tables/.  All rows are there.  Units
+ * are the ends of names: _ns, _us, _ms, _s, _pct, _bytes.
+ *
+ * What costs time is the table `findings` of the section `findings`, dearest
+ * first, with prices, evidence and recommendation as plain text.
  */
 #ifndef NSX_PUBLIC_REPORT_H
 #define NSX_PUBLIC_REPORT_H
@@ -16,6 +20,20 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+enum nsx_document {
+	NSX_DOC_VERDICT, /* one sentence of Markdown                         */
+	NSX_DOC_PAGE,	 /* the first page: lines of at most 160 characters  */
+	NSX_DOC_BRIEF,	 /* the same as JSON (`nsys-explain schema-json brief`):
+			    verdict, findings, phases, steps                 */
+	NSX_DOC_JSON,	 /* report.json                                      */
+	NSX_DOC_MARKDOWN, /* report.md                                       */
+};
+/* The report as a text. The first three are of a whole report only.
+ * Errors: USAGE (`only` was set, or there is no such document), MEMORY.
+ */
+NSX_API int nsx_result_document(struct nsx_result *r, enum nsx_document which,
+				const char **ret, struct nsx_problem *problem);
 
 /* What makes numbers doubtful, in words. i from 0; NULL: no more. */
 NSX_API const char *nsx_result_warning(const struct nsx_result *r, size_t i);
@@ -33,6 +51,10 @@ struct nsx_rows;
 NSX_API const struct nsx_rows *nsx_result_rows(const struct nsx_result *r,
 					       const char *section,
 					       const char *key);
+/* Its table i from 0; NULL: no more. The key by which it is asked for. */
+NSX_API const struct nsx_rows *nsx_result_table(const struct nsx_result *r,
+						const char *section, size_t i);
+NSX_API const char *nsx_rows_key(const struct nsx_rows *t);
 NSX_API size_t nsx_rows_count(const struct nsx_rows *t);
 
 enum nsx_cell_type {

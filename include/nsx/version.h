@@ -1,12 +1,12 @@
 /* nsx/version.h - which libnsx this is.
  *
- * libnsx explains NVIDIA Nsight Systems SQLite exports.  The five headers of
+ * libnsx explains reports and exports of NVIDIA Nsight Systems.  The five headers of
  * this folder are all of its interface, used in this order:
  *
  *	nsx/open.h	a file becomes an export
  *	nsx/schema.h	what the export holds
  *	nsx/load.h	the export is read and analysed
- *	nsx/report.h	sections, their values and tables; files
+ *	nsx/report.h	what was found, sections and their tables; files
  *	nsx/error.h	what a function says when it fails
  *
  * Handles are opaque.  A function that makes one stores it in its last but one

@@ -16,9 +16,11 @@ struct nsx_export {
 	struct nsx_schema schema;
 	struct nsx_arena *arena;
 };
+enum { NDOCUMENTS = NSX_DOC_MARKDOWN + 1 };
 struct nsx_result {
 	struct nsx_report *report;
 	unsigned threads;
+	char *document[NDOCUMENTS]; /* NULL: nobody asked for it */
 };
 
 static int tell(const struct nsx_err *err, struct nsx_problem *problem)
@@ -106,6 +108,7 @@ int nsx_load(struct nsx_export *e, const struct nsx_load_options *options,
 	struct nsx_load_options o = {0};
 	struct nsx_result *r;
 	struct nsx_err err;
+	size_t nwhat_ifs = 0;
 	int rc;
 
 	if (options)
@@ -114,6 +117,8 @@ int nsx_load(struct nsx_export *e, const struct nsx_load_options *options,
 	o.threads = NSX_MAX(1, NSX_MIN(o.threads, NSX_MAX_THREADS));
 	if (check_ids(o.only, &err))
 		return tell(&err, problem);
+	while (o.what_if && o.what_if[nwhat_ifs])
+		nwhat_ifs++;
 	r = nsx_alloc(1, sizeof(*r));
 	r->threads = o.threads;
 	rc = nsx_report_make(&e->schema,
@@ -121,6 +126,8 @@ int nsx_load(struct nsx_export *e, const struct nsx_load_options *options,
 						.path = e->path,
 						.window = o.window,
 						.only = o.only,
+						.what_ifs = o.what_if,
+						.nwhat_ifs = nwhat_ifs,
 						.threads = o.threads},
 			     &r->report, &err);
 	if (rc) {
@@ -135,6 +142,8 @@ void nsx_result_free(struct nsx_result *r)
 {
 	if (!r)
 		return;
+	for (size_t i = 0; i < NDOCUMENTS; i++)
+		free(r->document[i]);
 	nsx_report_free(r->report);
 	free(r);
 }
@@ -142,6 +151,67 @@ void nsx_result_free(struct nsx_result *r)
 void nsx_stop(void)
 {
 	nsx_stop_flag = 1;
+}
+
+void nsx_resume(void)
+{
+	nsx_stop_flag = 0;
+}
+
+static int write_verdict(const struct nsx_out_file *f, FILE *out,
+			 struct nsx_err *err NSX_UNUSED)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	struct nsx_buf b = {0};
+
+	nsx_emit_verdict(f->subject, a, &b);
+	fwrite(b.p, 1, b.n, out);
+	nsx_buf_done(&b);
+	nsx_arena_free(a);
+	return 0;
+}
+
+static int write_page(const struct nsx_out_file *f, FILE *out,
+		      struct nsx_err *err NSX_UNUSED)
+{
+	struct nsx_buf b = {0};
+
+	nsx_emit_page(f->subject, NSX_PAGE_PLAIN, &b);
+	fwrite(b.p, 1, b.n, out);
+	nsx_buf_done(&b);
+	return 0;
+}
+
+int nsx_result_document(struct nsx_result *r, enum nsx_document which,
+			const char **ret, struct nsx_problem *problem)
+{
+	static int (*const writers[])(const struct nsx_out_file *, FILE *,
+				      struct nsx_err *) = {
+		[NSX_DOC_VERDICT] = write_verdict, [NSX_DOC_PAGE] = write_page,
+		[NSX_DOC_BRIEF] = nsx_write_brief, [NSX_DOC_JSON] = nsx_write_json,
+		[NSX_DOC_MARKDOWN] = nsx_write_md};
+	bool is_of_page = which <= NSX_DOC_BRIEF;
+	struct nsx_err err;
+	size_t n;
+	int rc = 0;
+
+	if ((unsigned)which >= NDOCUMENTS)
+		rc = nsx_fail(&err, NSX_E_USAGE, "no document %d", (int)which);
+	else if (is_of_page && !r->report->page)
+		rc = nsx_fail(&err, NSX_E_USAGE, "a report of some analyses has no "
+			      "first page; load all of them");
+	else if (!r->document[which])
+		rc = nsx_out_string(
+			&(struct nsx_out_file){
+				.write = writers[which],
+				.subject = is_of_page ?
+						   (const void *)r->report->page :
+						   r->report},
+			&r->document[which], &n, &err);
+	if (rc)
+		return tell(&err, problem);
+	*ret = r->document[which];
+	return 0;
 }
 
 const char *nsx_result_warning(const struct nsx_result *r, size_t i)
@@ -188,14 +258,37 @@ static const struct nsx_cell *cell_of(const struct nsx_rows *t, size_t row,
 	return &nsx_row_at(table_of(t), row)[c];
 }
 
-const struct nsx_rows *nsx_result_rows(const struct nsx_result *r,
-				       const char *section, const char *key)
+/* Of tables that are rows of another, or lists of JSON alone: NULL. */
+const char *nsx_rows_key(const struct nsx_rows *t)
+{
+	const struct nsx_layout *l = table_of(t)->layout;
+
+	return l->key && strcmp(l->key, "*") ? l->key : l->csv;
+}
+
+const struct nsx_rows *nsx_result_table(const struct nsx_result *r,
+					const char *section, size_t i)
 {
 	const struct nsx_section *s = nsx_report_section(r->report, section);
 
-	return s && s->status == NSX_S_ANSWERED ?
-		       (const struct nsx_rows *)nsx_section_table(s, key) :
-		       NULL;
+	for (size_t k = 0; s && s->status == NSX_S_ANSWERED && k < s->ntables; k++) {
+		const struct nsx_rows *t = (const void *)s->tables[k];
+
+		if (nsx_rows_key(t) && !i--)
+			return t;
+	}
+	return NULL;
+}
+
+const struct nsx_rows *nsx_result_rows(const struct nsx_result *r,
+				       const char *section, const char *key)
+{
+	const struct nsx_rows *t;
+
+	for (size_t i = 0; (t = nsx_result_table(r, section, i)); i++)
+		if (!strcmp(nsx_rows_key(t), key))
+			return t;
+	return NULL;
 }
 
 size_t nsx_rows_count(const struct nsx_rows *t)

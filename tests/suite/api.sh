@@ -19,7 +19,7 @@ else
 	flags="-I$work/usr/include -L$work/usr/lib -lnsx"; part_skipped "pkg-config is not here"
 	static=$(sed -n 's/^Libs.private: //p' usr/lib/pkgconfig/libnsx.pc)
 fi
-ex=$root/examples/top_kernels.c trace=$b/fixtures/synthetic.sqlite
+ex=$root/examples/findings.c trace=$b/fixtures/synthetic.sqlite
 # shellcheck disable=SC2086
 holds 'the example, shared' $cc -std=c11 -Wall -Wextra -Werror -o shared "$ex" $flags
 # shellcheck disable=SC2086
@@ -29,13 +29,19 @@ cat >want <<'P'
      2.000 ms  ncclAllReduceRingKernel
      1.500 ms  ncclBroadcastRingKernel
 P
+holds 'a report' "$prog" "$trace" -q --out report
+python3 -c "import csv
+for f in csv.DictReader(open('report/tables/findings.csv')): print(f['title'])" >titles
+grep -hoE '\bnsx_[a-z_]+\(' usr/include/nsx/*.h | tr -d '(' | sort -u >declared
 for how in shared static; do
-	holds "$how: it runs" sh -c "./$how $trace >$how.out && head -n 3 $how.out | diff want -"
+	holds "$how: it runs" sh -c "./$how $trace >$how.out && tail -n 3 $how.out | diff want -"
+	holds "$how: the verdict" grep -q '^\*\*Compute-bound\*\*: 47 % compute' $how.out
+	holds "$how: it shows the findings" sh -c "sed '1d;s/^.\{15\}//' $how.out | head -n 5 | diff titles -"
 	holds "$how: what is no trace" sh -c "! ./$how $ex 2>err && grep -q 'text file' err"
 done
+holds 'names of the static library' sh -c "nm -g --defined-only usr/lib/libnsx.a | awk 'NF == 3 { print \$3 }' | sort -u | diff declared -"
 holds 'a soname with a version' sh -c "readelf -dW usr/lib/libnsx.so | grep -q 'soname: \[libnsx.so.0\]'"
 holds 'the example needs it by that' sh -c "readelf -dW shared | grep -q 'NEEDED.*libnsx.so.0'"
-grep -hoE '\bnsx_[a-z_]+\(' usr/include/nsx/*.h | tr -d '(' | sort -u >declared
 nm -D --defined-only usr/lib/libnsx.so | awk '$2 == "T" || $2 == "D" || $2 == "B" { print $3 }' | sort -u >exported
 holds 'exported is what is declared' diff declared exported
 for h in usr/include/nsx/*.h; do
@@ -44,7 +50,6 @@ for h in usr/include/nsx/*.h; do
 	! command -v c++ >/dev/null || holds "$h in C++" sh -c "echo '#include <$h>' | c++ -Wall -Wextra -Werror -Iusr/include -fsyntax-only -x c++ -"
 	holds "$h knows no SQLite" sh -c "! grep -qi 'sqlite3\|CUPTI' usr/include/$h"
 done
-holds 'a report for the script' "$b/nsys-explain" "$trace" -q --out report
 holds 'the script runs' sh -c "python3 $root/examples/findings.py report >script.out && tail -n 3 script.out | diff want -"
 holds 'the script shows findings' grep -q '^\[' script.out
 holds 'make uninstall' make -s -C "$root" B="$own" PREFIX="$work/usr" uninstall

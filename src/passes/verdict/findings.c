@@ -1,13 +1,14 @@
 /* findings.c - what to do next: the ranked findings as tables and in words. */
 #include <string.h>
 #include "passes/verdict/findings_table.h"
+#include "report/text.h"
 
 #define CSV_COLUMNS(X)                                                        \
 	X(CSV_RANK, "rank", I64, "order of the report")                       \
 	X(CSV_SEVERITY, "severity", STR,                                      \
 	  "high from 10 % of the window, medium from 3 %")                    \
 	X(CSV_CATEGORY, "category", STR, "field of the remedy")               \
-	X(CSV_TITLE, "title", STR, "what costs time, in short")               \
+	X(CSV_TITLE, "title", STR, "what costs time, in short, as plain text")\
 	X(CSV_HEADROOM_MS, "headroom_ms", F64,                                \
 	  "recoverable time if this alone is mended")                         \
 	X(CSV_HEADROOM_DISJOINT_MS, "headroom_disjoint_ms", F64,              \
@@ -21,14 +22,32 @@
 	  "least that headroom_ms may come to")                               \
 	X(CSV_HEADROOM_HIGH_MS, "headroom_high_ms", F64,                      \
 	  "most that headroom_ms may come to")                                \
-	X(CSV_PLACE, "place", STR, "where in the user's code")
+	X(CSV_PLACE, "place", STR, "where in the user's code")                \
+	X(CSV_EVIDENCE, "evidence", STR, "the numbers, as plain text")        \
+	X(CSV_RECOMMENDATION, "recommendation", STR,                          \
+	  "what to change, as plain text")
 NSX_COLUMNS(csv_cols, CSV_COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.csv = "findings", NSX_COLS(csv_cols)},
 };
 
-static void add_csv_row(const struct nsx_table *from, size_t i,
-			struct nsx_table *t)
+/* Lines of Markdown as sentences, one behind the other. */
+static struct nsx_cell plain_cell(struct nsx_section *out, const char *const *line)
+{
+	struct nsx_buf b = {0};
+	struct nsx_cell cell;
+
+	for (size_t i = 0; line[i]; i++) {
+		nsx_buf_adds(&b, i ? ". " : "");
+		nsx_md_add_plain(&b, line[i]);
+	}
+	cell = nsx_string(b.n ? nsx_arena_strdup(out->arena, b.p) : NULL);
+	nsx_buf_done(&b);
+	return cell;
+}
+
+static void add_csv_row(struct nsx_section *out, const struct nsx_table *from,
+			size_t i, struct nsx_table *t)
 {
 	static const int source[] = {-1, F_SEVERITY, F_CATEGORY, F_TITLE, F_HEADROOM,
 				     F_DISJOINT, F_CONFIDENCE, F_KEY, F_PRICE, F_LOW,
@@ -39,6 +58,9 @@ static void add_csv_row(const struct nsx_table *from, size_t i,
 	row[CSV_RANK] = nsx_int((int64_t)i + 1);
 	for (size_t k = 1; k < ARRAY_LEN(source); k++)
 		row[k] = finding[source[k]];
+	row[CSV_TITLE] = plain_cell(out, (const char *[]){finding[F_TITLE].u.s, NULL});
+	row[CSV_EVIDENCE] = plain_cell(out, finding[F_EVIDENCE].u.list);
+	row[CSV_RECOMMENDATION] = plain_cell(out, finding[F_RECOMMENDATION].u.list);
 }
 
 /* Its lines one behind the other. */
@@ -154,7 +176,7 @@ static int summarise(const struct nsx_run *run, const struct nsx_report *report,
 
 	say_window(run, report, out);
 	for (size_t i = 0; i < all->nrows; i++) {
-		add_csv_row(all, i, csv);
+		add_csv_row(out, all, i, csv);
 		if (!nsx_is_whole(run->opts) || !is_of_capture(report, nsx_row_at(all, i)))
 			say_finding(out, all, i);
 	}
