@@ -4,6 +4,7 @@
 #include <nsx/report.h>
 #include <nsx/schema.h>
 #include "emit/emit.h"
+#include "facts/replay/spec.h"
 #include "passes/pass.h"
 
 _Static_assert((int)NSX_CODE_USAGE == (int)NSX_E_USAGE &&
@@ -102,23 +103,34 @@ static int check_ids(const char *list, struct nsx_err *err)
 	return 0;
 }
 
+/* Counts them, too. */
+static int check_what_ifs(const char *const *specs, size_t *ret_n, struct nsx_err *err)
+{
+	struct nsx_arena *scratch = nsx_arena_new();
+	struct nsx_spec s;
+	int rc = 0;
+
+	for (*ret_n = 0; !rc && specs && specs[*ret_n]; ++*ret_n)
+		rc = nsx_spec_parse(specs[*ret_n], scratch, &s, err);
+	nsx_arena_free(scratch);
+	return rc;
+}
+
 int nsx_load(struct nsx_export *e, const struct nsx_load_options *options,
 	     struct nsx_result **ret, struct nsx_problem *problem)
 {
 	struct nsx_load_options o = {0};
 	struct nsx_result *r;
 	struct nsx_err err;
-	size_t nwhat_ifs = 0;
+	size_t nwhat_ifs;
 	int rc;
 
 	if (options)
 		memcpy(&o, options, options->size ?
 			       NSX_MIN(options->size, sizeof(o)) : sizeof(o));
 	o.threads = NSX_MAX(1, NSX_MIN(o.threads, NSX_MAX_THREADS));
-	if (check_ids(o.only, &err))
+	if (check_ids(o.only, &err) || check_what_ifs(o.what_if, &nwhat_ifs, &err))
 		return tell(&err, problem);
-	while (o.what_if && o.what_if[nwhat_ifs])
-		nwhat_ifs++;
 	r = nsx_alloc(1, sizeof(*r));
 	r->threads = o.threads;
 	rc = nsx_report_make(&e->schema,

@@ -1,0 +1,265 @@
+"""Explains a trace of NVIDIA Nsight Systems.
+
+    import nsx
+    run = nsx.open("run.nsys-rep")
+    run.verdict                        # "Compute-bound: 47 % compute, ..."
+    run.findings                       # a table, dearest first
+    run.tables["top_kernels.kernels"].pandas()
+
+All work is done by libnsx, which the package has inside; nothing else is needed.
+pandas, polars and pyarrow are used where they are installed.
+"""
+import ctypes as C
+import html
+import json
+import os
+from collections.abc import Mapping, Sequence
+
+__all__ = ["open", "Report", "Table", "Error", "version"]
+
+
+class _Problem(C.Structure):
+    _fields_ = [("code", C.c_int), ("text", C.c_char * 1024)]
+
+
+class _Options(C.Structure):
+    _fields_ = [("size", C.c_size_t), ("threads", C.c_uint), ("window", C.c_char_p),
+                ("only", C.c_char_p), ("what_if", C.POINTER(C.c_char_p))]
+
+
+def _library():
+    lib = C.CDLL(os.environ.get("NSX_LIBRARY") or
+                 os.path.join(os.path.dirname(os.path.abspath(__file__)), "libnsx.so.0"))
+    p, s, n, i = C.c_void_p, C.c_char_p, C.c_size_t, C.c_int
+    problem = C.POINTER(_Problem)
+    for name, result, arguments in (
+            ("version", s, []),
+            ("export_open", i, [s, C.POINTER(p), problem]),
+            ("export_close", None, [p]),
+            ("load", i, [p, C.POINTER(_Options), C.POINTER(p), problem]),
+            ("result_free", None, [p]),
+            ("result_document", i, [p, i, C.POINTER(s), problem]),
+            ("result_warning", s, [p, n]),
+            ("result_section", s, [p, n]),
+            ("result_reason", s, [p, s]),
+            ("result_table", p, [p, s, n]),
+            ("result_write", i, [p, s, problem]),
+            ("rows_key", s, [p]),
+            ("rows_count", n, [p]),
+            ("rows_name", s, [p, i]),
+            ("rows_help", s, [p, i]),
+            ("rows_type", i, [p, n, i]),
+            ("rows_int", C.c_int64, [p, n, i]),
+            ("rows_real", C.c_double, [p, n, i]),
+            ("rows_text", s, [p, n, i]),
+            ("rows_bool", C.c_bool, [p, n, i])):
+        f = getattr(lib, "nsx_" + name)
+        f.restype, f.argtypes = result, arguments
+    return lib
+
+
+_lib = _library()
+version = _lib.nsx_version().decode()
+
+
+class Error(Exception):
+    """Says what failed, on what, why, and what to do; `code` is one of nsx/error.h."""
+
+    def __init__(self, problem):
+        super().__init__(problem.text.decode(errors="replace"))
+        self.code = problem.code
+
+
+def _call(function, *arguments):
+    problem = _Problem()
+    if function(*arguments, C.byref(problem)):
+        raise Error(problem)
+
+
+def _texts(function, *arguments):
+    i = 0
+    while True:
+        text = function(*arguments, i)
+        if text is None:
+            return
+        yield text.decode(errors="replace")
+        i += 1
+
+
+class Table(Sequence):
+    """Rows as dicts; `columns` maps a name to its meaning, which holds the unit's end."""
+
+    def __init__(self, report, name, rows):
+        self.name = name
+        self._report, self._rows = report, rows  # the report owns the rows
+        self.columns = dict(zip(_texts(_lib.nsx_rows_name, rows), _texts(_lib.nsx_rows_help, rows)))
+
+    def _cell(self, row, c):
+        rows = self._rows
+        kind = _lib.nsx_rows_type(rows, row, c)
+        if kind == 1:
+            return _lib.nsx_rows_int(rows, row, c)
+        if kind == 2:
+            return _lib.nsx_rows_real(rows, row, c)
+        if kind == 3:
+            return _lib.nsx_rows_text(rows, row, c).decode(errors="replace")
+        if kind == 4:
+            return _lib.nsx_rows_bool(rows, row, c)
+        return None
+
+    def __len__(self):
+        return _lib.nsx_rows_count(self._rows)
+
+    def __getitem__(self, i):
+        if isinstance(i, slice):
+            return [self[k] for k in range(*i.indices(len(self)))]
+        row = i + len(self) if i < 0 else i
+        if not 0 <= row < len(self):
+            raise IndexError(i)
+        return {name: self._cell(row, c) for c, name in enumerate(self.columns)}
+
+    def dict(self):
+        """Columns as lists."""
+        return {name: [self._cell(row, c) for row in range(len(self))]
+                for c, name in enumerate(self.columns)}
+
+    def pandas(self):
+        import pandas
+        return pandas.DataFrame(self.dict(), columns=list(self.columns))
+
+    def polars(self):
+        import polars
+        return polars.DataFrame(self.dict(), infer_schema_length=None)
+
+    def arrow(self):
+        import pyarrow
+        return pyarrow.table(self.dict())
+
+    def __repr__(self):
+        return f"<nsx.Table {self.name}: {len(self)} rows of {', '.join(self.columns)}>"
+
+    def _repr_html_(self, most=30):
+        def cells(tag, values):
+            return "".join(f"<{tag}>{html.escape(v)}</{tag}>" for v in values)
+
+        def text(value):
+            return "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+
+        head = "".join(f'<th title="{html.escape(h)}">{html.escape(n)}</th>' for n, h in self.columns.items())
+        body = "".join(f"<tr>{cells('td', map(text, row.values()))}</tr>" for row in self[:most])
+        more = f"<p>{most} of {len(self)} rows</p>" if len(self) > most else ""
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+class _Tables(Mapping):
+    def __init__(self, tables):
+        self._tables = tables
+
+    def __getitem__(self, name):
+        return self._tables[name]
+
+    def __iter__(self):
+        return iter(self._tables)
+
+    def __len__(self):
+        return len(self._tables)
+
+    def __repr__(self):
+        return f"<nsx tables: {', '.join(self)}>"
+
+
+class Report:
+    """What was found in one trace."""
+
+    def __init__(self, path, threads, window, only, what_if):
+        self.path = os.fspath(path)
+        self._export, self._result = C.c_void_p(), C.c_void_p()
+        changes = (C.c_char_p * (len(what_if) + 1))(*(w.encode() for w in what_if), None)
+        options = _Options(C.sizeof(_Options), threads, window and window.encode(),
+                           ",".join(only).encode() if only else None, changes)
+        _call(_lib.nsx_export_open, os.fsencode(path), C.byref(self._export))
+        _call(_lib.nsx_load, self._export, C.byref(options), C.byref(self._result))
+        tables = {}
+        for section in _texts(_lib.nsx_result_section, self._result):
+            i = 0
+            while rows := _lib.nsx_result_table(self._result, section.encode(), i):
+                name = f"{section}.{_lib.nsx_rows_key(rows).decode()}"
+                tables[name] = Table(self, name, rows)
+                i += 1
+        self.tables = _Tables(tables)
+
+    def __del__(self):
+        _lib.nsx_result_free(self._result)
+        _lib.nsx_export_close(self._export)
+
+    def _document(self, which):
+        text = C.c_char_p()
+        _call(_lib.nsx_result_document, self._result, which, C.byref(text))
+        return text.value.decode(errors="replace")
+
+    @property
+    def verdict(self):
+        """One sentence, as plain text."""
+        return self._document(0).replace("**", "").replace("`", "").strip()
+
+    @property
+    def page(self):
+        """The first page, as the command prints it."""
+        return self._document(1)
+
+    @property
+    def brief(self):
+        """The first page as a dict: verdict, findings, phases, steps."""
+        return json.loads(self._document(2))
+
+    @property
+    def json(self):
+        """report.json as a dict."""
+        return json.loads(self._document(3))
+
+    @property
+    def markdown(self):
+        """report.md."""
+        return self._document(4)
+
+    @property
+    def findings(self):
+        """What costs time, dearest first: a table."""
+        return self.tables["findings.findings"]
+
+    @property
+    def warnings(self):
+        """What makes numbers doubtful."""
+        return list(_texts(_lib.nsx_result_warning, self._result))
+
+    def reason(self, section):
+        """Why a section could not be computed; None where it was."""
+        text = _lib.nsx_result_reason(self._result, section.encode())
+        return None if text is None else text.decode(errors="replace")
+
+    def write(self, folder):
+        """Writes report.md, report.json, report.html and tables/."""
+        _call(_lib.nsx_result_write, self._result, os.fsencode(folder))
+
+    def parquet(self, folder):
+        """Writes each table that has rows as SECTION.TABLE.parquet; needs pyarrow."""
+        import pyarrow.parquet
+        os.makedirs(folder, exist_ok=True)
+        for name, table in self.tables.items():
+            if len(table):
+                pyarrow.parquet.write_table(table.arrow(), os.path.join(folder, name + ".parquet"))
+
+    def __repr__(self):
+        return f"<nsx.Report {self.path}>"
+
+    def _repr_html_(self):
+        return f"<pre>{html.escape(self.page)}</pre>"
+
+
+def open(path, *, threads=os.cpu_count() or 1, window=None, only=(), what_if=()):
+    """Reads a report (.nsys-rep) or an export and explains it.
+
+    window: a part of it, as "2..5" in seconds; only: ids of analyses, without the
+    first page then; what_if: changes to price, as --what-if takes them.
+    """
+    return Report(path, threads, window, only, what_if)

@@ -1,0 +1,101 @@
+#!/bin/sh
+# The Python package as a stranger installs it: `pip install ./python` without an
+# index; findings, tables and documents are those of the report; the notebook runs.
+# usage: python.sh BUILD_DIR
+. "$(dirname "$0")/../suite.sh"
+python=python3
+# A library with sanitizers cannot be loaded by a program without.
+if nm "$prog" | grep -qE '__([at]san|ubsan|gcov)_'; then skipped 'the library has sanitizers or counters'; exit; fi
+# Debian's pandas and nbconvert are of its own Python.
+[ ! -x /usr/bin/python3 ] || ! /usr/bin/python3 -c 'import pandas' 2>/dev/null || python=/usr/bin/python3
+python3 -m pip --version >/dev/null 2>&1 || { skipped 'pip is not here'; exit; }
+holds 'pip install' env NSX_BUILD="$b" python3 -m pip install -q --no-index --root-user-action ignore \
+	--target site "$root/python"
+PYTHONPATH=$work/site; export PYTHONPATH
+holds 'a report' "$prog" "$fix/synthetic.sqlite" -q --out report
+cat >check.py <<'P'
+import csv, gc, json, sys
+import nsx
+
+trace = sys.argv[1]
+run = nsx.open(trace, what_if=["no:cudaStreamSynchronize"])
+with open("report/report.json") as f:
+    report = json.load(f)
+with open("report/tables/findings.csv") as f:
+    findings = list(csv.DictReader(f))
+
+assert run.verdict.startswith("Compute-bound: 47 % compute"), run.verdict
+assert [f["key"] for f in run.findings] == [f["key"] for f in report["findings"]]
+for ours, theirs in zip(run.findings, findings):
+    for name, cell in ours.items():
+        told = theirs[name]
+        assert (cell is None) == (told == ""), (name, cell, told)
+        assert cell is None or str(cell) == told or float(told) == cell, (name, cell, told)
+assert run.findings[-1] == run.findings[len(findings) - 1] and len(run.findings[1:3]) == 2
+kernels = run.tables["top_kernels.kernels"]
+assert kernels[0]["kernel_name"] == report["metrics"]["top_kernels"]["kernels"][0]["kernel_name"]
+assert kernels.columns["kernel_name"] and kernels.dict()["kernel_name"][0] == kernels[0]["kernel_name"]
+assert run.json["findings"] == report["findings"] and run.warnings == report["warnings"]
+assert run.brief["verdict"]["word"] == "compute-bound" and "# " in run.markdown
+assert len(run.tables["what_if.asked"]) == 1
+assert run.reason("top_kernels") is None and run.reason("no_such") == ""
+assert "<table>" in run.findings._repr_html_() and "Compute-bound" in run._repr_html_()
+part = nsx.open(trace, only=["top_kernels"])
+assert "top_kernels.kernels" in part.tables and "gpu_idle.causes" not in part.tables
+for ask, words in ((lambda: part.verdict, "first page"), (lambda: nsx.open(__file__), "text file"),
+                   (lambda: nsx.open("none.sqlite"), "none.sqlite"),
+                   (lambda: nsx.open(trace, only=["nonsense"]), "nonsense"),
+                   (lambda: nsx.open(trace, what_if=["remove it"]), "remove it")):
+    try:
+        ask()
+    except nsx.Error as e:
+        assert words in str(e), e
+    else:
+        raise AssertionError(words)
+nsx._lib.nsx_stop()
+try:
+    nsx.open(trace)
+    raise AssertionError("stopped")
+except nsx.Error as e:
+    assert e.code == -6, e
+nsx._lib.nsx_resume()
+nsx.open(trace).write("written")
+table = nsx.open(trace).findings  # the report lives as long as its table
+gc.collect()
+assert table[0]["rank"] == 1
+P
+holds 'findings, tables, documents, errors' python3 check.py "$fix/synthetic.sqlite"
+holds 'a folder is written' cmp written/tables/kernels.csv report/tables/kernels.csv
+if $python -c 'import pandas' 2>/dev/null; then
+	holds 'pandas reads the same from the table and from its file' $python -c '
+import nsx, pandas, sys
+ours = nsx.open(sys.argv[1]).tables["top_kernels.kernels"].pandas()
+theirs = pandas.read_csv("report/tables/kernels.csv")
+pandas.testing.assert_frame_equal(ours[list(theirs)], theirs, check_dtype=False)' "$fix/synthetic.sqlite"
+else
+	part_skipped 'pandas is not here (Debian: python3-pandas)'
+fi
+for library in polars pyarrow; do
+	if $python -c "import $library" 2>/dev/null; then
+		method=${library%pyarrow}; method=${method:-arrow}
+		holds "$library" $python -c "
+import nsx, sys
+assert nsx.open(sys.argv[1]).tables['top_kernels.kernels'].$method().shape[0] == 3" "$fix/synthetic.sqlite"
+	else
+		part_skipped "$library is not here"
+	fi
+done
+if $python -c 'import pyarrow' 2>/dev/null; then
+	holds 'Parquet' $python -c '
+import nsx, pyarrow.parquet, sys
+nsx.open(sys.argv[1]).parquet("lake")
+assert pyarrow.parquet.read_table("lake/top_kernels.kernels.parquet").num_rows == 3' "$fix/synthetic.sqlite"
+fi
+if $python -c 'import pandas, nbconvert, ipykernel' 2>/dev/null; then
+	mkdir python examples && cp "$root/python/example.ipynb" python && cp "$root/examples/blocks.nsys-rep" examples
+	holds 'the notebook runs' env HOME="$work" "$python" -m nbconvert --to notebook --execute --output run.ipynb python/example.ipynb
+	holds 'it shows findings' grep -q 'takes 48 % of the recording' python/run.ipynb
+else
+	part_skipped 'the notebook: nbconvert, ipykernel or pandas is not here (Debian: jupyter-nbconvert, python3-ipykernel, python3-pandas)'
+fi
+finish
