@@ -163,6 +163,18 @@ static struct nsx_operand question(unsigned i)
 	return (struct nsx_operand){q->name, q->argument, q->is_optional, q->help};
 }
 
+/* The question that is most like it; NULL: none is. */
+static const char *nearest(const char *typed)
+{
+	const char *found = NULL;
+	size_t best = SIZE_MAX;
+
+	for (unsigned i = 0; i < NSX_NQUESTIONS; i++)
+		if (nsx_is_nearer(typed, strlen(typed), nsx_questions[i].name, &best))
+			found = nsx_questions[i].name;
+	return found;
+}
+
 static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
 	struct args a = {.limit = 0}; /* as the question has it */
@@ -176,6 +188,10 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 		rc = nsx_fail(&err, NSX_E_USAGE, "give one trace, one question "
 			      "and its argument: put quotes around '%s %s'",
 			      argv[3], argv[4]);
+	if (!rc && n >= 2 && !nsx_question_find(argv[2]) && nearest(argv[2]))
+		rc = nsx_fail(&err, NSX_E_USAGE, "no question '%s'; did you mean "
+			      "'%s'? 'nsys-explain help ask' lists them", argv[2],
+			      nearest(argv[2]));
 	if (!rc && (n < 2 || !nsx_question_find(argv[2]))) {
 		(void)nsx_fail(&err, NSX_E_USAGE, n < 2 ?
 			       "give a trace and a question: nsys-explain ask "

@@ -30,7 +30,7 @@ static const struct nsx_opt opts[] = {
 	    "GPUs the command may use: becomes its CUDA_VISIBLE_DEVICES"),
 	OPT(0, "preset", NULL, "NAME", STR, preset,
 	    "what to record: basic (default), nccl, nvlink, graphs, memory or "
-	    "full"),
+	    "full", .words = "basic, nccl, nvlink, graphs, memory or full"),
 	OPT(0, "extra-nsys", NULL, "OPTIONS", STR, extra,
 	    "more options for nsys profile, in one argument; one that we use, "
 	    "too, replaces ours"),

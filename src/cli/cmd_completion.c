@@ -2,8 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 #include "agent/ask.h"
+#include "agent/shape.h"
 #include "cli/cmd_common.h"
 #include "cli/opt.h"
+#include "passes/pass.h"
 
 static void print_names(const struct nsx_cmd *c)
 {
@@ -19,6 +21,88 @@ static void print_questions(void)
 {
 	for (unsigned i = 0; i < NSX_NQUESTIONS; i++)
 		printf(" %s", nsx_questions[i].name);
+}
+
+static void print_sections(void)
+{
+	for (unsigned i = 0; i < nsx_npasses; i++)
+		printf(" %s", nsx_passes[i]->id);
+}
+
+static void print_schemas(void)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	const char *name;
+
+	for (unsigned i = 0; (name = nsx_shape_name(i, a)); i++)
+		printf(" %s", name);
+	nsx_arena_free(a);
+}
+
+static void print_shells(void)
+{
+	fputs(" bash zsh fish", stdout);
+}
+
+/* Commands whose operand is a word of a list. */
+static const struct {
+	const char *command;
+	void (*print)(void);
+} operands[] = {{"completion", print_shells}, {"schema-json", print_schemas}};
+
+static bool has_values(const struct nsx_opt *o)
+{
+	return o->words || !strcmp(o->name, "pass") || !strcmp(o->name, "skip");
+}
+
+/* What its argument may be: "auto, always or never" as words. */
+static void print_values(const struct nsx_opt *o)
+{
+	const char *s = o->words;
+
+	if (!s)
+		print_sections();
+	for (size_t n; s && *s; s += n + strspn(s + n, ", ")) {
+		if (!strncmp(s, "or ", 3))
+			s += 3;
+		n = strcspn(s, ", ");
+		printf(" %.*s", (int)n, s);
+	}
+}
+
+static void print_bash_values(const struct nsx_cmd *c)
+{
+	for (unsigned k = 0; k < c->nopts; k++) {
+		const struct nsx_opt *o = &c->opts[k];
+
+		if (!has_values(o))
+			continue;
+		printf("\t%s--%s) words=\"", c == nsx_cmd_find("explain") ? "*" :
+		       c->name, o->name);
+		print_values(o);
+		fputs("\" ;;\n", stdout);
+	}
+}
+
+/* By command and the word before; those of explain, whose name may be left out, last. */
+static void print_bash_words(void)
+{
+	const struct nsx_cmd *explain = nsx_cmd_find("explain");
+
+	fputs("\tcase $cmd${COMP_WORDS[COMP_CWORD-1]} in\n", stdout);
+	for (unsigned i = 0; i < nsx_ncommands; i++)
+		if (nsx_commands[i] != explain)
+			print_bash_values(nsx_commands[i]);
+	print_bash_values(explain);
+	fputs("\tasksection) words=\"", stdout);
+	print_sections();
+	fputs("\" ;;\n", stdout);
+	for (size_t i = 0; i < ARRAY_LEN(operands); i++) {
+		printf("\t%s%s) words=\"", operands[i].command, operands[i].command);
+		operands[i].print();
+		fputs("\" ;;\n", stdout);
+	}
+	fputs("\tesac\n", stdout);
 }
 
 static void print_bash(void)
@@ -40,7 +124,9 @@ static void print_bash(void)
 	fputs("\" ;;\n\tesac\n\tif [ \"$cmd\" = ask ] && [ \"$COMP_CWORD\" -eq 3 "
 	      "]; then\n\t\twords=\"", stdout);
 	print_questions();
-	fputs("\"\n\tfi\n\t[ -z \"$words\" ] || mapfile -t COMPREPLY < "
+	fputs("\"\n\tfi\n", stdout);
+	print_bash_words();
+	fputs("\t[ -z \"$words\" ] || mapfile -t COMPREPLY < "
 	      "<(compgen -W \"$words\" -- \"$cur\")\n}\n"
 	      "complete -o default -F _nsys_explain nsys-explain\n", stdout);
 }
@@ -71,7 +157,11 @@ static void print_zsh_options(const struct nsx_cmd *c)
 		if (o->arg) {
 			putchar(':');
 			print_quoted(o->arg, "[]:\\");
-			fputs(":_files", stdout);
+			fputs(has_values(o) ? ":(" : ":_files", stdout);
+			if (has_values(o)) {
+				print_values(o);
+				putchar(')');
+			}
 		}
 		putchar('\'');
 	}
@@ -98,7 +188,14 @@ static void print_zsh(void)
 			      "questions\n", stdout);
 		fputs("\t\t_arguments", stdout);
 		print_zsh_options(nsx_commands[i]);
-		fputs(" \\\n\t\t\t'*:file:_files' ;;\n", stdout);
+		fputs(" \\\n\t\t\t'*:", stdout);
+		for (size_t k = 0; k < ARRAY_LEN(operands); k++)
+			if (!strcmp(nsx_commands[i]->name, operands[k].command)) {
+				fputs("name:(", stdout);
+				operands[k].print();
+				fputs(")' '*:", stdout);
+			}
+		fputs("file:_files' ;;\n", stdout);
 	}
 	fputs("\t*)\n\t\t_arguments", stdout);
 	print_zsh_options(nsx_cmd_find("explain"));
@@ -134,8 +231,18 @@ static void print_fish(void)
 			print_fish_place(c);
 			printf(" -l %s%s -d '", o->name, o->arg ? " -r" : "");
 			print_quoted(o->help, "\\");
+			if (has_values(o)) {
+				fputs("' -x -a '", stdout);
+				print_values(o);
+			}
 			fputs("'\n", stdout);
 		}
+	}
+	for (size_t i = 0; i < ARRAY_LEN(operands); i++) {
+		printf("complete -c nsys-explain -n '__fish_seen_subcommand_from %s' -a '",
+		       operands[i].command);
+		operands[i].print();
+		fputs("'\n", stdout);
 	}
 	fputs("complete -c nsys-explain -n '__fish_seen_subcommand_from ask' -a "
 	      "'", stdout);

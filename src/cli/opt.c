@@ -65,8 +65,7 @@ static const struct nsx_opt *by_name(const struct nsx_cmd *cmd, const char *s,
 	return NULL;
 }
 
-/* Farther than half of the letters is no help. */
-static bool is_nearer(const char *s, size_t n, const char *name, size_t *best)
+bool nsx_is_nearer(const char *s, size_t n, const char *name, size_t *best)
 {
 	size_t d = nsx_edits(s, n, name);
 
@@ -82,7 +81,7 @@ const struct nsx_cmd *nsx_cmd_nearest(const char *name)
 	size_t best = SIZE_MAX;
 
 	for (unsigned i = 0; i < nsx_ncommands; i++)
-		if (is_nearer(name, strlen(name), nsx_commands[i]->name, &best))
+		if (nsx_is_nearer(name, strlen(name), nsx_commands[i]->name, &best))
 			nearest = nsx_commands[i];
 	return nearest;
 }
@@ -97,7 +96,7 @@ static int fail_unknown(const struct nsx_cmd *cmd, const char *s, size_t n,
 		const char *names[] = { cmd->opts[i].name, cmd->opts[i].alias };
 
 		for (unsigned k = 0; k < 2 && names[k]; k++)
-			if (is_nearer(s, n, names[k], &best))
+			if (nsx_is_nearer(s, n, names[k], &best))
 				nearest = names[k];
 	}
 	if (nearest)

@@ -36,7 +36,8 @@ struct nsx_opt {
 	size_t offset;	   /* of the target in the command's options struct  */
 	const char *help;  /* one sentence, lower case, no full stop         */
 	/* Of a number: what it must not be less or more than; most 0: any.
-	 * Of a word: all there are, as "auto, always or never".
+	 * Of a word: all there are, as "auto, always or never"; of a text those
+	 * that shells offer.
 	 */
 	double least, most;
 	const char *words;
@@ -84,6 +85,11 @@ extern const unsigned nsx_ncommands;
 const struct nsx_cmd *nsx_cmd_find(const char *name);
 /* The command whose name is most like this one; NULL: none is. */
 const struct nsx_cmd *nsx_cmd_nearest(const char *name);
+
+/* Whether a name is more like the n letters of s than the best until now, which begins
+ * as SIZE_MAX; farther than half of the letters is no help.
+ */
+bool nsx_is_nearer(const char *s, size_t n, const char *name, size_t *best);
 
 /* Parses argv[1..] into *target; operands are moved, in order, to argv[1..]
  * and counted. GNU habits: --name=value, --name value, -xvalue, -x value,

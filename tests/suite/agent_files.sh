@@ -43,6 +43,13 @@ complete_bash() { # WANT WORD...
 holds 'a command' complete_bash completion comp
 holds 'an option' complete_bash --calibrate diff --ca
 holds 'a question' complete_bash gaps ask x.sqlite ga
+holds 'a shell' complete_bash zsh completion z
+holds 'a schema' complete_bash brief schema-json bri
+holds 'a preset' complete_bash nvlink capture --preset nvl
+holds 'a word of an option' complete_bash tracks convert x.sqlite --gpu tr
+holds 'a section' complete_bash top_kernels x.sqlite --pass top_
+holds 'a section to ask for' complete_bash top_kernels ask x.sqlite section top_
+holds 'a question that is nearly one' sh -c "'$prog' ask x.sqlite fidnings 2>&1 | grep -q \"did you mean 'findings'\""
 # In zsh only a terminal completes.
 cp "$work/zsh" "$work/_nsys-explain"
 touch "$work/x.sqlite"
