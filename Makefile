@@ -35,6 +35,15 @@ $B/$(PROG)-static: $B/src/main.o $B/libnsx.a
 	@echo "  link  $@"
 	$(Q)$(CC) $(CFLAGS) -static -Wl,-z,relro,-z,now -s -o $@ $^ $(LDFLAGS) $(LIBS)
 
+# --version tells the commit: git's, or that of the tarball, which git archive wrote into
+# a file; where neither is known, none.
+COMMIT := $(or $(shell git rev-parse --short=10 HEAD 2>/dev/null),$(shell grep -v Format src/package/commit))
+$B/src/main.o: STD += -DNSX_COMMIT='"$(COMMIT)"'
+$B/src/main.o: $B/gen/commit
+$B/gen/commit: FORCE
+	@mkdir -p $(@D)
+	@echo '$(COMMIT)' | cmp -s - $@ || echo '$(COMMIT)' > $@
+
 # fleet over MPI, where there is one.
 $B/$(PROG)-mpi: src/main_mpi.c $B/libnsx.a
 	@echo "  mpicc $@"

@@ -142,7 +142,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	if (!strcmp(argv[1], "--version")) {
-		puts("nsys-explain " NSX_VERSION);
+		puts(*NSX_COMMIT ? "nsys-explain " NSX_VERSION " (commit " NSX_COMMIT ")" :
+				   "nsys-explain " NSX_VERSION);
 		return nsx_cmd_printed(0);
 	}
 	if (!strcmp(argv[1], "--man"))

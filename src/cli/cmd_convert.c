@@ -22,9 +22,9 @@ static const struct nsx_opt opts[] = {
 	    "the trace, if it is not given as an operand"),
 	OPT('o', "output", NULL, "FILE", STR, output,
 	    "the result: .pftrace for Perfetto's typed GPU views, .tar for "
-	    "several traces with a member each; any other name gives JSON, and "
+	    "several traces with a member each; any other suffix gives JSON, and "
 	    "one that ends in .gz is compressed; - is JSON on stdout (default: "
-	    "beside the trace, its name with .json)"),
+	    "the trace's name with .pftrace, in the working folder)"),
 	OPT(0, "only", "activity", "LIST", STR, activity,
 	    "what to convert, with commas: kernels, copies (memcpy, memset), "
 	    "graph, nvtx, nvtx-kernel, api, libraries (MPI, cuBLAS, ...), osrt, sched, "
@@ -184,22 +184,18 @@ static int read_args(const struct args *a, struct nsx_convert_job *job,
 
 /* Names -------------------------------------------------------------------------*/
 
-/* "dir/run.sqlite" -> "dir/run" + suffix. Owner: the arena. */
-static const char *beside(const char *path, const char *suffix,
-			  struct nsx_arena *a)
-{
-	return nsx_arena_printf(a, "%.*s%s", (int)nsx_stem(path), path, suffix);
-}
-
 /* The suffix says what is written: without one it is the usual. */
 static const char *output_name(const struct args *a, const char *input,
 			       struct nsx_arena *arena)
 {
-	const char *suffix = a->step == STEP_SQLITE ? ".sqlite" : ".json";
+	const char *suffix = a->step == STEP_SQLITE ? ".sqlite" :
+			     a->step == STEP_CHROME ? ".json" : ".pftrace";
+	const char *name = nsx_base_name(input);
 	struct stat there;
 
 	if (!a->output)
-		return beside(input, suffix, arena);
+		return nsx_arena_printf(arena, "%.*s%s", (int)nsx_stem(name), name,
+					suffix);
 	if (!strcmp(a->output, "-") ||
 	    strchr(nsx_base_name(a->output), '.') ||
 	    (!stat(a->output, &there) && !S_ISREG(there.st_mode)))
@@ -419,7 +415,7 @@ const struct nsx_cmd nsx_cmd_convert = {
 	       "one .tar with a member each. Hosts are machines there. Times are "
 	       "on one clock: the hosts' clocks are aligned by collectives that "
 	       "the ranks did together, else by when the sessions began.\n\n"
-	       "Any other name gives Chrome trace events. GPU work stands under a process "
+	       "Any other suffix gives Chrome trace events. GPU work stands under a process "
 	       "of its own for each (process, GPU), one track for each stream "
 	       "and kind; calls, NVTX ranges, OS runtime calls and scheduling "
 	       "stand under their process, tracks by thread. Start/end ranges "

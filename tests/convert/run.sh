@@ -120,7 +120,9 @@ ok "the summary is on stderr then" grep -q arrows summary
 "$prog" convert -i "$t" --output named.json -q
 ok "-i and --output" cmp named.json plain.json
 cp "$t" beside.sqlite; "$prog" convert beside.sqlite -q
-ok "default name" cmp beside.json plain.json
+ok "default name" cmp beside.pftrace blocks.pftrace
+mkdir elsewhere; mv beside.sqlite elsewhere; rm beside.pftrace; "$prog" convert elsewhere/beside.sqlite -q
+ok "in the working folder" cmp beside.pftrace blocks.pftrace
 "$prog" convert "$t" -q -o part.json --activity kernel
 ok "--activity" events part.json "{x['cat'] for x in e if x['ph'] == 'X'} == {'kernel'} and not [x for x in e if x['ph'] in 'sf']"
 # shellcheck disable=SC2016
@@ -303,10 +305,10 @@ ok "the trace itself is not overwritten" not "$prog" convert same.sqlite -o same
 ok "and is whole" cmp same.sqlite "$t"
 ln same.sqlite linked.json
 ok "nor under another name" not "$prog" convert same.sqlite -o linked.json
-echo mine >same.json
+echo mine >same.pftrace
 ok "a chosen name takes nothing's place" not "$prog" convert same.sqlite
-ok "what was there stays" test "$(cat same.json)" = mine
-rm -f same.json; "$prog" convert same.sqlite -q
+ok "what was there stays" test "$(cat same.pftrace)" = mine
+rm -f same.pftrace; "$prog" convert same.sqlite -q
 ok "but that of our own output" "$prog" convert same.sqlite -q
 echo mine >named.json; echo mine >named.pftrace
 ok "nor does a name that was given" not "$prog" convert same.sqlite -q -o named.json
@@ -363,8 +365,8 @@ export FAKE_SQLITE=$t
 ok "a .nsys-rep is exported first" "$prog" convert rep/run.nsys-rep -q --nsys ./nsys -o rep/run.json
 ok "and converted the same" cmp rep/run.json plain.json
 ok "-s sqlite" "$prog" convert rep/run.nsys-rep -q --nsys ./nsys -s sqlite
-ok "keeps the export" cmp rep/run.sqlite "$t"
-rm -f rep/run.sqlite
+ok "keeps the export" cmp run.sqlite "$t"
+rm -f run.sqlite
 ok "--keep-export" "$prog" convert rep/run.nsys-rep -q --nsys ./nsys -o rep/run.json --keep-export rep/run.sqlite
 ok "keeps it" cmp rep/run.sqlite "$t"
 ok "--keep-export is for a .nsys-rep" not "$prog" convert "$fix/one_kernel.sqlite" -q -o rep/none.json --keep-export rep/none.sqlite
