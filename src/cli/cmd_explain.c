@@ -19,7 +19,7 @@
 
 struct args {
 	const char *out, *phase_map, *kernel_classes, *model, *window, *iteration, *pass, *skip, *explain,
-		*nsys, *keep_export, *html;
+		*nsys, *keep_export, *html, *metrics;
 	enum nsx_html_events html_events;
 	enum { PROGRESS_AUTO, PROGRESS_ALWAYS, PROGRESS_NEVER } progress;
 	enum { FAIL_ON_HIGH, FAIL_ON_MEDIUM, FAIL_ON_NOTHING } fail_on;
@@ -92,6 +92,9 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "html-events", NULL, "WHICH", WORD, html_events,
 	    "auto, none or all of the events in report.html's timeline",
 	    .words = "auto, none or all"),
+	OPT(0, "metrics", NULL, "FILE", STR, metrics,
+	    "also write verdict, shares and prices as OpenMetrics text, for a scrape "
+	    "or a dashboard"),
 	OPT(0, "no-html", NULL, NULL, FLAG, no_html, "leave report.html out"),
 	OPT(0, "open", NULL, NULL, FLAG, open,
 	    "show report.html in the browser when it is written"),
@@ -267,6 +270,9 @@ static int check_args(const struct args *a, int noperands, struct nsx_err *err)
 	if (a->brief && (a->pass || a->skip))
 		return nsx_fail(err, NSX_E_USAGE, "--brief is the page of a "
 				"whole report: leave --pass and --skip out");
+	if (a->metrics && (a->pass || a->skip))
+		return nsx_fail(err, NSX_E_USAGE, "--metrics are of a whole "
+				"report: leave --pass and --skip out");
 	if (a->iteration && a->window)
 		return nsx_fail(err, NSX_E_USAGE, "--iteration and --window "
 				"exclude each other");
@@ -324,6 +330,17 @@ static int write_html(const struct nsx_report *r, const char *path,
 					  .subject = r};
 
 	return nsx_target_fill(&to, &page, err);
+}
+
+static int write_metrics(const struct nsx_report *r, const char *path,
+			 struct nsx_err *err)
+{
+	struct nsx_target to = {.path = path, .inputs = &r->path, .ninputs = 1,
+				.is_ours = nsx_metrics_is};
+	const struct nsx_out_file text = {.write = nsx_write_metrics,
+					  .subject = r};
+
+	return nsx_target_fill(&to, &text, err);
 }
 
 static bool is_terminal(void)
@@ -421,6 +438,8 @@ static int write_report(const struct nsx_report *r, const struct args *a,
 	     a->html	  ? write_html(r, a->html, err) :
 			    nsx_emit_folder(r, dir, !a->no_html,
 					    (unsigned)a->threads, err);
+	if (!rc && a->metrics)
+		rc = write_metrics(r, a->metrics, err);
 	nsx_progress_stage(&progress, NULL, 0);
 	if (!rc && !a->quiet && !on_stdout(a) && !a->html)
 		print_summary(r, dir, a->verbose ||

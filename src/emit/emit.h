@@ -26,6 +26,10 @@ int nsx_write_html(const struct nsx_out_file *f, FILE *out,
 bool nsx_html_is(const char *path); /* whether a file is such a page */
 enum nsx_page_form { NSX_PAGE_MD, NSX_PAGE_PLAIN, NSX_PAGE_BOLD,
 		     NSX_PAGE_HTML };
+/* OpenMetrics text of a whole report. */
+int nsx_write_metrics(const struct nsx_out_file *f, FILE *out,
+		      struct nsx_err *err);
+bool nsx_metrics_is(const char *path); /* whether a file is such a text */
 /* The first page: Markdown, or lines of at most 160 characters. */
 void nsx_emit_page(const struct nsx_first_page *page, enum nsx_page_form form,
 		   struct nsx_buf *b);

@@ -52,6 +52,23 @@ for h in usr/include/nsx/*.h; do
 done
 holds 'the script runs' sh -c "python3 $root/examples/findings.py report >script.out && tail -n 3 script.out | diff want -"
 holds 'the script shows findings' grep -q '^\[' script.out
+# For a scrape: what the report says, and nothing of the user's replaced.
+holds 'metrics' "$prog" "$trace" --brief --metrics run.prom
+holds '... again' "$prog" "$trace" --brief --metrics run.prom
+cat >check.py <<'P'
+import csv, re
+lines = open("run.prom").read().split("\n")
+assert lines[-2:] == ["# EOF", ""], lines[-2:]
+sample = re.compile(r'[a-z_]+(\{[a-z]+="(\\.|[^"\\])*"(,[a-z]+="(\\.|[^"\\])*")*\})? [0-9.]+$')
+assert all(l.startswith("# ") or sample.match(l) for l in lines[:-1])
+told = dict(re.findall(r'headroom_seconds\{finding="([^"]*)".* (.*)', "\n".join(lines)))
+priced = {f["key"]: float(f["headroom_ms"]) for f in csv.DictReader(open("report/tables/findings.csv")) if f["headroom_ms"]}
+assert {k: round(float(v) * 1e3, 6) for k, v in told.items()} == priced and priced, (told, priced)
+P
+holds '... are prices of the report' python3 check.py
+echo mine >run.prom
+holds "... what is the user's stays" not "$prog" "$trace" --brief --metrics run.prom
+holds '... of a whole report' not "$prog" "$trace" --pass top_kernels --metrics new.prom
 holds 'make uninstall' make -s -C "$root" B="$own" PREFIX="$work/usr" uninstall
 holds '... leaves no file and no folder' [ -z "$(find usr -mindepth 1)" ]
 finish
