@@ -326,13 +326,13 @@ done
 ok "but with --no-force" not "$prog" convert same.sqlite -q -o named.json --no-force
 rm -f named.* own.*
 ok "a name without suffix gets one" "$prog" convert same.sqlite -q -o plainname
-ok "it is .json" test "$(echo plainname*)" = plainname.json
+ok "it is .pftrace" test "$(echo plainname*)" = plainname.pftrace
 rm -f plainname*
 cp same.sqlite run.nsys-rep
 ok "a report is not overwritten by its export" not "$prog" convert run.nsys-rep --nsys "$here/../capture/fake-nsys.sh" \
 	--step sqlite -o run.nsys-rep
 ok "and is whole" cmp run.nsys-rep "$t"
-rm -f same.sqlite linked.json same.json run.nsys-rep
+rm -f same.sqlite linked.json same.pftrace run.nsys-rep
 # shellcheck disable=SC2016
 ok "a small disk" not sh -c 'ulimit -f 8; exec "$0" convert "$1" -q -o a.json' "$prog" "$fix/launch_bound.sqlite"
 PATH=/nowhere NSYS_PATH=/nowhere "$prog" convert x.nsys-rep -o a.json 2>../told
