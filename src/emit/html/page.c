@@ -184,6 +184,19 @@ static void add_timeline(struct nsx_buf *b, const struct nsx_timeline *t)
 			"</thead><tbody></tbody></table></div>\n</section>\n");
 }
 
+static void add_warnings(struct nsx_buf *b, const struct nsx_report *r)
+{
+	if (!r->nwarnings)
+		return;
+	nsx_buf_adds(b, "<h2>Warnings</h2><ul>");
+	for (size_t i = 0; i < r->nwarnings; i++) {
+		nsx_buf_adds(b, "<li>");
+		nsx_html_text(b, r->warnings[i]);
+		nsx_buf_adds(b, "</li>");
+	}
+	nsx_buf_adds(b, "</ul>");
+}
+
 static void add_main(struct nsx_buf *b, const struct nsx_report *r,
 		     const struct nsx_timeline *t, const char *title)
 {
@@ -199,18 +212,10 @@ static void add_main(struct nsx_buf *b, const struct nsx_report *r,
 	}
 	nsx_svg_overview(b, r, t);
 	nsx_buf_adds(b, "</header>\n<main>\n");
-	if (r->nwarnings) {
-		nsx_buf_adds(b, "<h2>Warnings</h2><ul>");
-		for (size_t i = 0; i < r->nwarnings; i++) {
-			nsx_buf_adds(b, "<li>");
-			nsx_html_text(b, r->warnings[i]);
-			nsx_buf_adds(b, "</li>");
-		}
-		nsx_buf_adds(b, "</ul>");
-	}
 	add_findings(b, r, t, "What to do", false);
 	if (r->page)
 		nsx_html_page_sum(b, r->page);
+	add_warnings(b, r);
 	add_findings(b, r, t, "About the capture", true);
 	nsx_svg_waterfall(b, r, a);
 	add_timeline(b, t);
