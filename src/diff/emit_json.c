@@ -1,4 +1,5 @@
 /* emit_json.c - diff.json: figures to the digit. */
+#include <math.h>
 #include <string.h>
 #include "base/jsonw.h"
 #include "diff/emit.h"
@@ -145,6 +146,64 @@ static void add_lanes(struct nsx_jsonw *w, const struct nsx_diff *d)
 	nsx_arena_free(a);
 }
 
+/* The parts of a side add up to its whole. */
+static void add_whole(struct nsx_jsonw *w, const char *key, const struct nsx_totals *t)
+{
+	static const char *const keys[NSX_NTOTALS] = {"kernels_ms", "copies_ms",
+						      "one_time_ms", "idle_ms"};
+	int64_t bytes = 0;
+
+	nsx_jsonw_object(w, key);
+	nsx_jsonw_real(w, "whole_ms", (double)t->span_ns / 1e6);
+	for (unsigned k = 0; k < NSX_NTOTALS; k++)
+		nsx_jsonw_real(w, keys[k], (double)t->ns[k] / 1e6);
+	nsx_jsonw_real(w, "recorded_ms", (double)t->recorded_ns / 1e6);
+	for (unsigned k = 0; k < NSX_NDIRECTIONS; k++)
+		bytes += t->bytes[k];
+	nsx_jsonw_int(w, "copied_bytes", bytes);
+	nsx_jsonw_real(w, "launches", t->launches);
+	nsx_jsonw_real(w, "threads", t->threads);
+	nsx_jsonw_end(w);
+}
+
+static void add_totals(struct nsx_jsonw *w, const struct nsx_diff *d)
+{
+	const struct nsx_totals_change *c = &d->totals;
+
+	if (!c->known) {
+		nsx_jsonw_null(w, "totals");
+		return;
+	}
+	nsx_jsonw_object(w, "totals");
+	add_whole(w, "before", &c->side[0]);
+	add_whole(w, "after", &c->side[1]);
+	if (isnan(c->host_speed))
+		nsx_jsonw_null(w, "host_speed");
+	else
+		nsx_jsonw_real(w, "host_speed", c->host_speed);
+	nsx_jsonw_bool(w, "same_work", c->same_work);
+	nsx_jsonw_bool(w, "decide", c->decides);
+	nsx_jsonw_end(w);
+}
+
+static void add_promises(struct nsx_jsonw *w, const struct nsx_diff *d)
+{
+	struct nsx_promise p[NSX_MOST_PROMISES];
+	size_t n = nsx_diff_promised(d, p);
+
+	nsx_jsonw_array(w, "promises");
+	for (size_t i = 0; i < n; i++) {
+		nsx_jsonw_object(w, NULL);
+		nsx_jsonw_str(w, "key", p[i].finding->key);
+		nsx_jsonw_real(w, "promised", p[i].finding->share);
+		nsx_jsonw_real(w, "won", p[i].won);
+		nsx_jsonw_bool(w, "is_joint", p[i].is_joint);
+		nsx_jsonw_bool(w, "kept", p[i].kept);
+		nsx_jsonw_end(w);
+	}
+	nsx_jsonw_end(w);
+}
+
 /* Rows are those of d->findings. */
 static void add_findings(struct nsx_jsonw *w, const struct nsx_diff *d,
 			 const struct nsx_table *t)
@@ -193,6 +252,8 @@ int nsx_diff_write_json(const struct nsx_out_file *f, FILE *out,
 	add_samples(w, d, 1);
 	nsx_jsonw_end(w);
 	add_lanes(w, d);
+	add_totals(w, d);
+	add_promises(w, d);
 	add_findings(w, d, &t[NSX_DT_FINDINGS]);
 	for (unsigned i = 0; i < NSX_NDT; i++)
 		if (t[i].layout->json_rows != NSX_NOT_IN_JSON && i != NSX_DT_FINDINGS)
