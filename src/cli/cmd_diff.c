@@ -14,7 +14,7 @@ struct args {
 	struct nsx_opt_list before, after, gates;
 	int64_t gpu, rank, seed, threads, top;
 	double alpha;
-	bool json, md, html, strict, calibrate, quiet, all_rows;
+	bool json, md, html, lenient, calibrate, quiet, all_rows;
 };
 
 #define OPT(...) NSX_OPT(struct args, __VA_ARGS__)
@@ -34,8 +34,8 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "rank", NULL, "R", INT, rank, "only this rank of a job"),
 	OPT(0, "gate", NULL, "EXPR", LIST, gates,
 	    "exit 1 when a limit is broken, as in step:+3%; may be repeated"),
-	OPT(0, "strict", NULL, NULL, FLAG, strict,
-	    "a gate that cannot be decided fails"),
+	OPT(0, "lenient", NULL, NULL, FLAG, lenient,
+	    "a gate that cannot be decided passes"),
 	OPT(0, "noise", NULL, "P%|FILE", STR, noise,
 	    "what runs of the same code differ by: a percentage, or a file of "
 	    "--calibrate"),
@@ -205,9 +205,9 @@ static void print_summary(const struct nsx_diff *d, const char *dir)
 	nsx_arena_free(a);
 }
 
-static int exit_code(const struct nsx_diff *d, bool strict)
+static int exit_code(const struct nsx_diff *d, bool lenient)
 {
-	enum nsx_gate_result least = strict ? NSX_GATE_UNDECIDED : NSX_GATE_FAIL;
+	enum nsx_gate_result least = lenient ? NSX_GATE_FAIL : NSX_GATE_UNDECIDED;
 	struct nsx_arena *a = nsx_arena_new();
 	bool has_failed = false;
 
@@ -253,7 +253,7 @@ static int compare(const struct args *a, const struct nsx_diff_opts *o,
 	if (!rc)
 		rc = nsx_flush_stdout(err);
 	if (!rc)
-		rc = exit_code(d, a->strict);
+		rc = exit_code(d, a->lenient);
 	nsx_diff_tables_done(&out.tables);
 	nsx_diff_free(d);
 	return rc;
@@ -366,8 +366,9 @@ const struct nsx_cmd nsx_cmd_diff = {
 	       "move, is step.mean. Metrics: step, step.mean, step.p95, compute, comm, "
 	       "copy, idle, kernel:/REGEX/, launches, mem_peak. A limit is "
 	       "+N% or +N with ns, us, ms, s, B, KB, MB, GB, or nothing for a "
-	       "count. A gate that cannot be decided passes with a notice, "
-	       "with --strict it fails.\n\n"
+	       "count. A gate that cannot be decided fails; with --lenient "
+	       "it passes with a notice; a pattern that no kernel "
+	       "matches is an error.\n\n"
 	       "Exit codes: 0 compared, whatever the verdict; 1 a gate failed; "
 	       "2 misuse; 3 a capture cannot be read or the output cannot be "
 	       "written; 4 compared, but a table was damaged.",

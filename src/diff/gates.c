@@ -518,10 +518,8 @@ static int evaluate(struct nsx_diff *d, const char *expr,
 		undecided(ret, nsx_no_kernels);
 		return 0;
 	}
-	if (g.metric == KERNEL && !matches_any(d, g.regex)) {
-		undecided(ret, "no kernel of either side matches");
-		return 0;
-	}
+	if (g.metric == KERNEL && !matches_any(d, g.regex))
+		return fail(expr, "no kernel of either side matches", err);
 	if (g.metric == STEP && d->has_job)
 		return evaluate_lane(d, NSX_NONE, &g, ret, err);
 	for (uint32_t l = 0; l < d->nlanes; l++) {

@@ -1,1 +1,1 @@
-diff @diff_before @diff_slower --steps 0..2 --gate step:+3% --strict -o report
+diff @diff_before @diff_slower --steps 0..2 --gate step:+3% -o report

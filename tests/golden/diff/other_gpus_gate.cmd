@@ -1,1 +1,1 @@
-diff @turing_f32 @settling --gate 'step:<+5%' --gate launches:+0 --strict --md
+diff @turing_f32 @settling --gate 'step:<+5%' --gate launches:+0 --md
