@@ -410,6 +410,10 @@ static bool has_failed_gate(const struct nsx_report *r, const struct args *a)
 			       nsx_severity_names[least],
 			       nsx_severity_names[f->severity], f->title);
 		nsx_say_failed_gate(b.p);
+		if (a->md) {
+			printf("\nFailed: ");
+			nsx_print_line(b.p);
+		}
 		nsx_buf_done(&b);
 	}
 	return has_failed;

@@ -1,0 +1,1 @@
+explain @iterations_nvtx --md --pass launches --fail-on medium
