@@ -10,10 +10,9 @@ extern "C" {
 
 struct nsx_export;
 
-/* Opens an export (`nsys export --type sqlite`), read-only: the file is never
- * changed and nothing is made beside it.  Free: nsx_export_close.
- * Errors: IO, DATABASE, NO_EXPORT (a .nsys-rep, too: the text says how to
- * export it).
+/* Opens a report (`.nsys-rep`, `.qdrep`) or its SQLite export, read-only: the file is
+ * never changed and nothing is made beside it.  Free: nsx_export_close.
+ * Errors: IO, DATABASE, NO_EXPORT.
  */
 NSX_API int nsx_export_open(const char *path, struct nsx_export **ret,
 			    struct nsx_problem *problem);

@@ -25,23 +25,24 @@ case "$*" in *per_page*) cat existing ;; *) echo "$@" >>calls ;; esac
 X
 printf '#!/bin/sh\ncat\n' >bin/jq
 chmod +x bin/*
-PATH=$work/bin:$PATH GITHUB_OUTPUT=$work/output; export PATH GITHUB_OUTPUT
+PATH=$work/bin:$PATH GITHUB_OUTPUT=$work/output GITHUB_STEP_SUMMARY=$work/summary; export PATH GITHUB_OUTPUT GITHUB_STEP_SUMMARY
 REPO=o/r PR=7 CI_API_V4_URL=u CI_PROJECT_ID=1 CI_MERGE_REQUEST_IID=2 NOTE_TOKEN=t
 export REPO PR CI_API_V4_URL CI_PROJECT_ID CI_MERGE_REQUEST_IID NOTE_TOKEN
 sides() { # AFTER: fixtures as the artifacts of the jobs before
-	rm -rf before*.sqlite after*.sqlite diff-report comment.md output calls
+	rm -rf before*.nsys-rep after*.nsys-rep diff-report comment.md output calls
 	for i in 1 2 3; do
-		cp "$b/fixtures/diff_before.sqlite" before$i.sqlite
-		cp "$b/fixtures/$1.sqlite" after$i.sqlite
+		cp "$b/fixtures/diff_before.sqlite" before$i.nsys-rep
+		cp "$b/fixtures/$1.sqlite" after$i.nsys-rep
 	done
 }
 block "$root/examples/ci/github-diff.yml" 'name: compare' >compare.sh
 block "$root/examples/ci/github-diff.yml" 'name: comment' >comment.sh
-block "$root/examples/ci/gitlab-diff.yml" 'script:' >gitlab.sh
+block "$root/examples/ci/gitlab-diff.yml" 'performance-diff:' >gitlab.sh
 
 sides diff_one_more; : >existing
 if bash -e compare.sh >log 2>&1 && grep -qx code=1 output && grep -q 'gate step:+3%: fail' log; then ok; else bad "compare: a regression"; cat log; fi
 if [ "$(head -n 1 comment.md)" = '<!-- nsys-explain diff -->' ] && [ -f diff-report/diff.json ]; then ok; else bad "compare: no comment or report"; fi
+if grep -q 'step:+3%.*fail' comment.md && cmp -s comment.md summary; then ok; else bad "compare: no gate in the comment, or no summary"; fi
 bash -e comment.sh >log 2>&1
 if grep -qx 'api repos/o/r/issues/7/comments -F body=@comment.md' calls; then ok; else bad "comment: none made"; cat log; fi
 echo 42 >existing; rm -f calls; bash -e comment.sh >log 2>&1
