@@ -445,6 +445,8 @@ static void decide(const struct nsx_diff *d, const struct gate *g,
 				     "or captures would decide");
 		if (g->proven)
 			r->result = NSX_GATE_FAIL;
+		else if (r->lo > r->limit && m->floor.is == nsx_calibrated)
+			r->result = NSX_GATE_PASS; /* it was measured, not assumed */
 	}
 	if (r->result != NSX_GATE_UNDECIDED && !r->text && !isnan(r->mean) &&
 	    (r->mean > r->limit) != (r->result == NSX_GATE_FAIL))
