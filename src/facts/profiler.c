@@ -160,13 +160,16 @@ int nsx_facts_profiler(struct nsx_facts *f, const struct nsx_trace *t,
 		return 0;
 	f->profiler = x = nsx_arena_get(a, sizeof(*x));
 	rc = read_rows(t, &p, err);
+	if (rc) { /* names may be missing */
+		free(p.v);
+		return rc;
+	}
 	x->most_lost_ns = most_lost(t, &p);
 	if (window_ns)
 		x->most_lost_pct = 100 * (double)x->most_lost_ns /
 				   (double)window_ns;
 	nsx_sort(p.v, p.n, sizeof(*p.v), cmp_by_name);
-	x->v = rc ? NULL : nsx_arena_try_array(a, p.n, sizeof(*p.v),
-					       "profiler overheads", err);
+	x->v = nsx_arena_try_array(a, p.n, sizeof(*p.v), "profiler overheads", err);
 	if (x->v && p.n)
 		memcpy(x->v, p.v, p.n * sizeof(*p.v));
 	x->n = p.n;
