@@ -1,0 +1,72 @@
+/* phases.c - phases of the run that are not judged, but keep GPUs waiting for much of the
+ * recording: a second solve, the loading of a model, the copies at the end.
+ */
+#include "detect/detect.h"
+#include "detect/verdict.h"
+
+#define TOLD_SHARE 0.05	 /* of the recording, that the dearest row of a named phase takes */
+#define LARGE_SHARE 0.1	 /* ... and from which on it is of medium severity, or an unnamed
+			    end of the run is told                                    */
+
+static void propose(struct nsx_detect *d, const struct nsx_run_phase *x,
+		    const struct nsx_ledger *l, double share)
+{
+	struct nsx_findings *found = d->found;
+	const char *name = nsx_tell_name(found, x->name);
+	struct nsx_judgement j;
+
+	nsx_judge_ledger(l, &j);
+	if (j.verdict == NSX_V_COMPUTE)
+		return;
+	struct nsx_finding f = {
+		.id = NSX_ID_other_phase, .subject = x->name, .device = NSX_NONE,
+		.confidence = NSX_CONF_MEDIUM, .alarm = NSX_ALARM_SET,
+		.severity = share >= LARGE_SHARE ? NSX_SEV_MEDIUM : NSX_SEV_LOW,
+		.title = nsx_tell(found, "phase %s, which is not judged, is %s: %s", name,
+				  nsx_verdict_words[j.verdict],
+				  nsx_say_account(d->facts, l, &l->v[0], found->arena)),
+		.evidence = {
+			nsx_tell(found, "it takes %s; that is %s of it, %s of the recording",
+				 nsx_tell_ns(found, x->window.end_ns - x->window.start_ns),
+				 nsx_text_ns(found->arena, (double)l->v[0].ns / l->ngpus),
+				 nsx_text_share(found->arena, share, 1))},
+		.recommendation = {
+			nsx_tell(found, "judge it by itself: --window 'phase:%s'", x->name)},
+		.proof = {{.csv = "run_phases", .column = "wall_ms",
+			   .at = {{"name", nsx_string(x->name)}}}}};
+
+	nsx_found(found, &f);
+}
+
+/* What is dearest in the judged window as well has its findings there. */
+static bool is_same(const struct nsx_account *x, const struct nsx_ledger *judged)
+{
+	const struct nsx_account *y = judged->v;
+
+	return judged->n && x->cls == y->cls && x->cause == y->cause && x->place == y->place;
+}
+
+int nsx_detect_phases(struct nsx_detect *d, struct nsx_err *err)
+{
+	const struct nsx_facts *f = d->facts;
+	double recorded_ns = (double)(d->trace->last_ns - d->trace->first_ns);
+
+	for (size_t i = 0; i < f->nrun_phases; i++) {
+		const struct nsx_run_phase *x = &f->run_phases[i];
+		struct nsx_ledger l;
+		double share;
+
+		/* Start-up and pauses have their own line on the page. */
+		if (x->judged || (!x->range && x->kind != NSX_PHASE_TAIL))
+			continue;
+		if (nsx_ledger_build(f, d->trace, &x->window, d->scratch, &l, err))
+			return err->rc;
+		if (!l.n || l.v[0].cls == NSX_L_COMPUTE ||
+		    is_same(l.v, &d->measured->ledger))
+			continue;
+		share = (double)l.v[0].ns / l.ngpus / recorded_ns;
+		if (share >= (x->range ? TOLD_SHARE : LARGE_SHARE))
+			propose(d, x, &l, share);
+	}
+	return 0;
+}
