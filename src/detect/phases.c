@@ -1,12 +1,13 @@
 /* phases.c - phases of the run that are not judged, but keep GPUs waiting for much of the
- * recording: a second solve, the loading of a model, the copies at the end.
+ * whole window: a second solve, the loading of a model, the copies at the end.
  */
 #include "detect/detect.h"
 #include "detect/verdict.h"
 
-#define TOLD_SHARE 0.05	 /* of the recording, that the dearest row of a named phase takes */
+#define TOLD_SHARE 0.05	 /* of the whole window, that the dearest row of a named phase takes */
 #define LARGE_SHARE 0.1	 /* ... and from which on it is of medium severity, or an unnamed
 			    end of the run is told                                    */
+#define MOST_SHARE 0.5	 /* ... of high severity: the run hangs there                   */
 
 static void propose(struct nsx_detect *d, const struct nsx_run_phase *x,
 		    const struct nsx_ledger *l, double share)
@@ -21,12 +22,13 @@ static void propose(struct nsx_detect *d, const struct nsx_run_phase *x,
 	struct nsx_finding f = {
 		.id = NSX_ID_other_phase, .subject = x->name, .device = NSX_NONE,
 		.confidence = NSX_CONF_MEDIUM, .alarm = NSX_ALARM_SET,
-		.severity = share >= LARGE_SHARE ? NSX_SEV_MEDIUM : NSX_SEV_LOW,
+		.severity = share >= MOST_SHARE	 ? NSX_SEV_HIGH :
+			    share >= LARGE_SHARE ? NSX_SEV_MEDIUM : NSX_SEV_LOW,
 		.title = nsx_tell(found, "phase %s, which is not judged, is %s: %s", name,
 				  nsx_verdict_words[j.verdict],
 				  nsx_say_account(d->facts, l, &l->v[0], found->arena)),
 		.evidence = {
-			nsx_tell(found, "it takes %s; that is %s of it, %s of the recording",
+			nsx_tell(found, "it takes %s; that is %s of it, %s of the whole window",
 				 nsx_tell_ns(found, x->window.end_ns - x->window.start_ns),
 				 nsx_text_ns(found->arena, (double)l->v[0].ns / l->ngpus),
 				 nsx_text_share(found->arena, share, 1))},
@@ -49,7 +51,7 @@ static bool is_same(const struct nsx_account *x, const struct nsx_ledger *judged
 int nsx_detect_phases(struct nsx_detect *d, struct nsx_err *err)
 {
 	const struct nsx_facts *f = d->facts;
-	double recorded_ns = (double)(d->trace->last_ns - d->trace->first_ns);
+	double whole_ns = (double)(d->trace->window.end_ns - d->trace->window.start_ns);
 
 	for (size_t i = 0; i < f->nrun_phases; i++) {
 		const struct nsx_run_phase *x = &f->run_phases[i];
@@ -64,7 +66,7 @@ int nsx_detect_phases(struct nsx_detect *d, struct nsx_err *err)
 		if (!l.n || l.v[0].cls == NSX_L_COMPUTE ||
 		    is_same(l.v, &d->measured->ledger))
 			continue;
-		share = (double)l.v[0].ns / l.ngpus / recorded_ns;
+		share = (double)l.v[0].ns / l.ngpus / whole_ns;
 		if (share >= (x->range ? TOLD_SHARE : LARGE_SHARE))
 			propose(d, x, &l, share);
 	}
