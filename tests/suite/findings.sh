@@ -56,7 +56,7 @@ def checks(r):
         if f["headroom_ms"] is not None:
             yield f["key"] + ": range", 0 <= f["headroom_low_ms"] <= f["headroom_high_ms"] and f["headroom_ms"] <= length * (1 + 1e-9)
         if f["price"] in (None, "assumed"):
-            yield f["key"] + ": assumed and high", f["severity"] != "high" or f["category"] == "capture"
+            yield f["key"] + ": assumed and high", f["severity"] != "high" or f["category"] == "capture" or f["id"] == "other_phase"  # measured, and not judged
     for f in fs + (r["metrics"].get("findings_minor") or []):
         for row in f.get("evidence_rows") or []:
             global rows_seen
