@@ -178,6 +178,7 @@ static const char *nearest(const char *typed)
 static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
 	struct args a = {.limit = 0}; /* as the question has it */
+	const char *meant;
 	struct nsx_err err;
 	int n, rc = nsx_opt_parse(cmd, argc, argv, &a, &n, &err);
 
@@ -188,10 +189,10 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 		rc = nsx_fail(&err, NSX_E_USAGE, "give one trace, one question "
 			      "and its argument: put quotes around '%s %s'",
 			      argv[3], argv[4]);
-	if (!rc && n >= 2 && !nsx_question_find(argv[2]) && nearest(argv[2]))
+	meant = !rc && n >= 2 && !nsx_question_find(argv[2]) ? nearest(argv[2]) : NULL;
+	if (meant)
 		rc = nsx_fail(&err, NSX_E_USAGE, "no question '%s'; did you mean "
-			      "'%s'? 'nsys-explain help ask' lists them", argv[2],
-			      nearest(argv[2]));
+			      "'%s'? 'nsys-explain help ask' lists them", argv[2], meant);
 	if (!rc && (n < 2 || !nsx_question_find(argv[2]))) {
 		(void)nsx_fail(&err, NSX_E_USAGE, n < 2 ?
 			       "give a trace and a question: nsys-explain ask "

@@ -167,8 +167,7 @@ static void take_price(struct nsx_detect *d, struct nsx_finding *f,
 		       const struct outside *x)
 {
 	double length_ns = (double)(d->w.end_ns - d->w.start_ns), all_ns = 0;
-	int64_t ns = NSX_MIN(x->ns, d->idle_ns[x->is_mpi ? NSX_CAUSE_HOST_CODE :
-							   NSX_CAUSE_OSRT]);
+	int64_t ns = NSX_MIN(x->ns, d->idle_ns[NSX_CAUSE_OSRT]);
 	bool is_seen = x->meanwhile.range != NSX_NONE;
 
 	if (is_seen || !host_is_outside(d, x->what)) {

@@ -55,20 +55,21 @@ int nsx_detect_phases(struct nsx_detect *d, struct nsx_err *err)
 
 	for (size_t i = 0; i < f->nrun_phases; i++) {
 		const struct nsx_run_phase *x = &f->run_phases[i];
+		double least_ns = whole_ns * (x->range ? TOLD_SHARE : LARGE_SHARE), ns;
 		struct nsx_ledger l;
-		double share;
 
 		/* Start-up and pauses have their own line on the page. */
-		if (x->judged || (!x->range && x->kind != NSX_PHASE_TAIL))
+		if (x->judged || (!x->range && x->kind != NSX_PHASE_TAIL) ||
+		    (double)(x->window.end_ns - x->window.start_ns) < least_ns)
 			continue;
 		if (nsx_ledger_build(f, d->trace, &x->window, d->scratch, &l, err))
 			return err->rc;
 		if (!l.n || l.v[0].cls == NSX_L_COMPUTE ||
 		    is_same(l.v, &d->measured->ledger))
 			continue;
-		share = (double)l.v[0].ns / l.ngpus / whole_ns;
-		if (share >= (x->range ? TOLD_SHARE : LARGE_SHARE))
-			propose(d, x, &l, share);
+		ns = (double)l.v[0].ns / l.ngpus;
+		if (ns >= least_ns)
+			propose(d, x, &l, ns / whole_ns);
 	}
 	return 0;
 }

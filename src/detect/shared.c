@@ -242,8 +242,9 @@ static int list_slices(const struct nsx_detect *d, struct slices *x, struct nsx_
 	const struct nsx_trace *t = d->trace;
 	const struct nsx_device *dev = &t->device[x->device];
 	int64_t end_ns = INT64_MIN, from_ns = INT64_MIN;
+	size_t most = NSX_MIN(dev->nops, (size_t)((d->w.end_ns - d->w.start_ns) / SLICE_NS + 1));
 
-	if (nsx_new_arrays(d->scratch, dev->nops, "gaps", err, x->gap_ns, x->busy_ns))
+	if (nsx_new_arrays(d->scratch, most, "gaps", err, x->gap_ns, x->busy_ns))
 		return err->rc;
 	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
 		uint32_t call = nsx_op_call(&t->ops, i);

@@ -27,7 +27,11 @@ struct cursor { /* into the rows of a thread */
 };
 
 struct mpi_calls { /* outermost ones of launching threads, thread by thread */
-	struct nsx_outside *v;
+	struct mpi_call {
+		int64_t start_ns, end_ns;
+		uint32_t thread;
+		nsx_str name;
+	} *v;
 	size_t n, cap;
 };
 
@@ -509,11 +513,12 @@ static int list_mpi(const struct nsx_trace *t, struct mpi_calls *x, struct nsx_e
 	struct nsx_outside o;
 
 	for (size_t at = t->osrt.n; nsx_outside_next(t, &at, &o);) {
-		const struct nsx_outside *last = x->n ? &x->v[x->n - 1] : NULL;
+		const struct mpi_call *last = x->n ? &x->v[x->n - 1] : NULL;
 
 		if (last && last->thread == o.thread && o.end_ns <= last->end_ns)
 			continue;
-		if (nsx_push(x->v, x->n, x->cap, "MPI calls", err, o))
+		if (nsx_push(x->v, x->n, x->cap, "MPI calls", err,
+			     (struct mpi_call){o.start_ns, o.end_ns, o.thread, o.name}))
 			return err->rc;
 	}
 	return 0;
