@@ -1,5 +1,5 @@
-/* arena.c - bump allocation in blocks; big arrays get a block of their own so
- * that one can be given back early.
+/* arena.c - bump allocation in blocks. Big arrays get a block of their own so that they can
+ * be freed early.
  */
 #include <malloc.h>
 #include <stdio.h>
@@ -41,7 +41,7 @@ void nsx_die_of_memory(size_t size)
 	static bool is_dying;
 
 	while (__atomic_exchange_n(&is_dying, true, __ATOMIC_RELAXED))
-		pause(); /* another thread says it */
+		pause(); /* another thread prints the message */
 	if (at_death.clean)
 		at_death.clean(at_death.ctx);
 	fprintf(stderr, "nsys-explain: out of memory (%zu bytes)\n", size);
@@ -67,8 +67,8 @@ char *nsx_strdup(const char *s)
 }
 
 #ifdef NSX_FAULTS
-/* Counts allocations sized by data; the one whose number is in the
- * environment fails. At the end the count goes to the file that it names.
+/* Counts data-sized allocations and fails the one whose number is in the environment. At
+ * exit the count goes to the file that the environment names.
  */
 static long allocations;
 
@@ -103,10 +103,9 @@ static void *fail_alloc(size_t n, size_t size, const char *what,
 	return NULL;
 }
 
-/* Columns are read and written here and there: with pages of 2 MiB the processor
- * finds them sooner, and the system hands out one where it would hand out 512.
- * All of what malloc mapped for the array, to the page: were a part of it unlike the
- * rest, realloc could not move it and would copy.
+/* Asks for pages of 2 MiB: random access to columns needs fewer TLB entries and page
+ * faults. The advice covers the whole mapping of the array; if a part differed, realloc
+ * could not move the mapping and would copy.
  */
 static void want_huge_pages(char *p, size_t size)
 {
@@ -146,7 +145,7 @@ int nsx_grow_(void **v, size_t *cap, size_t want, size_t size,
 
 	if (want <= *cap)
 		return 0;
-	while (n < want) /* what is large moves without being copied */
+	while (n < want) /* large blocks are moved without copying */
 		n += n < LARGE / size ? n / 2 : n / 8;
 	p = injected_fault() || n > SIZE_MAX / size ? NULL :
 						      realloc(*v, n * size);
@@ -216,7 +215,7 @@ void nsx_arena_free(struct nsx_arena *a)
 	free(a);
 }
 
-/* alignment: a power of 2. */
+/* alignment: a power of 2 */
 static void *take(struct nsx_arena *a, size_t size, size_t alignment)
 {
 	struct block *b = a->blocks;

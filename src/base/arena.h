@@ -15,8 +15,8 @@ struct nsx_arena;
 
 /* Ends the program: one line, exit code 3. */
 _Noreturn void nsx_die_of_memory(size_t size);
-/* Before that, clean(ctx) is called, for files that must not stay behind; it
- * must not need memory. One at a time; NULL takes it back.
+/* Registers clean(ctx), which nsx_die_of_memory calls to remove unfinished files. It must
+ * not allocate. Only one is registered at a time; NULL removes it.
  */
 void nsx_at_death(void (*clean)(void *ctx), void *ctx);
 
@@ -26,7 +26,7 @@ void *nsx_alloc(size_t n, size_t size); /* zeroed, or dies; free() */
 struct nsx_arena *nsx_arena_new(void); /* or dies */
 void nsx_arena_free(struct nsx_arena *a); /* NULL is fine */
 void nsx_arena_clear(struct nsx_arena *a);
-/* What is in `from` now belongs to a; `from` is gone. */
+/* Moves everything in `from` into a; `from` is freed. */
 void nsx_arena_adopt(struct nsx_arena *a, struct nsx_arena *from);
 
 /* Zeroed, aligned for any type. Owner: the arena. */
@@ -44,11 +44,13 @@ char *nsx_arena_vprintf(struct nsx_arena *a, const char *fmt, va_list ap)
 void *nsx_arena_try_array(struct nsx_arena *a, size_t n, size_t size,
 			  const char *what, struct nsx_err *err) NSX_CHECKED;
 
-/* The same into p, whose type gives the size: NULL, and false, on an error. */
+/* Allocates the array that p points to; p's type gives the element size. False, and p is
+ * NULL, on an error.
+ */
 #define nsx_new_array(p, a, n, what, err)                                     \
 	((p) = nsx_arena_try_array(a, n, sizeof(*(p)), what, err))
 
-/* Up to six arrays of n elements, into the pointers that are named. */
+/* Allocates up to six arrays of n elements and stores them in the named pointers. */
 struct nsx_new_array {
 	void **at;
 	size_t size;
@@ -68,18 +70,18 @@ int nsx_new_arrays_(struct nsx_arena *a, size_t n, const char *what,
 		NSX_ARRAYS_N(__VA_ARGS__, 6, 5, 4, 3, 2, 1, 0)(__VA_ARGS__)   \
 		{NULL, 0}}, err)
 
-/* What lies free goes back to the system: when a stage is over whose small arrays
- * the next one has no use for.
+/* Returns free heap memory to the system. For the end of a stage that used many small
+ * arrays.
  */
 void nsx_give_back(void);
 
-/* Gives one array of nsx_arena_try_array back before the arena goes. */
+/* Frees one array of nsx_arena_try_array before its arena is freed. */
 void nsx_arena_drop(struct nsx_arena *a, const void *array);
 
-/* Growable array on the heap, for what is not counted beforehand:
+/* Growable array on the heap, for lists whose length is not counted beforehand:
  *	struct thing *v = NULL; size_t n = 0, cap = 0;
  *	if (nsx_grow(&v, &cap, n + 1, sizeof(*v), "things", err)) ...
- * Contents beyond the old capacity are zeroed. Owner: the caller, free().
+ * Elements beyond the old capacity are zeroed. Owner: the caller, free().
  */
 int nsx_grow_(void **v, size_t *cap, size_t want, size_t size,
 	      const char *what, struct nsx_err *err) NSX_CHECKED;
@@ -87,14 +89,14 @@ int nsx_grow_(void **v, size_t *cap, size_t want, size_t size,
 	((want) <= *(cap) ? 0 :                                               \
 	 nsx_grow_((void **)(v), cap, want, size, what, err))
 
-/* Appends an element, an expression of its type, to a list of n:
+/* Appends an element to a list of n elements:
  *	return nsx_push(x->v, x->n, x->cap, "things", err, (struct thing){a, b});
  */
 #define nsx_push(v, n, cap, what, err, ...)                                   \
 	(nsx_grow(&(v), &(cap), (size_t)(n) + 1, sizeof(*(v)), what, err) ?:  \
 	 ((v)[(n)++] = (__VA_ARGS__), 0))
 
-/* The same for lists that stay small, where want of memory is the end. */
+/* The same for lists that stay small: the program ends when memory is out. */
 void nsx_grow_or_die_(void **v, size_t *cap, size_t want, size_t size);
 #define nsx_grow_or_die(v, cap, want, size)                                   \
 	nsx_grow_or_die_((void **)(v), cap, want, size)
@@ -102,8 +104,8 @@ void nsx_grow_or_die_(void **v, size_t *cap, size_t want, size_t size);
 	(nsx_grow_or_die(&(v), &(cap), (size_t)(n) + 1, sizeof(*(v))),        \
 	 (void)((v)[(n)++] = (__VA_ARGS__)))
 
-/* The allocators every data-sized allocation ends in. Errors: NULL and err.
- * In a build with -DNSX_FAULTS the NSX_FAULT_ALLOC-th of them fails.
+/* All data-sized allocations end in these two. Errors: NULL and err. In a build with
+ * -DNSX_FAULTS the allocation number NSX_FAULT_ALLOC fails.
  */
 void *nsx_try_alloc(size_t n, size_t size, const char *what,
 		    struct nsx_err *err) NSX_CHECKED; /* zeroed; free() */

@@ -19,18 +19,18 @@
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 #define NSX_MIN(a, b) ((a) < (b) ? (a) : (b))
 #define NSX_MAX(a, b) ((a) > (b) ? (a) : (b))
-#define NSX_CMP(a, b) (((a) > (b)) - ((a) < (b))) /* as of strcmp */
+#define NSX_CMP(a, b) (((a) > (b)) - ((a) < (b))) /* result as of strcmp */
 
-/* As qsort() and qsort_r() of libc, but quick where elements are in order but for a
- * few places; v may be NULL where there are none (C11 7.22.5).
+/* Like qsort() and qsort_r() of libc, but fast where elements are almost in order. v may be
+ * NULL if n is 0 (C11 7.22.5).
  */
 void nsx_sort(void *v, size_t n, size_t size,
 	      int (*cmp)(const void *, const void *));
 void nsx_sort_r(void *v, size_t n, size_t size,
 		int (*cmp)(const void *, const void *, void *), void *context);
-/* The same, and quick for a great many in any order.  key: a number that does
- * not fall in that order; cmp is asked where it is the same.  What follows the first
- * `most` is in no order.
+/* Like nsx_sort, and fast for many elements in any order. key gives a number that never
+ * decreases in the wanted order; cmp decides between equal keys. Only the first `most`
+ * elements are sorted, the order of the others is undefined.
  */
 void nsx_sort_by_key(void *v, size_t n, size_t size,
 		     int64_t (*key)(const void *element),
@@ -39,21 +39,19 @@ void nsx_sort_by_key_r(void *v, size_t n, size_t most, size_t size,
 		       int64_t (*key)(const void *element, void *context),
 		       int (*cmp)(const void *, const void *, void *),
 		       void *context);
-/* v becomes 0 .. n - 1 in an order of what these stand for; cmp takes pointers to
- * two of them.
+/* Fills v with 0 .. n - 1 and sorts it by the elements that these indices stand for. cmp
+ * gets pointers to two indices.
  */
 void nsx_sort_indices(uint32_t *v, size_t n,
 		      int (*cmp)(const void *, const void *, void *),
 		      void *context);
-/* For who reads v[order[i]] of a great many, i from 0 to n: has what is read soon
- * fetched.
- */
+/* Prefetches v[order[i + 16]], for loops that read v[order[i]] for i from 0 to n. */
 #define NSX_FETCH_AHEAD(v, order, i, n)                                       \
 	do {                                                                  \
 		if ((i) + 16 < (n))                                           \
 			__builtin_prefetch(&(v)[(order)[(i) + 16]]);          \
 	} while (0)
-/* A real as such a number: in the order of the reals. */
+/* Maps a real to an integer key with the same order. */
 static inline int64_t nsx_real_key(double x)
 {
 	int64_t bits;
@@ -62,13 +60,13 @@ static inline int64_t nsx_real_key(double x)
 	return bits < 0 ? INT64_MIN - bits : bits;
 }
 
-/* A function for nsx_sort() that orders elements of a type by up to eight keys,
- * the first that differs deciding:
+/* Defines a comparison function for nsx_sort() with up to eight keys; the first key that
+ * differs decides:
  *
  *   NSX_ORDER(cmp_rows, struct row, UP(thread), UP(start_ns), DOWN(end_ns));
  *
- * UP and DOWN take a member, or the way to one; TEXT a member that is a string;
- * BY a function that compares two elements.
+ * UP and DOWN take a member or the path to one, TEXT a member that is a string, BY a
+ * function that compares two elements.
  */
 #define NSX_BY_UP(m) NSX_CMP(x_->m, y_->m)
 #define NSX_BY_DOWN(m) NSX_CMP(y_->m, x_->m)
@@ -97,11 +95,11 @@ static inline int64_t nsx_real_key(double x)
 #define NSX_POINTED_TO(type, p) (*(const type *const *)(p))
 #define NSX_ORDER(name, type, ...)                                            \
 	NSX_ORDER_OF(name, type, NSX_ITSELF, __VA_ARGS__)
-#define NSX_POINTER_ORDER(name, type, ...) /* of pointers to elements */      \
+#define NSX_POINTER_ORDER(name, type, ...) /* for arrays of pointers */      \
 	NSX_ORDER_OF(name, type, NSX_POINTED_TO, __VA_ARGS__)
 
-/* Bisection: lo becomes the first index of [lo, hi) for which comes_before, an
- * expression of the index `mid`, is false.  All for which it is true come first.
+/* Bisection: sets lo to the first index of [lo, hi) for which comes_before, an expression
+ * of the index `mid`, is false. It must be true for all indices before that one.
  */
 #define NSX_BISECT(lo, hi, mid, comes_before)                                 \
 	while (lo < hi) {                                                     \
@@ -113,7 +111,7 @@ static inline int64_t nsx_real_key(double x)
 			hi = mid;                                             \
 	}
 
-/* The same as an expression: the first index of [from, to), or `to`. */
+/* The same as an expression: the first such index of [from, to), or `to`. */
 #define NSX_SEARCH(from, to, mid, comes_before)                               \
 	__extension__({                                                       \
 		__typeof__((to) + 0) lo_ = (from), hi_ = (to);                \
@@ -122,8 +120,8 @@ static inline int64_t nsx_real_key(double x)
 		lo_;                                                          \
 	})
 
-/* Runs of elements that belong together, of n: each is [i, next), and v[next] goes
- * with v[i] where `alike`, an expression of i and next, is true.
+/* Loops over runs [i, next) of alike neighbours among n elements. `alike` is an expression
+ * that tells whether element `next` belongs to the run that begins at i.
  *
  *   NSX_EACH_RUN(i, next, n, v[next].name == v[i].name) { ... }
  */
@@ -134,10 +132,9 @@ static inline int64_t nsx_real_key(double x)
 		     true;                                                    \
 	     }); i = next)
 
-/* Deals n things into groups: v becomes their indices, group by group, in each
- * in order, and those of group g stand from at[g] to at[g + 1].  The group is an
- * expression of the index i; NSX_NONE: in none.  at holds zeros, two more than
- * there are groups.
+/* Sorts the indices of n things into groups: those of group g stand in v from at[g] to at[g
+ * + 1], in ascending order. `group` is an expression of the index i; NSX_NONE leaves the
+ * thing out. at must hold ngroups + 2 zeros.
  */
 #define NSX_DEAL(at, v, ngroups, n, i, group)                                 \
 	do {                                                                  \
@@ -154,7 +151,7 @@ static inline int64_t nsx_real_key(double x)
 /* "No such index" in every index column of the trace. */
 #define NSX_NONE UINT32_MAX
 
-/* Limits, in one place; reaching one is always said in a message or note. */
+/* All limits. A message or note tells the user when one is reached. */
 enum {
 	NSX_MAX_TEXT = 65536,	   /* bytes kept of one string           */
 	NSX_MAX_THREADS = 64,	   /* worker threads                     */
@@ -166,8 +163,8 @@ enum {
 	NSX_MAX_CELL = 64 << 20,   /* bytes read of one cell             */
 };
 
-/* Instants outside +-NSX_TIME_MAX are defects: the difference and the sum of
- * any two accepted instants still fit int64.
+/* Timestamps outside +-NSX_TIME_MAX are defects: sums and differences of any two accepted
+ * timestamps fit int64.
  */
 #define NSX_TIME_MAX (INT64_C(1) << 61)
 

@@ -12,7 +12,7 @@
 
 enum { TICK_MS = 20, PIECE = 65536 };
 
-struct head { /* of what a child says: n bytes follow */
+struct head { /* heads each part of a child's answer: n bytes follow */
 	int rc;
 	size_t n;
 };
@@ -26,7 +26,7 @@ static _Noreturn void be_child(int to, pid_t parent,
 	struct nsx_err err;
 	sigset_t all;
 
-	/* The parent hears the signals. One that dies takes its child along. */
+	/* Signals are for the parent. If it dies, the child dies too. */
 	(void)sigfillset(&all);
 	(void)sigprocmask(SIG_BLOCK, &all, NULL);
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
@@ -41,7 +41,7 @@ static _Noreturn void be_child(int to, pid_t parent,
 	      !nsx_write_all(to, out.p, out.n));
 }
 
-/* Takes what the child says until it has ended, or is to be ended. */
+/* Reads the child's answer until it ends or must be killed. */
 static int listen_to(int from, double end_s, struct nsx_buf *out, struct nsx_err *err)
 {
 	struct pollfd p = {.fd = from, .events = POLLIN};
@@ -61,7 +61,7 @@ static int listen_to(int from, double end_s, struct nsx_buf *out, struct nsx_err
 	return 0;
 }
 
-/* Puts what the child said in order: it may have been ended before it said all. */
+/* Checks and sorts out the child's answer, which is cut if the child was killed. */
 static int understand(struct nsx_buf *said, struct nsx_err *err)
 {
 	struct head head = {0};

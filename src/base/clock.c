@@ -1,4 +1,3 @@
-/* clock.c - the time of day, and seconds. */
 #include <stdlib.h>
 #include <time.h>
 #include "base/clock.h"

@@ -1,14 +1,14 @@
-/* clock.h - the time of day, for what says when it was made, and seconds. */
+/* clock.h - the time of day, and a monotonic clock in seconds. */
 #ifndef NSX_CLOCK_H
 #define NSX_CLOCK_H
 
 enum { NSX_UTC_SIZE = 32 };
 
-/* Now as "2026-01-31T23:59:59Z"; what SOURCE_DATE_EPOCH says where it is set, so
- * that one input makes the same bytes on every day.
+/* The current time as "2026-01-31T23:59:59Z". SOURCE_DATE_EPOCH, if set, replaces it, so
+ * that the same input gives the same bytes on every day.
  */
 void nsx_utc_now(char ret[NSX_UTC_SIZE]);
-/* Of a clock that nobody sets, for lengths of time. */
+/* Seconds of a monotonic clock, for measuring durations. */
 double nsx_now_s(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* err.c - filling struct nsx_err; the interrupt flag; writing to the end. */
+/* err.c - fills struct nsx_err; the interrupt flag; complete writes. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

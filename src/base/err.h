@@ -22,13 +22,13 @@ enum nsx_rc {
 	NSX_E_NOMEM = -5,  /* a data-sized allocation; message says size */
 	NSX_E_STOP = -6,   /* interrupted                                */
 	NSX_E_USAGE = -7,  /* an argument or an input file of the user's */
-	NSX_E_DENIED = -8, /* what is asked for is not to be read         */
+	NSX_E_DENIED = -8, /* access to the data is refused               */
 	NSX_E_NAME = -9,   /* SQL names a table or column that is not there */
-	NSX_E_SLOW = -10,  /* it took longer than it may                  */
-	NSX_E_CLOSED = -11, /* who read what is written has gone          */
+	NSX_E_SLOW = -10,  /* the time limit was reached                  */
+	NSX_E_CLOSED = -11, /* the reader of our output has gone          */
 };
 
-/* Of a table that cannot be read to its end: what was read counts. */
+/* Whether rc means that a table ended early; the rows read before that are used. */
 static inline bool nsx_is_damage(int rc)
 {
 	return rc == NSX_E_DATA || rc == NSX_E_DB;
@@ -43,13 +43,15 @@ struct nsx_err {
 int nsx_fail(struct nsx_err *err, enum nsx_rc rc, const char *fmt, ...)
 	NSX_PRINTF(3, 4);
 
-/* The same where writing failed: behind the message stand the system's words on error,
- * an errno.  NSX_E_IO, or NSX_E_CLOSED: a pipe that nobody reads any more.
+/* Like nsx_fail for a failed write; appends the system's text for `error`, an errno. The
+ * code is NSX_E_IO, or NSX_E_CLOSED for a pipe that nobody reads any more.
  */
 int nsx_fail_write(struct nsx_err *err, int error, const char *fmt, ...)
 	NSX_PRINTF(3, 4);
 
-/* Writes all, whatever interrupts it.  False: errno says why, and is not 0. */
+/* Writes all n bytes, also after interrupted or partial writes. False: failed, errno (not
+ * 0) says why.
+ */
 bool nsx_write_all(int fd, const void *bytes, size_t n) NSX_CHECKED;
 
 /* Prefixes the message, keeps and returns the code. */

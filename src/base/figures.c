@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include "base/figures.h"
 
-/* x with its three first digits, without zeros at the end. */
+/* Formats the first three digits of x without trailing zeros. */
 static void put_digits(char *buf, size_t size, double x)
 {
 	int decimals = fabs(x) < 9.995 ? 2 : fabs(x) < 99.95 ? 1 : 0;
@@ -22,8 +22,8 @@ struct unit {
 	const char *name;
 };
 
-/* In the last unit that leaves at least 1, or the first; a value that rounds up
- * to a thousand takes the next.
+/* Uses the largest unit in which x is at least 1, or else the first; a value that rounds up
+ * to a thousand takes the next unit.
  */
 static const char *in_units(struct nsx_arena *a, double x,
 			    const struct unit *units, size_t n)

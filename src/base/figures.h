@@ -1,5 +1,5 @@
-/* figures.h - numbers as a person reads them: three significant digits with the
- * unit that fits; exact values are in JSON and CSV.  Owner of every text: arena a.
+/* figures.h - formats numbers for people: three significant digits and the unit that fits.
+ * Exact values are in JSON and CSV. Owner of every text: arena a.
  */
 #ifndef NSX_FIGURES_H
 #define NSX_FIGURES_H
@@ -9,9 +9,9 @@
 const char *nsx_text_ns(struct nsx_arena *a, double ns);     /* "421 ms"     */
 const char *nsx_text_bytes(struct nsx_arena *a, double bytes); /* "25.5 GB"  */
 const char *nsx_text_count(struct nsx_arena *a, double n); /* "290", "1.2 M" */
-/* "97 %", "0.4 %"; never 0 or 100 for what is not. */
+/* "97 %", "0.4 %". Only exact values show as 0 or 100. */
 const char *nsx_text_share(struct nsx_arena *a, double part, double whole);
-/* "1 call", "2 calls"; many NULL: one with an "s". */
+/* "1 call", "2 calls"; many NULL: appends an "s" to `one`. */
 const char *nsx_text_n(struct nsx_arena *a, size_t n, const char *one,
 		       const char *many);
 

@@ -1,6 +1,6 @@
-/* group.c - a hash of pairs of numbers, with linear probing.  Of what it looks at only
- * tags fit into a processor's cache where there are millions; these tell nearly always
- * whether it must look further.
+/* group.c - a hash table of pairs of numbers, with linear probing. With millions of keys
+ * only the tags fit into the processor's cache; a tag nearly always tells whether the key
+ * must be compared.
  */
 #include <stdlib.h>
 #include "base/arena.h"
@@ -12,13 +12,13 @@ static uint64_t hash_of(uint64_t a, uint64_t b)
 	return nsx_hash_u64(nsx_hash_u64(a) ^ b);
 }
 
-/* Not 0; of other bits than those that choose the slot. */
+/* Never 0; made of other bits than those that choose the slot. */
 static uint8_t tag_of(uint64_t hash)
 {
 	return (uint8_t)(hash | 1);
 }
 
-/* Where the search for a hash begins, in any number of slots. */
+/* The first slot to probe for a hash; nslots need not be a power of 2. */
 static size_t first_slot(uint64_t hash, size_t nslots)
 {
 	return (size_t)((hash >> 32) * nslots >> 32);
@@ -36,7 +36,7 @@ static bool is_key(const struct nsx_groups *g, size_t i, uint64_t a, uint64_t b)
 	return key.a == a && key.b == b;
 }
 
-/* The slot of the pair, or the free one where it belongs. */
+/* The slot of the pair, or the free slot for it. */
 static size_t find_slot(const struct nsx_groups *g, uint64_t a, uint64_t b,
 			uint64_t hash)
 {
@@ -48,9 +48,9 @@ static size_t find_slot(const struct nsx_groups *g, uint64_t a, uint64_t b,
 	return i;
 }
 
-/* At most three of four are taken: tags are so small that passing some costs nothing,
- * and the fewer slots there are, the fewer of them are not in the cache.  Keys tell
- * where each belongs: the old slots need not stay until then.
+/* The table is full at three quarters. Tags are so small that longer probing is free, and
+ * fewer slots mean fewer cache misses. Rehashing reads the keys, so the old slots are freed
+ * first.
  */
 static bool is_full(const struct nsx_groups *g)
 {
@@ -81,7 +81,7 @@ static int grow_slots(struct nsx_groups *g, struct nsx_err *err)
 	return 0;
 }
 
-/* A key that is not small: none is from here on. */
+/* Converts all keys to large ones when the first large key arrives. */
 static int enlarge(struct nsx_groups *g, struct nsx_err *err)
 {
 	g->large = nsx_try_alloc(NSX_MAX(1, g->cap), sizeof(*g->large), "groups",

@@ -18,17 +18,19 @@ struct nsx_group_key {
 	uint64_t a, b;
 };
 struct nsx_groups {
-	/* By index: small while all are, which of a million spares much. */
+	/* The keys by index; small as long as all keys fit, which saves much memory for
+	 * millions.
+	 */
 	struct nsx_small_key {
 		uint32_t a, b;
 	} *small;
-	struct nsx_group_key *large; /* NULL: small                          */
+	struct nsx_group_key *large; /* NULL while the small keys are in use */
 	size_t n, cap;
-	uint32_t *slots; /* index, where it has a tag                        */
-	uint8_t *tags;	 /* behind them: of the key's hash, 0 free           */
+	uint32_t *slots; /* index, valid where the tag is not 0              */
+	uint8_t *tags;	 /* behind the slots: a byte of the key's hash, 0: free
+			    slot                                             */
 	size_t nslots;
-	uint32_t last; /* index of the key met last: rows of one key often come
-			  together                                           */
+	uint32_t last; /* index of the last key: equal keys often follow each other */
 	size_t cap_values; /* of nsx_group_value                             */
 };
 
@@ -40,9 +42,9 @@ static inline struct nsx_group_key nsx_group_key(const struct nsx_groups *g,
 }
 int nsx_group(struct nsx_groups *g, uint64_t a, uint64_t b, uint32_t *ret,
 	      struct nsx_err *err) NSX_CHECKED;
-/* A value for each group, in an array of the caller's that begins as NULL: that of
- * a key, zeroed when it is new.  Valid until the next key.  Owner: the caller,
- * free().  Errors: NULL, NSX_E_NOMEM.
+/* Keeps a value for each group in an array of the caller's, which begins as NULL. Returns
+ * the value of the key, zeroed when the key is new; valid until the next key. Owner of the
+ * array: the caller, free(). Errors: NULL, NSX_E_NOMEM.
  *
  *	struct sum *v = NULL, *x = nsx_group_value(&g, &v, device, name, "sums", err);
  */
@@ -52,8 +54,8 @@ int nsx_group(struct nsx_groups *g, uint64_t a, uint64_t b, uint32_t *ret,
 void *nsx_group_value_(struct nsx_groups *g, uint64_t a, uint64_t b,
 		       void **values, size_t size, const char *what,
 		       struct nsx_err *err) NSX_CHECKED;
-/* nsx_group for millions of rows, most of whose keys are among those met last: these
- * stay in `near`, which begins as {0}.
+/* Faster nsx_group for millions of rows whose keys mostly occurred shortly before. `near`
+ * caches recent keys and begins as {0}.
  */
 struct nsx_near {
 	struct nsx_near_key {
@@ -80,7 +82,7 @@ static inline int nsx_group_near(struct nsx_groups *g, struct nsx_near *near,
 	*ret = x->place - 1;
 	return 0;
 }
-/* nsx_group_value for such rows. */
+/* nsx_group_value with the cache of nsx_group_near. */
 #define nsx_near_value(g, near, values, a, b, what, err)                      \
 	((__typeof__(*(values)))nsx_near_value_(                              \
 		g, near, a, b, (void **)(values), sizeof(**(values)), what, err))
@@ -96,11 +98,11 @@ static inline void *nsx_near_value_(struct nsx_groups *g, struct nsx_near *near,
 		return NULL;
 	return (char *)*values + i * size;
 }
-/* nsx_group_near for threads that share groups, where many keys are not met again soon:
- * these wait until there are some, for which the lock is taken once.  late: a thread's
- * own, begins as {0}.  *ret is set by nsx_groups_settle at the latest.
+/* nsx_group_near for threads that share groups and whose keys seldom repeat. New keys are
+ * collected, and the lock is taken once for many. late: one for each thread, begins as {0}.
+ * *ret is set by nsx_groups_settle at the latest.
  */
-enum { NSX_LATE_KEYS = 256 }; /* with 16, threads wake each other all the time */
+enum { NSX_LATE_KEYS = 256 }; /* with 16, threads wait for the lock too often */
 struct nsx_late_keys {
 	struct nsx_near near;
 	struct nsx_late_key {
@@ -114,9 +116,9 @@ int nsx_groups_settle(struct nsx_groups *g, pthread_mutex_t *lock,
 int nsx_group_late(struct nsx_groups *g, pthread_mutex_t *lock,
 		   struct nsx_late_keys *late, uint64_t a, uint64_t b,
 		   uint32_t *ret, struct nsx_err *err) NSX_CHECKED;
-/* Whether one or several have to do with something, such as a group.  Empty: zeroed. */
+/* Tells whether a thing, such as a group, has one user or several. Begins zeroed. */
 struct nsx_users {
-	uint32_t last; /* + 1 */
+	uint32_t last; /* + 1; 0: nobody */
 	bool several;
 };
 static inline void nsx_use(struct nsx_users *u, uint32_t who)
@@ -125,9 +127,9 @@ static inline void nsx_use(struct nsx_users *u, uint32_t who)
 	u->last = who + 1;
 }
 
-/* The index of a key that was seen; NSX_NONE: it was not. */
+/* The index of a key; NSX_NONE if it was never added. */
 uint32_t nsx_group_find(const struct nsx_groups *g, uint64_t a, uint64_t b);
-/* No key is looked for any more: what finds them is given back. */
+/* Frees the search structure; no key can be looked up afterwards. */
 void nsx_groups_close(struct nsx_groups *g);
 void nsx_groups_done(struct nsx_groups *g);
 

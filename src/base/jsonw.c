@@ -1,9 +1,8 @@
-/* jsonw.c - the only jansson user: values in, one document out; and reading of
- * what users and programs hand us.
+/* jsonw.c - writes and reads JSON; the only file that uses jansson.
  *
- * A tree is built and printed at the end, so a failure never leaves half a
- * document.  Containers are attached to their parent at once; the stack only
- * borrows them.  Keys are our own words, hence need no repair.
+ * A whole document is built and printed at the end, so a failure never leaves half a
+ * document. Containers are attached to their parent at once; the stack only borrows them.
+ * Keys are our own words, hence need no repair.
  */
 #include <assert.h>
 #include <errno.h>
@@ -20,7 +19,7 @@ enum { MAX_DEPTH = 32 };
 struct nsx_jsonw {
 	json_t *root, *open[MAX_DEPTH];
 	unsigned depth;
-	struct nsx_err err; /* the first failure */
+	struct nsx_err err; /* of any step */
 };
 
 struct nsx_jsonw *nsx_jsonw_new(void)
@@ -36,7 +35,7 @@ void nsx_jsonw_free(struct nsx_jsonw *w)
 	free(w);
 }
 
-/* Containers are a few bytes: without them nothing sensible is left to do. */
+/* Containers take a few bytes; when these fail nothing sensible is left to do. */
 static json_t *must(json_t *v)
 {
 	if (!v)
@@ -44,14 +43,14 @@ static json_t *must(json_t *v)
 	return v;
 }
 
-/* A container that cannot be attached is freed by jansson. */
+/* jansson frees a container that it cannot attach. */
 static void must_hold(int rc)
 {
 	if (rc)
 		nsx_die_of_memory(sizeof(json_t));
 }
 
-/* Appends the first part of a path; what follows its dot, NULL: nothing. */
+/* Copies the first part of a path; returns the rest after its dot, or NULL. */
 static const char *take_part(const char *path, struct nsx_buf *part)
 {
 	for (; *path && *path != '.'; path++) {
@@ -61,7 +60,7 @@ static const char *take_part(const char *path, struct nsx_buf *part)
 	return *path ? path + 1 : NULL;
 }
 
-/* The container where path ends, and in *name the last part of it. */
+/* The container that holds the end of path, whose last part goes into *name. */
 static json_t *descend(const struct nsx_jsonw *w, const char *path,
 		       struct nsx_buf *name)
 {
@@ -83,7 +82,7 @@ static json_t *descend(const struct nsx_jsonw *w, const char *path,
 	return at;
 }
 
-/* Attaches v, which is taken. Not 0: out of memory, noted. */
+/* Attaches v, taking ownership. Returns non-zero, and notes it, when memory is out. */
 static int add(struct nsx_jsonw *w, const char *key, json_t *v)
 {
 	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf name = { 0 };
@@ -198,7 +197,7 @@ void nsx_jsonw_part(struct nsx_jsonw *w, const char *key,
 	add(w, key, json_incref(part->root));
 }
 
-/* Whether it is whole; the first failure, if it is not. */
+/* Reports the first failure, if any. */
 static int check(const struct nsx_jsonw *w, struct nsx_err *err)
 {
 	assert(!w->depth);
@@ -213,7 +212,7 @@ static int add_bytes(const char *p, size_t n, void *b)
 	return 0;
 }
 
-/* By way of a buffer: a call of stdio for each token takes longer. */
+/* Prints into a buffer: a stdio call for each token is slower. */
 int nsx_jsonw_write(const struct nsx_jsonw *w, FILE *out, struct nsx_err *err)
 {
 	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = { 0 };
@@ -384,20 +383,20 @@ int nsx_json_each_number(const char *path, nsx_json_number_fn fn, void *ctx,
 	return rc;
 }
 
-/* Values of a document: struct nsx_jsonr is a json_t under a name of ours. */
+/* struct nsx_jsonr is a json_t under our own name. */
 
 static const json_t *value(const struct nsx_jsonr *j)
 {
 	return (const json_t *)j;
 }
 
-/* Members that are integers and were read as reals, as far as a real tells all of these.
- * What takes an integer is a member of an object: elements of arrays stay as they are.
+/* Turns integers that were read as reals back into integers where that is exact. Only
+ * members of objects are converted, as all parameters that take integers are members.
  */
 static void restore_integers(json_t *j)
 {
 	const double most = 9007199254740992.0; /* 2^53 */
-	size_t n = json_array_size(j); /* 0 of all else */
+	size_t n = json_array_size(j); /* 0 if it is no array */
 
 	for (void *at = json_object_iter(j); at; at = json_object_iter_next(j, at)) {
 		json_t *v = json_object_iter_value(at);
@@ -418,7 +417,9 @@ struct nsx_jsonr *nsx_jsonr_parse(const char *text, size_t n, struct nsx_err *er
 	json_error_t e;
 	json_t *root = json_loadb(text, n, JSON_DECODE_ANY, &e);
 
-	/* What no integer and no text of C holds is JSON: who asks is to be answered. */
+	/* Integers beyond 64 bits and strings with NUL are valid JSON, and a request with
+	 * them deserves an answer.
+	 */
 	if (!root) {
 		root = json_loadb(text, n, JSON_DECODE_ANY | JSON_ALLOW_NUL |
 						   JSON_DECODE_INT_AS_REAL, NULL);

@@ -1,17 +1,15 @@
 /* jsonw.h - JSON documents, written value by value.
  *
- * Begin an object or an array, add members, end it; everything is inside one
- * root.  Inside an object every value has a key, inside an array none (NULL).
- * A key is a path: "a.b" is b in the object a, which is made where it is not
- * there yet; "\\." is a dot of the name itself.  The same key set again
- * replaces the value, but an object begun again goes on.
+ * Begin an object or an array, add members, end it; everything is inside one root. Inside
+ * an object every value has a key, inside an array none (NULL). A key is a path: "a.b" is b
+ * in the object a, which is created on demand; "\\." is a dot in a name. Setting a key
+ * again replaces its value; beginning an object again continues it.
  *
- * The first failure sticks and is reported by nsx_jsonw_write, so that callers
- * need not test each step.
+ * The first failure sticks and is reported by nsx_jsonw_write, so that callers need not
+ * test each step.
  *
- * Strings are repaired to valid UTF-8, non-ASCII is escaped, integers are
- * exact, reals have 15 significant digits and must be finite (a number that
- * is not known is a null, said by the caller).
+ * Strings are repaired to valid UTF-8, non-ASCII is escaped, integers are exact, reals have
+ * 15 significant digits and must be finite (the caller writes null for an unknown number).
  */
 #ifndef NSX_JSONW_H
 #define NSX_JSONW_H
@@ -26,7 +24,7 @@ void nsx_jsonw_free(struct nsx_jsonw *w); /* NULL is fine */
 
 void nsx_jsonw_object(struct nsx_jsonw *w, const char *key);
 void nsx_jsonw_array(struct nsx_jsonw *w, const char *key);
-void nsx_jsonw_end(struct nsx_jsonw *w); /* of the innermost open one */
+void nsx_jsonw_end(struct nsx_jsonw *w); /* ends the innermost open object or array */
 
 void nsx_jsonw_str(struct nsx_jsonw *w, const char *key,
 		   const char *s); /* NULL becomes null */
@@ -36,11 +34,11 @@ void nsx_jsonw_int(struct nsx_jsonw *w, const char *key, int64_t v);
 void nsx_jsonw_real(struct nsx_jsonw *w, const char *key, double v);
 void nsx_jsonw_bool(struct nsx_jsonw *w, const char *key, bool v);
 void nsx_jsonw_null(struct nsx_jsonw *w, const char *key);
-/* A copy of what was read (jsonread.h); NULL becomes null. */
+/* Adds a copy of a value that was read (jsonread.h); NULL becomes null. */
 struct nsx_jsonr;
 void nsx_jsonw_value(struct nsx_jsonw *w, const char *key,
 		     const struct nsx_jsonr *v);
-/* A finished document as a value of another; both go on. */
+/* Adds a copy of another, finished document as a value. */
 void nsx_jsonw_part(struct nsx_jsonw *w, const char *key,
 		    const struct nsx_jsonw *part);
 
@@ -49,10 +47,10 @@ void nsx_jsonw_part(struct nsx_jsonw *w, const char *key,
  */
 int nsx_jsonw_write(const struct nsx_jsonw *w, FILE *out,
 		    struct nsx_err *err) NSX_CHECKED;
-/* The same, and frees it. */
+/* Writes the document and frees w. */
 int nsx_jsonw_finish(struct nsx_jsonw *w, FILE *out,
 		     struct nsx_err *err) NSX_CHECKED;
-/* Appends it to b: on one line, without an end of line. */
+/* Appends the document to b on one line, without a newline. */
 struct nsx_buf;
 int nsx_jsonw_add_to(const struct nsx_jsonw *w, struct nsx_buf *b,
 		     struct nsx_err *err) NSX_CHECKED;

@@ -1,12 +1,13 @@
-/* keyed.c - instants of one trace, and durations, lie close together: three digits
- * are mostly enough.
+/* keyed.c - radix sort. Timestamps and durations of one trace lie close together, so three
+ * digits are usually enough.
  */
 #include <string.h>
 #include "base/keyed.h"
 
 enum { DIGIT_BITS = 11, NDIGITS = 1 << DIGIT_BITS };
 
-struct keys { /* of elements of a size that compilers know                   */
+struct keys { /* keys as an array of elements of a constant size, which compilers
+		 optimise                                                    */
 	size_t size;
 	uint64_t (*key)(const char *element);
 	uint64_t least, most;

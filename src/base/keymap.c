@@ -1,4 +1,4 @@
-/* keymap.c - interned keys. */
+/* keymap.c - interns fixed-size keys. */
 #include <stdlib.h>
 #include <string.h>
 #include "base/keymap.h"
@@ -82,8 +82,8 @@ static int add_locked(struct nsx_keymap *m, const struct nsx_key *key,
 	return 0;
 }
 
-/* Where a cache keeps a key. Nearly all keys are found there, so this must be
- * quick: the products do not wait for each other, as the steps of a hash do.
+/* The key's place in a cache. Nearly every lookup ends there, so this is fast: its
+ * multiplications are independent, unlike the steps of a hash.
  */
 static size_t cache_place(const struct nsx_key *key)
 {

@@ -17,24 +17,25 @@ struct nsx_keymap {
 	struct nsx_key *keys; /* by id */
 	size_t n, cap;
 	struct nsx_key_slot {
-		uint32_t hash; /* of its key: keys are far apart in memory */
+		uint32_t hash; /* hash of the key, kept here because keys are far apart
+				  in memory */
 		uint32_t id;   /* + 1, 0 free */
 	} *slots;
 	size_t nslots;
 };
-/* One reader's memory of recent keys, so that it seldom locks. */
+/* A thread's cache of recent keys, so that it seldom takes the lock. */
 struct nsx_keycache {
 	struct nsx_key keys[256];
 	uint32_t ids[256]; /* id + 1, 0 free */
 };
 void nsx_keymap_init(struct nsx_keymap *m, const char *what);
 void nsx_keymap_done(struct nsx_keymap *m);
-void nsx_keymap_clear(struct nsx_keymap *m); /* empty: its room is given back */
+void nsx_keymap_clear(struct nsx_keymap *m); /* empties it and frees its memory */
 int nsx_keymap_add(struct nsx_keymap *m, struct nsx_keycache *c,
 		   const struct nsx_key *key, uint32_t *ret,
 		   struct nsx_err *err) NSX_CHECKED;
-/* Sorted order of the keys, and the new number of each old id: no result may
- * depend on which thread came first.  nsx_remap gives a column the new ids.
+/* The keys in sorted order and the new id of each old id, so that no result depends on
+ * which thread came first. nsx_remap renumbers a column.
  */
 struct nsx_renumber {
 	uint32_t *order, *new_id;

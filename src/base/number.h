@@ -1,13 +1,13 @@
-/* number.h - integers as bytes: seven bits each, least first, as protocol buffers,
- * digests and pages have them; signed ones folded, so that small ones of either sign
- * are short.
+/* number.h - variable-length integers: seven bits a byte, least significant first, as in
+ * protocol buffers. Signed integers are zigzag-encoded, so that small negative ones are
+ * short, too.
  */
 #ifndef NSX_NUMBER_H
 #define NSX_NUMBER_H
 
 #include "base/str.h"
 
-/* At p, which has room for NSX_NUMBER_BYTES.  Returns where it ends. */
+/* Writes x at p, which has room for NSX_NUMBER_BYTES. Returns the end. */
 enum { NSX_NUMBER_BYTES = 10 };
 static inline char *nsx_write_number(char *p, uint64_t x)
 {
@@ -32,10 +32,10 @@ static inline int64_t nsx_unfold(uint64_t x)
 	return (int64_t)(x >> 1 ^ (~(x & 1) + 1));
 }
 
-struct nsx_bytes { /* what is left to read */
+struct nsx_bytes { /* the bytes left to read */
 	const unsigned char *p, *end;
 };
-/* False: the bytes end inside a number. */
+/* False if the bytes end inside a number. */
 static inline bool nsx_get_number(struct nsx_bytes *b, uint64_t *ret)
 {
 	uint64_t x = 0;

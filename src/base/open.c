@@ -1,4 +1,4 @@
-/* open.c - open(), and the walk from a folder to a file that follows no link. */
+/* open.c - opens files, and walks from a folder to a file without following links. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -13,7 +13,7 @@ enum { FLAGS = O_RDONLY | O_CLOEXEC | O_NONBLOCK };
 static struct folder {
 	char *path;
 	int fd;
-} *folders; /* none: every file may be read */
+} *folders; /* empty: every file may be read */
 static size_t nfolders, cap_folders;
 
 int nsx_confine(const char *folder, struct nsx_err *err)
@@ -26,7 +26,7 @@ int nsx_confine(const char *folder, struct nsx_err *err)
 					folder, strerror(errno));
 }
 
-/* What of a real path stands behind a folder's own; NULL: it lies elsewhere. */
+/* The part of a real path behind the folder's own; NULL if it lies elsewhere. */
 static const char *behind(const struct folder *f, const char *real)
 {
 	size_t n = strlen(f->path);
@@ -45,7 +45,7 @@ bool nsx_is_confined(const char *real)
 	return false;
 }
 
-/* path is a real one: what became a link since is refused. */
+/* Opens a real path; refuses anything that has become a link since it was resolved. */
 static int walk(int from, const char *path)
 {
 	int dir = fcntl(from, F_DUPFD_CLOEXEC, 0), fd;

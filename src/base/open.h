@@ -1,5 +1,5 @@
-/* open.h - where files that may be anybody's are opened, so that a server reads none
- * but those of its folders, whatever names and links become meanwhile.
+/* open.h - opens files named by others. A server that is confined to folders reads nothing
+ * outside them, even when names and links change meanwhile.
  */
 #ifndef NSX_OPEN_H
 #define NSX_OPEN_H
@@ -7,15 +7,15 @@
 #include <stdio.h>
 #include "base/err.h"
 
-/* A descriptor of path for reading, -1 for a failure (errno). Never waits. */
+/* Opens path for reading without ever waiting. Returns a descriptor, or -1 and errno. */
 int nsx_open(const char *path);
 FILE *nsx_open_stream(const char *path); /* NULL: errno */
 
-/* From now on nsx_open opens only what really lies in such a folder: a real path, of
- * which several can be given.  Not while other threads open files.
+/* From now on nsx_open opens only files inside this folder, a real path, or others given
+ * before. No other thread may open files meanwhile.
  */
 int nsx_confine(const char *folder, struct nsx_err *err) NSX_CHECKED;
-/* Whether a real path lies in one. */
+/* Whether a real path lies in one of these folders. */
 bool nsx_is_confined(const char *real);
 
 #endif

@@ -1,8 +1,8 @@
-/* pack.c - makes packed columns: one pass for the widths, one for the bytes. */
+/* pack.c - packs columns: one pass for the widths, one for the bytes. */
 #include "base/pack.h"
 
-/* Values are read and written eight bytes at a time, whatever their width: what
- * goes beyond it is zero, and overwritten by the next.
+/* Values are written eight bytes at a time whatever their width. The bytes beyond the width
+ * are zero, and the next value overwrites them.
  */
 enum { SLACK = 8 };
 
@@ -12,13 +12,14 @@ const uint64_t nsx_pack_mask[9] = {
 	UINT64_MAX};
 
 struct source {
-	const int64_t *minus, *i64; /* minus NULL: 0; i64 NULL: u32          */
+	const int64_t *minus, *i64; /* values are i64 less minus (NULL: 0); i64
+				       NULL: u32                             */
 	const uint32_t *u32;
-	size_t step; /* of i64 and minus                                     */
+	size_t step; /* distance of elements of i64 and minus                */
 	bool is_index; /* NSX_NONE is written as the mask of its width       */
 };
 
-/* The values [at, at + n) of a block. */
+/* Reads the values [at, at + n) of a block. */
 static void read_block(const struct source *s, size_t at, size_t n,
 		       int64_t v[NSX_PACK_BLOCK])
 {
@@ -34,7 +35,7 @@ static void read_block(const struct source *s, size_t at, size_t n,
 			       s->minus[(at + i) * s->step];
 }
 
-/* Moves what is not NSX_NONE to the front; returns how many they are. */
+/* Moves values other than NSX_NONE to the front; returns their number. */
 static size_t drop_none(int64_t *v, size_t n)
 {
 	size_t known = 0;
@@ -55,7 +56,7 @@ static unsigned width_of(uint64_t x)
 	return width;
 }
 
-/* The widths of all blocks; returns the bytes they take. */
+/* Computes the widths of all blocks; returns their size in bytes. */
 static size_t measure(const struct source *s, size_t n,
 		      struct nsx_pack_block *blocks)
 {

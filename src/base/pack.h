@@ -1,9 +1,9 @@
-/* pack.h - a column of integers in few bytes, for columns held in millions.
+/* pack.h - a column of integers in few bytes, for columns with millions of rows.
  *
- * Blocks of 128 values, each value as its distance from the least of its block,
- * in as many bytes as the greatest of them needs (none to eight): any value can
- * be held, and any one read in a step or two.  Starts and durations of kernels
- * and calls take about three bytes each.  In longer blocks distances are greater.
+ * Values are stored in blocks of 128, each as its distance from the least value of its
+ * block, in as many bytes (0 to 8) as the greatest distance needs. Any value can be stored,
+ * and random access takes a step or two. Starts and durations of kernels and calls take
+ * about three bytes each. Longer blocks would have greater distances.
  */
 #ifndef NSX_PACK_H
 #define NSX_PACK_H
@@ -17,15 +17,15 @@ enum { NSX_PACK_BLOCK = 128 };
 struct nsx_packed {
 	const struct nsx_pack_block {
 		int64_t least;
-		uint64_t at; /* its first byte << 8 | bytes of a value       */
+		uint64_t at; /* offset of its first byte << 8 | bytes a value */
 	} *blocks;
 	const unsigned char *bytes;
 };
 
-/* The low bits of so many bytes.  Shifts by a variable number take a third longer. */
+/* Masks for the low 0 to 8 bytes. Shifts by a variable number take a third longer. */
 extern const uint64_t nsx_pack_mask[9];
 
-/* By how much a value is more than the least of its block. */
+/* Distance of value i from the least value of its block. */
 static inline uint64_t nsx_pack_distance(const struct nsx_packed *p,
 					 const struct nsx_pack_block *b, size_t i)
 {
@@ -43,7 +43,7 @@ static inline int64_t nsx_unpack(const struct nsx_packed *p, size_t i)
 	return (int64_t)((uint64_t)b->least + nsx_pack_distance(p, b, i));
 }
 
-/* The same of what nsx_pack_index packed. */
+/* Value i of a column packed by nsx_pack_index. */
 static inline uint32_t nsx_unpack_index(const struct nsx_packed *p, size_t i)
 {
 	const struct nsx_pack_block *b = &p->blocks[i / NSX_PACK_BLOCK];
@@ -53,25 +53,25 @@ static inline uint32_t nsx_unpack_index(const struct nsx_packed *p, size_t i)
 		       NSX_NONE : (uint32_t)((uint64_t)b->least + x);
 }
 
-/* n values, and the lengths of n spans.  Owner: the arena. */
+/* Packs n values, or n spans as starts and lengths. Owner: the arena. */
 int nsx_pack_i64(struct nsx_arena *a, const int64_t *v, size_t n,
 		 const char *what, struct nsx_packed *ret,
 		 struct nsx_err *err) NSX_CHECKED;
 int nsx_pack_lengths(struct nsx_arena *a, const int64_t *start,
 		     const int64_t *end, size_t n, const char *what,
 		     struct nsx_packed *ret, struct nsx_err *err) NSX_CHECKED;
-/* v[0], v[2], ... and by how much each is less than the next. */
+/* Packs v[0], v[2], ... and the difference of each from the element after it. */
 int nsx_pack_pairs(struct nsx_arena *a, const int64_t *v, size_t n,
 		   const char *what, struct nsx_packed *first,
 		   struct nsx_packed *length, struct nsx_err *err) NSX_CHECKED;
 int nsx_pack_u32(struct nsx_arena *a, const uint32_t *v, size_t n,
 		 const char *what, struct nsx_packed *ret,
 		 struct nsx_err *err) NSX_CHECKED;
-/* Indices, of which NSX_NONE takes no more room than its neighbours. */
+/* Packs indices; NSX_NONE takes no more room than its neighbours. */
 int nsx_pack_index(struct nsx_arena *a, const uint32_t *v, size_t n,
 		   const char *what, struct nsx_packed *ret,
 		   struct nsx_err *err) NSX_CHECKED;
-/* Gives back a column before its arena goes. */
+/* Frees a column before its arena is freed. */
 void nsx_pack_drop(struct nsx_arena *a, struct nsx_packed *p);
 
 #endif

@@ -1,27 +1,27 @@
-/* par.c - a crew of threads, and the jobs that it has. */
+/* par.c - a crew of threads and its jobs. */
 #include <pthread.h>
 #include "base/par.h"
 
 struct job {
-	struct job *before; /* that was begun before it                      */
+	struct job *before; /* the job begun before this one                 */
 	size_t next, n, running;
 	nsx_task_fn fn;
 	void *ctx;
-	size_t failed; /* the lowest index that did; SIZE_MAX: none          */
+	size_t failed; /* lowest failing index; SIZE_MAX: none               */
 	struct nsx_err err;
 };
 struct crew {
-	pthread_mutex_t lock; /* guards all of it, jobs too                  */
-	pthread_cond_t news;  /* a job more, or the last task of one is done */
+	pthread_mutex_t lock; /* guards the crew and its jobs                */
+	pthread_cond_t news;  /* a new job, or the last task of a job is done */
 	struct job *latest;
-	unsigned nhired, most; /* beside the thread that made it             */
+	unsigned nhired, most; /* threads besides the one that made the crew */
 	pthread_t hired[NSX_MAX_THREADS];
 	bool is_over;
 };
 
-static _Thread_local struct crew *crew; /* that this thread is of            */
+static _Thread_local struct crew *crew; /* the crew of this thread           */
 
-/* The lock is held. */
+/* The caller holds the lock. */
 static void run_task(struct crew *c, struct job *job)
 {
 	struct nsx_err err;
@@ -42,9 +42,9 @@ static void run_task(struct crew *c, struct job *job)
 		pthread_cond_broadcast(&c->news);
 }
 
-/* A task of the latest job that has one left and was begun after `own` (NULL: of any),
- * else waits: who waits for the end of a job is not to be kept by a longer one.  The
- * lock is held.
+/* Runs a task of the latest job that has one left and was begun after `own` (NULL: any), or
+ * waits. Older jobs may be longer, and would delay a thread that waits for the end of
+ * `own`. The caller holds the lock.
  */
 static void do_any(struct crew *c, const struct job *own)
 {
@@ -69,8 +69,8 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* n more, while there may be more.  A thread that will not start is no failure: the
- * others do its work.  The lock is held.
+/* Starts up to n more threads, within the limit. A thread that does not start is no
+ * failure: the others do its work. The caller holds the lock.
  */
 static void hire(struct crew *c, size_t n)
 {
@@ -112,7 +112,7 @@ static void dismiss(struct crew *c)
 	pthread_mutex_destroy(&c->lock);
 }
 
-/* A task that does not fail may leave something in its err. */
+/* A task that succeeds may still leave a message in its err. */
 static int run_alone(size_t n, nsx_task_fn fn, void *ctx, struct nsx_err *err)
 {
 	struct nsx_err own;

@@ -1,4 +1,3 @@
-/* progress.c - stages and their clock. */
 #include "base/clock.h"
 #include "base/progress.h"
 

@@ -11,13 +11,12 @@
 
 struct nsx_progress {
 	_Atomic(const char *) stage; /* static text                          */
-	atomic_int_fast64_t done, total; /* rows of this stage; total 0: not
-					    known                            */
-	/* Called at the end of each stage with its name and seconds; may be
-	 * NULL.  On the thread that drives the run.
+	atomic_int_fast64_t done, total; /* rows of this stage; total 0: unknown */
+	/* Called on the thread that drives the run at the end of each stage, with its name
+	 * and seconds; may be NULL.
 	 */
 	void (*stage_done)(const char *stage, double seconds);
-	double began; /* of the stage: nsx_now_s */
+	double began; /* start of the stage, by nsx_now_s */
 };
 
 /* Ends the running stage, if any, and begins one; stage NULL only ends.

@@ -1,5 +1,5 @@
-/* real.c - digits of reals, counted in a long double: every power of ten that is
- * needed is exact in one.
+/* real.c - computes digits of reals in long double, in which every power of ten needed is
+ * exact.
  */
 #include <float.h>
 #include <math.h>
@@ -11,13 +11,13 @@
 #include "base/str.h"
 
 struct decimal {
-	uint64_t whole; /* so many digits as were asked for                  */
-	int exponent;	/* of the first                                      */
+	uint64_t whole; /* as many digits as asked for                       */
+	int exponent;	/* decimal exponent of the first digit               */
 	enum { READS_BACK, READS_ELSE, MAY_READ_BACK } reads;
 };
 
-/* What x is when it is rounded to so many digits.  False: too near to where it
- * rounds the other way, or too small or too large a number.
+/* Rounds x to `digits` digits. False: x is too near a rounding boundary, or too small or
+ * large.
  */
 static bool round_to(double x, int digits, struct decimal *ret)
 {
@@ -26,7 +26,8 @@ static bool round_to(double x, int digits, struct decimal *ret)
 		1e7L,  1e8L,  1e9L,  1e10L, 1e11L, 1e12L, 1e13L,
 		1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L, 1e20L,
 		1e21L, 1e22L, 1e23L, 1e24L, 1e25L, 1e26L, 1e27L};
-	const long double doubt = 0.01L; /* products are off by half of it */
+	const long double doubt = 0.01L; /* more than the error of a product, which is at
+					    most half of it */
 	long double power, scaled, half, off;
 	double mantissa;
 	int binary, exponent;
@@ -35,7 +36,7 @@ static bool round_to(double x, int digits, struct decimal *ret)
 	if (LDBL_MANT_DIG < 64 || !(x >= 1e-9 && x < 1e15))
 		return false;
 	mantissa = frexp(x, &binary);
-	/* by log10(2), rounded down: at most one too low */
+	/* The estimate by log10(2) is rounded down, and at most one too low. */
 	exponent = (binary - 1) * 1233 >> 12;
 	if (x * powers[digits - 1 - exponent] >= powers[digits])
 		exponent++;
@@ -46,7 +47,7 @@ static bool round_to(double x, int digits, struct decimal *ret)
 	off = fabsl(scaled - (long double)ret->whole);
 	if (off > 0.5L - doubt || (long double)ret->whole >= powers[digits])
 		return false;
-	/* Half of the way to the next double; below a power of two it is nearer. */
+	/* Half the distance to the next double; below a power of two that is nearer. */
 	half = ldexpl(power, binary - DBL_MANT_DIG - 1);
 	ret->reads = off > half + doubt ? READS_ELSE :
 		     off < half - doubt && mantissa != 0.5 ? READS_BACK :
@@ -54,7 +55,7 @@ static bool round_to(double x, int digits, struct decimal *ret)
 	return true;
 }
 
-/* The text that %g gives it. */
+/* Formats like %g. */
 static void put(char *text, const struct decimal *d, int digits, bool minus)
 {
 	char digit[24] = "0";
@@ -67,7 +68,7 @@ static void put(char *text, const struct decimal *d, int digits, bool minus)
 		n--;
 	if (minus)
 		*text++ = '-';
-	if (d->exponent < -4) { /* to -9 */
+	if (d->exponent < -4) { /* at least -9 */
 		text[0] = digit[0];
 		text[1] = '.';
 		memcpy(text + 2, digit + 1, (size_t)n - 1);

@@ -1,4 +1,4 @@
-/* real.h - reals as decimal text, for a fraction of the time of printf and strtod. */
+/* real.h - formats reals as decimal text, much faster than printf and strtod. */
 #ifndef NSX_REAL_H
 #define NSX_REAL_H
 
@@ -9,11 +9,11 @@
 
 enum { NSX_REAL_SIZE = 40 };
 
-/* In the fewest digits, of 15 or more, that read back the same. */
+/* Writes the shortest text of 15 or more digits that reads back as the same value. */
 void nsx_real_text(char text[NSX_REAL_SIZE], double x);
 
-/* Whether it is a whole number of millionths, as nanoseconds in a larger unit are:
- * *ret / 1e6, to the last bit.
+/* Whether x is a whole number of millionths, as nanoseconds in a larger unit are: then x is
+ * exactly *ret / 1e6.
  */
 static inline bool nsx_real_millionths(double x, int64_t *ret)
 {
@@ -23,7 +23,7 @@ static inline bool nsx_real_millionths(double x, int64_t *ret)
 		return false;
 	*ret = (int64_t)(scaled + (x < 0 ? -0.5 : 0.5));
 	back = (double)*ret / 1e6;
-	return !memcmp(&back, &x, sizeof(x)); /* 0 has a sign */
+	return !memcmp(&back, &x, sizeof(x)); /* -0.0 differs from 0 by its sign */
 }
 
 #endif

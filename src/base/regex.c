@@ -1,17 +1,17 @@
-/* regex.c - compiling users' regular expressions. */
+/* regex.c - compiles users' regular expressions. */
 #include <stdlib.h>
 #include <string.h>
 #include "base/regex.h"
 #include "base/str.h"
 
 enum {
-	MAX_LENGTH = 4096, /* characters, after repeats are written out */
-	MAX_WRITTEN = 512, /* of these, by bounds in braces */
-	MAX_GROUPS = 64,   /* inside each other */
+	MAX_LENGTH = 4096, /* characters after repeats are expanded */
+	MAX_WRITTEN = 512, /* characters that bounds in braces add */
+	MAX_GROUPS = 64,   /* nesting depth */
 };
 
-/* What stands behind a backslash and is refused: "\d", which silently means the letter
- * here, and a back-reference, on which a match takes a time that grows exponentially.
+/* The refused escape in a regex: "\d", which silently means the letter, or a
+ * back-reference, which can take exponential time.
  */
 static char refused_escape(const char *regex)
 {
@@ -26,7 +26,7 @@ static char refused_escape(const char *regex)
 	return '\0';
 }
 
-/* The last character of a set of characters that begins at p. */
+/* Points to the end of the bracket expression that begins at p. */
 static const char *end_of_set(const char *p)
 {
 	p += p[1] == '^' ? 2 : 1;
@@ -41,8 +41,8 @@ static const char *end_of_set(const char *p)
 	return *p ? p : p - 1;
 }
 
-/* How many copies a repeat makes of what stands before it.  One that may match
- * nothing makes none, but doubles the ways through it.
+/* How many copies of its operand a repeat makes. A repeat that may match nothing makes
+ * none, but doubles the paths through the operand.
  */
 static long copies(const char *repeat)
 {
@@ -56,8 +56,8 @@ static long copies(const char *repeat)
 	return NSX_MAX(1, NSX_MIN(NSX_MAX(n + 1, most), MAX_LENGTH));
 }
 
-/* regcomp writes repeats out and follows all ways through them: a few nested
- * ones take all the memory and time there is.
+/* regcomp expands repeats and follows all paths through them: a few nested ones exhaust
+ * memory and time.
  */
 static bool is_too_large(const char *p)
 {
@@ -90,8 +90,8 @@ static bool is_too_large(const char *p)
 	return size[depth] > MAX_LENGTH || written > MAX_WRITTEN;
 }
 
-/* Found anywhere, a pattern is begun again at each character, with states of its own;
- * with any beginning it is read once, in as many states as there are characters.
+/* Prepends ".*". An unanchored pattern is tried from each character with states of its own;
+ * a pattern with any beginning is read once, with as many states as it has characters.
  */
 static int compile_anywhere(regex_t *ret, const char *pattern, int flags)
 {

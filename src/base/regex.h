@@ -5,11 +5,10 @@
 #include <regex.h>
 #include "base/err.h"
 
-/* Compiles a POSIX extended regular expression; flags: REG_NOSUB, REG_ICASE.
- * Owner of *ret: the caller, regfree().  Errors: NSX_E_USAGE, whose message
- * says why it is none or why it is refused (the caller prefixes whose it is):
- * one with a "\d", which POSIX reads as the letter, one with a back-reference,
- * and one whose repeats take all the memory and time there is.  NSX_E_NOMEM.
+/* Compiles a POSIX extended regular expression; flags: REG_NOSUB, REG_ICASE. Refuses "\d",
+ * which POSIX reads as the letter d, back-references, and repeats that exhaust memory and
+ * time. Owner of *ret: the caller, regfree(). Errors: NSX_E_USAGE with the reason, which
+ * the caller prefixes with the pattern's origin; NSX_E_NOMEM.
  */
 int nsx_regex_compile(regex_t *ret, const char *pattern, int flags,
 		      struct nsx_err *err);

@@ -1,13 +1,13 @@
-/* sort.c - sorting what is mostly in order: rows of a few threads or streams one
- * after the other, each in order of time, are merged; and a great many, digit by
- * digit of a key.
+/* sort.c - sorts almost sorted arrays by merging their runs, such as the rows of a few
+ * threads or streams one after the other, each in order of time; and large arrays by radix
+ * sort of a key.
  */
 #include <string.h>
 #include "base/keyed.h"
 
 enum {
-	MAX_RUNS = 32, /* with more, libc's sort takes no more comparisons   */
-	FEW = 256,     /* elements, for which counting digits is not worth it */
+	MAX_RUNS = 32, /* with more runs, libc's sort needs no more comparisons */
+	FEW = 256,     /* elements; below that radix sort does not pay */
 };
 
 struct order {
@@ -21,7 +21,9 @@ static int compare(const struct order *o, const char *a, const char *b)
 	return o->cmp(a, b, o->context);
 }
 
-/* Where the runs of v end, in bytes; returns how many there are, 0: too many. */
+/* Finds where the ascending runs of v end, in bytes. Returns their number; 0 if there are
+ * too many.
+ */
 static size_t find_runs(const struct order *o, const char *v, size_t bytes,
 			size_t ends[MAX_RUNS])
 {
@@ -44,7 +46,7 @@ static char *append(char *to, const char *from, const char *end)
 	return to + (end - from);
 }
 
-/* Two runs, [a, b) and [b, end), of equals the first run's before the second's. */
+/* Stable merge of the runs [a, b) and [b, end). */
 static void merge(const struct order *o, const char *a, const char *b,
 		  const char *end, char *to)
 {
@@ -65,7 +67,8 @@ static void merge(const struct order *o, const char *a, const char *b,
 	append(to, b, end);
 }
 
-/* From v to spare and back, until one run is left; returns which of them has it. */
+/* Merges runs from v to spare and back until one is left; returns the array that holds it.
+ */
 static char *merge_runs(const struct order *o, char *v, char *spare,
 			size_t *ends, size_t n)
 {
@@ -127,11 +130,11 @@ void nsx_sort(void *v, size_t n, size_t size,
 	nsx_sort_r(v, n, size, compare_plain, &plain);
 }
 
-/* Moves element v[order[i].at] to v[i], for all i; spare: room for one. */
+/* Moves element v[order[i].at] to v[i] for all i. spare: room for one element. */
 static void permute(char *v, size_t size, struct nsx_brief *order, size_t n,
 		    char *spare)
 {
-	if (size == sizeof(order->at)) { /* no step waits for the one before */
+	if (size == sizeof(order->at)) { /* faster: no step depends on the one before */
 		for (size_t i = 0; i < n; i++)
 			memcpy(&order[i].at, v + order[i].at * size, size);
 		for (size_t i = 0; i < n; i++)
@@ -158,7 +161,8 @@ struct by_key {
 	void *context;
 	size_t size; /* of an element */
 	uint64_t least;
-	unsigned rest, shift; /* bits of a key behind its first 32; behind its part */
+	unsigned rest, shift; /* low bits that are not in the 32-bit key; low bits that
+				 do not choose the part */
 };
 
 static uint64_t key_at(const struct by_key *k, const char *v, size_t i)
@@ -167,12 +171,12 @@ static uint64_t key_at(const struct by_key *k, const char *v, size_t i)
 		UINT64_C(1) << 63) - k->least;
 }
 
-/* Elements are put into parts by the first bits in which their keys differ, each then
- * sorted for itself: beside the order there is room for the largest only.
+/* Elements are divided by the leading bits of their keys into parts, which are sorted one
+ * by one: scratch memory is needed for the largest part only.
  */
 enum { PART_BITS = 11, NPARTS = 1 << PART_BITS, LEAST_PART = 1 << 12 };
 
-/* Sets where each part ends in at, from 1 on. */
+/* Sets at[p + 1] to the end of part p. */
 static void count_parts(struct by_key *k, const char *v, size_t n,
 			uint32_t at[NPARTS + 1])
 {
@@ -195,8 +199,8 @@ static void count_parts(struct by_key *k, const char *v, size_t n,
 		at[i + 1] += at[i];
 }
 
-/* Has the parts that hold the first `most` elements come first; at: now as if those
- * were all.  Returns how many they hold.
+/* Moves the parts that hold the first `most` elements to the front and reduces `at` to
+ * them. Returns their number of elements.
  */
 static size_t put_first(const struct by_key *k, char *v, size_t n, size_t most,
 			uint32_t at[NPARTS + 1])
@@ -222,9 +226,7 @@ static size_t put_first(const struct by_key *k, char *v, size_t n, size_t most,
 	return kept;
 }
 
-/* Sets order to the elements by the first 32 bits of their keys, sorted; false: there
- * is no memory for it.
- */
+/* Sorts the elements by 32 bits of their keys into order; false if memory is out. */
 static bool order_by(const struct by_key *k, const char *v, size_t n,
 		     uint32_t at[NPARTS + 1], struct nsx_brief *order)
 {
@@ -242,7 +244,7 @@ static bool order_by(const struct by_key *k, const char *v, size_t n,
 		order[at[key >> k->shift]++] =
 			(struct nsx_brief){(uint32_t)(key >> k->rest), i};
 	}
-	for (size_t p = 0; p < NPARTS; p++) /* at: now where each part ends */
+	for (size_t p = 0; p < NPARTS; p++) /* at[p] is the end of part p from here on */
 		if (p + 1 == NPARTS || at[p + 1] - begin > most) {
 			nsx_brief_sort(order + begin, spare, at[p] - begin);
 			begin = at[p];

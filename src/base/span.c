@@ -1,4 +1,3 @@
-/* span.c - interval arithmetic; see the header for what each means. */
 #include <string.h>
 #include "base/span.h"
 
@@ -48,13 +47,12 @@ int64_t nsx_spans_total(const struct nsx_spans *s)
 	return sum;
 }
 
-/* The set operations hand their pieces, in order, to a sink. Lists of a trace
- * can be huge and results small, so each operation runs twice: once counting,
- * once filling an array of just that size.
+/* The set operations hand their pieces, in order, to a sink. Inputs can be huge and results
+ * small, so each operation runs twice: it counts, then fills an array of that size.
  */
 struct sink {
 	struct nsx_spans out; /* v NULL: counting */
-	int64_t last_end_ns;  /* of what was counted */
+	int64_t last_end_ns;  /* end of the last piece counted */
 	int64_t total_ns;
 };
 
@@ -126,7 +124,7 @@ static void op_minus(const struct nsx_spans *x, const struct nsx_spans *y,
 			emit(k, at, q.start_ns);
 			at = NSX_MAX(at, q.end_ns);
 			if (q.end_ns > p.end_ns)
-				break; /* it may reach into the next of x */
+				break; /* it may overlap the next span of x */
 		}
 		emit(k, at, p.end_ns);
 	}
@@ -211,7 +209,7 @@ size_t nsx_spans_find(const struct nsx_spans *s, int64_t t)
 	size_t lo = 0, hi = s->n, block = 0;
 	size_t nblocks = s->v ? 0 : (s->n + NSX_PACK_BLOCK - 1) / NSX_PACK_BLOCK;
 
-	/* The least start of a block is its first. */
+	/* The least start of a block is its first one. */
 	NSX_BISECT(block, nblocks, mid, s->start.blocks[mid].least <= t);
 	if (!s->v) {
 		hi = NSX_MIN(block * NSX_PACK_BLOCK, s->n);
@@ -271,7 +269,7 @@ int64_t nsx_spans_first(const struct nsx_spans *s, const int64_t *prefix,
 	return ns;
 }
 
-/* Total of s before instant t. */
+/* Total length of s before time t. */
 static int64_t before(const struct nsx_spans *s, const int64_t *prefix,
 		      int64_t t)
 {
@@ -312,7 +310,7 @@ void nsx_latest_add(struct nsx_latest *l, uint32_t group, int64_t end_ns)
 	}
 }
 
-/* Whatever else runs ends no later than the second of the latest. */
+/* No other running span ends later than the second of the two latest ends. */
 void nsx_group_times(const struct nsx_packed *start,
 		     const struct nsx_packed *length, const uint32_t *group,
 		     size_t at, size_t n, struct nsx_group_time *by_group,

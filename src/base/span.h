@@ -1,8 +1,7 @@
 /* span.h - interval arithmetic on half-open spans [start, end).
  *
- * A list is sorted, disjoint and without empty spans unless said otherwise;
- * "hull", "union", "gap", "overlap" mean what they mean everywhere here.
- * Pure functions; linear in their input.
+ * A list is sorted, disjoint and without empty spans unless said otherwise. Functions are
+ * pure, and linear in their input.
  */
 #ifndef NSX_SPAN_H
 #define NSX_SPAN_H
@@ -13,7 +12,7 @@ struct nsx_span {
 	int64_t start_ns, end_ns;
 };
 struct nsx_spans {
-	struct nsx_span *v; /* NULL: packed, read with nsx_span_at           */
+	struct nsx_span *v; /* NULL: packed, use nsx_span_at                 */
 	size_t n;
 	struct nsx_packed start, length;
 };
@@ -31,19 +30,20 @@ static inline struct nsx_span nsx_span_at(const struct nsx_spans *s, size_t i)
 	return (struct nsx_span){start_ns,
 				 start_ns + nsx_unpack(&s->length, i)};
 }
-/* For long lists that stay: a third of the room.  v is on the arena, and gone. */
+/* Packs a long-lived list to a third of its size. Takes over v, which must be on the arena.
+ */
 int nsx_spans_pack(struct nsx_arena *a, struct nsx_spans *s,
 		   struct nsx_err *err) NSX_CHECKED;
-/* Gives back a list that was packed on the arena. */
+/* Frees a list packed on the arena. */
 void nsx_spans_drop(struct nsx_arena *a, struct nsx_spans *s);
 
-/* Collects spans that come in order of start and merges what touches or
- * overlaps, with a running maximum of the end. Room must suffice.
+/* Appends a span whose start is not before that of the last one; merges it if it touches or
+ * overlaps. v must have room.
  */
 void nsx_spans_push(struct nsx_spans *s, int64_t start_ns, int64_t end_ns);
 
 int64_t nsx_spans_total(const struct nsx_spans *s);
-/* |a n b|, |a \ b| */
+/* Total length of the intersection, and of a without b. */
 int64_t nsx_spans_overlap(const struct nsx_spans *a, const struct nsx_spans *b);
 int64_t nsx_spans_minus_total(const struct nsx_spans *a,
 			      const struct nsx_spans *b);
@@ -58,25 +58,24 @@ int nsx_spans_minus(struct nsx_arena *a, const struct nsx_spans *x,
 int nsx_spans_intersect(struct nsx_arena *a, const struct nsx_spans *x,
 			const struct nsx_spans *y, struct nsx_spans *ret,
 			struct nsx_err *err) NSX_CHECKED;
-/* Maximal parts of [start, end) that s does not cover. */
+/* The gaps of s in [start, end): its maximal uncovered parts. */
 int nsx_spans_gaps(struct nsx_arena *a, const struct nsx_spans *s,
 		   int64_t start_ns, int64_t end_ns, struct nsx_spans *ret,
 		   struct nsx_err *err) NSX_CHECKED;
-/* Sorts and merges any list that is not packed in place (n shrinks). */
+/* Sorts and merges a list in any order, in place; n shrinks. Not for packed lists. */
 void nsx_spans_normalise(struct nsx_spans *s);
 
-/* Index of the first span that ends after t; s->n if none. O(log n). */
+/* Index of the first span that ends after t; s->n if there is none. O(log n). */
 size_t nsx_spans_find(const struct nsx_spans *s, int64_t t);
 
-/* |s n [start, end)| for queries whose start does not decrease: *cursor
- * begins at 0 and is advanced. Linear over a whole sequence of queries as long
- * as they do not overlap much.
+/* Length of s inside [start, end), for queries whose starts do not decrease. *cursor begins
+ * at 0. Linear over all queries as long as they overlap little.
  */
 int64_t nsx_spans_covered(const struct nsx_spans *s, size_t *cursor,
 			  int64_t start_ns, int64_t end_ns);
 
-/* The same for queries in any order: O(log n) with prefix sums of the spans, of
- * every eighth, which costs a byte a span.  Build once.  Owner: arena.
+/* Prefix sums of every eighth span (a byte a span), for queries in any order in O(log n).
+ * Owner: arena.
  */
 int nsx_spans_prefix(struct nsx_arena *a, const struct nsx_spans *s,
 		     int64_t **ret, struct nsx_err *err) NSX_CHECKED;
@@ -86,8 +85,8 @@ int64_t nsx_spans_within(const struct nsx_spans *s, const int64_t *prefix,
 int64_t nsx_spans_first(const struct nsx_spans *s, const int64_t *prefix,
 			size_t n);
 
-/* The two latest ends among distinct groups that have begun; who has none is
- * NSX_NONE at INT64_MIN.
+/* The two latest ends among different groups so far; an unused place holds NSX_NONE and
+ * INT64_MIN.
  */
 struct nsx_latest {
 	uint32_t group[2];
@@ -96,11 +95,10 @@ struct nsx_latest {
 #define NSX_LATEST {{NSX_NONE, NSX_NONE}, {INT64_MIN, INT64_MIN}}
 void nsx_latest_add(struct nsx_latest *l, uint32_t group, int64_t end_ns);
 
-/* How long each group of spans ran, and how long alone.  Spans are the rows
- * [at, at + n) of the columns, in order of start; group NSX_NONE is counted
- * nowhere, but who runs beside it does not run alone.  Adds to what by_group
- * holds, so that several lists (devices) can be summed; end_ns: scratch, by group.
- * One sweep: a group's union needs only its running end.
+/* How long each group of spans ran, and how long it ran alone. Spans are the rows [at, at +
+ * n) of the columns, in order of start. Group NSX_NONE gets no time, but a span beside it
+ * is not alone. Adds to by_group, so that several lists (devices) can be summed. end_ns:
+ * scratch, one a group.
  */
 struct nsx_group_time {
 	int64_t busy_ns, exclusive_ns;

@@ -67,7 +67,7 @@ static void select_kth(int64_t *v, size_t lo, size_t hi, size_t k)
 	}
 }
 
-/* The least of v[at..n). */
+/* The smallest of v[at..n). */
 static int64_t least_of(const int64_t *v, size_t at, size_t n)
 {
 	int64_t least = v[at];
@@ -96,15 +96,18 @@ static void select_few(int64_t *v, size_t n, const double *qs, size_t nqs,
 }
 
 /* Many values -----------------------------------------------------------------
- * Which is less is a coin toss, and a partition waits for each: values are counted
- * by how far they are from the least, in steps of a thirty-second, and only those of
- * the step where the quantile lies are looked at again.
+ *
+ * Partitioning many values is slow, as the processor mispredicts every second comparison.
+ * Values are counted in a histogram of their distance from the least, in steps of 1/32, and
+ * only the step with the quantile is searched further.
  */
 enum { FEW = 1024, FINE = 5, STEPS = (64 - FINE + 1) << FINE };
 
 struct counts {
 	int64_t least;
-	/* Of every other value: to add to what was just written takes longer. */
+	/* Alternate values use alternate counters: adding to a counter just written is
+	 * slower.
+	 */
 	uint32_t n[2][STEPS];
 };
 
@@ -126,8 +129,8 @@ static void count(struct counts *c, const int64_t *v, size_t n)
 	c->n[0][step_of(c, v[n - 1])] += n % 2;
 }
 
-/* Puts the values of the step that the k-th smallest is in first; returns how many
- * they are; *k counts from the least of them.
+/* Moves the values of the step that holds the k-th smallest to the front and returns their
+ * number. *k becomes its rank among them.
  */
 static size_t take_step(const struct counts *c, int64_t *v, size_t n, size_t *k)
 {
@@ -148,8 +151,8 @@ static size_t take_step(const struct counts *c, int64_t *v, size_t n, size_t *k)
 	return taken;
 }
 
-/* Puts the k-th smallest of v in its place among the *n first, the others of which
- * that are less before it; k counts in these.
+/* Selects the k-th smallest of v among the first *n values, to which *n shrinks; the
+ * smaller ones of these stand before it. Returns its index.
  */
 static size_t select_many(struct counts *c, int64_t *v, size_t *n, size_t k)
 {
@@ -237,7 +240,7 @@ double nsx_stddev(const int64_t *v, size_t n)
 	return sqrt(m2 / (double)(n - 1));
 }
 
-/* By logarithms of the terms. */
+/* Sums the terms by their logarithms. */
 double nsx_binomial_tail(size_t n, size_t k, double q)
 {
 	double sum = 0, terms = (double)n, x;
@@ -251,11 +254,11 @@ double nsx_binomial_tail(size_t n, size_t k, double q)
 	return NSX_MAX(DBL_MIN, NSX_MIN(sum, 1.0));
 }
 
-enum { MOST_SLOPED = 512 }; /* of longer samples every n-th */
+enum { MOST_SLOPED = 512 }; /* longer samples are thinned out */
 
 double nsx_slope(const int64_t *v, size_t n, struct nsx_err *err)
 {
-	const double fine = 0x1p20; /* slopes keep fractions of a nanosecond */
+	const double fine = 0x1p20; /* keeps fractions of a nanosecond */
 	size_t step = (n + MOST_SLOPED - 1) / MOST_SLOPED, kept, m = 0;
 	int64_t *slopes;
 	double median;

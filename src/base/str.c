@@ -1,8 +1,8 @@
-/* str.c - interning in 16 shards, each with its own lock, so that the threads
- * that read a table seldom meet; and the text buffer.
+/* str.c - the text buffer, and interning in 16 shards, each with its own lock, so that
+ * threads seldom wait for each other.
  *
- * An id is (index in shard) * 16 + shard; index 0 of shard 0 stays unused, so
- * that id 0 can mean "absent".
+ * An id is (index in shard) * 16 + shard; index 0 of shard 0 stays unused, so that id 0 can
+ * mean "absent".
  */
 #include <endian.h>
 #include <pthread.h>
@@ -20,17 +20,17 @@
 struct shard {
 	pthread_mutex_t lock;
 	uint32_t *at;	/* by index: place in texts                          */
-	uint32_t *hash; /* by index; NULL: nothing is added any more         */
+	uint32_t *hash; /* by index; NULL after close                        */
 	size_t n, cap, cap_hash;
-	unsigned char *slots; /* of slot_bytes each: index + 1, 0 = free     */
+	unsigned char *slots; /* index + 1 in slot_bytes each, 0: free       */
 	size_t nslots, slot_bytes;
 	struct nsx_texts texts;
 };
 
 struct nsx_strings {
 	const struct nsx_strings *under; /* NULL: none */
-	size_t first;			 /* id that is not one of under's    */
-	struct shard *shard; /* SHARDS; texts that are read are unpacked     */
+	size_t first;			 /* first id that is not one of under's */
+	struct shard *shard; /* SHARDS of them; reading a packed text unpacks it */
 };
 
 uint64_t nsx_hash(const void *p, size_t n)
@@ -44,7 +44,7 @@ uint64_t nsx_hash(const void *p, size_t n)
 		h ^= h >> 32;
 	}
 	w = 0;
-	if (n) /* a list of nothing has no address */
+	if (n) /* an empty list has no address */
 		memcpy(&w, s, n);
 	return nsx_hash_u64(h ^ w);
 }
@@ -85,7 +85,7 @@ void nsx_strings_free(struct nsx_strings *s)
 	free(s);
 }
 
-/* Where the search for a hash begins, in any number of slots. */
+/* The first slot to probe for a hash; nslots need not be a power of 2. */
 static size_t first_slot(uint32_t hash, size_t nslots)
 {
 	return (size_t)((uint64_t)hash * nslots >> 32);
@@ -96,7 +96,7 @@ static size_t next_slot(size_t i, size_t nslots)
 	return i + 1 < nslots ? i + 1 : 0;
 }
 
-/* Behind the last slot there is room for what is read of it beyond slot_bytes. */
+/* Reads four bytes whatever slot_bytes is; there is spare room behind the last slot. */
 static uint32_t slot_at(const struct shard *sh, size_t i)
 {
 	uint32_t x;
@@ -112,7 +112,7 @@ static void set_slot(struct shard *sh, size_t i, uint32_t index)
 	memcpy(sh->slots + i * sh->slot_bytes, &x, sh->slot_bytes);
 }
 
-/* The slot that holds the text, or the free one where it belongs. */
+/* The slot of the text, or the free slot for it. */
 static size_t find_slot(const struct shard *sh, const char *text, size_t len,
 			uint32_t hash)
 {
@@ -130,14 +130,14 @@ static size_t find_slot(const struct shard *sh, const char *text, size_t len,
 	return i;
 }
 
-/* Index + 1 of the text; 0: not here. */
+/* Index + 1 of the text; 0 if it is not here. */
 static uint32_t find_text(const struct shard *sh, const char *text, size_t len,
 			  uint32_t hash)
 {
 	return sh->nslots ? slot_at(sh, find_slot(sh, text, len, hash)) : 0;
 }
 
-/* bytes: of a slot. */
+/* bytes: size of a slot. */
 static int set_slots(struct shard *sh, size_t n, size_t bytes,
 		     struct nsx_err *err)
 {
@@ -211,7 +211,7 @@ static size_t utf8_len(const unsigned char *p, size_t n)
 	return len;
 }
 
-/* Whether none of the eight bytes is NUL or begins more than ASCII. */
+/* Whether all eight bytes are ASCII other than NUL. */
 static bool is_plain_word(const char *p)
 {
 	const uint64_t ones = UINT64_C(0x0101010101010101);
@@ -221,7 +221,7 @@ static bool is_plain_word(const char *p)
 	return !(((w - ones) | w) & ones << 7);
 }
 
-/* Length of the part of p before its first byte that is broken or NUL. */
+/* Length of the valid prefix of p, up to a broken byte or NUL. */
 static size_t clean_len(const char *p, size_t n)
 {
 	size_t at = 0, k = 1;
@@ -283,7 +283,7 @@ const char *nsx_skip_chars(const char *s, size_t n)
 	return s;
 }
 
-/* What is kept of a text, which may have to be repaired. */
+/* The text as it is kept: cut, and repaired if it is broken. */
 static const char *kept_text(const char *text, size_t *len,
 			     struct nsx_buf *repaired)
 {
@@ -335,8 +335,8 @@ int nsx_strings_add(struct nsx_strings *s, const char *text, size_t len,
 	return 0;
 }
 
-/* Of one shard, which then is locked once, and whose slots and hashes are fetched
- * side by side.
+/* Adds the waiting strings of one shard: its lock is taken once, and slots and hashes are
+ * prefetched together.
  */
 static int settle_shard(struct nsx_strings *s, struct nsx_late_strings *late,
 			uint32_t which, const uint32_t *list, size_t n,
@@ -411,7 +411,7 @@ void nsx_strings_close(struct nsx_strings *s)
 		while (bytes < sizeof(uint32_t) && sh->n >> 8 * bytes)
 			bytes++;
 		if (!sh->n || set_slots(sh, sh->n + sh->n / 4 + 1, bytes, &err))
-			continue; /* it stays as it is */
+			continue; /* it stays packed */
 		free(sh->hash);
 		sh->hash = NULL;
 		at = realloc(sh->at, sh->n * sizeof(*at));
@@ -433,7 +433,7 @@ nsx_str nsx_strings_find(const struct nsx_strings *s, const char *text)
 	return found ? id_of(s, found - 1, which) : 0;
 }
 
-/* Of an id that is not 0; *ret: where it is told where its text is. */
+/* The shard of an id other than 0; *ret points to the place of its text. */
 static struct shard *shard_of(const struct nsx_strings *s, nsx_str id,
 			      uint32_t **ret)
 {
@@ -447,7 +447,7 @@ static struct shard *shard_of(const struct nsx_strings *s, nsx_str id,
 	return sh;
 }
 
-/* The lock is held: a packed text becomes a plain one. */
+/* Unpacks a packed text for good. The caller holds the lock. */
 static const char *plain_text(struct shard *sh, uint32_t *at)
 {
 	struct nsx_buf b = {0};
@@ -552,11 +552,11 @@ int nsx_str_cmp(const struct nsx_strings *s, nsx_str a, nsx_str b)
 	return strcmp(nsx_str_text(s, a), nsx_str_text(s, b));
 }
 
-enum { FEW = 64 }; /* texts, for which counting digits is not worth it */
+enum { FEW = 64 }; /* texts; below that radix sort does not pay */
 
 NSX_ORDER(cmp_letters, struct nsx_keyed, UP(key));
 
-/* Eight bytes of a text as a number that has their order. */
+/* Eight bytes of a text as a number with the same order. */
 static int64_t letters_of(const char *text)
 {
 	uint64_t ret = 0;
@@ -568,23 +568,24 @@ static int64_t letters_of(const char *text)
 	return (int64_t)(ret ^ UINT64_C(1) << 63);
 }
 
-/* Texts that are sorted, and what they are unpacked into. */
+/* Context of sorting; packed texts are unpacked into its buffers. */
 struct sorting {
 	const struct nsx_strings *s;
 	unsigned threads;
 	struct nsx_buf first, other;
 };
 
-/* Sorted by their next letters: runs of the same are left, piece by piece. */
+/* Texts sorted by their next letters; runs of equal keys remain, and are sorted in pieces.
+ */
 enum { MANY = 1 << 14, PIECES = 32 };
 struct runs {
 	const struct sorting *x;
 	struct nsx_keyed *v, *spare;
-	size_t at[PIECES + 1]; /* where a run begins                         */
+	size_t at[PIECES + 1]; /* index where each piece begins              */
 	size_t from;
 };
 
-/* Sets keys to the letters from `from` on. */
+/* Sets keys to the letters from byte `from` on. */
 static void key_from(struct sorting *x, struct nsx_keyed *v, size_t n, size_t from)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -594,8 +595,8 @@ static void key_from(struct sorting *x, struct nsx_keyed *v, size_t n, size_t fr
 	}
 }
 
-/* Sets keys to the letters from where the texts, the same up to `from` as that of
- * `like`, differ from it first; returns where.
+/* Sets keys to the letters from the first byte at which the texts, equal up to `from`,
+ * differ from that of `like`; returns that byte.
  */
 static size_t set_keys(struct sorting *x, nsx_str like, struct nsx_keyed *v,
 		       size_t n, size_t from)
@@ -609,7 +610,7 @@ static size_t set_keys(struct sorting *x, nsx_str like, struct nsx_keyed *v,
 		k = from + nsx_same_bytes(first + from, text + from,
 					  strnlen(text + from, same - from));
 		if (k < same)
-			nstale = i; /* are keyed from further on */
+			nstale = i; /* these need keys from a later byte */
 		same = k;
 		v[i].key = letters_of(text + same);
 	}
@@ -623,7 +624,9 @@ static void done_sorting(struct sorting *x)
 	nsx_buf_done(&x->other);
 }
 
-/* The same for many, piece by piece: where all differ is known when each was read. */
+/* Does the same for many texts in pieces: the byte at which they differ is known once all
+ * were read.
+ */
 struct keying {
 	const struct sorting *x;
 	struct nsx_keyed *v;
@@ -710,7 +713,7 @@ static void sort_many_runs(struct sorting *x, struct nsx_keyed *v,
 	(void)!nsx_par(x->threads, PIECES, sort_piece, &r, &err); /* none fails */
 }
 
-/* Distinct texts, of ids `at`, that are the same up to `from`. */
+/* Sorts distinct texts, by ids in `at`, that are equal up to `from`. */
 static void sort_texts(struct sorting *x, struct nsx_keyed *v,
 		       struct nsx_keyed *spare, size_t n, size_t from)
 {

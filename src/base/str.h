@@ -1,12 +1,11 @@
 /* str.h - interned strings, and a growable text buffer.
  *
- * A string is an id; equal strings have equal ids. Ids depend on the order in
- * which threads meet the strings: never sort or print by id, only by text.
- * Text is kept as valid UTF-8 without NUL (broken bytes become U+FFFD) and is
- * cut at NSX_MAX_TEXT bytes.
+ * A string is an id; equal strings have equal ids. Ids depend on the order in which threads
+ * meet the strings: never sort or print by id, only by text. Text is kept as valid UTF-8
+ * without NUL (broken bytes become U+FFFD) and is cut at NSX_MAX_TEXT bytes.
  *
- * Interning is thread-safe; reading text of an id is safe once the threads
- * that intern have been joined.
+ * Interning is thread-safe. Reading the text of an id is safe once the threads that intern
+ * have been joined.
  */
 #ifndef NSX_STR_H
 #define NSX_STR_H
@@ -18,8 +17,8 @@ typedef uint32_t nsx_str; /* 0 = absent, distinct from the empty string */
 struct nsx_strings;
 
 struct nsx_strings *nsx_strings_new(void);
-/* A table of its own that also knows the strings of another, which must not
- * change any more and outlive it: their ids are the same in both.
+/* A new table on top of another, whose ids it shares. `under` must not change any more and
+ * must outlive it.
  */
 struct nsx_strings *nsx_strings_over(const struct nsx_strings *under);
 void nsx_strings_free(struct nsx_strings *s);
@@ -28,23 +27,23 @@ void nsx_strings_free(struct nsx_strings *s);
 int nsx_strings_add(struct nsx_strings *s, const char *text, size_t len,
 		    nsx_str *ret, struct nsx_err *err) NSX_CHECKED;
 
-/* The id of a text; 0: not here. */
+/* The id of a text; 0 if the table does not have it. */
 nsx_str nsx_strings_find(const struct nsx_strings *s, const char *text);
-/* Nothing is added any more: what only adding needs is given back. */
+/* Frees what only adding needs; nothing can be added afterwards. */
 void nsx_strings_close(struct nsx_strings *s);
 
 /* NUL-terminated text; "" for id 0. Owner: the table. */
 const char *nsx_str_text(const struct nsx_strings *s, nsx_str id);
-/* The same for who reads a great many and keeps none: what is held packed does not
- * become plain, but is unpacked into b, whose contents are lost.
+/* Like nsx_str_text, for reading many texts in turn without keeping them. A packed text is
+ * unpacked into b, whose contents are lost, and stays packed in the table.
  */
 struct nsx_buf;
 const char *nsx_str_read(const struct nsx_strings *s, nsx_str id,
 			 struct nsx_buf *b);
 
-/* For who reads the texts of a great many ids in turn, from a byte on: has what is
- * read soon fetched, for texts lie anywhere.  The i-th of n is read now; id: an
- * expression of the index `next`.
+/* Prefetches texts, which are scattered in memory, for loops that read the texts of n ids
+ * in turn from byte `from` on. i is the current index; id is an expression of the index
+ * `next`.
  */
 #define NSX_FETCH_TEXTS(s, i, n, next, id, from)                              \
 	do {                                                                  \
@@ -55,11 +54,13 @@ const char *nsx_str_read(const struct nsx_strings *s, nsx_str id,
 		if (next < (n))                                               \
 			nsx_str_fetch(s, id, from, later_);                   \
 	} while (0)
-/* Where the text of `later` is, and the text of `soon`, which was `later` before. */
+/* Prefetches the place of text `later`, and the bytes of text `soon`, which was `later` in
+ * an earlier call.
+ */
 void nsx_str_fetch(const struct nsx_strings *s, nsx_str soon, size_t from,
 		   nsx_str later);
 
-/* The same while other threads still intern. */
+/* Like nsx_str_text, while other threads still intern. */
 const char *nsx_strings_text(struct nsx_strings *s, nsx_str id);
 
 /* One more than the greatest id so far, for arrays indexed by id. */
@@ -68,13 +69,13 @@ size_t nsx_strings_bound(const struct nsx_strings *s);
 /* Orders by text (strcmp), absent first. */
 int nsx_str_cmp(const struct nsx_strings *s, nsx_str a, nsx_str b);
 
-/* The same for many: rank, by id, is not 0 for those that are to be ordered, and
- * becomes their place in that order, from 1 on.  Each text is fetched once.
+/* Ranks many strings by text: entries of `rank` (by id) that are not 0 become the place of
+ * their text in sorted order, from 1 on. Reads each text once.
  */
 int nsx_strings_rank(const struct nsx_strings *s, uint32_t *rank,
 		     unsigned threads, struct nsx_err *err) NSX_CHECKED;
 
-/* Growable buffer; always NUL-terminated after the first append. Small: dies
+/* Growable buffer, NUL-terminated after the first append. For small texts: ends the program
  * when memory is out.
  */
 struct nsx_buf {
@@ -83,8 +84,8 @@ struct nsx_buf {
 };
 void nsx_buf_add(struct nsx_buf *b, const char *p, size_t n);
 void nsx_buf_adds(struct nsx_buf *b, const char *s);
-/* Room for n bytes and a NUL behind b->n, for who writes there by himself;
- * nsx_buf_grow is for when there is none.
+/* Returns room for n bytes and a NUL behind b->n, for callers that write there themselves.
+ * nsx_buf_grow is its slow path.
  */
 void nsx_buf_grow(struct nsx_buf *b, size_t n);
 static inline char *nsx_buf_room(struct nsx_buf *b, size_t n)
@@ -94,17 +95,16 @@ static inline char *nsx_buf_room(struct nsx_buf *b, size_t n)
 	return b->p + b->n;
 }
 void nsx_buf_printf(struct nsx_buf *b, const char *fmt, ...) NSX_PRINTF(2, 3);
-/* " word", as a shell takes it for one. */
+/* Appends a space and the word, quoted for a shell. */
 void nsx_buf_add_word(struct nsx_buf *b, const char *word);
 void nsx_buf_clear(struct nsx_buf *b);
 void nsx_buf_done(struct nsx_buf *b);
-/* Its text, "" where there is none, in an arena; the buffer is done with. */
+/* Moves the text into an arena and frees the buffer; "" if it is empty. */
 char *nsx_buf_keep(struct nsx_buf *b, struct nsx_arena *a);
 
-/* nsx_strings_add for who interns a great many, into a table that is over no other:
- * they wait until there are some, as locks and memory take less time for several.
- * *ret is set by nsx_strings_settle at the latest.  Begins as {0}; owner of the buffer:
- * the caller.
+/* nsx_strings_add for many strings, into a table that is not on top of another. Strings are
+ * collected and added together, which saves locking and waiting for memory. *ret is set by
+ * nsx_strings_settle at the latest. Begins as {0}; owner of the buffer: the caller.
  */
 enum { NSX_LATE_STRINGS = 256 };
 struct nsx_late_strings {
@@ -112,7 +112,7 @@ struct nsx_late_strings {
 	struct nsx_late_string {
 		uint64_t hash;
 		nsx_str *ret, id;
-		uint32_t at, len; /* in texts                                */
+		uint32_t at, len; /* place in texts                          */
 	} v[NSX_LATE_STRINGS];
 	size_t n;
 };
@@ -122,32 +122,33 @@ int nsx_strings_add_late(struct nsx_strings *s, struct nsx_late_strings *late,
 int nsx_strings_settle(struct nsx_strings *s, struct nsx_late_strings *late,
 		       struct nsx_err *err) NSX_CHECKED;
 
-/* Appends p as valid UTF-8 without NUL. Returns whether a byte was replaced. */
+/* Appends p as valid UTF-8 without NUL. Returns whether bytes were replaced. */
 bool nsx_buf_add_utf8(struct nsx_buf *b, const char *p, size_t n);
 
-/* How many of the first n bytes of both are the same before some differ. */
+/* Length of the common prefix of a and b within n bytes. */
 size_t nsx_same_bytes(const char *a, const char *b, size_t n);
 
-/* Puts the decimal digits of n before end, for printf takes most of the time where
- * there are many numbers.  Returns where they begin.
+/* Writes the decimal digits of n so that they end before `end`; much faster than printf.
+ * Returns their start.
  */
 char *nsx_digits_before(char *end, uint64_t n);
 
-/* Of valid UTF-8: n, or less where a cut there would fall inside a character; and
- * how many characters n bytes are.
+/* For valid UTF-8: n, or less where a cut at n would split a character; and the number of
+ * characters in n bytes.
  */
 size_t nsx_cut_chars(const char *p, size_t n);
 size_t nsx_count_chars(const char *p, size_t n);
-/* What follows the first n characters, or the end. */
+/* The rest of s after its first n characters. */
 const char *nsx_skip_chars(const char *s, size_t n);
 
-const char *nsx_file_name(const char *path); /* what follows its folders ... */
-const char *nsx_base_name(const char *path); /* ... those of this system     */
-/* Of a thread that bears its program's path, the file's name; else the name as it is:
- * "kworker/0:1" has no path.
+const char *nsx_file_name(const char *path); /* the part after the last folder, of any
+						system's path ... */
+const char *nsx_base_name(const char *path); /* ... and of a path of this system */
+/* The file name if a thread is named by its program's path, else the whole name:
+ * "kworker/0:1" is no path.
  */
 const char *nsx_thread_label(const char *name);
-/* Of ASCII, whatever the locale says. */
+/* ASCII digits only, in any locale. */
 static inline bool nsx_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
@@ -157,7 +158,7 @@ static inline bool nsx_is_letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 bool nsx_ends_with(const char *text, const char *end);
-/* Whether a name is shown like that: "#" stands for a number, or for itself. */
+/* Whether a name matches `shown`, in which "#" stands for a number or for itself. */
 bool nsx_is_shown_as(const char *name, const char *shown);
 bool nsx_is_one_of(const char *text, const char *const *list, size_t n);
 #define NSX_IS_ONE_OF(text, list) nsx_is_one_of(text, list, ARRAY_LEN(list))
@@ -173,8 +174,8 @@ static inline uint64_t nsx_hash_u64(uint64_t x)
 	return x ^ x >> 33;
 }
 
-/* Edits (one letter put in, out or changed) from the first na bytes of a to b;
- * SIZE_MAX where b has 64 bytes or more.
+/* Edit distance (letters inserted, deleted or changed) from the first na bytes of a to b;
+ * SIZE_MAX if b has 64 bytes or more.
  */
 size_t nsx_edits(const char *a, size_t na, const char *b);
 

@@ -1,9 +1,9 @@
-/* texts.c - texts, packed by what they share with plain ones before them.
+/* texts.c - packs texts by what they share with earlier plain ones.
  *
- * A packed text is a list of pieces, ended by a zero byte.  A piece begins with its
- * length: up to MOST_NEW its bytes follow; what is beyond MOST_NEW counts those of a
- * plain text, from WINDOW on, whose place follows.  After LONG_SEEN a byte says by how
- * much they are more.
+ * A packed text is a list of pieces, ended by a zero byte. A piece begins with its length
+ * byte. Up to MOST_NEW, that many new bytes follow. Beyond MOST_NEW it refers to a plain
+ * text: the byte counts its length from WINDOW on, and its place follows. After LONG_SEEN
+ * another byte adds to the length.
  */
 #include <endian.h>
 #include <stdlib.h>
@@ -12,18 +12,19 @@
 #include "base/texts.h"
 
 enum {
-	PLAIN = 64 * 1024, /* bytes, from which on texts are packed          */
+	PLAIN = 64 * 1024, /* bytes after which texts are packed             */
 	SLOTS = 1 << 15,
-	PLACE_BYTES = 3, /* of a piece: those of places before ...           */
-	END_OF_SEEN = 1 << 24, /* ... this one can be told                   */
-	WINDOW = 8, /* bytes that a piece of another text has at least       */
+	PLACE_BYTES = 3, /* of a reference to a place before ...             */
+	END_OF_SEEN = 1 << 24, /* ... this limit                             */
+	WINDOW = 8, /* least length of a referenced piece                    */
 	MOST_NEW = 127,
-	LONG_SEEN = UINT8_MAX, /* ... and how many that says by itself:      */
+	LONG_SEEN = UINT8_MAX, /* ... and the most that the length byte itself can
+				  tell:                                      */
 	LEAST_LONG = LONG_SEEN - MOST_NEW - 1 + WINDOW,
 	MOST_SEEN = LEAST_LONG + UINT8_MAX,
-	LONGEST = 4096, /* text that is packed                               */
-	WORD = 8, /* bytes that unpacking copies at a time: it reads and writes
-		     up to as many beyond a piece                            */
+	LONGEST = 4096, /* longest text that is packed                       */
+	WORD = 8, /* bytes that unpacking copies at a time; it may read and write
+		     that many beyond a piece                                */
 };
 _Static_assert(NSX_CHUNK > 3 * NSX_MAX_TEXT, "any text fits, repaired");
 
@@ -45,7 +46,7 @@ static const char *bytes_at(const struct nsx_texts *x, uint32_t at)
 	return x->chunk[at / NSX_CHUNK] + at % NSX_CHUNK;
 }
 
-/* Copies bytes, and a NUL behind them, to where no chunk ends between them. */
+/* Copies bytes and a NUL into a chunk that has room for all of them. */
 static int keep(struct nsx_texts *x, const char *bytes, size_t n,
 		uint32_t *ret_at, struct nsx_err *err)
 {
@@ -77,7 +78,7 @@ static uint32_t *slot_of(const struct nsx_texts *x, const char *window)
 	return &x->seen[nsx_hash_u64(w) % SLOTS];
 }
 
-/* Has pieces of plain bytes, n of them, found from now on. */
+/* Makes n plain bytes findable as pieces. */
 static void show(struct nsx_texts *x, uint32_t at, size_t n)
 {
 	const char *text = bytes_at(x, at);
@@ -99,7 +100,7 @@ static int start_packing(struct nsx_texts *x, struct nsx_err *err)
 	return 0;
 }
 
-/* The plain bytes like those of [p, end) that are found; returns how many. */
+/* Finds plain bytes equal to the beginning of [p, end); returns their number. */
 static size_t find_piece(const struct nsx_texts *x, const char *p,
 			 const char *end, uint32_t *ret_at)
 {
@@ -111,12 +112,12 @@ static size_t find_piece(const struct nsx_texts *x, const char *p,
 		return 0;
 	*ret_at = --at;
 	like = bytes_at(x, at);
-	/* not beyond its NUL, for p has none */
+	/* stops at the plain text's NUL, as p has none */
 	n = nsx_same_bytes(p, like, NSX_MIN(most, NSX_CHUNK - at % NSX_CHUNK));
 	return n < WINDOW ? 0 : n;
 }
 
-/* Compilers that know how few bytes these are make one slow instruction of memcpy. */
+/* Copies byte by byte: for such a small n compilers turn memcpy into a slow instruction. */
 static char *put(char *to, const char *p, size_t n)
 {
 	for (; n >= 8; n -= 8, p += 8, to += 8)
@@ -151,11 +152,11 @@ static char *put_seen(char *to, size_t n, uint32_t at)
 	return to + PLACE_BYTES;
 }
 
-/* At most half of the text: returns 0 where that is not enough. */
+/* Packs to at most half of the text's length; returns 0 where that fails. */
 static size_t pack(const struct nsx_texts *x, const char *text, size_t len,
 		   char packed[2 * LONGEST])
 {
-	const char *from = text, *end = text + len; /* from: not packed yet */
+	const char *from = text, *end = text + len; /* start of the bytes not packed yet */
 	char *to = packed;
 
 	for (const char *p = text; p < end;) {
@@ -208,7 +209,7 @@ int nsx_texts_add(struct nsx_texts *x, const char *text, size_t len,
 
 /* Reading packed ones -----------------------------------------------------------*/
 
-/* The next piece of a packed text; false: it has no more. */
+/* The next piece of a packed text; false at its end. */
 static bool next_piece(const struct nsx_texts *x, const char **p,
 		       const char **ret, size_t *ret_n)
 {

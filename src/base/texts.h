@@ -1,8 +1,8 @@
-/* texts.h - a great many texts in little memory.
+/* texts.h - many texts in little memory.
  *
- * The first are kept as they are. Of those after them, one that mostly repeats what
- * stands in others (names of kernels that were generated, with and without their
- * parameters) is packed: kept as pieces of those that are plain and what is new.
+ * The first texts are kept plain. A later one that mostly repeats others is packed: it is
+ * kept as references to pieces of plain texts and the new bytes between them. Names of
+ * generated kernels, with and without parameters, pack well.
  */
 #ifndef NSX_TEXTS_H
 #define NSX_TEXTS_H
@@ -13,20 +13,20 @@ struct nsx_buf;
 
 enum { NSX_MAX_CHUNKS = 2048, NSX_CHUNK = 1 << 20 };
 struct nsx_texts {
-	char *chunk[NSX_MAX_CHUNKS]; /* NSX_CHUNK bytes each: none ever moves */
-	uint32_t nchunks, used;	     /* used: of the last                    */
-	uint32_t *seen; /* by hash of eight bytes: where they stand in a plain
-			   text; NULL: nothing was packed yet                */
+	char *chunk[NSX_MAX_CHUNKS]; /* NSX_CHUNK bytes each, never moved */
+	uint32_t nchunks, used;	     /* used: bytes of the last chunk        */
+	uint32_t *seen; /* where eight bytes stand in a plain text, by their hash;
+			   NULL: nothing was packed yet                      */
 };
 
 void nsx_texts_done(struct nsx_texts *x);
-/* Only plain ones are added from now on: what finds pieces is given back. */
+/* Frees what finds pieces; from now on only plain texts can be added. */
 void nsx_texts_close(struct nsx_texts *x);
 
-/* Where it is kept then: a number whose lowest bit tells whether it is packed. */
+/* Adds a text. *ret is where it is kept; its lowest bit tells whether it is packed. */
 int nsx_texts_add(struct nsx_texts *x, const char *text, size_t len,
 		  uint32_t *ret, struct nsx_err *err) NSX_CHECKED;
-/* The same for a text that is read as it is. */
+/* Adds a text that must be readable in place. */
 int nsx_texts_add_plain(struct nsx_texts *x, const char *text, size_t len,
 			uint32_t *ret, struct nsx_err *err) NSX_CHECKED;
 
@@ -34,7 +34,7 @@ static inline bool nsx_texts_is_packed(uint32_t at)
 {
 	return at & 1;
 }
-/* A plain text, NUL-terminated, or the bytes of a packed one. */
+/* The bytes of a text; NUL-terminated if it is plain. */
 static inline const char *nsx_texts_bytes(const struct nsx_texts *x, uint32_t at)
 {
 	return x->chunk[at / 2 / NSX_CHUNK] + at / 2 % NSX_CHUNK;
