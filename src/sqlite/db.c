@@ -1,8 +1,7 @@
 /* db.c - the only file that includes sqlite3.h.
  *
- * Opening is in two steps: sniff.c opens the file and tells of what kind it is,
- * without SQLite, which then reads it by its descriptor, with every defence that it
- * offers against a database written by somebody else.
+ * sniff.c first opens the file and finds out its kind without SQLite. SQLite then reads
+ * that file descriptor, with all its defences against a database written by others.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -19,14 +18,14 @@
 #include "sqlite/source.h"
 
 struct nsx_db {
-	sqlite3 *handle; /* NULL: a clone that was not used yet */
+	sqlite3 *handle; /* NULL: a clone not used yet */
 	int fd; /* the file; -1: in memory, or closed */
-	bool is_clone; /* then the file is another's */
+	bool is_clone; /* fd belongs to the original */
 	struct nsx_arena *arena;
 	const char *path;
 	int64_t size;
 	const char *warning, *note;
-	struct stat opened; /* the file as it was found */
+	struct stat opened; /* state of the file when opened */
 	bool is_lenient;
 	struct nsx_table_info *tables;
 	size_t ntables;
@@ -37,9 +36,9 @@ struct nsx_db {
 	} guard;
 	struct nsx_pagefile *pages; /* opened by the first scan */
 	bool no_pages;
-	struct nsx_source own; /* of the one that was made of a source       */
+	struct nsx_source own; /* of the database made from a source         */
 	const struct nsx_source *source;
-	enum fill { EMPTY, WANTED, FILLED } *fill; /* by table of source      */
+	enum fill { EMPTY, WANTED, FILLED } *fill; /* by index of the table   */
 	bool is_filling;
 };
 
@@ -95,7 +94,7 @@ bool nsx_db_has_changed(const struct nsx_db *db)
 	const struct stat *then = &db->opened;
 	struct stat now;
 
-	/* One that is gone was read to its end, or reading it has failed. */
+	/* A file that was deleted is fine: it was read to its end, or reading it has failed. */
 	return !stat(db->path, &now) &&
 	       (now.st_dev != then->st_dev || now.st_ino != then->st_ino ||
 		now.st_size != then->st_size ||
@@ -141,9 +140,7 @@ void nsx_sql_name(struct nsx_buf *b, const char *name)
 	nsx_buf_adds(b, "\"");
 }
 
-/* SQLite has no code for names that it does not know, nor for functions that are
- * not allowed.
- */
+/* SQLite has no result codes of its own for unknown names and forbidden functions. */
 static enum nsx_rc rc_of(const char *message)
 {
 	return !strncmp(message, "no such ", 8) ? NSX_E_NAME :
@@ -151,7 +148,7 @@ static enum nsx_rc rc_of(const char *message)
 							NSX_E_DB;
 }
 
-/* SQLite's code as one of ours. */
+/* Translates SQLite's result code. */
 static int fail_db(struct nsx_err *err, sqlite3 *handle, const char *what,
 		   const char *subject)
 {
@@ -178,7 +175,7 @@ static int fail_db(struct nsx_err *err, sqlite3 *handle, const char *what,
 	}
 }
 
-/* Every 10 000 virtual-machine steps: ends a statement when interrupted. */
+/* Called every 10 000 virtual-machine steps; ends a statement when interrupted. */
 static int on_progress(void *unused NSX_UNUSED)
 {
 	return nsx_stop_flag;
@@ -195,8 +192,8 @@ static void set_limits(sqlite3 *h)
 	sqlite3_limit(h, SQLITE_LIMIT_WORKER_THREADS, 0);
 }
 
-/* SQLite opens no file that is shorter than its header says, and none with a
- * table whose definition it cannot read; so it does.
+/* By default SQLite refuses files that are shorter than their header says, and files with
+ * one unreadable table definition.
  */
 static void be_lenient(sqlite3 *h)
 {
@@ -223,9 +220,9 @@ static void defend(sqlite3 *h)
 
 /* A file by its descriptor ---------------------------------------------------*/
 
-/* SQLite opens files by name, and looks for others beside them.  This one it reads by
- * the descriptor that was opened first, whose number is the name: it is then the file
- * that was judged, whatever the path leads to now.  Nothing is written or locked.
+/* SQLite opens files by name. This VFS makes it use the descriptor that sniff.c has opened
+ * and checked, whatever the path leads to now; the file name is the descriptor's number.
+ * Nothing is written or locked.
  */
 struct file {
 	sqlite3_file base;
@@ -311,7 +308,7 @@ static int keep_name(sqlite3_vfs *vfs NSX_UNUSED, const char *name, int n, char 
 
 #define VFS "nsx"
 
-/* Clocks and random bytes are those of the usual one. */
+/* Uses clocks and random bytes of the default VFS. */
 static void add_vfs(void)
 {
 	static sqlite3_vfs vfs;
@@ -359,8 +356,8 @@ static const char *column_text(sqlite3_stmt *s, int col, struct nsx_arena *a)
 	return t ? nsx_arena_strdup(a, t) : "";
 }
 
-/* Whether the primary key of t is an index: then it is not the row id. So it
- * is with INTEGER PRIMARY KEY DESC.
+/* Whether the primary key of t has an index of its own, and is not the row id; INTEGER
+ * PRIMARY KEY DESC has one.
  */
 static int has_key_index(struct nsx_db *db, const struct nsx_table_info *t,
 			 bool *ret, struct nsx_err *err)
@@ -434,8 +431,8 @@ static enum nsx_table_kind kind_of(const char *type, uint32_t root_page,
 		return NSX_TK_VIEW;
 	if (!root_page)
 		return NSX_TK_VIRTUAL;
-	/* May be a false alarm from a name or comment: SQLite reads it either
-	 * way, the page decoder must not.
+	/* A name or comment may cause a false alarm. That is harmless, as SQLite then reads
+	 * the table; the page decoder cannot read tables without row ids.
 	 */
 	return strcasestr(sql, "WITHOUT") && strcasestr(sql, "ROWID") ?
 		       NSX_TK_NO_ROWID : NSX_TK_PLAIN;
@@ -470,7 +467,7 @@ static int read_catalogue(struct nsx_db *db, struct nsx_err *err)
 							  db->arena))});
 	}
 	if (rc == NSX_E_DATA && db->is_lenient)
-		rc = 0; /* so many are there */
+		rc = 0; /* the tables listed so far remain */
 	if (rc >= 0) {
 		db->tables = nsx_arena_get(db->arena, (n + 1) * sizeof(*list));
 		if (n)
@@ -480,14 +477,14 @@ static int read_catalogue(struct nsx_db *db, struct nsx_err *err)
 	free(list);
 	for (size_t i = 0; rc >= 0 && i < n; i++) {
 		rc = read_columns(db, &db->tables[i], err);
-		/* A view that cannot be resolved is no reason to stop. */
+		/* A view that cannot be resolved is skipped. */
 		if (rc == NSX_E_DB && !nsx_is_readable(&db->tables[i]))
 			rc = 0;
 	}
 	return rc < 0 ? nsx_wrap(err, "cannot read '%s'", db->path) : 0;
 }
 
-/* The tables of a damaged file that can be found. */
+/* Lists the tables that can still be found in a damaged file. */
 static int read_remains(struct nsx_db *db, struct nsx_err *err)
 {
 	struct nsx_err damage = *err;
@@ -525,7 +522,7 @@ const struct nsx_pagefile *nsx_db_pages(struct nsx_db *db)
 
 /* Databases in memory -------------------------------------------------------*/
 
-/* image NULL: an empty one, to be written. */
+/* image NULL: a new, writable database. */
 static int open_memory_handle(const void *image, size_t n, const char *name,
 			      sqlite3 **ret, struct nsx_err *err)
 {
@@ -539,7 +536,7 @@ static int open_memory_handle(const void *image, size_t n, const char *name,
 	rc = sqlite3_open_v2(":memory:", &h,
 			     SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
 				     SQLITE_OPEN_NOMUTEX, NULL);
-	/* SQLite does not write to a database that is read-only. */
+	/* SQLite does not write to a read-only database. */
 	if (!rc)
 		rc = sqlite3_deserialize(h, "main", (void *)image,
 					 (sqlite3_int64)n, (sqlite3_int64)n,
@@ -694,7 +691,7 @@ int64_t nsx_source_rows(const struct nsx_source *s, size_t table)
 static int authorise(void *arg, int action, const char *table, const char *what,
 		     const char *schema, const char *view);
 
-/* Its tables, which are empty until they are read. */
+/* Creates the source's tables, empty until they are read. */
 static int open_source(struct nsx_db *db, struct nsx_err *err)
 {
 	const struct nsx_source *s = db->source;
@@ -721,7 +718,7 @@ static int open_source(struct nsx_db *db, struct nsx_err *err)
 	return rc;
 }
 
-/* Most clones read pages and never need SQLite, which parses the catalogue for
+/* Opens SQLite on demand: most clones only read pages, and SQLite parses the catalogue for
  * every connection.
  */
 static int need_handle(struct nsx_db *db, struct nsx_err *err)
@@ -746,7 +743,7 @@ static int insert_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v
 			    sqlite3_bind_parameter_count(insert->handle), err);
 }
 
-/* What of a damaged table can be read. */
+/* Copies the readable rows of a damaged table. */
 static int copy_rows(struct nsx_db *db, const struct nsx_table_info *t,
 		     struct nsx_err *err)
 {
@@ -770,7 +767,7 @@ static int copy_rows(struct nsx_db *db, const struct nsx_table_info *t,
 	return rc == NSX_E_DATA ? 0 : rc;
 }
 
-/* Fills what the statements prepared so far read. */
+/* Fills the source tables that the statements prepared so far read. */
 static int fill_wanted(struct nsx_db *db, struct nsx_err *err)
 {
 	size_t n = db->source && !db->is_filling ? db->source->ntables : 0;
@@ -804,7 +801,7 @@ int nsx_db_fill(struct nsx_db *db, struct nsx_err *err)
 	return fill_wanted(db, err);
 }
 
-/* Before each statement runs, what it reads is there. */
+/* Runs the statements one by one, so that source tables are filled before each. */
 static int exec_each(struct nsx_db *db, const char *sql, struct nsx_err *err)
 {
 	int rc = 0;
@@ -834,7 +831,7 @@ int nsx_db_exec(struct nsx_db *db, const char *sql, struct nsx_err *err)
 	return 0;
 }
 
-/* Of the user's own SQL only, which the guard is for, a name can be wrong. */
+/* Only guarded SQL is the user's own, and can have a wrong name. */
 static int fail_prepare(struct nsx_db *db, const char *sql, struct nsx_err *err)
 {
 	fail_db(err, db->handle, "cannot prepare", sql);

@@ -1,10 +1,9 @@
-/* db.h - a trace database, opened read-only and defensively; and databases in
- * memory, which are ours.
+/* db.h - a trace database, opened read-only and defensively; and databases in memory, which
+ * are ours.
  *
- * The file is opened immutable: SQLite takes no lock, writes no journal and
- * creates nothing beside it, whatever its journal mode.  What looks like a
- * table but is a view, a virtual table or has generated columns is listed as
- * such and never read as a table.  Only db.c includes sqlite3.h.
+ * The file is opened immutable: SQLite takes no lock, writes no journal and creates nothing
+ * beside it, whatever its journal mode. Views, virtual tables and tables with generated
+ * columns are listed as such and never read as tables. Only db.c includes sqlite3.h.
  */
 #ifndef NSX_DB_H
 #define NSX_DB_H
@@ -24,7 +23,7 @@ struct nsx_column {
 enum nsx_table_kind { /* only the first two are read */
 	NSX_TK_PLAIN, NSX_TK_NO_ROWID, NSX_TK_VIEW, NSX_TK_VIRTUAL,
 	NSX_TK_GENERATED, /* has generated columns                    */
-	NSX_TK_DAMAGED,	  /* its definition is                        */
+	NSX_TK_DAMAGED,	  /* its definition is damaged                */
 };
 extern const char *const nsx_table_kinds[]; /* "table", "view", ...   */
 struct nsx_table_info {
@@ -45,40 +44,40 @@ static inline bool nsx_is_readable(const struct nsx_table_info *t)
 int nsx_db_open(const char *path, struct nsx_db **ret, struct nsx_err *err);
 void nsx_db_close(struct nsx_db *db); /* NULL is fine */
 
-/* Databases in memory: for files of our own (digests) that are made here and
- * travel as one block of bytes.  All defences of nsx_db_open hold for an image
- * that comes from elsewhere; name stands for it in messages.
+/* Databases in memory, for our own files (digests): they are made here and travel as one
+ * block of bytes. An image from elsewhere is opened with all defences of nsx_db_open;
+ * messages call it by `name`.
  */
 
-/* An empty one that can be written. Owner: the caller, nsx_db_close. */
+/* A new, empty, writable database. Owner: the caller, nsx_db_close. */
 int nsx_db_new(struct nsx_db **ret, struct nsx_err *err) NSX_CHECKED;
-/* Its bytes: the same statements give the same ones with one SQLite version.
- * Borrowed until the next statement.
+/* The bytes of the database: the same statements give the same bytes with one SQLite
+ * version. Borrowed until the next statement.
  */
 int nsx_db_image(struct nsx_db *db, const void **ret, size_t *ret_n,
 		 struct nsx_err *err) NSX_CHECKED;
-/* Reads an image, which must stay where it is until nsx_db_close. Errors:
- * NSX_E_SCHEMA, NSX_E_DATA.
+/* Opens an image, which must stay in place until nsx_db_close. Errors: NSX_E_SCHEMA,
+ * NSX_E_DATA.
  */
 int nsx_db_open_image(const void *image, size_t n, const char *name,
 		      struct nsx_db **ret, struct nsx_err *err) NSX_CHECKED;
 
-/* One more connection to the same file, for another thread, opened when it is
- * first used; it has no table list and no views. Owner: the caller.
+/* Another connection to the same file, for another thread. It is opened at its first use,
+ * and has no table list and no views. Owner: the caller.
  */
 struct nsx_db *nsx_db_clone(const struct nsx_db *db);
 
-/* From now on scans of db go through SQLite only: for comparing. */
+/* From now on scans of db use SQLite only, to compare backends. */
 void nsx_db_force_sqlite(struct nsx_db *db);
 
-/* The file as numbered pages (page_file.h), for the page backend of scan.h;
- * NULL where the file is better left to SQLite.  Owner: db.
+/* The file as numbered pages (page_file.h), for the page backend of scan.h; NULL where
+ * SQLite must read the file. Owner: db.
  */
 struct nsx_pagefile;
 const struct nsx_pagefile *nsx_db_pages(struct nsx_db *db);
 
-/* Whether the file is no longer the one that was opened: written to, cut, or
- * replaced. What was read may then belong to both.
+/* Whether the file was written to, cut or replaced since it was opened. What was read may
+ * then mix both states.
  */
 bool nsx_db_has_changed(const struct nsx_db *db);
 #define NSX_CHANGED                                                            \
@@ -92,16 +91,16 @@ const char *nsx_db_sqlite_version(void);
 /* Everything in the catalogue, in catalogue order. */
 const struct nsx_table_info *nsx_db_tables(const struct nsx_db *db,
 					   size_t *ret_n);
-/* Exact name, then ignoring case; NULL if there is none. */
+/* Finds a table by its exact name, else ignoring case; NULL if there is none. */
 const struct nsx_table_info *nsx_db_table(const struct nsx_db *db,
 					  const char *name);
 int nsx_column_find(const struct nsx_table_info *t, const char *name);
 
-/* What a reader should know of the file itself: a pending journal or WAL
- * that was not applied, pages missing at the end. NULL if nothing.
+/* A warning about the file itself: a pending journal or WAL that was not applied, or pages
+ * missing at the end. NULL if there is none.
  */
 const char *nsx_db_warning(const struct nsx_db *db);
-/* What a sound file has that is not known here, so was not read. NULL if nothing. */
+/* What a sound file holds that this program does not know, and did not read. NULL if nothing. */
 const char *nsx_db_note(const struct nsx_db *db);
 
 /* Statements -----------------------------------------------------------*/
@@ -110,22 +109,22 @@ struct nsx_stmt;
 int nsx_db_exec(struct nsx_db *db, const char *sql, struct nsx_err *err);
 int nsx_db_prepare(struct nsx_db *db, const char *sql, struct nsx_stmt **ret,
 		   struct nsx_err *err) NSX_CHECKED;
-/* Of head, a name from the file, and tail. */
+/* Prepares head, a quoted name from the file, and tail as one statement. */
 int nsx_db_prepare_on(struct nsx_db *db, const char *head, const char *name,
 		      const char *tail, struct nsx_stmt **ret,
 		      struct nsx_err *err) NSX_CHECKED;
 void nsx_stmt_done(struct nsx_stmt **s); /* for NSX_AT_EXIT; NULL is fine */
 
-/* 1 a row, 0 the end, negative a failure. */
+/* Returns 1 for a row, 0 at the end, negative for a failure. */
 int nsx_step(struct nsx_stmt *s, struct nsx_err *err) NSX_CHECKED;
 int nsx_stmt_columns(struct nsx_stmt *s);
 const char *nsx_stmt_column_name(struct nsx_stmt *s, int col);
 
-/* For statements that somebody else wrote: from now on only SELECT, over tables
- * and columns that may_read allows, with functions that only compute, and with
- * max_bytes of memory more than is held now, in this whole process.  It ends no
- * statement: a single step may take for ever, so run them in a child (base/child.h).
- * Errors of nsx_step and nsx_db_prepare then: NSX_E_DENIED, NSX_E_NAME, NSX_E_NOMEM.
+/* Makes db safe for statements of others. From now on only SELECT is allowed, on tables and
+ * columns that may_read allows, with functions that only compute, and the process may
+ * allocate at most max_bytes more through SQLite. There is no time limit, and a single step
+ * may take forever: run them in a child (base/child.h). Errors of nsx_step and
+ * nsx_db_prepare then: NSX_E_DENIED, NSX_E_NAME, NSX_E_NOMEM.
  */
 void nsx_db_guard(struct nsx_db *db,
 		  bool (*may_read)(void *ctx, const char *table,
@@ -144,14 +143,12 @@ struct nsx_val { /* a cell as stored; text is borrowed until the next row */
 	} u;
 };
 void nsx_read_val(struct nsx_stmt *s, int col, struct nsx_val *ret);
-/* The number in the first cell of a statement's first row; `absent` where there is
- * none.
- */
+/* The number in the first cell of a statement's first row; `absent` if there is no row. */
 int nsx_db_number(struct nsx_db *db, const char *sql, int64_t absent,
 		  int64_t *ret, struct nsx_err *err) NSX_CHECKED;
 
-/* Runs a statement without rows (an INSERT) with these values for its
- * parameters, and makes it ready for the next.
+/* Runs a statement without rows (an INSERT) with n parameter values, and resets it for the
+ * next.
  */
 int nsx_run_with(struct nsx_stmt *s, const struct nsx_val *v, int n,
 		 struct nsx_err *err) NSX_CHECKED;
@@ -164,13 +161,13 @@ static inline struct nsx_val nsx_val_blob(const void *p, size_t n)
 {
 	return (struct nsx_val){NSX_V_BLOB, (uint32_t)n, {.p = p}};
 }
-static inline struct nsx_val nsx_val_str(const char *s) /* NULL: null */
+static inline struct nsx_val nsx_val_str(const char *s) /* NULL gives a null */
 {
 	return s ? (struct nsx_val){NSX_V_TEXT, (uint32_t)strlen(s), {.p = s}} :
 		   (struct nsx_val){NSX_V_NULL, 0, {0}};
 }
 
-/* SQL identifier in double quotes, for names from the file. */
+/* Appends a name from the file as an SQL identifier in double quotes. */
 void nsx_sql_name(struct nsx_buf *b, const char *name);
 
 #endif

@@ -1,9 +1,8 @@
 /* page.c - plans parts of leaf pages, and reads them in batches.
  *
- * A part is a range of leaves, so parts are of about equal bytes.  How many
- * rows they have is counted only when somebody asks, all parts side by side:
- * that reads the head of every leaf, which a fold over a huge table need not
- * pay.
+ * A part is a range of leaves, so parts have about equal bytes. Their rows are counted only
+ * on demand, all parts side by side: counting reads the head of every leaf, which a scan
+ * that only sums up a huge table can avoid.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -20,8 +19,8 @@
 #define BLOCK_BYTES  ((size_t)64 * 1024)
 #define AHEAD_CHUNK  ((size_t)512 * 1024)
 #define AHEAD_CHUNKS 8
-#define ASK_GAP	     8 /* between pages asked for in one go             */
-#define MAX_GAP	     2 /* reading a page in vain is cheaper than a call */
+#define ASK_GAP	     8 /* largest gap between pages of one request      */
+#define MAX_GAP	     2 /* reading two unneeded pages is cheaper than a call */
 
 struct nsx_pagescan {
 	const struct nsx_pagefile *f;
@@ -32,7 +31,7 @@ struct nsx_pagescan {
 	unsigned most_parts, nparts;
 	pthread_mutex_t lock; /* guards the rest */
 	bool is_counted;
-	struct nsx_err count_err; /* why that failed */
+	struct nsx_err count_err; /* why counting failed */
 	size_t rows[NSX_MAX_THREADS];
 };
 
@@ -41,9 +40,9 @@ struct batch {
 	uint8_t *bytes;
 	size_t room;	/* pages */
 	uint32_t first; /* page number */
-	size_t n;	/* pages that are there */
-	bool is_cold;	/* the disk was needed before */
-	size_t asked;	/* leaves before this one were asked for */
+	size_t n;	/* pages read */
+	bool is_cold;	/* the last read went to disk */
+	size_t asked;	/* leaves before this one have been requested */
 };
 
 /* Planning ---------------------------------------------------------------*/
@@ -130,7 +129,7 @@ size_t nsx_pagescan_first_block(const struct nsx_pagescan *s, unsigned part)
 	return (size_t)((unsigned __int128)n * part / s->nparts);
 }
 
-/* The leaf at which a part begins: a part is whole blocks. */
+/* The first leaf of a part; parts consist of whole blocks. */
 static size_t part_begin(const struct nsx_pagescan *s, unsigned part)
 {
 	return NSX_MIN(nsx_pagescan_first_block(s, part) * leaves_a_block(s),
@@ -138,9 +137,8 @@ static size_t part_begin(const struct nsx_pagescan *s, unsigned part)
 }
 
 /* Batches ----------------------------------------------------------------*/
-/* Asks the kernel for the leaves that will be wanted soon. Its own read-ahead
- * does not suffice: threads share the file descriptor, and other tables lie
- * between the pages of this one.
+/* Asks the kernel for the next leaves. Its own read-ahead does not suffice: threads share
+ * the file descriptor, and pages of other tables lie between.
  */
 static void read_ahead(const struct nsx_pagescan *s, struct batch *b, size_t i,
 		       size_t end)
@@ -162,7 +160,7 @@ static void read_ahead(const struct nsx_pagescan *s, struct batch *b, size_t i,
 	}
 }
 
-/* Reads the pages from leaf i on that follow each other in the file. */
+/* Reads the pages from leaf i on that are consecutive in the file. */
 static int fill_batch(const struct nsx_pagescan *s, struct batch *b, size_t i,
 		      size_t end, struct nsx_err *err)
 {
@@ -196,7 +194,7 @@ static int fill_batch(const struct nsx_pagescan *s, struct batch *b, size_t i,
 	return 0;
 }
 
-/* Leaf i in memory, NULL for a failure. Owner: the batch, until the next. */
+/* The page of leaf i, NULL for a failure. Owner: the batch, until the next call. */
 static const uint8_t *get_leaf(const struct nsx_pagescan *s, struct batch *b,
 			       size_t i, size_t end, struct nsx_err *err)
 {
@@ -225,7 +223,7 @@ static bool is_leaf(const struct nsx_pagescan *s, const uint8_t *page)
 	       nsx_page_cells(page) <= s->f->usable / 2;
 }
 
-/* Up to the first page that is no good: there the run will end, too. */
+/* Counts up to the first bad page, where the scan will end, too. */
 static int count_part(void *ctx, size_t part, struct nsx_err *err)
 {
 	struct nsx_pagescan *s = ctx;
@@ -263,8 +261,8 @@ size_t nsx_pagescan_rows(struct nsx_pagescan *s, unsigned part)
 }
 
 /* Reading ----------------------------------------------------------------*/
-/* What a reader may have made room for: a file that is written to while it is
- * read must not give more.  Errors: that of counting.
+/* The rows for which a reader may have allocated room: a file that grows meanwhile must not
+ * deliver more. Errors: that of counting.
  */
 static int rows_promised(struct nsx_pagescan *s, unsigned part, size_t *ret,
 			 struct nsx_err *err)
@@ -290,8 +288,8 @@ static int take_from(const struct nsx_pagescan *s, const uint8_t *page,
 	return 0;
 }
 
-/* Leaves from i on, the first of a block or the end, up to *ret: those of blocks
- * that are wanted and neighbours.
+/* The first leaf from i on (the start of a block, or the end) whose block is wanted; *ret
+ * is the end of the wanted blocks that follow it without a gap.
  */
 static size_t next_wanted(const struct nsx_pagescan *s,
 			  const struct nsx_choice *choice, void *ctx, size_t i,

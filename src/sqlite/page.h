@@ -6,8 +6,8 @@
 
 struct nsx_pagescan;
 
-/* As nsx_scan_open, but *ret is NULL where the file or the table is not for
- * this backend.  Damage is no error here: the scan ends at it.
+/* Like nsx_scan_open, but *ret is NULL where this backend cannot read the file or table.
+ * Damage is no error here: the scan ends at it.
  */
 int nsx_pagescan_open(struct nsx_db *db, const struct nsx_table_info *t,
 		      const char *const *columns, unsigned ncolumns,

@@ -8,17 +8,17 @@ struct nsx_chain {
 	const struct nsx_pagefile *f;
 	const char *table;
 	uint8_t *page;	     /* one page; lent by the user of the chain       */
-	uint32_t *left;	     /* pages that may still be read; shared by chains,
-				so that loops in the file end                 */
+	uint32_t *left;	     /* pages that may still be read; shared by all chains,
+				which ends loops                              */
 	uint32_t next;	     /* page after the one in the buffer              */
 	uint64_t begin, end; /* bytes of the record in the buffer */
 };
 
-/* The chain at page `first`, which holds the record from byte `at` on. */
+/* Begins the chain at page `first`, which holds the record from byte `at` on. */
 void nsx_chain_start(struct nsx_chain *c, uint32_t first, uint64_t at);
 
-/* Copies n bytes from byte `from` of the record on; `from` never goes back
- * behind the end of the last copy.  Errors: NSX_E_DATA, NSX_E_IO.
+/* Copies n bytes from byte `from` of the record; `from` must not lie before the end of the
+ * last copy. Errors: NSX_E_DATA, NSX_E_IO.
  */
 int nsx_chain_copy(struct nsx_chain *c, uint64_t from, void *dst, size_t n,
 		   struct nsx_err *err);

@@ -1,4 +1,4 @@
-/* page_file.c - the file header, and pread. */
+/* page_file.c - checks the file header; reads pages with pread. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -12,12 +12,12 @@
 #define HEADER	  100
 #define LOCK_BYTE UINT32_C(0x40000000)
 
-/* Offsets in the header, and what must stand there. */
+/* Offsets in the header, and the values required there. */
 enum {
 	AT_PAGE_SIZE = 16,
 	AT_READ_VERSION = 19,
 	AT_RESERVED = 20,
-	AT_FRACTIONS = 21, /* 64, 32, 32 */
+	AT_FRACTIONS = 21, /* must be 64, 32, 32 */
 	AT_CHANGES = 24,
 	AT_NPAGES = 28,
 	AT_FORMAT = 44,
@@ -29,8 +29,8 @@ enum {
 	MIN_USABLE = 480,
 };
 
-/* SQLite's rule: the count in the header holds if the change counter does,
- * else the size of the file.  Never more than is there.
+/* As in SQLite, the count in the header is valid if the change counter matches, else the
+ * file size decides. Never more than the pages in the file.
  */
 static uint32_t count_pages(const uint8_t *h, int64_t size, uint32_t page_size)
 {

@@ -1,16 +1,16 @@
 /* page_file.h - a SQLite file as numbered pages, read with pread.
  *
- * Never mapped: mapped pages would count as resident memory, and a file cut
- * while it is read would raise SIGBUS.  Nothing read is trusted: a caller
- * sees a page only if the file holds all of it, and checks its content.
+ * The file is not mapped: mapped pages would count as resident memory, and a file cut while
+ * it is read would raise SIGBUS. Nothing read is trusted: a caller gets a page only if the
+ * file holds all of it, and checks its content.
  */
 #ifndef NSX_PAGE_FILE_H
 #define NSX_PAGE_FILE_H
 
 #include "base/err.h"
 
-/* Readers take up to 8 bytes at any offset inside a page, and a varint may
- * start on its last byte: every page buffer has this many bytes to spare.
+/* Page buffers have this many spare bytes: readers load up to 8 bytes at any offset, and a
+ * varint may start on a page's last byte.
  */
 #define NSX_PAGE_SLACK 64
 
@@ -18,38 +18,38 @@ struct nsx_pagefile {
 	int fd;
 	uint32_t page_size;
 	uint32_t usable;    /* page_size less the reserved tail */
-	uint32_t npages;    /* whole pages that are there       */
-	uint32_t lock_page; /* never holds data                 */
+	uint32_t npages;    /* whole pages in the file          */
+	uint32_t lock_page; /* page without data                */
 };
 
-/* The file that is open as fd, for reading by page, or NULL where that is better
- * left to SQLite: size differs from `size`, a log or journal lies beside path, not
- * UTF-8, a header out of the ordinary.  fd is borrowed.  Owner: nsx_pagefile_close.
+/* Reads the open file fd by page. NULL where SQLite must read it: its size differs from
+ * `size`, a log or journal lies beside path, it is not UTF-8, or its header is unusual. fd
+ * is borrowed. Owner: nsx_pagefile_close.
  */
 struct nsx_pagefile *nsx_pagefile_open(int fd, const char *path, int64_t size);
 void nsx_pagefile_close(struct nsx_pagefile *f); /* NULL is fine */
 
-/* Reads n bytes from offset `at` of page `page` on, which may reach over the
- * pages after it.  Returns how many are there, -1 for a failure (errno).
+/* Reads n bytes from offset `at` of a page, possibly into the following pages. Returns the
+ * number of bytes read, -1 for a failure (errno).
  */
 int64_t nsx_pagefile_read(const struct nsx_pagefile *f, uint32_t page,
 			  uint32_t at, void *buf, size_t n);
 
-/* The same for what the kernel has in memory: true if that was all of it. */
+/* Reads only from the kernel's page cache; true if all n bytes were there. */
 bool nsx_pagefile_read_cached(const struct nsx_pagefile *f, uint32_t page,
 			      void *buf, size_t n);
 
 /* Asks the kernel to read n pages soon. */
 void nsx_pagefile_ask(const struct nsx_pagefile *f, uint32_t page, uint32_t n);
 
-/* Why page cannot be part of a table, NULL if it can. */
+/* The reason why a page cannot be part of a table; NULL if it can. */
 const char *nsx_page_impossible(const struct nsx_pagefile *f, uint32_t page);
 
-/* "cannot read table 'T': page N is damaged: WHY" */
+/* Fails with "cannot read table 'T': page N is damaged: WHY". */
 int nsx_page_damaged(struct nsx_err *err, const char *table, uint32_t page,
 		     const char *why);
 
-/* Reads page whole. Errors: NSX_E_DATA, or NSX_E_IO where the disk fails. */
+/* Reads a whole page. Errors: NSX_E_DATA, or NSX_E_IO where the disk fails. */
 int nsx_page_get(const struct nsx_pagefile *f, const char *table, uint32_t page,
 		 uint8_t *buf, struct nsx_err *err);
 
@@ -67,7 +67,7 @@ static inline uint32_t nsx_be32(const uint8_t *p)
 	       (uint32_t)p[2] << 8 | p[3];
 }
 
-/* Cells a page claims to have; at most 65535. */
+/* The number of cells that a page claims to have; at most 65535. */
 static inline unsigned nsx_page_cells(const uint8_t *page)
 {
 	return nsx_be16(page + 3);

@@ -1,4 +1,4 @@
-/* page_near.c - looks at some leaves to leave out those far from a time. */
+/* page_near.c - samples leaves to leave out those far from a time window. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,13 +6,13 @@
 #include "sqlite/page_record.h"
 
 enum {
-	FEWEST = 256, /* leaves; fewer are read sooner than looked at         */
-	STEPS = 8,    /* one step back in so many: rows are not in order      */
+	FEWEST = 256, /* with fewer leaves, sampling costs more than it saves */
+	STEPS = 8,    /* if one step in so many goes back, rows are not in order */
 };
 
 struct look {
 	size_t leaf;
-	int64_t least, most; /* of its rows                                  */
+	int64_t least, most; /* over its rows                                */
 };
 
 static int take_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
@@ -27,7 +27,7 @@ static int take_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 	return 0;
 }
 
-/* False: it cannot be told when these rows are. */
+/* False if the times of these rows are not known. */
 static bool look_at(const struct nsx_pagefile *f, const char *table,
 		    const struct nsx_leaves *leaves, struct nsx_decoder *d,
 		    uint8_t *page, struct look *v, size_t n)
@@ -49,7 +49,7 @@ static bool look_at(const struct nsx_pagefile *f, const char *table,
 	return nback * STEPS < n;
 }
 
-/* Whether leaves between the two hold nothing of [from, to), if rows are in order. */
+/* Whether the leaves between a and b hold nothing of [from, to), if rows are in order. */
 static bool is_far(const struct look *a, const struct look *b, int64_t from,
 		   int64_t to)
 {
@@ -74,7 +74,9 @@ static void keep_near(struct nsx_leaves *leaves, const struct look *v, size_t n,
 	leaves->n = kept;
 }
 
-/* Without gaps: from the first leaf that may be near to the last; else the last leaf. */
+/* Keeps all leaves from the first to the last that may hold rows of [from, to); if none
+ * may, only the last leaf.
+ */
 static void keep_run(struct nsx_leaves *leaves, const struct look *v, size_t n,
 		     int64_t from, int64_t to)
 {

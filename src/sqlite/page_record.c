@@ -1,16 +1,14 @@
-/* page_record.c - cells of a leaf page, decoded in place.
+/* page_record.c - decodes cells of a leaf page in place.
  *
- * The head of a record says type and length of every column, so finding the
- * tenth column means adding up ten lengths.  A row of a trace often has the
- * head of the row before it, or of one not long ago: what was worked out for a
- * head is kept with its bytes (a shape), and the next record is compared with
- * that first, then with the shape that is kept where its own head belongs.
- * NULL and all integers go one way without branches on the type, because types
- * vary from row to row and a mispredicted branch costs more than the load.
+ * The header of a record gives type and length of every column, so finding the tenth column
+ * means adding up ten lengths. Records of a trace often repeat a recent header. The result
+ * for a header is therefore cached with its bytes as a shape; the next record is compared
+ * with the last shape, then with the shape in the hash slot of its header. NULL and all
+ * integers are decoded without branches on the type, because types vary from row to row and
+ * a mispredicted branch costs more than the load.
  *
- * Reading 8 bytes at any place of a page, and a varint at its end, is allowed
- * (NSX_PAGE_SLACK); what was read is believed only once it is known to lie in
- * the cell.
+ * Loads of 8 bytes anywhere in a page, and of a varint at its end, are allowed
+ * (NSX_PAGE_SLACK); a value is used only once it is known to lie in the cell.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +17,8 @@
 
 #define LEAF_HEADER   8
 #define MIN_LEAF_CELL 4
-#define HEAD_WORDS    16    /* longest head that is kept, in 8 bytes */
-#define MAX_HEAD      98307 /* as in SQLite */
+#define HEAD_WORDS    16    /* longest cached header, in units of 8 bytes */
+#define MAX_HEAD      98307 /* SQLite's limit */
 #define KEEP_BIG      ((size_t)1 << 20)
 #define SHAPE_BITS    5
 #define NSHAPES	      (1 << SHAPE_BITS)
@@ -36,17 +34,17 @@ struct field {
 	uint16_t slot;
 	uint8_t op;
 	uint8_t type;	  /* enum nsx_val_type                  */
-	uint8_t shift;	  /* integers: value =                  */
+	uint8_t shift;	  /* integers: value is                 */
 	int8_t mask, add; /* (load >> shift & mask) + add       */
 };
 
 struct shape {
 	uint64_t head[HEAD_WORDS];
-	uint64_t last_mask; /* of the bytes of the last word */
+	uint64_t last_mask; /* mask for the last word */
 	uint32_t nwords;
-	uint32_t head_len; /* UINT32_MAX: nothing is kept here */
-	uint64_t total;	   /* the record reaches at least this far */
-	bool is_whole;	   /* and not farther                      */
+	uint32_t head_len; /* UINT32_MAX: unused slot */
+	uint64_t total;	   /* least length of the record */
+	bool is_whole;	   /* the length is exact                  */
 	struct field fields[];
 };
 
@@ -54,24 +52,24 @@ struct nsx_decoder {
 	const struct nsx_pagefile *f;
 	const struct nsx_wants *w;
 	const char *table;
-	uint32_t page; /* being decoded */
+	uint32_t page; /* current page */
 	uint32_t max_local, min_local;
 	uint64_t max_payload;
-	bool is_cut; /* by the column asked for first */
+	bool is_cut; /* skip rows by the first column */
 	uint16_t cut_column;
 	int64_t from, to;
-	struct shape *last; /* of the record before */
-	uint8_t *shapes;    /* NSHAPES of shape_size bytes, by their heads */
+	struct shape *last; /* shape of the record before */
+	uint8_t *shapes;    /* hash table: NSHAPES of shape_size bytes */
 	size_t shape_size;
 	uint32_t chain_left;
 	uint8_t *chain_page;
-	uint8_t *big; /* pieces of a record that overflows */
+	uint8_t *big; /* assembled parts of overflowing records */
 	size_t big_cap;
 	struct nsx_val v[NSX_MAX_COLUMNS];
 };
 
 struct cell {
-	const uint8_t *record; /* what is on the leaf page */
+	const uint8_t *record; /* the part on the leaf page */
 	uint64_t payload;
 	uint32_t local;
 	int64_t rid;
@@ -91,7 +89,7 @@ static inline uint64_t be64(const uint8_t *p)
 	return __builtin_bswap64(load64(p));
 }
 
-/* Returns the number of bytes it takes, 1..9. */
+/* Decodes a varint; returns its length in bytes, 1..9. */
 static inline unsigned varint(const uint8_t *p, uint64_t *ret)
 {
 	uint64_t x = 0;
@@ -111,7 +109,7 @@ static inline unsigned varint(const uint8_t *p, uint64_t *ret)
 	return 9;
 }
 
-/* Bytes of a value, by type; 10 and 11 are not in use. */
+/* Length of a value by serial type; types 10 and 11 are unused. */
 static const uint8_t type_size[128] = {
 #define TEXTS(n) n, n, (n) + 1, (n) + 1, (n) + 2, (n) + 2, (n) + 3, (n) + 3
     0,	       1,	  2,	     3,		4,	   6,
@@ -153,11 +151,11 @@ static void keep_head(struct shape *s, const uint8_t *head, size_t len)
 	s->nwords = (uint32_t)(len + 7) / 8;
 	s->head_len = (uint32_t)len;
 	s->last_mask = rest == 8 ? ~UINT64_C(0) : (UINT64_C(1) << 8 * rest) - 1;
-	for (size_t i = 0; i < s->nwords; i++) /* a tail is masked */
+	for (size_t i = 0; i < s->nwords; i++) /* trailing bytes are masked */
 		s->head[i] = load64(head + 8 * i);
 }
 
-/* What is read for the types below 12, as they are and as doubles. */
+/* Decoding of serial types below 12, as stored and as doubles. */
 #define INTEGER(o, t, n)                                                       \
 	{                                                                      \
 		.op = (o), .type = (t), .len = (n), .shift = 64 - 8 * (n),     \
@@ -190,8 +188,8 @@ static void set_field(struct field *f, const struct nsx_wanted *w, uint64_t type
 	f->slot = w->slot;
 }
 
-/* The fields of a head that lies in [p, end). Returns where it stopped, after
- * the last column wanted; *ret_total is where that ends in the record.
+/* Parses the fields of a header in [p, end) up to the last wanted column and returns where
+ * it stopped; *ret_total is the end of that column in the record.
  */
 static const uint8_t *parse_types(const struct nsx_decoder *d, const uint8_t *p,
 				  const uint8_t *end, struct shape *s,
@@ -225,8 +223,8 @@ static const uint8_t *parse_types(const struct nsx_decoder *d, const uint8_t *p,
 	return p;
 }
 
-/* Works out s from a head of which `avail` bytes can be read; *ret_need is
- * its length where that is too little. Returns why it is wrong, or NULL.
+/* Makes shape s from a header of which `avail` bytes are readable; if that is too little,
+ * *ret_need is its length. Returns NULL, or what is wrong with it.
  */
 static const char *parse_head(const struct nsx_decoder *d, const uint8_t *head,
 			      uint64_t payload, uint64_t avail, struct shape *s,
@@ -311,7 +309,7 @@ static struct nsx_chain chain_of(struct nsx_decoder *d, const struct cell *c)
 	return chain;
 }
 
-/* Bytes [at, at + n) of a record, wherever they are. */
+/* Copies bytes [at, at + n) of a record from its page or overflow pages. */
 static int fetch(struct nsx_chain *chain, const struct cell *c, uint64_t at,
 		 uint8_t *dst, size_t n, struct nsx_err *err)
 {
@@ -329,9 +327,7 @@ static inline bool is_local(const struct field *f, const struct cell *c)
 	return !f->len || f->at + (uint64_t)f->len <= c->local;
 }
 
-/* As the loop in decode_cell, for a record of which a wanted column is not
- * on the page.
- */
+/* Like the loop in decode_cell, for a record with wanted columns on overflow pages. */
 static int put_overflowing(struct nsx_decoder *d, const struct cell *c,
 			   const struct shape *s, struct nsx_err *err)
 {
@@ -363,7 +359,7 @@ static int put_overflowing(struct nsx_decoder *d, const struct cell *c,
 	return rc;
 }
 
-/* A head that is not wholly on the page. */
+/* Parses a header that reaches into overflow pages. */
 static int parse_long_head(struct nsx_decoder *d, const struct cell *c,
 			   uint64_t need, struct shape *s, struct nsx_err *err)
 {
@@ -384,7 +380,7 @@ static struct shape *shape_at(const struct nsx_decoder *d, size_t i)
 	return (struct shape *)(d->shapes + i * d->shape_size);
 }
 
-/* Where a head belongs, by as many of its bytes as the last one has. */
+/* The hash slot of a header, by as many bytes as the last header has. */
 static struct shape *place_of(const struct nsx_decoder *d, const struct cell *c)
 {
 	const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
@@ -400,7 +396,7 @@ static struct shape *place_of(const struct nsx_decoder *d, const struct cell *c)
 	return shape_at(d, hash >> (64 - SHAPE_BITS));
 }
 
-/* Makes the record's shape the last one. */
+/* Makes this record's shape the last shape. */
 static int change_shape(struct nsx_decoder *d, const struct cell *c,
 			struct nsx_err *err)
 {
@@ -416,7 +412,7 @@ static int change_shape(struct nsx_decoder *d, const struct cell *c,
 	return need > c->local ? parse_long_head(d, c, need, d->last, err) : 0;
 }
 
-/* How much of a payload that overflows is on the leaf page. */
+/* The bytes of an overflowing payload that are on the leaf page. */
 static uint32_t local_part(const struct nsx_decoder *d, uint64_t payload)
 {
 	uint32_t n = d->min_local +
@@ -474,7 +470,7 @@ static inline int decode_cell(struct nsx_decoder *d, const struct cell *c,
 	return 0;
 }
 
-/* By one column alone, if it is an integer on the page, as those before it are. */
+/* Tests the first wanted column, if it and all columns before it are integers on the page. */
 static inline bool is_outside(const struct nsx_decoder *d, const struct cell *c)
 {
 	unsigned head = c->record[0], at = head, type = 0;

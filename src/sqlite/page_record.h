@@ -1,4 +1,4 @@
-/* page_record.h - the rows of one leaf page, as values. */
+/* page_record.h - decodes the rows of one leaf page. */
 #ifndef NSX_PAGE_RECORD_H
 #define NSX_PAGE_RECORD_H
 
@@ -8,19 +8,19 @@
 
 struct nsx_decoder;
 
-/* For one thread. f, w and table are borrowed. Owner: nsx_decoder_free.
+/* A decoder is for one thread. f, w and table are borrowed. Owner: nsx_decoder_free.
  * Errors: NULL with NSX_E_NOMEM.
  */
 struct nsx_decoder *nsx_decoder_new(const struct nsx_pagefile *f,
 				    const struct nsx_wants *w,
 				    const char *table, struct nsx_err *err);
-/* From now on rows outside [from, to) are passed over where nsx_choice lets them. */
+/* From now on rows outside [from, to) are skipped as struct nsx_choice says. */
 void nsx_decoder_cut(struct nsx_decoder *d, int64_t from, int64_t to);
 void nsx_decoder_free(struct nsx_decoder *d); /* NULL is fine */
 
-/* Hands each row of a leaf page to fn.  `page` has NSX_PAGE_SLACK readable
- * bytes after it.  Only a table's root may be without rows.
- * Errors: NSX_E_DATA once the page stops making sense; fn's own code.
+/* Calls fn for each row of a leaf page. `page` has NSX_PAGE_SLACK readable bytes after it.
+ * Only a table's root may be empty. Errors: NSX_E_DATA where the page stops making sense;
+ * fn's own code.
  */
 int nsx_decode_leaf(struct nsx_decoder *d, const uint8_t *page, uint32_t number,
 		    bool is_root, nsx_row_fn fn, void *ctx,

@@ -1,8 +1,8 @@
-/* page_tree.c - down a b-tree level by level.
+/* page_tree.c - walks down a b-tree level by level.
  *
- * All leaves of a b-tree are equally deep, so the pages of one level, taken
- * left to right, give the next: no recursion, one page buffer.  Damage in a
- * level cuts it there; what is left of it still leads to its leaves.
+ * All leaves of a b-tree are equally deep, so the pages of one level, taken left to right,
+ * give the next: no recursion, one page buffer. A damaged page cuts its level; the pages to
+ * its left still lead to their leaves.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,23 +10,23 @@
 #include "sqlite/page_tree.h"
 
 enum {
-	MAX_DEPTH = 20,	  /* as in SQLite                */
-	HEADER = 12,	  /* of an interior page         */
-	MIN_CELL = 5,	  /* child page and one byte key */
-	POLL = 256,	  /* pages between looks at stop */
-	READ_AHEAD = 256, /* pages asked for beforehand  */
+	MAX_DEPTH = 20,	  /* SQLite's limit              */
+	HEADER = 12,	  /* of an interior page, in bytes */
+	MIN_CELL = 5,	  /* child page number and a key of one byte */
+	POLL = 256,	  /* pages between checks for an interrupt */
+	READ_AHEAD = 256, /* pages requested in advance  */
 };
 
 struct walk {
 	const struct nsx_pagefile *f;
 	const char *table;
 	uint8_t *page;
-	uint8_t *seen; /* a bit a page */
+	uint8_t *seen; /* one bit per page */
 	struct nsx_err *damage;
 	struct nsx_err *err;
 };
 
-/* Ends this level at its present length. */
+/* Ends this level at its present length, and notes why. */
 static int cut(struct walk *w, uint32_t page, const char *why)
 {
 	nsx_page_damaged(w->damage, w->table, page, why);
@@ -46,8 +46,8 @@ static int add(struct walk *w, struct nsx_leaves *to, uint32_t page)
 			page);
 }
 
-/* Appends the children of the page in the buffer.
- * Returns 1 for damage, noted; negative for a failure.
+/* Appends the children of the page in the buffer. Returns 1 for damage, which is noted;
+ * negative for a failure.
  */
 static int add_children(struct walk *w, uint32_t number, struct nsx_leaves *to)
 {
@@ -69,7 +69,7 @@ static int add_children(struct walk *w, uint32_t number, struct nsx_leaves *to)
 	return rc ? rc : add(w, to, nsx_be32(page + 8));
 }
 
-/* Tells the kernel which pages come next: they lie far apart. */
+/* Requests the next pages from the kernel, as they are scattered. */
 static void read_ahead(const struct walk *w, const struct nsx_leaves *l,
 		       size_t first)
 {
@@ -99,8 +99,8 @@ static int next_level(struct walk *w, const struct nsx_leaves *from,
 	return rc < 0 ? rc : 0;
 }
 
-/* Whether the level is one of leaves. A first page that cannot be read ends
- * the tree before it.
+/* Whether the level consists of leaves. If its first page cannot be read, the tree ends
+ * above it.
  */
 static bool is_bottom(struct walk *w, struct nsx_leaves *level)
 {

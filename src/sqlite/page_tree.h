@@ -7,13 +7,13 @@
 struct nsx_leaves {
 	uint32_t *pages;
 	size_t n, cap;
-	/* rc is 0 where the tree is sound; else why it ends after these. */
+	/* rc is 0 if the tree is sound, else the reason why the list ends here. */
 	struct nsx_err damage;
 };
 
-/* Walks down from page `root`; reads interior pages only.  A damaged one cuts
- * the list after the leaves left of it.  No page is listed twice.
- * Owner: the caller, nsx_leaves_done.  Errors: NSX_E_NOMEM, NSX_E_STOP.
+/* Walks down from page `root` and reads interior pages only. A damaged page ends the list
+ * after the leaves before it. No page is listed twice. Owner: the caller, nsx_leaves_done.
+ * Errors: NSX_E_NOMEM, NSX_E_STOP.
  */
 int nsx_leaves_find(const struct nsx_pagefile *f, const char *table,
 		    uint32_t root, struct nsx_leaves *ret,

@@ -1,9 +1,8 @@
-/* page_want.c - affinities and defaults, as far as they change what is read.
+/* page_want.c - column affinities and defaults, as far as they affect reading.
  *
- * A cell is read as it is stored, with three exceptions: an INTEGER PRIMARY
- * KEY is the row id; an integer in a column of REAL affinity is a double that
- * SQLite stored shorter; and a column added after the record was written reads
- * as its default.
+ * A cell is read as it is stored, with three exceptions: an INTEGER PRIMARY KEY is the row
+ * id; an integer in a column of REAL affinity is a double that SQLite stored shorter; and a
+ * column added after the record was written reads as its default.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -49,7 +48,7 @@ static bool integer_default(const char *text, enum affinity aff,
 	return true;
 }
 
-/* 'it''s': a literal between single quotes. */
+/* Parses a literal in single quotes, such as 'it''s'. */
 static bool text_default(const char *text, enum affinity aff,
 			 struct nsx_arena *a, struct nsx_val *ret)
 {

@@ -1,4 +1,4 @@
-/* scan.c - picks the backend of a scan: a source where there is one, pages where they can
+/* scan.c - chooses the backend of a scan: a source if there is one, else pages if they can
  * be read, else SQLite.
  */
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "sqlite/scan_sqlite.h"
 
 struct nsx_scan {
-	struct nsx_sourcescan *source; /* one of them                          */
+	struct nsx_sourcescan *source; /* exactly one is set                   */
 	struct nsx_pagescan *page;
 	struct nsx_sqlscan *sql;
 };

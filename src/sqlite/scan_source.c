@@ -1,20 +1,18 @@
-/* scan_source.c - a part is consecutive blocks of a source, of about as many rows as
- * another.
- */
+/* scan_source.c - divides a source's blocks into parts of about equally many rows. */
 #include <stdlib.h>
 #include "sqlite/scan_source.h"
 
 #define ROWS_WORTH_A_PART 20000
 
 struct part {
-	size_t first, rows; /* block; rows in front of it                     */
+	size_t first, rows; /* first block, and rows before it                */
 };
 
 struct nsx_sourcescan {
 	const struct nsx_source *source;
 	size_t table, nblocks;
 	unsigned ncolumns, nparts;
-	struct part parts[NSX_MAX_THREADS + 1]; /* and where the last ends      */
+	struct part parts[NSX_MAX_THREADS + 1]; /* the last entry is the end    */
 	int columns[];
 };
 

@@ -1,4 +1,4 @@
-/* scan_source.h - the backend of scan.h for tables of a source; same contracts. */
+/* scan_source.h - the backend of scan.h for tables of a source, with the same contracts. */
 #ifndef NSX_SCAN_SOURCE_H
 #define NSX_SCAN_SOURCE_H
 

@@ -1,4 +1,4 @@
-/* scan_sqlite.c - a part is a range of row ids, read on its own connection. */
+/* scan_sqlite.c - each part is a range of row ids, read on its own connection. */
 #include <stdlib.h>
 #include <string.h>
 #include "sqlite/scan_sqlite.h"
@@ -14,13 +14,13 @@ struct part {
 struct nsx_sqlscan {
 	struct nsx_db *db;
 	const char *table;
-	char *select; /* without the range */
-	const char *rowid; /* what the row id is called here, or NULL */
+	char *select; /* the SELECT without the range */
+	const char *rowid; /* name of the row id in this table, or NULL */
 	unsigned ncolumns, nparts;
 	struct part parts[NSX_MAX_THREADS];
 };
 
-/* A column may hide a name of the row id; there are three. */
+/* The row id has three names, each of which a column may hide. */
 static const char *rowid_name(const struct nsx_table_info *t)
 {
 	static const char *const names[] = {"rowid", "_rowid_", "oid"};
@@ -47,11 +47,11 @@ static char *make_select(const struct nsx_table_info *t,
 		else
 			nsx_buf_adds(&b, "NULL");
 	}
-	/* Rows in the order of the table, not in that of an index. */
+	/* Reads rows in table order, not in the order of an index. */
 	nsx_buf_adds(&b, " FROM main.");
 	nsx_sql_name(&b, t->name);
 	nsx_buf_adds(&b, " NOT INDEXED");
-	return b.p; /* becomes the scan's */
+	return b.p; /* the scan frees it */
 }
 
 static int query_one_row(struct nsx_db *db, const char *sql, int64_t *ret,
@@ -70,7 +70,7 @@ static int query_one_row(struct nsx_db *db, const char *sql, int64_t *ret,
 	return 0;
 }
 
-/* count(*), and with a row id also its least and greatest value. */
+/* Counts rows, and with a row id also finds its range. */
 static int measure(struct nsx_sqlscan *s, int64_t *ret, struct nsx_err *err)
 {
 	struct nsx_buf b = {0};
@@ -173,7 +173,7 @@ size_t nsx_sqlscan_rows(const struct nsx_sqlscan *s, unsigned part)
 	return s->parts[part].rows;
 }
 
-/* At most `left` rows: a damaged table may give more than it counts. */
+/* Reads at most `left` rows: a damaged table may give more than it counts. */
 static int read_rows(struct nsx_sqlscan *s, struct nsx_stmt *stmt, size_t left,
 		     nsx_row_fn fn, void *ctx, struct nsx_err *err)
 {

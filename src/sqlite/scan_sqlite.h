@@ -1,4 +1,4 @@
-/* scan_sqlite.h - the SQLite backend of scan.h; same contracts. */
+/* scan_sqlite.h - the SQLite backend of scan.h, with the same contracts. */
 #ifndef NSX_SCAN_SQLITE_H
 #define NSX_SCAN_SQLITE_H
 

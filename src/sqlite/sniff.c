@@ -1,4 +1,4 @@
-/* sniff.c - reads the first bytes of the input and looks beside it. */
+/* sniff.c - checks the first bytes of the input and the files beside it. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -65,7 +65,7 @@ bool nsx_file_beside(const char *path, const char *suffix)
 	return yes;
 }
 
-/* What the header says the size should be, 0 where it does not say. */
+/* The file size according to the header; 0 if it does not say. */
 static int64_t declared_size(const unsigned char *h)
 {
 	int64_t page = h[16] << 8 | h[17];

@@ -1,4 +1,4 @@
-/* sniff.h - what kind of file is this, before SQLite is asked. */
+/* sniff.h - finds out what kind of file it is before SQLite opens it. */
 #ifndef NSX_SNIFF_H
 #define NSX_SNIFF_H
 
@@ -8,7 +8,7 @@
 struct nsx_sniff {
 	int fd; /* open for reading; owner: the caller */
 	struct stat file;
-	char warning[256]; /* "" when the file is as it should be */
+	char warning[256]; /* "" if the file is fine */
 };
 
 /* Errors: NSX_E_IO (missing, folder, no permission) or NSX_E_SCHEMA (not a
@@ -17,7 +17,7 @@ struct nsx_sniff {
 int nsx_sniff_file(const char *path, struct nsx_sniff *ret,
 		   struct nsx_err *err);
 
-/* Whether a file with the name path + suffix is there and not empty. */
+/* Whether the file path + suffix exists and is not empty. */
 bool nsx_file_beside(const char *path, const char *suffix);
 
 #endif
