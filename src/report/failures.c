@@ -1,4 +1,4 @@
-/* failures.c - what CUDA's error codes mean. */
+/* failures.c - describes CUDA's error codes. */
 #include "report/failures.h"
 #include "report/text.h"
 #include "report/words.h"

@@ -1,15 +1,15 @@
-/* failures.h - calls of CUDA that failed, in words (schema/cuda_errors.def). */
+/* failures.h - describes failed CUDA calls (schema/cuda_errors.def). */
 #ifndef NSX_FAILURES_H
 #define NSX_FAILURES_H
 
 #include "trace/trace.h"
 
-/* The first after which the context is lost, or whose launch did not run; NULL: none. */
+/* The first failure that loses the context or means that a launch did not run; NULL: none. */
 const struct nsx_failure *nsx_fatal_failure(const struct nsx_trace *t);
 /* "illegal memory access (CUDA error 700), first in cudaFree at 0.996s; 3 calls". */
 const char *nsx_say_failure(const struct nsx_trace *t, const struct nsx_failure *x,
 			    struct nsx_arena *a);
-/* What to do about it; NULL: nothing is known of the code. */
+/* What to do about it; NULL for an unknown code. */
 const char *nsx_advise_failure(const struct nsx_failure *x);
 
 #endif

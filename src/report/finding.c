@@ -40,8 +40,8 @@ enum nsx_finding_id nsx_finding_id_of(const char *key)
 	return id;
 }
 
-/* Findings come from many hands: a plain first word gets its capital (names
- * rarely are one), a last full stop goes.
+/* Unifies texts of many authors: capitalises a plain first word (rarely a name), and
+ * removes a final full stop.
  */
 static const char *tidy(struct nsx_findings *l, const char *text)
 {

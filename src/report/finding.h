@@ -1,10 +1,9 @@
 /* finding.h - what costs time: one type from the detector to the exit code.
  *
- * A detector says what it saw, where, and what would have to change; pricing
- * fills in what the change would win and ranks the findings; sections,
- * emitters and the gate of --fail-on read the ranked list.  Texts are Markdown,
- * in JSON too: names from the trace go through nsx_md_name.  All is owned by
- * the list's arena.
+ * A detector states what it saw, where, and what would have to change. Pricing fills in how
+ * much time that change would win, and ranks the findings. Sections, emitters and the
+ * --fail-on gate read the ranked list. Texts are Markdown, in JSON too: names from the
+ * trace go through nsx_md_name. The list's arena owns everything.
  */
 #ifndef NSX_FINDING_H
 #define NSX_FINDING_H
@@ -22,25 +21,24 @@ enum nsx_finding_id {
 #undef NSX_FINDING
 #undef NSX_CAUSE
 
-enum nsx_category { /* field of the remedy */
+enum nsx_category { /* the field of the remedy */
 	NSX_CAT_BALANCE, NSX_CAT_COMMUNICATION, NSX_CAT_COMPUTE, NSX_CAT_HOST,
 	NSX_CAT_IDLE, NSX_CAT_ITERATIONS, NSX_CAT_LAUNCH, NSX_CAT_MEMORY,
 	NSX_CAT_STARTUP, NSX_CAT_SYNC,
-	NSX_CAT_CAPTURE, /* concerns the trace, not the program              */
+	NSX_CAT_CAPTURE, /* about the trace, not the program                 */
 };
 enum nsx_severity { NSX_SEV_LOW, NSX_SEV_MEDIUM, NSX_SEV_HIGH };
-enum nsx_alarm { /* how a severity follows from a price */
+enum nsx_alarm { /* how a price becomes a severity */
 	NSX_ALARM_BY_PRICE,
-	NSX_ALARM_MEDIUM, /* medium at most: what it waits for may come from outside of
-			     what was traced                                 */
-	NSX_ALARM_NONE,	  /* low, whatever it wins                           */
-	NSX_ALARM_SET,	  /* the severity is the detector's                  */
+	NSX_ALARM_MEDIUM, /* medium at most: the cause may lie outside what was traced */
+	NSX_ALARM_NONE,	  /* always low                                      */
+	NSX_ALARM_SET,	  /* set by the detector                             */
 };
-enum nsx_price_kind { /* where a headroom comes from */
-	NSX_PRICE_NONE,	    /* there is none                                 */
-	NSX_PRICE_ASSUMED,  /* a stated guess: no alarm follows from it      */
+enum nsx_price_kind { /* how a headroom was found */
+	NSX_PRICE_NONE,	    /* no price                                      */
+	NSX_PRICE_ASSUMED,  /* a stated guess; raises no alarm               */
 	NSX_PRICE_MEASURED, /* a stated rule over recorded times             */
-	NSX_PRICE_REPLAYED, /* the recorded program, replayed with the change */
+	NSX_PRICE_REPLAYED, /* a replay of the recorded program with the change */
 };
 extern const char *const nsx_severity_names[];	 /* "low", ...             */
 extern const char *const nsx_price_names[];	 /* NULL, "assumed", ...   */
@@ -52,87 +50,84 @@ struct nsx_finding_def {
 };
 extern const struct nsx_finding_def nsx_finding_defs[NSX_NFINDING_IDS];
 
-/* The cell that shows a figure, named by the detector and found when all tables
- * are filled, together with what else tells its row from others: what is not found is not
- * shown, nor is a row that no cells tell from another.
+/* The table cell that shows a figure. The detector names it and its row; both are looked up
+ * when all tables are filled, and cells that tell the row from similar ones are added. A
+ * cell is not shown if it is not found, or if no cells tell its row apart.
  */
 struct nsx_evidence {
 	const char *csv;    /* the table's file, without ".csv"; NULL: none  */
-	const char *column; /* whose cell is the figure                      */
-	struct nsx_at {	    /* the row: the first with these cells, and a
-			     figure that is not 0                            */
-		const char *column; /* NULL: no more                         */
+	const char *column; /* column of the figure                          */
+	struct nsx_at {	    /* the row: the first with these cells and a figure other
+			       than 0                                        */
+		const char *column; /* NULL: end                             */
 		struct nsx_cell is;
 	} at[8];
-	bool is_only; /* if others have these cells, too, it is not shown     */
+	bool is_only; /* not shown if several rows have these cells           */
 	const struct nsx_table *table; /* NULL: not found                    */
 	size_t row;
-	const struct nsx_cell *cells; /* of the row: a copy                  */
+	const struct nsx_cell *cells; /* copy of the row                     */
 	unsigned col;
 };
 
 struct nsx_finding {
 	enum nsx_finding_id id;
-	const char *subject; /* tells findings of one id apart; NULL: one    */
+	const char *subject; /* tells findings with the same id apart; NULL: only one */
 	const char *title;
 	const char *evidence[8], *recommendation[6]; /* NULL-terminated      */
-	const char *place; /* in the user's code; NULL: not known            */
-	enum nsx_confidence confidence; /* in cause and price                */
-	struct nsx_evidence proof[4];	/* up to the first without a csv     */
+	const char *place; /* in the user's code; NULL: unknown              */
+	enum nsx_confidence confidence; /* confidence in cause and price     */
+	struct nsx_evidence proof[4];	/* ends at the first without a csv   */
 
-	uint32_t device; /* index; NSX_NONE: of none, or of several          */
-	struct nsx_spans spans; /* when it costs; empty: not told            */
-	nsx_str host; /* the NVTX range or the call that takes the host's time,
-			 told by the id; 0: none */
-	struct nsx_plan remedy; /* what would be different; n == 0: nothing to
-				   replay                                    */
-	struct nsx_plan surely; /* what of the remedy the trace leaves no doubt about;
+	uint32_t device; /* index; NSX_NONE: none or several                 */
+	struct nsx_spans spans; /* when it costs time; empty: unknown        */
+	nsx_str host; /* the NVTX range or call that takes the host's time (the id says
+			 which); 0: none */
+	struct nsx_plan remedy; /* the change to replay; n == 0: none        */
+	struct nsx_plan surely; /* the part of the remedy that the trace proves possible;
 				   n == 0: all of it                         */
-	const char *if_least;	/* "if only ...": when no more than that is won */
-	enum nsx_part_class part; /* slow iterations have most of this beyond
-			       the others                                    */
-	double guess_ns;    /* price where nothing can be replayed; 0: the
-			       length of spans                               */
-	bool is_rule;	    /* guess_ns is no guess, but by a stated rule     */
-	double most_ns;	    /* no price is above it: the time of the calls that
-			       would be gone; 0: no such bound               */
-	double measured_ns; /* price by a stated rule, taken where the replay
-			       sees less; 0: none                            */
-	double weight;	    /* share of the judged window that a single kernel
-			       of it takes; 0: of no matter                  */
-	bool is_assumed;    /* how much the remedy changes is a guess, which
-			       evidence[1] states                            */
-	bool is_bound;	    /* the price is an upper bound, as evidence says   */
-	bool is_least;	    /* measured_ns is a lower bound, as evidence says  */
+	const char *if_least;	/* "if only ...": the case in which only that part is won */
+	enum nsx_part_class part; /* slow iterations exceed the others mostly by this */
+	double guess_ns;    /* price without a replay; 0: the length of spans */
+	bool is_rule;	    /* guess_ns follows a stated rule                 */
+	double most_ns;	    /* upper limit of the price: the time of the calls that would
+			       go; 0: no limit                               */
+	double measured_ns; /* price by a stated rule, used where the replay finds less;
+			       0: none                                       */
+	double weight;	    /* share of the judged window that its single kernel takes;
+			       0: does not apply                             */
+	bool is_assumed;    /* the size of the change is a guess, stated in evidence[1] */
+	bool is_bound;	    /* evidence says that the price is an upper bound  */
+	bool is_least;	    /* evidence says that measured_ns is a lower bound */
 	enum nsx_alarm alarm;
-	unsigned also; /* categories, a bit each, that it is found in as well */
-	const char *harmless; /* what there is, to say of it that it costs next to
-				 nothing: "The host waits 2 ms in f"; NULL   */
+	unsigned also; /* further categories, as bits */
+	const char *harmless; /* for the note that it costs next to nothing: "The host
+				 waits 2 ms in f"; NULL: no note             */
 
 	/* Filled by pricing: */
-	const char *key; /* "id" or "id:subject": unique, and the same when
-			    other findings come and go                       */
+	const char *key; /* "id" or "id:subject": unique, and independent of other
+			    findings                                         */
 	enum nsx_severity severity;
 	enum nsx_price_kind price;
-	double headroom_ns, low_ns, high_ns; /* alone, and its range         */
-	uint32_t set; /* whose time it is, as in struct nsx_gain             */
-	double disjoint_ns; /* what it adds to those applied before it ...   */
-	bool has_disjoint;  /* ... where that is known                       */
-	unsigned applied;   /* its place among them, from 1; 0: adds nothing */
-	bool is_minor;	    /* beyond the first ten, or next to nothing      */
+	double headroom_ns, low_ns, high_ns; /* price of this remedy alone, with its
+						range                        */
+	uint32_t set; /* the processes whose time it is, see struct nsx_gain */
+	double disjoint_ns; /* what it adds to the remedies applied before it ... */
+	bool has_disjoint;  /* ... if known                                  */
+	unsigned applied;   /* its rank among the applied ones, from 1; 0: adds nothing */
+	bool is_minor;	    /* not among the first ten, or wins next to nothing */
 };
 
-/* The indices of its proofs. */
+/* Loops over the indices of a finding's proofs. */
 #define NSX_EACH_PROOF(f, k)                                                  \
 	for (size_t k = 0; k < ARRAY_LEN((f)->proof) && (f)->proof[k].csv; k++)
 
-/* Whether the trace leaves open how much of its price is won. */
+/* Whether the trace leaves open how much of the price is won. */
 static inline bool nsx_is_open(const struct nsx_finding *f)
 {
 	return f->is_bound || f->low_ns < 0.9 * f->headroom_ns;
 }
 
-/* Findings and what was checked and is fine. Empty: zeroed but for the arena. */
+/* Findings, and checks that found nothing wrong. Empty: zeroed except for the arena. */
 struct nsx_findings {
 	struct nsx_finding *v;
 	size_t n, cap;
@@ -141,11 +136,11 @@ struct nsx_findings {
 	struct nsx_arena *arena;
 };
 
-/* What findings win together, by set: those of one add up, and 0 is of all. */
+/* Time won together, by set: gains of one set add up; set 0 is shared by all. */
 struct nsx_won {
 	double ns[NSX_MAX_SETS + 1];
 };
-/* Adds one, and returns what is won now: by all, and by the set that wins most. */
+/* Adds a gain. Returns the total: that of set 0 and of the set that wins most. */
 static inline double nsx_win(struct nsx_won *w, uint32_t set, double ns)
 {
 	double most = 0;
@@ -156,7 +151,7 @@ static inline double nsx_win(struct nsx_won *w, uint32_t set, double ns)
 	return w->ns[0] + most;
 }
 
-/* Copies *f; its strings are the list's (nsx_tell) or static, its spans on the
+/* Copies *f. Its strings must be static or the list's own (nsx_tell), its spans on the
  * list's arena.
  */
 void nsx_found(struct nsx_findings *l, const struct nsx_finding *f);
@@ -168,27 +163,27 @@ void nsx_fine_(struct nsx_findings *l, const char *text);
 const char *nsx_tell_bytes(struct nsx_findings *l, int64_t bytes);
 const char *nsx_tell_ns(struct nsx_findings *l, int64_t ns);
 const char *nsx_tell_name(struct nsx_findings *l, const char *name);
-/* What another list holds goes to the end of this one; that is gone. */
+/* Moves the findings of `from` to the end of l; frees `from`. */
 void nsx_findings_take(struct nsx_findings *l, struct nsx_findings *from);
-void nsx_findings_done(struct nsx_findings *l); /* all but the arena */
+void nsx_findings_done(struct nsx_findings *l); /* keeps the arena */
 
-/* The first of that id; NULL: there is none. */
+/* The first finding with that id; NULL if there is none. */
 const struct nsx_finding *nsx_find_finding(const struct nsx_findings *l,
 					   enum nsx_finding_id id);
 
-/* Adds a line of evidence behind what is there; NULL: none. */
+/* Appends a line of evidence; NULL is ignored. */
 void nsx_add_evidence(struct nsx_finding *f, const char *line);
 
-/* Puts advice before what is there; the last of too many goes. */
+/* Puts advice first; drops the last advice if there is too much. */
 void nsx_advise_first(struct nsx_finding *f, const char *advice);
 
-/* A finding's title within a sentence. */
+/* A finding's title for use inside a sentence. */
 const char *nsx_title_within(struct nsx_arena *a, const struct nsx_finding *f);
 
-/* "ms" of what its column is in, by the column's end; NULL: its end says none. */
+/* The unit of the figure, such as "ms", by its column's suffix; NULL: none. */
 const char *nsx_evidence_units(const struct nsx_evidence *e);
 
-/* What finding a key, "name:subject", is of; NSX_NFINDING_IDS: none of this version. */
+/* The finding id in a key "name:subject"; NSX_NFINDING_IDS if this version has no such id. */
 enum nsx_finding_id nsx_finding_id_of(const char *key);
 
 static inline const char *nsx_finding_name(const struct nsx_finding *f)

@@ -1,4 +1,4 @@
-/* packed.c - rows in few bytes, in chunks that never move. */
+/* packed.c - rows in few bytes, in chunks that are never moved. */
 #include <endian.h>
 #include <math.h>
 #include <stdlib.h>
@@ -16,26 +16,26 @@ struct nsx_chunk {
 	unsigned char bytes[CHUNK_SIZE];
 };
 
-/* A row is packed when the next one is added: until then it is being filled. */
+/* A row is packed when the next one is added, as the caller fills it until then. */
 struct nsx_packed_rows {
 	unsigned ncols;
 	size_t n, most;
 	struct nsx_chunk *first, *last;
-	char texts[TEXTS_SIZE]; /* of the row that is filled                 */
+	char texts[TEXTS_SIZE]; /* of the current row                        */
 	size_t ntexts;
-	struct nsx_cell cells[]; /* the last two rows                        */
+	struct nsx_cell cells[]; /* the current row and the one before       */
 };
 
-/* A row: a bit for each cell that is not as in the row before it, and these cells,
- * each a byte, kind << 4 | n, and n bytes of a number.
+/* Format of a row: one bit per cell tells whether it differs from the row before; each cell
+ * that differs follows as a byte, kind << 4 | n, and an n-byte number.
  */
 enum kind {
 	ABSENT,
-	INTEGER,    /* folded                                                */
-	REAL,	    /* its bits                                              */
-	MILLIONTHS, /* a real, as an integer, folded                         */
+	INTEGER,    /* zigzag-encoded                                        */
+	REAL,	    /* its bit pattern                                       */
+	MILLIONTHS, /* a real as a zigzag-encoded integer                    */
 	TEXT,	    /* its address                                           */
-	OWN_TEXT,   /* its length; it follows                                */
+	OWN_TEXT,   /* its length, followed by its bytes                     */
 	TRUTH,
 	ID, /* of a text                                                     */
 };
@@ -102,7 +102,7 @@ static unsigned char *put(unsigned char *at, enum kind kind, uint64_t x)
 
 	*at++ = (unsigned char)(kind << 4 | n);
 	x = htole64(x);
-	memcpy(at, &x, 8); /* what is beyond is written over */
+	memcpy(at, &x, 8); /* the next number overwrites the excess */
 	return at + n;
 }
 
@@ -139,11 +139,11 @@ static unsigned char *put_cell(const struct nsx_packed_rows *p,
 	case NSX_T_NULL:
 		return put(at, ABSENT, 0);
 	default:
-		abort(); /* lists and tables are in none of these */
+		abort(); /* lists and tables are never packed */
 	}
 }
 
-/* Texts of a row's own lie where those of the row before it lay. */
+/* A row's own texts are where those of the row before were. */
 static bool is_as_before(const struct nsx_packed_rows *p,
 			 const struct nsx_cell *c, const struct nsx_cell *before)
 {

@@ -1,12 +1,12 @@
-/* packed.h - the rows of a long table that nobody reads but who writes them: each as
- * what differs from the row before it, in the bytes that needs.
+/* packed.h - compressed rows of a long table that is only written to files: each row is
+ * stored as its differences from the row before it.
  */
 #ifndef NSX_PACKED_H
 #define NSX_PACKED_H
 
 #include "report/table.h"
 
-/* For so many rows of ncols columns at most.  NULL: no memory.  Owner: the caller,
+/* Holds at most max_rows rows of ncols columns. NULL: no memory. Owner: the caller,
  * nsx_packed_free.
  */
 struct nsx_packed_rows *nsx_packed_new(size_t max_rows, unsigned ncols);
@@ -14,11 +14,11 @@ void nsx_packed_free(struct nsx_packed_rows *p); /* NULL is fine */
 
 size_t nsx_packed_count(const struct nsx_packed_rows *p);
 bool nsx_packed_is_full(const struct nsx_packed_rows *p);
-/* The null cells of the next row, valid until the next.  is_short: set where there is
- * no memory for the row before it, which is lost.
+/* Returns the next row with null cells, valid until the next call. Sets *is_short if memory
+ * was out and the row before it is lost.
  */
 struct nsx_cell *nsx_packed_add(struct nsx_packed_rows *p, bool *is_short);
-/* A copy of a text for the row that was added last.  NULL: there is no room. */
+/* Copies a text for the row added last. NULL: no room. */
 const char *nsx_packed_text(struct nsx_packed_rows *p, const char *text);
 
 #endif

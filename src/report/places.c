@@ -1,4 +1,4 @@
-/* places.c - the places of a finding in time: what its remedy would change. */
+/* places.c - when a finding costs time: what its remedy would change. */
 #include <stdlib.h>
 #include <string.h>
 #include "report/timeline.h"
@@ -6,7 +6,7 @@
 struct places {
 	const struct nsx_trace *t;
 	const struct nsx_window *w;
-	struct nsx_span *v; /* the longest so far, a heap: the shortest first */
+	struct nsx_span *v; /* the longest spans so far, a heap with the shortest on top */
 	size_t n;
 };
 
@@ -53,7 +53,7 @@ static void add(struct places *p, int64_t start_ns, int64_t end_ns)
 	}
 }
 
-/* The time of its thread before a call. */
+/* Adds the time on its thread before a call. */
 static void add_gap(struct places *p, size_t i)
 {
 	const struct nsx_calls *c = &p->t->calls;
@@ -80,7 +80,7 @@ static void add_op(struct places *p, size_t i)
 	add(p, nsx_op_start(&p->t->ops, i), nsx_op_end(&p->t->ops, i));
 }
 
-/* All calls of an API, all kernels of a name: what has no rows. */
+/* Adds all calls of an API, or all kernels of a name, for changes without rows. */
 static int add_named(struct places *p, const struct nsx_change *c,
 		     struct nsx_err *err)
 {
@@ -116,7 +116,7 @@ static int add_named(struct places *p, const struct nsx_change *c,
 	return 0;
 }
 
-/* What takes the host's time where there is no GPU work. */
+/* Adds what takes the host's time while the GPU is idle. */
 static void add_host(struct places *p, const struct nsx_finding *f)
 {
 	const struct nsx_nvtx *x = &p->t->nvtx;

@@ -1,10 +1,10 @@
-/* pyprof.c - ranges of PyProf, whose names are Python dictionaries of calls and files. */
+/* pyprof.c - reads PyProf's range names: Python dictionaries of calls and files. */
 #include <string.h>
 #include "report/text.h"
 
 static const char call[] = "{'mod': '", stack[] = "{'traceMarker': [";
 
-/* The bytes of the dictionary at s, with what is nested in it. */
+/* Length of the dictionary at s, including nested ones. */
 static size_t dictionary_length(const char *s)
 {
 	size_t i = 0;
@@ -34,8 +34,8 @@ bool nsx_pyprof_call(const char *name, struct nsx_pyprof_call *ret)
 	return true;
 }
 
-/* "{'mod': 'Tensor', 'op': 'cuda', 'args': [{... 'shape': (6, 3)}]}" as
- * "Tensor.cuda((6, 3))"; false: it is another one.
+/* Turns "{'mod': 'Tensor', 'op': 'cuda', 'args': [{... 'shape': (6, 3)}]}" into
+ * "Tensor.cuda((6, 3))"; false for another dictionary.
  */
 static bool add_call(struct nsx_buf *b, const char *s, size_t n)
 {
@@ -60,8 +60,8 @@ static bool add_call(struct nsx_buf *b, const char *s, size_t n)
 	return true;
 }
 
-/* "{'traceMarker': ['/a/net.py:34', ...]}" as "net.py:34 > 97 > conv.py:435": the
- * lines of files that no package manager put there, and the innermost.
+/* Turns "{'traceMarker': ['/a/net.py:34', ...]}" into "net.py:34 > 97 > conv.py:435": the
+ * lines of files that no package manager installed, and the innermost line.
  */
 static bool add_stack(struct nsx_buf *b, const char *s, size_t n)
 {

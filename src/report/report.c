@@ -1,4 +1,4 @@
-/* report.c - building sections and finding things in them. */
+/* report.c - builds sections and finds things in them. */
 #include <stdlib.h>
 #include <string.h>
 #include "report/report.h"
@@ -172,9 +172,9 @@ const struct nsx_cell *nsx_section_value(const struct nsx_section *s,
 	return NULL;
 }
 
-/* What findings point at -----------------------------------------------------*/
+/* Cells that findings cite -------------------------------------------------------- */
 
-/* id: of y, a text, among those of the table. */
+/* id: the text of y as an id of the table. */
 static bool same_cell(const struct nsx_cell *x, const struct nsx_cell *y,
 		      nsx_str id)
 {
@@ -211,7 +211,7 @@ static bool has_cells(const struct nsx_evidence *e, const struct nsx_cell *row,
 	return true;
 }
 
-/* Its texts are plain. */
+/* Copies a row; its texts become plain strings. */
 static struct nsx_cell *copy_row(const struct nsx_table *t,
 				 const struct nsx_cell *row, struct nsx_arena *a)
 {
@@ -225,7 +225,7 @@ static struct nsx_cell *copy_row(const struct nsx_table *t,
 	return copy;
 }
 
-/* Where the cells that name its row stand, and their texts among those of the table. */
+/* Finds the columns of the cells that name a row, and the ids of their texts in the table. */
 static void find_cells(const struct nsx_table *t, const struct nsx_evidence *e,
 		       unsigned *ret_cols, nsx_str *ret_ids)
 {
@@ -236,7 +236,7 @@ static void find_cells(const struct nsx_table *t, const struct nsx_evidence *e,
 	}
 }
 
-/* Of the rows that its cells name: how many there are, and with each cell of its own. */
+/* Counts the rows that match the named cells, and those that match each further cell. */
 static size_t count_alike(const struct nsx_table *t, const struct nsx_evidence *e,
 			  size_t *ret_with)
 {
@@ -262,8 +262,8 @@ static size_t count_alike(const struct nsx_table *t, const struct nsx_evidence *
 	return n;
 }
 
-/* Names what tells its row from others with the same cells, the first columns that do:
- * what a table counts stands behind what it is about.  False: nothing does.
+/* Adds cells that tell the row from others like it, from the first columns that do; these
+ * come before the counts. False: no column does.
  */
 static bool tell_apart(const struct nsx_table *t, struct nsx_evidence *e)
 {
@@ -284,7 +284,7 @@ static bool tell_apart(const struct nsx_table *t, struct nsx_evidence *e)
 	return true;
 }
 
-/* The table, where the row may be one that is not held; else NULL. */
+/* Returns the table if the row may be among those not kept; else NULL. */
 static const struct nsx_table *prove(const struct nsx_report *r,
 				     struct nsx_evidence *e)
 {

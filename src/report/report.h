@@ -1,9 +1,9 @@
 /* report.h - what passes build and emitters print.
  *
- * A section is metrics.<pass id> in JSON: named values and tables, notes
- * (caveats), the names of the queries that reproduce it.  For Markdown a pass
- * also lists blocks: headings, bullets and views of its tables, in order.
- * Everything is owned by the section and lives as long as the report.
+ * A section is metrics.<pass id> in JSON: named values and tables, notes (caveats), and the
+ * names of the queries that reproduce it. For Markdown a pass also lists blocks in order:
+ * headings, bullets and views of its tables. The section owns everything, and lives as long
+ * as the report.
  */
 #ifndef NSX_REPORT_H
 #define NSX_REPORT_H
@@ -15,9 +15,9 @@
 enum nsx_status {
 	NSX_S_ANSWERED,
 	NSX_S_CANNOT, /* present:false, with a reason                        */
-	NSX_S_FAILED, /* an error; the other sections stay; exit code 4      */
-	NSX_S_NULL,   /* nothing to ask for: JSON null, no Markdown          */
-	NSX_S_SKIPPED, /* by --pass or --skip                                */
+	NSX_S_FAILED, /* an error: exit code 4, other sections are kept      */
+	NSX_S_NULL,   /* nothing was asked: JSON null, no Markdown           */
+	NSX_S_SKIPPED, /* left out by --pass or --skip                       */
 };
 
 #define NSX_MAX_NEEDS 8
@@ -27,53 +27,48 @@ struct nsx_run;
 struct nsx_schema;
 struct nsx_section;
 
-/* What an analysis is: passes/pass.h says how one is written. */
+/* Describes an analysis; passes/pass.h tells how to write one. */
 struct nsx_pass {
 	const char *id;
-	const char *json;    /* its place in metrics ("by_pid.nvtx"); NULL: id */
+	const char *json;    /* path in metrics ("by_pid.nvtx"); NULL: id */
 	const char *title;   /* its "## " heading in report.md; NULL: none   */
 	const char *summary; /* one line, for `nsys-explain passes`          */
-	const char *subject; /* "NCCL": what is not in a trace of which this
-				cannot be computed; NULL: goes without saying */
-	const char *doc;     /* definition, formula, what it misses          */
-	const char *derived_from; /* what its figures are made of ...        */
-	const char *limitations;  /* ... and what they do not tell           */
-	const char *caveat; /* the first note of each result; NULL: none     */
-	/* Without one of these views or fields: CANNOT, said by the runner.
-	 * Views as NSX_NEED_VIEW(kernel), fields as NSX_NEED(kernel_corr).
+	const char *subject; /* "NCCL": what a trace lacks if this cannot be computed;
+				NULL: obvious */
+	const char *doc;     /* definition, formula, blind spots             */
+	const char *derived_from; /* the sources of its figures ...          */
+	const char *limitations;  /* ... and what these do not show          */
+	const char *caveat; /* first note of every result; NULL: none        */
+	/* The views and fields required, as NSX_NEED_VIEW(kernel) and
+	 * NSX_NEED(kernel_corr). If one is missing the runner reports CANNOT.
 	 */
 	int needs[NSX_MAX_NEEDS];
-	/* Without all of these views it has no result and says so in words of
-	 * its own.
-	 */
+	/* It needs at least one of these views, and reports itself if all are missing. */
 	int any_of[NSX_MAX_NEEDS];
-	bool by_phase; /* of opts->phases, as --phase-map gives them; without
-			  it: null                                           */
-	/* Why it has no heading, no query, and no trace that it has no answer
-	 * for; the registry test wants the thing or the reason.
+	bool by_phase; /* by the phases of --phase-map (opts->phases); null without them */
+	/* Why it has no heading, no query, or an answer for every trace. The registry test
+	 * demands the thing or the reason.
 	 */
 	const char *no_title, *no_query, *no_cannot;
-	/* What a look at a small table finds lacking; NULL: nothing.        */
+	/* Checks a small table in advance; returns what is missing, or NULL. */
 	const char *(*lacks)(const struct nsx_schema *s, struct nsx_arena *a);
-	const struct nsx_layout *layouts; /* of its tables                   */
+	const struct nsx_layout *layouts; /* layouts of its tables           */
 	unsigned nlayouts;
-	const struct nsx_layout *const *more; /* of other files, NULL at the
-						 end; NULL: none             */
-	bool may_be_null;    /* NSX_S_NULL                                   */
-	bool is_top; /* at the top level of JSON, not in metrics: a plain object */
-	bool is_verdict; /* what was found: a page begins with it            */
-	bool measures;	 /* what decides a finding: detect/measured.h        */
-	bool replays;	 /* a summary that plays plans                       */
-	bool walks;	 /* an analysis of the replay's model: after that    */
-	/* An analysis reads the trace and the facts; a summary, which has no
-	 * `run`, also the report when all is found: no section decides by what
-	 * another one shows.
+	const struct nsx_layout *const *more; /* layouts in other files, NULL-terminated;
+						 NULL: none                  */
+	bool may_be_null;    /* may return NSX_S_NULL                        */
+	bool is_top; /* stands at the top level of JSON, not in metrics */
+	bool is_verdict; /* a result: shown at the beginning of the HTML page */
+	bool measures;	 /* the basis of a finding: detect/measured.h        */
+	bool replays;	 /* a summary that replays changes                   */
+	bool walks;	 /* an analysis of the replay's model, so it runs after that */
+	/* An analysis (run) reads the trace and the facts. A summary (summarise, no run)
+	 * also reads the complete report. No section depends on what another one shows.
 	 */
 	int (*run)(const struct nsx_run *run, struct nsx_section *out,
 		   struct nsx_err *err);
-	/* The rest of an analysis, or NULL: tables that may have as many rows as
-	 * are written, made when the replay's model, which takes as much room, is
-	 * gone.  Nothing that a summary shows.
+	/* The rest of an analysis, or NULL: makes the longest tables once the replay's
+	 * model is freed, as both are large. Summaries cannot use them.
 	 */
 	int (*finish)(const struct nsx_run *run, struct nsx_section *out,
 		      struct nsx_err *err);
@@ -83,27 +78,27 @@ struct nsx_pass {
 };
 
 struct nsx_value { /* a named value of a section */
-	const char *key; /* a dot makes a nested object, "\." is a dot       */
+	const char *key; /* a dot separates nested objects, "\." is a dot    */
 	struct nsx_cell cell;
 };
 
 enum nsx_block_kind { NSX_B_HEADING, NSX_B_SUBHEADING, NSX_B_SUBSUBHEADING,
 		      NSX_B_BULLET, NSX_B_TEXT, NSX_B_TABLE };
-struct nsx_block { /* a piece of Markdown */
+struct nsx_block { /* a Markdown block */
 	enum nsx_block_kind kind;
-	const char *text; /* heading, bullet, paragraph: markup is ours; names
-			     from the trace go through nsx_md_name           */
+	const char *text; /* heading, bullet or paragraph in our markup; names from the
+			     trace go through nsx_md_name                    */
 	const struct nsx_table *table;
-	const int *columns; /* ids of what is shown                          */
+	const int *columns; /* ids of the columns shown                      */
 	size_t ncolumns;
 	size_t max_rows;
 };
 
-struct nsx_curve { /* a quantity over the window, for pictures */
-	const char *label, *unit; /* "%"; "B": told in bytes                 */
+struct nsx_curve { /* a quantity over the window, for drawing */
+	const char *label, *unit; /* "%"; "B" is shown in bytes              */
 	int64_t device_id;
-	double full;	 /* what a whole bar stands for                      */
-	const float *at; /* NSX_CURVE_BINS; NAN: not known                   */
+	double full;	 /* value of a full bar                              */
+	const float *at; /* NSX_CURVE_BINS values; NAN: unknown              */
 };
 
 struct nsx_section {
@@ -118,85 +113,85 @@ struct nsx_section {
 	size_t nnotes, cap_notes;
 	struct nsx_block *blocks;
 	size_t nblocks, cap_blocks;
-	const char **warnings; /* for the whole report                       */
+	const char **warnings; /* about the whole report                     */
 	size_t nwarnings, cap_warnings;
 	struct nsx_curve *curves;
 	size_t ncurves, cap_curves;
 	const char *headline; /* the line on stdout, or NULL                 */
-	const char **asked; /* what --what-if was answered, for the first page: Markdown,
+	const char **asked; /* answers to --what-if for the first page: Markdown,
 			       NULL-terminated; NULL: nothing was asked      */
-	const char **page; /* its lines on the first page: plain text, NULL-terminated;
+	const char **page; /* lines for the first page: plain text, NULL-terminated;
 			      NULL: none                                     */
-	bool sql_differs; /* its queries do not give its figures on this trace:
-			     they are not offered                            */
+	bool sql_differs; /* its queries give other figures on this trace, so they are
+			     not offered                                     */
 	struct nsx_arena *arena;
 };
 
 struct nsx_report {
 	const struct nsx_trace *trace;
-	struct nsx_facts *facts; /* the report's own: pictures and questions
-				    read them after the analyses             */
+	struct nsx_facts *facts; /* owned; drawings and questions use them after the
+				    analyses                                 */
 	struct nsx_section *sections; /* in registry order                   */
 	size_t nsections;
-	struct nsx_findings found; /* by rank                                */
-	struct nsx_first_page *page; /* NULL: --pass or --skip               */
+	struct nsx_findings found; /* ranked                                 */
+	struct nsx_first_page *page; /* NULL with --pass or --skip           */
 	const char **warnings;
 	size_t nwarnings;
-	const char *generated_at, *path; /* path: as the user gave it        */
-	const char *ask; /* the path that `ask` takes; NULL: it is gone      */
+	const char *generated_at, *path; /* path: as typed                   */
+	const char *ask; /* path for `ask`; NULL: deleted                    */
 	const char *window; /* as typed; NULL: none                          */
-	double reach_s; /* as of nsx_opts                                    */
-	bool has_changed; /* the trace, while it was read                    */
-	const char *unpriced; /* why nothing could be replayed; NULL: it could */
-	bool all_rows;	  /* tables/ has no bound                            */
-	size_t html_bytes; /* as of nsx_opts                                 */
+	double reach_s; /* see nsx_opts                                      */
+	bool has_changed; /* the trace changed while it was read             */
+	const char *unpriced; /* why there was no replay; NULL: there was one */
+	bool all_rows;	  /* tables/ has no row limit                        */
+	size_t html_bytes; /* see nsx_opts                                   */
 	enum nsx_html_events html_events;
-	struct nsx_trace *own_trace;   /* NULL: somebody else's              */
-	struct nsx_schema *own_schema; /* NULL: somebody else's              */
+	struct nsx_trace *own_trace;   /* NULL: borrowed                     */
+	struct nsx_schema *own_schema; /* NULL: borrowed                     */
 	struct nsx_arena *arena;
 };
 
-/* Why it is of a part only: the file was changed while it was read, is cut or damaged,
- * or a section failed.  Whoever answers from it says so, and exits with 4.  NULL: it is
- * of all.  Borrowed.
+/* Why the report covers only a part: the file changed while it was read, is cut or damaged,
+ * or a section failed. All answers from it say so, with exit code 4. NULL: it is complete.
+ * Borrowed.
  */
 const char *nsx_report_damage(const struct nsx_report *r);
 
-/* Reports that are in memory, of the whole of a trace as it is now; find returns
- * NULL where there is none.  For one user at a time.
+/* A cache of reports on unchanged whole traces; find returns NULL if it has none. For one
+ * thread at a time.
  */
 struct nsx_at_hand {
 	struct nsx_report *(*find)(void *ctx, const char *path);
 	void *ctx;
 };
 
-/* Filling a section (all die when a small allocation fails) -----------------*/
+/* Filling a section (all functions end the program when memory is out) ---------- */
 
-/* Says why it cannot be computed; returns 0, to be returned from run(). */
+/* Sets the reason why the section cannot be computed; returns 0 for run() to return. */
 #define nsx_cannot(s, ...) nsx_cannot_(s, nsx_say(s, __VA_ARGS__))
 int nsx_cannot_(struct nsx_section *s, const char *reason);
 void nsx_put(struct nsx_section *s, const char *key, struct nsx_cell cell);
-/* A layout without a key makes a table for nsx_rows cells: it is in no CSV
- * and not in JSON by itself.
+/* A layout without a key makes a table for nsx_rows cells only: it is not written as CSV,
+ * nor to JSON on its own.
  */
 struct nsx_table *nsx_add_table(struct nsx_section *s,
 				const struct nsx_layout *layout);
-/* Of all its tables, at the end: as nsx_table_whole. */
+/* Calls nsx_table_whole on all tables of a finished section. */
 int nsx_section_whole(const struct nsx_section *s,
 		      struct nsx_err *err) NSX_CHECKED;
-/* The tables of the pass's layouts, in order: s->tables, which moves when another
- * table is added.
+/* Adds the tables of the pass's layouts, in order. Returns s->tables, which moves when
+ * another table is added.
  */
 struct nsx_table **nsx_add_tables(struct nsx_section *s);
 #define nsx_note(s, ...) nsx_note_(s, nsx_say(s, __VA_ARGS__))
 void nsx_note_(struct nsx_section *s, const char *text);
-/* A warning of the whole report: what makes its numbers doubtful. */
+/* A warning about the whole report, when its numbers are doubtful. */
 #define nsx_warn(s, ...) nsx_warn_(s, nsx_say(s, __VA_ARGS__))
 void nsx_warn_(struct nsx_section *s, const char *text);
 #define nsx_headline(s, ...) ((s)->headline = nsx_say(s, __VA_ARGS__))
 /* Copies c and its NSX_CURVE_BINS values. */
 void nsx_add_curve(struct nsx_section *s, const struct nsx_curve *c);
-/* printf into the section's memory. */
+/* printf into the section's arena. */
 #define nsx_say(s, ...)                                                       \
 	((const char *)nsx_arena_printf((s)->arena, __VA_ARGS__))
 
@@ -205,7 +200,7 @@ const char *nsx_say_bytes(struct nsx_section *s, int64_t bytes);
 const char *nsx_say_time(struct nsx_section *s, int64_t ns);
 const char *nsx_say_ms(struct nsx_section *s, double ms);
 
-/* Markdown, in order. Without a heading blocks go under the pass's title. */
+/* Appends Markdown blocks. Without a heading they belong to the pass's title. */
 #define nsx_md_heading(s, text) nsx_md_add(s, NSX_B_HEADING, text)
 #define nsx_md_subheading(s, text) nsx_md_add(s, NSX_B_SUBHEADING, text)
 #define nsx_md_subsubheading(s, text) nsx_md_add(s, NSX_B_SUBSUBHEADING, text)
@@ -214,33 +209,32 @@ const char *nsx_say_ms(struct nsx_section *s, double ms);
 #define nsx_md_text(s, ...) nsx_md_add(s, NSX_B_TEXT, nsx_say(s, __VA_ARGS__))
 void nsx_md_add(struct nsx_section *s, enum nsx_block_kind kind,
 		const char *text);
-/* How many of a table's first rows, at most so many, have at least that in a column. */
+/* The number of leading rows with at least `least` in a column; at most `most`. */
 size_t nsx_first_rows(const struct nsx_table *t, size_t most, int column,
 		      double least);
-/* The columns whose ids follow, of at most max_rows rows; 0: default. */
+/* A Markdown table of the columns whose ids follow, with at most max_rows rows; 0: default. */
 #define nsx_md_table(s, t, max_rows, ...)                                     \
 	nsx_md_table_of(s, t, max_rows, NSX_IDS(__VA_ARGS__))
 void nsx_md_table_of(struct nsx_section *s, const struct nsx_table *t,
 		     size_t max_rows, const int *columns, size_t ncolumns);
-/* All its columns. */
+/* A Markdown table of all columns. */
 void nsx_md_whole(struct nsx_section *s, const struct nsx_table *t,
 		  size_t max_rows);
-/* A name from the trace, cut in the middle and escaped for Markdown. */
+/* A name from the trace, shortened in the middle and escaped for Markdown. */
 const char *nsx_md_name(struct nsx_section *s, const char *name);
 
-/* Finds the cells that the findings point at in the tables that are filled.
- * Returns a table that does not hold all of its rows, where one of these may be
- * meant; NULL: none.
+/* Finds the cells that the findings cite. Returns a table whose missing rows may contain
+ * one of them; NULL: none.
  */
 const struct nsx_table *nsx_prove_findings(struct nsx_report *r);
 
 /* Reading sections (summaries, emitters) --------------------------------------*/
 const struct nsx_section *nsx_report_section(const struct nsx_report *r,
 					     const char *pass_id);
-/* The table of a file, by the first n letters of csv; NULL: none. */
+/* The table of a CSV file, by the first n letters of csv; NULL: none. */
 const struct nsx_table *nsx_report_table(const struct nsx_report *r, const char *csv,
 					 size_t n);
-/* Whose table it is. */
+/* The section that holds the table. */
 const struct nsx_section *nsx_section_of(const struct nsx_report *r,
 					 const struct nsx_table *t);
 const struct nsx_table *nsx_section_table(const struct nsx_section *s,
@@ -250,7 +244,7 @@ const struct nsx_cell *nsx_section_value(const struct nsx_section *s,
 
 void nsx_section_done(struct nsx_section *s);
 
-/* Whether another rank or GPU than the limiting one sets the pace: a finding says so. */
+/* Whether a rank or GPU other than the limiting one sets the pace; a finding then says so. */
 static inline bool nsx_is_held_up(const struct nsx_report *r)
 {
 	return nsx_find_finding(&r->found, NSX_ID_nccl_straggler) ||

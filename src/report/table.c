@@ -34,7 +34,7 @@ void nsx_table_expect(struct nsx_table *t, size_t n, size_t max_rows)
 		packed = nsx_packed_new(max_rows - read, t->layout->ncols);
 	if (!cells || (n > read && !packed)) {
 		free(cells);
-		return; /* rows are added one by one, while there is room */
+		return; /* rows are then added one by one while there is room */
 	}
 	free(t->cells);
 	t->cells = cells;
@@ -71,8 +71,8 @@ void nsx_add_cells(const struct nsx_layout *l, const struct nsx_cell *row,
 	}
 }
 
-/* Behind the rows that are held: the sums, and the last row that was given, whose
- * cells are in no sum yet.
+/* Two rows follow the kept ones: the sums, and the row returned last, which is not in the
+ * sums yet.
  */
 static struct nsx_cell *next_of_rest(struct nsx_table *t)
 {
@@ -104,7 +104,7 @@ struct nsx_cell *nsx_add_row(struct nsx_table *t)
 		      t->layout->key, &err))
 		return t->cells + t->nrows++ * n;
 	t->is_short = true;
-	t->nrows = NSX_MAX(t->nrows, 1); /* nsx_table_begin made room for it */
+	t->nrows = NSX_MAX(t->nrows, 1); /* nsx_table_begin reserved it */
 	row = t->cells + (t->nrows - 1) * n;
 	memset(row, 0, n * sizeof(*row));
 	return row;
@@ -200,7 +200,7 @@ static int cmp_cell(const struct nsx_cell *a, const struct nsx_cell *b)
 	int order;
 
 	if (a->type != b->type && (!a->type || !b->type))
-		return a->type ? -2 : 2; /* nulls last, whatever the direction */
+		return a->type ? -2 : 2; /* nulls last in both directions */
 	switch (a->type) {
 	case NSX_T_I64:
 		return NSX_CMP(a->u.i, b->u.i);
@@ -232,7 +232,7 @@ static int cmp_rows(const void *pa, const void *pb, void *ctx)
 	return 0;
 }
 
-/* Of the first column; nulls last.  A text is not a number: it may be the same. */
+/* The sort key from the first column, nulls last. All texts have the same key. */
 static int64_t key_of(const void *row, void *ctx)
 {
 	int id = *((const struct order *)ctx)->key;
@@ -244,9 +244,8 @@ static int64_t key_of(const void *row, void *ctx)
 	return !c->type ? INT64_MAX : id < 0 ? ~key : key;
 }
 
-/* glibc's qsort_r is a stable merge sort unless memory is short; where rows
- * compare equal on all keys of an order they are told apart by it no further,
- * so orders name enough keys to be total.
+/* glibc's qsort_r is stable except when memory is short, so orders name enough keys to be
+ * total.
  */
 void nsx_table_sort_by(struct nsx_table *t, const int *order, size_t n)
 {

@@ -4,8 +4,8 @@
 #include "report/report.h"
 #include "report/text.h"
 
-enum { NAME_CHARS = 80 }; /* what a table cell shows of a name */
-static const char escaped[] = "\\`*_{}[]#|~$"; /* in running text, by a backslash */
+enum { NAME_CHARS = 80 }; /* length limit in table cells */
+static const char escaped[] = "\\`*_{}[]#|~$"; /* escaped by a backslash in running text */
 
 uint32_t nsx_code_point(const char *s, size_t *n)
 {
@@ -39,7 +39,7 @@ static bool is_in_word(char c)
 	return nsx_is_digit(c) || nsx_is_letter(c);
 }
 
-/* Brackets are what makes a link of parentheses. */
+/* Parentheses need no escape: a link also needs brackets. */
 void nsx_md_escape(struct nsx_buf *b, const char *s, size_t len)
 {
 	const char *begin = s;
@@ -68,7 +68,7 @@ void nsx_md_escape(struct nsx_buf *b, const char *s, size_t len)
 	}
 }
 
-/* Plain words need no markup; single underscores inside a word are none. */
+/* Plain words need no code span; single underscores inside a word are no markup. */
 static bool is_plain(const char *s)
 {
 	size_t n = strlen(s);
@@ -80,8 +80,8 @@ static bool is_plain(const char *s)
 			 "0123456789_ .:/%+-") == n;
 }
 
-/* A tag that no kernel or range is called: shown as text even by readers that
- * do not honour code spans.
+/* Looks like an HTML tag, which no kernel or range is called; it is escaped even for
+ * readers that ignore code spans.
  */
 static bool is_tag(const char *s)
 {
@@ -94,9 +94,7 @@ static bool is_tag(const char *s)
 	return false;
 }
 
-/* The inside of a code span: only what would end the span, the table cell or
- * the line is replaced.
- */
+/* Replaces only what would end the span, the table cell or the line. */
 void nsx_md_add_code(struct nsx_buf *b, const char *s, size_t len)
 {
 	size_t n;
@@ -125,7 +123,7 @@ void nsx_md_add_plain(struct nsx_buf *b, const char *markdown)
 		{"&lt;", "<"}, {"&gt;", ">"}, {"&amp;", "&"}, {"**", ""},
 		{"`", ""}};
 	const char *p = markdown;
-	bool is_code = false; /* inside a code span "**" is a name's         */
+	bool is_code = false; /* inside a code span "**" belongs to a name   */
 
 	while (*p) {
 		size_t i = 0;
@@ -148,7 +146,7 @@ void nsx_md_add_plain(struct nsx_buf *b, const char *markdown)
 	}
 }
 
-/* Where the arguments of a function begin; 0: it has none. */
+/* Where the arguments of a function begin; 0 if it has none. */
 static size_t arguments_at(const char *s)
 {
 	const char *last = strrchr(s, ')');
@@ -164,8 +162,8 @@ static size_t arguments_at(const char *s)
 	return i;
 }
 
-/* What tells most of a name that is too long: a function without its arguments,
- * the ends of a path, or its end.
+/* Adds the most telling part of a long name: a function without its arguments, the ends of
+ * a path, or its end.
  */
 static void add_gist(struct nsx_buf *b, const char *name)
 {
@@ -180,7 +178,7 @@ static void add_gist(struct nsx_buf *b, const char *name)
 	n = first ? (size_t)(first - name) : arguments_at(name);
 	if (first != last)
 		nsx_buf_printf(b, "%.*s > …%s", (int)n, name, last);
-	else if (first) /* of two parts the inner one */
+	else if (first) /* the inner one of two parts */
 		nsx_buf_printf(b, "…%s", last);
 	else if (n)
 		nsx_buf_printf(b, "%.*s(…)", (int)n, name);
@@ -188,7 +186,7 @@ static void add_gist(struct nsx_buf *b, const char *name)
 		nsx_buf_adds(b, name);
 }
 
-/* In a code span; what has more than `most` characters is cut in the middle. */
+/* Adds a code span; longer names are cut in the middle to `most` characters. */
 static void add_code_span(struct nsx_buf *b, const char *name, size_t most)
 {
 	size_t n = nsx_count_chars(name, strlen(name));

@@ -1,41 +1,41 @@
-/* text.h - text from the trace as Markdown: nothing in a name can break a page,
- * a table or a line.  What is given must be valid UTF-8 (base/str.h).
+/* text.h - text from the trace as Markdown: no name can break a page, a table or a line.
+ * Input must be valid UTF-8 (base/str.h).
  */
 #ifndef NSX_TEXT_H
 #define NSX_TEXT_H
 
 #include "base/str.h"
 
-/* The character at s, which must not be at the end, and its length. */
+/* The character at s, which must not be the end, and its length in bytes. */
 uint32_t nsx_code_point(const char *s, size_t *n);
-/* Characters that move the cursor, hide text or turn its direction. */
+/* Characters that move the cursor, hide text or change its direction. */
 bool nsx_is_unsafe(uint32_t c);
 
-/* Running text: every character that Markdown or HTML could read is escaped. */
+/* Escapes every character that has a meaning in Markdown or HTML running text. */
 void nsx_md_escape(struct nsx_buf *b, const char *s, size_t len);
-/* The inside of a code span. */
+/* Escapes for the inside of a code span. */
 void nsx_md_add_code(struct nsx_buf *b, const char *s, size_t len);
-/* Markdown of ours as plain text: no marks, no escapes. */
+/* Strips marks and escapes from our own Markdown. */
 void nsx_md_add_plain(struct nsx_buf *b, const char *markdown);
-/* Where the names stand in PyProf's range of a call, "{'mod': 'torch', 'op': 'add',
- * 'args': ...}", and what follows them; false: it is none.
+/* The parts of PyProf's range name of a call, "{'mod': 'torch', 'op': 'add', 'args': ...}";
+ * false for other names.
  */
 struct nsx_pyprof_call {
 	const char *mod, *op, *args;
 	int mod_size, op_size; /* in bytes                                   */
 };
 bool nsx_pyprof_call(const char *name, struct nsx_pyprof_call *ret);
-/* A range's name as a person reads it: PyProf's dictionaries of calls and files
- * as "Tensor.cuda((6, 3) float32)" and "net.py:34 > 97".
+/* A readable name for a range: PyProf's dictionaries of calls and files become
+ * "Tensor.cuda((6, 3) float32)" and "net.py:34 > 97".
  */
 const char *nsx_text_range(struct nsx_arena *a, const char *name);
-/* A name as a cell shows it, in a code span where needed: one that is too long
- * without a function's arguments or a path's middle, else cut in its own.
+/* Adds a name for a table cell, in a code span where needed. A long name loses a function's
+ * arguments or a path's middle, or is cut in its own middle.
  */
 void nsx_md_add_name(struct nsx_buf *b, const char *name);
 /* The same as a string. */
 const char *nsx_text_name(struct nsx_arena *a, const char *name);
-/* All of it, however long. */
+/* The same without a length limit. */
 const char *nsx_text_whole_name(struct nsx_arena *a, const char *name);
 
 #endif

@@ -19,8 +19,9 @@ struct build {
 	const struct nsx_trace *t;
 	const struct nsx_facts *f;
 	struct nsx_timeline *tl;
-	uint32_t *kernels, *ranges, *calls; /* by nsx_str: 1 + index of names */
-	uint32_t copies[256], others[4]; /* the same, by kind of copy, of operation */
+	uint32_t *kernels, *ranges, *calls; /* index + 1 of names, by nsx_str */
+	uint32_t copies[256], others[4]; /* index + 1 of names, by kind of copy or
+					    operation */
 };
 
 /* Overview --------------------------------------------------------------------*/
@@ -58,7 +59,7 @@ static int fill_overview(struct build *b, struct nsx_err *err)
 
 /* Names -----------------------------------------------------------------------*/
 
-/* Index of a name, which *index keeps once it has one; the text counts then only. */
+/* The index of a name, cached in *index; the text is used the first time only. */
 static int name_index(struct build *b, uint32_t *index, const char *text,
 		      enum nsx_event_class cls, uint32_t *ret,
 		      struct nsx_err *err)
@@ -132,7 +133,7 @@ static struct nsx_lane_events *add_lane(struct build *b, uint32_t device,
 	return &tl->lanes[tl->nlanes++];
 }
 
-/* Whether [start, end) is drawn; *cursor begins at 0, starts ascend. */
+/* Whether [start, end) is drawn. *cursor begins at 0; starts must ascend. */
 static bool is_wanted(const struct nsx_timeline *tl, size_t *cursor,
 		      int64_t start, int64_t end)
 {
@@ -145,7 +146,7 @@ static bool is_wanted(const struct nsx_timeline *tl, size_t *cursor,
 	return *cursor < tl->ndetail && tl->detail[*cursor].start_ns < end;
 }
 
-/* Cut to the window; events of a lane come in order of start. */
+/* Cuts the event to the window. Events of a lane come in order of start. */
 static void add_event(struct nsx_timeline *tl, struct nsx_lane_events *l,
 		      int64_t start, int64_t end, uint32_t name)
 {
@@ -169,7 +170,7 @@ NSX_ORDER(cmp_busy, struct busy_stream, DOWN(nops), UP(stream));
 
 NSX_ORDER(cmp_stream, struct busy_stream, UP(stream));
 
-/* The streams with most operations, in the order of the trace: by device. */
+/* Selects the streams with most operations; keeps their order, by device. */
 static size_t pick_streams(struct build *b, struct busy_stream *v)
 {
 	const struct nsx_trace *t = b->t;
@@ -227,28 +228,29 @@ static int fill_streams(struct build *b, uint32_t device,
 	return nsx_stopped(err);
 }
 
-/* NVTX ranges as the GPU saw them: from the first to the last operation that was
- * launched inside -----------------------------------------------------------*/
+/* NVTX ranges projected on the GPU: from the first to the last operation launched inside
+ * ------
+ */
 
-struct reach { /* of a range: its first op, and the one that ends last        */
-	uint32_t first, last; /* first NSX_NONE: none of the device          */
+struct reach { /* a range's first operation, and the one that ends last       */
+	uint32_t first, last; /* first NSX_NONE: none on this device         */
 };
-struct projection { /* what is drawn of a range                               */
+struct projection { /* a range as it is drawn                                 */
 	int64_t start_ns, end_ns;
 	uint32_t range, depth;
 };
 struct projections {
 	struct reach *reach; /* by range */
-	uint8_t *depth;	     /* by range; MAX_DEPTH: that, or more           */
+	uint8_t *depth;	     /* by range, at most MAX_DEPTH                  */
 	struct projection *v;
 	size_t n, cap;
-	bool has[MAX_DEPTH]; /* whether there is any of a depth, drawn or not */
+	bool has[MAX_DEPTH]; /* whether a depth occurs, drawn or not */
 };
 
 NSX_ORDER(cmp_projections, struct projection, UP(start_ns), DOWN(end_ns),
 	  UP(range));
 
-/* Operations of a device are in order of start. */
+/* Relies on the order by start of a device's operations. */
 static void widen(const struct nsx_ops *o, struct reach *r, struct reach by)
 {
 	if (r->first == NSX_NONE) {
@@ -276,13 +278,13 @@ static void find_reach(const struct build *b, uint32_t device,
 	for (uint32_t i = (uint32_t)n; i-- > 0;) {
 		uint32_t parent = nsx_range_parent(x, i);
 
-		/* a parent stands before its children */
+		/* parents come before their children */
 		if (parent != NSX_NONE && p->reach[i].first != NSX_NONE)
 			widen(&b->t->ops, &p->reach[parent], p->reach[i]);
 	}
 }
 
-/* What of each range ran on a device, as far as it is drawn. */
+/* Projects the ranges that are drawn on a device. */
 static int project(const struct build *b, uint32_t device,
 		   struct projections *p, struct nsx_err *err)
 {
@@ -341,7 +343,7 @@ static int fill_projected(struct build *b, uint32_t device,
 	return nsx_stopped(err);
 }
 
-/* Threads: their ranges where no GPU shows them, and their outermost calls ------*/
+/* Threads: ranges that no GPU shows, and outermost calls --------------------- */
 
 static const char *thread_label(const struct build *b,
 				const struct nsx_thread *th, const char *what)
@@ -351,8 +353,8 @@ static const char *thread_label(const struct build *b,
 				(long long)th->tid, what);
 }
 
-/* A range stands in the first lane that is free when it begins: in the lane of its
- * depth, where ranges nest.
+/* Puts each range into the first lane that is free at its start; for nested ranges that is
+ * the lane of their depth.
  */
 static int fill_ranges(struct build *b, const struct nsx_thread *th,
 		       struct nsx_err *err)
@@ -369,7 +371,7 @@ static int fill_ranges(struct build *b, const struct nsx_thread *th,
 		size_t k = 0;
 
 		if (i > th->nvtx_at && x->kind[i] != x->kind[i - 1])
-			cursor = n = 0; /* what is on no stack */
+			cursor = n = 0; /* then the ranges that are on no stack */
 		while (k < n && end_ns[k] > start)
 			k++;
 		if (k == MAX_DEPTH || x->kind[i] == NSX_NVTX_MARK ||
@@ -472,9 +474,7 @@ static size_t ops_within(const struct nsx_trace *t, const struct nsx_window *w)
 	return n;
 }
 
-/* Takes a window if there is room for its events: calls and ranges are about as
- * many as operations, each.
- */
+/* Takes a window if its events fit; assumes as many calls and as many ranges as operations. */
 static void want(struct build *b, int64_t start, int64_t end, size_t *room)
 {
 	struct nsx_timeline *tl = b->tl;
@@ -500,7 +500,7 @@ static int cmp_length(const void *a, const void *b)
 	return n != m ? (n < m ? -1 : 1) : x < y ? -1 : x > y;
 }
 
-/* The first, the median and the slowest of the steady iterations. */
+/* The first, median and slowest steady iteration. */
 static void want_iterations(struct build *b, size_t *room)
 {
 	const struct nsx_facts *f = b->f;
@@ -522,7 +522,7 @@ static void want_iterations(struct build *b, size_t *room)
 		want(b, pick[i]->start_ns, pick[i]->end_ns, room);
 }
 
-/* Around the longest span of each finding. */
+/* The time around the longest span of each finding. */
 static void want_findings(struct build *b, size_t *room)
 {
 	for (size_t i = 0; i < b->r->found.n; i++) {
@@ -551,14 +551,14 @@ static void choose_detail(struct build *b, size_t max_events)
 		return;
 	want_iterations(b, &room);
 	want_findings(b, &room);
-	if (!b->t->ops.n) { /* as much from the beginning as there is room for */
+	if (!b->t->ops.n) { /* takes as much from the beginning as fits */
 		double share = (double)max_events / (double)(events + 1);
 
 		tl->detail[tl->ndetail++] = (struct nsx_window){
 			tl->origin_ns, tl->origin_ns + nsx_to_i64(
 				share * (double)(tl->end_ns - tl->origin_ns))};
 	}
-	if (!tl->ndetail) /* nothing fits: no event is drawn */
+	if (!tl->ndetail) /* nothing fits, so no event is drawn */
 		tl->detail[tl->ndetail++] = (struct nsx_window){
 			tl->origin_ns, tl->origin_ns};
 	nsx_sort(tl->detail, tl->ndetail, sizeof(*tl->detail), cmp_windows);

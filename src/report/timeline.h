@@ -1,8 +1,7 @@
-/* timeline.h - what a page draws: an overview of each GPU, and events in lanes.
+/* timeline.h - what the HTML page draws: an overview of each GPU, and events in lanes.
  *
- * Times are nanoseconds after origin_ns.  The overview is there for any trace;
- * events are all there where they are few enough, else those of the windows that
- * matter (`detail`).
+ * Times are nanoseconds after origin_ns. Every trace gets the overview. All events are
+ * drawn if they are few enough, else those of the windows that matter (`detail`).
  */
 #ifndef NSX_TIMELINE_H
 #define NSX_TIMELINE_H
@@ -12,7 +11,7 @@
 
 enum { NSX_OVERVIEW_BINS = 2048, NSX_MAX_LANES = 96 };
 
-enum nsx_event_class { /* what an event is drawn as */
+enum nsx_event_class { /* how an event is drawn */
 	NSX_EV_COMPUTE, NSX_EV_COMM, NSX_EV_COPY, NSX_EV_RANGE, NSX_EV_LAUNCH,
 	NSX_EV_WAIT, NSX_EV_CALL,
 	NSX_NEV
@@ -20,12 +19,12 @@ enum nsx_event_class { /* what an event is drawn as */
 extern const char *const nsx_event_class_names[NSX_NEV];
 
 struct nsx_lane_events {
-	uint32_t device; /* index; NSX_NONE for a thread's                   */
+	uint32_t device; /* index; NSX_NONE for a host thread                */
 	const char *label;
-	size_t n;	 /* events                                           */
-	int64_t last_ns; /* start of the last                                */
-	/* Columns of numbers, by event: start after the one before it (the
-	 * first: after origin_ns), length, index of a name.
+	size_t n;	 /* number of events                                 */
+	int64_t last_ns; /* start of the last event                          */
+	/* Number columns, by event: start after that of the event before it (the first:
+	 * after origin_ns), length, index of the name.
 	 */
 	struct nsx_buf start, length, name;
 };
@@ -35,33 +34,33 @@ struct nsx_event_name {
 	nsx_str kernel;
 };
 struct nsx_timeline {
-	int64_t origin_ns, end_ns; /* the window in force                    */
-	uint8_t *overview; /* by device, bin, class of nsx_partition: share of
-			      the bin in 255ths; a share above 0 is never 0  */
+	int64_t origin_ns, end_ns; /* the window in use                      */
+	uint8_t *overview; /* by device, bin and class of nsx_partition: share of the bin
+			      in 255ths, rounded up to 1                     */
 	struct nsx_lane_events *lanes;
-	size_t nlanes, hidden; /* hidden: streams and threads beyond the most */
+	size_t nlanes, hidden; /* hidden: streams and threads above the limit */
 	struct nsx_event_name *names;
 	size_t nnames, cap_names;
-	struct nsx_window *detail; /* ndetail 0: events of all the time      */
+	struct nsx_window *detail; /* ndetail 0: events of the whole window  */
 	size_t ndetail;
 	size_t nevents;
-	struct nsx_spans *places; /* of each finding of the report           */
+	struct nsx_spans *places; /* by finding of the report                */
 	struct nsx_arena *arena;
 };
-/* What is shown for names[i]. */
+/* The text to show for names[i]. */
 const char *nsx_event_text(const struct nsx_report *r,
 			   const struct nsx_timeline *t, size_t i);
 
-/* When a finding costs, or else what its remedy would change: the longest spans
- * inside w, the longest first.  Errors: NSX_E_NOMEM.
+/* When a finding costs time, or else what its remedy would change: the longest spans inside
+ * w, longest first. Errors: NSX_E_NOMEM.
  */
 enum { NSX_MAX_PLACES = 200 };
 int nsx_finding_places(const struct nsx_trace *t, const struct nsx_finding *f,
 		       const struct nsx_window *w, struct nsx_arena *a,
 		       struct nsx_spans *ret, struct nsx_err *err) NSX_CHECKED;
 
-/* Events of the report's trace, at most max_events of them. Owner: the caller,
- * nsx_timeline_free. Errors: NSX_E_NOMEM, NSX_E_STOP.
+/* Builds the timeline with at most max_events events. Owner: the caller, nsx_timeline_free.
+ * Errors: NSX_E_NOMEM, NSX_E_STOP.
  */
 int nsx_timeline_build(const struct nsx_report *r, size_t max_events,
 		       struct nsx_timeline **ret,

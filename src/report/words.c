@@ -1,4 +1,4 @@
-/* words.c - instants, and what the program tells apart, in words. */
+/* words.c - times and enums in words. */
 #include <ctype.h>
 #include "report/words.h"
 
@@ -29,7 +29,7 @@ const char *const nsx_barrier_words[NSX_NBARRIERS] = {
 	[NSX_BARRIER_LAUNCHER_GAP] = "between launches",
 };
 
-/* Whole units of 10^-digits s below ns. */
+/* ns rounded down to units of 10^-digits seconds. */
 static int64_t units_below(int64_t ns, unsigned digits, int64_t *ret_unit)
 {
 	int64_t unit = 1;

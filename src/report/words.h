@@ -1,23 +1,19 @@
-/* words.h - figures, instants and what the program tells apart as a person reads
- * them.  Owner of every text: arena a.
- */
+/* words.h - figures, times and enums as a person reads them. Owner of every text: arena a. */
 #ifndef NSX_WORDS_H
 #define NSX_WORDS_H
 
 #include "base/figures.h"
 #include "facts/facts.h"
 
-/* "60.331s" on the trace's own clock, as the Nsight GUI shows it; digits: after
- * the point, 3 at least.
- */
+/* "60.331s" on the trace's own clock, as in the Nsight GUI; digits: decimals, at least 3. */
 const char *nsx_text_instant(struct nsx_arena *a, int64_t ns, unsigned digits);
-/* "60.058s..60.703s", what --window takes: as many digits as its length needs,
- * never shorter than the window.
+/* "60.058s..60.703s" for --window, with the decimals that its length needs; it covers the
+ * whole window.
  */
 const char *nsx_text_window(struct nsx_arena *a, const struct nsx_window *w);
 
-/* An API name without "_v7000".  What no function's name has is ?, so that one that was
- * made to cannot break the text that it is told in.
+/* An API name without "_v7000". Characters that no function name has become "?", so that a
+ * forged name cannot break the text around it.
  */
 const char *nsx_text_api(struct nsx_arena *a, const char *name);
 extern const char *const nsx_barrier_words[NSX_NBARRIERS]; /* "wait for the

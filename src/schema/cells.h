@@ -1,7 +1,7 @@
-/* cells.h - values of cells, whatever type a file gives them.
+/* cells.h - reads cell values, whatever their type in the file.
  *
- * A cell of another type than the column's is as good as absent here; who loads
- * a column counts it as a defect.
+ * A cell whose type does not match the column's counts as absent; the loader of the column
+ * counts it as a defect.
  */
 #ifndef NSX_CELLS_H
 #define NSX_CELLS_H
@@ -30,7 +30,7 @@ static inline bool nsx_is_instant(const struct nsx_val *v)
 	return v->type == NSX_V_I64 && v->u.i <= NSX_TIME_MAX &&
 	       v->u.i >= -NSX_TIME_MAX;
 }
-/* Process key of a row: globalPid or globalTid, else plain pid << 24. */
+/* Process key of a row: from globalPid or globalTid, else pid << 24. */
 static inline uint64_t nsx_read_process_key(const struct nsx_val *global,
 					    const struct nsx_val *pid)
 {

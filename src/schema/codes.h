@@ -1,17 +1,16 @@
-/* codes.h - the numbers that the exporter writes, each of them once.
+/* codes.h - numeric codes of the exporter, each defined once.
  *
- * The program decides by numbers: labels come from the trace's own ENUM_*
- * tables, may be in any words and are only shown.  The numbers are the same in
- * all known versions (labels of 2019 to 2026); sync types, which are not, are
- * read from the sentinels instead.
+ * The program decides by numbers, as labels (from the trace's ENUM_* tables) may be in any
+ * words and are only shown. The numbers are the same in all known versions (2019 to 2026),
+ * except for sync types, which are read from the sentinels.
  */
 #ifndef NSX_CODES_H
 #define NSX_CODES_H
 
 #include "base/base.h"
 
-/* globalTid and globalPid: machine and VM, then 24 bits of a process and 24 of a
- * thread, which are 0 in the key of a process.
+/* Global ids hold machine and VM, then 24 bits each of process and thread; the thread bits
+ * of a process key are 0.
  */
 static inline uint64_t nsx_process_key(uint64_t global_id)
 {
@@ -32,7 +31,7 @@ enum { /* copyKind */
 	NSX_COPY_DTOD, NSX_COPY_HTOH, NSX_COPY_PTOP, NSX_COPY_UVM_HTOD,
 	NSX_COPY_UVM_DTOH, NSX_COPY_UVM_DTOD, NSX_NCOPY_KINDS
 };
-enum { /* srcKind, dstKind, memKind: one less than CUPTI's */
+enum { /* srcKind, dstKind, memKind: CUPTI's value - 1 */
 	NSX_MEM_PAGEABLE, NSX_MEM_PINNED, NSX_MEM_DEVICE, NSX_MEM_ARRAY,
 	NSX_MEM_MANAGED, NSX_MEM_DEVICE_STATIC, NSX_MEM_MANAGED_STATIC,
 	NSX_MEM_UNKNOWN, NSX_NMEM_KINDS
@@ -43,34 +42,34 @@ enum { /* migrationCause */
 	NSX_MIGRATE_SPECULATIVE, NSX_MIGRATE_EVICTION, NSX_MIGRATE_COUNTERS,
 	NSX_NMIGRATE_CAUSES
 };
-enum { /* overheadType: JIT and loading are the program's, 3 to 5 the tool's */
+enum { /* overheadType: JIT and loading are the program's overhead, 3 to 5 the profiler's */
 	NSX_OVERHEAD_JIT = 2, NSX_OVERHEAD_FLUSH, NSX_OVERHEAD_INSTRUMENTATION,
 	NSX_OVERHEAD_RESOURCE, NSX_OVERHEAD_MODULE_LOAD,
 	NSX_OVERHEAD_LAZY_LOAD, NSX_OVERHEAD_BUFFER_FULL
 };
-enum { /* NVTX_EVENTS.eventType; _IMPORTED: from NVTXT text files */
+enum { /* NVTX_EVENTS.eventType; _IMPORTED: NVTXT text files */
 	NSX_EVENT_MARK = 34, NSX_EVENT_PUSH_POP = 59, NSX_EVENT_START_END = 60,
 	NSX_EVENT_MARK_IMPORTED = 65, NSX_EVENT_PUSH_POP_IMPORTED = 70,
 	NSX_EVENT_START_END_IMPORTED = 71, NSX_EVENT_DOMAIN_CREATE = 75
 };
-/* RUNTIME.eventClass of a row that repeats a call to carry its backtrace. */
+/* RUNTIME.eventClass of a duplicate row that carries a call's backtrace. */
 enum { NSX_CLASS_BACKTRACE = 67 };
-/* RUNTIME.returnValue of a query whose work goes on: no failure. */
+/* RUNTIME.returnValue of a query for unfinished work, which is no failure. */
 enum { NSX_RETURN_NOT_READY = 600 };
 enum { NSX_THREAD_RUNNING = 1, NSX_THREAD_TERMINATED = 5 }; /* threadState */
-enum { /* threadBlock: reasons of a thread that could have run on */
+enum { /* threadBlock: a runnable thread was preempted */
 	NSX_BLOCK_UNKNOWN = 1, NSX_BLOCK_QUANTUM_END = 42,
 	NSX_BLOCK_DISPATCH, NSX_BLOCK_PREEMPTED, NSX_BLOCK_YIELD,
 	NSX_BLOCK_READY = 49, NSX_BLOCK_DEFERRED_PREEMPT = 51
 };
 
-/* JIT, module and lazy loading. */
+/* The program's own overhead: JIT, module loading and lazy loading. */
 static inline int nsx_overhead_is_load(unsigned type)
 {
 	return type == NSX_OVERHEAD_JIT || type == NSX_OVERHEAD_MODULE_LOAD ||
 	       type == NSX_OVERHEAD_LAZY_LOAD;
 }
-/* What the profiler itself took. */
+/* The profiler's own overhead. */
 static inline int nsx_overhead_is_tool(unsigned type)
 {
 	return type == NSX_OVERHEAD_FLUSH ||
@@ -81,7 +80,7 @@ static inline int nsx_copy_is_migration(unsigned kind)
 {
 	return kind >= NSX_COPY_UVM_HTOD && kind <= NSX_COPY_UVM_DTOD;
 }
-/* The host touched pages: no prefetch asked for them, and no lack of memory forced them. */
+/* A page fault of the host: neither a prefetch nor an eviction. */
 static inline int nsx_copy_is_fetched(unsigned kind, unsigned cause)
 {
 	return kind == NSX_COPY_UVM_DTOH && cause != NSX_MIGRATE_PREFETCH &&
@@ -94,7 +93,7 @@ static inline int nsx_copy_is_pageable(unsigned kind, unsigned src,
 	       (kind == NSX_COPY_DTOH && dst == NSX_MEM_PAGEABLE);
 }
 
-/* What event types come to. */
+/* Kinds of event types. */
 enum nsx_nvtx_kind { NSX_NVTX_STACK, NSX_NVTX_ASYNC, NSX_NVTX_MARK };
 
 #endif

@@ -1,4 +1,4 @@
-/* nvtx_row.h - a row of the view nvtx, for who loads and who converts it. */
+/* nvtx_row.h - a row of the view nvtx, for loading and conversion. */
 #ifndef NSX_NVTX_ROW_H
 #define NSX_NVTX_ROW_H
 
@@ -18,8 +18,8 @@ enum { NSX_NVTX_ROW(NSX_NVTX_CELL) NSX_N_CELLS };
 static const enum nsx_field nsx_nvtx_row[NSX_N_CELLS] = {
 	NSX_NVTX_ROW(NSX_NVTX_FIELD)};
 
-/* Of its event type; -1: neither range nor mark.  Exports without the column
- * (cut-down ones) hold push/pop ranges.
+/* Kind by event type; -1: neither range nor mark. Exports without that column (reduced
+ * ones) hold push/pop ranges.
  */
 static inline int nsx_nvtx_row_kind(const struct nsx_val *row)
 {
@@ -42,7 +42,7 @@ static inline int nsx_nvtx_row_kind(const struct nsx_val *row)
 	}
 }
 
-/* Its text, inline or as the id of a string. */
+/* The row's text, inline or as a string id. */
 static inline const struct nsx_val *nsx_nvtx_row_name(const struct nsx_val *row)
 {
 	return &row[row[NSX_N_TEXT].type == NSX_V_TEXT ? NSX_N_TEXT :

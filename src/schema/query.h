@@ -3,8 +3,8 @@
 #define NSX_QUERY_H
 
 struct nsx_query {
-	const char *name; /* of the file, without .sql; a leading '_' marks a
-			     private table that other queries build on */
+	const char *name; /* file name without .sql; a leading '_' marks a private table
+			     used by other queries */
 	const char *text;
 };
 

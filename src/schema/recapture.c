@@ -1,7 +1,7 @@
 /* recapture.c - options of nsys by version.
  *
- * From the user guides and release notes of 2020.3 to 2026.5, and from the help
- * of 2023.4.4; where these leave the first version open, a later one stands here.
+ * Sources: the user guides and release notes of 2020.3 to 2026.5, and the help of 2023.4.4.
+ * Where these leave the first version open, a later one is given.
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,12 +9,12 @@
 #include "schema/recapture.h"
 
 enum {
-	NEVER = 999999, /* of no version yet                            */
-	UNKNOWN = 202401, /* what a version that is not known is taken for  */
+	NEVER = 999999, /* no version has it yet                        */
+	UNKNOWN = 202401, /* version assumed if it is unknown               */
 };
 
-/* In the order in which a line has them. A row is for any of its bits; several
- * rows of one bit stand side by side, or are one option under its names.
+/* Sorted as in a command line. A row applies to any of its bits; adjacent rows with the
+ * same bit are several options, or one option under its different names.
  */
 static const struct option {
 	unsigned what;
@@ -48,8 +48,8 @@ static const struct option {
 	{NSX_REC_PAYLOAD, 202501, NEVER,
 	 "--include-json=true --include-blobs=true"},
 };
-/* Of --trace: ranges of NCCL have been in NVTX before, and without the GPU's own
- * tracing there was nothing else.
+/* First versions with these values of --trace. Earlier, NCCL's ranges were part of NVTX,
+ * and there was no hardware tracing.
  */
 enum { TRACES_NCCL = 202506, TRACES_SOFTWARE = 202506 };
 unsigned nsx_nsys_version(const char *product)
@@ -67,7 +67,7 @@ unsigned nsx_recapture_since(unsigned what)
 {
 	unsigned since = 0;
 
-	what &= ~NSX_REC_EXPORT; /* which is whole without its option, too */
+	what &= ~NSX_REC_EXPORT; /* exports everything without an option, too */
 	for (unsigned bit = 1; bit <= NSX_REC_PAYLOAD; bit <<= 1) {
 		unsigned first = NEVER;
 
@@ -82,7 +82,7 @@ unsigned nsx_recapture_since(unsigned what)
 
 static const char *traced(unsigned version, bool on_windows, unsigned what)
 {
-	if (on_windows) /* which has neither calls of POSIX nor NCCL */
+	if (on_windows) /* Windows has neither POSIX calls nor NCCL */
 		return what & NSX_REC_SOFTWARE && version >= TRACES_SOFTWARE ?
 			       "cuda-sw,nvtx" : "cuda,nvtx";
 	return what & NSX_REC_LIGHT ? "cuda,nvtx" :

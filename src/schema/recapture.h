@@ -1,49 +1,49 @@
-/* recapture.h - command lines that record more, spelled for the nsys that made a
- * trace: the one place that knows which version has which option.
+/* recapture.h - command lines to record more, for the nsys version that made a trace. All
+ * knowledge of options by version is here.
  *
- * A line never holds an option that the version refuses: what it cannot record
- * gets no line.  Where an option's name changed and the version is not known the
- * line has the older name, and the newer one stands behind it as a comment.
+ * A line never holds an option that its version refuses; there is no line for what the
+ * version cannot record. If the version is unknown and an option was renamed, the line uses
+ * the older name, with the newer one as a comment.
  */
 #ifndef NSX_RECAPTURE_H
 #define NSX_RECAPTURE_H
 
 #include "schema/schema.h"
 
-enum nsx_record {		    /* bits: what a line is for              */
-	NSX_REC_BASIC = 1,	    /* CUDA, NVTX, operating-system calls    */
-	NSX_REC_COUNTERS = 1 << 1,  /* of the GPU                            */
-	NSX_REC_NCCL = 1 << 2,	    /* its own ranges                        */
-	NSX_REC_GRAPHS = 1 << 3,    /* node by node                          */
-	NSX_REC_MEMORY = 1 << 4,    /* allocations                           */
-	NSX_REC_FAULTS = 1 << 5,    /* page faults of unified memory         */
-	NSX_REC_SCHED = 1 << 6,	    /* when threads ran                      */
-	NSX_REC_ALL = (1 << 7) - 1, /* what one capture can record together  */
-	NSX_REC_TORCH = 1 << 7,	    /* ranges of PyTorch's operators         */
-	NSX_REC_ALL_APIS = 1 << 8,  /* cheap calls, too                      */
+enum nsx_record {		    /* bits: the purpose of a line           */
+	NSX_REC_BASIC = 1,	    /* CUDA, NVTX, operating system calls    */
+	NSX_REC_COUNTERS = 1 << 1,  /* GPU metrics                           */
+	NSX_REC_NCCL = 1 << 2,	    /* NCCL's own ranges                     */
+	NSX_REC_GRAPHS = 1 << 3,    /* graphs node by node                   */
+	NSX_REC_MEMORY = 1 << 4,    /* CUDA allocations                      */
+	NSX_REC_FAULTS = 1 << 5,    /* unified memory page faults            */
+	NSX_REC_SCHED = 1 << 6,	    /* thread scheduling                     */
+	NSX_REC_ALL = (1 << 7) - 1, /* all that one capture can record       */
+	NSX_REC_TORCH = 1 << 7,	    /* ranges of PyTorch operators           */
+	NSX_REC_ALL_APIS = 1 << 8,  /* all API calls, cheap ones too         */
 	NSX_REC_RANGE = 1 << 9,	    /* from cudaProfilerStart to Stop        */
-	NSX_REC_SHORT = 1 << 10,    /* half a minute                         */
-	NSX_REC_LATER = 1 << 11,    /* after ten seconds                     */
-	NSX_REC_SOFTWARE = 1 << 12, /* CUDA, without the GPU's own tracing   */
-	NSX_REC_SLOWER = 1 << 13,   /* counters, but less often              */
-	NSX_REC_LIGHT = 1 << 14,    /* nothing of the CPU                    */
-	NSX_REC_SETS = 1 << 15,	    /* lists the sets of counters            */
-	NSX_REC_EXPORT = 1 << 16,   /* whole                                 */
-	NSX_REC_PAYLOAD = 1 << 17,  /* and payloads of ranges: with EXPORT   */
+	NSX_REC_SHORT = 1 << 10,    /* only half a minute                    */
+	NSX_REC_LATER = 1 << 11,    /* starts after ten seconds              */
+	NSX_REC_SOFTWARE = 1 << 12, /* CUDA without hardware tracing         */
+	NSX_REC_SLOWER = 1 << 13,   /* GPU metrics at a lower rate           */
+	NSX_REC_LIGHT = 1 << 14,    /* nothing about the CPU                 */
+	NSX_REC_SETS = 1 << 15,	    /* lists the metric sets                 */
+	NSX_REC_EXPORT = 1 << 16,   /* exports all of a trace                */
+	NSX_REC_PAYLOAD = 1 << 17,  /* with EXPORT: payloads of ranges, too  */
 };
 
-/* "NVIDIA Nsight Systems 2023.4.4.54" is 202304; 0: not known. */
+/* 202304 for "NVIDIA Nsight Systems 2023.4.4.54"; 0: unknown. */
 unsigned nsx_nsys_version(const char *product);
 
-/* For the nsys that made the trace; s may be NULL: not known.  Returns NULL where
- * it cannot do it.  Owner: the arena, or nobody.
+/* The command line for the nsys version of s; s may be NULL: unknown. NULL if that version
+ * cannot record it. Owner: the arena, or static.
  */
 const char *nsx_recapture_line(struct nsx_arena *a, const struct nsx_schema *s,
 			       unsigned what);
-/* The least version that can; 0: any. */
+/* The first version that can record it; 0: any. */
 unsigned nsx_recapture_since(unsigned what);
-/* What `nsys-explain capture` calls a capture of that; links: between GPUs, so
- * that counters are for NVLink.
+/* The preset of `nsys-explain capture` for it; links: with links between GPUs, so counters
+ * are for NVLink.
  */
 const char *nsx_recapture_preset(unsigned what, bool links);
 

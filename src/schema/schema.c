@@ -1,5 +1,5 @@
-/* schema.c - resolves the dictionary against the catalogue, refuses what is
- * no nsys export, and creates the TEMP views that queries are written over.
+/* schema.c - matches the dictionary with the catalogue, refuses files that are no nsys
+ * export, and creates the TEMP views for queries.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,8 +18,8 @@ const struct nsx_field_def nsx_field_defs[NSX_NFIELDS] = {
 #undef NSX_FIELD
 };
 
-/* The fields of a view follow each other in fields.def; NSX_BEFORE_v is how
- * many fields come before view v.
+/* Fields of a view are consecutive in fields.def; NSX_BEFORE_v is the number of fields
+ * before view v.
  */
 enum {
 	BEFORE_ALL = -1,
@@ -86,7 +86,7 @@ static const void *find_table(const void *db, const char *name)
 	return nsx_db_table(db, name);
 }
 
-/* "NVTX_EVENTS_V2" for NVTX_EVENTS, the newest: where the table has no rows of its own. */
+/* Finds the newest "NVTX_EVENTS_V2" for NVTX_EVENTS, if that has no rows. */
 static const void *find_version(const void *db, const char *name)
 {
 	enum { NEWEST = 9 };
@@ -131,7 +131,7 @@ static int64_t query_count(struct nsx_db *db, const char *head,
 	return nsx_i64_or(&v, -1);
 }
 
-/* Less than 0: only SQLite can count them. */
+/* Negative: only SQLite can count them. */
 static int64_t known_rows(struct nsx_db *db, const char *table)
 {
 	const struct nsx_source *s = nsx_db_source(db);
@@ -147,8 +147,8 @@ int64_t nsx_count_rows(struct nsx_db *db, const char *table)
 	return n < 0 ? query_count(db, "SELECT count(*) FROM main.", table, "") : n;
 }
 
-/* Of the file, for each row id up to the greatest: with fewer many ids are no rows', and
- * an array by id would be mostly empty.
+/* Bytes of the file for each row id up to the greatest; with fewer, ids are sparse and an
+ * array by id would be mostly empty.
  */
 enum { DENSE_BYTES = 64 };
 
@@ -161,14 +161,14 @@ int64_t nsx_bound_ids(struct nsx_db *db, const char *table)
 		       n : nsx_count_rows(db, table);
 }
 
-/* 0 for an empty table, less for one with rows (or with damage). */
+/* 0 for an empty table, -1 for one with rows or damage. */
 static int64_t probe_rows(struct nsx_db *db, const char *table)
 {
 	return nsx_db_source(db) ? -1 :
 	       query_count(db, "SELECT -1 FROM main.", table, " LIMIT 1");
 }
 
-/* Why a table of a source is not there although it has records of it. */
+/* Why a table of a source is missing although the source has records for it. */
 static const void *find_unread(const void *schema, const char *table)
 {
 	const struct nsx_schema *s = schema;
@@ -180,7 +180,7 @@ static const void *find_unread(const void *schema, const char *table)
 		"program does not know", (unsigned long long)n);
 }
 
-/* The table of a view; one with a version at its name if it has no rows of its own. */
+/* The table of a view, or a newer version of it if it has no rows. */
 static const struct nsx_table_info *find_view(struct nsx_db *db, const char *tables)
 {
 	const struct nsx_table_info *t = try_each(tables, find_table, db);
@@ -253,8 +253,8 @@ static int refuse_foreign(struct nsx_schema *s, struct nsx_err *err)
 			path);
 }
 
-/* StringIds and one sure sign; or, for cut-down exports without strings, an
- * event table with both ends of a span and no nvprof key.
+/* An export has StringIds and one sure sign. A reduced export without strings has an event
+ * table with start and end, and no keys of nvprof.
  */
 static bool is_export(const struct nsx_schema *s)
 {
@@ -283,7 +283,7 @@ static bool is_export(const struct nsx_schema *s)
 	return false;
 }
 
-/* A key of META_DATA_EXPORT or _CAPTURE, "" if it is not there or cannot be read. */
+/* Reads a key of META_DATA_EXPORT or _CAPTURE; "" if it is absent or unreadable. */
 static int read_meta(struct nsx_schema *s, enum nsx_view v, const char *key,
 		     const char **ret, struct nsx_err *err)
 {
@@ -309,7 +309,7 @@ static int read_meta(struct nsx_schema *s, enum nsx_view v, const char *key,
 	return rc == NSX_E_NOMEM ? rc : 0;
 }
 
-/* Of the views of GPU work: what says whose and when a row is. */
+/* Fields of the GPU work views that tell owner and time of a row. */
 static const struct gpu_fields {
 	enum nsx_field start_ns, end_ns, corr, device_id, global_pid, pid;
 } gpu_fields[] = {
@@ -322,7 +322,7 @@ static const struct gpu_fields {
 #undef GPU_FIELDS
 };
 
-/* The condition that a row is of the process and device of x. */
+/* Adds the condition that a row belongs to the process and device of x. */
 static void add_owner(const struct nsx_schema *s, const struct gpu_fields *g,
 		      const struct nsx_shift *x, struct nsx_buf *b)
 {
@@ -338,7 +338,7 @@ static void add_owner(const struct nsx_schema *s, const struct gpu_fields *g,
 		nsx_sql_name(b, s->column[g->pid]);
 		nsx_buf_printf(b, " << 24 = %lld", (long long)x->process_key);
 	} else {
-		nsx_buf_adds(b, "1"); /* there is one process */
+		nsx_buf_adds(b, "1"); /* there is only one process */
 	}
 }
 
@@ -357,8 +357,8 @@ static void add_cells(const struct nsx_schema *s, const struct gpu_fields *g,
 	nsx_buf_adds(b, ", 0))");
 }
 
-/* The changed rows of a view, as " IN (VALUES ...)": those left out, or those cut.
- * False: there are none, and nothing is added.
+/* Adds the changed rows of a view, left out or cut, as " IN (VALUES ...)". False: there are
+ * none, and nothing is added.
  */
 static bool add_changed(const struct nsx_schema *s, enum nsx_view v, bool cut,
 			const struct gpu_fields *g, struct nsx_buf *b)
@@ -381,7 +381,7 @@ static bool add_changed(const struct nsx_schema *s, enum nsx_view v, bool cut,
 	return any;
 }
 
-/* The end of a row, which is cut where its stream goes on. */
+/* Adds the end of a row, which is cut where the next row of its stream begins. */
 static void add_end(const struct nsx_schema *s, const struct gpu_fields *g,
 		    struct nsx_buf *b)
 {
@@ -419,7 +419,7 @@ static const struct gpu_fields *gpu_fields_of(enum nsx_view v)
 	return NULL;
 }
 
-/* A kind of copies, where the file numbers them in its own way. */
+/* Translates the kind of a copy if the file has its own numbering. */
 static void add_kind(const struct nsx_schema *s, enum nsx_field f,
 		     struct nsx_buf *b)
 {
@@ -433,7 +433,7 @@ static void add_kind(const struct nsx_schema *s, enum nsx_field f,
 	nsx_buf_adds(b, " END");
 }
 
-/* The column of f; of times of GPU work, on the host's clock. */
+/* Adds the column of f; times of GPU work are moved to the host's clock. */
 static void add_column(const struct nsx_schema *s, enum nsx_field f,
 		       struct nsx_buf *b)
 {
@@ -509,7 +509,7 @@ void nsx_schema_view_sql(const struct nsx_schema *s, enum nsx_view v,
 	}
 }
 
-/* Kinds of copies by the file's own labels; without one, by their numbers. */
+/* Maps kinds of copies by the file's labels, else by their numbers. */
 static int read_copy_kinds(struct nsx_schema *s, struct nsx_err *err)
 {
 	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *st = NULL;

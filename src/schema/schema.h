@@ -1,8 +1,8 @@
 /* schema.h - what an export holds, in our words.
  *
- * fields.def is the dictionary; a probe finds which of its tables (views) and
- * columns (fields) this file has.  Nothing else in the program spells an
- * exporter's table or column name.
+ * fields.def is the dictionary; a probe finds which of its tables (views) and columns
+ * (fields) a file has. Nothing else in the program uses the exporter's table or column
+ * names.
  */
 #ifndef NSX_SCHEMA_H
 #define NSX_SCHEMA_H
@@ -29,7 +29,7 @@ enum nsx_field {
 	NSX_NFIELDS
 };
 
-/* Fields of a view, by their names: NSX_FIELDS(kernel, start_ns, end_ns). */
+/* The ids of a view's fields: NSX_FIELDS(kernel, start_ns, end_ns). */
 #define NSX_FIELDS_1(v, f) NSX_F_##v##_##f
 #define NSX_FIELDS_2(v, f, ...) NSX_F_##v##_##f, NSX_FIELDS_1(v, __VA_ARGS__)
 #define NSX_FIELDS_3(v, f, ...) NSX_F_##v##_##f, NSX_FIELDS_2(v, __VA_ARGS__)
@@ -47,7 +47,7 @@ enum nsx_field {
 	NSX_FIELDS_N(__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)   \
 	(v, __VA_ARGS__)
 
-/* The dictionary itself. */
+/* Definitions from the dictionary. */
 struct nsx_view_def {
 	const char *name, *tables, *help;
 	enum nsx_field first; /* its fields are consecutive */
@@ -59,7 +59,7 @@ struct nsx_field_def {
 extern const struct nsx_view_def nsx_view_defs[NSX_NVIEWS];
 extern const struct nsx_field_def nsx_field_defs[NSX_NFIELDS];
 
-/* Libraries whose calls have tables of their own, and whose a view's rows are. */
+/* Libraries whose calls are in tables of their own; and the library of a view. */
 enum nsx_library {
 	NSX_LIBRARY_NONE, NSX_LIBRARY_CUBLAS, NSX_LIBRARY_CUDNN,
 	NSX_LIBRARY_MPI, NSX_LIBRARY_OPENACC, NSX_LIBRARY_OPENMP,
@@ -68,9 +68,9 @@ enum nsx_library {
 extern const char *const nsx_library_names[NSX_NLIBRARIES]; /* "cuBLAS", ... */
 extern const uint8_t nsx_library_of[NSX_NVIEWS];
 
-/* What the loader, and so the views of a query's script, take GPU work for: what is
- * added to the times of a process on a device, and rows that cannot be as they are
- * stamped, by their cells in the file.
+/* Corrections of GPU work by the loader, which the views of SQL scripts repeat: offsets
+ * added to the times of a process on a device, and rows with impossible times, identified
+ * by their cells in the file.
  */
 struct nsx_shift {
 	uint64_t process_key;
@@ -80,17 +80,17 @@ struct nsx_shift {
 struct nsx_row_change {
 	enum nsx_view view;
 	uint32_t corr; /* 0: none                                            */
-	int64_t start_ns, end_ns, new_end_ns; /* the last: or NSX_LEFT_OUT   */
+	int64_t start_ns, end_ns, new_end_ns; /* new_end_ns may be NSX_LEFT_OUT */
 };
 struct nsx_shifts {
 	struct nsx_shift *v;
 	size_t n;
-	struct nsx_row_change *row; /* in order of view                      */
+	struct nsx_row_change *row; /* sorted by view                        */
 	size_t nrows;
 };
 
-/* What scans of tables that grow in time may leave out: rows far from [from, to),
- * where the user said how far from a window what matters begins.
+/* Scans of tables in order of time may skip rows far from [from, to), if the user said how
+ * far around a window matters.
  */
 struct nsx_reach {
 	bool is_on;
@@ -99,7 +99,7 @@ struct nsx_reach {
 
 struct nsx_losses { /* nsx_schema_lose */
 	pthread_mutex_t lock;
-	char **v; /* in order of text */
+	char **v; /* sorted by text */
 	size_t n, cap;
 	bool is_of[NSX_NVIEWS];
 };
@@ -110,40 +110,40 @@ extern const char *const nsx_copy_labels[NSX_NCOPY_KINDS];
 struct nsx_schema {
 	struct nsx_db *db;
 	const struct nsx_table_info *table[NSX_NVIEWS]; /* NULL: absent      */
-	const char *column[NSX_NFIELDS]; /* the file's name; NULL: absent    */
-	int64_t rows[NSX_NVIEWS]; /* 0: absent or empty (the same thing: lazy
-				     exports leave empty tables out); -1: has
-				     rows, not counted; set by the loader    */
-	const char *refused[NSX_NVIEWS]; /* why a table is not read: "it is a
-					    view where a table should be"    */
+	const char *column[NSX_NFIELDS]; /* column name in the file; NULL: absent */
+	int64_t rows[NSX_NVIEWS]; /* set by the loader; -1: not counted; 0: absent or
+				     empty, which are the same, as lazy exports leave
+				     empty tables out                        */
+	const char *refused[NSX_NVIEWS]; /* why a table is not read: "it is a view where
+					    a table should be"               */
 	const char *product_version, *schema_version; /* "" if not recorded  */
 	struct nsx_reach *reach; /* set by the loader                          */
-	struct nsx_losses *losses; /* what could not be read                   */
-	bool on_windows; /* it was recorded there                            */
-	bool has_own_kinds; /* copy_kind translates                          */
-	uint8_t copy_kind[256]; /* of the file's copyKind: NSX_COPY_..., by the
-				   labels of its ENUM_CUDA_MEMCPY_OPER       */
-	struct nsx_shifts *shifts; /* empty until a trace is loaded          */
+	struct nsx_losses *losses; /* what was unreadable                      */
+	bool on_windows; /* recorded on Windows                              */
+	bool has_own_kinds; /* use copy_kind                                 */
+	uint8_t copy_kind[256]; /* NSX_COPY_... by the file's copyKind, from the labels
+				   in ENUM_CUDA_MEMCPY_OPER                  */
+	struct nsx_shifts *shifts; /* empty until the trace is loaded        */
 	struct nsx_arena *arena;
 };
 
-/* Opens a trace's file: nsx_db_open, then nsx_schema_probe. Owner: the caller,
+/* Opens a trace file: nsx_db_open, then nsx_schema_probe. Owner: the caller,
  * nsx_schema_close.
  */
 int nsx_schema_open(const char *path, struct nsx_schema *ret,
 		    struct nsx_err *err) NSX_CHECKED;
 void nsx_schema_close(struct nsx_schema *s);
 
-/* What could not be read is noted here, whoever meets it: every answer is then of a
- * part, and says so.  Of any thread.
+/* Notes that something could not be read, so that every answer says it is incomplete.
+ * Thread-safe.
  */
 void nsx_schema_lose(const struct nsx_schema *s, const char *what);
-/* Of a view's table, for err. */
+/* The same for rows of a view's table; err is the reason. */
 void nsx_schema_lose_rows(const struct nsx_schema *s, enum nsx_view v,
 			  const struct nsx_err *err);
 bool nsx_has_lost_rows(const struct nsx_schema *s, enum nsx_view v);
-/* The i-th: of the file itself first (nsx_db_warning), then in order of text; NULL:
- * there are not so many.  It stays where it is.
+/* The i-th loss: the warning of nsx_db_warning first, then sorted by text; NULL at the end.
+ * Its address does not change.
  */
 const char *nsx_schema_loss(const struct nsx_schema *s, size_t i);
 
@@ -156,10 +156,10 @@ int nsx_schema_probe(struct nsx_db *db, struct nsx_schema *ret,
 void nsx_schema_done(struct nsx_schema *s);
 
 unsigned nsx_view_nfields(enum nsx_view v);
-/* Negative: why they cannot be counted, an enum nsx_rc. */
+/* The number of rows; negative: an enum nsx_rc, why they cannot be counted. */
 int64_t nsx_count_rows(struct nsx_db *db, const char *table);
-/* For an array by id, of which few are greater: where row ids count up the greatest, which
- * costs no scan, else the number of rows.  Negative: as above.
+/* Size for an array by row id that few ids exceed: the greatest id if ids are dense, which
+ * costs no scan, else the number of rows. Negative: as above.
  */
 int64_t nsx_bound_ids(struct nsx_db *db, const char *table);
 
@@ -172,13 +172,13 @@ static inline bool nsx_has(const struct nsx_schema *s, enum nsx_field f)
 	return s->column[f] != NULL;
 }
 
-/* Appends the statement that creates the TEMP view v: with all its columns, or
- * with those marked in fields (by enum nsx_field).
+/* Appends the statement that creates the TEMP view v with all columns, or with those marked
+ * in fields (by enum nsx_field).
  */
 void nsx_schema_view_sql(const struct nsx_schema *s, enum nsx_view v,
 			 const bool *fields, struct nsx_buf *b);
 
-/* "CUPTI_ACTIVITY_KIND_KERNEL.globalPid": for "what is missing" messages. */
+/* "CUPTI_ACTIVITY_KIND_KERNEL.globalPid", for messages about what is missing. */
 const char *nsx_field_exporter_name(enum nsx_field f, struct nsx_arena *a);
 
 #endif

@@ -1,18 +1,18 @@
-/* script.c - which views a query reads, by its words, and the script of it. */
+/* script.c - finds the views that a query reads by its words, and writes its script. */
 #include <string.h>
 #include "schema/script.h"
 
 struct reads {
 	bool view[NSX_NVIEWS], field[NSX_NFIELDS];
-	bool *query;	 /* by nsx_queries: the private tables     */
-	unsigned *order; /* the same, each after those that it reads */
+	bool *query;	 /* private tables, by index of nsx_queries */
+	unsigned *order; /* the same, each after the tables it reads */
 	unsigned norder;
 };
 
 struct nsx_scripts {
 	const struct nsx_schema *schema;
 	struct nsx_arena *arena;
-	struct reads *named; /* by nsx_queries: in its own text */
+	struct reads *named; /* what each query's own text names */
 };
 
 static bool is_in_word(char c)
@@ -20,8 +20,8 @@ static bool is_in_word(char c)
 	return nsx_is_letter(c) || nsx_is_digit(c) || c == '_';
 }
 
-/* Moves *at to the next word of SQL; its length, 0: there is none. Comments
- * and texts have none.
+/* Moves *at to the next word of SQL outside comments and strings. Returns its length; 0 at
+ * the end.
  */
 static size_t next_word(const char **at)
 {
@@ -46,7 +46,9 @@ static bool is_word(const char *name, const char *word, size_t n)
 	return *name == *word && !strncmp(name, word, n) && !name[n];
 }
 
-/* Most words are no name of ours: by its first letter, a bit for each length. */
+/* Quick rejection, as most words are not our names: the lengths of our names as bits, by
+ * first letter.
+ */
 struct names {
 	uint64_t lengths[256];
 };
@@ -103,7 +105,7 @@ static void note_names(const char *text, const struct names *names,
 				note_fields(v, p, n, r);
 }
 
-/* Adds what the query reads, by itself or through private tables. */
+/* Adds what the query reads, directly or through private tables. */
 static void add_reads(const struct nsx_scripts *x, size_t query,
 		      struct reads *all)
 {
@@ -160,7 +162,7 @@ void nsx_scripts_add(const struct nsx_scripts *x,
 			nsx_schema_view_sql(x->schema, v, all.field, b);
 			nsx_buf_adds(b, ";\n");
 		}
-	/* Tables: as a view, what several places read is computed in each. */
+	/* Private queries become tables: a view would be computed wherever it is used. */
 	for (unsigned i = 0; i < all.norder; i++) {
 		const struct nsx_query *q = &nsx_queries[all.order[i]];
 

@@ -1,11 +1,10 @@
 /* script.h - queries as scripts that run without this program.
  *
- * A script creates the TEMP views that its queries read, as they are for this
- * file and with the columns that are named, and TEMP tables of the private
- * queries that they build on; then come the queries.  What is
- * read is found by the words of the texts.  So a text names each column that it
- * reads of a view of fields.def ("*" would give it none), and a column may be
- * there without need where something else in the text has its name.
+ * A script creates the TEMP views that its queries read, with the columns that they name,
+ * and TEMP tables for the private queries that they use; then come the queries. The words
+ * of the SQL text decide what is needed. A query must therefore name each column that it
+ * reads of a view of fields.def ("*" selects none), and a script may hold a column only
+ * because some other name in the text is the same.
  */
 #ifndef NSX_SCRIPT_H
 #define NSX_SCRIPT_H
@@ -19,7 +18,7 @@ struct nsx_scripts;
 struct nsx_scripts *nsx_scripts_new(const struct nsx_schema *s);
 void nsx_scripts_free(struct nsx_scripts *x); /* NULL is fine */
 
-/* Appends to b the script of n members of nsx_queries. */
+/* Appends the script of n of nsx_queries to b. */
 void nsx_scripts_add(const struct nsx_scripts *x,
 		     const struct nsx_query *const *queries, size_t n,
 		     struct nsx_buf *b);

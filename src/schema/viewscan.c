@@ -1,11 +1,11 @@
-/* viewscan.c - a table read once, for one pass. */
+/* viewscan.c - reads a table for one pass. */
 #include <stdlib.h>
 #include <string.h>
 #include "base/par.h"
 #include "base/stat.h"
 #include "schema/viewscan.h"
 
-/* When rows begin, of the tables that may be large. */
+/* The column with the start of a row, for tables that may be large. */
 static const enum nsx_field instants[NSX_NVIEWS] = {
 	[NSX_VIEW_kernel] = NSX_F_kernel_start_ns,
 	[NSX_VIEW_memcpy] = NSX_F_memcpy_start_ns,
@@ -30,7 +30,7 @@ int nsx_view_open(const struct nsx_schema *s, struct nsx_db *db, enum nsx_view v
 
 	if (rc || !instant || !s->reach->is_on)
 		return rc;
-	/* Scheduling is what lies between two rows of a thread. */
+	/* A scheduling interval lies between two rows of a thread. */
 	rc = nsx_scan_near(*ret, s->table[v], instant, s->reach->from_ns,
 			   s->reach->to_ns, v == NSX_VIEW_sched, err);
 	if (rc) {
@@ -49,7 +49,7 @@ struct job {
 	size_t ctx_size;
 };
 
-/* Damage ends a part, and no more. */
+/* Damage ends a part of the scan, not the whole. */
 static int note_damage(const struct job *job, int rc, const struct nsx_err *err)
 {
 	if (!nsx_is_damage(rc))
@@ -103,7 +103,7 @@ const char *nsx_val_text(const struct nsx_val *v, struct nsx_arena *a)
 	return p;
 }
 
-enum { ALL_FOUND = 1 }; /* ends a scan, and is no error */
+enum { ALL_FOUND = 1 }; /* stops a scan without an error */
 
 struct wanted {
 	const int64_t *ids;

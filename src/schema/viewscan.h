@@ -1,7 +1,7 @@
-/* viewscan.h - a pass reads a table that the trace does not keep.
+/* viewscan.h - reads tables that the trace does not keep in memory.
  *
- * Each scan works on a connection of its own, so that passes may run side by
- * side.  Nothing here is cached: a table is read once a call.
+ * Each scan has its own connection, so passes may run side by side. Nothing is cached:
+ * every call reads the table.
  */
 #ifndef NSX_VIEWSCAN_H
 #define NSX_VIEWSCAN_H
@@ -9,26 +9,25 @@
 #include "sqlite/scan.h"
 #include "schema/schema.h"
 
-/* nsx_scan_open on the view's table, by way of db; only what is near, where the
- * schema says so.
+/* Opens the view's table through db with nsx_scan_open; limited to the schema's reach, if
+ * it is set.
  */
 int nsx_view_open(const struct nsx_schema *s, struct nsx_db *db, enum nsx_view v,
 		  const char *const *columns, unsigned ncolumns, unsigned nparts,
 		  struct nsx_scan **ret, struct nsx_err *err) NSX_CHECKED;
 
-/* Hands every row of the view's table to fn, the fields in the order asked
- * (absent columns read as NULL).  At most nparts (1 .. NSX_MAX_THREADS) parts
- * are read side by side; part p calls fn with ctx + p * ctx_size.  Parts cover
- * the rows in order.  No table: no call.  Of a damaged table what can be read is
- * handed over, and the rest is noted (nsx_schema_lose_rows).
- * Errors: those of fn, NSX_E_IO, NSX_E_NOMEM.
+/* Calls fn for every row of the view's table, with the fields in the order asked (absent
+ * columns read as NULL). At most nparts (1 .. NSX_MAX_THREADS) parts are read side by side;
+ * part p calls fn with ctx + p * ctx_size. Parts cover the rows in order. No table: no
+ * call. The readable rows of a damaged table are given, and the rest is noted
+ * (nsx_schema_lose_rows). Errors: those of fn, NSX_E_IO, NSX_E_NOMEM.
  */
 int nsx_view_scan(const struct nsx_schema *s, enum nsx_view v,
 		  const enum nsx_field *fields, unsigned nfields,
 		  unsigned nparts, nsx_row_fn fn, void *ctx, size_t ctx_size,
 		  struct nsx_err *err) NSX_CHECKED;
 
-/* The same in one part, with the view and its fields by their names:
+/* The same in one part, with the short names of view and fields:
  *	nsx_view_each(schema, mpi_rank, on_rank, ctx, err, global_tid, rank)
  */
 #define nsx_view_each(s, v, fn, ctx, err, ...)                                \
@@ -37,14 +36,14 @@ int nsx_view_scan(const struct nsx_schema *s, enum nsx_view v,
 		      ARRAY_LEN(((const enum nsx_field[]){                    \
 			      NSX_FIELDS(v, __VA_ARGS__)})), 1, fn, ctx, 0, err)
 
-/* The texts of string ids in any order: text[i] of ids[i]; NULL where nothing
- * defines it, and of a negative id.  Valid UTF-8 on arena a.
+/* Looks up string ids in any order: text[i] for ids[i]; NULL for undefined and negative
+ * ids. Valid UTF-8 on arena a.
  */
 int nsx_view_strings(const struct nsx_schema *s, const int64_t *ids, size_t n,
 		     const char **text, struct nsx_arena *a,
 		     struct nsx_err *err) NSX_CHECKED;
 
-/* A text cell as valid UTF-8 on arena a; "" for what is no text. */
+/* A text cell as valid UTF-8 on arena a; "" for other types. */
 const char *nsx_val_text(const struct nsx_val *v, struct nsx_arena *a);
 
 #endif
