@@ -1,5 +1,5 @@
-/* brief.c - the first page as JSON of at most NSX_BRIEF_BYTES, for who pays by
- * the word.
+/* brief.c - the first page as JSON of at most NSX_BRIEF_BYTES, for readers that pay by the
+ * word.
  *
  * All texts are cut at the same length, the longest at which the page fits.
  */
@@ -14,7 +14,7 @@ enum { LONGEST_TEXT = 320 };
 struct brief {
 	struct nsx_jsonw *w;
 	struct nsx_arena *a;
-	size_t most; /* bytes of a text as JSON */
+	size_t most; /* limit of a text, in bytes of JSON */
 };
 
 static double to_ms(double ns)
@@ -22,7 +22,7 @@ static double to_ms(double ns)
 	return ns * 1e-6;
 }
 
-/* What a character takes in JSON that is all ASCII. */
+/* The size of a character in ASCII-only JSON. */
 static size_t json_bytes(uint32_t c)
 {
 	return c >= 0x10000 ? 12 : c < 0x20 || c >= 0x7f ? 6 :
@@ -50,7 +50,7 @@ static void add_plain(struct brief *b, const char *key, const char *text)
 	nsx_buf_done(&out);
 }
 
-/* A text of ours, in Markdown. */
+/* Adds a text of ours as plain text. */
 static void add_said(struct brief *b, const char *key, const char *markdown)
 {
 	struct nsx_buf plain = {0};

@@ -1,10 +1,9 @@
 /* csv.c - the only libcsv user: RFC 4180, one table a file.
  *
- * Numbers are written by us in the shortest form that reads back the same;
- * text goes through libcsv, which doubles quotes. A text that a spreadsheet
- * would take for a formula (it begins with = + - @, a tab or a carriage
- * return) gets a leading apostrophe, and so does one that begins with an
- * apostrophe: taking one leading apostrophe off gives the text back.
+ * Numbers are written in the shortest form that reads back the same. Texts go through
+ * libcsv, which doubles quotes. A text that a spreadsheet would read as a formula (it
+ * begins with = + - @, a tab or a carriage return) gets a leading apostrophe, and so does
+ * one that begins with an apostrophe; removing one leading apostrophe restores the text.
  */
 #include <csv.h>
 #include <math.h>
@@ -14,7 +13,7 @@
 #include "base/stat.h"
 #include "emit/emit.h"
 
-/* Blanks at the ends are quoted too: some readers trim what is not. */
+/* Leading or trailing blanks are quoted, as some readers trim them. */
 static bool needs_quotes(const char *s, size_t n)
 {
 	return s[strcspn(s, ",\"\r\n")] ||
@@ -54,8 +53,8 @@ static void put_integer(struct nsx_buf *b, int64_t i)
 	nsx_buf_add(b, p, (size_t)(end - p));
 }
 
-/* Most reals are nanoseconds in a larger unit: six decimals tell them, in the
- * text that %.15g gives, for a fraction of its time.
+/* Most reals are nanoseconds in a larger unit, with at most six decimals. This gives the
+ * text of %.15g much faster.
  */
 static bool put_millionths(struct nsx_buf *b, double x)
 {
@@ -91,9 +90,7 @@ static void put_real(struct nsx_buf *b, double x)
 		nsx_buf_adds(b, ".0");
 }
 
-/* What lines are made of: their text, with room of those before, and a text that is
- * packed.
- */
+/* Buffers that are reused for every line; name holds an unpacked text. */
 struct line {
 	struct nsx_buf text, name;
 	const struct nsx_strings *strings;
@@ -124,7 +121,7 @@ static void put_cell(struct line *line, const struct nsx_cell *c)
 	}
 }
 
-/* row NULL: the header. */
+/* row NULL: writes the header. */
 static void put_row(FILE *out, struct line *line,
 		    const struct nsx_layout *layout, const struct nsx_cell *row)
 {
@@ -147,7 +144,7 @@ static void put_row(FILE *out, struct line *line,
 	fwrite(b->p, 1, b->n, out);
 }
 
-/* A row that is written later: its texts lie anywhere, as does what says where. */
+/* Prefetches a later row and where its texts are, as these are scattered in memory. */
 static const struct nsx_cell *fetch_row(struct nsx_row_reader *reader)
 {
 	const struct nsx_cell *row = nsx_next_row(reader);
@@ -162,7 +159,7 @@ static const struct nsx_cell *fetch_row(struct nsx_row_reader *reader)
 	return row;
 }
 
-/* One that was fetched some rows ago. */
+/* Prefetches the texts of a row that was prefetched some rows ago. */
 static void fetch_texts(const struct nsx_table *t, const struct nsx_cell *row)
 {
 	for (unsigned c = 0; row && c < t->layout->ncols; c++)
@@ -170,7 +167,7 @@ static void fetch_texts(const struct nsx_table *t, const struct nsx_cell *row)
 			nsx_str_fetch(t->strings, row[c].u.id, 0, 0);
 }
 
-/* A table that is cut --------------------------------------------------------------*/
+/* Tables with a row limit ------------------------------------------------------------ */
 
 static double price_of(const struct nsx_table *t, size_t row)
 {
@@ -228,7 +225,7 @@ static void put_rest(FILE *out, struct line *line,
 	put_row(out, line, l, rest);
 }
 
-/* kept NULL: all.  The others are added up in rest. */
+/* kept NULL: writes all rows. Rows that are not kept are summed up in rest. */
 static int put_rows(FILE *out, struct line *line, const struct nsx_table *t,
 		    const bool *kept, struct nsx_cell *rest, size_t *nrest,
 		    struct nsx_err *err)
@@ -262,7 +259,7 @@ int nsx_emit_csv(const struct nsx_layout *layout, const struct nsx_table *t,
 	size_t nrest = 0;
 	int rc = 0;
 
-	/* One with rows that are packed has no more than are written. */
+	/* A table with packed rows already holds no more than the limit. */
 	if (t && bound && bound->max_rows && t->nrows > bound->max_rows) {
 		kept = choose(t, bound, err);
 		if (!kept)

@@ -1,9 +1,9 @@
-/* folder.c - files prepared in a folder of their own, then put in place.
+/* folder.c - prepares files in a folder of their own, then puts them in place.
  *
- * NSX_STAGE is that folder: beside the target where the whole folder is made or
- * replaced (RENAME_EXCHANGE: one step), in the target where files go one by one.
- * Each change of names can be taken back, and a run that is killed between two
- * of them leaves both records: the next one knows all files by them.
+ * That folder is NSX_STAGE. It is beside the target if the whole folder is created or
+ * replaced (in one step by RENAME_EXCHANGE), else inside it. Every rename can be undone. A
+ * run killed between two renames leaves both records, from which the next run knows all
+ * files.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -67,12 +67,12 @@ int nsx_make_dirs(const char *path, size_t *ret_had, struct nsx_err *err)
 struct stage {
 	const struct nsx_folder *folder;
 	char path[4096];
-	int fd; /* holds the lock */
-	char *record; /* but for its list and seal                           */
+	int fd; /* keeps the lock */
+	char *record; /* without its list and seal                           */
 	size_t nrecord;
 };
 
-/* By the name that it would have had: the stage is gone when it is read. */
+/* Names the file by its final path, as the stage is gone when the message is read. */
 static int refuse(const struct stage *s, const char *name, int error,
 		  struct nsx_err *err)
 {
@@ -141,7 +141,7 @@ static FILE *create(const struct stage *s, const char *path, const char *name,
 	return f;
 }
 
-/* A file whose size and sum are taken as it is written. */
+/* Sums up size and CRC of a file while it is written. */
 struct summed {
 	struct nsx_out_file *file;
 	int fd;
@@ -219,7 +219,7 @@ static int write_list(const struct nsx_out_file *f, FILE *out,
 	return nsx_jsonw_finish(w, out, err);
 }
 
-/* The list and the seal take the place of the record's last brace. */
+/* Replaces the record's last brace by the list and the seal. */
 static int write_record(const struct stage *stage, struct nsx_err *err)
 {
 	const struct nsx_folder *folder = stage->folder;
@@ -248,7 +248,7 @@ static int write_record(const struct stage *stage, struct nsx_err *err)
 	return close_file(f, stage, name, err);
 }
 
-/* The folder in front of a name, in dir; "" where there is none. */
+/* The subfolder in a name, as a path in dir; "" if there is none. */
 static void inner_path(char *buf, size_t size, const char *dir,
 		       const char *name)
 {
@@ -275,8 +275,8 @@ static int make_inner(const char *dir, const char *name, bool *ret_made,
 			strerror(errno));
 }
 
-/* Makes the stage in the folder `in`. Its lock says that a run is at work: until
- * it is taken another run may take the folder for a leftover.
+/* Creates the stage in the folder `in`. Its lock shows that a run is active; before it is
+ * locked another run may take it for a leftover.
  */
 static int make_stage(const char *in, struct stage *s, struct nsx_err *err)
 {
@@ -294,23 +294,23 @@ static int make_stage(const char *in, struct stage *s, struct nsx_err *err)
 					strerror(errno));
 		s->fd = open(s->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (s->fd < 0 && errno == ENOENT)
-			continue; /* taken for one just now */
+			continue; /* another run has just removed it */
 		if (s->fd < 0) {
 			nsx_fail(err, NSX_E_IO, "cannot open '%s': %s",
 				 s->path, strerror(errno));
 			rmdir(s->path);
 			return err->rc;
 		}
-		flock(s->fd, LOCK_EX); /* where there are no locks: as well */
+		flock(s->fd, LOCK_EX); /* without locks we go on */
 	} while (s->fd < 0 ||
 		 ((fstat(s->fd, &st) || !st.st_nlink) && !close(s->fd)));
-	/* mkdtemp makes private folders; ours is as readable as any new one. */
+	/* mkdtemp makes private folders; ours gets the usual permissions. */
 	fchmod(s->fd, 0777 & ~mask);
 	return 0;
 }
 
-/* Other threads may still be writing into it. Its lock goes first: to be removed
- * it must be opened, and there may be no descriptor left but the lock's.
+/* Other threads may still be writing into it. Its lock is closed first: removing the folder
+ * takes a descriptor, and the lock's may be the last one.
  */
 static void remove_stage(void *stage)
 {
@@ -339,10 +339,10 @@ static int fill_stage(struct stage *s, struct nsx_err *err)
 	return rc;
 }
 
-/* Names that change place --------------------------------------------------------*/
+/* Renaming ----------------------------------------------------------------------- */
 
-/* a and b are both there and become each other. Not one step on file systems
- * that cannot do it so.
+/* Exchanges a and b, which both exist; takes several steps on file systems without
+ * RENAME_EXCHANGE.
  */
 static int swap(const char *a, const char *b)
 {
@@ -378,7 +378,7 @@ int nsx_file_appear(const char *a, const char *b)
 	return rename(a, b);
 }
 
-struct placed { /* what was done for a file */
+struct placed { /* the changes made for a file */
 	bool done, replaced, made_folder;
 };
 
@@ -413,7 +413,7 @@ static void take_back(const struct stage *s, const char *name,
 		rmdir(to);
 }
 
-/* What is in the stage when all files have changed place was in theirs before. */
+/* Checks that every file in the stage after the exchange was listed before. */
 static int check_replaced(const struct stage *s, const struct nsx_ours *o,
 			  struct nsx_err *err)
 {
@@ -456,8 +456,8 @@ static void parent_of(const char *dir, char *buf, size_t size)
 		 slash ? dir : ".");
 }
 
-/* Whether the folder can be replaced by another: not one that is mounted, that
- * somebody works in, or that has no name of its own.
+/* Whether the folder can be replaced: not a mount point, not in use as a working directory,
+ * and not without a name of its own.
  */
 static bool can_swap(const char *dir, const char *parent)
 {
@@ -470,7 +470,7 @@ static bool can_swap(const char *dir, const char *parent)
 	       (st.st_dev != here.st_dev || st.st_ino != here.st_ino);
 }
 
-/* A new folder at f->dir. *ret_again: there is one by now. */
+/* Creates a folder at f->dir. *ret_again: one has appeared meanwhile. */
 static int make_new(const struct nsx_folder *f, const char *parent,
 		    bool *ret_again, struct nsx_err *err)
 {
@@ -498,7 +498,7 @@ static int make_new(const struct nsx_folder *f, const char *parent,
 	return rc;
 }
 
-/* All that is at f->dir is ours. *ret_again: it cannot be replaced as a whole. */
+/* Replaces f->dir, which holds only our files. *ret_again: it cannot be replaced as a whole. */
 static int replace(const struct nsx_folder *f, const char *parent,
 		   const struct nsx_ours *o, bool *ret_again,
 		   struct nsx_err *err)
@@ -535,7 +535,7 @@ static int replace(const struct nsx_folder *f, const char *parent,
 	return rc;
 }
 
-/* Files of others are there, too, or the folder cannot be replaced. */
+/* Puts files in place one by one, as the folder holds others' files or cannot be replaced. */
 static int merge(const struct nsx_folder *f, const struct nsx_ours *o,
 		 struct nsx_err *err)
 {
@@ -551,7 +551,7 @@ static int merge(const struct nsx_folder *f, const struct nsx_ours *o,
 	return rc ? rc : nsx_ours_drop_stale(o, f->dir, err);
 }
 
-/* The folder, opened and locked: two runs write one after the other. */
+/* Opens and locks the folder, so that two runs write one after the other. */
 static int lock_folder(const char *dir, int *ret_fd, struct nsx_err *err)
 {
 	struct stat st, now;
@@ -655,7 +655,7 @@ int nsx_folder_write(const struct nsx_folder *f, struct nsx_err *err)
 	while (n > 1 && dir[n - 1] == '/')
 		dir[--n] = '\0';
 	if (!lstat(dir, &st) && S_ISLNK(st.st_mode) &&
-	    (there = realpath(dir, NULL))) { /* the link stays one */
+	    (there = realpath(dir, NULL))) { /* keeps a symbolic link */
 		free(dir);
 		dir = there;
 	}

@@ -1,11 +1,10 @@
-/* folder.h - a folder of files that is there whole or as it was before.
+/* folder.h - writes a folder of files completely, or leaves it as it was.
  *
- * A list of (name, writer) becomes the files of a folder.  Nothing of the
- * user's is written, moved or removed; ours.h says whose files are whose.  A
- * new folder appears whole.  One that holds only ours is replaced whole: its
- * reader sees the old files or the new ones.  Into any other the files go one
- * by one, the record last; what fails on the way is taken back, and what a
- * killed run leaves the next one tidies.
+ * A list of (name, writer) becomes the files of a folder. Files of the user are never
+ * written, moved or removed; ours.h decides which are ours. A new folder appears complete.
+ * A folder that holds only our files is replaced in one step. In any other folder the files
+ * are put in place one by one, the record last. A failure undoes all changes, and the next
+ * run removes what a killed run left.
  */
 #ifndef NSX_EMIT_FOLDER_H
 #define NSX_EMIT_FOLDER_H
@@ -14,48 +13,45 @@
 #include "base/err.h"
 
 struct nsx_out_file {
-	char name[128]; /* in the folder; may have one folder in front */
+	char name[128]; /* in the folder; may include one subfolder */
 	int (*write)(const struct nsx_out_file *f, FILE *out,
 		     struct nsx_err *err);
-	const void *subject, *detail; /* the writer's */
-	int64_t size_bytes; /* once it is written */
-	uint32_t crc32;	    /* gzip's, of all of it */
+	const void *subject, *detail; /* for the writer */
+	int64_t size_bytes; /* set when it was written */
+	uint32_t crc32;	    /* of the whole file, as in gzip */
 };
 
-/* What the writer writes, in memory. Owner: the caller, free(), also after a
- * failure.
- */
+/* Runs the writer into memory. Owner: the caller, free(), also after a failure. */
 int nsx_out_string(const struct nsx_out_file *f, char **ret, size_t *ret_n,
 		   struct nsx_err *err) NSX_CHECKED;
 
 struct nsx_folder {
 	const char *dir;
-	/* The last is the record, a JSON object: when the others are there it is
-	 * written, and has them under "files".  The one that takes longest had
-	 * best come first.
+	/* The last file is the record, a JSON object. It is written after the others and
+	 * lists them under "files". The file that takes longest should come first.
 	 */
 	struct nsx_out_file *files;
 	size_t nfiles;
-	const char *const *inputs; /* what this run reads */
+	const char *const *inputs; /* the files this run reads */
 	size_t ninputs;
 	unsigned threads;
 };
 
-/* Writes the files; makes the folder and its parents where they are not there.
- * Errors: IO, also for a name that is the user's; then nothing has changed.
+/* Writes the files; creates the folder and its parents if needed. Errors: IO, also if a
+ * name belongs to a file of the user; then nothing has changed.
  */
 int nsx_folder_write(const struct nsx_folder *f, struct nsx_err *err)
 	NSX_CHECKED;
 
-/* Renames a to b, which is not there: -1 with EEXIST if it is. */
+/* Renames a to b; -1 with EEXIST if b exists. */
 int nsx_file_appear(const char *a, const char *b);
 
-/* Makes a folder and its parents. *ret_had: how much of the path was there
- * before.  Errors: IO.
+/* Creates a folder and its parents. *ret_had: the length of the path that existed before.
+ * Errors: IO.
  */
 int nsx_make_dirs(const char *path, size_t *ret_had,
 		  struct nsx_err *err) NSX_CHECKED;
-/* Takes away what it made, as far as that is empty. */
+/* Removes the folders that nsx_make_dirs created, if they are empty. */
 void nsx_unmake_dirs(const char *path, size_t had);
 
 #endif

@@ -1,9 +1,8 @@
 /* json.c - the report as one JSON document.
  *
- * Tables hold their top rows only (nsx_layout.json_rows), so the document stays
- * small however large the trace.  Keys with dots become nested objects.
- * Reals print with 15 significant digits, which reads back the number that was
- * meant; CSV has the shortest form that reads back every bit.
+ * Tables hold their top rows only (nsx_layout.json_rows), so the document is small for any
+ * trace. Keys with dots become nested objects. Reals have 15 significant digits, which read
+ * back as the number that was meant; CSV has the shortest form that reads back every bit.
  */
 #include <math.h>
 #include <string.h>
@@ -33,7 +32,7 @@ static void write_cell(struct nsx_jsonw *w, const char *key,
 		nsx_jsonw_int(w, key, c->u.i);
 		break;
 	case NSX_T_F64:
-		/* Near the end of the range 15 digits may round to infinity. */
+		/* Near the limit of double, 15 digits may round to infinity. */
 		if (fabs(c->u.f) < 1e308)
 			nsx_jsonw_real(w, key, c->u.f);
 		else
@@ -84,8 +83,8 @@ void nsx_json_add_table(struct nsx_jsonw *w, const char *key,
 	nsx_jsonw_end(w);
 }
 
-/* The section's queries; none for what was not computed, and none for a part of
- * the trace (scripts NULL): they speak of all.
+/* Adds the section's queries. None if it was not computed, or for a part of the trace
+ * (scripts NULL), as queries read all of it.
  */
 static void write_queries(struct nsx_jsonw *w, const struct nsx_section *s,
 			  const struct nsx_scripts *scripts)
@@ -130,9 +129,7 @@ static void write_whole(struct nsx_jsonw *w, const struct nsx_section *s,
 	write_queries(w, s, scripts);
 }
 
-/* A section whose key is no object puts its one value under its own
- * id with this key.
- */
+/* The value of a section that is a bare value in JSON; its key is "*". */
 static const struct nsx_cell *bare_value(const struct nsx_section *s)
 {
 	return nsx_section_value(s, "*");
@@ -162,7 +159,7 @@ static void write_section(struct nsx_jsonw *w, const struct nsx_section *s,
 	}
 }
 
-/* Sections inside others come after those they are in. */
+/* Nested sections come after their parents. */
 static void write_sections(struct nsx_jsonw *w, const struct nsx_report *r,
 			   const struct nsx_scripts *scripts, bool top)
 {

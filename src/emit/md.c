@@ -1,10 +1,9 @@
 /* md.c - the report for people.
  *
- * The first page, then sections in the order of `headings`; a pass that is not
- * named there comes before the closing ones.  A heading collects the blocks of all
- * passes that put blocks under it.  A section with nothing to tell is left out
- * (the first page names it); what figures derive from, their limits and caveats
- * stand in one appendix.
+ * The first page comes first, then sections in the order of `headings`; other passes come
+ * before the closing ones. A heading collects the blocks of all passes with that heading. A
+ * section with nothing to show is left out (the first page names it). Sources of figures,
+ * limitations and caveats are in one appendix.
  */
 #include <string.h>
 #include "emit/emit.h"
@@ -109,8 +108,8 @@ static void add_block(struct nsx_buf *b, const struct nsx_block *block,
 	}
 }
 
-/* The blocks of s under this heading. In a whole report a section that cannot
- * tell anything is left out.
+/* Adds the blocks of s under this heading. A whole report leaves out sections that show
+ * nothing.
  */
 static void add_blocks(struct md *m, struct nsx_buf *b,
 		       const struct nsx_section *s, const char *heading)
@@ -129,7 +128,7 @@ static void add_blocks(struct md *m, struct nsx_buf *b,
 	}
 }
 
-/* Returns whether there is anything under it. */
+/* Returns whether the heading has any content. */
 static bool add_heading(struct md *m, const char *heading)
 {
 	struct nsx_buf body = {0};
@@ -153,7 +152,7 @@ static bool has_figures(const struct nsx_section *s)
 	return false;
 }
 
-/* Where its blocks begin; NULL: it shows none. */
+/* The heading of its first block; NULL if it shows none. */
 static const char *heading_of(const struct nsx_section *s)
 {
 	const char *heading = s->pass->title;
@@ -164,8 +163,8 @@ static const char *heading_of(const struct nsx_section *s)
 	return heading;
 }
 
-/* What a section's figures cannot tell in this trace, and, where a whole report shows them,
- * in any.
+/* Adds what the section's figures cannot show in this trace and, in a whole report that
+ * shows them, in general.
  */
 static void add_limits(const struct md *m, struct nsx_buf *b,
 		       const struct nsx_section *s, bool is_shown)
@@ -181,7 +180,9 @@ static void add_limits(const struct md *m, struct nsx_buf *b,
 		nsx_buf_printf(b, "%s%s", i || limits ? ". " : "", s->notes[i]);
 }
 
-/* The same of all sections under a heading, on a line; NULL: of those without. */
+/* Adds the limits of all sections under a heading in one line; NULL: of those without a
+ * heading.
+ */
 static void add_limits_under(const struct md *m, struct nsx_buf *b,
 			     const char *heading, bool is_shown)
 {
@@ -202,7 +203,7 @@ static void add_limits_under(const struct md *m, struct nsx_buf *b,
 	nsx_buf_done(&line);
 }
 
-/* The windows, and what is to be known of the figures: a line a heading. */
+/* Adds the windows and the limits, one line a heading. */
 static void add_appendix(struct md *m, const char *const *heading,
 			 const bool *is_shown, size_t n)
 {

@@ -1,6 +1,5 @@
-/* md_table.c - a table of a section as Markdown: three significant digits with
- * the unit that fits, kernels by their labels, and rows that differ in nothing but
- * the GPU, rank or thread they are of as one.
+/* md_table.c - a table of a section as Markdown: three significant digits with the unit
+ * that fits, kernels by label. Rows that differ only in GPU, rank or thread are joined.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -10,12 +9,13 @@
 #include "report/text.h"
 #include "report/words.h"
 
-#define ALIKE 0.05 /* of the greater: figures that do not tell rows apart */
+#define ALIKE 0.05 /* figures that differ by less, relative to the greater, do not keep
+		      rows apart */
 enum { MAX_LOOKED_AT = 200, MAX_NAMED = 8 };
 
 /* Labels ------------------------------------------------------------------*/
 
-/* A kernel's label in place of its full name. */
+/* Replaces a kernel's full name by its label. */
 static const char *label_of(const struct nsx_report *report, const char *name)
 {
 	const struct nsx_kernel_names *k;
@@ -30,7 +30,7 @@ static const char *label_of(const struct nsx_report *report, const char *name)
 		       nsx_kernel_label(k, id) : name;
 }
 
-/* What a column holds, by its key -------------------------------------------*/
+/* Meaning of a column, by its key --------------------------------------------- */
 
 enum holds { PLAIN, EXACT, ID, INSTANT, NS, US, MS, S, BYTES, PERCENT, CAUSE,
 	     BARRIER };
@@ -61,7 +61,7 @@ static enum holds holds(const struct nsx_col *col)
 	return PLAIN;
 }
 
-/* The cells have it. */
+/* Units are left out, as the cells show them. */
 static bool is_unit(enum holds h, const char *word, size_t n)
 {
 	static const char *const units[] = {"ns", "us", "ms", "s", "bytes"};
@@ -139,7 +139,7 @@ static const char *say_number(struct nsx_arena *a, const struct nsx_col *col,
 	}
 }
 
-/* The words for a name; itself where it has none. */
+/* Translates a name; returns it unchanged if it has no words. */
 static const char *words_for(const char *name, const char *const *names,
 			     const char *const *words, unsigned n)
 {
@@ -165,7 +165,7 @@ static void add_text(struct nsx_buf *b, struct nsx_arena *a,
 {
 	char buf[256];
 
-	/* Time between two calls has none for a name. */
+	/* Time between two calls belongs to no API. */
 	if (!strcmp(s, nsx_barrier_names[NSX_BARRIER_LAUNCHER_GAP])) {
 		nsx_buf_adds(b, strcmp(col->key, "api_name") ?
 					barrier_words(s) : "–");
@@ -201,10 +201,10 @@ void nsx_md_add_cell(struct nsx_buf *b, struct nsx_arena *a,
 	}
 }
 
-/* Rows that are one -----------------------------------------------------------*/
+/* Joined rows ----------------------------------------------------------------- */
 
 struct row {
-	size_t first, n; /* of how many, the first of them                   */
+	size_t first, n; /* index of the first of n rows                     */
 	size_t member[MAX_NAMED];
 };
 
@@ -247,7 +247,7 @@ static bool are_alike(const struct nsx_block *block, size_t x, size_t y)
 	return any_id;
 }
 
-/* By the numbers that tell who, the first of them first. */
+/* Compares by GPU, rank or thread numbers, from left to right. */
 static int cmp_ids(const struct nsx_block *block, size_t x, size_t y)
 {
 	const struct nsx_col *cols = block->table->layout->cols;
@@ -274,7 +274,7 @@ static void sort_members(const struct nsx_block *block, struct row *row)
 	}
 }
 
-/* The first rows, what is alike together. Returns how many there are. */
+/* Joins alike rows among the first ones. Returns the number of joined rows. */
 static size_t join_rows(const struct nsx_block *block, struct row *ret,
 			size_t most, size_t *ret_covered)
 {
@@ -311,8 +311,8 @@ static bool is_used_by(const struct nsx_trace *t, uint32_t device, int64_t pid)
 	return false;
 }
 
-/* What people call the GPU of a row, by its ordinal and by what tells GPUs of one ordinal
- * apart there; NULL: it is not one.
+/* The label of a row's GPU, by its ordinal and by what tells GPUs with the same ordinal
+ * apart; NULL: the column is no GPU.
  */
 static const char *gpu_label(const struct nsx_report *report,
 			     const struct nsx_table *t, size_t row, int c)
@@ -341,7 +341,7 @@ static const char *gpu_label(const struct nsx_report *report,
 	return label;
 }
 
-/* The ids of all, once each.  Returns whether there are several. */
+/* Adds the distinct ids of joined rows. Returns whether there are several. */
 static bool add_ids(struct nsx_buf *b, struct nsx_arena *a,
 		    const struct nsx_table *t, const struct row *row, int c,
 		    const struct nsx_report *report)
@@ -372,7 +372,7 @@ static bool add_ids(struct nsx_buf *b, struct nsx_arena *a,
 	return nids > 1;
 }
 
-/* A figure of rows that are alike: their mean. */
+/* The mean of a figure over joined rows. */
 static struct nsx_cell mean_of(const struct nsx_table *t, const struct row *row,
 			       int c)
 {
@@ -399,7 +399,8 @@ void nsx_md_add_table(struct nsx_buf *b, const struct nsx_block *block,
 	struct row *rows = nsx_arena_get(a, (most + 1) * sizeof(*rows));
 
 	n = join_rows(block, rows, most, &covered);
-	if (n && covered + 1 == nsx_table_total(t)) /* a line says that one is missing */
+	if (n && covered + 1 == nsx_table_total(t)) /* a row is no longer than a line
+						       that says one is missing */
 		n = join_rows(block, rows, most + 1, &covered);
 	nsx_buf_adds(b, n ? "\n|" : "");
 	for (size_t i = 0; n && i < block->ncolumns; i++) {
@@ -413,7 +414,7 @@ void nsx_md_add_table(struct nsx_buf *b, const struct nsx_block *block,
 					"---|" : "---:|");
 	nsx_buf_adds(b, n ? "\n" : "");
 	for (size_t r = 0; r < n; r++) {
-		unsigned told = 0; /* that figures are of each               */
+		unsigned told = 0; /* figures are those of each              */
 
 		nsx_buf_adds(b, "|");
 		for (size_t i = 0; i < block->ncolumns; i++) {

@@ -1,4 +1,4 @@
-/* metrics.c - the first page and the findings as OpenMetrics text, for a scrape. */
+/* metrics.c - the first page and the findings as OpenMetrics text, for scraping. */
 #include <string.h>
 #include "emit/emit.h"
 
@@ -26,7 +26,7 @@ static void put_label(FILE *out, const char *name, const char *value)
 	fputc('"', out);
 }
 
-/* Nothing is said of one without a price: 0 would say that it costs nothing. */
+/* Findings without a price are left out: 0 would mean that they cost nothing. */
 static void put_headrooms(const struct nsx_findings *found, FILE *out)
 {
 	fputs("# HELP nsys_explain_headroom_seconds what is won if this alone is mended\n"

@@ -1,4 +1,4 @@
-/* ours.c - lists of what is ours, and folders compared with them. */
+/* ours.c - lists our files, and compares folders with them. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include "base/str.h"
 #include "emit/ours.h"
 
-/* Our own records are far smaller; what is greater is not one. */
+/* Our own records are far smaller; larger files are no records. */
 enum { MAX_RECORD = 256 << 20 };
 
 struct listed {
@@ -24,7 +24,7 @@ struct nsx_ours {
 	const struct nsx_folder *folder;
 	struct listed *v;
 	size_t n, cap;
-	bool by_name; /* a record of 0.1.0: the names of this version */
+	bool by_name; /* record of 0.1.0: names of this version are ours */
 };
 
 /* Files in folders --------------------------------------------------------------*/
@@ -64,7 +64,7 @@ bool nsx_is_input(const char *const *inputs, size_t n, const struct stat *st)
 	return false;
 }
 
-/* A plain file that is no input; -1: something else, or it cannot be read. */
+/* Opens a plain file that is no input; -1: other or unreadable. */
 static int open_plain(const struct nsx_ours *o, int dir, const char *name,
 		      int64_t *ret_size)
 {
@@ -110,7 +110,7 @@ static bool is_written(const struct nsx_folder *f, const char *path)
 	return false;
 }
 
-/* A list may come from anywhere: it names nothing outside of its folder. */
+/* Rejects list entries outside the folder, as a list may be forged. */
 static bool is_inside(const char *path)
 {
 	const char *slash = strchr(path, '/');
@@ -132,7 +132,7 @@ static void add_listed(void *ctx, const char *path, int64_t size_bytes,
 			(struct listed){nsx_strdup(path), size_bytes, sum});
 }
 
-/* The end of a record: the sum of what stands before it. */
+/* The seal that ends a record: the sum of the bytes before it. */
 #define SEAL ",\n  \"crc32\": "
 
 size_t nsx_seal(const char *text, size_t n, char *ret, size_t size)
@@ -153,8 +153,8 @@ static bool is_sealed(const char *text, size_t n)
 	return false;
 }
 
-/* Where the list of a record begins, its last member but for the seal; NULL: nowhere.
- * No text has a line feed.
+/* The start of a record's list, its last member before the seal; NULL: none. JSON strings
+ * hold no line feed, so the search cannot hit one.
  */
 static char *list_of(char *text)
 {
@@ -165,7 +165,7 @@ static char *list_of(char *text)
 	return at;
 }
 
-/* Of a sealed one only the list is parsed, as if there was nothing else. */
+/* Parses only the list of a sealed record, as if there was nothing else. */
 static void add_record(struct nsx_ours *o, char *text, size_t n,
 		       bool *ret_by_name)
 {
@@ -188,7 +188,7 @@ static void add_record(struct nsx_ours *o, char *text, size_t n,
 			add_listed(o, record_of(o->folder)->name, (int64_t)n,
 				   sum);
 		else
-			while (o->n > before) /* somebody has edited it */
+			while (o->n > before) /* the record was edited */
 				free(o->v[--o->n].path);
 		break;
 	default:
@@ -231,8 +231,8 @@ void nsx_ours_free(struct nsx_ours *o)
 	free(o);
 }
 
-/* Adds what the record of the folder at dir lists. Whether there is a record.
- * ret_by_name: one of 0.1.0 counts, too, and is told.
+/* Adds the files listed in the record of the folder at dir. Returns whether there is a
+ * record. ret_by_name: accepts a record of 0.1.0, and says so.
  */
 static bool read_records(struct nsx_ours *o, const char *dir, bool *ret_by_name)
 {
@@ -268,7 +268,7 @@ static bool is_ours(const struct nsx_ours *o, int dir, const char *name,
 	return ours;
 }
 
-/* A folder named in front of a file that we write or wrote: "tables". */
+/* Whether path is a subfolder of files that we write or wrote: "tables". */
 static bool is_our_folder(const struct nsx_ours *o, const char *path)
 {
 	size_t n = strlen(path);
@@ -287,8 +287,8 @@ static bool is_our_folder(const struct nsx_ours *o, const char *path)
 
 struct walk {
 	const struct nsx_ours *ours;
-	char path[512]; /* of the entry, in the folder */
-	size_t n;	/* of path: the folder in front, with its slash */
+	char path[512]; /* of the entry, relative to the folder */
+	size_t n;	/* length of the subfolder's name with its slash */
 	struct nsx_survey *survey;
 };
 
@@ -313,7 +313,7 @@ static bool is_folder(int dir, const char *name)
 	       S_ISDIR(st.st_mode);
 }
 
-/* Whether path could be one of ours: it fits. */
+/* False if the path is too long to be one of ours. */
 static bool set_path(struct walk *w, const char *name)
 {
 	int room = (int)(sizeof(w->path) - w->n) - 2;
@@ -322,7 +322,7 @@ static bool set_path(struct walk *w, const char *name)
 	       room;
 }
 
-/* Of several the record is named, else the first by name. */
+/* Which collision to report: the record, else the first by name. */
 static bool is_to_be_named(const struct walk *w)
 {
 	const char *record = record_of(w->ours->folder)->name;
@@ -373,7 +373,7 @@ static int drop_entry(int dir, const char *name, void *ctx)
 	if (!w->n && is_our_folder(w->ours, name) && is_folder(dir, name)) {
 		int rc = each_in_ours(w, dir, name, drop_entry);
 
-		unlinkat(dir, name, AT_REMOVEDIR); /* where it is empty now */
+		unlinkat(dir, name, AT_REMOVEDIR); /* only if it is empty now */
 		return rc;
 	}
 	if (is_written(w->ours->folder, w->path) ||
@@ -393,13 +393,13 @@ int nsx_ours_drop_stale(const struct nsx_ours *o, const char *dir,
 			"before: %s", dir, w.path, strerror(errno));
 }
 
-/* What killed runs left ------------------------------------------------------------*/
+/* Leftovers of killed runs ----------------------------------------------------------- */
 
 int nsx_remove_entry(int dir, const char *name, void *ctx NSX_UNUSED)
 {
 	int rc = unlinkat(dir, name, 0);
 
-	if (rc && (errno == EISDIR || errno == EPERM)) /* EPERM: so says POSIX */
+	if (rc && (errno == EISDIR || errno == EPERM)) /* POSIX uses EPERM */
 		rc = unlinkat(dir, name, AT_REMOVEDIR);
 	if (rc && (errno == ENOTEMPTY || errno == EEXIST))
 		rc = nsx_each_entry(dir, name, nsx_remove_entry, NULL) ?:
@@ -410,7 +410,7 @@ int nsx_remove_entry(int dir, const char *name, void *ctx NSX_UNUSED)
 struct leftovers {
 	const struct nsx_folder *folder;
 	const char *dir;
-	struct nsx_ours *read_into; /* NULL: they are removed */
+	struct nsx_ours *read_into; /* NULL: leftovers are removed */
 	const struct nsx_ours *known;
 };
 
@@ -422,7 +422,7 @@ static bool holds_only(const struct nsx_ours *o, const char *path)
 	return o && !nsx_ours_survey(o, path, &s, &err) && !s.others;
 }
 
-/* What a folder lacks that was never finished is a record: names tell then. */
+/* An unfinished leftover has no record, so files are judged by their names. */
 static void remove_leftover(const struct leftovers *l, const char *path)
 {
 	struct nsx_ours *own = nsx_ours_new(l->folder);
@@ -434,7 +434,7 @@ static void remove_leftover(const struct leftovers *l, const char *path)
 	nsx_ours_free(own);
 }
 
-/* A run that works holds the lock of its folder. */
+/* The folder of a running process is locked. */
 static int visit_leftover(int dir, const char *name, void *ctx)
 {
 	const struct leftovers *l = ctx;

@@ -1,8 +1,8 @@
-/* page.c - the first page as text: Markdown for report.md, plain for stdout, and
- * the same lines as HTML, where strips and findings are drawn in their own way.
+/* page.c - the first page as text: Markdown for report.md, plain for stdout, and the same
+ * lines as HTML, where strips and findings are drawn separately.
  *
- * Both are made of the same lines.  Plain lines are cut at PLAIN_CHARS;
- * `bold` puts the terminal's marks around what Markdown shows bold.
+ * All forms consist of the same lines. Plain lines are cut at PLAIN_CHARS; `bold` uses
+ * terminal codes for what is bold in Markdown.
  */
 #include <ctype.h>
 #include <math.h>
@@ -18,10 +18,10 @@ struct page {
 	struct nsx_buf *b;
 	enum nsx_page_form form;
 	struct nsx_arena *a;
-	size_t line; /* where the line begins in b                           */
+	size_t line; /* start of the line in b                               */
 };
 
-/* A piece of a line ---------------------------------------------------------*/
+/* Parts of a line ----------------------------------------------------------- */
 
 static void put(struct page *p, const char *text)
 {
@@ -69,7 +69,7 @@ static bool is_plain(const struct page *p)
 	return p->form == NSX_PAGE_PLAIN || p->form == NSX_PAGE_BOLD;
 }
 
-/* Ends the line; in Markdown text that follows goes on in a new line. */
+/* Ends the line; in Markdown following text continues on a new line. */
 static void end_line(struct page *p, bool goes_on)
 {
 	struct nsx_buf *b = p->b;
@@ -84,7 +84,7 @@ static void end_line(struct page *p, bool goes_on)
 	p->line = b->n;
 }
 
-/* Of a paragraph of HTML; other forms need no beginning. */
+/* Begins an HTML paragraph; other forms need no beginning. */
 static void begin_line(struct page *p, const char *class)
 {
 	if (p->form == NSX_PAGE_HTML)
@@ -276,9 +276,9 @@ static void add_price(struct page *p, const struct nsx_first_page *x,
 	put(p, ")  ");
 }
 
-/* Where it is, unless the title says so, and what proves it: the first line, and
- * one more if it need not be cut. What an assumed price assumes is always told, if
- * need be instead of the place.
+/* Adds the place, unless the title has it, and the evidence: the first line, and another
+ * one if it fits. The assumption of an assumed price is always shown, if need be instead of
+ * the place.
  */
 static void add_proof(struct page *p, const struct nsx_finding *f)
 {
@@ -297,11 +297,11 @@ static void add_proof(struct page *p, const struct nsx_finding *f)
 	}
 	for (unsigned k = 0, told = 0; told < 2 && f->evidence[k]; k++) {
 		if (f->place && nsx_ends_with(f->evidence[k], f->place))
-			continue; /* said already */
+			continue; /* already shown */
 		n = strlen("; ") + plain_chars(f->evidence[k]);
 		if (told && n > left)
 			continue;
-		/* Figures go on the place's sentence; a sentence stands alone. */
+		/* Figures continue the place's sentence; a sentence stands alone. */
 		put(p, !told && !any ? "" :
 		       told || !isdigit((unsigned char)*f->evidence[k]) ? ". " :
 									  "; ");
@@ -311,7 +311,7 @@ static void add_proof(struct page *p, const struct nsx_finding *f)
 	}
 }
 
-/* Which finding is the first with this advice. */
+/* The first finding with this advice. */
 static unsigned advised_first(const struct nsx_first_page *x, const char *advice)
 {
 	unsigned i = 0;
@@ -364,7 +364,7 @@ static void add_list(struct page *p, const char *what,
 
 		put(p, i ? separator : "");
 		if (i && is_plain(p) && chars + n > PLAIN_CHARS) {
-			p->b->n--; /* the separator's space */
+			p->b->n--; /* removes the separator's space */
 			end_line(p, true);
 			nsx_buf_printf(p->b, "%*s", (int)strlen(what), "");
 			chars = strlen(what);
@@ -376,7 +376,7 @@ static void add_list(struct page *p, const char *what,
 	end_line(p, true);
 }
 
-/* Of which findings the sum is: "all of this were", "1 and 3 were". */
+/* Names the findings included in the sum: "all of this were", "1 and 3 were". */
 static const char *say_counted(struct page *p, const struct nsx_first_page *x)
 {
 	unsigned n = 0, k = 0;
@@ -406,7 +406,7 @@ static void add_sum(struct page *p, const struct nsx_first_page *x)
 		put(p, ".");
 		end_line(p, true);
 	}
-	if (x->nsmaller && p->form != NSX_PAGE_HTML) { /* which shows all */
+	if (x->nsmaller && p->form != NSX_PAGE_HTML) { /* HTML shows all of them */
 		begin_line(p, "told");
 		nsx_buf_printf(p->b, "Under Findings in full: %s.",
 			       nsx_text_n(p->a, x->nsmaller, "smaller one",

@@ -1,4 +1,4 @@
-/* plain.c - a section as lines for a terminal: columns are aligned. */
+/* plain.c - a section as lines for a terminal, with aligned columns. */
 #include <string.h>
 #include "emit/emit.h"
 #include "emit/md_table.h"
@@ -17,7 +17,7 @@ static void pad(struct nsx_buf *b, const char *text, size_t width, bool right)
 		nsx_buf_adds(b, " ");
 }
 
-/* Of the block's table, row r as a person reads it; r == SIZE_MAX: the headings. */
+/* Formats row r of the block's table for people; r == SIZE_MAX: headings. */
 static void cell_text(const struct nsx_block *block, size_t r, size_t i,
 		      struct nsx_arena *a, struct nsx_buf *text)
 {

@@ -1,5 +1,5 @@
-/* report_folder.c - the files of a report: report.md, report.html,
- * tables/, report.json; and those of what is told likewise.
+/* report_folder.c - the files of a report (report.md, report.html, tables/, report.json)
+ * and of similar results.
  */
 #include <stdlib.h>
 #include "emit/emit.h"
@@ -11,7 +11,7 @@ struct table_file {
 	const struct nsx_report *report;
 };
 
-/* The rows that findings name are written, however many there are. */
+/* Rows cited by findings are always written. */
 static int write_csv(const struct nsx_out_file *f, FILE *out,
 		     struct nsx_err *err)
 {
@@ -35,7 +35,7 @@ static int write_csv(const struct nsx_out_file *f, FILE *out,
 	return rc;
 }
 
-/* Every table of every pass has its file, empty where it was not computed. */
+/* Every table of every pass gets a file, empty if it was not computed. */
 static void list_tables(const struct nsx_report *r,
 			const struct nsx_section *s, struct nsx_arena *a,
 			struct nsx_folder *f)

@@ -1,4 +1,4 @@
-/* target.c - a file written beside its place under another name. */
+/* target.c - writes a file under a temporary name beside its place. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ int nsx_target_check(const struct nsx_target *t, struct nsx_err *err)
 
 	if (lstat(t->path, &there))
 		return 0;
-	if (stat(t->path, &there)) /* a link to nothing */
+	if (stat(t->path, &there)) /* a dangling link */
 		return refuse(t, err);
 	if (nsx_is_input(t->inputs, t->ninputs, &there))
 		return nsx_fail(err, NSX_E_IO, "'%s' is the input itself; give "
@@ -44,8 +44,8 @@ static void remove_file(void *path)
 	unlink(path);
 }
 
-/* A run that works holds the lock of its file: drop_leftover may have met the
- * file before it was locked, and have removed it. -1: errno.
+/* Creates and locks the file. drop_leftover may have seen the file before it was locked,
+ * and removed it; then it is created again. -1: errno.
  */
 static int create_locked(const char *path)
 {
@@ -59,12 +59,14 @@ static int create_locked(const char *path)
 	return -1;
 }
 
-/* A run of the same number may have been killed: in a container each has 1. */
+/* The process id in a temporary name may be that of a killed run: in a container every run
+ * may be process 1.
+ */
 static int open_beside(struct nsx_target *t, struct nsx_err *err)
 {
 	struct nsx_buf b = {0};
 
-	t->place = realpath(t->path, NULL); /* a link stays one */
+	t->place = realpath(t->path, NULL); /* keeps a symbolic link */
 	if (!t->place)
 		t->place = nsx_strdup(t->path);
 	for (unsigned i = 0; t->fd < 0; i++) {
@@ -84,7 +86,7 @@ static int open_beside(struct nsx_target *t, struct nsx_err *err)
 	return t->lock < 0 ? refuse(t, err) : 0;
 }
 
-/* What a killed run left: locked by nobody, and begun like this file. */
+/* Removes a killed run's file: not locked, and with this file's prefix. */
 static int drop_leftover(int dir, const char *name, void *ctx)
 {
 	const struct nsx_target *t = ctx;
@@ -98,7 +100,7 @@ static int drop_leftover(int dir, const char *name, void *ctx)
 		return 0;
 	number = name + strlen(base) + strlen(UNFINISHED);
 	if (!*number || number[strspn(number, "0123456789-")])
-		return 0; /* a name of the user's */
+		return 0; /* not one of our names */
 	fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return 0;
@@ -135,7 +137,7 @@ int nsx_target_open(struct nsx_target *t, struct nsx_err *err)
 	return t->fd < 0 ? refuse(t, err) : 0;
 }
 
-/* What has appeared there meanwhile is judged as if it had been there before. */
+/* A file that has appeared there meanwhile is checked like an older one. */
 static int put_in_place(struct nsx_target *t, struct nsx_err *err)
 {
 	if (!nsx_file_appear(t->unfinished, t->place))

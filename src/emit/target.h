@@ -1,9 +1,8 @@
-/* target.h - one file, named by the user, that is there whole or not at all.
+/* target.h - writes one file, named by the user, completely or not at all.
  *
- * What is at its name is replaced only where it is ours, or empty; anything else
- * is the user's, and so are the inputs of this run whatever is in them.  What is
- * no plain file (a pipe, /dev/null) is written to directly.  What a killed run
- * left beside it goes with the next that is finished.
+ * An existing file is replaced only if it is ours or empty. Any other file is the user's,
+ * and so is every input of this run. Special files (a pipe, /dev/null) are written
+ * directly. What a killed run left beside it is removed by the next run that finishes.
  */
 #ifndef NSX_EMIT_TARGET_H
 #define NSX_EMIT_TARGET_H
@@ -12,32 +11,31 @@
 
 struct nsx_target {
 	const char *path;
-	const char *const *inputs; /* what this run reads                    */
+	const char *const *inputs; /* the files this run reads               */
 	size_t ninputs;
-	bool (*is_ours)(const char *path); /* by what is in it; NULL: what is
-					      there was judged before, or may
-					      be replaced whatever it is     */
-	const char *way_out; /* told where it is not; NULL: "move it away or
-				give another name"                           */
-	int fd;		  /* to be written to                                */
-	char *place;	  /* where it will be; NULL: it is there already     */
-	char *unfinished; /* where it is until then; NULL: in its place      */
-	int lock; /* while it is there: fd again, which keeps it locked, so that
-		     other runs do not take it for what a killed one left    */
+	bool (*is_ours)(const char *path); /* judges by content; NULL: already checked,
+					      or any file may be replaced    */
+	const char *way_out; /* advice if it is not ours; NULL: "move it away or give
+				another name"                                */
+	int fd;		  /* open for writing                                */
+	char *place;	  /* final path; NULL: fd is already there           */
+	char *unfinished; /* temporary path; NULL: none                      */
+	int lock; /* fd again, kept locked until the end, so that other runs do not take
+		     the file for a leftover                                 */
 };
 
-/* Whether it may be written, which is best asked before the work. Errors: IO. */
+/* Checks whether the target may be written; best called before the work. Errors: IO. */
 int nsx_target_check(const struct nsx_target *t, struct nsx_err *err)
 	NSX_CHECKED;
-/* Asks again, and opens fd. Errors: IO. */
+/* Checks again, and opens fd. Errors: IO. */
 int nsx_target_open(struct nsx_target *t, struct nsx_err *err) NSX_CHECKED;
-/* Closes fd, unless it is -1, and puts the file in its place. Errors: IO. */
+/* Closes fd, unless it is -1, and moves the file to its final path. Errors: IO. */
 int nsx_target_commit(struct nsx_target *t, struct nsx_err *err) NSX_CHECKED;
-/* Lets go; without commit before, nothing stays. Zeroed with fd -1 is fine. */
+/* Frees t; without commit the file is removed. t may be zeroed with fd -1. */
 void nsx_target_done(struct nsx_target *t);
 
-/* All of it at once: n bytes, or what f's writer writes. Errors: IO; also those
- * of the writer.
+/* Opens, writes and commits n bytes, or the output of f's writer. Errors: IO; those of the
+ * writer.
  */
 int nsx_target_write(struct nsx_target *t, const void *bytes, size_t n,
 		     struct nsx_err *err) NSX_CHECKED;

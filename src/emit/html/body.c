@@ -1,4 +1,4 @@
-/* body.c - the sections of a report, each folded, with their tables. */
+/* body.c - the foldable sections of a report with their tables. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +22,7 @@ struct body {
 
 /* Tables --------------------------------------------------------------------------*/
 
-/* What is cut at MAX_CHARS is cut between two characters. */
+/* Cuts text at MAX_CHARS between two characters. */
 static void add_text(struct nsx_buf *b, const char *s)
 {
 	size_t n = nsx_cut_chars(s, strnlen(s, MAX_CHARS));
@@ -31,7 +31,7 @@ static void add_text(struct nsx_buf *b, const char *s)
 	nsx_buf_adds(b, s[n] ? "…" : "");
 }
 
-/* The proof that a cell is, whose place in the page is e-FINDING-PROOF. */
+/* The proof that cites a cell, which gets the anchor e-FINDING-PROOF. */
 static const struct nsx_evidence *proof_at(const struct nsx_report *r,
 					   const struct nsx_table *t,
 					   size_t row, int col,
@@ -51,8 +51,8 @@ static const struct nsx_evidence *proof_at(const struct nsx_report *r,
 	return NULL;
 }
 
-/* As in Markdown; what it is sorted by is exact, and a name that was made short
- * stands in full behind it.
+/* Shows a cell as in Markdown, with the exact value for sorting, and the full name behind a
+ * shortened one.
  */
 static void add_cell(struct body *x, const struct nsx_col *col,
 		     const struct nsx_cell *c)
@@ -94,7 +94,7 @@ static void add_row(struct body *x, const struct nsx_table *t, size_t row,
 	nsx_buf_adds(x->b, "</tr>\n");
 }
 
-/* The first rows, and any further one that proves something. */
+/* Shows the first rows, and later ones that are cited as proof. */
 static void add_table(struct body *x, const struct nsx_table *t,
 		      const int *columns, size_t ncolumns)
 {
@@ -139,7 +139,7 @@ static void add_table(struct body *x, const struct nsx_table *t,
 	nsx_buf_adds(b, "</tbody></table></div>");
 }
 
-/* A table's block; NULL: none shows it. */
+/* The block that shows a table; NULL if none does. */
 static const struct nsx_block *block_of(const struct nsx_section *s,
 					const struct nsx_table *t)
 {
@@ -159,7 +159,7 @@ unsigned nsx_html_table(const struct nsx_report *r, const struct nsx_table *t)
 
 			if (x == t)
 				return n;
-			/* what nothing shows has no number */
+			/* tables never shown have no number */
 			n += x->layout->csv || x->layout->json_rows != NSX_NOT_IN_JSON;
 		}
 	return 0;
@@ -219,14 +219,14 @@ static void add_heading(struct body *x, const char *heading)
 			else if (current && !strcmp(current, heading))
 				add_block(x, &s->blocks[k]);
 	}
-	if (x->b->n == begun) { /* nothing to tell */
+	if (x->b->n == begun) { /* nothing was added */
 		x->b->n = at;
 		return;
 	}
 	nsx_buf_adds(x->b, x->in_list ? "</ul></details>\n" : "</details>\n");
 }
 
-/* What the folder has, and no section shows. */
+/* Tables of the folder that no section shows. */
 static void add_others(struct body *x)
 {
 	int columns[MAX_COLUMNS];

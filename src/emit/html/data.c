@@ -1,4 +1,4 @@
-/* data.c - what the script of a page reads; nothing here can run. */
+/* data.c - data for the script of a page; nothing here is executable. */
 #include <libdeflate.h>
 #include <math.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include "emit/html/html.h"
 
 enum { MAX_ITERATIONS = 10000, BINS = NSX_OVERVIEW_BINS, MAX_NAME = 400, MOST_STRIPS = 64 };
-enum { LEVEL = 3 }; /* of compression: a page is to be there soon, too */
+enum { LEVEL = 3 }; /* compression level: fast */
 
 /* Base64 ----------------------------------------------------------------------*/
 
@@ -33,7 +33,7 @@ static void put_base64(struct nsx_buf *b, const uint8_t *p, size_t n)
 
 /* Events ------------------------------------------------------------------------*/
 
-/* The columns of all lanes, one after the other, as one zlib stream. */
+/* All columns of all lanes, one after the other, as one zlib stream. */
 static int put_events(struct nsx_buf *b, const struct nsx_timeline *t,
 		      struct nsx_err *err)
 {
@@ -89,7 +89,7 @@ static void put_findings(struct nsx_jsonw *w, const struct nsx_report *r,
 		else
 			nsx_jsonw_null(w, "headroom_ms");
 		nsx_jsonw_str(w, "price", nsx_price_names[f->price]);
-		nsx_jsonw_array(w, "windows"); /* "show" leads to the first */
+		nsx_jsonw_array(w, "windows"); /* the button "show" goes to the first */
 		for (size_t k = 0; k < t->places[i].n; k++) {
 			put_span(w, t, t->places[i].v[k].start_ns,
 				 t->places[i].v[k].end_ns);
@@ -101,7 +101,7 @@ static void put_findings(struct nsx_jsonw *w, const struct nsx_report *r,
 	nsx_jsonw_end(w);
 }
 
-/* A row for those of a process and device; from the i-th on, to the next row. */
+/* Adds the iterations of a process and device from the i-th on; returns the next index. */
 static size_t put_iterations(struct nsx_jsonw *w, const struct nsx_report *r,
 			     const struct nsx_timeline *t, size_t i)
 {
@@ -130,7 +130,7 @@ static size_t put_iterations(struct nsx_jsonw *w, const struct nsx_report *r,
 	return i;
 }
 
-/* Hundreds of GPUs would fill the page: beyond some only those with lanes are drawn. */
+/* Hundreds of GPUs would fill the page: above a limit only those with lanes are drawn. */
 static bool has_strip(const struct nsx_timeline *t, uint32_t device)
 {
 	for (size_t i = 0; device >= MOST_STRIPS && i < t->nlanes; i++)
@@ -160,7 +160,7 @@ static void put_gpus(struct nsx_jsonw *w, const struct nsx_report *r,
 	nsx_jsonw_end(w);
 }
 
-/* Values as bytes: 1 is nothing, 255 a whole bar, 0 not known. */
+/* Values as bytes: 0 is unknown, 1 is zero, 255 a full bar. */
 static void put_curve(struct nsx_jsonw *w, const struct nsx_trace *t,
 		      const struct nsx_curve *c)
 {
@@ -230,7 +230,7 @@ static void put_lanes(struct nsx_jsonw *w, const struct nsx_report *r,
 
 		nsx_buf_add(&b, text, strnlen(text, MAX_NAME));
 		nsx_jsonw_array(w, NULL);
-		nsx_jsonw_strn(w, NULL, b.p, b.n); /* repaired where it was cut */
+		nsx_jsonw_strn(w, NULL, b.p, b.n); /* repairs UTF-8 at the cut */
 		nsx_jsonw_int(w, NULL, t->names[i].cls);
 		nsx_jsonw_end(w);
 		nsx_buf_done(&b);
@@ -246,7 +246,7 @@ static void put_timeline(struct nsx_jsonw *w, const struct nsx_report *r,
 
 	nsx_jsonw_object(w, NULL);
 	nsx_buf_printf(&b, "%lld", (long long)t->origin_ns);
-	nsx_jsonw_str(w, "origin", b.p); /* may be beyond what a double holds */
+	nsx_jsonw_str(w, "origin", b.p); /* as text: may exceed a double's precision */
 	nsx_jsonw_int(w, "length", t->end_ns - t->origin_ns);
 	if (judged.start_ns == judged.end_ns)
 		judged = (struct nsx_window){t->origin_ns, t->end_ns};
@@ -281,8 +281,8 @@ static void put_timeline(struct nsx_jsonw *w, const struct nsx_report *r,
 	nsx_jsonw_end(w);
 }
 
-/* No "<", ">" or "&" is left, which only stand in strings: nothing can end the
- * script that holds the text.
+/* Escapes "<", ">" and "&", which occur only in strings, so that nothing can end the script
+ * element.
  */
 static void put_inert(struct nsx_buf *b, const char *json, size_t n)
 {

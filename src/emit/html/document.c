@@ -1,7 +1,6 @@
-/* document.c - our own Markdown as a page: headings, lists, tables, lines.
+/* document.c - our own Markdown as HTML: headings, lists, tables, lines.
  *
- * What is drawn stands before it; nothing in such a page needs a script, and none
- * may run.
+ * Such a page needs no script, and none may run.
  */
 #include <string.h>
 #include "emit/html/html.h"
@@ -12,10 +11,10 @@ enum block { TEXT, LIST, TABLE };
 
 struct state {
 	enum block was;
-	size_t depth;	  /* of lists that are open                          */
-	const char *rule; /* the line of dashes below the head of the table at
-			     hand; NULL: it begins                           */
-	const char *heading; /* the last; NULL: none yet                     */
+	size_t depth;	  /* of open lists                                   */
+	const char *rule; /* the dashes below the current table's header; NULL: at its
+			     start                                           */
+	const char *heading; /* the last one; NULL: none yet                 */
 };
 
 static void set_depth(struct nsx_buf *b, struct state *s, size_t depth)
@@ -34,7 +33,7 @@ static void close_block(struct nsx_buf *b, struct state *s)
 	s->rule = NULL;
 }
 
-/* The end of a cell: a bar that is not escaped. */
+/* The end of a cell: an unescaped bar. */
 static char *cell_end(char *s)
 {
 	while (*s && *s != '|')
@@ -93,7 +92,7 @@ static void add_line(struct nsx_buf *b, char *line, struct state *s,
 			add_cells(b, line, s->rule, false);
 	} else if (now == LIST) {
 		set_depth(b, s, 1 + indent / 2);
-		nsx_buf_adds(b, "<li>"); /* it ends where the next begins */
+		nsx_buf_adds(b, "<li>"); /* ends at the next item */
 		nsx_html_inline(b, line + indent + 2);
 		nsx_buf_adds(b, "\n");
 	} else if (*line == '#') {
@@ -137,7 +136,7 @@ void nsx_html_document(const char *title, struct nsx_buf *pictures,
 
 	nsx_html_head(&b, title, false);
 	nsx_buf_adds(&b, "<main>\n");
-	if (rest) /* whose first character is an end of line */
+	if (rest) /* begins with a newline */
 		*rest = '\0';
 	add_markdown(&b, markdown->p);
 	nsx_buf_adds(&b, pictures->n ? pictures->p : "");

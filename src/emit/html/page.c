@@ -1,12 +1,11 @@
-/* page.c - the report as one page: complete without its script. */
+/* page.c - the report as one HTML page, complete without its script. */
 #include <stdio.h>
 #include <string.h>
 #include "emit/emit.h"
 #include "emit/html/html.h"
 
-/* Events that fit a page of the given size beside all else: an event takes 4.2
- * characters or fewer (measured on four captures: 1.6 to 3.1 bytes, in base64), so
- * that a page is seldom laid out a second time.
+/* Room for events on a page: they take 4.2 characters or fewer each (1.6 to 3.1 bytes in
+ * base64, measured on four captures), so that a page is seldom laid out twice.
  */
 enum { PAGE_REST = 3 << 20, EVENT_CHARS = 5 };
 
@@ -62,7 +61,7 @@ static void add_items(struct nsx_buf *b, const char *const *v, size_t most)
 	}
 }
 
-/* The cells that show it, and what gives the SQL of their table. */
+/* Adds links to the cells cited, and the command that prints the SQL of their table. */
 static void add_proof(struct nsx_buf *b, const struct nsx_report *r,
 		      const struct nsx_finding *f)
 {
@@ -124,7 +123,7 @@ static void add_finding(struct nsx_buf *b, const struct nsx_report *r,
 			  "as JSON</button></p>\n</article>\n", index);
 }
 
-/* Those of the program, or of the capture. */
+/* Adds the findings about the program, or those about the capture. */
 static void add_findings(struct nsx_buf *b, const struct nsx_report *r,
 			 const struct nsx_timeline *t, const char *heading,
 			 bool of_capture)
@@ -231,8 +230,9 @@ static void add_main(struct nsx_buf *b, const struct nsx_report *r,
 	nsx_arena_free(a);
 }
 
-/* The page with about so many events at most; *drawn: those it has.  False in
- * *fits: it is longer than `most`, and with events not made where that is certain.
+/* Builds the page with about `events` events at most; *drawn: how many it has. *fits is
+ * false if the page is longer than `most`; the events are then left out if that is certain
+ * beforehand.
  */
 static int add_page(struct nsx_buf *b, const struct nsx_report *r,
 		    size_t events, size_t most, size_t *drawn, bool *fits,
@@ -273,7 +273,7 @@ int nsx_write_html(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 	bool fits;
 	int rc = add_page(&b, r, events, most, &drawn, &fits, err);
 
-	/* Names of their own make events dearer than most are. */
+	/* Distinct names make events larger than usual. */
 	while (!rc && !fits && events) {
 		nsx_buf_clear(&b);
 		events = NSX_MIN(events, drawn) / 2;

@@ -1,4 +1,4 @@
-/* svg.c - pictures that need no script: every one has its figures in words. */
+/* svg.c - pictures that need no script; every one has its figures in words. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 enum { WIDTH = NSX_SVG_WIDTH, LEFT = NSX_SVG_LEFT };
 
-static const struct part { /* classes of a partition, as they are drawn */
+static const struct part { /* classes of a partition in drawing order */
 	const char *colour, *title;
 } parts[NSX_NPARTS] = {
 	[NSX_P_COMPUTE_ONLY] = {"k0", "compute"},
@@ -73,7 +73,7 @@ static const char *say_value(struct nsx_arena *a, const struct nsx_curve *c,
 
 enum { COLUMNS = 256, STRIP = 26 };
 
-/* A path a class: the columns of a GPU, stacked. */
+/* Draws a path for each class: the stacked columns of a GPU. */
 static void draw_strip(struct nsx_buf *b, const uint8_t *bins, double y)
 {
 	double base[COLUMNS] = {0}, w = (double)(WIDTH - LEFT) / COLUMNS;
@@ -144,9 +144,7 @@ void nsx_svg_overview(struct nsx_buf *b, const struct nsx_report *r,
 
 /* Waterfall -----------------------------------------------------------------------*/
 
-/* The next finding of the first page by the order in which remedies were applied, after
- * that of place `after`; UINT_MAX: none.
- */
+/* The finding of the first page that was applied next after rank `after`; UINT_MAX: none. */
 static unsigned next_applied(const struct nsx_first_page *p, unsigned after)
 {
 	unsigned best = UINT_MAX;
@@ -160,7 +158,7 @@ static unsigned next_applied(const struct nsx_first_page *p, unsigned after)
 	return best;
 }
 
-/* The judged window, and what is left of it after each remedy of the first page. */
+/* Draws the judged window, and what is left of it after each remedy of the first page. */
 void nsx_svg_waterfall(struct nsx_buf *b, const struct nsx_report *r,
 		       struct nsx_arena *a)
 {
@@ -209,7 +207,7 @@ static double most(const struct nsx_curve *c)
 	double x = 0;
 
 	for (unsigned i = 0; i < NSX_CURVE_BINS; i++)
-		x = c->at[i] > x ? (double)c->at[i] : x; /* no NAN */
+		x = c->at[i] > x ? (double)c->at[i] : x; /* false for NAN, too */
 	return x;
 }
 
@@ -225,7 +223,7 @@ static void draw_curve(struct nsx_buf *b, const struct nsx_curve *c, double y,
 		for (next = i + 1; next < NSX_CURVE_BINS &&
 				   c->at[next] == c->at[i]; next++)
 			;
-		if (h >= 0.05) /* not NAN */
+		if (h >= 0.05) /* false for NAN, too */
 			nsx_buf_printf(b, "M%.1f %.1fv%.1fh%.1fv%.1fz",
 				       CURVE_LEFT + i * w, y + height, -h,
 				       (next - i) * w, h);

@@ -32,7 +32,7 @@ void nsx_html_text(struct nsx_buf *b, const char *s)
 	nsx_html_textn(b, s, strlen(s));
 }
 
-/* Length of an entity that our Markdown uses for itself; 0: none. */
+/* Length of an entity that our Markdown uses; 0 if there is none. */
 static size_t entity(const char *s)
 {
 	static const char *const ours[] = {"&lt;", "&gt;", "&amp;"};
@@ -43,7 +43,7 @@ static size_t entity(const char *s)
 	return 0;
 }
 
-/* What a backslash stands before, in running text and in code. */
+/* Whether s is a backslash before one of `which`, which differs between text and code. */
 static bool is_escape(const char *s, const char *which)
 {
 	return s[0] == '\\' && s[1] && strchr(which, s[1]);
