@@ -1,4 +1,4 @@
-/* run.c - the registry, and a report: facts, passes side by side, summaries. */
+/* run.c - the registry; makes a report: facts, passes side by side, summaries. */
 #include <stdlib.h>
 #include <string.h>
 #include "base/clock.h"
@@ -19,7 +19,7 @@ const struct nsx_pass *const nsx_passes[] = {
 };
 const unsigned nsx_npasses = ARRAY_LEN(nsx_passes);
 
-enum { /* where each stands in these */
+enum { /* index of each pass */
 #define NSX_PASS(id) AT_##id,
 #include "passes/registry.def"
 #undef NSX_PASS
@@ -41,7 +41,7 @@ struct run {
 	struct nsx_report *report;
 };
 
-/* Whether id is one of the comma-separated list. */
+/* Whether id is in a comma-separated list. */
 static bool listed(const char *list, const char *id)
 {
 	size_t n = strlen(id);
@@ -69,7 +69,7 @@ static bool is_wanted(const struct nsx_opts *o, const struct nsx_pass *pass)
 	       chosen(o, pass->id);
 }
 
-/* The exporter's first name of a view's table. */
+/* The first table name that fields.def has for a view. */
 static const char *table_of(enum nsx_view v, struct nsx_arena *a)
 {
 	const char *tables = nsx_view_defs[v].tables;
@@ -88,7 +88,7 @@ const char *nsx_pass_missing(const struct nsx_pass *pass,
 		enum nsx_view v = need < 0 ? nsx_field_defs[f].view :
 					     (enum nsx_view)(need - 1);
 
-		/* Of a table that is not there its columns say no more. */
+		/* If the table is missing its columns are not named. */
 		if (need < 0 ? nsx_has(s, f) || !nsx_has_view(s, v) :
 			       nsx_has_view(s, v))
 			continue;
@@ -155,7 +155,7 @@ static struct nsx_run begin_pass(const struct run *run,
 				nsx_arena_new()};
 }
 
-/* An error is the section's, not the report's. */
+/* A failure ends the section, not the report. */
 static int end_pass(struct nsx_run *r, struct nsx_section *out, int rc,
 		    struct nsx_err *err)
 {
@@ -201,7 +201,7 @@ static int finish_pass(const struct run *run, struct nsx_section *out,
 	return end_pass(&r, out, out->pass->finish(&r, out, err), err);
 }
 
-/* Those that walk the replay's model, or the others. */
+/* Runs the analyses that walk the replay's model, or the others. */
 static int run_analysis(const struct run *run, size_t i, bool walks,
 			struct nsx_err *err)
 {
@@ -214,9 +214,9 @@ static int run_analysis(const struct run *run, size_t i, bool walks,
 		       run_pass(run, out, err) : 0;
 }
 
-/* The model, which takes longest, is one of the tasks: late enough that what most
- * memory is needed for is done, and early enough that others are left for beside
- * it. None of them looks at facts->model.
+/* Building the model is one of the tasks, and the longest. It starts late, after the tasks
+ * that need most memory, but leaves others to run beside it. None of these reads
+ * facts->model.
  */
 static int run_task(void *ctx, size_t task, struct nsx_err *err)
 {
@@ -233,7 +233,7 @@ static int run_task(void *ctx, size_t task, struct nsx_err *err)
 	return rc;
 }
 
-/* Of an analysis that reads a table of which rows were lost. */
+/* Warns in an analysis that reads a table with lost rows. */
 static void note_losses(struct nsx_section *out, const struct nsx_schema *s)
 {
 	const struct nsx_pass *pass = out->pass;
@@ -313,8 +313,8 @@ static struct nsx_report *new_report(const struct nsx_trace *trace,
 	return r;
 }
 
-/* Findings seldom point at a row that is not among the dearest: the analysis is
- * made again then, and holds all rows.
+/* Findings seldom cite a row that is not among the dearest. If one does, the analysis runs
+ * again and keeps all rows.
  */
 static int hold_all(const struct run *run, const struct nsx_table *cut,
 		    struct nsx_err *err)
@@ -332,8 +332,8 @@ static int hold_all(const struct run *run, const struct nsx_table *cut,
 	return run_pass(&again, s, err) ?: finish_pass(&again, s, err);
 }
 
-/* Before the model goes, which an analysis may walk again, and once more when all are
- * finished.
+/* Looks up the cells that findings cite: before the model is freed, as an analysis may walk
+ * it again, and when all are finished.
  */
 static int prove(const struct run *run, struct nsx_err *err)
 {
@@ -345,7 +345,7 @@ static int prove(const struct run *run, struct nsx_err *err)
 	return 0;
 }
 
-/* What the sections measured becomes the ranked list. */
+/* Makes the ranked list from the sections' measurements. */
 static int find(const struct run *run, struct nsx_err *err)
 {
 	struct nsx_report *r = run->report;
@@ -360,8 +360,8 @@ static int find(const struct run *run, struct nsx_err *err)
 	       prove(run, err);
 }
 
-/* Its tables stay, for findings point at them. One that failed is shown, as
- * findings may lack what it measures.
+/* Hides a section but keeps its tables, as findings cite them. A failed section is shown,
+ * as its measurements are missing.
  */
 static void hide(struct nsx_section *s)
 {
@@ -372,7 +372,7 @@ static void hide(struct nsx_section *s)
 	s->nvalues = s->nnotes = s->nblocks = s->nwarnings = 0;
 }
 
-/* In this order: what is found is told with the rows that prove it. */
+/* Summaries run in this order, as findings are shown with the rows that prove them. */
 enum stage { REPLAYS, FIGURES, VERDICTS };
 
 static enum stage stage_of(const struct nsx_pass *pass)
@@ -395,7 +395,7 @@ static int run_summaries(const struct run *run, enum stage stage,
 	return rc;
 }
 
-/* What is replayed, and then no longer needs the model. */
+/* Runs what replays, then frees the model. */
 static int replay(const struct run *run, struct nsx_err *err)
 {
 	struct nsx_facts *f = run->facts;
@@ -406,14 +406,13 @@ static int replay(const struct run *run, struct nsx_err *err)
 	if (run->opts->purpose != NSX_FOR_QUESTIONS) {
 		nsx_model_free(f->model);
 		f->model = NULL;
-		nsx_give_back(); /* before the analyses' rest needs as much */
+		nsx_give_back(); /* the rest of the analyses needs the memory */
 	}
 	return rc;
 }
 
-/* The rest of each analysis is a task, and so are the summaries.  What takes longest begins
- * first: call_sites, where there are many names or ranges, kernel_shape, where there are
- * many shapes, and then the summaries.
+/* The rest of each analysis is a task, and all summaries are one. The longest tasks start
+ * first: call_sites (many names or ranges), kernel_shape (many shapes), and the summaries.
  */
 enum { NFIRST = 2, NCONCLUDED = NFIRST + 1 + ARRAY_LEN(nsx_passes) };
 
@@ -430,8 +429,7 @@ static int conclude(void *ctx, size_t task, struct nsx_err *err)
 	return finish_pass(run, &run->report->sections[i], err);
 }
 
-/* All sections are computed, whatever is shown: findings point at tables of all.
- */
+/* Computes all sections, even if few are shown: findings cite tables of all. */
 static int run_all(const struct run *run, struct nsx_err *err)
 {
 	struct nsx_report *r = run->report;
@@ -477,7 +475,7 @@ static int report_on(const struct nsx_trace *trace, const struct nsx_opts *opts,
 	struct nsx_measured measured = {0};
 	const struct nsx_facts_opts wanted = {
 		.threads = opts->threads, .progress = opts->progress,
-		/* whatever is shown: findings come from all */
+		/* needed by findings, whatever is shown */
 		.samples = opts->purpose != NSX_FOR_WHAT_IFS &&
 			   opts->purpose != NSX_FOR_EVENTS,
 		.draws = opts->draws};

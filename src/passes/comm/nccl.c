@@ -1,12 +1,12 @@
-/* nccl.c - communication kernels: totals by operation, process and rank, what
- * of them compute hides, and who comes late.
+/* nccl.c - communication kernels: totals by operation, process and rank, the part hidden by
+ * compute, and late ranks.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "passes/comm/nccl.h"
 #include "passes/comm/nccl_tables.h"
 
-#define MAX_TOLD 5 /* operations with a line of their own in Markdown */
+#define MAX_TOLD 5 /* operations listed in Markdown */
 
 enum { L_OPS, L_RANKS, L_PIDS, L_WINDOWS, L_DEVICES, L_MATCHES,
        L_MESSAGES };
@@ -25,7 +25,7 @@ static const struct nsx_layout layouts[] = {
 
 /* Operations -------------------------------------------------------------*/
 
-/* "0,1": the ordinals on which a group ran. */
+/* Lists the device ordinals of a group: "0,1". */
 static int list_devices(struct nccl_comm *c, const struct nccl_group *g,
 			const char **ret, struct nsx_err *err)
 {
@@ -145,13 +145,13 @@ static void add_waited(struct nccl_cost *x, const char *op,
 	}
 }
 
-/* The rank for which the others wait most. */
+/* The rank that the others wait for most. */
 static const struct nccl_rank *late_of(const struct nccl_match *m)
 {
 	return m->late == NSX_NONE ? NULL : &m->ranks[m->late];
 }
 
-/* Whether more is waited in it, or else it is done more often. */
+/* Whether a has more waiting than b, or else more instances. */
 static bool is_dearer(const struct nccl_match *a, const struct nccl_match *b)
 {
 	const struct nccl_rank *x = late_of(a), *y = late_of(b);
@@ -189,7 +189,7 @@ static int match_group(struct nccl_comm *c, const struct nccl_group *g,
 	return 0;
 }
 
-/* Of the ranks that do it together, and do not communicate with others in it. */
+/* Fills the row of ranks whose collectives include no other ranks. */
 static int fill_matches(struct nccl_comm *c, const struct nccl_group *g,
 			const struct nccl_match *v, size_t n, bool is_told,
 			struct nccl_costs *costs, struct nsx_table *table,
@@ -325,7 +325,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		nsx_md_table(out, tables[L_OPS], 0, NCCL_OP, NCCL_SOURCE,
 			     NCCL_TOTAL, NCCL_MAX, NCCL_COUNT, NCCL_OVERLAP,
 			     NCCL_OVERLAP_PCT, NCCL_STRAGGLER);
-	else /* nobody to come late to */
+	else /* a single rank cannot be late */
 		nsx_md_table(out, tables[L_OPS], 0, NCCL_OP, NCCL_SOURCE,
 			     NCCL_TOTAL, NCCL_MAX, NCCL_COUNT, NCCL_OVERLAP,
 			     NCCL_OVERLAP_PCT);

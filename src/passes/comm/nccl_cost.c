@@ -1,16 +1,15 @@
-/* nccl_cost.c - what communication costs: exposed and blocking time of each
- * device.
+/* nccl_cost.c - what communication costs: exposed and blocking time of each device.
  *
- * Waiting for a proved straggler is priced there and taken off the blocking
- * time, for overlapping more would not give it back.
+ * Waiting for a proved straggler has a price of its own. It is subtracted from blocking
+ * time, as more overlap would not win it back.
  */
 #include <string.h>
 #include "passes/comm/nccl.h"
 #include "passes/comm/nccl_tables.h"
 
-#define BLOCKING_NS 20000 /* from the end of communication to compute */
+#define BLOCKING_NS 20000 /* longest gap from the end of communication to compute */
 
-/* Ends of the communication kernels of a device, in order. */
+/* Lists the ends of a device's communication kernels in order. */
 static int list_ends(const struct nsx_run *run, uint32_t device, int64_t **ret,
 		     size_t *ret_n, struct nsx_err *err)
 {
@@ -31,8 +30,8 @@ static int list_ends(const struct nsx_run *run, uint32_t device, int64_t **ret,
 	return 0;
 }
 
-/* The exposed spans that compute waited for: a communication kernel ends in
- * them and compute starts right after it.
+/* Finds the exposed spans that compute waited for: a communication kernel ends in them and
+ * compute starts right after it.
  */
 static int find_blocking(const struct nsx_run *run, uint32_t device,
 			 const struct nsx_spans *exposed, struct nsx_arena *a,
@@ -93,7 +92,7 @@ static int fill_device(struct nccl_costs *c, uint32_t device,
 	return 0;
 }
 
-/* When any device communicates. */
+/* Finds when any device communicates. */
 static int fill_windows(struct nccl_costs *c, struct nsx_table *table,
 			struct nsx_err *err)
 {
@@ -144,9 +143,9 @@ int nccl_fill_costs(struct nccl_costs *c, struct nsx_table *devices,
 	return fill_windows(c, windows, err);
 }
 
-/* What detectors are told -----------------------------------------------------*/
+/* Measurements for detectors -------------------------------------------------- */
 
-/* When a rank waits for the late one and does not compute meanwhile. */
+/* Finds when a rank waits for the late rank without computing. */
 static int find_waits(struct nccl_costs *c, const struct nccl_match *m,
 		      size_t rank, struct nsx_spans *ret, struct nsx_err *err)
 {

@@ -1,12 +1,12 @@
 /* nccl_events.c - communication kernels, their operations and participants.
  *
- * Ops of a device come in order of start, so the union of an operation on it
- * needs only a running end; events are then sorted by (operation, process,
- * device), which makes each participant a slice.
+ * Operations of a device come in order of start, so the union of a group on it needs only a
+ * running end. Events are then sorted by (group, process, device), so that each rank is a
+ * slice.
  */
 #include "passes/comm/nccl.h"
 
-/* Of the known operations, else by base name. */
+/* The kind of a known collective, else its base name. */
 static struct nsx_group_key kind_of(const struct nsx_trace *t, size_t op)
 {
 	enum nsx_comm_op kind = nsx_op_launch(t, op)->op;

@@ -1,8 +1,7 @@
-/* nccl_host.c - NCCL's own NVTX ranges, where the trace has no GPU work at all.
+/* nccl_host.c - NCCL's own NVTX ranges, for traces without any GPU work.
  *
- * They time how long the host takes to enqueue, not how long data moves, so
- * they feed the totals only.  A range of the user's that happens to be called
- * "allreduce" is none.
+ * They time how long the host takes to enqueue, not the transfer, so only the totals use
+ * them. A user's range that happens to be called "allreduce" does not count.
  */
 #include <stdio.h>
 #include <strings.h>
@@ -25,7 +24,7 @@ static enum nsx_comm_op op_of(const struct nsx_trace *t, size_t range)
 	    (t->nvtx.flags[range] & NSX_NVTX_OPEN))
 		return NSX_COMM_NONE;
 	if (strncasecmp(name, "nccl", 4) && strncasecmp(name, "rccl", 4)) {
-		/* Advanced NCCL traces leave the prefix out. */
+		/* NCCL's ranges in advanced mode lack the prefix. */
 		if (!t->domain[nsx_range_domain(&t->nvtx, range)].is_nccl)
 			return NSX_COMM_NONE;
 		snprintf(with_prefix, sizeof(with_prefix), "nccl%s", name);
@@ -62,7 +61,7 @@ static void fill_ops(const struct nsx_trace *t, const struct sum *sums,
 	}
 }
 
-/* sums: by process, then operation. */
+/* sums: sorted by process, then operation. */
 static void fill_pids(const struct nsx_trace *t, const struct sum *sums,
 		      struct nsx_table *pids)
 {

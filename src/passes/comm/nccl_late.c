@@ -1,8 +1,8 @@
-/* nccl_late.c - ranks and matched collectives as tables and in words. */
+/* nccl_late.c - ranks and matched collectives, as tables and in words. */
 #include "passes/comm/nccl.h"
 #include "passes/comm/nccl_tables.h"
 
-enum { MAX_NAMED = 4 }; /* ranks of one circle */
+enum { MAX_NAMED = 4 }; /* ranks of a circle named in a sentence */
 
 int nccl_fill_ranks(struct nccl_comm *c, const struct nccl_group *g,
 		    struct nsx_table *table, struct nsx_err *err)
@@ -85,7 +85,9 @@ void nccl_say_unmatched(struct nccl_comm *c, const struct nccl_group *g)
 			 name, g->nranks - n, g->nranks);
 }
 
-/* "2 ranks (pid:7 and pid:8)": who they are only where others do the same apart. */
+/* "2 ranks (pid:7 and pid:8)"; names them only if other ranks do the same operation
+ * separately.
+ */
 static const char *say_ranks(struct nccl_comm *c, const struct nccl_match *m,
 			     bool is_one)
 {

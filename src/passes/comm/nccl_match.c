@@ -1,8 +1,8 @@
-/* nccl_match.c - who comes last to the collectives of an operation, and whether that
- * is more than chance.
+/* nccl_match.c - finds the rank that comes last to the collectives of an operation, and
+ * whether that is more than chance.
  *
- * Ranks that do an operation together are judged together: of two pairs of ranks each
- * has its own late rank.
+ * Ranks that share collectives are judged together: each of two pairs of ranks has its own
+ * late rank.
  */
 #include <math.h>
 #include "facts/teams.h"
@@ -10,11 +10,11 @@
 
 #define CAUSE_SHARE 0.8
 #define STEP_P 0.05
-#define STEP_COUNTS 0.1 /* of what the dearest step waits */
+#define STEP_COUNTS 0.1 /* a step counts if it waits this share of the longest */
 
-/* Ranks that do an operation together ------------------------------------*/
+/* Ranks that share collectives ----------------------------------------------- */
 
-/* The same for the same ranks in any order. */
+/* A hash of the ranks in any order. */
 static uint64_t who(const struct nsx_run *run, const struct nsx_team *team)
 {
 	const uint32_t *op = run->facts->teams->member + team->at;
@@ -28,7 +28,7 @@ static uint64_t who(const struct nsx_run *run, const struct nsx_team *team)
 	return sum;
 }
 
-/* The circle of each collective that all have a part in; NSX_NONE. */
+/* Sets the circle of each complete collective; NSX_NONE for others. */
 static int group_teams(struct nccl_comm *c, uint32_t *of, struct nsx_err *err)
 {
 	const struct nsx_teams *teams = c->run->facts->teams;
@@ -69,7 +69,7 @@ int nccl_find_circles(struct nccl_comm *c, struct nsx_err *err)
 	return 0;
 }
 
-/* The rank of a group that an operation is of. */
+/* The rank of the group to which an operation belongs. */
 static uint32_t rank_of(const struct nccl_match *m, size_t nranks, uint32_t op)
 {
 	const struct nsx_stream *s = nsx_stream_of(m->run->trace, op);
@@ -81,21 +81,21 @@ static uint32_t rank_of(const struct nccl_match *m, size_t nranks, uint32_t op)
 	return i;
 }
 
-/* The event of an operation of a rank.  O(log n). */
+/* The event of an operation, by bisection in the rank's slice. */
 static size_t event_of(const struct nccl_match *m, const struct nccl_rank *r,
 		       uint32_t op)
 {
 	return NSX_SEARCH(r->at, r->at + r->n, mid, m->events[mid].op < op);
 }
 
-/* Ranks in the order of the group's, and the events of each instance in that order. */
+/* Lists the ranks, and the events of each instance, in the order of the group. */
 static int list_instances(struct nccl_match *m, const struct nccl_circle *x,
 			  const struct nccl_group *g, struct nsx_err *err)
 {
 	const struct nsx_teams *teams = m->run->facts->teams;
 	struct nsx_arena *a = m->run->scratch;
 	const struct nsx_team *first = &teams->v[x->team[0]];
-	uint32_t *place; /* by rank of the group: which it is of those matched */
+	uint32_t *place; /* by rank of the group: its matched index */
 
 	m->nranks = first->n;
 	m->n = x->n;
@@ -127,8 +127,8 @@ static int list_instances(struct nccl_match *m, const struct nccl_circle *x,
 
 /* Lateness -------------------------------------------------------------*/
 
-/* Fills instance i and adds it to the sums; scratch holds nranks values.  It is
- * evidence where somebody is late in the judged window, but for the first: ranks
+/* Fills instance i and adds it to the sums; scratch holds nranks values. An instance is
+ * evidence if a rank is late and it lies in the judged window, except the first, as ranks
  * start one after another.
  */
 static void weigh(struct nccl_match *m, size_t i, const struct nsx_window *w,
@@ -162,7 +162,9 @@ static void weigh(struct nccl_match *m, size_t i, const struct nsx_window *w,
 		if (k != x->last)
 			scratch[n++] = x->last_ns - e->start_ns;
 	}
-	/* Of lengths: a double holds no instant of today to the nanosecond. */
+	/* A quantile of lengths, as a double cannot hold today's timestamps to the
+	 * nanosecond.
+	 */
 	x->late_ns = nsx_quantile(scratch, n, 0.5);
 	x->kept = x->judged && x->late_ns >= (double)m->least_late_ns;
 	nsx_add_to(&m->transfer_ns, end_ns - x->last_ns);
@@ -187,7 +189,7 @@ static void charge(struct nccl_match *m, size_t i)
 	}
 }
 
-/* By what is evidence; without any, by all instances. */
+/* Compares by evidence; without any, by all instances. */
 static bool is_later(const struct nccl_rank *a, const struct nccl_rank *b)
 {
 	return a->kept_induced_ns != b->kept_induced_ns ?
@@ -251,7 +253,7 @@ static void judge(struct nccl_match *m, size_t nranks, const struct nsx_window *
 			    NSX_LATE_SHARE * (double)(w->end_ns - w->start_ns);
 }
 
-/* The rank for which most is waited in a step, and how long. */
+/* The rank that a step waits for most, and how long. */
 struct late_step {
 	uint32_t who; /* index of nccl_match.rank                    */
 	double ns;
@@ -278,8 +280,8 @@ static struct late_step weigh_step(const struct nccl_match *m, size_t *at,
 	return ret;
 }
 
-/* Collectives of a step are late together, so a straggler is last by more than chance
- * in steps as well, of those in which there is much to wait.
+/* Collectives of one step are late together, so a straggler must also be last in more steps
+ * than by chance, counting only steps with much waiting.
  */
 static int check_steps(struct nccl_match *m, double *induced, struct nsx_err *err)
 {
@@ -313,7 +315,7 @@ static int check_steps(struct nccl_match *m, double *induced, struct nsx_err *er
 	return 0;
 }
 
-/* Two clocks that are each right to within d may be 2 d apart. */
+/* Clocks that are right to within d may differ by 2 d. */
 static int64_t least_late(const struct nccl_match *m)
 {
 	int64_t doubt_ns = 0;
@@ -386,7 +388,7 @@ int nccl_match(const struct nccl_comm *c, const struct nccl_group *g,
 
 /* Cause ------------------------------------------------------------------*/
 
-/* What a rank's device did from the first to the last judged instance. */
+/* Sums the work of a rank's device from the first to the last judged instance. */
 static void sum_work(const struct nccl_match *m, size_t k,
 		     struct nsx_partition *ret, double *ret_ops)
 {
@@ -407,9 +409,8 @@ static void sum_work(const struct nccl_match *m, size_t k,
 					   to_ns);
 }
 
-/* From the end of one collective to that of another all ranks take as long, so
- * what the others wait for the late one is what it computes, copies and idles
- * more than they do.
+/* All ranks take equally long from the end of one collective to the end of the next. So the
+ * others wait for what the late rank computes, copies and idles more than they do.
  */
 void nccl_find_cause(struct nccl_match *m)
 {

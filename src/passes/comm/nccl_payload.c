@@ -1,7 +1,7 @@
-/* nccl_payload.c - message sizes, from the payloads of NCCL's NVTX ranges.
+/* nccl_payload.c - message sizes, from payloads of NCCL's NVTX ranges.
  *
- * Most exports leave payloads out; only where the export says that it kept
- * them is the NVTX table read once more.
+ * Most exports leave payloads out. The NVTX table is read again only if the export says
+ * that it kept them.
  */
 #include "facts/nccl_calls.h"
 #include "passes/comm/nccl.h"

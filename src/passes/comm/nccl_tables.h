@@ -1,4 +1,4 @@
-/* nccl_tables.h - columns of the section nccl, whose rows several files fill. */
+/* nccl_tables.h - columns of the section nccl, which several files fill. */
 #ifndef NCCL_TABLES_H
 #define NCCL_TABLES_H
 

@@ -1,5 +1,5 @@
-/* nvlink_during_nccl.c - what the NVLink counters say while communication
- * kernels run: each counter of each GPU for itself.
+/* nvlink_during_nccl.c - NVLink counters while communication kernels run, for each counter
+ * of each GPU.
  */
 #include <string.h>
 #include "facts/metrics/metrics.h"
@@ -7,9 +7,9 @@
 #include "schema/recapture.h"
 #include "schema/viewscan.h"
 
-#define SATURATED 80   /* percent of the peak, at the 95th percentile */
-#define LOW 20	       /* percent, on average */
-#define LEAST_SHARE 0.05 /* of the window, of exposed communication */
+#define SATURATED 80   /* % of peak, at the 95th percentile */
+#define LOW 20	       /* % of peak, mean */
+#define LEAST_SHARE 0.05 /* exposed communication, share of the window */
 
 #define COLUMNS(X)                                                            \
 	X(SOURCE, "metric_source_id", I64, "source of the counter")           \
@@ -124,7 +124,7 @@ static void fill_links(struct nsx_section *out, const struct nsx_metrics *m,
 	}
 }
 
-/* Median length of the communication kernels of a device; 0: there are none. */
+/* Median length of a device's communication kernels; 0 if there are none. */
 static int median_comm(const struct nsx_run *run, uint32_t device,
 		       double *ret, struct nsx_err *err)
 {
@@ -143,7 +143,7 @@ static int median_comm(const struct nsx_run *run, uint32_t device,
 	return 0;
 }
 
-/* What the busiest counter of a device says about the link. */
+/* Judges the link by the busiest counter of a device. */
 static void judge(const struct nsx_run *run, struct nsx_section *out,
 		  const struct nsx_metric *x)
 {
@@ -170,7 +170,7 @@ static void judge(const struct nsx_run *run, struct nsx_section *out,
 							  comm->p95};
 }
 
-/* The counter of [i, end) that is highest under communication; NULL: none. */
+/* The counter of [i, end) with the highest value during communication; NULL: none. */
 static const struct nsx_metric *top_of(const struct nsx_metrics *m, size_t i,
 				       size_t end)
 {

@@ -1,5 +1,5 @@
-/* copies.c - copies by (device, direction, kinds of memory), and memsets: the
- * tables and their labels. What is in them copies_sweep.c measures.
+/* copies.c - tables of copies by (device, direction, memory kinds) and of memsets, with
+ * labels; copies_sweep.c measures.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -90,7 +90,7 @@ static const char *const cause_names[NSX_NMIGRATE_CAUSES] = {
 	"Unknown", "User prefetch", "Page fault", "Speculative prefetch",
 	"Eviction", "Access counters",
 };
-/* Where the export has no label tables (before 2022.4). */
+/* Labels for exports without label tables (before 2022.4). */
 static const char *const mem_labels[] = {
 	"Pageable", "Pinned", "Device", "Array", "Managed", "Device Static",
 	"Managed Static", "Unknown",
@@ -99,7 +99,7 @@ static const char *const mem_labels[] = {
 /* Labels -------------------------------------------------------------------*/
 
 struct labels {
-	const uint8_t *kind; /* of an id; NULL: the id                       */
+	const uint8_t *kind; /* index of the label by id; NULL: the id       */
 	const char **label;
 	struct nsx_arena *a;
 };
@@ -203,7 +203,7 @@ static void fill_devices(const struct nsx_run *run, const struct copy_groups *g,
 	}
 }
 
-/* Null where the window may have cut the time of what was moved whole. */
+/* Null if the window may have cut the time but not the bytes. */
 static struct nsx_cell rate_cell(const struct nsx_trace *t, int64_t bytes,
 				 int64_t ns)
 {
@@ -211,7 +211,7 @@ static struct nsx_cell rate_cell(const struct nsx_trace *t, int64_t bytes,
 		       nsx_real((double)bytes / (double)ns) : nsx_null();
 }
 
-/* Sizes of one device's copies, by direction. */
+/* Adds the sizes of one device's copies, by direction. */
 static void add_sizes(const struct nsx_trace *t, const struct copy_groups *g,
 		      uint32_t device, struct copy_size (*by_kind)[NSIZES],
 		      struct nsx_table *table)
@@ -284,7 +284,7 @@ static void fill_causes(const struct nsx_trace *t, const struct copy_groups *g,
 
 NSX_ORDER(cmp_peers, struct copy_peer, UP(src), UP(dst), UP(src_id), UP(dst_id));
 
-/* By the number that the device has in all tables, else by its ordinal. */
+/* The device's number in all tables, else its ordinal. */
 static struct nsx_cell peer_cell(const struct nsx_trace *t, uint32_t device, uint32_t id)
 {
 	return device == NSX_NONE ? nsx_known_cell(id) : nsx_device_cell(t, device);
@@ -333,10 +333,10 @@ static void put_memsets(const struct nsx_trace *t, struct nsx_section *out)
 /* Markdown -----------------------------------------------------------------*/
 
 enum { SHOWN_DEVICES = 8 };
-#define WORTH_A_TABLE 0.01 /* of the window */
+#define WORTH_A_TABLE 0.01 /* share of the window */
 
-/* The GPU that copies keep from computing most.  Returns whether any is busy with
- * them for as much as a table is worth.
+/* Describes the GPU whose compute is delayed most by copies. Returns whether any GPU copies
+ * long enough for a table.
  */
 static bool say_busiest(const struct nsx_trace *t, struct nsx_section *out,
 			const struct nsx_table *dev)

@@ -1,5 +1,4 @@
-/* copies.h - copies by direction and kinds of memory, as copies_sweep.c
- * measures them. */
+/* copies.h - copies by direction and memory kinds, measured by copies_sweep.c. */
 #ifndef NSX_PASSES_COPIES_H
 #define NSX_PASSES_COPIES_H
 
@@ -7,18 +6,18 @@
 
 enum { NSIZES = 5 };
 
-/* Below this a copy's time is its fixed cost, not its bytes. */
+/* Copies below this size are bound by fixed costs, not bandwidth. */
 #define SMALL_BYTES (64 << 10)
-/* From here on a copy's rate tells what the link gives. */
+/* Copies from this size on show the bandwidth of the link. */
 #define LARGE_BYTES (1 << 20)
 
-struct copy_group { /* copies of one (device, kind, source, destination) */
+struct copy_group { /* copies with the same device, kind, source and destination */
 	uint32_t device;
 	uint8_t kind, src, dst;
 	int64_t count, bytes, total_ns, busy_ns, exposed_ns, small;
-	int64_t unsized; /* copies whose size was not recorded */
-	/* Copies known to be whole: a window may cut the others, whose bytes
-	 * and time then do not belong together.
+	int64_t unsized; /* copies of unknown size */
+	/* Copies known to be complete; a window may cut others, whose bytes and time then
+	 * do not match.
 	 */
 	int64_t whole_bytes, whole_ns;
 	double p50_gbps; /* NAN: no copy of LARGE_BYTES */
@@ -31,17 +30,17 @@ struct copy_moves {
 	int64_t count, bytes, ns;
 };
 struct copy_peer { /* a peer copy */
-	uint32_t src, dst; /* devices, NSX_NONE: not known, or none of ours */
-	uint32_t src_id, dst_id; /* ordinals, NSX_NONE: not known */
+	uint32_t src, dst; /* devices; NSX_NONE: unknown, or not in the trace */
+	uint32_t src_id, dst_id; /* ordinals; NSX_NONE: unknown */
 	int64_t bytes, ns;
 };
 struct copy_groups { /* in order of device */
 	struct copy_group *v;
 	size_t n;
-	struct copy_moves (*causes)[3][NSX_NMIGRATE_CAUSES]; /* of migrations, by device */
+	struct copy_moves (*causes)[3][NSX_NMIGRATE_CAUSES]; /* migrations by device */
 	struct copy_peer *peers;
 	size_t npeers, cap_peers;
-	struct nsx_spans *kernels; /* by device: kernels and replays */
+	struct nsx_spans *kernels; /* by device: kernels and graph replays */
 	const char *direction[256], *copy_label[256], *mem_label[256];
 };
 
@@ -51,11 +50,11 @@ static inline double copy_gbps(const struct copy_group *g)
 		       (double)g->whole_bytes / (double)g->whole_ns : NAN;
 }
 
-/* Fills all but the labels. Owner: the caller, copies_done. */
+/* Fills everything except labels. Owner: the caller, copies_done. */
 int copies_measure(const struct nsx_run *run, struct copy_groups *g,
 		   struct nsx_err *err);
 void copies_done(struct copy_groups *g);
-/* Adds the table of copies of one size, and says what stands out. */
+/* Adds the table of copies with equal size, and notes about them. */
 extern const struct nsx_layout copies_alike_layout;
 int copies_alike(const struct nsx_run *run, struct nsx_section *out,
 		 struct nsx_err *err);

@@ -1,5 +1,5 @@
-/* copies_alike.c - copies of one direction and size: how long one takes, and how
- * often the same size goes again, or to several GPUs.
+/* copies_alike.c - copies of one direction and size: how long each takes, and how often the
+ * same size is sent again, or to several GPUs.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,12 +18,12 @@
 NSX_COLUMNS(cols, COLUMNS);
 const struct nsx_layout copies_alike_layout = {.key = "alike", NSX_COLS(cols),
 					       .json_rows = 100};
-enum { FEW = 5, NOTED_PCT = 1 /* of the window's length */ };
+enum { FEW = 5, NOTED_PCT = 1 /* NOTED_PCT: of the window's length */ };
 
 struct alike {
 	size_t n, at;
 	int64_t total_ns;
-	uint32_t device, ndevices; /* last one met; ops come by device */
+	uint32_t device, ndevices; /* the last device seen; operations come by device */
 };
 struct sweep {
 	const struct nsx_trace *t;
@@ -31,7 +31,7 @@ struct sweep {
 	struct alike *v;
 	struct member {
 		uint32_t op, group;
-	} *copy; /* of these, in order of op */
+	} *copy; /* one for each key, in order of operations */
 	size_t n, cap;
 	int64_t *ns;
 };
@@ -106,8 +106,8 @@ static void fill_alike(struct sweep *s, struct nsx_table *table)
 		       SIZE);
 }
 
-/* Whether as many copies of that size, or more, go to the host: what is exchanged is not the
- * same data again.
+/* Whether at least as many copies of that size go to the host: then data is exchanged, not
+ * sent again.
  */
 static bool come_back(const struct nsx_table *table, const struct nsx_cell *x)
 {

@@ -1,13 +1,13 @@
 /* copies_sweep.c - groups copies by (device, direction, kinds of memory).
  *
- * One sweep a device: ops come in order of start, so a group's union needs
- * only its running end, and what a piece adds to the union is exposed where no
- * kernel covers it.
+ * One sweep for each device: operations come in order of start, so a group's union needs
+ * only a running end. The time that a copy adds to the union is exposed if no kernel covers
+ * it.
  */
 #include <stdlib.h>
 #include "passes/gpu/copies.h"
 
-struct large { /* a copy whose rate counts for the median */
+struct large { /* a copy that counts for the median rate */
 	uint32_t group;
 	int64_t bytes;
 	double gbps;
@@ -81,7 +81,7 @@ static int count_copy(struct sweep *s, struct copy_group *x, uint32_t device,
 	return x->kind == NSX_COPY_PTOP ? add_peer(s->g, c, ns, err) : 0;
 }
 
-/* Whether a copy may have been cut by the window that the user asked for. */
+/* False if the user's window may have cut the copy. */
 static bool is_whole(const struct nsx_trace *t, size_t op)
 {
 	return !nsx_has_window(t) ||
@@ -146,7 +146,7 @@ static int sweep_device(struct sweep *s, uint32_t device, struct nsx_err *err)
 
 NSX_ORDER(cmp_large, struct large, UP(group), UP(gbps));
 
-/* The least rate at which half of the bytes is reached. */
+/* Median rates by bytes: the lowest rate that covers half of the bytes. */
 static void find_medians(struct sweep *s)
 {
 	nsx_sort(s->large, s->nlarge, sizeof(*s->large), cmp_large);

@@ -1,9 +1,8 @@
-/* cuda_graphs.c - graph launches and what of them was recorded.
+/* cuda_graphs.c - graph launches, and how much of them was recorded.
  *
- * Every recorded replay becomes an entry: a GRAPH_TRACE row as it is, the nodes
- * that share a launch call folded into the hull of their spans.  Entries sorted
- * by (process, device, graph, exec, call) fold into rows; launch calls that no
- * entry names left nothing behind.
+ * Every recorded replay becomes an entry: a GRAPH_TRACE row, or the hull of the nodes of
+ * one launch call. Entries sorted by (process, device, graph, exec, call) are summed into
+ * rows. Launch calls without an entry left no record of their work.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -88,8 +87,8 @@ static void collect(struct graphs *g)
 
 NSX_ORDER(cmp_nodes, struct node, UP(device), UP(call));
 
-/* Nodes of one launch on one device make one replay. Copies and memsets do not
- * say their graph: that of the launch's kernels is theirs.
+/* Nodes of one launch on one device are one replay. Copies and memsets have no graph id;
+ * they get that of the launch's kernels.
  */
 static void fold_nodes(struct graphs *g)
 {
@@ -163,8 +162,8 @@ static void fill_recorded(struct graphs *g, struct nsx_table *table)
 	}
 }
 
-/* Launches of a process that left nothing behind. With a window asked for they
- * are not told apart from those whose replay lies outside.
+/* Counts a process's launches without recorded work. With a user's window, these cannot be
+ * told from launches whose replay lies outside.
  */
 static void fill_opaque(const struct nsx_run *run, struct nsx_table *table)
 {

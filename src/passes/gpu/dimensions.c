@@ -1,8 +1,8 @@
-/* dimensions.c - the trace in four short tables, each with its verdict, so that
- * the report leads with what matters.
+/* dimensions.c - the trace in four short tables, each with a verdict, as the beginning of
+ * the report.
  *
- * A summary: the figures are those of other sections, for the GPU that sets the
- * pace; shares of time are its partition in the steady window.
+ * It is a summary: its figures come from other sections, for the GPU that sets the pace.
+ * Shares of time are those of its partition in the steady window.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -47,10 +47,10 @@ struct dimensions {
 	const struct nsx_run *run;
 	const struct nsx_report *report;
 	struct nsx_section *out;
-	struct nsx_table *table; /* being filled                             */
-	uint32_t device;	 /* that sets the pace                       */
+	struct nsx_table *table; /* the current table                        */
+	uint32_t device;	 /* the GPU that sets the pace               */
 	int64_t device_id;
-	const char *label; /* of the GPU                                      */
+	const char *label; /* its name                                        */
 	const char *window; /* "steady window" or "window"                   */
 	double compute, exposed_copy, exposed_comm, idle; /* % of the window */
 };
@@ -88,8 +88,8 @@ static double cell_of(const struct nsx_table *t, size_t row, const char *key)
 	return col < 0 ? NAN : number_of(&nsx_row_at(t, row)[col]);
 }
 
-/* Sum of a column over the rows whose `where` column has the text (NULL: all,
- * or those of this device); NAN: the section could not be computed.
+/* Sum of a column over the rows whose `where` column has this text (NULL: all rows, or
+ * those of this device); NAN if the section was not computed.
  */
 static double sum_of(const struct dimensions *d, const char *pass,
 		     const char *key, const char *column, const char *where,
@@ -113,13 +113,13 @@ static double sum_of(const struct dimensions *d, const char *pass,
 	return sum;
 }
 
-/* What tells GPUs of one ordinal apart; "" where nothing does. */
+/* What distinguishes GPUs with the same ordinal; "" if nothing does. */
 static const char *gpu_of(const struct nsx_table *t, size_t row)
 {
 	return nsx_table_col(t, "gpu") < 0 ? "" : nsx_table_text(t, row, "gpu");
 }
 
-/* The cell of this device's row; NAN: none. */
+/* The cell in this device's row; NAN if there is none. */
 static double of_device(const struct dimensions *d, const char *pass,
 			const char *column)
 {
@@ -147,7 +147,7 @@ static void add(struct dimensions *d, const char *measure, double value,
 
 /* The tables and their verdicts --------------------------------------------*/
 
-/* Where idle time of a cause lies. */
+/* Words for the cause of idle time. */
 static const char *const idle_words[NSX_NCAUSES] = {
 	[NSX_CAUSE_SYNC] = "after synchronising calls",
 	[NSX_CAUSE_BLOCKING_COPY] = "after copies that block the host",
@@ -167,7 +167,7 @@ static const char *const idle_words[NSX_NCAUSES] = {
 	[NSX_CAUSE_EDGE] = "before the first or after the last operation",
 };
 
-/* The cause with most idle time of this device, in words; NULL: none. */
+/* The cause of most of this device's idle time, in words; NULL: none. */
 static const char *main_cause(const struct dimensions *d)
 {
 	const struct nsx_table *t = table_of(d, "gpu_idle", "causes");
@@ -242,7 +242,7 @@ static const char *memory(struct dimensions *d)
 		       d->exposed_copy, d->window);
 }
 
-/* The rate of the direction between CPU and GPU that moves most. */
+/* The rate of the host-device direction that moves most bytes. */
 static double link_rate(const struct dimensions *d, const char **ret)
 {
 	const struct nsx_table *t = table_of(d, "copies", "rows");
@@ -316,7 +316,7 @@ static const char *interconnect(struct dimensions *d)
 			   "and GPU.";
 }
 
-/* Mean of a counter while kernels compute, else over the window; NAN. */
+/* Mean of a counter while kernels compute, else over the window; or NAN. */
 static double counter(const struct dimensions *d, enum nsx_counter which)
 {
 	struct nsx_counters c = nsx_counters_of(d->run->facts->metrics,
@@ -380,7 +380,7 @@ static const char *gpu_compute(struct dimensions *d)
 		       cell_of(kernels, 0, "pct_total_kernel_time"));
 }
 
-/* What takes most of the time. */
+/* Names the class that takes most of the time. */
 static const char *leading(const struct dimensions *d)
 {
 	const struct {
@@ -417,7 +417,7 @@ static const char *say_pct(const struct dimensions *d, double pct)
 	return nsx_text_share(d->out->arena, pct, 100);
 }
 
-/* A figure of kernel_shape; NAN where CUDA graphs hide most kernels. */
+/* A figure of kernel_shape; NAN if CUDA graphs hide most kernels. */
 static double shape_of(const struct dimensions *d, const char *column)
 {
 	return hides_kernels(d) ? NAN :
@@ -454,7 +454,7 @@ static const char *say_grid(const struct dimensions *d, double small)
 		       small > 0 ? say_pct(d, small) : "none");
 }
 
-/* Only kernels that leave room can gain from another stream. */
+/* Another stream helps only if kernels leave room on the GPU. */
 static const char *say_streams(const struct dimensions *d, double small)
 {
 	const struct nsx_trace *t = d->run->trace;

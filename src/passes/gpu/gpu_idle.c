@@ -1,4 +1,4 @@
-/* gpu_idle.c - when each GPU had nothing to do, and why; the pieces are facts. */
+/* gpu_idle.c - when and why each GPU was idle; the idle pieces are facts. */
 #include <stdlib.h>
 #include "passes/pass.h"
 
@@ -50,7 +50,7 @@ static const struct nsx_layout layouts[] = {
 	{.key = "histogram", NSX_COLS(gap_length_cols), .json_rows = NSX_ALL_ROWS},
 };
 
-/* For people: causes without their details. */
+/* Table for people: causes without details. */
 static const struct nsx_layout by_cause_layout = {NSX_COLS(cause_cols)};
 
 /* Devices ---------------------------------------------------------------------*/
@@ -102,7 +102,7 @@ static bool is_longer(const struct long_gap *a, const struct long_gap *b)
 	return a->device < b->device;
 }
 
-/* Insertion into the longest so far; most gaps are too short for it. */
+/* Inserts into the list of longest gaps; most gaps are too short for it. */
 static void keep_longest(struct top *top, const struct long_gap *g)
 {
 	size_t i;
@@ -126,7 +126,7 @@ static const char *name_of_op(const struct nsx_trace *t, uint32_t op)
 		       nsx_text(t, nsx_op_name(t, op)) : names[t->ops.kind[op]];
 }
 
-/* The (cause, detail) with the most of a gap. */
+/* The (cause, detail) of the largest part of a gap. */
 static struct nsx_idle_piece main_piece(const struct nsx_gap *gap)
 {
 	struct nsx_idle_piece best = nsx_idle_at(gap->idle, gap->at);
@@ -174,7 +174,7 @@ static void add_lengths(const struct nsx_trace *t, uint32_t d,
 	}
 }
 
-/* The devices, the longest gaps of all, and all gaps by length. */
+/* Fills the tables of devices, of the longest gaps, and of gaps by length. */
 static void fill_gaps(const struct nsx_run *run, struct nsx_table *devices,
 		      struct nsx_table *table, struct nsx_table *lengths)
 {
@@ -242,7 +242,7 @@ static void add_cause(const struct nsx_run *run, uint32_t d, uint64_t cause,
 	row[C_PCT] = nsx_part_pct(x->ns, t->window.end_ns - t->window.start_ns);
 }
 
-/* With their details, and for people without. */
+/* Adds causes with details, and without them for people. */
 static void add_causes(const struct nsx_run *run, uint32_t d,
 		       const struct nsx_groups *groups, const struct total *v,
 		       struct nsx_table *table, struct nsx_table *by_cause)
@@ -284,7 +284,7 @@ static int fill_causes(const struct nsx_run *run, struct nsx_table *table,
 
 /* Words ---------------------------------------------------------------------*/
 
-/* The device that is idle for longest. */
+/* The device with most idle time. */
 static const struct nsx_cell *idlest(const struct nsx_table *devices)
 {
 	const struct nsx_cell *most = nsx_row_at(devices, 0);
@@ -305,7 +305,7 @@ static void say_devices(struct nsx_section *out, const struct nsx_cell *most)
 		     nsx_say(out, "; no kernel running %.1f%%", none) : "");
 }
 
-/* The label of a GPU that idles all through a gap. */
+/* The label of a GPU that is idle throughout a gap. */
 static const char *label_of(const struct nsx_run *run, const struct nsx_window *gap)
 {
 	uint32_t d = 0;
@@ -343,8 +343,8 @@ static void say_idle(const struct nsx_run *run, struct nsx_section *out,
 		    devices->nrows > 1 ? "; no other GPU for longer" : "", longest);
 }
 
-enum { MOST_SHOWN = 3 }; /* causes in Markdown: the dearest, and those that take */
-#define TELLING_PCT 1.0	 /* so much of the window                             */
+enum { MOST_SHOWN = 3 }; /* causes in Markdown: the dearest ... */
+#define TELLING_PCT 1.0	 /* ... that take this share of the window            */
 
 static int run(const struct nsx_run *run, struct nsx_section *out,
 	       struct nsx_err *err)

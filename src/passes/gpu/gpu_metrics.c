@@ -1,5 +1,5 @@
-/* gpu_metrics.c - sampled GPU counters by scope, and what they answer: is the
- * GPU idle, is it full, do the tensor cores run, does it issue, what binds it.
+/* gpu_metrics.c - sampled GPU counters by scope, and the questions they answer: is the GPU
+ * idle or full, are tensor cores used, does it issue, what limits it.
  */
 #include <math.h>
 #include "facts/metrics/values.h"
@@ -70,7 +70,7 @@ static const struct nsx_layout layouts[] = {
 
 struct gpu {
 	struct nsx_counters known;
-	const char *name[NSX_NCOUNTERS]; /* lives as long as the section     */
+	const char *name[NSX_NCOUNTERS]; /* owned by the section             */
 	const struct nsx_metric *any;
 };
 
@@ -162,10 +162,10 @@ struct answers {
 	const struct nsx_facts *facts;
 	int64_t window_ns;
 	const struct gpu *gpu;
-	enum nsx_scope busy; /* the scope of work: compute, where sampled     */
+	enum nsx_scope busy; /* scope of work: compute, if sampled            */
 	const char *when;
-	bool others; /* there are more GPUs */
-	bool told; /* in Markdown too: the GPU that sets the pace */
+	bool others; /* there are several GPUs */
+	bool told; /* shown in Markdown: the GPU that sets the pace */
 };
 
 static double mean_of(const struct answers *a, enum nsx_counter k,
@@ -227,12 +227,12 @@ static void say_full(struct answers *a)
 	answer(a, "Is it full?", NSX_SM_ACTIVE, a->busy, text);
 }
 
-/* A question of one counter; from what percentage on which word answers it. */
+/* A question about one counter; each word is the answer from its percentage on. */
 static const struct question {
-	const char *text, *before, *after; /* around the mean                */
+	const char *text, *before, *after; /* before, after: around the mean */
 	enum nsx_counter counter;
 	double from[2];
-	const char *word[4]; /* the last: for 0                              */
+	const char *word[4]; /* the last one is for 0 %                      */
 } questions[] = {
 	{"Do the tensor cores run?", "active ", "", NSX_TENSOR_ACTIVE,
 	 {40, 5}, {"yes", "in part", "hardly", "no"}},
@@ -381,7 +381,7 @@ static void say_quality(const struct nsx_metrics *m, struct nsx_section *out)
 				    "counter was", "counters were"));
 }
 
-/* The GPU that sets the pace, if it was sampled, else the first. */
+/* The GPU that sets the pace if it was sampled, else the first. */
 static int64_t gpu_to_show(const struct nsx_run *run)
 {
 	const struct nsx_metrics *m = run->facts->metrics;

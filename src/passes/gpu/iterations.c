@@ -1,5 +1,5 @@
-/* iterations.c - the repetition the program consists of, and what sets its slow
- * iterations apart: the partition of each against that of the median one.
+/* iterations.c - the program's repetition, and how its slow iterations differ: the
+ * partition of each against that of the median one.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -70,7 +70,7 @@ struct work {
 	const struct nsx_run *run;
 	struct nsx_section *out;
 	struct nsx_table **table;
-	double median_ms, cv, drift; /* of the limiting GPU, else of the first */
+	double median_ms, cv, drift; /* of the limiting GPU, else the first */
 	bool from_limiting;
 };
 
@@ -94,7 +94,9 @@ static void add_row(struct work *w, const struct nsx_iteration *v, size_t index)
 	row[SLOW] = nsx_bool(v->slow);
 }
 
-/* What a slow iteration spends more than the one nearest to the median. */
+/* Adds what a slow iteration spends more than the typical one, which is nearest to the
+ * median.
+ */
 static void add_slow(struct work *w, const struct nsx_iteration *v,
 		     size_t index, const struct nsx_iteration *typical)
 {
@@ -126,7 +128,7 @@ static const struct nsx_iteration *nearest(const struct nsx_iteration *v,
 	return best;
 }
 
-/* The n iterations of one process and device; the last has no next start. */
+/* Adds the n iterations of one process and device; the last has no successor. */
 static int add_group(struct work *w, const struct nsx_iteration *v, size_t n,
 		     struct nsx_err *err)
 {
@@ -199,8 +201,8 @@ static const char *const method_words[NSX_NWAYS] = {
 	[NSX_WAY_GAPS] = "pauses between bursts",
 };
 
-/* Less may be chance, as of lengths that vary; a line that is steeper begins or ends
- * below 0, and is none.
+/* A smaller drift may be chance, as lengths vary. A steeper line would begin or end below
+ * 0, so the lengths follow no line.
  */
 #define DRIFT 0.1
 #define STEEPEST 2
@@ -221,7 +223,7 @@ static void say_drift(struct work *w)
 		      100 * fabs(w->drift));
 }
 
-/* How many are slow; of a run whose judged part has none that is said, too. */
+/* Tells how many are slow; also says if the judged part of such a run has none. */
 static const char *say_slow(struct work *w, int64_t nslow)
 {
 	const struct nsx_facts *f = w->run->facts;

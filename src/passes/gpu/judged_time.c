@@ -1,4 +1,4 @@
-/* judged_time.c - the ledger: what the judged time of all GPUs is made of. */
+/* judged_time.c - the ledger: how the judged time of all GPUs was spent. */
 #include "facts/ledger.h"
 #include "passes/pass.h"
 

@@ -24,20 +24,20 @@ static const struct nsx_layout layouts[] = {
 };
 
 struct family {
-	const struct nsx_kernel_words *words; /* of its first name           */
+	const struct nsx_kernel_words *words; /* words of its first kernel name */
 	int64_t ns, calls, names;
 };
 struct families {
 	const struct nsx_run *run;
 	struct nsx_groups keys;
-	struct nsx_near near; /* of words, which many names may share        */
+	struct nsx_near near; /* cache of words, which many names share      */
 	struct family *v;
-	uint32_t *of_shape, *of_name; /* index + 1; 0: not met yet; of_name: by
-					 index of the facts                  */
+	uint32_t *of_shape, *of_name; /* index + 1; 0: not seen; of_name: by kernel name
+					 of the facts                        */
 	int64_t total_ns;
 };
 
-/* A family is a text and what it is for: its dtype then is the same. */
+/* A family is a text and a purpose, which also fixes its dtype. */
 static int find_family(struct families *f, const struct nsx_kernel_words *k,
 		       uint32_t *ret, struct nsx_err *err)
 {
@@ -72,7 +72,7 @@ static int add_shape(struct families *f, uint32_t shape, struct nsx_err *err)
 	return 0;
 }
 
-/* What neither began nor ran in the window is of none. */
+/* Kernels that neither begin nor run in the window are skipped. */
 static int add_kernels(struct families *f, struct nsx_err *err)
 {
 	const struct nsx_trace *t = f->run->trace;
@@ -121,7 +121,7 @@ static int cmp_families(const void *a, const void *b, void *families)
 	       strcmp(category[x->words->category], category[y->words->category]);
 }
 
-/* In order of time, calls, name, category. */
+/* Sorts by time, calls, name, category. */
 static int fill_families(const struct nsx_run *run, struct family *v, size_t n,
 			 int64_t total_ns, struct nsx_table *t,
 			 struct nsx_err *err)
@@ -153,7 +153,7 @@ static int fill_families(const struct nsx_run *run, struct family *v, size_t n,
 	return 0;
 }
 
-/* is_more: it tells more than the table of kernels. */
+/* is_more: it tells more than the table of kernels does. */
 static void show(const struct nsx_table *t, int64_t total_ns, bool is_more,
 		 struct nsx_section *out)
 {
@@ -180,7 +180,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 {
 	struct nsx_table *t = nsx_add_table(out, &layouts[0]);
 	struct families f = {.run = run};
-	bool any_kin = false; /* a family has several kernels */
+	bool any_kin = false; /* some family has several kernels */
 	int64_t nkernels = 0;
 	int rc = add_kernels(&f, err);
 

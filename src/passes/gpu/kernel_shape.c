@@ -1,8 +1,7 @@
-/* kernel_shape.c - launch configurations: what of the GPU they can fill.
+/* kernel_shape.c - launch configurations, and how much of the GPU they can fill.
  *
- * Configurations are interned by the loader, but with the graph they belong to
- * and the name of their kernel; here they are the same when the kernel's name,
- * grid, block, registers and shared memory are.
+ * The loader interns configurations together with graph and kernel name. Here they are
+ * equal if kernel name, grid, block, registers and shared memory are.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -80,20 +79,20 @@ static const struct nsx_layout layouts[] = {
 	{.key = "patterns", NSX_COLS(pattern_cols), .json_rows = NSX_ALL_ROWS},
 };
 
-struct group { /* executions of one kernel in one configuration */
+struct group { /* executions of a kernel in one configuration */
 	int64_t total_ns;
 	uint32_t shape, n;
 };
 struct shapes {
 	const struct nsx_run *run;
-	uint32_t *same; /* by shape: the first one like it but for its graph;
-			   NULL: all differ                                  */
-	uint32_t *slot; /* by shape: its group + 1 on one device, 0 none yet */
+	uint32_t *same; /* by shape: the first shape that differs only in graph; NULL:
+			   all are distinct                                  */
+	uint32_t *slot; /* by shape: group + 1 on the current device; 0: none yet */
 	struct group *v; /* in order of device */
 	size_t n;
-	uint32_t *first; /* by device: of its groups */
+	uint32_t *first; /* by device: its first group */
 	int64_t total_ns;
-	const struct nsx_gpu_info **gpu; /* by device, NULL: not known */
+	const struct nsx_gpu_info **gpu; /* by device; NULL: unknown */
 };
 
 /* Groups -------------------------------------------------------------------*/
@@ -117,8 +116,8 @@ static int cmp_shapes(const void *a, const void *b, void *ctx)
 	       (int)l->known - m->known;
 }
 
-/* The loader made them different, so two can be the same here only where one is of
- * a graph, or where rows give one kernel several short names.
+/* The loader's shapes are distinct. Two can be equal here only if one belongs to a graph,
+ * or if rows give one kernel several short names.
  */
 static bool are_distinct(const struct shapes *s, uint32_t *first)
 {
@@ -215,11 +214,11 @@ static uint32_t device_of(const struct shapes *s, const struct group *x)
 
 /* Occupancy ----------------------------------------------------------------*/
 
-struct fit { /* a group on its GPU; what is not known is NAN or -1 */
+struct fit { /* a group on its GPU; unknown values are NAN or -1 */
 	struct nsx_occupancy o;
 	int64_t blocks, sms;
 	double waves;
-	bool known; /* o and waves */
+	bool known; /* o and waves are set */
 };
 
 static struct fit fit_of(const struct shapes *all, const struct group *x)
@@ -242,7 +241,7 @@ static struct fit fit_of(const struct shapes *all, const struct group *x)
 	return f;
 }
 
-/* What lets no more blocks in, by the bits of nsx_occupancy.limits. */
+/* Names the resources that limit resident blocks, by the bits of nsx_occupancy.limits. */
 static void name_limits(struct nsx_section *out, const char *ret[16])
 {
 	static const char *const names[] = {"warps", "blocks", "registers",
@@ -259,7 +258,7 @@ static void name_limits(struct nsx_section *out, const char *ret[16])
 
 enum { EXTENT_SIZE = 40 };
 
-/* "8x8x1", at the end of the room. */
+/* Writes "8x8x1" at the end of the buffer. */
 static const char *extent_text(char room[EXTENT_SIZE], const uint32_t v[3])
 {
 	char *p = room + EXTENT_SIZE - 1;
@@ -280,7 +279,7 @@ static int cmp_extents(const uint32_t x[3], const uint32_t y[3])
 		       strcmp(extent_text(a, x), extent_text(b, y)) : 0;
 }
 
-/* By these texts; what is not known comes last. */
+/* Sorts by these texts, unknown ones last. */
 static int cmp_launches(const struct nsx_trace *t, const struct nsx_shape *x,
 			const struct nsx_shape *y)
 {
@@ -304,7 +303,7 @@ static int64_t key_of(const void *at, void *shapes)
 	return -nsx_real_key((double)s->v[*(const uint32_t *)at].total_ns / 1e6);
 }
 
-/* In order of time, as it is shown, calls, name, device, configuration. */
+/* Sorts by displayed time, calls, name, device, configuration. */
 static int cmp_groups(const void *a, const void *b, void *shapes)
 {
 	const struct shapes *s = shapes;
@@ -391,9 +390,9 @@ static int fill_shapes(struct shapes *s, struct nsx_table *table,
 
 /* Devices ------------------------------------------------------------------*/
 
-struct load { /* compute kernels of one device */
+struct load { /* compute kernels of a device */
 	int64_t total_ns, known_ns, small_ns, below_ns, sized_ns, sms;
-	double occupancy; /* sum of ratio times duration */
+	double occupancy; /* sum of occupancy times duration */
 };
 
 static void add_load(struct load *l, const struct fit *f, int64_t ns)
@@ -423,7 +422,7 @@ static int fill_devices(const struct shapes *s, struct nsx_table *table,
 	for (size_t i = 0; i < s->n; i++) {
 		struct fit f = fit_of(s, &s->v[i]);
 
-		/* Communication kernels are small on purpose. */
+		/* Communication kernels are skipped, as they are small on purpose. */
 		if (!nsx_shape_launch(t, &t->shape[s->v[i].shape])->op)
 			add_load(&loads[device_of(s, &s->v[i])], &f,
 				 s->v[i].total_ns);
@@ -461,7 +460,7 @@ static int fill_devices(const struct shapes *s, struct nsx_table *table,
 
 /* Categories ---------------------------------------------------------------*/
 
-struct told { /* by one pattern to be of one category */
+struct told { /* kernels assigned to a category by one pattern */
 	const char *category, *pattern;
 	int64_t names, n, ns;
 };
@@ -482,7 +481,7 @@ static int list_told(const struct shapes *s, struct nsx_groups *told,
 		     struct told **ret, struct nsx_err *err)
 {
 	const struct nsx_kernel_names *names = &s->run->facts->kernels;
-	uint32_t *by_name; /* its place + 1, 0: not met yet */
+	uint32_t *by_name; /* index + 1; 0: not seen */
 
 	if (!nsx_new_array(by_name, s->run->scratch, names->n, "kernel names",
 			   err))
@@ -562,7 +561,7 @@ static void say_device(struct nsx_section *out, const struct nsx_cell *row)
 				     row[DEVICE_BELOW_ONE_WAVE_PCT].u.f, 100));
 }
 
-/* Of a GPU at least. */
+/* Whether at least one GPU is known. */
 static bool is_known(const struct nsx_table *dev)
 {
 	for (size_t i = 0; i < dev->nrows; i++)
@@ -612,8 +611,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	return rc;
 }
 
-/* Groups are made once more: kept until then, those of 10^6 configurations take 16 MB
- * while memory is at its peak, and those of 131 000 save 1.4 % of a report's time.
+/* Recomputes the groups. Keeping those of 10^6 configurations would take 16 MB while memory
+ * use peaks; keeping those of 131 000 saves only 1.4 % of a report's time.
  */
 static int finish(const struct nsx_run *run, struct nsx_section *out,
 		  struct nsx_err *err)

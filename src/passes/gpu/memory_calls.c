@@ -1,4 +1,4 @@
-/* memory_calls.c - allocating inside the loop, and page faults. */
+/* memory_calls.c - allocations inside the loop, and page faults. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ struct churns {
 	size_t *iterations;	  /* by process */
 };
 
-/* cudaMalloc, cudaFree and their kin; not the pools' asynchronous ones. */
+/* cudaMalloc, cudaFree and similar calls, without the asynchronous calls of pools. */
 static bool allocates(const struct nsx_trace *t, nsx_str name)
 {
 	char buf[256];
@@ -64,7 +64,7 @@ static int find_steady(struct churns *c, struct nsx_err *err)
 		if (!nsx_new_array(s->v, c->run->scratch, next - i,
 				   "iterations", err))
 			return err->rc;
-		/* Its first device stands for the process. */
+		/* The first device stands for the process. */
 		for (size_t k = i; k < next && f->iterations[k].device == d;
 		     k++)
 			if (f->iterations[k].steady) {
@@ -135,7 +135,7 @@ static int count_calls(struct churns *c, struct nsx_err *err)
 	return 0;
 }
 
-/* Calls an iteration, of all names, in the process that makes most of them. */
+/* Calls per iteration, of all names, in the process with most of them. */
 static double most_calls(const struct churns *c)
 {
 	double most = 0;
@@ -209,7 +209,7 @@ struct faults {
 		int64_t groups, faults, ns;
 	} *v;
 };
-#define OF_CPU UINT64_MAX /* in place of a device */
+#define OF_CPU UINT64_MAX /* instead of a device */
 
 static int add_fault(struct faults *f, const struct nsx_val *pid,
 		     uint64_t device, int64_t start, int64_t end, int64_t n,

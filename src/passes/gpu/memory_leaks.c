@@ -1,4 +1,4 @@
-/* memory_leaks.c - memory that was never freed, and whether it grows. */
+/* memory_leaks.c - memory that was never freed, and its growth. */
 #include "passes/gpu/memory_usage.h"
 #include "trace/nvtx_walk.h"
 
@@ -27,8 +27,8 @@ enum { PATH_DEPTH = 8 };
 
 struct kept {
 	const struct nsx_mem_event *e;
-	uint32_t process, call; /* index, NSX_NONE */
-	nsx_str path;		/* of `paths`, 0: the call is not known */
+	uint32_t process, call; /* index, or NSX_NONE */
+	nsx_str path;		/* NVTX path in `paths`; 0: the call is unknown */
 };
 struct leaks {
 	const struct nsx_run *run;
@@ -39,7 +39,7 @@ struct leaks {
 
 NSX_ORDER(cmp_by_corr, struct kept, UP(process), UP(e->corr));
 
-/* First of v with at least this (process, correlation id). */
+/* Index of the first element not before (process, correlation id). */
 static size_t find_corr(const struct leaks *l, uint32_t process, uint32_t corr)
 {
 	size_t lo = 0, hi = l->n;
@@ -50,7 +50,7 @@ static size_t find_corr(const struct leaks *l, uint32_t process, uint32_t corr)
 	return lo;
 }
 
-/* Of the calls with an allocation's id the one around the others. */
+/* Of several calls with an allocation's correlation id, takes the outermost. */
 static void find_calls(struct leaks *l)
 {
 	const struct nsx_trace *t = l->run->trace;
@@ -102,7 +102,7 @@ static int add_path(struct leaks *l, uint32_t range, nsx_str *ret,
 
 NSX_ORDER(cmp_by_call, struct kept, UP(call));
 
-/* Calls are in order of (thread, start): one walk a thread. */
+/* Calls are sorted by (thread, start): one walk per thread. */
 static int find_paths(struct leaks *l, struct nsx_err *err)
 {
 	const struct nsx_trace *t = l->run->trace;
@@ -200,13 +200,11 @@ enum { MIN_ITERATIONS = 5, MOST_POINTS = 512, MOST_ROWS = 1000 };
 #define MIN_SLOPE (1 << 20)
 
 struct series {
-	int64_t *live; /* least in each steady iteration */
+	int64_t *live; /* minimum in each steady iteration */
 	size_t n;
 };
 
-/* Median of the slopes between all pairs, of at most MOST_POINTS points taken
- * evenly.
- */
+/* Theil-Sen slope: the median over all pairs of at most MOST_POINTS evenly chosen points. */
 static int theil_sen(const struct series *s, struct nsx_arena *a, double *ret,
 		     struct nsx_err *err)
 {
@@ -227,8 +225,8 @@ static int theil_sen(const struct series *s, struct nsx_arena *a, double *ret,
 	return 0;
 }
 
-/* The least live memory of the steps [at, end) in each of the steady iterations
- * among [first, last): what is freed in an iteration again does not count.
+/* The minimum of live memory in each steady iteration of [first, last), from the steps [at,
+ * end). The minimum leaves out what is freed within the iteration.
  */
 static int sample(const struct mem_usage *m, size_t at, size_t end,
 		  size_t first, size_t last, struct series *ret,
@@ -258,7 +256,7 @@ static int sample(const struct mem_usage *m, size_t at, size_t end,
 	return 0;
 }
 
-/* What was made again and again and never freed. */
+/* Lists sizes allocated repeatedly and never freed. */
 static void list_kept(const struct nsx_table *all, struct nsx_growth *x)
 {
 	for (size_t i = 0; i < NSX_MIN(all->nrows, MOST_ROWS) &&
@@ -290,8 +288,8 @@ static void add_growth(const struct mem_usage *m, const struct nsx_growth *x,
 	*end = &(**end)->next;
 }
 
-/* The steps [at, end) in the iterations [first, last); *list is the end of the list
- * of what was measured.
+/* Judges the steps [at, end) over the iterations [first, last); *list is the end of the
+ * list of measurements.
  */
 static int judge_group(const struct mem_usage *m, size_t at, size_t end,
 		       size_t first, size_t last, struct nsx_growth ***list,
@@ -316,7 +314,9 @@ static int judge_group(const struct mem_usage *m, size_t at, size_t end,
 	x.first_bytes = live.live[0];
 	x.last_bytes = live.live[x.n - 1];
 	x.grows_pct = 100 * (double)more / (double)(x.n - 1);
-	/* A host that is ahead allocates for several iterations at once. */
+	/* A host that runs ahead allocates for several iterations at once, so some
+	 * iterations may not grow.
+	 */
 	x.is_suspected = 3 * more >= x.n - 1 && 20 * less <= x.n - 1 &&
 			 x.slope_bytes >= MIN_SLOPE;
 	list_kept(m->table[MEM_KEPT], &x);
@@ -331,9 +331,8 @@ int mem_trend(const struct mem_usage *m, struct nsx_err *err)
 	struct nsx_growth **list = &m->run->measured->growth;
 	size_t at = 0, last;
 
-	/* Iterations and groups of steps both ascend by process and device,
-	 * but a device's index is not its ordinal: look through the groups of
-	 * the process.
+	/* Iterations and step groups both ascend by process and device, but one has the
+	 * device's index, the other its ordinal: search the process's groups.
 	 */
 	for (size_t first = 0; first < f->niterations; first = last) {
 		uint32_t p = f->iterations[first].process;

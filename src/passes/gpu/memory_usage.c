@@ -1,5 +1,5 @@
-/* memory_usage.c - GPU memory over time, from allocations and frees
- * (facts/memory.h), whose steps of a (process, device, kind) are swept once.
+/* memory_usage.c - GPU memory over time, from allocations and frees (facts/memory.h), in
+ * one sweep over the steps of a (process, device, kind).
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -50,7 +50,7 @@ struct level {
 	bool begun;
 };
 
-/* Adds a step; what lies before a window asked for only sets the level. */
+/* Adds a step; steps before a user's window only set the level. */
 static void sweep(const struct nsx_trace *t, struct level *l,
 		  const struct nsx_mem_step *s)
 {
@@ -75,7 +75,7 @@ static void sweep(const struct nsx_trace *t, struct level *l,
 	l->frees += s->counts & NSX_STEP_FREE ? 1 : 0;
 }
 
-/* Where nothing changes inside a window, what was live before it stays. */
+/* Without a change inside the window, the level before it holds. */
 static void settle(const struct nsx_trace *t, struct level *l, int64_t before)
 {
 	if (!l->begun) {
@@ -117,7 +117,7 @@ static void fill_rows(const struct mem_usage *m)
 
 NSX_ORDER(cmp_by_device, struct nsx_mem_step, UP(device_id), UP(at_ns), UP(turn));
 
-/* The GPU that the trace's ordinal means, when all its processes agree. */
+/* The GPU with this ordinal, if all processes agree on it. */
 static const struct nsx_gpu_info *gpu_of(const struct nsx_trace *t,
 					 int64_t device_id)
 {
@@ -133,7 +133,7 @@ static const struct nsx_gpu_info *gpu_of(const struct nsx_trace *t,
 	return gpu;
 }
 
-/* The most that is live in each part of the window, by steps in order. */
+/* Draws the most that is live in each part of the window, from ordered steps. */
 static void draw(const struct mem_usage *m, const struct nsx_mem_step *s, size_t n,
 		 int64_t live, double peak)
 {
@@ -202,7 +202,7 @@ static void add_device(const struct mem_usage *m, const struct nsx_mem_step *s,
 			      "running out is near", s->device_id);
 }
 
-/* Device memory of all processes on one GPU together. */
+/* Sums device memory of all processes on each GPU. */
 static int fill_devices(const struct mem_usage *m, struct nsx_err *err)
 {
 	struct nsx_mem_step *v;
@@ -251,7 +251,7 @@ static void fill_pools(struct mem_usage *m)
 
 /* The section --------------------------------------------------------------*/
 
-/* Allocations of a second between the first and the last row. */
+/* Allocations per second between the first and last row. */
 static void put_rate(const struct mem_usage *m)
 {
 	const struct nsx_table *rows = m->table[MEM_ROWS];

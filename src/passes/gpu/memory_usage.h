@@ -1,4 +1,4 @@
-/* memory_usage.h - what the files of this section share. */
+/* memory_usage.h - shared by the files of this section. */
 #ifndef NSX_PASSES_MEMORY_USAGE_H
 #define NSX_PASSES_MEMORY_USAGE_H
 
@@ -15,7 +15,7 @@ struct mem_usage {
 	struct nsx_memory of;
 };
 
-/* memory_leaks.c: what was kept, by NVTX path and size; whether it grows. */
+/* memory_leaks.c: memory kept, by NVTX path and size; and its growth. */
 int mem_never_freed(const struct mem_usage *m, struct nsx_err *err);
 int mem_trend(const struct mem_usage *m, struct nsx_err *err);
 #define MEM_KEPT_COLUMNS(X)                                                   \
@@ -31,7 +31,7 @@ int mem_trend(const struct mem_usage *m, struct nsx_err *err);
 NSX_COLUMNS(mem_kept_cols, MEM_KEPT_COLUMNS);
 extern const struct nsx_layout mem_never_freed_layout, mem_trend_layout;
 
-/* memory_calls.c: calls that allocate in the loop, and page faults. */
+/* memory_calls.c: allocations inside the loop, and page faults. */
 int mem_churn(const struct mem_usage *m, struct nsx_err *err);
 int mem_faults(const struct mem_usage *m, struct nsx_err *err);
 #define MEM_FAULT_COLUMNS(X)                                                  \

@@ -1,6 +1,4 @@
-/* partition.c - where each GPU's time went: six classes that add up to the
- * window to the nanosecond.
- */
+/* partition.c - where each GPU's time went: six classes that sum up to the window exactly. */
 #include "passes/pass.h"
 
 #define COLUMNS(X)                                                            \

@@ -1,4 +1,4 @@
-/* run_phases.c - what the run did one after another, and which part is judged. */
+/* run_phases.c - the phases of the run in order, and which one is judged. */
 #include <string.h>
 #include "passes/pass.h"
 
@@ -27,7 +27,7 @@ static const struct nsx_layout layouts[] = {
 };
 static const struct nsx_layout shown_layout = {NSX_COLS(cols)};
 
-#define TELLING_PCT 1.0 /* of the window: a shorter phase is not shown       */
+#define TELLING_PCT 1.0 /* of the window; shorter phases are not shown       */
 
 static void add_row(const struct nsx_run *run, const struct nsx_run_phase *p,
 		    struct nsx_table *table)
@@ -50,7 +50,7 @@ static void add_row(const struct nsx_run *run, const struct nsx_run_phase *p,
 		row[COMPUTE_ONLY + c] = nsx_ms(part.ns[c]);
 }
 
-/* The phase that is judged; NULL: none is. */
+/* The judged phase; NULL: none. */
 static const struct nsx_run_phase *find_judged(const struct nsx_facts *f)
 {
 	for (size_t i = f->nrun_phases; i--;)
@@ -59,8 +59,8 @@ static const struct nsx_run_phase *find_judged(const struct nsx_facts *f)
 	return NULL;
 }
 
-/* The first rows of those that take long, up to the judged one at least; one row would say
- * what "Where the time went" does.
+/* Shows the long phases among the first rows, at least up to the judged one. A single row
+ * would repeat "Where the time went".
  */
 static const struct nsx_table *list_shown(const struct nsx_run *run,
 					  const struct nsx_table *all,

@@ -1,5 +1,5 @@
-/* steps.c - steps of an inference engine or a training loop: what each kind of them
- * takes, and how much of that a GPU worked.
+/* steps.c - steps of an inference engine or a training loop: how long each kind takes, and
+ * how much of that a GPU worked.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -96,10 +96,10 @@ static const struct nsx_layout layouts[] = {
 };
 enum { KINDS, SIZES, LAYERS, UNSURE, ROWS };
 
-/* A step with what its device did in its time. */
+/* A step with its device's work during it. */
 struct timed {
 	const struct nsx_engine_step *step;
-	int size; /* class: n of 2^n to 2^(n+1) - 1; -1: none                */
+	int size; /* size class n holds 2^n to 2^(n+1) - 1; -1: none         */
 	int64_t ns, compute_ns, hidden_ns, comm_ns, copy_ns, inside_ns, between_ns;
 };
 struct work {
@@ -107,13 +107,13 @@ struct work {
 	struct nsx_section *out;
 	struct nsx_table **table;
 	const struct nsx_engine_steps *steps;
-	struct timed *v; /* by kind, engine, size                            */
+	struct timed *v; /* sorted by kind, engine, size                     */
 	int64_t *scratch, total_ns; /* total: GPU time of all steps          */
-	uint32_t *group; /* row of KINDS, by step                            */
-	size_t *sizes_at; /* by such a row: its first row of SIZES           */
+	uint32_t *group; /* by step: its row of KINDS                        */
+	size_t *sizes_at; /* by row of KINDS: its first row of SIZES         */
 	const char **page;
 	size_t n, npage;
-	bool refused; /* a share of the GPU's peak                       */
+	bool refused; /* refused a share above the GPU's peak            */
 };
 
 static int cmp_timed(const void *a, const void *b)
@@ -213,7 +213,7 @@ static struct sums add_up(const struct timed *v, size_t n)
 	return a;
 }
 
-/* Medians of lengths: of GPU time, of ranges, of times between them. */
+/* Medians of GPU time, range lengths, and times between ranges. */
 static void put_medians(struct work *w, const struct timed *v, size_t n,
 			struct nsx_cell *row)
 {
@@ -246,7 +246,7 @@ static const char *say_size(struct work *w, int size)
 	return nsx_say(w->out, "%" PRId64 "-%" PRId64, from, 2 * from - 1);
 }
 
-/* A share above the whole is refused: it is of another model, or of another type. */
+/* A share above 100 % is refused: the model or data type must be another one. */
 static struct nsx_cell limit_cell(struct work *w, const char *what, const char *kind,
 				  double part, double whole)
 {
@@ -322,7 +322,7 @@ static const char *say_tokens(struct work *w, const struct nsx_cell *row)
 			(double)row[TOKENS].u.i / s);
 }
 
-/* "10 % missed the graph, of sizes 4-7 (1 of 10)": their rows begin at `from`. */
+/* "10 % missed the graph, of sizes 4-7 (1 of 10)"; the sizes' rows begin at `from`. */
 static const char *say_graphs(struct work *w, const struct nsx_cell *row, size_t from)
 {
 	enum { MOST = 3 };
@@ -343,7 +343,7 @@ static const char *say_graphs(struct work *w, const struct nsx_cell *row, size_t
 		       n > MOST ? " and more" : "");
 }
 
-/* Steps that missed the graph, or that others waited for; NULL: none. */
+/* Describes steps that missed the graph or delayed others; NULL: none. */
 static const char *say_lost(struct work *w, const struct nsx_cell *row, size_t from)
 {
 	if (row[STALL].u.i)
@@ -389,7 +389,7 @@ static bool is_alike(const struct timed *a, const struct timed *b)
 	       !strcmp(a->step->name.engine, b->step->name.engine);
 }
 
-/* Sorted by kind, engine and size: a group a kind and engine. */
+/* Steps are sorted by kind, engine and size; each kind and engine is a group. */
 static void add_groups(struct work *w)
 {
 	const struct timed *v = w->v;
@@ -418,8 +418,8 @@ static const char *layer_name(const struct work *w, size_t c)
 				       (unsigned)(c - NSX_STEP_CLASSES));
 }
 
-/* The class of each kernel: the user's, and where that has the name of one of ours,
- * that; else ours.
+/* Sets the class of each kernel: the user's, which joins our class of the same name, else
+ * ours.
  */
 static int class_kernels(struct work *w, uint32_t *of_name, struct nsx_err *err)
 {
@@ -458,7 +458,7 @@ static int cmp_layers(const void *a, const void *b)
 	return NSX_CMP(y->ns, x->ns) ?: strcmp(x->name, y->name);
 }
 
-/* "of decode steps 55 % gemm, 18 % idle between steps, ..." of a kind. */
+/* "of decode steps 55 % gemm, 18 % idle between steps, ...", for one kind. */
 static const char *say_layers(struct work *w, const struct layer *v, size_t n,
 			      const struct nsx_cell *kind)
 {
@@ -472,7 +472,7 @@ static const char *say_layers(struct work *w, const struct layer *v, size_t n,
 	return text;
 }
 
-/* A bullet of the section, and two lines or three of the first page. */
+/* Adds a bullet to the section, and two or three lines to the first page. */
 static void tell_kind(struct work *w, const struct nsx_cell *kind, size_t sizes_at,
 		      const char *layers)
 {
@@ -486,7 +486,7 @@ static void tell_kind(struct work *w, const struct nsx_cell *kind, size_t sizes_
 	w->page[w->npage++] = layers;
 }
 
-/* Rows that add up to the GPU time of the kind. */
+/* Adds rows that sum up to the GPU time of the kind. */
 static void add_layers(struct work *w, size_t group, const int64_t *ns, size_t n,
 		       struct layer *v)
 {
@@ -512,7 +512,7 @@ static void add_layers(struct work *w, size_t group, const int64_t *ns, size_t n
 	tell_kind(w, kind, w->sizes_at[group], say_layers(w, v, k, kind));
 }
 
-/* Kernels of which nothing is known, by the time of their names in steps. */
+/* Lists unknown kernels by their time in steps. */
 static int add_unsure(struct work *w, const uint32_t *of_name, const int64_t *name_ns,
 		      struct nsx_err *err)
 {

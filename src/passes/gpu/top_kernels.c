@@ -1,7 +1,7 @@
 /* top_kernels.c - kernels by (name, device).
  *
- * One sweep a device gives each group its durations, then one its union and
- * the part in which nothing else ran (nsx_group_times).
+ * One sweep over each device collects durations by group; a second one computes each
+ * group's union and the time it ran alone (nsx_group_times).
  */
 #include <inttypes.h>
 #include "passes/pass.h"
@@ -57,22 +57,22 @@ static const struct nsx_layout layouts[] = {
 
 struct group {
 	int64_t total_ns;
-	uint32_t shape; /* one of its shapes */
+	uint32_t shape; /* any of its shapes */
 	uint32_t n; /* counted executions */
 };
 struct groups {
 	const struct nsx_trace *t;
-	const struct nsx_kernel_names *kernels; /* in order of name */
+	const struct nsx_kernel_names *kernels; /* sorted by name */
 	struct group *v; /* in order of device */
 	size_t n;
-	uint32_t *first;	     /* by device: of its groups */
-	uint32_t *at;		     /* by group: of its durations */
-	uint32_t *named;	     /* in order of name, device */
-	uint32_t *order;	     /* in order of time */
+	uint32_t *first;	     /* by device: its first group */
+	uint32_t *at;		     /* by group: its first duration */
+	uint32_t *named;	     /* sorted by name, device */
+	uint32_t *order;	     /* sorted by time */
 	struct nsx_group_time *time; /* by group */
-	uint32_t *by_kernel; /* index + 1, of one device */
-	uint32_t *of_op;   /* by op, NSX_NONE for what is no kernel */
-	int64_t *durations; /* by name, device */
+	uint32_t *by_kernel; /* index + 1, for the current device */
+	uint32_t *of_op;   /* by operation; NSX_NONE: no kernel */
+	int64_t *durations; /* sorted by name, device */
 	int64_t total_ns;
 };
 
@@ -86,7 +86,7 @@ static nsx_str name_of(const struct groups *g, const struct group *x)
 	return g->t->shape_name[x->shape];
 }
 
-/* Gives every kernel of one device its group. */
+/* Assigns the kernels of a device to groups. */
 static void group_device(uint32_t device, struct groups *g)
 {
 	const struct nsx_trace *t = g->t;
@@ -126,10 +126,10 @@ static const struct group *group_at(const struct groups *g, const void *index)
 	return &g->v[*(const uint32_t *)index];
 }
 
-/* By counting: the facts have the names in order, the groups the devices. */
+/* Counting sort: the facts have names in order, groups have devices in order. */
 static int order_by_name(struct groups *g, struct nsx_arena *a, struct nsx_err *err)
 {
-	uint32_t *at; /* by name: where its groups begin */
+	uint32_t *at; /* by name: its first group */
 
 	if (!nsx_new_array(g->named, a, g->n, "kernel groups", err) ||
 	    !nsx_new_array(at, a, g->kernels->n + 2, "kernel names", err))
@@ -140,7 +140,7 @@ static int order_by_name(struct groups *g, struct nsx_arena *a, struct nsx_err *
 	return 0;
 }
 
-/* Durations of counted kernels, group by group, those of a name together. */
+/* Collects the durations of counted kernels group by group, those of a name together. */
 static int spread_durations(struct groups *g, struct nsx_arena *a,
 			    struct nsx_err *err)
 {
@@ -276,11 +276,11 @@ static int cmp_groups(const void *a, const void *b, void *groups)
 		       t->device[device_of(g, y)].device_id);
 }
 
-/* In order of time, calls, name, device. */
+/* Sorts by time, calls, name, device. */
 static int order_kernels(const struct nsx_run *run, struct groups *g,
 			 struct nsx_table *table, struct nsx_err *err)
 {
-	/* JSON and Markdown show as many as the user asked for. */
+	/* JSON and Markdown show as many rows as the user asked for. */
 	bool is_read = run->opts->kernel_limit <= NSX_READ_ROWS;
 
 	if (!nsx_new_array(g->order, run->scratch, g->n, "kernel groups", err))
@@ -338,8 +338,8 @@ static void fill_sum(const struct groups *g, uint32_t group,
 	row[SUM_NAME] = nsx_name_cell(g->t, table, name_of(g, x));
 }
 
-/* Groups of one name become the first of them, and only what is counted is summed;
- * those that are left come first in `named`.  Returns how many.
+/* Joins groups of one name into the first and sums only what is counted; the remaining
+ * groups come first in `named`. Returns their number.
  */
 static size_t join_devices(struct groups *g)
 {
@@ -361,7 +361,7 @@ static size_t join_devices(struct groups *g)
 	return n;
 }
 
-/* Those that take as long are in order of their names. */
+/* Kernels with equal time are sorted by name. */
 static int cmp_sums(const void *a, const void *b, void *groups)
 {
 	const struct group *x = group_at(groups, a), *y = group_at(groups, b);
@@ -370,7 +370,7 @@ static int cmp_sums(const void *a, const void *b, void *groups)
 	       NSX_CMP(kernel_of(groups, x), kernel_of(groups, y));
 }
 
-/* The same by name over all devices, as nsys stats prints it. */
+/* Sums by name over all devices, as nsys stats prints them. */
 static void fill_sums(const struct nsx_run *run, struct groups *g,
 		      struct nsx_table *table)
 {
@@ -391,7 +391,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	struct groups g = {.t = run->trace, .kernels = &run->facts->kernels};
 	struct nsx_table *kernels = nsx_add_table(out, &layouts[0]);
 	struct nsx_table *sums = nsx_add_table(out, &layouts[1]);
-	/* In order while there is little else of them. */
+	/* Sorted before durations are collected, while memory use is low. */
 	int rc = group_kernels(run, &g, err) ?:
 		 order_kernels(run, &g, kernels, err) ?:
 		 measure(run, &g, err);
@@ -404,7 +404,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	nsx_put(out, "table", nsx_string(run->trace->schema->table[
 						 NSX_VIEW_kernel]->name));
 	nsx_put(out, "total_kernel_time_ns", nsx_int(g.total_ns));
-	/* In a whole report the families begin with that. */
+	/* In a whole report the section of families begins with this sentence. */
 	if (kernels->nrows > 1 && !nsx_is_whole(run->opts))
 		nsx_md_bullet(out, "%s in all, of %s told apart by name and "
 			      "GPU.", nsx_say_time(out, g.total_ns),
