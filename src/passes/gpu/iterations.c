@@ -223,7 +223,7 @@ static void say_drift(struct work *w)
 		      100 * fabs(w->drift));
 }
 
-/* Tells how many are slow; also says if the judged part of such a run has none. */
+/* Tells how many are slow, and whether all of them lie outside the judged part. */
 static const char *say_slow(struct work *w, int64_t nslow)
 {
 	const struct nsx_facts *f = w->run->facts;

@@ -75,7 +75,7 @@ static void sweep(const struct nsx_trace *t, struct level *l,
 	l->frees += s->counts & NSX_STEP_FREE ? 1 : 0;
 }
 
-/* Without a change inside the window, the level before it holds. */
+/* Adds what was live before the window; that is the peak if nothing changes inside. */
 static void settle(const struct nsx_trace *t, struct level *l, int64_t before)
 {
 	if (!l->begun) {

@@ -280,7 +280,9 @@ static int cmp_groups(const void *a, const void *b, void *groups)
 static int order_kernels(const struct nsx_run *run, struct groups *g,
 			 struct nsx_table *table, struct nsx_err *err)
 {
-	/* JSON and Markdown show as many rows as the user asked for. */
+	/* Rows of JSON and Markdown, as many as the user asked for, must be readable by
+	 * index.
+	 */
 	bool is_read = run->opts->kernel_limit <= NSX_READ_ROWS;
 
 	if (!nsx_new_array(g->order, run->scratch, g->n, "kernel groups", err))

@@ -1,4 +1,4 @@
-/* barriers.c - where the host waited, and what it cost; the events are facts. */
+/* barriers.c - where the host waited and what it cost; the waits are facts. */
 #include <stdlib.h>
 #include "passes/pass.h"
 
@@ -36,7 +36,7 @@ struct total {
 	uint32_t process; /* NSX_NONE: all */
 	nsx_str name;
 	uint8_t kind;
-	bool known; /* what the GPU did */
+	bool known; /* whether the GPU's work is known */
 	int64_t n, ns, max_ns, busy_ns, idle_ns, cost_ns;
 };
 struct totals {
@@ -78,7 +78,7 @@ static const char *name_of(const struct nsx_trace *t, const struct total *s)
 						     nsx_text(t, s->name);
 }
 
-/* Rows of all processes together, or of each. */
+/* Fills rows for all processes together, or for each. */
 static void fill_barriers(const struct nsx_trace *t, const struct totals *x,
 			  struct nsx_table *table)
 {
@@ -102,7 +102,7 @@ static void fill_barriers(const struct nsx_trace *t, const struct totals *x,
 	}
 }
 
-/* Groups of a process follow each other: barriers are ordered by thread. */
+/* Barriers are sorted by thread, so the groups of a process are adjacent. */
 static void fill_processes(const struct nsx_trace *t, const struct totals *x,
 			   struct nsx_table *table)
 {
@@ -169,8 +169,8 @@ static int fill_tables(const struct nsx_run *run, struct nsx_section *out,
 
 enum { MOST_SHOWN = 3 }; /* rows in Markdown */
 
-/* What all waits take, and what the GPUs idle after them: not what it would win to
- * leave them out, for the host may have done much else before the next launch.
+/* Tells how long all waits take, and how long GPUs idle after them. That is not the gain of
+ * removing the waits, as the host may do much else before the next launch.
  */
 static void say_all(struct nsx_section *out, const struct nsx_table *all)
 {

@@ -1,5 +1,5 @@
-/* call_sites.c - where in the program CUDA calls and OS calls were made, and where
- * what GPUs did was started: by backtraces, and by the NVTX ranges that were open.
+/* call_sites.c - where in the program CUDA calls and OS calls were made and GPU work was
+ * launched: by backtrace, and by the open NVTX ranges.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,25 +37,25 @@ static const struct nsx_layout layouts[] = {
 
 enum kind { CUDA, OS, KERNEL, COPY, MEMSET };
 static const char *const kinds[] = {"cuda", "os", "kernel", "copy", "memset"};
-enum { PAGEABLE = 256 }; /* with the kind of a copy                          */
+enum { PAGEABLE = 256 }; /* flag beside the kind of a copy                   */
 
-struct sum { /* most are of one kernel, where there are a million names        */
+struct sum { /* with a million kernel names, most have one launch              */
 	int64_t total_ns;
 	uint32_t count;
-	uint32_t longest; /* index + 1 in longest_ns; 0: it is all of the total */
+	uint32_t longest; /* index + 1 in longest_ns; 0: the total is one call */
 };
 struct sites {
 	const struct nsx_trace *t;
 	const struct nsx_facts *f;
 	struct nsx_groups callers; /* (global tid, kind)                     */
 	struct nsx_groups places;  /* (site and range, caller)               */
-	struct nsx_groups keys;	   /* (name, place): small, for a million    */
-	struct nsx_near near[3];   /* of these                               */
-	uint8_t *does;		   /* by raw name; 0: not looked at yet      */
+	struct nsx_groups keys;	   /* (name, place); there may be a million  */
+	struct nsx_near near[3];   /* caches of these three                  */
+	uint8_t *does;		   /* by raw name; 0: unknown yet            */
 	struct sum *v;
 	int64_t *longest_ns;
 	size_t nlongest, cap_longest;
-	int64_t *cost_ns; /* of the first groups, those of calls             */
+	int64_t *cost_ns; /* of the first groups, which are calls            */
 	size_t ncosts, cap_costs;
 };
 
@@ -80,7 +80,7 @@ static int add_cost(struct sites *x, const struct sum *of, int64_t ns,
 	return 0;
 }
 
-/* The idle time that follows the wait of a thread that began then. */
+/* The idle time that follows the wait of a thread that began at start_ns. */
 static int64_t cost_of(const struct sites *x, uint32_t thread, unsigned kind,
 		       int64_t start_ns)
 {
@@ -138,7 +138,7 @@ static int add(struct sites *x, struct sum *s, int64_t count, int64_t total_ns,
 
 /* CUDA calls ----------------------------------------------------------------------*/
 
-/* Whether a call waits or allocates. */
+/* Whether a call waits or allocates, and so gets a row. */
 static bool is_told(struct sites *x, size_t call)
 {
 	nsx_str name = nsx_call_name(&x->t->calls, call);
@@ -153,7 +153,7 @@ static bool is_told(struct sites *x, size_t call)
 	       x->t->calls.cls[call] == NSX_CALL_SYNC;
 }
 
-/* What starts kernels, copies or memsets is told by these. */
+/* Kernels, copies and memsets have rows of their own, so their launch calls get none. */
 static bool starts_work(const struct nsx_trace *t, size_t call)
 {
 	uint32_t op = nsx_call_op(&t->calls, call);
@@ -226,7 +226,7 @@ static int add_calls(struct sites *x, struct nsx_err *err)
 	return rc;
 }
 
-/* What GPUs did ---------------------------------------------------------------------*/
+/* GPU work ------------------------------------------------------------------------- */
 
 static uint32_t name_of(const struct nsx_trace *t, size_t op, enum kind kind)
 {
@@ -269,7 +269,7 @@ static int add_work(struct sites *x, struct nsx_err *err)
 
 /* OS calls ----------------------------------------------------------------------------*/
 
-/* Sums are of all threads; what a wait costs is known of those that launch. */
+/* Sums cover all threads; the cost of a wait is known for threads that launch. */
 static int add_os_calls(struct sites *x, struct nsx_err *err)
 {
 	const struct nsx_trace *t = x->t;
@@ -301,13 +301,13 @@ static int add_os_calls(struct sites *x, struct nsx_err *err)
 
 /* The table -----------------------------------------------------------------------------*/
 
-struct site { /* a row */
+struct site { /* a row of the table */
 	const struct sum *sum;
 	int64_t cost_ns;
 	uint64_t global_tid;
 	enum kind kind;
 	uint32_t name;
-	nsx_str function, module, range; /* 0: not known */
+	nsx_str function, module, range; /* 0: unknown */
 };
 
 static struct site site_at(const struct sites *x, uint32_t g)
@@ -331,9 +331,7 @@ static struct site site_at(const struct sites *x, uint32_t g)
 
 enum { COPY_SIZE = 64 };
 
-/* NULL: its name is a text of the trace.  of_copy: room for one that stands nowhere
- * else.
- */
+/* A fixed name; NULL: the name is a text of the trace. of_copy: buffer for a composed name. */
 static const char *own_name(const struct site *s, char of_copy[COPY_SIZE])
 {
 	if (s->kind != COPY)
@@ -363,7 +361,7 @@ static int cmp_names(const struct sites *all, const struct site *x,
 	return strcmp(name_text(all, x, a), name_text(all, y, b));
 }
 
-/* What is not known comes last. */
+/* Unknown texts come last. */
 static int cmp_texts(const struct sites *x, nsx_str a, nsx_str b)
 {
 	return a && b ? nsx_str_cmp(x->t->strings, a, b) : !a - !b;
@@ -387,7 +385,9 @@ static double ms(int64_t ns)
 	return (double)ns / 1e6;
 }
 
-/* What costs stands before what does not.  Half of it is left to cmp_sites. */
+/* Half of the cost and half of the time as a key; what costs comes before what does not.
+ * cmp_sites compares the rest.
+ */
 static int64_t key_of(const void *site, void *sites)
 {
 	const struct sites *x = sites;
@@ -420,7 +420,7 @@ static void fill_sums(const struct sites *all, const struct sum *x,
 	row[COST] = nsx_ms(cost_ns);
 }
 
-/* The row that was added last. */
+/* Fills the row added last. */
 static void fill_place(const struct sites *x, uint32_t group,
 		       struct nsx_section *out, struct nsx_table *table,
 		       struct nsx_cell *row)
@@ -440,8 +440,8 @@ static void fill_place(const struct sites *x, uint32_t group,
 	row[RANGE] = nsx_text_cell(x->t, s.range);
 }
 
-/* In order of cost, time, count, thread, what it is, and where.  *first: the first with
- * a site, NSX_NONE: none has one.
+/* Sorts by cost, time, count, thread, name and place. *first: the first row with a site, or
+ * NSX_NONE.
  */
 static int fill_sites(const struct sites *x, const struct nsx_run *run,
 		      struct nsx_section *out, struct nsx_table *table,
@@ -483,9 +483,8 @@ static bool has_backtraces(const struct nsx_schema *s)
 	       nsx_has_view(s, NSX_VIEW_osrt_frame);
 }
 
-/* The first row with a site is the one that most idle time follows, or the longest
- * where none follows any.  Ranges without any are in the file; kernels by range
- * have sections of their own.
+/* Shows the site with most idle time after it, or the longest if there is no idle time.
+ * Rows without a site are only in the file; kernels by range have their own sections.
  */
 static void show(const struct sites *x, const struct nsx_table *table,
 		 uint32_t first, struct nsx_section *out)
@@ -494,7 +493,7 @@ static void show(const struct sites *x, const struct nsx_table *table,
 	char of_copy[COPY_SIZE], call[128];
 	struct site s;
 	bool costs;
-	/* Without a site the range tells calls apart. */
+	/* Without sites, ranges tell calls apart. */
 	const int columns[] = {TID, KIND, API, SITE, t->nvtx.n ? RANGE : MODULE,
 			       COUNT, TOTAL, MAX, COST};
 
@@ -540,7 +539,7 @@ static int finish(const struct nsx_run *run, struct nsx_section *out,
 	uint32_t first = NSX_NONE;
 	int rc;
 
-	/* Calls first, for only these cost anything. */
+	/* Calls come first, as only they have costs. */
 	rc = add_calls(&x, err) || add_os_calls(&x, err) || add_work(&x, err) ?
 		     err->rc : 0;
 	nsx_groups_close(&x.keys);

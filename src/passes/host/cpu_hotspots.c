@@ -1,5 +1,5 @@
-/* cpu_hotspots.c - what threads ran while the CPU was sampled, by innermost
- * function and by the place in the program that it was called from.
+/* cpu_hotspots.c - what threads ran while the CPU was sampled, by innermost function and by
+ * its call site in the program.
  */
 #include <stdlib.h>
 #include "passes/pass.h"
@@ -39,9 +39,9 @@ static const struct nsx_layout layouts[] = {
 	{.key = "threads", NSX_COLS(thread_cols)},
 };
 
-/* When a process has nothing on a GPU --------------------------------------------*/
+/* When a process has no GPU work ------------------------------------------------- */
 
-struct work { /* of the process of the threads at hand */
+struct work { /* of the current threads' process */
 	uint32_t process;
 	struct nsx_spans busy;
 	int64_t first_ns, last_ns;
@@ -234,7 +234,7 @@ static const char *say_origins(const struct tally *y, struct nsx_section *out)
 	return text;
 }
 
-/* Where a site has no name its module is all that tells two rows apart. */
+/* Rows without a site name differ only in the module. */
 static bool has_bare_site(const struct nsx_table *rows)
 {
 	for (size_t i = 0; i < NSX_MIN(rows->nrows, (size_t)NSX_MAX_MD_ROWS); i++) {

@@ -1,5 +1,5 @@
-/* cpu_launching.c - on which CPUs the threads ran that launched work, and where the
- * GPU is that they launched it on.
+/* cpu_launching.c - the CPUs on which launching threads ran, compared with the place of
+ * their GPU.
  */
 #include <stdlib.h>
 #include "passes/host/cpu_sched.h"
@@ -19,7 +19,7 @@ NSX_COLUMNS(cols, COLUMNS);
 const struct nsx_layout cpu_launching_layout = {.key = "launching",
 						NSX_COLS(cols)};
 
-enum { MAX_RUNS = 32 }; /* of numbers, in a list */
+enum { MAX_RUNS = 32 }; /* runs of numbers in a list */
 
 static int cmp_pairs(const void *a, const void *b)
 {
@@ -28,7 +28,7 @@ static int cmp_pairs(const void *a, const void *b)
 	return NSX_CMP(x->a, y->a) ?: NSX_CMP((int32_t)x->b, (int32_t)y->b);
 }
 
-/* "0-3, 8" */
+/* Formats numbers as "0-3, 8". */
 static const char *list_of(const struct nsx_group_key *v, size_t n,
 			   struct nsx_arena *a)
 {
@@ -91,7 +91,7 @@ static void put_gpu(const struct nsx_trace *t, uint32_t device,
 		row[NUMA] = nsx_int(gpu->numa_node);
 }
 
-/* What its scheduling rows name; nothing where there are none. */
+/* Adds the CPUs named in its scheduling rows; nothing without such rows. */
 /* cpus: sorted. */
 static void put_cpus(const struct nsx_group_key *cpus, size_t n, uint64_t thread,
 		     struct nsx_arena *a, struct nsx_cell *row)

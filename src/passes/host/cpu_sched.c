@@ -1,11 +1,10 @@
 /* cpu_sched.c - sums scheduling rows by thread.
  *
- * The rows carry no end and are not in order, yet there may be hundreds of
- * millions.  So none is kept: the ascending stretches of a thread's rows are
- * summed up as they stream by, and where the stretches of a thread lie apart
- * in time, as those of displaced blocks and of parts read side by side do,
- * sums joined in order of time are exact.  Only the rows of threads whose
- * stretches overlap are read again, kept and sorted.
+ * The rows have no end time and are not sorted, and there may be hundreds of millions. So
+ * none is kept: each ascending stretch of a thread's rows is summed while reading. If the
+ * stretches of a thread do not overlap, as with displaced blocks and parts read side by
+ * side, their sums joined in order of time are exact. Only threads with overlapping
+ * stretches are read again, kept and sorted.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,11 +21,11 @@ struct part {
 	const struct nsx_trace *t;
 	struct nsx_groups threads, cpus;
 	struct nsx_near near;
-	size_t *current; /* by thread of this part: its last stretch         */
+	size_t *current; /* by thread of this part: its current stretch      */
 	struct cpu_stretch *v;
 	size_t n, cap, defects;
-	bool knows_states; /* some row says why a thread went off            */
-	const uint64_t *again; /* second reading: the rows of these threads  */
+	bool knows_states; /* some row gives the reason of a switch out      */
+	const uint64_t *again; /* second pass: only these threads            */
 	size_t nagain;
 	struct row {
 		uint64_t thread;
@@ -37,9 +36,7 @@ struct part {
 
 /* Rows ---------------------------------------------------------------------*/
 
-/* Running among the states of a thread; ready, preempted, quantum used up and
- * the like among the reasons.
- */
+/* Runnable are the state "running", and reasons such as ready, preempted, or quantum used up. */
 static bool is_runnable(int64_t state, int64_t block)
 {
 	return state == NSX_THREAD_RUNNING ||
@@ -47,7 +44,7 @@ static bool is_runnable(int64_t state, int64_t block)
 	       block == NSX_BLOCK_READY || block == NSX_BLOCK_DEFERRED_PREEMPT;
 }
 
-/* False: a defect. */
+/* False: the row is defective. */
 static bool read_event(struct part *p, const struct nsx_val *v,
 		       struct cpu_event *ret)
 {
@@ -66,14 +63,14 @@ static bool read_event(struct part *p, const struct nsx_val *v,
 		.cpu = cpu == (int32_t)cpu ? (int32_t)cpu : NO_CPU,
 		.in = v[IN].u.i != 0};
 	ret->runnable = !ret->in && is_runnable(state, block);
-	/* That a thread ended is told even where nothing else is. */
+	/* The end of a thread is recorded even without other states. */
 	p->knows_states |= !ret->in &&
 			   ((state && state != NSX_THREAD_TERMINATED) ||
 			    block > NSX_BLOCK_UNKNOWN);
 	return true;
 }
 
-/* What lies between two rows of a thread that follow each other. */
+/* Adds the interval between two consecutive rows of a thread. */
 static void add_step(const struct nsx_trace *t, struct cpu_sums *s,
 		     const struct cpu_event *a, const struct cpu_event *b)
 {
@@ -129,7 +126,7 @@ static int on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 				  (uint64_t)v[TID_FIELD].u.i, 0, "threads", err);
 	if (!current)
 		return err->rc;
-	/* Rows of one instant do not tell their order: read them again. */
+	/* The order of rows with equal time is unknown: such threads are read again. */
 	s = p->threads.n == known ? &p->v[*current] : NULL;
 	if (s && e.at_ns > s->last.at_ns) {
 		add_step(p->t, &s->sums, &s->last, &e);
@@ -149,7 +146,7 @@ static int on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 NSX_ORDER(cmp_stretches, struct cpu_stretch, UP(thread), UP(first.at_ns),
 	  UP(last.at_ns));
 
-/* Adds b, which comes after a, to a. */
+/* Appends stretch b, which is later, to a. */
 static void join(const struct nsx_trace *t, struct cpu_stretch *a,
 		 const struct cpu_stretch *b)
 {
@@ -215,8 +212,8 @@ static int on_row_again(void *ctx, int64_t rid NSX_UNUSED,
 NSX_ORDER(cmp_rows, struct row, UP(thread), UP(e.at_ns), UP(e.in), UP(e.cpu),
 	  UP(e.runnable));
 
-/* Rows of one instant, switches out first: of a thread that is off a CPU the
- * switch in must have come before them.
+/* Orders rows with equal time, which begin with the switches out. If the thread was off a
+ * CPU, one switch in must come first.
  */
 static void turn_instant(struct row *v, size_t n, bool is_on)
 {
@@ -232,7 +229,7 @@ static void turn_instant(struct row *v, size_t n, bool is_on)
 	v[0] = in;
 }
 
-/* Sums the sorted rows of one thread anew. */
+/* Sums one thread's sorted rows. */
 static void sum_rows(const struct nsx_trace *t, struct row *v, size_t n,
 		     struct cpu_stretch *ret)
 {
@@ -249,7 +246,6 @@ static void sum_rows(const struct nsx_trace *t, struct row *v, size_t n,
 	}
 }
 
-/* Index of the first thread whose id is at least this. */
 size_t cpu_lower_bound(const struct cpu_threads *all, uint64_t thread)
 {
 	size_t lo = 0, hi = all->n;
@@ -315,8 +311,8 @@ static int read_all(const struct nsx_run *run, struct part *parts,
 	return all->nagain ? read_again(run, all, err) : 0;
 }
 
-/* Of rows within reach a thread's first one tells where it was before, and its last one where
- * it stays.
+/* With a limited reach, a thread's first row tells its state before, and its last row the
+ * state after.
  */
 static void widen(const struct nsx_trace *t, struct cpu_threads *all)
 {

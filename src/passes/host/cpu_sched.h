@@ -1,4 +1,4 @@
-/* cpu_sched.h - what scheduling rows say of each thread. */
+/* cpu_sched.h - sums of each thread's scheduling rows. */
 #ifndef NSX_PASSES_CPU_SCHED_H
 #define NSX_PASSES_CPU_SCHED_H
 
@@ -8,41 +8,41 @@ enum { NO_CPU = INT32_MIN };
 struct cpu_event {
 	int64_t at_ns;
 	int32_t cpu;
-	bool in, runnable; /* runnable: went off though it could run         */
+	bool in, runnable; /* runnable: switched out though it could run     */
 };
 struct cpu_sums {
 	int64_t on_ns, runnable_ns, switches, migrations, preemptions;
 };
-struct cpu_stretch { /* consecutive rows of one thread, in ascending time */
+struct cpu_stretch { /* consecutive rows of one thread in order of time */
 	uint64_t thread;
 	struct cpu_event first, last;
-	int32_t first_cpu, last_cpu; /* of its first and last switch in      */
+	int32_t first_cpu, last_cpu; /* at its first and last switch in      */
 	int64_t first_in_ns;
 	struct cpu_sums sums;
 };
 struct cpu_threads {
-	struct cpu_stretch *v; /* one a thread, in order of thread */
+	struct cpu_stretch *v; /* one per thread, sorted by thread */
 	size_t n, cap;
 	uint64_t *again; /* threads whose stretches overlap, ascending */
 	size_t nagain, cap_again;
-	struct nsx_groups cpus; /* {thread, CPU that a row of the window names} */
+	struct nsx_groups cpus; /* {thread, CPU named by a row in the window} */
 	size_t defects; /* rows without time, thread or direction */
-	bool knows_states; /* some row says why a thread went off */
+	bool knows_states; /* some row gives the reason of a switch out */
 };
 
 int cpu_threads_read(const struct nsx_run *run, struct cpu_threads *ret,
 		     struct nsx_err *err);
 void cpu_threads_done(struct cpu_threads *all);
 
-/* Where the threads ran that launched GPU work (cpu_launching.c): a table, and what
- * is shown of it. names: by thread of all.
+/* The CPUs of threads that launched GPU work (cpu_launching.c): fills a table and shows
+ * part of it. names: by thread of all.
  */
 extern const struct nsx_layout cpu_launching_layout;
 int cpu_launching_fill(const struct nsx_run *run, const struct cpu_threads *all,
 		       const char *const *names, struct nsx_section *out,
 		       struct nsx_err *err) NSX_CHECKED;
 
-/* Index of the first thread whose id is at least this. */
+/* Index of the first thread with at least this id. */
 size_t cpu_lower_bound(const struct cpu_threads *all, uint64_t thread);
 
 #endif

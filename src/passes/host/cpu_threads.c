@@ -1,4 +1,4 @@
-/* cpu_threads.c - time on a CPU by thread, with names and time in CUDA. */
+/* cpu_threads.c - CPU time by thread, with names and time in CUDA calls. */
 #include "passes/host/cpu_sched.h"
 #include "schema/cells.h"
 #include "schema/viewscan.h"
@@ -35,13 +35,13 @@ static const struct nsx_layout layouts[] = {
 
 struct names { /* by thread of all */
 	const struct cpu_threads *all;
-	int64_t *id;	      /* string id of its name, -1 none */
+	int64_t *id;	      /* string id of its name; -1: none */
 	const char **text;
 	const char **process; /* of the first thread of each process */
 	struct nsx_arena *a;
 };
 
-/* Several rows a thread are possible: the last one wins. */
+/* A thread may have several rows; the last one counts. */
 static int on_thread_name(void *ctx, int64_t rid NSX_UNUSED,
 			  const struct nsx_val *v,
 			  struct nsx_err *err NSX_UNUSED)
@@ -121,7 +121,7 @@ static int find_names(const struct nsx_run *run, const struct cpu_threads *all,
 
 /* Tables -------------------------------------------------------------------*/
 
-/* Time of a thread inside CUDA calls; threads come in ascending order. */
+/* Time of a thread in CUDA calls; called with ascending threads. */
 static int64_t api_ns(const struct nsx_trace *t, uint64_t thread,
 		      uint32_t *cursor)
 {
@@ -143,7 +143,7 @@ static int64_t api_ns(const struct nsx_trace *t, uint64_t thread,
 	return ns;
 }
 
-/* The time that scheduling was traced, inside the window. */
+/* The time during which scheduling was traced, inside the window. */
 static int64_t traced_ns(const struct nsx_trace *t,
 			 const struct cpu_threads *all)
 {
@@ -156,8 +156,8 @@ static int64_t traced_ns(const struct nsx_trace *t,
 	return a < b ? nsx_in_window(t, a, b) : 0;
 }
 
-/* The program's time, inside the window: from its first scheduling row to the end of
- * the session, as one that sleeps has no row until it is ended.
+/* The program's time inside the window: from its first scheduling row to the end of the
+ * session, as a sleeping thread has no row until it ends.
  */
 static int program_ns(const struct nsx_trace *t, const struct cpu_threads *all,
 		      int64_t *ret, struct nsx_err *err)
@@ -235,7 +235,8 @@ static void measure_busiest(const struct nsx_table *rows, int64_t of_ns,
 }
 
 enum { MOST_SHOWN = 3 }; /* rows in Markdown ...                            */
-#define SLIGHT 0.05	 /* ... but for threads that hardly ran beside the busiest */
+#define SLIGHT 0.05	 /* ... except threads that ran less than this share of the
+			    busiest */
 
 static void summarise(const struct nsx_trace *t, const struct cpu_threads *all,
 		      const struct nsx_table *rows,

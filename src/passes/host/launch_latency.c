@@ -1,7 +1,7 @@
-/* launch_latency.c - from a call to its kernel: time in the queue, its depth.
+/* launch_latency.c - from a launch call to its kernel: time in the queue, and queue depth.
  *
- * Signed throughout: clocks of host and device differ by a little, and a kernel
- * may well start before its call returns.
+ * Times are signed: clocks of host and device differ slightly, and a kernel may start
+ * before its call returns.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -53,15 +53,15 @@ static const struct nsx_layout layouts[] = {
 	{.key = "queue_depth", NSX_COLS(queue_cols)},
 };
 
-struct launched { /* kernels with a call, one of a graph launch */
+struct launched { /* kernels with a call, one per graph launch */
 	const struct nsx_trace *t;
-	uint32_t *first; /* see first_of_graphs; NULL: no graph launches     */
-	int64_t *ns;	 /* of each, delay or time after the return          */
+	uint32_t *first; /* see first_of_graphs; NULL: no graph launch       */
+	int64_t *ns;	 /* by kernel: delay, or time after the return       */
 	size_t n;
 	struct delay {
 		int64_t ns;
 		uint32_t op;
-	} top[TOP_ROWS]; /* the longest                                      */
+	} top[TOP_ROWS]; /* the longest delays                               */
 	size_t ntop;
 };
 
@@ -71,7 +71,7 @@ static int64_t delay_of(const struct nsx_trace *t, uint32_t op)
 	       nsx_call_start(&t->calls, nsx_op_call(&t->ops, op));
 }
 
-/* The kernel of each graph launch that starts first, by call. */
+/* Finds the earliest kernel of each graph launch, by call. */
 static int first_of_graphs(struct launched *l, struct nsx_arena *a,
 			   struct nsx_err *err)
 {
@@ -169,9 +169,9 @@ static void fill_rows(const struct launched *l, struct nsx_table *table)
 			nsx_stream_of(t, l->top[i].op)->device, table);
 }
 
-/* Figures of all ---------------------------------------------------------------*/
+/* Summary of all -------------------------------------------------------------- */
 
-/* Fills ns, which quantiles reorder, and top. */
+/* Fills ns with delays, which quantiles reorder, and top. */
 static void collect_delays(struct launched *l)
 {
 	for (uint32_t i = 0; i < l->t->ops.n; i++)
@@ -181,7 +181,7 @@ static void collect_delays(struct launched *l)
 		}
 }
 
-/* Fills ns anew. */
+/* Fills ns with times after the return. */
 static void collect_after(struct launched *l)
 {
 	const struct nsx_trace *t = l->t;
@@ -194,7 +194,7 @@ static void collect_after(struct launched *l)
 						     nsx_op_call(&t->ops, i));
 }
 
-/* Leaves ns with the time after the return. */
+/* Afterwards ns holds the times after the return. */
 static void put_summary(struct nsx_section *out, struct launched *l)
 {
 	static const double qs[] = {0.5, 0.95, 0.99};
@@ -236,7 +236,7 @@ static void put_summary(struct nsx_section *out, struct launched *l)
 				(long long)early) : "");
 }
 
-/* Bounds 1, 2, 5, 10, ... us; one bin below 0 and one from 0 to 1 us. */
+/* Bins from 1, 2, 5, 10, ... us; one below 0, and one from 0 to 1 us. */
 static void fill_histogram(const struct launched *l, struct nsx_table *table)
 {
 	static const int64_t bounds[] = {
@@ -269,17 +269,17 @@ static void fill_histogram(const struct launched *l, struct nsx_table *table)
 
 /* Queues -----------------------------------------------------------------------*/
 
-/* The depth of each stream's queue over time (facts/queues.h).  A stream whose
- * queue is empty while its device idles is starved; one whose queue is never empty
- * is fed, however slow its launches look.
+/* The queue depth of each stream over time (facts/queues.h). A stream is starved if its
+ * queue is empty while its device is idle. A stream whose queue is never empty is fed, even
+ * if its launches look slow.
  */
 
 struct depths {
 	struct nsx_queues of;
-	/* Of one stream: */
+	/* For the current stream: */
 	int64_t *time_at; /* by depth: [0..most]                             */
 	size_t cap, most;
-	int64_t starved_ns; /* without depth, while its device idled         */
+	int64_t starved_ns; /* queue empty and device idle                   */
 };
 
 static int sweep(struct depths *q, const struct nsx_run *run, uint32_t stream,

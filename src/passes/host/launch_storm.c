@@ -1,5 +1,5 @@
-/* launch_storm.c - how fast kernels come, how small they are, and whether the
- * GPU waits for their launches.
+/* launch_storm.c - the rate of kernels, how short they are, and whether the GPU waits for
+ * launches.
  */
 #include <stdlib.h>
 #include "passes/pass.h"
@@ -32,7 +32,7 @@ static const struct nsx_layout layouts[] = {
 /* Kernels ---------------------------------------------------------------------*/
 
 struct kernels {
-	int64_t *ns; /* durations of those counted */
+	int64_t *ns; /* durations of counted kernels */
 	size_t n;
 	int64_t first_ns, last_ns;
 	struct nsx_cell figure[NSX_STORM_NCOLUMNS];
@@ -82,7 +82,7 @@ static void put_kernels(struct kernels *k, struct nsx_section *out)
 	nsx_put(out, "tiny_kernel_us", nsx_int(TINY_US));
 }
 
-struct sum { /* by kernel, many of which are met once or twice               */
+struct sum { /* by kernel; many occur once or twice                          */
 	int64_t ns;
 	uint32_t n;
 	nsx_str name;
@@ -131,7 +131,7 @@ static int fill_tiny(const struct nsx_run *run, struct nsx_table *table,
 		struct nsx_cell *row = nsx_add_row(table);
 
 		if (!nsx_table_holds(table))
-			continue; /* no column adds */
+			continue; /* no column is summed */
 		row[TINY_KERNEL_NAME] = nsx_name_cell(t, table, v[i].name);
 		row[TINY_CALL_COUNT] = nsx_int(v[i].n);
 		row[TINY_AVG_DURATION_US] = nsx_mean_us(v[i].ns, v[i].n);
@@ -148,7 +148,7 @@ struct launchers {
 	} *v;
 };
 
-/* Of the thread of a call. */
+/* The launcher for the thread of a call. */
 static struct launcher *launcher_of(const struct nsx_trace *t,
 				    struct launchers *l, uint32_t call,
 				    uint32_t device, struct nsx_err *err)
@@ -160,8 +160,8 @@ static struct launcher *launcher_of(const struct nsx_trace *t,
 	return x;
 }
 
-/* Whether the call launched something on the device of op before it: a node inside of a
- * graph, for which the host does nothing.
+/* Whether the call launched earlier work on the device of op: then op is a later node of a
+ * graph, which costs the host nothing.
  */
 static bool is_later_node(const struct nsx_trace *t, uint32_t call, uint32_t op)
 {
@@ -170,8 +170,8 @@ static bool is_later_node(const struct nsx_trace *t, uint32_t call, uint32_t op)
 	return first != op && nsx_stream_of(t, first)->device == nsx_stream_of(t, op)->device;
 }
 
-/* Idle below 1 ms that lasted until the call of the op that ended it was back:
- * queries/README.md 9.
+/* Idle time in gaps below 1 ms until the return of the call that launched the next
+ * operation: queries/README.md 9.
  */
 static int64_t host_late(const struct nsx_trace *t, const struct nsx_gap *gap)
 {
@@ -250,8 +250,8 @@ static int fill_launchers(const struct nsx_run *run, struct launchers *l,
 
 /* By iteration ------------------------------------------------------------------*/
 
-/* The iterations of the device that sets the pace, of the process that has
- * most of them there.
+/* The iterations of the device that sets the pace, for the process that has most of them
+ * there.
  */
 static const struct nsx_iteration *find_run(const struct nsx_facts *f,
 					    size_t *ret_n)
@@ -271,15 +271,15 @@ static const struct nsx_iteration *find_run(const struct nsx_facts *f,
 	return best;
 }
 
-struct cursor { /* over one device */
+struct cursor { /* position on one device */
 	uint32_t op;
-	size_t at; /* of idle pieces */
+	size_t at; /* of idle gaps */
 	struct nsx_gap gap;
 	bool has_gap;
 };
 
-/* Kernels, calls and launch-bound time that begin in an iteration; iterations
- * come in order of start.
+/* Counts kernels, calls and launch-bound time that begin in an iteration; iterations ascend
+ * by start.
  */
 static void count_iteration(const struct nsx_run *run,
 			    const struct nsx_iteration *it, struct cursor *c,
@@ -347,9 +347,8 @@ static int put_per_iteration(const struct nsx_run *run, struct nsx_section *out,
 	return 0;
 }
 
-/* Puts launch_calls, launch_bound_ms, per_iteration, and rows of the table of
- * launchers.  *ret_bound_ns: -1 where it is not known, in a trace without any
- * matching call.
+/* Puts launch_calls, launch_bound_ms, per_iteration, and rows of launchers. *ret_bound_ns:
+ * -1 if unknown, as no call has a correlation id that matches.
  */
 static int put_launching(const struct nsx_run *run, struct nsx_section *out,
 			 struct nsx_table *table, int64_t *ret_bound_ns,

@@ -1,8 +1,8 @@
-/* launches.c - launch calls by thread and name, back-pressure set apart.
+/* launches.c - launch calls by thread and name, separating back-pressure.
  *
- * CUDA reports when a thread was held because the command buffer was full
- * (overhead type 8). Where the export has no overhead table the same is
- * inferred from calls that are far too long while the stream still works.
+ * CUDA reports when a thread was held because the command buffer was full (overhead type
+ * 8). Without an overhead table this is inferred from calls that are far too long while the
+ * stream still works.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 enum {
 	LONG_LAUNCH_NS = 1000000, LONG_MEDIANS = 50,
-	MANY_QUEUED = 200, HELD_NS = 20000, /* with so many before it        */
+	MANY_QUEUED = 200, HELD_NS = 20000, /* MANY_QUEUED: operations queued before it */
 };
 
 #define COLUMNS(X)                                                            \
@@ -34,10 +34,10 @@ static const struct nsx_layout layouts[] = {
 
 enum { P50_AT, P99_AT, QUANTILES };
 struct launcher {
-	size_t n, next; /* next: where its next duration goes                */
+	size_t n, next; /* next: index for its next duration                 */
 	double quantile_ns[QUANTILES];
 	int64_t ns, held_ns;
-	int64_t long_ns; /* from where a call counts as held, inferred       */
+	int64_t long_ns; /* inferred: held from this length on               */
 	size_t inferred;
 };
 struct work {
@@ -58,7 +58,7 @@ static struct launcher *launcher_of(struct work *w, size_t call,
 	return x;
 }
 
-/* The times in which threads were held, as spans of each. */
+/* Collects the times when each thread was held. */
 static int held_spans(struct work *w, struct nsx_spans **ret,
 		      struct nsx_err *err)
 {
@@ -89,7 +89,7 @@ static int64_t in_window(const struct nsx_trace *t, struct nsx_span s)
 	return nsx_in_window(t, s.start_ns, s.end_ns);
 }
 
-/* Counts and sums; calls come thread by thread. */
+/* Counts and sums launches; calls come thread by thread. */
 static int sum_launches(struct work *w, struct nsx_err *err)
 {
 	const struct nsx_calls *c = &w->t->calls;
@@ -126,7 +126,7 @@ static int sum_launches(struct work *w, struct nsx_err *err)
 	return 0;
 }
 
-/* Of one thread's launchers [from, to), in room for all that began. */
+/* Handles one thread's launchers [from, to); ns has room for all counts. */
 static int measure_thread(struct work *w, size_t from, size_t to, int64_t *ns,
 			  struct nsx_err *err)
 {
@@ -166,7 +166,7 @@ static size_t count_launches(const struct work *w, size_t from, size_t to)
 	return n;
 }
 
-/* Thread by thread, as launchers are. */
+/* Launchers are sorted by thread. */
 static int measure_durations(struct work *w, struct nsx_err *err)
 {
 	const struct nsx_groups *keys = &w->groups;
@@ -186,12 +186,12 @@ static int measure_durations(struct work *w, struct nsx_err *err)
 	return 0;
 }
 
-/* Starts of the operations of each stream, one stream after the other. */
+/* Start times of operations, stream by stream. */
 struct queue {
 	int64_t *start_ns;
-	size_t *at;   /* by stream: where its own begin                      */
-	size_t *next; /* by stream: after the one at hand                    */
-	size_t *begun; /* by stream: the first that had not begun            */
+	size_t *at;   /* by stream: its first operation                      */
+	size_t *next; /* by stream: after the current operation              */
+	size_t *begun; /* by stream: the first that had not started          */
 };
 
 static int list_starts(struct work *w, struct queue *q, struct nsx_err *err)
@@ -216,7 +216,7 @@ static int list_starts(struct work *w, struct queue *q, struct nsx_err *err)
 	return 0;
 }
 
-/* Operations of a stream, up to the one at hand, that had not begun. */
+/* The number of a stream's operations up to the current one that had not started. */
 static size_t queued_before(struct queue *q, uint32_t stream, int64_t at_ns)
 {
 	size_t *begun = &q->begun[stream], own = q->next[stream];
@@ -226,8 +226,8 @@ static size_t queued_before(struct queue *q, uint32_t stream, int64_t at_ns)
 	return own - *begun;
 }
 
-/* queries/README.md 8, without an overhead table: for as long as the op before it on
- * its stream still ran.
+/* Implements queries/README.md 8 without an overhead table: a call is held while the
+ * previous operation on its stream runs.
  */
 static int infer_held(struct work *w, struct nsx_err *err)
 {

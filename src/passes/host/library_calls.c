@@ -1,5 +1,5 @@
-/* library_calls.c - calls of libraries by process and function, and how unevenly
- * processes spend time in them.
+/* library_calls.c - library calls by process and function, and how unevenly processes spend
+ * time in them.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -33,12 +33,12 @@ static const struct nsx_layout layouts[] = {
 	{.key = "imbalance", NSX_COLS(spread_cols)},
 };
 
-struct sum { /* of a function in a process */
+struct sum { /* a function in a process */
 	uint8_t library;
 	nsx_str name;
 	uint32_t process;
 	int64_t total_ns;
-	size_t n, at; /* calls counted; their durations                      */
+	size_t n, at; /* calls counted; index of their durations             */
 };
 struct sums {
 	const struct nsx_trace *t;
@@ -56,7 +56,7 @@ static int64_t ns_inside(const struct nsx_trace *t, size_t i, bool *counts)
 			     start_ns + nsx_unpack(&t->library.length, i));
 }
 
-/* Sums first, so that durations can lie side by side. */
+/* Sums first, so that each sum's durations can be adjacent. */
 static int sum_up(struct sums *s, uint32_t *of_call, struct nsx_groups *groups,
 		  struct nsx_err *err)
 {
@@ -107,7 +107,7 @@ static void list_durations(struct sums *s, const uint32_t *of_call)
 	}
 }
 
-/* By function, of each the process with the least time first. */
+/* By function, then the process with the least time first. */
 NSX_ORDER(cmp_sums, struct sum, UP(library), UP(name), UP(total_ns),
 	  UP(process));
 

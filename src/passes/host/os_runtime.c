@@ -1,6 +1,4 @@
-/* os_runtime.c - OS runtime calls by thread and function, summed by the loader
- * while the rows stream by.
- */
+/* os_runtime.c - OS runtime calls by thread and function, summed by the loader. */
 #include <string.h>
 #include "passes/pass.h"
 
@@ -29,8 +27,8 @@ static const struct nsx_layout layouts[] = {
 	{.key = "kinds", NSX_COLS(kind_cols)},
 };
 
-/* What a call is for: the first kind whose word is in its name. What read and
- * write go to, a file, a pipe or a socket, no name tells.
+/* The purpose of a call: the first kind with a word that its name contains. No name tells
+ * whether read and write use a file, a pipe or a socket.
  */
 static const struct kind {
 	const char *name, *words[22];
@@ -65,7 +63,7 @@ static unsigned kind_of(const char *name)
 }
 
 enum { MOST_SHOWN = 3 }; /* rows in Markdown ...                            */
-#define SLIGHT 0.01	 /* ... but for those that take less of the first   */
+#define SLIGHT 0.01	 /* ... except those below this share of the first  */
 
 struct spent {
 	int64_t count, total_ns, launch_ns, max_ns;
@@ -88,7 +86,7 @@ static void fill_kinds(const struct spent *v, struct nsx_table *table)
 	nsx_table_sort(table, NSX_DESC(K_TOTAL), K_KIND);
 }
 
-/* Sums and threads are both in order of the global thread id. */
+/* Sums and threads are both sorted by global thread id. */
 static bool launches(const struct nsx_trace *t, uint64_t global_tid,
 		     uint32_t *cursor)
 {
@@ -100,7 +98,7 @@ static bool launches(const struct nsx_trace *t, uint64_t global_tid,
 	       t->thread[*cursor].launches;
 }
 
-/* The calls from all sites together; returns the first sum of what follows. */
+/* Joins the calls from all sites; returns the index after them. */
 static size_t all_sites(const struct nsx_trace *t, size_t i,
 			struct nsx_osrt_sum *ret)
 {

@@ -1,12 +1,12 @@
-/* storm.h - how densely kernels are launched (queries/README.md 9):
- * of all kernels or of one process's.
+/* storm.h - how densely kernels are launched (queries/README.md 9), over all kernels or
+ * those of one process.
  */
 #ifndef NSX_PASSES_STORM_H
 #define NSX_PASSES_STORM_H
 
 #include "report/table.h"
 
-/* The figures, in the order of nsx_storm_cells; prefix begins their keys. */
+/* Columns in the order of nsx_storm_cells; prefix begins their keys. */
 #define NSX_STORM_COLUMNS(X, prefix)                                          \
 	X(STORM_LAUNCHES, prefix "total_launches", I64,                       \
 	  "kernels that began in the window")                                 \
@@ -30,17 +30,13 @@
 #define NSX_STORM_COUNT(...) +1
 enum { NSX_STORM_NCOLUMNS = 0 NSX_STORM_COLUMNS(NSX_STORM_COUNT, "") };
 
-/* A storm: at least this many launches a second of kernels whose median is at
- * most that long.
- */
+/* A launch storm has at least launches_per_s, with a median kernel of at most p50_kernel_us. */
 struct nsx_storm_threshold {
 	double launches_per_s, p50_kernel_us;
 };
 extern const struct nsx_storm_threshold nsx_storm_thresholds[2];
 
-/* The figures of n kernels; their durations are reordered. Null where there is
- * nothing to divide by.
- */
+/* Cells for n kernels; reorders their durations. Null where the divisor is 0. */
 void nsx_storm_cells(int64_t *duration_ns, size_t n, int64_t window_ns,
 		     struct nsx_cell *ret);
 

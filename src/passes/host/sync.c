@@ -1,4 +1,4 @@
-/* sync.c - calls that wait for the GPU, by name as the API spells it. */
+/* sync.c - calls that wait for the GPU, by API name. */
 #include <stdlib.h>
 #include "passes/pass.h"
 

@@ -1,4 +1,4 @@
-/* capture_facts.c - recognises settings and messages by key and by word. */
+/* capture_facts.c - recognises settings and messages by keys and words. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -6,7 +6,7 @@
 #include "schema/cells.h"
 #include "schema/viewscan.h"
 
-/* A text cell, cut; "" for what is no text. */
+/* A text cell, cut to size; "" for other types. */
 static const char *text(const struct nsx_val *v, char *buf, size_t size)
 {
 	size_t n = v->type == NSX_V_TEXT ? NSX_MIN(v->len, size - 1) : 0;
@@ -17,8 +17,8 @@ static const char *text(const struct nsx_val *v, char *buf, size_t size)
 	return buf;
 }
 
-/* Keys of the capture's settings have a "PROCESS_0:" in front in some
- * versions: the end counts.
+/* Some versions prefix keys of capture settings with "PROCESS_0:", so their ends are
+ * compared.
  */
 static int on_capture(void *ctx, int64_t rid NSX_UNUSED,
 		      const struct nsx_val *v, struct nsx_err *err NSX_UNUSED)
@@ -81,7 +81,7 @@ static const struct {
 	{"event source Perf", NSX_MSG_PERF},
 };
 
-/* "... dropped: 12" */
+/* The number at the end of "... dropped: 12". */
 static int64_t number_at_end(const char *s)
 {
 	size_t n = strlen(s);
@@ -98,12 +98,12 @@ struct reader {
 	const struct nsx_trace *t;
 };
 
-/* A message about a process without events of any kind says nothing. */
+/* False for messages about a process without events, which do not matter. */
 static bool concerns(const struct nsx_trace *t, const struct nsx_val *pid)
 {
 	uint64_t key = nsx_process_key((uint64_t)nsx_i64_or(pid, 0));
 
-	return !nsx_pid_of(key) || /* of the session */
+	return !nsx_pid_of(key) || /* about the session */
 	       nsx_process_find(t, key) != NSX_NONE;
 }
 
@@ -125,7 +125,7 @@ static int on_message(void *ctx, int64_t rid NSX_UNUSED,
 			int64_t n = number_at_end(buf);
 
 			if (!n && strchr(buf, ':'))
-				return 0; /* "...: 0" */
+				return 0; /* "...: 0" reports no loss */
 			r->f->lost = NSX_MIN(r->f->lost + n, INT32_MAX);
 		}
 		r->f->messages[known[i].kind]++;

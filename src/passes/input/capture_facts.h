@@ -1,38 +1,38 @@
-/* capture_facts.h - what the file says of its own making: capture and export
- * settings, messages of the profiler.
+/* capture_facts.h - what the file says about its own making: settings of capture and
+ * export, messages of the profiler.
  *
- * These tables also hold command lines, environment and paths.  Only known keys
- * and known words are recognised here; no text of theirs is ever kept.
+ * These tables also hold command lines, environment and paths. Only known keys and words
+ * are recognised; none of the text is kept.
  */
 #ifndef NSX_PASSES_CAPTURE_FACTS_H
 #define NSX_PASSES_CAPTURE_FACTS_H
 
 #include "trace/trace.h"
 
-enum nsx_message { /* of the profiler, by what they mean */
+enum nsx_message { /* the profiler's messages by meaning */
 	NSX_MSG_LOST,	  /* events were dropped or incomplete               */
-	NSX_MSG_PARTIAL,  /* not all CUDA events may have been collected     */
-	NSX_MSG_LIMIT,	  /* a size limit ended the recording of a process   */
-	NSX_MSG_ORDER,	  /* events came in a wrong order                    */
-	NSX_MSG_DRIVER,	  /* the driver is newer than the tool               */
-	NSX_MSG_METRICS,  /* samples of counters are missing                 */
+	NSX_MSG_PARTIAL,  /* CUDA events may be incomplete                   */
+	NSX_MSG_LIMIT,	  /* a size limit ended a process's recording        */
+	NSX_MSG_ORDER,	  /* events were out of order                        */
+	NSX_MSG_DRIVER,	  /* the driver is newer than the profiler           */
+	NSX_MSG_METRICS,  /* samples of GPU counters are missing             */
 	NSX_MSG_SCHED,	  /* no scheduling information                       */
-	NSX_MSG_PERF,	  /* CPU sampling was not allowed                    */
+	NSX_MSG_PERF,	  /* CPU sampling was not permitted                  */
 	NSX_MSG_ERROR,	  /* any other error                                 */
 	NSX_NMESSAGES
 };
 
 struct nsx_capture_facts {
 	bool has_messages;
-	size_t messages[NSX_NMESSAGES]; /* of processes that have events     */
-	int64_t lost; /* events told lost; 0: not told                       */
-	/* Capture settings: known where the table is there. */
+	size_t messages[NSX_NMESSAGES]; /* about processes with events       */
+	int64_t lost; /* events reported lost; 0: not reported               */
+	/* Capture settings; known if their table exists. */
 	bool has_settings, traced_cuda, traced_nvtx, traced_osrt,
 		memory_usage_off;
 	/* Export options. */
 	bool part_of_time, part_of_tables, shifted, without_json,
 		without_blobs;
-	int64_t session_ns; /* 0: not told */
+	int64_t session_ns; /* 0: unknown */
 };
 
 int nsx_read_capture_facts(const struct nsx_trace *t,

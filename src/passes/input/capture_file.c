@@ -1,10 +1,10 @@
-/* capture_file.c - the profiler's messages, the export, the rows themselves. */
+/* capture_file.c - checks the profiler's messages, the export, and the rows themselves. */
 #include <inttypes.h>
 #include <string.h>
 #include "passes/input/capture_quality.h"
 #include "facts/profiler.h"
 
-/* Those that are counted are CUPTI's: calls of CUDA and GPU work. */
+/* Only losses of CUPTI are counted: CUDA calls and GPU work. */
 static const char *say_lost(struct nsx_quality *q, enum nsx_message kind)
 {
 	if (kind == NSX_MSG_LIMIT)
@@ -139,7 +139,7 @@ static void check_defects(struct nsx_quality *q)
 	bool any = false;
 
 	for (size_t i = 0; i < ARRAY_LEN(list); i++) {
-		/* Backtraces repeat calls by design. */
+		/* Rows with backtraces repeat calls by design. */
 		bool normal = list[i].n == d->duplicate_calls &&
 			      !strcmp(list[i].subject, "backtrace rows");
 
@@ -171,7 +171,9 @@ static void check_damage(struct nsx_quality *q)
 	nsx_raise(q, NSX_ID_file, false, "The file is damaged", NSX_SEV_HIGH);
 }
 
-/* Processes on a GPU that only its ordinal tells; NSX_NONE: there are not several. */
+/* The first device that several processes use and that only its ordinal identifies;
+ * NSX_NONE: none.
+ */
 static uint32_t find_shared(const struct nsx_trace *t)
 {
 	for (uint32_t a = 0; a < t->nstreams; a++)
@@ -199,7 +201,7 @@ static void warn_identity(struct nsx_quality *q)
 				  nsx_gpu_label(q->t, shared)), NSX_SEV_LOW);
 }
 
-/* GPUs of one ordinal which their processes' collectives told apart. */
+/* Warns of GPUs with the same ordinal that were told apart by their processes' collectives. */
 static void warn_told_apart(struct nsx_quality *q)
 {
 	nsx_check(q, "gpu_identity", WARN, "TARGET_INFO_CUDA_DEVICE", 0,
@@ -212,7 +214,7 @@ static void warn_told_apart(struct nsx_quality *q)
 		  "collectives meet, each has one of its own", NSX_SEV_LOW);
 }
 
-/* Two processes' device 0 may be two GPUs, or one. */
+/* Device 0 of two processes may be one GPU or two. */
 static void check_identity(struct nsx_quality *q)
 {
 	const struct nsx_trace *t = q->t;

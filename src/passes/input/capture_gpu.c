@@ -1,10 +1,10 @@
-/* capture_gpu.c - was the GPU's work recorded, and what launched it? */
+/* capture_gpu.c - checks whether GPU work was recorded, and its launch calls. */
 #include <stdlib.h>
 #include "passes/input/capture_quality.h"
 #include "report/failures.h"
 
-struct activity {		   /* of a process */
-	size_t launches, answered; /* launch calls; with GPU work of theirs  */
+struct activity {		   /* of one process */
+	size_t launches, answered; /* launch calls; those with GPU work      */
 	size_t ops;
 };
 
@@ -55,7 +55,7 @@ static void no_activity(struct nsx_quality *q, uint32_t p,
 				     "launches"), subject), NSX_SEV_HIGH);
 }
 
-/* Calls that only ask CUDA something leave no GPU work. */
+/* Calls that only query CUDA cause no GPU work. */
 static bool uses_gpu(const struct nsx_trace *t)
 {
 	for (size_t i = 0; i < t->calls.n; i++)
@@ -83,7 +83,7 @@ static void maybe_lost(struct nsx_quality *q)
 		  NSX_SEV_MEDIUM);
 }
 
-/* Without a call of CUDA: the profiler itself says that there may be some. */
+/* Without CUDA calls: warns if the profiler says that some may be missing. */
 static void doubt_all(struct nsx_quality *q)
 {
 	nsx_check(q, "gpu_activity", MISSING, "GPU work", NSX_REC_BASIC,
@@ -101,7 +101,7 @@ static void check_activity(struct nsx_quality *q)
 	size_t silent = 0, active = 0;
 	struct activity *v;
 
-	/* A call may lie inside the window and its work outside. */
+	/* With a window, a call may lie inside and its work outside. */
 	if (nsx_has_window(t) || count_activity(q, &v))
 		return;
 	for (uint32_t p = 0; p < t->nprocesses; p++) {
@@ -138,7 +138,7 @@ static void check_activity(struct nsx_quality *q)
 			  active == 1 ? "" : "es");
 }
 
-/* Launches that a later one of their thread shows to have run. */
+/* Reports launches without work that must have run, as a later one of their thread shows. */
 static void raise_lost(struct nsx_quality *q, const struct nsx_lost *lost)
 {
 	if (nsx_is_idle_unknown(lost))
@@ -152,7 +152,7 @@ static void raise_lost(struct nsx_quality *q, const struct nsx_lost *lost)
 			  NSX_SEV_MEDIUM);
 }
 
-/* In a user's window the work of a launch may lie outside. */
+/* With a user's window, the work of a launch may lie outside. */
 static void check_lost_inside(struct nsx_quality *q)
 {
 	struct nsx_lost lost = nsx_lost_launches(q->t, &q->t->window);
@@ -165,7 +165,7 @@ static void check_lost_inside(struct nsx_quality *q)
 	raise_lost(q, &lost);
 }
 
-/* Launches without a GPU row; those into a graph under construction have none. */
+/* Checks launches without GPU work; launches that are captured into a graph have none. */
 static void check_lost_launches(struct nsx_quality *q)
 {
 	const struct nsx_trace *t = q->t;
@@ -202,8 +202,8 @@ static void check_lost_launches(struct nsx_quality *q)
 	}
 }
 
-/* "; of pid 111: 905, pid 112: 905": kernels without a call, where several
- * processes ran kernels.
+/* Lists kernels without a call by process, if several ran kernels: "; of pid 111: 905, pid
+ * 112: 905".
  */
 static const char *by_process(struct nsx_quality *q)
 {
@@ -299,7 +299,7 @@ static void check_graphs(struct nsx_quality *q)
 			  "no graph was launched");
 }
 
-/* Moved, or what there is no moving. */
+/* Warns of a clock that was shifted, or that cannot be. */
 static void warn_clock(struct nsx_quality *q, const struct nsx_clock *c)
 {
 	const char *subject = nsx_say(
@@ -326,7 +326,7 @@ static void warn_clock(struct nsx_quality *q, const struct nsx_clock *c)
 		  "GPU times do not agree with the host's", NSX_SEV_MEDIUM);
 }
 
-/* Where there is one process nothing is compared that one would not see. */
+/* With a single process, no clocks are compared. */
 static void check_clocks(struct nsx_quality *q)
 {
 	const struct nsx_trace *t = q->t;
@@ -350,7 +350,7 @@ static void check_clocks(struct nsx_quality *q)
 			  nsx_say_time(q->out, most_ns));
 }
 
-/* The first of the records that cannot be as they are stamped. */
+/* Describes the first record with impossible times. */
 static const char *say_first(struct nsx_quality *q)
 {
 	const struct nsx_impossible *m = &q->t->impossible;
@@ -396,7 +396,7 @@ static void check_impossible(struct nsx_quality *q)
 			  "cut where the next of the stream begins"), NSX_SEV_LOW);
 }
 
-/* Where the file's labels and the numbers of kinds disagree. */
+/* Checks whether labels and numbers of copy kinds disagree. */
 static void check_copy_kinds(struct nsx_quality *q)
 {
 	const uint8_t *kind = q->t->schema->copy_kind;
@@ -409,7 +409,9 @@ static void check_copy_kinds(struct nsx_quality *q)
 				  nsx_copy_labels[i]);
 }
 
-/* A program that goes on after a failure may know of it, as one that asks for memory does. */
+/* A program that continues after a failure may expect it, such as an allocation that is
+ * tried.
+ */
 static void check_failures(struct nsx_quality *q)
 {
 	const struct nsx_failures *f = &q->t->failures;

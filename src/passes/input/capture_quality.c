@@ -1,10 +1,10 @@
-/* capture_quality.c - what the trace cannot tell, in which process, and the
- * command that gets it.
+/* capture_quality.c - what the trace cannot tell, in which process, and the command that
+ * gets it.
  *
- * Each check gives one or more rows.  "missing": the data is not there; "warn":
- * it is there, but conclusions from it are limited.  An export leaves empty
- * tables out, so "not there" means "no such event": whether it was not traced
- * or did not happen is told where the capture's settings say so.
+ * Each check gives one or more rows. "missing": there is no such data; "warn": there is,
+ * but conclusions are limited. Exports leave empty tables out, so a missing table means "no
+ * such event"; the capture's settings, if known, tell whether it was not traced or did not
+ * happen.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -92,7 +92,7 @@ const char *nsx_process_label(struct nsx_quality *q, uint32_t p)
 
 /* Markdown ------------------------------------------------------------------*/
 
-/* Whether all rows of a row's check are ok (there are some 30 rows). */
+/* Whether all rows with this row's check are ok (there are about 30 rows). */
 static bool is_fine(const struct nsx_table *t, size_t row)
 {
 	const char *check = nsx_row_at(t, row)[CHECK].u.s;
@@ -104,7 +104,7 @@ static bool is_fine(const struct nsx_table *t, size_t row)
 	return fine;
 }
 
-/* One capture that records all that is missing. */
+/* Prints one capture command that records all that is missing. */
 static void print_recapture(struct nsx_quality *q)
 {
 	struct nsx_arena *a = q->out->arena;
@@ -119,7 +119,7 @@ static void print_recapture(struct nsx_quality *q)
 		return;
 	line = nsx_recapture_line(a, q->t->schema, what);
 	if (what & NSX_REC_COUNTERS) {
-		const char *nodes = /* or NVLink's use has no kernel */
+		const char *nodes = /* else NVLink use cannot be related to kernels */
 			nsx_recapture_line(a, q->t->schema, what | NSX_REC_GRAPHS);
 
 		line = nodes ? nodes : line;
@@ -183,7 +183,7 @@ static void print(struct nsx_quality *q)
 	nsx_buf_done(&fine);
 }
 
-/* Clocks that were moved, exactly. */
+/* Lists shifted clocks exactly. */
 static void list_clocks(const struct nsx_trace *t, struct nsx_section *out)
 {
 	struct nsx_table *table = nsx_add_table(out, &layouts[1]);

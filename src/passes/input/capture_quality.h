@@ -1,4 +1,4 @@
-/* capture_quality.h - what the checks of a capture share. */
+/* capture_quality.h - shared by the checks of a capture. */
 #ifndef NSX_PASSES_CAPTURE_QUALITY_H
 #define NSX_PASSES_CAPTURE_QUALITY_H
 
@@ -7,8 +7,8 @@
 #include "schema/recapture.h"
 
 #define OK "ok"
-#define WARN "warn"	  /* there, but conclusions from it are limited */
-#define MISSING "missing" /* not there */
+#define WARN "warn"	  /* present, but it limits conclusions */
+#define MISSING "missing" /* absent */
 
 enum { SHOWN_PROCESSES = 5 };
 
@@ -19,23 +19,22 @@ struct nsx_quality {
 	struct nsx_section *out;
 	struct nsx_table *table;
 	struct nsx_err *err;
-	unsigned lacking; /* bits of NSX_REC_ALL that found rows lack        */
-	unsigned *what;	  /* by row, as given to nsx_check                   */
+	unsigned lacking; /* bits of NSX_REC_ALL that the rows lack          */
+	unsigned *what;	  /* by row, from nsx_check                          */
 	size_t cap_what;
 	const char *subject, *detail; /* of the last check                   */
-	struct nsx_capture_check **end; /* of the list for the detector      */
-	bool failed; /* out of memory; err is filled */
+	struct nsx_capture_check **end; /* end of the detector's list        */
+	bool failed; /* out of memory, see err */
 };
 
-/* A row: check, status, which process or table, what a capture would have to
- * record or an export to hold (enum nsx_record; 0: nothing), what was found, which
- * is Markdown without names from the trace.
+/* Adds a row: check, status, process or table, what to record or export for it (enum
+ * nsx_record; 0: nothing), and what was found, as Markdown without names from the trace.
  */
 void nsx_check(struct nsx_quality *q, const char *check, const char *status,
 	       const char *subject, unsigned what, const char *fmt, ...)
 	NSX_PRINTF(6, 7);
-/* It limits the conclusions of the report and becomes a finding; of_subject: each
- * subject may have one.
+/* Turns the last check into a finding, as it limits the report's conclusions; of_subject:
+ * one finding for each subject.
  */
 void nsx_raise(struct nsx_quality *q, enum nsx_finding_id id, bool of_subject,
 	       const char *title, enum nsx_severity severity);
@@ -48,7 +47,7 @@ static inline bool nsx_seen(const struct nsx_quality *q, enum nsx_view v)
 /* "pid 111 (python3)" */
 const char *nsx_process_label(struct nsx_quality *q, uint32_t process);
 
-/* The checks, by what they look at. */
+/* The checks, by subject. */
 void nsx_check_gpu(struct nsx_quality *q);
 void nsx_check_tables(struct nsx_quality *q);
 void nsx_check_file(struct nsx_quality *q);

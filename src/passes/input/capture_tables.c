@@ -1,4 +1,4 @@
-/* capture_tables.c - counters, memory, ranges, the host: is it there? */
+/* capture_tables.c - checks for counters, memory, ranges and host events. */
 #include <inttypes.h>
 #include "passes/input/capture_quality.h"
 
@@ -57,10 +57,10 @@ static int cmp_coverage(const void *a, const void *b, void *ctx)
 	       NSX_CMP(y->nkernels, x->nkernels) ?: NSX_CMP(i, j);
 }
 
-/* Processes whose kernels lie mostly outside ranges, where others' do not; those
- * with most kernel time first.
+/* Finds processes whose kernels are mostly outside ranges while others' are inside; most
+ * kernel time first.
  */
-/* Ranges that another capture adds by itself. */
+/* What to record for PyTorch's own ranges; 0 without PyTorch. */
 static unsigned torch_ranges(const struct nsx_quality *q)
 {
 	return nsx_sees_pytorch(q->t) ? NSX_REC_TORCH : 0;

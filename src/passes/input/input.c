@@ -1,8 +1,8 @@
-/* input.c - what was given: the file, who exported it, GPUs and processes that
- * took part. The top-level object `input` of the report.
+/* input.c - the input: file, exporter, and the GPUs and processes in it. The top-level
+ * object `input` of the report.
  *
- * An export holds the profiled program's command line, environment, user and
- * host. None of that is read here.
+ * Exports hold the program's command line, environment, user and host. None of that is
+ * read.
  */
 #include "passes/process/pids.h"
 
@@ -27,7 +27,7 @@ static const struct nsx_layout layouts[] = {
 	{.key = "processes", NSX_COLS(process_cols), .json_rows = NSX_ALL_ROWS},
 };
 
-static struct nsx_cell known(int64_t n) /* -1: not known */
+static struct nsx_cell known(int64_t n) /* -1: unknown */
 {
 	return n < 0 ? nsx_null() : nsx_int(n);
 }
@@ -63,7 +63,7 @@ static void add_processes(const struct nsx_trace *t, struct nsx_section *out)
 	for (uint32_t i = 0; i < t->nprocesses; i++) {
 		struct nsx_cell *row;
 
-		/* Key 0 also stands for "not told". */
+		/* Key 0 also means an unknown process. */
 		if (!t->process[i].key && !t->pid_source_kernel)
 			continue;
 		row = nsx_add_row(table);

@@ -1,4 +1,4 @@
-/* profiler_cost.c - what the profiler itself cost the program, by what it did. */
+/* profiler_cost.c - the profiler's own overhead, by kind. */
 #include "facts/profiler.h"
 #include "passes/pass.h"
 

@@ -1,4 +1,4 @@
-/* schema.c - which tables and columns the file has, and what they tell: the
+/* schema.c - the tables and columns in the file, and the questions they can answer: the
  * top-level object `schema` of the report.
  */
 #include <string.h>
@@ -6,10 +6,10 @@
 #include "passes/input/describe.h"
 #include "passes/pass.h"
 
-/* Tables listed at most: a real export has 250. */
+/* Limit of listed tables; a real export has 250. */
 enum { MAX_TABLES = 2000 };
 
-/* A name from the file as a part of a JSON key: its dots are no separators. */
+/* Escapes the dots of a name from the file, for use in a JSON key. */
 static const char *key_part(struct nsx_section *s, const char *name)
 {
 	struct nsx_buf escaped = {0}, b = {0};
@@ -66,7 +66,7 @@ static void put_tables_in_use(const struct nsx_schema *s,
 		pid_source(s, NSX_F_nvtx_global_tid, NSX_F_nvtx_pid));
 }
 
-/* Questions about raw columns; column NULL: the table itself. */
+/* Answers questions about raw columns; column NULL: about the table. */
 static void put_capabilities(const struct nsx_schema *s,
 			     struct nsx_section *out)
 {
@@ -162,9 +162,8 @@ void nsx_describe_schema(const struct nsx_schema *s, struct nsx_section *out)
 
 /* The unit of time -----------------------------------------------------------*/
 
-/* Exports give nanoseconds, but do not say so. They agree with the recorded
- * length of the session, or at least look like it: a window of work that lasts
- * a millisecond or more.
+/* Exports have nanoseconds but do not say so. Checks that they match the recorded session
+ * length, or else that the work spans a millisecond or more.
  */
 static void guess_unit(const struct nsx_trace *t, int64_t session_ns,
 		       struct nsx_section *out)

@@ -1,4 +1,4 @@
-/* windows.c - which part of the trace the numbers are about. */
+/* windows.c - the parts of the trace that the numbers cover. */
 #include <string.h>
 #include "passes/pass.h"
 #include "report/words.h"

@@ -1,9 +1,9 @@
-/* nvtx.c - NVTX ranges by name: host time, and the GPU work launched in them.
+/* nvtx.c - NVTX ranges by name: host time, and GPU work launched in them.
  *
- * An op counts once for each name that is open where it was launched.  The
- * names are met by going outwards from the innermost range over ranges that are
- * not nested in one of their own name; a path of more than MAX_PATH of them is
- * not followed to its end, and what lies outside of it has no GPU figures.
+ * An operation counts once for each name open at its launch. These names are found by
+ * walking outwards from the innermost range, skipping ranges nested in one of the same
+ * name. A walk stops after MAX_PATH ranges; the ranges outside of these have no GPU
+ * figures.
  */
 #include "trace/nvtx_walk.h"
 #include "passes/pass.h"
@@ -48,13 +48,13 @@ static const struct nsx_layout layouts[] = {
 enum { MAX_PATH = 256, MAX_INSTANCES = 30 };
 
 struct group { /* host time */
-	struct nsx_nvtx_sum sum; /* first: they are put in order by it       */
+	struct nsx_nvtx_sum sum; /* first member: the sort key               */
 	int64_t all_ns, own_ns;
 };
-struct gpu { /* what is only told of, not added up */
+struct gpu { /* sums of a row that is shown */
 	int64_t in_ns, busy_ns, busy_end_ns;
-	uint32_t op, device;	/* last met: an op counts once               */
-	bool cut;		/* lay beyond MAX_PATH                       */
+	uint32_t op, device;	/* last operation: counts once               */
+	bool cut;		/* a walk stopped before it                  */
 };
 
 struct work {
@@ -62,16 +62,16 @@ struct work {
 	const struct nsx_nvtx_facts *f;
 	struct nsx_nvtx_groups g;
 	struct group *v; /* by group                                         */
-	uint32_t *order; /* groups as rows of the table                      */
+	uint32_t *order; /* groups in the order of rows                      */
 	uint32_t nrows, nheld;
-	uint32_t *row; /* by range, once these are known; NSX_NONE: of none  */
-	int64_t *ex_ns; /* by row: GPU work for which it is the innermost    */
-	struct gpu *gpu; /* by row that is held                              */
-	bool *cut; /* by range: paths were followed up to it only */
+	uint32_t *row; /* by range, after sorting; NSX_NONE: no row          */
+	int64_t *ex_ns; /* by row: GPU work with it as innermost range       */
+	struct gpu *gpu; /* by kept row                                      */
+	bool *cut; /* by range: walks stopped here */
 	bool any_cut;
 };
 
-/* Host time. A range's parent comes before it. */
+/* Adds host time. Parents come before their children. */
 static void add_ranges(struct work *w)
 {
 	for (uint32_t i = 0; i < w->t->nvtx.n; i++) {
@@ -113,7 +113,7 @@ static void add_to_row(struct gpu *g, uint32_t device, int64_t start,
 	}
 }
 
-/* One op of a device; ops come in order of start. */
+/* Adds one operation of a device; operations ascend by start. */
 static void add_op(struct work *w, uint32_t op, uint32_t device)
 {
 	const struct nsx_ops *o = &w->t->ops;
@@ -176,7 +176,7 @@ static int make_groups(struct work *w, struct nsx_arena *a, struct nsx_err *err)
 	return 0;
 }
 
-/* The rows to come, by time, count, name: in order as far as the table holds them. */
+/* Sorts rows by time, count, name, as far as the table keeps them. */
 static int put_in_order(struct work *w, const struct nsx_run *run,
 			struct nsx_table *table, struct nsx_err *err)
 {
@@ -191,7 +191,7 @@ static int put_in_order(struct work *w, const struct nsx_run *run,
 		const struct group *g = &w->v[k];
 
 		row[k] = NSX_NONE;
-		if (g->sum.count || g->all_ns) /* else outside the window */
+		if (g->sum.count || g->all_ns) /* otherwise outside the window */
 			w->order[w->nrows++] = k;
 	}
 	nsx_table_expect(table, w->nrows, run->opts->held_rows);
@@ -254,7 +254,7 @@ static int fill_ranges(const struct nsx_run *run, struct work *w, bool gpu,
 	return 0;
 }
 
-/* Longest first; equal ones by what can be seen of them. */
+/* Longest first; ties are broken by visible fields. */
 static bool comes_before(const struct nsx_trace *t, uint32_t a, uint32_t b)
 {
 	int64_t x = nsx_range_inside(t, a), y = nsx_range_inside(t, b);
@@ -295,7 +295,7 @@ static void fill_instances(const struct nsx_trace *t, struct nsx_table *table)
 	}
 }
 
-/* Why there are no GPU figures; NULL: there are. */
+/* The reason why there are no GPU figures; NULL: there are. */
 static const char *no_gpu_reason(const struct nsx_run *run)
 {
 	if (!run->opts->nvtx_kernel_map)

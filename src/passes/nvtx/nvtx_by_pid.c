@@ -1,6 +1,6 @@
 /* nvtx_by_pid.c - ranges and mapped kernel time by process.
  *
- * Two processes of one pid (of different hosts) are two.
+ * Processes with the same pid on different hosts are distinct.
  */
 #include "trace/nvtx_walk.h"
 #include "passes/pass.h"
@@ -46,12 +46,12 @@ static const struct nsx_layout layouts[] = {
 	{.key = "kernel_time_by_pid.pids", NSX_COLS(pid_cols)},
 	{.key = "kernel_time_by_pid.ranges", NSX_COLS(range_cols)},
 };
-/* Of rows that are not held the first of each process, for per_pid. */
+/* First rows of each process among those not kept, for per_pid. */
 static const struct nsx_layout first_layout = {
 	.key = "first_ranges", NSX_COLS(cols), .json_rows = NSX_NOT_IN_JSON};
 
 struct row { /* (process, name) */
-	struct nsx_nvtx_sum sum; /* of ranges; first: rows are put in order by it */
+	struct nsx_nvtx_sum sum; /* first member: the sort key */
 	int64_t kernel_ns;
 	uint32_t kernels;
 };
@@ -60,10 +60,10 @@ struct work {
 	struct nsx_nvtx_groups g;
 	struct row *v; /* by group                                           */
 	struct nsx_nvtx_order by;
-	uint32_t *order, n; /* groups as rows of the table, by process       */
-	uint32_t *place; /* by process: where its rows stand among the others' */
-	uint32_t *at; /* by place: its first row; at last the end of all     */
-	int64_t *range_ns; /* by process: of all its rows                    */
+	uint32_t *order, n; /* groups in the order of rows, by process       */
+	uint32_t *place; /* by process: its place in the order */
+	uint32_t *at; /* by place: its first row, and the end                */
+	int64_t *range_ns; /* by process: sum over its rows                  */
 	const struct nsx_coverage *p; /* by process                          */
 	bool gpu; /* kernels could be attributed */
 };
@@ -114,12 +114,12 @@ static int cmp_processes(const void *a, const void *b, void *range_ns)
 	return NSX_CMP(ns[q], ns[p]) ?: NSX_CMP(p, q);
 }
 
-static bool is_row(const struct row *x) /* else it is outside the window */
+static bool is_row(const struct row *x) /* otherwise outside the window */
 {
 	return x->sum.count || x->sum.ns || x->kernel_ns;
 }
 
-/* The process with the most time in ranges first. */
+/* Orders processes by time in ranges. */
 static int split(struct work *w, struct nsx_arena *a, struct nsx_err *err)
 {
 	uint32_t n = w->t->nprocesses, *processes;
@@ -137,7 +137,7 @@ static int split(struct work *w, struct nsx_arena *a, struct nsx_err *err)
 	return 0;
 }
 
-/* The rows of a process by time, count, name, as far as they are told. */
+/* Sorts a process's rows by time, count, name, as far as they are shown. */
 static int put_in_order(struct work *w, const struct nsx_run *run,
 			struct nsx_table *table, struct nsx_err *err)
 {
@@ -215,7 +215,7 @@ static void fill_ranges(const struct work *w, struct nsx_table *table,
 	}
 }
 
-/* Those with equal figures stay in the order of the ranges. */
+/* Ties keep the order of the ranges. */
 static bool has_more_kernels(const struct work *w, uint32_t g, uint32_t h)
 {
 	const struct row *x = &w->v[g], *y = &w->v[h];
@@ -226,7 +226,7 @@ static bool has_more_kernels(const struct work *w, uint32_t g, uint32_t h)
 		nsx_nvtx_cmp(&w->by, g, h)) < 0;
 }
 
-/* In no CSV: only the rows that are shown are made. */
+/* Makes only the rows shown, as the table has no CSV. */
 static void fill_kernel_ranges(const struct work *w, struct nsx_table *table)
 {
 	uint32_t top[NSX_MAX_JSON_ROWS + 1], n = 0;
@@ -275,7 +275,7 @@ static void fill_pids(const struct work *w, struct nsx_table *table)
 	nsx_table_sort(table, NSX_DESC(P_TOTAL), NSX_DESC(P_KERNELS), P_PID);
 }
 
-/* One process may lack ranges while all together are covered well enough. */
+/* One process may lack ranges while the total coverage is good. */
 static void judge(const struct nsx_run *run, const struct work *w,
 		  struct nsx_section *out)
 {
@@ -321,7 +321,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		fill_kernel_ranges(&w, kernels);
 		judge(run, &w, out);
 	}
-	/* The query cannot tell what is missing from what is nothing. */
+	/* The query cannot distinguish missing values from zero. */
 	out->sql_differs = w.t->defects.crossing_ranges > 0 ||
 			   (!w.gpu && w.t->ndevices);
 	nsx_put(out, "pid_source", nsx_string(w.t->pid_source_nvtx));

@@ -1,5 +1,5 @@
-/* nvtx_coverage_warn_threshold.c - the share below which coverage is warned
- * of, as asked: a bare number in JSON.
+/* nvtx_coverage_warn_threshold.c - the coverage below which the report warns, from the
+ * options; a bare number in JSON.
  */
 #include "passes/pass.h"
 

@@ -1,4 +1,4 @@
-/* nvtx_kernel_phases.c - mapped kernel time by the phases of the user's map. */
+/* nvtx_kernel_phases.c - mapped kernel time by the user's phases. */
 #include "passes/nvtx/phase_table.h"
 #include "passes/pass.h"
 

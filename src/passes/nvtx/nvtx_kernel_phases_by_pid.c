@@ -1,4 +1,4 @@
-/* nvtx_kernel_phases_by_pid.c - nvtx_kernel_phases, process by process. */
+/* nvtx_kernel_phases_by_pid.c - nvtx_kernel_phases for each process. */
 #include "passes/nvtx/phase_table.h"
 #include "passes/pass.h"
 

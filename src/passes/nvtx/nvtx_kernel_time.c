@@ -1,8 +1,7 @@
-/* nvtx_kernel_time.c - kernel time by the innermost range of its launch.
+/* nvtx_kernel_time.c - kernel time by the innermost range at the launch.
  *
- * Coverage is over all kernels, and what is not mapped says why.  Graph
- * replays whose kernels were not recorded are no part of it: their time stands
- * beside it.
+ * Coverage is over all kernels; unmapped time is shown by reason. Graph replays without
+ * recorded kernels are not included but shown separately.
  */
 #include "trace/nvtx_walk.h"
 #include "passes/pass.h"
@@ -44,7 +43,7 @@ static void add_kernel(const struct nsx_run *run, size_t op,
 	}
 }
 
-/* Replays of which no node was recorded. */
+/* Adds replays without recorded nodes. */
 static int add_opaque(const struct nsx_run *run, struct sums *s,
 		      struct nsx_err *err)
 {
@@ -83,7 +82,7 @@ static int sum_up(const struct nsx_run *run, struct nsx_nvtx_groups *g,
 	return add_opaque(run, s, err);
 }
 
-/* In order of time, count, name. */
+/* Sorts by time, count, name. */
 static int fill_ranges(const struct nsx_run *run,
 		       const struct nsx_nvtx_groups *g, const struct sums *s,
 		       struct nsx_table *table, struct nsx_err *err)
@@ -140,7 +139,7 @@ static void put_values(const struct nsx_trace *t, const struct sums *s,
 		nsx_ms(s->no_stack_ns));
 }
 
-/* "; 1.000 ms ..., 2.000 ms ..." for what is not mapped, or nothing. */
+/* "; 1.000 ms ..., 2.000 ms ..." for unmapped time, or nothing. */
 static const char *say_rest(const struct sums *s, struct nsx_section *out)
 {
 	const char *no_call = "", *no_range = "", *no_stack = "";

@@ -1,7 +1,7 @@
-/* nvtx_phases.c - host time by the phases of the user's map.
+/* nvtx_phases.c - host time by the user's phases.
  *
- * One sweep a thread: at each instant the innermost open range says the phase,
- * so nested ranges are not counted twice.
+ * One sweep over each thread: the innermost open range decides the phase at each moment, so
+ * nested ranges are not counted twice.
  */
 #include "passes/nvtx/phase_table.h"
 #include "passes/pass.h"

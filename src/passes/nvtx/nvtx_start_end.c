@@ -1,10 +1,10 @@
-/* nvtx_start_end.c - kernels that a process launched during its start/end
- * ranges: association, not attribution.
+/* nvtx_start_end.c - kernels that a process launched during its start/end ranges. This is
+ * association, not attribution.
  *
- * The ends of a process's ranges cut its time into pieces; each kernel falls
- * into the piece in which its call begins, found by bisection.  A range, or
- * the union of those of one name, is then a difference of prefix sums: what is
- * kept grows with the ranges, not with the kernels.
+ * The ends of a process's ranges cut its time into pieces. Each kernel belongs to the piece
+ * in which its call begins, found by bisection. A range, or the union of those with one
+ * name, is then a difference of prefix sums: memory grows with the ranges, not with the
+ * kernels.
  */
 #include "trace/nvtx_walk.h"
 #include "passes/pass.h"
@@ -22,15 +22,15 @@ static const struct nsx_layout layouts[] = {
 	{.key = "*", NSX_COLS(cols)},
 };
 
-struct cut { /* an end of a range, and the kernels from here to the next */
+struct cut { /* an end of a range, and the kernels up to the next end */
 	int64_t at, ns, kernels;
 	uint32_t process;
 };
 struct work {
 	const struct nsx_trace *t;
 	struct nsx_nvtx_groups g;
-	uint32_t *ranges; /* start/end ranges by process, group, start       */
-	struct cut *cuts; /* by process, instant                             */
+	uint32_t *ranges; /* sorted by process, group, start                 */
+	struct cut *cuts; /* sorted by process, time                         */
 	size_t nranges, ncuts;
 };
 struct group {
@@ -91,7 +91,7 @@ static int find_ranges(struct work *w, struct nsx_arena *a,
 	return 0;
 }
 
-/* Index of the first cut of the process after instant at. */
+/* Index of the process's first cut after a time. */
 static size_t cut_after(const struct work *w, uint32_t process, int64_t at)
 {
 	size_t lo = 0, hi = w->ncuts;
@@ -102,7 +102,7 @@ static size_t cut_after(const struct work *w, uint32_t process, int64_t at)
 	return lo;
 }
 
-/* Kernels into pieces, then running sums: cuts[i] gives all before it. */
+/* Adds kernels to pieces, then makes prefix sums: cuts[i] holds everything before it. */
 static void add_kernels(struct work *w)
 {
 	const struct nsx_ops *o = &w->t->ops;
@@ -127,7 +127,7 @@ static void add_kernels(struct work *w)
 	}
 }
 
-/* A name's ranges in order of start: each adds what those before leave. */
+/* Sums a name's ranges in order of start; each adds what earlier ones do not cover. */
 static void sum_ranges(const struct work *w, struct group *v)
 {
 	const struct nsx_nvtx *x = &w->t->nvtx;

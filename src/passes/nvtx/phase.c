@@ -1,4 +1,4 @@
-/* phase.c - the user's phase map: patterns in file order, tried in turn. */
+/* phase.c - the user's phase map: patterns tried in file order. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,12 +14,12 @@ enum {
 
 struct pattern {
 	unsigned phase;
-	const char *text; /* a substring; NULL: a regex                      */
+	const char *text; /* substring; NULL: a regex                        */
 	regex_t regex;
 };
 struct nsx_phase_map {
 	struct nsx_arena *arena;
-	const char *path; /* while reading */
+	const char *path; /* only while reading */
 	const char **names;
 	size_t nnames, cap_names;
 	struct pattern *v;
@@ -83,7 +83,7 @@ int nsx_phase_map_parse(const char *text, size_t n, const char *path,
 	return 0;
 }
 
-/* The whole file; its size is checked by reading, as it may be a pipe. */
+/* Reads the whole file, which may be a pipe, so the size is not known before. */
 static int read_all(const char *path, char **ret, size_t *ret_n,
 		    struct nsx_err *err)
 {

@@ -1,4 +1,4 @@
-/* phase.h - the user's phase map: names to phases. */
+/* phase.h - the user's phase map, from names to phases. */
 #ifndef NSX_PHASE_H
 #define NSX_PHASE_H
 
@@ -11,14 +11,14 @@ struct nsx_phase_map;
  */
 int nsx_phase_map_read(const char *path, struct nsx_phase_map **ret,
 		       struct nsx_err *err);
-/* The same from memory; path is for messages. */
+/* The same from memory; path is used in messages. */
 int nsx_phase_map_parse(const char *text, size_t n, const char *path,
 			struct nsx_phase_map **ret, struct nsx_err *err);
 void nsx_phase_map_free(struct nsx_phase_map *m);
 
 unsigned nsx_phase_count(const struct nsx_phase_map *m);
 const char *nsx_phase_name(const struct nsx_phase_map *m, unsigned i);
-/* Index of the first phase, in file order, that matches; count if none. */
+/* Index of the first matching phase in file order; the count if none matches. */
 unsigned nsx_phase_of(const struct nsx_phase_map *m, const char *name);
 
 #endif

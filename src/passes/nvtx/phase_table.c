@@ -1,8 +1,7 @@
-/* phase_table.c - phases of the user's map: of ranges, of calls, as rows.
+/* phase_table.c - the user's phases for ranges, for calls, and as rows.
  *
- * A pattern may be written for the name as it was recorded or as the report
- * shows it; either will do.  Of ranges whose names differ only in numbers one
- * recorded name stands for all.
+ * A pattern may match a name as recorded or as the report shows it. One recorded name
+ * stands for all names that differ only in numbers.
  */
 #include <string.h>
 #include "passes/nvtx/phase_table.h"
@@ -58,7 +57,7 @@ int nsx_nvtx_phase_ranges(const struct nsx_trace *t,
 	return 0;
 }
 
-/* The phase of each call, NSX_NONE outside of ranges. */
+/* The phase of each call; NSX_NONE outside ranges. */
 static void phase_calls(const struct nsx_trace *t,
 			const struct nsx_nvtx_phases *p, uint32_t *of)
 {

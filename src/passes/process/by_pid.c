@@ -1,7 +1,7 @@
-/* by_pid.c - kernels and waits of each process, and a row on each process.
+/* by_pid.c - kernels and waits of each process, and one row for each process.
  *
- * A process is its serialised id (host, VM and pid), so two that share a pid
- * on different machines keep rows of their own.
+ * A process is its global id (host, VM and pid), so equal pids on different hosts keep
+ * separate rows.
  */
 #include <stdlib.h>
 #include "passes/process/pids.h"
@@ -54,14 +54,14 @@ static const struct nsx_layout layouts[] = {
 struct group {
 	uint32_t device;
 	nsx_str name;
-	uint32_t rank; /* of a kernel's name; 0: a call */
+	uint32_t rank; /* rank of a kernel's name; 0: a call */
 	uint32_t n;
 	int64_t total_ns;
 };
 struct groups {
 	struct group *v;
 	uint32_t *order;
-	size_t n, cap, cap_order, first; /* first: of the device at hand */
+	size_t n, cap, cap_order, first; /* first: of the current device */
 	uint32_t *by_name;		 /* index + 1, by nsx_str        */
 	const struct nsx_trace *t;
 };
@@ -82,7 +82,7 @@ static struct group *group_of(struct groups *g, uint32_t device, nsx_str name,
 	return &g->v[*slot - 1];
 }
 
-/* What follows is another device or process: names begin anew. */
+/* Another device or process follows, so names start again. */
 static void close_groups(struct groups *g)
 {
 	for (size_t i = g->first; i < g->n; i++)
@@ -109,7 +109,7 @@ static int cmp_groups(const void *a, const void *b, void *groups)
 	       NSX_CMP(x->device, y->device);
 }
 
-/* One process's groups, the `most` with most time first. */
+/* Sorts one process's groups: the `most` with most time first. */
 static int sort_groups(struct groups *g, size_t most, struct nsx_err *err)
 {
 	close_groups(g);
@@ -171,7 +171,7 @@ static void fill_kernel(const struct nsx_trace *t, const struct nsx_pids *pids,
 	row[K_PCT_PID] = nsx_pct(total, own);
 }
 
-/* How many of the next process's rows are held, or shown. */
+/* The number of the next process's rows that are kept or shown. */
 static size_t rows_that_tell(const struct nsx_table *all)
 {
 	size_t held = all->max_rows ?: SIZE_MAX;
@@ -217,7 +217,7 @@ static int add_kernels(const struct nsx_pids *pids, struct groups *g,
 	return 0;
 }
 
-/* How each kernel row was given a process. */
+/* Puts how kernel rows got their process. */
 static void put_quality(const struct nsx_trace *t, const struct nsx_pids *pids,
 			struct nsx_section *out)
 {
@@ -346,7 +346,7 @@ static int sync_part(const struct nsx_pids *pids, struct groups *g,
 	return 0;
 }
 
-/* NVTX: what the sections of NVTX by process found. */
+/* Adds what the NVTX sections by process found. */
 static void nvtx_part(const struct nsx_report *report, struct nsx_section *out)
 {
 	static const char *const tables[] = {"ranges", "kernel_time_by_pid.pids",

@@ -1,5 +1,5 @@
-/* per_pid.c - the processes with the most kernel time, one by one: how densely
- * they launch, their kernels, waits and NVTX ranges.
+/* per_pid.c - details of the processes with most kernel time: launch density, kernels,
+ * waits and NVTX ranges.
  */
 #include <stdlib.h>
 #include "passes/process/pids.h"
@@ -14,7 +14,7 @@
 	X(T_PCT, "pct_of_total_kernel_time", F64, "share of all kernels")
 NSX_COLUMNS(top_cols, TOP_COLUMNS);
 
-/* Parts of other sections' tables, a process's rows each. ----------------------*/
+/* Rows of one process from other sections' tables --------------------------------- */
 
 #define KERNEL_COLUMNS(X)                                                     \
 	X(KERNEL_NAME, "kernel_name", STR, "full name")                       \
@@ -59,8 +59,8 @@ static const struct nsx_layout layouts[] = {
 	{.key = "pids", NSX_COLS(pid_cols)},
 };
 
-/* The rows of `from` whose pid is this one, in its order, at most `most`. The
- * columns are those of the same key, "nvtx_" in front or not.
+/* Copies at most `most` rows with this pid, in order. Columns match by key, with or without
+ * the prefix "nvtx_".
  */
 static void copy_part(struct nsx_section *out, const struct nsx_table *from,
 		      unsigned part, int64_t pid, size_t most,
@@ -122,10 +122,10 @@ static int storm_of(const struct nsx_trace *t, const struct nsx_pids *pids,
 struct work {
 	const struct nsx_trace *t;
 	struct nsx_pids pids;
-	/* From other sections' tables: */
+	/* Tables of other sections: */
 	const struct nsx_table *kernels, *sync;
-	const struct nsx_table *nvtx[2]; /* rows, and some of those not held */
-	/* To: */
+	const struct nsx_table *nvtx[2]; /* kept rows, and some of the others */
+	/* Output: */
 	struct nsx_section *out;
 	struct nsx_table *top, *table;
 };

@@ -1,11 +1,10 @@
-/* pid_attribution.c - which processes the rows name, and whether to believe it.
- */
+/* pid_attribution.c - which processes the rows name, and whether that is plausible. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include "passes/pass.h"
 
 enum { SAMPLE = 20 };
-#define IMPLAUSIBLE_PID 10000000 /* Linux stops at 2^22 */
+#define IMPLAUSIBLE_PID 10000000 /* the limit of Linux is 2^22 */
 #define MOSTLY 0.8
 
 #define PID_COLUMNS(X)                                                        \
@@ -52,7 +51,7 @@ static int find_pids(const struct nsx_trace *t, struct nsx_arena *a,
 	return 0;
 }
 
-/* Puts the distinct pids of one source; *ret_n: how many. */
+/* Puts the distinct pids of a source; *ret_n: their number. */
 static int put_pids(const struct nsx_trace *t, const bool *seen,
 		    struct nsx_table *table, const char *count_key,
 		    struct nsx_section *out, int64_t *ret_n,

@@ -1,4 +1,4 @@
-/* pid_processes.c - a row on each process: what it ran and with whom. */
+/* pid_processes.c - one row for each process: what it ran, and on which devices. */
 #include "base/span.h"
 #include "passes/process/pids.h"
 
@@ -26,8 +26,8 @@ static int measure(const struct nsx_trace *t, struct nsx_arena *a,
 	return 0;
 }
 
-/* Ordinals of the devices that each process used. Streams are in the order of
- * devices: a process's come device by device.
+/* Lists the ordinals of each process's devices. Streams are sorted by device, so those of a
+ * process are, too.
  */
 static int list_devices(const struct nsx_trace *t, struct nsx_section *out,
 			struct nsx_arena *a, const char ****ret,
@@ -63,11 +63,11 @@ static int list_devices(const struct nsx_trace *t, struct nsx_section *out,
 	return 0;
 }
 
-/* Another section's table of processes, by pid. */
+/* Looks up rows by pid in another section's table. */
 struct lookup {
 	const struct nsx_table *table;
 	uint32_t *row; /* sorted by pid */
-	int pid;       /* column        */
+	int pid;       /* index of the pid column */
 };
 
 static int64_t pid_at(const struct lookup *l, uint32_t row)
@@ -100,7 +100,7 @@ static int open_lookup(const struct nsx_report *report, const char *section,
 	return 0;
 }
 
-/* The cell of a pid's row; null if there is none. */
+/* A cell of the pid's row; null if there is none. */
 static struct nsx_cell look_up(const struct lookup *l, int64_t pid,
 			       const char *column)
 {
@@ -143,8 +143,8 @@ int nsx_fill_processes(const struct nsx_run *run,
 		if (t->process[p].key || t->pid_source_kernel)
 			row[P_PID] = nsx_int(pid);
 		row[P_NAME] = nsx_string(nsx_process_name(t, p));
-		/* Without kernel rows, or where they name no process, nothing
-		 * is known of a process that made API calls.
+		/* Kernel figures are unknown for a process with API calls if kernel rows
+		 * are missing or name no process.
 		 */
 		if (known || x->nkernels || x->kernel_ns) {
 			row[P_KERNEL_MS] = nsx_ms(x->kernel_ns);

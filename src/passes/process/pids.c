@@ -2,9 +2,7 @@
 #include <string.h>
 #include "passes/process/pids.h"
 
-/* Kernels of exports that do not name processes have the only process there is,
- * or key 0.
- */
+/* If kernels name no process, they belong to the only process, or to key 0. */
 const char *nsx_pids_unknown(const struct nsx_trace *t)
 {
 	bool known = t->pid_source_kernel;
@@ -57,8 +55,8 @@ static void add_totals(const struct nsx_trace *t, struct nsx_pids *ret)
 	}
 }
 
-/* Counting sort: the order of ops is kept inside a process. (Calls are in the
- * order of threads, and these in that of processes.)
+/* Counting sort that keeps the order of operations in a process. Calls need none: they are
+ * sorted by thread, and threads by process.
  */
 static void spread_kernels(const struct nsx_trace *t, struct nsx_pids *ret)
 {
@@ -72,7 +70,7 @@ static void spread_kernels(const struct nsx_trace *t, struct nsx_pids *ret)
 		if (t->ops.kind[i] == NSX_OP_KERNEL && p != NSX_NONE)
 			ret->kernel[ret->at[p]++] = (uint32_t)i;
 	}
-	/* Each entry has moved to the next one's place. */
+	/* Each entry now holds the start of the next process. */
 	memmove(ret->at + 1, ret->at, t->nprocesses * sizeof(*ret->at));
 	ret->at[0] = 0;
 }

@@ -1,11 +1,11 @@
-/* pids.h - what the sections by process share. */
+/* pids.h - shared by the sections by process. */
 #ifndef NSX_PASSES_PIDS_H
 #define NSX_PASSES_PIDS_H
 
 #include "passes/pass.h"
 
 enum {
-	NSX_PIDS_SHOWN = 10,	     /* processes in detail: most kernel time */
+	NSX_PIDS_SHOWN = 10,	     /* processes shown in detail, by kernel time */
 	NSX_KERNELS_PER_PID = 10,    /* their kernels in Markdown and JSON    */
 };
 
@@ -16,20 +16,20 @@ struct nsx_pid_totals {
 };
 struct nsx_pids {
 	struct nsx_pid_totals *total;
-	uint32_t *kernel; /* ops that are kernels, process by process ...    */
-	size_t *at;	  /* ... that of process p begins at at[p]           */
-	size_t *call_at;  /* so do its calls                                 */
-	uint32_t *order;  /* processes: most kernel time, most waiting, pid  */
-	int64_t kernel_ns; /* of all                                         */
+	uint32_t *kernel; /* kernels, as operations, process by process ...  */
+	size_t *at;	  /* ... those of process p begin at at[p]           */
+	size_t *call_at;  /* its calls begin at call_at[p]                   */
+	uint32_t *order;  /* processes by kernel time, waiting, pid          */
+	int64_t kernel_ns; /* over all processes                             */
 };
 int nsx_pids_build(const struct nsx_trace *t, struct nsx_arena *a,
 		   struct nsx_pids *ret, struct nsx_err *err);
 
-/* Why kernels cannot be told apart by process; NULL: they can. */
+/* Why kernels are not known by process; NULL: they are. */
 const char *nsx_pids_unknown(const struct nsx_trace *t);
 
-/* A row on each process for the report: what it ran, with whom, and what the
- * sections of communication and barriers say of it.
+/* Columns with one row for each process: what it ran, on which devices, and its
+ * communication and barriers.
  */
 #define NSX_PROCESS_COLUMNS(X)                                                \
 	X(P_PID, "pid", I64, "process")                                       \
@@ -56,7 +56,7 @@ int nsx_fill_processes(const struct nsx_run *run,
 		       struct nsx_table *table, struct nsx_section *out,
 		       struct nsx_err *err);
 
-/* Columns of the synchronising calls of each process. */
+/* Columns for synchronising calls by process. */
 #define NSX_PID_SYNC_COLUMNS(X)                                               \
 	X(S_PID, "pid", I64, "process")                                       \
 	X(S_NAME, "api_name", STR, "function, as recorded")                   \

@@ -1,11 +1,10 @@
-/* critical_path.c - the window of the GPU that sets the pace, split into rows
- * that do not overlap and add up to it.
+/* critical_path.c - splits the window of the GPU that sets the pace into rows that do not
+ * overlap and sum up to it.
  *
- * Compute comes before communication and communication before copies: of what
- * runs side by side the first is what the others hide behind.  Within a class
- * an instant belongs to the operation that began first, so that one which runs
- * hidden behind another is credited only with what it runs on longer.  The rest
- * is idle, charged to causes.
+ * Compute has priority over communication, and communication over copies: what runs side by
+ * side is credited to the first, behind which the others hide. Within a class, time belongs
+ * to the operation that began first, so a later one gets only the time that it runs longer.
+ * The rest is idle, charged to its causes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +36,7 @@ static const struct nsx_layout layouts[] = {
 	{.key = "walk", NSX_COLS(walk_cols)},
 };
 
-/* What a row stands for: the first half of its group key. */
+/* Kinds of rows: the first half of the group key. */
 enum tag { T_KERNEL, T_REPLAY, T_COMM, T_COMM_OTHER, T_COPY, T_MEMSET, T_REST,
 	   T_CAUSE /* + cause */ };
 
@@ -98,15 +97,13 @@ static uint64_t key_of(const struct nsx_trace *t, uint32_t op, uint64_t *ret_id)
 	return comm == NSX_COMM_OTHER ? T_COMM_OTHER : T_COMM;
 }
 
-struct level { /* what the operations of a class come to */
-	struct nsx_spans above; /* the classes before it                     */
+struct level { /* the state of one class */
+	struct nsx_spans above; /* union of the classes before it            */
 	size_t cursor;		/* into above                                */
-	int64_t end_ns;		/* how far they reach                        */
+	int64_t end_ns;		/* end of its operations so far              */
 };
 
-/* The part of op that is its own among those of its class, and hides behind none
- * of another.
- */
+/* The part of op not covered by earlier operations of its class or by other classes. */
 static int64_t own_ns(const struct nsx_trace *t, uint32_t op,
 		      const struct nsx_window *w, struct level *l)
 {
@@ -204,8 +201,8 @@ static const char *const causes[NSX_NCAUSES][2] = { /* kind, meaning */
 					"operation"},
 };
 
-struct suspect { /* a row before it is made */
-	const char *name; /* NULL: a kernel's, of which few are shown        */
+struct suspect { /* data of a row before it is added */
+	const char *name; /* NULL: a kernel, whose name is looked up only if shown */
 	uint32_t row;
 };
 
@@ -324,7 +321,7 @@ static int fill_suspects(struct path *p, struct nsx_table *table,
 		struct nsx_cell *cells = nsx_add_row(table);
 
 		if (!nsx_table_holds(table))
-			continue; /* no column adds */
+			continue; /* no column is summed */
 		cells[KIND] = nsx_string(kind_of(tag));
 		cells[NAME] = v[i].name ? nsx_string(v[i].name) :
 			nsx_name_cell(p->run->trace, table, kernel_of(p, &v[i]));
@@ -366,8 +363,8 @@ static const char *const class_names[NSX_NPATHS] = {
 	[NSX_PATH_UNEXPLAINED] = "unexplained",
 };
 
-/* What the last work of the judged window waited for, step by step backwards along
- * the edges of the replay's model (facts/replay/replay.h).
+/* Walks back from the last work of the judged window along the edges of the replay's model
+ * (facts/replay/replay.h): what each step waited for.
  */
 static void path_walk(const struct nsx_run *run, struct nsx_section *out,
 		      struct nsx_table *table)

@@ -1,4 +1,4 @@
-/* findings.c - what to do next: the ranked findings as tables and in words. */
+/* findings.c - what to do next: ranked findings as tables and in words. */
 #include <string.h>
 #include "passes/verdict/findings_table.h"
 #include "report/text.h"
@@ -31,7 +31,7 @@ static const struct nsx_layout layouts[] = {
 	{.csv = "findings", NSX_COLS(csv_cols)},
 };
 
-/* Lines of Markdown as sentences, one behind the other. */
+/* Joins lines of Markdown as sentences. */
 static struct nsx_cell plain_cell(struct nsx_section *out, const char *const *line)
 {
 	struct nsx_buf b = {0};
@@ -63,7 +63,7 @@ static void add_csv_row(struct nsx_section *out, const struct nsx_table *from,
 	row[CSV_RECOMMENDATION] = plain_cell(out, finding[F_RECOMMENDATION].u.list);
 }
 
-/* Its lines one behind the other. */
+/* Joins the lines of evidence. */
 static void add_evidence(struct nsx_buf *b, const struct nsx_cell *row)
 {
 	const char *const *line = row[F_EVIDENCE].u.list;
@@ -86,7 +86,7 @@ static bool is_advised_before(const struct nsx_table *t, size_t row,
 	return false;
 }
 
-/* What no finding above advises. */
+/* Adds the advice that no finding above gives. */
 static void add_advice(struct nsx_buf *b, const struct nsx_table *t, size_t row)
 {
 	const char *const *line = nsx_row_at(t, row)[F_RECOMMENDATION].u.list;
@@ -102,7 +102,7 @@ static void add_advice(struct nsx_buf *b, const struct nsx_table *t, size_t row)
 		nsx_buf_adds(b, " → As above");
 }
 
-/* Whether the section Capture quality tells the same. */
+/* Whether the section Capture quality shows the same. */
 static bool is_of_capture(const struct nsx_report *report,
 			  const struct nsx_cell *row)
 {
@@ -139,7 +139,7 @@ static void say_finding(struct nsx_section *out, const struct nsx_table *t, size
 	nsx_buf_done(&b);
 }
 
-/* The window, which a whole report tells of in other places. */
+/* Names the window, which a whole report shows elsewhere. */
 static void say_window(const struct nsx_run *run, const struct nsx_report *report,
 		       struct nsx_section *out)
 {

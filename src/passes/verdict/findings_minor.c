@@ -1,4 +1,4 @@
-/* findings_minor.c - the findings beyond the first ten and below the noise. */
+/* findings_minor.c - findings after the first ten or below the noise. */
 #include "passes/verdict/findings_table.h"
 
 static int summarise(const struct nsx_run *run NSX_UNUSED,

@@ -1,4 +1,4 @@
-/* findings_table.h - findings as rows, for the list and for the minor ones. */
+/* findings_table.h - findings as rows, for the main list and the minor ones. */
 #ifndef NSX_PASSES_FINDINGS_TABLE_H
 #define NSX_PASSES_FINDINGS_TABLE_H
 
@@ -35,7 +35,7 @@ extern const struct nsx_layout nsx_findings_layout, nsx_evidence_layout;
 	X(F_PLACE, "place", STR, "where in the user's code")
 NSX_COLUMNS(nsx_finding_cols, NSX_FINDING_COLUMNS);
 
-/* The findings of the report that are minor, or those that are not. */
+/* Adds a table of the report's minor findings, or of the others. */
 struct nsx_table *nsx_findings_table(const struct nsx_report *report,
 				     struct nsx_section *out, bool minor);
 

@@ -1,4 +1,4 @@
-/* negative_results.c - what was checked and is not a problem, with its number. */
+/* negative_results.c - checks that found no problem, with their figures. */
 #include <string.h>
 #include "passes/pass.h"
 

@@ -1,5 +1,5 @@
-/* what_if.c - what the recorded program would take with something changed: the
- * findings one after the other, upper bounds, and what the user asks for.
+/* what_if.c - how long the recorded program would take after changes: the findings one
+ * after the other, upper bounds, and the user's questions.
  */
 #include <math.h>
 #include <string.h>
@@ -50,7 +50,7 @@ static const struct nsx_layout layouts[] = {
 	 .is_judged = true},
 };
 
-enum { TELLING_PCT = 1 }; /* of the window: a smaller bound is not listed */
+enum { TELLING_PCT = 1 }; /* of the window; smaller bounds are not listed */
 
 /* Bounds and questions -------------------------------------------------------------*/
 
@@ -88,7 +88,7 @@ static void add_gain(const struct nsx_run *run, struct nsx_table *t,
 	row[GAIN_HELD] = nsx_string(g->held);
 }
 
-/* Bounds that nothing in the trace could win are left out. */
+/* Leaves out bounds that would win nothing in this trace. */
 static int put_bounds(const struct nsx_run *run, struct nsx_table *t,
 		      struct nsx_err *err)
 {
@@ -107,7 +107,7 @@ static int put_bounds(const struct nsx_run *run, struct nsx_table *t,
 	return 0;
 }
 
-/* Each alone, then all that could be priced together. */
+/* Prices each change alone, then all that can be priced together. */
 static int put_asked(const struct nsx_run *run, struct nsx_section *out,
 		     struct nsx_table *t, struct nsx_err *err)
 {
@@ -165,7 +165,7 @@ static void say_asked(struct nsx_section *out, const struct nsx_table *t)
 	}
 }
 
-/* The same in a line each, for the first page; behind what was asked, all together. */
+/* Adds a line for each change to the first page, then one for all together. */
 static void tell_asked(struct nsx_section *out, const struct nsx_table *t,
 		       size_t nasked)
 {
@@ -198,7 +198,7 @@ static int cmp_applied(const void *a, const void *b)
 	return NSX_CMP((*x)->applied, (*y)->applied);
 }
 
-/* As they were applied: in another order each would add something else. */
+/* Keeps the order in which the remedies were applied, as their shares depend on it. */
 static void fill_waterfall(const struct nsx_findings *l, struct nsx_arena *a,
 			   struct nsx_table *t, double window_ns)
 {
@@ -209,8 +209,9 @@ static void fill_waterfall(const struct nsx_findings *l, struct nsx_arena *a,
 	for (size_t i = 0; i < l->n; i++) {
 		const struct nsx_finding *f = &l->v[i];
 
-		/* Of a program that is paced from outside all are minor: its
-		 * period would stay as it is. */
+		/* If the program is paced from outside all findings are minor, as its
+		 * period would not change.
+		 */
 		if (f->price == NSX_PRICE_REPLAYED && f->has_disjoint &&
 		    f->disjoint_ns > 0 && !f->is_minor)
 			v[n++] = f;
@@ -230,7 +231,7 @@ static void fill_waterfall(const struct nsx_findings *l, struct nsx_arena *a,
 	}
 }
 
-/* One row is the first page's sum. */
+/* A single row would repeat the first page's sum. */
 static void say_waterfall(struct nsx_section *out, const struct nsx_table *t,
 			  double window_ns)
 {
