@@ -1,27 +1,4 @@
-/* main.c - dispatch and exit codes.
- *
- * A map of the tree; each folder uses what stands above it here, nothing below:
- *
- *   base/       errors, arenas, strings, spans, threads, JSON: no idea of traces
- *   sqlite/     what kind of file is it; SQLite, read-only; reading pages in parts
- *   schema/     which tables and columns are there, in our words (fields.def)
- *   trace/      the shared columns, loaded once, ordered, joined; then const
- *   facts/      what several analyses need and one computes
- *   report/     typed results: sections, tables
- *   detect/     what costs time: findings, always looked for
- *   passes/     the analyses that sections show; registry.def lists them
- *   emit/       Markdown, JSON, CSV, HTML; the report folder
- *   api/        what include/nsx offers to other programs
- *   fleet/      digests of ranks, and many ranks as one answer
- *   diff/       two sides compared: verdict, budget, kernels, gates
- *   agent/      questions about a trace: for people, and for agents (MCP)
- *   convert/ capture/ doctor/   programs of their own on the library
- *   cli/        option tables; one file a command, listed in commands.def
- *
- * tests/layers.awk holds the order and refuses what breaks it.  Nothing below
- * the commands prints to stdout or stderr or exits; to add an analysis, see
- * passes/pass.h.
- */
+/* main.c - dispatch and exit codes.  README.md beside this file has a map of the tree. */
 #include <fcntl.h>
 #include <malloc.h>
 #include <signal.h>
@@ -53,8 +30,8 @@ static void catch_signals(void)
 	signal(SIGXFSZ, SIG_IGN); /* a limit of file size is an error, not death */
 }
 
-/* Else a file that is written would take the place of one that the caller closed, and what
- * is printed would go into it.  These can neither be read nor written, as before.
+/* Opens /dev/null in place of each standard descriptor that the caller closed.  Otherwise
+ * the next file that is opened would get that number, and messages would be written into it.
  */
 static void hold_standard_files(void)
 {
@@ -63,11 +40,12 @@ static void hold_standard_files(void)
 			(void)!open("/dev/null", fd ? O_RDONLY : O_WRONLY);
 }
 
-/* Columns come and go: by default glibc takes ever larger arrays from its heap
- * once one was freed, and there they leave holes that nothing fits.  What is smaller
- * is used again, not mapped anew: a third of all page faults were of that.  By any
- * thread: with a heap for each, what one gave back the other asked of the system.
- * They seldom meet there, for what is small comes from arenas of our own.
+/* Columns of up to hundreds of MB are allocated and freed again.  glibc raises its threshold
+ * for mmap each time a mapping is freed, so later columns would come from the heap and leave
+ * holes there.  A fixed threshold keeps them mapped.  Smaller blocks are reused rather than
+ * mapped again, which saves a third of the page faults, and one heap serves all threads, so
+ * that one thread reuses what another freed.  Contention is rare: small objects come from
+ * arenas.
  */
 static void give_memory_back(void)
 {

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What the README shows is what the program prints: its blocks that begin with "$" are
-# run on the public captures they come from, and its tables of `diff` stand in diff.md.
+# What README.md and docs/diff.md show is what the program prints: blocks that begin with "$" are
+# run on the public captures they come from, and tables of `diff` stand in diff.md.
 # usage: readme.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 [ -f "$traces/mfu_2gpu_before.sqlite" ] || { skipped "no traces at $traces: README not compared"; exit; }
@@ -27,7 +27,8 @@ while block $n >want && [ -s want ]; do
 	n=$((n + 1))
 done
 if [ $n -gt 3 ]; then ok; else bad "only $((n - 1)) blocks with a command"; fi
-sed -n '/^## Before and after/,/^## Many ranks/p' "$root/README.md" | grep -E '^(\||- )' >rows
+sed -n '/^| | median/,/^The same/p' "$root/docs/diff.md" | grep -E '^(\||- )' >rows
+if [ "$(wc -l <rows)" = 10 ]; then ok; else bad "docs/diff.md shows other tables"; fi
 while IFS= read -r row; do
 	if grep -qxF -- "$row" diff-report/diff.md; then ok; else bad "not in diff.md: $row"; fi
 done <rows

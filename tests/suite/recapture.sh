@@ -86,7 +86,7 @@ for line in sorted(lines, key=lambda x: (-len(x), x)):
     said = p.stdout + p.stderr
     check(f"nsys refuses '{line}': {said[:200]}", not re.search(r"unrecogni|ambiguous|illegal|invalid|not a valid|usage:", said, re.I))
 table = open(here + "/src/schema/recapture.c").read()
-readme = open(here + "/README.md").read().replace("\\\n", " ")
+readme = "".join(open(here + name).read() for name in ("/README.md", "/docs/capture.md")).replace("\\\n", " ")
 for line in re.findall(r"^nsys (?:profile|export) .*", readme, re.M):
     for option in re.findall(r"--[a-z-]+(?:=[^ ]+)?", line.split(" -- ")[0]):
         check(f"README: {option} is not in the table", option in table or option == "--type" or option.startswith("--trace="))
