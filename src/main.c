@@ -105,7 +105,7 @@ static int print_text(int argc, char **argv,
 
 static int help(int argc, char **argv)
 {
-	return print_text(argc, argv, nsx_opt_help, nsx_opt_overview);
+	return print_text(argc, argv, nsx_opt_help, nsx_overview);
 }
 
 int main(int argc, char **argv)
@@ -116,7 +116,7 @@ int main(int argc, char **argv)
 	give_memory_back();
 	catch_signals();
 	if (argc < 2) {
-		nsx_opt_overview(stderr);
+		nsx_overview(stderr);
 		return 2;
 	}
 	if (!strcmp(argv[1], "--version")) {
@@ -126,7 +126,7 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(argv[1], "--man"))
 		return print_text(argc - 1, argv + 1, nsx_opt_page,
-				  nsx_opt_manual);
+				  nsx_manual);
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
 		return help(1, argv);
 	if (!strcmp(argv[1], "help"))

@@ -1,4 +1,4 @@
-/* opt.c - the command registry and the option parser.
+/* opt.c - the option parser.
  *
  * Options may stand between operands, so operands are moved to the front of
  * argv while reading; the order among them stays.  What stands behind "--" is
@@ -10,25 +10,6 @@
 #include <string.h>
 #include "base/str.h"
 #include "cli/opt.h"
-
-#define NSX_COMMAND(name) extern const struct nsx_cmd nsx_cmd_##name;
-#include "cli/commands.def"
-#undef NSX_COMMAND
-
-const struct nsx_cmd *const nsx_commands[] = {
-#define NSX_COMMAND(name) &nsx_cmd_##name,
-#include "cli/commands.def"
-#undef NSX_COMMAND
-};
-const unsigned nsx_ncommands = ARRAY_LEN(nsx_commands);
-
-const struct nsx_cmd *nsx_cmd_find(const char *name)
-{
-	for (unsigned i = 0; i < nsx_ncommands; i++)
-		if (!strcmp(nsx_commands[i]->name, name))
-			return nsx_commands[i];
-	return NULL;
-}
 
 /* Reading state; `at` is the argument under the eye. */
 struct reader {
@@ -73,17 +54,6 @@ bool nsx_is_nearer(const char *s, size_t n, const char *name, size_t *best)
 		return false;
 	*best = d;
 	return true;
-}
-
-const struct nsx_cmd *nsx_cmd_nearest(const char *name)
-{
-	const struct nsx_cmd *nearest = NULL;
-	size_t best = SIZE_MAX;
-
-	for (unsigned i = 0; i < nsx_ncommands; i++)
-		if (nsx_is_nearer(name, strlen(name), nsx_commands[i]->name, &best))
-			nearest = nsx_commands[i];
-	return nearest;
 }
 
 static int fail_unknown(const struct nsx_cmd *cmd, const char *s, size_t n,

@@ -85,6 +85,8 @@ extern const unsigned nsx_ncommands;
 const struct nsx_cmd *nsx_cmd_find(const char *name);
 /* The command whose name is most like this one; NULL: none is. */
 const struct nsx_cmd *nsx_cmd_nearest(const char *name);
+void nsx_overview(FILE *out);
+void nsx_manual(FILE *out); /* roff, man(7) */
 
 /* Whether a name is more like the n letters of s than the best until now, which begins
  * as SIZE_MAX; farther than half of the letters is no help.
@@ -108,12 +110,10 @@ bool nsx_opt_wants_help(const struct nsx_cmd *cmd, int argc, char **argv);
 
 /* The words that its operand may be, a line each. */
 void nsx_opt_operands(const struct nsx_cmd *cmd, FILE *out);
-/* Help of one command; the overview of all; the manual page of the program, and
- * that of one command (roff, man(7)).
- */
+/* The help and the manual page (roff) of one command; the overview and the manual of several. */
 void nsx_opt_help(const struct nsx_cmd *cmd, FILE *out);
 void nsx_opt_page(const struct nsx_cmd *cmd, FILE *out);
-void nsx_opt_overview(FILE *out);
-void nsx_opt_manual(FILE *out);
+void nsx_opt_overview(const struct nsx_cmd *const *commands, unsigned n, FILE *out);
+void nsx_opt_manual(const struct nsx_cmd *const *commands, unsigned n, FILE *out);
 
 #endif

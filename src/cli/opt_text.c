@@ -37,12 +37,12 @@ static const struct {
 };
 
 static const char about[] =
-	"Reads the SQLite file that nsys export makes of a capture and says "
-	"where the time went: what the GPUs did, what they waited for, and "
-	"what to do about it. The file is opened read-only, and "
-	"explaining it creates nothing beside it.";
+	"Reads a report of NVIDIA Nsight Systems (.nsys-rep) or its SQLite "
+	"export and says where the time went: what the GPUs did, what they "
+	"waited for, and what to do about it. The file is opened read-only, "
+	"and nothing is created beside it.";
 
-static const char synopsis[] = "[explain] TRACE.sqlite [OPTIONS]";
+static const char synopsis[] = "[explain] TRACE [OPTIONS]";
 
 /* Plain text -------------------------------------------------------------*/
 
@@ -182,7 +182,7 @@ void nsx_opt_help(const struct nsx_cmd *cmd, FILE *out)
 	}
 }
 
-void nsx_opt_overview(FILE *out)
+void nsx_opt_overview(const struct nsx_cmd *const *commands, unsigned n, FILE *out)
 {
 	fprintf(out,
 		"usage: nsys-explain %s\n"
@@ -192,9 +192,9 @@ void nsx_opt_overview(FILE *out)
 		synopsis);
 	flow(out, about, strlen(about), 0, 0);
 	fputs("\ncommands:\n", out);
-	for (unsigned i = 0; i < nsx_ncommands; i++)
-		fprintf(out, "  %-12s %s\n", nsx_commands[i]->name,
-			nsx_commands[i]->summary);
+	for (unsigned i = 0; i < n; i++)
+		fprintf(out, "  %-12s %s\n", commands[i]->name,
+			commands[i]->summary);
 	fputs("\nexit codes:\n", out);
 	for (unsigned i = 0; i < ARRAY_LEN(exit_codes); i++)
 		fprintf(out, "  %d  %s\n", exit_codes[i].code,
@@ -378,7 +378,7 @@ void nsx_opt_page(const struct nsx_cmd *cmd, FILE *out)
 	fputs(".SH SEE ALSO\n.BR nsys\\-explain (1)\n", out);
 }
 
-void nsx_opt_manual(FILE *out)
+void nsx_opt_manual(const struct nsx_cmd *const *commands, unsigned n, FILE *out)
 {
 	fputs(".TH NSYS\\-EXPLAIN 1 ", out);
 	roff_date(out);
@@ -395,19 +395,19 @@ void nsx_opt_manual(FILE *out)
 	      ".SH DESCRIPTION\n",
 	      out);
 	roff_flow(out, about, strlen(about));
-	for (unsigned i = 0; i < nsx_ncommands; i++) {
-		fprintf(out, ".TP\n\\fB%s\\fR\n", nsx_commands[i]->name);
-		roff_flow(out, nsx_commands[i]->summary,
-			  strlen(nsx_commands[i]->summary));
+	for (unsigned i = 0; i < n; i++) {
+		fprintf(out, ".TP\n\\fB%s\\fR\n", commands[i]->name);
+		roff_flow(out, commands[i]->summary,
+			  strlen(commands[i]->summary));
 	}
 	fputs(".SH COMMANDS\n", out);
-	for (unsigned i = 0; i < nsx_ncommands; i++) {
-		fprintf(out, ".SS %s\n", nsx_commands[i]->name);
-		roff_synopsis(out, nsx_commands[i]);
-		roff_doc(out, nsx_commands[i], true);
-		roff_options(out, nsx_commands[i]);
-		roff_operands(out, nsx_commands[i]);
-		roff_examples(out, nsx_commands[i], true);
+	for (unsigned i = 0; i < n; i++) {
+		fprintf(out, ".SS %s\n", commands[i]->name);
+		roff_synopsis(out, commands[i]);
+		roff_doc(out, commands[i], true);
+		roff_options(out, commands[i]);
+		roff_operands(out, commands[i]);
+		roff_examples(out, commands[i], true);
 	}
 	roff_exit_codes(out);
 	fputs(".SH ENVIRONMENT\n", out);

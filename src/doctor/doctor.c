@@ -1,21 +1,7 @@
-/* doctor.c - the list of checks, and what they share. */
+/* doctor.c - what checks share: lines, and files of the machine. */
 #include <stdarg.h>
 #include <stdio.h>
 #include "doctor/doctor.h"
-
-nsx_check_fn *const nsx_doctor_checks[] = {
-	nsx_check_place,
-	nsx_check_nsys,
-	nsx_check_gpus,
-	nsx_check_age,
-	nsx_check_status,
-	nsx_check_perf,
-	nsx_check_counters,
-	nsx_check_clients,
-	nsx_check_injection,
-	nsx_check_disk,
-	NULL,
-};
 
 void nsx_doctor_add(struct nsx_doctor *d, const char *id,
 		    enum nsx_doctor_verdict verdict, const char *mend,

@@ -46,14 +46,15 @@ struct nsx_run {
 #define NSX_LAYOUTS(a) .layouts = a, .nlayouts = ARRAY_LEN(a)
 /* Defines an analysis, computed by run() of its file, or a summary, by summarise(). */
 #define NSX_DEFINE_PASS(name, ...)                                            \
-	extern const struct nsx_pass nsx_pass_##name;                         \
 	const struct nsx_pass nsx_pass_##name = {.id = #name, .run = run,     \
 						 __VA_ARGS__}
 #define NSX_DEFINE_SUMMARY(name, ...)                                         \
-	extern const struct nsx_pass nsx_pass_##name;                         \
 	const struct nsx_pass nsx_pass_##name = {                             \
 		.id = #name, .summarise = summarise, __VA_ARGS__}
 
+#define NSX_PASS(id) extern const struct nsx_pass nsx_pass_##id;
+#include "passes/registry.def"
+#undef NSX_PASS
 extern const struct nsx_pass *const nsx_passes[];
 extern const unsigned nsx_npasses;
 const struct nsx_pass *nsx_pass_find(const char *id); /* NULL: none */

@@ -8,10 +8,6 @@
 #include "facts/replay/replay.h"
 #include "passes/pass.h"
 
-#define NSX_PASS(id) extern const struct nsx_pass nsx_pass_##id;
-#include "passes/registry.def"
-#undef NSX_PASS
-
 const struct nsx_pass *const nsx_passes[] = {
 #define NSX_PASS(id) &nsx_pass_##id,
 #include "passes/registry.def"
@@ -67,84 +63,6 @@ static bool is_wanted(const struct nsx_opts *o, const struct nsx_pass *pass)
 {
 	return o->purpose != NSX_FOR_FINDINGS || pass->measures ||
 	       chosen(o, pass->id);
-}
-
-/* The first table name that fields.def has for a view. */
-static const char *table_of(enum nsx_view v, struct nsx_arena *a)
-{
-	const char *tables = nsx_view_defs[v].tables;
-
-	return nsx_arena_strndup(a, tables, strcspn(tables, "|"));
-}
-
-const char *nsx_pass_missing(const struct nsx_pass *pass,
-			     const struct nsx_schema *s, struct nsx_arena *a)
-{
-	const char *text = NULL, *lack;
-
-	for (unsigned i = 0; i < NSX_MAX_NEEDS && pass->needs[i]; i++) {
-		int need = pass->needs[i];
-		enum nsx_field f = (enum nsx_field)(-need - 1);
-		enum nsx_view v = need < 0 ? nsx_field_defs[f].view :
-					     (enum nsx_view)(need - 1);
-
-		/* If the table is missing its columns are not named. */
-		if (need < 0 ? nsx_has(s, f) || !nsx_has_view(s, v) :
-			       nsx_has_view(s, v))
-			continue;
-		lack = need < 0 ? nsx_field_exporter_name(f, a) :
-			nsx_arena_printf(a, "rows of %s", table_of(v, a));
-		text = text ? nsx_arena_printf(a, "%s, %s", text, lack) : lack;
-	}
-	return text;
-}
-
-const char *nsx_pass_lacks(const struct nsx_pass *pass,
-			   const struct nsx_schema *s, struct nsx_arena *a)
-{
-	const char *missing = pass->by_phase ? "--phase-map FILE" :
-					       nsx_pass_missing(pass, s, a);
-	bool any = !pass->any_of[0];
-
-	if (missing)
-		return missing;
-	for (unsigned i = 0; i < NSX_MAX_NEEDS && pass->any_of[i]; i++) {
-		enum nsx_view v = (enum nsx_view)(pass->any_of[i] - 1);
-
-		any |= nsx_has_view(s, v);
-		missing = missing ? nsx_arena_printf(a, "%s or %s", missing,
-						     table_of(v, a)) :
-			nsx_arena_printf(a, "rows of %s", table_of(v, a));
-	}
-	if (any)
-		return pass->lacks ? pass->lacks(s, a) : NULL;
-	return missing;
-}
-
-const struct nsx_layout *nsx_pass_layout(const struct nsx_pass *pass,
-					 unsigned i)
-{
-	const struct nsx_layout *const *more = pass->more;
-
-	if (i < pass->nlayouts)
-		return &pass->layouts[i];
-	for (i -= pass->nlayouts; i && more && *more; i--)
-		more++;
-	return more ? *more : NULL;
-}
-
-const struct nsx_query *nsx_pass_query(const struct nsx_pass *pass, unsigned i)
-{
-	size_t n = strlen(pass->id);
-
-	for (unsigned k = 0; k < nsx_nqueries; k++) {
-		const char *name = nsx_queries[k].name;
-
-		if (!strncmp(name, pass->id, n) &&
-		    (!name[n] || !strncmp(name + n, "__", 2)) && !i--)
-			return &nsx_queries[k];
-	}
-	return NULL;
 }
 
 static struct nsx_run begin_pass(const struct run *run,

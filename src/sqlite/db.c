@@ -743,26 +743,45 @@ static int insert_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v
 			    sqlite3_bind_parameter_count(insert->handle), err);
 }
 
-/* Copies the readable rows of a damaged table. */
-static int copy_rows(struct nsx_db *db, const struct nsx_table_info *t,
-		     struct nsx_err *err)
+/* Hands all rows of a table to insert_row. */
+static int read_source(const struct nsx_source *source, size_t table,
+		       struct nsx_stmt *insert, struct nsx_err *err)
+{
+	unsigned n = source->tables[table].ncolumns;
+	size_t nblocks = source->blocks(source->ctx, table);
+	struct nsx_source_reader *r;
+	int columns[NSX_MAX_COLUMNS];
+	int64_t rid = 1;
+	int rc;
+
+	for (unsigned i = 0; i < n; i++)
+		columns[i] = (int)i;
+	rc = source->reader(source->ctx, table, columns, n, &r, err);
+	if (rc)
+		return rc;
+	for (size_t b = 0; !rc && b < nblocks; b++) {
+		rc = nsx_stopped(err) ?:
+		     source->read(r, b, rid, insert_row, insert, err);
+		rid += (int64_t)source->rows(source->ctx, table, b);
+	}
+	source->done(r);
+	return rc;
+}
+
+/* Copies the readable rows of a table, which may be damaged. */
+static int copy_rows(struct nsx_db *db, size_t table, struct nsx_err *err)
 {
 	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *insert = NULL;
-	const char *columns[NSX_MAX_COLUMNS];
-	struct nsx_scan *scan = NULL;
+	const struct nsx_table_info *t = &db->source->tables[table];
 	struct nsx_buf marks = {0};
 	int rc;
 
-	for (unsigned i = 0; i < t->ncolumns; i++) {
-		columns[i] = t->columns[i].name;
+	for (unsigned i = 0; i < t->ncolumns; i++)
 		nsx_buf_adds(&marks, i ? ",?" : " VALUES (?");
-	}
 	nsx_buf_adds(&marks, ")");
 	rc = nsx_db_prepare_on(db, "INSERT INTO main.", t->name, marks.p, &insert,
 			       err) ?:
-	     nsx_scan_open(db, t, columns, t->ncolumns, 1, &scan, err) ?:
-	     nsx_scan_run(scan, 0, NULL, insert_row, insert, err);
-	nsx_scan_close(scan);
+	     read_source(db->source, table, insert, err);
 	nsx_buf_done(&marks);
 	return rc == NSX_E_DATA ? 0 : rc;
 }
@@ -781,7 +800,7 @@ static int fill_wanted(struct nsx_db *db, struct nsx_err *err)
 		rc = nsx_db_number(db, "PRAGMA query_only", 0, &query_only, err) ?:
 		     nsx_db_exec(db, "PRAGMA query_only=0;SAVEPOINT filling",
 				 err) ?:
-		     copy_rows(db, &db->source->tables[i], err) ?:
+		     copy_rows(db, i, err) ?:
 		     nsx_db_exec(db, query_only ?
 				 "RELEASE filling;PRAGMA query_only=1" :
 				 "RELEASE filling", err);

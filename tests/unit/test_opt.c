@@ -237,7 +237,7 @@ static void roff_name(char *to, const char *name)
 
 TEST(help_and_manual_tell_every_option)
 {
-	char *manual = text_of(nsx_opt_manual), name[128];
+	char *manual = text_of(nsx_manual), name[128];
 
 	for (unsigned i = 0; i < nsx_ncommands; i++) {
 		const struct nsx_cmd *cmd = nsx_commands[i];
@@ -261,7 +261,7 @@ TEST(help_and_manual_tell_every_option)
 
 TEST(overview_lists_the_commands)
 {
-	char *text = text_of(nsx_opt_overview);
+	char *text = text_of(nsx_overview);
 
 	for (unsigned i = 0; i < nsx_ncommands; i++) {
 		assert_ptr_equal(nsx_cmd_find(nsx_commands[i]->name),

@@ -304,7 +304,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	       struct nsx_err *err)
 {
 	const char *missing = nsx_pass_missing(
-		nsx_pass_find("nvtx_kernel_time"), run->trace->schema,
+		&nsx_pass_nvtx_kernel_time, run->trace->schema,
 		out->arena);
 	struct work w = {.t = run->trace,
 			 .p = run->facts->coverage,

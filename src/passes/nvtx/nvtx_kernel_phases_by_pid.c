@@ -43,7 +43,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	int64_t *ns;
 
 	if (!run->opts->nvtx_kernel_map ||
-	    nsx_pass_missing(nsx_pass_find("nvtx_kernel_time"),
+	    nsx_pass_missing(&nsx_pass_nvtx_kernel_time,
 			     run->trace->schema, run->scratch)) {
 		out->status = NSX_S_NULL;
 		return 0;

@@ -189,7 +189,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	    find_ranges(&w, run->scratch, err))
 		return err->rc;
 	if (!w.nranges || !run->opts->nvtx_kernel_map ||
-	    nsx_pass_missing(nsx_pass_find("nvtx_kernel_time"), w.t->schema,
+	    nsx_pass_missing(&nsx_pass_nvtx_kernel_time, w.t->schema,
 			     run->scratch)) {
 		out->status = NSX_S_NULL;
 		return 0;

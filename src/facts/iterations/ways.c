@@ -1,0 +1,187 @@
+/* ways.c - what the finders of iterations share: the score of a way, and a process's work. */
+#include <stdlib.h>
+#include "facts/iterations/iterations.h"
+#include "base/stat.h"
+
+static const char candidates[] = "iteration candidates";
+
+/* Shared by the finders ------------------------------------------------------*/
+
+/* CV without the longest quarter: slow iterations, or a pause that recurs after
+ * every fifth, do not make a cadence irregular.
+ */
+static double trimmed_cv(int64_t *d, size_t n)
+{
+	size_t kept = n - NSX_MAX(n / 4, n > 2), used = 0;
+	double limit = nsx_quantile(d, n, n > 1 ? (double)(kept - 1) /
+							  (double)(n - 1) : 0);
+	double mean = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if ((double)d[i] <= limit) {
+			d[used] = d[i];
+			mean += (double)d[used++];
+		}
+	mean /= (double)used;
+	return nsx_stddev(d, used) / mean;
+}
+
+/* From start to next start of marks [from, to]; returns the longest. */
+static int64_t list_lengths(const struct nsx_way *w, size_t from, size_t to,
+			    int64_t *d)
+{
+	int64_t longest = 0;
+
+	for (size_t i = from; i < to; i++) {
+		d[i - from] = w->marks[i + 1].start_ns - w->marks[i].start_ns;
+		longest = NSX_MAX(longest, d[i - from]);
+	}
+	return longest;
+}
+
+/* Compiling and loading make the first iterations long, not the loop uneven:
+ * how many of the n begin it and are longer than any that are like the median,
+ * a third of all at most.
+ */
+static size_t count_warm_up(const int64_t *d, size_t n, double median)
+{
+	size_t i = 0;
+
+	while (i < n / 3 && (double)d[i] > 1.25 * median)
+		i++;
+	return i;
+}
+
+int nsx_measure_way(struct nsx_way *w, struct nsx_err *err)
+{
+	size_t n = w->n - 1, first;
+	int64_t *d = nsx_try_alloc(n, sizeof(*d), "iteration lengths", err);
+	int64_t longest;
+	double median, rest;
+
+	if (!d)
+		return err->rc;
+	list_lengths(w, 0, n, d);
+	median = nsx_quantile(d, n, 0.5);
+	list_lengths(w, 0, n, d); /* a quantile reorders them */
+	first = count_warm_up(d, n, median);
+	longest = list_lengths(w, first, n, d);
+	n -= first;
+	rest = (double)(w->marks[w->n - 1].start_ns -
+			w->marks[first].start_ns - longest);
+	median = nsx_quantile(d, n, 0.5);
+	w->cv = trimmed_cv(d, n);
+	w->regularity = NSX_MIN(1, (double)w->n / 8) / (1 + w->cv);
+	if (rest > 0)
+		w->regularity *= NSX_MIN(1, (double)(n - 1) * median / rest);
+	free(d);
+	return 0;
+}
+
+int nsx_keep_way(struct nsx_finder *fd, struct nsx_way *w, double trust,
+		 double max_cv, struct nsx_err *err)
+{
+	w->score = w->coverage * w->regularity * trust;
+	return !(w->cv <= max_cv) ? 0 :
+	       nsx_push(fd->v, fd->n, fd->cap, candidates, err, *w);
+}
+
+double nsx_gpu_share(const struct nsx_finder *fd, uint32_t process,
+		     int64_t start_ns, int64_t end_ns)
+{
+	const struct nsx_ops *o = &fd->t->ops;
+	int64_t inside = 0;
+
+	for (size_t k = fd->ops_at[process]; k < fd->ops_at[process + 1]; k++) {
+		int64_t a = NSX_MAX(nsx_op_start(o, fd->ops[k]), start_ns);
+		int64_t b = NSX_MIN(nsx_op_end(o, fd->ops[k]), end_ns);
+
+		if (a < b)
+			nsx_add_to(&inside,
+				   NSX_MIN(b - a, nsx_work_ns(fd, fd->ops[k])));
+	}
+	return fd->gpu_ns[process] ?
+		       (double)inside / (double)fd->gpu_ns[process] : 0;
+}
+
+/* Work by process ------------------------------------------------------------*/
+
+static uint32_t process_of(const struct nsx_trace *t, size_t op)
+{
+	return NSX_MIN(nsx_op_process(t, op), t->nprocesses);
+}
+
+int64_t nsx_work_ns(const struct nsx_finder *fd, uint32_t op)
+{
+	int64_t ns = nsx_op_ns(&fd->t->ops, op);
+
+	return fd->t->ops.cls[op] == NSX_C_COMM ?
+		       NSX_MIN(ns, fd->comm_ns[process_of(fd->t, op)]) : ns;
+}
+
+/* Fills comm_ns, then gpu_ns, which counts with it. */
+static int sum_work(struct nsx_finder *fd, struct nsx_err *err)
+{
+	const struct nsx_trace *t = fd->t;
+	int64_t *d = nsx_try_alloc(t->ops.n, sizeof(*d),
+				   "communication kernels", err);
+
+	if (!d)
+		return err->rc;
+	for (uint32_t p = 0; p <= t->nprocesses; p++) {
+		size_t n = 0;
+
+		for (size_t k = fd->ops_at[p]; k < fd->ops_at[p + 1]; k++)
+			if (t->ops.cls[fd->ops[k]] == NSX_C_COMM)
+				d[n++] = nsx_op_ns(&t->ops, fd->ops[k]);
+		if (n)
+			fd->comm_ns[p] = nsx_to_i64(nsx_quantile(d, n, 0.5));
+		for (size_t k = fd->ops_at[p]; k < fd->ops_at[p + 1]; k++)
+			nsx_add_to(&fd->gpu_ns[p], nsx_work_ns(fd, fd->ops[k]));
+	}
+	free(d);
+	return 0;
+}
+
+static int group_ops(struct nsx_finder *fd, struct nsx_err *err)
+{
+	const struct nsx_trace *t = fd->t;
+	size_t n = (size_t)t->nprocesses + 1;
+
+	if (nsx_new_arrays(fd->a, t->ops.n, "GPU work", err, fd->ops) ||
+	    nsx_new_arrays(fd->a, n + 2, "processes", err, fd->ops_at,
+			   fd->gpu_ns, fd->comm_ns))
+		return err->rc;
+	NSX_DEAL(fd->ops_at, fd->ops, n, t->ops.n, i,
+		 t->ops.flags[i] & NSX_OP_PEER ? NSX_NONE : process_of(t, i));
+	return sum_work(fd, err);
+}
+
+static int find_main_streams(struct nsx_finder *fd, struct nsx_err *err)
+{
+	const struct nsx_trace *t = fd->t;
+	int64_t *ns;
+
+	if (nsx_new_arrays(fd->a, t->nstreams, "streams", err, ns) ||
+	    nsx_new_arrays(fd->a, (size_t)t->nprocesses + 1, "processes", err,
+			   fd->main_stream))
+		return err->rc;
+	for (size_t i = 0; i < t->ops.n; i++)
+		if (t->ops.cls[i] == NSX_C_COMPUTE)
+			nsx_add_to(&ns[nsx_op_stream(&t->ops, i)],
+				   nsx_op_ns(&t->ops, i));
+	memset(fd->main_stream, 0xff, ((size_t)t->nprocesses + 1) * 4);
+	for (uint32_t s = 0; s < t->nstreams; s++) {
+		uint32_t *best = &fd->main_stream[NSX_MIN(t->stream[s].process,
+							  t->nprocesses)];
+
+		if (ns[s] && (*best == NSX_NONE || ns[s] > ns[*best]))
+			*best = s;
+	}
+	return 0;
+}
+
+int nsx_group_work(struct nsx_finder *fd, struct nsx_err *err)
+{
+	return group_ops(fd, err) || find_main_streams(fd, err) ? err->rc : 0;
+}
