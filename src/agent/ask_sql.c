@@ -300,17 +300,23 @@ static struct nsx_cell take_cell(struct nsx_answer *a, const char **p)
 	}
 }
 
-/* A column without a key of its own gets its number behind it. */
-static const char *key_of(const char *name, const struct nsx_col *cols, unsigned i,
-			  struct nsx_arena *arena)
+/* A column without a name of its own gets its number behind it. */
+static const char *title_of(const char *name, const struct nsx_col *cols, unsigned i,
+			    struct nsx_arena *arena)
+{
+	for (unsigned k = 0; k < i; k++)
+		if (!strcmp(cols[k].title, name))
+			return nsx_arena_printf(arena, "%s_%u", name, i + 1);
+	return nsx_arena_strdup(arena, name);
+}
+
+/* In a key a dot begins what is inside. */
+static const char *key_of(const char *title, struct nsx_arena *arena)
 {
 	struct nsx_buf b = {0};
 
-	for (; *name; name++)
-		nsx_buf_printf(&b, strchr(".\\", *name) ? "\\%c" : "%c", *name);
-	for (unsigned k = 0; k < i; k++)
-		if (!strcmp(cols[k].key, b.p))
-			nsx_buf_printf(&b, "_%u", i + 1);
+	for (; *title; title++)
+		nsx_buf_printf(&b, strchr(".\\", *title) ? "\\%c" : "%c", *title);
 	return nsx_buf_keep(&b, arena);
 }
 
@@ -324,11 +330,14 @@ static const struct nsx_layout *take_layout(struct nsx_answer *a, const char **p
 	for (const char *name = *p; *name; name += strlen(name) + 1)
 		n++;
 	cols = nsx_arena_get(arena, n * sizeof(*cols));
-	for (unsigned i = 0; i < n; i++, *p += strlen(*p) + 1)
-		cols[i] = (struct nsx_col){.key = key_of(*p, cols, i, arena),
-					   .type = NSX_T_STR,
+	for (unsigned i = 0; i < n; i++, *p += strlen(*p) + 1) {
+		const char *title = title_of(*p, cols, i, arena);
+
+		cols[i] = (struct nsx_col){.key = key_of(title, arena),
+					   .title = title, .type = NSX_T_STR,
 					   .help = "as selected",
 					   .is_exact = true};
+	}
 	++*p;
 	*l = (struct nsx_layout){.key = "rows", .cols = cols, .ncols = n,
 				 .json_rows = NSX_ALL_ROWS};

@@ -41,10 +41,10 @@ void nsx_roots_done(struct nsx_roots *r)
 	free(r->v);
 }
 
-enum nsx_place nsx_roots_find(const struct nsx_roots *r, const char *path,
+enum nsx_where nsx_roots_find(const struct nsx_roots *r, const char *path,
 			      char ret[PATH_MAX])
 {
-	enum nsx_place place = NSX_PLACE_NONE;
+	enum nsx_where place = NSX_PLACE_NONE;
 	char joined[2 * PATH_MAX];
 
 	for (size_t i = 0; i < r->n && place == NSX_PLACE_NONE; i++) {

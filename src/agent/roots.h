@@ -18,9 +18,9 @@ int nsx_roots_init(struct nsx_roots *r, const char *const *dirs, size_t n,
 		   struct nsx_err *err) NSX_CHECKED;
 void nsx_roots_done(struct nsx_roots *r);
 
-enum nsx_place { NSX_PLACE_INSIDE, NSX_PLACE_OUTSIDE, NSX_PLACE_NONE };
+enum nsx_where { NSX_PLACE_INSIDE, NSX_PLACE_OUTSIDE, NSX_PLACE_NONE };
 /* The real path; one that is relative is looked for under each root in turn. */
-enum nsx_place nsx_roots_find(const struct nsx_roots *r, const char *path,
+enum nsx_where nsx_roots_find(const struct nsx_roots *r, const char *path,
 			      char ret[PATH_MAX]);
 /* Up to `most` traces under the roots, as they can be named. Owner: arena a. */
 const char **nsx_roots_traces(const struct nsx_roots *r, size_t most,

@@ -18,9 +18,13 @@ static size_t nfolders, cap_folders;
 
 int nsx_confine(const char *folder, struct nsx_err *err)
 {
-	struct folder f = {nsx_strdup(folder),
-			   open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC)};
+	struct folder f;
 
+	for (size_t i = 0; i < nfolders; i++)
+		if (!strcmp(folders[i].path, folder))
+			return 0;
+	f = (struct folder){nsx_strdup(folder),
+			    open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC)};
 	nsx_push_or_die(folders, nfolders, cap_folders, f);
 	return f.fd >= 0 ? 0 : nsx_fail(err, NSX_E_IO, "cannot use the folder '%s': %s",
 					folder, strerror(errno));

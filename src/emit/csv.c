@@ -130,7 +130,9 @@ static void put_row(FILE *out, struct line *line,
 
 	nsx_buf_clear(b);
 	for (unsigned c = 0; c < layout->ncols; c++) {
-		if (!nsx_is_scalar(layout->cols[c].type))
+		const struct nsx_col *col = &layout->cols[c];
+
+		if (!nsx_is_scalar(col->type))
 			continue;
 		if (!first)
 			nsx_buf_add(b, ",", 1);
@@ -138,7 +140,7 @@ static void put_row(FILE *out, struct line *line,
 		if (row)
 			put_cell(line, &row[c]);
 		else
-			put_text(b, layout->cols[c].key);
+			put_text(b, col->is_exact ? col->title : col->key);
 	}
 	nsx_buf_add(b, "\r\n", 2);
 	fwrite(b->p, 1, b->n, out);

@@ -90,7 +90,7 @@ void nsx_md_add_title(struct nsx_buf *b, const struct nsx_col *col)
 	enum holds h = holds(col);
 
 	if (h == EXACT) {
-		nsx_buf_adds(b, title);
+		nsx_md_escape(b, title, strlen(title));
 		return;
 	}
 	for (size_t i = 0, n; title[i]; i += n + (title[i + n] == '_')) {

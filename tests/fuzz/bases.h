@@ -1,5 +1,5 @@
-/* bases.h - the fixtures that fuzz_rows edits, each with data for analyses that
- * others have none for.  Stored inputs name them by place: append only.
+/* bases.h - the fixtures that fuzz_rows edits and that are asked, each with data for
+ * analyses that others have none for.  Stored inputs name them by place: append only.
  */
 #ifndef NSX_FUZZ_BASES_H
 #define NSX_FUZZ_BASES_H
@@ -21,6 +21,7 @@ static const char *const bases[] = {
 	"variant_names",     "hostile_types",
 	"p2p_copy",	     "era_v2020",
 	"eventclass67",	     "zero_inverted_open",
+	"secrets",
 };
 
 #endif

@@ -33,6 +33,20 @@ static inline const char *fuzz_path(void)
 	return path;
 }
 
+/* A seed of fuzz_open, made beside the program's folder; "": their folder. */
+enum { FUZZ_SEED_PATH = 4096 };
+static inline void fuzz_seed_path(const char *name, char ret[FUZZ_SEED_PATH])
+{
+	ssize_t n = readlink("/proc/self/exe", ret, FUZZ_SEED_PATH - 128);
+
+	CHECK(n > 0);
+	ret[n] = '\0';
+	sprintf(strrchr(ret, '/'), "/../seeds/fuzz_open/%s", name);
+}
+
+/* Texts of the base "secrets" that no answer may hold begin so. */
+#define FUZZ_SECRET "SECRET_MARKER_"
+
 static inline void fuzz_write(const char *path, const void *p, size_t n)
 {
 	FILE *f = fopen(path, "wb");

@@ -262,21 +262,15 @@ struct base {
 	int64_t n;
 };
 
-/* Beside the program's folder: ../seeds/fuzz_open. */
 static const struct base *base(unsigned i)
 {
 	static struct base v[ARRAY_LEN(bases)];
-	char path[4096];
-	ssize_t n;
+	char path[FUZZ_SEED_PATH];
 	FILE *f;
 
 	if (v[i].p)
 		return &v[i];
-	n = readlink("/proc/self/exe", path, sizeof(path) - 128);
-	CHECK(n > 0);
-	path[n] = '\0';
-	*strrchr(path, '/') = '\0';
-	sprintf(path + strlen(path), "/../seeds/fuzz_open/%s", bases[i]);
+	fuzz_seed_path(bases[i], path);
 	f = fopen(path, "rb");
 	CHECK(f && !fseek(f, 0, SEEK_END));
 	v[i].n = ftell(f);

@@ -11,11 +11,23 @@
 #include <sys/stat.h>
 #include "bases.h"
 #include "fuzz.h"
+#include "agent/ask.h"
 #include "cli/opt.h"
 #include "fleet/digest.h"
 
 enum { MAX_SEED = 64 << 10 };
 static const char *out_dir;
+
+/* Words for libFuzzer, a line each. */
+#define SQL_WORDS "\"SELECT \"\n\" FROM \"\n\" WHERE \"\n\" GROUP BY \"\n\" ORDER BY \"\n"  \
+	"\" UNION ALL \"\n\"WITH RECURSIVE \"\n\" OVER (\"\n\"kernel\"\n\"string\"\n\"memcpy\"\n" \
+	"\"runtime\"\n\"nvtx\"\n\"process\"\n\"_names\"\n\"sqlite_master\"\n\"printf(\"\n"       \
+	"\"replace(\"\n\"zeroblob(\"\n\"group_concat(\"\n\"load_extension(\"\n\"PRAGMA \"\n"      \
+	"\"ATTACH \"\n\"META_DATA_CAPTURE\"\n\"StringIds\"\n\"pragma_table_info(\"\n"
+#define MCP_WORDS "\"\\\"method\\\":\"\n\"\\\"params\\\":{\"\n\"\\\"id\\\":\"\n\"tools/call\"\n"  \
+	"\"tools/list\"\n\"resources/read\"\n\"\\\"uri\\\":\\\"nsys://\"\n\"prompts/list\"\n"       \
+	"\"server/discover\"\n\"\\\"question\\\":\"\n\"\\\"argument\\\":\"\n\"\\\"cursor\\\":\"\n" \
+	"\"\\\"budget\\\":\"\n\"expect_trace_id\"\n\"progressToken\"\n\"notifications/cancelled\"\n"
 
 static FILE *create(const char *target, const char *name)
 {
@@ -213,6 +225,76 @@ static void texts(const char *target, const char *const *v, size_t n)
 	}
 }
 
+/* A question about the first base each, with an argument that names something. */
+static void questions(void)
+{
+	static const char *const arguments[NSX_NQUESTIONS] = {
+		[NSX_Q_finding] = "1", [NSX_Q_at] = "0.001",
+		[NSX_Q_window] = "0..0.001", [NSX_Q_gaps] = "1000ns..90000ns",
+		[NSX_Q_why] = "0.0005", [NSX_Q_range] = "step",
+		[NSX_Q_kernel] = "^(compute|b){1,3}[[:alpha:]]*", [NSX_Q_stream] = "7",
+		[NSX_Q_thread] = "111", [NSX_Q_iteration] = "1",
+		[NSX_Q_steps] = "decode", [NSX_Q_section] = "partition",
+		[NSX_Q_what_if] = "kernel:/ncclBroad|x/:2x",
+		[NSX_Q_sql] = "SELECT 1",
+	};
+	FILE *f;
+
+	for (unsigned i = 0; i < NSX_NQUESTIONS; i++) {
+		f = create("fuzz_ask", nsx_questions[i].name);
+		fprintf(f, "%c%c%s", 0, i, arguments[i] ? arguments[i] : "");
+		CHECK(!fclose(f));
+	}
+}
+
+static void selects(void)
+{
+	static const char *const v[] = {
+		"\1SELECT s.value, count(*), sum(k.end_ns - k.start_ns) FROM kernel k JOIN "
+		"string s ON s.id = k.name GROUP BY 1 ORDER BY 3 DESC LIMIT 5",
+		"\2WITH w(a) AS (VALUES (1), (2.5), ('x'), (NULL), (x'00ff')) SELECT * "
+		"FROM w a, w b WHERE a.a IS NOT b.a",
+		"\x20SELECT id, value FROM string UNION ALL SELECT rid, pid FROM process",
+		"\3SELECT replace(upper(name), '0', substr(value, 2)) AS \"a.b\" FROM nvtx, string",
+		"\x20SELECT name, sql FROM sqlite_master; PRAGMA page_size",
+	};
+
+	texts("fuzz_sql", v, ARRAY_LEN(v));
+	seed("fuzz_sql", ".dict", SQL_WORDS, sizeof(SQL_WORDS) - 1);
+}
+
+/* What clients say, a session of each revision of the protocol. */
+static void sessions(void)
+{
+#define CALL(id, tool, arguments)                                             \
+	"{\"jsonrpc\":\"2.0\",\"id\":" #id ",\"method\":\"tools/call\",\"params\":{"  \
+	"\"name\":\"nsys_" tool "\",\"arguments\":{" arguments "}}}\n"
+#define START(version)                                                        \
+	"{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{"     \
+	"\"protocolVersion\":\"" version "\",\"capabilities\":{}}}\n"
+	static const char *const v[] = {
+		START("2024-11-05") CALL(1, "explain", "\"trace\":\"synthetic\"")
+		CALL(2, "ask", "\"trace\":\"synthetic\",\"question\":\"at\","
+		     "\"argument\":\"0.001\",\"budget\":500"),
+		START("2025-03-26") "[" "{\"jsonrpc\":\"2.0\",\"id\":\"a\","
+		"\"method\":\"ping\"},{\"jsonrpc\":\"2.0\",\"method\":"
+		"\"notifications/cancelled\",\"params\":{\"requestId\":\"a\"}}]\n",
+		START("2025-06-18") CALL(1, "sql", "\"trace\":\"secrets\",\"sql\":"
+		"\"SELECT * FROM kernel\",\"detail\":\"full\"")
+		CALL(2, "capture", "\"topic\":\"counters\""),
+		START("2025-11-25") CALL(1, "diff", "\"before\":[\"synthetic\"],"
+		"\"after\":[\"copy_bound\"],\"unit\":\"launch\"")
+		CALL(2, "fleet", "\"traces\":[\"two_rank_straggler\"]"),
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/list\",\"params\":"
+		"{\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+		"\"io.modelcontextprotocol/clientCapabilities\":{}}}}\n",
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"prompts/get\"}\n[]\n{\"a\":",
+	};
+
+	texts("fuzz_mcp", v, ARRAY_LEN(v));
+	seed("fuzz_mcp", ".dict", MCP_WORDS, sizeof(MCP_WORDS) - 1);
+}
+
 int main(int argc, char **argv)
 {
 	static const char *const maps[] = {
@@ -246,5 +328,8 @@ int main(int argc, char **argv)
 	seed("fuzz_phase_map", ".dict", "\"re:\"\n\"[[:alpha:]]\"\n\"\\\\u\"\n"
 	     "\"{2,3}\"\n\"\\\\\\\\d\"\n\"null\"\n\"true\"\n\"\\\"\"\n", 56);
 	texts("fuzz_emit", cells, ARRAY_LEN(cells));
+	questions();
+	selects();
+	sessions();
 	return 0;
 }

@@ -9,6 +9,7 @@ for t in "$b"/replay/fuzz_*; do
 	input=$b/$name.input log=$b/$name.log
 	case $name in # whole runs are slow
 	fuzz_open | fuzz_rows) n=${CHANGES:-200} ;;
+	fuzz_ask | fuzz_mcp | fuzz_sql) n=${CHANGES:-1000} ;;
 	*) n=${CHANGES:-5000} ;;
 	esac
 	if "$t" "$n" "$input" "$b/seeds/$name" "$tests/fuzz/corpus/$name" >"$log" 2>&1
