@@ -226,22 +226,20 @@ static int match_kernels(struct nsx_answer *a, const nsx_str *names,
 			 uint8_t *wanted, size_t *ret_n, struct nsx_err *err)
 {
 	const struct nsx_kernel_names *k = &a->r->facts->kernels;
-	regex_t re;
+	struct nsx_regex *re;
 	int rc = 0;
 
-	if (nsx_regex_compile(&re, a->argument, REG_NOSUB, err))
+	if (nsx_regex_new(a->argument, &re, err))
 		return nsx_wrap(err, "cannot read the expression '%s'",
 				a->argument);
 	for (size_t i = 0; i < k->n && !(rc = nsx_stopped(err)); i++) {
 		nsx_str name = names[i];
 
-		wanted[name] = !regexec(&re, nsx_text(a->r->trace, name), 0,
-					NULL, 0) ||
-			       !regexec(&re, nsx_kernel_label(k, name), 0,
-					NULL, 0);
+		wanted[name] = nsx_regex_matches(re, nsx_text(a->r->trace, name)) ||
+			       nsx_regex_matches(re, nsx_kernel_label(k, name));
 		*ret_n += wanted[name];
 	}
-	regfree(&re);
+	nsx_regex_free(re);
 	return rc;
 }
 

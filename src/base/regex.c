@@ -1,4 +1,5 @@
-/* regex.c - compiles users' regular expressions. */
+/* regex.c - compiling users' regular expressions. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/regex.h"
@@ -90,17 +91,6 @@ static bool is_too_large(const char *p)
 	return size[depth] > MAX_LENGTH || written > MAX_WRITTEN;
 }
 
-/* Prepends ".*". An unanchored pattern is tried from each character with states of its own;
- * a pattern with any beginning is read once, with as many states as it has characters.
- */
-static int compile_anywhere(regex_t *ret, const char *pattern, int flags)
-{
-	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
-
-	nsx_buf_printf(&b, "^.*(%s)", pattern);
-	return regcomp(ret, b.p, flags | REG_EXTENDED);
-}
-
 int nsx_regex_compile(regex_t *ret, const char *pattern, int flags,
 		      struct nsx_err *err)
 {
@@ -115,13 +105,77 @@ int nsx_regex_compile(regex_t *ret, const char *pattern, int flags,
 	if (is_too_large(pattern))
 		return nsx_fail(err, NSX_E_USAGE, "it repeats too much");
 	code = regcomp(ret, pattern, flags | REG_EXTENDED);
-	if (!code && flags & REG_NOSUB) {
-		regfree(ret);
-		code = compile_anywhere(ret, pattern, flags);
-	}
 	if (!code)
 		return 0;
 	regerror(code, ret, why, sizeof(why));
 	return nsx_fail(err, code == REG_ESPACE ? NSX_E_NOMEM : NSX_E_USAGE,
 			"%s", why);
+}
+
+/* Many texts -------------------------------------------------------------------------*/
+
+/* The C library keeps what it learns of a pattern, up to 5 kB for a character of text, as
+ * long as that is compiled.  After so many characters it is compiled again.
+ */
+enum { MAX_LEARNT = 1 << 14 };
+
+struct nsx_regex {
+	pthread_mutex_t lock;
+	regex_t re;
+	size_t learnt; /* characters                                         */
+	char *pattern;
+};
+
+int nsx_regex_new(const char *pattern, struct nsx_regex **ret, struct nsx_err *err)
+{
+	struct nsx_buf b = {0};
+	struct nsx_regex *r;
+	regex_t re;
+
+	/* By itself first: "a)|(b" is no pattern. */
+	if (nsx_regex_compile(&re, pattern, 0, err))
+		return err->rc;
+	regfree(&re);
+	/* Found anywhere, a pattern is begun again at each character, with states of
+	 * its own; with any beginning it is read once, in as many states as there are
+	 * characters.
+	 */
+	nsx_buf_printf(&b, "^.*(%s)", pattern);
+	r = nsx_alloc(1, sizeof(*r));
+	r->pattern = b.p;
+	if (regcomp(&r->re, r->pattern, REG_EXTENDED | REG_NOSUB)) {
+		free(r->pattern);
+		free(r);
+		return nsx_fail(err, NSX_E_NOMEM, "no memory for the pattern");
+	}
+	(void)pthread_mutex_init(&r->lock, NULL);
+	*ret = r;
+	return 0;
+}
+
+bool nsx_regex_matches(struct nsx_regex *r, const char *text)
+{
+	bool matches;
+	regex_t re;
+
+	pthread_mutex_lock(&r->lock);
+	if (r->learnt > MAX_LEARNT && !regcomp(&re, r->pattern, REG_EXTENDED | REG_NOSUB)) {
+		regfree(&r->re);
+		r->re = re;
+		r->learnt = 0;
+	}
+	r->learnt += strlen(text);
+	matches = !regexec(&r->re, text, 0, NULL, 0);
+	pthread_mutex_unlock(&r->lock);
+	return matches;
+}
+
+void nsx_regex_free(struct nsx_regex *r)
+{
+	if (!r)
+		return;
+	regfree(&r->re);
+	(void)pthread_mutex_destroy(&r->lock);
+	free(r->pattern);
+	free(r);
 }

@@ -5,12 +5,22 @@
 #include <regex.h>
 #include "base/err.h"
 
-/* Compiles a POSIX extended regular expression; flags: REG_NOSUB, REG_ICASE. Refuses "\d",
- * which POSIX reads as the letter d, back-references, and repeats that exhaust memory and
- * time. Owner of *ret: the caller, regfree(). Errors: NSX_E_USAGE with the reason, which
- * the caller prefixes with the pattern's origin; NSX_E_NOMEM.
+/* Compiles a POSIX extended regular expression; flags: REG_ICASE. Refuses "\d", which POSIX
+ * reads as the letter d, back-references, and repeats that exhaust memory and time. Owner of
+ * *ret: the caller, regfree(). Errors: NSX_E_USAGE with the reason, which the caller prefixes
+ * with the pattern's origin; NSX_E_NOMEM.
  */
 int nsx_regex_compile(regex_t *ret, const char *pattern, int flags,
 		      struct nsx_err *err);
+
+/* A pattern that is matched against many texts, in bounded memory.
+ * Owner of *ret: the caller, nsx_regex_free. Errors: as above.
+ */
+struct nsx_regex;
+int nsx_regex_new(const char *pattern, struct nsx_regex **ret,
+		  struct nsx_err *err) NSX_CHECKED;
+/* Whether the pattern matches anywhere in the text. Several threads may ask at once. */
+bool nsx_regex_matches(struct nsx_regex *r, const char *text);
+void nsx_regex_free(struct nsx_regex *r); /* NULL is fine */
 
 #endif

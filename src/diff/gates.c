@@ -118,7 +118,7 @@ static int read_regex(const char *expr, const char **s, struct gate *ret,
 		      struct nsx_err *err)
 {
 	const char *end = **s == '/' ? strstr(*s + 1, "/:") : NULL;
-	regex_t re;
+	struct nsx_regex *re;
 	size_t n;
 
 	if (!end)
@@ -129,10 +129,10 @@ static int read_regex(const char *expr, const char **s, struct gate *ret,
 		return fail(expr, "the pattern is too long", err);
 	memcpy(ret->regex, *s + 1, n);
 	ret->regex[n] = '\0';
-	if (nsx_regex_compile(&re, ret->regex, REG_NOSUB, err))
+	if (nsx_regex_new(ret->regex, &re, err))
 		return nsx_wrap(err, "cannot use the pattern of the gate '%s'",
 				expr);
-	regfree(&re);
+	nsx_regex_free(re);
 	*s = end + 2;
 	return 0;
 }
@@ -204,12 +204,14 @@ static int64_t listed(const struct nsx_lane *l NSX_UNUSED, size_t unit,
 }
 
 /* A pattern that was compiled before, when the gate was read. */
-static void compile(regex_t *re, const char *regex)
+static struct nsx_regex *compile(const char *regex)
 {
+	struct nsx_regex *re;
 	struct nsx_err err;
 
-	if (nsx_regex_compile(re, regex, REG_NOSUB, &err))
+	if (nsx_regex_new(regex, &re, &err))
 		nsx_die_of_memory(strlen(regex));
+	return re;
 }
 
 /* Credit of the kernels that match, by unit. */
@@ -217,16 +219,16 @@ static int match_kernels(const struct nsx_pool *p, const struct nsx_lane *l,
 			 const char *regex, struct nsx_arena *a, int64_t **ret,
 			 struct nsx_err *err)
 {
+	struct nsx_regex *re;
 	bool *matches;
-	regex_t re;
 
 	if (!nsx_new_array(matches, a, p->nkernels, "kernels", err) ||
 	    !nsx_new_array(*ret, a, l->nunits, "units", err))
 		return err->rc;
-	compile(&re, regex);
+	re = compile(regex);
 	for (uint32_t k = 0; k < p->nkernels; k++)
-		matches[k] = !regexec(&re, p->kernels[k].name, 0, NULL, 0);
-	regfree(&re);
+		matches[k] = nsx_regex_matches(re, p->kernels[k].name);
+	nsx_regex_free(re);
 	for (size_t i = 0; i < l->nuses; i++)
 		if (matches[l->uses[i].kernel])
 			(*ret)[l->uses[i].unit] += l->uses[i].ns;
@@ -236,15 +238,13 @@ static int match_kernels(const struct nsx_pool *p, const struct nsx_lane *l,
 /* A pattern that matches nothing is rather misspelt than fulfilled. */
 static bool matches_any(const struct nsx_diff *d, const char *regex)
 {
+	struct nsx_regex *re = compile(regex);
 	bool any = false;
-	regex_t re;
 
-	compile(&re, regex);
 	for (unsigned s = 0; s < 2; s++)
 		for (uint32_t k = 0; k < d->pool[s].nkernels && !any; k++)
-			any = !regexec(&re, d->pool[s].kernels[k].name, 0, NULL,
-				       0);
-	regfree(&re);
+			any = nsx_regex_matches(re, d->pool[s].kernels[k].name);
+	nsx_regex_free(re);
 	return any;
 }
 
@@ -268,17 +268,17 @@ static double noise_of(const struct nsx_diff *d, const struct gate *g,
 		       double before)
 {
 	const struct nsx_noises *n = &d->opts->noise;
+	struct nsx_regex *re;
 	double sum = 0;
-	regex_t re;
 
 	if (g->metric != KERNEL)
 		return NSX_MAX(n->of[g->metric].abs,
 			       n->of[g->metric].rel * before);
-	compile(&re, g->regex);
+	re = compile(g->regex);
 	for (size_t i = 0; i < n->nkernels; i++)
-		if (!regexec(&re, n->kernels[i].name, 0, NULL, 0))
+		if (nsx_regex_matches(re, n->kernels[i].name))
 			sum += n->kernels[i].abs_ns;
-	regfree(&re);
+	nsx_regex_free(re);
 	return NSX_MAX(sum, n->kernels_rel * before);
 }
 

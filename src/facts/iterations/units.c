@@ -51,7 +51,7 @@ static int keep_best(struct nsx_finder *fd, struct nsx_arena *a,
 struct named {
 	struct nsx_finder *fd;
 	const char *shown;
-	regex_t pattern;
+	struct nsx_regex *pattern;
 	uint8_t *matches; /* by text: 0 not asked yet, 1 no, 2 yes           */
 };
 
@@ -62,7 +62,7 @@ static bool is_match(struct named *m, nsx_str text)
 
 	if (!*known)
 		*known = nsx_is_shown_as(name, m->shown) ||
-					 !regexec(&m->pattern, name, 0, NULL, 0) ?
+					 nsx_regex_matches(m->pattern, name) ?
 				 2 : 1;
 	return *known == 2;
 }
@@ -155,12 +155,12 @@ static int find_named(struct nsx_finder *fd, const struct nsx_unit_choice *c,
 	struct named m = {.fd = fd, .shown = c->pattern};
 	int rc;
 
-	if (nsx_regex_compile(&m.pattern, c->pattern, REG_NOSUB, err))
+	if (nsx_regex_new(c->pattern, &m.pattern, err))
 		return nsx_wrap(err, "cannot use the pattern '%s'", c->pattern);
 	rc = nsx_new_arrays(fd->a, nsx_strings_bound(fd->f->strings), "names",
 			    err, m.matches) ?:
 	     mark_all(&m, c->kind, err);
-	regfree(&m.pattern);
+	nsx_regex_free(m.pattern);
 	for (size_t i = 0; i < fd->n; i++)
 		ret->nmarks += fd->v[i].n;
 	if (rc || !fd->n)

@@ -22,7 +22,7 @@ struct select { /* a change, and what answers of its questions are kept     */
 	uint8_t *shape, *api; /* answers by shape and API: 0 not asked yet   */
 	uint8_t *rows;	/* a bit for each row from the first that it names   */
 	uint32_t first_row, last_row;
-	regex_t regex;
+	struct nsx_regex *regex; /* NULL: it names no pattern                */
 	size_t *touched;
 };
 enum { ASKED_YES = 1, ASKED_NO = 2 };
@@ -33,7 +33,7 @@ static bool fits_name(const struct select *s, const char *name)
 {
 	if (!s->c->name)
 		return true;
-	return s->c->is_pattern ? !regexec(&s->regex, name, 0, NULL, 0) :
+	return s->c->is_pattern ? nsx_regex_matches(s->regex, name) :
 				  !strcmp(s->c->name, name);
 }
 
@@ -654,7 +654,7 @@ static int compile_one(struct player *p, struct nsx_plan plan,
 	    nsx_new_arrays(a, p->m->t->nshapes, "kernels", err, s.shape))
 		return err->rc;
 	if (c->is_pattern && c->name &&
-	    nsx_regex_compile(&s.regex, c->name, REG_NOSUB, err))
+	    nsx_regex_new(c->name, &s.regex, err))
 		return nsx_wrap(err, "cannot use the pattern '%s'", c->name);
 	if (c->name)
 		s.name = nsx_strings_find(p->m->t->strings, c->name);
@@ -664,8 +664,7 @@ static int compile_one(struct player *p, struct nsx_plan plan,
 	if (!rc)
 		rc = apply(&s, err);
 	span_list_done(&s.ranges);
-	if (c->is_pattern && c->name)
-		regfree(&s.regex);
+	nsx_regex_free(s.regex);
 	return rc;
 }
 

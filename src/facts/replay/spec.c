@@ -297,14 +297,14 @@ static int read_verb(struct reader *r, struct nsx_spec *s)
 
 static int check_pattern(struct reader *r, const struct nsx_change *c)
 {
-	regex_t regex;
+	struct nsx_regex *regex;
 
 	if (!c->is_pattern)
 		return 0;
-	if (nsx_regex_compile(&regex, c->name, REG_NOSUB, r->err))
+	if (nsx_regex_new(c->name, &regex, r->err))
 		return nsx_wrap(r->err, "cannot use the pattern of the what-if "
 				"'%s'", r->text);
-	regfree(&regex);
+	nsx_regex_free(regex);
 	return 0;
 }
 

@@ -14,8 +14,8 @@ enum {
 
 struct pattern {
 	unsigned phase;
-	const char *text; /* substring; NULL: a regex                        */
-	regex_t regex;
+	const char *text; /* a substring; NULL: a regex                      */
+	struct nsx_regex *regex;
 };
 struct nsx_phase_map {
 	struct nsx_arena *arena;
@@ -27,9 +27,9 @@ struct nsx_phase_map {
 };
 
 static int add_regex(struct nsx_phase_map *m, const char *key, size_t at,
-		     const char *regex, regex_t *ret, struct nsx_err *err)
+		     const char *regex, struct nsx_regex **ret, struct nsx_err *err)
 {
-	if (!nsx_regex_compile(ret, regex, REG_NOSUB, err))
+	if (!nsx_regex_new(regex, ret, err))
 		return 0;
 	return nsx_wrap(err, "cannot use '%s': pattern %zu of phase '%s' is no "
 			"POSIX extended regex: '%s'", m->path, at + 1, key,
@@ -129,8 +129,7 @@ void nsx_phase_map_free(struct nsx_phase_map *m)
 	if (!m)
 		return;
 	for (size_t i = 0; i < m->n; i++)
-		if (!m->v[i].text)
-			regfree(&m->v[i].regex);
+		nsx_regex_free(m->v[i].regex);
 	free(m->v);
 	free(m->names);
 	nsx_arena_free(m->arena);
@@ -152,7 +151,7 @@ unsigned nsx_phase_of(const struct nsx_phase_map *m, const char *name)
 		const struct pattern *p = &m->v[i];
 
 		if (p->text ? strcasestr(name, p->text) != NULL :
-			      !regexec(&p->regex, name, 0, NULL, 0))
+			      nsx_regex_matches(p->regex, name))
 			return p->phase;
 	}
 	return nsx_phase_count(m);
