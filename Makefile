@@ -15,6 +15,8 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
         -Wformat=2 -Wconversion -Wno-sign-conversion \
         $(if $(SAN),,-Wframe-larger-than=40960) $(if $(CI),-Werror)
 GCC12 := $(shell v=$$($(CC) -dumpversion 2>/dev/null | cut -d. -f1); [ "$${v:-0}" -ge 12 ] && echo 1)
+# gcc 11 misses fields that initializers with names leave out on purpose.
+WARN += $(if $(GCC12),,-Wno-missing-field-initializers)
 HARD := -fstack-protector-strong -fPIC -fvisibility=hidden \
         $(if $(SAN),$(SAN),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$(if $(GCC12),3,2))
 LINK := -pie -Wl,-z,relro,-z,now $(SAN)
