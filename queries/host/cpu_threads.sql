@@ -62,7 +62,10 @@ moves AS (
   GROUP BY thread_key
 ),
 traced AS (
-  SELECT max(start_ns) - min(start_ns) AS ns FROM sound
+  SELECT
+    max(max(start_ns), COALESCE((SELECT max(duration_ns) FROM analysis), 0))
+      - min(start_ns) AS ns
+  FROM sound
 )
 SELECT
   s.thread_key >> 24 & 0xFFFFFF AS pid

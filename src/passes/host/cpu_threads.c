@@ -143,44 +143,31 @@ static int64_t api_ns(const struct nsx_trace *t, uint64_t thread,
 	return ns;
 }
 
-/* The time during which scheduling was traced, inside the window. */
-static int64_t traced_ns(const struct nsx_trace *t,
-			 const struct cpu_threads *all)
-{
-	int64_t a = INT64_MAX, b = INT64_MIN;
-
-	for (size_t i = 0; i < all->n; i++) {
-		a = NSX_MIN(a, all->v[i].first.at_ns);
-		b = NSX_MAX(b, all->v[i].last.at_ns);
-	}
-	return a < b ? nsx_in_window(t, a, b) : 0;
-}
-
-/* The program's time inside the window: from its first scheduling row to the end of the
- * session, as a sleeping thread has no row until it ends.
+/* The time that scheduling was traced, inside the window: from its first row to the end
+ * of the session, as a thread that sleeps has no row until it is ended.
  */
-static int program_ns(const struct nsx_trace *t, const struct cpu_threads *all,
-		      int64_t *ret, struct nsx_err *err)
+static int traced_ns(const struct nsx_trace *t, const struct cpu_threads *all,
+		     int64_t *ret, struct nsx_err *err)
 {
 	int64_t first_ns = INT64_MAX, end_ns = 0;
 
-	for (size_t i = 0; i < all->n; i++)
-		first_ns = NSX_MIN(first_ns, all->v[i].first.at_ns);
-	*ret = traced_ns(t, all);
 	if (nsx_has_view(t->schema, NSX_VIEW_analysis) &&
 	    nsx_db_number(t->schema->db, "SELECT max(duration_ns) FROM "
 			  "temp.analysis", 0, &end_ns, err))
 		return err->rc;
-	if (first_ns < end_ns)
-		*ret = NSX_MAX(*ret, nsx_in_window(t, first_ns, end_ns));
+	for (size_t i = 0; i < all->n; i++) {
+		first_ns = NSX_MIN(first_ns, all->v[i].first.at_ns);
+		end_ns = NSX_MAX(end_ns, all->v[i].last.at_ns);
+	}
+	*ret = first_ns < end_ns ? nsx_in_window(t, first_ns, end_ns) : 0;
 	return 0;
 }
 
 static void fill_rows(const struct nsx_run *run, const struct cpu_threads *all,
-		      const struct names *names, struct nsx_table *table)
+		      const struct names *names, int64_t of_ns,
+		      struct nsx_table *table)
 {
 	const struct nsx_trace *t = run->trace;
-	int64_t window_ns = traced_ns(t, all);
 	uint32_t cursor = 0;
 
 	for (size_t i = 0; i < all->n; i++) {
@@ -192,7 +179,7 @@ static void fill_rows(const struct nsx_run *run, const struct cpu_threads *all,
 		row[THREAD] = nsx_string(names->text[i]);
 		row[PROCESS] = nsx_string(names->process[i]);
 		row[ON_CPU] = nsx_ms(s->sums.on_ns);
-		row[UTILISATION] = nsx_part_pct(s->sums.on_ns, window_ns);
+		row[UTILISATION] = nsx_part_pct(s->sums.on_ns, of_ns);
 		row[SWITCHES] = nsx_int(s->sums.switches);
 		row[MIGRATIONS] = nsx_int(s->sums.migrations);
 		if (nsx_has_view(t->schema, NSX_VIEW_runtime))
@@ -238,7 +225,8 @@ enum { MOST_SHOWN = 3 }; /* rows in Markdown ...                            */
 #define SLIGHT 0.05	 /* ... except threads that ran less than this share of the
 			    busiest */
 
-static void summarise(const struct nsx_trace *t, const struct cpu_threads *all,
+static void summarise(const struct nsx_trace *t,
+		      const struct cpu_threads *all, int64_t of_ns,
 		      const struct nsx_table *rows,
 		      const struct nsx_table *waiting, struct nsx_section *out)
 {
@@ -247,7 +235,7 @@ static void summarise(const struct nsx_trace *t, const struct cpu_threads *all,
 			    "%s for which scheduling was recorded.",
 			    nsx_text_n(out->arena, rows->nrows, "thread", NULL),
 			    nsx_say_ms(out, nsx_row_at(rows, 0)[ON_CPU].u.f),
-			    nsx_say_time(out, traced_ns(t, all)));
+			    nsx_say_time(out, of_ns));
 	if (rows->nrows)
 		nsx_md_whole(out, rows,
 			     nsx_first_rows(rows, MOST_SHOWN, ON_CPU, SLIGHT *
@@ -273,7 +261,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	struct nsx_table *waiting = nsx_add_table(out, &layouts[1]);
 	struct cpu_threads all = {0};
 	struct names names;
-	int64_t whole_ns;
+	int64_t of_ns = 0;
 	int rc;
 
 	if (!nsx_has_view(run->trace->schema, NSX_VIEW_sched))
@@ -283,16 +271,16 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	rc = cpu_threads_read(run, &all, err);
 	if (!rc)
 		rc = find_names(run, &all, &names, out->arena, err);
+	if (!rc)
+		rc = traced_ns(run->trace, &all, &of_ns, err);
 	if (!rc) {
-		fill_rows(run, &all, &names, rows);
+		fill_rows(run, &all, &names, of_ns, rows);
 		fill_waiting(&all, &names, waiting);
-		summarise(run->trace, &all, rows, waiting, out);
+		summarise(run->trace, &all, of_ns, rows, waiting, out);
 		rc = cpu_launching_fill(run, &all, names.text, out, err);
 	}
-	if (!rc)
-		rc = program_ns(run->trace, &all, &whole_ns, err);
 	if (!rc && rows->nrows)
-		measure_busiest(rows, whole_ns, run->measured);
+		measure_busiest(rows, of_ns, run->measured);
 	cpu_threads_done(&all);
 	return rc;
 }
@@ -305,8 +293,8 @@ NSX_DEFINE_PASS(cpu_threads,
 	       "thread still on a CPU at the end adds nothing after its last "
 	       "row, and one whose first row is a switch out adds nothing "
 	       "before it, since when it ran is not known. Utilisation is of "
-	       "the time from the first to the last scheduling row of the "
-	       "trace. Context switches are switches out; a migration is a "
+	       "the time from the first scheduling row to the end of the "
+	       "session. Context switches are switches out; a migration is a "
 	       "switch in on another CPU than the one before. Runnable but "
 	       "waiting is the time from a switch out in a state that could "
 	       "run to the next switch in, where the trace tells states. "

@@ -1,0 +1,1 @@
+explain @sleeps_alone --pass cpu_threads --json
