@@ -1,13 +1,16 @@
 #!/bin/sh
 # What must hold of findings, on every fixture and real trace: keys are unique,
 # each evidence row, of minor findings too, names a cell (its table has one row of that
-# key, whose column holds the value, to the digit), disjoint headrooms do not exceed
+# key, whose column holds the value, to the digit) and a cell of the page, disjoint headrooms do not exceed
 # the judged window, the waterfall's first remedy wins what it wins alone, what is not replayed has none and no ceiling, and the gate of
 # --fail-on does not depend on the sections shown.
 # usage: findings.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 # shellcheck source=../inputs.sh
 . "$tests/inputs.sh"
+for f in "$traces"/../reports/*.nsys-rep "$traces"/../reports/*.qdrep; do
+	[ ! -f "$f" ] || set -- "$@" "$f"
+done
 python3 - "$b/nsys-explain" "$work/out" "$@" <<'P'
 import csv, json, os, re, subprocess, sys
 program, out, files = sys.argv[1], sys.argv[2], sys.argv[3:]
@@ -64,6 +67,11 @@ def checks(r):
             wrong = cell(row)
             yield f"{f['id']}: {row['table']} {row.get('key')} {row['column']} = {row['values']}: {wrong}", wrong is None
 
+def links(page):
+    ids = set(re.findall(' id="([^"]*)"', page))
+    for to, proof in re.findall('href="#([^"]*)">(tables/)?', page):
+        yield "the page's link to " + to, to in ids and to.startswith("e-") >= bool(proof)
+
 for path in files:
     env = dict(os.environ, LC_ALL="C")
     p = subprocess.run([program, path, "--out", out, "--force", "-q", "--fail-on", "medium"], capture_output=True, text=True, env=env)
@@ -79,8 +87,8 @@ for path in files:
     if p.returncode != q.returncode:
         failed += 1
         print(f"FAIL findings: {os.path.basename(path)}: exit {p.returncode}, with other sections {q.returncode}")
-    with open(f"{out}/report.json") as f:
-        for what, holds in checks(json.load(f)):
+    with open(f"{out}/report.json") as f, open(f"{out}/report.html", errors="replace") as page:
+        for what, holds in [*checks(json.load(f)), *links(page.read())]:
             passed += bool(holds)
             if not holds:
                 failed += 1

@@ -168,17 +168,37 @@ unsigned nsx_html_table(const struct nsx_report *r, const struct nsx_table *t)
 bool nsx_html_has_cell(const struct nsx_report *r, const struct nsx_evidence *e,
 		       size_t *ret_finding, size_t *ret_proof)
 {
-	const struct nsx_section *s = nsx_section_of(r, e->table);
-	const struct nsx_block *block = block_of(s, e->table);
-
 	proof_at(r, e->table, e->row, (int)e->col, ret_finding, ret_proof);
-	for (size_t i = 0; block && i < block->ncolumns; i++)
-		if (block->columns[i] == (int)e->col)
-			return true;
-	return !block && !s->pass->is_verdict;
+	return !nsx_section_of(r, e->table)->pass->is_verdict;
 }
 
 /* Sections ------------------------------------------------------------------------*/
+
+static bool has_column(const int *columns, size_t n, unsigned col)
+{
+	for (size_t i = 0; i < n; i++)
+		if (columns[i] == (int)col)
+			return true;
+	return false;
+}
+
+/* What Markdown shows of a table, and the columns that prove something. */
+static void add_shown(struct body *x, const struct nsx_block *block)
+{
+	int *columns = nsx_arena_get(x->a, (block->ncolumns + block->table->layout->ncols) *
+						   sizeof(*columns));
+	size_t n = block->ncolumns;
+
+	memcpy(columns, block->columns, n * sizeof(*columns));
+	for (size_t i = 0; i < x->r->found.n; i++)
+		NSX_EACH_PROOF(&x->r->found.v[i], k) {
+			const struct nsx_evidence *e = &x->r->found.v[i].proof[k];
+
+			if (e->table == block->table && !has_column(columns, n, e->col))
+				columns[n++] = (int)e->col;
+		}
+	add_table(x, block->table, columns, n);
+}
 
 static void add_block(struct body *x, const struct nsx_block *block)
 {
@@ -192,7 +212,7 @@ static void add_block(struct body *x, const struct nsx_block *block)
 		nsx_buf_adds(x->b, bullet ? "<ul>" : "</ul>");
 	x->in_list = bullet;
 	if (block->kind == NSX_B_TABLE) {
-		add_table(x, block->table, block->columns, block->ncolumns);
+		add_shown(x, block);
 		return;
 	}
 	nsx_buf_printf(x->b, "<%s>", tags[block->kind]);
