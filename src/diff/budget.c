@@ -314,6 +314,23 @@ static void judge_clock(struct ratio *r, double weight, struct nsx_budget *ret)
 		ret->rho = rho;
 }
 
+/* Whether a launch has another number of threads: other registers, or blocks of
+ * another shape, are the same work.
+ */
+static bool is_resized(const struct nsx_diff *d, uint32_t row)
+{
+	double threads[2] = {1, 1};
+
+	for (unsigned s = 0; s < 2; s++) {
+		const struct nsx_kernel *k =
+			&d->pool[s].kernels[d->rows.first[s][row]];
+
+		for (unsigned i = 0; i < 3; i++)
+			threads[s] *= (double)k->grid[i] * k->block[i];
+	}
+	return threads[0] != threads[1];
+}
+
 static int measure_clock(const struct nsx_diff *d,
 			 const struct kernel_sums *v, const struct by_row *uses,
 			 struct nsx_arena *a, struct nsx_budget *ret,
@@ -333,7 +350,7 @@ static int measure_clock(const struct nsx_diff *d,
 		double after = typical_ns(&uses[1], i, scratch);
 
 		all += (double)v[i].credit.ns[0];
-		if (d->rows.kind[i] == NSX_M_SHAPE)
+		if (d->rows.kind[i] == NSX_M_SHAPE && is_resized(d, i))
 			reshaped += (double)v[i].credit.ns[0];
 		if (d->rows.kind[i] != NSX_M_EXACT || before <= 0 || after <= 0)
 			continue;

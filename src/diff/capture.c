@@ -7,6 +7,7 @@
 #include "base/stat.h"
 #include "diff/side.h"
 #include "facts/metrics/metrics.h"
+#include "facts/steps/limit.h"
 #include "passes/pass.h"
 #include "schema/viewscan.h"
 
@@ -24,6 +25,15 @@ void nsx_side_name_gpus(struct nsx_side *s, const char **names, size_t n)
 	s->gpu_models = nsx_buf_keep(&models, s->arena);
 }
 
+static void note_peaks(struct nsx_side *s, const struct nsx_gpu_info *g)
+{
+	const struct nsx_llm f32 = {.type = 0}, f16 = {.type = 2};
+
+	s->peaks[NSX_PEAK_F32] = nsx_llm_peak(&f32, g);
+	s->peaks[NSX_PEAK_F16] = nsx_llm_peak(&f16, g);
+	s->peaks[NSX_PEAK_BYTES] = (double)NSX_MAX(g->bandwidth_bytes_per_s, 0);
+}
+
 /* The GPUs that did something. */
 static void name_gpus(struct nsx_side *s, const struct nsx_trace *t)
 {
@@ -34,8 +44,11 @@ static void name_gpus(struct nsx_side *s, const struct nsx_trace *t)
 	for (uint32_t d = 0; d < t->ndevices; d++) {
 		const struct nsx_gpu_info *g = nsx_device_gpu(t, d);
 
-		if (t->device[d].nops && g && g->name)
+		if (t->device[d].nops && g && g->name) {
+			if (!n)
+				note_peaks(s, g);
 			names[n++] = nsx_text(t, g->name);
+		}
 		s->ngpus += t->device[d].nops > 0;
 	}
 	nsx_side_name_gpus(s, names, n);

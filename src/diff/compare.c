@@ -29,8 +29,8 @@ const char *const nsx_check_ids[NSX_NCHECKS] = {
 	[NSX_CHECK_MEASURED_CLOCK] = "measured_clock",
 };
 const char nsx_other_shapes[] =
-	"most of the compute time is in kernels of another launch shape: a step "
-	"may be other work (another batch size, another sequence length)";
+	"most of the compute time is in kernels with other numbers of threads: a "
+	"step may be other work (another batch size, another sequence length)";
 
 #define ALIKE 0.9      /* launches that both sides share: below, a warning   */
 #define PROFILER 0.02  /* overhead of the profiler, of the capture           */
@@ -116,6 +116,26 @@ static void compare_text(struct nsx_diff *d, enum nsx_check_id id, size_t offset
 		mind(c, differs, text);
 }
 
+/* What the peaks of two models of GPU make of a time, as factors: from all of it
+ * bound by the peak that grows most to none of it bound by any.  False: a side has
+ * several models, or their peaks are not known.
+ */
+static bool compare_peaks(struct nsx_diff *d)
+{
+	struct nsx_interval x = {1, 1};
+
+	for (unsigned k = 0; k < NSX_NPEAKS; k++) {
+		double before = d->sides[0][0]->peaks[k], after = d->sides[1][0]->peaks[k];
+
+		if (before <= 0 || after <= 0)
+			return false;
+		x.lo = NSX_MIN(x.lo, before / after);
+		x.hi = NSX_MAX(x.hi, before / after);
+	}
+	d->by_peaks = x;
+	return true;
+}
+
 /* How many there are does not make them others. */
 static void compare_gpus(struct nsx_diff *d)
 {
@@ -124,9 +144,17 @@ static void compare_gpus(struct nsx_diff *d)
 	struct nsx_check *c = add(d, NSX_CHECK_GPU, text_of(d, 0, names),
 				  text_of(d, 1, names));
 
-	if (*c->before && *c->after &&
-	    strcmp(text_of(d, 0, models), text_of(d, 1, models)))
+	const char *before = text_of(d, 0, models), *after = text_of(d, 1, models);
+
+	if (!*c->before || !*c->after || !strcmp(before, after))
+		return;
+	if (strpbrk(before, ",;") || strpbrk(after, ",;") || !compare_peaks(d))
 		mind(c, NSX_CHECK_FAIL, "the sides ran on different GPUs");
+	else
+		mind(c, NSX_CHECK_WARN, nsx_arena_printf(d->arena,
+			"the sides ran on different GPUs, whose peaks alone make the "
+			"same work take %.2g to %.2g times as long", d->by_peaks.lo,
+			d->by_peaks.hi));
 }
 
 static const char *say_count(struct nsx_diff *d, int64_t n)

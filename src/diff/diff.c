@@ -456,23 +456,45 @@ static bool by_totals(const struct nsx_diff *d)
 				  d->opts->side.unit == NSX_SIDE_AUTO));
 }
 
-static void judge(struct nsx_diff *d)
+double nsx_change_of(const struct nsx_diff *d)
 {
-	const char *failure = find_failure(d);
+	uint32_t lane;
+	const struct nsx_step *c = nsx_decisive_step(d, &lane);
+	const struct nsx_totals *t = d->totals.side;
+
+	if (!d->totals.decides)
+		return c->mean_alone ? c->mean_rel : c->rel;
+	return t[0].span_ns > 0 ?
+		(double)t[1].span_ns / (double)t[0].span_ns - 1 : 0;
+}
+
+/* Whether another model of GPU explains the change, or that there is none. */
+static bool is_of_gpu(const struct nsx_diff *d)
+{
+	double times = 1 + nsx_change_of(d);
+
+	return d->by_peaks.hi > 0 && times >= d->by_peaks.lo * (1 - NSX_NOISE) &&
+	       times <= d->by_peaks.hi * (1 + NSX_NOISE);
+}
+
+/* Whether all captures are parts of one file: they ran the same code. */
+static bool is_one_run(const struct nsx_diff *d)
+{
+	for (unsigned s = 0; s < 2; s++)
+		for (size_t i = 0; i < d->nsides[s]; i++)
+			if (strcmp(d->sides[s][i]->path, d->sides[0][0]->path) != 0)
+				return false;
+	return true;
+}
+
+/* Of the typical unit, or of the whole. */
+static void judge_change(struct nsx_diff *d)
+{
 	const char *why = NULL;
 	const struct nsx_step *c;
 	enum nsx_verdict verdict;
 	uint32_t lane;
 
-	if (d->same) {
-		overrule(d, NSX_V_NEUTRAL, "both sides are the same capture, "
-					   "and nothing was rerun");
-		return;
-	}
-	if (failure) {
-		overrule(d, NSX_V_INCONCLUSIVE, failure);
-		return;
-	}
 	d->verdict = verdict_of(d);
 	if (by_totals(d)) {
 		d->totals.decides = true;
@@ -488,6 +510,30 @@ static void judge(struct nsx_diff *d)
 		d->why = "some GPUs became slower, others faster";
 	else if (d->verdict >= NSX_V_BOTH_WAYS)
 		d->why = c->why;
+}
+
+static void judge(struct nsx_diff *d)
+{
+	const char *failure = find_failure(d);
+
+	if (d->same) {
+		overrule(d, NSX_V_NEUTRAL, "both sides are the same capture, "
+					   "and nothing was rerun");
+		return;
+	}
+	if (failure) {
+		overrule(d, NSX_V_INCONCLUSIVE, failure);
+		return;
+	}
+	judge_change(d);
+	if (d->verdict == NSX_V_INCONCLUSIVE)
+		return;
+	if (is_of_gpu(d))
+		overrule(d, NSX_V_INCONCLUSIVE, "the sides ran on different GPUs, and "
+			 "their peaks explain such a change");
+	else if (is_one_run(d) && d->verdict != NSX_V_NEUTRAL)
+		overrule(d, NSX_V_INCONCLUSIVE, "both sides are parts of one run, which "
+			 "changes in its course; of the code that says nothing");
 }
 
 /* Comparing ---------------------------------------------------------------------*/

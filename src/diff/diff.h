@@ -134,7 +134,7 @@ struct nsx_budget {
 	size_t nkernels;
 	double rho;	/* duration of equal kernels, after / before: clocks */
 	double rho_share; /* of compute time before in equal kernels         */
-	double reshaped; /* ... in kernels whose launch shape is another     */
+	double reshaped; /* ... in kernels with other numbers of threads     */
 	size_t nequal;
 	const char *no_rho; /* why clocks cannot be told, rho is 1; NULL     */
 	double launches[2];
@@ -224,6 +224,9 @@ struct nsx_diff {
 	bool splits_comm; /* communication is told apart: transfer, wait     */
 	enum nsx_verdict verdict;
 	const char *why;
+	struct nsx_interval by_peaks; /* of another model of GPU: how many times as
+					 long its peaks let it take; hi 0: the
+					 same, or not known                    */
 	struct nsx_check *checks;
 	size_t nchecks;
 	struct nsx_finding_row *findings; /* of the first captures: appeared,
@@ -260,6 +263,8 @@ bool nsx_noise_is(const char *path);
 int nsx_noise_read(const char *text, struct nsx_noises *ret,
 		   struct nsx_err *err) NSX_CHECKED;
 
+/* By how much what the verdict is about, the run or a unit, takes longer: a ratio. */
+double nsx_change_of(const struct nsx_diff *d);
 /* The step that the verdict is about; *lane: NSX_NONE of a job. */
 const struct nsx_step *nsx_decisive_step(const struct nsx_diff *d,
 					 uint32_t *lane);

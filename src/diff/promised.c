@@ -8,19 +8,6 @@
 #define KEPT_LEAST 0.8 /* of what was promised                                */
 #define KEPT_MOST 1.25
 
-/* Of the run, or of a unit: what is shorter, as a share of what was. */
-static double won_of(const struct nsx_diff *d)
-{
-	uint32_t lane;
-	const struct nsx_step *c = nsx_decisive_step(d, &lane);
-	const struct nsx_totals *t = d->totals.side;
-
-	if (!d->totals.decides)
-		return c->mean_alone ? -c->mean_rel : -c->rel;
-	return t[0].span_ns > 0 ?
-		1 - (double)t[1].span_ns / (double)t[0].span_ns : 0;
-}
-
 /* Whether it would win less than half as much time as before. */
 static bool is_gone(const struct nsx_finding_row *f, double won)
 {
@@ -30,7 +17,7 @@ static bool is_gone(const struct nsx_finding_row *f, double won)
 
 size_t nsx_diff_promised(const struct nsx_diff *d, struct nsx_promise ret[NSX_MOST_PROMISES])
 {
-	double won = won_of(d), all = 0;
+	double won = -nsx_change_of(d), all = 0;
 	size_t n = 0;
 
 	for (size_t i = 0; i < d->nfindings; i++)

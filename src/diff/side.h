@@ -103,6 +103,9 @@ struct nsx_seen {
 	size_t nlanes;
 };
 
+/* What a GPU does in a second at most, of kinds that kernels may be bound by. */
+enum nsx_peak { NSX_PEAK_F32, NSX_PEAK_F16, NSX_PEAK_BYTES, NSX_NPEAKS };
+
 struct nsx_side_finding {
 	const char *key, *title; /* title: Markdown                          */
 	const char *place; /* in the user's code, Markdown; NULL: not known  */
@@ -119,6 +122,7 @@ struct nsx_side {
 	int64_t size_bytes;
 	const char *gpu_names; /* "2 × NVIDIA H100, 1 × Tesla T4"; "": none  */
 	const char *gpu_models; /* the same without counts                   */
+	double peaks[NSX_NPEAKS]; /* of its first GPU; 0: not known          */
 	const char *product_version, *driver_version, *cuda_version;
 	const char *graph_mode, *traced;
 	bool hides_kernels; /* in graphs that were recorded as a whole       */
