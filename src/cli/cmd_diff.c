@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "cli/cmd_common.h"
+#include "cli/notices.h"
 #include "cli/opt.h"
 #include "diff/emit.h"
 #include "emit/emit.h"
@@ -15,6 +16,7 @@ struct args {
 	int64_t gpu, rank, seed, threads, top;
 	double alpha;
 	bool json, md, html, lenient, calibrate, quiet, all_rows;
+	struct nsx_notice_opts notices;
 };
 
 #define OPT(...) NSX_OPT(struct args, __VA_ARGS__)
@@ -55,6 +57,7 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "html", NULL, NULL, FLAG, html, "diff.html on stdout, no files"),
 	OPT(0, "all-rows", NULL, NULL, FLAG, all_rows,
 	    "all rows in tables/; else those beyond 100 000 are one row"),
+	NSX_OPT_NOTICES(struct args),
 	NSX_OPT_THREADS(struct args),
 	OPT('q', "quiet", NULL, NULL, FLAG, quiet, "print no summary"),
 };
@@ -151,6 +154,8 @@ static int read_args(const struct args *a, struct nsx_diff_opts *o,
 	if (!(a->alpha > 0 && a->alpha < 0.5))
 		return nsx_fail(err, NSX_E_USAGE,
 				"--alpha must lie between 0 and 0.5");
+	if (nsx_notices_check(&a->notices, a->json + a->md + a->html, err))
+		return err->rc;
 	o->top = (size_t)a->top;
 	o->gates = a->gates.v;
 	o->ngates = a->gates.n;
@@ -227,6 +232,19 @@ static int exit_code(const struct nsx_diff *d, bool lenient)
 	return 0;
 }
 
+static int tell_pipeline(const struct args *a, const struct nsx_diff *d,
+			 struct nsx_err *err)
+{
+	struct nsx_arena *arena = nsx_arena_new();
+	struct nsx_notices l;
+	int rc;
+
+	nsx_diff_notices(d, a->lenient, arena, &l);
+	rc = nsx_notices_deliver(&a->notices, &l, err);
+	nsx_arena_free(arena);
+	return rc;
+}
+
 static int compare(const struct args *a, const struct nsx_diff_opts *o,
 		   struct nsx_err *err)
 {
@@ -250,6 +268,8 @@ static int compare(const struct args *a, const struct nsx_diff_opts *o,
 						      o->side.threads, err);
 	if (!rc && !one.write && !a->quiet)
 		print_summary(d, dir);
+	if (!rc && nsx_wants_notices(&a->notices))
+		rc = tell_pipeline(a, d, err);
 	if (!rc)
 		rc = nsx_flush_stdout(err);
 	if (!rc)

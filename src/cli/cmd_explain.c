@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "cli/cmd_common.h"
 #include "cli/exported.h"
+#include "cli/notices.h"
 #include "emit/emit.h"
 #include "emit/target.h"
 #include "facts/replay/spec.h"
@@ -29,6 +30,7 @@ struct args {
 	bool no_percentiles, print_schema, no_nvtx_map, json, brief, md,
 		no_html, open, force, quiet, all_rows;
 	int verbose;
+	struct nsx_notice_opts notices;
 };
 
 #define OPT(...) NSX_OPT(struct args, __VA_ARGS__)
@@ -112,6 +114,7 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "fail-on", NULL, "LEVEL", WORD, fail_on,
 	    "exit 1 when a finding is high, or at least medium",
 	    .words = "high or medium"),
+	NSX_OPT_NOTICES(struct args),
 	OPT(0, "force", NULL, NULL, FLAG, force,
 	    "accepted for compatibility; nothing of yours is ever replaced"),
 	OPT('v', "verbose", NULL, NULL, COUNT, verbose,
@@ -273,6 +276,8 @@ static int check_args(const struct args *a, int noperands, struct nsx_err *err)
 	if (a->metrics && (a->pass || a->skip))
 		return nsx_fail(err, NSX_E_USAGE, "--metrics are of a whole "
 				"report: leave --pass and --skip out");
+	if (nsx_notices_check(&a->notices, on_stdout(a), err))
+		return err->rc;
 	if (a->iteration && a->window)
 		return nsx_fail(err, NSX_E_USAGE, "--iteration and --window "
 				"exclude each other");
@@ -392,11 +397,16 @@ static int open_page(const char *dir, struct nsx_err *err)
 		    0;
 }
 
+/* The least severity that --fail-on names. */
+static enum nsx_severity least_of(const struct args *a)
+{
+	return a->fail_on == FAIL_ON_HIGH ? NSX_SEV_HIGH : NSX_SEV_MEDIUM;
+}
+
 /* Whether a finding is as severe as --fail-on says; tells which. */
 static bool has_failed_gate(const struct nsx_report *r, const struct args *a)
 {
-	enum nsx_severity least = a->fail_on == FAIL_ON_HIGH ? NSX_SEV_HIGH :
-							       NSX_SEV_MEDIUM;
+	enum nsx_severity least = least_of(a);
 	bool has_failed = false;
 
 	for (size_t i = 0; i < r->found.n && a->fail_on != FAIL_ON_NOTHING; i++) {
@@ -426,6 +436,20 @@ static int exit_code(const struct nsx_report *r, const struct args *a)
 	return nsx_cmd_partial(nsx_report_damage(r));
 }
 
+static int tell_pipeline(const struct nsx_report *r, const struct args *a,
+			 struct nsx_err *err)
+{
+	struct nsx_arena *arena = nsx_arena_new();
+	enum nsx_severity least = least_of(a);
+	struct nsx_notices l;
+	int rc;
+
+	nsx_notices_of_report(r, a->fail_on == FAIL_ON_NOTHING ? NULL : &least, arena, &l);
+	rc = nsx_notices_deliver(&a->notices, &l, err);
+	nsx_arena_free(arena);
+	return rc;
+}
+
 /* To where it was asked for: stdout, a page, or a folder. */
 static int write_report(const struct nsx_report *r, const struct args *a,
 			struct nsx_err *err)
@@ -449,6 +473,8 @@ static int write_report(const struct nsx_report *r, const struct args *a,
 		print_summary(r, dir, a->verbose ||
 				      !strcmp(program_invocation_short_name,
 					      "nsys-llm-explain"));
+	if (!rc && nsx_wants_notices(&a->notices))
+		rc = tell_pipeline(r, a, err);
 	if (!rc)
 		rc = nsx_flush_stdout(err);
 	return rc || !a->open ? rc : open_page(dir, err);
@@ -598,8 +624,8 @@ const struct nsx_cmd nsx_cmd_explain = {
 		    "scripts\n"
 		    "nsys-explain run.sqlite --brief  # the first page, for "
 		    "scripts and agents\n"
-		    "nsys-explain run.sqlite --fail-on high -q  # a gate in "
-		    "CI\n"
+		    "nsys-explain run.sqlite --fail-on high -q --annotations github  # a "
+		    "gate in CI\n"
 		    "nsys-explain run.sqlite --explain gpu_idle  # what a "
 		    "number means",
 	.opts = opts,

@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "diff/tables.h"
 #include "emit/folder.h"
+#include "emit/notices.h"
 
 /* For people: a page, or a comment for a pull request, below 60 000 characters,
  * with a first line by which a bot finds its own comment again.
@@ -49,6 +50,11 @@ const char *nsx_gate_line(const struct nsx_gate_row *g, struct nsx_arena *a);
 const char *nsx_totals_sentence(const struct nsx_diff *d, struct nsx_arena *a);
 const char *nsx_totals_lines(const struct nsx_diff *d, struct nsx_arena *a);
 const char *nsx_promise_line(const struct nsx_promise *p, struct nsx_arena *a);
+/* The verdict and the gates for a pipeline; lenient: what is undecided is tolerated.
+ * Owner: arena a, and the comparison.
+ */
+void nsx_diff_notices(const struct nsx_diff *d, bool lenient, struct nsx_arena *a,
+		      struct nsx_notices *ret);
 /* Lanes to show: all of them in order; of more than most those that change most
  * by themselves.  Returns how many.
  */

@@ -682,6 +682,27 @@ const char *nsx_gate_line(const struct nsx_gate_row *g, struct nsx_arena *a)
 	return nsx_buf_keep(&b, a);
 }
 
+void nsx_diff_notices(const struct nsx_diff *d, bool lenient, struct nsx_arena *a,
+		      struct nsx_notices *ret)
+{
+	bool is_worse = d->verdict == NSX_V_REGRESSION || d->verdict == NSX_V_BOTH_WAYS;
+
+	*ret = (struct nsx_notices){.suite = "diff", .path = d->sides[1][0]->path,
+		.v = nsx_arena_get(a, (d->ngates + 1) * sizeof(*ret->v))};
+	ret->v[ret->n++] = (struct nsx_notice){
+		"verdict", "verdict", nsx_diff_headline(d, a), nsx_diff_place(d, a),
+		is_worse ? NSX_SEV_HIGH : NSX_SEV_LOW, is_worse ? NSX_NOTED : NSX_PASSED};
+	for (size_t i = 0; i < d->ngates; i++) {
+		enum nsx_gate_result is = d->gates[i].result;
+
+		ret->v[ret->n++] = (struct nsx_notice){
+			"gate", d->gates[i].expr, nsx_gate_line(&d->gates[i], a), "",
+			NSX_SEV_HIGH,
+			is == NSX_GATE_PASS ? NSX_PASSED :
+			is == NSX_GATE_UNDECIDED && lenient ? NSX_TOLERATED : NSX_FAILED};
+	}
+}
+
 /* Moves the lane that changes most of those from `from` on to that place. */
 static void bring_forward(const struct nsx_diff *d, uint32_t *lanes,
 			  size_t from)

@@ -40,7 +40,7 @@ block "$root/examples/ci/github-diff.yml" 'name: comment' >comment.sh
 block "$root/examples/ci/gitlab-diff.yml" 'performance-diff:' >gitlab.sh
 
 sides diff_one_more; : >existing
-if bash -e compare.sh >log 2>&1 && grep -qx code=1 output && grep -q 'gate step:+3%: fail' log; then ok; else bad "compare: a regression"; cat log; fi
+if bash -e compare.sh >log 2>&1 && grep -qx code=1 output && grep -q '^::error title=gate step' log; then ok; else bad "compare: a regression"; cat log; fi
 if [ "$(head -n 1 comment.md)" = '<!-- nsys-explain diff -->' ] && [ -f diff-report/diff.json ]; then ok; else bad "compare: no comment or report"; fi
 if grep -q 'step:+3%.*fail' comment.md && cmp -s comment.md summary; then ok; else bad "compare: no gate in the comment, or no summary"; fi
 bash -e comment.sh >log 2>&1
@@ -52,7 +52,8 @@ if bash -e compare.sh >log 2>&1 && grep -qx code=0 output; then ok; else bad "co
 
 sides diff_one_more; : >existing
 bash -e gitlab.sh >log 2>&1; rc=$?
-if [ $rc = 1 ] && grep -q -- '-X POST .*comment.md u/projects/1/merge_requests/2/notes' calls; then ok; else bad "gitlab: exit $rc"; cat log; fi
+if [ $rc = 1 ] && grep -q '<failure>' junit.xml && grep -q '"severity": "major"' gl-code-quality-report.json &&
+	grep -q -- '-X POST .*comment.md u/projects/1/merge_requests/2/notes' calls; then ok; else bad "gitlab: exit $rc"; cat log; fi
 sides diff_renamed; echo 9 >existing
 bash -e gitlab.sh >log 2>&1; rc=$?
 if [ $rc = 0 ] && grep -q -- '-X PUT .*/notes/9' calls; then ok; else bad "gitlab: exit $rc"; cat log; fi

@@ -1,0 +1,299 @@
+/* notices.c - findings and gates as pipelines show them.
+ *
+ * A finding has no line of source: where a format wants a place, it is the trace's
+ * first line.
+ */
+#include <ctype.h>
+#include <string.h>
+#include "base/jsonw.h"
+#include "emit/notices.h"
+#include "report/text.h"
+
+static const char tool[] = "nsys-explain";
+
+/* Of a report ---------------------------------------------------------------------*/
+
+static const char *text_of(const struct nsx_finding *f, struct nsx_arena *a)
+{
+	struct nsx_buf b = {0};
+
+	for (size_t i = 0; i < ARRAY_LEN(f->evidence) && f->evidence[i]; i++)
+		nsx_buf_printf(&b, "%s\n", f->evidence[i]);
+	if (f->recommendation[0])
+		nsx_buf_printf(&b, "What to do: %s", f->recommendation[0]);
+	return nsx_buf_keep(&b, a);
+}
+
+void nsx_notices_of_report(const struct nsx_report *r, const enum nsx_severity *least,
+			   struct nsx_arena *a, struct nsx_notices *ret)
+{
+	*ret = (struct nsx_notices){.suite = "explain", .path = r->path};
+	ret->v = nsx_arena_get(a, (r->found.n + 1) * sizeof(*ret->v));
+	for (size_t i = 0; i < r->found.n; i++) {
+		const struct nsx_finding *f = &r->found.v[i];
+
+		if (!f->is_minor)
+			ret->v[ret->n++] = (struct nsx_notice){
+				nsx_finding_name(f), f->key, f->title,
+				text_of(f, a), f->severity,
+				least && f->severity >= *least ? NSX_FAILED :
+								 NSX_NOTED};
+	}
+}
+
+/* Words ---------------------------------------------------------------------------*/
+
+/* Worst first, as each format calls it. */
+enum level { ERROR, WARNING, NOTE };
+static const char *const github[] = {"error", "warning", "notice"};
+static const char *const gitlab[] = {"major", "minor", "info"};
+static const char *const sarif[] = {"error", "warning", "note"};
+
+static enum level level_of(const struct nsx_notice *x)
+{
+	return x->outcome == NSX_FAILED				   ? ERROR :
+	       x->outcome == NSX_TOLERATED || x->severity == NSX_SEV_HIGH ? WARNING :
+									    NOTE;
+}
+
+static struct nsx_buf plain(const char *markdown)
+{
+	struct nsx_buf b = {0};
+
+	nsx_md_add_plain(&b, markdown);
+	nsx_buf_adds(&b, "");
+	return b;
+}
+
+/* Owner: arena a. */
+static const char *plain_text(const char *markdown, struct nsx_arena *a)
+{
+	struct nsx_buf b = plain(markdown);
+
+	return nsx_buf_keep(&b, a);
+}
+
+static const char *fingerprint(const struct nsx_notices *l, const struct nsx_notice *x,
+			       struct nsx_arena *a)
+{
+	const char *s = nsx_arena_printf(a, "%s %s", l->suite, x->key);
+
+	return nsx_arena_printf(a, "%016llx",
+				(unsigned long long)nsx_hash(s, strlen(s)));
+}
+
+/* GitHub --------------------------------------------------------------------------*/
+
+static void put_escaped(FILE *out, const char *s, const char *special)
+{
+	for (; *s; s++)
+		if ((unsigned char)*s < 0x20 || strchr(special, *s))
+			fprintf(out, "%%%02X", (unsigned char)*s);
+		else
+			putc(*s, out);
+}
+
+int nsx_write_github(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
+{
+	const struct nsx_notices *l = f->subject;
+
+	for (size_t i = 0; i < l->n; i++) {
+		struct nsx_buf title = plain(l->v[i].title), text = plain(l->v[i].text);
+
+		if (l->v[i].outcome != NSX_PASSED) {
+			fprintf(out, "::%s title=", github[level_of(&l->v[i])]);
+			put_escaped(out, title.p, "%:,");
+			fputs("::", out);
+			put_escaped(out, text.n ? text.p : title.p, "%");
+			putc('\n', out);
+		}
+		nsx_buf_done(&title);
+		nsx_buf_done(&text);
+	}
+	return nsx_stopped(err);
+}
+
+/* GitLab --------------------------------------------------------------------------*/
+
+int nsx_write_gitlab(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
+{
+	const struct nsx_notices *l = f->subject;
+	struct nsx_arena *a = nsx_arena_new();
+	struct nsx_jsonw *w = nsx_jsonw_new();
+
+	nsx_jsonw_array(w, NULL);
+	for (size_t i = 0; i < l->n; i++) {
+		const struct nsx_notice *x = &l->v[i];
+
+		if (x->outcome == NSX_PASSED)
+			continue;
+		nsx_jsonw_object(w, NULL);
+		nsx_jsonw_str(w, "check_name", nsx_arena_printf(a, "%s/%s", tool, x->id));
+		nsx_jsonw_str(w, "description", plain_text(x->title, a));
+		nsx_jsonw_str(w, "content.body", plain_text(x->text, a));
+		nsx_jsonw_str(w, "fingerprint", fingerprint(l, x, a));
+		nsx_jsonw_str(w, "severity", gitlab[level_of(x)]);
+		nsx_jsonw_str(w, "location.path", l->path);
+		nsx_jsonw_int(w, "location.lines.begin", 1);
+		nsx_jsonw_end(w);
+	}
+	nsx_jsonw_end(w);
+	nsx_arena_free(a);
+	return nsx_jsonw_finish(w, out, err);
+}
+
+/* JUnit ---------------------------------------------------------------------------*/
+
+/* What XML has no character for is ?. */
+static void put_xml(FILE *out, const char *s)
+{
+	struct nsx_buf b = {0};
+
+	nsx_buf_add_utf8(&b, s, strlen(s));
+	for (const char *p = b.n ? b.p : ""; *p; p++) {
+		bool is_none = !strncmp(p, "\xef\xbf\xbe", 3) ||
+			       !strncmp(p, "\xef\xbf\xbf", 3);
+		const char *entity = *p == '<' ? "&lt;" : *p == '>' ? "&gt;" :
+				     *p == '&' ? "&amp;" : *p == '"' ? "&quot;" : NULL;
+
+		if (entity)
+			fputs(entity, out);
+		else if (is_none || ((unsigned char)*p < 0x20 && !strchr("\t\n", *p)))
+			putc('?', out);
+		else
+			putc(*p, out);
+		p += is_none ? 2 : 0;
+	}
+	nsx_buf_done(&b);
+}
+
+static size_t count(const struct nsx_notices *l, enum nsx_outcome outcome)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->n; i++)
+		n += l->v[i].outcome == outcome;
+	return n;
+}
+
+static void put_case(const struct nsx_notice *x, FILE *out)
+{
+	static const char *const open[] = {
+		[NSX_PASSED] = "<system-out>", [NSX_NOTED] = "<system-out>",
+		[NSX_TOLERATED] = "<skipped>", [NSX_FAILED] = "<failure>"};
+	struct nsx_buf text = plain(x->title);
+
+	nsx_buf_adds(&text, *x->text ? "\n" : "");
+	nsx_md_add_plain(&text, x->text);
+	fprintf(out, "    <testcase classname=\"%s.%s\" name=\"", tool, x->id);
+	put_xml(out, x->key);
+	fprintf(out, "\">\n      %s", open[x->outcome]);
+	put_xml(out, text.p);
+	fprintf(out, "</%s\n    </testcase>\n", open[x->outcome] + 1);
+	nsx_buf_done(&text);
+}
+
+int nsx_write_junit(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
+{
+	const struct nsx_notices *l = f->subject;
+
+	fprintf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+		"<testsuites name=\"%s\">\n  <testsuite name=\"%s ", tool, l->suite);
+	put_xml(out, l->path);
+	fprintf(out, "\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"%zu\">\n",
+		l->n, count(l, NSX_FAILED), count(l, NSX_TOLERATED));
+	for (size_t i = 0; i < l->n; i++)
+		put_case(&l->v[i], out);
+	fputs("  </testsuite>\n</testsuites>\n", out);
+	return nsx_stopped(err);
+}
+
+/* SARIF ---------------------------------------------------------------------------*/
+
+static const char *uri_of(const char *path, struct nsx_arena *a)
+{
+	struct nsx_buf b = {0};
+
+	nsx_buf_adds(&b, *path == '/' ? "file://" : "");
+	for (; *path; path++)
+		nsx_buf_printf(&b, isalnum((unsigned char)*path) || strchr("/-._~", *path) ?
+				       "%c" : "%%%02X", (unsigned char)*path);
+	return nsx_buf_keep(&b, a);
+}
+
+static void add_rules(struct nsx_jsonw *w, const struct nsx_notices *l)
+{
+	nsx_jsonw_array(w, "rules");
+	for (size_t i = 0; i < l->n; i++) {
+		bool is_new = l->v[i].outcome != NSX_PASSED;
+
+		for (size_t k = 0; k < i && is_new; k++)
+			is_new = l->v[k].outcome == NSX_PASSED ||
+				 strcmp(l->v[k].id, l->v[i].id) != 0;
+		if (!is_new)
+			continue;
+		nsx_jsonw_object(w, NULL);
+		nsx_jsonw_str(w, "id", l->v[i].id);
+		nsx_jsonw_end(w);
+	}
+	nsx_jsonw_end(w);
+}
+
+static void add_result(struct nsx_jsonw *w, const struct nsx_notices *l,
+		       const struct nsx_notice *x, struct nsx_arena *a)
+{
+	nsx_jsonw_object(w, NULL);
+	nsx_jsonw_str(w, "ruleId", x->id);
+	nsx_jsonw_str(w, "level", sarif[level_of(x)]);
+	nsx_jsonw_str(w, "message.text",
+		      nsx_arena_printf(a, "%s%s%s", plain_text(x->title, a),
+				       *x->text ? "\n" : "", plain_text(x->text, a)));
+	nsx_jsonw_array(w, "locations");
+	nsx_jsonw_object(w, NULL);
+	nsx_jsonw_str(w, "physicalLocation.artifactLocation.uri", uri_of(l->path, a));
+	nsx_jsonw_int(w, "physicalLocation.region.startLine", 1);
+	nsx_jsonw_end(w);
+	nsx_jsonw_end(w);
+	nsx_jsonw_str(w, "partialFingerprints.key/v1", fingerprint(l, x, a));
+	nsx_jsonw_end(w);
+}
+
+int nsx_write_sarif(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
+{
+	const struct nsx_notices *l = f->subject;
+	struct nsx_arena *a = nsx_arena_new();
+	struct nsx_jsonw *w = nsx_jsonw_new();
+
+	nsx_jsonw_object(w, NULL);
+	nsx_jsonw_str(w, "$schema", "https://json.schemastore.org/sarif-2.1.0.json");
+	nsx_jsonw_str(w, "version", "2.1.0");
+	nsx_jsonw_array(w, "runs");
+	nsx_jsonw_object(w, NULL);
+	nsx_jsonw_object(w, "tool.driver");
+	nsx_jsonw_str(w, "name", tool);
+	nsx_jsonw_str(w, "version", NSX_VERSION);
+	add_rules(w, l);
+	nsx_jsonw_end(w);
+	nsx_jsonw_array(w, "results");
+	for (size_t i = 0; i < l->n; i++)
+		if (l->v[i].outcome != NSX_PASSED)
+			add_result(w, l, &l->v[i], a);
+	nsx_jsonw_end(w);
+	nsx_jsonw_end(w);
+	nsx_jsonw_end(w);
+	nsx_jsonw_end(w);
+	nsx_arena_free(a);
+	return nsx_jsonw_finish(w, out, err);
+}
+
+/* All name the tool early; a list that is empty has no room for it. */
+bool nsx_notices_is(const char *path)
+{
+	char begin[512] = "";
+	FILE *f = fopen(path, "rbe");
+	size_t n = f ? fread(begin, 1, sizeof(begin) - 1, f) : 0;
+
+	if (f)
+		(void)fclose(f);
+	return n && (strstr(begin, tool) || !strcmp(begin, "[]\n"));
+}
