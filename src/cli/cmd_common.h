@@ -26,6 +26,17 @@ void nsx_say_failed_gate(const char *why);
 /* Why it is 4, there, too (nsx_report_damage), and the code; NULL: 0. */
 int nsx_cmd_partial(const char *why);
 
+/* Where baselines are kept. */
+#define NSX_STORE "nsys-explain-baselines"
+#define NSX_OPT_STORE(T)                                                      \
+	NSX_OPT(T, 0, "store", NULL, "DIR", STR, store,                       \
+		"where baselines are (" NSX_STORE ")")
+
+#define NSX_OPT_LEDGER(T)                                                     \
+	NSX_OPT(T, 0, "ledger", NULL, "FILE", STR, ledger,                    \
+		"append a line a finding: key, promised and won in percent, "  \
+		"kept; 'ledger' sums them up")
+
 /* The block of --print-schema: the tables in use, then all of them. */
 void nsx_print_tables(const struct nsx_schema *s);
 /* What an analysis means, and the SQL that reproduces it on this file. */

@@ -6,12 +6,14 @@
 #include "cli/cmd_common.h"
 #include "cli/notices.h"
 #include "cli/opt.h"
+#include "diff/baseline.h"
 #include "diff/emit.h"
+#include "diff/ledger.h"
 #include "emit/emit.h"
 #include "emit/target.h"
 
 struct args {
-	const char *out, *unit, *steps, *noise;
+	const char *out, *unit, *steps, *noise, *against, *store, *ledger;
 	struct nsx_opt_list before, after, gates;
 	int64_t gpu, rank, seed, threads, top;
 	double alpha;
@@ -27,6 +29,10 @@ static const struct nsx_opt opts[] = {
 	    "one more capture of the side before; instead of BEFORE"),
 	OPT(0, "after", NULL, "FILE", LIST, after,
 	    "one more capture of the side after; instead of AFTER"),
+	OPT(0, "against", NULL, "NAME", STR, against,
+	    "the side before is this baseline; all operands are captures of the "
+	    "side after"),
+	NSX_OPT_STORE(struct args),
 	OPT(0, "unit", NULL, "UNIT", STR, unit,
 	    "what is measured: auto, nvtx:REGEX, kernel:REGEX, launch or "
 	    "window"),
@@ -57,6 +63,7 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "html", NULL, NULL, FLAG, html, "diff.html on stdout, no files"),
 	OPT(0, "all-rows", NULL, NULL, FLAG, all_rows,
 	    "all rows in tables/; else those beyond 100 000 are one row"),
+	NSX_OPT_LEDGER(struct args),
 	NSX_OPT_NOTICES(struct args),
 	NSX_OPT_THREADS(struct args),
 	OPT('q', "quiet", NULL, NULL, FLAG, quiet, "print no summary"),
@@ -88,12 +95,43 @@ static int add_specs(struct specs *s, const char *list, struct nsx_arena *a,
 	return 0;
 }
 
+static int add_operands(struct specs *s, int n, char **argv, struct nsx_arena *a,
+			struct nsx_err *err)
+{
+	for (int i = 0; i < n; i++)
+		if (add_specs(s, argv[i], a, err))
+			return err->rc;
+	return 0;
+}
+
+/* The side before by its name, all that was given as the side after. */
+static int collect_against(const struct args *a, int noperands, char **argv,
+			   struct nsx_arena *arena, struct specs side[2],
+			   struct nsx_err *err)
+{
+	struct nsx_baseline b;
+
+	if (a->before.n || !(noperands + (int)a->after.n))
+		return nsx_fail(err, NSX_E_USAGE, "--against names the side before: give "
+				"the captures after, and no --before");
+	if (nsx_baseline_load(a->store, a->against, arena, &b, err))
+		return err->rc;
+	for (; side[0].n < b.nruns; side[0].n++)
+		side[0].v[side[0].n] = nsx_arena_printf(arena, "%s %zu=%s/%s/%s", a->against,
+			side[0].n + 1, a->store, a->against, b.runs[side[0].n].file);
+	if (add_operands(&side[1], noperands, argv + 1, arena, err))
+		return err->rc;
+	return add_operands(&side[1], (int)a->after.n, (char **)a->after.v, arena, err);
+}
+
 static int collect(const struct args *a, int noperands, char **argv,
 		   struct nsx_arena *arena, struct specs side[2],
 		   struct nsx_err *err)
 {
 	const struct nsx_opt_list *lists[] = {&a->before, &a->after};
 
+	if (a->against)
+		return collect_against(a, noperands, argv, arena, side, err);
 	if (noperands && (a->before.n || a->after.n))
 		return nsx_fail(err, NSX_E_USAGE, "give the two sides as BEFORE "
 				"AFTER, or with --before and --after, not "
@@ -268,6 +306,11 @@ static int compare(const struct args *a, const struct nsx_diff_opts *o,
 						      o->side.threads, err);
 	if (!rc && !one.write && !a->quiet)
 		print_summary(d, dir);
+	if (!rc && a->ledger) {
+		struct nsx_promise v[NSX_MOST_PROMISES];
+
+		rc = nsx_ledger_append(a->ledger, v, nsx_diff_promised(d, v), err);
+	}
 	if (!rc && nsx_wants_notices(&a->notices))
 		rc = tell_pipeline(a, d, err);
 	if (!rc)
@@ -315,7 +358,8 @@ static int calibrate(const struct args *a, struct nsx_diff_opts *o, int n,
 
 static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
-	struct args a = {.gpu = -1, .rank = -1, .seed = 1, .alpha = 0.05};
+	struct args a = {.gpu = -1, .rank = -1, .seed = 1, .alpha = 0.05,
+			 .store = NSX_STORE};
 	struct specs side[2] = {{{NULL}, 0}, {{NULL}, 0}};
 	struct nsx_diff_opts o = {.side = {.last = -1}};
 	struct nsx_arena *arena = nsx_arena_new();

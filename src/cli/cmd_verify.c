@@ -3,6 +3,7 @@
 #include "cli/cmd_common.h"
 #include "cli/opt.h"
 #include "diff/emit.h"
+#include "diff/ledger.h"
 
 struct args {
 	int64_t finding, threads;
@@ -14,25 +15,9 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "finding", NULL, "N", INT, finding,
 	    "only this one, by its number among the findings before",
 	    .most = INFINITY),
-	OPT(0, "ledger", NULL, "FILE", STR, ledger,
-	    "append a line a finding: key, promised and won in percent, kept"),
+	NSX_OPT_LEDGER(struct args),
 	NSX_OPT_THREADS(struct args),
 };
-
-static int append(const char *path, const struct nsx_promise *p, size_t n,
-		  struct nsx_err *err)
-{
-	FILE *f = fopen(path, "ae");
-	bool failed = !f;
-
-	for (size_t i = 0; f && i < n; i++)
-		failed |= fprintf(f, "%s\t%.2f\t%.2f\t%s\n", p[i].finding->key,
-				  100 * p[i].finding->share, 100 * p[i].won,
-				  p[i].kept ? "kept" : "not kept") < 0;
-	if (f && fclose(f))
-		failed = true;
-	return failed ? nsx_fail(err, NSX_E_IO, "cannot append to '%s'", path) : 0;
-}
 
 /* The result: whether every promise was kept, and there was one. */
 static int print(const struct nsx_diff *d, const struct args *a, struct nsx_err *err)
@@ -58,7 +43,7 @@ static int print(const struct nsx_diff *d, const struct args *a, struct nsx_err 
 					    "no finding of the first report is gone or "
 					    "halved");
 	if (a->ledger)
-		rc = append(a->ledger, all, m, err);
+		rc = nsx_ledger_append(a->ledger, all, m, err);
 	nsx_arena_free(arena);
 	return rc ? rc : !(m && kept == m);
 }

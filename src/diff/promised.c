@@ -8,6 +8,15 @@
 #define KEPT_LEAST 0.8 /* of what was promised                                */
 #define KEPT_MOST 1.25
 
+/* Of all the time, as the share that was promised is: of units the mean. */
+static double won_of(const struct nsx_diff *d)
+{
+	uint32_t lane;
+
+	return d->totals.decides ? -nsx_change_of(d) :
+				   -nsx_decisive_step(d, &lane)->mean_rel;
+}
+
 /* Whether it would win less than half as much time as before. */
 static bool is_gone(const struct nsx_finding_row *f, double won)
 {
@@ -17,7 +26,7 @@ static bool is_gone(const struct nsx_finding_row *f, double won)
 
 size_t nsx_diff_promised(const struct nsx_diff *d, struct nsx_promise ret[NSX_MOST_PROMISES])
 {
-	double won = -nsx_change_of(d), all = 0;
+	double won = won_of(d), all = 0;
 	size_t n = 0;
 
 	for (size_t i = 0; i < d->nfindings; i++)

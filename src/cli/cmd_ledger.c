@@ -1,0 +1,47 @@
+/* cmd_ledger.c - how often promises were kept, by kind of finding. */
+#include "cli/cmd_common.h"
+#include "cli/opt.h"
+#include "diff/ledger.h"
+
+static int print(const char *const *paths, size_t n, struct nsx_arena *a,
+		 struct nsx_err *err)
+{
+	struct nsx_ledger_row *v;
+	size_t nrows;
+
+	if (nsx_ledger_sum(paths, n, a, &v, &nrows, err))
+		return err->rc;
+	printf("%-28s %9s %6s %17s\n", "finding", "promises", "kept", "won ÷ promised");
+	for (size_t i = 0; i < nrows; i++)
+		nsx_print_line(nsx_arena_printf(a, "%-28s %9zu %4.0f %% %16.2f", v[i].kind,
+			v[i].n, 100 * (double)v[i].kept / (double)v[i].n, v[i].won));
+	return 0;
+}
+
+static int run(const struct nsx_cmd *cmd, int argc, char **argv)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	struct nsx_err err;
+	int n, rc = nsx_opt_parse(cmd, argc, argv, NULL, &n, &err);
+
+	if (!rc && !n)
+		rc = nsx_fail(&err, NSX_E_USAGE, "give the ledgers to sum up: nsys-explain "
+			      "ledger FILE...");
+	if (!rc)
+		rc = print((const char *const *)argv + 1, (size_t)n, a, &err);
+	nsx_arena_free(a);
+	return rc ? nsx_cmd_fail(&err, false) : nsx_cmd_printed(0);
+}
+
+const struct nsx_cmd nsx_cmd_ledger = {
+	.name = "ledger",
+	.usage = "FILE...",
+	.summary = "how often findings kept what they promised",
+	.doc = "Sums up what verify --ledger and diff --ledger wrote, by kind of finding: "
+	       "how many promises there were, how many were kept, and the median of what "
+	       "was won, where 1 is all that was promised.",
+	.examples = "nsys-explain verify before.sqlite after.sqlite --ledger won.tsv  # a "
+		    "line a finding\n"
+		    "nsys-explain ledger won.tsv  # after some changes",
+	.run = run,
+};

@@ -1,0 +1,130 @@
+/* ledger.c - appends promises to a file, and sums up such files by kind of finding. */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "diff/ledger.h"
+
+enum { MOST_LINES = 1 << 20 };
+
+struct line {
+	const char *kind;
+	double won; /* of what was promised; NAN: nothing was                */
+	bool kept;
+};
+struct lines {
+	struct line *v;
+	size_t n, cap;
+};
+
+/* One line without its end; false: it is none. */
+static bool parse(char *text, struct nsx_arena *a, struct line *ret)
+{
+	char *rest = text, *end, *key = strsep(&rest, "\t");
+	double promised, won;
+
+	if (!rest || !*key)
+		return false;
+	promised = strtod(rest, &end);
+	if (end == rest || *end != '\t')
+		return false;
+	rest = end + 1;
+	won = strtod(rest, &end);
+	if (end == rest || *end != '\t' || !isfinite(promised) || !isfinite(won))
+		return false;
+	ret->kept = !strcmp(end + 1, "kept");
+	key[strcspn(key, ":")] = '\0';
+	ret->kind = nsx_arena_strdup(a, key);
+	ret->won = promised > 0 ? won / promised : NAN;
+	return ret->kept || !strcmp(end + 1, "not kept");
+}
+
+static int read_file(const char *path, struct nsx_arena *a, struct lines *all,
+		     struct nsx_err *err)
+{
+	FILE *f = fopen(path, "re");
+	size_t size = 0, number = 0;
+	char *text = NULL;
+	ssize_t n;
+	int rc = 0;
+
+	if (!f)
+		return nsx_fail(err, NSX_E_IO, "cannot read the ledger '%s': %s", path,
+				strerror(errno));
+	while (!rc && (n = getline(&text, &size, f)) > 0) {
+		text[n - (text[n - 1] == '\n')] = '\0';
+		number++;
+		if (all->n == MOST_LINES)
+			rc = nsx_fail(err, NSX_E_USAGE, "cannot read the ledger '%s': "
+				      "more than %d lines", path, MOST_LINES);
+		else if (nsx_grow(&all->v, &all->cap, all->n + 1, sizeof(*all->v),
+				  "ledger", err))
+			rc = err->rc;
+		else if (!parse(text, a, &all->v[all->n++]))
+			rc = nsx_fail(err, NSX_E_USAGE, "cannot read the ledger '%s': "
+				      "line %zu is not as verify --ledger writes it",
+				      path, number);
+	}
+	free(text);
+	(void)fclose(f);
+	return rc;
+}
+
+int nsx_ledger_append(const char *path, const struct nsx_promise *v, size_t n,
+		      struct nsx_err *err)
+{
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
+	struct nsx_arena *a = nsx_arena_new();
+	struct lines old = {0};
+	int rc = access(path, F_OK) ? 0 : read_file(path, a, &old, err), fd;
+
+	free(old.v);
+	nsx_arena_free(a);
+	if (rc || !n)
+		return rc;
+	for (size_t i = 0; i < n; i++)
+		nsx_buf_printf(&b, "%s\t%.2f\t%.2f\t%s\n", v[i].finding->key,
+			       100 * v[i].finding->share, 100 * v[i].won,
+			       v[i].kept ? "kept" : "not kept");
+	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+	if (fd < 0 || write(fd, b.p, b.n) != (ssize_t)b.n)
+		rc = nsx_fail(err, NSX_E_IO, "cannot append to the ledger '%s': %s", path,
+			      strerror(errno));
+	if (fd >= 0)
+		(void)close(fd);
+	return rc;
+}
+
+NSX_ORDER(cmp_lines, struct line, TEXT(kind), UP(won));
+NSX_ORDER(cmp_rows, struct nsx_ledger_row, DOWN(n), TEXT(kind));
+
+int nsx_ledger_sum(const char *const *paths, size_t npaths, struct nsx_arena *a,
+		   struct nsx_ledger_row **ret, size_t *ret_n, struct nsx_err *err)
+{
+	struct lines all = {0};
+	int rc = 0;
+
+	*ret_n = 0;
+	for (size_t i = 0; !rc && i < npaths; i++)
+		rc = read_file(paths[i], a, &all, err);
+	if (!rc && !nsx_new_array(*ret, a, all.n, "ledger", err))
+		rc = err->rc;
+	if (!rc)
+		nsx_sort(all.v, all.n, sizeof(*all.v), cmp_lines);
+	NSX_EACH_RUN(i, next, rc ? 0 : all.n, !strcmp(all.v[i].kind, all.v[next].kind)) {
+		size_t n = next - i, middle = i + n / 2;
+		struct nsx_ledger_row *row = &(*ret)[(*ret_n)++];
+
+		*row = (struct nsx_ledger_row){.kind = all.v[i].kind, .n = n,
+			.won = n % 2 ? all.v[middle].won :
+				       (all.v[middle - 1].won + all.v[middle].won) / 2};
+		for (size_t k = i; k < next; k++)
+			row->kept += all.v[k].kept;
+	}
+	if (!rc)
+		nsx_sort(*ret, *ret_n, sizeof(**ret), cmp_rows);
+	free(all.v);
+	return rc;
+}
