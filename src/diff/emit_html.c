@@ -1,7 +1,7 @@
-/* emit_html.c - the comparison as a page: pictures above the text of diff.md.
+/* emit_html.c - the comparison as a page: the first lines of diff.md, pictures, the rest.
  *
- * Of each GPU a typical unit of either side, one above the other and begun
- * together; and what the change of the mean is made of.
+ * Before always stands over after, on one scale: the parts of the run, a typical unit
+ * of each GPU, the parts of the mean.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -98,46 +98,79 @@ static void draw_units(struct nsx_buf *b, const struct nsx_diff *d,
 			  "the width is %s.</p>\n", nsx_text_ns(a, longest));
 }
 
-/* Mean before, each share's change, mean after. */
-static void draw_waterfall(struct nsx_buf *b, const struct nsx_diff *d,
-			   uint32_t lane, struct nsx_arena *a)
+struct part {
+	const char *name;
+	double before_ns, after_ns;
+};
+
+/* Part by part a bar before over one after, all on one scale. */
+static void draw_parts(struct nsx_buf *b, const char *title, const struct part *v,
+		       size_t n, struct nsx_arena *a)
+{
+	static const char *const bars[] = {"k3", "k5", "k0"};
+	static const char *const meanings[] = {"before", "after: longer",
+					       "after: shorter, or as long"};
+	enum { BAR = 9, LABEL = 260 };
+	double most = 1;
+
+	for (size_t i = 0; i < n; i++)
+		most = NSX_MAX(most, NSX_MAX(v[i].before_ns, v[i].after_ns));
+	nsx_buf_adds(b, "<h2>");
+	nsx_html_text(b, title);
+	nsx_buf_adds(b, "</h2>\n");
+	nsx_svg_open(b, (int)n * ROW, "what it consists of, before and after");
+	for (size_t i = 0; i < n; i++) {
+		double scale = (COLUMNS - LABEL) / most, y = (double)i * ROW;
+		const struct part *x = &v[i];
+
+		nsx_svg_label(b, 0, y + 14, x->name);
+		nsx_svg_rect(b, bars[0], NSX_SVG_LEFT, y, x->before_ns * scale, BAR);
+		nsx_svg_rect(b, bars[x->after_ns > x->before_ns ? 1 : 2], NSX_SVG_LEFT,
+			     y + BAR + 1, x->after_ns * scale, BAR);
+		nsx_svg_label(b, NSX_SVG_LEFT + 6 +
+				      scale * NSX_MAX(x->before_ns, x->after_ns), y + 14,
+			      nsx_arena_printf(a, "%s → %s (%s)",
+					       nsx_text_ns(a, x->before_ns),
+					       nsx_text_ns(a, x->after_ns),
+					       nsx_text_change(a, x->after_ns -
+								  x->before_ns)));
+	}
+	nsx_svg_close(b);
+	nsx_svg_legend(b, bars, meanings, ARRAY_LEN(bars));
+}
+
+static void draw_totals(struct nsx_buf *b, const struct nsx_diff *d, struct nsx_arena *a)
+{
+	const struct nsx_totals *x = &d->totals.side[0], *y = &d->totals.side[1];
+	struct part v[NSX_NTOTALS + 1] = {
+		{"whole", (double)x->span_ns, (double)y->span_ns}};
+	size_t n = 1;
+
+	for (unsigned k = 0; k < NSX_NTOTALS; k++)
+		if (x->ns[k] || y->ns[k])
+			v[n++] = (struct part){nsx_total_names[k], (double)x->ns[k],
+					       (double)y->ns[k]};
+	draw_parts(b, "The whole run", v, n, a);
+}
+
+static void draw_budget(struct nsx_buf *b, const struct nsx_diff *d, uint32_t lane,
+			struct nsx_arena *a)
 {
 	const struct nsx_budget *x = &d->lanes[lane].budget;
-	double at = (double)x->total.before_ns, most = NSX_MAX(at, 1), scale;
-	int y = ROW;
+	struct part v[NSX_NSHARES + 1];
+	size_t n = 0;
 
-	for (unsigned k = 0; k < NSX_NSHARES; k++) {
-		at += (double)x->part[k].delta_ns;
-		most = NSX_MAX(most, at);
-	}
-	at = (double)x->total.before_ns;
-	scale = (COLUMNS - 120) / most; /* room for the last figure */
-	nsx_svg_open(b, (NSX_NSHARES + 1 + d->splits_comm) * ROW,
-		     "mean of a unit before, what was added and taken, and "
-		     "after");
-	nsx_svg_label(b, 0, 14, "before");
-	nsx_svg_rect(b, "k3", NSX_SVG_LEFT, 0, at * scale, ROW - 6);
-	nsx_svg_label(b, NSX_SVG_LEFT + at * scale + 4, 14, nsx_text_ns(a, at));
-	for (unsigned k = 0; k < NSX_NSHARES; k++) {
-		double delta = (double)x->part[k].delta_ns;
-		double from = NSX_MIN(at, at + delta);
+	for (unsigned k = 0; k <= NSX_NSHARES; k++) {
+		const struct nsx_delta *part = k ? &x->part[k - 1] : &x->total;
 
-		if (k == NSX_SHARE_WAIT && !d->splits_comm)
-			continue;
-		nsx_svg_label(b, 0, y + 14, nsx_share_word(d, k));
-		nsx_svg_rect(b, delta > 0 ? "k5" : "k0",
-			     NSX_SVG_LEFT + from * scale, y,
-			     NSX_MAX(fabs(delta) * scale, 1), ROW - 6);
-		nsx_svg_label(b, NSX_SVG_LEFT + (from + fabs(delta)) * scale + 4,
-			      y + 14, nsx_text_change(a, delta));
-		at += delta;
-		y += ROW;
+		if (!k || part->before_ns || part->delta_ns)
+			v[n++] = (struct part){
+				k ? nsx_share_word(d, k - 1) : "all",
+				(double)part->before_ns,
+				(double)(part->before_ns + part->delta_ns)};
 	}
-	nsx_svg_label(b, 0, y + 14, "after");
-	nsx_svg_rect(b, "k3", NSX_SVG_LEFT, y, at * scale, ROW - 6);
-	nsx_svg_label(b, NSX_SVG_LEFT + at * scale + 4, y + 14,
-		      nsx_text_ns(a, at));
-	nsx_svg_close(b);
+	draw_parts(b, nsx_arena_printf(a, "Mean %s: %s", nsx_unit_word(d),
+				       nsx_lane_name(d, lane, a)), v, n, a);
 }
 
 int nsx_diff_write_html(const struct nsx_out_file *f, FILE *out,
@@ -150,14 +183,12 @@ int nsx_diff_write_html(const struct nsx_out_file *f, FILE *out,
 	uint32_t *lanes;
 	size_t n = nsx_diff_lanes(d, MOST_LANES, a, &lanes);
 
-	if (!d->digested)
+	if (d->totals.known)
+		draw_totals(&pictures, d, a);
+	if (!d->digested && !d->whole)
 		draw_units(&pictures, d, lanes, n, a);
-	for (size_t i = 0; i < n; i++) {
-		nsx_buf_adds(&pictures, "<h2>From mean to mean: ");
-		nsx_html_text(&pictures, nsx_lane_name(d, lanes[i], a));
-		nsx_buf_adds(&pictures, "</h2>\n");
-		draw_waterfall(&pictures, d, lanes[i], a);
-	}
+	for (size_t i = 0; i < n && !(d->whole && d->totals.known); i++)
+		draw_budget(&pictures, d, lanes[i], a);
 	if (n < d->nlanes)
 		nsx_buf_printf(&pictures, "<p class=\"soft\">%zu more are "
 					  "not drawn.</p>\n", d->nlanes - n);

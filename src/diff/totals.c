@@ -259,6 +259,9 @@ enum nsx_verdict nsx_totals_judge(const struct nsx_diff *d, const char **why)
 
 /* In words -----------------------------------------------------------------------*/
 
+const char *const nsx_total_names[NSX_NTOTALS] = {"kernels", "copies", "one-time gaps",
+						  "host, idle"};
+
 const char *nsx_totals_sentence(const struct nsx_diff *d, struct nsx_arena *a)
 {
 	const struct nsx_totals_change *c = &d->totals;
@@ -395,8 +398,6 @@ static void add_work(struct nsx_buf *b, const struct nsx_totals_change *c,
 
 const char *nsx_totals_lines(const struct nsx_diff *d, struct nsx_arena *a)
 {
-	static const char *const names[NSX_NTOTALS] = {
-		"kernels", "copies", "one-time gaps", "host, idle"};
 	const struct nsx_totals_change *c = &d->totals;
 	struct nsx_buf b = {0};
 
@@ -413,7 +414,7 @@ const char *nsx_totals_lines(const struct nsx_diff *d, struct nsx_arena *a)
 				 nsx_text_ns(a, (double)c->side[1].recorded_ns)), a);
 	for (unsigned k = 0; k < NSX_NTOTALS; k++)
 		if (c->side[0].ns[k] || c->side[1].ns[k])
-			add_row(&b, names[k],
+			add_row(&b, nsx_total_names[k],
 				(const int64_t[]){c->side[0].ns[k],
 						  c->side[1].ns[k]},
 				note_on(c, k, a), a);

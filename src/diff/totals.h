@@ -14,6 +14,7 @@ enum nsx_total_part {
 	NSX_TOTAL_IDLE,	    /* what is left: host and idle                   */
 	NSX_NTOTALS
 };
+extern const char *const nsx_total_names[NSX_NTOTALS]; /* "kernels", ...        */
 enum nsx_direction { NSX_TO_GPU, NSX_FROM_GPU, NSX_OTHER_WAY, NSX_NDIRECTIONS };
 
 struct nsx_totals {

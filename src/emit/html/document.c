@@ -7,7 +7,7 @@
 
 /* Blocks ------------------------------------------------------------------------*/
 
-enum block { TEXT, LIST, TABLE };
+enum block { TEXT, LIST, TABLE, CODE };
 
 struct state {
 	enum block was;
@@ -30,6 +30,8 @@ static void close_block(struct nsx_buf *b, struct state *s)
 	set_depth(b, s, 0);
 	if (s->was == TABLE)
 		nsx_buf_adds(b, "</tbody></table></div>\n");
+	if (s->was == CODE)
+		nsx_buf_adds(b, "</pre>\n");
 	s->rule = NULL;
 }
 
@@ -73,13 +75,19 @@ static void add_line(struct nsx_buf *b, char *line, struct state *s,
 		     const char *next)
 {
 	size_t indent = strspn(line, " ");
-	enum block now = *line == '|' ? TABLE :
+	bool is_fence = !strcmp(line, "```");
+	enum block now = (s->was == CODE) != is_fence ? CODE : *line == '|' ? TABLE :
 			 !strncmp(line + indent, "- ", 2) ? LIST : TEXT;
 
 	if (now != s->was)
 		close_block(b, s);
 	s->was = now;
-	if (now == TABLE && !s->rule) {
+	if (is_fence) {
+		nsx_buf_adds(b, now == CODE ? "<pre class=\"wide\" tabindex=\"0\">" : "");
+	} else if (now == CODE) {
+		nsx_html_text(b, line);
+		nsx_buf_adds(b, "\n");
+	} else if (now == TABLE && !s->rule) {
 		s->rule = next;
 		nsx_buf_adds(b, "<div class=\"wide\" tabindex=\"0\" role=\"region\""
 				" aria-label=\"");
