@@ -220,15 +220,6 @@ static void print_lines(char *lines)
 		nsx_print_line(line);
 }
 
-static void print_promises(const struct nsx_diff *d, struct nsx_arena *a)
-{
-	struct nsx_promise v[NSX_MOST_PROMISES];
-	size_t n = d->verdict == NSX_V_IMPROVEMENT ? nsx_diff_promised(d, v) : 0;
-
-	for (size_t i = 0; i < n; i++)
-		nsx_print_line(nsx_promise_line(&v[i], a));
-}
-
 static void print_summary(const struct nsx_diff *d, const char *dir)
 {
 	struct nsx_arena *a = nsx_arena_new();
@@ -241,7 +232,7 @@ static void print_summary(const struct nsx_diff *d, const char *dir)
 		nsx_print_line(causes);
 	if (*place)
 		nsx_print_line(place);
-	print_promises(d, a);
+	print_lines(nsx_arena_strdup(a, nsx_diff_promises(d, a)));
 	for (size_t i = 0; i < d->ngates; i++)
 		nsx_print_line(nsx_gate_line(&d->gates[i], a));
 	printf("Wrote report to: %s/diff.md\n", dir);

@@ -442,8 +442,9 @@ static enum nsx_verdict verdict_of(const struct nsx_diff *d)
 						  NSX_V_NEUTRAL;
 }
 
-/* Whether the sides are judged as wholes: nothing repeats on both, or what repeats
- * proves nothing, while both launch the same kernels one after another.
+/* Whether the sides are judged as wholes: nothing repeats on both, or both launch the same
+ * kernels one after another, while what repeats proves nothing, or drifts on both sides:
+ * then no unit is typical.
  */
 static bool by_totals(const struct nsx_diff *d)
 {
@@ -451,9 +452,11 @@ static bool by_totals(const struct nsx_diff *d)
 	const struct nsx_step *c = nsx_decisive_step(d, &lane);
 
 	return d->totals.known &&
-	       (is_no_unit(d) || (d->verdict == NSX_V_INCONCLUSIVE &&
-				  d->totals.in_step && fabs(c->rel) >= c->noise &&
-				  d->opts->side.unit == NSX_SIDE_AUTO));
+	       (is_no_unit(d) ||
+		(d->totals.in_step && d->opts->side.unit == NSX_SIDE_AUTO &&
+		 fabs(c->rel) >= c->noise &&
+		 (d->verdict == NSX_V_INCONCLUSIVE ||
+		  (c->side[0].drifting && c->side[1].drifting))));
 }
 
 double nsx_change_of(const struct nsx_diff *d)

@@ -44,11 +44,13 @@ const char *nsx_diff_headline(const struct nsx_diff *d, struct nsx_arena *a);
 const char *nsx_diff_causes(const struct nsx_diff *d, struct nsx_arena *a);
 const char *nsx_diff_place(const struct nsx_diff *d, struct nsx_arena *a);
 const char *nsx_gate_line(const struct nsx_gate_row *g, struct nsx_arena *a);
-/* The wholes: "4.03 s → 2.14 s (−47.0 %)"; and lines of text on what was done and in what
+/* The wholes: "2.14 s instead of 4.03 s (−47.0 %)"; and lines of text on what was done and in what
  * parts, aligned as columns, "" where they are not known.
  */
 const char *nsx_totals_sentence(const struct nsx_diff *d, struct nsx_arena *a);
 const char *nsx_totals_lines(const struct nsx_diff *d, struct nsx_arena *a);
+/* Of an improvement a line each; "" none. */
+const char *nsx_diff_promises(const struct nsx_diff *d, struct nsx_arena *a);
 const char *nsx_promise_line(const struct nsx_promise *p, struct nsx_arena *a);
 /* The verdict and the gates for a pipeline; lenient: what is undecided is tolerated.
  * Owner: arena a, and the comparison.

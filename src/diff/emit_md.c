@@ -50,6 +50,8 @@ static void add_answer(struct page *p)
 		nsx_buf_printf(&p->b, "```\n%s```\n\n", lines);
 	nsx_buf_printf(&p->b, "%s%s%s%s", causes,
 		       *causes ? "\n\n" : "", place, *place ? "\n\n" : "");
+	for (const char *s = nsx_diff_promises(p->d, p->a); *s; s += strcspn(s, "\n") + 1)
+		nsx_buf_printf(&p->b, "%.*s\n\n", (int)strcspn(s, "\n"), s);
 }
 
 /* A text of the trace; instead: of one that is not known. */
@@ -58,6 +60,24 @@ static void add_text(struct nsx_buf *b, const char *text, const char *instead)
 	const char *s = *text ? text : instead;
 
 	nsx_md_escape(b, s, strlen(s));
+}
+
+/* " · unit: range `step`, 19 before, 19 after" */
+static void add_unit(struct page *p)
+{
+	const struct nsx_diff *d = p->d;
+	const struct nsx_spread *side = d->lanes[0].change.side;
+
+	nsx_buf_printf(&p->b, " · unit: %s", nsx_unit_word(d));
+	if (*d->name) {
+		nsx_buf_adds(&p->b, d->method == NSX_WAY_SEQUENCE ? " from " : " ");
+		nsx_add_name(&p->b, d->name);
+	}
+	if (d->new_name) {
+		nsx_buf_adds(&p->b, ", now ");
+		nsx_add_name(&p->b, d->new_name);
+	}
+	nsx_buf_printf(&p->b, ", %zu before, %zu after", side[0].n, side[1].n);
 }
 
 static void add_head(struct page *p)
@@ -82,19 +102,9 @@ static void add_head(struct page *p)
 		nsx_buf_adds(&p->b, " → ");
 		add_text(&p->b, after, "GPU unknown");
 	}
-	nsx_buf_printf(&p->b, " · unit: %s", nsx_unit_word(d));
-	if (*d->name) {
-		nsx_buf_adds(&p->b, d->method == NSX_WAY_SEQUENCE ? " from " :
-								    " ");
-		nsx_add_name(&p->b, d->name);
-	}
-	if (d->new_name) {
-		nsx_buf_adds(&p->b, ", now ");
-		nsx_add_name(&p->b, d->new_name);
-	}
-	nsx_buf_printf(&p->b, ", %zu before, %zu after\n\n",
-		       d->lanes[0].change.side[0].n,
-		       d->lanes[0].change.side[1].n);
+	if (!d->whole)
+		add_unit(p);
+	nsx_buf_adds(&p->b, "\n\n");
 	if (!p->for_comment)
 		add_answer(p);
 }
@@ -552,7 +562,8 @@ void nsx_diff_md(const struct nsx_diff *d, enum nsx_diff_md what,
 	add_gates(&p);
 	if (!for_comment)
 		add_steps(&p);
-	add_budgets(&p);
+	if (!d->whole || !d->totals.known) /* else it is said above */
+		add_budgets(&p);
 	add_causes(&p, lane);
 	if (!for_comment) {
 		add_split(&p, lane, NSX_SPLIT_COPIES, "Copies", "direction");

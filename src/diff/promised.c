@@ -49,10 +49,24 @@ size_t nsx_diff_promised(const struct nsx_diff *d, struct nsx_promise ret[NSX_MO
 
 const char *nsx_promise_line(const struct nsx_promise *p, struct nsx_arena *a)
 {
-	return nsx_arena_printf(a, "promised by the first report: %s: %s; won %s%s: %s",
-				p->finding->title,
-				nsx_text_ratio(a, -p->finding->share),
+	const struct nsx_side_finding *f = p->finding;
+	const char *least = f->low < KEPT_LEAST * f->share ?
+		nsx_arena_printf(a, " (at least %s)", nsx_text_ratio(a, -f->low)) : "";
+
+	return nsx_arena_printf(a, "Promise %s: %s: %s promised%s, %s won%s",
+				p->kept ? "kept" : "not kept", f->title,
+				nsx_text_ratio(a, -f->share), least,
 				nsx_text_ratio(a, -p->won),
-				p->is_joint ? " by all that are gone" : "",
-				p->kept ? "kept" : "not kept");
+				p->is_joint ? " by all that are gone" : "");
+}
+
+const char *nsx_diff_promises(const struct nsx_diff *d, struct nsx_arena *a)
+{
+	struct nsx_promise v[NSX_MOST_PROMISES];
+	size_t n = d->verdict == NSX_V_IMPROVEMENT ? nsx_diff_promised(d, v) : 0;
+	struct nsx_buf b = {0};
+
+	for (size_t i = 0; i < n; i++)
+		nsx_buf_printf(&b, "%s\n", nsx_promise_line(&v[i], a));
+	return nsx_buf_keep(&b, a);
 }

@@ -12,7 +12,8 @@
 #define ANOTHER 0.5 /* collectives of a unit                                   */
 #define LONGER 0.05 /* times                                                   */
 #define APART 0.01 /* of the median: a reader sees it                         */
-#define ODD 0.1	   /* of the shift, or of what findings can explain           */
+#define UNEQUAL 0.03 /* of the shift: two figures that look like an error      */
+#define ODD 0.1	   /* of what findings can explain                            */
 #define SEEN 0.0005 /* of the median: less is shown as 0.0 %                   */
 
 /* Pieces ------------------------------------------------------------------------*/
@@ -58,7 +59,7 @@ static void add_change(struct nsx_buf *b, const struct nsx_diff *d,
 	const char *before = nsx_text_ns(a, median_ns);
 	const char *after = nsx_text_ns(a, c->side[1].median_ns);
 	bool is_odd = apart_ns > APART * median_ns &&
-		      apart_ns > ODD * fabs(c->shift_ns);
+		      apart_ns > UNEQUAL * fabs(c->shift_ns);
 
 	if (is_odd && !c->mean_opposes && !c->mean_alone)
 		nsx_buf_adds(b, " typically");
@@ -610,6 +611,32 @@ static void add_multiple(struct nsx_buf *b, const struct nsx_diff *d,
 #define WORTH_A_WORD 0.1 /* of the largest share; where the mean opposes the
 			    typical unit, of the change of that              */
 
+/* "On average a range takes 1.88 ms less" */
+static void add_mean_change(struct nsx_buf *b, const struct nsx_diff *d,
+			    const struct nsx_budget *x, struct nsx_arena *a)
+{
+	double ns = (double)x->total.delta_ns;
+
+	nsx_buf_printf(b, "On average a %s takes ", nsx_unit_word(d));
+	if (fabs(ns) < SEEN * (double)x->total.before_ns)
+		nsx_buf_adds(b, "as long as before");
+	else
+		nsx_buf_printf(b, "%s %s", nsx_text_ns(a, fabs(ns)),
+			       ns < 0 ? "less" : "longer");
+}
+
+/* No change, and none of a part, or of a kernel, that another hides. */
+static bool is_at_rest(const struct nsx_diff *d, const struct nsx_budget *x,
+		       double most_ns, struct nsx_arena *a)
+{
+	struct nsx_buf b = {0};
+	bool cancels = add_cancelling(&b, "", d, x, a);
+
+	nsx_buf_done(&b);
+	return d->verdict == NSX_V_NEUTRAL && !cancels &&
+	       most_ns < NSX_NOISE * (double)x->total.before_ns;
+}
+
 const char *nsx_diff_place(const struct nsx_diff *d, struct nsx_arena *a)
 {
 	uint32_t lane = nsx_shown_lane(d);
@@ -621,16 +648,16 @@ const char *nsx_diff_place(const struct nsx_diff *d, struct nsx_arena *a)
 
 	for (enum nsx_share k = 0; k < NSX_NSHARES; k++)
 		least = NSX_MAX(least, fabs((double)x->part[k].delta_ns));
-	if (d->same || least <= 0)
+	if (d->same || least <= 0 || is_at_rest(d, x, least, a))
 		return "";
 	if (c->mean_opposes)
 		least = NSX_MIN(least, fabs(c->shift_ns));
-	nsx_buf_printf(&b, "%s%s%s", d->whole ? "In all" : "The mean",
-		       d->nlanes > 1 ? " of " : "",
-		       d->nlanes > 1 ? nsx_lane_name(d, lane, a) : "");
-	if (!d->whole)
-		nsx_buf_printf(&b, " changes by %s", nsx_text_change(
-				       a, (double)x->total.delta_ns));
+	if (d->whole)
+		nsx_buf_adds(&b, "In all");
+	else
+		add_mean_change(&b, d, x, a);
+	if (d->nlanes > 1)
+		nsx_buf_printf(&b, " on %s", nsx_lane_name(d, lane, a));
 	for (enum nsx_share k = 0; k < NSX_NSHARES; k++) {
 		if (fabs((double)x->part[k].delta_ns) < WORTH_A_WORD * least) {
 			if (k == NSX_SHARE_COMPUTE &&

@@ -21,6 +21,7 @@
 #define OF_MIGRATION_NS 2e5
 #define OF_WHOLE 0.02	  /* a part that changes less of the whole decides nothing */
 #define NO_CHANGE 0.05	  /* of the whole, where ...                         */
+#define SAME_SPEED 0.02	  /* of the host's calls                             */
 #define SURE 0.12	  /* ... the floors together are no more than this   */
 enum { FEW = 30, BLOCKS = 32 };
 
@@ -265,12 +266,16 @@ const char *const nsx_total_names[NSX_NTOTALS] = {"kernels", "copies", "one-time
 const char *nsx_totals_sentence(const struct nsx_diff *d, struct nsx_arena *a)
 {
 	const struct nsx_totals_change *c = &d->totals;
-	double before = (double)c->side[0].span_ns;
-	double after = (double)c->side[1].span_ns;
+	double before_ns = (double)c->side[0].span_ns;
+	double after_ns = (double)c->side[1].span_ns;
+	const char *before = nsx_text_ns(a, before_ns), *after = nsx_text_ns(a, after_ns);
+	bool is_equal = !strcmp(before, after);
 
-	return nsx_arena_printf(a, "%s → %s (%s)", nsx_text_ns(a, before),
-				nsx_text_ns(a, after),
-				nsx_text_ratio(a, before > 0 ? after / before - 1 : 0));
+	return nsx_arena_printf(a, "%s %s%s (%s)", after,
+				is_equal ? "on both sides" : "instead of ",
+				is_equal ? "" : before,
+				nsx_text_ratio(a, before_ns > 0 ? after_ns / before_ns - 1 :
+								  0));
 }
 
 /* "to the GPU 17.1 → 19.0 GB/s" */
@@ -289,24 +294,23 @@ static void add_rate(struct nsx_buf *b, const struct nsx_totals_change *c,
 		       rate[1]);
 }
 
-/* "cudaLaunchKernel 47.8 ms → 3.5 ms; not judged" */
-static void add_start_up(struct nsx_buf *b, const struct nsx_totals_change *c,
-			 struct nsx_arena *a)
+/* "mostly cudaLaunchKernel; paid once, not judged" */
+static void add_start_up(struct nsx_buf *b, const struct nsx_totals_change *c)
 {
-	const char *last = "";
+	const char *x = c->side[0].one_time, *y = c->side[1].one_time;
 
-	for (unsigned s = 0; s < 2; s++) {
-		const struct nsx_totals *t = &c->side[s];
+	nsx_buf_printf(b, "mostly %s%s%s; paid once, not judged", x ? x : y,
+		       x && y && strcmp(x, y) != 0 ? " → " : "",
+		       x && y && strcmp(x, y) != 0 ? y : "");
+}
 
-		if (!t->one_time)
-			continue;
-		nsx_buf_adds(b, b->n ? " → " : "");
-		if (strcmp(t->one_time, last) != 0)
-			nsx_buf_printf(b, "%s ", t->one_time);
-		nsx_buf_adds(b, nsx_text_ns(a, (double)t->one_time_ns));
-		last = t->one_time;
-	}
-	nsx_buf_adds(b, "; not judged");
+static void add_host_speed(struct nsx_buf *b, double speed)
+{
+	if (fabs(speed - 1) < SAME_SPEED)
+		nsx_buf_adds(b, "calls that wait for nothing take as long as before");
+	else
+		nsx_buf_printf(b, "calls that wait for nothing take %.2f times as long",
+			       speed);
 }
 
 static const char *note_on(const struct nsx_totals_change *c, enum nsx_total_part part,
@@ -318,7 +322,7 @@ static const char *note_on(const struct nsx_totals_change *c, enum nsx_total_par
 		add_rate(&b, c, NSX_TO_GPU, "to the GPU");
 		add_rate(&b, c, NSX_FROM_GPU, "back");
 	} else if (part == NSX_TOTAL_KERNELS && c->in_step) {
-		nsx_buf_printf(&b, "launch by launch %s (95 %% %s to %s)",
+		nsx_buf_printf(&b, "compared one by one %s (95 %% %s to %s)",
 			       nsx_text_ratio(a, c->in_step_rel),
 			       nsx_text_ratio(a, c->in_step_ci.lo),
 			       nsx_text_ratio(a, c->in_step_ci.hi));
@@ -330,10 +334,9 @@ static const char *note_on(const struct nsx_totals_change *c, enum nsx_total_par
 						c->side[s].launches));
 		nsx_buf_adds(&b, " a launch");
 	} else if (part == NSX_TOTAL_ONE_TIME) {
-		add_start_up(&b, c, a);
+		add_start_up(&b, c);
 	} else if (part == NSX_TOTAL_IDLE && !isnan(c->host_speed)) {
-		nsx_buf_printf(&b, "equal calls take %.2f times as long",
-			       c->host_speed);
+		add_host_speed(&b, c->host_speed);
 	}
 	return nsx_buf_keep(&b, a);
 }
@@ -347,15 +350,13 @@ static void add_padded(struct nsx_buf *b, const char *s, size_t width)
 	nsx_buf_printf(b, "%s%*s", s, n < width ? (int)(width - n) : 0, "");
 }
 
-static void add_row(struct nsx_buf *b, const char *name, const int64_t ns[2],
-		    const char *note, struct nsx_arena *a)
+static void add_row(struct nsx_buf *b, const char *const columns[4], const char *note)
 {
+	static const size_t widths[] = {15, 10, 10, 11};
 	struct nsx_buf row = {0};
 
-	add_padded(&row, name, 15);
-	add_padded(&row, nsx_text_ns(a, (double)ns[0]), 10);
-	add_padded(&row, nsx_text_ns(a, (double)ns[1]), 10);
-	add_padded(&row, nsx_text_change(a, (double)(ns[1] - ns[0])), 11);
+	for (unsigned i = 0; i < ARRAY_LEN(widths); i++)
+		add_padded(&row, columns[i], widths[i]);
 	nsx_buf_adds(&row, note);
 	while (row.n && row.p[row.n - 1] == ' ')
 		row.p[--row.n] = '\0';
@@ -363,60 +364,78 @@ static void add_row(struct nsx_buf *b, const char *name, const int64_t ns[2],
 	nsx_buf_done(&row);
 }
 
-/* "60.0 GB", or both. */
-static void add_both(struct nsx_buf *b, bool same, const char *x, const char *y)
+static void add_times(struct nsx_buf *b, const char *name, int64_t before_ns,
+		      int64_t after_ns, const char *note, struct nsx_arena *a)
 {
-	if (same)
-		nsx_buf_adds(b, y);
-	else
-		nsx_buf_printf(b, "%s → %s", x, y);
+	add_row(b, (const char *const[]){
+		name, nsx_text_ns(a, (double)before_ns), nsx_text_ns(a, (double)after_ns),
+		nsx_text_change(a, (double)(after_ns - before_ns))}, note);
 }
 
-static void add_work(struct nsx_buf *b, const struct nsx_totals_change *c,
-		     struct nsx_arena *a)
+/* "5000 kernel launches", "110 → 410 kernel launches" */
+static void add_both(struct nsx_buf *b, const char *x, const char *y, bool same,
+		     const char *what)
+{
+	nsx_buf_printf(b, "%s%s%s %s", same ? "" : x, same ? "" : " → ", y, what);
+}
+
+static void add_work(struct nsx_buf *b, const struct nsx_diff *d, struct nsx_arena *a)
+{
+	const struct nsx_totals_change *c = &d->totals;
+	const struct nsx_totals *x = &c->side[0], *y = &c->side[1];
+	bool is_alike_a_launch = !d->whole && !c->decides &&
+				 is_alike(x->threads * y->launches,
+					  y->threads * x->launches);
+
+	nsx_buf_adds(b, c->same_work ? "same work: " : !is_alike_a_launch ? "other work: " :
+			y->launches < x->launches ? "fewer steps were recorded: " :
+						    "more steps were recorded: ");
+	if (bytes_of(x) + bytes_of(y) > 0)
+		add_both(b, nsx_text_bytes(a, bytes_of(x)),
+			 nsx_text_bytes(a, bytes_of(y)), c->same_bytes, "copied, ");
+	add_both(b, nsx_text_count(a, x->launches), nsx_text_count(a, y->launches),
+		 x->launches == y->launches,
+		 x->launches == 1 && y->launches == 1 ? "kernel launch, " :
+							"kernel launches, ");
+	add_both(b, nsx_text_count(a, x->threads), nsx_text_count(a, y->threads),
+		 c->same_threads, "threads in all");
+	if (!c->same_threads && c->same_work && y->threads < x->threads)
+		nsx_buf_adds(b, ": is a part no longer computed?");
+	nsx_buf_adds(b, "\n");
+}
+
+/* "−47.0 %, first to last GPU operation", and what else was recorded. */
+static const char *note_on_whole(const struct nsx_totals_change *c, struct nsx_arena *a)
 {
 	const struct nsx_totals *x = &c->side[0], *y = &c->side[1];
+	const char *recorded[2] = {nsx_text_ns(a, (double)x->recorded_ns),
+				   nsx_text_ns(a, (double)y->recorded_ns)};
+	bool differs = strcmp(recorded[0], nsx_text_ns(a, (double)x->span_ns)) != 0 ||
+		       strcmp(recorded[1], nsx_text_ns(a, (double)y->span_ns)) != 0;
+	struct nsx_buf b = {0};
 
-	nsx_buf_adds(b, c->same_work ? "same work: " : "other work: ");
-	if (bytes_of(x) + bytes_of(y) > 0) {
-		add_both(b, c->same_bytes, nsx_text_bytes(a, bytes_of(x)),
-			 nsx_text_bytes(a, bytes_of(y)));
-		nsx_buf_adds(b, " copied, ");
-	}
-	nsx_buf_adds(b, "launches of kernels: ");
-	add_both(b, x->launches == y->launches, nsx_text_count(a, x->launches),
-		 nsx_text_count(a, y->launches));
-	nsx_buf_adds(b, ", of ");
-	add_both(b, c->same_threads, nsx_text_count(a, x->threads),
-		 nsx_text_count(a, y->threads));
-	nsx_buf_adds(b, " threads in all");
-	if (!c->same_threads && c->same_work)
-		nsx_buf_printf(b, "; is a part %s?", y->threads < x->threads ?
-			       "no longer computed" : "computed twice");
-	nsx_buf_adds(b, "\n");
+	nsx_buf_printf(&b, "%s, first to last GPU operation",
+		       nsx_text_ratio(a, x->span_ns > 0 ? (double)y->span_ns /
+						(double)x->span_ns - 1 : 0));
+	if (differs)
+		nsx_buf_printf(&b, "; recorded %s → %s", recorded[0], recorded[1]);
+	return nsx_buf_keep(&b, a);
 }
 
 const char *nsx_totals_lines(const struct nsx_diff *d, struct nsx_arena *a)
 {
 	const struct nsx_totals_change *c = &d->totals;
+	const struct nsx_totals *x = &c->side[0], *y = &c->side[1];
 	struct nsx_buf b = {0};
 
 	if (!c->known)
 		return "";
-	add_work(&b, c, a);
-	add_row(&b, "whole", (const int64_t[]){c->side[0].span_ns,
-					       c->side[1].span_ns},
-		nsx_arena_printf(a, "%s, first to last GPU operation; recorded %s → "
-				 "%s", nsx_text_ratio(a, c->side[0].span_ns > 0 ?
-					(double)c->side[1].span_ns /
-					(double)c->side[0].span_ns - 1 : 0),
-				 nsx_text_ns(a, (double)c->side[0].recorded_ns),
-				 nsx_text_ns(a, (double)c->side[1].recorded_ns)), a);
+	add_work(&b, d, a);
+	add_row(&b, (const char *const[]){"", "before", "after", "change"}, "");
+	add_times(&b, "whole", x->span_ns, y->span_ns, note_on_whole(c, a), a);
 	for (unsigned k = 0; k < NSX_NTOTALS; k++)
-		if (c->side[0].ns[k] || c->side[1].ns[k])
-			add_row(&b, nsx_total_names[k],
-				(const int64_t[]){c->side[0].ns[k],
-						  c->side[1].ns[k]},
-				note_on(c, k, a), a);
+		if (x->ns[k] || y->ns[k])
+			add_times(&b, nsx_total_names[k], x->ns[k], y->ns[k],
+				  note_on(c, k, a), a);
 	return nsx_buf_keep(&b, a);
 }

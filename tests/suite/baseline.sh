@@ -66,7 +66,7 @@ if [ $rc = 3 ] && grep -q 'set the baseline anew' err; then ok; else bad "a dama
 
 # A line a promise, as verify says it; a file that is none is not appended to.
 "$prog" verify "$fix/diff_sync.sqlite" "$fix/diff_before.sqlite" --ledger won.tsv >out; rc=$?
-lines=$(grep -c '^promised' out)
+lines=$(grep -c '^Promise ' out)
 "$prog" diff "$fix/diff_sync.sqlite" "$fix/diff_before.sqlite" --ledger won.tsv -o d -q
 if [ "$lines" -gt 0 ] && [ "$(wc -l <won.tsv)" = $((2 * lines)) ] && [ "$(sort -u won.tsv | wc -l)" = "$lines" ]; then ok; else bad "ledger: $(cat out won.tsv)"; fi
 printf 'a:x\t10\t8\tkept\na:y\t10\t2\tnot kept\nb\t50\t50\tkept\na\t10\t9\tkept\n' >two.tsv
