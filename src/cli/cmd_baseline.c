@@ -140,7 +140,7 @@ const struct nsx_cmd nsx_cmd_baseline = {
 	       "how much runs of the same code differ.\n\n"
 	       "A program in which nothing repeats has no baseline: keep its trace.",
 	.opts = opts, .nopts = ARRAY_LEN(opts),
-	.operands_title = "What to do", .operand = verb,
+	.operands_title = "actions", .operand = verb,
 	.noperands = ARRAY_LEN(verbs),
 	.examples = "nsys-explain baseline set main run1.nsys-rep run2.nsys-rep "
 		    "run3.nsys-rep  # three runs of what is good\n"
