@@ -330,6 +330,7 @@ int nsx_fleet_clocks(struct nsx_fleet *f, struct nsx_err *err)
 	double *drift, middle, length;
 	bool failed;
 
+	f->nclocks = 0;
 	drift = nsx_arena_get(c.a, f->nranks * sizeof(*drift));
 	failed = list_clocks(&c, err);
 	if (!failed)

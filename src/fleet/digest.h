@@ -96,6 +96,8 @@ struct nsx_dchannel {
 			     rank computed                                   */
 	struct nsx_dop *ops;
 	size_t nops;
+	bool is_rest; /* of a fleet: sends and receives whose other side is not
+			 recorded                                            */
 	unsigned ncodes; /* as read: the greatest code, and one              */
 	struct nsx_dcolumns bytes; /* what is written: of nsx_digest_seal    */
 };

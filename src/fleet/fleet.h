@@ -222,6 +222,8 @@ int nsx_fleet_set_mesh(struct nsx_fleet *f, const struct nsx_mesh *m,
 		       struct nsx_err *err) NSX_CHECKED;
 int nsx_fleet_match(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
 int nsx_fleet_clocks(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
+/* Sends and receives, which clocks tell apart; then the clocks that only these know. */
+int nsx_fleet_match_pairs(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
 int nsx_fleet_steps(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
 int nsx_fleet_links(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
 int nsx_fleet_judge(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
@@ -281,6 +283,12 @@ static inline int64_t *nsx_bounds_of(const struct nsx_fleet *f, uint32_t rank,
 				     size_t step)
 {
 	return &f->bound_ns[rank * (f->nsteps + 1) + step];
+}
+
+/* Ranks of the job, the last one that is here at least. */
+static inline int64_t nsx_fleet_world(const struct nsx_fleet *f)
+{
+	return NSX_MAX(f->nranks ? f->rank[f->nranks - 1].number + 1 : 0, f->expected);
 }
 
 /* How many ranks of the job are not here, as far as anything tells. */

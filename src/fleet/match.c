@@ -68,7 +68,8 @@ static int name_ops(struct nsx_groups *g, const char ***names,
 	return 0;
 }
 
-static int list_channels(struct nsx_matcher *m, struct nsx_err *err)
+/* Those of sends and receives, or the others. */
+static int list_channels(struct nsx_matcher *m, bool of_pairs, struct nsx_err *err)
 {
 	struct nsx_fleet *f = m->f;
 	struct nsx_groups g = {0};
@@ -91,12 +92,13 @@ static int list_channels(struct nsx_matcher *m, struct nsx_err *err)
 			x->channel = c;
 			x->c = &f->rank[r].d->channels[c];
 			x->utc_ns = f->rank[r].d->utc_ns;
+			rc = name_ops(&g, &names, &f->rank[r].d->channels[c],
+				      err);
 			if (nsx_is_of_messages(x->c))
 				f->has_messages = true;
 			else
-				m->n += x->c->n > 0;
-			rc = name_ops(&g, &names, &f->rank[r].d->channels[c],
-				      err);
+				m->n += x->c->n > 0 && !x->c->is_rest &&
+					nsx_is_of_pairs(x->c) == of_pairs;
 		}
 	nsx_groups_done(&g);
 	free(names);
@@ -158,22 +160,35 @@ static int64_t bound_ns(const struct nsx_matcher *m, const struct nsx_mchannel *
 		       KNOWN_BOUND_NS : NSX_CLOCK_BOUND_NS;
 }
 
+/* The first channel of y's communicator, where that is known; NULL: none before y. */
+static struct nsx_mchannel *first_of_own(struct nsx_mchannel *const *best, uint32_t rank)
+{
+	const struct nsx_mchannel *y = best[rank];
+
+	for (uint32_t r = 0; y->c->comm && r < rank; r++)
+		if (best[r] && best[r]->c->comm == y->c->comm)
+			return best[r];
+	return NULL;
+}
+
 /* A channel whose ends do not agree with x's is of another communicator of the family, and
- * lies on x anywhere near: it is laid on one of its own.  Of the ranks before it those at
- * distances that meshes have are looked at, and where no communicator is known the nearest
- * and those whose clocks are: others would be looked for in too many places.
+ * lies on x anywhere near: it is laid on one of its own.  Where no communicator is known
+ * those ranks before it are looked at that are at distances that meshes have: the nearest,
+ * and those whose clocks are known: others would be looked for in too many places.
  */
 static void lay_on_own(struct nsx_matcher *m, const struct nsx_mchannel *x,
 		       struct nsx_mchannel *const *best, uint32_t rank)
 {
-	struct nsx_mchannel *y = best[rank];
+	struct nsx_mchannel *y = best[rank], on_z = *y;
+	const struct nsx_mchannel *z = first_of_own(best, rank);
 
-	for (uint32_t by = 1; by <= rank; by *= 2) {
-		const struct nsx_mchannel *z = best[rank - by];
-		struct nsx_mchannel on_z = *y;
-
-		if (!z || z == x || may_differ(z, y) ||
-		    (by > 1 && !z->c->comm && bound_ns(m, z, y) > KNOWN_BOUND_NS) ||
+	if (z && z != x && nsx_lay(z, &on_z, bound_ns(m, z, y), m->fits))
+		y->shift = z->shift + on_z.shift;
+	for (uint32_t by = 1; !y->c->comm && by <= rank; by *= 2) {
+		z = best[rank - by];
+		on_z = *y;
+		if (!z || z == x || z->c->comm ||
+		    (by > 1 && bound_ns(m, z, y) > KNOWN_BOUND_NS) ||
 		    !nsx_lay(z, &on_z, bound_ns(m, z, y), m->fits) ||
 		    on_z.spread > NSX_MIN(NSX_TOGETHER_NS,
 					  MUCH_NEARER * y->spread))
@@ -264,78 +279,35 @@ static void set_clocks(struct nsx_matcher *m, const struct nsx_mchannel *x,
 			set_clock(m, x, of_host[h]);
 }
 
-/* How far apart ends may be of what is one communicator with x, by the rank that
+/* How far apart ends may be of what is one communicator with x, by the one that
  * agrees best.
  */
-static double near_ns(const struct nsx_matcher *m, const struct nsx_mchannel *x,
-		      struct nsx_mchannel *const *best)
+static double near_ns(const struct nsx_mchannel *x, struct nsx_mchannel *const *v,
+		      size_t n)
 {
 	double least = INFINITY;
 
-	for (uint32_t r = 0; r < m->f->nranks; r++)
-		if (best[r] && best[r] != x)
-			least = NSX_MIN(least, best[r]->spread);
+	for (size_t i = 0; i < n; i++)
+		if (v[i] && v[i] != x)
+			least = NSX_MIN(least, v[i]->spread);
 	return NSX_MAX(least, NSX_END_NOISE_NS) / MUCH_NEARER;
 }
 
-static bool have_clocks(const struct nsx_matcher *m)
-{
-	for (uint32_t h = 0; h < m->f->nhosts; h++)
-		if (!m->has_clock[h])
-			return false;
-	return true;
-}
-
-/* Communicators of x's rank that reach farther than one host tell the clocks that x's
- * does not: ranks of hosts that x shares nothing with agree in many places as badly.
- * Channels lie on x afterwards as they did before.
- */
-static void set_clocks_by_others(struct nsx_matcher *m, const struct nsx_mchannel *x)
-{
-	size_t room = m->f->nranks * sizeof(struct nsx_mchannel *);
-	struct nsx_mchannel *was;
-
-	if (have_clocks(m))
-		return;
-	was = nsx_arena_get(m->a, m->n * sizeof(*was));
-	memcpy(was, m->v, m->n * sizeof(*was));
-	for (size_t i = 0; i < m->n && !have_clocks(m); i++) {
-		struct nsx_mchannel *z = &m->v[i], **best;
-
-		if (z == x || z->rank != x->rank || z->is_taken)
-			continue;
-		best = nsx_arena_get(m->a, room);
-		z->shift = 0;
-		z->spread = 0;
-		best[z->rank] = z;
-		lay_all(m, z, best);
-		set_clocks(m, z, best_of_hosts(m, z, best), near_ns(m, z, best));
-	}
-	for (size_t i = 0; i < m->n; i++) {
-		was[i].utc_ns = m->v[i].utc_ns;
-		m->v[i] = was[i];
-	}
-}
-
 /* The clocks of the hosts, and those ranks laid again, by the clocks, that agree much
- * worse than others of their host, or whose clock others than x told.
+ * worse than others of their host.
  */
 static void settle_clocks(struct nsx_matcher *m, const struct nsx_mchannel *x,
 			  struct nsx_mchannel **best)
 {
 	const struct nsx_frank *rank = m->f->rank;
 	struct nsx_mchannel **of_host = best_of_hosts(m, x, best);
-	bool *had_clock = nsx_arena_get(m->a, m->f->nhosts);
 
-	set_clocks(m, x, of_host, near_ns(m, x, best));
-	memcpy(had_clock, m->has_clock, m->f->nhosts);
-	set_clocks_by_others(m, x);
+	set_clocks(m, x, of_host, near_ns(x, best, m->f->nranks));
 	for (uint32_t r = 0; r < m->f->nranks; r++) {
 		uint32_t h = rank[r].host;
 
 		if (best[r] && best[r] != x &&
-		    (had_clock[h] != m->has_clock[h] ||
-		     (m->has_clock[h] && m->has_clock[rank[x->rank].host] &&
+		    ((m->has_clock[h] && m->has_clock[rank[x->rank].host] &&
 		      llabs(behind_ns(x, best[r])) > KNOWN_BOUND_NS) ||
 		     (best[r]->spread > NSX_END_NOISE_NS &&
 		      best[r]->spread > 4 * of_host[h]->spread)))
@@ -343,6 +315,82 @@ static void settle_clocks(struct nsx_matcher *m, const struct nsx_mchannel *x,
 	}
 	set_clocks(m, x, of_host, INFINITY);
 	lay_all(m, x, best);
+}
+
+/* By host the channel that agrees best with x, of the rank that is at x's place among those
+ * of its host: there data-parallel groups have their members.
+ */
+static struct nsx_mchannel **lay_hosts(struct nsx_matcher *m, const struct nsx_mchannel *x,
+				       const uint32_t *place)
+{
+	const struct nsx_frank *rank = m->f->rank;
+	struct nsx_mchannel **ret = nsx_arena_get(m->a, m->f->nhosts * sizeof(*ret));
+
+	for (size_t i = 0; i < m->n; i++) {
+		struct nsx_mchannel *y = &m->v[i], **b = &ret[rank[y->rank].host];
+
+		if (place[y->rank] == place[x->rank] && y->c->is_mpi == x->c->is_mpi &&
+		    !may_differ(x, y) && y->rank != x->rank &&
+		    nsx_lay(x, y, NSX_CLOCK_BOUND_NS, m->fits) &&
+		    (!*b || nsx_fits_better(x, y, *b)))
+			*b = y;
+	}
+	return ret;
+}
+
+/* How many hosts' channels agree with x, and how well: the mean logarithm. */
+static uint32_t agree(const struct nsx_matcher *m, const struct nsx_mchannel *x,
+		      struct nsx_mchannel *const *of_host, double *ret_apart)
+{
+	uint32_t n = 0;
+
+	*ret_apart = 0;
+	for (uint32_t h = 0; h < m->f->nhosts; h++)
+		if (are_one(x, of_host[h])) {
+			*ret_apart += log(of_host[h]->spread + NSX_END_NOISE_NS);
+			n++;
+		}
+	*ret_apart /= NSX_MAX(n, 1);
+	return n;
+}
+
+/* The clocks of hosts by the channel of a rank that agrees with most of them, and best:
+ * those of one host each, as tensor-parallel groups, lie on each other about as well, at
+ * any distance.
+ */
+static void find_clocks(struct nsx_matcher *m)
+{
+	const struct nsx_fleet *f = m->f;
+	uint32_t *place = nsx_arena_get(m->a, f->nranks * sizeof(*place));
+	uint32_t *next = nsx_arena_get(m->a, f->nhosts * sizeof(*next)), most = 0;
+	struct nsx_mchannel **of_host, *best = NULL;
+	double least = INFINITY, apart;
+
+	for (uint32_t r = 0; r < f->nranks; r++)
+		place[r] = next[f->rank[r].host]++;
+	for (size_t i = 0; i < m->n && f->nhosts > 1; i++) {
+		struct nsx_mchannel *x = &m->v[i];
+		uint32_t n;
+
+		if (x->rank != m->v[0].rank || !x->c->has_times ||
+		    nsx_is_of_pairs(x->c))
+			continue;
+		n = agree(m, x, lay_hosts(m, x, place), &apart);
+		if (n > most || (n && n == most && apart < least)) {
+			most = n;
+			least = apart;
+			best = x;
+		}
+	}
+	if (m->n)
+		m->has_clock[f->rank[m->v[0].rank].host] = true;
+	if (!best)
+		return;
+	of_host = lay_hosts(m, best, place);
+	least = near_ns(best, of_host, f->nhosts);
+	for (uint32_t h = 0; h < f->nhosts; h++)
+		if (are_one(best, of_host[h]) && of_host[h]->spread <= least)
+			set_clock(m, best, of_host[h]);
 }
 
 /* A communicator whose members are known is of one family: where another channel
@@ -390,8 +438,6 @@ static int start_family(struct nsx_matcher *m, struct nsx_mchannel *x,
 	x->shift = 0;
 	x->spread = 0;
 	best[x->rank] = x;
-	if (!m->f->nfamilies)
-		m->has_clock[m->f->rank[x->rank].host] = true;
 	lay_all(m, x, best);
 	settle_clocks(m, x, best);
 	if (keep_whole(m, x, best, err))
@@ -453,11 +499,16 @@ static int make_family(struct nsx_matcher *m, struct nsx_mchannel *x,
 		       struct nsx_err *err)
 {
 	struct nsx_fleet *f = m->f;
-	struct nsx_family *fam = &f->family[f->nfamilies];
+	struct nsx_family *fam = nsx_one_more(f->arena, f->family, f->nfamilies,
+					      sizeof(*fam), "families of communicators",
+					      err);
 	int rc;
 
-	if (start_family(m, x, err))
+	if (!fam || start_family(m, x, err))
 		return err->rc;
+	f->family = fam;
+	fam += f->nfamilies;
+	*fam = (struct nsx_family){.nranks = 0};
 	fam->is_mpi = x->c->is_mpi;
 	fam->at = f->ncomms;
 	renumber(m, fam);
@@ -474,28 +525,75 @@ static int make_family(struct nsx_matcher *m, struct nsx_mchannel *x,
 	return rc;
 }
 
-int nsx_fleet_match(struct nsx_fleet *f, struct nsx_err *err)
+/* Clocks as collectives have shown them. */
+static void take_clocks(struct nsx_matcher *m)
+{
+	const struct nsx_fleet *f = m->f;
+
+	for (size_t i = 0; i < m->n; i++) {
+		struct nsx_mchannel *x = &m->v[i];
+		const struct nsx_frank *r = &f->rank[x->rank];
+		int64_t middle = r->d->first_ns + (r->d->last_ns - r->d->first_ns) / 2;
+
+		if (x->utc_ns < 0 || f->clock[r->clock].component)
+			continue;
+		x->utc_ns = f->utc_ns - middle +
+			    (int64_t)nsx_common_ns(f, x->rank, middle);
+		m->has_clock[r->host] = true;
+	}
+}
+
+static int match_channels(struct nsx_fleet *f, bool of_pairs, struct nsx_err *err)
 {
 	struct nsx_matcher m = {.f = f, .a = nsx_arena_new(),
-			    .scratch = nsx_arena_new()};
-	int rc = list_channels(&m, err);
+				.scratch = nsx_arena_new()};
+	int rc = list_channels(&m, of_pairs, err);
 
 	m.has_clock = nsx_arena_get(m.a, f->nhosts);
-	if (f->nranks)
-		m.most_rank = f->rank[f->nranks - 1].number;
-
-	if (!nsx_new_array(f->family, f->arena, m.n,
-			   "families of communicators", err))
-		rc = err->rc;
+	if (of_pairs)
+		take_clocks(&m);
+	else
+		find_clocks(&m);
 	for (size_t i = 0; i < m.n && !rc; i++)
 		if (!m.v[i].is_taken)
 			rc = make_family(&m, &m.v[i], err);
+	nsx_arena_free(m.a);
+	nsx_arena_free(m.scratch);
+	return rc;
+}
+
+int nsx_fleet_match(struct nsx_fleet *f, struct nsx_err *err)
+{
+	return match_channels(f, false, err);
+}
+
+static bool has_pairs(const struct nsx_fleet *f)
+{
+	for (uint32_t r = 0; r < f->nranks; r++)
+		for (size_t c = 0; c < f->rank[r].d->nchannels; c++)
+			if (nsx_is_of_pairs(&f->rank[r].d->channels[c]))
+				return true;
+	return false;
+}
+
+static bool has_unknown_clocks(const struct nsx_fleet *f)
+{
+	for (uint32_t i = 0; i < f->nclocks; i++)
+		if (f->clock[i].component)
+			return true;
+	return false;
+}
+
+int nsx_fleet_match_pairs(struct nsx_fleet *f, struct nsx_err *err)
+{
+	if (!has_pairs(f))
+		return 0;
+	if (nsx_pair_up(f, err) || match_channels(f, true, err))
+		return err->rc;
 	for (uint32_t i = 0; i < f->ncomms; i++)
 		f->has_one_sides = f->has_one_sides ||
 				   (f->comm[i].n == 1 &&
 				    nsx_is_of_unknown_pairs(f, &f->comm[i]));
 	f->has_messages = f->has_messages || f->has_one_sides;
-	nsx_arena_free(m.a);
-	nsx_arena_free(m.scratch);
-	return rc;
+	return has_unknown_clocks(f) ? nsx_fleet_clocks(f, err) : 0;
 }

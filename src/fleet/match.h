@@ -36,7 +36,6 @@ struct nsx_matcher {
 	struct nsx_fleet *f;
 	struct nsx_mchannel *v; /* longest first */
 	size_t n;
-	int64_t most_rank; /* greatest number of a rank */
 	struct nsx_mchannel **in; /* of the family that is being made */
 	size_t nin;
 	bool *has_clock; /* by host: its clock was compared with the others' */
@@ -63,6 +62,10 @@ bool nsx_fits_better(const struct nsx_mchannel *x, const struct nsx_mchannel *a,
 double nsx_spread_at(const struct nsx_mchannel *x, const struct nsx_mchannel *y,
 		     int64_t shift);
 
+/* Makes channels of two ranks of the sends and receives that belong together, as far as
+ * ends on the clocks that are known tell.
+ */
+int nsx_pair_up(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
 /* Splits the family into communicators: by payload, else by the shape of a mesh
  * that fits their ends.
  */

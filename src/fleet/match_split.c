@@ -114,10 +114,10 @@ struct fit {
 	size_t nbroken; /* pairs that cannot be of one group                 */
 };
 
-/* Ends are of one clock where the ranks are of one host.  What had ended before the
- * other began was not the same.
+/* What had ended before the other began was not the same, nor was what clocks have far
+ * apart.
  */
-static void compare(const struct ends *x, const struct ends *y, double host_ns,
+static void compare(const struct ends *x, const struct ends *y, double clock_ns,
 		    struct fit *ret)
 {
 	size_t n = 0, nbroken = 0;
@@ -137,18 +137,20 @@ static void compare(const struct ends *x, const struct ends *y, double host_ns,
 		return;
 	ret->apart += sum / (double)n;
 	ret->npairs++;
-	ret->nbroken += nbroken > 1 + n / 50 || host_ns > NSX_TOGETHER_NS;
+	ret->nbroken += nbroken > 1 + n / 50 || clock_ns > NSX_TOGETHER_NS;
 }
 
-/* How far the clock of their host has the ends apart; 0: they have none. */
-static double on_host_ns(const struct nsx_matcher *m, const struct nsx_mchannel *x,
+/* How far the clock of their host, or those of their hosts where they were compared, have
+ * the ends apart; 0: they have none.
+ */
+static double by_clock_ns(const struct nsx_matcher *m, const struct nsx_mchannel *x,
 			 const struct ends *xe, const struct nsx_mchannel *y,
 			 const struct ends *ye)
 {
-	const struct nsx_frank *rank = m->f->rank;
+	uint32_t a = m->f->rank[x->rank].host, b = m->f->rank[y->rank].host;
+	bool is_known = a == b || (m->has_clock[a] && m->has_clock[b]);
 
-	return rank[x->rank].host != rank[y->rank].host || x->utc_ns < 0 ||
-			       y->utc_ns < 0 ? 0 :
+	return !is_known || x->utc_ns < 0 || y->utc_ns < 0 ? 0 :
 		       fabs(xe->constant - ye->constant +
 			    (double)(x->utc_ns - y->utc_ns));
 }
@@ -174,7 +176,7 @@ static void fit_shape(const struct nsx_matcher *m, struct nsx_mchannel *const *v
 			to++;
 		if (to < n && m->f->rank[v[to]->rank].number == number + far)
 			compare(&e[i], &e[to],
-				on_host_ns(m, v[i], &e[i], v[to], &e[to]), f);
+				by_clock_ns(m, v[i], &e[i], v[to], &e[to]), f);
 	}
 	f->apart = f->npairs ? f->apart / (double)f->npairs : 0;
 	for (; all < f && part > 1; all++)
@@ -234,7 +236,7 @@ static struct fit *fit_all(struct nsx_matcher *m, struct nsx_mchannel *const *v,
 static struct shape shape_of(struct nsx_matcher *m, struct nsx_mchannel *const *v,
 			     size_t n)
 {
-	int64_t world = NSX_MAX(m->most_rank + 1, m->f->expected);
+	int64_t world = nsx_fleet_world(m->f);
 	struct fit best = {.s = {1, world}}, *fit;
 	size_t nfits, least_broken = SIZE_MAX;
 	double least = INFINITY;
@@ -296,7 +298,7 @@ int nsx_match_split(struct nsx_matcher *m, struct nsx_err *err)
 {
 	struct nsx_mchannel **v = m->in;
 	size_t n = m->nin, nknown = 0, k;
-	int64_t world = NSX_MAX(m->most_rank + 1, m->f->expected);
+	int64_t world = nsx_fleet_world(m->f);
 	struct shape s;
 
 	nsx_sort(v, n, sizeof(*v), cmp_comm_hash); /* unknown ones first */
@@ -305,7 +307,7 @@ int nsx_match_split(struct nsx_matcher *m, struct nsx_err *err)
 	for (size_t i = 0; i < n; i++)
 		v[i]->group = v[i]->c->comm;
 	s = nknown < n && v[0]->c->has_times ? shape_of(m, v, n - nknown) :
-			(struct shape){1, m->most_rank + 1};
+			(struct shape){1, world};
 	for (size_t i = 0; i < n - nknown; i++)
 		v[i]->group = (uint64_t)group_of(m, v[i], s);
 	nsx_sort(v, n - nknown, sizeof(*v), cmp_group);

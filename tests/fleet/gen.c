@@ -4,7 +4,11 @@
  * (with --tp, a collective of the pair after each kernel); the backward pass,
  * each of whose kernels starts an allreduce beside it; a reducescatter, the
  * optimizer, an allgather; the host waits for it.  A collective ends on all its
- * ranks at one instant, or within so many microseconds (ends).
+ * ranks at one instant, or within so many microseconds (ends).  With ep each
+ * forward kernel is followed by an alltoall of so many ranks, a kernel and another
+ * one.  With pp four microbatches pass through the stages and back, all
+ * collectives are waited for, and the last one is of all ranks.  With mpi they are
+ * calls of MPI.
  *
  *   compute  |fwd fwd ..|bwd bwd bwd ...|        |opt|
  *   comm                   |allreduce ...|...|rs|    |ag|
@@ -16,7 +20,7 @@
  *
  * usage: gen DIR FAULT [ranks=32 hosts=4 steps=20 colls=30 tp=1 seed=1 lost=0
  *        format=trace|digest traces=0 one_file=0 strength=100 speeds=0 skew=5
- *        payload=0 root=0 ends=0 apart=0]
+ *        payload=0 root=0 ends=0 apart=0 ep=1 pp=1 mpi=0]
  * traces: of a job in digests so many ranks, evenly spread, are traces instead, and
  * their digests lie in DIR/direct
  */
@@ -45,20 +49,26 @@ static const char *const causes[NFAULTS] = {
 	"", "gpu_slow", "gpu_slow", "idle", "idle", "", "more_kernels",
 	"slow_link", "", "idle", "", "idle"};
 
-enum op { ALLREDUCE, REDUCESCATTER, ALLGATHER, BROADCAST, NOPS };
+enum op { ALLREDUCE, REDUCESCATTER, ALLGATHER, BROADCAST, SENDRECV, NOPS };
 static const char *const op_names[NOPS] = {"allreduce", "reducescatter",
-					   "allgather", "broadcast"};
+					   "allgather", "broadcast",
+					   "sendrecv"};
 static const char *const kernel_names[] = {
 	"ncclDevKernel_AllReduce_Sum_bf16_RING_LL",
 	"ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL",
 	"ncclDevKernel_AllGather_RING_LL", "ncclDevKernel_Broadcast_RING_LL",
+	"ncclDevKernel_SendRecv",
 	"gemm_forward", "gemm_backward",
 	"adam_step"};
 enum { FWD = NOPS, BWD, OPT };
-enum { STREAM_COMPUTE = 7, STREAM_DP = 20, STREAM_TP = 24 };
+enum { STREAM_COMPUTE = 7, STREAM_DP = 20, STREAM_TP = 24, STREAM_EP = 26,
+       STREAM_ALL = 28, STREAM_PP = 30, STREAM_PP_BACK };
+enum { MICROBATCHES = 4 };
 
 static struct {
 	int ranks, hosts, steps, colls, tp, lost, traces, one_file, culprit;
+	int pp, ep;   /* ranks of a stage follow each other                   */
+	int mpi;      /* collectives are calls of MPI: traces                 */
 	int strength; /* of the fault, percent                               */
 	int speeds;   /* of GPUs: the slowest takes this much longer, 0.1 %  */
 	int root;     /* a step begins with a broadcast                      */
@@ -71,12 +81,13 @@ static struct {
 	enum fault fault;
 	int is_digest;
 } job = {.ranks = 32, .hosts = 4, .steps = 20, .colls = 30, .tp = 1,
-	 .strength = 100, .skew = 5, .seed = 1};
+	 .pp = 1, .ep = 1, .strength = 100, .skew = 5, .seed = 1};
 
 struct event { /* true time */
 	int64_t start, end;
 	uint8_t name, stream;
 	uint8_t exposed;
+	int first, by; /* of its ranks, and how far these are apart */
 };
 struct step {
 	int64_t host, data, launch, gpu, end; /* instants */
@@ -138,7 +149,7 @@ static int is_traced(int rank)
 }
 
 static void emit(struct rank *r, int64_t start, int64_t end, int name,
-		 int stream)
+		 int stream, int first, int by)
 {
 	if (!r->is_traced && stream == STREAM_COMPUTE)
 		return;
@@ -149,7 +160,7 @@ static void emit(struct rank *r, int64_t start, int64_t end, int name,
 			abort();
 	}
 	r->v[r->n++] = (struct event){start, end, (uint8_t)name,
-				      (uint8_t)stream, 255};
+				      (uint8_t)stream, 255, first, by};
 }
 
 /* Job -----------------------------------------------------------------------------*/
@@ -195,7 +206,7 @@ static void compute(struct rank *v, int r, int s, int i, int64_t ns, int name,
 	int64_t start = x->compute + 1000;
 
 	x->compute = start + (int64_t)((double)ns * factor(r, s, i, with_fault));
-	emit(x, start, x->compute, name, STREAM_COMPUTE);
+	emit(x, start, x->compute, name, STREAM_COMPUTE, 0, 0);
 	x->busy[x->nbusy++] = (struct span){start, x->compute};
 	x->step[s].kernels++;
 	x->step[s].kernel_ns += x->compute - start;
@@ -224,7 +235,7 @@ static void collective(struct rank *v, int s, int first, int by, int end, int op
 			(int64_t)(700 * job.ends * uniform(r, -5, stream)) +
 			(int64_t)(300 * job.ends *
 				  uniform(r, s, 2000 + (int)v[r].n));
-		emit(&v[r], start, v[r].comm, op, stream);
+		emit(&v[r], start, v[r].comm, op, stream, first, by);
 		if (!async) {
 			v[r].compute = v[r].comm;
 			v[r].step[s].exposed_ns += v[r].comm - start;
@@ -244,7 +255,7 @@ static void broadcast(struct rank *v, int s)
 		else
 			data = root->comm > start ? root->comm : start;
 		data += 30000;
-		emit(x, start, data, BROADCAST, STREAM_DP);
+		emit(x, start, data, BROADCAST, STREAM_DP, r % job.tp, job.tp);
 		x->step[s].exposed_ns += data - start;
 		x->compute = x->comm = data;
 	}
@@ -289,53 +300,121 @@ static void start_step(struct rank *v, int r, int s, int with_fault)
 	x->nbusy = 0;
 }
 
-static void run_step(struct rank *v, int s, int with_fault, size_t *mark)
+static int of_stage(void)
+{
+	return job.ranks / job.pp;
+}
+
+/* Of each tensor-parallel group of these ranks. */
+static void reduce_tp(struct rank *v, int s, int first, int end, int with_fault)
+{
+	for (int g = first; job.tp > 1 && g < end; g += job.tp) {
+		int is_slow = with_fault && job.fault == SLOW_LINK && is_culprit(g);
+
+		collective(v, s, g, 1, g + job.tp, ALLREDUCE, STREAM_TP,
+			   80000 + (is_slow ? of_fault(180e3) : 0), 0);
+	}
+}
+
+/* Of the ranks at one place of their tensor-parallel groups; of stages each its own. */
+static void collective_dp(struct rank *v, int s, int op, int stream,
+			  int64_t transfer, int async)
+{
+	for (int p = 0; p < job.ranks; p += of_stage())
+		for (int g = p; g < p + job.tp; g++)
+			collective(v, s, g, job.tp, p + of_stage(), op, stream,
+				   transfer, async);
+}
+
+/* Tokens go to their experts and come back. */
+static void run_experts(struct rank *v, int s, int i, int first, int end,
+			int with_fault)
+{
+	int n = job.ep * job.tp;
+
+	for (int way = 0; job.ep > 1 && way < 2; way++) {
+		for (int r = first; way && r < end; r++)
+			compute(v, r, s, 500 + i, MS / 2, FWD, with_fault);
+		for (int g = first; g < end; g += n)
+			for (int t = g; t < g + job.tp; t++)
+				collective(v, s, t, job.tp, g + n, SENDRECV,
+					   STREAM_EP, 70000, 0);
+	}
+}
+
+static void run_stage(struct rank *v, int s, int i, int p, int is_back,
+		      int with_fault)
+{
+	int n = of_stage(), first = p * n, before = is_back ? p + 1 : p - 1;
+	int stream = is_back ? STREAM_PP_BACK : STREAM_PP;
+
+	for (int r = first; before >= 0 && before < job.pp && r < first + n; r++) {
+		int lower = is_back ? r : r - n;
+
+		collective(v, s, lower, n, lower + n + 1, SENDRECV, stream, 60000,
+			   0);
+	}
+	for (int r = first; r < first + n; r++)
+		compute(v, r, s, i, is_back ? 2 * MS : MS, is_back ? BWD : FWD,
+			with_fault);
+	reduce_tp(v, s, first, first + n, with_fault);
+	if (!is_back)
+		run_experts(v, s, i, first, first + n, with_fault);
+}
+
+static void run_pipeline(struct rank *v, int s, int with_fault)
+{
+	for (int i = 0; i < 2 * MICROBATCHES; i++)
+		for (int k = 0; k < job.pp; k++) {
+			int is_back = i >= MICROBATCHES;
+
+			run_stage(v, s, i, is_back ? job.pp - 1 - k : k, is_back,
+				  with_fault);
+		}
+}
+
+/* The backward pass, beside which allreduces run. */
+static void run_backward(struct rank *v, int s, int with_fault, size_t *mark)
 {
 	int n = job.colls - 2;
 
 	for (int r = 0; r < job.ranks; r++)
+		mark[r] = v[r].n;
+	for (int i = 0; i < n; i++) {
+		for (int r = 0; r < job.ranks; r++)
+			compute(v, r, s, 10 + i, 10 * MS / n, BWD, with_fault);
+		collective_dp(v, s, ALLREDUCE, STREAM_DP, 6 * MS / n, 1);
+		if (with_fault && job.fault == DESYNC && s == job.steps / 2 &&
+		    i == n / 2)
+			v[job.culprit].v[v[job.culprit].n - 1].name = ALLGATHER;
+	}
+}
+
+static void run_step(struct rank *v, int s, int with_fault, size_t *mark)
+{
+	for (int r = 0; r < job.ranks; r++)
 		start_step(v, r, s, with_fault);
 	if (job.root)
 		broadcast(v, s);
-	for (int i = 0; i < FORWARD; i++) {
-		for (int r = 0; r < job.ranks; r++)
-			compute(v, r, s, i, MS, FWD, with_fault);
-		for (int g = 0; job.tp > 1 && g < job.ranks; g += job.tp) {
-			int64_t ns = with_fault && job.fault == SLOW_LINK &&
-				     is_culprit(g) ?
-				     80000 + of_fault(180e3) : 80000;
-
-			collective(v, s, g, 1, g + job.tp, ALLREDUCE, STREAM_TP,
-				   ns, 0);
-		}
-	}
-	for (int r = 0; r < job.ranks; r++)
-		mark[r] = v[r].n;
-	for (int i = 0; i < n; i++) {
-		int op = with_fault && job.fault == DESYNC &&
-			 s == job.steps / 2 && i == n / 2 ? -1 : ALLREDUCE;
-
-		for (int r = 0; r < job.ranks; r++)
-			compute(v, r, s, 10 + i, 10 * MS / n, BWD, with_fault);
-		for (int g = 0; g < job.tp; g++)
-			collective(v, s, g, job.tp, job.ranks, ALLREDUCE,
-				   STREAM_DP, 6 * MS / n, 1);
-		if (op < 0)
-			v[job.culprit].v[v[job.culprit].n - 1].name = ALLGATHER;
-	}
+	for (int i = 0; job.pp == 1 && i < FORWARD; i++)
+		run_stage(v, s, i, 0, 0, with_fault);
+	if (job.pp > 1)
+		run_pipeline(v, s, with_fault);
+	else
+		run_backward(v, s, with_fault, mark);
 	if (with_fault && job.fault == IMBALANCE)
 		for (int i = 0; i < 2; i++)
 			compute(v, job.culprit, s, 900 + i, of_fault(7e5),
 				BWD, 1);
-	for (int r = 0; r < job.ranks; r++)
+	for (int r = 0; job.pp == 1 && r < job.ranks; r++)
 		hide(&v[r], mark[r], &v[r].step[s]);
 	for (int op = REDUCESCATTER; op <= ALLGATHER; op++) {
-		for (int g = 0; g < job.tp; g++)
-			collective(v, s, g, job.tp, job.ranks, op,
-				   STREAM_DP + (job.apart ? op : 0), 400000, 0);
+		collective_dp(v, s, op, STREAM_DP + (job.apart ? op : 0), 400000, 0);
 		for (int r = 0; op == REDUCESCATTER && r < job.ranks; r++)
 			compute(v, r, s, 950, 800000, OPT, with_fault);
 	}
+	if (job.pp > 1)
+		collective(v, s, 0, 1, job.ranks, ALLREDUCE, STREAM_ALL, 40000, 0);
 	for (int r = 0; r < job.ranks; r++) {
 		v[r].step[s].end = v[r].comm;
 		v[r].free_at = v[r].comm + 8000;
@@ -351,7 +430,7 @@ static struct rank *simulate(int with_fault)
 		abort();
 	for (int r = 0; r < job.ranks; r++) {
 		v[r].step = calloc((size_t)job.steps, sizeof(*v[r].step));
-		v[r].busy = calloc((size_t)job.colls + FORWARD + 8,
+		v[r].busy = calloc((size_t)job.colls + 64,
 				   sizeof(*v[r].busy));
 		v[r].from = (int64_t)(30e6 * uniform(r, -1, 5));
 		v[r].free_at = 40 * MS;
@@ -443,12 +522,17 @@ static const char schema_sql[] =
 	"CREATE TABLE TARGET_INFO_GPU (id INTEGER, name TEXT, uuid TEXT);"
 	"CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId INTEGER, cudaId INTEGER, "
 	"pid INTEGER, uuid TEXT);"
+	"CREATE TABLE MPI_COLLECTIVES_EVENTS (start INTEGER, end INTEGER, "
+	"globalTid INTEGER, textId INTEGER, commHandle INTEGER, size INTEGER);"
+	"CREATE TABLE MPI_P2P_EVENTS (start INTEGER, end INTEGER, globalTid "
+	"INTEGER, textId INTEGER, commHandle INTEGER, size INTEGER, tag INTEGER, "
+	"remoteRank INTEGER);"
 	"CREATE TABLE META_DATA_CAPTURE (name TEXT, value TEXT);"
 	"CREATE TABLE META_DATA_EXPORT (name TEXT, value TEXT);"
 	"INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_PRODUCT_NAME', 'NVIDIA "
 	"Nsight Systems'), ('EXPORT_PRODUCT_VERSION', '2025.6.3.343'), "
 	"('EXPORT_SCHEMA_VERSION', '3.24.8');";
-enum { S_LAUNCH = 11, S_SYNC, S_WAIT, NSTRINGS };
+enum { S_LAUNCH = 11, S_SYNC, S_WAIT, S_MPI = 20 };
 
 static void run_sql(sqlite3 *db, const char *sql)
 {
@@ -490,17 +574,30 @@ static void add_call(sqlite3_stmt *st, const struct rank *v, int r,
 {
 	static const char *const names[NOPS] = {
 		"ncclAllReduce", "ncclReduceScatter", "ncclAllGather",
-		"ncclBroadcast"};
-	int group = e->stream == STREAM_TP ? r / job.tp : r % job.tp;
+		"ncclBroadcast", "ncclSend"};
+	int kind = e->stream == STREAM_PP_BACK ? STREAM_PP : e->stream;
 	char json[128];
 
 	snprintf(json, sizeof(json), "{\"NCCL communicator ID\":%llu,\"Message "
 		 "size [bytes]\":%d}", (unsigned long long)mix((uint64_t)(
-			 1 + e->stream * 10000 + group)), 4 << 20);
+			 1 + (kind * 1000 + e->by) * 10000 + e->first)), 4 << 20);
 	sqlite3_bind_text(st, 3, names[e->name], -1, SQLITE_STATIC);
 	sqlite3_bind_int64(st, 4, gtid);
 	sqlite3_bind_text(st, 5, json, -1, SQLITE_STATIC);
 	insert(st, 2, (int64_t[]){local(v, r, t - 200), local(v, r, t + 3200)});
+}
+
+/* A call of MPI; p2p: of two ranks one sends and one receives. */
+static void add_mpi(sqlite3_stmt *coll, sqlite3_stmt *p2p, const struct rank *v,
+		    int r, const struct event *e, int64_t gtid)
+{
+	int is_pair = e->stream >= STREAM_PP, is_low = r == e->first;
+	int receives = is_low == (e->stream == STREAM_PP_BACK);
+
+	insert(is_pair ? p2p : coll, is_pair ? 7 : 6, (int64_t[]){
+		local(v, r, e->start), local(v, r, e->end), gtid,
+		S_MPI + e->name + (is_pair ? 1 + receives : 0), e->by * 1000,
+		4 << 20, is_low ? e->first + e->by : e->first});
 }
 
 static void add_rank(sqlite3 *db, const struct rank *v, int r)
@@ -516,6 +613,10 @@ static void add_rank(sqlite3 *db, const struct rank *v, int r)
 		"(?,?,27,?,?,0,0)");
 	sqlite3_stmt *nvtx = prepare(db, "INSERT INTO NVTX_EVENTS VALUES "
 		"(?,?,59,'step',?,0,NULL)");
+	sqlite3_stmt *mpi = prepare(db, "INSERT INTO MPI_COLLECTIVES_EVENTS "
+		"VALUES (?,?,?,?,?,?)");
+	sqlite3_stmt *p2p = prepare(db, "INSERT INTO MPI_P2P_EVENTS "
+		"VALUES (?,?,?,?,?,?,0,?)");
 	sqlite3_stmt *nccl = prepare(db, "INSERT INTO NVTX_EVENTS VALUES "
 		"(?,?,59,?,?,1,?)");
 	int64_t launch = 0;
@@ -529,6 +630,10 @@ static void add_rank(sqlite3 *db, const struct rank *v, int r)
 		if (e->start < x->from)
 			continue;
 		corr++;
+		if (job.mpi && e->name < NOPS) {
+			add_mpi(mpi, p2p, v, r, e, gtid);
+			continue;
+		}
 		if (launch >= x->from)
 			insert(call, 5, (int64_t[]){local(v, r, launch),
 				local(v, r, launch + 3000), gtid, corr,
@@ -557,6 +662,8 @@ static void add_rank(sqlite3 *db, const struct rank *v, int r)
 	sqlite3_finalize(osrt);
 	sqlite3_finalize(nvtx);
 	sqlite3_finalize(nccl);
+	sqlite3_finalize(mpi);
+	sqlite3_finalize(p2p);
 	if (job.payload) {
 		char *sql = sqlite3_mprintf("INSERT INTO NVTX_EVENTS VALUES "
 			"(0,NULL,75,'NCCL',%lld,1,NULL)", (long long)gtid);
@@ -570,6 +677,15 @@ static void add_rank(sqlite3 *db, const struct rank *v, int r)
 			"'{\"NCCL communicator ID\":7,\"No. of ranks\":%d,"
 			"\"Rank\":%d,\"CUDA device\":%d}')",
 			(long long)gtid, job.ranks, r, (int)dev);
+
+		run_sql(db, sql);
+		sqlite3_free(sql);
+	} else if (job.mpi) {
+		char *sql = sqlite3_mprintf("CREATE TABLE ThreadNames (nameId "
+			"INTEGER, priority INTEGER, globalTid INTEGER);INSERT INTO "
+			"StringIds VALUES (30,'MPI Rank %d');INSERT INTO ThreadNames "
+			"VALUES (30,50,%lld);DELETE FROM META_DATA_CAPTURE WHERE "
+			"value LIKE 'RANK=%%'", r, (long long)gtid);
 
 		run_sql(db, sql);
 		sqlite3_free(sql);
@@ -602,7 +718,10 @@ static void write_trace(const char *path, const struct rank *v, int first,
 	}
 	run_sql(db, "INSERT INTO StringIds VALUES (11,'cudaLaunchKernel_v7000'),"
 		    "(12,'cudaStreamSynchronize_v3020'),"
-		    "(13,'pthread_cond_timedwait')");
+		    "(13,'pthread_cond_timedwait'),(20,'MPI_Allreduce'),"
+		    "(21,'MPI_Reduce_scatter'),(22,'MPI_Allgather'),"
+		    "(23,'MPI_Bcast'),(24,'MPI_Alltoall'),(25,'MPI_Send'),"
+		    "(26,'MPI_Recv')");
 	sql = sqlite3_mprintf(
 		"INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (%lld,%lld);"
 		"INSERT INTO TARGET_INFO_SYSTEM_ENV VALUES ('Hostname',"
@@ -662,12 +781,10 @@ static void fill_channel(struct nsx_digest *d, const struct rank *v, int r,
 	struct nsx_dchannel *c = &d->channels[d->nchannels];
 	int64_t *start = calloc(v[r].n + 1, 8), *length = calloc(v[r].n + 1, 8);
 	struct nsx_err err;
+	int code[NOPS] = {0}; /* and one */
 
-	*c = (struct nsx_dchannel){.stream = stream, .has_times = true,
-				   .nops = NOPS};
+	*c = (struct nsx_dchannel){.stream = stream, .has_times = true};
 	c->ops = nsx_arena_get(d->arena, NOPS * sizeof(*c->ops));
-	for (int i = 0; i < NOPS; i++)
-		c->ops[i] = (struct nsx_dop){.name = op_names[i], .bytes = -1};
 	c->code = nsx_arena_get(d->arena, (v[r].n + 1) * sizeof(*c->code));
 	c->exposed = nsx_arena_get(d->arena, v[r].n + 1);
 	for (size_t i = 0; i < v[r].n; i++) {
@@ -677,7 +794,12 @@ static void fill_channel(struct nsx_digest *d, const struct rank *v, int r,
 			continue;
 		start[c->n] = local(v, r, e->start);
 		length[c->n] = local(v, r, e->end) - start[c->n];
-		c->code[c->n] = e->name;
+		if (!code[e->name]) {
+			c->ops[c->nops++] = (struct nsx_dop){
+				.name = op_names[e->name], .bytes = -1};
+			code[e->name] = (int)c->nops;
+		}
+		c->code[c->n] = (uint16_t)(code[e->name] - 1);
 		c->exposed[c->n++] = e->exposed;
 	}
 	if (nsx_pack_i64(d->arena, start, c->n, "", &c->start, &err) ||
@@ -724,11 +846,11 @@ static void write_digest(const char *path, const struct rank *v, int r)
 		.unit = "step", .peak_bytes = -1,
 		.pid = pid_of(r), .utc_ns = stamp(v, r), .system_ns = steady(v, r),
 		.first_ns = 0, .last_ns = local(v, r, v[r].comm)};
-	d->channels = nsx_arena_get(a, 2 * sizeof(*d->channels));
+	d->channels = nsx_arena_get(a, 6 * sizeof(*d->channels));
 	fill_steps(d, v, r);
 	fill_family(d, v, r);
-	fill_channel(d, v, r, STREAM_DP);
-	fill_channel(d, v, r, STREAM_TP);
+	for (int stream = STREAM_DP; stream <= STREAM_PP_BACK; stream++)
+		fill_channel(d, v, r, stream);
 	to = nsx_digest_target(path, NULL, 0);
 	if (nsx_digest_seal(d, &err) || nsx_digest_write(&to, &d, 1, NULL, &err)) {
 		fprintf(stderr, "gen: %s\n", err.msg);
@@ -750,9 +872,10 @@ static void write_truth(const char *dir, const struct rank *with,
 	f = fopen(path, "we");
 	if (!f)
 		exit(1);
-	fprintf(f, "{\"fault\": \"%s\", \"cause\": \"%s\", \"ranks\": %d, "
+	fprintf(f, "{\"is_pipeline\": %s, \"fault\": \"%s\", \"cause\": \"%s\", \"ranks\": %d, "
 		"\"step_ms\": %.6f, \"loss_share\": %.6f,\n \"culprits\": [",
-		faults[job.fault], causes[job.fault], job.ranks,
+		job.pp > 1 ? "true" : "false", faults[job.fault],
+		causes[job.fault], job.ranks,
 		mean_step(with) / 1e6,
 		1 - mean_step(without) / mean_step(with));
 	for (int r = 0; r < job.ranks; r++)
@@ -786,7 +909,8 @@ static int read_options(int argc, char **argv)
 		    {"one_file", &job.one_file}, {"strength", &job.strength},
 		    {"speeds", &job.speeds}, {"skew", &job.skew},
 		    {"ends", &job.ends}, {"apart", &job.apart},
-		    {"payload", &job.payload}, {"root", &job.root}};
+		    {"payload", &job.payload}, {"root", &job.root},
+		    {"pp", &job.pp}, {"ep", &job.ep}, {"mpi", &job.mpi}};
 
 	for (int i = 3; i < argc; i++) {
 		const char *value = strchr(argv[i], '=');
@@ -810,7 +934,8 @@ static int read_options(int argc, char **argv)
 	for (int k = 0; k < NFAULTS; k++)
 		if (!strcmp(argv[2], faults[k])) {
 			job.fault = (enum fault)k;
-			return job.ranks % job.tp || job.colls < 3 ||
+			return job.ranks % (job.tp * job.pp * job.ep) ||
+			       job.colls < 3 ||
 			       job.traces > job.ranks ? -1 : 0;
 		}
 	return -1;

@@ -38,6 +38,19 @@ planted by_others_loss gpu_slow ranks=24 hosts=3 tp=8 ends=6 apart=1 colls=4 ske
 planted tp2_ends imbalance ranks=16 hosts=4 tp=2 ends=25 steps=26 colls=16 seed=106
 planted tp8_ends data_late ranks=64 hosts=8 tp=8 ends=25 colls=8 seed=114
 planted link_ends slow_link ranks=32 hosts=4 tp=2 ends=25 colls=8 seed=117
+# Of MPI alone, ranks by the names of threads.
+keep=1; planted mpi gpu_slow ranks=16 hosts=2 ends=25 colls=8 mpi=1 seed=11; keep=
+holds 'ranks by names of threads' grep -q '"rank_from": "mpi"' mpi/report.json
+rm -rf mpi
+planted mpi_tp cpu_late ranks=32 hosts=4 tp=4 ends=25 colls=8 mpi=1 seed=12
+# Stages of a pipeline, without payloads: ends tell who sends to whom. Tokens that go to
+# their experts.
+planted pp_late cpu_late ranks=32 hosts=4 tp=8 pp=4 ends=25 seed=3005
+planted pp_link slow_link ranks=32 hosts=4 tp=4 pp=4 ends=25 skew=20 seed=3017
+planted pp_far cpu_late ranks=128 hosts=16 tp=4 pp=4 ends=25 skew=20 format=digest seed=2002
+planted ep_slow gpu_slow ranks=16 hosts=2 ep=8 ends=25 colls=8 payload=1 seed=3
+# One tensor-parallel group of many is late, and clocks that are known part it from them.
+planted tp8_far data_late ranks=256 hosts=32 tp=8 ends=25 colls=30 skew=20 format=digest seed=2009
 # Clocks that are more than a step apart: the ranks of a host have one.
 planted tp2_clocks none ranks=16 hosts=4 tp=2 ends=25 colls=30 skew=20 seed=1
 planted tp8_clocks none ranks=32 hosts=4 tp=8 ends=25 colls=30 skew=20 seed=5
@@ -83,9 +96,7 @@ holds 'named as a stage' is "f['stragglers'][0]['axis'] == 'pp'"
 piped late 9 payload
 holds 'late, not waited for' is "[(x['rank'], x['why']) for x in f['not_named']] == [(9, 'not_waited_for')]"
 piped none
-rm -rf pipe; python3 "$tests/fleet/pipe.py" pipe gpu_slow 5
-"$prog" fleet pipe/traces --json >pipe.json 2>err
-holds 'pairs are not known' is "not f['stragglers'] and [(x['rank'], x['why']) for x in f['not_named']] == [(5, 'pairs_unknown')]"
+piped gpu_slow 5
 # What a stage does before its n-th collective others do not: the members of that one tell.
 costs() { # FAULT... MOST: at most so many times what it costs, and nothing of anybody else
 	rm -rf pipe; python3 "$tests/fleet/pipe.py" pipe "$1" "$2"
@@ -180,28 +191,6 @@ done
 "$prog" fleet s*.nsxd --json >steps.json
 holds 'digests of steps' python3 "$tests/fleet/check.py" job steps.json steps
 
-# Of MPI alone, ranks by the names of threads.
-over_mpi() { # FAULT [OPTION...]
-	"$b/fleet-gen" mpi "$@"
-	for f in mpi/traces/*.sqlite; do
-		sqlite3 "$f" "CREATE TABLE MPI_COLLECTIVES_EVENTS (start INTEGER, end INTEGER, globalTid INTEGER, textId INTEGER, commHandle INTEGER);
-			CREATE TABLE ThreadNames (nameId INTEGER, priority INTEGER, globalTid INTEGER);
-			INSERT INTO StringIds SELECT id + 100, CASE WHEN value LIKE '%AllReduce%' THEN 'MPI_Allreduce' WHEN value LIKE '%Scatter%'
-				THEN 'MPI_Reduce_scatter' ELSE 'MPI_Allgather' END FROM StringIds WHERE value LIKE 'nccl%';
-			INSERT INTO StringIds SELECT 200, 'MPI Rank ' || substr(value, 6) FROM META_DATA_CAPTURE WHERE value LIKE 'RANK=%';
-			DELETE FROM META_DATA_CAPTURE WHERE value LIKE 'RANK=%';
-			INSERT INTO ThreadNames SELECT 200, 50, globalTid FROM NVTX_EVENTS LIMIT 1;
-			INSERT INTO MPI_COLLECTIVES_EVENTS SELECT start, end, t.globalTid, shortName + 100, streamId
-				FROM CUPTI_ACTIVITY_KIND_KERNEL, ThreadNames t WHERE shortName + 100 IN (SELECT id FROM StringIds);
-			DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE shortName + 100 IN (SELECT id FROM StringIds WHERE id < 200)"
-	done
-	"$prog" fleet mpi/traces --json >mpi.json 2>err
-	holds "over MPI: $*" python3 "$tests/fleet/check.py" mpi mpi.json
-	holds 'ranks by names of threads' grep -q '"rank_from": "mpi"' mpi.json
-	rm -rf mpi
-}
-over_mpi gpu_slow ranks=16 hosts=2 ends=25 colls=8 seed=11
-over_mpi cpu_late ranks=32 hosts=4 tp=4 ends=25 colls=8 seed=12
 # Of four iterations the last alone communicates: there are more of them than collectives.
 "$b/fleet-gen" few none ranks=4 hosts=2 steps=40 colls=3 || exit 1
 python3 - few/traces/*.sqlite <<'P'

@@ -1,0 +1,313 @@
+/* match_pairs.c - who sends to whom, where no communicator says it.
+ *
+ * The stages of a pipeline pass on what they have to the next one: a rank's part of that
+ * ends when its partner's does.  Partners are equally far apart in all of the job, and no
+ * communicator but one of all ranks has both: tensor- and data-parallel neighbours do the
+ * same at the same time without a word to each other.  So the distance is taken at which
+ * most ends agree, and what two ranks send and receive becomes a channel of theirs.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "base/stat.h"
+#include "fleet/match.h"
+
+#define NEAR_NS 50000.0 /* ends that agree, on the common clock               */
+#define MOST_AGREE 0.6 /* pairs, times parts: half of that if each has one partner */
+#define LEAST_PAIRED 0.8 /* of a channel's, to be of pairs                     */
+
+enum { MOST_PARTNERS = 3 }; /* the one before, the one after, and nobody */
+
+struct part { /* a rank's of a send and receive */
+	double end_ns; /* on the common clock                                 */
+	size_t i;      /* in its channel                                      */
+	uint32_t channel;
+	uint32_t with;	    /* rank; NSX_NONE: nobody                        */
+	struct part *other; /* its part                                      */
+};
+struct parts { /* of a rank, in order of ends */
+	struct part *v;
+	size_t n;
+	uint32_t *comm, ncomms; /* it is in with some of the others, ascending */
+};
+struct pairs {
+	struct nsx_fleet *f;
+	struct parts *rank;
+	int64_t world;
+	struct nsx_arena *a;
+};
+
+NSX_ORDER(cmp_part, struct part, UP(end_ns), UP(channel), UP(i));
+
+static bool is_unpaired(const struct nsx_dchannel *c)
+{
+	return nsx_is_of_pairs(c) && !c->comm && c->has_times && !c->is_rest;
+}
+
+static int list_parts(struct pairs *p, uint32_t r, struct nsx_err *err)
+{
+	const struct nsx_digest *d = p->f->rank[r].d;
+	struct parts *x = &p->rank[r];
+	size_t n = 0;
+
+	for (size_t c = 0; c < d->nchannels; c++)
+		n += is_unpaired(&d->channels[c]) ? d->channels[c].n : 0;
+	if (!nsx_new_array(x->v, p->a, n, "sends and receives", err))
+		return err->rc;
+	for (uint32_t c = 0; c < d->nchannels; c++) {
+		const struct nsx_dchannel *ch = &d->channels[c];
+
+		for (size_t i = 0; is_unpaired(ch) && i < ch->n; i++)
+			x->v[x->n++] = (struct part){
+				nsx_common_ns(p->f, r, nsx_coll_end(ch, i)), i, c,
+				NSX_NONE, NULL};
+	}
+	nsx_sort(x->v, x->n, sizeof(*x->v), cmp_part);
+	return 0;
+}
+
+static void list_comms(struct pairs *p)
+{
+	const struct nsx_fleet *f = p->f;
+
+	for (unsigned pass = 0; pass < 2; pass++) {
+		for (uint32_t c = 0; c < f->ncomms; c++)
+			for (uint32_t m = 0; f->comm[c].n < f->nranks &&
+					     m < f->comm[c].n; m++) {
+				struct parts *x = &p->rank[f->comm[c].m[m].rank];
+
+				if (pass)
+					x->comm[x->ncomms] = c;
+				x->ncomms++;
+			}
+		for (uint32_t r = 0; r < f->nranks && !pass; r++) {
+			struct parts *x = &p->rank[r];
+
+			x->comm = nsx_arena_get(p->a, x->ncomms * sizeof(*x->comm));
+			x->ncomms = 0;
+		}
+	}
+}
+
+static bool are_of_one(const struct parts *x, const struct parts *y)
+{
+	uint32_t i = 0, k = 0;
+
+	while (i < x->ncomms && k < y->ncomms && x->comm[i] != y->comm[k])
+		if (x->comm[i] < y->comm[k])
+			i++;
+		else
+			k++;
+	return i < x->ncomms && k < y->ncomms;
+}
+
+NSX_ORDER(cmp_number, struct nsx_frank, UP(number));
+
+/* The rank that is `by` after one, from the last on to the first; NSX_NONE: none that may
+ * be a partner.
+ */
+static uint32_t partner_at(const struct pairs *p, uint32_t r, int64_t by)
+{
+	const struct nsx_fleet *f = p->f;
+	struct nsx_frank key = {.number = (f->rank[r].number + by) % p->world};
+	const struct nsx_frank *x = bsearch(&key, f->rank, f->nranks, sizeof(key),
+					    cmp_number);
+	uint32_t k = x ? (uint32_t)(x - f->rank) : r;
+
+	return k == r || are_of_one(&p->rank[r], &p->rank[k]) ||
+			       f->clock[f->rank[r].clock].component !=
+				       f->clock[f->rank[k].clock].component ?
+		       NSX_NONE : k;
+}
+
+/* How many parts of two ranks that are free end together; is_last: they are each other's. */
+static size_t join(struct pairs *p, uint32_t x, uint32_t y, bool is_last)
+{
+	struct parts *a = &p->rank[x], *b = &p->rank[y];
+	size_t i = 0, k = 0, n = 0;
+
+	while (i < a->n && k < b->n) {
+		double by = b->v[k].end_ns - a->v[i].end_ns;
+
+		if (by > NEAR_NS || a->v[i].with != NSX_NONE) {
+			i++;
+			continue;
+		}
+		if (by < -NEAR_NS || b->v[k].with != NSX_NONE) {
+			k++;
+			continue;
+		}
+		if (is_last) {
+			a->v[i].with = y;
+			a->v[i].other = &b->v[k];
+			b->v[k].with = x;
+			b->v[k].other = &a->v[i];
+		}
+		n++;
+		i++;
+		k++;
+	}
+	return n;
+}
+
+/* How many parts agree with those of ranks at that distance.  What are few agree by
+ * chance.
+ */
+static size_t join_all(struct pairs *p, int64_t by, bool is_last)
+{
+	size_t all = 0;
+
+	for (uint32_t r = 0; r < p->f->nranks; r++) {
+		uint32_t k = partner_at(p, r, by);
+		size_t n, few;
+
+		/* Half of the job apart both ways lead to one. */
+		if (k == NSX_NONE || (k < r && 2 * by == p->world))
+			continue;
+		few = NSX_MIN(p->rank[r].n, p->rank[k].n) / 4;
+		n = join(p, r, k, false);
+		if (n <= few)
+			continue;
+		all += n;
+		if (is_last)
+			join(p, r, k, true);
+	}
+	return all;
+}
+
+/* The distance of partners; 0: none.  A part agrees with one other; where more do all of
+ * a group come together, as in an alltoall.
+ */
+static int64_t find_distance(struct pairs *p)
+{
+	size_t most = 0, all = 0;
+	int64_t best = 0;
+
+	for (uint32_t r = 0; r < p->f->nranks; r++)
+		all += p->rank[r].n;
+	for (int64_t by = 1; by < p->world && all; by++) {
+		size_t n = p->world % by ? 0 : join_all(p, by, false);
+
+		if ((double)n > MOST_AGREE * (double)all)
+			return 0;
+		if (n > most) {
+			most = n;
+			best = by;
+		}
+	}
+	return best;
+}
+
+/* Of a channel of which most have no partner none is of a pair. */
+static void part_others(struct pairs *p, uint32_t r)
+{
+	const struct nsx_digest *d = p->f->rank[r].d;
+	size_t *n = nsx_arena_get(p->a, d->nchannels * sizeof(*n));
+	struct parts *x = &p->rank[r];
+
+	for (size_t i = 0; i < x->n; i++)
+		n[x->v[i].channel] += x->v[i].with != NSX_NONE;
+	for (size_t i = 0; i < x->n; i++) {
+		struct part *v = &x->v[i];
+
+		if (v->with == NSX_NONE ||
+		    (double)n[v->channel] >= LEAST_PAIRED *
+				(double)d->channels[v->channel].n)
+			continue;
+		v->other->with = v->with = NSX_NONE;
+	}
+}
+
+/* Parts v to be one more channel of a rank; comm 0: those that have no partner. */
+static int add_channel(struct pairs *p, uint32_t r, struct part *const *v, size_t n,
+		       uint64_t comm, struct nsx_err *err)
+{
+	struct nsx_digest *d = p->f->rank[r].d;
+	struct nsx_dchannel *c = &d->channels[d->nchannels];
+	const struct nsx_dchannel *first = &d->channels[v[0]->channel];
+	int64_t *start, *length;
+
+	*c = (struct nsx_dchannel){
+		.number = (int64_t)d->nchannels, .comm = comm,
+		.stream = first->stream, .n = n, .has_times = true,
+		.is_rest = !comm, .nops = 1};
+	c->ops = nsx_arena_get(d->arena, sizeof(*c->ops));
+	*c->ops = first->ops[first->code[v[0]->i]];
+	if (nsx_new_arrays(p->a, n, "sends and receives", err, start, length) ||
+	    nsx_new_arrays(d->arena, n, "sends and receives", err, c->code, c->exposed))
+		return err->rc;
+	for (size_t i = 0; i < n; i++) {
+		const struct nsx_dchannel *from = &d->channels[v[i]->channel];
+
+		start[i] = nsx_coll_start(from, v[i]->i);
+		length[i] = nsx_coll_ns(from, v[i]->i);
+		c->exposed[i] = from->exposed[v[i]->i];
+	}
+	d->nchannels++;
+	return nsx_pack_i64(d->arena, start, n, "collectives", &c->start, err) ||
+			       nsx_pack_i64(d->arena, length, n, "collectives",
+					    &c->length, err) ?
+		       err->rc : 0;
+}
+
+/* The same on both sides, and of no other communicator. */
+static uint64_t comm_of(const struct nsx_fleet *f, uint32_t x, uint32_t y)
+{
+	uint64_t low = (uint64_t)f->rank[NSX_MIN(x, y)].number;
+
+	return nsx_hash_u64(nsx_hash_u64(low) ^ (uint64_t)f->rank[NSX_MAX(x, y)].number) | 1;
+}
+
+NSX_POINTER_ORDER(cmp_with, struct part, UP(with), UP(end_ns), UP(channel), UP(i));
+
+/* Channels of a rank's parts by partner, in the place of those that they were in. */
+static int split_channels(struct pairs *p, uint32_t r, struct nsx_err *err)
+{
+	struct nsx_digest *d = p->f->rank[r].d;
+	struct parts *x = &p->rank[r];
+	struct part **v = nsx_arena_get(p->a, x->n * sizeof(*v));
+	struct nsx_dchannel *old = d->channels;
+	size_t nold = d->nchannels, npaired = 0;
+	bool *is_paired = nsx_arena_get(p->a, nold * sizeof(bool));
+	int rc = 0;
+
+	for (size_t i = 0; i < x->n; i++)
+		is_paired[x->v[i].channel] |= x->v[i].with != NSX_NONE;
+	for (size_t i = 0; i < x->n; i++)
+		if (is_paired[x->v[i].channel])
+			v[npaired++] = &x->v[i];
+	nsx_sort(v, npaired, sizeof(*v), cmp_with);
+	d->channels = nsx_arena_get(d->arena, (nold + MOST_PARTNERS) * sizeof(*old));
+	memcpy(d->channels, old, nold * sizeof(*old));
+	NSX_EACH_RUN(i, next, npaired, v[next]->with == v[i]->with)
+		if (!rc)
+			rc = add_channel(p, r, v + i, next - i,
+					 v[i]->with == NSX_NONE ? 0 :
+					 comm_of(p->f, r, v[i]->with), err);
+	for (size_t c = 0; c < nold; c++)
+		if (is_paired[c])
+			d->channels[c].n = 0;
+	return rc;
+}
+
+int nsx_pair_up(struct nsx_fleet *f, struct nsx_err *err)
+{
+	struct pairs p = {.f = f, .world = nsx_fleet_world(f), .a = nsx_arena_new()};
+	int64_t by = 0;
+	int rc = 0;
+
+	p.rank = nsx_arena_get(p.a, f->nranks * sizeof(*p.rank));
+	for (uint32_t r = 0; r < f->nranks && !rc; r++)
+		rc = list_parts(&p, r, err);
+	if (!rc) {
+		list_comms(&p);
+		by = find_distance(&p);
+	}
+	if (by)
+		join_all(&p, by, true);
+	for (uint32_t r = 0; r < f->nranks && by; r++)
+		part_others(&p, r);
+	for (uint32_t r = 0; r < f->nranks && by && !rc; r++)
+		rc = split_channels(&p, r, err);
+	nsx_arena_free(p.a);
+	return rc;
+}
