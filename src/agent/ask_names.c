@@ -111,6 +111,102 @@ static int sum_work(struct nsx_answer *a, const struct nsx_census *c,
 	return nsx_tally_end(tally, "operations", ret->ns, NSX_OF_THEM, err);
 }
 
+/* What others launched while a range was open: a backward pass, say, is launched by a thread
+ * without a range of its own, and a start/end range is on no stack.
+ */
+struct elsewhere {
+	uint8_t *in; /* by range: it is asked for, or lies in one that is    */
+	struct nsx_spans *open; /* by process: when one that is asked for was */
+	struct nsx_count *by_thread, all;
+};
+
+static int find_open(struct nsx_answer *a, const uint8_t *is_asked,
+		     struct elsewhere *e, struct nsx_err *err)
+{
+	const struct nsx_trace *t = a->r->trace;
+	const struct nsx_nvtx *x = &t->nvtx;
+	struct nsx_arena *arena = a->out->arena;
+	uint32_t *at, *of; /* those asked for, by process                    */
+
+	if (nsx_new_arrays(arena, x->n + 1, "ranges", err, e->in, of) ||
+	    nsx_new_arrays(arena, t->nprocesses + 2, "ranges", err, at, e->open) ||
+	    nsx_new_arrays(arena, (size_t)t->nthreads + 1, "threads", err, e->by_thread))
+		return err->rc;
+	for (uint32_t i = 0; i < x->n; i++) {
+		uint32_t parent = nsx_range_parent(&a->r->facts->nvtx, i);
+
+		e->in[i] = is_asked[x->name[i]] ||
+			   (parent != NSX_NONE && e->in[parent]);
+	}
+	NSX_DEAL(at, of, t->nprocesses, x->n, i, is_asked[x->name[i]] ?
+		 t->thread[nsx_nvtx_thread(t, i)].process : NSX_NONE);
+	for (uint32_t p = 0; p < t->nprocesses; p++) {
+		struct nsx_spans *s = &e->open[p];
+
+		if (!nsx_new_array(s->v, arena, at[p + 1] - at[p] + 1, "ranges", err))
+			return err->rc;
+		for (uint32_t k = at[p]; k < at[p + 1]; k++)
+			s->v[s->n++] = (struct nsx_span){
+				nsx_range_start(x, of[k]),
+				x->flags[of[k]] & NSX_NVTX_OPEN ?
+					NSX_TIME_MAX : nsx_range_end(x, of[k])};
+		nsx_spans_normalise(s);
+	}
+	return 0;
+}
+
+/* What was launched while one was open, and in none. */
+static int sum_elsewhere(struct nsx_answer *a, const uint8_t *is_asked,
+			 struct elsewhere *e, struct nsx_err *err)
+{
+	const struct nsx_trace *t = a->r->trace;
+
+	if (find_open(a, is_asked, e, err))
+		return err->rc;
+	for (size_t i = 0; i < t->ops.n; i++) {
+		uint32_t call = nsx_op_call(&t->ops, i), thread, process;
+		uint32_t range = nsx_op_range(&a->r->facts->nvtx, i);
+		size_t k;
+
+		if (call == NSX_NONE || !nsx_op_counts(t, i) ||
+		    (range != NSX_NONE && e->in[range]))
+			continue;
+		thread = nsx_call_thread(t, call);
+		process = t->thread[thread].process;
+		k = nsx_spans_find(&e->open[process], nsx_call_start(&t->calls, call));
+		if (k == e->open[process].n || nsx_span_start(&e->open[process], k) >
+					       nsx_call_start(&t->calls, call))
+			continue;
+		nsx_count_add(&e->by_thread[thread], 1, nsx_op_ns(&t->ops, i));
+		nsx_count_add(&e->all, 1, nsx_op_ns(&t->ops, i));
+	}
+	return nsx_stopped(err);
+}
+
+static void tell_elsewhere(struct nsx_answer *a, const struct elsewhere *e)
+{
+	const struct nsx_trace *t = a->r->trace;
+	uint32_t most = 0;
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < t->nthreads; i++) {
+		n += e->by_thread[i].n > 0;
+		if (e->by_thread[i].ns > e->by_thread[most].ns)
+			most = i;
+	}
+	if (!n)
+		return;
+	nsx_put(a->out, "operations_meanwhile", nsx_int(e->all.n));
+	nsx_put(a->out, "gpu_meanwhile_ns", nsx_int(e->all.ns));
+	nsx_md_bullet(a->out, "while it was open, its process launched %s of %s besides, %sby "
+		      "thread %s",
+		      nsx_text_n(a->out->arena, (size_t)e->all.n, "operation", NULL),
+		      nsx_say_time(a->out, e->all.ns), n > 1 ? "most " : "",
+		      t->thread[most].name ?
+			      nsx_md_name(a->out, nsx_text(t, t->thread[most].name)) :
+			      nsx_say(a->out, "%lld", (long long)t->thread[most].tid));
+}
+
 /* A mark has an instant and no length. */
 static void lead_to_longest(struct nsx_answer *a, const struct nsx_path *s)
 {
@@ -131,6 +227,7 @@ int nsx_ask_range(struct nsx_answer *a, struct nsx_err *err)
 	const struct nsx_census *c = nsx_answer_census(a, err);
 	struct nsx_path s = {.longest_ns = 0};
 	struct nsx_count gpu = {0};
+	struct elsewhere others = {.in = NULL};
 	const nsx_str *names;
 	uint8_t *inside, *is_asked;
 	size_t n;
@@ -146,7 +243,8 @@ int nsx_ask_range(struct nsx_answer *a, struct nsx_err *err)
 	a->window = nsx_host_window(t);
 	inside = nsx_arena_get(a->out->arena, c->paths.n);
 	sum_ranges(c, is_asked, inside, &s);
-	if (sum_work(a, c, inside, &gpu, err))
+	if (sum_work(a, c, inside, &gpu, err) ||
+	    sum_elsewhere(a, is_asked, &others, err))
 		return err->rc;
 	nsx_put(a->out, "count", nsx_int(s.count.n));
 	nsx_put(a->out, "host_ns", nsx_int(s.count.ns));
@@ -157,6 +255,7 @@ int nsx_ask_range(struct nsx_answer *a, struct nsx_err *err)
 		      nsx_say_time(a->out, s.count.ns),
 		      nsx_say_time(a->out, gpu.ns),
 		      nsx_text_n(a->out->arena, (size_t)gpu.n, "operation", NULL));
+	tell_elsewhere(a, &others);
 	if (!s.count.n)
 		return 0;
 	nsx_md_bullet(a->out, "it was open %s; the longest time, %s, from %s",

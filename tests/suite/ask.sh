@@ -142,6 +142,13 @@ for want in "step # 6 5400000 6" "step 3 1 900000 1"; do
 	got=$("$prog" ask "$fix/steps_numbered.sqlite" range "$name" --json | python3 -c 'import json, sys; a = json.load(sys.stdin); print(a["count"], a["host_ns"], a["operations_launched"])')
 	if [ "$want" = "$name $got" ]; then ok; else bad "range $name: $got"; fi
 done
+# What other threads of its process launched while a range was open stands beside its own.
+for want in "loss 8 None" "backward 0 24 16800000" "epoch 0 32 18400000"; do
+	name=${want%% *}
+	got=$("$prog" ask "$fix/backward_by_other.sqlite" range "$name" --json | python3 -c 'import json, sys; a = json.load(sys.stdin); print(a["operations_launched"], a.get("operations_meanwhile"), a.get("gpu_meanwhile_ns", ""))')
+	if [ "$want" = "$name ${got% }" ]; then ok; else bad "what others launched during $name: $got"; fi
+done
+says 'launched 24 operations of 16.8 ms besides, most by thread autograd$' "$fix/backward_by_other.sqlite" range backward
 refuses "no NVTX range 'stop #'" "$fix/steps_numbered.sqlite" range 'stop #'
 
 # A name is listed once, however often its range occurs.

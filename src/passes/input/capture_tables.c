@@ -114,7 +114,7 @@ static void check_nvtx(struct nsx_quality *q)
 
 	for (uint32_t i = 0; i < q->t->nthreads; i++)
 		any |= q->t->thread[i].has_ranges;
-	if (!any && f->traced_nvtx)
+	if (!any && f->traced_nvtx && nsx_has_view(q->t->schema, NSX_VIEW_nvtx))
 		nsx_check(q, "nvtx", MISSING, "NVTX_EVENTS", torch_ranges(q),
 			  "NVTX was traced, but the program has no range: GPU "
 			  "time cannot be told by its phases (add ranges%s)",
@@ -124,6 +124,8 @@ static void check_nvtx(struct nsx_quality *q)
 		nsx_check(q, "nvtx", MISSING, "NVTX_EVENTS", NSX_REC_BASIC,
 			  "no NVTX range was recorded%s: GPU time cannot be "
 			  "told by phases of the program",
+			  f->traced_nvtx ? " (the program has none, or this is no "
+					   "export of all tables)" :
 			  f->has_settings ? " (NVTX was not traced)" : "");
 	else if (pct < least)
 		nsx_check(q, "nvtx", WARN, "NVTX_EVENTS",

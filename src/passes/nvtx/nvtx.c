@@ -405,7 +405,7 @@ NSX_DEFINE_PASS(nvtx,
 			"of their host call",
 	.limitations = "host time unless a column says GPU; work that another "
 		       "thread launches on behalf of a range (autograd) is not "
-		       "in it; ranges seen while a graph was captured say "
+		       "in it (`ask TRACE range NAME` tells it); ranges seen while a graph was captured say "
 		       "nothing about its replays; exclusive_ms leaves out what "
 		       "nests in the same domain, not in another",
 	.caveat = "total_time_ms counts a range inside one of its own name "
