@@ -494,13 +494,26 @@ static const char *advise_on_pauses(const struct nsx_detect *d)
 		"queued";
 }
 
+/* What to do first about idle time of which `top` is the greatest cause. */
+static const char *advise_on_idle(const struct nsx_detect *d, enum nsx_cause top)
+{
+	const struct nsx_ledger *l = &d->measured->ledger;
+
+	if ((top == NSX_CAUSE_DISPATCH || top == NSX_CAUSE_DEPENDENCY) &&
+	    l->between_nodes_ns > (l->idle_ns[NSX_CAUSE_DISPATCH] +
+				   l->idle_ns[NSX_CAUSE_DEPENDENCY]) / 2)
+		return "capture again with --cuda-graph-trace=graph and compare how long "
+		       "replays take: between nodes of graphs tracing by node adds time of its "
+		       "own, which cannot be told apart here";
+	return top == NSX_CAUSE_DISPATCH ? advise_on_pauses(d) :
+	       "look at the longest gaps, under Idle by cause";
+}
+
 /* "mostly host code (12 ms), the host waits (3 ms)" in the judged window, and what to
  * do about the first of them.
  */
 static void tell_causes(struct nsx_detect *d, struct nsx_finding *f)
 {
-	static const char look[] = "look at the longest gaps, under Idle by "
-				   "cause";
 	int64_t ns[NSX_NCAUSES + 1];
 	enum { FETCHING = NSX_NCAUSES };
 	size_t pages;
@@ -524,8 +537,7 @@ static void tell_causes(struct nsx_detect *d, struct nsx_finding *f)
 			f->recommendation[0] = fetches ?
 				"prefetch to the host what it reads next "
 				"(cudaMemPrefetchAsync), or copy it in one "
-				"piece" : top == NSX_CAUSE_DISPATCH ?
-				advise_on_pauses(d) : look;
+				"piece" : advise_on_idle(d, top);
 		text = nsx_tell(d->found, "%s%s %s (%s)", text, i ? "," : "",
 				top == FETCHING ?
 					"the host fetches pages one by one" :

@@ -628,6 +628,19 @@ static const char *advise_on_lateness(struct nsx_detect *d,
 			by[x->by].why);
 }
 
+/* "VLLM::Worker_TP2 (pid:113)" where no other process has that title, else "pid:113". */
+static const char *say_rank(const struct nsx_detect *d, const struct nsx_arrivals *x)
+{
+	const struct nsx_trace *t = d->trace;
+	nsx_str title = t->process[x->process].name;
+
+	for (uint32_t i = 0; i < t->nprocesses; i++)
+		if (i != x->process && t->process[i].name == title)
+			return x->late;
+	return title ? nsx_tell(d->found, "%s (%s)", nsx_tell_name(d->found, nsx_text(t, title)),
+				x->late) : x->late;
+}
+
 static int propose_even(struct nsx_detect *d, const struct nsx_arrivals *x,
 			struct nsx_err *err)
 {
@@ -642,7 +655,7 @@ static int propose_even(struct nsx_detect *d, const struct nsx_arrivals *x,
 		.also = x->by == NSX_LATE_BY_COPIES ? 1u << NSX_CAT_MEMORY : 0,
 		.subject = nsx_tell(l, "%s/%s", x->op, x->late),
 		.title = nsx_tell(l, "%s comes late to %s, and the others wait",
-				  x->late, nsx_tell_name(l, x->op)),
+				  say_rank(d, x), nsx_tell_name(l, x->op)),
 		.proof = {{.csv = "nccl_rank_skew", .column = "induced_ms",
 			   .at = {{"op_name", nsx_string(x->op)},
 				  {"rank_label", nsx_string(x->late)}}}},

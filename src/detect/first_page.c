@@ -18,6 +18,7 @@ const char *const nsx_verdict_words[NSX_NVERDICTS] = {
 	[NSX_V_COMMUNICATION] = "communication-bound",
 	[NSX_V_COMPUTE] = "compute-bound",
 	[NSX_V_ALLOCATION] = "memory-allocation-bound",
+	[NSX_V_NODES] = "idle between graph nodes",
 	[NSX_V_STARTUP] = "start-up only", [NSX_V_PACED] = "externally paced",
 	[NSX_V_MIXED] = "mixed", [NSX_V_NO_GPU] = "no GPU work",
 	[NSX_V_LOST] = "GPU activity lost", [NSX_V_FAILED] = "the program failed",
@@ -537,12 +538,13 @@ static bool is_priced(const struct nsx_first_page *p)
 /* What the capture lacks or the profiler said, and what another would settle of
  * that or of the first finding.
  */
-static void fill_trust(const struct nsx_report *r, struct nsx_first_page *p)
+static void fill_trust(const struct nsx_report *r, const struct nsx_ledger *l,
+		       struct nsx_first_page *p)
 {
 	const char *line = NULL;
 	size_t n = 0;
 
-	p->trust = nsx_arena_get(r->arena, (MAX_TRUST + 3) * sizeof(char *));
+	p->trust = nsx_arena_get(r->arena, (MAX_TRUST + 4) * sizeof(char *));
 	for (size_t i = 0; i < r->found.n && n < MAX_TRUST; i++) {
 		const struct nsx_finding *f = &r->found.v[i];
 
@@ -551,6 +553,13 @@ static void fill_trust(const struct nsx_report *r, struct nsx_first_page *p)
 		p->trust[n++] = f->title;
 		line = line ? line : say_capture(r, f);
 	}
+	if (l->between_nodes_ns > l->ns[NSX_L_IDLE] / 2 &&
+	    !nsx_holds_little(l, l->between_nodes_ns))
+		p->trust[n++] = nsx_arena_printf(
+			r->arena, "%s of the time is idle between nodes of CUDA graphs, and "
+			"tracing by node lengthens that itself: compare with "
+			"--cuda-graph-trace=graph", nsx_text_share(
+				r->arena, (double)l->between_nodes_ns, (double)l->total_ns));
 	if (r->unpriced && r->trace->ops.n && is_priced(p))
 		p->trust[n++] = nsx_arena_printf(
 			r->arena, "nothing could be replayed to price findings: "
@@ -595,7 +604,7 @@ int nsx_first_page_build(struct nsx_report *r, const struct nsx_measured *m,
 	nsx_judge(r, &m->ledger, p);
 	fill_dearest(r, &m->ledger, p);
 	fill_fine(r, &m->ledger, p);
-	fill_trust(r, p);
+	fill_trust(r, &m->ledger, p);
 	fill_from_sections(r, p);
 	if (p->verdict == NSX_V_COMPUTE && nsx_graphs_hide(&r->facts->graphs))
 		p->because = "what runs inside its CUDA graphs is not in the "

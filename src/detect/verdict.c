@@ -34,6 +34,8 @@ struct nsx_idle_words nsx_sum_words(const struct nsx_ledger *l)
 
 	for (unsigned c = 0; c < NSX_NCAUSES; c++)
 		ret.ns[word_of_cause(c)] += l->idle_ns[c];
+	ret.ns[NSX_V_LAUNCH] -= l->between_nodes_ns;
+	ret.ns[NSX_V_NODES] += l->between_nodes_ns;
 	return ret;
 }
 
@@ -95,8 +97,8 @@ const char *nsx_say_account(const struct nsx_facts *f, const struct nsx_ledger *
 		[NSX_CAUSE_LAUNCH_CALL] = {"launch calls", " of "},
 		[NSX_CAUSE_LAUNCH_TO_START] = {"from launch to start", " by "},
 		[NSX_CAUSE_STREAM_WAIT] = {"waits of a stream", " for "},
-		[NSX_CAUSE_DISPATCH] = {"between queued operations", ": "},
-		[NSX_CAUSE_DEPENDENCY] = {"between graph nodes", ": "},
+		[NSX_CAUSE_DISPATCH] = {"between queued operations", " of "},
+		[NSX_CAUSE_DEPENDENCY] = {"queued work that is held up", " in "},
 		[NSX_CAUSE_MIGRATION] = {"moving pages", ": "},
 		[NSX_CAUSE_UNKNOWN] = {"before work whose launch was not recorded", ": "},
 		[NSX_CAUSE_EDGE] = {"without any launch", ": "},

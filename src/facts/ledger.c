@@ -101,6 +101,16 @@ static int book_ops(struct books *b, uint32_t device, const struct nsx_spans *ke
 	return rc;
 }
 
+/* Whether the gap before op lies inside a replay that was traced node by node. */
+static bool is_between_nodes(const struct nsx_trace *t, uint32_t device, enum nsx_cause cause,
+			     uint32_t op)
+{
+	return (cause == NSX_CAUSE_DISPATCH || cause == NSX_CAUSE_DEPENDENCY) &&
+	       op != NSX_NONE && op > t->device[device].ops_at &&
+	       t->ops.flags[op] & NSX_OP_NODE &&
+	       nsx_op_call(&t->ops, op) == nsx_op_call(&t->ops, op - 1);
+}
+
 static int book_idle(struct books *b, uint32_t device, struct nsx_err *err)
 {
 	const struct nsx_idle *idle = &b->f->idle[device];
@@ -113,8 +123,13 @@ static int book_idle(struct books *b, uint32_t device, struct nsx_err *err)
 
 		if (x.start_ns >= b->w.end_ns)
 			break;
-		if (from < to)
-			rc = book(b, NSX_L_IDLE, x.cause, x.detail, to - from, err);
+		if (from >= to)
+			continue;
+		if (is_between_nodes(b->t, device, x.cause, x.op)) {
+			x.detail = nsx_call_name(&b->t->calls, nsx_op_call(&b->t->ops, x.op));
+			b->ledger->between_nodes_ns += to - from;
+		}
+		rc = book(b, NSX_L_IDLE, x.cause, x.detail, to - from, err);
 	}
 	return rc;
 }

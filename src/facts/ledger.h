@@ -32,6 +32,8 @@ struct nsx_ledger {
 	struct nsx_account *v; /* by time, then class, cause, place          */
 	size_t n;
 	int64_t ns[NSX_NLEDGER], idle_ns[NSX_NCAUSES];
+	int64_t between_nodes_ns; /* of DISPATCH and DEPENDENCY: inside replays of
+				     graphs, which tracing by node lengthens  */
 	int64_t total_ns; /* of them all: window x GPUs                      */
 	uint32_t ngpus;	  /* that did anything in the window                 */
 };

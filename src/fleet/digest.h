@@ -36,6 +36,7 @@ enum nsx_rank_from { /* how the number of a rank is known, best first */
 	NSX_RANK_ENV,	  /* RANK, SLURM_PROCID and the like                 */
 	NSX_RANK_FILE,	  /* the name of the trace                           */
 	NSX_RANK_MARK,	  /* an NVTX mark "rank 3 of 8"                      */
+	NSX_RANK_TITLE,	  /* the title of the process: "Worker_TP2"          */
 	NSX_RANK_ORDER,	  /* nothing: numbered in order of host and process  */
 	NSX_NRANK_FROM
 };

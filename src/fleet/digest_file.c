@@ -185,7 +185,8 @@ static size_t *length_of(const struct table *t, const void *owner)
 const char *const nsx_rank_from_names[NSX_NRANK_FROM] = {
 	[NSX_RANK_PAYLOAD] = "payload", [NSX_RANK_MPI] = "mpi",
 	[NSX_RANK_ENV] = "environment", [NSX_RANK_FILE] = "file name",
-	[NSX_RANK_MARK] = "mark", [NSX_RANK_ORDER] = "order",
+	[NSX_RANK_MARK] = "mark", [NSX_RANK_TITLE] = "title",
+	[NSX_RANK_ORDER] = "order",
 };
 
 int nsx_detail_parse(const char *word, enum nsx_detail *ret,

@@ -247,6 +247,30 @@ static void rank_in_names(const struct nsx_trace *t, uint32_t process,
 	}
 }
 
+/* The number at the end of a process's title, behind a word for what it counts; -1: there is
+ * none, or another number before it: "Worker_PP1_TP2" is no rank.
+ */
+static int64_t number_of_title(const char *title)
+{
+	static const char *const words[] = {"rank", "tp", "dp", "pp", "ep", "worker"};
+	const char *end = title + strlen(title), *digits = end, *word;
+
+	while (digits > title && isdigit((unsigned char)digits[-1]))
+		digits--;
+	word = digits;
+	while (word > title && strchr(" _-:=#", word[-1]))
+		word--;
+	if (strcspn(title, "0123456789") < (size_t)(digits - title))
+		return -1;
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+		size_t len = strlen(words[i]);
+
+		if ((size_t)(word - title) >= len && !strncasecmp(word - len, words[i], len))
+			return number_in(digits, end);
+	}
+	return -1;
+}
+
 /* A process with several devices is several ranks: what names the process names
  * none of them.
  */
@@ -303,6 +327,10 @@ static int number(struct nsx_maker *m, const struct facts_of_capture *c,
 		return err->rc;
 	if (d->rank < 0 && alone)
 		rank_in_marks(m->t, x[i].process, d);
+	if (d->rank < 0 && alone) {
+		d->rank = number_of_title(nsx_text(m->t, m->t->process[x[i].process].name));
+		d->rank_from = NSX_RANK_TITLE;
+	}
 	if (d->rank < 0)
 		d->rank_from = NSX_RANK_ORDER;
 	return 0;

@@ -112,6 +112,23 @@ static void doubt_payloads(struct nsx_digest **v, size_t n)
 	nsx_sort(v, n, sizeof(*v), cmp_digest);
 }
 
+/* Each server of a job counts its workers anew: a number that titles give twice is none. */
+static void doubt_titles(struct nsx_digest **v, size_t n)
+{
+	bool again = false;
+
+	for (size_t i = 1; i < n; i++)
+		again |= v[i]->rank >= 0 && v[i]->rank == v[i - 1]->rank &&
+			 (v[i]->rank_from == NSX_RANK_TITLE ||
+			  v[i - 1]->rank_from == NSX_RANK_TITLE);
+	for (size_t i = 0; again && i < n; i++)
+		if (v[i]->rank_from == NSX_RANK_TITLE) {
+			v[i]->rank = -1;
+			v[i]->rank_from = NSX_RANK_ORDER;
+		}
+	nsx_sort(v, n, sizeof(*v), cmp_digest);
+}
+
 NSX_ORDER(cmp_rank, struct nsx_frank, UP(number));
 
 NSX_ORDER(cmp_host, struct nsx_fhost, UP(hash));
@@ -218,13 +235,20 @@ int nsx_fleet_new(struct nsx_digest **v, size_t n, struct nsx_fleet **ret,
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct nsx_fleet *f = nsx_arena_get(a, sizeof(*f));
+	size_t kept;
 	int rc;
 
 	f->arena = a;
 	f->expected = -1;
 	f->main = NSX_NONE;
-	n = nsx_digest_unite(v, n);
+	kept = nsx_digest_unite(v, n);
+	if (kept < n)
+		nsx_fleet_warn(f, "%s left out, of ranks that others show too (a range captured "
+			       "again, or a file given twice): one of each was used",
+			       nsx_text_n(a, n - kept, "capture was", "captures were"));
+	n = kept;
 	doubt_payloads(v, n);
+	doubt_titles(v, n);
 	if (!nsx_new_array(f->rank, a, n, "ranks", err)) {
 		nsx_arena_free(a);
 		return err->rc;

@@ -191,6 +191,10 @@ done
 "$prog" fleet s*.nsxd --json >steps.json
 holds 'digests of steps' python3 "$tests/fleet/check.py" job steps.json steps
 
+# Of two captures of one rank one is used, and that is said.
+mkdir again && cp "$fix/own_code_rank0.sqlite" again/rank0.sqlite && cp "$fix/own_code_rank0.sqlite" again/rank0.2.sqlite
+"$prog" fleet again -o again/out >again.txt 2>err
+holds 'a capture given twice' grep -q '1 capture was left out, of ranks that others show too' again.txt
 # Of four iterations the last alone communicates: there are more of them than collectives.
 "$b/fleet-gen" few none ranks=4 hosts=2 steps=40 colls=3 || exit 1
 python3 - few/traces/*.sqlite <<'P'

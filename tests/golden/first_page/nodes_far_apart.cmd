@@ -1,0 +1,1 @@
+explain @nodes_far_apart --out o

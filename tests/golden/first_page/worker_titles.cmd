@@ -1,0 +1,1 @@
+explain @worker_titles --out o

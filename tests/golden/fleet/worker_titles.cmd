@@ -1,0 +1,1 @@
+fleet @worker_titles -o o

@@ -1,0 +1,1 @@
+fleet @worker_titles @worker_titles_again -o o
