@@ -79,6 +79,16 @@ static const struct {
 	{"perf event paranoid", NSX_MSG_PERF},
 	{"collection of CPU IP", NSX_MSG_PERF},
 	{"event source Perf", NSX_MSG_PERF},
+	{"IP samples", NSX_MSG_PERF},
+	{"events might have been collected", NSX_MSG_OTHERS},
+	{"events collected. Does the process use", NSX_MSG_HARMLESS},
+	{"might have not been started correctly", NSX_MSG_HARMLESS},
+	{"might cause symbols to remain unresolved", NSX_MSG_HARMLESS},
+	{"nvtxNameOsThread", NSX_MSG_HARMLESS},
+	{"symbols found in", NSX_MSG_HARMLESS},
+	{"dropped", NSX_MSG_DROPPED},
+	{"discarded", NSX_MSG_DROPPED},
+	{"were lost", NSX_MSG_DROPPED},
 };
 
 /* The number at the end of "... dropped: 12". */
@@ -92,6 +102,8 @@ static int64_t number_at_end(const char *s)
 		n--;
 	return strtoll(s + n, NULL, 10);
 }
+
+enum { SEVERITY_WARNING = 2, SEVERITY_ERROR = 3 };
 
 struct reader {
 	struct nsx_capture_facts *f;
@@ -112,7 +124,7 @@ static int on_message(void *ctx, int64_t rid NSX_UNUSED,
 {
 	struct reader *r = ctx;
 	char buf[512];
-	bool is_error = v[0].type == NSX_V_I64 && v[0].u.i == 3;
+	int64_t severity = nsx_i64_or(&v[0], 0);
 
 	r->f->has_messages = true;
 	if (!concerns(r->t, &v[2]))
@@ -131,7 +143,8 @@ static int on_message(void *ctx, int64_t rid NSX_UNUSED,
 		r->f->messages[known[i].kind]++;
 		return 0;
 	}
-	r->f->messages[NSX_MSG_ERROR] += is_error;
+	r->f->messages[NSX_MSG_ERROR] += severity == SEVERITY_ERROR;
+	r->f->messages[NSX_MSG_WARNING] += severity == SEVERITY_WARNING;
 	return 0;
 }
 

@@ -4,41 +4,54 @@
 #include "passes/input/capture_quality.h"
 #include "facts/profiler.h"
 
-/* Only losses of CUPTI are counted: CUDA calls and GPU work. */
-static const char *say_lost(struct nsx_quality *q, enum nsx_message kind)
-{
-	if (kind == NSX_MSG_LIMIT)
-		return "The recording of a process ended at a size limit";
-	if (!q->facts.lost)
-		return "The profiler may have lost events of CUDA";
-	return nsx_say(q->out, "The profiler lost %s of CUDA",
-		       nsx_text_n(q->out->arena, (size_t)q->facts.lost, "event",
-				  NULL));
-}
-
 static const struct {
 	enum nsx_message kind;
 	unsigned line;
-	const char *what;
+	const char *what, *title; /* title: of the finding that it is; NULL: none */
+	enum nsx_severity severity;
 } messages[] = {
-	{NSX_MSG_LOST, NSX_REC_SHORT,
-	 "events were dropped or may be missing"},
+	{NSX_MSG_LOST, NSX_REC_SHORT, "events were dropped or may be missing",
+	 "The profiler may have lost events of CUDA", NSX_SEV_MEDIUM},
+	{NSX_MSG_DROPPED, NSX_REC_SHORT, "records were dropped or lost",
+	 "The profiler says that records were dropped or lost", NSX_SEV_LOW},
 	{NSX_MSG_PARTIAL, NSX_REC_BASIC,
 	 "CUDA events may not all have been collected (let the program end by "
-	 "itself, or synchronise and call cudaProfilerStop)"},
+	 "itself, or synchronise and call cudaProfilerStop)",
+	 "The profiler may not have collected all events of CUDA", NSX_SEV_LOW},
+	{NSX_MSG_OTHERS, NSX_REC_BASIC,
+	 "events of other kinds than CUDA's may not all have been collected", NULL, 0},
 	{NSX_MSG_LIMIT, NSX_REC_SHORT,
-	 "the recording of a process ended at a size limit"},
+	 "the recording of a process ended at a size limit",
+	 "The recording of a process ended at a size limit", NSX_SEV_MEDIUM},
 	{NSX_MSG_ORDER, NSX_REC_GRAPHS,
-	 "events came in a wrong order (an old driver)"},
+	 "events came in a wrong order (an old driver)", NULL, 0},
 	{NSX_MSG_DRIVER, NSX_REC_BASIC,
 	 "the driver is newer than this nsys: CUDA was traced the way of an older "
-	 "one (use a newer nsys)"},
+	 "one (use a newer nsys)", NULL, 0},
 	{NSX_MSG_METRICS, NSX_REC_SLOWER,
-	 "samples of GPU counters are missing"},
+	 "samples of GPU counters are missing", NULL, 0},
 	{NSX_MSG_ERROR, 0,
 	 "errors that are not known here (their text may hold paths, so it is not "
-	 "shown)"},
+	 "shown)", "The profiler reports an error that is not known here", NSX_SEV_LOW},
+	{NSX_MSG_WARNING, 0,
+	 "warnings that are not known here (their text may hold paths, so it is not "
+	 "shown)", "", NSX_SEV_LOW},
 };
+
+/* CUPTI counts what it lost: calls of CUDA and GPU work. */
+static const char *say_message(struct nsx_quality *q, enum nsx_message kind, const char *title)
+{
+	struct nsx_arena *a = q->out->arena;
+
+	if (kind == NSX_MSG_WARNING)
+		return nsx_say(q->out, "%s not known here", nsx_text_n(
+			a, q->facts.messages[kind], "warning of the profiler is",
+			"warnings of the profiler are"));
+	if (kind == NSX_MSG_LOST && q->facts.lost)
+		return nsx_say(q->out, "The profiler lost %s of CUDA", nsx_text_n(
+			a, (size_t)q->facts.lost, "event", NULL));
+	return title;
+}
 
 static void check_messages(struct nsx_quality *q)
 {
@@ -58,9 +71,12 @@ static void check_messages(struct nsx_quality *q)
 			  n == 1 ? "" : "s", messages[i].what,
 			  kind == NSX_MSG_LOST && f->lost ?
 			  nsx_say(q->out, " (%" PRId64 " events)", f->lost) : "");
-		if (kind == NSX_MSG_LOST || kind == NSX_MSG_LIMIT)
-			nsx_raise(q, NSX_ID_lost_events, false,
-				  say_lost(q, kind), NSX_SEV_MEDIUM);
+		/* Without GPU work it is the reason of gpu_activity. */
+		if (messages[i].title && (kind != NSX_MSG_PARTIAL || q->t->has_gpu_work))
+			nsx_raise(q, kind == NSX_MSG_ERROR || kind == NSX_MSG_WARNING ?
+					     NSX_ID_profiler_messages : NSX_ID_lost_events, false,
+				  say_message(q, kind, messages[i].title),
+				  messages[i].severity);
 	}
 	if (!f->has_messages) {
 		nsx_check(q, "diagnostics", OK, "DIAGNOSTIC_EVENT", 0,

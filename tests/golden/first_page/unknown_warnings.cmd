@@ -1,0 +1,1 @@
+explain @unknown_warnings --out o
