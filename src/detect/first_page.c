@@ -9,6 +9,7 @@
 #include "schema/recapture.h"
 
 #define EVEN_CV 0.1
+#define LITTLE 0.25 /* of the recording: less is said with the verdict */
 #define MOSTLY 0.75 /* of the judged window, that units take */
 enum { MAX_TRUST = 4 }; /* lines */
 
@@ -48,6 +49,9 @@ static const char *say_gpus(const struct nsx_trace *t, struct nsx_arena *a)
 		alike = alike && model && (!i || !strcmp(model, name));
 		name = model;
 	}
+	for (uint32_t i = 0; i < t->ndevices; i++) /* slices are models of their own */
+		alike = alike && (!nsx_device_gpu(t, i) ||
+				  strcmp(nsx_text(t, nsx_device_gpu(t, i)->name), name) == 0);
 	for (uint32_t i = 0; i < t->ndevices && !alike; i++) {
 		const struct nsx_gpu_info *g = nsx_device_gpu(t, i);
 		const char *model = g && g->name ? nsx_text(t, g->name) : NULL;
@@ -606,6 +610,12 @@ int nsx_first_page_build(struct nsx_report *r, const struct nsx_measured *m,
 	fill_fine(r, &m->ledger, p);
 	fill_trust(r, &m->ledger, p);
 	fill_from_sections(r, p);
+	if (!p->because && !nsx_has_window(r->trace) && p->ngpus &&
+	    (double)(p->judged.end_ns - p->judged.start_ns) < LITTLE * (double)p->recorded_ns)
+		p->because = nsx_arena_printf(
+			r->arena, "that is of %s of the recording", nsx_text_share(
+				r->arena, (double)(p->judged.end_ns - p->judged.start_ns),
+				(double)p->recorded_ns));
 	if (p->verdict == NSX_V_COMPUTE && nsx_graphs_hide(&r->facts->graphs))
 		p->because = "what runs inside its CUDA graphs is not in the "
 			     "trace";

@@ -11,6 +11,7 @@
 #include "facts/metrics/metrics.h"
 #include "report/text.h"
 
+#define LONG_CALL 0.25	  /* of the judged time: a kernel that is a program of its own */
 #define MOST_COMPUTED 0.8 /* of kernel time, for counters to be of one kernel */
 enum { FEWEST_SAMPLES = 10 };
 #define FEW_WARPS 0.125	  /* of what a multiprocessor holds */
@@ -280,7 +281,7 @@ static const char *profile_advice(const struct kernels *k,
 /* What counters tell of a kernel that is most of what is computed; else it is not known how
  * fast it could be.
  */
-static const char *say_bound(const struct kernels *k, int64_t ns)
+static const char *say_bound(const struct kernels *k, int64_t ns, int64_t count)
 {
 	struct nsx_counters c = nsx_counters_of(k->d->facts->metrics, k->d->facts->limiting);
 	enum nsx_bound bound = nsx_bound_by(&c, NSX_SCOPE_COMPUTE);
@@ -288,7 +289,9 @@ static const char *say_bound(const struct kernels *k, int64_t ns)
 	if ((double)ns < MOST_COMPUTED * k->kernels_ns || !c.of[NSX_SM_ISSUE] ||
 	    bound == NSX_BOUND_UNKNOWN ||
 	    c.of[NSX_SM_ISSUE]->scope[NSX_SCOPE_COMPUTE].n < FEWEST_SAMPLES)
-		return "how fast it could be is not in the trace";
+		return time_of(k, ns) > LONG_CALL * (double)count * k->length_ns ?
+			"what goes on inside its launches is not in the trace" :
+			"how fast it could be is not in the trace";
 	return nsx_tell(k->d->found, "while kernels compute, DRAM runs at %.0f %% of its peak and "
 			"%.0f %% of the issue slots are used: %s",
 			nsx_dram_mean(&c, NSX_SCOPE_COMPUTE),
@@ -342,7 +345,7 @@ static bool propose_family(struct kernels *k)
 			nsx_tell(l, "%zu kernels of one family, %s in %lld "
 				 "calls", best_n, nsx_tell_ns(l, best_ns),
 				 (long long)best_count),
-			say_bound(k, best_ns)},
+			say_bound(k, best_ns, best_count)},
 		.recommendation = {profile_advice(k, first, "them")},
 		.proof = {{.csv = "kernel_families", .column = "total_time_ms",
 			   .at = {{"family", nsx_string(best)}}}}};
@@ -437,7 +440,7 @@ static int propose_top(struct kernels *k, const struct kernel *top,
 		top->count == 1 ? "" :
 		nsx_tell(l, ", %s a call", nsx_text_ns(l->arena,
 				(double)top->ns / (double)top->count)));
-	f.evidence[1] = say_bound(k, top->ns);
+	f.evidence[1] = say_bound(k, top->ns, top->count);
 	more_warps = tell_occupancy(k, top, &f);
 	if (kernels_tell_place(k, false, top, &f, err))
 		return err->rc;

@@ -3,11 +3,31 @@
  */
 #include "detect/detect.h"
 #include "detect/verdict.h"
+#include "report/words.h"
 
 #define TOLD_SHARE 0.05	 /* of the whole window, that the dearest row of a named phase takes */
 #define LARGE_SHARE 0.1	 /* ... and from which on it is of medium severity, or an unnamed
 			    end of the run is told                                    */
 #define MOST_SHARE 0.5	 /* ... of high severity: the run hangs there                   */
+
+/* "GPU 1 has no work after 1.020s"; NULL: all GPUs work on from the phase's start. */
+static const char *say_silent(const struct nsx_detect *d, const struct nsx_window *w)
+{
+	const struct nsx_trace *t = d->trace;
+
+	for (uint32_t i = 0; i < t->ndevices; i++) {
+		const struct nsx_device *dev = &t->device[i];
+		int64_t last_ns = INT64_MIN;
+
+		for (size_t op = dev->ops_at; op < (size_t)dev->ops_at + dev->nops; op++)
+			last_ns = NSX_MAX(last_ns, nsx_op_end(&t->ops, op));
+		if (dev->nops && last_ns <= w->start_ns)
+			return nsx_tell(d->found, "GPU %s has no work after %s: the others may "
+					"wait for it", nsx_gpu_label(t, i),
+					nsx_text_instant(d->found->arena, last_ns, 4));
+	}
+	return NULL;
+}
 
 static void propose(struct nsx_detect *d, const struct nsx_run_phase *x,
 		    const struct nsx_ledger *l, double share)
@@ -31,7 +51,8 @@ static void propose(struct nsx_detect *d, const struct nsx_run_phase *x,
 			nsx_tell(found, "it takes %s; that is %s of it, %s of the whole window",
 				 nsx_tell_ns(found, x->window.end_ns - x->window.start_ns),
 				 nsx_text_ns(found->arena, (double)l->v[0].ns / l->ngpus),
-				 nsx_text_share(found->arena, share, 1))},
+				 nsx_text_share(found->arena, share, 1)),
+			say_silent(d, &x->window)},
 		.recommendation = {
 			nsx_tell(found, "judge it by itself: --window 'phase:%s'", x->name)},
 		.proof = {{.csv = "run_phases", .column = "wall_ms",

@@ -68,6 +68,9 @@ static const struct nsx_layout layouts[] = {
 	[L_RATES] = {.key = "gbps", NSX_COLS(rate_cols)},
 };
 
+#define WHOLE 0.95  /* of the window: what lacks more is said with a mean  */
+#define SPARSE 0.5 /* less of it says nothing of the rest                 */
+
 struct gpu {
 	struct nsx_counters known;
 	const char *name[NSX_NCOUNTERS]; /* owned by the section             */
@@ -193,20 +196,26 @@ static void say_idle(struct answers *a)
 {
 	enum nsx_counter k = a->gpu->known.of[NSX_GR_ACTIVE] ? NSX_GR_ACTIVE :
 							       NSX_SM_ACTIVE;
-	double x = mean_of(a, k, NSX_SCOPE_WINDOW);
+	double x = mean_of(a, k, NSX_SCOPE_WINDOW), sampled;
 	uint32_t d = a->gpu->any->device;
 	const char *text;
 
 	if (isnan(x))
 		return;
-	text = nsx_say(a->out, "%s: %s averages %.1f %% over the window",
+	sampled = a->gpu->known.of[k]->scope[NSX_SCOPE_WINDOW].coverage;
+	text = nsx_say(a->out, "%s: %s averages %.1f %% over %s",
+		       sampled < SPARSE ? "not known" :
 		       x >= 95 ? "no" : x >= 50 ? "partly" : "mostly",
-		       k == NSX_GR_ACTIVE ? "GR Active" : "SMs Active", x);
+		       k == NSX_GR_ACTIVE ? "GR Active" : "SMs Active", x,
+		       sampled < WHOLE ? nsx_say(a->out, "the %s of the window that were sampled",
+						 nsx_text_share(a->out->arena, sampled, 1)) :
+					 "the window");
 	if (d != NSX_NONE)
-		text = nsx_say(a->out, "%s; by the trace %.1f %% of it has no GPU "
+		text = nsx_say(a->out, "%s; by the trace %.1f %% of %s no GPU "
 			       "work.", text,
 			       100 * (double)nsx_idle_total(&a->facts->idle[d]) /
-				       (double)a->window_ns);
+				       (double)a->window_ns,
+			       sampled < WHOLE ? "the window has" : "it has");
 	answer(a, "Is it idle?", k, NSX_SCOPE_WINDOW, text);
 }
 

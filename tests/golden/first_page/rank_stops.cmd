@@ -1,0 +1,1 @@
+explain @rank_stops --out o

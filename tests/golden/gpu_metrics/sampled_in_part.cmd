@@ -1,0 +1,1 @@
+explain @sampled_in_part --pass gpu_metrics --md
