@@ -9,6 +9,7 @@
 #include "cli/exported.h"
 #include "emit/target.h"
 #include "nsysrep/nsysrep.h"
+#include "sqlite/sniff.h"
 #include "sqlite/source.h"
 
 bool nsx_is_capture(const char *path)
@@ -101,6 +102,8 @@ int nsx_exported_open(const char *input, const struct nsx_export_opts *o,
 	if (access(input, R_OK))
 		return nsx_fail(err, NSX_E_IO, "cannot read '%s': %s", input,
 				strerror(errno));
+	if (nsx_sniff_other(input, err))
+		return err->rc;
 	if (make_dir(o->keep ? o->keep : o->beside, ret, err))
 		return err->rc;
 	nsx_buf_printf(&b, "%s/export.sqlite", ret->dir);

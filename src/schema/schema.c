@@ -223,6 +223,17 @@ static bool has_table(struct nsx_db *db, const char *name)
 	return nsx_db_table(db, name) != NULL;
 }
 
+static bool has_prefix(struct nsx_db *db, const char *prefix)
+{
+	size_t n;
+	const struct nsx_table_info *t = nsx_db_tables(db, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (!strncasecmp(t[i].name, prefix, strlen(prefix)))
+			return true;
+	return false;
+}
+
 static int refuse_foreign(struct nsx_schema *s, struct nsx_err *err)
 {
 	const char *path = nsx_db_path(s->db);
@@ -235,6 +246,8 @@ static int refuse_foreign(struct nsx_schema *s, struct nsx_err *err)
 		       "capture again with nsys profile and nsys export";
 	else if (has_table(s->db, "HIP") && has_table(s->db, "OPS"))
 		what = "a HIP profiler database, not one of Nsight Systems";
+	else if (has_prefix(s->db, "rocpd_"))
+		what = "a database of ROCm's rocprof, not one of Nsight Systems";
 	else if (has_table(s->db, "read_only_kernels"))
 		what = "a DLProf database, not one of Nsight Systems";
 	else if (has_table(s->db, "rank") && has_table(s->db, "family"))

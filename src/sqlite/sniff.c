@@ -1,4 +1,5 @@
-/* sniff.c - checks the first bytes of the input and the files beside it. */
+/* sniff.c - reads the first bytes of the input and looks beside it. */
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,11 +26,76 @@ static int refuse_capture(const char *path, struct nsx_err *err)
 			"does not begin as one; copy it again", path);
 }
 
+/* What other formats begin with, and what gives a trace instead. */
+static const struct {
+	const char *begin, *what, *instead;
+} formats[] = {
+	{"version https://git-lfs", "a pointer of Git LFS, not the file itself",
+	 "fetch it with: git lfs pull"},
+	{"\x1f\x8b", "gzip", "run gunzip on it first"},
+	{"\x89HDF\r\n", "an export as HDF5", NULL},
+	{"PAR1", "a table of an export as Parquet", NULL},
+	{"ARROW1", "a table of an export as Arrow", NULL},
+	{"\xff\xff\xff\xff", "a table of an export as Arrow", NULL},
+	{"{", "JSON: an export of nsys as jsonlines, or another profiler's trace", NULL},
+	{"[", "JSON: another profiler's trace", NULL},
+};
+
+static int refuse_format(const char *path, const char *what, const char *instead,
+			 struct nsx_err *err)
+{
+	return nsx_fail(err, NSX_E_SCHEMA, "cannot read '%s': this is %s; %s", path, what,
+			instead ?: "give the .nsys-rep, or export it with: nsys export "
+				   "--type sqlite REPORT.nsys-rep");
+}
+
+/* A folder that nsys filled with a file for each table, or any other. */
+static int refuse_folder(const char *path, struct nsx_err *err)
+{
+	enum { MOST = 1000 }; /* names that are looked at */
+	DIR *d = opendir(path);
+	const struct dirent *e;
+	const char *what = NULL;
+
+	for (unsigned n = 0; d && !what && n < MOST && (e = readdir(d)); n++)
+		what = has_suffix(e->d_name, ".parquet") ? "an export as parquetdir" :
+		       has_suffix(e->d_name, ".arrow") ? "an export as arrowdir" : NULL;
+	if (d)
+		(void)closedir(d);
+	return what ? refuse_format(path, what, NULL, err) :
+	       nsx_fail(err, NSX_E_IO, "cannot read '%s': this is a folder; give the .sqlite "
+			"file in it, or, of the traces of many ranks, the folder to "
+			"nsys-explain fleet", path);
+}
+
+static int refuse_known(const char *path, const unsigned char *head, size_t n,
+			struct nsx_err *err)
+{
+	for (size_t i = 0; i < ARRAY_LEN(formats); i++)
+		if (n >= strlen(formats[i].begin) &&
+		    !memcmp(head, formats[i].begin, strlen(formats[i].begin)))
+			return refuse_format(path, formats[i].what, formats[i].instead, err);
+	return 0;
+}
+
+int nsx_sniff_other(const char *path, struct nsx_err *err)
+{
+	unsigned char head[HEADER];
+	int fd = nsx_open(path);
+	ssize_t n = fd < 0 ? 0 : pread(fd, head, sizeof(head), 0);
+
+	if (fd >= 0)
+		(void)close(fd);
+	return n > 0 ? refuse_known(path, head, (size_t)n, err) : 0;
+}
+
 static int refuse(const char *path, const unsigned char *head, size_t n,
 		  struct nsx_err *err)
 {
 	bool text = true;
 
+	if (refuse_known(path, head, n, err))
+		return err->rc;
 	if (has_suffix(path, ".nsys-rep") || has_suffix(path, ".qdrep"))
 		return refuse_capture(path, err);
 	if (has_suffix(path, ".qdstrm"))
@@ -41,11 +107,6 @@ static int refuse(const char *path, const unsigned char *head, size_t n,
 	for (size_t i = 0; i < n; i++)
 		text = text && (head[i] >= 0x20 || (head[i] &&
 						    strchr("\t\r\n", head[i])));
-	if (n >= 2 && head[0] == 0x1f && head[1] == 0x8b)
-		return nsx_fail(err, NSX_E_SCHEMA,
-				"cannot read '%s': this is gzip; run gunzip "
-				"on it first",
-				path);
 	return nsx_fail(err, NSX_E_SCHEMA,
 			"cannot read '%s': this is %s, not a SQLite database; "
 			"make one with: nsys export --type sqlite REPORT.nsys-rep",
@@ -106,11 +167,7 @@ static int read_head(int fd, const char *path, struct nsx_sniff *ret,
 		return nsx_fail(err, NSX_E_IO, "cannot stat '%s': %s", path,
 				strerror(errno));
 	if (S_ISDIR(st->st_mode))
-		return nsx_fail(err, NSX_E_IO,
-				"cannot read '%s': this is a folder; give the "
-				".sqlite file in it, or, of the traces of many "
-				"ranks, the folder to nsys-explain fleet",
-				path);
+		return refuse_folder(path, err);
 	if (!S_ISREG(st->st_mode))
 		return nsx_fail(err, NSX_E_IO,
 				"cannot read '%s': not a regular file; copy it "

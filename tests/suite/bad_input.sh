@@ -34,6 +34,23 @@ want noise 3 'not a SQLite' noise.sqlite --out o
 want zeros 3 'a binary file' zeros.sqlite --out o
 want capture 3 'nsys export --type sqlite' run.nsys-rep --out o
 want old_capture 3 'nsys export --type sqlite' run.qdrep --out o
+printf 'version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 123\n' >lfs.nsys-rep
+cp lfs.nsys-rep lfs.sqlite
+printf '\211HDF\r\n\032\n%0200d' 0 >run.h5
+printf 'PAR1%0200d' 0 >KERNEL.parquet
+printf '{"Process": {"name": "a"}}\n' >run.jsonl
+mkdir run_pqtdir run_arwdir; : >run_pqtdir/PROCESSES.parquet; : >run_arwdir/PROCESSES.arrow
+sqlite3 rocpd.sqlite 'CREATE TABLE rocpd_kernel_dispatch_0a (id, start, end); CREATE TABLE rocpd_string_0a (id, string)'
+sqlite3 nvprof.sqlite 'CREATE TABLE StringTable (_id_, value); CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (_id_, start, end)'
+want lfs 3 'pointer of Git LFS.*git lfs pull' lfs.sqlite --out o
+want lfs_report 3 'pointer of Git LFS.*git lfs pull' lfs.nsys-rep --out o
+want hdf 3 'HDF5; give the .nsys-rep, or export it' run.h5 --out o
+want parquet 3 'Parquet; give' KERNEL.parquet --out o
+want jsonlines 3 'jsonlines.*; give' run.jsonl --out o
+want parquetdir 3 'parquetdir; give' run_pqtdir --out o
+want arrowdir 3 'arrowdir; give' run_arwdir --out o
+want rocpd 3 'rocprof' rocpd.sqlite --out o
+want nvprof 3 'nvprof' nvprof.sqlite --out o
 want folder 3 'folder' folder.sqlite --out o
 want pipe 3 'not a regular file' pipe.sqlite --out o
 want 'pipe, compared' 3 'not a regular file' diff pipe.sqlite "$good"
