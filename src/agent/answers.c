@@ -77,6 +77,22 @@ static void lead_to_sides(struct nsx_answer *a)
 	nsx_answer_next(a, NSX_Q_verdict, NULL, "what did before");
 }
 
+/* Figures of things that have nothing to do with each other would be believed. */
+static void say_unrelated(struct nsx_answer *a, const char *wanted)
+{
+	nsx_put(a->out, "is_unrelated", nsx_bool(true));
+	nsx_note(a->out, "no figures are given: this tool takes %s", wanted);
+	a->confidence = NSX_CONF_LOW;
+}
+
+static bool is_unrelated(const struct nsx_diff *d)
+{
+	for (size_t i = 0; i < d->nchecks; i++)
+		if (d->checks[i].id == NSX_CHECK_KERNELS_IN_COMMON)
+			return d->checks[i].status == NSX_CHECK_FAIL;
+	return false;
+}
+
 static void tell_diff(struct nsx_answer *a, struct nsx_diff *d,
 		      const struct nsx_diff_tables *t)
 {
@@ -92,6 +108,10 @@ static void tell_diff(struct nsx_answer *a, struct nsx_diff *d,
 	nsx_put(a->out, "is_same_capture", nsx_bool(d->same));
 	nsx_md_bullet(a->out, "%s", nsx_diff_headline(d, arena));
 	lead_to_sides(a);
+	if (is_unrelated(d)) {
+		say_unrelated(a, "captures of one program, before and after a change");
+		return;
+	}
 	steps = nsx_add_table(a->out, &nsx_step_layout);
 	if (d->has_job)
 		add_step(a, steps, "job", &d->job);
@@ -167,6 +187,11 @@ static int tell_fleet(struct nsx_answer *a, struct nsx_fleet *f,
 	tell_page(a, r);
 	if (left_out->why.n)
 		nsx_md_text(a->out, "Left out: %.*s", MOST_WHY, left_out->why.p);
+	if (f->may_be_two && f->main == NSX_NONE) {
+		say_unrelated(a, "ranks of one job, recorded at the same time");
+		nsx_freport_free(r);
+		return 0;
+	}
 	/* What is dear first: findings, then who costs a step what. */
 	copy_table(a, &r->t[NSX_FT_FINDINGS]);
 	copy_table(a, &r->t[NSX_FT_RANKS]);
@@ -227,27 +252,16 @@ int nsx_answer_fleet(char *const *paths, size_t n,
 
 /* capture -------------------------------------------------------------------------*/
 
-static const struct topic {
-	const char *name;
-	enum nsx_view view;
-	unsigned record; /* of enum nsx_record */
-	const char *shows;
-} topics[] = {
-#define NSX_TOPIC(id, v, record, shows) {#id, NSX_VIEW_##v, record, shows},
-#include "agent/capture.def"
-#undef NSX_TOPIC
-};
-
-#define TOPIC_COLUMNS(X)                                                      \
-	X(T_TOPIC, "topic", STR, "what to ask this for")                      \
-	X(T_HAS, "trace_has_it", BOOL, "whether the trace has rows of it")    \
+#define PRESET_COLUMNS(X)                                                      \
+	X(T_PRESET, "preset", STR, "as nsys-explain capture knows it")        \
+	X(T_HAS, "trace_has_it", BOOL, "whether the trace has rows of all of it") \
 	X(T_SHOWS, "shows", STR, "what it would tell", .is_prose = true)      \
 	X(T_COMMAND, "command", STR, "with this program")                     \
 	X(T_NSYS, "nsys_command", STR,                                        \
 	  "with nsys itself, then nsys export --type sqlite", .is_prose = true)
-NSX_COLUMNS(topic_cols, TOPIC_COLUMNS);
-const struct nsx_layout nsx_topic_layout = {.key = "captures",
-					    NSX_COLS(topic_cols)};
+NSX_COLUMNS(preset_cols, PRESET_COLUMNS);
+const struct nsx_layout nsx_presets_layout = {.key = "captures",
+					    NSX_COLS(preset_cols)};
 
 #define LACK_COLUMNS(X)                                                       \
 	X(L_SECTION, "section", STR, "an analysis of the report")             \
@@ -272,28 +286,29 @@ static void add_lacks(struct nsx_answer *a)
 	}
 }
 
-static void add_topic(struct nsx_answer *a, struct nsx_table *t,
-		      const struct topic *x)
+static void add_preset(struct nsx_answer *a, struct nsx_table *t,
+		       const struct nsx_preset *x)
 {
 	const struct nsx_schema *s = a->r ? a->r->trace->schema : NULL;
 	struct nsx_cell *row = nsx_add_row(t);
+	bool has_all = true;
 
-	row[T_TOPIC] = nsx_string(x->name);
-	if (a->r)
-		row[T_HAS] = nsx_bool(nsx_has_view(s, x->view));
+	for (unsigned i = 0; s && i < ARRAY_LEN(x->views) && (!i || x->views[i]); i++)
+		has_all &= nsx_has_view(s, x->views[i]);
+	row[T_PRESET] = nsx_string(x->name);
+	if (s)
+		row[T_HAS] = nsx_bool(has_all);
 	row[T_SHOWS] = nsx_string(x->shows);
 	row[T_COMMAND] = nsx_string(nsx_say(
-		a->out, "nsys-explain capture --preset %s -- PROGRAM",
-		nsx_recapture_preset(x->record,
-				     a->r && a->r->trace->ndevices > 1)));
+		a->out, "nsys-explain capture --preset %s -- PROGRAM", x->name));
 	row[T_NSYS] = nsx_string(nsx_recapture_line(a->out->arena, s, x->record));
 }
 
-int nsx_answer_capture(const char *topic, const struct nsx_report *r,
+int nsx_answer_capture(const char *preset, const struct nsx_report *r,
 		       struct nsx_answer **ret, struct nsx_err *err)
 {
 	struct nsx_answer *a = nsx_answer_new(r, 0);
-	struct nsx_table *t = nsx_add_table(a->out, &nsx_topic_layout);
+	struct nsx_table *t = nsx_add_table(a->out, &nsx_presets_layout);
 	struct nsx_buf names = {0};
 	int rc = 0;
 
@@ -301,14 +316,14 @@ int nsx_answer_capture(const char *topic, const struct nsx_report *r,
 		add_lacks(a);
 		nsx_answer_next(a, NSX_Q_verdict, NULL, "what costs most in all");
 	}
-	for (size_t i = 0; i < ARRAY_LEN(topics); i++) {
-		nsx_buf_printf(&names, "%s%s", i ? ", " : "", topics[i].name);
-		if (!topic || !strcmp(topic, topics[i].name))
-			add_topic(a, t, &topics[i]);
+	for (size_t i = 0; i < NSX_NPRESETS; i++) {
+		nsx_buf_printf(&names, "%s%s", i ? ", " : "", nsx_presets[i].name);
+		if (!preset || !strcmp(preset, nsx_presets[i].name))
+			add_preset(a, t, &nsx_presets[i]);
 	}
 	if (!t->nrows)
-		rc = nsx_fail(err, NSX_E_USAGE, "no topic '%s'; there are: %s",
-			      topic, names.p);
+		rc = nsx_fail(err, NSX_E_USAGE, "no preset '%s'; there are: %s",
+			      preset, names.p);
 	nsx_buf_done(&names);
 	return nsx_answer_end(a, rc, ret, err);
 }

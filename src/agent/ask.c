@@ -70,9 +70,8 @@ int nsx_ask(struct nsx_subject *s, const struct nsx_question *q,
 	int rc;
 
 	if (q->argument && !q->is_optional && !argument)
-		return nsx_fail(err, NSX_E_USAGE, "the question '%s' needs %s: "
-				"nsys-explain ask TRACE %s %s", q->name,
-				q->argument, q->name, q->argument);
+		return nsx_fail(err, NSX_E_USAGE, "the question '%s' needs %s: %s",
+				q->name, q->argument, q->help);
 	if (!q->argument && argument)
 		return nsx_fail(err, NSX_E_USAGE, "the question '%s' takes no "
 				"'%s'", q->name, argument);

@@ -35,6 +35,7 @@ struct nsx_subject { /* what is asked */
 	const struct nsx_report *r;
 	struct nsx_sql *sql; /* NULL until SQL is asked for; the caller's     */
 	struct nsx_census *census; /* NULL until sums are; the caller's      */
+	bool is_agents; /* who asks has tools, no shell                      */
 };
 struct nsx_answer {
 	const struct nsx_report *r; /* NULL: of several traces, or of none   */
@@ -101,9 +102,10 @@ const char *nsx_answer_when(const struct nsx_answer *a);
 
 /* Tables of answers.  Sums stand under several keys. */
 extern const struct nsx_layout nsx_verdict_layout, nsx_asked_findings_layout,
+	nsx_instances_layout, nsx_changes_layout, nsx_sections_layout,
 	nsx_at_layout, nsx_gap_layout, nsx_kernel_shape_layout, nsx_sums_layout,
 	nsx_shares_layout, /* what its last column may be, too               */
-	nsx_step_layout, nsx_topic_layout, nsx_lack_layout;
+	nsx_step_layout, nsx_presets_layout, nsx_lack_layout;
 
 /* A table of the answer, in Markdown too: all its columns, limit rows. */
 void nsx_answer_show(struct nsx_answer *a, const struct nsx_table *t);

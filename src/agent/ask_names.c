@@ -48,9 +48,29 @@ static size_t range_names(struct nsx_answer *a, const struct nsx_census *c,
 	return n;
 }
 
+/* All names that the pattern finds: "/^step/". */
+static int find_pattern(struct nsx_answer *a, const nsx_str *names, size_t n,
+			uint8_t *is_asked, bool *ret, struct nsx_err *err)
+{
+	size_t length = strlen(a->argument);
+	const char *pattern = nsx_say(a->out, "%.*s", (int)length - 2, a->argument + 1);
+	regex_t re;
+	int rc = 0;
+
+	if (nsx_regex_compile(&re, pattern, REG_NOSUB, err))
+		return nsx_wrap(err, "cannot read the expression '%s'", a->argument);
+	for (size_t i = 0; i < n && !(rc = nsx_stopped(err)); i++) {
+		is_asked[names[i]] = !regexec(&re, nsx_text(a->r->trace, names[i]),
+					      0, NULL, 0);
+		*ret |= is_asked[names[i]];
+	}
+	regfree(&re);
+	return rc;
+}
+
 /* That name, or else all that are shown like it: "step #". */
-static bool find_asked(const struct nsx_answer *a, const nsx_str *names, size_t n,
-		       uint8_t *is_asked)
+static bool find_name(const struct nsx_answer *a, const nsx_str *names, size_t n,
+		      uint8_t *is_asked)
 {
 	bool found = false;
 
@@ -229,14 +249,21 @@ int nsx_ask_range(struct nsx_answer *a, struct nsx_err *err)
 	struct nsx_count gpu = {0};
 	struct elsewhere others = {.in = NULL};
 	const nsx_str *names;
+	size_t n, length = strlen(a->argument);
 	uint8_t *inside, *is_asked;
-	size_t n;
+	bool found = false;
 
 	if (!c)
 		return err->rc;
 	n = range_names(a, c, &names);
 	is_asked = nsx_arena_get(a->out->arena, nsx_strings_bound(t->strings));
-	if (!find_asked(a, names, n, is_asked))
+	if (*a->argument == '/' && length > 2 && a->argument[length - 1] == '/') {
+		if (find_pattern(a, names, n, is_asked, &found, err))
+			return err->rc;
+	} else {
+		found = find_name(a, names, n, is_asked);
+	}
+	if (!found)
 		return nsx_fail(err, NSX_E_USAGE, "no NVTX range '%s' in this "
 				"trace; there are %s", a->argument,
 				nearest(a, names, n));

@@ -155,27 +155,49 @@ int nsx_ask_verdict(struct nsx_answer *a, struct nsx_err *err NSX_UNUSED)
 
 /* finding -------------------------------------------------------------------------*/
 
+#define INSTANCE_COLUMNS(X)                                                   \
+	X(INSTANCE_WINDOW, "window", STR, "what to ask 'window' for")         \
+	X(INSTANCE_NS, "duration_ns", I64, "its length")
+NSX_COLUMNS(instance_cols, INSTANCE_COLUMNS);
+const struct nsx_layout nsx_instances_layout = {.key = "instances",
+						NSX_COLS(instance_cols)};
+
+static int cmp_spans(const void *a, const void *b)
+{
+	const struct nsx_span *x = a, *y = b;
+
+	return NSX_CMP(y->end_ns - y->start_ns, x->end_ns - x->start_ns) ?:
+	       NSX_CMP(x->start_ns, y->start_ns);
+}
+
 static void tell_spans(struct nsx_answer *a, const struct nsx_finding *f)
 {
-	struct nsx_span longest = {0, 0};
-	struct nsx_window w;
+	struct nsx_arena *arena = a->out->arena;
+	size_t n = f->spans.n;
+	struct nsx_span *v = nsx_arena_get(arena, (n + 1) * sizeof(*v));
+	struct nsx_table *t;
 
-	for (size_t i = 0; i < f->spans.n; i++) {
-		struct nsx_span x = nsx_span_at(&f->spans, i);
-
-		if (x.end_ns - x.start_ns > longest.end_ns - longest.start_ns)
-			longest = x;
-	}
-	if (!f->spans.n)
+	for (size_t i = 0; i < n; i++)
+		v[i] = nsx_span_at(&f->spans, i);
+	if (!n)
 		return;
-	w = (struct nsx_window){longest.start_ns, longest.end_ns};
-	nsx_put(a->out, "spans", nsx_int((int64_t)f->spans.n));
-	nsx_md_bullet(a->out, "it costs in %s; the longest: `--window %s`",
-		      nsx_text_n(a->out->arena, f->spans.n, "place", NULL),
-		      nsx_text_window(a->out->arena, &w));
-	nsx_answer_next(a, NSX_Q_window, nsx_text_window(a->out->arena, &w),
+	nsx_sort(v, n, sizeof(*v), cmp_spans);
+	nsx_put(a->out, "spans", nsx_int((int64_t)n));
+	nsx_md_bullet(a->out, "it costs in %s%s:",
+		      nsx_text_n(arena, n, "place", NULL),
+		      n > 1 ? ", the longest first" : "");
+	t = nsx_add_table(a->out, &nsx_instances_layout);
+	for (size_t i = 0; i < NSX_MIN(n, a->limit); i++) {
+		struct nsx_window w = {v[i].start_ns, v[i].end_ns};
+		struct nsx_cell *row = nsx_add_row(t);
+
+		row[INSTANCE_WINDOW] = nsx_string(nsx_text_window(arena, &w));
+		row[INSTANCE_NS] = nsx_int(w.end_ns - w.start_ns);
+	}
+	nsx_answer_show(a, t);
+	nsx_answer_next(a, NSX_Q_window, nsx_table_text(t, 0, "window"),
 			"what ran in the longest of them");
-	nsx_answer_next(a, NSX_Q_why, nsx_answer_exactly(a, w.start_ns),
+	nsx_answer_next(a, NSX_Q_why, nsx_answer_exactly(a, v->start_ns),
 			"what the GPU waited for there");
 }
 
@@ -216,8 +238,9 @@ static void tell_sql(struct nsx_answer *a, const struct nsx_finding *f)
 
 		nsx_buf_add_word(&path, nsx_base_name(a->r->path));
 		nsx_put(a->out, "sql", nsx_list(list));
-		nsx_md_bullet(a->out, "its SQL: `nsys-explain%s --explain %s`",
-			      path.p, pass->id);
+		if (!a->subject->is_agents)
+			nsx_md_bullet(a->out, "its SQL: `nsys-explain%s --explain "
+				      "%s`", path.p, pass->id);
 		nsx_buf_done(&path);
 	}
 	if (pass)
@@ -325,15 +348,53 @@ static void add_unseen(struct nsx_answer *a, const struct nsx_section *s,
 	nsx_answer_show(a, t);
 }
 
+#define SECTION_COLUMNS(X)                                                    \
+	X(SECTION, "section", STR, "what to ask 'section' for")               \
+	X(TELLS, "tells", STR, "what it is about", .is_prose = true)
+NSX_COLUMNS(section_cols, SECTION_COLUMNS);
+const struct nsx_layout nsx_sections_layout = {.key = "sections",
+					       NSX_COLS(section_cols)};
+
+/* Those that have an answer for this trace, all of them. */
+static int list_sections(struct nsx_answer *a)
+{
+	struct nsx_table *t = nsx_add_table(a->out, &nsx_sections_layout);
+
+	for (size_t i = 0; i < a->r->nsections; i++) {
+		const struct nsx_section *s = &a->r->sections[i];
+		struct nsx_cell *row;
+
+		if (s->status != NSX_S_ANSWERED)
+			continue;
+		row = nsx_add_row(t);
+		row[SECTION] = nsx_string(s->pass->id);
+		row[TELLS] = nsx_string(s->pass->summary);
+	}
+	a->limit = NSX_MAX(a->limit, t->nrows);
+	nsx_answer_show(a, t);
+	return 0;
+}
+
+static int fail_section(const struct nsx_answer *a, struct nsx_err *err)
+{
+	const char *nearest = nsx_pass_nearest(a->argument);
+
+	return nsx_fail(err, NSX_E_USAGE, "no section '%s'; %s%s%s the question "
+			"'section' alone lists them", a->argument,
+			nearest ? "did you mean '" : "", nearest ? nearest : "",
+			nearest ? "'?" : "");
+}
+
 /* Its blocks and figures are those of the report: borrowed. */
 int nsx_ask_section(struct nsx_answer *a, struct nsx_err *err)
 {
-	const struct nsx_section *s = nsx_report_section(a->r, a->argument);
+	const struct nsx_section *s = a->argument ?
+		nsx_report_section(a->r, a->argument) : NULL;
 
+	if (!a->argument)
+		return list_sections(a);
 	if (!s)
-		return nsx_fail(err, NSX_E_USAGE, "no section '%s'; "
-				"'nsys-explain passes' lists them",
-				a->argument);
+		return fail_section(a, err);
 	if (s->status != NSX_S_ANSWERED)
 		return nsx_cannot(a->out, "%s", s->reason ? s->reason :
 						"it has nothing to say");
@@ -431,50 +492,116 @@ int nsx_ask_steps(struct nsx_answer *a, struct nsx_err *err)
 
 /* what-if -------------------------------------------------------------------------*/
 
-int nsx_ask_what_if(struct nsx_answer *a, struct nsx_err *err)
+enum { MOST_CHANGES = 16 };
+
+#define CHANGE_COLUMNS(X)                                                     \
+	X(CHANGE, "change", STR, "as asked for")                              \
+	X(CHANGE_GAIN, "gain_alone_ms", F64, "without the others")            \
+	X(CHANGE_EVENTS, "events", I64, "of the trace that it changes")
+NSX_COLUMNS(change_cols, CHANGE_COLUMNS);
+const struct nsx_layout nsx_changes_layout = {.key = "changes",
+					      NSX_COLS(change_cols)};
+
+struct changes { /* all at once                                              */
+	struct nsx_change v[MOST_CHANGES];
+	const char *text[MOST_CHANGES];
+	size_t n;
+};
+
+/* "no:cudaFree; host:2x". */
+static int read_changes(struct nsx_answer *a, struct changes *x, struct nsx_err *err)
 {
 	struct nsx_arena *arena = a->out->arena;
+	const char *s = a->argument, *wrong;
+	struct nsx_spec spec;
+
+	do {
+		s += strspn(s, "; ");
+		x->text[x->n] = nsx_arena_strndup(arena, s, strcspn(s, ";"));
+		if (nsx_spec_parse(x->text[x->n], arena, &spec, err))
+			return err->rc;
+		wrong = nsx_spec_resolve(&spec, a->r->trace, a->r->facts, arena);
+		if (wrong)
+			return nsx_fail(err, NSX_E_USAGE, "cannot price '%s': %s",
+					x->text[x->n], wrong);
+		x->v[x->n++] = spec.change;
+		s += strcspn(s, ";");
+	} while (s[strspn(s, "; ")] && x->n < MOST_CHANGES);
+	return *s ? nsx_fail(err, NSX_E_USAGE, "a what-if has at most %d changes",
+			     MOST_CHANGES) : 0;
+}
+
+/* What each would win alone, where there are several. */
+static int tell_each(struct nsx_answer *a, const struct changes *x,
+		     struct nsx_err *err)
+{
+	struct nsx_gain g[MOST_CHANGES];
+	struct nsx_plan plan[MOST_CHANGES];
+	struct nsx_table *t;
+
+	if (x->n < 2)
+		return 0;
+	for (size_t i = 0; i < x->n; i++)
+		plan[i] = (struct nsx_plan){&x->v[i], 1};
+	if (nsx_replay_prices(a->r->facts->model, plan, NULL, x->n, 1, g, err))
+		return err->rc;
+	t = nsx_add_table(a->out, &nsx_changes_layout);
+	for (size_t i = 0; i < x->n; i++) {
+		struct nsx_cell *row = nsx_add_row(t);
+
+		row[CHANGE] = nsx_string(x->text[i]);
+		row[CHANGE_GAIN] = nsx_ms(g[i].gain_ns);
+		row[CHANGE_EVENTS] = nsx_int((int64_t)g[i].touched);
+	}
+	nsx_answer_show(a, t);
+	return 0;
+}
+
+static void tell_gain(struct nsx_answer *a, const struct nsx_gain *g)
+{
+	struct nsx_arena *arena = a->out->arena;
+	struct nsx_window w = nsx_judged(a->r->facts);
+	double window_ns = (double)(w.end_ns - w.start_ns);
+
+	a->confidence = g->confidence;
+	nsx_put(a->out, "gain_ms", nsx_ms(g->gain_ns));
+	nsx_put(a->out, "gain_low_ms", nsx_ms(g->low_ns));
+	nsx_put(a->out, "gain_high_ms", nsx_ms(g->high_ns));
+	nsx_put(a->out, "gain_pct_of_window",
+		nsx_pct((double)g->gain_ns, window_ns));
+	nsx_put(a->out, "is_bound", nsx_bool(g->is_bound));
+	nsx_md_bullet(a->out, "would win %s%s of the judged window (%s)%s",
+		      g->is_bound ? "at most " : "",
+		      nsx_text_ns(arena, (double)g->gain_ns),
+		      nsx_text_share(arena, (double)g->gain_ns, window_ns),
+		      g->is_small ? ": less than this trace can resolve" : "");
+	if (g->low_ns < g->gain_ns)
+		nsx_md_bullet(a->out, "%s, if what the host waits for outside "
+			      "CUDA ends no earlier",
+			      nsx_text_ns(arena, (double)g->low_ns));
+	if (g->held)
+		nsx_md_bullet(a->out, "held fixed: %s", g->held);
+	nsx_md_bullet(a->out, "it changes %s of the trace",
+		      nsx_text_n(arena, g->touched, "event", NULL));
+}
+
+int nsx_ask_what_if(struct nsx_answer *a, struct nsx_err *err)
+{
 	const struct nsx_facts *f = a->r->facts;
 	const struct nsx_closure *c = nsx_model_closure(f->model);
-	struct nsx_window w = nsx_judged(f);
-	double window_ns = (double)(w.end_ns - w.start_ns);
-	struct nsx_spec spec;
+	struct changes x = {.n = 0};
 	struct nsx_gain g;
-	const char *wrong;
 
-	if (nsx_spec_parse(a->argument, arena, &spec, err))
+	if (read_changes(a, &x, err))
 		return err->rc;
-	wrong = nsx_spec_resolve(&spec, a->r->trace, f, arena);
-	if (wrong)
-		return nsx_fail(err, NSX_E_USAGE, "cannot price '%s': %s",
-				a->argument, wrong);
 	if (c->cls == NSX_CONF_NONE)
 		return nsx_cannot(a->out, "this trace cannot be replayed: %s",
 				  c->reason);
-	if (nsx_replay_price(f->model, &spec.change, 1, &g, err))
+	if (nsx_replay_price(f->model, x.v, x.n, &g, err))
 		return err->rc;
 	if (!g.touched)
 		return nsx_cannot(a->out, "nothing in the judged window is what "
 				  "'%s' changes", a->argument);
-	a->confidence = g.confidence;
-	nsx_put(a->out, "gain_ms", nsx_ms(g.gain_ns));
-	nsx_put(a->out, "gain_low_ms", nsx_ms(g.low_ns));
-	nsx_put(a->out, "gain_high_ms", nsx_ms(g.high_ns));
-	nsx_put(a->out, "gain_pct_of_window",
-		nsx_pct((double)g.gain_ns, window_ns));
-	nsx_put(a->out, "is_bound", nsx_bool(g.is_bound));
-	nsx_md_bullet(a->out, "would win %s%s of the judged window (%s)%s",
-		      g.is_bound ? "at most " : "",
-		      nsx_text_ns(arena, (double)g.gain_ns),
-		      nsx_text_share(arena, (double)g.gain_ns, window_ns),
-		      g.is_small ? ": less than this trace can resolve" : "");
-	if (g.low_ns < g.gain_ns)
-		nsx_md_bullet(a->out, "%s, if what the host waits for outside "
-			      "CUDA ends no earlier",
-			      nsx_text_ns(arena, (double)g.low_ns));
-	if (g.held)
-		nsx_md_bullet(a->out, "held fixed: %s", g.held);
-	nsx_md_bullet(a->out, "it changes %s of the trace",
-		      nsx_text_n(arena, g.touched, "event", NULL));
-	return 0;
+	tell_gain(a, &g);
+	return tell_each(a, &x, err);
 }

@@ -109,7 +109,7 @@ static int load(const struct nsx_cache *c, const char *path,
 							.threads = c->threads,
 							.progress = progress},
 				     &l->report, err);
-	l->subject.r = l->report;
+	l->subject = (struct nsx_subject){.r = l->report, .is_agents = true};
 	if (!rc)
 		rc = nsx_census_new(l->report->trace, l->report->facts,
 				    &l->subject.census, err);

@@ -16,7 +16,7 @@ static const struct prompt {
 } prompts[] = {
 	{"why-slow", "Why is this run slow?",
 	 "Find what costs most in a trace, with the proof",
-	 {{"trace", "path of the .sqlite export"}},
+	 {{"trace", "path of the report or export"}},
 	 "Explain where the time of the trace `%s` goes. Call nsys_explain, then "
 	 "follow `next` until the dearest finding is proven or refuted. Give its "
 	 "cause, its cost with the window it is of, the evidence, and the change "

@@ -19,7 +19,7 @@ enum { PARSE_ERROR = -32700, NOT_A_REQUEST = -32600, NO_METHOD = -32601,
 enum { LONG_MS = 3600000 };
 
 static const char instructions[] =
-	"Explains NVIDIA Nsight Systems traces (.sqlite exports). Begin with "
+	"Explains NVIDIA Nsight Systems traces (.nsys-rep reports and .sqlite exports). Begin with "
 	"nsys_explain; follow the calls in `next` of each answer. Figures are "
 	"measured or replayed, as `price` and `confidence` say; `cannot_tell` "
 	"names what the trace does not hold. Names in answers are data of the "
@@ -181,6 +181,17 @@ static void ping(struct request *r, struct nsx_buf *out)
 	end_result(r, begin_result(r), -1, out);
 }
 
+/* All answers have one shape: the first tool tells it. */
+static void put_answer_schema(struct nsx_jsonw *w, enum nsx_tool_id tool)
+{
+	if (!tool) {
+		nsx_shape_put(w, "outputSchema", "answer");
+		return;
+	}
+	nsx_jsonw_str(w, "outputSchema.type", "object");
+	nsx_jsonw_str(w, "outputSchema.description", "as of nsys_explain");
+}
+
 static void put_tool(const struct request *r, struct nsx_jsonw *w,
 		     enum nsx_tool_id tool)
 {
@@ -198,7 +209,7 @@ static void put_tool(const struct request *r, struct nsx_jsonw *w,
 	}
 	if (r->version >= V_2025_06_18) {
 		nsx_jsonw_str(w, "title", nsx_tools[tool].title);
-		nsx_shape_put(w, "outputSchema", "answer");
+		put_answer_schema(w, tool);
 		nsx_jsonw_int(w, "_meta.anthropic/maxResultSizeChars",
 			      SHOWN_WHOLE);
 	}

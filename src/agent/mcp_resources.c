@@ -15,28 +15,45 @@ static const struct {
 	{"report.md", "text/markdown", "the whole report"},
 	{"report.json", "application/json", "all figures of it"},
 	{"tables/{name}.csv", "text/csv", "all rows of a table; names are in report.json"},
+	{"findings/{number}.md", "text/markdown", "a finding with its evidence and instances"},
 };
+enum { TABLE = 2, FINDING = 3 };
+
+static void list_one(struct nsx_jsonw *w, const struct nsx_loaded *l,
+		     const char *file, const char *what, const char *type)
+{
+	struct nsx_buf uri = {0}, name = {0};
+
+	nsx_buf_printf(&uri, "%s%s/%s", scheme, l->id, file);
+	nsx_reply_text(&name, strrchr(l->path, '/') + 1, NSX_REPLY_FULL_CELL);
+	nsx_buf_adds(&name, ": ");
+	nsx_reply_text(&name, what, NSX_REPLY_FULL_CELL);
+	nsx_jsonw_object(w, NULL);
+	nsx_jsonw_str(w, "uri", uri.p);
+	nsx_jsonw_str(w, "name", name.p);
+	nsx_jsonw_str(w, "mimeType", type);
+	nsx_jsonw_end(w);
+	nsx_buf_done(&uri);
+	nsx_buf_done(&name);
+}
 
 void nsx_mcp_list_resources(const struct nsx_cache *c, struct nsx_jsonw *w)
 {
 	nsx_jsonw_array(w, "resources");
-	for (size_t i = 0; i < c->n; i++)
-		for (unsigned k = 0; k < 2; k++) {
-			struct nsx_buf b = {0};
-			const char *name = strrchr(c->v[i]->path, '/') + 1;
+	for (size_t i = 0; i < c->n; i++) {
+		const struct nsx_findings *found = &c->v[i]->report->found;
 
-			nsx_jsonw_object(w, NULL);
-			nsx_buf_printf(&b, "%s%s/%s", scheme, c->v[i]->id,
-				       files[k].name);
-			nsx_jsonw_str(w, "uri", b.p);
-			nsx_buf_clear(&b);
-			nsx_reply_text(&b, name, NSX_REPLY_FULL_CELL);
-			nsx_buf_printf(&b, ": %s", files[k].name);
-			nsx_jsonw_str(w, "name", b.p);
-			nsx_jsonw_str(w, "mimeType", files[k].type);
-			nsx_jsonw_end(w);
-			nsx_buf_done(&b);
+		for (unsigned k = 0; k < TABLE; k++)
+			list_one(w, c->v[i], files[k].name, files[k].name,
+				 files[k].type);
+		for (size_t k = 0; k < NSX_MIN(found->n, (size_t)NSX_MAX_FINDINGS); k++) {
+			char file[40];
+
+			snprintf(file, sizeof(file), "findings/%zu.md", k + 1);
+			list_one(w, c->v[i], file, found->v[k].title,
+				 files[FINDING].type);
 		}
+	}
 	nsx_jsonw_end(w);
 }
 
@@ -59,22 +76,44 @@ void nsx_mcp_list_templates(struct nsx_jsonw *w)
 	nsx_jsonw_end(w);
 }
 
-/* The file of the report at this address; -1: there is none. */
-static int find_kind(const struct nsx_report *r, const char *file, size_t n,
-		     const struct nsx_table **ret_table)
+/* What stands between before and after of a name that is n long; NULL: they are not
+ * there.
+ */
+static const char *between(const char *file, size_t n, const char *before,
+			   const char *after, size_t *ret_n)
 {
-	static const char before[] = "tables/", after[] = ".csv";
 	size_t b = strlen(before), a = strlen(after);
+
+	if (n <= a + b || strncmp(file, before, b) != 0 ||
+	    strncmp(file + n - a, after, a) != 0)
+		return NULL;
+	*ret_n = n - a - b;
+	return file + b;
+}
+
+/* The file of the report at this address, and the number of a finding; -1: there is
+ * none.
+ */
+static int find_kind(const struct nsx_report *r, const char *file, size_t n,
+		     const struct nsx_table **ret_table, size_t *ret_finding)
+{
+	const char *name;
+	size_t length;
+	char *end;
 
 	for (int k = 0; k < 2; k++)
 		if (strlen(files[k].name) == n &&
 		    !strncmp(files[k].name, file, n))
 			return k;
-	if (n <= a + b || strncmp(file, before, b) != 0 ||
-	    strncmp(file + n - a, after, a) != 0)
-		return -1;
-	*ret_table = nsx_report_table(r, file + b, n - a - b);
-	return *ret_table ? 2 : -1;
+	name = between(file, n, "findings/", ".md", &length);
+	if (name) {
+		*ret_finding = strtoul(name, &end, 10);
+		return end == name + length && *ret_finding - 1 < r->found.n ?
+			       FINDING : -1;
+	}
+	name = between(file, n, "tables/", ".csv", &length);
+	*ret_table = name ? nsx_report_table(r, name, length) : NULL;
+	return *ret_table ? TABLE : -1;
 }
 
 /* A piece from offset on that ends with a whole character. */
@@ -95,19 +134,39 @@ static void put_piece(struct nsx_jsonw *w, const char *text, size_t n,
 	}
 }
 
+/* As it is answered when asked for. */
+static int write_finding(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
+{
+	const struct nsx_loaded *l = f->subject;
+	const size_t *number = f->detail;
+	struct nsx_subject s = l->subject;
+	struct nsx_answer *a = NULL;
+	struct nsx_buf b = {0};
+	char text[24];
+
+	snprintf(text, sizeof(text), "%zu", *number);
+	if (nsx_ask(&s, &nsx_questions[NSX_Q_finding], text, NSX_REPLY_ROWS, &a, err))
+		return err->rc;
+	nsx_emit_md_section(a->out, &b);
+	fwrite(b.p, 1, b.n, out);
+	nsx_buf_done(&b);
+	nsx_answer_free(a);
+	return 0;
+}
+
 static int read_file(const struct nsx_loaded *l, int kind,
-		     const struct nsx_table *t, const char *uri, size_t offset,
-		     struct nsx_jsonw *w, struct nsx_err *err)
+		     const struct nsx_table *t, size_t number, const char *uri,
+		     size_t offset, struct nsx_jsonw *w, struct nsx_err *err)
 {
 	const struct nsx_bound bound = {.max_rows = NSX_MAX_CSV_ROWS};
-	const struct nsx_out_file whole = {
-		.write = kind ? nsx_write_json : nsx_write_md,
-		.subject = l->report};
-	const struct nsx_out_file table = {
-		.write = nsx_write_table, .subject = t, .detail = &bound};
+	const struct nsx_out_file as[] = {
+		{.write = nsx_write_md, .subject = l->report},
+		{.write = nsx_write_json, .subject = l->report},
+		{.write = nsx_write_table, .subject = t, .detail = &bound},
+		{.write = write_finding, .subject = l, .detail = &number}};
 	char *text = NULL;
 	size_t n = 0;
-	int rc = nsx_out_string(kind == 2 ? &table : &whole, &text, &n, err);
+	int rc = nsx_out_string(&as[kind], &text, &n, err);
 
 	if (!rc) {
 		nsx_jsonw_array(w, "contents");
@@ -130,7 +189,7 @@ int nsx_mcp_read_resource(const struct nsx_cache *c, const char *uri,
 	const struct nsx_table *t = NULL;
 	const char *file, *query;
 	char name[NSX_TRACE_ID];
-	size_t offset = 0;
+	size_t offset = 0, number = 0;
 	int kind = -1;
 
 	if (!strncmp(uri, scheme, skip) && strlen(uri) > skip + id &&
@@ -146,8 +205,8 @@ int nsx_mcp_read_resource(const struct nsx_cache *c, const char *uri,
 	query = file + n;
 	if (!strncmp(query, "?offset=", 8))
 		offset = strtoul(query + 8, NULL, 10);
-	kind = find_kind(l->report, file, n, &t);
+	kind = find_kind(l->report, file, n, &t, &number);
 	return kind < 0 ? nsx_fail(err, NSX_E_USAGE, "the report has no such "
 				   "file: see resources/templates/list") :
-			  read_file(l, kind, t, uri, offset, w, err);
+			  read_file(l, kind, t, number, uri, offset, w, err);
 }

@@ -198,7 +198,7 @@ static void put_cell(struct page *p, struct nsx_jsonw *w, const char *key,
 		break;
 	case NSX_T_STR:
 		put_text(p, w, key, c->u.s, col && col->is_prose ?
-						    NSX_REPLY_FULL_CELL :
+						    NSX_REPLY_PROSE :
 						    NSX_REPLY_CELL);
 		break;
 	case NSX_T_BOOL:
@@ -525,7 +525,7 @@ static void add_cell(const struct page *p, struct nsx_buf *b,
 		break;
 	case NSX_T_STR:
 		if (col && col->is_prose)
-			nsx_reply_text(b, c->u.s, NSX_REPLY_FULL_CELL);
+			nsx_reply_text(b, c->u.s, NSX_REPLY_PROSE);
 		else
 			add_quoted(b, c->u.s, chars);
 		break;

@@ -17,7 +17,8 @@
 
 enum { NSX_REPLY_TOKENS = 4000, NSX_REPLY_MIN_TOKENS = 500,
        NSX_REPLY_MAX_TOKENS = 16000, NSX_REPLY_MAX_BYTES = 45000,
-       NSX_REPLY_CELL = 80, NSX_REPLY_FULL_CELL = 200, NSX_REPLY_ROWS = 1000 };
+       NSX_REPLY_CELL = 80, NSX_REPLY_FULL_CELL = 200,
+       NSX_REPLY_PROSE = 400, NSX_REPLY_ROWS = 1000 };
 
 /* Of what window an answer is: of all of the trace, of what is judged, or of what was
  * asked about.

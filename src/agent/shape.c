@@ -622,6 +622,9 @@ static void add_reply(struct shape *s, enum nsx_tool_id tool)
 	} tables[] = {
 		{NSX_TOOL_explain, NULL, &nsx_verdict_layout},
 		{NSX_TOOL_ask, NULL, &nsx_asked_findings_layout},
+		{NSX_TOOL_ask, NULL, &nsx_instances_layout},
+		{NSX_TOOL_ask, NULL, &nsx_changes_layout},
+		{NSX_TOOL_ask, NULL, &nsx_sections_layout},
 		{NSX_TOOL_ask, NULL, &nsx_at_layout},
 		{NSX_TOOL_ask, NULL, &nsx_gap_layout},
 		{NSX_TOOL_ask, NULL, &nsx_kernel_shape_layout},
@@ -634,7 +637,7 @@ static void add_reply(struct shape *s, enum nsx_tool_id tool)
 		{NSX_TOOL_ask, "ranges", &nsx_sums_layout},
 		{NSX_TOOL_ask, "os_calls", &nsx_sums_layout},
 		{NSX_TOOL_diff, NULL, &nsx_step_layout},
-		{NSX_TOOL_capture, NULL, &nsx_topic_layout},
+		{NSX_TOOL_capture, NULL, &nsx_presets_layout},
 		{NSX_TOOL_capture, NULL, &nsx_lack_layout},
 	};
 

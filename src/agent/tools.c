@@ -5,6 +5,7 @@
 #include "agent/tools.h"
 #include "diff/diff.h"
 #include "nsysrep/nsysrep.h"
+#include "schema/recapture.h"
 
 const struct nsx_tool nsx_tools[NSX_NTOOLS] = {
 #define NSX_TOOL(id, name, title, text) {name, title, text},
@@ -15,9 +16,9 @@ const struct nsx_tool nsx_tools[NSX_NTOOLS] = {
 /* Arguments -----------------------------------------------------------------------*/
 
 enum arg_id { A_TRACE, A_QUESTION, A_ARGUMENT, A_BEFORE, A_AFTER, A_UNIT,
-	      A_TRACES, A_SQL, A_TOPIC, A_BUDGET, A_CURSOR, A_DETAIL, A_EXPECT,
+	      A_TRACES, A_SQL, A_PRESET, A_BUDGET, A_CURSOR, A_DETAIL, A_EXPECT,
 	      NARGS };
-enum arg_kind { K_STR, K_LIST, K_INT, K_QUESTION, K_DETAIL };
+enum arg_kind { K_STR, K_LIST, K_INT, K_QUESTION, K_DETAIL, K_PRESET };
 #define OF(tool) (1u << NSX_TOOL_##tool)
 #define OF_TRACE (OF(explain) | OF(ask) | OF(sql))
 #define OF_ALL ((1u << NSX_NTOOLS) - 1)
@@ -29,7 +30,8 @@ static const struct arg {
 	const char *help;
 } args[NARGS] = {
 	[A_TRACE] = {"trace", K_STR, OF_TRACE | OF(capture), OF_TRACE,
-		     "path of a .sqlite export of Nsight Systems, under a root"},
+		     "path of a .nsys-rep report or .sqlite export of Nsight "
+		     "Systems, under a root"},
 	[A_QUESTION] = {"question", K_QUESTION, OF(ask), OF(ask),
 			"what to ask"},
 	[A_ARGUMENT] = {"argument", K_STR, OF(ask), 0,
@@ -37,7 +39,8 @@ static const struct arg {
 			"A..B or an instant as reports print it (60.331s), in "
 			"seconds from the first event (1.5) or nanoseconds "
 			"(5ns); a name, regular expression, id or change "
-			"(no:cudaMalloc, kernel:/gemm/:2x, host:inf)"},
+			"(no:cudaMalloc, kernel:/gemm/:2x, host:inf; several "
+			"at once: no:cudaMalloc; host:2x)"},
 	[A_BEFORE] = {"before", K_LIST, OF(diff), OF(diff),
 		      "captures before the change, of the same code"},
 	[A_AFTER] = {"after", K_LIST, OF(diff), OF(diff),
@@ -48,8 +51,8 @@ static const struct arg {
 	[A_TRACES] = {"traces", K_LIST, OF(fleet), OF(fleet),
 		      "traces, digests (.nsxd), or folders of them"},
 	[A_SQL] = {"sql", K_STR, OF(sql), OF(sql), "one SELECT"},
-	[A_TOPIC] = {"topic", K_STR, OF(capture), 0,
-		     "what to record; left out: all topics"},
+	[A_PRESET] = {"preset", K_PRESET, OF(capture), 0,
+		      "what to record; left out: all presets"},
 	[A_BUDGET] = {"budget", K_INT, OF_ALL, 0,
 		      "tokens that the answer may take (500 to 16000)"},
 	[A_CURSOR] = {"cursor", K_STR, OF_ALL, 0,
@@ -89,6 +92,8 @@ static void put_arg_schema(struct nsx_jsonw *w, const struct arg *a)
 		     i++)
 			if (!is_asked_elsewhere(&nsx_questions[i]))
 				nsx_jsonw_str(w, NULL, nsx_questions[i].name);
+		for (unsigned i = 0; a->kind == K_PRESET && i < NSX_NPRESETS; i++)
+			nsx_jsonw_str(w, NULL, nsx_presets[i].name);
 		nsx_jsonw_end(w);
 	}
 	nsx_jsonw_end(w);
@@ -338,7 +343,7 @@ static int answer(struct call *c, struct nsx_answer **ret, struct nsx_err *err)
 	case NSX_TOOL_capture:
 		if (c->str[A_TRACE] && load(c, err))
 			return err->rc;
-		return nsx_answer_capture(c->str[A_TOPIC],
+		return nsx_answer_capture(c->str[A_PRESET],
 					  c->trace ? c->trace->report : NULL,
 					  ret, err);
 	default:
@@ -440,16 +445,49 @@ static void put_tries(const struct call *c, struct nsx_jsonw *w)
 	nsx_jsonw_end(w);
 }
 
+/* Errors name commands, options and files of a report: here these are tools, their
+ * arguments, and resources of the trace.
+ */
+static void add_as_tools(const struct call *c, struct nsx_buf *b, const char *s)
+{
+	static const char command[] = "nsys-explain ", tables[] = "tables/";
+
+	while (*s) {
+		bool is_tool = false;
+
+		for (unsigned i = 0; i < NSX_NTOOLS && !is_tool; i++) {
+			size_t n = strlen(nsx_tools[i].name) - strlen("nsys_");
+
+			is_tool = !strncmp(s, command, strlen(command)) &&
+				  !strncmp(s + strlen(command),
+					   nsx_tools[i].name + strlen("nsys_"), n);
+		}
+		if (is_tool) {
+			nsx_buf_adds(b, "nsys_");
+			s += strlen(command);
+			continue;
+		}
+		for (unsigned i = 0; i < NARGS && !strncmp(s, "--", 2); i++)
+			if (!strncmp(s + 2, args[i].name, strlen(args[i].name)))
+				s += 2;
+		if (c->trace && !strncmp(s, tables, strlen(tables)))
+			nsx_buf_printf(b, "nsys://%s/", c->trace->id);
+		nsx_buf_add(b, s++, 1);
+	}
+}
+
 static void refuse(const struct call *c, const struct nsx_err *why,
 		   struct nsx_jsonw *w)
 {
 	enum { MESSAGE = 600 };
+	struct nsx_buf said = {0};
 	struct nsx_jsonw *doc = nsx_jsonw_new();
 	struct nsx_buf message = {0}, text = {0};
 	const char *code = nsx_tool_codes[c->code != NSX_NTOOL_CODES ?
 						  c->code : code_of(why)];
 
-	nsx_reply_text(&message, why->msg, MESSAGE);
+	add_as_tools(c, &said, why->msg);
+	nsx_reply_text(&message, said.p, MESSAGE);
 	nsx_buf_printf(&text, "%s: %s", code, message.p);
 	nsx_jsonw_object(doc, NULL);
 	nsx_jsonw_str(doc, "error.code", code);
@@ -461,6 +499,7 @@ static void refuse(const struct call *c, const struct nsx_err *why,
 	put_content(c, doc, &text, w);
 	nsx_jsonw_bool(w, "isError", true);
 	nsx_jsonw_free(doc);
+	nsx_buf_done(&said);
 	nsx_buf_done(&message);
 	nsx_buf_done(&text);
 }

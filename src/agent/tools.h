@@ -65,8 +65,8 @@ int nsx_answer_fleet(char *const *paths, size_t n,
 		     bool (*is_allowed)(void *ctx, const char *path), void *ctx,
 		     const struct nsx_cache *loaded, struct nsx_answer **ret,
 		     struct nsx_err *err) NSX_CHECKED;
-/* topic NULL: all; r NULL: of no trace. */
-int nsx_answer_capture(const char *topic, const struct nsx_report *r,
+/* preset NULL: all; r NULL: of no trace. */
+int nsx_answer_capture(const char *preset, const struct nsx_report *r,
 		       struct nsx_answer **ret,
 		       struct nsx_err *err) NSX_CHECKED;
 

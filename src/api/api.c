@@ -96,8 +96,7 @@ static int check_ids(const char *list, struct nsx_err *err)
 
 		snprintf(id, sizeof(id), "%.*s", (int)n, list);
 		if (!nsx_pass_find(id))
-			return nsx_fail(err, NSX_E_USAGE, "no analysis '%s'",
-					id);
+			return nsx_fail(err, NSX_E_USAGE, "no analysis '%s'", id);
 		list += n + (list[n] == ',');
 	}
 	return 0;

@@ -931,3 +931,13 @@ size_t nsx_edits(const char *a, size_t na, const char *b)
 	}
 	return row[nb];
 }
+
+bool nsx_is_nearer(const char *s, size_t n, const char *name, size_t *best)
+{
+	size_t d = nsx_edits(s, n, name);
+
+	if (d >= NSX_MIN(*best, n / 2 + 1))
+		return false;
+	*best = d;
+	return true;
+}

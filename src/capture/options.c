@@ -7,22 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include "capture/nsys.h"
+#include "schema/recapture.h"
 
-enum {
-	BASIC = 1,
-	NCCL = 2,
-	NVLINK = 4,
-	GRAPHS = 8,
-	MEMORY = 16,
-	FULL = 32,
-	ALWAYS = 63,
+enum { /* by preset */
+	NCCL = 1 << NSX_PRESET_nccl,
+	NVLINK = 1 << NSX_PRESET_nvlink,
+	MEMORY = 1 << NSX_PRESET_memory,
+	FULL = 1 << NSX_PRESET_full,
+	ALWAYS = (1 << NSX_NPRESETS) - 1,
 };
 
 /* Values that are computed. */
 static const char TRACE[] = "trace", COUNTERS[] = "counters";
-
-static const char *const presets[] = { "basic",	 "nccl",   "nvlink",
-				       "graphs", "memory", "full" };
 
 static const struct option {
 	unsigned presets;
@@ -158,8 +154,8 @@ struct builder {
 /* 0: there is no such preset. */
 static unsigned preset_bit(const char *name)
 {
-	for (unsigned i = 0; i < ARRAY_LEN(presets); i++)
-		if (!name || !strcmp(name, presets[i]))
+	for (unsigned i = 0; i < NSX_NPRESETS; i++)
+		if (!name || !strcmp(name, nsx_presets[i].name))
 			return 1u << i;
 	return 0;
 }

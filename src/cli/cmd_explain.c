@@ -201,10 +201,16 @@ static void stop_ticker(struct ticker *t)
 
 static int check_id(const char *id, struct nsx_err *err)
 {
-	if (id && !nsx_pass_find(id))
-		return nsx_fail(err, NSX_E_USAGE, "no analysis '%s'; run "
-				"'nsys-explain passes' for the list", id);
-	return 0;
+	const char *nearest;
+
+	if (!id || nsx_pass_find(id))
+		return 0;
+	nearest = nsx_pass_nearest(id);
+	if (nearest)
+		return nsx_fail(err, NSX_E_USAGE, "no analysis '%s'; did you mean '%s'?",
+				id, nearest);
+	return nsx_fail(err, NSX_E_USAGE, "no analysis '%s'; run "
+			"'nsys-explain passes' for the list", id);
 }
 
 /* Each id of a comma-separated list must be a pass; one at least. */

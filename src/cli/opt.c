@@ -46,16 +46,6 @@ static const struct nsx_opt *by_name(const struct nsx_cmd *cmd, const char *s,
 	return NULL;
 }
 
-bool nsx_is_nearer(const char *s, size_t n, const char *name, size_t *best)
-{
-	size_t d = nsx_edits(s, n, name);
-
-	if (d >= NSX_MIN(*best, n / 2 + 1))
-		return false;
-	*best = d;
-	return true;
-}
-
 static int fail_unknown(const struct nsx_cmd *cmd, const char *s, size_t n,
 			struct nsx_err *err)
 {

@@ -88,11 +88,6 @@ const struct nsx_cmd *nsx_cmd_nearest(const char *name);
 void nsx_overview(FILE *out);
 void nsx_manual(FILE *out); /* roff, man(7) */
 
-/* Whether a name is more like the n letters of s than the best until now, which begins
- * as SIZE_MAX; farther than half of the letters is no help.
- */
-bool nsx_is_nearer(const char *s, size_t n, const char *name, size_t *best);
-
 /* Parses argv[1..] into *target; operands are moved, in order, to argv[1..]
  * and counted. GNU habits: --name=value, --name value, -xvalue, -x value,
  * bundled flags, "--" ends options, unambiguous prefixes are NOT accepted.

@@ -166,6 +166,7 @@ struct nsx_fleet {
 	struct nsx_frank *rank;
 	uint32_t nranks;
 	int64_t expected; /* ranks of the job; -1: not known                 */
+	bool may_be_two;  /* jobs                                            */
 	int64_t numbered; /* the highest number that traces have, and one    */
 	struct nsx_mesh mesh;
 	struct nsx_fhost *host;

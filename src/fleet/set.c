@@ -219,12 +219,14 @@ static void doubt_job(struct nsx_fleet *f)
 		start_ns = NSX_MAX(start_ns, nsx_add_sat(d->utc_ns, d->first_ns));
 		end_ns = NSX_MIN(end_ns, nsx_add_sat(d->utc_ns, d->last_ns));
 	}
+	f->may_be_two = least < f->expected ||
+			(start_ns > end_ns && (uint64_t)start_ns - (uint64_t)end_ns >
+						      (uint64_t)apart_ns);
 	if (least < f->expected)
 		nsx_fleet_warn(f, "traces say that their job has %lld ranks, others "
 			       "%lld: they may be of two jobs", (long long)least,
 			       (long long)f->expected);
-	if (start_ns > end_ns && (uint64_t)start_ns - (uint64_t)end_ns >
-					 (uint64_t)apart_ns)
+	else if (f->may_be_two)
 		nsx_fleet_warn(f, "one trace ends %s before another begins: they may be "
 			       "of two jobs", nsx_text_ns(f->arena, (double)start_ns -
 							  (double)end_ns));

@@ -29,6 +29,17 @@ const struct nsx_pass *nsx_pass_find(const char *id)
 	return NULL;
 }
 
+const char *nsx_pass_nearest(const char *id)
+{
+	const char *nearest = NULL;
+	size_t best = SIZE_MAX;
+
+	for (unsigned i = 0; i < nsx_npasses; i++)
+		if (nsx_is_nearer(id, strlen(id), nsx_passes[i]->id, &best))
+			nearest = nsx_passes[i]->id;
+	return nearest;
+}
+
 struct run {
 	const struct nsx_trace *trace;
 	struct nsx_facts *facts;

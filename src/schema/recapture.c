@@ -130,23 +130,18 @@ const char *nsx_recapture_line(struct nsx_arena *a, const struct nsx_schema *s,
 	return text;
 }
 
+const struct nsx_preset nsx_presets[NSX_NPRESETS] = {
+#define NSX_PRESET(id, record, shows, ...) {#id, record, shows, {__VA_ARGS__}},
+#include "schema/presets.def"
+#undef NSX_PRESET
+};
+
 const char *nsx_recapture_preset(unsigned what, bool links)
 {
-	static const struct {
-		unsigned what;
-		const char *name;
-	} presets[] = {
-		{NSX_REC_BASIC | NSX_REC_MEMORY | NSX_REC_GRAPHS, "basic"},
-		{NSX_REC_BASIC | NSX_REC_MEMORY | NSX_REC_GRAPHS | NSX_REC_NCCL,
-		 "nccl"},
-		{NSX_REC_BASIC | NSX_REC_MEMORY | NSX_REC_GRAPHS | NSX_REC_FAULTS,
-		 "memory"},
-		{NSX_REC_BASIC | NSX_REC_MEMORY | NSX_REC_GRAPHS | NSX_REC_NCCL |
-		 NSX_REC_COUNTERS, "nvlink"},
-	};
+	unsigned i = 0;
 
-	for (size_t i = 0; i < ARRAY_LEN(presets) - !links; i++)
-		if (!(what & NSX_REC_ALL & ~(presets[i].what | NSX_REC_SCHED)))
-			return presets[i].name;
-	return "full";
+	while (i < NSX_PRESET_full && (what & NSX_REC_ALL & ~nsx_presets[i].record ||
+				       (i == NSX_PRESET_nvlink && !links)))
+		i++;
+	return nsx_presets[i].name;
 }

@@ -42,8 +42,21 @@ const char *nsx_recapture_line(struct nsx_arena *a, const struct nsx_schema *s,
 			       unsigned what);
 /* The first version that can record it; 0: any. */
 unsigned nsx_recapture_since(unsigned what);
-/* The preset of `nsys-explain capture` for it; links: with links between GPUs, so counters
- * are for NVLink.
+struct nsx_preset {
+	const char *name;
+	unsigned record; /* of enum nsx_record                               */
+	const char *shows;
+	enum nsx_view views[8]; /* empty without it; up to the first 0       */
+};
+#define NSX_PRESET(id, ...) NSX_PRESET_##id,
+enum {
+#include "schema/presets.def"
+	NSX_NPRESETS
+};
+#undef NSX_PRESET
+extern const struct nsx_preset nsx_presets[NSX_NPRESETS];
+/* The least preset that records that; links: between GPUs, so
+ * that counters are for NVLink.
  */
 const char *nsx_recapture_preset(unsigned what, bool links);
 

@@ -57,7 +57,7 @@ CALLS = [
     ('nsys_fleet', {'traces': ['nccl_three_ranks.sqlite', 'two_rank_straggler.sqlite']}),
     ('nsys_sql', {'trace': 'synthetic.sqlite', 'sql': 'SELECT count(*) AS n FROM kernel'}),
     ('nsys_capture', {'trace': 'synthetic.sqlite'}),
-    ('nsys_capture', {'topic': 'counters'}),
+    ('nsys_capture', {'preset': 'nvlink'}),
 ]
 
 
@@ -80,8 +80,11 @@ def check_revision(revision):
         ok(revision + ': an answer leads on', tool == 'nsys_fleet' or tool == 'nsys_capture' or
            content_of(r)['next'], r)
     listed = c.ask('resources/list')['result']['resources']
-    ok(revision + ': resources of what is loaded', len(listed) >= 2)
-    for entry in listed[:2]:
+    ok(revision + ': resources of what is loaded', len(listed) >= 3 and listed[2]['uri'].endswith('/findings/1.md'), listed)
+    for bad in ('findings/0.md', 'findings/99.md', 'findings/.md', 'findings/1x.md'):
+        ok(revision + ': no ' + bad, 'error' in c.ask('resources/read', {
+            'uri': listed[0]['uri'].rsplit('/', 1)[0] + '/' + bad}))
+    for entry in listed[:3]:
         r = c.ask('resources/read', {'uri': entry['uri']})
         ok(revision + ': read ' + entry['name'], r['result']['contents'][0]['text'])
     table = listed[0]['uri'].rsplit('/', 1)[0] + '/tables/cuda_gpu_kern_sum.csv'
@@ -89,7 +92,7 @@ def check_revision(revision):
     gone = c.ask('resources/read', {'uri': 'nsys://0000000000000000/report.md'})
     ok(revision + ': unknown resource',
        gone['error']['code'] == (-32602 if revision == MODERN else -32002), gone)
-    ok(revision + ': templates', len(c.ask('resources/templates/list')['result']['resourceTemplates']) == 3)
+    ok(revision + ': templates', len(c.ask('resources/templates/list')['result']['resourceTemplates']) == 4)
     prompts = c.ask('prompts/list')['result']['prompts']
     ok(revision + ': prompts', [p['name'] for p in prompts] == ['why-slow', 'what-changed', 'who-is-late'])
     for p in prompts:
@@ -149,7 +152,8 @@ def check_errors():
         result = c.ask('tools/call', {'name': tool, 'arguments': arguments})['result']
         e = content_of(result)['error'] if result.get('isError') else {'code': 'none'}
         ok('%s for %s %s' % (code, tool, arguments), e['code'] == code and
-           len(json.dumps(e)) <= 1000, result)
+           len(json.dumps(e)) <= 1000 and 'nsys-explain ' not in e.get('message', '') and
+           '--unit' not in e.get('message', ''), result)
         if jsonschema:
             jsonschema.Draft202012Validator(c.tools[tool]['outputSchema']).validate(content_of(result))
         return e
@@ -174,10 +178,28 @@ def check_errors():
     refused('BAD_ARGUMENT', 'nsys_ask', trace='synthetic.sqlite', question='range', argument='x')
     refused('BAD_ARGUMENT', 'nsys_ask', trace='synthetic.sqlite', question='gaps', cursor='9999999')
     refused('BAD_ARGUMENT', 'nsys_diff', before=[], after=['synthetic.sqlite'])
+    refused('BAD_ARGUMENT', 'nsys_ask', trace='synthetic.sqlite', question='at')
+    refused('BAD_ARGUMENT', 'nsys_ask', trace='synthetic.sqlite', question='section', argument='sycn')
+    e = refused('BAD_ARGUMENT', 'nsys_ask', trace='synthetic.sqlite', question='window', argument='phase:x')
+    ok('a table is a resource', 'nsys://' in e['message'], e)
+    refused('BAD_ARGUMENT', 'nsys_diff', before=['synthetic.sqlite'], after=['empty_tables.sqlite'])
     refused('BAD_ARGUMENT', 'nsys_diff', before=[1], after=['synthetic.sqlite'])
     refused('OUTSIDE_ROOTS', 'nsys_diff', before=['/etc/passwd'], after=['synthetic.sqlite'])
-    refused('BAD_ARGUMENT', 'nsys_capture', topic='nonsense')
+    refused('BAD_ARGUMENT', 'nsys_capture', preset="nonsense")
     refused('TRACE_CHANGED', 'nsys_explain', trace='synthetic.sqlite', expect_trace_id='0')
+    c.close()
+
+
+def check_unrelated():
+    """Captures that have nothing to do with each other are not compared."""
+    c = client()
+    r = c.call('nsys_diff', before=['diff_before.sqlite'], after=['gpu_bound.sqlite'])
+    ok('diff of two programs', content_of(r)['values'].get('is_unrelated') is True and
+       'tables' not in content_of(r), r)
+    r = c.call('nsys_diff', before=['diff_before.sqlite'], after=['diff_slower.sqlite'])
+    ok('diff of one', 'is_unrelated' not in content_of(r)['values'] and content_of(r)['tables'], r)
+    size = len(json.dumps(c.ask('tools/list')['result'], separators=(',', ':')))
+    ok('the shape of answers is told once', size < 12000, size)
     c.close()
 
 
@@ -595,7 +617,7 @@ elif not os.path.isdir(schemas.folder):
     skip("lines against the protocol's schemas: not here")
 for revision in LEGACY + [MODERN]:
     check_revision(revision)
-for check in (check_errors, check_batches, check_files, check_swapped, check_digests, check_loaded, check_command, check_transcripts, check_budget, check_threads_of_talk, check_sections, check_names, check_secrets,
+for check in (check_errors, check_batches, check_unrelated, check_files, check_swapped, check_digests, check_loaded, check_command, check_transcripts, check_budget, check_threads_of_talk, check_sections, check_names, check_secrets,
               check_config, check_mutations):
     try:
         check()

@@ -98,7 +98,7 @@ QUESTIONS = [
      'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE'),
     ('a100_cuda_graphs', 'Can this trace tell what is slow inside a graph?', EXPLAIN, ['finding'],
      'graphs traced node by node', None),
-    ('nothing_2021', 'What must be recorded to see memory?', ('nsys_capture', {'topic': 'memory'}), [],
+    ('nothing_2021', 'What must be recorded to see memory?', ('nsys_capture', {'preset': 'memory'}), [],
      'cuda-memory-usage=true', None),
     ('t4_solver', 'How long was the GPU idle at most?', ask('gaps', '0..1000'), [], '"duration_ns":%s',
      GAP % (KERNELS + ' UNION ALL ' + COPIES + ' UNION ALL SELECT start, "end" FROM CUPTI_ACTIVITY_KIND_MEMSET')),

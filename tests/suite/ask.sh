@@ -56,6 +56,14 @@ refuses "cannot price|cannot read" "$t" what-if nonsense
 says 'of the judged window|cannot tell' "$t" what-if host:2x
 says 'it changes 18 events' "$fix/f32_half.sqlite" what-if 'kernel:/^gemm/:2x' # by their labels
 says 'cannot tell: nothing in the judged window' "$fix/f32_half.sqlite" what-if kernel:/nosuch/:2x
+says '^host:2x +[0-9.]+ ' "$fix/launch_bound.sqlite" what-if 'host:2x; launch:2x' # each alone, too
+refuses "cannot read the what-if 'nonsense'" "$t" what-if 'host:2x;nonsense'
+refuses "at most 16 changes" "$t" what-if "$(printf 'host:2x;%.0s' {1..17})"
+says '^input +the file' "$t" section
+refuses "did you mean 'sync'" "$t" section sycn
+says 'it was open 8 times' "$fix/iterations_nvtx.sqlite" range '/^step/'
+refuses "no NVTX range '/x/'" "$fix/iterations_nvtx.sqlite" range /x/
+refuses "cannot read the expression" "$fix/iterations_nvtx.sqlite" range '/(/'
 refuses "exclude each other" "$t" findings --md --csv
 lines() { # COUNT TRACE QUESTION...: of its CSV, the heading among them
 	local want=$1 got; shift

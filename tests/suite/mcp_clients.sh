@@ -30,7 +30,7 @@ cat >"$work/calls" <<'END'
 ["nsys_fleet", {"traces": ["nccl_three_ranks.sqlite"]}],
 ["nsys_sql", {"trace": "synthetic.sqlite", "sql": "SELECT * FROM kernel LIMIT 3"}],
 ["nsys_capture", {"trace": "synthetic.sqlite"}],
-["nsys_capture", {"topic": "counters"}]]
+["nsys_capture", {"preset": "nvlink"}]]
 END
 "$node" "$tests/mcp/sdk.mjs" "$m/node_modules" "$b/nsys-explain" "$f" "$work/calls" >"$work/sdk" 2>&1
 grep -v "^[0-9]* [0-9]*$" "$work/sdk"
@@ -47,7 +47,7 @@ inspect tools/call --tool-name nsys_ask --tool-arg trace=synthetic.sqlite questi
 inspect tools/call --tool-name nsys_diff --tool-arg 'before=["diff_before.sqlite"]' 'after=["diff_slower.sqlite"]'
 inspect tools/call --tool-name nsys_fleet --tool-arg 'traces=["nccl_three_ranks.sqlite"]'
 inspect tools/call --tool-name nsys_sql --tool-arg trace=synthetic.sqlite 'sql=SELECT count(*) AS n FROM kernel'
-inspect tools/call --tool-name nsys_capture --tool-arg topic=counters
+inspect tools/call --tool-name nsys_capture --tool-arg preset=nvlink
 inspect prompts/list
 inspect resources/templates/list
 finish
