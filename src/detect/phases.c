@@ -83,7 +83,7 @@ int nsx_detect_phases(struct nsx_detect *d, struct nsx_err *err)
 		if (x->judged || (!x->range && x->kind != NSX_PHASE_TAIL) ||
 		    (double)(x->window.end_ns - x->window.start_ns) < least_ns)
 			continue;
-		if (nsx_ledger_build(f, d->trace, &x->window, d->scratch, &l, err))
+		if (nsx_ledger_build(f, d->trace, &(struct nsx_booked){&x->window, 1, NSX_NONE}, d->scratch, &l, err))
 			return err->rc;
 		if (!l.n || l.v[0].cls == NSX_L_COMPUTE ||
 		    is_same(l.v, &d->measured->ledger))

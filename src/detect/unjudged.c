@@ -163,7 +163,7 @@ static int say_verdict(const struct nsx_report *r, const struct nsx_window *w,
 	*ret = say_lost(r, w);
 	if (*ret)
 		return 0;
-	if (nsx_ledger_build(r->facts, r->trace, w, r->arena, &l, err))
+	if (nsx_ledger_build(r->facts, r->trace, &(struct nsx_booked){w, 1, NSX_NONE}, r->arena, &l, err))
 		return err->rc;
 	if (!l.total_ns)
 		return 0;

@@ -80,8 +80,8 @@ void nsx_judge_ledger(const struct nsx_ledger *l, struct nsx_judgement *ret)
 		ret->verdict = NSX_V_MIXED;
 }
 
-const char *nsx_say_account(const struct nsx_facts *f, const struct nsx_ledger *l,
-			    const struct nsx_account *x, struct nsx_arena *a)
+const char *nsx_account_words(const struct nsx_facts *f, const struct nsx_account *x,
+			      struct nsx_arena *a)
 {
 	static const struct {
 		const char *what, *before; /* before: the place, where it is known */
@@ -104,13 +104,20 @@ const char *nsx_say_account(const struct nsx_facts *f, const struct nsx_ledger *
 		[NSX_CAUSE_EDGE] = {"without any launch", ": "},
 	};
 	const char *place = nsx_account_place(f, x, a);
-	const char *share = nsx_text_share(a, (double)x->ns, (double)l->total_ns);
 
 	place = place ? nsx_text_name(a, place) : NULL;
 	if (x->cls != NSX_L_IDLE)
-		return nsx_arena_printf(a, "%s %s", share, place);
-	return nsx_arena_printf(a, "%s %s%s%s", share, idle[x->cause].what,
+		return place;
+	return nsx_arena_printf(a, "%s%s%s", idle[x->cause].what,
 				place ? idle[x->cause].before : "", place ?: "");
+}
+
+const char *nsx_say_account(const struct nsx_facts *f, const struct nsx_ledger *l,
+			    const struct nsx_account *x, struct nsx_arena *a)
+{
+	return nsx_arena_printf(a, "%s %s",
+				nsx_text_share(a, (double)x->ns, (double)l->total_ns),
+				nsx_account_words(f, x, a));
 }
 
 /* Launches of which nothing ran, or waits for what must have run. */

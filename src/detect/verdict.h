@@ -22,6 +22,9 @@ struct nsx_judgement {
 	enum nsx_page_verdict verdict, first, second;
 };
 void nsx_judge_ledger(const struct nsx_ledger *l, struct nsx_judgement *ret);
+/* "gemm f32 128×64", "host code in `step`": Markdown. */
+const char *nsx_account_words(const struct nsx_facts *f, const struct nsx_account *x,
+			      struct nsx_arena *a);
 /* "88 % gemm f32 128×64", "20 % host code in `step`": Markdown. */
 const char *nsx_say_account(const struct nsx_facts *f, const struct nsx_ledger *l,
 			    const struct nsx_account *x, struct nsx_arena *a);

@@ -149,34 +149,51 @@ static int cmp_accounts(const void *a, const void *b, void *facts)
 }
 
 /* A GPU that does nothing in the window is no part of the program. */
-static int book_device(struct books *b, uint32_t device, struct nsx_err *err)
+static bool works(const struct nsx_facts *f, uint32_t device,
+		  const struct nsx_booked *what)
 {
-	struct nsx_partition p;
+	for (size_t i = 0; i < what->n; i++) {
+		const struct nsx_window *w = &what->w[i];
+		struct nsx_partition p;
+
+		nsx_partition(&f->device[device], w->start_ns, w->end_ns, &p);
+		if (p.ns[NSX_P_IDLE] < w->end_ns - w->start_ns)
+			return true;
+	}
+	return false;
+}
+
+static int book_device(struct books *b, uint32_t device, const struct nsx_booked *what,
+		       struct nsx_err *err)
+{
 	struct nsx_arena *scratch;
 	struct nsx_spans kernels;
 	int rc;
 
-	nsx_partition(&b->f->device[device], b->w.start_ns, b->w.end_ns, &p);
-	if (p.ns[NSX_P_IDLE] == b->w.end_ns - b->w.start_ns)
+	if (!works(b->f, device, what))
 		return 0;
 	b->ledger->ngpus++;
 	scratch = nsx_arena_new();
-	rc = nsx_kernel_spans(&b->f->device[device], scratch, &kernels, err) ?:
-	     book_ops(b, device, &kernels, err) ?: book_idle(b, device, err);
+	rc = nsx_kernel_spans(&b->f->device[device], scratch, &kernels, err);
+	for (size_t i = 0; !rc && i < what->n; i++) {
+		b->w = what->w[i];
+		rc = book_ops(b, device, &kernels, err) ?: book_idle(b, device, err);
+	}
 	nsx_arena_free(scratch);
 	return rc;
 }
 
 int nsx_ledger_build(const struct nsx_facts *f, const struct nsx_trace *t,
-		     const struct nsx_window *w, struct nsx_arena *a,
+		     const struct nsx_booked *what, struct nsx_arena *a,
 		     struct nsx_ledger *ret, struct nsx_err *err)
 {
-	struct books b = {.f = f, .t = t, .w = *w, .ledger = ret};
+	struct books b = {.f = f, .t = t, .ledger = ret};
 	int rc = 0;
 
 	*ret = (struct nsx_ledger){0};
-	for (uint32_t d = 0; !rc && w->start_ns < w->end_ns && d < f->ndevices; d++)
-		rc = book_device(&b, d, err);
+	for (uint32_t d = 0; !rc && d < f->ndevices; d++)
+		if (what->device == NSX_NONE || what->device == d)
+			rc = book_device(&b, d, what, err);
 	ret->n = b.keys.n;
 	if (!rc && nsx_new_array(ret->v, a, ret->n + 1, "accounts", err)) {
 		for (size_t i = 0; i < ret->n; i++)

@@ -38,9 +38,18 @@ struct nsx_ledger {
 	uint32_t ngpus;	  /* that did anything in the window                 */
 };
 
-/* Linear in operations and idle pieces.  Owner: the arena.  Errors: NSX_E_NOMEM. */
+/* What is booked: windows that do not overlap, of all GPUs or of one. */
+struct nsx_booked {
+	const struct nsx_window *w;
+	size_t n;
+	uint32_t device; /* NSX_NONE: all                                    */
+};
+
+/* Linear in operations and idle pieces, and again for each window in blocks of operations.
+ * Owner: the arena.  Errors: NSX_E_NOMEM.
+ */
 int nsx_ledger_build(const struct nsx_facts *f, const struct nsx_trace *t,
-		     const struct nsx_window *w, struct nsx_arena *a,
+		     const struct nsx_booked *what, struct nsx_arena *a,
 		     struct nsx_ledger *ret, struct nsx_err *err) NSX_CHECKED;
 /* "gemm f32", "copies host to device, pageable", "cudaStreamSynchronize"; NULL: the class
  * says all.

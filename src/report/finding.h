@@ -86,7 +86,6 @@ struct nsx_finding {
 	struct nsx_plan surely; /* the part of the remedy that the trace proves possible;
 				   n == 0: all of it                         */
 	const char *if_least;	/* "if only ...": the case in which only that part is won */
-	enum nsx_part_class part; /* slow iterations exceed the others mostly by this */
 	double guess_ns;    /* price without a replay; 0: the length of spans */
 	bool is_rule;	    /* guess_ns follows a stated rule                 */
 	double most_ns;	    /* upper limit of the price: the time of the calls that would

@@ -73,7 +73,7 @@ static void check_ledger(const struct nsx_trace *t, const struct nsx_facts *f)
 	struct nsx_err err;
 	int64_t rows = 0;
 
-	if (nsx_ledger_build(f, t, &w, a, &l, &err))
+	if (nsx_ledger_build(f, t, &(struct nsx_booked){&w, 1, NSX_NONE}, a, &l, &err))
 		check(false, err.msg, 0, 0);
 	for (uint32_t d = 0; d < f->ndevices && w.start_ns < w.end_ns; d++) {
 		struct nsx_partition p;

@@ -25,7 +25,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	struct nsx_window w = nsx_judged(run->facts);
 	struct nsx_ledger *l = &run->measured->ledger;
 
-	if (nsx_ledger_build(run->facts, run->trace, &w, out->arena, l, err))
+	if (nsx_ledger_build(run->facts, run->trace, &(struct nsx_booked){&w, 1, NSX_NONE}, out->arena, l, err))
 		return err->rc;
 	if (!l->total_ns)
 		return nsx_cannot(out, "no GPU work was judged");

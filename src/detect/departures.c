@@ -1,0 +1,636 @@
+/* departures.c - what is not regular: iterations that take longer than the others, and kernels
+ * that take longer from some time on than the same launches before.
+ *
+ * What slow iterations spend more is told by the row of the ledger that departs most from its
+ * share in the usual ones.  Where that is time of the host, the pauses between calls that are
+ * longer than any of a usual iteration are replayed at their usual length; other rows have the
+ * time itself as their price, for whether the work in it has to be done the trace does not tell.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "detect/host.h"
+#include "detect/verdict.h"
+#include "facts/replay/replay.h"
+
+#define LEAST_SLOW 0.01	/* of the window, that slow iterations take more     */
+#define LITTLE 0.25	/* of what they take more: pauses of less are no reason */
+enum {
+	BOOKED = 64, /* iterations of a kind that are looked into: each is booked by itself */
+	LEAST_PAUSE_NS = 100000, /* a shorter one is no exception             */
+	RECURS = 3, /* slow so many times, it is part of the loop; and if more than
+		       one of as many are slow, they are of two kinds        */
+	LASTS = 10, /* slow for one of so many, to the end: it is how it goes on */
+};
+
+struct slow {
+	struct nsx_detect *d;
+	const struct nsx_iteration *v; /* of the limiting GPU                */
+	bool meets; /* other ranks, whose pauses hold it up, too             */
+	size_t n, njudged, nslow, noutside; /* noutside: slow ones, not judged */
+	const struct nsx_iteration *first; /* slow one that is judged        */
+	size_t ntimes; /* that a slow one follows one that is not            */
+	size_t last_slow, last_judged;
+	size_t every;  /* so many iterations one is slow; 0: not at even distances */
+	double median_ns;
+	int64_t excess_ns;
+	struct nsx_account row; /* departs most; ns: what it has more        */
+	double class_ns; /* what its class has more                          */
+	struct nsx_row_list pauses; /* calls that end one                    */
+	int64_t paused_ns;
+	int64_t usual_ns; /* the longest pause of a usual iteration, by their median, the
+			     least of those of threads                       */
+};
+
+static int64_t wall_ns(const struct nsx_iteration *v)
+{
+	return v->end_ns - v->start_ns;
+}
+
+static bool is_judged(const struct slow *s, size_t i)
+{
+	return s->v[i].start_ns >= s->d->w.start_ns &&
+	       s->v[i].end_ns <= s->d->w.end_ns;
+}
+
+/* The iterations of the GPU that sets the pace; their median. */
+static int find_median(struct slow *s, struct nsx_err *err)
+{
+	const struct nsx_facts *f = s->d->facts;
+	int64_t *ns;
+
+	if (!nsx_new_array(ns, s->d->scratch, f->niterations, "iteration lengths", err))
+		return err->rc;
+	for (size_t i = 0; i < f->niterations; i++) {
+		if (f->iterations[i].device != f->limiting)
+			continue;
+		if (!s->v)
+			s->v = &f->iterations[i];
+		if (f->iterations[i].process == s->v->process)
+			s->n++;
+	}
+	for (size_t i = 0; i < s->n; i++)
+		if (is_judged(s, i)) {
+			ns[s->njudged++] = wall_ns(&s->v[i]);
+			s->last_judged = i;
+		}
+	s->median_ns = s->njudged ? nsx_quantile(ns, s->njudged, 0.5) : 0;
+	return 0;
+}
+
+static void count_slow(struct slow *s)
+{
+	for (size_t i = 1; i < s->n; i++) {
+		if (!s->v[i].slow)
+			continue;
+		if (!is_judged(s, i)) {
+			s->noutside++;
+			continue;
+		}
+		if (!s->nslow)
+			s->first = &s->v[i];
+		else
+			s->every = s->nslow == 1 || s->every == i - s->last_slow ?
+					   i - s->last_slow : 0;
+		s->last_slow = i;
+		s->nslow++;
+		s->ntimes += !s->v[i - 1].slow;
+		nsx_add_to(&s->excess_ns, wall_ns(&s->v[i]) - nsx_to_i64(s->median_ns));
+	}
+}
+
+/* The row ----------------------------------------------------------------------------*/
+
+/* What some judged iterations, slow or not, spend, by class and place. */
+static int book(struct slow *s, bool slow, struct nsx_ledger *ret, size_t *ret_n,
+		struct nsx_err *err)
+{
+	struct nsx_window w[BOOKED];
+	size_t n = 0;
+
+	for (size_t i = 1; i < s->n && n < BOOKED; i++)
+		if (is_judged(s, i) && s->v[i].slow == slow)
+			w[n++] = (struct nsx_window){s->v[i].start_ns, s->v[i].end_ns};
+	*ret_n = NSX_MAX(n, 1);
+	return nsx_ledger_build(s->d->facts, s->d->trace,
+				&(struct nsx_booked){w, n, s->d->facts->limiting},
+				s->d->scratch, ret, err);
+}
+
+/* The account of the class with most time beyond the usual that has most beyond it. */
+static int find_row(struct slow *s, struct nsx_err *err)
+{
+	struct nsx_ledger slow, usual;
+	size_t nslow, nusual;
+	double each, all, most_ns = 0;
+	unsigned cls = 0;
+
+	if (book(s, true, &slow, &nslow, err) || book(s, false, &usual, &nusual, err))
+		return err->rc;
+	each = (double)nslow / (double)nusual;
+	all = (double)s->nslow / (double)nslow;
+	for (unsigned c = 0; c < NSX_NLEDGER; c++) {
+		double ns = (double)slow.ns[c] - each * (double)usual.ns[c];
+
+		cls = ns > most_ns ? c : cls;
+		most_ns = NSX_MAX(ns, most_ns);
+	}
+	s->class_ns = most_ns * all;
+	most_ns = 0;
+	for (size_t i = 0; i < slow.n; i++) {
+		const struct nsx_account *x = &slow.v[i];
+		double ns = (double)x->ns;
+
+		for (size_t k = 0; k < usual.n; k++)
+			if (x->cls == usual.v[k].cls && x->cause == usual.v[k].cause &&
+			    x->place == usual.v[k].place)
+				ns -= each * (double)usual.v[k].ns;
+		if (x->cls != cls || ns <= most_ns)
+			continue;
+		most_ns = ns;
+		s->row = *x;
+		s->row.ns = nsx_to_i64(ns * all);
+	}
+	return 0;
+}
+
+/* "host code in `step`"; of many rows what they are. */
+static const char *say_row(const struct slow *s)
+{
+	return 2.0 * (double)s->row.ns < s->class_ns ?
+		       nsx_ledger_names[s->row.cls] :
+		       nsx_account_words(s->d->facts, &s->row, s->d->found->arena);
+}
+
+/* The call of the operating system that slow iterations wait in for longer; NULL: none. */
+static const char *waits_in(const struct slow *s)
+{
+	return s->row.cls == NSX_L_IDLE && s->row.cause == NSX_CAUSE_OSRT ?
+		       nsx_account_place(s->d->facts, &s->row, s->d->found->arena) : NULL;
+}
+
+/* Pauses -----------------------------------------------------------------------------*/
+
+struct walk { /* of a thread's pauses */
+	const struct nsx_calls *c;
+	size_t at, end; /* calls                                             */
+	int64_t last_ns;
+	size_t call; /* that ends the pause                                  */
+};
+
+static struct walk walk_of(const struct slow *s, uint32_t thread)
+{
+	const struct nsx_thread *th = &s->d->trace->thread[thread];
+
+	return (struct walk){&s->d->trace->calls, th->calls_at,
+			     th->calls_at + th->ncalls, INT64_MAX, 0};
+}
+
+static bool next_pause(struct walk *w, struct nsx_span *ret)
+{
+	while (w->at < w->end) {
+		int64_t last_ns = w->last_ns;
+
+		w->call = w->at++;
+		if (w->c->flags[w->call] & NSX_CALL_NESTED)
+			continue;
+		w->last_ns = nsx_call_end(w->c, w->call);
+		*ret = (struct nsx_span){last_ns, nsx_call_start(w->c, w->call)};
+		if (ret->start_ns < ret->end_ns)
+			return true;
+	}
+	return false;
+}
+
+/* The longest pause that begins in a usual iteration, by their median. */
+static int usual_pause(const struct slow *s, uint32_t thread, int64_t *ret,
+		       struct nsx_err *err)
+{
+	struct walk w = walk_of(s, thread);
+	struct nsx_span x;
+	size_t k = 0, n = 0;
+	int64_t *longest;
+
+	if (!nsx_new_array(longest, s->d->scratch, s->n, "pauses", err))
+		return err->rc;
+	while (next_pause(&w, &x)) {
+		while (k < s->n && s->v[k].end_ns <= x.start_ns)
+			k++;
+		if (k < s->n && x.start_ns >= s->v[k].start_ns)
+			longest[k] = NSX_MAX(longest[k], x.end_ns - x.start_ns);
+	}
+	for (size_t i = 0; i < s->n; i++)
+		if (is_judged(s, i) && !s->v[i].slow)
+			longest[n++] = longest[i];
+	*ret = n ? nsx_to_i64(nsx_quantile(longest, n, 0.5)) : 0;
+	nsx_arena_drop(s->d->scratch, longest);
+	return 0;
+}
+
+/* The host is ahead of the GPU, which has work for a while when a pause begins: it ends in
+ * the iteration that it holds up, or before.  *at: a cursor.
+ */
+static bool holds_up(const struct slow *s, size_t *at, const struct nsx_span *pause)
+{
+	while (*at < s->n && s->v[*at].end_ns <= pause->start_ns)
+		++*at;
+	for (size_t i = NSX_MAX(*at, (size_t)1);
+	     i < s->n && (double)s->v[i].start_ns - s->median_ns < (double)pause->end_ns; i++)
+		if (s->v[i].slow && is_judged(s, i))
+			return true;
+	return false;
+}
+
+static int find_pauses(struct slow *s, uint32_t thread, struct nsx_err *err)
+{
+	struct walk w = walk_of(s, thread);
+	struct nsx_span x;
+	int64_t usual_ns = 0;
+	size_t at = 0;
+
+	if (usual_pause(s, thread, &usual_ns, err))
+		return err->rc;
+	while (next_pause(&w, &x)) {
+		int64_t ns = x.end_ns - x.start_ns;
+
+		if (ns < LEAST_PAUSE_NS || ns / 2 < usual_ns || !holds_up(s, &at, &x))
+			continue;
+		if (nsx_list_row(&s->pauses, w.call, err))
+			return err->rc;
+		nsx_add_to(&s->paused_ns, ns);
+		s->usual_ns = s->pauses.n > 1 ? NSX_MIN(s->usual_ns, usual_ns) : usual_ns;
+	}
+	return 0;
+}
+
+/* Of threads that launch, on other ranks, too, where they meet. */
+static int find_all_pauses(struct slow *s, struct nsx_err *err)
+{
+	const struct nsx_trace *t = s->d->trace;
+
+	if (s->row.cls != NSX_L_IDLE && !(s->row.cls == NSX_L_COMM && s->meets))
+		return 0;
+	for (uint32_t i = 0; i < t->nthreads; i++)
+		if (t->thread[i].launches &&
+		    (s->v->process == NSX_NONE || s->meets ||
+		     t->thread[i].process == s->v->process) &&
+		    find_pauses(s, i, err))
+			return err->rc;
+	if ((double)s->paused_ns < LITTLE * (double)s->excess_ns)
+		s->pauses.n = 0;
+	return 0;
+}
+
+/* The finding ------------------------------------------------------------------------*/
+
+/* One in so many, over most of the window. */
+static bool is_even(const struct slow *s)
+{
+	return s->nslow >= RECURS && s->every > 1 &&
+	       4 * s->nslow * s->every >= 3 * s->njudged;
+}
+
+/* Whether they are slow from one on, to the end: what does that is no exception, and another
+ * finding may tell what it is.
+ */
+static bool lasts(const struct slow *s)
+{
+	return s->ntimes == 1 && s->last_slow == s->last_judged && s->nslow >= RECURS &&
+	       LASTS * s->nslow >= s->njudged;
+}
+
+/* "one block in 20 is slow: host code in `save`" */
+static const char *say_slow(const struct slow *s)
+{
+	struct nsx_findings *l = s->d->found;
+	const char *what = say_row(s);
+
+	return lasts(s) ?
+		       nsx_tell(l, "iterations are slow from %s on: %s",
+				nsx_text_instant(l->arena, s->first->start_ns, 3), what) :
+	       is_even(s) ?
+		       nsx_tell(l, "one %s in %zu is slow: %s",
+				nsx_iteration_word(s->d->facts), s->every, what) :
+		       nsx_tell(l, "%s: %s", nsx_text_n(l->arena, s->nslow, "slow iteration",
+							 NULL), what);
+}
+
+static const char *advise(struct slow *s)
+{
+	struct nsx_findings *l = s->d->found;
+	const char *wait = waits_in(s), *in = s->nslow == 1 ? "in it" : "in them";
+	struct nsx_window first = {s->first->start_ns, s->first->end_ns};
+	enum awaited what = wait ? host_waits_for(wait) : UNKNOWN_WAIT;
+
+	if (what != UNKNOWN_WAIT)
+		return host_advise_wait(s->d, what, nsx_tell_name(l, wait));
+	if (s->row.cls == NSX_L_IDLE || s->pauses.n)
+		return nsx_tell(l, "see what the host does %s: checkpoints, logging, data "
+				"loading, garbage collection; do it on another thread, or "
+				"less often", in);
+	return s->row.cls == NSX_L_COMM ?
+		"look at when the ranks arrive (tables/nccl_rank_skew.csv): another came "
+		"late, or they send more" :
+		nsx_tell(l, "compare with a usual iteration what they do (--window %s shows "
+			 "the first): other shapes, other work, or lower clocks; do what need "
+			 "not be done each time less often, or on another GPU",
+			 nsx_text_window(l->arena, &first));
+}
+
+static void tell_how(struct slow *s, struct nsx_finding *f)
+{
+	struct nsx_findings *l = s->d->found;
+
+	nsx_add_evidence(f, nsx_tell(
+		l, "the median iteration takes %s; %s more than 1.25 times that, %s more in "
+		"all, %s of it %s", nsx_text_ns(l->arena, s->median_ns),
+		s->nslow == 1 ? "this one takes" : "these take",
+		nsx_tell_ns(l, s->excess_ns), nsx_tell_ns(l, s->row.ns),
+		nsx_account_words(s->d->facts, &s->row, l->arena)));
+	if (s->pauses.n)
+		nsx_add_evidence(f, nsx_tell(
+			l, "launching threads pause %s between two CUDA calls for longer than "
+			"in the others, %s in all",
+			s->pauses.n == 1 ? "once" :
+			nsx_text_n(l->arena, s->pauses.n, "time", "times"),
+			nsx_tell_ns(l, s->paused_ns)));
+	if (s->ntimes == 1 && !lasts(s))
+		nsx_add_evidence(f, s->noutside ?
+			nsx_tell(l, "it happens once in the judged window; outside of it %s",
+				 nsx_text_n(l->arena, s->noutside, "iteration is slow, too",
+					    "iterations are slow, too")) :
+			"it happens once: whether it comes again the trace does not tell");
+}
+
+static void propose_slow(struct slow *s)
+{
+	struct nsx_findings *l = s->d->found;
+	struct nsx_finding f = {
+		.id = NSX_ID_slow_iterations, .device = s->d->facts->limiting,
+		.confidence = NSX_CONF_MEDIUM, .guess_ns = (double)s->excess_ns,
+		.title = say_slow(s), .recommendation = {advise(s)},
+		.proof = {{.csv = "iterations", .column = "wall_ms",
+			   .at = {{"slow", nsx_bool(true)}}}}};
+	struct nsx_change *v = nsx_arena_get(l->arena, 2 * sizeof(*v));
+
+	tell_how(s, &f);
+	nsx_add_change(s->d, v, &f.remedy.n, &s->pauses, (struct nsx_change){
+		.verb = NSX_FASTER_HOST, .amount = INFINITY, .least_ns = s->usual_ns});
+	nsx_add_change(s->d, v, &f.remedy.n, &s->pauses, (struct nsx_change){
+		.verb = NSX_NO_OS_WAIT, .name = ".", .is_pattern = true});
+	f.remedy.v = v;
+	f.is_rule = f.remedy.n; /* what slows them down is known             */
+	/* A part of the window may have more of them than its share. */
+	if (nsx_model_closure(s->d->facts->model)->is_part)
+		f.most_ns = (double)s->excess_ns;
+	if (s->ntimes == 1 && !lasts(s)) {
+		f.severity = NSX_SEV_LOW;
+		f.alarm = NSX_ALARM_SET;
+	}
+	nsx_found(l, &f);
+}
+
+/* Whether no iteration is an exception, which is told then. */
+static bool are_fine(struct slow *s)
+{
+	struct nsx_findings *l = s->d->found;
+	const char *median = nsx_text_ns(l->arena, s->median_ns);
+
+	if (!s->nslow)
+		nsx_fine(l, "Iterations are even: in the judged window none is "
+			 "above 1.25 times the median of %s", median);
+	else if (s->ntimes >= RECURS && s->nslow * RECURS > s->njudged)
+		nsx_fine(l, "%zu of %zu iterations are above 1.25 times the "
+			 "median of %s: they are of two kinds, none is an "
+			 "exception", s->nslow, s->njudged, median);
+	else
+		return (double)s->excess_ns <
+		       LEAST_SLOW * (double)(s->d->w.end_ns - s->d->w.start_ns);
+	return true;
+}
+
+static int find_slow(struct nsx_detect *d, struct nsx_err *err)
+{
+	struct slow s = {.d = d, .meets = d->facts->device[d->facts->limiting].comm.n > 0};
+	const char *wait;
+	int rc;
+
+	if (find_median(&s, err))
+		return err->rc;
+	count_slow(&s);
+	if (!s.n || are_fine(&s))
+		return 0;
+	rc = find_row(&s, err) ?: find_all_pauses(&s, err);
+	wait = waits_in(&s);
+	/* A server waits for requests whenever they come: nothing here makes that shorter. */
+	if (!rc && wait && host_is_outside(d, host_waits_for(wait)))
+		nsx_fine(d->found, "%s, in which the launching thread waits for input",
+			 say_slow(&s));
+	else if (!rc)
+		propose_slow(&s);
+	free(s.pauses.v);
+	return rc;
+}
+
+/* Kernels ----------------------------------------------------------------------------*/
+
+/* The judged window is cut into equal parts; launches of one kernel with one grid are compared
+ * between the first and the last few.  The same launch need not do the same work: that of a
+ * frontier, a list of particles or a cache of keys grows under one grid.  Clocks slow down
+ * nearly all kernels, of different work, alike.
+ */
+enum { PARTS = 24, FEW = 4, LEAST_KERNELS = 3, LEAST_LAUNCHES = 2 /* at each end */ };
+#define SLOWER 1.05	/* times as long, the last parts as the first        */
+#define ALIKE 0.5	/* of that a kernel is slower at least ...           */
+#define NEARLY_ALL 0.8	/* ... of so much of the kernels' time, or ...       */
+#define ALL 0.99	/* ... of so much where they take ...                */
+#define FAR 1.5		/* ... so many times as long: clocks that fall so far leave no
+			   kernel as it was, not even one that memory binds  */
+
+struct drift {
+	struct nsx_detect *d;
+	const struct nsx_device *dev;
+	struct pace { /* of launches of a shape                              */
+		size_t n, nearly, nlate;
+		double ns, early_ns, late_ns;
+	} *v;
+	double part[PARTS]; /* as many times as long as on average; 0: no kernels */
+	unsigned first, last; /* the last of the first few parts, the first of the
+				 last few, that have kernels                 */
+	unsigned from;	    /* the part from which on all are slower         */
+};
+
+/* Kernels of another process slow those of this one down as well. */
+static bool is_shared(const struct drift *x)
+{
+	const struct nsx_trace *t = x->d->trace;
+	struct nsx_users processes = {0};
+
+	for (uint32_t i = 0; i < t->nstreams; i++)
+		if (&t->device[t->stream[i].device] == x->dev)
+			nsx_use(&processes, t->stream[i].process);
+	return processes.several;
+}
+
+static bool counts(const struct drift *x, size_t op)
+{
+	const struct nsx_ops *o = &x->d->trace->ops;
+
+	return o->kind[op] == NSX_OP_KERNEL && o->cls[op] == NSX_C_COMPUTE &&
+	       nsx_is_judged(x->d, nsx_op_start(o, op));
+}
+
+static unsigned part_at(const struct drift *x, size_t op)
+{
+	const struct nsx_window *w = &x->d->w;
+	int64_t at_ns = nsx_op_start(&x->d->trace->ops, op) - w->start_ns;
+
+	return (unsigned)((double)at_ns / (double)(w->end_ns - w->start_ns) * PARTS);
+}
+
+/* Whether most parts tell. */
+static bool find_parts(struct drift *x)
+{
+	const struct nsx_ops *o = &x->d->trace->ops;
+	double spent[PARTS] = {0}, usual[PARTS] = {0};
+	unsigned told = 0;
+
+	for (size_t i = x->dev->ops_at; i < x->dev->ops_at + x->dev->nops; i++)
+		if (counts(x, i)) {
+			struct pace *v = &x->v[nsx_op_detail(o, i)];
+
+			v->n++;
+			v->ns += (double)nsx_op_ns(o, i);
+		}
+	for (size_t i = x->dev->ops_at; i < x->dev->ops_at + x->dev->nops; i++)
+		if (counts(x, i)) {
+			const struct pace *v = &x->v[nsx_op_detail(o, i)];
+
+			spent[part_at(x, i)] += (double)nsx_op_ns(o, i);
+			usual[part_at(x, i)] += v->ns / (double)v->n;
+		}
+	for (unsigned k = 0, n = 0; k < PARTS; k++) {
+		x->part[k] = usual[k] > 0 ? spent[k] / usual[k] : 0;
+		told += usual[k] > 0;
+		if (usual[k] > 0 && n++ < FEW)
+			x->first = k;
+	}
+	for (unsigned k = PARTS, n = 0; k-- > 0;)
+		if (usual[k] > 0 && n++ < FEW)
+			x->last = k;
+	return 2 * told > PARTS && x->first < x->last;
+}
+
+/* As many times as long the last parts take, or 0: they are not slower from one on. */
+static double find_from(struct drift *x)
+{
+	double early_ns = 0, late_ns = 0, low = 0, high = INFINITY, sum = 0;
+	const struct nsx_ops *o = &x->d->trace->ops;
+
+	for (size_t i = x->dev->ops_at; i < x->dev->ops_at + x->dev->nops; i++) {
+		struct pace *v = &x->v[nsx_op_detail(o, i)];
+		double ns = (double)nsx_op_ns(o, i);
+
+		if (!counts(x, i))
+			continue;
+		if (part_at(x, i) <= x->first) {
+			v->nearly++;
+			v->early_ns += ns;
+		} else if (part_at(x, i) >= x->last) {
+			v->nlate++;
+			v->late_ns += ns;
+		}
+	}
+	for (uint32_t s = 0; s < x->d->trace->nshapes; s++) {
+		const struct pace *v = &x->v[s];
+
+		if (v->nearly < LEAST_LAUNCHES || v->nlate < LEAST_LAUNCHES)
+			continue;
+		early_ns += v->early_ns / (double)v->nearly * (double)v->nlate;
+		late_ns += v->late_ns;
+	}
+	for (unsigned k = 0; k < PARTS; k++) {
+		low = k <= x->first ? NSX_MAX(low, x->part[k]) : low;
+		sum += k <= x->first ? x->part[k] : 0;
+		high = k >= x->last && x->part[k] > 0 ? NSX_MIN(high, x->part[k]) : high;
+	}
+	x->from = x->last;
+	while (x->from > 1 && !(x->part[x->from - 1] > 0 && x->part[x->from - 1] * FEW <= sum))
+		x->from--;
+	return low < high && late_ns >= SLOWER * early_ns && early_ns > 0 ?
+		       late_ns / early_ns : 0;
+}
+
+/* Whether nearly all kernels take longer, by half of what they all do. */
+static bool are_alike(const struct drift *x, double times)
+{
+	const struct nsx_trace *t = x->d->trace;
+	nsx_str name[LEAST_KERNELS];
+	double all_ns = 0, slower_ns = 0;
+	size_t n = 0, k;
+
+	for (uint32_t s = 0; s < t->nshapes; s++) {
+		const struct pace *v = &x->v[s];
+
+		all_ns += v->late_ns;
+		if (v->nearly < LEAST_LAUNCHES || v->nlate < LEAST_LAUNCHES ||
+		    v->late_ns / (double)v->nlate <
+			    (1 + ALIKE * (times - 1)) * v->early_ns / (double)v->nearly)
+			continue;
+		slower_ns += v->late_ns;
+		for (k = 0; k < n && name[k] != t->shape_name[s];)
+			k++;
+		if (k == n && n < LEAST_KERNELS)
+			name[n++] = t->shape_name[s];
+	}
+	return n == LEAST_KERNELS && slower_ns >= (times < FAR ? NEARLY_ALL : ALL) * all_ns;
+}
+
+static void propose_clocks(struct drift *x, double times)
+{
+	struct nsx_findings *l = x->d->found;
+	const struct nsx_window *w = &x->d->w;
+	struct nsx_window when = {
+		w->start_ns + (w->end_ns - w->start_ns) / PARTS * x->from, w->end_ns};
+	struct nsx_finding f = {
+		.id = NSX_ID_falling_clocks, .device = x->d->facts->limiting,
+		.title = nsx_tell(l, "the same kernels take %.2f times as long at the end as "
+				  "at the beginning: the GPU's clocks fall", times),
+		.confidence = NSX_CONF_MEDIUM,
+		.evidence = {
+			nsx_tell(l, "from %s on; launches of one kernel with one grid are "
+				 "compared, and kernels of different work slow down alike",
+				 nsx_text_instant(l->arena, when.start_ns, 3)),
+			"they would as well if all of them were given more to do"},
+		.recommendation = {
+			"look at heat and power: nvidia-smi -q -d CLOCK,POWER,"
+			"TEMPERATURE,PERFORMANCE tells why clocks are lowered",
+			"for a comparison of runs lock the clocks (nvidia-smi "
+			"--lock-gpu-clocks)"},
+		.remedy = nsx_plan_of(x->d, (struct nsx_change){
+			.verb = NSX_HOLD_CLOCK, .op = NSX_ON_KERNELS, .when = when})};
+
+	nsx_found(l, &f);
+}
+
+static int find_drift(struct nsx_detect *d, struct nsx_err *err)
+{
+	struct drift x = {.d = d, .dev = &d->trace->device[d->facts->limiting]};
+	double times;
+
+	if (!nsx_new_array(x.v, d->scratch, d->trace->nshapes, "kernels", err))
+		return err->rc;
+	if (is_shared(&x) || !find_parts(&x))
+		return 0;
+	times = find_from(&x);
+	if (times > 0 && are_alike(&x, times))
+		propose_clocks(&x, times);
+	return 0;
+}
+
+int nsx_detect_departures(struct nsx_detect *d, struct nsx_err *err)
+{
+	if (d->facts->limiting == NSX_NONE)
+		return 0;
+	return find_slow(d, err) ?: find_drift(d, err);
+}

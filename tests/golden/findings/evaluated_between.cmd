@@ -1,1 +1,0 @@
-explain @evaluated_between --pass findings --md

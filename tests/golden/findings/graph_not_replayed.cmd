@@ -1,1 +1,0 @@
-explain @graph_not_replayed --pass findings --md

@@ -1,1 +1,0 @@
-explain @graph_seldom_replayed --pass findings,iterations --md

@@ -1,1 +1,0 @@
-explain @grids_grow --pass findings --md

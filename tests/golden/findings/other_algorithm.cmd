@@ -1,1 +1,0 @@
-explain @other_algorithm --pass findings --md

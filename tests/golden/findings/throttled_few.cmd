@@ -1,1 +1,0 @@
-explain @throttled_few --pass findings --md

@@ -1,1 +1,0 @@
-explain @throttled_lengths --pass findings --md

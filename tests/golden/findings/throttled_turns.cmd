@@ -1,1 +1,0 @@
-explain @throttled_turns --pass findings --md

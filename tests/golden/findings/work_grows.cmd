@@ -1,1 +1,0 @@
-explain @work_grows --pass findings --md
