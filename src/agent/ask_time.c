@@ -520,6 +520,20 @@ static void tell_next_op(struct nsx_answer *a, const struct nsx_gap *gap)
 		nsx_answer_at(a, nsx_call_end(&t->calls, call)));
 }
 
+/* What Python ran meanwhile on the thread that ends the gap. */
+static void tell_python(struct nsx_answer *a, const struct nsx_gap *gap)
+{
+	const struct nsx_trace *t = a->r->trace;
+	uint32_t call = gap->op == NSX_NONE ? NSX_NONE : nsx_op_call(&t->ops, gap->op);
+	const struct nsx_python_stack *most = call == NSX_NONE ? NULL :
+		nsx_python_most(t, nsx_call_thread(t, call),
+				(struct nsx_span){gap->start_ns, gap->end_ns});
+
+	if (most)
+		nsx_md_bullet(a->out, "Python was in %s",
+			      nsx_md_name(a->out, nsx_text(t, most->text)));
+}
+
 static int64_t piece_ns(const struct nsx_gap *gap, size_t i)
 {
 	struct nsx_idle_piece p = nsx_idle_at(gap->idle, gap->at + i);
@@ -608,6 +622,7 @@ int nsx_ask_why(struct nsx_answer *a, struct nsx_err *err)
 			      nsx_say_time(a->out, w.end_ns - w.start_ns),
 			      window_text(a, &w));
 		tell_pieces(a, &gap);
+		tell_python(a, &gap);
 		tell_next_op(a, &gap);
 	}
 	nsx_answer_next(a, any ? NSX_Q_window : NSX_Q_at,

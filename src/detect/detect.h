@@ -181,6 +181,9 @@ void nsx_places_tell(struct nsx_detect *d, const struct nsx_places *p,
 		     struct nsx_finding *f);
 void nsx_places_done(struct nsx_places *p);
 
+/* Where Python mostly was in a span of a thread; a frame otherwise. */
+uint32_t nsx_python_or(const struct nsx_trace *t, uint32_t thread, struct nsx_span in,
+		       uint32_t frame);
 /* The site of a sample, else its innermost frame; NSX_NONE: neither was recorded. */
 uint32_t nsx_sample_frame(const struct nsx_trace *t, size_t sample);
 /* Lets the samples of a thread in [start, end) vote, each for its frame.  *cursor

@@ -312,7 +312,10 @@ static int add_wait(struct waits *s, const struct nsx_detect *d,
 				      .process = process,
 				      .place = {0, NSX_NONE}};
 	thing = (uint32_t)(x - s->v);
-	if (nsx_vote(&s->places.sites, thing, nsx_site(t, o->stack), ns, err) ||
+	if (nsx_vote(&s->places.sites, thing,
+		     nsx_python_or(t, o->thread,
+				   (struct nsx_span){o->start_ns, o->end_ns},
+				   nsx_site(t, o->stack)), ns, err) ||
 	    nsx_places_add(&s->places, t, thing, range_at(s, d, o), NSX_NONE, ns,
 			   &x->place, err))
 		return err->rc;

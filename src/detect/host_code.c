@@ -431,8 +431,9 @@ static int walk_thread(struct launcher *x, uint32_t thread, uint32_t *below,
 static const char *say_hot(struct nsx_detect *d, const struct nsx_winner *hot)
 {
 	return hot->frame == NSX_NONE ? NULL :
-		nsx_tell(d->found, "%lld of the %lld CPU samples then are "
+		nsx_tell(d->found, "%lld of the %lld %ssamples then are "
 			 "in %s", (long long)hot->weight, (long long)hot->all,
+			 d->trace->npython ? "" : "CPU ",
 			 nsx_frame_words(d, hot->frame));
 }
 
@@ -603,7 +604,8 @@ static void propose_code(struct launcher *x, const struct code *c)
 	struct nsx_winner hot = nsx_votes_won(&x->hot,
 					      (uint32_t)(c - x->code));
 	struct nsx_winner most = most_of(x, c);
-	const char *code = path ?: own_site(d, hot.frame);
+	const char *site = own_site(d, hot.frame);
+	const char *code = d->trace->npython ? site ?: path : path ?: site;
 	const char *helper = c->helper == NSX_NONE ? NULL : nsx_thread_text(d, c->helper);
 	/* Beside its copies, it is what makes the launching thread wait. */
 	bool is_waited = helper && c->rows.ns > (d->w.end_ns - d->w.start_ns) / 2;

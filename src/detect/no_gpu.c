@@ -374,6 +374,7 @@ static int add_hottest(struct nsx_detect *d, int64_t tid, struct nsx_finding *f,
 	const struct nsx_trace *t = d->trace;
 	struct nsx_votes votes = {0};
 	struct nsx_winner hot;
+	bool is_python;
 	int rc = 0;
 
 	for (uint32_t i = 0; i < t->nsampled; i++) {
@@ -385,13 +386,21 @@ static int add_hottest(struct nsx_detect *d, int64_t tid, struct nsx_finding *f,
 							    s->at + k)))
 				rc = vote_function(t, &votes, s->at + k, err);
 	}
-	hot = nsx_votes_won(&votes, 0);
+	for (size_t i = 0; !rc && i < t->npython; i++)
+		if (nsx_tid_of(t->python[i].global_tid) == tid &&
+		    nsx_starts_inside(t, t->python[i].at_ns))
+			rc = nsx_vote(&votes, 1, t->python[i].site, 1, err);
+	hot = nsx_votes_won(&votes, 1);
+	is_python = hot.frame != NSX_NONE;
+	if (!is_python)
+		hot = nsx_votes_won(&votes, 0);
 	nsx_votes_done(&votes);
 	if (!rc && hot.frame != NSX_NONE)
 		nsx_add_evidence(f, nsx_tell(
-			d->found, "%lld of its %lld CPU samples are in %s, "
+			d->found, "%lld of its %lld %s samples are in %s, "
 			"more than in any other function",
 			(long long)hot.weight, (long long)hot.all,
+			is_python ? "Python" : "CPU",
 			nsx_frame_words(d, hot.frame)));
 	return rc;
 }

@@ -71,6 +71,16 @@ int nsx_vote_samples(struct nsx_detect *d, struct nsx_votes *v, uint32_t group,
 		bsearch(&want, t->sampled, t->nsampled, sizeof(want),
 			cmp_sampled) : NULL;
 
+	if (t->npython) {
+		struct nsx_python_slice python =
+			nsx_python_of(t, want.global_tid, in);
+
+		for (size_t i = 0; i < python.n; i++)
+			if (nsx_vote(v, group, python.v[i].site, 1, err))
+				return err->rc;
+		if (python.n)
+			return 0;
+	}
 	for (; s && *cursor < s->n; ++*cursor) {
 		int64_t at_ns = nsx_unpack(&t->samples.start, s->at + *cursor);
 
@@ -85,6 +95,15 @@ int nsx_vote_samples(struct nsx_detect *d, struct nsx_votes *v, uint32_t group,
 }
 
 /* Places ------------------------------------------------------------------------*/
+
+uint32_t nsx_python_or(const struct nsx_trace *t, uint32_t thread, struct nsx_span in,
+		       uint32_t frame)
+{
+	const struct nsx_python_stack *most =
+		t->npython ? nsx_python_most(t, thread, in) : NULL;
+
+	return most ? most->site : frame;
+}
 
 static uint64_t kind_of(struct nsx_places *p, const struct nsx_trace *t,
 			uint32_t range)
@@ -106,8 +125,12 @@ int nsx_places_add(struct nsx_places *p, const struct nsx_trace *t,
 	size_t known = p->keys.n;
 	struct nsx_place *x;
 
-	if (t->backtraces.n && call != NSX_NONE &&
-	    nsx_vote(&p->sites, thing, nsx_call_site(t, call), ns, err))
+	if ((t->backtraces.n || t->npython) && call != NSX_NONE &&
+	    nsx_vote(&p->sites, thing,
+		     nsx_python_or(t, nsx_call_thread(t, call),
+				   (struct nsx_span){nsx_call_start(&t->calls, call),
+						     nsx_call_end(&t->calls, call)},
+				   nsx_call_site(t, call)), ns, err))
 		return err->rc;
 	if (range == NSX_NONE)
 		return 0;
@@ -133,7 +156,7 @@ void nsx_places_tell(struct nsx_detect *d, const struct nsx_places *p,
 	struct nsx_findings *l = d->found;
 	const char *path = nsx_range_path(d, most->range);
 
-	f->place = path ? path : from;
+	f->place = d->trace->npython ? from ?: path : path ?: from;
 	if (path)
 		nsx_add_evidence(f, nsx_tell(l, "the largest part comes from %s",
 					     path));

@@ -11,7 +11,7 @@
 	X(NSX_N_TYPE, event_type) X(NSX_N_TEXT, text)                         \
 	X(NSX_N_TEXT_ID, text_id) X(NSX_N_TID, global_tid)                    \
 	X(NSX_N_PID, pid) X(NSX_N_PLAIN_TID, tid)                             \
-	X(NSX_N_DOMAIN, domain_id)
+	X(NSX_N_DOMAIN, domain_id) X(NSX_N_JSON, json_text)
 #define NSX_NVTX_CELL(id, field) id,
 #define NSX_NVTX_FIELD(id, field) NSX_F_nvtx_##field,
 enum { NSX_NVTX_ROW(NSX_NVTX_CELL) NSX_N_CELLS };

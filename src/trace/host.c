@@ -220,6 +220,11 @@ static int read_nvtx(struct nsx_part *p, const struct nsx_val *v,
 				     strlen(nsx_unnamed), &x->name[at], err);
 	if (!rc)
 		rc = read_range_domain(p, v, &x->domain[at], err);
+	if (!rc && kind == NSX_NVTX_MARK)
+		rc = nsx_keep_python(p->l, &v[NSX_N_JSON],
+				     nsx_read_thread_key(&v[NSX_N_TID], &v[NSX_N_PID],
+							 &v[NSX_N_PLAIN_TID]),
+				     x->start_ns[at], err);
 	if (rc)
 		return rc;
 	x->kind[at] = (uint8_t)kind;
@@ -384,7 +389,7 @@ void nsx_bind_host(struct nsx_loader *l, struct nsx_tableload *list)
 	const uint32_t chain = l->cuda_stacks.n ? NSX_BIT(C_CHAIN) : 0;
 	const uint32_t names = NSX_BIT(NSX_N_TEXT) | NSX_BIT(NSX_N_TEXT_ID);
 	const uint32_t range_fields =
-		(NSX_BIT(NSX_N_CELLS) - 1) & ~(l->window_range ? 0 : names);
+		(NSX_BIT(NSX_N_JSON) - 1) & ~(l->window_range ? 0 : names);
 	const struct nsx_tableload tables[NSX_NHOST_TABLES] = {
 		NSX_TABLE(runtime, call_fields, read_call, .set = &l->call_set,
 			  .extent = call_extent, .corr = C_CORR,

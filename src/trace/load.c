@@ -358,7 +358,7 @@ static int load(struct nsx_loader *l, const struct nsx_load_opts *opts,
 	if (!rc)
 		rc = publish(l, err) ?:
 		     nsx_load_osrt(l, err) ?:
-		     nsx_load_samples(l, err) ?:
+		     nsx_load_samples(l, err) ?: nsx_publish_python(l, err) ?:
 		     check_window(l, err) ?:
 		     nsx_publish_stacks(l, err) ?:
 		     nsx_name_domains(l, err) ?:
@@ -410,6 +410,7 @@ static void free_loader(struct nsx_loader *l)
 	free_stacks(&l->cuda_stacks);
 	free_stacks(&l->osrt_stacks);
 	free(l->backtraces);
+	free(l->python);
 	for (size_t i = 0; i < l->nraw; i++)
 		free(l->raw[i]);
 	free(l->raw);

@@ -217,6 +217,8 @@ struct nsx_loader {
 		uint64_t *global_tid;
 		uint32_t *stack;
 	} samples;
+	struct nsx_python_stack *python; /* guarded by lock; sites are names  */
+	size_t npython, cap_python;
 	struct nsx_backtrace *backtraces; /* guarded by lock                 */
 	size_t nbacktraces, cap_backtraces, nfrom_zero;
 	int64_t most_backtrace; /* greatest id; both of all rows             */
@@ -395,6 +397,10 @@ int nsx_keep_backtrace(struct nsx_part *p, uint64_t process_key,
 		       const struct nsx_val *corr, const struct nsx_val *id,
 		       struct nsx_err *err);
 int nsx_tie_backtraces(struct nsx_loader *l, struct nsx_err *err);
+/* Takes the JSON of an NVTX mark, which may be no stack.  Thread-safe. */
+int nsx_keep_python(struct nsx_loader *l, const struct nsx_val *json,
+		    uint64_t global_tid, int64_t at_ns, struct nsx_err *err);
+int nsx_publish_python(struct nsx_loader *l, struct nsx_err *err);
 int nsx_publish_stacks(struct nsx_loader *l, struct nsx_err *err);
 /* Stack of that id in its table, NSX_NONE: there is none. O(log n). */
 uint32_t nsx_find_stack(const struct nsx_stacks *s, int64_t id);

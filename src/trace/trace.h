@@ -16,6 +16,7 @@
 
 #include "base/pack.h"
 #include "base/progress.h"
+#include "base/span.h"
 #include "schema/codes.h"
 #include "schema/schema.h"
 
@@ -311,6 +312,14 @@ struct nsx_sampled { /* a thread's slice of them, ordered by global tid      */
 	nsx_str name;
 	size_t at, n;
 };
+/* What Python ran, as nsys samples it. */
+struct nsx_python_stack {
+	uint64_t global_tid;
+	int64_t at_ns;
+	uint32_t site; /* frame "collate_fn (data.py:88)", of the program where it has
+			  one; the line is the function's most frequent      */
+	nsx_str text; /* "collate_fn (data.py:90) < train (train.py:12)"     */
+};
 struct nsx_backtraces { /* calls that have one, ascending                    */
 	size_t n;
 	const uint32_t *call, *stack;
@@ -446,6 +455,8 @@ struct nsx_trace {
 	struct nsx_sampled *sampled;
 	uint32_t nsampled;
 	struct nsx_samples samples;
+	const struct nsx_python_stack *python; /* by (global tid, time)      */
+	size_t npython;
 	struct nsx_backtraces backtraces;
 	struct nsx_library_calls library;
 	struct nsx_overheads overheads;
@@ -704,6 +715,17 @@ static inline int64_t nsx_vm_of(uint64_t process_key)
 	return (int64_t)(process_key >> 48);
 }
 uint32_t nsx_thread_find(const struct nsx_trace *t, uint64_t global_tid);
+/* Those of a thread in a span, and the first at the site that has more than half of them;
+ * NULL: none has.  O(log n), and linear in those in the span.
+ */
+struct nsx_python_slice {
+	const struct nsx_python_stack *v;
+	size_t n;
+};
+struct nsx_python_slice nsx_python_of(const struct nsx_trace *t, uint64_t global_tid,
+				      struct nsx_span in);
+const struct nsx_python_stack *nsx_python_most(const struct nsx_trace *t, uint32_t thread,
+					       struct nsx_span in);
 /* Stack of a call's backtrace, NSX_NONE without one. O(log n). */
 uint32_t nsx_call_stack(const struct nsx_trace *t, uint32_t call);
 /* The site of a stack, NSX_NONE where it has none, or there is no stack. */

@@ -1,0 +1,245 @@
+/* python.c - stacks of Python, which nsys records as NVTX marks with JSON:
+ *
+ *	{"Source": "Periodic sampling", "Frames": [{"Function": "collate_fn",
+ *	 "File": "/app/data.py", "Line": 88}, ...]}	the innermost comes first
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "trace/load.h"
+
+enum { MOST_SHOWN = 8 }; /* frames of a stack that are told */
+
+struct text {
+	const char *p;
+	size_t n;
+};
+
+/* What is written behind a key, up to the quote or the comma that ends it. */
+static bool find_member(struct text *json, const char *key, char end, struct text *ret)
+{
+	const char *at = memmem(json->p, json->n, key, strlen(key));
+	const char *last = json->p + json->n, *to;
+
+	if (!at)
+		return false;
+	at += strlen(key);
+	for (to = at; to < last && *to != end; to++)
+		to += *to == '\\' && to + 1 < last;
+	*ret = (struct text){at, (size_t)(to - at)};
+	*json = (struct text){to, (size_t)(last - to)};
+	return to < last;
+}
+
+/* nsys writes the "<module>" of Python as HTML would have it. */
+static void add_plain(struct nsx_buf *b, struct text s)
+{
+	static const struct {
+		const char *from, to;
+	} marks[] = {{"&lt;", '<'}, {"&gt;", '>'}, {"&amp;", '&'}};
+
+	for (size_t i = 0; i < s.n;) {
+		unsigned k = 0;
+
+		while (k < ARRAY_LEN(marks) &&
+		       (s.n - i < strlen(marks[k].from) ||
+			memcmp(s.p + i, marks[k].from, strlen(marks[k].from)) != 0))
+			k++;
+		nsx_buf_add(b, k < ARRAY_LEN(marks) ? &marks[k].to : s.p + i, 1);
+		i += k < ARRAY_LEN(marks) ? strlen(marks[k].from) : 1;
+	}
+}
+
+static enum nsx_origin origin_of(struct text file)
+{
+	static const char *const of_libraries[] = {"/site-packages/", "/dist-packages/",
+						   "/lib/python", "\\Lib\\"};
+
+	if (file.n && (*file.p == '&' || *file.p == '<'))
+		return NSX_ORIGIN_SYSTEM; /* "<frozen importlib>" */
+	for (unsigned i = 0; i < ARRAY_LEN(of_libraries); i++)
+		if (memmem(file.p, file.n, of_libraries[i], strlen(of_libraries[i])))
+			return NSX_ORIGIN_LIBRARY;
+	return NSX_ORIGIN_PROGRAM;
+}
+
+/* "collate_fn (data.py:88)" */
+static void add_frame(struct nsx_buf *b, struct text function, struct text file,
+		      struct text line)
+{
+	const char *slash = memrchr(file.p, '/', file.n);
+
+	if (slash)
+		file = (struct text){slash + 1,
+				     file.n - (size_t)(slash + 1 - file.p)};
+	add_plain(b, function);
+	nsx_buf_adds(b, " (");
+	add_plain(b, file);
+	nsx_buf_printf(b, ":%.*s)", (int)strspn(line.p, "0123456789"), line.p);
+}
+
+/* The frames of a stack as a text, and its site; false: it has none. */
+static bool read_frames(struct text json, struct nsx_buf *stack, struct nsx_buf *site)
+{
+	enum nsx_origin least = NSX_NORIGINS;
+	struct text function, file, line;
+	unsigned n = 0;
+
+	while (find_member(&json, "\"Function\": \"", '"', &function) &&
+	       find_member(&json, "\"File\": \"", '"', &file) &&
+	       find_member(&json, "\"Line\": ", '}', &line)) {
+		if (n++ < MOST_SHOWN) {
+			nsx_buf_adds(stack, n > 1 ? " < " : "");
+			add_frame(stack, function, file, line);
+		}
+		if (origin_of(file) < least) {
+			least = origin_of(file);
+			nsx_buf_clear(site);
+			add_frame(site, function, file, line);
+		}
+	}
+	if (n > MOST_SHOWN)
+		nsx_buf_adds(stack, " < ...");
+	return n;
+}
+
+static int keep_stack(struct nsx_loader *l, struct nsx_python_stack *x,
+		      const struct nsx_buf *stack, const struct nsx_buf *site,
+		      struct nsx_err *err)
+{
+	int rc = nsx_strings_add(l->strings, site->p, site->n, &x->site, err) ?:
+		 nsx_strings_add(l->strings, stack->p, stack->n, &x->text, err);
+
+	if (rc)
+		return rc;
+	pthread_mutex_lock(&l->lock);
+	rc = nsx_push(l->python, l->npython, l->cap_python, "stacks of Python", err, *x);
+	pthread_mutex_unlock(&l->lock);
+	return rc;
+}
+
+int nsx_keep_python(struct nsx_loader *l, const struct nsx_val *json,
+		    uint64_t global_tid, int64_t at_ns, struct nsx_err *err)
+{
+	struct nsx_python_stack x = {.global_tid = global_tid, .at_ns = at_ns};
+	struct text text = {json->u.p, json->len};
+	struct nsx_buf stack = {0}, site = {0};
+	int rc = 0;
+
+	if (json->type == NSX_V_TEXT && memmem(text.p, text.n, "\"Frames\"", 8) &&
+	    read_frames(text, &stack, &site))
+		rc = keep_stack(l, &x, &stack, &site, err);
+	nsx_buf_done(&stack);
+	nsx_buf_done(&site);
+	return rc;
+}
+
+/* Functions ------------------------------------------------------------------------*/
+
+struct function {
+	size_t n; /* of the line that was seen most                          */
+	nsx_str site;
+};
+struct functions { /* of sites, without their lines                          */
+	struct nsx_groups names, lines; /* lines: (function, site)           */
+	struct function *v;
+	size_t *seen; /* by line                                             */
+	uint32_t *of; /* by stack                                            */
+};
+
+static int group_stack(struct nsx_loader *l, struct functions *f, size_t i,
+		       struct nsx_err *err)
+{
+	nsx_str site = l->python[i].site, name;
+	const char *text = nsx_strings_text(l->strings, site);
+	size_t *seen;
+
+	if (nsx_strings_add(l->strings, text, (size_t)(strrchr(text, ':') - text), &name,
+			    err) ||
+	    !nsx_group_value(&f->names, &f->v, 0, name, "functions of Python", err))
+		return err->rc;
+	f->of[i] = f->names.last;
+	seen = nsx_group_value(&f->lines, &f->seen, f->of[i], site, "lines of Python",
+			       err);
+	if (!seen)
+		return err->rc;
+	if (++*seen > f->v[f->of[i]].n)
+		f->v[f->of[i]] = (struct function){*seen, site};
+	return 0;
+}
+
+/* A function is one site, which has the line that was seen most, of equals the first. */
+static int name_sites(struct nsx_loader *l, struct nsx_err *err)
+{
+	struct nsx_keycache cache = {0};
+	struct functions f = {0};
+	int rc = 0;
+
+	if (!nsx_new_array(f.of, l->t->arena, l->npython, "stacks of Python", err))
+		return err->rc;
+	for (size_t i = 0; !rc && i < l->npython; i++)
+		rc = group_stack(l, &f, i, err);
+	for (size_t i = 0; !rc && i < l->npython; i++) {
+		struct nsx_key key = {{f.v[f.of[i]].site, 0, NSX_ORIGIN_PROGRAM}};
+
+		rc = nsx_keymap_add(&l->frames_map, &cache, &key, &l->python[i].site,
+				    err);
+	}
+	nsx_groups_done(&f.names);
+	nsx_groups_done(&f.lines);
+	free(f.v);
+	free(f.seen);
+	return rc;
+}
+
+static int cmp_stacks(const void *a, const void *b, void *strings)
+{
+	const struct nsx_python_stack *x = a, *y = b;
+
+	return NSX_CMP(x->global_tid, y->global_tid) ?: NSX_CMP(x->at_ns, y->at_ns) ?:
+	       nsx_str_cmp(strings, x->text, y->text);
+}
+
+int nsx_publish_python(struct nsx_loader *l, struct nsx_err *err)
+{
+	struct nsx_trace *t = l->t;
+	struct nsx_python_stack *v;
+
+	nsx_sort_r(l->python, l->npython, sizeof(*l->python), cmp_stacks, l->strings);
+	if (!nsx_new_array(v, t->arena, l->npython, "stacks of Python", err) ||
+	    name_sites(l, err))
+		return err->rc;
+	if (l->npython)
+		memcpy(v, l->python, l->npython * sizeof(*v));
+	t->python = v;
+	t->npython = l->npython;
+	return 0;
+}
+
+struct nsx_python_slice nsx_python_of(const struct nsx_trace *t, uint64_t tid,
+				      struct nsx_span in)
+{
+	const struct nsx_python_stack *v = t->python;
+	size_t at = NSX_SEARCH((size_t)0, t->npython, i, v[i].global_tid < tid ||
+			       (v[i].global_tid == tid && v[i].at_ns < in.start_ns));
+	size_t end = NSX_SEARCH(at, t->npython, i, v[i].global_tid == tid &&
+				v[i].at_ns < in.end_ns);
+
+	return (struct nsx_python_slice){v + at, end - at};
+}
+
+const struct nsx_python_stack *nsx_python_most(const struct nsx_trace *t, uint32_t thread,
+					       struct nsx_span in)
+{
+	struct nsx_python_slice s = nsx_python_of(t, t->thread[thread].global_tid, in);
+	const struct nsx_python_stack *most = NULL;
+	size_t votes = 0, of_most = 0;
+
+	/* When two that differ go out together, who is left has most, if any has. */
+	for (size_t i = 0; i < s.n; i++) {
+		most = votes ? most : &s.v[i];
+		votes += s.v[i].site == most->site ? 1 : (size_t)-1;
+	}
+	for (size_t i = 0; i < s.n; i++)
+		of_most += s.v[i].site == most->site;
+	return 2 * of_most > s.n ? most : NULL;
+}
