@@ -24,9 +24,12 @@ struct nsx_rep_metric { /* one number in an event of counters                  *
 struct nsx_unknown { /* events that nothing here can read                       */
 	uint64_t type, body, kind, n;
 };
-struct nsx_rep_domain { /* of NVTX, in which MPI's calls are ranges              */
-	uint64_t pid, domain;
+struct nsx_rep_mpi { /* of a process: the domain of NVTX in which MPI's calls are
+			ranges; or its rank                                   */
+	uint64_t pid, n;
+	bool is_rank;
 };
+int nsx_rep_mpi_order(const void *a, const void *b);
 struct nsx_rep_process { /* told by an event; the same may be told often        */
 	size_t block, place;
 	uint64_t pid;
@@ -53,8 +56,8 @@ struct nsx_rep {
 	struct nsx_rep_index *index; /* by block                             */
 	/* By type of event: bits of the tables that such events have rows of. */
 	uint64_t tables[NSX_SMALL_TYPES];
-	struct nsx_rep_domain *mpi;
-	size_t nmpi, mpi_cap;
+	struct nsx_rep_mpi *mpi; /* in their order                           */
+	size_t nmpi;
 	struct nsx_rep_process *processes;
 	size_t nprocesses, processes_cap;
 	struct nsx_unknown unknown[NSX_MOST_UNKNOWN];
@@ -85,7 +88,7 @@ struct nsx_notes {
 	struct nsx_rep_index at; /* the block                                */
 	size_t block;
 	uint64_t tables[NSX_SMALL_TYPES];
-	struct nsx_rep_domain *mpi;
+	struct nsx_rep_mpi *mpi;
 	struct nsx_rep_process *processes;
 	size_t nmpi, mpi_cap, nprocesses, processes_cap;
 	struct nsx_unknown unknown[NSX_MOST_UNKNOWN];

@@ -18,6 +18,9 @@ struct job {
 	struct nsx_rep *rep;
 	size_t nparts;
 	pthread_mutex_t lock; /* of rep, but for the index of one's own blocks */
+	struct nsx_rep_mpi *mpi; /* rep's, when all blocks are walked: who walks
+				    looks at that                              */
+	size_t nmpi, mpi_cap;
 };
 
 /* What one part found becomes the report's. */
@@ -32,7 +35,7 @@ static int join(struct job *job, struct nsx_notes *n, struct nsx_err *err)
 	for (unsigned i = 0; i < n->nunknown; i++)
 		nsx_count_unknown(rep->unknown, &rep->nunknown, &n->unknown[i]);
 	for (size_t i = 0; !rc && i < n->nmpi; i++)
-		rc = nsx_push(rep->mpi, rep->nmpi, rep->mpi_cap, "domains of MPI",
+		rc = nsx_push(job->mpi, job->nmpi, job->mpi_cap, "processes of MPI",
 			      err, n->mpi[i]);
 	for (size_t i = 0; !rc && i < n->nprocesses; i++)
 		rc = nsx_push(rep->processes, rep->nprocesses, rep->processes_cap,
@@ -98,6 +101,10 @@ static int walk_all(struct nsx_rep *rep, struct nsx_err *err)
 	pthread_mutex_init(&job.lock, NULL);
 	rc = nsx_par(threads, job.nparts, walk_part, &job, err);
 	pthread_mutex_destroy(&job.lock);
+	nsx_sort(job.mpi, job.nmpi, sizeof(*job.mpi), nsx_rep_mpi_order);
+	free(rep->mpi);
+	rep->mpi = job.mpi;
+	rep->nmpi = job.nmpi;
 	cut(rep);
 	for (size_t b = 0; b < rep->file.nblocks; b++) {
 		struct nsx_rep_index *x = &rep->index[b];
@@ -140,6 +147,37 @@ static int add_processes(struct nsx_rep *rep, struct nsx_err *err)
 	return rc;
 }
 
+/* Communicators are told beside the events, in payloads that name them. */
+static int add_communicators(struct nsx_rep *rep, struct nsx_err *err)
+{
+	static const char *const names[] = {"NewComm", "ParentComm", "LocalRank", "Size",
+					    "GroupRootGlobalRank", "GroupRootUniqueId"};
+	enum { RANK, TIME, NAMED, ROOT = NAMED + 4, ROOT_ID, MEMBERS, NCELLS };
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < rep->schemas.nloose; i++) {
+		const struct nsx_rep_loose *x = &rep->schemas.loose[i];
+		struct nsx_val v[NCELLS] = {[TIME] = nsx_val_int(x->at_ns)};
+		int64_t n;
+
+		size_t rank = NSX_SEARCH((size_t)0, rep->nmpi, k, nsx_rep_mpi_order(
+			&rep->mpi[k], &(struct nsx_rep_mpi){
+				x->payload.pid, 0, .is_rank = true}) < 0);
+
+		if (rank < rep->nmpi && rep->mpi[rank].is_rank &&
+		    rep->mpi[rank].pid == x->payload.pid)
+			v[RANK] = nsx_val_int((int64_t)rep->mpi[rank].n);
+		for (size_t k = 0; k < ARRAY_LEN(names); k++)
+			if (nsx_payload_named(&rep->schemas, &x->payload, names[k], &n))
+				v[NAMED + k] = nsx_val_int(n);
+		if (v[ROOT].type == NSX_V_I64 && v[ROOT].u.i < 0)
+			v[ROOT] = v[ROOT_ID] = nsx_val_none();
+		if (v[NAMED].type == NSX_V_I64)
+			rc = nsx_rows_put(&rep->facts, NSX_REP_MPI_COMMUNICATOR, v, err);
+	}
+	return rc;
+}
+
 NSX_ORDER(unknown_order, struct nsx_unknown, UP(type), UP(body), UP(kind));
 
 int nsx_rep_index(struct nsx_rep *rep, struct nsx_err *err)
@@ -158,5 +196,5 @@ int nsx_rep_index(struct nsx_rep *rep, struct nsx_err *err)
 		rc = walk_all(rep, err);
 	}
 	nsx_sort(rep->unknown, rep->nunknown, sizeof(*rep->unknown), unknown_order);
-	return rc ?: add_processes(rep, err);
+	return rc ?: add_processes(rep, err) ?: add_communicators(rep, err);
 }

@@ -1,5 +1,6 @@
 /* nvtx.c - NVTX events; those of the domain in which nsys records MPI are calls of it. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "nsysrep/events.h"
 
@@ -7,6 +8,14 @@ enum { THREAD_NAMED = 39, RANGE = 59, DOMAIN_MADE = 75 }; /* types of events    
 enum { TEXT_FIELD = 7, PAYLOAD = 8, TID = 9, DOMAIN = 13, OF_SCHEMA = 9 };
 #define MPI_DOMAIN "MPI"
 #define MPI_THREAD "MPI Rank "
+
+int nsx_rep_mpi_order(const void *a, const void *b)
+{
+	const struct nsx_rep_mpi *x = a, *y = b;
+
+	return NSX_CMP(x->is_rank, y->is_rank) ?: NSX_CMP(x->pid, y->pid) ?:
+	       NSX_CMP(x->n, y->n);
+}
 
 static struct nsx_val real_64(const struct nsx_msg *m, unsigned field)
 {
@@ -36,11 +45,10 @@ static uint64_t process_of(const struct nsx_msg *body)
 
 static bool is_of_mpi(const struct nsx_rep *rep, const struct nsx_msg *body)
 {
-	for (size_t i = 0; i < rep->nmpi; i++)
-		if (rep->mpi[i].domain == nsx_msg_uint(body, DOMAIN) &&
-		    rep->mpi[i].pid == process_of(body))
-			return true;
-	return false;
+	struct nsx_rep_mpi x = {process_of(body), nsx_msg_uint(body, DOMAIN), false};
+
+	return rep->nmpi &&
+	       bsearch(&x, rep->mpi, rep->nmpi, sizeof(x), nsx_rep_mpi_order);
 }
 
 static struct nsx_val meaning(const struct nsx_rep_meanings *m, enum nsx_rep_meaning k,
@@ -116,6 +124,13 @@ static bool add_mpi(struct nsx_walker *w, const struct nsx_msg *body, bool has_p
 	return *rc = nsx_walk_row(w, t, &of, err), true;
 }
 
+static int note_mpi(struct nsx_notes *notes, const struct nsx_msg *body, bool is_rank,
+		    uint64_t n, struct nsx_err *err)
+{
+	return nsx_push(notes->mpi, notes->nmpi, notes->mpi_cap, "processes of MPI", err,
+			(struct nsx_rep_mpi){process_of(body), n, is_rank});
+}
+
 /* A thread that is named after its rank. */
 static int add_rank(struct nsx_walker *w, const struct nsx_msg *body,
 		    struct nsx_err *err)
@@ -133,6 +148,8 @@ static int add_rank(struct nsx_walker *w, const struct nsx_msg *body,
 		x = x * 10 + (name.p[n] - '0');
 	}
 	rank = nsx_val_int(x);
+	if (w->notes && note_mpi(w->notes, body, true, (uint64_t)x, err))
+		return err->rc;
 	return nsx_walk_row(w, NSX_REP_MPI_RANK, &(struct nsx_row_of){
 			    .body = body, .code = &rank}, err);
 }
@@ -143,10 +160,7 @@ static int note(struct nsx_walker *w, const struct nsx_msg *body, struct nsx_err
 		return add_rank(w, body, err);
 	if (w->type == DOMAIN_MADE && w->notes &&
 	    nsx_piece_is(nsx_msg_bytes(body, TEXT_FIELD), MPI_DOMAIN))
-		return nsx_push(w->notes->mpi, w->notes->nmpi, w->notes->mpi_cap,
-				"domains of MPI", err, (struct nsx_rep_domain){
-					process_of(body),
-					nsx_msg_uint(body, DOMAIN)});
+		return note_mpi(w->notes, body, false, nsx_msg_uint(body, DOMAIN), err);
 	return 0;
 }
 

@@ -39,7 +39,8 @@ static const struct nsx_rep_layout *find(const struct nsx_rep_schemas *s, uint64
 
 /* Reading schemas ----------------------------------------------------------------*/
 
-enum { SCHEMA = 2, ENUMERATION = 4, ENTRY = 4 }; /* of a process; of a schema  */
+enum { SCHEMA = 2, LOOSE = 3, ENUMERATION = 4, /* of a process               */
+       ENTRY = 4 }; /* of a schema                                           */
 
 static bool read_entries(struct nsx_rep_schemas *s, struct nsx_piece bytes,
 			 struct nsx_rep_layout *l)
@@ -76,9 +77,16 @@ static int read_process(struct nsx_rep_schemas *s, struct nsx_piece bytes,
 
 		if (w.field == 1)
 			pid = w.n;
-		if ((w.field != SCHEMA && w.field != ENUMERATION) || !w.bytes.p ||
+		if (w.field < SCHEMA || w.field > ENUMERATION || !w.bytes.p ||
 		    !nsx_msg_read(&m, w.bytes))
 			continue;
+		if (w.field == LOOSE) {
+			rc = nsx_push(s->loose, s->nloose, s->loose_cap,
+				      "payloads without events", err,
+				      (struct nsx_rep_loose){nsx_msg_int(&m, 1), {
+					pid, nsx_msg_uint(&m, 3), nsx_msg_bytes(&m, 4)}});
+			continue;
+		}
 		l.id = nsx_msg_uint(&m, w.field == SCHEMA ? 1 : 2);
 		l.size = nsx_msg_uint(&m, w.field == SCHEMA ? 6 : 5);
 		l.values = w.bytes;
@@ -112,6 +120,7 @@ int nsx_rep_schemas_read(struct nsx_piece block, const struct nsx_rep_strings *s
 void nsx_rep_schemas_done(struct nsx_rep_schemas *s)
 {
 	nsx_arena_free(s->arena);
+	free(s->loose);
 	free(s->v);
 }
 

@@ -9,12 +9,23 @@
 #include "nsysrep/strings.h"
 #include "nsysrep/wire.h"
 
+/* A payload is told by its process, its schema and its bytes. */
+struct nsx_rep_payload {
+	uint64_t pid, schema;
+	struct nsx_piece bytes;
+};
+
 struct nsx_rep_schemas {
 	struct nsx_rep_layout *v; /* of structures and enumerations, in order of
 				     process and id                          */
 	size_t n, cap;
 	uint64_t basic[128]; /* bytes of basic types, by number              */
 	unsigned nbasic;
+	struct nsx_rep_loose { /* a payload without an event                 */
+		int64_t at_ns;
+		struct nsx_rep_payload payload;
+	} *loose; /* in the order of the file                                */
+	size_t nloose, loose_cap;
 	struct nsx_arena *arena;
 	const struct nsx_rep_strings *strings;
 };
@@ -25,12 +36,6 @@ struct nsx_rep_schemas {
 int nsx_rep_schemas_read(struct nsx_piece block, const struct nsx_rep_strings *strings,
 			 struct nsx_rep_schemas *ret, struct nsx_err *err) NSX_CHECKED;
 void nsx_rep_schemas_done(struct nsx_rep_schemas *s);
-
-/* A payload is told by its process, its schema and its bytes. */
-struct nsx_rep_payload {
-	uint64_t pid, schema;
-	struct nsx_piece bytes;
-};
 
 /* Appends it as a JSON object.  False: it cannot be read, and b may have part of it. */
 bool nsx_payload_json(const struct nsx_rep_schemas *s, const struct nsx_rep_payload *p,

@@ -3,7 +3,8 @@
 
 Layout: src/nsysrep/README.md.  LZ4 blocks are of literals only, which needs no library.
 One process (globalPid 0x1000001000000, thread 0x1000001000001) launches one kernel, copies
-once, has an NVTX range and two events of a type that nobody knows.
+once, has an NVTX range and two events of a type that nobody knows.  It is rank 3 of an MPI
+job and makes two communicators: one of which the root is rank 1, and one without.
 """
 import struct
 
@@ -54,19 +55,33 @@ EVENTS = [
     msg((1, 131), (150, b"\x08\x01")),
     msg((1, 131), (150, b"\x08\x02")),
     msg((1, 117), (107, msg((1, 5), (7, 9)))),
+    msg((1, 39), (102, msg((1, 39), (2, 0), (7, b"MPI Rank 3"), (9, TID)))),
 ]
+
+
+def communicator(at, values):
+    """A payload that no event has: of schema 900, numbers of 8 bytes."""
+    return (3, msg((1, at), (2, 1), (3, 900), (4, struct.pack("<%dq" % len(values), *values))))
+
+
+NAMES = (b"NewComm", b"ParentComm", b"LocalRank", b"Size", b"GroupRootGlobalRank", b"GroupRootUniqueId")
+TEAM = msg((1, 900), (2, 1), (6, 8 * len(NAMES)),
+           *[(4, msg((1, 17), (3, 8 * i), (7, name))) for i, name in enumerate(NAMES)])
+SCHEMAS = (b"".join(msg((2, msg((1, 8), (2, 8)))) for _ in range(18)) +
+           msg((3, msg((1, PID), (2, TEAM), communicator(70, (500, 400, 0, 2, 1, 7)),
+                       communicator(80, (600, 500, 1, 2, -1, 7))))))
 
 
 def report(blocks, nevents, version=b"2026.2.1.5-abc", tail=True):
     first = msg((1, msg((1, b"Local (CLI)"), (3, 1))), (17, 50), (18, 20050))
-    header = msg((1, nevents), (3, len(STRINGS)), (5, 1), (9, b"lz4"))
+    header = msg((1, nevents), (3, len(STRINGS)), (5, 1), (9, b"lz4"), (17, 1))
     strings = b"".join(msg((1, s)) for s in STRINGS)
     threads = msg((1, msg((2, 5), (3, 20), (4, TID))))
     machine = msg((1, msg((1, 1), (2, msg((7, msg((1, 0), (2, b"Test GPU"), (14, 80))))))),
                   (15, msg((1, 7), (2, 0), (3, 1), (4, 1), (5, 1))))
     raw = b"QDTEXT00" + varint(len(first)) + first + varint(len(header)) + header + blocks
     end = len(raw) - 8
-    raw += block(strings) + varint(len(threads)) + threads + varint(len(machine)) + machine
+    raw += block(strings) + varint(len(threads)) + threads + varint(len(machine)) + machine + block(SCHEMAS)
     line = b"NVIDIA Tegra Profiler Report 1.\n"
     offsets, ui = msg((1, b"lz4"), (2, end)), msg((6, version))
     out, places = line, []

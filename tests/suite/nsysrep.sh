@@ -15,11 +15,12 @@ kernel='SELECT start, "end", deviceId, streamId, correlationId, s.value, gridX, 
 row sound.nsys-rep "$kernel" '3000|7000|0|7|11|void scale<float>(float*)|4|128|32'
 row sound.nsys-rep 'SELECT start, bytes, copyKind, srcKind, dstKind, greenContextId IS NULL FROM CUPTI_ACTIVITY_KIND_MEMCPY' '8000|4096|1|0|2|1'
 row sound.nsys-rep 'SELECT start, correlationId, s.value FROM CUPTI_ACTIVITY_KIND_RUNTIME JOIN StringIds s ON s.id = nameId' "$(printf '1000|11|cudaLaunchKernel\n2000|12|cudaMemcpyAsync')"
-row sound.nsys-rep 'SELECT start, "end", eventType, text, textId IS NULL FROM NVTX_EVENTS' '-5|9500|59|step|1'
+row sound.nsys-rep 'SELECT start, "end", eventType, text, textId IS NULL FROM NVTX_EVENTS WHERE eventType = 59' '-5|9500|59|step|1'
 row sound.nsys-rep 'SELECT pid, name FROM PROCESSES' '1|app'
 row sound.nsys-rep 'SELECT duration, startTime FROM ANALYSIS_DETAILS' '20000|50'
 row sound.nsys-rep 'SELECT name, smCount FROM TARGET_INFO_GPU' 'Test GPU|80'
 row sound.nsys-rep "SELECT value FROM META_DATA_EXPORT WHERE name = 'EXPORT_PRODUCT_VERSION'" '2026.2.1.5'
+row sound.nsys-rep 'SELECT rank, timestamp, commHandle, parentHandle, localRank, size, groupRoot, groupRootUid, members IS NULL FROM MPI_COMMUNICATORS' "$(printf '3|70|500|400|0|2|1|7|1\n3|80|600|500|1|2|||1')"
 row line_end.nsys-rep 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL' 1
 row block.nsys-rep 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL' 1
 row cut.nsys-rep 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_MEMCPY' 1

@@ -1,0 +1,1 @@
+explain @python_stacks --pass gpu_idle,findings --md
