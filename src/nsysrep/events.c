@@ -163,18 +163,8 @@ static int add_openacc(struct nsx_walker *w, const struct nsx_msg *body,
 }
 
 /* One of the first fields of a call says what it is a call of. */
-static bool is_wanted(const struct nsx_walker *w, struct nsx_piece call)
+static bool is_wanted(const struct nsx_walker *w, uint64_t class, int table)
 {
-	struct nsx_wire at = nsx_wire_of(call);
-	uint64_t class = 0;
-	int table;
-
-	while (nsx_wire_next(&at))
-		if (at.field == CLASS) {
-			class = at.n;
-			break;
-		}
-	table = call_table(class);
 	return w->notes || class == CLASS_OPENACC || w->wanted == (unsigned)table ||
 	       (table == NSX_REP_OSRT && w->wanted == NSX_REP_OSRT_FRAME);
 }
@@ -182,17 +172,20 @@ static bool is_wanted(const struct nsx_walker *w, struct nsx_piece call)
 static int add_call(struct nsx_walker *w, struct nsx_piece bytes, struct nsx_err *err)
 {
 	struct nsx_val stack = nsx_val_int(0);
+	struct nsx_piece rest = bytes;
 	struct nsx_msg body, part;
 	uint64_t class;
 	int table;
 
 	part.has[0] = part.has[1] = 0;
-	if (!is_wanted(w, bytes))
-		return 0;
-	if (!nsx_msg_read(&body, bytes))
+	if (!nsx_msg_begin(&body, &rest, CLASS))
 		return note_broken(w);
 	class = nsx_msg_uint(&body, CLASS);
 	table = call_table(class);
+	if (!is_wanted(w, class, table))
+		return 0;
+	if (!nsx_msg_rest(&body, rest))
+		return note_broken(w);
 	if (class == CLASS_OPENACC)
 		return add_openacc(w, &body, err);
 	if (table < 0) {

@@ -32,22 +32,6 @@ void nsx_rep_define(struct nsx_rep_def ret[NSX_REP_NTABLES])
 	}
 }
 
-struct nsx_val nsx_rep_value(const struct nsx_rep_column *c,
-			     const struct nsx_row_of *of)
-{
-	const struct nsx_msg *m = c->from == DEEP ? of->deep :
-				  c->from == PART || c->from == PART0 ?
-						    of->part : of->body;
-
-	if (c->from == CODE)
-		return of->code[c->field];
-	if (c->from == TEXT0 || (c->from == TEXT && nsx_msg_has(m, c->field)))
-		return nsx_val_bytes(nsx_msg_bytes(m, c->field));
-	if (c->from == BODY0 || c->from == PART0)
-		return nsx_val_int(nsx_msg_int(m, c->field));
-	return c->from == TEXT ? nsx_val_none() : nsx_val_field(m, c->field);
-}
-
 int nsx_rows_put(struct nsx_rep_rows *r, enum nsx_rep_table t,
 		 const struct nsx_val *v, struct nsx_err *err)
 {

@@ -33,8 +33,6 @@ struct nsx_row_of {
 	const struct nsx_msg *body, *part, *deep;
 	const struct nsx_val *code;
 };
-struct nsx_val nsx_rep_value(const struct nsx_rep_column *c,
-			     const struct nsx_row_of *of);
 
 /* Few rows, which are kept.  Begins with an arena and the definitions; owner: the
  * caller, nsx_rows_done.
@@ -67,6 +65,21 @@ static inline struct nsx_val nsx_val_field(const struct nsx_msg *m, unsigned f)
 {
 	return nsx_msg_has(m, f) ? nsx_val_int(nsx_msg_int(m, f)) :
 				   nsx_val_none();
+}
+static inline struct nsx_val nsx_rep_value(const struct nsx_rep_column *c,
+			     const struct nsx_row_of *of)
+{
+	const struct nsx_msg *m = c->from == DEEP ? of->deep :
+				  c->from == PART || c->from == PART0 ?
+						    of->part : of->body;
+
+	if (c->from == CODE)
+		return of->code[c->field];
+	if (c->from == TEXT0 || (c->from == TEXT && nsx_msg_has(m, c->field)))
+		return nsx_val_bytes(nsx_msg_bytes(m, c->field));
+	if (c->from == BODY0 || c->from == PART0)
+		return nsx_val_int(nsx_msg_int(m, c->field));
+	return c->from == TEXT ? nsx_val_none() : nsx_val_field(m, c->field);
 }
 
 #endif

@@ -78,29 +78,25 @@ static inline const uint8_t *nsx_wire_fixed(const uint8_t *p, const uint8_t *end
 	return p + size;
 }
 
-/* What follows a field's value, of the kind that its key says; NULL: it is damaged. */
+/* What follows a field's value, of the kind that its key says; NULL: it is damaged.  n is the
+ * number, or how many bytes there are at `bytes`.
+ */
 static inline const uint8_t *nsx_wire_value(const uint8_t *p, const uint8_t *end,
 					unsigned kind, uint64_t *n,
-					struct nsx_piece *bytes)
+					const uint8_t **bytes)
 {
-	*bytes = (struct nsx_piece){NULL, 0};
-	switch (kind) {
-	case NSX_VARINT:
+	*bytes = NULL;
+	if (kind == NSX_VARINT)
 		return nsx_varint(p, end, n);
-	case NSX_FIXED_64:
-		return nsx_wire_fixed(p, end, 8, n);
-	case NSX_FIXED_32:
-		return nsx_wire_fixed(p, end, 4, n);
-	case NSX_BYTES:
+	if (kind == NSX_BYTES) {
 		p = nsx_varint(p, end, n);
 		if (!p || *n > (size_t)(end - p))
 			return NULL;
-		*bytes = (struct nsx_piece){p, (size_t)*n};
-		*n = 0;
-		return p + bytes->n;
-	default:
-		return NULL;
+		*bytes = p;
+		return p + *n;
 	}
+	return kind == NSX_FIXED_64 ? nsx_wire_fixed(p, end, 8, n) :
+	       kind == NSX_FIXED_32 ? nsx_wire_fixed(p, end, 4, n) : NULL;
 }
 
 /* A varint at w->p; false: it is cut or has more than 64 bits. */
@@ -119,18 +115,20 @@ bool nsx_wire_bytes(struct nsx_wire *w, struct nsx_piece *ret);
 /* The next field; false: there is none, or w->is_bad. */
 static inline bool nsx_wire_next(struct nsx_wire *w)
 {
-	const uint8_t *p = w->p;
+	const uint8_t *p = w->p, *bytes;
 	uint64_t key;
 
 	if (w->is_bad || p >= w->end)
 		return false;
 	p = nsx_varint(p, w->end, &key);
 	if (p)
-		p = nsx_wire_value(p, w->end, key & 7, &w->n, &w->bytes);
+		p = nsx_wire_value(p, w->end, key & 7, &w->n, &bytes);
 	if (!p) {
 		w->is_bad = true;
 		return false;
 	}
+	w->bytes = (struct nsx_piece){bytes, (size_t)w->n};
+	w->n = bytes ? 0 : w->n;
 	w->field = (uint32_t)NSX_MIN(key >> 3, UINT32_MAX);
 	w->p = p;
 	return true;
@@ -143,13 +141,16 @@ static inline bool nsx_wire_next(struct nsx_wire *w)
 struct nsx_msg {
 	uint64_t has[NSX_MSG_FIELDS / 64];
 	struct nsx_msg_field {
-		uint64_t n;
-		struct nsx_piece bytes;
+		uint64_t n;	      /* number, or how many bytes           */
+		const uint8_t *bytes; /* NULL: it is a number                 */
 	} v[NSX_MSG_FIELDS];
 };
 
 /* False: the message is damaged; what stands before that is there. */
 bool nsx_msg_read(struct nsx_msg *m, struct nsx_piece b);
+/* The same in two steps, for who need not read what follows a field: *b is that. */
+bool nsx_msg_begin(struct nsx_msg *m, struct nsx_piece *b, unsigned field);
+bool nsx_msg_rest(struct nsx_msg *m, struct nsx_piece b);
 
 static inline bool nsx_msg_has(const struct nsx_msg *m, unsigned field)
 {
@@ -157,7 +158,7 @@ static inline bool nsx_msg_has(const struct nsx_msg *m, unsigned field)
 }
 static inline uint64_t nsx_msg_uint(const struct nsx_msg *m, unsigned field)
 {
-	return nsx_msg_has(m, field) ? m->v[field].n : 0;
+	return nsx_msg_has(m, field) && !m->v[field].bytes ? m->v[field].n : 0;
 }
 static inline int64_t nsx_msg_int(const struct nsx_msg *m, unsigned field)
 {
@@ -167,8 +168,9 @@ static inline int64_t nsx_msg_int(const struct nsx_msg *m, unsigned field)
 static inline struct nsx_piece nsx_msg_bytes(const struct nsx_msg *m,
 					     unsigned field)
 {
-	return nsx_msg_has(m, field) && m->v[field].bytes.p ?
-		       m->v[field].bytes : (struct nsx_piece){(const uint8_t *)"", 0};
+	return nsx_msg_has(m, field) && m->v[field].bytes ?
+		       (struct nsx_piece){m->v[field].bytes, (size_t)m->v[field].n} :
+		       (struct nsx_piece){(const uint8_t *)"", 0};
 }
 
 #endif
