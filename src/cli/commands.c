@@ -1,6 +1,7 @@
 /* commands.c - the registry of commands. */
 #include <stdint.h>
 #include <string.h>
+#include "base/str.h"
 #include "cli/opt.h"
 
 #define NSX_COMMAND(name) extern const struct nsx_cmd nsx_cmd_##name;
