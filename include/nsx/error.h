@@ -1,9 +1,8 @@
 /* nsx/error.h - why a function failed.
  *
- * Functions that can fail return 0 or a negative enum nsx_code, and have then
- * filled the struct nsx_problem that is their last argument.  It is never NULL
- * and need not be set before.  On failure what they would have stored is
- * untouched.
+ * Functions that can fail return 0 or a negative enum nsx_code. On failure they have filled
+ * the struct nsx_problem that is their last argument, and stored nothing else. That
+ * argument must not be NULL and need not be initialised.
  */
 #ifndef NSX_PUBLIC_ERROR_H
 #define NSX_PUBLIC_ERROR_H

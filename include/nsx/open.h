@@ -1,4 +1,4 @@
-/* nsx/open.h - a file becomes an export. */
+/* nsx/open.h - opens a file as an export. */
 #ifndef NSX_PUBLIC_OPEN_H
 #define NSX_PUBLIC_OPEN_H
 
@@ -10,14 +10,14 @@ extern "C" {
 
 struct nsx_export;
 
-/* Opens a report (`.nsys-rep`, `.qdrep`) or its SQLite export, read-only: the file is
- * never changed and nothing is made beside it.  Free: nsx_export_close.
- * Errors: IO, DATABASE, NO_EXPORT.
+/* Opens a report (`.nsys-rep`, `.qdrep`) or its SQLite export, read-only: the file is never
+ * changed and no files are created beside it. Free: nsx_export_close. Errors: IO, DATABASE,
+ * NO_EXPORT.
  */
 NSX_API int nsx_export_open(const char *path, struct nsx_export **ret,
 			    struct nsx_problem *problem);
 
-/* Closes it. What was loaded from it must be freed before. NULL is fine. */
+/* Closes it. Free all results loaded from it first. NULL is fine. */
 NSX_API void nsx_export_close(struct nsx_export *e);
 
 #ifdef __cplusplus

@@ -1,23 +1,22 @@
-/* nsx/version.h - which libnsx this is.
+/* nsx/version.h - the version of libnsx, and an overview.
  *
- * libnsx explains reports and exports of NVIDIA Nsight Systems.  The five headers of
- * this folder are all of its interface, used in this order:
+ * libnsx explains reports and exports of NVIDIA Nsight Systems. The five headers of this
+ * folder are its whole interface, used in this order:
  *
- *	nsx/open.h	a file becomes an export
- *	nsx/schema.h	what the export holds
- *	nsx/load.h	the export is read and analysed
- *	nsx/report.h	what was found, sections and their tables; files
- *	nsx/error.h	what a function says when it fails
+ *	nsx/open.h	opens a file as an export
+ *	nsx/schema.h	the contents of the export
+ *	nsx/load.h	reads and analyses the export
+ *	nsx/report.h	findings, sections and their tables; output files
+ *	nsx/error.h	why a function failed
  *
- * Handles are opaque.  A function that makes one stores it in its last but one
- * argument; the caller gives it back with the function named there.  Text that
- * a function returns belongs to the handle in its first argument, is UTF-8, and
- * lives as long as that handle.  A handle is used by one thread at a time; two
- * handles may be used by two.  Nothing is printed.  Where memory for something
- * small is wanting, the process ends with a line on stderr and exit code 3; for
- * all that grows with the input the function fails.
+ * Handles are opaque. A function that makes one stores it in its last argument but one; the
+ * caller frees it with the function named there. Returned text is UTF-8; it belongs to the
+ * handle in the first argument and lives as long as that. One thread at a time may use a
+ * handle; different handles are independent. Nothing is printed. If a small allocation
+ * fails, the process ends with a line on stderr and exit code 3; if an allocation that
+ * grows with the input fails, the function fails.
  *
- * Functions are added, not changed, while the number in the library's soname
+ * Functions are added, not changed, as long as the number in the library's soname
  * (libnsx.so.0) stays.
  */
 #ifndef NSX_PUBLIC_VERSION_H
@@ -29,7 +28,7 @@ extern "C" {
 
 #define NSX_API __attribute__((visibility("default")))
 
-/* "0.1.0": the version of the library that runs. */
+/* The version of the running library, such as "0.1.0". */
 NSX_API const char *nsx_version(void);
 
 #ifdef __cplusplus

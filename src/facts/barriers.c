@@ -1,13 +1,12 @@
-/* barriers.c - where the host waited, thread by thread, and what its GPUs did
- * meanwhile.
+/* barriers.c - where each host thread waited, and what its GPUs did meanwhile.
  *
- * Events are API calls of a blocking class (one inside another counts once),
- * outermost OSRT calls of launching threads less the time inside API calls,
- * and the time between two launches that none of these covers.  Waiting is not
- * losing: what an event costs is found from the gaps it leads to (idle.c).
+ * Barriers are blocking API calls (a nested one counts once), outermost OSRT calls of
+ * launching threads without the time inside API calls, and the uncovered time between two
+ * launches. Waiting is not losing: the cost of a barrier comes from the gaps it causes
+ * (idle.c).
  *
- * A process is a task: it has one union of busy time, of all GPUs it uses, and
- * the gaps between launches of a thread must not hide another thread's.
+ * Each process is a task: its GPUs share one union of busy time, and gaps between launches
+ * of one thread must not hide another thread's.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,16 +16,16 @@
 
 enum { LAUNCHER_GAP_NS = 50000, LONG_ALLOC_NS = 100000 };
 
-struct busy { /* of the GPUs of a process */
+struct busy { /* of all GPUs of a process */
 	struct nsx_spans spans;
-	int64_t *sum; /* NULL: it uses none */
+	int64_t *sum; /* NULL: it uses no GPU */
 };
 
 struct job {
 	struct nsx_facts *f;
 	const struct nsx_trace *t;
-	uint32_t *first_thread; /* by process, and one more                  */
-	uint32_t *uses_at;	/* by process, and one more: slice of uses   */
+	uint32_t *first_thread; /* nprocesses + 1                            */
+	uint32_t *uses_at;	/* nprocesses + 1: slices of uses            */
 	uint32_t *uses;		/* devices                                   */
 	int64_t **device_sum;	/* by device: prefix sums of its busy spans  */
 	struct found {
@@ -43,11 +42,11 @@ struct work { /* on one process */
 	struct nsx_arena *arena;
 	struct nsx_barrier *v;
 	size_t n, cap;
-	struct nsx_spans api, os; /* time of a thread's events so far        */
+	struct nsx_spans api, os; /* a thread's events so far                */
 	size_t cap_api, cap_os;
 };
 
-/* Time of an event, piece by piece. */
+/* Time of an event, summed over its pieces. */
 struct sum {
 	int64_t whole_ns, wait_ns, busy_ns, inside_ns;
 };
@@ -96,8 +95,8 @@ static int keep_span(struct nsx_spans *list, size_t *cap, int64_t start_ns,
 
 /* API calls -----------------------------------------------------------------*/
 
-/* Its kind of barrier, -1 if it is none. Unloading and linking modules do not
- * wait for the GPU; managed memory is mapped, not allocated, on it.
+/* The kind of barrier, or -1. Unloading and linking modules do not wait for the GPU;
+ * managed memory is mapped, not allocated, on it.
  */
 static int kind_of_call(const struct work *w, size_t call)
 {
@@ -161,8 +160,8 @@ static int add_outside(struct work *w, struct sum *s, int64_t start_ns,
 	return keep_span(&w->os, &w->cap_os, start_ns, end_ns, err);
 }
 
-/* Adds what of span lies outside API calls. *cursor is the first call that may
- * matter; outermost calls end one after the other.
+/* Adds the parts of span outside API calls. *cursor is the first call to check; outermost
+ * calls are ordered by end.
  */
 static int add_pieces(struct work *w, const struct nsx_thread *th,
 		      size_t *cursor, struct nsx_span span, struct sum *s,
@@ -184,9 +183,8 @@ static int add_pieces(struct work *w, const struct nsx_thread *th,
 	return add_outside(w, s, at, span.end_ns, err);
 }
 
-/* A row that begins inside an earlier one of its thread is not outermost for
- * the time they share, whatever its level says; one inside API calls is no
- * event.
+/* Of overlapping rows of a thread, the earlier one is outermost for the shared time,
+ * whatever the level says. A row inside API calls is no event.
  */
 static int add_os_calls(struct work *w, uint32_t thread, struct nsx_err *err)
 {
@@ -243,8 +241,8 @@ static int add_gap(struct work *w, uint32_t thread, struct nsx_span gap,
 	return add_event(w, thread, NSX_BARRIER_LAUNCHER_GAP, 0, gap, &s, err);
 }
 
-/* The threshold is tested on the whole gap between two launches
- * (queries/README.md 10); what the other classes cover is then theirs.
+/* The threshold applies to the whole gap between two launches (queries/README.md 10); then
+ * the time covered by other classes is subtracted.
  */
 static int add_gaps(struct work *w, uint32_t thread, struct nsx_err *err)
 {
@@ -304,7 +302,7 @@ static int by_end(const void *a, const void *b, void *ctx)
 	       cmp_rest(w->t, x, y);
 }
 
-/* All events of a thread, from w->v[first] on. */
+/* Sorts all events of a thread, from w->v[first] on. */
 static int add_thread(struct work *w, uint32_t thread, struct nsx_err *err)
 {
 	struct nsx_thread_barriers *slice =
@@ -319,7 +317,7 @@ static int add_thread(struct work *w, uint32_t thread, struct nsx_err *err)
 	if (w->t->thread[thread].launches && add_gaps(w, thread, err))
 		return err->rc;
 	slice->n = (uint32_t)(w->n - first);
-	if (slice->n) /* else v may be NULL */
+	if (slice->n) /* v may be NULL if n is 0 */
 		nsx_sort_r(w->v + first, slice->n, sizeof(*w->v), by_start,
 			   (void *)w->t);
 	return nsx_stopped(err);
@@ -327,7 +325,7 @@ static int add_thread(struct work *w, uint32_t thread, struct nsx_err *err)
 
 /* Processes -----------------------------------------------------------------*/
 
-/* The union over the GPUs a process uses. One GPU: shared, not copied. */
+/* The union over the GPUs of a process. A single GPU's list is shared, not copied. */
 static int find_busy(struct work *w, uint32_t process, struct nsx_err *err)
 {
 	const struct job *job = w->job;
@@ -398,7 +396,7 @@ static int find_events(void *ctx, size_t process, struct nsx_err *err)
 	return rc;
 }
 
-/* Processes' lists one after the other. */
+/* Concatenates the lists of all processes. */
 static int join_events(struct job *job, struct nsx_err *err)
 {
 	struct nsx_facts *f = job->f;
@@ -427,11 +425,10 @@ static int join_events(struct job *job, struct nsx_err *err)
 	return 0;
 }
 
-/* What is needed before ----------------------------------------------------------*/
+/* Preparation ----------------------------------------------------------------- */
 
-/* An async copy from or to pageable memory is staged by the host, and one that
- * runs for half its time inside its call was waited for
- * (queries/README.md 10).
+/* Async copies block the host if memory is pageable, as the host stages them, or if half of
+ * their run time lies inside their call (queries/README.md 10).
  */
 static int find_blocking_copies(struct nsx_facts *f, const struct nsx_trace *t,
 				struct nsx_err *err)
@@ -462,7 +459,7 @@ static int find_blocking_copies(struct nsx_facts *f, const struct nsx_trace *t,
 	return 0;
 }
 
-/* Counts the devices each process uses, or puts them into its slice. */
+/* Counts the devices that each process uses, or writes them to its slice. */
 static void visit_uses(struct job *job, uint32_t *seen, bool put)
 {
 	const struct nsx_trace *t = job->t;
@@ -496,7 +493,7 @@ static int find_uses(struct job *job, struct nsx_arena *a, struct nsx_err *err)
 		job->uses_at[p + 2] += job->uses_at[p + 1];
 	if (nsx_new_arrays(a, job->uses_at[n + 1], "devices", err, job->uses))
 		return err->rc;
-	visit_uses(job, seen, true); /* moves each start to where it belongs */
+	visit_uses(job, seen, true); /* advances each start to its place */
 	return 0;
 }
 

@@ -1,4 +1,4 @@
-/* category.c - what a kernel is for, by the words of kernels.def. */
+/* category.c - the purpose of a kernel, by the words of kernels.def. */
 #include <string.h>
 #include "facts/category.h"
 
@@ -12,15 +12,15 @@ const char *const nsx_kernel_category_names[NSX_NKERNEL_CATEGORIES] = {
 
 static const struct {
 	enum nsx_kernel_category category;
-	const char *patterns[21]; /* NULL: no more */
+	const char *patterns[21]; /* NULL: end */
 } rules[] = {
 #define NSX_KERNELS(category, ...) {NSX_K_##category, {__VA_ARGS__}},
 #include "facts/kernels.def"
 #undef NSX_KERNELS
 };
 
-/* A bit for each pair of neighbouring letters, whatever their case, that a text
- * has: most patterns are ruled out by their first letters.
+/* The set of letter pairs in a text, ignoring case, as bits. It quickly excludes most
+ * patterns by their first letters.
  */
 enum { PAIR_BITS = 1024 };
 struct pairs {

@@ -1,10 +1,10 @@
-/* category.h - what a kernel is for, by a word in what it is called. */
+/* category.h - the purpose of a kernel, by words in its name. */
 #ifndef NSX_CATEGORY_H
 #define NSX_CATEGORY_H
 
 #include "facts/kernel_name.h"
 
-/* *ret_pattern (may be NULL; untouched for "other"): the word that told. */
+/* *ret_pattern (may be NULL; unset for "other"): the word that decided. */
 enum nsx_kernel_category nsx_category_of(const char *p, size_t n,
 					 const char **ret_pattern);
 

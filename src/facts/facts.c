@@ -1,4 +1,4 @@
-/* facts.c - builds the parts; names of their vocabularies. */
+/* facts.c - builds the facts; names of their enums. */
 #include "base/par.h"
 #include "facts/meet.h"
 #include "facts/teams.h"
@@ -42,15 +42,15 @@ const char *const nsx_graph_modes[] = {
 	[NSX_GRAPH_MIXED] = "mixed",
 };
 
-/* Parts that need nothing of each other. --------------------------------------*/
+/* Independent parts ------------------------------------------------------------- */
 struct build {
 	struct nsx_facts *f;
 	const struct nsx_trace *t;
 	const struct nsx_facts_opts *o;
-	struct nsx_arena **arenas; /* by part, for what it leaves            */
+	struct nsx_arena **arenas; /* by part, for its results               */
 };
 
-/* What follows from each other. */
+/* Builds the parts that depend on each other. */
 static int build_chain(const struct build *b, struct nsx_arena *a NSX_UNUSED,
 		       struct nsx_err *err)
 {
@@ -107,7 +107,7 @@ static int build_profiler(const struct build *b, struct nsx_arena *a,
 	return b->o->samples ? nsx_facts_profiler(b->f, b->t, a, err) : 0;
 }
 
-/* The longest first; a million kernel names take longer than all else. */
+/* Longest first; with a million kernel names those take longest. */
 static int (*const parts[])(const struct build *b, struct nsx_arena *a,
 			    struct nsx_err *err) = {
 	build_kernels, build_iterations, build_metrics, build_chain, build_meets,

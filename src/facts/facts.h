@@ -1,7 +1,7 @@
-/* facts.h - what several analyses need and one computes, before they run.
+/* facts.h - shared results, computed once before the analyses run.
  *
- * Built once, then const.  A fact is a file
- * src/facts/NAME.c with one function nsx_facts_NAME that fills its part.
+ * Facts are const once built. Each fact is a file src/facts/NAME.c with one function
+ * nsx_facts_NAME that fills its part.
  */
 #ifndef NSX_FACTS_H
 #define NSX_FACTS_H
@@ -10,14 +10,14 @@
 #include "facts/kernel_name.h"
 #include "trace/trace.h"
 
-/* How far something can be trusted; NONE: not at all, or there is nothing.     */
+/* How reliable a result is; NONE: not at all, or there is no result. */
 enum nsx_confidence {
 	NSX_CONF_NONE = -1, NSX_CONF_LOW, NSX_CONF_MEDIUM, NSX_CONF_HIGH
 };
 extern const char *const nsx_confidence_names[]; /* "low", ...             */
 
-/* What a device did in the window in force: unions, each clipped to it; and six
- * disjoint classes that add up to the window (queries/README.md 12).
+/* What a device did in the window in use: unions clipped to it, and six disjoint classes
+ * that sum up to the window (queries/README.md 12).
  */
 enum nsx_part_class {
 	NSX_P_COMPUTE_ONLY, NSX_P_COMPUTE_COPY, NSX_P_COMPUTE_COMM,
@@ -33,39 +33,37 @@ struct nsx_partition {
 	int64_t ns[NSX_NPARTS];
 };
 struct nsx_device_facts {
-	struct nsx_spans compute; /* kernels that do not communicate, replays */
+	struct nsx_spans compute; /* graph replays, and kernels except communication */
 	struct nsx_spans comm;	  /* communication kernels                   */
 	struct nsx_spans copy;	  /* copies and memsets                      */
-	struct nsx_part_mark {	  /* the partition up to some instants       */
+	struct nsx_part_mark {	  /* the partition up to this time           */
 		int64_t at_ns;
 		struct nsx_partition before;
 	} *marks;
 	size_t nmarks;
-	int64_t *latest_ns; /* by NSX_OPS_BLOCK operations: their last end   */
+	int64_t *latest_ns; /* latest end of each NSX_OPS_BLOCK operations   */
 };
 enum { NSX_OPS_BLOCK = 1024 };
 
 /* Iterations and the steady window (queries/README.md 16, 17). ----------------*/
 struct nsx_iteration {
-	uint32_t process, device; /* process: NSX_NONE when not known      */
+	uint32_t process, device; /* process: NSX_NONE: unknown            */
 	int64_t start_ns, end_ns;
 	bool steady, slow;
 };
-/* How work that repeats is told apart.  Those of iterations come in order of trust:
- * of two ways that score alike the first wins.
- */
+/* How iterations are recognised, in order of trust: the first of two with equal scores wins. */
 enum nsx_way_method {
 	NSX_WAY_NONE, NSX_WAY_NVTX, NSX_WAY_SEQUENCE, NSX_WAY_GRAPH,
 	NSX_WAY_COMM, NSX_WAY_GAPS,
-	/* As a comparison is asked to. */
+	/* Only for comparisons, on request. */
 	NSX_WAY_KERNEL, NSX_WAY_LAUNCH, NSX_WAY_WINDOW, NSX_NWAYS
 };
 extern const char *const nsx_way_methods[NSX_NWAYS]; /* "", "nvtx", ...      */
-/* A way to see iterations that was tried: best first. */
+/* A way to recognise iterations that was tried; sorted, best first. */
 struct nsx_cadence {
 	enum nsx_way_method method;
-	nsx_str name;	    /* range or kernel that marks a start; 0 none    */
-	uint32_t process;   /* NSX_NONE when not known                       */
+	nsx_str name;	    /* range or kernel at the start; 0: none         */
+	uint32_t process;   /* NSX_NONE: unknown                             */
 	size_t n;
 	double coverage, cv, score;
 	bool chosen;
@@ -73,47 +71,47 @@ struct nsx_cadence {
 enum nsx_steady_method { /* how the steady window was found                  */
 	NSX_STEADY_NONE, NSX_STEADY_ITERATIONS, NSX_STEADY_ACTIVITY,
 	NSX_STEADY_PHASE, NSX_STEADY_TRIMMED,
-	NSX_STEADY_USER, /* who gave a window                                */
+	NSX_STEADY_USER, /* origin of a window                               */
 	NSX_NSTEADY
 };
 extern const char *const nsx_steady_methods[NSX_NSTEADY]; /* "", "iterations" */
 struct nsx_steady {
-	struct nsx_window window; /* start == end: none was found            */
+	struct nsx_window window; /* start == end: not found                 */
 	enum nsx_steady_method method;
 	enum nsx_confidence confidence;
-	const char **excluded;	  /* what was left out and why               */
+	const char **excluded;	  /* what was left out, and why              */
 	size_t nexcluded;
 };
 
-/* What the run did one after another: what ranges say, else start-up, warm-up,
- * the steady part, single long pauses, the rest.  In order of time, disjoint;
- * together they are the window in force.  One is judged: the steady window.
+/* The phases of the run: NVTX ranges if they tell them apart, else start-up, warm-up, the
+ * steady part, single long pauses, and the rest. In order of time and disjoint; together
+ * they cover the window in use. One is judged: the steady window.
  */
 enum nsx_phase_kind {
 	NSX_PHASE_INIT,	   /* copies, before the first kernel                */
-	NSX_PHASE_WARM_UP, /* before what is judged                          */
-	NSX_PHASE_SETTLING, /* the same, with more GPU work than that        */
+	NSX_PHASE_WARM_UP, /* before the judged phase                        */
+	NSX_PHASE_SETTLING, /* the same, with more GPU work than the judged phase */
 	NSX_PHASE_STEADY,
-	NSX_PHASE_PAUSE,   /* no GPU work; one that recurs is no phase       */
-	NSX_PHASE_TAIL,	   /* after what is judged                           */
-	NSX_PHASE_WHOLE,   /* all of a run that is no loop                   */
-	NSX_PHASE_WINDOW,  /* as the user asked for                          */
+	NSX_PHASE_PAUSE,   /* no GPU work, and not recurring                 */
+	NSX_PHASE_TAIL,	   /* after the judged phase                         */
+	NSX_PHASE_WHOLE,   /* all of a run without a loop                    */
+	NSX_PHASE_WINDOW,  /* chosen by the user                             */
 	NSX_NPHASE_KINDS
 };
 extern const char *const nsx_phase_names[NSX_NPHASE_KINDS]; /* "init", ... */
 struct nsx_run_phase {
 	enum nsx_phase_kind kind;
-	nsx_str range; /* NVTX range that it is; 0: none                     */
-	const char *name; /* of the range, else of the kind; of several that share
-			     one, the second longest is "NAME #2", and so on  */
+	nsx_str range; /* its NVTX range; 0: none                            */
+	const char *name; /* from the range, else the kind; of phases with one name the
+			     second longest is "NAME #2", and so on           */
 	struct nsx_window window;
 	bool judged;
 };
-/* Whether there is a loop to speak of. */
+/* Whether the run contains a loop. */
 enum nsx_run_kind {
 	NSX_RUN_STEADY,
-	NSX_RUN_ONCE,	  /* hardly a kernel runs a fourth time              */
-	NSX_RUN_START_UP, /* GPUs hardly work, and nothing repeats           */
+	NSX_RUN_ONCE,	  /* hardly a kernel runs more than three times      */
+	NSX_RUN_START_UP, /* GPUs hardly work and nothing repeats            */
 	NSX_RUN_NO_GPU,
 };
 extern const char *const nsx_run_kind_names[]; /* "steady", "once", ...    */
@@ -122,37 +120,37 @@ extern const char *const nsx_run_kind_names[]; /* "steady", "once", ...    */
 enum nsx_cause {
 	NSX_CAUSE_SYNC, NSX_CAUSE_BLOCKING_COPY, NSX_CAUSE_IMPLICIT_SYNC,
 	NSX_CAUSE_ALLOC, NSX_CAUSE_MODULE,
-	NSX_CAUSE_OSRT, /* a call of the operating system, or of MPI         */
+	NSX_CAUSE_OSRT, /* an operating system or MPI call                   */
 	NSX_CAUSE_OTHER_API,
 	NSX_CAUSE_HOST_CODE, /* no API call: detail names the NVTX path      */
 	NSX_CAUSE_LAUNCH_CALL, NSX_CAUSE_LAUNCH_TO_START,
 	NSX_CAUSE_STREAM_WAIT, NSX_CAUSE_DISPATCH, NSX_CAUSE_DEPENDENCY,
-	NSX_CAUSE_MIGRATION, /* no call: pages of unified memory move        */
-	NSX_CAUSE_UNKNOWN, /* no API row for the op that ends the gap        */
-	NSX_CAUSE_EDGE,	   /* before the run's first or after its last op    */
+	NSX_CAUSE_MIGRATION, /* no call: unified memory migrates             */
+	NSX_CAUSE_UNKNOWN, /* the operation that ends the gap has no API row */
+	NSX_CAUSE_EDGE,	   /* before the run's first or after its last operation */
 	NSX_NCAUSES
 };
 extern const char *const nsx_cause_names[NSX_NCAUSES];
 struct nsx_idle_piece {
 	int64_t start_ns, end_ns;
-	uint32_t op;	/* that ends the gap; NSX_NONE at the end edge       */
-	nsx_str detail; /* API, OSRT, MPI or range name; the op a stream waited
-			   for; 0 none                                       */
+	uint32_t op;	/* ends the gap; NSX_NONE at the end edge            */
+	nsx_str detail; /* API, OSRT, MPI or range name, or the operation a stream waited
+			   for; 0: none                                      */
 	uint8_t cause;
-	bool first;	/* of its gap                                        */
+	bool first;	/* first piece of its gap                            */
 };
-struct nsx_idle { /* one device: pieces in order of time, packed */
+struct nsx_idle { /* idle pieces of a device in order of time, packed */
 	const struct nsx_trace *trace;
 	size_t n;
-	struct nsx_packed start; /* nsx_idle_start; ends follow: of the next
-				    piece, or of the gap                     */
-	struct nsx_packed op;	 /* that ends the gap; NSX_NONE              */
-	struct nsx_packed about; /* by cause a call, a text, or the op waited
-				    for; NSX_NONE                            */
+	struct nsx_packed start; /* nsx_idle_start; a piece ends at the next one or with
+				    the gap                                  */
+	struct nsx_packed op;	 /* ends the gap; or NSX_NONE                */
+	struct nsx_packed about; /* depends on the cause: call, text, or the operation
+				    waited for; or NSX_NONE                  */
 	struct nsx_idle_tag {
 		uint8_t cause : 4, first : 1;
 	} *tag;
-	int64_t *before_ns; /* idle before each 64th piece                   */
+	int64_t *before_ns; /* idle time before each 64th piece              */
 };
 /* A CPU-GPU barrier and what it costs (queries/README.md 10). */
 enum nsx_barrier_kind {
@@ -161,68 +159,66 @@ enum nsx_barrier_kind {
 	NSX_BARRIER_LAUNCHER_GAP, NSX_NBARRIERS
 };
 extern const char *const nsx_barrier_names[NSX_NBARRIERS];
-struct nsx_barrier { /* in order of thread, start */
-	int64_t start_ns, end_ns; /* whole, not cut to the window            */
-	int64_t wait_ns; /* its own time, of the window if one was asked for:
-			    host waits and launcher gaps leave out what other
-			    classes cover                                    */
-	int64_t gpu_busy_ns, gpu_idle_ns; /* of wait_ns inside the window in
-			    force, on the process's GPUs; -1: it has none    */
-	int64_t cost_ns; /* idle that follows from it; disjoint              */
+struct nsx_barrier { /* sorted by thread, start */
+	int64_t start_ns, end_ns; /* not clipped to the window               */
+	int64_t wait_ns; /* its own time, inside a user's window: excludes what other
+			    classes cover for host waits and launcher gaps   */
+	int64_t gpu_busy_ns, gpu_idle_ns; /* parts of wait_ns inside the window in use,
+					     on the process's GPUs; -1: it has none */
+	int64_t cost_ns; /* idle time that it causes; disjoint               */
 	uint32_t thread;
 	nsx_str name; /* raw API or OSRT name; 0: cpu_launcher_gap           */
 	uint8_t kind;
 };
 struct nsx_thread_barriers { /* a thread's slice of barriers */
-	uint32_t at, nwaits, n; /* nwaits: all but launcher gaps             */
+	uint32_t at, nwaits, n; /* nwaits: without launcher gaps             */
 };
 
-/* CUDA graphs: what of their launches was recorded. ----------------------------*/
+/* CUDA graphs: how much of their launches was recorded. ------------------------ */
 enum nsx_graph_mode {
-	NSX_GRAPH_NONE,	  /* no launch and no replay                         */
-	NSX_GRAPH_OPAQUE, /* launch calls and nothing of their work          */
-	NSX_GRAPH_WHOLE,  /* replays as a whole                              */
-	NSX_GRAPH_NODES,  /* the nodes of replays                            */
+	NSX_GRAPH_NONE,	  /* neither launches nor replays                    */
+	NSX_GRAPH_OPAQUE, /* only launch calls                               */
+	NSX_GRAPH_WHOLE,  /* whole replays                                   */
+	NSX_GRAPH_NODES,  /* nodes of replays                                */
 	NSX_GRAPH_MIXED,
 };
 enum {
-	NSX_GRAPHS_COVERED_PCT = 95, /* less: work is missing                */
-	NSX_GRAPHS_HIDDEN_PCT = 20,  /* more: the inside is worth seeing     */
+	NSX_GRAPHS_COVERED_PCT = 95, /* below this, work is missing          */
+	NSX_GRAPHS_HIDDEN_PCT = 20,  /* above this, nodes are worth recording */
 };
 extern const char *const nsx_graph_modes[]; /* "none", ...               */
 struct nsx_graph_facts {
 	enum nsx_graph_mode mode;
-	int64_t launches; /* calls that succeeded and began in the window    */
-	int64_t covered;  /* those that left a replay or nodes behind        */
-	double coverage_pct; /* NAN: no launch, or with a user's window, where
-				a replay may lie outside                     */
-	int64_t host_ns;  /* in all of them                                  */
-	int64_t *missing; /* by process: launches that are not covered       */
+	int64_t launches; /* successful calls that began in the window       */
+	int64_t covered;  /* launches with a recorded replay or nodes        */
+	double coverage_pct; /* NAN: no launch, or a user's window, as replays may lie
+				outside                                      */
+	int64_t host_ns;  /* sum over launches                               */
+	int64_t *missing; /* by process: launches not covered                */
 	size_t orphans;	  /* replays and nodes without a launch call         */
-	double hidden_pct; /* of the GPUs' busy time: replays as a whole,
-			     where no node is known                          */
+	double hidden_pct; /* of GPU busy time: whole replays without known nodes */
 };
 
-/* Launches, and those whose GPU work must have run and is not in the trace. ------*/
+/* Launches, and those whose GPU work must have run but was not recorded. ---------- */
 struct nsx_lost {
-	size_t launches, lost; /* launches: but for those of graphs          */
+	size_t launches, lost; /* launches: without graphs                   */
 };
-/* Of the calls that begin in a window. */
+/* Counts calls that begin in a window. */
 struct nsx_lost nsx_lost_launches(const struct nsx_trace *t,
 				  const struct nsx_window *w);
-/* Whether they are so many that idle time may be work that was lost. */
+/* Whether so many are lost that idle time may be lost work. */
 bool nsx_is_idle_unknown(const struct nsx_lost *lost);
 
-/* NVTX: the innermost range open where each op's host call began: of the user's
- * domains, else of a library's. ------------------------------------------------*/
+/* NVTX: the innermost range open when an operation's launch call began; a range of the
+ * user's domains, else of a library's. ----------------------------------------------
+ */
 struct nsx_nvtx_facts {
 	struct nsx_packed op_range; /* nsx_op_range                          */
-	struct nsx_packed parent, around; /* how far before it; 0: none      */
-	uint8_t *nested;    /* by nvtx range: it lies in one of its own name
-			       on its thread and domain: its time is part of
-			       that one's                                    */
+	struct nsx_packed parent, around; /* distance back to it; 0: none    */
+	uint8_t *nested;    /* by range: it lies inside one with its own name on its
+			       thread and domain, and so adds no time        */
 };
-/* By op, kernels, copies, memsets and replays alike: index of nvtx, NSX_NONE. */
+/* The range index of an operation (kernel, copy, memset or replay), or NSX_NONE. */
 static inline uint32_t nsx_op_range(const struct nsx_nvtx_facts *f, size_t op)
 {
 	return nsx_unpack_index(&f->op_range, op);
@@ -234,14 +230,14 @@ static inline uint32_t nsx_range_before(const struct nsx_packed *by,
 
 	return by_n ? range - by_n : NSX_NONE;
 }
-/* The range around one on its thread and domain, NSX_NONE. */
+/* The enclosing range on the same thread and domain, or NSX_NONE. */
 static inline uint32_t nsx_range_parent(const struct nsx_nvtx_facts *f,
 					uint32_t range)
 {
 	return nsx_range_before(&f->parent, range);
 }
-/* The nearest range open where one began that is not nested, of all user domains
- * (all library domains for one of a library); NSX_NONE.
+/* The nearest range open at this one's start that is not nested, of all user domains (or
+ * all library domains, for a library's range); or NSX_NONE.
  */
 static inline uint32_t nsx_range_around(const struct nsx_nvtx_facts *f,
 					uint32_t range)
@@ -249,7 +245,7 @@ static inline uint32_t nsx_range_around(const struct nsx_nvtx_facts *f,
 	return nsx_range_before(&f->around, range);
 }
 
-/* Kernel time by what is known of its launch. */
+/* Kernel time by what is known about the launch. */
 struct nsx_coverage {
 	int64_t kernel_ns, nkernels; /* all                                  */
 	int64_t mapped_ns, nmapped;  /* launched in a range                  */
@@ -262,16 +258,15 @@ struct nsx_model;
 struct nsx_profiler;
 struct nsx_facts {
 	struct nsx_kernel_names kernels;
-	struct nsx_strings *strings; /* over the trace's: names made here    */
+	struct nsx_strings *strings; /* on top of the trace's: names made here */
 	struct nsx_device_facts *device; /* by device                        */
-	struct nsx_spans *busy; /* by device: any GPU work.  For other facts
-				   only, then given back: it is what is not
-				   idle                                      */
+	struct nsx_spans *busy; /* by device: any GPU work. Freed once other facts are
+				   built: it is the inverse of idle          */
 	struct nsx_nvtx_facts nvtx;
-	struct nsx_coverage *coverage; /* by process; of all at nprocesses   */
+	struct nsx_coverage *coverage; /* by process; the total at nprocesses */
 	struct nsx_graph_facts graphs;
 	struct nsx_lost lost; /* in the judged window                        */
-	struct nsx_iteration *iterations; /* by process, device, start       */
+	struct nsx_iteration *iterations; /* sorted by process, device, start */
 	size_t niterations;
 	enum nsx_way_method iteration_method;
 	enum nsx_confidence iteration_confidence;
@@ -281,40 +276,37 @@ struct nsx_facts {
 	struct nsx_run_phase *run_phases;
 	size_t nrun_phases;
 	enum nsx_run_kind run_kind;
-	uint32_t limiting; /* device with the least idle and exposed
-			      communication in the steady window: the latest
-			      rank; NSX_NONE without devices                 */
+	uint32_t limiting; /* device with least idle time and exposed communication in
+			      the steady window: the latest rank; NSX_NONE without
+			      devices                                        */
 	struct nsx_idle *idle; /* by device                                  */
 	struct nsx_barrier *barriers;
 	size_t nbarriers;
 	struct nsx_thread_barriers *thread_barriers; /* by thread            */
-	uint32_t *barrier_by_end; /* of each slice first the waits, then the
-				     launcher gaps, both in order of end     */
-	uint8_t *copy_blocks; /* by call, a bit: an async copy that blocked  */
+	uint32_t *barrier_by_end; /* for each thread: waits, then launcher gaps, both
+				     sorted by end                           */
+	uint8_t *copy_blocks; /* a bit for each call: an async copy that blocked */
 	struct nsx_meets *meets; /* meet.h                                   */
 	struct nsx_teams *teams; /* teams.h                                  */
-	struct nsx_metrics *metrics; /* metrics.h; NULL: none, or not asked for */
-	struct nsx_profiler *profiler; /* profiler.h; NULL: none, or not
-					  asked for                          */
-	struct nsx_model *model; /* replay/replay.h; NULL: not asked for     */
+	struct nsx_metrics *metrics; /* metrics.h; NULL: none, or not requested */
+	struct nsx_profiler *profiler; /* profiler.h; NULL: none, or not requested */
+	struct nsx_model *model; /* replay/replay.h; NULL: not requested     */
 	struct nsx_arena *arena;
-	struct nsx_arena **device_arena; /* by device, for work on threads   */
+	struct nsx_arena **device_arena; /* by device, for parallel work     */
 	uint32_t ndevices;
 };
 
 struct nsx_facts_opts {
 	unsigned threads;
 	struct nsx_progress *progress;
-	bool samples; /* metrics and profiler are read, too                  */
-	bool draws;   /* metrics have curves                                 */
+	bool samples; /* read metrics and profiler rows                      */
+	bool draws;   /* keep curves of metrics                              */
 };
 int nsx_facts_build(const struct nsx_trace *t, const struct nsx_facts_opts *o,
 		    struct nsx_facts **ret, struct nsx_err *err) NSX_CHECKED;
 void nsx_facts_free(struct nsx_facts *f);
 
-/* The parts that follow from each other, in order; each may read what the ones
- * before it filled.
- */
+/* These depend on each other and run in order; each may read what earlier ones filled. */
 int nsx_facts_unions(struct nsx_facts *f, const struct nsx_trace *t,
 		     unsigned threads, struct nsx_err *err);
 int nsx_facts_nvtx(struct nsx_facts *f, const struct nsx_trace *t,
@@ -325,12 +317,12 @@ int nsx_facts_idle(struct nsx_facts *f, const struct nsx_trace *t,
 		   unsigned threads, struct nsx_err *err);
 int nsx_facts_graphs(struct nsx_facts *f, const struct nsx_trace *t,
 		     struct nsx_err *err);
-/* What else facts hold is built beside these: it needs the unions at most.  Owner: a. */
+/* All other facts are built in parallel with the above and need at most the unions. Owner: a. */
 int nsx_facts_iterations(struct nsx_facts *f, const struct nsx_trace *t,
 			 unsigned threads, struct nsx_arena *a,
 			 struct nsx_err *err);
 
-/* Text of a name made here or of the trace: details of idle pieces, marks of
+/* Text of a name made here or of the trace, for details of idle pieces and marks of
  * iterations.
  */
 static inline const char *nsx_fact_text(const struct nsx_facts *f, nsx_str s)
@@ -338,14 +330,14 @@ static inline const char *nsx_fact_text(const struct nsx_facts *f, nsx_str s)
 	return nsx_str_text(f->strings, s);
 }
 
-/* Time in which a device ran kernels or graph replays. */
+/* Time a device spent in kernels or graph replays. */
 static inline int64_t nsx_kernel_busy(const struct nsx_device_facts *d)
 {
 	return nsx_spans_total(&d->compute) +
 	       nsx_spans_minus_total(&d->comm, &d->compute);
 }
 
-/* Whether the file can tell in what range a kernel was launched. */
+/* Whether the file tells in which range a kernel was launched. */
 static inline bool nsx_maps_kernels(const struct nsx_schema *s)
 {
 	return nsx_has_view(s, NSX_VIEW_nvtx) &&
@@ -354,60 +346,59 @@ static inline bool nsx_maps_kernels(const struct nsx_schema *s)
 	       nsx_has(s, NSX_F_kernel_corr) && nsx_has(s, NSX_F_runtime_corr);
 }
 
-/* The window findings are priced on: the steady one, which with a user's window
- * is that one; start == end without GPU work.
+/* The window on which findings are priced: the steady window, or the user's; start == end
+ * without GPU work.
  */
 static inline struct nsx_window nsx_judged(const struct nsx_facts *f)
 {
 	return f->steady.window;
 }
 
-/* A window as nsx_window_parse reads it, or by a name that reports print:
- * "phase:NAME", by the name of a run phase, "iteration:N" of the GPU
- * that sets the pace, or "step:KIND", a typical step of an engine there.  Errors: NSX_E_USAGE.
+/* Parses a window for nsx_window_parse, or a name from a report: "phase:NAME" (a run
+ * phase), "iteration:N" of the GPU that sets the pace, or "step:KIND", a typical step of an
+ * engine there. Errors: NSX_E_USAGE.
  */
 int nsx_named_window(const struct nsx_facts *f, const struct nsx_trace *t,
 		     const char *text, struct nsx_window *ret,
 		     struct nsx_err *err) NSX_CHECKED;
-/* nsx_trace_load for any window that the user may name: what phases and
- * iterations there are is known only of the whole trace, so that is loaded
- * first where one is named.
+/* nsx_trace_load with a window that may be a name. Phases and iterations are known only for
+ * the whole trace, so a name loads that first.
  */
 int nsx_load_named(const struct nsx_schema *schema,
 		   const struct nsx_load_opts *opts, struct nsx_trace **ret,
 		   struct nsx_err *err);
 
-/* The first op of a device that starts at an instant or later; the end of its
- * slice.  O(log n).
+/* A device's first operation that starts at at_ns or later; the end of its slice if none.
+ * O(log n).
  */
 uint32_t nsx_first_op(const struct nsx_trace *t, const struct nsx_device *d,
 		      int64_t at_ns);
-/* GPU work of a device that starts in [from_ns, to_ns). O(log n). */
+/* The number of a device's operations that start in [from_ns, to_ns). O(log n). */
 size_t nsx_ops_started(const struct nsx_trace *t, uint32_t device,
 		       int64_t from_ns, int64_t to_ns);
-/* The GPU work of a device that runs or begins in [start, end), one after the
- * other: *at begins at 0.  What lies before is passed over in blocks.
+/* Iterates over a device's operations that run or begin in [start, end); *at begins at 0.
+ * Skips what lies before in blocks.
  */
 bool nsx_next_op(const struct nsx_facts *f, const struct nsx_trace *t,
 		 uint32_t device, const struct nsx_window *w, size_t *at,
 		 size_t *ret_op);
 
-/* Fills before_ns, for nsx_idle_total and nsx_idle_within. */
+/* Fills before_ns, which nsx_idle_total and nsx_idle_within need. */
 int nsx_idle_sum(struct nsx_idle *idle, struct nsx_arena *a,
 		 struct nsx_err *err) NSX_CHECKED;
 
-/* The gaps of a device, one after the other: *at begins at 0. */
+/* Iterates over a device's gaps; *at begins at 0. */
 struct nsx_gap {
 	int64_t start_ns, end_ns;
 	const struct nsx_idle *idle;
-	size_t at, npieces; /* its pieces, which add up to it                */
-	uint32_t op; /* that ends it; NSX_NONE at the end edge               */
-	bool is_edge; /* at an end of the window in force                    */
+	size_t at, npieces; /* its pieces, which sum up to it                */
+	uint32_t op; /* ends it; NSX_NONE at the end edge                    */
+	bool is_edge; /* at an edge of the window in use                     */
 };
 bool nsx_next_gap(const struct nsx_idle *idle, size_t *at,
 		  struct nsx_gap *ret);
-/* Where the first gap that ends after an instant begins among the pieces: to
- * begin with in nsx_next_gap.
+/* Index of the first piece of the first gap that ends after at_ns, as a start for
+ * nsx_next_gap.
  */
 size_t nsx_idle_from(const struct nsx_idle *idle, int64_t at_ns);
 static inline int64_t nsx_idle_start(const struct nsx_idle *idle, size_t i)
@@ -416,20 +407,20 @@ static inline int64_t nsx_idle_start(const struct nsx_idle *idle, size_t i)
 }
 struct nsx_idle_piece nsx_idle_at(const struct nsx_idle *idle, size_t i);
 
-/* Idle time of the device, all of it or in [start, end). O(log n). */
+/* Idle time of the device in total, or in [start, end). O(log n). */
 int64_t nsx_idle_total(const struct nsx_idle *idle);
 int64_t nsx_idle_within(const struct nsx_idle *idle, int64_t start_ns,
 			int64_t end_ns);
-/* Its gaps as spans, packed, cut to w.  Errors: NSX_E_NOMEM. */
+/* Its gaps as packed spans, clipped to w. Errors: NSX_E_NOMEM. */
 int nsx_idle_spans(const struct nsx_idle *idle, const struct nsx_window *w,
 		   struct nsx_arena *a, struct nsx_spans *ret,
 		   struct nsx_err *err) NSX_CHECKED;
 
-/* The barrier a gap is charged to (queries/README.md 10); NSX_NONE: none. */
+/* The barrier charged with a gap (queries/README.md 10); NSX_NONE: none. */
 uint32_t nsx_gap_barrier(const struct nsx_facts *f, const struct nsx_trace *t,
 			 const struct nsx_gap *gap);
 
-/* Whether a call is a copy that kept the host waiting. */
+/* Whether a call is a copy that blocked the host. */
 static inline bool nsx_call_blocks(const struct nsx_facts *f,
 				   const struct nsx_trace *t, size_t call)
 {
@@ -437,14 +428,14 @@ static inline bool nsx_call_blocks(const struct nsx_facts *f,
 	       (f->copy_blocks[call / 8] >> call % 8 & 1);
 }
 
-/* When kernels of the device run, of one sort or the other: a list of d itself where
- * it has but one, else new, on the arena.
+/* When the device's kernels run, communicating or not. Shares a list of d if only one kind
+ * exists, else makes a new list on the arena.
  */
 int nsx_kernel_spans(const struct nsx_device_facts *d, struct nsx_arena *a,
 		     struct nsx_spans *ret, struct nsx_err *err) NSX_CHECKED;
 
-/* Time of each class on a device inside [start, end), which must lie inside
- * the window in force: exact, sums to end - start. O(log n).
+/* A device's time by class inside [start, end), which must lie inside the window in use.
+ * Exact: sums up to end - start. O(log n).
  */
 void nsx_partition(const struct nsx_device_facts *d, int64_t start_ns,
 		   int64_t end_ns, struct nsx_partition *ret);

@@ -1,20 +1,20 @@
-/* floor.c - rates of links, and what a launch leaves empty of its GPU. */
+/* floor.c - rates of links, and the unused part of a GPU during a launch. */
 #include <string.h>
 #include "base/stat.h"
 #include "facts/floor.h"
 #include "facts/occupancy.h"
 #include "schema/codes.h"
 
-#define REACHED 0.9 /* of the pinned copies are no faster */
+#define REACHED 0.9 /* quantile of pinned copies */
 enum {
-	LARGE_BYTES = 1000000, /* a smaller copy's time is in part its fixed cost */
-	SMALL_BLOCK = 128,     /* threads: four warps, one for each scheduler     */
-	USUAL_BLOCK = 256,     /* threads, with which a multiprocessor is filled  */
+	LARGE_BYTES = 1000000, /* smaller copies are partly bound by fixed costs */
+	SMALL_BLOCK = 128,     /* threads: one warp for each of four schedulers   */
+	USUAL_BLOCK = 256,     /* threads: blocks of this size fill a multiprocessor */
 	WARP = 32,
 };
 
-/* What copies from pinned memory reach by PCIe of the generation that the GPU has, and where
- * the CPU hangs on NVLink-C2C (bandwidthTest of the CUDA samples on such machines).
+/* Usual rates of pinned copies for the PCIe generation of the GPU, or for NVLink-C2C
+ * (bandwidthTest of the CUDA samples on such machines).
  */
 static double known_rate(const struct nsx_trace *t, uint32_t device)
 {
@@ -63,8 +63,8 @@ int nsx_link_rate(const struct nsx_trace *t, uint32_t device, unsigned copy_kind
 	return 0;
 }
 
-/* Threads of such a kernel that a multiprocessor holds in blocks of the usual size, which
- * share memory as these do.
+/* Threads of the kernel per multiprocessor if its blocks had the usual size, with the same
+ * shared memory each.
  */
 static double held_threads(const struct nsx_trace *t, const struct nsx_gpu_info *g,
 			   const struct nsx_shape *s, int64_t threads)

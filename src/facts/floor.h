@@ -1,5 +1,5 @@
-/* floor.h - what remains of work at least: by the hardware's rates, or by what this very
- * trace shows.  A price promises no more than what lies above its floor.
+/* floor.h - the least time that work can take, by hardware rates or by what this trace
+ * shows. A price never promises more than the time above this floor.
  */
 #ifndef NSX_FLOOR_H
 #define NSX_FLOOR_H
@@ -7,26 +7,25 @@
 #include "trace/trace.h"
 
 struct nsx_rate {
-	double bytes_per_ns; /* 0: not known                                 */
-	bool is_seen;	     /* pinned copies of this trace reach it         */
+	double bytes_per_ns; /* 0: unknown                                   */
+	bool is_seen;	     /* reached by pinned copies in this trace       */
 };
-/* Of a link between host and GPU, by copy_kind (NSX_COPY_HTOD, NSX_COPY_DTOH): what nine in
- * ten of the trace's pinned copies of 1 MB and more stay below, else what the GPU's generation
- * reaches.  Linear in the copies.  Errors: NSX_E_NOMEM.
+/* The rate of a link between host and GPU, by copy_kind (NSX_COPY_HTOD, NSX_COPY_DTOH): the
+ * 90th percentile of this trace's pinned copies of 1 MB or more, else what the GPU's
+ * generation reaches. Linear in the copies. Errors: NSX_E_NOMEM.
  */
 int nsx_link_rate(const struct nsx_trace *t, uint32_t device, unsigned copy_kind,
 		  struct nsx_arena *scratch, struct nsx_rate *ret,
 		  struct nsx_err *err) NSX_CHECKED;
 
-/* How many times as fast a launch could be with the same work on all of its GPU; 1: it fills
- * it, or that is not known.
+/* How many times faster a launch could be if its work used the whole GPU; 1: it does, or
+ * unknown.
  */
 struct nsx_room {
-	double idle; /* multiprocessors without a block and lanes of a warp without a thread
-			at work                                              */
-	double most; /* ..., and multiprocessors hold as many threads as they can */
+	double idle; /* uses multiprocessors without blocks and idle lanes of warps */
+	double most; /* ... and also fills each multiprocessor with threads */
 };
-/* beside: blocks of other kernels that run at the same time, on average. */
+/* beside: blocks of concurrent kernels, on average. */
 struct nsx_room nsx_launch_room(const struct nsx_trace *t, uint32_t device,
 				const struct nsx_shape *s, double beside);
 

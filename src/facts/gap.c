@@ -1,7 +1,8 @@
-/* gap.c - walking the gaps of a device, their pieces, and the barrier behind each.
+/* gap.c - iterates over a device's gaps and their pieces, and finds the barrier behind
+ * each.
  *
- * A gap is charged to one barrier of the launching thread (queries/README.md 10).
- * Where a wait and a launcher gap both qualify, in this order:
+ * A gap is charged to one barrier of the launching thread (queries/README.md 10). Where a
+ * wait and a launcher gap both qualify, in this order:
  *
  *  1. The last wait that had begun when the device ran dry and was over when
  *     the launch began: had the host not waited, it would have run ahead and
@@ -22,9 +23,7 @@ static uint32_t op_of(const struct nsx_idle *x, size_t i)
 	return nsx_unpack_index(&x->op, i);
 }
 
-/* Where a piece ends: where the next of its gap begins, or the op that ends the
- * gap.
- */
+/* The end of a piece: the next piece of its gap, or the operation that ends the gap. */
 static int64_t end_of(const struct nsx_idle *x, size_t i, uint32_t op)
 {
 	if (i + 1 < x->n && !x->tag[i + 1].first)
@@ -100,7 +99,7 @@ int nsx_idle_sum(struct nsx_idle *x, struct nsx_arena *a, struct nsx_err *err)
 	return 0;
 }
 
-/* The first piece that begins at an instant or later. */
+/* The first piece that begins at at_ns or later. */
 static size_t piece_from(const struct nsx_idle *x, int64_t at_ns)
 {
 	return NSX_SEARCH(0, x->n, mid, nsx_idle_start(x, mid) < at_ns);
@@ -117,7 +116,7 @@ size_t nsx_idle_from(const struct nsx_idle *x, int64_t at_ns)
 	return i;
 }
 
-/* Idle time before an instant. */
+/* Idle time before at_ns. */
 static int64_t idle_before(const struct nsx_idle *x, int64_t at_ns)
 {
 	size_t lo = piece_from(x, at_ns);
@@ -125,7 +124,7 @@ static int64_t idle_before(const struct nsx_idle *x, int64_t at_ns)
 
 	for (size_t i = lo / SUM_STEP * SUM_STEP; i < lo; i++)
 		ns += end_of(x, i, op_of(x, i)) - nsx_idle_start(x, i);
-	/* The last of them may reach further, whichever sum it is in. */
+	/* Subtracts the part of the last piece that lies after at_ns. */
 	return lo ? ns - NSX_MAX(0, end_of(x, lo - 1, op_of(x, lo - 1)) - at_ns) : ns;
 }
 
@@ -140,7 +139,7 @@ int64_t nsx_idle_within(const struct nsx_idle *x, int64_t start_ns,
 	return idle_before(x, end_ns) - idle_before(x, start_ns);
 }
 
-/* The next gap before piece `to` that reaches into w, cut to it. */
+/* The next gap before piece `to` that overlaps w, clipped to w. */
 static bool next_inside(const struct nsx_idle *x, const struct nsx_window *w,
 			size_t to, size_t *at, struct nsx_span *ret)
 {
@@ -183,7 +182,7 @@ int nsx_idle_spans(const struct nsx_idle *x, const struct nsx_window *w,
 	return 0;
 }
 
-/* How many of n barriers, ordered by end, ended before an instant. */
+/* The number of n barriers, sorted by end, that ended before a time. */
 static size_t count_ended(const struct nsx_facts *f, const uint32_t *list,
 			  size_t n, int64_t before)
 {
@@ -209,7 +208,7 @@ uint32_t nsx_gap_barrier(const struct nsx_facts *f, const struct nsx_trace *t,
 	for (k = i; k && f->barriers[waits[k - 1]].end_ns > after; k--)
 		if (f->barriers[waits[k - 1]].start_ns <= gap->start_ns)
 			return waits[k - 1];
-	/* A copy may be launched inside a launcher gap, which then goes on. */
+	/* A launcher gap may continue beyond this one, if a copy was launched in it. */
 	gaps = waits + s->nwaits;
 	ngaps = s->n - s->nwaits;
 	k = count_ended(f, gaps, ngaps, gap->end_ns);

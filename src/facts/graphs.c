@@ -1,9 +1,9 @@
-/* graphs.c - CUDA graphs: launch calls, and whether they left anything behind. */
+/* graphs.c - CUDA graphs: launch calls, and whether their work was recorded. */
 #include <math.h>
 #include "base/stat.h"
 #include "facts/facts.h"
 
-/* Marks the calls that left a replay or nodes behind. */
+/* Marks the calls with a recorded replay or nodes. */
 static void mark_recorded(const struct nsx_trace *t, uint8_t *seen,
 			  struct nsx_graph_facts *g)
 {

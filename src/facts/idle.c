@@ -1,14 +1,14 @@
-/* idle.c - why a device had nothing to do, gap by gap.
+/* idle.c - why a device was idle, gap by gap.
  *
- * A gap is charged by what ended it (queries/README.md 11): the op's call had
- * returned before the gap (the device side), or came late; then the time until
- * the call belongs to what its thread did.  Pieces touch and add up to the gap.
+ * A gap is charged by what ended it (queries/README.md 11). If the call of that operation
+ * returned before the gap, the device side is responsible. If the call came late, the time
+ * until the call belongs to what its thread did. Pieces are adjacent and sum up to the gap.
  *
- * With a user's window a gap at its ends goes on outside, where work was cut
- * away: it is charged by all of it, and what lies in the window is kept.
+ * At the edges of a user's window a gap may continue outside, where work was cut away. The
+ * whole gap decides the cause, and the part inside the window is kept.
  *
- * One sweep over a device's ops, with a cursor into each launching thread's
- * rows: gaps come in order of time, so the parts of one thread do too.
+ * One sweep over a device's operations has a cursor into the rows of each launching thread:
+ * gaps come in order of time, so the pieces of one thread do, too.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,14 +19,14 @@
 
 enum { DISPATCH_NS = 20000 };
 
-struct cursor { /* into the rows of a thread */
-	uint32_t sweep; /* it belongs to; else it is stale              */
+struct cursor { /* into one thread's rows */
+	uint32_t sweep; /* the sweep it belongs to; else it is stale    */
 	uint32_t call, osrt, nvtx;
 	size_t mpi;
-	uint32_t open;	/* innermost user range begun last; NSX_NONE    */
+	uint32_t open;	/* last innermost user range begun; or NSX_NONE */
 };
 
-struct mpi_calls { /* outermost ones of launching threads, thread by thread */
+struct mpi_calls { /* outermost calls of launching threads, by thread */
 	struct mpi_call {
 		int64_t start_ns, end_ns;
 		uint32_t thread;
@@ -38,24 +38,24 @@ struct mpi_calls { /* outermost ones of launching threads, thread by thread */
 struct sweep { /* over one device */
 	struct nsx_facts *f;
 	const struct nsx_trace *t;
-	const struct nsx_stream_waits *waits; /* NULL: none to follow       */
+	const struct nsx_stream_waits *waits; /* NULL: no waits to follow   */
 	const struct mpi_calls *mpi;
 	struct cursor *cursors; /* by thread                                */
 	uint32_t number;
-	int64_t *start_ns; /* of its pieces, and the ops that end their gaps */
+	int64_t *start_ns; /* pieces, and the operations that end their gaps */
 	uint32_t *ops, *about;
 	struct nsx_idle_tag *tag;
 	size_t n, cap;
 	struct nsx_err *err;
-	int rc; /* of room for them                                         */
-	uint32_t op; /* that ends the gap; NSX_NONE: it lies beyond         */
-	uint32_t before; /* call of the op before the gap                   */
-	bool begins; /* the next piece is the first of its gap              */
+	int rc; /* of allocating these                                      */
+	uint32_t op; /* ends the gap; NSX_NONE: outside the window          */
+	uint32_t before; /* call of the operation before the gap            */
+	bool begins; /* the next piece begins a gap                         */
 };
 
 static const char pieces[] = "idle pieces";
 
-/* Whether there is room for one more; how much grows by depends on the size. */
+/* Ensures room for one more piece; grows in proportion to the size. */
 static bool grow(struct sweep *s)
 {
 	size_t c[] = {s->cap, s->cap, s->cap, s->cap}, n = s->n + 1;
@@ -70,9 +70,7 @@ static bool grow(struct sweep *s)
 	return !s->rc;
 }
 
-/* Pieces of a gap come one after the other, cut to the window. about: see
- * nsx_idle_at.
- */
+/* Adds the next piece of a gap, clipped to the window. about: see nsx_idle_at. */
 static void emit(struct sweep *s, int64_t start_ns, int64_t end_ns,
 		 enum nsx_cause cause, uint32_t about)
 {
@@ -108,7 +106,7 @@ static struct cursor *cursor_of(struct sweep *s, uint32_t thread)
 	return c;
 }
 
-/* The innermost user range that is open over all of [start, end). */
+/* The innermost user range open during all of [start, end). */
 static uint32_t range_over(struct sweep *s, uint32_t thread, int64_t start_ns,
 			   int64_t end_ns)
 {
@@ -132,8 +130,8 @@ static uint32_t range_over(struct sweep *s, uint32_t thread, int64_t start_ns,
 	return r;
 }
 
-/* Outside API and MPI calls: OSRT calls and, between them, the program's own code. For
- * that the range is kept, until name_paths replaces it.
+/* Charges time outside API and MPI calls: OSRT calls, and the program's own code between
+ * them. Own code stores the range, which name_paths replaces later.
  */
 static void charge_own(struct sweep *s, uint32_t thread, int64_t start_ns,
 			int64_t end_ns)
@@ -162,8 +160,8 @@ static void charge_own(struct sweep *s, uint32_t thread, int64_t start_ns,
 	}
 }
 
-/* Outside API calls.  In an MPI call a thread waits for other ranks, whatever it asks of the
- * operating system there.
+/* Charges time outside API calls. In an MPI call a thread waits for other ranks, even while
+ * it is in an OS call.
  */
 static void charge_code(struct sweep *s, uint32_t thread, int64_t start_ns,
 			int64_t end_ns)
@@ -203,7 +201,7 @@ static enum nsx_cause cause_of_call(const struct sweep *s, size_t call)
 	}
 }
 
-/* Outermost calls of a thread end one after the other. */
+/* Relies on outermost calls of a thread being sorted by end. */
 static void charge_host(struct sweep *s, uint32_t thread, int64_t start_ns,
 			int64_t end_ns)
 {
@@ -231,7 +229,7 @@ static void charge_host(struct sweep *s, uint32_t thread, int64_t start_ns,
 
 /* Gaps ----------------------------------------------------------------------*/
 
-/* The op was launched in time: its stream waited, or the queue did. */
+/* The operation was launched in time, so its stream waited or was held up. */
 static void charge_device(struct sweep *s, int64_t start_ns, int64_t end_ns)
 {
 	uint32_t producer = s->waits && s->op != NSX_NONE ? nsx_stream_waited_for(
@@ -251,8 +249,8 @@ static bool is_migration(const struct nsx_trace *t, uint32_t op)
 	       nsx_copy_is_migration(nsx_op_copy(t, op)->copy_kind);
 }
 
-/* A gap ends with what a call launched; NSX_NONE: that was not recorded. The program's
- * code is what it is in the window.
+/* Charges a gap to the call that launched its end; NSX_NONE: that call was not recorded.
+ * is_moved: a migration of unified memory ends the gap.
  */
 static void charge_gap(struct sweep *s, int64_t start_ns, int64_t end_ns,
 		       uint32_t call, bool is_moved)
@@ -266,7 +264,7 @@ static void charge_gap(struct sweep *s, int64_t start_ns, int64_t end_ns,
 			     NSX_CAUSE_MIGRATION : NSX_CAUSE_UNKNOWN, NSX_NONE);
 		return;
 	}
-	/* Of a graph's nodes only the first waits for the call that launches all. */
+	/* Only a graph's first node waits for the launch call. */
 	if (nsx_call_end(c, call) <= start_ns ||
 	    (call == s->before && end_ns - start_ns < DISPATCH_NS)) {
 		charge_device(s, start_ns, end_ns);
@@ -280,8 +278,8 @@ static void charge_gap(struct sweep *s, int64_t start_ns, int64_t end_ns,
 	emit(s, returned, end_ns, NSX_CAUSE_LAUNCH_TO_START, call);
 }
 
-/* Which of two ops that start together ended the gap: by kind, then the one
- * called first, so that no order of rows matters.
+/* Which of two simultaneous operations ends the gap: by kind, then by earlier call, so that
+ * row order does not matter.
  */
 static bool is_before(const struct nsx_trace *t, uint32_t a, uint32_t b)
 {
@@ -299,7 +297,7 @@ static bool is_before(const struct nsx_trace *t, uint32_t a, uint32_t b)
 	return ca < cb;
 }
 
-/* The op that ends a gap; first is the first of all that start then. */
+/* The operation that ends a gap; first is the first of all that start then. */
 static uint32_t op_at(const struct nsx_trace *t, uint32_t first, uint32_t end)
 {
 	uint32_t best = first;
@@ -313,7 +311,7 @@ static uint32_t op_at(const struct nsx_trace *t, uint32_t first, uint32_t end)
 	return best;
 }
 
-/* The gap before an op, of all that start then the first. */
+/* Charges the gap before an operation, the first of all that start then. */
 static void charge_before(struct sweep *s, int64_t at_ns, uint32_t op)
 {
 	int64_t start_ns = nsx_op_start(&s->t->ops, op);
@@ -322,8 +320,8 @@ static void charge_before(struct sweep *s, int64_t at_ns, uint32_t op)
 		   is_migration(s->t, op));
 }
 
-/* What comes before the run's first work, or after its last, waits for nothing that
- * is known; in a window that the user asked for the first is waited for.
+/* Time before the run's first or after its last work has no known cause. In a user's window
+ * the first work beyond the end is known, and is waited for.
  */
 static void charge_end(struct sweep *s, int64_t at_ns, const struct nsx_beyond *x)
 {
@@ -350,7 +348,7 @@ static void sweep_device(struct sweep *s, uint32_t device)
 		if (nsx_op_start(o, i) != nsx_op_start(o, first))
 			first = i;
 		if (nsx_op_end(o, i) <= NSX_MAX(at, nsx_op_start(o, i)))
-			continue; /* of no length, or covered */
+			continue; /* empty or covered */
 		if (nsx_op_start(o, i) > NSX_MAX(at, t->window.start_ns)) {
 			s->op = op_at(t, first, end);
 			s->begins = true;
@@ -369,9 +367,7 @@ static void sweep_device(struct sweep *s, uint32_t device)
 
 /* Cost ------------------------------------------------------------------------*/
 
-/* Devices are charged side by side, and one barrier may be behind gaps of
- * several.
- */
+/* Adds costs from all devices: one barrier may cause gaps on several. */
 static void charge_barriers(struct nsx_facts *f, const struct nsx_trace *t,
 			    const struct nsx_idle *idle)
 {
@@ -393,7 +389,7 @@ struct job {
 	struct nsx_stream_waits *waits;
 	struct mpi_calls mpi;
 	uint32_t ntasks;
-	uint32_t **about; /* by device: what is packed when paths have names */
+	uint32_t **about; /* by device; packed once paths have names */
 };
 
 /* *ret_about: malloc'd, also after a failure. */
@@ -424,7 +420,7 @@ static int fill_device(struct sweep *s, uint32_t device, uint32_t **ret_about,
 	return rc;
 }
 
-/* Devices task, task + ntasks, ... with one set of cursors. */
+/* Handles devices task, task + ntasks, ... with one set of cursors. */
 static int sweep_some(void *ctx, size_t task, struct nsx_err *err)
 {
 	const struct job *job = ctx;
@@ -452,7 +448,7 @@ static int sweep_some(void *ctx, size_t task, struct nsx_err *err)
 
 /* NVTX paths ------------------------------------------------------------------*/
 
-/* "outermost > ... > parent > name": enough to find the place, and bounded. */
+/* "outermost > ... > parent > name": enough to find the place, and of limited length. */
 static int path_of(const struct nsx_facts *f, const struct nsx_trace *t,
 		   const uint32_t *root, uint32_t r, nsx_str *ret,
 		   struct nsx_err *err)
@@ -474,8 +470,8 @@ static int path_of(const struct nsx_facts *f, const struct nsx_trace *t,
 	return rc;
 }
 
-/* Turns the ranges that host code was charged to into the text of their paths.
- * root, paths: by range; a path is 0 until it is asked for.
+/* Replaces ranges charged with host code by their paths. root, paths: by range; a path is 0
+ * until it is needed.
  */
 static int name_paths(const struct job *job, uint32_t *root, nsx_str *paths,
 		      struct nsx_err *err)

@@ -1,12 +1,11 @@
-/* kernel_label.c - one label for each kernel of the trace.
+/* kernel_label.c - a unique label for each kernel of the trace.
  *
- * What is held of a label is what makes it: the words of the kernel, which many may
- * share, and which of its name's words tell it from those.
- * Kernels whose words are the same are told apart by what differs between their
- * full names: by one word that no other of them has, where there is one, else by
- * the words at which their names part when they are read from the function's own
- * name on.  What still reads the same (texts that were cut) is numbered.  All of
- * it is sorting and one walk over the words: a trace may have 100 000 names.
+ * A label is stored as the kernel's words, which many kernels may share, and the words of
+ * its name that distinguish it among those. Such kernels are told apart by their full
+ * names: by one word that no other has, if there is one, else by the words at which the
+ * names branch, read from the function's own name on. Labels that are still equal (cut
+ * texts) are numbered. Everything is sorting and one pass over the words: a trace may have
+ * 100 000 names.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -21,38 +20,38 @@ enum { MAX_WORDS = 128, MAX_WORD_CHARS = 32 };
 _Static_assert(MAX_WORDS <= UINT8_MAX, "nsx_told holds any word, + 1");
 
 struct nsx_kernel_labels {
-	pthread_mutex_t lock; /* of the rest                                 */
+	pthread_mutex_t lock; /* guards the rest                             */
 	struct nsx_arena *a;
-	struct nsx_groups made; /* by name: labels that were asked for       */
+	struct nsx_groups made; /* by name: labels made so far               */
 	const char **v;
 };
 
-struct member { /* a kernel whose words are not its alone */
+struct member { /* a kernel that shares its words with others */
 	struct nsx_told *told;
-	const uint32_t *word; /* those of its name, as list_words() has them  */
+	const uint32_t *word; /* words of its name, from list_words()         */
 	uint8_t n, ntold;
-	bool is_told; /* by a word of its own                                */
+	bool is_told; /* by a unique word                                    */
 };
 
-/* The words of a name, from its own on and before it, as they were read: members are
- * read in order of their names, most of which begin like the one before.
+/* The words of a name, from its own on and before it. Members are read in order of names,
+ * and each reading reuses the prefix shared with the one before.
  */
 struct reading {
-	const char *full; /* NULL: none was read yet                         */
-	struct nsx_buf text[2]; /* where it and the one before it may be     */
-	size_t length, own, head; /* own: where its own begins; head:
-			     nsx_kernel_words_length(), 0: nobody asked      */
+	const char *full; /* NULL: nothing read yet                          */
+	struct nsx_buf text[2]; /* buffers for it and the one before         */
+	size_t length, own, head; /* own: start of its own name; head:
+				     nsx_kernel_words_length(), 0: not computed yet */
 	struct part {
 		struct part_word {
 			uint64_t hash;
-			uint32_t at, n; /* in the name                       */
+			uint32_t at, n; /* place in the name                 */
 			enum nsx_word_kind kind;
 		} v[MAX_WORDS];
 		unsigned n;
-	} after[2], before[2]; /* scopes: the second                         */
+	} after[2], before[2]; /* [1]: scopes                                */
 };
 
-/* A name that no demangler wrote holds its parts between underscores. */
+/* In a name without demangling, underscores separate parts. */
 static bool next_part(const char **p, const char *end, bool is_demangled,
 		      struct nsx_word *ret)
 {
@@ -68,7 +67,7 @@ static bool next_part(const char **p, const char *end, bool is_demangled,
 	return true;
 }
 
-/* Reads on, in full, from `at` to the end of the part. */
+/* Reads all words of `full` from `at` to the end of the part. */
 static void read_part(struct part to[2], const char *full, const char *at,
 		      const char *end)
 {
@@ -90,7 +89,7 @@ static size_t end_of(const struct part *x)
 	return x->v[x->n - 1].at + (size_t)x->v[x->n - 1].n;
 }
 
-/* Keeps the words that end before `end`; returns where the last of them does. */
+/* Keeps the words that end before `end`; returns the end of the last one. */
 static size_t keep_words(struct part v[2], size_t begin, size_t end)
 {
 	for (unsigned scope = 0; scope < 2; scope++) {
@@ -137,8 +136,8 @@ static void read_name(struct reading *r, const struct nsx_trace *t, nsx_str name
 	read_part(r->after, full, full + from, full + length);
 }
 
-/* The words that were read: from the function's own name on, then what is before it;
- * scopes last.  Returns how many.
+/* Lists the words read: from the function's own name on, then those before it; scopes last.
+ * Returns their number.
  */
 static uint8_t list_words(const struct reading *r,
 			  const struct part_word *ret[MAX_WORDS])
@@ -153,13 +152,11 @@ static uint8_t list_words(const struct reading *r,
 	return n;
 }
 
-/* Of the names of one label.  Words are numbers, by their hashes: a label may have a
- * million names.
- */
+/* Words of the names of one label, numbered by hash, as there may be a million names. */
 struct words {
 	struct nsx_groups numbers;
 	struct nsx_near near;
-	uint32_t *v; /* of the members, in turn                              */
+	uint32_t *v; /* words of all members, one after the other            */
 	size_t n, cap;
 };
 
@@ -190,7 +187,7 @@ static int cmp_words(const void *a, const void *b)
 	return NSX_CMP(x->n, y->n);
 }
 
-/* Of v, the same up to `at`: up to where they all are. */
+/* The number of leading words common to all of v, which share at least `at`. */
 static unsigned count_common(const struct member *v, size_t n, unsigned at)
 {
 	unsigned common = v[0].n;
@@ -211,7 +208,7 @@ static void tell_by(struct member *m, unsigned word)
 	m->told->word[m->ntold++] = (uint8_t)(word + 1);
 }
 
-/* v in order of words: each gets the word at which it parts from the others. */
+/* v is sorted by words: each member gets the words at which it branches from the others. */
 static void tell_by_branches(struct member *v, size_t n, unsigned at)
 {
 	size_t next;
@@ -232,8 +229,8 @@ static void tell_by_branches(struct member *v, size_t n, unsigned at)
 	}
 }
 
-/* How many members have a word, by its number; NULL: no memory.  The first `common`
- * words of all are the same: two of them will do.
+/* Counts the members that have each word, by its number; NULL: no memory. The first
+ * `common` words are the same in all members, so they are counted in two only.
  */
 static uint32_t *count_words(const struct member *v, size_t n, unsigned common,
 			     size_t nwords, struct nsx_arena *a,
@@ -253,7 +250,7 @@ static uint32_t *count_words(const struct member *v, size_t n, unsigned common,
 	return members;
 }
 
-/* *ret_n: how many are told. */
+/* *ret_n: the number of members told apart. */
 static int tell_by_one_word(struct member *v, size_t n, size_t nwords,
 			    struct nsx_arena *a, size_t *ret_n,
 			    struct nsx_err *err)
@@ -273,7 +270,7 @@ static int tell_by_one_word(struct member *v, size_t n, size_t nwords,
 	return members ? 0 : err->rc;
 }
 
-/* Of PyTorch's elementwise kernels only the way they walk memory is told. */
+/* PyTorch's elementwise kernels differ only in how they access memory. */
 static void add_word(struct nsx_buf *b, const char *full,
 		     const struct part_word *w)
 {
@@ -295,7 +292,7 @@ static void add_word(struct nsx_buf *b, const char *full,
 	nsx_buf_adds(b, n == MAX_WORD_CHARS ? "…" : "");
 }
 
-/* Appends the label of a kernel, which has that name; b is empty. */
+/* Appends a kernel's label to b, which is empty. */
 static void add_label(const struct nsx_kernel_names *k, size_t kernel, nsx_str name,
 		      struct reading *r, struct nsx_buf *b)
 {
@@ -316,7 +313,7 @@ static void add_label(const struct nsx_kernel_names *k, size_t kernel, nsx_str n
 
 		if (w->kind == NSX_W_NAME &&
 		    memmem(b->p, b->n, r->full + w->at, w->n))
-			continue; /* it says that already */
+			continue; /* already in the label */
 		nsx_buf_adds(b, b->n > nlabel ? ", " : plain ? "<" : " [");
 		add_word(b, r->full, w);
 	}
@@ -324,23 +321,20 @@ static void add_label(const struct nsx_kernel_names *k, size_t kernel, nsx_str n
 		nsx_buf_adds(b, plain ? ">" : "]");
 }
 
-/* Kernels, piece by piece of as many; and those of one label together, in order of
- * their names.
- */
+/* Kernels are handled in pieces; those with one label together, in order of their names. */
 enum { PIECE = 1 << 14 };
 struct dealt {
 	struct nsx_kernel_names *k;
 	nsx_str *name; /* nsx_kernel_full_names()                            */
 	unsigned threads;
-	size_t npieces, span; /* span: kernels of a task that tells them apart */
-	struct nsx_arena **arenas; /* by piece: of words                     */
-	uint64_t *label; /* hash of it, by kernel                            */
-	uint32_t *order, *at; /* at: by label % n, where those stand         */
+	size_t npieces, span; /* span: kernels of one task */
+	struct nsx_arena **arenas; /* by piece, for words                    */
+	uint64_t *label; /* by kernel: hash of its label                     */
+	uint32_t *order, *at; /* order: kernels grouped by label % n; at: where groups
+				 begin                                       */
 };
 
-/* Kernels of one label, n of them, in order of their names.  w: whatever it held, its
- * arrays are used again.
- */
+/* Tells n kernels of one label apart, in order of names. w: reuses its arrays. */
 static int tell_apart(const struct dealt *d, const uint32_t *alike, size_t n,
 		      struct words *w, struct nsx_err *err)
 {
@@ -448,7 +442,7 @@ static bool begins_run(const struct dealt *d, size_t i)
 	return !i || d->label[d->order[i]] != d->label[d->order[i - 1]];
 }
 
-/* Those of labels that begin in the span. */
+/* Handles the labels that begin in the span. */
 static int tell_span(void *ctx, size_t span, struct nsx_err *err)
 {
 	const struct dealt *d = ctx;
@@ -468,12 +462,12 @@ static int tell_span(void *ctx, size_t span, struct nsx_err *err)
 	return rc ? rc : nsx_stopped(err);
 }
 
-/* Twice: what could not be told apart is numbered. */
+/* Tells kernels with equal labels apart, and numbers those whose labels are equal even then. */
 static int make_unique(struct dealt *d, struct nsx_arena *a, struct nsx_err *err)
 {
 	size_t n = d->k->n;
 
-	/* As few as keep all threads busy: labels of one use the same arrays. */
+	/* Few large spans, as labels of one span share arrays, but enough for all threads. */
 	d->span = NSX_MAX(n / (4 * (size_t)d->threads) + 1, (size_t)PIECE);
 	if (deal_labels(d, err) ||
 	    nsx_par(d->threads, (n + d->span - 1) / d->span, tell_span, d,
@@ -486,7 +480,7 @@ static int make_unique(struct dealt *d, struct nsx_arena *a, struct nsx_err *err
 	return 0;
 }
 
-/* Names that begin alike, as far as they are read, follow each other. */
+/* Names with the same significant prefix are adjacent. */
 static int read_names(void *ctx, size_t piece, struct nsx_err *err)
 {
 	const struct dealt *d = ctx;
@@ -531,7 +525,7 @@ static int read_all(struct dealt *d, struct nsx_arena *a, struct nsx_err *err)
 	return rc;
 }
 
-/* Of a kernel, by the rank of its name. */
+/* The index of a kernel by the rank of its name. */
 static size_t index_of(const struct nsx_kernel_names *k, uint32_t rank)
 {
 	const struct nsx_kernel_ranks *x = &k->ranks[rank / 64];
@@ -540,7 +534,7 @@ static size_t index_of(const struct nsx_kernel_names *k, uint32_t rank)
 	return x->before + (size_t)__builtin_popcountll(x->has & below);
 }
 
-/* Kernels, in order of the ranks of their names. */
+/* Lists kernels in order of their names' ranks. */
 static int list_kernels(struct nsx_kernel_names *k, struct nsx_arena *a,
 			struct nsx_err *err)
 {
@@ -622,7 +616,7 @@ const struct nsx_kernel_name *nsx_kernel_name(const struct nsx_kernel_names *k,
 		       &k->v[index_of(k, rank)] : NULL;
 }
 
-/* The label that was made of a name; NULL: none was. */
+/* The label made for a name before; NULL: none. */
 static const char *made_label(struct nsx_kernel_labels *l, nsx_str name)
 {
 	uint32_t at;
@@ -635,7 +629,7 @@ static const char *made_label(struct nsx_kernel_labels *l, nsx_str name)
 	return label;
 }
 
-/* Without memory for the place it is made again when it is asked for again. */
+/* If there is no memory to keep it, it is made again on the next request. */
 static const char *keep_label(struct nsx_kernel_labels *l, nsx_str name,
 			      const char *label)
 {
@@ -657,7 +651,7 @@ const char *nsx_kernel_label(const struct nsx_kernel_names *k, nsx_str name)
 	bool is_told = k->told[x - k->v].word[0];
 	const char *label = is_told ? made_label(k->labels, name) :
 				      x->words->label;
-	struct reading r; /* not zeroed: it is large, and the words are few */
+	struct reading r; /* not zeroed, as it is large and mostly unused */
 	struct nsx_buf b = {0};
 
 	if (label)

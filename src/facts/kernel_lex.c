@@ -1,4 +1,4 @@
-/* kernel_lex.c - splits names as nvcc's and the GNU demangler write them. */
+/* kernel_lex.c - splits names as written by nvcc's and the GNU demangler. */
 #include <string.h>
 #include "base/str.h"
 #include "facts/kernel_lex.h"
@@ -25,8 +25,8 @@ static bool begins(const char *p, const char *end, const char *text)
 
 enum { MAX_CAST = 64 };
 
-/* Past "<unnamed>", "(anonymous namespace)", or a cast: "(unsigned int)" with a
- * number behind it.  No type is as long as MAX_CAST: what follows is not searched.
+/* Skips "<unnamed>", "(anonymous namespace)", or a cast before a number: "(unsigned int)".
+ * Types are shorter than MAX_CAST, so the search stops there.
  */
 static const char *skip_noise(const char *p, const char *end)
 {
@@ -84,7 +84,7 @@ bool nsx_next_word(const char **p, const char *end, struct nsx_word *ret)
 	return true;
 }
 
-/* Not from where skip_noise() may have looked further. */
+/* Words that skip_noise() may have read beyond `same` do not count. */
 size_t nsx_same_words(const char *full, size_t same)
 {
 	const size_t reach = MAX_CAST + 2, tag = strlen("<unnamed>");

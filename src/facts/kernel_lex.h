@@ -1,5 +1,5 @@
-/* kernel_lex.h - the words of a demangled name: identifiers and numbers, without
- * the casts that demanglers put before numbers.
+/* kernel_lex.h - splits a demangled name into identifiers and numbers, without the casts
+ * before numbers.
  */
 #ifndef NSX_KERNEL_LEX_H
 #define NSX_KERNEL_LEX_H
@@ -19,11 +19,11 @@ struct nsx_word {
 	enum nsx_word_kind kind;
 };
 
-/* The next word of [*p, end); false: none is left. */
+/* The next word of [*p, end); false at the end. */
 bool nsx_next_word(const char **p, const char *end, struct nsx_word *ret);
 
-/* Names whose first `same` bytes are those of this one have the same words as far as
- * these end two bytes before here, or earlier.
+/* Names that share the first `same` bytes with this one share all words that end at least
+ * two bytes before the result.
  */
 size_t nsx_same_words(const char *full, size_t same);
 

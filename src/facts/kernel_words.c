@@ -1,8 +1,8 @@
-/* kernel_words.c - families of kernels, in words.
+/* kernel_words.c - families of kernels in words.
  *
- * Rules in order, the first that knows the function decides.  Names are those of
- * PyTorch, cuBLAS, cuDNN, CUTLASS, TensorRT, Triton, FlashAttention, CUB and
- * Thrust as real traces have them; any other function keeps its own name.
+ * Rules are tried in order, and the first that knows the function decides. They cover names
+ * of PyTorch, cuBLAS, cuDNN, CUTLASS, TensorRT, Triton, FlashAttention, CUB and Thrust from
+ * real traces; other functions keep their own names.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ struct text {
 	const char *p;
 	size_t n;
 };
-struct parts { /* of a full name */
+struct parts { /* parts of a full name */
 	struct text before; /* return type and scopes                        */
 	struct text base, args; /* args: inside <...>, may be empty          */
 };
@@ -64,7 +64,7 @@ static bool drop_start(struct text *t, const char *word)
 	return true;
 }
 
-/* A name that is nothing but the end keeps it. */
+/* Keeps the suffix if it is the whole name. */
 static bool drop_end(struct text *t, const char *word)
 {
 	size_t n = strlen(word);
@@ -104,7 +104,7 @@ size_t nsx_kernel_words_length(const char *full)
 	const char *end = nsx_parameters_of(full, &own);
 
 	for (const char *p = "(anonymous"; *end && *end == *p; p++)
-		end++; /* as far as it takes to see that it is not */
+		end++; /* only as far as needed */
 	return (size_t)(NSX_MAX(args_end, end) - full) + 1;
 }
 
@@ -117,7 +117,7 @@ static bool next_word(struct text *t, struct nsx_word *ret)
 	return any;
 }
 
-/* The next word of a kind; empty: there is none. */
+/* The next word of a kind; empty if there is none. */
 static struct text next_of(struct text *t, enum nsx_word_kind kind)
 {
 	struct nsx_word w;
@@ -175,7 +175,7 @@ static enum nsx_dtype first_float(struct text args)
 	return NSX_D_NONE;
 }
 
-/* Of a type that may be of two words, at the start of t. */
+/* The type at the start of t, which may have two words. */
 static enum nsx_dtype type_at(struct text t)
 {
 	struct nsx_word w;
@@ -197,8 +197,8 @@ static enum nsx_dtype type_at(struct text t)
 		       (enum nsx_dtype)(type + NSX_D_U64 - NSX_D_I64) : type;
 }
 
-/* What the first lambda takes that takes something: wrappers put theirs, with
- * an index, behind that of the operation.
+/* The parameter type of the first lambda that has one. Wrappers' own lambdas, with an
+ * index, come after that of the operation.
  */
 static enum nsx_dtype lambda_type(struct text t)
 {
@@ -229,7 +229,7 @@ static bool tell_comm(const struct parts *name, struct words *w)
 	return true;
 }
 
-/* "triton_poi_fused_mul_sum_0": the number tells apart what was fused alike. */
+/* "triton_poi_fused_mul_sum_0": the number distinguishes kernels with the same operations. */
 static bool tell_triton(const struct parts *name, struct words *w)
 {
 	static const char *const starts[] = {
@@ -254,7 +254,7 @@ static bool tell_triton(const struct parts *name, struct words *w)
 
 /* Thrust and CUB ---------------------------------------------------------------*/
 
-/* "__merge_sort::BlockSortAgent" is what an agent does and which part of it. */
+/* "__merge_sort::BlockSortAgent": the algorithm, and the agent's part in it. */
 static bool tell_thrust(const struct parts *name, struct words *w)
 {
 	static const char *const agents[][2] = {
@@ -321,7 +321,7 @@ static bool tell_cub(const struct parts *name, struct words *w)
 
 /* PyTorch's elementwise kernels and reductions ------------------------------------*/
 
-/* What an identifier says that a wrapper is given; empty: it says nothing. */
+/* The operation named by a wrapper's argument; empty: none. */
 static struct text operation(struct text t)
 {
 	static const char *const wrappers[] = {
@@ -357,8 +357,8 @@ static struct text operation(struct text t)
 	return nothing;
 }
 
-/* The type an operation works on: the first floating one that is named, else
- * what the functor is made for, else what its lambda takes.
+/* The type of an operation: the first floating-point type, else the functor's, else its
+ * lambda's parameter.
  */
 static enum nsx_dtype operand(struct text args, struct text after_op)
 {
@@ -435,8 +435,8 @@ static bool tell_flash(const struct parts *name, struct words *w)
 }
 
 /* FlashAttention-3: device_kernel<flash::enable_sm90<flash::FlashAttnFwdSm90<...>>> is
- * flash_fwd.  Its main loop takes the stages, the cluster as a tuple, and the tile as one,
- * whose last is the head's dimension.
+ * flash_fwd. The arguments of its main loop are the stages, the cluster as a tuple, and the
+ * tile as a tuple that ends with the head dimension.
  */
 static bool tell_flash_class(const struct parts *name, struct words *w)
 {
@@ -473,9 +473,8 @@ static bool tell_flash_class(const struct parts *name, struct words *w)
 	return true;
 }
 
-/* The multiply's type by the function's name.  The first that fits decides: the
- * type of what is read comes before that of the accumulator ("s16816gemm_bf16").
- * An s1688 of nothing else multiplies tf32.
+/* The multiplied type by function name. The first match decides, as the input type precedes
+ * the accumulator type ("s16816gemm_bf16"). A plain s1688 multiplies tf32.
  */
 static enum nsx_dtype matrix_type(struct text name)
 {
@@ -506,7 +505,7 @@ static enum nsx_dtype matrix_type(struct text name)
 	return NSX_D_NONE;
 }
 
-/* "128x64" between other parts of the name. */
+/* Finds a tile such as "128x64" between other parts of the name. */
 static bool find_tile(struct text t, int ret[2])
 {
 	for (size_t i = 1; i < t.n; i++) {
@@ -524,7 +523,7 @@ static bool find_tile(struct text t, int ret[2])
 	return false;
 }
 
-/* The part between underscores that has `what`; empty: none. */
+/* The part between underscores that contains `what`; empty: none. */
 static struct text part_with(struct text t, const char *what)
 {
 	struct text part = {t.p, 0};
@@ -564,7 +563,7 @@ static void add_matrix_detail(struct words *w, struct text t)
 		       part.n ? part.p : t.p);
 }
 
-/* A wrapper called "Kernel" is named by the first thing it is given. */
+/* A wrapper called "Kernel" is named after its first argument. */
 static struct text subject_of(const struct parts *name)
 {
 	static const char *const wrappers[] = {"Kernel", "Kernel2", "kernel",
@@ -590,7 +589,7 @@ static bool tell_matrix(const struct parts *name, struct words *w)
 		return false;
 	w->dtype = matrix_type(t);
 	if ((!w->dtype && (begins(t, "gemm") || begins(t, "gemv"))) ||
-	    begins(t, "implicit_convolve")) /* of halves, too, an sgemm */
+	    begins(t, "implicit_convolve")) /* also an sgemm for half inputs */
 		w->dtype = first_float(name->args) ?: w->dtype;
 	if (!w->dtype && !find_tile(t, tile))
 		return false;
@@ -606,10 +605,10 @@ static bool tell_matrix(const struct parts *name, struct words *w)
 	return true;
 }
 
-/* Kernels made of a lambda, and all others ---------------------------------------*/
+/* Kernels from lambdas, and all others -------------------------------------------- */
 
-/* "f(int, int)::[lambda(int) (instance 12)]" is called by the function that
- * holds the lambda: "f #12".
+/* "f(int, int)::[lambda(int) (instance 12)]" is named after the function that holds the
+ * lambda: "f #12".
  */
 static bool tell_lambda(const struct parts *name, struct words *w)
 {
@@ -643,7 +642,7 @@ static bool tell_lambda(const struct parts *name, struct words *w)
 	return true;
 }
 
-/* "kernel" alone says nothing: "gemvx::kernel". */
+/* "kernel" alone tells nothing, so it keeps a scope: "gemvx::kernel". */
 static bool tell_plain(const struct parts *name, struct words *w)
 {
 	struct text scope = name->before;
@@ -663,7 +662,7 @@ static bool tell_plain(const struct parts *name, struct words *w)
 	return true;
 }
 
-/* No more than MAX_CHARS characters, ended by "…" where some are missing. */
+/* Cuts to MAX_CHARS characters, with "…" at the cut. */
 static const char *keep(struct nsx_arena *a, const char *text)
 {
 	const char *p = text;
@@ -687,7 +686,7 @@ void nsx_kernel_words(const char *full, struct nsx_arena *a,
 	struct words w = {0};
 
 	*ret = (struct nsx_kernel_words){0};
-	if (!strncmp(full, "id:", 3)) { /* its text is not in the trace */
+	if (!strncmp(full, "id:", 3)) { /* its name is unknown */
 		ret->family = ret->label = nsx_arena_strdup(a, full);
 		return;
 	}

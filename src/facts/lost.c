@@ -1,8 +1,10 @@
-/* lost.c - launches whose GPU row is lost: where they are, a GPU that looks idle may work. */
+/* lost.c - launches whose GPU work was not recorded: a GPU that looks idle may have been
+ * busy.
+ */
 #include <string.h>
 #include "facts/facts.h"
 
-enum { LOST_PCT = 5 }; /* of launches: from which idle time is not known    */
+enum { LOST_PCT = 5 }; /* share of launches from which idle time is unknown */
 
 static bool launches_work(const struct nsx_calls *c, size_t call)
 {
@@ -11,9 +13,7 @@ static bool launches_work(const struct nsx_calls *c, size_t call)
 		 (NSX_CALL_FAILED | NSX_CALL_NESTED | NSX_CALL_GRAPH));
 }
 
-/* Calls from one that begins to capture a graph to the one that ends it launch
- * nothing.
- */
+/* Calls between the begin and end of graph capture launch nothing. */
 static bool is_captured(const struct nsx_trace *t, size_t call, bool was)
 {
 	const char *name;
@@ -25,13 +25,13 @@ static bool is_captured(const struct nsx_trace *t, size_t call, bool was)
 	       strstr(name, "EndCapture")   ? false : was;
 }
 
-/* What a thread's launches that left GPU work tell of the others; where nothing ran, its
- * last wait for the GPU.
+/* Statistics of a thread's launches with recorded work; if there are none, its last wait
+ * for the GPU.
  */
 struct answered {
-	size_t end;	   /* behind the last of them                        */
-	int64_t most_ns;   /* from a call's end to its work                  */
-	int64_t latest_ns; /* start of work                                  */
+	size_t end;	   /* after the last one                             */
+	int64_t most_ns;   /* longest time from a call's end to its work     */
+	int64_t latest_ns; /* latest start of work                           */
 };
 
 static struct answered find_answered(const struct nsx_trace *t,
@@ -58,8 +58,8 @@ static struct answered find_answered(const struct nsx_trace *t,
 	return ret;
 }
 
-/* A launch without work is no longer queued when a later one of its thread has run, and
- * longer has gone by than any waited.
+/* Work is lost if a later launch of its thread has run, and more time has passed than any
+ * launch was queued.
  */
 static void count_lost(const struct nsx_trace *t, const struct nsx_thread *th,
 		       const struct nsx_window *w, struct nsx_lost *ret)

@@ -1,10 +1,10 @@
-/* meet.c - matches calls of MPI by their order in each process.
+/* meet.c - matches MPI calls by their order in each process.
  *
- * The k-th collective of one process is the k-th of every other, where all make
- * the same in the same order, and the k-th message with a tag that a process sends
- * to another is the k-th that it receives: communicators are not looked at, for most
- * exports do not tell them.  One call that ends before what it waits for has begun
- * refutes that.  The clock is the host's, which processes of one host share.
+ * The k-th collective of a process is matched with the k-th of every other, if all make the
+ * same ones in the same order. The k-th message with a tag from one process to another is
+ * the k-th received. Communicators are not considered, as most exports lack them. A match
+ * is refuted by a call that ends before what it waits for has begun. Times are of the host
+ * clock, which processes of one host share.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,23 +13,23 @@
 #include "facts/outside.h"
 #include "schema/viewscan.h"
 
-#define LATE_NS 50000	  /* who comes so late is waited for                 */
-#define TOGETHER_NS 20000 /* waits that one event ends are over so soon after
-			     each other, or in a fifth of the lateness       */
+#define LATE_NS 50000	  /* a call this late is waited for                  */
+#define TOGETHER_NS 20000 /* waits for one event end within this time, or within a fifth
+			     of the lateness                                 */
 enum {
-	LEAST_SEEN = 10,  /* waits that end together, to tell that they do   */
-	STRAY = 10,	  /* one of so many may not                          */
-	CUT = 1,	  /* at the end of a capture a process has as many more */
+	LEAST_SEEN = 10,  /* least number of waits that must end together    */
+	STRAY = 10,	  /* one in this many may not                        */
+	CUT = 1,	  /* more calls that a process may have at the end of the capture */
 };
 
 enum kind {
 	OTHER,
-	ALL,	/* a collective that all wait in for all                     */
-	FROM_ROOT, TO_ROOT, /* who waits for whom is in the words            */
-	IN_LINE, /* each for those of lower rank                             */
+	ALL,	/* collective: all wait for all                              */
+	FROM_ROOT, TO_ROOT, /* from or to the root, by the call's name       */
+	IN_LINE, /* each waits for lower ranks                               */
 	SEND, ISEND, RECV, IRECV,
-	WAIT,	/* for what was sent or received without waiting             */
-	EXCHANGE, /* sends, and waits for what it receives                    */
+	WAIT,	/* completes isend or irecv                                  */
+	EXCHANGE, /* sends, and waits for its receive                         */
 };
 static const struct {
 	const char *name;
@@ -48,7 +48,7 @@ static const struct {
 	{"MPI_Wait", WAIT}, {"MPI_Waitall", WAIT},
 	{"MPI_Sendrecv", EXCHANGE}, {"MPI_Sendrecv_replace", EXCHANGE}};
 #define UNKNOWN UINT8_MAX
-enum { COLLECTIVES = 17, ONE_WAIT = 25 }; /* of known, before these          */
+enum { COLLECTIVES = 17, ONE_WAIT = 25 }; /* indices of known, where these end */
 
 struct matching {
 	const struct nsx_trace *t;
@@ -57,10 +57,10 @@ struct matching {
 	uint8_t *what; /* by call of r: index of known                       */
 	bool *busy;    /* ... whether it makes calls of CUDA itself          */
 	int32_t *peer, *tag; /* ... as in the trace                          */
-	/* What is matched at a time: calls of each process, in order. */
+	/* The calls being matched: those of each process, in order. */
 	uint32_t *picked, *side_at;
-	uint32_t nsides, n; /* n: of the process with fewest                 */
-	const char *why; /* they do not match                                */
+	uint32_t nsides, n; /* n: least over the processes                   */
+	const char *why; /* reason why they do not match                     */
 };
 
 /* Collecting ------------------------------------------------------------------*/
@@ -84,7 +84,7 @@ static bool next_call(const struct nsx_trace *t, size_t *at,
 	return nsx_outside_next(t, at, ret);
 }
 
-/* Outermost calls that wait, or are waited for. */
+/* Collects outermost calls that wait or are waited for. */
 static int collect(struct matching *x, struct nsx_err *err)
 {
 	const struct nsx_trace *t = x->t;
@@ -149,7 +149,7 @@ static int read_ranks(struct matching *x, struct nsx_arena *a,
 			     global_tid, rank);
 }
 
-/* Those around calls of CUDA: when they wait is not known. */
+/* Marks calls that contain CUDA calls, as their waiting is unknown. */
 static void find_busy(struct matching *x)
 {
 	const struct nsx_calls *c = &x->t->calls;
@@ -176,8 +176,8 @@ static enum kind kind_of(const struct matching *x, uint32_t call)
 	return known[x->what[call]].kind;
 }
 
-/* The calls of known[from] to known[to] in each process; false: they cannot be
- * matched by their order.
+/* Picks the calls of known[from] to known[to] in each process; false: their order does not
+ * match them.
  */
 static bool pick(struct matching *x, uint8_t from, uint8_t to)
 {
@@ -215,8 +215,8 @@ static uint32_t member(const struct matching *x, uint32_t side, uint32_t k)
 	return x->picked[x->side_at[side] + k];
 }
 
-/* Whether it has a part that all have, or the root of one kind of collective, or the
- * others of the other kind.
+/* Whether a call takes part symmetrically, or as root of one kind of collective, or as
+ * another rank of the other kind.
  */
 static bool takes_part(const struct matching *x, uint32_t i, enum kind of_root,
 		       enum kind of_others)
@@ -230,7 +230,7 @@ static bool takes_part(const struct matching *x, uint32_t i, enum kind of_root,
 	       kind == (rank == x->peer[i] ? of_root : of_others);
 }
 
-/* Whether others wait for it in a collective, and whether it waits for them. */
+/* Whether others wait for the call in a collective; and whether it waits for them. */
 static bool comes(const struct matching *x, uint32_t i)
 {
 	return takes_part(x, i, FROM_ROOT, TO_ROOT);
@@ -240,7 +240,7 @@ static bool waits(const struct matching *x, uint32_t i)
 	return takes_part(x, i, TO_ROOT, FROM_ROOT);
 }
 
-struct instance { /* of calls that come, and of calls that wait */
+struct instance { /* times of calls that come and calls that wait */
 	int64_t first_start_ns, last_start_ns, first_end_ns, last_end_ns;
 	bool is_alike; /* all call the same                                  */
 	bool is_busy;
@@ -300,7 +300,7 @@ static void add_meetings(struct matching *x, bool is_seen)
 	}
 }
 
-/* No collective may end before all have come to it. */
+/* No collective may end before all calls have begun. */
 static bool are_collectives(struct matching *x)
 {
 	for (uint32_t k = 0; k < x->n; k++) {
@@ -319,9 +319,7 @@ static bool are_collectives(struct matching *x)
 	return true;
 }
 
-/* Waits of all processes that end together whenever one comes late are for each
- * other.
- */
+/* If all processes' waits end together whenever one is late, they wait for each other. */
 static bool end_together(const struct matching *x)
 {
 	size_t seen = 0, stray = 0;
@@ -343,20 +341,19 @@ static bool end_together(const struct matching *x)
 
 /* Messages ----------------------------------------------------------------------*/
 
-struct messages { /* with one tag, from one process to another */
+struct messages { /* a channel: one tag, from one process to another */
 	struct nsx_groups keys;
 	struct channel {
 		uint32_t nsent, nreceived;
-		uint32_t from, to; /* thread; of two there is no order       */
+		uint32_t from, to; /* threads; several threads have no common order */
 		bool is_refuted;
 	} *v;
-	uint32_t *out, *in; /* by call: the channel of what it sends, and of
-			       what it receives; NSX_NONE                   */
-	uint32_t *waiter; /* by call that receives: the one that waits       */
-	uint32_t *sender; /* by place in the channels: the call              */
+	uint32_t *out, *in; /* by call: the channel it sends to, and the one it receives
+			       from; or NSX_NONE                            */
+	uint32_t *waiter; /* by receiving call: the call that waits for it   */
+	uint32_t *sender; /* by place in the channels: the sending call      */
 	uint32_t *at;	  /* by channel: its first place                     */
-	bool *bad;	  /* by call that waits: not all that it waits for is
-			     known                                           */
+	bool *bad;	  /* by waiting call: not everything it waits for is known */
 };
 
 static uint32_t process_of(const struct matching *x, uint32_t call)
@@ -372,7 +369,7 @@ static int cmp_ranks(const void *a, const void *b, void *ctx)
 	return NSX_CMP(rank[*p], rank[*q]) ?: NSX_CMP(*p, *q);
 }
 
-/* by_rank: processes in order of rank; the first that says it is that rank. */
+/* by_rank: processes sorted by rank; takes the first process of the rank. */
 static uint32_t process_of_rank(const struct matching *x,
 				const uint32_t *by_rank, int32_t rank)
 {
@@ -393,8 +390,8 @@ static bool receives(enum kind kind)
 	return kind == RECV || kind == IRECV || kind == EXCHANGE;
 }
 
-/* Adds an end of a message to its channel.  Exchanges are matched with exchanges: of two tags
- * the trace tells one.
+/* Adds one end of a message to its channel. Exchanges are matched with exchanges only, as
+ * the trace has one of their two tags.
  */
 static int add_end(const struct matching *x, struct messages *m, uint32_t call,
 		   uint32_t other, bool is_sender, uint32_t *ret, struct nsx_err *err)
@@ -448,8 +445,8 @@ static int list_channels(struct matching *x, struct messages *m,
 	return 0;
 }
 
-/* Which call waits for what is received: MPI_Recv itself, or the next that waits for
- * all, or for one if there is but one.
+/* The call that waits for a receive: MPI_Recv itself, else the next wait for all, or for
+ * one if only one is pending.
  */
 static void find_waiters(const struct matching *x, struct messages *m)
 {
@@ -478,7 +475,7 @@ static void find_waiters(const struct matching *x, struct messages *m)
 	}
 }
 
-/* The k-th sent is the k-th received. */
+/* Matches the k-th send with the k-th receive. */
 static int match_messages(struct matching *x, struct messages *m,
 			  struct nsx_err *err)
 {
@@ -509,12 +506,12 @@ static int match_messages(struct matching *x, struct messages *m,
 		s = m->sender[m->at[2 * g + 1]++];
 		m->v[g].is_refuted = r->call[w].end_ns < r->call[s].start_ns;
 		m->bad[w] |= m->v[g].is_refuted || x->busy[s] || x->busy[w];
-		r->call[s].comes = w; /* until meetings have numbers         */
+		r->call[s].comes = w; /* a call, until meetings are numbered */
 	}
 	return nsx_stopped(err);
 }
 
-/* A meeting for each call that waits, where all that it waits for is known. */
+/* Makes a meeting for each waiting call if everything it waits for is known. */
 static void number_meetings(struct matching *x, struct messages *m)
 {
 	struct nsx_meets *r = x->r;
@@ -562,7 +559,7 @@ static int add_messages(struct matching *x, struct nsx_err *err)
 	return rc;
 }
 
-/* Whether it is known of some calls of a function what they wait for. */
+/* Whether some calls of a function are matched. */
 static bool is_matched(const struct matching *x, uint8_t what)
 {
 	for (uint32_t i = 0; i < x->r->ncalls; i++)
@@ -585,7 +582,7 @@ static int match_all(struct matching *x, struct nsx_err *err)
 	return 0;
 }
 
-/* Keeps the calls that have a part in a meeting. */
+/* Keeps the calls that take part in a meeting. */
 static int keep(struct matching *x, struct nsx_arena *a, struct nsx_err *err)
 {
 	struct nsx_meets *r = x->r;

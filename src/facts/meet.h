@@ -1,30 +1,30 @@
-/* meet.h - calls of MPI in several processes that wait for each other.
+/* meet.h - MPI calls of several processes that wait for each other.
  *
- * A meeting is a set of calls, and some that cannot end before all of these have
- * begun (queries/README.md 14): a collective, a call that waits for messages and
- * those that send them, or calls that wait and were seen to end together.  Only what
- * the whole trace bears out is one.
+ * A meeting is a set of calls, and the calls that cannot end before all of these have begun
+ * (queries/README.md 14): a collective; the sends and the call that waits for the messages;
+ * or waits that were seen to end together. A meeting must be consistent with the whole
+ * trace.
  */
 #ifndef NSX_FACTS_MEET_H
 #define NSX_FACTS_MEET_H
 
 #include "trace/trace.h"
 
-struct nsx_mpi_call { /* that has a part in a meeting */
+struct nsx_mpi_call { /* a call that takes part in a meeting */
 	int64_t start_ns, end_ns;
-	uint32_t thread; /* it launches                                      */
+	uint32_t thread; /* index of a launching thread                      */
 	nsx_str name;
-	uint32_t comes; /* the meeting that cannot end before it; NSX_NONE   */
-	uint32_t waits; /* the meeting that it waits for; NSX_NONE           */
-	bool is_seen; /* that it waits: MPI does not promise it              */
+	uint32_t comes; /* the meeting that waits for this call; or NSX_NONE */
+	uint32_t waits; /* the meeting that this call waits for; or NSX_NONE */
+	bool is_seen; /* its waiting was observed; MPI does not guarantee it */
 };
 struct nsx_meets {
-	struct nsx_mpi_call *call; /* in order of (thread, start)            */
+	struct nsx_mpi_call *call; /* sorted by (thread, start)              */
 	uint32_t ncalls, nmeets;
-	int64_t *last_ns; /* by meeting: when the last of its calls began    */
-	int32_t *rank; /* by process of the trace; -1 not known              */
-	const char *unknown; /* why collectives are in none, as part of a
-				sentence; NULL: they are, or there are none  */
+	int64_t *last_ns; /* by meeting: start of its last call              */
+	int32_t *rank; /* by process of the trace; -1: unknown               */
+	const char *unknown; /* why collectives are not matched, as part of a sentence;
+				NULL: they are, or there are none            */
 };
 
 /* Owner: the arena.  Errors: NSX_E_NOMEM. */

@@ -1,7 +1,7 @@
 /* memory.c - reads allocations and frees, and matches them.
  *
- * Rows sorted by (process, address, time) tell which free ends which
- * allocation; each gives a step of what is live.
+ * Rows sorted by (process, address, time) tell which free ends which allocation. Each row
+ * becomes a step of live memory.
  */
 #include <stdlib.h>
 #include "base/stat.h"
@@ -87,7 +87,7 @@ static bool same_address(const struct nsx_mem_event *x, const struct nsx_mem_eve
 	return x->process == y->process && x->address == y->address;
 }
 
-/* of: whose device and kind the step is of. */
+/* of: gives the device and kind of the step. */
 static void add_step(struct nsx_memory *m, const struct nsx_mem_event *of,
 		     int64_t at_ns, int64_t delta, unsigned turn,
 		     unsigned counts)
@@ -98,8 +98,8 @@ static void add_step(struct nsx_memory *m, const struct nsx_mem_event *of,
 		.turn = (uint8_t)turn, .counts = (uint8_t)counts};
 }
 
-/* What row i does, by the rows before and after it at its address: an
- * allocation before it is what lives there.
+/* Handles row i by its neighbours at the same address: an allocation before it is what
+ * lives there.
  */
 static void match_row(struct nsx_memory *m, size_t i)
 {
@@ -110,11 +110,11 @@ static void match_row(struct nsx_memory *m, size_t i)
 		i + 1 < m->nevents && same_address(e, e + 1) ? e + 1 : NULL;
 	const struct nsx_mem_event *live = before && !before->is_free ?
 					       before : NULL;
-	/* A free before what else happens in its instant comes first. */
+	/* A free goes before other events of the same time. */
 	unsigned turn = after && after->at_ns == e->at_ns ? 0 : 2;
 
 	if (!e->is_free) {
-		if (live) /* its free was not recorded */
+		if (live) /* the free was not recorded */
 			add_step(m, live, e->at_ns, -live->bytes, 0, 0);
 		add_step(m, e, e->at_ns, e->bytes, 1, NSX_STEP_ALLOC);
 		if (!after)

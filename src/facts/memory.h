@@ -1,16 +1,16 @@
-/* memory.h - allocations and frees of memory, and what of it is live when.
+/* memory.h - allocations and frees of memory, and how much is live when.
  *
- * A free ends the allocation at its address in its process, whatever size its row
- * gives.  One without an allocation ended one made before the capture.  An
- * allocation at an address that is in use shows that a free was not recorded,
- * which is taken to have come with it.
+ * A free ends the allocation at its address in its process, whatever size its row has. A
+ * free without an allocation ended one from before the capture. An allocation at an address
+ * in use means that a free was not recorded; it is assumed to have happened at the same
+ * time.
  */
 #ifndef NSX_FACTS_MEMORY_H
 #define NSX_FACTS_MEMORY_H
 
 #include "schema/schema.h"
 
-enum nsx_mem_class { /* as reports tell them; of NSX_MEM_*                    */
+enum nsx_mem_class { /* as reports name them; from NSX_MEM_*                  */
 	NSX_MC_DEVICE, NSX_MC_MANAGED, NSX_MC_HOST, NSX_MC_UNKNOWN, NSX_NMEM_CLASSES
 };
 extern const char *const nsx_mem_class_names[NSX_NMEM_CLASSES]; /* "device", ... */
@@ -24,40 +24,40 @@ struct nsx_mem_event { /* an allocation or a free, as recorded               */
 	bool is_free;
 };
 enum { NSX_STEP_ALLOC = 1, NSX_STEP_FREE = 2, NSX_STEP_UNMATCHED = 4 };
-struct nsx_mem_step { /* a change of what is live                            */
+struct nsx_mem_step { /* a change of live memory                             */
 	int64_t at_ns, delta;
 	uint64_t process;
 	int64_t device_id;
 	uint8_t kind;
-	uint8_t turn;	/* within an instant: frees of what is allocated again,
-			   allocations, other frees; so that no peak depends on
-			   the order of rows                                 */
-	uint8_t counts; /* NSX_STEP_*: of an unrecorded free nothing         */
+	uint8_t turn;	/* order at equal times: frees of memory allocated again,
+			   allocations, other frees; so the peak does not depend on row
+			   order                                             */
+	uint8_t counts; /* NSX_STEP_*; an unrecorded free counts nothing     */
 };
 struct nsx_mem_pool { /* pool columns of a row                               */
 	uint64_t process, address;
 	int64_t device_id, bytes, used_bytes;
 };
 struct nsx_memory {
-	struct nsx_mem_event *events; /* by process, address, time           */
-	struct nsx_mem_step *steps;   /* by process, device, kind, time, turn */
-	uint32_t *kept;		      /* events whose memory was never freed */
-	struct nsx_mem_pool *pools;   /* in the order of the rows            */
+	struct nsx_mem_event *events; /* sorted by process, address, time    */
+	struct nsx_mem_step *steps;   /* sorted by process, device, kind, time, turn */
+	uint32_t *kept;		      /* allocations never freed */
+	struct nsx_mem_pool *pools;   /* in row order                        */
 	size_t nevents, nsteps, nkept, npools;
-	size_t defects, missed; /* rows left out; frees never recorded       */
+	size_t defects, missed; /* rows left out; unrecorded frees           */
 	size_t cap_events, cap_pools;
 };
 
-/* Reads the rows once; without the table nothing is there.  Owner: the caller,
- * nsx_memory_done, also after a failure.  Errors: those of reading.
+/* Reads the rows once; empty if there is no table. Owner: the caller, nsx_memory_done, also
+ * after a failure. Errors: those of reading.
  */
 int nsx_memory_read(const struct nsx_schema *s, struct nsx_memory *ret,
 		    struct nsx_err *err) NSX_CHECKED;
 void nsx_memory_done(struct nsx_memory *m);
 
-/* Steps [at, end) of one (process, device, kind). */
+/* The end of the steps with the same (process, device, kind) as step `at`. */
 size_t nsx_mem_group_end(const struct nsx_memory *m, size_t at);
-/* What the unmatched frees among steps show to have been there before. */
+/* Memory that must have been live before, as unmatched frees among the steps show. */
 int64_t nsx_mem_before(const struct nsx_mem_step *s, size_t n);
 
 #endif

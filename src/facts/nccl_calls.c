@@ -1,11 +1,10 @@
-/* nccl_calls.c - message sizes and communicators, from the payloads of NCCL's NVTX
- * ranges.
+/* nccl_calls.c - message sizes and communicators, from payloads of NCCL's NVTX ranges.
  *
- * A payload is JSON text, or bytes: a header of four 64-bit little-endian words
- * (domain, schema, size, offset of the rest), then communicator and message
- * size, which all schemas of calls that move data begin with.  Of a call that
- * makes a communicator it is communicator, ranks, rank and device; before NCCL
- * 2.26 without the communicator, and rank first.
+ * A payload is JSON text or bytes. Bytes begin with four 64-bit little-endian words
+ * (domain, schema, size, offset of the rest). All schemas of calls that move data then
+ * begin with communicator and message size. A call that makes a communicator has
+ * communicator, ranks, rank and device; before NCCL 2.26 rank comes first, without the
+ * communicator.
  */
 #include <endian.h>
 #include <stdio.h>
@@ -26,17 +25,17 @@ static const enum nsx_field fields[NFIELDS] = {
 
 struct message {
 	struct nsx_nccl_call call;
-	struct nsx_nccl_init init; /* nranks 0: it is none                   */
-	int64_t name_id, json_id; /* still to be looked up; -1: known */
-	bool makes; /* a communicator, by its name */
+	struct nsx_nccl_init init; /* nranks 0: not an init                  */
+	int64_t name_id, json_id; /* ids to look up; -1: already known */
+	bool makes; /* its name makes a communicator */
 };
-struct domain { /* of NCCL */
+struct domain { /* one of NCCL's */
 	uint64_t process_key;
 	int64_t id;
 };
 struct part {
 	const struct nsx_trace *t;
-	const struct domain *domains; /* in order */
+	const struct domain *domains; /* sorted */
 	size_t ndomains;
 	struct message *v;
 	size_t n, cap;
@@ -68,7 +67,7 @@ static bool read_binary(const struct nsx_val *v, struct nsx_nccl_call *m)
 	return m->bytes >= 0;
 }
 
-/* The unsigned number behind a key. */
+/* The unsigned number of a key. */
 static bool number_of(const char *json, size_t n, const char *key,
 		      uint64_t *ret)
 {
@@ -187,7 +186,7 @@ static void name_it(struct message *m, const char *name, size_t n)
 	m->makes = makes_communicator(name, n);
 }
 
-/* What it says depends on a name that may not be known yet. */
+/* Its meaning depends on the range's name, which may not be known yet. */
 static bool read_text(struct message *m, const char *json, size_t n)
 {
 	bool inits = read_init_json(json, n, &m->init);
@@ -230,7 +229,7 @@ static int on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 	return nsx_push(p->v, p->n, p->cap, "messages", err, m);
 }
 
-/* Texts of the ids that rows named, looked up together. */
+/* Looks up the texts of all ids together. */
 static int resolve(struct part *all, struct nsx_arena *a, struct nsx_err *err)
 {
 	int64_t *ids;
@@ -316,7 +315,7 @@ static int read_all(struct part *parts, unsigned nparts, struct nsx_err *err)
 	return 0;
 }
 
-/* Leaves the calls that move data, and those that make communicators. */
+/* Keeps the calls that move data or make communicators. */
 static int keep(struct part *all, struct nsx_arena *a,
 		struct nsx_nccl_calls *ret, struct nsx_err *err)
 {

@@ -1,9 +1,9 @@
-/* nvtx.c - the range each op was launched in, and how ranges nest.
+/* nvtx.c - the range in which each operation was launched, and the nesting of ranges.
  *
- * Calls and push/pop ranges of a thread are both in order of start: one sweep
- * a thread finds the innermost range at each call, and an op is in the range of
- * its host call.  How ranges of one stack nest is a sweep over them domain by
- * domain.  Start/end ranges are on no stack: they attribute nothing.
+ * Calls and push/pop ranges of a thread are both sorted by start. One sweep for each thread
+ * finds the innermost range at each call, which is that of the operations it launches. A
+ * sweep over each domain finds the nesting of its ranges. Start/end ranges have no stack
+ * and attribute nothing.
  */
 #include <string.h>
 #include "facts/facts.h"
@@ -13,7 +13,7 @@
 
 /* Stacks: parent and nested ------------------------------------------------*/
 
-struct latest { /* outermost range of a name, on the stack it was met on */
+struct latest { /* outermost open range with a name on one stack */
 	uint32_t range, stack;
 };
 
@@ -152,7 +152,7 @@ static int cover(struct nsx_facts *f, const struct nsx_trace *t,
 	return nsx_stopped(err);
 }
 
-/* Packed as how far before its range each is; v is gone. */
+/* Packs ranges as distances back from each index; frees v. */
 static int pack_before(struct nsx_arena *a, uint32_t *v, size_t n,
 		       struct nsx_packed *ret, struct nsx_err *err)
 {

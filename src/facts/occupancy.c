@@ -1,6 +1,5 @@
-/* occupancy.c - NVIDIA's allocation rules, as its occupancy calculator
- * (cuda_occupancy.h of the CUDA toolkit, 12 and 13) applies them; the names of
- * its functions stand at each rule.
+/* occupancy.c - NVIDIA's allocation rules, as in its occupancy calculator (cuda_occupancy.h
+ * of CUDA 12 and 13); each rule names the function there.
  */
 #include "facts/occupancy.h"
 #include "trace/trace.h"
@@ -10,8 +9,8 @@ static int64_t round_up(int64_t n, int64_t unit)
 	return (n + unit - 1) / unit * unit;
 }
 
-/* Far more threads and registers than any GPU gives a block, a warp or a thread;
- * products of what is below fit int64.
+/* Far above the limits of any GPU for a block, a warp or a thread; products of accepted
+ * values fit int64.
  */
 enum { IMPLAUSIBLE = 1 << 20 };
 
@@ -32,17 +31,17 @@ static int64_t shared_unit(const struct nsx_sm *sm)
 	return sm->major >= 8 ? 128 : 256;
 }
 
-/* cudaDeviceProp::reservedSharedMemPerBlock: from 8.0 on the system takes 1 KiB
- * of each block's shared memory (CUDA C++ programming guide, shared memory of
- * compute capability 8.x).
+/* cudaDeviceProp::reservedSharedMemPerBlock: from 8.0 on the system reserves 1 KiB of each
+ * block's shared memory (CUDA C++ programming guide, shared memory of compute capability
+ * 8.x).
  */
 static int64_t shared_reserved(const struct nsx_sm *sm)
 {
 	return sm->major >= 8 ? 1024 : 0;
 }
 
-/* cudaOccMaxBlocksPerSMRegsLimit. The launch check takes a block's warps in
- * multiples of the parts; what is then allocated is not rounded like that.
+/* cudaOccMaxBlocksPerSMRegsLimit. The launch check rounds a block's warps up to a multiple
+ * of the parts; the allocation itself does not.
  */
 static int64_t by_registers(const struct nsx_sm *sm, int64_t registers,
 			    int64_t warps, int64_t unlimited)

@@ -2,7 +2,7 @@
 #include <string.h>
 #include "facts/outside.h"
 
-/* Where there is no table of MPI's calls they are ranges of a domain. */
+/* Without a table of MPI calls, ranges of the MPI domain are used. */
 static bool is_mpi(const struct nsx_trace *t, uint32_t domain)
 {
 	return !strcmp(nsx_text(t, t->domain[domain].name), "MPI");

@@ -1,5 +1,5 @@
-/* outside.h - calls in which a thread may wait for something outside CUDA: those
- * of the operating system, and those of MPI, where it waits for other ranks.
+/* outside.h - calls in which a thread may wait for something outside CUDA: operating system
+ * calls, and MPI calls that wait for other ranks.
  */
 #ifndef NSX_FACTS_OUTSIDE_H
 #define NSX_FACTS_OUTSIDE_H
@@ -13,18 +13,18 @@ struct nsx_outside {
 	uint32_t stack; /* NSX_NONE: not recorded                            */
 	bool is_mpi;
 	int64_t start_ns, end_ns;
-	int32_t peer, tag; /* of MPI, as in the trace; -1                    */
+	int32_t peer, tag; /* as in the trace, for MPI; or -1                */
 };
 
-/* Of threads that launch, the OS calls and then those of MPI, which older exports
- * have as NVTX ranges, from *at on, which is advanced; false: there are no more.
+/* Iterates over the OS calls of launching threads and then their MPI calls, which older
+ * exports have as NVTX ranges. *at begins at 0; false at the end.
  */
 bool nsx_outside_next(const struct nsx_trace *t, size_t *at,
 		      struct nsx_outside *ret);
 
-/* Calls of the operating system of a thread (th) that reach into a span, in order: i is
- * their row.  at: a cursor, size_t, that begins at 0, for one thread after another in the
- * trace's order, and for spans whose start does not decrease.
+/* Loops over the OS calls i of thread th that overlap span `in`, in order. at: a size_t
+ * cursor that begins at 0, for threads in the trace's order and spans whose start does not
+ * decrease.
  */
 #define NSX_EACH_OS_CALL(t, th, at, in, i)                                    \
 	for (size_t i = nsx_os_call_from(t, th, at, (in).start_ns);           \
@@ -41,8 +41,8 @@ static inline size_t nsx_os_call_from(const struct nsx_trace *t,
 		++*at;
 	return *at;
 }
-/* How long such a call is in the span: one that lies in another, which reaches into it, may
- * be over before.
+/* The length of such a call inside the span. A call nested in another that overlaps the
+ * span may lie before it.
  */
 static inline int64_t nsx_os_call_ns(const struct nsx_trace *t, size_t i, struct nsx_span in)
 {

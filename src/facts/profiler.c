@@ -1,4 +1,4 @@
-/* profiler.c - reads and names the rows, and adds up what a thread lost. */
+/* profiler.c - reads and names the rows, and sums up what each thread lost. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +50,7 @@ static int on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 	return add_row(p, &x, err);
 }
 
-/* The types of overhead that tools cause. */
+/* Overhead types caused by tools. */
 static const char *const tool_types[] = {
 	[NSX_OVERHEAD_FLUSH] = "CUPTI buffer flush",
 	[NSX_OVERHEAD_INSTRUMENTATION] = "CUPTI instrumentation",
@@ -105,7 +105,7 @@ static int cmp_by_name(const void *a, const void *b)
 
 NSX_ORDER(cmp_by_thread, struct nsx_profiler_row, UP(thread), UP(start_ns));
 
-/* The greatest time that one thread lost inside the window. */
+/* The most time that one thread lost inside the window. */
 static int64_t most_lost(const struct nsx_trace *t, struct rows *p)
 {
 	int64_t most = 0, lost = 0, end = INT64_MIN;

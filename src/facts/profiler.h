@@ -1,6 +1,5 @@
-/* profiler.h - what the profiler itself cost the program: the profiler's own
- * rows, and those of CUDA's overheads that tools cause (buffer flush,
- * instrumentation, resources).  The rows are few.
+/* profiler.h - the profiler's own overhead: its own rows, and those CUDA overhead rows that
+ * tools cause (buffer flush, instrumentation, resources). There are few rows.
  */
 #ifndef NSX_FACTS_PROFILER_H
 #define NSX_FACTS_PROFILER_H
@@ -8,25 +7,25 @@
 #include "facts/facts.h"
 
 struct nsx_profiler_row {
-	uint64_t thread; /* serialised id                                    */
+	uint64_t thread; /* global id                                        */
 	int64_t start_ns, end_ns;
-	int64_t id; /* string id of its name; negative: minus CUPTI's type   */
+	int64_t id; /* string id of its name; negative: -CUPTI type          */
 	const char *name;
-	int64_t in_window_ns; /* its part in the window in force     */
+	int64_t in_window_ns; /* time in the window in use           */
 };
 struct nsx_profiler {
-	struct nsx_profiler_row *v; /* the profiler's, then CUPTI's; by name */
-	size_t n, defects;   /* defects: rows without a sound start and end  */
-	int64_t most_lost_ns; /* by one thread inside the window in force    */
+	struct nsx_profiler_row *v; /* the profiler's rows, then CUPTI's; by name */
+	size_t n, defects;   /* defects: rows without valid start and end    */
+	int64_t most_lost_ns; /* most lost by one thread in the window in use */
 	double most_lost_pct; /* of the window                               */
 };
 
-/* Whether the name and the kind of x and y are the same. */
+/* Whether x and y have the same name and kind. */
 bool nsx_same_profiler_row(const struct nsx_profiler_row *x,
 			   const struct nsx_profiler_row *y);
 
-/* Reads the rows once; f->profiler stays NULL where the trace has neither
- * table; what it holds is the arena's.
+/* Reads the rows once. f->profiler stays NULL if the trace has neither table. Owner: the
+ * arena.
  */
 int nsx_facts_profiler(struct nsx_facts *f, const struct nsx_trace *t,
 		       struct nsx_arena *a, struct nsx_err *err) NSX_CHECKED;

@@ -1,4 +1,4 @@
-/* queues.c - lists calls and what began of their work, by stream. */
+/* queues.c - lists calls and the operations they started, by stream. */
 #include <string.h>
 #include "base/stat.h"
 #include "facts/queues.h"
@@ -45,7 +45,7 @@ int nsx_queues_build(const struct nsx_trace *t, uint32_t device,
 	n = q->at[t->nstreams];
 	if (nsx_new_arrays(a, n, "launches", err, q->called_ns, q->op))
 		return err->rc;
-	/* Filling moves each start to its end: the next one's start. */
+	/* Filling advances each start to its end, which is the next one's start. */
 	for (uint32_t i = first; i < end; i++) {
 		size_t *at = &q->at[nsx_op_stream(&t->ops, i)];
 

@@ -1,10 +1,9 @@
 /* streamwait.c - from a stream's wait to the work it waited for.
  *
- * A wait names the record of an event, the record a stream, and what was
- * launched last on that stream before the record is the producer.  A device
- * that idles while its stream waits can only wait for another device, so
- * without a process that uses two there is nothing to index.  Waits between
- * processes (IPC events) leave no record here.
+ * A wait names the record of an event, and the record names a stream. The producer is what
+ * was launched last on that stream before the record. A device that is idle while its
+ * stream waits can only wait for another device, so there is nothing to index unless a
+ * process uses two. Waits between processes (IPC events) leave no record here.
  */
 #include "facts/streamwait.h"
 
@@ -134,7 +133,7 @@ int nsx_index_stream_waits(const struct nsx_trace *t, struct nsx_arena *a,
 	return 0;
 }
 
-/* What was launched last, before the event was recorded, on its stream. */
+/* The operation launched last on the event's stream before the record. */
 static uint32_t producer_of(const struct nsx_stream_waits *w,
 			    const struct nsx_trace *t, uint32_t wait)
 {
@@ -163,7 +162,7 @@ uint32_t nsx_stream_waited_for(const struct nsx_stream_waits *w,
 	int64_t until = call_of(t, nsx_op_call(&t->ops, op));
 
 	if (t->ops.flags[op] & NSX_OP_PEER)
-		return NSX_NONE; /* its stream is the other device's */
+		return NSX_NONE; /* its stream is on the other device */
 	for (k = NSX_SEARCH(w->wait_at[stream], end, i,
 			    call_of(t, t->syncs.call[w->wait[i]]) <= since);
 	     k < end && call_of(t, t->syncs.call[w->wait[k]]) < until; k++) {

@@ -1,49 +1,49 @@
-/* teams.c - which communication kernels of several ranks are one operation.
+/* teams.c - finds communication kernels of several ranks that form one collective.
  *
- * Most exports do not tell communicators.  Kernels of one name on one stream are a
- * queue, and queues of several ranks in which hardly a kernel ends without one of
- * the other are of one communicator: two pairs of ranks that each do what the other
- * does do not end together for long.  What is left over may be of several.
+ * Most exports lack communicators. Kernels of one name on one stream form a queue. Queues
+ * of several ranks belong to one communicator if hardly a kernel of one ends without a
+ * kernel of the other: independent pairs of ranks do not end together for long. Remaining
+ * queues may belong to several communicators.
  *
- * Within a communicator the next kernel of each rank is held; the one that ends first
- * finds its partners among the others, or has none.  Sends and receives are between
- * some of the ranks: partners are those that end with the nearest.
+ * Within a communicator the heads of all queues are compared. The head that ends first
+ * finds its partners among the others, or has none. Sends and receives involve only some
+ * ranks: their partners are those that end nearest.
  */
 #include <stdlib.h>
 #include "base/group.h"
 #include "facts/teams.h"
 
-enum { MAX_QUEUES = 1024, STRAY = 20 }; /* STRAY: one may be alone, and one of so
-					   many                              */
-/* Ends of one collective are this close, or a fifth of the shorter one ... */
+enum { MAX_QUEUES = 1024, STRAY = 20 }; /* STRAY: one kernel in this many may be alone,
+					   and always one                    */
+/* Kernels of a collective end within this time, or a fifth of the shorter one ... */
 #define TOGETHER_NS INT64_C(100000)
-#define MOSTLY_NS INT64_C(20000) /* ... and half of them this close          */
-#define SAME_NS 5000 /* ends of one transfer between two are                 */
+#define MOSTLY_NS INT64_C(20000) /* ... and half of them within this time    */
+#define SAME_NS 5000 /* ends of one transfer between two ranks               */
 
-struct queue { /* of one name on a stream */
+struct queue { /* kernels of one name on a stream */
 	uint32_t *op;
-	uint32_t n, head, group; /* group: NSX_NONE, left over               */
+	uint32_t n, head, group; /* group: NSX_NONE: left over               */
 	uint32_t process, device;
 	nsx_str name;
 };
 struct group {
 	struct queue *v[MAX_QUEUES];
-	uint32_t n, nranks; /* nranks: but for those that seldom have a part */
-	bool by_pairs;	    /* transfers between some of the ranks           */
+	uint32_t n, nranks; /* nranks: without those that seldom take part */
+	bool by_pairs;	    /* transfers between some ranks only             */
 };
 struct matching {
 	const struct nsx_trace *t;
 	struct nsx_arena *a; /* scratch                                      */
 	struct queue *queue;
 	uint32_t nqueues, ngroups;
-	uint32_t *by_name; /* queues                                         */
+	uint32_t *by_name; /* queues sorted by name                          */
 	struct nsx_teams *r;
 	uint32_t nmembers;
 };
 
 /* Queues -----------------------------------------------------------------------*/
 
-/* Communication kernels of the trace. */
+/* Lists the trace's communication kernels. */
 static int list_kernels(const struct matching *x, uint32_t **ret, uint32_t *ret_n,
 			struct nsx_err *err)
 {
@@ -140,8 +140,8 @@ static bool end_together(const struct matching *x, uint32_t a, uint32_t b,
 
 /* Communicators --------------------------------------------------------------------*/
 
-/* Whether two queues have most in common, and from the first of these to the last
- * hardly a kernel of either is without one of the other.
+/* Whether two queues have most kernels in common, and hardly a kernel between the first and
+ * last of these is alone.
  */
 static bool is_common(const struct matching *x, const struct queue *p,
 		      const struct queue *q)
@@ -170,7 +170,7 @@ static bool is_common(const struct matching *x, const struct queue *p,
 	       close * 2 >= n;
 }
 
-/* The group that a queue is of; others: those of its name. */
+/* The group that a queue belongs to; others: queues of the same name. */
 static uint32_t find_group(const struct matching *x, const struct queue *q,
 			   const uint32_t *others, uint32_t nothers)
 {
@@ -190,7 +190,7 @@ static uint32_t find_group(const struct matching *x, const struct queue *q,
 	return NSX_NONE;
 }
 
-/* Of the queues of one name. */
+/* Groups the queues of one name. */
 static void part_queues(struct matching *x, const uint32_t *v, uint32_t n)
 {
 	uint32_t from = x->ngroups;
@@ -227,7 +227,7 @@ static bool is_partner(const struct matching *x, const struct group *g, uint32_t
 					       end_together(x, a, b, TOGETHER_NS);
 }
 
-/* How far from the end of the first head its partners end at most. */
+/* The largest distance between the end of the first head and its partners' ends. */
 static int64_t reach(const struct matching *x, const struct group *g,
 		     const struct queue *first)
 {
@@ -264,7 +264,7 @@ static struct queue *first_head(const struct matching *x, const struct group *g)
 	return left < 2 ? NULL : best;
 }
 
-/* The place of a rank's queue among those found so far; their number: it has none. */
+/* The index of a rank's queue in `found`; n if the rank has none there. */
 static uint32_t place_of(struct queue *const *found, uint32_t n,
 			 const struct queue *q)
 {
@@ -275,7 +275,7 @@ static uint32_t place_of(struct queue *const *found, uint32_t n,
 	return i;
 }
 
-/* Of the heads of each rank the one that ends nearest to the first. */
+/* For each rank, finds the head that ends nearest to the first. */
 static uint32_t find_partners(const struct matching *x, const struct group *g,
 			      struct queue *first, struct queue **found)
 {
@@ -317,8 +317,8 @@ static void add_team(struct matching *x, const struct group *g, struct queue *fi
 	x->r->v[x->r->n++] = team;
 }
 
-/* Ranks of a group, but for those with less than half as many kernels as the busiest:
- * they are strangers.
+/* Counts the ranks of a group, except those with less than half as many kernels as the
+ * busiest: these do not belong.
  */
 static uint32_t count_ranks(const struct group *g)
 {
@@ -340,7 +340,7 @@ static uint32_t count_ranks(const struct group *g)
 	return n;
 }
 
-/* Those of a name that are of one group; NSX_NONE: that are left over. */
+/* Matches the queues of a name in one group; NSX_NONE: those left over. */
 static void match_group(struct matching *x, const uint32_t *v, uint32_t n,
 			uint32_t group)
 {

@@ -1,4 +1,4 @@
-/* teams.h - communication kernels of several ranks that are one operation
+/* teams.h - communication kernels of several ranks that form one collective
  * (queries/README.md 14).
  */
 #ifndef NSX_FACTS_TEAMS_H
@@ -8,12 +8,11 @@
 
 struct nsx_team {
 	int64_t last_ns; /* when the last of its kernels began               */
-	uint32_t at, n;	 /* its slice of the members, of one rank each       */
-	bool is_whole;	 /* all ranks that do such together have a part, and it
-			    is known which do                                */
+	uint32_t at, n;	 /* slice of members, one for each rank              */
+	bool is_whole;	 /* all ranks of the communicator take part, and these are known */
 };
 struct nsx_teams {
-	struct nsx_team *v; /* in order of last_ns                           */
+	struct nsx_team *v; /* sorted by last_ns                             */
 	uint32_t n;
 	uint32_t *member; /* operations of the trace                         */
 };

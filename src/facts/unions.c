@@ -1,8 +1,7 @@
 /* unions.c - what each device did: four unions, and the partition.
  *
- * Ops of a device are ordered by start, so each union is one sweep.  A graph
- * replay counts where it is: where its nodes were traced as well the union
- * counts their time once.
+ * Operations of a device are sorted by start, so each union takes one sweep. A graph replay
+ * counts as recorded; if its nodes were traced as well, the union counts their time once.
  */
 #include "facts/facts.h"
 #include "base/par.h"
@@ -10,13 +9,13 @@
 struct job {
 	struct nsx_facts *f;
 	const struct nsx_trace *t;
-	struct nsx_arena **arenas; /* one a device: arenas are not shared */
+	struct nsx_arena **arenas; /* one for each device, as arenas are not shared */
 };
 
-/* A list per class, and at the end the one of all. */
+/* One list for each class, and one for all. */
 enum { ALL = 3, NLISTS };
 
-/* Sizes of the unions: gaps between ops are what counts, not ops. */
+/* Counts the spans of the unions, as memory depends on gaps, not operations. */
 static void count_spans(const struct nsx_trace *t, const struct nsx_device *d,
 			size_t *n)
 {
@@ -34,11 +33,11 @@ static void count_spans(const struct nsx_trace *t, const struct nsx_device *d,
 	}
 }
 
-/* A list in a sweep: the first of its spans that ends after the instant at hand. */
+/* Position in a list: the first span that ends after the current time. */
 struct cursor {
 	const struct nsx_spans *s;
 	size_t next;
-	struct nsx_span now; /* past the end: never                          */
+	struct nsx_span now; /* INT64_MAX at the end                         */
 };
 
 static void advance(struct cursor *c)
@@ -48,7 +47,7 @@ static void advance(struct cursor *c)
 	c->next++;
 }
 
-/* Whether a list covers an instant; *until is lowered to when that changes. */
+/* Whether a list covers a time; lowers *until to the next change. */
 static bool covers(struct cursor *c, int64_t at, int64_t *until)
 {
 	bool inside;
@@ -88,9 +87,7 @@ static struct sweep begin_sweep(const struct nsx_device_facts *d, int64_t at_ns)
 			      begin_list(&d->copy, at_ns)};
 }
 
-/* Adds what the device does from at_ns until that changes, or until end_ns.
- * Returns that instant.
- */
+/* Adds the device's time from at_ns to the next change, or to end_ns. Returns that time. */
 static int64_t step(struct sweep *s, int64_t at_ns, int64_t end_ns,
 		    struct nsx_partition *p)
 {
@@ -112,7 +109,7 @@ static void sweep(const struct nsx_device_facts *d, int64_t at_ns,
 		at_ns = step(&s, at_ns, end_ns, p);
 }
 
-/* A mark each MARK_STEPS steps, from the first work to the last. */
+/* Adds a mark every MARK_STEPS steps, from the first work to the last. */
 static int mark_parts(struct nsx_device_facts *d, const struct nsx_spans *busy,
 		      struct nsx_arena *a, struct nsx_err *err)
 {
@@ -134,7 +131,7 @@ static int mark_parts(struct nsx_device_facts *d, const struct nsx_spans *busy,
 	return 0;
 }
 
-/* How many marks are before an instant. */
+/* The number of marks before a time. */
 static size_t marks_before(const struct nsx_device_facts *d, int64_t at_ns)
 {
 	return NSX_SEARCH(0, d->nmarks, mid, d->marks[mid].at_ns < at_ns);
