@@ -1,6 +1,6 @@
-/* cadence.c - iterations by what returns on the GPU at a steady pace:
- * replays of one graph, collectives of one kind, or pauses between bursts of
- * work.  The last is a guess and says so (low confidence).
+/* cadence.c - iterations by regular events on the GPU: replays of one graph, collectives of
+ * one kind, or pauses between bursts of work. Pauses are a guess, which is reported (low
+ * confidence).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 enum { MIN_GAP_NS = 1000000 };
 
-/* Marks from start to next start; the last one ends at end_ns. */
+/* Makes marks from start to next start; the last one ends at end_ns. */
 static int keep_starts(struct nsx_finder *fd, struct nsx_way *w,
 		       const int64_t *start_ns, size_t n, int64_t end_ns,
 		       double trust, double max_cv, struct nsx_err *err)
@@ -34,7 +34,7 @@ struct event {
 
 NSX_ORDER(cmp_event, struct event, UP(key), UP(start_ns));
 
-/* The events of one kind of a process on the device of its main stream. */
+/* Lists the events of one kind, for a process on the device of its main stream. */
 static size_t list_events(const struct nsx_finder *fd, uint32_t process,
 			  enum nsx_way_method method, struct event *v)
 {
@@ -74,7 +74,7 @@ static int find_events(struct nsx_finder *fd, uint32_t process,
 
 		for (next = i; next < n && v[next].key == v[i].key; next++)
 			start[next - i] = v[next].start_ns;
-		/* Rare ones mark no loop; and there are at most 64 others. */
+		/* Rare events mark no loop; this also leaves at most 64 kinds. */
 		if (next - i < NSX_MAX((size_t)4, n / 64))
 			continue;
 		if (method == NSX_WAY_GRAPH)
@@ -93,7 +93,7 @@ static int find_events(struct nsx_finder *fd, uint32_t process,
 
 /* Pauses ------------------------------------------------------------------------*/
 
-/* Bursts that hold less than a tenth of the work of the greatest are none. */
+/* False if some burst has less than a tenth of the work of the largest. */
 static bool are_alike(const struct nsx_spans *busy, const int64_t *start_ns,
 		      size_t n, int64_t end_ns)
 {
@@ -155,7 +155,7 @@ int nsx_find_cadence(struct nsx_finder *fd, uint32_t process,
 	device = fd->t->stream[main_stream].device;
 	rc = find_events(fd, process, NSX_WAY_GRAPH, err) ?:
 	     find_events(fd, process, NSX_WAY_COMM, err);
-	/* Pauses are the device's: only of the process that has most of it. */
+	/* Pauses belong to the device, so only its main process is considered. */
 	if (!rc && 2 * (fd->ops_at[process + 1] - fd->ops_at[process]) >
 			   fd->t->device[device].nops)
 		rc = find_bursts(fd, process, device, err);

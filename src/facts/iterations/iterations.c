@@ -1,9 +1,8 @@
-/* iterations.c - finds the repetition a program consists of.
+/* iterations.c - finds the repetition in a program.
  *
- * Several finders propose ways to see iterations, each scored; the method and
- * name with the best score over all processes wins, and its marks are carried
- * over to each GPU: an iteration of a GPU begins with the first work launched
- * in it.  Nothing is claimed below
+ * Several finders propose scored ways to recognise iterations. The method and name with the
+ * best score over all processes wins, and its marks are applied to each GPU: an iteration
+ * of a GPU begins with the first work launched in it. No way is accepted below
  * NSX_MIN_WAY_SCORE.
  */
 #include <stdlib.h>
@@ -21,7 +20,7 @@ const char *const nsx_way_methods[NSX_NWAYS] = {
 
 #define WHOLE 0.95 /* share of the work */
 #define ALIKE 0.25 /* CV */
-#define NEARLY 0.8 /* as good as the best way */
+#define NEARLY 0.8 /* nearly as good as the best way */
 
 static const char candidates[] = "iteration candidates";
 
@@ -40,8 +39,8 @@ static int cmp_ways(const void *a, const void *b, void *ctx)
 	       NSX_CMP(x->marks->start_ns, y->marks->start_ns);
 }
 
-/* Ranges and replays are the same way in two processes if they share a name;
- * the other methods have no name that means anything to the user.
+/* Ranges and replays in two processes are the same way if they share a name; the names of
+ * other methods mean nothing to the user.
  */
 static bool is_same_way(const struct nsx_way *x, const struct nsx_way *y)
 {
@@ -49,9 +48,8 @@ static bool is_same_way(const struct nsx_way *x, const struct nsx_way *y)
 	       (x->method != NSX_WAY_NVTX || x->name == y->name);
 }
 
-/* Sum of the scores of one way, weighted by the GPU time of its processes; a
- * process counts with its best, which is its first: ways are sorted by score.
- * stamp is scratch, by process.
+/* Sum of a way's scores, weighted by the GPU time of its processes. Ways are sorted by
+ * score, so a process counts with its first. stamp is scratch, by process.
  */
 static double weigh(const struct nsx_finder *fd, size_t way, double all_ns,
 		    size_t *stamp)
@@ -70,7 +68,7 @@ static double weigh(const struct nsx_finder *fd, size_t way, double all_ns,
 	return sum;
 }
 
-/* Total time of a way's marks: an enclosing range has more. */
+/* Total time of a way's marks; an enclosing range has more than those inside. */
 static int64_t length(const struct nsx_way *w)
 {
 	int64_t sum = 0;
@@ -104,9 +102,9 @@ size_t nsx_weigh_ways(const struct nsx_finder *fd, struct nsx_weighed_way *ret,
 	return n;
 }
 
-/* Whether ranges are the steps of which an iteration of the other way has several:
- * they hold all work, and most are alike.  What some of them have beyond that, at even
- * distances, makes several look like one.
+/* Whether ranges are steps, several of which the other way takes for one iteration: they
+ * contain all work, and most are alike. Extra work in some of them at equal distances
+ * causes that.
  */
 static bool are_steps(const struct nsx_way *range, const struct nsx_way *other)
 {
@@ -115,8 +113,9 @@ static bool are_steps(const struct nsx_way *range, const struct nsx_way *other)
 	       range->n >= 2 * other->n;
 }
 
-/* Whether ranges that hold all work have each as many of the other way's iterations: these
- * are their parts, the layers of a step, however uneven the ranges are.
+/* Whether ranges contain all work and each contains equally many of the other way's
+ * iterations. Then those are parts, such as layers of a step, even if the ranges are
+ * uneven.
  */
 static bool have_parts(const struct nsx_way *range, const struct nsx_way *other)
 {
@@ -129,8 +128,8 @@ static bool have_parts(const struct nsx_way *range, const struct nsx_way *other)
 	       NSX_MAX(all, other->n) - NSX_MIN(all, other->n) <= each;
 }
 
-/* The best way, and of NVTX ranges nearly as good the outermost. NSX_NONE: no
- * way is good enough.
+/* Chooses the best way; among NVTX ranges nearly as good, the outermost. NSX_NONE: none is
+ * good enough.
  */
 static size_t choose(const struct nsx_finder *fd, struct nsx_err *err)
 {
@@ -163,7 +162,7 @@ static size_t choose(const struct nsx_finder *fd, struct nsx_err *err)
 	return best;
 }
 
-/* Carrying over to GPUs ----------------------------------------------------------*/
+/* Iterations of GPUs ------------------------------------------------------------- */
 
 static size_t mark_of(const struct nsx_way *w, int64_t at)
 {
@@ -177,7 +176,7 @@ struct rows {
 	size_t n, cap;
 };
 
-struct hull { /* of the operations of a mark; of kernels and graphs among them */
+struct hull { /* hulls of a mark's operations, and of the kernels and graphs among them */
 	struct nsx_span all, work;
 };
 
@@ -188,7 +187,7 @@ static void widen(struct nsx_span *s, const struct nsx_ops *o, uint32_t op)
 		s->start_ns = NSX_MIN(s->start_ns, nsx_op_start(o, op));
 }
 
-/* By mark, of the ops [from, to) of the process's list. */
+/* Computes hulls by mark, from the operations [from, to) in the process's list. */
 static void find_hulls(const struct nsx_finder *fd, const struct nsx_way *w,
 		       size_t from, size_t to, struct hull *hull)
 {
@@ -215,8 +214,8 @@ static void find_hulls(const struct nsx_finder *fd, const struct nsx_way *w,
 	}
 }
 
-/* Iterations of one device.  What is copied for one beside the work of those before it
- * does not begin it.
+/* Adds the iterations of a device. A copy that runs beside work of earlier iterations does
+ * not begin one.
  */
 static int add_iterations(const struct nsx_way *w, const struct hull *hull,
 			  uint32_t process, uint32_t device, struct rows *rows,
@@ -269,8 +268,8 @@ static int project_process(struct nsx_finder *fd, const struct nsx_way *w,
 	return rc;
 }
 
-/* Slow ones stand out from the median by a quarter and by 3 MAD; the last of a
- * GPU ends with its own work, not with a next start, and is not judged.
+/* Slow iterations exceed the median by a quarter and by 3 MAD. The last one of a GPU has no
+ * next start and is not judged.
  */
 static int mark_slow(struct nsx_iteration *v, size_t n, struct nsx_err *err)
 {
@@ -301,7 +300,7 @@ static int mark_slow(struct nsx_iteration *v, size_t n, struct nsx_err *err)
 NSX_ORDER(cmp_iterations, struct nsx_iteration, UP(process), UP(device),
 	  UP(start_ns));
 
-/* Sorted, on arena a. */
+/* Copies the sorted rows to arena a. */
 static int keep_rows(const struct rows *rows, struct nsx_arena *a,
 		     struct nsx_iteration **ret, struct nsx_err *err)
 {
@@ -396,7 +395,7 @@ static int keep_cadences(struct nsx_finder *fd, struct nsx_err *err)
 	return 0;
 }
 
-/* Part 0 looks at ranges, two each at one process. */
+/* Part 0 finds ranges; each process has two further parts. */
 static int find_some(void *ctx, size_t i, struct nsx_err *err)
 {
 	struct nsx_finder *part = (struct nsx_finder *)ctx + i;

@@ -1,4 +1,4 @@
-/* named.c - windows by the names that a report gives them. */
+/* named.c - finds windows by the names used in reports. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

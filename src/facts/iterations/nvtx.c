@@ -1,37 +1,36 @@
-/* nvtx.c - iterations by what the program says itself: a range that
- * returns on one thread without overlapping itself.
+/* nvtx.c - iterations by the program's own ranges: a range that recurs on one thread
+ * without overlapping itself.
  *
- * Coverage is the share of the process's GPU time that was launched, by any of
- * its threads, while such a range was open: the backward pass of a training
- * step often comes from another thread.  What comes before the first of them, as the
- * loading of a model, is left out, unless most computing is done by then.  Ranges
- * numbered in their name ("step 12") are one range.  Library ranges (NCCL, cuBLAS) are
- * none of the program's.
+ * Coverage is the share of the process's GPU time launched by any of its threads while such
+ * a range was open, as the backward pass of a training step often has its own thread. Work
+ * before the first range, such as loading a model, is left out, unless that is most of the
+ * compute. Ranges numbered in their name ("step 12") count as one range. Library ranges
+ * (NCCL, cuBLAS) are not the program's.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "facts/iterations/iterations.h"
 #include "base/stat.h"
 
-#define MIN_LISTED 0.1 /* score */
-#define WHOLE 0.95 /* coverage                                              */
-#define NAMED 0.8 /* regularity, at least, of what is named and holds all work */
+#define MIN_LISTED 0.1 /* least score */
+#define WHOLE 0.95 /* coverage of all work                                  */
+#define NAMED 0.8 /* least regularity of steps by name with all work */
 
-/* What a process launched, by time of the call, and one more at the end. */
+/* Work launched by a process, sorted by call time, with a sentinel at the end. */
 struct launch {
 	int64_t at_ns;
-	int64_t gpu_ns, compute_ns; /* of all launches before, once listed   */
+	int64_t gpu_ns, compute_ns; /* sums over earlier launches, once listed */
 };
 struct launches {
 	struct launch *v;
 	size_t n;
 };
-/* GPU work of a call beyond its first; by call. */
+/* Operations of a call after its first; sorted by call. */
 struct further {
 	uint32_t call, op;
 };
 
-struct group { /* ranges of one name, one thread, one kind */
+struct group { /* ranges of one name, thread and kind */
 	nsx_str name;
 	uint32_t n;
 	size_t at;
@@ -45,15 +44,15 @@ struct nvtx_finder {
 	uint32_t *slot;	   /* by name: index of group + 1                    */
 	struct further *further;
 	size_t nfurther;
-	struct launches launches; /* of one process                          */
+	struct launches launches; /* of the current process                  */
 	struct group *groups;
 	size_t ngroups, cap;
-	struct nsx_arena *a; /* for the process at hand                      */
+	struct nsx_arena *a; /* for the current process                      */
 };
 
 /* Names -----------------------------------------------------------------------*/
 
-/* "step 12" and "step 13" as "step #". */
+/* Turns "step 12" and "step 13" into "step #". */
 static int mask_name(struct nvtx_finder *nf, nsx_str name, struct nsx_err *err)
 {
 	static const char digits[] = "0123456789";
@@ -89,7 +88,7 @@ static int mask_names(struct nvtx_finder *nf, struct nsx_err *err)
 			      "range names", err, nf->slot);
 }
 
-/* Words that programs give their iterations. */
+/* Words that programs use for iterations. */
 static bool is_step_name(const char *s)
 {
 	static const char *const words[] = {"step", "iter", "batch", "epoch"};
@@ -100,7 +99,7 @@ static bool is_step_name(const char *s)
 	return false;
 }
 
-/* What was launched -------------------------------------------------------------*/
+/* Launched work ------------------------------------------------------------------ */
 
 static bool is_further(const struct nsx_trace *t, uint32_t op)
 {
@@ -139,8 +138,8 @@ static void add_op(const struct nvtx_finder *nf, uint32_t op, struct launch *x)
 		nsx_add_to(&x->compute_ns, nsx_work_ns(nf->fd, op));
 }
 
-/* What a call launched. *at: its first entry of the further work, then that of the next
- * call.
+/* The work launched by a call. *at: index of its entries in the list of further operations;
+ * moved to the next call.
  */
 static struct launch launch_of(const struct nvtx_finder *nf, uint32_t call,
 			       size_t *at)
@@ -156,7 +155,7 @@ static struct launch launch_of(const struct nvtx_finder *nf, uint32_t call,
 
 NSX_ORDER(cmp_launch, struct launch, UP(at_ns));
 
-/* Threads [from, to) are those of one process. */
+/* Threads [from, to) belong to one process. */
 static int list_launches(struct nvtx_finder *nf, uint32_t from, uint32_t to,
 			 struct nsx_err *err)
 {
@@ -194,9 +193,7 @@ static int list_launches(struct nvtx_finder *nf, uint32_t from, uint32_t to,
 	return 0;
 }
 
-/* With what was launched before instant at; *from: the answer lies there or after it,
- * and mostly near.
- */
+/* Sums over launches before a time. *from: a lower bound of the result, usually close. */
 static const struct launch *launched_before(const struct launches *l, size_t *from,
 			       int64_t at)
 {
@@ -220,7 +217,7 @@ static bool is_user_range(const struct nsx_trace *t, size_t i)
 	       !t->domain[nsx_range_domain(&t->nvtx, i)].is_library;
 }
 
-/* Counts a range by a name. */
+/* Counts a range under a name. */
 static int count_name(struct nvtx_finder *nf, nsx_str name, struct nsx_err *err)
 {
 	uint32_t *slot = &nf->slot[name];
@@ -235,8 +232,8 @@ static int count_name(struct nvtx_finder *nf, nsx_str name, struct nsx_err *err)
 	return 0;
 }
 
-/* Two passes over ranges [from, to), all of one kind: first by full name; what
- * then stands alone goes by its masked name.
+/* Two passes over ranges [from, to) of one kind: by full name, then by masked name if the
+ * full name is unique.
  */
 static int count_names(struct nvtx_finder *nf, size_t from, size_t to,
 		       struct nsx_err *err)
@@ -274,7 +271,7 @@ static int keep_group(struct nvtx_finder *nf, uint32_t process,
 	int64_t covered = 0, whole = all->gpu_ns;
 	size_t at = 0;
 
-	/* What cannot win need not be listed. */
+	/* Skips candidates that cannot win. */
 	if (nsx_measure_way(&w, err))
 		return err->rc;
 	if (trust == 1 && !(w.regularity >= MIN_LISTED))
@@ -289,8 +286,8 @@ static int keep_group(struct nvtx_finder *nf, uint32_t process,
 			   before;
 	}
 	w.coverage = whole ? (double)covered / (double)whole : 0;
-	/* What the program calls its steps, and all work is in, are its steps however
-	 * uneven: a checkpoint in every tenth is what is to be found.
+	/* Ranges named as steps that contain all work are the steps, even if uneven: a
+	 * checkpoint in every tenth step must be found.
 	 */
 	if (trust > 1 && w.coverage >= WHOLE)
 		w.regularity = NSX_MAX(w.regularity,
@@ -299,7 +296,7 @@ static int keep_group(struct nvtx_finder *nf, uint32_t process,
 	       nsx_keep_way(nf->fd, &w, trust, 2, err);
 }
 
-/* Ranges [from, to) of one thread, all of one kind, in order of start. */
+/* Handles ranges [from, to) of one thread and kind, sorted by start. */
 static int find_in(struct nvtx_finder *nf, uint32_t process, size_t from,
 		   size_t to, struct nsx_err *err)
 {

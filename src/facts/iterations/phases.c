@@ -1,9 +1,8 @@
-/* phases.c - what the run did one after another, and which of it is judged.
+/* phases.c - the phases of the run, and which one is judged.
  *
- * Segments come from NVTX ranges; where these do not tell phases apart, from
- * what was done: single long pauses cut the run, and so does the first kernel
- * after a start that only copies in.  Of each segment the steady part is looked
- * for; that of the segment with most compute is judged.
+ * Segments come from NVTX ranges. If these do not tell phases apart, single long pauses
+ * divide the run, and so does the first kernel after a start that only copies in. Each
+ * segment has a steady part; that of the segment with most compute is judged.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,15 +10,15 @@
 #include "base/stat.h"
 #include "facts/iterations/iterations.h"
 
-#define PAUSE_SHARE 0.5	 /* of the shorter side, to cut                   */
-#define LEAST_SHARE 0.01 /* of the window, to be told apart               */
-#define IDLE_SHARE 0.98	 /* of a run that is all start-up                 */
-#define IDLE_ENOUGH 0.5	 /* ... where there is hardly any work            */
+#define PAUSE_SHARE 0.5	 /* of the shorter side, for a cut                */
+#define LEAST_SHARE 0.01 /* of the window, for a phase                    */
+#define IDLE_SHARE 0.98	 /* idle share of a start-up                      */
+#define IDLE_ENOUGH 0.5	 /* ... if there is hardly any work               */
 enum {
-	RECURS = 3, /* pauses half as long or longer so often belong to the loop */
-	MIN_WORK_NS = 100000, /* of any GPU, to be more than hardly any      */
-	REPEATS = 4, /* runs of a kernel, to be more than once               */
-	NSLICES = 16, /* of the window: work in a quarter of them goes on    */
+	RECURS = 3, /* this many long pauses (or half as long) belong to the loop */
+	MIN_WORK_NS = 100000, /* on any GPU; less is hardly any work         */
+	REPEATS = 4, /* executions of a kernel that make a loop              */
+	NSLICES = 16, /* of the window; work in a quarter of them is continuous */
 };
 
 const char *const nsx_phase_names[NSX_NPHASE_KINDS] = {
@@ -40,12 +39,12 @@ struct cutter {
 	struct nsx_arena *a;
 	struct nsx_segment *seg;
 	size_t n, cap;
-	int64_t least_ns; /* to be told apart */
+	int64_t least_ns; /* shortest phase */
 };
 
 /* The run as a whole ----------------------------------------------------------*/
 
-/* The union of lists, n of them; of one it is that list itself, of none nothing. */
+/* The union of n lists; a single list is not copied. */
 static int unite(struct cutter *c, const struct nsx_spans *const *lists,
 		 size_t n, struct nsx_spans *ret, struct nsx_err *err)
 {
@@ -76,7 +75,7 @@ static int sum_busy(struct cutter *c, int64_t *ret_ns, struct nsx_err *err)
 	return 0;
 }
 
-/* The name of what runs: of a kernel, 0 of all graphs; NSX_NONE of a copy. */
+/* A name for work: the kernel's, 0 for graphs, NSX_NONE for copies. */
 static uint32_t work_name(const struct nsx_trace *t, size_t op)
 {
 	return t->ops.cls[op] == NSX_C_COPY ? NSX_NONE :
@@ -84,9 +83,9 @@ static uint32_t work_name(const struct nsx_trace *t, size_t op)
 		       nsx_op_shape(t, op)->base_name : 0;
 }
 
-struct repeats { /* of what runs most often */
+struct repeats { /* of the most frequent work */
 	uint32_t n;
-	unsigned slices; /* of the window, with half an even share or more   */
+	unsigned slices; /* slices of the window with at least half of an even share */
 };
 
 static int find_repeats(const struct nsx_trace *t, struct repeats *ret,
@@ -120,8 +119,8 @@ static int find_repeats(const struct nsx_trace *t, struct repeats *ret,
 	return 0;
 }
 
-/* A start-up works little and late; what works little but now and then all along is
- * a program that waits for its next task.
+/* A start-up works little, and late. A program that works little all along is waiting for
+ * tasks.
  */
 static int find_run_kind(struct cutter *c, struct nsx_err *err)
 {
@@ -152,9 +151,8 @@ static int add_segment(struct cutter *c, const struct nsx_segment *seg,
 	return nsx_push(c->seg, c->n, c->cap, "phases", err, *seg);
 }
 
-/* The parts of the window in which nothing is done: of each list those that are half
- * as long as what is told apart, or longer, and of these what all have in common.
- * What is that long itself is whole.
+/* Intersects the quiet parts with those of another list. Only gaps of at least half the
+ * shortest phase count; gaps of all lists that last as long as a phase remain whole.
  */
 static int add_quiet(struct cutter *c, const struct nsx_spans *busy,
 		     struct nsx_spans *quiet, struct nsx_err *err)
@@ -179,7 +177,7 @@ static int add_quiet(struct cutter *c, const struct nsx_spans *busy,
 	return nsx_spans_intersect(c->a, quiet, &gaps, quiet, err);
 }
 
-/* Without any work, and without kernels. */
+/* Finds times without any work, and times without kernels. */
 static int find_quiet(struct cutter *c, struct nsx_spans *idle,
 		      struct nsx_spans *no_kernels, struct nsx_err *err)
 {
@@ -198,8 +196,8 @@ static int64_t length(const struct nsx_span *s)
 	return s->end_ns - s->start_ns;
 }
 
-/* How long [from_ns, to_ns) goes without a kernel at its start, if that does not
- * recur in it: else copies come before the kernels of every iteration.
+/* Time without kernels at the start of [from_ns, to_ns), unless that recurs in it, as when
+ * copies precede the kernels of every iteration.
  */
 static int64_t lead_of(const struct cutter *c, const struct nsx_spans *quiet,
 		       int64_t from_ns, int64_t to_ns)
@@ -215,7 +213,7 @@ static int64_t lead_of(const struct cutter *c, const struct nsx_spans *quiet,
 	return lead_ns >= c->least_ns && n + 1 < RECURS ? lead_ns : 0;
 }
 
-/* [from_ns, to_ns), cut where the first kernel ends a start that copies in. */
+/* Adds [from_ns, to_ns), cut at the first kernel if it starts with copies. */
 static int add_stretch(struct cutter *c, const struct nsx_spans *no_kernels,
 		       int64_t from_ns, int64_t to_ns, struct nsx_err *err)
 {
@@ -231,8 +229,8 @@ static int add_stretch(struct cutter *c, const struct nsx_spans *no_kernels,
 
 NSX_ORDER(cmp_starts, struct nsx_span, UP(start_ns));
 
-/* The longest pauses of the run, fewer than RECURS, of which there are not as
- * many at half their length; in order of time.
+/* Finds the longest pauses in order of time: fewer than RECURS, and more than twice as long
+ * as the RECURS-th.
  */
 static size_t find_pauses(const struct cutter *c, const struct nsx_spans *idle,
 			  struct nsx_span *ret)
@@ -262,8 +260,8 @@ static size_t find_pauses(const struct cutter *c, const struct nsx_spans *idle,
 	return n;
 }
 
-/* Whether two pauses are one that comes again, such as a checkpoint: they are alike, and
- * before, between and after them the run goes on for as long.
+/* Whether two pauses are one recurring event, such as a checkpoint: they have similar
+ * lengths, and the run goes on for at least as long before, between and after them.
  */
 static bool comes_again(const struct cutter *c, const struct nsx_span *p)
 {
@@ -323,7 +321,7 @@ static int find_segments(struct cutter *c, struct nsx_err *err)
 	return n ? 0 : cut_at_pauses(c, err);
 }
 
-/* The judged one ----------------------------------------------------------------*/
+/* The judged phase ---------------------------------------------------------------- */
 
 static int64_t compute_in(const struct nsx_facts *f, int64_t start_ns,
 			  int64_t end_ns)
@@ -363,7 +361,7 @@ static size_t pick_segment(struct cutter *c)
 	return best;
 }
 
-/* The GPU that sets the pace: least idle and waiting for others. */
+/* The GPU that sets the pace: it idles and waits for others the least. */
 static uint32_t find_limiting(const struct nsx_facts *f)
 {
 	const struct nsx_window *w = &f->steady.window;
@@ -386,7 +384,7 @@ static uint32_t find_limiting(const struct nsx_facts *f)
 
 /* Rows --------------------------------------------------------------------------*/
 
-/* What follows its like is part of it. */
+/* Extends the previous phase if it is of the same kind. */
 static void add_phase(struct nsx_facts *f, enum nsx_phase_kind kind,
 		      nsx_str range, int64_t start_ns, int64_t end_ns)
 {
@@ -404,7 +402,7 @@ static void add_phase(struct nsx_facts *f, enum nsx_phase_kind kind,
 			.window = {start_ns, end_ns}};
 }
 
-/* What has more work than what is judged is no mere warm-up. */
+/* A phase with more work than the judged one is no mere warm-up. */
 static enum nsx_phase_kind before_judged(const struct nsx_facts *f,
 					 int64_t start_ns, int64_t end_ns)
 {
@@ -426,7 +424,7 @@ static bool is_busy(const struct nsx_facts *f, int64_t start_ns, int64_t end_ns)
 	return false;
 }
 
-/* What lies between segments, or at an end of the run. */
+/* Adds the time between segments or at an end of the run. */
 static void add_between(struct cutter *c, bool is_before, int64_t start_ns,
 			int64_t end_ns)
 {
@@ -451,8 +449,8 @@ static void add_judged(struct cutter *c, const struct nsx_segment *seg)
 	add_phase(c->f, NSX_PHASE_TAIL, 0, w->end_ns, seg->window.end_ns);
 }
 
-/* A segment that is not judged: another steady one if it has a tenth of the
- * judged one's work.
+/* The kind of a segment that is not judged; it is steady if it has a tenth of the judged
+ * one's work.
  */
 static enum nsx_phase_kind kind_of(const struct cutter *c, size_t i,
 				   size_t judged)
@@ -491,9 +489,7 @@ static int list_phases(struct cutter *c, size_t judged, struct nsx_err *err)
 	return 0;
 }
 
-/* The NVTX ranges of one name that take half of a window or more together, those that
- * take most; 0: none do.
- */
+/* The name of the NVTX ranges that together take most of a window, at least half; 0: none. */
 static int find_name(const struct nsx_trace *t, const struct nsx_window *w,
 		     nsx_str *ret, struct nsx_err *err)
 {
@@ -537,7 +533,7 @@ static bool runs_in(const struct nsx_trace *t, nsx_str name, const struct nsx_wi
 	return false;
 }
 
-/* A tail whose ranges are not those of the judged loop has their name. */
+/* Names a tail after its ranges, if they differ from those of the judged loop. */
 static int name_tails(struct cutter *c, struct nsx_err *err)
 {
 	nsx_str own;
@@ -555,7 +551,7 @@ static int name_tails(struct cutter *c, struct nsx_err *err)
 	return 0;
 }
 
-/* The user's window is one phase, whatever the run was. */
+/* Makes the user's window the only phase. */
 static int take_window(struct cutter *c, struct nsx_err *err)
 {
 	struct nsx_facts *f = c->f;
@@ -595,7 +591,7 @@ static int find(struct cutter *c, struct nsx_err *err)
 	       list_phases(c, judged, err) ?: name_tails(c, err);
 }
 
-/* Phases are few: each has a share of the window, or of its work. */
+/* Quadratic, but there are few phases, as each has a share of the window or of its work. */
 static void name_phases(struct cutter *c)
 {
 	const struct nsx_facts *f = c->f;

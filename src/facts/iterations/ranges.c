@@ -1,9 +1,8 @@
-/* ranges.c - phases of the run by what the program says itself: NVTX ranges of
- * the thread that launches most, at the level that tells several things apart.
+/* ranges.c - phases by the program's own NVTX ranges, on the thread that launches most, at
+ * the level with several distinct ranges.
  *
- * From the outermost ranges on: where one holds nearly all of the work, the
- * ranges inside it are looked at.  Ranges that return, numbered or not, are
- * iterations and no phases.
+ * The search begins with the outermost ranges. If one contains nearly all work, the ranges
+ * inside it are examined. Recurring ranges, numbered or not, are iterations and no phases.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -13,29 +12,29 @@
 
 enum {
 	MAX_LEVELS = 5,
-	MAX_RANGES = 1024, /* on a level: more are no phases                 */
+	MAX_RANGES = 1024, /* on a level; with more they are no phases       */
 	MAX_PHASES = 16,
-	MIN_OPS = 32, /* of a phase: fewer are a single call of a library     */
-	RETURNS = 3, /* ranges of a name so often are iterations             */
+	MIN_OPS = 32, /* of a phase; fewer are a single library call          */
+	RETURNS = 3, /* this many ranges of one name are iterations          */
 };
-#define LEAST_SHARE 0.01  /* of the work, to be a phase                   */
-#define MOST_SHARE 0.9	  /* of the work in one range: look inside        */
-#define ENOUGH_SHARE 0.5  /* of the work in phases                        */
-#define COPIES_SHARE 0.95 /* of the work of a phase that only copies in   */
+#define LEAST_SHARE 0.01  /* of the work, for a phase                     */
+#define MOST_SHARE 0.9	  /* of the work in one range, to look inside     */
+#define ENOUGH_SHARE 0.5  /* of the work that phases must contain         */
+#define COPIES_SHARE 0.95 /* of the work, for a phase that only copies in */
 
 struct level {
 	const struct nsx_trace *t;
-	struct phase { /* in order of start, disjoint */
+	struct phase { /* sorted by start, disjoint */
 		uint32_t range;
 		bool returns;
 		size_t nops;
 		int64_t work_ns, copy_ns;
-		struct nsx_window gpu; /* of what was launched inside */
+		struct nsx_window gpu; /* of work launched inside */
 	} v[MAX_RANGES];
 	size_t n;
 };
 
-/* The thread whose calls made most GPU work; NSX_NONE. */
+/* The thread that launched most GPU work; or NSX_NONE. */
 static int find_thread(const struct nsx_finder *fd, uint32_t *ret,
 		       struct nsx_err *err)
 {
@@ -61,8 +60,8 @@ static int find_thread(const struct nsx_finder *fd, uint32_t *ret,
 	return 0;
 }
 
-/* Outermost user ranges of the thread inside [from_ns, to_ns), but for the
- * range outside. false: too many.
+/* Lists the outermost user ranges inside range `outside`, on one thread in [from_ns,
+ * to_ns). False: too many.
  */
 static bool list_level(struct level *l, uint32_t thread, uint32_t outside)
 {
@@ -91,7 +90,7 @@ static bool list_level(struct level *l, uint32_t thread, uint32_t outside)
 	return l->n > 0;
 }
 
-/* Names but for the digits in them. */
+/* Compares names without their digits. */
 static int cmp_masked(const char *a, const char *b)
 {
 	for (;; a++, b++) {
@@ -126,7 +125,7 @@ static void mark_returning(struct level *l)
 	}
 }
 
-/* The range of the level in which a call began; NULL: none. */
+/* The range on this level in which a call began; NULL: none. */
 static struct phase *range_at(struct level *l, int64_t at_ns)
 {
 	const struct nsx_nvtx *x = &l->t->nvtx;
@@ -159,9 +158,7 @@ static void sum_level(const struct nsx_finder *fd, struct level *l,
 	}
 }
 
-/* Keeps the phases of the level; returns the range that holds nearly all of the
- * work, NSX_NONE if none does.
- */
+/* Keeps the level's phases. Returns the range with nearly all work, or NSX_NONE. */
 static uint32_t keep_phases(struct level *l, int64_t all_ns)
 {
 	uint32_t whole = NSX_NONE;
@@ -184,7 +181,7 @@ static uint32_t keep_phases(struct level *l, int64_t all_ns)
 	return whole;
 }
 
-/* Work of one phase may run on into the next: it ends where that begins. */
+/* Work of a phase may run on into the next phase, whose start then ends it. */
 static int make_segments(const struct level *l, struct nsx_arena *a,
 			 struct nsx_segment **ret, size_t *ret_n,
 			 struct nsx_err *err)

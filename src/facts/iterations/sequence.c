@@ -1,17 +1,16 @@
-/* sequence.c - iterations by repetition of the kernels themselves.
+/* sequence.c - iterations by repetition of kernels.
  *
- * The kernels of a process's main stream are a sequence of symbols: base names,
- * a graph replay being one symbol.  A run of 1, 2, 4, 8 or 16 symbols that
- * returns at a steady distance is an anchor; the iteration begins at the anchor
- * before which the stream rests longest.  Runs are numbered by doubling, as
- * suffix arrays are built, so everything is linear.  Against a Z-function this
- * stands a kernel more or less inside an iteration, which shifts all that
- * follows and which real loops have (logging, allocator, autotuning).
+ * The kernels of a process's main stream form a sequence of symbols: base names, with a
+ * graph replay as one symbol. A run of 1, 2, 4, 8 or 16 symbols that recurs at a steady
+ * distance is an anchor. The iteration begins at the anchor with the longest rest before
+ * it. Runs are numbered by doubling, as in suffix arrays, so everything is linear. A
+ * Z-function would not do, as real loops have a kernel more or less in some iterations
+ * (logging, allocator, autotuning), which shifts everything after it.
  *
- * No iteration begins inside a graph: what one call launches is part of one.
- * An anchor whose distances break regularly belongs to an inner loop (layers in
- * a step).  One kernel that repeats alone is no iteration.  Of a longer
- * sequence the middle MAX_SYMBOLS are looked at to find the period.
+ * No iteration begins inside a graph, as one call launches all of it. An anchor whose
+ * distances break regularly belongs to an inner loop (layers in a step). A single repeating
+ * kernel is no iteration. In long sequences the period is found from the middle
+ * MAX_SYMBOLS.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,11 +23,12 @@ enum { MAX_SYMBOLS = 1 << 18, LEVELS = 5, MIN_COUNT = 4, BAD_COST = 10,
        MAX_TRIES = 8, LONG_ENOUGH = 512 };
 
 struct anchor {
-	uint32_t level, first; /* a run of 1 << level symbols; its position  */
-	uint32_t from, to;     /* its occurrences in the regular stretch, as
-				  indices of the level's list                */
+	uint32_t level, first; /* a run of 1 << level symbols, and its position */
+	uint32_t from, to;     /* occurrences in the regular stretch, as indices in the
+				  level's list                               */
 	uint32_t period;       /* median distance                            */
-	double gap_ns, coverage; /* mean rest before it; share of the sequence */
+	double gap_ns, coverage; /* gap_ns: mean rest before it; coverage: of the
+				    sequence */
 };
 
 struct seq {
@@ -36,11 +36,11 @@ struct seq {
 	struct nsx_arena *a;
 	uint32_t *op;  /* by position                                        */
 	uint32_t *sym; /* by position: number of the symbol                  */
-	bool *inside;  /* by position: no iteration begins there             */
+	bool *inside;  /* by position: no iteration may begin                */
 	size_t n;
-	uint32_t *id[LEVELS]; /* by position: number of the run that begins  */
-	uint32_t *at[LEVELS]; /* occurrences of each run, one after another  */
-	uint32_t *start[LEVELS]; /* by run: where its occurrences begin      */
+	uint32_t *id[LEVELS]; /* by position: number of the run that begins there */
+	uint32_t *at[LEVELS]; /* occurrences of all runs, run by run         */
+	uint32_t *start[LEVELS]; /* by run: its first occurrence             */
 	size_t nids[LEVELS];
 	int64_t *distance; /* scratch                                        */
 	struct anchor *anchors;
@@ -49,7 +49,7 @@ struct seq {
 
 /* Numbering ---------------------------------------------------------------------*/
 
-/* Numbers pairs (x[i], y[i]) in order of first appearance. */
+/* Numbers pairs (x[i], y[i]) by first appearance. */
 static int number_pairs(const uint32_t *x, const uint32_t *y, size_t n,
 			uint32_t *ret, size_t *ret_n, struct nsx_err *err)
 {
@@ -64,7 +64,7 @@ static int number_pairs(const uint32_t *x, const uint32_t *y, size_t n,
 	return rc;
 }
 
-/* Whether a graph launched it together with what is before it. */
+/* Whether the same graph launch contains the operation before. */
 static bool is_inside(const struct seq *s, size_t pos)
 {
 	const struct nsx_trace *t = s->fd->t;
@@ -75,7 +75,7 @@ static bool is_inside(const struct seq *s, size_t pos)
 	       t->calls.flags[call] & NSX_CALL_GRAPH;
 }
 
-/* Occurrences by run, in order: where an iteration could begin. */
+/* Lists occurrences by run, in order, where an iteration could begin. */
 static int list_occurrences(struct seq *s, unsigned level, size_t n,
 			    struct nsx_err *err)
 {
@@ -105,9 +105,7 @@ static int number_level(struct seq *s, unsigned level, struct nsx_err *err)
 
 /* Anchors -----------------------------------------------------------------------*/
 
-/* The stretch of distances [*from, *to) in which the steady ones outweigh the
- * others by far.
- */
+/* Finds the stretch of distances [*from, *to) in which steady ones far outnumber others. */
 static void find_stretch(const int64_t *d, size_t n, int64_t period,
 			 size_t *from, size_t *to)
 {
@@ -131,8 +129,8 @@ static void find_stretch(const int64_t *d, size_t n, int64_t period,
 	}
 }
 
-/* Whether the breaks in a stretch come at regular counts: the anchor then lies
- * in a loop inside the iteration.
+/* Whether the breaks in a stretch are evenly spaced: then the anchor belongs to an inner
+ * loop.
  */
 static bool is_inner(const int64_t *d, size_t from, size_t to, int64_t period)
 {
@@ -211,14 +209,14 @@ static int consider(struct seq *s, unsigned level, uint32_t id,
 			a);
 }
 
-/* Up to where periods count as one. */
+/* The longest period that counts as equal. */
 static uint32_t longer(uint32_t period)
 {
 	return period < UINT32_MAX / 2 ? period + period / 5 : period;
 }
 
-/* Of the anchors that cover (nearly) the most, those of the shortest period
- * above the given one; of these the one with the longest rest before it.
+/* Among anchors with (nearly) the best coverage and the shortest period above `above`,
+ * chooses the one with the longest rest before it.
  */
 static const struct anchor *choose(const struct seq *s, uint32_t above)
 {
@@ -245,9 +243,9 @@ static const struct anchor *choose(const struct seq *s, uint32_t above)
 	return best;
 }
 
-/* Likeness --------------------------------------------------------------------------*/
+/* Similarity ---------------------------------------------------------------------- */
 
-/* Mean over neighbouring iterations of |common kernels| / |all kernels|. */
+/* Mean over neighbouring iterations of common kernels / all kernels. */
 static double likeness(const struct seq *s, const struct anchor *a,
 		       struct nsx_err *err)
 {
@@ -285,9 +283,7 @@ static int keep(struct seq *s, uint32_t process, const struct anchor *a,
 	const struct nsx_trace *t = s->fd->t;
 	const uint32_t *at = s->at[a->level] + a->from;
 	size_t n = a->to - a->from, after;
-	/* Hundreds of kernels in the same order are no chance, however few
-	 * times they were seen.
-	 */
+	/* Hundreds of kernels in equal order are no chance, even if seen only a few times. */
 	double seen = NSX_MIN(1, (double)n / 8);
 	double sure = NSX_MAX(seen, NSX_MIN(1, (double)n * a->period /
 						       LONG_ENOUGH));
@@ -350,7 +346,8 @@ static int find(struct seq *s, uint32_t process, struct nsx_err *err)
 	const struct anchor *best;
 	uint32_t above = 0;
 	double like;
-	size_t most = MIN_COUNT; /* occurrences of a run, no less than of longer ones */
+	size_t most = MIN_COUNT; /* occurrences of the commonest run; longer runs cannot
+				    have more */
 	int rc = list_symbols(s, process, err);
 
 	for (unsigned level = 0; !rc && most >= MIN_COUNT && level < LEVELS;

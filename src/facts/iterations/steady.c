@@ -1,24 +1,22 @@
-/* steady.c - the part of a phase that stands for the rest of it.
+/* steady.c - the part of a phase that represents it.
  *
- * In order: the longest run of like iterations; the densest stretch of
- * activity, where no range says what the phase is; all of it but for what is
- * idle on all devices at its ends.  Activity is judged in 256 bins, and the
- * stretch is the one in which active bins outnumber the others most (maximum-sum
- * run), if it has most of the work: one of requests that come at random does not
- * stand for the others.  With less work in it it is a loop after a long start, if it goes
- * on almost to the end and without pauses.  A warm-up apart from the loop falls out, while
- * a pause inside the loop stays in, for pauses are what findings are about.  The longest
- * run with holes of one bin would cut mfu_2gpu_before, 10 % idle, at each of its gaps above
- * 1.2 ms.
+ * It is the first of these that exists: the longest run of similar iterations; the densest
+ * stretch of activity, unless a range defines the phase; the phase without the time at its
+ * ends in which all devices are idle. Activity is judged in 256 bins. The stretch is the
+ * one in which active bins outnumber the others most (maximum-sum run). It must hold most
+ * of the work, as one burst of random requests does not represent the others. With less
+ * work it may still be a loop after a long start, if it continues almost to the end without
+ * pauses. A separate warm-up is left out, but pauses inside the loop stay, as findings are
+ * about them. The longest run with holes of one bin would cut mfu_2gpu_before, 10 % idle,
+ * at each of its gaps above 1.2 ms.
  *
- * For the same reason an iteration within a quarter of the median does not end
- * a run, nor does one in the midst that is longer by less than half of the loop on
- * either side of it, nor one farther off where a tenth of them are, or where such
- * ones return three times or more, or two alike: a checkpoint or a collection of garbage is
- * part of the loop, and so is code that is loaded again and again, as for new shapes.  A run
- * may end with three or more such ones, and begin with shorter ones, a quarter of all or
- * more: a loop that slows down.  Longer ones warm up, and a few shorter ones use up what
- * was prepared before.
+ * For the same reason some unusual iterations do not end a run: those within a quarter of
+ * the median; those in its middle whose excess is less than half of the loop on either
+ * side; and those farther off if they are a tenth of all, occur three times or more, or are
+ * two of a kind. Checkpoints, garbage collections and repeated loading of code, as for new
+ * shapes, are part of the loop. A run may end with three or more such iterations, and begin
+ * with shorter ones if they are a quarter of all or more: a loop that slows down. Longer
+ * ones at the beginning are warm-up; a few shorter ones use up work prepared before.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -44,7 +42,7 @@ static void exclude(struct nsx_steady *s, const char *text)
 		s->excluded[MAX_EXCLUDED - 1] = "and more";
 }
 
-/* Exact for windows of any length. */
+/* Computed without overflow for windows of any length. */
 static int64_t bin_edge(const struct nsx_window *w, int bin)
 {
 	int64_t length = w->end_ns - w->start_ns;
@@ -59,10 +57,10 @@ static int64_t bin_edge(const struct nsx_window *w, int bin)
 struct group {
 	const struct nsx_iteration *v;
 	size_t n;
-	size_t at; /* of v[0] among all of the (process, device) */
+	size_t at; /* index of v[0] among all of the (process, device) */
 };
 
-/* The one with the most busy time in them. */
+/* Picks the (process, device) with most busy time in them. */
 static struct group pick_group(const struct nsx_facts *f,
 			       const struct nsx_window *w)
 {
@@ -98,7 +96,7 @@ static struct group pick_group(const struct nsx_facts *f,
 	return best;
 }
 
-/* When a process loaded modules or compiled: calls and CUDA's own rows. */
+/* Lists when a process loaded or compiled modules: calls and CUDA's overhead rows. */
 static int list_loads(const struct nsx_trace *t, uint32_t process,
 		      struct nsx_arena *a, struct nsx_spans *ret,
 		      struct nsx_err *err)
@@ -129,15 +127,14 @@ static int list_loads(const struct nsx_trace *t, uint32_t process,
 
 struct judge {
 	double median, tolerance;
-	size_t first; /* iteration that is like the median, but for 0         */
-	bool uneven; /* a tenth or more are far off, or some return: that is
-			how the loop is                                      */
+	size_t first; /* first iteration near the median, after 0             */
+	bool uneven; /* many or recurring iterations are far off: they belong to the loop */
 	const struct nsx_spans *loads;
 	size_t cursor;
-	bool loads_on; /* code is loaded again and again: that is the loop   */
+	bool loads_on; /* code is loaded repeatedly, as part of the loop     */
 };
 
-/* Nanoseconds of loading, if they matter; iterations come in order. */
+/* Loading time, if it matters; iterations come in order. */
 static int64_t loads_ns(struct judge *j, const struct nsx_iteration *it)
 {
 	int64_t ns = nsx_spans_covered(j->loads, &j->cursor, it->start_ns,
@@ -146,8 +143,8 @@ static int64_t loads_ns(struct judge *j, const struct nsx_iteration *it)
 	return ns > (it->end_ns - it->start_ns) / 100 ? ns : 0;
 }
 
-/* Whether code is loaded in several places, one of them in the second half: then
- * it is not only what warms up.
+/* Whether code is loaded in several places, also in the second half: then loading is more
+ * than warm-up.
  */
 static void judge_loads(struct judge *j, const struct group *g)
 {
@@ -176,15 +173,17 @@ static bool is_shorter(const struct judge *j, const struct nsx_iteration *it)
 	return (double)(it->end_ns - it->start_ns) < j->median;
 }
 
-/* Whether n of `all` iterations, shorter than what follows, are part of the loop. */
+/* Whether n of `all` iterations at the beginning, shorter than those after them, belong to
+ * a loop that slows down.
+ */
 static bool slow_down(size_t n, size_t all)
 {
 	return n >= RECURS && 4 * n >= all;
 }
 
-/* Whether what a far iteration takes too long is less than half of the loop before it
- * and of that after it: a single pause ends the loop only where it is longer.  With
- * few iterations around it, it may be a change as well as an exception.
+/* Whether a far iteration's excess is less than half of the loop before it and of that
+ * after it; a longer pause ends the loop. With few iterations around, it may be a change as
+ * well as an exception.
  */
 static bool is_brief(const struct judge *j, const struct group *g, size_t i)
 {
@@ -197,10 +196,10 @@ static bool is_brief(const struct judge *j, const struct group *g, size_t i)
 	       2 * excess < j->median * (double)around;
 }
 
-/* LIKE the others; MILD: not quite, which does not end a run of like ones. */
+/* LIKE the others; MILD: different, but does not end a run; UNLIKE: ends it. */
 enum likeness { LIKE, MILD, UNLIKE };
 
-/* Of iteration i of g. */
+/* Judges iteration i of g. */
 static enum likeness judge(struct judge *j, const struct group *g, size_t i,
 			   struct nsx_arena *a, const char **ret_why)
 {
@@ -232,8 +231,8 @@ static enum likeness judge(struct judge *j, const struct group *g, size_t i,
 	return UNLIKE;
 }
 
-/* Whether there are two far iterations, at these indices, that take alike, and the loop goes
- * on for as long before, between and after them.
+/* Whether the two far iterations at these indices are a recurring event: they have similar
+ * lengths, and the loop goes on for at least as long before, between and after them.
  */
 static bool comes_again(const struct judge *j, const struct nsx_iteration *v, size_t n,
 			const size_t *at)
@@ -248,8 +247,8 @@ static bool comes_again(const struct judge *j, const struct nsx_iteration *v, si
 	       j->median * (double)around >= NSX_MAX(x, y);
 }
 
-/* Fills first and uneven: how many begin the loop before it is like itself, and
- * whether far ones after them are part of it.
+/* Sets first (the iterations before the loop is regular) and uneven (whether far ones after
+ * them are part of the loop).
  */
 static void judge_far(struct judge *j, const struct nsx_iteration *v, size_t n)
 {
@@ -280,7 +279,7 @@ static int judge_lengths(const struct nsx_iteration *v, size_t n,
 
 	if (!d)
 		return err->rc;
-	n--; /* the last has no next start */
+	n--; /* the last has no successor */
 	for (size_t i = 0; i < n; i++)
 		d[i] = v[i].end_ns - v[i].start_ns;
 	j->median = nsx_quantile(d, n, 0.5);
@@ -294,12 +293,12 @@ static int judge_lengths(const struct nsx_iteration *v, size_t n,
 }
 
 struct run {
-	size_t from, to; /* like the others, but what RECURS or more end with */
-	size_t nlike, nmild; /* nmild: after the last like one                */
-	size_t nshort; /* before the first like one, shorter than that       */
+	size_t from, to; /* similar ones, and a tail of RECURS or more others */
+	size_t nlike, nmild; /* nmild: since the last LIKE one                */
+	size_t nshort; /* shorter ones directly before the first LIKE one    */
 };
 
-/* The run with the most iterations. */
+/* Finds the run with most iterations. */
 static struct run longest_run(struct nsx_steady *s, struct judge *j,
 			      const struct group *g, struct nsx_arena *a,
 			      struct nsx_arena *scratch)
@@ -415,7 +414,7 @@ static void try_activity(const struct nsx_facts *f, const struct nsx_window *w,
 	for (int b = 0; b < NBINS; b++)
 		*(b < from ? &before : b < to ? &inside : &after) += share[b];
 	if (before + after > inside &&
-	    (after > before / FEW || /* best: those active less the others */
+	    (after > before / FEW || /* best: active bins less others */
 	     to - from - best > (to - from) / FEW))
 		return;
 	ret->window = (struct nsx_window){bin_edge(w, from), bin_edge(w, to)};
@@ -428,8 +427,8 @@ static bool makes_graph(const char *api)
 	return strstr(api, "GraphInstantiate");
 }
 
-/* Graphs that are made in the first third of a window, and then no more, are made for the loop
- * that follows: the window begins behind the last of them.
+/* If graphs are created only in the first third of a window, they are for the loop after
+ * that: the window then begins after the last one.
  */
 static int skip_graphs(const struct nsx_trace *t, struct nsx_arena *scratch,
 		       struct nsx_window *w, struct nsx_err *err)
@@ -449,7 +448,7 @@ static int skip_graphs(const struct nsx_trace *t, struct nsx_arena *scratch,
 	return 0;
 }
 
-/* Without what is idle on all devices at its ends. */
+/* Cuts idle time of all devices from both ends. */
 static struct nsx_window trim(const struct nsx_facts *f,
 			      const struct nsx_window *w)
 {

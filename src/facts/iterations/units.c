@@ -1,4 +1,4 @@
-/* units.c - the ways of a trace, and those a user names. */
+/* units.c - units by the ways of a trace, and by the user's patterns. */
 #include <stdlib.h>
 #include "base/regex.h"
 #include "facts/iterations/iterations.h"
@@ -69,7 +69,7 @@ static bool is_match(struct named *m, nsx_str text)
 
 NSX_ORDER(cmp_marks, struct nsx_span, UP(start_ns), UP(end_ns));
 
-/* Ranges of all threads of a process, without those inside another. */
+/* Marks matching ranges on all threads of a process, except those inside another. */
 static size_t mark_ranges(struct named *m, uint32_t process,
 			  struct nsx_span *marks)
 {
@@ -96,8 +96,8 @@ static size_t mark_ranges(struct named *m, uint32_t process,
 	return kept;
 }
 
-/* From start to next start of the kernels of a process that match; the last
- * ends with the process's work.
+/* Marks from start to next start of a process's matching kernels; the last ends with the
+ * process's work.
  */
 static size_t mark_kernels(struct named *m, uint32_t process,
 			   struct nsx_span *marks)
@@ -172,7 +172,7 @@ static int find_named(struct nsx_finder *fd, const struct nsx_unit_choice *c,
 	return rc;
 }
 
-/* The unions were given back when the facts were whole: what is not idle. */
+/* Rebuilds the busy unions, which were freed, as the inverse of idle time. */
 static int fill_busy(const struct nsx_trace *t, struct nsx_facts *f,
 		     struct nsx_arena *a, struct nsx_err *err)
 {
@@ -200,7 +200,7 @@ int nsx_units_find(const struct nsx_trace *t, struct nsx_facts *f,
 
 	*ret_n = 0;
 	if (c->kind == NSX_UNIT_AUTO && !f->iteration_method)
-		return 0; /* looked for before, and not found */
+		return 0; /* searched before without success */
 	fd.a = nsx_arena_new();
 	rc = fill_busy(t, f, fd.a, err);
 	if (c->kind == NSX_UNIT_AUTO)

@@ -1,8 +1,7 @@
-/* units.h - what a comparison may measure: units of work, seen in several ways.
+/* units.h - what a comparison may measure: units of work, recognised in several ways.
  *
- * A report shows the iterations of the way that suits its trace best.  Two
- * traces are only alike where both are seen the same way, so that a comparison
- * wants the others too.
+ * A report shows iterations by the way that suits its trace best. Two traces can only be
+ * compared by the same way, so a comparison needs the other ways, too.
  */
 #ifndef NSX_FACTS_UNITS_H
 #define NSX_FACTS_UNITS_H
@@ -10,30 +9,29 @@
 #include "facts/facts.h"
 
 enum nsx_unit_kind {
-	NSX_UNIT_AUTO,	 /* every way that finds iterations, best first      */
-	NSX_UNIT_NVTX,	 /* work launched in ranges whose name matches       */
-	NSX_UNIT_KERNEL, /* from a kernel whose name matches to the next one */
+	NSX_UNIT_AUTO,	 /* all ways that find iterations, best first        */
+	NSX_UNIT_NVTX,	 /* work launched in ranges with a matching name     */
+	NSX_UNIT_KERNEL, /* from each kernel with a matching name to the next */
 };
 struct nsx_units {
 	enum nsx_way_method method;
-	const char *name;   /* of the range, or of the kernel that begins a
-			       unit; "" none. Valid while the trace is       */
+	const char *name;   /* of the range or the first kernel of a unit; "" none. Lives
+			       as long as the trace                          */
 	double score;
-	struct nsx_iteration *v; /* by process, device, start                */
+	struct nsx_iteration *v; /* sorted by process, device, start         */
 	size_t n;
-	size_t nmarks; /* of a pattern: what matches, launched or not        */
+	size_t nmarks; /* for a pattern: matches, launched or not            */
 };
 
-/* At most NSX_MAX_UNITS ways; those of a pattern are one.  Patterns are POSIX
- * extended regular expressions, searched in normalised range names and in full
- * kernel names, or such a name as reports show it, with "#" for a number.  Units of a
- * pattern do not overlap: what begins inside another is left out.  Owner: arena a.
- * Errors: NSX_E_USAGE for a pattern that is none.
+/* At most NSX_MAX_UNITS ways; a pattern is one way. Patterns are POSIX extended regular
+ * expressions, searched in normalised range names and full kernel names, or names as
+ * reports show them, with "#" for a number. Units of a pattern do not overlap: a match
+ * inside another is left out. Owner: arena a. Errors: NSX_E_USAGE for an invalid pattern.
  */
 enum { NSX_MAX_UNITS = 5 };
 struct nsx_unit_choice {
 	enum nsx_unit_kind kind;
-	const char *pattern; /* of NVTX and KERNEL                           */
+	const char *pattern; /* for NVTX and KERNEL                          */
 	unsigned threads;
 };
 int nsx_units_find(const struct nsx_trace *t, struct nsx_facts *f,

@@ -5,10 +5,10 @@
 
 static const char candidates[] = "iteration candidates";
 
-/* Shared by the finders ------------------------------------------------------*/
+/* Shared by the finders -------------------------------------------------------- */
 
-/* CV without the longest quarter: slow iterations, or a pause that recurs after
- * every fifth, do not make a cadence irregular.
+/* CV without the longest quarter: slow iterations, or a pause after every fifth, do not
+ * make a loop irregular.
  */
 static double trimmed_cv(int64_t *d, size_t n)
 {
@@ -26,7 +26,7 @@ static double trimmed_cv(int64_t *d, size_t n)
 	return nsx_stddev(d, used) / mean;
 }
 
-/* From start to next start of marks [from, to]; returns the longest. */
+/* Lengths from start to next start of marks [from, to]; returns the longest. */
 static int64_t list_lengths(const struct nsx_way *w, size_t from, size_t to,
 			    int64_t *d)
 {
@@ -39,9 +39,9 @@ static int64_t list_lengths(const struct nsx_way *w, size_t from, size_t to,
 	return longest;
 }
 
-/* Compiling and loading make the first iterations long, not the loop uneven:
- * how many of the n begin it and are longer than any that are like the median,
- * a third of all at most.
+/* The number of warm-up iterations, at most a third of all: those at the beginning that are
+ * longer than any iteration near the median. Compiling and loading makes them long, which
+ * is no irregularity of the loop.
  */
 static size_t count_warm_up(const int64_t *d, size_t n, double median)
 {
@@ -63,7 +63,7 @@ int nsx_measure_way(struct nsx_way *w, struct nsx_err *err)
 		return err->rc;
 	list_lengths(w, 0, n, d);
 	median = nsx_quantile(d, n, 0.5);
-	list_lengths(w, 0, n, d); /* a quantile reorders them */
+	list_lengths(w, 0, n, d); /* the quantile has reordered them */
 	first = count_warm_up(d, n, median);
 	longest = list_lengths(w, first, n, d);
 	n -= first;
@@ -119,7 +119,7 @@ int64_t nsx_work_ns(const struct nsx_finder *fd, uint32_t op)
 		       NSX_MIN(ns, fd->comm_ns[process_of(fd->t, op)]) : ns;
 }
 
-/* Fills comm_ns, then gpu_ns, which counts with it. */
+/* Computes comm_ns first, as gpu_ns depends on it. */
 static int sum_work(struct nsx_finder *fd, struct nsx_err *err)
 {
 	const struct nsx_trace *t = fd->t;

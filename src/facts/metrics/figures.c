@@ -1,4 +1,4 @@
-/* figures.c - means, quantiles and correlation of a folded counter. */
+/* figures.c - means, quantiles and correlation of a counter. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@ static double divide(__int128 a, __int128 b)
 	return b ? (double)((long double)a / (long double)b) : NAN;
 }
 
-struct bins { /* of a counter, in order of value */
+struct bins { /* of a counter, sorted by value */
 	const struct fold_values *of;
 	struct fold_wide *v;
 	size_t n;
@@ -36,7 +36,7 @@ static void add_small(struct sums *s, int64_t value, const struct fold_bin *b)
 	}
 }
 
-/* Sums over the small bins and what the values summed of the others. */
+/* Sums the small bins, and adds the sums of the other values. */
 static void add_up(const struct bins *bins, struct sums *s)
 {
 	const struct fold_values *v = bins->of;
@@ -62,8 +62,8 @@ static void add_up(const struct bins *bins, struct sums *s)
 	}
 }
 
-/* The value at a rank among the samples of a scope: a step may hold values
- * beyond those of the scope.
+/* The value at a rank among a scope's samples, clamped to their bounds, as a step may
+ * exceed these.
  */
 static double value_at(const struct bins *bins, unsigned scope, uint64_t rank)
 {
@@ -120,7 +120,7 @@ static void finish_scopes(struct nsx_metric *m, const struct bins *bins,
 	}
 }
 
-/* Pearson's, of the value and the share under communication. */
+/* Pearson's correlation of value and share under communication. */
 static double correlate(const struct sums *s, __int128 period_ns,
 			unsigned __int128 comm_squares)
 {

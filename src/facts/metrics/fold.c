@@ -1,13 +1,12 @@
-/* fold.c - folds samples of GPU counters row by row.
+/* fold.c - aggregates samples of GPU counters row by row.
  *
- * Rows come sample by sample, all counters of a sample together: what a sample
- * has in common (its share of each scope) is found once, and the counter of a
- * row is guessed from the one before.  Measured beside the reading of a row by
- * SQLite, 150 ns: 13 to 25 ns.
+ * All counters of a sample are in adjacent rows. What they share (their part in each scope)
+ * is computed once, and the counter of a row is guessed from the row before. This takes 13
+ * to 25 ns a row, beside 150 ns for reading it through SQLite.
  *
- * The period a sample stands for is known only when all instants are, so the
- * first rows of a type wait until a few hundred instants give an estimate.
- * Where the whole table says otherwise in the end, that part is read again.
+ * A sample's period is known only from all timestamps. The first rows of a type wait until
+ * a few hundred timestamps give an estimate. If the whole table contradicts it, that part
+ * is read again.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -16,14 +15,14 @@
 #include "facts/metrics/fold.h"
 
 enum {
-	WAITING_ROWS = 8192, /* before a period is estimated */
+	WAITING_ROWS = 8192, /* until a period is estimated */
 	POLL_ROWS = 1 << 16,
-	FAR = 32, /* spans: a walk this long becomes a search */
+	FAR = 32, /* spans; a longer walk uses bisection */
 };
 
 /* Scopes -------------------------------------------------------------------*/
 
-/* How much the spans cover before x. */
+/* Total length of the spans before x. */
 static int64_t before(const struct fold_reach *r, struct fold_cursor *c,
 		      int64_t x)
 {
@@ -47,7 +46,7 @@ static int64_t before(const struct fold_reach *r, struct fold_cursor *c,
 			      c->before_ns;
 }
 
-/* What the sample at at_ns has of each scope. */
+/* Computes the parts of each scope in the sample at at_ns. */
 static void weigh(const struct fold *f, struct fold_source *s, int64_t at_ns)
 {
 	const struct nsx_trace *t = f->ctx->trace;
@@ -136,7 +135,7 @@ static int add_series(struct fold *f, int64_t type, int64_t metric,
 	       nsx_group(&f->keys, (uint64_t)type, (uint64_t)metric, ret, err);
 }
 
-/* *ret: index of the series; NSX_NONE where there are too many. */
+/* *ret: index of the series; NSX_NONE: too many. */
 static int find_series(struct fold *f, int64_t type, int64_t metric,
 		       uint32_t *ret, struct nsx_err *err)
 {
@@ -149,7 +148,7 @@ static int find_series(struct fold *f, int64_t type, int64_t metric,
 	return 0;
 }
 
-/* The same, guessed from the row before. */
+/* The same, guessed from the last row. */
 static int next_series(struct fold *f, int64_t type, int64_t metric,
 		       uint32_t *ret, struct nsx_err *err)
 {
@@ -174,7 +173,7 @@ static int next_series(struct fold *f, int64_t type, int64_t metric,
 
 /* Periods ------------------------------------------------------------------*/
 
-/* x to two digits. */
+/* Rounds x to two digits. */
 static double two_digits(double x)
 {
 	double ten = 1;
@@ -184,14 +183,14 @@ static double two_digits(double x)
 	return round(x / ten) * ten;
 }
 
-/* The round period, or period of a round frequency, that jitter hides: within
- * 0.3 %, and not where half of the steps agree on another (least to most).  An
- * estimate from some samples then mostly agrees with the figure of all.
+/* Removes jitter: returns a round period, or that of a round frequency, within 0.3 %,
+ * unless half of the steps agree on another one (least to most). So an estimate from some
+ * samples usually equals that from all.
  */
 static int64_t snap(int64_t ns, double least, double most)
 {
 	double x = (double)ns, by_period = two_digits(x);
-	double by_frequency = 1e15 / two_digits(1e15 / x); /* in microhertz */
+	double by_frequency = 1e15 / two_digits(1e15 / x); /* rounded in microhertz */
 	double best = fabs(by_period - x) <= fabs(by_frequency - x) ?
 			      by_period : by_frequency;
 
@@ -252,8 +251,8 @@ int64_t fold_period(int64_t *ticks, size_t *n, struct nsx_err *err)
 	return period_ns;
 }
 
-/* Enough rows wait: estimate the period and fold them.  Rows in no order give
- * no estimate: they are folded when they are read again.
+/* Estimates the period once enough rows wait, and folds them. Unsorted rows give no
+ * estimate and are folded in the second pass.
  */
 static int begin(struct fold *f, struct fold_source *s, struct nsx_err *err)
 {

@@ -1,4 +1,4 @@
-/* fold.h - what one part of the sample table adds up to. */
+/* fold.h - aggregates of one part of the sample table. */
 #ifndef METRICS_FOLD_H
 #define METRICS_FOLD_H
 
@@ -10,46 +10,46 @@ enum { FOLD_MAX_SERIES = 4096 };
 
 struct fold_series {
 	int64_t type, metric;
-	uint32_t source, next; /* the one that followed last time */
-	int64_t lost; /* rows without a usable value */
-	unsigned __int128 comm_squares; /* of the time under communication */
+	uint32_t source, next; /* the series that followed last time */
+	int64_t lost; /* rows without a valid value */
+	unsigned __int128 comm_squares; /* squared time under communication */
 	struct fold_values values;
-	struct fold_curve { /* samples by instant; NULL: not asked for       */
+	struct fold_curve { /* samples over time; NULL: not requested        */
 		uint64_t sum[NSX_CURVE_BINS];
 		uint32_t n[NSX_CURVE_BINS];
 	} *curve;
 };
 
-/* Where |spans before x| is asked again and again, mostly forward. */
+/* Cursor for |spans before x|, asked for mostly ascending x. */
 struct fold_reach {
 	const struct nsx_spans *spans;
 	int64_t *prefix; /* of nsx_spans_prefix */
 };
 struct fold_cursor {
 	size_t at;
-	int64_t before_ns; /* of the spans before at */
+	int64_t before_ns; /* total length of spans before `at` */
 };
 
-struct fold_row { /* kept until the period is known */
+struct fold_row { /* waits until the period is known */
 	int64_t at_ns, value;
 	uint32_t series;
 };
 
-/* The samples of one type: they share their instants. */
+/* The samples of one type, which have common timestamps. */
 struct fold_source {
 	int64_t type;
-	const struct fold_reach *reach; /* compute, comm, copy, idle of its
-					   device; NULL: none               */
-	int64_t period_ns; /* 0: not known yet, rows wait                   */
-	bool failed;	   /* folded by a wrong period, or not at all       */
+	const struct fold_reach *reach; /* compute, comm, copy, idle of its device; NULL:
+					   no device                        */
+	int64_t period_ns; /* 0: unknown, rows wait                         */
+	bool failed;	   /* folded with a wrong period, or not at all     */
 	struct fold_row *rows;
 	size_t nrows, cap_rows;
-	int64_t *ticks; /* instants as they came, repetitions left out       */
+	int64_t *ticks; /* timestamps as read, without repetitions           */
 	size_t nticks, cap_ticks;
-	int64_t at_ns; /* of the sample being read                           */
-	bool counts;   /* it touches the window asked for                    */
-	struct fold_bin share; /* what it adds to the bin of its value */
-	unsigned at; /* part of the window, of the curve                     */
+	int64_t at_ns; /* of the current sample                              */
+	bool counts;   /* overlaps the chosen window                         */
+	struct fold_bin share; /* contribution to its value's bin */
+	unsigned at; /* index in the curve                                   */
 	struct fold_cursor cursor[4];
 };
 
@@ -66,35 +66,33 @@ struct fold {
 	struct fold_source *sources;
 	struct fold_series **series;
 	size_t nsources, cap_sources, nseries, cap_series;
-	struct nsx_groups keys; /* of series: (type, metric) */
-	uint32_t last;	 /* series of the row before          */
-	int64_t rows, seen, bad; /* rows that are read again count once      */
-	bool only_failed; /* second reading                   */
+	struct nsx_groups keys; /* series by (type, metric) */
+	uint32_t last;	 /* series of the last row            */
+	int64_t rows, seen, bad; /* rows read twice count once               */
+	bool only_failed; /* second pass                      */
 	bool too_many;
 };
 
-/* For nsx_scan_run: columns instant, type, metric, value; ctx a fold. */
+/* Row function for nsx_scan_run, with columns timestamp, type, metric, value; ctx is a fold. */
 int fold_on_row(void *fold, int64_t rid, const struct nsx_val *v,
 		struct nsx_err *err);
-/* Folds the rows that waited, by the period now known. */
+/* Folds the waiting rows, as the period is now known. */
 int fold_flush(struct fold *f, struct fold_source *s, struct nsx_err *err);
-/* Forgets what a source folded; its rows are to be read again. */
+/* Discards a source's aggregates, as its rows will be read again. */
 void fold_forget(struct fold *f, uint32_t source, int64_t period_ns);
-/* Adds from to f and takes what it held. Errors: NSX_E_NOMEM. */
+/* Adds `from` to f and takes over its memory. Errors: NSX_E_NOMEM. */
 int fold_merge(struct fold *f, struct fold *from, struct nsx_err *err);
 void fold_done(struct fold *f);
 
-/* Figures of a counter whose period and GPU are known; scope_ns: the length of
- * each scope.
- */
+/* Statistics of a counter with known period and GPU; scope_ns: length of each scope. */
 int fold_finish(const struct fold_series *x, const int64_t *scope_ns,
 		struct nsx_metric *m, struct nsx_err *err);
-/* ret: NSX_CURVE_BINS means; a sample stands for its period. */
+/* ret: NSX_CURVE_BINS means; a sample counts for its period. */
 void fold_draw(const struct fold_curve *x, const struct nsx_window *w,
 	       int64_t period_ns, float *ret);
 
-/* Median of the differences of ticks, or the round figure within 0.3 % of it;
- * 0: no two differ. Sorts ticks and drops repetitions.  Errors: negative.
+/* Median of the differences of ticks, or a round figure within 0.3 % of it; 0: all ticks
+ * are equal. Sorts ticks and removes repetitions. Errors: negative.
  */
 int64_t fold_period(int64_t *ticks, size_t *n, struct nsx_err *err);
 

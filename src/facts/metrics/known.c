@@ -1,9 +1,9 @@
-/* known.c - counters known by name, and what they say together. */
+/* known.c - counters known by name, and combined conclusions. */
 #include <math.h>
 #include <string.h>
 #include "facts/metrics/metrics.h"
 
-/* Sets for graphics have names of their own. */
+/* Metric sets for graphics use other names. */
 static const char *const spellings[NSX_NCOUNTERS][3] = {
 	[NSX_GR_ACTIVE] = {"GR Active"},
 	[NSX_SM_ACTIVE] = {"SMs Active", "SM Active"},
@@ -23,8 +23,8 @@ const char *nsx_counter_name(enum nsx_counter k)
 	return spellings[k][0];
 }
 
-/* One quantity may be sampled in several units: only percent of the peak will
- * do, and only a name that says so or none at all.
+/* A quantity may be sampled in several units. Accepts percent of peak only, by a name that
+ * says so or has no unit.
  */
 static bool is_percent(const struct nsx_metric *m)
 {
@@ -63,8 +63,8 @@ double nsx_counter_mean(const struct nsx_counters *c, enum nsx_counter which,
 	return c->of[which] ? c->of[which]->scope[scope].mean : NAN;
 }
 
-/* Reads and writes share one bus: their percentages may be added, unless that
- * shows that on this GPU they do not.
+/* Reads and writes share one bus, so percentages are added, unless the sum shows that this
+ * GPU is different.
  */
 double nsx_dram_mean(const struct nsx_counters *c, enum nsx_scope scope)
 {

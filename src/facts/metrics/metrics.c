@@ -1,8 +1,8 @@
-/* metrics.c - sampled GPU counters: reads the table in parts, agrees on the
- * sampling period of each source, and turns the folds into figures.
+/* metrics.c - sampled GPU counters: reads the table in parts, finds the sampling period of
+ * each source, and computes statistics.
  *
- * Kept of 240 million rows are the instants of the samples (8 bytes for each
- * instant, not each row) and the folds, some kilobytes for each counter.
+ * For 240 million rows it keeps only the timestamps of samples (8 bytes for each, not for
+ * each row) and some kilobytes for each counter.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ const char *const nsx_scope_names[NSX_NSCOPES] = {
 	[NSX_SCOPE_COMM] = "comm", [NSX_SCOPE_COPY] = "copy", [NSX_SCOPE_IDLE] = "idle",
 };
 
-/* What the counters are called ---------------------------------------------*/
+/* Names of counters ----------------------------------------------------------- */
 
 struct info {
 	int64_t type, metric, source;
@@ -60,7 +60,7 @@ static int read_names(struct names *names, struct nsx_err *err)
 	return rc;
 }
 
-/* The first entry of (type, metric) or after it. */
+/* The first entry not before (type, metric). */
 static const struct info *find_info(const struct names *names, int64_t type,
 				    int64_t metric)
 {
@@ -101,7 +101,7 @@ static int64_t gpu_of(const struct names *names, int64_t type)
 	return -1;
 }
 
-/* Index of the device that is this GPU, NSX_NONE if none is. */
+/* The device index of this GPU, or NSX_NONE. */
 static uint32_t device_of(const struct nsx_trace *t, int64_t gpu)
 {
 	for (uint32_t d = 0; gpu >= 0 && d < t->ndevices; d++) {
@@ -158,11 +158,11 @@ struct reading {
 	struct nsx_scan *scan;
 	struct fold *parts;
 	unsigned nparts;
-	char **damage; /* of each part, or NULL */
+	char **damage; /* by part, or NULL */
 	struct nsx_arena *a;
 };
 
-/* Damage ends a part, not the run. */
+/* Damage ends the part, not the whole. */
 static int read_part(void *ctx, size_t i, struct nsx_err *err)
 {
 	struct reading *r = ctx;
@@ -191,7 +191,7 @@ static int read_failed(void *ctx, size_t i, struct nsx_err *err)
 	return failed && !r->damage[i] ? read_part(ctx, i, err) : 0;
 }
 
-/* A source in one part; slices of one type make up the source. */
+/* A source within one part; the pieces of one type form the source. */
 struct piece {
 	int64_t type, period_ns;
 	uint32_t part, source;
@@ -232,7 +232,7 @@ static struct fold_source *source_of(struct reading *r, const struct piece *x)
 	return &r->parts[x->part].sources[x->source];
 }
 
-/* Its period by all instants, and where samples are missing. */
+/* Finds its period from all timestamps, and where samples are missing. */
 static int64_t measure(struct reading *r, const struct piece *v, size_t n,
 		       struct nsx_err *err)
 {
@@ -281,7 +281,7 @@ static int agree(struct reading *r, struct pieces *pieces, struct nsx_err *err)
 	return 0;
 }
 
-/* Folds what waited and sets aside what was folded by another period. */
+/* Folds waiting rows, and discards what used another period. */
 static int settle_piece(struct reading *r, const struct piece *x,
 			struct nsx_err *err)
 {
@@ -324,7 +324,7 @@ static int read_samples(struct reading *r, struct pieces *pieces,
 	return 0;
 }
 
-/* Figures --------------------------------------------------------------------*/
+/* Statistics ------------------------------------------------------------------- */
 
 static void measure_scopes(const struct names *names, uint32_t device,
 			   int64_t *scope_ns)
@@ -385,8 +385,8 @@ static int list_losses(const struct names *names, const struct fold *sum,
 	return 0;
 }
 
-/* The CUDA ordinal of each GPU, or its own number where it has none; all by
- * number where two would read the same.
+/* The CUDA ordinal of each GPU, else its own number; the own number for all if ordinals are
+ * ambiguous.
  */
 static void number_gpus(const struct nsx_trace *t, struct nsx_metrics *m)
 {

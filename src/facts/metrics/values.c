@@ -1,9 +1,9 @@
-/* values.c - bins of the values of a counter.
+/* values.c - bins of a counter's values.
  *
- * Most counters are whole percents and need 101 bins.  Others (clocks in Hz,
- * requests) have a few hundred values or a million: a hash table serves the
- * first, steps of 1.6 % the others.  Which of the two it is depends on the
- * number of values alone, for a table that overflows moves into the steps.
+ * Most counters are whole percents and need 101 bins. Others (clocks in Hz, requests) have
+ * a few hundred values, for which a hash table is used, or a million, for which steps of
+ * 1.6 % are. The choice depends only on the number of values, as a full table moves into
+ * steps.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -101,7 +101,7 @@ static int add_wide(struct fold_values *v, const struct fold_wide *w,
 	return 0;
 }
 
-/* Of values that are counted: never 0 here. */
+/* The lesser of two values; 0 means none, as counted values are never 0. */
 static int64_t lesser(int64_t a, int64_t b)
 {
 	return a && b ? NSX_MIN(a, b) : NSX_MAX(a, b);
