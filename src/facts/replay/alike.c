@@ -1,10 +1,10 @@
-/* alike.c - what ranks do alike, in an order in which they can be compared: a
- * rank that is made even takes the distribution of its peers'.
+/* alike.c - comparable work of ranks, sorted for comparison: a rank that is made even takes
+ * the distribution of its peers.
  */
 #include <string.h>
 #include "facts/replay/model.h"
 
-/* Work of more than one process, or on more than one device. */
+/* Whether there is work of several processes, or on several devices. */
 static bool has_ranks(const struct build *b)
 {
 	const struct nsx_stream *all = b->m->t->stream;
@@ -19,7 +19,7 @@ static bool has_ranks(const struct build *b)
 	return false;
 }
 
-/* A thread belongs to the device that it launches to first. */
+/* A thread belongs to the first device it launches to. */
 static int find_devices(struct build *b, struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
@@ -77,7 +77,7 @@ struct alike {
 	uint32_t at, of;
 };
 
-/* v: where each stands in by_length, in order of kinds; behind them is as much room. */
+/* v: indices into by_length, sorted by kind; the same amount of free memory follows. */
 static int pack_alike(struct build *b, const struct nsx_keyed *v, void *room,
 		      uint32_t n, const struct alike *by_length,
 		      struct model_alikes *ret, struct nsx_err *err)
@@ -101,7 +101,7 @@ static int pack_alike(struct build *b, const struct nsx_keyed *v, void *room,
 	return nsx_pack_u32(a, at, n, "ranks", &ret->of, err);
 }
 
-/* v: with their lengths, and room for as many more and one. */
+/* v: lengths, with room for n + 1 more. */
 static int list_alike(struct build *b, struct nsx_keyed *v, uint32_t n,
 		      int64_t (*kind)(const struct nsx_model *m, uint32_t at),
 		      uint32_t (*of)(const struct nsx_model *m, uint32_t at),
@@ -119,7 +119,7 @@ static int list_alike(struct build *b, struct nsx_keyed *v, uint32_t n,
 		v[k] = (struct nsx_keyed){kind(b->m, v[k].at), k};
 	}
 	nsx_keyed_sort(v, v + n, n);
-	/* a key has 12 bytes: two are aligned for numbers of 8 */
+	/* keys have 12 bytes, so an even number of them keeps 8-byte alignment */
 	rc = pack_alike(b, v, v + n + n % 2, n, by_length, ret, err);
 	nsx_arena_drop(b->step, by_length);
 	return rc;
@@ -139,8 +139,8 @@ static int order_ops(struct build *b, struct nsx_keyed *v, struct nsx_err *err)
 	return list_alike(b, v, n, kind_of_work, engine_of, &m->alike_ops, err);
 }
 
-/* By device, where its iterations begin in the list of all; *ret_n: how many each has, 0
- * where they differ, or where processes share one.
+/* By device, finds the index of its first iteration; *ret_n: the number of each device's
+ * iterations, 0 if these differ or processes share a device.
  */
 static int find_steps(struct build *b, uint32_t **ret_first, uint32_t *ret_n,
 		      struct nsx_err *err)

@@ -1,24 +1,24 @@
-/* await.c - waits for the GPU that no call shows.
+/* await.c - finds waits for the GPU without a call.
  *
- * A thread may wait for its GPU in a helper thread, a callback or a loop that polls: its own
- * row then has a gap between two calls like that of code it computes.  The ends tell them
- * apart: a gap that ends right after the last work which the thread queued, and all along
- * which the GPU was busy, waits for that work.  One may be code that happens to take as long:
- * most of what a thread does between calls has to end like that.
+ * A thread may wait for its GPU through a helper thread, a callback or a polling loop. Its
+ * own row then shows a gap between two calls, as for code. The end tells them apart: a gap
+ * waits for the last work queued by the thread if it ends right after that, and the GPU was
+ * busy throughout. One such gap may be a coincidence, so most of the thread's time between
+ * calls must be like that.
  */
 #include "base/stat.h"
 #include "facts/replay/model.h"
 
-#define WAKES 0.1 /* of a gap, between the end of the work and that of the gap */
-#define IDLES 0.1 /* of a gap, without work on the GPU */
-#define MOST 0.75 /* of a thread's time between calls, in such waits */
+#define WAKES 0.1 /* of a gap: latest end after the work */
+#define IDLES 0.1 /* of a gap: most idle GPU time */
+#define MOST 0.75 /* of a thread's time between calls */
 enum {
-	LEAST_NS = 50000, /* of a gap: a shorter one is the way from call to call */
+	LEAST_NS = 50000, /* shorter gaps are ordinary code between calls */
 	OFTEN = 3,
 };
 
-struct awaiting { /* of a thread */
-	uint32_t op; /* of those that it queued, the one that ends last      */
+struct awaiting { /* one thread */
+	uint32_t op; /* the operation queued by it that ends last            */
 	uint32_t n;
 	int64_t awaits_ns, gaps_ns;
 };

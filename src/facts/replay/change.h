@@ -1,16 +1,16 @@
-/* change.h - one thing changed in the recorded program, as a plain value.
+/* change.h - one change to the recorded program, as a plain value.
  *
- * A change is a verb and what it is done to.  Everything a change names
- * narrows what it touches; what is left zero does not, so that
+ * A change is a verb and its object. Every field that is set narrows the object; fields
+ * left zero do not. So
  *
  *	{.verb = NSX_NO_WAIT, .name = "cudaStreamSynchronize"}
  *
- * takes out every wait of that API in the judged window, and
+ * removes every wait of that API in the judged window, and
  *
  *	{.verb = NSX_FASTER, .op = NSX_ON_KERNELS, .name = "gemm", .amount = 2}
  *
- * halves every kernel of that name.  Changes are combined by handing several to
- * one replay: sets are united; of durations, gaps and costs the least counts.
+ * halves every kernel of that name. A replay can combine several changes: their objects are
+ * united, and the shortest of several durations, gaps or costs holds.
  */
 #ifndef NSX_REPLAY_CHANGE_H
 #define NSX_REPLAY_CHANGE_H
@@ -18,81 +18,73 @@
 #include "trace/trace.h"
 
 enum nsx_change_verb {
-	/* Calls: by name, range, rows of calls. */
-	NSX_NO_WAIT, /* calls that wait are gone; copies that block no longer do */
-	NSX_NO_COST, /* the calls take no time; what they queued stays       */
-	NSX_UNTIE,   /* the calls are gone, and with them the waits of streams
-			that they asked for                                  */
-	NSX_FASTER_LAUNCH, /* launching calls, `amount` times as fast        */
+	/* Calls, selected by name, range or rows of calls: */
+	NSX_NO_WAIT, /* remove waits; blocking copies return at once */
+	NSX_NO_COST, /* calls take no time; what they queued stays           */
+	NSX_UNTIE,   /* remove the calls, and the waits of streams that they requested */
+	NSX_FASTER_LAUNCH, /* launch calls `amount` times as fast            */
 
-	/* Time of a calling thread between its calls: by range, rows (the call
-	 * that ends the gap), process, thread. */
-	NSX_FASTER_HOST,   /* what it computes, `amount` times as fast; waits
-			      outside CUDA stay                              */
-	NSX_NO_OS_WAIT,	   /* calls of the operating system or of MPI in `name`;
-			      without one all waits outside CUDA, also off its CPU */
-	NSX_NO_PREEMPTION, /* off its CPU although it could have run, also in
-			      launches, and past the end of a wait           */
-	NSX_NO_ABSENCE,	   /* likewise, it was not recorded why              */
-	NSX_NO_PROFILER,   /* what the profiler took                         */
-	NSX_INSTANT_HOST,  /* no waits, no costs, no time between calls: the
-			      bound of all that can be done on the host      */
+	/* Time of a calling thread between its calls, selected by range, rows (the call
+	 * that ends the gap), process or thread:
+	 */
+	NSX_FASTER_HOST,   /* own code `amount` times as fast; waits outside CUDA stay */
+	NSX_NO_OS_WAIT,	   /* remove OS or MPI calls in `name`; without a name, all waits
+			      outside CUDA, and time off the CPU */
+	NSX_NO_PREEMPTION, /* remove time off the CPU while ready to run, also in
+			      launches and after waits                       */
+	NSX_NO_ABSENCE,	   /* remove such time off the CPU for unrecorded reasons */
+	NSX_NO_PROFILER,   /* remove the profiler's own time                 */
+	NSX_INSTANT_HOST,  /* no waits, call costs or gaps: the bound for all changes on
+			      the host                                       */
 
-	/* Operations: by op, name, copy kind, range, rows of ops. */
-	NSX_FASTER,	/* durations, `amount` times as fast                 */
-	NSX_DROP,	/* gone, with the calls that made nothing else       */
-	NSX_ASYNC_COPY, /* copies that block no longer do                    */
-	NSX_OVERLAP,	/* no longer block, and are done one after another
-			   beside all other work of the device               */
-	NSX_CUT,	/* nothing on another stream waits for them          */
-	NSX_FUSE,	/* kernels that what their stream did before goes on
-			   with: no launch, and no pause before them but
-			   `least_ns`, as between those of a CUDA graph      */
-	NSX_HOLD_CLOCK, /* kernels of `when`: as fast as the same kernels are
-			   before it                                         */
+	/* Operations, selected by op, name, copy kind, range or rows of ops: */
+	NSX_FASTER,	/* durations `amount` times as fast                  */
+	NSX_DROP,	/* remove them, and calls that launched nothing else */
+	NSX_ASYNC_COPY, /* blocking copies return at once                    */
+	NSX_OVERLAP,	/* the same, and they run one after another beside all other work
+			   of the device                                     */
+	NSX_CUT,	/* no other stream waits for them                    */
+	NSX_FUSE,	/* kernels continue the previous work of their stream: no launch,
+			   and a pause of only `least_ns`, as in a CUDA graph */
+	NSX_HOLD_CLOCK, /* kernels in `when` as fast as the same kernels before it */
 
-	/* Collectives, as they were matched between GPUs. */
-	NSX_HIDE_COMM,	  /* beside compute, but for waiting for the last
-			     rank: a bound                                   */
-	NSX_FASTER_COMM,  /* the transfer, after the last rank has come,
-			     `amount` times as fast; of several changes the
-			     greatest amount counts for all they touch       */
-	NSX_NO_PEER_WAIT, /* every rank goes at its own pace; with an
-			     `amount` above 1, ranks that take turns do so in
-			     pieces so many times as small: they wait for
-			     each other as much less, but transfers start
-			     and kernels are dispatched so many times; of
-			     waits beyond `most_ns` the rest stays           */
-	NSX_SHARE_WORK,	  /* from one collective of all ranks to the next the
-			     kernels of each take as long as their mean: it
-			     scales what other changes leave of them          */
-	NSX_EVEN_RANK,	  /* `process` on `device` like its peers: its work,
-			     its calls and its time between them; those made
-			     even by the same plan are no peers, if there is
-			     another                                         */
+	/* Collectives matched between GPUs: */
+	NSX_HIDE_COMM,	  /* hidden behind compute, except waiting for the last rank: a
+			     bound                                           */
+	NSX_FASTER_COMM,  /* transfers, after the last arrival, `amount` times as fast;
+			     of several changes the greatest amount holds    */
+	NSX_NO_PEER_WAIT, /* no rank waits for others. With an `amount` above 1, ranks
+			     that take turns exchange that many smaller pieces: waits
+			     shrink, but transfers start and kernels are dispatched more
+			     often; waits keep what exceeds `most_ns`        */
+	NSX_SHARE_WORK,	  /* between collectives of all ranks, kernels of each rank take
+			     their mean time; scales what other changes leave */
+	NSX_EVEN_RANK,	  /* `process` on `device` like its peers: operations, calls and
+			     time between calls. Ranks made even by the same plan are no
+			     peers, unless there are no others               */
 
-	NSX_DROP_RANGE, /* NVTX range `range`: its calls, gaps and operations */
+	NSX_DROP_RANGE, /* removes range `range`: its calls, gaps and operations */
 	NSX_NVERBS
 };
 
-/* Whether rows of a change are calls; else operations. */
+/* Whether the verb's rows are calls; else operations. */
 static inline bool nsx_changes_calls(enum nsx_change_verb verb)
 {
 	return verb <= NSX_INSTANT_HOST;
 }
 
-enum nsx_change_on { /* kinds of operation; 0 is any */
+enum nsx_change_on { /* kinds of operations; 0: any */
 	NSX_ON_KERNELS = 1, NSX_ON_COPIES = 2, NSX_ON_MEMSETS = 4,
 	NSX_ON_GRAPHS = 8,
 };
-enum nsx_change_by { /* which of the indices below narrow the change */
+enum nsx_change_by { /* which of the indices below are set */
 	NSX_BY_PROCESS = 1, NSX_BY_DEVICE = 2, NSX_BY_THREAD = 4,
 	NSX_BY_STREAM = 8,
 };
 
-struct nsx_rows { /* ascending; NSX_EACH_ROW */
+struct nsx_rows { /* ascending; see NSX_EACH_ROW */
 	bool only; /* false: any row                                         */
-	size_t n, nruns; /* runs of rows one after the other                 */
+	size_t n, nruns; /* runs of consecutive rows                         */
 	struct nsx_packed first, length; /* by run                           */
 };
 static inline uint32_t nsx_run_first(const struct nsx_rows *r, size_t run)
@@ -110,34 +102,34 @@ static inline uint32_t nsx_run_end(const struct nsx_rows *r, size_t run)
 
 struct nsx_change {
 	enum nsx_change_verb verb;
-	double amount; /* times as fast, > 0; INFINITY: no time at all       */
-	unsigned op;   /* enum nsx_change_on, or-ed                          */
-	unsigned by;   /* enum nsx_change_by, or-ed                          */
+	double amount; /* factor of speed, > 0; INFINITY: no time at all     */
+	unsigned op;   /* enum nsx_change_on, as bits                        */
+	unsigned by;   /* enum nsx_change_by, as bits                        */
 	uint32_t process, device, thread, stream; /* indices of the trace    */
 	uint8_t copy_kind; /* ENUM_CUDA_MEMCPY_OPER; 0: any                  */
-	bool is_pattern;   /* name is a POSIX extended regular expression,
-			      found anywhere in it                           */
-	bool fills;	   /* NSX_FASTER: by having more multiprocessors, which
-			      no other kernel then has                        */
-	const char *name;  /* an API without its version; a kernel's full or
-			      base name; an OS call.  Whole names, unless
-			      is_pattern                                     */
-	const char *family; /* the kernel's, as in kernel_name.h             */
-	const char *range; /* NVTX range, as normalised, that is open on the
-			      thread where the call begins: at any depth      */
-	struct nsx_rows rows; /* of trace.calls or trace.ops: for what no field
-				 above can say                                */
-	int64_t least_ns; /* NSX_NO_OS_WAIT: only calls this long or longer;
-			     NSX_FASTER_HOST: of each gap as much is left;
-			     NSX_FUSE: of each pause, the least of several   */
-	int64_t most_ns;  /* NSX_NO_PEER_WAIT, in pieces                     */
-	struct nsx_window when; /* only what begins here; start == end: all   */
+	bool is_pattern;   /* name is a POSIX extended regular expression, unanchored */
+	bool fills;	   /* NSX_FASTER: by using more multiprocessors, which other
+			      kernels then lack                               */
+	const char *name;  /* an API without its version, a kernel's full or base name,
+			      or an OS call; a whole name unless is_pattern  */
+	const char *family; /* kernel family, as in kernel_name.h            */
+	const char *range; /* normalised name of an NVTX range that is open on the thread
+			      when the call begins, at any depth              */
+	struct nsx_rows rows; /* of trace.calls or trace.ops, for objects that no other
+				 field can describe                           */
+	int64_t least_ns; /* NSX_NO_OS_WAIT: shortest call; NSX_FASTER_HOST: what remains
+			     of each gap; NSX_FUSE: what remains of each pause (the least
+			     of several changes)                             */
+	int64_t most_ns;  /* NSX_NO_PEER_WAIT with pieces                    */
+	struct nsx_window when; /* only what begins in it; start == end: all  */
 };
 
-/* Processes that share nothing with others are sets; with more none is told apart. */
+/* Processes that share nothing with others form sets; if there are more sets, they are not
+ * distinguished.
+ */
 enum { NSX_MAX_SETS = 32 };
 
-/* What belongs together: a finding's remedy, applied as one. */
+/* Changes that belong together, such as a finding's remedy. */
 struct nsx_plan {
 	const struct nsx_change *v;
 	size_t n;

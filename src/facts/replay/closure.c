@@ -1,17 +1,17 @@
-/* closure.c - how far the model can be trusted on this trace.
+/* closure.c - how reliable the model is on this trace.
  *
- * Two figures: how far the window's length is off when typical latencies take
- * the place of the recorded ones, and how much of the chain of causes that ends
- * with the window's last operation has none that is known.
+ * Two measures: the error of the window's length with typical instead of recorded
+ * latencies, and the unexplained share of the chain of causes that ends with the window's
+ * last operation.
  */
 #include <math.h>
 #include "facts/replay/pass.h"
 
-enum { MAX_LOST_GRAPHS = 5 }; /* in a hundred launches */
+enum { MAX_LOST_GRAPHS = 5 }; /* of 100 launches */
 
 /* The chain -------------------------------------------------------------------*/
 
-struct place { /* at the end of an op, the end or the start of a call */
+struct place { /* end of an operation, end of a call, or start of a call */
 	enum { AT_OP, AT_CALL_END, AT_CALL_START, AT_NOTHING } at;
 	uint32_t i;
 	int64_t ns;
@@ -30,7 +30,7 @@ static void credit(struct walk *w, enum nsx_path_class class, int64_t from,
 		w->ns[class] += to - from;
 }
 
-/* From an op's end to its start; of a collective to that of the last member. */
+/* From an operation's end to its start; in a collective, to that of the last member. */
 static void cross_op(struct walk *w, struct place *p)
 {
 	const struct nsx_model *m = w->m;
@@ -53,7 +53,7 @@ static void cross_op(struct walk *w, struct place *p)
 	p->ns = NSX_MIN(p->ns, o->start_ns);
 }
 
-/* From an op's start to the end of what it followed last. */
+/* From an operation's start to the end of what it followed last. */
 static void leave_op(struct walk *w, struct place *p)
 {
 	const struct nsx_model *m = w->m;
@@ -103,7 +103,7 @@ static void leave_op(struct walk *w, struct place *p)
 	*p = to;
 }
 
-/* To the start of the call that came last, or of its own. */
+/* To the start of the MPI call that arrived last, or to its own. */
 static void cross_mpi(struct walk *w, struct place *p)
 {
 	const struct nsx_model *m = w->m;
@@ -193,8 +193,8 @@ void nsx_model_path(const struct nsx_model *m, struct nsx_window window,
 		    end <= window.end_ns && end > p.ns)
 			p = (struct place){AT_OP, i, end};
 	}
-	/* Only collectives cut at the edge of a capture may lead in a circle:
-	 * no chain is longer than all events.
+	/* Limits the steps to the number of events, as collectives cut at the edge of a
+	 * capture could form a cycle.
 	 */
 	for (size_t n = m->nops + 2 * (size_t)m->ncalls;
 	     n && p.at != AT_NOTHING && p.ns > w.from_ns; n--) {
@@ -225,7 +225,7 @@ static enum nsx_confidence classify(double drift, double unexplained)
 	return cls;
 }
 
-/* With a user's window the work of a launch may lie outside. */
+/* With a user's window, the work of a launch may lie outside. */
 static bool lost_graphs(const struct nsx_model *m)
 {
 	size_t n = 0, lost = 0;
@@ -271,7 +271,7 @@ int model_close(struct build *b, struct nsx_err *err)
 	player_free(p);
 	if (rc)
 		return rc;
-	/* A pause before the window is not what it waited for. */
+	/* Leaves out the pause before the window, for which it did not wait. */
 	nsx_model_path(m, (struct nsx_window){NSX_MAX(m->from_ns == NEVER ?
 						      m->op[0].start_ns :
 						      m->from_ns,

@@ -1,4 +1,4 @@
-/* compile.c - from changes to what differs, event by event. */
+/* compile.c - translates changes into differences, event by event. */
 #include <math.h>
 #include <string.h>
 #include "base/regex.h"
@@ -6,21 +6,21 @@
 #include "facts/outside.h"
 #include "facts/replay/compile.h"
 
-/* No change makes anything more than this times slower. */
+/* Lower limit of amount: no change slows anything down more. */
 #define LEAST_AMOUNT 1e-3
-#define SHORT_NS 1000 /* gaps that hold no wait                              */
+#define SHORT_NS 1000 /* shorter gaps hold no wait                           */
 enum { MIN_BEFORE = 3 };
 
-struct select { /* a change, and what answers of its questions are kept     */
+struct select { /* a change, with cached answers                            */
 	const struct nsx_change *c;
-	struct nsx_plan plan; /* that it is part of                          */
+	struct nsx_plan plan; /* the plan of the change                      */
 	struct player *p;
 	const struct nsx_model *m;
 	struct nsx_arena *a;
-	nsx_str name;		 /* the text that it names; 0: not in the trace */
-	struct span_list ranges; /* where its range is open                  */
-	uint8_t *shape, *api; /* answers by shape and API: 0 not asked yet   */
-	uint8_t *rows;	/* a bit for each row from the first that it names   */
+	nsx_str name;		 /* the text of its name; 0: not in the trace */
+	struct span_list ranges; /* when its range is open                   */
+	uint8_t *shape, *api; /* cached by shape and API; 0: unknown         */
+	uint8_t *rows;	/* bits of its rows, from the first one on           */
 	uint32_t first_row, last_row;
 	struct nsx_regex *regex; /* NULL: it names no pattern                */
 	size_t *touched;
@@ -110,7 +110,7 @@ static bool fits_time(const struct nsx_change *c, int64_t at_ns)
 
 /* Calls, gaps and operations --------------------------------------------------------*/
 
-/* Thread, process and time of a call; not its name. */
+/* Checks thread, process and time of a call, but not its name. */
 static bool fits_place(const struct select *s, const struct model_call *call)
 {
 	const struct nsx_change *c = s->c;
@@ -140,7 +140,7 @@ static bool fits_call(struct select *s, uint32_t i)
 	       fits_range(s, call);
 }
 
-/* The thread that handed over to a call, in whose gap it then has a part; NSX_NONE: none. */
+/* The other thread that handed over to a call, and so works in its gap; NSX_NONE: none. */
 static uint32_t handed_by(const struct select *s, const struct model_call *call)
 {
 	uint32_t from = nsx_call_thread(s->m->t, s->m->call[call->before].row);
@@ -148,8 +148,8 @@ static uint32_t handed_by(const struct select *s, const struct model_call *call)
 	return from == nsx_call_thread(s->m->t, call->row) ? NSX_NONE : from;
 }
 
-/* Whether what a thread does before its next call lies in the gap before this call, to
- * which it handed over, and is named.
+/* Whether the change names the next call of the thread that handed over, whose preceding
+ * work lies in this gap.
  */
 static bool fits_handed(const struct select *s, const struct model_call *call)
 {
@@ -167,7 +167,7 @@ static bool fits_handed(const struct select *s, const struct model_call *call)
 	return row < th->calls_at + th->ncalls && fits_row(s, row);
 }
 
-/* Wherever it lies: of a gap the part in the change's range counts. */
+/* Checks everything but the range, as only the part of a gap inside it counts. */
 static bool fits_gap(const struct select *s, uint32_t i)
 {
 	const struct model_call *call = &s->m->call[i];
@@ -213,7 +213,7 @@ static bool fits_op(struct select *s, uint32_t i)
 	       fits_range(s, &s->m->call[o->call]);
 }
 
-/* What is set once is counted once. */
+/* Sets a flag and counts it once. */
 static void mark(struct select *s, uint8_t *flags, unsigned flag)
 {
 	*s->touched += !(*flags & flag);
@@ -239,7 +239,7 @@ static void no_wait(struct select *s, uint32_t i)
 		mark(s, flags, EDIT_GONE);
 }
 
-/* Neither waits, nor costs, nor time between calls. */
+/* Removes waits, costs, and time between calls. */
 static void instant_host(struct select *s, uint32_t i)
 {
 	const struct model_call *c = &s->m->call[i];
@@ -283,9 +283,9 @@ static int change_calls(struct select *s, struct nsx_err *err)
 
 /* Verbs on gaps --------------------------------------------------------------------*/
 
-/* Of a gap what lies in the spans of its thread, and *ret_paused_ns of it in its waits.
- * Where another thread handed over, waits are what both waited, and the rest is the work of
- * both.
+/* The part of a gap inside its thread's spans; *ret_paused_ns: the part of that inside its
+ * waits. If another thread handed over, waits are common to both, and the rest is the work
+ * of both.
  */
 static int64_t within_gap(const struct select *s, const struct span_list *spans,
 			  bool are_waits, uint32_t call, int64_t *ret_paused_ns)
@@ -306,9 +306,7 @@ static int64_t within_gap(const struct select *s, const struct span_list *spans,
 	return from == NSX_NONE ? ns : ns + span_list_within(spans, from, in);
 }
 
-/* What lies in the spans is cut out of the gaps of their threads: of waits, and of
- * what the host does itself.
- */
+/* Removes the parts inside the spans from their threads' gaps, from waits and from own code. */
 static int cut_gaps(struct select *s, const struct span_list *spans,
 		    bool are_waits, struct nsx_err *err)
 {
@@ -333,7 +331,7 @@ static int cut_gaps(struct select *s, const struct span_list *spans,
 	return 0;
 }
 
-/* What the host does itself of a gap that the ranges cover. */
+/* The own code of a gap inside the ranges. */
 static int64_t within_ranges(const struct select *s, uint32_t call)
 {
 	const struct model_call *c = &s->m->call[call];
@@ -347,8 +345,8 @@ static int64_t within_ranges(const struct select *s, uint32_t call)
 	return ns;
 }
 
-/* Launches in which the thread was off its CPU take as much less; a wait whose end it
- * missed ends in time.
+/* Shortens launches by their thread's time off the CPU; a wait whose end the thread missed
+ * ends in time.
  */
 static int cut_calls(struct select *s, const struct span_list *spans,
 		     struct nsx_err *err)
@@ -434,7 +432,7 @@ static void drop_op(struct select *s, uint32_t i, bool with_call)
 		s->p->edit.call[o->call] |= EDIT_GONE;
 }
 
-/* What waits for other streams, too, stays as it is. */
+/* Operations that also wait for other streams stay as they are. */
 static void fuse(struct select *s, uint32_t i)
 {
 	const struct model_op *o = &s->m->op[i];
@@ -455,7 +453,7 @@ static void free_copy(struct select *s, uint32_t i)
 	const struct model_op *o = &s->m->op[i];
 
 	if (o->call == NSX_NONE)
-		return; /* nothing says how early it could have been queued */
+		return; /* it is unknown how early it could be queued */
 	if (s->m->call[o->call].kind == CALL_BLOCK)
 		mark(s, &s->p->edit.call[o->call], EDIT_ASYNC);
 	if (s->c->verb != NSX_OVERLAP)
@@ -503,8 +501,8 @@ static int change_ops(struct select *s, struct nsx_err *err)
 	return 0;
 }
 
-/* Kernels of the slow stretch are as much faster as the same ones were before it: those
- * of one shape may differ in work, and then their mean counts.
+/* Gives kernels of the slow stretch their speed before it: that of the same shape, as a
+ * mean, since kernels of one shape may do different work.
  */
 static int hold_clock(struct select *s, struct nsx_err *err)
 {
@@ -569,7 +567,7 @@ static int list_ranges(struct select *s, struct nsx_err *err)
 	const struct nsx_trace *t = s->m->t;
 	const struct nsx_nvtx *x = &t->nvtx;
 	nsx_str name = nsx_strings_find(t->strings, s->c->range);
-	bool any = strchr(s->c->range, '#'); /* for a number */
+	bool any = strchr(s->c->range, '#'); /* stands for a number */
 	int rc = 0;
 
 	for (uint32_t h = 0; (name || any) && !rc && h < t->nthreads; h++) {

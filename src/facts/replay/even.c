@@ -1,21 +1,21 @@
-/* even.c - a rank made like its peers: its work, its calls and its time between them
- * take the distribution of theirs.
+/* even.c - makes a rank even: its operations, calls and time between calls take the
+ * distribution of its peers.
  */
 #include "base/keyed.h"
 #include "facts/replay/compile.h"
 
-/* A peer that the plan makes even as well is none to compare with. */
+/* APART: made even by the same plan, so not comparable. */
 enum role { OWN, PEER, APART };
 
-struct evening { /* of the rank that a change names */
+struct evening { /* the rank of a change */
 	struct player *p;
 	const struct nsx_model *m;
-	struct nsx_plan plan; /* that the change is part of                   */
+	struct nsx_plan plan; /* the plan of the change                       */
 	const struct nsx_change *c;
 	struct nsx_arena *a;
 	size_t *touched;
 	uint8_t *engine_role, *thread_role; /* enum role                     */
-	struct measured *v; /* room for all of one sort                       */
+	struct measured *v; /* buffer for all entries of one kind             */
 	double *share;
 };
 
@@ -55,7 +55,8 @@ static int find_roles(struct evening *x, struct nsx_err *err)
 	    nsx_new_arrays(x->a, nthreads, "ranks", err, x->thread_role))
 		return err->rc;
 	if (!find_engines(x)) {
-		x->plan.n = 0; /* all are: each is like the others were       */
+		x->plan.n = 0; /* all ranks are: each is compared with the recorded
+				  others                                      */
 		find_engines(x);
 	}
 	for (uint32_t h = 0; h < nthreads; h++)
@@ -64,22 +65,20 @@ static int find_roles(struct evening *x, struct nsx_err *err)
 	return 0;
 }
 
-struct measured { /* of the rank or of its peers */
+struct measured { /* an entry of the rank or a peer */
 	int64_t ns;
 	uint32_t at;
 	bool begins; /* the first of its kind                                */
 	bool is_peer;
-	bool counts; /* all ranks are at the same point of the program there */
-	uint32_t step; /* NSX_NONE: not known                                */
+	bool counts; /* between collectives, where all ranks are comparable */
+	uint32_t step; /* NSX_NONE: unknown                                  */
 };
 
-struct tally { /* of a kind, in a step */
+struct tally { /* number of entries of a kind in a step */
 	size_t own, theirs, kept;
 };
 
-/* How many there are in one of so many peers, over those of the rank; 1: no fewer, or
- * it cannot be told.
- */
+/* The mean number in a peer, relative to the rank's; 1: not fewer, or unknown. */
 static double fewer(const struct tally *x, size_t npeers)
 {
 	return x->theirs && x->own * npeers > x->theirs ?
@@ -105,15 +104,17 @@ static struct tally count(const struct measured *v, size_t n, struct tally *step
 	return all;
 }
 
-struct leveling { /* room for all kinds */
+struct leveling { /* buffers for all kinds */
 	struct tally *steps;
-	struct nsx_keyed *order; /* twice those of the rank whose step is known */
+	struct nsx_keyed *order; /* twice the number of the rank's entries with known
+				    step */
 	double *share;
 };
 
-/* What is left of each of a kind, where the rank has more of it than its peers: the same
- * part of all, or where most steps have as many as the peers', of the others the first,
- * for what one rank does now and then, as an evaluation, follows what all do.
+/* Sets the share of each entry that remains if the rank has more entries of a kind than its
+ * peers. If most steps have as many as the peers', the first extra ones of the others
+ * remain: what one rank does occasionally, such as an evaluation, comes after what all
+ * ranks do. Otherwise all shrink equally.
  */
 static void share_out(const struct measured *v, size_t n, size_t npeers,
 		      struct leveling *x)
@@ -146,9 +147,9 @@ static void share_out(const struct measured *v, size_t n, size_t npeers,
 	}
 }
 
-/* The rank's figures take the distribution of its peers', kind by kind: its
- * longest becomes as long as their longest, and so on; what it has more of a
- * kind than each of them goes.  v is in order of kind, then of length.
+/* Gives the rank the distribution of its peers, kind by kind: its longest entry becomes as
+ * long as their longest, and so on; surplus entries are removed. v is sorted by kind, then
+ * length.
  */
 static int level(struct evening *s, size_t n, size_t nranks, int64_t *values,
 		 bool lifts, struct nsx_err *err)
@@ -193,8 +194,9 @@ static int level(struct evening *s, size_t n, size_t nranks, int64_t *values,
 	return 0;
 }
 
-/* Of each GPU that is compared, by engine of its kernels, from the first collective that
- * begins in the window on all its ranks to the last; *ret_peers: how many others there are.
+/* For each GPU compared (by engine of its kernels): the time from the first to the last
+ * collective that begins in the window on all its ranks; *ret_peers: the number of other
+ * GPUs.
  */
 static struct nsx_span *between_teams(struct evening *s, size_t *ret_peers,
 				      struct nsx_err *err)
@@ -229,7 +231,7 @@ static struct nsx_span *between_teams(struct evening *s, size_t *ret_peers,
 	return v;
 }
 
-/* Of the first and the last only a part may be in the window. */
+/* Only parts of the first and last step may lie in the window. */
 static void forget_cut_steps(struct measured *v, size_t n)
 {
 	uint32_t first = NSX_NONE, last = 0;
@@ -274,7 +276,7 @@ static int even_work(struct evening *s, struct nsx_err *err)
 	return level(s, n, npeers, s->p->edit.length_ns, false, err);
 }
 
-/* Of calls, or of the gaps before them. */
+/* Evens calls, or the gaps before them. */
 static int even_host(struct evening *s, const struct model_alikes *all,
 		     int64_t *values, bool lifts, struct nsx_err *err)
 {

@@ -1,10 +1,9 @@
-/* host.c - the time of a thread between its calls.
+/* host.c - a thread's time between its calls.
  *
- * Threads of a process that launch in turns (PyTorch's forward and backward
- * threads) hand over to each other: the end of one's call is then what the
- * other's follows.  Inside a gap, calls of the operating system that block, calls
- * of MPI and time off the CPU are waits; one that lasts is for something that the
- * trace does not show.
+ * Threads of a process that launch alternately (PyTorch's forward and backward threads)
+ * hand over to each other: one's call then follows the end of the other's. In a gap,
+ * blocking OS calls, MPI calls and time off the CPU are waits. A long wait is for something
+ * unrecorded.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,12 +13,12 @@
 #include "schema/cells.h"
 #include "schema/viewscan.h"
 
-#define GAP_NS 50000	   /* a hand-over, or a wait, takes longer           */
-enum { MAX_LAUNCHERS = 16 }; /* threads of a process that may hand over     */
+#define GAP_NS 50000	   /* shortest hand-over or wait                     */
+enum { MAX_LAUNCHERS = 16 }; /* threads of a process that may hand over to each other */
 
 /* Hand-overs ------------------------------------------------------------------*/
 
-struct threads { /* calls of each thread, in order */
+struct threads { /* calls by thread, in order */
 	uint32_t *at, *call;
 	uint32_t (*launcher)[MAX_LAUNCHERS]; /* by process                   */
 	uint8_t *nlaunchers;
@@ -53,8 +52,8 @@ static int list_threads(struct build *b, struct threads *x,
 	return 0;
 }
 
-/* The last call of a thread that ended by an instant, as a place; the thread's
- * first place less one: there is none.
+/* Index of the thread's last call that ended by at_ns; the thread's first index less one if
+ * there is none.
  */
 static uint32_t ended_by(const struct build *b, const struct threads *x,
 			 uint32_t thread, int64_t at_ns)
@@ -65,8 +64,8 @@ static uint32_t ended_by(const struct build *b, const struct threads *x,
 	return lo - 1;
 }
 
-/* Whether a thread waits when a call begins, and another one began to at that time: they
- * take turns, and what the other did since its last call is its own.
+/* Whether the threads take turns: one waits until a call begins, and the other began to
+ * wait at that time. Then the other's work since its last call is its own.
  */
 static bool takes_turns(const struct build *b, const struct nsx_span gap,
 			uint32_t waiter, const struct model_call *y, uint32_t other)
@@ -86,10 +85,10 @@ static bool takes_turns(const struct build *b, const struct nsx_span gap,
 	       x.start_ns <= wait.end_ns + GAP_NS;
 }
 
-/* Another thread's call that ended in the gap before this one, and after which
- * that thread is silent for twice as long as handing over took, or takes its turn to
- * wait; NSX_NONE.  Threads that wait for one lock hand nothing over: without it they
- * would go on side by side.  *ret_any: whether any such call ended in the gap.
+/* The other thread's call that ended in the gap before this one and handed over; or
+ * NSX_NONE. That thread must then be silent for twice the time of the hand-over, or take
+ * its turn to wait. Threads that wait for a lock hand nothing over, as without the lock
+ * both would continue. *ret_any: whether any call of another thread ended in the gap.
  */
 static uint32_t handed_over(const struct build *b, const struct threads *x,
 			    const struct span_list *locks, uint32_t call, bool *ret_any)
@@ -138,9 +137,9 @@ static bool launches(const struct build *b, const struct threads *x,
 	return false;
 }
 
-/* One call in three of two threads that know nothing of each other begins as if the other had
- * handed over, where calls are short.  So to a thread nothing is handed over if fewer than half
- * of its gaps in which others end calls look so.
+/* With short calls, one call in three of two unrelated threads looks like a hand-over. So
+ * hand-overs to a thread count only if at least half of its gaps with ended calls of others
+ * look so.
  */
 static int link_threads(struct build *b, struct threads *x,
 			const struct span_list *locks, struct nsx_err *err)
@@ -192,15 +191,15 @@ static bool is_lock(const char *name)
 	return strstr(name, "mutex") || strstr(name, "rwlock");
 }
 
-/* For a process of its own: what is done sooner is done with sooner. */
+/* A wait for a child process, which ends sooner if the child's work does. */
 static bool is_child(const char *name)
 {
 	return strstr(name, "waitpid") || strstr(name, "wait4");
 }
 
-struct kinds { /* of waits, by what they are for */
-	struct span_list inside; /* other ranks of the program: all of MPI; its
-				    child processes                          */
+struct kinds { /* waits by cause */
+	struct span_list inside; /* for the program's own parts: other ranks (all of MPI)
+				    and child processes                      */
 	struct span_list locks;
 };
 
@@ -226,17 +225,17 @@ static int add_waits(const struct build *b, const struct threads *x,
 	return 0;
 }
 
-/* Rows that are read again ----------------------------------------------------------*/
+/* Reading rows again -------------------------------------------------------------- */
 
-struct reader { /* of one table; kept is what threads with calls did then */
+struct reader { /* one table; keeps what threads with calls did then */
 	const struct nsx_trace *t;
 	const struct threads *x;
 	int64_t from_ns, to_ns;
 	struct thread_switch {
 		uint32_t thread;
-		bool in, ready; /* ready: went off though it could run       */
-		bool is_blocked; /* its state says that it waits             */
-		bool is_told;	/* why it went off: that it waits is not why */
+		bool in, ready; /* ready: switched out though it could run   */
+		bool is_blocked; /* its state is waiting                     */
+		bool is_told;	/* a reason was recorded; waiting is none */
 		int64_t at_ns;
 	} *v;
 	size_t n, cap;
@@ -255,9 +254,8 @@ static uint32_t thread_of(const struct reader *r, const struct nsx_val *v)
 	return h == NSX_NONE || r->x->at[h] == r->x->at[h + 1] ? NSX_NONE : h;
 }
 
-/* Ready among the states of a thread; ready, preempted, quantum used up and
- * the like among the reasons (ENUM_SAMPLING_THREAD_STATE,
- * ENUM_SCHEDULING_THREAD_BLOCK).
+/* "Ready" as a state; as reasons also preempted, quantum used up and the like
+ * (ENUM_SAMPLING_THREAD_STATE, ENUM_SCHEDULING_THREAD_BLOCK).
  */
 static bool is_ready(int64_t state, int64_t reason)
 {
@@ -265,7 +263,7 @@ static bool is_ready(int64_t state, int64_t reason)
 	       reason == 49 || reason == 51;
 }
 
-/* Interruptible, uninterruptible, stopped, waiting, in the operating system. */
+/* States: interruptible, uninterruptible, stopped, waiting, in the operating system. */
 static bool is_blocked(int64_t state)
 {
 	return (state >= 2 && state <= 4) || state == 7 || state == 8;
@@ -281,7 +279,7 @@ static int on_switch(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 
 	if (!nsx_is_instant(&v[0]) || v[1].type != NSX_V_I64)
 		return 0;
-	/* Terminated (5) is told even where nothing else is. */
+	/* Terminated (5) is recorded even without other states. */
 	r->knows_states |= !v[1].u.i && ((state && state != 5) || reason > 1);
 	if (v[0].u.i < r->from_ns || v[0].u.i > r->to_ns)
 		return 0;
@@ -309,7 +307,7 @@ static int on_overhead(void *ctx, int64_t rid NSX_UNUSED,
 		       0 : span_list_add(&r->spans, h, v[0].u.i, v[1].u.i, err);
 }
 
-/* Time of a thread in calls of the operating system inside a span; *at: a cursor. */
+/* A thread's time in OS calls inside a span; *at: a cursor. */
 static int64_t os_within(const struct nsx_trace *t, uint32_t thread,
 			 struct nsx_span s, size_t *at)
 {
@@ -320,8 +318,8 @@ static int64_t os_within(const struct nsx_trace *t, uint32_t thread,
 	return ns;
 }
 
-/* Stretches off the CPU: waits, but for those of a thread that was ready.
- * Without states a thread was ready that was in no call that could block.
+/* Adds time off the CPU as waits, unless the thread was ready. Without states it counts as
+ * ready if it was in no call that could block.
  */
 static int add_off_cpu(struct build *b, const struct reader *r,
 		       struct span_list *waits, struct nsx_err *err)
@@ -393,9 +391,8 @@ static int read_rows(struct build *b, const struct threads *x,
 	return rc;
 }
 
-/* How much of each gap was waits: where another thread hands over, while that waits, too.
- * Those for other ranks of the program, or for its child processes, end when these come, which
- * nothing outside decides.
+/* Computes the waits within each gap; after a hand-over only while both threads wait. Waits
+ * for other ranks or child processes are not counted, as the program itself ends them.
  */
 static int charge_waits(struct nsx_model *m, const struct build *b,
 			struct span_list *inside, struct nsx_err *err)
@@ -456,7 +453,7 @@ struct losses {
 	void *ctx;
 };
 
-/* What of a span of a thread the list has in the window that is replayed. */
+/* Reports the parts of a thread's span in the list, inside the replayed window. */
 static int tell_lost(const struct losses *x, uint32_t thread, struct nsx_span in,
 		     struct nsx_err *err)
 {

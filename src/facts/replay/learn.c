@@ -1,12 +1,11 @@
-/* learn.c - typical latencies, each from instances where it alone can have
- * decided; and with them the weight of every edge.
+/* learn.c - learns typical latencies from events that only one latency can have delayed,
+ * and from these the weight of every edge.
  *
- * The typical value is the median of the fast cluster: what took much longer
- * had another reason.  Values beyond what hardware takes are not learned, for
- * a trace in which every launch is delayed by something else has no fast ones.
- * An edge's weight is never more than what was seen, so that the model played
- * unchanged is the recording: what is left over below 20 us is jitter of the
- * edge that decided, and what is left above stays with the event.
+ * A typical latency is the median of the fast cluster, as much longer ones had other
+ * reasons. Values beyond what hardware takes are not learned: if something else delays
+ * every launch of a trace, there is no fast cluster. A weight never exceeds the recorded
+ * time, so that replaying the unchanged model gives the recording. An excess below 20 us is
+ * jitter of the edge that decided; a larger one stays with the event.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,22 +13,22 @@
 #include "base/stat.h"
 #include "facts/replay/model.h"
 
-#define CLUSTER_NS 20000  /* the fast cluster reaches this far               */
+#define CLUSTER_NS 20000  /* width of the fast cluster                       */
 #define JITTER_NS 20000
-#define SLACK_NS 5000	  /* what happened this much earlier did not decide  */
+#define SLACK_NS 5000	  /* predecessors this much earlier did not decide   */
 #define LAUNCH_CAP_NS 60000
 #define BLOCK_CAP_NS 200000
 #define WAKE_CAP_NS 200000
-#define ALIKE_NS 500	  /* scatters that differ by less tell nothing        */
+#define ALIKE_NS 500	  /* smaller differences of scatter mean nothing      */
 #define FAR 0.95
-#define DEFAULT_GAP_NS 1200 /* between two operations of a stream            */
-#define LAUNCH_NS 2500	    /* from the end of a launching call to the start  */
-#define DEP_NS 2000	    /* from one stream to another, at most           */
-#define NEAR_NS 15000	    /* what starts so soon after another's end may
-			       have waited for it                            */
+#define DEFAULT_GAP_NS 1200 /* between operations of a stream                */
+#define LAUNCH_NS 2500	    /* from the end of a launch call to the start     */
+#define DEP_NS 2000	    /* most from one stream to another               */
+#define NEAR_NS 15000	    /* starting this soon after another's end may mean waiting
+			       for it                                        */
 enum { MIN_SAMPLES = 3, MIN_ANY = 5, DEEP = 200, FIRST_LAUNCHES = 500,
        ROOM = 32, LOOK_BACK = 64 };
-#define ANY UINT32_MAX /* of any API, any kinds */
+#define ANY UINT32_MAX /* any API or kinds */
 
 /* Samples by key --------------------------------------------------------------*/
 
@@ -38,10 +37,10 @@ struct samples {
 	struct sample {
 		uint32_t key;
 		int64_t value;
-	} __attribute__((packed)) *v; /* until they are sorted               */
+	} __attribute__((packed)) *v; /* until sorted                        */
 	size_t n, cap;
-	size_t *at; /* once sorted: by key, and one more                     */
-	int64_t *values; /* until what they tell is known                    */
+	size_t *at; /* sorted: first index by key, and a sentinel            */
+	int64_t *values; /* until summarised                                 */
 };
 
 static int add_sample(struct samples *s, uint32_t kind, uint32_t which,
@@ -77,7 +76,7 @@ static void samples_done(struct samples *s)
 	free(s->v);
 }
 
-/* Median of the fast cluster. */
+/* The median of the fast cluster. */
 static int64_t typical(int64_t *v, size_t n)
 {
 	double most = nsx_quantile(v, n, 0.1) + CLUSTER_NS;
@@ -101,9 +100,9 @@ static double scatter(int64_t *v, size_t n, int64_t x)
 	return nsx_quantile(v, n, 0.5);
 }
 
-/* Whether what calls launch starts at a distance from their start rather than from their end:
- * where most say as much of both, by those that are far off, as a few calls that take long
- * are from one of them.
+/* Whether launch latency counts from the start of calls rather than their end: the one with
+ * less scatter. If equal, the far values decide, as a few long calls are far in one of
+ * them.
  */
 static bool is_from_start(int64_t *from_start, int64_t start, int64_t *from_end,
 			  int64_t end, size_t n)
@@ -125,8 +124,8 @@ static uint32_t launch_kind(const struct nsx_model *m, const struct model_op *o)
 }
 #define ANY_LAUNCH(blocks) ((uint32_t)(blocks) << 16 | 0xff00)
 
-/* Between two operations of a stream: their kinds, and whether the second
- * blocks its call.
+/* Key of two consecutive operations on a stream: their kinds, and whether the second blocks
+ * its call.
  */
 static uint32_t gap_kind(const struct nsx_model *m, const struct model_op *p,
 			 const struct model_op *o)
@@ -155,27 +154,28 @@ static uint32_t wake_kind(const struct nsx_model *m, const struct model_call *c)
 
 struct latency {
 	int64_t ns;	 /* NEVER: not learned                               */
-	bool from_start; /* of the call, not its end                         */
+	bool from_start; /* counted from the call's start, not its end       */
 };
 struct learner {
 	struct build *b;
-	struct samples from_start, from_end; /* of the call, the same keys   */
-	struct samples during; /* from its start, of what began before its end, some
-				  time after its stream had become free in it  */
-	/* seen: gaps before what was queued while its stream worked; gap: those of
-	 * them that nothing else can have made longer.
+	struct samples from_start, from_end; /* since the call's start or end, with the
+						same keys                    */
+	struct samples during; /* since the call's start, for work that begins during the
+				  call, some time after its stream became free */
+	/* seen: gaps before work queued while its stream was busy; gap: those of them that
+	 * nothing else can have prolonged.
 	 */
 	struct samples gap, seen, wake, own;
 	struct latency *launch; /* by key of from_start                      */
 	struct latency *launch_during; /* by key of during                   */
 	int64_t *typical_gap, *least_seen, *typical_wake; /* by key          */
-	int64_t launch_ns;  /* median of the first launching calls           */
-	uint32_t *full;	    /* rows of overheads: the queue was full         */
-	uint32_t nfull, depth; /* depth of a queue; 0: not seen              */
-	bool *is_full;	    /* by call: held up by a full queue              */
+	int64_t launch_ns;  /* median launch call among the first            */
+	uint32_t *full;	    /* overhead rows: the queue was full             */
+	uint32_t nfull, depth; /* depth of a queue; 0: not observed          */
+	bool *is_full;	    /* by call: delayed by a full queue              */
 };
 
-/* Whether all that an op depends on ended before an instant. */
+/* Whether all dependencies of an operation ended before a time. */
 static bool depends_before(const struct build *b, uint32_t op, int64_t at_ns)
 {
 	for (uint32_t k = b->link_head[op]; k != NSX_NONE; k = b->link[k].next)
@@ -193,15 +193,15 @@ static int learn_launch(struct learner *l, uint32_t op, struct nsx_err *err)
 	int64_t s = o->start_ns - c->start_ns, e = o->start_ns - c->end_ns;
 
 	if (c->op != op || s < 0 || !depends_before(l->b, op, c->start_ns))
-		return 0; /* nothing starts before its call: a clock is off   */
+		return 0; /* work cannot start before its call: clock error   */
 	return add_sample(&l->from_start, kind, c->api, s, err) ?:
 	       add_sample(&l->from_end, kind, c->api, e, err) ?:
 	       add_sample(&l->from_start, any, ANY, s, err) ?:
 	       add_sample(&l->from_end, any, ANY, e, err);
 }
 
-/* What begins during its call did not wait for its end; nor for its stream, if that was free
- * some time before.
+/* Work that begins during its call did not wait for the call's end, nor for its stream if
+ * that was free some time before.
  */
 static int learn_during(struct learner *l, uint32_t op, struct nsx_err *err)
 {
@@ -217,7 +217,7 @@ static int learn_during(struct learner *l, uint32_t op, struct nsx_err *err)
 			  o->start_ns - c->start_ns, err);
 }
 
-/* Whether its launch, and what its stream did before, may tell of typical ones. */
+/* Whether an operation is usable to learn launch and dispatch latencies. */
 static bool is_told_of(const struct model_op *o)
 {
 	return o->call != NSX_NONE && !(o->flags & OP_NODE);
@@ -241,7 +241,7 @@ static int learn_launches(struct learner *l, struct nsx_err *err)
 	return 0;
 }
 
-/* When the last of what a call waits for ended; NEVER: it waits for nothing. */
+/* When the last thing that a call waits for ended; NEVER: it waits for nothing. */
 static int64_t waited_until(const struct nsx_model *m, uint32_t call)
 {
 	int64_t ns = NEVER;
@@ -251,7 +251,7 @@ static int64_t waited_until(const struct nsx_model *m, uint32_t call)
 	return ns;
 }
 
-/* From when the last has come that a call of MPI waits for, to its end. */
+/* Time from the last arrival at an MPI call's meeting to the call's end. */
 static int64_t transfer_ns(const struct nsx_model *m, uint32_t call)
 {
 	const struct model_call *c = &m->call[call];
@@ -295,7 +295,7 @@ static int learn_calls(struct learner *l, struct nsx_err *err)
 	return 0;
 }
 
-/* What a class takes -----------------------------------------------------------------*/
+/* Typical latencies ---------------------------------------------------------------- */
 
 static int fit_launches(struct learner *l, struct nsx_err *err)
 {
@@ -329,8 +329,9 @@ static int fit_launches(struct learner *l, struct nsx_err *err)
 	return 0;
 }
 
-/* For where no launch to a free stream was seen: a call that takes long, as that of a large graph
- * does, begins its work long before its end, of which launches of another kind say nothing.
+/* For kinds without launches to a free stream. A long call, such as the launch of a large
+ * graph, starts its work long before its end, which other kinds of launches say nothing
+ * about.
  */
 static int fit_during(struct learner *l, struct nsx_err *err)
 {
@@ -369,13 +370,13 @@ static const struct latency *find_launch(const struct learner *l,
 							   &l->launch[k];
 }
 
-/* From the end of a usual call to the start of its op, where nothing else decides. */
+/* Time from the usual end of a call to the start of its operation, if nothing else decides. */
 static int64_t from_usual_end(const struct learner *l, const struct latency *x)
 {
 	return NSX_MAX(x->ns - (x->from_start ? l->launch_ns : 0), 0);
 }
 
-/* Of the API that launches most of the kernels that tell. */
+/* The latency of the API that launches most of the usable kernels. */
 static int64_t usual_launch(const struct learner *l)
 {
 	int64_t ns = LAUNCH_NS;
@@ -398,8 +399,8 @@ int64_t nsx_model_launch_ns(const struct nsx_model *m)
 	return m->launch_ns;
 }
 
-/* When its call alone would have let an op start: after the call where that goes on, and
- * as much later as launches take.
+/* When an operation could start by its call alone: after the call, and the launch latency
+ * later.
  */
 static int64_t ready_by_call(const struct learner *l, const struct model_op *o)
 {
@@ -411,7 +412,7 @@ static int64_t ready_by_call(const struct learner *l, const struct model_op *o)
 	return c->end_ns + (x ? from_usual_end(l, x) : LAUNCH_NS);
 }
 
-/* Gaps count only where the stream, not the call's own way to the device, decided. */
+/* Gaps count only if the stream decided, not the launch latency. */
 static int learn_gap(struct learner *l, uint32_t op, struct nsx_err *err)
 {
 	const struct nsx_model *m = l->b->m;
@@ -474,8 +475,8 @@ static int fit_gaps(struct learner *l, struct nsx_err *err)
 	return 0;
 }
 
-/* A gap that something else may have made longer is no shorter than what the stream takes:
- * the least seen caps what is not learned.
+/* Caps a gap that was not learned by the least gap seen, even if other causes may have
+ * prolonged that.
  */
 static int64_t find_gap(const struct learner *l, const struct model_op *p,
 			const struct model_op *o)
@@ -497,7 +498,7 @@ static int64_t find_gap(const struct learner *l, const struct model_op *p,
 				  NSX_MIN(ns, NSX_MAX(l->least_seen[seen], 0));
 }
 
-/* A default where the trace has too few kernels after kernels. */
+/* A default if there are too few consecutive kernels. */
 static int64_t usual_kernel_gap(const struct learner *l)
 {
 	uint32_t k = nsx_group_find(&l->gap.keys, KERNELS, 0);
@@ -595,7 +596,7 @@ static int list_full(struct learner *l, struct nsx_err *err)
 	return 0;
 }
 
-/* Whether a full queue is recorded for more than half of the call. */
+/* Whether a full queue is recorded for over half of the call. */
 static bool is_recorded_full(const struct learner *l, uint32_t call)
 {
 	const struct nsx_overheads *o = &l->b->m->t->overheads;
@@ -614,7 +615,7 @@ static bool is_recorded_full(const struct learner *l, uint32_t call)
 		       c->end_ns - c->start_ns;
 }
 
-/* Ops of the stream that had started by an instant, as a place. */
+/* The index after the stream's operations that had started by a time. */
 static uint32_t started_by(const struct build *b, uint32_t stream, int64_t at_ns)
 {
 	return NSX_SEARCH(b->stream_at[stream], b->stream_at[stream + 1], mid,
@@ -661,9 +662,9 @@ static int learn_depth(struct learner *l, struct nsx_err *err)
 	return 0;
 }
 
-/* Weights of calls --------------------------------------------------------------------*/
+/* Weights of calls ------------------------------------------------------------------- */
 
-/* A call that waited: its own cost, how long waking took, and the rest. */
+/* Splits a waiting call into its own cost, the wake-up, and the rest. */
 static void weigh_wait(struct learner *l, uint32_t call, int64_t until)
 {
 	struct nsx_model *m = l->b->m;
@@ -687,15 +688,15 @@ static void weigh_wait(struct learner *l, uint32_t call, int64_t until)
 		seen = usual;
 	}
 	c->lambda_ns = (int32_t)NSX_MAX(seen, INT32_MIN);
-	/* What a free does once the GPU is done is its work: 98 to 278 us of cudaFree on
+	/* A free's time after the GPU is done is its own work: 98 to 278 us of cudaFree on
 	 * an H200.
 	 */
 	if (c->kind == CALL_IMPLICIT)
 		l->b->typical_lambda[call] = c->lambda_ns;
 }
 
-/* A launch that a full queue held up ends when an op far ahead of it starts, or
- * in a queue that was deeper than usual the one that started last.
+/* A launch delayed by a full queue ends when an operation far ahead of it starts; if the
+ * queue was deeper than usual, the one that started last.
  */
 static void weigh_full(struct learner *l, uint32_t call)
 {
@@ -721,8 +722,8 @@ static void weigh_full(struct learner *l, uint32_t call)
 							c->lambda_ns));
 }
 
-/* Where the queue did not hold a launch up, an op somewhat further ahead still
- * could in another run.
+/* A launch not delayed by the queue may still be in another replay, by an operation
+ * somewhat further ahead.
  */
 static void weigh_room(struct learner *l, uint32_t call)
 {
@@ -775,7 +776,7 @@ static void weigh_calls(struct learner *l)
 
 /* Weights of operations -----------------------------------------------------------------*/
 
-/* The ops of each device, in order of end. */
+/* Operations of each device, sorted by end. */
 struct by_end {
 	uint32_t *at, *op;
 };
@@ -802,8 +803,8 @@ static int list_by_end(struct build *b, struct by_end *x, struct nsx_err *err)
 	return 0;
 }
 
-/* An op that starts for no known reason, but right after another of its device
- * ended, waited for that.
+/* An operation without a known cause that starts right after another one of its device
+ * ended has waited for that.
  */
 static uint32_t infer_cause(const struct build *b, const struct by_end *x,
 			    uint32_t op, int64_t known_ns)
@@ -827,10 +828,10 @@ static uint32_t infer_cause(const struct build *b, const struct by_end *x,
 	return NSX_NONE;
 }
 
-/* An op's predecessors: when each was done, and its weight. */
+/* The predecessors of an operation: when each was done, and its weight. */
 enum edge { EDGE_NONE, EDGE_LAUNCH, EDGE_STREAM, EDGE_DEP };
 struct edges {
-	int64_t best_ns; /* by typical weights                               */
+	int64_t best_ns; /* with typical weights                             */
 	enum edge bound;
 };
 
@@ -845,7 +846,7 @@ static void weigh_launch(struct learner *l, uint32_t op, struct edges *e)
 	int64_t ns = x ? x->ns : blocks ? 9000 : LAUNCH_NS;
 	int64_t from = blocks ? c->start_ns : c->end_ns;
 
-	/* kept as measured from the end of this very call */
+	/* keeps the distance to this very call's end */
 	if (x && x->from_start && !blocks)
 		ns -= l->is_full[o->call] ? usual_cost(m, c, 4000) :
 					    c->end_ns - c->start_ns;
@@ -890,8 +891,8 @@ static struct link *last_link(const struct build *b, uint32_t op)
 	return best;
 }
 
-/* What no edge explains: jitter goes to the edge that bound and goes when that
- * goes, what is more stays with the op.
+/* Assigns unexplained delay: jitter goes to the deciding edge and disappears with it; more
+ * stays with the operation.
  */
 static void settle(struct build *b, uint32_t op, uint32_t before,
 		   enum edge bound)
@@ -993,7 +994,7 @@ int model_learn(struct build *b, struct nsx_err *err)
 		weigh_calls(&l);
 		rc = weigh_ops(&l, err);
 	}
-	/* No next step asks where an operation stands on its stream. */
+	/* Later steps do not need places on streams. */
 	nsx_arena_drop(b->a, b->place);
 	nsx_arena_drop(b->a, b->stream_op);
 	samples_done(&l.from_start);

@@ -1,53 +1,53 @@
-/* link.c - what each call waits for, and which work waits for other streams'.
+/* link.c - finds what each call waits for, and which work waits for other streams.
  *
- * Calls are met in order of start, and with each the work queued before it: the
- * scope of a wait is what was queued on its stream, or on all of its context,
- * before it began, whenever that ran.  The device in a row of a wait is not
- * reliable in real exports; process, context and stream are.
+ * Calls are visited by start, each with the work queued before it. The scope of a wait is
+ * everything queued on its stream, or on its whole context, before it began, no matter when
+ * that ran. The device in a wait's row is unreliable in real exports; process, context and
+ * stream are reliable.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "base/stat.h"
 #include "facts/replay/model.h"
 
-#define TOLERANCE_NS 2000      /* clocks of host and device agree so well     */
+#define TOLERANCE_NS 2000      /* usual error between clocks of host and device */
 #define LONG_NS 100000
-#define SKEW_NS INT64_C(30000) /* how far they may be apart at the worst      */
-#define POLL_NS 50000	       /* a loop of queries lasts longer              */
+#define SKEW_NS INT64_C(30000) /* their largest error                         */
+#define POLL_NS 50000	       /* shortest polling loop                       */
 enum {
-	MOST_BRANCHES = 8, /* of a graph that run side by side, looked at     */
-	RECENT = 32,   /* streams that a wait for all looks at, latest first */
-	NEAR = 40, FAR = 1000, /* calls looked back at for a record that is
-				  not in the export                          */
-	MANY_STREAMS = 16,     /* of one context, beside the null stream     */
-	MANY_LINKS = 64,       /* of one op                                  */
+	MOST_BRANCHES = 8, /* parallel branches of a graph that are examined  */
+	RECENT = 32,   /* streams examined by a wait for all, latest first */
+	NEAR = 40, FAR = 1000, /* earlier calls searched for a record that the export
+				  lacks                                      */
+	MANY_STREAMS = 16,     /* of one context, besides the null stream    */
+	MANY_LINKS = 64,       /* of one operation                           */
 	MIN_QUERIES = 4,
 };
 
-struct recent { /* streams of a process, the one queued on last first */
+struct recent { /* streams of a process, most recently used first */
 	uint32_t v[RECENT];
 	unsigned n;
 };
-struct event { /* where and when it was recorded last */
+struct event { /* stream and time of its last record */
 	uint32_t stream;
 	int64_t at_ns;
 };
 struct sweep {
 	struct build *b;
-	struct nsx_keyed *queue; /* ops, as they were queued                     */
+	struct nsx_keyed *queue; /* operations in order of queueing              */
 	uint32_t nqueue, done;
-	uint32_t *last;	     /* by stream: the op queued last; NSX_NONE      */
-	uint32_t *owner;     /* by process of the trace: its number here     */
+	uint32_t *last;	     /* by stream: last queued operation; or NSX_NONE */
+	uint32_t *owner;     /* by process of the trace: own number          */
 	uint32_t *owner_of;  /* by stream: that of its process               */
 	uint32_t nowners;
 	struct recent *recent;
 	uint32_t *sync_at, *sync, *record_at, *record; /* rows by call       */
 	struct nsx_groups events;
 	struct event *event;
-	uint32_t *query; /* by call: first of its run of queries             */
+	uint32_t *query; /* by call: first of consecutive queries            */
 };
 
-/* The last op of a stream queued before an instant; NSX_NONE. O(log n). */
+/* The stream's last operation queued before a time; or NSX_NONE. O(log n). */
 static uint32_t queued_before(const struct build *b, uint32_t stream,
 			      int64_t at_ns)
 {
@@ -57,7 +57,7 @@ static uint32_t queued_before(const struct build *b, uint32_t stream,
 	return lo > b->stream_at[stream] ? b->stream_op[lo - 1] : NSX_NONE;
 }
 
-/* Of many links the later one of a stream stands for both, as a stream is in order. */
+/* With many links, keeps only the later of two on one stream, as streams are ordered. */
 static void link_later(struct build *b, uint32_t op, uint32_t on)
 {
 	for (uint32_t k = b->link_head[op]; k != NSX_NONE; k = b->link[k].next) {
@@ -97,7 +97,7 @@ int add_link(struct build *b, uint32_t op, uint32_t on, uint32_t call,
 
 /* Preparing -------------------------------------------------------------------*/
 
-/* Rows of waits or of records by their call. */
+/* Sorts rows of waits or records by call. */
 static int by_call(struct build *b, const uint32_t *call, size_t n,
 		   uint32_t **ret_at, uint32_t **ret_rows, struct nsx_err *err)
 {
@@ -169,7 +169,7 @@ static void queue_until(struct sweep *s, int64_t at_ns)
 	}
 }
 
-/* The event of a row; *ret NSX_NONE: it was not recorded. */
+/* The event of a row; *ret NSX_NONE: its record is missing. */
 static uint32_t find_event(const struct sweep *s, uint32_t process,
 			   int64_t sync_id, uint32_t id)
 {
@@ -249,7 +249,7 @@ static int wait_for_context(struct sweep *s, uint32_t call, uint32_t context,
 	return 0;
 }
 
-/* What the rows of a wait name; *ret_known: they do. */
+/* Adds what the rows of a wait name; *ret_known: there are such rows. */
 static int wait_by_rows(struct sweep *s, uint32_t call, bool *ret_known,
 			struct nsx_err *err)
 {
@@ -290,8 +290,8 @@ static int wait_by_rows(struct sweep *s, uint32_t call, bool *ret_known,
 	return rc;
 }
 
-/* Without a row that says so: all that had ended when the call returned; of a
- * stream or an event that which ended last.
+/* Without rows: everything that had ended when the call returned; for a stream or event
+ * only what ended last.
  */
 static int wait_by_guess(struct sweep *s, uint32_t call, struct nsx_err *err)
 {
@@ -323,7 +323,7 @@ static int wait_by_guess(struct sweep *s, uint32_t call, struct nsx_err *err)
 	return add_wait(b, best, err);
 }
 
-/* What ended well after the call was not waited for. */
+/* Removes work that ended well after the call. */
 static void drop_later(struct build *b, uint32_t call, int64_t slack_ns)
 {
 	const struct nsx_model *m = b->m;
@@ -352,7 +352,7 @@ static int wait_for_named(struct sweep *s, uint32_t call, struct nsx_err *err)
 	return 0;
 }
 
-/* A free waits for all work of its process, if that ended by its end. */
+/* A free waits for all work of its process that ended by the call's end. */
 static int wait_for_all(struct sweep *s, uint32_t call, struct nsx_err *err)
 {
 	struct build *b = s->b;
@@ -372,8 +372,8 @@ static int wait_for_all(struct sweep *s, uint32_t call, struct nsx_err *err)
 	return 0;
 }
 
-/* A copy or memset that lies in its call, and was made by a call that blocks by
- * name, or from pageable memory, or whose length is the call's.
+/* Whether a copy or memset lies inside its call and blocks it: by the call's name, by
+ * pageable memory, or by taking as long as the call.
  */
 static bool is_blocking(const struct build *b, uint32_t call)
 {
@@ -407,7 +407,7 @@ static bool is_query(const struct sweep *s, uint32_t call)
 	       s->sync_at[call] == s->sync_at[call + 1];
 }
 
-/* Whether the thread sleeps most of the time since its call before. */
+/* Whether the thread slept most of the time since its previous call. */
 static bool follows_sleep(const struct sweep *s, uint32_t call)
 {
 	const struct nsx_trace *t = s->b->m->t;
@@ -424,8 +424,8 @@ static bool follows_sleep(const struct sweep *s, uint32_t call)
 	return 2 * ns > c->start_ns - from_ns;
 }
 
-/* The last of several queries in a row that ends shortly after an operation, or in the
- * sleep before which it ended, waited for that.
+/* The last of consecutive queries waited for an operation if it ends shortly after that, or
+ * after a sleep in which that ended.
  */
 static int end_polling(struct sweep *s, uint32_t call, struct nsx_err *err)
 {
@@ -461,9 +461,8 @@ static int end_polling(struct sweep *s, uint32_t call, struct nsx_err *err)
 	return add_wait(b, best, err);
 }
 
-/* Where an event was recorded whose record is not in the export: the thread's
- * nearest record before, of the stream it launched to last before that, other
- * than the one that waits.
+/* Guesses the record of an event that the export lacks: the thread's nearest earlier
+ * record, on the stream it launched to last before that, other than the waiting one.
  */
 static bool guess_record(const struct build *b, uint32_t call, uint32_t waiting,
 			 struct event *ret)
@@ -491,9 +490,7 @@ static bool guess_record(const struct build *b, uint32_t call, uint32_t waiting,
 	return false;
 }
 
-/* A stream's wait: what is queued next on it depends on what the event stood
- * for when it was recorded.
- */
+/* A stream's wait makes its next operation depend on what the event stood for when recorded. */
 static int link_stream_waits(struct sweep *s, uint32_t call,
 			     struct nsx_err *err)
 {
@@ -576,7 +573,7 @@ static int meet_call(struct sweep *s, uint32_t call, struct nsx_err *err)
 	return record_events(s, call, err);
 }
 
-/* Calls are in order of start, and so are the waits of a call's list. */
+/* Calls are sorted by start, and so are the waits in a call's list. */
 static int sweep_calls(struct sweep *s, struct nsx_err *err)
 {
 	struct build *b = s->b;
@@ -601,9 +598,7 @@ struct turns { /* streams of one context */
 	bool adds;
 };
 
-/* What is queued on a stream comes after all that was queued before on the
- * others.
- */
+/* Work queued on a stream follows all work queued earlier on the others. */
 static int take_turns(struct turns *t, uint32_t stream, const uint32_t *others,
 		      unsigned n, struct nsx_err *err)
 {
@@ -618,7 +613,7 @@ static int take_turns(struct turns *t, uint32_t stream, const uint32_t *others,
 
 			if (on == NSX_NONE)
 				continue;
-			/* Of two threads the one that called first may come second. */
+			/* Calls of two threads may be processed in another order. */
 			bad = b->m->op[op].start_ns <
 			      model_op_end(&b->m->op[on]) - TOLERANCE_NS;
 			t->ntests++;
@@ -640,8 +635,8 @@ static int take_all_turns(struct turns *t, struct nsx_err *err)
 	return 0;
 }
 
-/* The null stream takes turns with the streams that were made to, unless the
- * recording contradicts it.  Streams of a context follow each other.
+/* The null stream takes turns with blocking streams, unless the recording contradicts it.
+ * Streams of a context are adjacent.
  */
 static int link_null_streams(struct build *b, struct nsx_err *err)
 {
@@ -678,8 +673,8 @@ static int link_null_streams(struct build *b, struct nsx_err *err)
 	return 0;
 }
 
-/* Of the last nodes of its launch, the one that ended last before node i began;
- * the launch's first where none did.
+/* Among its launch's last nodes, the one that ended last before node i began; the launch's
+ * first if none did.
  */
 static uint32_t node_before(const struct nsx_model *m, const uint32_t *before,
 			    uint32_t i)
@@ -697,7 +692,7 @@ static uint32_t node_before(const struct nsx_model *m, const uint32_t *before,
 	return best == NSX_NONE ? first : best;
 }
 
-/* Graphs: the nodes of one launch follow each other as they did. */
+/* Nodes of one graph launch keep their recorded order. */
 static int group_nodes(struct build *b, struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
@@ -747,7 +742,7 @@ int model_link(struct build *b, struct nsx_err *err)
 	     link_null_streams(b, err);
 	nsx_groups_done(&s.events);
 	free(s.event);
-	/* Only links were found by these, and the next steps need room. */
+	/* Frees what was only needed to find links. */
 	nsx_arena_drop(b->a, b->outer);
 	nsx_arena_drop(b->a, b->next);
 	nsx_arena_drop(b->a, b->queued);

@@ -1,19 +1,18 @@
-/* load.c - operations and calls of the part that is replayed.
+/* load.c - loads the operations and calls of the part that is replayed.
  *
- * Nested calls fold into the outermost one, whose children and correlation ids
- * become its own.  A call that crosses the one before begins where that ends.
- * Calls of MPI in which ranks wait for each other stand among those of CUDA; the
- * others are time between calls.
+ * Nested calls are folded into the outermost one, which takes over their correlation ids. A
+ * call that crosses the end of the one before begins there. MPI calls in which ranks wait
+ * for each other are kept among the CUDA calls; other MPI calls are time between calls.
  */
 #include <string.h>
 #include "base/stat.h"
 #include "base/str.h"
 #include "facts/replay/model.h"
 
-/* What lies inside another call but for this much is nested. */
+/* A call that exceeds another by no more than this is nested in it. */
 #define CROSSING_NS 1000
 
-/* What a name says ------------------------------------------------------------*/
+/* Properties of names --------------------------------------------------------------- */
 
 static unsigned read_api(const char *name)
 {
@@ -53,7 +52,7 @@ static unsigned read_api(const char *name)
 	return says;
 }
 
-/* Names that differ in their version only are one API. */
+/* Names that differ only in version are one API. */
 static int api_of(struct build *b, nsx_str name, uint32_t *by_name,
 		  uint32_t *ret, struct nsx_err *err)
 {
@@ -85,8 +84,8 @@ static int api_of(struct build *b, nsx_str name, uint32_t *by_name,
 
 /* Calls -------------------------------------------------------------------------*/
 
-/* Calls begin as far before the work that is replayed as that reaches before
- * the window: queues are filled in advance.
+/* Calls are loaded from as far before the work as that lies before the window, as queues
+ * are filled in advance.
  */
 static uint32_t slice_calls(struct build *b)
 {
@@ -137,9 +136,8 @@ static uint32_t list_outermost(struct build *b, struct nsx_keyed *list)
 	return n;
 }
 
-/* Calls of MPI between calls of CUDA of their thread are numbered after the rows of
- * the trace.  The others, and what lies outside the part that is replayed, stay as
- * they were.
+/* MPI calls between CUDA calls of their thread get numbers after the trace's rows. Other
+ * MPI calls, and those outside the replayed part, stay as recorded.
  */
 static uint32_t list_mpi(const struct build *b, struct nsx_keyed *list)
 {
@@ -162,7 +160,7 @@ static uint32_t list_mpi(const struct build *b, struct nsx_keyed *list)
 	return n;
 }
 
-/* Gives every row the call of the model that it folded into. */
+/* Assigns every row the model's call into which it was folded. */
 static void fold_nested(struct build *b)
 {
 	for (uint32_t h = 0; h < b->m->t->nthreads; h++) {
@@ -295,7 +293,7 @@ static int load_calls(struct build *b, struct nsx_err *err)
 
 /* Operations --------------------------------------------------------------------*/
 
-/* Unified memory moves pages on no stream of the program's. */
+/* Migrations of unified memory belong to no stream of the program. */
 #define NO_STREAM UINT32_MAX
 static uint32_t list_ops(const struct build *b, struct nsx_keyed *list)
 {
@@ -335,8 +333,8 @@ static struct model_op read_op(const struct build *b, uint32_t row)
 	return o;
 }
 
-/* Numbers the streams in use, and what copies queue on when moved aside: one
- * engine for each kind and direction of a device in a process.
+/* Numbers the streams in use, and the engines on which copies queue when moved aside: one
+ * for each kind and direction, device and process.
  */
 static int number_streams(struct build *b, struct nsx_err *err)
 {
@@ -374,7 +372,7 @@ static int number_streams(struct build *b, struct nsx_err *err)
 	return rc;
 }
 
-/* The ops that a call queued, in order of start. */
+/* Finds the operations queued by each call, by start. */
 static int match_ops(struct build *b, struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
@@ -400,7 +398,7 @@ static int match_ops(struct build *b, struct nsx_err *err)
 	return 0;
 }
 
-/* Streams as lists: places, and when each op was queued. */
+/* Lists operations by stream, with the time each was queued. */
 static int list_streams(struct build *b, struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;

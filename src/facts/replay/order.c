@@ -1,9 +1,9 @@
-/* order.c - the order in which a replay evaluates events, and what of the
- * recording is the same in every replay.
+/* order.c - the order in which a replay evaluates events, and the part of the recording
+ * that is equal in all replays.
  *
- * Each event has a key, its recorded instant, moved up until it lies behind the
- * keys of all its predecessors.  Sorted once by key, every edge goes forward,
- * whatever is changed, and a replay is one pass.
+ * The key of an event is its recorded time, raised until it follows the keys of all its
+ * predecessors. Sorted once by key, every edge leads forward under any change, and a replay
+ * is one pass.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,14 +13,14 @@
 
 enum {
 	MAX_ROUNDS = 40, LOOK_AHEAD = 4096,
-	PAUSE = 100, /* in the window: a pause of less is none               */
+	PAUSE = 100, /* of the window; shorter pauses are none               */
 };
 
 struct keys {
-	int64_t *start, *end, *op, *meet; /* of calls, ops, the last to meet */
+	int64_t *start, *end, *op, *meet; /* of calls, operations, last arrivals */
 };
 
-/* Whether a call's end depends on more than its start. */
+/* Whether a call's end has other predecessors than its start. */
 static bool has_end(const struct nsx_model *m, uint32_t call)
 {
 	const struct model_call *c = &m->call[call];
@@ -119,10 +119,10 @@ static int make_keys(struct build *b, struct keys *k, bool *ret_settled,
 	return nsx_stopped(err);
 }
 
-/* What is the same in every replay -------------------------------------------------*/
+/* Parts equal in all replays ------------------------------------------------------ */
 
-/* When the first work began that a call, or a later one of its thread, queued:
- * the time at which the call matters.
+/* The effect of a call: the start of the first work that it, or a later call of its thread,
+ * queued.
  */
 static int find_effects(struct build *b, int64_t *effect, struct nsx_err *err)
 {
@@ -161,9 +161,9 @@ static int find_effects(struct build *b, int64_t *effect, struct nsx_err *err)
 	return 0;
 }
 
-/* A window that begins with the first work does not reach back into what led to
- * it, nor one that begins after a pause such as none ends it: that was before the
- * loop.  Calls before the launch of its first work stay as recorded.
+/* The launch call of the window's first work, if earlier calls must not move; or NEVER.
+ * They must not if there is no work before the window, or a pause that is longer than any
+ * at its end: that belongs to the time before the loop.
  */
 static int64_t first_launch(const struct nsx_model *m)
 {
@@ -232,13 +232,13 @@ static void flag_ops(struct nsx_model *m)
 	m->uncalled = active ? (double)uncalled / (double)active : 0;
 }
 
-struct steps { /* of one kind, to be sorted                                    */
+struct steps { /* steps of one kind, for sorting                               */
 	struct nsx_keyed *v;
 	size_t n;
 };
 enum { STARTS, ENDS, OPS, NKINDS };
 
-/* What a replay has to evaluate. */
+/* Lists what a replay has to evaluate. */
 static int list_steps(struct build *b, const struct keys *k,
 		      struct steps ret[NKINDS], struct nsx_err *err)
 {
@@ -270,8 +270,8 @@ static int list_steps(struct build *b, const struct keys *k,
 	return 0;
 }
 
-/* Those up to the last operation that is measured: of steps at one instant
- * operations come last.
+/* Counts steps up to the last measured operation; of simultaneous steps, operations come
+ * last.
  */
 static size_t count_steps(const struct nsx_model *m,
 			  const struct steps of[NKINDS])
@@ -288,14 +288,16 @@ static size_t count_steps(const struct nsx_model *m,
 			   of[ENDS].v[mid].key <= v[n - 1].key);
 }
 
-/* Whether the i-th step of x comes before the k-th of y; there may be none. */
+/* Whether step i of x precedes step k of y; either may not exist. */
 static bool comes_before(const struct steps *x, size_t i, const struct steps *y,
 			 size_t k)
 {
 	return i < x->n && (k == y->n || x->v[i].key < y->v[k].key);
 }
 
-/* Kinds are sorted apart, for most are in order, and then merged; the keys are gone. */
+/* Kinds are mostly sorted already, so each is sorted separately, then all are merged. Frees
+ * the keys.
+ */
 static int sort_steps(struct build *b, const struct keys *k,
 		      struct nsx_err *err)
 {
@@ -329,18 +331,18 @@ static int sort_steps(struct build *b, const struct keys *k,
 	return 0;
 }
 
-#define ROOM 1.1 /* times the multiprocessors: each with one block, or hardly more */
-#define FEW 0.5	 /* of them: another kernel has as many                       */
+#define ROOM 1.1 /* times the multiprocessors: about one block on each */
+#define FEW 0.5	 /* of the multiprocessors: leaves room for another kernel    */
 
 /* Lanes ------------------------------------------------------------------------*/
 
-struct lane_use { /* while a lane is met: streams that used it last */
+struct lane_use { /* last streams on a lane while it is built */
 	struct nsx_latest last;
 	bool shared;
 };
 
-/* Whether work was still at it, of another stream, or of its own that lets the next begin before
- * its end.
+/* Whether the lane was still busy with another stream, or with its own stream that allows
+ * overlap.
  */
 static bool use_lane(struct lane_use *u, const struct model_op *o)
 {
@@ -351,7 +353,7 @@ static bool use_lane(struct lane_use *u, const struct model_op *o)
 	return end > o->start_ns + 1000;
 }
 
-/* 0: none; 2 and 3: copies of one direction. */
+/* 0: none; 2 and 3: one direction of copies. */
 enum { KERNELS = 1 };
 static unsigned lane_kind(const struct model_op *o)
 {
@@ -364,7 +366,7 @@ static unsigned lane_kind(const struct model_op *o)
 		       o->copy_kind + 1u : 0;
 }
 
-/* Share of the multiprocessors that have a block of a kernel; 1: not known. */
+/* Share of the multiprocessors with a block of the kernel; 1: unknown. */
 static double need_of(const struct build *b, uint32_t op)
 {
 	const struct nsx_trace *t = b->m->t;
@@ -377,8 +379,8 @@ static double need_of(const struct build *b, uint32_t op)
 		       NSX_MIN(1, blocks / (double)gpu->sm_count);
 }
 
-/* By engine: what kernels of few blocks need of all its streams together, the mean of
- * each over time.
+/* By engine: the multiprocessors needed by small kernels of all its streams together, each
+ * as a mean over time.
  */
 static int sum_needs(struct build *b, double *ret, struct nsx_err *err)
 {
@@ -404,9 +406,9 @@ static int sum_needs(struct build *b, double *ret, struct nsx_err *err)
 	return 0;
 }
 
-/* Work of several streams, of whatever processes, that shares a lane does not run side by side
- * unless it did when it was recorded, or leaves room: kernels of few blocks, where those of
- * all streams together are on each multiprocessor but once.
+/* Work of several streams that shares a lane, even of several processes, does not overlap,
+ * unless it did when recorded or leaves room. Small kernels leave room if those of all
+ * streams together have about one block per multiprocessor.
  */
 static int make_lanes(struct build *b, struct nsx_err *err)
 {
@@ -449,7 +451,7 @@ static int make_lanes(struct build *b, struct nsx_err *err)
 	return rc;
 }
 
-/* The final dependencies ------------------------------------------------------------*/
+/* Final dependencies ------------------------------------------------------------------ */
 
 static int pack_deps(struct build *b, struct nsx_err *err)
 {
@@ -472,7 +474,7 @@ static int pack_deps(struct build *b, struct nsx_err *err)
 	return 0;
 }
 
-/* Where what was before the window leaves meetings, streams, engines, lanes. */
+/* The state before the window: meetings, streams, engines, lanes. */
 static int fix_state(struct nsx_model *m, struct nsx_err *err)
 {
 	struct nsx_arena *a = m->arena;
@@ -512,8 +514,8 @@ static int fix_state(struct nsx_model *m, struct nsx_err *err)
 	return 0;
 }
 
-/* What is measured: from the last end of work before the window to the last in
- * it; without work before, from the first start.
+/* Measures from the last end of work before the window (without any, from the first start)
+ * to the last end in it.
  */
 static int measure_recorded(struct nsx_model *m, struct nsx_err *err)
 {

@@ -4,12 +4,12 @@
 #include "facts/occupancy.h"
 #include "facts/replay/pass.h"
 
-#define TOUCH_NS 1000	  /* busy stretches so close are one                 */
-#define ASYNC_CALL_NS 5000 /* of a copy that no longer blocks                */
+#define TOUCH_NS 1000	  /* closer busy stretches are merged                */
+#define ASYNC_CALL_NS 5000 /* call of a copy that no longer blocks           */
 #define ASYNC_GAP_NS 1500
-#define SIDE_GAP_NS 1000  /* between copies that queue beside                */
+#define SIDE_GAP_NS 1000  /* between copies that queue aside                 */
 #define DEP_NS 2000
-#define START_NS 20000 /* at most, of a transfer, however few its bytes    */
+#define START_NS 20000 /* upper limit of a transfer's fixed cost           */
 enum { MAX_STRETCHES = 1024 };
 
 /* Lanes -------------------------------------------------------------------------*/
@@ -150,8 +150,8 @@ void player_reset(struct player *p)
 	e->pieces = 0;
 }
 
-/* Room for a number by op or by call, until player_reset or player_revert; kept for
- * the edits that follow, which seldom need all.  NULL: no memory.
+/* A number for each operation or call, in use until player_reset or player_revert; kept for
+ * later edits, as few edits need all. NULL: no memory.
  */
 static int64_t *take_room(struct player *p, struct nsx_err *err)
 {
@@ -166,7 +166,7 @@ static int64_t *take_room(struct player *p, struct nsx_err *err)
 	return p->room[p->nused++];
 }
 
-/* Copies the arrays of the edit to where they are kept, or back. */
+/* Copies the edit's arrays to the saved copy, or back. */
 static void copy_arrays(struct player *p, bool back)
 {
 	const struct nsx_model *m = p->m;
@@ -293,7 +293,7 @@ static uint32_t process_of(const struct nsx_model *m, const struct model_call *c
 	return NSX_MIN(m->t->thread[h].process, m->t->nprocesses);
 }
 
-/* What waited for something outside may end no earlier than it did. */
+/* A wait for something outside may end no earlier than recorded. */
 static int64_t hold(struct player *p, unsigned how, int64_t ns,
 		    int64_t recorded_ns)
 {
@@ -301,7 +301,7 @@ static int64_t hold(struct player *p, unsigned how, int64_t ns,
 	return how & PLAY_FIXED ? NSX_MAX(ns, recorded_ns) : ns;
 }
 
-/* As long after the work that it waits for as it was; the thread may come later to it. */
+/* The recorded delay after the work waited for; later if the thread arrives later. */
 static int64_t awaited_until(const struct player *p, uint32_t i)
 {
 	const struct model_call *c = &p->m->call[i];
@@ -335,7 +335,7 @@ static void start_call(struct player *p, unsigned how, uint32_t i)
 		p->met_ns[c->room] = NSX_MAX(p->met_ns[c->room], start);
 }
 
-/* When all have come that it waits for, and what is left is done. */
+/* The end of an MPI call: all arrivals, and the rest of its work. */
 static int64_t end_mpi(struct player *p, unsigned how, uint32_t i)
 {
 	const struct model_call *c = &p->m->call[i];
@@ -391,7 +391,7 @@ static void end_call(struct player *p, unsigned how,
 	p->call_end[i] = end;
 }
 
-/* The end of what a fused op goes on with; NEVER: it begins by itself. */
+/* The end of the work that a fused operation continues; NEVER: it is not fused. */
 static int64_t fused_to(const struct player *p, uint32_t i)
 {
 	const struct model_op *o = &p->m->op[i];
@@ -408,9 +408,9 @@ static bool is_gone(const struct player *p, uint32_t i)
 	       (p->edit.op[i] & (EDIT_DROP | EDIT_SIDE));
 }
 
-/* How long after what its stream did before an op starts.  A kernel whose copy between
- * it and another is gone starts as kernels do after kernels: 1 us on an H200, where a
- * copy that changes engines takes 4 us.
+/* The delay of an operation after the previous work of its stream. If a copy between two
+ * kernels is dropped, the delay between kernels applies: 1 us on an H200, where a copy that
+ * changes engines takes 4 us.
  */
 static int64_t dispatch_of(const struct player *p, uint32_t i)
 {
@@ -427,9 +427,7 @@ static int64_t dispatch_of(const struct player *p, uint32_t i)
 		       o->dispatch_ns;
 }
 
-/* The end of what an op was told to wait for; NEVER: it is gone, or the op no longer
- * waits for it.
- */
+/* The end of a dependency; NEVER: it was dropped, or no longer waited for. */
 static int64_t end_of_dep(const struct player *p, const struct model_op *o,
 			  const struct model_dep *x)
 {
@@ -444,7 +442,7 @@ static int64_t end_of_dep(const struct player *p, const struct model_op *o,
 	return p->op_end[x->op];
 }
 
-/* What follows an op on its stream waits as well for what that waited for. */
+/* A dropped operation's dependencies also delay what follows on its stream. */
 static void pass_on_waits(struct player *p, uint32_t i)
 {
 	const struct nsx_model *m = p->m;
@@ -455,7 +453,7 @@ static void pass_on_waits(struct player *p, uint32_t i)
 						   end_of_dep(p, o, &m->dep[d]));
 }
 
-/* When an op could start as far as its call, stream and dependencies go. */
+/* The time when an operation can start, by its call, stream and dependencies. */
 static int64_t ready_op(const struct player *p, const struct typical *typical,
 			uint32_t i)
 {
@@ -483,8 +481,9 @@ static int64_t ready_op(const struct player *p, const struct typical *typical,
 	}
 	if (side && p->engine_end[o->engine] != NEVER)
 		ready = NSX_MAX(ready, p->engine_end[o->engine] + SIDE_GAP_NS);
-	/* What is copied from the GPU must have been computed; what is copied to it
-	 * waits for kernels only until its buffer is free, and may have another.
+	/* Copies from the GPU wait for the kernels that compute the data. Copies to the GPU
+	 * wait for kernels only until their buffer is free, so with another buffer they
+	 * need not.
 	 */
 	if (!ahead && (o->flags & OP_STREAM) && p->stream_end[o->stream] != NEVER) {
 		ns = typical ? typical->dispatch_ns[i] : dispatch_of(p, i);
@@ -510,8 +509,8 @@ static int64_t ready_op(const struct player *p, const struct typical *typical,
 	return ready + o->residual_ns;
 }
 
-/* When a rank has met the others: it waits for its turn a part of what it did, and for
- * one that paused until that comes, but no longer than it did.
+/* When a rank in pieces has met the others: it waits a part of the recorded time for its
+ * turn, and for a rank that paused until that arrives, but no longer than recorded.
  */
 static int64_t meet_in_pieces(const struct player *p, int64_t start, int64_t waited,
 			      int64_t last)
@@ -522,8 +521,8 @@ static int64_t meet_in_pieces(const struct player *p, int64_t start, int64_t wai
 	return met + NSX_MIN(NSX_MAX(0, last - met), waited - turn);
 }
 
-/* Once the last member has started all ends are known.  Where only those from
- * before the window are left, they stay as recorded.
+/* When the last member has started, all ends are known. If only members from before the
+ * window remain, they stay as recorded.
  */
 static void end_team(struct player *p, uint32_t team, bool active)
 {
@@ -572,9 +571,9 @@ static void drop_op(struct player *p, const struct model_op *o, uint32_t i)
 	const struct nsx_model *m = p->m;
 	int64_t *end;
 
-	/* Transparent for its stream, but that a delay which nothing explains is there
-	 * for what follows; without a stream it takes no time at all.  A copy that
-	 * blocks is staged by its own call.
+	/* The stream continues without it, but unexplained delay stays for what follows;
+	 * without a stream it takes no time. The call of a blocking copy does the staging,
+	 * so that delay goes.
 	 */
 	if (o->flags & OP_STREAM) {
 		end = &p->stream_end[o->stream];
@@ -619,8 +618,8 @@ static void end_op(struct player *p, uint32_t i, int64_t length)
 	}
 }
 
-/* As long after the end of the node it followed, or after the start of the
- * launch's first, as it was.
+/* A node keeps its delay after the end of the node it followed, or after the start of the
+ * launch's first.
  */
 static int64_t start_node(const struct player *p, uint32_t i)
 {
@@ -631,9 +630,7 @@ static int64_t start_node(const struct player *p, uint32_t i)
 		       p->op_start[o->group] + o->start_ns - x->start_ns;
 }
 
-/* How long an operation takes; a kernel that is cut into pieces is dispatched as
- * often.
- */
+/* The length of an operation; a kernel cut into pieces is dispatched more often. */
 static int64_t length_of(const struct player *p, uint32_t i)
 {
 	const struct model_op *o = &p->m->op[i];
@@ -677,9 +674,9 @@ static int play_op(struct player *p, unsigned how,
 	return 0;
 }
 
-/* The state in which the window begins.  A replay writes the times of all that it
- * plays before they are read, and of nothing else but the members of collectives
- * that began before the window.
+/* Sets the state at the start of the window. A replay writes the times of everything it
+ * plays before reading them, so only members of collectives from before the window need
+ * values.
  */
 static int rewind_all(struct player *p, struct nsx_err *err)
 {
@@ -707,7 +704,7 @@ static int rewind_all(struct player *p, struct nsx_err *err)
 	return copy_lanes(p, err);
 }
 
-/* Of each set, and of all. */
+/* Measures each set, and all together. */
 static int64_t measure(struct player *p)
 {
 	const struct nsx_model *m = p->m;
@@ -731,9 +728,9 @@ static int64_t measure(struct player *p)
 	return to == NEVER ? 0 : NSX_MAX(to - from, 0);
 }
 
-/* What a kernel takes of its GPU: its length by its part of the multiprocessors.  One that is
- * to be faster because it fills more of the GPU takes no more of it than before, nor more than
- * all of it while it runs.
+/* A kernel's use of the GPU: its length times its share of the multiprocessors. A kernel
+ * made faster by filling more of the GPU uses no more than before, nor more than the whole
+ * GPU while it runs.
  */
 static double blocks_take_ns(const struct player *p, uint32_t i)
 {
@@ -750,8 +747,8 @@ static double blocks_take_ns(const struct player *p, uint32_t i)
 		       NSX_MIN((double)o->length_ns * part, length_ns) : length_ns * part;
 }
 
-/* However kernels run side by side, all blocks have to run: what fills the GPU can be
- * faster or beside another, not both.
+/* All blocks must run, no matter how kernels overlap: what fills the GPU can be faster or
+ * overlap, not both.
  */
 static int64_t fill_gpus(struct player *p, int64_t ns)
 {

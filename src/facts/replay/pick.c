@@ -1,21 +1,20 @@
-/* pick.c - the part of the trace that is replayed.
+/* pick.c - picks the part of the trace to replay.
  *
- * All of it where that is little enough.  Else the judged window with some of
- * what lies around it, for what began before reaches into it and habits are
- * learned from it; and where the window itself is too much, whole iterations
- * of it: those in its middle, or others that are on average as long as all are.
- * What happens now and then (a pause in each fiftieth step) has its share in
- * them, or the time it takes in all of the window could not be told from them.
+ * Small traces are replayed whole. Otherwise the part is the judged window with some time
+ * around it, as earlier work reaches into it and latencies are learned from it. If the
+ * window itself is too large, some whole iterations are picked: from the middle, or others
+ * with the average length of all. So an occasional event (a pause in every fiftieth step)
+ * has its usual share, and its cost in the whole window can be estimated.
  */
 #include <math.h>
 #include "base/stat.h"
 #include "facts/replay/model.h"
 
-/* Calls weigh less than operations: they are cheaper to replay. */
+/* Calls weigh less than operations, as their replay is cheaper. */
 enum { CALLS_AN_OP = 4, AROUND = 16 };
 
-#define ALIKE 0.01 /* of an iteration: averages no farther apart are equal */
-enum { MOST_LENGTHS = 8, MOST_PLACES = 1024 }; /* of runs that are compared */
+#define ALIKE 0.01 /* of an iteration: closer averages are equal */
+enum { MOST_LENGTHS = 8, MOST_PLACES = 1024 }; /* limits of runs compared */
 
 uint32_t model_first_call(const struct nsx_trace *t,
 			  const struct nsx_thread *h, int64_t at_ns)
@@ -24,7 +23,6 @@ uint32_t model_first_call(const struct nsx_trace *t,
 			  nsx_call_start(&t->calls, mid) < at_ns);
 }
 
-/* What begins in [from, to), in operations. */
 size_t model_weigh(const struct nsx_trace *t, int64_t from_ns, int64_t to_ns)
 {
 	size_t nops = 0, ncalls = 0;
@@ -39,8 +37,8 @@ size_t model_weigh(const struct nsx_trace *t, int64_t from_ns, int64_t to_ns)
 	return NSX_MAX(nops, ncalls / CALLS_AN_OP);
 }
 
-/* The window widened on both sides by the same share of its room, as far as it
- * holds no more than that many operations.
+/* Widens the window by the same share of the room on each side, while it holds no more than
+ * `most` operations.
  */
 static struct nsx_window widen(const struct nsx_trace *t,
 			       struct nsx_window inner,
@@ -48,7 +46,7 @@ static struct nsx_window widen(const struct nsx_trace *t,
 {
 	int64_t left = inner.start_ns - outer.start_ns;
 	int64_t right = outer.end_ns - inner.end_ns;
-	int lo = 0, hi = 1 << 20; /* parts of 1 << 20 of the room */
+	int lo = 0, hi = 1 << 20; /* in 1 / (1 << 20) of the room */
 
 	while (lo + 1 < hi) {
 		int mid = (lo + hi) / 2;
@@ -63,7 +61,7 @@ static struct nsx_window widen(const struct nsx_trace *t,
 				   inner.end_ns + right / (1 << 20) * lo};
 }
 
-/* The iterations of the limiting device, of the process that has most. */
+/* Picks the limiting device's iterations, of the process with most. */
 static void pick_iterations(const struct nsx_facts *f, size_t *ret_from,
 			    size_t *ret_to)
 {
@@ -85,7 +83,7 @@ static double average_ns(const struct nsx_iteration *v, size_t n)
 	return (double)(v[n - 1].end_ns - v->start_ns) / (double)n;
 }
 
-/* The k-th nearest to the middle of 0..room; above room: none. */
+/* The k-th nearest place to the middle of 0..room; above room: none. */
 static size_t place(size_t room, size_t k)
 {
 	size_t off = (k + 1) / 2 * (room / MOST_PLACES + 1);
@@ -93,9 +91,9 @@ static size_t place(size_t room, size_t k)
 	return k % 2 ? room / 2 + off : room / 2 - off;
 }
 
-/* Of n iterations a run of [*lo, *hi) that is like all on average: the one given,
- * else of those as long and no heavier the nearest to the middle, else a shorter
- * one, down to half of it; where none is, the one that comes closest.
+/* Finds a run [*lo, *hi) of n iterations whose average is that of all: the given run; else
+ * runs of the same length and not above `most`, from the middle outwards; else shorter
+ * runs, down to half. If none is, takes the closest.
  */
 static void find_alike(const struct nsx_trace *t, const struct nsx_iteration *v,
 		       size_t n, size_t most, size_t *lo, size_t *hi)

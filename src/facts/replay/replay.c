@@ -1,4 +1,4 @@
-/* replay.c - the model, and the prices of plans. */
+/* replay.c - builds the model, and prices plans. */
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -8,11 +8,11 @@
 
 enum {
 	LEAST_OPS = 1 << 14, USUAL_OPS = 1 << 17, MOST_OPS = 1 << 27,
-	PART = 8, /* of the trace, that is replayed if it is that much       */
+	PART = 8, /* 1 / PART of the trace is replayed, within limits        */
 };
-#define NEARLY 0.8 /* of what a set wins most */
-#define WORTH 0.003	 /* of the window: less is not told                  */
-#define MOST_TIME_NS (INT64_C(1) << 52) /* of all events together           */
+#define NEARLY 0.8 /* of the largest gain of a set */
+#define WORTH 0.003	 /* of the window: smaller gains are not reported    */
+#define MOST_TIME_NS (INT64_C(1) << 52) /* sum over all events              */
 
 const char *const nsx_closure_names[] = {
 	[NSX_CONF_NONE + 1] = "abstain", [NSX_CONF_LOW + 1] = "low",
@@ -21,7 +21,7 @@ const char *const nsx_closure_names[] = {
 
 /* Building --------------------------------------------------------------------*/
 
-/* Times so far apart that sums of changed ones could overflow. */
+/* Whether sums of changed times could overflow. */
 static bool is_too_long(const struct nsx_model *m)
 {
 	int64_t sum = 0;
@@ -40,7 +40,7 @@ static bool is_too_long(const struct nsx_model *m)
 	return sum > MOST_TIME_NS;
 }
 
-/* Several processes with work of their own on one device. */
+/* Finds devices with work of several processes. */
 static int find_shared(struct build *b, struct nsx_err *err)
 {
 	const struct nsx_trace *t = b->m->t;
@@ -77,7 +77,7 @@ static int load(struct build *b, struct nsx_err *err)
 	return 0;
 }
 
-/* Up to the first step that finds a reason to abstain. */
+/* Builds until a step finds a reason to abstain. */
 static int build(struct build *b, size_t max_ops, struct nsx_err *err)
 {
 	static int (*const steps[])(struct build *b, struct nsx_err *err) = {
@@ -96,8 +96,8 @@ static int build(struct build *b, size_t max_ops, struct nsx_err *err)
 	return rc;
 }
 
-/* Some forty replays are to take a fraction of the time that the trace took to
- * read.  A part of a short window has more or less of what is seldom in it than its share.
+/* About forty replays should take a fraction of the time it took to read the trace. In a
+ * short window, a part would misrepresent rare events.
  */
 static size_t usual_ops(const struct nsx_trace *t, const struct nsx_facts *f)
 {
@@ -199,7 +199,7 @@ static const char *held(enum nsx_change_verb verb)
 	}
 }
 
-/* One step down for each reason to doubt this very price. */
+/* Lowers the confidence by one for each reason to doubt this price. */
 static enum nsx_confidence doubt(const struct player *p,
 				 const struct nsx_change *v, size_t n,
 				 const struct nsx_gain *g, double free_share)
@@ -223,7 +223,7 @@ static enum nsx_confidence doubt(const struct player *p,
 
 /* Pricing -------------------------------------------------------------------------*/
 
-/* What a set wins, and what those that keep step with it can follow. */
+/* What a set gains, as far as the sets in step with it can follow. */
 static int64_t set_won(const struct player *p, uint32_t set)
 {
 	const struct nsx_model *m = p->m;
@@ -236,9 +236,9 @@ static int64_t set_won(const struct player *p, uint32_t set)
 	return won;
 }
 
-/* Of what was measured; 0 where the counterfactual, ns long, is no shorter.  Where
- * processes share nothing with others it is what one set wins: *set, or if that is 0 the
- * one that wins most, or the main one if that wins nearly as much; that becomes *set.
+/* The gain relative to what was measured; 0 if the changed length ns is not shorter. If
+ * processes share nothing with others it is the gain of one set: *set; if that is 0, the
+ * set that gains most, or the main set if it gains nearly as much. *set becomes that set.
  */
 static double share_won(const struct player *p, int64_t ns, uint32_t *set)
 {
@@ -294,7 +294,7 @@ static int64_t of_judged(const struct nsx_model *m, double share)
 			 0.5);
 }
 
-/* Whether one of the changes [from, to) of a plan makes a rank even. */
+/* Whether one of the changes [from, to) of a plan evens a rank. */
 static bool evens(const struct nsx_plan *plan, size_t from, size_t to)
 {
 	while (from < to && plan->v[from].verb != NSX_EVEN_RANK)
@@ -302,8 +302,8 @@ static bool evens(const struct nsx_plan *plan, size_t from, size_t to)
 	return from < to;
 }
 
-/* What can be won at all.  The first nkept changes the player keeps, which mean the same in
- * this plan unless it makes further ranks even.
+/* Computes the gain. The player has kept the first nkept changes; these are valid for this
+ * plan unless it evens further ranks.
  */
 static int price_gain(struct player *p, const struct nsx_plan *plan, size_t nkept,
 		      uint32_t set, struct nsx_gain *ret, struct nsx_err *err)
@@ -330,7 +330,7 @@ static int price_gain(struct player *p, const struct nsx_plan *plan, size_t nkep
 	return 0;
 }
 
-/* How sure the gain is that was just found: played in other ways. */
+/* Computes the uncertainty of the gain just found by replaying in other ways. */
 static int price_doubt(struct player *p, const struct nsx_change *v, size_t n,
 		       struct nsx_gain *ret, struct nsx_err *err)
 {
@@ -362,11 +362,11 @@ static int price_doubt(struct player *p, const struct nsx_change *v, size_t n,
 struct prices {
 	const struct nsx_model *m;
 	const struct nsx_plan *plans;
-	const uint32_t *sets; /* by plan; NULL: that which wins most         */
-	size_t n, nshared;  /* plans, and changes that all begin with        */
-	atomic_size_t next; /* plan that no thread has taken                 */
+	const uint32_t *sets; /* by plan; NULL: the set that gains most      */
+	size_t n, nshared;  /* number of plans, and of changes common to all */
+	atomic_size_t next; /* next plan to price                            */
 	bool only_gains;
-	struct player *first; /* keeps what all begin with; NULL: nothing    */
+	struct player *first; /* has kept the common changes; NULL: none     */
 	struct nsx_gain *gain;
 };
 
@@ -400,7 +400,7 @@ static int new_player(const struct prices *x, struct player **ret, struct nsx_er
 	       (x->first ? player_share(*ret, x->first, err) : 0);
 }
 
-/* A player is expensive: one a thread, which takes plan after plan. */
+/* Players are expensive: each thread has one for all its plans. */
 static int price_some(void *ctx, size_t thread, struct nsx_err *err)
 {
 	struct prices *x = ctx;
@@ -427,7 +427,7 @@ static int price_all(struct prices *x, unsigned threads, struct nsx_err *err)
 		return 0;
 	}
 	if (x->n <= threads)
-		x->nshared = 0; /* each thread does it once, side by side   */
+		x->nshared = 0; /* each thread compiles them itself         */
 	rc = x->nshared ? keep_shared(x, err) : 0;
 	rc = rc ?: nsx_par(threads, NSX_MIN(NSX_MAX(1, threads), x->n), price_some,
 			   x, err);

@@ -1,15 +1,15 @@
-/* sets.c - processes that share nothing, and so have an end each.
+/* sets.c - sets of processes that share nothing, and so end independently.
  *
- * Replicas of a server, or jobs beside each other, do not wait for each other: what one
- * of them wins makes no other shorter, and the last to end does not tell what any costs.
- * Processes belong together where work of one waits for the other's, where they meet in
- * collectives, and where they share a GPU.  Communication that was not matched, calls of
- * MPI or UCX and graphs that were recorded as a whole, and are replayed as often, may be
- * between all that have some; a copy between GPUs, or work of no known process, between any.
+ * Replicas of a server, or jobs beside each other, do not wait for each other: a gain in
+ * one shortens no other, and the last to end does not show what any costs. Processes belong
+ * together if their work waits for each other's, if they share collectives, or if they
+ * share a GPU. Some evidence is not specific. Unmatched communication, MPI or UCX calls,
+ * and graphs that were recorded whole and replayed equally often, may connect all processes
+ * that have them; copies between GPUs and work of unknown processes may connect any.
  *
- * Sets whose iterations keep step are tied, by what the trace does not show (MPI that was not
- * traced): those that share nothing drift apart.  Which of them waits for which it does not
- * show either: what one of them wins the others win as far as they may have waited for it.
+ * Sets whose iterations keep in step are tied by something unrecorded (untraced MPI), as
+ * independent ones drift apart. Which set waits for which is unknown: the others share
+ * one's gain as far as they may have waited for it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,19 +17,20 @@
 #include "facts/replay/model.h"
 #include "facts/teams.h"
 
-#define AS_OFTEN 0.9 /* of the other's replays, to meet inside of them */
-#define DRIFT 2	      /* times what is between two iterations, in half of them all */
-#define SLACK_NS 50000 /* a shorter gap is no wait for another process */
-#define STILL 0.001   /* of an iteration: so little between two of them is noise */
+#define AS_OFTEN 0.9 /* of the other's replays, if graphs contain communication */
+#define DRIFT 2	      /* times the distance between neighbours, over half of the
+			 iterations */
+#define SLACK_NS 50000 /* shorter gaps are no wait for another process */
+#define STILL 0.001   /* of an iteration: smaller changes are noise */
 enum {
-	LEAST_PART = 4, /* of the work of the set with most: others end with that one */
-	STEPS = 24,	/* that many tell whether they keep step                  */
-	NEAR = 8,	/* runs of iterations before one that it is compared with */
+	LEAST_PART = 4, /* sets with less work join the set with most */
+	STEPS = 24,	/* iterations needed to judge whether sets keep in step   */
+	NEAR = 8,	/* distance of iterations compared, as a share of all */
 };
 
 struct sets {
 	const struct build *b;
-	uint32_t *joined; /* by process, and of none: one that it belongs to  */
+	uint32_t *joined; /* by process (and for none): another one of its set */
 	uint32_t none;
 };
 
@@ -40,7 +41,7 @@ static uint32_t root_of(const struct sets *s, uint32_t process)
 	return process;
 }
 
-/* *first: of what all are joined to; NSX_NONE: nothing yet. */
+/* Joins a process to *first, which becomes it if it is NSX_NONE. */
 static void join(const struct sets *s, uint32_t *first, uint32_t process)
 {
 	uint32_t a, b;
@@ -91,13 +92,13 @@ static void join_ops(const struct sets *s, uint32_t *by_device)
 		join_all(s);
 }
 
-struct replays { /* of a process, in the part that is replayed */
+struct replays { /* of one process, in the replayed part */
 	uint32_t n, process;
 };
 NSX_ORDER(cmp_replays, struct replays, UP(n), UP(process));
 
-/* Graphs may hold communication: who takes part is replayed as often, but for what the
- * part's ends cut off.
+/* Graphs may contain communication. Its participants replay equally often, except at the
+ * ends of the part.
  */
 static int join_graphs(const struct sets *s, struct nsx_err *err)
 {
@@ -118,7 +119,7 @@ static int join_graphs(const struct sets *s, struct nsx_err *err)
 	return 0;
 }
 
-/* In all of the trace: who communicates outside of the part that is replayed belongs
+/* Uses the whole trace: processes that communicate outside the replayed part belong
  * together in it, too.
  */
 static int join_communication(const struct sets *s, struct nsx_err *err)
@@ -166,7 +167,7 @@ static void join_calls(const struct sets *s)
 	}
 }
 
-/* Those with little work are of the set with most. */
+/* Joins sets with little work to the set with most. */
 static void join_small(const struct sets *s, int64_t *work_ns)
 {
 	const struct nsx_model *m = s->b->m;
@@ -184,7 +185,7 @@ static void join_small(const struct sets *s, int64_t *work_ns)
 			join(s, &most, p);
 }
 
-/* Numbers the sets, and measures each as it was recorded. */
+/* Numbers the sets, and measures their recorded lengths. */
 static void number_sets(const struct sets *s, uint32_t *number)
 {
 	struct nsx_model *m = s->b->m;
@@ -197,7 +198,7 @@ static void number_sets(const struct sets *s, uint32_t *number)
 
 		if (!number[p] && n == NSX_MAX_SETS) {
 			memset(m->measured_set, 0, m->nmeasured);
-			return; /* so many that none is told apart */
+			return; /* too many to distinguish */
 		}
 		if (!number[p])
 			number[p] = ++n;
@@ -209,14 +210,14 @@ static void number_sets(const struct sets *s, uint32_t *number)
 			model_op_end(&m->op[m->measured[k]]) - from_ns);
 	}
 	m->nsets = NSX_MAX(n, 1);
-	m->main_set = NSX_MAX(m->main_set, 1); /* it may have no work in a part */
+	m->main_set = NSX_MAX(m->main_set, 1); /* may have no work in the part */
 	for (uint32_t p = 0; p < s->none; p++)
 		if (number[root_of(s, p)])
 			m->set_of[p] = (uint8_t)number[root_of(s, p)];
 }
 
-/* How far the second process is behind the first where an iteration of that begins; false:
- * it has more or fewer.
+/* The delay of the second process at each iteration of the first; false: their numbers
+ * differ.
  */
 static bool list_offsets(const struct nsx_iteration *a, size_t na,
 			   const struct nsx_iteration *b, size_t nb, int64_t *offset)
@@ -235,7 +236,7 @@ static bool list_offsets(const struct nsx_iteration *a, size_t na,
 	return nodd <= na / STEPS;
 }
 
-/* By how much the offset differs, usually, from that of so many iterations before. */
+/* The median change of the offset over `before` iterations. */
 static double usual_change(const int64_t *offset, size_t n, size_t before, int64_t *change)
 {
 	for (size_t i = before; i < n; i++)
@@ -265,7 +266,7 @@ static void tie(struct nsx_model *m, uint32_t a, uint32_t b)
 			m->tie[k] = to;
 }
 
-/* Own code between calls, long enough to hold a wait. */
+/* Own code between calls that is long enough to hold a wait. */
 static void measure_slack(const struct sets *s)
 {
 	struct nsx_model *m = s->b->m;

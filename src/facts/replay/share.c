@@ -1,32 +1,32 @@
-/* share.c - work between collectives, shared out evenly: what all ranks compute from one
- * collective of all of them to the next takes each as long as their mean.
+/* share.c - evens the work between collectives: kernels of all ranks from one collective of
+ * all ranks to the next take the mean time.
  *
- * What lies between two is told by the order in which it was launched, which is the
- * program's: a kernel may run beside a collective that was launched before it.
+ * Launch order, which is the program's order, tells what lies between two collectives: a
+ * kernel may run beside a collective that was launched before it.
  */
 #include <string.h>
 #include "base/stat.h"
 #include "facts/replay/compile.h"
 
-struct stretch { /* what a rank computes from one collective of all to the next */
+struct stretch { /* a rank's kernels from one collective of all ranks to the next */
 	int64_t work_ns;
 	uint32_t nkernels;
-	uint32_t next; /* the collective; NSX_NONE: the window ends           */
-	double share;  /* what it should take, of what it takes               */
+	uint32_t next; /* the next collective; NSX_NONE: end of the window    */
+	double share;  /* new length / recorded length                        */
 };
 
-/* Stretches: by member of the model's collectives, what follows it; then by engine, what
- * comes before the first.
+/* Stretches: first one after each member of the model's collectives, then one by engine,
+ * before the first collective.
  */
 struct sharing {
 	const struct nsx_model *m;
 	struct stretch *v;
-	uint32_t *of; /* by op: the stretch that it is part of, or that a member
-			 begins; NSX_NONE                                     */
-	uint32_t *rank, nranks; /* engines that have a part in collectives    */
+	uint32_t *of; /* by operation: its stretch, or the one that a member begins; or
+			 NSX_NONE                                             */
+	uint32_t *rank, nranks; /* engines that take part in collectives      */
 };
 
-/* A collective of all ranks that begins in the window on each. */
+/* Whether the collective includes all ranks and begins in the window on each. */
 static bool is_of_all(const struct sharing *s, uint32_t team)
 {
 	const struct model_team *x = &s->m->team[team];
@@ -64,7 +64,7 @@ static int find_collectives(struct sharing *s, struct nsx_arena *a,
 	return 0;
 }
 
-/* Kernels of the window, in the order of their launches. */
+/* The window's kernels in order of launch. */
 static struct nsx_keyed *launch_order(const struct nsx_model *m, struct nsx_arena *a,
 				      size_t *ret_n, struct nsx_err *err)
 {
@@ -90,7 +90,7 @@ static int add_work(struct sharing *s, struct nsx_arena *a, struct nsx_err *err)
 {
 	const struct nsx_model *m = s->m;
 	size_t n;
-	uint32_t *at; /* by engine: the stretch that it has come to           */
+	uint32_t *at; /* by engine: its current stretch                       */
 	struct nsx_keyed *v = launch_order(m, a, &n, err);
 
 	if (!v || nsx_new_arrays(a, m->nengines, "ranks", err, at))
@@ -114,9 +114,9 @@ static int add_work(struct sharing *s, struct nsx_arena *a, struct nsx_err *err)
 	return 0;
 }
 
-/* The stretches of all ranks, the i-th at v + at(i): all must go on to the same collective,
- * and have something to do until then; at the ends of the window as many kernels, for
- * else they may not be the same part of the program.
+/* Evens the stretches at v + at[k] of all ranks k. All must lead to the same collective and
+ * contain work. At the ends of the window they must also have equally many kernels, else
+ * they may be different parts of the program.
  */
 static void even_out(const struct sharing *s, const uint32_t *at, bool is_end)
 {

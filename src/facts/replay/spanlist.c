@@ -1,4 +1,4 @@
-/* spanlist.c - stretches of threads. */
+/* spanlist.c - unions of time spans of threads. */
 #include <stdlib.h>
 #include "facts/replay/spanlist.h"
 

@@ -1,4 +1,4 @@
-/* spec.c - changes in the words of a user. */
+/* spec.c - changes in the user's syntax. */
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -11,15 +11,15 @@
 	"; give VERB:OBJECT[:AMOUNT][@nvtx:RANGE], as no:cudaMalloc, "        \
 	"kernel:/gemm/:2x, host:inf or comm:hidden"
 
-/* What is left of the text, a part at a time. */
+/* The rest of the text, which is read part by part. */
 struct reader {
 	const char *text, *at;
 	struct nsx_arena *a;
 	struct nsx_err *err;
 };
 
-/* The next part, up to a colon; a pattern between slashes may hold some.  NULL:
- * there is none.  ret_pattern NULL: it means nothing here.
+/* The next part, up to a colon; a pattern between slashes may contain colons. NULL: end.
+ * ret_pattern NULL: patterns are not allowed here.
  */
 static const char *next_part(struct reader *r, bool *ret_pattern)
 {
@@ -46,7 +46,7 @@ static const char *next_part(struct reader *r, bool *ret_pattern)
 	return nsx_arena_strndup(r->a, from, (size_t)(end - from));
 }
 
-/* A name may hold colons ("at::native"): all but a last part that is an amount. */
+/* A name may contain colons ("at::native"), so it ends before a last part that is an amount. */
 static const char *name_part(struct reader *r, bool *ret_pattern,
 			     bool has_amount)
 {
@@ -72,7 +72,7 @@ static int complain(struct reader *r, const char *why)
 			HELP);
 }
 
-/* "1.5x", "2", "inf". */
+/* Reads "1.5x", "2" or "inf". */
 static int read_amount(struct reader *r, const char *s, double *ret)
 {
 	char *end;
@@ -109,7 +109,7 @@ static int read_end(struct reader *r)
 
 /* Verbs ---------------------------------------------------------------------------*/
 
-/* Waits that a program could leave out by name; everything else has a cost. */
+/* NSX_NO_WAIT for calls that wait, by name; others only have a cost. */
 static enum nsx_change_verb without(const char *api)
 {
 	uint8_t flags = 0;
@@ -331,7 +331,7 @@ int nsx_spec_parse(const char *text, struct nsx_arena *a,
 
 enum { NEAREST = 3 };
 
-struct nearest { /* the names that are most like what was asked for */
+struct nearest { /* the names most similar to the one asked for */
 	const char *asked;
 	const char *name[NEAREST];
 	size_t edits[NEAREST];
@@ -367,7 +367,7 @@ static void consider(struct nearest *x, const char *name)
 		x->n++;
 }
 
-/* Each distinct API name once. */
+/* Considers each API name once. */
 static void consider_calls(struct nearest *x, const struct nsx_trace *t,
 			   struct nsx_arena *a)
 {
@@ -385,7 +385,7 @@ static void consider_calls(struct nearest *x, const struct nsx_trace *t,
 	}
 }
 
-/* Each distinct call of the operating system once. */
+/* Considers each OS call once. */
 static void consider_os_calls(struct nearest *x, const struct nsx_trace *t,
 			      struct nsx_arena *a)
 {
@@ -437,7 +437,7 @@ static const char *find_range(const char *range, const struct nsx_trace *t,
 	return tell(&x, "NVTX range", a);
 }
 
-/* By its number, or by the process that has one GPU. */
+/* Finds a rank by its number, or a process with one GPU. */
 static const char *find_rank(struct nsx_spec *s, const struct nsx_trace *t,
 			     struct nsx_arena *a)
 {

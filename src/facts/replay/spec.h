@@ -1,11 +1,11 @@
-/* spec.h - a change in the words of a user: VERB:OBJECT[:AMOUNT][@nvtx:RANGE].
+/* spec.h - a change in the user's syntax: VERB:OBJECT[:AMOUNT][@nvtx:RANGE].
  *
- *	no:cudaStreamSynchronize	calls that wait, gone; others cost nothing
+ *	no:cudaStreamSynchronize	waits are removed; other calls cost nothing
  *	no:cudaStreamWaitEvent		streams no longer wait for those events
- *	no:preempt, no:lock, no:profiler	that part of the time between calls
- *	no:poll				waits in that call of the operating system
- *	async:copies[:HtoD]		copies that block no longer do
- *	overlap:copies[:HtoD]		and are done beside all other work
+ *	no:preempt, no:lock, no:profiler	removes that time between calls
+ *	no:poll				removes waits in that OS call
+ *	async:copies[:HtoD]		blocking copies return at once
+ *	overlap:copies[:HtoD]		and run beside all other work
  *	copies[:HtoD]:2x		faster copies
  *	kernel:NAME:1.5x, kernel:/REGEX/:2x, family:gemm f32:inf
  *	host:2x, host:inf, launch:2x	time between calls; cost of launches
@@ -18,23 +18,23 @@
 #include "facts/replay/change.h"
 
 struct nsx_spec {
-	struct nsx_change change; /* its names are the arena's              */
-	enum nsx_spec_kind { /* what its name is one of                     */
-		NSX_SPEC_PLAIN, /* it has none                               */
+	struct nsx_change change; /* the arena owns its names               */
+	enum nsx_spec_kind { /* what its name refers to                     */
+		NSX_SPEC_PLAIN, /* no name                                   */
 		NSX_SPEC_API, NSX_SPEC_KERNEL, NSX_SPEC_FAMILY,
 		NSX_SPEC_RANGE, NSX_SPEC_RANK,
 	} kind;
-	uint32_t rank; /* the number asked for ...                          */
-	bool is_pid;   /* ... which is that of a process                    */
+	uint32_t rank; /* the number in rank:N ...                          */
+	bool is_pid;   /* ... which is a process id                         */
 };
 
-/* Errors: NSX_E_USAGE: what cannot be read, and what could stand there. */
+/* Errors: NSX_E_USAGE: the part that is invalid, and what is allowed there. */
 int nsx_spec_parse(const char *text, struct nsx_arena *a,
 		   struct nsx_spec *ret, struct nsx_err *err) NSX_CHECKED;
 
 struct nsx_facts;
-/* Finds what it names in the trace, and fills in the rest of the change; NULL,
- * or what is wrong: no such name, and the nearest that there are.
+/* Looks up its name in the trace and completes the change. NULL, or an error text with the
+ * nearest existing names.
  */
 const char *nsx_spec_resolve(struct nsx_spec *s, const struct nsx_trace *t,
 			     const struct nsx_facts *f, struct nsx_arena *a);

@@ -1,12 +1,12 @@
-/* teams.c - collectives of the part that is replayed. */
+/* teams.c - collectives of the replayed part. */
 #include <stdlib.h>
 #include "base/stat.h"
 #include "facts/replay/model.h"
 #include "facts/teams.h"
 
-enum { AGAIN = 4 }; /* waits come again if they differ by less than a part of so many */
+enum { AGAIN = 4 }; /* waits recur if they differ by less than 1 / AGAIN */
 
-/* The operation of the model that is a row of the trace; NSX_NONE.  O(log n). */
+/* The model's operation for a row of the trace; or NSX_NONE. O(log n). */
 static uint32_t find_op(const struct nsx_model *m, uint32_t row)
 {
 	int64_t start_ns = nsx_op_start(&m->t->ops, row);
@@ -18,7 +18,7 @@ static uint32_t find_op(const struct nsx_model *m, uint32_t row)
 	return i < m->nops && m->op[i].row == row ? i : NSX_NONE;
 }
 
-/* Those of its members that are in the model. */
+/* Adds a team with those of its members that are in the model. */
 static void add_team(struct nsx_model *m, const struct nsx_team *from)
 {
 	const uint32_t *row = m->f->teams->member + from->at;
@@ -63,9 +63,7 @@ int model_teams(struct build *b, struct nsx_err *err)
 	return nsx_stopped(err);
 }
 
-/* Of the transfers of a team that a device has part in: how long it waited; -1: none,
- * or outside of the window.
- */
+/* How long a device waited in a team; -1: not a member, or outside the window. */
 static int64_t waited(const struct nsx_model *m, const struct model_team *team,
 		      uint32_t device)
 {
@@ -95,7 +93,7 @@ static bool is_sendrecv(const struct nsx_model *m, const struct model_team *team
 	return nsx_op_launch(m->t, row)->op == NSX_COMM_SENDRECV;
 }
 
-/* Of so many things in the window, how many there are in an iteration. */
+/* The number of n things in the window per iteration. */
 static size_t each_iteration(const struct nsx_model *m, uint32_t device, size_t n)
 {
 	struct nsx_window w = m->closure.window;
@@ -132,7 +130,9 @@ int nsx_model_takes_turns(const struct nsx_model *m, uint32_t device,
 		n += v[n] >= 0 && is_sendrecv(m, &m->team[k]);
 	}
 	period = each_iteration(m, device, n);
-	/* By the median iteration: a transfer more or less makes one differ in all. */
+	/* Uses the median iteration, as an extra transfer makes one iteration differ
+	 * completely.
+	 */
 	for (size_t i = period; period && i < n; i++) {
 		size_t at = i / period - 1;
 
@@ -141,7 +141,7 @@ int nsx_model_takes_turns(const struct nsx_model *m, uint32_t device,
 		most_ns[at] = NSX_MAX(most_ns[at], v[i]);
 		blocks = at + 1;
 	}
-	/* After one in which a rank paused, those that follow are alike again. */
+	/* After an iteration with a pause, the following ones are similar again. */
 	for (size_t i = 0; i + 1 < blocks; i++)
 		other_ns[i] = NSX_MIN(other_ns[i], other_ns[i + 1]);
 	if (blocks && nsx_quantile(other_ns, blocks, 0.5) <

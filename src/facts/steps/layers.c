@@ -1,11 +1,11 @@
-/* layers.c - the computing time of steps, by what its kernels are for.
+/* layers.c - compute time of steps, by the purpose of kernels.
  *
- * Times are added up by class as the device goes on.  What they are where a step ends less
- * what they were where it began is the step's.
+ * Times are summed by class in one pass over the device. A step's time is the difference of
+ * the sums at its end and at its start.
  */
 #include "facts/steps/steps.h"
 
-struct edge { /* where a step begins or ends */
+struct edge { /* start or end of a step */
 	int64_t at;
 	uint32_t device, step;
 	bool ends;
@@ -15,14 +15,14 @@ struct sweep {
 	const struct nsx_trace *t;
 	const struct nsx_step_classes *classes;
 	struct nsx_step_layers *ret;
-	struct edge *edge, *end; /* of the device at hand; edge: the next    */
+	struct edge *edge, *end; /* of the current device; edge: the next    */
 	int64_t *sum_ns;	 /* by class                                 */
-	size_t nopen;		 /* steps                                    */
+	size_t nopen;		 /* open steps                               */
 };
 
 NSX_ORDER(cmp_edges, struct edge, UP(device), UP(at), UP(step), UP(ends));
 
-/* Passes the edges up to an instant. */
+/* Handles the edges up to a time. */
 static void pass_edges(struct sweep *s, int64_t to_ns)
 {
 	size_t n = s->classes->n;
@@ -55,7 +55,7 @@ static void add_piece(struct sweep *s, size_t op, int64_t from_ns, int64_t to_ns
 	}
 }
 
-/* As the ledger has it: the one that began first has the time. */
+/* As in the ledger, overlapping time belongs to the kernel that began first. */
 static void sweep_device(struct sweep *s, uint32_t device)
 {
 	struct nsx_window w = {s->edge->at, s->end[-1].at};

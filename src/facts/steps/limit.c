@@ -1,4 +1,4 @@
-/* limit.c - the model's work against the GPU's peak. */
+/* limit.c - the model's work compared with the GPU's peak. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,8 +85,8 @@ int nsx_llm_read(const char *path, struct nsx_llm *ret, struct nsx_err *err)
 	return rc;
 }
 
-/* A multiply-add of each parameter for each token, and of its keys and values with all that
- * came before; going back takes twice as many as going forward.
+/* One multiply-add for each parameter and token, and for its keys and values with all
+ * earlier tokens; a backward pass takes twice the forward pass.
  */
 double nsx_llm_operations(const struct nsx_llm *m, int64_t tokens, bool trains)
 {

@@ -1,4 +1,4 @@
-/* names.c - names of steps against the patterns of steps.def. */
+/* names.c - matches names of steps with the patterns of steps.def. */
 #include <string.h>
 #include "facts/steps/steps.h"
 
@@ -19,7 +19,7 @@ static const struct {
 #undef NSX_STEP
 };
 
-#define MOST_COUNTED INT32_MAX /* a longer number is no count */
+#define MOST_COUNTED INT32_MAX /* larger numbers are no counts */
 
 static const char *read_number(const char *s, int64_t *ret)
 {
@@ -35,7 +35,7 @@ static void add_count(int64_t *count, int64_t n)
 	*count = *count < 0 ? n : *count + n;
 }
 
-/* Books a number; false: it is too large to be one. */
+/* Stores a number; false: too large. */
 static bool take_field(struct nsx_step_name *x, char field, int64_t n)
 {
 	if (field == 'n')
@@ -92,7 +92,7 @@ bool nsx_step_name(const char *text, struct nsx_step_name *ret)
 		x.kind = patterns[i].kind == NSX_STEP_COUNTED ?
 				 count_kind(&x) :
 				 (enum nsx_step_kind)patterns[i].kind;
-		/* Who decodes makes a token, where nothing else is said. */
+		/* Each decode makes one token, unless the name says otherwise. */
 		if (!x.tells_decoded && x.decodes >= 0 &&
 		    (x.tokens >= 0 || x.prompts <= 0))
 			add_count(&x.tokens, x.decodes);

@@ -1,8 +1,7 @@
-/* steps.c - which range is a step, and which GPU work it launched.
+/* steps.c - finds the ranges that are steps, and the GPU work they launched.
  *
- * Work belongs to the step of the thread that launched it; where that thread has none
- * open, as the one that runs the backward pass, to the step of the process that began
- * last and is still open.
+ * Work belongs to the open step of the thread that launched it. If that thread has none,
+ * such as that of the backward pass, it belongs to the process's open step that began last.
  */
 #include <stdlib.h>
 #include "facts/steps/steps.h"
@@ -13,14 +12,14 @@ struct host_step {
 	uint32_t thread, process;
 	int64_t start_ns, end_ns, gap_ns;
 	int64_t launches, replays;
-	int64_t gpu_start_ns, work_end_ns; /* on the device at hand          */
+	int64_t gpu_start_ns, work_end_ns; /* on the current device          */
 	bool stalls;
 };
 struct build {
 	const struct nsx_trace *t;
 	struct nsx_arena *scratch;
-	struct host_step *host; /* by thread, start                          */
-	uint32_t *by_process;	/* the same by process, start                */
+	struct host_step *host; /* sorted by thread, start                   */
+	uint32_t *by_process;	/* the same, sorted by process, start        */
 	size_t n;
 	size_t cap;		/* of the rows in the result                 */
 };
@@ -41,7 +40,7 @@ static int cmp_in_process(const void *a, const void *b, void *ctx)
 
 enum name_class { NOT_READ, NO_STEP, TRAINING_STEP, ENGINE_STEP };
 
-/* What each name of a range is; returns the class that counts as a step. */
+/* Classifies each range name; returns the class that counts as steps. */
 static enum name_class read_names(const struct nsx_trace *t, uint8_t *classes)
 {
 	enum name_class most = TRAINING_STEP;
@@ -67,7 +66,7 @@ static bool is_step_range(const struct nsx_trace *t, const uint8_t *classes,
 	       t->nvtx.kind[i] != NSX_NVTX_MARK;
 }
 
-/* Leaves out what begins inside another of its thread. */
+/* Removes steps that begin inside another of their thread. */
 static void drop_nested(struct build *b)
 {
 	size_t n = 0;
@@ -90,8 +89,8 @@ static bool decodes(const struct host_step *x)
 	return x->name.kind == NSX_STEP_DECODE || x->name.kind == NSX_STEP_MIXED;
 }
 
-/* Prefills between two steps that decode, of which the second has more requests than
- * these prefills brought: the others waited.
+/* Marks prefills between two decode steps if the second has more requests than these
+ * prefills brought: the others waited.
  */
 static void mark_stalls(struct build *b)
 {
@@ -152,7 +151,7 @@ static int find_hosts(struct build *b, struct nsx_err *err)
 	return 0;
 }
 
-/* The step that a call belongs to; NULL: none. */
+/* The step of a call; NULL: none. */
 static struct host_step *step_of(const struct build *b, uint32_t call)
 {
 	uint32_t thread = nsx_call_thread(b->t, call);

@@ -1,8 +1,8 @@
-/* steps.h - the steps of an inference engine or of a training loop, told by the names
- * of its NVTX ranges (steps.def), and the GPU work they launched.
+/* steps.h - steps of an inference engine or training loop, recognised by names of NVTX
+ * ranges (steps.def), with the GPU work they launched.
  *
- * A range inside a step of its thread is part of that step.  Names of training loops
- * count only where no engine names a step.
+ * A range inside a step of its thread belongs to that step. Names of training loops count
+ * only if no engine names a step.
  */
 #ifndef NSX_FACTS_STEPS_H
 #define NSX_FACTS_STEPS_H
@@ -15,67 +15,65 @@ enum nsx_step_kind {
 };
 extern const char *const nsx_step_kinds[NSX_NSTEP_KINDS]; /* "decode", ...  */
 
-/* What a name says; -1: it does not. */
+/* The contents of a name; -1: not in it. */
 struct nsx_step_name {
 	const char *engine;
 	enum nsx_step_kind kind;
 	int64_t prompts, decodes, requests, tokens;
-	bool tells_decoded; /* tokens that were decoded are told              */
+	bool tells_decoded; /* the name has a number of decoded tokens        */
 };
-/* Whether a range's name is one of a step. */
+/* Whether a range's name is that of a step. */
 bool nsx_step_name(const char *text, struct nsx_step_name *ret);
-/* The number whose power of two classes steps of a kind by size; -1: none. */
+/* The number by which steps of a kind are classed, in powers of two; -1: none. */
 int64_t nsx_step_size(const struct nsx_step_name *name);
 
-/* A step on a device.  Its GPU time goes from its first work there to the first
- * work of the next step; that of the last ends with its work.
+/* A step on a device. Its GPU time lasts from its first work there to that of the next
+ * step; the last step ends with its work.
  */
 struct nsx_engine_step {
 	struct nsx_step_name name;
 	nsx_str text;
 	uint32_t process, device;
-	int64_t start_ns, end_ns;	/* the range, on the host               */
-	int64_t host_gap_ns;		/* to the next step of its thread; -1: it
-					   is the last                          */
-	int64_t gpu_start_ns, work_end_ns, gpu_end_ns; /* its last work may end
-					   while the next step works   */
-	int64_t launches, replays;	/* calls that launch; of graphs         */
-	bool stalls; /* a prefill for which requests that decode wait        */
+	int64_t start_ns, end_ns;	/* its range on the host                */
+	int64_t host_gap_ns;		/* to the thread's next step; -1: the last */
+	int64_t gpu_start_ns, work_end_ns, gpu_end_ns; /* its last work may overlap the
+							  next step    */
+	int64_t launches, replays;	/* launch calls; those of graphs        */
+	bool stalls; /* a prefill that delays decoding requests              */
 };
 struct nsx_engine_steps {
-	struct nsx_engine_step *v; /* by process, device, gpu_start_ns              */
+	struct nsx_engine_step *v; /* sorted by process, device, gpu_start_ns       */
 	size_t n;
 };
 
-/* Only steps with GPU work that begins in the window in force.  O(n log n) in ranges, calls and
- * GPU work.  Owner: the caller, nsx_steps_done.  Errors: NSX_E_NOMEM.
+/* Finds steps with GPU work that begins in the window in use. O(n log n) in ranges, calls
+ * and GPU work. Owner: the caller, nsx_steps_done. Errors: NSX_E_NOMEM.
  */
 int nsx_steps_build(const struct nsx_trace *t, struct nsx_engine_steps *ret,
 		    struct nsx_err *err) NSX_CHECKED;
-/* Computing time of steps, by class of kernels: what a device computes in the GPU time of a
- * step is the step's, whoever launched it.
+/* Compute time of steps by class of kernels: all compute of a device in a step's GPU time
+ * belongs to the step, whoever launched it.
  */
-enum { NSX_STEP_REPLAYS = NSX_NKERNEL_CATEGORIES, /* graphs as a whole; ... */
-       NSX_STEP_CLASSES }; /* behind these the caller's own                  */
+enum { NSX_STEP_REPLAYS = NSX_NKERNEL_CATEGORIES, /* whole graphs; ... */
+       NSX_STEP_CLASSES }; /* ... the caller's own classes follow            */
 struct nsx_step_classes {
-	const uint32_t *group; /* by step: whose times are added up          */
-	const uint32_t *of_name; /* class, by index of facts->kernels        */
-	size_t ngroups, n; /* n: classes                                     */
+	const uint32_t *group; /* by step: group for sums                    */
+	const uint32_t *of_name; /* by index of facts->kernels: class        */
+	size_t ngroups, n; /* n: number of classes                           */
 };
 struct nsx_step_layers {
 	int64_t *ns;	  /* ngroups x n                                     */
-	int64_t *name_ns; /* by index of facts->kernels: in steps            */
+	int64_t *name_ns; /* by index of facts->kernels: time in steps       */
 };
-/* O(n log n) in steps, linear in GPU work, but for the classes at each step's ends.  Owner:
- * the arena.  Errors: NSX_E_NOMEM.
+/* O(n log n) in steps and linear in GPU work, plus the classes at each step's ends. Owner:
+ * the arena. Errors: NSX_E_NOMEM.
  */
 int nsx_steps_layers(const struct nsx_facts *f, const struct nsx_trace *t,
 		     const struct nsx_engine_steps *steps,
 		     const struct nsx_step_classes *classes, struct nsx_arena *a,
 		     struct nsx_step_layers *ret, struct nsx_err *err) NSX_CHECKED;
-/* The GPU time of a step of a kind, by its name, on the GPU that sets the pace: of the
- * step whose time is the median of them, or the next above it.  Errors: NSX_E_USAGE, where
- * there is none; NSX_E_NOMEM.
+/* The GPU time of a typical step of this kind on the GPU that sets the pace: the one of
+ * median length, or the next longer one. Errors: NSX_E_USAGE if there is none; NSX_E_NOMEM.
  */
 int nsx_step_window(const struct nsx_facts *f, const struct nsx_trace *t,
 		    const char *kind, struct nsx_window *ret,

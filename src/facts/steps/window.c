@@ -16,7 +16,7 @@ static int cmp_length(const void *a, const void *b)
 	       NSX_CMP(x->process, y->process);
 }
 
-/* Keeps those that are asked for. */
+/* Keeps the steps of that kind and device. */
 static void keep(struct nsx_engine_steps *steps, uint32_t device, const char *kind)
 {
 	size_t n = 0;
@@ -45,7 +45,7 @@ int nsx_step_window(const struct nsx_facts *f, const struct nsx_trace *t,
 				"tables/steps.csv of a report lists the kinds there "
 				"are", kind);
 	}
-	/* The first of those that took as long as the one in the middle. */
+	/* The first step of median length. */
 	median = length_ns(&steps.v[steps.n / 2]);
 	i = NSX_SEARCH((size_t)0, steps.n, k, length_ns(&steps.v[k]) < median);
 	*ret = (struct nsx_window){steps.v[i].gpu_start_ns, steps.v[i].gpu_end_ns};
