@@ -17,15 +17,16 @@
 #include "facts/replay/model.h"
 #include "facts/teams.h"
 
-#define AS_OFTEN 0.9 /* of the other's replays, if graphs contain communication */
-#define DRIFT 2	      /* times the distance between neighbours, over half of the
-			 iterations */
+#define AS_OFTEN 0.9 /* as a share of the other's: replays of graphs that may contain
+			communication */
+#define DRIFT 2	      /* limit of the offset's change over half of the iterations,
+			 relative to its change between neighbours */
 #define SLACK_NS 50000 /* shorter gaps are no wait for another process */
 #define STILL 0.001   /* of an iteration: smaller changes are noise */
 enum {
 	LEAST_PART = 4, /* sets with less work join the set with most */
 	STEPS = 24,	/* iterations needed to judge whether sets keep in step   */
-	NEAR = 8,	/* distance of iterations compared, as a share of all */
+	NEAR = 8,	/* earlier runs of iterations with which one is compared */
 };
 
 struct sets {
