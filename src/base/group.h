@@ -31,7 +31,7 @@ struct nsx_groups {
 			    slot                                             */
 	size_t nslots;
 	uint32_t last; /* index of the last key: equal keys often follow each other */
-	size_t cap_values; /* of nsx_group_value                             */
+	size_t cap_values; /* capacity of the values of nsx_group_value      */
 };
 
 static inline struct nsx_group_key nsx_group_key(const struct nsx_groups *g,

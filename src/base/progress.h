@@ -1,7 +1,7 @@
-/* progress.h - how far a run is, for whoever wants to show it.
+/* progress.h - the progress of a run, for display.
  *
- * Written by worker threads with relaxed atomics, read by the front end's
- * ticker; the library itself prints nothing.
+ * Worker threads write it with relaxed atomics, and the front end's ticker reads it; the
+ * library itself prints nothing.
  */
 #ifndef NSX_PROGRESS_H
 #define NSX_PROGRESS_H

@@ -13,7 +13,7 @@ enum {
 struct order {
 	int (*cmp)(const void *, const void *, void *);
 	void *context;
-	size_t size; /* of an element */
+	size_t size; /* of an element, in bytes */
 };
 
 static int compare(const struct order *o, const char *a, const char *b)
@@ -159,7 +159,7 @@ static void permute(char *v, size_t size, struct nsx_brief *order, size_t n,
 struct by_key {
 	int64_t (*key)(const void *, void *);
 	void *context;
-	size_t size; /* of an element */
+	size_t size; /* of an element, in bytes */
 	uint64_t least;
 	unsigned rest, shift; /* low bits that are not in the 32-bit key; low bits that
 				 do not choose the part */

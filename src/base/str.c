@@ -624,8 +624,8 @@ static void done_sorting(struct sorting *x)
 	nsx_buf_done(&x->other);
 }
 
-/* Does the same for many texts in pieces: the byte at which they differ is known once all
- * were read.
+/* set_keys for many texts in pieces: the byte at which they differ is known once all were
+ * read.
  */
 struct keying {
 	const struct sorting *x;

@@ -14,7 +14,7 @@
 enum {
 	PLAIN = 64 * 1024, /* bytes after which texts are packed             */
 	SLOTS = 1 << 15,
-	PLACE_BYTES = 3, /* of a reference to a place before ...             */
+	PLACE_BYTES = 3, /* bytes of a reference to a place before ...       */
 	END_OF_SEEN = 1 << 24, /* ... this limit                             */
 	WINDOW = 8, /* least length of a referenced piece                    */
 	MOST_NEW = 127,

@@ -36,7 +36,7 @@ static void mark(struct page *p, bool begin)
 	       begin			 ? "\x1b[1m" : "\x1b[0m");
 }
 
-/* A name from the trace. */
+/* Adds a name from the trace. */
 static void put_name(struct page *p, const char *name)
 {
 	struct nsx_buf b = {0};
@@ -53,7 +53,7 @@ static void put_name(struct page *p, const char *name)
 	nsx_buf_done(&b);
 }
 
-/* A text of ours, in Markdown. */
+/* Adds a text of ours, in Markdown. */
 static void put_said(struct page *p, const char *markdown)
 {
 	if (p->form == NSX_PAGE_HTML)

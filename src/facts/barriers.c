@@ -183,8 +183,8 @@ static int add_pieces(struct work *w, const struct nsx_thread *th,
 	return add_outside(w, s, at, span.end_ns, err);
 }
 
-/* Of overlapping rows of a thread, the earlier one is outermost for the shared time,
- * whatever the level says. A row inside API calls is no event.
+/* The earlier of overlapping rows of a thread is outermost for the shared time, whatever
+ * the level says. A row inside API calls is no event.
  */
 static int add_os_calls(struct work *w, uint32_t thread, struct nsx_err *err)
 {

@@ -16,7 +16,7 @@ enum nsx_confidence {
 };
 extern const char *const nsx_confidence_names[]; /* "low", ...             */
 
-/* What a device did in the window in use: unions clipped to it, and six disjoint classes
+/* Work of a device in the window in use: unions clipped to it, and six disjoint classes
  * that sum up to the window (queries/README.md 12).
  */
 enum nsx_part_class {

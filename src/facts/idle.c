@@ -47,7 +47,7 @@ struct sweep { /* over one device */
 	struct nsx_idle_tag *tag;
 	size_t n, cap;
 	struct nsx_err *err;
-	int rc; /* of allocating these                                      */
+	int rc; /* error code of allocating these                           */
 	uint32_t op; /* ends the gap; NSX_NONE: outside the window          */
 	uint32_t before; /* call of the operation before the gap            */
 	bool begins; /* the next piece begins a gap                         */
@@ -88,7 +88,7 @@ static void emit(struct sweep *s, int64_t start_ns, int64_t end_ns,
 	s->begins = false;
 }
 
-/* What the thread did ----------------------------------------------------------*/
+/* Time of the launching thread ------------------------------------------------ */
 
 static size_t first_mpi(const struct mpi_calls *x, uint32_t thread)
 {

@@ -9,7 +9,7 @@ const char *const nsx_ledger_names[NSX_NLEDGER] = {
 	[NSX_L_COPY] = "copy", [NSX_L_IDLE] = "idle",
 };
 
-/* A place of copies holds their kinds; memsets have none. */
+/* The place of copies is their kind; memsets have none. */
 enum { MEMSET = NSX_NCOPY_KINDS, PAGEABLE = 0x100 };
 
 struct books {

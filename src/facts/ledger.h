@@ -14,7 +14,7 @@
 
 enum nsx_ledger_class {
 	NSX_L_COMPUTE, /* kernels and graph replays                          */
-	NSX_L_COMM,    /* without compute beside it                          */
+	NSX_L_COMM,    /* communication without compute beside it            */
 	NSX_L_COPY,    /* copies and memsets without kernels beside them     */
 	NSX_L_IDLE, NSX_NLEDGER
 };
@@ -22,20 +22,20 @@ extern const char *const nsx_ledger_names[NSX_NLEDGER]; /* "compute", ...    */
 
 struct nsx_account {
 	enum nsx_ledger_class cls;
-	enum nsx_cause cause; /* of idle time, else 0                        */
-	uint32_t place; /* for nsx_account_place: a kernel's name, enum nsx_comm_op,
-			   the kind of a copy, a text of the facts           */
+	enum nsx_cause cause; /* cause of idle time, else 0                  */
+	uint32_t place; /* see nsx_account_place: a kernel's name, enum nsx_comm_op, the
+			   kind of a copy, or a text of the facts            */
 	size_t count;	/* operations, or pieces of idle time                */
 	int64_t ns;
 };
 struct nsx_ledger {
-	struct nsx_account *v; /* by time, then class, cause, place          */
+	struct nsx_account *v; /* sorted by time, then class, cause, place   */
 	size_t n;
 	int64_t ns[NSX_NLEDGER], idle_ns[NSX_NCAUSES];
 	int64_t between_nodes_ns; /* of DISPATCH and DEPENDENCY: inside replays of
 				     graphs, which tracing by node lengthens  */
 	int64_t total_ns; /* of them all: window x GPUs                      */
-	uint32_t ngpus;	  /* that did anything in the window                 */
+	uint32_t ngpus;	  /* GPUs that did anything in the window            */
 };
 
 /* What is booked: windows that do not overlap, of all GPUs or of one. */
@@ -51,8 +51,8 @@ struct nsx_booked {
 int nsx_ledger_build(const struct nsx_facts *f, const struct nsx_trace *t,
 		     const struct nsx_booked *what, struct nsx_arena *a,
 		     struct nsx_ledger *ret, struct nsx_err *err) NSX_CHECKED;
-/* "gemm f32", "copies host to device, pageable", "cudaStreamSynchronize"; NULL: the class
- * says all.
+/* The name of an account's place: "gemm f32", "copies host to device, pageable",
+ * "cudaStreamSynchronize"; NULL: the class says everything.
  */
 const char *nsx_account_place(const struct nsx_facts *f, const struct nsx_account *x,
 			      struct nsx_arena *a);

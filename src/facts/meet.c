@@ -471,7 +471,7 @@ static void find_waiters(const struct matching *x, struct messages *m)
 		m->waiter[i] = kind == RECV || kind == EXCHANGE ? i :
 			       kind == IRECV ? waiter : NSX_NONE;
 		if (m->waiter[i] != NSX_NONE && m->in[i] == NSX_NONE)
-			m->bad[m->waiter[i]] = true; /* from anyone          */
+			m->bad[m->waiter[i]] = true; /* receives from any source */
 	}
 }
 

@@ -9,7 +9,7 @@ const struct nsx_failure *nsx_fatal_failure(const struct nsx_trace *t);
 /* "illegal memory access (CUDA error 700), first in cudaFree at 0.996s; 3 calls". */
 const char *nsx_say_failure(const struct nsx_trace *t, const struct nsx_failure *x,
 			    struct nsx_arena *a);
-/* What to do about it; NULL for an unknown code. */
+/* Advice about it; NULL for an unknown code. */
 const char *nsx_advise_failure(const struct nsx_failure *x);
 
 #endif

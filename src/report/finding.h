@@ -74,7 +74,7 @@ struct nsx_finding {
 	const char *subject; /* tells findings with the same id apart; NULL: only one */
 	const char *title;
 	const char *evidence[8], *recommendation[6]; /* NULL-terminated      */
-	const char *place; /* in the user's code; NULL: unknown              */
+	const char *place; /* line in the user's code; NULL: unknown         */
 	enum nsx_confidence confidence; /* confidence in cause and price     */
 	struct nsx_evidence proof[4];	/* ends at the first without a csv   */
 

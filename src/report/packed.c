@@ -21,7 +21,7 @@ struct nsx_packed_rows {
 	unsigned ncols;
 	size_t n, most;
 	struct nsx_chunk *first, *last;
-	char texts[TEXTS_SIZE]; /* of the current row                        */
+	char texts[TEXTS_SIZE]; /* texts of the current row                  */
 	size_t ntexts;
 	struct nsx_cell cells[]; /* the current row and the one before       */
 };

@@ -43,7 +43,7 @@ struct nsx_pass {
 	 * NSX_NEED(kernel_corr). If one is missing the runner reports CANNOT.
 	 */
 	int needs[NSX_MAX_NEEDS];
-	/* It needs at least one of these views, and reports itself if all are missing. */
+	/* It needs at least one of these views. If all are missing, the pass itself says so. */
 	int any_of[NSX_MAX_NEEDS];
 	bool by_phase; /* by the phases of --phase-map (opts->phases); null without them */
 	/* Why it has no heading, no query, or an answer for every trace. The registry test

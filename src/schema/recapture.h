@@ -21,7 +21,7 @@ enum nsx_record {		    /* bits: the purpose of a line           */
 	NSX_REC_ALL = (1 << 7) - 1, /* all that one capture can record       */
 	NSX_REC_TORCH = 1 << 7,	    /* ranges of PyTorch operators           */
 	NSX_REC_ALL_APIS = 1 << 8,  /* all API calls, cheap ones too         */
-	NSX_REC_RANGE = 1 << 9,	    /* from cudaProfilerStart to Stop        */
+	NSX_REC_RANGE = 1 << 9,	    /* between cudaProfilerStart and Stop    */
 	NSX_REC_SHORT = 1 << 10,    /* only half a minute                    */
 	NSX_REC_LATER = 1 << 11,    /* starts after ten seconds              */
 	NSX_REC_SOFTWARE = 1 << 12, /* CUDA without hardware tracing         */

@@ -100,7 +100,9 @@ int nsx_column_find(const struct nsx_table_info *t, const char *name);
  * missing at the end. NULL if there is none.
  */
 const char *nsx_db_warning(const struct nsx_db *db);
-/* What a sound file holds that this program does not know, and did not read. NULL if nothing. */
+/* Contents of a sound file that this program does not know, and so did not read. NULL if
+ * there are none.
+ */
 const char *nsx_db_note(const struct nsx_db *db);
 
 /* Statements -----------------------------------------------------------*/

@@ -11,7 +11,7 @@
 
 enum {
 	MAX_DEPTH = 20,	  /* SQLite's limit              */
-	HEADER = 12,	  /* of an interior page, in bytes */
+	HEADER = 12,	  /* header of an interior page, in bytes */
 	MIN_CELL = 5,	  /* child page number and a key of one byte */
 	POLL = 256,	  /* pages between checks for an interrupt */
 	READ_AHEAD = 256, /* pages requested in advance  */

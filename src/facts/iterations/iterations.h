@@ -67,7 +67,7 @@ struct nsx_segment {
 	int64_t work_ns; /* compute over all devices                         */
 };
 
-/* Finds the part of a segment that represents it. Owner: a. */
+/* Finds the part of a segment that stands for all of it. Owner: a. */
 int nsx_steady_in(const struct nsx_facts *f, const struct nsx_trace *t,
 		  const struct nsx_segment *seg, struct nsx_arena *a,
 		  struct nsx_steady *ret, struct nsx_err *err);

@@ -14,7 +14,7 @@
 
 #define MIN_LISTED 0.1 /* least score */
 #define WHOLE 0.95 /* coverage of all work                                  */
-#define NAMED 0.8 /* least regularity of steps by name with all work */
+#define NAMED 0.8 /* regularity granted to steps by name that contain all work */
 
 /* Work launched by a process, sorted by call time, with a sentinel at the end. */
 struct launch {

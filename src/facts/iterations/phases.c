@@ -83,7 +83,7 @@ static uint32_t work_name(const struct nsx_trace *t, size_t op)
 		       nsx_op_shape(t, op)->base_name : 0;
 }
 
-struct repeats { /* of the most frequent work */
+struct repeats { /* statistics of the most frequent work */
 	uint32_t n;
 	unsigned slices; /* slices of the window with at least half of an even share */
 };

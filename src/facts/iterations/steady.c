@@ -181,9 +181,9 @@ static bool slow_down(size_t n, size_t all)
 	return n >= RECURS && 4 * n >= all;
 }
 
-/* Whether a far iteration's excess is less than half of the loop before it and of that
- * after it; a longer pause ends the loop. With few iterations around, it may be a change as
- * well as an exception.
+/* Whether a far iteration's excess is less than half of the loop before it, and of that
+ * after it. A longer pause ends the loop. With few iterations around it, a change cannot be
+ * told from an exception.
  */
 static bool is_brief(const struct judge *j, const struct group *g, size_t i)
 {

@@ -1,4 +1,4 @@
-/* known.c - counters known by name, and combined conclusions. */
+/* known.c - counters known by name, and conclusions from several of them. */
 #include <math.h>
 #include <string.h>
 #include "facts/metrics/metrics.h"

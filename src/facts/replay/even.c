@@ -194,9 +194,9 @@ static int level(struct evening *s, size_t n, size_t nranks, int64_t *values,
 	return 0;
 }
 
-/* For each GPU compared (by engine of its kernels): the time from the first to the last
- * collective that begins in the window on all its ranks; *ret_peers: the number of other
- * GPUs.
+/* The time for which each GPU is compared, by engine of its kernels: from the first to the
+ * last collective that begins in the window on all its ranks. *ret_peers: the number of
+ * other GPUs.
  */
 static struct nsx_span *between_teams(struct evening *s, size_t *ret_peers,
 				      struct nsx_err *err)

@@ -235,7 +235,8 @@ struct reader { /* one table; keeps what threads with calls did then */
 		uint32_t thread;
 		bool in, ready; /* ready: switched out though it could run   */
 		bool is_blocked; /* its state is waiting                     */
-		bool is_told;	/* a reason was recorded; waiting is none */
+		bool is_told;	/* the reason of a switch out was recorded; "waiting"
+				   does not count */
 		int64_t at_ns;
 	} *v;
 	size_t n, cap;

@@ -25,7 +25,7 @@ struct edit {
 	int64_t *pause_ns; /* with gap_ns: waits in gaps, by pause           */
 	int64_t no_pause_ns; /* 0, for calls without a pause                 */
 	bool has_side, has_full;
-	int64_t fused_gap_ns; /* before a fused operation                    */
+	int64_t fused_gap_ns; /* gap before a fused operation                */
 	double transfer; /* of a collective, relative to the recording       */
 	double pieces;	 /* number of pieces in which ranks take turns; INFINITY: no
 			    waiting; 0: as recorded                          */
@@ -75,7 +75,7 @@ int player_keep(struct player *p, size_t touched, struct nsx_err *err) NSX_CHECK
 int player_share(struct player *p, const struct player *keeper,
 		 struct nsx_err *err) NSX_CHECKED;
 size_t player_revert(struct player *p);
-/* What remains of the waits before a call. */
+/* Remaining waits before a call. */
 static inline int64_t *player_pause(struct player *p, uint32_t call)
 {
 	return p->m->call[call].flags & CALL_PAUSE ?

@@ -14,7 +14,8 @@
 enum { CALLS_AN_OP = 4, AROUND = 16 };
 
 #define ALIKE 0.01 /* of an iteration: closer averages are equal */
-enum { MOST_LENGTHS = 8, MOST_PLACES = 1024 }; /* limits of runs compared */
+enum { MOST_LENGTHS = 8, MOST_PLACES = 1024 }; /* limits of the lengths and places that
+						  find_alike tries */
 
 uint32_t model_first_call(const struct nsx_trace *t,
 			  const struct nsx_thread *h, int64_t at_ns)

@@ -157,7 +157,7 @@ const struct nsx_closure *nsx_model_closure(const struct nsx_model *m)
 	return &m->closure;
 }
 
-/* What the figures mean -----------------------------------------------------------*/
+/* Meaning of the figures ----------------------------------------------------------- */
 
 static bool is_bound(const struct nsx_change *c)
 {
@@ -223,7 +223,7 @@ static enum nsx_confidence doubt(const struct player *p,
 
 /* Pricing -------------------------------------------------------------------------*/
 
-/* What a set gains, as far as the sets in step with it can follow. */
+/* The gain of a set, as far as the sets in step with it can follow. */
 static int64_t set_won(const struct player *p, uint32_t set)
 {
 	const struct nsx_model *m = p->m;

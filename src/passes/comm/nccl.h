@@ -97,7 +97,7 @@ struct nccl_match { /* instances of one circle of a group */
 	double p_value; /* chance of being last as often; that of steps if these refute
 			   it                                       */
 	bool proved;
-	const char *cause; /* of proved lateness; NULL: unknown     */
+	const char *cause; /* cause of a proved lateness; NULL: unknown */
 	double cause_share;
 	enum nsx_late_by by;
 	bool waits_too; /* the late rank waits as long as the others in other
@@ -134,7 +134,7 @@ bool nccl_say_match(struct nccl_comm *c, const struct nccl_group *g,
 
 /* Cost of communication for each device. */
 struct nccl_cost {
-	int64_t comm_ns, exposed_ns, blocking_ns; /* of the whole trace     */
+	int64_t comm_ns, exposed_ns, blocking_ns; /* over the whole trace   */
 	int64_t judged_waited_ns; /* waiting for later ranks, exposed or not */
 	const struct nccl_rank *waits_most; /* on this device; NULL: none waits */
 	const char *waits_in; /* the operation it waits in                   */

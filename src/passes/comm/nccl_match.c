@@ -189,7 +189,7 @@ static void charge(struct nccl_match *m, size_t i)
 	}
 }
 
-/* Compares by evidence; without any, by all instances. */
+/* Compares ranks by instances that are evidence; if there are none, by all instances. */
 static bool is_later(const struct nccl_rank *a, const struct nccl_rank *b)
 {
 	return a->kept_induced_ns != b->kept_induced_ns ?

@@ -184,7 +184,7 @@ static void fill_opaque(const struct nsx_run *run, struct nsx_table *table)
 	}
 }
 
-/* What it means ------------------------------------------------------------*/
+/* Interpretation ------------------------------------------------------------- */
 
 static void say(const struct nsx_run *run, const struct graphs *replays,
 		const struct nsx_table *table, struct nsx_section *out)

@@ -113,7 +113,7 @@ static double sum_of(const struct dimensions *d, const char *pass,
 	return sum;
 }
 
-/* What distinguishes GPUs with the same ordinal; "" if nothing does. */
+/* A suffix that distinguishes GPUs with the same ordinal; "" if none is needed. */
 static const char *gpu_of(const struct nsx_table *t, size_t row)
 {
 	return nsx_table_col(t, "gpu") < 0 ? "" : nsx_table_text(t, row, "gpu");

@@ -50,7 +50,7 @@ static size_t find_corr(const struct leaks *l, uint32_t process, uint32_t corr)
 	return lo;
 }
 
-/* Of several calls with an allocation's correlation id, takes the outermost. */
+/* Takes the outermost of several calls with an allocation's correlation id. */
 static void find_calls(struct leaks *l)
 {
 	const struct nsx_trace *t = l->run->trace;

@@ -11,7 +11,7 @@ enum { MEM_ROWS, MEM_BY_DEVICE, MEM_POOLS, MEM_KEPT, MEM_TREND,
 struct mem_usage {
 	const struct nsx_run *run;
 	struct nsx_section *out;
-	struct nsx_table **table; /* of the section */
+	struct nsx_table **table; /* tables of the section */
 	struct nsx_memory of;
 };
 

@@ -273,7 +273,7 @@ static const struct nsx_iteration *find_run(const struct nsx_facts *f,
 
 struct cursor { /* position on one device */
 	uint32_t op;
-	size_t at; /* of idle gaps */
+	size_t at; /* index into the idle gaps */
 	struct nsx_gap gap;
 	bool has_gap;
 };

@@ -60,7 +60,7 @@ static int cmp_coverage(const void *a, const void *b, void *ctx)
 /* Finds processes whose kernels are mostly outside ranges while others' are inside; most
  * kernel time first.
  */
-/* What to record for PyTorch's own ranges; 0 without PyTorch. */
+/* The recording that adds PyTorch's own ranges; 0 without PyTorch. */
 static unsigned torch_ranges(const struct nsx_quality *q)
 {
 	return nsx_sees_pytorch(q->t) ? NSX_REC_TORCH : 0;

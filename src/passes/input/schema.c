@@ -162,8 +162,8 @@ void nsx_describe_schema(const struct nsx_schema *s, struct nsx_section *out)
 
 /* The unit of time -----------------------------------------------------------*/
 
-/* Exports have nanoseconds but do not say so. Checks that they match the recorded session
- * length, or else that the work spans a millisecond or more.
+/* Finds the unit of time, as exports have nanoseconds but do not say so: they must match
+ * the recorded session length, or else give work that spans at least a millisecond.
  */
 static void guess_unit(const struct nsx_trace *t, int64_t session_ns,
 		       struct nsx_section *out)

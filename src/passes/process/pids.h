@@ -9,7 +9,7 @@ enum {
 	NSX_KERNELS_PER_PID = 10,    /* their kernels in Markdown and JSON    */
 };
 
-/* What each process did, by index of process. */
+/* Work of each process, by its index. */
 struct nsx_pid_totals {
 	int64_t kernel_ns, sync_ns;
 	size_t nkernels, nsyncs;

@@ -36,7 +36,7 @@ static const struct nsx_layout layouts[] = {
 	{.key = "walk", NSX_COLS(walk_cols)},
 };
 
-/* Kinds of rows: the first half of the group key. */
+/* Kind of a row, which is the first half of its group key. */
 enum tag { T_KERNEL, T_REPLAY, T_COMM, T_COMM_OTHER, T_COPY, T_MEMSET, T_REST,
 	   T_CAUSE /* + cause */ };
 
