@@ -1,6 +1,6 @@
 # Turns text files into a C table of {name, text}: the struct `type` of `header`,
 # in the array `table` with `count` entries. The name of a file is its path
-# without what the expressions `before` and `after` match.
+# without the parts that the expressions `before` and `after` match.
 FNR == 1 {
 	name = FILENAME
 	sub(before, "", name)

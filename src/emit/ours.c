@@ -399,7 +399,7 @@ int nsx_remove_entry(int dir, const char *name, void *ctx NSX_UNUSED)
 {
 	int rc = unlinkat(dir, name, 0);
 
-	if (rc && (errno == EISDIR || errno == EPERM)) /* POSIX uses EPERM */
+	if (rc && (errno == EISDIR || errno == EPERM)) /* POSIX gives EPERM for a folder */
 		rc = unlinkat(dir, name, AT_REMOVEDIR);
 	if (rc && (errno == ENOTEMPTY || errno == EEXIST))
 		rc = nsx_each_entry(dir, name, nsx_remove_entry, NULL) ?:

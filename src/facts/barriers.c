@@ -302,7 +302,7 @@ static int by_end(const void *a, const void *b, void *ctx)
 	       cmp_rest(w->t, x, y);
 }
 
-/* Sorts all events of a thread, from w->v[first] on. */
+/* Adds all events of a thread, sorted by start, to w->v. */
 static int add_thread(struct work *w, uint32_t thread, struct nsx_err *err)
 {
 	struct nsx_thread_barriers *slice =

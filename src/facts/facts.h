@@ -47,7 +47,7 @@ enum { NSX_OPS_BLOCK = 1024 };
 
 /* Iterations and the steady window (queries/README.md 16, 17). ----------------*/
 struct nsx_iteration {
-	uint32_t process, device; /* process: NSX_NONE: unknown            */
+	uint32_t process, device; /* process: NSX_NONE if unknown          */
 	int64_t start_ns, end_ns;
 	bool steady, slow;
 };
@@ -71,7 +71,7 @@ struct nsx_cadence {
 enum nsx_steady_method { /* how the steady window was found                  */
 	NSX_STEADY_NONE, NSX_STEADY_ITERATIONS, NSX_STEADY_ACTIVITY,
 	NSX_STEADY_PHASE, NSX_STEADY_TRIMMED,
-	NSX_STEADY_USER, /* origin of a window                               */
+	NSX_STEADY_USER, /* chosen by the user                               */
 	NSX_NSTEADY
 };
 extern const char *const nsx_steady_methods[NSX_NSTEADY]; /* "", "iterations" */

@@ -64,7 +64,7 @@ static bool drop_start(struct text *t, const char *word)
 	return true;
 }
 
-/* Keeps the suffix if it is the whole name. */
+/* Drops the suffix, unless it is the whole name. */
 static bool drop_end(struct text *t, const char *word)
 {
 	size_t n = strlen(word);

@@ -58,8 +58,8 @@ static struct answered find_answered(const struct nsx_trace *t,
 	return ret;
 }
 
-/* Work is lost if a later launch of its thread has run, and more time has passed than any
- * launch was queued.
+/* Counts launches without recorded work as lost if a later launch of the thread has run,
+ * and more time has passed than any launch was queued.
  */
 static void count_lost(const struct nsx_trace *t, const struct nsx_thread *th,
 		       const struct nsx_window *w, struct nsx_lost *ret)

@@ -22,7 +22,7 @@ enum { MAX_QUEUES = 1024, STRAY = 20 }; /* STRAY: one kernel in this many may be
 
 struct queue { /* kernels of one name on a stream */
 	uint32_t *op;
-	uint32_t n, head, group; /* group: NSX_NONE: left over               */
+	uint32_t n, head, group; /* group: NSX_NONE if left over             */
 	uint32_t process, device;
 	nsx_str name;
 };

@@ -60,7 +60,7 @@ struct nsx_first_page {
 	const struct nsx_finding *finding[NSX_PAGE_FINDINGS]; /* sorted by cost */
 	unsigned nfindings;
 	size_t nsmaller;       /* other findings shown in full              */
-	bool counted[NSX_PAGE_FINDINGS]; /* included in then_ns: measured prices */
+	bool counted[NSX_PAGE_FINDINGS]; /* included in then_ns, as its price is measured */
 	double now_ns, then_ns; /* then: with these remedies applied; < 0: none */
 	double then_most_ns; /* ... if waits outside CUDA end as recorded    */
 	/* NULL-terminated; NULL: nothing was asked, or everything that matters is judged. */

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The style and the script of a page as C, and what its content security policy
-# names them by.
+# Prints the style and the script of a page as C, with the hashes for its content
+# security policy.
 # usage: embed.sh PAGE.css PAGE.js
 set -eu
 text() { sed 's/\\/\\\\/g; s/"/\\"/g; s/.*/\t"&\\n"/' "$1"; }

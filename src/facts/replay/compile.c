@@ -148,8 +148,8 @@ static uint32_t handed_by(const struct select *s, const struct model_call *call)
 	return from == nsx_call_thread(s->m->t, call->row) ? NSX_NONE : from;
 }
 
-/* Whether the change names the next call of the thread that handed over, whose preceding
- * work lies in this gap.
+/* Whether the change names the next call of the thread that handed over, as the work before
+ * that call lies in this gap.
  */
 static bool fits_handed(const struct select *s, const struct model_call *call)
 {
