@@ -13,8 +13,8 @@ struct nsx_result;
 
 /* All zero gives the defaults. */
 struct nsx_load_options {
-	size_t size; /* sizeof this struct in the caller's version; 0: has the members of
-			this version */
+	size_t size; /* sizeof this struct when the caller was compiled; 0: that of this
+			version */
 	unsigned threads;   /* most threads to use; 0: 1 */
 	const char *window; /* analyse only a part: "2..5" in seconds from the first
 			       event, "5ns..9ns" on the trace's clock; NULL: all. Rows of
