@@ -44,8 +44,11 @@ static inline void fuzz_seed_path(const char *name, char ret[FUZZ_SEED_PATH])
 	sprintf(strrchr(ret, '/'), "/../seeds/fuzz_open/%s", name);
 }
 
-/* Texts of the base "secrets" that no answer may hold begin so. */
-#define FUZZ_SECRET "SECRET_MARKER_"
+/* Texts of the base "secrets" begin so: no answer may hold one, unless who asked said it. */
+static inline bool fuzz_has_secret(const void *p, size_t n)
+{
+	return memmem(p, n, "SECRET", 6) && memmem(p, n, "MARKER_", 7);
+}
 
 static inline void fuzz_write(const char *path, const void *p, size_t n)
 {
