@@ -79,9 +79,11 @@ if [ -n "$root" ] && ! command -v sudo >/dev/null; then
 	echo "not installed, for want of root and sudo (tests that use them are skipped): $packages"
 	exit 0
 fi
-# What apt would fetch with those: how many packages, and their size.
+# What apt would fetch with those that it knows: how many packages, and their size.
 weigh() {
 	[ $pm = apt ] || return 0
+	# shellcheck disable=SC2046
+	set -- $(for p in "$@"; do [ -z "$(apt-cache show "$p" 2>/dev/null)" ] || echo "$p"; done)
 	LC_ALL=C apt-get install -s --no-install-recommends "$@" 2>/dev/null | awk '/^Inst / { n++ } END { if (n) printf "  (%d packages with all that they need)\n", n }'
 	LC_ALL=C apt-get install --assume-no --no-install-recommends "$@" 2>/dev/null | sed -n 's/^\(Need to get\|After this operation\)/  &/p'
 }

@@ -9,13 +9,19 @@ cat >bin/apt-get <<'P'
 #!/bin/sh
 echo "apt-get $*" >>calls
 case "$*" in
+*-s*libcsv-dev* | *--assume-no*libcsv-dev*) exit 100 ;;
 *' -s '*) echo 'Inst gcc'; echo 'Inst cpp' ;;
 *--assume-no*) echo 'Need to get 5 MB of archives.'; exit 1 ;;
 esac
 P
+# One of the packages is none of this system: it is not to hide the others.
+cat >bin/apt-cache <<'P'
+#!/bin/sh
+[ "$2" = libcsv-dev ] || echo Package
+P
 # shellcheck disable=SC2016
 printf '#!/bin/sh\necho $user\n' >bin/id
-chmod +x bin/apt-get bin/id
+chmod +x bin/apt-get bin/apt-cache bin/id
 deps() { user=$1 CC=no-cc PATH=$work/bin sh "$tests/deps.sh" "$2" >out 2>err; }
 deps 1000 build; rc=$?
 holds 'without root and sudo it fails' [ $rc = 1 ]
