@@ -172,10 +172,12 @@ told: all fixtures
 tsan:
 	$(MAKE) all fixtures B=$B/tsan CFLAGS='-O1 -g' SAN=-fsanitize=thread
 	for c in '--threads 8 -q --json' 'convert -o $B/tsan/out.pftrace' \
-		'digest --threads 8 -o $B/tsan/out.nsxd' \
+		'digest --threads 8 -o $B/tsan/out.nsxd' 'fleet --jobs 8 --json' \
+		'ask @ gaps --threads 8' \
 		'diff --threads 8 $B/tsan/fixtures/diff_before.sqlite'; do \
 		tests/each.sh "$B/tsan/$(PROG) $$c" $B/tsan/fixtures || exit; \
 	done
+	MUTATIONS=300 tests/suite/mcp.sh $B/tsan
 ## valgrind: fixtures and traces under memcheck
 valgrind: all fixtures
 	tests/each.sh "valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite,indirect $B/$(PROG) --threads 2 -q --json" $B/fixtures

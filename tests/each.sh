@@ -1,6 +1,7 @@
 #!/bin/sh
-# Runs a command on every fixture and every real trace, each as its last
-# argument; exit codes 0, 3 and 4 are answers, anything else is a failure.
+# Runs a command on every fixture and every real trace, each in the place of its
+# argument @ or else as its last one; exit codes 0, 3 and 4 are answers, anything
+# else is a failure.
 # usage: each.sh "COMMAND ..." FIXTURE_DIR
 set -u
 cmd=$1; fix=$2
@@ -9,7 +10,10 @@ pass=0 fail=0 skip=0
 [ -d "$traces" ] || { skip=1; echo "no real traces at hand: only fixtures"; }
 for f in "$fix"/*.sqlite "$traces"/*.sqlite "$traces"/not_nsys/*.sqlite; do
 	[ -f "$f" ] || continue
-	$cmd "$f" >/dev/null 2>"${TMPDIR:-/tmp}/each.$$"
+	case $cmd in
+	*' @ '*) ${cmd%% @ *} "$f" ${cmd#* @ } ;;
+	*) $cmd "$f" ;;
+	esac >/dev/null 2>"${TMPDIR:-/tmp}/each.$$"
 	rc=$?
 	case $rc in
 	0 | 3 | 4) pass=$((pass + 1)) ;;
