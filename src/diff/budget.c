@@ -314,23 +314,6 @@ static void judge_clock(struct ratio *r, double weight, struct nsx_budget *ret)
 		ret->rho = rho;
 }
 
-/* Whether a launch has another number of threads: other registers, or blocks of
- * another shape, are the same work.
- */
-static bool is_resized(const struct nsx_diff *d, uint32_t row)
-{
-	double threads[2] = {1, 1};
-
-	for (unsigned s = 0; s < 2; s++) {
-		const struct nsx_kernel *k =
-			&d->pool[s].kernels[d->rows.first[s][row]];
-
-		for (unsigned i = 0; i < 3; i++)
-			threads[s] *= (double)k->grid[i] * k->block[i];
-	}
-	return threads[0] != threads[1];
-}
-
 static int measure_clock(const struct nsx_diff *d,
 			 const struct kernel_sums *v, const struct by_row *uses,
 			 struct nsx_arena *a, struct nsx_budget *ret,
@@ -338,7 +321,7 @@ static int measure_clock(const struct nsx_diff *d,
 {
 	size_t most = 1 + NSX_MAX(uses[0].at[d->rows.nrows],
 				  uses[1].at[d->rows.nrows]);
-	double all = 0, equal = 0, reshaped = 0;
+	double all = 0, equal = 0;
 	int64_t *scratch;
 	struct ratio *r;
 
@@ -350,8 +333,6 @@ static int measure_clock(const struct nsx_diff *d,
 		double after = typical_ns(&uses[1], i, scratch);
 
 		all += (double)v[i].credit.ns[0];
-		if (d->rows.kind[i] == NSX_M_SHAPE && is_resized(d, i))
-			reshaped += (double)v[i].credit.ns[0];
 		if (d->rows.kind[i] != NSX_M_EXACT || before <= 0 || after <= 0)
 			continue;
 		r[ret->nequal++] = (struct ratio){
@@ -360,7 +341,6 @@ static int measure_clock(const struct nsx_diff *d,
 		equal += (double)v[i].credit.ns[0];
 	}
 	ret->rho_share = all > 0 ? equal / all : 0;
-	ret->reshaped = all > 0 ? reshaped / all : 0;
 	nsx_sort(r, ret->nequal, sizeof(*r), cmp_ratios);
 	judge_clock(r, equal, ret);
 	return 0;

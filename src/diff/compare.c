@@ -21,17 +21,12 @@ const char *const nsx_check_ids[NSX_NCHECKS] = {
 	[NSX_CHECK_CUDA_GRAPHS] = "cuda_graphs",
 	[NSX_CHECK_KERNELS_IN_COMMON] = "kernels_in_common",
 	[NSX_CHECK_LAUNCHES_RECORDED] = "launches_recorded",
-	[NSX_CHECK_LAUNCH_SHAPES] = "launch_shapes",
 	[NSX_CHECK_UNIT] = "unit",
 	[NSX_CHECK_STEADY_UNITS] = "steady_units",
 	[NSX_CHECK_PROFILER_OVERHEAD] = "profiler_overhead",
 	[NSX_CHECK_CLOCKS] = "clocks",
 	[NSX_CHECK_MEASURED_CLOCK] = "measured_clock",
 };
-const char nsx_other_shapes[] =
-	"most of the compute time is in kernels with other numbers of threads: a "
-	"step may be other work (another batch size, another sequence length)";
-
 #define ALIKE 0.9      /* launches that both sides share: below, a warning   */
 #define PROFILER 0.02  /* overhead of the profiler, of the capture           */
 #define CLOCKS 0.02
@@ -272,19 +267,6 @@ static void compare_losses(struct nsx_diff *d)
 		     "time");
 }
 
-static void compare_shapes(struct nsx_diff *d)
-{
-	double most = 0;
-
-	for (size_t l = 0; l < d->nlanes; l++)
-		most = NSX_MAX(most, d->lanes[l].budget.reshaped);
-	if (most >= NSX_RESHAPED && !nsx_is_same_work(d))
-		mind(add(d, NSX_CHECK_LAUNCH_SHAPES, "the same",
-			 nsx_arena_printf(d->arena, "%.1f %% others",
-					  100 * most)),
-		     NSX_CHECK_WARN, nsx_other_shapes);
-}
-
 static double steady_share(const struct nsx_pool *p)
 {
 	size_t n = 0, all = 0;
@@ -408,10 +390,8 @@ int nsx_compare_captures(struct nsx_diff *d, struct nsx_err *err)
 		     NSX_CHECK_WARN, "graphs are used, or traced, otherwise");
 	if (compare_work(d, err))
 		return err->rc;
-	if (!d->digested) {
+	if (!d->digested)
 		compare_losses(d);
-		compare_shapes(d);
-	}
 	compare_periods(d);
 	compare_steadiness(d);
 	compare_overhead(d);

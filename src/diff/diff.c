@@ -266,53 +266,6 @@ static int fail_empty(const struct nsx_diff *d, const struct nsx_side *side,
 			gpu, is_part ? " in the part that was asked for" : "");
 }
 
-/* The range that is the unit of a side, if there is one. */
-static const char *range_of_one(const struct nsx_diff *d)
-{
-	for (unsigned s = 0; s < 2; s++)
-		for (size_t i = 0; i < d->nsides[s]; i++)
-			for (size_t k = 0; k < d->sides[s][i]->nseen; k++)
-				if (d->sides[s][i]->seen[k].method ==
-				    NSX_WAY_NVTX)
-					return nsx_arena_strdup(d->arena,
-						d->sides[s][i]->seen[k].name);
-	return NULL;
-}
-
-/* A pattern for this name and no other; # stands for a number. */
-static const char *match_exactly(const struct nsx_diff *d, const char *name)
-{
-	struct nsx_buf b = {0};
-
-	nsx_buf_adds(&b, "^");
-	for (; *name; name++) {
-		if (strchr("^.[$()|*+?{\\", *name))
-			nsx_buf_adds(&b, "\\");
-		if (*name == '#')
-			nsx_buf_adds(&b, "(#|[0-9]+)");
-		else
-			nsx_buf_add(&b, name, 1);
-	}
-	nsx_buf_adds(&b, "$");
-	return nsx_buf_keep(&b, d->arena);
-}
-
-/* A range that one side repeats, the other may have as well, but so unevenly that
- * it was not seen as its unit: where every second one pauses, say.
- */
-static int try_range(struct nsx_diff *d, bool *ret_found, struct nsx_err *err)
-{
-	const char *name = range_of_one(d);
-
-	if (!name)
-		return 0;
-	if (load_sides(d, NSX_SIDE_NVTX, match_exactly(d, name), err) ||
-	    nsx_choose_way(d, ret_found, err))
-		return err->rc;
-	d->name = name;
-	return 0;
-}
-
 /* What repeats on one side only is no measure: launches, else the window. */
 static int try_launches(struct nsx_diff *d, bool *ret_found, struct nsx_err *err)
 {
@@ -333,8 +286,6 @@ static int find_units(struct nsx_diff *d, struct nsx_err *err)
 	if (rc || nsx_choose_way(d, &found, err) || rename_before(d, err))
 		return err->rc;
 	may_try = unit == NSX_SIDE_AUTO && !d->digested;
-	if (!found && may_try && try_range(d, &found, err))
-		return err->rc;
 	if (!found && may_try && try_launches(d, &found, err))
 		return err->rc;
 	if (found)

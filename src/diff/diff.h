@@ -134,7 +134,6 @@ struct nsx_budget {
 	size_t nkernels;
 	double rho;	/* duration of equal kernels, after / before: clocks */
 	double rho_share; /* of compute time before in equal kernels         */
-	double reshaped; /* ... in kernels with other numbers of threads     */
 	size_t nequal;
 	const char *no_rho; /* why clocks cannot be told, rho is 1; NULL     */
 	double launches[2];
@@ -154,7 +153,7 @@ enum nsx_check_id {
 	NSX_CHECK_GPUS_USED, NSX_CHECK_PROCESSES, NSX_CHECK_DRIVER,
 	NSX_CHECK_CUDA, NSX_CHECK_NSYS, NSX_CHECK_TRACED, NSX_CHECK_CUDA_GRAPHS,
 	NSX_CHECK_KERNELS_IN_COMMON, NSX_CHECK_LAUNCHES_RECORDED,
-	NSX_CHECK_LAUNCH_SHAPES, NSX_CHECK_UNIT, NSX_CHECK_STEADY_UNITS,
+	NSX_CHECK_UNIT, NSX_CHECK_STEADY_UNITS,
 	NSX_CHECK_PROFILER_OVERHEAD, NSX_CHECK_CLOCKS, NSX_CHECK_MEASURED_CLOCK, NSX_NCHECKS
 };
 extern const char *const nsx_check_ids[NSX_NCHECKS]; /* "file", ...          */
@@ -284,9 +283,6 @@ static inline bool nsx_is_same_work(const struct nsx_diff *d)
 	return d->totals.known && d->totals.same_work;
 }
 
-/* What a change of most launch shapes says. */
-#define NSX_RESHAPED 0.5
-extern const char nsx_other_shapes[];
 /* Why a digest does not tell which kernels changed. */
 extern const char nsx_no_kernels[];
 
@@ -317,10 +313,12 @@ void nsx_totals_compare(struct nsx_diff *d);
 enum nsx_verdict nsx_totals_judge(const struct nsx_diff *d, const char **why);
 int nsx_compare_captures(struct nsx_diff *d, struct nsx_err *err) NSX_CHECKED;
 void nsx_compare_findings(struct nsx_diff *d);
-/* The findings that a lane's change of the mean may come from, dearest first:
- * they name causes, where the shares of the time often name symptoms.  Returns how
- * many; none where the mean changes by less than noise, or the sides cannot be
- * compared.
+/* Whether no check has failed. */
+bool nsx_is_comparable(const struct nsx_diff *d);
+/* The findings that a lane's mean may be longer by, dearest first: they name causes,
+ * where the shares of the time often name symptoms; those that it is shorter by are
+ * promises.  Returns how many; none where it is longer by less than noise, or the
+ * sides cannot be compared.
  */
 size_t nsx_find_causes(const struct nsx_diff *d, uint32_t lane,
 		       struct nsx_cause_row ret[NSX_MOST_CAUSES]);

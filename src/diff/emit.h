@@ -49,7 +49,7 @@ const char *nsx_gate_line(const struct nsx_gate_row *g, struct nsx_arena *a);
  */
 const char *nsx_totals_sentence(const struct nsx_diff *d, struct nsx_arena *a);
 const char *nsx_totals_lines(const struct nsx_diff *d, struct nsx_arena *a);
-/* Of an improvement a line each; "" none. */
+/* Of what became shorter a line each; "" none. */
 const char *nsx_diff_promises(const struct nsx_diff *d, struct nsx_arena *a);
 const char *nsx_promise_line(const struct nsx_promise *p, struct nsx_arena *a);
 /* The verdict and the gates for a pipeline; lenient: what is undecided is tolerated.

@@ -100,44 +100,40 @@ static double most_of(const struct nsx_diff *d, const struct nsx_budget *x,
 	}
 }
 
-/* How much of the change of the mean it explains; 0: none, or the first page
+/* How much of what the mean takes longer it explains; 0: none, or the first page
  * leaves it out.
  */
 static double explain(const struct nsx_diff *d, const struct nsx_budget *x,
 		      const struct nsx_finding_row *f, struct nsx_cause_row *ret)
 {
 	int64_t mean_ns = x->total.before_ns;
-	const struct nsx_side_finding *dearer;
 	double more_ns;
 
 	*ret = (struct nsx_cause_row){f, cost_of(f->before, mean_ns),
 				      cost_of(f->after,
 					      mean_ns + x->total.delta_ns)};
 	more_ns = ret->after_ns - ret->before_ns;
-	dearer = more_ns > 0 ? f->after : f->before;
-	if (isnan(more_ns) || !dearer || dearer->is_minor)
-		return 0;
-	return NSX_MIN(x->total.delta_ns > 0 ? more_ns : -more_ns,
-		       most_of(d, x, dearer->category));
+	return isnan(more_ns) || !f->after || f->after->is_minor ? 0 :
+		NSX_MIN(more_ns, most_of(d, x, f->after->category));
 }
 
-static bool is_comparable(const struct nsx_diff *d)
+bool nsx_is_comparable(const struct nsx_diff *d)
 {
 	for (size_t i = 0; i < d->nchecks; i++)
 		if (d->checks[i].status == NSX_CHECK_FAIL)
 			return false;
-	return !d->whole;
+	return true;
 }
 
 size_t nsx_find_causes(const struct nsx_diff *d, uint32_t lane,
 		       struct nsx_cause_row ret[NSX_MOST_CAUSES])
 {
 	const struct nsx_budget *x = &d->lanes[lane].budget;
-	double change_ns = fabs((double)x->total.delta_ns);
+	double change_ns = (double)x->total.delta_ns;
 	double explained[NSX_MOST_CAUSES + 1] = {0};
 	size_t n = 0;
 
-	if (!is_comparable(d) ||
+	if (d->whole || !nsx_is_comparable(d) ||
 	    change_ns < NSX_NOISE * (double)x->total.before_ns)
 		return 0;
 	for (size_t i = 0; i < d->nfindings; i++) {

@@ -222,24 +222,16 @@ static void add_cause(struct nsx_buf *b, const struct nsx_diff *d,
 		      const struct nsx_cause_row *c, bool is_shared,
 		      struct nsx_arena *a)
 {
-	static const char *const kinds[NSX_NAPPEARANCES][2] = {
-		[NSX_APPEARED] = {"New finding", "New finding"},
-		[NSX_GONE] = {"No longer a finding", "No longer a finding"},
-		[NSX_CHANGED_FINDING] = {"Finding that shrank",
-					 "Finding that grew"}};
 	const struct nsx_finding_row *f = c->finding;
-	const struct nsx_side_finding *x = f->after ? f->after : f->before;
+	const struct nsx_side_finding *x = f->after;
 
-	nsx_buf_printf(b, "%s: %s (",
-		       kinds[f->change][c->after_ns > c->before_ns], x->title);
+	nsx_buf_printf(b, "%s: %s (", f->before ? "Finding that grew" : "New finding",
+		       x->title);
 	if (x->place && !strstr(x->title, x->place))
 		nsx_buf_printf(b, "from %s; ", x->place);
 	if (f->before)
-		nsx_buf_adds(b, nsx_text_ns(a, c->before_ns));
-	nsx_buf_adds(b, f->before && f->after ? " → " : "");
-	if (f->after)
-		nsx_buf_adds(b, nsx_text_ns(a, c->after_ns));
-	nsx_buf_printf(b, " a %s%s).", nsx_unit_word(d),
+		nsx_buf_printf(b, "%s → ", nsx_text_ns(a, c->before_ns));
+	nsx_buf_printf(b, "%s a %s%s).", nsx_text_ns(a, c->after_ns), nsx_unit_word(d),
 		       is_shared ? ", partly the same time" : "");
 }
 
@@ -671,8 +663,6 @@ const char *nsx_diff_place(const struct nsx_diff *d, struct nsx_arena *a)
 	}
 	if (!x->no_rho)
 		add_rho(&b, x, a);
-	if (x->reshaped >= NSX_RESHAPED && !nsx_is_same_work(d))
-		nsx_buf_printf(&b, "; %s", nsx_other_shapes);
 	add_multiple(&b, d, x, a);
 	nsx_buf_adds(&b, ".");
 	return nsx_buf_keep(&b, a);

@@ -383,11 +383,12 @@ static void add_work(struct nsx_buf *b, const struct nsx_diff *d, struct nsx_are
 {
 	const struct nsx_totals_change *c = &d->totals;
 	const struct nsx_totals *x = &c->side[0], *y = &c->side[1];
-	bool is_alike_a_launch = !d->whole && !c->decides &&
-				 is_alike(x->threads * y->launches,
-					  y->threads * x->launches);
+	const struct nsx_budget *unit = &d->lanes[0].budget;
+	bool are_units_alike = !d->whole && !c->decides &&
+		is_alike(unit->launches[0], unit->launches[1]) &&
+		is_alike(x->threads * y->launches, y->threads * x->launches);
 
-	nsx_buf_adds(b, c->same_work ? "same work: " : !is_alike_a_launch ? "other work: " :
+	nsx_buf_adds(b, c->same_work ? "same work: " : !are_units_alike ? "other work: " :
 			y->launches < x->launches ? "fewer steps were recorded: " :
 						    "more steps were recorded: ");
 	if (bytes_of(x) + bytes_of(y) > 0)
