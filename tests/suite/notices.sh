@@ -1,4 +1,5 @@
 #!/bin/sh
+# shellcheck disable=SC2086  # options of a case are several words
 # Findings and gates for a pipeline: annotations of GitHub, GitLab's report of code
 # quality, JUnit's XML and SARIF keep the main rules of their formats, whatever names a
 # trace has, and say the same.
@@ -7,7 +8,7 @@
 cat >check.py <<'P'
 import json, re, sys, urllib.parse
 import xml.etree.ElementTree as ET
-lines = [l.rstrip("\n") for l in open("github", encoding="utf-8", newline="\n") if l.startswith("::")]
+lines = [l.rstrip("\n") for l in open("lines", encoding="utf-8", newline="\n") if l.startswith("::")]
 found = [re.fullmatch(r"::(error|warning|notice) title=([^:,]+)::(.+)", l) for l in lines]
 assert all(found), lines
 titles = [urllib.parse.unquote(m[2]) for m in found]
@@ -45,8 +46,8 @@ assert [told, errors, len(cases), count("skipped")] == [int(x) if x != "-" else 
 P
 tell() { # WANTED EXIT CODE, ARGUMENTS
 	want=$1; shift
-	rm -f github r.xml r.sarif gl-code-quality-report.json
-	"$prog" "$@" -q --annotations github --junit r.xml --sarif r.sarif >github 2>err; rc=$?
+	rm -f lines r.xml r.sarif gl-code-quality-report.json
+	"$prog" "$@" -q --annotations github --junit r.xml --sarif r.sarif >lines 2>err; rc=$?
 	"$prog" "$@" -q --annotations gitlab >out 2>&1
 	if [ $rc = "$want" ]; then ok; else bad "$*: exit $rc: $(cat err)"; fi
 }
