@@ -58,29 +58,6 @@ static int load_sides(struct nsx_diff *d, enum nsx_side_unit unit,
 
 /* Choosing the unit -------------------------------------------------------------*/
 
-/* Whether a side has ranges of that name, whatever they launch. */
-static bool has_range(const struct nsx_side *s, const char *name)
-{
-	for (size_t i = 0; i < s->ndetails; i++)
-		if (nsx_find_part(s->details[i], name))
-			return true;
-	return false;
-}
-
-/* Whether a way of the first capture before and one of the first after may be one:
- * a range that was renamed is on neither other side.
- */
-static bool may_be_one(const struct nsx_diff *d, const struct nsx_seen *before,
-		       const struct nsx_seen *after)
-{
-	if (nsx_is_same_way(before, after))
-		return true;
-	return before->method == NSX_WAY_NVTX &&
-	       after->method == NSX_WAY_NVTX &&
-	       !has_range(d->sides[1][0], before->name) &&
-	       !has_range(d->sides[0][0], after->name);
-}
-
 static const struct nsx_seen *find_way(const struct nsx_side *s,
 				       const struct nsx_seen *way)
 {
@@ -147,9 +124,7 @@ static void pair_ranks(struct nsx_diff *d, const struct nsx_seen **seen[2])
 			keep_ranks(v[i], v[k]);
 }
 
-/* A launch is like another only where both sides launch the same kernels, and so is a
- * range like one of another name.
- */
+/* A launch is like another only where both sides launch the same kernels. */
 #define SAME_KERNELS 0.9
 
 /* Launches of a loop of kernels are units unasked where both sides have as many. */
@@ -168,7 +143,6 @@ static int try_ways(struct nsx_diff *d, const struct nsx_seen *const way[2],
 	const struct nsx_seen **seen[2];
 	struct nsx_pool pool[2];
 	double score, like = 1;
-	bool is_renamed = !nsx_is_same_way(way[0], way[1]);
 
 	for (unsigned s = 0; s < 2; s++)
 		seen[s] = nsx_arena_get(d->arena,
@@ -187,18 +161,16 @@ static int try_ways(struct nsx_diff *d, const struct nsx_seen *const way[2],
 	/* The program itself says that ranges of one name are one unit, which may have
 	 * changed.
 	 */
-	if ((way[0]->method != NSX_WAY_NVTX || is_renamed) &&
+	if (way[0]->method != NSX_WAY_NVTX &&
 	    nsx_likeness(&pool[0], &pool[1], &like, err))
 		return err->rc;
 	if (score * like <= *best ||
-	    ((way[0]->method == NSX_WAY_LAUNCH || is_renamed) &&
-	     like < SAME_KERNELS))
+	    (way[0]->method == NSX_WAY_LAUNCH && like < SAME_KERNELS))
 		return 0;
 	*best = score * like;
 	memcpy(d->pool, pool, sizeof(pool));
 	d->method = way[0]->method;
 	d->name = way[0]->name;
-	d->new_name = is_renamed ? way[1]->name : NULL;
 	d->whole = way[0]->method == NSX_WAY_WINDOW;
 	return 0;
 }
@@ -213,29 +185,12 @@ int nsx_choose_way(struct nsx_diff *d, bool *ret_found, struct nsx_err *err)
 			const struct nsx_seen *const way[2] = {
 				&before->seen[i], &after->seen[k]};
 
-			if (may_be_one(d, way[0], way[1]) &&
+			if (nsx_is_same_way(way[0], way[1]) &&
 			    try_ways(d, way, &best, err))
 				return err->rc;
 		}
 	*ret_found = best >= 0;
 	return 0;
-}
-
-/* What was before under the new name of its range is the same as after. */
-static int rename_before(struct nsx_diff *d, struct nsx_err *err)
-{
-	struct nsx_pool *p = &d->pool[0];
-
-	if (!d->new_name)
-		return 0;
-	for (size_t i = 0; i < d->nsides[0]; i++) {
-		struct nsx_side *s = d->sides[0][i];
-
-		for (size_t k = 0; k < s->ndetails; k++)
-			s->details[k] = nsx_rename_part(
-				s->details[k], d->name, d->new_name, s->arena);
-	}
-	return nsx_pool_build(p->sides, p->nsides, p->seen, d->arena, p, err);
 }
 
 static int fail_empty(const struct nsx_diff *d, const struct nsx_side *side,
@@ -283,7 +238,7 @@ static int find_units(struct nsx_diff *d, struct nsx_err *err)
 		for (size_t i = 0; !rc && i < d->nsides[s]; i++)
 			if (!d->sides[s][i]->nseen)
 				rc = fail_empty(d, d->sides[s][i], err);
-	if (rc || nsx_choose_way(d, &found, err) || rename_before(d, err))
+	if (rc || nsx_choose_way(d, &found, err))
 		return err->rc;
 	may_try = unit == NSX_SIDE_AUTO && !d->digested;
 	if (!found && may_try && try_launches(d, &found, err))

@@ -208,8 +208,6 @@ struct nsx_diff {
 	struct nsx_pool pool[2];
 	enum nsx_way_method method;
 	const char *name;
-	const char *new_name; /* of the range after, which was called otherwise
-				 before; NULL: it was not                    */
 	bool same; /* nothing was rerun                                      */
 	bool digested; /* both sides are seen through digests                */
 	bool whole; /* no units: the window stands for one                   */

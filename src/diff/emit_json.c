@@ -240,8 +240,6 @@ int nsx_diff_write_json(const struct nsx_out_file *f, FILE *out,
 	nsx_jsonw_bool(w, "through_digests", d->digested);
 	nsx_jsonw_str(w, "unit.method", nsx_way_methods[d->method]);
 	nsx_jsonw_str(w, "unit.name", *d->name ? d->name : NULL);
-	if (d->new_name)
-		nsx_jsonw_str(w, "unit.new_name", d->new_name);
 	nsx_jsonw_bool(w, "unit.is_job_step", d->has_job);
 	nsx_jsonw_object(w, "captures");
 	add_captures(w, d, 0);

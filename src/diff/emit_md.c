@@ -73,10 +73,6 @@ static void add_unit(struct page *p)
 		nsx_buf_adds(&p->b, d->method == NSX_WAY_SEQUENCE ? " from " : " ");
 		nsx_add_name(&p->b, d->name);
 	}
-	if (d->new_name) {
-		nsx_buf_adds(&p->b, ", now ");
-		nsx_add_name(&p->b, d->new_name);
-	}
 	nsx_buf_printf(&p->b, ", %zu before, %zu after", side[0].n, side[1].n);
 }
 

@@ -127,19 +127,6 @@ static void add_verdict(struct nsx_buf *b, const struct nsx_diff *d,
 		nsx_buf_printf(b, "%s%s:", *name ? " on " : "", name);
 }
 
-/* That ranges of two names are compared. */
-static void add_renaming(struct nsx_buf *b, const struct nsx_diff *d)
-{
-	if (!d->new_name)
-		return;
-	nsx_buf_adds(b, ". ");
-	nsx_add_name(b, d->name);
-	nsx_buf_adds(b, " is gone and ");
-	nsx_add_name(b, d->new_name);
-	nsx_buf_adds(b, " new: as both launch the same kernels, they are taken "
-			"for one range");
-}
-
 const char *nsx_diff_headline(const struct nsx_diff *d, struct nsx_arena *a)
 {
 	struct nsx_buf b = {0};
@@ -173,7 +160,6 @@ const char *nsx_diff_headline(const struct nsx_diff *d, struct nsx_arena *a)
 		add_mean(&b, d, c, a);
 	if (d->why && is_of_lane && c->verdict != NSX_V_BOTH_WAYS)
 		nsx_buf_printf(&b, "; %s", d->why);
-	add_renaming(&b, d);
 	return nsx_buf_keep(&b, a);
 }
 

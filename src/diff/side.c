@@ -105,30 +105,6 @@ static int number_path(struct nsx_sweep *s, uint32_t r, uint32_t *ret,
 	return rc;
 }
 
-/* That these ranges are there, also those that launch nothing themselves. */
-static int note_ranges(struct nsx_sweep *s, struct nsx_err *err)
-{
-	const struct nsx_trace *t = s->t;
-	struct nsx_groups names = {0};
-	int rc = 0;
-
-	for (size_t i = 0; !rc && i < t->nvtx.n; i++) {
-		struct nsx_buf b = {0};
-		size_t n = names.n;
-		uint32_t name, detail;
-
-		if (nsx_group(&names, t->nvtx.name[i], 0, &name, err)) {
-			rc = err->rc;
-		} else if (name == n) {
-			nsx_buf_add_masked(&b, nsx_text(t, t->nvtx.name[i]));
-			rc = nsx_number_detail(s, b.p ? b.p : "", b.n, &detail, err);
-			nsx_buf_done(&b);
-		}
-	}
-	nsx_groups_done(&names);
-	return rc;
-}
-
 /* The path of each range that launched something; equal names are masked once.
  * A kernel's range is that of its first launch.
  */
@@ -454,7 +430,7 @@ static int sweep(struct nsx_side *side, const struct nsx_report *r,
 		 !nsx_new_array(s.detail_of, scratch,
 				nsx_strings_bound(f->strings), "names", err) ||
 		 nsx_number_detail(&s, "", 0, &none, err) ||
-		 note_ranges(&s, err) || name_ranges(&s, scratch, err) ||
+		 name_ranges(&s, scratch, err) ||
 		 add_views(&s, f, o, scratch, err) ||
 		 (is_all(o) && nsx_sweep_totals(&s, err)) ||
 		 nsx_side_describe(side, r, err);

@@ -20,30 +20,6 @@ void nsx_buf_add_id(struct nsx_buf *b, const char *id, size_t n)
 		nsx_buf_add(b, id[i] == '_' ? " " : &id[i], 1);
 }
 
-const char *nsx_find_part(const char *path, const char *name)
-{
-	static const char between[] = " > ";
-	size_t n = strlen(name);
-
-	for (const char *at = path; at; at = strstr(at, between)) {
-		at += at == path ? 0 : strlen(between);
-		if (!strncmp(at, name, n) &&
-		    (!at[n] || !strncmp(at + n, between, strlen(between))))
-			return at;
-	}
-	return NULL;
-}
-
-const char *nsx_rename_part(const char *path, const char *name, const char *to,
-			    struct nsx_arena *a)
-{
-	const char *at = nsx_find_part(path, name);
-
-	return !at ? path :
-	       nsx_arena_printf(a, "%.*s%s%s", (int)(at - path), path, to,
-				at + strlen(name));
-}
-
 static const char *sign_of(double x)
 {
 	return x < 0 ? "−" : "+";

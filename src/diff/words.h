@@ -10,12 +10,6 @@ void nsx_buf_add_masked(struct nsx_buf *b, const char *s);
 /* Appends the first n characters of an id as words: "gpus used" of "gpus_used". */
 void nsx_buf_add_id(struct nsx_buf *b, const char *id, size_t n);
 
-/* In a path of ranges, "a > b": where one of that name begins; NULL: there is none. */
-const char *nsx_find_part(const char *path, const char *name);
-/* The path with the range of that name called otherwise. */
-const char *nsx_rename_part(const char *path, const char *name, const char *to,
-			    struct nsx_arena *a);
-
 /* "+2.05 ms", "−380 µs", "0". */
 const char *nsx_text_change(struct nsx_arena *a, double ns);
 /* "+12.2 %", "±0.0 %" */
