@@ -87,7 +87,8 @@ struct nsx_dop {
 struct nsx_dchannel {
 	int64_t number;	/* of the rank's, from 0                             */
 	bool is_mpi;
-	uint64_t comm;	/* hash of the communicator; 0: not known            */
+	uint64_t comm;	/* hash of the communicator; 0: not known; of messages
+			   nsx_messages_with                                 */
 	int64_t stream; /* -1: of an MPI communicator; NSX_OF_MESSAGES       */
 	size_t n;
 	uint16_t *code;
@@ -109,6 +110,15 @@ enum { NSX_OF_MESSAGES = -2 };
 static inline bool nsx_is_of_messages(const struct nsx_dchannel *c)
 {
 	return c->stream == NSX_OF_MESSAGES;
+}
+/* The rank on the other side and the tag, -1 for no tag; 0: the rank is not known. */
+static inline uint64_t nsx_messages_with(int64_t rank, int64_t tag)
+{
+	return rank < 0 ? 0 : (uint64_t)(tag + 1) << 32 | (uint64_t)(rank + 1);
+}
+static inline int64_t nsx_other_side(const struct nsx_dchannel *c)
+{
+	return (int64_t)(c->comm & UINT32_MAX) - 1;
 }
 struct nsx_digest {
 	uint64_t who;	  /* hash of host, session, process and device       */

@@ -53,7 +53,9 @@ int nsx_maker_read_mpi(struct nsx_maker *m, struct nsx_err *err)
 				     .start_ns = start_ns,
 				     .end_ns = start_ns +
 					       nsx_unpack(&x->length, i),
-				     .comm = nsx_unpack(&x->comm, i),
+				     .comm = x->is_coll[i] ?
+					(uint64_t)nsx_unpack(&x->comm, i) :
+					nsx_messages_with(x->peer[i], x->tag[i]),
 				     .bytes = nsx_unpack(&x->bytes, i),
 				     .process = m->t->thread[x->thread[i]].process,
 				     .is_coll = x->is_coll[i], .name = name}))
@@ -208,7 +210,7 @@ static int add_mpi(struct nsx_maker *m, const struct nsx_member *x,
 		const struct nsx_mpi_wait *c = &m->mpi[i];
 		struct event e = {c->start_ns, c->end_ns - c->start_ns,
 				  round_bytes(c->bytes), 0,
-				  (uint64_t)c->comm,
+				  c->comm,
 				  c->is_coll ? -1 : NSX_OF_MESSAGES, c->name, 0};
 
 		if (c->process != x->process)
@@ -223,6 +225,12 @@ static int add_mpi(struct nsx_maker *m, const struct nsx_member *x,
 	return 0;
 }
 
+/* Of NCCL, of MPI, of MPI's messages. */
+static int64_t kind_of(const struct event *x)
+{
+	return NSX_MIN(0, x->stream);
+}
+
 /* By their ends, which members of a collective have in common: of those on several streams
  * of a communicator one rank may come to the second first.
  */
@@ -230,8 +238,8 @@ static int cmp_event(const void *a, const void *b)
 {
 	const struct event *x = a, *y = b;
 
-	if ((x->stream < 0) != (y->stream < 0))
-		return x->stream < 0 ? 1 : -1;
+	if (kind_of(x) != kind_of(y))
+		return kind_of(x) < kind_of(y) ? 1 : -1;
 	if (x->comm != y->comm)
 		return x->comm < y->comm ? -1 : 1;
 	if (!x->comm && x->stream != y->stream)
@@ -242,7 +250,7 @@ static int cmp_event(const void *a, const void *b)
 
 static bool same_channel(const struct event *x, const struct event *y)
 {
-	return (x->stream < 0) == (y->stream < 0) && x->comm == y->comm &&
+	return kind_of(x) == kind_of(y) && x->comm == y->comm &&
 	       (x->comm || x->stream == y->stream);
 }
 
@@ -317,7 +325,7 @@ static int keep_channels(struct nsx_maker *m, const struct events *l,
 		*c = (struct nsx_dchannel){.is_mpi = e->stream < 0,
 					   .stream = e->stream, .n = next - i};
 		/* A handle of MPI means something in its process only. */
-		c->comm = c->is_mpi ? 0 : e->comm;
+		c->comm = e->stream == -1 ? 0 : e->comm;
 		nsx_new_array(c->code, d->arena, c->n, "collectives", err);
 		if (!c->code || code_ops(e, c, d->arena, err) ||
 		    (m->o->detail > NSX_DETAIL_STEPS &&

@@ -131,7 +131,8 @@ static const struct column finding_columns[] = {
 static const struct column channel_columns[] = {
 	CHANNEL(number, INT, "of the rank's, from 0", ),
 	CHANNEL(is_mpi, BOOL, "MPI, else NCCL", ),
-	CHANNEL(comm, HASH, "hash of the communicator, 0 not known", ),
+	CHANNEL(comm, HASH, "hash of the communicator; of messages the other side and "
+		"the tag; 0 not known", ),
 	CHANNEL(stream, INT, "CUDA stream, -1 none, -2 no collectives but calls of "
 		"MPI that wait for messages", LEAST(NSX_OF_MESSAGES)),
 	CHANNEL(n, INT, "collectives", ),

@@ -23,7 +23,8 @@ struct nsx_member {
 	int64_t gpu_ns;
 };
 struct nsx_mpi_wait { /* that blocks: a collective, or one that waits for messages */
-	int64_t start_ns, end_ns, comm, bytes;
+	int64_t start_ns, end_ns, bytes;
+	uint64_t comm; /* handle; of messages nsx_messages_with               */
 	uint32_t process;
 	bool is_coll;
 	const char *name;

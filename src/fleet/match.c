@@ -37,7 +37,7 @@ static uint32_t holds(const char *name)
 	static const struct {
 		const char *name;
 		uint32_t holds;
-	} ops[] = {{"sendrecv", 2}, {"send", 2}, {"recv", 2}, {"broadcast", 1},
+	} ops[] = {{"sendrecv", 2}, {"send", 2}, {"recv", 2}, {"message", 2}, {"broadcast", 1},
 		   {"bcast", 1}, {"reduce", 1}, {"gather", 1}, {"gatherv", 1},
 		   {"scatter", 1}, {"scatterv", 1}, {"scan", 1}, {"exscan", 1}};
 
@@ -94,11 +94,9 @@ static int list_channels(struct nsx_matcher *m, bool of_pairs, struct nsx_err *e
 			x->utc_ns = f->rank[r].d->utc_ns;
 			rc = name_ops(&g, &names, &f->rank[r].d->channels[c],
 				      err);
-			if (nsx_is_of_messages(x->c))
-				f->has_messages = true;
-			else
-				m->n += x->c->n > 0 && !x->c->is_rest &&
-					nsx_is_of_pairs(x->c) == of_pairs;
+			m->n += x->c->n > 0 && !x->c->is_rest &&
+				!nsx_is_of_messages(x->c) &&
+				nsx_is_of_pairs(x->c) == of_pairs;
 		}
 	nsx_groups_done(&g);
 	free(names);
@@ -567,11 +565,12 @@ int nsx_fleet_match(struct nsx_fleet *f, struct nsx_err *err)
 	return match_channels(f, false, err);
 }
 
-static bool has_pairs(const struct nsx_fleet *f)
+static bool has_channels(const struct nsx_fleet *f,
+			 bool (*are_these)(const struct nsx_dchannel *c))
 {
 	for (uint32_t r = 0; r < f->nranks; r++)
 		for (size_t c = 0; c < f->rank[r].d->nchannels; c++)
-			if (nsx_is_of_pairs(&f->rank[r].d->channels[c]))
+			if (are_these(&f->rank[r].d->channels[c]))
 				return true;
 	return false;
 }
@@ -586,7 +585,9 @@ static bool has_unknown_clocks(const struct nsx_fleet *f)
 
 int nsx_fleet_match_pairs(struct nsx_fleet *f, struct nsx_err *err)
 {
-	if (!has_pairs(f))
+	nsx_join_messages(f);
+	f->has_messages = has_channels(f, nsx_is_of_messages);
+	if (!has_channels(f, nsx_is_of_pairs))
 		return 0;
 	if (nsx_pair_up(f, err) || match_channels(f, true, err))
 		return err->rc;

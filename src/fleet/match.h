@@ -62,6 +62,8 @@ bool nsx_fits_better(const struct nsx_mchannel *x, const struct nsx_mchannel *a,
 double nsx_spread_at(const struct nsx_mchannel *x, const struct nsx_mchannel *y,
 		     int64_t shift);
 
+/* Makes channels of two ranks of messages of MPI that say who is on the other side. */
+void nsx_join_messages(struct nsx_fleet *f);
 /* Makes channels of two ranks of the sends and receives that belong together, as far as
  * ends on the clocks that are known tell.
  */

@@ -289,6 +289,60 @@ static int split_channels(struct pairs *p, uint32_t r, struct nsx_err *err)
 	return rc;
 }
 
+/* Messages of MPI ---------------------------------------------------------------------*/
+
+/* A rank's channel of messages with another one, of one tag; NULL: none. */
+static struct nsx_dchannel *messages_of(const struct nsx_frank *r, uint64_t with)
+{
+	for (size_t i = 0; i < r->d->nchannels; i++) {
+		struct nsx_dchannel *c = &r->d->channels[i];
+
+		if (nsx_is_of_messages(c) && c->comm == with)
+			return c;
+	}
+	return NULL;
+}
+
+/* What one sends the other receives, in order: one operation. */
+static void make_pair(struct nsx_dchannel *c, uint64_t comm)
+{
+	c->stream = -1;
+	c->comm = comm;
+	c->nops = 1;
+	c->ops[0] = (struct nsx_dop){.name = "mpi_message", .bytes = -1, .holds = 2};
+	memset(c->code, 0, c->n * sizeof(*c->code));
+}
+
+/* Where one side does not wait in its calls, as with MPI_Isend, the other has more of
+ * them: nobody knows which belong together.
+ */
+void nsx_join_messages(struct nsx_fleet *f)
+{
+	for (uint32_t r = 0; r < f->nranks; r++)
+		for (size_t i = 0; i < f->rank[r].d->nchannels; i++) {
+			struct nsx_dchannel *c = &f->rank[r].d->channels[i], *other;
+			struct nsx_frank key = {.number = nsx_other_side(c)};
+			const struct nsx_frank *x;
+			int64_t tag = (int64_t)(c->comm >> 32) - 1;
+			uint64_t comm;
+
+			if (!nsx_is_of_messages(c) || !c->comm || !c->has_times ||
+			    key.number <= f->rank[r].number)
+				continue;
+			x = bsearch(&key, f->rank, f->nranks, sizeof(key), cmp_number);
+			other = x ? messages_of(x, nsx_messages_with(
+					    f->rank[r].number, tag)) : NULL;
+			if (!other || !other->has_times ||
+			    (double)NSX_MIN(c->n, other->n) <
+				    LEAST_PAIRED * (double)NSX_MAX(c->n, other->n))
+				continue;
+			comm = nsx_hash_u64(comm_of(f, r, (uint32_t)(x - f->rank)) +
+					    (uint64_t)tag) | 1;
+			make_pair(c, comm);
+			make_pair(other, comm);
+		}
+}
+
 int nsx_pair_up(struct nsx_fleet *f, struct nsx_err *err)
 {
 	struct pairs p = {.f = f, .world = nsx_fleet_world(f), .a = nsx_arena_new()};

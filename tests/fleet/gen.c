@@ -596,7 +596,7 @@ static void add_mpi(sqlite3_stmt *coll, sqlite3_stmt *p2p, const struct rank *v,
 
 	insert(is_pair ? p2p : coll, is_pair ? 7 : 6, (int64_t[]){
 		local(v, r, e->start), local(v, r, e->end), gtid,
-		S_MPI + e->name + (is_pair ? 1 + receives : 0), e->by * 1000,
+		S_MPI + e->name + (is_pair ? 1 + receives : 0), e->by * 1000 + e->stream,
 		4 << 20, is_low ? e->first + e->by : e->first});
 }
 
