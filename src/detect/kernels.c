@@ -58,7 +58,9 @@ int kernels_sum(struct kernels *k, uint32_t device, bool by_shape,
 		shape = nsx_op_detail(&t->ops, i);
 		name = k->d->facts->kernels.of_shape[shape];
 		at = &ret->at[by_shape ? shape : name];
-		if (by_shape && !*at && !has_room(t, device, &t->shape[shape]))
+		/* What fills a green context leaves the rest of the GPU to others. */
+		if (by_shape && !*at && (nsx_stream_of(t, i)->is_green ||
+					 !has_room(t, device, &t->shape[shape])))
 			*at = NSX_NONE;
 		if (*at == NSX_NONE)
 			continue;

@@ -354,7 +354,8 @@ static int place_stream(struct nsx_loader *l, const uint64_t *w, uint64_t lone,
 	if (id == known)
 		alike->stream[id] = t->nstreams;
 	s->process = nsx_process_find(t, w[0] ? w[0] : lone);
-	s->context_id = (int64_t)w[2];
+	s->is_green = (int64_t)w[2] > 0 && w[2] & NSX_GREEN;
+	s->context_id = (int64_t)(s->is_green ? w[2] ^ NSX_GREEN : w[2]);
 	s->stream_id = (int64_t)w[3];
 	s->device = device_of(l, s->process, (int64_t)w[1]);
 	*ret_id = t->nstreams++;

@@ -8,10 +8,11 @@
 #include "trace/load.h"
 
 /* The columns all four tables share; a table's own follow. */
-enum { START, END, DEVICE, CONTEXT, STREAM, CORR, GLOBAL_PID, PID, OWN };
+enum { START, END, DEVICE, CONTEXT, GREEN, STREAM, CORR, GLOBAL_PID, PID, OWN };
 #define COMMON(v)                                                             \
 	NSX_F_##v##_start_ns, NSX_F_##v##_end_ns, NSX_F_##v##_device_id,       \
-		NSX_F_##v##_context_id, NSX_F_##v##_stream_id,                 \
+		NSX_F_##v##_context_id, NSX_F_##v##_green_context_id,          \
+		NSX_F_##v##_stream_id,                                         \
 		NSX_F_##v##_corr, NSX_F_##v##_global_pid, NSX_F_##v##_pid
 
 static int read_stream(struct nsx_part *p, const struct nsx_val *v,
@@ -19,7 +20,7 @@ static int read_stream(struct nsx_part *p, const struct nsx_val *v,
 {
 	struct nsx_key key = {{nsx_read_process_key(&v[GLOBAL_PID], &v[PID]),
 			       (uint64_t)nsx_i64_or(&v[DEVICE], 0),
-			       (uint64_t)nsx_i64_or(&v[CONTEXT], 0),
+			       nsx_read_context(&v[CONTEXT], &v[GREEN]),
 			       (uint64_t)nsx_i64_or(&v[STREAM], 0)}};
 
 	return nsx_keymap_add(&p->l->streams_map, p->cache[1], &key, ret, err);

@@ -259,12 +259,11 @@ static int read_overhead(struct nsx_part *p, const struct nsx_val *v,
  * from the streams that GPU work ran on.
  */
 static int read_stream(struct nsx_part *p, uint64_t process,
-		       const struct nsx_val *context,
-		       const struct nsx_val *stream, uint32_t *ret,
+		       uint64_t context, const struct nsx_val *stream, uint32_t *ret,
 		       struct nsx_err *err)
 {
 	struct nsx_key key = {{process, UINT64_MAX,
-			       (uint64_t)nsx_i64_or(context, 0),
+			       context,
 			       (uint64_t)nsx_i64_or(stream, 0), 1}};
 
 	return nsx_keymap_add(&p->l->streams_map, p->cache[1], &key, ret, err);
@@ -279,11 +278,11 @@ static int read_process(struct nsx_part *p, uint64_t process, uint32_t *ret,
 	return nsx_keymap_add(&p->l->threads_map, p->cache[0], &key, ret, err);
 }
 
-enum { S_START, S_END, S_CONTEXT, S_STREAM, S_CORR, S_PID, S_EVENT,
+enum { S_START, S_END, S_CONTEXT, S_GREEN, S_STREAM, S_CORR, S_PID, S_EVENT,
        S_EVENT_SYNC };
 static const enum nsx_field sync_fields[] = {
 	NSX_F_sync_start_ns, NSX_F_sync_end_ns, NSX_F_sync_context_id,
-	NSX_F_sync_stream_id, NSX_F_sync_corr, NSX_F_sync_global_pid,
+	NSX_F_sync_green_context_id, NSX_F_sync_stream_id, NSX_F_sync_corr, NSX_F_sync_global_pid,
 	NSX_F_sync_event_id, NSX_F_sync_event_sync_id,
 };
 
@@ -310,8 +309,9 @@ static int read_sync(struct nsx_part *p, const struct nsx_val *v,
 	rc = read_process(p, process, &s->process[at], err);
 	s->stream[at] = NSX_NONE;
 	if (!rc && stream)
-		rc = read_stream(p, process, &v[S_CONTEXT], &v[S_STREAM],
-				 &s->stream[at], err);
+		rc = read_stream(p, process,
+				 nsx_read_context(&v[S_CONTEXT], &v[S_GREEN]),
+				 &v[S_STREAM], &s->stream[at], err);
 	if (rc)
 		return rc;
 	s->type[at] = stream ? (event ? NSX_SYNC_STREAM_WAIT : NSX_SYNC_STREAM) :
@@ -325,9 +325,10 @@ static int read_sync(struct nsx_part *p, const struct nsx_val *v,
 	return 0;
 }
 
-enum { R_CONTEXT, R_STREAM, R_CORR, R_PID, R_EVENT, R_EVENT_SYNC };
+enum { R_CONTEXT, R_GREEN, R_STREAM, R_CORR, R_PID, R_EVENT, R_EVENT_SYNC };
 static const enum nsx_field record_fields[] = {
-	NSX_F_cuda_event_context_id, NSX_F_cuda_event_stream_id,
+	NSX_F_cuda_event_context_id, NSX_F_cuda_event_green_context_id,
+	NSX_F_cuda_event_stream_id,
 	NSX_F_cuda_event_corr, NSX_F_cuda_event_global_pid,
 	NSX_F_cuda_event_event_id, NSX_F_cuda_event_event_sync_id,
 };
@@ -344,8 +345,8 @@ static int read_record(struct nsx_part *p, const struct nsx_val *v,
 	if (!is_set(&v[R_EVENT]) && !is_set(&v[R_EVENT_SYNC]))
 		return 0;
 	rc = read_process(p, process, &r->process[at], err) ?:
-	     read_stream(p, process, &v[R_CONTEXT], &v[R_STREAM],
-			 &r->stream[at], err);
+	     read_stream(p, process, nsx_read_context(&v[R_CONTEXT], &v[R_GREEN]),
+			 &v[R_STREAM], &r->stream[at], err);
 	if (rc)
 		return rc;
 	r->call[at] = nsx_u32_or(&v[R_CORR], 0);

@@ -355,6 +355,17 @@ int nsx_read_thread(struct nsx_part *p, const struct nsx_val *global_tid,
 		    const struct nsx_val *pid, const struct nsx_val *tid,
 		    uint32_t *ret, struct nsx_err *err) NSX_CHECKED;
 
+/* A context as a part of a stream's key.  Streams of a green context, which has a part of the
+ * multiprocessors, are none of the context that it was made from.
+ */
+#define NSX_GREEN (UINT64_C(1) << 62)
+static inline uint64_t nsx_read_context(const struct nsx_val *context,
+					const struct nsx_val *green)
+{
+	return nsx_i64_or(green, 0) > 0 ? (uint64_t)green->u.i | NSX_GREEN :
+					  (uint64_t)nsx_i64_or(context, 0);
+}
+
 /* Names (names.c) ----------------------------------------------------*/
 
 int nsx_load_strings(struct nsx_loader *l, struct nsx_err *err);

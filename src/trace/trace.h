@@ -70,6 +70,7 @@ enum nsx_stream_type { /* ENUM_CUPTI_STREAM_TYPE                      */
 struct nsx_stream { /* (process, context, stream), in order of device, then key */
 	uint32_t process, device;
 	int64_t context_id, stream_id;
+	bool is_green; /* of a context that has a part of the multiprocessors */
 	uint8_t type;
 };
 static inline bool nsx_same_context(const struct nsx_stream *a,
