@@ -1,5 +1,6 @@
 /* cmd_explain.c - the default command: a trace in, a report out. */
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <spawn.h>
@@ -8,12 +9,14 @@
 #include <unistd.h>
 #include "base/clock.h"
 #include "cli/cmd_common.h"
+#include "cli/expect.h"
 #include "cli/exported.h"
 #include "cli/notices.h"
 #include "emit/emit.h"
 #include "emit/target.h"
 #include "facts/replay/spec.h"
 #include "cli/opt.h"
+#include "report/text.h"
 #include "facts/steps/limit.h"
 #include "passes/pass.h"
 #include "passes/nvtx/phase.h"
@@ -24,7 +27,7 @@ struct args {
 	enum nsx_html_events html_events;
 	enum { PROGRESS_AUTO, PROGRESS_ALWAYS, PROGRESS_NEVER } progress;
 	enum { FAIL_ON_HIGH, FAIL_ON_MEDIUM, FAIL_ON_NOTHING } fail_on;
-	struct nsx_opt_list what_if;
+	struct nsx_opt_list what_if, expect;
 	int64_t kernel_limit, threads, replay_ops, html_max;
 	double nvtx_warn, reach_s;
 	bool no_percentiles, print_schema, no_nvtx_map, json, brief, md,
@@ -111,6 +114,9 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "progress", NULL, "WHEN", WORD, progress,
 	    "auto, always or never; auto is when stderr is a terminal",
 	    .words = "auto, always or never"),
+	OPT(0, "expect", NULL, "SHARE", LIST, expect,
+	    "exit 1, with the figure, unless a share of the judged time is as expected, "
+	    "such as 'kernel:/flash/ > 40 %' or 'idle < 10 %'"),
 	OPT(0, "fail-on", NULL, "LEVEL", WORD, fail_on,
 	    "exit 1 when a finding is high, or at least medium",
 	    .words = "high or medium"),
@@ -247,6 +253,8 @@ static int check_what_ifs(const struct args *a, struct nsx_err *err)
 
 	for (size_t i = 0; !rc && i < a->what_if.n; i++)
 		rc = nsx_spec_parse(a->what_if.v[i], scratch, &s, err);
+	for (size_t i = 0; !rc && i < a->expect.n; i++)
+		rc = nsx_expect_check(a->expect.v[i], err);
 	nsx_arena_free(scratch);
 	return rc;
 }
@@ -289,6 +297,9 @@ static int check_args(const struct args *a, int noperands, struct nsx_err *err)
 				"exclude each other");
 	if (check_what_ifs(a, err))
 		return err->rc;
+	if (a->expect.n && (a->pass || a->skip))
+		return nsx_fail(err, NSX_E_USAGE, "--expect is of a whole report: leave --pass "
+				"and --skip out");
 	if (a->explain && (a->window || a->iteration))
 		return nsx_fail(err, NSX_E_USAGE, "--explain gives the SQL for "
 				"a whole trace: leave --window and --iteration "
@@ -435,9 +446,33 @@ static bool has_failed_gate(const struct nsx_report *r, const struct args *a)
 	return has_failed;
 }
 
+/* Says how each came out, those that failed where gates do. */
+static bool has_failed_expectation(const struct nsx_report *r, const struct args *a)
+{
+	bool has_failed = false;
+
+	for (size_t i = 0; i < a->expect.n; i++) {
+		double share;
+		bool is_met = nsx_expect_is_met(r, a->expect.v[i], &share);
+		struct nsx_buf b = {0};
+
+		nsx_buf_printf(&b, "--expect %s: %s", a->expect.v[i], isnan(share) ?
+			       "nothing was judged" : nsx_text_share(r->arena, share, 1));
+		if (!is_met)
+			nsx_say_failed_gate(b.p);
+		else if (!a->quiet && !on_stdout(a))
+			nsx_print_line(b.p);
+		has_failed |= !is_met;
+		nsx_buf_done(&b);
+	}
+	return has_failed;
+}
+
 static int exit_code(const struct nsx_report *r, const struct args *a)
 {
-	if (has_failed_gate(r, a))
+	bool has_failed = has_failed_expectation(r, a);
+
+	if (has_failed_gate(r, a) || has_failed)
 		return 1;
 	return nsx_cmd_partial(nsx_report_damage(r));
 }
@@ -617,7 +652,7 @@ const struct nsx_cmd nsx_cmd_explain = {
 	       "rows are not in order. A range, a wait or work that began "
 	       "earlier and reaches into the window may then be missed, and clocks "
 	       "are judged by what was read.\n\n"
-	       "Exit codes: 0 a report was written; 1 --fail-on found "
+	       "Exit codes: 0 a report was written; 1 --expect or --fail-on found "
 	       "something; 2 misuse; 3 the input cannot be read or the output "
 	       "cannot be written; 4 written, but a table was damaged or a "
 	       "section failed: which one is in the warnings.",

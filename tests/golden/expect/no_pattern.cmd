@@ -1,0 +1,1 @@
+explain @launch_bound -q --out o --expect 'kernel:/(a/ > 1 %'
