@@ -31,7 +31,7 @@ struct args {
 	int64_t kernel_limit, threads, replay_ops, html_max;
 	double nvtx_warn, reach_s;
 	bool no_percentiles, print_schema, no_nvtx_map, json, brief, md,
-		no_html, open, force, quiet, all_rows;
+		classic, no_html, open, force, quiet, all_rows;
 	int verbose;
 	struct nsx_notice_opts notices;
 };
@@ -100,6 +100,10 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "metrics", NULL, "FILE", STR, metrics,
 	    "also write verdict, shares and prices as OpenMetrics text, for a scrape "
 	    "or a dashboard"),
+	OPT(0, "classic", NULL, NULL, FLAG, classic,
+	    "what readers of nsys-llm-explain look for, too: five sections of report.md "
+	    "under their published names, a line of figures each on stdout; also under "
+	    "that name"),
 	OPT(0, "no-html", NULL, NULL, FLAG, no_html, "leave report.html out"),
 	OPT(0, "open", NULL, NULL, FLAG, open,
 	    "show report.html in the browser when it is written"),
@@ -365,6 +369,11 @@ static int write_metrics(const struct nsx_report *r, const char *path,
 	return nsx_target_fill(&to, &text, err);
 }
 
+static bool is_classic(const struct args *a)
+{
+	return a->classic || !strcmp(program_invocation_short_name, "nsys-llm-explain");
+}
+
 static bool is_terminal(void)
 {
 	const char *no = getenv("NO_COLOR");
@@ -511,9 +520,7 @@ static int write_report(const struct nsx_report *r, const struct args *a,
 		rc = write_metrics(r, a->metrics, err);
 	nsx_progress_stage(&progress, NULL, 0);
 	if (!rc && !a->quiet && !on_stdout(a) && !a->html)
-		print_summary(r, dir, a->verbose ||
-				      !strcmp(program_invocation_short_name,
-					      "nsys-llm-explain"));
+		print_summary(r, dir, a->verbose || is_classic(a));
 	if (!rc && nsx_wants_notices(&a->notices))
 		rc = tell_pipeline(r, a, err);
 	if (!rc)
@@ -535,6 +542,7 @@ static int explain(const struct args *a, const char *path, const char *shown,
 		.kernel_rows = (size_t)(a->kernel_limit ? a->kernel_limit : 5),
 		.nvtx_kernel_map = !a->no_nvtx_map,
 		.nvtx_coverage_warn = a->nvtx_warn,
+		.is_classic = is_classic(a),
 		.all_rows = a->all_rows,
 		.held_rows = a->all_rows ? 0 : NSX_MAX_CSV_ROWS,
 		.draws = a->html || !(a->no_html || on_stdout(a)),

@@ -6,6 +6,7 @@
  * limitations and caveats are in one appendix.
  */
 #include <string.h>
+#include "emit/classic.h"
 #include "emit/emit.h"
 #include "emit/md_table.h"
 #include "report/report.h"
@@ -273,6 +274,8 @@ int nsx_write_md(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 	size_t n;
 
 	add_head(&b, r);
+	if (r->is_classic)
+		nsx_md_add_classic(&b, r);
 	n = nsx_md_headings(r, a, &v);
 	is_shown = nsx_arena_get(a, n);
 	for (size_t i = 0; i < n; i++)

@@ -228,6 +228,7 @@ static struct nsx_report *new_report(const struct nsx_trace *trace,
 	if (opts->window)
 		r->window = nsx_arena_strdup(a, opts->window);
 	r->reach_s = opts->reach_s;
+	r->is_classic = opts->is_classic;
 	r->all_rows = opts->all_rows;
 	r->html_bytes = opts->html_bytes;
 	r->html_events = opts->html_events;

@@ -30,6 +30,7 @@ struct nsx_opts {
 	size_t kernel_limit, kernel_rows; /* rows of top kernels in JSON and in Markdown */
 	bool nvtx_kernel_map; /* attribute kernels to NVTX ranges            */
 	double nvtx_coverage_warn; /* 0..1                                   */
+	bool is_classic; /* report.md has the sections of nsys-llm-explain, too */
 	bool all_rows; /* tables/ has no row limit                           */
 	size_t held_rows; /* rows to hold of a possibly huge table that is only written;
 			     0: all                                          */

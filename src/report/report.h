@@ -143,6 +143,7 @@ struct nsx_report {
 	double reach_s; /* see nsx_opts                                      */
 	bool has_changed; /* the trace changed while it was read             */
 	const char *unpriced; /* why there was no replay; NULL: there was one */
+	bool is_classic;  /* see nsx_opts                                    */
 	bool all_rows;	  /* tables/ has no row limit                        */
 	size_t html_bytes; /* see nsx_opts                                   */
 	enum nsx_html_events html_events;

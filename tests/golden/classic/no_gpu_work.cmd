@@ -1,0 +1,1 @@
+explain @case02_runtime_only --classic --md --pass critical_path,nccl,nvlink_during_nccl,barriers,by_pid
