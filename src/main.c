@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include "cli/cmd_common.h"
 #include "cli/opt.h"
+#include "cli/piped.h"
 
 static void on_signal(int sig NSX_UNUSED)
 {
@@ -58,8 +59,12 @@ static void give_memory_back(void)
 
 static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
-	if (!nsx_opt_wants_help(cmd, argc, argv))
-		return cmd->run(cmd, argc, argv);
+	if (!nsx_opt_wants_help(cmd, argc, argv)) {
+		int code = cmd->run(cmd, argc, argv);
+
+		nsx_piped_done();
+		return code;
+	}
 	nsx_opt_help(cmd, stdout);
 	return nsx_cmd_printed(0);
 }

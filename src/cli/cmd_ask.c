@@ -3,6 +3,7 @@
 #include "agent/ask.h"
 #include "cli/cmd_common.h"
 #include "cli/opt.h"
+#include "cli/piped.h"
 #include "emit/emit.h"
 
 struct args {
@@ -71,7 +72,7 @@ static void print_text(const struct nsx_answer *a, const struct args *args,
 			       nsx_confidence_names[a->confidence]);
 	for (unsigned i = 0; i < a->nnext; i++) {
 		nsx_buf_adds(&b, "next: nsys-explain ask");
-		nsx_buf_add_word(&b, path);
+		nsx_buf_add_word(&b, nsx_is_piped(path) ? "-" : path);
 		nsx_buf_add_word(&b, nsx_questions[a->next[i].question].name);
 		if (a->next[i].argument)
 			nsx_buf_add_word(&b, a->next[i].argument);

@@ -16,6 +16,7 @@
 #include "emit/target.h"
 #include "facts/replay/spec.h"
 #include "cli/opt.h"
+#include "cli/piped.h"
 #include "report/text.h"
 #include "facts/steps/limit.h"
 #include "passes/pass.h"
@@ -535,6 +536,7 @@ static int explain(const struct args *a, const char *path, const char *shown,
 	struct nsx_opts o = {
 		.path = path,
 		.shown = shown,
+		.ask_as = nsx_is_piped(path) ? "-" : NULL,
 		.is_gone = strcmp(path, shown) && !a->keep_export,
 		.window = a->window,
 		.reach_s = a->reach_s,

@@ -10,6 +10,8 @@
 #include <string.h>
 #include "base/str.h"
 #include "cli/opt.h"
+#include "cli/piped.h"
+#include "sqlite/db.h"
 
 /* Reading state; `at` is the argument under the eye. */
 struct reader {
@@ -257,8 +259,12 @@ int nsx_opt_parse(const struct nsx_cmd *cmd, int argc, char **argv,
 			r.at++;
 			break;
 		}
-		if (s[0] == '-' && s[1] == '-')
+		if (!strcmp(s, "--sqlite-library"))
+			nsx_db_use_library();
+		else if (s[0] == '-' && s[1] == '-')
 			rc = take_long(&r, target, err);
+		else if (!strcmp(s, "-"))
+			rc = nsx_piped(&argv[++n], err);
 		else if (has_letters(s))
 			rc = take_letters(&r, target, err);
 		else if (cmd->rest_is_command)

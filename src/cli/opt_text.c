@@ -40,7 +40,10 @@ static const char about[] =
 	"Reads a report of NVIDIA Nsight Systems (.nsys-rep) or its SQLite "
 	"export and says where the time went: what the GPUs did, what they "
 	"waited for, and what to do about it. The file is opened read-only, "
-	"and nothing is created beside it.";
+	"and nothing is created beside it. A trace may be '-', which reads it "
+	"from standard input. With --sqlite-library, which all commands take, "
+	"SQLite itself reads all tables of an export, in place of this "
+	"program's faster reader.";
 
 static const char synopsis[] = "[explain] TRACE [OPTIONS]";
 

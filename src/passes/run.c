@@ -224,7 +224,7 @@ static struct nsx_report *new_report(const struct nsx_trace *trace,
 	r->trace = trace;
 	r->path = nsx_arena_strdup(a, opts->shown ?: opts->path);
 	if (!opts->is_gone)
-		r->ask = nsx_arena_strdup(a, opts->path);
+		r->ask = nsx_arena_strdup(a, opts->ask_as ?: opts->path);
 	if (opts->window)
 		r->window = nsx_arena_strdup(a, opts->window);
 	r->reach_s = opts->reach_s;

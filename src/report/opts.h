@@ -23,6 +23,7 @@ enum nsx_html_events { NSX_EVENTS_AUTO, NSX_EVENTS_NONE, NSX_EVENTS_ALL };
 struct nsx_opts {
 	const char *path; /* the trace as typed, or an export of it          */
 	const char *shown; /* the trace as typed; NULL: path                 */
+	const char *ask_as; /* what later questions name; NULL: path         */
 	bool is_gone; /* path is deleted after this report, so `ask` cannot use it */
 	const char *window; /* analyse only this part, as typed; NULL: all   */
 	double reach_s; /* with a window: how far before and after it to read; 0:

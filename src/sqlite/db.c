@@ -511,8 +511,16 @@ void nsx_db_force_sqlite(struct nsx_db *db)
 	db->no_pages = true;
 }
 
+static bool is_library_alone;
+
+void nsx_db_use_library(void)
+{
+	is_library_alone = true;
+}
+
 const struct nsx_pagefile *nsx_db_pages(struct nsx_db *db)
 {
+	db->no_pages |= is_library_alone;
 	if (!db->pages && !db->no_pages) {
 		db->pages = nsx_pagefile_open(db->fd, db->path, db->size);
 		db->no_pages = !db->pages;

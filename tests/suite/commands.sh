@@ -26,6 +26,23 @@ says '  Kernel table: None' "$prog" "$fix/case02_runtime_only.sqlite" --print-sc
 says '3 rows have no valid times: left out' "$prog" convert "$fix/zero_inverted_open.sqlite" -o "$out"
 says '1 slice overlaps others of its track: moved to further lanes' "$prog" convert "$fix/zero_inverted_open.sqlite" -o "$out"
 }
+# What is piped in is explained like the file, and nothing of it stays; so is what
+# SQLite itself reads.
+export SOURCE_DATE_EPOCH=1 TMPDIR="$work"
+t=$fix/synthetic.sqlite
+"$prog" "$t" --json | sed "s|\"path\": .*||" >"$work/file.json"
+same() { # WHAT: its JSON on stdin
+	if sed "s|\"path\": .*||" | cmp -s - "$work/file.json"; then ok; else bad "$1: another report"; fi
+}
+# shellcheck disable=SC2002 # a pipe, not a file
+cat "$t" | "$prog" - --json | same 'a pipe'
+"$prog" - --json <"$t" | same 'a file as standard input'
+"$prog" "$t" --json --sqlite-library | same '--sqlite-library'
+says 'next: nsys-explain ask - section barriers  # all figures of it' "$prog" ask - finding 1 <"$t"
+if echo x | "$prog" - 2>/dev/null; then bad 'a text is explained'; else ok; fi
+if "$prog" diff - - <"$t" 2>/dev/null; then bad 'standard input is read twice'; else ok; fi
+if ls "$work"/nsys-explain-* >/dev/null 2>&1; then bad 'a file of standard input stays'; else ok; fi
+unset TMPDIR
 # -v says how long each stage took.
 stages=$("$prog" "$fix/synthetic.sqlite" --json -v 2>&1 >/dev/null | grep -cE '^stage [a-z ]+: [0-9]+\.[0-9]{3} s$')
 if [ "$stages" -ge 3 ]; then ok; else bad "-v: $stages stages"; fi

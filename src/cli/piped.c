@@ -1,0 +1,94 @@
+/* piped.c - "-" as an operand: what is piped in stands in a file of a folder of its own,
+ * for a trace is read in any order.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/str.h"
+#include "cli/piped.h"
+
+static char *folder, *file; /* NULL: nothing was piped in                     */
+
+static int write_all(int fd, const char *v, ssize_t n)
+{
+	while (n > 0) {
+		ssize_t k = write(fd, v, (size_t)n);
+
+		if (k < 0 && errno != EINTR)
+			return -1;
+		v += NSX_MAX(k, 0);
+		n -= NSX_MAX(k, 0);
+	}
+	return 0;
+}
+
+static int copy(struct nsx_err *err)
+{
+	int fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	static char piece[1 << 16];
+	ssize_t n = 1;
+	int rc = 0;
+
+	while (fd >= 0 && n && !(rc = nsx_stopped(err))) {
+		n = read(STDIN_FILENO, piece, sizeof(piece));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 || write_all(fd, piece, n))
+			break;
+	}
+	if (!rc && (fd < 0 || n || close(fd)))
+		rc = nsx_fail(err, NSX_E_IO, "cannot keep standard input in '%s': %s; "
+			      "TMPDIR names another folder", file, strerror(errno));
+	return rc;
+}
+
+int nsx_piped(char **ret, struct nsx_err *err)
+{
+	const char *tmp = getenv("TMPDIR");
+	struct nsx_buf name = {0};
+	struct stat st;
+
+	if (file)
+		return nsx_fail(err, NSX_E_USAGE, "'-' can stand once");
+	if (isatty(STDIN_FILENO))
+		return nsx_fail(err, NSX_E_USAGE, "'-' is what is piped in, and "
+				"standard input is a terminal");
+	nsx_buf_printf(&name, "%s/nsys-explain-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	folder = nsx_strdup(name.p);
+	if (mkdtemp(folder)) {
+		nsx_buf_clear(&name);
+		nsx_buf_printf(&name, "%s/stdin", folder);
+		file = name.p;
+	} else {
+		(void)nsx_fail(err, NSX_E_IO, "cannot make a folder for standard "
+			       "input, '%s': %s", folder, strerror(errno));
+		nsx_buf_done(&name);
+		return err->rc;
+	}
+	*ret = file;
+	/* What is a file already is no copy. */
+	if (!fstat(STDIN_FILENO, &st) && S_ISREG(st.st_mode) &&
+	    !symlink("/proc/self/fd/0", file) && !access(file, R_OK))
+		return 0;
+	(void)unlink(file);
+	return copy(err);
+}
+
+bool nsx_is_piped(const char *path)
+{
+	return file && !strcmp(path, file);
+}
+
+void nsx_piped_done(void)
+{
+	if (file)
+		(void)unlink(file);
+	if (folder)
+		(void)rmdir(folder);
+	free(file);
+	free(folder);
+	file = folder = NULL;
+}
