@@ -5,7 +5,7 @@
 # usage: find src -name '*.[ch]' | xargs awk -f layers.awk
 BEGIN {
 	n = split("base sqlite nsysrep schema trace facts report detect passes emit " \
-		"api fleet diff agent convert capture doctor cli", order)
+		"fleet diff api agent convert capture doctor cli", order)
 	for (i = 1; i <= n; i++)
 		rank[order[i]] = i
 }

@@ -1,12 +1,13 @@
 /* nsx/version.h - the version of libnsx, and an overview.
  *
- * libnsx explains reports and exports of NVIDIA Nsight Systems. The five headers of this
+ * libnsx explains reports and exports of NVIDIA Nsight Systems. The six headers of this
  * folder are its whole interface, used in this order:
  *
  *	nsx/open.h	opens a file as an export
  *	nsx/schema.h	the contents of the export
  *	nsx/load.h	reads and analyses the export
  *	nsx/report.h	findings, sections and their tables; output files
+ *	nsx/several.h	compares captures; explains the ranks of a job
  *	nsx/error.h	why a function failed
  *
  * Handles are opaque. A function that makes one stores it in its last argument but one; the

@@ -5,6 +5,8 @@
     run.verdict                        # "Compute-bound: 47 % compute, ..."
     run.findings                       # a table, dearest first
     run.tables["top_kernels.kernels"].pandas()
+    nsx.diff("before.nsys-rep", "after.nsys-rep").verdict
+    nsx.fleet(["rank0.nsys-rep", "rank1.nsys-rep"]).tables["findings"]
 
 All work is done by libnsx, which the package has inside; nothing else is needed.
 pandas, polars and pyarrow are used where they are installed.
@@ -15,7 +17,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 
-__all__ = ["open", "Report", "Table", "Error", "version"]
+__all__ = ["open", "diff", "fleet", "Report", "Several", "Table", "Error", "version"]
 
 
 class _Problem(C.Structure):
@@ -44,6 +46,11 @@ def _library():
             ("result_reason", s, [p, s]),
             ("result_table", p, [p, s, n]),
             ("result_write", i, [p, s, problem]),
+            ("several_diff", i, [C.POINTER(s), C.POINTER(s), s, C.c_uint, C.POINTER(p), problem]),
+            ("several_fleet", i, [C.POINTER(s), C.c_uint, C.POINTER(p), problem]),
+            ("several_document", i, [p, i, C.POINTER(s), problem]),
+            ("several_table", p, [p, n]),
+            ("several_free", None, [p]),
             ("rows_key", s, [p]),
             ("rows_count", n, [p]),
             ("rows_name", s, [p, i]),
@@ -168,13 +175,73 @@ class _Tables(Mapping):
         return f"<nsx tables: {', '.join(self)}>"
 
 
+def _list(texts):
+    return (C.c_char_p * (len(texts) + 1))(*texts, None)
+
+
+def _paths(paths):
+    return _list([os.fsencode(p) for p in ([paths] if isinstance(paths, (str, os.PathLike)) else paths)])
+
+
+def _parquet(tables, folder):
+    import pyarrow.parquet
+    os.makedirs(folder, exist_ok=True)
+    for name, table in tables.items():
+        if len(table):
+            pyarrow.parquet.write_table(table.arrow(), os.path.join(folder, name + ".parquet"))
+
+
+class Several:
+    """What changed between captures, or which ranks of a job come late."""
+
+    def __init__(self, make, *arguments):
+        self._several = C.c_void_p()
+        _call(make, *arguments, C.byref(self._several))
+        tables, i = {}, 0
+        while rows := _lib.nsx_several_table(self._several, i):
+            name = _lib.nsx_rows_key(rows).decode()
+            tables[name] = Table(self, name, rows)
+            i += 1
+        self.tables = _Tables(tables)
+
+    def __del__(self):
+        _lib.nsx_several_free(self._several)
+
+    def _document(self, which):
+        text = C.c_char_p()
+        _call(_lib.nsx_several_document, self._several, which, C.byref(text))
+        return text.value.decode(errors="replace")
+
+    @property
+    def verdict(self):
+        """One sentence on a change; of ranks the first page."""
+        return self._document(0).replace("**", "").replace("`", "").strip()
+
+    @property
+    def json(self):
+        """diff.json, or report.json of the ranks, as a dict."""
+        return json.loads(self._document(3))
+
+    @property
+    def markdown(self):
+        """diff.md, or report.md of the ranks."""
+        return self._document(4)
+
+    def parquet(self, folder):
+        """Writes each table that has rows as TABLE.parquet; needs pyarrow."""
+        _parquet(self.tables, folder)
+
+    def _repr_html_(self):
+        return f"<pre>{html.escape(self.verdict)}</pre>"
+
+
 class Report:
     """What was found in one trace."""
 
     def __init__(self, path, threads, window, only, what_if):
         self.path = os.fspath(path)
         self._export, self._result = C.c_void_p(), C.c_void_p()
-        changes = (C.c_char_p * (len(what_if) + 1))(*(w.encode() for w in what_if), None)
+        changes = _list([w.encode() for w in what_if])
         options = _Options(C.sizeof(_Options), threads, window and window.encode(),
                            ",".join(only).encode() if only else None, changes)
         _call(_lib.nsx_export_open, os.fsencode(path), C.byref(self._export))
@@ -243,11 +310,7 @@ class Report:
 
     def parquet(self, folder):
         """Writes each table that has rows as SECTION.TABLE.parquet; needs pyarrow."""
-        import pyarrow.parquet
-        os.makedirs(folder, exist_ok=True)
-        for name, table in self.tables.items():
-            if len(table):
-                pyarrow.parquet.write_table(table.arrow(), os.path.join(folder, name + ".parquet"))
+        _parquet(self.tables, folder)
 
     def __repr__(self):
         return f"<nsx.Report {self.path}>"
@@ -263,3 +326,16 @@ def open(path, *, threads=os.cpu_count() or 1, window=None, only=(), what_if=())
     first page then; what_if: changes to price, as --what-if takes them.
     """
     return Report(path, threads, window, only, what_if)
+
+
+def diff(before, after, *, threads=os.cpu_count() or 1, unit=None):
+    """Compares captures before and after a change: a path or several a side.
+
+    unit: what is compared, as "nvtx:REGEX", "kernel:REGEX", "launch" or "window".
+    """
+    return Several(_lib.nsx_several_diff, _paths(before), _paths(after), unit and unit.encode(), threads)
+
+
+def fleet(paths, *, threads=os.cpu_count() or 1):
+    """Explains the ranks of one job: traces, digests or folders of them."""
+    return Several(_lib.nsx_several_fleet, _paths(paths), threads)

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <nsx/report.h>
 #include <nsx/schema.h>
+#include "api/problem.h"
 #include "emit/emit.h"
 #include "facts/replay/spec.h"
 #include "passes/pass.h"
@@ -24,7 +25,7 @@ struct nsx_result {
 	char *document[NDOCUMENTS]; /* NULL: nobody asked for it */
 };
 
-static int tell(const struct nsx_err *err, struct nsx_problem *problem)
+int nsx_tell_problem(const struct nsx_err *err, struct nsx_problem *problem)
 {
 	problem->code = err->rc == NSX_E_CLOSED ? NSX_CODE_IO : (int)err->rc;
 	memcpy(problem->text, err->msg, sizeof(problem->text));
@@ -51,7 +52,7 @@ int nsx_export_open(const char *path, struct nsx_export **ret,
 	rc = nsx_schema_open(path, &e->schema, &err);
 	if (rc) {
 		nsx_arena_free(a);
-		return tell(&err, problem);
+		return nsx_tell_problem(&err, problem);
 	}
 	*ret = e;
 	return 0;
@@ -129,7 +130,7 @@ int nsx_load(struct nsx_export *e, const struct nsx_load_options *options,
 			       NSX_MIN(options->size, sizeof(o)) : sizeof(o));
 	o.threads = NSX_MAX(1, NSX_MIN(o.threads, NSX_MAX_THREADS));
 	if (check_ids(o.only, &err) || check_what_ifs(o.what_if, &nwhat_ifs, &err))
-		return tell(&err, problem);
+		return nsx_tell_problem(&err, problem);
 	r = nsx_alloc(1, sizeof(*r));
 	r->threads = o.threads;
 	rc = nsx_report_make(&e->schema,
@@ -143,7 +144,7 @@ int nsx_load(struct nsx_export *e, const struct nsx_load_options *options,
 			     &r->report, &err);
 	if (rc) {
 		nsx_result_free(r);
-		return tell(&err, problem);
+		return nsx_tell_problem(&err, problem);
 	}
 	*ret = r;
 	return 0;
@@ -220,7 +221,7 @@ int nsx_result_document(struct nsx_result *r, enum nsx_document which,
 						   r->report},
 			&r->document[which], &n, &err);
 	if (rc)
-		return tell(&err, problem);
+		return nsx_tell_problem(&err, problem);
 	*ret = r->document[which];
 	return 0;
 }
@@ -253,7 +254,7 @@ int nsx_result_write(const struct nsx_result *r, const char *dir,
 	struct nsx_err err;
 
 	return nsx_emit_folder(r->report, dir, true, r->threads, &err) ?
-		       tell(&err, problem) : 0;
+		       nsx_tell_problem(&err, problem) : 0;
 }
 
 /* Rows: a table under another name -------------------------------------------------*/

@@ -64,6 +64,41 @@ table = nsx.open(trace).findings  # the report lives as long as its table
 gc.collect()
 assert table[0]["rank"] == 1
 P
+"$prog" diff "$fix/diff_before.sqlite" "$fix/diff_slower.sqlite" --json >diff.json
+"$prog" fleet "$fix/two_rank_straggler.sqlite" --json >fleet.json
+cat >several.py <<'P'
+import json, sys
+import nsx
+
+def same(ours, file):
+    with open(file) as f:
+        theirs = json.load(f)
+    ours = dict(ours)
+    for x in ours, theirs:
+        x.pop("generated_at", None), x.pop("generated_at_utc", None)
+    assert ours == theirs, file
+
+fix = sys.argv[1] + "/"
+change = nsx.diff(fix + "diff_before.sqlite", [fix + "diff_slower.sqlite"], unit="auto")
+same(change.json, "diff.json")
+assert "a block of kernels" in change.verdict, change.verdict
+assert "# " in change.markdown and len(change.tables) >= 5 and any(map(len, change.tables.values())), change.tables
+ranks = nsx.fleet(fix + "two_rank_straggler.sqlite")
+same(ranks.json, "fleet.json")
+assert "rank" in ranks.verdict and len(ranks.tables["ranks"]) == 2, ranks.tables
+for ask, words in ((lambda: nsx.diff([], fix + "synthetic.sqlite"), "both sides"),
+                   (lambda: nsx.diff(__file__, __file__), "text file"),
+                   (lambda: nsx.diff(fix + "diff_before.sqlite", fix + "diff_slower.sqlite", unit="x"), "x"),
+                   (lambda: nsx.fleet(__file__), "none of 1"), (lambda: nsx.fleet([]), "fleet"),
+                   (lambda: change._document(1), "no document 1")):
+    try:
+        ask()
+    except nsx.Error as e:
+        assert words in str(e), e
+    else:
+        raise AssertionError(words)
+P
+holds 'diff and fleet' python3 several.py "$fix"
 holds 'findings, tables, documents, errors' python3 check.py "$fix/synthetic.sqlite"
 holds 'a folder is written' cmp written/tables/kernels.csv report/tables/kernels.csv
 if $python -c 'import pandas' 2>/dev/null; then
