@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "detect/excess.h"
+#include "detect/detect.h"
 #include "facts/metrics/metrics.h"
 #include "facts/occupancy.h"
 #include "facts/replay/replay.h"
@@ -546,65 +546,37 @@ static void say_hidden(struct nsx_detect *d, int64_t window_ns)
 
 /* Ranks that come late ------------------------------------------------------*/
 
-/* The late rank and those that wait for it, of which it alone works longest. */
-static struct nsx_compared compare(struct nsx_detect *d, const struct nsx_arrivals *x)
-{
-	uint32_t n = d->facts->ndevices;
-	bool *counts = nsx_arena_get(d->scratch, n);
-	bool *is_long = nsx_arena_get(d->scratch, n);
-	struct nsx_compared ret = {.counts = counts, .is_long = is_long};
-
-	counts[x->device] = is_long[x->device] = true;
-	for (size_t i = 0; i < x->nwaits; i++)
-		counts[x->waits[i].device] = true;
-	for (uint32_t i = 0; i < n; i++)
-		if (counts[i]) {
-			ret.n++;
-			ret.mean_ns += (double)nsx_judged_work_ns(d, i);
-		}
-	ret.mean_ns /= ret.n;
-	return ret;
-}
-
 /* A rank that has more to do is not made like its peers, for its work would be gone: it is
- * spread over all, where it can be between two collectives, as what waits for that is priced.
- * Ranks that take turns gain nothing by it, and less for one alone is no price.
+ * shared out between two collectives, unless that wins nothing, as where ranks take turns.
  */
-static int price_spread(struct nsx_detect *d, const struct nsx_excess *excess,
-			struct nsx_finding *f, struct nsx_err *err)
-{
-	struct nsx_change share = {.verb = NSX_SHARE_WORK};
-	struct nsx_plan plans[] = {f->remedy, excess->remedy, {&share, 1}};
-	struct nsx_gain gains[ARRAY_LEN(plans)];
-	bool by_stretch;
-
-	if (nsx_replay_gains(d->facts->model, plans, NULL, ARRAY_LEN(plans), 0,
-			     1, gains, err))
-		return err->rc;
-	if (gains[1].gain_ns > gains[0].gain_ns)
-		return 0;
-	by_stretch = gains[2].gain_ns <= gains[0].gain_ns &&
-		     ROUNDED * (double)gains[2].gain_ns >= (double)gains[1].gain_ns;
-	f->remedy = by_stretch ? nsx_plan_of(d, share) : excess->remedy;
-	f->evidence[0] = nsx_tell(d->found, "%s%s", f->evidence[0],
-				  nsx_say_excess(d, excess));
-	nsx_add_evidence(f, by_stretch ? nsx_priced_by_stretch : nsx_priced_by_mean);
-	f->recommendation[0] = nsx_advice_on_work;
-	return 0;
-}
-
 static int price_work(struct nsx_detect *d, const struct nsx_arrivals *x,
 		      struct nsx_finding *f, struct nsx_err *err)
 {
-	struct nsx_compared c = compare(d, x);
-	struct nsx_excess excess;
+	bool *others = nsx_arena_get(d->scratch, d->facts->ndevices);
+	struct nsx_change share = {.verb = NSX_SHARE_WORK};
+	struct nsx_plan plan = {&share, 1};
+	struct nsx_slow_gpu slow;
+	struct nsx_gain gain;
+	const char *more;
 
-	if (nsx_excess_of(d, &c, x->device, f->remedy.v[0], &excess, err))
+	for (size_t i = 0; i < x->nwaits; i++)
+		others[x->waits[i].device] = true;
+	if (nsx_compare_gpu(d, x->device, others, &slow, err))
 		return err->rc;
-	if (!(excess.times > 0))
-		return price_spread(d, &excess, f, err);
-	nsx_add_evidence(f, nsx_say_slow(d, &excess, x->device));
-	f->recommendation[0] = nsx_advice_on_slow;
+	if (slow.times > 0) {
+		nsx_add_evidence(f, nsx_say_slow(d, &slow, x->device));
+		f->recommendation[0] = nsx_advice_on_slow;
+		return 0;
+	}
+	f->recommendation[0] = nsx_advice_on_work;
+	if (nsx_replay_gains(d->facts->model, &plan, NULL, 1, 0, 1, &gain, err) ||
+	    nsx_say_more(d, x->device, &more, err))
+		return err->rc;
+	nsx_add_evidence(f, more);
+	if (gain.gain_ns > 0) {
+		f->remedy = nsx_plan_of(d, share);
+		nsx_add_evidence(f, nsx_priced_by_stretch);
+	}
 	return 0;
 }
 

@@ -117,40 +117,17 @@ static int book(struct slow *s, bool slow, struct nsx_ledger *ret, size_t *ret_n
 				s->d->scratch, ret, err);
 }
 
-/* The account of the class with most time beyond the usual that has most beyond it. */
 static int find_row(struct slow *s, struct nsx_err *err)
 {
 	struct nsx_ledger slow, usual;
 	size_t nslow, nusual;
-	double each, all, most_ns = 0;
-	unsigned cls = 0;
 
 	if (book(s, true, &slow, &nslow, err) || book(s, false, &usual, &nusual, err))
 		return err->rc;
-	each = (double)nslow / (double)nusual;
-	all = (double)s->nslow / (double)nslow;
-	for (unsigned c = 0; c < NSX_NLEDGER; c++) {
-		double ns = (double)slow.ns[c] - each * (double)usual.ns[c];
-
-		cls = ns > most_ns ? c : cls;
-		most_ns = NSX_MAX(ns, most_ns);
-	}
-	s->class_ns = most_ns * all;
-	most_ns = 0;
-	for (size_t i = 0; i < slow.n; i++) {
-		const struct nsx_account *x = &slow.v[i];
-		double ns = (double)x->ns;
-
-		for (size_t k = 0; k < usual.n; k++)
-			if (x->cls == usual.v[k].cls && x->cause == usual.v[k].cause &&
-			    x->place == usual.v[k].place)
-				ns -= each * (double)usual.v[k].ns;
-		if (x->cls != cls || ns <= most_ns)
-			continue;
-		most_ns = ns;
-		s->row = *x;
-		s->row.ns = nsx_to_i64(ns * all);
-	}
+	s->row = nsx_ledger_beyond(&slow, &usual, (double)nslow / (double)nusual,
+				   &s->class_ns);
+	s->class_ns *= (double)s->nslow / (double)nslow;
+	s->row.ns = s->row.ns * (int64_t)s->nslow / (int64_t)nslow;
 	return 0;
 }
 
@@ -460,18 +437,6 @@ struct drift {
 	unsigned from;	    /* the part from which on all are slower         */
 };
 
-/* Kernels of another process slow those of this one down as well. */
-static bool is_shared(const struct drift *x)
-{
-	const struct nsx_trace *t = x->d->trace;
-	struct nsx_users processes = {0};
-
-	for (uint32_t i = 0; i < t->nstreams; i++)
-		if (&t->device[t->stream[i].device] == x->dev)
-			nsx_use(&processes, t->stream[i].process);
-	return processes.several;
-}
-
 static bool counts(const struct drift *x, size_t op)
 {
 	const struct nsx_ops *o = &x->d->trace->ops;
@@ -620,7 +585,8 @@ static int find_drift(struct nsx_detect *d, struct nsx_err *err)
 
 	if (!nsx_new_array(x.v, d->scratch, d->trace->nshapes, "kernels", err))
 		return err->rc;
-	if (is_shared(&x) || !find_parts(&x))
+	/* Kernels of another process slow those of this one down as well. */
+	if (nsx_is_shared(d->trace, d->facts->limiting) || !find_parts(&x))
 		return 0;
 	times = find_from(&x);
 	if (times > 0 && are_alike(&x, times))

@@ -278,6 +278,16 @@ bool nsx_on_several_gpus(const struct nsx_trace *t, uint32_t process)
 	return gpus.several;
 }
 
+bool nsx_is_shared(const struct nsx_trace *t, uint32_t device)
+{
+	struct nsx_users processes = {0};
+
+	for (uint32_t i = 0; i < t->nstreams; i++)
+		if (t->stream[i].device == device)
+			nsx_use(&processes, t->stream[i].process);
+	return processes.several;
+}
+
 uint32_t nsx_launcher(const struct nsx_detect *d)
 {
 	const struct nsx_trace *t = d->trace;

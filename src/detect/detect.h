@@ -115,10 +115,25 @@ const char *nsx_say_over_gpus(struct nsx_detect *d, const uint32_t *ops, size_t 
  */
 uint32_t nsx_turns(const struct nsx_detect *d, uint32_t process);
 
-/* How long kernels of several processes run on a device at once, in the judged window; 0:
- * too little for the lengths of kernels to hold the turns of others, or not known.
+/* Whether several processes have streams on a device. */
+bool nsx_is_shared(const struct nsx_trace *t, uint32_t device);
+
+/* Whether the same launches take longer on a GPU than on others, nearly all of them. */
+struct nsx_slow_gpu {
+	double times; /* as long; 0: they do not                             */
+	size_t nkernels; /* that do                                          */
+};
+/* others: by device.  Linear in their kernels.  Errors: NSX_E_NOMEM. */
+int nsx_compare_gpu(struct nsx_detect *d, uint32_t device, const bool *others,
+		    struct nsx_slow_gpu *ret, struct nsx_err *err) NSX_CHECKED;
+const char *nsx_say_slow(struct nsx_detect *d, const struct nsx_slow_gpu *x,
+			 uint32_t device);
+/* What a GPU has most of beyond the mean of all; *ret is NULL where there is nothing.  Errors:
+ * NSX_E_NOMEM.
  */
-int64_t nsx_processes_share_ns(const struct nsx_detect *d, uint32_t device);
+int nsx_say_more(struct nsx_detect *d, uint32_t device, const char **ret,
+		 struct nsx_err *err) NSX_CHECKED;
+extern const char nsx_priced_by_stretch[], nsx_advice_on_work[], nsx_advice_on_slow[];
 
 /* What of a device's communication in the judged window is waiting for ranks that come
  * later: in matched collectives, or, where more, between any ranks in the part that is

@@ -54,12 +54,4 @@ const char *host_say_meanwhile(struct nsx_detect *d, uint32_t thread,
 void host_tell_meanwhile(struct nsx_detect *d, const struct nsx_meanwhile *m,
 			 struct nsx_finding *f);
 
-/* Whether the launching thread waits for another one of its process, which launches nothing:
- * by the scheduler's rows that is on a CPU most of the time between its calls, and goes off
- * as that ends.  is_told: it is a finding.  Reads these rows twice.  Errors: NSX_E_NOMEM,
- * NSX_E_SQL.
- */
-int host_seek_others(struct nsx_detect *d, bool is_told, bool *ret,
-		     struct nsx_err *err) NSX_CHECKED;
-
 #endif

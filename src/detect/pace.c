@@ -210,6 +210,7 @@ static void propose(struct nsx_detect *d, const struct rhythm *r, bool sees_wait
 		    int64_t least_ns)
 {
 	struct nsx_findings *l = d->found;
+	bool sees_calls = nsx_has_view(d->trace->schema, NSX_VIEW_osrt);
 	struct nsx_finding f = {
 		.id = NSX_ID_paced, .device = d->facts->limiting,
 		.title = nsx_tell(l,
@@ -227,7 +228,10 @@ static void propose(struct nsx_detect *d, const struct rhythm *r, bool sees_wait
 			nsx_tell(l, "its threads wait outside CUDA in each "
 				 "period; as long as they do, even an infinitely "
 				 "fast host wins only %s of the judged window",
-				 nsx_tell_ns(l, least_ns))},
+				 nsx_tell_ns(l, least_ns)),
+			sees_calls ? NULL :
+			"whether another thread of the program is what it waits for, calls of "
+			"the operating system would tell"},
 		.recommendation = {"look at what it waits for (a camera, a "
 				   "network, a timer); on this machine there "
 				   "is room for more work in each period"},
@@ -237,32 +241,26 @@ static void propose(struct nsx_detect *d, const struct rhythm *r, bool sees_wait
 	nsx_found(l, &f);
 }
 
-/* A thread that the launching one waits for is told of where calls of the operating system
- * do not tell what it waits for; in any case it is no pace from outside.
- */
 int nsx_detect_pace(struct nsx_detect *d, struct nsx_err *err)
 {
-	bool sees_calls = nsx_has_view(d->trace->schema, NSX_VIEW_osrt);
-	bool sees_waits = sees_calls || nsx_has_view(d->trace->schema, NSX_VIEW_sched);
+	bool sees_waits = nsx_has_view(d->trace->schema, NSX_VIEW_osrt) ||
+			  nsx_has_view(d->trace->schema, NSX_VIEW_sched);
 	const struct nsx_facts *f = d->facts;
 	struct nsx_gain g[NPLANS];
 	struct rhythm r;
-	bool is_it = false, works = false;
+	bool is_it = false;
 
-	if (!sees_calls && host_seek_others(d, true, &works, err))
-		return err->rc;
 	/* Other ranks keep a period as well: for this one, if it is late. */
-	if (works || (f->limiting != NSX_NONE && f->device[f->limiting].comm.n))
+	if (f->limiting != NSX_NONE && f->device[f->limiting].comm.n)
 		return 0;
 	if (find_rhythm(d, &r, err))
 		return err->rc;
 	if (!(r.period_ns > 0) || computes_throughout(d) || waits_inside(d) ||
 	    waits_for_loader(d))
 		return 0;
-	if (judge(d, &r, sees_waits, g, &is_it, err) ||
-	    (is_it && sees_calls && host_seek_others(d, false, &works, err)))
+	if (judge(d, &r, sees_waits, g, &is_it, err))
 		return err->rc;
-	if (is_it && !works)
+	if (is_it)
 		propose(d, &r, sees_waits, g[HOST].low_ns);
 	return 0;
 }

@@ -175,7 +175,6 @@ static const char *const finding_words[NSX_NFINDING_IDS] = {
 	[NSX_ID_f32_matrix] = "Matrix products in f32",
 	[NSX_ID_elementwise] = "Elementwise kernels",
 	[NSX_ID_top_kernel] = "A kernel takes most of the time",
-	[NSX_ID_processes_share] = "Processes share a GPU",
 };
 
 /* A key in words, and what it is about: a digest has no more of a finding. */

@@ -1,6 +1,7 @@
 /* ledger.c - adds up what is judged, by class and place. */
 #include <stdlib.h>
 #include "base/group.h"
+#include "base/stat.h"
 #include "facts/ledger.h"
 #include "schema/codes.h"
 
@@ -205,6 +206,29 @@ int nsx_ledger_build(const struct nsx_facts *f, const struct nsx_trace *t,
 	nsx_groups_done(&b.keys);
 	free(b.v);
 	return rc;
+}
+
+struct nsx_account nsx_ledger_beyond(const struct nsx_ledger *x, const struct nsx_ledger *usual,
+				     double each, double *ret_class_ns)
+{
+	struct nsx_account best = {.ns = 0};
+
+	for (size_t i = 0; i < x->n; i++) {
+		double ns = (double)x->v[i].ns;
+
+		for (size_t k = 0; k < usual->n && ns > (double)best.ns; k++)
+			if (x->v[i].cls == usual->v[k].cls &&
+			    x->v[i].cause == usual->v[k].cause &&
+			    x->v[i].place == usual->v[k].place)
+				ns -= each * (double)usual->v[k].ns;
+		if (ns <= (double)best.ns)
+			continue;
+		best = x->v[i];
+		best.ns = nsx_to_i64(ns);
+	}
+	if (ret_class_ns)
+		*ret_class_ns = (double)x->ns[best.cls] - each * (double)usual->ns[best.cls];
+	return best;
 }
 
 static const char *copy_place(const struct nsx_account *x, struct nsx_arena *a)

@@ -51,6 +51,11 @@ struct nsx_booked {
 int nsx_ledger_build(const struct nsx_facts *f, const struct nsx_trace *t,
 		     const struct nsx_booked *what, struct nsx_arena *a,
 		     struct nsx_ledger *ret, struct nsx_err *err) NSX_CHECKED;
+/* The account that has most beyond `each` times what it has in another ledger, with that as its
+ * time; ns 0: none has.  ret_class_ns, unless NULL: what its class has.
+ */
+struct nsx_account nsx_ledger_beyond(const struct nsx_ledger *x, const struct nsx_ledger *usual,
+				     double each, double *ret_class_ns);
 /* The name of an account's place: "gemm f32", "copies host to device, pageable",
  * "cudaStreamSynchronize"; NULL: the class says everything.
  */

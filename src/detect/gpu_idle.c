@@ -1,0 +1,231 @@
+/* gpu_idle.c - idle time of a GPU as such; GPUs in words. */
+#include <string.h>
+#include "detect/detect.h"
+#include "facts/kernel_name.h"
+#include "facts/replay/replay.h"
+#include "schema/codes.h"
+
+#define IDLE_SHARE 0.05
+enum {
+	MOST_CAUSES = 3, MOST_NAMED = 8,
+	MANY_PAGES = 10, /* fetched one by one: of fewer, what the host does
+			    besides may be most of it                       */
+};
+
+const char *nsx_say_gpus(struct nsx_detect *d, const uint32_t *device, uint32_t n)
+{
+	const char *text = "";
+
+	for (uint32_t i = 0; i < n && i < MOST_NAMED; i++)
+		text = nsx_tell(d->found, "%s%s%s", text,
+				!i ? "" : i + 1 == n ? " and " : ", ",
+				nsx_gpu_label(d->trace, device[i]));
+	return n <= MOST_NAMED ? text :
+		       nsx_tell(d->found, "%s and %u more", text,
+				n - MOST_NAMED);
+}
+
+const char *nsx_say_over_gpus(struct nsx_detect *d, const uint32_t *ops, size_t n)
+{
+	const struct nsx_trace *t = d->trace;
+	bool *seen = nsx_arena_get(d->scratch, t->ndevices);
+	unsigned ngpus = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		bool *is = &seen[nsx_stream_of(t, ops[i])->device];
+
+		ngpus += !*is;
+		*is = true;
+	}
+	return ngpus > 1 ? nsx_tell(d->found, " on %u GPUs", ngpus) : "";
+}
+
+const char *nsx_say_own_gpu(struct nsx_detect *d, uint32_t process, const char *before,
+			    const char *after)
+{
+	const struct nsx_trace *t = d->trace;
+	uint32_t own = NSX_NONE, other = NSX_NONE;
+
+	for (uint32_t i = 0; d->measured->comm && process < t->nprocesses &&
+			     i < t->nstreams; i++) {
+		const struct nsx_stream *s = &t->stream[i];
+
+		if (!d->measured->comm[s->device].comm_ns)
+			continue;
+		if (s->process != process)
+			other = s->device;
+		else if (own != NSX_NONE && own != s->device)
+			return "";
+		else
+			own = s->device;
+	}
+	return own == NSX_NONE || other == NSX_NONE || own == other ?
+		       "" : nsx_tell(d->found, "%s%s%s", before,
+				     nsx_gpu_label(t, own), after);
+}
+
+/* Pages that the host touches are fetched one by one: such gaps end with a migration,
+ * which no call launches.
+ */
+static int64_t fetching_ns(const struct nsx_detect *d, size_t *ret_pages)
+{
+	const struct nsx_idle *idle = &d->facts->idle[d->facts->limiting];
+	const struct nsx_trace *t = d->trace;
+	int64_t sum_ns = 0;
+
+	*ret_pages = 0;
+	for (size_t i = 0; i < idle->n; i++) {
+		struct nsx_idle_piece x;
+		const struct nsx_copy *c;
+		int64_t ns;
+
+		if (idle->tag[i].cause != NSX_CAUSE_MIGRATION)
+			continue;
+		x = nsx_idle_at(idle, i);
+		ns = NSX_MIN(x.end_ns, d->w.end_ns) -
+		     NSX_MAX(x.start_ns, d->w.start_ns);
+		if (ns <= 0 || x.op == NSX_NONE)
+			continue;
+		c = nsx_op_copy(t, x.op);
+		if (nsx_copy_is_fetched(c->copy_kind, c->cause)) {
+			sum_ns += ns;
+			++*ret_pages;
+		}
+	}
+	return sum_ns;
+}
+
+/* What to do about pauses between operations that were queued: those that were queued too
+ * late to start at once are the launch's, not the GPU's own.
+ */
+static const char *advise_on_pauses(const struct nsx_detect *d)
+{
+	const struct nsx_idle *idle = &d->facts->idle[d->facts->limiting];
+	int64_t launch_ns = nsx_model_launch_ns(d->facts->model);
+	const struct nsx_trace *t = d->trace;
+	int64_t all_ns = 0, late_ns = 0;
+
+	for (size_t i = 0; i < idle->n; i++) {
+		struct nsx_idle_piece x;
+		uint32_t call;
+
+		if (idle->tag[i].cause != NSX_CAUSE_DISPATCH)
+			continue;
+		x = nsx_idle_at(idle, i);
+		if (!nsx_is_judged(d, x.start_ns))
+			continue;
+		call = x.op == NSX_NONE ? NSX_NONE : nsx_op_call(&t->ops, x.op);
+		nsx_add_to(&all_ns, x.end_ns - x.start_ns);
+		if (call != NSX_NONE &&
+		    nsx_call_end(&t->calls, call) + launch_ns > x.start_ns)
+			nsx_add_to(&late_ns, x.end_ns - x.start_ns);
+	}
+	return late_ns > all_ns / 2 ?
+		nsx_tell(d->found, "launch sooner, in a CUDA graph: work reaches the GPU "
+			 "%s after its call returns, and for most of it the GPU has "
+			 "nothing left to do by then",
+			 nsx_text_ns(d->found->arena, (double)launch_ns)) :
+		"fuse small kernels, or give each more work: between two of them "
+		"the GPU pauses for about a microsecond, however early they are "
+		"queued";
+}
+
+/* What to do first about idle time of which `top` is the greatest cause. */
+static const char *advise_on_idle(const struct nsx_detect *d, enum nsx_cause top)
+{
+	const struct nsx_ledger *l = &d->measured->ledger;
+
+	if ((top == NSX_CAUSE_DISPATCH || top == NSX_CAUSE_DEPENDENCY) &&
+	    l->between_nodes_ns > (l->idle_ns[NSX_CAUSE_DISPATCH] +
+				   l->idle_ns[NSX_CAUSE_DEPENDENCY]) / 2)
+		return "capture again with --cuda-graph-trace=graph and compare how long "
+		       "replays take: between nodes of graphs tracing by node adds time of its "
+		       "own, which cannot be told apart here";
+	return top == NSX_CAUSE_DISPATCH ? advise_on_pauses(d) :
+	       "look at the longest gaps, under Idle by cause";
+}
+
+/* "mostly host code (12 ms), the host waits (3 ms)" in the judged window, and what to
+ * do about the first of them.
+ */
+static void tell_causes(struct nsx_detect *d, struct nsx_finding *f)
+{
+	int64_t ns[NSX_NCAUSES + 1];
+	enum { FETCHING = NSX_NCAUSES };
+	size_t pages;
+	int64_t fetched_ns = fetching_ns(d, &pages);
+	const char *text = "mostly";
+	bool fetches = false;
+
+	memcpy(ns, d->idle_ns, sizeof(d->idle_ns));
+	ns[FETCHING] = fetched_ns;
+	ns[NSX_CAUSE_MIGRATION] -= fetched_ns;
+	for (unsigned i = 0; i < MOST_CAUSES; i++) {
+		unsigned top = 0;
+
+		for (unsigned c = 1; c < ARRAY_LEN(ns); c++)
+			if (ns[c] > ns[top])
+				top = c;
+		if (!ns[top])
+			break;
+		fetches |= !i && top == FETCHING;
+		if (!i)
+			f->recommendation[0] = fetches ?
+				"prefetch to the host what it reads next "
+				"(cudaMemPrefetchAsync), or copy it in one "
+				"piece" : advise_on_idle(d, top);
+		text = nsx_tell(d->found, "%s%s %s (%s)", text, i ? "," : "",
+				top == FETCHING ?
+					"the host fetches pages one by one" :
+					nsx_cause_words[top],
+				nsx_tell_ns(d->found, ns[top]));
+		ns[top] = 0;
+	}
+	f->evidence[0] = nsx_tell(d->found, "%s in %s, %s",
+				  nsx_text_ns(d->found->arena, f->guess_ns),
+				  nsx_text_n(d->found->arena, f->spans.n, "gap",
+					     NULL), text);
+	if (!fetches || pages < MANY_PAGES)
+		return;
+	f->title = nsx_tell(d->found, "the host fetches pages of unified memory one by "
+			    "one, while GPU %s idles",
+			    nsx_gpu_label(d->trace, f->device));
+	f->id = NSX_ID_page_fetches;
+	f->guess_ns = (double)fetched_ns;
+	f->is_bound = true;
+	f->evidence[1] = "an upper bound: the host's own work on each page is "
+			 "in it";
+}
+
+int nsx_detect_gpu_idle(struct nsx_detect *d, struct nsx_err *err)
+{
+	const struct nsx_facts *facts = d->facts;
+	struct nsx_findings *l = d->found;
+	struct nsx_finding f = {
+		.id = NSX_ID_gpu_idle, .device = facts->limiting,
+		.confidence = NSX_CONF_MEDIUM,
+		.proof = {{.csv = "partition", .column = "total_ms",
+			   .at = {{"device_id", {0}}, {"class", nsx_string("idle")}}}}};
+	const char *label;
+	double share;
+
+	if (facts->limiting == NSX_NONE)
+		return 0;
+	label = nsx_gpu_label(d->trace, facts->limiting);
+	f.proof[0].at[0].is = nsx_int(d->trace->device[facts->limiting].device_id);
+	if (nsx_idle_spans(&facts->idle[facts->limiting], &d->w, l->arena,
+			   &f.spans, err))
+		return err->rc;
+	f.guess_ns = (double)nsx_spans_total(&f.spans);
+	share = f.guess_ns / (double)(d->w.end_ns - d->w.start_ns);
+	if (share < IDLE_SHARE) {
+		nsx_fine(l, "GPU %s is idle for %s of the judged window", label,
+			 nsx_text_share(l->arena, share, 1));
+		return 0;
+	}
+	f.title = nsx_tell(l, "GPU %s is idle for %s of the judged window", label,
+			   nsx_text_share(l->arena, share, 1));
+	tell_causes(d, &f);
+	nsx_found(l, &f);
+	return 0;
+}

@@ -1,1 +1,0 @@
-explain @gpu_shared --pass findings --md

@@ -1,1 +1,0 @@
-explain @on_cpu_meanwhile --pass findings --md

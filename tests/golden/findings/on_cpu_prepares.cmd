@@ -1,1 +1,0 @@
-explain @on_cpu_prepares --pass findings --md

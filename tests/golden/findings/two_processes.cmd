@@ -1,1 +1,0 @@
-explain @two_processes --pass findings --md
