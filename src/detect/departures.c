@@ -403,7 +403,7 @@ static int find_slow(struct nsx_detect *d, struct nsx_err *err)
 	if (!rc && wait && host_is_outside(d, host_waits_for(wait)))
 		nsx_fine(d->found, "%s, in which the launching thread waits for input",
 			 say_slow(&s));
-	else if (!rc)
+	else if (!rc && s.row.cls != NSX_L_COPY) /* copies have findings of their own */
 		propose_slow(&s);
 	free(s.pauses.v);
 	return rc;
