@@ -43,6 +43,9 @@ int nsx_walk_row(struct nsx_walker *w, enum nsx_rep_table t,
 	struct nsx_val v[NSX_MAX_COLUMNS];
 
 	if (w->notes) {
+		if (w->rep->def[t].instant)
+			nsx_note_instant(w->notes,
+					 nsx_rep_value(w->rep->def[t].instant, of).u.i);
 		w->notes->at.rows[t]++;
 		if (w->type < NSX_SMALL_TYPES)
 			w->notes->tables[w->type] |= UINT64_C(1) << t;

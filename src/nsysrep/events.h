@@ -42,6 +42,7 @@ struct nsx_rep_index {
 	bool is_lost;		   /* it is damaged as a whole               */
 	uint32_t rows[NSX_REP_NTABLES];
 	uint32_t nstacks;
+	int64_t least_ns, most_ns; /* when rows begin; the reverse: none does */
 	int64_t stacks, samples; /* ids given out in blocks before it        */
 };
 
@@ -103,6 +104,11 @@ void nsx_walker_done(struct nsx_walker *w);
 /* Counts, or hands over. */
 int nsx_walk_row(struct nsx_walker *w, enum nsx_rep_table t,
 		 const struct nsx_row_of *of, struct nsx_err *err) NSX_CHECKED;
+static inline void nsx_note_instant(struct nsx_notes *n, int64_t at_ns)
+{
+	n->at.least_ns = NSX_MIN(n->at.least_ns, at_ns);
+	n->at.most_ns = NSX_MAX(n->at.most_ns, at_ns);
+}
 void nsx_count_unknown(struct nsx_unknown *v, unsigned *n, const struct nsx_unknown *x);
 
 /* An NVTX event, a range of MPI among them. */

@@ -59,7 +59,8 @@ static int walk_part(void *ctx, size_t part, struct nsx_err *err)
 	w.notes = nsx_alloc(1, sizeof(*w.notes));
 	w.notes->arena = nsx_arena_new();
 	for (size_t b = rep->file.nblocks * part / job->nparts; !rc && b < end; b++) {
-		w.notes->at = (struct nsx_rep_index){.nevents = 0};
+		w.notes->at = (struct nsx_rep_index){.least_ns = INT64_MAX,
+						     .most_ns = INT64_MIN};
 		w.notes->block = b;
 		w.stacks = 0;
 		rc = nsx_stopped(err) ?: nsx_walk_block(&w, b, err);

@@ -105,6 +105,15 @@ static size_t count_rows(void *ctx, size_t table, size_t block)
 				 rep->index[block].rows[t];
 }
 
+static void when(void *ctx, size_t table, size_t block, int64_t *least, int64_t *most)
+{
+	const struct nsx_rep *rep = ctx;
+	bool is_known = !is_fact(rep, rep->table[table]);
+
+	*least = is_known ? rep->index[block].least_ns : INT64_MIN;
+	*most = is_known ? rep->index[block].most_ns : INT64_MAX;
+}
+
 /* Types of events that are known by name only (ENUM_NSYS_EVENT_TYPE). */
 static uint64_t count_unread(void *ctx, const char *table)
 {
@@ -266,7 +275,8 @@ static int read_rep(struct nsx_rep *rep, struct nsx_err *err)
 int nsx_report_read(const char *path, struct nsx_db **ret, struct nsx_err *err)
 {
 	struct nsx_source source = {
-		.unread = count_unread, .blocks = count_blocks, .rows = count_rows, .reader = new_reader,
+		.unread = count_unread, .blocks = count_blocks, .rows = count_rows,
+		.when = when, .reader = new_reader,
 		.read = read_rows, .done = reader_done, .close = close_rep};
 	struct nsx_rep *rep = nsx_alloc(1, sizeof(*rep));
 	struct nsx_buf damage = {0}, note = {0};

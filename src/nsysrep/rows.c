@@ -1,6 +1,7 @@
 /* rows.c - from fields of messages to values of columns, as tables.def says. */
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 #include "nsysrep/rows.h"
 
 /* All columns of all tables; a table begins with the entry that has its name, and ends
@@ -24,8 +25,10 @@ void nsx_rep_define(struct nsx_rep_def ret[NSX_REP_NTABLES])
 
 		if (c->from == END && *c->name) {
 			def = &ret[c->field];
-			*def = (struct nsx_rep_def){c->name, c + 1, 0};
+			*def = (struct nsx_rep_def){c->name, c + 1, 0, NULL};
 		} else if (c->from != END) {
+			if (!strcmp(c->name, "start") || !strcmp(c->name, "timestamp"))
+				def->instant = c;
 			def->ncolumns++;
 			assert(def->ncolumns <= NSX_REP_MOST_COLUMNS);
 		}

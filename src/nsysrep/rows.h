@@ -25,6 +25,7 @@ struct nsx_rep_def {
 	const char *name;
 	const struct nsx_rep_column *columns;
 	unsigned ncolumns;
+	const struct nsx_rep_column *instant; /* when a row begins; NULL: at none */
 };
 void nsx_rep_define(struct nsx_rep_def ret[NSX_REP_NTABLES]);
 

@@ -52,6 +52,8 @@ int nsx_scan_near(struct nsx_scan *s, const struct nsx_table_info *t,
 		  const char *column, int64_t from, int64_t to, bool is_run,
 		  struct nsx_err *err)
 {
+	if (s->source)
+		nsx_sourcescan_near(s->source, from, to, is_run);
 	return s->page ? nsx_pagescan_near(s->page, t, column, from, to, is_run,
 					   err) : 0;
 }

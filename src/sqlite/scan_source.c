@@ -5,31 +5,73 @@
 #define ROWS_WORTH_A_PART 20000
 
 struct part {
-	size_t first, rows; /* first block, and rows before it                */
+	size_t first, rows; /* block; rows in front of it, all of them        */
+	size_t kept;	    /* those that are near                            */
 };
 
 struct nsx_sourcescan {
 	const struct nsx_source *source;
 	size_t table, nblocks;
-	unsigned ncolumns, nparts;
-	struct part parts[NSX_MAX_THREADS + 1]; /* the last entry is the end    */
+	unsigned ncolumns, nparts, most_parts;
+	size_t first, last; /* blocks with rows                               */
+	size_t near, end; /* blocks before and behind these are left out, but for
+			     the first and the last; between them ...         */
+	bool is_run;	  /* ... none is, or those without a row in ...       */
+	int64_t from_ns, to_ns;
+	struct part parts[NSX_MAX_THREADS + 1]; /* and where the last ends      */
 	int columns[];
 };
 
-static void divide(struct nsx_sourcescan *s, unsigned most)
+static size_t rows_of(const struct nsx_sourcescan *s, size_t block)
 {
-	const struct nsx_source *source = s->source;
-	size_t all = (size_t)nsx_source_rows(source, s->table), rows = 0;
-	unsigned n = (unsigned)NSX_MIN(most, all / ROWS_WORTH_A_PART), p = 1;
+	return s->source->rows(s->source->ctx, s->table, block);
+}
 
+static bool is_inside(const struct nsx_sourcescan *s, size_t block)
+{
+	int64_t least, most;
+
+	s->source->when(s->source->ctx, s->table, block, &least, &most);
+	return least < s->to_ns && most >= s->from_ns;
+}
+
+static bool is_near(const struct nsx_sourcescan *s, size_t block)
+{
+	return block == s->first || block == s->last ||
+	       (block >= s->near && block < s->end &&
+		(s->is_run || is_inside(s, block)));
+}
+
+static void divide(struct nsx_sourcescan *s)
+{
+	size_t all = 0, rows = 0, kept = 0;
+	unsigned n, p = 1;
+
+	for (size_t b = 0; b < s->nblocks; b++)
+		all += is_near(s, b) ? rows_of(s, b) : 0;
+	n = (unsigned)NSX_MIN(s->most_parts, all / ROWS_WORTH_A_PART);
 	s->nparts = NSX_MAX(NSX_MIN(n, NSX_MAX_THREADS), 1);
 	for (size_t b = 0; b < s->nblocks; b++) {
-		for (; p < s->nparts && rows >= all / s->nparts * p; p++)
-			s->parts[p] = (struct part){b, rows};
-		rows += source->rows(source->ctx, s->table, b);
+		for (; p < s->nparts && kept >= all / s->nparts * p; p++)
+			s->parts[p] = (struct part){b, rows, kept};
+		kept += is_near(s, b) ? rows_of(s, b) : 0;
+		rows += rows_of(s, b);
 	}
 	for (; p <= s->nparts; p++)
-		s->parts[p] = (struct part){s->nblocks, rows};
+		s->parts[p] = (struct part){s->nblocks, rows, kept};
+}
+
+void nsx_sourcescan_near(struct nsx_sourcescan *s, int64_t from, int64_t to, bool is_run)
+{
+	s->from_ns = from;
+	s->to_ns = to;
+	while (s->near < s->end && (!rows_of(s, s->near) || !is_inside(s, s->near)))
+		s->near++;
+	while (s->end > s->near &&
+	       (!rows_of(s, s->end - 1) || !is_inside(s, s->end - 1)))
+		s->end--;
+	s->is_run = is_run;
+	divide(s);
 }
 
 int nsx_sourcescan_open(struct nsx_db *db, const struct nsx_table_info *t,
@@ -53,7 +95,15 @@ int nsx_sourcescan_open(struct nsx_db *db, const struct nsx_table_info *t,
 	s->ncolumns = ncolumns;
 	for (unsigned i = 0; i < ncolumns; i++)
 		s->columns[i] = columns[i] ? nsx_column_find(t, columns[i]) : -1;
-	divide(s, nparts);
+	s->end = s->nblocks;
+	s->last = s->nblocks ? s->nblocks - 1 : 0;
+	while (s->last > s->first && !rows_of(s, s->first))
+		s->first++;
+	while (s->last > s->first && !rows_of(s, s->last))
+		s->last--;
+	s->is_run = true;
+	s->most_parts = nparts;
+	divide(s);
 	*ret = s;
 	return 0;
 }
@@ -70,7 +120,7 @@ unsigned nsx_sourcescan_parts(const struct nsx_sourcescan *s)
 
 size_t nsx_sourcescan_rows(const struct nsx_sourcescan *s, unsigned part)
 {
-	return s->parts[part + 1].rows - s->parts[part].rows;
+	return s->parts[part + 1].kept - s->parts[part].kept;
 }
 
 size_t nsx_sourcescan_first_block(const struct nsx_sourcescan *s, unsigned part)
@@ -91,11 +141,11 @@ int nsx_sourcescan_run(struct nsx_sourcescan *s, unsigned part,
 	if (rc)
 		return rc;
 	for (size_t b = s->parts[part].first; !rc && b < end; b++) {
-		size_t n = source->rows(source->ctx, s->table, b);
+		size_t n = rows_of(s, b);
 
 		if (choice)
 			choice->at = b;
-		if (n && !(choice && choice->wants && !choice->wants(ctx, b)))
+		if (n && is_near(s, b) && !(choice && choice->wants && !choice->wants(ctx, b)))
 			rc = nsx_stopped(err) ?:
 			     source->read(r, b, (int64_t)rows + 1, fn, ctx, err);
 		rows += n;
