@@ -94,6 +94,7 @@ static int load(const struct nsx_cache *c, const char *path,
 		struct nsx_err *err)
 {
 	struct nsx_loaded *l = nsx_alloc(1, sizeof(*l));
+	struct nsx_opts o = c->like;
 	size_t before = held();
 	int rc;
 
@@ -102,14 +103,14 @@ static int load(const struct nsx_cache *c, const char *path,
 		     nsx_fail(err, NSX_E_IO, "cannot read '%s': %s", path,
 			      strerror(errno)) :
 		     trace_id(path, l->id, err);
+	o.path = l->path;
+	o.purpose = NSX_FOR_QUESTIONS;
+	o.threads = c->threads;
+	o.progress = progress;
 	if (!rc)
-		rc = nsx_report_open(&(struct nsx_opts){NSX_OPTS_DEFAULT,
-							.path = l->path,
-							.purpose = NSX_FOR_QUESTIONS,
-							.threads = c->threads,
-							.progress = progress},
-				     &l->report, err);
-	l->subject = (struct nsx_subject){.r = l->report, .is_agents = true};
+		rc = nsx_report_open(&o, &l->report, err);
+	l->subject.r = l->report;
+	l->subject.is_agents = true;
 	if (!rc)
 		rc = nsx_census_new(l->report->trace, l->report->facts,
 				    &l->subject.census, err);

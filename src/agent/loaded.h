@@ -27,6 +27,7 @@ struct nsx_cache {
 	size_t n, cap, most_bytes;
 	uint64_t count;
 	unsigned threads;
+	struct nsx_opts like; /* what each is read with                      */
 };
 
 /* Borrowed until the next call. Errors: those of nsx_report_open. */

@@ -17,6 +17,7 @@ struct nsx_mcp_opts {
 	size_t nroots;
 	int64_t budget; /* tokens of an answer                               */
 	size_t cache_bytes;
+	struct nsx_opts like; /* what each trace is read with                */
 	bool text_is_json;
 	unsigned threads;
 	int in, out; /* file descriptors                                     */

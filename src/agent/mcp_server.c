@@ -371,7 +371,7 @@ int nsx_mcp_serve(const struct nsx_mcp_opts *o, struct nsx_err *err)
 	s.m = (struct nsx_mcp){.version = -1};
 	s.m.box = (struct nsx_toolbox){
 		.budget = o->budget, .text_is_json = o->text_is_json,
-		.cache = {.most_bytes = o->cache_bytes, .threads = o->threads}};
+		.cache = {.like = o->like, .most_bytes = o->cache_bytes, .threads = o->threads}};
 	rc = nsx_roots_init(&s.m.box.roots, o->roots, o->nroots, err);
 	if (!rc)
 		rc = start_worker(&s, &worker, err);

@@ -98,3 +98,33 @@ FILE *nsx_open_stream(const char *path)
 		(void)close(fd);
 	return f;
 }
+
+/* Its size is checked by reading, as it may be a pipe. */
+int nsx_read_named(const char *path, const char *what, size_t most, char **ret,
+		   size_t *ret_n, struct nsx_err *err)
+{
+	enum { PIECE = 65536 };
+	FILE *f = fopen(path, "re");
+	size_t cap = 0, got = 1;
+	int bad;
+
+	*ret = NULL;
+	*ret_n = 0;
+	if (!f)
+		return nsx_fail(err, NSX_E_USAGE, "cannot read %s '%s': %s", what, path,
+				strerror(errno));
+	while (got && *ret_n <= most &&
+	       !nsx_grow(ret, &cap, *ret_n + PIECE, 1, what, err)) {
+		got = fread(*ret + *ret_n, 1, PIECE, f);
+		*ret_n += got;
+	}
+	bad = ferror(f) ? errno : 0;
+	(void)fclose(f);
+	if (!bad && *ret_n <= most)
+		return got ? err->rc : 0;
+	if (bad)
+		return nsx_fail(err, NSX_E_USAGE, "cannot read %s '%s': %s", what, path,
+				strerror(bad));
+	return nsx_fail(err, NSX_E_USAGE, "cannot read %s '%s': it is larger than %zu KiB",
+			what, path, most >> 10);
+}

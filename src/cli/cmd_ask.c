@@ -2,6 +2,7 @@
 #include <string.h>
 #include "agent/ask.h"
 #include "cli/cmd_common.h"
+#include "cli/engine.h"
 #include "cli/opt.h"
 #include "cli/piped.h"
 #include "emit/emit.h"
@@ -11,6 +12,7 @@ struct args {
 	const char *window;
 	int64_t limit, threads;
 	double reach_s;
+	struct nsx_engine engine;
 };
 
 #define OPT(...) NSX_OPT(struct args, __VA_ARGS__)
@@ -26,6 +28,7 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "reach", NULL, "S", REAL, reach_s,
 	    "with --window, of a huge trace: read only what begins at most S "
 	    "seconds from the window, as explain does", .most = 1e9),
+	NSX_OPTS_ENGINE(struct args),
 	NSX_OPT_THREADS(struct args),
 };
 
@@ -82,6 +85,7 @@ static void print_text(const struct nsx_answer *a, const struct args *args,
 		}
 		if (args->reach_s > 0)
 			nsx_buf_printf(&b, " --reach %g", args->reach_s);
+		nsx_engine_say(&args->engine, &b);
 		nsx_buf_printf(&b, "  # %s\n", a->next[i].why);
 	}
 	fwrite(b.p, 1, b.n, stdout);
@@ -129,11 +133,11 @@ static int print(struct nsx_answer *a, const struct args *args,
 	return rc ? rc : nsx_flush_stdout(err);
 }
 
-static int answer(const struct args *args, char **argv, int n,
+static int answer(struct args *args, char **argv, int n,
 		  struct nsx_err *err)
 {
 	const struct nsx_question *q = nsx_question_find(argv[2]);
-	const struct nsx_opts o = {NSX_OPTS_DEFAULT, .path = argv[1],
+	struct nsx_opts o = {NSX_OPTS_DEFAULT, .path = argv[1],
 				   .window = args->window,
 				   .reach_s = args->reach_s,
 				   .purpose = q->purpose,
@@ -141,7 +145,8 @@ static int answer(const struct args *args, char **argv, int n,
 	struct nsx_subject s = {0};
 	struct nsx_report *r = NULL;
 	struct nsx_answer *a = NULL;
-	int rc = nsx_report_open(&o, &r, err);
+	int rc = nsx_engine_read(&args->engine, &o, err) ?:
+		 nsx_report_open(&o, &r, err);
 
 	s.r = r;
 	if (!rc)
@@ -154,6 +159,7 @@ static int answer(const struct args *args, char **argv, int n,
 	nsx_sql_free(s.sql);
 	nsx_census_free(s.census);
 	nsx_report_free(r);
+	nsx_engine_done(&args->engine);
 	return rc;
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "base/clock.h"
 #include "cli/cmd_common.h"
+#include "cli/engine.h"
 #include "cli/expect.h"
 #include "cli/exported.h"
 #include "cli/notices.h"
@@ -18,17 +19,17 @@
 #include "cli/opt.h"
 #include "cli/piped.h"
 #include "report/text.h"
-#include "facts/steps/limit.h"
 #include "passes/pass.h"
 #include "passes/nvtx/phase.h"
 
 struct args {
-	const char *out, *phase_map, *kernel_classes, *model, *window, *iteration, *pass, *skip, *explain,
+	const char *out, *phase_map, *window, *iteration, *pass, *skip, *explain,
 		*nsys, *keep_export, *html, *metrics;
 	enum nsx_html_events html_events;
 	enum { PROGRESS_AUTO, PROGRESS_ALWAYS, PROGRESS_NEVER } progress;
 	enum { FAIL_ON_HIGH, FAIL_ON_MEDIUM, FAIL_ON_NOTHING } fail_on;
 	struct nsx_opt_list what_if, expect;
+	struct nsx_engine engine;
 	int64_t kernel_limit, threads, replay_ops, html_max;
 	double nvtx_warn, reach_s;
 	bool no_percentiles, print_schema, no_nvtx_map, json, brief, md,
@@ -44,12 +45,7 @@ static const struct nsx_opt opts[] = {
 	    "folder"),
 	OPT(0, "phase-map", "phases-json", "FILE", STR, phase_map,
 	    "JSON object that maps phases to names of NVTX ranges"),
-	OPT(0, "kernel-classes", NULL, "FILE", STR, kernel_classes,
-	    "JSON object that maps classes of kernels, such as attention or one of "
-	    "your own, to names of kernels: the layers of steps"),
-	OPT(0, "model", NULL, "FILE", STR, model,
-	    "JSON object with the parameters and dtype of the language model that "
-	    "runs: what share of the GPU's peak its steps reach"),
+	NSX_OPTS_ENGINE(struct args),
 	OPT(0, "kernel-limit", "top-kernels", "N", INT, kernel_limit,
 	    "rows of the kernel table in JSON (30) and Markdown (5); CSV has all",
 	    .most = 1000000),
@@ -558,20 +554,16 @@ static int explain(const struct args *a, const char *path, const char *shown,
 		.threads = (unsigned)a->threads,
 		.progress = &progress,
 	};
-	struct nsx_phase_map *phases = NULL, *classes = NULL;
-	struct nsx_llm model = {0};
+	struct nsx_engine engine = a->engine;
+	struct nsx_phase_map *phases = NULL;
 	struct nsx_report *r = NULL;
 	char iteration[64];
 	int rc = a->phase_map ? nsx_phase_map_read(a->phase_map, &phases, err) :
 				0;
 
-	if (!rc && a->kernel_classes)
-		rc = nsx_phase_map_read(a->kernel_classes, &classes, err);
-	if (!rc && a->model)
-		rc = nsx_llm_read(a->model, &model, err);
-	o.model = a->model ? &model : NULL;
+	if (!rc)
+		rc = nsx_engine_read(&engine, &o, err);
 	o.phases = phases;
-	o.kernel_classes = classes;
 	if (a->iteration) {
 		snprintf(iteration, sizeof(iteration), "iteration:%s",
 			 a->iteration);
@@ -588,7 +580,7 @@ static int explain(const struct args *a, const char *path, const char *shown,
 		rc = exit_code(r, a);
 	nsx_report_free(r);
 	nsx_phase_map_free(phases);
-	nsx_phase_map_free(classes);
+	nsx_engine_done(&engine);
 	return rc;
 }
 

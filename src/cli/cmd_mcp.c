@@ -5,6 +5,7 @@
 #include "agent/mcp.h"
 #include "agent/reply.h"
 #include "cli/cmd_common.h"
+#include "cli/engine.h"
 #include "cli/opt.h"
 
 struct args {
@@ -12,6 +13,7 @@ struct args {
 	const char *print_config;
 	enum { TEXT_MD, TEXT_JSON } text;
 	int64_t budget, cache_mb, threads;
+	struct nsx_engine engine;
 };
 
 #define OPT(...) NSX_OPT(struct args, __VA_ARGS__)
@@ -28,6 +30,7 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "text", NULL, "WORD", WORD, text,
 	    "text of an answer: md, a table, or json, a copy of the structure, "
 	    "for clients that read nothing else", .words = "md or json"),
+	NSX_OPTS_ENGINE(struct args),
 	NSX_OPT_THREADS(struct args),
 	OPT(0, "print-config", NULL, "CLIENT", STR, print_config,
 	    "print what the settings of claude, codex, cursor, vscode or gemini "
@@ -66,7 +69,7 @@ static int print_config(const struct args *a, struct nsx_err *err)
 static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
 	struct args a = {.budget = NSX_REPLY_TOKENS, .cache_mb = 2048};
-	struct nsx_mcp_opts o = {.in = 0, .out = 1};
+	struct nsx_mcp_opts o = {.in = 0, .out = 1, .like = {NSX_OPTS_DEFAULT}};
 	struct nsx_err err;
 	int n, rc = nsx_opt_parse(cmd, argc, argv, &a, &n, &err);
 
@@ -82,7 +85,9 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 		o.cache_bytes = (size_t)a.cache_mb << 20;
 		o.text_is_json = a.text == TEXT_JSON;
 		o.threads = nsx_threads(a.threads);
-		rc = nsx_mcp_serve(&o, &err);
+		rc = nsx_engine_read(&a.engine, &o.like, &err) ?:
+		     nsx_mcp_serve(&o, &err);
+		nsx_engine_done(&a.engine);
 	}
 	return rc ? nsx_cmd_fail(&err, false) : 0;
 }

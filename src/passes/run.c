@@ -229,6 +229,7 @@ static struct nsx_report *new_report(const struct nsx_trace *trace,
 		r->window = nsx_arena_strdup(a, opts->window);
 	r->reach_s = opts->reach_s;
 	r->is_classic = opts->is_classic;
+	r->steps_from = opts->steps_from;
 	r->all_rows = opts->all_rows;
 	r->html_bytes = opts->html_bytes;
 	r->html_events = opts->html_events;
@@ -437,6 +438,7 @@ int nsx_report_make(const struct nsx_schema *schema,
 					   .window = opts->window,
 					   .reach_ns = (int64_t)(opts->reach_s *
 								 1e9),
+					   .steps_from = opts->steps_from,
 					   .progress = opts->progress};
 	struct nsx_trace *trace;
 	int rc;

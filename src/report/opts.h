@@ -6,6 +6,7 @@
 #include "base/base.h"
 
 struct nsx_llm;	      /* facts/steps/limit.h */
+struct nsx_step_patterns; /* facts/steps/steps.h */
 struct nsx_phase_map; /* phase.h */
 
 /* The purpose of a report; only what it needs is computed. */
@@ -39,6 +40,7 @@ struct nsx_opts {
 	size_t html_bytes; /* size limit of report.html; 0: NSX_HTML_BYTES   */
 	enum nsx_html_events html_events;
 	const struct nsx_phase_map *phases; /* NULL: none                    */
+	const struct nsx_step_patterns *steps_from; /* the user's; NULL: none */
 	const struct nsx_llm *model; /* the language model that the steps compute; NULL:
 					none                                 */
 	const struct nsx_phase_map *kernel_classes; /* the user's classes; NULL: none */

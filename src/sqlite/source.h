@@ -28,8 +28,8 @@ struct nsx_source {
 	 */
 	void (*when)(void *ctx, size_t table, size_t block, int64_t *least,
 		     int64_t *most);
-	/* Of these columns (places in the table; -1: reads as NULL), which must
-	 * stay.  Owner: the caller, done.
+	/* A reader of these columns (indices in the table; -1: NULL), which must
+	 * stay valid. Owner: the caller, done.
 	 */
 	int (*reader)(void *ctx, size_t table, const int *columns,
 		      unsigned ncolumns, struct nsx_source_reader **ret,

@@ -490,9 +490,11 @@ struct nsx_trace {
 	struct nsx_arena *arena;
 };
 
+struct nsx_step_patterns; /* facts/steps/steps.h */
 struct nsx_load_opts {
 	unsigned threads;
 	const char *window; /* as typed, NULL: none                          */
+	const struct nsx_step_patterns *steps_from; /* for window step:KIND  */
 	struct nsx_progress *progress;
 	size_t margin_rows; /* with a window so many events before it are read,
 			       and after it, or what lasts as long as it, where

@@ -60,8 +60,8 @@ static int find_iteration(const struct nsx_facts *f, const char *number,
 }
 
 int nsx_named_window(const struct nsx_facts *f, const struct nsx_trace *t,
-		     const char *text, struct nsx_window *ret,
-		     struct nsx_err *err)
+		     const struct nsx_step_patterns *own, const char *text,
+		     struct nsx_window *ret, struct nsx_err *err)
 {
 	const char *name = after(text, phase_prefix);
 	const char *number = after(text, iteration_prefix);
@@ -69,7 +69,7 @@ int nsx_named_window(const struct nsx_facts *f, const struct nsx_trace *t,
 
 	return name   ? find_phase(f, name, ret, err) :
 	       number ? find_iteration(f, number, ret, err) :
-	       kind   ? nsx_step_window(f, t, kind, ret, err) :
+	       kind   ? nsx_step_window(f, t, own, kind, ret, err) :
 			nsx_window_parse(text, t->first_ns, ret, err);
 }
 
@@ -94,7 +94,7 @@ int nsx_load_named(const struct nsx_schema *schema,
 	if (rc)
 		return rc;
 	rc = nsx_facts_build(*ret, &wanted, &f, err) ?:
-	     nsx_named_window(f, *ret, opts->window, &w, err);
+	     nsx_named_window(f, *ret, opts->steps_from, opts->window, &w, err);
 	nsx_facts_free(f);
 	nsx_trace_free(*ret);
 	*ret = NULL;

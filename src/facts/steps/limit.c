@@ -1,9 +1,8 @@
-/* limit.c - the model's work compared with the GPU's peak. */
-#include <errno.h>
-#include <stdio.h>
+/* limit.c - the model's work against the GPU's peak. */
 #include <stdlib.h>
 #include <string.h>
 #include "base/jsonread.h"
+#include "base/open.h"
 #include "facts/steps/limit.h"
 
 enum { F32, TF32, F16, F8, F4, NTYPES };
@@ -59,25 +58,16 @@ static int parse(const struct nsx_jsonr *j, const char *path, struct nsx_llm *m,
 
 int nsx_llm_read(const char *path, struct nsx_llm *ret, struct nsx_err *err)
 {
-	FILE *f = fopen(path, "re");
-	struct nsx_jsonr *j;
 	struct nsx_llm m = {0};
+	struct nsx_jsonr *j;
 	char *text;
 	size_t n;
-	int rc;
+	int rc = nsx_read_named(path, "the model", MOST_BYTES, &text, &n, err);
 
-	if (!f)
-		return nsx_fail(err, NSX_E_USAGE, "cannot read the model '%s': %s", path,
-				strerror(errno));
-	text = malloc(MOST_BYTES);
-	if (!text)
-		nsx_die_of_memory(MOST_BYTES);
-	n = fread(text, 1, MOST_BYTES, f);
-	(void)fclose(f);
-	j = nsx_jsonr_parse(text, n, err);
+	j = rc ? NULL : nsx_jsonr_parse(text, n, err);
 	free(text);
 	if (!j)
-		return nsx_wrap(err, "cannot use '%s'", path);
+		return rc ?: nsx_wrap(err, "cannot use '%s'", path);
 	rc = parse(j, path, &m, err);
 	nsx_jsonr_free(j);
 	if (!rc)

@@ -1,5 +1,8 @@
-/* names.c - matches names of steps with the patterns of steps.def. */
+/* names.c - names of steps against the patterns of steps.def. */
+#include <stdlib.h>
 #include <string.h>
+#include "base/jsonread.h"
+#include "base/open.h"
 #include "facts/steps/steps.h"
 
 const char *const nsx_step_kinds[NSX_NSTEP_KINDS] = {
@@ -9,11 +12,12 @@ const char *const nsx_step_kinds[NSX_NSTEP_KINDS] = {
 };
 
 enum { NSX_STEP_COUNTED = NSX_NSTEP_KINDS };
-static const struct {
+struct pattern {
 	const char *engine;
 	int kind;
 	const char *pattern;
-} patterns[] = {
+};
+static const struct pattern patterns[] = {
 #define NSX_STEP(engine, kind, name) {engine, NSX_STEP_##kind, name},
 #include "facts/steps/steps.def"
 #undef NSX_STEP
@@ -80,25 +84,93 @@ static enum nsx_step_kind count_kind(const struct nsx_step_name *x)
 	return x->decodes > 0 ? NSX_STEP_DECODE : NSX_STEP_IDLE;
 }
 
-bool nsx_step_name(const char *text, struct nsx_step_name *ret)
+static bool is_named(const struct pattern *p, const char *text, struct nsx_step_name *ret)
 {
-	for (size_t i = 0; i < ARRAY_LEN(patterns); i++) {
-		struct nsx_step_name x = {.engine = patterns[i].engine,
-					  .prompts = -1, .decodes = -1,
-					  .requests = -1, .tokens = -1};
+	struct nsx_step_name x = {.engine = p->engine, .prompts = -1, .decodes = -1,
+				  .requests = -1, .tokens = -1};
 
-		if (!fits(patterns[i].pattern, text, &x))
-			continue;
-		x.kind = patterns[i].kind == NSX_STEP_COUNTED ?
-				 count_kind(&x) :
-				 (enum nsx_step_kind)patterns[i].kind;
-		/* Each decode makes one token, unless the name says otherwise. */
-		if (!x.tells_decoded && x.decodes >= 0 &&
-		    (x.tokens >= 0 || x.prompts <= 0))
-			add_count(&x.tokens, x.decodes);
-		*ret = x;
-		return true;
+	if (!fits(p->pattern, text, &x))
+		return false;
+	x.kind = p->kind == NSX_STEP_COUNTED ? count_kind(&x) :
+					       (enum nsx_step_kind)p->kind;
+	/* Who decodes makes a token, where nothing else is said. */
+	if (!x.tells_decoded && x.decodes >= 0 && (x.tokens >= 0 || x.prompts <= 0))
+		add_count(&x.tokens, x.decodes);
+	*ret = x;
+	return true;
+}
+
+/* The user's own --------------------------------------------------------------------*/
+
+enum { MOST_BYTES = 1 << 20 };
+
+struct nsx_step_patterns {
+	struct pattern *v;
+	size_t n, cap;
+	struct nsx_arena *arena; /* of the texts                             */
+	const char *path;
+};
+
+static int add_own(void *ctx, const char *key, const char *text, size_t at NSX_UNUSED,
+		   struct nsx_err *err)
+{
+	struct nsx_step_patterns *p = ctx;
+	int kind = 0;
+
+	while (kind < NSX_NSTEP_KINDS && strcmp(key, nsx_step_kinds[kind]) != 0)
+		kind++;
+	if (kind == NSX_NSTEP_KINDS && strcmp(key, "counted") != 0)
+		return nsx_fail(err, NSX_E_USAGE, "cannot use '%s': '%s' is no kind of step; "
+				"these are decode, prefill, mixed, idle, training and "
+				"counted", p->path, key);
+	for (const char *c = text ? strchr(text, '%') : NULL; c; c = strchr(c + 1, '%'))
+		if (!c[1] || !strchr("pdrPDtn", c[1]))
+			return nsx_fail(err, NSX_E_USAGE, "cannot use '%s': in '%s' a %% "
+					"must stand before one of p, d, r, P, D, t and n",
+					p->path, text);
+	return text ? nsx_push(p->v, p->n, p->cap, "patterns", err, (struct pattern){
+			       "own", kind, nsx_arena_strdup(p->arena, text)}) : 0;
+}
+
+int nsx_step_patterns_read(const char *path, struct nsx_step_patterns **ret,
+			   struct nsx_err *err)
+{
+	struct nsx_step_patterns *p;
+	char *text;
+	size_t n;
+	int rc = nsx_read_named(path, "the patterns", MOST_BYTES, &text, &n, err);
+
+	if (!rc) {
+		p = nsx_alloc(1, sizeof(*p));
+		*p = (struct nsx_step_patterns){.arena = nsx_arena_new(), .path = path};
+		rc = nsx_json_each_string(text, n, path, add_own, p, err);
+		if (rc)
+			nsx_step_patterns_free(p);
+		else
+			*ret = p;
 	}
+	free(text);
+	return rc;
+}
+
+void nsx_step_patterns_free(struct nsx_step_patterns *p)
+{
+	if (!p)
+		return;
+	nsx_arena_free(p->arena);
+	free(p->v);
+	free(p);
+}
+
+bool nsx_step_name(const struct nsx_step_patterns *own, const char *text,
+		   struct nsx_step_name *ret)
+{
+	for (size_t i = 0; own && i < own->n; i++)
+		if (is_named(&own->v[i], text, ret))
+			return true;
+	for (size_t i = 0; i < ARRAY_LEN(patterns); i++)
+		if (is_named(&patterns[i], text, ret))
+			return true;
 	return false;
 }
 

@@ -17,6 +17,7 @@ struct host_step {
 };
 struct build {
 	const struct nsx_trace *t;
+	const struct nsx_step_patterns *own;
 	struct nsx_arena *scratch;
 	struct host_step *host; /* sorted by thread, start                   */
 	uint32_t *by_process;	/* the same, sorted by process, start        */
@@ -40,9 +41,10 @@ static int cmp_in_process(const void *a, const void *b, void *ctx)
 
 enum name_class { NOT_READ, NO_STEP, TRAINING_STEP, ENGINE_STEP };
 
-/* Classifies each range name; returns the class that counts as steps. */
-static enum name_class read_names(const struct nsx_trace *t, uint8_t *classes)
+/* What each name of a range is; returns the class that counts as a step. */
+static enum name_class read_names(const struct build *b, uint8_t *classes)
 {
+	const struct nsx_trace *t = b->t;
 	enum name_class most = TRAINING_STEP;
 
 	for (size_t i = 0; i < t->nvtx.n; i++) {
@@ -51,7 +53,7 @@ static enum name_class read_names(const struct nsx_trace *t, uint8_t *classes)
 
 		if (classes[name] != NOT_READ)
 			continue;
-		classes[name] = !nsx_step_name(nsx_text(t, name), &x) ? NO_STEP :
+		classes[name] = !nsx_step_name(b->own, nsx_text(t, name), &x) ? NO_STEP :
 				x.kind == NSX_STEP_TRAINING ? TRAINING_STEP :
 							      ENGINE_STEP;
 		most = NSX_MAX(most, classes[name]);
@@ -122,7 +124,7 @@ static int find_hosts(struct build *b, struct nsx_err *err)
 	if (!nsx_new_array(classes, b->scratch, nsx_strings_bound(t->strings),
 			   "names of steps", err))
 		return err->rc;
-	step = read_names(t, classes);
+	step = read_names(b, classes);
 	for (size_t i = 0; i < t->nvtx.n; i++)
 		n += is_step_range(t, classes, step, i);
 	if (nsx_new_arrays(b->scratch, n, "steps", err, b->host, b->by_process))
@@ -138,7 +140,7 @@ static int find_hosts(struct build *b, struct nsx_err *err)
 			.thread = thread, .process = t->thread[thread].process,
 			.start_ns = nsx_range_start(&t->nvtx, i),
 			.end_ns = nsx_range_end(&t->nvtx, i)};
-		nsx_step_name(nsx_text(t, x->text), &x->name);
+		nsx_step_name(b->own, nsx_text(t, x->text), &x->name);
 		b->n++;
 	}
 	nsx_sort(b->host, b->n, sizeof(*b->host), cmp_host);
@@ -251,10 +253,10 @@ static int build(struct build *b, struct nsx_engine_steps *ret, struct nsx_err *
 	return 0;
 }
 
-int nsx_steps_build(const struct nsx_trace *t, struct nsx_engine_steps *ret,
-		    struct nsx_err *err)
+int nsx_steps_build(const struct nsx_trace *t, const struct nsx_step_patterns *own,
+		    struct nsx_engine_steps *ret, struct nsx_err *err)
 {
-	struct build b = {.t = t, .scratch = nsx_arena_new()};
+	struct build b = {.t = t, .own = own, .scratch = nsx_arena_new()};
 	int rc;
 
 	*ret = (struct nsx_engine_steps){0};

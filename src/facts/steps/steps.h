@@ -22,9 +22,18 @@ struct nsx_step_name {
 	int64_t prompts, decodes, requests, tokens;
 	bool tells_decoded; /* the name has a number of decoded tokens        */
 };
-/* Whether a range's name is that of a step. */
-bool nsx_step_name(const char *text, struct nsx_step_name *ret);
-/* The number by which steps of a kind are classed, in powers of two; -1: none. */
+/* Names of the user's own engine: a JSON object of kinds ("decode", ..., or "counted"), each
+ * with a pattern as in steps.def, or a list of them.  Errors: NSX_E_USAGE naming the file.
+ * Owner: the caller, nsx_step_patterns_free.
+ */
+struct nsx_step_patterns;
+int nsx_step_patterns_read(const char *path, struct nsx_step_patterns **ret,
+			   struct nsx_err *err) NSX_CHECKED;
+void nsx_step_patterns_free(struct nsx_step_patterns *p); /* NULL is fine    */
+/* Whether a range's name is one of a step; own, which may be NULL, come first. */
+bool nsx_step_name(const struct nsx_step_patterns *own, const char *text,
+		   struct nsx_step_name *ret);
+/* The number whose power of two classes steps of a kind by size; -1: none. */
 int64_t nsx_step_size(const struct nsx_step_name *name);
 
 /* A step on a device. Its GPU time lasts from its first work there to that of the next
@@ -49,10 +58,10 @@ struct nsx_engine_steps {
 /* Finds steps with GPU work that begins in the window in use. O(n log n) in ranges, calls
  * and GPU work. Owner: the caller, nsx_steps_done. Errors: NSX_E_NOMEM.
  */
-int nsx_steps_build(const struct nsx_trace *t, struct nsx_engine_steps *ret,
-		    struct nsx_err *err) NSX_CHECKED;
-/* Compute time of steps by class of kernels: all compute of a device in a step's GPU time
- * belongs to the step, whoever launched it.
+int nsx_steps_build(const struct nsx_trace *t, const struct nsx_step_patterns *own,
+		    struct nsx_engine_steps *ret, struct nsx_err *err) NSX_CHECKED;
+/* Computing time of steps, by class of kernels: what a device computes in the GPU time of a
+ * step is the step's, whoever launched it.
  */
 enum { NSX_STEP_REPLAYS = NSX_NKERNEL_CATEGORIES, /* whole graphs; ... */
        NSX_STEP_CLASSES }; /* ... the caller's own classes follow            */
@@ -76,7 +85,7 @@ int nsx_steps_layers(const struct nsx_facts *f, const struct nsx_trace *t,
  * median length, or the next longer one. Errors: NSX_E_USAGE if there is none; NSX_E_NOMEM.
  */
 int nsx_step_window(const struct nsx_facts *f, const struct nsx_trace *t,
-		    const char *kind, struct nsx_window *ret,
+		    const struct nsx_step_patterns *own, const char *kind, struct nsx_window *ret,
 		    struct nsx_err *err) NSX_CHECKED;
 void nsx_steps_done(struct nsx_engine_steps *steps);
 

@@ -29,13 +29,14 @@ static void keep(struct nsx_engine_steps *steps, uint32_t device, const char *ki
 }
 
 int nsx_step_window(const struct nsx_facts *f, const struct nsx_trace *t,
-		    const char *kind, struct nsx_window *ret, struct nsx_err *err)
+		    const struct nsx_step_patterns *own, const char *kind,
+		    struct nsx_window *ret, struct nsx_err *err)
 {
 	struct nsx_engine_steps steps;
 	int64_t median;
 	size_t i;
 
-	if (nsx_steps_build(t, &steps, err))
+	if (nsx_steps_build(t, own, &steps, err))
 		return err->rc;
 	keep(&steps, f->limiting, kind);
 	nsx_sort(steps.v, steps.n, sizeof(*steps.v), cmp_length);

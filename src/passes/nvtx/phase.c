@@ -1,10 +1,9 @@
-/* phase.c - the user's phase map: patterns tried in file order. */
-#include <errno.h>
-#include <stdio.h>
+/* phase.c - the user's phase map: patterns in file order, tried in turn. */
 #include <stdlib.h>
 #include <string.h>
 #include "base/jsonread.h"
 #include "base/arena.h"
+#include "base/open.h"
 #include "base/regex.h"
 #include "passes/nvtx/phase.h"
 
@@ -83,40 +82,12 @@ int nsx_phase_map_parse(const char *text, size_t n, const char *path,
 	return 0;
 }
 
-/* Reads the whole file, which may be a pipe, so the size is not known before. */
-static int read_all(const char *path, char **ret, size_t *ret_n,
-		    struct nsx_err *err)
-{
-	FILE *f = fopen(path, "re");
-	size_t cap = 0, got = 1;
-	int bad;
-
-	*ret = NULL;
-	*ret_n = 0;
-	if (!f)
-		return nsx_fail(err, NSX_E_USAGE, "cannot read the map "
-				"'%s': %s", path, strerror(errno));
-	while (got && *ret_n <= MAX_FILE &&
-	       !nsx_grow(ret, &cap, *ret_n + 65536, 1, "the phase map", err)) {
-		got = fread(*ret + *ret_n, 1, 65536, f);
-		*ret_n += got;
-	}
-	bad = ferror(f) ? errno : 0;
-	(void)fclose(f);
-	if (bad || *ret_n > MAX_FILE)
-		return nsx_fail(err, NSX_E_USAGE, "cannot read the map "
-				"'%s': %s", path,
-				bad ? strerror(bad) : "it is larger than 16 "
-						      "MiB");
-	return got ? err->rc : 0;
-}
-
 int nsx_phase_map_read(const char *path, struct nsx_phase_map **ret,
 		       struct nsx_err *err)
 {
 	char *text;
 	size_t n;
-	int rc = read_all(path, &text, &n, err);
+	int rc = nsx_read_named(path, "the map", MAX_FILE, &text, &n, err);
 
 	if (!rc)
 		rc = nsx_phase_map_parse(text, n, path, ret, err);

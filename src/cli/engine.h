@@ -1,0 +1,40 @@
+/* engine.h - what the user says of the engine that ran: files of three options, which
+ * explain, ask and mcp have.
+ */
+#ifndef NSX_ENGINE_H
+#define NSX_ENGINE_H
+
+#include "cli/opt.h"
+#include "facts/steps/limit.h"
+#include "report/opts.h"
+
+struct nsx_engine {
+	const char *classes_path, *model_path, *steps_path; /* NULL: not given */
+	struct nsx_phase_map *classes;
+	struct nsx_step_patterns *steps;
+	struct nsx_llm model;
+};
+
+#define NSX_OPTS_ENGINE(T)                                                    \
+	NSX_OPT(T, 0, "kernel-classes", NULL, "FILE", STR, engine.classes_path, \
+	    "JSON object that maps classes of kernels, such as attention or one of " \
+	    "your own, to names of kernels: the layers of steps"),            \
+	NSX_OPT(T, 0, "model", NULL, "FILE", STR, engine.model_path,          \
+	    "JSON object with the parameters and dtype of the language model that " \
+	    "runs: what share of the GPU's peak its steps reach"),            \
+	NSX_OPT(T, 0, "steps-from", NULL, "FILE", STR, engine.steps_path,     \
+	    "JSON object that maps kinds of steps (decode, prefill, mixed, idle, " \
+	    "training, counted) to names of NVTX ranges, with %d where their " \
+	    "number of decodes stands, %p of prompts, %r of requests, %t of " \
+	    "tokens, %n of anything, and * for any end")
+
+/* Reads the files that are given; opts then borrow what they hold.  Errors: NSX_E_USAGE.
+ * Owner: the caller, nsx_engine_done, after a failure, too.
+ */
+int nsx_engine_read(struct nsx_engine *e, struct nsx_opts *opts,
+		    struct nsx_err *err) NSX_CHECKED;
+/* The options, as words of a command. */
+void nsx_engine_say(const struct nsx_engine *e, struct nsx_buf *b);
+void nsx_engine_done(struct nsx_engine *e);
+
+#endif

@@ -1,0 +1,79 @@
+/* steps.h - the section Steps: its tables, and what they are made of. */
+#ifndef NSX_PASSES_STEPS_H
+#define NSX_PASSES_STEPS_H
+
+#include "facts/steps/steps.h"
+#include "passes/pass.h"
+
+/* Tables, and columns of KINDS and SIZES. */
+enum { KINDS, SIZES };
+#define GROUP_COLUMNS(X)                                                      \
+	X(ENGINE, "engine", STR, "whose names the ranges have")               \
+	X(KIND, "kind", STR, "decode, prefill, mixed, idle or training")      \
+	X(SIZE, "size", STR,                                                  \
+	  "requests that decode, or tokens of prompts; null: all sizes")      \
+	X(COUNT, "count", I64, "steps on a device")                           \
+	X(REQUESTS, "request_count", I64, "requests in them; null: not told") \
+	X(TOKENS, "token_count", I64, "tokens in them; null: not told")       \
+	X(P50, "p50_ms", F64, "median of their GPU time")                     \
+	X(P95, "p95_ms", F64, "95th percentile of it")                        \
+	X(TOTAL, "total_ns", I64, "their GPU time")                           \
+	X(COMPUTE, "compute_ns", I64, "of it: a kernel computes")             \
+	X(HIDDEN, "comm_hidden_ns", I64,                                      \
+	  "of that: beside communication")                                    \
+	X(COMM, "comm_exposed_ns", I64, "of it: only communication runs")     \
+	X(COPY, "copy_exposed_ns", I64, "of it: only copies run")             \
+	X(IDLE, "idle_inside_ns", I64,                                        \
+	  "of it: nothing runs, before the step's last work ends")            \
+	X(BETWEEN, "idle_between_ns", I64,                                    \
+	  "of it: nothing runs, after that")                                  \
+	X(BUSY, "busy_pct", F64, "share of it in which something runs")       \
+	X(HOST, "host_p50_ms", F64, "median length of their ranges")          \
+	X(GAP, "host_gap_p50_ms", F64,                                        \
+	  "median time of the thread from a range to that of the next step")  \
+	X(LAUNCHES, "launch_count", I64, "calls that launch")                 \
+	X(MISSED, "graph_missed_count", I64,                                  \
+	  "steps that replay no graph, of a kind that does; null: none does") \
+	X(MFU, "mfu_pct", F64,                                                \
+	  "share of the GPU's peak that the model's operations are; null: no --model, " \
+	  "or it does not fit")                                               \
+	X(BANDWIDTH, "bandwidth_pct", F64,                                    \
+	  "share of memory's peak that reading weights and KV cache once is; the same") \
+	X(STALL, "stall_ns", I64,                                             \
+	  "GPU time of prefills for which requests that decode wait")
+NSX_COLUMN_IDS(GROUP_COLUMNS);
+
+/* A step with what its device did in its time. */
+struct steps_timed {
+	const struct nsx_engine_step *step;
+	int size; /* class: n of 2^n to 2^(n+1) - 1; -1: none                */
+	int64_t ns, compute_ns, hidden_ns, comm_ns, copy_ns, inside_ns, between_ns;
+};
+struct steps_work {
+	const struct nsx_run *run;
+	struct nsx_section *out;
+	struct nsx_table **table, *layers, *unsure, *each;
+	const struct nsx_engine_steps *steps;
+	struct steps_timed *v; /* by kind, engine, size                            */
+	int64_t *scratch, total_ns; /* total: GPU time of all steps          */
+	uint32_t *group; /* row of KINDS, by step                            */
+	size_t *sizes_at; /* by such a row: its first row of SIZES           */
+	const char **page;
+	size_t n, npage;
+	bool refused; /* a share of the GPU's peak                       */
+};
+struct steps_layer {
+	const char *name;
+	int64_t ns;
+};
+
+/* The tables of layers and of kernels that nothing is known of, with a bullet for each kind. */
+int steps_add_layers(struct steps_work *w, struct nsx_err *err);
+extern const struct nsx_layout steps_layer_layout, steps_unsure_layout;
+/* A bullet for a row of KINDS, and two lines or three of the first page.  Rows of SIZES begin
+ * at sizes_at, the n layers at v.
+ */
+void steps_tell_kind(struct steps_work *w, const struct nsx_cell *kind, size_t sizes_at,
+		     const struct steps_layer *v, size_t n);
+
+#endif

@@ -1,0 +1,160 @@
+/* steps_layers.c - what the GPU time of steps is for, by layer. */
+#include <string.h>
+#include "passes/gpu/steps.h"
+#include "passes/nvtx/phase.h"
+
+#define LAYER_COLUMNS(X)                                                      \
+	X(L_ENGINE, "engine", STR, "whose names the ranges have")             \
+	X(L_KIND, "kind", STR, "of the steps")                                \
+	X(L_LAYER, "layer", STR, "what their kernels are for by their names, " \
+	  "CUDA graphs: inside those traced as a whole; or what else "   \
+	  "the time is")                                                      \
+	X(L_NS, "total_ns", I64, "of their GPU time")                         \
+	X(L_PCT, "pct_of_steps", F64, "share of it")
+NSX_COLUMNS(layer_cols, LAYER_COLUMNS);
+#define UNSURE_COLUMNS(X)                                                     \
+	X(U_NAME, "kernel_name", STR, "kernel whose name says nothing")       \
+	X(U_NS, "total_ns", I64, "computing time in steps")                   \
+	X(U_PCT, "pct_of_compute", F64, "share of that of all steps")
+NSX_COLUMNS(unsure_cols, UNSURE_COLUMNS);
+const struct nsx_layout steps_layer_layout = {.key = "layers", .csv = "steps_layers",
+					      NSX_COLS(layer_cols),
+					      .json_rows = NSX_ALL_ROWS};
+const struct nsx_layout steps_unsure_layout = {.key = "unsure", .csv = "steps_unsure",
+					       NSX_COLS(unsure_cols)};
+
+static const char *layer_name(const struct steps_work *w, size_t c)
+{
+	return c < NSX_STEP_REPLAYS ? nsx_kernel_category_names[c] :
+	       c == NSX_STEP_REPLAYS ? "CUDA graphs" :
+			nsx_phase_name(w->run->opts->kernel_classes,
+				       (unsigned)(c - NSX_STEP_CLASSES));
+}
+
+/* The class of each kernel: the user's, and where that has the name of one of ours,
+ * that; else ours.
+ */
+static int class_kernels(struct steps_work *w, uint32_t *of_name, struct nsx_err *err)
+{
+	const struct nsx_phase_map *m = w->run->opts->kernel_classes;
+	const struct nsx_kernel_names *k = &w->run->facts->kernels;
+	nsx_str *full;
+
+	for (size_t i = 0; i < k->n; i++)
+		of_name[i] = k->v[i].words->category;
+	if (!m)
+		return 0;
+	if (nsx_kernel_full_names(k, w->run->scratch, &full, err))
+		return err->rc;
+	for (size_t i = 0; i < k->n; i++) {
+		unsigned c = nsx_phase_of(m, nsx_text(w->run->trace, full[i]));
+		uint32_t own = 0;
+
+		if (c == nsx_phase_count(m))
+			continue;
+		while (own < NSX_NKERNEL_CATEGORIES &&
+		       strcmp(nsx_kernel_category_names[own], nsx_phase_name(m, c)) != 0)
+			own++;
+		of_name[i] = own < NSX_NKERNEL_CATEGORIES ? own : NSX_STEP_CLASSES + c;
+	}
+	return 0;
+}
+
+static int cmp_layers(const void *a, const void *b)
+{
+	const struct steps_layer *x = a, *y = b;
+
+	return NSX_CMP(y->ns, x->ns) ?: strcmp(x->name, y->name);
+}
+
+/* Rows that add up to the GPU time of the kind. */
+static void add_layers(struct steps_work *w, size_t group, const int64_t *ns, size_t n,
+		       struct steps_layer *v)
+{
+	const struct nsx_cell *kind = nsx_row_at(w->table[KINDS], group);
+	size_t k = 0;
+
+	for (size_t c = 0; c < n; c++)
+		v[k++] = (struct steps_layer){layer_name(w, c), ns[c]};
+	v[k++] = (struct steps_layer){"exposed communication", kind[COMM].u.i};
+	v[k++] = (struct steps_layer){"exposed copies", kind[COPY].u.i};
+	v[k++] = (struct steps_layer){"idle inside steps", kind[IDLE].u.i};
+	v[k++] = (struct steps_layer){"idle between steps", kind[BETWEEN].u.i};
+	nsx_sort(v, k, sizeof(*v), cmp_layers);
+	for (size_t i = 0; i < k && v[i].ns; i++) {
+		struct nsx_cell *row = nsx_add_row(w->layers);
+
+		row[L_ENGINE] = kind[ENGINE];
+		row[L_KIND] = kind[KIND];
+		row[L_LAYER] = nsx_string(v[i].name);
+		row[L_NS] = nsx_int(v[i].ns);
+		row[L_PCT] = nsx_part_pct(v[i].ns, kind[TOTAL].u.i);
+	}
+	steps_tell_kind(w, kind, w->sizes_at[group], v, k);
+}
+
+/* Kernels of which nothing is known, by the time of their names in steps. */
+static int add_unsure(struct steps_work *w, const uint32_t *of_name, const int64_t *name_ns,
+		      struct nsx_err *err)
+{
+	const struct nsx_kernel_names *k = &w->run->facts->kernels;
+	struct steps_layer *v;
+	nsx_str *full;
+	size_t n = 0;
+	int64_t all_ns = 0, ns = 0;
+
+	if (!nsx_new_array(v, w->run->scratch, k->n, "kernels", err) ||
+	    nsx_kernel_full_names(k, w->run->scratch, &full, err))
+		return err->rc;
+	for (size_t i = 0; i < w->n; i++)
+		all_ns += w->v[i].compute_ns;
+	for (size_t i = 0; i < k->n; i++)
+		if (of_name[i] == NSX_K_OTHER && name_ns[i]) {
+			v[n++] = (struct steps_layer){nsx_text(w->run->trace, full[i]), name_ns[i]};
+			ns += name_ns[i];
+		}
+	nsx_sort(v, n, sizeof(*v), cmp_layers);
+	nsx_table_expect(w->unsure, n, w->run->opts->held_rows);
+	for (size_t i = 0; i < n; i++) {
+		struct nsx_cell *row = nsx_add_row(w->unsure);
+
+		row[U_NAME] = nsx_string(v[i].name);
+		row[U_NS] = nsx_int(v[i].ns);
+		row[U_PCT] = nsx_part_pct(v[i].ns, all_ns);
+	}
+	if (n)
+		nsx_md_bullet(w->out, "Not sure: %s of the computing time is in %s, first "
+			      "of all %s; `--kernel-classes` tells what they are for.",
+			      nsx_text_share(w->out->arena, (double)ns, (double)all_ns),
+			      nsx_text_n(w->out->arena, n, "kernel whose name says nothing",
+					 "kernels whose names say nothing"),
+			      nsx_md_name(w->out, v[0].name));
+	return 0;
+}
+
+int steps_add_layers(struct steps_work *w, struct nsx_err *err)
+{
+	const struct nsx_opts *o = w->run->opts;
+	struct nsx_arena *a = w->run->scratch;
+	struct nsx_step_classes classes = {
+		.group = w->group, .ngroups = w->table[KINDS]->nrows,
+		.n = NSX_STEP_CLASSES +
+		     (o->kernel_classes ? nsx_phase_count(o->kernel_classes) : 0)};
+	struct nsx_step_layers layers;
+	struct steps_layer *v;
+	uint32_t *of_name;
+
+	if (!nsx_new_array(of_name, a, w->run->facts->kernels.n + 1, "kernels", err) ||
+	    !nsx_new_array(v, a, classes.n + NSX_NPARTS, "layers", err) ||
+	    class_kernels(w, of_name, err))
+		return err->rc;
+	classes.of_name = of_name;
+	if (nsx_steps_layers(w->run->facts, w->run->trace, w->steps, &classes, a, &layers,
+			     err))
+		return err->rc;
+	w->out->page = w->page = nsx_arena_get(
+		w->out->arena, (3 * classes.ngroups + 1) * sizeof(*w->page));
+	for (size_t g = 0; g < classes.ngroups; g++)
+		add_layers(w, g, layers.ns + g * classes.n, classes.n, v);
+	return add_unsure(w, of_name, layers.name_ns, err);
+}

@@ -1,0 +1,1 @@
+ask @steps_own steps decode --steps-from $(echo '{"counted": "worker %n: ctx=%p/%P gen=%d*"}' >own.json; echo own.json) --model $(echo '{"parameters": 100000000, "dtype": "bf16"}' >model.json; echo model.json)

@@ -1,0 +1,1 @@
+explain @steps_own --pass steps --md --steps-from $(echo '{"generate": "x %d"}' >own.json; echo own.json)
