@@ -1,3 +1,4 @@
+/* clock.c - SOURCE_DATE_EPOCH, and the clocks of the system. */
 #include <stdlib.h>
 #include <time.h>
 #include "base/clock.h"

@@ -99,7 +99,7 @@ FILE *nsx_open_stream(const char *path)
 	return f;
 }
 
-/* Its size is checked by reading, as it may be a pipe. */
+/* Checks the size while reading, as the file may be a pipe. */
 int nsx_read_named(const char *path, const char *what, size_t most, char **ret,
 		   size_t *ret_n, struct nsx_err *err)
 {

@@ -11,14 +11,14 @@
 int nsx_open(const char *path);
 FILE *nsx_open_stream(const char *path); /* NULL: errno */
 
-/* A file that the user names, whole; `what` it is ("the model").  Errors: NSX_E_USAGE, where
- * it cannot be read or has more than `most` bytes.  Owner: the caller, free().
+/* Reads a whole file named by the user; `what` describes it ("the model"). Errors:
+ * NSX_E_USAGE if it is unreadable or larger than `most` bytes. Owner: the caller, free().
  */
 int nsx_read_named(const char *path, const char *what, size_t most, char **ret,
 		   size_t *ret_n, struct nsx_err *err) NSX_CHECKED;
 
-/* From now on nsx_open opens only what really lies in such a folder: a real path, of
- * which several can be given.  Not while other threads open files.
+/* From now on nsx_open opens only files inside this folder, a real path, or others given
+ * before. No other thread may open files meanwhile.
  */
 int nsx_confine(const char *folder, struct nsx_err *err) NSX_CHECKED;
 /* Whether a real path lies in one of these folders. */

@@ -1,3 +1,4 @@
+/* progress.c - stages and their duration. */
 #include "base/clock.h"
 #include "base/progress.h"
 

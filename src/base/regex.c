@@ -1,4 +1,4 @@
-/* regex.c - compiling users' regular expressions. */
+/* regex.c - compiles users' regular expressions. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,15 +114,15 @@ int nsx_regex_compile(regex_t *ret, const char *pattern, int flags,
 
 /* Many texts -------------------------------------------------------------------------*/
 
-/* The C library keeps what it learns of a pattern, up to 5 kB for a character of text, as
- * long as that is compiled.  After so many characters it is compiled again.
+/* The C library caches what it learns about a compiled pattern, up to 5 kB for each
+ * character of text. After this many characters the pattern is compiled again.
  */
 enum { MAX_LEARNT = 1 << 14 };
 
 struct nsx_regex {
 	pthread_mutex_t lock;
 	regex_t re;
-	size_t learnt; /* characters                                         */
+	size_t learnt; /* characters matched                                 */
 	char *pattern;
 };
 
@@ -132,12 +132,12 @@ int nsx_regex_new(const char *pattern, struct nsx_regex **ret, struct nsx_err *e
 	struct nsx_regex *r;
 	regex_t re;
 
-	/* By itself first: "a)|(b" is no pattern. */
+	/* Compiles the pattern alone first, as "a)|(b" is invalid. */
 	if (nsx_regex_compile(&re, pattern, 0, err))
 		return err->rc;
 	regfree(&re);
-	/* Found anywhere, a pattern is begun again at each character, with states of
-	 * its own; with any beginning it is read once, in as many states as there are
+	/* An unanchored pattern is tried from each character with states of its own; a
+	 * pattern with any beginning is read once, with as many states as it has
 	 * characters.
 	 */
 	nsx_buf_printf(&b, "^.*(%s)", pattern);

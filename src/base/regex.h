@@ -13,13 +13,13 @@
 int nsx_regex_compile(regex_t *ret, const char *pattern, int flags,
 		      struct nsx_err *err);
 
-/* A pattern that is matched against many texts, in bounded memory.
- * Owner of *ret: the caller, nsx_regex_free. Errors: as above.
+/* A pattern for matching many texts in bounded memory. Owner of *ret: the caller,
+ * nsx_regex_free. Errors: as above.
  */
 struct nsx_regex;
 int nsx_regex_new(const char *pattern, struct nsx_regex **ret,
 		  struct nsx_err *err) NSX_CHECKED;
-/* Whether the pattern matches anywhere in the text. Several threads may ask at once. */
+/* Whether the pattern matches anywhere in the text. Thread-safe. */
 bool nsx_regex_matches(struct nsx_regex *r, const char *text);
 void nsx_regex_free(struct nsx_regex *r); /* NULL is fine */
 

@@ -1,3 +1,4 @@
+/* span.c - interval arithmetic in sweeps over both lists. */
 #include <string.h>
 #include "base/span.h"
 

@@ -178,8 +178,8 @@ static inline uint64_t nsx_hash_u64(uint64_t x)
  * SIZE_MAX if b has 64 bytes or more.
  */
 size_t nsx_edits(const char *a, size_t na, const char *b);
-/* Whether a name is more like the n letters of s than the best until now, which begins
- * as SIZE_MAX; farther than half of the letters is no help.
+/* Whether a name is more similar to the n letters of s than the best so far; *best begins
+ * as SIZE_MAX. Names that differ in more than half of the letters are ignored.
  */
 bool nsx_is_nearer(const char *s, size_t n, const char *name, size_t *best);
 

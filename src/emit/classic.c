@@ -1,5 +1,5 @@
-/* classic.c - the sections of nsys-llm-explain under their published names, for who reads
- * them by these.
+/* classic.c - the sections of nsys-llm-explain under their published names, for programs
+ * that read these.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -49,7 +49,7 @@ static void add_cell(struct nsx_buf *b, const struct nsx_cell *c)
 	}
 }
 
-/* All rows that are held, under the columns' own names. */
+/* Adds all kept rows, with the columns' own names. */
 static void add_rows(struct nsx_buf *b, const struct nsx_table *t, const char *const *columns)
 {
 	struct nsx_row_reader rows = nsx_read_rows(t);

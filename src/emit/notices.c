@@ -1,7 +1,6 @@
-/* notices.c - findings and gates as pipelines show them.
+/* notices.c - findings and gates in the formats of CI pipelines.
  *
- * A finding has no line of source: where a format wants a place, it is the trace's
- * first line.
+ * A finding has no source line; formats that need a place get the trace's first line.
  */
 #include <ctype.h>
 #include <string.h>
@@ -11,7 +10,7 @@
 
 static const char tool[] = "nsys-explain";
 
-/* Of a report ---------------------------------------------------------------------*/
+/* Notices of a report --------------------------------------------------------------- */
 
 static const char *text_of(const struct nsx_finding *f, struct nsx_arena *a)
 {
@@ -43,7 +42,7 @@ void nsx_notices_of_report(const struct nsx_report *r, const enum nsx_severity *
 
 /* Words ---------------------------------------------------------------------------*/
 
-/* Worst first, as each format calls it. */
+/* Names of levels in each format, worst first. */
 enum level { ERROR, WARNING, NOTE };
 static const char *const github[] = {"error", "warning", "notice"};
 static const char *const gitlab[] = {"major", "minor", "info"};
@@ -144,7 +143,7 @@ int nsx_write_gitlab(const struct nsx_out_file *f, FILE *out, struct nsx_err *er
 
 /* JUnit ---------------------------------------------------------------------------*/
 
-/* What XML has no character for is ?. */
+/* Replaces characters that XML does not have by "?". */
 static void put_xml(FILE *out, const char *s)
 {
 	struct nsx_buf b = {0};
@@ -286,7 +285,7 @@ int nsx_write_sarif(const struct nsx_out_file *f, FILE *out, struct nsx_err *err
 	return nsx_jsonw_finish(w, out, err);
 }
 
-/* All name the tool early; a list that is empty has no room for it. */
+/* All these formats name the tool early, except an empty list. */
 bool nsx_notices_is(const char *path)
 {
 	char begin[512] = "";

@@ -361,9 +361,8 @@ static inline struct nsx_window nsx_judged(const struct nsx_facts *f)
 int nsx_named_window(const struct nsx_facts *f, const struct nsx_trace *t,
 		     const struct nsx_step_patterns *own, const char *text,
 		     struct nsx_window *ret, struct nsx_err *err) NSX_CHECKED;
-/* nsx_trace_load for any window that the user may name: what phases and
- * iterations there are is known only of the whole trace, so that is loaded
- * first where one is named.
+/* nsx_trace_load with a window that may be a name. Phases and iterations are known only for
+ * the whole trace, so a name loads that first.
  */
 int nsx_load_named(const struct nsx_schema *schema,
 		   const struct nsx_load_opts *opts, struct nsx_trace **ret,

@@ -32,27 +32,27 @@ struct nsx_ledger {
 	struct nsx_account *v; /* sorted by time, then class, cause, place   */
 	size_t n;
 	int64_t ns[NSX_NLEDGER], idle_ns[NSX_NCAUSES];
-	int64_t between_nodes_ns; /* of DISPATCH and DEPENDENCY: inside replays of
-				     graphs, which tracing by node lengthens  */
+	int64_t between_nodes_ns; /* idle time by DISPATCH and DEPENDENCY inside graph
+				     replays, which node tracing prolongs     */
 	int64_t total_ns; /* of them all: window x GPUs                      */
 	uint32_t ngpus;	  /* GPUs that did anything in the window            */
 };
 
-/* What is booked: windows that do not overlap, of all GPUs or of one. */
+/* The scope of a ledger: windows that do not overlap, on all GPUs or one. */
 struct nsx_booked {
 	const struct nsx_window *w;
 	size_t n;
 	uint32_t device; /* NSX_NONE: all                                    */
 };
 
-/* Linear in operations and idle pieces, and again for each window in blocks of operations.
- * Owner: the arena.  Errors: NSX_E_NOMEM.
+/* Builds a ledger. Linear in operations and idle pieces, plus a search in blocks of
+ * operations for each window. Owner: the arena. Errors: NSX_E_NOMEM.
  */
 int nsx_ledger_build(const struct nsx_facts *f, const struct nsx_trace *t,
 		     const struct nsx_booked *what, struct nsx_arena *a,
 		     struct nsx_ledger *ret, struct nsx_err *err) NSX_CHECKED;
-/* The account that has most beyond `each` times what it has in another ledger, with that as its
- * time; ns 0: none has.  ret_class_ns, unless NULL: what its class has.
+/* The account that most exceeds `each` times its time in the ledger `usual`; its ns is that
+ * excess, 0 if there is none. ret_class_ns, if not NULL: the excess of its class.
  */
 struct nsx_account nsx_ledger_beyond(const struct nsx_ledger *x, const struct nsx_ledger *usual,
 				     double each, double *ret_class_ns);

@@ -1,4 +1,4 @@
-/* pass.c - what a pass needs of a file, and what it gives. */
+/* pass.c - a pass's needs, tables and queries. */
 #include "passes/pass.h"
 
 /* The first table name that fields.def has for a view. */

@@ -58,7 +58,7 @@ struct nsx_run {
 extern const struct nsx_pass *const nsx_passes[];
 extern const unsigned nsx_npasses;
 const struct nsx_pass *nsx_pass_find(const char *id); /* NULL: none */
-const char *nsx_pass_nearest(const char *id); /* the id most like it; NULL: none */
+const char *nsx_pass_nearest(const char *id); /* the most similar id; NULL: none */
 
 /* Names the views and fields that the pass needs and this file lacks; NULL: none. */
 const char *nsx_pass_missing(const struct nsx_pass *pass,

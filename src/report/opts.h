@@ -24,7 +24,7 @@ enum nsx_html_events { NSX_EVENTS_AUTO, NSX_EVENTS_NONE, NSX_EVENTS_ALL };
 struct nsx_opts {
 	const char *path; /* the trace as typed, or an export of it          */
 	const char *shown; /* the trace as typed; NULL: path                 */
-	const char *ask_as; /* what later questions name; NULL: path         */
+	const char *ask_as; /* path for later questions; NULL: path          */
 	bool is_gone; /* path is deleted after this report, so `ask` cannot use it */
 	const char *window; /* analyse only this part, as typed; NULL: all   */
 	double reach_s; /* with a window: how far before and after it to read; 0:
@@ -32,7 +32,7 @@ struct nsx_opts {
 	size_t kernel_limit, kernel_rows; /* rows of top kernels in JSON and in Markdown */
 	bool nvtx_kernel_map; /* attribute kernels to NVTX ranges            */
 	double nvtx_coverage_warn; /* 0..1                                   */
-	bool is_classic; /* report.md has the sections of nsys-llm-explain, too */
+	bool is_classic; /* adds the sections of nsys-llm-explain to report.md */
 	bool all_rows; /* tables/ has no row limit                           */
 	size_t held_rows; /* rows to hold of a possibly huge table that is only written;
 			     0: all                                          */
@@ -40,7 +40,7 @@ struct nsx_opts {
 	size_t html_bytes; /* size limit of report.html; 0: NSX_HTML_BYTES   */
 	enum nsx_html_events html_events;
 	const struct nsx_phase_map *phases; /* NULL: none                    */
-	const struct nsx_step_patterns *steps_from; /* the user's; NULL: none */
+	const struct nsx_step_patterns *steps_from; /* the user's step names; NULL: none */
 	const struct nsx_llm *model; /* the language model that the steps compute; NULL:
 					none                                 */
 	const struct nsx_phase_map *kernel_classes; /* the user's classes; NULL: none */

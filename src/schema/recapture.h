@@ -44,9 +44,9 @@ const char *nsx_recapture_line(struct nsx_arena *a, const struct nsx_schema *s,
 unsigned nsx_recapture_since(unsigned what);
 struct nsx_preset {
 	const char *name;
-	unsigned record; /* of enum nsx_record                               */
+	unsigned record; /* bits of enum nsx_record                          */
 	const char *shows;
-	enum nsx_view views[8]; /* empty without it; up to the first 0       */
+	enum nsx_view views[8]; /* views that are empty without it; 0: end   */
 };
 #define NSX_PRESET(id, ...) NSX_PRESET_##id,
 enum {
@@ -55,8 +55,8 @@ enum {
 };
 #undef NSX_PRESET
 extern const struct nsx_preset nsx_presets[NSX_NPRESETS];
-/* The least preset that records that; links: between GPUs, so
- * that counters are for NVLink.
+/* The least preset that records it; links: with links between GPUs, so counters are for
+ * NVLink.
  */
 const char *nsx_recapture_preset(unsigned what, bool links);
 

@@ -751,7 +751,7 @@ static int insert_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v
 			    sqlite3_bind_parameter_count(insert->handle), err);
 }
 
-/* Hands all rows of a table to insert_row. */
+/* Inserts all rows of a source's table. */
 static int read_source(const struct nsx_source *source, size_t table,
 		       struct nsx_stmt *insert, struct nsx_err *err)
 {

@@ -69,7 +69,7 @@ struct nsx_db *nsx_db_clone(const struct nsx_db *db);
 
 /* From now on scans of db use SQLite only, to compare backends. */
 void nsx_db_force_sqlite(struct nsx_db *db);
-void nsx_db_use_library(void); /* the same for all that are opened from now on */
+void nsx_db_use_library(void); /* the same for all databases opened from now on */
 
 /* The file as numbered pages (page_file.h), for the page backend of scan.h; NULL where
  * SQLite must read the file. Owner: db.

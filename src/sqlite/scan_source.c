@@ -5,8 +5,8 @@
 #define ROWS_WORTH_A_PART 20000
 
 struct part {
-	size_t first, rows; /* block; rows in front of it, all of them        */
-	size_t kept;	    /* those that are near                            */
+	size_t first, rows; /* block; rows of all blocks before it            */
+	size_t kept;	    /* rows of kept blocks                            */
 };
 
 struct nsx_sourcescan {
@@ -14,11 +14,11 @@ struct nsx_sourcescan {
 	size_t table, nblocks;
 	unsigned ncolumns, nparts, most_parts;
 	size_t first, last; /* blocks with rows                               */
-	size_t near, end; /* blocks before and behind these are left out, but for
-			     the first and the last; between them ...         */
-	bool is_run;	  /* ... none is, or those without a row in ...       */
+	size_t near, end; /* of blocks outside [near, end) only the first and last are
+			     kept; inside ...                                 */
+	bool is_run;	  /* ... all are, else those with rows in ...         */
 	int64_t from_ns, to_ns;
-	struct part parts[NSX_MAX_THREADS + 1]; /* and where the last ends      */
+	struct part parts[NSX_MAX_THREADS + 1]; /* the last entry is the end    */
 	int columns[];
 };
 

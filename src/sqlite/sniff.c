@@ -1,4 +1,4 @@
-/* sniff.c - reads the first bytes of the input and looks beside it. */
+/* sniff.c - checks the first bytes of the input and the files beside it. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static int refuse_capture(const char *path, struct nsx_err *err)
 			"does not begin as one; copy it again", path);
 }
 
-/* What other formats begin with, and what gives a trace instead. */
+/* First bytes of other formats, and how to get a trace instead. */
 static const struct {
 	const char *begin, *what, *instead;
 } formats[] = {
@@ -49,10 +49,10 @@ static int refuse_format(const char *path, const char *what, const char *instead
 				   "--type sqlite REPORT.nsys-rep");
 }
 
-/* A folder that nsys filled with a file for each table, or any other. */
+/* Refuses a folder: one that nsys filled with a file for each table, or any other. */
 static int refuse_folder(const char *path, struct nsx_err *err)
 {
-	enum { MOST = 1000 }; /* names that are looked at */
+	enum { MOST = 1000 }; /* names examined at most */
 	DIR *d = opendir(path);
 	const struct dirent *e;
 	const char *what = NULL;

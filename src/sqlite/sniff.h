@@ -17,12 +17,12 @@ struct nsx_sniff {
 int nsx_sniff_file(const char *path, struct nsx_sniff *ret,
 		   struct nsx_err *err);
 
-/* NSX_E_SCHEMA where the file begins as another format that is known, whatever its name
- * says; 0 too where it cannot be read.
+/* Fails with NSX_E_SCHEMA if the file begins like another known format, whatever its name;
+ * 0 otherwise, also if it is unreadable.
  */
 int nsx_sniff_other(const char *path, struct nsx_err *err);
 
-/* Whether a file with the name path + suffix is there and not empty. */
+/* Whether the file path + suffix exists and is not empty. */
 bool nsx_file_beside(const char *path, const char *suffix);
 
 #endif

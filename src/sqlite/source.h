@@ -23,8 +23,8 @@ struct nsx_source {
 	 */
 	size_t (*blocks)(void *ctx, size_t table);
 	size_t (*rows)(void *ctx, size_t table, size_t block);
-	/* When the rows of a block begin: in [*least, *most], or earlier and later than
-	 * any of them.
+	/* Bounds of the times at which a block's rows begin: [*least, *most]; if unknown,
+	 * earlier and later than any row.
 	 */
 	void (*when)(void *ctx, size_t table, size_t block, int64_t *least,
 		     int64_t *most);

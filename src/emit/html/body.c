@@ -182,7 +182,7 @@ static bool has_column(const int *columns, size_t n, unsigned col)
 	return false;
 }
 
-/* What Markdown shows of a table, and the columns that prove something. */
+/* Adds the table as shown in Markdown, with the columns cited as proof. */
 static void add_shown(struct body *x, const struct nsx_block *block)
 {
 	int *columns = nsx_arena_get(x->a, (block->ncolumns + block->table->layout->ncols) *

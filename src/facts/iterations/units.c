@@ -52,7 +52,7 @@ struct named {
 	struct nsx_finder *fd;
 	const char *shown;
 	struct nsx_regex *pattern;
-	uint8_t *matches; /* by text: 0 not asked yet, 1 no, 2 yes           */
+	uint8_t *matches; /* by text: 0 unknown, 1 no, 2 yes                 */
 };
 
 static bool is_match(struct named *m, nsx_str text)

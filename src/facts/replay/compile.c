@@ -22,7 +22,7 @@ struct select { /* a change, with cached answers                            */
 	uint8_t *shape, *api; /* cached by shape and API; 0: unknown         */
 	uint8_t *rows;	/* bits of its rows, from the first one on           */
 	uint32_t first_row, last_row;
-	struct nsx_regex *regex; /* NULL: it names no pattern                */
+	struct nsx_regex *regex; /* NULL: the name is no pattern             */
 	size_t *touched;
 };
 enum { ASKED_YES = 1, ASKED_NO = 2 };

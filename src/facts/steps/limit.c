@@ -1,4 +1,4 @@
-/* limit.c - the model's work against the GPU's peak. */
+/* limit.c - the model's work compared with the GPU's peak. */
 #include <stdlib.h>
 #include <string.h>
 #include "base/jsonread.h"

@@ -1,4 +1,4 @@
-/* names.c - names of steps against the patterns of steps.def. */
+/* names.c - matches names of steps with the patterns of steps.def. */
 #include <stdlib.h>
 #include <string.h>
 #include "base/jsonread.h"
@@ -93,21 +93,21 @@ static bool is_named(const struct pattern *p, const char *text, struct nsx_step_
 		return false;
 	x.kind = p->kind == NSX_STEP_COUNTED ? count_kind(&x) :
 					       (enum nsx_step_kind)p->kind;
-	/* Who decodes makes a token, where nothing else is said. */
+	/* Each decode makes one token, unless the name says otherwise. */
 	if (!x.tells_decoded && x.decodes >= 0 && (x.tokens >= 0 || x.prompts <= 0))
 		add_count(&x.tokens, x.decodes);
 	*ret = x;
 	return true;
 }
 
-/* The user's own --------------------------------------------------------------------*/
+/* The user's own patterns ----------------------------------------------------------- */
 
 enum { MOST_BYTES = 1 << 20 };
 
 struct nsx_step_patterns {
 	struct pattern *v;
 	size_t n, cap;
-	struct nsx_arena *arena; /* of the texts                             */
+	struct nsx_arena *arena; /* owns the texts                           */
 	const char *path;
 };
 

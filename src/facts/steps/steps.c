@@ -41,7 +41,7 @@ static int cmp_in_process(const void *a, const void *b, void *ctx)
 
 enum name_class { NOT_READ, NO_STEP, TRAINING_STEP, ENGINE_STEP };
 
-/* What each name of a range is; returns the class that counts as a step. */
+/* Classifies each range name; returns the class that counts as steps. */
 static enum name_class read_names(const struct build *b, uint8_t *classes)
 {
 	const struct nsx_trace *t = b->t;

@@ -22,18 +22,20 @@ struct nsx_step_name {
 	int64_t prompts, decodes, requests, tokens;
 	bool tells_decoded; /* the name has a number of decoded tokens        */
 };
-/* Names of the user's own engine: a JSON object of kinds ("decode", ..., or "counted"), each
- * with a pattern as in steps.def, or a list of them.  Errors: NSX_E_USAGE naming the file.
- * Owner: the caller, nsx_step_patterns_free.
+/* Reads the step names of the user's own engine: a JSON object of kinds ("decode", ..., or
+ * "counted"), each with a pattern as in steps.def or a list of patterns. Errors:
+ * NSX_E_USAGE naming the file. Owner: the caller, nsx_step_patterns_free.
  */
 struct nsx_step_patterns;
 int nsx_step_patterns_read(const char *path, struct nsx_step_patterns **ret,
 			   struct nsx_err *err) NSX_CHECKED;
 void nsx_step_patterns_free(struct nsx_step_patterns *p); /* NULL is fine    */
-/* Whether a range's name is one of a step; own, which may be NULL, come first. */
+/* Whether a range's name is that of a step. The patterns `own` are tried first; it may be
+ * NULL.
+ */
 bool nsx_step_name(const struct nsx_step_patterns *own, const char *text,
 		   struct nsx_step_name *ret);
-/* The number whose power of two classes steps of a kind by size; -1: none. */
+/* The number by which steps of a kind are classed, in powers of two; -1: none. */
 int64_t nsx_step_size(const struct nsx_step_name *name);
 
 /* A step on a device. Its GPU time lasts from its first work there to that of the next
@@ -60,8 +62,8 @@ struct nsx_engine_steps {
  */
 int nsx_steps_build(const struct nsx_trace *t, const struct nsx_step_patterns *own,
 		    struct nsx_engine_steps *ret, struct nsx_err *err) NSX_CHECKED;
-/* Computing time of steps, by class of kernels: what a device computes in the GPU time of a
- * step is the step's, whoever launched it.
+/* Compute time of steps by class of kernels: all compute of a device in a step's GPU time
+ * belongs to the step, whoever launched it.
  */
 enum { NSX_STEP_REPLAYS = NSX_NKERNEL_CATEGORIES, /* whole graphs; ... */
        NSX_STEP_CLASSES }; /* ... the caller's own classes follow            */

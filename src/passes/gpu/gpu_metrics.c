@@ -68,8 +68,8 @@ static const struct nsx_layout layouts[] = {
 	[L_RATES] = {.key = "gbps", NSX_COLS(rate_cols)},
 };
 
-#define WHOLE 0.95  /* of the window: what lacks more is said with a mean  */
-#define SPARSE 0.5 /* less of it says nothing of the rest                 */
+#define WHOLE 0.95  /* coverage of the window; with less, the mean says how much */
+#define SPARSE 0.5 /* with less coverage, a mean says nothing about the rest */
 
 struct gpu {
 	struct nsx_counters known;

@@ -140,7 +140,7 @@ static struct sums add_up(const struct steps_timed *v, size_t n)
 	return a;
 }
 
-/* Medians of lengths: of GPU time, of ranges, of times between them. */
+/* Medians of GPU time, range lengths, and times between ranges. */
 static void put_medians(struct steps_work *w, const struct steps_timed *v, size_t n,
 			struct nsx_cell *row)
 {
@@ -173,7 +173,7 @@ static const char *say_size(struct steps_work *w, int size)
 	return nsx_say(w->out, "%" PRId64 "-%" PRId64, from, 2 * from - 1);
 }
 
-/* A share above the whole is refused: it is of another model, or of another type. */
+/* A share above 100 % is refused: the model or data type must be another one. */
 static struct nsx_cell limit_cell(struct steps_work *w, const char *what, const char *kind,
 				  double part, double whole)
 {
@@ -246,7 +246,7 @@ static bool is_alike(const struct steps_timed *a, const struct steps_timed *b)
 	       !strcmp(a->step->name.engine, b->step->name.engine);
 }
 
-/* Sorted by kind, engine and size: a group a kind and engine. */
+/* Steps are sorted by kind, engine and size; each kind and engine is a group. */
 static void add_groups(struct steps_work *w)
 {
 	const struct steps_timed *v = w->v;

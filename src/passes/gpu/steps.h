@@ -1,11 +1,11 @@
-/* steps.h - the section Steps: its tables, and what they are made of. */
+/* steps.h - tables and data of the section Steps. */
 #ifndef NSX_PASSES_STEPS_H
 #define NSX_PASSES_STEPS_H
 
 #include "facts/steps/steps.h"
 #include "passes/pass.h"
 
-/* Tables, and columns of KINDS and SIZES. */
+/* Ids of tables, and of columns of KINDS and SIZES. */
 enum { KINDS, SIZES };
 #define GROUP_COLUMNS(X)                                                      \
 	X(ENGINE, "engine", STR, "whose names the ranges have")               \
@@ -43,10 +43,10 @@ enum { KINDS, SIZES };
 	  "GPU time of prefills for which requests that decode wait")
 NSX_COLUMN_IDS(GROUP_COLUMNS);
 
-/* A step with what its device did in its time. */
+/* A step with its device's work during it. */
 struct steps_timed {
 	const struct nsx_engine_step *step;
-	int size; /* class: n of 2^n to 2^(n+1) - 1; -1: none                */
+	int size; /* size class n holds 2^n to 2^(n+1) - 1; -1: none         */
 	int64_t ns, compute_ns, hidden_ns, comm_ns, copy_ns, inside_ns, between_ns;
 };
 struct steps_work {
@@ -54,24 +54,24 @@ struct steps_work {
 	struct nsx_section *out;
 	struct nsx_table **table, *layers, *unsure, *each;
 	const struct nsx_engine_steps *steps;
-	struct steps_timed *v; /* by kind, engine, size                            */
+	struct steps_timed *v; /* sorted by kind, engine, size                     */
 	int64_t *scratch, total_ns; /* total: GPU time of all steps          */
-	uint32_t *group; /* row of KINDS, by step                            */
-	size_t *sizes_at; /* by such a row: its first row of SIZES           */
+	uint32_t *group; /* by step: its row of KINDS                        */
+	size_t *sizes_at; /* by row of KINDS: its first row of SIZES         */
 	const char **page;
 	size_t n, npage;
-	bool refused; /* a share of the GPU's peak                       */
+	bool refused; /* refused a share above the GPU's peak            */
 };
 struct steps_layer {
 	const char *name;
 	int64_t ns;
 };
 
-/* The tables of layers and of kernels that nothing is known of, with a bullet for each kind. */
+/* Adds the tables of layers and of unknown kernels, and a bullet for each kind. */
 int steps_add_layers(struct steps_work *w, struct nsx_err *err);
 extern const struct nsx_layout steps_layer_layout, steps_unsure_layout;
-/* A bullet for a row of KINDS, and two lines or three of the first page.  Rows of SIZES begin
- * at sizes_at, the n layers at v.
+/* Adds a bullet, and two or three lines of the first page, for a row of KINDS. Its rows of
+ * SIZES begin at sizes_at; its n layers at v.
  */
 void steps_tell_kind(struct steps_work *w, const struct nsx_cell *kind, size_t sizes_at,
 		     const struct steps_layer *v, size_t n);

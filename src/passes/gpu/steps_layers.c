@@ -1,4 +1,4 @@
-/* steps_layers.c - what the GPU time of steps is for, by layer. */
+/* steps_layers.c - the GPU time of steps by layer. */
 #include <string.h>
 #include "passes/gpu/steps.h"
 #include "passes/nvtx/phase.h"
@@ -31,8 +31,8 @@ static const char *layer_name(const struct steps_work *w, size_t c)
 				       (unsigned)(c - NSX_STEP_CLASSES));
 }
 
-/* The class of each kernel: the user's, and where that has the name of one of ours,
- * that; else ours.
+/* Sets the class of each kernel: the user's, which joins our class of the same name, else
+ * ours.
  */
 static int class_kernels(struct steps_work *w, uint32_t *of_name, struct nsx_err *err)
 {
@@ -67,7 +67,7 @@ static int cmp_layers(const void *a, const void *b)
 	return NSX_CMP(y->ns, x->ns) ?: strcmp(x->name, y->name);
 }
 
-/* Rows that add up to the GPU time of the kind. */
+/* Adds rows that sum up to the GPU time of the kind. */
 static void add_layers(struct steps_work *w, size_t group, const int64_t *ns, size_t n,
 		       struct steps_layer *v)
 {
@@ -93,7 +93,7 @@ static void add_layers(struct steps_work *w, size_t group, const int64_t *ns, si
 	steps_tell_kind(w, kind, w->sizes_at[group], v, k);
 }
 
-/* Kernels of which nothing is known, by the time of their names in steps. */
+/* Lists unknown kernels by their time in steps. */
 static int add_unsure(struct steps_work *w, const uint32_t *of_name, const int64_t *name_ns,
 		      struct nsx_err *err)
 {

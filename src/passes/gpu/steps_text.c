@@ -1,4 +1,4 @@
-/* steps_text.c - what is said of a kind of steps. */
+/* steps_text.c - describes a kind of steps in words. */
 #include <inttypes.h>
 #include "passes/gpu/steps.h"
 
@@ -11,7 +11,7 @@ static const char *say_tokens(struct steps_work *w, const struct nsx_cell *row)
 			(double)row[TOKENS].u.i / s);
 }
 
-/* "10 % missed the graph, of sizes 4-7 (1 of 10)": their rows begin at `from`. */
+/* "10 % missed the graph, of sizes 4-7 (1 of 10)"; the sizes' rows begin at `from`. */
 static const char *say_graphs(struct steps_work *w, const struct nsx_cell *row, size_t from)
 {
 	enum { MOST = 3 };
@@ -32,7 +32,7 @@ static const char *say_graphs(struct steps_work *w, const struct nsx_cell *row, 
 		       n > MOST ? " and more" : "");
 }
 
-/* Steps that missed the graph, or that others waited for; NULL: none. */
+/* Describes steps that missed the graph or delayed others; NULL: none. */
 static const char *say_lost(struct steps_work *w, const struct nsx_cell *row, size_t from)
 {
 	if (row[STALL].u.i)
@@ -72,7 +72,7 @@ static const char *say_kind(struct steps_work *w, const struct nsx_cell *row)
 		       say_limits(w, row));
 }
 
-/* "of decode steps 55 % gemm, 18 % idle between steps, ..." of a kind. */
+/* "of decode steps 55 % gemm, 18 % idle between steps, ...", for one kind. */
 static const char *say_layers(struct steps_work *w, const struct steps_layer *v, size_t n,
 			      const struct nsx_cell *kind)
 {

@@ -143,8 +143,8 @@ static int64_t api_ns(const struct nsx_trace *t, uint64_t thread,
 	return ns;
 }
 
-/* The time that scheduling was traced, inside the window: from its first row to the end
- * of the session, as a thread that sleeps has no row until it is ended.
+/* The time during which scheduling was traced, inside the window: from its first row to the
+ * end of the session, as a sleeping thread has no row until it ends.
  */
 static int traced_ns(const struct nsx_trace *t, const struct cpu_threads *all,
 		     int64_t *ret, struct nsx_err *err)

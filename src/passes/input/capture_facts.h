@@ -11,16 +11,16 @@
 
 enum nsx_message { /* the profiler's messages by meaning */
 	NSX_MSG_LOST,	  /* events were dropped or incomplete               */
-	NSX_MSG_DROPPED,  /* something was, of CUDA or not                   */
-	NSX_MSG_PARTIAL,  /* not all CUDA events may have been collected     */
-	NSX_MSG_OTHERS,	  /* the same of other events                        */
-	NSX_MSG_LIMIT,	  /* a size limit ended the recording of a process   */
-	NSX_MSG_ORDER,	  /* events came in a wrong order                    */
-	NSX_MSG_DRIVER,	  /* the driver is newer than the tool               */
-	NSX_MSG_METRICS,  /* samples of counters are missing                 */
+	NSX_MSG_DROPPED,  /* data was lost, of CUDA or other events          */
+	NSX_MSG_PARTIAL,  /* CUDA events may be incomplete                   */
+	NSX_MSG_OTHERS,	  /* other events may be incomplete                  */
+	NSX_MSG_LIMIT,	  /* a size limit ended a process's recording        */
+	NSX_MSG_ORDER,	  /* events were out of order                        */
+	NSX_MSG_DRIVER,	  /* the driver is newer than the profiler           */
+	NSX_MSG_METRICS,  /* samples of GPU counters are missing             */
 	NSX_MSG_SCHED,	  /* no scheduling information                       */
-	NSX_MSG_PERF,	  /* CPU sampling was not allowed                    */
-	NSX_MSG_HARMLESS, /* says nothing of what is in the file             */
+	NSX_MSG_PERF,	  /* CPU sampling was not permitted                  */
+	NSX_MSG_HARMLESS, /* no effect on the contents                       */
 	NSX_MSG_ERROR,	  /* any other error                                 */
 	NSX_MSG_WARNING,  /* any other warning                               */
 	NSX_NMESSAGES

@@ -7,7 +7,7 @@
 static const struct {
 	enum nsx_message kind;
 	unsigned line;
-	const char *what, *title; /* title: of the finding that it is; NULL: none */
+	const char *what, *title; /* title: of the finding made from it; NULL: none */
 	enum nsx_severity severity;
 } messages[] = {
 	{NSX_MSG_LOST, NSX_REC_SHORT, "events were dropped or may be missing",
@@ -38,7 +38,7 @@ static const struct {
 	 "shown)", "", NSX_SEV_LOW},
 };
 
-/* CUPTI counts what it lost: calls of CUDA and GPU work. */
+/* CUPTI counts its own losses: CUDA calls and GPU work. */
 static const char *say_message(struct nsx_quality *q, enum nsx_message kind, const char *title)
 {
 	struct nsx_arena *a = q->out->arena;
@@ -71,7 +71,7 @@ static void check_messages(struct nsx_quality *q)
 			  n == 1 ? "" : "s", messages[i].what,
 			  kind == NSX_MSG_LOST && f->lost ?
 			  nsx_say(q->out, " (%" PRId64 " events)", f->lost) : "");
-		/* Without GPU work it is the reason of gpu_activity. */
+		/* Without GPU work, gpu_activity reports this reason. */
 		if (messages[i].title && (kind != NSX_MSG_PARTIAL || q->t->has_gpu_work))
 			nsx_raise(q, kind == NSX_MSG_ERROR || kind == NSX_MSG_WARNING ?
 					     NSX_ID_profiler_messages : NSX_ID_lost_events, false,

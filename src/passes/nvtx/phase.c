@@ -1,4 +1,4 @@
-/* phase.c - the user's phase map: patterns in file order, tried in turn. */
+/* phase.c - the user's phase map: patterns tried in file order. */
 #include <stdlib.h>
 #include <string.h>
 #include "base/jsonread.h"
@@ -13,7 +13,7 @@ enum {
 
 struct pattern {
 	unsigned phase;
-	const char *text; /* a substring; NULL: a regex                      */
+	const char *text; /* substring; NULL: a regex                        */
 	struct nsx_regex *regex;
 };
 struct nsx_phase_map {
