@@ -271,7 +271,7 @@ int model_close(struct build *b, struct nsx_err *err)
 	player_free(p);
 	if (rc)
 		return rc;
-	/* Leaves out the pause before the window, for which it did not wait. */
+	/* Leaves out the pause before the window, as nothing in the window waited for it. */
 	nsx_model_path(m, (struct nsx_window){NSX_MAX(m->from_ns == NEVER ?
 						      m->op[0].start_ns :
 						      m->from_ns,

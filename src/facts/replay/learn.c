@@ -158,8 +158,8 @@ struct latency {
 };
 struct learner {
 	struct build *b;
-	struct samples from_start, from_end; /* since the call's start or end, with the
-						same keys                    */
+	struct samples from_start, from_end; /* launch latencies since the call's start,
+						and since its end, with the same keys */
 	struct samples during; /* since the call's start, for work that begins during the
 				  call, some time after its stream became free */
 	/* seen: gaps before work queued while its stream was busy; gap: those of them that

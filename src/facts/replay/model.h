@@ -126,7 +126,8 @@ struct model_rank {
 struct model_alikes { /* comparable work of ranks */
 	struct nsx_packed ns; /* length of the operation or gap, or cost of the call */
 	struct nsx_packed at; /* the op, or the call                         */
-	struct nsx_packed of; /* engine, or thread of the trace, << 1 | first of its kind */
+	struct nsx_packed of; /* (engine, or thread of the trace) << 1, plus 1 for the
+				 first entry of a kind */
 	uint32_t n;
 };
 

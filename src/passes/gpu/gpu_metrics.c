@@ -68,7 +68,8 @@ static const struct nsx_layout layouts[] = {
 	[L_RATES] = {.key = "gbps", NSX_COLS(rate_cols)},
 };
 
-#define WHOLE 0.95  /* coverage of the window; with less, the mean says how much */
+#define WHOLE 0.95  /* coverage of the window; below it, the answer says how much was
+		       sampled */
 #define SPARSE 0.5 /* with less coverage, a mean says nothing about the rest */
 
 struct gpu {

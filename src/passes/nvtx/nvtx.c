@@ -54,7 +54,8 @@ struct group { /* host time */
 struct gpu { /* sums of a row that is shown */
 	int64_t in_ns, busy_ns, busy_end_ns;
 	uint32_t op, device;	/* last operation: counts once               */
-	bool cut;		/* a walk stopped before it                  */
+	bool cut;		/* incomplete: a walk of more than MAX_PATH ranges did
+				   not reach it                              */
 };
 
 struct work {
