@@ -126,7 +126,8 @@ FIX  := $(patsubst tests/fixtures/%.sql,$B/fixtures/%.sqlite,$(sort $(wildcard t
 UNIT := $(patsubst tests/%.c,$B/tests/%,$(sort $(wildcard tests/unit/test_*.c tests/property/prop_*.c)))
 FUZZ := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 fixtures: $(FIX)
-test-programs: all fixtures $B/mkrep $B/$(PROG)-faults $B/fleet-gen $B/fleet-same $(UNIT) $(FUZZ:%=$B/replay/%)
+test-programs: all fixtures $B/mkrep $B/$(PROG)-faults $B/fleet-gen $B/fleet-same $(UNIT) replay-programs
+replay-programs: $(FUZZ:%=$B/replay/%)
 
 # The program with allocations that can be made to fail.
 $B/$(PROG)-faults: src/base/arena.c $B/src/main.o $B/libnsx.a
@@ -280,5 +281,5 @@ help:
 	@sed -n 's/^## /  make /p' $(MAKEFILE_LIST)
 
 -include $(patsubst %.c,$B/%.d,$(SRC)) $(UNIT:=.d)
-.PHONY: told all lib static demo check fuzz fuzz-programs fixtures test-programs golden refresh unit asan tsan valgrind coverage bench bench-fleet pgo warnings lint dist deb install install-program uninstall clean help FORCE
+.PHONY: told all lib static demo check fuzz fuzz-programs replay-programs fixtures test-programs golden refresh unit asan tsan valgrind coverage bench bench-fleet pgo warnings lint dist deb install install-program uninstall clean help FORCE
 .DELETE_ON_ERROR:

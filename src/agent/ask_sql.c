@@ -304,10 +304,15 @@ static struct nsx_cell take_cell(struct nsx_answer *a, const char **p)
 static const char *title_of(const char *name, const struct nsx_col *cols, unsigned i,
 			    struct nsx_arena *arena)
 {
+	struct nsx_buf b = {0};
+	const char *title;
+
+	nsx_buf_add_utf8(&b, name, strlen(name));
+	title = nsx_buf_keep(&b, arena);
 	for (unsigned k = 0; k < i; k++)
-		if (!strcmp(cols[k].title, name))
-			return nsx_arena_printf(arena, "%s_%u", name, i + 1);
-	return nsx_arena_strdup(arena, name);
+		if (!strcmp(cols[k].title, title))
+			return nsx_arena_printf(arena, "%s_%u", title, i + 1);
+	return title;
 }
 
 /* In a key a dot begins what is inside. */

@@ -136,6 +136,7 @@ int main(int argc, char **argv)
 		run(&b, argv[2]);
 	}
 	unlink(argv[2]);
+	free(b.p);
 	printf("%zu inputs, and %zu made from them\n", ninputs, count);
 	return 0;
 }

