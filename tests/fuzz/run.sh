@@ -16,7 +16,7 @@ fuzz() {
 	# Whole runs are too slow to grow into length.
 	len=; [ "$t" = fuzz_rows ] && len="-max_len=400 -len_control=0"
 	# shellcheck disable=SC2086
-	( "$b/fuzz/$t" -max_total_time="${FUZZTIME:-60}" -timeout=60 -rss_limit_mb=2048 $dict $len \
+	( "$b/fuzz/$t" -max_total_time="${FUZZTIME:-60}" -timeout=60 -report_slow_units=60 -rss_limit_mb=2048 $dict $len \
 		-print_final_stats=1 -artifact_prefix="$here/corpus/$t/" \
 		"$b/corpus/$t" "$here/corpus/$t" $seeds >"$b/$t.log" 2>&1; echo $? >"$b/$t.rc"
 	times >"$b/$t.times" )
