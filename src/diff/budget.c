@@ -145,7 +145,6 @@ static int list_parts(const struct nsx_diff *d, uint32_t lane,
 
 static const enum nsx_share share_of[NSX_NSPLITS] = {
 	[NSX_SPLIT_IDLE] = NSX_SHARE_IDLE,
-	[NSX_SPLIT_COPIES] = NSX_SHARE_COPY,
 	[NSX_SPLIT_RANGES] = NSX_SHARE_COMPUTE,
 };
 

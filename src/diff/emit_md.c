@@ -273,9 +273,9 @@ static void add_clock(struct page *p, const struct nsx_budget *x)
 {
 	if (p->d->digested) {
 		nsx_buf_adds(&p->b, "Digests do not tell the kernels of a step "
-				    "apart: which of them changed, copies by "
-				    "direction and compute time by range stand "
-				    "in a comparison of the traces.\n\n");
+				    "apart: which of them changed, and compute "
+				    "time by range, stand in a comparison of the "
+				    "traces.\n\n");
 		if (p->d->has_job)
 			nsx_buf_adds(&p->b, "Nor do they tell which part of a "
 					    "collective was exposed, so that "
@@ -401,18 +401,17 @@ static void add_causes(struct page *p, uint32_t lane)
 	end_split(p, n == x->n);
 }
 
-/* A table of what a share consists of, unless nothing changed. */
-static void add_split(struct page *p, uint32_t lane, enum nsx_split split,
-		      const char *title, const char *of)
+static void add_ranges(struct page *p, uint32_t lane)
 {
-	const struct nsx_split_rows *x = &p->d->lanes[lane].budget.split[split];
+	const struct nsx_split_rows *x =
+		&p->d->lanes[lane].budget.split[NSX_SPLIT_RANGES];
 	size_t n = count_shown(p, lane, x);
 
 	if (!n || (n == 1 && !*x->v[0].detail))
 		return;
-	nsx_buf_printf(&p->b, "## %s%s by %s\n\n| %s | before | change |\n"
-			      "|---|---:|---:|\n", title, of_lane(p, lane), of,
-		       of);
+	nsx_buf_printf(&p->b, "## Compute time%s by NVTX range of the launch\n\n"
+			      "| range | before | change |\n|---|---:|---:|\n",
+		       of_lane(p, lane));
 	for (size_t i = 0; i < n; i++) {
 		nsx_buf_adds(&p->b, "| ");
 		if (*x->v[i].detail)
@@ -561,11 +560,8 @@ void nsx_diff_md(const struct nsx_diff *d, enum nsx_diff_md what,
 	if (!d->whole || !d->totals.known) /* else it is said above */
 		add_budgets(&p);
 	add_causes(&p, lane);
-	if (!for_comment) {
-		add_split(&p, lane, NSX_SPLIT_COPIES, "Copies", "direction");
-		add_split(&p, lane, NSX_SPLIT_RANGES, "Compute time",
-			  "NVTX range of the launch");
-	}
+	if (!for_comment)
+		add_ranges(&p, lane);
 	add_findings(&p);
 	if (for_comment)
 		nsx_buf_adds(&p.b, "<details><summary>Kernels, intervals, "

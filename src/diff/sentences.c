@@ -470,8 +470,8 @@ static bool names_call(enum nsx_cause cause)
 	return cause == NSX_CAUSE_LAUNCH_CALL || cause == NSX_CAUSE_OTHER_API;
 }
 
-static void add_split_part(struct nsx_buf *b, const struct nsx_split_rows *rows,
-			   bool is_idle, double of_ns, struct nsx_arena *a)
+static void add_idle_part(struct nsx_buf *b, const struct nsx_split_rows *rows,
+			  double of_ns, struct nsx_arena *a)
 {
 	for (size_t i = 0; i < rows->n; i++) {
 		const struct nsx_split_row *r = &rows->v[i];
@@ -479,12 +479,11 @@ static void add_split_part(struct nsx_buf *b, const struct nsx_split_rows *rows,
 
 		if (!intro)
 			continue;
-		nsx_buf_printf(b, "%s%s%s", intro,
-			       is_idle ? nsx_cause_words[r->cause] : "",
-			       !is_idle || !*r->detail ? "" :
-			       names_call(r->cause)    ? " " : " in ");
-		if (*r->detail)
+		nsx_buf_printf(b, "%s%s", intro, nsx_cause_words[r->cause]);
+		if (*r->detail) {
+			nsx_buf_adds(b, names_call(r->cause) ? " " : " in ");
 			nsx_add_name(b, r->detail);
+		}
 		nsx_buf_printf(b, " (%s)",
 			       nsx_text_change(a, (double)r->d.delta_ns));
 		return;
@@ -519,9 +518,7 @@ static void add_share(struct nsx_buf *b, const struct nsx_diff *d,
 	else if (share == NSX_SHARE_COMPUTE)
 		add_kernel_part(b, d, x, a);
 	else if (share == NSX_SHARE_IDLE)
-		add_split_part(b, &x->split[NSX_SPLIT_IDLE], true, ns, a);
-	else if (share == NSX_SHARE_COPY)
-		add_split_part(b, &x->split[NSX_SPLIT_COPIES], false, ns, a);
+		add_idle_part(b, &x->split[NSX_SPLIT_IDLE], ns, a);
 }
 
 #define MULTIPLIED 0.75 /* of the compute time: what is once a step is little */
@@ -637,6 +634,8 @@ const char *nsx_diff_place(const struct nsx_diff *d, struct nsx_arena *a)
 	if (d->nlanes > 1)
 		nsx_buf_printf(&b, " on %s", nsx_lane_name(d, lane, a));
 	for (enum nsx_share k = 0; k < NSX_NSHARES; k++) {
+		if (d->whole && d->totals.known && k == NSX_SHARE_COPY)
+			continue; /* the lines on the whole tell more of them */
 		if (fabs((double)x->part[k].delta_ns) < WORTH_A_WORD * least) {
 			if (k == NSX_SHARE_COMPUTE &&
 			    add_cancelling(&b, ": in compute, ", d, x, a))
@@ -646,6 +645,10 @@ const char *nsx_diff_place(const struct nsx_diff *d, struct nsx_arena *a)
 		nsx_buf_adds(&b, sep);
 		add_share(&b, d, x, k, a);
 		sep = "; ";
+	}
+	if (d->whole && *sep == ':') { /* no share is told */
+		nsx_buf_done(&b);
+		return "";
 	}
 	if (!x->no_rho)
 		add_rho(&b, x, a);

@@ -259,8 +259,7 @@ static int add_lane(struct nsx_sweep *s, const struct nsx_iteration *v,
 	devices[view->nlanes++] = device;
 	if (nsx_sweep_kernels(s, device, lane, err))
 		return err->rc;
-	return nsx_sweep_idle(s, device, lane, err) ||
-	       nsx_sweep_copies(s, device, lane, err) ? err->rc : 0;
+	return nsx_sweep_idle(s, device, lane, err);
 }
 
 size_t nsx_choose_units(const struct nsx_side_opts *o, size_t n, size_t *from)

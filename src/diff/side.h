@@ -60,7 +60,6 @@ struct nsx_kernel_use { /* of a kernel in a unit; by unit, then kernel          
 /* A share of a unit's time, told apart: by unit, cause, detail. */
 enum nsx_split {
 	NSX_SPLIT_IDLE,	  /* by cause; detail: call or range                 */
-	NSX_SPLIT_COPIES, /* by direction                                    */
 	NSX_SPLIT_RANGES, /* of compute, by the ranges around the launch     */
 	NSX_NSPLITS
 };
@@ -242,8 +241,6 @@ int nsx_number_detail(struct nsx_sweep *s, const char *text, size_t len,
 		      uint32_t *ret, struct nsx_err *err) NSX_CHECKED;
 int nsx_sweep_idle(struct nsx_sweep *s, uint32_t device, struct nsx_lane *lane,
 		   struct nsx_err *err) NSX_CHECKED;
-int nsx_sweep_copies(struct nsx_sweep *s, uint32_t device,
-		     struct nsx_lane *lane, struct nsx_err *err) NSX_CHECKED;
 /* Collected uses as one split of a lane; frees v. */
 int nsx_keep_split(const struct nsx_sweep *s, struct nsx_lane *lane,
 		   enum nsx_split split, struct nsx_split_use *v, size_t n,

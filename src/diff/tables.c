@@ -327,16 +327,10 @@ static void fill_budget(const struct nsx_diff *d, const struct nsx_diff_lane *l,
 	add_budget_row(t, l, NULL, "idle", "", &part[NSX_SHARE_IDLE]);
 }
 
-/* What copies and idle time consist of. */
-static void fill_splits(const struct nsx_diff_lane *l, struct nsx_table *t)
+static void fill_idle(const struct nsx_diff_lane *l, struct nsx_table *t)
 {
-	const struct nsx_split_rows *split = l->budget.split;
-	const struct nsx_split_rows *copies = &split[NSX_SPLIT_COPIES];
-	const struct nsx_split_rows *idle = &split[NSX_SPLIT_IDLE];
+	const struct nsx_split_rows *idle = &l->budget.split[NSX_SPLIT_IDLE];
 
-	for (size_t i = 0; i < copies->n; i++)
-		add_budget_row(t, l, "copies", copies->v[i].detail, "",
-			       &copies->v[i].d);
 	for (size_t i = 0; i < idle->n; i++)
 		add_budget_row(t, l, "idle", nsx_cause_names[idle->v[i].cause],
 			       idle->v[i].detail, &idle->v[i].d);
@@ -522,7 +516,7 @@ int nsx_diff_tabulate(struct nsx_diff *d, struct nsx_diff_tables *ret,
 		fill_units(d, 1, l, &t[NSX_DT_UNITS]);
 	}
 	for (uint32_t l = 0; l < d->nlanes; l++) {
-		fill_splits(&d->lanes[l], &t[NSX_DT_BUDGET]);
+		fill_idle(&d->lanes[l], &t[NSX_DT_BUDGET]);
 		fill_nvtx(&d->lanes[l], &t[NSX_DT_NVTX]);
 	}
 	fill_findings(d, &t[NSX_DT_FINDINGS]);

@@ -278,20 +278,23 @@ const char *nsx_totals_sentence(const struct nsx_diff *d, struct nsx_arena *a)
 								  0));
 }
 
-/* "to the GPU 17.1 → 19.0 GB/s" */
+/* "to the GPU 17.1 → 19.0 GB/s", "to the GPU 17.1 GB/s" */
 static void add_rate(struct nsx_buf *b, const struct nsx_totals_change *c,
-		     enum nsx_direction k, const char *way)
+		     enum nsx_direction k, const char *way, struct nsx_arena *a)
 {
-	double rate[2];
+	const char *rate[2];
 
 	for (unsigned s = 0; s < 2; s++) {
-		rate[s] = c->side[s].copy_ns[k] > 0 ?
-			(double)c->side[s].bytes[k] / (double)c->side[s].copy_ns[k] : 0;
-		if (rate[s] <= 0)
+		const struct nsx_totals *t = &c->side[s];
+
+		if (t->copy_ns[k] <= 0 || t->bytes[k] <= 0)
 			return;
+		rate[s] = nsx_text_bytes(a, (double)t->bytes[k] * 1e9 /
+						    (double)t->copy_ns[k]);
 	}
-	nsx_buf_printf(b, "%s%s %.3g → %.3g GB/s", b->n ? ", " : "", way, rate[0],
-		       rate[1]);
+	nsx_buf_printf(b, "%s%s %s%s%s/s", b->n ? ", " : "", way, rate[0],
+		       strcmp(rate[0], rate[1]) != 0 ? "/s → " : "",
+		       strcmp(rate[0], rate[1]) != 0 ? rate[1] : "");
 }
 
 /* "mostly cudaLaunchKernel; paid once, not judged" */
@@ -319,8 +322,9 @@ static const char *note_on(const struct nsx_totals_change *c, enum nsx_total_par
 	struct nsx_buf b = {0};
 
 	if (part == NSX_TOTAL_COPIES) {
-		add_rate(&b, c, NSX_TO_GPU, "to the GPU");
-		add_rate(&b, c, NSX_FROM_GPU, "back");
+		add_rate(&b, c, NSX_TO_GPU, "to the GPU", a);
+		add_rate(&b, c, NSX_FROM_GPU, "back", a);
+		add_rate(&b, c, NSX_OTHER_WAY, "within or between GPUs", a);
 	} else if (part == NSX_TOTAL_KERNELS && c->in_step) {
 		nsx_buf_printf(&b, "compared one by one %s (95 %% %s to %s)",
 			       nsx_text_ratio(a, c->in_step_rel),
