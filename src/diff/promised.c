@@ -63,8 +63,8 @@ const char *nsx_promise_line(const struct nsx_promise *p, struct nsx_arena *a)
 const char *nsx_diff_promises(const struct nsx_diff *d, struct nsx_arena *a)
 {
 	struct nsx_promise v[NSX_MOST_PROMISES];
-	size_t n = won_of(d) >= NSX_NOISE && nsx_is_comparable(d) ?
-			   nsx_diff_promised(d, v) : 0;
+	bool is_known = nsx_is_comparable(d) && (!d->whole || d->totals.decides);
+	size_t n = is_known && won_of(d) >= NSX_NOISE ? nsx_diff_promised(d, v) : 0;
 	struct nsx_buf b = {0};
 
 	for (size_t i = 0; i < n; i++)
