@@ -120,7 +120,7 @@ static void send_set(struct set *s, int to)
 	size_t n;
 	int rc = nsx_digest_writer_new(&w, &err);
 
-	s->n = nsx_digest_unite(s->v, s->n);
+	s->n = nsx_digest_unite(s->v, s->n, NULL);
 	for (size_t i = 0; i < s->n && !rc; i++) {
 		rc = nsx_digest_add(w, s->v[i], &err);
 		nsx_digest_free(s->v[i]);
@@ -184,6 +184,29 @@ static void reduce(struct set *s, unsigned keep)
 	}
 }
 
+/* What the others left out, to rank 0, in order of rank. */
+static void gather_left_out(struct nsx_left_out *x, struct nsx_arena *a)
+{
+	int n[2] = {(int)x->n, (int)x->why.n};
+	int *all = nsx_arena_get(a, (size_t)nprocesses * sizeof(n));
+	int *size = nsx_arena_get(a, (size_t)nprocesses * sizeof(*size));
+	int *at = nsx_arena_get(a, (size_t)nprocesses * sizeof(*at)), sum = 0;
+	char *why;
+
+	MPI_Gather(n, 2, MPI_INT, all, 2, MPI_INT, 0, MPI_COMM_WORLD);
+	for (int p = 0; p < nprocesses && !me; p++) {
+		at[p] = sum;
+		size[p] = all[2 * p + 1];
+		sum += size[p];
+		x->n += p ? (size_t)all[2 * p] : 0;
+	}
+	why = nsx_arena_get(a, (size_t)sum + 1);
+	MPI_Gatherv(x->why.p, n[1], MPI_CHAR, why, size, at, MPI_CHAR, 0,
+		    MPI_COMM_WORLD);
+	if (!me && sum > n[1])
+		nsx_buf_add(&x->why, why + n[1], (size_t)(sum - n[1]));
+}
+
 static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
 	struct nsx_fleet_run r;
@@ -191,7 +214,6 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 	struct nsx_arena *a = nsx_arena_new();
 	struct set s = {0};
 	struct nsx_err err;
-	uint64_t left_out, all_left_out = 0;
 	int rc = nsx_fleet_run_parse(&r, cmd, argc, argv, &err);
 
 	/* All have the same command line; only rank 0 looks for files. */
@@ -209,12 +231,9 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 			   &err))
 		give_up(&err);
 	nsx_fleet_run_say(&r.left_out);
-	left_out = r.left_out.n;
-	MPI_Reduce(&left_out, &all_left_out, 1, MPI_UINT64_T, MPI_SUM, 0,
-		   MPI_COMM_WORLD);
+	gather_left_out(&r.left_out, a);
 	reduce(&s, r.digest.keep);
 	if (!me) {
-		r.left_out.n = all_left_out;
 		rc = nsx_fleet_run_finish(&r, s.v, s.n, &err);
 		rc = rc < 0 ? nsx_cmd_fail(&err, r.json) : nsx_cmd_printed(rc);
 	}

@@ -179,7 +179,7 @@ static int tell_fleet(struct nsx_answer *a, struct nsx_fleet *f,
 	int rc = nsx_fleet_analyse(f, err);
 
 	if (!rc)
-		rc = nsx_freport_new(f, left_out->n, &r, err);
+		rc = nsx_freport_new(f, left_out, &r, err);
 	if (rc)
 		return rc;
 	nsx_put(a->out, "ranks", nsx_int(f->nranks));

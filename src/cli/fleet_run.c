@@ -170,7 +170,7 @@ static int report(struct nsx_fleet_run *run, const struct nsx_fleet *f,
 		.write = run->json ? nsx_freport_write_json :
 			 run->md   ? nsx_freport_write_md :
 			 run->html ? nsx_freport_write_html : NULL};
-	int rc = nsx_freport_new(f, run->left_out.n, &r, err);
+	int rc = nsx_freport_new(f, &run->left_out, &r, err);
 
 	one.subject = r;
 	if (!rc)
@@ -188,7 +188,7 @@ static int merge(const struct nsx_fleet_run *run, struct nsx_digest **v,
 {
 	struct nsx_target to = nsx_digest_target(run->partial, run->inputs.path,
 						 run->inputs.n);
-	size_t kept = nsx_digest_unite(v, n), size = 0;
+	size_t kept = nsx_digest_unite(v, n, NULL), size = 0;
 	int rc = nsx_digest_write(&to, v, kept, &size, err);
 
 	if (!rc && !run->quiet)

@@ -128,6 +128,8 @@ struct nsx_digest {
 	int64_t world;	  /* ranks of the job; -1: not known                 */
 	unsigned detail;  /* enum nsx_detail                                 */
 	uint64_t host, gpu; /* hashes of names; 0: not known                 */
+	const char *input; /* of a file that was just read: its name, without
+			      folders; never written                          */
 	const char *host_name; /* of a trace that was just read; never written,
 				  NULL of a file                             */
 	const char *gpu_model, *product, *schema; /* "": not known           */
@@ -199,8 +201,10 @@ int nsx_channel_unpack(struct nsx_dchannel *c, struct nsx_arena *a,
  * trace: one that lost no rows, then that of more detail, then of the greater content.
  */
 int nsx_digest_cmp(const struct nsx_digest *a, const struct nsx_digest *b);
-/* Sorts, and frees what is there twice. Returns how many are left. */
-size_t nsx_digest_unite(struct nsx_digest **v, size_t n);
+/* Sorts, and frees what is there twice, whose inputs are named to twice, unless that is
+ * NULL.  Returns how many are left.
+ */
+size_t nsx_digest_unite(struct nsx_digest **v, size_t n, struct nsx_buf *twice);
 
 /* Making ------------------------------------------------------------------------*/
 

@@ -170,6 +170,11 @@ static const char *who(const struct nsx_freport *r, const struct nsx_late *l)
 				list, process_of(r, l->ranks[0]));
 }
 
+static bool is_in_mpi(const struct nsx_late *l)
+{
+	return l->detail && !strncasecmp(l->detail, "MPI_", 4);
+}
+
 /* What a cause of idle time means on the host. */
 static const char *idle_words(struct nsx_arena *a, const struct nsx_late *l)
 {
@@ -180,6 +185,9 @@ static const char *idle_words(struct nsx_arena *a, const struct nsx_late *l)
 
 	switch (l->idle_cause) {
 	case NSX_CAUSE_OSRT:
+		if (is_in_mpi(l))
+			return nsx_arena_printf(a, "%s wait%s in %s", host, s,
+						nsx_text_name(a, l->detail));
 		return nsx_arena_printf(a, "%s wait%s in operating-system calls: data, a "
 					"lock or a file", host, s);
 	case NSX_CAUSE_HOST_CODE:
@@ -303,6 +311,9 @@ static const char *advice_on_idle(struct nsx_arena *a, const struct nsx_late *l)
 {
 	bool many = l->n > 1;
 
+	if (is_in_mpi(l))
+		return "Look at whom it waits for there: a rank whose trace is not "
+		       "here, or messages that move only while a call of MPI runs";
 	if (l->idle_cause == NSX_CAUSE_OSRT)
 		return nsx_arena_printf(
 			a, "Look at what %s before a step: loader workers, prefetch, "
@@ -656,7 +667,7 @@ static void prove_missing(struct nsx_freport *r)
 			      say_pct(r, ns));
 }
 
-int nsx_freport_new(const struct nsx_fleet *f, size_t left_out,
+int nsx_freport_new(const struct nsx_fleet *f, const struct nsx_left_out *left_out,
 		    struct nsx_freport **ret, struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();

@@ -292,6 +292,9 @@ static inline int64_t nsx_fleet_world(const struct nsx_fleet *f)
 	return NSX_MAX(f->nranks ? f->rank[f->nranks - 1].number + 1 : 0, f->expected);
 }
 
+/* Whether no two ranks have a collective or a kernel in common. */
+bool nsx_fleet_is_unrelated(const struct nsx_fleet *f);
+
 /* How many ranks of the job are not here, as far as anything tells. */
 static inline int64_t nsx_fleet_absent(const struct nsx_fleet *f)
 {

@@ -184,6 +184,9 @@ static int join(const struct reading *r, size_t n, struct nsx_digest ***ret,
 
 		if (x->err.rc)
 			tell_left_out(r->in->path[i], &x->err, left_out);
+		for (size_t k = 0; k < x->n; k++)
+			x->v[k]->input = nsx_arena_strdup(
+				x->v[k]->arena, nsx_base_name(r->in->path[i]));
 		if (x->n)
 			memcpy(*ret + *ret_n, x->v, x->n * sizeof(*x->v));
 		*ret_n += x->n;

@@ -2,8 +2,8 @@
  *
  * What is left of a collective when nobody waits any more is its transfer: the
  * least length of its members.  Communicators of a family do the same, k for k,
- * so that they can be compared without knowing how many bytes move; with fewer
- * than three there is nothing to compare with.
+ * so that they can be compared without knowing how many bytes move.  Of two nobody
+ * knows which is usual: the slower one is slow where it takes twice as long.
  */
 #include <math.h>
 #include "base/stat.h"
@@ -11,6 +11,7 @@
 
 #define LEAST_Z 5
 #define LEAST_RATIO 0.10 /* of the usual transfer                             */
+#define LEAST_RATIO_OF_TWO 1.0
 #define LEAST_OF_STEP 0.005
 
 static double transfer_at(const struct nsx_fleet *f, const struct nsx_fcomm *c,
@@ -51,9 +52,11 @@ static size_t compare(const struct nsx_fleet *f, const struct nsx_family *fam,
 			if (!isnan(ns))
 				scratch[there++] = ns;
 		}
-		if (there < 3)
+		if (there < NSX_MIN(fam->n, 3))
 			continue;
-		median = nsx_median_of(scratch, there);
+		median = nsx_median_of(scratch, there); /* sorts */
+		if (fam->n == 2)
+			median = scratch[0];
 		compared++;
 		*ret_typical += median;
 		for (uint32_t c = 0; c < fam->n; c++) {
@@ -79,10 +82,16 @@ static void judge(struct nsx_fleet *f, const struct nsx_family *fam,
 		scratch[c] = excess[c] = n[c] > 0 ? excess[c] / n[c] : 0;
 	mad = NSX_MAX(NSX_SIGMA * nsx_spread_of(scratch, fam->n, &middle),
 		      typical / 100);
+	if (fam->n == 2) {
+		middle = 0;
+		mad = typical / 100;
+	}
 	for (uint32_t c = 0; c < fam->n; c++) {
 		double z = (excess[c] - middle) / mad;
 
-		if (z >= LEAST_Z && excess[c] >= LEAST_RATIO * typical &&
+		if (z >= LEAST_Z &&
+		    excess[c] >= (fam->n == 2 ? LEAST_RATIO_OF_TWO : LEAST_RATIO) *
+					 typical &&
 		    excess[c] * (double)compared / steps >=
 			    LEAST_OF_STEP * f->step_ns)
 			f->link[f->nlinks++] = (struct nsx_fslow_link){
@@ -102,7 +111,7 @@ int nsx_fleet_links(struct nsx_fleet *f, struct nsx_err *err)
 		double typical = 0;
 		size_t compared;
 
-		if (fam->n < 3)
+		if (fam->n < 2)
 			continue;
 		for (uint32_t c = 0; c < 2 * fam->n; c++)
 			v[c] = 0;

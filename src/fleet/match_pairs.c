@@ -13,7 +13,7 @@
 
 #define NEAR_NS 50000.0 /* ends that agree, on the common clock               */
 #define MOST_AGREE 0.6 /* pairs, times parts: half of that if each has one partner */
-#define LEAST_PAIRED 0.8 /* of a channel's, to be of pairs                     */
+#define LEAST_PAIRED 0.8 /* of ranks, and of a channel's parts                */
 
 enum { MOST_PARTNERS = 3 }; /* the one before, the one after, and nobody */
 
@@ -102,21 +102,24 @@ static bool are_of_one(const struct parts *x, const struct parts *y)
 
 NSX_ORDER(cmp_number, struct nsx_frank, UP(number));
 
-/* The rank that is `by` after one, from the last on to the first; NSX_NONE: none that may
- * be a partner.
- */
-static uint32_t partner_at(const struct pairs *p, uint32_t r, int64_t by)
+/* The rank that is `by` after one, from the last on to the first; NSX_NONE: not here. */
+static uint32_t rank_at(const struct pairs *p, uint32_t r, int64_t by)
 {
 	const struct nsx_fleet *f = p->f;
 	struct nsx_frank key = {.number = (f->rank[r].number + by) % p->world};
 	const struct nsx_frank *x = bsearch(&key, f->rank, f->nranks, sizeof(key),
 					    cmp_number);
-	uint32_t k = x ? (uint32_t)(x - f->rank) : r;
 
-	return k == r || are_of_one(&p->rank[r], &p->rank[k]) ||
-			       f->clock[f->rank[r].clock].component !=
-				       f->clock[f->rank[k].clock].component ?
-		       NSX_NONE : k;
+	return x && p->rank[x - f->rank].n ? (uint32_t)(x - f->rank) : NSX_NONE;
+}
+
+static bool may_be_partners(const struct pairs *p, uint32_t x, uint32_t y)
+{
+	const struct nsx_frank *rank = p->f->rank;
+	const struct nsx_fclock *clock = p->f->clock;
+
+	return !are_of_one(&p->rank[x], &p->rank[y]) &&
+	       clock[rank[x].clock].component == clock[rank[y].clock].component;
 }
 
 /* How many parts of two ranks that are free end together; is_last: they are each other's. */
@@ -149,29 +152,32 @@ static size_t join(struct pairs *p, uint32_t x, uint32_t y, bool is_last)
 	return n;
 }
 
-/* How many parts agree with those of ranks at that distance.  What are few agree by
- * chance.
+/* How many parts agree with those of ranks at that distance; 0: most ranks' do not.  What
+ * are few agree by chance.  Half of the job apart both ways lead to one.
  */
 static size_t join_all(struct pairs *p, int64_t by, bool is_last)
 {
-	size_t all = 0;
+	size_t all = 0, nranks = 0, npaired = 0;
 
 	for (uint32_t r = 0; r < p->f->nranks; r++) {
-		uint32_t k = partner_at(p, r, by);
+		uint32_t k = p->rank[r].n ? rank_at(p, r, by) : NSX_NONE;
 		size_t n, few;
 
-		/* Half of the job apart both ways lead to one. */
 		if (k == NSX_NONE || (k < r && 2 * by == p->world))
+			continue;
+		nranks += k > r;
+		if (!may_be_partners(p, r, k))
 			continue;
 		few = NSX_MIN(p->rank[r].n, p->rank[k].n) / 4;
 		n = join(p, r, k, false);
 		if (n <= few)
 			continue;
+		npaired += k > r;
 		all += n;
 		if (is_last)
 			join(p, r, k, true);
 	}
-	return all;
+	return (double)npaired < LEAST_PAIRED * (double)nranks ? 0 : all;
 }
 
 /* The distance of partners; 0: none.  A part agrees with one other; where more do all of
@@ -358,6 +364,10 @@ int nsx_pair_up(struct nsx_fleet *f, struct nsx_err *err)
 	}
 	if (by)
 		join_all(&p, by, true);
+	if (by && !f->mesh.n)
+		f->mesh = (struct nsx_mesh){
+			.axis = {{.name = "pp", .size = p.world / by, .stride = by}},
+			.n = 1};
 	for (uint32_t r = 0; r < f->nranks && by; r++)
 		part_others(&p, r);
 	for (uint32_t r = 0; r < f->nranks && by && !rc; r++)

@@ -137,7 +137,7 @@ static void compare(const struct ends *x, const struct ends *y, double clock_ns,
 		return;
 	ret->apart += sum / (double)n;
 	ret->npairs++;
-	ret->nbroken += nbroken > 1 + n / 50 || clock_ns > NSX_TOGETHER_NS;
+	ret->nbroken += nbroken > 1 + n / 50 || clock_ns > BEFORE_NS;
 }
 
 /* How far the clock of their host, or those of their hosts where they were compared, have
@@ -283,11 +283,46 @@ static bool are_apart(struct nsx_mchannel *const *v, size_t n)
 	return 5 * napart > n - 1;
 }
 
+/* Whether a communicator has the same members. */
+static bool is_known(const struct nsx_fleet *f, struct nsx_mchannel *const *v, size_t n)
+{
+	for (uint32_t i = 0; i < f->ncomms; i++) {
+		const struct nsx_fcomm *c = &f->comm[i];
+		uint32_t k = 0;
+
+		while (c->n == n && k < n && c->m[k].rank == v[k]->rank)
+			k++;
+		if (c->n == n && k == n)
+			return true;
+	}
+	return false;
+}
+
+/* More than two ranks that send and receive and end together do so with each other, as in
+ * an alltoall.  Tensor-parallel neighbours, that send to another stage each, do as well.
+ */
+static void hold_all(struct nsx_matcher *m, struct nsx_mchannel *const *v, size_t n)
+{
+	if (n < 3 || !nsx_is_of_pairs(v[0]->c) || is_known(m->f, v, n))
+		return;
+	for (size_t i = 0; i < n; i++) {
+		struct nsx_dchannel *c = &m->f->rank[v[i]->rank].d->channels[v[i]->channel];
+
+		for (size_t k = 0; k < c->nops; k++)
+			c->ops[k].holds = UINT32_MAX;
+	}
+}
+
 static int new_comms(struct nsx_matcher *m, struct nsx_mchannel *const *v, size_t n,
 		     bool is_sure, struct nsx_err *err)
 {
 	bool is_nobodys = are_apart(v, n);
-	int rc = is_nobodys ? 0 : new_comm(m, v, n, is_sure, err);
+	int rc = 0;
+
+	if (!is_nobodys) {
+		hold_all(m, v, n);
+		rc = new_comm(m, v, n, is_sure, err);
+	}
 
 	for (size_t i = 0; i < n && is_nobodys && !rc; i++)
 		rc = new_comm(m, v + i, 1, false, err);

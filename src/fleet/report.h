@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include "emit/folder.h"
 #include "fleet/fleet.h"
+#include "fleet/input.h"
 #include "report/table.h"
 
 struct nsx_stage { /* of the steps, as far as one rank was its last          */
@@ -55,11 +56,11 @@ struct nsx_freport {
 	size_t n;
 	struct nsx_table t[NSX_NFTABLES];
 	int64_t elsewhere_ns;	  /* of the frontier                         */
-	size_t left_out;	  /* inputs that could not be read           */
+	const struct nsx_left_out *left_out; /* inputs that could not be read */
 	const char *generated_at; /* ISO, UTC                                */
 	struct nsx_arena *arena;
 };
-int nsx_freport_new(const struct nsx_fleet *f, size_t left_out,
+int nsx_freport_new(const struct nsx_fleet *f, const struct nsx_left_out *left_out,
 		    struct nsx_freport **ret, struct nsx_err *err) NSX_CHECKED;
 void nsx_freport_free(struct nsx_freport *r);
 

@@ -7,9 +7,9 @@
 #include "fleet/report.h"
 
 enum {
-	MOST_ROWS = 128,    /* ranks drawn: those of the greatest excess     */
+	MOST_ROWS = 24,	    /* ranks drawn: those of the greatest excess     */
 	MOST_COLUMNS = 445, /* of two units; of more steps the worst counts  */
-	FEW = 32, /* rows that have a name each */
+	HEIGHT = 14,	    /* of a row                                      */
 	NLEVELS = 5,
 };
 /* A cell's excess, from so much of the step on. */
@@ -20,7 +20,6 @@ struct map {
 	const struct nsx_fleet *f;
 	const uint32_t *rank; /* by row */
 	size_t nrows, ncolumns;
-	int height; /* of a row */
 	double *excess; /* by column, row: own time over the step's median, of a
 			   step; the greatest of the column's steps          */
 };
@@ -32,7 +31,7 @@ struct placed {
 
 NSX_ORDER(cmp_placed, struct placed, DOWN(excess_ns), UP(rank));
 
-/* The ranks to draw, in order of number. */
+/* The ranks to draw, the latest first. */
 static void choose_ranks(struct map *m, struct nsx_arena *a)
 {
 	const struct nsx_fleet *f = m->f;
@@ -45,7 +44,6 @@ static void choose_ranks(struct map *m, struct nsx_arena *a)
 	m->nrows = NSX_MIN(f->nranks, (uint32_t)MOST_ROWS);
 	for (size_t i = 0; i < m->nrows; i++)
 		rank[i] = v[i].rank;
-	nsx_sort(rank, m->nrows, sizeof(*rank), nsx_cmp_u32);
 	m->rank = rank;
 }
 
@@ -97,9 +95,9 @@ static void draw(struct nsx_buf *b, const struct map *m)
 					nsx_buf_printf(b, "M%.1f %dh%.1fv%d"
 							  "h%.1fz",
 						       NSX_SVG_LEFT + (double)c * w,
-						       (int)i * m->height,
+						       (int)i * HEIGHT,
 						       (double)(end - c) * w,
-						       m->height - 1,
+						       HEIGHT - 1,
 						       -(double)(end - c) * w);
 			}
 		nsx_buf_adds(b, "\"/>");
@@ -110,25 +108,22 @@ static void draw_map(struct nsx_buf *b, const struct nsx_fleet *f)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct map m = {.f = f};
-	size_t every;
 
 	choose_ranks(&m, a);
 	fill_map(&m, a);
 	nsx_buf_adds(b, "<h2>Ranks and steps</h2>\n");
-	m.height = m.nrows > FEW ? 8 : 16;
-	nsx_svg_open(b, (int)m.nrows * m.height + 4, "own time of each rank in each "
+	nsx_svg_open(b, (int)m.nrows * HEIGHT + 4, "own time of each rank in each "
 		     "step over the step's median");
 	nsx_svg_rect(b, "k7", NSX_SVG_LEFT, 0, NSX_SVG_WIDTH - NSX_SVG_LEFT,
-		     (double)m.nrows * m.height);
+		     (double)m.nrows * HEIGHT);
 	draw(b, &m);
-	every = m.nrows > FEW ? 8 : 1;
-	for (size_t i = 0; i < m.nrows; i += every)
-		nsx_svg_label(b, 0, (double)i * m.height + 12,
+	for (size_t i = 0; i < m.nrows; i++)
+		nsx_svg_label(b, 0, (double)i * HEIGHT + 11,
 			      nsx_arena_printf(a, "rank %lld", (long long)
 					       f->rank[m.rank[i]].number));
 	nsx_svg_close(b);
-	nsx_buf_printf(b, "<p class=\"soft\">A row is a rank, from left to "
-			  "right go %zu steps. Red is own time over the median "
+	nsx_buf_printf(b, "<p class=\"soft\">A row is a rank, the latest first; from "
+			  "left to right go %zu steps. Red is own time over the median "
 			  "rank's in that step, from 1 %% of a step on, full "
 			  "from 20 %% on.%s</p>\n", f->nsteps,
 		       m.nrows < f->nranks ? " Of all ranks those of the "

@@ -1,6 +1,8 @@
 /* report_json.c - report.json of a fleet: the keys of a trace's report, and
  * metrics.fleet.
  */
+#include <stdlib.h>
+#include <string.h>
 #include "base/jsonw.h"
 #include "emit/emit.h"
 #include "fleet/report.h"
@@ -24,6 +26,20 @@ static void add_strings(struct nsx_jsonw *w, const char *key,
 	nsx_jsonw_array(w, key);
 	for (; *v; v++)
 		nsx_jsonw_str(w, NULL, *v);
+	nsx_jsonw_end(w);
+}
+
+static void add_lines(struct nsx_jsonw *w, const char *key, const char *lines)
+{
+	nsx_jsonw_array(w, key);
+	for (const char *end; lines && *lines; lines = end + (*end == '\n')) {
+		char *line;
+
+		end = strchrnul(lines, '\n');
+		line = strndup(lines, (size_t)(end - lines));
+		nsx_jsonw_str(w, NULL, line);
+		free(line);
+	}
 	nsx_jsonw_end(w);
 }
 
@@ -165,7 +181,8 @@ static void add_fleet(struct nsx_jsonw *w, const struct nsx_freport *r)
 	nsx_jsonw_bool(w, "present", true);
 	nsx_jsonw_int(w, "ranks_seen", f->nranks);
 	add_number(w, "ranks_expected", f->expected >= 0, (double)f->expected);
-	nsx_jsonw_int(w, "inputs_left_out", (int64_t)r->left_out);
+	nsx_jsonw_int(w, "inputs_left_out", (int64_t)r->left_out->n);
+	add_lines(w, "left_out", r->left_out->why.p);
 	nsx_jsonw_int(w, "steps", (int64_t)f->nsteps);
 	nsx_jsonw_str(w, "steps_from", f->steps_are_colls ?
 		      "period of the collectives" : "iterations");

@@ -122,6 +122,10 @@ static void add_verdict(const struct nsx_freport *r, struct nsx_buf *b)
 		       "**Not told**: the ranks' collectives are matched, but "
 		       "no steps that they share were found, so nobody can be "
 		       "compared.\n" :
+		       nsx_fleet_is_unrelated(f) ?
+		       "**These captures are no job**: no two of them have a "
+		       "collective or a kernel in common. Give the traces of one "
+		       "job.\n" :
 		       "**Not told**: no collectives of two ranks were found to "
 		       "be the same, so nobody can be compared.\n");
 		return;
@@ -238,11 +242,12 @@ static void add_trust(const struct nsx_freport *r, struct nsx_buf *b)
 		nsx_buf_printf(b, "%s%s", n ? "; " : "\nTrust: ", f->warnings[i]);
 	if (f->nwarnings > 4)
 		nsx_buf_printf(b, "; %zu more below", f->nwarnings - 4);
-	if (r->left_out)
-		nsx_buf_printf(b, "%s%zu input%s could not be read",
-			       n ? "; " : "\nTrust: ", r->left_out,
-			       r->left_out == 1 ? "" : "s");
-	if (n || r->left_out)
+	if (r->left_out->n)
+		nsx_buf_printf(b, "%s%zu input%s could not be read%s",
+			       n ? "; " : "\nTrust: ", r->left_out->n,
+			       r->left_out->n == 1 ? "" : "s",
+			       r->left_out->why.n ? ", named below" : "");
+	if (n || r->left_out->n)
 		add(b, ".\n");
 }
 
@@ -324,12 +329,9 @@ static void add_findings(const struct nsx_freport *r, struct nsx_buf *b)
 }
 
 /* Words, and n columns of a table's first rows; nothing without rows. */
-static void add_table(const struct nsx_freport *r, unsigned table,
-		      const char *words, const int *columns, size_t n,
-		      struct nsx_buf *b)
+static void add_table(const struct nsx_table *t, const char *words,
+		      const int *columns, size_t n, struct nsx_buf *b)
 {
-	const struct nsx_table *t = &r->t[table];
-
 	if (!t->nrows)
 		return;
 	add(b, words);
@@ -421,10 +423,52 @@ static void add_budget(const struct nsx_freport *r, struct nsx_buf *b)
 					      total));
 }
 
-static void add_sections(const struct nsx_freport *r, struct nsx_buf *b)
+struct placed {
+	double excess_ns;
+	uint32_t rank;
+};
+
+NSX_ORDER(cmp_placed, struct placed, DOWN(excess_ns), UP(rank));
+
+/* The latest first. */
+static void add_ranks(const struct nsx_freport *r, struct nsx_buf *b)
 {
 	static const int ranks[] = {R_RANK, R_HOST, R_OWN, R_EXCESS,
 		R_EXCESS_PCT, R_LAST, R_COLLS, R_WAITED};
+	struct nsx_table t = r->t[NSX_FT_RANKS];
+	size_t row = t.layout->ncols * sizeof(*t.cells), n = t.nrows;
+	struct placed *v = nsx_arena_get(r->arena, n * sizeof(*v));
+
+	t.cells = nsx_arena_get(r->arena, n * row);
+	for (uint32_t i = 0; i < n; i++)
+		v[i] = (struct placed){r->f->rank[i].excess_ns, i};
+	nsx_sort(v, n, sizeof(*v), cmp_placed);
+	for (size_t i = 0; i < n; i++)
+		memcpy((char *)t.cells + i * row,
+		       nsx_row_at(&r->t[NSX_FT_RANKS], v[i].rank), row);
+	add_table(&t, "\n## Ranks\n\nA rank's own time is what is "
+		  "left of its steps without the exposed part of collectives; "
+		  "its excess is that over the median of the other ranks. What "
+		  "it waited is of all collectives, also beside kernels.\n",
+		  ranks, ARRAY_LEN(ranks), b);
+}
+
+static void add_left_out(const struct nsx_freport *r, struct nsx_buf *b)
+{
+	const char *line = r->left_out->why.p;
+
+	if (r->left_out->why.n)
+		add(b, "\n## Inputs left out\n\n");
+	for (size_t n; line && *line; line += n + (line[n] == '\n')) {
+		n = strcspn(line, "\n");
+		add(b, "- ");
+		nsx_md_escape(b, line, n);
+		add(b, "\n");
+	}
+}
+
+static void add_sections(const struct nsx_freport *r, struct nsx_buf *b)
+{
 	static const int colls[] = {C_AXIS, C_COMM, C_OP, C_RANKS, C_COUNT,
 		C_TRANSFER, C_WAIT, C_SHARE, C_CLASS, C_LAST, C_TIMES};
 	static const int spread[] = {M_OP, M_RANKS, M_LEAST, M_LEAST_RANK,
@@ -437,18 +481,14 @@ static void add_sections(const struct nsx_freport *r, struct nsx_buf *b)
 
 	add_findings(r, b);
 	add_budget(r, b);
-	add_table(r, NSX_FT_RANKS, "\n## Ranks\n\nA rank's own time is what is "
-		  "left of its steps without the exposed part of collectives; "
-		  "its excess is that over the median of the other ranks. What "
-		  "it waited is of all collectives, also beside kernels.\n",
-		  ranks, ARRAY_LEN(ranks), b);
+	add_ranks(r, b);
 	add_outliers(r, b);
-	add_table(r, NSX_FT_SHARED, "\n## What the ranks have in common\n\n"
+	add_table(&r->t[NSX_FT_SHARED], "\n## What the ranks have in common\n\n"
 		  "Findings of the ranks' own reports, dearest for all ranks "
 		  "together first, in the words of the one that has most, "
 		  "with what can be won of a rank's time. nsys-explain tells "
 		  "more about a single trace.\n", shared, ARRAY_LEN(shared), b);
-	add_table(r, NSX_FT_COLLECTIVES, "\n## Communication\n\nTransfer is the "
+	add_table(&r->t[NSX_FT_COLLECTIVES], "\n## Communication\n\nTransfer is the "
 		  "shortest time that a rank spends in a collective; the rest "
 		  "of the others' time is waiting. No clock is needed for "
 		  "that. The first collective of a communicator is not counted "
@@ -457,7 +497,7 @@ static void add_sections(const struct nsx_freport *r, struct nsx_buf *b)
 		  "mean time is below the error (30 µs or more), and where not "
 		  "all ranks wait for all.\n",
 		  colls + !has_axes, ARRAY_LEN(colls) - !has_axes, b);
-	add_table(r, NSX_FT_IMBALANCE, "\n## Time in collectives\n\nThe ranks "
+	add_table(&r->t[NSX_FT_IMBALANCE], "\n## Time in collectives\n\nThe ranks "
 		  "that spend the least and the most time in each, over their "
 		  "whole traces; what lies outside the judged steps (start-up, "
 		  "the end) does not slow them. Where all wait for all they "
@@ -466,7 +506,7 @@ static void add_sections(const struct nsx_freport *r, struct nsx_buf *b)
 		  "the root for the others.\n", spread,
 		  ARRAY_LEN(spread), b);
 	if (r->t[NSX_FT_CLOCK].nrows > 1)
-		add_table(r, NSX_FT_CLOCK, "\n## Clocks\n\nHow far each clock is "
+		add_table(&r->t[NSX_FT_CLOCK], "\n## Clocks\n\nHow far each clock is "
 			  "ahead of the first one: proven bounds (nobody leaves "
 			  "a collective before the last one came), and where "
 			  "ends agree best. No other figure here depends on "
@@ -477,6 +517,7 @@ static void add_sections(const struct nsx_freport *r, struct nsx_buf *b)
 		for (size_t i = 0; i < r->f->nwarnings; i++)
 			nsx_buf_printf(b, "- %s\n", r->f->warnings[i]);
 	}
+	add_left_out(r, b);
 }
 
 void nsx_freport_text(const struct nsx_freport *r, struct nsx_buf *b)

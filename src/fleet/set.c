@@ -7,6 +7,7 @@
 #include "base/group.h"
 #include "base/stat.h"
 #include "fleet/fleet.h"
+#include "report/text.h"
 #include "report/words.h"
 
 void nsx_fleet_warn(struct nsx_fleet *f, const char *fmt, ...)
@@ -35,23 +36,35 @@ double nsx_spread_of(double *v, size_t n, double *ret_median)
 	return nsx_median_of(v, n);
 }
 
+enum { MOST_NAMED_BYTES = 256 };
+
 static int cmp_digest(const void *a, const void *b)
 {
 	return nsx_digest_cmp(*(struct nsx_digest *const *)a,
 			      *(struct nsx_digest *const *)b);
 }
 
-size_t nsx_digest_unite(struct nsx_digest **v, size_t n)
+/* "a.sqlite, b.sqlite"; what comes beyond some is not named. */
+static void add_input(struct nsx_buf *b, const struct nsx_digest *d)
+{
+	if (d->input && b->n < MOST_NAMED_BYTES)
+		nsx_buf_printf(b, "%s%s", b->n ? ", " : "", d->input);
+}
+
+size_t nsx_digest_unite(struct nsx_digest **v, size_t n, struct nsx_buf *twice)
 {
 	size_t kept = 0;
 
 	nsx_sort(v, n, sizeof(*v), cmp_digest);
 	for (size_t i = 0; i < n; i++)
 		if (kept && v[i]->who == v[kept - 1]->who &&
-		    v[i]->rank == v[kept - 1]->rank)
+		    v[i]->rank == v[kept - 1]->rank) {
+			if (twice)
+				add_input(twice, v[i]);
 			nsx_digest_free(v[i]);
-		else
+		} else {
 			v[kept++] = v[i];
+		}
 	return kept;
 }
 
@@ -87,8 +100,10 @@ static void number(struct nsx_fleet *f, struct nsx_digest **v, size_t n)
 	for (size_t i = nunknown; i < n; i++) {
 		if (i > nunknown && v[i]->rank == v[i - 1]->rank) {
 			nsx_fleet_warn(f, "rank %lld is there more than once, "
-				       "from different captures: one was used",
-				       (long long)v[i]->rank);
+				       "from different captures: %s was used, %s "
+				       "was not", (long long)v[i]->rank,
+				       nsx_text_name(f->arena, v[i - 1]->input ?: "one"),
+				       nsx_text_name(f->arena, v[i]->input ?: "another"));
 			nsx_digest_free(v[i]);
 			v[i] = v[i - 1];
 			continue;
@@ -232,26 +247,56 @@ static void doubt_job(struct nsx_fleet *f)
 							  (double)end_ns));
 }
 
+struct named {
+	const char *name;
+	uint32_t rank;
+};
+
+NSX_ORDER(cmp_named, struct named, TEXT(name), UP(rank));
+
+bool nsx_fleet_is_unrelated(const struct nsx_fleet *f)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	struct named *v;
+	size_t n = 0, most = 0;
+	bool has_common = f->nranks < 2;
+
+	for (uint32_t i = 0; i < f->ncomms; i++)
+		has_common = has_common || f->comm[i].n > 1;
+	for (uint32_t r = 0; r < f->nranks; r++)
+		most += f->rank[r].d->nfamilies;
+	v = nsx_arena_get(a, most * sizeof(*v));
+	for (uint32_t r = 0; r < f->nranks; r++)
+		for (size_t i = 0; i < f->rank[r].d->nfamilies; i++)
+			v[n++] = (struct named){f->rank[r].d->families[i].name, r};
+	nsx_sort(v, n, sizeof(*v), cmp_named);
+	for (size_t i = 1; i < n; i++)
+		has_common = has_common || (v[i].rank != v[i - 1].rank &&
+					    !strcmp(v[i].name, v[i - 1].name));
+	nsx_arena_free(a);
+	return !has_common;
+}
+
 int nsx_fleet_new(struct nsx_digest **v, size_t n, struct nsx_fleet **ret,
 		  struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct nsx_fleet *f = nsx_arena_get(a, sizeof(*f));
-	size_t kept;
+	struct nsx_buf twice = {0};
 	int rc;
 
 	f->arena = a;
 	f->expected = -1;
 	f->main = NSX_NONE;
-	kept = nsx_digest_unite(v, n);
-	if (kept < n)
-		nsx_fleet_warn(f, "%s left out, of ranks that others show too (a range captured "
-			       "again, or a file given twice): one of each was used",
-			       nsx_text_n(a, n - kept, "capture was", "captures were"));
-	n = kept;
+	n = nsx_digest_unite(v, n, &twice);
 	doubt_payloads(v, n);
 	doubt_titles(v, n);
+	if (twice.n)
+		nsx_fleet_warn(f, "captures that are there twice count once; without %s "
+			       "nothing would change", nsx_text_name(a, twice.p));
+	nsx_buf_done(&twice);
 	if (!nsx_new_array(f->rank, a, n, "ranks", err)) {
+		free(f->warnings);
 		nsx_arena_free(a);
 		return err->rc;
 	}
