@@ -470,7 +470,7 @@ static void add_left_out(const struct nsx_freport *r, struct nsx_buf *b)
 static void add_sections(const struct nsx_freport *r, struct nsx_buf *b)
 {
 	static const int colls[] = {C_AXIS, C_COMM, C_OP, C_RANKS, C_COUNT,
-		C_TRANSFER, C_WAIT, C_SHARE, C_CLASS, C_LAST, C_TIMES};
+		C_TRANSFER, C_BEST, C_WAIT, C_SHARE, C_CLASS, C_LAST, C_TIMES};
 	static const int spread[] = {M_OP, M_RANKS, M_LEAST, M_LEAST_RANK,
 		M_MOST, M_MOST_RANK, M_CALLS, M_STEPS, M_DIFFERENCE};
 	static const int clocks[] = {K_HOST, K_RANKS, K_LO, K_HI, K_OFFSET,

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/group.h"
 #include "base/stat.h"
 #include "fleet/report.h"
 #include "fleet/tables.h"
@@ -286,6 +287,22 @@ static const char *class_of(const struct op_sum *s, double eps_ns, bool may_lack
 			  "transfer";
 }
 
+static int64_t count_hosts(const struct nsx_fleet *f, const struct nsx_fcomm *c)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	bool *is_seen = nsx_arena_get(a, f->nhosts);
+	int64_t n = 0;
+
+	for (uint32_t m = 0; m < c->n; m++) {
+		bool *x = &is_seen[f->rank[c->m[m].rank].host];
+
+		n += !*x;
+		*x = true;
+	}
+	nsx_arena_free(a);
+	return n;
+}
+
 static void add_op(struct nsx_freport *r, uint32_t comm,
 		   const struct op_sum *s, struct nsx_table *t)
 {
@@ -304,6 +321,7 @@ static void add_op(struct nsx_freport *r, uint32_t comm,
 		row[C_BYTES] = nsx_int(s->op->bytes);
 	row[C_AXIS] = nsx_string(nsx_axis_of(r->f, c, r->arena));
 	row[C_RANKS] = nsx_string(nsx_members_list(r->f, c, r->arena));
+	row[C_HOSTS] = nsx_int(count_hosts(r->f, c));
 	row[C_COUNT] = nsx_int(s->n);
 	row[C_TRANSFER] = nsx_us((double)s->transfer_ns / (double)s->n);
 	row[C_WAIT] = nsx_us((double)s->wait_ns / (double)s->n);
@@ -314,6 +332,43 @@ static void add_op(struct nsx_freport *r, uint32_t comm,
 		return;
 	row[C_LAST] = nsx_int(r->f->rank[c->m[last].rank].number);
 	row[C_TIMES] = nsx_int(s->last[last]);
+}
+
+/* Below it latency rules, not the link. */
+enum { LEAST_BYTES = 64 << 10 };
+
+/* What is achieved against the best of those that do the same. */
+static int compare_links(struct nsx_freport *r, struct nsx_table *t,
+			 struct nsx_err *err)
+{
+	struct nsx_groups g = {0};
+	double *best = NULL;
+	int rc = 0;
+
+	for (unsigned pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < t->nrows && !rc; i++) {
+			struct nsx_cell *row = &t->cells[i * t->layout->ncols];
+			int64_t bytes = row[C_BYTES].type ? row[C_BYTES].u.i : -1;
+			uint32_t family = r->f->comm[row[C_COMM].u.i].family;
+			const char *op = row[C_OP].u.s;
+			double us = row[C_TRANSFER].u.f;
+			double *x = nsx_group_value(&g, &best,
+				nsx_hash(op, strlen(op)) ^ nsx_hash_u64(family),
+				(uint64_t)bytes, "operations", err);
+
+			rc = x ? 0 : err->rc;
+			if (rc)
+				break;
+			if (!pass)
+				*x = *x > 0 ? NSX_MIN(*x, us) : us;
+			else
+				row[C_BEST] = nsx_real(*x);
+			if (bytes >= LEAST_BYTES && us > 0)
+				row[C_GBPS] = nsx_real((double)bytes / us / 1e3);
+		}
+	nsx_groups_done(&g);
+	free(best);
+	return rc;
 }
 
 enum { MOST_OPS = 64 }; /* of one communicator; what is beyond is not shown */
@@ -718,6 +773,9 @@ int nsx_freport_tables(struct nsx_freport *r, struct nsx_err *err)
 	for (uint32_t c = 0; c < r->f->ncomms; c++)
 		if (r->f->comm[c].n > 1)
 			fill_comm(r, c, &t[NSX_FT_COLLECTIVES]);
+	rc = compare_links(r, &t[NSX_FT_COLLECTIVES], err);
+	if (rc)
+		return rc;
 	fill_ranks(r, &t[NSX_FT_RANKS]);
 	fill_outliers(r, &t[NSX_FT_OUTLIERS]);
 	fill_clocks(r, &t[NSX_FT_CLOCK]);

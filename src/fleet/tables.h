@@ -35,8 +35,14 @@ NSX_COLUMN_IDS(RANK_COLUMNS);
 	X(C_BYTES, "bytes", I64, "size, where payloads say it")               \
 	X(C_AXIS, "axis", STR, "of --mesh, that they lie along")              \
 	X(C_RANKS, "ranks", STR, "that take part")                            \
+	X(C_HOSTS, "n_hosts", I64, "that these are on: of several the links between them count", \
+	  .title = "hosts")                                                   \
 	X(C_COUNT, "count", I64, "matched collectives", .adds = true)         \
 	X(C_TRANSFER, "transfer_us", F64, "mean of the least length")         \
+	X(C_BEST, "best_transfer_us", F64, "the least of the communicators that do the same", \
+	  .title = "best seen")                                               \
+	X(C_GBPS, "gbps", F64, "size over transfer; not where latency rules it", \
+	  .title = "GB/s")                                                    \
 	X(C_WAIT, "wait_us", F64, "mean wait of a rank")                      \
 	X(C_SHARE, "wait_pct", F64, "of the ranks' time in them",             \
 	  .title = "share waited")                                            \
