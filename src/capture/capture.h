@@ -14,7 +14,7 @@
 struct nsx_capture_opts {
 	const char *out, *gpu_id, *preset, *extra, *nsys, *target;
 	const char *session; /* of a service that runs under nsys launch; NULL */
-	double duration_s; /* 0: until the command ends                   */
+	double duration_s; /* negative: until the command ends            */
 	double warmup_pct; /* of the capture's length; 0: none            */
 	bool keep_rep, compress_rep, delete_rep, export, no_explain, convert, digest;
 };

@@ -296,6 +296,20 @@ static int check_command(const struct nsx_capture *c, struct nsx_err *err)
 	return 0;
 }
 
+/* "0,1", "GPU-8f3a", "MIG-..."; what CUDA_VISIBLE_DEVICES takes. */
+static bool is_gpu_list(const char *list)
+{
+	do {
+		size_t n = strcspn(list, ",");
+		bool is_uuid = !strncmp(list, "GPU-", 4) || !strncmp(list, "MIG-", 4);
+
+		if (!n || (!is_uuid && strspn(list, "0123456789") != n))
+			return false;
+		list += n + (list[n] == ',');
+	} while (*list);
+	return true;
+}
+
 static int check(const struct nsx_capture_opts *o, int noperands,
 		 struct nsx_err *err)
 {
@@ -313,6 +327,12 @@ static int check(const struct nsx_capture_opts *o, int noperands,
 	if (o->warmup_pct < 0 || o->warmup_pct >= 100)
 		return nsx_fail(err, NSX_E_USAGE,
 				"--warmup-skip is a share from 0 to below 100");
+	if (o->duration_s == 0)
+		return nsx_fail(err, NSX_E_USAGE, "--duration 0 would record nothing: leave it "
+				"out to record until the command ends");
+	if (o->gpu_id && !is_gpu_list(o->gpu_id))
+		return nsx_fail(err, NSX_E_USAGE, "--gpu-id '%s' names no GPUs: give numbers or "
+				"uuids (GPU-..., MIG-...) with commas", o->gpu_id);
 	if (o->keep_rep + o->compress_rep + o->delete_rep > 1)
 		return nsx_fail(err, NSX_E_USAGE,
 				"--keep-rep, --compress-rep and --delete-rep "
@@ -322,7 +342,7 @@ static int check(const struct nsx_capture_opts *o, int noperands,
 
 static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
-	struct nsx_capture_opts o = { 0 };
+	struct nsx_capture_opts o = {.duration_s = -1};
 	NSX_AT_EXIT(end_capture)
 	struct nsx_capture c = { .opts = &o,
 				 .steady_ns = -1,

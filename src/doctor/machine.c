@@ -85,8 +85,9 @@ void nsx_check_perf(struct nsx_doctor *d)
 	level = d->paranoid = atoi(text);
 	nsx_doctor_add(d, "perf events", level < 3 || mighty ? NSX_FINE : NSX_DOUBT,
 		 level < 3 || mighty ? NULL
-				     : "sudo sh -c 'echo 2 > "
-				       "/proc/sys/kernel/perf_event_paranoid'",
+				     : "sudo sysctl kernel.perf_event_paranoid=2; to make "
+				       "it last: echo kernel.perf_event_paranoid=2 | sudo tee "
+				       "/etc/sysctl.d/99-perf.conf",
 		 "perf_event_paranoid is %d: %s%s", level,
 		 allows[level >= 3   ? 0
 			: level == 2 ? 1

@@ -46,6 +46,8 @@ class Trace:
         self.db.text_factory = lambda b: b.decode("utf-8", "replace")
         self.tables = {r[0].lower(): r[0] for r in self.db.execute(
             "SELECT name FROM sqlite_master WHERE type IN ('table','view')")}
+        for name in sorted(self.tables):  # a name with a version, where there is none without
+            self.tables.setdefault(re.sub(r"_v\d+$", "", name), self.tables[name])
         self.strings = {i: v for i, v in self.read("StringIds", "id", "value")
                         if is_int(i) and isinstance(v, str)}
         self.dropped = {"negative_intervals": 0, "bad_rows": 0}
@@ -162,7 +164,14 @@ class Trace:
     def load_ops(self):
         self.ops = []
         common = ("deviceId", "contextId", "streamId", "correlationId", "globalPid", "pid",
-                  "processId", "graphNodeId")
+                  "processId", "graphNodeId", "greenContextId")
+        ends = {"H": "Host", "D": "Device", "A": "Array", "P": "Peer"}
+        labels = ["Unknown"] + [f"{ends[x[0]]}-to-{ends[x[1]]}" for x in (
+            "HD DH HA AH AA AD DA DD HH PP".split())]
+        labels += ["Unified " + labels[i] for i in (1, 2, 8)]
+        # The file's own table says which number is which.
+        kind_of = {i: labels.index(label) for i, label in self.read(
+            "ENUM_CUDA_MEMCPY_OPER", "id", "label") if label in labels}
         more = {"KERNEL": ("demangledName", "shortName", "graphId"),
                 "MEMCPY": ("bytes", "copyKind", "srcKind", "dstKind", "srcDeviceId", "dstDeviceId"),
                 "MEMSET": ("bytes", "memKind"),
@@ -178,7 +187,10 @@ class Trace:
                     continue
                 x.D = self.device(x.pid, x.deviceId, x.P)
                 x.on = [x.D]
+                if is_int(x.greenContextId) and x.greenContextId > 0:
+                    x.contextId = ("green", x.greenContextId)
                 if x.kind == "memcpy":
+                    x.copyKind = kind_of.get(x.copyKind, x.copyKind)
                     x.bytes = x.bytes if is_int(x.bytes) else 0
                     if x.copyKind == 10 and is_int(x.srcDeviceId) and is_int(x.dstDeviceId):
                         x.on = list({self.device(x.pid, d, x.P): 0

@@ -465,6 +465,16 @@ case_command_fails() {
 	json '"target_exit_code": 7'
 	files nsys_capture.json report trace.nsys-rep trace.sqlite
 }
+case_options_that_record_nothing() {
+	capture --duration 0 -- true
+	code 2
+	says 'would record nothing'
+	capture --gpu-id none -- true
+	code 2
+	says 'names no GPUs'
+	capture --no-explain --gpu-id 0,GPU-1f -- true
+	code 0
+}
 case_nsys_refuses() {
 	FAKE=badoption capture -- true
 	code 3
@@ -802,7 +812,7 @@ case_doctor_cpu_sampling_is_no_fault() {
 	code 0
 	line warn 'nsys status' 'CUDA tracing needs neither'
 	line warn 'perf events' 'is 4: no CPU samples'
-	tells "echo 2 > /proc/sys/kernel/perf_event_paranoid"
+	tells "sudo sysctl kernel.perf_event_paranoid=2; to make it last: "
 	tells 'record: CUDA yes, NVTX and OS calls yes, CPU samples no'
 }
 case_doctor_counters_are_locked() {
