@@ -46,8 +46,10 @@ class Trace:
         self.db.text_factory = lambda b: b.decode("utf-8", "replace")
         self.tables = {r[0].lower(): r[0] for r in self.db.execute(
             "SELECT name FROM sqlite_master WHERE type IN ('table','view')")}
-        for name in sorted(self.tables):  # a name with a version, where there is none without
-            self.tables.setdefault(re.sub(r"_v\d+$", "", name), self.tables[name])
+        for name in sorted(self.tables):  # a name with a version, where none without has rows
+            plain = re.sub(r"_v\d+$", "", name)
+            if plain != name and not self.read(plain, "rowid"):
+                self.tables[plain] = self.tables[name]
         self.strings = {i: v for i, v in self.read("StringIds", "id", "value")
                         if is_int(i) and isinstance(v, str)}
         self.dropped = {"negative_intervals": 0, "bad_rows": 0}
