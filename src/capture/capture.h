@@ -12,7 +12,7 @@
 #include "capture/proc.h"
 
 struct nsx_capture_opts {
-	const char *out, *gpu_id, *preset, *extra, *nsys, *target;
+	const char *out, *gpu_id, *preset, *trace, *capture_range, *extra, *nsys, *target;
 	const char *session; /* of a service that runs under nsys launch; NULL */
 	double duration_s; /* negative: until the command ends            */
 	double warmup_pct; /* of the capture's length; 0: none            */

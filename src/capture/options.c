@@ -14,6 +14,7 @@ enum { /* by preset */
 	NVLINK = 1 << NSX_PRESET_nvlink,
 	MEMORY = 1 << NSX_PRESET_memory,
 	FULL = 1 << NSX_PRESET_full,
+	ONLY_COUNTERS = 1 << NSX_PRESET_counters,
 	ALWAYS = (1 << NSX_NPRESETS) - 1,
 };
 
@@ -50,7 +51,7 @@ static const struct option {
 	  { "cuda-um-gpu-page-faults" },
 	  "true",
 	  "no page faults of unified memory on the GPU" },
-	{ NVLINK | FULL,
+	{ NVLINK | FULL | ONLY_COUNTERS,
 	  0,
 	  { "gpu-metrics-devices", "gpu-metrics-device" },
 	  COUNTERS,
@@ -166,7 +167,8 @@ int nsx_want_check(const char *preset, const struct nsx_args *extra,
 	if (!preset_bit(preset))
 		return nsx_fail(err, NSX_E_USAGE,
 				"there is no preset '%s'; there are basic, "
-				"nccl, nvlink, graphs, memory and full",
+				"nccl, nvlink, graphs, memory, full and "
+				"counters",
 				preset);
 	for (unsigned i = 0; i < ARRAY_LEN(ours); i++)
 		if (nsx_args_have(extra, ours[i].name, ours[i].letter))

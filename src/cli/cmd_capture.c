@@ -29,8 +29,13 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "gpu-id", NULL, "LIST", STR, gpu_id,
 	    "GPUs the command may use: becomes its CUDA_VISIBLE_DEVICES"),
 	OPT(0, "preset", NULL, "NAME", STR, preset,
-	    "what to record: basic (default), nccl, nvlink, graphs, memory or "
-	    "full", .words = "basic, nccl, nvlink, graphs, memory or full"),
+	    "what to record: basic (default), nccl, nvlink, graphs, memory, counters "
+	    "or full", .words = "basic, nccl, nvlink, graphs, memory, counters or full"),
+	OPT('t', "trace", NULL, "LIST", STR, trace,
+	    "what nsys traces, in the place of the preset's, such as cuda,nvtx"),
+	OPT('c', "capture-range", NULL, "WHAT", STR, capture_range,
+	    "record only from where the program says so: cudaProfilerApi, nvtx, ... as "
+	    "nsys's own option"),
 	OPT(0, "extra-nsys", NULL, "OPTIONS", STR, extra,
 	    "more options for nsys profile, in one argument; one that we use, "
 	    "too, replaces ours"),
@@ -340,6 +345,18 @@ static int check(const struct nsx_capture_opts *o, int noperands,
 	return 0;
 }
 
+/* --trace and --capture-range go the way of --extra-nsys. */
+static int add_extra(struct nsx_capture *c, const struct nsx_capture_opts *o,
+		     struct nsx_err *err)
+{
+	if (o->trace)
+		nsx_args_add(&c->extra, nsx_arena_printf(c->arena, "--trace=%s", o->trace));
+	if (o->capture_range)
+		nsx_args_add(&c->extra, nsx_arena_printf(c->arena, "--capture-range=%s",
+							 o->capture_range));
+	return nsx_args_split(&c->extra, o->extra ? o->extra : "", c->arena, err);
+}
+
 static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
 	struct nsx_capture_opts o = {.duration_s = -1};
@@ -353,7 +370,7 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 
 	if (nsx_opt_parse(cmd, argc, argv, &o, &n, &err) ||
 	    check(&o, n, &err) ||
-	    nsx_args_split(&c.extra, o.extra ? o.extra : "", c.arena, &err) ||
+	    add_extra(&c, &o, &err) ||
 	    nsx_want_check(o.preset, &c.extra, &err))
 		return say(&err);
 	argv[n + 1] = NULL;

@@ -25,7 +25,7 @@ static const struct nsx_opt opts[] = {
 	    "several traces with a member each; any other suffix gives JSON, and "
 	    "one that ends in .gz is compressed; - is JSON on stdout (default: "
 	    "the trace's name with .pftrace, in the working folder)"),
-	OPT(0, "only", "activity", "LIST", STR, activity,
+	OPT('t', "only", "activity", "LIST", STR, activity,
 	    "what to convert, with commas: kernels, copies (memcpy, memset), "
 	    "graph, nvtx, nvtx-kernel, api, libraries (MPI, cuBLAS, ...), osrt, sched, "
 	    "counters (gpu-metrics, memory, queues), findings, or all (default: "

@@ -465,6 +465,12 @@ case_command_fails() {
 	json '"target_exit_code": 7'
 	files nsys_capture.json report trace.nsys-rep trace.sqlite
 }
+case_options_of_nsys_by_their_letters() {
+	FAKE_LOG=$PWD/log capture --no-explain --preset counters -t cuda -c nvtx -- true
+	code 0
+	args --trace=cuda --capture-range=nvtx --gpu-metrics-devices=cuda-visible
+	no_args page-faults
+}
 case_options_that_record_nothing() {
 	capture --duration 0 -- true
 	code 2

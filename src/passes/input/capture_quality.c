@@ -123,7 +123,7 @@ static void print_recapture(struct nsx_quality *q)
 			nsx_recapture_line(a, q->t->schema, what | NSX_REC_GRAPHS);
 
 		line = nodes ? nodes : line;
-		sets = nsx_say(q->out, " (`%s` lists the sets of counters)",
+		sets = nsx_say(q->out, " (`%s` lists the sets of counters, which may need root)",
 			       nsx_recapture_line(a, q->t->schema, NSX_REC_SETS));
 	}
 	nsx_put(q->out, "recapture", nsx_string(line));
