@@ -133,7 +133,15 @@ static struct nsx_lane_events *add_lane(struct build *b, uint32_t device,
 	return &tl->lanes[tl->nlanes++];
 }
 
-/* Whether [start, end) is drawn. *cursor begins at 0; starts must ascend. */
+/* Lanes that each GPU may have, so that none pushes another out: a stream at least, and
+ * one of ranges.
+ */
+static size_t share_of_gpu(const struct build *b)
+{
+	return NSX_MAX(2, (NSX_MAX_LANES - MAX_THREADS) / NSX_MAX(1, b->t->ndevices));
+}
+
+/* Whether [start, end) is drawn; *cursor begins at 0, starts ascend. */
 static bool is_wanted(const struct nsx_timeline *tl, size_t *cursor,
 		      int64_t start, int64_t end)
 {
@@ -164,23 +172,34 @@ static void add_event(struct nsx_timeline *tl, struct nsx_lane_events *l,
 
 struct busy_stream {
 	uint32_t stream, nops;
+	uint32_t place; /* among those of its GPU, the busiest 0             */
 };
 
 NSX_ORDER(cmp_busy, struct busy_stream, DOWN(nops), UP(stream));
 
+NSX_ORDER(cmp_place, struct busy_stream, UP(place), DOWN(nops), UP(stream));
+
 NSX_ORDER(cmp_stream, struct busy_stream, UP(stream));
 
-/* Selects the streams with most operations; keeps their order, by device. */
+/* The streams with most operations, of each GPU first its busiest, in the order of the
+ * trace: by device.
+ */
 static size_t pick_streams(struct build *b, struct busy_stream *v)
 {
 	const struct nsx_trace *t = b->t;
+	uint32_t *places = nsx_arena_get(b->tl->arena,
+					 (t->ndevices + 1) * sizeof(*places));
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < t->nstreams; i++)
-		v[i] = (struct busy_stream){i, 0};
+		v[i] = (struct busy_stream){.stream = i};
 	for (size_t i = 0; i < t->ops.n; i++)
 		v[nsx_op_stream(&t->ops, i)].nops++;
 	nsx_sort(v, t->nstreams, sizeof(*v), cmp_busy);
+	for (uint32_t i = 0; i < t->nstreams; i++)
+		v[i].place = v[i].nops ? places[t->stream[v[i].stream].device]++ :
+					 NSX_NONE;
+	nsx_sort(v, t->nstreams, sizeof(*v), cmp_place);
 	while (n < t->nstreams && n < MAX_STREAMS && v[n].nops)
 		n++;
 	for (size_t i = n; i < t->nstreams; i++)
@@ -202,18 +221,35 @@ static const char *stream_label(struct build *b, uint32_t stream)
 				(long long)s->stream_id);
 }
 
+/* Streams with nothing in what is drawn. */
+static void drop_empty(struct nsx_timeline *tl, size_t from)
+{
+	size_t n = from;
+
+	for (size_t i = from; i < tl->nlanes; i++)
+		if (tl->lanes[i].n)
+			tl->lanes[n++] = tl->lanes[i];
+	tl->nlanes = n;
+}
+
 static int fill_streams(struct build *b, uint32_t device,
 			const struct busy_stream *v, size_t n,
 			uint32_t *lane_of, struct nsx_err *err)
 {
 	const struct nsx_trace *t = b->t;
 	const struct nsx_device *d = &t->device[device];
-	size_t cursor = 0;
+	size_t cursor = 0, first = b->tl->nlanes, most = first + share_of_gpu(b);
 
-	for (size_t i = 0; i < n; i++)
-		if (t->stream[v[i].stream].device == device &&
-		    add_lane(b, device, stream_label(b, v[i].stream)))
+	for (size_t i = first; i && b->tl->lanes[i - 1].device == device; i--)
+		most--; /* its ranges */
+	for (size_t i = 0; i < n; i++) {
+		if (t->stream[v[i].stream].device != device)
+			continue;
+		if (b->tl->nlanes == most)
+			b->tl->hidden++;
+		else if (add_lane(b, device, stream_label(b, v[i].stream)))
 			lane_of[v[i].stream] = (uint32_t)b->tl->nlanes;
+	}
 	for (size_t i = d->ops_at; i < (size_t)d->ops_at + d->nops; i++) {
 		uint32_t lane = lane_of[nsx_op_stream(&t->ops, i)], name = 0;
 		int64_t start = nsx_op_start(&t->ops, i);
@@ -225,6 +261,7 @@ static int fill_streams(struct build *b, uint32_t device,
 			return err->rc;
 		add_event(b->tl, &b->tl->lanes[lane - 1], start, end, name);
 	}
+	drop_empty(b->tl, first);
 	return nsx_stopped(err);
 }
 
@@ -324,7 +361,8 @@ static int fill_projected(struct build *b, uint32_t device,
 	if (project(b, device, p, err))
 		return err->rc;
 	for (unsigned k = 0; k < MAX_DEPTH; k++)
-		if (p->has[k] && add_lane(b, device, k ? "" : "NVTX"))
+		if (p->has[k] && k + 1 < share_of_gpu(b) &&
+		    add_lane(b, device, k ? "" : "NVTX"))
 			lane[k] = b->tl->nlanes;
 	for (size_t i = 0; i < p->n; i++) {
 		const struct projection *v = &p->v[i];

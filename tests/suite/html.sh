@@ -61,6 +61,21 @@ holds "rows of one thread" drawn nested_ranges lanes "python3 111=1" "=1" "=1" "
 holds "marks of a range without GPU work" drawn nested_ranges findings "The NVTX range work takes 92 % of the recording=1"
 holds "copies where there are more operations than calls" drawn graph_saves findings "Copies from device to host use pageable memory, which blocks the host=9" "The host waits for the GPU in cudaStreamSynchronize=22"
 holds "iterations of two ranks" drawn two_rank_straggler iterations iterations=16 iterations=16
+# Sixty busy streams of one GPU do not push the stream of the other out.
+python3 - "$b/fixtures/gpus_in_turn.sqlite" "$work/many.sqlite" <<'P'
+import os, shutil, sqlite3, sys
+shutil.copy(sys.argv[1], sys.argv[2])
+os.chmod(sys.argv[2], 0o644)
+d = sqlite3.connect(sys.argv[2])
+columns = [r[1] for r in d.execute("pragma table_info(CUPTI_ACTIVITY_KIND_KERNEL)")]
+row = dict(zip(columns, d.execute("select * from CUPTI_ACTIVITY_KIND_KERNEL where deviceId = 0").fetchone()))
+for i in range(60 * 21):
+    r = dict(row, streamId=100 + i // 21, correlationId=None, start=row["start"] + 1000 * i, end=row["start"] + 1000 * i + 500)
+    d.execute("insert into CUPTI_ACTIVITY_KIND_KERNEL values(%s)" % ",".join("?" * len(r)), list(r.values()))
+d.commit()
+P
+holds "streams of one GPU leave room for another's" sh -c "'$b/nsys-explain' '$work/many.sqlite' --html - |
+	grep -q '\"label\":\"stream 7\",\"gpu\":1,'"
 # Pages of several captures need no script, and none may run.
 holds "page of a comparison" "$b/nsys-explain" diff "$b/fixtures/diff_before.sqlite" "$b/fixtures/hostile_names.sqlite" --unit window --html
 mv "$work/log" "$work/diff.html"
