@@ -112,7 +112,6 @@ TEST(operands_keep_their_order)
 {
 	check_operands(parse(&plain, "a -j b --out c d"), "a b d");
 	check_operands(parse(&plain, "a -j -- -b --out c"), "a -b --out c");
-	check_operands(parse(&plain, "- -v"), "-");
 	check_operands(parse(&plain, "a -1.5s -v"), "a -1.5s");
 	check_operands(parse(&plain, ""), "");
 }

@@ -280,6 +280,7 @@ static unsigned decade(int64_t ns)
 void nsx_svg_idle(struct nsx_buf *b, const struct nsx_report *r,
 		  struct nsx_arena *a)
 {
+	struct nsx_window judged = nsx_judged(r->facts);
 	int64_t ns[DECADES] = {0}, most = 0, all = 0;
 	size_t count[DECADES] = {0};
 
@@ -288,19 +289,22 @@ void nsx_svg_idle(struct nsx_buf *b, const struct nsx_report *r,
 		size_t at = 0;
 
 		while (nsx_next_gap(&r->facts->idle[d], &at, &gap)) {
-			unsigned k = decade(gap.end_ns - gap.start_ns);
+			int64_t length = NSX_MIN(gap.end_ns, judged.end_ns) -
+					 NSX_MAX(gap.start_ns, judged.start_ns);
+			unsigned k;
 
-			if (gap.is_edge)
+			if (gap.is_edge || length <= 0)
 				continue;
-			ns[k] += gap.end_ns - gap.start_ns;
+			k = decade(length);
+			ns[k] += length;
 			count[k]++;
 			most = NSX_MAX(most, ns[k]);
-			all += gap.end_ns - gap.start_ns;
+			all += length;
 		}
 	}
 	if (!all)
 		return;
-	nsx_buf_adds(b, "<h2 id=\"gaps\">Idle time by length of the gap</h2>");
+	nsx_buf_adds(b, "<h2 id=\"gaps\">Idle time of the judged window by length of the gap</h2>");
 	nsx_svg_open(b, 150, "idle time of all GPUs by the length of its gaps");
 	for (unsigned k = 0; k < DECADES; k++) {
 		double w = (double)WIDTH / DECADES;
