@@ -278,6 +278,33 @@ bool nsx_on_several_gpus(const struct nsx_trace *t, uint32_t process)
 	return gpus.several;
 }
 
+struct nsx_window nsx_recorded(const struct nsx_trace *t)
+{
+	struct nsx_window all = {t->first_ns, t->last_ns};
+
+	if (all.start_ns == all.end_ns)
+		return all;
+	for (size_t i = 0; i < t->library.n; i++) {
+		int64_t start_ns = nsx_unpack(&t->library.start, i);
+
+		nsx_widen(&all, start_ns, start_ns + nsx_unpack(&t->library.length, i));
+	}
+	for (size_t i = 0; i < t->samples.n; i++) {
+		int64_t at_ns = nsx_unpack(&t->samples.start, i);
+
+		nsx_widen(&all, at_ns, at_ns);
+	}
+	return all;
+}
+
+int64_t nsx_recorded_ns(const struct nsx_trace *t, const struct nsx_measured *m)
+{
+	struct nsx_window all = nsx_recorded(t);
+
+	return NSX_MAX(all.end_ns - all.start_ns, (int64_t)(m->busiest.of_ms * 1e6)) ?:
+		       m->session_ns;
+}
+
 bool nsx_is_shared(const struct nsx_trace *t, uint32_t device)
 {
 	struct nsx_users processes = {0};

@@ -208,14 +208,13 @@ static const char *say_unit(const struct nsx_report *r, struct nsx_arena *a)
 				say_median(a, v, n));
 }
 
-/* Without an event that a window is made of the session tells how long it was. */
-static void fill_header(const struct nsx_report *r, int64_t session_ns,
+static void fill_header(const struct nsx_report *r, const struct nsx_measured *m,
 			struct nsx_first_page *p)
 {
 	const struct nsx_trace *t = r->trace;
 
 	p->file = nsx_base_name(r->path);
-	p->recorded_ns = t->last_ns - t->first_ns ?: session_ns;
+	p->recorded_ns = nsx_recorded_ns(t, m);
 	p->gpus = say_gpus(t, r->arena);
 	p->processes = say_processes(t, r->arena);
 	p->product = say_product(t, r->arena);
@@ -601,7 +600,7 @@ int nsx_first_page_build(struct nsx_report *r, const struct nsx_measured *m,
 {
 	struct nsx_first_page *p = nsx_arena_get(r->arena, sizeof(*p));
 
-	fill_header(r, m->session_ns, p);
+	fill_header(r, m, p);
 	fill_shares(r, p);
 	fill_findings(r, p);
 	fill_ask(r, p);
@@ -620,5 +619,5 @@ int nsx_first_page_build(struct nsx_report *r, const struct nsx_measured *m,
 		p->because = "what runs inside its CUDA graphs is not in the "
 			     "trace";
 	r->page = p;
-	return nsx_list_unjudged(r, &p->unjudged, err);
+	return nsx_list_unjudged(r, m, &p->unjudged, err);
 }

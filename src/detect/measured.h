@@ -87,6 +87,8 @@ struct nsx_capture_check {
 
 struct nsx_measured {
 	struct nsx_ledger ledger; /* of the judged window; total_ns 0: none   */
+	struct nsx_ledger *phases; /* by phase of the run; total_ns 0: judged, or too
+				      short; NULL: none                      */
 	struct nsx_capture_check *capture; /* the first; NULL: none to tell  */
 	int64_t session_ns; /* of the recording; 0: not told                 */
 	struct { /* kernels of the window */
@@ -118,5 +120,10 @@ struct nsx_measured {
 	} *links;
 	size_t nlinks;
 };
+
+/* From the first event to the last, calls of libraries and samples among them. */
+struct nsx_window nsx_recorded(const struct nsx_trace *t);
+/* Its length; that of the threads' times on CPUs or of the session where that is more. */
+int64_t nsx_recorded_ns(const struct nsx_trace *t, const struct nsx_measured *m);
 
 #endif

@@ -143,7 +143,8 @@ static void propose(const struct nsx_detect *d, const struct source *x,
 	const struct nsx_trace *t = d->trace;
 	struct nsx_findings *l = d->found;
 	struct nsx_window told = nsx_host_window(t);
-	double length = (double)(told.end_ns - told.start_ns);
+	double length = nsx_has_window(t) ? (double)(told.end_ns - told.start_ns) :
+					    (double)nsx_recorded_ns(t, d->measured);
 	const struct spent *top = &s->v[0];
 	const char *raw = nsx_text(t, top->name);
 	const char *name = nsx_tell_name(l, nsx_text_api(l->arena, raw));

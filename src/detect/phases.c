@@ -8,6 +8,7 @@
 #define TOLD_SHARE 0.05	 /* of the whole window, that the dearest row of a named phase takes */
 #define LARGE_SHARE 0.1	 /* ... and from which on it is of medium severity, or an unnamed
 			    end of the run is told                                    */
+#define PAUSE_SHARE 0.2	 /* ... and a pause: it is paid once, so it is low               */
 #define MOST_SHARE 0.5	 /* ... of high severity: the run hangs there                   */
 
 /* "GPU 1 has no work after 1.020s"; NULL: all GPUs work on from the phase's start. */
@@ -29,6 +30,11 @@ static const char *say_silent(const struct nsx_detect *d, const struct nsx_windo
 	return NULL;
 }
 
+static bool is_pause(const struct nsx_run_phase *x)
+{
+	return !x->range && x->kind == NSX_PHASE_PAUSE;
+}
+
 static void propose(struct nsx_detect *d, const struct nsx_run_phase *x,
 		    const struct nsx_ledger *l, double share)
 {
@@ -42,11 +48,15 @@ static void propose(struct nsx_detect *d, const struct nsx_run_phase *x,
 	struct nsx_finding f = {
 		.id = NSX_ID_other_phase, .subject = x->name, .device = NSX_NONE,
 		.confidence = NSX_CONF_MEDIUM, .alarm = NSX_ALARM_SET,
-		.severity = share >= MOST_SHARE	 ? NSX_SEV_HIGH :
+		.severity = is_pause(x)	 ? NSX_SEV_LOW :
+			    share >= MOST_SHARE	 ? NSX_SEV_HIGH :
 			    share >= LARGE_SHARE ? NSX_SEV_MEDIUM : NSX_SEV_LOW,
-		.title = nsx_tell(found, "phase %s, which is not judged, is %s: %s", name,
-				  nsx_verdict_words[j.verdict],
-				  nsx_say_account(d->facts, l, &l->v[0], found->arena)),
+		.title = is_pause(x) ?
+			nsx_tell(found, "no GPU works in phase %s, which is not judged: %s", name,
+				 nsx_account_words(d->facts, &l->v[0], found->arena)) :
+			nsx_tell(found, "phase %s, which is not judged, is %s: %s", name,
+				 nsx_verdict_words[j.verdict],
+				 nsx_say_account(d->facts, l, &l->v[0], found->arena)),
 		.evidence = {
 			nsx_tell(found, "it takes %s; that is %s of it, %s of the whole window",
 				 nsx_tell_ns(found, x->window.end_ns - x->window.start_ns),
@@ -69,28 +79,24 @@ static bool is_same(const struct nsx_account *x, const struct nsx_ledger *judged
 	return judged->n && x->cls == y->cls && x->cause == y->cause && x->place == y->place;
 }
 
-int nsx_detect_phases(struct nsx_detect *d, struct nsx_err *err)
+int nsx_detect_phases(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 {
 	const struct nsx_facts *f = d->facts;
 	double whole_ns = (double)(d->trace->window.end_ns - d->trace->window.start_ns);
 
-	for (size_t i = 0; i < f->nrun_phases; i++) {
+	for (size_t i = 0; d->measured->phases && i < f->nrun_phases; i++) {
 		const struct nsx_run_phase *x = &f->run_phases[i];
-		double least_ns = whole_ns * (x->range ? TOLD_SHARE : LARGE_SHARE), ns;
-		struct nsx_ledger l;
+		const struct nsx_ledger *l = &d->measured->phases[i];
+		double least_ns = whole_ns * (x->range			? TOLD_SHARE :
+					      x->kind == NSX_PHASE_TAIL ? LARGE_SHARE :
+									  PAUSE_SHARE);
 
-		/* Start-up and pauses have their own line on the page. */
-		if (x->judged || (!x->range && x->kind != NSX_PHASE_TAIL) ||
-		    (double)(x->window.end_ns - x->window.start_ns) < least_ns)
+		/* Start-up has its own line on the page. */
+		if (!l->n || l->v[0].cls == NSX_L_COMPUTE || is_same(l->v, &d->measured->ledger) ||
+		    (!x->range && x->kind != NSX_PHASE_TAIL && !is_pause(x)))
 			continue;
-		if (nsx_ledger_build(f, d->trace, &(struct nsx_booked){&x->window, 1, NSX_NONE}, d->scratch, &l, err))
-			return err->rc;
-		if (!l.n || l.v[0].cls == NSX_L_COMPUTE ||
-		    is_same(l.v, &d->measured->ledger))
-			continue;
-		ns = (double)l.v[0].ns / l.ngpus;
-		if (ns >= least_ns)
-			propose(d, x, &l, ns / whole_ns);
+		if ((double)l->v[0].ns / l->ngpus >= least_ns)
+			propose(d, x, l, (double)l->v[0].ns / l->ngpus / whole_ns);
 	}
 	return 0;
 }

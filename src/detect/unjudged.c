@@ -15,6 +15,7 @@
 enum { TOLD = 4, RECUR = 2 };
 
 struct part { /* a phase, or the time at an end of the run */
+	const struct nsx_ledger *ledger; /* of a phase                       */
 	const char *name; /* of the trace, and with is_ours of ours          */
 	bool is_ours;
 	struct nsx_window window;
@@ -153,24 +154,18 @@ static int say_doing(const struct nsx_report *r, const struct nsx_window *w,
 	return 0;
 }
 
-/* What binds a phase; *ret is NULL where no GPU worked in it. */
-static int say_verdict(const struct nsx_report *r, const struct nsx_window *w,
-		       const char **ret, struct nsx_err *err)
+/* What binds a phase; NULL where no GPU worked in it. */
+static const char *say_verdict(const struct nsx_report *r, const struct part *x)
 {
+	const struct nsx_ledger *l = x->ledger;
+	const char *lost = say_lost(r, &x->window);
 	struct nsx_judgement j;
-	struct nsx_ledger l;
 
-	*ret = say_lost(r, w);
-	if (*ret)
-		return 0;
-	if (nsx_ledger_build(r->facts, r->trace, &(struct nsx_booked){w, 1, NSX_NONE}, r->arena, &l, err))
-		return err->rc;
-	if (!l.total_ns)
-		return 0;
-	nsx_judge_ledger(&l, &j);
-	*ret = nsx_arena_printf(r->arena, " (%s: %s)", nsx_verdict_words[j.verdict],
-				nsx_say_account(r->facts, &l, &l.v[0], r->arena));
-	return 0;
+	if (lost || !l->total_ns || l->ns[NSX_L_IDLE] == l->total_ns)
+		return lost;
+	nsx_judge_ledger(l, &j);
+	return nsx_arena_printf(r->arena, " (%s: %s)", nsx_verdict_words[j.verdict],
+				nsx_say_account(r->facts, l, &l->v[0], r->arena));
 }
 
 static bool is_long(const struct nsx_report *r, int64_t ns)
@@ -185,18 +180,18 @@ static void add_outside(const struct nsx_report *r, const char *name,
 		return;
 	p->all_ns += end_ns - start_ns;
 	if (is_long(r, end_ns - start_ns))
-		p->v[p->n++] = (struct part){name, true, {start_ns, end_ns}};
+		p->v[p->n++] = (struct part){NULL, name, true, {start_ns, end_ns}};
 }
 
 static void add_phase(const struct nsx_report *r, const struct nsx_run_phase *x,
-		      struct parts *p)
+		      const struct nsx_ledger *ledger, struct parts *p)
 {
 	int64_t ns = x->window.end_ns - x->window.start_ns;
 
 	p->all_ns += ns;
 	if (!x->judged && is_long(r, ns)) {
 		p->has_phases = true;
-		p->v[p->n++] = (struct part){x->name, false, x->window};
+		p->v[p->n++] = (struct part){ledger, x->name, false, x->window};
 	}
 }
 
@@ -256,25 +251,28 @@ const char *nsx_say_slow_unjudged(const struct nsx_report *r)
 							       longest->end_ns}));
 }
 
-int nsx_list_unjudged(const struct nsx_report *r, const char ***ret,
-		      struct nsx_err *err)
+int nsx_list_unjudged(const struct nsx_report *r, const struct nsx_measured *m,
+		      const char ***ret, struct nsx_err *err)
 {
 	const struct nsx_trace *t = r->trace;
 	const struct nsx_facts *f = r->facts;
 	const char **list, *slow = nsx_say_slow_unjudged(r);
+	static const struct nsx_ledger none = {.n = 0};
 	struct parts p = {.v = nsx_arena_get(r->arena, (f->nrun_phases + 2) *
 							     sizeof(*p.v))};
 	size_t n;
 
 	*ret = NULL;
 	for (size_t i = 0; i < f->nrun_phases; i++)
-		add_phase(r, &f->run_phases[i], &p);
+		add_phase(r, &f->run_phases[i], m->phases ? &m->phases[i] : &none, &p);
 	if (f->nrun_phases && !nsx_has_window(t)) {
-		add_outside(r, "before the first GPU operation", t->first_ns,
+		struct nsx_window all = nsx_recorded(t);
+
+		add_outside(r, "before the first GPU operation", all.start_ns,
 			    f->run_phases[0].window.start_ns, &p);
 		add_outside(r, "after the last GPU operation",
 			    f->run_phases[f->nrun_phases - 1].window.end_ns,
-			    t->last_ns, &p);
+			    all.end_ns, &p);
 	}
 	n = NSX_MIN(p.n, TOLD);
 	if (!n && !slow)
@@ -283,10 +281,8 @@ int nsx_list_unjudged(const struct nsx_report *r, const char ***ret,
 	list = nsx_arena_get(r->arena, (n + 2) * sizeof(*list));
 	for (size_t k = 0; k < n; k++) {
 		const struct part *x = &p.v[k];
-		const char *doing = NULL;
+		const char *doing = x->is_ours ? NULL : say_verdict(r, x);
 
-		if (!x->is_ours && say_verdict(r, &x->window, &doing, err))
-			return err->rc;
 		if (!doing && say_doing(r, &x->window, &doing, err))
 			return err->rc;
 		list[k] = nsx_arena_printf(

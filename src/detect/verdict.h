@@ -48,8 +48,8 @@ static inline bool nsx_graphs_hide(const struct nsx_graph_facts *g)
  * operation and after their last, with what the host did then.  *ret: NULL-terminated texts
  * of the report's arena, Markdown; NULL: there is nothing to tell.  Errors: NSX_E_NOMEM.
  */
-int nsx_list_unjudged(const struct nsx_report *r, const char ***ret,
-		      struct nsx_err *err) NSX_CHECKED;
+int nsx_list_unjudged(const struct nsx_report *r, const struct nsx_measured *m,
+		      const char ***ret, struct nsx_err *err) NSX_CHECKED;
 
 /* Slow iterations that are not judged, but for the first, where there are several and not all
  * in a warm-up; NULL: there are none, or they cost little.  Owner: the report.

@@ -589,7 +589,7 @@ static bool tell_matrix(const struct parts *name, struct words *w)
 		return false;
 	w->dtype = matrix_type(t);
 	if ((!w->dtype && (begins(t, "gemm") || begins(t, "gemv"))) ||
-	    begins(t, "implicit_convolve")) /* also an sgemm for half inputs */
+	    has(t, "_convolve_sgemm")) /* also with half inputs */
 		w->dtype = first_float(name->args) ?: w->dtype;
 	if (!w->dtype && !find_tile(t, tile))
 		return false;

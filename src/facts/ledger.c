@@ -149,7 +149,7 @@ static int cmp_accounts(const void *a, const void *b, void *facts)
 			  NSX_CMP(x->place, y->place));
 }
 
-/* A GPU that does nothing in the window is no part of the program. */
+/* A GPU that does nothing in the windows is no part of the program, unless it is asked for. */
 static bool works(const struct nsx_facts *f, uint32_t device,
 		  const struct nsx_booked *what)
 {
@@ -171,7 +171,7 @@ static int book_device(struct books *b, uint32_t device, const struct nsx_booked
 	struct nsx_spans kernels;
 	int rc;
 
-	if (!works(b->f, device, what))
+	if (what->device == NSX_NONE && !works(b->f, device, what))
 		return 0;
 	b->ledger->ngpus++;
 	scratch = nsx_arena_new();

@@ -18,6 +18,33 @@ static const struct nsx_layout layouts[] = {
 };
 enum { SHOWN = 10 };
 
+#define LEAST_SHARE 0.05 /* of the whole window, that a phase takes to have a ledger */
+
+/* Phases that are not judged; in pauses no GPU works: they are told by the one that sets the
+ * pace.
+ */
+static int book_phases(const struct nsx_run *run, struct nsx_arena *a, struct nsx_err *err)
+{
+	const struct nsx_facts *f = run->facts;
+	double whole_ns = (double)(run->trace->window.end_ns - run->trace->window.start_ns);
+	struct nsx_ledger *v = nsx_arena_get(a, (f->nrun_phases + 1) * sizeof(*v));
+
+	run->measured->phases = v;
+	for (size_t i = 0; i < f->nrun_phases; i++) {
+		const struct nsx_run_phase *x = &f->run_phases[i];
+		bool pauses = x->kind == NSX_PHASE_PAUSE && !x->range;
+		const struct nsx_booked what = {&x->window, 1,
+						pauses ? f->limiting : NSX_NONE};
+
+		if (!x->judged && (double)(x->window.end_ns - x->window.start_ns) >=
+					  LEAST_SHARE * whole_ns &&
+		    !(pauses && f->limiting == NSX_NONE) &&
+		    nsx_ledger_build(f, run->trace, &what, a, &v[i], err))
+			return err->rc;
+	}
+	return 0;
+}
+
 static int run(const struct nsx_run *run, struct nsx_section *out,
 	       struct nsx_err *err)
 {
@@ -25,7 +52,9 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	struct nsx_window w = nsx_judged(run->facts);
 	struct nsx_ledger *l = &run->measured->ledger;
 
-	if (nsx_ledger_build(run->facts, run->trace, &(struct nsx_booked){&w, 1, NSX_NONE}, out->arena, l, err))
+	if (nsx_ledger_build(run->facts, run->trace, &(struct nsx_booked){&w, 1, NSX_NONE},
+			     out->arena, l, err) ||
+	    book_phases(run, out->arena, err))
 		return err->rc;
 	if (!l->total_ns)
 		return nsx_cannot(out, "no GPU work was judged");
