@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/stat.h"
+#include "diff/kinds.h"
 #include "diff/side.h"
 #include "facts/metrics/metrics.h"
 #include "facts/steps/limit.h"
@@ -236,5 +237,6 @@ int nsx_side_describe(struct nsx_side *s, const struct nsx_report *r,
 	name_traced(s, schema);
 	sum_overheads(s, t);
 	keep_findings(s, r);
-	return nsx_view_each(schema, system_env, on_system, s, err, name, value);
+	return nsx_side_keep_kinds(s, r, err) ?:
+	       nsx_view_each(schema, system_env, on_system, s, err, name, value);
 }

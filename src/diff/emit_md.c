@@ -1,8 +1,10 @@
 /* emit_md.c - a comparison for people: the answer first, then where it is. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "diff/emit.h"
+#include "diff/kinds.h"
 #include "diff/words.h"
 #include "report/text.h"
 #include "report/words.h"
@@ -21,6 +23,7 @@ struct page {
 	size_t rows, kernel_rows;
 	uint32_t *lanes; /* in order; of too many those that change most     */
 	size_t nlanes;
+	struct nsx_kind_rows kinds;
 };
 
 /* Sections ----------------------------------------------------------------------*/
@@ -44,8 +47,11 @@ static void add_answer(struct page *p)
 	const char *causes = nsx_diff_causes(p->d, p->a);
 	const char *place = nsx_diff_place(p->d, p->a);
 	const char *lines = nsx_totals_lines(p->d, p->a);
+	const char *kinds = nsx_kinds_text(&p->kinds, p->a);
 
 	nsx_buf_printf(&p->b, "**%s**\n\n", nsx_diff_headline(p->d, p->a));
+	if (*kinds)
+		nsx_buf_printf(&p->b, "Steps by kind, p50: %s\n\n", kinds);
 	if (*lines)
 		nsx_buf_printf(&p->b, "```\n%s```\n\n", lines);
 	nsx_buf_printf(&p->b, "%s%s%s%s", causes,
@@ -184,6 +190,32 @@ static void add_steps(struct page *p)
 			    "longer than one before; noise: what a change must "
 			    "exceed.\n\n");
 	add_whys(p);
+}
+
+/* Steps of an engine, which its ranges name. */
+static void add_kinds(struct page *p, const struct nsx_kind_rows *rows)
+{
+	if (!rows->n)
+		return;
+	nsx_buf_adds(&p->b, "| steps | size | before | p50 | after | p50 | change |\n"
+			    "|---|---:|---:|---:|---:|---:|---:|\n");
+	for (size_t i = 0; i < rows->n; i++) {
+		const struct nsx_kind_row *r = &rows->v[i];
+		double change = nsx_kind_change(r);
+
+		nsx_buf_printf(&p->b, "| %s | %s |", r->kind, *r->size ? r->size : "all");
+		for (unsigned s = 0; s < 2; s++)
+			if (r->count[s])
+				nsx_buf_printf(&p->b, " %" PRId64 " | %s |", r->count[s],
+					       nsx_text_ns(p->a, 1e6 * r->p50_ms[s]));
+			else
+				nsx_buf_adds(&p->b, " 0 | |");
+		if (isnan(change))
+			nsx_buf_adds(&p->b, " |\n");
+		else
+			nsx_buf_printf(&p->b, " %+.1f %% |\n", 100 * change);
+	}
+	nsx_buf_adds(&p->b, "\n");
 }
 
 static void add_delta(struct page *p, const struct nsx_delta *d)
@@ -552,11 +584,13 @@ void nsx_diff_md(const struct nsx_diff *d, enum nsx_diff_md what,
 					for_comment  ? ROWS : 3 * ROWS};
 	uint32_t lane = nsx_shown_lane(d);
 
+	p.kinds = nsx_diff_kinds(d, p.a);
 	p.nlanes = nsx_diff_lanes(d, MOST_LANES, p.a, &p.lanes);
 	add_head(&p);
 	add_gates(&p);
 	if (!for_comment)
 		add_steps(&p);
+	add_kinds(&p, &p.kinds);
 	if (!d->whole || !d->totals.known) /* else it is said above */
 		add_budgets(&p);
 	add_causes(&p, lane);

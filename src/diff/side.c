@@ -454,7 +454,7 @@ static int load(struct nsx_side *side, const struct nsx_side_opts *o,
 {
 	struct nsx_side_opts opts = *o;
 	struct nsx_opts run = {NSX_OPTS_DEFAULT, .path = side->path,
-			       .only = "memory_usage", .purpose = NSX_FOR_FINDINGS,
+			       .only = "memory_usage,steps", .purpose = NSX_FOR_FINDINGS,
 			       .threads = o->threads, .progress = o->progress};
 	struct nsx_report *r = NULL;
 	int rc;

@@ -133,6 +133,12 @@ struct nsx_side {
 			    NAN: not known                                   */
 	struct nsx_totals totals;
 	int64_t peak_bytes; /* of GPU memory; -1: not recorded               */
+	struct nsx_side_kind { /* steps of an engine, by kind and size: kinds.h */
+		const char *kind, *size;
+		int64_t count;
+		double p50_ms;
+	} *kinds;
+	size_t nkinds;
 	struct nsx_kernel *kernels;
 	uint32_t nkernels;
 	const char **details; /* each once; [0] is ""                        */

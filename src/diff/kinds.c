@@ -1,0 +1,109 @@
+/* kinds.c - steps of an engine on both sides, by kind and size (the section Steps of each
+ * capture's report).
+ */
+#include <math.h>
+#include <string.h>
+#include "base/stat.h"
+#include "diff/kinds.h"
+#include "passes/pass.h"
+
+enum { FEWEST = 5, /* steps on each side; fewer tell nothing of their median  */
+       MOST = 3 }; /* sizes that a sentence names                             */
+
+int nsx_side_keep_kinds(struct nsx_side *s, const struct nsx_report *r,
+			struct nsx_err *err)
+{
+	const struct nsx_section *steps = nsx_report_section(r, "steps");
+	const struct nsx_table *t = steps && steps->status == NSX_S_ANSWERED ?
+					    nsx_section_table(steps, "sizes") : NULL;
+	size_t n = t ? t->nrows : 0;
+
+	if (!nsx_new_array(s->kinds, s->arena, n, "kinds of steps", err))
+		return err->rc;
+	for (; s->nkinds < n; s->nkinds++) {
+		const char *size = nsx_table_text(t, s->nkinds, "size");
+
+		s->kinds[s->nkinds] = (struct nsx_side_kind){
+			.kind = nsx_arena_strdup(s->arena, nsx_table_text(t, s->nkinds,
+									  "kind")),
+			.size = nsx_arena_strdup(s->arena, size ?: ""),
+			.count = nsx_to_i64(nsx_table_number(t, s->nkinds, "count")),
+			.p50_ms = nsx_table_number(t, s->nkinds, "p50_ms")};
+	}
+	return 0;
+}
+
+/* Captures of a side, each as often as it has such steps. */
+static void add_side(struct nsx_kind_row *row, unsigned side, const struct nsx_side_kind *k)
+{
+	double n = (double)(row->count[side] + k->count);
+
+	row->p50_ms[side] += (k->p50_ms - row->p50_ms[side]) * (double)k->count / n;
+	row->count[side] += k->count;
+}
+
+struct nsx_kind_rows nsx_diff_kinds(const struct nsx_diff *d, struct nsx_arena *a)
+{
+	struct nsx_kind_rows r = {0};
+	size_t most = 0;
+
+	for (unsigned s = 0; s < 2; s++)
+		for (size_t i = 0; i < d->nsides[s]; i++)
+			most += d->sides[s][i]->nkinds;
+	r.v = nsx_arena_get(a, most * sizeof(*r.v));
+	for (unsigned s = 0; s < 2; s++)
+		for (size_t i = 0; i < d->nsides[s]; i++)
+			for (size_t k = 0; k < d->sides[s][i]->nkinds; k++) {
+				const struct nsx_side_kind *x = &d->sides[s][i]->kinds[k];
+				size_t at = 0;
+
+				while (at < r.n && (strcmp(r.v[at].kind, x->kind) != 0 ||
+						    strcmp(r.v[at].size, x->size) != 0))
+					at++;
+				r.n += at == r.n;
+				r.v[at].kind = x->kind;
+				r.v[at].size = x->size;
+				add_side(&r.v[at], s, x);
+			}
+	return r;
+}
+
+static bool is_told(const struct nsx_kind_row *r)
+{
+	return r->count[0] >= FEWEST && r->count[1] >= FEWEST && r->p50_ms[0] > 0;
+}
+
+double nsx_kind_change(const struct nsx_kind_row *r)
+{
+	return is_told(r) ? r->p50_ms[1] / r->p50_ms[0] - 1 : NAN;
+}
+
+/* "decode +4 % at 32-63", or "prefill the same"; of sizes that nobody knows nothing. */
+static void say_kind(struct nsx_buf *b, const struct nsx_kind_row *v, size_t n)
+{
+	size_t before = b->n, told = 0, known = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		double change = nsx_kind_change(&v[i]);
+
+		known += is_told(&v[i]);
+		if (!is_told(&v[i]) || fabs(change) < NSX_NOISE || told++ >= MOST)
+			continue;
+		nsx_buf_printf(b, "%s%s %+.3g %%%s%s", told > 1 ? "," : before ? "; " : "",
+			       told > 1 ? "" : v->kind, 100 * change,
+			       *v[i].size ? " at " : "", v[i].size);
+	}
+	if (told > MOST)
+		nsx_buf_printf(b, " and %zu more sizes", told - MOST);
+	if (known && !told)
+		nsx_buf_printf(b, "%s%s the same", before ? "; " : "", v->kind);
+}
+
+const char *nsx_kinds_text(const struct nsx_kind_rows *r, struct nsx_arena *a)
+{
+	struct nsx_buf b = {0};
+
+	NSX_EACH_RUN(i, next, r->n, !strcmp(r->v[next].kind, r->v[i].kind))
+		say_kind(&b, r->v + i, next - i);
+	return nsx_buf_keep(&b, a);
+}
