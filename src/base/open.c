@@ -125,6 +125,6 @@ int nsx_read_named(const char *path, const char *what, size_t most, char **ret,
 	if (bad)
 		return nsx_fail(err, NSX_E_USAGE, "cannot read %s '%s': %s", what, path,
 				strerror(bad));
-	return nsx_fail(err, NSX_E_USAGE, "cannot read %s '%s': it is larger than %zu KiB",
-			what, path, most >> 10);
+	return nsx_fail(err, NSX_E_USAGE, "cannot read %s '%s': it is larger than %zu MiB",
+			what, path, most >> 20);
 }

@@ -65,6 +65,7 @@ struct nsx_kind_rows nsx_diff_kinds(const struct nsx_diff *d, struct nsx_arena *
 				r.v[at].size = x->size;
 				add_side(&r.v[at], s, x);
 			}
+	r.n = r.n > 1 ? r.n : 0;
 	return r;
 }
 

@@ -18,7 +18,7 @@ struct nsx_kind_rows { /* by kind and size, those that are only after last    */
 	struct nsx_kind_row *v;
 	size_t n;
 };
-/* On arena a. */
+/* None where all steps are alike: the unit is told.  On arena a. */
 struct nsx_kind_rows nsx_diff_kinds(const struct nsx_diff *d, struct nsx_arena *a);
 /* Of the median, as a ratio; NAN: too few steps on a side. */
 double nsx_kind_change(const struct nsx_kind_row *r);

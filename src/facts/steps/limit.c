@@ -21,7 +21,7 @@ static const struct {
 #undef NSX_PEAK
 };
 
-enum { MOST_BYTES = 64 << 10 };
+enum { MOST_BYTES = 1 << 20 };
 
 static int parse(const struct nsx_jsonr *j, const char *path, struct nsx_llm *m,
 		 struct nsx_err *err)
