@@ -7,6 +7,8 @@
 #include "passes/gpu/steps.h"
 
 NSX_COLUMN_ARRAY(group_cols, GROUP_COLUMNS);
+NSX_COLUMN_ARRAY(layer_cols, LAYER_COLUMNS);
+NSX_COLUMN_ARRAY(unsure_cols, UNSURE_COLUMNS);
 #define COLUMNS(X)                                                            \
 	X(R_PROCESS, "process", I64, "pid of the process")                    \
 	X(R_DEVICE, "device_id", I64, "CUDA ordinal")                         \
@@ -39,9 +41,11 @@ static const struct nsx_layout layouts[] = {
 	 .json_rows = NSX_ALL_ROWS},
 	{.key = "sizes", .csv = "steps_by_size", NSX_COLS(group_cols),
 	 .json_rows = NSX_ALL_ROWS},
+	{.key = "layers", .csv = "steps_layers", NSX_COLS(layer_cols),
+	 .json_rows = NSX_ALL_ROWS},
+	{.key = "unsure", .csv = "steps_unsure", NSX_COLS(unsure_cols)},
+	{.key = "rows", .csv = "steps_each", NSX_COLS(cols)},
 };
-static const struct nsx_layout each_layout = {.key = "rows", .csv = "steps_each",
-					      NSX_COLS(cols)};
 
 static int cmp_timed(const void *a, const void *b)
 {
@@ -85,11 +89,11 @@ static void add_row(struct steps_work *w, const struct steps_timed *x)
 {
 	const struct nsx_trace *t = w->run->trace;
 	const struct nsx_engine_step *s = x->step;
-	struct nsx_cell *row = nsx_add_row(w->each);
+	struct nsx_cell *row = nsx_add_row(w->table[ROWS]);
 
 	row[R_PROCESS] = nsx_pid_cell(t, s->process);
 	row[R_DEVICE] = nsx_device_cell(t, s->device);
-	row[R_NAME] = nsx_name_cell(t, w->each, s->text);
+	row[R_NAME] = nsx_name_cell(t, w->table[ROWS], s->text);
 	row[R_KIND] = nsx_string(nsx_step_kinds[s->name.kind]);
 	row[R_REQUESTS] = told(s->name.requests);
 	row[R_TOKENS] = told(s->name.tokens);
@@ -273,7 +277,7 @@ static int fill_tables(struct steps_work *w, struct nsx_err *err)
 	if (nsx_new_arrays(a, steps->n, "steps", err, w->v, w->scratch, w->group,
 			   w->sizes_at))
 		return err->rc;
-	nsx_table_expect(w->each, steps->n, w->run->opts->held_rows);
+	nsx_table_expect(w->table[ROWS], steps->n, w->run->opts->held_rows);
 	for (size_t i = 0; i < steps->n; i++) {
 		w->v[i] = time_step(w->run->facts, &steps->v[i]);
 		w->total_ns += w->v[i].ns;
@@ -298,9 +302,6 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 			 .steps = &steps};
 	int rc;
 
-	w.layers = nsx_add_table(out, &steps_layer_layout);
-	w.unsure = nsx_add_table(out, &steps_unsure_layout);
-	w.each = nsx_add_table(out, &each_layout);
 	if (nsx_steps_build(run->trace, run->opts->steps_from, &steps, err))
 		return err->rc;
 	if (!steps.n)
@@ -330,7 +331,4 @@ NSX_DEFINE_PASS(steps,
 		       "holds work of another's",
 	.any_of = {NSX_GPU_WORK},
 	NSX_LAYOUTS(layouts),
-	.more = (const struct nsx_layout *const[]){&steps_layer_layout,
-						   &steps_unsure_layout, &each_layout,
-						   NULL},
 	.may_be_null = true);

@@ -5,8 +5,8 @@
 #include "facts/steps/steps.h"
 #include "passes/pass.h"
 
-/* Ids of tables, and of columns of KINDS and SIZES. */
-enum { KINDS, SIZES };
+/* Ids of tables, and of the columns of all but ROWS; SIZES has those of KINDS. */
+enum { KINDS, SIZES, LAYERS, UNSURE, ROWS };
 #define GROUP_COLUMNS(X)                                                      \
 	X(ENGINE, "engine", STR, "whose names the ranges have")               \
 	X(KIND, "kind", STR, "decode, prefill, mixed, idle or training")      \
@@ -42,6 +42,20 @@ enum { KINDS, SIZES };
 	X(STALL, "stall_ns", I64,                                             \
 	  "GPU time of prefills for which requests that decode wait")
 NSX_COLUMN_IDS(GROUP_COLUMNS);
+#define LAYER_COLUMNS(X)                                                      \
+	X(L_ENGINE, "engine", STR, "whose names the ranges have")             \
+	X(L_KIND, "kind", STR, "of the steps")                                \
+	X(L_LAYER, "layer", STR, "what their kernels are for by their names, " \
+	  "CUDA graphs: inside those traced as a whole; or what else "   \
+	  "the time is")                                                      \
+	X(L_NS, "total_ns", I64, "of their GPU time")                         \
+	X(L_PCT, "pct_of_steps", F64, "share of it")
+NSX_COLUMN_IDS(LAYER_COLUMNS);
+#define UNSURE_COLUMNS(X)                                                     \
+	X(U_NAME, "kernel_name", STR, "kernel whose name says nothing")       \
+	X(U_NS, "total_ns", I64, "computing time in steps")                   \
+	X(U_PCT, "pct_of_compute", F64, "share of that of all steps")
+NSX_COLUMN_IDS(UNSURE_COLUMNS);
 
 /* A step with its device's work during it. */
 struct steps_timed {
@@ -52,7 +66,7 @@ struct steps_timed {
 struct steps_work {
 	const struct nsx_run *run;
 	struct nsx_section *out;
-	struct nsx_table **table, *layers, *unsure, *each;
+	struct nsx_table **table;
 	const struct nsx_engine_steps *steps;
 	struct steps_timed *v; /* sorted by kind, engine, size                     */
 	int64_t *scratch, total_ns; /* total: GPU time of all steps          */
@@ -69,7 +83,6 @@ struct steps_layer {
 
 /* Adds the tables of layers and of unknown kernels, and a bullet for each kind. */
 int steps_add_layers(struct steps_work *w, struct nsx_err *err);
-extern const struct nsx_layout steps_layer_layout, steps_unsure_layout;
 /* Adds a bullet, and two or three lines of the first page, for a row of KINDS. Its rows of
  * SIZES begin at sizes_at; its n layers at v.
  */

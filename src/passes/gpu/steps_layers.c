@@ -3,26 +3,6 @@
 #include "passes/gpu/steps.h"
 #include "passes/nvtx/phase.h"
 
-#define LAYER_COLUMNS(X)                                                      \
-	X(L_ENGINE, "engine", STR, "whose names the ranges have")             \
-	X(L_KIND, "kind", STR, "of the steps")                                \
-	X(L_LAYER, "layer", STR, "what their kernels are for by their names, " \
-	  "CUDA graphs: inside those traced as a whole; or what else "   \
-	  "the time is")                                                      \
-	X(L_NS, "total_ns", I64, "of their GPU time")                         \
-	X(L_PCT, "pct_of_steps", F64, "share of it")
-NSX_COLUMNS(layer_cols, LAYER_COLUMNS);
-#define UNSURE_COLUMNS(X)                                                     \
-	X(U_NAME, "kernel_name", STR, "kernel whose name says nothing")       \
-	X(U_NS, "total_ns", I64, "computing time in steps")                   \
-	X(U_PCT, "pct_of_compute", F64, "share of that of all steps")
-NSX_COLUMNS(unsure_cols, UNSURE_COLUMNS);
-const struct nsx_layout steps_layer_layout = {.key = "layers", .csv = "steps_layers",
-					      NSX_COLS(layer_cols),
-					      .json_rows = NSX_ALL_ROWS};
-const struct nsx_layout steps_unsure_layout = {.key = "unsure", .csv = "steps_unsure",
-					       NSX_COLS(unsure_cols)};
-
 static const char *layer_name(const struct steps_work *w, size_t c)
 {
 	return c < NSX_STEP_REPLAYS ? nsx_kernel_category_names[c] :
@@ -82,7 +62,7 @@ static void add_layers(struct steps_work *w, size_t group, const int64_t *ns, si
 	v[k++] = (struct steps_layer){"idle between steps", kind[BETWEEN].u.i};
 	nsx_sort(v, k, sizeof(*v), cmp_layers);
 	for (size_t i = 0; i < k && v[i].ns; i++) {
-		struct nsx_cell *row = nsx_add_row(w->layers);
+		struct nsx_cell *row = nsx_add_row(w->table[LAYERS]);
 
 		row[L_ENGINE] = kind[ENGINE];
 		row[L_KIND] = kind[KIND];
@@ -114,9 +94,9 @@ static int add_unsure(struct steps_work *w, const uint32_t *of_name, const int64
 			ns += name_ns[i];
 		}
 	nsx_sort(v, n, sizeof(*v), cmp_layers);
-	nsx_table_expect(w->unsure, n, w->run->opts->held_rows);
+	nsx_table_expect(w->table[UNSURE], n, w->run->opts->held_rows);
 	for (size_t i = 0; i < n; i++) {
-		struct nsx_cell *row = nsx_add_row(w->unsure);
+		struct nsx_cell *row = nsx_add_row(w->table[UNSURE]);
 
 		row[U_NAME] = nsx_string(v[i].name);
 		row[U_NS] = nsx_int(v[i].ns);
