@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include "diff/side.h"
 #include "diff/words.h"
+#include "facts/steps/steps.h"
 #include "fleet/digest.h"
 #include "report/text.h"
 
@@ -255,12 +256,26 @@ static const char *say_ranks(struct nsx_digest *const *v, size_t n,
 					    (long long)first, (long long)last);
 }
 
+static void add_kinds(struct nsx_side *side, const struct nsx_digest *d)
+{
+	for (size_t i = 0; i < d->nkinds; i++) {
+		const struct nsx_dkind *k = &d->kinds[i];
+		const char *size = k->size < 0 ? "" : k->size < 2 ? "1" :
+			nsx_arena_printf(side->arena, "%lld-%lld", (long long)k->size,
+					 (long long)(2 * k->size - 1));
+
+		side->kinds[side->nkinds++] = (struct nsx_side_kind){
+			nsx_step_kinds[k->kind], size, k->count,
+			(double)k->p50_ns / 1e6};
+	}
+}
+
 static void describe(struct nsx_side *side, struct nsx_digest *const *v,
 		     size_t n)
 {
 	const char **models = nsx_arena_get(side->arena,
 					    (n + 1) * sizeof(*models));
-	size_t nmodels = 0;
+	size_t nmodels = 0, nkinds = 0;
 	struct stat st;
 
 	side->size_bytes = stat(side->path, &st) ? 0 : st.st_size;
@@ -278,6 +293,11 @@ static void describe(struct nsx_side *side, struct nsx_digest *const *v,
 			side->damage = "its trace had lost rows when it was "
 				       "digested";
 	}
+	for (size_t i = 0; i < n; i++)
+		nkinds += v[i]->nkinds;
+	side->kinds = nsx_arena_get(side->arena, nkinds * sizeof(*side->kinds));
+	for (size_t i = 0; i < n; i++)
+		add_kinds(side, v[i]);
 	nsx_side_name_gpus(side, models, nmodels);
 	side->ranks = say_ranks(v, n, side->arena);
 }

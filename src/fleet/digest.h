@@ -18,7 +18,7 @@
 #include "fleet/column.h"
 #include "report/report.h"
 
-enum { NSX_DIGEST_VERSION = 6, NSX_DIGEST_MAGIC = 0x4e535844 /* "NSXD" */ };
+enum { NSX_DIGEST_VERSION = 7, NSX_DIGEST_MAGIC = 0x4e535844 /* "NSXD" */ };
 
 enum nsx_detail { /* how much is kept of a rank */
 	NSX_DETAIL_STEPS, /* no times of single collectives                  */
@@ -65,6 +65,11 @@ struct nsx_dfamily { /* kernels of one base name, dearest first */
 	const char *name;
 	int64_t count, total_ns;
 	struct nsx_blob sketch; /* as nsx_sketch_put wrote it                */
+};
+struct nsx_dkind { /* steps of an engine, of a kind and a class of sizes       */
+	unsigned kind; /* enum nsx_step_kind                                 */
+	int64_t size; /* from it to less than twice it; -1: of all           */
+	int64_t count, total_ns, p50_ns; /* of their GPU time                */
 };
 struct nsx_dfinding { /* of the rank's whole trace, dearest first            */
 	const char *key, *title; /* as in its report; Markdown               */
@@ -148,6 +153,8 @@ struct nsx_digest {
 	size_t nidle;
 	struct nsx_dfamily *families;
 	size_t nfamilies;
+	struct nsx_dkind *kinds; /* by kind and size                         */
+	size_t nkinds;
 	struct nsx_dfinding *findings;
 	size_t nfindings;
 	struct nsx_dchannel *channels; /* by is_mpi, comm, stream            */

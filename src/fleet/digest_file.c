@@ -13,6 +13,7 @@
 #include "base/open.h"
 #include "base/stat.h"
 #include "emit/emit.h"
+#include "facts/steps/steps.h"
 #include "fleet/digest.h"
 #include "schema/viewscan.h"
 #include "sqlite/db.h"
@@ -113,6 +114,14 @@ static const struct column family_columns[] = {
 	COLUMN(nsx_dfamily, sketch, BLOB, "pairs (buckets further, count); "
 	       "bucket i begins at 1 us x 1.02^(i-1)", ),
 };
+static const struct column kind_columns[] = {
+	COLUMN(nsx_dkind, kind, NAME, "of steps of an engine", NAMES(nsx_step_kinds)),
+	COLUMN(nsx_dkind, size, INT, "requests or tokens, from it to less than "
+	       "twice it; -1 of all", LEAST(-1)),
+	COLUMN(nsx_dkind, count, INT, "steps", ),
+	COLUMN(nsx_dkind, total_ns, INT, "their GPU time", ),
+	COLUMN(nsx_dkind, p50_ns, INT, "median of it", ),
+};
 #define WORDS(array, last) , .names = array, .n = last + 1
 static const struct column finding_columns[] = {
 	COLUMN(nsx_dfinding, key, TEXT, "what costs time, and where", ),
@@ -148,7 +157,7 @@ static const struct column op_columns[] = {
 	       LEAST(-1)),
 };
 
-enum { T_RANK, T_STEP, T_IDLE, T_FAMILY, T_FINDING, T_CHANNEL, T_OP,
+enum { T_RANK, T_STEP, T_IDLE, T_FAMILY, T_KIND, T_FINDING, T_CHANNEL, T_OP,
        NTABLES };
 #define TABLE(t, type, help, ...)                                             \
 	{#t, help, t##_columns, ARRAY_LEN(t##_columns), sizeof(struct type),  \
@@ -163,6 +172,8 @@ static const struct table tables[NTABLES] = {
 	      OF(nsx_digest, idle)),
 	TABLE(family, nsx_dfamily, "kernels, dearest first",
 	      OF(nsx_digest, families)),
+	TABLE(kind, nsx_dkind, "steps of an engine by kind and size",
+	      OF(nsx_digest, kinds)),
 	TABLE(finding, nsx_dfinding, "findings of its trace, dearest first",
 	      OF(nsx_digest, findings)),
 	TABLE(channel, nsx_dchannel, "collectives of a communicator, or stream",

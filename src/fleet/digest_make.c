@@ -453,7 +453,8 @@ static int fill_digest(struct nsx_maker *m, const struct nsx_member *x,
 	}
 	if (x->device != NSX_NONE)
 		rc = list_steps(m, x, d, err) || sum_idle(m, x, d, err) ||
-		     sum_ops(m, x, d, err) || find_peak(m, x, d, err);
+		     sum_ops(m, x, d, err) || find_peak(m, x, d, err) ||
+		     nsx_maker_kinds(m, x, d, err);
 	name_steps(m, x, d);
 	sum_calls(m, x, d);
 	return rc || nsx_maker_channels(m, x, d, err) ? err->rc : 0;

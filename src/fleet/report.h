@@ -94,4 +94,7 @@ const char *nsx_members_list(const struct nsx_fleet *f,
 const char *nsx_axis_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
 			struct nsx_arena *a);
 
+/* Markdown of the ranks' steps of an engine; nothing where there are none. */
+void nsx_freport_kinds(const struct nsx_freport *r, struct nsx_buf *b);
+
 #endif

@@ -483,6 +483,7 @@ static void add_sections(const struct nsx_freport *r, struct nsx_buf *b)
 	add_budget(r, b);
 	add_ranks(r, b);
 	add_outliers(r, b);
+	nsx_freport_kinds(r, b);
 	add_table(&r->t[NSX_FT_SHARED], "\n## What the ranks have in common\n\n"
 		  "Findings of the ranks' own reports, dearest for all ranks "
 		  "together first, in the words of the one that has most, "

@@ -1,0 +1,1 @@
+fleet @kinds_before @kinds_after --md
