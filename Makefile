@@ -1,6 +1,6 @@
 # nsys-explain: `make demo` shows it, `make check` tests it, `make help` lists the rest.
 PROG    := nsys-explain
-VERSION := 0.1.0
+VERSION := 0.2.0
 B       ?= build
 PREFIX  ?= /usr/local
 CFLAGS  ?= -O3 -g
@@ -51,6 +51,8 @@ $B/$(PROG)-mpi: src/main_mpi.c $B/libnsx.a
 	@echo "  mpicc $@"
 	$(Q)$(MPICC) $(STD) $(HARD) $(CFLAGS) $(LINK) -o $@ $^ $(LDFLAGS) $(LIBS)
 
+# What says the version is compiled again where that changed.
+$(patsubst %.c,$B/%.o,$(shell grep -rl NSX_VERSION src --include=*.c)): Makefile
 $B/libnsx.a: $(LIB)
 	$(Q)rm -f $@ && ar rcs $@ $^
 

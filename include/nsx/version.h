@@ -29,7 +29,7 @@ extern "C" {
 
 #define NSX_API __attribute__((visibility("default")))
 
-/* The version of the running library, such as "0.1.0". */
+/* The version of the running library, such as "0.2.0". */
 NSX_API const char *nsx_version(void);
 
 #ifdef __cplusplus

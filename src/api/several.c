@@ -11,6 +11,7 @@ struct nsx_several {
 	struct nsx_diff_opts opts;
 	struct nsx_diff_output diff; /* of .diff NULL: it is a fleet         */
 	struct nsx_fleet *fleet;
+	struct nsx_left_out left_out; /* of the fleet's inputs               */
 	struct nsx_freport *report;
 	struct nsx_arena *arena; /* holds this, too                          */
 	char *document[NSX_DOC_MARKDOWN + 1]; /* NULL: nobody asked for it   */
@@ -35,6 +36,7 @@ void nsx_several_free(struct nsx_several *s)
 	nsx_diff_free((struct nsx_diff *)s->diff.diff);
 	nsx_freport_free(s->report);
 	nsx_fleet_free(s->fleet);
+	nsx_buf_done(&s->left_out.why);
 	nsx_arena_free(s->arena);
 }
 
@@ -106,27 +108,25 @@ int nsx_several_fleet(const char *const *inputs, unsigned threads,
 					  .detail = NSX_DETAIL_COLLS,
 					  .keep = NSX_KEEP_COLUMNS};
 	struct nsx_several *s = new_several();
-	struct nsx_left_out left_out = {0};
 	struct nsx_fleet_inputs in = {0};
 	struct nsx_digest **v = NULL;
 	struct nsx_err err;
 	size_t n, nv = 0;
 	char **list = copy_list(s, inputs, &n);
 	int rc = nsx_fleet_list(list, (int)n, &in, &err) ?:
-		 nsx_fleet_read(&in, &o, some(threads), &v, &nv, &left_out, &err);
+		 nsx_fleet_read(&in, &o, some(threads), &v, &nv, &s->left_out, &err);
 
 	if (!rc && !nv)
 		rc = nsx_fail(&err, NSX_E_DATA, "none of %zu inputs could be read: "
-			      "%.*s", in.n, (int)strcspn(left_out.why.p ?: "", "\n"),
-			      left_out.why.p ?: "");
+			      "%.*s", in.n, (int)strcspn(s->left_out.why.p ?: "", "\n"),
+			      s->left_out.why.p ?: "");
 	if (!rc)
 		rc = nsx_fleet_new(v, nv, &s->fleet, &err);
 	free(v);
 	if (!rc)
 		rc = nsx_fleet_analyse(s->fleet, &err) ?:
-		     nsx_freport_new(s->fleet, left_out.n, &s->report, &err);
+		     nsx_freport_new(s->fleet, &s->left_out, &s->report, &err);
 	nsx_arena_free(in.arena);
-	nsx_buf_done(&left_out.why);
 	return finish(s, rc, ret, &err, problem);
 }
 
