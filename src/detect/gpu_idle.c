@@ -138,9 +138,8 @@ static const char *advise_on_idle(const struct nsx_detect *d, enum nsx_cause top
 	if ((top == NSX_CAUSE_DISPATCH || top == NSX_CAUSE_DEPENDENCY) &&
 	    l->between_nodes_ns > (l->idle_ns[NSX_CAUSE_DISPATCH] +
 				   l->idle_ns[NSX_CAUSE_DEPENDENCY]) / 2)
-		return "capture again with --cuda-graph-trace=graph and compare how long "
-		       "replays take: between nodes of graphs tracing by node adds time of its "
-		       "own, which cannot be told apart here";
+		return "capture with --cuda-graph-trace=graph and compare the replays: "
+		       "tracing by node lengthens these pauses, by how much cannot be told here";
 	return top == NSX_CAUSE_DISPATCH ? advise_on_pauses(d) :
 	       "look at the longest gaps, under Idle by cause";
 }
