@@ -19,7 +19,7 @@ static const struct {
 	const char *text;
 } exit_codes[] = {
 	{ 0, "done, whatever the report says" },
-	{ 1, "a gate failed: --fail-on, --expect, --gate, --min-ranks; or doctor found a fault" },
+	{ 1, "--fail-on, --expect, --gate or --min-ranks failed; doctor found a fault" },
 	{ 2, "misuse: an option or an argument is wrong" },
 	{ 3, "the input cannot be used, or the output cannot be written" },
 	{ 4, "partial: a table was damaged or a section failed" },
