@@ -95,6 +95,10 @@ int nsx_metrics_add(struct nsx_walker *w, int64_t time_ns, struct nsx_piece valu
 		if (m->type != w->type)
 			continue;
 		is_known = true;
+		if (w->notes) {
+			w->notes->at.rows[NSX_REP_GPU_METRIC]++;
+			continue;
+		}
 		for (size_t b = 0; b < NSX_MIN(m->size, 8); b++)
 			if (m->at < values.n && b < values.n - m->at)
 				value |= (uint64_t)values.p[m->at + b] << 8 * b;
@@ -106,6 +110,8 @@ int nsx_metrics_add(struct nsx_walker *w, int64_t time_ns, struct nsx_piece valu
 				 .code = v}, err))
 			return err->rc;
 	}
+	if (is_known && w->notes)
+		nsx_note_instant(w->notes, time_ns);
 	if (!is_known && w->notes)
 		nsx_count_unknown(w->notes->unknown, &w->notes->nunknown,
 				  &(struct nsx_unknown){w->type, 3, 0, 1});
