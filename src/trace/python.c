@@ -151,19 +151,22 @@ static int group_stack(struct nsx_loader *l, struct functions *f, size_t i,
 {
 	nsx_str site = l->python[i].site, name;
 	const char *text = nsx_strings_text(l->strings, site);
+	struct function *of;
 	size_t *seen;
 
 	if (nsx_strings_add(l->strings, text, (size_t)(strrchr(text, ':') - text), &name,
-			    err) ||
-	    !nsx_group_value(&f->names, &f->v, 0, name, "functions of Python", err))
+			    err))
 		return err->rc;
-	f->of[i] = f->names.last;
+	of = nsx_group_value(&f->names, &f->v, 0, name, "functions of Python", err);
+	if (!of)
+		return err->rc;
+	f->of[i] = (uint32_t)(of - f->v);
 	seen = nsx_group_value(&f->lines, &f->seen, f->of[i], site, "lines of Python",
 			       err);
 	if (!seen)
 		return err->rc;
-	if (++*seen > f->v[f->of[i]].n)
-		f->v[f->of[i]] = (struct function){*seen, site};
+	if (++*seen > of->n)
+		*of = (struct function){*seen, site};
 	return 0;
 }
 
