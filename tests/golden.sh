@@ -31,7 +31,8 @@ for cmd in "$here"/golden/$pattern.cmd; do
 		-e 's/^\(    "version": "\)[0-9.]*"/\10.1.0"/' \
 		-e 's/"size_bytes": [0-9]*/"size_bytes": "-"/' \
 		-e 's/^\( *"[a-z_0-9]*": "\)CREATE TEMP VIEW .*"/\1CREATE ..."/' \
-		-e 's/^- Generated at (UTC): .*/- Generated at (UTC): -/' out
+		-e 's/^- Generated at (UTC): .*/- Generated at (UTC): -/' \
+		-e 's/^Generated at (UTC): [^ ]* by nsys-explain .*/Generated at (UTC): -/' out
 	if [ -n "$update" ]; then
 		cp out "$base.out"
 		rm -f "$base.err" "$base.rc"

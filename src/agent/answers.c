@@ -185,8 +185,10 @@ static int tell_fleet(struct nsx_answer *a, struct nsx_fleet *f,
 	nsx_put(a->out, "ranks", nsx_int(f->nranks));
 	nsx_put(a->out, "inputs_left_out", nsx_int((int64_t)left_out->n));
 	tell_page(a, r);
-	if (left_out->why.n)
-		nsx_md_text(a->out, "Left out: %.*s", MOST_WHY, left_out->why.p);
+	for (const char *all = left_out->why.n ? left_out->why.p : "", *line = all;
+	     *line && line < all + MOST_WHY;
+	     line += strcspn(line, "\n"), line += *line == '\n')
+		nsx_md_text(a->out, "Left out: %.*s", (int)strcspn(line, "\n"), line);
 	if (f->may_be_two && f->main == NSX_NONE) {
 		say_unrelated(a, "ranks of one job, recorded at the same time");
 		nsx_freport_free(r);

@@ -236,18 +236,19 @@ static void add_common(const struct nsx_freport *r, struct nsx_buf *b)
 static void add_trust(const struct nsx_freport *r, struct nsx_buf *b)
 {
 	const struct nsx_fleet *f = r->f;
-	size_t n = 0;
+	const char *before = "\nTrust: ";
 
-	for (size_t i = 0; i < f->nwarnings && i < 4; i++, n++)
-		nsx_buf_printf(b, "%s%s", n ? "; " : "\nTrust: ", f->warnings[i]);
-	if (f->nwarnings > 4)
-		nsx_buf_printf(b, "; %zu more below", f->nwarnings - 4);
-	if (r->left_out->n)
-		nsx_buf_printf(b, "%s%zu input%s could not be read%s",
-			       n ? "; " : "\nTrust: ", r->left_out->n,
+	if (r->left_out->n) {
+		nsx_buf_printf(b, "%s%zu input%s could not be read%s", before, r->left_out->n,
 			       r->left_out->n == 1 ? "" : "s",
 			       r->left_out->why.n ? ", named below" : "");
-	if (n || r->left_out->n)
+		before = "; ";
+	}
+	for (size_t i = 0; i < f->nwarnings && i < 4; i++, before = "; ")
+		nsx_buf_printf(b, "%s%s", before, f->warnings[i]);
+	if (f->nwarnings > 4)
+		nsx_buf_printf(b, "; %zu more below", f->nwarnings - 4);
+	if (f->nwarnings || r->left_out->n)
 		add(b, ".\n");
 }
 

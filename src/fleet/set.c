@@ -44,10 +44,13 @@ static int cmp_digest(const void *a, const void *b)
 			      *(struct nsx_digest *const *)b);
 }
 
-/* "a.sqlite, b.sqlite"; what comes beyond some is not named. */
+/* "a.sqlite, b.sqlite"; stops at MOST_NAMED_BYTES.  Ranks of one trace name it once. */
 static void add_input(struct nsx_buf *b, const struct nsx_digest *d)
 {
-	if (d->input && b->n < MOST_NAMED_BYTES)
+	const char *last = b->n ? strrchr(b->p, ' ') : NULL;
+
+	last = last ? last + 1 : b->n ? b->p : "";
+	if (d->input && b->n < MOST_NAMED_BYTES && strcmp(last, d->input) != 0)
 		nsx_buf_printf(b, "%s%s", b->n ? ", " : "", d->input);
 }
 
