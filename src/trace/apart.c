@@ -1,7 +1,7 @@
-/* apart.c - GPUs that share a CUDA ordinal, where the trace has no map of them.
+/* apart.c - separates GPUs that share a CUDA ordinal when the trace does not map ordinals.
  *
- * With CUDA_VISIBLE_DEVICES set for each process every one calls its GPU 0. NCCL lets no
- * two ranks use one GPU: processes whose collectives meet have GPUs of their own.
+ * If CUDA_VISIBLE_DEVICES is set per process, every process calls its GPU 0. NCCL lets no two
+ * ranks share a GPU, so processes whose collectives end together have GPUs of their own.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,10 +11,10 @@
 
 enum {
 	MEET_NS = 20000, /* ranks leave a collective together                */
-	LEAST = 4,	 /* collectives of a process that meet others        */
+	LEAST = 4,	 /* required number of collectives of a process that meet others */
 };
 
-struct comm { /* a kernel of communication */
+struct comm { /* a communication kernel */
 	uint32_t device, process;
 	int64_t end_ns, start_ns;
 };
@@ -22,13 +22,13 @@ struct apart {
 	struct nsx_loader *l;
 	struct comm *v;
 	size_t n, cap;
-	size_t *all, *met; /* by process: collectives, those that meet others' */
-	uint32_t *user;	   /* by device: 1 + its process, NSX_NONE: several  */
+	size_t *all, *met; /* by process: all collectives, those that meet others */
+	uint32_t *user;	   /* by device: 1 + its process; NSX_NONE: several  */
 };
 
 NSX_ORDER(cmp_comm, struct comm, UP(device), UP(end_ns), UP(process), UP(start_ns));
 
-/* Whether there are several processes on a device that only its ordinal tells. */
+/* Whether several processes share a device that is known only by its ordinal. */
 static bool find_users(struct apart *x)
 {
 	const struct nsx_trace *t = x->l->t;
@@ -80,7 +80,7 @@ static bool has_own_gpu(const struct apart *x, uint32_t process)
 	return x->met[process] >= LEAST && 2 * x->met[process] >= x->all[process];
 }
 
-/* Whether its processes, or some of them, have GPUs of their own. */
+/* Whether some of the device's processes have GPUs of their own. */
 static bool is_several(const struct apart *x, uint32_t device)
 {
 	const struct nsx_trace *t = x->l->t;
@@ -93,7 +93,7 @@ static bool is_several(const struct apart *x, uint32_t device)
 	return false;
 }
 
-/* Each process on such a device is told to have one of its own. */
+/* Gives each process on such a device a GPU of its own. */
 static int tell_apart(struct apart *x, bool *ret_any, struct nsx_err *err)
 {
 	struct nsx_loader *l = x->l;

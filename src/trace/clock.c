@@ -1,13 +1,12 @@
-/* clock.c - GPU times that do not agree with the host's, and by how much.
+/* clock.c - finds and corrects GPU times that disagree with the host's clock.
  *
- * The profiler brings GPU times to the host's clock, process by process; where
- * it fails they are off by milliseconds or seconds.  Cause and effect bound the
- * error: no operation begins before its call does, and none ends after a call
- * that waited for it returned.  Where zero is outside these bounds all GPU
- * times of the process on that device are moved by what lies inside.
+ * The profiler converts GPU times to the host's clock, process by process. If that fails, they are
+ * off by milliseconds or seconds. Cause and effect bound the error: no operation begins before its
+ * call, and none ends after a call that waited for it returned. Where zero is outside these
+ * bounds, all GPU times of the process on that device are shifted by a value inside.
  *
- * Every bound is what a sixteenth of the rows may contradict, and two at least:
- * single rows are wrong for other reasons (impossible.c).
+ * Each bound may be contradicted by a sixteenth of the rows, and by two at least, because single
+ * rows are wrong for other reasons (impossible.c).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,31 +14,31 @@
 #include "trace/load.h"
 
 enum {
-	TOLERANCE_NS = 20000, /* converting the clock is right to microseconds */
-	NARROW_NS = 100000,   /* bounds so close: the middle is taken         */
-	LEAST_ROWS = 3, SHARE = 16, /* one row in so many may be wrong         */
+	TOLERANCE_NS = 20000, /* clock conversion is exact to microseconds */
+	NARROW_NS = 100000,   /* if the bounds are this close, their middle is taken */
+	LEAST_ROWS = 3, SHARE = 16, /* one row in SHARE may be wrong           */
 	COPY_DTOH = 2, MEM_PAGEABLE = 0, /* ENUM_CUDA_MEMCPY_OPER, _MEM_KIND  */
 };
 
 #define FARTHEST_NS 1000000000000 /* sums with it still fit */
 
-/* What one row says of a clock. */
+/* What one row says about a clock. */
 struct bound {
 	uint32_t clock;
-	bool is_late; /* end of a wait less that of what it waited for; else
-			 start of an operation less that of its call         */
+	bool is_late; /* ns is the end of a wait minus the end of the operation it waited for;
+			 else an operation's start minus its call's          */
 	int64_t ns;
 };
 
 NSX_ORDER(cmp_bounds, struct bound, UP(clock), UP(is_late), UP(ns));
 
-/* What a thread has queued so far. */
+/* What a thread has queued since its last wait. */
 struct queued {
-	uint32_t *thread; /* by stream: that the next belongs to, plus one   */
+	uint32_t *thread; /* by stream: thread of end_ns, plus one           */
 	int64_t *end_ns;  /* by stream: last end                             */
-	int64_t last_ns;  /* of all streams                                  */
+	int64_t last_ns;  /* last end on any stream                          */
 	uint32_t first;	  /* stream of the first operation; NSX_NONE: none   */
-	bool is_mixed;	  /* not all of one clock and context                */
+	bool is_mixed;	  /* of several clocks or contexts                   */
 };
 
 struct aligner {
@@ -52,7 +51,7 @@ struct aligner {
 	struct queued q;
 };
 
-/* Clocks are in order of device, then process, as streams are. */
+/* Clocks are ordered by device, then process, as streams are. */
 static int number_clocks(struct aligner *x, struct nsx_arena *a,
 			 struct nsx_err *err)
 {
@@ -94,8 +93,8 @@ static int list_waits(struct aligner *x, struct nsx_arena *a,
 	return 0;
 }
 
-/* Copies to pageable memory, and those that block by name, return when done;
- * copies from it may return as soon as the data is staged.
+/* Copies to pageable memory, and those whose name says they block, return when done. Copies from
+ * pageable memory may return as soon as the data is staged.
  */
 static bool copy_returns_done(const struct nsx_loader *l, uint32_t op,
 			      uint32_t call)
@@ -150,7 +149,7 @@ static void note_wait(struct aligner *x, uint32_t thread, uint32_t call,
 	}
 }
 
-/* Calls in order of thread and time; first_op is by call. */
+/* Walks calls by thread and time; first_op: by call. */
 static void walk_calls(struct aligner *x, const uint32_t *first_op)
 {
 	const struct nsx_loader *l = x->l;
@@ -173,7 +172,7 @@ static void walk_calls(struct aligner *x, const uint32_t *first_op)
 	}
 }
 
-/* The first of its operations in order of start: of a graph, the first node. */
+/* The operation of each call that starts first; of a graph, its first node. */
 static int find_first_ops(struct nsx_loader *l, struct nsx_arena *a,
 			  uint32_t **ret, struct nsx_err *err)
 {
@@ -196,8 +195,8 @@ static int find_first_ops(struct nsx_loader *l, struct nsx_arena *a,
 	return 0;
 }
 
-/* What the bounds from *at on say, of those of its clock and kind; *at is moved behind
- * them.  False: too few rows.
+/* Takes the bound from the rows of this clock and kind at *at, and moves *at past them. False: too
+ * few rows.
  */
 static bool settle(const struct aligner *x, size_t *at, uint32_t clock,
 		   bool is_late, int64_t *ret)
@@ -214,8 +213,8 @@ static bool settle(const struct aligner *x, size_t *at, uint32_t clock,
 	return true;
 }
 
-/* How far to move: where a clock drifts or jumps no shift agrees with both
- * bounds, and what lies between them must do, if most of the error goes.
+/* Chooses the shift. If the clock drifts or jumps, no shift satisfies both bounds; one between
+ * them is taken if it removes most of the error.
  */
 static void find_shift(struct nsx_clock *c)
 {
@@ -266,7 +265,7 @@ static int move_ops(struct aligner *x, struct nsx_err *err)
 	if (!nsx_new_array(s->v, l->schema->arena, l->t->nclocks, "GPU clocks",
 			   err))
 		return err->rc;
-	s->n = 0; /* of an earlier load */
+	s->n = 0; /* forget those of an earlier load */
 	for (uint32_t i = 0; i < l->t->nclocks; i++) {
 		const struct nsx_clock *c = &l->t->clock[i];
 
@@ -298,7 +297,7 @@ static int align(struct aligner *x, struct nsx_arena *a, struct nsx_err *err)
 			   x->q.end_ns) || number_clocks(x, a, err) ||
 	    list_waits(x, a, err) || find_first_ops(x->l, a, &first_op, err))
 		return err->rc;
-	/* An operation tells at most of its call and of its copy, a wait once. */
+	/* An operation gives at most two bounds (its call, its copy), a wait one. */
 	if (!nsx_new_array(x->bounds, a, 2 * count_known(x->l, first_op) + x->nwaits,
 			   "GPU clocks", err))
 		return err->rc;

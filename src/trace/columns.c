@@ -1,4 +1,4 @@
-/* columns.c - sets of columns of the same length: made, grown, sorted. */
+/* columns.c - sets of columns of equal length: allocation, growth, sorting. */
 #include <stdlib.h>
 #include <string.h>
 #include "trace/load.h"
@@ -56,7 +56,7 @@ static bool is_sorted(size_t n, nsx_row_cmp cmp, const void *ctx)
 	return true;
 }
 
-/* Rows group by group, in each in their order. */
+/* Lists rows group by group, keeping their order within each. */
 static int deal(uint32_t *order, size_t n, nsx_row_group group,
 		size_t ngroups, const void *ctx, struct nsx_err *err)
 {
@@ -71,7 +71,7 @@ static int deal(uint32_t *order, size_t n, nsx_row_group group,
 	return 0;
 }
 
-/* Ends of the ascending runs of order; *ret_n of them. */
+/* Finds the ends of the ascending runs of order. */
 static int find_runs(const uint32_t *order, size_t n, nsx_row_cmp cmp,
 		     const void *ctx, uint32_t **ret, size_t *ret_n,
 		     struct nsx_err *err)
@@ -92,8 +92,8 @@ static int find_runs(const uint32_t *order, size_t n, nsx_row_cmp cmp,
 	return 0;
 }
 
-/* Two runs of v, [a, mid) and [mid, end); of equals the first run's come first.  The
- * shorter one steps aside: from its end of the place the other moves up to it.
+/* Stable merge of the runs [a, mid) and [mid, end) of v. The shorter run is copied to spare and
+ * merged from its end of the range.
  */
 static void merge(uint32_t *v, size_t a, size_t mid, size_t end, uint32_t *spare,
 		  nsx_row_cmp cmp, const void *ctx)
@@ -113,7 +113,7 @@ static void merge(uint32_t *v, size_t a, size_t mid, size_t end, uint32_t *spare
 				   v[--mid] : spare[--right];
 }
 
-/* Merges neighbouring runs until one is left.  spare: room for half of v. */
+/* Merges neighbouring runs until one is left. spare: room for half of v. */
 static void merge_runs(uint32_t *v, uint32_t *spare, uint32_t *ends, size_t nruns,
 		       nsx_row_cmp cmp, const void *ctx)
 {
@@ -132,9 +132,9 @@ static void merge_runs(uint32_t *v, uint32_t *spare, uint32_t *ends, size_t nrun
 	}
 }
 
-/* In place, following cycles with a bit per row would jump about in memory; a
- * copy reads at random but writes in order.  Four bytes of a value at a time, so
- * that it takes no more memory than the merging did.
+/* Copies instead of following cycles in place, which would jump about in memory: a copy reads at
+ * random but writes in order. It takes four bytes of a value at a time, so that it needs no more
+ * memory than merging did.
  */
 static int permute(struct nsx_colset *c, const uint32_t *order,
 		   struct nsx_err *err)

@@ -1,5 +1,5 @@
-/* derive.c - orders the rows, then finds what follows from them: which
- * call caused which GPU operation, what kind of call each is, which nest.
+/* derive.c - orders the rows, then derives which call launched which GPU operation, the class of
+ * each call, and how rows nest.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 
 /* Order -------------------------------------------------------------------*/
 
-/* Ops of one kind at the same time on one device: by what they are, so that
- * the order of rows in the file never shows.
+/* Orders operations of one kind that start together on one device by content, so that the file's
+ * row order never shows.
  */
 static int cmp_content(const struct nsx_loader *l, uint32_t a, uint32_t b)
 {
@@ -19,14 +19,14 @@ static int cmp_content(const struct nsx_loader *l, uint32_t a, uint32_t b)
 		c = nsx_str_cmp(l->t->strings, l->t->shape_name[o->detail[a]],
 				l->t->shape_name[o->detail[b]]);
 	if (!c)
-		c = NSX_CMP(o->call[a], o->call[b]); /* correlation ids yet */
+		c = NSX_CMP(o->call[a], o->call[b]); /* still correlation ids */
 	if (!c && (o->kind[a] == NSX_OP_MEMCPY || o->kind[a] == NSX_OP_MEMSET))
 		c = memcmp(&l->copies[o->detail[a]], &l->copies[o->detail[b]],
 			   offsetof(struct nsx_copy, src_device));
 	return c;
 }
 
-/* The second entry of a peer copy lies on the other device. */
+/* The second entry of a peer copy belongs to the other device. */
 static uint32_t device_of_op(const void *ctx, uint32_t i)
 {
 	const struct nsx_loader *l = ctx;
@@ -74,9 +74,7 @@ static int cmp_calls(const void *ctx, uint32_t a, uint32_t b)
 	       NSX_CMP(r->end_ns[b], r->end_ns[a]);
 }
 
-/* Ranges of equal extent nest in the order of domain and name: the order of
- * rows in the file means nothing.
- */
+/* Ranges of equal extent nest by domain and name, because the file's row order means nothing. */
 static int cmp_nvtx(const void *ctx, uint32_t a, uint32_t b)
 {
 	const struct nsx_loader *l = ctx;
@@ -145,7 +143,7 @@ static void find_hull(struct nsx_loader *l)
 	nsx_take_hull(l->t, &gpu, &host);
 }
 
-/* A range never closed is open to the end of the trace. */
+/* A range that was never closed lasts until the end of the trace. */
 static void close_ranges(struct nsx_loader *l)
 {
 	for (size_t i = 0; i < l->nvtx_set.n; i++)
@@ -158,9 +156,9 @@ static void close_ranges(struct nsx_loader *l)
 		l->t->defects.open_ranges = l->portion.nopen;
 }
 
-/* Push/pop ranges of one thread and domain nest. One that ends after the range
- * it began in cannot be on the stack: it is treated as a start/end range.
- * parent and top are scratch, by range and by domain.
+/* Push/pop ranges of one thread and domain nest. One that ends after its enclosing range cannot be
+ * on the stack, so it is treated as a start/end range. parent and top are scratch, by range and by
+ * domain.
  */
 static size_t demote_crossing(struct nsx_loader *l, uint32_t *parent,
 			      uint32_t *top)
@@ -205,7 +203,7 @@ static int settle_crossing(struct nsx_loader *l, struct nsx_err *err)
 	nsx_arena_free(a);
 	if (rc || !l->t->defects.crossing_ranges)
 		return rc;
-	/* What crosses one that crosses is to be known, too. */
+	/* Ranges that cross a crossing range may not have been read. */
 	return l->portion.is_on ? NSX_PRESUMED_WRONG : sort_ranges(l, err);
 }
 
@@ -231,8 +229,8 @@ static bool clock_seconds(const char *s, size_t n, int64_t *ret)
 	return !__builtin_mul_overflow(ns, unit ? unit : 1000000000, ret);
 }
 
-/* "1.5" seconds after the first event; "1500ns" or "60.331s" on the trace's clock,
- * which may be below 0.
+/* "1.5": seconds after the first event. "1500ns", "60.331s": on the trace's clock, may be
+ * negative.
  */
 static bool parse_instant(const char *s, const char **ret_end, int64_t first,
 			  int64_t *ret)
@@ -262,7 +260,7 @@ static bool parse_instant(const char *s, const char **ret_end, int64_t first,
 		*ret = is_below ? -*ret : *ret;
 		return true;
 	}
-	if (is_below) /* nothing comes before the first event */
+	if (is_below) /* no event precedes the first */
 		return false;
 	seconds = strtod(s, NULL);
 	if (seconds >= 1e9)
@@ -300,7 +298,7 @@ int nsx_window_parse(const char *text, int64_t first_ns,
 	return 0;
 }
 
-/* Of what begins together, by kind, then what was called first. */
+/* Whether a starts before b; ties go by kind, then by correlation id. */
 static bool is_sooner(const struct nsx_ops_rw *o, size_t a, size_t b)
 {
 	int c = NSX_CMP(o->start_ns[a], o->start_ns[b]) ?:
@@ -310,8 +308,8 @@ static bool is_sooner(const struct nsx_ops_rw *o, size_t a, size_t b)
 	return c < 0;
 }
 
-/* What each device does before the window and after it: the idle time at the
- * window's ends lies between.
+/* Notes each device's last work before the window and its first after it, which bound the idle
+ * time at the window's edges.
  */
 static int note_beyond(struct nsx_loader *l, const struct nsx_window *w,
 		       struct nsx_err *err)
@@ -357,7 +355,7 @@ static int note_beyond(struct nsx_loader *l, const struct nsx_window *w,
 	return 0;
 }
 
-/* Cuts GPU work to w. Copies keep their rows: ops refer to them by index. */
+/* Cuts GPU work to w. Copies keep their rows, because operations refer to them by index. */
 static void cut_ops(struct nsx_loader *l, const struct nsx_window *w)
 {
 	struct nsx_ops_rw *o = &l->ops;
@@ -388,7 +386,7 @@ int nsx_window_range(struct nsx_loader *l, const char *text, nsx_str *ret,
 	return nsx_strings_add(l->strings, name, strlen(name), ret, err);
 }
 
-/* From the first start to the last end of the ranges of a name. */
+/* From the first start to the last end of the ranges with that name. */
 static struct nsx_window find_ranges(const struct nsx_loader *l, nsx_str name)
 {
 	const struct nsx_nvtx_rw *x = &l->nvtx;
@@ -408,9 +406,7 @@ static bool counts_seconds(const char *window)
 	       (dots[-1] != 's' || !nsx_ends_with(dots, "s"));
 }
 
-/* Calls of the operating system may come before the events that are loaded when a
- * window is looked for.
- */
+/* When the window is resolved, OS calls earlier than the loaded events may exist. */
 static int first_event(const struct nsx_loader *l, const char *window,
 		       int64_t *ret, struct nsx_err *err)
 {
@@ -446,7 +442,7 @@ int nsx_find_window(struct nsx_loader *l, const char *text,
 			text + sizeof(by_range) - 1);
 }
 
-/* By what the survey told, or by the rows. */
+/* Settles the window from the survey's results, or from the rows if there was no survey. */
 static int settle_window(struct nsx_loader *l, const char *window,
 		       struct nsx_err *err)
 {
@@ -482,7 +478,7 @@ int nsx_cut_window(struct nsx_loader *l, const char *window,
 			return err->rc;
 		cut_ops(l, &t->user);
 	}
-	/* What changed moves among its equals. */
+	/* Operations whose times changed move among those that start together. */
 	if (window || l->schema->shifts->n)
 		rc = nsx_sort_ops(l, err);
 	if (!rc && t->defects.open_ranges)
@@ -507,7 +503,7 @@ static int index_threads(struct nsx_trace *t, const uint32_t *thread, size_t n,
 	return 0;
 }
 
-/* How many of the rows from `at` on, which are in order of thread, are of one. */
+/* Number of rows of thread `of` from `at` on; rows are ordered by thread. */
 static uint32_t count_rows(const uint32_t *thread, size_t n, uint32_t at,
 			   uint32_t of)
 {
@@ -543,7 +539,7 @@ static void slice_ranges(struct nsx_loader *l)
 	}
 }
 
-/* Operations are in order of device. */
+/* Operations are ordered by device. */
 static void slice_devices(struct nsx_loader *l)
 {
 	size_t at = 0;
@@ -568,7 +564,7 @@ static uint8_t class_of_op(const struct nsx_loader *l, size_t i)
 	return l->ops.kind[i] == NSX_OP_GRAPH ? NSX_C_COMPUTE : NSX_C_COPY;
 }
 
-/* Names repeat: each distinct one is classified once. */
+/* Names repeat, so each distinct name is classified once. */
 static int classify_calls(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_calls_rw *c = &l->calls;
@@ -596,7 +592,7 @@ static int classify_calls(struct nsx_loader *l, struct nsx_err *err)
 	return 0;
 }
 
-/* A call is nested when it lies inside the one that is open on its thread. */
+/* A call is nested if it lies inside the one open on its thread. */
 static void mark_nested(struct nsx_loader *l)
 {
 	struct nsx_calls_rw *c = &l->calls;
@@ -615,7 +611,7 @@ static void mark_nested(struct nsx_loader *l)
 
 /* Correlation ---------------------------------------------------------------*/
 
-/* Calls by the ids that they carry; of the same id the outermost first. */
+/* Orders calls by correlation id; among equal ids the outermost comes first. */
 static int cmp_corr(const void *a, const void *b, void *calls)
 {
 	const uint32_t *x = a, *y = b;
@@ -647,7 +643,7 @@ static int new_indices(struct nsx_loader *l, struct nsx_err *err)
 	return 0;
 }
 
-/* Of calls of one id that overlap the first is around the others. */
+/* Of overlapping calls with one id the first encloses the others. */
 static void drop_inner(const struct nsx_calls_rw *c, struct nsx_call_index *x)
 {
 	int64_t end_ns = INT64_MIN;
@@ -667,7 +663,7 @@ static void drop_inner(const struct nsx_calls_rw *c, struct nsx_call_index *x)
 	x->n = n;
 }
 
-/* The calls of a process follow each other, as its threads do. */
+/* The calls of a process are adjacent, as its threads are. */
 static void fill_index(const struct nsx_loader *l, struct nsx_call_index *x)
 {
 	size_t end = x->calls_at + x->n;
@@ -681,7 +677,7 @@ static void fill_index(const struct nsx_loader *l, struct nsx_call_index *x)
 	x->least = x->n ? l->calls.corr[x->calls[0]] : 0;
 }
 
-/* The least ids of calls that were not read, too. */
+/* Includes the smallest ids of calls that were not read. */
 static void note_least(struct nsx_loader *l)
 {
 	for (size_t i = 0; i < l->callers_map.n; i++) {
@@ -696,8 +692,8 @@ static void note_least(struct nsx_loader *l)
 	}
 }
 
-/* First entry with an id >= corr.  Operations come nearly in the order of their
- * calls: it is looked for in ever larger steps from *at, where the last one was.
+/* First entry with an id >= corr. Operations come nearly in the order of their calls, so the
+ * search starts at *at, where the last one was found, with growing steps.
  */
 static size_t find_corr(const struct nsx_call_index *x, const uint32_t *of,
 			uint32_t corr, size_t *at)
@@ -740,8 +736,8 @@ uint32_t nsx_host_call(const struct nsx_loader *l, uint32_t process,
 	return call_near(l, process, corr, at_ns, &l->index[process].at);
 }
 
-/* Correlation ids count up in a process: what carries one that is lower than
- * those of all recorded calls was launched before the capture began.
+/* Correlation ids of a process only grow: an id below those of all recorded calls was launched
+ * before the capture began.
  */
 static bool is_older(const struct nsx_call_index *calls, uint32_t corr)
 {
@@ -756,7 +752,7 @@ struct matcher {
 
 enum { MATCHED_AT_A_TIME = 1 << 16 };
 
-/* Ids become calls. */
+/* Replaces correlation ids by calls. */
 static int match_some(void *ctx, size_t part, struct nsx_err *err)
 {
 	struct matcher *m = ctx;
@@ -827,7 +823,7 @@ static int match_ops(struct nsx_loader *l, struct nsx_err *err)
 	return 0;
 }
 
-/* at_ns: when the rows are, NULL: not known. */
+/* at_ns: times of the rows; NULL: unknown. */
 static void match_rows(const struct nsx_loader *l, const uint32_t *process,
 		       const int64_t *at_ns, uint32_t *call, size_t n)
 {
@@ -838,9 +834,7 @@ static void match_rows(const struct nsx_loader *l, const uint32_t *process,
 				  NSX_NONE;
 }
 
-/* Where calls of each process are found by their ids, and what each is: neither
- * needs the other.
- */
+/* Indexes the calls of each process by id, and classifies calls; the two are independent. */
 static int index_or_judge(void *ctx, size_t i, struct nsx_err *err)
 {
 	struct nsx_loader *l = ctx;
@@ -857,7 +851,7 @@ static int index_calls(struct nsx_loader *l, struct nsx_err *err)
 {
 	int rc;
 
-	/* No other order asks the trace's arena for anything. */
+	/* No concurrent task allocates from the trace's arena. */
 	if (!l->calls.cls &&
 	    !nsx_new_array(l->calls.cls, l->t->arena, l->call_set.n,
 			   l->call_set.what, err))

@@ -32,7 +32,7 @@ static void add_gpu(struct nsx_loader *l, const struct nsx_val *v)
 		*numbers[i] = nsx_i64_or(&v[4 + i], -1);
 }
 
-/* Of the same rows in the same order: what does not fit in with the rest. */
+/* Reads further columns of the same rows in the same order, as one query takes 16 at most. */
 static void add_gpu_rest(struct nsx_loader *l, const struct nsx_val *v)
 {
 	nsx_str uuid = nsx_read_text(l, &v[1]);
@@ -94,7 +94,7 @@ static nsx_str gpu_key(struct nsx_loader *l, const struct nsx_ordinal *o)
 	return s;
 }
 
-/* Whether it is a GPU of the machine; hosts of one report may use the same pids. */
+/* Whether the ordinal's GPU is on machine vm. Needed because hosts in one report may share pids. */
 static bool is_on_machine(const struct nsx_trace *t, const struct nsx_ordinal *o,
 			  int64_t vm)
 {
@@ -104,7 +104,7 @@ static bool is_on_machine(const struct nsx_trace *t, const struct nsx_ordinal *o
 	return false;
 }
 
-/* What a process means by an ordinal: of several the last, of its own machine if one is. */
+/* What an ordinal means to a process: the last matching row, preferably of its own machine. */
 static const struct nsx_ordinal *find_ordinal(const struct nsx_loader *l,
 					      uint32_t process, int64_t device_id)
 {
@@ -126,7 +126,7 @@ static const struct nsx_ordinal *find_ordinal(const struct nsx_loader *l,
 	return ret;
 }
 
-/* The device a process means by an ordinal; adds it if it is new. */
+/* The device an ordinal means to a process; added if new. */
 static uint32_t device_of(struct nsx_loader *l, uint32_t process,
 			  int64_t device_id)
 {
@@ -161,7 +161,7 @@ static int cmp_devices(const void *a, const void *b, void *ctx)
 	       nsx_str_cmp(t->strings, x->gpu, y->gpu);
 }
 
-/* Devices in order; the streams' device indices follow. */
+/* Sorts devices and updates the device indices of streams. */
 static int sort_devices(struct nsx_trace *t, struct nsx_err *err)
 {
 	struct nsx_device *old = nsx_try_alloc(t->ndevices, sizeof(*old),
@@ -182,7 +182,7 @@ static int sort_devices(struct nsx_trace *t, struct nsx_err *err)
 	return 0;
 }
 
-/* Anew, after more was learned of what processes mean by an ordinal. */
+/* Assigns devices again, after more was learned about the ordinals of processes. */
 int nsx_place_devices(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
@@ -218,8 +218,8 @@ static bool are_several_hosts(const struct nsx_trace *t)
 	return false;
 }
 
-/* What people call each: by its ordinal, where several have one by its number in the
- * machine, and where that does not tell it from others by its host or its process.
+/* Labels each device: by ordinal; where several share it, by GPU number; where that is ambiguous
+ * too, by host or process as well.
  */
 static int name_devices(struct nsx_loader *l, struct nsx_err *err)
 {
@@ -251,7 +251,7 @@ static int name_devices(struct nsx_loader *l, struct nsx_err *err)
 	return 0;
 }
 
-/* Of a slice of a GPU only that is known which each multiprocessor has. */
+/* Of a MIG slice only the properties per multiprocessor are known. */
 static int add_slice(struct nsx_loader *l, struct nsx_device *d, struct nsx_err *err)
 {
 	struct nsx_gpu_info *slice;
@@ -270,9 +270,9 @@ static int add_slice(struct nsx_loader *l, struct nsx_device *d, struct nsx_err 
 	return nsx_strings_add(l->strings, text, strlen(text), &slice->name, err);
 }
 
-/* By the process's own mapping. Where that was not exported the ordinal must
- * do: the profiler's guess of it, or in the oldest exports the row's number.
- * Rows of other makers' GPUs have no multiprocessors.
+/* Uses the process's own mapping. Where it was not exported, the ordinal must do: the profiler's
+ * guess of it, or the row's number in the oldest exports. GPUs of other makers have no
+ * multiprocessors in their rows.
  */
 static bool is_gpu_of(const struct nsx_gpu_info *g, const struct nsx_device *d)
 {
@@ -306,8 +306,8 @@ static int find_infos(struct nsx_loader *l, struct nsx_err *err)
 	return 0;
 }
 
-/* Kernels of exports without a process column: theirs is the only process
- * that made API calls, where there is just one.
+/* The only process that made API calls, if there is just one. It owns the kernels of exports
+ * without a process column.
  */
 static uint64_t lone_process(const struct nsx_loader *l)
 {
@@ -323,9 +323,8 @@ static uint64_t lone_process(const struct nsx_loader *l)
 	return key;
 }
 
-/* Rows of waits name a stream without its device: it is the (first) stream of
- * that process, context and number that GPU work ran on.  In the order of keys
- * the rows without a device come last of their process.
+/* Wait rows name a stream without its device. It is the first stream of that process, context and
+ * number on which GPU work ran. In key order, rows without a device come last in their process.
  */
 struct alike {
 	struct nsx_keymap map; /* {process, context, stream} */
@@ -389,7 +388,7 @@ int nsx_settle_devices(struct nsx_loader *l, struct nsx_err *err)
 	       name_devices(l, err);
 }
 
-/* What is told of streams, by (process, context) and number. */
+/* Key of stream types, together with the stream number. */
 static uint64_t context_key(int64_t pid, int64_t context)
 {
 	return (uint64_t)pid << 32 ^ (uint64_t)context;
@@ -464,11 +463,11 @@ static uint32_t find_device(struct nsx_loader *l, uint32_t process,
 	if (ordinal == NSX_NONE)
 		return NSX_NONE;
 	d = device_of(l, process, ordinal);
-	l->t->ndevices = n; /* only devices that have work of their own */
+	l->t->ndevices = n; /* only devices with work of their own count */
 	return d < n ? d : NSX_NONE;
 }
 
-/* Copies repeat: one like another that was met not long ago is told by it. */
+/* Copies repeat, so a recent equal one is reused. */
 enum { RECENT_COPIES = 4096 };
 
 static bool are_alike(const struct nsx_copy *a, const struct nsx_copy *b)

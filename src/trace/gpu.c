@@ -1,13 +1,12 @@
 /* gpu.c - rows of kernels, copies, memsets and graph replays.
  *
- * All four go to one set of columns, so that "what does the device do" is one
- * sweep. A kernel's launch configuration is interned: a trace of millions of
- * kernels has a few hundred of them.
+ * All four go into one set of columns, so that "what does the device do" is one sweep. Launch
+ * configurations are interned: a trace of millions of kernels has a few hundred.
  */
 #include <string.h>
 #include "trace/load.h"
 
-/* The columns all four tables share; a table's own follow. */
+/* The columns that all four tables share; a table's own follow. */
 enum { START, END, DEVICE, CONTEXT, GREEN, STREAM, CORR, GLOBAL_PID, PID, OWN };
 #define COMMON(v)                                                             \
 	NSX_F_##v##_start_ns, NSX_F_##v##_end_ns, NSX_F_##v##_device_id,       \
@@ -26,7 +25,7 @@ static int read_stream(struct nsx_part *p, const struct nsx_val *v,
 	return nsx_keymap_add(&p->l->streams_map, p->cache[1], &key, ret, err);
 }
 
-/* A device that idles in the window is there, too. */
+/* Notes the stream, so that a device idle in the window is listed too. */
 static int note_stream(struct nsx_part *p, const struct nsx_val *v,
 		       const struct nsx_extent *x, struct nsx_err *err)
 {
@@ -35,7 +34,7 @@ static int note_stream(struct nsx_part *p, const struct nsx_val *v,
 	return x->is_event ? read_stream(p, v, &stream, err) : 0;
 }
 
-/* Fills what all kinds share. 1: kept, 0: a defect, negative: a failure. The
+/* Reads the columns that all kinds share. Returns 1: kept, 0: a defect, negative: a failure. The
  * caller completes the row and counts it with p->n++.
  */
 static int read_common(struct nsx_part *p, const struct nsx_val *v,
@@ -74,9 +73,8 @@ static uint64_t pack(const struct nsx_val *high, const struct nsx_val *low)
 	return (uint64_t)nsx_u32_or(high, 0) << 32 | nsx_u32_or(low, 0);
 }
 
-/* What of a launch configuration many share, as a key; nsx_order_ids unpacks it again:
- * {grid y, z}, {block x, y}, {block z, registers}, {static, dynamic shared},
- * {known, graph id}.
+/* Interns the part of a launch configuration that many share; nsx_order_ids unpacks the key: {grid
+ * y, z}, {block x, y}, {block z, registers}, {static, dynamic shared}, {known, graph id}.
  */
 static int read_launch(struct nsx_part *p, const struct nsx_val *v,
 		       uint32_t *ret, struct nsx_err *err)
@@ -153,7 +151,7 @@ static const enum nsx_field memcpy_fields[] = {
 	NSX_F_memcpy_migration_cause, NSX_F_memcpy_graph_node_id,
 };
 
-/* Sizes are never negative in a real export; -1 stands for not known. */
+/* Real exports have no negative sizes; -1 means unknown. */
 static int64_t read_bytes(const struct nsx_val *v)
 {
 	int64_t n = nsx_i64_or(v, -1);
@@ -233,9 +231,7 @@ static int read_graph(struct nsx_part *p, const struct nsx_val *v,
 void nsx_bind_gpu(struct nsx_loader *l, struct nsx_tableload *list)
 {
 	struct nsx_ops_rw *o = &l->ops;
-	/* Copies and memsets first: their rows lie at the same places in both
-	 * sets.
-	 */
+	/* Copies and memsets come first, so that their rows have the same indices in both sets. */
 	const struct nsx_tableload tables[NSX_NGPU_TABLES] = {
 #define GPU_TABLE(v, ...)                                                     \
 	NSX_TABLE(v, v##_fields, read_##v, .set = &l->op_set,                 \

@@ -12,7 +12,7 @@ static const enum nsx_field call_fields[] = {
 	NSX_F_runtime_callchain,
 };
 
-/* Rows that only carry a backtrace are no events. */
+/* Rows that only carry a backtrace are not events. */
 static struct nsx_extent call_extent(const struct nsx_val *v)
 {
 	struct nsx_extent x = nsx_extent_of(v);
@@ -29,7 +29,7 @@ int nsx_read_caller(struct nsx_part *p, const struct nsx_val *v,
 	       nsx_read_name(p, &v[C_NAME], name, err);
 }
 
-/* Who called what, and the least correlation id of it. */
+/* Notes the caller of a row and its smallest correlation id. */
 static int note_call(struct nsx_part *p, const struct nsx_val *v,
 		     const struct nsx_extent *x, struct nsx_err *err)
 {
@@ -55,7 +55,7 @@ static int note_call(struct nsx_part *p, const struct nsx_val *v,
 	return 0;
 }
 
-/* Which codes are kept does not depend on the order of rows. */
+/* The choice of kept codes does not depend on row order. */
 static void note_failure(struct nsx_loader *l, int64_t code, int64_t start_ns)
 {
 	struct nsx_failures *f = &l->t->failures;
@@ -142,7 +142,7 @@ static struct nsx_extent nvtx_extent(const struct nsx_val *v)
 	return x;
 }
 
-/* The window's own ranges: where it is told by their name. */
+/* Extends the hull of the ranges that the window is named after. */
 static int note_named(struct nsx_part *p, const struct nsx_val *v,
 		      const struct nsx_extent *x, struct nsx_err *err)
 {
@@ -255,8 +255,8 @@ static int read_overhead(struct nsx_part *p, const struct nsx_val *v,
 	return 0;
 }
 
-/* A stream named by a row that has no device: the ordinal stays open and is filled in
- * from the streams that GPU work ran on.
+/* Reads a stream of a row without a device. The ordinal is filled in later from the streams on
+ * which GPU work ran.
  */
 static int read_stream(struct nsx_part *p, uint64_t process,
 		       uint64_t context, const struct nsx_val *stream, uint32_t *ret,
@@ -269,7 +269,7 @@ static int read_stream(struct nsx_part *p, uint64_t process,
 	return nsx_keymap_add(&p->l->streams_map, p->cache[1], &key, ret, err);
 }
 
-/* A process, as the thread of it whose id is 0. */
+/* Interns a process, as its thread with id 0. */
 static int read_process(struct nsx_part *p, uint64_t process, uint32_t *ret,
 			struct nsx_err *err)
 {
@@ -286,7 +286,7 @@ static const enum nsx_field sync_fields[] = {
 	NSX_F_sync_event_id, NSX_F_sync_event_sync_id,
 };
 
-/* "No stream", "no event": -1 as an unsigned 32-bit number. */
+/* False for "no stream", "no event": -1, possibly as an unsigned 32-bit number. */
 static bool is_set(const struct nsx_val *v)
 {
 	int64_t i = nsx_i64_or(v, -1);
@@ -333,7 +333,7 @@ static const enum nsx_field record_fields[] = {
 	NSX_F_cuda_event_event_id, NSX_F_cuda_event_event_sync_id,
 };
 
-/* With neither id a record cannot be tied to a wait: not kept. */
+/* A record with neither id cannot be tied to a wait and is dropped. */
 static int read_record(struct nsx_part *p, const struct nsx_val *v,
 		       struct nsx_err *err)
 {

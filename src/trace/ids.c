@@ -1,9 +1,7 @@
-/* ids.c - processes, threads, domains, shapes; devices.c has the
- * devices and streams.
+/* ids.c - processes, threads, domains and shapes (devices and streams: devices.c).
  *
- * While rows were read, ids counted up in the order threads met them. Here
- * they are sorted by what they mean and every column is renumbered, so that
- * no output depends on timing.
+ * While rows were read, ids were assigned in the order in which threads met them. Here they are
+ * sorted by meaning and every column is renumbered, so that no output depends on timing.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +64,7 @@ uint32_t nsx_thread_find(const struct nsx_trace *t, uint64_t global_tid)
 		       lo : NSX_NONE;
 }
 
-/* Several rows a thread are possible: the last one wins. */
+/* A thread may have several rows: the last one wins. */
 static void name_thread(struct nsx_loader *l, const struct nsx_val *v)
 {
 	struct nsx_part p = {.l = l};
@@ -158,13 +156,13 @@ static struct nsx_launch launch_of(const struct nsx_key *key, uint8_t op)
 		.op = op};
 }
 
-/* Of shapes' names only what they say is left.  op: by shape. */
+/* Interns launches by key and communication op. op: by shape. */
 static int fill_launches(struct nsx_loader *l, const uint8_t *op,
 			 struct nsx_err *err)
 {
 	enum { NOPS = NSX_COMM_OTHER + 1 };
 	struct nsx_trace *t = l->t;
-	uint32_t *place, n = 0; /* + 1, by key and op */
+	uint32_t *place, n = 0; /* place + 1, by key and op */
 
 	if (!nsx_new_array(place, t->arena, l->shapes_map.n * NOPS,
 			   "launch configurations", err))
@@ -190,7 +188,7 @@ static int fill_launches(struct nsx_loader *l, const uint8_t *op,
 
 struct filling {
 	struct nsx_loader *l;
-	uint8_t *op; /* by shape: of its names                               */
+	uint8_t *op; /* by shape, from its name                              */
 };
 enum { SHAPES_A_TASK = 1 << 14 };
 
@@ -200,7 +198,7 @@ static int fill_some(void *ctx, size_t task, struct nsx_err *err NSX_UNUSED)
 	struct nsx_trace *t = f->l->t;
 	size_t end = NSX_MIN(t->nshapes, (task + 1) * SHAPES_A_TASK);
 	struct nsx_buf base = {0}, full = {0};
-	struct nsx_near near = {0}; /* op of names: many are of few */
+	struct nsx_near near = {0}; /* caches the op per name: many shapes share few names */
 
 	for (size_t i = task * SHAPES_A_TASK; i < end; i++) {
 		const struct nsx_group_key key = nsx_group_key(&f->l->shapes, i);
@@ -240,7 +238,7 @@ static int fill_shapes(struct nsx_loader *l, struct nsx_err *err)
 	rc = nsx_par(l->threads, (n + SHAPES_A_TASK - 1) / SHAPES_A_TASK,
 		     fill_some, &f, err) ?: fill_launches(l, f.op, err);
 	nsx_arena_drop(t->arena, f.op);
-	nsx_groups_done(&l->shapes); /* before rows are put in order */
+	nsx_groups_done(&l->shapes); /* frees memory before rows are sorted */
 	nsx_keymap_clear(&l->shapes_map);
 	return rc;
 }
@@ -280,7 +278,7 @@ int nsx_order_ids(struct nsx_loader *l, struct nsx_err *err)
 
 /* NVTX domains -------------------------------------------------------------*/
 
-/* Domains are in the order of (process key, domain id). */
+/* Domains are ordered by (process key, domain id). */
 static struct nsx_domain *find_domain(struct nsx_trace *t, uint64_t key,
 				      int64_t id)
 {
@@ -295,8 +293,8 @@ static struct nsx_domain *find_domain(struct nsx_trace *t, uint64_t key,
 		       NULL;
 }
 
-/* A domain whose creation was not recorded is NCCL's when all names in it are
- * of NCCL's API (trimmed exports have no creation rows).
+/* Without a creation row (trimmed exports have none) a domain is NCCL's if all names in it belong
+ * to NCCL's API.
  */
 static int guess_nccl(struct nsx_loader *l, struct nsx_err *err)
 {

@@ -1,39 +1,40 @@
-/* impossible.c - records of GPU work that cannot be as they are stamped.
+/* impossible.c - GPU records whose times cannot be true.
  *
- * A record is left out if it begins before its own call, or after work that its stream
- * was given later.  Work of one stream is in order: a record that lasts beyond the end
- * of the one after it on its stream is cut where that begins.  What so many records
- * contradict is another fault (a clock, a column), and stays.
+ * A record is dropped if it begins before its own call, or after work that was queued later on its
+ * stream. Work of one stream runs in order, so a record that outlasts its successor is cut where
+ * the successor begins. If too many records contradict, the fault lies elsewhere (a clock, a
+ * column) and they stay.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "trace/load.h"
 
 enum {
-	STRAY_NS = 1000000,    /* clocks that agree are closer               */
+	STRAY_NS = 1000000,    /* clocks that agree differ less              */
 	FAR_NS = 1000000000,   /* no clock drifts so far                     */
-	SWALLOWED_NS = 100000, /* launches that programs overlap are closer  */
-	SHARE = 16,	       /* one record of a stream in so many may be wrong */
-	MOST = 10000,	       /* each is a line in the script of a query    */
+	SWALLOWED_NS = 100000, /* operations that programs overlap on purpose overlap less */
+	SHARE = 16,	       /* one record in SHARE of a stream may be wrong */
+	MOST = 10000,	       /* each is a line in a query's script         */
 };
 
 enum verdict { KEPT, EARLY, LATE, CUT };
 
-/* What the operations of a stream show so far. */
+/* What the operations of a stream have shown so far. */
 struct order {
-	int64_t least_end_ns; /* of the calls of those that begin later      */
-	int64_t from_ns, most_start_ns[3]; /* of the calls of those before: more
-			than STRAY_NS before from_ns, less, and since        */
-	uint32_t last; /* operation, NSX_NONE                                */
+	int64_t least_end_ns; /* earliest call end of the operations that begin later */
+	int64_t from_ns, most_start_ns[3]; /* latest call starts of earlier operations: those
+					      more than STRAY_NS before from_ns, those closer
+					      before it, those since         */
+	uint32_t last; /* operation; NSX_NONE                                */
 	size_t n, nwrong;
 };
 struct finder {
 	struct nsx_loader *l;
 	struct order *order; /* by stream                                    */
 	uint8_t *verdict;    /* by operation                                 */
-	uint32_t *call;	     /* likewise                                     */
+	uint32_t *call;	     /* by operation                                 */
 	const struct nsx_clock **clock; /* by stream                         */
-	struct nsx_window host;		/* calls and ranges                  */
+	struct nsx_window host;		/* hull of calls and ranges          */
 	struct nsx_row_change *v;
 	size_t n, cap;
 };
@@ -66,8 +67,8 @@ static void find_calls(struct finder *x)
 		nsx_widen(&x->host, l->nvtx.start_ns[i], l->nvtx.end_ns[i]);
 }
 
-/* Before its own call; and work that its stream was given before comes after it, or it is
- * farther than any clock drifts.
+/* Finds records before their own call, if work queued earlier on the stream comes after them or
+ * the distance exceeds any clock drift.
  */
 static void find_early(struct finder *x)
 {
@@ -99,7 +100,7 @@ static void begin_spell(struct order *o, int64_t at_ns)
 	o->most_start_ns[2] = INT64_MIN;
 }
 
-/* Its stream began what was called after this call returned, long before it. */
+/* Finds records long after work of their stream that was called after their own call returned. */
 static void find_late(struct finder *x)
 {
 	const struct nsx_loader *l = x->l;
@@ -121,7 +122,7 @@ static void find_late(struct finder *x)
 	}
 }
 
-/* The last operation of all, far after everything else that was recorded. */
+/* Finds a last operation far after everything else recorded. */
 static void find_beyond(struct finder *x)
 {
 	const struct nsx_loader *l = x->l;
@@ -141,7 +142,7 @@ static void find_beyond(struct finder *x)
 		x->verdict[last] = LATE;
 }
 
-/* Lasts beyond the end of what its stream did next. */
+/* Finds records that outlast the next operation of their stream. */
 static void find_swallowing(struct finder *x)
 {
 	const struct nsx_ops_rw *p = &x->l->ops;
@@ -174,7 +175,7 @@ static enum nsx_view view_of(uint8_t kind)
 	return of[kind];
 }
 
-/* The row of an operation as it stands in the file. */
+/* The row of an operation as the file has it. */
 static struct nsx_row_change row_of(const struct finder *x, size_t op)
 {
 	const struct nsx_ops_rw *o = &x->l->ops;
@@ -203,7 +204,7 @@ static void count(struct finder *x, size_t op, int64_t end_ns)
 			     INT64_MIN : x->l->calls.start_ns[x->call[op]];
 }
 
-/* Backwards, as a record is cut where the next of its stream begins. */
+/* Goes backwards, because a record is cut where the next one of its stream begins. */
 static int list_changes(struct finder *x, struct nsx_err *err)
 {
 	const struct nsx_ops_rw *o = &x->l->ops;
@@ -237,7 +238,7 @@ static int list_changes(struct finder *x, struct nsx_err *err)
 NSX_ORDER(cmp_changes, struct nsx_row_change, UP(view), UP(corr), UP(start_ns),
 	  UP(end_ns));
 
-/* The second entry of a peer copy goes the way of the first. */
+/* The second entry of a peer copy is treated as the first. */
 static const struct nsx_row_change *find_change(const struct finder *x, size_t op)
 {
 	const struct nsx_row_change row = row_of(x, op);
@@ -265,7 +266,7 @@ static void apply(struct finder *x)
 	l->op_set.n = n;
 }
 
-/* Whether GPU work ends long after everything else; other rows decide what that is. */
+/* Whether GPU work ends long after everything else; then its other rows must be read. */
 static bool is_beyond(const struct nsx_portion *p)
 {
 	return p->host.start_ns <= p->host.end_ns &&
@@ -312,7 +313,7 @@ int nsx_drop_impossible(struct nsx_loader *l, struct nsx_err *err)
 		 nsx_new_arrays(a, l->op_set.n, l->op_set.what, err, x.verdict,
 				x.call);
 
-	l->schema->shifts->nrows = 0; /* of an earlier load */
+	l->schema->shifts->nrows = 0; /* forget those of an earlier load */
 	for (uint32_t s = 0, c = 0; !rc && s < t->nstreams; s++) {
 		c += s && (t->stream[s - 1].device != t->stream[s].device ||
 			   t->stream[s - 1].process != t->stream[s].process);

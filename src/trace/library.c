@@ -1,4 +1,4 @@
-/* library.c - rows of the calls of libraries. */
+/* library.c - rows of library calls. */
 #include <string.h>
 #include "trace/load.h"
 
@@ -65,7 +65,7 @@ void nsx_bind_libraries(struct nsx_loader *l, struct nsx_tableload *list)
 		list[i].set = &l->library_set;
 }
 
-/* Rows that are equal here are of one call. */
+/* Rows that compare equal belong to one call. */
 static int cmp_calls(const struct nsx_loader *l, uint32_t a, uint32_t b)
 {
 	const struct nsx_library_rw *c = &l->library;

@@ -1,4 +1,4 @@
-/* load.c - the order of loading; what is written where is in load.h. */
+/* load.c - the sequence of loading; load.h explains its steps. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static const char *pid_source(const struct nsx_schema *s, enum nsx_field global,
 	return nsx_has(s, global) ? s->column[global] : s->column[plain];
 }
 
-/* Reads a table, and once more where by what was read more of it is wanted. */
+/* Reads a table, and again if what was read shows that more of it is needed. */
 static int load_wanted(struct nsx_loader *l, struct nsx_tableload *table,
 		       const char *stage,
 		       int (*want)(struct nsx_loader *l,
@@ -47,8 +47,8 @@ static int load_wanted(struct nsx_loader *l, struct nsx_tableload *table,
 	return nsx_load_tables(l, table, 1, stage, err);
 }
 
-/* What the window needs: its operations, then the calls that launched them, then
- * what was open at these.
+/* Reads what the window needs: its operations, then the calls that launched them, then the ranges
+ * open at those calls.
  */
 static int load_portion(struct nsx_loader *l, struct nsx_tableload *list,
 			size_t n, const char *window, struct nsx_err *err)
@@ -89,11 +89,11 @@ static int load_rows(struct nsx_loader *l, const char *window,
 
 struct column {
 	void *v;
-	int64_t *end_ns; /* v are the starts of what ends there; else NULL   */
+	int64_t *end_ns; /* v: starts of the spans that end there; NULL: v is no start */
 	const struct nsx_colset *set;
-	struct nsx_packed *ret, *length; /* length: where there are ends     */
+	struct nsx_packed *ret, *length; /* length: only with end_ns         */
 	enum { PACK_I64, PACK_U32, PACK_INDEX } how;
-	struct nsx_arena *arena; /* of what is packed                        */
+	struct nsx_arena *arena; /* owner of the packed column               */
 };
 struct columns {
 	struct nsx_loader *l;
@@ -129,8 +129,8 @@ static int pack_column(void *ctx, size_t i, struct nsx_err *err)
 	return rc;
 }
 
-/* Neighbours begin one soon after the other, most are short, and correlation
- * ids count up: read-only columns take a third of the room.
+/* Read-only columns are packed to a third: neighbours begin close together, most are short, and
+ * correlation ids count up.
  */
 static int pack_columns(struct nsx_loader *l, struct nsx_err *err)
 {
@@ -168,7 +168,7 @@ static int pack_columns(struct nsx_loader *l, struct nsx_err *err)
 	return rc;
 }
 
-/* Hands the loader's columns to the trace, read-only from now on. */
+/* Hands the loader's columns to the trace; they are read-only from now on. */
 static int publish(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
@@ -229,7 +229,7 @@ static int publish_raw_names(struct nsx_loader *l, struct nsx_err *err)
 	return 0;
 }
 
-/* Met in the order of threads; told in order of text. */
+/* Sorts warnings by text, because threads add them in any order. */
 static void publish_warnings(struct nsx_loader *l)
 {
 	const struct nsx_schema *s = l->schema;
@@ -243,7 +243,7 @@ static void publish_warnings(struct nsx_loader *l)
 			nsx_load_warn(l, "%s was not read: %s",
 				      nsx_view_defs[v].name, s->refused[v]);
 	nsx_sort(l->warnings, l->nwarnings, sizeof(*l->warnings), nsx_cmp_text);
-	for (size_t i = 0; i < l->nwarnings; i++) /* a survey meets it, too */
+	for (size_t i = 0; i < l->nwarnings; i++) /* the survey may have added the same */
 		if (!n || strcmp(l->warnings[n - 1], l->warnings[i]))
 			l->warnings[n++] = l->warnings[i];
 	l->nwarnings = n;
@@ -270,9 +270,7 @@ static bool has_library_call(const struct nsx_trace *t,
 	return false;
 }
 
-/* Whether there are rows in w of what is sampled or switched, which may go on
- * without any event.
- */
+/* Whether w has samples or thread switches, which can occur without any event. */
 static int has_instant(const struct nsx_loader *l, const struct nsx_window *w,
 		       bool *ret, struct nsx_err *err)
 {
@@ -310,7 +308,7 @@ int nsx_fail_beyond(const struct nsx_trace *t, const char *when,
 			(double)t->first_ns / 1e9, (double)t->last_ns / 1e9);
 }
 
-/* A window beyond all that was recorded is a slip: its idle GPU would be one of no
+/* Rejects a window outside everything recorded: it is a slip, and would show an idle GPU of no
  * program.
  */
 static int check_window(const struct nsx_loader *l, struct nsx_err *err)
@@ -328,13 +326,13 @@ static int check_window(const struct nsx_loader *l, struct nsx_err *err)
 	return nsx_fail_beyond(t, l->opts->window, err);
 }
 
-/* in_part: rows that are far from a window are not read. */
+/* in_part: skip rows far from the window. */
 static int load(struct nsx_loader *l, const struct nsx_load_opts *opts,
 		bool in_part, struct nsx_err *err)
 {
 	int rc;
 
-	if (l->schema->reach->is_on) /* others may be reading it */
+	if (l->schema->reach->is_on) /* others may be reading it, so write only if needed */
 		*l->schema->reach = (struct nsx_reach){0};
 	rc = nsx_load_strings(l, err) ?:
 	     nsx_load_stacks(l, err) ?:

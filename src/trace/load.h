@@ -1,9 +1,9 @@
 /* load.h - what the files that fill a trace share.
  *
- * Loading is in four steps: strings and the small tables; the scans, part by
- * part on all threads, into preallocated columns with provisional ids; order
- * (ids are renumbered so that no result depends on which thread came first,
- * then rows are sorted); and what is derived (calls of ops, classes, nesting).
+ * Loading has four steps. First, strings and small tables. Second, the scans: the parts of all
+ * tables are read on all threads into preallocated columns with provisional ids. Third, order: ids
+ * are renumbered so that no result depends on thread timing, and rows are sorted. Last, what is
+ * derived (calls of operations, classes, nesting).
  */
 #ifndef NSX_TRACE_LOAD_H
 #define NSX_TRACE_LOAD_H
@@ -16,12 +16,12 @@
 #include "sqlite/scan.h"
 #include "trace/trace.h"
 
-/* A set of columns of the same length ----------------------------------------*/
+/* A set of columns of equal length ---------------------------------------------- */
 
 struct nsx_colset {
 	const char *what; /* for messages */
 	struct {
-		void **at; /* where its pointer is kept; NULL: no more       */
+		void **at; /* where the column's pointer is kept; NULL: end  */
 		size_t size;
 	} cols[12];
 	size_t n;
@@ -34,10 +34,9 @@ int nsx_colset_grow(struct nsx_colset *c, struct nsx_arena *a, size_t more,
 		    struct nsx_err *err) NSX_CHECKED;
 /* Moves rows [from, from + n) to `to`. */
 void nsx_colset_move(struct nsx_colset *c, size_t to, size_t from, size_t n);
-/* Sorts by cmp (stable).  Rows are dealt into their groups (indices below ngroups;
- * NULL: all in one), which stand in the order of cmp; in each, ascending runs are
- * found and merged: linear where a table is in order of time, which most are, though
- * threads or devices take turns in it.
+/* Stable sort by cmp. Rows are first dealt into their groups (indices below ngroups; NULL: one
+ * group), which are ordered as cmp orders them. Ascending runs of each group are then merged:
+ * linear where a table is in time order, which most are, even if threads or devices interleave.
  */
 typedef int (*nsx_row_cmp)(const void *ctx, uint32_t a, uint32_t b);
 typedef uint32_t (*nsx_row_group)(const void *ctx, uint32_t row);
@@ -63,75 +62,74 @@ struct nsx_created { /* an NVTX domain's creation row */
 	nsx_str name;
 };
 
-/* The calls of one process that carry a correlation id, ordered by it and by start.  (An array by
- * id is larger: real programs use eight to twelve ids for each call recorded.)
+/* The calls of one process that carry a correlation id, ordered by (id, start). An array indexed
+ * by id would be larger: real programs use eight to twelve ids per recorded call.
  */
 struct nsx_call_index {
-	uint32_t *calls; /* one of those around each other: the outermost    */
-	size_t n, at;	/* at: where nsx_host_call found the last            */
-	uint32_t calls_at; /* where its calls begin                          */
-	uint32_t least; /* id of all calls, read or not; 0: none             */
+	uint32_t *calls; /* of nested calls with one id, only the outermost  */
+	size_t n, at;	/* at: where nsx_host_call found the last one        */
+	uint32_t calls_at; /* first call of the process                      */
+	uint32_t least; /* smallest id of all calls, read or not; 0: none    */
 };
 
 /* The recorded stacks of one table, ordered by id. */
 struct nsx_stacks {
 	size_t n;
 	int64_t *id;
-	uint32_t *stack; /* of the trace's                                   */
+	uint32_t *stack; /* indices of trace stacks                          */
 };
-struct nsx_backtrace { /* of the call that has this correlation id           */
+struct nsx_backtrace { /* of the call with this correlation id               */
 	uint64_t process_key;
-	int64_t id; /* of the stack in the file                              */
-	uint32_t corr, call, stack; /* the last two follow when all is read  */
+	int64_t id; /* the stack's id in the file                            */
+	uint32_t corr, call, stack; /* call and stack are filled in when everything is read */
 };
 
-/* What of the file is read where the user asked for a window (survey.c). */
+/* The part of the file that is read for the user's window (survey.c). */
 struct nsx_portion {
 	bool is_on;
-	struct nsx_window user, gpu, host; /* as asked; hulls of all rows    */
-	struct nsx_window read; /* rows that reach into it are read, and ... */
-	uint32_t clock_share; /* ... of calls and what they launched one in so
-				 many: NSX_CLOCK_RUN ids in a row            */
-	uint32_t *corr; /* ... the calls of the window's operations, wherever
-			   they are; ascending                               */
-	int64_t *at_ns; /* ... what is open where those of them begin that
-			   begin outside, and where such ranges do; ascending */
+	struct nsx_window user, gpu, host; /* user: as asked for; gpu, host: hulls of all rows */
+	struct nsx_window read; /* rows that overlap it are read */
+	uint32_t clock_share; /* also read: one in clock_share calls with their operations, in
+				 runs of NSX_CLOCK_RUN bits of the id        */
+	uint32_t *corr; /* also read: the calls of the window's operations, wherever they are;
+			   ascending                                         */
+	int64_t *at_ns; /* also read: what is open at the starts of those calls and ranges that
+			   begin outside; ascending */
 	size_t ncorr, nat, cap_at;
-	int64_t first_call_ns; /* least start of a call                      */
+	int64_t first_call_ns; /* earliest start of a call                   */
 	size_t nopen; /* ranges never closed                                 */
 };
-/* Events by the bin that they begin in: of 2^shift ns, numbered from 0 ns on, the
- * first and the last that there are.  n is a ring.
+/* Number of events that begin in each bin of 2^shift ns, counted from 0 ns. first, last: the bins
+ * in use; n is a ring.
  */
 struct nsx_bins {
 	unsigned shift;
 	int64_t first, last;
 	uint32_t n[1 << 12];
 };
-struct nsx_surveyed { /* what a part of a table tells of all its rows        */
-	struct nsx_window hull, ranges; /* ranges: with the window's name    */
+struct nsx_surveyed { /* what the survey of a table's part found in all its rows */
+	struct nsx_window hull, ranges; /* ranges: hull of those with the window's name */
 	int64_t first_ns;
 	size_t nevents, nopen, cap_least;
-	uint32_t *least_corr; /* by id in callers_map; 0: none               */
+	uint32_t *least_corr; /* smallest correlation id by callers_map id; 0: none */
 	struct nsx_bins bins;
 };
 enum { NSX_CLOCK_RUN = 12 /* bits */ };
 
 struct nsx_loader {
 	struct nsx_trace *t;
-	struct nsx_strings *strings; /* the trace's, while they are added    */
+	struct nsx_strings *strings; /* the trace's, while they are being added */
 	const struct nsx_schema *schema;
 	unsigned threads;
 	struct nsx_progress *progress;
 
 	struct nsx_keymap threads_map; /* {global tid}                       */
-	struct nsx_keymap streams_map; /* {process key, device ordinal,
-					   context, stream, 1: the ordinal is
-					   not known}                        */
+	struct nsx_keymap streams_map; /* {process key, device ordinal, context, stream, 1 if the
+					  ordinal is unknown}                */
 	struct nsx_keymap domains_map; /* {process key, domain id}           */
-	struct nsx_keymap shapes_map;  /* but for names and grid x: gpu.c    */
-	struct nsx_groups shapes;      /* {name, base's name}, {grid x, of
-					  shapes_map}; guarded by lock       */
+	struct nsx_keymap shapes_map;  /* without names and grid x: gpu.c    */
+	struct nsx_groups shapes;      /* {name, base name}, {grid x, id in shapes_map}; guarded
+					  by lock                            */
 	struct nsx_keymap replays_map; /* {graph, exec}                      */
 	struct nsx_keymap osrt_map;    /* {global tid, name}                 */
 
@@ -148,38 +146,38 @@ struct nsx_loader {
 
 	const struct nsx_load_opts *opts;
 	struct nsx_portion portion;
-	struct nsx_keymap callers_map; /* of all rows: {global tid, API name},
-					  and {global tid, kind, 1} of ranges */
-	uint32_t *least_corr; /* by id in callers_map; 0: none                */
-	nsx_str window_range; /* the range whose extent is the window, 0      */
+	struct nsx_keymap callers_map; /* from all rows: {global tid, API name}, and {global tid,
+					  kind, 1} for ranges */
+	uint32_t *least_corr; /* smallest correlation id by callers_map id; 0: none */
+	nsx_str window_range; /* the range whose extent is the window; 0: none */
 	struct nsx_window window_hull; /* of the ranges of that name          */
 
 	pthread_mutex_t lock; /* guards what follows, up to the columns      */
-	struct nsx_stream_types { /* TARGET_INFO_CUDA_STREAM, while it is read */
+	struct nsx_stream_types { /* TARGET_INFO_CUDA_STREAM, while it is being read */
 		struct nsx_groups streams;
 		uint8_t *type;
 	} stream_types;
 	struct nsx_created *created;
 	size_t ncreated, cap_created;
-	char **raw;	      /* least raw text of a normalised name         */
+	char **raw;	      /* smallest raw text of each normalised name   */
 	size_t nraw;
 	const char **warnings;
 	size_t nwarnings, cap_warnings;
 
-	struct nsx_ops_rw { /* the columns behind the const ones of the trace */
+	struct nsx_ops_rw { /* writable columns behind the trace's const ones */
 		int64_t *start_ns, *end_ns;
 		uint32_t *call, *stream, *detail;
 		uint8_t *kind, *cls, *flags;
-	} ops; /* call holds the correlation id until it is resolved         */
-	struct nsx_next { /* by device: its first work after the user's window;
-			     corr 0: none, or without an id                  */
+	} ops; /* call is the correlation id until it is resolved            */
+	struct nsx_next { /* by device: its first work after the user's window; corr 0: none, or
+			     no id                                           */
 		uint32_t process, corr;
 	} *next; /* NULL: no window                                          */
 	struct nsx_copy *copies; /* of memcpy and memset rows, in load order */
 	struct nsx_calls_rw {
 		int64_t *start_ns, *end_ns;
 		nsx_str *name;
-		uint32_t *thread, *corr, *op; /* op: once calls are matched */
+		uint32_t *thread, *corr, *op; /* op: set when calls are matched */
 		uint8_t *cls, *flags;
 	} calls;
 	struct nsx_nvtx_rw {
@@ -204,7 +202,7 @@ struct nsx_loader {
 		int64_t *start_ns, *end_ns, *event_sync_id;
 		uint32_t *process, *call, *stream, *context, *event;
 		uint8_t *type;
-	} syncs; /* process and stream: thread-map ids until ordered         */
+	} syncs; /* process and stream: ids of the keymaps until ordered     */
 	struct nsx_records_rw {
 		int64_t *event_sync_id;
 		uint32_t *process, *call, *stream, *event;
@@ -217,11 +215,11 @@ struct nsx_loader {
 		uint64_t *global_tid;
 		uint32_t *stack;
 	} samples;
-	struct nsx_python_stack *python; /* guarded by lock; sites are names  */
+	struct nsx_python_stack *python; /* guarded by lock; site is a name for now */
 	size_t npython, cap_python;
 	struct nsx_backtrace *backtraces; /* guarded by lock                 */
 	size_t nbacktraces, cap_backtraces, nfrom_zero;
-	int64_t most_backtrace; /* greatest id; both of all rows             */
+	int64_t most_backtrace; /* greatest stack id; from all rows, as is nfrom_zero */
 	struct nsx_colset op_set, copy_set, call_set, nvtx_set, overhead_set,
 		sync_set, record_set, library_set;
 };
@@ -235,23 +233,23 @@ void nsx_load_warn(struct nsx_loader *l, const char *fmt, ...) NSX_PRINTF(2, 3);
 struct nsx_part {
 	struct nsx_loader *l;
 	struct nsx_tableload *table;
-	unsigned index; /* in the scan */
-	size_t at, room, n; /* n rows kept so far: the next goes to at + n */
+	unsigned index; /* index of the part in the scan */
+	size_t at, room, n; /* n: rows kept so far; the next goes to at + n */
 	struct nsx_defects defects;
 	struct nsx_keycache *cache[3];
 	struct nsx_late_keys *shapes;
-	void *own; /* this part's element of the table's own */
+	void *own; /* this part's element of table->own */
 	struct nsx_choice choice;
 };
-/* When a row is: [MIN, MAX] where its cells do not tell, [MAX, MIN] where it is
- * none of the trace's; an open range ends at MAX.
+/* The time of a row: [MIN, MAX] if its cells do not tell, [MAX, MIN] if it is not part of the
+ * trace. An open range ends at MAX.
  */
 struct nsx_extent {
 	int64_t start_ns, end_ns;
-	bool is_event; /* it is kept, and sound */
+	bool is_event; /* the row is valid and kept */
 };
 struct nsx_zone { /* a block of a table */
-	int64_t least_ns, most_ns; /* of the extents of its rows             */
+	int64_t least_ns, most_ns; /* hull of its rows' extents              */
 	uint32_t least_corr, most_corr, rows;
 };
 enum nsx_hull { NSX_HULL_NONE, NSX_HULL_GPU, NSX_HULL_HOST };
@@ -259,25 +257,25 @@ struct nsx_tableload {
 	enum nsx_view view;
 	const enum nsx_field *fields;
 	unsigned nfields;
-	struct nsx_colset *set, *beside; /* beside: a second set, same rows   */
-	void *own; /* NSX_MAX_THREADS elements of own_size, one a part; for
-		      tables that are folded rather than kept              */
+	struct nsx_colset *set, *beside; /* beside: second set with the same rows */
+	void *own; /* NSX_MAX_THREADS elements of own_size, one per part, for tables that are
+		      summed up instead of kept                            */
 	size_t own_size;
-	/* One row: keeps it (returns 0 after p->n++) or counts a defect. */
+	/* Keeps one row (p->n++, returns 0) or counts a defect. */
 	int (*row)(struct nsx_part *p, const struct nsx_val *v,
 		   struct nsx_err *err);
-	/* Of tables that are read in part for a window; NULL: always whole. */
+	/* Only for tables of which a window reads a part; NULL: always read whole. */
 	struct nsx_extent (*extent)(const struct nsx_val *v);
-	unsigned corr; /* the field with the correlation id; 0: none         */
-	enum nsx_hull hull; /* its rows belong to                            */
-	uint32_t told; /* bits of the fields that the survey looks at        */
-	/* What is to be known of a row even if it is not read; or NULL. */
+	unsigned corr; /* field of the correlation id; 0: none               */
+	enum nsx_hull hull; /* the hull its rows extend                      */
+	uint32_t told; /* bits of the fields that the survey reads           */
+	/* Notes what must be known even of rows that are not read; or NULL. */
 	int (*note)(struct nsx_part *p, const struct nsx_val *v,
 		    const struct nsx_extent *x, struct nsx_err *err);
 	bool is_survey;
-	struct nsx_zone *zones; /* by block, from the survey; or NULL        */
+	struct nsx_zone *zones; /* by block, filled by the survey; or NULL   */
 	size_t nzones;
-	/* filled while loading: */
+	/* Filled while loading: */
 	struct nsx_scan *scan;
 	struct nsx_part *parts;
 	unsigned nparts;
@@ -289,65 +287,61 @@ struct nsx_tableload {
 
 #define NSX_BIT(i) (UINT32_C(1) << (i))
 
-/* Where the rows of a file are in time, and what little is to be known of all of
- * them, so that of those far from the window most need not be read: settles the
- * portion, and fills the zones of the tables that may be read in part.  No order of
- * rows is taken for granted.  Errors: also NSX_E_USAGE, of the window.
+/* Finds where the rows of a file lie in time, so that most rows far from the window need not be
+ * read. Settles the portion, and fills the zones of tables that may be read in part. Assumes no
+ * order of rows. Errors: also NSX_E_USAGE, for the window.
  */
 int nsx_survey(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
 	       const char *window, struct nsx_err *err);
 void nsx_survey_done(struct nsx_tableload *list, size_t n);
-/* Whether a block, or a row, is of the portion that is read. */
+/* Whether a block, or a row, belongs to the portion that is read. */
 bool nsx_wants_block(void *part, size_t block);
 bool nsx_wants_row(const struct nsx_part *p, const struct nsx_val *v);
-/* Thread (interned in threads_map) and name of a call. */
+/* Reads the thread (interned in threads_map) and the name of a call. */
 int nsx_read_caller(struct nsx_part *p, const struct nsx_val *v,
 		    uint32_t *thread, nsx_str *name, struct nsx_err *err);
-/* Once the operations are read: the calls that launched those of the window, and what
- * comes next. Once calls are: when those outside were made; and, where a thread that
- * launches has made none on a side of the window, when it launched last before and first
- * after it (*ret: calls are to be read again, with these). Once ranges are: what was open
- * where those begin that begin outside, and may cross them (*ret: ranges are to be read
- * again).
+/* The three steps that extend the portion. After operations are read: the calls that launched
+ * those of the window, and the next work. After calls are read: the start times of those outside;
+ * and, for a launching thread without a call on one side of the window, its last launch before and
+ * first launch after it (*ret: read calls again, with these). After ranges are read: what was open
+ * where ranges begin outside, as it may cross them (*ret: read ranges again).
  */
 int nsx_want_calls(struct nsx_loader *l, struct nsx_err *err);
 int nsx_want_neighbours(struct nsx_loader *l, const struct nsx_tableload *calls,
 			bool *ret, struct nsx_err *err);
 int nsx_want_crossing(struct nsx_loader *l, const struct nsx_tableload *ranges,
 		      bool *ret, struct nsx_err *err);
-/* Once clocks are judged: drops the calls and waits that were read for that alone,
- * and says what threads do anywhere.
+/* When clocks are judged: drops the calls and waits that were read only for that, and notes what
+ * threads do in the whole trace.
  */
 int nsx_drop_sample(struct nsx_loader *l, struct nsx_err *err);
-/* The extent of a row that begins with its start and its end. */
+/* The extent of a row whose first two cells are start and end. */
 struct nsx_extent nsx_extent_of(const struct nsx_val *v);
 
-/* Reads the tables of the list, all parts of all tables side by side. Tables
- * of one column set follow each other in the list. A damaged table keeps what
- * was read, with a warning. stage: for progress.
+/* Reads the listed tables, all parts of all tables in parallel. Tables that share a column set
+ * must be adjacent in the list. A damaged table keeps what was read, with a warning. stage: for
+ * progress.
  */
 int nsx_load_tables(struct nsx_loader *l, struct nsx_tableload *list,
 		    size_t n, const char *stage, struct nsx_err *err);
 
-/* A small table: hands every row of the columns (16 at most) to fn. Damage is
- * a warning.
- */
+/* Reads a small table: passes every row of the columns (16 at most) to fn. Damage only warns. */
 void nsx_load_rows(struct nsx_loader *l, enum nsx_view view,
 		   const char *columns, unsigned n,
 		   void (*fn)(struct nsx_loader *l, const struct nsx_val *v));
 
 /* Cells -------------------------------------------------------------------*/
 
-/* Interned text, 0 for a cell that is empty or no text. */
+/* Interned text; 0: the cell is empty or not text. */
 nsx_str nsx_read_text(struct nsx_loader *l, const struct nsx_val *v);
-/* An instant or a span. False: the row is a defect, counted. */
+/* A time or a span. False: the row is a defect, and is counted. */
 bool nsx_read_instant(struct nsx_part *p, const struct nsx_val *v,
 		      int64_t *ret);
 bool nsx_read_span(struct nsx_part *p, const struct nsx_val *start,
 		   const struct nsx_val *end, int64_t *ret_start,
 		   int64_t *ret_end);
 static const struct nsx_val nsx_no_cell = {.type = NSX_V_NULL};
-/* Thread of a row, as a global id; and interned in threads_map. */
+/* Thread of a row: as a global id, and interned in threads_map. */
 uint64_t nsx_read_thread_key(const struct nsx_val *global_tid,
 			     const struct nsx_val *pid,
 			     const struct nsx_val *tid);
@@ -355,8 +349,8 @@ int nsx_read_thread(struct nsx_part *p, const struct nsx_val *global_tid,
 		    const struct nsx_val *pid, const struct nsx_val *tid,
 		    uint32_t *ret, struct nsx_err *err) NSX_CHECKED;
 
-/* A context as a part of a stream's key.  Streams of a green context, which has a part of the
- * multiprocessors, are none of the context that it was made from.
+/* Context as a part of a stream's key. The streams of a green context, which owns some of the
+ * multiprocessors, do not belong to the context it was made from.
  */
 #define NSX_GREEN (UINT64_C(1) << 62)
 static inline uint64_t nsx_read_context(const struct nsx_val *context,
@@ -371,13 +365,13 @@ static inline uint64_t nsx_read_context(const struct nsx_val *context,
 int nsx_load_strings(struct nsx_loader *l, struct nsx_err *err);
 int nsx_merge_range_names(struct nsx_loader *l, struct nsx_err *err);
 int nsx_rank_names(struct nsx_trace *t, unsigned threads, struct nsx_err *err);
-/* A name cell: id or text; 0 when NULL, or dangling (counted). */
+/* Reads a name cell (id or text); 0 when NULL or dangling (counted). */
 int nsx_find_name(struct nsx_part *p, const struct nsx_val *v, nsx_str *ret,
 		  struct nsx_err *err) NSX_CHECKED;
-/* The same; "id:<n>" when dangling. */
+/* The same, but "id:<n>" when dangling. */
 int nsx_read_name(struct nsx_part *p, const struct nsx_val *v, nsx_str *ret,
 		  struct nsx_err *err) NSX_CHECKED;
-/* The same of a thread, as nsx_thread_label() has it. */
+/* The same for a thread's name, as nsx_thread_label() shows it. */
 int nsx_read_thread_name(struct nsx_part *p, const struct nsx_val *v,
 			 nsx_str *ret, struct nsx_err *err) NSX_CHECKED;
 
@@ -386,7 +380,7 @@ int nsx_read_thread_name(struct nsx_part *p, const struct nsx_val *v,
 /* Set up the column sets and describe the tables that fill them. */
 enum {
 	NSX_NGPU_TABLES = 4, NSX_NHOST_TABLES = 5,
-	NSX_NLIBRARY_TABLES = 2 /* of MPI: collectives, messages */
+	NSX_NLIBRARY_TABLES = 2 /* MPI collectives and messages */
 #define NSX_LIBRARY(v, library, table, name, help) + 1
 #include "schema/libraries.def"
 #undef NSX_LIBRARY
@@ -394,12 +388,12 @@ enum {
 void nsx_bind_gpu(struct nsx_loader *l, struct nsx_tableload *list);
 void nsx_bind_host(struct nsx_loader *l, struct nsx_tableload *list);
 void nsx_bind_libraries(struct nsx_loader *l, struct nsx_tableload *list);
-/* Orders their rows and drops those that repeat a call. */
+/* Orders the rows and drops repeated rows of one call. */
 int nsx_order_libraries(struct nsx_loader *l, struct nsx_err *err);
 int nsx_load_osrt(struct nsx_loader *l, struct nsx_err *err);
 
-/* Stacks (sites.c): all of them first; then samples and the calls that have a
- * backtrace, which are tied to calls once these are indexed.
+/* Stacks (sites.c): first all stacks, then samples and backtraces. Backtraces are tied to calls
+ * once calls are indexed.
  */
 int nsx_load_stacks(struct nsx_loader *l, struct nsx_err *err);
 int nsx_load_samples(struct nsx_loader *l, struct nsx_err *err);
@@ -408,53 +402,52 @@ int nsx_keep_backtrace(struct nsx_part *p, uint64_t process_key,
 		       const struct nsx_val *corr, const struct nsx_val *id,
 		       struct nsx_err *err);
 int nsx_tie_backtraces(struct nsx_loader *l, struct nsx_err *err);
-/* Takes the JSON of an NVTX mark, which may be no stack.  Thread-safe. */
+/* Takes the JSON of an NVTX mark, which need not be a stack. Thread-safe. */
 int nsx_keep_python(struct nsx_loader *l, const struct nsx_val *json,
 		    uint64_t global_tid, int64_t at_ns, struct nsx_err *err);
 int nsx_publish_python(struct nsx_loader *l, struct nsx_err *err);
 int nsx_publish_stacks(struct nsx_loader *l, struct nsx_err *err);
-/* Stack of that id in its table, NSX_NONE: there is none. O(log n). */
+/* Stack with that id in its table; NSX_NONE: none. O(log n). */
 uint32_t nsx_find_stack(const struct nsx_stacks *s, int64_t id);
 
 /* Order (ids.c) and derivation (derive.c) ---------*/
 int nsx_order_ids(struct nsx_loader *l, struct nsx_err *err);
-/* Devices and streams (devices.c): GPUs; streams, which need processes;
- * a second op for the other device of a copy between two.
+/* Devices and streams (devices.c): GPUs; streams, which need processes; and a second entry for the
+ * other device of a peer copy.
  */
 void nsx_load_gpus(struct nsx_loader *l);
 int nsx_order_streams(struct nsx_loader *l, struct nsx_err *err);
-/* Which GPUs there are, after launch configurations are known: processes that show to
- * have GPUs of their own are told apart (apart.c), and each has a name.
+/* Settles which GPUs there are, once launch configurations are known. Processes that prove to have
+ * GPUs of their own are told apart (apart.c); each GPU gets a label.
  */
 int nsx_settle_devices(struct nsx_loader *l, struct nsx_err *err);
 int nsx_tell_gpus_apart(struct nsx_loader *l, struct nsx_err *err);
 int nsx_place_devices(struct nsx_loader *l, struct nsx_err *err);
 int nsx_add_peers(struct nsx_loader *l, struct nsx_err *err);
-/* Rows in order, slices of threads, and calls as nsx_index_calls has them. */
+/* Orders rows, sets the slices of threads, and indexes calls (nsx_index_calls). */
 int nsx_order_rows(struct nsx_loader *l, struct nsx_err *err);
 int nsx_sort_ops(struct nsx_loader *l, struct nsx_err *err);
-/* Classes of calls, their slices of threads, and the index that nsx_host_call reads. */
+/* Sets classes and thread slices of calls, and the index that nsx_host_call reads. */
 int nsx_index_calls(struct nsx_loader *l, struct nsx_err *err);
-/* The hull of all, and the full window. */
+/* Sets the hull of everything and the full window. */
 void nsx_take_hull(struct nsx_trace *t, const struct nsx_window *gpu,
 		   const struct nsx_window *host);
-/* A window as typed; range: from the first start to the last end of the ranges that
- * it names, if it names some (nsx_window_range).  Errors: NSX_E_USAGE.
+/* Parses a window. range: extent of the ranges it names, if it names any (nsx_window_range).
+ * Errors: NSX_E_USAGE.
  */
 int nsx_find_window(struct nsx_loader *l, const char *text,
 		   const struct nsx_window *range, struct nsx_window *ret,
 		   struct nsx_err *err);
 int nsx_window_range(struct nsx_loader *l, const char *text, nsx_str *ret,
 		     struct nsx_err *err);
-/* The outermost call of the process with this correlation id (least start, then greatest
- * end, then first); where an id was used again the last that began by at_ns, else the
- * first. NSX_NONE if there is none.  One thread at a time: the index remembers where it
- * was, as the next is mostly near.
+/* The outermost call of the process with this correlation id (least start, then greatest end, then
+ * first). Where an id was reused: the last call that began by at_ns, else the first. NSX_NONE:
+ * none. Not thread-safe, because the index remembers its position: the next call is mostly near.
  */
 uint32_t nsx_host_call(const struct nsx_loader *l, uint32_t process,
 		       uint32_t corr, int64_t at_ns);
-/* Clocks are judged by all operations of some calls, drawn by their ids, so that
- * rows need not be in order to tell which: about 2^20.
+/* Clocks are judged by all operations of a sample of about 2^20 calls. The sample is drawn by
+ * correlation id, so it does not depend on the order of rows.
  */
 static inline bool nsx_tells_clock(const struct nsx_loader *l, uint32_t corr)
 {
@@ -462,31 +455,31 @@ static inline bool nsx_tells_clock(const struct nsx_loader *l, uint32_t corr)
 
 	return corr && corr * UINT32_C(0x9e3779b9) <= UINT32_MAX / share;
 }
-/* Moves GPU times to the host's clock where they are proved not to be on it:
- * fills the trace's clocks and the schema's shifts (clock.c).
+/* Moves GPU times to the host's clock where they are proved to be off: fills the trace's clocks
+ * and the schema's shifts (clock.c).
  */
 int nsx_align_clocks(struct nsx_loader *l, struct nsx_err *err);
 enum { NSX_PRESUMED_WRONG = 1 };
-/* Leaves out, or cuts, records of GPU work that cannot be as they are stamped, and tells
- * the views of queries which (impossible.c).
- * Errors: NSX_PRESUMED_WRONG where only a part was read, and some are in it.
+/* Drops or shortens GPU records with impossible times, and tells the views of queries which
+ * (impossible.c).
+ * Errors: NSX_PRESUMED_WRONG where only a part was read and contains such records.
  */
 int nsx_drop_impossible(struct nsx_loader *l, struct nsx_err *err);
-/* Whether an operation has part in a window. */
+/* Whether an operation overlaps a window. */
 static inline bool nsx_reaches(const struct nsx_window *w, int64_t start_ns,
 			       int64_t end_ns)
 {
 	return start_ns < w->end_ns &&
 	       (end_ns > w->start_ns || start_ns >= w->start_ns);
 }
-/* The hull, open ranges, the user's window; rows in order again.
- * Errors: NSX_E_USAGE; NSX_PRESUMED_WRONG where a part was read, but by a clock that
- * is off, or ranges cross: the trace is to be loaded again with all rows.
+/* Sets the hull, the ends of open ranges and the user's window; restores the order of rows.
+ * Errors: NSX_E_USAGE; NSX_PRESUMED_WRONG where only a part was read but a clock is off or ranges
+ * cross: load the trace again with all rows.
  */
 int nsx_cut_window(struct nsx_loader *l, const char *window,
 		   struct nsx_err *err);
 int nsx_derive(struct nsx_loader *l, struct nsx_err *err);
-/* Names NVTX domains from their creation rows, and tells libraries' apart. */
+/* Names NVTX domains from their creation rows, and marks those of libraries. */
 int nsx_name_domains(struct nsx_loader *l, struct nsx_err *err);
 
 #endif

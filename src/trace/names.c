@@ -1,8 +1,8 @@
 /* names.c - StringIds, names of kernels, calls and NVTX ranges.
  *
- * PyTorch's emit_nvtx gives each range instance a name of its own (sequence
- * numbers, shapes): a million texts that say the same. They are normalised
- * before they are interned, so that memory grows with distinct names only.
+ * PyTorch's emit_nvtx gives every range instance its own name (sequence numbers, shapes), which
+ * makes a million texts with one meaning. Names are normalised before they are interned, so that
+ * memory grows only with distinct ones.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include <strings.h>
 #include "trace/load.h"
 
-/* Where the value of ", key = " that begins at p ends; NULL: none there. */
+/* End of the value of ", key = " that begins at p; NULL: no such key there. */
 static const char *skip_instance_part(const char *p, const char *end)
 {
 	static const char *const numbers[] = {", op_id = ", ", seq = "};
@@ -61,8 +61,8 @@ bool nsx_normalise(const char *text, size_t n, struct nsx_buf *b)
 	return changed;
 }
 
-/* Keeps the least raw text of a normalised name, so that the example shown
- * does not depend on the order of rows.
+/* Keeps the smallest raw text of a normalised name, so that the example shown does not depend on
+ * row order.
  */
 static int remember_raw(struct nsx_loader *l, nsx_str id, const char *text,
 			size_t n, struct nsx_err *err)
@@ -84,7 +84,7 @@ static int remember_raw(struct nsx_loader *l, nsx_str id, const char *text,
 	return rc;
 }
 
-/* Interns what is left of a text without its instance parts. */
+/* Interns a text that was stripped of its instance parts. */
 static int add_rest(struct nsx_loader *l, const struct nsx_buf *rest,
 		    const char *text, size_t n, nsx_str *ret,
 		    struct nsx_err *err)
@@ -94,7 +94,7 @@ static int add_rest(struct nsx_loader *l, const struct nsx_buf *rest,
 	       remember_raw(l, *ret, text, n, err);
 }
 
-/* Interns an NVTX name normalised, remembering the least raw text. */
+/* Interns an NVTX name in normalised form and remembers the smallest raw text. */
 static int add_normalised(struct nsx_loader *l, const char *text, size_t n,
 			  nsx_str *ret, struct nsx_err *err)
 {
@@ -116,7 +116,7 @@ const char *nsx_raw_name(const struct nsx_trace *t, nsx_str id)
 						      nsx_text(t, id);
 }
 
-/* "step[bs=12]" as "step[bs=#]"; false: there is no number in it. */
+/* Turns "step[bs=12]" into "step[bs=#]"; false: the text has no number. */
 static bool mask_numbers(const char *text, struct nsx_buf *b)
 {
 	static const char numbers[] = "0123456789#";
@@ -134,7 +134,7 @@ static bool mask_numbers(const char *text, struct nsx_buf *b)
 	return true;
 }
 
-/* Whether a number in it is a parameter's: "bs=8", "context_1(512)". */
+/* Whether the text has a number that is a parameter: "bs=8", "context_1(512)". */
 static bool has_parameter(const char *text)
 {
 	for (; (text = strpbrk(text, "=(")); text++)
@@ -143,7 +143,7 @@ static bool has_parameter(const char *text)
 	return false;
 }
 
-struct alike { /* ranges whose names differ in numbers */
+struct alike { /* ranges whose names differ only in numbers */
 	size_t nnames, nranges;
 	bool has_parameter;
 };
@@ -157,7 +157,7 @@ static bool are_one(const struct alike *a)
 				     a->nranges < FEW_RANGES * a->nnames));
 }
 
-/* Names by nsx_str: how many ranges have each, and what masks them. */
+/* Counts names and ranges by masked name. n: ranges by name; masked: masked name by name. */
 static void count_alike(const struct nsx_trace *t, const size_t *n, size_t bound,
 		       const nsx_str *masked, struct alike *alike)
 {
@@ -218,7 +218,7 @@ int nsx_rank_names(struct nsx_trace *t, unsigned threads, struct nsx_err *err)
 	for (size_t i = 0; i < t->nvtx.n; i++)
 		t->rank[t->nvtx.name[i]] =
 			t->rank[nsx_range_label(t, t->nvtx.name[i])] = 1;
-	t->rank[0] = 0; /* the absent one has no text */
+	t->rank[0] = 0; /* 0 means no name and has no text */
 	return nsx_strings_rank(t->strings, t->rank, threads, err);
 }
 
@@ -231,7 +231,7 @@ const char *nsx_process_name(const struct nsx_trace *t, uint32_t process)
 
 /* StringIds ------------------------------------------------------------*/
 
-/* Most are kept as they are, and their ids count up. */
+/* Most are kept unchanged, and their ids count up. */
 static int read_string(struct nsx_part *p, const struct nsx_val *v,
 		       struct nsx_err *err)
 {
@@ -394,7 +394,7 @@ static bool starts(const char **p, const char *word)
 {
 	size_t n = strlen(word);
 
-	/* Most differ in the first letter. */
+	/* Most words differ in the first letter. */
 	if (((**p ^ *word) & ~0x20) || strncasecmp(*p, word, n))
 		return false;
 	*p += n;
@@ -405,7 +405,7 @@ static const struct {
 	const char *text, *name;
 	enum nsx_comm_op op;
 } comm_ops[] = {
-	/* Longer names before those they begin with. */
+	/* Longer names come before their own prefixes. */
 	{"AllReduce", "allreduce", NSX_COMM_ALLREDUCE},
 	{"AllGather", "allgather", NSX_COMM_ALLGATHER},
 	{"ReduceScatter", "reducescatter", NSX_COMM_REDUCESCATTER},
@@ -439,8 +439,8 @@ static enum nsx_comm_op classify_nccl(const char *p)
 	return NSX_COMM_OTHER;
 }
 
-/* Words that make a kernel communication, as "_" and its base name spell them; such that
- * say it computes, too, or works within a block; and libraries, by their namespace.
+/* Words, spelt as in base names, that mark communication kernels; words that exclude a kernel
+ * because it also computes or works within one block; and namespaces of communication libraries.
  */
 static const char *const comm_words[] = {
 	"AllReduce", "_all_reduce", "_allreduce", "_allReduce",
@@ -456,7 +456,7 @@ static const char *const comm_libraries[] = {
 	"nccl::", "rccl::", "nvshmem::", "mscclpp::", "msccl::", "deep_ep::",
 	"hybrid_ep::", "pplx::", "userbuffers::", "symm_mem::", "symmetric_memory::"};
 
-/* In one walk, for there may be a million names: few letters begin any of the words. */
+/* One pass with a bit set of first letters, as there may be a million names. */
 static bool has_one_of(const char *text, const char *const *words, size_t n)
 {
 	uint32_t begins = 0;
@@ -515,7 +515,7 @@ const char *nsx_api_base(const char *name, char *buf, size_t size)
 	}
 }
 
-/* What follows "cuda" or "cu" in an API name; NULL: neither. */
+/* The part after "cuda" or "cu" of an API name; NULL: neither prefix. */
 static const char *after_prefix(const char *api)
 {
 	if (!strncmp(api, "cuda", 4))
@@ -605,7 +605,7 @@ const char *nsx_copy_direction(unsigned copy_kind)
 	return names[copy_kind < ARRAY_LEN(names) ? copy_kind : 0];
 }
 
-/* Whether a name of the namespace, and not the end of another's, is in it. */
+/* Whether the name contains this namespace, not just one that ends alike. */
 static bool has_namespace(const char *name, const char *space)
 {
 	for (const char *p = name; (p = strstr(p, space)); p++)

@@ -1,9 +1,8 @@
 /* nvtx_walk.c - open ranges of a thread, and ranges by name.
  *
- * Ranges are put on a stack as they begin, and taken off when they come to its
- * top and are closed.  Ranges of two domains may cross, so what is buried
- * under an open range may be closed already; the top never is, and it is the
- * open range that began last.
+ * A range is pushed when it begins, and popped once it is on top and closed. Ranges of two domains
+ * may cross, so ranges below the top may be closed already. The top never is: it is the open range
+ * that began last.
  */
 #include <string.h>
 #include "trace/nvtx_walk.h"
@@ -48,8 +47,8 @@ uint32_t nsx_nvtx_walk_to(struct nsx_nvtx_walk *w, int64_t at)
 	return w->top;
 }
 
-/* Ranges of a process follow each other: the group a name was last met in is
- * its group in this process, or it has none there yet.
+/* Ranges of a process are adjacent. So the group a name was last assigned is its group in this
+ * process, or the name has none there yet.
  */
 static void assign_groups(const struct nsx_trace *t, bool by_process,
 			  uint32_t *last, uint32_t *last_process,

@@ -4,7 +4,7 @@
 
 #include "trace/trace.h"
 
-/* A range never closed is open for ever. */
+/* A range that was never closed is open for ever. */
 static inline bool nsx_nvtx_is_open(const struct nsx_nvtx *x, uint32_t range,
 				    int64_t at)
 {
@@ -12,16 +12,16 @@ static inline bool nsx_nvtx_is_open(const struct nsx_nvtx *x, uint32_t range,
 	       (x->flags[range] & NSX_NVTX_OPEN);
 }
 
-/* Finds the innermost open range of one thread at instants that do not
- * decrease. Linear in ranges and instants together, however deep they nest.
+/* Finds the innermost open range of a thread at non-decreasing times. Linear in ranges and times
+ * together, at any depth.
  */
 struct nsx_nvtx_walk {
 	const struct nsx_trace *t;
-	uint32_t *below; /* by range of nvtx: of those begun, the one on whose
-			    top it was put; borrowed, threads may share it   */
-	uint32_t next, end; /* ranges not begun yet                          */
+	uint32_t *below; /* by range: the range under it on the stack; borrowed, may be shared
+			    between threads                                  */
+	uint32_t next, end; /* ranges that have not begun                    */
 	uint32_t top;
-	bool user, library; /* domains that count                            */
+	bool user, library; /* which domains count                           */
 };
 void nsx_nvtx_walk_begin(struct nsx_nvtx_walk *w, const struct nsx_trace *t,
 			 uint32_t thread, bool user, bool library,
@@ -30,7 +30,7 @@ uint32_t nsx_nvtx_walk_to(struct nsx_nvtx_walk *w, int64_t at); /* NSX_NONE */
 
 /* Ranges grouped by name, or by (process, name), in order of first range. */
 struct nsx_nvtx_groups {
-	uint32_t *of; /* by nvtx: its group, NSX_NONE for marks              */
+	uint32_t *of; /* by range: its group; NSX_NONE: marks                */
 	nsx_str *name;	   /* by group                                       */
 	uint32_t *process; /* by group; NULL: not grouped by process         */
 	uint32_t n;
@@ -38,24 +38,21 @@ struct nsx_nvtx_groups {
 int nsx_nvtx_group(const struct nsx_trace *t, bool by_process,
 		   struct nsx_arena *a, struct nsx_nvtx_groups *ret,
 		   struct nsx_err *err);
-struct nsx_nvtx_sum { /* of a group */
+struct nsx_nvtx_sum { /* of one group */
 	int64_t ns;
 	uint32_t count;
 	bool attributes; /* has ranges on a stack in the window              */
 };
-/* What groups are put in order by. */
+/* Sort key of groups. */
 struct nsx_nvtx_order {
 	const struct nsx_trace *t;
 	const struct nsx_nvtx_groups *g;
-	const void *sums; /* by group, each of `size` bytes that begin with
-			     a struct nsx_nvtx_sum                           */
+	const void *sums; /* by group, each `size` bytes that begin with a struct nsx_nvtx_sum */
 	size_t size;
 };
-/* Of two groups the one with more time comes first, then more ranges, then the name. */
+/* More time first, then more ranges, then the name. */
 int nsx_nvtx_cmp(const struct nsx_nvtx_order *order, uint32_t k, uint32_t l);
-/* n indices of groups.  Only the first nfirst are put in order: those behind them come
- * after all of these.
- */
+/* v: n group indices. Only the first nfirst are sorted; the rest come after all of them. */
 void nsx_nvtx_sort(uint32_t *v, size_t n, size_t nfirst,
 		   const struct nsx_nvtx_order *order);
 

@@ -1,6 +1,5 @@
-/* osrt.c - OSRT calls: streamed, summed by (thread, name), and kept only
- * where an analysis needs each of them: outermost calls of threads that launch
- * GPU work.
+/* osrt.c - OSRT calls: streamed and summed by (thread, name). Single rows are kept only where
+ * analyses need them: outermost calls of threads that launch GPU work.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +18,10 @@ struct row {
 	uint32_t thread, stack;
 };
 
-struct own { /* of one part */
+struct own { /* state of one part */
 	struct row *rows;
 	size_t n, cap;
-	struct nsx_osrt_sum *sums; /* by id of the map */
+	struct nsx_osrt_sum *sums; /* by keymap id */
 	size_t cap_sums;
 	int64_t first_ns, last_ns;
 };
@@ -46,7 +45,7 @@ static int read_row(struct nsx_part *p, const struct nsx_val *v,
 	}
 	if (row.start_ns >= t->read.end_ns || row.end_ns < t->read.start_ns)
 		return 0;
-	/* Without a level though there is the column: a notice of nsys. */
+	/* A row without a level, in a table with that column, is a notice of nsys. */
 	if (nsx_i64_or(&v[LEVEL], 0) > 0 ||
 	    (v[LEVEL].type == NSX_V_NULL &&
 	     nsx_has(p->l->schema, NSX_F_osrt_nesting_level)))
@@ -156,7 +155,7 @@ static int join_rows(struct nsx_loader *l, struct own *own, size_t n,
 	return 0;
 }
 
-/* Without GPU work, calls and NVTX the OSRT rows are all the time there is. */
+/* Without GPU work, calls and NVTX, only OSRT rows give the trace's extent. */
 static void widen(struct nsx_trace *t, const struct own *own, size_t n)
 {
 	int64_t lo = INT64_MAX, hi = INT64_MIN;

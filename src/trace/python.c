@@ -1,20 +1,20 @@
-/* python.c - stacks of Python, which nsys records as NVTX marks with JSON:
+/* python.c - Python stacks, which nsys records as NVTX marks with JSON:
  *
  *	{"Source": "Periodic sampling", "Frames": [{"Function": "collate_fn",
- *	 "File": "/app/data.py", "Line": 88}, ...]}	the innermost comes first
+ *	 "File": "/app/data.py", "Line": 88}, ...]}	innermost first
  */
 #include <stdlib.h>
 #include <string.h>
 #include "trace/load.h"
 
-enum { MOST_SHOWN = 8 }; /* frames of a stack that are told */
+enum { MOST_SHOWN = 8 }; /* frames of a stack to show */
 
 struct text {
 	const char *p;
 	size_t n;
 };
 
-/* What is written behind a key, up to the quote or the comma that ends it. */
+/* The value after a key, up to the quote or comma that ends it. */
 static bool find_member(struct text *json, const char *key, char end, struct text *ret)
 {
 	const char *at = memmem(json->p, json->n, key, strlen(key));
@@ -30,7 +30,7 @@ static bool find_member(struct text *json, const char *key, char end, struct tex
 	return to < last;
 }
 
-/* nsys writes the "<module>" of Python as HTML would have it. */
+/* Decodes HTML entities: nsys writes Python's "<module>" with them. */
 static void add_plain(struct nsx_buf *b, struct text s)
 {
 	static const struct {
@@ -77,7 +77,7 @@ static void add_frame(struct nsx_buf *b, struct text function, struct text file,
 	nsx_buf_printf(b, ":%.*s)", (int)strspn(line.p, "0123456789"), line.p);
 }
 
-/* The frames of a stack as a text, and its site; false: it has none. */
+/* Builds the text of a stack and its site; false: no frames. */
 static bool read_frames(struct text json, struct nsx_buf *stack, struct nsx_buf *site)
 {
 	enum nsx_origin least = NSX_NORIGINS;
@@ -136,10 +136,10 @@ int nsx_keep_python(struct nsx_loader *l, const struct nsx_val *json,
 /* Functions ------------------------------------------------------------------------*/
 
 struct function {
-	size_t n; /* of the line that was seen most                          */
+	size_t n; /* how often the most frequent line was seen               */
 	nsx_str site;
 };
-struct functions { /* of sites, without their lines                          */
+struct functions { /* of sites, without line numbers                         */
 	struct nsx_groups names, lines; /* lines: (function, site)           */
 	struct function *v;
 	size_t *seen; /* by line                                             */
@@ -170,7 +170,7 @@ static int group_stack(struct nsx_loader *l, struct functions *f, size_t i,
 	return 0;
 }
 
-/* A function is one site, which has the line that was seen most, of equals the first. */
+/* Makes one site per function, with its most frequent line; of equals the first. */
 static int name_sites(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_keycache cache = {0};
@@ -237,7 +237,9 @@ const struct nsx_python_stack *nsx_python_most(const struct nsx_trace *t, uint32
 	const struct nsx_python_stack *most = NULL;
 	size_t votes = 0, of_most = 0;
 
-	/* When two that differ go out together, who is left has most, if any has. */
+	/* Majority vote: if pairs of different sites cancel out, a site with more than half
+	 * remains.
+	 */
 	for (size_t i = 0; i < s.n; i++) {
 		most = votes ? most : &s.v[i];
 		votes += s.v[i].site == most->site ? 1 : (size_t)-1;

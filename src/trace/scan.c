@@ -1,5 +1,5 @@
-/* scan.c - reads a list of tables, all their parts side by side, into
- * column sets; reads small tables row by row; and reads cells.
+/* scan.c - reads a list of tables in parallel parts into column sets, small tables row by row, and
+ * cells.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -57,8 +57,8 @@ static void close_table(struct nsx_tableload *t)
 	t->parts = NULL;
 }
 
-/* Rows of a part, at most; counting them takes a look at every page, which is only
- * worth it where columns are to be filled.
+/* Upper bound of a part's rows. Counting them looks at every page, which is only worth it if
+ * columns are filled.
  */
 static size_t room_of(struct nsx_part *p)
 {
@@ -77,7 +77,7 @@ static size_t room_of(struct nsx_part *p)
 	return rows;
 }
 
-/* Where each part writes; and how many rows each column set needs. */
+/* Settles where each part writes and how many rows each column set needs. */
 static int lay_out(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
 		   struct nsx_err *err)
 {
@@ -196,7 +196,7 @@ static int run_all(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
 	return rc;
 }
 
-/* Closes the holes that dropped rows left, and adds up the defects. */
+/* Closes the gaps of dropped rows and sums the defects. */
 static void compact(struct nsx_loader *l, struct nsx_tableload *list, size_t n)
 {
 	struct nsx_defects *d = &l->t->defects;

@@ -1,19 +1,17 @@
-/* sites.c - stacks: of samples of the CPU, of CUDA calls and of OS calls.
+/* sites.c - call stacks of CPU samples, CUDA calls and OS calls.
  *
- * A stack is folded while its frames stream by, in whatever order they come: its
- * innermost frame and its site are kept, the rest is not.
+ * Stacks are reduced while their frames stream by, in any order: only the innermost frame and the
+ * site are kept.
  */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include "trace/load.h"
 
-/* Whose code a module is, by the beginning of its file's name; what is not here
- * is the program's own.
- */
+/* Whose code a module is, by a prefix of its file name. All others are the program's. */
 static const struct {
 	enum nsx_origin origin;
-	const char *prefixes[23]; /* NULL: no more */
+	const char *prefixes[23]; /* NULL: end */
 } modules[] = {
 	{NSX_ORIGIN_PROFILER, {"libToolsInjection", "libcupti"}},
 	{NSX_ORIGIN_CUDA, {"libcuda.", "libcudart", "libnvidia-", "nvcuda",
@@ -35,23 +33,23 @@ const char *const nsx_origin_names[NSX_NORIGINS] = {
 	[NSX_ORIGIN_PROFILER] = "profiler",
 };
 
-struct frame { /* as it is in the file, and what became of it: remembered */
+struct frame { /* a frame of the file and its result, cached */
 	nsx_str symbol, path;
 	bool unresolved, known;
 	uint32_t id;   /* of the frames map                                  */
-	uint32_t rank; /* as a site, without its depth; NSX_NONE: is none    */
+	uint32_t rank; /* as a site, without depth; NSX_NONE: cannot be a site */
 };
-struct chain { /* a stack, folded */
+struct chain { /* a reduced stack */
 	int64_t id;
 	uint32_t leaf, leaf_depth;
 	uint32_t site, site_rank; /* NSX_NONE: none yet                      */
 };
-struct own { /* of one part */
+struct own { /* state of one part */
 	struct chain *v;
 	size_t n, cap;
 	struct frame recent[1024];
 };
-/* Depths beyond are of broken stacks. */
+/* Greater depths come from broken stacks. */
 enum { RANK_BITS = 24, MOST_DEPTH = (1 << RANK_BITS) - 1 };
 
 static enum nsx_origin origin_of(const char *path)
@@ -68,7 +66,7 @@ static enum nsx_origin origin_of(const char *path)
 	return NSX_ORIGIN_PROGRAM;
 }
 
-/* Templates and static copies of CUDA's own functions lie in the program. */
+/* Recognises templates and static copies of CUDA functions inside the program. */
 static bool is_of_cuda(const char *function)
 {
 	return !strncmp(function, "cuda", 4) || strstr(function, "cudart") ||
@@ -76,8 +74,8 @@ static bool is_of_cuda(const char *function)
 		function[2] <= 'Z');
 }
 
-/* The program's own code comes before a library's as a site; of what has neither
- * name nor module nothing can be said.
+/* A site in the program's own code ranks before one in a library. A frame without name and module
+ * is neither.
  */
 static int learn_frame(struct nsx_part *p, struct frame *f,
 		       struct nsx_err *err)
@@ -147,7 +145,7 @@ static int read_frame(struct nsx_part *p, const struct nsx_val *v,
 		return rc;
 	rank = f->rank == NSX_NONE ? NSX_NONE : f->rank | (uint32_t)depth;
 	c = own->n ? &own->v[own->n - 1] : NULL;
-	/* Two frames of one depth: which is taken is seen when all are joined. */
+	/* Two frames share a depth: join_chains chooses between them. */
 	if (!c || c->id != v[ID].u.i || c->leaf_depth == depth ||
 	    (c->site_rank == rank && rank != NSX_NONE)) {
 		if (nsx_push(own->v, own->n, own->cap, "stacks", err,
@@ -167,7 +165,7 @@ static int read_frame(struct nsx_part *p, const struct nsx_val *v,
 	return 0;
 }
 
-/* Frames of the file's tables that became the same frame are the same here. */
+/* Orders frames by content: distinct frames of the file may have become the same one. */
 static int cmp_frames(const struct nsx_loader *l, uint32_t a, uint32_t b)
 {
 	const uint64_t *x = l->frames_map.keys[a].w;
@@ -197,8 +195,8 @@ static void join_chain(const struct nsx_loader *l, struct chain *to,
 	}
 }
 
-/* All stacks of a table in order of their ids, each once, with the number of its
- * pair (innermost frame, site).
+/* Collects the stacks of a table, ordered by id, each once, with the number of its pair (innermost
+ * frame, site).
  */
 static int join_chains(struct nsx_loader *l, const struct own *own,
 		       struct nsx_stacks *ret, struct nsx_err *err)
@@ -344,7 +342,7 @@ static int slice_samples(struct nsx_loader *l, size_t n, struct nsx_err *err)
 
 NSX_ORDER(cmp_sampled, struct nsx_sampled, UP(global_tid));
 
-/* Several rows a thread are possible: the last one wins. */
+/* A thread may have several rows: the last one wins. */
 static void name_sampled(struct nsx_loader *l, const struct nsx_val *v)
 {
 	struct nsx_sampled want = {.global_tid =
@@ -411,7 +409,7 @@ int nsx_keep_backtrace(struct nsx_part *p, uint64_t process_key,
 	b.id = id->u.i;
 	pthread_mutex_lock(&l->lock);
 	l->most_backtrace = NSX_MAX(l->most_backtrace, b.id);
-	/* Zeros are "none", but for a single one. */
+	/* A zero means "none", unless it is the only one. */
 	is_none = !b.id && l->nfrom_zero++;
 	rc = is_none ? 0 : nsx_push(l->backtraces, l->nbacktraces,
 				    l->cap_backtraces, "backtraces", err, b);
@@ -419,8 +417,8 @@ int nsx_keep_backtrace(struct nsx_part *p, uint64_t process_key,
 	return rc;
 }
 
-/* Exports of 2022 count stacks from 1, and the calls' references to them from 0: one
- * call has 0, which is then not "none", and none has the last stack.
+/* Exports of 2022 number stacks from 1 but refer to them from 0. Then exactly one call has a 0
+ * that is a real reference, and none refers to the last stack.
  */
 static int64_t counted_from(const struct nsx_loader *l)
 {
@@ -430,7 +428,7 @@ static int64_t counted_from(const struct nsx_loader *l)
 	       s->id[s->n - 1] - 1 == l->most_backtrace;
 }
 
-/* A call with several backtraces has the one whose site comes first by text. */
+/* Of several backtraces of a call the one whose site text sorts first is kept. */
 static int cmp_backtraces(const void *a, const void *b, void *ctx)
 {
 	const struct nsx_loader *l = ctx;

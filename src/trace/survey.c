@@ -1,16 +1,14 @@
-/* survey.c - where the rows of a file are in time, so that for a window most of
- * them need not be read.
+/* survey.c - finds where a file's rows lie in time, so that a window need not read most of them.
  *
- * A look at three or four cells of every row tells, block by block of a table, from
- * when to when its rows reach and which correlation ids they have; all else is
- * proportional to the window.  Tables are nearly in order of time, so that few blocks
- * reach into a short window; where one is not, more blocks are read, and nothing is
- * missed.
+ * The survey reads three or four cells of every row. They give the time span and the correlation
+ * ids of each block of a table. All other work is proportional to the window. Tables are nearly in
+ * time order, so few blocks overlap a short window; in an unordered table more blocks are read,
+ * but none is missed.
  *
- * Read are the window with a margin on both sides, from which is learned what is
- * usual; what reaches into that; the calls that launched what runs in the window, and
- * the ranges around them; and a sample of calls and their operations from all of the
- * file, since a clock that is off moves the window itself: all is read then.
+ * The portion that is read consists of the window with a margin on both sides, which shows what is
+ * usual; what overlaps these; the calls that launched the window's operations, and the ranges
+ * around them; and a sample of calls and their operations from the whole file. The sample shows
+ * whether a clock is off; then the window itself moves, and everything is read.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,16 +18,16 @@
 enum {
 	MARGIN_ROWS = 1 << 18, CLOCK_ROWS = 1 << 17, BINS = 1 << 12,
 	FINEST = 12,  /* bins of 4 us */
-	MOST_RUNS = 256, /* a block that spans more of them is read */
+	MOST_RUNS = 256, /* a block that spans more runs is read */
 };
 
 static const struct nsx_window nowhere = {INT64_MAX, INT64_MIN};
 static const struct nsx_window everywhere = {INT64_MIN, INT64_MAX};
 
-/* How many events begin when ---------------------------------------------------*/
+/* Number of events by start time ------------------------------------------------- */
 
-/* Bins begin at multiples of their width, which is the least for which all fit: they
- * are the same for any order of rows.
+/* Bins begin at multiples of their width, which is the least at which all fit. They are therefore
+ * the same for any row order.
  */
 static void widen_bins(struct nsx_bins *b, int64_t first, int64_t last)
 {
@@ -62,9 +60,7 @@ static void count_at(struct nsx_bins *b, int64_t at_ns, uint32_t n)
 	b->n[bin & (BINS - 1)] += n;
 }
 
-/* The window and its margins; everywhere on a side that has no more rows than they
- * are to have.
- */
+/* The window with its margins; unbounded on a side with fewer rows than the margin should have. */
 static struct nsx_window with_margins(const struct nsx_bins *b,
 				      const struct nsx_window *w, size_t rows)
 {
@@ -129,7 +125,7 @@ static int look_at_row(struct nsx_part *p, const struct nsx_val *v,
 		s->first_ns = NSX_MIN(s->first_ns, x.start_ns);
 	}
 	if (x.end_ns == INT64_MAX) {
-		x.end_ns = x.start_ns; /* of its end nothing is known */
+		x.end_ns = x.start_ns; /* its end is unknown */
 		s->nopen++;
 	}
 	if (t->hull == NSX_HULL_GPU || x.start_ns >= 0)
@@ -137,7 +133,7 @@ static int look_at_row(struct nsx_part *p, const struct nsx_val *v,
 	return 0;
 }
 
-/* What the parts saw, together. */
+/* What all parts found, summed. */
 struct sums {
 	struct nsx_bins bins;
 	size_t nops;
@@ -192,7 +188,7 @@ static int add_up(struct nsx_loader *l, const struct nsx_tableload *list,
 	return 0;
 }
 
-/* Threads are there even if nothing of them is read. */
+/* Adds all threads, even those of which no row is read. */
 static int add_threads(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_keycache *cache = nsx_try_alloc(1, sizeof(*cache),
@@ -261,7 +257,7 @@ static int look_around(struct nsx_loader *l, struct nsx_tableload *list, size_t 
 	     add_threads(l, err) ?:
 	     add_up(l, look, nlook, sums, err) ?:
 	     settle(l, sums, window, err);
-	/* Rows that are defects are read again. */
+	/* Defective rows are read, and counted, again. */
 	l->t->defects = before;
 	for (size_t i = 0, at = 0; i < n && at < nlook; i++)
 		if (list[i].extent) {
@@ -276,9 +272,8 @@ static int look_around(struct nsx_loader *l, struct nsx_tableload *list, size_t 
 	return rc;
 }
 
-/* Where the user says how far from the window what matters begins: a look at the ends
- * of the tables, which tell where the trace and so the window is, before the survey of
- * what is within reach.
+/* Limits the survey to what is within reach of the window. The ends of the tables are read first,
+ * because they show where the trace, and so the window, lies.
  */
 static int settle_reach(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
 			const char *window, struct nsx_err *err)
@@ -344,7 +339,7 @@ static bool is_launcher(const struct nsx_portion *x, uint32_t least,
 	return lo < x->ncorr && x->corr[lo] <= most;
 }
 
-/* Runs of ids, so that the rows of one stand together. */
+/* Samples runs of ids, so that the rows of one run are adjacent. */
 static bool is_sampled(const struct nsx_portion *x, uint32_t least,
 		       uint32_t most)
 {
@@ -383,15 +378,15 @@ bool nsx_wants_row(const struct nsx_part *p, const struct nsx_val *v)
 	       is_sampled(x, corr, corr);
 }
 
-/* Of operations in the window, and of the first after it on each stream: one of these
- * ends the idle time at the window's end.
+/* Wants the calls of operations in the window, and of the first operation after it on each stream:
+ * one of those ends the idle time at the window's end.
  */
 int nsx_want_calls(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_portion *x = &l->portion;
 	const struct nsx_ops_rw *o = &l->ops;
 	size_t nstreams = l->streams_map.n, n = 0;
-	uint32_t *corr, *next; /* by stream: its first after the window      */
+	uint32_t *corr, *next; /* next: by stream, its first operation after the window */
 
 	if (!nsx_new_array(next, l->index_arena, nstreams, "streams", err))
 		return err->rc;
@@ -472,14 +467,13 @@ int nsx_want_crossing(struct nsx_loader *l,
 
 /* Neighbours ---------------------------------------------------------------------------
  *
- * The time between two launches of a thread reaches into the window from wherever they
- * are.
+ * The time between two launches of a thread may overlap the window however far away they are.
  */
 struct seeker {
 	struct nsx_loader *l;
 	uint8_t *is_launch; /* by name                                       */
 	size_t nnames;
-	struct side { /* of a thread's launches, by its provisional id       */
+	struct side { /* a thread's launches, by provisional id              */
 		int64_t before_ns, after_ns; /* INT64_MIN, INT64_MAX: none   */
 		bool launches, seeks;
 	} *side;
@@ -529,7 +523,7 @@ static int list_launchers(struct seeker *s, struct nsx_err *err)
 	return rc;
 }
 
-/* Whether some thread has no launch on a side that was read in part. */
+/* Whether some thread has no launch on a side that was only partly read. */
 static bool must_seek(struct seeker *s)
 {
 	const struct nsx_loader *l = s->l;

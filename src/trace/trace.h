@@ -1,15 +1,14 @@
 /* trace.h - the shared columns every analysis reads.
  *
- * Columns, not rows; everything is const once loaded and owned by the trace.
- * Times are int64 nanoseconds of the trace's own clock, spans half-open
- * [start, end), end >= start.  A group that is absent from the file has n = 0;
- * ask nsx_has_view (absent) before calling nothing "zero".
+ * The trace owns all columns; they are const once loaded. Times are int64 nanoseconds of the
+ * trace's own clock; spans are half-open [start, end) with end >= start. A table that is absent
+ * from the file has n = 0: use nsx_has_view to tell "absent" from "zero".
  *
- * `window` is the window in force: the user's, else the full one.  GPU ops are
- * already cut to it; NSX_OP_CUT marks those that began before it: their time
- * counts, they do not.  Host rows are whole, for what they mean (which range
- * encloses which call) does not end at a window's edge: take their time with
- * nsx_in_window and count them with nsx_starts_inside.
+ * `window` is the user's window, else the full one. GPU operations are already cut to it. Those
+ * that began before it carry NSX_OP_CUT: their time counts, but they are not counted as
+ * operations. Host rows are not cut, because nesting (which range encloses which call) does not
+ * end at the window's edge: take their time with nsx_in_window and count them with
+ * nsx_starts_inside.
  */
 #ifndef NSX_TRACE_H
 #define NSX_TRACE_H
@@ -26,51 +25,49 @@ struct nsx_process { /* ordered by key */
 	uint64_t key; /* globalTid with the low 24 bits cleared; for files
 			 with plain pids: pid << 24 */
 	int64_t pid;
-	nsx_str name; /* 0 unknown */
+	nsx_str name; /* 0: unknown */
 };
 struct nsx_thread { /* ordered by (process key, tid) */
 	uint64_t global_tid;
 	int64_t tid;
 	uint32_t process;
-	nsx_str name;		   /* 0 unknown                              */
+	nsx_str name;		   /* 0: unknown                             */
 	uint32_t calls_at, ncalls; /* its slice of calls                     */
 	uint32_t nvtx_at, nnvtx;   /* its slice of nvtx (stack ranges first) */
 	uint32_t osrt_at, nosrt;   /* its slice of osrt                      */
-	/* Anywhere in the trace, read or not: */
+	/* In the whole trace, including rows that were not read: */
 	bool has_calls, launches; /* launches: made a launch-class call       */
 	bool has_ranges, has_stack; /* has_stack: push/pop ranges            */
 };
 struct nsx_device { /* ordered by (device_id, gpu key) */
 	int64_t device_id;    /* CUDA ordinal as exported                    */
-	nsx_str gpu;	      /* uuid, else "gpu<id>", else "" : tells two GPUs
-				 of one ordinal apart                        */
-	int64_t gpu_id;	      /* TARGET_INFO_GPU.id, -1 unknown              */
-	int64_t sm_count;     /* as the process sees it, -1 unknown: of a slice
-				 (MIG) fewer than the GPU has                */
+	nsx_str gpu;	      /* uuid, else "gpu<id>", else "": distinguishes GPUs with the same
+				 ordinal                                     */
+	int64_t gpu_id;	      /* TARGET_INFO_GPU.id; -1: unknown             */
+	int64_t sm_count;     /* as the process sees it: a MIG slice has fewer than its GPU; -1:
+				 unknown                                     */
 	const struct nsx_gpu_info *info; /* see nsx_device_gpu               */
-	nsx_str label;	      /* what people call it: "0", and where several have
-				 one ordinal gpu_id, or "0 (pid 111)"        */
+	nsx_str label;	      /* for display: "0"; where GPUs share an ordinal, gpu_id or "0 (pid
+				 111)"                                       */
 	uint32_t ops_at, nops; /* its slice of ops                           */
 	struct nsx_beyond {
-		int64_t dry_ns;	 /* end of its work before the user's window;
-				    INT64_MIN: none was read there           */
-		int64_t next_ns; /* start of its first work after it, or the
-				    end of what was read; INT64_MAX: none is
-				    there                                    */
-		uint32_t next_call; /* that launched that; NSX_NONE: not
-				       recorded                              */
-		bool is_migration;  /* that is one                           */
-	} beyond; /* of operations, which are cut to the user's window       */
+		int64_t dry_ns;	 /* end of its last work before the user's window; INT64_MIN:
+				    none was read                            */
+		int64_t next_ns; /* start of its first work after the window, else the end of
+				    what was read; INT64_MAX: none           */
+		uint32_t next_call; /* the call that launched that work; NSX_NONE: not recorded */
+		bool is_migration;  /* whether that work is a migration      */
+	} beyond; /* the device's work outside the user's window             */
 };
 enum nsx_stream_type { /* ENUM_CUPTI_STREAM_TYPE                      */
 	NSX_STREAM_UNKNOWN,
-	NSX_STREAM_BLOCKING, /* takes turns with the null stream             */
+	NSX_STREAM_BLOCKING, /* synchronises with the null stream            */
 	NSX_STREAM_NON_BLOCKING, NSX_STREAM_NULL,
 };
-struct nsx_stream { /* (process, context, stream), in order of device, then key */
+struct nsx_stream { /* (process, context, stream), ordered by device, then key */
 	uint32_t process, device;
 	int64_t context_id, stream_id;
-	bool is_green; /* of a context that has a part of the multiprocessors */
+	bool is_green; /* belongs to a green context, which owns some of the multiprocessors */
 	uint8_t type;
 };
 static inline bool nsx_same_context(const struct nsx_stream *a,
@@ -79,36 +76,34 @@ static inline bool nsx_same_context(const struct nsx_stream *a,
 	return a->process == b->process && a->device == b->device &&
 	       a->context_id == b->context_id;
 }
-/* The GPU times of a process on a device, against the host's clock. */
+/* How a process's GPU times on one device relate to the host's clock. */
 struct nsx_clock { /* ordered by (device, process) */
-	uint32_t process, device; /* process: NSX_NONE when not known        */
-	bool is_off; /* recorded GPU times contradict cause and effect       */
-	int64_t shift_ns; /* what was therefore added to them; 0 where is_off:
-			     no one number mends them                        */
-	int64_t least_ns, most_ns; /* what is to be added at least, that none
-			     begins before its call, and at most, that none
-			     ends after what waited for it; INT64_MIN and
-			     INT64_MAX: not known                            */
-	int64_t within_ns; /* what they may still be off by; INT64_MAX: not
-			     known                                           */
+	uint32_t process, device; /* process: NSX_NONE: unknown              */
+	bool is_off; /* the recorded GPU times contradict cause and effect   */
+	int64_t shift_ns; /* was added to GPU times to correct them; 0 where is_off, as no single
+			     shift is right                                  */
+	int64_t least_ns, most_ns; /* bounds of the shift: at least_ns no operation begins before
+				      its call, at most_ns none ends after what waited for it;
+				      INT64_MIN, INT64_MAX: unknown          */
+	int64_t within_ns; /* remaining error of the times; INT64_MAX: unknown */
 };
-struct nsx_gpu_info { /* a row of TARGET_INFO_GPU; -1 where not known */
+struct nsx_gpu_info { /* a row of TARGET_INFO_GPU; -1: unknown */
 	int64_t id, cuda_device, memory_bytes, bandwidth_bytes_per_s, sm_count;
 	int64_t compute_major, compute_minor, max_warps_per_sm,
 		max_blocks_per_sm, max_shared_per_block,
 		max_shared_per_block_optin, max_shared_per_sm,
 		max_registers_per_sm, max_registers_per_block, threads_per_warp,
-		numa_node, clock_hz, vm; /* vm: the machine's number in global ids */
+		numa_node, clock_hz, vm; /* vm: machine number in global ids */
 	nsx_str name, uuid, bus;
 };
 
 /* GPU work --------------------------------------------------------------
- * Kernels, copies, memsets and whole-graph replays in one array, ordered by
- * (device, start, end, kind, row id).  A peer copy is there twice, once on
- * each device; the second is flagged NSX_OP_PEER and is no event of its own.
+ * Kernels, copies, memsets and whole-graph replays in one array, ordered by (device, start, end,
+ * kind, row id). A peer copy has an entry on each of its two devices; the second is flagged
+ * NSX_OP_PEER and is not counted as an operation.
  */
 enum nsx_op_kind { NSX_OP_KERNEL, NSX_OP_MEMCPY, NSX_OP_MEMSET, NSX_OP_GRAPH };
-enum nsx_op_class { /* what the device does meanwhile */
+enum nsx_op_class { /* what the device is doing */
 	NSX_C_COMPUTE, /* kernels that do not communicate, graph replays     */
 	NSX_C_COMM,    /* communication kernels (NCCL and tagged classes)    */
 	NSX_C_COPY,    /* copies and memsets                                 */
@@ -116,37 +111,37 @@ enum nsx_op_class { /* what the device does meanwhile */
 enum {
 	NSX_OP_PEER = 1, /* second entry of a peer copy: counts in unions only */
 	NSX_OP_CUT = 2,	 /* began before the user's window                   */
-	NSX_OP_NODE = 4, /* node of a graph that was traced by node          */
+	NSX_OP_NODE = 4, /* node of a graph traced node by node              */
 };
 struct nsx_ops {
 	size_t n;
-	struct nsx_packed start, length; /* of time: nsx_op_start, ...       */
-	struct nsx_packed call; /* host call (outermost): nsx_op_call        */
+	struct nsx_packed start, length; /* see nsx_op_start, nsx_op_ns      */
+	struct nsx_packed call; /* outermost host call: nsx_op_call          */
 	struct nsx_packed stream; /* nsx_op_stream                           */
 	struct nsx_packed detail; /* nsx_op_detail: index of shape (kernels),
 				     copy (copies and memsets) or replay
 				     (graph replays)                         */
 	const uint8_t *kind, *cls, *flags;
 };
-struct nsx_launch { /* what shapes share, however many names and grids     */
+struct nsx_launch { /* what shapes share that differ only in name and grid x */
 	uint32_t grid_yz[2], block[3];
-	uint32_t registers;	   /* of a thread; NSX_NONE: not told        */
-	uint32_t static_shared_bytes, dynamic_shared_bytes; /* likewise      */
+	uint32_t registers;	   /* per thread; NSX_NONE: unknown          */
+	uint32_t static_shared_bytes, dynamic_shared_bytes; /* the same      */
 	uint32_t graph_id;	   /* NSX_NONE unless a graph node           */
-	bool known;		   /* grid and block are there               */
-	uint8_t op;		   /* enum nsx_comm_op of a comm kernel      */
+	bool known;		   /* grid and block are recorded            */
+	uint8_t op;		   /* enum nsx_comm_op of a communication kernel */
 };
 struct nsx_shape { /* distinct launch configurations, interned */
 	nsx_str base_name;	   /* short name, else derived               */
 	uint32_t grid_x;
 	uint32_t launch;	   /* index: nsx_shape_launch               */
 };
-struct nsx_copy { /* of copies or memsets: those alike share some             */
+struct nsx_copy { /* a copy or memset; similar ones may share an entry        */
 	int64_t bytes;
-	uint8_t copy_kind, src_kind, dst_kind, cause; /* memset: dst_kind    */
-	uint32_t src_id, dst_id; /* CUDA ordinals, NSX_NONE: also of a GPU that ran
-				    nothing here, which is no device         */
-	uint32_t src_device, dst_device; /* index of device, NSX_NONE        */
+	uint8_t copy_kind, src_kind, dst_kind, cause; /* a memset uses dst_kind only */
+	uint32_t src_id, dst_id; /* CUDA ordinals, NSX_NONE: may name a GPU that ran nothing and
+				    so is no device here                     */
+	uint32_t src_device, dst_device; /* device index; NSX_NONE           */
 };
 struct nsx_replay { /* distinct (graph, exec), interned */
 	uint32_t graph_id, graph_exec_id;
@@ -154,54 +149,52 @@ struct nsx_replay { /* distinct (graph, exec), interned */
 
 /* Host side -------------------------------------------------------------*/
 
-enum nsx_call_class { /* queries/README.md 4; first match */
+enum nsx_call_class { /* queries/README.md 4; the first match wins */
 	NSX_CALL_OTHER,
 	NSX_CALL_LAUNCH,	/* kernel, cooperative and graph launches    */
 	NSX_CALL_SYNC,		/* Stream/Device/Ctx/Event/ThreadSynchronize */
-	NSX_CALL_COPY,		/* a copy that blocks by name                */
-	NSX_CALL_COPY_ASYNC,	/* ...Async: blocks only if proved           */
+	NSX_CALL_COPY,		/* a copy that blocks according to its name  */
+	NSX_CALL_COPY_ASYNC,	/* ...Async: blocks only if that is proved   */
 	NSX_CALL_IMPLICIT_SYNC, /* Free, FreeHost, HostAlloc, Malloc         */
 	NSX_CALL_MODULE,	/* module and library loading, JIT           */
 	NSX_CALL_NONE,		/* StreamWaitEvent, *Query, EventRecord      */
 };
 enum {
 	NSX_CALL_FAILED = 2, /* returnValue other than 0 (and NotReady)      */
-	NSX_CALL_NESTED = 4, /* inside another call of its thread            */
+	NSX_CALL_NESTED = 4, /* made inside another call of its thread       */
 	NSX_CALL_GRAPH = 8,  /* a graph launch                               */
 	NSX_CALL_MALLOC = 16, /* an allocation: an implicit sync only if long */
 };
 /* Calls that returned one code, other than success and "not ready". */
 struct nsx_failure {
-	int64_t code, first_ns; /* first_ns: where the first of them began   */
+	int64_t code, first_ns; /* first_ns: start of the first of them      */
 	size_t n;
 };
-enum { NSX_MAX_FAILURES = 64 }; /* CUDA has some hundred codes; the least are kept */
+enum { NSX_MAX_FAILURES = 64 }; /* CUDA has some hundreds of codes; the smallest are kept */
 
 /* Ordered by (thread, start, end descending, row id). */
 struct nsx_calls {
 	size_t n;
-	struct nsx_packed start, length; /* of time: nsx_call_start, ...     */
-	struct nsx_packed name;	/* raw, with its suffix: nsx_call_name       */
+	struct nsx_packed start, length; /* see nsx_call_start, nsx_call_ns  */
+	struct nsx_packed name;	/* with its version suffix: nsx_call_name    */
 	struct nsx_packed corr; /* 0: none                                   */
-	struct nsx_packed op;	/* first GPU op it caused: nsx_call_op       */
+	struct nsx_packed op;	/* first GPU operation it launched: nsx_call_op */
 	const uint8_t *cls, *flags;
 };
-/* Ordered by (thread, async after stack, start, end descending, domain, name). */
+/* Ordered by (thread, stack ranges before async ones, start, end descending, domain, name). */
 enum {
 	NSX_NVTX_OPEN = 1,     /* never closed                               */
-	NSX_NVTX_CROSSING = 2, /* push/pop, but ends after the range it began
-				  in: demoted to async                       */
+	NSX_NVTX_CROSSING = 2, /* push/pop range that ends after its enclosing range: treated as
+				  async                                      */
 };
 struct nsx_nvtx {
 	size_t n;
-	struct nsx_packed start, length;  /* of time: nsx_range_start, ...    */
+	struct nsx_packed start, length;  /* see nsx_range_start              */
 	const nsx_str *name;		  /* normalised                      */
-	struct nsx_packed domain;	  /* index of domains: nsx_range_domain */
+	struct nsx_packed domain;	  /* domain index: nsx_range_domain */
 	const uint8_t *kind, *flags;
 };
-/* When a row began, how long it took, when it ended. Open ranges end with the
- * trace.
- */
+/* Start, length and end of a row. Open ranges end with the trace. */
 static inline int64_t nsx_op_start(const struct nsx_ops *o, size_t i)
 {
 	return nsx_unpack(&o->start, i);
@@ -214,7 +207,7 @@ static inline int64_t nsx_op_end(const struct nsx_ops *o, size_t i)
 {
 	return nsx_op_start(o, i) + nsx_op_ns(o, i);
 }
-/* NSX_NONE: none that was recorded. */
+/* NSX_NONE: not recorded. */
 static inline uint32_t nsx_op_call(const struct nsx_ops *o, size_t i)
 {
 	return nsx_unpack_index(&o->call, i);
@@ -263,14 +256,14 @@ static inline uint32_t nsx_range_domain(const struct nsx_nvtx *x, size_t i)
 {
 	return (uint32_t)nsx_unpack(&x->domain, i);
 }
-struct nsx_domain { /* (process, domain id) */
+struct nsx_domain { /* ordered by (process, domain id) */
 	uint32_t process;
 	int64_t domain_id;
 	nsx_str name;	 /* 0 unknown                                        */
-	bool is_library; /* NCCL, cuBLAS, cuDNN ...: labels, not user ranges */
+	bool is_library; /* NCCL, cuBLAS, cuDNN ...: its ranges are labels, not the user's */
 	bool is_nccl;
 };
-/* Outermost OSRT calls of threads that launch, (thread, start, ...). */
+/* Outermost OSRT calls of threads that launch work, ordered by (thread, start, ...). */
 struct nsx_osrt {
 	size_t n;
 	const int64_t *start_ns, *end_ns;
@@ -278,129 +271,128 @@ struct nsx_osrt {
 	const uint32_t *thread;
 	const uint32_t *stack; /* NSX_NONE: not recorded                     */
 };
-/* All outermost OSRT calls, summed while they stream by. */
-struct nsx_osrt_sum { /* ordered by (global tid, name text); one a site */
+/* Totals of all outermost OSRT calls. */
+struct nsx_osrt_sum { /* ordered by (global tid, name text); one row per site */
 	uint64_t global_tid;
 	nsx_str name;
-	uint32_t site; /* frame, NSX_NONE: not recorded                      */
+	uint32_t site; /* frame index; NSX_NONE: not recorded                */
 	int64_t count, total_ns, max_ns;
 };
-/* Where in the code ------------------------------------------------------
- * Of a recorded stack two frames are kept (queries/README.md 26): the innermost,
- * and the site: the innermost one of the program's own code, else of a library.
+/* Call stacks ------------------------------------------------------
+ * Two frames of a recorded stack are kept (queries/README.md 26): the innermost one, and the site,
+ * which is the innermost frame of the program's own code, else of a library.
  */
-enum nsx_origin { /* whose code a frame is; a site is of the first two         */
+enum nsx_origin { /* whose code a frame is; a site is program or library code  */
 	NSX_ORIGIN_PROGRAM, NSX_ORIGIN_LIBRARY, NSX_ORIGIN_SYSTEM, NSX_ORIGIN_CUDA,
 	NSX_ORIGIN_PROFILER, NSX_NORIGINS
 };
 extern const char *const nsx_origin_names[NSX_NORIGINS]; /* "program", ...      */
-struct nsx_frame { /* distinct, in no order                                  */
+struct nsx_frame { /* distinct, unordered                                    */
 	nsx_str function; /* 0: no symbol                                    */
-	nsx_str module;	  /* file without its folder; 0: not told            */
+	nsx_str module;	  /* file name without folder; 0: unknown            */
 	enum nsx_origin origin;
 };
-struct nsx_stack { /* distinct, in no order: indices of frames               */
-	uint32_t leaf, site; /* site: NSX_NONE where there is none           */
+struct nsx_stack { /* frame indices; distinct, unordered                     */
+	uint32_t leaf, site; /* site: NSX_NONE: no such frame                */
 };
-/* Samples of threads that ran on a CPU, ordered by (global tid, start). */
+/* CPU samples of threads, ordered by (global tid, start). */
 struct nsx_samples {
 	size_t n;
 	struct nsx_packed start;
 	const uint32_t *stack; /* NSX_NONE: not recorded                     */
 };
-struct nsx_sampled { /* a thread's slice of them, ordered by global tid      */
+struct nsx_sampled { /* a thread's slice of the samples, ordered by global tid */
 	uint64_t global_tid;
 	nsx_str name;
 	size_t at, n;
 };
-/* What Python ran, as nsys samples it. */
+/* A sample of a thread's Python stack, taken by nsys. */
 struct nsx_python_stack {
 	uint64_t global_tid;
 	int64_t at_ns;
-	uint32_t site; /* frame "collate_fn (data.py:88)", of the program where it has
-			  one; the line is the function's most frequent      */
+	uint32_t site; /* frame "collate_fn (data.py:88)", in the program's code if any; the line
+			  is the function's most frequent one                */
 	nsx_str text; /* "collate_fn (data.py:90) < train (train.py:12)"     */
 };
-struct nsx_backtraces { /* calls that have one, ascending                    */
+struct nsx_backtraces { /* calls that have a backtrace, ascending            */
 	size_t n;
 	const uint32_t *call, *stack;
 };
-/* Calls of libraries (nsx_library_of), ordered by (thread, start, end descending,
- * library, name); one of several rows of a call.
+/* Library calls (nsx_library_of), ordered by (thread, start, end descending, library, name). A
+ * call recorded in several rows is kept once.
  */
 struct nsx_library_calls {
 	size_t n;
 	struct nsx_packed start, length;
-	struct nsx_packed comm, bytes; /* of MPI collectives: the handle, 0
-					  none; what is sent, -1 not told    */
+	struct nsx_packed comm, bytes; /* MPI collectives: comm is the communicator, 0: none;
+					  bytes sent, -1: unknown            */
 	const uint32_t *thread;
 	const nsx_str *name;
-	const int32_t *peer; /* of MPI: rank of the root, or of the other side of
-				a message; -1: not told, any, or several      */
-	const int32_t *tag;  /* of messages; -1                              */
+	const int32_t *peer; /* MPI: rank of the root, or of the other side of a message; -1:
+				unknown, any or several                       */
+	const int32_t *tag;  /* of MPI messages; -1: none                    */
 	const uint8_t *library; /* enum nsx_library                          */
-	const uint8_t *is_coll; /* an MPI collective                         */
+	const uint8_t *is_coll; /* is an MPI collective                      */
 };
-/* CUDA's own overheads (queries/README.md 8), (thread, start). */
+/* CUDA's own overheads (queries/README.md 8), ordered by (thread, start). */
 struct nsx_overheads {
 	size_t n;
 	const int64_t *start_ns, *end_ns;
 	const uint32_t *thread;
 	const uint8_t *type; /* NSX_OVERHEAD_JIT ...                */
 };
-/* Waits, typed by the sentinels, never by syncType; in file order. */
+/* Waits in file order. Their type follows from the sentinel ids, as syncType is unreliable. */
 enum nsx_sync_type {
 	NSX_SYNC_CONTEXT, NSX_SYNC_EVENT, NSX_SYNC_STREAM,
-	NSX_SYNC_STREAM_WAIT, /* on the GPU: blocks no host thread */
+	NSX_SYNC_STREAM_WAIT, /* waits on the GPU: blocks no host thread */
 };
 struct nsx_syncs {
 	size_t n;
 	const int64_t *start_ns, *end_ns;
 	const uint32_t *process;
-	const uint32_t *call;	/* index of calls, NSX_NONE                  */
-	const uint32_t *stream; /* index, NSX_NONE                           */
-	const int64_t *event_sync_id; /* -1 none                             */
-	const uint32_t *context, *event; /* ids as exported, NSX_NONE        */
+	const uint32_t *call;	/* call index; NSX_NONE                      */
+	const uint32_t *stream; /* stream index; NSX_NONE                    */
+	const int64_t *event_sync_id; /* -1: none                            */
+	const uint32_t *context, *event; /* ids as exported; NSX_NONE        */
 	const uint8_t *type;
 };
-/* Records of CUDA events, in file order. */
+/* cudaEventRecord rows, in file order. */
 struct nsx_records {
 	size_t n;
 	const uint32_t *process, *call, *stream;
-	const int64_t *event_sync_id; /* -1 none                             */
-	const uint32_t *event; /* id as exported, NSX_NONE                   */
+	const int64_t *event_sync_id; /* -1: none                            */
+	const uint32_t *event; /* id as exported; NSX_NONE                   */
 };
 
-struct nsx_defects { /* rows left out, or values not taken, by reason */
+struct nsx_defects { /* rows dropped or values ignored, by reason */
 	size_t negative;    /* end before start                              */
 	size_t mistyped;    /* NULL or text where a number is needed         */
-	size_t out_of_range; /* instants beyond +-2^61                       */
+	size_t out_of_range; /* times beyond +-2^61                          */
 	size_t dangling;    /* string ids without a string                   */
 	size_t duplicate_calls; /* eventClass 67                             */
 	size_t open_ranges; /* NVTX ranges never closed                      */
-	size_t crossing_ranges; /* push/pop ranges that cross: demoted       */
+	size_t crossing_ranges; /* push/pop ranges that cross: treated as async */
 };
-struct nsx_impossible { /* records of GPU work (impossible.c) */
-	size_t nearly, nlate, ncut; /* left out: before their calls, out of their
-				       stream's order; cut                   */
-	size_t nkept; /* too many to be told one by one: nothing was done    */
+struct nsx_impossible { /* GPU records with impossible times (impossible.c) */
+	size_t nearly, nlate, ncut; /* dropped: earlier than their call, or out of their stream's
+				       order; shortened                      */
+	size_t nkept; /* left as they are, because there are too many to judge one by one */
 	int64_t most_cut_ns;
-	/* Of the first: */
-	nsx_str name; /* 0: no kernel                                        */
-	int64_t start_ns, call_ns; /* call_ns: INT64_MIN, not known          */
+	/* The first of them: */
+	nsx_str name; /* 0: not a kernel                                     */
+	int64_t start_ns, call_ns; /* call_ns: INT64_MIN: unknown            */
 };
-struct nsx_matching { /* kernels and their calls */
+struct nsx_matching { /* kernels, by whether their call was found */
 	size_t matched, before_capture, no_call;
 };
 
 struct nsx_window {
-	int64_t start_ns, end_ns; /* start == end: there is none */
+	int64_t start_ns, end_ns; /* start == end: no window */
 };
 
-/* Equal parts of a window, in each of which a curve has one value.          */
+/* Number of equal parts of a window; a curve has one value in each. */
 enum { NSX_CURVE_BINS = 512 };
-/* The part that an instant is in, which the window does not begin after;
- * NSX_CURVE_BINS: it is beyond the window.
+/* The part that at_ns lies in; NSX_CURVE_BINS: beyond the window. at_ns is not before the window.
  */
 static inline unsigned nsx_bin(const struct nsx_window *w, int64_t at_ns)
 {
@@ -409,36 +401,36 @@ static inline unsigned nsx_bin(const struct nsx_window *w, int64_t at_ns)
 			   (w->end_ns - w->start_ns));
 }
 
-/* "1.5..2" in seconds after first_ns; "1.5s..2s", as reports print instants, and
- * "5ns..9ns" on the trace's clock, where "-1.5s" is below 0.
+/* Reads "1.5..2", seconds after first_ns; "1.5s..2s", as reports print times; or "5ns..9ns", on
+ * the trace's clock. "-1.5s" is before 0.
  * Errors: NSX_E_USAGE.
  */
 int nsx_window_parse(const char *text, int64_t first_ns,
 		     struct nsx_window *ret, struct nsx_err *err) NSX_CHECKED;
-/* One instant, as a window has two; false: it is none. */
+/* Reads one time in the same notation; false: not a time. */
 bool nsx_instant_parse(const char *text, int64_t first_ns, int64_t *ret);
 
-struct nsx_raw_name { /* of a name that was normalised                       */
+struct nsx_raw_name { /* a name that was normalised                          */
 	nsx_str id;
-	const char *text; /* the least by bytes of those that became id      */
+	const char *text; /* the smallest (bytewise) raw name that became id */
 };
 
 struct nsx_trace {
 	const struct nsx_schema *schema;
-	const struct nsx_strings *strings; /* no more are added             */
+	const struct nsx_strings *strings; /* complete: no more are added   */
 	struct nsx_process *process;
 	struct nsx_thread *thread;
 	struct nsx_device *device;
 	struct nsx_stream *stream;
 	struct nsx_clock *clock;
 	bool has_clock_off; /* some GPU times contradict cause and effect    */
-	bool has_gpu_work; /* somewhere: the user's window may hold none of it */
+	bool has_gpu_work; /* in the whole trace: the user's window may hold none */
 	struct nsx_gpu_info *gpu;
 	struct nsx_domain *domain;
 	struct nsx_shape *shape;
 	struct nsx_launch *launch;
-	nsx_str *shape_name; /* their full names ("id:<n>" when dangling), side
-				by side: read for every op                   */
+	nsx_str *shape_name; /* full names of shapes ("id:<n>" when dangling), kept apart because
+				they are read for every operation            */
 	struct nsx_copy *copy;
 	struct nsx_replay *replay;
 	uint32_t nprocesses, nthreads, ndevices, nstreams, nclocks, ngpus,
@@ -448,7 +440,7 @@ struct nsx_trace {
 	struct nsx_failures {
 		struct nsx_failure v[NSX_MAX_FAILURES];
 		unsigned n;
-	} failures; /* of calls, by code                                    */
+	} failures; /* failed calls, by code                                */
 	struct nsx_nvtx nvtx;
 	struct nsx_osrt osrt;
 	struct nsx_frame *frame;
@@ -456,7 +448,7 @@ struct nsx_trace {
 	struct nsx_sampled *sampled;
 	uint32_t nsampled;
 	struct nsx_samples samples;
-	const struct nsx_python_stack *python; /* by (global tid, time)      */
+	const struct nsx_python_stack *python; /* ordered by (global tid, time) */
 	size_t npython;
 	struct nsx_backtraces backtraces;
 	struct nsx_library_calls library;
@@ -466,26 +458,24 @@ struct nsx_trace {
 	struct nsx_defects defects;
 	struct nsx_impossible impossible;
 	struct nsx_matching matching;
-	struct nsx_window full; /* hull of GPU work, else of the events
-				   that start at 0 or later                 */
-	struct nsx_window user; /* as asked; start == end: none              */
+	struct nsx_window full; /* hull of GPU work, else of the events that start at 0 or later */
+	struct nsx_window user; /* as asked for; start == end: none          */
 	struct nsx_window window; /* in force: user, else full               */
-	struct nsx_window read; /* rows were read that reach into it; without a
-				   window, or where that is about all of the
-				   trace, from INT64_MIN to INT64_MAX        */
+	struct nsx_window read; /* rows that overlap it were read; INT64_MIN to INT64_MAX if
+				   (nearly) all were                         */
 	int64_t first_ns, last_ns; /* hull of everything loaded              */
-	const char **warnings;	/* refused views, too many GPUs, ...         */
+	const char **warnings;	/* unreadable views, too many GPUs, ...      */
 	size_t nwarnings;
-	bool damaged; /* when it was loaded; all of it: nsx_report_damage    */
+	bool damaged; /* damage seen while loading; for all of it see nsx_report_damage */
 	const char *pid_source_kernel, *pid_source_runtime, *pid_source_nvtx;
 	struct nsx_osrt_sum *osrt_sum;
 	size_t nosrt_sums;
-	struct nsx_raw_name *raw_name; /* in order of id: see nsx_raw_name   */
+	struct nsx_raw_name *raw_name; /* ordered by id: see nsx_raw_name    */
 	size_t nraw_names;
-	nsx_str *range_label; /* by nsx_str, see nsx_range_label             */
+	nsx_str *range_label; /* indexed by nsx_str: see nsx_range_label     */
 	size_t nrange_labels;
-	uint32_t *rank; /* by nsx_str: place of the names of kernels and ranges
-			   in the order of their texts, from 1 on            */
+	uint32_t *rank; /* indexed by nsx_str: position of kernel and range names in text order,
+			   from 1                                            */
 	uint32_t *calls_thread, *nvtx_thread; /* see nsx_call_thread         */
 	struct nsx_arena *arena;
 };
@@ -493,33 +483,31 @@ struct nsx_trace {
 struct nsx_step_patterns; /* facts/steps/steps.h */
 struct nsx_load_opts {
 	unsigned threads;
-	const char *window; /* as typed, NULL: none                          */
-	const struct nsx_step_patterns *steps_from; /* for window step:KIND  */
+	const char *window; /* as typed; NULL: none                          */
+	const struct nsx_step_patterns *steps_from; /* needed for window step:KIND */
 	struct nsx_progress *progress;
-	size_t margin_rows; /* with a window so many events before it are read,
-			       and after it, or what lasts as long as it, where
-			       that is more; 0: 2^18                          */
-	int64_t reach_ns; /* with a window: what begins farther from it may be
-			     left out where rows are in order; 0: nothing   */
-	size_t clock_rows; /* GPU operations, about, that are read elsewhere, to
-			      judge clocks; 0: 2^17                           */
+	size_t margin_rows; /* with a window: events to read on each side of it, at least as far
+			       as the window is long; 0: 2^18                 */
+	int64_t reach_ns; /* with a window: rows farther from it may be skipped where rows are
+			     ordered; 0: no limit                           */
+	size_t clock_rows; /* about how many GPU operations are read elsewhere to judge clocks;
+			      0: 2^17                                         */
 };
 
-/* Reads everything the analyses share; each table is scanned once.  With a window
- * rows far from it are looked at and not read (queries/README.md 1): of these only
- * first_ns, last_ns, full, threads, streams and defects of time are told, besides
- * rows that the window's need: the calls that launched what runs in it, and ranges
- * around these.  A table damaged in the middle keeps the rows before the damage
- * (nsx_schema_loss).
+/* Loads all that the analyses share; each table is scanned once. With a window, rows far from it
+ * are looked at but not kept (queries/README.md 1): they only contribute to first_ns, last_ns,
+ * full, threads, streams and defects of time. Kept nevertheless are the calls that launched the
+ * window's operations, and the ranges around those calls. A table damaged in the middle keeps the
+ * rows before the damage (nsx_schema_loss).
  * Owner: the caller, nsx_trace_free; borrows schema.
- * Errors: NSX_E_NOMEM, NSX_E_STOP, NSX_E_USAGE (bad window), NSX_E_DATA when
- * no table at all could be read.
+ * Errors: NSX_E_NOMEM, NSX_E_STOP, NSX_E_USAGE (bad window), NSX_E_DATA when no table could be
+ * read.
  */
 int nsx_trace_load(const struct nsx_schema *schema,
 		   const struct nsx_load_opts *opts, struct nsx_trace **ret,
 		   struct nsx_err *err);
 void nsx_trace_free(struct nsx_trace *t);
-/* Fails for an instant or a window that lies beyond all that was recorded.
+/* Fails for a time or window that lies outside everything recorded.
  * Errors: NSX_E_USAGE.
  */
 int nsx_fail_beyond(const struct nsx_trace *t, const char *when,
@@ -530,28 +518,27 @@ static inline const char *nsx_text(const struct nsx_trace *t, nsx_str id)
 	return nsx_str_text(t->strings, id);
 }
 
-/* Appends text without what differs from one instance of an NVTX range to the next
- * (queries/README.md 5); false: there is nothing of it, and nothing is appended.
+/* Appends an NVTX range name without the parts that vary from instance to instance
+ * (queries/README.md 5). False: nothing remains, and nothing is appended.
  */
 bool nsx_normalise(const char *text, size_t n, struct nsx_buf *b);
-/* What ranges of that name are told as in tables by name: those whose names differ in
- * parameters, or in a number that few of them share, are one (queries/README.md 5).
+/* The label of a range name in tables by name. Names that differ only in parameters, or in a
+ * number that few of them share, have one label (queries/README.md 5).
  */
 static inline nsx_str nsx_range_label(const struct nsx_trace *t, nsx_str name)
 {
 	return name < t->nrange_labels ? t->range_label[name] : name;
 }
-/* One raw name that was normalised to id (the least by bytes), else id's own
- * text. */
+/* The smallest (bytewise) raw name that was normalised to id, else id's own text. */
 const char *nsx_raw_name(const struct nsx_trace *t, nsx_str id);
 
-/* Whether the user asked for a window, so that its ends are not the run's. */
+/* Whether the user asked for a window, so that its ends are not those of the run. */
 static inline bool nsx_has_window(const struct nsx_trace *t)
 {
 	return t->user.start_ns != t->user.end_ns;
 }
-/* What calls and ranges are counted in: also those before and after all GPU work, if
- * no window was asked for.
+/* The window in which calls and ranges are counted. Without a user's window it includes those
+ * before and after all GPU work.
  */
 static inline struct nsx_window nsx_host_window(const struct nsx_trace *t)
 {
@@ -564,9 +551,7 @@ static inline void nsx_widen(struct nsx_window *hull, int64_t start_ns,
 	hull->start_ns = NSX_MIN(hull->start_ns, start_ns);
 	hull->end_ns = NSX_MAX(hull->end_ns, end_ns);
 }
-/* Nanoseconds of a host event [start, end) that count: all of it, unless the
- * user asked for a window.
- */
+/* Nanoseconds of a host event [start, end) that count: all, unless the user asked for a window. */
 static inline int64_t nsx_in_window(const struct nsx_trace *t, int64_t start,
 				    int64_t end)
 {
@@ -588,7 +573,7 @@ static inline struct nsx_window nsx_read_window(const struct nsx_trace *t)
 	return (struct nsx_window){NSX_MAX(t->read.start_ns, t->first_ns),
 				   NSX_MIN(t->read.end_ns, t->last_ns)};
 }
-/* Whether an event is counted. Without a window asked for, all are. */
+/* Whether an event is counted. All are, unless the user asked for a window. */
 static inline bool nsx_starts_inside(const struct nsx_trace *t, int64_t start)
 {
 	return !nsx_has_window(t) ||
@@ -596,13 +581,13 @@ static inline bool nsx_starts_inside(const struct nsx_trace *t, int64_t start)
 }
 const char *nsx_copy_direction(unsigned copy_kind); /* "HtoD", ... "Unknown" */
 
-/* How far GPU times of the process on the device may be from those of another;
- * INT64_MAX: not known; 0 where no clock of the trace was found to be off.
+/* Possible offset between GPU times of the process on the device and those of others. INT64_MAX:
+ * unknown; 0 where no clock of the trace was found to be off.
  */
 int64_t nsx_clock_doubt_ns(const struct nsx_trace *t, uint32_t process,
 			   uint32_t device);
 
-/* What is known of the GPU behind a device; NULL: nothing. */
+/* The GPU behind a device; NULL: unknown. */
 const struct nsx_gpu_info *nsx_device_gpu(const struct nsx_trace *t,
 					  uint32_t device);
 static inline const struct nsx_stream *nsx_stream_of(const struct nsx_trace *t,
@@ -643,14 +628,14 @@ static inline void nsx_shape_grid(const struct nsx_trace *t,
 	ret[1] = l->grid_yz[0];
 	ret[2] = l->grid_yz[1];
 }
-/* Full name of a kernel; 0 for what is none. */
+/* Full name of a kernel; 0 for other operations. */
 static inline nsx_str nsx_op_name(const struct nsx_trace *t, size_t op)
 {
 	return t->ops.kind[op] == NSX_OP_KERNEL ?
 		       t->shape_name[nsx_op_detail(&t->ops, op)] : 0;
 }
 
-/* What people call a GPU, behind the word GPU. */
+/* The number to print after the word GPU. */
 static inline const char *nsx_gpu_label(const struct nsx_trace *t, uint32_t device)
 {
 	return nsx_text(t, t->device[device].label);
@@ -661,7 +646,7 @@ static inline const char *nsx_call_text(const struct nsx_trace *t, size_t call)
 	return nsx_text(t, nsx_call_name(&t->calls, call));
 }
 
-/* What does(name) says of a call: asked once a name.  memo: by name, zeroed at first. */
+/* does(name of the call), evaluated once per name. memo: indexed by name, zeroed by the caller. */
 static inline bool nsx_call_does(const struct nsx_trace *t, size_t call,
 				 bool (*does)(const char *name), uint8_t *memo)
 {
@@ -673,9 +658,9 @@ static inline bool nsx_call_does(const struct nsx_trace *t, size_t call,
 	return memo[name] == YES;
 }
 
-/* The thread of a host row follows from the threads' slices.  Rows of a block
- * nearly always share one: the first thread of every block is kept, and of the
- * end, and what lies between two of them is searched.
+/* The thread of a host row follows from the threads' slices. Rows of a block nearly always share
+ * one thread, so only the first thread of each block, and that of the end, are stored; the threads
+ * between two of them are searched.
  */
 enum { NSX_THREAD_BLOCK = 256 };
 static inline uint32_t nsx_thread_of(const struct nsx_trace *t,
@@ -708,18 +693,16 @@ static inline bool nsx_op_counts(const struct nsx_trace *t, size_t op)
 {
 	return !(t->ops.flags[op] & (NSX_OP_PEER | NSX_OP_CUT));
 }
-/* Index of a process by its key, of a thread by its global id; NSX_NONE when
- * the trace has no rows of it. O(log n).
- */
+/* Index of a process by its key, of a thread by its global id; NSX_NONE: no rows. O(log n). */
 uint32_t nsx_process_find(const struct nsx_trace *t, uint64_t key);
-/* The machine (or VM, container) of a process, by its key; 0: not told. */
+/* The machine, VM or container of a process, from its key; 0: unknown. */
 static inline int64_t nsx_vm_of(uint64_t process_key)
 {
 	return (int64_t)(process_key >> 48);
 }
 uint32_t nsx_thread_find(const struct nsx_trace *t, uint64_t global_tid);
-/* Those of a thread in a span, and the first at the site that has more than half of them;
- * NULL: none has.  O(log n), and linear in those in the span.
+/* The Python samples of a thread in a span, and the first of them at the site that has more than
+ * half of them; NULL: no site has. O(log n), and linear in the samples in the span.
  */
 struct nsx_python_slice {
 	const struct nsx_python_stack *v;
@@ -729,9 +712,9 @@ struct nsx_python_slice nsx_python_of(const struct nsx_trace *t, uint64_t global
 				      struct nsx_span in);
 const struct nsx_python_stack *nsx_python_most(const struct nsx_trace *t, uint32_t thread,
 					       struct nsx_span in);
-/* Stack of a call's backtrace, NSX_NONE without one. O(log n). */
+/* Stack of a call's backtrace; NSX_NONE: none. O(log n). */
 uint32_t nsx_call_stack(const struct nsx_trace *t, uint32_t call);
-/* The site of a stack, NSX_NONE where it has none, or there is no stack. */
+/* Site of a stack; NSX_NONE: no stack, or no site. */
 static inline uint32_t nsx_site(const struct nsx_trace *t, uint32_t stack)
 {
 	return stack == NSX_NONE ? NSX_NONE : t->stack[stack].site;
@@ -741,47 +724,45 @@ static inline uint32_t nsx_call_site(const struct nsx_trace *t, uint32_t call)
 	return t->backtraces.n ? nsx_site(t, nsx_call_stack(t, call)) :
 				 NSX_NONE;
 }
-extern const char nsx_unnamed[]; /* of what has no name in the trace       */
-/* API name without "_v1234", "_ptsz", "_ptds": for matching. Writes into buf. */
+extern const char nsx_unnamed[]; /* shown for what has no name in the trace */
+/* API name without "_v1234", "_ptsz", "_ptds", for matching. Writes into buf. */
 const char *nsx_api_base(const char *name, char *buf, size_t size);
-/* Whether it queues a function of the host in a stream. */
+/* Whether the call queues a host function in a stream. */
 static inline bool nsx_api_is_host_func(const char *api)
 {
 	return strstr(api, "LaunchHostFunc") || strstr(api, "StreamAddCallback");
 }
-/* Whether it asks if the GPU is done. */
+/* Whether the call asks if the GPU is done. */
 static inline bool nsx_api_is_query(const char *api)
 {
 	return strstr(api, "EventQuery") || strstr(api, "StreamQuery");
 }
 enum nsx_call_class nsx_classify_call(const char *api, uint8_t *ret_flags);
-/* Whether a call takes, maps or gives back memory, by its name without version. */
+/* Whether a call allocates, maps or frees memory. base: its name without version. */
 bool nsx_api_allocates(const char *base);
-/* Whether a call of the operating system waits for a fixed time. */
+/* Whether an operating system call waits for a fixed time. */
 bool nsx_osrt_sleeps(const char *name);
 
-/* A process's program, without its folder, which often carries a user's name;
- * NULL: not known.
- */
+/* A process's program name, without its folder, which often contains a user name; NULL: unknown. */
 const char *nsx_process_name(const struct nsx_trace *t, uint32_t process);
-/* Whether PyTorch's kernels, or the ranges that it pushes, are there. */
+/* Whether the trace has PyTorch's kernels or the ranges PyTorch pushes. */
 bool nsx_sees_pytorch(const struct nsx_trace *t);
 
-/* "(float*)" of "void ns::gemm<int>(float*)", its end if there is none; *ret_own:
- * "gemm<int>(float*)".  Borrowed parts of full.
+/* The parameters "(float*)" of "void ns::gemm<int>(float*)", or its end if there are none.
+ * *ret_own: "gemm<int>(float*)". Both point into full.
  */
 const char *nsx_parameters_of(const char *full, const char **ret_own);
-/* "gemm", likewise. */
+/* "gemm" of the same, into full. */
 const char *nsx_base_of(const char *full, size_t *ret_len);
 
-/* Communication kernels by the words of their base name and the namespaces before it
- * (queries/README.md 13): NSX_COMM_NONE if not.
+/* Recognises communication kernels by the words of their base name and of the namespaces before it
+ * (queries/README.md 13); NSX_COMM_NONE: not one.
  */
 enum nsx_comm_op {
 	NSX_COMM_NONE, NSX_COMM_ALLREDUCE, NSX_COMM_ALLGATHER,
 	NSX_COMM_REDUCESCATTER, NSX_COMM_BROADCAST, NSX_COMM_REDUCE,
 	NSX_COMM_SENDRECV, NSX_COMM_ALLTOALL, NSX_COMM_GATHER,
-	NSX_COMM_SCATTER, NSX_COMM_OTHER, /* op_name is then the base name   */
+	NSX_COMM_SCATTER, NSX_COMM_OTHER, /* the base name then serves as op_name */
 };
 enum nsx_comm_op nsx_classify_comm(const char *base, const char *full);
 const char *nsx_comm_op_name(enum nsx_comm_op op); /* "allreduce", ... */
