@@ -1,4 +1,4 @@
-/* container.c - finds the parts of a report, or what is left of them. */
+/* container.c - finds the parts of a report, or what is left of a damaged one. */
 #include <errno.h>
 #include <lz4.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #define FIRST_LINE "NVIDIA Tegra Profiler Report "
 #define END_MARK   "U3w[END]"
 #define RAW_MARK   "QDTEXT00"
-#define MARK	   8 /* bytes of both */
+#define MARK	   8 /* length of each mark */
 
 bool nsx_has_report_name(const char *path)
 {
@@ -35,7 +35,7 @@ bool nsx_is_report(const char *path)
 			  nsx_ends_with(path, ".qdrep.zst")));
 }
 
-/* n bytes of the file, or fewer where it ends. */
+/* Reads n bytes of the file, or fewer at its end. */
 static size_t fetch(const struct nsx_container *c, uint64_t at, uint8_t *to, size_t n)
 {
 	size_t done = 0;
@@ -59,7 +59,7 @@ static size_t fetch(const struct nsx_container *c, uint64_t at, uint8_t *to, siz
 	return done;
 }
 
-/* At most n bytes that stay. */
+/* Reads up to n bytes, which live as long as the container. */
 static int load(struct nsx_container *c, uint64_t at, uint64_t n,
 		struct nsx_piece *ret, struct nsx_err *err)
 {
@@ -72,7 +72,7 @@ static int load(struct nsx_container *c, uint64_t at, uint64_t n,
 	return 0;
 }
 
-/* What is compressed with zstd may become at most so many times larger. */
+/* Limit on how much zstd data may grow. */
 #define MAX_GROWTH 64
 
 static int unpack_zstd(struct nsx_container *c, const char *path,
@@ -86,7 +86,7 @@ static int unpack_zstd(struct nsx_container *c, const char *path,
 	if (load(c, 0, c->size, &packed, err))
 		return err->rc;
 	n = ZSTD_getFrameContentSize(packed.p, packed.n);
-	size = n < most ? (size_t)n : most; /* unknown: greater than any    */
+	size = n < most ? (size_t)n : most; /* an unknown size is greater than any */
 	if (!nsx_new_array(to, c->arena, size, "bytes of a report", err))
 		return err->rc;
 	got = ZSTD_decompress(to, size, packed.p, packed.n);
@@ -129,7 +129,7 @@ static int open_file(const char *path, struct nsx_container *c,
 
 enum { SEARCHED = 64 * 1024, NOWHERE = 0 };
 
-/* The last mark counts: some files have a line end behind it. */
+/* The last mark counts, because some files end with a line break. */
 static uint64_t find_end(const struct nsx_container *c)
 {
 	uint64_t at = c->size > SEARCHED ? c->size - SEARCHED : 0;
@@ -142,7 +142,7 @@ static uint64_t find_end(const struct nsx_container *c)
 	return i >= MARK ? at + i - MARK : NOWHERE;
 }
 
-/* The first mark of the events, in a file whose directory is lost. */
+/* Finds the first mark of events, when the directory is lost. */
 static uint64_t find_raw(const struct nsx_container *c)
 {
 	uint8_t *b = nsx_alloc(SEARCHED, 1);
@@ -185,9 +185,7 @@ static int add_section(struct nsx_container *c, const struct nsx_msg *m,
 	return 0;
 }
 
-/* *ret: where the events end, counted from behind the mark of the raw section; 0: it is
- * not told.
- */
+/* *ret: end of the events, counted from the end of the raw section's mark; 0: unknown. */
 static int read_directory(struct nsx_container *c, struct place *raw,
 			  uint64_t *ret, struct nsx_err *err)
 {
@@ -213,7 +211,7 @@ static int read_directory(struct nsx_container *c, struct place *raw,
 	return 0;
 }
 
-/* A varint of the file, from *at on. */
+/* Reads a varint at *at of the file. */
 static bool take_varint(const struct nsx_container *c, uint64_t *at, uint64_t end,
 			uint64_t *ret)
 {
@@ -228,7 +226,7 @@ static bool take_varint(const struct nsx_container *c, uint64_t *at, uint64_t en
 	return true;
 }
 
-/* A message behind its length.  1: it is cut off. */
+/* Reads a length and the message after it. 1: truncated. */
 static int take_message(struct nsx_container *c, uint64_t *at, uint64_t end,
 			struct nsx_piece *ret, struct nsx_err *err)
 {
@@ -242,7 +240,7 @@ static int take_message(struct nsx_container *c, uint64_t *at, uint64_t end,
 	return ret->n < n;
 }
 
-/* Its head.  False: there is none, or none that can be. */
+/* Reads a block's head. False: none, or implausible. */
 static bool take_block(const struct nsx_container *c, uint64_t *at, uint64_t end,
 		       struct nsx_rep_block *ret)
 {
@@ -287,7 +285,7 @@ int nsx_block_read(const struct nsx_container *c, const struct nsx_rep_block *b,
 	return 0;
 }
 
-/* A block that stays: the strings, the payload schemas. */
+/* Unpacks a block and keeps it (strings, payload schemas). */
 static bool keep_block(struct nsx_container *c, uint64_t *at, uint64_t end,
 		       struct nsx_piece *ret, struct nsx_err *err)
 {
@@ -343,7 +341,7 @@ static int list_blocks(struct nsx_container *c, uint64_t at, uint64_t end,
 	return rc ?: c->blocks ? 0 : err->rc;
 }
 
-/* raw: the section; events: where they end, counted from behind its mark. */
+/* raw: the section; events: end of the events, counted from the end of its mark. */
 static int read_raw(struct nsx_container *c, struct place raw, uint64_t events,
 		    const char *path, struct nsx_err *err)
 {

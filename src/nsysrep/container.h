@@ -1,6 +1,6 @@
 /* container.h - a report's file: its sections, its head and its blocks of events.
  *
- * README.md describes the layout.  All bytes handed out belong to the container.
+ * README.md describes the layout. The container owns all bytes it hands out.
  */
 #ifndef NSX_CONTAINER_H
 #define NSX_CONTAINER_H
@@ -9,38 +9,38 @@
 #include "nsysrep/wire.h"
 
 struct nsx_rep_block { /* of packed events                                       */
-	uint64_t at; /* in the file                                          */
-	uint32_t packed, plain; /* bytes                                     */
+	uint64_t at; /* offset in the file                                   */
+	uint32_t packed, plain; /* sizes in bytes                            */
 };
 
 struct nsx_container {
 	struct nsx_arena *arena;
-	int fd;			 /* the file is read when it is needed; -1:  */
-	struct nsx_piece image;	 /* it was compressed, and this is in it     */
+	int fd;			 /* the file, read on demand; -1: see image  */
+	struct nsx_piece image;	 /* content of a compressed file             */
 	uint64_t size;
 	struct nsx_piece ui, options, clocks; /* sections; n 0: absent       */
 	struct nsx_piece first, header;
 	struct nsx_rep_block *blocks;
 	size_t nblocks;
-	uint64_t nlost;		  /* where the list of blocks breaks off     */
-	bool is_cut;		  /* no end is known: blocks may be of what
-				     follows the events, too                 */
-	uint64_t nevents;	  /* as the header counts them               */
-	struct nsx_piece strings; /* messages behind the events; n 0: none   */
+	uint64_t nlost;		  /* offset where the list of blocks breaks off */
+	bool is_cut;		  /* the end of the events is unknown: later data may be taken
+				     for blocks                              */
+	uint64_t nevents;	  /* as the header states                    */
+	struct nsx_piece strings; /* messages after the events; n 0: none    */
 	struct nsx_piece threads, machine, schemas;
 	const char *damage;	  /* what is missing and why; NULL: nothing  */
 };
 
-/* Owner: the caller, nsx_container_close.  Errors: NSX_E_IO, NSX_E_SCHEMA (not a
- * report, or nothing of it can be read), NSX_E_DATA, NSX_E_NOMEM.
+/* Owner: the caller, nsx_container_close. Errors: NSX_E_IO, NSX_E_SCHEMA (not a report, or
+ * unreadable as a whole), NSX_E_DATA, NSX_E_NOMEM.
  */
 int nsx_container_open(const char *path, struct nsx_container *ret,
 		       struct nsx_err *err) NSX_CHECKED;
 void nsx_container_close(struct nsx_container *c);
 
-/* Unpacks a block: the bytes of its message are *ret, within buf, which grows.  Any
- * number of threads may do so, each with its own.  Owner of the buffers: the caller,
- * free.  Errors: NSX_E_DATA: the block is damaged; NSX_E_NOMEM.
+/* Unpacks a block; *ret is its message, inside buf, which grows as needed. Thread-safe if each
+ * thread has its own buf. Owner of the buffers: the caller, free. Errors: NSX_E_DATA: the block is
+ * damaged; NSX_E_NOMEM.
  */
 struct nsx_block_buf {
 	uint8_t *plain, *packed;

@@ -1,9 +1,9 @@
-/* events.c - which table an event belongs to, and what its fields alone do not say. */
+/* events.c - which table an event belongs to, and values that take more than one field. */
 #include <stdlib.h>
 #include <string.h>
 #include "nsysrep/events.h"
 
-enum { /* fields of an event, which name the shape of its body              */
+enum { /* event fields, which name the shape of its body                    */
 	NVTX = 102, SAMPLE = 104, SCHED = 106, ACTIVITY = 107, CALL = 108,
 	MODULE = 109, DIAGNOSTIC = 110, PROCESS = 113,
 };
@@ -59,7 +59,7 @@ int nsx_walk_row(struct nsx_walker *w, enum nsx_rep_table t,
 	return w->fn(w->ctx, w->rid++, v, err);
 }
 
-/* Kinds of CUDA activity: the field with the details, and their table. */
+/* By kind of CUDA activity: the field with the details, and the table. */
 static const struct {
 	uint8_t part, table;
 } activities[] = {
@@ -81,14 +81,14 @@ static int add_activity(struct nsx_walker *w, const struct nsx_msg *body,
 	}
 	if (!nsx_msg_read(&part, nsx_msg_bytes(body, activities[kind].part)))
 		return note_broken(w);
-	/* Its numbers changed with 2025.1, and so did its field. */
+	/* Both the field and its numbering changed with 2025.1. */
 	sync_type = nsx_val_field(&part, nsx_msg_has(&part, 2) ? 2 : 4);
 	return nsx_walk_row(w, activities[kind].table,
 			    &(struct nsx_row_of){.body = body, .part = &part,
 						 .code = &sync_type}, err);
 }
 
-/* Frames of a call stack, the repeated field of a message. */
+/* Adds the frames of a call stack, a repeated field of the message. */
 static int add_stack(struct nsx_walker *w, enum nsx_rep_table t,
 		     struct nsx_piece message, unsigned field, int64_t id,
 		     struct nsx_err *err)
@@ -136,7 +136,7 @@ static const struct {
 	{91, NSX_REP_VIDEO_JPEG}, {94, NSX_REP_GRAPH_EVENT},
 	{95, NSX_REP_GRAPH_EVENT}, {96, NSX_REP_GRAPH_EVENT},
 };
-/* Start and end of tracers, and the compiling of kernels: no table has them. */
+/* Start and end of tracers, and kernel compilation: no table has them. */
 static const uint8_t untabled[] = {6, 7, 8, 9, 10, 11, 45, 46, CLASS_JIT};
 
 static int call_table(uint64_t class)
@@ -165,7 +165,7 @@ static int add_openacc(struct nsx_walker *w, const struct nsx_msg *body,
 			    &(struct nsx_row_of){body, &part, &deep, NULL}, err);
 }
 
-/* One of the first fields of a call says what it is a call of. */
+/* Whether rows of this class are wanted; the class is among the first fields of a call. */
 static bool is_wanted(const struct nsx_walker *w, uint64_t class, int table)
 {
 	return w->notes || class == CLASS_OPENACC || w->wanted == (unsigned)table ||
@@ -266,7 +266,7 @@ static int add_event(struct nsx_walker *w, unsigned body_field, struct nsx_piece
 	struct nsx_msg body;
 
 	if (body_field == MODULE)
-		return 0; /* a mapped module: no table has it */
+		return 0; /* a mapped module has no table */
 	if (body_field == CALL)
 		return add_call(w, bytes, err);
 	if (!nsx_msg_read(&body, bytes))
@@ -291,21 +291,21 @@ static int add_event(struct nsx_walker *w, unsigned body_field, struct nsx_piece
 	}
 }
 
-/* Whether events of that type may have rows that are wanted. */
+/* Whether events of this type may have wanted rows. */
 static bool is_of_interest(const struct nsx_walker *w, uint64_t type)
 {
 	return w->notes || type >= NSX_SMALL_TYPES ||
 	       w->rep->tables[type] >> w->wanted & 1;
 }
 
-/* Most events say their type first, and in one byte. */
+/* Skips an event unread: most begin with their type, in one byte. */
 static bool is_passed_over(const struct nsx_walker *w, struct nsx_piece event)
 {
 	return event.n > 1 && event.p[0] == (1 << 3) && event.p[1] < 128 &&
 	       !is_of_interest(w, event.p[1]);
 }
 
-/* An event is {1 type, N body}, that of a counter {1 type, 2 time, 3 values}. */
+/* An event is {1 type, N body}, a counter event {1 type, 2 time, 3 values}. */
 static int read_event(struct nsx_walker *w, struct nsx_piece bytes, struct nsx_err *err)
 {
 	struct nsx_wire at = nsx_wire_of(bytes);

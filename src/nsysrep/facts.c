@@ -8,7 +8,7 @@ static struct nsx_val text(const char *s)
 	return nsx_val_str(s);
 }
 
-/* Messages of a repeated field, each a row of fields of its own. */
+/* Adds each message of a repeated field as a row. */
 static int add_each(struct nsx_rep_rows *rows, enum nsx_rep_table t,
 		    struct nsx_piece message, unsigned field,
 		    const struct nsx_val *code, struct nsx_err *err)
@@ -25,7 +25,7 @@ static int add_each(struct nsx_rep_rows *rows, enum nsx_rep_table t,
 	return rc;
 }
 
-/* Files that processes wrote: their output, their maps of memory. */
+/* Adds the files of processes: their output, their memory maps. */
 static int add_files(const struct nsx_container *c,
 		     const struct nsx_rep_strings *strings, struct nsx_rep_rows *rows,
 		     struct nsx_err *err)
@@ -98,7 +98,7 @@ static const char *property_name(uint64_t n)
 	return NULL;
 }
 
-enum { ENVIRONMENT = 610, /* variables with NUL between them */
+enum { ENVIRONMENT = 610, /* variables separated by NUL */
        NETWORK_CARDS = 910 }; /* a message */
 
 static int add_property(struct nsx_rep_rows *rows, const struct nsx_msg *device,
@@ -166,8 +166,8 @@ struct nsx_piece nsx_rep_version(const struct nsx_container *c)
 	return dash ? (struct nsx_piece){b.p, (size_t)(dash - b.p)} : b;
 }
 
-/* Readers look for the version here: an export has that of who exported; and for whether
- * payloads are there, which they are.
+/* Adds the keys readers look up: the version, which in an export is the exporter's, and that
+ * payloads are included.
  */
 static int add_meta(const struct nsx_container *c, struct nsx_rep_rows *rows,
 		    struct nsx_err *err)

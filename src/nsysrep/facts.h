@@ -8,13 +8,13 @@
 
 int nsx_rep_facts(const struct nsx_container *c, const struct nsx_rep_strings *strings,
 		  struct nsx_rep_rows *rows, struct nsx_err *err) NSX_CHECKED;
-/* The instants of the session's start and stop. */
+/* The start and stop times of the session. */
 int nsx_rep_session(const struct nsx_container *c, struct nsx_rep_rows *rows,
 		    struct nsx_err *err) NSX_CHECKED;
-/* What the capture was asked to do, as names and values. */
+/* The options of the capture, as names and values. */
 int nsx_rep_options(const struct nsx_container *c, struct nsx_rep_rows *rows,
 		    struct nsx_err *err) NSX_CHECKED;
-/* The version of the nsys that captured, as "2024.5.1.113"; n 0: not told. */
+/* Version of the capturing nsys, as "2024.5.1.113"; n 0: unknown. */
 struct nsx_piece nsx_rep_version(const struct nsx_container *c);
 
 #endif

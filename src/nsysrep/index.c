@@ -1,5 +1,5 @@
-/* index.c - walks all events once: how many rows of which table each block has, and what
- * only all events together tell.
+/* index.c - walks all events once: counts rows per table and block, and collects what needs all
+ * events.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -17,13 +17,12 @@ enum { MOST_THREADS = 8, PARTS_A_THREAD = 4 };
 struct job {
 	struct nsx_rep *rep;
 	size_t nparts;
-	pthread_mutex_t lock; /* of rep, but for the index of one's own blocks */
-	struct nsx_rep_mpi *mpi; /* rep's, when all blocks are walked: who walks
-				    looks at that                              */
+	pthread_mutex_t lock; /* guards rep, except the index of a thread's own blocks */
+	struct nsx_rep_mpi *mpi; /* rep's after the first walk; walkers read only rep's */
 	size_t nmpi, mpi_cap;
 };
 
-/* What one part found becomes the report's. */
+/* Merges one part's findings into the report. */
 static int join(struct job *job, struct nsx_notes *n, struct nsx_err *err)
 {
 	struct nsx_rep *rep = job->rep;
@@ -79,7 +78,7 @@ static int walk_part(void *ctx, size_t part, struct nsx_err *err)
 	return rc ?: joined;
 }
 
-/* Where the end of the events is not known, what follows them may look like blocks. */
+/* If the end of the events is unknown, what follows them may look like blocks: drops those. */
 static void cut(struct nsx_rep *rep)
 {
 	uint64_t n = 0;
@@ -120,7 +119,7 @@ static int walk_all(struct nsx_rep *rep, struct nsx_err *err)
 
 NSX_ORDER(in_file, struct nsx_rep_process, UP(block), UP(place));
 
-/* The same pair of process and name is told again and again, but has one row. */
+/* A pair of process and name is repeated often but gets one row. */
 static int add_processes(struct nsx_rep *rep, struct nsx_err *err)
 {
 	struct nsx_keycache recent = {0};
@@ -148,7 +147,7 @@ static int add_processes(struct nsx_rep *rep, struct nsx_err *err)
 	return rc;
 }
 
-/* Communicators are told beside the events, in payloads that name them. */
+/* Adds NCCL communicators, which are described by payloads outside the events. */
 static int add_communicators(struct nsx_rep *rep, struct nsx_err *err)
 {
 	static const char *const names[] = {"NewComm", "ParentComm", "LocalRank", "Size",
@@ -189,7 +188,7 @@ int nsx_rep_index(struct nsx_rep *rep, struct nsx_err *err)
 			   "blocks of events", err))
 		return err->rc;
 	rc = walk_all(rep, err);
-	/* Which ranges are MPI's is known only now. */
+	/* The first walk found which ranges are MPI's: walk again. */
 	if (!rc && rep->nmpi) {
 		memset(rep->tables, 0, sizeof(rep->tables));
 		rep->nunknown = 0;

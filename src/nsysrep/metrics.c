@@ -1,6 +1,6 @@
-/* metrics.c - counters of GPUs: how the header lays them out, and their values.
+/* metrics.c - GPU counters: their layout in the header, and their values.
  *
- * A type of events is one GPU's; its number begins with that of its source.
+ * An event type belongs to one GPU; its number begins with that of its source.
  */
 #include <string.h>
 #include "nsysrep/events.h"
@@ -8,7 +8,7 @@
 #define SOURCE_NAME "GpuMetrics"
 enum { SOURCE = 13, TYPE = 14, NAME = 1, OFFSET = 2, SIZE = 3 };
 
-struct sources { /* that count on GPUs                                     */
+struct sources { /* the sources of GPU counters                            */
 	uint64_t id[16];
 	unsigned n;
 };

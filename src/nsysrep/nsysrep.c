@@ -1,4 +1,4 @@
-/* nsysrep.c - a report as a source of tables; and what of it could not be read. */
+/* nsysrep.c - a report as a source of tables, and what could not be read of it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "nsysrep/nsysrep.h"
 #include "sqlite/source.h"
 
-/* The newest nsys whose reports were compared with what is read here. */
+/* The newest nsys whose reports were verified. */
 enum { NEWEST_YEAR = 2026, NEWEST_MINOR = 2 };
 
 /* What is missing -------------------------------------------------------------------*/
@@ -82,7 +82,7 @@ static void say_unknown(const struct nsx_rep *rep, struct nsx_buf *b)
 
 /* The source -----------------------------------------------------------------------*/
 
-/* Rows of events are in the blocks of the file, the others in one block. */
+/* Event rows are spread over the file's blocks; facts are one block. */
 static bool is_fact(const struct nsx_rep *rep, enum nsx_rep_table t)
 {
 	return t == NSX_REP_STRING || rep->facts.of[t].n;
@@ -114,7 +114,7 @@ static void when(void *ctx, size_t table, size_t block, int64_t *least, int64_t 
 	*most = is_known ? rep->index[block].most_ns : INT64_MAX;
 }
 
-/* Types of events that are known by name only (ENUM_NSYS_EVENT_TYPE). */
+/* Event types known only by name (ENUM_NSYS_EVENT_TYPE). */
 static uint64_t count_unread(void *ctx, const char *table)
 {
 	static const struct {
@@ -178,7 +178,7 @@ static int read_facts(struct nsx_walker *w, struct nsx_err *err)
 	return rc;
 }
 
-/* An id is a string's place. */
+/* A string's id is its index. */
 static int read_strings(struct nsx_walker *w, struct nsx_err *err)
 {
 	const struct nsx_rep_strings *s = &w->rep->strings;
@@ -226,7 +226,7 @@ static void close_rep(void *ctx)
 	free(rep);
 }
 
-/* The catalogue has tables with rows only, as that of an export. */
+/* Lists only tables with rows, as an export does. */
 static struct nsx_table_info *make_catalogue(struct nsx_rep *rep)
 {
 	struct nsx_arena *a = rep->file.arena;

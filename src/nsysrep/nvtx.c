@@ -1,10 +1,10 @@
-/* nvtx.c - NVTX events; those of the domain in which nsys records MPI are calls of it. */
+/* nvtx.c - NVTX events; ranges of nsys's MPI domain become MPI calls. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "nsysrep/events.h"
 
-enum { THREAD_NAMED = 39, RANGE = 59, DOMAIN_MADE = 75 }; /* types of events      */
+enum { THREAD_NAMED = 39, RANGE = 59, DOMAIN_MADE = 75 }; /* event types          */
 enum { TEXT_FIELD = 7, PAYLOAD = 8, TID = 9, DOMAIN = 13, OF_SCHEMA = 9 };
 #define MPI_DOMAIN "MPI"
 #define MPI_THREAD "MPI Rank "
@@ -82,7 +82,7 @@ static int add_requests(struct nsx_walker *w, const struct nsx_msg *body,
 	return rc;
 }
 
-/* Whether it is a call of MPI with a table of its own. */
+/* Adds an MPI call that has a table of its own; false: it is none. */
 static bool add_mpi(struct nsx_walker *w, const struct nsx_msg *body, bool has_payload,
 		    const struct nsx_rep_payload *p, int *rc, struct nsx_err *err)
 {
@@ -131,7 +131,7 @@ static int note_mpi(struct nsx_notes *notes, const struct nsx_msg *body, bool is
 			(struct nsx_rep_mpi){process_of(body), n, is_rank});
 }
 
-/* A thread that is named after its rank. */
+/* Takes the rank from a thread that is named after it. */
 static int add_rank(struct nsx_walker *w, const struct nsx_msg *body,
 		    struct nsx_err *err)
 {

@@ -1,6 +1,6 @@
-/* options.c - what the capture was asked to do: the part that tells something.
+/* options.c - the options of the capture, without those that are off, 0 or empty.
  *
- * The section numbers its options; most of them are off, 0 or empty.
+ * The section identifies options by number.
  */
 #include <stdio.h>
 #include <string.h>
@@ -52,7 +52,7 @@ static int put_options(struct nsx_rep_rows *rows, const char *prefix,
 	return rc;
 }
 
-/* One of words, counted from 0 (NULL: not that number); else no row. */
+/* Adds words[n]; without such a word, no row. */
 static int put_word(struct nsx_rep_rows *rows, const char *prefix, const char *name,
 		    uint64_t n, const char *const *words, size_t nwords,
 		    struct nsx_err *err)
@@ -97,7 +97,7 @@ static int add_events(struct nsx_rep_rows *rows, struct nsx_piece message,
 enum { PROCESS_COMMAND = 10, PROCESS_ARGUMENT = 11, PROCESS_GRAPHS = 49,
        PROCESS_VARIABLE = 30 };
 
-/* Arguments and variables of the environment, each a row. */
+/* Adds arguments or environment variables, each a row. */
 static int add_words(struct nsx_rep_rows *rows, const char *prefix,
 		     struct nsx_piece process, unsigned field,
 		     struct nsx_err *err)
@@ -179,7 +179,7 @@ static int add_repeated(struct nsx_rep_rows *rows, struct nsx_piece options,
 	return rc;
 }
 
-/* Messages with options of their own. */
+/* Adds options that are in nested messages. */
 static int add_groups(struct nsx_rep_rows *rows, const struct nsx_msg *m,
 		      struct nsx_err *err)
 {
@@ -207,7 +207,7 @@ static int add_groups(struct nsx_rep_rows *rows, const struct nsx_msg *m,
 		return err->rc;
 	if (!nsx_msg_has(m, CUDA) || !nsx_msg_read(&in, nsx_msg_bytes(m, CUDA)))
 		return 0;
-	/* From 2025.6 on these stand here and no more with each process. */
+	/* Since 2025.6 these are here and no longer with each process. */
 	if (put_options(rows, "", &in, cuda, ARRAY_LEN(cuda), err))
 		return err->rc;
 	if (nsx_msg_read(&graphs, nsx_msg_bytes(&in, CUDA_GRAPHS)) &&

@@ -1,7 +1,6 @@
 /* payload.c - schemas of NVTX payloads, and values laid out by them.
  *
- * A type is basic, an enumeration or a structure; the latter two have ids, which are one
- * process's.
+ * A type is basic, an enumeration or a structure. The latter two have ids per process.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +8,7 @@
 #include "nsysrep/payload.h"
 
 enum { FLOAT = 19, DOUBLE = 20, STRING_ID = 80, /* basic types               */
-       LIST = 48, /* flag: an array, whose length another entry has          */
+       LIST = 48, /* flag: array whose length is in another entry            */
        MOST_DEPTH = 8, MOST_ENTRIES = 256 };
 
 struct entry {
@@ -19,8 +18,8 @@ struct entry {
 
 struct nsx_rep_layout {
 	uint64_t pid, id, size;
-	struct nsx_piece values; /* of an enumeration, a message             */
-	const struct entry *v;	 /* NULL: it is one                          */
+	struct nsx_piece values; /* of an enumeration: its message           */
+	const struct entry *v;	 /* NULL: an enumeration                     */
 	unsigned n;
 };
 
@@ -39,8 +38,8 @@ static const struct nsx_rep_layout *find(const struct nsx_rep_schemas *s, uint64
 
 /* Reading schemas ----------------------------------------------------------------*/
 
-enum { SCHEMA = 2, LOOSE = 3, ENUMERATION = 4, /* of a process               */
-       ENTRY = 4 }; /* of a schema                                           */
+enum { SCHEMA = 2, LOOSE = 3, ENUMERATION = 4, /* fields of a process        */
+       ENTRY = 4 }; /* field of a schema                                     */
 
 static bool read_entries(struct nsx_rep_schemas *s, struct nsx_piece bytes,
 			 struct nsx_rep_layout *l)
@@ -131,7 +130,7 @@ static bool is_signed(uint64_t type)
 	return type < FLOAT && type & 1;
 }
 
-/* Bytes of a type; 0: it is not known. */
+/* Size of a type in bytes; 0: unknown. */
 static uint64_t width(const struct nsx_rep_schemas *s, uint64_t pid, uint64_t type)
 {
 	const struct nsx_rep_layout *l = find(s, pid, type);
@@ -151,7 +150,7 @@ int64_t nsx_payload_int(struct nsx_piece b, bool is_negative)
 	return (int64_t)x;
 }
 
-/* The part of a payload that is n values of an entry's type; n 1: it is no list. */
+/* The bytes of an entry: n values of its type; n 1: not a list. */
 struct part {
 	const struct entry *e;
 	struct nsx_piece bytes;
@@ -212,7 +211,7 @@ static void add_real(struct nsx_buf *b, struct nsx_piece bytes)
 		nsx_buf_adds(b, "null");
 }
 
-/* The value's name, or the number where it has none. */
+/* Appends the enumeration's name of a value, or the number if it has none. */
 static void add_named(struct nsx_buf *b, const struct nsx_rep_layout *l, int64_t value)
 {
 	struct nsx_wire w = nsx_wire_of(l->values);

@@ -1,12 +1,10 @@
-/* rows.c - from fields of messages to values of columns, as tables.def says. */
+/* rows.c - turns message fields into column values, as tables.def says. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include "nsysrep/rows.h"
 
-/* All columns of all tables; a table begins with the entry that has its name, and ends
- * with one that has none.
- */
+/* The columns of all tables. A table's first entry holds its name; an empty name ends it. */
 static const struct nsx_rep_column columns[] = {
 #define REP_TABLE(id, table) {"", END, 0}, {table, END, NSX_REP_##id},
 #define REP_COL(column, from, field) {column, from, field},

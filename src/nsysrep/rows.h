@@ -1,4 +1,4 @@
-/* rows.h - tables of tables.def, and rows of what stands outside the events. */
+/* rows.h - tables of tables.def, and rows of what is not an event. */
 #ifndef NSX_ROWS_H
 #define NSX_ROWS_H
 
@@ -17,7 +17,7 @@ enum nsx_rep_table {
 
 enum { NSX_REP_MOST_COLUMNS = 48 };
 struct nsx_rep_column {
-	const char *name; /* and, behind a space, its type where that is not INTEGER */
+	const char *name; /* followed by a space and the type unless that is INTEGER */
 	enum nsx_rep_from { BODY, BODY0, PART, PART0, DEEP, TEXT, TEXT0, CODE, END } from;
 	unsigned field;
 };
@@ -25,30 +25,28 @@ struct nsx_rep_def {
 	const char *name;
 	const struct nsx_rep_column *columns;
 	unsigned ncolumns;
-	const struct nsx_rep_column *instant; /* when a row begins; NULL: at none */
+	const struct nsx_rep_column *instant; /* start time of a row; NULL: rows have no time */
 };
 void nsx_rep_define(struct nsx_rep_def ret[NSX_REP_NTABLES]);
 
-/* What a row is made of; the parts that its table does not name may be NULL. */
+/* The sources of a row; those its table does not use may be NULL. */
 struct nsx_row_of {
 	const struct nsx_msg *body, *part, *deep;
 	const struct nsx_val *code;
 };
 
-/* Few rows, which are kept.  Begins with an arena and the definitions; owner: the
- * caller, nsx_rows_done.
- */
+/* Few rows, kept in memory. Initialise arena and defs. Owner: the caller, nsx_rows_done. */
 struct nsx_rep_rows {
-	struct nsx_arena *arena; /* of texts                                 */
+	struct nsx_arena *arena; /* owner of texts                           */
 	const struct nsx_rep_def *defs;
 	struct nsx_rep_list {
 		struct nsx_val *v; /* row by row                             */
-		size_t n, cap;	   /* values                                 */
+		size_t n, cap;	   /* in values                              */
 	} of[NSX_REP_NTABLES];
 };
 int nsx_rows_add(struct nsx_rep_rows *r, enum nsx_rep_table t,
 		 const struct nsx_row_of *from, struct nsx_err *err) NSX_CHECKED;
-/* A row of values alone. */
+/* Adds a row given as values. */
 int nsx_rows_put(struct nsx_rep_rows *r, enum nsx_rep_table t,
 		 const struct nsx_val *v, struct nsx_err *err) NSX_CHECKED;
 void nsx_rows_done(struct nsx_rep_rows *r);

@@ -1,8 +1,7 @@
-/* session.c - when the session began, on its own clock and as the time of day.
+/* session.c - when the session began, on its own clock and as time of day.
  *
- * Times of events count from the start of the session.  Up to 2025.6 the first message
- * lists offsets between pairs of clocks; later a section of its own gives points of one
- * clock on another.
+ * Event times count from the start of the session. Up to 2025.6 the first message lists offsets
+ * between pairs of clocks; later a separate section gives points of one clock on another.
  */
 #include <string.h>
 #include <time.h>
@@ -10,7 +9,7 @@
 
 enum { EVENTS = 1, TICKS = 3, SESSION = 7, UTC = 9, LOCAL = 10, /* clocks   */
        KIND_COUNTER = 10, KIND_UTC = 11, KIND_LOCAL = 12, KIND_MONOTONIC = 14,
-       KIND_SESSION = 15, /* of clocks, in the section                      */
+       KIND_SESSION = 15, /* kinds of clocks in the section                 */
        MOST_CLOCKS = 256, FIRST_DEVICE = 1, FIRST_OFFSETS = 16, FIRST_START = 17, FIRST_STOP = 18 };
 
 struct session {
@@ -18,7 +17,7 @@ struct session {
 	bool has_start, has_stop, has_utc, has_local;
 };
 
-/* Clocks of two machines may give anything: sums wrap. */
+/* Clock values may be anything, so sums must wrap. */
 static int64_t sum(int64_t a, int64_t b)
 {
 	return (int64_t)((uint64_t)a + (uint64_t)b);
@@ -42,7 +41,7 @@ static bool parse(struct nsx_piece b, int64_t *ret)
 	return b.n > is_negative;
 }
 
-/* {1 from, 2 to, 5 the number as text, 6 "Offset"} */
+/* Finds {1 from, 2 to, 5 the number as text, 6 "Offset"}. */
 static bool find_offset(struct nsx_piece first, uint64_t from, uint64_t to,
 			int64_t *ret)
 {
@@ -89,7 +88,7 @@ static void by_offsets(struct nsx_piece first, struct session *s)
 	s->has_local = true;
 }
 
-/* The section is {1 kinds of clocks, 2 relations}, each a list of messages. */
+/* The kind of a clock. The section is {1 kinds of clocks, 2 relations}, each a list of messages. */
 static uint64_t kind_of(const struct nsx_msg *section, struct nsx_piece uuid)
 {
 	struct nsx_wire w = nsx_wire_of(nsx_msg_bytes(section, 1));
@@ -105,7 +104,7 @@ static uint64_t kind_of(const struct nsx_msg *section, struct nsx_piece uuid)
 	return 0;
 }
 
-/* The point {1 x, 2 y} at which one clock showed x when the other showed y. */
+/* Finds a point {1 x, 2 y}: the one clock showed x when the other showed y. */
 static bool find_point(const struct nsx_msg *section, uint64_t from, uint64_t to,
 		       int64_t *x, int64_t *y)
 {
@@ -147,7 +146,7 @@ static void by_points(struct nsx_piece bytes, struct session *s)
 	}
 }
 
-/* Where the start was cut to a coarser step, so is the stop. */
+/* If the start was rounded down to a coarser step, rounds the stop alike. */
 static void cut_stop(struct session *s, int64_t exact_start)
 {
 	static const int64_t steps[] = {100000, 1000000};

@@ -1,4 +1,4 @@
-/* strings.c - an id is a string's place in the block. */
+/* strings.c - strings by id, which is their index in the block. */
 #include <stdlib.h>
 #include "nsysrep/strings.h"
 

@@ -1,4 +1,4 @@
-/* strings.h - a report's strings, looked up by their ids. */
+/* strings.h - a report's strings by id. */
 #ifndef NSX_REP_STRINGS_H
 #define NSX_REP_STRINGS_H
 
@@ -10,14 +10,14 @@ struct nsx_rep_strings {
 	size_t n, cap;
 };
 
-/* message: the block of strings, which must stay.  Owner: the caller,
- * nsx_rep_strings_done, after a failure, too.
+/* message: the block of strings; must outlive *ret. Owner: the caller, nsx_rep_strings_done, even
+ * after a failure.
  */
 int nsx_rep_strings_read(struct nsx_piece message, struct nsx_rep_strings *ret,
 			 struct nsx_err *err) NSX_CHECKED;
 void nsx_rep_strings_done(struct nsx_rep_strings *s);
 
-/* Empty where there is none. */
+/* Empty if there is no such string. */
 static inline struct nsx_piece nsx_rep_string(const struct nsx_rep_strings *s,
 					      uint64_t id)
 {

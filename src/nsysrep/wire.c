@@ -1,4 +1,4 @@
-/* wire.c - varints, lengths and fixed numbers, each checked against the end. */
+/* wire.c - reads varints, lengths and fixed numbers, each checked against the end. */
 #include <string.h>
 #include "nsysrep/wire.h"
 
@@ -34,7 +34,7 @@ bool nsx_wire_bytes(struct nsx_wire *w, struct nsx_piece *ret)
 	return true;
 }
 
-/* Up to that field, if it is there; *b is what follows. */
+/* Reads up to and including `field`, if present; *b is what follows. */
 static inline bool read_until(struct nsx_msg *m, struct nsx_piece *b, unsigned field)
 {
 	const uint8_t *p = b->p, *end = nsx_wire_of(*b).end;

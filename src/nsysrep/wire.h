@@ -1,7 +1,6 @@
-/* wire.h - the protobuf wire format: fields of a message, one after the other.
+/* wire.h - the protobuf wire format: reads the fields of a message one by one.
  *
- * Nothing read is trusted: a field that reaches over the end of its message ends
- * the reading, and is_bad tells so.
+ * Input is not trusted: a field that extends beyond its message ends the reading and sets is_bad.
  */
 #ifndef NSX_WIRE_H
 #define NSX_WIRE_H
@@ -10,7 +9,7 @@
 #include <string.h>
 #include "base/base.h"
 
-struct nsx_piece { /* of the file, or of what was unpacked from it         */
+struct nsx_piece { /* bytes of the file, or of what was unpacked from it   */
 	const uint8_t *p;
 	size_t n;
 };
@@ -23,8 +22,8 @@ static inline bool nsx_piece_is(struct nsx_piece b, const char *text)
 struct nsx_wire {
 	const uint8_t *p, *end;
 	bool is_bad;
-	uint32_t field; /* its number                                        */
-	uint64_t n;	/* a varint, or a fixed number of 32 or 64 bits      */
+	uint32_t field; /* field number                                      */
+	uint64_t n;	/* a varint or fixed number; else the length of bytes */
 	struct nsx_piece bytes; /* p NULL: the field is a number             */
 };
 
@@ -35,13 +34,13 @@ static inline struct nsx_wire nsx_wire_of(struct nsx_piece b)
 
 enum { NSX_VARINT = 0, NSX_FIXED_64 = 1, NSX_BYTES = 2, NSX_FIXED_32 = 5 };
 
-/* What follows the varint at p, byte by byte. */
+/* Reads a varint byte by byte; returns what follows it. */
 const uint8_t *nsx_varint_bytewise(const uint8_t *p, const uint8_t *end,
 				   uint64_t *ret);
 
-/* What follows the varint at p; NULL: it is cut or has more than 64 bits.  Most have one
- * byte; of others the ends of eight are looked for at once, as most of the time of reading
- * a report goes here.
+/* Reads a varint and returns what follows it; NULL: truncated, or more than 64 bits. Most take one
+ * byte. For others eight bytes are searched for the end at once, because reading a report spends
+ * most of its time here.
  */
 static inline const uint8_t *nsx_varint(const uint8_t *p, const uint8_t *end,
 					 uint64_t *ret)
@@ -66,7 +65,7 @@ static inline const uint8_t *nsx_varint(const uint8_t *p, const uint8_t *end,
 	return p + (__builtin_ctzll(ends) >> 3) + 1;
 }
 
-/* What follows a number of so many bytes; NULL: it is cut. */
+/* Reads a number of `size` bytes and returns what follows it; NULL: truncated. */
 static inline const uint8_t *nsx_wire_fixed(const uint8_t *p, const uint8_t *end, size_t size,
 				 uint64_t *ret)
 {
@@ -78,8 +77,8 @@ static inline const uint8_t *nsx_wire_fixed(const uint8_t *p, const uint8_t *end
 	return p + size;
 }
 
-/* What follows a field's value, of the kind that its key says; NULL: it is damaged.  n is the
- * number, or how many bytes there are at `bytes`.
+/* Reads a field's value of the given kind and returns what follows it; NULL: damaged. *n is the
+ * number, or the length of *bytes.
  */
 static inline const uint8_t *nsx_wire_value(const uint8_t *p, const uint8_t *end,
 					unsigned kind, uint64_t *n,
@@ -99,7 +98,7 @@ static inline const uint8_t *nsx_wire_value(const uint8_t *p, const uint8_t *end
 	       kind == NSX_FIXED_32 ? nsx_wire_fixed(p, end, 4, n) : NULL;
 }
 
-/* A varint at w->p; false: it is cut or has more than 64 bits. */
+/* Reads a varint at w->p; false: truncated, or more than 64 bits. */
 static inline bool nsx_wire_varint(struct nsx_wire *w, uint64_t *ret)
 {
 	const uint8_t *p = nsx_varint(w->p, w->end, ret);
@@ -109,10 +108,10 @@ static inline bool nsx_wire_varint(struct nsx_wire *w, uint64_t *ret)
 	return p;
 }
 
-/* As many bytes as a varint before them says. */
+/* Reads a length as varint, then that many bytes. */
 bool nsx_wire_bytes(struct nsx_wire *w, struct nsx_piece *ret);
 
-/* The next field; false: there is none, or w->is_bad. */
+/* Advances to the next field; false: end, or w->is_bad. */
 static inline bool nsx_wire_next(struct nsx_wire *w)
 {
 	const uint8_t *p = w->p, *bytes;
@@ -134,21 +133,21 @@ static inline bool nsx_wire_next(struct nsx_wire *w)
 	return true;
 }
 
-/* A message whose fields are looked up by number; of a repeated one the last counts.
- * Fields from NSX_MSG_FIELDS on are passed over.
+/* A message with fields by number; of a repeated field the last counts. Fields from NSX_MSG_FIELDS
+ * on are ignored.
  */
 #define NSX_MSG_FIELDS 128
 struct nsx_msg {
 	uint64_t has[NSX_MSG_FIELDS / 64];
 	struct nsx_msg_field {
-		uint64_t n;	      /* number, or how many bytes           */
-		const uint8_t *bytes; /* NULL: it is a number                 */
+		uint64_t n;	      /* number or length                    */
+		const uint8_t *bytes; /* NULL: a number                       */
 	} v[NSX_MSG_FIELDS];
 };
 
-/* False: the message is damaged; what stands before that is there. */
+/* False: the message is damaged; fields before the damage are set. */
 bool nsx_msg_read(struct nsx_msg *m, struct nsx_piece b);
-/* The same in two steps, for who need not read what follows a field: *b is that. */
+/* The same in two steps, for callers that may not need what follows `field`: *b is the rest. */
 bool nsx_msg_begin(struct nsx_msg *m, struct nsx_piece *b, unsigned field);
 bool nsx_msg_rest(struct nsx_msg *m, struct nsx_piece b);
 
@@ -164,7 +163,7 @@ static inline int64_t nsx_msg_int(const struct nsx_msg *m, unsigned field)
 {
 	return (int64_t)nsx_msg_uint(m, field);
 }
-/* Empty where the field is absent or a number. */
+/* Empty if the field is absent or a number. */
 static inline struct nsx_piece nsx_msg_bytes(const struct nsx_msg *m,
 					     unsigned field)
 {
