@@ -1,4 +1,4 @@
-/* convert.c - the survey, then the writing, table by table. */
+/* convert.c - surveys, then writes, table by table. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,10 +15,10 @@ static const struct nsx_activity_def *const defs[NSX_NACTIVITIES] = {
 	[NSX_A_MEMSET] = &nsx_def_memset, [NSX_A_GRAPH] = &nsx_def_graph,
 };
 
-/* Doubles, which readers take times for, hold less in nanoseconds. */
+/* Readers store times as doubles, which are exact in nanoseconds below this. */
 #define EXACT_NS INT64_C(1000000000000000)
 
-/* Fields of a view by their distance from its first one. */
+/* Maps d's fields to the view by their offset from its first field. */
 void nsx_conv_select(const struct nsx_schema *s, enum nsx_view view,
 		     const char *rid, const struct nsx_activity_def *d,
 		     struct nsx_buf *b)
@@ -52,8 +52,8 @@ static void sorted_sql(const struct nsx_schema *s,
 				     "DESC" : "");
 }
 
-/* The calls of all libraries, which share the tracks of their threads. One with
- * several rows is one: the union drops what repeats.
+/* Selects the calls of all libraries, which share the tracks of their threads. UNION drops
+ * repeated rows of one call.
  */
 static void libraries_sql(const struct nsx_schema *s,
 			  const struct nsx_activity_def *d, struct nsx_buf *b)
@@ -101,7 +101,7 @@ static int scan_sorted(struct nsx_conv *c, const struct nsx_activity_def *d,
 	return b.n ? nsx_conv_sorted(c, &b, d->nfields, d->row, c, err) : 0;
 }
 
-/* The rows in file order, but for those that come a little late. */
+/* Passes rows in file order, correcting those that come a little late. */
 static int scan_nearly_sorted(struct nsx_conv *c,
 			      const struct nsx_activity_def *d,
 			      struct nsx_err *err)
@@ -185,9 +185,7 @@ static int scan_all(struct nsx_conv *c, struct nsx_err *err)
 	return 0;
 }
 
-/* Instant of the first event, which windows in seconds count from; as
- * nsx_trace has it.
- */
+/* Time of the first event, from which windows in seconds count; the same as in nsx_trace. */
 static int first_event(struct nsx_conv *c, int64_t *ret, struct nsx_err *err)
 {
 	static const enum nsx_view views[] = {
@@ -205,7 +203,7 @@ static int first_event(struct nsx_conv *c, int64_t *ret, struct nsx_err *err)
 			       nsx_view_defs[views[i]].name,
 			       host ? 0 : -(long long)NSX_TIME_MAX,
 			       (long long)NSX_TIME_MAX);
-		if (views[i] == NSX_VIEW_nvtx) /* domains and the like are none */
+		if (views[i] == NSX_VIEW_nvtx) /* excludes domains and the like */
 			nsx_buf_printf(&b, " AND coalesce(event_type, %d) IN "
 					   "(%d, %d, %d, %d, %d, %d)",
 				       NSX_EVENT_PUSH_POP, NSX_EVENT_PUSH_POP,
@@ -223,7 +221,7 @@ static int first_event(struct nsx_conv *c, int64_t *ret, struct nsx_err *err)
 	return 0;
 }
 
-/* What has a name, only the loaded trace knows. */
+/* Named windows need the loaded trace. */
 static int named_window(struct nsx_conv *c, struct nsx_err *err)
 {
 	const struct nsx_load_opts o = {.threads = c->opts->threads,
@@ -262,10 +260,10 @@ int nsx_session_start(struct nsx_db *db, int64_t *ret, struct nsx_err *err)
 
 struct part {
 	struct nsx_conv c;
-	struct nsx_names names; /* of its survey                             */
+	struct nsx_names names; /* of its own survey                         */
 	struct nsx_convert_counts counts;
 	struct nsx_buf warnings;
-	struct nsx_out out; /* of packets: only its error, bytes go to rings */
+	struct nsx_out out; /* only its error is used; bytes go to rings */
 };
 struct parts {
 	size_t n;
@@ -302,7 +300,7 @@ static int open_part(struct parts *p, enum nsx_part i, struct nsx_err *err)
 	if (p->n > 1)
 		c->activities &= activities_of[i];
 	c->names->is_plain = c->opts->pftrace;
-	/* Only the first one asks what matches by number. */
+	/* Only the first part matches names by number. */
 	if (nsx_names_open(c->names, c->schema,
 			   i ? NULL : c->opts->nvtx_prefix, err))
 		return err->rc;
@@ -320,9 +318,7 @@ static int survey(void *parts, size_t i, struct nsx_err *err)
 	return rc;
 }
 
-/* Gives a part's processes the numbers of the first one, which knows them all
- * then.
- */
+/* Gives a part's processes the numbers they have in the first part, adding missing ones there. */
 static int share_processes(struct nsx_conv *c, struct nsx_conv *first,
 			   struct nsx_err *err)
 {
@@ -343,7 +339,7 @@ static int share_processes(struct nsx_conv *c, struct nsx_conv *first,
 	return rc;
 }
 
-/* What one part found and another needs. */
+/* Exchanges between parts what their surveys found. */
 static int join_surveys(struct parts *p, struct nsx_err *err)
 {
 	struct nsx_conv *first = &p->part[0].c;
@@ -438,7 +434,7 @@ void nsx_convert_add_counts(struct nsx_convert_counts *sum,
 	sum->shift_ns = n->shift_ns;
 }
 
-/* Sums up, and lets go. */
+/* Adds up a part's results and frees it. */
 static void close_part(struct part *p, struct nsx_out *out,
 		       struct nsx_convert_counts *ret, struct nsx_buf *warnings)
 {

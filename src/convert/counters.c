@@ -1,9 +1,8 @@
-/* counters.c - counters that follow from what happened: memory in use and live
- * allocations by process, GPU and kind, and what waits on each stream.
+/* counters.c - derived counters: memory in use and live allocations by process, GPU and kind, and
+ * queued work by stream.
  *
- * They change in steps; of the steps of an instant only the sum is told.  A
- * window begins with what is there by then.  Times of queues are those of the
- * loaded trace (see findings.c).
+ * Counters change in steps; steps at the same time are summed. A window begins with the state at
+ * its start. Queues use the times of the loaded trace (see findings.c).
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,21 +14,21 @@
 
 /* Steps ------------------------------------------------------------------------*/
 
-struct series { /* a counter, while it is told                               */
+struct series { /* a counter being written                                   */
 	struct nsx_conv *c;
 	uint32_t group;
 	struct nsx_counter counter;
-	int64_t at_ns, now, told; /* of the last step; what was told last    */
+	int64_t at_ns, now, told; /* at_ns, now: after the last step; told: last value written */
 };
 
-/* It begins with what is converted.  Owner of the name: the caller, as long as
- * the series is told.
+/* Begins a series where the converted part begins. The caller owns name, which must live as long
+ * as the series.
  */
 static int open_series(struct nsx_conv *c, uint64_t process, int64_t device,
 		       const char *name, const char *unit, struct series *ret,
 		       struct nsx_err *err)
 {
-	uint32_t number; /* the process must be known, to be named */
+	uint32_t number; /* only processes that were added get a name */
 
 	*ret = (struct series){.c = c, .counter = {c->ncounters++, name, unit},
 			       .at_ns = c->window.start_ns};
@@ -62,8 +61,7 @@ static int tell(struct series *s, struct nsx_err *err)
 			       nsx_stopped(err);
 }
 
-/* Steps come in order of time; those before what is converted are there when it
- * begins.
+/* Adds a step; steps come in time order. Those before the converted part make up its first value.
  */
 static int step(struct series *s, int64_t at_ns, int64_t by,
 		struct nsx_err *err)
@@ -121,7 +119,7 @@ int nsx_convert_memory(struct nsx_conv *c, struct nsx_err *err)
 
 /* Queues -----------------------------------------------------------------------*/
 
-struct queue { /* of a stream: when its calls began, and the first work of each */
+struct queue { /* of a stream: start times of its calls and of the first operation of each */
 	uint64_t process;
 	int64_t device_id;
 	const char *name;
@@ -130,7 +128,7 @@ struct queue { /* of a stream: when its calls began, and the first work of each 
 };
 struct nsx_queues_view {
 	struct nsx_arena *arena;
-	struct queue *v; /* by stream; n 0: it has none                      */
+	struct queue *v; /* by stream; n 0: none                             */
 	size_t n;
 };
 
@@ -141,7 +139,7 @@ void nsx_queues_view_free(struct nsx_queues_view *v)
 	free(v);
 }
 
-/* began: room for its n times. */
+/* began: scratch for n times. */
 static int keep_queue(struct nsx_queues_view *view, const struct nsx_trace *t,
 		      const struct nsx_queues *of, uint32_t stream,
 		      int64_t *began, struct nsx_err *err)
@@ -228,7 +226,7 @@ int nsx_convert_queues(struct nsx_conv *c, struct nsx_err *err)
 	struct nsx_trace *t = c->trace;
 	int rc = 0;
 
-	/* The survey loads the trace where nothing else did. */
+	/* The survey loads the trace if nothing else has. */
 	if (!c->queues) {
 		if (!t)
 			rc = nsx_trace_load(c->schema, &load, &t, err);

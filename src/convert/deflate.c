@@ -1,12 +1,12 @@
-/* deflate.c - a ring of blocks between one thread that fills them, and those that
- * compress them: that one, too, while it would only wait.
+/* deflate.c - a ring of blocks between the thread that fills them and those that compress them.
+ * The filling thread compresses, too, when it would otherwise wait.
  */
 #include <libdeflate.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include "convert/deflate.h"
 
-/* More would only hold memory: one thread cannot fill blocks that fast. */
+/* More workers would only use memory: one thread cannot fill blocks that fast. */
 enum { MAX_WORKERS = 8, NBLOCKS = 2 * MAX_WORKERS };
 
 struct block {
@@ -18,10 +18,10 @@ struct nsx_deflate {
 	enum nsx_deflate_kind kind;
 	nsx_deflated_fn fn;
 	void *ctx;
-	struct block block[NBLOCKS]; /* a ring, by number                    */
+	struct block block[NBLOCKS]; /* indexed by block number              */
 	uint64_t nput, ntaken, nhanded;
 	bool is_ending;
-	pthread_mutex_t lock; /* of what is above, but for the blocks' bytes */
+	pthread_mutex_t lock; /* guards the above, except the bytes of blocks */
 	pthread_cond_t is_put, is_packed;
 	pthread_t worker[MAX_WORKERS];
 	unsigned nworkers;
@@ -38,7 +38,8 @@ static bool pack(enum nsx_deflate_kind kind, struct block *b)
 	if (!z)
 		return false;
 	nsx_buf_clear(&b->packed);
-	most = libdeflate_gzip_compress_bound(z, b->plain.n); /* the longer frame */
+	most = libdeflate_gzip_compress_bound(z, b->plain.n); /* the format with the larger
+								 overhead */
 	b->packed.n = (kind == NSX_DEFLATE_ZLIB ? libdeflate_zlib_compress :
 						  libdeflate_gzip_compress)(
 		z, b->plain.p, b->plain.n, nsx_buf_room(&b->packed, most), most);
@@ -46,7 +47,7 @@ static bool pack(enum nsx_deflate_kind kind, struct block *b)
 	return b->packed.n > 0;
 }
 
-/* The next one that nobody has; called with the lock held. */
+/* Compresses the next untaken block; called with the lock held. */
 static void pack_next(struct nsx_deflate *d)
 {
 	struct block *b = &d->block[d->ntaken++ % NBLOCKS];
@@ -89,7 +90,7 @@ struct nsx_deflate *nsx_deflate_open(enum nsx_deflate_kind kind,
 	pthread_mutex_init(&d->lock, NULL);
 	pthread_cond_init(&d->is_put, NULL);
 	pthread_cond_init(&d->is_packed, NULL);
-	/* Fewer than wanted will do. */
+	/* Fewer threads than wanted will do. */
 	while (d->nworkers + 1 < threads && d->nworkers < MAX_WORKERS &&
 	       !pthread_create(&d->worker[d->nworkers], NULL, work, d))
 		d->nworkers++;

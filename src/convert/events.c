@@ -1,4 +1,4 @@
-/* events.c - slices, marks and asynchronous ranges, on their way to a writer. */
+/* events.c - passes slices, marks and asynchronous ranges to a writer. */
 #include "convert/convert.h"
 
 const char *const nsx_activity_names[NSX_NACTIVITIES] = {
@@ -42,7 +42,7 @@ void nsx_conv_hull(struct nsx_conv *c, int64_t start_ns, int64_t end_ns)
 	c->last_ns = NSX_MAX(c->last_ns, end_ns);
 }
 
-/* The survey of a slice. */
+/* Surveys one slice. */
 static int note(struct nsx_conv *c, const struct nsx_slice *s,
 		struct nsx_err *err)
 {
@@ -103,7 +103,7 @@ int nsx_slice_begin(struct nsx_conv *c, const struct nsx_slice *s,
 	return 1;
 }
 
-/* Arrows go from a call to what it caused, never from or to asynchronous ranges. */
+/* Arrows lead from calls to the work they launched, never from or to asynchronous ranges. */
 void nsx_slice_end(struct nsx_conv *c, const struct nsx_slice *s)
 {
 	c->writer->end(c, s);

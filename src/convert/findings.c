@@ -1,10 +1,8 @@
-/* findings.c - what the report says of a trace, beside what it says it of: run
- * phases, iterations, and a track for each finding with a slice wherever it
- * costs time.  A finding that is told for no times has no track.
+/* findings.c - shows the report on the timeline: run phases, iterations, and a track per finding
+ * with a slice wherever it costs time. A finding without times has no track.
  *
- * Times are those of the report: where GPU times contradict cause and effect it
- * moves them (queries/README.md 3), and the GPU work in the same file is not
- * moved.
+ * Times are those of the report. It shifts GPU times that contradict cause and effect
+ * (queries/README.md 3), while the GPU work in the same file is not shifted.
  */
 #include <stdlib.h>
 #include "convert/convert.h"
@@ -20,7 +18,7 @@ struct told_track {
 	const char *name;
 	struct told *v;
 	size_t n;
-	const struct nsx_finding *finding; /* its key, severity and price; NULL */
+	const struct nsx_finding *finding; /* source of key, severity and price; or NULL */
 };
 struct nsx_findings_view {
 	struct nsx_arena *arena;
@@ -80,7 +78,7 @@ static int collect_phases(struct nsx_findings_view *v, const struct nsx_report *
 	return t ? 0 : err->rc;
 }
 
-/* Those of a process and device, from the i-th on, which are a track. */
+/* Collects the iterations of one process and device, from *i on, as a track. */
 static int collect_iterations(struct nsx_findings_view *v,
 			      const struct nsx_report *r, size_t *i,
 			      struct nsx_err *err)
@@ -113,7 +111,7 @@ static int collect_iterations(struct nsx_findings_view *v,
 	return t ? 0 : err->rc;
 }
 
-/* A copy of what is written of a finding: the report is given back. */
+/* Copies what is written of a finding, because the report is freed. */
 static const struct nsx_finding *keep(struct nsx_arena *a,
 				      const struct nsx_finding *f)
 {
@@ -162,7 +160,7 @@ static int collect(struct nsx_findings_view *v, const struct nsx_report *r,
 	return 0;
 }
 
-/* What could not be read or computed, which findings may lack. */
+/* Warns of what could not be read or computed, so that findings may be missing. */
 static void tell_losses(struct nsx_conv *c, const struct nsx_report *r)
 {
 	for (size_t i = 0; i < r->nsections; i++)
@@ -172,7 +170,7 @@ static void tell_losses(struct nsx_conv *c, const struct nsx_report *r)
 				       r->sections[i].reason);
 }
 
-/* Loads the trace and explains it, to keep what is written here. */
+/* Loads and explains the trace, and keeps what is written here. */
 static int explain(struct nsx_conv *c, struct nsx_err *err)
 {
 	const struct nsx_opts o = {NSX_OPTS_DEFAULT, .path = c->opts->path,
@@ -244,7 +242,7 @@ static int put_track(struct nsx_conv *c, size_t n, struct nsx_err *err)
 
 int nsx_convert_findings(struct nsx_conv *c, struct nsx_err *err)
 {
-	/* The survey explains, the writing uses it again. */
+	/* Done in the survey; the result is reused for writing. */
 	if (!c->findings && explain(c, err))
 		return err->rc;
 	for (size_t i = 0; i < c->findings->n; i++)

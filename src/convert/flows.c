@@ -1,12 +1,12 @@
-/* flows.c - which (process, correlation id) have a call and GPU work: pages of
- * 64 bits, as the ids of a process count up.
+/* flows.c - which (process, correlation id) have a call and GPU work. Ids of a process count up,
+ * so they are stored in pages of 64 bits.
  */
 #include <stdlib.h>
 #include "convert/convert.h"
 
 enum { PAGE_BITS = 64 };
 struct nsx_flow_page {
-	uint64_t key; /* process, upper bits of the correlation id */
+	uint64_t key; /* process and upper bits of the correlation id */
 	uint64_t call, gpu;
 };
 
@@ -25,15 +25,13 @@ void nsx_flows_lend(const struct nsx_flows *f, struct nsx_flows *to)
 	to->is_borrowed = true;
 }
 
-/* Rows of several processes alternate, and each has but few pages at a time. */
+/* Rows of several processes alternate, but each uses few pages at a time. */
 static uint32_t *recent_of(struct nsx_flows *f, uint64_t key)
 {
 	return &f->recent[(key ^ key >> 29) % ARRAY_LEN(f->recent)];
 }
 
-/* Pages that follow each other are met one after the other: sixteen of them
- * share a cache line of slots.
- */
+/* Consecutive pages are used in succession, so sixteen of them share a cache line of slots. */
 static size_t find_slot(const struct nsx_flows *f, uint64_t key)
 {
 	size_t i = (nsx_hash_u64(key / 16) * 16 + key % 16) & (f->nslots - 1);
@@ -123,14 +121,14 @@ int nsx_flows_merge(struct nsx_flows *f, const struct nsx_flows *other,
 
 uint32_t nsx_flows_span(const struct nsx_flows *f, unsigned *ret_bits)
 {
-	*ret_bits = 6; /* of a page */
+	*ret_bits = 6; /* bits within a page */
 	for (size_t i = 0; i < f->n; i++)
 		while ((uint32_t)f->pages[i].key >> (*ret_bits - 6))
 			++*ret_bits;
 	return f->n ? (uint32_t)(f->pages[0].key >> 32) : 0;
 }
 
-/* After this: call = has both sides, gpu = its arrow has started. */
+/* From now on `call` means both sides exist, and `gpu` that the arrow has started. */
 void nsx_flows_settle(struct nsx_flows *f)
 {
 	for (size_t i = 0; i < f->n; i++) {

@@ -1,4 +1,4 @@
-/* gpu.c - kernels, copies, memsets and graph replays, a track a stream. */
+/* gpu.c - kernels, copies, memsets and graph replays, a track per stream. */
 #include <stdio.h>
 #include "convert/convert.h"
 
@@ -8,7 +8,7 @@ enum { START, END, DEVICE, CONTEXT, STREAM, CORR, GLOBAL_PID, PID, OWN };
 		NSX_F_##v##_context_id, NSX_F_##v##_stream_id,                 \
 		NSX_F_##v##_corr, NSX_F_##v##_global_pid, NSX_F_##v##_pid
 
-/* What all four have; 1: goes on, 0: the row is not converted. */
+/* Reads the columns all four share. 1: continue, 0: not converted. */
 static int begin(struct nsx_conv *c, const struct nsx_val *v,
 		 struct nsx_slice *s, struct nsx_err *err)
 {

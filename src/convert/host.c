@@ -66,7 +66,7 @@ static int read_nvtx(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 	s.kind = kind == NSX_NVTX_STACK ? NSX_SLICE :
 		 kind == NSX_NVTX_ASYNC ? NSX_ASYNC : NSX_MARK;
 	s.open = kind != NSX_NVTX_MARK && end.type == NSX_V_NULL;
-	/* To the end of what is converted, which the survey finds. */
+	/* Open ranges last to the end of what is converted, which the survey finds. */
 	if (s.open)
 		end = (struct nsx_val){.type = NSX_V_I64,
 				       .u.i = c->writing ? c->last_ns :
@@ -124,12 +124,12 @@ static int read_named(void *ctx, int64_t rid NSX_UNUSED,
 const struct nsx_activity_def nsx_def_osrt = {
 	NSX_VIEW_osrt, osrt_fields, ARRAY_LEN(osrt_fields), ARRAY_LEN(osrt_fields),
 	-1, read_named, NULL};
-/* The tables of all libraries begin with the same fields. */
+/* The tables of all libraries have the same first fields. */
 const struct nsx_activity_def nsx_def_library = {
 	NSX_VIEW_mpi_coll, library_fields, ARRAY_LEN(library_fields),
 	ARRAY_LEN(library_fields), -1, read_named, NULL};
 
-/* Scheduling: on a CPU from a row that says so to the thread's next row. ------*/
+/* Scheduling: on a CPU from a scheduled-in row to the thread's next row. ------ */
 
 enum { S_START, S_CPU, S_IN, S_TID };
 static const enum nsx_field sched_fields[] = {
@@ -166,7 +166,7 @@ static int read_sched(void *ctx, int64_t rid NSX_UNUSED,
 	struct nsx_track *t;
 	bool ok;
 
-	c->window = (struct nsx_window){0, 0}; /* slices are cut out later */
+	c->window = (struct nsx_window){0, 0}; /* the slices are cut to the window later */
 	ok = nsx_conv_span(c, &v[S_START], &v[S_START], &s);
 	c->window = whole;
 	if (!ok)
@@ -185,7 +185,7 @@ static int read_sched(void *ctx, int64_t rid NSX_UNUSED,
 	return 0;
 }
 
-/* Who is still on a CPU is there to the end of what is converted. */
+/* Threads still on a CPU stay there to the end of what is converted. */
 static int end_sched(struct nsx_conv *c, struct nsx_err *err)
 {
 	for (uint32_t i = 0; i < c->tracks.track_keys.n; i++)

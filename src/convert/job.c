@@ -1,5 +1,5 @@
-/* job.c - from traces to a file: one after the other, and again with less where
- * the file became too large.
+/* job.c - converts traces to a file, one after the other, and again with less content if the file
+ * became too large.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ bool nsx_convert_is(const char *path, const char *suffix)
 	return n >= m && !strncmp(path + n - m, suffix, m);
 }
 
-/* That says all: what was lost by it is told in words of the file as it was. */
+/* A changed file replaces all its other warnings, which describe it as it was. */
 static int tell_changed(struct nsx_buf *warnings, size_t had, const char *path, int rc,
 			struct nsx_err *err)
 {
@@ -72,8 +72,8 @@ static void member_name(const struct nsx_convert_job *job, size_t i,
 	nsx_buf_adds(b, ".pftrace");
 }
 
-/* Which machine each member is of; times are on one clock already, which readers
- * that know no manifest take it for, too.
+/* Writes the machine of each member. Times are already on one clock, so readers that ignore the
+ * manifest show them right.
  */
 static void put_manifest(const struct nsx_convert_job *job,
 			 const struct nsx_place *places, struct nsx_out *out)
@@ -122,7 +122,7 @@ static int convert_all(const struct nsx_convert_job *job,
 		o->path = job->traces[i];
 		o->place = places[i];
 		if (is_tar) {
-			o->place.machine = 0; /* the manifest says it */
+			o->place.machine = 0; /* given in the manifest */
 			o->place.names_no_gpus = false;
 			at = nsx_tar_begin(out);
 		}
@@ -136,7 +136,7 @@ static int convert_all(const struct nsx_convert_job *job,
 	return rc;
 }
 
-/* 1: it became too large. */
+/* Returns 1 if the file became too large. */
 static int attempt(const struct nsx_convert_job *job,
 		   const struct nsx_place *places, struct nsx_converted *ret,
 		   struct nsx_err *err)

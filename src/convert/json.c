@@ -1,8 +1,8 @@
-/* json.c - Chrome trace events: one JSON object an event. */
+/* json.c - Chrome trace events, one JSON object each. */
 #include <stdio.h>
 #include "convert/convert.h"
 
-/* The fixed parts of an event, keys, numbers and all, are shorter. */
+/* Bound on the fixed parts of an event, including keys and numbers. */
 enum { ROOM = 512 };
 
 static char *put(char *p, const char *s, size_t n)
@@ -17,7 +17,7 @@ static char *puts_at(char *p, const char *s)
 	return put(p, s, strlen(s));
 }
 
-/* Between an event and the one before it. */
+/* Writes the separator between events. */
 static void separate(struct nsx_conv *c)
 {
 	if (c->has_events)
@@ -25,7 +25,7 @@ static void separate(struct nsx_conv *c)
 	c->has_events = true;
 }
 
-/* A name cell; without the quotes around it. */
+/* Writes a name cell without the enclosing quotes. */
 static void put_name(struct nsx_conv *c, const struct nsx_val *v)
 {
 	const char *text = NULL;
@@ -129,7 +129,7 @@ static void end(struct nsx_conv *c, const struct nsx_slice *s)
 	nsx_out_add(c->out, "}}", c->has_args ? 2 : 1);
 	if (c->async) {
 		put_async_end(c, s);
-		return; /* no arrow can be tied to it */
+		return; /* arrows cannot be tied to asynchronous events */
 	}
 	if (!s->corr)
 		return;
@@ -184,7 +184,7 @@ static void arg_dims(struct nsx_conv *c, const char *key,
 	}
 	nsx_out_take(c->out, PUT(p, "\""));
 }
-/* Counters: an event a sample, with all its values. */
+/* Counters: one event per sample, with all its values. */
 static void sample(struct nsx_conv *c, const struct nsx_counter_sample *s)
 {
 	char head[96], *p;
@@ -287,7 +287,7 @@ static void put_fact(struct nsx_conv *c, const char *key, int64_t value)
 {
 	char text[96];
 
-	/* As text: what reads JSON as doubles would bend it. */
+	/* Written as text, because readers that store doubles would change it. */
 	snprintf(text, sizeof(text), ",\n\"%s\":\"%lld\"", key,
 		 (long long)value);
 	nsx_out_adds(c->out, text);

@@ -5,11 +5,11 @@
 struct meta {
 	struct nsx_conv *c;
 	struct nsx_arena *arena;
-	const char **process; /* by process key: name, escaped; NULL         */
+	const char **process; /* by process key: escaped name; NULL: none    */
 	size_t nprocesses;
-	struct nsx_val *thread; /* by real thread id: cell of its name       */
+	struct nsx_val *thread; /* by real thread id: its name cell          */
 	size_t nthreads;
-	const char *gpu; /* model, escaped, if all GPUs are the same: else "" */
+	const char *gpu; /* escaped model if all GPUs are alike, else "" */
 	struct nsx_buf b;
 };
 
@@ -52,7 +52,7 @@ static int read_thread(void *ctx, int64_t rid NSX_UNUSED,
 	if (nsx_keymap_add(&t->tids, t->cache[3], &key, &at, err))
 		return err->rc;
 	if (at < m->nthreads && v[0].type == NSX_V_I64)
-		m->thread[at] = v[0]; /* the last one wins */
+		m->thread[at] = v[0]; /* the last row wins */
 	return 0;
 }
 
@@ -104,9 +104,7 @@ static int read_names(struct meta *m, struct nsx_err *err)
 
 /* Writing ----------------------------------------------------------------------*/
 
-/* By process, then CPU, GPU, counters; among tracks also by stream or thread,
- * then activity.
- */
+/* Orders by process, then CPU, GPU, counters; tracks also by stream or thread, then activity. */
 static int cmp_words(const uint64_t *a, const uint64_t *b,
 		     const unsigned *order, unsigned n)
 {
@@ -178,7 +176,7 @@ static int name_group(struct meta *m, uint32_t g, size_t order,
 	return 0;
 }
 
-/* Fills m->b with whose the track is; returns what is in it. */
+/* Fills m->b with the track's owner; returns the kind of content. */
 static const char *thread_label(struct meta *m, const struct nsx_key *key)
 {
 	static const char *const what[] = {
@@ -197,7 +195,7 @@ static const char *thread_label(struct meta *m, const struct nsx_key *key)
 	    at < m->nthreads && m->thread[at].type == NSX_V_I64)
 		name = nsx_names_get(m->c->names, m->thread[at].u.i, &n, &id);
 	slash = name && n && *name == '/' ? memrchr(name, '/', n) : NULL;
-	if (slash) { /* a thread that bears its program's path */
+	if (slash) { /* the thread is named after its program's path */
 		n -= (size_t)(slash + 1 - name);
 		name = slash + 1;
 	}
@@ -249,7 +247,7 @@ static void name_track(struct meta *m, uint32_t at, size_t *order)
 
 static int put_names(struct meta *m, struct nsx_err *err)
 {
-	/* Their numbers are kept: looking a name up may add to them. */
+	/* Fixed now, because looking names up may add tracks. */
 	size_t ngroups = m->c->tracks.group_keys.n;
 	size_t ntracks = m->c->tracks.track_keys.n, order = 0;
 	uint32_t *groups = sorted(m, ngroups, cmp_groups, err);

@@ -1,4 +1,4 @@
-/* metrics.c - GPU counters: an event a sample, with all its counters. */
+/* metrics.c - GPU counters: one event per sample, with all its counters. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,13 +14,13 @@ struct metrics {
 	struct nsx_keymap keys; /* {source, counter} */
 	struct nsx_keycache *cache;
 	struct counter {
-		const char *name; /* as the writer wants it */
-		uint64_t event;	  /* it was last in */
-		int64_t last_ns;  /* of the survey, of a source */
+		const char *name; /* as prepared for the writer */
+		uint64_t event;	  /* the last event that contained it */
+		int64_t last_ns;  /* used by the survey, per source */
 	} *counters; /* by key */
 	size_t cap;
 	uint64_t nevents;
-	int64_t at_ns, type; /* of the sample that is open, or surveyed      */
+	int64_t at_ns, type; /* of the open, or last surveyed, sample        */
 	bool is_open;
 };
 
@@ -149,9 +149,7 @@ static int read_all(struct metrics *m, struct nsx_err *err)
 	return nsx_conv_sorted(c, &b, ARRAY_LEN(fields), read_sample, m, err);
 }
 
-/* There are many samples, and only their hull matters, and whether those of a
- * source are in order of time.
- */
+/* Surveys a sample: only the hull matters, and whether each source is in time order. */
 static int survey_sample(void *ctx, int64_t rid NSX_UNUSED,
 			 const struct nsx_val *v, struct nsx_err *err)
 {

@@ -1,14 +1,14 @@
-/* names.c - the strings that events use, ready to be written. */
+/* names.c - the strings that events use, prepared for writing. */
 #include <stdlib.h>
 #include "convert/convert.h"
 #include "schema/viewscan.h"
 
 enum { USED = 1, MATCHES = 2 };
 
-/* More of a name no viewer shows. */
+/* No viewer shows more of a name. */
 #define NSX_MAX_PLAIN 4096
 
-/* Place of an id in flags and text. */
+/* Index of an id in flags and text, added if absent. */
 static int place_of(struct nsx_names *x, int64_t id, size_t *ret,
 		    struct nsx_err *err)
 {
@@ -149,7 +149,7 @@ int nsx_names_load(struct nsx_names *x, const struct nsx_schema *s,
 	return nsx_view_each(s, string, read_string, x, err, id, value);
 }
 
-/* The place of an id that has one below cap; nothing grows. */
+/* Looks an id up without adding it; false: none below cap. */
 static bool find(struct nsx_names *x, int64_t id, size_t cap, size_t *ret)
 {
 	struct nsx_key key = {{(uint64_t)id}};

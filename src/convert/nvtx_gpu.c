@@ -1,9 +1,9 @@
-/* nvtx_gpu.c - NVTX ranges projected on the GPU: from the first to the last
- * operation that was launched in them, or in inner ranges of their domain.
+/* nvtx_gpu.c - NVTX ranges projected on the GPU: from the first to the last operation launched in
+ * them, or in inner ranges of their domain.
  *
- * The only activity that needs the trace in memory.  A range has a projection
- * on each device that it launched work on; those of a thread are one track,
- * and where they overlap without nesting, further lanes.
+ * This is the only activity that needs the trace in memory. A range has a projection on each
+ * device on which it launched work. The projections of a thread share a track; those that overlap
+ * without nesting go to further lanes.
  */
 #include "convert/convert.h"
 #include "facts/facts.h"
@@ -13,8 +13,8 @@ struct projection {
 	uint32_t range, thread;
 };
 
-/* By thread, then as slices must come: by start, the longest first; parents
- * stand before what they enclose in the trace.
+/* Orders by thread, then as slices must come: by start, longest first. On ties parents precede
+ * what they enclose.
  */
 NSX_ORDER(cmp_projections, struct projection, UP(thread), UP(start_ns),
 	  DOWN(end_ns), UP(range));
@@ -42,7 +42,7 @@ static int put_projection(struct nsx_conv *c, const struct projection *p,
 	return NSX_MIN(rc, 0);
 }
 
-/* Of each range on the device; start > end: none. */
+/* Computes the hull of each range's work on the device; start > end: none. */
 static void find_hulls(const struct nsx_trace *t, const struct nsx_facts *f,
 		       const struct nsx_device *d, struct nsx_window *hull)
 {
@@ -52,7 +52,7 @@ static void find_hulls(const struct nsx_trace *t, const struct nsx_facts *f,
 		if (nsx_op_range(&f->nvtx, i) != NSX_NONE)
 			nsx_widen(&hull[nsx_op_range(&f->nvtx, i)],
 			      nsx_op_start(&t->ops, i), nsx_op_end(&t->ops, i));
-	/* A parent stands before its children. */
+	/* Parents precede their children, so go backwards. */
 	for (uint32_t i = (uint32_t)t->nvtx.n; i-- > 0;) {
 		uint32_t parent = nsx_range_parent(&f->nvtx, i);
 
@@ -98,7 +98,7 @@ int nsx_convert_nvtx_gpu(struct nsx_conv *c, struct nsx_err *err)
 	struct nsx_facts f = {.arena = nsx_arena_new()};
 	int rc = 0;
 
-	/* The survey loads it, the writing uses it again. */
+	/* Loaded by the survey and reused for writing. */
 	if (!c->trace)
 		rc = nsx_trace_load(c->schema, &load, &c->trace, err);
 	if (!rc)

@@ -1,11 +1,11 @@
-/* order.c - puts rows right that come a little late. */
+/* order.c - corrects the position of rows that come a little late. */
 #include <stdlib.h>
 #include "convert/order.h"
 
 struct nsx_order_slot {
 	int64_t start, end, rid;
 	struct nsx_val v[NSX_ORDER_COLUMNS];
-	struct nsx_buf text; /* of v */
+	struct nsx_buf text; /* storage of v's texts */
 };
 
 void nsx_lateness_note(struct nsx_lateness *l, const struct nsx_val *start)
@@ -17,7 +17,7 @@ void nsx_lateness_note(struct nsx_lateness *l, const struct nsx_val *start)
 		return;
 	greatest = l->n ? l->greatest[(l->n - 1) % NSX_ORDER_WINDOW] :
 			  INT64_MIN;
-	/* What was that great a window ago has been handed on. */
+	/* A start this great was passed on a window ago. */
 	if (l->n >= NSX_ORDER_WINDOW && l->greatest[at] >= start->u.i)
 		l->is_far = true;
 	l->greatest[at] = NSX_MAX(greatest, start->u.i);
@@ -43,7 +43,7 @@ static bool has_bytes(const struct nsx_val *v)
 	return v->type == NSX_V_TEXT || v->type == NSX_V_BLOB;
 }
 
-/* The slot's own copy of a row, text included. */
+/* Copies a row into the slot, including text. */
 static void keep(struct nsx_order_slot *s, int64_t rid,
 		 const struct nsx_val *v, unsigned n)
 {
@@ -62,7 +62,7 @@ static void keep(struct nsx_order_slot *s, int64_t rid,
 		}
 }
 
-/* Ties stay as they come. */
+/* Ties keep their order. */
 static bool is_before(const struct nsx_order *o, const struct nsx_order_slot *a,
 		      const struct nsx_order_slot *b)
 {
@@ -71,13 +71,13 @@ static bool is_before(const struct nsx_order *o, const struct nsx_order_slot *a,
 	return o->ends < 0 ? a->end > b->end : a->end < b->end;
 }
 
-/* The n-th in order of those that are held. */
+/* The n-th of the held rows, in order. */
 static uint8_t *place(struct nsx_order *o, unsigned n)
 {
 	return &o->sorted[(o->first + n) % NSX_ORDER_WINDOW];
 }
 
-/* Hands the first one on; its slot is free then. */
+/* Passes the first row on and frees its slot. */
 static int shift(struct nsx_order *o, uint8_t *ret_slot, struct nsx_err *err)
 {
 	const struct nsx_order_slot *s;

@@ -1,26 +1,26 @@
-/* order.h - the rows of a table in order of start, as far as tracks need it. */
+/* order.h - brings the rows of a table into start order, as far as tracks need it. */
 #ifndef NSX_CONVERT_ORDER_H
 #define NSX_CONVERT_ORDER_H
 
 #include <string.h>
 #include "sqlite/scan.h"
 
-/* Rows come at most this many places late, or the table is sorted as a whole:
- * real tables are in order, nearly so, or made of long runs.
+/* Rows may come at most this many places late; otherwise the whole table is sorted. Real tables
+ * are in order, nearly so, or made of long runs.
  */
 enum { NSX_ORDER_WINDOW = 64, NSX_ORDER_COLUMNS = 20 };
 
-/* Watches the starts of a table's rows. Zeroed is fine. */
+/* Observes the starts of a table's rows. Initialise with zeros. */
 struct nsx_lateness {
-	int64_t greatest[NSX_ORDER_WINDOW]; /* so far, by row, as a ring */
+	int64_t greatest[NSX_ORDER_WINDOW]; /* greatest start up to each row, as a ring */
 	uint64_t n;
-	bool is_far; /* some row comes later than the window allows */
+	bool is_far; /* some row comes later than NSX_ORDER_WINDOW allows */
 };
 void nsx_lateness_note(struct nsx_lateness *l, const struct nsx_val *start);
 
-/* Hands rows on to fn by start, then end (ends < 0: the longest first, 0: as
- * they come), when none of them is late by more than the window.  The first
- * two columns are start and end. Rows without start go on at once.
+/* Passes rows to fn by start, then end (ends < 0: longest first, 0: as they come), provided none
+ * is later than the window. The first two columns are start and end. Rows without a start are
+ * passed at once.
  */
 struct nsx_order {
 	nsx_row_fn fn;
@@ -28,7 +28,7 @@ struct nsx_order {
 	unsigned ncolumns;
 	int ends;
 	unsigned n;
-	uint8_t sorted[NSX_ORDER_WINDOW]; /* slots, as a ring from `first` on */
+	uint8_t sorted[NSX_ORDER_WINDOW]; /* slot numbers, as a ring that begins at `first` */
 	uint8_t first;
 	struct nsx_order_slot *slots;
 };

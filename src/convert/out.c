@@ -1,4 +1,4 @@
-/* out.c - blocks to a file that gets its name at the end. */
+/* out.c - writes blocks to a file that gets its name at the end. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +14,8 @@ static void write_block(struct nsx_out *o, const char *p, size_t n)
 		o->error = EFBIG;
 }
 
-/* Gzip: each block is a file of its own, which readers take as one where they stand
- * one after the other.  The first has a comment in its head that says who wrote it.
+/* Gzip: each block is a file of its own; readers treat concatenated ones as one. The first has a
+ * header comment that names this program.
  */
 static void write_packed(void *ctx, const char *p, size_t n)
 {
@@ -29,7 +29,7 @@ static void write_packed(void *ctx, const char *p, size_t n)
 		return;
 	}
 	if (!o->bytes) {
-		write_block(o, head, sizeof(head)); /* its end, too */
+		write_block(o, head, sizeof(head)); /* includes the terminating NUL */
 		p += PLAIN_HEAD, n -= PLAIN_HEAD;
 	}
 	write_block(o, p, n);
@@ -124,11 +124,11 @@ size_t nsx_tar_begin(struct nsx_out *o)
 {
 	size_t at = (size_t)o->bytes + o->n;
 
-	pad(o, TAR_BLOCK); /* its header is written when its size is known */
+	pad(o, TAR_BLOCK); /* the header is written once the size is known */
 	return at;
 }
 
-/* Fields of a header are octal digits; the check sum counts its own as blanks. */
+/* Header fields are octal digits. The check sum counts its own field as blanks. */
 static void fill_header(char h[TAR_BLOCK], const char *name, size_t size)
 {
 	unsigned sum = 0;
@@ -153,7 +153,7 @@ void nsx_tar_end(struct nsx_out *o, size_t at, const char *name)
 	pad(o, (TAR_BLOCK - size % TAR_BLOCK) % TAR_BLOCK);
 	nsx_out_flush(o);
 	if (size >> 33)
-		o->error = EFBIG; /* more than eleven digits */
+		o->error = EFBIG; /* needs more than eleven digits */
 	fill_header(header, name, size);
 	if (!o->error && pwrite(o->to.fd, header, TAR_BLOCK, (off_t)at) !=
 				 TAR_BLOCK)
@@ -208,7 +208,7 @@ char *nsx_json_us(char *p, int64_t ns)
 	return p + 4;
 }
 
-/* Bytes from p on that stand for themselves in a JSON string. */
+/* Number of leading bytes that need no escape in a JSON string. */
 static size_t plain_run(const char *p, size_t n)
 {
 	size_t i = 0;

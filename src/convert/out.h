@@ -1,7 +1,7 @@
-/* out.h - a file that appears when it is whole, written in large blocks.
+/* out.h - a file that appears only when it is complete, written in large blocks.
  *
- * Writing never fails on the spot: the first failure is remembered in `error`
- * and told by nsx_out_commit; long loops look at it to end early.
+ * Write functions never fail. The first error is kept in `error` and reported by nsx_out_commit;
+ * long loops should check it to end early.
  */
 #ifndef NSX_CONVERT_OUT_H
 #define NSX_CONVERT_OUT_H
@@ -13,31 +13,29 @@
 enum { NSX_OUT_BLOCK = 1 << 18 };
 
 struct nsx_out {
-	char *buf; /* NSX_OUT_BLOCK bytes */
+	char *buf; /* buffer of NSX_OUT_BLOCK bytes */
 	size_t n;
-	int64_t bytes; /* of the file, so far */
-	int64_t max_bytes; /* more is the error EFBIG; 0: any */
-	int error;     /* errno, 0: none */
+	int64_t bytes; /* written to the file so far */
+	int64_t max_bytes; /* exceeding it is the error EFBIG; 0: no limit */
+	int error;     /* errno; 0: none */
 	struct nsx_target to;
-	struct nsx_deflate *gz; /* NULL: not compressed */
+	struct nsx_deflate *gz; /* NULL: uncompressed */
 };
 
-/* The path "-" is stdout; a name that ends in .gz is compressed, on so many
- * threads.  *ret must stay where it is.  Errors: those of nsx_target_open.
+/* The path "-" is stdout; a name that ends in .gz is compressed on `threads` threads. *ret must
+ * not move. Errors: those of nsx_target_open.
  */
 int nsx_out_open(const struct nsx_target *to, unsigned threads,
 		 struct nsx_out *ret, struct nsx_err *err) NSX_CHECKED;
-/* Writes the rest and puts the file in its place. Errors: NSX_E_IO, NSX_E_CLOSED. */
+/* Writes the rest and moves the file into place. Errors: NSX_E_IO, NSX_E_CLOSED. */
 int nsx_out_commit(struct nsx_out *o, struct nsx_err *err) NSX_CHECKED;
-/* Lets go; without commit before, nothing stays. Zeroed is fine. */
+/* Frees everything; an uncommitted file is removed. Zeroed is allowed. */
 void nsx_out_done(struct nsx_out *o);
 
 void nsx_out_flush(struct nsx_out *o);
 void nsx_out_add_large(struct nsx_out *o, const char *p, size_t n);
 
-/* Room for n bytes, n <= NSX_OUT_BLOCK; what is written there is taken with
- * nsx_out_take, up to its end.
- */
+/* Room for n bytes, n <= NSX_OUT_BLOCK. nsx_out_take accepts what was written there. */
 static inline char *nsx_out_room(struct nsx_out *o, size_t n)
 {
 	if (o->n + n > NSX_OUT_BLOCK)
@@ -62,8 +60,8 @@ static inline void nsx_out_adds(struct nsx_out *o, const char *s)
 	nsx_out_add(o, s, strlen(s));
 }
 
-/* A tar archive, of a plain file that is not compressed: a member is what is
- * written between begin, which returns its place, and end.
+/* A tar archive in an uncompressed plain file. A member is what is written between begin, which
+ * returns its position, and end.
  */
 size_t nsx_tar_begin(struct nsx_out *o);
 void nsx_tar_end(struct nsx_out *o, size_t at, const char *name);
@@ -72,9 +70,9 @@ void nsx_tar_close(struct nsx_out *o);
 /* Pieces of JSON. Each returns the end of what it wrote at p. */
 char *nsx_json_int(char *p, int64_t i);
 char *nsx_json_hex(char *p, uint64_t u);
-/* Nanoseconds (not negative) as microseconds with three decimals. */
+/* Non-negative nanoseconds as microseconds with three decimals. */
 char *nsx_json_us(char *p, int64_t ns);
-/* Appends text as the inside of a JSON string: repaired, cut, escaped. */
+/* Appends text for use inside a JSON string: repaired, cut, escaped. */
 void nsx_json_escape(struct nsx_buf *b, const char *text, size_t n);
 void nsx_out_text(struct nsx_out *o, const char *text, size_t n);
 

@@ -1,147 +1,144 @@
-/* pf.h - what the files that write Perfetto's packets share. */
+/* pf.h - shared by the files that write Perfetto packets. */
 #ifndef NSX_PF_H
 #define NSX_PF_H
 
 #include "convert/convert.h"
 #include "convert/proto.h"
 
-enum { NSX_PF_PACKET = 1 }; /* of a file */
-enum { /* fields of a packet, and of what several files write              */
+enum { NSX_PF_PACKET = 1 }; /* field of a file */
+enum { /* fields of a packet, and of messages that several files write     */
 	NSX_PF_CLOCKS = 6, NSX_PF_TRACK_EVENT = 11, NSX_PF_GPU_COUNTERS = 52,
 	NSX_PF_GPU_WORK = 53, NSX_PF_TRACK = 60, NSX_PF_MACHINE = 98,
 	NSX_PF_GPU_INFO = 128,
-	NSX_PF_IID = 1, NSX_PF_IID_NAME = 2, /* of what is interned          */
+	NSX_PF_IID = 1, NSX_PF_IID_NAME = 2, /* fields of interned entries   */
 	NSX_PF_LAUNCH_ARG = 3, NSX_PF_ARG_INT = 3,
 	NSX_PF_CLOCKS_CLOCK = 1, NSX_PF_CLOCK_TIME = 2,
 	NSX_PF_INTERNED_CATEGORY = 1, NSX_PF_INTERNED_CONTEXT = 23,
 };
-enum { NSX_PF_BOOT_CLOCK = 6 }; /* which counts absolute times            */
+enum { NSX_PF_BOOT_CLOCK = 6 }; /* the clock of absolute times            */
 enum { NSX_PF_CONSTANTS = 3 }; /* registers, static and dynamic shared memory */
-enum { NSX_PF_MAX_KEYS = 32 }; /* names of arguments: ours, and few */
+enum { NSX_PF_MAX_KEYS = 32 }; /* our argument names are few */
 
-/* A sequence of packets.  Names are told, and times are steps, in each for itself. */
+/* A sequence of packets. Each has its own interned names and its own time base. */
 struct nsx_pf_stream {
-	uint32_t number; /* of it in its part                                */
-	struct nsx_buf packets; /* of the block that is being filled         */
-	bool is_begun;	 /* its first packet is out                          */
-	unsigned clock;	 /* of its own, which times are steps of; 0: none yet */
-	int64_t last_ns; /* what that has come to                            */
-	unsigned categories, keys[2]; /* told: bits                          */
-	int64_t *ends;	 /* of the slices open in it, outermost first        */
+	uint32_t number; /* its number within its part                       */
+	struct nsx_buf packets; /* those of the current block                */
+	bool is_begun;	 /* its first packet was written                     */
+	unsigned clock;	 /* its own clock, for time steps; 0: none yet */
+	int64_t last_ns; /* current time of that clock                       */
+	unsigned categories, keys[2]; /* already interned, as bits           */
+	int64_t *ends;	 /* ends of its open slices, outermost first         */
 	size_t nends, cap_ends;
 };
 
 struct nsx_pf {
 	struct nsx_pf_stream names, counters; /* names: of tracks and GPUs   */
-	struct nsx_pf_stream **lanes; /* of tracks; slices of threads are in
-					 order of time, and name no track    */
+	struct nsx_pf_stream **lanes; /* by track; slices of threads are in time order and omit
+					 the track                           */
 	size_t nlanes, cap_lanes;
-	struct nsx_pf_stream *to; /* one of these: who has the open packet   */
-	struct nsx_buf block; /* of all: what is handed on                   */
-	size_t held; /* bytes of whole packets that are not                  */
-	struct nsx_buf interned; /* of the open packet                       */
-	struct nsx_buf specs;	 /* counters met in the open sample for the
-				    first time                               */
-	size_t packet, field, inner; /* marks of nsx_pb_begin; inner: launch */
-	int64_t at_ns; /* of the open packet, as the file counts             */
-	bool is_step;  /* it is told as a step                               */
-	struct nsx_pf_source { /* by track of GPU work; context 0: not met   */
-		uint64_t context, queue, stage; /* stage: of kernels         */
+	struct nsx_pf_stream *to; /* the sequence of the open packet         */
+	struct nsx_buf block; /* packets of all sequences, ready to be passed on */
+	size_t held; /* bytes of complete packets not yet in block           */
+	struct nsx_buf interned; /* entries interned by the open packet      */
+	struct nsx_buf specs;	 /* descriptions of counters that first occur in the open sample */
+	size_t packet, field, inner; /* positions from nsx_pb_begin; inner: the launch */
+	int64_t at_ns; /* time of the open packet on the file's clock        */
+	bool is_step;  /* written as a step                                  */
+	struct nsx_pf_source { /* by GPU track; context 0: not set yet       */
+		uint64_t context, queue, stage; /* stage: for kernels        */
 		uint32_t gpu;
 	} *source;
 	size_t cap_source;
-	struct nsx_val *last; /* by counter: its value, told with the next;
-				 null: it is not described yet                */
+	struct nsx_val *last; /* by counter: the value to write with the next one; null: not
+				 described yet                                */
 	size_t nlast, cap_last;
-	struct nsx_keymap told; /* {sequence, number, enum nsx_pf_told}      */
-	uint64_t last_thread; /* that was named                              */
+	struct nsx_keymap told; /* already written: {sequence, number, enum nsx_pf_told} */
+	uint64_t last_thread; /* the last thread named                       */
 	const char *keys[2][NSX_PF_MAX_KEYS]; /* names of annotations, arguments    */
-	struct nsx_keymap specs_met; /* queues {process, context, stream} and
-					stages {text, 0, 0, 1}               */
-	struct nsx_keymap kernels; /* {name, constants, which are known,
-				      track}                                 */
+	struct nsx_keymap specs_met; /* queues {process, context, stream} and stages {text, 0, 0,
+					1}                                   */
+	struct nsx_keymap kernels; /* {name, constants, which constants are known, track} */
 	struct nsx_keymap contexts; /* {process, context}                    */
-	struct nsx_keymap gpus; /* {pid, ordinal}: whose physical index is   */
-	int64_t *gpu;		/* by that                                   */
+	struct nsx_keymap gpus; /* {pid, ordinal} with a known physical index */
+	int64_t *gpu;		/* that index                                */
 	size_t cap_gpu;
-	struct nsx_strings *texts; /* stages; names that are no string ids   */
-	uint32_t met_once[1 << 16]; /* marks of names that are text, by hash */
+	struct nsx_strings *texts; /* stages, and names without a string id  */
+	uint32_t met_once[1 << 16]; /* hash marks of text names that occurred once */
 	struct nsx_keycache *cache[5];
-	uint64_t unnumbered; /* GPU work without a correlation id            */
+	uint64_t unnumbered; /* number of GPU operations without a correlation id */
 };
 
-/* Where packets go from now on (pf_streams.c); the first of them is of at_ns. */
+/* Selects the sequence of the next packets (pf_streams.c), which begin at at_ns. */
 void nsx_pf_to_names(struct nsx_conv *c);
 void nsx_pf_to_counters(struct nsx_conv *c, int64_t at_ns);
 void nsx_pf_to_lane(struct nsx_conv *c, uint32_t track, int64_t at_ns); /* c->lane */
 void nsx_pf_streams_done(struct nsx_pf *pf);
-/* A packet at an instant of the trace; what is written to pf->to->packets until it
- * is closed is the content of that field.  Times that go back, and those with
- * pf->is_step cleared, are told in full.
+/* Opens a packet at a time of the trace. What is then written to pf->to->packets is the content of
+ * `field`, until the packet is closed. Times are written as steps, but in full if they go back or
+ * pf->is_step is cleared.
  */
 void nsx_pf_open_packet(struct nsx_conv *c, int64_t at_ns, unsigned field);
 void nsx_pf_close_packet(struct nsx_conv *c);
-/* Hands on the packets that are there. */
+/* Passes on the complete packets. */
 void nsx_pf_flush(struct nsx_conv *c);
-/* What a clock of that number said at an instant; of its steps, if it is_steps. */
+/* Writes the reading of a clock; is_steps: the clock counts steps. */
 void nsx_pf_put_clock(struct nsx_buf *b, unsigned clock, int64_t ns, bool is_steps);
 
-/* {iid, name} into the open packet; more may follow, until nsx_pb_end. */
+/* Interns {iid, name} in the open packet. The entry may be extended until nsx_pb_end. */
 size_t nsx_pf_intern(struct nsx_pf *pf, unsigned field, uint64_t iid,
 		     const char *name, size_t n);
-/* Text of a name cell, and a number of its own. */
+/* The text of a name cell, and the text's number. */
 uint64_t nsx_pf_name_of(struct nsx_conv *c, const struct nsx_val *v,
 			const char **ret, size_t *ret_n);
-/* A name into the open packet: its number in field iid or, if it is a text that
- * may stand nowhere else, itself in field name.
+/* Puts a name into the open packet: its number in field iid or, if the text may be unique, the
+ * text in field name.
  */
 void nsx_pf_put_name(struct nsx_conv *c, const struct nsx_val *v, unsigned iid,
 		     unsigned name);
-/* What all launches of a kernel on a stream share, as arguments: device, stream and
- * the three constants.
+/* Writes the arguments shared by all launches of a kernel on a stream: device, stream and the
+ * three constants.
  */
 void nsx_pf_put_constants(struct nsx_conv *c, struct nsx_buf *b, unsigned field,
 			  uint32_t track, const struct nsx_val *v);
-/* The number of a kernel; 0: it has none, as its name is a text, which may stand
- * nowhere else. *ret_told: its constants are told once, with its number.
+/* The number of a kernel; 0: none, as its name is a text that may be unique. *ret_told: its
+ * constants are interned with its number.
  */
 uint64_t nsx_pf_intern_kernel(struct nsx_conv *c, const struct nsx_slice *s,
 			      const struct nsx_val *other,
 			      const struct nsx_val *constant, bool *ret_told);
-/* A number for our own text. */
+/* A number for a text of ours. */
 uint64_t nsx_pf_text_iid(struct nsx_conv *c, const char *text, size_t n);
-/* Whether what has that number is told in the sequence for the first time. */
+/* Whether the entry is new to the sequence. */
 enum nsx_pf_told { NSX_PF_TOLD_NAME, NSX_PF_TOLD_SPEC, NSX_PF_TOLD_CONTEXT };
 bool nsx_pf_is_untold(struct nsx_conv *c, enum nsx_pf_told what, uint64_t iid);
-/* A stage or queue of GPU work: its number. */
+/* Interns a stage or queue of GPU work. */
 uint64_t nsx_pf_intern_spec(struct nsx_conv *c, const struct nsx_key *key,
 			    const char *name, bool is_compute);
-/* The name of an argument: a string of ours that stays. */
+/* Interns an argument name; key must be a string constant. */
 uint64_t nsx_pf_intern_key(struct nsx_pf *pf, bool is_gpu, const char *key);
-/* Index of a key in a map; *ret_new: it is there for the first time. */
+/* Index of a key in a map, added if absent; *ret_new: it was absent. */
 uint32_t nsx_pf_number(struct nsx_conv *c, struct nsx_keymap *m,
 		       struct nsx_keycache *cache, const struct nsx_key *key,
 		       bool *ret_new);
-/* Whose each number is in a file of several traces; numbers are small, as every
- * packet has some: tracks count up from 64 on (a lane each), processes and threads
- * lie above them.
+/* Makes a number unique in a file of several traces. Numbers are kept small, because every packet
+ * has some: tracks count up from 64, one per lane; processes and threads lie above.
  */
 enum { NSX_PF_PROCESS_BIT = 54, NSX_PF_THREAD_BIT = 55 };
 static inline uint64_t nsx_pf_own(const struct nsx_conv *c, uint64_t uuid)
 {
 	return (uint64_t)c->opts->place.trace << 56 | uuid;
 }
-/* The GPU that an ordinal means in a process: its physical index where the trace
- * tells, which its counters go by, else the ordinal.
+/* The GPU of an ordinal in a process: its physical index, as used by its counters, if the trace
+ * has it; else the ordinal.
  */
 uint32_t nsx_pf_gpu(struct nsx_conv *c, uint64_t process, uint64_t ordinal);
 uint64_t nsx_pf_lane_uuid(const struct nsx_conv *c, const struct nsx_track *t,
 			  const struct nsx_track_lane *l);
 
-/* Of the writer (pf_events.c, pf_counters.c). */
+/* Parts of the writer (pf_events.c, pf_counters.c). */
 void nsx_pf_kernel(struct nsx_conv *c, const struct nsx_slice *s,
 		   const struct nsx_val *other, const struct nsx_val *constant);
-void nsx_pf_end_all(struct nsx_conv *c); /* slices that are open             */
+void nsx_pf_end_all(struct nsx_conv *c); /* ends open slices                 */
 void nsx_pf_begin(struct nsx_conv *c, const struct nsx_slice *s);
 void nsx_pf_end(struct nsx_conv *c, const struct nsx_slice *s);
 void nsx_pf_put_int(struct nsx_conv *c, const char *key, int64_t value);
@@ -153,7 +150,7 @@ void nsx_pf_sample(struct nsx_conv *c, const struct nsx_counter_sample *s);
 void nsx_pf_counter(struct nsx_conv *c, const struct nsx_counter *counter,
 		    const struct nsx_val *v, bool is_first);
 void nsx_pf_sample_end(struct nsx_conv *c);
-/* When all counters are told: their last values. */
+/* Writes the last values of all counters. */
 void nsx_pf_counters_end(struct nsx_conv *c);
 
 #endif

@@ -1,9 +1,8 @@
 /* pf_counters.c - counters as packets.
  *
- * Readers take a value of a GPU's counter for that of the time before it, back to
- * the sample before; in a trace a value holds from its instant on.  So each
- * sample tells the values of the one before, and a last packet those of the
- * last.
+ * Readers apply the value of a GPU counter to the time since the previous sample, while in a trace
+ * a value holds from its time on. So each sample carries the values of the previous one, and a
+ * final packet those of the last.
  */
 #include <errno.h>
 #include "convert/pf.h"
@@ -29,13 +28,13 @@ void nsx_pf_sample(struct nsx_conv *c, const struct nsx_counter_sample *s)
 	nsx_pb_uint(&pf->to->packets, COUNTERS_GPU, gpu_of(c, s->group));
 }
 
-/* Counters are numbered over all GPUs and traces, from 1 on. */
+/* Counter ids are unique over all GPUs and traces, and begin at 1. */
 static uint64_t id_of(const struct nsx_conv *c, size_t number)
 {
 	return (uint64_t)c->opts->place.trace << 24 | (number + 1);
 }
 
-/* The first sample that has a counter says its name. */
+/* Describes a counter in the first sample that has it. */
 static void describe(struct nsx_conv *c, const struct nsx_counter *counter)
 {
 	struct nsx_buf *b = &c->pf->specs;
@@ -78,7 +77,7 @@ void nsx_pf_counter(struct nsx_conv *c, const struct nsx_counter *counter,
 	pf->nlast = NSX_MAX(pf->nlast, counter->number + (size_t)1);
 	if (last->type == NSX_V_NULL) {
 		describe(c, counter);
-		*last = *v; /* nothing is before: any value */
+		*last = *v; /* there is no previous value, so any will do */
 	}
 	put_value(c, counter->number, last);
 	*last = *v;

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include "convert/pf.h"
 
-enum { /* fields, by message */
+enum { /* fields, grouped by message */
 	EVENT_CATEGORY = 3, EVENT_ANNOTATION = 4, EVENT_LEGACY = 6,
 	EVENT_TYPE = 9, EVENT_NAME_IID = 10, EVENT_NAME = 23,
 	EVENT_GPU_CORRELATION = 3000,
@@ -15,7 +15,7 @@ enum { /* fields, by message */
 	WORK_NAME_IID = 20,
 	WORK_LAUNCH = 21,
 	LAUNCH_GRID = 1, LAUNCH_BLOCK = 2,
-	ARG_NAME_IID = 1, ARG_TEXT = 6, /* annotations': the first too       */
+	ARG_NAME_IID = 1, ARG_TEXT = 6, /* ARG_NAME_IID also holds for annotations */
 	CONTEXT_PID = 2, CONTEXT_API = 3,
 };
 enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3 };
@@ -64,7 +64,7 @@ static uint64_t intern_stage(struct nsx_conv *c, const char *name, size_t n,
 	return nsx_pf_intern_spec(c, &key, stage, is_compute);
 }
 
-/* Where the work of a track is done. */
+/* Where the work of a track runs. */
 static const struct nsx_pf_source *source_of(struct nsx_conv *c, uint32_t track)
 {
 	static const struct nsx_pf_source none;
@@ -88,8 +88,8 @@ static const struct nsx_pf_source *source_of(struct nsx_conv *c, uint32_t track)
 	return s;
 }
 
-/* What a call and the work that it caused are tied by: the correlation id itself
- * where there is one process, so that its bytes are those of the argument.
+/* The number that ties a call to the work it launched. With one process it is the correlation id
+ * itself, so that its bytes equal those of the argument.
  */
 static uint64_t work_id(const struct nsx_conv *c, uint32_t process,
 			uint32_t corr)
@@ -98,7 +98,7 @@ static uint64_t work_id(const struct nsx_conv *c, uint32_t process,
 				     << c->corr_bits | corr);
 }
 
-/* What is the same for many stands together, and what is not, at the end. */
+/* Constant fields come first and varying ones last, which compresses better. */
 static void begin_work(struct nsx_conv *c, const struct nsx_slice *s)
 {
 	const struct nsx_key *key = &c->tracks.track_keys.keys[s->track];
@@ -157,7 +157,7 @@ static void end_work(struct nsx_conv *c, const struct nsx_slice *s)
 		    nsx_pf_own(c, UINT64_C(1) << 63 | ++pf->unnumbered));
 	nsx_pb_uint(b, WORK_DURATION, (uint64_t)(s->end_ns - s->start_ns));
 	nsx_pf_close_packet(c);
-	/* Its call is written, perhaps by now, as all that were surveyed. */
+	/* All surveyed calls are written, though perhaps later. */
 	if (s->corr && nsx_flows_has(&c->flows, process, s->corr))
 		c->counts->flow_ends++;
 }
@@ -181,7 +181,7 @@ static void open_event(struct nsx_conv *c, int64_t at_ns, unsigned type)
 		nsx_pb_uint(&c->pf->to->packets, EVENT_TYPE, type);
 }
 
-/* The slices of a lane that end by then: packets of a lane are in order of time. */
+/* Ends the slices of a lane that end by by_ns, because packets of a lane are in time order. */
 static void end_slices(struct nsx_conv *c, int64_t by_ns)
 {
 	struct nsx_pf_stream *s = c->pf->to;
@@ -200,7 +200,7 @@ void nsx_pf_end_all(struct nsx_conv *c)
 	}
 }
 
-/* Ranges that may overlap: as Chrome's asynchronous events, of a phase and id. */
+/* Writes ranges that may overlap like Chrome's asynchronous events, with a phase and an id. */
 static void put_async(struct nsx_conv *c, char phase)
 {
 	struct nsx_buf *b = &c->pf->to->packets;
@@ -225,10 +225,10 @@ static void put_title(struct nsx_conv *c, const struct nsx_slice *s)
 	nsx_pf_put_name(c, &s->name, EVENT_NAME_IID, EVENT_NAME);
 }
 
-/* Packets can say which GPU work a call caused; where that is a slice, too, an
- * arrow goes out of the one and into the other.  They could also say what work a
- * call waited for, but no row does: it names a stream or an event, and which work
- * that stood for follows from all calls and work at once, which are not held here.
+/* Ties a call to its GPU work. Packets have a field for that; where GPU work is a slice, an arrow
+ * connects the two instead. Packets could also tie a call to the work it waited for. But rows only
+ * name a stream or an event, and the work behind it follows from all calls and work together,
+ * which are not held here.
  */
 static void put_flow(struct nsx_conv *c, const struct nsx_slice *s)
 {
@@ -275,7 +275,7 @@ static void end_event(struct nsx_conv *c, const struct nsx_slice *s)
 	nsx_pf_close_packet(c);
 	if (c->async) {
 		open_event(c, s->end_ns, 0);
-		c->pf->is_step = false; /* others begin before */
+		c->pf->is_step = false; /* others begin earlier */
 		put_title(c, s);
 		put_async(c, 'e');
 		nsx_pf_close_packet(c);
@@ -316,7 +316,7 @@ static size_t open_arg(struct nsx_conv *c, const char *key)
 	size_t at = nsx_pb_begin(&c->pf->to->packets,
 				 gpu ? NSX_PF_LAUNCH_ARG : EVENT_ANNOTATION);
 
-	/* Both kinds number their names in the first field. */
+	/* Both kinds have the name's number in the first field. */
 	nsx_pb_uint(&c->pf->to->packets, ARG_NAME_IID, nsx_pf_intern_key(c->pf, gpu, key));
 	return at;
 }

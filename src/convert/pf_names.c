@@ -1,4 +1,4 @@
-/* pf_names.c - what is interned in packets, in each sequence for itself. */
+/* pf_names.c - interning in packets, separately for each sequence. */
 #include <errno.h>
 #include <stdio.h>
 #include "convert/pf.h"
@@ -9,10 +9,9 @@ enum {
 	SPEC_CATEGORY = 4, KERNEL_DEMANGLED = 3, KERNEL_ARG = 5,
 };
 enum { CATEGORY_COMPUTE = 2 };
-enum { MAX_TOLD = 1 << 16 }; /* more is told again, which few traces need     */
-enum { MAX_KERNELS = 1 << 14 }; /* with constants: few but in hostile traces */
+enum { MAX_TOLD = 1 << 16 }; /* beyond this entries are repeated, which few traces need */
+enum { MAX_KERNELS = 1 << 14 }; /* limit for kernels with constants; only hostile traces reach it */
 
-/* {iid, name} into the open packet; what may follow, until nsx_pb_end. */
 size_t nsx_pf_intern(struct nsx_pf *pf, unsigned field, uint64_t iid,
 		     const char *name, size_t n)
 {
@@ -24,7 +23,6 @@ size_t nsx_pf_intern(struct nsx_pf *pf, unsigned field, uint64_t iid,
 	return at;
 }
 
-/* Our own text, or one that stands in a cell: a number of its own. */
 uint64_t nsx_pf_text_iid(struct nsx_conv *c, const char *text, size_t n)
 {
 	struct nsx_err err;
@@ -55,7 +53,7 @@ uint64_t nsx_pf_name_of(struct nsx_conv *c, const struct nsx_val *v,
 	else
 		*ret = "(unnamed)", *ret_n = 9;
 	iid = nsx_pf_text_iid(c, *ret, *ret_n);
-	*ret = nsx_str_text(c->pf->texts, (nsx_str)iid); /* repaired */
+	*ret = nsx_str_text(c->pf->texts, (nsx_str)iid); /* in repaired form */
 	*ret_n = strlen(*ret);
 	return iid;
 }
@@ -75,7 +73,7 @@ bool nsx_pf_is_untold(struct nsx_conv *c, enum nsx_pf_told what, uint64_t iid)
 	return is_new;
 }
 
-/* Whether a text was met, or another of the same place since. */
+/* Whether a text occurred before, and none with the same slot since. */
 static bool was_met(struct nsx_pf *pf, const struct nsx_val *v)
 {
 	uint64_t hash = nsx_hash(v->u.p, v->len);
@@ -95,9 +93,7 @@ void nsx_pf_put_name(struct nsx_conv *c, const struct nsx_val *v, unsigned iid,
 	uint64_t number;
 	size_t n;
 
-	/* Texts are often of their own: numbering them fills our tables and the
-	 * reader's.
-	 */
+	/* Many texts are unique; numbering them would fill our tables and the reader's. */
 	if (v->type == NSX_V_TEXT && !was_met(pf, v)) {
 		n = nsx_pb_begin(&pf->to->packets, name);
 		nsx_buf_add_utf8(&pf->to->packets, v->u.p, NSX_MIN(v->len, 4096u));
@@ -162,7 +158,7 @@ uint64_t nsx_pf_intern_kernel(struct nsx_conv *c, const struct nsx_slice *s,
 	iid = 1 + nsx_pf_number(c, &pf->kernels, pf->cache[3], &key, &is_new);
 	if (!is_new)
 		return iid;
-	if (*ret_told) /* interns their names */
+	if (*ret_told) /* interns the names of constants */
 		nsx_pf_put_constants(c, &args, KERNEL_ARG, s->track, constant);
 	at = nsx_pf_intern(pf, INTERNED_KERNEL, iid, NULL, 0);
 	if (other)
@@ -174,7 +170,6 @@ uint64_t nsx_pf_intern_kernel(struct nsx_conv *c, const struct nsx_slice *s,
 	return iid;
 }
 
-/* A stage or queue of GPU work. */
 uint64_t nsx_pf_intern_spec(struct nsx_conv *c, const struct nsx_key *key,
 			    const char *name, bool is_compute)
 {
@@ -199,7 +194,7 @@ uint64_t nsx_pf_intern_key(struct nsx_pf *pf, bool is_gpu, const char *key)
 
 	while (i < NSX_PF_MAX_KEYS && keys[i] != key)
 		i++;
-	/* The same word may stand at several places of the program. */
+	/* Equal string constants may have several addresses. */
 	if (i == NSX_PF_MAX_KEYS)
 		for (i = 0; i < NSX_PF_MAX_KEYS - 1 && keys[i] &&
 			    strcmp(keys[i], key);)
@@ -213,7 +208,6 @@ uint64_t nsx_pf_intern_key(struct nsx_pf *pf, bool is_gpu, const char *key)
 	return i + 1;
 }
 
-/* Index of a key in a map; *ret_new: it is there for the first time. */
 uint32_t nsx_pf_number(struct nsx_conv *c, struct nsx_keymap *m,
 		       struct nsx_keycache *cache, const struct nsx_key *key,
 		       bool *ret_new)

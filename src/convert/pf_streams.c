@@ -1,8 +1,7 @@
-/* pf_streams.c - packets, the sequences that they are of, and blocks of them.
+/* pf_streams.c - packets, their sequences, and blocks of packets.
  *
- * Readers know names, clocks and a track to be meant where none is named by
- * sequence.  Packets of one are much alike: in a block they stand together, which
- * makes it smaller when it is compressed.
+ * Readers keep names, clocks and the default track per sequence. Packets of a sequence are much
+ * alike, so a block groups them by sequence, which compresses better.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,12 +15,11 @@ enum {
 	CLOCK_IS_STEPS = 3,
 };
 enum { STATE_CLEARED = 1 };
-enum { OWN_CLOCK = 64 };  /* the first of those that a sequence has for itself */
-enum { BLOCK = 1 << 20, MAX_ROOM = 4 * BLOCK }; /* packets that are compressed
-						   together                  */
+enum { OWN_CLOCK = 64 };  /* the first clock number private to a sequence */
+enum { BLOCK = 1 << 20, MAX_ROOM = 4 * BLOCK }; /* size of packets compressed together */
 
-/* Sequences are numbered over all traces and parts of a file: the busiest have
- * small numbers.
+/* Writes the sequence number, unique over all traces and parts of a file. The busiest sequences
+ * have small numbers.
  */
 static void put_head(const struct nsx_conv *c)
 {
@@ -51,7 +49,7 @@ void nsx_pf_put_clock(struct nsx_buf *b, unsigned clock, int64_t ns, bool is_ste
 	nsx_pb_end(b, at);
 }
 
-/* Times of the sequence are steps from there on. */
+/* Starts a clock at at_ns; later times of the sequence are steps from there. */
 static void start_clock(struct nsx_conv *c, unsigned clock, uint64_t track,
 			int64_t at_ns)
 {
@@ -81,7 +79,7 @@ void nsx_pf_to_names(struct nsx_conv *c)
 	c->pf->to = &c->pf->names;
 }
 
-/* Those of each table begin anew. */
+/* Each table restarts the clock. */
 void nsx_pf_to_counters(struct nsx_conv *c, int64_t at_ns)
 {
 	unsigned clock = OWN_CLOCK + c->activity;
@@ -126,8 +124,8 @@ void nsx_pf_open_packet(struct nsx_conv *c, int64_t at_ns, unsigned field)
 	pf->field = nsx_pb_begin(&pf->to->packets, field);
 }
 
-/* The time is the last but for names: what differs from packet to packet stands
- * together, and with the next one's.
+/* Writes the time after all but names, so that what varies between packets is adjacent, also to
+ * the next packet's, which compresses better.
  */
 static void put_time(struct nsx_pf *pf)
 {
@@ -160,7 +158,7 @@ void nsx_pf_close_packet(struct nsx_conv *c)
 		nsx_pf_flush(c);
 }
 
-/* Each keeps its room, as long as that is little in all: there may be many. */
+/* Sequences keep their buffers while these are small in total: there may be many. */
 static void take_packets(struct nsx_pf *pf, struct nsx_pf_stream *s, size_t *room)
 {
 	if (s->packets.n)

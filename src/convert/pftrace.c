@@ -1,9 +1,8 @@
-/* pftrace.c - Perfetto's own packets, with typed GPU work.
+/* pftrace.c - Perfetto packets with typed GPU work.
  *
- * The messages and their numbers are those of Perfetto's public .proto files:
- * trace_packet, track_event, gpu_render_stage_event, gpu_track_event and
- * gpu_counter_event, as of v55.  The reader puts packets in order of
- * time, and what overlaps on a queue of the GPU on further tracks.
+ * The messages and their numbers are those of Perfetto's public .proto files: trace_packet,
+ * track_event, gpu_render_stage_event, gpu_track_event and gpu_counter_event, as of v55. The
+ * reader sorts packets by time and puts work that overlaps on a GPU queue on further tracks.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,14 +10,14 @@
 #include "convert/rings.h"
 #include "schema/viewscan.h"
 
-enum { /* fields, by message */
+enum { /* fields, grouped by message */
 	TRACK_UUID = 1, TRACK_NAME = 2, TRACK_PROCESS = 3, TRACK_THREAD = 4,
 	TRACK_PARENT = 5, TRACK_RANK = 12,
 	PROCESS_PID = 1, PROCESS_NAME = 6,
 	THREAD_PID = 1, THREAD_TID = 2, THREAD_NAME = 5,
 };
 enum { WALL_CLOCK = 1 };
-enum { OUR_TRACK = 1 }; /* above those of the findings */
+enum { OUR_TRACK = 1 }; /* parent of the findings' tracks */
 
 /* Names ------------------------------------------------------------------------*/
 
@@ -60,7 +59,7 @@ static void name_group(struct nsx_conv *c, uint32_t group, const char *name,
 	nsx_pf_close_packet(c);
 }
 
-/* The thread that a track belongs to, before the first of its tracks. */
+/* Writes the thread of a track before the first of its tracks. */
 static uint64_t name_thread(struct nsx_conv *c, const struct nsx_track *t,
 			    uint64_t tid, const char *name, size_t order)
 {
@@ -92,7 +91,7 @@ static void name_lane(struct nsx_conv *c, uint32_t track, size_t lane,
 	struct nsx_buf name = {0};
 
 	if (on_gpu && c->writer->is_typed)
-		return; /* a queue of the GPU */
+		return; /* shown as a GPU queue */
 	if (key->w[0] == NSX_A_FINDING)
 		parent = nsx_pf_own(c, OUR_TRACK);
 	else if (on_gpu)
@@ -112,7 +111,7 @@ static void name_lane(struct nsx_conv *c, uint32_t track, size_t lane,
 
 enum { INFO_GPU = 1, GPU_NAME = 1, GPU_VENDOR = 2, GPU_BUS = 7 };
 
-/* The trace's own zero, on its clock as shifted and on the wall's. */
+/* Writes the trace's zero on its shifted clock and as wall time. */
 static void put_clocks(struct nsx_conv *c)
 {
 	struct nsx_buf *b = &c->pf->names.packets;
@@ -225,7 +224,9 @@ static int open_file(struct nsx_conv *c, struct nsx_err *err)
 		return err->rc;
 	if (c->part != NSX_PART_HOST)
 		return 0;
-	/* Alone and plain: a file of ours can be told by how it begins. */
+	/* Written alone and uncompressed, so that our files can be recognised by their first
+	 * bytes.
+	 */
 	open_track(c, nsx_pf_own(c, OUR_TRACK), 0, "nsys-explain", 0);
 	nsx_pf_close_packet(c);
 	nsx_pf_flush(c);
@@ -268,7 +269,7 @@ static void done(struct nsx_conv *c)
 
 struct sink {
 	struct nsx_out *out;
-	struct nsx_deflate *blocks; /* NULL: they stay plain                 */
+	struct nsx_deflate *blocks; /* NULL: not compressed                  */
 	bool is_begun;
 };
 

@@ -1,7 +1,7 @@
-/* proto.h - protocol buffers, written field by field.
+/* proto.h - writes protocol buffers field by field.
  *
- * A message inside a message gets its length when it ends: a byte is kept for it,
- * and what needs more is moved then, which few do.
+ * The length of a nested message is written when it ends. One byte is reserved for it; the few
+ * longer messages are moved then.
  */
 #ifndef NSX_PROTO_H
 #define NSX_PROTO_H
@@ -11,14 +11,14 @@
 
 enum { NSX_PB_VARINT = 0, NSX_PB_FIXED64 = 1, NSX_PB_BYTES = 2 };
 
-/* A field at p, which has room for it: many in a row ask for room once. */
+/* Writes a field at p, which must have room: callers reserve room for several at once. */
 enum { NSX_PB_MAX_UINT = 15 };
 static inline char *nsx_pb_put_uint(char *p, unsigned field, uint64_t u)
 {
 	return nsx_write_number(nsx_write_number(p, field << 3 | NSX_PB_VARINT), u);
 }
 
-/* Says that b reaches to there. */
+/* Sets the end of b's content. */
 static inline void nsx_pb_take(struct nsx_buf *b, const char *end)
 {
 	b->n = (size_t)(end - b->p);
@@ -35,7 +35,7 @@ static inline void nsx_pb_real(struct nsx_buf *b, unsigned field, double d)
 {
 	char *p = nsx_write_number(nsx_buf_room(b, 20), field << 3 | NSX_PB_FIXED64);
 
-	memcpy(p, &d, sizeof(d)); /* little-endian, as the machines we build for */
+	memcpy(p, &d, sizeof(d)); /* little-endian, like all machines we build for */
 	b->n = (size_t)(p + sizeof(d) - b->p);
 }
 
@@ -51,7 +51,7 @@ static inline void nsx_pb_bytes(struct nsx_buf *b, unsigned field,
 	b->n = (size_t)(p + n - b->p);
 }
 
-/* Makes room for the length of a message that has ended. */
+/* Makes room for the length of a completed message. */
 static inline void nsx_pb_widen(struct nsx_buf *b, size_t at)
 {
 	char length[NSX_PB_MAX_UINT];
@@ -69,7 +69,7 @@ static inline void nsx_pb_text(struct nsx_buf *b, unsigned field, const char *s)
 	nsx_pb_bytes(b, field, s, strlen(s));
 }
 
-/* Begins a message; what is returned goes to nsx_pb_end. */
+/* Begins a message; the result is passed to nsx_pb_end. */
 static inline size_t nsx_pb_begin(struct nsx_buf *b, unsigned field)
 {
 	char *p = nsx_write_number(nsx_buf_room(b, 20), field << 3 | NSX_PB_BYTES);

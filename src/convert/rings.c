@@ -4,7 +4,7 @@
 #include <string.h>
 #include "convert/rings.h"
 
-enum { NHELD = 2 }; /* blocks of a producer                                  */
+enum { NHELD = 2 }; /* blocks per producer                                   */
 
 struct ring {
 	struct nsx_rings *all;
@@ -12,7 +12,7 @@ struct ring {
 	struct nsx_buf block[NHELD];
 	uint64_t nput, ntaken;
 	bool has_ended;
-	struct nsx_err err; /* how: rc                                       */
+	struct nsx_err err; /* its result: rc                                */
 	pthread_t thread;
 };
 
@@ -20,7 +20,7 @@ struct nsx_rings {
 	const struct nsx_production *p;
 	struct ring ring[NSX_MAX_PRODUCERS];
 	bool is_unwanted;
-	pthread_mutex_t lock; /* of all, but for the bytes of blocks         */
+	pthread_mutex_t lock; /* guards everything except the bytes of blocks */
 	pthread_cond_t is_put, is_taken;
 };
 
@@ -61,7 +61,7 @@ static void *produce(void *ctx)
 	return NULL;
 }
 
-/* The next block of a ring, false where it has ended. */
+/* Takes the next block of a ring; false: it has ended. */
 static bool take_next(struct nsx_rings *r, struct ring *ring)
 {
 	struct nsx_buf *block = &ring->block[ring->ntaken % NHELD];
@@ -98,7 +98,7 @@ static void take_all(struct nsx_rings *r)
 			}
 }
 
-/* Starts as many as can be; where some cannot, nothing is wanted. */
+/* Starts the producers; if one cannot be started, the others are told to stop. */
 static size_t start(struct nsx_rings *r, struct nsx_err *err)
 {
 	err->rc = NSX_OK;

@@ -1,4 +1,4 @@
-/* several.c - whose host a trace is of, and how its clock runs against the others'. */
+/* several.c - finds the host of each trace and how their clocks relate. */
 #include <math.h>
 #include <stdlib.h>
 #include "convert/convert.h"
@@ -6,11 +6,11 @@
 #include "fleet/fleet.h"
 
 struct trace { /* one input */
-	uint64_t who; /* of its first rank                                   */
+	uint64_t who; /* host of its first rank                              */
 	bool has_rank, has_clock;
-	int64_t utc_ns; /* of its zero; 0: not known                         */
-	double zero_ns;	/* of its clock, on the common one                   */
-	uint32_t machine; /* from 0 on                                       */
+	int64_t utc_ns; /* wall time of its zero; 0: unknown                 */
+	double zero_ns;	/* zero of its clock on the common clock             */
+	uint32_t machine; /* from 0                                          */
 };
 struct several {
 	const char *const *paths;
@@ -21,7 +21,7 @@ struct several {
 	struct nsx_buf *notes;
 };
 
-/* When the session of a trace without ranks began. */
+/* Reads when the session of a trace without ranks began. */
 static int read_session(const char *path, int64_t *ret, struct nsx_err *err)
 {
 	struct nsx_schema s;
@@ -47,7 +47,7 @@ static int read_trace(struct several *a, size_t i, unsigned threads,
 	int rc = nsx_digest_read_trace(a->paths[i], &o, &v, &n, err);
 
 	if (rc && rc != NSX_E_STOP && rc != NSX_E_NOMEM)
-		rc = 0, n = 0; /* it has no rank, or cannot be opened again */
+		rc = 0, n = 0; /* no ranks, or it cannot be opened again */
 	if (!rc)
 		rc = n ? nsx_grow(&a->ranks, &a->cap_ranks, a->nranks + n,
 				  sizeof(*a->ranks), "ranks", err) :
@@ -66,7 +66,7 @@ static int read_trace(struct several *a, size_t i, unsigned threads,
 	return rc;
 }
 
-/* Where the ranks' clocks were tied together. */
+/* Takes over how the ranks' clocks were tied together. */
 static void take_clocks(struct several *a, const struct nsx_fleet *f)
 {
 	for (uint32_t r = 0; r < f->nranks; r++) {
@@ -103,7 +103,7 @@ static int tie(struct several *a, struct nsx_err *err)
 
 	if (a->nranks) {
 		rc = nsx_fleet_new(a->ranks, a->nranks, &f, err);
-		a->nranks = 0; /* they are the fleet's now */
+		a->nranks = 0; /* now owned by the fleet */
 		if (!rc && !(rc = nsx_fleet_match(f, err)) &&
 		    !(rc = nsx_fleet_steps(f, err)) &&
 		    !(rc = nsx_fleet_clocks(f, err))) {

@@ -1,11 +1,9 @@
-/* tracks.c - which process and thread of the viewer an event stands in. */
+/* tracks.c - assigns events to the viewer's processes and threads. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "convert/convert.h"
 
-/* Viewers read ids as 32-bit numbers. Ours lie above the real ones, which have
- * 24 bits.
- */
+/* Viewers read ids as 32-bit numbers. Real ids have 24 bits; ours lie above. */
 enum { REAL_IDS = 1 << 24, FIRST_TID = REAL_IDS + 1, FIRST_PID = 20000000 };
 
 int nsx_tracks_open(struct nsx_tracks *t, struct nsx_err *err)
@@ -54,7 +52,7 @@ int nsx_tracks_process(struct nsx_tracks *t, uint64_t key, uint32_t *ret,
 	return nsx_keymap_add(&t->process_keys, t->cache[2], &k, ret, err);
 }
 
-/* Whether the real id is ours to use: whoever comes first has it. */
+/* Claims a real id; *ret: nobody had it. */
 static int claim(struct nsx_keymap *m, struct nsx_keycache *c, uint64_t id,
 		 bool *ret, struct nsx_err *err)
 {
@@ -87,7 +85,7 @@ int nsx_tracks_group(struct nsx_tracks *t, enum nsx_group_kind kind,
 	return 0;
 }
 
-/* Most tracks have one lane: room for one, then twice as many. */
+/* Most tracks have one lane, so the capacity starts at one and doubles. */
 static int grow_lanes(struct nsx_track *track, struct nsx_err *err)
 {
 	size_t cap = track->cap_lanes ? 2 * track->cap_lanes : 1;
@@ -122,7 +120,7 @@ static struct nsx_track_lane *add_lane(struct nsx_tracks *t,
 	return lane;
 }
 
-/* Finds or makes a track; *ret_new: the caller gives it its first lane. */
+/* Finds or makes a track; *ret_new: the caller must add its first lane. */
 static int add_track(struct nsx_tracks *t, const struct nsx_key *key,
 		     uint32_t *ret, bool *ret_new, struct nsx_err *err)
 {
@@ -173,7 +171,7 @@ int nsx_tracks_thread(struct nsx_tracks *t, enum nsx_activity a,
 		       0 : err->rc;
 }
 
-/* A track that is no thread's. */
+/* Adds a track that belongs to no thread. */
 static int add_numbered(struct nsx_tracks *t, const struct nsx_key *key,
 			uint32_t *ret, struct nsx_err *err)
 {
@@ -202,7 +200,7 @@ int nsx_tracks_report(struct nsx_tracks *t, uint64_t n, uint32_t *ret,
 	return add_numbered(t, &key, ret, err);
 }
 
-/* Closes what has ended by then; whether [start, end) may begin. */
+/* Closes slices that ended by start; returns whether [start, end) may begin. */
 static bool fits(struct nsx_track_lane *l, bool nests, int64_t start, int64_t end)
 {
 	while (l->nends && l->ends[l->nends - 1] <= start)
