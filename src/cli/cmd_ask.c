@@ -1,4 +1,4 @@
-/* cmd_ask.c - the question after the first page, and its answer. */
+/* cmd_ask.c - answers questions that follow the first page. */
 #include <string.h>
 #include "agent/ask.h"
 #include "cli/cmd_common.h"
@@ -32,7 +32,7 @@ static const struct nsx_opt opts[] = {
 	NSX_OPT_THREADS(struct args),
 };
 
-/* Window, confidence and what to ask next, as figures of the answer. */
+/* What to ask next, as a table of the answer. */
 #define NEXT_COLUMNS(X)                                                       \
 	X(NEXT_QUESTION, "question", STR, "of this command")                  \
 	X(NEXT_ARGUMENT, "argument", STR, "what it needs")                    \
@@ -92,7 +92,7 @@ static void print_text(const struct nsx_answer *a, const struct args *args,
 	nsx_buf_done(&b);
 }
 
-/* Its own first one, or the first that it shows of the report's; NULL: it has none. */
+/* The section's own first table, or the first one it shows of the report's; NULL: none. */
 static const struct nsx_table *first_table(const struct nsx_section *s)
 {
 	for (size_t i = 0; !s->ntables && i < s->nblocks; i++)
@@ -105,7 +105,7 @@ static int print_csv(const struct nsx_table *table, int64_t limit, struct nsx_er
 {
 	struct nsx_table t = *table;
 
-	if (limit && (size_t)limit < t.nrows) { /* no row for the rest, either */
+	if (limit && (size_t)limit < t.nrows) { /* without a row for the rest */
 		t.nrows = (size_t)limit;
 		t.packed = NULL;
 		t.nrest = 0;
@@ -170,7 +170,7 @@ static struct nsx_operand question(unsigned i)
 	return (struct nsx_operand){q->name, q->argument, q->is_optional, q->help};
 }
 
-/* The question that is most like it; NULL: none is. */
+/* The most similar question; NULL: none is similar. */
 static const char *nearest(const char *typed)
 {
 	const char *found = NULL;
@@ -184,7 +184,7 @@ static const char *nearest(const char *typed)
 
 static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
-	struct args a = {.limit = 0}; /* as the question has it */
+	struct args a = {.limit = 0}; /* the question's default */
 	const char *meant;
 	struct nsx_err err;
 	int n, rc = nsx_opt_parse(cmd, argc, argv, &a, &n, &err);

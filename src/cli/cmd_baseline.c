@@ -1,4 +1,4 @@
-/* cmd_baseline.c - runs that have a name, for diff --against. */
+/* cmd_baseline.c - named runs, for diff --against. */
 #include <stdlib.h>
 #include <string.h>
 #include "cli/cmd_common.h"

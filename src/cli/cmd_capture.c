@@ -83,15 +83,13 @@ static void print_warnings(const struct nsx_capture *c, size_t *at)
 	}
 }
 
-/* What is read of a capture. */
+/* The file of a capture to read. */
 static const char *trace_of(const struct nsx_product *p)
 {
 	return p->sqlite ? p->sqlite : p->rep;
 }
 
-/* Whether anything was recorded. A trace that cannot be read is explain's to complain
- * about.
- */
+/* Whether anything was recorded. True for an unreadable trace, as explain will report that. */
 static bool has_events(const char *path)
 {
 	static const enum nsx_view views[] = {
@@ -146,8 +144,8 @@ static int take_steps(struct nsx_capture *c, struct nsx_err *err)
 	return rc;
 }
 
-/* Where the share of the capture that is left out ends. A trace that cannot
- * be read is explain's to complain about.
+/* The window without the warm-up share of the capture; NULL for an unreadable trace, as explain
+ * will report that.
  */
 static const char *steady_window(struct nsx_capture *c)
 {
@@ -174,7 +172,7 @@ static const char *steady_window(struct nsx_capture *c)
 	return window;
 }
 
-/* Where the run's steady part begins, as its phases tell. */
+/* Notes where the run's steady part begins, according to its phases. */
 static void note_steady(struct nsx_capture *c)
 {
 	const struct nsx_opts o = {NSX_OPTS_DEFAULT,
@@ -191,7 +189,7 @@ static void note_steady(struct nsx_capture *c)
 	nsx_report_free(r);
 }
 
-/* The capture in another form, beside it. */
+/* Converts the capture with another command, into the same folder. */
 static int convert(struct nsx_capture *c, const struct nsx_product *p,
 		   const char *command, const char *suffix)
 {
@@ -228,7 +226,7 @@ static int say(const struct nsx_err *err)
 				       : 3;
 }
 
-/* The capture is over; from here on only our own files are read. */
+/* Processes the recording; from here on only our own files are read. */
 static int finish(struct nsx_capture *c, const struct nsx_err *failed)
 {
 	const char *window = NULL;
@@ -261,14 +259,14 @@ static int finish(struct nsx_capture *c, const struct nsx_err *failed)
 	return NSX_MAX(code, 0);
 }
 
-/* A line for a shell, given as the name of a program. */
+/* Whether the command is one word that is a shell line rather than a program. */
 static bool is_shell_line(const char *const *command)
 {
 	return command[0] && !command[1] && strpbrk(command[0], " \t\n;&|<>$`") &&
 	       access(command[0], F_OK);
 }
 
-/* Whether the text holds, not quoted, what only a shell understands. */
+/* Whether the text has unquoted characters that only a shell understands. */
 static bool needs_shell(const char *text)
 {
 	char quote = 0;
@@ -301,7 +299,7 @@ static int check_command(const struct nsx_capture *c, struct nsx_err *err)
 	return 0;
 }
 
-/* "0,1", "GPU-8f3a", "MIG-..."; what CUDA_VISIBLE_DEVICES takes. */
+/* "0,1", "GPU-8f3a", "MIG-...": as in CUDA_VISIBLE_DEVICES. */
 static bool is_gpu_list(const char *list)
 {
 	do {
@@ -345,7 +343,7 @@ static int check(const struct nsx_capture_opts *o, int noperands,
 	return 0;
 }
 
-/* --trace and --capture-range go the way of --extra-nsys. */
+/* Turns --trace and --capture-range into --extra-nsys options. */
 static int add_extra(struct nsx_capture *c, const struct nsx_capture_opts *o,
 		     struct nsx_err *err)
 {

@@ -8,7 +8,7 @@ int nsx_cmd_fail(const struct nsx_err *err, bool json)
 {
 	struct nsx_err ignored;
 
-	/* As behind `| head`: nothing was lost that anybody wants. */
+	/* the reader is gone, as with `| head`: no error to report */
 	if (err->rc == NSX_E_CLOSED)
 		return 3;
 	fprintf(stderr, "nsys-explain: %s\n", err->msg);
@@ -45,7 +45,7 @@ static void put_line(FILE *out, const char *s)
 {
 	for (; *s; s++) {
 		unsigned char c = (unsigned char)*s;
-		/* U+0080..009F, the other control characters */
+		/* U+0080..009F are control characters as well */
 		bool is_c1 = c == 0xc2 && (s[1] & 0xe0) == 0x80;
 
 		putc(c < 0x20 || c == 0x7f || is_c1 ? '?' : c, out);

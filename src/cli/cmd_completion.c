@@ -1,4 +1,4 @@
-/* cmd_completion.c - completion of a shell, from the option tables. */
+/* cmd_completion.c - shell completion, from the option tables. */
 #include <stdio.h>
 #include <string.h>
 #include "agent/ask.h"
@@ -44,7 +44,7 @@ static void print_shells(void)
 	fputs(" bash zsh fish", stdout);
 }
 
-/* Commands whose operand is a word of a list. */
+/* Commands with a fixed list of operands. */
 static const struct {
 	const char *command;
 	void (*print)(void);
@@ -55,7 +55,7 @@ static bool has_values(const struct nsx_opt *o)
 	return o->words || !strcmp(o->name, "pass") || !strcmp(o->name, "skip");
 }
 
-/* What its argument may be: "auto, always or never" as words. */
+/* Prints the possible values of an option: "auto, always or never" as words. */
 static void print_values(const struct nsx_opt *o)
 {
 	const char *s = o->words;
@@ -84,7 +84,9 @@ static void print_bash_values(const struct nsx_cmd *c)
 	}
 }
 
-/* By command and the word before; those of explain, whose name may be left out, last. */
+/* Prints a case per command and preceding word. Those of explain come last, because its name may
+ * be omitted.
+ */
 static void print_bash_words(void)
 {
 	const struct nsx_cmd *explain = nsx_cmd_find("explain");
@@ -131,7 +133,7 @@ static void print_bash(void)
 	      "complete -o default -F _nsys_explain nsys-explain\n", stdout);
 }
 
-/* Inside single quotes of a shell. */
+/* Prints text for use inside single quotes of a shell. */
 static void print_quoted(const char *s, const char *also)
 {
 	for (; *s; s++)
@@ -202,7 +204,7 @@ static void print_zsh(void)
 	fputs(" \\\n\t\t\t'*:file:_files' ;;\n\tesac\n}\n_nsys_explain \"$@\"\n", stdout);
 }
 
-/* Where options of a command belong: those of explain, after no other. */
+/* Prints where a command's options are valid: those of explain, if no other command is given. */
 static void print_fish_place(const struct nsx_cmd *c)
 {
 	bool is_default = c == nsx_cmd_find("explain");

@@ -1,4 +1,4 @@
-/* cmd_convert.c - traces for viewers: Perfetto's packets, or Chrome trace events. */
+/* cmd_convert.c - traces for viewers: Perfetto packets, or Chrome trace events. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 struct args {
 	const char *input, *output, *activity, *nvtx_prefix, *window, *iteration,
 		*nsys, *keep_export;
-	int64_t max_size; /* 0: any                                          */
+	int64_t max_size; /* 0: no limit                                     */
 	enum { GPU_NATIVE, GPU_TRACKS, GPU_UNSAID } gpu;
 	enum { STEP_SQLITE, STEP_CHROME, STEP_ALL, STEP_UNSAID } step;
 	bool no_metadata, no_compress, force, no_force, quiet;
@@ -71,7 +71,7 @@ static const struct nsx_opt opts[] = {
 /* Arguments ---------------------------------------------------------------------*/
 
 #define BIT(a) (1U << NSX_A_##a)
-/* Words for several activities, or shorter ones. */
+/* Words that select several activities, or are shorter. */
 static const struct {
 	const char *word;
 	unsigned activities;
@@ -184,7 +184,7 @@ static int read_args(const struct args *a, struct nsx_convert_job *job,
 
 /* Names -------------------------------------------------------------------------*/
 
-/* The suffix says what is written: without one it is the usual. */
+/* The name without a suffix of its own gets that of the format. */
 static const char *output_name(const struct args *a, const char *input,
 			       struct nsx_arena *arena)
 {
@@ -203,8 +203,8 @@ static const char *output_name(const struct args *a, const char *input,
 	return nsx_arena_printf(arena, "%s%s", a->output, suffix);
 }
 
-/* Whether this program wrote it: packets, archives and what is compressed say so
- * in front, JSON at the end.
+/* Whether this program wrote the file: packets, archives and compressed files have a mark at the
+ * beginning, JSON at the end.
  */
 static bool is_ours(const char *path)
 {
@@ -260,7 +260,7 @@ static const char *const shed_words[NSX_NSHEDS] = {
 	[NSX_SHED_MARKS] = "NVTX marks",
 };
 
-/* Says what was written, on stderr when the result is on stdout. */
+/* Reports what was written; on stderr if the result is on stdout. */
 static void say(const struct args *a, const struct nsx_convert_job *job,
 		const struct nsx_converted *c, struct nsx_arena *arena)
 {
@@ -318,7 +318,7 @@ static int convert(const struct args *a, const struct nsx_convert_job *job,
 	return rc;
 }
 
-/* The traces themselves: what is a report is exported for as long as it takes. */
+/* Converts the traces; reports are exported temporarily. */
 static int convert_inputs(const struct args *a, struct nsx_convert_job *job,
 			  struct nsx_arena *arena, struct nsx_err *err)
 {
@@ -389,7 +389,7 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 		rc = take_steps(&a, &job, arena, &err);
 	nsx_arena_free(arena);
 	if (rc > 0)
-		return 4; /* converted, but the trace is damaged */
+		return 4; /* converted, but the trace was damaged */
 	if (!rc)
 		rc = nsx_flush_stdout(&err);
 	return rc ? nsx_cmd_fail(&err, false) : 0;

@@ -1,8 +1,6 @@
-/* cmd_define.c - `--explain ID`: what an analysis means, and SQL that gives
- * its numbers.
+/* cmd_define.c - `--explain ID`: the meaning of an analysis, and SQL for its numbers.
  *
- * All of it is one SQL script: the words are comments, so that the whole
- * output can be piped into the sqlite3 shell.
+ * The whole output is an SQL script for the sqlite3 shell, with the text as comments.
  */
 #include <string.h>
 #include "cli/cmd_common.h"
@@ -10,7 +8,7 @@
 
 enum { WIDTH = 79 };
 
-/* Text as comment lines, reflowed. */
+/* Prints text as reflowed comment lines. */
 static void comment(const char *text)
 {
 	int at = 0;

@@ -1,4 +1,4 @@
-/* cmd_diff.c - what changed between two captures, and the gates of a pipeline. */
+/* cmd_diff.c - what changed between captures, and gates for CI pipelines. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,7 +76,7 @@ struct specs {
 	size_t n;
 };
 
-/* Captures joined by commas; a file whose name has one is taken as it is. */
+/* Adds captures from a comma-separated list; an existing file whose name has commas is one. */
 static int add_specs(struct specs *s, const char *list, struct nsx_arena *a,
 		     struct nsx_err *err)
 {
@@ -104,7 +104,7 @@ static int add_operands(struct specs *s, int n, char **argv, struct nsx_arena *a
 	return 0;
 }
 
-/* The side before by its name, all that was given as the side after. */
+/* The baseline is the side before; everything given is the side after. */
 static int collect_against(const struct args *a, int noperands, char **argv,
 			   struct nsx_arena *arena, struct specs side[2],
 			   struct nsx_err *err)
@@ -313,7 +313,7 @@ static int compare(const struct args *a, const struct nsx_diff_opts *o,
 	return rc;
 }
 
-/* All operands are runs of the same code. */
+/* Treats all operands as runs of the same code. */
 static int calibrate(const struct args *a, struct nsx_diff_opts *o, int n,
 		     char **argv, struct nsx_err *err)
 {

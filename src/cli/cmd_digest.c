@@ -1,4 +1,4 @@
-/* cmd_digest.c - what one trace's ranks did, in a file small enough to send. */
+/* cmd_digest.c - summarises one trace's ranks in a file small enough to send. */
 #include <string.h>
 #include <unistd.h>
 #include "cli/cmd_common.h"

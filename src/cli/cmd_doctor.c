@@ -1,4 +1,4 @@
-/* cmd_doctor.c - can this machine capture, and if not, why? */
+/* cmd_doctor.c - whether this machine can capture, and if not, why. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static const struct nsx_opt opts[] = {
 		"the result as JSON"),
 };
 
-/* What can be recorded, from all that was found. */
+/* What can be recorded, judged from all findings. */
 struct ability {
 	const char *key, *title;
 	bool can;

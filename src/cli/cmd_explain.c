@@ -159,7 +159,7 @@ static void draw(double since)
 	(void)fflush(stderr);
 }
 
-/* Silent for the first second, then a line that is drawn over. */
+/* Silent for the first second, then redraws one line. */
 static void *tick(void *arg)
 {
 	struct ticker *t = arg;
@@ -220,7 +220,7 @@ static int check_id(const char *id, struct nsx_err *err)
 			"'nsys-explain passes' for the list", id);
 }
 
-/* Each id of a comma-separated list must be a pass; one at least. */
+/* Checks that each id of a comma-separated list is a pass; at least one. */
 static int check_ids(const char *list, struct nsx_err *err)
 {
 	int rc;
@@ -238,14 +238,14 @@ static int check_ids(const char *list, struct nsx_err *err)
 	return rc;
 }
 
-/* One report on stdout, and no files. */
+/* Whether one report goes to stdout, without files. */
 static bool on_stdout(const struct args *a)
 {
 	return a->json || a->brief || a->md ||
 	       (a->html && !strcmp(a->html, "-"));
 }
 
-/* Before a trace is read for long only to complain of a typing mistake. */
+/* Checks what-ifs early, so that a typing mistake is reported before a long load. */
 static int check_what_ifs(const struct args *a, struct nsx_err *err)
 {
 	struct nsx_arena *scratch = nsx_arena_new();
@@ -378,9 +378,8 @@ static bool is_terminal(void)
 	return isatty(1) && !(no && *no);
 }
 
-/* The first page; its last line says where the report is.  With -v, and always
- * under the name of the tool that had them first, a line each on the usual
- * suspects.
+/* Prints the first page; its last line names the report. With -v, and always under the name of the
+ * tool that first had them, it adds a line on each common suspect.
  */
 static void print_summary(const struct nsx_report *r, const char *dir,
 			  bool with_lines)
@@ -406,7 +405,7 @@ static void print_summary(const struct nsx_report *r, const char *dir,
 	}
 }
 
-/* Leaves the page to the desktop's browser. */
+/* Opens the page in the desktop's browser. */
 static int open_page(const char *dir, struct nsx_err *err)
 {
 	char path[4096 + 16], *argv[] = {"xdg-open", path, NULL};
@@ -420,13 +419,13 @@ static int open_page(const char *dir, struct nsx_err *err)
 		    0;
 }
 
-/* The least severity that --fail-on names. */
+/* The lowest severity that --fail-on names. */
 static enum nsx_severity least_of(const struct args *a)
 {
 	return a->fail_on == FAIL_ON_HIGH ? NSX_SEV_HIGH : NSX_SEV_MEDIUM;
 }
 
-/* Whether a finding is as severe as --fail-on says; tells which. */
+/* Whether a finding is as severe as --fail-on demands; prints those. */
 static bool has_failed_gate(const struct nsx_report *r, const struct args *a)
 {
 	enum nsx_severity least = least_of(a);
@@ -452,7 +451,7 @@ static bool has_failed_gate(const struct nsx_report *r, const struct args *a)
 	return has_failed;
 }
 
-/* Says how each came out, those that failed where gates do. */
+/* Prints the outcome of each expectation; failed ones as failed gates. */
 static bool has_failed_expectation(const struct nsx_report *r, const struct args *a)
 {
 	bool has_failed = false;
@@ -497,7 +496,7 @@ static int tell_pipeline(const struct nsx_report *r, const struct args *a,
 	return rc;
 }
 
-/* To where it was asked for: stdout, a page, or a folder. */
+/* Writes the report where it was asked for: stdout, a page, or a folder. */
 static int write_report(const struct nsx_report *r, const struct args *a,
 			struct nsx_err *err)
 {
@@ -525,7 +524,7 @@ static int write_report(const struct nsx_report *r, const struct args *a,
 	return rc || !a->open ? rc : open_page(dir, err);
 }
 
-/* shown: the trace as the report names it. */
+/* shown: the trace's name in the report. */
 static int explain(const struct args *a, const char *path, const char *shown,
 		   struct nsx_err *err)
 {
@@ -584,7 +583,7 @@ static int explain(const struct args *a, const char *path, const char *shown,
 	return rc;
 }
 
-/* Loaded as well: the views of a script move GPU times as the loader does. */
+/* Loads the trace as well, because a script's views must shift GPU times as the loader does. */
 static int define(const struct args *a, const char *path, struct nsx_err *err)
 {
 	struct nsx_load_opts load = {.threads = (unsigned)a->threads,

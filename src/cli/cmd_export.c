@@ -1,4 +1,4 @@
-/* cmd_export.c - a report's tables in a SQLite file, as nsys export writes them. */
+/* cmd_export.c - writes a report's tables to a SQLite file, as nsys export does. */
 #include <string.h>
 #include "cli/cmd_common.h"
 #include "cli/exported.h"

@@ -1,4 +1,4 @@
-/* cmd_mcp.c - the server that agents start. */
+/* cmd_mcp.c - the MCP server for agents. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -37,7 +37,7 @@ static const struct nsx_opt opts[] = {
 	    "need, and exit"),
 };
 
-/* Clients start servers from folders of their own: paths are whole ones. */
+/* Paths are absolute, because clients start servers in folders of their own. */
 static int print_config(const struct args *a, struct nsx_err *err)
 {
 	char program[4096];

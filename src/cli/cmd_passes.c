@@ -1,4 +1,4 @@
-/* cmd_passes.c - which analyses there are and what they need. */
+/* cmd_passes.c - lists the analyses and what they need. */
 #include "cli/cmd_common.h"
 #include "cli/opt.h"
 

@@ -1,7 +1,6 @@
 /* cmd_schema.c - what is in a file, and what each analysis can do with it.
  *
- * Tells only what the catalogue says and how many rows a table has: of the
- * rows themselves nothing is printed.
+ * Prints only the catalogue and row counts, never row contents.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -65,7 +64,7 @@ static bool is_read(const struct nsx_schema *s, enum nsx_view v,
 	return false;
 }
 
-/* Plain process and thread ids serve exports without the serialised ones. */
+/* Plain process and thread ids are only needed in exports without global ones. */
 static bool is_spare(const struct nsx_schema *s, enum nsx_view v, unsigned field)
 {
 	const struct nsx_field_def *d = &nsx_field_defs[nsx_view_defs[v].first +
@@ -238,7 +237,7 @@ static void print_section(const struct nsx_schema *s,
 	}
 }
 
-/* "t=[a,b]" of --print-schema, for tables with instants. */
+/* Appends "t=[a,b]" for --print-schema, for tables with times. */
 static void add_extent(const struct nsx_schema *s,
 		       const struct nsx_table_info *t, struct nsx_buf *b)
 {

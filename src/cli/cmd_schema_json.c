@@ -1,4 +1,4 @@
-/* cmd_schema_json.c - what our JSON looks like, for who validates it. */
+/* cmd_schema_json.c - JSON schemas of our output, for validation. */
 #include <stdio.h>
 #include "agent/shape.h"
 #include "cli/cmd_common.h"

@@ -1,4 +1,4 @@
-/* cmd_skill.c - the skill of this version, for agents that read such files. */
+/* cmd_skill.c - this version's skill files, for agents that read them. */
 #include <stdio.h>
 #include "agent/skill.h"
 #include "base/jsonw.h"
@@ -24,7 +24,7 @@ static int write_file(const struct nsx_out_file *f, FILE *out,
 	return 0;
 }
 
-/* Of which version the files are. */
+/* Records the version of the files. */
 static int write_record(const struct nsx_out_file *f, FILE *out,
 			struct nsx_err *err)
 {

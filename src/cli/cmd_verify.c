@@ -1,4 +1,4 @@
-/* cmd_verify.c - whether what the first report promised was won. */
+/* cmd_verify.c - whether the gains that the first report promised were achieved. */
 #include <stdio.h>
 #include "cli/cmd_common.h"
 #include "cli/opt.h"
@@ -19,7 +19,7 @@ static const struct nsx_opt opts[] = {
 	NSX_OPT_THREADS(struct args),
 };
 
-/* The result: whether every promise was kept, and there was one. */
+/* Prints the result: whether there were promises and all were kept. */
 static int print(const struct nsx_diff *d, const struct args *a, struct nsx_err *err)
 {
 	struct nsx_promise all[NSX_MOST_PROMISES];

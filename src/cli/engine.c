@@ -1,4 +1,4 @@
-/* engine.c - reads what the user says of the engine that ran. */
+/* engine.c - reads what the user says about the traced engine. */
 #include "cli/engine.h"
 #include "facts/steps/steps.h"
 #include "passes/nvtx/phase.h"

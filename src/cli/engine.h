@@ -1,5 +1,5 @@
-/* engine.h - what the user says of the engine that ran: files of three options, which
- * explain, ask and mcp have.
+/* engine.h - what the user says about the traced engine: three options with files, shared by
+ * explain, ask and mcp.
  */
 #ifndef NSX_ENGINE_H
 #define NSX_ENGINE_H
@@ -28,12 +28,12 @@ struct nsx_engine {
 	    "number of decodes stands, %p of prompts, %r of requests, %t of " \
 	    "tokens, %n of anything, and * for any end")
 
-/* Reads the files that are given; opts then borrow what they hold.  Errors: NSX_E_USAGE.
- * Owner: the caller, nsx_engine_done, after a failure, too.
+/* Reads the given files; opts borrows their content. Errors: NSX_E_USAGE. Owner: the caller,
+ * nsx_engine_done, even after a failure.
  */
 int nsx_engine_read(struct nsx_engine *e, struct nsx_opts *opts,
 		    struct nsx_err *err) NSX_CHECKED;
-/* The options, as words of a command. */
+/* Appends the options as command line words. */
 void nsx_engine_say(const struct nsx_engine *e, struct nsx_buf *b);
 void nsx_engine_done(struct nsx_engine *e);
 

@@ -16,13 +16,13 @@ static const struct {
 static const char kernels[] = "kernel:/";
 
 struct expectation {
-	char pattern[256]; /* of kernels; "": of a class                     */
+	char pattern[256]; /* of kernels; "": use a class                    */
 	enum nsx_use use;
-	bool is_least, is_open; /* at least; without the bound itself        */
+	bool is_least, is_open; /* is_least: at least, else at most; is_open: excludes the bound */
 	double share;
 };
 
-/* The end of the subject; NULL: it is none. */
+/* Returns the end of the subject; NULL: not a subject. */
 static const char *read_subject(const char *s, struct expectation *ret)
 {
 	size_t n = strlen(kernels);
@@ -80,7 +80,7 @@ int nsx_expect_check(const char *text, struct nsx_err *err)
 	return 0;
 }
 
-/* Time of the kernels whose name or label matches, over all GPUs. */
+/* Time of the kernels whose name or label matches, summed over all GPUs. */
 static int64_t matching_ns(const struct nsx_report *r, const char *pattern)
 {
 	enum { MATCHES = 1, OTHER };

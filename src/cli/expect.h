@@ -1,13 +1,14 @@
-/* expect.h - what the user expects of the judged time, and whether it came so. */
+/* expect.h - checks the user's expectations of the judged time. */
 #ifndef NSX_CLI_EXPECT_H
 #define NSX_CLI_EXPECT_H
 
 #include "passes/pass.h"
 
-/* Errors: NSX_E_USAGE, with what is wrong about the text. */
+/* Errors: NSX_E_USAGE, naming the mistake in the text. */
 int nsx_expect_check(const char *text, struct nsx_err *err) NSX_CHECKED;
-/* Whether the report meets it.  *ret_share: what its subject is of the judged time of all GPUs
- * that worked in it, 0..1; NAN, and not met, where nothing was judged.  The text was checked.
+/* Whether the report meets an expectation that passed nsx_expect_check. *ret_share: share of its
+ * subject in the judged time of all GPUs that worked then, 0..1; NAN (not met) if nothing was
+ * judged.
  */
 bool nsx_expect_is_met(const struct nsx_report *r, const char *text, double *ret_share);
 

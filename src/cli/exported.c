@@ -1,5 +1,5 @@
-/* exported.c - exports of reports: made here, or, where the user names an nsys for what
- * this program does not read, by that one in a folder of its own.
+/* exported.c - exports reports: with this program, or with the nsys that the user names for
+ * content that this program does not read. nsys exports into a folder of its own.
  */
 #include <errno.h>
 #include <stdlib.h>

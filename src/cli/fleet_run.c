@@ -1,4 +1,4 @@
-/* fleet_run.c - options of fleet, and what is done with the digests. */
+/* fleet_run.c - the options of fleet, and processing of digests. */
 #include <stdlib.h>
 #include <string.h>
 #include "cli/cmd_common.h"
@@ -124,7 +124,7 @@ static int write_folder(const struct nsx_fleet_run *run,
 			     err);
 }
 
-/* Names are known of traces only: a digest has none. */
+/* Only traces have host names; digests have none. */
 static void print_hosts(const struct nsx_freport *r)
 {
 	const struct nsx_fleet *f = r->f;
@@ -182,7 +182,7 @@ static int report(struct nsx_fleet_run *run, const struct nsx_fleet *f,
 	return rc;
 }
 
-/* All that is merged stays in order, so that any tree gives the same bytes. */
+/* Merged ranks stay in order, so that any merge tree gives the same bytes. */
 static int merge(const struct nsx_fleet_run *run, struct nsx_digest **v,
 		 size_t n, struct nsx_err *err)
 {

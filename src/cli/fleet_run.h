@@ -1,5 +1,5 @@
-/* fleet_run.h - what the two programs share that look at many ranks: options,
- * and everything after the digests are there.
+/* fleet_run.h - what the two programs with a fleet command share: options, and everything after
+ * the digests are made.
  */
 #ifndef NSX_FLEET_RUN_H
 #define NSX_FLEET_RUN_H
@@ -13,7 +13,7 @@ struct nsx_fleet_run {
 	int64_t asked_jobs, min_ranks;
 	bool json, md, html, quiet, show_hosts, all_rows;
 	struct nsx_fleet_inputs inputs;
-	struct nsx_mesh axes; /* of mesh */
+	struct nsx_mesh axes; /* for mesh */
 	struct nsx_digest_opts digest;
 	unsigned jobs;
 	struct nsx_left_out left_out; /* inputs that could not be read       */
@@ -32,10 +32,10 @@ extern const char nsx_fleet_doc[], nsx_fleet_examples[];
 int nsx_fleet_run_parse(struct nsx_fleet_run *r, const struct nsx_cmd *cmd,
 			int argc, char **argv, struct nsx_err *err);
 void nsx_fleet_run_done(struct nsx_fleet_run *r);
-/* What was left out, a line each on stderr. */
+/* Prints the inputs that were left out on stderr, a line each. */
 void nsx_fleet_run_say(const struct nsx_left_out *x);
-/* Takes the digests: writes the merged digest, or the report. Returns the exit
- * code, or an error.
+/* Takes over the digests and writes the merged digest, or the report. Returns the exit code, or an
+ * error.
  */
 int nsx_fleet_run_finish(struct nsx_fleet_run *r, struct nsx_digest **v,
 			 size_t n, struct nsx_err *err);

@@ -1,10 +1,10 @@
-/* notices.c - findings and gates to where a pipeline looks for them. */
+/* notices.c - writes findings and gates where a CI pipeline looks for them. */
 #include "cli/notices.h"
 #include "emit/target.h"
 
 #define OF_GITLAB "gl-code-quality-report.json"
 
-/* The files that were asked for; ret has room for three. */
+/* Lists the requested files; ret has room for three. */
 static size_t list_files(const struct nsx_notice_opts *o, struct nsx_target *ret,
 			 struct nsx_out_file *files)
 {

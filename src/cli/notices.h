@@ -1,4 +1,4 @@
-/* notices.h - the options of commands that tell a pipeline what they found. */
+/* notices.h - options of commands that report to a CI pipeline. */
 #ifndef NSX_CLI_NOTICES_H
 #define NSX_CLI_NOTICES_H
 
@@ -19,14 +19,14 @@ struct nsx_notice_opts {
 	NSX_OPT(T, 0, "sarif", NULL, "FILE", STR, notices.sarif,              \
 		"findings and gates as SARIF 2.1.0")
 
-/* Before any work; is_taken: stdout holds a document.  Errors: USAGE, IO. */
+/* Call before any work; is_taken: stdout is used for a document. Errors: USAGE, IO. */
 int nsx_notices_check(const struct nsx_notice_opts *o, bool is_taken,
 		      struct nsx_err *err) NSX_CHECKED;
 static inline bool nsx_wants_notices(const struct nsx_notice_opts *o)
 {
 	return o->annotations || o->junit || o->sarif;
 }
-/* To where they were asked for. Errors: IO. */
+/* Writes the notices where they were asked for. Errors: IO. */
 int nsx_notices_deliver(const struct nsx_notice_opts *o, const struct nsx_notices *l,
 			struct nsx_err *err) NSX_CHECKED;
 

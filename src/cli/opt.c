@@ -1,8 +1,7 @@
 /* opt.c - the option parser.
  *
- * Options may stand between operands, so operands are moved to the front of
- * argv while reading; the order among them stays.  What stands behind "--" is
- * never looked at.
+ * Options may stand between operands, so operands are moved to the front of argv while parsing, in
+ * order. Arguments after "--" are not examined.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -13,7 +12,7 @@
 #include "cli/piped.h"
 #include "sqlite/db.h"
 
-/* Reading state; `at` is the argument under the eye. */
+/* Parser state; at: the current argument. */
 struct reader {
 	const struct nsx_cmd *cmd;
 	int argc, at;
@@ -106,7 +105,7 @@ static int store_number(const struct nsx_opt *o, const char *arg, void *to,
 			o->least, o->most);
 }
 
-/* "500k", "400M": decimal, a B may follow. */
+/* "500k", "400M": powers of 1000; a B may follow. */
 static int store_size(const struct nsx_opt *o, const char *arg, int64_t *to,
 		      struct nsx_err *err)
 {
@@ -128,7 +127,7 @@ static int store_size(const struct nsx_opt *o, const char *arg, int64_t *to,
 	return 0;
 }
 
-/* Which word of a list as "auto, always or never" it is. */
+/* Stores the index of arg in a list such as "auto, always or never". */
 static int store_word(const struct nsx_opt *o, const char *arg, int *to,
 		      struct nsx_err *err)
 {
@@ -188,7 +187,7 @@ static int store(const struct nsx_opt *o, const char *arg, void *target,
 	return store_number(o, arg, to, err);
 }
 
-/* Stores o with the argument that came attached, or else the next one. */
+/* Stores option o with its attached argument, else the next one. */
 static int take(struct reader *r, const struct nsx_opt *o, const char *attached,
 		void *target, struct nsx_err *err)
 {
@@ -214,7 +213,7 @@ static int take_long(struct reader *r, void *target, struct nsx_err *err)
 	if (equals && !takes_arg(o))
 		return nsx_fail(err, NSX_E_USAGE,
 				"option '--%s' takes no argument", o->name);
-	as_typed = *o; /* complaints name the option as it was given */
+	as_typed = *o; /* errors name the option as it was given */
 	if (is_name(o->alias, s, n))
 		as_typed.name = o->alias;
 	return take(r, &as_typed, equals ? equals + 1 : NULL, target, err);
@@ -240,7 +239,7 @@ static int take_letters(struct reader *r, void *target, struct nsx_err *err)
 	return 0;
 }
 
-/* "-1.5s" is an instant: no option is a digit. */
+/* "-1.5s" is a time, because no option letter is a digit. */
 static bool has_letters(const char *s)
 {
 	return s[0] == '-' && s[1] && !isdigit((unsigned char)s[1]);
@@ -296,7 +295,7 @@ bool nsx_opt_wants_help(const struct nsx_cmd *cmd, int argc, char **argv)
 		else if (s[0] == '-' && s[1] && !s[2])
 			o = by_letter(cmd, s[1]);
 		if (o && takes_arg(o))
-			i++; /* its argument may look like anything */
+			i++; /* its argument may look like an option */
 	}
 	return false;
 }

@@ -1,7 +1,7 @@
-/* opt_text.c - what the option tables say: help, overview, manual.
+/* opt_text.c - text from the option tables: help, overview, manual.
  *
- * Text in the tables is reflowed; in roff every backslash, every dash and a
- * leading dot or quote is escaped, so nothing in a table can be a request.
+ * Text is reflowed. In roff every backslash, every dash and a leading dot or quote is escaped, so
+ * nothing in a table can become a request.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +49,7 @@ static const char synopsis[] = "[explain] TRACE [OPTIONS]";
 
 /* Plain text -------------------------------------------------------------*/
 
-/* Words of text from column `at`, continued at column `indent`. */
+/* Prints words of text from column `at` on, wrapped to column `indent`. */
 static void flow(FILE *out, const char *text, size_t n, int at, int indent)
 {
 	const char *end = text + n;
@@ -77,7 +77,7 @@ static void flow(FILE *out, const char *text, size_t n, int at, int indent)
 	fputc('\n', out);
 }
 
-/* Next paragraph of *doc, which moves on; 0 at the end. */
+/* Takes the next paragraph of *doc and advances; 0 at the end. */
 static size_t paragraph(const char **doc, const char **ret)
 {
 	const char *end;
@@ -89,7 +89,7 @@ static size_t paragraph(const char **doc, const char **ret)
 	return (size_t)(*doc - *ret);
 }
 
-/* Next line "command  # what it does" of *s; false at the end. */
+/* Takes the next line "command  # what it does" of *s; false at the end. */
 static bool example(const char **s, const char **ret_cmd, int *ret_n,
 		    const char **ret_what, int *ret_nwhat)
 {
@@ -207,7 +207,7 @@ void nsx_opt_overview(const struct nsx_cmd *const *commands, unsigned n, FILE *o
 
 /* roff -------------------------------------------------------------------*/
 
-/* Text of a line, escaped; start: at the beginning of an input line. */
+/* Prints escaped text; start: at the beginning of an input line. */
 static void roff_text(FILE *out, const char *s, size_t n, bool start)
 {
 	if (start && n && (*s == '.' || *s == '\''))
@@ -221,7 +221,7 @@ static void roff_text(FILE *out, const char *s, size_t n, bool start)
 			fputc(*s, out);
 }
 
-/* Reflowed text: one sentence's worth of words a line keeps lines short. */
+/* Prints reflowed text in short lines. */
 static void roff_flow(FILE *out, const char *s, size_t n)
 {
 	const char *end = s + n;
@@ -278,7 +278,7 @@ static void roff_synopsis(FILE *out, const struct nsx_cmd *cmd)
 	roff_flow(out, cmd->usage, strlen(cmd->usage));
 }
 
-/* follows: not right after a heading, which parts paragraphs as well. */
+/* follows: not directly after a heading, which already separates paragraphs. */
 static void roff_doc(FILE *out, const struct nsx_cmd *cmd, bool follows)
 {
 	const char *doc = cmd->doc ? cmd->doc : "", *p;
@@ -337,7 +337,7 @@ static void roff_exit_codes(FILE *out)
 	}
 }
 
-/* The day of SOURCE_DATE_EPOCH where that is set, as packages set it. */
+/* Prints the day of SOURCE_DATE_EPOCH if it is set, as packages do. */
 static void roff_date(FILE *out)
 {
 	char now[NSX_UTC_SIZE];

@@ -1,5 +1,5 @@
-/* piped.c - "-" as an operand: what is piped in stands in a file of a folder of its own,
- * for a trace is read in any order.
+/* piped.c - "-" as an operand. Input from a pipe is copied to a file in a folder of its own,
+ * because a trace is not read sequentially.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "cli/piped.h"
 
-static char *folder, *file; /* NULL: nothing was piped in                     */
+static char *folder, *file; /* NULL: nothing was read from stdin              */
 
 static int write_all(int fd, const char *v, ssize_t n)
 {
@@ -69,7 +69,7 @@ int nsx_piped(char **ret, struct nsx_err *err)
 		return err->rc;
 	}
 	*ret = file;
-	/* What is a file already is no copy. */
+	/* A regular file needs no copy. */
 	if (!fstat(STDIN_FILENO, &st) && S_ISREG(st.st_mode) &&
 	    !symlink("/proc/self/fd/0", file) && !access(file, R_OK))
 		return 0;

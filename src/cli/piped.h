@@ -1,14 +1,14 @@
-/* piped.h - a trace that is piped in. */
+/* piped.h - a trace read from stdin. */
 #ifndef NSX_PIPED_H
 #define NSX_PIPED_H
 
 #include "base/err.h"
 
-/* The file that stands for "-", until nsx_piped_done.  Errors: NSX_E_IO, NSX_E_STOP;
- * NSX_E_USAGE for a second one, or a terminal.
+/* The file that stands for "-" until nsx_piped_done. Errors: NSX_E_IO, NSX_E_STOP; NSX_E_USAGE for
+ * a second "-" or a terminal.
  */
 int nsx_piped(char **ret, struct nsx_err *err) NSX_CHECKED;
-bool nsx_is_piped(const char *path); /* whether it is that file */
+bool nsx_is_piped(const char *path); /* whether path is that file */
 void nsx_piped_done(void);
 
 #endif
