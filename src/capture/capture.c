@@ -33,7 +33,7 @@ void nsx_capture_done(struct nsx_capture *c)
 	nsx_arena_free(c->arena);
 }
 
-/* nsys takes "%" in a path as the start of a pattern. */
+/* nsys treats "%" in a path as the start of a pattern. */
 static const char *escape(struct nsx_capture *c, const char *path)
 {
 	char *to = nsx_arena_get(c->arena, 2 * strlen(path) + 1), *p = to;
@@ -56,14 +56,14 @@ static bool sets_devices(const char *const *command)
 	return false;
 }
 
-/* Who else has a GPU open: their work makes ours slower, and is not recorded. */
+/* Warns of other users of a GPU: their work slows ours down, and is not recorded. */
 static void warn_of_others(struct nsx_capture *c)
 {
 	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf names = {0};
 	const char *root = getenv("NSX_PROC"); /* for tests */
 	unsigned n = nsx_proc_gpu_users(root ? root : "/proc", &names);
 
-	if (!n) /* those of other users and containers the driver knows */
+	if (!n) /* the driver also sees other users' and containers' processes */
 		n = nsx_nsys_gpu_users(c->arena, &names);
 	if (n)
 		nsx_capture_warn(c, "%u other process%s a GPU: %s; what %s "
@@ -72,7 +72,7 @@ static void warn_of_others(struct nsx_capture *c)
 				 names.p, n > 1 ? "they do" : "it does");
 }
 
-/* What is recorded was said to nsys launch. */
+/* The options of the recording were given to nsys launch. */
 static void start_session(struct nsx_capture *c, const char *output)
 {
 	nsx_args_add(&c->argv, c->nsys->path);

@@ -1,9 +1,8 @@
-/* collect.c - what nsys left behind, and why if that is nothing.
+/* collect.c - what nsys produced, and if nothing, why.
  *
- * nsys ends with 0 although it wrote no report (a range that never opened, an
- * importer that cannot start), and with the command's own code when all went
- * well, so only the files count.  The folder was empty before: what is in it is
- * fresh.  Versions before 2021.4 call a report .qdrep.
+ * nsys may exit with 0 without a report (a range that never opened, an importer that cannot
+ * start), and exits with the command's code on success. So only the files count. The folder was
+ * empty before, so its files are new. Versions before 2021.4 name a report .qdrep.
  */
 #include <dirent.h>
 #include <signal.h>
@@ -17,7 +16,7 @@ enum { SMALL_BYTES = 1 << 20 };
 
 static const char *const suffixes[] = { ".nsys-rep", ".qdrep" };
 
-/* Files of dir that end so, 2 before 10. Owner: the arena. */
+/* Files of dir with the suffix, 2 before 10. Owner: the arena. */
 static const char *const *find_files(struct nsx_arena *a, const char *dir,
 				     const char *suffix, size_t *ret_n)
 {
@@ -74,8 +73,7 @@ static void find_reports(struct nsx_capture *c)
 
 /* Raw data ---------------------------------------------------------------*/
 
-/* The raw data, moved to work if nsys left it elsewhere; NULL: there is none.
- */
+/* Finds the raw data, moving it to work if it is elsewhere; NULL: none. */
 static const char *find_raw(struct nsx_capture *c)
 {
 	struct nsx_err err;
@@ -120,7 +118,7 @@ static int import(struct nsx_capture *c, const char *raw, struct nsx_err *err)
 			c->nsys->version);
 }
 
-/* Why there is none ------------------------------------------------------*/
+/* Why there is no report ---------------------------------------------------- */
 
 static bool said(const struct nsx_capture *c, const char *words)
 {
@@ -204,7 +202,7 @@ static void warn_about_run(struct nsx_capture *c)
 						 1e6);
 }
 
-/* What nsys says when its agent died or could not be reached. */
+/* Finds nsys's message that its agent died or could not be reached. */
 static const char *lost_agent(const struct nsx_capture *c)
 {
 	static const char *const words[] = {
@@ -220,8 +218,8 @@ static const char *lost_agent(const struct nsx_capture *c)
 	return NULL;
 }
 
-/* Whether it is worth another recording: what went wrong is nsys's, nobody wants
- * to end, and the disk is not the cause.
+/* Why another recording is worthwhile: nsys failed, the user does not want to stop, and the disk
+ * is not full. NULL: it is not.
  */
 static const char *fault_of_nsys(const struct nsx_capture *c)
 {
@@ -268,14 +266,14 @@ int nsx_capture_collect(struct nsx_capture *c, struct nsx_err *err)
 					"the report that nsys wrote is empty "
 					"(0 bytes); is the disk full?");
 	if (!c->nproducts) {
-		/* Asked twice, the user does not want to wait for an import. */
+		/* After a second signal, the user does not want to wait for an import. */
 		bool given_up =
 			c->ended == NSX_ENDED_SIGNAL && nsx_proc_signals() > 1;
 
 		raw = given_up ? NULL : find_raw(c);
 		rc = raw ? import(c, raw, err) : fail_missing(c, err);
 	}
-	if (c->raw) /* where nsys was ended early it stays behind */
+	if (c->raw) /* left behind if nsys was ended early */
 		unlink(c->raw);
 	if (rc)
 		return rc;

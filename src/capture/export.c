@@ -1,15 +1,15 @@
-/* export.c - from nsys's report to files that stay.
+/* export.c - turns nsys's report into the files to keep.
  *
- * A report that this program does not read whole is exported at once: only this version
- * of nsys is sure to read it.  The database appears under its name when it is whole.
+ * A report that this program cannot fully read is exported at once, because only this version of
+ * nsys is sure to read it. The database gets its name when it is complete.
  */
 #include <string.h>
 #include <unistd.h>
 #include "capture/capture.h"
 #include "nsysrep/nsysrep.h"
 
-/* Wanted where this nsys knows them: JSON and blobs carry NVTX payloads; tables
- * that are there though empty tell that nothing happened.
+/* Used if this nsys knows them. JSON and blobs contain NVTX payloads; empty tables show that
+ * nothing happened.
  */
 static const struct {
 	const char *name, *value;
@@ -30,7 +30,7 @@ static const char *suffix_of(const char *path)
 	return strrchr(path, '.');
 }
 
-/* How nsys ended is the caller's to nsx_proc_end_done in any case. */
+/* The caller must call nsx_proc_end_done on *ret_end, also after an error. */
 static int export_with(const struct nsx_nsys *n, const char *rep, const char *to,
 		      struct nsx_arena *a, struct nsx_proc_end *ret_end,
 		      struct nsx_err *err)
@@ -95,8 +95,8 @@ static int run_export(struct nsx_capture *c, const struct nsx_product *p,
 	return rc;
 }
 
-/* Moves the report up, smaller if so wished; failing to is a warning where the database
- * is there already.
+/* Moves the report up, compressed if asked for. A failure is only a warning if the database
+ * exists.
  */
 static int settle_report(struct nsx_capture *c, struct nsx_product *p,
 			 struct nsx_err *ret)
@@ -132,7 +132,7 @@ static int settle_report(struct nsx_capture *c, struct nsx_product *p,
 	return p->sqlite || p->rep == to ? 0 : ret->rc;
 }
 
-/* Whether nothing of it needs nsys. */
+/* Whether this program reads the report completely, without nsys. */
 static bool is_read_whole(const struct nsx_product *p)
 {
 	struct nsx_db *db;

@@ -1,4 +1,4 @@
-/* files.c - moving, compressing and removing files. */
+/* files.c - moves, compresses and removes files. */
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -67,7 +67,7 @@ int nsx_file_move(const char *from, const char *to, struct nsx_err *err)
 		  : 0;
 }
 
-/* Streams in to out; NULL, or what went wrong. */
+/* Compresses in to out; returns NULL, or the error. */
 static const char *squeeze(ZSTD_CCtx *z, FILE *in, FILE *out)
 {
 	static char from[1 << 17], to[1 << 17];

@@ -1,9 +1,8 @@
-/* nsys.c - finding nsys and reading its help.
+/* nsys.c - finds nsys and reads its help.
  *
- * A machine has often several: one in PATH, one with each CUDA toolkit, one in
- * /opt.  All are asked for their version; links to the same file count once.
- * CUDA's bin/nsys is a script that starts another installation, so the
- * importer is looked for by version, too, and not only beside the file.
+ * A machine often has several: in PATH, in each CUDA toolkit, in /opt. All are asked for their
+ * version; links to one file count once. CUDA's bin/nsys is a script that starts another
+ * installation, so the importer is looked for not only beside the file but also by version.
  */
 #include <glob.h>
 #include <stdio.h>
@@ -41,7 +40,7 @@ int nsx_version_cmp(const char *a, const char *b)
 
 		if (na != nb)
 			return na < nb ? -1 : 1;
-		if (*ea != '.' || *eb != '.') /* "54-2344..." ends it */
+		if (*ea != '.' || *eb != '.') /* "54-2344..." ends the version */
 			return (*ea == '.') - (*eb == '.');
 		a = ea + 1;
 		b = eb + 1;
@@ -54,7 +53,7 @@ int nsx_version_cmp(const char *a, const char *b)
 struct list {
 	struct nsx_arena *arena;
 	struct nsx_nsys *v;
-	char **real; /* resolved paths, to tell links */
+	char **real; /* resolved paths, to recognise links */
 	size_t n;
 };
 
@@ -103,7 +102,7 @@ static void add(struct list *l, const char *path)
 	l->n++;
 }
 
-/* A file, or the folder that holds it. */
+/* path: a file, or the folder that holds it. */
 static void add_given(struct list *l, const char *path)
 {
 	struct stat st;
@@ -136,7 +135,7 @@ static void add_path(struct list *l)
 	}
 }
 
-/* Of a CUDA toolkit that an environment variable names. */
+/* Adds those of a CUDA toolkit named by an environment variable. */
 static void add_toolkit(struct list *l, const char *home)
 {
 	if (!home || !*home)
@@ -164,7 +163,8 @@ struct nsx_nsys *nsx_nsys_list(struct nsx_arena *a, const char *given,
 		for (unsigned i = 0; i < ARRAY_LEN(usual); i++)
 			add_matches(&l, usual[i]);
 	}
-	for (size_t i = 1; i < l.n; i++) /* insertion sort: stable, few */
+	for (size_t i = 1; i < l.n; i++) /* insertion sort, because it is stable and there are
+					    few */
 		for (size_t k = i; k && nsx_version_cmp(l.v[k - 1].version,
 							l.v[k].version) < 0;
 		     k--) {
@@ -220,7 +220,7 @@ static bool is_word_char(char c)
 	       (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* The word in the n bytes at s, as a word of its own. */
+/* Whether the n bytes at s contain the word, delimited. */
 static bool has_word(const char *s, size_t n, const char *word)
 {
 	size_t k = strlen(word);
@@ -233,7 +233,7 @@ static bool has_word(const char *s, size_t n, const char *word)
 	return false;
 }
 
-/* An option's line begins with a dash, or with "(Experimental) " and one. */
+/* An option's line begins with a dash, possibly after "(Experimental) ". */
 static bool is_option_line(const char *line)
 {
 	line += strspn(line, " \t");
@@ -291,13 +291,13 @@ const char *nsx_nsys_no_counters(const struct nsx_nsys *n, const char *option,
 	return NULL;
 }
 
-/* Sets by compute capability, where all GPUs of one have the same. */
+/* Counter sets by compute capability, where all its GPUs share one. */
 static const struct {
 	const char *capability, *set;
 } metric_sets[] = { { "8.0", "ga100" }, { "8.6", "ga10x" }, { "8.7", "ga10b" },
 		    { "8.9", "ad10x" }, { "9.0", "gh100" } };
 
-/* What a program prints; NULL: nothing, or it failed. */
+/* Output of a program; NULL: none, or it failed. */
 static const char *ask_lines(const char *const *argv, struct nsx_arena *a)
 {
 	const struct nsx_proc p = { .argv = argv,

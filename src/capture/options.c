@@ -1,15 +1,14 @@
-/* options.c - the words of a command line for nsys.
+/* options.c - composes nsys's command line.
  *
- * One table says what each preset asks for and how it has been spelled over
- * the years.  nsys refuses an option given twice, so one of the user's own
- * takes the place of ours.
+ * One table lists what each preset asks for, and the spellings of the options over the years. nsys
+ * rejects repeated options, so a user's option replaces ours.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "capture/nsys.h"
 #include "schema/recapture.h"
 
-enum { /* by preset */
+enum { /* bits of presets */
 	NCCL = 1 << NSX_PRESET_nccl,
 	NVLINK = 1 << NSX_PRESET_nvlink,
 	MEMORY = 1 << NSX_PRESET_memory,
@@ -18,7 +17,7 @@ enum { /* by preset */
 	ALWAYS = (1 << NSX_NPRESETS) - 1,
 };
 
-/* Values that are computed. */
+/* Placeholders for computed values. */
 static const char TRACE[] = "trace", COUNTERS[] = "counters";
 
 static const struct option {
@@ -26,15 +25,13 @@ static const struct option {
 	char letter;
 	const char *names[2]; /* newest spelling first                     */
 	const char *value;
-	const char *missing; /* what is lost without it; NULL: nothing    */
+	const char *missing; /* what is lost if nsys lacks it; NULL: nothing */
 } options[] = {
 	{ ALWAYS, 't', { "trace" }, TRACE, NULL },
 	{ ALWAYS, 's', { "sample" }, "none", NULL },
 	{ ALWAYS, 0, { "cuda-memory-usage" }, "true", "no memory usage" },
 	{ ALWAYS, 0, { "cuda-trace-scope" }, "process-tree", NULL },
-	/* It makes streams wait for each other; some 2025 versions do it
-	 * unless told otherwise.
-	 */
+	/* Event tracing makes streams wait for each other. Some 2025 versions do it by default. */
 	{ ALWAYS, 0, { "cuda-event-trace" }, "false", NULL },
 	{ ALWAYS,
 	  0,
@@ -58,7 +55,7 @@ static const struct option {
 	  "no GPU counters" },
 };
 
-/* Options without which the result could not be found again. */
+/* Options reserved for us, because we must find the result. */
 static const struct {
 	const char *name;
 	char letter;
@@ -79,7 +76,7 @@ void nsx_args_done(struct nsx_args *args)
 	free(args->argv);
 }
 
-/* One character of a word, or the end of it: false. Quote is the one open. */
+/* Takes the next character of a word; false: its end. quote: the open quote. */
 static bool word_char(const char **s, char *quote, char *ret)
 {
 	for (;; ++*s) {
@@ -152,7 +149,7 @@ struct builder {
 	struct nsx_buf *warnings;
 };
 
-/* 0: there is no such preset. */
+/* 0: no such preset. */
 static unsigned preset_bit(const char *name)
 {
 	for (unsigned i = 0; i < NSX_NPRESETS; i++)
@@ -179,9 +176,8 @@ int nsx_want_check(const char *preset, const struct nsx_args *extra,
 	return 0;
 }
 
-/* nsys numbers GPUs in its own way; newer ones take those CUDA sees. NULL,
- * with a warning, when counters are refused: asked for all the same, nsys
- * would not even start the command.
+/* nsys has its own GPU numbers; newer versions accept those CUDA sees. NULL, with a warning, if
+ * counters are refused, because nsys would then not start the command.
  */
 static const char *counters(const struct builder *b, const char *name,
 			    const char *missing)
@@ -214,7 +210,7 @@ static void add_option(const struct builder *b, const char *name,
 						       name, value));
 }
 
-/* Of counters, where the user says nothing of it. */
+/* Adds a counter option, unless the user gave it. */
 static void add_rate(const struct builder *b, const char *name,
 		     const char *value)
 {

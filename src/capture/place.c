@@ -1,8 +1,7 @@
-/* place.c - where a capture goes, under which names, and whether it fits.
+/* place.c - chooses a capture's folder and file names, and checks for space.
  *
- * --out may hold nsys's own patterns, so that many ranks can share one command
- * line; where a launcher numbers its ranks, the number is part of every file's
- * name as well, and ranks can share a folder.
+ * --out may contain nsys's patterns, so that many ranks can share one command line. If a launcher
+ * numbers its ranks, file names contain the number, so that ranks can share a folder.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -14,9 +13,7 @@
 #include "capture/capture.h"
 #include "emit/folder.h"
 
-/* The innermost launcher first: under srun all that one torchrun starts share
- * a SLURM_PROCID.
- */
+/* Innermost launcher first: under srun all ranks of one torchrun share a SLURM_PROCID. */
 static const char *const rank_names[] = {
 	"RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID",
 };
@@ -32,7 +29,7 @@ static const char *rank_suffix(struct nsx_arena *a)
 	return "";
 }
 
-/* "%q{VAR}" at *s, which moves behind it. */
+/* Expands "%q{VAR}" at *s and advances past it. */
 static int expand_variable(struct nsx_buf *b, const char **s,
 			   struct nsx_arena *a, struct nsx_err *err)
 {
@@ -92,7 +89,7 @@ static void note_time(struct nsx_capture *c)
 	c->captured_at = nsx_arena_strdup(c->arena, text);
 }
 
-/* capture-PROGRAM-20260131-235959, and -2 where that is there. */
+/* capture-PROGRAM-20260131-235959, with -2 appended if that exists. */
 static const char *default_dir(const struct nsx_capture *c)
 {
 	const char *what = c->opts->session ? c->opts->session : c->command[0];
@@ -109,7 +106,7 @@ static const char *default_dir(const struct nsx_capture *c)
 	return dir;
 }
 
-/* Whether a capture of this rank may write a file of this name. */
+/* Whether this rank's capture may write a file of this name. */
 static bool is_result_name(const struct nsx_capture *c, const char *name)
 {
 	size_t n = strlen(c->rank);
@@ -121,7 +118,7 @@ static bool is_result_name(const struct nsx_capture *c, const char *name)
 	       name[5 + n] == '.' && strncmp(name + 5 + n, ".rank", 5) != 0;
 }
 
-/* Whether it is the record of a capture that failed, which a new one replaces. */
+/* Whether the file is the record of a failed capture, which may be replaced. */
 static bool is_of_failure(const struct nsx_capture *c, const char *name)
 {
 	static const char begins[] = "{\n  \"schema_version\": 1,\n  \"ok\": false,\n"
@@ -136,7 +133,7 @@ static bool is_of_failure(const struct nsx_capture *c, const char *name)
 	return is;
 }
 
-/* What is recorded cannot be recorded again: nothing is replaced. */
+/* Fails if a result exists: recordings cannot be repeated, so none is replaced. */
 static int check_names(const struct nsx_capture *c, struct nsx_err *err)
 {
 	DIR *d = opendir(c->dir);
@@ -154,8 +151,8 @@ static int check_names(const struct nsx_capture *c, struct nsx_err *err)
 	return rc;
 }
 
-/* Its folder for unfinished files says that a capture is under way, so that of two at a
- * time one ends before it records.
+/* Creates the work folder, which marks a capture as running: of two concurrent captures one fails
+ * before it records.
  */
 static int reserve(struct nsx_capture *c, struct nsx_err *err)
 {

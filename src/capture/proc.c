@@ -1,9 +1,8 @@
 /* proc.c - posix_spawn, two pipes, one loop.
  *
- * A program runs in its own process group, so that Ctrl-C at the terminal
- * reaches only us, and what to forward is our choice.  Its grandchildren may
- * keep the pipes open after its end, hence the end of the loop is the end of
- * the program, with what the pipes hold by then, and not the end of output.
+ * A program runs in its own process group, so that Ctrl-C at the terminal reaches only us and we
+ * choose what to forward. Its descendants may keep the pipes open, so the loop ends when the
+ * program ends and the pipes are empty, not at end of output.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -48,7 +47,7 @@ const char *nsx_proc_words(const struct nsx_proc_end *e, struct nsx_arena *a)
 
 /* Starting ---------------------------------------------------------------*/
 
-/* The environment with one variable set anew; borrowed strings. */
+/* The environment with one variable replaced; strings are borrowed. */
 static char **environment(const char *set)
 {
 	size_t n = 0, k = 0, len = strcspn(set, "=") + 1;
@@ -74,7 +73,7 @@ static int spawn(const struct nsx_proc *p, const int out[2], const int err[2],
 	int rc;
 
 	sigemptyset(&none);
-	sigemptyset(&ignored); /* by us */
+	sigemptyset(&ignored); /* ignored by us, so reset in the child */
 	sigaddset(&ignored, SIGPIPE);
 	sigaddset(&ignored, SIGXFSZ);
 	posix_spawn_file_actions_init(&fa);
@@ -108,7 +107,7 @@ static void close_pipe(int fd[2])
 
 /* Output -----------------------------------------------------------------*/
 
-/* Takes what is there; false once the other end is closed. */
+/* Reads available output; false once the other end is closed. */
 static bool drain(const struct nsx_proc *p, int from, int to,
 		  struct nsx_buf *tail, struct nsx_proc_end *e)
 {
@@ -120,7 +119,7 @@ static bool drain(const struct nsx_proc *p, int from, int to,
 		return n < 0 && (errno == EAGAIN || errno == EINTR);
 	e->last_s = nsx_now_s();
 	if (p->passthrough)
-		/* Whoever read it is gone: on without. */
+		/* Continue if our reader is gone. */
 		(void)!nsx_write_all(to, chunk, (size_t)n);
 	nsx_buf_add(tail, chunk, (size_t)n);
 	if (tail->n > 2 * keep) {
@@ -130,7 +129,7 @@ static bool drain(const struct nsx_proc *p, int from, int to,
 	return true;
 }
 
-/* One turn of waiting for output; whether anything came. */
+/* Waits once for output; returns whether any came. */
 static bool turn(const struct nsx_proc *p, int fds[2], struct nsx_proc_end *e,
 		 int timeout_ms)
 {
@@ -161,7 +160,7 @@ static int exit_code(int status)
 				   : WEXITSTATUS(status);
 }
 
-/* The signal that is due now, 0 if none. */
+/* The signal to send now; 0: none. */
 static int due(const struct nsx_proc *p, struct nsx_proc_end *e, int signals)
 {
 	double over_s = nsx_now_s() - e->began_s - p->limit_s;
@@ -176,8 +175,8 @@ static int due(const struct nsx_proc *p, struct nsx_proc_end *e, int signals)
 	return over_s < 2 ? SIGTERM : SIGKILL;
 }
 
-/* Until the program ended and its pipes hold nothing more; one that it left
- * behind may write on for ever, hence the last second.
+/* Runs until the program has ended and its pipes are empty. A process left behind may write for
+ * ever, hence the limit of one second.
  */
 static void loop(const struct nsx_proc *p, pid_t pid, int fds[2],
 		 struct nsx_proc_end *e)
@@ -205,7 +204,7 @@ int nsx_proc_run(const struct nsx_proc *p, struct nsx_proc_end *ret,
 	int signals = nsx_proc_signals();
 	pid_t pid = 0;
 
-	signal(SIGCHLD, SIG_DFL); /* ignored, nobody could be waited for */
+	signal(SIGCHLD, SIG_DFL); /* if it were ignored, wait would not work */
 	memset(ret, 0, sizeof(*ret));
 	ret->began_s = ret->last_s = nsx_now_s();
 	if (pipe2(out, O_CLOEXEC) || pipe2(errs, O_CLOEXEC))

@@ -1,7 +1,7 @@
-/* proc.h - runs other programs: no shell between, own process group, limits.
+/* proc.h - runs other programs: without a shell, in a process group of their own, with limits.
  *
- * What a program starts and leaves behind is found too: nsx_proc_guard makes
- * this process the parent of such orphans, nsx_proc_sweep ends them.
+ * Processes that a program leaves behind are handled, too: nsx_proc_guard makes this process their
+ * parent, nsx_proc_sweep ends them.
  */
 #ifndef NSX_CAPTURE_PROC_H
 #define NSX_CAPTURE_PROC_H
@@ -9,67 +9,66 @@
 #include <sys/types.h>
 #include "base/str.h"
 
-struct nsx_proc_end {	    /* how it ended; while it runs, how far it is */
-	int code;	    /* exit code, 128 + n for signal n           */
-	bool timed_out;	    /* limit_s was reached                       */
-	double began_s;	    /* nsx_now_s                                   */
+struct nsx_proc_end {	    /* result of a program; progress while it runs */
+	int code;	    /* exit code; 128 + n for signal n           */
+	bool timed_out;	    /* ended because of limit_s                  */
+	double began_s;	    /* start, by nsx_now_s                         */
 	double seconds;	    /* from start to end                         */
-	double last_s;	    /* nsx_now_s of the last output                */
-	struct nsx_buf out; /* last part of its stdout, at least `keep`  */
-	struct nsx_buf err; /* bytes of it where it was that long        */
+	double last_s;	    /* time of the last output, by nsx_now_s       */
+	struct nsx_buf out; /* last part of stdout: at least `keep` bytes, or all if shorter */
+	struct nsx_buf err; /* the same of stderr                        */
 };
 
 struct nsx_proc {
-	const char *const *argv; /* argv[0] with a slash, or sought in PATH */
-	const char *env;  /* "NAME=value" to add to the environment, NULL  */
+	const char *const *argv; /* NULL-terminated; argv[0] is searched in PATH unless it has a
+				    slash */
+	const char *env;  /* "NAME=value" to add to the environment; NULL: none */
 	size_t keep;	  /* bytes of output to keep; 0: 64 KiB            */
-	double limit_s;	  /* then it is ended; 0: no limit                 */
-	bool passthrough; /* it has our stdin, and its output is ours too  */
-	/* Asked about 20 times a second: a signal for the group, or 0. */
+	double limit_s;	  /* ends the program after this time; 0: no limit */
+	bool passthrough; /* shares our stdin, and its output is copied to ours */
+	/* Called about 20 times a second; returns a signal for the group, or 0. */
 	int (*watch)(void *ctx, const struct nsx_proc_end *sofar);
 	void *ctx;
 };
 
-/* Runs it to its end. Errors: NSX_E_IO when it cannot be started; NSX_E_STOP
- * when a signal came and there is no watch to handle it.
- * Owner: the caller, nsx_proc_end_done (also after an error).
+/* Runs a program to its end. Errors: NSX_E_IO if it cannot be started; NSX_E_STOP if a signal came
+ * and there is no watch to handle it.
+ * Owner: the caller, nsx_proc_end_done, even after an error.
  */
 int nsx_proc_run(const struct nsx_proc *p, struct nsx_proc_end *ret,
 		 struct nsx_err *err) NSX_CHECKED;
 void nsx_proc_end_done(struct nsx_proc_end *e); /* for NSX_AT_EXIT */
 
-/* Words in kept output, which may hold any byte; from NULL: its beginning. */
+/* Finds words in output, which may contain any byte; from: NULL, or where to begin. */
 const char *nsx_proc_find(const struct nsx_buf *kept, const char *words,
 			  const char *from);
 
-/* The first line it said, on stderr rather than stdout. Owner: the arena. */
+/* First line of output, preferably of stderr. Owner: the arena. */
 const char *nsx_proc_words(const struct nsx_proc_end *e, struct nsx_arena *a);
 
-/* From guard to unguard, orphans come to us, and SIGINT, SIGTERM and SIGHUP
- * are counted instead of ending this process.
+/* Between guard and unguard this process adopts orphans, and SIGINT, SIGTERM and SIGHUP are
+ * counted instead of ending it.
  */
 void nsx_proc_guard(void);
 void nsx_proc_unguard(void);
-int nsx_proc_signals(void); /* how many came since guard */
+int nsx_proc_signals(void); /* signals since guard */
 
-/* Ends every descendant of this process: waits grace_s, asks with SIGTERM,
- * then insists. Names of those it had to end go to *names, "a (12), b (13)".
+/* Ends every descendant of this process: waits grace_s, then sends SIGTERM, then SIGKILL. Names of
+ * those it had to end go to *names, "a (12), b (13)".
  */
 void nsx_proc_sweep(double grace_s, struct nsx_buf *names);
 
-/* The descendant of this process that runs the program, by its file's name; 0. */
+/* The descendant that runs a program of this file name; 0: none. */
 pid_t nsx_proc_descendant(const char *program);
 
-/* The raw data of nsys (PATH.qdstrm) that a descendant of this process has open;
- * NULL: none has.  Owner: the arena.
- */
+/* The raw data of nsys (PATH.qdstrm) that a descendant has open; NULL: none. Owner: the arena. */
 const char *nsx_proc_raw_data(struct nsx_arena *a);
 
-/* How many processes of that name run, in the /proc at proc_root. */
+/* Number of processes with that name, in the /proc at proc_root. */
 unsigned nsx_proc_count(const char *proc_root, const char *name);
 
-/* How many processes but this one have a GPU's device file open; names gets
- * "a (12), b (13)", at most eight.  Those of other users are not seen.
+/* Number of other processes that have a GPU's device file open; names: "a (12), b (13)", at most
+ * eight. Does not see those of other users.
  */
 unsigned nsx_proc_gpu_users(const char *proc_root, struct nsx_buf *names);
 

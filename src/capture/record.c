@@ -1,12 +1,10 @@
-/* record.c - the command under nsys, from its start to the end of nsys.
+/* record.c - runs the command under nsys, until nsys ends.
  *
- * nsys is asked to stop with SIGINT, which makes it end the command and write
- * its report.  A second SIGINT makes real versions throw the report away, so
- * it comes only after a long wait, or when the user insists.  As long as the
- * importer of the report shows progress, nothing is hurried: the limits below
- * hold for silence then.  When the duration is over the command itself is asked
- * first, with SIGTERM, and has time to end in its own way.
- * NSX_CAPTURE_WAIT="60,90,300,30" (seconds) sets the limits, for tests.
+ * SIGINT makes nsys end the command and write its report. A second SIGINT makes real versions
+ * discard the report, so it is sent only after a long wait, or if the user insists. While the
+ * importer shows progress the limits below apply to silence only. When the duration has elapsed,
+ * the command itself first gets SIGTERM and time to end in its own way. For tests,
+ * NSX_CAPTURE_WAIT="60,90,300,30" (seconds) sets the limits.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -22,16 +20,16 @@ struct recording {
 	struct nsx_capture *c;
 	enum stage stage;
 	double first_s, again_s, silence_s, grace_s; /* limits              */
-	double since_s;			    /* when this stage began        */
-	double looked_s; /* when the room for raw data was looked at        */
+	double since_s;			    /* start of this stage          */
+	double looked_s; /* last check of the space for raw data            */
 	pid_t target;	    /* the command; 0: not seen                     */
-	double seen_s, gone_s; /* when it was there first, and no more; 0   */
-	double collected_s; /* when nsys began to write: c->raw is set then */
-	const char *recorded_to; /* the raw data as nsys had it open; NULL  */
+	double seen_s, gone_s; /* when it was first seen, and first missing; 0: not yet */
+	double collected_s; /* when nsys began to write its result; then c->raw is set */
+	const char *recorded_to; /* raw data that nsys had open; NULL: unknown */
 	int signals;	    /* seen so far                                  */
 };
 
-/* "Generating 'PATH.qdstrm'" is said when the recording itself is over. */
+/* nsys prints "Generating 'PATH.qdstrm'" when the recording is over. */
 static void note_progress(struct recording *r, const struct nsx_proc_end *e)
 {
 	static const char mark[] = "Generating '", suffix[] = ".qdstrm'";
@@ -44,14 +42,14 @@ static void note_progress(struct recording *r, const struct nsx_proc_end *e)
 		n = strcspn(s, "'\n") + 1;
 		if (n < strlen(suffix) ||
 		    strncmp(s + n - strlen(suffix), suffix, strlen(suffix)))
-			continue; /* not yet, or the command's own words */
+			continue; /* incomplete, or printed by the command */
 		r->collected_s = nsx_now_s();
 		r->c->raw = nsx_arena_strndup(r->c->arena, s, n - 1);
 	}
 }
 
-/* nsys takes seconds before it starts the command, and after its end. Where its
- * raw data is it says only when all has been recorded.
+/* Watches the command itself, as nsys takes seconds to start it and seconds after its end. nsys
+ * names its raw data only when recording is over, so the open file is looked up.
  */
 static void note_target(struct recording *r, const struct nsx_proc_end *e)
 {
@@ -79,7 +77,7 @@ static double target_seconds(const struct recording *r,
 	       (r->target ? r->seen_s : e->began_s);
 }
 
-/* Whether what this stage waits for has taken too long. */
+/* Whether the current stage has waited too long. */
 static bool is_overdue(const struct recording *r, const struct nsx_proc_end *e)
 {
 	double now = nsx_now_s();
@@ -103,9 +101,7 @@ static bool is_overdue(const struct recording *r, const struct nsx_proc_end *e)
 	return false;
 }
 
-/* Raw data has no room any more: nsys itself may wait for ever, or write an empty
- * report.
- */
+/* Whether space for raw data is exhausted: then nsys may hang, or write an empty report. */
 static bool is_full(struct recording *r)
 {
 	enum { FULL_MB = 8, EVERY_S = 1, HURRIED_S = 10 };
@@ -126,9 +122,7 @@ static bool is_full(struct recording *r)
 	return true;
 }
 
-/* Asks the command to end; with its own group where it leads one.  Whether it was
- * seen at all.
- */
+/* Sends SIGTERM to the command, or to the group it leads. False: the command was not seen. */
 static bool ask_target(const struct recording *r)
 {
 	if (!r->target || r->gone_s > 0)
@@ -175,7 +169,7 @@ int nsx_capture_target_code(const struct nsx_capture *c)
 
 	if (c->ended != NSX_ENDED_ALONE ||
 	    (by_option && c->end.code == 128 + SIGTERM))
-		return -1; /* nsys ended it, as it was told to */
+		return -1; /* we made nsys end it */
 	return c->end.code;
 }
 
@@ -207,7 +201,7 @@ static int start(struct nsx_capture *c, struct nsx_err *err)
 			c->opts->session);
 }
 
-/* The service goes on before, meanwhile and after. */
+/* The service runs before, during and after the recording. */
 static int record_session(struct nsx_capture *c, struct recording *r,
 			  struct nsx_err *err)
 {

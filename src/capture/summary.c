@@ -1,4 +1,4 @@
-/* summary.c - nsys_capture.json, for scripts and for later. */
+/* summary.c - writes nsys_capture.json, for scripts and for later. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,9 +1,8 @@
-/* sweep.c - signals while a capture runs, and nothing left after it.
+/* sweep.c - handles signals during a capture, and ends what it left running.
  *
- * The profiler's agent and the target have sessions of their own, so no group
- * holds them all.  As a "child subreaper" this process becomes the parent of
- * every descendant whose own parent died; then one look through /proc finds
- * them, and there is none left when wait() says so.
+ * The profiler's agent and the target have their own sessions, so no process group covers them. As
+ * a "child subreaper" this process becomes the parent of every descendant whose parent died. One
+ * pass over /proc finds them, and none is left when wait() says so.
  */
 #include <errno.h>
 #include <dirent.h>
@@ -41,7 +40,7 @@ void nsx_proc_guard(void)
 	signals = 0;
 	for (unsigned i = 0; i < ARRAY_LEN(counted); i++) {
 		sigaction(counted[i], &sa, &saved[i]);
-		if (saved[i].sa_handler == SIG_IGN) /* nohup: stays so */
+		if (saved[i].sa_handler == SIG_IGN) /* nohup: keep ignoring it */
 			sigaction(counted[i], &ignore, NULL);
 	}
 	sigaction(SIGPIPE, &ignore, &saved_pipe);
@@ -61,7 +60,7 @@ struct process {
 	char state, name[32];
 };
 
-/* "pid (name) state parent ...", where a name may hold anything. */
+/* Reads "pid (name) state parent ..."; the name may contain any character. */
 static bool read_stat(const char *root, const char *pid, struct process *ret)
 {
 	char path[4096], line[512], *open, *close;
@@ -86,7 +85,7 @@ static bool read_stat(const char *root, const char *pid, struct process *ret)
 	return true;
 }
 
-/* Every process there is. Owner: the caller. */
+/* Lists all processes. Owner: the caller. */
 static struct process *processes(const char *root, size_t *ret_n)
 {
 	struct process *v = NULL;
@@ -118,7 +117,7 @@ unsigned nsx_proc_count(const char *proc_root, const char *name)
 	return count;
 }
 
-/* Whether the process has a file open that is wanted; its path goes to file. */
+/* Whether the process has a wanted file open; its path goes to file. */
 static bool has_open(const char *proc_root, pid_t pid,
 		     bool (*is_wanted)(const char *file), char file[PATH_MAX])
 {
@@ -140,7 +139,7 @@ static bool has_open(const char *proc_root, pid_t pid,
 	return found;
 }
 
-/* /dev/nvidia0 and the like; nvidiactl is open in what only asks. */
+/* /dev/nvidia0 and the like; not nvidiactl, which mere queries open. */
 static bool is_gpu(const char *file)
 {
 	return !strncmp(file, "/dev/nvidia", 11) && file[11] >= '0' &&
@@ -232,7 +231,7 @@ static void signal_descendants(int sig, struct nsx_buf *names)
 	free(v);
 }
 
-/* Whether all are gone within the time. */
+/* Whether all children ended within the time. */
 static bool reaped(double seconds)
 {
 	double until = nsx_now_s() + seconds;
