@@ -22,13 +22,13 @@ static void catch_signals(void)
 			       .sa_flags = (int)SA_RESETHAND};
 	struct sigaction old;
 
-	/* What the caller ignores (nohup) stays ignored. */
+	/* Signals the caller ignores (nohup) stay ignored. */
 	for (size_t i = 0; i < ARRAY_LEN(asked); i++)
 		if (!sigaction(asked[i], NULL, &old) &&
 		    old.sa_handler != SIG_IGN)
 			sigaction(asked[i], &sa, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN); /* a limit of file size is an error, not death */
+	signal(SIGXFSZ, SIG_IGN); /* exceeding the file size limit is an error, not death */
 }
 
 /* Opens /dev/null in place of each standard descriptor that the caller closed.  Otherwise
@@ -36,7 +36,7 @@ static void catch_signals(void)
  */
 static void hold_standard_files(void)
 {
-	for (int fd = 0; fd < 3; fd++) /* each gets the lowest that is free */
+	for (int fd = 0; fd < 3; fd++) /* open returns the lowest free descriptor */
 		if (fcntl(fd, F_GETFD) < 0)
 			(void)!open("/dev/null", fd ? O_RDONLY : O_WRONLY);
 }
@@ -82,8 +82,8 @@ static int fail_unknown(const char *name)
 	return 2;
 }
 
-/* A bare word before another operand, which is no file, was to be a command; so
- * was one that is nearly the name of one.
+/* Whether argv[1] was meant as a command: a bare word that is no file, followed by an operand or
+ * similar to a command's name.
  */
 static bool is_meant_as_command(int argc, char **argv)
 {
@@ -92,7 +92,7 @@ static bool is_meant_as_command(int argc, char **argv)
 	       ((argc > 2 && argv[2][0] != '-') || nsx_cmd_nearest(argv[1]));
 }
 
-/* Of one command, or of all. */
+/* Prints the text of one command, or of all. */
 static int print_text(int argc, char **argv,
 		      void (*of_one)(const struct nsx_cmd *cmd, FILE *out),
 		      void (*of_all)(FILE *out))

@@ -1,10 +1,9 @@
 /* main_mpi.c - fleet over MPI: nsys-explain-mpi fleet INPUT...
  *
- * Rank 0 deals the inputs out by size; every rank digests its share, which may
- * lie on its node alone; the digests come together along a binomial tree, each
- * as the image of a digest file.  Merging is a union, so the report is the one
- * of a single process, byte for byte.  Moving bytes, placing processes and
- * noticing that one died are MPI's: there is no code of ours for that.
+ * Rank 0 distributes the inputs by size. Every rank digests its share, which may exist on its node
+ * only. The digests are gathered along a binomial tree as images of digest files. Merging is a
+ * union, so the report equals that of a single process byte for byte. MPI itself moves bytes,
+ * places processes and detects their death.
  */
 #include <mpi.h>
 #include <stdlib.h>
@@ -17,7 +16,7 @@ enum { TAG = 1, MOST_AT_ONCE = 1 << 30 };
 
 static int me, nprocesses;
 
-/* A failure that is not one input's ends the job. */
+/* Ends the job after a failure that is not specific to one input. */
 static _Noreturn void give_up(const struct nsx_err *err)
 {
 	fprintf(stderr, "nsys-explain-mpi: rank %d: %s\n", me, err->msg);
@@ -34,7 +33,7 @@ struct sized {
 
 NSX_ORDER(cmp_size, struct sized, DOWN(size), TEXT(path));
 
-/* The greatest first, each to who has least; names end with a newline. */
+/* Gives each input, largest first, to the least loaded rank; names end with a newline. */
 static void deal(const struct nsx_fleet_inputs *in, struct nsx_buf *shares,
 		 struct nsx_arena *a)
 {
@@ -59,7 +58,7 @@ static void deal(const struct nsx_fleet_inputs *in, struct nsx_buf *shares,
 	}
 }
 
-/* Each rank's share of the inputs, as text. Owner: the caller. */
+/* Sends each rank its share of the inputs, as text. Owner: the caller. */
 static char *scatter(const struct nsx_fleet_inputs *in, struct nsx_arena *a)
 {
 	struct nsx_buf *shares = nsx_arena_get(a, (size_t)nprocesses *
@@ -171,7 +170,7 @@ static void receive_set(struct set *s, int from, unsigned keep)
 	*s = (struct set){all, s->n + n};
 }
 
-/* A binomial tree: in round b the ranks whose bit b is set send and are done. */
+/* A binomial tree: in round b ranks whose bit b is set send and finish. */
 static void reduce(struct set *s, unsigned keep)
 {
 	for (int bit = 1; bit < nprocesses; bit <<= 1) {
@@ -184,7 +183,7 @@ static void reduce(struct set *s, unsigned keep)
 	}
 }
 
-/* What the others left out, to rank 0, in order of rank. */
+/* Gathers what the ranks left out on rank 0, ordered by rank. */
 static void gather_left_out(struct nsx_left_out *x, struct nsx_arena *a)
 {
 	int n[2] = {(int)x->n, (int)x->why.n};
@@ -216,7 +215,7 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 	struct nsx_err err;
 	int rc = nsx_fleet_run_parse(&r, cmd, argc, argv, &err);
 
-	/* All have the same command line; only rank 0 looks for files. */
+	/* All ranks have the same command line; only rank 0 looks for files. */
 	if (rc && !me)
 		nsx_cmd_fail(&err, false);
 	MPI_Bcast(&rc, 1, MPI_INT, 0, MPI_COMM_WORLD);
@@ -224,7 +223,7 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 		nsx_arena_free(a);
 		return rc == NSX_E_USAGE ? 2 : 3;
 	}
-	if (me) /* to send them on, not to look at them */
+	if (me) /* to forward them, not to analyse them */
 		r.digest.keep = NSX_KEEP_BYTES;
 	mine = split_lines(scatter(&r.inputs, a), a);
 	if (nsx_fleet_read(&mine, &r.digest, r.jobs, &s.v, &s.n, &r.left_out,

@@ -1,4 +1,4 @@
-/* api.c - the public interface (include/nsx) over what the program is made of. */
+/* api.c - the public interface (include/nsx), implemented with the program's modules. */
 #include <stdlib.h>
 #include <string.h>
 #include <nsx/report.h>
@@ -22,7 +22,7 @@ enum { NDOCUMENTS = NSX_DOC_MARKDOWN + 1 };
 struct nsx_result {
 	struct nsx_report *report;
 	unsigned threads;
-	char *document[NDOCUMENTS]; /* NULL: nobody asked for it */
+	char *document[NDOCUMENTS]; /* NULL: not requested */
 };
 
 int nsx_tell_problem(const struct nsx_err *err, struct nsx_problem *problem)
@@ -103,7 +103,7 @@ static int check_ids(const char *list, struct nsx_err *err)
 	return 0;
 }
 
-/* Counts them, too. */
+/* Checks and counts the specs. */
 static int check_what_ifs(const char *const *specs, size_t *ret_n, struct nsx_err *err)
 {
 	struct nsx_arena *scratch = nsx_arena_new();
@@ -257,7 +257,7 @@ int nsx_result_write(const struct nsx_result *r, const char *dir,
 		       nsx_tell_problem(&err, problem) : 0;
 }
 
-/* Rows: a table under another name -------------------------------------------------*/
+/* Rows: the public view of a table --------------------------------------------------- */
 
 static const struct nsx_table *table_of(const struct nsx_rows *t)
 {
@@ -270,7 +270,7 @@ static const struct nsx_cell *cell_of(const struct nsx_rows *t, size_t row,
 	return &nsx_row_at(table_of(t), row)[c];
 }
 
-/* Of tables that are rows of another, or lists of JSON alone: NULL. */
+/* NULL for nested tables and lists that exist only in JSON. */
 const char *nsx_rows_key(const struct nsx_rows *t)
 {
 	const struct nsx_layout *l = table_of(t)->layout;

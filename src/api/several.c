@@ -9,12 +9,12 @@
 
 struct nsx_several {
 	struct nsx_diff_opts opts;
-	struct nsx_diff_output diff; /* of .diff NULL: it is a fleet         */
+	struct nsx_diff_output diff; /* if .diff is NULL: a fleet            */
 	struct nsx_fleet *fleet;
 	struct nsx_left_out left_out; /* of the fleet's inputs               */
 	struct nsx_freport *report;
-	struct nsx_arena *arena; /* holds this, too                          */
-	char *document[NSX_DOC_MARKDOWN + 1]; /* NULL: nobody asked for it   */
+	struct nsx_arena *arena; /* also holds this struct                   */
+	char *document[NSX_DOC_MARKDOWN + 1]; /* NULL: not requested         */
 };
 
 static struct nsx_several *new_several(void)

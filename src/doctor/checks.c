@@ -1,4 +1,4 @@
-/* checks.c - the checks of a machine, in their order. */
+/* checks.c - the machine checks, in order. */
 #include "doctor/doctor.h"
 
 nsx_check_fn *const nsx_doctor_checks[] = {

@@ -1,4 +1,4 @@
-/* doctor.c - what checks share: lines, and files of the machine. */
+/* doctor.c - shared by checks: adding lines, reading files. */
 #include <stdarg.h>
 #include <stdio.h>
 #include "doctor/doctor.h"

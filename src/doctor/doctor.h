@@ -1,9 +1,7 @@
-/* doctor.h - the checks of a machine, each a function that adds one line or
- * more.
+/* doctor.h - checks of the machine; each is a function that adds one or more lines.
  *
- * Checks run in the order of nsx_doctor_checks; a later one may use what an
- * earlier one found.  They read files below root ("" in earnest; a test names
- * a folder in NSX_DOCTOR_ROOT) and run programs of PATH.
+ * Checks run in the order of nsx_doctor_checks; later ones may use the results of earlier ones.
+ * They read files below root ("" normally; tests set NSX_DOCTOR_ROOT) and run programs in PATH.
  */
 #ifndef NSX_DOCTOR_H
 #define NSX_DOCTOR_H
@@ -16,12 +14,12 @@ struct nsx_doctor_line {
 	const char *id;
 	enum nsx_doctor_verdict verdict;
 	const char *text; /* what was found                                 */
-	const char *mend; /* a command or a word of advice; NULL: none      */
+	const char *mend; /* a command or advice; NULL: none                */
 };
 
-struct nsx_gpu { /* as nvidia-smi or /proc tells                            */
+struct nsx_gpu { /* as reported by nvidia-smi or /proc                      */
 	const char *name;
-	int compute; /* capability, 75 for 7.5; 0: not known                */
+	int compute; /* capability, 75 for 7.5; 0: unknown                  */
 };
 
 struct nsx_doctor {
@@ -30,28 +28,28 @@ struct nsx_doctor {
 	struct nsx_doctor_line *lines;
 	size_t n, cap;
 
-	/* Found by checks, for those after them. */
+	/* Results of checks, for later ones: */
 	struct nsx_nsys *nsys;
 	size_t nnsys;
-	const char *driver; /* version of the kernel module, NULL: none     */
+	const char *driver; /* of the kernel module; NULL: none             */
 	struct nsx_gpu *gpus;
 	size_t ngpus;
 	bool in_container, in_wsl;
 	uint64_t caps;	     /* effective capabilities                      */
-	int paranoid;	     /* perf_event_paranoid; INT_MAX: not known     */
-	int status_sampling; /* `nsys status -e`: 1 yes, 0 no, -1 not known */
-	bool may_count;	     /* GPU counters                                */
+	int paranoid;	     /* perf_event_paranoid; INT_MAX: unknown       */
+	int status_sampling; /* `nsys status -e`: 1 yes, 0 no, -1 unknown */
+	bool may_count;	     /* read GPU counters                           */
 };
 
 typedef void nsx_check_fn(struct nsx_doctor *d);
-extern nsx_check_fn *const nsx_doctor_checks[]; /* ends with NULL */
+extern nsx_check_fn *const nsx_doctor_checks[]; /* NULL-terminated */
 
 /* Adds a finding; mend may be NULL. */
 void nsx_doctor_add(struct nsx_doctor *d, const char *id,
 		    enum nsx_doctor_verdict verdict, const char *mend,
 		    const char *fmt, ...) NSX_PRINTF(5, 6);
 
-/* The file's first 64 KiB, NULL if it cannot be read. Owner: the arena. */
+/* The file's first 64 KiB; NULL: unreadable. Owner: the arena. */
 const char *nsx_doctor_read(const struct nsx_doctor *d, const char *path);
 
 /* Bits of caps. */
@@ -61,7 +59,7 @@ static inline bool nsx_may(const struct nsx_doctor *d, int cap)
 	return d->caps >> cap & 1;
 }
 
-/* Groups of checks, one file each. */
+/* The checks, grouped by file. */
 nsx_check_fn nsx_check_nsys, nsx_check_status;
 nsx_check_fn nsx_check_gpus, nsx_check_age, nsx_check_counters,
 	nsx_check_clients;

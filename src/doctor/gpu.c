@@ -1,7 +1,7 @@
 /* gpu.c - doctor: driver, GPUs, and who may read their counters.
  *
- * /proc tells what the kernel module knows, also inside a container;
- * nvidia-smi adds the compute capability where it is there.
+ * /proc has the kernel module's information, even inside a container; nvidia-smi, if present, adds
+ * the compute capability.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static void add_gpu(struct nsx_doctor *d, const char *name, int compute)
 		d->gpus[d->ngpus++] = (struct nsx_gpu){ name, compute };
 }
 
-/* Lines "NVIDIA H200, 9.0". */
+/* Reads lines like "NVIDIA H200, 9.0". */
 static void ask_smi(struct nsx_doctor *d)
 {
 	static const char *const argv[] = { "nvidia-smi",
@@ -53,7 +53,7 @@ static void ask_smi(struct nsx_doctor *d)
 	}
 }
 
-/* The value of "Key: value" in a text, NULL if there is none. */
+/* The value after "Key: "; NULL: none. */
 static const char *value_of(struct nsx_arena *a, const char *text,
 			    const char *key)
 {
@@ -93,7 +93,7 @@ static void ask_proc(struct nsx_doctor *d)
 		closedir(dp);
 }
 
-/* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.14  Thu ..." */
+/* Parses "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.14  Thu ...". */
 static const char *driver_version(const struct nsx_doctor *d)
 {
 	const char *s = nsx_doctor_read(d, "/proc/driver/nvidia/version");
@@ -131,7 +131,7 @@ void nsx_check_gpus(struct nsx_doctor *d)
 			 "the driver sees no GPU");
 }
 
-/* An nsys that is much older than the driver writes traces without GPU rows. */
+/* An nsys much older than the driver writes traces without GPU rows. */
 void nsx_check_age(struct nsx_doctor *d)
 {
 	int nsys_year, branch, year = 0;
@@ -212,7 +212,7 @@ void nsx_check_clients(struct nsx_doctor *d)
 	bool alone = true;
 
 	for (unsigned i = 0; i < ARRAY_LEN(clients); i++) {
-		/* The kernel keeps 15 bytes of a name. */
+		/* the kernel keeps 15 bytes of a name */
 		char name[16];
 
 		snprintf(name, sizeof(name), "%.15s", clients[i].process);

@@ -1,4 +1,4 @@
-/* machine.c - doctor: kernel, container, rights and room. */
+/* machine.c - doctor: kernel, container, permissions and disk space. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static bool mentions(const char *text, const char *word)
 	return text && strcasestr(text, word);
 }
 
-/* Hexadecimal or decimal number behind a key of /proc/self/status. */
+/* The number after a key of /proc/self/status, in the given base. */
 static uint64_t status_number(const struct nsx_doctor *d, const char *key,
 			      int base)
 {

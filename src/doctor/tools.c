@@ -32,7 +32,7 @@ void nsx_check_nsys(struct nsx_doctor *d)
 			 "other");
 }
 
-/* "Some words: OK" or "Some words = 2"; what follows the words, or NULL. */
+/* What follows "Some words: " or "Some words = "; NULL: absent. */
 static const char *value_of(struct nsx_arena *a, const char *text,
 			    const char *words)
 {
@@ -45,7 +45,7 @@ static const char *value_of(struct nsx_arena *a, const char *text,
 	return nsx_arena_strndup(a, s, strcspn(s, "\r\n"));
 }
 
-/* Always ends with 0, so its text is read. It says nothing on GPUs. */
+/* Reads the text of nsys status, which always exits with 0 and says nothing about GPUs. */
 void nsx_check_status(struct nsx_doctor *d)
 {
 	const char *argv[] = { NULL, "status", "-e", NULL };
