@@ -184,7 +184,7 @@ static int read_args(const struct args *a, struct nsx_convert_job *job,
 
 /* Names -------------------------------------------------------------------------*/
 
-/* The name without a suffix of its own gets that of the format. */
+/* A name without a suffix gets that of the format. */
 static const char *output_name(const struct args *a, const char *input,
 			       struct nsx_arena *arena)
 {

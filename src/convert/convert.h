@@ -311,7 +311,7 @@ struct nsx_counter_sample { /* values of counters that hold from at_ns on */
 struct nsx_counter {
 	uint32_t number; /* unique                                           */
 	const char *name;
-	const char *unit; /* NULL: given by the name; else the name is unique only in its event */
+	const char *unit; /* NULL: given by the name; a counter with a unit is alone in its event */
 };
 struct nsx_writer { /* a format; c->lane and c->async are set while a slice is written */
 	bool is_typed; /* writes GPU work with all its details, and allows overlap on a stream */

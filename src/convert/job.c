@@ -22,7 +22,7 @@ bool nsx_convert_is(const char *path, const char *suffix)
 	return n >= m && !strncmp(path + n - m, suffix, m);
 }
 
-/* A changed file replaces all its other warnings, which describe it as it was. */
+/* The warning of a changed file replaces the file's others, which describe it as it was. */
 static int tell_changed(struct nsx_buf *warnings, size_t had, const char *path, int rc,
 			struct nsx_err *err)
 {

@@ -6,7 +6,7 @@
 #include "fleet/fleet.h"
 
 struct trace { /* one input */
-	uint64_t who; /* host of its first rank                              */
+	uint64_t who; /* nsx_digest.who of its first rank                    */
 	bool has_rank, has_clock;
 	int64_t utc_ns; /* wall time of its zero; 0: unknown                 */
 	double zero_ns;	/* zero of its clock on the common clock             */

@@ -22,7 +22,7 @@ struct nsx_container {
 	struct nsx_piece first, header;
 	struct nsx_rep_block *blocks;
 	size_t nblocks;
-	uint64_t nlost;		  /* offset where the list of blocks breaks off */
+	uint64_t nlost;		  /* 1 if the list of blocks breaks off, else 0 */
 	bool is_cut;		  /* the end of the events is unknown: later data may be taken
 				     for blocks                              */
 	uint64_t nevents;	  /* as the header states                    */

@@ -32,7 +32,7 @@ struct bound {
 
 NSX_ORDER(cmp_bounds, struct bound, UP(clock), UP(is_late), UP(ns));
 
-/* What a thread has queued since its last wait. */
+/* What a thread has queued so far. */
 struct queued {
 	uint32_t *thread; /* by stream: thread of end_ns, plus one           */
 	int64_t *end_ns;  /* by stream: last end                             */

@@ -32,7 +32,7 @@ static void add_gpu(struct nsx_loader *l, const struct nsx_val *v)
 		*numbers[i] = nsx_i64_or(&v[4 + i], -1);
 }
 
-/* Reads further columns of the same rows in the same order, as one query takes 16 at most. */
+/* Reads further columns of the same rows in the same order, as one nsx_load_rows takes 16. */
 static void add_gpu_rest(struct nsx_loader *l, const struct nsx_val *v)
 {
 	nsx_str uuid = nsx_read_text(l, &v[1]);

@@ -12,7 +12,7 @@
 enum {
 	STRAY_NS = 1000000,    /* clocks that agree differ less              */
 	FAR_NS = 1000000000,   /* no clock drifts so far                     */
-	SWALLOWED_NS = 100000, /* operations that programs overlap on purpose overlap less */
+	SWALLOWED_NS = 100000, /* programmatic dependent launches overlap less */
 	SHARE = 16,	       /* one record in SHARE of a stream may be wrong */
 	MOST = 10000,	       /* each is a line in a query's script         */
 };
@@ -266,7 +266,7 @@ static void apply(struct finder *x)
 	l->op_set.n = n;
 }
 
-/* Whether GPU work ends long after everything else; then its other rows must be read. */
+/* Whether GPU work ends long after everything else; judging that takes all rows. */
 static bool is_beyond(const struct nsx_portion *p)
 {
 	return p->host.start_ns <= p->host.end_ns &&

@@ -90,7 +90,7 @@ struct nsx_portion {
 	struct nsx_window user, gpu, host; /* user: as asked for; gpu, host: hulls of all rows */
 	struct nsx_window read; /* rows that overlap it are read */
 	uint32_t clock_share; /* also read: one in clock_share calls with their operations, in
-				 runs of NSX_CLOCK_RUN bits of the id        */
+				 runs of 2^NSX_CLOCK_RUN ids                 */
 	uint32_t *corr; /* also read: the calls of the window's operations, wherever they are;
 			   ascending                                         */
 	int64_t *at_ns; /* also read: what is open at the starts of those calls and ranges that

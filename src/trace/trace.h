@@ -47,8 +47,7 @@ struct nsx_device { /* ordered by (device_id, gpu key) */
 	int64_t sm_count;     /* as the process sees it: a MIG slice has fewer than its GPU; -1:
 				 unknown                                     */
 	const struct nsx_gpu_info *info; /* see nsx_device_gpu               */
-	nsx_str label;	      /* for display: "0"; where GPUs share an ordinal, gpu_id or "0 (pid
-				 111)"                                       */
+	nsx_str label;	      /* "0"; where GPUs share an ordinal: gpu_id, or "0 (pid 111)" */
 	uint32_t ops_at, nops; /* its slice of ops                           */
 	struct nsx_beyond {
 		int64_t dry_ns;	 /* end of its last work before the user's window; INT64_MIN:
@@ -136,7 +135,7 @@ struct nsx_shape { /* distinct launch configurations, interned */
 	uint32_t grid_x;
 	uint32_t launch;	   /* index: nsx_shape_launch               */
 };
-struct nsx_copy { /* a copy or memset; similar ones may share an entry        */
+struct nsx_copy { /* a copy or memset; equal ones may share an entry          */
 	int64_t bytes;
 	uint8_t copy_kind, src_kind, dst_kind, cause; /* a memset uses dst_kind only */
 	uint32_t src_id, dst_id; /* CUDA ordinals, NSX_NONE: may name a GPU that ran nothing and
@@ -341,7 +340,7 @@ struct nsx_overheads {
 	const uint32_t *thread;
 	const uint8_t *type; /* NSX_OVERHEAD_JIT ...                */
 };
-/* Waits in file order. Their type follows from the sentinel ids, as syncType is unreliable. */
+/* Waits in file order. Their type follows from the sentinel ids, never from syncType. */
 enum nsx_sync_type {
 	NSX_SYNC_CONTEXT, NSX_SYNC_EVENT, NSX_SYNC_STREAM,
 	NSX_SYNC_STREAM_WAIT, /* waits on the GPU: blocks no host thread */
@@ -376,7 +375,7 @@ struct nsx_defects { /* rows dropped or values ignored, by reason */
 struct nsx_impossible { /* GPU records with impossible times (impossible.c) */
 	size_t nearly, nlate, ncut; /* dropped: earlier than their call, or out of their stream's
 				       order; shortened                      */
-	size_t nkept; /* left as they are, because there are too many to judge one by one */
+	size_t nkept; /* left as they are, because there are too many to list one by one */
 	int64_t most_cut_ns;
 	/* The first of them: */
 	nsx_str name; /* 0: not a kernel                                     */
@@ -464,7 +463,7 @@ struct nsx_trace {
 	struct nsx_window read; /* rows that overlap it were read; INT64_MIN to INT64_MAX if
 				   (nearly) all were                         */
 	int64_t first_ns, last_ns; /* hull of everything loaded              */
-	const char **warnings;	/* unreadable views, too many GPUs, ...      */
+	const char **warnings;	/* refused views, too many GPUs, ...         */
 	size_t nwarnings;
 	bool damaged; /* damage seen while loading; for all of it see nsx_report_damage */
 	const char *pid_source_kernel, *pid_source_runtime, *pid_source_nvtx;
@@ -488,8 +487,8 @@ struct nsx_load_opts {
 	struct nsx_progress *progress;
 	size_t margin_rows; /* with a window: events to read on each side of it, at least as far
 			       as the window is long; 0: 2^18                 */
-	int64_t reach_ns; /* with a window: rows farther from it may be skipped where rows are
-			     ordered; 0: no limit                           */
+	int64_t reach_ns; /* with a window: rows farther from it may be skipped in ordered
+			     tables; 0: skip none                           */
 	size_t clock_rows; /* about how many GPU operations are read elsewhere to judge clocks;
 			      0: 2^17                                         */
 };
@@ -635,7 +634,7 @@ static inline nsx_str nsx_op_name(const struct nsx_trace *t, size_t op)
 		       t->shape_name[nsx_op_detail(&t->ops, op)] : 0;
 }
 
-/* The number to print after the word GPU. */
+/* What to print after the word GPU. */
 static inline const char *nsx_gpu_label(const struct nsx_trace *t, uint32_t device)
 {
 	return nsx_text(t, t->device[device].label);
