@@ -64,7 +64,7 @@ static bool is_program(const char *path)
 	return !stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK);
 }
 
-/* "NVIDIA Nsight Systems version 2023.4.4.54-..." -> the last word. */
+/* The last word of "NVIDIA Nsight Systems version 2023.4.4.54-...". */
 static const char *ask_version(struct nsx_arena *a, const char *path)
 {
 	const char *const argv[] = { path, "--version", NULL };

@@ -31,7 +31,7 @@ static struct nsx_operand verb(unsigned i)
 	return verbs[i];
 }
 
-/* "3 runs of `step`, 9.18 ms; set 2026-11-29T10:00:00Z: why" */
+/* Describes a baseline: "3 runs of `step`, 9.18 ms; set 2026-11-29T10:00:00Z: why". */
 static const char *sum_up(const struct nsx_baseline *b, struct nsx_arena *a)
 {
 	double least = INFINITY, most = 0;

@@ -38,7 +38,7 @@ static int check(const struct args *a, int n, struct nsx_digest_opts *o,
 	return nsx_detail_parse(a->detail, &o->detail, err);
 }
 
-/* "dir/run.sqlite" -> "run.nsxd" */
+/* Appends the default name: "dir/run.sqlite" gives "run.nsxd". */
 static void default_out(const char *path, struct nsx_buf *b)
 {
 	const char *base = nsx_base_name(path);

@@ -321,7 +321,7 @@ static int check_args(const struct args *a, int noperands, struct nsx_err *err)
 	return 0;
 }
 
-/* "dir/run.sqlite" -> "run-report" */
+/* The default folder: "dir/run.sqlite" gives "run-report". */
 static void default_out(const char *path, char *buf, size_t size)
 {
 	const char *base = nsx_base_name(path);

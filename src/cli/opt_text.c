@@ -136,7 +136,7 @@ static void option_line(FILE *out, const struct nsx_opt *o)
 	nsx_buf_done(&b);
 }
 
-/* "gaps [A..B]" */
+/* Appends an operand as "gaps [A..B]". */
 static void operand_head(const struct nsx_operand *t, struct nsx_buf *b)
 {
 	nsx_buf_adds(b, t->word);

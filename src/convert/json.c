@@ -54,7 +54,7 @@ static int64_t shifted(const struct nsx_conv *c, int64_t ns)
 	return ns + c->counts->shift_ns;
 }
 
-/* {"ph":"X","pid":1,"tid":2,"ts":3.000 */
+/* Writes {"ph":"X","pid":1,"tid":2,"ts":3.000 */
 static char *put_head(struct nsx_conv *c, char *p, int phase,
 		      const struct nsx_track_lane *lane, int64_t at_ns)
 {
@@ -143,7 +143,7 @@ static void end(struct nsx_conv *c, const struct nsx_slice *s)
 	}
 }
 
-/* ,"args":{"key": */
+/* Writes ,"args":{"key": */
 static char *put_key(struct nsx_conv *c, const char *key)
 {
 	char *p = nsx_out_room(c->out, ROOM);
@@ -221,7 +221,7 @@ static void sample_end(struct nsx_conv *c)
 
 /* Names ------------------------------------------------------------------------*/
 
-/* {"ph":"M",HEAD,"name":NAME,"args":{KEY: */
+/* Writes {"ph":"M",HEAD,"name":NAME,"args":{KEY: */
 static void begin_name(struct nsx_conv *c, const char *head, size_t nhead,
 		  const char *name, const char *key)
 {

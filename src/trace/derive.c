@@ -209,7 +209,7 @@ static int settle_crossing(struct nsx_loader *l, struct nsx_err *err)
 
 /* The window ------------------------------------------------------------------*/
 
-/* "60.331s" on the trace's clock, exact to the nanosecond. */
+/* Reads "60.331s" on the trace's clock, exact to the nanosecond. */
 static bool clock_seconds(const char *s, size_t n, int64_t *ret)
 {
 	int64_t ns = 0, unit = 0;
@@ -503,7 +503,7 @@ static int index_threads(struct nsx_trace *t, const uint32_t *thread, size_t n,
 	return 0;
 }
 
-/* Number of rows of thread `of` from `at` on; rows are ordered by thread. */
+/* Number of rows of thread `of` from `at` on; the rows are ordered by thread. */
 static uint32_t count_rows(const uint32_t *thread, size_t n, uint32_t at,
 			   uint32_t of)
 {

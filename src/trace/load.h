@@ -133,9 +133,9 @@ struct nsx_loader {
 	struct nsx_keymap replays_map; /* {graph, exec}                      */
 	struct nsx_keymap osrt_map;    /* {global tid, name}                 */
 
-	nsx_str *by_id; /* StringIds: dense ids ...                          */
+	nsx_str *by_id; /* StringIds with dense ids                          */
 	size_t nby_id;
-	struct nsx_sparse_id *sparse; /* ... and the others, sorted          */
+	struct nsx_sparse_id *sparse; /* the other ids, sorted               */
 	size_t nsparse, cap_sparse;
 
 	struct nsx_call_index *index; /* by process                          */

@@ -62,7 +62,7 @@ static enum nsx_origin origin_of(struct text file)
 	return NSX_ORIGIN_PROGRAM;
 }
 
-/* "collate_fn (data.py:88)" */
+/* Appends "collate_fn (data.py:88)". */
 static void add_frame(struct nsx_buf *b, struct text function, struct text file,
 		      struct text line)
 {
