@@ -1,33 +1,33 @@
-/* column.h - columns of integers as bytes, the form in which a digest keeps them.
+/* column.h - columns of integers as bytes, the form in which a digest stores them.
  *
- * Values are numbers of base/number.h; long columns are compressed as well.
+ * Values are encoded as base/number.h says; long columns are compressed as well.
  */
 #ifndef NSX_FLEET_COLUMN_H
 #define NSX_FLEET_COLUMN_H
 
 #include "base/number.h"
 
-/* Bytes, compressed. Owner: the caller, nsx_buf_done. Errors: NSX_E_NOMEM. */
+/* Compresses n bytes. Owner: the caller, nsx_buf_done. Errors: NSX_E_NOMEM. */
 int nsx_squeeze(const void *p, size_t n, struct nsx_buf *ret,
 		struct nsx_err *err) NSX_CHECKED;
-/* The reverse; what would be longer than most is refused.  Errors: NSX_E_DATA,
- * NSX_E_NOMEM.
+/* Expands what nsx_squeeze wrote. Refuses data that would expand to more than `most` bytes.
+ * Errors: NSX_E_DATA, NSX_E_NOMEM.
  */
 int nsx_expand(const void *p, size_t n, size_t most, struct nsx_buf *ret,
 	       struct nsx_err *err) NSX_CHECKED;
 bool nsx_is_squeezed(const void *p, size_t n);
 
-/* Lengths in buckets that grow by 2 %, which gives any quantile to 1 %; adding
- * two sketches bucket by bucket is the sketch of both samples.
+/* A histogram of lengths. Each bucket is 2 % wider than the one before, so quantiles are
+ * right to 1 %. The sum of two sketches is the sketch of both samples.
  */
-enum { NSX_SKETCH_BUCKETS = 932 }; /* below 1 us, up to 100 s, above        */
+enum { NSX_SKETCH_BUCKETS = 932 }; /* one below 1 us, the rest up to 100 s, one above */
 struct nsx_sketch {
 	uint64_t n[NSX_SKETCH_BUCKETS];
 };
 void nsx_sketch_add(struct nsx_sketch *s, int64_t ns, uint64_t count);
 double nsx_sketch_quantile(const struct nsx_sketch *s, double q); /* ns; 0: empty */
 void nsx_sketch_put(const struct nsx_sketch *s, struct nsx_buf *b);
-/* Adds what was put. False: the bytes are none. */
+/* Adds a sketch that nsx_sketch_put wrote. False: the bytes are not a sketch. */
 bool nsx_sketch_take(struct nsx_sketch *s, const void *p, size_t n);
 
 #endif

@@ -1,8 +1,8 @@
-/* digest_file.c - digests as SQLite files: one description of the tables serves
- * the schema, the writer, the reader and the hash of the content.
+/* digest_file.c - digests as SQLite files. One description of the tables serves the schema,
+ * the writer, the reader and the content hash.
  *
- * Ranks are numbered from 1 in order, the rows of every table follow in that
- * order, and pages have a fixed size: the same ranks give the same bytes.
+ * Ranks are numbered from 1 in order, the rows of every table follow that order, and pages
+ * have a fixed size. So the same ranks give the same bytes.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,8 +18,8 @@
 #include "schema/viewscan.h"
 #include "sqlite/db.h"
 
-/* What a digest may unpack to: no more than digests do (20 times their size at most), so that
- * a file that was made to fill the memory does not.
+/* Limits the memory that a hostile compressed file can fill. Real digests expand to at most
+ * 20 times their size.
  */
 #define LEAST_ROOM ((size_t)64 << 20)
 enum { MOST_RATIO = 100 };
@@ -34,18 +34,18 @@ struct column {
 	const char *name;
 	const char *help;
 	enum kind kind;
-	unsigned n;		  /* of names                                */
-	const char *const *names; /* NAME: the words; INT: one column each   */
+	unsigned n;		  /* number of names */
+	const char *const *names; /* NAME: the words; INT: one column for each */
 	size_t offset;
-	int64_t least;		  /* INT                                     */
+	int64_t least;		  /* INT: least value allowed */
 };
 struct table {
 	const char *name, *help;
 	const struct column *columns;
 	unsigned ncolumns;
-	size_t size; /* of the struct that is a row                          */
-	size_t list, n; /* where their list and its length stand in a digest;
-			   of T_OP in a channel                              */
+	size_t size; /* of the struct that holds a row */
+	size_t list, n; /* offsets of the list and its length: in a digest, for T_OP in a
+			   channel */
 };
 
 #define COLUMN(type, member, kind_, help_, ...)                               \
@@ -220,7 +220,7 @@ int nsx_detail_parse(const char *word, enum nsx_detail *ret,
 
 enum { MOST_CELLS = 64 };
 
-/* How many cells of eight bytes each a column stands for. */
+/* Number of 8-byte cells, each a column of the table, in a member. */
 static unsigned cells_in(const struct column *c)
 {
 	return c->kind == INT && c->names ? c->n : 1;
@@ -240,7 +240,7 @@ static struct nsx_val cell_of(const struct column *c, const char *row)
 		return nsx_val_str(c->names[*(const unsigned *)p]);
 	case BLOB:
 		return nsx_val_blob(blob->p ? blob->p : "", blob->n);
-	case INT: /* a sum of hostile figures may lie beyond what is read */
+	case INT: /* sums of hostile figures may exceed what the reader accepts */
 		return nsx_val_int(NSX_MAX(c->least, NSX_MIN(
 			*(const int64_t *)p, NSX_TIME_MAX)));
 	default:
@@ -248,7 +248,7 @@ static struct nsx_val cell_of(const struct column *c, const char *row)
 	}
 }
 
-/* The row's cells after its rank's number. Returns how many. */
+/* Fills v with the rank's number and the row's cells. Returns how many. */
 static int cells_of(const struct table *t, const void *row, int64_t id,
 		    struct nsx_val *v)
 {
@@ -304,7 +304,7 @@ static bool take_cell(const struct column *c, const struct nsx_val *v,
 
 /* Writing ---------------------------------------------------------------------------*/
 
-/* Where rows go: into a database, or, without one, into a hash. */
+/* Takes rows: inserts them into a database or, without one, adds them to a hash. */
 struct nsx_digest_writer {
 	struct nsx_db *db;
 	struct nsx_stmt *insert[NTABLES];
@@ -334,7 +334,7 @@ static int put_row(struct nsx_digest_writer *w, unsigned table, const void *row,
 	return 0;
 }
 
-/* The rows of a table that its owner lists. */
+/* Puts the rows that a table's owner lists. */
 static int put_list(struct nsx_digest_writer *w, unsigned table,
 		    const void *owner, struct nsx_err *err)
 {
@@ -379,7 +379,7 @@ int nsx_digest_seal(struct nsx_digest *d, struct nsx_err *err)
 	return rc;
 }
 
-/* CREATE and INSERT of a table. */
+/* Composes the CREATE and INSERT statements of a table. */
 static void describe(unsigned table, struct nsx_buf *create,
 		     struct nsx_buf *insert)
 {
@@ -469,7 +469,7 @@ void nsx_digest_writer_free(struct nsx_digest_writer *w)
 	free(w);
 }
 
-/* By its first bytes. */
+/* What a file looks like, by its first bytes. */
 enum looks { LOOKS_OTHER, LOOKS_PLAIN, LOOKS_SQUEEZED };
 
 static enum looks look_at(const char *path)
@@ -491,8 +491,8 @@ static enum looks look_at(const char *path)
 		       LOOKS_PLAIN : LOOKS_OTHER;
 }
 
-/* One of another version is one, too.  A compressed file may be anybody's: it is
- * read.
+/* Whether a file may be replaced as a digest; any version counts. A compressed file could
+ * be anything, so it is read.
  */
 static bool is_digest(const char *path)
 {
@@ -558,7 +558,7 @@ struct reader {
 	unsigned keep;
 	struct nsx_digest **v;
 	size_t n, cap;
-	uint64_t *hash; /* by rank: of its rows so far                       */
+	uint64_t *hash; /* for each rank: hash of its rows so far */
 	size_t cap_hash;
 	struct nsx_arena *scratch;
 };
@@ -587,7 +587,7 @@ static int take_row(const struct reader *r, struct nsx_stmt *s,
 			nsx_read_val(s, at++, &v);
 			if (!take_cell(&c, &v, row, a))
 				return refuse(r, t->name, c.name, err);
-			/* The content's own cell is hashed as 0. */
+			/* The cell of the hash itself counts as 0. */
 			if (c.offset == offsetof(struct nsx_digest, content) &&
 			    t == &tables[T_RANK])
 				v.u.i = 0;
@@ -632,7 +632,7 @@ void *nsx_one_more(struct nsx_arena *a, void *list, size_t n, size_t size,
 	return more;
 }
 
-/* A new row at the end of its owner's list. */
+/* Appends a row to its owner's list. */
 static void *new_row(const struct table *t, void *owner, struct nsx_arena *a,
 		     struct nsx_err *err)
 {
@@ -700,7 +700,7 @@ static int add_op(struct reader *r, size_t rank, struct nsx_stmt *s,
 	return 0;
 }
 
-/* Rows stand in order of ranks, as they were written. */
+/* Rows are ordered by rank, as they were written. */
 static int read_table(struct reader *r, unsigned table, struct nsx_err *err)
 {
 	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *s = NULL;
@@ -732,7 +732,7 @@ static int read_table(struct reader *r, unsigned table, struct nsx_err *err)
 	return rc;
 }
 
-/* That every code has its operation, times ascend, and sums are sums. */
+/* Checks that every code has its operation, times ascend and parts add up. */
 static int check(const struct reader *r, const struct nsx_digest *d,
 		 struct nsx_err *err)
 {

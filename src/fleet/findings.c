@@ -1,4 +1,4 @@
-/* findings.c - what a fleet's verdicts mean, in words. */
+/* findings.c - puts a fleet's verdicts into words. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,13 +11,13 @@
 #include "report/text.h"
 #include "report/words.h"
 
-#define ALL_ALIKE 0.9 /* of the kernels' time: nothing but the GPU slows all of it */
+#define ALL_ALIKE 0.9 /* share of kernel time: only a slower GPU slows all kernels */
 
 enum { MOST_FINDINGS = 40, MOST_DESYNCS = 8, MOST_NAMED_BYTES = 512,
-       LEAST_BY = 4 /* ranks that are equally far apart */ };
+       LEAST_BY = 4 /* equally spaced ranks that make a range */ };
 
-/* How many of n ranks go on with the distance of the first two; from LEAST_BY on, or
- * where they are neighbours, that is a range.
+/* Length of the range that v begins: ranks as far apart as the first two. Ranges are
+ * neighbours, or at least LEAST_BY ranks; otherwise 1.
  */
 static size_t run_of(const struct nsx_fleet *f, const uint32_t *v, size_t n)
 {
@@ -105,7 +105,7 @@ static struct nsx_ffinding *add(struct nsx_freport *r, enum nsx_ffinding_id id)
 	return x;
 }
 
-/* High: a tenth of the step or more; medium: three hundredths. */
+/* Sets the price and severity: high from 10 % of a step, medium from 3 %. */
 static void price(const struct nsx_freport *r, struct nsx_ffinding *x,
 		  double ns, enum nsx_price_kind how)
 {
@@ -133,7 +133,7 @@ static void prove(struct nsx_freport *r, struct nsx_ffinding *x,
 
 /* Late ranks -------------------------------------------------------------------------*/
 
-/* "pp 3" */
+/* The place of late ranks on their axis: "pp 3". */
 static const char *place_on_axis(const struct nsx_freport *r,
 				 const struct nsx_late *l)
 {
@@ -144,7 +144,7 @@ static const char *place_on_axis(const struct nsx_freport *r,
 					r->f->rank[l->ranks[0]].number));
 }
 
-/* Of a rank whose number was made up here: " (process 812, GPU 2)". */
+/* Names the process of a rank whose number was made up: " (process 812, GPU 2)". */
 static const char *process_of(const struct nsx_freport *r, uint32_t rank)
 {
 	const struct nsx_digest *d = r->f->rank[rank].d;
@@ -175,7 +175,7 @@ static bool is_in_mpi(const struct nsx_late *l)
 	return l->detail && !strncasecmp(l->detail, "MPI_", 4);
 }
 
-/* What a cause of idle time means on the host. */
+/* Says what a cause of idle time means on the host. */
 static const char *idle_words(struct nsx_arena *a, const struct nsx_late *l)
 {
 	bool many = l->n > 1;
@@ -215,7 +215,7 @@ static const char *idle_words(struct nsx_arena *a, const struct nsx_late *l)
 	}
 }
 
-/* The model of the late rank's GPU, where that of all others is another one; "". */
+/* The late ranks' GPU model if all late ranks have it and no other rank does, else "". */
 static const char *other_model(const struct nsx_freport *r, const struct nsx_late *l)
 {
 	const char *model = r->f->rank[l->ranks[0]].d->gpu_model;
@@ -231,13 +231,13 @@ static const char *other_model(const struct nsx_freport *r, const struct nsx_lat
 	return nsx_text_name(r->arena, model);
 }
 
-/* Of these a trace of one rank knows more. */
+/* Whether the trace of the one rank says more about this cause. */
 static bool is_vague(unsigned cause)
 {
 	return cause == NSX_CAUSE_HOST_CODE || cause == NSX_NCAUSES;
 }
 
-/* Whether its own report says that copies block the host for want of pinned memory. */
+/* Whether the rank's own report says that copies block the host because memory is pageable. */
 static bool is_pageable(const struct nsx_late *l)
 {
 	return l->told &&
@@ -468,7 +468,7 @@ static void say_late(struct nsx_freport *r, const struct nsx_late *l)
 	if (l->cause == NSX_WHY_UNKNOWN)
 		x->confidence = NSX_CONF_MEDIUM;
 	price(r, x, l->recoverable_ns, NSX_PRICE_REPLAYED);
-	if (l->p >= NSX_LEAST_P) { /* happened, but may be chance */
+	if (l->p >= NSX_LEAST_P) { /* it happened, but may be chance */
 		x->severity = NSX_SEV_LOW;
 		x->confidence = NSX_CONF_MEDIUM;
 	}
@@ -502,7 +502,7 @@ static const char *or_nothing(const char *op)
 	return op ? op : "nothing";
 }
 
-/* Of as many that do one thing as the other nobody is called wrong. */
+/* If as many ranks do one thing as the other, none of them is called wrong. */
 static void say_either(struct nsx_freport *r, const struct nsx_desync *d,
 		       struct nsx_ffinding *x)
 {
@@ -575,7 +575,7 @@ static void say_desync(struct nsx_freport *r, const struct nsx_desync *d)
 
 /* What is missing -----------------------------------------------------------------------*/
 
-/* Numbers below `total` that no rank has: "3, 5-7". */
+/* Lists numbers below `total` that no rank has: "3, 5-7". */
 static const char *missing_list(const struct nsx_freport *r, int64_t total)
 {
 	const struct nsx_fleet *f = r->f;
@@ -622,7 +622,7 @@ static bool is_of_capture(const struct nsx_ffinding *x)
 	return nsx_ffinding_defs[x->id].category == NSX_CAT_CAPTURE;
 }
 
-/* What breaks a job, which has no price, comes first. */
+/* Findings without a price that break a job come first. */
 static int cmp_finding(const void *a, const void *b)
 {
 	const struct nsx_ffinding *x = a, *y = b;
@@ -649,7 +649,7 @@ static void find(struct nsx_freport *r)
 	nsx_sort(r->v, r->n, sizeof(*r->v), cmp_finding);
 }
 
-/* What the ranks that are here cannot have waited for among each other. */
+/* Adds to "missing ranks" the transfer time that cannot be waiting among the ranks present. */
 static void prove_missing(struct nsx_freport *r)
 {
 	const struct nsx_table *t = &r->t[NSX_FT_FRONTIER];

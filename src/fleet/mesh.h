@@ -1,5 +1,5 @@
-/* mesh.h - how the ranks of a job lie on the axes of its parallelism, as the user
- * says.
+/* mesh.h - the axes of a job's parallelism, and each rank's place on them, as the user
+ * gives them.
  */
 #ifndef NSX_FLEET_MESH_H
 #define NSX_FLEET_MESH_H
@@ -10,20 +10,20 @@
 enum { NSX_MOST_AXES = 8 };
 struct nsx_axis {
 	const char *name;
-	int64_t size, stride; /* ranks on it, and from one to the next       */
+	int64_t size, stride; /* ranks along the axis; distance between neighbours */
 };
-struct nsx_mesh { /* the axis on which neighbours lie first; n 0: not known  */
+struct nsx_mesh { /* fastest axis first; n 0: not known */
 	struct nsx_axis axis[NSX_MOST_AXES];
 	unsigned n;
 };
 
-/* Reads a file of lines "NAME SIZE", the fastest axis first; what follows a # is
- * a comment.  Owner of the names: the arena.  Errors: NSX_E_IO, NSX_E_USAGE.
+/* Reads a file of lines "NAME SIZE", fastest axis first; # begins a comment. Owner of the
+ * names: the arena. Errors: NSX_E_IO, NSX_E_USAGE.
  */
 int nsx_mesh_read(const char *path, struct nsx_arena *a, struct nsx_mesh *ret,
 		  struct nsx_err *err) NSX_CHECKED;
 
-/* Ranks of the whole mesh; 1 where there is none. */
+/* Number of ranks in the mesh; 1 without a mesh. */
 int64_t nsx_mesh_ranks(const struct nsx_mesh *m);
 
 static inline int64_t nsx_mesh_at(const struct nsx_axis *x, int64_t rank)
@@ -31,12 +31,12 @@ static inline int64_t nsx_mesh_at(const struct nsx_axis *x, int64_t rank)
 	return rank / x->stride % x->size;
 }
 
-/* "tp 1, dp 3" of a rank. Owner: the arena. */
+/* A rank's place, such as "tp 1, dp 3". Owner: the arena. */
 const char *nsx_mesh_place(const struct nsx_mesh *m, int64_t rank,
 			   struct nsx_arena *a);
 
-/* Whether the groups of ranks with this stride and size lie along one axis, or
- * several that follow each other, whole.
+/* Whether groups of ranks with this stride and size lie along one whole axis, or along
+ * several consecutive ones.
  */
 bool nsx_mesh_has(const struct nsx_mesh *m, int64_t stride, int64_t size);
 

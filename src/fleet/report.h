@@ -8,18 +8,18 @@
 #include "fleet/input.h"
 #include "report/table.h"
 
-struct nsx_stage { /* of the steps, as far as one rank was its last          */
-	uint64_t stage; /* collective of the step, from 0                    */
+struct nsx_stage { /* the part of all steps in which one rank was the last to arrive */
+	uint64_t stage; /* collective of the step, from 0 */
 	uint32_t rank;	/* index                                             */
 	int64_t times;
-	int64_t work_ns, transfer_ns; /* what the median rank needed too     */
-	int64_t compute_ns, copy_ns, idle_ns, other_ns; /* beyond that       */
+	int64_t work_ns, transfer_ns; /* time that the median rank needed, too */
+	int64_t compute_ns, copy_ns, idle_ns, other_ns; /* time beyond that */
 };
 struct nsx_frontier {
-	struct nsx_stage *v; /* in order of stage and rank                   */
+	struct nsx_stage *v; /* in order of stage and rank */
 	size_t n;
-	/* Of the median of their ranks, in all steps: exposed communication outside the
-	 * collectives that end stages.  It is part of work.
+	/* Exposed communication outside the collectives that end stages: median of the
+	 * ranks, summed over all steps. It is part of the work.
 	 */
 	int64_t elsewhere_ns;
 };
@@ -38,7 +38,7 @@ struct nsx_ffinding {
 	enum nsx_severity severity;
 	enum nsx_confidence confidence;
 	const char *evidence[8], *recommendation[4]; /* NULL-terminated      */
-	double headroom_ns; /* of a step                                     */
+	double headroom_ns; /* per step */
 	enum nsx_price_kind price;
 	const uint32_t *ranks;
 	uint32_t n;
@@ -55,7 +55,7 @@ struct nsx_freport {
 	struct nsx_ffinding *v; /* dearest first                             */
 	size_t n;
 	struct nsx_table t[NSX_NFTABLES];
-	int64_t elsewhere_ns;	  /* of the frontier                         */
+	int64_t elsewhere_ns;	  /* as in struct nsx_frontier */
 	const struct nsx_left_out *left_out; /* inputs that could not be read */
 	const char *generated_at; /* ISO, UTC                                */
 	struct nsx_arena *arena;
@@ -64,12 +64,12 @@ int nsx_freport_new(const struct nsx_fleet *f, const struct nsx_left_out *left_o
 		    struct nsx_freport **ret, struct nsx_err *err) NSX_CHECKED;
 void nsx_freport_free(struct nsx_freport *r);
 
-/* Fills the tables; of nsx_freport_new. */
+/* Fills the tables; called by nsx_freport_new. */
 int nsx_freport_tables(struct nsx_freport *r, struct nsx_err *err) NSX_CHECKED;
 
-/* Writers of files (emit/folder.h), whose subject is a report: its text, the same
- * with a map of ranks and steps as a page, and the JSON, whose detail is the folder
- * whose other files are listed, if any.
+/* Writers of files (emit/folder.h). The subject of each file is a report. They write its
+ * text, the text with a map of ranks and steps as a page, and its JSON. The JSON file's
+ * detail is the folder whose other files it lists, or NULL.
  */
 int nsx_freport_write_md(const struct nsx_out_file *f, FILE *out,
 			 struct nsx_err *err) NSX_CHECKED;
@@ -82,19 +82,19 @@ void nsx_freport_text(const struct nsx_freport *r, struct nsx_buf *b);
 void nsx_freport_page(const struct nsx_freport *r, bool is_md,
 		      struct nsx_buf *b);
 
-/* "0-3, 7, 16-40 by 8" of indices of ranks, ascending. Owner: the arena. */
+/* A list such as "0-3, 7, 16-40 by 8" for ascending indices of ranks. Owner: the arena. */
 const char *nsx_rank_list(const struct nsx_fleet *f, const uint32_t *v,
 			  size_t n, struct nsx_arena *a);
-/* The same of the members of a communicator. */
+/* The same for the members of a communicator. */
 const char *nsx_members_list(const struct nsx_fleet *f,
 			     const struct nsx_fcomm *c, struct nsx_arena *a);
-/* The axes of the mesh along which a communicator lies: "tp", "dp, pp".  NULL: no
- * mesh is known.
+/* The axes of the mesh along which a communicator lies: "tp", "dp, pp". NULL: no mesh is
+ * known.
  */
 const char *nsx_axis_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
 			struct nsx_arena *a);
 
-/* Markdown of the ranks' steps of an engine; nothing where there are none. */
+/* Appends Markdown about the ranks' steps of an inference engine; nothing if there are none. */
 void nsx_freport_kinds(const struct nsx_freport *r, struct nsx_buf *b);
 
 #endif

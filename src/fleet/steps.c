@@ -1,14 +1,13 @@
-/* steps.c - the steps of all ranks laid together, and each rank's own time.
+/* steps.c - aligns the steps of all ranks and finds each rank's own time.
  *
- * A rank's iterations begin before some collective of the main family; where
- * most ranks agree on the collective a step of the fleet begins.  From there on
- * time is measured between common ends, on each rank's own clock: own time is
- * what is left of a step without the exposed part of collectives and of calls of
- * MPI that wait for messages.  Digests without
- * times of collectives have no common ends, nor have sends and receives between
- * ranks that are not known: then a step is from where a rank's
- * iteration begins to where the next one does, and what was exposed of
- * collectives in it is that of the iteration.
+ * A rank's iteration begins before some collective of the main family. A step of the fleet
+ * begins at a collective on which most ranks agree. Time is then measured between common
+ * ends, on each rank's own clock. Own time is a step's time without exposed collectives and
+ * without MPI calls that wait for messages.
+ *
+ * Common ends are missing in digests without times of collectives and for sends and
+ * receives between unknown ranks. Then (by_totals) a step lasts from the start of a rank's
+ * iteration to the start of the next, and exposed communication is that of the iteration.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,7 +16,7 @@
 #include "base/stat.h"
 #include "fleet/fleet.h"
 
-#define LONG 3 /* times the median step */
+#define LONG 3 /* relative to the median step */
 
 /* The main family ------------------------------------------------------------------*/
 
@@ -36,8 +35,8 @@ static double time_of(const struct nsx_fleet *f, const struct nsx_family *fam)
 	return sum;
 }
 
-/* Whether a family is of sends and receives of which nobody knows who waits for whom:
- * these have no common ends.
+/* Whether a family consists of sends and receives for which it is unknown who waits for
+ * whom. They have no common ends.
  */
 static bool is_of_unknown_pairs(const struct nsx_fleet *f,
 				const struct nsx_family *fam)
@@ -45,8 +44,8 @@ static bool is_of_unknown_pairs(const struct nsx_fleet *f,
 	return nsx_is_of_unknown_pairs(f, &f->comm[fam->at]);
 }
 
-/* The one with the communicator of most ranks, then of most ranks in all, then of
- * most time; of those with common ends or of the others. NSX_NONE: there is none.
+/* The family with the largest communicator, then the most ranks, then the most time, among
+ * those with common ends or among those without. NSX_NONE: none.
  */
 static uint32_t largest_family(const struct nsx_fleet *f, bool has_ends)
 {
@@ -67,7 +66,7 @@ static uint32_t largest_family(const struct nsx_fleet *f, bool has_ends)
 	return best ? (uint32_t)(best - f->family) : NSX_NONE;
 }
 
-/* One with common ends, unless others are of more ranks. */
+/* Prefers a family with common ends unless one without them has more ranks. */
 static void choose_main(struct nsx_fleet *f)
 {
 	uint32_t with = largest_family(f, true);
@@ -99,7 +98,7 @@ static bool have_iterations(const struct nsx_fleet *f)
 	return true;
 }
 
-/* The member of the main family that a rank is. */
+/* For each rank: its member of the main family. */
 static const struct nsx_fmember **list_members(struct nsx_fleet *f,
 					       struct nsx_arena *a)
 {
@@ -116,7 +115,7 @@ static const struct nsx_fmember **list_members(struct nsx_fleet *f,
 	return of;
 }
 
-/* Ranks that are of other families are compared by their iterations, too. */
+/* Adds ranks of other families, which are compared by their iterations as well. */
 static void list_others(const struct nsx_fleet *f, const struct nsx_fmember **of)
 {
 	for (uint32_t c = 0; c < f->ncomms; c++)
@@ -149,8 +148,8 @@ static size_t first_after(const struct nsx_fleet *f,
 	return lo == c->n ? SIZE_MAX : (size_t)((int64_t)lo + m->piece[0].shift);
 }
 
-/* By k: how many ranks have a step that begins there. Of a rank without times of
- * single collectives the count before each step says it.
+/* Counts, for each k, the ranks that have a step beginning there. Returns the number of
+ * ranks with steps.
  */
 static uint32_t vote(const struct nsx_fleet *f, const struct nsx_fmember **of,
 		     size_t *const *at, uint32_t *votes, size_t length)
@@ -205,8 +204,8 @@ static int add_step(struct nsx_fleet *f, size_t first, struct nsx_err *err)
 	return 0;
 }
 
-/* The k that there are: of collectives, by_totals of iterations.  Clocks that are far
- * off do not make them more than all ranks have.
+/* Number of possible k: collectives or, by_totals, iterations. Clocks that are far off must
+ * not make them more than all ranks have together.
  */
 static size_t count_places(const struct nsx_fleet *f,
 			   const struct nsx_fmember **of, size_t *const *at)
@@ -224,7 +223,7 @@ static size_t count_places(const struct nsx_fleet *f,
 	return NSX_MIN(most, all);
 }
 
-/* A step begins at every k that half of the ranks with steps agree on. */
+/* Begins a step at every k on which more than half of the ranks with steps agree. */
 static int find_steps(struct nsx_fleet *f, const struct nsx_fmember **of,
 		      size_t *const *at, struct nsx_arena *a,
 		      struct nsx_err *err)
@@ -247,7 +246,7 @@ static int find_steps(struct nsx_fleet *f, const struct nsx_fmember **of,
 		for (size_t k = 0; period && k < length && !rc; k += period)
 			rc = add_step(f, k, err);
 	}
-	/* The last one has no known end. */
+	/* The last step has no known end. */
 	f->nsteps -= f->nsteps > 0;
 	return rc;
 }
@@ -263,7 +262,7 @@ static int64_t end_at(const struct nsx_fleet *f, const struct nsx_fmember *m,
 	return i == SIZE_MAX ? INT64_MIN : nsx_coll_end(c, i);
 }
 
-/* Where the rank's iteration that begins at collective k does. */
+/* Start of the rank's iteration that begins at collective k. */
 static int64_t start_at(const struct nsx_digest *d, const size_t *at, size_t k)
 {
 	size_t lo = 0, hi = d->nsteps;
@@ -272,8 +271,8 @@ static int64_t start_at(const struct nsx_digest *d, const size_t *at, size_t k)
 	return lo < d->nsteps && at[lo] == k ? d->steps[lo].start_ns : INT64_MIN;
 }
 
-/* Step s of rank r is [bound[s], bound[s + 1]): the ends of the collectives
- * before it and at its end.
+/* Step s of rank r is [bound[s], bound[s + 1]): from the end of the collective before it to
+ * the end of its last one.
  */
 static int find_bounds(struct nsx_fleet *f, const struct nsx_fmember **of,
 		       size_t *const *at, struct nsx_err *err)
@@ -303,8 +302,8 @@ static bool has_step(const struct nsx_fleet *f, uint32_t r, size_t s)
 	return b[0] != INT64_MIN && b[1] != INT64_MIN && b[1] > b[0];
 }
 
-/* The length of a step as the ranks that have it whole measure it, and how many those
- * are.  scratch: room for all ranks.
+/* Median length of a step over the ranks that have it whole, and the number of these ranks.
+ * scratch: room for all ranks.
  */
 static double median_wall(const struct nsx_fleet *f, size_t s, double *scratch,
 			  size_t *ret_n)
@@ -319,7 +318,7 @@ static double median_wall(const struct nsx_fleet *f, size_t s, double *scratch,
 	return nsx_median_of(scratch, *ret_n);
 }
 
-/* Leaves [first, end) of the steps. */
+/* Keeps the steps [first, end). */
 static void keep_steps(struct nsx_fleet *f, size_t first, size_t end)
 {
 	size_t n = f->nsteps + 1, kept = end - first;
@@ -332,9 +331,8 @@ static void keep_steps(struct nsx_fleet *f, size_t first, size_t end)
 	f->nsteps = kept;
 }
 
-/* Leaves the steps from the first to the last that more than half of the ranks saw whole:
- * others are at the edges.  wall: receives their lengths, by step, and has room for the
- * ranks behind those of all steps.
+/* Keeps the steps from the first to the last that more than half of the ranks saw whole.
+ * wall: receives the steps' lengths; has room for all ranks behind those of all steps.
  */
 static void keep_seen(struct nsx_fleet *f, double *wall)
 {
@@ -356,8 +354,8 @@ static void keep_seen(struct nsx_fleet *f, double *wall)
 	memmove(wall, wall + first, f->nsteps * sizeof(*wall));
 }
 
-/* The first and last steps that take three times as long as usual are start-up and end.
- * wall: as above; is overwritten.
+/* Drops first and last steps longer than LONG medians: start-up and shutdown. wall: lengths
+ * of the steps; overwritten.
  */
 static void drop_long(struct nsx_fleet *f, double *wall)
 {
@@ -391,8 +389,8 @@ static int drop_edges(struct nsx_fleet *f, struct nsx_err *err)
 	return 0;
 }
 
-/* When collectives of a rank are exposed: of those on several streams at once, as the
- * receives of a pipeline, time counts once.
+/* Lists when collectives of a rank are exposed. Time counts once when several streams
+ * communicate, as with the receives of a pipeline.
  */
 static int list_exposed(const struct nsx_digest *d, struct nsx_spans *ret,
 			struct nsx_err *err)
@@ -418,7 +416,7 @@ static int list_exposed(const struct nsx_digest *d, struct nsx_spans *ret,
 	return ret->v ? 0 : err->rc;
 }
 
-/* Takes what is exposed out of the steps' time. */
+/* Subtracts exposed communication from the steps' time. */
 static void subtract_exposed(const struct nsx_fleet *f, uint32_t r,
 			     const struct nsx_spans *exposed)
 {
@@ -443,8 +441,9 @@ static void subtract_exposed(const struct nsx_fleet *f, uint32_t r,
 	}
 }
 
-/* Receives that are posted long before they are needed are exposed now and then: how
- * much of them is lies in the iteration, when does not in the digest.
+/* Finds own times. Receives posted long before they are needed are exposed only now and
+ * then. The iteration says how much is exposed; the digest does not say when. So with
+ * unknown pairs the iteration's total is used.
  */
 static int find_own(struct nsx_fleet *f, struct nsx_err *err)
 {
@@ -477,9 +476,7 @@ static int find_own(struct nsx_fleet *f, struct nsx_err *err)
 	return 0;
 }
 
-/* Which of the rank's iterations belongs to a step: the one that begins at the
- * same collective, or next to it.
- */
+/* Assigns iterations to steps: the one that begins at the step's first collective or near it. */
 static int find_parts(struct nsx_fleet *f, size_t *const *at,
 		      struct nsx_err *err)
 {
@@ -510,8 +507,8 @@ static int find_parts(struct nsx_fleet *f, size_t *const *at,
 	return 0;
 }
 
-/* The iteration of rank a that begins nearest to where b's middle one does, by the
- * clocks as collectives show them, less that one's index; 0 where there are none.
+/* Index of rank a's iteration that begins nearest to rank b's middle one, by the aligned
+ * clocks, minus the index of b's; 0 without clocks or iterations.
  */
 static int64_t shift_by_clock(const struct nsx_fleet *f, uint32_t a, uint32_t b)
 {
@@ -531,8 +528,8 @@ static int64_t shift_by_clock(const struct nsx_fleet *f, uint32_t a, uint32_t b)
 	return (int64_t)lo - (int64_t)i;
 }
 
-/* Without times of collectives iterations are laid together by the clocks: half
- * of one is enough. From there on k counts iterations.
+/* Aligns iterations by the clocks, as there are no common ends; errors up to half an
+ * iteration do no harm. From here on k counts iterations.
  */
 static void place_by_clock(const struct nsx_fleet *f,
 			   const struct nsx_fmember **of, size_t **at)
@@ -554,7 +551,9 @@ static void place_by_clock(const struct nsx_fleet *f,
 	}
 }
 
-/* By rank and iteration: the collective that it begins at. */
+/* Finds the collective at which each iteration of each rank begins. Without times, the
+ * iteration's count of earlier collectives gives it.
+ */
 static int place_iterations(struct nsx_fleet *f, const struct nsx_fmember **of,
 			    size_t **at, struct nsx_arena *a,
 			    struct nsx_err *err)
@@ -579,9 +578,7 @@ static int place_iterations(struct nsx_fleet *f, const struct nsx_fmember **of,
 
 /* Waiting ---------------------------------------------------------------------------------*/
 
-/* Who waited for whom in a collective of these lengths. scratch: room for all
- * ranks.
- */
+/* Records who waited for whom in a collective of these lengths. scratch: room for all ranks. */
 static void add_waits(struct nsx_fleet *f, const struct nsx_fcomm *c,
 		      const int64_t *ns, int64_t *scratch)
 {
@@ -608,8 +605,8 @@ static void add_waits(struct nsx_fleet *f, const struct nsx_fcomm *c,
 					       (double)ns[last];
 }
 
-/* A communicator's first collective is the start of the captures, unless they are
- * one.
+/* Leaves out a communicator's first collective, where captures begin at different times,
+ * unless they are one capture.
  */
 static int find_waits(struct nsx_fleet *f, struct nsx_err *err)
 {

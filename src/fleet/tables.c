@@ -43,7 +43,7 @@ const struct nsx_layout nsx_fleet_layouts[NSX_NFTABLES] = {
 
 /* Ranks ----------------------------------------------------------------------------*/
 
-/* Means over those of the fleet's steps that the rank has; null: of none. */
+/* Fills means over the fleet's steps that the rank has; null if it has none. */
 static void fill_means(const struct nsx_fleet *f, uint32_t rank,
 		       struct nsx_cell *row)
 {
@@ -106,11 +106,11 @@ static void fill_ranks(struct nsx_freport *r, struct nsx_table *t)
 
 /* Outliers -------------------------------------------------------------------------*/
 
-/* Stages of a pipeline do different work: a rank is compared within its own. */
+/* A rank is compared within its pipeline stage, as stages do different work. */
 struct staged {
 	int64_t stage;
 	uint32_t rank;
-	double z; /* of the metric at hand: median deviations; 0: no outlier */
+	double z; /* metric's distance in median deviations; 0: no outlier */
 };
 
 NSX_ORDER(cmp_staged, struct staged, UP(stage), UP(rank));
@@ -133,8 +133,8 @@ static double metric_of(const struct nsx_freport *r, uint32_t rank,
 		       nsx_table_number(t, rank, rank_cols[metric].key) : NAN;
 }
 
-/* Which ranks of a stage differ from its others in one metric by five median
- * deviations and 3 %.  False: nothing to compare.
+/* Finds the ranks of a stage whose metric differs from the median by at least five median
+ * deviations and 3 %. False: too few values to compare.
  */
 static bool find_outliers(const struct nsx_freport *r, unsigned metric,
 			  struct staged *v, size_t n, double *scratch,
@@ -162,7 +162,7 @@ static bool find_outliers(const struct nsx_freport *r, unsigned metric,
 	return true;
 }
 
-/* Those of a stage that are listed: one rank, or all of a host with their mean. */
+/* Adds a row for the listed members of v: one rank, or all of a host with their mean. */
 static void add_outlier(const struct nsx_freport *r, const struct staged *v,
 			const size_t *listed, uint32_t n, unsigned metric,
 			double median, struct nsx_table *t)
@@ -184,8 +184,8 @@ static void add_outlier(const struct nsx_freport *r, const struct staged *v,
 	row[O_Z] = nsx_real(z);
 }
 
-/* All of a host that differ the same way are one row.  scratch, listed: room for
- * the stage.
+/* Adds outliers; ranks of a host become one row when all of them differ the same way.
+ * scratch, listed: room for the stage.
  */
 static void add_outliers(const struct nsx_freport *r, unsigned metric,
 			 struct staged *v, size_t n, double *scratch,
@@ -234,9 +234,9 @@ static void fill_outliers(struct nsx_freport *r, struct nsx_table *t)
 
 /* Collectives ------------------------------------------------------------------------*/
 
-struct op_sum { /* of one operation of one communicator */
+struct op_sum { /* sums for one operation of one communicator */
 	const struct nsx_dop *op;
-	bool tells; /* who comes last: its length does                       */
+	bool tells; /* the shortest member is the one that came last */
 	int64_t n, transfer_ns, wait_ns, all_ns, *last;
 };
 
@@ -265,7 +265,7 @@ static void add_collective(const struct nsx_fcomm *c, const int64_t *ns,
 	nsx_add_to(&sum->wait_ns, all / n - least);
 }
 
-/* Ends agree to 30 us at best, as far as clocks show: lengths to as much. */
+/* How exactly lengths are known: ends agree to 30 us at best, or as well as the clocks do. */
 static double precision_ns(const struct nsx_fleet *f, const struct nsx_fcomm *c)
 {
 	double eps_ns = 30000;
@@ -334,10 +334,10 @@ static void add_op(struct nsx_freport *r, uint32_t comm,
 	row[C_TIMES] = nsx_int(s->last[last]);
 }
 
-/* Below it latency rules, not the link. */
+/* Latency, not the link, determines smaller transfers. */
 enum { LEAST_BYTES = 64 << 10 };
 
-/* What is achieved against the best of those that do the same. */
+/* Compares each transfer with the best of the communicators that do the same. */
 static int compare_links(struct nsx_freport *r, struct nsx_table *t,
 			 struct nsx_err *err)
 {
@@ -371,7 +371,7 @@ static int compare_links(struct nsx_freport *r, struct nsx_table *t,
 	return rc;
 }
 
-enum { MOST_OPS = 64 }; /* of one communicator; what is beyond is not shown */
+enum { MOST_OPS = 64 }; /* per communicator; further ones are not shown */
 
 static void fill_comm(struct nsx_freport *r, uint32_t comm, struct nsx_table *t)
 {
@@ -487,7 +487,7 @@ static void fill_steps(struct nsx_freport *r, struct nsx_table *t)
 		row[S_RANKS] = nsx_int((int64_t)n);
 		if (n < 2)
 			continue;
-		nsx_median_of(v, n); /* sorts; the last is the slowest's */
+		nsx_median_of(v, n); /* sorts; the slowest rank is last */
 		row[S_LAST] = nsx_int(f->rank[most].number);
 		row[S_EXCESS] = nsx_real((own[most] - nsx_median_of(v, n - 1)) /
 					 1e6);
@@ -515,7 +515,7 @@ static void fill_findings(struct nsx_freport *r, struct nsx_table *t)
 	}
 }
 
-struct named { /* of a rank: a finding, a family of kernels, an operation */
+struct named { /* something a rank has: a finding, a kernel family, an operation */
 	const char *name;
 	const void *x;
 	uint32_t rank;
@@ -523,7 +523,7 @@ struct named { /* of a rank: a finding, a family of kernels, an operation */
 
 NSX_ORDER(cmp_named, struct named, TEXT(name), UP(rank));
 
-/* A row for each name that ranks have; frees v. */
+/* Adds a row for each name; frees v. */
 static void add_by_name(struct nsx_freport *r, struct named *v, size_t n,
 			void (*add)(struct nsx_freport *r,
 				    const struct named *v, size_t n,
@@ -546,7 +546,7 @@ static const char *ranks_of(const struct nsx_freport *r, const struct named *v,
 	return nsx_rank_list(r->f, ranks, n, r->arena);
 }
 
-/* One finding of n ranks. */
+/* Adds a finding that n ranks share. */
 static void add_shared(struct nsx_freport *r, const struct named *v, size_t n,
 		       struct nsx_table *t)
 {
@@ -582,7 +582,7 @@ static void add_shared(struct nsx_freport *r, const struct named *v, size_t n,
 	row[H_MEAN] = nsx_real(sum / r->f->nranks);
 }
 
-/* What the reports of single ranks find, dearest for all of them first. */
+/* Lists findings from the reports of single ranks, dearest in total first. */
 static int fill_shared(struct nsx_freport *r, struct nsx_table *t,
 		       struct nsx_err *err)
 {
@@ -603,7 +603,7 @@ static int fill_shared(struct nsx_freport *r, struct nsx_table *t,
 	return rc;
 }
 
-/* A family of kernels on n ranks; a sketch that is damaged counts nothing. */
+/* Adds a kernel family of n ranks. A damaged sketch counts as empty. */
 static void add_kernel(struct nsx_freport *r, const struct named *v, size_t n,
 		       struct nsx_table *t)
 {
@@ -658,12 +658,12 @@ static int fill_kernels(struct nsx_freport *r, struct nsx_table *t,
 
 /* Time in collectives ----------------------------------------------------------------*/
 
-struct op_time { /* of an operation in a channel, or in all of a rank's       */
+struct op_time { /* time in an operation, of a channel or of a whole rank */
 	uint32_t rank;
 	int64_t calls, ns, in_steps_ns;
 };
 
-/* The judged steps on a rank's clock; empty: it takes part in none. */
+/* The judged steps on a rank's clock; empty if the rank has none. */
 static struct nsx_window judged_of(const struct nsx_fleet *f, uint32_t r)
 {
 	size_t first = 0, last = f->nsteps;
@@ -695,7 +695,7 @@ static void sum_channel(const struct nsx_dchannel *c, struct nsx_window judged,
 	}
 }
 
-/* An operation of n channels. */
+/* Adds the row of an operation of n channels. */
 static void add_spread(struct nsx_freport *r, const struct named *v, size_t n,
 		       struct nsx_table *t)
 {
@@ -732,7 +732,7 @@ static void add_spread(struct nsx_freport *r, const struct named *v, size_t n,
 	row[M_DIFFERENCE] = nsx_ms(most.ns - least.ns);
 }
 
-/* All calls, those of start-up and of no known counterpart too. */
+/* Counts all calls, including those of start-up and those without a known counterpart. */
 static int fill_imbalance(struct nsx_freport *r, struct nsx_table *t,
 			  struct nsx_err *err)
 {

@@ -1,6 +1,4 @@
-/* tables.h - columns of the tables of a fleet's report, which one file fills and
- * another shows.
- */
+/* tables.h - columns of the fleet report's tables: filled in tables.c, shown in report_md.c. */
 #ifndef NSX_FLEET_TABLES_H
 #define NSX_FLEET_TABLES_H
 
