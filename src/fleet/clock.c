@@ -1,12 +1,12 @@
-/* clock.c - how far the hosts' clocks are apart: proven, not guessed.
+/* clock.c - how far the hosts' clocks are apart, proven by collectives.
  *
- * Nobody leaves a collective before the last one has come to it.  So for ranks
- * q and r of one collective: offset(r) - offset(q) <= end(r) - start(q), each on
- * its own clock; shortest paths over all pairs give the tightest interval.
- * The estimate is the offset at which ends agree, held inside the interval.
+ * Nobody leaves a collective before its last rank has come. So for ranks q and r of a
+ * collective, offset(r) - offset(q) <= end(r) - start(q), each on its own clock. Shortest
+ * paths over all pairs give the tightest interval. The estimate is the offset at which ends
+ * agree, clamped to the interval.
  *
- * Captures of one host whose steady clock is recorded share one unknown; others
- * have one each, for the stamp of every capture has an error of its own.
+ * Captures of one host that record its steady clock share one unknown. Others have one
+ * each, as the time stamp of every capture has its own error.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -16,18 +16,18 @@
 #define LEAST_DRIFT 1e-6
 
 enum {
-	MOST_COMPARED = 512,   /* collectives of a communicator               */
-	MOST_PATHS = 512,      /* clocks, for paths over third ones           */
+	MOST_COMPARED = 512,   /* collectives per communicator */
+	MOST_PATHS = 512,      /* clocks, to allow paths over third ones */
 	LEAST_FOR_DRIFT = 12,
 };
 
 struct clocks {
 	struct nsx_fleet *f;
-	double *bound;	 /* [q * n + r]: most that r may be ahead of q        */
-	struct pair {	 /* differences of ends from the reference clock      */
+	double *bound;	 /* [q * n + r]: how much r can be ahead of q */
+	struct pair {	 /* ends minus those of the reference clock */
 		double *v;
 		size_t n, cap;
-	} *diff;	 /* by clock                                           */
+	} *diff;	 /* by clock */
 	struct nsx_arena *a;
 };
 
@@ -38,7 +38,7 @@ static bool is_tied(const struct nsx_frank *r)
 	return r->d->host && r->d->system_ns >= 0 && r->d->utc_ns >= 0;
 }
 
-/* Each rank's clock. */
+/* Assigns a clock to each rank. */
 static int list_clocks(struct clocks *c, struct nsx_err *err)
 {
 	struct nsx_fleet *f = c->f;
@@ -62,7 +62,7 @@ static int list_clocks(struct clocks *c, struct nsx_err *err)
 	return 0;
 }
 
-/* Where each rank's zero lies in UTC, as its clock has it. */
+/* Finds UTC at each rank's zero, by its own clock. */
 static void find_zeros(const struct clocks *c)
 {
 	struct nsx_fleet *f = c->f;
@@ -75,7 +75,7 @@ static void find_zeros(const struct clocks *c)
 		size_t n = 0;
 		double tie;
 
-		/* UTC against the steady clock: the median of the stamps. */
+		/* UTC minus steady clock: median of the stamps */
 		for (uint32_t i = f->clock[k].rank; i < f->nranks; i++) {
 			const struct nsx_digest *d = f->rank[i].d;
 
@@ -97,7 +97,7 @@ static void find_zeros(const struct clocks *c)
 
 /* Comparing ------------------------------------------------------------------------------*/
 
-/* By clock: of one collective the last arrival and the first end. */
+/* By clock: last arrival and first end in one collective. */
 struct seen {
 	double start, end;
 	bool is_there;
@@ -195,7 +195,7 @@ static int compare_all(struct clocks *c, const double *drift, double middle,
 	return rc;
 }
 
-/* Of n pairs q and r contradict each other most; of many clocks one is far from all. */
+/* Warns of n contradicting pairs, of which q and r contradict each other most. */
 static void warn_of_contradictions(struct nsx_fleet *f, size_t n, size_t q, size_t r,
 				   double by_ns)
 {
@@ -213,8 +213,8 @@ static void warn_of_contradictions(struct nsx_fleet *f, size_t n, size_t q, size
 			       second, by_ns / 1000, why);
 }
 
-/* A pair that cannot be is taken apart and named: a clock was set meanwhile, or
- * what was matched are two collectives.
+/* Drops bounds of pairs that contradict each other and warns. Either a clock was set
+ * meanwhile, or two different collectives were matched.
  */
 static void drop_contradictions(struct clocks *c)
 {
@@ -257,7 +257,7 @@ static void shorten(struct clocks *c)
 		}
 }
 
-/* Parts per one, from the thirds of the differences; the reference has none. */
+/* Drift as a ratio, from the outer thirds of the differences; the reference clock has none. */
 static void find_drift(struct clocks *c, double *drift, double length_ns)
 {
 	for (uint32_t i = 1; i < c->f->nclocks; i++) {
@@ -273,7 +273,7 @@ static void find_drift(struct clocks *c, double *drift, double length_ns)
 			head[k] = p->v[k];
 			tail[k] = p->v[p->n - third + k];
 		}
-		/* Middles of the thirds are two thirds of the whole apart. */
+		/* the middles of the outer thirds are two thirds of the length apart */
 		slope = (nsx_median_of(tail, third) - nsx_median_of(head, third)) /
 			(length_ns * 2 / 3);
 		if (fabs(slope) > LEAST_DRIFT)
@@ -309,7 +309,7 @@ static void settle(struct clocks *c, const double *drift)
 	}
 }
 
-/* The middle of the time that all have in common, and how long it is. */
+/* Middle and length of the time that all ranks share. */
 static double middle_of(const struct nsx_fleet *f, double *ret_length)
 {
 	double from = -INFINITY, to = INFINITY;

@@ -1,4 +1,4 @@
-/* column.c - columns as bytes, and sketches of lengths. */
+/* column.c - encodes columns as bytes, and sketches lengths. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +75,7 @@ double nsx_sketch_quantile(const struct nsx_sketch *s, double q)
 	want = (uint64_t)(q * (double)(n - 1));
 	while (sum + s->n[i] <= want)
 		sum += s->n[i++];
-	/* The middle of a bucket, by ratio. */
+	/* geometric middle of the bucket */
 	return i ? SKETCH_LEAST_NS * pow(SKETCH_GROWTH, (double)i - 0.5) :
 		   SKETCH_LEAST_NS / 2.0;
 }

@@ -1,12 +1,11 @@
-/* desync.c - ranks that do not do what the others of their communicator do. */
+/* desync.c - finds ranks that do something else than the others of their communicator. */
 #include <stdlib.h>
 #include "fleet/match.h"
 
 enum {
-	LOOK_AHEAD = 32, /* to find the way back after a difference            */
-	MOST_SLIPS = 4,	 /* collectives that may be left out at once           */
-	MOST_NOTED = 3,	 /* differences are rare: a member with more of them is
-			    no news any more                                   */
+	LOOK_AHEAD = 32, /* collectives to compare after a difference */
+	MOST_SLIPS = 4,	 /* collectives that can be left out at once */
+	MOST_NOTED = 3,	 /* differences recorded per member */
 };
 
 static const char *op_name(const struct nsx_fleet *f,
@@ -18,8 +17,8 @@ static const char *op_name(const struct nsx_fleet *f,
 	return i == SIZE_MAX ? NULL : c->ops[c->code[i]].name;
 }
 
-/* What most members do at k; NULL where nobody is.  Of two that as many do it is that of
- * the first member.
+/* The operation of most members at k; NULL: no member has one. In a tie the first member
+ * counts.
  */
 static const char *usual_op(const struct nsx_fleet *f,
 			    const struct nsx_fcomm *c, size_t k)
@@ -27,7 +26,7 @@ static const char *usual_op(const struct nsx_fleet *f,
 	const char *name = NULL;
 	size_t votes = 0;
 
-	for (uint32_t i = 0; i < c->n; i++) { /* Boyer and Moore's vote */
+	for (uint32_t i = 0; i < c->n; i++) { /* Boyer-Moore majority vote */
 		const char *s = op_name(f, &c->m[i], k);
 
 		if (!s)
@@ -39,7 +38,7 @@ static const char *usual_op(const struct nsx_fleet *f,
 	return name;
 }
 
-/* Whether no more members do that at k than do something else. */
+/* Whether at k at most half of the members do that operation. */
 static bool is_even(const struct nsx_fleet *f, const struct nsx_fcomm *c, size_t k,
 		    const char *name)
 {
@@ -54,8 +53,8 @@ static bool is_even(const struct nsx_fleet *f, const struct nsx_fcomm *c, size_t
 	return n <= others;
 }
 
-/* How many of the collectives after k would not be what the others do, if the
- * member went on `slip` places further.
+/* Number of collectives after k that would differ from the others' if the member went on
+ * `slip` places further.
  */
 static size_t wrong_after(const struct nsx_fleet *f, const struct nsx_fcomm *c,
 			  const struct nsx_fmember *m, size_t k, int64_t slip)
@@ -81,8 +80,8 @@ static int add_desync(struct nsx_fleet *f, const struct nsx_desync *d,
 			err, *d);
 }
 
-/* What was left out, or was something else, matches nothing; from there on the
- * member is `slip` places further.
+/* Marks what was left out or different as matching nothing. From there on the member is
+ * `slip` places further.
  */
 static void goes_on(struct nsx_fmember *m, size_t k, int64_t slip)
 {
@@ -96,7 +95,7 @@ static void goes_on(struct nsx_fmember *m, size_t k, int64_t slip)
 	m->piece[m->npieces++] = (struct nsx_fpiece){k + hole, shift};
 }
 
-/* A member does something else at k: notes it, and finds where it goes on. */
+/* Records that a member does something else at k, and finds where it goes on. */
 static int note_difference(struct nsx_fleet *f, struct nsx_fcomm *c,
 			   struct nsx_fmember *m, size_t k, const char *want,
 			   struct nsx_err *err)
@@ -146,8 +145,8 @@ static int compare_ops(struct nsx_fleet *f, struct nsx_fcomm *c,
 	return rc;
 }
 
-/* A rank that never comes: the others' last collective runs to the end of their
- * traces, ten times as long as usual, and it has none.
+/* Finds ranks that never come: the others' last collective runs to the end of their traces
+ * and takes ten times as long as usual, and these ranks do not have it.
  */
 static int find_missing(struct nsx_fleet *f, struct nsx_fcomm *c,
 			struct nsx_err *err)

@@ -1,9 +1,9 @@
-/* digest_channel.c - the collectives of a channel as columns of bytes. */
+/* digest_channel.c - encodes the collectives of a channel as columns of bytes. */
 #include <stdlib.h>
 #include "base/stat.h"
 #include "fleet/digest.h"
 
-#define MOST_ROWS (INT64_C(1) << 28) /* of one column: 100 ns each for a day */
+#define MOST_ROWS (INT64_C(1) << 28) /* per column: one every 300 us for a day */
 
 static int squeeze(const struct nsx_buf *b, struct nsx_arena *a,
 		   struct nsx_blob *ret, struct nsx_err *err)
@@ -50,7 +50,7 @@ static int fail_column(const char *what, struct nsx_err *err)
 	return nsx_fail(err, NSX_E_DATA, "channel.%s is damaged", what);
 }
 
-/* n numbers of a column. */
+/* Decodes a column of n numbers. */
 static int unpack(const struct nsx_blob *b, size_t n, const char *what,
 		  uint64_t *ret, struct nsx_err *err)
 {
@@ -70,7 +70,7 @@ static int unpack(const struct nsx_blob *b, size_t n, const char *what,
 	return rc;
 }
 
-/* a NULL: only checks. */
+/* With a NULL it only checks. */
 static int unpack_times(struct nsx_dchannel *c, uint64_t *scratch,
 			struct nsx_arena *a, struct nsx_err *err)
 {

@@ -1,9 +1,9 @@
 /* digest_comm.c - the collectives of a rank, channel by channel.
  *
- * A channel is a communicator where the trace says which (NCCL in the payload of
- * the range that the launch lies in); else it is a stream, of MPI a handle.  What
- * was exposed of a collective is the time in which no kernel of its rank computed;
- * of an MPI call that in which the GPU was idle.
+ * A channel is a communicator if the trace names it (NCCL's payload of the range around the
+ * launch); else a CUDA stream. For MPI it is a handle. The exposed part of a collective is
+ * the time without a computing kernel of its rank; that of an MPI call is the time in which
+ * the GPU was idle.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -18,8 +18,8 @@
 NSX_ORDER(cmp_mpi, struct nsx_mpi_wait, UP(process), UP(start_ns), UP(end_ns),
 	  TEXT(name));
 
-/* Whether a call, no collective, waits for messages: MPI_Isend and the like, and
- * MPI_Test, return at once.
+/* Whether a call other than a collective waits for messages. MPI_Isend and the like and
+ * MPI_Test return at once.
  */
 static bool waits_for_messages(const char *name)
 {
@@ -42,9 +42,7 @@ int nsx_maker_read_mpi(struct nsx_maker *m, struct nsx_err *err)
 		const char *name = nsx_text(m->t, x->name[i]);
 		int64_t start_ns = nsx_unpack(&x->start, i);
 
-		/* MPI_Ibarrier and the like return at once: their length is no
-		 * wait.
-		 */
+		/* MPI_Ibarrier and the like return at once and do not wait. */
 		if (x->is_coll[i] ? !strncasecmp(name, "MPI_I", 5) :
 				    !waits_for_messages(name))
 			continue;
@@ -67,10 +65,10 @@ int nsx_maker_read_mpi(struct nsx_maker *m, struct nsx_err *err)
 
 /* Channels ---------------------------------------------------------------------------*/
 
-struct event { /* a collective */
+struct event { /* a collective or a wait for messages */
 	int64_t start_ns, length_ns, bytes, idle_ns;
 	uint64_t comm;
-	int64_t stream; /* as of nsx_dchannel                                */
+	int64_t stream; /* as in nsx_dchannel */
 	const char *name;
 	uint8_t exposed;
 };
@@ -79,7 +77,7 @@ struct events {
 	size_t n, cap;
 };
 
-/* To three significant bits: what differs by less is one class. */
+/* Rounds to three significant bits; sizes that differ by less are one class. */
 static int64_t round_bytes(int64_t bytes)
 {
 	unsigned bits = 0;
@@ -109,12 +107,12 @@ static bool is_call_of(const struct nsx_nccl_call *c, enum nsx_comm_op op)
 			       (c->op == NSX_NCCL_SEND || c->op == NSX_NCCL_RECV));
 }
 
-/* NCCL's call for a kernel: the last one of its operation that the launching
- * thread had begun.  NULL: not known.
+/* The NCCL call that launched a kernel: the launching thread's last call of that operation
+ * before it. NULL: not known.
  */
 static const struct nsx_nccl_call *call_of(const struct nsx_maker *m, size_t op)
 {
-	enum { MOST_BACK = 256 }; /* calls of a group */
+	enum { MOST_BACK = 256 }; /* calls in a group */
 	const struct nsx_trace *t = m->t;
 	const struct nsx_nccl_calls *calls = &m->nccl;
 	size_t lo = 0, hi = calls->n, call = nsx_op_call(&t->ops, op);
@@ -124,7 +122,7 @@ static const struct nsx_nccl_call *call_of(const struct nsx_maker *m, size_t op)
 		return NULL;
 	key.global_tid = t->thread[nsx_call_thread(t, call)].global_tid;
 	key.start_ns = nsx_call_start(&t->calls, call);
-	/* the first one that begins later */
+	/* the first call that begins later */
 	NSX_BISECT(lo, hi, mid, cmp_call(&calls->v[mid], &key) <= 0);
 	for (hi = lo; lo && hi - lo < MOST_BACK; lo--) {
 		const struct nsx_nccl_call *c = &calls->v[lo - 1];
@@ -137,9 +135,7 @@ static const struct nsx_nccl_call *call_of(const struct nsx_maker *m, size_t op)
 	return NULL;
 }
 
-/* What is not told of a stream's collectives is what its others say, if all of
- * them say the same.
- */
+/* Fills in missing communicators of a stream if all its known ones are the same. */
 static void fill_in_comms(struct events *l)
 {
 	NSX_EACH_RUN(i, next, l->n, l->v[next].stream == l->v[i].stream) {
@@ -225,14 +221,14 @@ static int add_mpi(struct nsx_maker *m, const struct nsx_member *x,
 	return 0;
 }
 
-/* Of NCCL, of MPI, of MPI's messages. */
+/* Order: NCCL, MPI collectives, MPI messages. */
 static int64_t kind_of(const struct event *x)
 {
 	return NSX_MIN(0, x->stream);
 }
 
-/* By their ends, which members of a collective have in common: of those on several streams
- * of a communicator one rank may come to the second first.
+/* Orders by ends, which members of a collective share. Starts would not do: with several
+ * streams of a communicator, one rank may reach the second collective first.
  */
 static int cmp_event(const void *a, const void *b)
 {
@@ -254,7 +250,7 @@ static bool same_channel(const struct event *x, const struct event *y)
 	       (x->comm || x->stream == y->stream);
 }
 
-/* Codes in order of first use. */
+/* Numbers operations in order of first use. */
 static int code_ops(const struct event *v, struct nsx_dchannel *c,
 		    struct nsx_arena *a, struct nsx_err *err)
 {
@@ -324,7 +320,7 @@ static int keep_channels(struct nsx_maker *m, const struct events *l,
 
 		*c = (struct nsx_dchannel){.is_mpi = e->stream < 0,
 					   .stream = e->stream, .n = next - i};
-		/* A handle of MPI means something in its process only. */
+		/* An MPI handle means something only in its own process. */
 		c->comm = e->stream == -1 ? 0 : e->comm;
 		nsx_new_array(c->code, d->arena, c->n, "collectives", err);
 		if (!c->code || code_ops(e, c, d->arena, err) ||
@@ -335,13 +331,13 @@ static int keep_channels(struct nsx_maker *m, const struct events *l,
 	return 0;
 }
 
-/* Collectives before each step, and what waiting in MPI took of it. */
+/* Counts collectives before each step and sums the idle time in MPI waits within it. */
 static void count_by_step(const struct events *l, struct nsx_digest *d)
 {
 	for (size_t i = 0; i < l->n; i++) {
 		size_t lo = 0, hi = d->nsteps;
 
-		/* the first step that begins after it */
+		/* the first step that begins later */
 		NSX_BISECT(lo, hi, mid,
 			   d->steps[mid].start_ns <= l->v[i].start_ns);
 		if (lo < d->nsteps)

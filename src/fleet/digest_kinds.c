@@ -1,4 +1,4 @@
-/* digest_kinds.c - steps of an engine on one rank, by kind and size. */
+/* digest_kinds.c - steps of an inference engine on one rank, by kind and size. */
 #include "base/stat.h"
 #include "facts/steps/steps.h"
 #include "fleet/digest_make.h"
@@ -29,7 +29,7 @@ static struct nsx_dkind sum_up(const struct nsx_engine_step *v, size_t n, int64_
 	return k;
 }
 
-/* Those of the rank, to the front. */
+/* Moves the rank's own steps to the front. Returns how many. */
 static size_t keep_own(struct nsx_engine_steps *s, const struct nsx_member *x)
 {
 	size_t n = 0;

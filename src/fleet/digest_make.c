@@ -1,7 +1,7 @@
-/* digest_make.c - the ranks of a trace, each summed up.
+/* digest_make.c - makes a digest of each rank of a trace.
  *
- * Steps are the iterations of facts.h, idle causes its pieces: nothing is
- * measured here a second time, only cut by steps and added up.
+ * Steps are the iterations of facts.h, and idle causes its pieces. Nothing is measured a
+ * second time; the facts are only cut by steps and summed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -33,8 +33,8 @@ static struct nsx_member *add_member(struct nsx_groups *g,
 
 NSX_ORDER(cmp_member, struct nsx_member, UP(process), UP(device));
 
-/* An MPI process is one rank: on the device with which it communicates, else on
- * its busiest, else on none.
+/* Makes an MPI process one rank: on the device with which it communicates, else on its
+ * busiest device, else on none.
  */
 static int add_mpi_process(struct nsx_groups *g, struct nsx_member **v,
 			   uint32_t process, struct nsx_err *err)
@@ -57,8 +57,8 @@ static int add_mpi_process(struct nsx_groups *g, struct nsx_member **v,
 	return 0;
 }
 
-/* Who takes part: where anybody communicates, those who do; else those with at
- * least a hundredth of the busiest one's GPU time.
+/* Lists the members. If any process communicates, only those that do count; else those with
+ * at least a hundredth of the busiest one's GPU time.
  */
 static int list_members(struct nsx_maker *m, struct nsx_member **ret,
 			size_t *ret_n, struct nsx_err *err)
@@ -66,7 +66,7 @@ static int list_members(struct nsx_maker *m, struct nsx_member **ret,
 	const struct nsx_trace *t = m->t;
 	struct nsx_groups g = {0};
 	struct nsx_member *v = NULL, *x;
-	uint32_t process = NSX_NONE; /* last one with an MPI collective */
+	uint32_t process = NSX_NONE; /* the last one with an MPI collective */
 	size_t n = 0, ncolls = 0;
 	int64_t most_ns = 0;
 	int rc = 0;
@@ -167,7 +167,7 @@ static void name_steps(const struct nsx_maker *m, const struct nsx_member *x,
 	}
 }
 
-/* The first step at or after *at that ends after t. */
+/* The first step from *at on that ends after t. */
 static struct nsx_dstep *step_at(struct nsx_digest *d, size_t *at, int64_t t)
 {
 	while (*at < d->nsteps &&
@@ -240,19 +240,19 @@ static int sum_idle(struct nsx_maker *m, const struct nsx_member *x,
 struct family {
 	nsx_str name;
 	int64_t count, total_ns;
-	size_t at; /* the end of its lengths, once they are in order of family */
+	size_t at; /* end of its lengths in order_lengths */
 };
 
-/* One sketch serves all families, one after the other: it takes 8 kB. */
+/* A sketch takes 8 kB, so families are sketched one after the other. */
 struct kernels {
 	struct nsx_groups g;
 	struct family *v;
-	uint32_t *family; /* by op of the device; NSX_NONE: no kernel of this rank */
+	uint32_t *family; /* by operation of the device; NSX_NONE: not a kernel of this rank */
 };
 
 NSX_ORDER(cmp_family, struct nsx_dfamily, DOWN(total_ns), TEXT(name));
 
-/* The lengths of all kernels by family, each up to its `at`. */
+/* Lists the lengths of all kernels, grouped by family; a family's lengths end at its `at`. */
 static int64_t *order_lengths(const struct nsx_trace *t, const struct nsx_device *dev,
 			      struct kernels *k, struct nsx_arena *a,
 			      struct nsx_err *err)
@@ -395,8 +395,8 @@ static void sum_calls(const struct nsx_maker *m, const struct nsx_member *x,
 	}
 }
 
-/* Of its own, on its device; what was allocated before the capture is in it as far as
- * frees show it.
+/* Finds the rank's peak memory on its device. Memory allocated before the capture counts as
+ * far as frees reveal it.
  */
 static int find_peak(const struct nsx_maker *m, const struct nsx_member *x,
 		     struct nsx_digest *d, struct nsx_err *err)
@@ -460,7 +460,7 @@ static int fill_digest(struct nsx_maker *m, const struct nsx_member *x,
 	return rc || nsx_maker_channels(m, x, d, err) ? err->rc : 0;
 }
 
-/* Each rank has those of its whole trace. */
+/* Copies the findings of the whole trace; each rank gets them all. */
 static void copy_findings(const struct nsx_report *r, struct nsx_digest *d)
 {
 	struct nsx_window w = nsx_judged(r->facts);

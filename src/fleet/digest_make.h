@@ -11,28 +11,28 @@ struct nsx_maker {
 	const struct nsx_facts *f;
 	const char *path;
 	const struct nsx_digest_opts *o;
-	struct nsx_mpi_wait *mpi; /* by thread's process, start              */
+	struct nsx_mpi_wait *mpi; /* ordered by process and start */
 	size_t nmpi, cap_mpi;
-	struct nsx_nccl_calls nccl; /* by thread, start                      */
+	struct nsx_nccl_calls nccl; /* ordered by thread and start */
 	struct nsx_arena *a; /* scratch */
 };
-/* A rank to be: its process and device, as indices of the trace. */
+/* A process on a device that becomes a rank; indices of the trace. */
 struct nsx_member {
-	uint32_t process, device; /* device NSX_NONE: an MPI process without */
+	uint32_t process, device; /* device NSX_NONE: an MPI process without a device */
 	size_t ncolls;
 	int64_t gpu_ns;
 };
-struct nsx_mpi_wait { /* that blocks: a collective, or one that waits for messages */
+struct nsx_mpi_wait { /* an MPI call that blocks: a collective, or a wait for messages */
 	int64_t start_ns, end_ns, bytes;
-	uint64_t comm; /* handle; of messages nsx_messages_with               */
+	uint64_t comm; /* handle of the communicator; nsx_messages_with for messages */
 	uint32_t process;
 	bool is_coll;
 	const char *name;
 };
 
-/* The MPI calls of the trace that block, in order of process and start. */
+/* Lists the trace's MPI calls that block, in order of process and start. */
 int nsx_maker_read_mpi(struct nsx_maker *m, struct nsx_err *err) NSX_CHECKED;
-/* What NCCL says of its calls. */
+/* Reads what NCCL records about its calls. */
 int nsx_maker_read_nccl(struct nsx_maker *m, struct nsx_err *err) NSX_CHECKED;
 /* Fills d's channels, and its steps' mpi_ns and colls. */
 int nsx_maker_channels(struct nsx_maker *m, const struct nsx_member *x,
@@ -40,8 +40,8 @@ int nsx_maker_channels(struct nsx_maker *m, const struct nsx_member *x,
 /* Fills d's kinds of steps. */
 int nsx_maker_kinds(struct nsx_maker *m, const struct nsx_member *x,
 		    struct nsx_digest *d, struct nsx_err *err) NSX_CHECKED;
-/* Fills rank, world, host and clock of n digests: one, where the number in the
- * environment speaks of it.
+/* Fills rank, world, host and clock of n digests. With n > 1 a rank number in the
+ * environment names none of them.
  */
 int nsx_maker_identify(struct nsx_maker *m, const struct nsx_member *x,
 		       struct nsx_digest **d, size_t n,

@@ -1,8 +1,8 @@
-/* digest_rank.c - which rank of which job a process is, on which host, and where
- * its clock stood.
+/* digest_rank.c - which rank of which job a process is, on which host, and what its clock
+ * showed.
  *
- * Of the environment only numbers are looked at.  Where one trace holds several
- * ranks, its environment and its name speak of none of them.
+ * Only numbers are read from the environment. If one trace holds several ranks, its
+ * environment and file name identify none of them.
  */
 #include <ctype.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 #include "schema/viewscan.h"
 
 struct facts_of_capture {
-	int64_t rank, world; /* of the environment; -1 */
-	unsigned rank_trust; /* of the variable it came from: less is better */
+	int64_t rank, world; /* from the environment; -1: not there */
+	unsigned rank_trust; /* of the variable that gave the rank; less is better */
 	int64_t utc_ns, system_ns;
 	uint64_t host;
 	const char *host_name;
@@ -26,7 +26,7 @@ static const char *const world_names[] = {
 	"WORLD_SIZE=", "SLURM_NTASKS=", "OMPI_COMM_WORLD_SIZE=", "PMI_SIZE=",
 	"MV2_COMM_WORLD_SIZE="};
 
-/* The number that is all of [p, end); -1: it is none. */
+/* The number that fills [p, end); -1: not a number. */
 static int64_t number_in(const char *p, const char *end)
 {
 	int64_t x = 0;
@@ -41,7 +41,7 @@ static int64_t number_in(const char *p, const char *end)
 	return x;
 }
 
-/* The value of the variable `text` where its name is one of these. */
+/* The value in `text`, NAME=VALUE, if its name is one of these; -1: not. */
 static int64_t value_of(const struct nsx_val *text, const char *const *names,
 			size_t n, unsigned *ret_trust)
 {
@@ -116,7 +116,7 @@ static int read_capture(const struct nsx_schema *s, struct facts_of_capture *c,
 	       err->rc : 0;
 }
 
-/* The number that the regular expression's first group finds in the name. */
+/* Finds the number that the first group of the regular expression matches in the file name. */
 static int rank_in_name(const struct nsx_maker *m, int64_t *ret,
 			struct nsx_err *err)
 {
@@ -141,7 +141,7 @@ static int rank_in_name(const struct nsx_maker *m, int64_t *ret,
 	return 0;
 }
 
-/* "rank 3 of 8", "Rank: 3". */
+/* Parses "rank 3 of 8" or "Rank: 3". */
 static bool read_mark(const char *s, int64_t *ret_rank, int64_t *ret_world)
 {
 	const char *end;
@@ -182,8 +182,8 @@ static void rank_in_marks(const struct nsx_trace *t, uint32_t process,
 	}
 }
 
-/* The process's rank in the communicator of most ranks that it joins with the
- * device, if that is the job's: of `world` ranks, -1 where that is not known.
+/* Takes the rank from the largest communicator that the process joins with the device, if
+ * that one spans the job: it has `world` ranks, or world is -1 (not known).
  */
 static void rank_in_nccl(const struct nsx_maker *m, const struct nsx_member *x,
 			 bool is_alone, int64_t world, struct nsx_digest *d)
@@ -232,7 +232,7 @@ static int on_mpi_rank(void *ctx, int64_t rid NSX_UNUSED,
 	return 0;
 }
 
-/* Recorders name the thread that initialised MPI "MPI Rank 3". */
+/* Recorders give the thread that initialised MPI a name like "MPI Rank 3". */
 static void rank_in_names(const struct nsx_trace *t, uint32_t process,
 			  struct nsx_digest *d)
 {
@@ -247,8 +247,8 @@ static void rank_in_names(const struct nsx_trace *t, uint32_t process,
 	}
 }
 
-/* The number at the end of a process's title, behind a word for what it counts; -1: there is
- * none, or another number before it: "Worker_PP1_TP2" is no rank.
+/* The number at the end of a process title, behind a word such as "rank"; -1: none, or
+ * another number stands before it, as in "Worker_PP1_TP2".
  */
 static int64_t number_of_title(const char *title)
 {
@@ -271,8 +271,8 @@ static int64_t number_of_title(const char *title)
 	return -1;
 }
 
-/* A process with several devices is several ranks: what names the process names
- * none of them.
+/* Whether the process has only one rank. With several devices it has several ranks, and
+ * what names the process names none of them.
  */
 static bool is_alone(const struct nsx_member *x, size_t n, size_t i)
 {
@@ -280,7 +280,7 @@ static bool is_alone(const struct nsx_member *x, size_t n, size_t i)
 	       (i + 1 == n || x[i + 1].process != x[i].process);
 }
 
-/* Whose digest it is, and where its clock stood. */
+/* Fills whose digest it is and what the host's clocks showed. */
 static void identify(const struct nsx_maker *m, const struct facts_of_capture *c,
 		     const struct nsx_member *x, struct nsx_digest *d)
 {
@@ -297,7 +297,7 @@ static void identify(const struct nsx_maker *m, const struct facts_of_capture *c
 	d->who = nsx_hash_u64(who ^ (uint64_t)d->device);
 }
 
-/* What the capture and its name say of its only rank. */
+/* Takes the rank from the environment or the file name of a capture with one rank. */
 static int find_rank(struct nsx_maker *m, const struct facts_of_capture *c,
 		     struct nsx_digest *d, struct nsx_err *err)
 {
@@ -311,7 +311,7 @@ static int find_rank(struct nsx_maker *m, const struct facts_of_capture *c,
 	return rank_in_name(m, &d->rank, err);
 }
 
-/* Numbers the i-th of n ranks, where the user, NCCL and MPI have not. */
+/* Numbers the i-th of n ranks if the user, NCCL and MPI have not. */
 static int number(struct nsx_maker *m, const struct facts_of_capture *c,
 		  const struct nsx_member *x, size_t n, size_t i,
 		  struct nsx_digest *d, struct nsx_err *err)
@@ -320,7 +320,7 @@ static int number(struct nsx_maker *m, const struct facts_of_capture *c,
 
 	if (!alone && d->rank_from != NSX_RANK_PAYLOAD)
 		d->rank = -1;
-	/* Of a job of unknown size: the environment of a single rank says more. */
+	/* Without a known job size, the environment of a single rank is the better source. */
 	if (d->rank < 0 && c->world < 0 && (n > 1 || c->rank < 0))
 		rank_in_nccl(m, &x[i], alone, -1, d);
 	if (n == 1 && find_rank(m, c, d, err))

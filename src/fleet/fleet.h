@@ -1,14 +1,13 @@
-/* fleet.h - many ranks at once: whose collectives are whose, who comes late and
- * what it costs, without trusting a clock.
+/* fleet.h - many ranks at once: which collectives belong together, who comes late, and what
+ * that costs, without trusting a clock.
  *
- * A collective that synchronises ends at one instant on all its ranks, so who
- * waited how long follows from lengths alone: wait = own length - least length,
- * and who took least came last.  The ends also tie the ranks' timelines
- * together: a step runs from one common end to another, and what a rank did in
- * it without waiting is its own time.
+ * A collective that synchronises ends at one instant on all its ranks. So lengths alone
+ * show who waited how long: wait = own length - least length. The rank with the least
+ * length came last. Common ends also tie the ranks' timelines together: a step runs from
+ * one common end to another, and a rank's own time is its time in the step without waiting.
  *
- * Everything is computed from digests in order of rank; nothing depends on how
- * they came.  Built in the order of the functions below, then const.
+ * Everything is computed from digests in order of rank, whatever the order of the inputs. A
+ * fleet is built by the functions below in their order, and const from then on.
  */
 #ifndef NSX_FLEET_FLEET_H
 #define NSX_FLEET_FLEET_H
@@ -18,28 +17,27 @@
 
 /* Ranks ----------------------------------------------------------------------------*/
 
-struct nsx_frank { /* in order of number */
+struct nsx_frank { /* a rank; in order of number */
 	struct nsx_digest *d;
 	int64_t number;	 /* in the job                                       */
 	uint32_t host;	 /* index                                            */
 	uint32_t clock;	 /* index                                            */
-	double zero_ns;	 /* UTC, as its clock has it, at its trace's zero, after
-			    the fleet's utc_ns                               */
-	/* Over matched collectives: */
+	double zero_ns;	 /* UTC at the trace's zero by its clock, minus the fleet's utc_ns */
+	/* Summed over matched collectives: */
 	int64_t waited_ns, came_last, ncolls;
-	double induced_ns; /* by coming last: before the median arrival      */
-	double own_ns, excess_ns; /* mean of a step; over the other ranks' median */
-	int64_t nsteps;		  /* of the fleet's steps, that it took part in  */
+	double induced_ns; /* time the median rank waited when this one came last */
+	double own_ns, excess_ns; /* mean per step; part of it above the other ranks' median */
+	int64_t nsteps;		  /* the fleet's steps in which it took part */
 };
-struct nsx_fhost { /* in order of hash */
-	uint64_t hash; /* 0: not known, and then a host of one trace only    */
+struct nsx_fhost { /* a host; in order of hash */
+	uint64_t hash; /* 0: not known; such a host holds one trace */
 	uint32_t nranks;
 };
 
 /* Collectives ----------------------------------------------------------------------*/
 
-/* From the k-th collective of the family on, a member's is its (k - shift)-th.
- * A rank that once did something else has more pieces.
+/* From the family's k-th collective on, the member's own index is k - shift. A rank that
+ * once did something else has several pieces.
  */
 struct nsx_fpiece {
 	size_t from;
@@ -54,24 +52,23 @@ struct nsx_fcomm { /* a communicator */
 	uint32_t family;
 	struct nsx_fmember *m;
 	uint32_t n;
-	size_t first, end; /* collectives [first, end) that two members have */
-	bool is_sure; /* who belongs to it is known, not inferred            */
-	bool is_of_one; /* session: its ranks have one clock, and begin and
-			   end together                                      */
+	size_t first, end; /* collectives [first, end) that at least two members have */
+	bool is_sure; /* members are known, not inferred */
+	bool is_of_one; /* of one session: the ranks share a clock and begin and end together */
 };
-/* Communicators that run the same sequence of operations, k for k. */
+/* Communicators that run the same sequence of operations. */
 struct nsx_family {
 	bool is_mpi;
-	uint32_t at, n; /* its slice of comms                                */
+	uint32_t at, n; /* its slice of fleet.comm */
 	uint32_t nranks;
-	uint32_t most;	/* members of the largest of them                    */
-	size_t length; /* collectives, from k = 0                            */
+	uint32_t most;	/* members of its largest communicator */
+	size_t length; /* number of collectives, from k = 0 */
 };
 
-/* Which of a member's own collectives is the family's k-th; SIZE_MAX: none. */
+/* Index of the family's k-th collective in the member's channel; SIZE_MAX: none. */
 size_t nsx_member_at(const struct nsx_fmember *m, const struct nsx_dchannel *c,
 		     size_t k);
-/* The same where the times of a channel's collectives are known. */
+/* The same, but SIZE_MAX also if the channel has no times. */
 static inline size_t nsx_timed_at(const struct nsx_fmember *m,
 				  const struct nsx_dchannel *c, size_t k)
 {
@@ -80,84 +77,83 @@ static inline size_t nsx_timed_at(const struct nsx_fmember *m,
 
 enum nsx_desync_kind { NSX_DESYNC_OTHER, NSX_DESYNC_LEFT_OUT, NSX_DESYNC_EXTRA,
 		       NSX_DESYNC_NOT_ENTERED };
-struct nsx_desync { /* a rank that does not do what the others do */
+struct nsx_desync { /* a rank that does something else than the other members */
 	enum nsx_desync_kind kind;
 	uint32_t comm, rank; /* indices                                      */
 	size_t k;
 	const char *expected, *got;
-	bool is_even; /* as many do one as the other: either may be wrong    */
+	bool is_even; /* as many members do the one as the other: either may be wrong */
 };
 
 /* Steps ------------------------------------------------------------------------------*/
 
 struct nsx_fstep {
 	size_t first, end; /* collectives of the main family                 */
-	int64_t wall_ns;   /* from common end to common end: median of ranks */
+	int64_t wall_ns;   /* between common ends: median of the ranks */
 };
 
 /* Verdicts ---------------------------------------------------------------------------*/
 
 enum nsx_late_kind { NSX_LATE_STEADY, NSX_LATE_TRANSIENT };
 enum nsx_late_cause {
-	NSX_WHY_UNKNOWN, /* nothing explains four fifths of it               */
-	NSX_WHY_SLOWER,	 /* as many kernels, all of them slower: GPU, clock  */
+	NSX_WHY_UNKNOWN, /* no cause explains four fifths of the excess */
+	NSX_WHY_SLOWER,	 /* as many kernels, all of them slower: GPU or clock */
 	NSX_WHY_KERNELS, /* as many kernels, some of them longer             */
 	NSX_WHY_MORE,	 /* more kernels                                     */
 	NSX_WHY_COPY,	 /* copies                                           */
-	NSX_WHY_IDLE,	 /* idle: detail says in what                        */
-	NSX_WHY_LINK,	 /* its transfers take longer                        */
+	NSX_WHY_IDLE,	 /* idle time; detail says in what */
+	NSX_WHY_LINK,	 /* slow transfers */
 };
-struct nsx_hop { /* the members of a communicator wait for one of them */
+struct nsx_hop { /* members of a communicator wait for one member */
 	uint32_t comm, rank; /* indices                                      */
 };
-struct nsx_late { /* ranks that hold the others up */
+struct nsx_late { /* ranks that hold up the others */
 	uint32_t *ranks, n; /* indices, ascending                            */
-	uint32_t host;	    /* index where they are all of a host; NSX_NONE  */
-	uint32_t axis;	    /* of the mesh, where they are all at one place
-			       on it; NSX_NONE                               */
+	uint32_t host;	    /* index, if they are all ranks of a host; NSX_NONE */
+	uint32_t axis;	    /* of the mesh, if they are all ranks at one place of it; NSX_NONE */
 	enum nsx_late_kind kind;
 	double p;
-	bool are_most; /* the others are but a few, and early                */
-	int64_t nsteps; /* in which they were late                           */
-	int64_t nthere; /* in which one of them was recorded                 */
-	double excess_ns;      /* own time a step over the others' median    */
-	double recoverable_ns; /* of a step, when that is gone               */
+	bool are_most; /* the other ranks are few, and early */
+	int64_t nsteps; /* steps in which they were late */
+	int64_t nthere; /* steps in which at least one was recorded */
+	double excess_ns;      /* own time per step above the others' median */
+	double recoverable_ns; /* per step, if the excess were gone */
 	enum nsx_late_cause cause;
 	double explained; /* share of the excess that the cause explains     */
-	double ratio;	  /* kernels against the others'; 0: not told        */
-	double alike;	 /* share of their time that has it                 */
-	double more;	  /* kernels a step over the others'                 */
-	double more_bytes; /* copied of a step, over the others              */
-	double gbps[2];	 /* of its copies, of the others'; of NSX_WHY_COPY   */
-	unsigned idle_cause; /* of NSX_WHY_IDLE; NSX_NCAUSES: several        */
+	double ratio;	  /* kernel time relative to the others'; 0: not known */
+	double alike;	 /* share of kernel time in kernels with that ratio */
+	double more;	  /* kernels per step beyond the others' */
+	double more_bytes; /* bytes copied per step beyond the others' */
+	double gbps[2];	 /* copy speed of the late ranks, of the others; set for NSX_WHY_COPY */
+	unsigned idle_cause; /* set for NSX_WHY_IDLE; NSX_NCAUSES: several */
 	const char *detail;  /* call or range; NULL                          */
-	const struct nsx_dfinding *told; /* of its own report, where that tells
-					    as much and the others' do not; NULL */
-	/* What the others wait for it, all together, of a step: where it came
-	 * last, and where somebody did who had waited for it.
+	const struct nsx_dfinding *told; /* a finding of its own report that explains as much
+					    and that the others lack; NULL */
+	/* Waiting of all other ranks for it, per step: direct where it came last, passed on
+	 * where another rank came last that had waited for it.
 	 */
 	double direct_ns, passed_on_ns;
-	struct nsx_hop *hop; /* how most of that is passed on, from the late
-				rank on                                      */
+	struct nsx_hop *hop; /* the way on which most of that is passed on, starting at the
+				late rank */
 	unsigned nhops;
 };
 enum nsx_not_named { NSX_NOT_PROVEN, NSX_NOT_WAITED_FOR, NSX_PAIRS_UNKNOWN,
 		     NSX_ORDER_UNKNOWN, /* clocks contradict each other */
 		     NSX_FEW_STEPS };
-struct nsx_suspect { /* who took most over the others, and is not named       */
+struct nsx_suspect { /* the rank with the greatest excess that is not named as late */
 	enum nsx_not_named why;
 	uint32_t rank;	 /* index                                            */
-	int64_t nsteps;	 /* in which it was late; 0: nobody                  */
+	int64_t nsteps;	 /* steps in which it was late; 0: no suspect */
 	double excess_ns, p;
 };
-struct nsx_fslow_link { /* a communicator whose transfers take longer */
+struct nsx_fslow_link { /* a communicator with slow transfers */
 	uint32_t comm;
-	double excess_ns, typical_ns; /* of a collective                     */
+	double excess_ns, typical_ns; /* per collective */
 };
 struct nsx_fclock {
 	uint32_t host; /* index; NSX_NONE: the clock of one rank             */
-	uint32_t rank; /* the first on it, index                             */
-	uint32_t component; /* clocks of different ones were never compared  */
+	uint32_t rank; /* index of its first rank */
+	uint32_t component; /* clocks of different components were never compared */
 	double lo_ns, hi_ns, offset_ns, drift_ppm, residual_ns;
 	size_t n; /* collectives compared                                    */
 };
@@ -166,8 +162,8 @@ struct nsx_fleet {
 	struct nsx_frank *rank;
 	uint32_t nranks;
 	int64_t expected; /* ranks of the job; -1: not known                 */
-	bool may_be_two;  /* jobs                                            */
-	int64_t numbered; /* the highest number that traces have, and one    */
+	bool may_be_two;  /* the traces may come from two jobs */
+	int64_t numbered; /* highest rank number in the traces, plus one */
 	struct nsx_mesh mesh;
 	struct nsx_fhost *host;
 	uint32_t nhosts;
@@ -175,83 +171,84 @@ struct nsx_fleet {
 	uint32_t nfamilies;
 	struct nsx_fcomm *comm;
 	uint32_t ncomms;
-	uint32_t main; /* family the steps are counted in; NSX_NONE          */
+	uint32_t main; /* family by which steps are counted; NSX_NONE */
 	struct nsx_fstep *step;
 	size_t nsteps;
-	bool by_totals; /* the main family has no times of collectives, or is of
-			   sends and receives between ranks that are not known */
-	bool has_messages; /* which ranks wait for, of whom is not known: what
-			      can be won is a bound                          */
-	bool has_one_sides; /* ... of NCCL: sends and receives of a rank that
-			       fit those of no other                         */
-	bool steps_are_colls; /* no iterations known: the period of the
-				 operations                                  */
+	bool by_totals; /* the main family has no times of collectives, or consists of sends
+			   and receives between unknown ranks */
+	bool has_messages; /* ranks wait for messages of unknown senders, so recoverable time
+			      is only a bound */
+	bool has_one_sides; /* NCCL sends and receives of some rank fit those of no other */
+	bool steps_are_colls; /* no iterations known: steps are the period of the operations */
 	double step_ns;	 /* mean                                             */
-	double *own_ns;	 /* by step, rank: own time; NAN: not there          */
-	int64_t *bound_ns; /* by rank, step and one more: nsx_bounds_of      */
-	struct nsx_dstep **part; /* by step, rank: its iteration; NULL       */
+	double *own_ns;	 /* by step and rank: own time; NAN: not recorded */
+	int64_t *bound_ns; /* by rank and step, one more than steps: nsx_bounds_of */
+	struct nsx_dstep **part; /* by step and rank: the rank's iteration; NULL */
 	struct nsx_desync *desync;
 	size_t ndesyncs, cap_desyncs;
 	struct nsx_late *late; /* dearest first                              */
 	size_t nlate;
-	double all_recoverable_ns; /* of a step, of all late ones together   */
+	double all_recoverable_ns; /* per step, if none of the late ranks were */
 	bool is_rotating;
 	struct nsx_suspect suspect;
-	double jitter_ns;	/* of a step: by whoever came last, without
-				   the late ones above                       */
+	double jitter_ns;	/* per step: delay by whoever came last, without the late ranks */
 	int64_t nevents;	/* steps in which one rank stood out         */
-	double uneven_ns; /* of a step: own time of the slowest rank, over that
-			     of the median one                               */
+	double uneven_ns; /* per step: own time of the slowest rank above that of the median
+			     rank */
 	struct nsx_fslow_link *link;
 	size_t nlinks;
 	struct nsx_fclock *clock;
 	uint32_t nclocks;
-	int64_t utc_ns; /* so that zero_ns are small                         */
-	double middle_ns; /* where offsets hold; a drift adds to them        */
+	int64_t utc_ns; /* subtracted to keep zero_ns small */
+	double middle_ns; /* instant at which offsets hold; drift counts from it */
 	const char **warnings;
 	size_t nwarnings, cap_warnings;
 	struct nsx_arena *arena;
 };
 
-/* Takes the digests over (they are freed with the fleet), in any order and with
- * any of them twice.  *ret is the caller's, nsx_fleet_free.
+/* Takes over the digests, which are freed with the fleet. Any order and duplicates are
+ * fine. Owner of *ret: the caller, nsx_fleet_free.
  */
 int nsx_fleet_new(struct nsx_digest **v, size_t n, struct nsx_fleet **ret,
 		  struct nsx_err *err) NSX_CHECKED;
-/* Before what follows. Errors: NSX_E_USAGE (not the job's number of ranks). */
+/* Sets the mesh; call it before the functions below. Errors: NSX_E_USAGE (the mesh has
+ * another number of ranks than the job).
+ */
 int nsx_fleet_set_mesh(struct nsx_fleet *f, const struct nsx_mesh *m,
 		       struct nsx_err *err) NSX_CHECKED;
 int nsx_fleet_match(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
 int nsx_fleet_clocks(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
-/* Sends and receives, which clocks tell apart; then the clocks that only these know. */
+/* Matches sends and receives, which needs the clocks. Then compares clocks that only these
+ * connect.
+ */
 int nsx_fleet_match_pairs(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
 int nsx_fleet_steps(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
 int nsx_fleet_links(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
 int nsx_fleet_judge(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
-/* All of it. */
+/* Runs all of the above. */
 int nsx_fleet_analyse(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
 void nsx_fleet_free(struct nsx_fleet *f); /* NULL is fine */
 
-/* By communicator and member: how much less it would wait, and how much less the
- * others would for it where it came last, of all steps.
+/* Waiting avoided in all steps, by communicator and member: the member's own, and that of
+ * the others when the member came last.
  */
 struct nsx_passed {
 	double **wait_ns, **held_ns;
 };
 
-/* Ranks whose own time, and a link whose transfers, are taken to be the others'
- * median.
+/* What a replay assumes to be mended: ranks whose own time becomes the others' median, and
+ * a link whose transfers do.
  */
 struct nsx_mended {
 	const uint32_t *ranks;
 	size_t n;
 	const struct nsx_fslow_link *link; /* NULL: none                     */
 };
-/* In how many steps one of these ranks was recorded. */
+/* Number of steps in which at least one of these ranks was recorded. */
 size_t nsx_fleet_steps_of(const struct nsx_fleet *f, const uint32_t *ranks,
 			  size_t n);
-/* What a step in which they were recorded would save by that on average, in ns.  Adds
- * to passed, unless that is NULL.
+/* Mean time in ns that a step in which they were recorded would save. Adds to passed unless
+ * it is NULL.
  */
 int nsx_fleet_replay(const struct nsx_fleet *f, const struct nsx_mended *mended,
 		     const struct nsx_passed *passed, double *ret_ns,
@@ -259,14 +256,14 @@ int nsx_fleet_replay(const struct nsx_fleet *f, const struct nsx_mended *mended,
 
 void nsx_fleet_warn(struct nsx_fleet *f, const char *fmt, ...) NSX_PRINTF(2, 3);
 
-/* Sorts v; the mean of the middle two. 0 for none. */
+/* Sorts v and returns its median; 0 if empty. */
 double nsx_median_of(double *v, size_t n);
-/* Median distance from the median.  v is overwritten. */
+/* Median distance from the median. Overwrites v. */
 double nsx_spread_of(double *v, size_t n, double *ret_median);
-#define NSX_SIGMA 1.4826 /* standard deviations of normal noise in such a one */
+#define NSX_SIGMA 1.4826 /* turns a median distance into the standard deviation of normal noise */
 
-/* An instant of a rank's trace on the first clock, as well as it is known: good
- * to order what belongs together, not to measure.
+/* Converts an instant of a rank's trace to the first clock, as well as it is known. Good
+ * enough to order related events, not to measure.
  */
 static inline double nsx_common_ns(const struct nsx_fleet *f, uint32_t rank,
 				   int64_t t)
@@ -277,8 +274,8 @@ static inline double nsx_common_ns(const struct nsx_fleet *f, uint32_t rank,
 	return at - c->offset_ns - c->drift_ppm * 1e-6 * (at - f->middle_ns);
 }
 
-/* Where a rank's step begins, and, behind it, where it ends, on its own clock: at common
- * ends; by_totals: where iterations begin.  INT64_MIN: not there.
+/* Boundaries of a rank's steps on its own clock: [0] is the start of the step, [1] its end.
+ * They are common ends or, by_totals, starts of iterations. INT64_MIN: not recorded.
  */
 static inline int64_t *nsx_bounds_of(const struct nsx_fleet *f, uint32_t rank,
 				     size_t step)
@@ -286,22 +283,22 @@ static inline int64_t *nsx_bounds_of(const struct nsx_fleet *f, uint32_t rank,
 	return &f->bound_ns[rank * (f->nsteps + 1) + step];
 }
 
-/* Ranks of the job, the last one that is here at least. */
+/* Number of ranks of the job; at least the highest rank number + 1. */
 static inline int64_t nsx_fleet_world(const struct nsx_fleet *f)
 {
 	return NSX_MAX(f->nranks ? f->rank[f->nranks - 1].number + 1 : 0, f->expected);
 }
 
-/* Whether no two ranks have a collective or a kernel in common. */
+/* Whether no two ranks share a collective or a kernel name. */
 bool nsx_fleet_is_unrelated(const struct nsx_fleet *f);
 
-/* How many ranks of the job are not here, as far as anything tells. */
+/* Number of the job's ranks that are missing, as far as the traces tell. */
 static inline int64_t nsx_fleet_absent(const struct nsx_fleet *f)
 {
 	return NSX_MAX(0, NSX_MAX(f->expected, f->numbered) -
 				  (int64_t)f->nranks);
 }
-/* Whether collectives of a communicator may have waited for one of those. */
+/* Whether a communicator's collectives may have waited for a missing rank. */
 static inline bool nsx_may_lack(const struct nsx_fleet *f,
 				const struct nsx_fcomm *c)
 {
@@ -316,18 +313,17 @@ nsx_channel_of(const struct nsx_fleet *f, const struct nsx_fmember *m)
 	return &f->rank[m->rank].d->channels[m->channel];
 }
 
-/* Lengths of collectives k, k + 1, ... of a communicator, n of them, at most
- * NSX_LENGTHS: ret[i * members + m], -1 where the member or its times are not
- * there.  Of ranks of one session each is what the shortest took and what it came
- * before the last one: starts on one clock say more than ends do.  In memory a
- * rank's collectives are neighbours, those of a collective are not: so several at
- * a time.
+/* Lengths of n collectives from k on, n <= NSX_LENGTHS: ret[i * members + m], -1 if the
+ * member or its times are missing. For ranks of one session a length is the shortest one
+ * plus how much earlier the rank began than the last one, as starts on one clock are more
+ * exact than ends. Several are read at a time because a rank's collectives are neighbours
+ * in memory.
  */
 enum { NSX_LENGTHS = 16 };
 void nsx_lengths_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
 		    size_t k, size_t n, int64_t *ret);
 
-/* Whether it is of sends and receives, and who waits for whom is not sure. */
+/* Whether it holds sends and receives for which it is not sure who waits for whom. */
 static inline bool nsx_is_of_unknown_pairs(const struct nsx_fleet *f,
 					   const struct nsx_fcomm *c)
 {
@@ -335,13 +331,12 @@ static inline bool nsx_is_of_unknown_pairs(const struct nsx_fleet *f,
 	       !(c->is_sure && c->n == 2);
 }
 
-/* What a communicator does at k, by the first member there; NULL: none is. */
+/* The operation at k, from the first member that has it; NULL: none has. */
 const struct nsx_dop *nsx_op_at(const struct nsx_fleet *f,
 				const struct nsx_fcomm *c, size_t k);
-/* Whether all its members are held until the last one has come. Of a broadcast
- * and the like only the root is waited for, or only it waits, and who that is no
- * trace says; of a send and a receive the longer one has waited, where it is sure
- * that they belong together.
+/* Whether all members are held until the last one comes. In a broadcast and the like only
+ * the root waits or is waited for, and no trace says which rank is the root. Of a send and
+ * a receive the longer one has waited, if they are sure to belong together.
  */
 static inline bool nsx_holds_all(const struct nsx_fleet *f,
 				 const struct nsx_fcomm *c, size_t k)

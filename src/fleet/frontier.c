@@ -1,14 +1,13 @@
-/* frontier.c - who was last where, as an exact account of the steps.
+/* frontier.c - an exact account of the steps: who was last at which collective.
  *
- * The collectives of the communicator that spans most ranks cut a step into
- * stages.  Between two of their ends passes the same time for everybody: first
- * until its last rank has come, which is charged to that rank, then until the
- * data have moved.  Of both, what kernels of the median of the other ranks hide is
- * work: it costs no time, and a rank that is behind would be charged with the same
- * delay again in each collective of the step.  What is charged to a rank is excess
- * as far as the median of the others waited for it, else work, and the excess goes
- * to what the rank did more of in that step than the median rank.  All adds up to
- * the steps, to the nanosecond.
+ * The collectives of the largest communicator of the main family cut a step into stages. A
+ * stage takes the same time on every rank: first until its last rank comes, which is
+ * charged to that rank, then until the data have moved. The part of both that kernels hide
+ * on the median of the other ranks is work: it costs no time, and a rank that is behind
+ * would otherwise be charged the same delay at each collective of the step. Of the time
+ * charged to a rank, only what the median of the others waited is excess; the rest is work.
+ * The excess goes to what the rank did more of in that step than the median rank. All parts
+ * add up to the steps exactly.
  */
 #include <math.h>
 #include "base/group.h"
@@ -19,11 +18,11 @@ enum { COMPUTE, COPY, IDLE, NCLASSES };
 
 struct frontier {
 	const struct nsx_fleet *f;
-	struct nsx_groups groups; /* of (stage, rank)                        */
+	struct nsx_groups groups; /* keyed by stage and rank */
 	struct nsx_stage *v;
-	double *usual; /* by step, class: the median rank's                  */
-	int64_t *order; /* exposed lengths of a collective, of the other ranks */
-	int64_t *elsewhere; /* by rank, of a step: exposed outside these     */
+	double *usual; /* by step and class: of the median rank */
+	int64_t *order; /* exposed lengths of a collective on the other ranks */
+	int64_t *elsewhere; /* by rank, for one step: exposed outside these collectives */
 	int64_t elsewhere_ns;
 };
 
@@ -55,7 +54,7 @@ static void find_usual(struct frontier *x, double *scratch)
 		}
 }
 
-/* An excess by what the rank did more of; the last part takes the rest. */
+/* Divides an excess by what the rank did more of; the last class takes the remainder. */
 static void share_out(const struct frontier *x, size_t s, uint32_t rank,
 		      int64_t excess_ns, struct nsx_stage *row)
 {
@@ -83,8 +82,8 @@ static void share_out(const struct frontier *x, size_t s, uint32_t rank,
 	}
 }
 
-/* From the end of the collective before k to k's, on a member's clock; -1: it has
- * not both.
+/* Time from the end of collective k - 1 to that of k on a member's clock; -1: it lacks one
+ * of them.
  */
 static int64_t time_since(const struct nsx_fleet *f, const struct nsx_fmember *m,
 			  size_t k)
@@ -97,7 +96,7 @@ static int64_t time_since(const struct nsx_fleet *f, const struct nsx_fmember *m
 		       nsx_coll_end(ch, i) - nsx_coll_end(ch, was);
 }
 
-/* What no kernel hides of a member's k-th collective, which it has. */
+/* Exposed communication of a member's k-th collective, which it must have. */
 static int64_t exposed_ns(const struct nsx_fleet *f, const struct nsx_fmember *m,
 			  size_t k)
 {
@@ -106,7 +105,7 @@ static int64_t exposed_ns(const struct nsx_fleet *f, const struct nsx_fmember *m
 	return nsx_coll_exposed_ns(ch, nsx_timed_at(m, ch, k));
 }
 
-/* ns: lengths, by member */
+/* ns: lengths, by member. */
 static int add_collective(struct frontier *x, const struct nsx_fcomm *c,
 			  size_t s, size_t k, const int64_t *ns,
 			  struct nsx_err *err)

@@ -1,4 +1,4 @@
-/* input.c - inputs as digests, several at a time. */
+/* input.c - reads inputs as digests, several at a time. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ static int add(struct list *l, const char *path, struct nsx_err *err)
 			nsx_arena_strdup(l->a, path));
 }
 
-/* A suffix with something before it. */
+/* Whether the name has a known suffix with something before it. */
 static bool is_input(const char *name, bool reports)
 {
 	return reports ? nsx_has_report_name(name + 1) :
@@ -54,7 +54,9 @@ static int add_files(struct list *l, const char *path, bool reports,
 	return rc;
 }
 
-/* Beside exports and digests, reports are what these were made from. */
+/* Adds a folder's exports and digests. Reports count only if there are none, as exports and
+ * digests are made from them.
+ */
 static int add_folder(struct list *l, const char *path, struct nsx_err *err)
 {
 	size_t before = l->n;
@@ -159,7 +161,7 @@ static int read_one(void *ctx, size_t i, struct nsx_err *err)
 	return rc ? rc : nsx_stopped(err);
 }
 
-/* A line that says which input it was; a deep error may not name it. */
+/* Adds a line that names the input; a low-level error may not name it. */
 static void tell_left_out(const char *path, const struct nsx_err *why, struct nsx_left_out *ret)
 {
 	ret->n++;

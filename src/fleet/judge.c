@@ -1,18 +1,18 @@
-/* judge.c - what each rank takes over the others, and what of that is a verdict.
+/* judge.c - each rank's excess over the others, and which of it becomes a verdict.
  *
- * The unit is the step: collectives of a step are late together, so that
- * counting them one by one would accuse somebody in every job.  A rank's excess
- * is its own time of a step over the median of the other ranks.
+ * The unit is the step. Collectives of a step are late together, so counting them one by
+ * one would accuse somebody in every job. A rank's excess is its own time in a step minus
+ * the median of the other ranks.
  */
 #include <math.h>
 #include "base/stat.h"
 #include "fleet/judge.h"
 
-#define STANDS_OUT 5 /* median deviations of the step's ranks */
+#define STANDS_OUT 5 /* median deviations of the ranks in a step */
 
 enum { FEW = 4 }; /* ranks */
 
-/* The median of v without one x, which is in it; v is sorted. Alone: x. */
+/* Median of sorted v without one value x that is in it; x if it is alone. */
 static double median_without(const double *v, size_t n, double x)
 {
 	size_t lo = 0, hi = n - 1, a = (n - 2) / 2, b = (n - 1) / 2;
@@ -59,7 +59,7 @@ static void find_excess(struct nsx_judge *j, double *scratch)
 	}
 }
 
-/* Who was not recorded for nine tenths of the steps is compared in fewer. */
+/* Warns of ranks recorded in less than nine tenths of the steps. */
 static void warn_of_short(struct nsx_fleet *f)
 {
 	const struct nsx_frank *first = NULL;
@@ -83,8 +83,8 @@ static void warn_of_short(struct nsx_fleet *f)
 
 /* Steps in which one rank stood out ------------------------------------------------------*/
 
-/* Of few ranks half may be late in a step, so that their spread says nothing: how
- * much the fastest rank's own time varies over the steps does.
+/* Spread for few ranks. Half of them may be late in a step, so their own spread says
+ * nothing; the variation of the fastest rank over the steps is used.
  */
 static double spread_of_few(const struct nsx_fleet *f, double *scratch)
 {
@@ -103,7 +103,9 @@ static double spread_of_few(const struct nsx_fleet *f, double *scratch)
 	return NSX_SIGMA * nsx_spread_of(scratch, n, &middle);
 }
 
-/* Who is named as late is left out; where `all` is set, only who always is. */
+/* Counts steps in which one rank stood out. Ranks named as late are left out; with `all`,
+ * only those that are steadily late.
+ */
 static void find_events(struct nsx_judge *j, bool all, double *scratch)
 {
 	struct nsx_fleet *f = j->f;
@@ -148,14 +150,14 @@ static void find_events(struct nsx_judge *j, bool all, double *scratch)
 		nwho += !times[who]++;
 		most = NSX_MAX(most, times[who]);
 	}
-	/* Of few ranks one is it more often by chance alone. */
+	/* With few ranks, one of them leads more often by chance alone. */
 	f->is_rotating = f->nsteps >= NSX_LEAST_STEPS && nwho >= NSX_MIN(3, n) &&
 			 f->nevents * 2 >= (int64_t)f->nsteps &&
 			 (double)most <= NSX_MAX(1 / 2.0, 1 / 3.0 + 1.0 / n) *
 						 (double)f->nevents;
 }
 
-/* Leaves those of the late ones of which that holds; returns whether it holds of all. */
+/* Keeps late entries for which holds() is true; returns whether all were kept. */
 static bool keep_late(struct nsx_fleet *f, bool (*holds)(const struct nsx_late *l))
 {
 	size_t kept = 0, all = f->nlate;
@@ -172,9 +174,7 @@ static bool is_steady(const struct nsx_late *l)
 	return l->kind == NSX_LATE_STEADY;
 }
 
-/* Where it is another rank at most steps, one that it was more often is not at
- * fault.
- */
+/* Drops ranks that are late now and then if another rank is late in most steps. */
 static void excuse_rotating(struct nsx_judge *j, double *scratch)
 {
 	find_events(j, true, scratch);
@@ -182,8 +182,8 @@ static void excuse_rotating(struct nsx_judge *j, double *scratch)
 		(void)keep_late(j->f, is_steady);
 }
 
-/* Whether of more than a tenth of the sends and receives it is not known who waits
- * for whom; the first ones of a capture may have been launched before it.
+/* Whether for more than a tenth of the sends and receives it is unknown who waits for whom.
+ * The first ones of a capture may have been launched before it.
  */
 static bool has_unknown_pairs(const struct nsx_fleet *f)
 {
@@ -213,8 +213,8 @@ static bool has_unknown_order(const struct nsx_fleet *f)
 	return false;
 }
 
-/* Most ranks are late only by what the few do without: by waiting.  Those with less to
- * compute hold nobody up.
+/* If most ranks are late, they hold others up only by waiting, which the few others do not
+ * do. A rank with less to compute holds nobody up.
  */
 static bool is_few_or_waits(const struct nsx_late *l)
 {
@@ -222,7 +222,7 @@ static bool is_few_or_waits(const struct nsx_late *l)
 	       l->cause == NSX_WHY_COPY;
 }
 
-/* Where nobody knows who waits for whom, only who computes longer holds others up: they
+/* If it is unknown who waits for whom, only a rank that computes longer counts: the others
  * may have worked while one was idle.
  */
 static bool computes_longer(const struct nsx_late *l)
@@ -230,7 +230,7 @@ static bool computes_longer(const struct nsx_late *l)
 	return l->cause >= NSX_WHY_SLOWER && l->cause <= NSX_WHY_MORE;
 }
 
-/* The late ones whose cause may hold the others up. */
+/* Keeps late entries whose cause can hold others up. */
 static void keep_by_cause(struct nsx_fleet *f)
 {
 	if (!keep_late(f, is_few_or_waits))
@@ -240,9 +240,8 @@ static void keep_by_cause(struct nsx_fleet *f)
 		f->all_recoverable_ns = f->nlate ? f->late[0].recoverable_ns : 0;
 }
 
-/* Where nobody is named: who took most over the others, and why that is no
- * verdict.  Few ranks or few steps prove little; what is proven may cost nobody
- * anything.
+/* If no rank is named: finds the one with the greatest excess and why it is no verdict. Few
+ * ranks or steps prove little, and a proven excess may cost nobody anything.
  */
 static void find_suspect(const struct nsx_judge *j)
 {

@@ -1,6 +1,6 @@
-/* judge.h - what the files that judge a fleet share: nsx_fleet_judge measures what each
- * rank takes over the others, names who does so beyond chance (judge_who.c), prices
- * that (judge_cost.c), and says why (judge_why.c).
+/* judge.h - shared by the files that judge a fleet. nsx_fleet_judge measures each rank's
+ * excess over the others, names ranks whose excess is beyond chance (judge_who.c), prices
+ * it (judge_cost.c) and finds its cause (judge_why.c).
  */
 #ifndef NSX_FLEET_JUDGE_H
 #define NSX_FLEET_JUDGE_H
@@ -14,29 +14,29 @@ enum { NSX_LEAST_STEPS = 10 };
 
 struct nsx_judge {
 	struct nsx_fleet *f;
-	double *excess; /* by step, rank; 0 where it was not there            */
-	double *p;	/* by rank                                            */
-	double *p_early; /* the same of as little as it took                  */
+	double *excess; /* by step and rank; 0 if not recorded */
+	double *p;	/* by rank: chance of so much excess */
+	double *p_early; /* by rank: chance of so little */
 	struct nsx_arena *a;
 };
 
-/* scratch: room for all ranks and steps. */
+/* scratch, in all functions below: room for all ranks and steps. */
 
-/* Ranks that pass the test; all of a host, or of a place on an axis, that do are
- * one.
+/* Names ranks that pass the test. If all ranks of a host or of a place on an axis pass,
+ * they become one entry.
  */
 int nsx_name_late(struct nsx_judge *j, double *scratch, struct nsx_err *err) NSX_CHECKED;
-/* One more of them, without cause and price. */
+/* Adds an entry without cause and price. */
 struct nsx_late *nsx_add_late(struct nsx_judge *j, const uint32_t *ranks, uint32_t n);
 
-/* Prices the late ones alone, and together in order; who adds next to nothing
- * to the ones before it is not held against anybody.
+/* Prices late entries alone, and together in order. Drops those that add next to nothing to
+ * the ones before them.
  */
 int nsx_price_late(struct nsx_judge *j, double *scratch, struct nsx_err *err) NSX_CHECKED;
-/* Slow links are late ranks of their own: their members. */
+/* Adds each slow link as a late entry of its members. */
 int nsx_price_links(struct nsx_judge *j, struct nsx_err *err) NSX_CHECKED;
 
-/* Sets the cause, if one explains four fifths. */
+/* Sets the cause, if one explains four fifths of the excess. */
 void nsx_explain_late(const struct nsx_judge *j, struct nsx_late *l, double *scratch);
 
 static inline bool nsx_late_has(const struct nsx_late *l, uint32_t rank)

@@ -1,10 +1,10 @@
-/* judge_cost.c - what a step would win without its late ranks, and who waits for them. */
+/* judge_cost.c - what a step would save without its late ranks, and who waits for them. */
 #include <math.h>
 #include <string.h>
 #include "base/stat.h"
 #include "fleet/judge.h"
 
-#define LEAST_ADDED 0.005 /* of a step, over what the dearer ones cost */
+#define LEAST_ADDED 0.005 /* of a step, beyond the cost of dearer entries */
 
 enum { MOST_LATE = 8, MOST_HOPS = 8 };
 
@@ -31,7 +31,7 @@ static struct nsx_passed new_passed(const struct nsx_judge *j)
 	return s;
 }
 
-/* The member of a communicator that the others wait for most. */
+/* The member of a communicator for which the others wait most. */
 static uint32_t holder_in(const struct nsx_fleet *f, const struct nsx_passed *s,
 			  uint32_t comm)
 {
@@ -43,7 +43,7 @@ static uint32_t holder_in(const struct nsx_fleet *f, const struct nsx_passed *s,
 	return f->comm[comm].m[most].rank;
 }
 
-/* The communicator in which a rank waits most, but one; NSX_NONE: in none. */
+/* The communicator other than `but` in which a rank waits most; NSX_NONE: none. */
 static uint32_t waits_in(const struct nsx_fleet *f, const struct nsx_passed *s,
 			 uint32_t rank, uint32_t but)
 {
@@ -60,8 +60,8 @@ static uint32_t waits_in(const struct nsx_fleet *f, const struct nsx_passed *s,
 	return most;
 }
 
-/* What is waited for the late one itself and for those that wait for it, and the
- * way from it to where most of the latter is.
+/* Sums the waiting for the late rank itself and for ranks that wait for it, and finds the
+ * way from it to where most of the latter occurs.
  */
 static void follow(const struct nsx_judge *j, const struct nsx_passed *s,
 		   struct nsx_late *l)
@@ -102,8 +102,8 @@ static void follow(const struct nsx_judge *j, const struct nsx_passed *s,
 		l->hop[l->nhops] = way[n - 1 - l->nhops];
 }
 
-/* By how much the slowest of these ranks exceeds the median of the others in a step, on
- * average: ranks of other work, as the stages of a pipeline, do not show more.
+/* Mean excess per step of the slowest of these ranks over the median of the others. It
+ * bounds the price, as pipeline stages with other work show no more.
  */
 static double most_over_others(const struct nsx_judge *j, const uint32_t *ranks, uint32_t n,
 			       double *scratch)
@@ -131,8 +131,9 @@ static double most_over_others(const struct nsx_judge *j, const uint32_t *ranks,
 	return sum / NSX_MAX(1, (double)nsx_fleet_steps_of(f, ranks, n));
 }
 
-/* Of several that are as late as each other each costs nothing alone, for the rest
- * are still there: what they cost together, beyond those that are priced.
+/* Prices several ranks as one entry. If they are equally late, each alone costs nothing, as
+ * the others remain. Their price is what they cost together beyond the entries already
+ * priced.
  */
 static int price_group(struct nsx_judge *j, const uint32_t *v, uint32_t n,
 		       uint32_t *all, uint32_t nall, double *scratch,
@@ -181,7 +182,7 @@ int nsx_price_late(struct nsx_judge *j, double *scratch, struct nsx_err *err)
 				     &passed, &l.recoverable_ns, err))
 			return err->rc;
 		follow(j, &passed, &l);
-		/* Of one rank a step cannot win more than it has less to do. */
+		/* A step saves no more than the rank has less to do. */
 		if (l.n == 1)
 			l.recoverable_ns = NSX_MIN(l.recoverable_ns,
 				most_over_others(j, l.ranks, 1, scratch));

@@ -1,9 +1,8 @@
 /* judge_who.c - who holds the others up, and whether that is more than chance.
  *
- * Under the hypothesis that nobody is special the ranks of a step (of a block of
- * steps, where steps resemble each other) can change places: the greatest sum of
- * excesses over many such exchanges says how great one is by chance, for all ranks
- * at once.
+ * If no rank were special, the ranks of a step could change places (or of a block of steps,
+ * if neighbouring steps resemble each other). The greatest sums of excess over many such
+ * exchanges show how great a sum can be by chance, for all ranks at once.
  */
 #include <math.h>
 #include <string.h>
@@ -23,9 +22,8 @@ static uint64_t next_random(uint64_t *state)
 	return nsx_hash_u64(*state += UINT64_C(0x9e3779b97f4a7c15));
 }
 
-/* How much a rank's excess resembles itself `lag` steps before, -1 to 1. Steps that
- * stand out are cut: a burst is what is looked for, not what it is measured
- * against.
+/* Autocorrelation of a rank's excess at `lag` steps, -1 to 1. Steps that stand out are
+ * clipped, as bursts are what the test looks for.
  */
 static double resembles(const struct nsx_judge *j, uint32_t rank, size_t lag,
 			double *x, double *scratch)
@@ -44,9 +42,7 @@ static double resembles(const struct nsx_judge *j, uint32_t rank, size_t lag,
 	return sum > 0 ? with / sum : 0;
 }
 
-/* The first lag at which excess no longer resembles itself, the median of the
- * ranks.
- */
+/* Length of blocks: the first lag at which the ranks' median autocorrelation is small. */
 static size_t block_of(const struct nsx_judge *j, double *scratch)
 {
 	const struct nsx_fleet *f = j->f;
@@ -63,8 +59,8 @@ static size_t block_of(const struct nsx_judge *j, double *scratch)
 	return NSX_MAX(1, lag);
 }
 
-/* p of each rank: how often the greatest sum of an exchange is at least its, and
- * how often the least is at most that.
+/* Sets each rank's p: how often the greatest sum of an exchange reaches its own. p_early:
+ * how often the least sum is no greater than its own.
  */
 static void test_ranks(struct nsx_judge *j, size_t block)
 {
@@ -126,9 +122,7 @@ static double excess_of(const struct nsx_judge *j, const struct nsx_late *l,
 	return sum / l->n;
 }
 
-/* What is left of a rank's mean excess without its dearest step: one stall is
- * no habit.
- */
+/* A rank's mean excess without its dearest step, as one stall is not a habit. */
 static double without_dearest(const struct nsx_judge *j, uint32_t r)
 {
 	const struct nsx_fleet *f = j->f;
@@ -140,9 +134,9 @@ static double without_dearest(const struct nsx_judge *j, uint32_t r)
 	       dearest / NSX_MAX(1, (double)f->rank[r].nsteps);
 }
 
-/* Whether a rank's stalls are the only ones: there are two at least, and nobody else was
- * late by half as much in any step.  Chance may give two to one of the ranks, but they
- * are seen, and have one cause.
+/* Whether the rank's stalls are the only ones: at least two, and no other rank was late by
+ * half as much in any step. Chance may give two stalls to one rank, but they are visible
+ * and have one cause.
  */
 static bool stalls_alone(const struct nsx_judge *j, uint32_t rank)
 {
@@ -164,7 +158,7 @@ static bool stalls_alone(const struct nsx_judge *j, uint32_t rank)
 	return nstalls > 1 && others < shortest / 2;
 }
 
-/* Whether it is late more than by chance, and not by one step alone. */
+/* Whether the rank is late beyond chance, and not by a single step. */
 static bool is_late_rank(const struct nsx_judge *j, uint32_t r)
 {
 	const struct nsx_fleet *f = j->f;
@@ -200,14 +194,14 @@ struct nsx_late *nsx_add_late(struct nsx_judge *j, const uint32_t *ranks,
 	return l;
 }
 
-/* Which group of ranks one belongs to: its host, or its place on an axis. */
+/* The group of a rank: its host, or its place on an axis. */
 static int64_t group_of(const struct nsx_fleet *f, uint32_t rank, uint32_t axis)
 {
 	return axis == NSX_NONE ? f->rank[rank].host :
 		       nsx_mesh_at(&f->mesh.axis[axis], f->rank[rank].number);
 }
 
-/* Where all ranks of a group are late they are one, and none of them any more. */
+/* Turns groups whose ranks are all late into one entry, and takes the ranks out of is_late. */
 static void name_groups(struct nsx_judge *j, uint32_t axis, bool *is_late)
 {
 	struct nsx_fleet *f = j->f;
@@ -233,8 +227,8 @@ static void name_groups(struct nsx_judge *j, uint32_t axis, bool *is_late)
 	}
 }
 
-/* What the ranks of a group take over the median of the others in a step; NAN:
- * not all are there, or none of the others is.
+/* Excess of a group in a step over the median of the other ranks; NAN: a member is not
+ * recorded, or no other rank is.
  */
 static double over_others(const struct nsx_fleet *f, const struct nsx_late *l,
 			  const bool *is_in, size_t s, double *scratch)
@@ -251,9 +245,8 @@ static double over_others(const struct nsx_fleet *f, const struct nsx_late *l,
 	return n ? sum / l->n - nsx_median_of(scratch, n) : NAN;
 }
 
-/* Where most ranks are late their median is, so that nobody takes more than the others:
- * the few that are not are early, each more than by chance, and the rest are a
- * group.
+/* Names the majority as late. If most ranks are late, the median is late as well, so nobody
+ * exceeds it. Instead the few others must be early beyond chance, each of them.
  */
 static void name_most(struct nsx_judge *j, bool *is_late, double *scratch)
 {

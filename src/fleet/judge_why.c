@@ -1,13 +1,13 @@
-/* judge_why.c - why ranks are late: what of their steps takes longer than the others'. */
+/* judge_why.c - why ranks are late: which part of their steps takes longer than the others'. */
 #include <string.h>
 #include "base/stat.h"
 #include "fleet/judge.h"
 
-#define EXPLAINS 0.8	/* of the excess                                      */
-#define MORE_COPIED 0.1 /* of what the others copy                            */
-#define MOST_ALIKE 0.75 /* of the kernels' time: memory has its own clock     */
+#define EXPLAINS 0.8	/* of the excess */
+#define MORE_COPIED 0.1 /* relative to what the others copy */
+#define MOST_ALIKE 0.75 /* share of kernel time; memory has its own clock */
 
-/* What is compared of an iteration. */
+/* Quantities of an iteration that are compared. */
 enum { Q_OWN, Q_COMPUTE, Q_COPY, Q_IDLE, Q_KERNELS, Q_CAUSE,
        NQUANTITIES = Q_CAUSE + NSX_NCAUSES };
 
@@ -30,9 +30,7 @@ static double quantity(const struct nsx_dstep *s, unsigned q)
 	}
 }
 
-/* Means over the steps: of the late ranks over the median of the others, and
- * that median.
- */
+/* Means over the steps: the late ranks' excess over the others' median, and that median. */
 static bool compare(const struct nsx_judge *j, const struct nsx_late *l,
 		    double *over, double *usual, double *scratch)
 {
@@ -82,8 +80,8 @@ static const struct nsx_dfamily *find_family(const struct nsx_digest *d,
 	return NULL;
 }
 
-/* The late ranks' kernels against the others', family by family.  Returns the
- * ratio of all; *ret_alike: how much of their time shares it.
+/* Compares the late ranks' kernels with the others', family by family. Returns the overall
+ * ratio; *ret_alike: the share of kernel time that has it.
  */
 static double kernel_ratio(const struct nsx_judge *j, const struct nsx_late *l,
 			   double *scratch, double *ret_alike)
@@ -132,7 +130,7 @@ static double kernel_ratio(const struct nsx_judge *j, const struct nsx_late *l,
 	return now / usual;
 }
 
-/* Where the idle time of a cause went: the call or range that explains it. */
+/* The call or range that explains most of the excess idle time of a cause; NULL: none. */
 static const char *idle_detail(const struct nsx_judge *j, const struct nsx_late *l,
 			       unsigned cause, double excess_ns)
 {
@@ -146,7 +144,7 @@ static const char *idle_detail(const struct nsx_judge *j, const struct nsx_late 
 	return NULL;
 }
 
-/* What of a rank's time its report says that a finding is worth. */
+/* Share of the rank's time that its report gives for a finding. */
 static double told_of(const struct nsx_digest *d, const char *key)
 {
 	for (size_t i = 0; i < d->nfindings; i++)
@@ -155,9 +153,9 @@ static double told_of(const struct nsx_digest *d, const char *key)
 	return 0;
 }
 
-/* The finding of the late rank's report that is worth most over what it is worth to
- * the median of the others, if that explains its excess.  What is worth much to them,
- * too, is not what makes it late.
+/* The finding of the late rank's report that explains its excess best, by its share above
+ * the others' median; NULL: none explains it. A finding that is as large for the others
+ * does not make the rank late.
  */
 static const struct nsx_dfinding *find_told(const struct nsx_judge *j,
 					    const struct nsx_late *l,
@@ -212,7 +210,7 @@ static double bandwidth_of(const struct nsx_digest *d)
 	return d->copy_ns > 0 ? (double)d->copied_bytes / (double)d->copy_ns : 0;
 }
 
-/* Whether more is copied, or the same slower. */
+/* Sets whether more is copied or the copies are slower. */
 static void explain_copies(const struct nsx_judge *j, struct nsx_late *l,
 			   double *scratch)
 {

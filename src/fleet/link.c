@@ -1,16 +1,16 @@
-/* link.c - communicators whose transfers take longer than those of their equals.
+/* link.c - finds communicators whose transfers take longer than those of their equals.
  *
- * What is left of a collective when nobody waits any more is its transfer: the
- * least length of its members.  Communicators of a family do the same, k for k,
- * so that they can be compared without knowing how many bytes move.  Of two nobody
- * knows which is usual: the slower one is slow where it takes twice as long.
+ * The transfer of a collective is what remains when nobody waits: the least length of its
+ * members. Communicators of a family run the same sequence, so transfers can be compared
+ * without knowing how many bytes move. With only two of them it is unknown which is usual,
+ * so the slower one counts as slow only if it takes twice as long.
  */
 #include <math.h>
 #include "base/stat.h"
 #include "fleet/fleet.h"
 
 #define LEAST_Z 5
-#define LEAST_RATIO 0.10 /* of the usual transfer                             */
+#define LEAST_RATIO 0.10 /* of the usual transfer */
 #define LEAST_RATIO_OF_TWO 1.0
 #define LEAST_OF_STEP 0.005
 
@@ -33,8 +33,8 @@ static double transfer_at(const struct nsx_fleet *f, const struct nsx_fcomm *c,
 	       nsx_holds_all(f, c, k) ? (double)least : NAN;
 }
 
-/* Sums over the family's collectives of each communicator's transfer over the
- * median of all, and of that median.
+/* Sums, over the family's collectives, each communicator's transfer above the median, and
+ * that median. Returns how many collectives were compared.
  */
 static size_t compare(const struct nsx_fleet *f, const struct nsx_family *fam,
 		      double *excess, double *n, double *ret_typical,

@@ -1,9 +1,8 @@
-/* match.c - which collectives of different ranks are one.
+/* match.c - finds which collectives of different ranks are one.
  *
- * Traces begin and end where they like, and sequences repeat with every step, so
- * that operations alone fit in many places: the ends tell them apart
- * (match_place.c), and communicators of a family where payloads do not
- * (match_split.c).
+ * Traces begin and end anywhere, and sequences repeat with every step, so operations alone
+ * fit at many places. Ends tell the places apart (match_place.c), and also the
+ * communicators of a family if payloads do not (match_split.c).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,11 +12,11 @@
 #include "base/stat.h"
 #include "fleet/match.h"
 
-#define KNOWN_BOUND_NS INT64_C(500000) /* how far clocks are apart once compared */
-#define MUCH_NEARER 0.25 /* times the spread of ends: of one communicator */
+#define KNOWN_BOUND_NS INT64_C(500000) /* how far compared clocks may still be apart */
+#define MUCH_NEARER 0.25 /* spread of ends relative to others': same communicator */
 
-/* What tells most comes first: the more kinds of operations, the fewer places
- * fit, and what was laid well shows how far the clocks are apart.  Of sends and receives
+/* Puts the most telling channels first: more kinds of operations fit at fewer places, and
+ * well aligned channels show how far the clocks are apart. Sends and receives come last, as
  * the k-th of one rank need not be the k-th of another.
  */
 static int cmp_channel(const void *a, const void *b)
@@ -29,8 +28,8 @@ static int cmp_channel(const void *a, const void *b)
 	       NSX_CMP(x->rank, y->rank) ?: NSX_CMP(x->channel, y->channel);
 }
 
-/* By name, of NCCL or of MPI: who sends and who receives hold each other, of
- * rooted operations nobody is known to.
+/* How many members an operation of NCCL or MPI holds up. Sends and receives hold each
+ * other; for rooted operations it is not known who is held.
  */
 static uint32_t holds(const char *name)
 {
@@ -48,7 +47,7 @@ static uint32_t holds(const char *name)
 	return UINT32_MAX;
 }
 
-/* Makes equal names of operations one pointer. */
+/* Makes equal names of operations equal pointers. */
 static int name_ops(struct nsx_groups *g, const char ***names,
 		    struct nsx_dchannel *c, struct nsx_err *err)
 {
@@ -68,13 +67,13 @@ static int name_ops(struct nsx_groups *g, const char ***names,
 	return 0;
 }
 
-/* By rank: where its zero lies in UTC, by its host's steady clock where that is known, for
- * the stamp of every capture has an error of its own; -1: not known.
+/* By rank: UTC at the trace's zero; -1: not known. Ranks of a host use its steady clock if
+ * known, as the time stamp of every capture has its own error.
  */
 static int64_t *list_zeros(const struct nsx_fleet *f, struct nsx_arena *a)
 {
 	int64_t *ret = nsx_arena_get(a, f->nranks * sizeof(*ret));
-	uint32_t *first = nsx_arena_get(a, f->nhosts * sizeof(*first)); /* and one */
+	uint32_t *first = nsx_arena_get(a, f->nhosts * sizeof(*first)); /* index + 1 */
 
 	for (uint32_t r = 0; r < f->nranks; r++) {
 		const struct nsx_digest *d = f->rank[r].d, *x;
@@ -91,7 +90,7 @@ static int64_t *list_zeros(const struct nsx_fleet *f, struct nsx_arena *a)
 	return ret;
 }
 
-/* Those of sends and receives, or the others. */
+/* Lists channels of sends and receives, or the others. */
 static int list_channels(struct nsx_matcher *m, bool of_pairs, struct nsx_err *err)
 {
 	struct nsx_fleet *f = m->f;
@@ -128,7 +127,7 @@ static int list_channels(struct nsx_matcher *m, bool of_pairs, struct nsx_err *e
 	return rc;
 }
 
-/* How far the clocks as they are set have y's ends before x's; 0: they have none. */
+/* How much earlier y's ends are than x's by the clocks as set; 0: not known. */
 static int64_t behind_ns(const struct nsx_mchannel *x, const struct nsx_mchannel *y)
 {
 	int64_t from = NSX_MAX(0, y->shift);
@@ -147,8 +146,8 @@ static int64_t behind_ns(const struct nsx_mchannel *x, const struct nsx_mchannel
 	return (int64_t)nsx_median_of(diff, k);
 }
 
-/* Sets the clock of y's host, of all channels there, so that y's ends agree with
- * x's, where that of x's host is set.
+/* Sets the clock of y's host, for all its channels, so that y's ends agree with x's. Does
+ * so only if x's host has a clock and y's has not.
  */
 static void set_clock(struct nsx_matcher *m, const struct nsx_mchannel *x,
 		      const struct nsx_mchannel *y)
@@ -182,7 +181,7 @@ static int64_t bound_ns(const struct nsx_matcher *m, const struct nsx_mchannel *
 		       KNOWN_BOUND_NS : NSX_CLOCK_BOUND_NS;
 }
 
-/* The first channel of y's communicator, where that is known; NULL: none before y. */
+/* The first channel of the same known communicator as the rank's; NULL: none before it. */
 static struct nsx_mchannel *first_of_own(struct nsx_mchannel *const *best, uint32_t rank)
 {
 	const struct nsx_mchannel *y = best[rank];
@@ -193,10 +192,11 @@ static struct nsx_mchannel *first_of_own(struct nsx_mchannel *const *best, uint3
 	return NULL;
 }
 
-/* A channel whose ends do not agree with x's is of another communicator of the family, and
- * lies on x anywhere near: it is laid on one of its own.  Where no communicator is known
- * those ranks before it are looked at that are at distances that meshes have: the nearest,
- * and those whose clocks are known: others would be looked for in too many places.
+/* Aligns a channel with one of its own communicator. A channel whose ends do not agree with
+ * x's is of another communicator of the family, so its place on x is vague. If
+ * communicators are unknown, ranks at power-of-two distances before it are tried, as in
+ * meshes: the nearest one, and further ones with known clocks, which need few places to be
+ * searched.
  */
 static void lay_on_own(struct nsx_matcher *m, const struct nsx_mchannel *x,
 		       struct nsx_mchannel *const *best, uint32_t rank)
@@ -220,8 +220,8 @@ static void lay_on_own(struct nsx_matcher *m, const struct nsx_mchannel *x,
 	}
 }
 
-/* Of every rank without one the channel that is left and fits x best.  One that
- * agrees with x sets the clock of its host for those that follow.
+/* Finds, for each rank without a channel in best, the free channel that fits x best. One
+ * that agrees with x sets its host's clock for those that follow.
  */
 static void lay_all(struct nsx_matcher *m, const struct nsx_mchannel *x,
 		    struct nsx_mchannel **best)
@@ -248,13 +248,13 @@ static void lay_all(struct nsx_matcher *m, const struct nsx_mchannel *x,
 	nsx_arena_clear(m->scratch);
 }
 
-/* Whether a channel that was laid on x may be of its communicator. */
+/* Whether a channel aligned with x may be of x's communicator. */
 static bool are_one(const struct nsx_mchannel *x, const struct nsx_mchannel *y)
 {
 	return y && y != x && !may_differ(x, y) && y->spread <= NSX_TOGETHER_NS;
 }
 
-/* The clock of x's host by that of y's. */
+/* Sets the clock of x's host by that of y's. */
 static void set_clock_by(struct nsx_matcher *m, const struct nsx_mchannel *x,
 			 const struct nsx_mchannel *y)
 {
@@ -264,9 +264,7 @@ static void set_clock_by(struct nsx_matcher *m, const struct nsx_mchannel *x,
 	set_clock(m, y, &on_y);
 }
 
-/* By host the channel that agrees best with x, of x's communicator where that is
- * known; NULL: none.
- */
+/* By host: the channel that agrees best with x, preferably of x's communicator; NULL: none. */
 static struct nsx_mchannel **best_of_hosts(struct nsx_matcher *m,
 					   const struct nsx_mchannel *x,
 					   struct nsx_mchannel *const *best)
@@ -287,8 +285,8 @@ static struct nsx_mchannel **best_of_hosts(struct nsx_matcher *m,
 	return ret;
 }
 
-/* The clock of each host by its channel that agrees best with x, if its ends are no
- * farther apart than that.
+/* Sets each host's clock by its channel that agrees best with x, if the ends spread by at
+ * most most_ns.
  */
 static void set_clocks(struct nsx_matcher *m, const struct nsx_mchannel *x,
 		       struct nsx_mchannel *const *of_host, double most_ns)
@@ -301,9 +299,7 @@ static void set_clocks(struct nsx_matcher *m, const struct nsx_mchannel *x,
 			set_clock(m, x, of_host[h]);
 }
 
-/* How far apart ends may be of what is one communicator with x, by the one that
- * agrees best.
- */
+/* The greatest spread of ends within x's communicator, judged by the channel that agrees best. */
 static double near_ns(const struct nsx_mchannel *x, struct nsx_mchannel *const *v,
 		      size_t n)
 {
@@ -315,8 +311,8 @@ static double near_ns(const struct nsx_mchannel *x, struct nsx_mchannel *const *
 	return NSX_MAX(least, NSX_END_NOISE_NS) / MUCH_NEARER;
 }
 
-/* The clocks of the hosts, and those ranks laid again, by the clocks, that agree much
- * worse than others of their host.
+/* Sets the hosts' clocks. Aligns again, by these clocks, the ranks that agree much worse
+ * than others of their host.
  */
 static void settle_clocks(struct nsx_matcher *m, const struct nsx_mchannel *x,
 			  struct nsx_mchannel **best)
@@ -339,8 +335,8 @@ static void settle_clocks(struct nsx_matcher *m, const struct nsx_mchannel *x,
 	lay_all(m, x, best);
 }
 
-/* By host the channel that agrees best with x, of the rank that is at x's place among those
- * of its host: there data-parallel groups have their members.
+/* By host: the channel that agrees best with x, of the rank at x's place within its host.
+ * That is where data-parallel groups have their members.
  */
 static struct nsx_mchannel **lay_hosts(struct nsx_matcher *m, const struct nsx_mchannel *x,
 				       const uint32_t *place)
@@ -360,7 +356,7 @@ static struct nsx_mchannel **lay_hosts(struct nsx_matcher *m, const struct nsx_m
 	return ret;
 }
 
-/* How many hosts' channels agree with x, and how well: the mean logarithm. */
+/* Number of hosts whose channels agree with x. ret_apart: mean logarithm of the spread. */
 static uint32_t agree(const struct nsx_matcher *m, const struct nsx_mchannel *x,
 		      struct nsx_mchannel *const *of_host, double *ret_apart)
 {
@@ -376,9 +372,9 @@ static uint32_t agree(const struct nsx_matcher *m, const struct nsx_mchannel *x,
 	return n;
 }
 
-/* The clocks of hosts by the channel of a rank that agrees with most of them, and best:
- * those of one host each, as tensor-parallel groups, lie on each other about as well, at
- * any distance.
+/* Sets the hosts' clocks by the channel of the first rank that agrees with most hosts, and
+ * best. Channels within one host, as of tensor-parallel groups, fit each other about as
+ * well at any distance.
  */
 static void find_clocks(struct nsx_matcher *m)
 {
@@ -415,8 +411,8 @@ static void find_clocks(struct nsx_matcher *m)
 			set_clock(m, best, of_host[h]);
 }
 
-/* A communicator whose members are known is of one family: where another channel
- * fits one of its members better, none of them belongs here.
+/* Keeps known communicators whole: if another channel fits one of its members better, the
+ * communicator is not of this family.
  */
 static int keep_whole(struct nsx_matcher *m, const struct nsx_mchannel *x,
 		      struct nsx_mchannel **best, struct nsx_err *err)
@@ -450,7 +446,9 @@ static int keep_whole(struct nsx_matcher *m, const struct nsx_mchannel *x,
 	return rc;
 }
 
-/* A channel that is left, and of every other rank the one that fits it best. */
+/* Starts a family with a free channel and, for every other rank, the channel that fits it
+ * best.
+ */
 static int start_family(struct nsx_matcher *m, struct nsx_mchannel *x,
 			struct nsx_err *err)
 {
@@ -473,7 +471,7 @@ static int start_family(struct nsx_matcher *m, struct nsx_mchannel *x,
 	return 0;
 }
 
-/* k counts from the family's first collective. */
+/* Makes k count from the family's first collective. */
 static void renumber(struct nsx_matcher *m, struct nsx_family *fam)
 {
 	int64_t least = INT64_MAX, most = 0;
@@ -488,7 +486,7 @@ static void renumber(struct nsx_matcher *m, struct nsx_family *fam)
 	fam->nranks = (uint32_t)m->nin;
 }
 
-/* Where two members at least are. */
+/* Finds the range in which at least two members are present. */
 static void find_range(const struct nsx_fleet *f, struct nsx_fcomm *c)
 {
 	size_t first = SIZE_MAX, second = SIZE_MAX, last = 0, before = 0;
@@ -547,7 +545,7 @@ static int make_family(struct nsx_matcher *m, struct nsx_mchannel *x,
 	return rc;
 }
 
-/* Clocks as collectives have shown them. */
+/* Takes the clocks as collectives have shown them. */
 static void take_clocks(struct nsx_matcher *m)
 {
 	const struct nsx_fleet *f = m->f;

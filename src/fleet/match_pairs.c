@@ -1,33 +1,33 @@
-/* match_pairs.c - who sends to whom, where no communicator says it.
+/* match_pairs.c - finds who sends to whom when no communicator says it.
  *
- * The stages of a pipeline pass on what they have to the next one: a rank's part of that
- * ends when its partner's does.  Partners are equally far apart in all of the job, and no
- * communicator but one of all ranks has both: tensor- and data-parallel neighbours do the
- * same at the same time without a word to each other.  So the distance is taken at which
- * most ends agree, and what two ranks send and receive becomes a channel of theirs.
+ * Pipeline stages pass data to the next stage, and a rank's part of that ends when its
+ * partner's does. Partners are equally far apart everywhere in the job. They share no
+ * communicator except one of all ranks, whereas tensor- and data-parallel neighbours, which
+ * also end together, do. So the distance at which most ends agree is taken, and the sends
+ * and receives of two partners become a channel of the two.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "base/stat.h"
 #include "fleet/match.h"
 
-#define NEAR_NS 50000.0 /* ends that agree, on the common clock               */
-#define MOST_AGREE 0.6 /* pairs, times parts: half of that if each has one partner */
-#define LEAST_PAIRED 0.8 /* of ranks, and of a channel's parts                */
+#define NEAR_NS 50000.0 /* ends that agree on the common clock */
+#define MOST_AGREE 0.6 /* pairs per part; 0.5 if each part has one partner */
+#define LEAST_PAIRED 0.8 /* share of ranks, and of a channel's parts */
 
-enum { MOST_PARTNERS = 3 }; /* the one before, the one after, and nobody */
+enum { MOST_PARTNERS = 3 }; /* the rank before, the rank after, and none */
 
-struct part { /* a rank's of a send and receive */
+struct part { /* one rank's part of a send and receive */
 	double end_ns; /* on the common clock                                 */
-	size_t i;      /* in its channel                                      */
+	size_t i;      /* index in its channel */
 	uint32_t channel;
 	uint32_t with;	    /* rank; NSX_NONE: nobody                        */
-	struct part *other; /* its part                                      */
+	struct part *other; /* the partner's part */
 };
-struct parts { /* of a rank, in order of ends */
+struct parts { /* the parts of a rank, in order of ends */
 	struct part *v;
 	size_t n;
-	uint32_t *comm, ncomms; /* it is in with some of the others, ascending */
+	uint32_t *comm, ncomms; /* communicators that it shares with some ranks, ascending */
 };
 struct pairs {
 	struct nsx_fleet *f;
@@ -102,7 +102,7 @@ static bool are_of_one(const struct parts *x, const struct parts *y)
 
 NSX_ORDER(cmp_number, struct nsx_frank, UP(number));
 
-/* The rank that is `by` after one, from the last on to the first; NSX_NONE: not here. */
+/* The rank `by` numbers after r, wrapping around; NSX_NONE: not here. */
 static uint32_t rank_at(const struct pairs *p, uint32_t r, int64_t by)
 {
 	const struct nsx_fleet *f = p->f;
@@ -122,7 +122,7 @@ static bool may_be_partners(const struct pairs *p, uint32_t x, uint32_t y)
 	       clock[rank[x].clock].component == clock[rank[y].clock].component;
 }
 
-/* How many parts of two ranks that are free end together; is_last: they are each other's. */
+/* Counts free parts of two ranks that end together; is_last: also joins them. */
 static size_t join(struct pairs *p, uint32_t x, uint32_t y, bool is_last)
 {
 	struct parts *a = &p->rank[x], *b = &p->rank[y];
@@ -152,8 +152,9 @@ static size_t join(struct pairs *p, uint32_t x, uint32_t y, bool is_last)
 	return n;
 }
 
-/* How many parts agree with those of ranks at that distance; 0: most ranks' do not.  What
- * are few agree by chance.  Half of the job apart both ways lead to one.
+/* Counts the parts that agree with those of ranks `by` numbers away; 0: for most ranks they
+ * do not. Few agreeing parts are chance. At half the job's size both directions lead to the
+ * same rank.
  */
 static size_t join_all(struct pairs *p, int64_t by, bool is_last)
 {
@@ -180,8 +181,8 @@ static size_t join_all(struct pairs *p, int64_t by, bool is_last)
 	return (double)npaired < LEAST_PAIRED * (double)nranks ? 0 : all;
 }
 
-/* The distance of partners; 0: none.  A part agrees with one other; where more do all of
- * a group come together, as in an alltoall.
+/* The distance of partners; 0: none. A part agrees with only one other part; if more agree,
+ * all of a group come together, as in an alltoall.
  */
 static int64_t find_distance(struct pairs *p)
 {
@@ -203,7 +204,7 @@ static int64_t find_distance(struct pairs *p)
 	return best;
 }
 
-/* Of a channel of which most have no partner none is of a pair. */
+/* Frees the parts of a channel in which too few parts have a partner. */
 static void part_others(struct pairs *p, uint32_t r)
 {
 	const struct nsx_digest *d = p->f->rank[r].d;
@@ -223,7 +224,7 @@ static void part_others(struct pairs *p, uint32_t r)
 	}
 }
 
-/* Parts v to be one more channel of a rank; comm 0: those that have no partner. */
+/* Makes parts v another channel of the rank; comm 0: parts without a partner. */
 static int add_channel(struct pairs *p, uint32_t r, struct part *const *v, size_t n,
 		       uint64_t comm, struct nsx_err *err)
 {
@@ -255,7 +256,7 @@ static int add_channel(struct pairs *p, uint32_t r, struct part *const *v, size_
 		       err->rc : 0;
 }
 
-/* The same on both sides, and of no other communicator. */
+/* A made-up hash of a communicator of two ranks, the same on both sides. */
 static uint64_t comm_of(const struct nsx_fleet *f, uint32_t x, uint32_t y)
 {
 	uint64_t low = (uint64_t)f->rank[NSX_MIN(x, y)].number;
@@ -265,7 +266,7 @@ static uint64_t comm_of(const struct nsx_fleet *f, uint32_t x, uint32_t y)
 
 NSX_POINTER_ORDER(cmp_with, struct part, UP(with), UP(end_ns), UP(channel), UP(i));
 
-/* Channels of a rank's parts by partner, in the place of those that they were in. */
+/* Replaces a rank's channels of parts by one channel for each partner. */
 static int split_channels(struct pairs *p, uint32_t r, struct nsx_err *err)
 {
 	struct nsx_digest *d = p->f->rank[r].d;
@@ -297,7 +298,7 @@ static int split_channels(struct pairs *p, uint32_t r, struct nsx_err *err)
 
 /* Messages of MPI ---------------------------------------------------------------------*/
 
-/* A rank's channel of messages with another one, of one tag; NULL: none. */
+/* The rank's channel of messages with another rank and of one tag; NULL: none. */
 static struct nsx_dchannel *messages_of(const struct nsx_frank *r, uint64_t with)
 {
 	for (size_t i = 0; i < r->d->nchannels; i++) {
@@ -309,7 +310,7 @@ static struct nsx_dchannel *messages_of(const struct nsx_frank *r, uint64_t with
 	return NULL;
 }
 
-/* What one sends the other receives, in order: one operation. */
+/* Makes messages an operation of two: what one rank sends the other receives, in order. */
 static void make_pair(struct nsx_dchannel *c, uint64_t comm)
 {
 	c->stream = -1;
@@ -319,8 +320,8 @@ static void make_pair(struct nsx_dchannel *c, uint64_t comm)
 	memset(c->code, 0, c->n * sizeof(*c->code));
 }
 
-/* Where one side does not wait in its calls, as with MPI_Isend, the other has more of
- * them: nobody knows which belong together.
+/* Joins both sides of messages. If one side does not wait in its calls, as with MPI_Isend,
+ * the counts differ and nobody knows which messages belong together.
  */
 void nsx_join_messages(struct nsx_fleet *f)
 {

@@ -1,33 +1,34 @@
 /* match_place.c - at which place the collectives of one rank are those of another.
  *
- * What is one collective ends at one instant: laid at the right place, the ends
- * of two ranks differ by their clocks' offset, always the same, elsewhere by that
- * and by the steps' jitter.  So of the places where the operations agree that
- * with the least spread of the difference wins, a slow drift of the clocks taken
- * out.
+ * The members of one collective end at one instant. At the right place the ends of two
+ * ranks therefore differ by the offset of their clocks, always the same. Elsewhere the
+ * jitter of the steps is added. So among places where the operations agree, the one with
+ * the least spread of the difference wins, after a slow drift of the clocks is taken out.
  */
 #include <math.h>
 #include <string.h>
 #include "base/stat.h"
 #include "fleet/match.h"
 
-#define MOST_COMMON 0.9 /* times what lies on each other by the clocks */
-#define SAME_PACE 1.5 /* collectives in a time: of one family they differ by less */
+#define MOST_COMMON 0.9 /* relative to the overlap by the clocks */
+#define SAME_PACE 1.5 /* collectives of one family differ less in frequency */
 
 enum {
-	MOST_COUNTED = 4096, /* operations compared where samples agree       */
-	FEW = 2,	     /* of them may differ, beyond the least          */
-	LEAST_COMMON = 4,    /* collectives that two ranks must share          */
-	LEAST_SURE = 32,     /* ... and to know how far ends are spread        */
+	MOST_COUNTED = 4096, /* operations compared if the samples agree */
+	FEW = 2,	     /* operations that may differ beyond the fewest */
+	LEAST_COMMON = 4,    /* collectives that two ranks must share */
+	LEAST_SURE = 32,     /* ... and to know the spread of ends well */
 };
 
-/* Equal operations are equal pointers: see name_ops of match.c. */
+/* Equal operations are equal pointers: see name_ops in match.c. */
 static const char *op_at(const struct nsx_mchannel *x, int64_t i)
 {
 	return x->c->ops[x->c->code[i]].name;
 }
 
-/* The middle half of the differences after a line through their thirds. */
+/* Width of the middle three quarters of the differences around a line through their outer
+ * thirds.
+ */
 static double spread_of(double *diff, size_t n)
 {
 	double head[NSX_SAMPLES], tail[NSX_SAMPLES], slope;
@@ -45,8 +46,8 @@ static double spread_of(double *diff, size_t n)
 	return diff[n - 1 - n / 8] - diff[n / 8];
 }
 
-/* The samples of x and y where they overlap, if x's i-th is y's (i - shift)-th:
- * the s-th of n.
+/* The part where x and y overlap if x's i-th collective is y's (i - shift)-th, and the
+ * number n of samples in it.
  */
 struct overlap {
 	int64_t from;
@@ -85,9 +86,9 @@ static struct nsx_fit try_place(const struct nsx_mchannel *x, const struct nsx_m
 	return (struct nsx_fit){o.n ? (double)differs / (double)o.n : 1, o.ncommon, 0};
 }
 
-/* By how much differences that follow each other differ, but for two of them.  If
- * it is next to nothing where they are far apart, a clock was set in between: at
- * a wrong place every step's jitter shows.
+/* How much successive differences change, except for the greatest few. If differences
+ * spread but hardly change in between, a clock was set: at a wrong place every step's
+ * jitter shows.
  */
 static double change_of(const double *diff, size_t n)
 {
@@ -101,7 +102,7 @@ static double change_of(const double *diff, size_t n)
 	return change[n - 4];
 }
 
-/* By how much x's ends are after y's. */
+/* Fills diff with how much later x's ends are than y's. Returns how many. */
 static size_t ends_at(const struct nsx_mchannel *x, const struct nsx_mchannel *y,
 		      int64_t shift, double *diff)
 {
@@ -129,7 +130,7 @@ double nsx_spread_at(const struct nsx_mchannel *x, const struct nsx_mchannel *y,
 	return spread > NSX_TOGETHER_NS && change <= NSX_END_NOISE_NS ? change : spread;
 }
 
-/* y's collective that ends nearest to x's i-th by the clocks of the hosts. */
+/* Index of y's collective that ends nearest to x's i-th by the hosts' clocks. */
 static int64_t nearest(const struct nsx_mchannel *x, size_t i,
 		       const struct nsx_mchannel *y)
 {
@@ -143,8 +144,8 @@ static int64_t nearest(const struct nsx_mchannel *x, size_t i,
 	return (int64_t)lo;
 }
 
-/* Where to look: by the clocks if there are any, else from the beginning.
- * Returns whether there are.
+/* The shifts to try: around the clocks' if known, else around the beginning. Returns
+ * whether the clocks are known.
  */
 static bool range_of(const struct nsx_mchannel *x, const struct nsx_mchannel *y,
 		     int64_t bound_ns, int64_t *ret_from, int64_t *ret_to)
@@ -154,7 +155,7 @@ static bool range_of(const struct nsx_mchannel *x, const struct nsx_mchannel *y,
 	int64_t middle = 0, width = NSX_MOST_PLACES / 2;
 
 	if (has_clock) {
-		/* Of the shorter one, so that the place exists. */
+		/* middle of x */
 		size_t i = x->c->n / 2;
 		size_t lo = i, hi = i;
 		int64_t at = nsx_coll_end(x->c, i);
@@ -172,9 +173,7 @@ static bool range_of(const struct nsx_mchannel *x, const struct nsx_mchannel *y,
 	return has_clock;
 }
 
-/* The same for the operations alone, of more of them; beyond `most` the count
- * stops.
- */
+/* Counts differing operations over more of them; stops beyond `most`. */
 static size_t count_differing(const struct nsx_mchannel *x, const struct nsx_mchannel *y,
 			      int64_t shift, size_t most)
 {
@@ -187,8 +186,8 @@ static size_t count_differing(const struct nsx_mchannel *x, const struct nsx_mch
 	return n;
 }
 
-/* How far a place is from where the clocks of the hosts lay y; without clocks,
- * from the middle, in collectives.
+/* Distance of a place from where the hosts' clocks put y; without clocks, from the middle,
+ * in collectives.
  */
 static double distance(const struct nsx_mchannel *x, const struct nsx_mchannel *y,
 		       int64_t shift, bool has_clock, int64_t middle)
@@ -202,8 +201,8 @@ static double distance(const struct nsx_mchannel *x, const struct nsx_mchannel *
 			   fabs((double)(shift - middle));
 }
 
-/* How many times nearer ends must be at a place than where the clocks lay y. The
- * spread of a few is not known well, and captures of one job have most in common.
+/* How many times smaller the spread must be to prefer a place to the clocks'. The spread of
+ * few samples is not known well, and captures of one job overlap most.
  */
 static double doubt_of(const struct nsx_mchannel *x, const struct nsx_mchannel *y,
 		       int64_t shift)
@@ -215,10 +214,10 @@ static double doubt_of(const struct nsx_mchannel *x, const struct nsx_mchannel *
 	return 2 * (o.n < LEAST_SURE ? 2 : 1) * (has_fewer ? 2 : 1);
 }
 
-/* Lays y on x within these places: sets its shift and spread. False: there is
- * none.  First the samples choose places, then all operations; of those that
- * agree (but for a few: a rank may be out of sequence) that nearest by the
- * clocks, unless ends agree much better elsewhere, as those of one collective do.
+/* Aligns y with x at one of these shifts: sets y's shift and spread. False: none fits.
+ * Samples choose places first, then all operations. A few may differ, as a rank may be out
+ * of sequence. Of the places left, the nearest by the clocks wins, unless ends agree much
+ * better elsewhere, as those of one collective do.
  */
 static bool lay_within(const struct nsx_mchannel *x, struct nsx_mchannel *y, int64_t from,
 		       int64_t to, bool has_clock, double most_ns,
@@ -285,15 +284,15 @@ bool nsx_fits_better(const struct nsx_mchannel *x, const struct nsx_mchannel *a,
 		return is_same;
 	if (fabs(a->differs - b->differs) > 2.0 / NSX_SAMPLES)
 		return a->differs < b->differs;
-	/* Steps of one pace end some other collectives alike, too. */
+	/* Steps of one pace make ends of other collectives agree as well. */
 	if (is_stream != (b->c->stream == x->c->stream) &&
 	    NSX_MIN(a->spread, b->spread) > NSX_END_NOISE_NS)
 		return is_stream;
 	return a->spread < b->spread;
 }
 
-/* Mean time from one collective's end to the next, in the middle half: captures
- * begin and end where they like, and a job may hang.  0: not told.
+/* Mean time between ends in the middle half, as captures begin and end anywhere and a job
+ * may hang. 0: not known.
  */
 static double pace_of(const struct nsx_dchannel *c)
 {
@@ -310,7 +309,7 @@ bool nsx_lay(const struct nsx_mchannel *x, struct nsx_mchannel *y, int64_t bound
 	struct nsx_mchannel far = *y;
 	int64_t from, to, half = (int64_t)NSX_MIN(x->c->n, y->c->n) / 2;
 	double xs = pace_of(x->c), ys = pace_of(y->c);
-	/* Of ranks of one host a late end may be one that was slow to return. */
+	/* On one host a late end may be a call that was slow to return. */
 	double most_ns = bound_ns < NSX_CLOCK_BOUND_NS ? INFINITY : (double)bound_ns;
 	bool has_clock, fits_near;
 
@@ -320,7 +319,7 @@ bool nsx_lay(const struct nsx_mchannel *x, struct nsx_mchannel *y, int64_t bound
 	fits_near = lay_within(x, y, from, to, has_clock, most_ns, fits);
 	if (bound_ns < NSX_CLOCK_BOUND_NS &&
 	    (!fits_near || y->differs > 2.0 / NSX_SAMPLES)) {
-		/* A clock that was set meanwhile is not known so well. */
+		/* A clock that was set meanwhile is known less well. */
 		has_clock = range_of(x, y, NSX_CLOCK_BOUND_NS, &from, &to);
 		fits_near = lay_within(x, y, from, to, has_clock, most_ns, fits);
 	}

@@ -1,12 +1,12 @@
-/* match_split.c - which ranks of a family are one communicator. */
+/* match_split.c - splits a family into communicators. */
 #include <math.h>
 #include <string.h>
 #include "base/stat.h"
 #include "fleet/match.h"
 
-#define LEAST_NS 4000.0 /* ends no farther apart agree as well as any        */
-#define MUCH_WORSE 2.0 /* times as far apart as others: not of one group     */
-#define BEFORE_NS 50000.0 /* stamps of two ranks are off by no more          */
+#define LEAST_NS 4000.0 /* ends closer than this agree as well as any */
+#define MUCH_WORSE 2.0 /* relative spread that rules out one group */
+#define BEFORE_NS 50000.0 /* greatest error of the time stamps of two ranks */
 
 static int new_comm(struct nsx_matcher *m, struct nsx_mchannel *const *v, size_t n,
 		    bool is_sure, struct nsx_err *err)
@@ -39,7 +39,7 @@ static int new_comm(struct nsx_matcher *m, struct nsx_mchannel *const *v, size_t
 
 NSX_POINTER_ORDER(cmp_comm_hash, struct nsx_mchannel, UP(c->comm), UP(rank));
 
-/* Ranks first + i x stride, i < size, of a job: the shapes that meshes have. */
+/* A shape that a mesh can have: groups of ranks first + i * stride, i < size. */
 struct shape {
 	int64_t stride, size;
 };
@@ -52,15 +52,15 @@ static int64_t group_of(const struct nsx_matcher *m, const struct nsx_mchannel *
 	return rank / (s.stride * s.size) * s.stride + rank % s.stride;
 }
 
-/* By how much the ends of a channel's samples come after those of the longest one,
- * the constant and the drift between their clocks taken out.
+/* How much later a channel's samples end than those of the longest channel, without the
+ * constant and the drift between their clocks.
  */
 struct ends {
 	double at[NSX_SAMPLES], length[NSX_SAMPLES]; /* NAN: not there       */
 	double constant;
 };
 
-/* Takes the line through the outer thirds of the values out of them; n >= 3. */
+/* Subtracts from the values the line through their outer thirds; n >= 3. Returns the constant. */
 static double level(double *v, size_t n)
 {
 	double sorted[NSX_SAMPLES], slope, middle;
@@ -106,16 +106,18 @@ static void find_ends(const struct nsx_mchannel *x, const struct nsx_mchannel *y
 		ret->at[at[i]] = by[i];
 }
 
-/* Ranks of every group that a shape has and its shape of fewer ranks has not. */
+/* How well a shape fits: pairs of ranks that share a group in it but not in its next
+ * smaller shape.
+ */
 struct fit {
 	struct shape s;
-	double apart;	/* mean logarithm of how far their ends are apart    */
+	double apart;	/* mean logarithm of the distance of their ends */
 	size_t npairs;
-	size_t nbroken; /* pairs that cannot be of one group                 */
+	size_t nbroken; /* pairs that cannot be of one group */
 };
 
-/* What had ended before the other began was not the same, nor was what clocks have far
- * apart.
+/* Compares the ends of two ranks. They are not of one group if one often ended before the
+ * other began, or if the clocks put them far apart.
  */
 static void compare(const struct ends *x, const struct ends *y, double clock_ns,
 		    struct fit *ret)
@@ -140,8 +142,8 @@ static void compare(const struct ends *x, const struct ends *y, double clock_ns,
 	ret->nbroken += nbroken > 1 + n / 50 || clock_ns > BEFORE_NS;
 }
 
-/* How far the clock of their host, or those of their hosts where they were compared, have
- * the ends apart; 0: they have none.
+/* Distance of the ends by the clocks, if the ranks share a host or their hosts' clocks were
+ * compared; 0: not known.
  */
 static double by_clock_ns(const struct nsx_matcher *m, const struct nsx_mchannel *x,
 			 const struct ends *xe, const struct nsx_mchannel *y,
@@ -155,7 +157,7 @@ static double by_clock_ns(const struct nsx_matcher *m, const struct nsx_mchannel
 			    (double)(x->utc_ns - y->utc_ns));
 }
 
-/* Both a shape's parts and what joins them must fit: it has the worst of them. */
+/* Rates a shape. Its parts and what joins them must both fit, so the worst counts. */
 static void fit_shape(const struct nsx_matcher *m, struct nsx_mchannel *const *v,
 		      size_t n, const struct ends *e, const struct fit *all,
 		      struct fit *f)
@@ -187,8 +189,8 @@ static void fit_shape(const struct nsx_matcher *m, struct nsx_mchannel *const *v
 		}
 }
 
-/* Shapes of a job in order, the largest groups first; the last has groups of 1.
- * Where the mesh is known they are those of its axes.
+/* Steps to the job's next shape, largest groups first; the last has groups of 1. With a
+ * known mesh only shapes along its axes count.
  */
 static void next_shape(const struct nsx_mesh *mesh, int64_t world,
 		       struct shape *s)
@@ -203,7 +205,7 @@ static void next_shape(const struct nsx_mesh *mesh, int64_t world,
 							   s->size))));
 }
 
-/* Every shape of the job, those of fewer ranks first, and how it fits. */
+/* Rates every shape of the job, in order from small groups to large. */
 static struct fit *fit_all(struct nsx_matcher *m, struct nsx_mchannel *const *v,
 			   size_t n, int64_t world, size_t *ret_n)
 {
@@ -230,8 +232,9 @@ static struct fit *fit_all(struct nsx_matcher *m, struct nsx_mchannel *const *v,
 	return ret;
 }
 
-/* The largest groups whose ends agree about as well as any, and of which no more
- * are contradicted.  A rank may agree better with some of its group than with others.
+/* Picks the largest groups whose ends agree about as well as any, with no more
+ * contradictions than the fewest. A rank may agree better with some of its group than with
+ * others.
  */
 static struct shape shape_of(struct nsx_matcher *m, struct nsx_mchannel *const *v,
 			     size_t n)
@@ -268,8 +271,8 @@ static struct shape shape_of(struct nsx_matcher *m, struct nsx_mchannel *const *
 
 NSX_POINTER_ORDER(cmp_group, struct nsx_mchannel, UP(group), UP(rank));
 
-/* Of sends and receives those whose ends do not agree are of nobody that is known:
- * who is between two others sends to both on one channel.
+/* Whether sends and receives have no known partners because their ends do not agree. A rank
+ * between two others sends to both on one channel.
  */
 static bool are_apart(struct nsx_mchannel *const *v, size_t n)
 {
@@ -283,7 +286,7 @@ static bool are_apart(struct nsx_mchannel *const *v, size_t n)
 	return 5 * napart > n - 1;
 }
 
-/* Whether a communicator has the same members. */
+/* Whether some communicator has the same members. */
 static bool is_known(const struct nsx_fleet *f, struct nsx_mchannel *const *v, size_t n)
 {
 	for (uint32_t i = 0; i < f->ncomms; i++) {
@@ -298,8 +301,9 @@ static bool is_known(const struct nsx_fleet *f, struct nsx_mchannel *const *v, s
 	return false;
 }
 
-/* More than two ranks that send and receive and end together do so with each other, as in
- * an alltoall.  Tensor-parallel neighbours, that send to another stage each, do as well.
+/* Lets sends and receives hold all members if more than two ranks end together, as in an
+ * alltoall. Tensor-parallel neighbours that each send to another stage also end together;
+ * they already have a communicator.
  */
 static void hold_all(struct nsx_matcher *m, struct nsx_mchannel *const *v, size_t n)
 {

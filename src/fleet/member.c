@@ -1,4 +1,4 @@
-/* member.c - the collectives of a communicator, as its members have them. */
+/* member.c - the collectives of a communicator as its members recorded them. */
 #include "fleet/fleet.h"
 
 size_t nsx_member_at(const struct nsx_fmember *m, const struct nsx_dchannel *c,

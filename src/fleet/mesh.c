@@ -1,4 +1,4 @@
-/* mesh.c - the axes of a job: a file of names and sizes. */
+/* mesh.c - reads the axes of a job from a file of names and sizes. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ int64_t nsx_mesh_ranks(const struct nsx_mesh *m)
 	return m->n ? m->axis[m->n - 1].stride * m->axis[m->n - 1].size : 1;
 }
 
-/* A line without its comment. */
+/* line: without its comment. */
 static bool add_axis(struct nsx_mesh *m, const char *line, struct nsx_arena *a)
 {
 	char name[MOST_NAME + 1], rest;

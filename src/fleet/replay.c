@@ -1,24 +1,23 @@
 /* replay.c - what the steps would save if some ranks had not been slow.
  *
- * Each step is walked collective by collective, in order of time, with how much
- * earlier things would happen instead of when.  A rank that is mended has done
- * as much own work before each collective as the others had, so it is ahead of
- * its old self by what it did more.  A collective can begin on a rank no earlier
- * than its data are ready and the one before it on its channel has ended; it
- * ends when its last rank has come and the data have moved.  A rank that was
- * held by it (the exposed part) goes on that much earlier, one that was not does
+ * Each step is walked collective by collective, in order of time. The walk tracks how much
+ * earlier things would happen, not when. A mended rank has done as much own work before
+ * each collective as the others, so it is ahead of its old self by the work it did more. A
+ * collective can begin on a rank once its data are ready and the one before it on the
+ * channel has ended. It ends when its last rank has come and the data have moved. A rank
+ * held by it (the exposed part) goes on that much earlier; a rank that was not held does
  * not.
  *
- * How much own work a collective needs is seen where nothing but its data held
- * it back: the mean of those ranks, of its own members where there are any, for the
- * stages of a pipeline do other work before the n-th.  Where the channel held all of them, the one
- * that had done least is a bound, and so is the mended rank's own work less its
- * share of the step's excess.
+ * The own work that a collective needs is the mean over members that waited only for their
+ * data. A communicator's own members count first, as pipeline stages do different work
+ * before the n-th collective. If the channel held back all of them, two bounds apply: the
+ * member that had done least, and the mended rank's work less its share of the step's
+ * excess.
  *
- * Where members of a communicator are not here, nobody knows whether the others
- * waited for those: what they took longer than its family's others may go, if
- * those come earlier.  Nor is it known who sent the messages that a rank waits for
- * in MPI: that may go as far as the late ranks come earlier.
+ * If members of a communicator are missing, nobody knows whether the others waited for
+ * them. The time beyond that of the family's other communicators then counts as saved once
+ * those come earlier. Likewise the senders of MPI messages are unknown: waiting for them
+ * shrinks by as much as the late ranks come earlier.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -26,83 +25,82 @@
 #include "base/stat.h"
 #include "fleet/fleet.h"
 
-/* A collective that begins so soon after the one before it on its channel was
- * held back by that.
+/* A collective that begins this soon after the one before it on its channel was held back
+ * by that one.
  */
 #define AT_ONCE_NS 10000
-/* Less than that is the gap between two kernels, and holds nobody back. */
+/* Less than this is the gap between two kernels and holds nobody back. */
 #define LEAST_EXPOSED_NS 5000
 
 struct place { /* a collective of a step */
 	double at_ns; /* its end, on the common clock                        */
-	uint32_t comm;	  /* NSX_NONE: a wait for messages of a rank         */
-	uint32_t rank;	  /* then; and which of messages                     */
+	uint32_t comm;	  /* NSX_NONE: one rank's wait for messages */
+	uint32_t rank;	  /* set for such waits, with the index in messages */
 	uint32_t of;
-	uint32_t need[2]; /* indices, of even members and odd ones           */
-	size_t k, nth; /* of the family; of its communicator's, or the rank's,
-			  in the step                                        */
-	size_t of_n;   /* such waits of the rank's in the step               */
-	double peers_ns; /* own work before it of members that are equals ... */
-	size_t npeers; /* ... and that only their data held back             */
-	size_t visits; /* its members' in visit                              */
+	uint32_t need[2]; /* indices for even and odd members */
+	size_t k, nth; /* index in the family; index within the step in its communicator or,
+			  for waits, its rank */
+	size_t of_n;   /* number of the rank's such waits in the step */
+	double peers_ns; /* own work before it, summed over equal members ... */
+	size_t npeers; /* ... that waited only for their data; their number */
+	size_t visits; /* index of its members' visits */
 };
-struct need { /* own work before the n-th of a step, of equals */
+struct need { /* own work before the n-th collective of a step, over equals */
 	double sum, least;
-	double transfer; /* least time of one                                */
-	size_t n; /* ranks that only their data held back                    */
+	double transfer; /* shortest duration */
+	size_t n; /* ranks that waited only for their data */
 };
 struct rank_now {
-	double own_ns;	 /* work done of this step                           */
-	double held_ns;	 /* by collectives, since it last did own work       */
-	double more_ns;	 /* of it, over what was needed: a mended rank's     */
-	double ahead_ns; /* of its old self                                  */
-	/* Both when more_ns became a bound, no measure. */
+	double own_ns;	 /* own work done in this step */
+	double held_ns;	 /* time held by collectives since it last did own work */
+	double more_ns;	 /* part of own_ns beyond what was needed, of a mended rank */
+	double ahead_ns; /* how far it is ahead of its old self */
+	/* The two values above when more_ns turned from a measure into a bound. */
 	double sure_ahead_ns, sure_more_ns;
-	bool is_guess; /* it is a bound                                      */
-	int64_t since_ns; /* own clock: up to where own_ns counts            */
-	double cut; /* of a mended one: the share of the step's own work over
-		       the others' median                                    */
+	bool is_guess; /* more_ns is a bound */
+	int64_t since_ns; /* instant on its own clock up to which own_ns counts */
+	double cut; /* share of a mended rank's own work in the step above the others' median */
 	bool is_mended;
 };
-struct channel_now { /* of a communicator's member */
-	double ahead_ns; /* of its last end                                  */
+struct channel_now { /* state of a communicator's member */
+	double ahead_ns; /* how much earlier its last collective ends */
 	int64_t end_ns;	 /* INT64_MIN: none in this step                     */
 };
 struct visit { /* a member at a collective */
-	int64_t start_ns, end_ns, exposed_ns; /* start: INT64_MIN: no part   */
-	double own_ns, held_ns;		      /* the rank's when it began    */
+	int64_t start_ns, end_ns, exposed_ns; /* start_ns INT64_MIN: takes no part */
+	double own_ns, held_ns;		      /* of the rank at that start */
 };
-struct messages { /* that a rank waits for, of whom is not known */
+struct messages { /* messages that a rank waits for, from unknown senders */
 	const struct nsx_dchannel *c;
 	uint32_t rank;
-	uint64_t alike; /* those of equal numbers need as much work before   */
-	size_t at;	/* the next one                                      */
+	uint64_t alike; /* ranks of equal numbers need the same work before */
+	size_t at;	/* index of the next one */
 };
 struct replay {
 	const struct nsx_fleet *f;
-	const struct nsx_fslow_link *link; /* that is mended; NULL           */
+	const struct nsx_fslow_link *link; /* the mended link; NULL */
 	struct place *v;
 	size_t nplaces, cap;
-	struct visit *visit; /* by place, member                             */
+	struct visit *visit; /* by place and member */
 	size_t nvisits, cap_visits;
 	struct need *need;
-	struct nsx_groups needs; /* of (family and side, nth)                */
+	struct nsx_groups needs; /* by family and side, and nth */
 	struct rank_now *rank;
-	struct channel_now **channel; /* by comm, member                     */
-	size_t *at;		      /* by comm: the next collective        */
+	struct channel_now **channel; /* by comm and member */
+	size_t *at;		      /* by comm: next collective */
 	struct messages *messages;
 	size_t nmessages;
-	double most_more_ns; /* that a mended rank does more in this step    */
-	uint32_t *holder; /* by comm: the member last waited for             */
-	double *ahead_ns;	      /* by family: of its last collective   */
+	double most_more_ns; /* greatest excess of a mended rank in this step */
+	uint32_t *holder; /* by comm: the member waited for last */
+	double *ahead_ns;	      /* by family: how much earlier its last collective ends */
 	const struct nsx_passed *passed; /* NULL: not asked for              */
-	double saved_ns; /* up to the main family's last collective          */
+	double saved_ns; /* at the main family's last collective */
 };
 
 NSX_ORDER(cmp_place, struct place, UP(at_ns), UP(comm), UP(k), UP(of));
 
-/* The first member that has both the step and the collective tells when; false:
- * none has, or it is of a later step (*ret_later).
+/* Finds when a collective of step s ends, by the first member that has both. False: no
+ * member has them, or the collective is of a later step (*ret_later).
  */
 static bool place_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
 		     size_t k, size_t s, double *ret_ns, bool *ret_later)
@@ -124,8 +122,8 @@ static bool place_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
 	return false;
 }
 
-/* Visits of a communicator's places, member by member: in memory a rank's
- * collectives are neighbours, those of a collective are not.
+/* Lists the visits to a communicator's places, member by member, as a rank's collectives
+ * are neighbours in memory.
  */
 static int list_visits(struct replay *p, const struct nsx_fcomm *c,
 		       struct place *v, size_t n, size_t s,
@@ -155,22 +153,22 @@ static int list_visits(struct replay *p, const struct nsx_fcomm *c,
 	return 0;
 }
 
-/* Where some ranks' sends and receives are of nobody that is known, what seems to fit is
- * not trusted either.
+/* Whether to treat it as messages. If some ranks' sends and receives have no known other
+ * side, seeming matches are not trusted either.
  */
 static bool is_of_messages(const struct nsx_fleet *f, const struct nsx_fcomm *c)
 {
 	return f->has_one_sides && nsx_is_of_unknown_pairs(f, c);
 }
 
-/* Whether anybody else is there to wait for. */
+/* Whether another rank is there to wait for. */
 static bool is_of_many(const struct nsx_fleet *f, const struct nsx_fcomm *c)
 {
 	return !is_of_messages(f, c) &&
 	       (c->n > 1 || f->family[c->family].n > 1);
 }
 
-/* The waits for messages that end in a rank's step; one visit each. */
+/* Lists waits for messages that end in a rank's step; each has one visit. */
 static int list_messages(struct replay *p, struct messages *m, size_t s,
 			 struct nsx_err *err)
 {
@@ -261,7 +259,7 @@ static void find_cuts(struct replay *p, size_t s, double *scratch)
 	}
 }
 
-/* Before the first collective of the step.  Who was not there in the one before
+/* Resets ranks and channels to the start of a step. A rank that was not in the step before
  * is as far ahead as the others.
  */
 static void begin_step(struct replay *p, size_t s)
@@ -286,7 +284,7 @@ static bool is_held_by_channel(const struct visit *v,
 	       v->start_ns - now->end_ns <= AT_ONCE_NS;
 }
 
-/* The rank works on up to t, on its own clock. */
+/* The rank does own work up to t, on its own clock. */
 static void work(struct rank_now *r, int64_t t)
 {
 	if (t <= r->since_ns)
@@ -297,7 +295,7 @@ static void work(struct rank_now *r, int64_t t)
 	r->since_ns = t;
 }
 
-/* Own work goes on while a collective is hidden, then waits for its end. */
+/* Own work goes on while the collective is hidden; then the rank waits for its end. */
 static void pass_over(const struct visit *v, struct rank_now *r)
 {
 	work(r, v->end_ns - v->exposed_ns);
@@ -307,7 +305,7 @@ static void pass_over(const struct visit *v, struct rank_now *r)
 	}
 }
 
-/* What is needed before the nth of equals; NULL: no memory. */
+/* The need before the nth of equals; NULL: no memory. */
 static struct need *need_of(struct replay *p, uint64_t what, size_t nth,
 			    struct nsx_err *err)
 {
@@ -319,7 +317,7 @@ static struct need *need_of(struct replay *p, uint64_t what, size_t nth,
 	return need;
 }
 
-/* A rank that has come to v with its own work, where it needs that much. */
+/* Notes the own work with which a rank came to v. */
 static void note_need(const struct rank_now *r, const struct visit *v,
 		      bool is_free, struct need *need)
 {
@@ -332,15 +330,15 @@ static void note_need(const struct rank_now *r, const struct visit *v,
 	}
 }
 
-/* The same of a wait for messages: ranks with as many in the step are equals, where
- * they are of one kind.
+/* The first walk for a wait for messages. Equals are ranks of one kind with as many waits
+ * in the step.
  */
 static int measure_messages(struct replay *p, struct place *x,
 			    struct nsx_err *err)
 {
 	struct visit *v = &p->visit[x->visits];
 	struct rank_now *r = &p->rank[x->rank];
-	/* The work before it, and how long it takes at least. */
+	/* One need for the work before it, one for its least duration. */
 	const uint64_t keys[2] = {nsx_hash_u64(p->messages[x->of].alike),
 				  nsx_hash_u64(0)};
 
@@ -360,11 +358,11 @@ static int measure_messages(struct replay *p, struct place *x,
 	return 0;
 }
 
-/* First walk: own work of all ranks when each collective begins. */
+/* First walk: notes the own work of all ranks when each collective begins. */
 static int measure(struct replay *p, struct place *x, struct nsx_err *err)
 {
 	const struct nsx_fcomm *c = &p->f->comm[x->comm];
-	/* Two that send and receive are at different places of their work. */
+	/* Sender and receiver are at different places of their work. */
 	bool is_pair = c->n == 2 && nsx_holds_all(p->f, c, x->k) &&
 		       nsx_op_at(p->f, c, x->k)->holds == 2;
 
@@ -408,14 +406,14 @@ static double needed(const struct replay *p, const struct place *x, uint32_t m)
 	       n->n ? n->sum / (double)n->n : n->least;
 }
 
-/* By how much less its transfer takes. */
+/* How much less the communicator's transfer takes. */
 static double faster(const struct replay *p, uint32_t comm)
 {
 	return p->link && p->link->comm == comm ? p->link->excess_ns : 0;
 }
 
-/* A mended rank has so much less to do.  What was but a bound is put right where it is
- * measured; of what came of it a collective that it met since may have left nothing.
+/* Updates how much less a mended rank has to do. When a measure follows a bound, the
+ * bound's effect is corrected, except what a collective met since has already used up.
  */
 static void do_less(struct rank_now *r, double more, bool is_guess)
 {
@@ -433,7 +431,7 @@ static void do_less(struct rank_now *r, double more, bool is_guess)
 	r->more_ns = more;
 }
 
-/* By how much earlier a member's part could begin. */
+/* How much earlier a member's part could begin. */
 static double ahead_of(const struct visit *v, struct rank_now *r,
 		       const struct channel_now *now, double need, bool is_guess)
 {
@@ -451,8 +449,8 @@ static double ahead_of(const struct visit *v, struct rank_now *r,
 	return NSX_MIN(by_data, by_channel);
 }
 
-/* The member that a collective had to wait for: the one that came last, or, where
- * its channel held that one back, the same as before.
+/* Finds the member for which a collective waited: the last to come or, if the channel held
+ * that one back, the same as before.
  */
 static void find_holder(struct replay *p, const struct place *x)
 {
@@ -468,8 +466,8 @@ static void find_holder(struct replay *p, const struct place *x)
 		p->holder[x->comm] = last;
 }
 
-/* A member that was held goes on `ahead` of its old self: so much less than until
- * now it has waited, for the holder.
+/* Lets a member that was held go on `ahead` of its old self. It has waited that much less
+ * for the holder.
  */
 static void go_on(struct replay *p, const struct place *x, uint32_t m,
 		  double ahead)
@@ -484,7 +482,7 @@ static void go_on(struct replay *p, const struct place *x, uint32_t m,
 	p->passed->held_ns[x->comm][p->holder[x->comm]] += less;
 }
 
-/* Second walk. Returns how much earlier the collective ends; NAN: of nobody. */
+/* Second walk. Returns how much earlier the collective ends; NAN: nobody took part. */
 static double step_over(struct replay *p, const struct place *x)
 {
 	const struct nsx_fcomm *c = &p->f->comm[x->comm];
@@ -521,7 +519,7 @@ static double step_over(struct replay *p, const struct place *x)
 
 		if (v->start_ns == INT64_MIN)
 			continue;
-		/* Of a broadcast who did not wait had to wait for nobody. */
+		/* In a broadcast, a rank that did not wait had nobody to wait for. */
 		if (!holds_all && (double)(v->end_ns - v->start_ns) - was <
 					  AT_ONCE_NS)
 			mine = r->ahead_ns;
@@ -533,9 +531,9 @@ static double step_over(struct replay *p, const struct place *x)
 	return ahead;
 }
 
-/* Second walk, of a wait for messages: a late rank has less to do before it, any
- * other one waits less, as far as those are earlier in the step: clocks that are
- * known to some ten microseconds do not tell which message was before which.
+/* Second walk for a wait for messages. A late rank has less to do before it; any other rank
+ * waits less, up to what the late ranks gain in the step. Clocks known to some ten
+ * microseconds do not tell which message came before which.
  */
 static void step_over_messages(struct replay *p, const struct place *x)
 {
@@ -583,7 +581,7 @@ static int replay_step(struct replay *p, size_t s, double *scratch,
 	return 0;
 }
 
-/* Where collectives have no times a step lasts as long as its slowest rank. */
+/* Without times of collectives a step lasts as long as its slowest rank. */
 static void replay_totals(struct replay *p, double *scratch)
 {
 	for (size_t s = 0; s < p->f->nsteps; s++) {
@@ -601,9 +599,7 @@ static void replay_totals(struct replay *p, double *scratch)
 	}
 }
 
-/* Waits for messages, of MPI and of NCCL: stages of a pipeline that wait as often are
- * not equal.
- */
+/* Lists waits for messages, of MPI and NCCL. Pipeline stages that wait as often are not equal. */
 static void list_waits(struct replay *p, struct nsx_arena *a)
 {
 	const struct nsx_fleet *f = p->f;

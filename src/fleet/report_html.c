@@ -1,5 +1,5 @@
-/* report_html.c - the report of a fleet as a page: above its text a map of ranks
- * and steps, in which a rank that is late is a line and a late step a column.
+/* report_html.c - the fleet report as a page. Above its text stands a map of ranks and
+ * steps: a late rank shows as a line, a late step as a column.
  */
 #include <math.h>
 #include "base/stat.h"
@@ -7,12 +7,12 @@
 #include "fleet/report.h"
 
 enum {
-	MOST_ROWS = 24,	    /* ranks drawn: those of the greatest excess     */
-	MOST_COLUMNS = 445, /* of two units; of more steps the worst counts  */
-	HEIGHT = 14,	    /* of a row                                      */
+	MOST_ROWS = 24,	    /* ranks drawn: those with the greatest excess */
+	MOST_COLUMNS = 445, /* two units wide; a column of several steps shows the worst */
+	HEIGHT = 14,	    /* of a row */
 	NLEVELS = 5,
 };
-/* A cell's excess, from so much of the step on. */
+/* Least excess of each level, relative to the step. */
 static const double levels[NLEVELS] = {0.01, 0.02, 0.05, 0.1, 0.2};
 static const char *const opacity[NLEVELS] = {".2", ".4", ".6", ".8", "1"};
 
@@ -20,8 +20,8 @@ struct map {
 	const struct nsx_fleet *f;
 	const uint32_t *rank; /* by row */
 	size_t nrows, ncolumns;
-	double *excess; /* by column, row: own time over the step's median, of a
-			   step; the greatest of the column's steps          */
+	double *excess; /* by column and row: own time above the step's median, relative to
+			   the step; the greatest of the column's steps */
 };
 
 struct placed {
@@ -31,7 +31,7 @@ struct placed {
 
 NSX_ORDER(cmp_placed, struct placed, DOWN(excess_ns), UP(rank));
 
-/* The ranks to draw, the latest first. */
+/* Chooses the ranks to draw, latest first. */
 static void choose_ranks(struct map *m, struct nsx_arena *a)
 {
 	const struct nsx_fleet *f = m->f;
@@ -74,7 +74,7 @@ static void fill_map(struct map *m, struct nsx_arena *a)
 	}
 }
 
-/* A path for each level: what runs on for several steps is one piece of it. */
+/* Draws a path for each level; neighbouring steps of a level are one piece. */
 static void draw(struct nsx_buf *b, const struct map *m)
 {
 	double w = (double)(NSX_SVG_WIDTH - NSX_SVG_LEFT) /

@@ -1,6 +1,4 @@
-/* report_json.c - report.json of a fleet: the keys of a trace's report, and
- * metrics.fleet.
- */
+/* report_json.c - report.json of a fleet: the keys of a trace's report and metrics.fleet. */
 #include <stdlib.h>
 #include <string.h>
 #include "base/jsonw.h"

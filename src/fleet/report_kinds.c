@@ -1,4 +1,4 @@
-/* report_kinds.c - steps of an engine on all ranks, by kind and size. */
+/* report_kinds.c - steps of an inference engine on all ranks, by kind and size. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include "base/figures.h"

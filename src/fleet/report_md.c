@@ -1,4 +1,4 @@
-/* report_md.c - the first page of a fleet, and the sections behind it. */
+/* report_md.c - the first page of a fleet's report and the sections after it. */
 #include <math.h>
 #include <string.h>
 #include "emit/md_table.h"
@@ -28,7 +28,7 @@ static const char *gpu_models(const struct nsx_fleet *f)
 	return model;
 }
 
-/* Traces that do not name their host may be of one. */
+/* Whether hosts are known. Traces that do not name their host may share one. */
 static bool knows_hosts(const struct nsx_fleet *f)
 {
 	for (uint32_t h = 0; f->nhosts > 1 && h < f->nhosts; h++)
@@ -62,7 +62,7 @@ static void add_header(const struct nsx_freport *r, struct nsx_buf *b)
 	add(b, "\n\n");
 }
 
-/* Why who took most is not named. */
+/* Says why the rank with the greatest excess is not named as late. */
 static void add_suspect(const struct nsx_freport *r, struct nsx_buf *b)
 {
 	const struct nsx_suspect *x = &r->f->suspect;
@@ -162,14 +162,14 @@ static void add_verdict(const struct nsx_freport *r, struct nsx_buf *b)
 		       nsx_fleet_absent(f) ? "" : ", by chance");
 }
 
-/* Where all ranks are late now and then, so that none is named. */
+/* Says how much uneven work costs if every rank is late now and then and none is named. */
 static void add_uneven(const struct nsx_freport *r, struct nsx_buf *b)
 {
 	const struct nsx_fleet *f = r->f;
 	bool may_be = f->nsteps && !f->nlate && !f->is_rotating && !f->ndesyncs &&
 		      !f->by_totals && !f->has_messages;
 
-	/* Who is late and not waited for is told above. */
+	/* the suspect above already tells who is late without delaying others */
 	if (!may_be || f->uneven_ns < LEAST_UNEVEN * f->step_ns ||
 	    (f->suspect.nsteps && f->suspect.why != NSX_NOT_PROVEN))
 		return;
@@ -199,8 +199,8 @@ static void add_short(const struct nsx_freport *r, size_t i, struct nsx_buf *b)
 		nsx_buf_printf(b, "   → %s\n", x->recommendation[0]);
 }
 
-/* What the ranks' own reports say first, and whose trace to open: that of the late
- * rank, else of the one that it costs most.
+/* Adds the first finding of the ranks' own reports, and names the trace to open next: the
+ * late rank's, else that of the rank where the finding costs most.
  */
 static void add_common(const struct nsx_freport *r, struct nsx_buf *b)
 {
@@ -269,7 +269,7 @@ static void add_page(const struct nsx_freport *r, struct nsx_buf *b)
 	add_trust(r, b);
 }
 
-/* Marks and escapes of ours taken out. */
+/* Adds Markdown as plain text, without marks and our escapes. */
 static void add_plain(const char *md, struct nsx_buf *b)
 {
 	for (bool line = true; *md; md++) {
@@ -329,7 +329,7 @@ static void add_findings(const struct nsx_freport *r, struct nsx_buf *b)
 	}
 }
 
-/* Words, and n columns of a table's first rows; nothing without rows. */
+/* Adds words and n columns of a table's first rows; nothing if it has no rows. */
 static void add_table(const struct nsx_table *t, const char *words,
 		      const int *columns, size_t n, struct nsx_buf *b)
 {
@@ -343,7 +343,7 @@ static void add_table(const struct nsx_table *t, const char *words,
 			 NULL);
 }
 
-/* Each row's figures in the units of the column of ranks that it is of. */
+/* Adds outliers; each row's figures have the units of its column in the table of ranks. */
 static void add_outliers(const struct nsx_freport *r, struct nsx_buf *b)
 {
 	const struct nsx_table *t = &r->t[NSX_FT_OUTLIERS];
@@ -431,7 +431,7 @@ struct placed {
 
 NSX_ORDER(cmp_placed, struct placed, DOWN(excess_ns), UP(rank));
 
-/* The latest first. */
+/* latest ranks first */
 static void add_ranks(const struct nsx_freport *r, struct nsx_buf *b)
 {
 	static const int ranks[] = {R_RANK, R_HOST, R_OWN, R_EXCESS,

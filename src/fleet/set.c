@@ -1,4 +1,4 @@
-/* set.c - digests as a fleet: each rank once, numbered, on its host. */
+/* set.c - makes a fleet of digests: each rank once, numbered, on its host. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -71,11 +71,11 @@ size_t nsx_digest_unite(struct nsx_digest **v, size_t n, struct nsx_buf *twice)
 	return kept;
 }
 
-/* Of ranks that nothing numbers: host, session and process. */
+/* Order of ranks that have no number. */
 NSX_POINTER_ORDER(cmp_place, struct nsx_digest, UP(host), UP(utc_ns), UP(pid),
 	  UP(device), BY(nsx_digest_cmp));
 
-/* v: first those without a number. */
+/* Numbers the ranks of v, in which those without a number come first. */
 static void number(struct nsx_fleet *f, struct nsx_digest **v, size_t n)
 {
 	size_t nunknown = 0, at, next = 0;
@@ -85,7 +85,7 @@ static void number(struct nsx_fleet *f, struct nsx_digest **v, size_t n)
 	nsx_sort(v, nunknown, sizeof(*v), cmp_place);
 	at = nunknown;
 	for (size_t i = 0; i < nunknown; i++) {
-		/* Numbers that are taken are passed over. */
+		/* Skips numbers that are taken. */
 		while (at < n && v[at]->rank <= (int64_t)next)
 			next += v[at++]->rank == (int64_t)next;
 		f->rank[f->nranks++] = (struct nsx_frank){
@@ -116,8 +116,8 @@ static void number(struct nsx_fleet *f, struct nsx_digest **v, size_t n)
 	}
 }
 
-/* A communicator of fewer ranks than are here is not the job's: its ranks number
- * nobody.
+/* Drops rank numbers of a communicator with fewer ranks than are here: it does not span the
+ * job.
  */
 static void doubt_payloads(struct nsx_digest **v, size_t n)
 {
@@ -130,7 +130,9 @@ static void doubt_payloads(struct nsx_digest **v, size_t n)
 	nsx_sort(v, n, sizeof(*v), cmp_digest);
 }
 
-/* Each server of a job counts its workers anew: a number that titles give twice is none. */
+/* Drops rank numbers from titles if two ranks share one: each server of a job counts its
+ * workers from 0.
+ */
 static void doubt_titles(struct nsx_digest **v, size_t n)
 {
 	bool again = false;
@@ -151,9 +153,7 @@ NSX_ORDER(cmp_rank, struct nsx_frank, UP(number));
 
 NSX_ORDER(cmp_host, struct nsx_fhost, UP(hash));
 
-/* Hosts by sorted hash; where it is not known each trace is a host of its own,
- * after the others.
- */
+/* Lists hosts by hash. A trace without a host hash is a host of its own, after the others. */
 static int list_hosts(struct nsx_fleet *f, struct nsx_err *err)
 {
 	struct nsx_groups g = {0};
@@ -192,7 +192,7 @@ static int list_hosts(struct nsx_fleet *f, struct nsx_err *err)
 	return rc;
 }
 
-/* Numbers that were made up here tell of nobody who is absent. */
+/* Highest number + 1; 0 if any number was made up, as then nobody is known to be absent. */
 static int64_t highest_number(const struct nsx_fleet *f)
 {
 	for (uint32_t i = 0; i < f->nranks; i++)
@@ -201,7 +201,7 @@ static int64_t highest_number(const struct nsx_fleet *f)
 	return f->nranks ? f->rank[f->nranks - 1].number + 1 : 0;
 }
 
-/* Jobs have as many ranks on each host: one host that has a few less may lack them. */
+/* Warns if exactly one host has somewhat fewer ranks than the others: some may be missing. */
 static void doubt_hosts(struct nsx_fleet *f)
 {
 	uint32_t most = 0, fewer = 0, which = 0;
@@ -222,7 +222,7 @@ static void doubt_hosts(struct nsx_fleet *f)
 			       f->nhosts > 2 ? "s" : "", most);
 }
 
-/* What shows that the traces are not all of one job. Clocks of hosts may be minutes off. */
+/* Warns of signs that the traces come from two jobs. Clocks of hosts may be minutes off. */
 static void doubt_job(struct nsx_fleet *f)
 {
 	const int64_t apart_ns = INT64_C(600000000000);
