@@ -1,6 +1,4 @@
-/* apportion.h - fractions rounded so that their rounded values add up to the
- * rounded total.
- */
+/* apportion.h - rounds fractions so that their sum is the rounded total. */
 #ifndef NSX_DIFF_APPORTION_H
 #define NSX_DIFF_APPORTION_H
 
@@ -11,10 +9,9 @@ __extension__ typedef __int128 nsx_wide;
 /* v / den to the nearest integer, halves away from zero; den > 0. */
 int64_t nsx_round(nsx_wide v, nsx_wide den);
 
-/* Integers near v[i] / den, den > 0, which add up to total: each is rounded
- * down, and what is missing goes, one each, to those with the largest remainder
- * (of equal ones the first); what then is missing or too much, which a total
- * that is not the rounded sum may leave, to those of the largest magnitude.
+/* Rounds v[i] / den, den > 0, to integers that add up to total. Each is rounded down; the
+ * remaining units go, one each, to those with the largest remainder (the first of equal
+ * ones). If total is not the rounded sum, the rest goes to those of the largest magnitude.
  */
 void nsx_apportion(const nsx_wide *v, size_t n, nsx_wide den, int64_t total,
 		   int64_t *ret);

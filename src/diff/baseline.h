@@ -1,7 +1,8 @@
-/* baseline.h - sides of a comparison that have a name: a folder for each, with a digest
- * of every run and baseline.json, which lists them.
+/* baseline.h - named sides of a comparison. A baseline is a folder with a digest of every
+ * run and baseline.json, which lists them.
  *
- * Setting one replaces its folder whole; what it was before stays as a line of its past.
+ * Setting a baseline replaces its whole folder. The former baseline is recorded as an entry
+ * of its past.
  */
 #ifndef NSX_DIFF_BASELINE_H
 #define NSX_DIFF_BASELINE_H
@@ -9,31 +10,31 @@
 #include "base/str.h"
 
 struct nsx_baseline_run {
-	const char *file; /* of the digest, in the folder                    */
-	const char *unit; /* "step", ...: of what the median is              */
-	int64_t steps, median_ns; /* of all its ranks                        */
+	const char *file; /* name of the digest in the folder */
+	const char *unit; /* "step", ...: the unit of the median */
+	int64_t steps, median_ns; /* over all ranks of the run */
 };
-struct nsx_baseline { /* or, but for its runs' files, what it was before     */
-	const char *set_at, *why; /* why: ""                                 */
+struct nsx_baseline { /* a baseline, or a former one, whose runs have no files */
+	const char *set_at, *why; /* why: "" if not given */
 	struct nsx_baseline_run *runs;
 	size_t nruns;
-	struct nsx_baseline *past; /* latest first                           */
+	struct nsx_baseline *past; /* latest first */
 	size_t npast;
 };
 enum { NSX_MOST_PAST = 100, NSX_MOST_RUNS = 64 };
 
-/* Owner: arena a.  Errors: NSX_E_USAGE (there is none of that name), IO, DATA. */
+/* Loads a baseline. Owner: arena a. Errors: NSX_E_USAGE (no baseline of that name), IO, DATA. */
 int nsx_baseline_load(const char *store, const char *name, struct nsx_arena *a,
 		      struct nsx_baseline *ret, struct nsx_err *err) NSX_CHECKED;
-/* Names in order; none where the store is not there.  Owner: arena a. */
+/* Lists names in order; none if the store does not exist. Owner: arena a. */
 int nsx_baseline_list(const char *store, struct nsx_arena *a, const char *const **ret,
 		      size_t *ret_n, struct nsx_err *err) NSX_CHECKED;
-/* Digests of traces, or digests, as a baseline; accepts: it is there already.
- * Errors: NSX_E_USAGE (a name that is none, is taken or is not there; a run in which
- * nothing repeats), those of reading and writing.
+/* Makes a baseline of traces or digests. accepts: the baseline must exist and is replaced.
+ * Errors: NSX_E_USAGE (the name is invalid, taken or missing; a run has no steps), those of
+ * reading and writing.
  */
 struct nsx_baseline_opts {
-	const char *store, *name, *why; /* why: NULL                         */
+	const char *store, *name, *why; /* why: NULL if not given */
 	bool accepts;
 	unsigned threads;
 };

@@ -1,28 +1,30 @@
-/* kinds.h - steps of an engine on both sides, by kind and size. */
+/* kinds.h - steps of an inference engine on both sides, by kind and size. */
 #ifndef NSX_DIFF_KINDS_H
 #define NSX_DIFF_KINDS_H
 
 #include "diff/emit.h"
 #include "diff/side.h"
 
-/* Keeps them of a capture's report.  Errors: NSX_E_NOMEM. */
+/* Copies them from a capture's report. Errors: NSX_E_NOMEM. */
 int nsx_side_keep_kinds(struct nsx_side *s, const struct nsx_report *r,
 			struct nsx_err *err) NSX_CHECKED;
 
 struct nsx_kind_row { /* [0] before, [1] after                                */
-	const char *kind, *size; /* "decode", "32-63"; size "": of all        */
+	const char *kind, *size; /* "decode", "32-63"; size "": all sizes */
 	int64_t count[2];
-	double p50_ms[2]; /* of their GPU time                                */
+	double p50_ms[2]; /* of the steps' GPU time */
 };
-struct nsx_kind_rows { /* by kind and size, those that are only after last    */
+struct nsx_kind_rows { /* ordered by kind and size; rows found only after come last */
 	struct nsx_kind_row *v;
 	size_t n;
 };
-/* None where all steps are alike: the unit is told.  On arena a. */
+/* Collects the rows; none if all steps are alike, as the unit already tells them. Owner:
+ * arena a.
+ */
 struct nsx_kind_rows nsx_diff_kinds(const struct nsx_diff *d, struct nsx_arena *a);
-/* Of the median, as a ratio; NAN: too few steps on a side. */
+/* Change of the median as a ratio; NAN: too few steps on a side. */
 double nsx_kind_change(const struct nsx_kind_row *r);
-/* "decode +4 % at 32-63; prefill the same"; "": nothing can be told.  On arena a. */
+/* "decode +4 % at 32-63; prefill the same"; "" if nothing can be said. Owner: arena a. */
 const char *nsx_kinds_text(const struct nsx_kind_rows *r, struct nsx_arena *a);
 
 #endif

@@ -1,24 +1,24 @@
-/* ledger.h - whether promises were kept, over many changes: a text file with a line a
- * finding, "key TAB promised % TAB won % TAB kept or not kept".
+/* ledger.h - records over many changes whether promises were kept. The file has a line for
+ * each finding: "key TAB promised % TAB won % TAB kept or not kept".
  */
 #ifndef NSX_DIFF_LEDGER_H
 #define NSX_DIFF_LEDGER_H
 
 #include "diff/diff.h"
 
-/* In one write, so that several runs may append at a time.  Errors: NSX_E_USAGE (the
- * file is not such a ledger), NSX_E_IO.
+/* Appends in one write, so several runs may append at a time. Errors: NSX_E_USAGE (the file
+ * is not a ledger), NSX_E_IO.
  */
 int nsx_ledger_append(const char *path, const struct nsx_promise *v, size_t n,
 		      struct nsx_err *err) NSX_CHECKED;
 
-struct nsx_ledger_row { /* promises of one kind of finding                   */
-	const char *kind; /* its key without the subject                     */
+struct nsx_ledger_row { /* promises of one kind of finding */
+	const char *kind; /* its key without the subject */
 	size_t n, kept;
-	double won; /* of what was promised, median; NAN: nothing was        */
+	double won; /* median of won / promised; NAN: nothing was promised */
 };
-/* Of several files together, most promises first.  Owner: arena a.  Errors:
- * NSX_E_USAGE naming file and line, NSX_E_IO.
+/* Sums up several files, most promises first. Owner: arena a. Errors: NSX_E_USAGE naming
+ * file and line, NSX_E_IO.
  */
 int nsx_ledger_sum(const char *const *paths, size_t npaths, struct nsx_arena *a,
 		   struct nsx_ledger_row **ret, size_t *ret_n,

@@ -1,5 +1,5 @@
-/* pool.h - the captures of one side as one: the same kernels and causes under
- * one number each, the units of all captures one after the other.
+/* pool.h - joins the captures of a side: equal kernels and causes get one number, and units
+ * of all captures stand one after another.
  */
 #ifndef NSX_DIFF_POOL_H
 #define NSX_DIFF_POOL_H
@@ -10,15 +10,14 @@
 struct nsx_pool {
 	const struct nsx_side *const *sides;
 	size_t nsides;
-	const struct nsx_seen *const *seen; /* by side: the way it is seen   */
-	struct nsx_kernel *kernels;	    /* by name, then shape           */
+	const struct nsx_seen *const *seen; /* by side: the chosen way of seeing it */
+	struct nsx_kernel *kernels;	    /* ordered by name, then shape */
 	uint32_t nkernels;
-	const char **details; /* by text; [0] is ""                          */
+	const char **details; /* ordered by text; [0] is "" */
 	uint32_t ndetails;
-	struct nsx_lane *lanes; /* those that every capture has; idle detail:
-				   index of details                          */
+	struct nsx_lane *lanes; /* lanes that every capture has; idle detail: index in details */
 	size_t nlanes;
-	size_t *end; /* by lane and capture: where its units end; nsides each */
+	size_t *end; /* by lane and capture: end of its units; nsides per lane */
 	bool one_job, splits_comm;
 };
 
@@ -27,14 +26,13 @@ int nsx_pool_build(const struct nsx_side *const *sides, size_t nsides,
 		   const struct nsx_seen *const *seen, struct nsx_arena *a,
 		   struct nsx_pool *ret, struct nsx_err *err) NSX_CHECKED;
 
-/* Lengths of the units of a lane; only_steady: of those alone.  lane
- * NSX_NONE: of each step of a job the longest of all lanes.
- * Owner: arena a.
+/* Lengths of a lane's units; only_steady: of steady ones only. lane NSX_NONE: for each step
+ * of a job, the longest lane's. Owner: arena a.
  */
 int nsx_pool_sample(const struct nsx_pool *p, uint32_t lane, bool only_steady,
 		    struct nsx_arena *a, struct nsx_sample *ret,
 		    struct nsx_err *err) NSX_CHECKED;
-/* Any figure of the units of a lane. */
+/* Any figure of a lane's units. */
 int nsx_pool_figures(const struct nsx_pool *p, uint32_t lane,
 		     int64_t (*figure)(const struct nsx_lane *lane, size_t unit,
 				       const void *ctx),

@@ -1,6 +1,4 @@
-/* tables.h - a comparison as typed tables: tables/diff_*.csv and the arrays of
- * diff.json.
- */
+/* tables.h - a comparison as typed tables: tables/diff_*.csv and the arrays of diff.json. */
 #ifndef NSX_DIFF_TABLES_H
 #define NSX_DIFF_TABLES_H
 
@@ -14,29 +12,27 @@ struct nsx_diff_tables {
 	struct nsx_table t[NSX_NDT];
 };
 
-/* Texts are on the arena of d, which must outlive them.  Owner: the caller,
- * nsx_diff_tables_done, also after a failure.  Errors: NSX_E_NOMEM.
+/* Fills the tables. Texts are on the arena of d, which must outlive them. Owner: the
+ * caller, nsx_diff_tables_done, also after a failure. Errors: NSX_E_NOMEM.
  */
 int nsx_diff_tabulate(struct nsx_diff *d, struct nsx_diff_tables *ret,
 		      struct nsx_err *err) NSX_CHECKED;
 void nsx_diff_tables_done(struct nsx_diff_tables *t);
 
-/* Texts of rows, on arena a. */
+/* Texts of rows; owner: arena a. */
 
-/* What a lane is called: "GPU 0", with its number where a GPU has several. */
+/* A lane's name: "GPU 0", with the process if the GPU has several. */
 const char *nsx_lane_name(const struct nsx_diff *d, uint32_t lane,
 			  struct nsx_arena *a);
-/* "compute", "transfer", ..., as columns are called. */
+/* A share's name in column titles: "compute", "transfer", ... */
 const char *nsx_share_word(const struct nsx_diff *d, enum nsx_share share);
-/* The kernels of a row on one side, "a + b", as a person calls them; "" where there
- * is none.
- */
+/* Readable names of a row's kernels on one side, "a + b"; "": none. */
 const char *nsx_row_label(const struct nsx_diff *d, unsigned side, uint32_t row,
 			  struct nsx_arena *a);
-/* "grid 80, block 128" of the first kernel, "" where it is not known. */
+/* "grid 80, block 128" of the first kernel; "": not known. */
 const char *nsx_row_shape(const struct nsx_diff *d, uint32_t row,
 			  struct nsx_arena *a);
-/* "grid 80 → 160, registers 64 → 96", "" where launches are alike. */
+/* "grid 80 → 160, registers 64 → 96"; "": launches are alike. */
 const char *nsx_row_changes(const struct nsx_diff *d, uint32_t row,
 			    struct nsx_arena *a);
 
