@@ -1,18 +1,18 @@
-/* align.c - the longest common subsequence of two sequences (Myers 1986,
- * "An O(ND) difference algorithm"): the furthest place on each diagonal after d
- * edits, kept for all d to walk back.
+/* align.c - the longest common subsequence of two sequences (Myers 1986, "An O(ND)
+ * difference algorithm"). The furthest place on each diagonal after d edits is kept for all
+ * d, to walk back.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "diff/match.h"
 
-/* v[k] for k in [-d, d] of round d stands at trail[d * d + d + k]. */
+/* Index in trail of v[k], k in [-d, d], of round d. */
 static size_t slot(int64_t d, int64_t k)
 {
 	return (size_t)(d * d + d + k);
 }
 
-/* Where diagonal k is reached best from round d - 1. */
+/* Whether diagonal k is best reached from k + 1 of round d - 1. */
 static bool comes_down(const uint32_t *trail, int64_t d, int64_t k)
 {
 	return k == -d || (k != d && trail[slot(d - 1, k - 1)] <
@@ -68,7 +68,7 @@ size_t nsx_align(const uint32_t *x, size_t nx, const uint32_t *y, size_t ny,
 					    trail[slot(d - 1, k + 1)] :
 					    trail[slot(d - 1, k - 1)] + 1;
 			j = i - k;
-			/* Off the table nothing is equal. */
+			/* Outside the table nothing is equal. */
 			while (i < (int64_t)nx && j >= 0 && j < (int64_t)ny &&
 			       x[i] == y[j])
 				i++, j++;

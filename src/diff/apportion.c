@@ -1,4 +1,4 @@
-/* apportion.c - largest remainders. */
+/* apportion.c - rounding by largest remainders. */
 #include <stdlib.h>
 #include "diff/apportion.h"
 

@@ -151,7 +151,7 @@ int nsx_baseline_list(const char *store, struct nsx_arena *a, const char *const 
 
 /* Writing -------------------------------------------------------------------------*/
 
-struct run { /* what is read of one trace or digest */
+struct run { /* one trace or digest, read */
 	struct nsx_digest **v;
 	size_t n;
 };
@@ -206,7 +206,7 @@ static int write_record(const struct nsx_out_file *f, FILE *out, struct nsx_err 
 	return nsx_jsonw_finish(w, out, err);
 }
 
-/* Of a digest its bytes are kept, to be written again. */
+/* Reads a run; for a digest its bytes are kept, to be written again. */
 static int read_run(const char *path, unsigned threads, struct run *ret, struct nsx_err *err)
 {
 	const struct nsx_digest_opts o = {.detail = NSX_DETAIL_COLLS, .rank = -1,
@@ -240,7 +240,7 @@ static int sum_up(const struct run *run, const char *path, struct nsx_arena *a,
 	return 0;
 }
 
-/* What it was stands before its past. */
+/* Puts the former baseline in front of its past. */
 static void add_past(const struct nsx_baseline *old, struct nsx_arena *a,
 		     struct nsx_baseline *b)
 {
@@ -251,7 +251,7 @@ static void add_past(const struct nsx_baseline *old, struct nsx_arena *a,
 		b->past[i] = old->past[i - 1];
 }
 
-/* Of a name that set or accept may use; *old: what there is, runs NULL: nothing. */
+/* Checks the name for set or accept. *old: the existing baseline; runs NULL: none. */
 static int check_use(const struct nsx_baseline_opts *o, struct nsx_arena *a,
 		     struct nsx_baseline *old, struct nsx_err *err)
 {

@@ -1,9 +1,9 @@
 /* bootstrap.c - how far a figure of two samples moves when units are drawn again.
  *
- * A draw is kept as how often each unit was drawn, over values that were sorted
- * once.  For the shift all differences of both samples are sorted once, too: the
- * median of a draw lies near that of the samples, so a few steps from there find
- * it, where sorting and searching each draw cost some twenty times as much.
+ * A draw is stored as how often each unit was drawn, over values sorted once. For the
+ * shift, all differences of both samples are sorted once as well. The median of a draw lies
+ * near that of the samples, so a few steps from there find it; sorting and searching each
+ * draw would cost some twenty times as much.
  */
 #include <math.h>
 #include <string.h>
@@ -37,14 +37,14 @@ static uint64_t next_random(uint64_t *state) /* splitmix64 */
 	return z ^ z >> 31;
 }
 
-/* A sample thinned so that thousands of draws stay cheap, and a draw of it. */
+/* A sample, thinned so that thousands of draws are cheap, and a draw of it. */
 enum { MOST_DRAWN = 200 };
 
 struct drawn {
 	int64_t *v;		/* ascending, n of them                      */
-	uint32_t *place;	/* of the units in order of time: where in v */
-	uint32_t *times;	/* how often each of v was drawn ...         */
-	size_t total;		/* ... and all together                      */
+	uint32_t *place;	/* by unit in order of time: its place in v */
+	uint32_t *times;	/* how often each of v was drawn */
+	size_t total;		/* sum of times */
 	size_t *end, *block;	/* by capture                                */
 	size_t n, ncaptures;
 };
@@ -88,8 +88,8 @@ static int begin_drawing(const struct nsx_sample *s, struct nsx_arena *a,
 	for (size_t c = 0; c < k; at = s->end[c++]) {
 		size_t n = s->end[c] - at, kept = NSX_MIN(n, most);
 
-		/* One of each stretch, at random: what recurs in every fifth
-		 * unit would else be kept always, or never.
+		/* Takes a random unit of each stretch. A fixed place would always keep, or
+		 * never, what recurs in every fifth unit.
 		 */
 		for (size_t i = 0; i < kept; i++) {
 			size_t from = i * n / kept, to = (i + 1) * n / kept;
@@ -104,8 +104,8 @@ static int begin_drawing(const struct nsx_sample *s, struct nsx_arena *a,
 	return sort_units(ret, a, err);
 }
 
-/* Captures with replacement, of each as many units as it has, at most n
- * together, for captures may differ in length.
+/* Draws captures with replacement, and as many units of each as it has. As captures differ
+ * in length, at most n units are drawn in all.
  */
 static void draw_once(struct drawn *d, uint64_t *state)
 {
@@ -163,7 +163,7 @@ struct difference { /* x[i] - y[j] */
 struct drawing {
 	struct drawn x, y;
 	struct difference *d; /* ascending */
-	size_t nd, middle; /* middle: the first that is as large as the median */
+	size_t nd, middle; /* middle: the first difference equal to the median */
 };
 
 NSX_ORDER(cmp_differences, struct difference, UP(ns));
@@ -184,7 +184,7 @@ static int sort_differences(struct drawing *w, struct nsx_arena *a,
 	return 0;
 }
 
-/* Pairs drawn whose difference is less. */
+/* Number of drawn pairs whose difference is less than ns. */
 static uint64_t count_below(const struct drawing *w, int64_t ns)
 {
 	uint64_t n = 0, left = w->y.total;
@@ -256,10 +256,12 @@ int nsx_bootstrap(const struct nsx_sample *a, const struct nsx_sample *b,
 
 /* Dealing units out at random ---------------------------------------------------*/
 
-/* Which few slow units are on which side decides, not what the usual ones vary by. */
+/* Share of the difference that counts as "about as far". Which side has the few slow units
+ * decides, not the variation of the usual ones.
+ */
 #define ABOUT 0.9
 
-/* How far the mean of the first k is from that of the others. */
+/* Distance of the mean of the first k from that of the others. */
 static double apart(const int64_t *v, size_t k, size_t n)
 {
 	return fabs(nsx_mean(v, k) - nsx_mean(v + k, n - k));

@@ -1,8 +1,8 @@
-/* budget.c - what the change of the mean unit consists of.
+/* budget.c - the parts of the change of the mean unit.
  *
- * Means, for they add up: of each row the sum over all units of a side, divided
- * by their number.  Changes are fractions with the product of both numbers below;
- * the total is rounded, and rows are rounded so that they add up to it.
+ * Means are used because they add up: the sum of a row over a side's units, divided by
+ * their number. Changes are fractions over the product of both numbers. The total is
+ * rounded first, then the rows so that they add up to it.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -10,11 +10,11 @@
 #include "base/stat.h"
 #include "diff/diff.h"
 
-/* Sums of a row over the units of both sides. */
+/* Sums of a row over the units of each side. */
 struct sums {
 	nsx_wide ns[2];
 };
-/* The units of both sides: sums divided by them are means. */
+/* Numbers of units on each side; dividing sums by them gives means. */
 struct scale {
 	nsx_wide div[2];
 };
@@ -28,7 +28,7 @@ static struct scale scale_of(const struct nsx_diff *d, uint32_t lane)
 	return s;
 }
 
-/* Rows as means and changes that add up to those of the row above. */
+/* Rounds rows to means and changes that add up to the row above. */
 static int round_rows(const struct scale *s, const struct sums *rows, size_t n,
 		      const struct nsx_delta *above, struct nsx_delta *ret,
 		      struct nsx_err *err)
@@ -108,7 +108,7 @@ static int cmp_split_rows(const void *a, const void *b)
 	       strcmp(x->detail, y->detail);
 }
 
-/* Uses of both sides, one row each, then equal ones merged. */
+/* Lists a row for each use of both sides, then merges equal rows. */
 static int list_parts(const struct nsx_diff *d, uint32_t lane,
 		      enum nsx_split split, struct nsx_arena *a,
 		      struct part **ret, size_t *ret_n, struct nsx_err *err)
@@ -179,7 +179,7 @@ static int sum_split(struct nsx_diff *d, uint32_t lane, enum nsx_split split,
 /* Kernels -----------------------------------------------------------------------*/
 
 struct kernel_sums {
-	struct sums credit, own; /* own: whole durations                     */
+	struct sums credit, own; /* own: whole durations */
 	double launches[2];
 };
 
@@ -208,11 +208,11 @@ static int sum_rows(const struct nsx_diff *d, uint32_t lane,
 	return 0;
 }
 
-/* The uses of a lane, row by row. */
+/* The uses of a lane, grouped by row. */
 struct by_row {
 	const struct nsx_kernel_use *of;
 	uint32_t *use; /* indices                                            */
-	size_t *at; /* by row: where its uses begin; one more                */
+	size_t *at; /* by row: start of its uses; one more */
 };
 
 static int group_by_row(const struct nsx_diff *d, unsigned side, uint32_t lane,
@@ -234,7 +234,7 @@ static int group_by_row(const struct nsx_diff *d, unsigned side, uint32_t lane,
 
 struct ratio {
 	double ratio, weight;
-	const char *base; /* name of the kernel                              */
+	const char *base; /* base name of the kernel */
 };
 
 NSX_ORDER(cmp_ratios, struct ratio, UP(ratio));
@@ -246,7 +246,7 @@ static int cmp_names(const void *a, const void *b)
 	return strcmp(x->base, y->base) ?: cmp_ratios(a, b);
 }
 
-/* Median over the units of what a launch of the row takes; 0: none began. */
+/* Median over the units of the duration of a launch of the row; 0: none began. */
 static double typical_ns(const struct by_row *b, uint32_t row, int64_t *scratch)
 {
 	size_t n = 0;
@@ -260,19 +260,18 @@ static double typical_ns(const struct by_row *b, uint32_t row, int64_t *scratch)
 	return n ? nsx_quantile(scratch, n, 0.5) : 0;
 }
 
-/* How equal kernels changed, as a clock would change all of them: the median of
- * their duration ratios, weighted by time before.  Where few kernels take most of
- * the time it is theirs alone; a clock shows in the median of all kernels, too,
- * each name counted once: launches of another size are of the same code.  And it
- * shows in nearly all of the time: where a tenth of it keeps its pace, or goes the
- * other way, what changed is the code of the rest.
+/* The clock ratio, judged from equal kernels: the median of their duration ratios, weighted
+ * by time before. Three checks guard it. If few kernels take most of the time, the ratio
+ * may be theirs alone, so the median over all kernel names must agree (each name counts
+ * once, as launches of other sizes run the same code). And if a tenth of the time keeps its
+ * pace or goes the other way, the code of the rest has changed.
  */
 enum { MIN_EQUAL = 10, MIN_NAMES = 5 };
 #define MIN_EQUAL_SHARE 0.5
 #define ALIKE 0.01
 #define UNLIKE_SHARE 0.1
 
-/* Orders r by ratio again; keeps one for each name, its median. */
+/* Keeps the median ratio of each name; leaves r ordered by ratio. */
 static size_t keep_names(struct ratio *r, size_t n)
 {
 	size_t kept = 0;
@@ -284,7 +283,7 @@ static size_t keep_names(struct ratio *r, size_t n)
 	return kept;
 }
 
-/* r: ascending; is overwritten. */
+/* r: ascending; overwritten. */
 static void judge_clock(struct ratio *r, double weight, struct nsx_budget *ret)
 {
 	size_t n = ret->nequal, names;
@@ -345,9 +344,9 @@ static int measure_clock(const struct nsx_diff *d,
 	return 0;
 }
 
-/* (n2 - n1) e1 for the count, n2 e1 (rho - 1) for the clock, the rest its own;
- * n launches of a unit, e credit of one.  Of the rest, that is overlap which a kernel that
- * takes as long changes by since others run beside it, or no longer.
+/* Splits a row's change: (n2 - n1) e1 by count, n2 e1 (rho - 1) by clock, the rest its own;
+ * n: launches per unit, e: credit per launch. Overlap is the part of the rest that comes
+ * from more or fewer kernels running beside it, at equal duration.
  */
 static void split_row(const struct scale *s, const struct kernel_sums *x,
 		      double rho, enum nsx_match kind, struct nsx_kernel_row *r)
@@ -360,9 +359,7 @@ static void split_row(const struct scale *s, const struct kernel_sums *x,
 		r->each_ns[i] = x->launches[i] > 0 ?
 			(double)x->credit.ns[i] / x->launches[i] : 0;
 	}
-	/* A launch of other kernels is another piece of work: they are not
-	 * counted against each other.
-	 */
+	/* A launch of another kernel does other work, so counts of variants are not compared. */
 	n = r->launches[kind != NSX_M_VARIANT];
 	if (x->launches[0] > 0 && x->launches[1] > 0) {
 		r->count_ns = llround((n - r->launches[0]) * r->each_ns[0]);
@@ -407,7 +404,7 @@ static int fill_rows(struct nsx_diff *d, const struct scale *s,
 
 		if (v[i].launches[0] == 0 && v[i].launches[1] == 0 &&
 		    v[i].credit.ns[0] == 0 && v[i].credit.ns[1] == 0)
-			continue; /* of other lanes */
+			continue; /* used by other lanes only */
 		*r = (struct nsx_kernel_row){.row = i, .d = deltas[i],
 					     .p = NAN};
 		split_row(s, &v[i], ret->rho, d->rows.kind[i], r);
@@ -422,7 +419,7 @@ static int fill_rows(struct nsx_diff *d, const struct scale *s,
 
 enum { MOST_TESTED = 500, MIN_SAMPLE = 2 };
 
-/* Credit of the row in each unit, ascending: zeros, then the others. */
+/* Credit of the row in each unit, ascending; units without it are zeros. */
 static void sample_row(const struct by_row *b, uint32_t row, int64_t *v,
 		       size_t nunits)
 {
@@ -452,7 +449,7 @@ static int cmp_p(const void *a, const void *b)
 	return x->row < y->row ? -1 : 1;
 }
 
-/* Holm 1979: the least p times the number of tests, the next times one less. */
+/* Holm 1979: multiplies the least p by the number of tests, the next by one less, and so on. */
 static int correct(const struct nsx_diff *d, struct nsx_budget *b, size_t n,
 		   struct nsx_arena *a, struct nsx_err *err)
 {

@@ -1,6 +1,4 @@
-/* capture.c - what a capture is of: machine, versions, what was traced, and what
- * was found in it.
- */
+/* capture.c - describes a capture: machine, versions, what was traced, and its findings. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +33,7 @@ static void note_peaks(struct nsx_side *s, const struct nsx_gpu_info *g)
 	s->peaks[NSX_PEAK_BYTES] = (double)NSX_MAX(g->bandwidth_bytes_per_s, 0);
 }
 
-/* The GPUs that did something. */
+/* Names the GPUs that did something. */
 static void name_gpus(struct nsx_side *s, const struct nsx_trace *t)
 {
 	const char **names = nsx_arena_get(s->arena, (t->ndevices + 1) *
@@ -55,7 +53,7 @@ static void name_gpus(struct nsx_side *s, const struct nsx_trace *t)
 	nsx_side_name_gpus(s, names, n);
 }
 
-/* What was traced, by the tables that have rows. */
+/* Names what was traced, by the tables that have rows. */
 static void name_traced(struct nsx_side *s, const struct nsx_schema *schema)
 {
 	static const struct {
@@ -100,8 +98,8 @@ static void sum_overheads(struct nsx_side *s, const struct nsx_trace *t)
 						    t->overheads.start_ns[i]);
 }
 
-/* Launches into a graph under construction have no work, either, and a window
- * cuts it off.
+/* Share of launches with recorded GPU work; NAN: not known. Launches into a graph under
+ * construction have no work either and do not count. A window would cut work off.
  */
 static double answered_share(const struct nsx_trace *t)
 {
@@ -118,7 +116,7 @@ static double answered_share(const struct nsx_trace *t)
 		       (double)answered / (double)launches : NAN;
 }
 
-/* Processes that used a GPU. */
+/* Counts the processes that used a GPU. */
 static int64_t count_ranks(const struct nsx_trace *t, struct nsx_arena *a)
 {
 	bool *used = nsx_arena_get(a, t->nprocesses + 1);
@@ -139,7 +137,7 @@ static const char *say_cuda(const char *number, struct nsx_arena *a)
 					    n % 1000 / 10) : number;
 }
 
-/* The clock of the SMs by its counter, in Hz whatever its name says. */
+/* Mean SM clock from its counter, which may be in Hz whatever its name says. */
 static double mean_mhz(const struct nsx_metrics *m)
 {
 	double sum = 0;
@@ -158,7 +156,7 @@ static double mean_mhz(const struct nsx_metrics *m)
 	return n ? sum / n : NAN;
 }
 
-/* Keys of TARGET_INFO_SYSTEM_ENV; nothing else of it is looked at. */
+/* Reads these keys of TARGET_INFO_SYSTEM_ENV and nothing else of it. */
 static int on_system(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 		     struct nsx_err *err NSX_UNUSED)
 {
@@ -169,13 +167,13 @@ static int on_system(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 		return 0;
 	if (!strcmp(key, "NvDriverVersion"))
 		s->driver_version = nsx_val_text(&v[1], s->arena);
-	if (!strcmp(key, "CudaDriverVersion")) /* 12080 is 12.8 */
+	if (!strcmp(key, "CudaDriverVersion")) /* 12080 means 12.8 */
 		s->cuda_version = say_cuda(nsx_val_text(&v[1], s->arena),
 					   s->arena);
 	return 0;
 }
 
-/* The highest peak of a GPU. */
+/* Highest peak memory of any GPU; -1: not recorded. */
 static int64_t peak_of(const struct nsx_report *r)
 {
 	const struct nsx_section *s = nsx_report_section(r, "memory_usage");

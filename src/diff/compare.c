@@ -1,6 +1,6 @@
-/* compare.c - whether the captures can be compared: a list with values.  One
- * failure makes the comparison inconclusive, whatever the figures; how long a
- * capture is does not matter.
+/* compare.c - checks whether the captures can be compared, with values. One failure makes
+ * the comparison inconclusive, whatever the figures. The length of a capture does not
+ * matter.
  */
 #include <math.h>
 #include <string.h>
@@ -27,11 +27,11 @@ const char *const nsx_check_ids[NSX_NCHECKS] = {
 	[NSX_CHECK_CLOCKS] = "clocks",
 	[NSX_CHECK_MEASURED_CLOCK] = "measured_clock",
 };
-#define ALIKE 0.9      /* launches that both sides share: below, a warning   */
-#define PROFILER 0.02  /* overhead of the profiler, of the capture           */
+#define ALIKE 0.9      /* least share of launches in common without a warning */
+#define PROFILER 0.02  /* time of the profiler relative to the capture */
 #define CLOCKS 0.02
-#define LOST 0.01      /* of the launches                                    */
-#define PERIODS 1.25   /* times the launches of a unit                       */
+#define LOST 0.01      /* of the launches */
+#define PERIODS 1.25   /* ratio of the launches per unit */
 
 enum { MOST_DAMAGED = 4, MOST_CHECKS = 20 + MOST_DAMAGED };
 
@@ -51,7 +51,7 @@ static void mind(struct nsx_check *c, enum nsx_check_status status,
 	c->text = text;
 }
 
-/* What could not be read may be what changed. */
+/* The part that could not be read may be what changed. */
 static void compare_damage(struct nsx_diff *d)
 {
 	for (unsigned s = 0; s < 2; s++)
@@ -66,7 +66,7 @@ static void compare_damage(struct nsx_diff *d)
 		}
 }
 
-/* One run that is given twice looks like two that do not differ. */
+/* One run given twice would look like two that do not differ. */
 static void compare_repeats(struct nsx_diff *d)
 {
 	for (unsigned s = 0; s < 2; s++)
@@ -84,7 +84,7 @@ static void compare_repeats(struct nsx_diff *d)
 			}
 }
 
-/* A text that all captures of a side share, else all there are. */
+/* The text that all captures of a side share, else all of them. */
 static const char *text_of(struct nsx_diff *d, unsigned side, size_t offset)
 {
 	struct nsx_buf b = {0};
@@ -111,9 +111,9 @@ static void compare_text(struct nsx_diff *d, enum nsx_check_id id, size_t offset
 		mind(c, differs, text);
 }
 
-/* What the peaks of two models of GPU make of a time, as factors: from all of it
- * bound by the peak that grows most to none of it bound by any.  False: a side has
- * several models, or their peaks are not known.
+/* Sets the factors on time that the peaks of two GPU models allow, from time bound by the
+ * peak that grows most to time bound by none. False: a side has several models, or peaks
+ * are not known.
  */
 static bool compare_peaks(struct nsx_diff *d)
 {
@@ -131,7 +131,7 @@ static bool compare_peaks(struct nsx_diff *d)
 	return true;
 }
 
-/* How many there are does not make them others. */
+/* Compares models of GPUs, not their number. */
 static void compare_gpus(struct nsx_diff *d)
 {
 	const size_t names = offsetof(struct nsx_side, gpu_names);
@@ -167,13 +167,13 @@ static void compare_count(struct nsx_diff *d, enum nsx_check_id id, int64_t befo
 		mind(c, NSX_CHECK_WARN, text);
 }
 
-/* "" of NAN */
+/* "" for NAN. */
 static const char *say_share(struct nsx_diff *d, double share)
 {
 	return isnan(share) ? "" : nsx_arena_printf(d->arena, "%.1f %%", 100 * share);
 }
 
-/* Whether a capture of a side has graphs that were recorded as a whole. */
+/* Whether a capture of a side has graphs recorded as a whole. */
 static bool hides_kernels(const struct nsx_diff *d, unsigned side)
 {
 	for (size_t i = 0; i < d->nsides[side]; i++)
@@ -203,8 +203,8 @@ static int compare_work(struct nsx_diff *d, struct nsx_err *err)
 	return 0;
 }
 
-/* How many times as often all kernels are launched in a unit; 1: not all of them,
- * or as often.
+/* Ratio by which all kernels are launched more often per unit; 1: not all of them are, or
+ * it is equal.
  */
 static double count_periods(const struct nsx_budget *b)
 {
@@ -220,8 +220,8 @@ static double count_periods(const struct nsx_budget *b)
 	return shared >= ALIKE * all ? times : 1;
 }
 
-/* What repeats has no name: it may be one step on one side and two on the other,
- * where every second step is another.
+/* Checks that unnamed units match: a unit may be one step on one side and two on the other
+ * if every second step differs.
  */
 static void compare_periods(struct nsx_diff *d)
 {
@@ -244,7 +244,7 @@ static void compare_periods(struct nsx_diff *d)
 		     "have");
 }
 
-/* Kernels that were lost look like idle time. */
+/* Lost kernels would look like idle time. */
 static void compare_losses(struct nsx_diff *d)
 {
 	double share[2] = {1, 1};
@@ -313,7 +313,7 @@ static void compare_overhead(struct nsx_diff *d)
 		     "the profiler itself took more of one side");
 }
 
-/* Of the lane whose clock changed most. */
+/* Compares clocks on the lane whose clock changed most. */
 static void compare_clocks(struct nsx_diff *d)
 {
 	const struct nsx_budget *b = &d->lanes[0].budget;
@@ -335,7 +335,7 @@ static void compare_clocks(struct nsx_diff *d)
 		     "time: other clocks, or another GPU; lock the clocks");
 }
 
-/* The clock as counters saw it while kernels ran; a mean of the captures. */
+/* The clock that counters showed while kernels ran; mean over the captures. */
 static double mhz_of(const struct nsx_diff *d, unsigned side)
 {
 	double sum = 0;

@@ -1,6 +1,4 @@
-/* diff.c - loads the sides, finds how both can be seen, and compares lane by
- * lane.
- */
+/* diff.c - loads the sides, chooses a common unit, and compares lane by lane. */
 #include <math.h>
 #include <string.h>
 #include "base/clock.h"
@@ -28,7 +26,7 @@ struct nsx_side_opts nsx_side_opts_of(const struct nsx_diff_opts *o)
 	return ret;
 }
 
-/* Of a side that is seen in launches already nothing more can be asked. */
+/* Loads all captures. A side that already has launches as units is not loaded again for them. */
 static int load_sides(struct nsx_diff *d, enum nsx_side_unit unit,
 		      const char *pattern, struct nsx_err *err)
 {
@@ -67,8 +65,8 @@ static const struct nsx_seen *find_way(const struct nsx_side *s,
 	return NULL;
 }
 
-/* How every capture is seen by the way of its side; false: one of them is not.
- * *ret_score: mean of theirs.
+/* Finds each capture's units of the kind of its side. False: a capture lacks them.
+ * *ret_score: mean score.
  */
 static bool see_all(const struct nsx_diff *d, const struct nsx_seen *const way[2],
 		    const struct nsx_seen **seen[2], double *ret_score)
@@ -85,7 +83,7 @@ static bool see_all(const struct nsx_diff *d, const struct nsx_seen *const way[2
 	return true;
 }
 
-/* Lanes of digests are in order of their rank. */
+/* Lanes of digests are ordered by rank. */
 static bool has_rank(const struct nsx_seen *seen, int64_t rank)
 {
 	size_t lo = 0, hi = seen->nlanes;
@@ -94,7 +92,7 @@ static bool has_rank(const struct nsx_seen *seen, int64_t rank)
 	return lo < seen->nlanes && seen->lanes[lo].rank == rank;
 }
 
-/* Leaves the ranks that are in another capture, too. */
+/* Keeps the ranks that another capture has, too. */
 static void keep_ranks(struct nsx_seen *seen, const struct nsx_seen *other)
 {
 	size_t n = 0;
@@ -105,7 +103,7 @@ static void keep_ranks(struct nsx_seen *seen, const struct nsx_seen *other)
 	seen->nlanes = n;
 }
 
-/* Ranks stand side by side by their number, where several have one. */
+/* Pairs ranks by number if some capture has several. */
 static void pair_ranks(struct nsx_diff *d, const struct nsx_seen **seen[2])
 {
 	size_t n = d->nsides[0] + d->nsides[1];
@@ -124,19 +122,19 @@ static void pair_ranks(struct nsx_diff *d, const struct nsx_seen **seen[2])
 			keep_ranks(v[i], v[k]);
 }
 
-/* A launch is like another only where both sides launch the same kernels. */
+/* Launches are comparable only if both sides launch the same kernels. */
 #define SAME_KERNELS 0.9
 
-/* Launches of a loop of kernels are units unasked where both sides have as many. */
+/* Launches in a loop become units, without being asked for, only if both sides have equally
+ * many.
+ */
 static bool pairs_launches(const struct nsx_diff *d)
 {
 	return d->opts->side.unit == NSX_SIDE_LAUNCH ||
 	       d->sides[0][0]->totals.launches == d->sides[1][0]->totals.launches;
 }
 
-/* A way before and one after as those to compare by, if they suit better than the
- * best so far.
- */
+/* Tries a kind of unit for each side, and keeps it if it suits better than the best so far. */
 static int try_ways(struct nsx_diff *d, const struct nsx_seen *const way[2],
 		    double *best, struct nsx_err *err)
 {
@@ -158,9 +156,7 @@ static int try_ways(struct nsx_diff *d, const struct nsx_seen *const way[2],
 				   d->nsides[s], seen[s], d->arena, &pool[s],
 				   err))
 			return err->rc;
-	/* The program itself says that ranges of one name are one unit, which may have
-	 * changed.
-	 */
+	/* A range's name says that it is the same unit, even if its kernels have changed. */
 	if (way[0]->method != NSX_WAY_NVTX &&
 	    nsx_likeness(&pool[0], &pool[1], &like, err))
 		return err->rc;
@@ -221,7 +217,7 @@ static int fail_empty(const struct nsx_diff *d, const struct nsx_side *side,
 			gpu, is_part ? " in the part that was asked for" : "");
 }
 
-/* What repeats on one side only is no measure: launches, else the window. */
+/* If something repeats on one side only, tries launches, else the window. */
 static int try_launches(struct nsx_diff *d, bool *ret_found, struct nsx_err *err)
 {
 	return load_sides(d, NSX_SIDE_LAUNCH, NULL, err) ||
@@ -264,7 +260,7 @@ static bool is_same(const struct nsx_diff *d)
 	return true;
 }
 
-/* A job of another size does other work: its ranks stand side by side, and prove
+/* A job of another size does other work. Its ranks can be shown beside each other but prove
  * nothing.
  */
 static bool lacks_ranks(const struct nsx_diff *d)
@@ -273,7 +269,7 @@ static bool lacks_ranks(const struct nsx_diff *d)
 	       d->sides[0][0]->nranks != d->sides[1][0]->nranks;
 }
 
-/* Windows, or launches that nobody asked for. */
+/* Whether the units are windows, or launches that were not asked for. */
 static bool is_no_unit(const struct nsx_diff *d)
 {
 	return d->whole || (d->method == NSX_WAY_LAUNCH &&
@@ -297,7 +293,7 @@ static const char *find_failure(const struct nsx_diff *d)
 	return NULL;
 }
 
-/* What holds for all of the comparison holds on every GPU. */
+/* Sets the verdict of the whole comparison on every lane. */
 static void overrule(struct nsx_diff *d, enum nsx_verdict verdict,
 		     const char *why)
 {
@@ -328,9 +324,7 @@ const struct nsx_step *nsx_decisive_step(const struct nsx_diff *d,
 	return d->has_job ? &d->job : &d->lanes[0].change;
 }
 
-/* A change on any GPU is one, mixed where GPUs disagree; neutral needs all of
- * them.
- */
+/* A change on any GPU is a change, mixed if GPUs disagree; neutral needs all GPUs. */
 static enum nsx_verdict verdict_of(const struct nsx_diff *d)
 {
 	bool any[NSX_NDIFF_VERDICTS] = {false};
@@ -348,9 +342,9 @@ static enum nsx_verdict verdict_of(const struct nsx_diff *d)
 						  NSX_V_NEUTRAL;
 }
 
-/* Whether the sides are judged as wholes: nothing repeats on both, or both launch the same
- * kernels one after another, while what repeats proves nothing, or drifts on both sides:
- * then no unit is typical.
+/* Whether to judge the sides as wholes. Either nothing repeats on both sides; or both
+ * launch the same kernels in the same order, and their units prove nothing or drift on both
+ * sides, so that no unit is typical.
  */
 static bool by_totals(const struct nsx_diff *d)
 {
@@ -377,7 +371,7 @@ double nsx_change_of(const struct nsx_diff *d)
 		(double)t[1].span_ns / (double)t[0].span_ns - 1 : 0;
 }
 
-/* Whether another model of GPU explains the change, or that there is none. */
+/* Whether another GPU model explains the change, or the lack of one. */
 static bool is_of_gpu(const struct nsx_diff *d)
 {
 	double times = 1 + nsx_change_of(d);
@@ -386,7 +380,7 @@ static bool is_of_gpu(const struct nsx_diff *d)
 	       times <= d->by_peaks.hi * (1 + NSX_NOISE);
 }
 
-/* Whether all captures are parts of one file: they ran the same code. */
+/* Whether all captures are parts of one file, and so of the same code. */
 static bool is_one_run(const struct nsx_diff *d)
 {
 	for (unsigned s = 0; s < 2; s++)
@@ -396,7 +390,7 @@ static bool is_one_run(const struct nsx_diff *d)
 	return true;
 }
 
-/* Of the typical unit, or of the whole. */
+/* Judges the typical unit or the whole. */
 static void judge_change(struct nsx_diff *d)
 {
 	const char *why = NULL;

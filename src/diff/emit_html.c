@@ -1,7 +1,7 @@
 /* emit_html.c - the comparison as a page: the first lines of diff.md, pictures, the rest.
  *
- * Before always stands over after, on one scale: the parts of the run, a typical unit
- * of each GPU, the parts of the mean.
+ * Before always stands above after, on one scale: the parts of the run, a typical unit of
+ * each GPU, the parts of the mean.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ enum {
 	ROW = 24,
 };
 
-/* How a kernel stands to the other side. */
+/* How a kernel relates to the other side. */
 enum standing { ALIKE, MATCHED, ALONE, NSTANDINGS };
 static const char *const colours[] = {"k0", "k2", "k5", "k7"};
 static const char *const standings[] = {
@@ -34,7 +34,7 @@ static enum standing standing_of(const struct nsx_diff *d, unsigned side,
 	return d->rows.kind[row] <= NSX_M_TEMPLATE ? ALIKE : MATCHED;
 }
 
-/* Of each column of the picture what takes most of it. */
+/* Draws a unit; each column shows what takes most of it. */
 static void draw_unit(struct nsx_buf *b, const struct nsx_diff *d,
 		      unsigned side, const struct nsx_lane *l, double ns_a_column,
 		      double y)
@@ -103,7 +103,7 @@ struct part {
 	double before_ns, after_ns;
 };
 
-/* Part by part a bar before over one after, all on one scale. */
+/* Draws a bar before and a bar after for each part, all on one scale. */
 static void draw_parts(struct nsx_buf *b, const char *title, const struct part *v,
 		       size_t n, struct nsx_arena *a)
 {

@@ -1,4 +1,4 @@
-/* emit_json.c - diff.json: figures to the digit. */
+/* emit_json.c - diff.json, with figures in full precision. */
 #include <math.h>
 #include <string.h>
 #include "base/jsonw.h"
@@ -55,7 +55,7 @@ static void add_shift(struct nsx_jsonw *w, const struct nsx_diff *d,
 	nsx_jsonw_end(w);
 }
 
-/* gpu and rank of a lane; NSX_NONE: of all. */
+/* Adds gpu and rank of a lane; NSX_NONE: of all lanes. */
 static void add_lane(struct nsx_jsonw *w, const struct nsx_diff *d,
 		     uint32_t lane)
 {
@@ -146,7 +146,7 @@ static void add_lanes(struct nsx_jsonw *w, const struct nsx_diff *d)
 	nsx_arena_free(a);
 }
 
-/* The parts of a side add up to its whole. */
+/* Adds a side as a whole and its parts, which add up to it. */
 static void add_whole(struct nsx_jsonw *w, const char *key, const struct nsx_totals *t)
 {
 	static const char *const keys[NSX_NTOTALS] = {"kernels_ms", "copies_ms",
@@ -204,7 +204,7 @@ static void add_promises(struct nsx_jsonw *w, const struct nsx_diff *d)
 	nsx_jsonw_end(w);
 }
 
-/* Rows are those of d->findings. */
+/* t: a row for each of d->findings. */
 static void add_findings(struct nsx_jsonw *w, const struct nsx_diff *d,
 			 const struct nsx_table *t)
 {

@@ -1,4 +1,4 @@
-/* emit_md.c - a comparison for people: the answer first, then where it is. */
+/* emit_md.c - a comparison as Markdown: the answer first, then where the change is. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 enum {
 	ROWS = 10,
 	MOST_LANES = 32,
-	COMMENT_BYTES = 59000, /* a comment of GitHub holds 65 536 characters */
+	COMMENT_BYTES = 59000, /* a GitHub comment holds 65 536 characters */
 };
 
 struct page {
@@ -21,7 +21,7 @@ struct page {
 	struct nsx_buf b;
 	bool for_comment;
 	size_t rows, kernel_rows;
-	uint32_t *lanes; /* in order; of too many those that change most     */
+	uint32_t *lanes; /* in order; if too many, those that change most */
 	size_t nlanes;
 	struct nsx_kind_rows kinds;
 };
@@ -60,7 +60,7 @@ static void add_answer(struct page *p)
 		nsx_buf_printf(&p->b, "%.*s\n\n", (int)strcspn(s, "\n"), s);
 }
 
-/* A text of the trace; instead: of one that is not known. */
+/* Adds a text of the trace, or `instead` if it is empty. */
 static void add_text(struct nsx_buf *b, const char *text, const char *instead)
 {
 	const char *s = *text ? text : instead;
@@ -68,7 +68,7 @@ static void add_text(struct nsx_buf *b, const char *text, const char *instead)
 	nsx_md_escape(b, s, strlen(s));
 }
 
-/* " · unit: range `step`, 19 before, 19 after" */
+/* Adds " · unit: range `step`, 19 before, 19 after". */
 static void add_unit(struct page *p)
 {
 	const struct nsx_diff *d = p->d;
@@ -129,15 +129,15 @@ static void add_step_row(struct page *p, const char *what,
 		       nsx_verdict_names[c->verdict]);
 }
 
-/* Of the job, NSX_NONE, or of a lane. */
+/* The reason for the verdict of a lane or, NSX_NONE, of the job. */
 static const char *why_of(const struct page *p, uint32_t lane)
 {
 	return lane == NSX_NONE ? (p->d->has_job ? p->d->job.why : NULL) :
 				  p->d->lanes[lane].change.why;
 }
 
-/* What verdicts that are not obvious rest on, each reason once; what holds for all
- * is said above.
+/* Lists reasons for verdicts that are not obvious, each once. A reason for the whole
+ * comparison stands above.
  */
 static void add_whys(struct page *p)
 {
@@ -192,7 +192,7 @@ static void add_steps(struct page *p)
 	add_whys(p);
 }
 
-/* Steps of an engine, which its ranges name. */
+/* Adds steps of an inference engine, which its ranges name. */
 static void add_kinds(struct page *p, const struct nsx_kind_rows *rows)
 {
 	if (!rows->n)
@@ -224,7 +224,7 @@ static void add_delta(struct page *p, const struct nsx_delta *d)
 		       nsx_text_change(p->a, (double)d->delta_ns));
 }
 
-/* The end of a row: mean before, and its change. */
+/* Ends a row with the mean before and its change. */
 static void end_row(struct page *p, const struct nsx_delta *d)
 {
 	nsx_buf_printf(&p->b, " | %s",
@@ -233,8 +233,8 @@ static void end_row(struct page *p, const struct nsx_delta *d)
 	nsx_buf_adds(&p->b, " |\n");
 }
 
-/* Rows of a smaller change are left to tables/, unless --top asks for them. */
-#define LEAST 0.01 /* of the share that changes most                         */
+/* Rows with smaller changes are only in tables/, unless --top asks for them. */
+#define LEAST 0.01 /* of the share that changes most */
 
 static bool is_shown(const struct page *p, uint32_t lane,
 		     const struct nsx_delta *d)
@@ -249,7 +249,7 @@ static bool is_shown(const struct page *p, uint32_t lane,
 		(double)llabs(d->delta_ns) >= LEAST * (double)most_ns);
 }
 
-/* A comment has lines in the place of headings. */
+/* Adds a heading; comments have plain lines instead. */
 static void add_heading(struct page *p, const char *text)
 {
 	nsx_buf_printf(&p->b, p->for_comment ? "%s:\n\n" : "## %s\n\n", text);
@@ -330,7 +330,7 @@ static void add_clock(struct page *p, const struct nsx_budget *x)
 			       x->rho);
 }
 
-/* Whether what kernels change by as others run beside them is worth a column. */
+/* Whether changes by overlap are large enough for a column. */
 static bool any_overlap(const struct nsx_budget *x, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -340,7 +340,7 @@ static bool any_overlap(const struct nsx_budget *x, size_t n)
 	return false;
 }
 
-/* overlaps: its overlap is a column of its own, else part of `own`. */
+/* overlaps: overlap has its own column; else it is part of `own`. */
 static void add_kernel_row(struct page *p, const struct nsx_kernel_row *k,
 			   bool overlaps)
 {
@@ -393,7 +393,7 @@ static void add_kernels(struct page *p, uint32_t lane)
 				      "");
 }
 
-/* How many rows of a split are shown; 0 where none changes. */
+/* Number of rows of a split to show; 0: none changes. */
 static size_t count_shown(const struct page *p, uint32_t lane,
 			  const struct nsx_split_rows *x)
 {
@@ -559,7 +559,7 @@ static void add_checks(struct page *p)
 	nsx_buf_adds(&p->b, "\n");
 }
 
-/* What is too long for a comment ends with a line that is whole. */
+/* Cuts a text that is too long for a comment after a whole line. */
 static void fit_comment(struct nsx_buf *b)
 {
 	if (b->n <= COMMENT_BYTES)
@@ -591,7 +591,7 @@ void nsx_diff_md(const struct nsx_diff *d, enum nsx_diff_md what,
 	if (!for_comment)
 		add_steps(&p);
 	add_kinds(&p, &p.kinds);
-	if (!d->whole || !d->totals.known) /* else it is said above */
+	if (!d->whole || !d->totals.known) /* else it stands above */
 		add_budgets(&p);
 	add_causes(&p, lane);
 	if (!for_comment)

@@ -1,8 +1,8 @@
-/* findings.c - findings of both sides, paired by key, and which of them the change
- * may come from.
+/* findings.c - pairs findings of both sides by key, and finds those that may cause the
+ * change.
  *
- * A share of the judged window is what two captures of another length have in
- * common; less than a point of it is no change.
+ * Captures of different lengths are compared by shares of the judged window. A difference
+ * below one percentage point is no change.
  */
 #include <math.h>
 #include <string.h>
@@ -58,12 +58,12 @@ void nsx_compare_findings(struct nsx_diff *d)
 
 /* Causes ------------------------------------------------------------------------*/
 
-/* Of the change of the mean: a finding that explains less is no cause.  Each is
- * priced alone, so that two may hold the same time.
+/* of the change of the mean: least part that a cause explains. Each finding is priced
+ * alone, so two may count the same time.
  */
 #define EXPLAINS 0.25
 
-/* ns of a unit: of a finding that is not there 0, of one without a price NAN. */
+/* Cost in ns per unit; 0 if the finding is not there, NAN if it has no price. */
 static double cost_of(const struct nsx_side_finding *f, int64_t mean_ns)
 {
 	return f ? f->share * (double)mean_ns : 0;
@@ -76,9 +76,9 @@ static double towards(const struct nsx_budget *x, enum nsx_share share)
 	return NSX_MAX(x->total.delta_ns > 0 ? ns : -ns, 0);
 }
 
-/* How much of the change a finding can explain, by the shares of the time that it
- * can be seen in: a kernel's in compute, a late host's wherever the GPU, or
- * another rank, waits; of others that is not known.
+/* How much of the change a finding can explain, by the shares in which it would show: a
+ * kernel's in compute, a late host's wherever the GPU or another rank waits. For other
+ * findings this is not known.
  */
 static double most_of(const struct nsx_diff *d, const struct nsx_budget *x,
 		      enum nsx_category category)
@@ -100,8 +100,8 @@ static double most_of(const struct nsx_diff *d, const struct nsx_budget *x,
 	}
 }
 
-/* How much of what the mean takes longer it explains; 0: none, or the first page
- * leaves it out.
+/* How much of the longer mean a finding explains; 0: nothing, or it is too minor for the
+ * first page.
  */
 static double explain(const struct nsx_diff *d, const struct nsx_budget *x,
 		      const struct nsx_finding_row *f, struct nsx_cause_row *ret)

@@ -1,6 +1,4 @@
-/* folder.c - the files of a comparison: diff.md, diff.html, tables/,
- * diff.json.
- */
+/* folder.c - writes the files of a comparison: diff.md, diff.html, tables/, diff.json. */
 #include "diff/emit.h"
 #include "emit/emit.h"
 

@@ -1,16 +1,16 @@
 /* gates.c - limits for a pipeline: METRIC:[<]LIMIT.
  *
- *	step, step.p95, step.mean	length of a unit: typical, 95th percentile
- *	compute, comm, copy, idle	mean of a unit
- *	kernel:/REGEX/			mean of a unit, of kernels that match
- *	launches			kernels and replays of a unit
+ *	step, step.p95, step.mean	length of a unit: typical, 95th percentile, mean
+ *	compute, comm, copy, idle	mean per unit
+ *	kernel:/REGEX/			mean per unit of matching kernels
+ *	launches			kernels and replays per unit
  *	mem_peak			peak of allocated GPU memory
  *
- * A limit is +N% of what it was before, or +N with ns, us, ms, s, B, KB, MB, GB
- * or nothing (a count).  It fails when the change is proven to be larger: the
- * interval lies above it, and it is larger than noise: what runs of the same code
- * are known to differ by, never less than NSX_NOISE.  With "<" it passes only
- * when the change is proven to be smaller.  What is not proven is undecided.
+ * A limit is +N% of the value before, or +N with ns, us, ms, s, B, KB, MB, GB or no unit (a
+ * count). A gate fails if the change is proven to be larger: its interval lies above the
+ * limit, and the change exceeds noise, which is what runs of the same code are known to
+ * differ by, at least NSX_NOISE. With "<" a gate passes only if the change is proven to be
+ * smaller. What is not proven is undecided.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@
 
 const char *const nsx_gate_names[] = {"pass", "undecided", "fail"};
 
-enum metric { /* enum nsx_noise_metric, then those of no known noise         */
+enum metric { /* enum nsx_noise_metric, then those without known noise */
 	STEP = NSX_METRIC_STEP, STEP_P95 = NSX_METRIC_P95,
 	STEP_MEAN = NSX_METRIC_MEAN, COMPUTE = NSX_METRIC_COMPUTE,
 	COMM = NSX_METRIC_COMM, COPY = NSX_METRIC_COPY, IDLE = NSX_METRIC_IDLE,
@@ -34,7 +34,7 @@ static const char *name_of(enum metric m)
 							nsx_metric_names[m];
 }
 
-/* Of what the number is; % always may follow it, of a count nothing else. */
+/* Kind of a metric's values. Every limit may be in %; a count takes no other unit. */
 enum measure { COUNT, TIME, BYTES };
 
 static enum measure measure_of(enum metric m)
@@ -42,7 +42,7 @@ static enum measure measure_of(enum metric m)
 	return m == LAUNCHES ? COUNT : m == MEM_PEAK ? BYTES : TIME;
 }
 
-/* Which figure a limit is on, as its line says. */
+/* Name of the limited figure in a gate's line. */
 static const char *const figures[NMETRICS] = {
 	[STEP] = "typical step", [STEP_P95] = "95th percentile",
 	[STEP_MEAN] = "mean step", [COMPUTE] = "mean compute time",
@@ -66,13 +66,13 @@ static const struct {
 
 struct gate {
 	enum metric metric;
-	char regex[512]; /* of KERNEL */
+	char regex[512]; /* for KERNEL */
 	bool proven;	 /* "<" */
 	bool relative;
 	double limit; /* a ratio, ns, bytes or a count */
 };
 
-/* Reading -----------------------------------------------------------------------*/
+/* Reading ----------------------------------------------------------------------- */
 
 static int fail(const char *expr, const char *what, struct nsx_err *err)
 {
@@ -170,11 +170,11 @@ int nsx_gate_check(const char *expr, struct nsx_err *err)
 
 struct measured {
 	double before, change;
-	struct nsx_floor floor; /* less than that proves nothing             */
+	struct nsx_floor floor; /* a smaller change proves nothing */
 	struct nsx_interval ci;
-	size_t n; /* units of the shorter side; a single figure: SIZE_MAX    */
-	double mean_rel, mean; /* of a typical step: what the mean changes by,
-				  of itself and as the change; else NAN      */
+	size_t n; /* units of the shorter side; SIZE_MAX: a single figure */
+	double mean_rel, mean; /* for gates on the typical step: change of the mean, as a
+				  ratio and in ns; else NAN */
 };
 
 static int64_t part_of(const struct nsx_lane *l, size_t unit, const void *ctx)
@@ -203,7 +203,7 @@ static int64_t listed(const struct nsx_lane *l NSX_UNUSED, size_t unit,
 	return ((const int64_t *)ctx)[unit];
 }
 
-/* A pattern that was compiled before, when the gate was read. */
+/* Compiles a pattern that was checked when the gate was read. */
 static struct nsx_regex *compile(const char *regex)
 {
 	struct nsx_regex *re;
@@ -214,7 +214,7 @@ static struct nsx_regex *compile(const char *regex)
 	return re;
 }
 
-/* Credit of the kernels that match, by unit. */
+/* Sums the credit of matching kernels by unit. */
 static int match_kernels(const struct nsx_pool *p, const struct nsx_lane *l,
 			 const char *regex, struct nsx_arena *a, int64_t **ret,
 			 struct nsx_err *err)
@@ -235,7 +235,7 @@ static int match_kernels(const struct nsx_pool *p, const struct nsx_lane *l,
 	return 0;
 }
 
-/* A pattern that matches nothing is rather misspelt than fulfilled. */
+/* A pattern that matches nothing is more likely misspelt than fulfilled. */
 static bool matches_any(const struct nsx_diff *d, const char *regex)
 {
 	struct nsx_regex *re = compile(regex);
@@ -263,7 +263,7 @@ static int sample_of(const struct nsx_diff *d, unsigned side, uint32_t lane,
 	return nsx_pool_figures(p, lane, listed, v, a, ret, err);
 }
 
-/* What runs of the same code differ by in this metric, where it was measured. */
+/* Calibrated noise of a gate's metric; 0 if not calibrated. */
 static double noise_of(const struct nsx_diff *d, const struct gate *g,
 		       double before)
 {
@@ -292,7 +292,7 @@ static void find_floor(const struct nsx_diff *d, const struct nsx_step *c,
 		nsx_raise_floor(&m->floor, NSX_NOISE * m->before,
 				nsx_unmeasured);
 	nsx_raise_floor(&m->floor, noise_of(d, g, m->before), nsx_calibrated);
-	/* A drift lengthens all of a step, its tail as its median. */
+	/* A drift lengthens a step's tail as much as its median. */
 	if (p95 && c->floor.at > c->noise)
 		nsx_raise_floor(&m->floor, c->floor.at * m->before, c->floor.is);
 	nsx_raise_within(s, !p95, &m->floor);
@@ -349,7 +349,7 @@ static void measure_mean(const struct nsx_step *c, struct measured *ret)
 		NSX_MIN(c->side[0].n, c->side[1].n), NAN, NAN};
 }
 
-/* Peaks of the capture with the highest on each side. */
+/* Takes the peak of the capture with the highest one on each side. */
 static bool measure_memory(const struct nsx_diff *d, struct measured *ret)
 {
 	int64_t peak[2] = {-1, -1};
@@ -375,7 +375,7 @@ static void undecided(struct nsx_gate_row *r, const char *text)
 	r->text = text;
 }
 
-/* Times of other GPUs say nothing of the code: why, or NULL. */
+/* Reason why times of another GPU say nothing of the code; NULL. */
 static const char *say_other_gpu(const struct nsx_diff *d)
 {
 	for (size_t i = 0; i < d->nchecks; i++)
@@ -386,7 +386,7 @@ static const char *say_other_gpu(const struct nsx_diff *d)
 	return NULL;
 }
 
-/* The run as a whole stands for the step; its verdict for the interval. */
+/* Decides by the whole run, and by its verdict in place of an interval. */
 static void decide_by_totals(const struct nsx_diff *d, const struct gate *g,
 			     struct nsx_gate_row *r)
 {
@@ -404,8 +404,8 @@ static void decide_by_totals(const struct nsx_diff *d, const struct gate *g,
 			NSX_GATE_FAIL : NSX_GATE_PASS;
 }
 
-/* A limit below 0 asks for an improvement: what is missing of it must exceed the
- * noise, else the change itself.
+/* A limit below 0 asks for an improvement. Then the missing part of it must exceed the
+ * noise; otherwise the change itself must.
  */
 static void decide(const struct nsx_diff *d, const struct gate *g,
 		   const struct measured *m, struct nsx_gate_row *r)
@@ -447,7 +447,7 @@ static void decide(const struct nsx_diff *d, const struct gate *g,
 		if (g->proven)
 			r->result = NSX_GATE_FAIL;
 		else if (r->lo > r->limit && m->floor.is == nsx_calibrated)
-			r->result = NSX_GATE_PASS; /* it was measured, not assumed */
+			r->result = NSX_GATE_PASS; /* the noise was measured, not assumed */
 	}
 	if (r->result != NSX_GATE_UNDECIDED && !r->text && !isnan(r->mean) &&
 	    (r->mean > r->limit) != (r->result == NSX_GATE_FAIL))
@@ -455,7 +455,7 @@ static void decide(const struct nsx_diff *d, const struct gate *g,
 			  "step.mean is the gate on it";
 }
 
-/* How far above the limit its lower end lies: of equal results the worst. */
+/* Of equal results, the one with the higher upper end is worse. */
 static bool is_worse(const struct nsx_gate_row *x, const struct nsx_gate_row *y)
 {
 	if (x->result != y->result)

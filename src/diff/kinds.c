@@ -1,5 +1,5 @@
-/* kinds.c - steps of an engine on both sides, by kind and size (the section Steps of each
- * capture's report).
+/* kinds.c - steps of an inference engine on both sides, by kind and size, from the section
+ * Steps of each capture's report.
  */
 #include <math.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 #include "diff/kinds.h"
 #include "passes/pass.h"
 
-enum { FEWEST = 5, /* steps on each side; fewer tell nothing of their median  */
-       MOST = 3 }; /* sizes that a sentence names                             */
+enum { FEWEST = 5, /* steps on each side; with fewer the median says nothing */
+       MOST = 3 }; /* sizes that a sentence names */
 
 int nsx_side_keep_kinds(struct nsx_side *s, const struct nsx_report *r,
 			struct nsx_err *err)
@@ -33,7 +33,7 @@ int nsx_side_keep_kinds(struct nsx_side *s, const struct nsx_report *r,
 	return 0;
 }
 
-/* Captures of a side, each as often as it has such steps. */
+/* Adds a capture's steps to a side; captures are weighted by their number of steps. */
 static void add_side(struct nsx_kind_row *row, unsigned side, const struct nsx_side_kind *k)
 {
 	double n = (double)(row->count[side] + k->count);
@@ -79,7 +79,7 @@ double nsx_kind_change(const struct nsx_kind_row *r)
 	return is_told(r) ? r->p50_ms[1] / r->p50_ms[0] - 1 : NAN;
 }
 
-/* "decode +4 % at 32-63", or "prefill the same"; of sizes that nobody knows nothing. */
+/* Says "decode +4 % at 32-63" or "prefill the same"; nothing if no size has enough steps. */
 static void say_kind(struct nsx_buf *b, const struct nsx_kind_row *v, size_t n)
 {
 	size_t before = b->n, told = 0, known = 0;

@@ -11,7 +11,7 @@ enum { MOST_LINES = 1 << 20 };
 
 struct line {
 	const char *kind;
-	double won; /* of what was promised; NAN: nothing was                */
+	double won; /* relative to the promise; NAN: nothing was promised */
 	bool kept;
 };
 struct lines {
@@ -19,7 +19,7 @@ struct lines {
 	size_t n, cap;
 };
 
-/* One line without its end; false: it is none. */
+/* Parses a line without its end. False: it is malformed. */
 static bool parse(char *text, struct nsx_arena *a, struct line *ret)
 {
 	char *rest = text, *end, *key = strsep(&rest, "\t");

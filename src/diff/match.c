@@ -1,4 +1,4 @@
-/* match.c - rows of kernels that belong together. */
+/* match.c - matches kernels of both sides to rows. */
 #include <string.h>
 #include "diff/match.h"
 
@@ -6,15 +6,15 @@ const char *const nsx_match_names[NSX_NMATCHES] = {
 	"exact", "shape", "template", "variant", "range", "removed", "new",
 };
 
-/* Kernels of both sides in one list: those before, then those after. */
+/* Kernels of both sides in one list: before, then after. */
 struct work {
 	const struct nsx_pool *pool[2];
 	uint32_t n[2], all;
-	uint32_t *leader; /* by kernel: towards the one that stands for all of
-			     its row; itself                                 */
+	uint32_t *leader; /* by kernel: leads to the kernel that stands for its row, which is
+			     its own leader */
 	enum nsx_match *kind; /* by leader                                   */
-	uint32_t *partner; /* by kernel: the exact match; NSX_NONE           */
-	double *launches; /* by kernel, of a unit                            */
+	uint32_t *partner; /* by kernel: its exact match; NSX_NONE */
+	double *launches; /* by kernel, per unit */
 	bool *used, *matched;
 	struct nsx_arena *a;
 };
@@ -32,7 +32,7 @@ static uint32_t lead(const struct work *w, uint32_t i)
 	return i;
 }
 
-/* The lesser number leads: a row is named after its first kernel before. */
+/* Joins two rows. The lesser number leads, so a row is named after its first kernel before. */
 static void join(struct work *w, uint32_t i, uint32_t k, enum nsx_match kind)
 {
 	uint32_t x = lead(w, i), y = lead(w, k);
@@ -91,8 +91,8 @@ static double launches_in(const struct work *w, const struct key *v, size_t n,
 	return sum;
 }
 
-/* Whether kernels of one text are one row: both sides have some; those of a range
- * are launched as often.
+/* Whether kernels of one text are one row: both sides have some. For a range, both sides
+ * also launch them about as often.
  */
 static bool belong_together(const struct work *w, const struct key *v, size_t n,
 			    enum nsx_match kind)
@@ -104,9 +104,7 @@ static bool belong_together(const struct work *w, const struct key *v, size_t n,
 		       v[0].at < w->n[0] && v[n - 1].at >= w->n[0];
 }
 
-/* Joins what is left of both sides under one text, which stands at this place of a
- * kernel.
- */
+/* Joins unmatched kernels of both sides that share a text; `text` is its offset in a kernel. */
 static int join_by(struct work *w, size_t text, enum nsx_match kind,
 		   struct nsx_err *err)
 {
@@ -149,7 +147,7 @@ static void join_exact(struct work *w)
 
 /* By GPU ------------------------------------------------------------------------*/
 
-/* Which kernels of both sides a GPU runs on their side alone. */
+/* Marks the kernels that a GPU runs on one side only. */
 static void mark_alone(const struct work *w, size_t lane, bool *is_on, bool *is_alone)
 {
 	memset(is_on, 0, w->all * sizeof(*is_on));
@@ -165,8 +163,8 @@ static void mark_alone(const struct work *w, size_t lane, bool *is_on, bool *is_
 			       !is_on[w->partner[i]]);
 }
 
-/* What a GPU no longer runs and what it now does, of one name, are one row, also where
- * other GPUs run one of them as before: one rank got more work.
+/* Joins kernels of one name that a GPU no longer runs and now runs. This also holds if
+ * other GPUs run one of them on both sides: one rank got more work.
  */
 static void join_on(struct work *w, const bool *is_alone)
 {
@@ -209,8 +207,8 @@ static int join_by_gpu(struct work *w, struct nsx_err *err)
 
 enum { MOST_IN_BLOCK = 8 };
 
-struct sequence { /* a typical unit: kernels as numbers of both sides        */
-	uint32_t *all, *anchor; /* anchors: rows; at: their place in all     */
+struct sequence { /* a typical unit; kernels are numbers in struct work */
+	uint32_t *all, *anchor; /* anchor: rows of matched kernels; at: their places in all */
 	uint32_t *at;
 	size_t n, nanchors;
 };
@@ -240,7 +238,9 @@ static int list_sequence(const struct work *w, unsigned side, size_t lane,
 	return 0;
 }
 
-/* Different kernels in a stretch that have no match; MOST_IN_BLOCK + 1: more. */
+/* Lists the distinct kernels of a stretch that have no match; returns MOST_IN_BLOCK + 1 if
+ * there are more.
+ */
 static size_t list_block(const struct work *w, const struct sequence *s,
 			 size_t from, size_t to, uint32_t *ret)
 {
@@ -271,7 +271,7 @@ static int join_blocks(struct work *w, const struct sequence *x,
 
 	if (!nsx_new_array(blocks, w->a, npairs + 1, "kernel sequence", err))
 		return err->rc;
-	/* All stretches first: what one joins is still open to the next. */
+	/* Lists all stretches first, as joining marks kernels as matched. */
 	for (size_t i = 0; i <= npairs; i++) {
 		size_t to_x = i < npairs ? x->at[pairs[i].i] : x->n;
 		size_t to_y = i < npairs ? y->at[pairs[i].j] : y->n;
@@ -287,7 +287,7 @@ static int join_blocks(struct work *w, const struct sequence *x,
 		if (!b->n[0] || !b->n[1] || b->n[0] > MOST_IN_BLOCK ||
 		    b->n[1] > MOST_IN_BLOCK)
 			continue;
-		/* As many before as after: each in its place. */
+		/* If both sides have equally many, each matches the one in its place. */
 		for (unsigned s = 0; s < 2; s++)
 			for (size_t k = 0; k < b->n[s]; k++)
 				join(w, b->v[0][b->n[0] == b->n[1] ? k : 0],
@@ -372,7 +372,7 @@ int nsx_match_kernels(const struct nsx_pool *before,
 	if (!rc)
 		rc = join_by(&w, offsetof(struct nsx_kernel, base),
 			     NSX_M_TEMPLATE, err);
-	/* Stages of a pipeline run other kernels. */
+	/* Pipeline stages run different kernels, so every lane is tried. */
 	for (size_t l = 0; !rc && l < NSX_MIN(before->nlanes, after->nlanes); l++)
 		rc = join_by_place(&w, l, err);
 	if (!rc)

@@ -1,4 +1,4 @@
-/* noise.c - what runs of the same code differ by, measured and kept in a file. */
+/* noise.c - measures how much runs of the same code differ, and stores it in a file. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -248,7 +248,7 @@ int nsx_noise_read(const char *text, struct nsx_noises *ret,
 
 	*ret = (struct nsx_noises){.kernels_rel = percent / 100};
 	for (unsigned k = 0; k < NSX_NMETRICS; k++)
-		if (k != NSX_METRIC_LAUNCHES) /* which are counted */
+		if (k != NSX_METRIC_LAUNCHES) /* these are counts */
 			ret->of[k].rel = percent / 100;
 	if (end != text && !strcmp(end, "%"))
 		return percent >= 0 && percent < 100 ? 0 :

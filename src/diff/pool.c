@@ -1,4 +1,4 @@
-/* pool.c - numbers that mean the same in all captures of a side. */
+/* pool.c - gives kernels and details numbers that are equal in all captures of a side. */
 #include <stdlib.h>
 #include <string.h>
 #include "base/stat.h"
@@ -53,7 +53,7 @@ static int pool_details(struct nsx_pool *p, struct nsx_arena *a,
 
 /* Lanes -------------------------------------------------------------------------*/
 
-/* The pool's number of each kernel and detail of a side. */
+/* The pool's numbers of a side's kernels and details. */
 struct numbers {
 	uint32_t *kernel, *detail;
 };

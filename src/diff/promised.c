@@ -1,14 +1,12 @@
-/* promised.c - what findings of the first report promised, once they are gone, and what
- * was won.
- */
+/* promised.c - what findings of the first report promised that are gone now, and what was won. */
 #include <math.h>
 #include "diff/emit.h"
 #include "diff/words.h"
 
-#define KEPT_LEAST 0.8 /* of what was promised                                */
+#define KEPT_LEAST 0.8 /* relative to the promise */
 #define KEPT_MOST 1.25
 
-/* Of all the time, as the share that was promised is: of units the mean. */
+/* Share of the whole time that was won; for units, of their mean. */
 static double won_of(const struct nsx_diff *d)
 {
 	uint32_t lane;
@@ -17,7 +15,7 @@ static double won_of(const struct nsx_diff *d)
 				   -nsx_decisive_step(d, &lane)->mean_rel;
 }
 
-/* Whether it would win less than half as much time as before. */
+/* Whether fixing it would now win less than half as much time as before. */
 static bool is_gone(const struct nsx_finding_row *f, double won)
 {
 	return f->before && f->before->share > 0 && !f->before->is_minor &&

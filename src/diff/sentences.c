@@ -1,6 +1,4 @@
-/* sentences.c - a comparison in words: the verdict, causes, where the change is,
- * gates.
- */
+/* sentences.c - puts a comparison into words: verdict, causes, place of the change, gates. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,12 +7,12 @@
 #include "report/text.h"
 #include "report/words.h"
 
-#define ANOTHER 0.5 /* collectives of a unit                                   */
-#define LONGER 0.05 /* times                                                   */
-#define APART 0.01 /* of the median: a reader sees it                         */
-#define UNEQUAL 0.03 /* of the shift: two figures that look like an error      */
-#define ODD 0.1	   /* of what findings can explain                            */
-#define SEEN 0.0005 /* of the median: less is shown as 0.0 %                   */
+#define ANOTHER 0.5 /* collectives per unit */
+#define LONGER 0.05 /* least change of their time, as a ratio */
+#define APART 0.01 /* of the median: visible to a reader */
+#define UNEQUAL 0.03 /* of the shift: two figures that look inconsistent */
+#define ODD 0.1	   /* of what findings can explain */
+#define SEEN 0.0005 /* of the median: less is shown as 0.0 % */
 
 /* Pieces ------------------------------------------------------------------------*/
 
@@ -47,9 +45,9 @@ double nsx_level_of(const struct nsx_diff *d)
 	return 100 * (1 - d->opts->alpha);
 }
 
-/* "takes 11.1 ms instead of 9.18 ms".  The shift is the median of the differences
- * between all units after and all before, and need not be the difference of the
- * medians; then the median after would read like an error.
+/* Says "takes 11.1 ms instead of 9.18 ms". The shift is the median of the differences
+ * between all units after and all before. It may differ from the difference of the medians,
+ * and the median after would then look like an error.
  */
 static void add_change(struct nsx_buf *b, const struct nsx_diff *d,
 		       const struct nsx_step *c, struct nsx_arena *a)
@@ -79,7 +77,7 @@ static void add_change(struct nsx_buf *b, const struct nsx_diff *d,
 		       nsx_text_change(a, c->ci_ns.hi));
 }
 
-/* A mean that says the opposite of the typical unit, or more. */
+/* Adds the change of the mean if it opposes the typical unit or exceeds its change. */
 static void add_mean(struct nsx_buf *b, const struct nsx_diff *d,
 		     const struct nsx_step *c, struct nsx_arena *a)
 {
@@ -110,8 +108,8 @@ static void add_mean(struct nsx_buf *b, const struct nsx_diff *d,
 static const char *const verdict_words[] = {
 	"No change", "Improvement", "Regression", "Mixed", "Inconclusive"};
 
-/* The verdict, up to where the sentence on the step begins; GPUs that disagree are
- * not those of the verdict.
+/* Adds the verdict, up to the sentence about the step. If GPUs disagree, the step is not
+ * the verdict's.
  */
 static void add_verdict(struct nsx_buf *b, const struct nsx_diff *d,
 			uint32_t lane, bool is_of_lane, struct nsx_arena *a)
@@ -163,15 +161,15 @@ const char *nsx_diff_headline(const struct nsx_diff *d, struct nsx_arena *a)
 	return nsx_buf_keep(&b, a);
 }
 
-/* By how much a lane itself changes: ranks of a job wait for each other, so that
- * all of them change alike.
+/* How much a lane changes by itself. Ranks of a job wait for each other, so their totals
+ * all change alike.
  */
 static int64_t own_change(const struct nsx_diff *d, uint32_t lane)
 {
 	const struct nsx_budget *x = &d->lanes[lane].budget;
 	int64_t waits_ns = x->part[NSX_SHARE_WAIT].delta_ns;
 
-	if (d->digested) /* does not tell waiting from transfer */
+	if (d->digested) /* digests do not split transfer and waiting */
 		waits_ns = x->part[NSX_SHARE_TRANSFER].delta_ns;
 	return llabs(x->total.delta_ns - waits_ns);
 }
@@ -232,9 +230,7 @@ const char *nsx_diff_causes(const struct nsx_diff *d, struct nsx_arena *a)
 	for (size_t i = 0; i < n; i++) {
 		double ns = fabs(v[i].after_ns - v[i].before_ns);
 
-		/* Each is priced alone: together they may explain more than
-		 * there is.
-		 */
+		/* each is priced alone; together they may explain more than there is */
 		nsx_buf_adds(&b, i ? " " : "");
 		add_cause(&b, d, &v[i], i && ns > (1 + ODD) * left_ns, a);
 		left_ns -= ns;
@@ -244,8 +240,8 @@ const char *nsx_diff_causes(const struct nsx_diff *d, struct nsx_arena *a)
 
 /* Where the mean changes --------------------------------------------------------*/
 
-/* Whether a part with this change is told of, and as what: it may be larger than
- * the whole where other parts go the other way.
+/* Words that introduce a part of a change; NULL: not worth telling. A part may exceed the
+ * whole if other parts go the other way.
  */
 static const char *introduce(double part_ns, double of_ns)
 {
@@ -256,11 +252,11 @@ static const char *introduce(double part_ns, double of_ns)
 					       ", largest change: ";
 }
 
-/* What kernels change by together. */
+/* Sum of the changes of several kernels. */
 struct sum {
 	int64_t ns, before_ns;
-	size_t n;	 /* of them, that change the way their sum does      */
-	int64_t most_ns; /* of one of them                                   */
+	size_t n;	 /* kernels that change in the direction of the sum */
+	int64_t most_ns; /* largest of their changes */
 };
 
 static void add_to_sum(struct sum *s, const struct nsx_kernel_row *k, int64_t ns)
@@ -269,7 +265,7 @@ static void add_to_sum(struct sum *s, const struct nsx_kernel_row *k, int64_t ns
 	s->before_ns += k->d.before_ns;
 }
 
-/* Once all are added. */
+/* Call it once all changes are added. */
 static void note_most(struct sum *s, int64_t ns)
 {
 	if (!ns || (ns > 0) != (s->ns > 0))
@@ -279,7 +275,7 @@ static void note_most(struct sum *s, int64_t ns)
 		s->most_ns = ns;
 }
 
-/* Of a kernel of both sides, that is launched more or less often. */
+/* Change by count of a kernel that both sides launch, but not equally often. */
 static int64_t counted_ns(const struct nsx_kernel_row *k)
 {
 	return k->launches[0] > 0 && k->launches[1] > 0 ? k->count_ns : 0;
@@ -296,7 +292,7 @@ static struct sum sum_counted(const struct nsx_budget *x)
 	return s;
 }
 
-/* Of another name or shape it tells more itself. */
+/* Kernels matched by another name or shape are told one by one. */
 static bool is_of_kind(const struct nsx_diff *d, const struct nsx_kernel_row *k,
 		       enum nsx_kernel_category category)
 {
@@ -330,8 +326,8 @@ static const char *const kind_words[NSX_NKERNEL_CATEGORIES] = {
 
 #define KIND_ALONE 0.15 /* of the change, beyond its share of the time */
 
-/* Where the kernels of a kind make most of the change, and none of them half of that:
- * the kind, and one that goes the other way half as far or more.  False: there is none.
+/* Names the kind of kernels that makes most of the change if no single kernel makes half of
+ * that, and a kind that goes the other way at least half as far. False: there is none.
  */
 static bool add_kinds(struct nsx_buf *b, const struct nsx_diff *d,
 		      const struct nsx_budget *x, double of_ns,
@@ -357,7 +353,7 @@ static bool add_kinds(struct nsx_buf *b, const struct nsx_diff *d,
 	if (!word || most.n < 2 || 2 * llabs(most.most_ns) > llabs(most.ns) ||
 	    fabs((double)most.ns) < 0.5 * fabs(of_ns))
 		return false;
-	/* All kernels change alike: then it is no more than most of the time. */
+	/* if all kernels change alike, the kind just has most of the time */
 	if (fabs((double)most.ns / of_ns) < KIND_ALONE + (double)most.before_ns /
 		    NSX_MAX(1, (double)x->part[NSX_SHARE_COMPUTE].before_ns))
 		return false;
@@ -379,7 +375,7 @@ static int64_t sum_overlap(const struct nsx_budget *x)
 	return ns;
 }
 
-/* "`sum` (new, +150 us)" */
+/* Adds "`sum` (new, +150 us)". */
 static void add_kernel(struct nsx_buf *b, const struct nsx_diff *d,
 		       const struct nsx_kernel_row *k, struct nsx_arena *a)
 {
@@ -393,10 +389,10 @@ static void add_kernel(struct nsx_buf *b, const struct nsx_diff *d,
 		       nsx_text_change(a, (double)k->d.delta_ns));
 }
 
-#define LARGE 0.02 /* of a unit: what runs of the same code may differ by */
+#define LARGE 0.02 /* of a unit: beyond what runs of the same code differ */
 
-/* The kernel that grew most and the one that shrank most, where the compute time shows
- * neither.  False: there are none.
+/* Names the kernels that grew and shrank most if their changes cancel in the compute time.
+ * False: there are none.
  */
 static bool add_cancelling(struct nsx_buf *b, const char *intro, const struct nsx_diff *d,
 			   const struct nsx_budget *x, struct nsx_arena *a)
@@ -435,7 +431,7 @@ static void add_kernel_part(struct nsx_buf *b, const struct nsx_diff *d,
 
 	if (add_cancelling(b, ", where ", d, x, a))
 		return;
-	/* What many kernels change by for one reason, which none of them tells. */
+	/* Many kernels may change for one reason that no single one shows. */
 	if (of_ns != 0 && (double)overlap_ns / of_ns >= 0.5) {
 		nsx_buf_printf(b, ", mainly kernels that run beside each other %s (%s)",
 			       overlap_ns > 0 ? "less" : "more",
@@ -449,7 +445,7 @@ static void add_kernel_part(struct nsx_buf *b, const struct nsx_diff *d,
 			       nsx_text_change(a, (double)counted.ns));
 		return;
 	}
-	/* What a clock does it does to all kinds. */
+	/* A changed clock affects all kinds. */
 	if (fabs(x->rho - 1) < 0.01 && add_kinds(b, d, x, of_ns, a))
 		return;
 	for (size_t i = 0; i < x->nkernels; i++) {
@@ -464,7 +460,7 @@ static void add_kernel_part(struct nsx_buf *b, const struct nsx_diff *d,
 	}
 }
 
-/* "the launch call `cudaLaunchKernel`", but "the host waits in ..." */
+/* Whether a cause is worded "the launch call `cudaLaunchKernel`", not "the host waits in ...". */
 static bool names_call(enum nsx_cause cause)
 {
 	return cause == NSX_CAUSE_LAUNCH_CALL || cause == NSX_CAUSE_OTHER_API;
@@ -490,7 +486,7 @@ static void add_idle_part(struct nsx_buf *b, const struct nsx_split_rows *rows,
 	}
 }
 
-/* " (24 collectives instead of 8)", or how much longer as many of them take. */
+/* Adds " (24 collectives instead of 8)", or how much longer equally many of them take. */
 static void add_collectives(struct nsx_buf *b, const struct nsx_budget *x)
 {
 	const double *n = x->collectives, *ns = x->comm_ns;
@@ -504,7 +500,7 @@ static void add_collectives(struct nsx_buf *b, const struct nsx_budget *x)
 			       n[1] < 1.5 ? " takes" : "s take", ns[1] / ns[0]);
 }
 
-/* "idle +1.88 ms, mainly host code in `iteration #` (+1.86 ms)" */
+/* Adds "idle +1.88 ms, mainly host code in `iteration #` (+1.86 ms)". */
 static void add_share(struct nsx_buf *b, const struct nsx_diff *d,
 		      const struct nsx_budget *x, enum nsx_share share,
 		      struct nsx_arena *a)
@@ -521,9 +517,9 @@ static void add_share(struct nsx_buf *b, const struct nsx_diff *d,
 		add_idle_part(b, &x->split[NSX_SPLIT_IDLE], ns, a);
 }
 
-#define MULTIPLIED 0.75 /* of the compute time: what is once a step is little */
+#define MULTIPLIED 0.75 /* of the compute time; work done once per step is small */
 
-/* What equal kernels say of the clock, and what it explains. */
+/* Adds what equal kernels show of the clock, and how much it explains. */
 static void add_rho(struct nsx_buf *b, const struct nsx_budget *x,
 		    struct nsx_arena *a)
 {
@@ -542,8 +538,8 @@ static void add_rho(struct nsx_buf *b, const struct nsx_budget *x,
 			       nsx_text_change(a, clock_ns));
 }
 
-/* Where nearly all kernels are launched k times as often, or one k-th, a unit is that
- * many of another kind: more micro batches, another number of layers.
+/* Says that a unit does k times as much if nearly all kernels are launched k times as often
+ * (or one k-th): more micro batches, or another number of layers.
  */
 static void add_multiple(struct nsx_buf *b, const struct nsx_diff *d,
 			 const struct nsx_budget *x, struct nsx_arena *a)
@@ -583,10 +579,10 @@ static void add_multiple(struct nsx_buf *b, const struct nsx_diff *d,
 		       nsx_text_ns(a, total[0] * NSX_MIN(1, k)));
 }
 
-#define WORTH_A_WORD 0.1 /* of the largest share; where the mean opposes the
-			    typical unit, of the change of that              */
+#define WORTH_A_WORD 0.1 /* of the largest share; if the mean opposes the typical unit, of
+			    its change */
 
-/* "On average a range takes 1.88 ms less" */
+/* Adds "On average a range takes 1.88 ms less". */
 static void add_mean_change(struct nsx_buf *b, const struct nsx_diff *d,
 			    const struct nsx_budget *x, struct nsx_arena *a)
 {
@@ -600,7 +596,7 @@ static void add_mean_change(struct nsx_buf *b, const struct nsx_diff *d,
 			       ns < 0 ? "less" : "longer");
 }
 
-/* No change, and none of a part, or of a kernel, that another hides. */
+/* Whether nothing changes: no part, and no kernels that cancel each other. */
 static bool is_at_rest(const struct nsx_diff *d, const struct nsx_budget *x,
 		       double most_ns, struct nsx_arena *a)
 {
@@ -635,7 +631,7 @@ const char *nsx_diff_place(const struct nsx_diff *d, struct nsx_arena *a)
 		nsx_buf_printf(&b, " on %s", nsx_lane_name(d, lane, a));
 	for (enum nsx_share k = 0; k < NSX_NSHARES; k++) {
 		if (d->whole && d->totals.known && k == NSX_SHARE_COPY)
-			continue; /* the lines on the whole tell more of them */
+			continue; /* the lines about the whole tell more of copies */
 		if (fabs((double)x->part[k].delta_ns) < WORTH_A_WORD * least) {
 			if (k == NSX_SHARE_COMPUTE &&
 			    add_cancelling(&b, ": in compute, ", d, x, a))
@@ -646,7 +642,7 @@ const char *nsx_diff_place(const struct nsx_diff *d, struct nsx_arena *a)
 		add_share(&b, d, x, k, a);
 		sep = "; ";
 	}
-	if (d->whole && *sep == ':') { /* no share is told */
+	if (d->whole && *sep == ':') { /* no share was named */
 		nsx_buf_done(&b);
 		return "";
 	}
@@ -659,7 +655,7 @@ const char *nsx_diff_place(const struct nsx_diff *d, struct nsx_arena *a)
 
 /* Gates -------------------------------------------------------------------------*/
 
-/* "+4.76", "−4.54" */
+/* "+4.76", "−4.54". */
 static const char *say_number(struct nsx_arena *a, double x)
 {
 	return nsx_arena_printf(a, "%s%.3g", signbit(x) ? "−" : "+", fabs(x));
@@ -709,7 +705,7 @@ void nsx_diff_notices(const struct nsx_diff *d, bool lenient, struct nsx_arena *
 	}
 }
 
-/* Moves the lane that changes most of those from `from` on to that place. */
+/* Swaps the lane that changes most, of those from `from` on, to that place. */
 static void bring_forward(const struct nsx_diff *d, uint32_t *lanes,
 			  size_t from)
 {

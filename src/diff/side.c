@@ -1,5 +1,5 @@
-/* side.c - loads a trace, sees it in all ways that may be asked for, and keeps
- * what a comparison needs.
+/* side.c - loads a trace, finds its units in all ways that may be needed, and keeps what a
+ * comparison needs.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "fleet/digest.h"
 #include "passes/pass.h"
 
-enum { MOST_LAUNCHES = 1 << 12 }; /* a capture has as many as kernels        */
+enum { MOST_LAUNCHES = 1 << 12 }; /* a capture has as many as kernels */
 
 /* What was asked for --------------------------------------------------------------*/
 
@@ -22,7 +22,7 @@ struct spec { /* [LABEL=]PATH[@PART] */
 	char *path, *part, *label;
 };
 
-/* "3..7" without unit or fraction: steps; anything else is a window. */
+/* "3..7" means steps; with a unit or fraction it is a window. */
 static bool is_steps(const char *s)
 {
 	size_t n = strspn(s, "0123456789");
@@ -58,7 +58,7 @@ static void parse_spec(const char *text, struct nsx_arena *a, struct spec *ret)
 /* Kernels -------------------------------------------------------------------------*/
 
 struct listed {
-	struct nsx_kernel k; /* first: they are ordered by it               */
+	struct nsx_kernel k; /* first, as it is the sort key */
 	uint32_t at; /* shape */
 };
 
@@ -86,7 +86,7 @@ static double occupancy_of(const struct nsx_trace *t, const struct nsx_shape *x)
 	return nsx_shape_occupancy(t, g, x, &o) ? o.ratio : -1;
 }
 
-/* The range's name behind that of the range around it. */
+/* Numbers a range's path: its name after that of the range around it. */
 static int number_path(struct nsx_sweep *s, uint32_t r, uint32_t *ret,
 		       struct nsx_err *err)
 {
@@ -105,8 +105,8 @@ static int number_path(struct nsx_sweep *s, uint32_t r, uint32_t *ret,
 	return rc;
 }
 
-/* The path of each range that launched something; equal names are masked once.
- * A kernel's range is that of its first launch.
+/* Numbers the path of each range that launched something; each name is masked once. A
+ * kernel's range is that of its first launch.
  */
 static int name_ranges(struct nsx_sweep *s, struct nsx_arena *scratch,
 		       struct nsx_err *err)
@@ -149,7 +149,7 @@ static int name_ranges(struct nsx_sweep *s, struct nsx_arena *scratch,
 	return rc;
 }
 
-/* The variant is what the label says beside the family. */
+/* Sets label and variant; the variant is the label without the family. */
 static void label_kernel(const struct nsx_sweep *s, nsx_str name,
 			 struct nsx_kernel *k)
 {
@@ -235,7 +235,7 @@ static void fill_unit(const struct nsx_sweep *s, uint32_t device,
 	nsx_fill_shares(p.ns, ret->ns);
 }
 
-/* Units [v, v + n) of one process and device as a lane. */
+/* Makes a lane of the units [v, v + n) of one process and device. */
 static int add_lane(struct nsx_sweep *s, const struct nsx_iteration *v,
 		    size_t n, struct nsx_seen *view, uint32_t *devices,
 		    struct nsx_err *err)
@@ -285,7 +285,7 @@ static bool overlap(const struct nsx_lane *a, const struct nsx_lane *b, size_t u
 	return ahead_ns < b->units[u].wall_ns && -ahead_ns < a->units[u].wall_ns;
 }
 
-/* The same number of units each, which overlap. */
+/* Lanes are one job if they have equally many units, and these overlap. */
 bool nsx_is_one_job(const struct nsx_seen *view)
 {
 	const struct nsx_lane *a = view->lanes;
@@ -344,7 +344,7 @@ static int add_view(struct nsx_sweep *s, const struct nsx_side_opts *o,
 	return rc;
 }
 
-/* One unit a device: all of the window. */
+/* Adds the window as the only unit of each device. */
 static int add_window(struct nsx_sweep *s, const struct nsx_side_opts *o,
 		      struct nsx_err *err)
 {
@@ -395,7 +395,7 @@ static int add_views(struct nsx_sweep *s, struct nsx_facts *f,
 	}
 	if (!rc && (o->unit == NSX_SIDE_LAUNCH || o->unit == NSX_SIDE_WINDOW))
 		rc = add_window(s, o, err);
-	/* Where units are, asking for others than there are is a mistake. */
+	/* If units exist, asking for others is a mistake, so launches are not tried. */
 	if (!rc && o->unit == NSX_SIDE_AUTO && !s->side->nseen &&
 	    (!n || o->last < 0)) {
 		struct nsx_side_opts launches = *o;
@@ -408,7 +408,7 @@ static int add_views(struct nsx_sweep *s, struct nsx_facts *f,
 
 /* The side ------------------------------------------------------------------------*/
 
-/* Whether no part of the capture was asked for. */
+/* Whether the whole capture is asked for. */
 static bool is_all(const struct nsx_side_opts *o)
 {
 	return o->last < 0 && o->device < 0 && o->pid < 0;

@@ -1,8 +1,8 @@
-/* side_digest.c - a side as digests tell it, and which rank a process is.
+/* side_digest.c - a side made from digests, and the rank of a process.
  *
- * A digest keeps of each step its length, where its time went and why the GPU was
- * idle.  Kernels stand in it as families of the whole capture, findings by their
- * keys: which kernels changed, copies by direction and time by range are not told.
+ * A digest keeps each step's length, its parts and why the GPU was idle. It has kernels
+ * only as families of the whole capture, and findings only as keys. So it does not tell
+ * which kernels changed, copies by direction, or time by range.
  */
 #include <ctype.h>
 #include <math.h>
@@ -69,7 +69,7 @@ static bool is_asked_for(const struct nsx_digest *d,
 	       (o->rank < 0 || o->rank == d->rank);
 }
 
-/* Ranks whose steps were found the same way are seen together. */
+/* Adds a lane for each rank; ranks whose steps were found the same way share a view. */
 static int add_lanes(struct nsx_side *side, struct nsx_digest *const *v,
 		     size_t n, const struct nsx_side_opts *o,
 		     struct nsx_err *err)
@@ -111,7 +111,7 @@ static int add_lanes(struct nsx_side *side, struct nsx_digest *const *v,
 
 /* What the side is of ----------------------------------------------------------*/
 
-/* Families of all ranks, each once; launches: of a step, mean of the ranks. */
+/* Lists the families of all ranks once. launches: per step, mean over the ranks. */
 static int list_families(struct nsx_side *side, struct nsx_digest *const *v,
 			 size_t n, struct nsx_err *err)
 {
@@ -149,7 +149,7 @@ static int list_families(struct nsx_side *side, struct nsx_digest *const *v,
 
 NSX_ORDER(cmp_findings, struct nsx_side_finding, TEXT(key));
 
-/* Findings whose names do not say what they are. */
+/* Words for findings whose names do not explain them. */
 static const char *const finding_words[NSX_NFINDING_IDS] = {
 	[NSX_ID_nccl_straggler] = "A rank comes late to collectives",
 	[NSX_ID_mpi_straggler] = "A rank comes late to calls of MPI",
@@ -178,7 +178,7 @@ static const char *const finding_words[NSX_NFINDING_IDS] = {
 	[NSX_ID_top_kernel] = "A kernel takes most of the time",
 };
 
-/* A key in words, and what it is about: a digest has no more of a finding. */
+/* Words for a finding's key and its subject; a digest has nothing more of it. */
 static const char *say_key(struct nsx_arena *a, const char *key)
 {
 	enum nsx_finding_id id = nsx_finding_id_of(key);
@@ -199,8 +199,8 @@ static const char *say_key(struct nsx_arena *a, const char *key)
 	return nsx_buf_keep(&b, a);
 }
 
-/* Of a finding's key; one that another version of the program found: none of
- * those that cost time.
+/* Category of a finding's key. A key of another program version gets a category that costs
+ * no time.
  */
 static enum nsx_category category_of(const char *key)
 {
@@ -210,7 +210,7 @@ static enum nsx_category category_of(const char *key)
 				       NSX_CAT_CAPTURE;
 }
 
-/* Findings of all ranks, each as it is worst. */
+/* Lists the findings of all ranks, each with its worst severity and share. */
 static void list_findings(struct nsx_side *side, struct nsx_digest *const *v,
 			  size_t n)
 {
@@ -248,7 +248,7 @@ static void list_findings(struct nsx_side *side, struct nsx_digest *const *v,
 static const char *say_ranks(struct nsx_digest *const *v, size_t n,
 			     struct nsx_arena *a)
 {
-	int64_t first = v[0]->rank, last = v[n - 1]->rank; /* in order       */
+	int64_t first = v[0]->rank, last = v[n - 1]->rank; /* v is in order */
 
 	return first < 0 ? nsx_arena_printf(a, "%zu without a number", n) :
 	       n == 1	 ? nsx_arena_printf(a, "rank %lld", (long long)first) :
@@ -302,7 +302,7 @@ static void describe(struct nsx_side *side, struct nsx_digest *const *v,
 	side->ranks = say_ranks(v, n, side->arena);
 }
 
-/* Of the ranks and what they did: the same whatever detail was kept. */
+/* Hash of the ranks and what they did; it does not depend on the detail kept. */
 static uint64_t hash_of(struct nsx_digest *const *v, size_t n)
 {
 	uint64_t h = n;
@@ -352,7 +352,7 @@ static const struct nsx_digest *find_rank(struct nsx_digest *const *v, size_t n,
 	return NULL;
 }
 
-/* Ranks without a number by GPU: on both sides alike. */
+/* Order: rank; ranks without a number by GPU, alike on both sides. */
 NSX_POINTER_ORDER(cmp_ranks, struct nsx_digest, UP(rank), UP(device), UP(pid),
 	  BY(nsx_digest_cmp));
 
@@ -381,7 +381,7 @@ int nsx_side_find_rank(const struct nsx_report *r, struct nsx_side_opts *o,
 
 /* The side ----------------------------------------------------------------------*/
 
-/* Frees the digests. */
+/* Fills the side from digests, and frees them. */
 static int take(struct nsx_side *side, struct nsx_digest **v, size_t n,
 		const struct nsx_side_opts *o, struct nsx_err *err)
 {

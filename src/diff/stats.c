@@ -1,8 +1,8 @@
 /* stats.c - order statistics of two samples.
  *
- * The differences a[i] - b[j] of two ascending samples form rows that descend:
- * how many of them are at most x is one walk along the edge, so the k-th of
- * them is found by halving the range of x.
+ * The differences a[i] - b[j] of two ascending samples form rows that descend. One walk
+ * along the edge counts those that are at most x, so halving the range of x finds the k-th
+ * of them.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -58,9 +58,9 @@ double nsx_shift_of(const int64_t *a, size_t na, const int64_t *b, size_t nb)
 
 /* Rank test -------------------------------------------------------------------*/
 
-/* [k][s]: of how many ways to choose k <= m of n numbers the sum is s.  Numbers
- * are doubled ranks, at most 2 n; the sum fits SUMS because m (n - m) is at most
- * NSX_EXACT_PAIRS and m the smaller part.  Owner: the caller, free().
+/* [k][s]: in how many ways k <= m of n numbers sum to s. The numbers are doubled ranks, at
+ * most 2 n. Sums stay below SUMS because m is the smaller part and m (n - m) at most
+ * NSX_EXACT_PAIRS. Owner: the caller, free().
  */
 enum { SUMS = 2048 };
 
@@ -78,8 +78,8 @@ static double (*count_ways(const unsigned *rank, size_t n, size_t m))[SUMS]
 	return ways;
 }
 
-/* Doubled ranks of both samples together, ties sharing theirs.  ret_sum: of a;
- * ret_ties: sum of t^3 - t.  rank may be NULL.
+/* Ranks both samples together; ranks are doubled, and ties share theirs. ret_sum: of a;
+ * ret_ties: sum of t^3 - t. rank may be NULL.
  */
 static void rank_both(const int64_t *a, size_t na, const int64_t *b, size_t nb,
 		      unsigned *rank, double *ret_sum, double *ret_ties)
@@ -103,10 +103,10 @@ static void rank_both(const int64_t *a, size_t na, const int64_t *b, size_t nb,
 	}
 }
 
-/* Share of the arrangements whose sum is at least as far from the middle. */
+/* Share of arrangements whose sum is at least as far from the middle. */
 static double exact_p(const unsigned *rank, size_t n, size_t m, double sum)
 {
-	double middle = (double)m * (double)(n + 1); /* doubled */
+	double middle = (double)m * (double)(n + 1); /* doubled, as ranks are */
 	double(*ways)[SUMS] = count_ways(rank, n, m), all = 0, far = 0;
 
 	for (size_t s = 0; s < SUMS; s++) {
@@ -133,7 +133,7 @@ struct nsx_rank_test nsx_rank_test(const int64_t *a, size_t na,
 	unsigned rank[NSX_EXACT_PAIRS + 1];
 	double sum, ties;
 
-	/* Of few pairs the samples are short: 1 and 400 are the longest. */
+	/* With few pairs the samples are short: 1 and 400 are the longest. */
 	ret.exact = (uint64_t)na * nb <= NSX_EXACT_PAIRS;
 	rank_both(a, na, b, nb, ret.exact ? rank : NULL, &sum, &ties);
 	ret.u = (sum - (double)na * (double)(na + 1)) / 2;
@@ -152,7 +152,7 @@ struct nsx_rank_test nsx_rank_test(const int64_t *a, size_t na,
 
 /* Intervals -------------------------------------------------------------------*/
 
-/* Where the standard normal distribution leaves q above. */
+/* The point above which the standard normal distribution has probability q. */
 static double normal_above(double q)
 {
 	double lo = 0, hi = 40;
@@ -168,8 +168,8 @@ static double normal_above(double q)
 	return lo;
 }
 
-/* How many differences lie below the interval: the least u whose probability
- * P(U <= u) reaches alpha / 2, without ties.
+/* How many differences lie below the interval: the least u with P(U <= u) at least alpha /
+ * 2, without ties.
  */
 static uint64_t below(size_t na, size_t nb, double alpha)
 {

@@ -1,16 +1,18 @@
-/* step.c - how much longer a unit takes, how surely, and what to call it.
+/* step.c - how much longer a unit takes, how surely, and the verdict.
  *
- * Regression or improvement: larger than what noise, measured or assumed,
- * explains; every interval excludes 0; the rank test is significant; and the two
- * samples are apart (A12).  Neutral: the whole interval lies inside the noise,
- * and so does the change of the mean; that a capture drifts makes it harder to
- * prove a change, not easier to rule one out.  Mixed: a typical unit changes one
- * way, proven as above, and the mean the other, not by one or two slow units
- * alone: as where pauses go away while every unit becomes slower.  Where nothing
- * is proven of the typical unit, a change of the mean is a regression or an
- * improvement, too: larger than its noise, its interval excludes 0, and units
- * dealt out at random seldom differ as much.  Anything else is inconclusive and
- * says what would settle it.
+ * Regression or improvement: the shift exceeds measured or assumed noise, every interval
+ * excludes 0, the rank test is significant, and the samples are far apart (A12). If nothing
+ * is proven of the typical unit, a change of the mean counts as well: it exceeds its noise,
+ * its interval excludes 0, and units dealt out at random seldom differ as much.
+ *
+ * Neutral: the whole interval lies within the noise, and so does the change of the mean.
+ * Drift makes a change harder to prove, not easier to rule out.
+ *
+ * Mixed: the typical unit is proven to change one way and the mean changes the other way,
+ * not only by one or two slow units. This happens when pauses go away while every unit
+ * becomes slower.
+ *
+ * Anything else is inconclusive, and says what would settle it.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -24,8 +26,8 @@ const char *const nsx_verdict_names[] = {"neutral", "improvement",
 					 "inconclusive"};
 
 #define DRIFT 0.01
-#define APART 0.71 /* A12: a large effect (Vargha and Delaney)               */
-enum { MIN_UNITS = 4 }; /* with 3 against 3 no p is below 0.1                */
+#define APART 0.71 /* A12 of a large effect (Vargha and Delaney) */
+enum { MIN_UNITS = 4 }; /* with 3 against 3 units, p is at least 0.1 */
 
 const char nsx_calibrated[] = "runs of the same code differ as much";
 const char nsx_unmeasured[] = "below 2 % runs of the same code may differ; "
@@ -33,8 +35,8 @@ const char nsx_unmeasured[] = "below 2 % runs of the same code may differ; "
 
 /* One side ----------------------------------------------------------------------*/
 
-/* The second half of the units of a capture against the first, by medians: from
- * the capture in which it is shortest to the one in which it is longest.
+/* Range over the captures of how much the second half of a capture's units exceeds the
+ * first half, by medians.
  */
 static struct nsx_interval halves_of(const struct nsx_sample *s,
 				     int64_t *scratch)
@@ -59,7 +61,7 @@ static struct nsx_interval halves_of(const struct nsx_sample *s,
 	return ret.lo <= ret.hi ? ret : (struct nsx_interval){0, 0};
 }
 
-/* The longest capture against the shortest, by medians. */
+/* How much the longest capture exceeds the shortest, by medians. */
 static double captures_of(const struct nsx_sample *s, int64_t *scratch)
 {
 	double least = INFINITY, most = 0;
@@ -77,7 +79,7 @@ static double captures_of(const struct nsx_sample *s, int64_t *scratch)
 	return least > 0 && most > 0 ? most / least - 1 : 0;
 }
 
-/* sorted: as long as the sample; receives it in ascending order. */
+/* sorted: room for the sample; receives it in ascending order. */
 static int spread_of(const struct nsx_sample *s, int64_t *sorted,
 		     struct nsx_spread *ret, struct nsx_err *err)
 {
@@ -133,8 +135,8 @@ static bool is_above_floor(const struct nsx_step *c, double rel)
 	       fabs(rel) * c->side[0].median_ns >= c->floor_ns;
 }
 
-/* How many it takes for the interval to leave 0 or, of a change within the noise,
- * to lie inside it, as its width shrinks with their root; 0: too many to name.
+/* Units or captures needed for the interval to exclude 0 or, for a change within the noise,
+ * to lie within the noise. The width shrinks with their square root. 0: too many to name.
  */
 enum { MOST_TIMES = 100 };
 
@@ -153,7 +155,7 @@ static double settle_with(const struct nsx_step *c, bool captures)
 	return want > (double)n && want <= MOST_TIMES * (double)n ? want : 0;
 }
 
-/* Why nothing can be said, and what would settle it. */
+/* Sets why nothing can be said, and what would settle it. */
 static void leave_open(struct nsx_step *c, bool captures, const char *why,
 		       struct nsx_arena *a)
 {
@@ -165,7 +167,7 @@ static void leave_open(struct nsx_step *c, bool captures, const char *why,
 		nsx_arena_printf(a, "%s; more captures a side would tell", why);
 }
 
-/* A change of the typical unit that is proven. */
+/* Sets the verdict for a proven change of the typical unit. */
 static void call_it(struct nsx_step *c, struct nsx_arena *a)
 {
 	c->verdict = c->shift_ns > 0 ? NSX_V_REGRESSION : NSX_V_IMPROVEMENT;
@@ -181,7 +183,7 @@ static void call_it(struct nsx_step *c, struct nsx_arena *a)
 				  ", perhaps by chance");
 }
 
-/* Slow units came or went: a change that only the mean shows. */
+/* Whether a change that only the mean shows is proven: slow units came or went. */
 static bool proves_mean(const struct nsx_step *c, double alpha)
 {
 	double change_ns = c->side[1].mean_ns - c->side[0].mean_ns;
@@ -264,9 +266,9 @@ static int measure_steady(const struct nsx_diff *d, uint32_t lane,
 	return 0;
 }
 
-/* What the captures differ by in themselves and, while they are too few for the
- * interval to hold it, from each other.  A drift that all captures share is the
- * same on both sides: enough of them show by how much it differs.
+/* Raises the floor by the drift of captures and, if captures are too few for the interval
+ * to include it, by the difference between captures. A drift that all captures share is
+ * equal on both sides; with enough captures only its differences count.
  */
 static void raise_floors(struct nsx_step *c)
 {
@@ -294,13 +296,13 @@ static void raise_floors(struct nsx_step *c)
 				"more a side would tell");
 }
 
-/* The mean of all but the longest ones; v ascending. */
+/* Mean without the longest values; v ascending. */
 static double mean_without(const int64_t *v, size_t n, size_t longest)
 {
 	return nsx_mean(v, n > longest ? n - longest : n);
 }
 
-/* Whether a change of the mean is beyond noise, and in the direction of `way`. */
+/* Whether the mean changes beyond noise in the direction of `way`. */
 static bool is_beyond(const struct nsx_noise *noise, double before_ns,
 		      double after_ns, double way)
 {
@@ -311,13 +313,11 @@ static bool is_beyond(const struct nsx_noise *noise, double before_ns,
 	       fabs(mean_ns) >= noise->abs;
 }
 
-/* What is slow once or twice may be chance; what is so three times is part of the
- * loop.
- */
+/* A unit that is slow once or twice may be chance; three times is part of the loop. */
 enum { CHANCE = 2 };
 
-/* Whether the mean changes, and against the typical unit; v: the samples,
- * ascending.  Needs the shift and the floors.
+/* Whether the mean changes, and against the typical unit. v: the samples, ascending. Needs
+ * the shift and the floors.
  */
 static void weigh_mean(const struct nsx_diff_opts *o, int64_t *const v[2],
 		       struct nsx_step *c)
@@ -372,8 +372,8 @@ void nsx_raise_within(const struct nsx_sample s[2], bool halves,
 	raise_by(&s[1], halves, floor);
 }
 
-/* How surely the mean changes.  A drift lengthens all of a unit, its mean as its
- * median.
+/* Measures how surely the mean changes. A drift lengthens the mean of units as much as
+ * their median.
  */
 static int measure_mean(const struct nsx_diff_opts *o,
 			const struct nsx_sample s[2], struct nsx_step *c,
@@ -417,7 +417,7 @@ static int measure(const struct nsx_diff *d, uint32_t lane,
 	if (nsx_bootstrap(&s[1], &s[0], NSX_FIGURE_SHIFT, o->alpha, o->seed,
 			  &ret->blocks_ns, err))
 		return err->rc;
-	/* With captures enough, what varies between them counts as well. */
+	/* With enough captures, variation between them counts as well. */
 	if (nsx_enough_captures(s[0].ncaptures, s[1].ncaptures))
 		ret->ci_ns = ret->blocks_ns;
 	raise_floors(ret);

@@ -1,5 +1,5 @@
-/* sweep_idle.c - what each unit waited for: idle time by cause, and the part of
- * exposed communication in which a rank waits for the last one.
+/* sweep_idle.c - what each unit waited for: idle time by cause, and the part of exposed
+ * communication in which a rank waits for the last one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,8 +30,8 @@ int nsx_number_detail(struct nsx_sweep *s, const char *text, size_t len,
 	return 0;
 }
 
-/* Texts are kept by what they say, not by where: "step 12" is "step #", and
- * cudaLaunchKernel_v7000 is cudaLaunchKernel.
+/* Numbers a text by its meaning: "step 12" is "step #", and cudaLaunchKernel_v7000 is
+ * cudaLaunchKernel.
  */
 static int detail_of(struct nsx_sweep *s, const struct nsx_idle_piece *p,
 		     uint32_t *ret, struct nsx_err *err)
@@ -68,18 +68,18 @@ int nsx_keep_split(const struct nsx_sweep *s, struct nsx_lane *lane,
 		memcpy(to->v, v, n * sizeof(*v));
 		to->n = n;
 	}
-	/* Units are in order; those of one are few. */
+	/* units are in order, and each has few uses */
 	NSX_EACH_RUN(i, next, to->n, v[next].unit == v[i].unit)
 		nsx_sort(to->v + i, next - i, sizeof(*v), cmp_uses);
 	free(v);
 	return to->v ? 0 : err->rc;
 }
 
-/* Uses of idle time while they are collected, unit after unit. */
+/* Uses of idle time, collected unit by unit. */
 struct collected {
 	struct nsx_split_use *v;
 	size_t n, cap;
-	uint32_t *last; /* by detail and cause: where its last use stands    */
+	uint32_t *last; /* by detail and cause: index of its last use */
 	size_t cap_last;
 };
 
@@ -145,10 +145,10 @@ int nsx_sweep_idle(struct nsx_sweep *s, uint32_t device, struct nsx_lane *lane,
 
 /* Waiting for the last rank -----------------------------------------------------*/
 
-/* The communication kernels that begin in the units of a lane, in order. */
+/* Communication kernels that begin in a lane's units, in order. */
 struct comm {
 	uint32_t *op;
-	size_t n, *at; /* at: by unit, where its kernels begin; one more     */
+	size_t n, *at; /* at: by unit, start of its kernels; one more */
 };
 
 static int list_comm(const struct nsx_trace *t, const struct nsx_device *d,
@@ -178,8 +178,8 @@ static int list_comm(const struct nsx_trace *t, const struct nsx_device *d,
 	return 0;
 }
 
-/* When all ranks are in the k-th communication of unit u: the latest start;
- * INT64_MIN where they do not run it alike, or not at once.
+/* When all ranks have entered the k-th communication of unit u: its latest start.
+ * INT64_MIN: the ranks do not all run it, or not at the same time.
  */
 static int64_t all_there(const struct nsx_trace *t, const struct comm *c,
 			 size_t nlanes, size_t u, size_t k)

@@ -1,10 +1,10 @@
-/* sweep_kernels.c - how much of each unit each kernel took, and the kernels of
- * each NVTX range.
+/* sweep_kernels.c - how much of each unit each kernel took, and the kernels of each NVTX
+ * range.
  *
- * Where m kernels run together each gets 1/m of the time, so that what all get
- * is the time in which any ran.  One sweep over the device's work: v is the
- * time one kernel would have got had it run since the beginning, so a kernel
- * that runs from v1 to v2 gets v2 - v1, and of c alike each gets that.
+ * While m kernels run, each gets 1/m of the time, so all credits add up to the time in
+ * which any ran. One sweep over the device's work computes this. v is the time that one
+ * kernel would have received had it run since the beginning. A kernel that runs from v1 to
+ * v2 gets v2 - v1; if c launches of it run, each does.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,15 +14,15 @@
 
 enum {
 	FRACTION = 20,	      /* bits of a nanosecond                        */
-	MOST_TOGETHER = 1024, /* kernels at once; GPUs run 128               */
+	MOST_TOGETHER = 1024, /* kernels at once; GPUs run up to 128 */
 };
 
-struct running { /* a heap, the first to end on top */
+struct running { /* a heap; the first to end is on top */
 	int64_t end_ns;
 	uint32_t kernel;
 };
-struct tally { /* of a kernel in the unit at hand */
-	nsx_wide credit, since_v; /* since_v: up to where credit is counted  */
+struct tally { /* a kernel in the current unit */
+	nsx_wide credit, since_v; /* since_v: credit is counted up to this v */
 	int64_t own_ns;
 	uint32_t running, launches;
 	bool listed;
@@ -36,7 +36,7 @@ struct sweep {
 	struct running heap[MOST_TOGETHER];
 	size_t nrunning;
 	struct tally *tally; /* by kernel                                    */
-	uint32_t *listed;    /* kernels of the unit at hand                  */
+	uint32_t *listed;    /* kernels of the current unit */
 	size_t nlisted;
 	nsx_wide v;
 	int64_t at_ns;
@@ -75,7 +75,7 @@ static void sift_down(struct sweep *s)
 	}
 }
 
-/* The kernel's tally, with its credit counted up to now. */
+/* Counts the kernel's credit up to now and returns its tally. */
 static struct tally *count(struct sweep *s, uint32_t kernel)
 {
 	struct tally *x = &s->tally[kernel];
@@ -97,7 +97,7 @@ static void pass_time(struct sweep *s, int64_t to_ns)
 	s->at_ns = NSX_MAX(s->at_ns, to_ns);
 }
 
-/* Everything that ends until then. */
+/* Ends every kernel that ends by to_ns, and passes the time. */
 static void advance(struct sweep *s, int64_t to_ns)
 {
 	while (s->nrunning && s->heap[0].end_ns <= to_ns) {
@@ -111,7 +111,7 @@ static void advance(struct sweep *s, int64_t to_ns)
 
 /* Units -----------------------------------------------------------------------*/
 
-/* What was counted is forgotten; what still runs is listed again for the next. */
+/* Resets what was counted; kernels that still run stay listed for the next unit. */
 static void forget(struct sweep *s)
 {
 	size_t kept = 0;
@@ -128,9 +128,7 @@ static void forget(struct sweep *s)
 	s->nlisted = kept;
 }
 
-/* Closes the unit: its kernels in order, credits that add up to its compute
- * time.
- */
+/* Closes a unit: stores its kernels in order, with credits that add up to its compute time. */
 static int close_unit(struct sweep *s, uint32_t unit, struct nsx_err *err)
 {
 	size_t n = s->nlisted;
@@ -299,7 +297,7 @@ static int order_kernels(const struct nsx_sweep *in, const struct nsx_device *d,
 	return rc;
 }
 
-/* All launches, those that communicate as well. */
+/* Counts all launches, and those that communicate. */
 static void count_launches(const struct nsx_trace *t, const struct nsx_device *d,
 			   struct nsx_lane *lane)
 {
@@ -326,7 +324,7 @@ static void count_launches(const struct nsx_trace *t, const struct nsx_device *d
 	}
 }
 
-/* Credit by key; *ret is the caller's to free. */
+/* Computes credits by key. Owner of *ret: the caller, free(). */
 static int sweep(const struct nsx_sweep *in, uint32_t device,
 		 const struct nsx_lane *lane, size_t nkeys,
 		 uint32_t (*key)(const struct nsx_sweep *in, size_t op),

@@ -7,11 +7,11 @@
 
 enum {
 	MOST_LAUNCHES = 1 << 20,
-	MOST_OF_A_CALL = 1 << 14, /* of those with one name: their median tells */
+	MOST_OF_A_CALL = 1 << 14, /* timed calls per name, enough for a median */
 	LEAST_CALLS = 20,
 };
 #define ONE_TIME_GAP_NS 500000
-#define SLOW_LAUNCH_NS 1000000 /* a first launch loads its kernel            */
+#define SLOW_LAUNCH_NS 1000000 /* a first launch that loads its kernel takes longer */
 
 /* All GPUs together --------------------------------------------------------------*/
 
@@ -21,7 +21,7 @@ static void collect(const struct nsx_spans *s, struct nsx_spans *ret)
 		ret->v[ret->n++] = nsx_span_at(s, i);
 }
 
-/* What some GPU does; copies: these, too. */
+/* Unites the times in which any GPU works; copies: include copies. */
 static int unite(const struct nsx_sweep *s, bool copies, struct nsx_arena *a,
 		 struct nsx_spans *ret, struct nsx_err *err)
 {
@@ -102,8 +102,8 @@ static struct named *name_of(const struct nsx_sweep *s, size_t call,
 	return x;
 }
 
-/* The first launch of a kernel by a process, or the first allocation or release of
- * memory by a name.
+/* Whether a call is the first launch of a kernel by a process, or the first allocation or
+ * release of memory under its name.
  */
 static int is_first(const struct nsx_sweep *s, struct nsx_groups *met, size_t call,
 		    uint32_t process, bool *ret, struct nsx_err *err)
@@ -126,7 +126,7 @@ static int is_first(const struct nsx_sweep *s, struct nsx_groups *met, size_t ca
 	return 0;
 }
 
-/* Start-up calls as spans; ret_calls: which they are. */
+/* Collects start-up calls as spans; ret_calls: the calls. */
 static int find_start_up(const struct nsx_sweep *s, struct names *names,
 			 struct nsx_arena *a, struct nsx_spans *ret,
 			 uint32_t **ret_calls, struct nsx_err *err)
@@ -162,7 +162,7 @@ static int find_start_up(const struct nsx_sweep *s, struct names *names,
 	return rc;
 }
 
-/* The longest of the calls in a gap. */
+/* Name of the longest call in a gap. */
 static const char *longest_in(const struct nsx_sweep *s, const uint32_t *calls,
 			      size_t n, const struct nsx_span *gap)
 {
@@ -182,7 +182,7 @@ static const char *longest_in(const struct nsx_sweep *s, const uint32_t *calls,
 	return nsx_text_api(s->side->arena, name);
 }
 
-/* Gaps of which more than half is start-up. */
+/* Adds gaps that are more than half start-up. */
 static int add_one_time(const struct nsx_sweep *s, const struct nsx_spans *busy,
 			struct names *names, struct nsx_arena *a,
 			struct nsx_totals *ret, struct nsx_err *err)
@@ -214,7 +214,7 @@ static int add_one_time(const struct nsx_sweep *s, const struct nsx_spans *busy,
 	return 0;
 }
 
-/* Of calls that wait for nothing their medians. */
+/* Records the median time of calls that wait for nothing. */
 static int time_calls(const struct nsx_sweep *s, struct names *names,
 		      struct nsx_arena *a, struct nsx_totals *ret,
 		      struct nsx_err *err)

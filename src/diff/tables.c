@@ -1,4 +1,4 @@
-/* tables.c - one row a figure. */
+/* tables.c - a comparison as tables, one figure in a row. */
 #include <stdlib.h>
 #include <string.h>
 #include "diff/tables.h"
@@ -277,7 +277,7 @@ static struct nsx_cell text_or_null(const char *s)
 
 /* Rows --------------------------------------------------------------------------*/
 
-/* The columns gpu and rank. */
+/* Fills the columns gpu and rank. */
 static void fill_lane(struct nsx_cell *row, const struct nsx_diff_lane *l)
 {
 	row[0] = nsx_int(l->device_id);
@@ -285,7 +285,7 @@ static void fill_lane(struct nsx_cell *row, const struct nsx_diff_lane *l)
 		row[1] = nsx_int(l->rank);
 }
 
-/* The columns before, after and delta. */
+/* Fills the columns before, after and delta. */
 static void fill_delta(struct nsx_cell *row, const struct nsx_delta *d)
 {
 	row[0] = nsx_int(d->before_ns);
@@ -464,7 +464,7 @@ static void fill_gates(const struct nsx_diff *d, struct nsx_table *t)
 	}
 }
 
-/* Rows of all GPUs, the largest change first. */
+/* Rows of all GPUs, largest change first. */
 struct placed {
 	const struct nsx_kernel_row *k;
 	uint32_t lane;

@@ -1,8 +1,8 @@
-/* totals.c - two sides as wholes: what changed, whether it is the same work, and a
- * verdict where no unit of work repeats.
+/* totals.c - compares sides as wholes: what changed, whether the work is the same, and a
+ * verdict if no unit of work repeats.
  *
- * Of one run a side nothing tells how much runs differ, so that floors are assumed:
- * what runs of the same program on the same machine were seen to differ by.
+ * A single run per side does not tell how much runs differ. So floors are assumed: the
+ * differences seen between runs of the same program on the same machine.
  */
 #include <math.h>
 #include <string.h>
@@ -10,24 +10,27 @@
 #include "diff/emit.h"
 #include "diff/words.h"
 
-#define ALIKE 0.02	  /* bytes and threads of the same work              */
-#define OF_KERNELS 0.05	  /* floors: ratios of a part ...                    */
+#define ALIKE 0.02	  /* bytes and threads of the same work */
+#define OF_KERNELS 0.05	  /* floors, relative to a part ... */
 #define OF_FEW_KERNELS 0.15
-#define MIGRATING 0.25	  /* ... more where pages move under few kernels     */
+#define MIGRATING 0.25	  /* ... with few kernels and page migration */
 #define OF_COPIES 0.06
 #define OF_HOST 0.10
 #define OF_HOST_NS 2e6
 #define OF_GPU_NS 2e4
 #define OF_MIGRATION_NS 2e5
-#define OF_WHOLE 0.02	  /* a part that changes less of the whole decides nothing */
-#define NO_CHANGE 0.05	  /* of the whole, where ...                         */
-#define SAME_SPEED 0.02	  /* of the host's calls                             */
-#define SURE 0.12	  /* ... the floors together are no more than this   */
+#define OF_WHOLE 0.02	  /* of the whole; smaller changes of a part decide nothing */
+#define NO_CHANGE 0.05	  /* of the whole; see judge_pair */
+#define SAME_SPEED 0.02	  /* of the host's calls */
+#define SURE 0.12	  /* of the whole: most that all floors may be for a verdict of no
+			     change */
 enum { FEW = 30, BLOCKS = 32 };
 
 /* Comparing ----------------------------------------------------------------------*/
 
-/* The mean of the captures of a side; what is one by one is of the first. */
+/* Means over the captures of a side. Lists, such as calls, are the first capture's. Returns
+ * whether the whole is known.
+ */
 static bool average(const struct nsx_diff *d, unsigned side, struct nsx_totals *ret)
 {
 	size_t n = d->nsides[side];
@@ -98,7 +101,7 @@ static double host_speed(const struct nsx_totals *x, const struct nsx_totals *y)
 	return weight > 0 ? sum / weight : NAN;
 }
 
-/* Equal launches one by one: the i-th before and the i-th after. */
+/* Compares equal launches one by one: the i-th before with the i-th after. */
 static void compare_in_step(const struct nsx_diff *d, struct nsx_totals_change *c)
 {
 	const struct nsx_totals *b = &c->side[0], *a = &c->side[1];
@@ -132,7 +135,7 @@ static void compare_in_step(const struct nsx_diff *d, struct nsx_totals_change *
 
 		error += (x - mean) * (x - mean);
 	}
-	error = 2.04 * sqrt(error * (BLOCKS - 1) / BLOCKS); /* t of 31 degrees */
+	error = 2.04 * sqrt(error * (BLOCKS - 1) / BLOCKS); /* t for 31 degrees of freedom */
 	c->in_step = true;
 	c->in_step_rel = mean;
 	c->in_step_ci = (struct nsx_interval){mean - error, mean + error};
@@ -163,7 +166,7 @@ static double floor_of_kernels(const struct nsx_totals_change *c)
 		(c->side[0].migrates || c->side[1].migrates ? MIGRATING : 0);
 }
 
-/* Of a part that grows the longer side is as uncertain as its floor says. */
+/* The time to which a part's floor applies: of a part that grows, the longer side. */
 static double uncertain(const struct nsx_totals_change *c, enum nsx_total_part part,
 			bool grows)
 {
@@ -182,7 +185,7 @@ static double judged_ns(const struct nsx_totals *t)
 	return (double)(t->span_ns - t->ns[NSX_TOTAL_ONE_TIME]);
 }
 
-/* Three runs a side: all of one below all of the other, or no change in sight. */
+/* Three runs per side: a change is proven if all runs of one side are below all of the other. */
 static enum nsx_verdict judge_samples(const struct nsx_diff *d, double rel,
 				      const char **why)
 {
@@ -206,7 +209,7 @@ static enum nsx_verdict judge_samples(const struct nsx_diff *d, double rel,
 	return NSX_V_INCONCLUSIVE;
 }
 
-/* One run a side, by floors. */
+/* One run per side: judged by floors. */
 static enum nsx_verdict judge_pair(const struct nsx_totals_change *c, double whole,
 				   double delta, const char **why)
 {
@@ -278,7 +281,7 @@ const char *nsx_totals_sentence(const struct nsx_diff *d, struct nsx_arena *a)
 								  0));
 }
 
-/* "to the GPU 17.1 → 19.0 GB/s", "to the GPU 17.1 GB/s" */
+/* Adds "to the GPU 17.1 → 19.0 GB/s" or "to the GPU 17.1 GB/s". */
 static void add_rate(struct nsx_buf *b, const struct nsx_totals_change *c,
 		     enum nsx_direction k, const char *way, struct nsx_arena *a)
 {
@@ -297,7 +300,7 @@ static void add_rate(struct nsx_buf *b, const struct nsx_totals_change *c,
 		       strcmp(rate[0], rate[1]) != 0 ? rate[1] : "");
 }
 
-/* "mostly cudaLaunchKernel; paid once, not judged" */
+/* Adds "mostly cudaLaunchKernel; paid once, not judged". */
 static void add_start_up(struct nsx_buf *b, const struct nsx_totals_change *c)
 {
 	const char *x = c->side[0].one_time, *y = c->side[1].one_time;
@@ -376,7 +379,7 @@ static void add_times(struct nsx_buf *b, const char *name, int64_t before_ns,
 		nsx_text_change(a, (double)(after_ns - before_ns))}, note);
 }
 
-/* "5000 kernel launches", "110 → 410 kernel launches" */
+/* Adds "5000 kernel launches" or "110 → 410 kernel launches". */
 static void add_both(struct nsx_buf *b, const char *x, const char *y, bool same,
 		     const char *what)
 {
@@ -409,7 +412,7 @@ static void add_work(struct nsx_buf *b, const struct nsx_diff *d, struct nsx_are
 	nsx_buf_adds(b, "\n");
 }
 
-/* "−47.0 %, first to last GPU operation", and what else was recorded. */
+/* Says "−47.0 %, first to last GPU operation", and how much was recorded if that differs. */
 static const char *note_on_whole(const struct nsx_totals_change *c, struct nsx_arena *a)
 {
 	const struct nsx_totals *x = &c->side[0], *y = &c->side[1];
