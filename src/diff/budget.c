@@ -90,7 +90,7 @@ static int sum_parts(const struct nsx_diff *d, uint32_t lane,
 	return round_rows(s, part, NSX_NSHARES, &ret->total, ret->part, err);
 }
 
-/* Shares told apart ---------------------------------------------------------------*/
+/* Splits of shares ----------------------------------------------------------------*/
 
 struct part {
 	struct nsx_split_row row;

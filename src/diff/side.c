@@ -16,7 +16,7 @@
 
 enum { MOST_LAUNCHES = 1 << 12 }; /* a capture has as many as kernels */
 
-/* What was asked for --------------------------------------------------------------*/
+/* Specs ---------------------------------------------------------------------------*/
 
 struct spec { /* [LABEL=]PATH[@PART] */
 	char *path, *part, *label;
@@ -395,7 +395,9 @@ static int add_views(struct nsx_sweep *s, struct nsx_facts *f,
 	}
 	if (!rc && (o->unit == NSX_SIDE_LAUNCH || o->unit == NSX_SIDE_WINDOW))
 		rc = add_window(s, o, err);
-	/* If units exist, asking for others is a mistake, so launches are not tried. */
+	/* Launches stand in only if there are no units. If there are, --steps asks for others
+	 * by mistake.
+	 */
 	if (!rc && o->unit == NSX_SIDE_AUTO && !s->side->nseen &&
 	    (!n || o->last < 0)) {
 		struct nsx_side_opts launches = *o;

@@ -109,7 +109,7 @@ static int add_lanes(struct nsx_side *side, struct nsx_digest *const *v,
 	return 0;
 }
 
-/* What the side is of ----------------------------------------------------------*/
+/* Description ------------------------------------------------------------------*/
 
 /* Lists the families of all ranks once. launches: per step, mean over the ranks. */
 static int list_families(struct nsx_side *side, struct nsx_digest *const *v,

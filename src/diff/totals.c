@@ -261,7 +261,7 @@ enum nsx_verdict nsx_totals_judge(const struct nsx_diff *d, const char **why)
 	return judge_pair(c, whole, delta, why);
 }
 
-/* In words -----------------------------------------------------------------------*/
+/* Texts --------------------------------------------------------------------------*/
 
 const char *const nsx_total_names[NSX_NTOTALS] = {"kernels", "copies", "one-time gaps",
 						  "host, idle"};

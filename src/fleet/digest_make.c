@@ -425,7 +425,7 @@ static int find_peak(const struct nsx_maker *m, const struct nsx_member *x,
 	return rc;
 }
 
-/* All together ------------------------------------------------------------------------*/
+/* Digests -----------------------------------------------------------------------------*/
 
 static int fill_digest(struct nsx_maker *m, const struct nsx_member *x,
 		       struct nsx_digest *d, struct nsx_err *err)

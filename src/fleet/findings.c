@@ -573,7 +573,7 @@ static void say_desync(struct nsx_freport *r, const struct nsx_desync *d)
 		"number of batches";
 }
 
-/* What is missing -----------------------------------------------------------------------*/
+/* Missing ranks -------------------------------------------------------------------------*/
 
 /* Lists numbers below `total` that no rank has: "3, 5-7". */
 static const char *missing_list(const struct nsx_freport *r, int64_t total)

@@ -120,7 +120,8 @@ struct nsx_late { /* ranks that hold up the others */
 	double recoverable_ns; /* per step, if the excess were gone */
 	enum nsx_late_cause cause;
 	double explained; /* share of the excess that the cause explains     */
-	double ratio;	  /* kernel time relative to the others'; 0: not known */
+	double ratio;	  /* kernel time or, for a link, transfer time relative to the
+			     others'; 0: not known */
 	double alike;	 /* share of kernel time in kernels with that ratio */
 	double more;	  /* kernels per step beyond the others' */
 	double more_bytes; /* bytes copied per step beyond the others' */

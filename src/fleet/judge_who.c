@@ -110,7 +110,7 @@ static void test_ranks(struct nsx_judge *j, size_t block)
 	}
 }
 
-/* Who ---------------------------------------------------------------------------------*/
+/* Late ranks --------------------------------------------------------------------------*/
 
 static double excess_of(const struct nsx_judge *j, const struct nsx_late *l,
 			size_t s)

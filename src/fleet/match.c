@@ -372,9 +372,9 @@ static uint32_t agree(const struct nsx_matcher *m, const struct nsx_mchannel *x,
 	return n;
 }
 
-/* Sets the hosts' clocks by the channel of the first rank that agrees with most hosts, and
- * best. Channels within one host, as of tensor-parallel groups, fit each other about as
- * well at any distance.
+/* Sets the hosts' clocks by that channel of the first rank which agrees with most hosts,
+ * and best. Channels within one host, as of tensor-parallel groups, would not do: they fit
+ * each other about as well at any distance.
  */
 static void find_clocks(struct nsx_matcher *m)
 {

@@ -155,7 +155,6 @@ static bool range_of(const struct nsx_mchannel *x, const struct nsx_mchannel *y,
 	int64_t middle = 0, width = NSX_MOST_PLACES / 2;
 
 	if (has_clock) {
-		/* middle of x */
 		size_t i = x->c->n / 2;
 		size_t lo = i, hi = i;
 		int64_t at = nsx_coll_end(x->c, i);

@@ -15,9 +15,9 @@
  * excess.
  *
  * If members of a communicator are missing, nobody knows whether the others waited for
- * them. The time beyond that of the family's other communicators then counts as saved once
- * those come earlier. Likewise the senders of MPI messages are unknown: waiting for them
- * shrinks by as much as the late ranks come earlier.
+ * them. Its time beyond the family's shortest transfer may then shrink by as much as the
+ * family's other communicators end earlier. The senders of MPI messages are not known
+ * either: waiting for messages may shrink by as much as the late ranks come earlier.
  */
 #include <math.h>
 #include <stdlib.h>

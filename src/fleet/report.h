@@ -78,7 +78,7 @@ int nsx_freport_write_html(const struct nsx_out_file *f, FILE *out,
 int nsx_freport_write_json(const struct nsx_out_file *f, FILE *out,
 			   struct nsx_err *err) NSX_CHECKED;
 void nsx_freport_text(const struct nsx_freport *r, struct nsx_buf *b);
-/* The first page, as plain text. */
+/* Appends the first page, as Markdown or plain text. */
 void nsx_freport_page(const struct nsx_freport *r, bool is_md,
 		      struct nsx_buf *b);
 

@@ -407,7 +407,7 @@ static void fill_comm(struct nsx_freport *r, uint32_t comm, struct nsx_table *t)
 	nsx_arena_free(a);
 }
 
-/* The others -------------------------------------------------------------------------*/
+/* Other tables -----------------------------------------------------------------------*/
 
 static int fill_frontier(struct nsx_freport *r, struct nsx_table *t,
 			 struct nsx_err *err)
