@@ -261,10 +261,10 @@ static double typical_ns(const struct by_row *b, uint32_t row, int64_t *scratch)
 }
 
 /* The clock ratio, judged from equal kernels: the median of their duration ratios, weighted
- * by time before. Three checks guard it. If few kernels take most of the time, the ratio
- * may be theirs alone, so the median over all kernel names must agree (each name counts
- * once, as launches of other sizes run the same code). And if a tenth of the time keeps its
- * pace or goes the other way, the code of the rest has changed.
+ * by time before. Two checks guard it. If few kernels take most of the time, the ratio may
+ * be theirs alone, so the median over all kernel names must agree; each name counts once,
+ * as launches of other sizes run the same code. If a tenth of the time keeps its pace or
+ * goes the other way, the code of the rest has changed.
  */
 enum { MIN_EQUAL = 10, MIN_NAMES = 5 };
 #define MIN_EQUAL_SHARE 0.5

@@ -309,7 +309,7 @@ int nsx_compare_captures(struct nsx_diff *d, struct nsx_err *err) NSX_CHECKED;
 void nsx_compare_findings(struct nsx_diff *d);
 /* Whether no check has failed. */
 bool nsx_is_comparable(const struct nsx_diff *d);
-/* Finds findings that may explain why a lane's mean became longer, dearest first. They name
+/* Lists findings that may explain why a lane's mean became longer, dearest first. They name
  * causes, whereas shares of the time often name symptoms. Returns how many; 0 if the mean
  * grew by less than noise or the sides cannot be compared.
  */
