@@ -41,11 +41,11 @@ static uint64_t next_random(uint64_t *state) /* splitmix64 */
 enum { MOST_DRAWN = 200 };
 
 struct drawn {
-	int64_t *v;		/* ascending, n of them                      */
+	int64_t *v;		/* ascending, n of them */
 	uint32_t *place;	/* by unit in order of time: its place in v */
 	uint32_t *times;	/* how often each of v was drawn */
 	size_t total;		/* sum of times */
-	size_t *end, *block;	/* by capture                                */
+	size_t *end, *block;	/* by capture */
 	size_t n, ncaptures;
 };
 

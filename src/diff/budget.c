@@ -211,7 +211,7 @@ static int sum_rows(const struct nsx_diff *d, uint32_t lane,
 /* The uses of a lane, grouped by row. */
 struct by_row {
 	const struct nsx_kernel_use *of;
-	uint32_t *use; /* indices                                            */
+	uint32_t *use; /* indices */
 	size_t *at; /* by row: start of its uses; one more */
 };
 

@@ -29,7 +29,7 @@ enum nsx_noise_metric { /* figures of a unit; explained in gates.c */
 	NSX_METRIC_COMM, NSX_METRIC_COPY, NSX_METRIC_IDLE, NSX_METRIC_LAUNCHES,
 	NSX_NMETRICS
 };
-extern const char *const nsx_metric_names[NSX_NMETRICS]; /* "step", ...      */
+extern const char *const nsx_metric_names[NSX_NMETRICS]; /* "step", ... */
 struct nsx_noise { /* a change must exceed both; 0: not calibrated */
 	double rel, abs; /* abs: ns or a count */
 };
@@ -107,7 +107,7 @@ struct nsx_step {
 struct nsx_delta {
 	int64_t before_ns, delta_ns; /* after = before_ns + delta_ns */
 };
-struct nsx_split_row { /* see enum nsx_split                                 */
+struct nsx_split_row { /* see enum nsx_split */
 	enum nsx_cause cause;
 	const char *detail; /* "": none */
 	struct nsx_delta d;
@@ -145,7 +145,7 @@ struct nsx_diff_lane {
 };
 
 enum nsx_check_status { NSX_CHECK_PASS, NSX_CHECK_WARN, NSX_CHECK_FAIL };
-extern const char *const nsx_check_names[]; /* "pass", "warn", "fail"        */
+extern const char *const nsx_check_names[]; /* "pass", "warn", "fail" */
 enum nsx_check_id {
 	NSX_CHECK_FILE, NSX_CHECK_CAPTURES, NSX_CHECK_GPU, NSX_CHECK_RANKS,
 	NSX_CHECK_GPUS_USED, NSX_CHECK_PROCESSES, NSX_CHECK_DRIVER,
@@ -154,7 +154,7 @@ enum nsx_check_id {
 	NSX_CHECK_UNIT, NSX_CHECK_STEADY_UNITS,
 	NSX_CHECK_PROFILER_OVERHEAD, NSX_CHECK_CLOCKS, NSX_CHECK_MEASURED_CLOCK, NSX_NCHECKS
 };
-extern const char *const nsx_check_ids[NSX_NCHECKS]; /* "file", ...          */
+extern const char *const nsx_check_ids[NSX_NCHECKS]; /* "file", ... */
 struct nsx_check {
 	enum nsx_check_id id;
 	enum nsx_check_status status;
@@ -163,7 +163,7 @@ struct nsx_check {
 
 enum nsx_appearance { NSX_APPEARED, NSX_GONE, NSX_CHANGED_FINDING,
 		      NSX_NAPPEARANCES };
-extern const char *const nsx_appearance_names[]; /* "appeared", ...          */
+extern const char *const nsx_appearance_names[]; /* "appeared", ... */
 struct nsx_finding_row { /* a finding that differs between the sides */
 	enum nsx_appearance change;
 	const struct nsx_side_finding *before, *after; /* NULL: not found on that side */
@@ -175,13 +175,13 @@ struct nsx_cause_row { /* a finding whose cost changes in the direction of the m
 enum { NSX_MOST_CAUSES = 2 };
 
 enum nsx_gate_result { NSX_GATE_PASS, NSX_GATE_UNDECIDED, NSX_GATE_FAIL };
-extern const char *const nsx_gate_names[]; /* "pass", "undecided", "fail"    */
+extern const char *const nsx_gate_names[]; /* "pass", "undecided", "fail" */
 struct nsx_gate_row { /* the worst result of a gate over all lanes */
 	const char *expr, *subject; /* subject: "GPU 0", or "" */
-	const char *figure; /* "typical step", ...                           */
+	const char *figure; /* "typical step", ... */
 	double change, lo, hi, limit; /* in `unit`; NAN: none */
 	double mean; /* for gates on the typical step: change of the mean; else NAN */
-	const char *unit;	      /* "%", "ms", "bytes", "" (a count)    */
+	const char *unit;	      /* "%", "ms", "bytes", "" (a count) */
 	enum nsx_gate_result result;
 	const char *text; /* why it is undecided, or what it does not cover; NULL */
 };
@@ -190,7 +190,7 @@ struct nsx_diff_opts {
 	struct nsx_captures { /* specs as in side.h */
 		const char *const *v;
 		size_t n;
-	} captures[2]; /* before, after                                      */
+	} captures[2]; /* before, after */
 	struct nsx_side_opts side;
 	struct nsx_noises noise;
 	double alpha;

@@ -71,7 +71,7 @@ void nsx_add_name(struct nsx_buf *b, const char *name);
 /* Adds the label of a row of kernels, and the label after if it differs. */
 void nsx_add_labels(struct nsx_buf *b, const struct nsx_diff *d, uint32_t row,
 		    struct nsx_arena *a);
-const char *nsx_unit_word(const struct nsx_diff *d); /* "range", ...         */
+const char *nsx_unit_word(const struct nsx_diff *d); /* "range", ... */
 double nsx_level_of(const struct nsx_diff *d); /* level of intervals, in percent */
 
 #endif

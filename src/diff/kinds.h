@@ -9,7 +9,7 @@
 int nsx_side_keep_kinds(struct nsx_side *s, const struct nsx_report *r,
 			struct nsx_err *err) NSX_CHECKED;
 
-struct nsx_kind_row { /* [0] before, [1] after                                */
+struct nsx_kind_row { /* [0] before, [1] after */
 	const char *kind, *size; /* "decode", "32-63"; size "": all sizes */
 	int64_t count[2];
 	double p50_ms[2]; /* of the steps' GPU time */

@@ -12,7 +12,7 @@ struct work {
 	uint32_t n[2], all;
 	uint32_t *leader; /* by kernel: leads to the kernel that stands for its row, which is
 			     its own leader */
-	enum nsx_match *kind; /* by leader                                   */
+	enum nsx_match *kind; /* by leader */
 	uint32_t *partner; /* by kernel: its exact match; NSX_NONE */
 	double *launches; /* by kernel, per unit */
 	bool *used, *matched;

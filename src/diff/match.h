@@ -19,7 +19,7 @@ extern const char *const nsx_match_names[NSX_NMATCHES];
 
 struct nsx_kernel_rows {
 	uint32_t *row[2]; /* by kernel before, after: its row; NSX_NONE if no lane uses it */
-	enum nsx_match *kind; /* by row                                      */
+	enum nsx_match *kind; /* by row */
 	uint32_t *first[2]; /* by row: its first kernel on each side in order of name; in a
 			       row of one name, the first that the other side lacks; NSX_NONE */
 	uint32_t nrows;

@@ -102,7 +102,7 @@ struct nsx_seen {
 enum nsx_peak { NSX_PEAK_F32, NSX_PEAK_F16, NSX_PEAK_BYTES, NSX_NPEAKS };
 
 struct nsx_side_finding {
-	const char *key, *title; /* title: Markdown                          */
+	const char *key, *title; /* title: Markdown */
 	const char *place; /* in the user's code, Markdown; NULL: not known */
 	enum nsx_category category;
 	enum nsx_severity severity;
@@ -126,7 +126,7 @@ struct nsx_side {
 	int64_t ngpus, nranks; /* GPUs and processes with work */
 	int64_t overhead_ns, window_ns; /* time of the profiler; length of the capture */
 	double answered; /* share of launch calls whose GPU work is recorded;
-			    NAN: not known                                   */
+			    NAN: not known */
 	struct nsx_totals totals;
 	int64_t peak_bytes; /* peak of GPU memory; -1: not recorded */
 	struct nsx_side_kind { /* steps of an inference engine, by kind and size: kinds.h */
@@ -159,11 +159,11 @@ struct nsx_side_opts {
 	const char *pattern;   /* for NVTX and KERNEL */
 	int64_t first, last;   /* --steps, both included; last -1: all */
 	int64_t device, pid;   /* --gpu; the process of a rank; -1: all */
-	int64_t rank;	       /* --rank; -1: all                            */
+	int64_t rank;	       /* --rank; -1: all */
 	bool digested;	       /* reduce traces to digests first */
 	unsigned threads;
 	struct nsx_progress *progress;
-	const struct nsx_at_hand *at_hand; /* NULL: none                     */
+	const struct nsx_at_hand *at_hand; /* NULL: none */
 };
 
 /* Parses "auto", "nvtx:REGEX", "kernel:REGEX", "launch" or "window"; NULL changes nothing.
@@ -231,7 +231,7 @@ struct nsx_sweep {
 				for yet */
 	uint32_t *range_of; /* by NVTX range: index of its path in side->details */
 	struct nsx_strings *texts; /* texts of side->details ... */
-	struct nsx_groups numbers; /* ... and their indices                  */
+	struct nsx_groups numbers; /* ... and their indices */
 };
 int nsx_sweep_kernels(const struct nsx_sweep *s, uint32_t device,
 		      struct nsx_lane *lane, struct nsx_err *err) NSX_CHECKED;

@@ -32,9 +32,9 @@ int64_t nsx_kth_difference(const int64_t *a, size_t na, const int64_t *b,
 double nsx_shift_of(const int64_t *a, size_t na, const int64_t *b, size_t nb);
 
 struct nsx_rank_test {
-	double u;   /* pairs in which a is greater, ties half                */
+	double u;   /* pairs in which a is greater, ties half */
 	double a12; /* u / number of pairs; 0.5: no effect */
-	double p;   /* two-sided                                             */
+	double p;   /* two-sided */
 	bool exact; /* p counts all arrangements, with ties */
 };
 /* Rank test; a and b ascending, not empty. Exact up to NSX_EXACT_PAIRS pairs, beyond that

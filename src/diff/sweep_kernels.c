@@ -13,7 +13,7 @@
 #include "diff/side.h"
 
 enum {
-	FRACTION = 20,	      /* bits of a nanosecond                        */
+	FRACTION = 20,	      /* bits of a nanosecond */
 	MOST_TOGETHER = 1024, /* kernels at once; GPUs run up to 128 */
 };
 
@@ -31,11 +31,11 @@ struct sweep {
 	const struct nsx_sweep *in;
 	const struct nsx_lane *lane;
 	uint32_t (*key)(const struct nsx_sweep *in, size_t op);
-	struct nsx_kernel_use *uses; /* kernel: a key                        */
+	struct nsx_kernel_use *uses; /* kernel: a key */
 	size_t nuses, cap;
 	struct running heap[MOST_TOGETHER];
 	size_t nrunning;
-	struct tally *tally; /* by kernel                                    */
+	struct tally *tally; /* by kernel */
 	uint32_t *listed;    /* kernels of the current unit */
 	size_t nlisted;
 	nsx_wide v;

@@ -7,14 +7,14 @@
 #include "diff/stats.h"
 
 enum nsx_total_part {
-	NSX_TOTAL_KERNELS,  /* a kernel or replay runs on some GPU           */
+	NSX_TOTAL_KERNELS,  /* a kernel or replay runs on some GPU */
 	NSX_TOTAL_COPIES,   /* only copies and memsets */
 	NSX_TOTAL_ONE_TIME, /* gaps of start-up: first launches, modules, contexts, first
 			       allocations */
 	NSX_TOTAL_IDLE,	    /* the rest: host and idle */
 	NSX_NTOTALS
 };
-extern const char *const nsx_total_names[NSX_NTOTALS]; /* "kernels", ...        */
+extern const char *const nsx_total_names[NSX_NTOTALS]; /* "kernels", ... */
 enum nsx_direction { NSX_TO_GPU, NSX_FROM_GPU, NSX_OTHER_WAY, NSX_NDIRECTIONS };
 
 struct nsx_totals {
@@ -47,7 +47,7 @@ struct nsx_totals_change {
 	bool known;
 	struct nsx_totals side[2];
 	double host_speed; /* duration of equal calls, after / before; NAN: not known */
-	bool same_bytes, same_threads; /* within 2 %                         */
+	bool same_bytes, same_threads; /* within 2 % */
 	bool same_work; /* bytes or threads are the same: a shorter run is not a smaller one */
 	bool in_step; /* both sides launch the same kernels in the same order */
 	double in_step_rel; /* change of their time, launch by launch */

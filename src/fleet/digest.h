@@ -31,9 +31,9 @@ int nsx_detail_parse(const char *word, enum nsx_detail *ret,
 
 enum nsx_rank_from { /* where the number of a rank comes from, best first */
 	NSX_RANK_PAYLOAD, /* NCCL, when the communicator was made */
-	NSX_RANK_MPI,	  /* the table of MPI ranks                          */
-	NSX_RANK_ENV,	  /* RANK, SLURM_PROCID and the like                 */
-	NSX_RANK_FILE,	  /* the name of the trace                           */
+	NSX_RANK_MPI,	  /* the table of MPI ranks */
+	NSX_RANK_ENV,	  /* RANK, SLURM_PROCID and the like */
+	NSX_RANK_FILE,	  /* the name of the trace */
 	NSX_RANK_MARK,	  /* an NVTX mark such as "rank 3 of 8" */
 	NSX_RANK_TITLE,	  /* the process title, such as "Worker_TP2" */
 	NSX_RANK_ORDER,	  /* nowhere: numbered in order of host and process */
@@ -66,13 +66,13 @@ struct nsx_dfamily { /* kernels of one base name, longest total first */
 	struct nsx_blob sketch; /* written by nsx_sketch_put */
 };
 struct nsx_dkind { /* steps of an inference engine, of one kind and one class of sizes */
-	unsigned kind; /* enum nsx_step_kind                                 */
+	unsigned kind; /* enum nsx_step_kind */
 	int64_t size; /* sizes from this to less than twice this; -1: all */
 	int64_t count, total_ns, p50_ns; /* of the steps' GPU time */
 };
 struct nsx_dfinding { /* a finding about the rank's whole trace, dearest first */
 	const char *key, *title; /* as in the rank's report; Markdown */
-	unsigned severity, confidence; /* enum nsx_severity, nsx_confidence  */
+	unsigned severity, confidence; /* enum nsx_severity, nsx_confidence */
 	int64_t share_ppm; /* headroom as a share of the judged window; -1: not priced */
 };
 /* A channel's columns as they stand in a file: encoded integers (column.h), compressed. */
@@ -84,7 +84,7 @@ struct nsx_dcolumns {
  */
 struct nsx_dop {
 	int64_t channel;  /* number of its channel */
-	const char *name; /* "allreduce", "mpi_barrier", ...                 */
+	const char *name; /* "allreduce", "mpi_barrier", ... */
 	int64_t bytes;	  /* rounded to three significant bits; -1: not known */
 	uint32_t holds;	  /* set by the fleet: how many members can hold each other up */
 };
@@ -126,18 +126,18 @@ static inline int64_t nsx_other_side(const struct nsx_dchannel *c)
 	return (int64_t)(c->comm & UINT32_MAX) - 1;
 }
 struct nsx_digest {
-	uint64_t who;	  /* hash of host, session, process and device       */
+	uint64_t who;	  /* hash of host, session, process and device */
 	uint64_t content; /* hash of the whole digest */
-	int64_t rank;	  /* -1: not known                                   */
-	unsigned rank_from; /* enum nsx_rank_from                              */
-	int64_t world;	  /* ranks of the job; -1: not known                 */
-	unsigned detail;  /* enum nsx_detail                                 */
-	uint64_t host, gpu; /* hashes of names; 0: not known                 */
+	int64_t rank;	  /* -1: not known */
+	unsigned rank_from; /* enum nsx_rank_from */
+	int64_t world;	  /* ranks of the job; -1: not known */
+	unsigned detail;  /* enum nsx_detail */
+	uint64_t host, gpu; /* hashes of names; 0: not known */
 	const char *input; /* name of the file it was just read from, without folders; never
 			      written */
 	const char *host_name; /* set for a trace just read, NULL for a file; never written */
-	const char *gpu_model, *product, *schema; /* "": not known           */
-	unsigned method; /* enum nsx_way_method: how steps were found        */
+	const char *gpu_model, *product, *schema; /* "": not known */
+	unsigned method; /* enum nsx_way_method: how steps were found */
 	const char *unit; /* range or kernel that begins a step; "": none */
 	int64_t pid, device;
 	int64_t utc_ns;	   /* UTC at the clock's zero; -1: not known */
@@ -153,7 +153,7 @@ struct nsx_digest {
 	size_t nidle;
 	struct nsx_dfamily *families;
 	size_t nfamilies;
-	struct nsx_dkind *kinds; /* by kind and size                         */
+	struct nsx_dkind *kinds; /* by kind and size */
 	size_t nkinds;
 	struct nsx_dfinding *findings;
 	size_t nfindings;
@@ -218,11 +218,11 @@ size_t nsx_digest_unite(struct nsx_digest **v, size_t n, struct nsx_buf *twice);
 struct nsx_digest_opts {
 	enum nsx_detail detail;
 	int64_t rank;		/* as the user says; -1: not said */
-	const char *rank_regex; /* NULL: the default                         */
+	const char *rank_regex; /* NULL: the default */
 	bool only_names; /* reads only who the ranks are, not what they did */
 	unsigned threads;
 	unsigned keep; /* NSX_KEEP_*, for inputs that are digests */
-	const struct nsx_at_hand *at_hand; /* NULL: none                     */
+	const struct nsx_at_hand *at_hand; /* NULL: none */
 };
 #define NSX_RANK_REGEX "rank[_-]?0*([0-9]+)"
 

@@ -19,9 +19,9 @@
 
 struct nsx_frank { /* a rank; in order of number */
 	struct nsx_digest *d;
-	int64_t number;	 /* in the job                                       */
-	uint32_t host;	 /* index                                            */
-	uint32_t clock;	 /* index                                            */
+	int64_t number;	 /* in the job */
+	uint32_t host;	 /* index */
+	uint32_t clock;	 /* index */
 	double zero_ns;	 /* UTC at the trace's zero by its clock, minus the fleet's utc_ns */
 	/* Summed over matched collectives: */
 	int64_t waited_ns, came_last, ncolls;
@@ -79,7 +79,7 @@ enum nsx_desync_kind { NSX_DESYNC_OTHER, NSX_DESYNC_LEFT_OUT, NSX_DESYNC_EXTRA,
 		       NSX_DESYNC_NOT_ENTERED };
 struct nsx_desync { /* a rank that does something else than the other members */
 	enum nsx_desync_kind kind;
-	uint32_t comm, rank; /* indices                                      */
+	uint32_t comm, rank; /* indices */
 	size_t k;
 	const char *expected, *got;
 	bool is_even; /* as many members do the one as the other: either may be wrong */
@@ -88,7 +88,7 @@ struct nsx_desync { /* a rank that does something else than the other members */
 /* Steps ------------------------------------------------------------------------------*/
 
 struct nsx_fstep {
-	size_t first, end; /* collectives of the main family                 */
+	size_t first, end; /* collectives of the main family */
 	int64_t wall_ns;   /* between common ends: median of the ranks */
 };
 
@@ -98,17 +98,17 @@ enum nsx_late_kind { NSX_LATE_STEADY, NSX_LATE_TRANSIENT };
 enum nsx_late_cause {
 	NSX_WHY_UNKNOWN, /* no cause explains four fifths of the excess */
 	NSX_WHY_SLOWER,	 /* as many kernels, all of them slower: GPU or clock */
-	NSX_WHY_KERNELS, /* as many kernels, some of them longer             */
-	NSX_WHY_MORE,	 /* more kernels                                     */
-	NSX_WHY_COPY,	 /* copies                                           */
+	NSX_WHY_KERNELS, /* as many kernels, some of them longer */
+	NSX_WHY_MORE,	 /* more kernels */
+	NSX_WHY_COPY,	 /* copies */
 	NSX_WHY_IDLE,	 /* idle time; detail says in what */
 	NSX_WHY_LINK,	 /* slow transfers */
 };
 struct nsx_hop { /* members of a communicator wait for one member */
-	uint32_t comm, rank; /* indices                                      */
+	uint32_t comm, rank; /* indices */
 };
 struct nsx_late { /* ranks that hold up the others */
-	uint32_t *ranks, n; /* indices, ascending                            */
+	uint32_t *ranks, n; /* indices, ascending */
 	uint32_t host;	    /* index, if they are all ranks of a host; NSX_NONE */
 	uint32_t axis;	    /* of the mesh, if they are all ranks at one place of it; NSX_NONE */
 	enum nsx_late_kind kind;
@@ -119,7 +119,7 @@ struct nsx_late { /* ranks that hold up the others */
 	double excess_ns;      /* own time per step above the others' median */
 	double recoverable_ns; /* per step, if the excess were gone */
 	enum nsx_late_cause cause;
-	double explained; /* share of the excess that the cause explains     */
+	double explained; /* share of the excess that the cause explains */
 	double ratio;	  /* kernel time or, for a link, transfer time relative to the
 			     others'; 0: not known */
 	double alike;	 /* share of kernel time in kernels with that ratio */
@@ -127,7 +127,7 @@ struct nsx_late { /* ranks that hold up the others */
 	double more_bytes; /* bytes copied per step beyond the others' */
 	double gbps[2];	 /* copy speed of the late ranks, of the others; set for NSX_WHY_COPY */
 	unsigned idle_cause; /* set for NSX_WHY_IDLE; NSX_NCAUSES: several */
-	const char *detail;  /* call or range; NULL                          */
+	const char *detail;  /* call or range; NULL */
 	const struct nsx_dfinding *told; /* a finding of its own report that explains as much
 					    and that the others lack; NULL */
 	/* Waiting of all other ranks for it, per step: direct where it came last, passed on
@@ -143,7 +143,7 @@ enum nsx_not_named { NSX_NOT_PROVEN, NSX_NOT_WAITED_FOR, NSX_PAIRS_UNKNOWN,
 		     NSX_FEW_STEPS };
 struct nsx_suspect { /* the rank with the greatest excess that is not named as late */
 	enum nsx_not_named why;
-	uint32_t rank;	 /* index                                            */
+	uint32_t rank;	 /* index */
 	int64_t nsteps;	 /* steps in which it was late; 0: no suspect */
 	double excess_ns, p;
 };
@@ -152,17 +152,17 @@ struct nsx_fslow_link { /* a communicator with slow transfers */
 	double excess_ns, typical_ns; /* per collective */
 };
 struct nsx_fclock {
-	uint32_t host; /* index; NSX_NONE: the clock of one rank             */
+	uint32_t host; /* index; NSX_NONE: the clock of one rank */
 	uint32_t rank; /* index of its first rank */
 	uint32_t component; /* clocks of different components were never compared */
 	double lo_ns, hi_ns, offset_ns, drift_ppm, residual_ns;
-	size_t n; /* collectives compared                                    */
+	size_t n; /* collectives compared */
 };
 
 struct nsx_fleet {
 	struct nsx_frank *rank;
 	uint32_t nranks;
-	int64_t expected; /* ranks of the job; -1: not known                 */
+	int64_t expected; /* ranks of the job; -1: not known */
 	bool may_be_two;  /* the traces may come from two jobs */
 	int64_t numbered; /* highest rank number in the traces, plus one */
 	struct nsx_mesh mesh;
@@ -181,19 +181,19 @@ struct nsx_fleet {
 			      is only a bound */
 	bool has_one_sides; /* NCCL sends and receives of some rank fit those of no other */
 	bool steps_are_colls; /* no iterations known: steps are the period of the operations */
-	double step_ns;	 /* mean                                             */
+	double step_ns;	 /* mean */
 	double *own_ns;	 /* by step and rank: own time; NAN: not recorded */
 	int64_t *bound_ns; /* by rank and step, one more than steps: nsx_bounds_of */
 	struct nsx_dstep **part; /* by step and rank: the rank's iteration; NULL */
 	struct nsx_desync *desync;
 	size_t ndesyncs, cap_desyncs;
-	struct nsx_late *late; /* dearest first                              */
+	struct nsx_late *late; /* dearest first */
 	size_t nlate;
-	double all_recoverable_ns; /* per step, if none of the late ranks were */
+	double all_recoverable_ns; /* per step, if no rank came late */
 	bool is_rotating;
 	struct nsx_suspect suspect;
 	double jitter_ns;	/* per step: delay by whoever came last, without the late ranks */
-	int64_t nevents;	/* steps in which one rank stood out         */
+	int64_t nevents;	/* steps in which one rank stood out */
 	double uneven_ns; /* per step: own time of the slowest rank above that of the median
 			     rank */
 	struct nsx_fslow_link *link;
@@ -243,7 +243,7 @@ struct nsx_passed {
 struct nsx_mended {
 	const uint32_t *ranks;
 	size_t n;
-	const struct nsx_fslow_link *link; /* NULL: none                     */
+	const struct nsx_fslow_link *link; /* NULL: none */
 };
 /* Number of steps in which at least one of these ranks was recorded. */
 size_t nsx_fleet_steps_of(const struct nsx_fleet *f, const uint32_t *ranks,

@@ -18,7 +18,7 @@ int nsx_fleet_list(char *const *operands, int n, struct nsx_fleet_inputs *ret,
 
 struct nsx_left_out {
 	size_t n;
-	struct nsx_buf why; /* a line for each                               */
+	struct nsx_buf why; /* a line for each */
 };
 /* Reads the inputs as digests, in their order, `jobs` at a time; digests of traces are made
  * on the way. An input that cannot be read is left out, and the reason added to *left_out.

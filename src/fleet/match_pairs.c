@@ -18,10 +18,10 @@
 enum { MOST_PARTNERS = 3 }; /* the rank before, the rank after, and none */
 
 struct part { /* one rank's part of a send and receive */
-	double end_ns; /* on the common clock                                 */
+	double end_ns; /* on the common clock */
 	size_t i;      /* index in its channel */
 	uint32_t channel;
-	uint32_t with;	    /* rank; NSX_NONE: nobody                        */
+	uint32_t with;	    /* rank; NSX_NONE: nobody */
 	struct part *other; /* the partner's part */
 };
 struct parts { /* the parts of a rank, in order of ends */

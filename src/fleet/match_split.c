@@ -56,7 +56,7 @@ static int64_t group_of(const struct nsx_matcher *m, const struct nsx_mchannel *
  * constant and the drift between their clocks.
  */
 struct ends {
-	double at[NSX_SAMPLES], length[NSX_SAMPLES]; /* NAN: not there       */
+	double at[NSX_SAMPLES], length[NSX_SAMPLES]; /* NAN: not there */
 	double constant;
 };
 

@@ -33,7 +33,7 @@
 #define LEAST_EXPOSED_NS 5000
 
 struct place { /* a collective of a step */
-	double at_ns; /* its end, on the common clock                        */
+	double at_ns; /* its end, on the common clock */
 	uint32_t comm;	  /* NSX_NONE: one rank's wait for messages */
 	uint32_t rank;	  /* set for such waits, with the index in messages */
 	uint32_t of;
@@ -64,7 +64,7 @@ struct rank_now {
 };
 struct channel_now { /* state of a communicator's member */
 	double ahead_ns; /* how much earlier its last collective ends */
-	int64_t end_ns;	 /* INT64_MIN: none in this step                     */
+	int64_t end_ns;	 /* INT64_MIN: none in this step */
 };
 struct visit { /* a member at a collective */
 	int64_t start_ns, end_ns, exposed_ns; /* start_ns INT64_MIN: takes no part */
@@ -93,7 +93,7 @@ struct replay {
 	double most_more_ns; /* greatest excess of a mended rank in this step */
 	uint32_t *holder; /* by comm: the member waited for last */
 	double *ahead_ns;	      /* by family: how much earlier its last collective ends */
-	const struct nsx_passed *passed; /* NULL: not asked for              */
+	const struct nsx_passed *passed; /* NULL: not asked for */
 	double saved_ns; /* at the main family's last collective */
 };
 

@@ -10,7 +10,7 @@
 
 struct nsx_stage { /* the part of all steps in which one rank was the last to arrive */
 	uint64_t stage; /* collective of the step, from 0 */
-	uint32_t rank;	/* index                                             */
+	uint32_t rank;	/* index */
 	int64_t times;
 	int64_t work_ns, transfer_ns; /* time that the median rank needed, too */
 	int64_t compute_ns, copy_ns, idle_ns, other_ns; /* time beyond that */
@@ -37,7 +37,7 @@ struct nsx_ffinding {
 	const char *key, *title;
 	enum nsx_severity severity;
 	enum nsx_confidence confidence;
-	const char *evidence[8], *recommendation[4]; /* NULL-terminated      */
+	const char *evidence[8], *recommendation[4]; /* NULL-terminated */
 	double headroom_ns; /* per step */
 	enum nsx_price_kind price;
 	const uint32_t *ranks;
@@ -52,12 +52,12 @@ enum { /* tables, in order of their files */
 extern const struct nsx_layout nsx_fleet_layouts[NSX_NFTABLES];
 struct nsx_freport {
 	const struct nsx_fleet *f;
-	struct nsx_ffinding *v; /* dearest first                             */
+	struct nsx_ffinding *v; /* dearest first */
 	size_t n;
 	struct nsx_table t[NSX_NFTABLES];
 	int64_t elsewhere_ns;	  /* as in struct nsx_frontier */
 	const struct nsx_left_out *left_out; /* inputs that could not be read */
-	const char *generated_at; /* ISO, UTC                                */
+	const char *generated_at; /* ISO, UTC */
 	struct nsx_arena *arena;
 };
 int nsx_freport_new(const struct nsx_fleet *f, const struct nsx_left_out *left_out,

@@ -10,7 +10,7 @@ enum { MOST_ROWS = 64 };
 
 struct kind { /* of one rank */
 	const struct nsx_dkind *k;
-	int64_t rank; /* its number                                          */
+	int64_t rank; /* its number */
 };
 
 static int cmp_kind(const void *a, const void *b)
