@@ -1,10 +1,9 @@
 /* calls.c - CUDA calls that wait, allocate, load code or are slow.
  *
- * Calls that reach into the judged window are grouped by API.  A copy of a few
- * bytes that keeps the host waiting is a wait like any other, and so is a loop that
- * asks whether the GPU is done.  Waits that follow directly on each other, as a
- * small copy and the synchronisation after it, are one: without the first alone the
- * second would wait as long.
+ * Calls that reach into the judged window are grouped by API. A copy of a few bytes that keeps
+ * the host waiting counts as a wait, and so does a loop that asks whether the GPU is done.
+ * Waits that follow directly on each other, such as a small copy and the synchronisation after
+ * it, are one: without the first alone the second would wait as long.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,25 +13,25 @@
 #include "schema/codes.h"
 #include "trace/nvtx_walk.h"
 
-#define LEAST_SHARE 0.003 /* of the window, that a group of calls takes */
-#define TOGETHER 1.1 /* times what each wins by itself */
-#define OWN_SHARE 0.01 /* of the window, that what frees wins without any wait */
-#define REFILLS 10.0 /* times what a pool takes that has the memory */
+#define LEAST_SHARE 0.003 /* share of the window from which a group of calls is told */
+#define TOGETHER 1.1 /* waits are one if together they win so many times the sum of each alone */
+#define OWN_SHARE 0.01 /* share of the window; freeing calls that win it alone are not joined to
+			  waits */
+#define REFILLS 10.0 /* a pool without memory takes so many times as long as one with it */
 enum {
-	SMALL_BYTES = 64 << 10, /* a copy of less is waited for, not moved   */
+	SMALL_BYTES = 64 << 10, /* a smaller copy costs the wait, not the bytes */
 	LATER_NS = 100000,   /* no launch takes so long to reach a GPU       */
-	VALUE_BYTES = 64,    /* more than a value or a few: the results of a step */
-	ASKS_AGAIN_NS = 20000, /* from one question at most to the next      */
-	LOAD_NS = 50000000, /* a launch this long, while the GPU idles, loads
-			       or compiles code: else the queue is full      */
-	FIRST_NS = 1000000, /* ... that is a thread's first of a kernel      */
-	QUICK_NS = 10000,   /* on average, of calls that only ask            */
-	FEW = 20,	    /* one call in so many is some of them           */
-	MOST_NAMES = 4,	    /* told in a title                               */
-	NAMES_LENGTH = 44,  /* ... with so many letters                      */
-	REFILL_NS = 20000,  /* no pool that has the memory takes so long: an
-			       H200's takes 500 ns, and 217000 where it has
-			       given the memory back (tests/measured)        */
+	VALUE_BYTES = 64,    /* a larger copy brings results of a step, not a few values */
+	ASKS_AGAIN_NS = 20000, /* most time from one question to the next    */
+	LOAD_NS = 50000000, /* a launch this long while the GPU idles loads or compiles code, as
+			       the queue cannot be full */
+	FIRST_NS = 1000000, /* ... if it is the thread's first of a kernel   */
+	QUICK_NS = 10000,   /* mean length of calls that only ask            */
+	FEW = 20,	    /* one call in so many is enough to be told      */
+	MOST_NAMES = 4,	    /* names told in a title                         */
+	NAMES_LENGTH = 44,  /* ... and letters of them                       */
+	REFILL_NS = 20000,  /* a pool that has memory is faster: on an H200 500 ns, and 217000
+			       once it has given its memory back (tests/measured) */
 };
 
 enum kind { WAIT, POLL, SMALL_COPY, ALLOCATE, LOAD, START, SLOW, HOST_FUNC, NONE };
@@ -40,12 +39,12 @@ static bool is_wait(enum kind kind)
 {
 	return kind == WAIT || kind == POLL || kind == SMALL_COPY;
 }
-/* Idle time that follows is its cost. */
+/* The idle time that follows such calls is their cost. */
 static bool idles_gpu(enum kind kind)
 {
 	return is_wait(kind) || kind == ALLOCATE || kind == LOAD;
 }
-/* Where a small copy goes for which a wait waits. */
+/* The direction of a small copy that a wait waits for. */
 enum way { TO_GPU, TO_HOST, NWAYS };
 /* What an API is known to do. */
 enum { OTHER = 1, ALLOCATES, QUERIES, CALLS_BACK };
@@ -53,26 +52,26 @@ enum { OTHER = 1, ALLOCATES, QUERIES, CALLS_BACK };
 struct group { /* calls of one API that do one thing */
 	const char *api;
 	enum kind kind;
-	uint32_t process;    /* of all its calls; NSX_SEVERAL                */
-	size_t count, after; /* after: directly after a wait of `behind`, or
-				a call that asks likewise                    */
+	uint32_t process;    /* of all its calls, or NSX_SEVERAL             */
+	size_t count, after; /* after: those that come directly after a wait of `behind`, or
+				after a call of it that asks as well */
 	uint32_t behind;     /* index of a group                             */
-	uint32_t lead;	     /* of the waits, or questions, one with it      */
-	bool frees;	     /* which waits for the GPU first                */
-	bool is_pool;	     /* ALLOCATE: takes memory of a pool             */
-	size_t nrefills;     /* such calls that came next after its waits    */
+	uint32_t lead;	     /* first group of the waits, or questions, that are one */
+	bool frees;	     /* frees memory, which waits for the GPU first  */
+	bool is_pool;	     /* ALLOCATE: takes memory from a pool           */
+	size_t nrefills;     /* such calls right after waits of this group   */
 	int64_t refill_ns;
-	int64_t idle_ns;     /* of the GPU, during its calls                 */
+	int64_t idle_ns;     /* idle time of the GPU during its calls        */
 	int64_t ns, cost_ns;
-	int64_t edge_ns;     /* of its calls, but for waits, that GPU work waits
-				for at the window's ends                     */
-	int64_t between_ns;  /* POLL, SLOW: from each to the next that follows */
-	size_t copies[NWAYS]; /* small ones, for which its calls wait         */
-	int64_t bytes[NWAYS]; /* of the largest of them                       */
-	struct nsx_place place; /* with most of its time                     */
-	struct nsx_place dear; /* with most of its cost                      */
-	uint32_t *rows; /* POLL, SLOW: the calls after another; of kinds whose API
-			   has other calls, too: the calls                   */
+	int64_t edge_ns;     /* time of its calls, except waits, that GPU work at the window's
+				ends waits for */
+	int64_t between_ns;  /* POLL, SLOW: between calls that follow each other */
+	size_t copies[NWAYS]; /* small copies that its calls wait for        */
+	int64_t bytes[NWAYS]; /* the largest of them                         */
+	struct nsx_place place; /* where most of its time is                 */
+	struct nsx_place dear; /* where most of its cost is                  */
+	uint32_t *rows; /* POLL, SLOW: calls that follow another. Other kinds, if the API has
+			   calls of several kinds: all its calls */
 	size_t nrows;
 	size_t cap_rows;
 };
@@ -82,34 +81,32 @@ struct calls {
 	struct nsx_groups keys; /* (kind, name of the API without version)   */
 	struct group *v;
 	struct nsx_places places; /* by group                                 */
-	struct nsx_places costs; /* likewise, where GPUs idle right after calls */
+	struct nsx_places costs; /* the same for idle time right after calls */
 	nsx_str *base;	/* by raw name: the first raw name of the same API   */
-	uint8_t *does;	/* by raw name; 0 not looked at yet                  */
-	uint32_t thread; /* being read                                       */
-	uint32_t *launcher; /* by kernel name: 1 + the last thread so far that
-			       launched one                                  */
+	uint8_t *does;	/* by raw name; 0: not looked at yet                 */
+	uint32_t thread; /* the thread being read                            */
+	uint32_t *launcher; /* by kernel name: 1 + the last thread so far that launched it */
 	bool is_first; /* the call being read is its thread's first of a kernel */
-	int64_t ended_ns;  /* its last call                                  */
-	uint32_t copied;   /* the small copy that it queued last, if nothing
-			      and no wait came after; NSX_NONE               */
-	uint32_t asked;	  /* group of the call before, if that asks; NSX_NONE */
-	uint32_t emptied; /* group of its last wait, till it takes memory of a
-			     pool; NSX_NONE                                  */
-	size_t nserved;	  /* calls that did so after no wait, of all threads */
+	int64_t ended_ns;  /* end of its last call                           */
+	uint32_t copied;   /* the small copy queued last, if nothing was queued and no wait came
+			      since; NSX_NONE */
+	uint32_t asked;	  /* group of the previous call if that asks; NSX_NONE */
+	uint32_t emptied; /* group of its last wait until it takes memory from a pool; NSX_NONE */
+	size_t nserved;	  /* pool allocations after no wait, of all threads */
 	int64_t served_ns;
-	size_t launch; /* the last of the thread's calls that is one; 0: none */
-	size_t overhead; /* first of its overheads that may matter           */
-	size_t barrier, barriers_end; /* of the thread, that may matter      */
-	int64_t *later_ns; /* by barrier, see find_later; NULL: a replay tells */
+	size_t launch; /* the thread's last launch; 0: none */
+	size_t overhead; /* the thread's first overhead that may matter      */
+	size_t barrier, barriers_end; /* the thread's barriers that may matter */
+	int64_t *later_ns; /* by barrier, see find_later; NULL: not needed, as a replay tells */
 	struct nsx_edge edge[2]; /* of the window that the user asked for     */
-	int64_t idle_ns; /* of the limiting GPU, while the host is busy      */
-	int64_t all_idle_ns; /* of it                                        */
+	int64_t idle_ns; /* of the limiting GPU while the host is busy       */
+	int64_t all_idle_ns; /* of the limiting GPU                          */
 };
 
 /* Grouping --------------------------------------------------------------------*/
 
-/* Whether CUDA says that most of a call is compiling, or loading code: JIT,
- * module loading, lazy loading of a function.
+/* Whether the profiler's overhead rows say that most of a call is compiling or loading code:
+ * JIT, module loading, lazy loading of a function.
  */
 static bool is_loading(struct calls *c, size_t call)
 {
@@ -130,7 +127,7 @@ static bool is_loading(struct calls *c, size_t call)
 	return ns * 2 >= end_ns - start_ns && ns > 0;
 }
 
-/* A long launch for which the GPU of its work has little else to do. */
+/* A long launch during which the GPU has little else to do. */
 static bool is_starved(const struct calls *c, size_t call)
 {
 	const struct nsx_trace *t = c->d->trace;
@@ -145,8 +142,8 @@ static bool is_starved(const struct calls *c, size_t call)
 			start_ns, end_ns) >= (end_ns - start_ns) / 2);
 }
 
-/* Of a window that was asked for it is not known whether it is a start-up; where something
- * repeats in it, it is none.
+/* Whether the judged window may be a start-up. A window the user asked for may be one unless
+ * something repeats in it.
  */
 static bool may_start(const struct nsx_detect *d)
 {
@@ -154,7 +151,7 @@ static bool may_start(const struct nsx_detect *d)
 	       (nsx_has_window(d->trace) && !d->facts->niterations);
 }
 
-/* Whether the GPU has nothing to do meanwhile, but its thread launches work later. */
+/* Whether the GPU is mostly idle during a call and its thread launches work later. */
 static bool is_before_work(const struct calls *c, size_t call)
 {
 	const struct nsx_detect *d = c->d;
@@ -168,8 +165,8 @@ static bool is_before_work(const struct calls *c, size_t call)
 				    end_ns) >= end_ns - start_ns);
 }
 
-/* Memory of a GPU that has nothing to do is not allocated or freed for so long: the
- * first call of a process, or of a library, starts CUDA and loads what it needs.
+/* Whether an allocating or freeing call starts CUDA or a library: with an idle GPU it would not
+ * take so long by itself.
  */
 static bool is_start(const struct calls *c, size_t call)
 {
@@ -218,11 +215,11 @@ static enum kind kind_of(struct calls *c, size_t call)
 	case NSX_CALL_IMPLICIT_SYNC:
 		return ALLOCATE;
 	default:
-		return op == NSX_NONE ? SLOW : NONE; /* queues work */
+		return op == NSX_NONE ? SLOW : NONE; /* else it queues work */
 	}
 }
 
-/* Raw names of one API differ in their versions. */
+/* Raw names of one API differ in their version suffix. */
 static void learn_name(struct calls *c, nsx_str raw)
 {
 	char buf[256];
@@ -244,7 +241,7 @@ static bool is_pool(const char *api)
 	       strstr(api, "FromPoolAsync");
 }
 
-/* NULL: no memory. */
+/* Errors: NULL, NSX_E_NOMEM. */
 static struct group *group_of(struct calls *c, enum kind kind, nsx_str raw,
 			      struct nsx_err *err)
 {
@@ -262,7 +259,7 @@ static struct group *group_of(struct calls *c, enum kind kind, nsx_str raw,
 	return x;
 }
 
-/* What the first call after a wait takes, apart: a wait may have emptied the pool. */
+/* Counts the first pool allocation after a wait apart, as the wait may have emptied the pool. */
 static void count_refill(struct calls *c, int64_t ns)
 {
 	struct group *x = c->emptied == NSX_NONE ? NULL : &c->v[c->emptied];
@@ -272,7 +269,7 @@ static void count_refill(struct calls *c, int64_t ns)
 	c->emptied = NSX_NONE;
 }
 
-/* Counts the copy for which a wait waits: itself, or what was queued before it. */
+/* Counts the copy that a wait is for: the call's own, or the one queued before it. */
 static void count_copy(struct calls *c, struct group *x, size_t call)
 {
 	const struct nsx_trace *t = c->d->trace;
@@ -294,8 +291,8 @@ static void count_copy(struct calls *c, struct group *x, size_t call)
 		c->copied = NSX_NONE;
 }
 
-/* Whether other calls of the same API may be of another kind: then its name says too
- * little.  Some copies are small; a first allocation may start CUDA.
+/* Whether an API name does not tell the kind, so that rows must: only some copies are small,
+ * and a first allocation may start CUDA.
  */
 static bool is_told_by_rows(const struct calls *c, enum kind kind)
 {
@@ -303,9 +300,9 @@ static bool is_told_by_rows(const struct calls *c, enum kind kind)
 	       (kind == ALLOCATE && may_start(c->d));
 }
 
-/* Of the idle time after waits, what lies between launches that came in time and their
- * start: the wait is not why the GPU begins late.  Where nothing can be replayed that
- * time would be the price.
+/* Finds the part of the idle time after waits that lies between launches that came in time and
+ * the start of their work: the wait is not its cause. Needed only if nothing can be replayed,
+ * as the idle time is then the price.
  */
 static int find_later(struct calls *c, struct nsx_err *err)
 {
@@ -332,7 +329,7 @@ static int find_later(struct calls *c, struct nsx_err *err)
 	return 0;
 }
 
-/* The idle time that follows from a call, for evidence. */
+/* Adds the idle time that follows a call, as evidence. */
 static int add_cost(struct calls *c, struct group *x, size_t call, uint32_t range,
 		    struct nsx_err *err)
 {
@@ -358,8 +355,8 @@ static int add_cost(struct calls *c, struct group *x, size_t call, uint32_t rang
 				      (uint32_t)call, all_ns, &x->dear, err) : 0;
 }
 
-/* A call that queues nothing and waits for nothing; what lies between it and one before it
- * goes with them.
+/* Adds a call that neither queues nor waits. The time between two such calls that follow each
+ * other goes with them.
  */
 static int add_question(struct calls *c, struct group *x, size_t call, struct nsx_err *err)
 {
@@ -378,7 +375,7 @@ static int add_question(struct calls *c, struct group *x, size_t call, struct ns
 	return nsx_push(x->rows, x->nrows, x->cap_rows, "calls", err, (uint32_t)call);
 }
 
-/* For how long the GPU idles at the window's ends until this call is over. */
+/* How long the GPU idles at the window's ends during this call. */
 static int64_t at_edges(const struct calls *c, size_t call)
 {
 	const struct nsx_calls *v = &c->d->trace->calls;
@@ -457,7 +454,7 @@ static int add_call(struct calls *c, size_t call, struct nsx_nvtx_walk *ranges,
 	return 0;
 }
 
-/* Whether the thread launches a kernel for the first time, which loads its code. */
+/* Whether this is the thread's first launch of a kernel, which loads its code. */
 static bool is_first(struct calls *c, uint32_t op)
 {
 	const struct nsx_trace *t = c->d->trace;
@@ -510,8 +507,8 @@ static bool is_quick(const struct group *x)
 	return x->kind == SLOW && x->ns / QUICK_NS < (int64_t)x->count;
 }
 
-/* A wait that mostly comes right after another is one with it, and so is a quick call that
- * asks right after another.
+/* Joins a wait that mostly comes right after another with that one, and a quick call that asks
+ * right after another likewise.
  */
 static void join_waits(struct calls *c)
 {
@@ -555,10 +552,10 @@ static int collect(struct calls *c, struct nsx_err *err)
 static const struct words {
 	enum nsx_finding_id id;
 	enum nsx_change_verb verb;
-	const char *title; /* what stands before the names of the calls      */
-	const char *barrier; /* their kind in tables/barriers.csv; NULL: none */
-	const char *act, *rest; /* advice, around the names; rest NULL: without */
-	const char *advice, *pytorch; /* more of it, in PyTorch; NULL: none  */
+	const char *title; /* text before the names of the calls             */
+	const char *barrier; /* barrier_kind in tables/barriers.csv; NULL: none */
+	const char *act, *rest; /* advice around the names; rest NULL: without names */
+	const char *advice, *pytorch; /* more advice, and more for PyTorch; NULL: none */
 } words[] = {
 	[WAIT] = {
 		NSX_ID_idle_after_sync, NSX_NO_WAIT,
@@ -610,7 +607,7 @@ static const struct words {
 		"needed by what follows",
 		"let a thread wait for an event and do that work, while the "
 		"stream goes on", NULL},
-}, once[] = { /* where nothing repeats, in other words */
+}, once[] = { /* wording if nothing repeats */
 	[ALLOCATE] = {
 		NSX_ID_idle_by_allocation, NSX_NO_COST,
 		"memory is allocated or freed: ", "implicit_sync",
@@ -629,7 +626,7 @@ static const struct words *words_of(const struct calls *c, enum kind kind)
 		       &words[kind] : &once[kind];
 }
 
-/* What to do where most calls wait for small copies. */
+/* Advice if most calls wait for small copies. */
 static const struct {
 	const char *copies, *act, *rest, *pytorch;
 } of_copies[NWAYS] = {
@@ -645,8 +642,8 @@ static const struct {
 		"look for .item(), .cpu(), .nonzero() and print of a tensor"},
 };
 
-/* "cudaMalloc and cudaFree", "cudaMalloc, cudaFree and 2 more": the groups that are one,
- * the longest first, as many as a line of the first page has room for.
+/* "cudaMalloc and cudaFree", "cudaMalloc, cudaFree and 2 more": the APIs of groups that are
+ * one, the longest first, as many as fit a line of the first page.
  */
 static const char *say_names(struct calls *c, const uint32_t *list, size_t n)
 {
@@ -665,13 +662,13 @@ static const char *say_names(struct calls *c, const uint32_t *list, size_t n)
 		       names;
 }
 
-/* Whether its rows are calls that follow another. */
+/* Whether the rows of this kind are calls that follow another. */
 static bool follows(enum kind kind)
 {
 	return kind == POLL || kind == SLOW;
 }
 
-/* Of a loop that polls, or asks, the time between its calls goes as well. */
+/* The remedy. For a loop that polls or asks, the time between its calls goes too. */
 static struct nsx_plan plan_of(struct calls *c, const uint32_t *list, size_t n)
 {
 	struct nsx_change *v = nsx_arena_get(c->d->found->arena,
@@ -695,7 +692,7 @@ static struct nsx_plan plan_of(struct calls *c, const uint32_t *list, size_t n)
 	return (struct nsx_plan){v, k};
 }
 
-/* The waits with this lead, and what frees; NSX_NONE: with any. */
+/* Lists waits and groups that free, with this lead; NSX_NONE: with any lead. */
 static size_t list_waits(const struct calls *c, uint32_t lead, uint32_t *ret)
 {
 	size_t n = 0;
@@ -707,9 +704,9 @@ static size_t list_waits(const struct calls *c, uint32_t lead, uint32_t *ret)
 	return n;
 }
 
-/* While one of two waits of a loop stays it may wait for what the other would
- * have waited for: waits that win more together than each by itself are one.  So
- * are they and what frees memory, if that wins next to nothing by itself.
+/* Joins waits that win more together than each alone: while one of two waits of a loop stays,
+ * it may wait for what the other would have waited for. Groups that free memory are joined too
+ * if they win next to nothing alone.
  */
 static int join_by_price(struct calls *c, struct nsx_err *err)
 {
@@ -790,7 +787,7 @@ static void advise(const struct calls *c, const struct group *x,
 			nsx_repeats(c->d) ? " in the loop" : "");
 }
 
-/* Of all calls of the groups; NSX_SEVERAL. */
+/* The process of all calls of the groups, or NSX_SEVERAL. */
 static uint32_t process_of(const struct calls *c, const uint32_t *list, size_t n)
 {
 	for (size_t i = 1; i < n; i++)
@@ -799,7 +796,7 @@ static uint32_t process_of(const struct calls *c, const uint32_t *list, size_t n
 	return c->v[list[0]].process;
 }
 
-/* "the GPUs idle for 3 ms in all right after them": those of the processes that wait. */
+/* "the GPUs idle for 3 ms in all right after them" */
 static const char *say_idle(struct calls *c, uint32_t process, int64_t cost_ns,
 			    size_t count)
 {
@@ -809,7 +806,7 @@ static const char *say_idle(struct calls *c, uint32_t process, int64_t cost_ns,
 			nsx_tell_ns(c->d->found, cost_ns), count == 1 ? "it" : "them");
 }
 
-/* The calls of groups that are one. */
+/* Sums over groups that are one. */
 struct total {
 	size_t count, nrefills, copies[NWAYS];
 	int64_t ns, between_ns, cost_ns, edge_ns, refill_ns, idle_ns, bytes[NWAYS];
@@ -838,8 +835,8 @@ static struct total total_of(const struct calls *c, const uint32_t *list,
 	return ret;
 }
 
-/* The way that most small copies go for which most of the calls wait; NWAYS: they
- * wait for other things.
+/* The direction of the small copies that most calls wait for; NWAYS: most wait for something
+ * else.
  */
 static enum way way_of(const struct total *x)
 {
@@ -849,8 +846,8 @@ static enum way way_of(const struct total *x)
 	return NWAYS;
 }
 
-/* The way that is told: of results also where few of the calls wait for them, for it may be
- * these that the host needs.
+/* The direction that is told. Copies of results are told even if few calls wait for them, as
+ * the host may need just these.
  */
 static enum way way_told(const struct total *x)
 {
@@ -858,8 +855,8 @@ static enum way way_told(const struct total *x)
 		       TO_HOST : way_of(x);
 }
 
-/* "26 calls, 255 ms in all, 24 of them for a copy of at most 8 B to the GPU"; of a loop
- * that polls also what goes by between its calls.
+/* "26 calls, 255 ms in all, 24 of them for a copy of at most 8 B to the GPU"; for a loop that
+ * polls also the time between its calls.
  */
 static const char *say_calls(struct nsx_findings *l, const struct total *x,
 			     enum way way)
@@ -878,7 +875,7 @@ static const char *say_calls(struct nsx_findings *l, const struct total *x,
 		nsx_tell_bytes(l, x->bytes[way]), of_copies[way].copies);
 }
 
-/* What shows that most of these waits empty a memory pool; NULL: nothing. */
+/* Evidence that most of these waits empty a memory pool; NULL: none. */
 static const char *say_refills(const struct calls *c, const struct total *x)
 {
 	struct nsx_findings *l = c->d->found;
@@ -893,7 +890,7 @@ static const char *say_refills(const struct calls *c, const struct total *x)
 				nsx_text_ns(l->arena, usual_ns)));
 }
 
-/* The rows of the dearest call: as a wait, and of the idle time that is its. */
+/* Points at table rows of the most expensive call: as a barrier, and its idle time. */
 static void prove(const struct calls *c, uint32_t group, const char *barrier,
 		  struct nsx_finding *f)
 {
@@ -910,7 +907,7 @@ static void prove(const struct calls *c, uint32_t group, const char *barrier,
 				   .at = {{"detail", api}}};
 }
 
-/* A wait for one GPU keeps the others from their work. */
+/* Tells if GPUs take turns because a wait for one keeps the others from their work. */
 static void tell_turns(struct calls *c, uint32_t process, struct nsx_finding *f)
 {
 	uint32_t n = nsx_turns(c->d, process);
@@ -933,7 +930,7 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 	struct total all = total_of(c, list, n);
 	enum way way = way_of(&all);
 	const char *refills = say_refills(c, &all);
-	bool empties = refills && /* ... and that is what the GPU waits for */
+	bool empties = refills && /* ... and the GPU waits for that */
 		       2 * (all.refill_ns + all.idle_ns) >= all.cost_ns;
 	struct nsx_finding f = {
 		.id = say->id, .subject = kind == ALLOCATE || kind == LOAD ?
@@ -949,7 +946,7 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 	f.guess_ns = (double)(is_wait(kind) ?
 				      NSX_MIN(all.cost_ns, c->all_idle_ns) :
 				      NSX_MIN(all.ns, c->idle_ns));
-	if (kind != HOST_FUNC) /* which takes its time in a stream */
+	if (kind != HOST_FUNC) /* a host function takes its time in a stream */
 		f.most_ns = (double)all.ns + (double)all.between_ns;
 	if (f.most_ns > 0)
 		f.guess_ns = NSX_MIN(f.guess_ns, f.most_ns);
@@ -959,11 +956,11 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 		f.evidence[k++] =
 			"the functions leave no row in the trace: what is "
 			"queued right after them starts late";
-	f.is_bound = way_told(&all) == TO_HOST; /* the host may need it at once */
+	f.is_bound = way_told(&all) == TO_HOST; /* the host may need the result at once */
 	if (all.cost_ns)
 		f.evidence[k++] = say_idle(c, process, all.cost_ns, all.count);
 	f.evidence[k] = refills;
-	/* Where much is waited little may be lost. */
+	/* Long waits may cost little: the place with most cost counts. */
 	if (is_wait(kind) && x->cost_ns)
 		nsx_places_tell(c->d, &c->costs, list[0], &x->dear, &f);
 	else
@@ -987,7 +984,7 @@ static int cmp_groups(const void *a, const void *b, void *ctx)
 	return NSX_CMP(y->ns, x->ns) ?: strcmp(x->api, y->api);
 }
 
-/* What shares a remedy: waits that are one, all allocation, all loading. */
+/* Whether two groups share a remedy: waits that are one, all allocation, all loading. */
 static bool belong_together(const struct calls *c, uint32_t g, uint32_t h)
 {
 	const struct group *x = &c->v[g], *y = &c->v[h];

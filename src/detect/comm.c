@@ -1,8 +1,8 @@
-/* comm.c - communication: compute that waits for it, ranks that come late to it,
- * links that are not its limit.
+/* comm.c - communication: compute that waits for it, ranks that come late to it, links that are
+ * not its limit.
  *
- * Overlap hides transfers, not waiting for a rank that comes late: that is priced by
- * its own, and as the straggler's where one is proved.
+ * Overlap hides transfers but not waiting for a late rank. That waiting has a price of its own,
+ * or is the straggler's if one is proved.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,16 +11,16 @@
 #include "facts/occupancy.h"
 #include "facts/replay/replay.h"
 
-#define LEAST_PCT 1.0	  /* of the window, to be worth a finding   */
-#define MUCH_PCT 10.0	  /* ... whatever overlaps besides it       */
-#define LINK_IDLE_PCT 2.0 /* of the peak, while it communicates     */
+#define LEAST_PCT 1.0	  /* percent of the window that is worth a finding   */
+#define MUCH_PCT 10.0	  /* ... whatever else overlaps                      */
+#define LINK_IDLE_PCT 2.0 /* percent of the peak during communication        */
 #define LINK_BUSY_PCT 10.0
-#define ROUNDED 1.001 /* times: a replay rounds each kernel */
-#define BY_WORK 0.5 /* of what own pace wins, that even work must */
-enum { MANY = 100, TINY_NS = 50000 }; /* collectives that are all latency */
-enum { MANY_NEEDED = 8 }; /* collectives of an iteration, from which it is no bucket */
+#define ROUNDED 1.001
+#define BY_WORK 0.5 /* least part of the gain of own pace that even work must win */
+enum { MANY = 100, TINY_NS = 50000 }; /* many tiny collectives are all latency */
+enum { MANY_NEEDED = 8 }; /* so many collectives an iteration are no buckets */
 enum { MOST_PIECES = 3 }; /* own pace; 2 and 4 times as many micro batches */
-enum { PART = 10 }; /* less than one of it, of communication, is not told apart */
+enum { PART = 10 }; /* waiting of less than one such part of communication is not told */
 
 static double share(int64_t part_ns, int64_t whole_ns)
 {
@@ -29,25 +29,25 @@ static double share(int64_t part_ns, int64_t whole_ns)
 
 struct comm {
 	struct nsx_detect *d;
-	uint8_t *computes; /* by stream: 1, compute runs there as well       */
-	struct nsx_comm_cost cost; /* of the device that is looked at         */
-	/* In the judged window, of the device that is looked at: on streams
-	 * of its own, and on such that compute, where it cannot overlap.
+	uint8_t *computes; /* by stream: 1 if compute runs there too         */
+	struct nsx_comm_cost cost; /* of the device being judged             */
+	/* Communication of that device in the judged window: [0] on streams of its own, [1] on
+	 * streams that compute too, where it cannot overlap.
 	 */
 	struct habit {
 		size_t n;
-		int64_t ns, pairs_ns; /* of all, of sends and receives        */
-		int64_t one_block_ns; /* of those in a grid of one block      */
+		int64_t ns, pairs_ns; /* all; sends and receives             */
+		int64_t one_block_ns; /* kernels with a grid of one block    */
 		double median_ns;
 	} on[2];
-	enum why { /* that on streams of its own is exposed           */
-		LATE,	/* it is started late                         */
-		TAIL,	/* most overlaps, and little is left          */
-		BEHIND, /* its stream is never free                   */
-		NEEDED, /* between kernels that need each other       */
-		GATHERS, /* likewise, of what may be there long before */
+	enum why { /* why that on streams of its own is exposed              */
+		LATE,	/* it starts late                                    */
+		TAIL,	/* most overlaps and little is left                  */
+		BEHIND, /* its stream is always busy                         */
+		NEEDED, /* it stands between kernels that need each other    */
+		GATHERS, /* as NEEDED, but it gathers data that may exist long before */
 	} why;
-	bool by_pairs; /* most of that is                                */
+	bool by_pairs; /* most of that is sends and receives                 */
 	bool gathers;  /* most of that is all-gathers                    */
 };
 
@@ -105,8 +105,8 @@ static int find_habits(struct comm *c, uint32_t device, struct nsx_err *err)
 	return 0;
 }
 
-/* The mean of the busiest counter of a link of the device while it communicates,
- * in percent; < 0: there is none.
+/* The mean percentage of a device's busiest link counter during communication; < 0: there is no
+ * counter.
  */
 static double link_pct(const struct nsx_detect *d, uint32_t device,
 		       const char *const *names)
@@ -128,7 +128,7 @@ static double link_pct(const struct nsx_detect *d, uint32_t device,
 	return most;
 }
 
-/* Whether it goes over PCIe although there is NVLink. */
+/* Says that communication goes over PCIe although NVLink exists; false: not so. */
 static bool say_link(struct nsx_detect *d, uint32_t device, const char **ret)
 {
 	static const char *const pcie[] = {"PCIe", NULL};
@@ -144,20 +144,20 @@ static bool say_link(struct nsx_detect *d, uint32_t device, const char **ret)
 	return true;
 }
 
-/* Most of it is sends and receives, which need not come at once. */
+/* Whether most of it is sends and receives, which may start at different times. */
 static bool is_by_pairs(const struct habit *h)
 {
 	return h->pairs_ns * 2 > h->ns;
 }
 
-/* Next to nothing of it overlaps, on a stream that could. */
+/* Whether next to nothing overlaps on a stream that could. */
 static bool is_started_late(const struct nsx_comm_cost *x)
 {
 	return x->exposed_ns * 20 > x->comm_ns * 19;
 }
 
-/* Most of it overlaps, and little is left: what comes first or last, which nothing can
- * be computed beside.  What compute waits for behind a copy is exposed, and blocks nothing.
+/* Whether most of it overlaps and the rest is what comes first or last, with nothing to compute
+ * beside. Communication that compute waits for behind a copy is exposed but does not block.
  */
 static bool is_tail(const struct nsx_comm_cost *x)
 {
@@ -193,7 +193,7 @@ static int find_why(struct comm *c, uint32_t device, struct nsx_err *err)
 	return 0;
 }
 
-/* It is on streams that compute. */
+/* For communication on streams that compute. */
 static void say_beside(const struct habit *h, const char **evidence,
 		       const char **recommendation)
 {
@@ -216,7 +216,7 @@ static void say_beside(const struct habit *h, const char **evidence,
 	}
 }
 
-/* It is on streams of its own. */
+/* For communication on streams of its own. */
 static void say_own(const struct comm *c, const char **evidence,
 		    const char **recommendation)
 {
@@ -268,11 +268,11 @@ static void say_own(const struct comm *c, const char **evidence,
 	}
 }
 
-/* Why it is exposed, as far as the trace shows; what to do about each. */
+/* Says why it is exposed, as far as the trace shows, with advice on each reason. */
 static void say_why(struct comm *c, const struct habit *h, bool beside,
 		    struct nsx_finding *f)
 {
-	unsigned n = 1, k = 0; /* one evidence stands already */
+	unsigned n = 1, k = 0; /* one line of evidence is there already */
 	struct nsx_detect *d = c->d;
 
 	if (say_link(d, f->device, &f->evidence[n])) {
@@ -325,7 +325,7 @@ static const char *say_exposed(struct nsx_detect *d,
 				all);
 }
 
-/* Communication of all GPUs on streams that compute as well, or on others. */
+/* Lists communication of all GPUs, on streams that compute too (beside) or on others. */
 static int list_comm(const struct comm *c, bool beside, struct nsx_rows *ret,
 		     struct nsx_err *err)
 {
@@ -342,7 +342,7 @@ static int list_comm(const struct comm *c, bool beside, struct nsx_rows *ret,
 	return rc;
 }
 
-/* part: the one on such streams is proposed apart from the other, for another remedy. */
+/* part: communication on both sorts of streams is proposed apart, with a remedy each. */
 static int propose_overlap(struct comm *c, uint32_t device, bool beside, bool part,
 			   struct nsx_err *err)
 {
@@ -397,16 +397,15 @@ static int propose_overlap(struct comm *c, uint32_t device, bool beside, bool pa
 	return 0;
 }
 
-/* Whether bytes take a part of it worth hiding, and it is not all waiting. */
+/* Whether enough of it is transfer, not waiting, to be worth hiding. */
 static bool is_transfer(const struct nsx_comm_cost *x)
 {
 	return (x->comm_ns - x->waited_ns) * PART >= x->comm_ns;
 }
 
-/* What a pipeline wins with as many more micro batches as pay: twice as many halve the
- * waiting for the first and the last of them, and pass on results twice as often.  More
- * than four times as many are not proposed: so many batches for each stage leave little
- * to wait for (GPipe), and smaller ones may no longer fill a GPU.
+/* Prices a pipeline with more micro batches. Twice as many halve the waiting for the first and
+ * the last and pass on results twice as often. More than four times as many are not proposed:
+ * with so many per stage little waiting is left (GPipe), and smaller ones may not fill a GPU.
  */
 static int price_pieces(struct comm *c, int64_t turn_ns, struct nsx_finding *f,
 			struct nsx_err *err)
@@ -427,8 +426,8 @@ static int price_pieces(struct comm *c, int64_t turn_ns, struct nsx_finding *f,
 	if (nsx_replay_prices(c->d->facts->model, plans, NULL, MOST_PIECES, 1,
 			      gains, err))
 		return err->rc;
-	/* A part of the waiting is left, and more than that where the first part of it
-	 * is beside compute, which is cut first.
+	/* Some of the waiting stays. The replay may cut more than its share, as it first cuts
+	 * waiting that is beside compute.
 	 */
 	for (unsigned i = 1; i < MOST_PIECES; i++) {
 		most_ns[i] = (double)own->gain_ns * (1 - 1 / v[i].amount);
@@ -455,9 +454,8 @@ static int price_pieces(struct comm *c, int64_t turn_ns, struct nsx_finding *f,
 	return 0;
 }
 
-/* Where work that differs between collectives makes them wait, to even it out has the
- * price of each rank's mean: a rank that goes at its own pace would still do all of its
- * own.
+/* If uneven work between collectives causes the waiting, the price is that of each rank doing
+ * the mean: at its own pace a rank would still do all of its own work.
  */
 static int price_shares(struct comm *c, struct nsx_finding *f, struct nsx_err *err)
 {
@@ -482,7 +480,7 @@ static int price_shares(struct comm *c, struct nsx_finding *f, struct nsx_err *e
 	return 0;
 }
 
-/* What no transfer takes: a rank that was there waits for the last one. */
+/* Proposes against waiting: the time in communication in which a rank waits for the last one. */
 static int propose_peers(struct comm *c, uint32_t device, struct nsx_err *err)
 {
 	struct nsx_detect *d = c->d;
@@ -546,8 +544,8 @@ static void say_hidden(struct nsx_detect *d, int64_t window_ns)
 
 /* Ranks that come late ------------------------------------------------------*/
 
-/* A rank that has more to do is not made like its peers, for its work would be gone: it is
- * shared out between two collectives, unless that wins nothing, as where ranks take turns.
+/* A rank with more work is not made like its peers, as that work would be gone. It is shared
+ * out between two collectives, unless that wins nothing, as when ranks take turns.
  */
 static int price_work(struct nsx_detect *d, const struct nsx_arrivals *x,
 		      struct nsx_finding *f, struct nsx_err *err)
@@ -600,7 +598,7 @@ static const char *advise_on_lateness(struct nsx_detect *d,
 			by[x->by].why);
 }
 
-/* "VLLM::Worker_TP2 (pid:113)" where no other process has that title, else "pid:113". */
+/* "VLLM::Worker_TP2 (pid:113)" if no other process has that title, else "pid:113". */
 static const char *say_rank(const struct nsx_detect *d, const struct nsx_arrivals *x)
 {
 	const struct nsx_trace *t = d->trace;
@@ -694,7 +692,7 @@ int64_t nsx_comm_waited_ns(const struct nsx_detect *d, uint32_t device)
 			       x->comm_ns));
 }
 
-/* What compute waits for on a device: in two parts where each of them counts. */
+/* Judges what compute waits for on a device, in two parts if both kinds of streams matter. */
 static int judge_device(struct comm *c, uint32_t device, int64_t window_ns,
 			struct nsx_err *err)
 {

@@ -1,8 +1,8 @@
 /* copies.c - copies and memsets that hold the program up.
  *
- * Copies that begin in the judged window are grouped by direction and by what
- * is wrong with them: between host and pageable memory, many small ones,
- * or neither: then they may still run alone.
+ * Copies that begin in the judged window are grouped by direction and by what is wrong with
+ * them: pageable host memory, many small ones, or neither. The last may still run while nothing
+ * computes.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,13 +13,13 @@
 #include "facts/replay/replay.h"
 #include "schema/codes.h"
 
-#define LEAST_SHARE 0.003 /* of the window, that copies take */
+#define LEAST_SHARE 0.003 /* share of the window from which copies are told */
 enum {
-	NKINDS = NSX_COPY_UVM_HTOD, /* it and beyond: migrations of unified memory */
-	SMALL_BYTES = 64 << 10, /* below, a copy's time is its fixed cost    */
+	NKINDS = NSX_COPY_UVM_HTOD, /* from here on: migrations of unified memory */
+	SMALL_BYTES = 64 << 10, /* a smaller copy takes its fixed cost       */
 	MANY = 100,
-	BEHIND_NS = 20000, /* a copy that starts sooner waited for the one before */
-	WAITED = 2, /* times their own length won: what they wait for is it  */
+	BEHIND_NS = 20000, /* a copy that starts sooner was waiting for the one before */
+	WAITED = 2, /* if copies win more times their length, their cost is the host's wait */
 };
 
 enum trouble { PLAIN, FROM_PAGEABLE, SMALL, NTROUBLES };
@@ -28,8 +28,8 @@ struct group { /* copies of one kind with one trouble */
 	int64_t count, bytes, ns;
 	uint32_t *rows;
 	size_t cap;
-	uint32_t id; /* of places                                            */
-	struct nsx_place place; /* where most of their time is launched      */
+	uint32_t id; /* index in places                                      */
+	struct nsx_place place; /* where most of their time was launched     */
 };
 
 struct copies {
@@ -114,7 +114,7 @@ static const char *direction(unsigned kind)
 	return directions[kind] ? directions[kind] : "between arrays";
 }
 
-/* How long copies of the group run while nothing computes. */
+/* Time of the group's copies while nothing computes. */
 static double exposed_ns(const struct copies *c, const struct group *g)
 {
 	const struct nsx_trace *t = c->d->trace;
@@ -134,7 +134,7 @@ static double exposed_ns(const struct copies *c, const struct group *g)
 	return sum;
 }
 
-/* By the direction that most of them have; on the device of the first. */
+/* Points at the direction of most small copies, on the device of the first. */
 static void prove_small(const struct copies *c, struct nsx_evidence *e)
 {
 	const struct nsx_trace *t = c->d->trace;
@@ -150,7 +150,7 @@ static void prove_small(const struct copies *c, struct nsx_evidence *e)
 			nsx_stream_of(t, c->v[SMALL][most].rows[0])->device].device_id)};
 }
 
-/* What all these findings have in common. */
+/* The part that all these findings share. */
 static struct nsx_finding start(struct copies *c, const struct group *g,
 				enum nsx_finding_id id, unsigned kind)
 {
@@ -178,7 +178,7 @@ static struct nsx_finding start(struct copies *c, const struct group *g,
 	return f;
 }
 
-/* Before the places, which come last. */
+/* Inserts a line before the places, which come last. */
 static void add_evidence(struct nsx_finding *f, const char *line)
 {
 	memmove(&f->evidence[2], &f->evidence[1],
@@ -208,7 +208,7 @@ static bool computes(const struct copies *c, uint32_t stream)
 	return false;
 }
 
-/* Whether a stream waits for events; NSX_NONE: any does. */
+/* Whether a stream waits for events; NSX_NONE: whether any does. */
 static bool waits(const struct copies *c, uint32_t stream)
 {
 	const struct nsx_syncs *y = &c->d->trace->syncs;
@@ -220,8 +220,8 @@ static bool waits(const struct copies *c, uint32_t stream)
 	return false;
 }
 
-/* The other direction of copies that stand right before or behind those of a kind on their
- * stream, half of these or more; 0: there is none.
+/* The other direction of copies that stand right before or after at least half of those of
+ * `kind` on their stream; 0: none.
  */
 static unsigned other_way(const struct copies *c, uint32_t stream, unsigned kind)
 {
@@ -252,7 +252,9 @@ static unsigned other_way(const struct copies *c, uint32_t stream, unsigned kind
 	return n > 1 && npairs * 2 >= n ? other : 0;
 }
 
-/* Whether copies take longer than all that is computed beside them: no order hides them. */
+/* Whether copies take longer than all compute on their device, so that no order of work hides
+ * them.
+ */
 static bool outlast_compute(const struct copies *c, const struct group *g)
 {
 	uint32_t dev = nsx_stream_of(c->d->trace, g->rows[0])->device;
@@ -277,8 +279,8 @@ static void advise_stream(unsigned kind, struct nsx_finding *f)
 		"narrower type";
 }
 
-/* Copies on a stream that computes nothing: what holds them up is what they share it with,
- * else when they are queued.
+/* Copies on a stream that computes nothing are held up by what else is on it, or are queued
+ * late.
  */
 static void tell_own_stream(struct copies *c, uint32_t stream, unsigned kind,
 			    struct nsx_finding *f)
@@ -311,7 +313,7 @@ static void tell_own_stream(struct copies *c, uint32_t stream, unsigned kind,
 		"stream of their own; or move less (copy once, in a narrower type)";
 }
 
-/* Beside all that is computed most of them would still be waited for. */
+/* Even beside all compute, most of these copies would still be waited for. */
 static void tell_more(struct copies *c, const struct group *g, struct nsx_finding *f)
 {
 	f->remedy = change_rows(c, g, NSX_DROP);
@@ -335,7 +337,7 @@ static void propose_plain(struct copies *c, unsigned kind)
 
 	f.title = nsx_tell(l, "copies %s run while nothing computes",
 			   direction(kind));
-	/* As it is advised: on the device to avoid them, else to move them. */
+	/* Matches the advice: avoid copies on the device, move others. */
 	f.remedy = change_rows(c, g, kind == NSX_COPY_DTOD ? NSX_DROP : NSX_OVERLAP);
 	if (kind != NSX_COPY_DTOD && outlast_compute(c, g)) {
 		tell_more(c, g, &f);
@@ -351,7 +353,7 @@ static void propose_plain(struct copies *c, unsigned kind)
 	nsx_found(l, &f);
 }
 
-/* The host waits for results, and then works on them: pinned memory mends little. */
+/* The host waits for results and then works on them, so pinned memory helps little. */
 static void tell_wait(struct copies *c, const struct group *g,
 		      struct nsx_finding *f)
 {
@@ -373,7 +375,7 @@ static void tell_wait(struct copies *c, const struct group *g,
 	f->recommendation[1] = "launch the next work before waiting for them";
 }
 
-/* The calls of copies that block the host, which may take longer than these. */
+/* Time of the calls that make the copies, which may take longer than the copies. */
 static int64_t calls_ns(const struct copies *c, const struct group *g)
 {
 	const struct nsx_trace *t = c->d->trace;
@@ -388,8 +390,8 @@ static int64_t calls_ns(const struct copies *c, const struct group *g)
 	return ns;
 }
 
-/* Whether the host waits for most of the copies, and not only until the data has been
- * staged: it goes on before they are half done.
+/* Whether the host waits for most copies to end. A call that ends before half of its copy is
+ * done waited only until the data was staged.
  */
 static bool blocks(const struct copies *c, const struct group *g)
 {
@@ -407,8 +409,8 @@ static bool blocks(const struct copies *c, const struct group *g)
 	return n * 2 > g->count;
 }
 
-/* What is read back is needed at a time of its own; what goes to the GPU can be there
- * ahead, and only what repeats has a loader.
+/* Advice by direction: data read back is needed at a certain time, data for the GPU can be sent
+ * ahead; and only a loop has a loader.
  */
 static const char *advise_pinned(const struct copies *c, unsigned kind)
 {
@@ -433,7 +435,7 @@ static const char *advise_pinned(const struct copies *c, unsigned kind)
 		"costs this once";
 }
 
-/* Waits that follow such copies at once: they are for what was copied. */
+/* Lists waits right after such copies: they are for the copied data. */
 static int list_waits(struct copies *c, const struct group *g, struct nsx_row_list *ret,
 		      struct nsx_err *err)
 {
@@ -454,7 +456,7 @@ static int list_waits(struct copies *c, const struct group *g, struct nsx_row_li
 	return 0;
 }
 
-/* Pinned, and hidden beside other work; surely pinned, where they are. */
+/* The remedy: pinned memory, and copies hidden beside other work. Only the first is sure. */
 static int set_remedy(struct copies *c, unsigned kind, const struct nsx_rate *link,
 		      struct nsx_finding *f, struct nsx_err *err)
 {
@@ -525,7 +527,7 @@ static void sort_rows(struct group *g)
 	nsx_sort(g->rows, (size_t)g->count, sizeof(*g->rows), nsx_cmp_u32);
 }
 
-/* Small copies of all directions, in order. */
+/* Lists small copies of all directions, in order. */
 static int list_small(struct copies *c, struct group *ret, struct nsx_err *err)
 {
 	for (unsigned k = 0; k < NKINDS; k++) {
@@ -539,7 +541,7 @@ static int list_small(struct copies *c, struct group *ret, struct nsx_err *err)
 	return 0;
 }
 
-/* Small copies in order of their calls; v: room for twice as many. */
+/* Sorts small copies by their calls; v: room for twice as many. */
 static void sort_by_call(const struct copies *c, const struct group *all, struct nsx_keyed *v)
 {
 	size_t n = (size_t)all->count;
@@ -555,9 +557,9 @@ static bool is_upload(const struct copies *c, uint32_t op)
 	return nsx_op_copy(c->d->trace, op)->copy_kind == NSX_COPY_HTOD;
 }
 
-/* By small copy: how much its thread had asked for before it that parts it from the next.
- * What goes to the host has to be computed first; what goes to the GPU the host may
- * learn only from what it waits for.
+/* Counts, for each small copy, the calls before it that keep it from joining the next: launches
+ * for copies to the host, whose data must be computed first; waits for copies to the GPU, whose
+ * data the host may learn only from a wait.
  */
 static int count_parting(const struct copies *c, const struct group *all, struct nsx_keyed *v,
 			 uint32_t *before, struct nsx_err *err)
@@ -594,8 +596,8 @@ static bool same_run(const struct copies *c, const struct group *all, const uint
 	       q != NSX_NONE && nsx_call_thread(t, p) == nsx_call_thread(t, q);
 }
 
-/* Small copies that could be one with the next, and *ret_runs: with those they would be.
- * Copies of one direction on one stream, with nothing that parts them.
+/* Finds runs of small copies that could be one: same direction and stream, nothing between that
+ * parts them. *ret_runs: all of them; *ret_spare: those that would go.
  */
 static int find_runs(struct copies *c, const struct group *all, struct group *ret_runs,
 		     struct group *ret_spare, struct nsx_err *err)
@@ -623,12 +625,12 @@ static int find_runs(struct copies *c, const struct group *all, struct group *re
 			return err->rc;
 		in_run = spare;
 	}
-	sort_rows(ret_runs); /* they came stream by stream */
+	sort_rows(ret_runs); /* they come stream by stream */
 	sort_rows(ret_spare);
 	return 0;
 }
 
-/* Calls of a class in the judged window that allocate, or wait. */
+/* Counts calls of a class in the judged window, only those with `flag` if it is not 0. */
 static size_t count_calls(const struct copies *c, enum nsx_call_class cls,
 			  unsigned flag)
 {
@@ -642,8 +644,8 @@ static size_t count_calls(const struct copies *c, enum nsx_call_class cls,
 	return n;
 }
 
-/* Copies to the GPU with just one allocation between the small copy before them and them: what
- * was allocated is what is filled.
+/* Counts copies to the GPU with exactly one allocation between them and the small copy before:
+ * they fill what was allocated.
  */
 static int count_filled(const struct copies *c, const struct group *all, size_t *ret,
 			struct nsx_err *err)
@@ -672,8 +674,9 @@ static bool is_about(size_t n, int64_t count)
 	return n * 5 >= (size_t)count * 4 && n * 4 <= (size_t)count * 5;
 }
 
-/* As many allocations as small copies, which fill them: each moves a row that is an
- * allocation of its own, and what is done for each row goes with it; false: there are not.
+/* If there are about as many allocations as small copies, each copy fills a row with an
+ * allocation of its own. The remedy then takes away the allocations and what else is done for
+ * each row. Returns false if there are not.
  */
 static bool add_rows_remedy(struct copies *c, const struct group *g,
 			    struct nsx_finding *f)
@@ -776,7 +779,7 @@ static void propose_memsets(struct copies *c)
 	nsx_found(l, &f);
 }
 
-/* Work on another stream that waits for an event after these copies. */
+/* Proposes to cut the dependency of another stream's work on an event after these copies. */
 static void propose_cut(struct copies *c, unsigned kind)
 {
 	struct nsx_findings *l = c->d->found;
@@ -785,7 +788,7 @@ static void propose_cut(struct copies *c, unsigned kind)
 				   c->v[FROM_PAGEABLE][kind];
 	struct nsx_finding f = start(c, &all, NSX_ID_false_dependency, kind);
 
-	f.guess_ns = 0; /* that it is false only its price tells */
+	f.guess_ns = 0; /* only its price tells that it is false */
 	f.title = nsx_tell(l, "a stream waits for an event after copies %s",
 			   direction(kind));
 	f.confidence = NSX_CONF_MEDIUM;
@@ -814,7 +817,9 @@ static int propose_all(struct copies *c, struct nsx_err *err)
 			propose_plain(c, k);
 		if ((double)ns[1] >= least_ns && propose_pageable(c, k, err))
 			return err->rc;
-		/* Else only the default stream makes streams wait. */
+		/* If event waits were traced and there are none, no stream waits for these
+		 * copies by an event.
+		 */
 		if ((double)NSX_MAX(ns[0], ns[1]) >= least_ns &&
 		    (waits(c, NSX_NONE) || !c->d->trace->syncs.n))
 			propose_cut(c, k);

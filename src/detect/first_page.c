@@ -9,9 +9,9 @@
 #include "schema/recapture.h"
 
 #define EVEN_CV 0.1
-#define LITTLE 0.25 /* of the recording: less is said with the verdict */
-#define MOSTLY 0.75 /* of the judged window, that units take */
-enum { MAX_TRUST = 4 }; /* lines */
+#define LITTLE 0.25 /* share of the recording; a judged window of less is noted */
+#define MOSTLY 0.75 /* least share of the judged window that iterations cover */
+enum { MAX_TRUST = 4 };
 
 const char *const nsx_verdict_words[NSX_NVERDICTS] = {
 	[NSX_V_COPY] = "copy-bound", [NSX_V_LAUNCH] = "launch-bound",
@@ -41,7 +41,7 @@ static const char *say_gpus(const struct nsx_trace *t, struct nsx_arena *a)
 	bool alike = t->ngpus > 0, all = true;
 	const char *name = NULL;
 
-	/* All GPUs of the machine of one model: no need to know which is which. */
+	/* If all GPUs of the machine are of one model, it does not matter which were used. */
 	for (uint32_t i = 0; i < t->ngpus; i++) {
 		const char *model = t->gpu[i].name ?
 			nsx_text(t, t->gpu[i].name) : NULL;
@@ -49,7 +49,7 @@ static const char *say_gpus(const struct nsx_trace *t, struct nsx_arena *a)
 		alike = alike && model && (!i || !strcmp(model, name));
 		name = model;
 	}
-	for (uint32_t i = 0; i < t->ndevices; i++) /* slices are models of their own */
+	for (uint32_t i = 0; i < t->ndevices; i++) /* MIG slices are models of their own */
 		alike = alike && (!nsx_device_gpu(t, i) ||
 				  strcmp(nsx_text(t, nsx_device_gpu(t, i)->name), name) == 0);
 	for (uint32_t i = 0; i < t->ndevices && !alike; i++) {
@@ -68,7 +68,7 @@ static const char *say_gpus(const struct nsx_trace *t, struct nsx_arena *a)
 	return n > 1 ? nsx_arena_printf(a, "%u × %s", n, name) : name;
 }
 
-/* "2 processes (python3)": of those that called CUDA or ran work. */
+/* "2 processes (python3)": processes that called CUDA or ran work. */
 static const char *say_processes(const struct nsx_trace *t,
 				 struct nsx_arena *a)
 {
@@ -98,7 +98,7 @@ static const char *say_processes(const struct nsx_trace *t,
 	return alike ? nsx_arena_printf(a, "%s (%s)", count, name) : count;
 }
 
-/* "NVIDIA Nsight Systems 2025.3.1.90-..." */
+/* "nsys 2025.3", from "NVIDIA Nsight Systems 2025.3.1.90-..." */
 static const char *say_product(const struct nsx_trace *t, struct nsx_arena *a)
 {
 	const char *p = strpbrk(t->schema->product_version, "0123456789");
@@ -129,7 +129,7 @@ const char *nsx_iteration_range(const struct nsx_facts *f)
 	return NULL;
 }
 
-/* "29.3 ms", and where the mean reads otherwise "29.3 ms (median)". */
+/* "29.3 ms", or "29.3 ms (median)" if the mean reads differently. */
 static const char *say_median(struct nsx_arena *a, int64_t *v, size_t n)
 {
 	const char *mean, *median;
@@ -143,7 +143,7 @@ static const char *say_median(struct nsx_arena *a, int64_t *v, size_t n)
 				      median;
 }
 
-/* Lengths of those in the window, from one index to another. */
+/* Lists lengths of iterations in the window, from one index to another. */
 static size_t list_lengths(const struct nsx_facts *f, const struct nsx_window *w,
 			   size_t from, size_t to, int64_t *v)
 {
@@ -157,9 +157,9 @@ static size_t list_lengths(const struct nsx_facts *f, const struct nsx_window *w
 	return n;
 }
 
-/* Of the process and GPU that have most of them in the window: that is from the start of
- * one to the end of another, and others may begin and end a little later.  Where many
- * have as many, of the limiting GPU.
+/* Lists lengths of iterations of the process and GPU with most of them in the window, or of the
+ * limiting GPU if it has as many. The window spans one GPU's iterations; those of others may
+ * begin and end a little later.
  */
 static size_t list_units(const struct nsx_facts *f, const struct nsx_window *w,
 			 int64_t *v)
@@ -181,14 +181,15 @@ static size_t list_units(const struct nsx_facts *f, const struct nsx_window *w,
 	return list_lengths(f, w, from, to, v);
 }
 
-/* "22 blocks of 29.3 ms": what repeats, over most of the window.  The last in a user's
- * window may be cut, and the first, which a median of three or more bears.
+/* "22 blocks of 29.3 ms": what repeats, if it covers most of the window. In a user's window the
+ * first and last iteration may be cut. The last is dropped; a median of three or more bears the
+ * first.
  */
 static const char *say_unit(const struct nsx_report *r, struct nsx_arena *a)
 {
 	const struct nsx_facts *f = r->facts;
 	struct nsx_window w = nsx_judged(f);
-	enum { MOST_NAME = 60 }; /* bytes: the line has other parts           */
+	enum { MOST_NAME = 60 }; /* bytes; the line has other parts          */
 	const char *named = nsx_iteration_range(f), *word = nsx_iteration_word(f);
 	const char *range = named && strlen(named) <= MOST_NAME ? named : NULL;
 	int64_t *v = nsx_arena_get(a, (f->niterations + 1) * sizeof(*v));
@@ -347,7 +348,7 @@ static void fill_findings(const struct nsx_report *r, struct nsx_first_page *p)
 	p->then_most_ns = NSX_MAX(p->now_ns - sure, 0);
 }
 
-/* The questions that the page leads to: its findings are the first. */
+/* The commands that the page leads to: its findings first. */
 static void fill_ask(const struct nsx_report *r, struct nsx_first_page *p)
 {
 	struct nsx_buf trace = {0}, opts = {0};
@@ -372,7 +373,9 @@ static void fill_ask(const struct nsx_report *r, struct nsx_first_page *p)
 		p->ask[1] = "with the export that `--keep-export TRACE` keeps";
 }
 
-/* Its own, those of other ways to win it, and that of copies if they go with it. */
+/* The categories of a finding: its own, those of its alternatives, and memory if copies go with
+ * it.
+ */
 static unsigned categories_of(const struct nsx_finding *f)
 {
 	unsigned ret = 1u << nsx_finding_category(f) | f->also;
@@ -407,8 +410,8 @@ static bool has_ops(const struct nsx_trace *t, enum nsx_op_class cls)
 	return false;
 }
 
-/* Whether the judged iterations differ by little (the standard deviation, in their
- * mean): none may be slow though no two are alike.
+/* Whether the judged iterations differ little (standard deviation by mean): iterations may be
+ * uneven though none counts as slow.
  */
 static bool are_even(const struct nsx_facts *f)
 {
@@ -427,7 +430,7 @@ static bool are_even(const struct nsx_facts *f)
 	return n > 2 && squares * n / (sum * sum) - 1 <= EVEN_CV * EVEN_CV;
 }
 
-/* The dearest row is always named; the next ones from one hundredth of the time on. */
+/* Names the row with most time, and the next ones if each has a hundredth of the time. */
 static void fill_dearest(const struct nsx_report *r, const struct nsx_ledger *l,
 			 struct nsx_first_page *p)
 {
@@ -441,8 +444,8 @@ static void fill_dearest(const struct nsx_report *r, const struct nsx_ledger *l,
 			p->dearest[i] = nsx_say_account(r->facts, l, &l->v[i], r->arena);
 }
 
-/* An area is fine when the trace shows it, the ledger holds little of it, and no finding
- * names it; what runs on GPUs only where most of that was recorded with its inside.
+/* An area is fine if the trace shows it, the ledger holds little of it and no finding names it.
+ * GPU work also needs most of its inside recorded.
  */
 static void fill_fine(const struct nsx_report *r, const struct nsx_ledger *l,
 		      struct nsx_first_page *p)
@@ -483,8 +486,8 @@ static void fill_fine(const struct nsx_report *r, const struct nsx_ledger *l,
 			p->fine[n++] = areas[i].area;
 }
 
-/* What another capture would settle of a finding; NULL: nothing, or `capture` does
- * not run there.
+/* What another capture would settle about a finding; NULL: nothing, or `capture` does not run
+ * on that system.
  */
 static const char *say_capture(const struct nsx_report *r,
 			       const struct nsx_finding *f)
@@ -496,7 +499,7 @@ static const char *say_capture(const struct nsx_report *r,
 		enum nsx_finding_id id;
 		enum nsx_view lacks;
 		unsigned record;
-		const char *without, *shows; /* without: NULL, the title says */
+		const char *without, *shows; /* without: NULL if the title says it */
 	} list[] = {
 		{NSX_ID_top_kernel, NSX_VIEW_gpu_metric, NSX_REC_COUNTERS,
 		 "no GPU counter was sampled", "what binds the kernels"},
@@ -538,8 +541,8 @@ static bool is_priced(const struct nsx_first_page *p)
 	return false;
 }
 
-/* What the capture lacks or the profiler said, and what another would settle of
- * that or of the first finding.
+/* What the capture lacks or the profiler reported, and the capture that would settle that or
+ * the first finding.
  */
 static void fill_trust(const struct nsx_report *r, const struct nsx_ledger *l,
 		       struct nsx_first_page *p)
@@ -576,8 +579,8 @@ static void fill_trust(const struct nsx_report *r, const struct nsx_ledger *l,
 	p->trust[n] = line;
 }
 
-/* What sections say of themselves: answers, and the subjects of those that cannot tell
- * anything; a link between GPUs is missed by more than one of them only.
+/* Collects answers of sections, and the subjects of those that cannot tell anything. Links
+ * between GPUs are missing only if there are several GPUs.
  */
 static void fill_from_sections(const struct nsx_report *r, struct nsx_first_page *p)
 {

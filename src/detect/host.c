@@ -1,5 +1,5 @@
-/* host.c - time of the threads that launch or copy, outside CUDA: waits in the
- * operating system and for other ranks, a CPU that was taken away, the profiler.
+/* host.c - time of threads that launch or copy, outside CUDA: waits in the operating system and
+ * for other ranks, a CPU that was taken away, the profiler.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -9,19 +9,20 @@
 #include "facts/replay/replay.h"
 #include "trace/nvtx_walk.h"
 
-#define PACED 0.5	  /* of the window, that input sets the pace of; of requests */
-#define PACED_LEAST 0.2	  /* ... so much, where they are nearly all of the idle time */
+#define PACED 0.5	  /* share of the window from which waits for input or requests set the
+			     pace */
+#define PACED_LEAST 0.2	  /* ... share that suffices if they are nearly all idle time */
 #define NEARLY_ALL 0.8
-#define CLOCK 0.005 /* of its period: what most of a clock's differ by at most */
+#define CLOCK 0.005 /* part of its period by which most periods of a clock differ at most */
 #define MOST 0.9
-#define STEADIER 2  /* its period is, than what it makes up for             */
+#define STEADIER 2  /* how much steadier its period is than its waits        */
 enum {
 	FEWEST_BEATS = 8,
-	TIMEOUT_NS = 1000000, /* the least                                   */
-	WAKE_NS = 20000, /* within which a thread wakes up, once its time has come */
+	TIMEOUT_NS = 1000000, /* shortest timeout                            */
+	WAKE_NS = 20000, /* time within which a thread wakes up */
 	WAIT_NS = 50000,   /* a call of the OS or of MPI this long waits     */
-	/* CPython's switch interval (sys.getswitchinterval: 5 ms): a thread that wants the
-	 * interpreter waits so long before it asks the one that has it.
+	/* CPython's switch interval (sys.getswitchinterval, 5 ms): a thread waits so long for
+	 * the interpreter before it asks the thread that has it.
 	 */
 	SWITCH_NS = 5000000, SWITCHED_NS = 5600000, FEW_SWITCHES = 4,
 };
@@ -30,16 +31,15 @@ enum {
 
 struct outside { /* calls of one name */
 	int64_t ns, max_ns;
-	size_t count, nswitches; /* nswitches: of them, as long as SWITCH_NS */
+	size_t count, nswitches; /* nswitches: those as long as SWITCH_NS */
 	bool is_mpi;
 	enum awaited what;
-	double period_ns; /* median; A_CLOCK: from one end to the next, A_TIMEOUT:
-			     of one                                          */
+	double period_ns; /* median; A_CLOCK: from end to end; A_TIMEOUT: length */
 	nsx_str name;
-	uint32_t process; /* of all of them; NSX_SEVERAL                     */
-	uint32_t thread;  /* of the longest                                  */
-	struct nsx_meanwhile meanwhile; /* of that thread                    */
-	struct nsx_place place; /* with most of their time                   */
+	uint32_t process; /* of all calls, or NSX_SEVERAL                    */
+	uint32_t thread;  /* of the longest call                             */
+	struct nsx_meanwhile meanwhile; /* for that thread                   */
+	struct nsx_place place; /* where most of their time is               */
 };
 
 enum awaited host_waits_for(const char *name)
@@ -160,8 +160,8 @@ bool host_is_outside(const struct nsx_detect *d, enum awaited what)
 	       (what != INPUT || !d->is_pytorch);
 }
 
-/* What may come from outside whenever it likes has no price; that it is awaited most
- * of the time is what sets the pace.
+/* Waits that something outside may end at any time have no price. If they fill most of the
+ * time, they set the pace.
  */
 static void take_price(struct nsx_detect *d, struct nsx_finding *f,
 		       const struct outside *x)
@@ -193,7 +193,7 @@ static void take_price(struct nsx_detect *d, struct nsx_finding *f,
 	f->confidence = NSX_CONF_MEDIUM;
 }
 
-/* Timed waits that end as Python's for its interpreter do. */
+/* Whether these are timed waits of Python threads for the interpreter. */
 static bool are_switches(const struct nsx_detect *d, const struct outside *x)
 {
 	const char *process = nsx_process_name(
@@ -265,8 +265,8 @@ static void propose_outside(struct nsx_detect *d, const struct outside *x,
 	nsx_found(l, &f);
 }
 
-/* Calls of one name, and where they are called from. Of each table they come thread by
- * thread, in order of start.
+/* Calls by name, and where they are made. Calls of each table come thread by thread, in order
+ * of start.
  */
 struct waits {
 	struct nsx_groups names;
@@ -277,7 +277,7 @@ struct waits {
 	int64_t last_ns;
 };
 
-/* The range a call is made in; MPI's may be ranges themselves. */
+/* The range around a call; an MPI call may itself be a range. */
 static uint32_t range_at(struct waits *s, const struct nsx_detect *d,
 			 const struct nsx_outside *o)
 {
@@ -337,16 +337,16 @@ static bool is_looked_at(const struct nsx_detect *d, const struct nsx_outside *o
 	       o->end_ns > d->w.start_ns;
 }
 
-/* Whether another thread can end such a wait: not a time, nor what the call does itself, as
- * a write does.
+/* Whether another thread can end such a wait. It cannot end a sleep, nor a call that does its
+ * own work, such as a write.
  */
 static bool others_end(const struct outside *x)
 {
 	return x->is_mpi || (x->what != UNKNOWN_WAIT && x->what != A_TIME);
 }
 
-/* Whether these waits end at even distances though they are not of one length: something
- * else than the program says when.
+/* Finds whether the waits end at even intervals though their lengths differ: then something
+ * outside the program ends them.
  */
 static int find_clock(const struct nsx_detect *d, const struct nsx_spans *waits,
 		      struct outside *x, struct nsx_err *err)
@@ -372,8 +372,8 @@ static int find_clock(const struct nsx_detect *d, const struct nsx_spans *waits,
 	return 0;
 }
 
-/* Whether waits with a timeout end by that: they are of one length, whatever others do.
- * PyTorch's are for a loader, whose timeout is of seconds.
+/* Finds whether timed waits end by their timeout: then they have one length, whatever others
+ * do. Not for PyTorch, whose timed waits are for a loader, with timeouts of seconds.
  */
 static int find_timeout(const struct nsx_detect *d, const struct nsx_spans *waits,
 			struct outside *x, struct nsx_err *err)
@@ -401,8 +401,8 @@ static int find_timeout(const struct nsx_detect *d, const struct nsx_spans *wait
 	return 0;
 }
 
-/* Of the thread with the longest wait of this name: what others do while it waits, or what
- * else ends that.
+/* Finds what ends the waits of this name, on the thread with the longest one: what another
+ * thread does, or a device, a clock or a timeout.
  */
 static int find_end(struct nsx_detect *d, struct outside *x, struct nsx_err *err)
 {
@@ -414,7 +414,7 @@ static int find_end(struct nsx_detect *d, struct outside *x, struct nsx_err *err
 	x->meanwhile = (struct nsx_meanwhile){NSX_NONE, NSX_NONE, 0};
 	x->what = x->is_mpi ? UNKNOWN_WAIT :
 			      host_waits_for(nsx_text(d->trace, x->name));
-	/* Less may be the driver of the GPU, which does its work in such calls. */
+	/* A smaller part may be the GPU's driver, which works in such calls. */
 	if (strstr(nsx_text(d->trace, x->name), "ioctl") && !x->is_mpi &&
 	    (double)NSX_MIN(x->ns, d->idle_ns[NSX_CAUSE_OSRT]) >= PACED * length_ns)
 		x->what = A_DEVICE;
@@ -461,7 +461,7 @@ static int find_outside(struct nsx_detect *d, struct nsx_err *err)
 
 /* The scheduler and the profiler -----------------------------------------------*/
 
-/* Where launching threads were off their CPU, and the one that was for longest. */
+/* Spans in which launching threads were off their CPU, and the thread with most of it. */
 struct lost {
 	const struct nsx_trace *t;
 	struct lost_span {
@@ -470,8 +470,8 @@ struct lost {
 	} *v;
 	size_t n, cap;
 	int64_t *ns; /* by thread                                            */
-	uint32_t thread; /* NSX_NONE: none was                               */
-	size_t count, nothers; /* of its spans; of threads besides it        */
+	uint32_t thread; /* the thread with most; NSX_NONE: none             */
+	size_t count, nothers; /* count: its spans; nothers: other such threads */
 };
 
 static int add_lost(void *ctx, uint32_t thread, struct nsx_span span,
@@ -502,7 +502,7 @@ static void choose_loser(struct lost *x)
 		x->count += x->v[i].thread == x->thread;
 }
 
-/* To be freed by the caller: v. */
+/* Owner of ret->v: the caller, free(). */
 static int find_lost(struct nsx_detect *d,
 		     int (*each)(const struct nsx_model *, nsx_lost_fn, void *,
 				 struct nsx_err *),
@@ -516,7 +516,7 @@ static int find_lost(struct nsx_detect *d,
 	return 0;
 }
 
-/* Of what its time is: not all of the window, or of one of several threads. */
+/* Says what the time is part of: the replayed part of the window, one of several threads. */
 static const char *say_whose(struct nsx_detect *d, const struct lost *x)
 {
 	struct nsx_findings *l = d->found;
@@ -531,7 +531,7 @@ static const char *say_whose(struct nsx_detect *d, const struct lost *x)
 				    NULL)));
 }
 
-/* The range that most of it lies in. */
+/* Tells the range that most of it lies in. */
 static int tell_lost_place(struct nsx_detect *d, const struct lost *x,
 			   struct nsx_finding *f, struct nsx_err *err)
 {
@@ -588,8 +588,8 @@ static int find_preemption(struct nsx_detect *d, struct nsx_err *err)
 	return rc;
 }
 
-/* Without reasons of the scheduler's and calls of the operating system it may have waited, or,
- * where its state does not say that it did, have been kept from its CPU.
+/* Proposes for a trace without the scheduler's reasons and without OS calls. The thread may
+ * have waited or, unless its state says so, been kept from its CPU.
  */
 static int propose_absence(struct nsx_detect *d, const struct lost *x,
 			   struct nsx_err *err)

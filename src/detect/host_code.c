@@ -1,10 +1,10 @@
-/* host_code.c - time of the threads that launch or copy, between their calls: the
- * program's own code, and the launches themselves.
+/* host_code.c - time of threads that launch or copy, between their calls: the program's own
+ * code, and the launches themselves.
  *
- * A long stretch of it has a name, the NVTX range around its middle that covers half of
- * it, and so have shorter ones that add up to much in ranges that hold little else, or come
- * after a wait and take longer than a launch does; many short ones between launches are the
- * cost of launching one by one.
+ * A stretch of such time is named after the NVTX range around its middle that covers half of
+ * it, or is left unnamed as part of the cost of launching one by one. Three sorts are named:
+ * long ones; shorter ones that add up to much in ranges that hold little else; shorter ones
+ * after a wait that take longer than a launch does.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,19 +13,19 @@
 #include "facts/outside.h"
 #include "trace/nvtx_walk.h"
 
-#define MOSTLY 0.75	  /* of host time, to be a range's own */
+#define MOSTLY 0.75	  /* share of host time that makes it a range's own */
 enum {
-	LONG_NS = 1000000, /* host time between two calls that has a name    */
-	LONG_PART = 10,	   /* of iterations, if it is less: so does that     */
-	HELD_GRAPH_NS = 100000, /* ... a replay of a graph                   */
-	HELD_NS = 20000, /* of a call; launches take a few microseconds      */
-	SHORT_NS = 100000, /* what is shorter never does                     */
-	CODE_NS = 250000,  /* on average, what no launch takes               */
-	RESULT_NS = 20000, /* ... nor the way from a wait to the next launch */
-	RESULT_TIMES = 4,  /* what lies between two launches of the thread   */
+	LONG_NS = 1000000, /* a stretch this long is named                   */
+	LONG_PART = 10,	   /* ... or this part of an iteration, if that is less */
+	HELD_GRAPH_NS = 100000, /* ... for a replay of a graph               */
+	HELD_NS = 20000, /* a call this long was held up; launches take a few microseconds */
+	SHORT_NS = 100000, /* no shorter stretch is named by its length alone */
+	CODE_NS = 250000,  /* no launch takes this long on average           */
+	RESULT_NS = 20000, /* ... nor does the way from a wait to the next launch */
+	RESULT_TIMES = 4,  /* times the mean stretch between two launches of the thread */
 };
 
-/* Stretches of a thread, each cut to long_ns so that a few do not stand for the rest. */
+/* Sum of a thread's stretches, each cut to long_ns so that a few do not stand for the rest. */
 struct usual {
 	int64_t ns;
 	size_t n;
@@ -38,36 +38,35 @@ struct rows { /* calls that end a stretch of host time */
 
 struct launcher {
 	struct nsx_detect *d;
-	struct nsx_groups names; /* (outside, or whose; kind of range)       */
+	struct nsx_groups names; /* (outside ranges, or the helper; kind of range) */
 	struct code {
 		struct rows rows;
-		int64_t own_ns; /* in ranges that make no CUDA call          */
-		int64_t edge_ns; /* that GPU work waits for at the window's ends */
-		uint32_t range; /* the first                                 */
-		nsx_str name;	/* of all of them; 0: they have several      */
-		uint32_t helper; /* thread that only copies; NSX_NONE        */
-		uint32_t process; /* of all of them; NSX_SEVERAL             */
-		nsx_str waited;	  /* call that all of them follow, and that
-				     waits; 0: there is none                 */
-		int64_t least_ns; /* of a stretch                            */
-		struct nsx_meanwhile meanwhile; /* outside ranges, of others */
+		int64_t own_ns; /* in ranges without any CUDA call           */
+		int64_t edge_ns; /* that GPU work at the window's ends waits for */
+		uint32_t range; /* the first range                           */
+		nsx_str name;	/* of all ranges; 0: several                 */
+		uint32_t helper; /* a thread that only copies; NSX_NONE: none */
+		uint32_t process; /* of all stretches, or NSX_SEVERAL        */
+		nsx_str waited;	  /* waiting call that all stretches follow; 0: none */
+		int64_t least_ns; /* the shortest stretch                    */
+		struct nsx_meanwhile meanwhile; /* for code outside ranges: what other threads do */
 	} *code;
-	struct nsx_groups kinds; /* of ranges, by nsx_range_kind             */
-	struct kind { /* the stretches between SHORT_NS and long_ns in them  */
-		int64_t ns, in_ns; /* in_ns: that these ranges take          */
+	struct nsx_groups kinds; /* ranges by nsx_range_kind                 */
+	struct kind { /* stretches between SHORT_NS and long_ns in them      */
+		int64_t ns, in_ns; /* in_ns: time of these ranges            */
 		size_t n;
 		uint32_t last; /* range                                      */
 	} *kind;
-	struct nsx_groups sites; /* (thread, the wait before and the call after) */
-	struct usual *after; /* the waits, by site                           */
-	struct usual *between; /* launches, by thread                        */
-	struct rows gaps; /* the short ones                                  */
-	struct nsx_votes whose; /* time of code by its index, of threads     */
-	struct nsx_votes hot; /* samples of all, by index of code or SHORT   */
-	size_t nlaunches, nreplays, nkernels; /* nreplays: of CUDA graphs;
-						 nkernels: of one kernel each */
+	struct nsx_groups sites; /* (thread, wait before and call after) */
+	struct usual *after; /* stretches after waits, by site               */
+	struct usual *between; /* stretches between launches, by thread      */
+	struct rows gaps; /* short stretches                                 */
+	struct nsx_votes whose; /* for each code (its index), time by thread */
+	struct nsx_votes hot; /* samples, by index of code or SHORT          */
+	size_t nlaunches, nreplays, nkernels; /* nreplays: of CUDA graphs; nkernels: launches of
+						 one kernel */
 	int64_t launch_ns, long_ns;
-	bool learns;  /* usual lengths, and kinds where has_kinds, at first  */
+	bool learns;  /* first pass: learns usual lengths, and kinds if has_kinds */
 	bool has_kinds;
 	struct nsx_edge edge[2]; /* of the window that the user asked for     */
 	uint8_t *awaited; /* by name of an OS call; 0: not looked at yet     */
@@ -82,12 +81,12 @@ static int add_row(struct rows *r, size_t call, int64_t ns,
 	return nsx_list_row(&r->calls, call, err);
 }
 
-/* A stretch of host time, which a call ends. */
+/* A stretch of host time that ends with a call. */
 struct stretch {
 	size_t call;
-	nsx_str waited; /* the call before it, if that waits; 0              */
+	nsx_str waited; /* name of the call before it if that waits, else 0  */
 	int64_t from_ns, to_ns;
-	int64_t ns; /* less its waits for input                              */
+	int64_t ns; /* its length without waits for input                    */
 };
 
 static int add_code(struct launcher *x, uint32_t range, uint32_t helper,
@@ -123,7 +122,7 @@ static int add_code(struct launcher *x, uint32_t range, uint32_t helper,
 			       add_row(&c->rows, s->call, s->ns, err) ? err->rc : 0;
 }
 
-/* Its name if it waits for the GPU; 0. */
+/* The name of a call if it waits for the GPU, else 0. */
 static nsx_str waited_in(const struct nsx_detect *d, size_t call)
 {
 	const struct nsx_trace *t = d->trace;
@@ -133,7 +132,7 @@ static nsx_str waited_in(const struct nsx_detect *d, size_t call)
 		       nsx_call_name(&t->calls, call) : 0;
 }
 
-/* A full queue held it up, which costs nothing: the GPU works all along. */
+/* Whether a full queue held a call up, which costs nothing: the GPU works throughout. */
 static bool is_held_up(const struct nsx_detect *d, size_t call)
 {
 	const struct nsx_trace *t = d->trace;
@@ -158,7 +157,7 @@ static void count_launch(struct launcher *x, size_t call)
 	x->nreplays += !!(c->flags[call] & NSX_CALL_GRAPH);
 }
 
-/* Whether a thread that launches nothing copies: a launching one may wait for it. */
+/* Whether a thread copies and launches nothing: a launching thread may wait for it. */
 static bool only_copies(const struct nsx_trace *t, const struct nsx_thread *th)
 {
 	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++)
@@ -167,8 +166,8 @@ static bool only_copies(const struct nsx_trace *t, const struct nsx_thread *th)
 	return false;
 }
 
-/* Of a stretch of a thread, what the GPU idles for at the window's ends. Stretches come
- * in order.
+/* How long the GPU idles at the window's ends because of a stretch. Stretches must come in
+ * order.
  */
 static int64_t idle_at_edges(struct launcher *x, uint32_t thread, int64_t from_ns,
 			     int64_t to_ns)
@@ -192,7 +191,7 @@ static int64_t idle_at_edges(struct launcher *x, uint32_t thread, int64_t from_n
 	return ns;
 }
 
-/* How long it waits for input in a stretch, which is no code of the program's. */
+/* Time in a stretch spent waiting for input, which is not the program's code. */
 static int64_t input_ns(struct launcher *x, const struct nsx_thread *th,
 			size_t *at, struct nsx_span in)
 {
@@ -212,10 +211,10 @@ static int64_t input_ns(struct launcher *x, const struct nsx_thread *th,
 }
 
 struct thread_walk {
-	uint32_t thread, helper; /* helper: NSX_NONE: it launches            */
+	uint32_t thread, helper; /* helper: NSX_NONE if the thread launches  */
 	struct nsx_nvtx_walk ranges;
 	size_t sample, osrt;
-	size_t before; /* call, around whatever it calls; SIZE_MAX           */
+	size_t before; /* the last outermost call; SIZE_MAX: none            */
 };
 
 static uint32_t range_at(struct launcher *x, struct thread_walk *w, int64_t from_ns,
@@ -226,7 +225,7 @@ static uint32_t range_at(struct launcher *x, struct thread_walk *w, int64_t from
 				from_ns, to_ns);
 }
 
-/* Shorter stretches, to learn which ranges they are code of. */
+/* Adds a shorter stretch, to learn which kinds of range hold code. */
 static int add_kind(struct launcher *x, uint32_t range, int64_t ns,
 		    struct nsx_err *err)
 {
@@ -248,9 +247,8 @@ static int add_kind(struct launcher *x, uint32_t range, int64_t ns,
 	return 0;
 }
 
-/* Whether shorter stretches in the range, which a loop goes through, have its name: they
- * add up to as much as a long one would have to be of an iteration, and are most of what
- * such ranges take.
+/* Whether shorter stretches in a range are named after it. In all they must take as much as one
+ * long stretch an iteration, and half of what ranges of this kind take.
  */
 static bool is_code(const struct launcher *x, uint32_t range)
 {
@@ -270,7 +268,7 @@ static uint64_t site_of(nsx_str waited, const struct nsx_calls *c, size_t call)
 	return (uint64_t)waited << 32 | nsx_call_name(c, call);
 }
 
-/* What a stretch of the thread takes after a wait, and between launches. */
+/* Adds the length of a stretch after a wait, or between launches. */
 static int add_usual(struct launcher *x, const struct thread_walk *w,
 		     const struct stretch *s, struct nsx_err *err)
 {
@@ -293,9 +291,9 @@ static int add_usual(struct launcher *x, const struct thread_walk *w,
 	return 0;
 }
 
-/* From what length on a stretch after a wait is code: half of what such stretches must take on
- * average, so that no length cuts in two what comes from one place.  INT64_MAX: they take no
- * longer than the way to any launch.
+/* The length from which a stretch after a wait is named code: half of the mean that such
+ * stretches must reach, so that no threshold cuts those of one place in two. INT64_MAX: they
+ * take no longer than the way to any launch.
  */
 static int64_t least_after_wait(const struct launcher *x, const struct thread_walk *w,
 				const struct stretch *s)
@@ -369,15 +367,15 @@ static int add_stretch(struct launcher *x, struct thread_walk *w, struct stretch
 				(struct nsx_span){s->from_ns, s->to_ns}, err);
 }
 
-/* Whether GPU work at an end of the window asked for waits for the thread: then its time
- * before its first call counts, and that before its first after the window.
+/* Whether GPU work at an end of the user's window waits for this thread. If so, its time before
+ * its first call counts, and that before its first call after the window.
  */
 static bool is_at_edge(const struct launcher *x, uint32_t thread)
 {
 	return x->edge[0].thread == thread || x->edge[1].thread == thread;
 }
 
-/* Whether what lies between two calls is told with them. */
+/* Whether the time between two calls belongs to their own finding. */
 static bool has_finding(const struct nsx_detect *d, size_t before, size_t call)
 {
 	return before != SIZE_MAX && nsx_is_librarys(d, before) &&
@@ -394,8 +392,8 @@ static int walk_thread(struct launcher *x, uint32_t thread, uint32_t *below,
 	struct thread_walk w = {.thread = thread,
 				.helper = th->launches ? NSX_NONE : thread,
 				.before = SIZE_MAX};
-	int64_t last_ns = is_edge ? in->start_ns : INT64_MAX; /* end of the call
-							before; at first none */
+	int64_t last_ns = is_edge ? in->start_ns : INT64_MAX; /* end of the call before; none at
+								 first */
 
 	nsx_nvtx_walk_begin(&w.ranges, t, thread, true, false, below);
 	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
@@ -427,7 +425,7 @@ static int walk_thread(struct launcher *x, uint32_t thread, uint32_t *below,
 	return 0;
 }
 
-/* NULL: no sample says what ran. */
+/* NULL: no sample tells what ran. */
 static const char *say_hot(struct nsx_detect *d, const struct nsx_winner *hot)
 {
 	return hot->frame == NSX_NONE ? NULL :
@@ -454,7 +452,7 @@ static void advise_code(const struct nsx_detect *d, bool is_seen, bool of_helper
 				       "ranges, or sample the CPU";
 }
 
-/* A frame of the program's own code or of a library of its; NULL: it is none. */
+/* A frame of the program's own code or of one of its libraries, in words; NULL: it is neither. */
 static const char *own_site(struct nsx_detect *d, uint32_t frame)
 {
 	return frame == NSX_NONE ||
@@ -462,7 +460,7 @@ static const char *own_site(struct nsx_detect *d, uint32_t frame)
 		       NULL : nsx_frame_words(d, frame);
 }
 
-/* What a thread does in a loop until another one is done is a wait for that. */
+/* A thread that loops until another one is done waits for it. */
 static void name_awaited(struct nsx_detect *d, const struct code *c,
 			 struct nsx_finding *f)
 {
@@ -478,8 +476,8 @@ static void name_awaited(struct nsx_detect *d, const struct code *c,
 	host_tell_meanwhile(d, &c->meanwhile, f);
 }
 
-/* Code that no range names may be a wait without a call: of the first thread that has it,
- * what others do then.
+/* Code outside any range may be a wait without a call: looks at what other threads do while the
+ * first thread with such code runs it.
  */
 static int find_awaited(struct nsx_detect *d, struct code *c, struct nsx_err *err)
 {
@@ -510,13 +508,13 @@ static int find_awaited(struct nsx_detect *d, struct code *c, struct nsx_err *er
 	rc = host_meanwhile(d, thread, &stretches, false, &c->meanwhile, err);
 	if (!rc && c->meanwhile.range != NSX_NONE &&
 	    d->trace->thread[c->meanwhile.thread].launches)
-		c->meanwhile.range = NSX_NONE; /* that one's code is told */
+		c->meanwhile.range = NSX_NONE; /* the code of that thread is told itself */
 	nsx_arena_drop(d->scratch, stretches.v);
 	return rc;
 }
 
-/* Of several threads that launch, the one that has twice as much of it as the others have on
- * average; its frame is NSX_NONE: there is none.
+/* The thread that has twice as much of this code as the other launching threads have on
+ * average; frame NSX_NONE: no thread has.
  */
 static struct nsx_winner most_of(const struct launcher *x, const struct code *c)
 {
@@ -561,7 +559,7 @@ static void tell_thread(struct launcher *x, const struct code *c,
 			most->weight == most->all ? "all" : ns));
 }
 
-/* "host code between CUDA calls: step"; where no code is known the wait that it follows. */
+/* "host code between CUDA calls: step"; if no code is known, the wait that it follows. */
 static const char *say_title(struct launcher *x, const struct code *c, const char *code,
 			     const char *helper, const char *after)
 {
@@ -607,7 +605,7 @@ static void propose_code(struct launcher *x, const struct code *c)
 	const char *site = own_site(d, hot.frame);
 	const char *code = d->trace->npython ? site ?: path : path ?: site;
 	const char *helper = c->helper == NSX_NONE ? NULL : nsx_thread_text(d, c->helper);
-	/* Beside its copies, it is what makes the launching thread wait. */
+	/* The launching thread waits for the helper's code, not just for its copies. */
 	bool is_waited = helper && c->rows.ns > (d->w.end_ns - d->w.start_ns) / 2;
 	const char *after = !c->waited ? NULL : nsx_tell(d->found, "after %s",
 		nsx_text_api(d->found->arena, nsx_text(d->trace, c->waited)));
@@ -622,7 +620,7 @@ static void propose_code(struct launcher *x, const struct code *c)
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
 		.guess_ns = (double)NSX_MIN(
 			c->rows.ns, x->d->idle_ns[NSX_CAUSE_HOST_CODE]),
-		/* Without GPU work nothing is replayed, and all is as sure. */
+		/* Without GPU work nothing is replayed, and all is equally sure. */
 		.measured_ns = d->trace->ops.n ? (double)c->edge_ns : 0,
 		.evidence = {say_stretches(d, c, helper, is_placed ? after : NULL)},
 		.proof = {{.csv = "gpu_idle_by_cause", .column = "total_ms",
@@ -704,9 +702,7 @@ static void propose_launches(struct launcher *x)
 	nsx_found(l, &f);
 }
 
-/* How long host time between two calls must be to have a name, which depends on the
- * length of an iteration.
- */
+/* The length from which a stretch is named: a part of an iteration, within limits. */
 static int64_t find_long_ns(const struct nsx_detect *d)
 {
 	const struct nsx_facts *f = d->facts;

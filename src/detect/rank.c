@@ -1,38 +1,36 @@
-/* rank.c - what was found, priced and in order.
+/* rank.c - prices and ranks findings.
  *
- * The price of a finding is what the recorded program wins when it is replayed
- * with the remedy.  Prices overlap, so remedies are applied one after the
- * other, each time the one that adds most: what it adds is its disjoint
- * headroom.  A remedy that adds next to nothing once another is there wins the
- * same time: the two are one finding, named by the cause furthest up, with the
+ * The price of a finding is what the recorded program wins when it is replayed with the remedy.
+ * Prices overlap, so remedies are applied one after the other, each time the one that adds
+ * most: what it adds is its disjoint headroom. A remedy that adds next to nothing after another
+ * one wins the same time. The two become one finding, named by the cause furthest up, with the
  * other as an alternative.
  */
 #include <string.h>
 #include "detect/detect.h"
 #include "facts/replay/replay.h"
 
-#define LEAST_SHARE 0.001  /* of the window; what wins less is not told     */
-#define MINOR_SHARE 0.005  /* ... is told among the minor ones              */
+#define LEAST_SHARE 0.001  /* share of the window; what wins less is not told */
+#define MINOR_SHARE 0.005  /* ... is minor                                   */
 #define HIGH_SHARE 0.1
 #define MEDIUM_SHARE 0.03
-#define KERNEL_SHARE 0.6   /* a kernel that takes as much matters without a price */
-#define SURE 0.1	   /* of a price, that must be won in any case      */
-#define SAME 0.05	   /* what an alternative may add to the other      */
-#define OWN 0.3		   /* ... of what it wins alone                     */
-#define LEADS 0.5	   /* of what the other is sure to win, to name both   */
-#define MUCH_MORE 2.0	   /* times the price: what a remedy saves of its own time */
+#define KERNEL_SHARE 0.6   /* a kernel with this share of the time matters without a price */
+#define SURE 0.1	   /* part of a price that must be won in any case   */
+#define SAME 0.05	   /* most that an alternative may add, of what the other wins */
+#define OWN 0.3		   /* ... and of what it wins alone                  */
+#define LEADS 0.5	   /* part of the sure gain of the best that a leader must win */
+#define MUCH_MORE 2.0	   /* a remedy saves so many times its price of its own time */
 enum {
-	MAX_QUALITY = 3, MAX_WAYS = 4, /* told by name                       */
+	MAX_QUALITY = 3, MAX_WAYS = 4, /* quality findings shown; alternatives named */
 };
 
 struct item {
 	struct nsx_finding *f;
-	size_t order; /* of appearance                                       */
-	double adds_ns; /* to what is applied so far                         */
+	size_t order; /* order of appearance                                 */
+	double adds_ns; /* what it adds to what is applied so far            */
 	bool gone;    /* from the list                                       */
-	bool left;    /* to be applied                                       */
-	bool is_doubted; /* it may win next to nothing if waits outside CUDA end when
-			    they did                                         */
+	bool left;    /* still to be applied                                 */
+	bool is_doubted; /* it may win next to nothing if waits outside CUDA end when they did */
 };
 
 struct pricing {
@@ -41,15 +39,15 @@ struct pricing {
 	struct nsx_findings *l;
 	struct nsx_arena *scratch;
 	unsigned threads;
-	bool works; /* the GPUs do                                           */
+	bool works; /* whether GPUs work                                     */
 	struct nsx_window w;
 	double length_ns;
 	struct item *v;
 	size_t n;
-	struct nsx_change *applied; /* the remedies so far                   */
+	struct nsx_change *applied; /* the remedies applied so far           */
 	size_t napplied;
-	unsigned nsteps; /* findings that were applied                       */
-	double won_ns[NSX_MAX_SETS + 1]; /* by them, by set                  */
+	unsigned nsteps; /* findings applied                                 */
+	double won_ns[NSX_MAX_SETS + 1]; /* gain of the remedies applied, by set */
 };
 
 static bool is_capture(const struct nsx_finding *f)
@@ -59,8 +57,8 @@ static bool is_capture(const struct nsx_finding *f)
 
 /* Alone -----------------------------------------------------------------------*/
 
-/* Where nothing of it was replayed: what lies in the window of the spans, or the
- * detector's guess.  Where no GPU works that is measured: nothing goes on beside it.
+/* Prices a finding of which nothing was replayed: the part of its spans in the window, or the
+ * detector's guess. If no GPU works, that counts as measured, as nothing runs beside it.
  */
 static int guess(struct pricing *p, struct item *x, struct nsx_err *err)
 {
@@ -82,24 +80,26 @@ static int guess(struct pricing *p, struct item *x, struct nsx_err *err)
 	f->price = f->guess_ns <= 0 ? NSX_PRICE_NONE :
 		   f->is_rule || !(p->works || f->is_assumed) ?
 				     NSX_PRICE_MEASURED : NSX_PRICE_ASSUMED;
-	x->gone |= f->guess_ns <= 0 && f->remedy.n; /* nothing shows that it costs */
+	x->gone |= f->guess_ns <= 0 && f->remedy.n; /* nothing shows that it costs anything */
 	return 0;
 }
 
-/* What is said of a window is no surer than that it is the right one. */
+/* The confidence in the window caps that of what is said of it. */
 static enum nsx_confidence of_window(const struct nsx_steady *s)
 {
 	return s->method && s->confidence == NSX_CONF_LOW ? NSX_CONF_MEDIUM :
 							    NSX_CONF_HIGH;
 }
 
-/* What is taken out of one place shortens no path by more than that. */
+/* Time taken out of one place shortens no path by more than that. */
 static double bounded(const struct nsx_finding *f, double ns)
 {
 	return f->most_ns > 0 ? NSX_MIN(ns, f->most_ns) : ns;
 }
 
-/* Of what shares nothing with the GPU that sets the pace: nobody else gets done sooner. */
+/* Says whose time a finding is if it is not of the set of processes with the limiting GPU: the
+ * others get done no sooner.
+ */
 static void tell_whose(struct pricing *p, struct nsx_finding *f)
 {
 	const struct nsx_trace *t = p->trace;
@@ -125,7 +125,7 @@ static void tell_whose(struct pricing *p, struct nsx_finding *f)
 			", and may wait that long for it" : ""));
 }
 
-/* The lower end of the price, where that much of the remedy is sure. */
+/* Sets the lower end of the price if part of the remedy is sure. */
 static void take_least(struct pricing *p, struct nsx_finding *f, const struct nsx_gain *g)
 {
 	double ns = bounded(f, (double)g->gain_ns);
@@ -147,7 +147,7 @@ static void take_gain(struct pricing *p, struct item *x,
 	struct nsx_finding *f = x->f;
 
 	if (g->confidence == NSX_CONF_NONE || (!g->touched && f->is_rule))
-		return; /* nothing was replayed, or a part that has none of it */
+		return; /* nothing was replayed, or only a part without it */
 	x->gone = !g->touched || (f->is_assumed && g->gain_ns <= 0);
 	f->price = f->is_assumed ? NSX_PRICE_ASSUMED : NSX_PRICE_REPLAYED;
 	f->headroom_ns = bounded(f, (double)g->gain_ns);
@@ -174,8 +174,8 @@ static void take_gain(struct pricing *p, struct item *x,
 				    "nothing"));
 }
 
-/* Gains of the remedies, and what each wins for sure: all in one round, so that no thread
- * waits for another in between.
+/* Prices each remedy, and its sure part, in one round so that no thread waits for another in
+ * between.
  */
 static int price_alone(struct pricing *p, struct nsx_plan *plans,
 		       struct nsx_gain *gains, struct nsx_err *err)
@@ -187,7 +187,7 @@ static int price_alone(struct pricing *p, struct nsx_plan *plans,
 		const struct nsx_finding *f = p->v[i].f;
 
 		plans[i] = f->remedy;
-		/* Iterations are those of the limiting GPU. */
+		/* Iterations are found on the limiting GPU. */
 		if (f->id == NSX_ID_slow_iterations)
 			sets[i] = nsx_main_set(p->facts->model);
 		if (f->surely.n)
@@ -224,7 +224,7 @@ static struct item *told(const struct pricing *p, enum nsx_finding_id id)
 	return NULL;
 }
 
-/* "no", or how much, as a share of the window too. */
+/* "no", or the gain and its share of the window. */
 static const char *say_little(const struct pricing *p, double gain_ns)
 {
 	return gain_ns > 0 ? nsx_tell(p->l, "only %s (%s)",
@@ -233,8 +233,8 @@ static const char *say_little(const struct pricing *p, double gain_ns)
 						     p->length_ns)) : "no";
 }
 
-/* What wins nothing is dropped, or told to be harmless; so are the waits of a
- * program that is paced from outside: they end when what it waits for comes.
+/* Drops findings that win nothing, or says that they are harmless. Waits of a program paced
+ * from outside are dropped too: they end when what it waits for comes.
  */
 static void drop_harmless(struct pricing *p)
 {
@@ -268,7 +268,7 @@ static void apply(struct pricing *p, const struct nsx_finding *f)
 	p->napplied += f->remedy.n;
 }
 
-/* What each that is left adds to what is applied, of the time of its own set. */
+/* Prices what each remaining remedy adds to those applied, in time of its own set. */
 static int price_more(struct pricing *p, struct nsx_plan *plans,
 		      struct nsx_gain *gains, struct nsx_err *err)
 {
@@ -314,9 +314,9 @@ static struct item *best_of(struct pricing *p)
 	return best;
 }
 
-/* Of best and the others, which add `after` once best is there: the cause furthest up, by
- * the order of finding.def, among those that win nearly as much of the same time as best is
- * sure to win.
+/* Chooses which finding leads: the cause furthest up, by the order of finding.def, among best
+ * and those that win nearly as much of the same time as best surely wins. after: what the
+ * others add once best is applied.
  */
 static struct item *leader(struct pricing *p, struct item *best,
 			   const double *after)
@@ -335,7 +335,7 @@ static struct item *leader(struct pricing *p, struct item *best,
 	return lead;
 }
 
-/* n other ways, with what each would win. */
+/* Lists n alternatives with what each would win. */
 static const char *list_ways(struct pricing *p, const char *begin,
 			     struct item *const *v, size_t n)
 {
@@ -371,9 +371,9 @@ static bool is_default_stream(const struct nsx_finding *f)
 	return f->subject && !strcmp(f->subject, "default_stream");
 }
 
-/* What adds next to nothing beside one that wins so much goes from the list, to v: it is
- * another way to win what the lead wins.  before, after: what each adds without it, and with
- * it.  Returns how many v holds.
+/* Takes from the list, and puts into v, what adds next to nothing beside the lead: alternatives
+ * that win the same time. before, after: what each adds without and with the lead. Returns how
+ * many v holds.
  */
 static size_t join(struct pricing *p, const struct item *lead, double won_ns,
 		   const double *before, const double *after, struct item **v,
@@ -393,15 +393,14 @@ static size_t join(struct pricing *p, const struct item *lead, double won_ns,
 		v[n++] = x;
 		if (is_default_stream(x->f) &&
 		    lead->f->id == NSX_ID_exposed_copies)
-			/* else what the finding advises wins nothing */
+			/* otherwise the lead's advice wins nothing */
 			nsx_advise_first(lead->f, x->f->recommendation[0]);
 	}
 	return n;
 }
 
-/* Applies the lead instead of the best; what adds nothing then is joined, too: of what adds
- * nothing to the best only where the best itself adds little to a lead that wins nearly as
- * much.
+/* Applies the lead instead of the best, and joins what adds nothing then. What adds nothing to
+ * the best is joined only if the best adds little to a lead that wins nearly as much.
  */
 static int apply_lead(struct pricing *p, struct item *lead, struct item *best, size_t napplied,
 		      const double *before, const double *after_best,
@@ -423,7 +422,7 @@ static int apply_lead(struct pricing *p, struct item *lead, struct item *best, s
 	return 0;
 }
 
-/* Applies the best that is left, or what leads it, and prices the others anew. */
+/* Applies the best remaining remedy, or what leads it, and prices the others anew. */
 static int apply_next(struct pricing *p, struct item *best,
 		      struct nsx_plan *plans, struct nsx_gain *gains,
 		      struct nsx_err *err)
@@ -477,12 +476,12 @@ static int apply_all(struct pricing *p, struct nsx_plan *plans,
 		n += p->v[i].f->remedy.n;
 	p->applied = nsx_arena_get(p->scratch, n * sizeof(*p->applied));
 	for (size_t i = 0; i < p->n; i++)
-		p->v[i].adds_ns = p->v[i].f->headroom_ns; /* as found alone */
+		p->v[i].adds_ns = p->v[i].f->headroom_ns; /* as priced alone */
 	while ((best = best_of(p)) &&
 	       best->adds_ns >= LEAST_SHARE * p->length_ns)
 		if (apply_next(p, best, plans, gains, err))
 			return err->rc;
-	/* What is left adds nothing. */
+	/* The rest adds nothing. */
 	for (size_t i = 0; i < p->n; i++)
 		if (p->v[i].left)
 			p->v[i].f->has_disjoint = true;
@@ -491,7 +490,7 @@ static int apply_all(struct pricing *p, struct nsx_plan *plans,
 
 /* The same on several GPUs ------------------------------------------------------*/
 
-/* Findings of one key are one: the dearest. */
+/* Sorts findings of one key together, the most expensive first; only that one stays. */
 static int cmp_kin(const void *a, const void *b)
 {
 	const struct item *x = a, *y = b;
@@ -520,21 +519,23 @@ static void merge_kin(struct pricing *p)
 
 /* Ranking ------------------------------------------------------------------------*/
 
-/* What it adds to what is dearer; of what it wins only then, it is not the cause. */
+/* What a finding adds to those above it, at most what it wins alone: of time won only together
+ * with others it is not the cause.
+ */
 static double worth(const struct nsx_finding *f)
 {
 	return f->price == NSX_PRICE_NONE ? 0 :
 	       f->has_disjoint ? NSX_MIN(f->disjoint_ns, f->headroom_ns) : f->headroom_ns;
 }
 
-/* By which it is told: what of a remedy is only possible stands behind what is sure. */
+/* Ranking counts only the sure part of a remedy. */
 static double sure_worth(const struct nsx_finding *f)
 {
 	return f->surely.n ? NSX_MIN(worth(f), f->low_ns) : worth(f);
 }
 
-/* What is assumed raises no alarm, nor does anything of a start-up, which is paid once. A kernel
- * that is most of the work is medium, though it has no price.
+/* Assumed prices raise no alarm, nor does anything in a start-up, which is paid once. A kernel
+ * that is most of the work is medium without a price.
  */
 static enum nsx_severity severity_of(const struct pricing *p, const struct item *x)
 {
@@ -556,7 +557,7 @@ static enum nsx_severity severity_of(const struct pricing *p, const struct item 
 	       share >= MEDIUM_SHARE ? NSX_SEV_MEDIUM : NSX_SEV_LOW;
 }
 
-/* The dearest first, then what concerns the capture; at the end what costs next to nothing. */
+/* The most expensive first, then findings on the capture, then minor ones. */
 static int cmp_rank(const void *a, const void *b)
 {
 	const struct item *x = a, *y = b;
@@ -573,7 +574,7 @@ static int cmp_rank(const void *a, const void *b)
 	       NSX_CMP(x->order, y->order);
 }
 
-/* At most ten, three of them on the capture; the others are minor. */
+/* Shows ten findings and three on the capture at most; the others become minor. */
 static void cap(struct pricing *p)
 {
 	size_t n = 0, nquality = 0;
@@ -589,15 +590,15 @@ static void cap(struct pricing *p)
 	}
 }
 
-/* Whether what a finding wins needs the GPU to be free when it is idle. */
+/* Whether the gain needs the GPU to be really free when it looks idle. */
 static bool needs_idle(const struct nsx_finding *f)
 {
 	return f->price >= NSX_PRICE_MEASURED &&
 	       nsx_finding_category(f) != NSX_CAT_COMPUTE;
 }
 
-/* Whether what sets the pace is a wait that the replay ends sooner: it was not recorded, or
- * a clock or a device ends it, where such calls else take their time.
+/* Whether the replay ends the pacing wait too early: it was not recorded, or a clock or a
+ * device ends it, through calls that otherwise take their own time.
  */
 static bool ends_unseen(const struct pricing *p, const struct nsx_finding *paced)
 {
@@ -607,8 +608,8 @@ static bool ends_unseen(const struct pricing *p, const struct nsx_finding *paced
 	       strstr(name, "ioctl");
 }
 
-/* What stands for the rest is told where it is more than all others win, and
- * nothing outside the program explains it.
+/* Keeps the finding on idle time in general only if it is more than all others win and the
+ * program is not paced from outside.
  */
 static void drop_rest(struct pricing *p, bool paced)
 {
@@ -647,7 +648,7 @@ static int write_back(struct pricing *p, struct nsx_err *err)
 
 static int rank(struct pricing *p, struct nsx_err *err)
 {
-	size_t most = 2 * p->l->n + 1; /* a remedy each, and what of it is sure */
+	size_t most = 2 * p->l->n + 1; /* a remedy each, and its sure part */
 	struct nsx_plan *plans = nsx_arena_get(p->scratch,
 					       most * sizeof(*plans));
 	struct nsx_gain *gains = nsx_arena_get(p->scratch,
@@ -690,7 +691,7 @@ static int rank(struct pricing *p, struct nsx_err *err)
 			      f->severity == NSX_SEV_LOW &&
 			      (worth(f) < MINOR_SHARE * p->length_ns ||
 			       (paced && p->v[i].is_doubted));
-		/* Off its CPU for a reason not recorded may be what sets the pace. */
+		/* Being off the CPU for an unrecorded reason may be the pacing wait itself. */
 		f->is_minor |= paced && f->id == NSX_ID_preempted_host &&
 			       f->alarm == NSX_ALARM_SET;
 	}

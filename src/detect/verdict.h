@@ -1,58 +1,60 @@
-/* verdict.h - the first page, and the one word that stands on it. */
+/* verdict.h - the first page, and the verdict on it. */
 #ifndef NSX_VERDICT_H
 #define NSX_VERDICT_H
 
 #include "detect/measured.h"
 #include "report/report.h"
 
-/* Built last: reads trace, facts, findings, what sections measured and, for
- * what is missing, which of them could not be computed.  Errors: NSX_E_NOMEM.
+/* Built last, from the trace, facts, findings, what sections measured, and the list of sections
+ * that could not be computed. Errors: NSX_E_NOMEM.
  */
 int nsx_first_page_build(struct nsx_report *r, const struct nsx_measured *m,
 			 struct nsx_err *err) NSX_CHECKED;
 
-/* Fills verdict, first, second and because of *p from the ledger of what is judged. */
+/* Fills verdict, first, second and because of *p from the ledger of the judged window. */
 void nsx_judge(const struct nsx_report *r, const struct nsx_ledger *l,
 	       struct nsx_first_page *p);
 
-/* The word for a ledger: that of the greatest class, idle time by its greatest cause; where
- * two classes are within a tenth of the time, mixed of both.
+/* The verdict on a ledger: that of its greatest class; idle time is named by its greatest
+ * cause. If the two greatest classes are within a tenth of the time: mixed.
  */
 struct nsx_judgement {
 	enum nsx_page_verdict verdict, first, second;
 };
 void nsx_judge_ledger(const struct nsx_ledger *l, struct nsx_judgement *ret);
-/* "gemm f32 128×64", "host code in `step`": Markdown. */
+/* "gemm f32 128×64", "host code in `step`": a row of the ledger, as Markdown. */
 const char *nsx_account_words(const struct nsx_facts *f, const struct nsx_account *x,
 			      struct nsx_arena *a);
-/* "88 % gemm f32 128×64", "20 % host code in `step`": Markdown. */
+/* "88 % gemm f32 128×64", "20 % host code in `step`": the same with its share. */
 const char *nsx_say_account(const struct nsx_facts *f, const struct nsx_ledger *l,
 			    const struct nsx_account *x, struct nsx_arena *a);
-/* Idle time by the word for its cause. */
+/* Idle time by the verdict that its cause stands for. */
 struct nsx_idle_words {
 	int64_t ns[NSX_NVERDICTS];
 };
 struct nsx_idle_words nsx_sum_words(const struct nsx_ledger *l);
-/* Whether time of one class is so little that the class is fine. */
+/* Whether a class has so little time that it is fine. */
 bool nsx_holds_little(const struct nsx_ledger *l, int64_t ns);
 
-/* Whether much of what graphs did is not in the trace, so that nothing clears it. */
+/* Whether much of the work of graphs is missing from the trace, so that nothing can be called
+ * fine.
+ */
 static inline bool nsx_graphs_hide(const struct nsx_graph_facts *g)
 {
 	return g->hidden_pct >= NSX_GRAPHS_HIDDEN_PCT ||
 	       g->coverage_pct < NSX_GRAPHS_COVERED_PCT;
 }
 
-/* What else the recording holds, the longest first: phases of a twentieth of it or more,
- * each with a verdict of its own where GPUs worked in it, and the time before the GPUs' first
- * operation and after their last, with what the host did then.  *ret: NULL-terminated texts
- * of the report's arena, Markdown; NULL: there is nothing to tell.  Errors: NSX_E_NOMEM.
+/* Describes what is not judged, the longest first: phases of a twentieth of the recording or
+ * more, each with a verdict if GPUs worked in it, and the time before the first GPU operation
+ * and after the last, with what the host did then. *ret: NULL-terminated Markdown texts in the
+ * report's arena; NULL: there are none. Errors: NSX_E_NOMEM.
  */
 int nsx_list_unjudged(const struct nsx_report *r, const struct nsx_measured *m,
 		      const char ***ret, struct nsx_err *err) NSX_CHECKED;
 
-/* Slow iterations that are not judged, but for the first, where there are several and not all
- * in a warm-up; NULL: there are none, or they cost little.  Owner: the report.
+/* Describes slow iterations outside the judged window, without the first iteration. NULL: there
+ * are few, they cost little, or all belong to a warm-up. Owner: the report.
  */
 const char *nsx_say_slow_unjudged(const struct nsx_report *r);
 
