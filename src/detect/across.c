@@ -1,8 +1,9 @@
 /* across.c - GPUs that do the same and are not alike: one works longer, as it is slow or has
  * more to do, or its host holds up those that wait for it.
  *
- * A slow GPU takes longer for the same launches, whatever they do, and is replayed like its
- * peers.  One that has more to do would still have it: the work is replayed spread over all.
+ * A slow GPU takes longer for the same launches, whatever they do; it is replayed like its
+ * peers. The work of a GPU that has more to do must still be done; it is replayed spread over
+ * all.
  */
 #include <math.h>
 #include "detect/verdict.h"
@@ -10,15 +11,15 @@
 #include "facts/meet.h"
 #include "facts/replay/replay.h"
 
-#define UNEVEN 0.1  /* more than the mean of the others                      */
-#define COUNTS 0.05 /* of the window, that a GPU works to be compared        */
-#define LATE 0.03   /* of the window, that one GPU alone costs               */
-#define ROUNDED 1.001 /* times: a replay rounds each kernel                  */
-#define MOST_TIME 0.8 /* of a slow GPU's time, in kernels that are slow there */
+#define UNEVEN 0.1  /* excess over the mean of the others                    */
+#define COUNTS 0.05 /* share of the window that a GPU works, to be compared  */
+#define LATE 0.03   /* share of the window that one GPU alone costs          */
+#define ROUNDED 1.001 /* tolerance: a replay rounds the length of each kernel */
+#define MOST_TIME 0.8 /* share of a slow GPU's time in kernels that are slower there */
 enum {
-	MAX_COMPARED = 64, MAX_PLAYED = 16, /* each a replay                 */
-	LEAST_KERNELS = 3, /* of different work, that are slow on a slow GPU */
-	ALIKE = 50,	   /* launches may be one more in so many            */
+	MAX_COMPARED = 64, MAX_PLAYED = 16, /* each takes a replay           */
+	LEAST_KERNELS = 3, /* different kernels that are slower on a slow GPU */
+	ALIKE = 50,	   /* numbers of launches may differ by one in so many */
 };
 
 const char nsx_priced_by_stretch[] =
@@ -33,14 +34,14 @@ const char nsx_advice_on_slow[] =
 
 struct across {
 	struct nsx_detect *d;
-	bool *counts, *is_long; /* by device: it is compared; it works longest */
+	bool *counts, *is_long; /* by device: compared; among those that work longest */
 	uint32_t n, nlong, longest[MAX_COMPARED];
-	double most_ns, mean_ns; /* that they work in the judged window       */
-	bool talk; /* they communicate                                        */
+	double most_ns, mean_ns; /* work time in the judged window           */
+	bool talk; /* all of them communicate                                */
 	size_t least_ops, most_ops;
 };
 
-/* Compute and copies in the judged window. */
+/* Time of compute and copies in the judged window. */
 static double work_ns(const struct nsx_detect *d, uint32_t device)
 {
 	struct nsx_partition p;
@@ -56,8 +57,8 @@ static bool is_work(const struct nsx_detect *d, size_t op)
 	       nsx_is_judged(d, nsx_op_start(&d->trace->ops, op));
 }
 
-/* The first and the last stage of a pipeline have one neighbour, the others two: operations
- * that communicate do not tell whether GPUs do the same.
+/* Counts operations without communication: the first and the last stage of a pipeline have one
+ * neighbour and the others two, so communication does not tell whether GPUs do the same.
  */
 static size_t count_work(const struct nsx_detect *d, uint32_t device)
 {
@@ -93,7 +94,7 @@ static void add_shapes(const struct nsx_detect *d, uint32_t device, bool is_own,
 	}
 }
 
-/* What the others take for as many launches; 0: they do not launch it as often. */
+/* The others' time for as many launches; 0: they launch it less or more often. */
 static double theirs_ns(const struct sums *x, uint32_t nothers)
 {
 	size_t own = x->nown * nothers, most = NSX_MAX(own, x->ntheirs);
@@ -111,7 +112,7 @@ int nsx_compare_gpu(struct nsx_detect *d, uint32_t device, const bool *others,
 	struct sums *v;
 
 	*ret = (struct nsx_slow_gpu){0};
-	/* Turns of another process slow all kernels down as well. */
+	/* On a shared GPU, turns of another process slow all kernels down too. */
 	if (nsx_is_shared(d->trace, device))
 		return 0;
 	if (!nsx_new_array(v, d->scratch, nshapes, "kernels", err))
@@ -152,7 +153,9 @@ const char *nsx_say_slow(struct nsx_detect *d, const struct nsx_slow_gpu *x, uin
 
 /* Longer --------------------------------------------------------------------------*/
 
-/* Those nearer to the most work than to the least; the mean of the others. */
+/* Finds the GPUs whose work is nearer to the most than to the least. Returns the mean of the
+ * others.
+ */
 static double find_longest(struct across *x)
 {
 	double least = x->most_ns, sum = 0;
@@ -191,9 +194,9 @@ static struct nsx_change even_out(const struct nsx_detect *d, uint32_t device)
 		.device = device, .process = process_of(d, device)};
 }
 
-/* All of them at once: while one is left the others wait for it.  What a GPU has to do more
- * only now and then is shared out where it has it: between two collectives, unless all that
- * GPUs differ by there wins more than these have too much.
+/* Changes all of the longest GPUs at once, as the others wait while one is left. Work that a
+ * GPU has more of only now and then is shared out between two collectives. But if that wins
+ * more than the excess of these GPUs, it evens out other differences too and is not used.
  */
 static int find_remedy(struct across *x, bool slow, struct nsx_finding *f,
 		       struct nsx_err *err)
@@ -280,7 +283,7 @@ static int propose_uneven(struct across *x, struct nsx_err *err)
 		others[i] = x->counts[i] && !x->is_long[i];
 	if (nsx_compare_gpu(d, dev, others, &slow, err) || nsx_say_more(d, dev, &more, err))
 		return err->rc;
-	/* Of many GPUs that are slow the mean is hardly less. */
+	/* If many GPUs are slow, the mean is hardly less. */
 	if (x->most_ns < (1 + UNEVEN) * x->mean_ns && !(slow.times > 0))
 		return 0;
 	nsx_add_evidence(&f, slow.times > 0 ? nsx_say_slow(d, &slow, dev) : more);
@@ -301,7 +304,7 @@ static int propose_uneven(struct across *x, struct nsx_err *err)
 
 /* Late ----------------------------------------------------------------------------*/
 
-/* Whether all ranks meet in collectives, which then tell who comes late. */
+/* Whether all ranks meet in collectives, which tell who comes late. */
 static bool do_all_meet(const struct nsx_measured *m)
 {
 	for (const struct nsx_arrivals *x = m->arrivals; x; x = x->next)
@@ -340,8 +343,8 @@ static int propose_late(const struct across *x, const struct nsx_change *even,
 	return 0;
 }
 
-/* What meets in pairs, or in calls of MPI, does not show who is late to it: each GPU is made
- * like its peers, and the one that wins by itself is told.
+/* Meetings in pairs or in MPI calls do not show who is late. Each GPU is made like its peers,
+ * and the one that alone wins much is told.
  */
 static int find_late(const struct across *x, struct nsx_err *err)
 {
@@ -372,7 +375,7 @@ static int find_late(const struct across *x, struct nsx_err *err)
 		       0 : propose_late(x, &v[best], err);
 }
 
-/* Whether GPU times of one may be compared with those of another. */
+/* Whether times of different GPUs can be compared. */
 static bool clocks_known(const struct nsx_trace *t)
 {
 	for (uint32_t i = 0; i < t->nclocks; i++)
@@ -382,7 +385,7 @@ static bool clocks_known(const struct nsx_trace *t)
 	return true;
 }
 
-/* GPUs that do next to nothing take no part in the comparison. */
+/* Chooses the GPUs to compare, without those that do next to nothing, and sums their work. */
 static void count(struct across *x)
 {
 	const struct nsx_facts *f = x->d->facts;
@@ -438,7 +441,7 @@ int nsx_detect_across(struct nsx_detect *d, struct nsx_err *err)
 	x.most_ns = work_ns(d, f->limiting);
 	if (x.most_ns >= (1 + UNEVEN) * find_longest(&x)) {
 		if (main && !nsx_set_is_tied(f->model, main))
-			return 0; /* what shares nothing need not be even */
+			return 0; /* groups that share nothing need not be even */
 		if (propose_uneven(&x, err))
 			return err->rc;
 		if (d->found->n > nbefore)

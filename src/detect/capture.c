@@ -1,4 +1,4 @@
-/* capture.c - what limits the conclusions of a report becomes a finding. */
+/* capture.c - turns checks of the capture that limit the report's conclusions into findings. */
 #include "detect/detect.h"
 
 int nsx_detect_capture(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)

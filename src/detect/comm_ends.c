@@ -1,21 +1,21 @@
-/* comm_ends.c - communication at the ends of an iteration, which nothing can be computed
- * beside however early it is started.
+/* comm_ends.c - communication at the ends of an iteration, with nothing to compute beside it
+ * however early it starts.
  *
- * What is gathered first is needed before anything is computed, and what is reduced last
- * has its input when all is: where an iteration has many of them, in buckets, all but
- * these can be hidden.
+ * What is gathered first is needed before any compute, and what is reduced last has its input
+ * only when all is computed. If an iteration has many collectives, in buckets, all but these
+ * two can be hidden.
  */
 #include <stdlib.h>
 #include "detect/detect.h"
 
-enum { BUCKETS = 4 }; /* of fewer each may be cut into smaller ones          */
+enum { BUCKETS = 4 }; /* with fewer, each may be cut into smaller ones       */
 
 struct ends {
 	struct nsx_detect *d;
 	bool *is_end; /* by operation                                        */
 };
 
-struct kind { /* of an iteration, gathered or reduced                        */
+struct kind { /* collectives of one iteration that gather, or that reduce    */
 	size_t n;
 	uint32_t first, last; /* operations                                  */
 };
@@ -36,7 +36,7 @@ static void mark_ends(struct ends *e, struct kind *gathered, struct kind *reduce
 	*gathered = *reduced = (struct kind){0};
 }
 
-/* Those of a device, whose iterations are the n at v. */
+/* Finds them on a device, whose iterations are the n at v. */
 static void find_ends(struct ends *e, const struct nsx_device *dev,
 		      const struct nsx_iteration *v, size_t n)
 {

@@ -1,23 +1,25 @@
-/* comm_starts.c - what communication waits for before it starts, by when it starts: where
- * that is the end of the collective before it, or of the kernel that makes its input, no
+/* comm_starts.c - what communication waits for before it starts, found from when it starts. If
+ * that is right after the collective before it or after the kernel that makes its input, no
  * schedule starts it sooner.
  */
 #include "detect/detect.h"
 
 enum {
-	NEAR_NS = 5000,	  /* from the end of a kernel to a start that waited for it */
-	QUEUED_NS = 20000, /* what starts so long after its launch waited for more */
-	LOOK_BACK = 64,	  /* operations in which the kernel before is looked for */
+	NEAR_NS = 5000,	  /* longest time from a kernel's end to a start that waited for it */
+	QUEUED_NS = 20000, /* what starts so long after its launch waited for something else */
+	LOOK_BACK = 64,	  /* operations searched for the kernel before */
 };
-#define COVERED 0.5 /* of its time: it overlaps                              */
+#define COVERED 0.5 /* share of its time from which it overlaps              */
 
-struct chain { /* collectives of a stream with no compute from one to the next */
-	int64_t end_ns, head_ns; /* exposed: of the first, ...               */
-	int64_t rest_ns;	 /* ... of the others                        */
-	bool is_needed, overlaps; /* of the first                            */
+struct chain { /* collectives of a stream without compute between them */
+	int64_t end_ns, head_ns; /* exposed time of the first ...            */
+	int64_t rest_ns;	 /* ... and of the others                    */
+	bool is_needed, overlaps; /* the first one                           */
 };
 
-/* A kernel of the device ends right before it starts, or it was queued long before. */
+/* Whether it waited for its input: a kernel of the device ends right before it starts, or it
+ * was queued long before.
+ */
 static bool waits_for_input(const struct nsx_trace *t, const struct nsx_device *dev,
 			    size_t op)
 {

@@ -1,10 +1,10 @@
-/* departures.c - what is not regular: iterations that take longer than the others, and kernels
- * that take longer from some time on than the same launches before.
+/* departures.c - irregularities: iterations that take longer than the others, and kernels that
+ * from some time on take longer than the same launches before.
  *
- * What slow iterations spend more is told by the row of the ledger that departs most from its
- * share in the usual ones.  Where that is time of the host, the pauses between calls that are
- * longer than any of a usual iteration are replayed at their usual length; other rows have the
- * time itself as their price, for whether the work in it has to be done the trace does not tell.
+ * The row of the ledger that grows most beyond its share in usual iterations tells what slow
+ * ones spend more on. If that is host time, pauses between calls that are longer than any in a
+ * usual iteration are replayed at their usual length. The price of other rows is the time
+ * itself, as the trace does not tell whether the work must be done.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,33 +13,33 @@
 #include "detect/verdict.h"
 #include "facts/replay/replay.h"
 
-#define LEAST_SLOW 0.01	/* of the window, that slow iterations take more     */
-#define LITTLE 0.25	/* of what they take more: pauses of less are no reason */
+#define LEAST_SLOW 0.01	/* share of the window that slow iterations take more, to be told */
+#define LITTLE 0.25	/* part of that excess; pauses of less are no reason */
 enum {
-	BOOKED = 64, /* iterations of a kind that are looked into: each is booked by itself */
-	LEAST_PAUSE_NS = 100000, /* a shorter one is no exception             */
-	RECURS = 3, /* slow so many times, it is part of the loop; and if more than
-		       one of as many are slow, they are of two kinds        */
-	LASTS = 10, /* slow for one of so many, to the end: it is how it goes on */
+	BOOKED = 64, /* iterations of a kind, slow or usual, in the ledger */
+	LEAST_PAUSE_NS = 100000, /* a shorter pause is no exception          */
+	RECURS = 3, /* slow so many times, it is part of the loop; if more than one in so many is
+		       slow, iterations are of two kinds */
+	LASTS = 10, /* slow to the end, for one in so many: it goes on like this */
 };
 
 struct slow {
 	struct nsx_detect *d;
-	const struct nsx_iteration *v; /* of the limiting GPU                */
-	bool meets; /* other ranks, whose pauses hold it up, too             */
-	size_t n, njudged, nslow, noutside; /* noutside: slow ones, not judged */
-	const struct nsx_iteration *first; /* slow one that is judged        */
-	size_t ntimes; /* that a slow one follows one that is not            */
+	const struct nsx_iteration *v; /* iterations of the limiting GPU     */
+	bool meets; /* it communicates, so pauses of other ranks hold it up too */
+	size_t n, njudged, nslow, noutside; /* noutside: slow ones that are not judged */
+	const struct nsx_iteration *first; /* the first slow one that is judged */
+	size_t ntimes; /* times that a slow one follows a usual one          */
 	size_t last_slow, last_judged;
-	size_t every;  /* so many iterations one is slow; 0: not at even distances */
+	size_t every;  /* period of the slow ones in iterations; 0: irregular */
 	double median_ns;
 	int64_t excess_ns;
-	struct nsx_account row; /* departs most; ns: what it has more        */
-	double class_ns; /* what its class has more                          */
-	struct nsx_row_list pauses; /* calls that end one                    */
+	struct nsx_account row; /* the row that departs most; ns: its excess */
+	double class_ns; /* excess of its class                              */
+	struct nsx_row_list pauses; /* calls that end a pause                */
 	int64_t paused_ns;
-	int64_t usual_ns; /* the longest pause of a usual iteration, by their median, the
-			     least of those of threads                       */
+	int64_t usual_ns; /* median over usual iterations of their longest pause; the least of
+			     all threads */
 };
 
 static int64_t wall_ns(const struct nsx_iteration *v)
@@ -53,7 +53,7 @@ static bool is_judged(const struct slow *s, size_t i)
 	       s->v[i].end_ns <= s->d->w.end_ns;
 }
 
-/* The iterations of the GPU that sets the pace; their median. */
+/* Finds the iterations of the limiting GPU and their median. */
 static int find_median(struct slow *s, struct nsx_err *err)
 {
 	const struct nsx_facts *f = s->d->facts;
@@ -101,7 +101,7 @@ static void count_slow(struct slow *s)
 
 /* The row ----------------------------------------------------------------------------*/
 
-/* What some judged iterations, slow or not, spend, by class and place. */
+/* Builds a ledger of some judged iterations, slow or usual ones. */
 static int book(struct slow *s, bool slow, struct nsx_ledger *ret, size_t *ret_n,
 		struct nsx_err *err)
 {
@@ -131,7 +131,7 @@ static int find_row(struct slow *s, struct nsx_err *err)
 	return 0;
 }
 
-/* "host code in `step`"; of many rows what they are. */
+/* "host code in `step`"; if the excess is in many rows, their class. */
 static const char *say_row(const struct slow *s)
 {
 	return 2.0 * (double)s->row.ns < s->class_ns ?
@@ -139,7 +139,7 @@ static const char *say_row(const struct slow *s)
 		       nsx_account_words(s->d->facts, &s->row, s->d->found->arena);
 }
 
-/* The call of the operating system that slow iterations wait in for longer; NULL: none. */
+/* The call of the operating system that slow iterations wait longer in; NULL: none. */
 static const char *waits_in(const struct slow *s)
 {
 	return s->row.cls == NSX_L_IDLE && s->row.cause == NSX_CAUSE_OSRT ?
@@ -148,11 +148,11 @@ static const char *waits_in(const struct slow *s)
 
 /* Pauses -----------------------------------------------------------------------------*/
 
-struct walk { /* of a thread's pauses */
+struct walk { /* over a thread's pauses */
 	const struct nsx_calls *c;
 	size_t at, end; /* calls                                             */
 	int64_t last_ns;
-	size_t call; /* that ends the pause                                  */
+	size_t call; /* the call that ends the pause                         */
 };
 
 static struct walk walk_of(const struct slow *s, uint32_t thread)
@@ -179,7 +179,7 @@ static bool next_pause(struct walk *w, struct nsx_span *ret)
 	return false;
 }
 
-/* The longest pause that begins in a usual iteration, by their median. */
+/* The median over usual iterations of the longest pause that begins in each. */
 static int usual_pause(const struct slow *s, uint32_t thread, int64_t *ret,
 		       struct nsx_err *err)
 {
@@ -204,8 +204,8 @@ static int usual_pause(const struct slow *s, uint32_t thread, int64_t *ret,
 	return 0;
 }
 
-/* The host is ahead of the GPU, which has work for a while when a pause begins: it ends in
- * the iteration that it holds up, or before.  *at: a cursor.
+/* Whether a pause holds up a slow iteration. The host is ahead of the GPU, which still has work
+ * when a pause begins, so the pause ends in that iteration or before it. *at: a cursor.
  */
 static bool holds_up(const struct slow *s, size_t *at, const struct nsx_span *pause)
 {
@@ -240,7 +240,7 @@ static int find_pauses(struct slow *s, uint32_t thread, struct nsx_err *err)
 	return 0;
 }
 
-/* Of threads that launch, on other ranks, too, where they meet. */
+/* Finds pauses of threads that launch, on other ranks too if they communicate. */
 static int find_all_pauses(struct slow *s, struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->d->trace;
@@ -260,15 +260,15 @@ static int find_all_pauses(struct slow *s, struct nsx_err *err)
 
 /* The finding ------------------------------------------------------------------------*/
 
-/* One in so many, over most of the window. */
+/* Whether one in so many is slow over most of the window. */
 static bool is_even(const struct slow *s)
 {
 	return s->nslow >= RECURS && s->every > 1 &&
 	       4 * s->nslow * s->every >= 3 * s->njudged;
 }
 
-/* Whether they are slow from one on, to the end: what does that is no exception, and another
- * finding may tell what it is.
+/* Whether iterations are slow from one on to the end. The cause is then no exception, and
+ * another finding may tell it.
  */
 static bool lasts(const struct slow *s)
 {
@@ -356,8 +356,8 @@ static void propose_slow(struct slow *s)
 	nsx_add_change(s->d, v, &f.remedy.n, &s->pauses, (struct nsx_change){
 		.verb = NSX_NO_OS_WAIT, .name = ".", .is_pattern = true});
 	f.remedy.v = v;
-	f.is_rule = f.remedy.n; /* what slows them down is known             */
-	/* A part of the window may have more of them than its share. */
+	f.is_rule = f.remedy.n; /* the cause is known                        */
+	/* A replayed part of the window may have more than its share of slow ones. */
 	if (nsx_model_closure(s->d->facts->model)->is_part)
 		f.most_ns = (double)s->excess_ns;
 	if (s->ntimes == 1 && !lasts(s)) {
@@ -367,7 +367,7 @@ static void propose_slow(struct slow *s)
 	nsx_found(l, &f);
 }
 
-/* Whether no iteration is an exception, which is told then. */
+/* Whether no iteration is an exception; says so. */
 static bool are_fine(struct slow *s)
 {
 	struct nsx_findings *l = s->d->found;
@@ -399,11 +399,11 @@ static int find_slow(struct nsx_detect *d, struct nsx_err *err)
 		return 0;
 	rc = find_row(&s, err) ?: find_all_pauses(&s, err);
 	wait = waits_in(&s);
-	/* A server waits for requests whenever they come: nothing here makes that shorter. */
+	/* A server waits for requests whenever they come; nothing in the program shortens that. */
 	if (!rc && wait && host_is_outside(d, host_waits_for(wait)))
 		nsx_fine(d->found, "%s, in which the launching thread waits for input",
 			 say_slow(&s));
-	else if (!rc && s.row.cls != NSX_L_COPY) /* copies have findings of their own */
+	else if (!rc && s.row.cls != NSX_L_COPY) /* copies have their own findings */
 		propose_slow(&s);
 	free(s.pauses.v);
 	return rc;
@@ -411,30 +411,30 @@ static int find_slow(struct nsx_detect *d, struct nsx_err *err)
 
 /* Kernels ----------------------------------------------------------------------------*/
 
-/* The judged window is cut into equal parts; launches of one kernel with one grid are compared
- * between the first and the last few.  The same launch need not do the same work: that of a
- * frontier, a list of particles or a cache of keys grows under one grid.  Clocks slow down
- * nearly all kernels, of different work, alike.
+/* The judged window is cut into equal parts. Launches of one kernel with one grid are compared
+ * between the first and the last few parts. A single kernel may be slower because its work
+ * grows under the same grid: a frontier, a list of particles, a cache of keys. Lower clocks
+ * slow down nearly all kernels alike.
  */
 enum { PARTS = 24, FEW = 4, LEAST_KERNELS = 3, LEAST_LAUNCHES = 2 /* at each end */ };
-#define SLOWER 1.05	/* times as long, the last parts as the first        */
-#define ALIKE 0.5	/* of that a kernel is slower at least ...           */
-#define NEARLY_ALL 0.8	/* ... of so much of the kernels' time, or ...       */
-#define ALL 0.99	/* ... of so much where they take ...                */
-#define FAR 1.5		/* ... so many times as long: clocks that fall so far leave no
-			   kernel as it was, not even one that memory binds  */
+#define SLOWER 1.05	/* least ratio of the last parts to the first        */
+#define ALIKE 0.5	/* part of the slow-down that a kernel must show at least ... */
+#define NEARLY_ALL 0.8	/* ... in kernels with this share of the time, or ... */
+#define ALL 0.99	/* ... with this share if the ratio is ...           */
+#define FAR 1.5		/* ... this: clocks that fall so far slow down every kernel, even those
+			   bound by memory */
 
 struct drift {
 	struct nsx_detect *d;
 	const struct nsx_device *dev;
-	struct pace { /* of launches of a shape                              */
+	struct pace { /* launches of one shape                               */
 		size_t n, nearly, nlate;
 		double ns, early_ns, late_ns;
 	} *v;
-	double part[PARTS]; /* as many times as long as on average; 0: no kernels */
-	unsigned first, last; /* the last of the first few parts, the first of the
-				 last few, that have kernels                 */
-	unsigned from;	    /* the part from which on all are slower         */
+	double part[PARTS]; /* time relative to the average; 0: no kernels */
+	unsigned first, last; /* last of the first few parts, and first of the last few, that
+				 have kernels */
+	unsigned from;	    /* the part from which all are slower            */
 };
 
 static bool counts(const struct drift *x, size_t op)
@@ -453,7 +453,7 @@ static unsigned part_at(const struct drift *x, size_t op)
 	return (unsigned)((double)at_ns / (double)(w->end_ns - w->start_ns) * PARTS);
 }
 
-/* Whether most parts tell. */
+/* Fills part, first and last; false if too few parts have kernels. */
 static bool find_parts(struct drift *x)
 {
 	const struct nsx_ops *o = &x->d->trace->ops;
@@ -486,7 +486,7 @@ static bool find_parts(struct drift *x)
 	return 2 * told > PARTS && x->first < x->last;
 }
 
-/* As many times as long the last parts take, or 0: they are not slower from one on. */
+/* Returns the ratio of the last parts to the first; 0: they are not slower from some part on. */
 static double find_from(struct drift *x)
 {
 	double early_ns = 0, late_ns = 0, low = 0, high = INFINITY, sum = 0;
@@ -526,7 +526,7 @@ static double find_from(struct drift *x)
 		       late_ns / early_ns : 0;
 }
 
-/* Whether nearly all kernels take longer, by half of what they all do. */
+/* Whether nearly all kernels are slower by at least half of the common slow-down. */
 static bool are_alike(const struct drift *x, double times)
 {
 	const struct nsx_trace *t = x->d->trace;
@@ -585,7 +585,7 @@ static int find_drift(struct nsx_detect *d, struct nsx_err *err)
 
 	if (!nsx_new_array(x.v, d->scratch, d->trace->nshapes, "kernels", err))
 		return err->rc;
-	/* Kernels of another process slow those of this one down as well. */
+	/* On a shared GPU, kernels of another process slow these down too. */
 	if (nsx_is_shared(d->trace, d->facts->limiting) || !find_parts(&x))
 		return 0;
 	times = find_from(&x);

@@ -6,10 +6,10 @@
 #include "report/text.h"
 
 enum when {
-	NSX_GPU_WINDOW,	 /* a window of GPU work is judged                   */
-	NSX_GPU_WINDOW_NEXT, /* ..., after the one above, which it sees      */
-	NSX_IDLE_KNOWN,	 /* ..., and what looks idle in it is                */
-	NSX_NO_GPU_WORK, /* there is none in the trace                       */
+	NSX_GPU_WINDOW,	 /* if a window of GPU work is judged                */
+	NSX_GPU_WINDOW_NEXT, /* ... after the detector above, whose findings it reads */
+	NSX_IDLE_KNOWN,	 /* ... and what looks idle in it is                 */
+	NSX_NO_GPU_WORK, /* if the trace has no GPU work                     */
 	NSX_ALWAYS,
 };
 static const struct {
@@ -25,12 +25,12 @@ enum {
 #define NSX_DETECTOR(name, when) AT_##name,
 #include "detect/detect.def"
 #undef NSX_DETECTOR
-	LONGEST = AT_memory, /* kernels, which follow it, if they have many names */
+	LONGEST = AT_memory, /* slow with many kernel names, as `kernels` follows it */
 };
 
 struct search {
 	const struct nsx_detect *d;
-	struct nsx_findings found[ARRAY_LEN(detectors)]; /* by each          */
+	struct nsx_findings found[ARRAY_LEN(detectors)]; /* by detector      */
 };
 
 static bool applies(const struct nsx_detect *d, enum when when)
@@ -42,8 +42,8 @@ static bool applies(const struct nsx_detect *d, enum when when)
 	return when == NSX_ALWAYS || d->w.start_ns < d->w.end_ns;
 }
 
-/* A detector and those that see what it found, on a list of their own: the longest
- * first, or it would be the last to end.
+/* Runs a detector and those that read its findings, on a list of their own. The longest comes
+ * first, or it would end last.
  */
 static int run_detector(void *ctx, size_t task, struct nsx_err *err)
 {
@@ -66,10 +66,10 @@ static int run_detector(void *ctx, size_t task, struct nsx_err *err)
 	return rc;
 }
 
-/* What detectors read of all calls and all idle time, found side by side. */
+/* What detectors share of all calls and all idle time, computed in parallel. */
 struct preparation {
 	const struct nsx_detect *d;
-	uint8_t *bits; /* by call: nsx_detect.library                        */
+	uint8_t *bits; /* by call; becomes nsx_detect.library                */
 	bool has_trials;
 	int64_t idle_ns[NSX_NCAUSES];
 };
@@ -142,8 +142,8 @@ int nsx_detect(struct nsx_detect *d, struct nsx_err *err)
 	return rc;
 }
 
-/* Length of a number at s[i] that counts: it ends the name, or does not follow
- * a letter ("step 12", "layer_3/attn", "iter7", but not "conv2d"); else 0.
+/* Length of a number at s[i] if it is a counter, else 0: it ends the name or does not follow a
+ * letter ("step 12", "layer_3/attn", "iter7", but not "conv2d").
  */
 static size_t counter_at(const char *s, size_t i)
 {
@@ -192,9 +192,9 @@ uint64_t nsx_range_kind(const struct nsx_trace *t, uint32_t range)
 	return h;
 }
 
-/* PyProf writes a call and its arguments as a dictionary, inside another range
- * with the files that led there: "{'mod': 'torch', 'op': 'add', 'args': ...}" is
- * torch.add; NULL: the files.
+/* PyProf writes a call with its arguments as a dictionary, inside another range with the source
+ * files that led there: "{'mod': 'torch', 'op': 'add', 'args': ...}" is torch.add. NULL: it is
+ * the range with the files.
  */
 static const char *without_arguments(struct nsx_arena *a, const char *s)
 {
@@ -207,7 +207,7 @@ static const char *without_arguments(struct nsx_arena *a, const char *s)
 					c.op_size, c.op) : s;
 }
 
-/* Whether both are of one library: "aten::to", "aten::copy_". */
+/* Whether both ranges are of one library: "aten::to", "aten::copy_". */
 static bool share_prefix(const struct nsx_trace *t, uint32_t x, uint32_t y)
 {
 	const char *a = x == NSX_NONE ? "" : nsx_text(t, t->nvtx.name[x]);
@@ -217,7 +217,7 @@ static bool share_prefix(const struct nsx_trace *t, uint32_t x, uint32_t y)
 	return end && !strncmp(a, b, (size_t)(end - a) + 2);
 }
 
-/* The range around one; of a library's own, one inside the other, the outermost. */
+/* The range around one; of nested ranges of one library, the outermost. */
 static uint32_t step_out(const struct nsx_detect *d, uint32_t range)
 {
 	const struct nsx_nvtx_facts *f = &d->facts->nvtx;
@@ -244,7 +244,7 @@ const char *nsx_range_path(struct nsx_detect *d, uint32_t range)
 			continue;
 		name = without_counters(d->found->arena, name);
 		if (!strcmp(name, inner))
-			continue; /* of ranges that call themselves one      */
+			continue; /* of recursive ranges only one            */
 		inner = name;
 		path = path ? nsx_tell(d->found, "%s > %s", name, path) : name;
 		i++;
@@ -358,7 +358,7 @@ void nsx_find_edges(const struct nsx_detect *d, struct nsx_edge edge[2])
 		if (call != NSX_NONE)
 			e->thread = nsx_call_thread(t, call);
 		if (e->gap.op == NSX_NONE)
-			break; /* it may be the only one                     */
+			break; /* there may be just one gap                  */
 	}
 }
 
@@ -392,7 +392,7 @@ struct nsx_rows nsx_keep_rows(struct nsx_detect *d, const uint32_t *v,
 		length[k - 1]++;
 	}
 	r.nruns = runs;
-	/* Two bytes a run: as what is told, too little to do without. */
+	/* Two bytes a run: as with texts, running out of memory here is fatal. */
 	if (nsx_pack_u32(a, first, runs, what, &r.first, &err) ||
 	    nsx_pack_u32(a, length, runs, what, &r.length, &err))
 		nsx_die_of_memory(n);

@@ -11,7 +11,7 @@
 #define EVEN_CV 0.1
 #define LITTLE 0.25 /* share of the recording; a judged window of less is noted */
 #define MOSTLY 0.75 /* least share of the judged window that iterations cover */
-enum { MAX_TRUST = 4 };
+enum { MAX_TRUST = 4 }; /* lines */
 
 const char *const nsx_verdict_words[NSX_NVERDICTS] = {
 	[NSX_V_COPY] = "copy-bound", [NSX_V_LAUNCH] = "launch-bound",

@@ -1,4 +1,4 @@
-/* gpu_idle.c - idle time of a GPU as such; GPUs in words. */
+/* gpu_idle.c - idle time of a GPU in general; GPUs in words. */
 #include <string.h>
 #include "detect/detect.h"
 #include "facts/kernel_name.h"
@@ -8,8 +8,8 @@
 #define IDLE_SHARE 0.05
 enum {
 	MOST_CAUSES = 3, MOST_NAMED = 8,
-	MANY_PAGES = 10, /* fetched one by one: of fewer, what the host does
-			    besides may be most of it                       */
+	MANY_PAGES = 10, /* pages fetched one by one; with fewer, most of it may be other work of
+			    the host */
 };
 
 const char *nsx_say_gpus(struct nsx_detect *d, const uint32_t *device, uint32_t n)
@@ -64,8 +64,8 @@ const char *nsx_say_own_gpu(struct nsx_detect *d, uint32_t process, const char *
 				     nsx_gpu_label(t, own), after);
 }
 
-/* Pages that the host touches are fetched one by one: such gaps end with a migration,
- * which no call launches.
+/* Idle time in which the host fetches pages that it touches, one by one. Such a gap ends with a
+ * migration that no call launches.
  */
 static int64_t fetching_ns(const struct nsx_detect *d, size_t *ret_pages)
 {
@@ -95,8 +95,8 @@ static int64_t fetching_ns(const struct nsx_detect *d, size_t *ret_pages)
 	return sum_ns;
 }
 
-/* What to do about pauses between operations that were queued: those that were queued too
- * late to start at once are the launch's, not the GPU's own.
+/* Advice on pauses between queued operations. Those before operations that were queued too late
+ * to start at once are due to the launch, not to the GPU.
  */
 static const char *advise_on_pauses(const struct nsx_detect *d)
 {
@@ -130,7 +130,7 @@ static const char *advise_on_pauses(const struct nsx_detect *d)
 		"queued";
 }
 
-/* What to do first about idle time of which `top` is the greatest cause. */
+/* The first advice on idle time whose greatest cause is `top`. */
 static const char *advise_on_idle(const struct nsx_detect *d, enum nsx_cause top)
 {
 	const struct nsx_ledger *l = &d->measured->ledger;
@@ -144,8 +144,8 @@ static const char *advise_on_idle(const struct nsx_detect *d, enum nsx_cause top
 	       "look at the longest gaps, under Idle by cause";
 }
 
-/* "mostly host code (12 ms), the host waits (3 ms)" in the judged window, and what to
- * do about the first of them.
+/* "mostly host code (12 ms), the host waits (3 ms)" in the judged window, with advice on the
+ * first.
  */
 static void tell_causes(struct nsx_detect *d, struct nsx_finding *f)
 {

@@ -1,4 +1,4 @@
-/* graphs.c - CUDA graphs whose work, or whose inside, is not in the trace. */
+/* graphs.c - CUDA graphs whose work, or whose inside, is missing from the trace. */
 #include <inttypes.h>
 #include "detect/detect.h"
 

@@ -9,11 +9,11 @@
 #define TWICE 2.0
 enum {
 	MOST_SHAPES = 8,
-	MOST_BESIDE = 128,  /* kernels that a GPU runs at once               */
+	MOST_BESIDE = 128,  /* most kernels that a GPU runs at once          */
 	LONG_NS = 10000, /* a shorter kernel is bound by its start           */
 };
 
-/* Of a shape on a GPU with so many multiprocessors; 0: not known. */
+/* Multiprocessors that a launch fills; 0: not known. */
 static double filled(const struct nsx_trace *t, const struct nsx_shape *s,
 		     double sm_count)
 {
@@ -21,7 +21,7 @@ static double filled(const struct nsx_trace *t, const struct nsx_shape *s,
 		       NSX_MIN((double)nsx_shape_blocks(t, s), sm_count) : 0;
 }
 
-/* Blocks of this kernel run for so long beside those of its shape. */
+/* Adds that blocks of the kernel `beside` ran for ns beside a kernel of this shape. */
 static void add_blocks(const struct nsx_trace *t, const struct table *shapes,
 		       uint32_t shape, uint32_t beside, int64_t ns,
 		       double sm_count, double *block_ns)
@@ -33,8 +33,8 @@ static void add_blocks(const struct nsx_trace *t, const struct table *shapes,
 			(double)ns * filled(t, &t->shape[beside], sm_count);
 }
 
-/* Blocks of the kernels that run beside those of each shape, times how long: adds to
- * block_ns, which is in the order of the shapes.
+/* Adds to block_ns, in the order of the shapes, the blocks of kernels that run beside those of
+ * each shape, times how long they do.
  */
 static void add_beside(const struct kernels *k, uint32_t device,
 		       const struct table *shapes, double *block_ns)
@@ -43,7 +43,7 @@ static void add_beside(const struct kernels *k, uint32_t device,
 	const struct nsx_ops *o = &t->ops;
 	const struct nsx_device *dev = &t->device[device];
 	double sm_count = sm_count_of(t, device);
-	uint32_t open[MOST_BESIDE]; /* still running where the next starts   */
+	uint32_t open[MOST_BESIDE]; /* kernels that may still run when the next starts */
 	size_t n = 0;
 
 	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
@@ -70,7 +70,9 @@ static void add_beside(const struct kernels *k, uint32_t device,
 	}
 }
 
-/* A kernel this short is bound by its start. */
+/* How much faster a shape could be if it filled the GPU; a kernel this short is bound by its
+ * start.
+ */
 static struct nsx_room room_of(const struct kernels *k, const struct kernel *x,
 			       double block_ns)
 {
@@ -80,7 +82,7 @@ static struct nsx_room room_of(const struct kernels *k, const struct kernel *x,
 			       block_ns / (double)x->ns);
 }
 
-/* The ops of one shape on its device in the judged window. */
+/* Puts the operations of one shape, on its device in the judged window, into ret->rows. */
 static int list_ops(struct kernels *k, const struct kernel *x,
 		    struct nsx_change *ret, struct nsx_err *err)
 {
@@ -102,7 +104,7 @@ static int list_ops(struct kernels *k, const struct kernel *x,
 	return 0;
 }
 
-/* How often such streams wait for events in the judged window. */
+/* Counts waits for events of such streams in the judged window. */
 static size_t count_waits(const struct kernels *k, const uint8_t *is_seen)
 {
 	const struct nsx_syncs *y = &k->d->trace->syncs;
@@ -115,9 +117,9 @@ static size_t count_waits(const struct kernels *k, const uint8_t *is_seen)
 	return n;
 }
 
-/* How the calls of a kernel share the GPU with each other: those of several
- * streams could run side by side, and so could those of one stream that do not need
- * each other's results, which no trace tells.
+/* Says how launches of a kernel share the GPU with each other; NULL: some run side by side.
+ * Those on several streams could. So could those of one stream that do not need each other's
+ * results, which no trace tells.
  */
 static const char *say_streams(struct kernels *k, const struct nsx_change *c)
 {
@@ -173,18 +175,18 @@ static const char *say_streams(struct kernels *k, const struct nsx_change *c)
 struct grid {
 	struct kernel shape;
 	struct nsx_room room; /* how many times as fast it could be          */
-	double won_ns;	      /* at most                                     */
-	int64_t paged_ns; /* of its time, in which it may wait for pages    */
+	double won_ns;	      /* the most it can win                         */
+	int64_t paged_ns; /* part of its time in which it may wait for pages */
 };
-struct grids { /* on all GPUs                                               */
-	struct grid top[MOST_SHAPES]; /* the one that wins most first        */
-	struct nsx_change *v, *least; /* for each: all of its room, or TWICE */
+struct grids { /* on all GPUs                                                */
+	struct grid top[MOST_SHAPES]; /* sorted, the greatest gain first     */
+	struct nsx_change *v, *least; /* for each: all of its room; or at most TWICE */
 	size_t n;
 	int64_t ns, paged_ns;
 	double won_ns;
 };
 
-/* By shape: for how long its kernels may wait for pages. */
+/* For each shape, how long its kernels may wait for pages. Errors: NULL, NSX_E_NOMEM. */
 static int64_t *sum_paged(const struct kernels *k, uint32_t device,
 			  const struct table *shapes, struct nsx_err *err)
 {
@@ -217,7 +219,7 @@ static void keep_grid(struct grids *s, const struct grid *x)
 		s->top[i] = *x;
 }
 
-/* Those that could be LEAST_ROOM times as fast or more. */
+/* Lists shapes that leave room for LEAST_ROOM times as much. */
 static int list_grids(struct kernels *k, struct grids *grids, struct nsx_err *err)
 {
 	for (uint32_t d = 0; d < k->d->trace->ndevices; d++) {
@@ -248,7 +250,7 @@ static int list_grids(struct kernels *k, struct grids *grids, struct nsx_err *er
 	return 0;
 }
 
-/* As fast as its time without waits for pages allows. */
+/* The speed-up of the whole kernel if only its time without waits for pages gets faster. */
 static double amount_of(const struct grid *g, double room)
 {
 	double ns = (double)g->shape.ns, paged_ns = (double)g->paged_ns;
@@ -284,7 +286,7 @@ static const char *say_paged(const struct kernels *k, const struct grids *s)
 			 "are not counted", nsx_tell_ns(l, s->paged_ns));
 }
 
-/* What of the first is too few: blocks, their threads, or both. */
+/* What the first one has too few of: blocks, their threads, or both. */
 static const char *say_few(const struct kernels *k, const struct grid *g)
 {
 	const struct nsx_trace *t = k->d->trace;
@@ -352,7 +354,7 @@ static struct nsx_finding small_finding(struct kernels *k, const struct grids *s
 	return f;
 }
 
-/* Sets *told where the kernel that takes most is the first among them. */
+/* Sets *told if the kernel with most time is the first of them. */
 int kernels_propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
 {
 	struct grids small = {0};

@@ -1,5 +1,5 @@
-/* kernel_kin.c - kernels that belong together: matrix products in f32 where the GPU has
- * tensor cores, and element by element work in kernels of its own.
+/* kernel_kin.c - kernels that belong together: matrix products in f32 on a GPU with tensor
+ * cores, and elementwise work in kernels of its own.
  */
 #include <string.h>
 #include "detect/kernels.h"
@@ -7,12 +7,13 @@
 #include "report/text.h"
 
 #define FAMILY_SHARE 0.15
-#define MOVES_SHARE 0.08 /* what computes nothing is less needed */
+#define MOVES_SHARE 0.08 /* kernels that compute nothing are told sooner */
 #define FUSED 2.0
-#define LEAST_RATIO 2.0 /* peak of tensor cores over that without, of any GPU from 8.0 on */
-enum { MOST_FUSED = 64 }; /* kernels, as TorchInductor takes into one        */
+#define LEAST_RATIO 2.0 /* least ratio of the peak with tensor cores to that without, on any GPU
+			   from 8.0 on */
+enum { MOST_FUSED = 64 }; /* most kernels that are fused into one, as by TorchInductor */
 
-/* Matrix products that use no tensor core; a matrix times a vector is bound by
+/* Whether it is a matrix product without tensor cores; a matrix times a vector is bound by
  * memory in any type.
  */
 static bool is_f32_matrix(const struct nsx_kernel_words *x)
@@ -21,8 +22,8 @@ static bool is_f32_matrix(const struct nsx_kernel_words *x)
 	       !strstr(x->label, "gemv");
 }
 
-/* It only moves, converts or fills data, in order: where an index leads, that binds
- * it.
+/* Whether it only moves, converts or fills data in order. Access by index is excluded: it is
+ * bound by that.
  */
 static bool is_move(const struct nsx_kernel_words *x)
 {
@@ -42,7 +43,7 @@ static bool is_own_move(const struct nsx_kernel_words *x)
 	return !kernels_fused_by(x) && is_move(x);
 }
 
-/* Bound by memory, and could still be part of what produces or consumes its data. */
+/* Whether it is bound by memory and could be fused with what produces or consumes its data. */
 static bool is_fusible(const struct nsx_kernel_words *x)
 {
 	return is_own_move(x) ||
@@ -53,7 +54,7 @@ typedef bool (*belongs_fn)(const struct nsx_kernel_words *);
 
 struct kin { /* kernels of the limiting GPU that belong together */
 	belongs_fn belongs;
-	const struct kernel *first; /* the one that takes most              */
+	const struct kernel *first; /* the one with most time                */
 	size_t n;
 	int64_t ns;
 };
@@ -74,8 +75,8 @@ static struct kin find_kin(struct kernels *k, belongs_fn belongs)
 	return kin;
 }
 
-/* Their calls on all GPUs.  By rows, not by names: there may be as many names as
- * calls.
+/* Plans to make their launches on all GPUs faster. It lists rows, not names, as there may be as
+ * many names as launches.
  */
 static int faster_kin(struct kernels *k, const struct kin *kin, double amount,
 		      struct nsx_plan *ret, struct nsx_err *err)
@@ -116,7 +117,7 @@ static int faster_kin(struct kernels *k, const struct kin *kin, double amount,
 	return 0;
 }
 
-/* Tensor cores before 8.0 take neither TF32 nor BF16. */
+/* Advice on types: tensor cores before 8.0 take neither TF32 nor BF16. */
 static const char *narrower_type(const struct kernels *k, struct arch gpu)
 {
 	if (gpu.major < 8)
@@ -132,7 +133,7 @@ static const char *narrower_type(const struct kernels *k, struct arch gpu)
 		"CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION), or use BF16 or FP16";
 }
 
-/* Who they are and where. */
+/* Adds which kernels they are, as evidence. */
 static void tell_kin(struct kernels *k, const struct kin *kin,
 		     struct nsx_finding *f)
 {
@@ -150,7 +151,7 @@ static void tell_kin(struct kernels *k, const struct kin *kin,
 						    kin->first->id))}}};
 }
 
-/* Sets *told where the first kernel is among them. */
+/* Sets *told if the kernel with most time is among them. */
 int kernels_propose_f32(struct kernels *k, bool *told, struct nsx_err *err)
 {
 	struct arch gpu = kernels_arch(k);
@@ -168,7 +169,8 @@ int kernels_propose_f32(struct kernels *k, bool *told, struct nsx_err *err)
 		return 0;
 	if (faster_kin(k, &kin, amount, &f.remedy, err))
 		return err->rc;
-	f.weight = kernels_unified_memory(l) ? 0 : share; /* else they wait for their pages */
+	f.weight = kernels_unified_memory(l) ? 0 : share; /* otherwise they may be waiting for
+							     pages */
 	f.guess_ns = time_of(k, kin.ns) * (1 - 1 / amount);
 	f.title = nsx_tell(l, "matrix products in f32 take %s and use no tensor "
 			   "core", kernels_tell_share(k, kin.ns));
@@ -190,18 +192,18 @@ int kernels_propose_f32(struct kernels *k, bool *told, struct nsx_err *err)
 	return 0;
 }
 
-struct chain { /* kernels that follow one another directly on a stream */
-	double threads; /* of each; 0: it is none                            */
+struct chain { /* kernels that directly follow one another on a stream */
+	double threads; /* threads of each kernel; 0: no chain               */
 	int64_t longest_ns, saved_ns;
 	uint32_t n;
 };
 
-enum { AHEAD = 16 }; /* launch configurations lie far apart in memory */
+enum { AHEAD = 16 }; /* operations to prefetch: launch configurations lie far apart */
 
-/* How many times as long kernels take as if those of each chain were one that takes as
- * long as the longest of them.  As many threads speak for one tensor, which one kernel
- * passes on to the next: tensors that have nothing to do with each other differ in size,
- * but where very many come in a row.
+/* Finds the ratio of the kernels' time to what it would be if each chain were one kernel as
+ * long as its longest. Kernels with equally many threads are taken to work on one tensor, which
+ * each passes to the next. Unrelated tensors differ in size, except where very many come in a
+ * row.
  */
 static int find_chains(struct kernels *k, belongs_fn belongs, double *ret,
 		       struct nsx_err *err)
@@ -245,7 +247,7 @@ static int find_chains(struct kernels *k, belongs_fn belongs, double *ret,
 	return 0;
 }
 
-/* Sets *told where it is one kernel, and the first. */
+/* Sets *told if it is just one kernel, and the one with most time. */
 int kernels_propose_elementwise(struct kernels *k, bool *told, struct nsx_err *err)
 {
 	struct nsx_findings *l = k->d->found;

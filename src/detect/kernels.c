@@ -1,8 +1,8 @@
-/* kernels.c - kernels that could be faster: the one that takes most, and by kernel_kin.c
- * and kernel_grids.c matrix products in f32 where the GPU has tensor cores, element by
- * element work in kernels of its own, and launches that leave most of the GPU empty.
+/* kernels.c - kernels that could be faster: the one with most time; and with kernel_kin.c and
+ * kernel_grids.c matrix products in f32 on a GPU with tensor cores, elementwise work in kernels
+ * of its own, and launches that leave most of the GPU empty.
  *
- * A kernel of which nothing tells how fast it could be has a share of the time, and no price.
+ * A kernel has no price, only a share of the time, if nothing tells how fast it could be.
  */
 #include <string.h>
 #include "detect/kernels.h"
@@ -11,10 +11,11 @@
 #include "facts/metrics/metrics.h"
 #include "report/text.h"
 
-#define LONG_CALL 0.25	  /* of the judged time: a kernel that is a program of its own */
-#define MOST_COMPUTED 0.8 /* of kernel time, for counters to be of one kernel */
+#define LONG_CALL 0.25	  /* share of the judged time from which one launch is a program of its
+			     own */
+#define MOST_COMPUTED 0.8 /* share of kernel time from which counters speak for one kernel */
 enum { FEWEST_SAMPLES = 10 };
-#define FEW_WARPS 0.125	  /* of what a multiprocessor holds */
+#define FEW_WARPS 0.125	  /* share of the warps that a multiprocessor holds */
 
 const char *kernels_tell_share(const struct kernels *k, int64_t ns)
 {
@@ -58,7 +59,7 @@ int kernels_sum(struct kernels *k, uint32_t device, bool by_shape,
 		shape = nsx_op_detail(&t->ops, i);
 		name = k->d->facts->kernels.of_shape[shape];
 		at = &ret->at[by_shape ? shape : name];
-		/* What fills a green context leaves the rest of the GPU to others. */
+		/* A kernel that fills a green context leaves the rest of the GPU to others. */
 		if (by_shape && !*at && (nsx_stream_of(t, i)->is_green ||
 					 !has_room(t, device, &t->shape[shape])))
 			*at = NSX_NONE;
@@ -77,7 +78,7 @@ int kernels_sum(struct kernels *k, uint32_t device, bool by_shape,
 	return 0;
 }
 
-/* On the limiting GPU. */
+/* Sums kernels by name on the limiting GPU. */
 static int sum_names(struct kernels *k, struct nsx_err *err)
 {
 	const struct nsx_trace *t = k->d->trace;
@@ -95,8 +96,8 @@ static int sum_names(struct kernels *k, struct nsx_err *err)
 	return 0;
 }
 
-/* The first MOST_NAMES come first, in order; the rest, which may be a million, stays in
- * any.
+/* Sorts the MOST_NAMES with most time to the front; the rest, which may be a million, stays
+ * unsorted.
  */
 static void sort_first(struct table *t)
 {
@@ -148,7 +149,7 @@ int kernels_tell_place(struct kernels *k, bool by_shape, const struct kernel *x,
 	return rc;
 }
 
-/* The kernel that takes most ------------------------------------------------------*/
+/* The kernel with most time ------------------------------------------------------ */
 
 struct arch kernels_arch(const struct kernels *k)
 {
@@ -176,7 +177,7 @@ struct arch kernels_arch(const struct kernels *k)
 	return least;
 }
 
-/* Neither a copy nor a fill. */
+/* Whether it accesses memory by index, so that it is neither a copy nor a fill. */
 static bool goes_by_index(const char *full)
 {
 	static const char *const words[] = {"gather", "scatter", "embedding",
@@ -252,13 +253,13 @@ static bool is_identifier(const char *s)
 	return n && !s[n];
 }
 
-/* Nsight Compute goes by the function's own name, which a template that runs what it
- * is given shares with all of these: those are told by the name of that.
+/* Nsight Compute selects by function name, which all instances of a wrapper template share.
+ * Those are selected by the name of the family instead.
  */
 static const char *profile_advice(const struct kernels *k,
 				  const struct kernel *x, const char *what)
 {
-	enum { MOST = 48 }; /* bytes of a name: the line is read, too */
+	enum { MOST = 48 }; /* bytes of a name, to keep the line readable */
 	const struct nsx_trace *t = k->d->trace;
 	const char *family = words_of(k, x->id)->family, *filter;
 	const char *base = nsx_text(t, nsx_op_shape(t, x->first)->base_name);
@@ -280,8 +281,8 @@ static const char *profile_advice(const struct kernels *k,
 			what, filter, what);
 }
 
-/* What counters tell of a kernel that is most of what is computed; else it is not known how
- * fast it could be.
+/* Says what counters tell of kernels that are most of all compute; otherwise that their
+ * possible speed is unknown.
  */
 static const char *say_bound(const struct kernels *k, int64_t ns, int64_t count)
 {
@@ -303,8 +304,8 @@ static const char *say_bound(const struct kernels *k, int64_t ns, int64_t count)
 						     "neither is near its limit");
 }
 
-/* Where no kernel takes much, the family that does; families of a few hundred
- * kernels at most, the first in order of time.  False: none does.
+/* If no single kernel takes much, proposes the family that does, of the few hundred kernels
+ * with most time. False: none does.
  */
 static bool propose_family(struct kernels *k)
 {
@@ -368,9 +369,9 @@ const char *kernels_full_name(const struct kernels *k, nsx_str name)
 		       NULL;
 }
 
-/* Few warps on a multiprocessor may not hide how long memory takes.  Kernels for tensor cores
- * are made for few, and a grid that does not fill the GPU is another matter.  What would let
- * more in; NULL: there are enough, or it is not known.
+/* Adds evidence if few warps fit on a multiprocessor, as these may not hide the latency of
+ * memory. Not for kernels made for tensor cores, which need few, nor for grids that do not fill
+ * the GPU. Returns advice that lets more in; NULL: there are enough, or it is not known.
  */
 static const char *tell_occupancy(const struct kernels *k, const struct kernel *x,
 				  struct nsx_finding *f)
@@ -404,7 +405,7 @@ static const char *tell_occupancy(const struct kernels *k, const struct kernel *
 		       "long memory takes";
 }
 
-/* One that another finding tells of already is not told again. */
+/* Proposes the kernel with most time, unless another finding tells of it. */
 static int propose_top(struct kernels *k, const struct kernel *top,
 		       struct nsx_err *err)
 {
@@ -426,7 +427,7 @@ static int propose_top(struct kernels *k, const struct kernel *top,
 				  {"name", nsx_string(full)}}}}};
 
 	if (um && 3 * um->measured_ns >= (double)top->ns)
-		return 0; /* it waits for its pages */
+		return 0; /* it waits for pages */
 	if (share < KERNEL_SHARE) {
 		if (propose_family(k) || nsx_graphs_hide(&k->d->facts->graphs))
 			return 0;

@@ -1,33 +1,34 @@
-/* meanwhile.c - what another thread does while one waits for it: the range that is open most
- * of the time, and whose end lets the thread go on.
+/* meanwhile.c - what another thread does while one waits for it: the range that is open most of
+ * that time and whose end lets the waiting thread go on.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "detect/host.h"
 
-#define MOSTLY 0.75  /* of the waits, that end with a range                  */
-#define COVERED 0.5  /* of the waits, in which it is open                    */
-#define ALIKE 0.95   /* of what an outer range covers: the inner one says more */
-enum { LATE_NS = 50000, LATE_PART = 5 /* of a wait: so far apart they may end */ };
+#define MOSTLY 0.75  /* share of the waits' time that must end with a range  */
+#define COVERED 0.5  /* share of the waits' time in which a range must be open */
+#define ALIKE 0.95   /* an inner range with this share of the outer one's cover is preferred, as
+			it says more */
+enum { LATE_NS = 50000, LATE_PART = 5 /* part of a wait; range and wait may end so far apart */ };
 
 /* Ranges ------------------------------------------------------------------------*/
 
-struct doing { /* ranges of one kind, of a thread */
+struct doing { /* ranges of one kind on one thread */
 	uint32_t first, thread;
-	int64_t in_ns, ends_ns; /* in the waits; of those that end with one  */
+	int64_t in_ns, ends_ns; /* ranges inside the waits; waits that end with one */
 };
 
 struct looker {
 	const struct nsx_trace *t;
 	const struct nsx_spans *waits;
-	int64_t *prefix; /* of waits                                         */
+	int64_t *prefix; /* sums over waits                                  */
 	struct nsx_groups kinds; /* (thread, kind of range)                  */
 	struct doing *v;
 };
 
-/* Of the waits before the n-th those that end with a range, which ends at end_ns: where
- * many do, these are short and close together.
+/* Time of the waits, among the first n, that end with a range which ends at end_ns. Many do
+ * only if they are short and close together, so the search is short.
  */
 static int64_t end_with(const struct nsx_spans *waits, size_t n, int64_t end_ns)
 {

@@ -1,10 +1,9 @@
-/* memory.c - unified memory: migrations that work waits for, and kernels that
- * their page faults stall.
+/* memory.c - unified memory: migrations that work waits for, and kernels stalled by their page
+ * faults.
  *
- * Migrations that stand between kernels can be replayed without.  What happens
- * inside a kernel cannot, for its duration holds it: there the price is the time
- * of kernels during which pages are moved or faults handled, less the time that
- * the moved bytes take at the memory's own rate.
+ * Migrations between kernels can be left out in a replay. What happens inside a kernel cannot,
+ * as its duration includes it. There the price is the time of kernels during which pages move
+ * or faults are handled, less the time that the moved bytes take at the memory's own rate.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,28 +12,28 @@
 #include "schema/cells.h"
 #include "schema/viewscan.h"
 
-#define LEAST_SHARE 0.003 /* of the window */
-#define LOUD_SHARE 0.1 /* of the trace */
-enum { PAGE_BY_PAGE_NS = 10000000 }; /* migrations nearer than this belong
-				       together                              */
+#define LEAST_SHARE 0.003 /* share of the window */
+#define LOUD_SHARE 0.1 /* share of the trace */
+enum { PAGE_BY_PAGE_NS = 10000000 }; /* closer migrations belong together    */
 
 struct unified {
 	struct nsx_detect *d;
 	struct nsx_row_list rows; /* migrations in the judged window */
 	int64_t bytes, ns;
-	int64_t faults, judged_faults; /* groups of them; in the judged window */
-	double all_ns; /* over the whole trace, of the same as stalled       */
-	int64_t read_back_ns, read_back_bytes; /* by the host, page by page  */
-	int64_t paged_ns; /* of kernels until their last page is there       */
+	int64_t faults, judged_faults; /* groups of faults; those in the judged window */
+	double all_ns; /* kernel time under migrations and faults, in the whole trace */
+	int64_t read_back_ns, read_back_bytes; /* idle time and bytes of reads by the host, page
+						  by page */
+	int64_t paged_ns; /* time of kernels until their last page is there  */
 	struct nsx_paged *paged;
 	size_t npaged, cap_paged;
 	struct managed {
-		int64_t at_ns, bytes; /* freed: below 0                      */
+		int64_t at_ns, bytes; /* bytes: negative if freed            */
 	} *managed;
 	size_t nmanaged, cap_managed;
-	struct nsx_spans *busy; /* by device: migrating or handling faults */
-	struct nsx_spans *fetched; /* likewise: pages come that a kernel touched */
-	uint32_t device; /* where kernels run for longest meanwhile; NSX_NONE */
+	struct nsx_spans *busy; /* by device: time of migrations and faults */
+	struct nsx_spans *fetched; /* by device: time in which pages come that a kernel touched */
+	uint32_t device; /* the device with most of all_ns; NSX_NONE */
 	size_t *cap, *cap_fetched;
 };
 
@@ -57,8 +56,8 @@ static int add_fetched(struct unified *u, uint32_t device, const struct nsx_copy
 				    err, when);
 }
 
-/* A migration that the host asked for soon after another: idle time of the GPU between
- * them and the bytes of it.  *last_ns is the end of the one before.
+/* Adds a migration that the host caused soon after another one: the GPU's idle time between
+ * them, and its bytes. *last_ns: end of the one before.
  */
 static void add_read_back(struct unified *u, size_t op, int64_t *last_ns)
 {
@@ -123,7 +122,7 @@ static int on_fault(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 	return 0;
 }
 
-/* Kernel time under migrations and faults, of the device that loses most. */
+/* Finds the device with most kernel time under migrations and faults in the judged window. */
 static int stalled_ns(struct unified *u, uint32_t *ret_device, double *ret,
 		      struct nsx_err *err)
 {
@@ -160,7 +159,7 @@ static int stalled_ns(struct unified *u, uint32_t *ret_device, double *ret,
 	return 0;
 }
 
-/* Of a kernel in which pages come: until the last is there. */
+/* Time from a kernel's start until its last page is there. */
 static int64_t paged_ns(const struct nsx_spans *fetched, struct nsx_span kernel)
 {
 	size_t i = nsx_spans_find(fetched, kernel.end_ns);
@@ -201,7 +200,7 @@ static int list_paged(struct unified *u, uint32_t device, struct nsx_err *err)
 	return 0;
 }
 
-/* For the kernels' detector. */
+/* Keeps the list for nsx_detect_kernels. */
 static int keep_paged(struct unified *u, struct nsx_err *err)
 {
 	struct nsx_detect *d = u->d;
@@ -238,7 +237,7 @@ static int on_allocation(void *ctx, int64_t rid NSX_UNUSED,
 
 NSX_ORDER(cmp_managed, struct managed, UP(at_ns), UP(bytes));
 
-/* The most managed memory there was at once; 0: not known. */
+/* Finds the most managed memory in use at once; 0: not known. */
 static int find_managed(struct unified *u, int64_t *ret, struct nsx_err *err)
 {
 	int64_t now = 0;
@@ -257,7 +256,7 @@ static int find_managed(struct unified *u, int64_t *ret, struct nsx_err *err)
 
 /* Findings ----------------------------------------------------------------------*/
 
-/* Whether it takes much of all that was recorded. */
+/* Whether it takes much of the whole recording. */
 static bool is_loud(const struct unified *u)
 {
 	const struct nsx_window *full = &u->d->trace->window;
@@ -265,8 +264,8 @@ static bool is_loud(const struct unified *u)
 	return u->all_ns >= LOUD_SHARE * (double)(full->end_ns - full->start_ns);
 }
 
-/* Most of it may lie outside the judged window: faults end once memory has settled, and what
- * is judged is the loop after that.  It is paid once, but it is much of the recording.
+/* Tells of the whole recording if most faults lie outside the judged window. They end once
+ * memory has settled, and the judged window is the loop after that.
  */
 static void tell_whole(struct unified *u, struct nsx_finding *f)
 {
@@ -299,7 +298,7 @@ static const char *say_size(struct unified *u, int64_t managed)
 			nsx_tell_bytes(u->d->found, gpu->memory_bytes));
 }
 
-/* Of the judged window, or in all. */
+/* Counts groups of faults of the judged window, or in all. */
 static const char *say_faults(const struct unified *u, bool in_all)
 {
 	struct nsx_findings *l = u->d->found;
@@ -310,7 +309,7 @@ static const char *say_faults(const struct unified *u, bool in_all)
 			n == 1 ? "was" : "were", in_all ? " in all" : "");
 }
 
-/* The first line, where there is one, is say_size's. */
+/* The first line, if there is one, is that of say_size. */
 static void tell_stalls(struct unified *u, double stalled,
 			struct nsx_finding *f)
 {

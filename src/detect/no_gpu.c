@@ -1,17 +1,17 @@
-/* no_gpu.c - a trace without GPU work: what is known of the host's time. */
+/* no_gpu.c - traces without GPU work: where the host's time goes. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "detect/detect.h"
 
-#define MUCH 0.1      /* of the recording, or the user's window  */
-#define BUSY_SHARE 0.25 /* of the time on a CPU: from which a thread is named */
+#define MUCH 0.1      /* share of the recording, or of the user's window     */
+#define BUSY_SHARE 0.25 /* share of the time on a CPU from which a thread is named */
 enum { FEW_NEXT = 2 };
 
-struct spent { /* by name; calls of the operating system by process, too */
+struct spent { /* by name; OS calls also by process */
 	int64_t ns, count;
 	nsx_str name;	/* raw */
-	uint64_t thread; /* global id of its process's main thread; 0: of all */
+	uint64_t thread; /* global id of the process's main thread; 0: all threads */
 };
 struct sums {
 	struct nsx_groups keys;
@@ -33,7 +33,7 @@ static int add(struct sums *s, uint64_t thread, nsx_str name, int64_t count,
 	return 0;
 }
 
-/* Of a range less the ranges inside it, on its thread, whatever their domains. */
+/* Sums ranges by name, less the ranges inside them on the same thread, of any domain. */
 static int sum_ranges(const struct nsx_detect *d, struct sums *s,
 		      struct nsx_err *err)
 {
@@ -75,8 +75,8 @@ static int sum_calls(const struct nsx_detect *d, struct sums *s,
 	return 0;
 }
 
-/* Of the main threads, each for itself: the others wait for them as a rule, and a process
- * for those that it starts.
+/* Sums OS calls of main threads, each thread apart: other threads mostly wait for them, and a
+ * process for those it starts.
  */
 static int sum_os_calls(const struct nsx_detect *d, struct sums *s,
 			struct nsx_err *err)
@@ -102,7 +102,7 @@ static int cmp_spent(const void *a, const void *b, void *ctx)
 	       NSX_CMP(x->thread, y->thread);
 }
 
-/* " on the main thread of process 12", where there are several. */
+/* " on the main thread", with the process if there are several. */
 static const char *say_thread(const struct nsx_detect *d, const struct sums *s)
 {
 	const struct spent *top = &s->v[0];
@@ -119,7 +119,7 @@ static const struct source {
 		   struct nsx_err *err);
 	enum nsx_finding_id id;
 	const char *what, *unit, *own, *advice, *sampled, *csv, *column, *key;
-} sources[] = { /* sampled: the advice where OS calls have a backtrace */
+} sources[] = { /* sampled: the advice if OS calls have backtraces */
 	{sum_ranges, NSX_ID_host_ranges, "the NVTX range ", "range",
 	 ", not counting ranges inside",
 	 "look inside this range first: more ranges, or samples of the CPU "
@@ -206,8 +206,8 @@ int nsx_detect_without_gpu(struct nsx_detect *d, struct nsx_err *err)
 	return rc;
 }
 
-/* In a collective ranks wait for the one that comes last: what that one does
- * instead is told before it.
+/* Time in MPI by process and function. In a collective, ranks wait for the last one, so what
+ * that one does instead is told first.
  */
 struct mpi_spent {
 	uint32_t process;
@@ -225,7 +225,9 @@ static int cmp_mpi(const void *a, const void *b, void *ctx)
 	       strcmp(nsx_text(ctx, x->name), nsx_text(ctx, y->name));
 }
 
-/* By process and function; and the user's window, else the span of all. */
+/* Sums calls by process and function. *span: the user's window, else from the first call to the
+ * last.
+ */
 static int sum_mpi(const struct nsx_trace *t, struct nsx_groups *keys,
 		   struct mpi_spent **v, struct nsx_window *span,
 		   struct nsx_err *err)
@@ -259,8 +261,8 @@ static int sum_mpi(const struct nsx_trace *t, struct nsx_groups *keys,
 	return 0;
 }
 
-/* For how long at least the thread that is on a CPU most is so in calls of MPI: as both
- * together take longer than there is time.  Waits that spin look like work.
+/* The least time that the busiest thread is on a CPU while in calls of MPI, as both together
+ * exceed the available time. Spinning waits look like work.
  */
 static double spun_ms(const struct nsx_detect *d, uint32_t *ret_process)
 {
@@ -339,7 +341,7 @@ static void propose_mpi(struct nsx_detect *d, const struct mpi_spent *v,
 	nsx_found(l, &f);
 }
 
-/* Calls of MPI, which may be all that is known of a program. */
+/* MPI calls may be all that is known of a program. */
 int nsx_detect_host_mpi(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct nsx_groups keys = {0};
@@ -368,7 +370,7 @@ static int vote_function(const struct nsx_trace *t, struct nsx_votes *votes,
 				  frame : NSX_NONE, 1, err);
 }
 
-/* Adds the function in which samples of a thread are most often, if any has one. */
+/* Adds the function with most samples of a thread, if there is one. */
 static int add_hottest(struct nsx_detect *d, int64_t tid, struct nsx_finding *f,
 		       struct nsx_err *err)
 {
@@ -415,7 +417,7 @@ static size_t count_samples(const struct nsx_trace *t, const struct nsx_sampled 
 	return n;
 }
 
-/* Where scheduling was not recorded, samples tell which thread runs most. */
+/* Without scheduling records, samples tell which thread runs most. */
 static int propose_sampled(struct nsx_detect *d, struct nsx_err *err)
 {
 	const struct nsx_trace *t = d->trace;
@@ -452,7 +454,7 @@ static int propose_sampled(struct nsx_detect *d, struct nsx_err *err)
 	return 0;
 }
 
-/* The thread that is on a CPU most is where the time goes, unless that is mostly in MPI. */
+/* The time goes to the thread that is on a CPU most, unless it mostly spins in MPI. */
 int nsx_detect_busiest(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct nsx_findings *l = d->found;

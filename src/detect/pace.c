@@ -1,5 +1,5 @@
-/* pace.c - a program that waits for something outside at a fixed period, such as
- * a camera: whatever the host did faster, it would wait longer.
+/* pace.c - a program that waits at a fixed period for something outside, such as a camera: if
+ * its host were faster, it would wait longer.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -7,30 +7,32 @@
 #include "facts/outside.h"
 #include "facts/replay/replay.h"
 
-#define SPREAD 0.05 /* median difference from the median period */
-#define MUCH 0.1    /* of the window, that the host seems to cost */
-#define SURE 0.1    /* of that, which is won in any case */
-#define EVEN 1.1    /* times the median, that nine of ten periods take at most */
-#define STEADIER 2  /* the period than the time idle: a clock keeps it */
-#define CLOCK 0.005 /* median difference from the median, of a clock */
-#define MADE_UP 0.375 /* a length correlates with the next by minus that: 1/2 for a clock */
-#define FAR 3	    /* times the median distance: what is farther counts as that far */
-#define LITTLE 1.5  /* times the sum of squares of single lengths; of quarters it has 3/4 as many
-		       terms, so that one may stray twice as far, in squares */
-#define AGAIN 0.5   /* the correlation of lengths some iterations apart: 0 of a clock's */
-enum { FEWEST = 8, FEWEST_MADE_UP = 48 /* by chance 1 in 200 look so */,
-       QUARTER = 4, CYCLE = 8 /* iterations, after which lengths return at most */ };
+#define SPREAD 0.05 /* most median distance from the median period, relative to it */
+#define MUCH 0.1    /* share of the window that the host seems to cost */
+#define SURE 0.1    /* part of that which is won in any case */
+#define EVEN 1.1    /* most that nine of ten periods take, times the median */
+#define STEADIER 2  /* how much steadier a clock's period is than the idle time */
+#define CLOCK 0.005 /* the same as SPREAD, for a clock */
+#define MADE_UP 0.375 /* a length correlates with the next by minus this or less; a clock's by
+			 minus 1/2 */
+#define FAR 3	    /* lengths farther than so many median distances count as that far */
+#define LITTLE 1.5  /* limit of the squares of quarters' sums over those of single lengths;
+		       quarters have 3/4 as many terms, so one may stray twice as far, in squares */
+#define AGAIN 0.5   /* correlation of lengths some iterations apart from which they return; a
+		       clock's is 0 */
+enum { FEWEST = 8, FEWEST_MADE_UP = 48 /* 1 in 200 looks so by chance */,
+       QUARTER = 4, CYCLE = 8 /* longest cycle of lengths, in iterations */ };
 
-/* The iterations of the limiting GPU in the judged window. */
+/* Rhythm of the limiting GPU's iterations in the judged window. */
 struct rhythm {
-	double period_ns; /* median; 0: they are few, or not of one length   */
-	bool is_clock;	  /* the GPU idles as much longer as it worked less  */
-	bool keeps_phase; /* what one is too long the next is too short, none is slow, and
-			     a quarter of them together strays hardly farther than one */
+	double period_ns; /* median; 0: too few, or of different lengths     */
+	bool is_clock;	  /* the GPU idles longer by as much as it works less */
+	bool keeps_phase; /* if one is too long, the next is too short; none is slow; and a
+			     quarter of them together strays hardly farther than one */
 };
 
-/* Whether lengths return every few iterations, as those of batches that differ do: short
- * and long ones in turn make up for each other as well.
+/* Whether lengths repeat every few iterations, as those of batches of different sizes do: short
+ * and long ones in turn make up for each other too, without a clock.
  */
 static bool returns(const int64_t *ns, size_t n, double mean)
 {
@@ -49,10 +51,10 @@ static bool returns(const int64_t *ns, size_t n, double mean)
 	return false;
 }
 
-/* Whether lengths make up for each other, as those between the ticks of a clock that are seen
- * early or late do.  Where each begins some time after the one before it delays add up; what
- * of one is seen late is made up for as well, so that a quarter of all tells more than one
- * length of delays that are small beside that.  ns becomes their sums.
+/* Finds whether lengths make up for each other, as those between ticks of a clock that are seen
+ * early or late do. Without a clock each iteration starts some time after the last, and delays
+ * add up. Neighbours may make up for each other also if just the observation is late and delays
+ * are small, so a quarter of all iterations tells more than one. ns becomes their sums.
  */
 static void find_sway(int64_t *ns, size_t n, double median, double apart,
 		      struct rhythm *ret)
@@ -123,8 +125,8 @@ static int find_rhythm(struct nsx_detect *d, struct rhythm *ret,
 	return 0;
 }
 
-/* Whether launching threads wait mostly for other threads, or ranks, of their program: what
- * those do is then the cause.
+/* Whether launching threads wait mostly for other threads of the program, or for ranks: the
+ * cause is then what those do.
  */
 static bool waits_inside(const struct nsx_detect *d)
 {
@@ -144,8 +146,8 @@ static bool waits_inside(const struct nsx_detect *d)
 	return ns && ns >= all_ns / 2;
 }
 
-/* Whether what launching threads wait for outside CUDA is mostly input that is the program's
- * own, as a loader's batches are: a loader that is too slow keeps a period, too.
+/* Whether launching threads wait, outside CUDA, mostly for input from the program itself, such
+ * as a loader's batches: a slow loader keeps a period too.
  */
 static bool waits_for_loader(const struct nsx_detect *d)
 {
@@ -176,16 +178,16 @@ static bool computes_throughout(const struct nsx_detect *d)
 	       (1 - MUCH) * (double)(d->w.end_ns - d->w.start_ns);
 }
 
-/* Where no wait was recorded the lengths have to tell of a clock. */
+/* Without recorded waits the lengths must show a clock. */
 static bool is_paced(const struct rhythm *r, bool sees_waits)
 {
 	return sees_waits || r->is_clock || r->keeps_phase;
 }
 
-enum { HOST, BOTH, NPLANS }; /* that take no time: its code, waits outside CUDA */
+enum { HOST, BOTH, NPLANS }; /* plans: the host's code takes no time; waits outside CUDA too */
 
-/* What a host that took no time and had no waits outside CUDA would win is next to
- * nothing if these waits end when they did.
+/* Compares what a host that takes no time wins if waits outside CUDA end when they did with
+ * what it wins without these waits.
  */
 static int judge(const struct nsx_detect *d, const struct rhythm *r, bool sees_waits,
 		 struct nsx_gain g[NPLANS], bool *ret, struct nsx_err *err)
@@ -250,7 +252,7 @@ int nsx_detect_pace(struct nsx_detect *d, struct nsx_err *err)
 	struct rhythm r;
 	bool is_it = false;
 
-	/* Other ranks keep a period as well: for this one, if it is late. */
+	/* Other ranks keep a period too, which a late rank seems to wait for. */
 	if (f->limiting != NSX_NONE && f->device[f->limiting].comm.n)
 		return 0;
 	if (find_rhythm(d, &r, err))

@@ -1,30 +1,29 @@
 /* pauses.c - pauses of the GPU between short kernels that are queued in time: about a
- * microsecond each, which is much of the time where kernels take two or three.
+ * microsecond each, which is much if kernels take two or three.
  *
- * In time is what could have started before the one ahead of it was done: a launch takes
- * two microseconds or more from the end of its call, and a pause that follows one that came
- * later is the launch's.
+ * A kernel is queued in time if it could have started before the one ahead of it was done. A
+ * launch takes two microseconds or more from the end of its call, so a pause before a kernel
+ * that came later is due to its launch.
  */
 #include <stdlib.h>
 #include "detect/detect.h"
 #include "facts/replay/replay.h"
 
 enum {
-	SHORT_NS = 5000, /* the start of a kernel takes two or three of these */
-	LEAST_NS = 250,	 /* no GPU starts a kernel sooner after another, even
-			    in a CUDA graph, unless it may overlap it        */
-	MOST_NS = 5000,	 /* a longer pause is for something else             */
-	IN_GRAPH_NS = 300, /* between kernels of a CUDA graph: the median is 256
-			      ns on an H200 and 320 on a V100, where a stream
-			      leaves 1280 and 930                            */
+	SHORT_NS = 5000, /* a short kernel; its start takes two or three microseconds */
+	LEAST_NS = 250,	 /* shortest pause: no GPU starts a kernel sooner after another, even in
+			    a CUDA graph, unless both may overlap */
+	MOST_NS = 5000,	 /* a longer pause has another cause                 */
+	IN_GRAPH_NS = 300, /* pause between kernels of a CUDA graph: the median is 256 ns on an
+			      H200 and 320 on a V100; on streams 1280 and 930 */
 };
-#define LEAST_SHARE 0.01 /* of the window, that they take */
+#define LEAST_SHARE 0.01 /* share of the window that pauses take */
 
 struct pauses {
 	struct nsx_detect *d;
-	struct nsx_row_list after; /* kernels that end one                   */
+	struct nsx_row_list after; /* kernels that end a pause               */
 	int64_t ns, kernels_ns;
-	int64_t launch_ns; /* from the end of a call to the start of its kernel */
+	int64_t launch_ns; /* from the end of a launch call to its kernel's start */
 	bool in_graphs;
 	struct nsx_places places;
 	struct nsx_place most;
@@ -37,9 +36,8 @@ static bool is_short(const struct nsx_trace *t, uint32_t op)
 	       nsx_op_ns(&t->ops, op) <= SHORT_NS;
 }
 
-/* Whether a kernel was queued so early that it could have started before the one that it
- * follows was done; or by the same call, of a graph, which may take longer than its first
- * kernels.
+/* Whether a kernel was queued so early that it could have started before its predecessor was
+ * done. Kernels of the same graph launch are, although the call may outlast the first ones.
  */
 static bool is_queued(const struct pauses *p, uint32_t op, uint32_t before)
 {
@@ -66,7 +64,7 @@ static int add_pause(struct pauses *p, uint32_t op, int64_t ns, struct nsx_err *
 			      &p->most, err);
 }
 
-/* last: the last operation, by stream. */
+/* last: by stream, the last operation. */
 static int collect(struct pauses *p, const struct nsx_device *dev, uint32_t *last,
 		   struct nsx_err *err)
 {
@@ -90,7 +88,9 @@ static int collect(struct pauses *p, const struct nsx_device *dev, uint32_t *las
 	return rc;
 }
 
-/* As one kernel, or first as a CUDA graph, which changes no kernel. */
+/* Says how it was priced: as one fused kernel or, first, as a CUDA graph, which leaves kernels
+ * as they are.
+ */
 static void tell_price(const struct pauses *p, struct nsx_finding *f)
 {
 	struct nsx_findings *l = p->d->found;
@@ -120,7 +120,7 @@ static void propose(struct pauses *p)
 	struct nsx_finding f = {
 		.id = NSX_ID_launch_bound, .subject = "pauses",
 		.device = p->d->facts->limiting, .confidence = NSX_CONF_MEDIUM,
-		.most_ns = (double)p->ns, /* what launches cost is no pause  */
+		.most_ns = (double)p->ns, /* time lost to launches is no pause */
 		.title = "the GPU pauses between short kernels, however early "
 			 "they are queued",
 		.evidence = {

@@ -1,17 +1,17 @@
-/* phases.c - phases of the run that are not judged, but keep GPUs waiting for much of the
- * whole window: a second solve, the loading of a model, the copies at the end.
+/* phases.c - phases of the run that are not judged but keep GPUs waiting for much of the whole
+ * window: a second solve, the loading of a model, the copies at the end.
  */
 #include "detect/detect.h"
 #include "detect/verdict.h"
 #include "report/words.h"
 
-#define TOLD_SHARE 0.05	 /* of the whole window, that the dearest row of a named phase takes */
-#define LARGE_SHARE 0.1	 /* ... and from which on it is of medium severity, or an unnamed
-			    end of the run is told                                    */
-#define PAUSE_SHARE 0.2	 /* ... and a pause: it is paid once, so it is low               */
-#define MOST_SHARE 0.5	 /* ... of high severity: the run hangs there                   */
+#define TOLD_SHARE 0.05	 /* least share of the whole window for the first row of a named phase */
+#define LARGE_SHARE 0.1	 /* ... from which it is of medium severity, or the unnamed end of a run
+			    is told */
+#define PAUSE_SHARE 0.2	 /* ... for a pause, which is paid once and of low severity */
+#define MOST_SHARE 0.5	 /* ... of high severity: the run hangs there        */
 
-/* "GPU 1 has no work after 1.020s"; NULL: all GPUs work on from the phase's start. */
+/* "GPU 1 has no work after 1.020s"; NULL: all GPUs have work after the phase's start. */
 static const char *say_silent(const struct nsx_detect *d, const struct nsx_window *w)
 {
 	const struct nsx_trace *t = d->trace;
@@ -71,7 +71,7 @@ static void propose(struct nsx_detect *d, const struct nsx_run_phase *x,
 	nsx_found(found, &f);
 }
 
-/* What is dearest in the judged window as well has its findings there. */
+/* Whether the row is also first in the judged window, and so has its findings there. */
 static bool is_same(const struct nsx_account *x, const struct nsx_ledger *judged)
 {
 	const struct nsx_account *y = judged->v;

@@ -1,9 +1,8 @@
-/* round_trips.c - data that goes to the host between two kernels, and comes back: an
- * operator that runs on the CPU, an optimizer there, a halo that is exchanged by way of
- * the host.
+/* round_trips.c - data that goes to the host between two kernels and comes back: an operator or
+ * an optimizer that runs on the CPU, a halo exchanged through the host.
  *
- * The copies of both directions, the waits between them and what the host does meanwhile
- * are one cause, which each by itself tells only in part.
+ * The copies in both directions, the waits between them and the host's work meanwhile have one
+ * cause, of which each shows only a part.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -11,32 +10,32 @@
 #include "detect/detect.h"
 
 enum {
-	FEWEST = 3,	/* round trips                                       */
-	LEAST_BYTES = 65536, /* out, of one: less is a result to look at     */
-	ALIKE = 2,	/* times as many bytes one way as the other, of an iteration */
-	PIECES = 3,	/* that are alike each way, so by no chance           */
-	IN_A_ROW = 8,	/* of one request or step, at most                    */
-	FEW_BYTES = 4096, /* more one way are values beside what makes the trip */
+	FEWEST = 3,	/* least number of round trips                       */
+	LEAST_BYTES = 65536, /* least bytes out in one trip; less is a result to look at */
+	ALIKE = 2,	/* times as many bytes one way as the other, within an iteration */
+	PIECES = 3,	/* least pieces alike in both directions, to be no chance */
+	IN_A_ROW = 8,	/* most trips in a row in one request or step        */
+	FEW_BYTES = 4096, /* excess of one direction that may be values beside the data */
 };
 
 enum step { OTHER, OUT, BACK, WORK, WAIT };
 
-/* MAYBE_TRIP: or a reply and the next request; SURE_TRIP: as many bytes come back as went
- * out, and those are elsewhere.
+/* MAYBE_TRIP: it may be a reply and the next request. SURE_TRIP: as many bytes come back as
+ * went out, and other signs exclude that.
  */
 enum sort { NO_TRIP, MAYBE_TRIP, TRIP, SURE_TRIP };
 
-enum { COPIES, WAITS, GAPS /* calls that end one */, NLISTS };
+enum { COPIES, WAITS, GAPS /* GAPS: calls that end a gap */, NLISTS };
 
 struct trips {
 	struct nsx_detect *d;
-	struct nsx_row_list rows[NLISTS]; /* of all, the one at hand last    */
-	size_t kept[NLISTS];		  /* those of the ones before        */
+	struct nsx_row_list rows[NLISTS]; /* of all trips, the current one last */
+	size_t kept[NLISTS];		  /* how many belong to earlier trips */
 	bool has_waited;
-	unsigned nrow; /* since the thread waited for the GPU, or copied, apart
-			  from any, or had two without work between them     */
-	uint32_t out_op; /* the last that took half of what went out, or more */
-	int64_t out_bytes, back_bytes, host_ns; /* of the one at hand        */
+	unsigned nrow; /* trips in a row: since the thread waited for the GPU or copied outside
+			  of any trip, or had two trips without work between them */
+	uint32_t out_op; /* the last copy with half of what went out by then, or more */
+	int64_t out_bytes, back_bytes, host_ns; /* of the current trip       */
 	int64_t bytes, copies_ns, all_host_ns;
 	int64_t last_ns; /* end of the thread's last call                    */
 	size_t n, nsure, nmaybe;
@@ -63,13 +62,13 @@ static enum step step_of(const struct trips *x, size_t call)
 	}
 }
 
-/* Whether something went out. */
+/* Whether the current trip has begun: something went out. */
 static bool is_open(const struct trips *x)
 {
 	return x->rows[COPIES].n > x->kept[COPIES];
 }
 
-/* The iteration, of the program's ranges, in which an operation starts; NSX_NONE. */
+/* The iteration marked by an NVTX range in which an operation starts; NSX_NONE. */
 static uint32_t iteration_at(const struct nsx_detect *d, uint32_t op)
 {
 	const struct nsx_facts *f = d->facts;
@@ -88,8 +87,8 @@ static uint32_t iteration_at(const struct nsx_detect *d, uint32_t op)
 	       f->iterations[i].start_ns <= at_ns ? i : NSX_NONE;
 }
 
-/* Whether it goes out in pieces, and each comes back, twice as large or half: in a narrower
- * type one way.
+/* Whether data goes out in pieces and each piece comes back, all twice as large or all half: a
+ * narrower type one way.
  */
 static bool is_in_pieces(const struct trips *x)
 {
@@ -112,11 +111,11 @@ static bool is_in_pieces(const struct trips *x)
 	return nhalf == n || ntwice == n;
 }
 
-/* As many bytes that come back may be a reply and the next request all the same: where one
- * iteration ends with what goes out and the next begins with what comes in, or where no
- * range tells, each stands between others' work, and the thread neither waits nor copies
- * elsewhere.  Others are, unless it is all in one iteration; in pieces that are alike they
- * may be either.
+/* Classifies the current trip. Equal bytes both ways may still be a reply and the next request:
+ * if one iteration ends with the copy out and the next begins with the copy in; or, without
+ * ranges, if each trip stands between other work and the thread neither waits nor copies
+ * elsewhere. Unequal bytes are such, unless all is in one iteration; in equal pieces they may
+ * be either.
  */
 static enum sort sort_of(const struct trips *x)
 {
@@ -136,7 +135,7 @@ static enum sort sort_of(const struct trips *x)
 	return first == last && is_in_pieces(x) ? MAYBE_TRIP : NO_TRIP;
 }
 
-/* What is no round trip is forgotten. */
+/* Ends the current trip; forgets it if it is none. */
 static int end_trip(struct trips *x, struct nsx_err *err)
 {
 	const struct nsx_trace *t = x->d->trace;
@@ -194,7 +193,7 @@ static int add_call(struct trips *x, size_t call, struct nsx_err *err)
 	enum step step = step_of(x, call);
 	int rc = 0;
 
-	/* The host cannot have used what it did not wait for. */
+	/* The host cannot have used data that it did not wait for. */
 	if (is_open(x) && (step == WORK || (step == OUT && x->back_bytes) ||
 			   (step == BACK && !x->has_waited))) {
 		rc = end_trip(x, err);
@@ -269,7 +268,7 @@ static void propose(struct trips *x)
 {
 	struct nsx_findings *l = x->d->found;
 	bool computes = x->all_host_ns > x->copies_ns;
-	bool may_be_reply = x->nmaybe * 2 > x->n && /* ranks serve nobody */
+	bool may_be_reply = x->nmaybe * 2 > x->n && /* MPI ranks serve no requests */
 			    !has_mpi(&x->d->trace->library);
 	struct nsx_finding f = {
 		.id = computes ? NSX_ID_host_round_trips : NSX_ID_round_trips,

@@ -1,23 +1,25 @@
-/* shared.c - a GPU that another program uses, too: it is taken away in slices of one length,
- * although work is queued.
+/* shared.c - a GPU that another program uses too: it is taken away in slices of one length
+ * while work is queued.
  */
 #include "base/stat.h"
 #include "detect/detect.h"
 
-enum { FEWEST = 20, /* slices                                           */
-       SOON = 4, /* such a part of a gap its end is launched in          */
-       SLICE_NS = 500000 }; /* a time slice takes 1 ms or more                */
-#define EQUAL 1.1	/* times as long are nine of ten, at most            */
-#define LEAST_SHARE 0.03 /* of the window, that gaps take                      */
+enum { FEWEST = 20, /* least number of slices                                */
+       SOON = 4, /* the operation that ends a gap is launched in the first such part of it */
+       SLICE_NS = 500000 }; /* shortest gap; a time slice takes 1 ms or more */
+#define EQUAL 1.1	/* nine of ten are within this ratio                 */
+#define LEAST_SHARE 0.03 /* share of the window that the gaps take           */
 
-struct slices { /* of a GPU, while work is queued */
+struct slices { /* slices of a GPU while work is queued */
 	uint32_t device;
 	size_t n;
-	int64_t *gap_ns, *busy_ns; /* busy_ns: from one gap to the next       */
+	int64_t *gap_ns, *busy_ns; /* busy_ns: from one gap to the next      */
 	int64_t sum_ns;		  /* of the gaps                             */
 };
 
-/* Gaps of the judged window in which the work that ends them waits most of the time. */
+/* Lists gaps of the judged window during most of which the work that ends them is already
+ * launched.
+ */
 static int list_slices(const struct nsx_detect *d, struct slices *x, struct nsx_err *err)
 {
 	const struct nsx_trace *t = d->trace;
@@ -47,7 +49,7 @@ static int list_slices(const struct nsx_detect *d, struct slices *x, struct nsx_
 	return 0;
 }
 
-/* Whether most of them are as long as each other. */
+/* Whether most lengths are nearly equal. */
 static bool are_equal(int64_t *v, size_t n)
 {
 	double low = nsx_quantile(v, n, 0.1), high = nsx_quantile(v, n, 0.9);
@@ -79,8 +81,8 @@ static void propose_slices(struct nsx_detect *d, const struct slices *x)
 	nsx_found(l, &f);
 }
 
-/* A GPU that several programs use without MPS gives each a slice of time in turn: gaps of one
- * length between stretches of work of one length, although work waits.
+/* Without MPS, a GPU gives several programs slices of time in turn: gaps of one length between
+ * stretches of work of one length, although work waits.
  */
 int nsx_detect_shared(struct nsx_detect *d, struct nsx_err *err)
 {

@@ -1,40 +1,40 @@
-/* staging.c - MPI that takes buffers of a GPU through memory of the host.
+/* staging.c - MPI that copies GPU buffers through host memory.
  *
- * Given a buffer of a GPU, MPI may copy it to the host, send that, and copy what comes
- * back.  These copies, and the waits for them, are calls of CUDA inside calls of MPI:
- * the program did not make them, and no advice on copies, waits or launches can change
- * them.  They are told as one, by the function of MPI that makes them.
+ * Given a GPU buffer, MPI may copy it to the host, send that, and copy back what it receives.
+ * These copies and the waits for them are CUDA calls inside MPI calls. The program did not make
+ * them, so no advice on copies, waits or launches applies. They are one finding, by the MPI
+ * function that makes them.
  */
 #include <stdlib.h>
 #include "detect/detect.h"
 #include "facts/outside.h"
 
-struct function { /* of MPI, that copies through the host */
+struct function { /* an MPI function that copies through the host */
 	nsx_str name;
-	size_t count, nall; /* calls that do; all                            */
-	int64_t ns;	    /* of those that do                              */
+	size_t count, nall; /* count: calls that copy; nall: all calls       */
+	int64_t ns;	    /* time of the calls that copy                   */
 };
 
 struct staging {
 	struct nsx_detect *d;
 	struct nsx_groups names;
 	struct function *v;
-	struct nsx_row_list calls, copies; /* of CUDA, inside                */
+	struct nsx_row_list calls, copies; /* CUDA calls inside, and their copies */
 	int64_t bytes;
 	struct rank {
-		int64_t ns;	 /* in calls of MPI that do                  */
-		int64_t cuda_ns; /* in calls of CUDA inside                  */
+		int64_t ns;	 /* in MPI calls that copy                   */
+		int64_t cuda_ns; /* in CUDA calls inside them                */
 	} *rank; /* by process */
 };
 
 /* Calls inside calls of MPI --------------------------------------------------------*/
 
-/* Outermost calls of MPI one after the other, each with the calls of CUDA inside. */
+/* A walk over outermost MPI calls, each with the CUDA calls inside. */
 struct inside {
 	struct nsx_outside mpi;
-	size_t first, end; /* of trace.calls                                 */
+	size_t first, end; /* CUDA calls inside, in trace.calls              */
 	bool stages;	   /* one of them copies between host and GPU        */
-	size_t at;	   /* of nsx_outside_next                            */
+	size_t at;	   /* cursor of nsx_outside_next                     */
 };
 
 static bool is_staged_copy(const struct nsx_trace *t, size_t call)
@@ -48,7 +48,7 @@ static bool is_staged_copy(const struct nsx_trace *t, size_t call)
 	return kind == NSX_COPY_HTOD || kind == NSX_COPY_DTOH;
 }
 
-/* Begins zeroed; false: there are no more. */
+/* *x begins zeroed. False: there are no more. */
 static bool next_inside(const struct nsx_trace *t, struct inside *x)
 {
 	struct nsx_outside last = x->mpi;
@@ -141,8 +141,8 @@ static int collect(struct staging *s, struct nsx_err *err)
 
 /* The finding ----------------------------------------------------------------------*/
 
-/* The calls of CUDA go with what they queue; where they are most of the time in MPI,
- * what lies between them is their handling, and goes as well.
+/* The remedy: the CUDA calls go with their work. If they are most of the time in MPI, the time
+ * between them is their handling and goes too.
  */
 static struct nsx_plan plan_of(struct staging *s, bool is_most)
 {
@@ -163,11 +163,11 @@ static struct nsx_plan plan_of(struct staging *s, bool is_most)
 	return (struct nsx_plan){v, n};
 }
 
-/* Of all functions and ranks. */
+/* Sums over functions and ranks. */
 struct total {
-	const struct function *top; /* with most time; NULL: none            */
+	const struct function *top; /* the function with most time; NULL: none */
 	size_t count, nfunctions, nranks;
-	struct rank all, most; /* most: the most of one rank                 */
+	struct rank all, most; /* most: the maxima over ranks                */
 };
 static struct total total_of(const struct staging *s)
 {

@@ -1,32 +1,33 @@
-/* streams.c - streams that take turns: by the legacy default stream, for what is queued on it
- * waits for all that was queued before on the blocking streams of its context, and these for
- * it; or by each other's events.
+/* streams.c - streams that take turns. Either the legacy default stream makes them: its work
+ * waits for all queued before on the blocking streams of its context, and theirs for it. Or
+ * they wait for each other's events.
  */
 #include <stdlib.h>
 #include "detect/detect.h"
 
-#define BESIDE 0.1 /* of their work: streams that do more at once take no turns */
-#define SAME 0.75  /* of it is kernels that run on several of them, as in pieces of work
-		      that need not know of each other                       */
+#define BESIDE 0.1 /* share of their work; streams that overlap more take no turns */
+#define SAME 0.75  /* share of it in kernels that run on several of them, as pieces of work that
+		      need not know of each other do */
 
-struct work { /* of a stream, in the judged window                           */
+struct work { /* work of a stream in the judged window                       */
 	size_t n, ncompute, ncomm;
-	uint32_t context; /* the first stream of its context, which holds of
-			     all of them:                                    */
-	int64_t ns, beside_ns; /* kernels run, and do so beside those of another */
+	uint32_t context; /* the first stream of its context, which holds sums for all of it: */
+	int64_t ns, beside_ns; /* time of kernels; of it, beside kernels of another stream */
 	size_t nturns; /* streams that may take turns by events; 0: they do not */
-	int64_t same_ns; /* then: of kernels that run on several             */
+	int64_t same_ns; /* then: time of kernels that run on several streams */
 	struct nsx_latest last;
 };
 
 struct streams {
 	struct nsx_detect *d;
 	struct work *work; /* by stream                                      */
-	uint32_t *wait_at, *wait; /* by stream: calls by which it waits for events */
-	bool any; /* has nturns                                              */
+	uint32_t *wait_at, *wait; /* by stream: calls that make it wait for events */
+	bool any; /* a context has nturns                                    */
 };
 
-/* Whether they need what it does is not in the trace. */
+/* Proposes to cut the default stream loose. Whether the others need its work is not in the
+ * trace.
+ */
 static void propose_apart(struct nsx_detect *d, uint32_t stream, size_t n,
 			  size_t nothers)
 {
@@ -57,7 +58,7 @@ static void propose_apart(struct nsx_detect *d, uint32_t stream, size_t n,
 	nsx_found(l, &f);
 }
 
-/* Operations come device by device, each in order of start. */
+/* Operations must come device by device, each in order of start. */
 static void add_beside(struct work *context, uint32_t stream, int64_t start_ns, int64_t end_ns)
 {
 	struct nsx_latest *last = &context->last;
@@ -98,7 +99,7 @@ static int add_work(struct streams *s, struct nsx_err *err)
 	return 0;
 }
 
-/* The stream that waits for an event; NSX_NONE: that is no judged wait of one. */
+/* The stream that waits for an event; NSX_NONE: the row is no wait in the judged window. */
 static uint32_t who_waits(const struct nsx_detect *d, size_t sync)
 {
 	const struct nsx_syncs *v = &d->trace->syncs;
@@ -121,9 +122,8 @@ static int list_waits(struct streams *s, struct nsx_err *err)
 	return 0;
 }
 
-/* Of each context the time of kernels whose names run on several of its streams.  Where one
- * stream does what another does not, it may be a step of the same work, and need what it waits
- * for.
+/* Sums, for each context, the time of kernels whose names run on several of its streams. A
+ * stream with kernels of its own may be a step of the same work that needs what it waits for.
  */
 static int add_same(struct streams *s, struct nsx_err *err)
 {
@@ -189,8 +189,8 @@ static void propose_turns(const struct streams *s, uint32_t from, uint32_t to)
 	nsx_found(l, &f);
 }
 
-/* Streams of one context.  By events those take turns that all compute, and wait for nothing but
- * each other: copies and communication have findings of their own.
+/* Judges the streams of one context. Streams take turns by events if all of them compute and
+ * wait only for each other; copies and communication have findings of their own.
  */
 static void judge_context(struct streams *s, uint32_t from, uint32_t to)
 {

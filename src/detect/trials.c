@@ -1,14 +1,13 @@
-/* trials.c - cuDNN trying out its algorithms before it picks one.
+/* trials.c - cuDNN trying its algorithms before it picks one.
  *
- * For a convolution of a new shape cuDNN may run each algorithm that it has, between two
- * events, and wait for the second to read how long it took.  These waits are the
- * library's own: no later launch and no other event of the program's avoids them.
+ * For a convolution of a new shape, cuDNN may run each of its algorithms between two events and
+ * wait for the second to read the time. The program cannot avoid these waits by a later launch
+ * or another event.
  *
- * A trial is an event recorded, a few kernels, an event recorded, and right after that a
- * wait for an event; a search is three trials or more, one after the other with no work
- * between them, most of which run kernels that none before them ran: the steps of a loop
- * that times itself run the same.  A range around it or one of its kernels tells that it
- * is cuDNN's.
+ * A trial is an event record, a few kernels, an event record, and directly after that a wait
+ * for an event. A search is three or more trials with no work between them, most of which run
+ * kernels that none before them ran; the steps of a loop that times itself all run the same. A
+ * range around it, or the name of a kernel, tells that it is cuDNN's.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,28 +16,28 @@
 
 enum {
 	LEAST_TRIALS = 3,
-	MOST_TRIALS = 64,  /* of one search: there are no more algorithms    */
+	MOST_TRIALS = 64,  /* of one search; there are no more algorithms    */
 	MOST_KERNELS = 32, /* of one algorithm                               */
 };
 
 enum role { OTHER = 1, RECORDS, WAITS_FOR_EVENT };
 enum { NO = 1, YES };
 
-struct trial { /* calls of one thread, [first, end) */
+struct trial { /* calls [first, end) of one thread */
 	size_t first, end;
-	uint64_t kernels; /* a hash of their names                           */
+	uint64_t kernels; /* hash of the kernels' names                      */
 };
 struct search {
 	struct nsx_detect *d;
-	/* By name, of an API, or of a kernel or range; 0: not looked at yet. */
+	/* By name of an API; by name of a kernel or range. 0: not looked at yet. */
 	uint8_t *role, *says_cudnn;
-	struct trial *v; /* of the search that goes on                       */
+	struct trial *v; /* trials of the current search                     */
 	size_t n, cap, ndistinct;
-	bool is_cudnn; /* so is one of them                                  */
-	uint8_t *bits; /* to mark calls in; NULL: list them                  */
-	struct nsx_row_list calls, kernels, gaps; /* gaps: before calls      */
+	bool is_cudnn; /* one of its trials names cuDNN                      */
+	uint8_t *bits; /* marks calls; NULL: list them instead               */
+	struct nsx_row_list calls, kernels, gaps; /* gaps: calls that end a gap */
 	size_t ntrials;
-	int64_t ns, wait_ns; /* of the trials, with what is between them     */
+	int64_t ns, wait_ns; /* of the trials, including the time between them */
 	struct nsx_place place;
 	struct nsx_places places;
 };
@@ -69,7 +68,7 @@ static bool says_cudnn(struct search *s, nsx_str name)
 	return *says == YES;
 }
 
-/* By its name, or by that of a range around its launch. */
+/* Whether its name, or that of a range around its launch, names cuDNN. */
 static bool is_of_cudnn(struct search *s, uint32_t op)
 {
 	const struct nsx_trace *t = s->d->trace;
@@ -84,7 +83,7 @@ static bool is_of_cudnn(struct search *s, uint32_t op)
 	return false;
 }
 
-/* What is judged of a trial, which comes right after another of its search. */
+/* Adds a trial if it is judged. after: the trial before it in the search, or NULL. */
 static int add_trial(struct search *s, const struct trial *x,
 		     const struct trial *after, struct nsx_err *err)
 {
@@ -114,7 +113,7 @@ static int add_trial(struct search *s, const struct trial *x,
 			      nsx_call_ns(&t->calls, wait), &s->place, err);
 }
 
-/* Ends the search that goes on, if it is one. */
+/* Ends the current search and keeps it if it is one. */
 static int end_search(struct search *s, struct nsx_err *err)
 {
 	bool is_one = s->is_cudnn && s->n >= LEAST_TRIALS &&
@@ -134,7 +133,7 @@ static int end_search(struct search *s, struct nsx_err *err)
 	return 0;
 }
 
-/* A wait ends a trial that began at `first`, which is added to those before it. */
+/* Adds the trial from `first` to the wait that ends it. */
 static int end_trial(struct search *s, size_t first, size_t wait,
 		     struct nsx_err *err)
 {
@@ -163,8 +162,8 @@ static int walk_thread(struct search *s, const struct nsx_thread *h,
 		       struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->d->trace;
-	size_t first = SIZE_MAX; /* record of the trial that goes on         */
-	bool is_recorded = false; /* by the call before                      */
+	size_t first = SIZE_MAX; /* event record that begins the current trial */
+	bool is_recorded = false; /* by the previous call                    */
 	size_t nkernels = 0;
 
 	for (size_t i = h->calls_at; i < h->calls_at + h->ncalls; i++) {
@@ -190,7 +189,7 @@ static int walk_thread(struct search *s, const struct nsx_thread *h,
 			nkernels = 0;
 		}
 		nkernels += computes;
-		if (nkernels > MOST_KERNELS) { /* until an event is recorded */
+		if (nkernels > MOST_KERNELS) { /* too many; wait for the next event record */
 			first = SIZE_MAX;
 			nkernels = 0;
 			if (end_search(s, err))
@@ -230,7 +229,7 @@ static void propose(struct search *s)
 	struct nsx_findings *l = s->d->found;
 	struct nsx_change *v = nsx_arena_get(l->arena, 3 * sizeof(*v));
 	const struct nsx_trace *t = s->d->trace;
-	/* Each trial ends with it. */
+	/* Each trial ends with this call. */
 	nsx_str wait = nsx_call_name(&t->calls, s->calls.v[s->calls.n - 1]);
 	struct nsx_finding f = {
 		.id = NSX_ID_algorithm_trials,

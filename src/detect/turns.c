@@ -1,13 +1,13 @@
-/* turns.c - GPUs of one process that compute one after another: a thread that waits for each
- * before it launches on the next, or layers that are spread over them.
+/* turns.c - GPUs of one process that compute one after another: a thread waits for each before
+ * it launches on the next, or layers are spread over them.
  */
 #include "detect/detect.h"
 
-#define SHARED 0.05 /* of their compute, while another computes, too, at most  */
-#define ALIKE 0.25  /* of the mean, that each of them computes at least        */
-#define MOST 0.5    /* of the window, that one of them computes                */
+#define SHARED 0.05 /* most of their compute that overlaps with another's, as a share */
+#define ALIKE 0.25  /* least compute of each, as a share of the mean         */
+#define MOST 0.5    /* share of the window in which one of them computes     */
 
-/* By device, whether a thread launches on it. */
+/* Whether a thread launches on each device. */
 static const bool *launches_on(const struct nsx_detect *d, uint32_t thread)
 {
 	const struct nsx_trace *t = d->trace;
@@ -20,7 +20,7 @@ static const bool *launches_on(const struct nsx_detect *d, uint32_t thread)
 	return ret;
 }
 
-/* How many GPUs take turns of those that a thread launches on. */
+/* How many GPUs take turns, of those that a thread launches on. */
 static uint32_t turns_of(const struct nsx_detect *d, uint32_t thread)
 {
 	const struct nsx_facts *f = d->facts;

@@ -1,5 +1,5 @@
-/* unjudged.c - what of the recording is not judged: a reader who looks for a pause, a slow
- * start or a slow end must not take the judged window for the whole.
+/* unjudged.c - parts of the recording that are not judged: a reader who looks for a pause, a
+ * slow start or a slow end must not take the judged window for the whole.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,14 +9,14 @@
 #include "report/text.h"
 #include "report/words.h"
 
-#define CALLS_SHARE 0.25 /* of a stretch: from which calls are named                    */
-#define RANGE_SHARE 0.5	 /* the same of a range                                         */
-#define TOLD_SHARE 0.05	 /* of the recording: from which a stretch is told              */
+#define CALLS_SHARE 0.25 /* share of a stretch from which calls are named    */
+#define RANGE_SHARE 0.5	 /* ... and a range                                  */
+#define TOLD_SHARE 0.05	 /* share of the recording from which a stretch is told */
 enum { TOLD = 4, RECUR = 2 };
 
 struct part { /* a phase, or the time at an end of the run */
-	const struct nsx_ledger *ledger; /* of a phase                       */
-	const char *name; /* of the trace, and with is_ours of ours          */
+	const struct nsx_ledger *ledger; /* of a phase; else NULL            */
+	const char *name; /* a name in the trace or, if is_ours, a fixed text */
 	bool is_ours;
 	struct nsx_window window;
 };
@@ -32,10 +32,10 @@ static int64_t overlap(const struct nsx_window *w, int64_t start_ns, int64_t end
 	return NSX_MIN(end_ns, w->end_ns) - NSX_MAX(start_ns, w->start_ns);
 }
 
-struct spent { /* in calls of CUDA or of the operating system */
+struct spent { /* time in CUDA calls or OS calls */
 	struct nsx_groups keys; /* thread, name                              */
 	int64_t *sums, most;
-	nsx_str name; /* with the most                                       */
+	nsx_str name; /* the name with most time                             */
 };
 
 static int add_call(struct spent *s, uint32_t thread, nsx_str name, int64_t ns,
@@ -72,7 +72,7 @@ static int add_cuda(struct spent *s, const struct nsx_trace *t, uint32_t thread,
 	return 0;
 }
 
-/* What the operating system does inside of CUDA's calls is theirs. */
+/* Skips OS calls inside CUDA calls, as these count already. */
 static int add_os(struct spent *s, const struct nsx_trace *t, uint32_t thread,
 		  const struct nsx_window *w, struct nsx_err *err)
 {
@@ -115,7 +115,7 @@ static int say_calls(const struct nsx_report *r, const struct nsx_window *w,
 	return rc;
 }
 
-/* The innermost range that covers most of a stretch: the shortest; NULL: none does. */
+/* The shortest range that covers most of a stretch; NULL: none does. */
 static const char *say_range(const struct nsx_report *r, const struct nsx_window *w)
 {
 	const struct nsx_nvtx *x = &r->trace->nvtx;
@@ -133,7 +133,7 @@ static const char *say_range(const struct nsx_report *r, const struct nsx_window
 					r->arena, nsx_text(r->trace, x->name[best]))));
 }
 
-/* Launches whose work must have run and is not in the trace; NULL: it idles. */
+/* Launches whose work must have run but is not in the trace; NULL: it is not so, the GPU idles. */
 static const char *say_lost(const struct nsx_report *r, const struct nsx_window *w)
 {
 	struct nsx_lost lost = nsx_lost_launches(r->trace, w);
@@ -144,7 +144,7 @@ static const char *say_lost(const struct nsx_report *r, const struct nsx_window 
 		NULL;
 }
 
-/* What the host does for much of a stretch without GPU work. */
+/* Says what the host does for much of a stretch without GPU work. */
 static int say_doing(const struct nsx_report *r, const struct nsx_window *w,
 		     const char **ret, struct nsx_err *err)
 {
@@ -154,7 +154,7 @@ static int say_doing(const struct nsx_report *r, const struct nsx_window *w,
 	return 0;
 }
 
-/* What binds a phase; NULL where no GPU worked in it. */
+/* Says what binds a phase; NULL if no GPU worked in it. */
 static const char *say_verdict(const struct nsx_report *r, const struct part *x)
 {
 	const struct nsx_ledger *l = x->ledger;
@@ -217,7 +217,7 @@ const char *nsx_say_slow_unjudged(const struct nsx_report *r)
 	const struct nsx_facts *f = r->facts;
 	const struct nsx_iteration *first = NULL, *longest = NULL;
 	double usual = 0, slow = 0;
-	size_t nusual = 0, nslow = 0, nlate = 0; /* late: after what is judged */
+	size_t nusual = 0, nslow = 0, nlate = 0; /* nlate: after the judged window's start */
 
 	for (size_t i = 0; i < f->niterations; i++) {
 		const struct nsx_iteration *x = &f->iterations[i];
@@ -226,7 +226,7 @@ const char *nsx_say_slow_unjudged(const struct nsx_report *r)
 		if (x->device != f->limiting || (first && x->process != first->process))
 			continue;
 		if (!first) {
-			first = x; /* it may load code */
+			first = x; /* the first may load code */
 		} else if (!x->slow) {
 			nusual++;
 			usual += ns;

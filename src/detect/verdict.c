@@ -4,8 +4,8 @@
 #include "report/text.h"
 #include "report/words.h"
 
-#define RIVAL 0.1   /* of the judged time: classes that are closer are both named  */
-#define FINE 0.01   /* of it: a class that holds less is fine                    */
+#define RIVAL 0.1   /* share of the judged time; closer classes are both named */
+#define FINE 0.01   /* share of it; a class with less is fine                */
 #define MOSTLY 0.5
 #define WAIT_NS 1000000 /* a wait for nothing is shorter                     */
 
@@ -44,7 +44,7 @@ bool nsx_holds_little(const struct nsx_ledger *l, int64_t ns)
 	return (double)ns < FINE * (double)l->total_ns;
 }
 
-/* The word of a class: idle time has that of its greatest cause. */
+/* The verdict for a class; idle time has that of its greatest cause. */
 static enum nsx_page_verdict word_of_class(const struct nsx_ledger *l,
 					   enum nsx_ledger_class cls)
 {
@@ -84,7 +84,7 @@ const char *nsx_account_words(const struct nsx_facts *f, const struct nsx_accoun
 			      struct nsx_arena *a)
 {
 	static const struct {
-		const char *what, *before; /* before: the place, where it is known */
+		const char *what, *before; /* before: goes before the place, if known */
 	} idle[NSX_NCAUSES] = {
 		[NSX_CAUSE_SYNC] = {"waits", " in "},
 		[NSX_CAUSE_BLOCKING_COPY] = {"blocking copies", " by "},
@@ -120,7 +120,9 @@ const char *nsx_say_account(const struct nsx_facts *f, const struct nsx_ledger *
 				nsx_account_words(f, x, a));
 }
 
-/* Launches of which nothing ran, or waits for what must have run. */
+/* Whether GPU work was lost: there are launches but no work, or waits for work that must have
+ * run.
+ */
 static bool is_lost(const struct nsx_trace *t)
 {
 	const struct nsx_calls *c = &t->calls;
@@ -133,7 +135,7 @@ static bool is_lost(const struct nsx_trace *t)
 	return false;
 }
 
-/* Without GPU work, in the trace or in the window asked for. */
+/* Judges a trace or a user's window without GPU work. */
 static void judge_idle(const struct nsx_report *r, double length,
 		       struct nsx_first_page *p)
 {
@@ -201,7 +203,7 @@ void nsx_judge(const struct nsx_report *r, const struct nsx_ledger *l,
 	p->verdict = j.verdict;
 	p->first = j.first;
 	p->second = j.second;
-	/* Of a damaged file what came after may be missing. */
+	/* In a damaged file, what came later may be missing. */
 	if (r->facts->run_kind == NSX_RUN_START_UP && !nsx_report_damage(r)) {
 		p->verdict = NSX_V_STARTUP;
 		p->because = "it is paid once, so nothing is rated above low";
