@@ -1,10 +1,9 @@
-/* census.h - what questions sum up, counted once: GPU work, idle time, calls and
- * ranges by what they are.
+/* census.h - sums that questions need, counted once: GPU work, idle time, calls and ranges by
+ * what they are.
  *
- * What is alike is one group.  Of a window what has part in it counts, and of times
- * that part.  GPU work and idle time of a device are counted by
- * blocks of consecutive rows as well, so that a window costs the blocks in it and
- * the rows at its ends.
+ * Equal things form one group. A window counts what has a part in it, and the time of that
+ * part. GPU work and idle time of a device are also counted by blocks of consecutive rows, so
+ * that a window costs only the blocks in it and the rows at its ends.
  */
 #ifndef NSX_CENSUS_H
 #define NSX_CENSUS_H
@@ -16,7 +15,7 @@
 struct nsx_count {
 	int64_t n, ns;
 };
-/* Lengths of a damaged file may add up to more than there is room for. */
+/* In a damaged file, lengths may add up to more than int64_t holds. */
 static inline void nsx_count_add(struct nsx_count *sum, int64_t n, int64_t ns)
 {
 	sum->n += n;
@@ -25,31 +24,30 @@ static inline void nsx_count_add(struct nsx_count *sum, int64_t n, int64_t ns)
 struct nsx_work { /* operations of one stream, kind and shape, launched alike */
 	struct nsx_count count;
 	uint32_t launcher;
-	uint32_t op; /* the longest of them, the first of several            */
+	uint32_t op; /* the longest; of several the first                    */
 };
-struct nsx_path { /* ranges of one name in the same ranges */
+struct nsx_path { /* ranges of one name inside the same ranges */
 	struct nsx_count count;
-	int64_t longest_ns, longest_at; /* the first of several              */
+	int64_t longest_ns, longest_at; /* of several the first              */
 };
 struct nsx_blocks {
-	size_t *at; /* by block, and at the end: its first row               */
+	size_t *at; /* by block, and one more at the end: its first row      */
 	struct nsx_block_row {
 		uint32_t group, n;
 		int64_t ns;
 	} *row;
 	size_t nrows, cap;
 };
-struct nsx_census { /* groups, and by group what was counted */
-	struct nsx_groups launchers; /* thread + 1, name of the call; 0, 0:
-					not recorded                         */
+struct nsx_census { /* groups, and counts by group */
+	struct nsx_groups launchers; /* thread + 1, name of the call; (0, 0): not recorded */
 	struct nsx_groups works;
-	struct nsx_work *work;	/* all but second entries of peer copies     */
+	struct nsx_work *work;	/* all, except second entries of peer copies */
 	struct nsx_groups causes; /* cause and detail of idle time           */
-	struct nsx_groups calls; /* outermost: thread and whether it waits, name */
+	struct nsx_groups calls; /* outermost calls: thread and whether it waits, name */
 	struct nsx_count *call;
-	struct nsx_groups paths; /* 1 + that of the range around, 0: none; name */
+	struct nsx_groups paths; /* 1 + path of the range around (0: none), name */
 	struct nsx_path *path;
-	struct nsx_groups places; /* path, kind and shape of what counts     */
+	struct nsx_groups places; /* path; kind and shape of the operation   */
 	struct nsx_launched {
 		struct nsx_count count;
 		uint32_t op; /* one of them                                  */
@@ -57,20 +55,19 @@ struct nsx_census { /* groups, and by group what was counted */
 	struct nsx_census_device {
 		struct nsx_blocks ops, idle;
 		struct nsx_block_gaps { /* gaps that begin in a block        */
-			uint32_t n, longest; /* its first piece; the first of
-						several                      */
+			uint32_t n, longest; /* longest: its first piece; of several the first */
 		} *gaps;
 	} *device;
 	uint32_t ndevices;
 };
-enum { NSX_IDLE_BLOCK = 512 }; /* pieces of a block                          */
+enum { NSX_IDLE_BLOCK = 512 }; /* pieces in a block                          */
 
 /* Owner of *ret: the caller, nsx_census_free. Errors: NSX_E_NOMEM, NSX_E_STOP. */
 int nsx_census_new(const struct nsx_trace *t, const struct nsx_facts *f,
 		   struct nsx_census **ret, struct nsx_err *err) NSX_CHECKED;
 void nsx_census_free(struct nsx_census *c); /* NULL is fine */
 
-/* Adds what lies in a window, cut to it: to sums by group of works or causes. */
+/* Add what lies in a window, cut to it, to sums by group of works or causes. */
 void nsx_census_work(const struct nsx_census *c, const struct nsx_trace *t,
 		     const struct nsx_facts *f, const struct nsx_window *w,
 		     struct nsx_count *by_work);

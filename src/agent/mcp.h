@@ -1,11 +1,11 @@
 /* mcp.h - a server of the Model Context Protocol over a pair of pipes.
  *
- * Revisions 2024-11-05 to 2025-11-25 begin with initialize, which selects their
- * rules for the rest of the process; from 2026-07-28 on each request says its
- * revision by itself.  One message a line; nothing else is ever written.
+ * Revisions 2024-11-05 to 2025-11-25 begin with initialize, which fixes their rules for the
+ * rest of the process. From 2026-07-28 on each request names its revision. There is one message
+ * a line, and nothing else is ever written.
  *
- * Calls of tools and reading of resources are done by a second thread, one after
- * another; all else is answered at once, so that a long call can be cancelled.
+ * A second thread does tool calls and reads resources, one after another. All else is answered
+ * at once, so that a long call can be cancelled.
  */
 #ifndef NSX_MCP_H
 #define NSX_MCP_H
@@ -17,7 +17,7 @@ struct nsx_mcp_opts {
 	size_t nroots;
 	int64_t budget; /* tokens of an answer                               */
 	size_t cache_bytes;
-	struct nsx_opts like; /* what each trace is read with                */
+	struct nsx_opts like; /* options that each trace is read with        */
 	bool text_is_json;
 	unsigned threads;
 	int in, out; /* file descriptors                                     */
@@ -27,8 +27,8 @@ struct nsx_mcp_opts {
  */
 int nsx_mcp_serve(const struct nsx_mcp_opts *o, struct nsx_err *err);
 
-/* How a client is told of this server: text for its settings. No roots: the project's
- * folder.  Errors: NSX_E_USAGE, a client that is not known.
+/* Appends the text for a client's settings that adds this server. No roots: the project's
+ * folder. Errors: NSX_E_USAGE, an unknown client.
  */
 int nsx_mcp_config(const char *client, const char *program,
 		   const char *const *roots, size_t nroots, struct nsx_buf *b,
@@ -36,34 +36,34 @@ int nsx_mcp_config(const char *client, const char *program,
 
 /* Protocol (mcp_protocol.c), for the server (mcp_server.c) ----------------------*/
 
-struct nsx_mcp { /* what one client is to the server */
+struct nsx_mcp { /* the server's state for its client */
 	struct nsx_toolbox box;
-	int version; /* index of the revision; -1: not said yet              */
+	int version; /* index of the revision; -1: not chosen yet            */
 };
 enum nsx_mcp_kind {
-	NSX_MCP_NOTHING, /* there is nothing to answer                       */
+	NSX_MCP_NOTHING, /* no answer is due                                 */
 	NSX_MCP_ANSWERED,
-	NSX_MCP_CALL,	 /* the second thread is to do it: nsx_mcp_do        */
-	NSX_MCP_CANCEL,	 /* of the request *ret_id                           */
+	NSX_MCP_CALL,	 /* for the second thread: nsx_mcp_do                */
+	NSX_MCP_CANCEL,	 /* cancels the request *ret_id                      */
 };
 
-/* Whether a message is several: only 2025-03-26 has these, and demands that they are taken.
- * Each is answered by itself, when it is done.
+/* Whether a message is a batch. Only 2025-03-26 has these and requires support. Each message in
+ * it is answered by itself when it is done.
  */
 bool nsx_mcp_is_batch(const struct nsx_mcp *m, const struct nsx_jsonr *message);
-/* What a message asks for.  The answer, if there is one already, is appended to
- * out as a line.  *ret_id is borrowed from the message.
+/* Classifies a message and appends its answer to out as a line if there is one already. *ret_id
+ * is borrowed from the message.
  */
 enum nsx_mcp_kind nsx_mcp_read(struct nsx_mcp *m, const struct nsx_jsonr *message,
 			       struct nsx_buf *out,
 			       const struct nsx_jsonr **ret_id);
-/* The answer to what is not JSON. */
+/* Appends the answer to a line that is not JSON. */
 void nsx_mcp_not_json(const struct nsx_mcp *m, const char *why,
 		      struct nsx_buf *out);
-/* Does a call. Errors: NSX_E_STOP alone: there is no answer. */
+/* Does a call. Errors: only NSX_E_STOP, with no answer. */
 int nsx_mcp_do(struct nsx_mcp *m, const struct nsx_jsonr *message,
 	       struct nsx_buf *out, struct nsx_err *err) NSX_CHECKED;
-/* The token under which a request wants to hear of progress; NULL: none. */
+/* The token for progress messages of a request; NULL: none. */
 const struct nsx_jsonr *nsx_mcp_token(const struct nsx_jsonr *message);
 void nsx_mcp_progress(const struct nsx_mcp *m, const struct nsx_jsonr *token,
 		      double seconds, struct nsx_buf *out);
@@ -71,7 +71,7 @@ void nsx_mcp_progress(const struct nsx_mcp *m, const struct nsx_jsonr *token,
 /* Resources (mcp_resources.c): reports of loaded traces. -------------------------*/
 void nsx_mcp_list_resources(const struct nsx_cache *c, struct nsx_jsonw *w);
 void nsx_mcp_list_templates(struct nsx_jsonw *w);
-/* Adds "contents". Errors: NSX_E_USAGE, an address of nothing. */
+/* Adds "contents". Errors: NSX_E_USAGE, an unknown address. */
 int nsx_mcp_read_resource(const struct nsx_cache *c, const char *uri,
 			  struct nsx_jsonw *w, struct nsx_err *err) NSX_CHECKED;
 /* Prompts (mcp_prompts.c). Errors: NSX_E_USAGE. */

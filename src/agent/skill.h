@@ -1,11 +1,11 @@
-/* skill.h - what an agent is to know of this program, as files: skill/, embedded
- * by base/embed.awk.  The first is SKILL.md.
+/* skill.h - what an agent should know about this program, as files: skill/, embedded by
+ * base/embed.awk. The first is SKILL.md.
  */
 #ifndef NSX_SKILL_H
 #define NSX_SKILL_H
 
 struct nsx_skill_file {
-	const char *name; /* in the folder                                   */
+	const char *name; /* name in the folder                              */
 	const char *text;
 };
 extern const struct nsx_skill_file nsx_skill_files[];

@@ -1,8 +1,7 @@
-/* tools.h - the tools that agents call: their arguments, their answers, and what
- * is said when a call cannot be answered.
+/* tools.h - the tools that agents call: their arguments, their answers, and refusals.
  *
- * What a caller can mend is a result with is_error and {code, message, try}; only
- * a tool that does not exist is an error of the protocol.
+ * If the caller can mend the call, the result has isError and {code, message, try}. Only an
+ * unknown tool is an error of the protocol.
  */
 #ifndef NSX_TOOLS_H
 #define NSX_TOOLS_H
@@ -23,15 +22,15 @@ struct nsx_tool {
 };
 extern const struct nsx_tool nsx_tools[NSX_NTOOLS];
 
-struct nsx_toolbox { /* what the calls of a server share */
+struct nsx_toolbox { /* shared by all calls of a server */
 	struct nsx_roots roots;
 	struct nsx_cache cache;
 	struct nsx_progress progress;
-	int64_t budget; /* tokens of an answer that names none               */
+	int64_t budget; /* tokens of an answer if the call names no budget   */
 	bool text_is_json; /* the text is a copy of the structure            */
 };
 
-/* Why a call is refused. */
+/* Reasons to refuse a call. */
 #define NSX_TOOL_CODES(X)                                                     \
 	X(CANNOT_READ) X(BAD_SQL) X(NOT_SQLITE) X(DAMAGED) X(NO_MEMORY)        \
 	X(BAD_ARGUMENT) X(SQL_NOT_SELECT) X(BAD_COLUMN) X(TOO_SLOW)            \
@@ -41,31 +40,31 @@ enum nsx_tool_code { NSX_TOOL_CODES(NSX_TOOL_CODE) NSX_NTOOL_CODES };
 #undef NSX_TOOL_CODE
 extern const char *const nsx_tool_codes[NSX_NTOOL_CODES];
 
-/* What a tool takes (JSON Schema 2020-12), as a value of an open object. */
+/* Puts the JSON Schema (2020-12) of a tool's arguments into an open object. */
 void nsx_tool_input_schema(struct nsx_jsonw *w, const char *key,
 			   enum nsx_tool_id tool);
 
-/* Adds content, structuredContent and isError to the open object of w.
- * arguments NULL: none.  Errors: NSX_E_STOP alone.
+/* Adds content, structuredContent and isError to the open object of w. arguments NULL: none.
+ * Errors: only NSX_E_STOP.
  */
 int nsx_tool_call(struct nsx_toolbox *t, enum nsx_tool_id tool,
 		  const struct nsx_jsonr *arguments, struct nsx_jsonw *w,
 		  struct nsx_err *err) NSX_CHECKED;
 
-/* For tools.c, of the other files ----------------------------------------------*/
+/* For tools.c, in other files -------------------------------------------------------- */
 
 struct nsx_answer;
-/* Answers of which no report is the source; paths are real. */
-struct nsx_captures; /* of two sides (diff/diff.h) */
+/* Answers that come from no single report; paths are real. */
+struct nsx_captures; /* captures of one side (diff/diff.h) */
 int nsx_answer_diff(const struct nsx_captures *sides, const char *unit,
 		    const struct nsx_cache *loaded, struct nsx_answer **ret,
 		    struct nsx_err *err) NSX_CHECKED;
-/* is_allowed: of each file that a folder names; NSX_E_DENIED: of none. */
+/* is_allowed: asked for each file in a folder. Errors: NSX_E_DENIED, none is allowed. */
 int nsx_answer_fleet(char *const *paths, size_t n,
 		     bool (*is_allowed)(void *ctx, const char *path), void *ctx,
 		     const struct nsx_cache *loaded, struct nsx_answer **ret,
 		     struct nsx_err *err) NSX_CHECKED;
-/* preset NULL: all; r NULL: of no trace. */
+/* preset NULL: all presets; r NULL: without a trace. */
 int nsx_answer_capture(const char *preset, const struct nsx_report *r,
 		       struct nsx_answer **ret,
 		       struct nsx_err *err) NSX_CHECKED;
