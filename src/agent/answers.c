@@ -1,5 +1,5 @@
-/* answers.c - answers that no single report holds: two sides, many ranks, and what
- * to record next.
+/* answers.c - answers that come from no single report: a comparison, many ranks, and what to
+ * record next.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "fleet/report.h"
 #include "schema/recapture.h"
 
-/* A copy of a table whose texts die with what made it. */
+/* Copies a table whose texts are freed with its maker. */
 static void copy_table(struct nsx_answer *a, const struct nsx_table *t)
 {
 	struct nsx_table *copy = nsx_add_table(a->out, t->layout);
@@ -70,14 +70,14 @@ static void add_step(struct nsx_answer *a, struct nsx_table *t,
 	row[S_WHY] = nsx_string(s->why ? nsx_say(a->out, "%s", s->why) : NULL);
 }
 
-/* The side after is the one that can still be changed. */
+/* Leads to both sides, the one after first: that one can still be changed. */
 static void lead_to_sides(struct nsx_answer *a)
 {
 	nsx_answer_next(a, NSX_Q_verdict, NULL, "what costs time after the change");
 	nsx_answer_next(a, NSX_Q_verdict, NULL, "what did before");
 }
 
-/* Figures of things that have nothing to do with each other would be believed. */
+/* Gives no figures for unrelated inputs, as they would be believed. */
 static void say_unrelated(struct nsx_answer *a, const char *wanted)
 {
 	nsx_put(a->out, "is_unrelated", nsx_bool(true));
@@ -154,9 +154,9 @@ int nsx_answer_diff(const struct nsx_captures *sides, const char *unit,
 
 /* fleet ---------------------------------------------------------------------------*/
 
-enum { MOST_WHY = 600 }; /* letters of what could not be read, and why       */
+enum { MOST_WHY = 600 }; /* characters of the reasons why inputs could not be read */
 
-/* The first page, a line each. */
+/* Tells the first page line by line. */
 static void tell_page(struct nsx_answer *a, const struct nsx_freport *r)
 {
 	struct nsx_buf b = {0};
@@ -194,7 +194,7 @@ static int tell_fleet(struct nsx_answer *a, struct nsx_fleet *f,
 		nsx_freport_free(r);
 		return 0;
 	}
-	/* What is dear first: findings, then who costs a step what. */
+	/* Most important first: findings, then each rank's cost to a step. */
 	copy_table(a, &r->t[NSX_FT_FINDINGS]);
 	copy_table(a, &r->t[NSX_FT_RANKS]);
 	copy_table(a, &r->t[NSX_FT_FRONTIER]);

@@ -35,7 +35,7 @@ struct nsx_answer *nsx_answer_new(const struct nsx_report *r, size_t limit)
 	return a;
 }
 
-/* From every answer that leads nowhere by itself. */
+/* Adds questions to an answer that leads nowhere by itself. */
 static void lead_on(struct nsx_answer *a, const struct nsx_question *q)
 {
 	if (q->ask != nsx_ask_verdict)
@@ -44,7 +44,7 @@ static void lead_on(struct nsx_answer *a, const struct nsx_question *q)
 		nsx_answer_next(a, NSX_Q_gaps, NULL, "the longest idle times");
 }
 
-/* No answer is surer than what it is of. */
+/* No answer is surer than the data it is about. */
 static void doubt(struct nsx_answer *a)
 {
 	const struct nsx_steady *steady = &a->r->facts->steady;
@@ -102,7 +102,7 @@ int nsx_answer_end(struct nsx_answer *a, int rc, struct nsx_answer **ret,
 void nsx_answer_free(struct nsx_answer *a)
 {
 	if (a)
-		nsx_section_done(a->out); /* its arena holds a, too */
+		nsx_section_done(a->out); /* its arena holds a too */
 }
 
 void nsx_answer_next(struct nsx_answer *a, enum nsx_question_id question,
@@ -147,7 +147,7 @@ const char *nsx_answer_exactly(struct nsx_answer *a, int64_t ns)
 	return nsx_text_instant(a->out->arena, ns, 9);
 }
 
-/* A time beyond all that was recorded would be answered with nothing. */
+/* A time outside the recording is an error, as its answer would be empty. */
 static int check_recorded(const struct nsx_answer *a, const struct nsx_window *w,
 			  struct nsx_err *err)
 {

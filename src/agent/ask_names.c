@@ -8,7 +8,7 @@
 
 enum { NEAREST = 5 };
 
-/* Names that hold the text, for who typed one that is not there. */
+/* Names that contain the argument, else any, to suggest if there is none like it. */
 static const char *nearest(struct nsx_answer *a, const nsx_str *names, size_t n)
 {
 	const struct nsx_trace *t = a->r->trace;
@@ -28,7 +28,7 @@ static const char *nearest(struct nsx_answer *a, const nsx_str *names, size_t n)
 
 /* range ---------------------------------------------------------------------------*/
 
-/* Names of ranges, each once, by the first range of it. Owner: the answer's arena. */
+/* Lists range names, each once, in order of their first range. Owner: the answer's arena. */
 static size_t range_names(struct nsx_answer *a, const struct nsx_census *c,
 			  const nsx_str **ret)
 {
@@ -48,7 +48,7 @@ static size_t range_names(struct nsx_answer *a, const struct nsx_census *c,
 	return n;
 }
 
-/* All names that the pattern finds: "/^step/". */
+/* Marks all names that match the pattern: "/^step/". */
 static int find_pattern(struct nsx_answer *a, const nsx_str *names, size_t n,
 			uint8_t *is_asked, bool *ret, struct nsx_err *err)
 {
@@ -68,7 +68,7 @@ static int find_pattern(struct nsx_answer *a, const nsx_str *names, size_t n,
 	return rc;
 }
 
-/* That name, or else all that are shown like it: "step #". */
+/* Marks the name, or else all that are shown like it: "step #". */
 static bool find_name(const struct nsx_answer *a, const nsx_str *names, size_t n,
 		      uint8_t *is_asked)
 {
@@ -87,8 +87,8 @@ static bool find_name(const struct nsx_answer *a, const nsx_str *names, size_t n
 	return found;
 }
 
-/* Ranges of the names; those in another of them are part of that one.  inside: which
- * paths are of them or lead through one.
+/* Sums ranges of these names. One inside another of them is part of that one. inside: by path,
+ * whether it is one of them or leads through one.
  */
 static void sum_ranges(const struct nsx_census *c, const uint8_t *is_asked,
 		       uint8_t *inside, struct nsx_path *s)
@@ -97,7 +97,7 @@ static void sum_ranges(const struct nsx_census *c, const uint8_t *is_asked,
 		const struct nsx_path *p = &c->path[i];
 		uint64_t around = nsx_group_key(&c->paths, i).a;
 
-		/* A path stands after the one around it. */
+		/* Paths come after the path around them. */
 		inside[i] = around && inside[around - 1];
 		if (!is_asked[nsx_group_key(&c->paths, i).b] || inside[i])
 			continue;
@@ -113,7 +113,7 @@ static void sum_ranges(const struct nsx_census *c, const uint8_t *is_asked,
 	}
 }
 
-/* GPU work launched in them. */
+/* Sums GPU work launched in them. */
 static int sum_work(struct nsx_answer *a, const struct nsx_census *c,
 		    const uint8_t *inside, struct nsx_count *ret,
 		    struct nsx_err *err)
@@ -131,12 +131,12 @@ static int sum_work(struct nsx_answer *a, const struct nsx_census *c,
 	return nsx_tally_end(tally, "operations", ret->ns, NSX_OF_THEM, err);
 }
 
-/* What others launched while a range was open: a backward pass, say, is launched by a thread
- * without a range of its own, and a start/end range is on no stack.
+/* GPU work launched by others while a range was open. A backward pass, for example, is launched
+ * by a thread without a range of its own, and a start/end range is on no stack.
  */
 struct elsewhere {
-	uint8_t *in; /* by range: it is asked for, or lies in one that is    */
-	struct nsx_spans *open; /* by process: when one that is asked for was */
+	uint8_t *in; /* by range: it is asked for, or inside one that is     */
+	struct nsx_spans *open; /* by process: when a range asked for was open */
 	struct nsx_count *by_thread, all;
 };
 
@@ -146,7 +146,7 @@ static int find_open(struct nsx_answer *a, const uint8_t *is_asked,
 	const struct nsx_trace *t = a->r->trace;
 	const struct nsx_nvtx *x = &t->nvtx;
 	struct nsx_arena *arena = a->out->arena;
-	uint32_t *at, *of; /* those asked for, by process                    */
+	uint32_t *at, *of; /* ranges asked for, by process                   */
 
 	if (nsx_new_arrays(arena, x->n + 1, "ranges", err, e->in, of) ||
 	    nsx_new_arrays(arena, t->nprocesses + 2, "ranges", err, at, e->open) ||
@@ -175,7 +175,7 @@ static int find_open(struct nsx_answer *a, const uint8_t *is_asked,
 	return 0;
 }
 
-/* What was launched while one was open, and in none. */
+/* Sums what was launched while such a range was open, but not inside one. */
 static int sum_elsewhere(struct nsx_answer *a, const uint8_t *is_asked,
 			 struct elsewhere *e, struct nsx_err *err)
 {
@@ -347,7 +347,7 @@ static void show_shapes(struct nsx_answer *a, const struct nsx_count *v)
 	nsx_answer_show(a, table);
 }
 
-/* Which kernels the expression finds, in the full name or the label. */
+/* Marks kernels whose full name or label matches the expression. */
 static int match_kernels(struct nsx_answer *a, const nsx_str *names,
 			 uint8_t *wanted, size_t *ret_n, struct nsx_err *err)
 {
@@ -380,13 +380,13 @@ static const char *some_labels(struct nsx_answer *a, const nsx_str *names)
 	return nsx_buf_keep(&b, a->out->arena);
 }
 
-struct kernels { /* those that were asked for                                */
+struct kernels { /* the kernels that were asked for                          */
 	struct nsx_count *by_shape, *by_launcher, all;
 	int64_t nnames;
-	size_t longest; /* op                                                */
+	size_t longest; /* operation                                         */
 };
 
-/* The first of several. */
+/* Whether an operation is longer; of equals the first wins. */
 static bool is_longer(const struct nsx_trace *t, size_t op, size_t other)
 {
 	int64_t a = nsx_op_ns(&t->ops, op), b = nsx_op_ns(&t->ops, other);
@@ -396,7 +396,7 @@ static bool is_longer(const struct nsx_trace *t, size_t op, size_t other)
 
 enum { WANTED = 1, MET };
 
-/* Marks the wanted names that are met. */
+/* Sums wanted kernels and marks their names as met. */
 static void sum_kernels(const struct nsx_trace *t, const struct nsx_census *c,
 			uint8_t *names, struct kernels *k)
 {
@@ -477,7 +477,7 @@ int nsx_ask_kernel(struct nsx_answer *a, struct nsx_err *err)
 	return show_launchers(a, c, &k, err);
 }
 
-/* Numbers, each once, for who named one that is not there. */
+/* Some ids, each once, to suggest if the one asked for does not exist. */
 static const char *first_few(struct nsx_answer *a, const int64_t *v, size_t n)
 {
 	struct nsx_buf b = {0};
@@ -496,7 +496,7 @@ static const char *first_few(struct nsx_answer *a, const int64_t *v, size_t n)
 	return nsx_buf_keep(&b, a->out->arena);
 }
 
-/* A whole number, as ids are; false: it is none. */
+/* Reads a whole number; false: it is none. */
 static bool read_id(const char *text, long long *ret)
 {
 	char *end;
@@ -552,7 +552,7 @@ int nsx_ask_stream(struct nsx_answer *a, struct nsx_err *err)
 
 /* thread --------------------------------------------------------------------------*/
 
-/* Those that launch first. */
+/* Some threads; those that launch come first. */
 static const char *some_threads(struct nsx_answer *a)
 {
 	const struct nsx_trace *t = a->r->trace;
@@ -566,7 +566,7 @@ static const char *some_threads(struct nsx_answer *a)
 	return first_few(a, ids, n);
 }
 
-/* What a thread does beside its CUDA calls. */
+/* Sums a thread's ranges, which show what it does besides CUDA calls. */
 static int tally_ranges(struct nsx_answer *a, int64_t tid, struct nsx_err *err)
 {
 	const struct nsx_trace *t = a->r->trace;

@@ -201,7 +201,7 @@ static void tell_spans(struct nsx_answer *a, const struct nsx_finding *f)
 			"what the GPU waited for there");
 }
 
-/* The analysis whose table proves it; NULL: none does. */
+/* The analysis whose table proves a finding; NULL: none. */
 static const struct nsx_pass *proof_of(const struct nsx_report *r,
 				       const struct nsx_finding *f)
 {
@@ -211,9 +211,7 @@ static const struct nsx_pass *proof_of(const struct nsx_report *r,
 	return s && !s->sql_differs ? s->pass : NULL;
 }
 
-/* The scripts of a list are long: for people there is a command that prints
- * them.
- */
+/* Adds the SQL of the proof. Scripts are long; people get the command that prints them. */
 static void tell_sql(struct nsx_answer *a, const struct nsx_finding *f)
 {
 	const struct nsx_pass *pass = proof_of(a->r, f);
@@ -247,7 +245,7 @@ static void tell_sql(struct nsx_answer *a, const struct nsx_finding *f)
 		nsx_answer_next(a, NSX_Q_section, pass->id, "all figures of it");
 }
 
-/* Whether a piece of its evidence ends so. */
+/* Whether a line of evidence ends with the text. */
 static bool is_told(const struct nsx_finding *f, const char *text)
 {
 	for (size_t i = 0; i < ARRAY_LEN(f->evidence) && f->evidence[i]; i++)
@@ -293,7 +291,7 @@ static void tell_finding(struct nsx_answer *a, const struct nsx_finding *f)
 	tell_sql(a, f);
 }
 
-/* By number, key, or the beginning of one key; l->n: none is meant, or several. */
+/* Finds a finding by number, key, or a prefix of just one key; l->n: none, or several. */
 static size_t find_finding(const struct nsx_findings *l, const char *argument)
 {
 	char *end;
@@ -332,7 +330,7 @@ int nsx_ask_finding(struct nsx_answer *a, struct nsx_err *err)
 
 /* section -------------------------------------------------------------------------*/
 
-/* A table that report.json has and report.md does not. */
+/* Adds a table that is in report.json but not in report.md. */
 static void add_unseen(struct nsx_answer *a, const struct nsx_section *s,
 		       const struct nsx_table *t)
 {
@@ -355,7 +353,7 @@ NSX_COLUMNS(section_cols, SECTION_COLUMNS);
 const struct nsx_layout nsx_sections_layout = {.key = "sections",
 					       NSX_COLS(section_cols)};
 
-/* Those that have an answer for this trace, all of them. */
+/* Lists all sections that have an answer for this trace. */
 static int list_sections(struct nsx_answer *a)
 {
 	struct nsx_table *t = nsx_add_table(a->out, &nsx_sections_layout);
@@ -385,7 +383,7 @@ static int fail_section(const struct nsx_answer *a, struct nsx_err *err)
 			nearest ? "'?" : "");
 }
 
-/* Its blocks and figures are those of the report: borrowed. */
+/* Blocks and figures are borrowed from the report. */
 int nsx_ask_section(struct nsx_answer *a, struct nsx_err *err)
 {
 	const struct nsx_section *s = a->argument ?
@@ -427,7 +425,7 @@ int nsx_ask_section(struct nsx_answer *a, struct nsx_err *err)
 
 /* steps ---------------------------------------------------------------------------*/
 
-/* Rows of one of the section's tables that are of a kind; NULL: all. */
+/* Adds rows of one kind from a table of the section; NULL: all rows. */
 static void add_of_kind(struct nsx_answer *a, const struct nsx_section *s,
 			const char *key, const char *kind)
 {
@@ -445,7 +443,7 @@ static void add_of_kind(struct nsx_answer *a, const struct nsx_section *s,
 	nsx_put(a->out, nsx_say(a->out, "tables.%s", key), nsx_rows(copy));
 }
 
-/* "decode, prefill": the kinds there are. */
+/* "decode, prefill": names of the kinds. */
 static const char *list_kinds(struct nsx_answer *a, const struct nsx_table *kinds)
 {
 	const char *text = "";
@@ -456,7 +454,7 @@ static const char *list_kinds(struct nsx_answer *a, const struct nsx_table *kind
 	return text;
 }
 
-/* The section's bullets, of which the first are its kinds, and the tables behind them. */
+/* Shows the section's bullets, the first of which are the kinds, and the tables behind them. */
 int nsx_ask_steps(struct nsx_answer *a, struct nsx_err *err)
 {
 	static const char *const tables[] = {"kinds", "sizes", "layers"};
@@ -502,7 +500,7 @@ NSX_COLUMNS(change_cols, CHANGE_COLUMNS);
 const struct nsx_layout nsx_changes_layout = {.key = "changes",
 					      NSX_COLS(change_cols)};
 
-struct changes { /* all at once                                              */
+struct changes { /* changes applied together                                 */
 	struct nsx_change v[MOST_CHANGES];
 	const char *text[MOST_CHANGES];
 	size_t n;
@@ -531,7 +529,7 @@ static int read_changes(struct nsx_answer *a, struct changes *x, struct nsx_err 
 			     MOST_CHANGES) : 0;
 }
 
-/* What each would win alone, where there are several. */
+/* Shows what each change wins alone, if there are several. */
 static int tell_each(struct nsx_answer *a, const struct changes *x,
 		     struct nsx_err *err)
 {

@@ -1,8 +1,8 @@
-/* ask_sql.c - a SELECT that somebody else wrote.
+/* ask_sql.c - runs a SELECT that a user wrote.
  *
- * It runs on a connection of its own, whose views are those of fields.def and of
- * the private queries, without what may hold secrets: environment, commands,
- * hosts, users, what the profiler says, and strings that no event refers to.
+ * It runs on a connection of its own, with the views of fields.def and the private queries.
+ * Left out is what may hold secrets: environment, commands, hosts, users, messages of the
+ * profiler, and strings that no event refers to.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,13 +48,13 @@ static bool is_private_view(const char *name)
 	return false;
 }
 
-/* The names of processes are paths: they stay. */
+/* Process names are hidden, as they are paths. */
 static bool may_read(void *ctx, const char *table, const char *column)
 {
 	const struct nsx_schema *s = ctx;
 	const char *process_name = s->column[NSX_F_process_name];
 
-	if (!*column) /* rows are counted, maybe of a WITH */
+	if (!*column) /* counts rows, perhaps of a WITH */
 		return true;
 	if (!strcmp(table, "string") || !strcmp(table, "_names") ||
 	    is_private_view(table))
@@ -121,7 +121,7 @@ static void note_used(const struct nsx_trace *t, uint8_t *used)
 		use(used, t, t->thread[i].name);
 }
 
-/* Whether the text, or what it is normalised to, is used. */
+/* Whether the text, or its normalised form, is used. */
 static int is_used(struct nsx_strings *texts, const uint8_t *used, size_t bound,
 		   const struct nsx_val *v, bool *ret, struct nsx_err *err)
 {
@@ -225,14 +225,14 @@ static int connect(struct nsx_subject *subject, struct nsx_err *err)
 
 /* In the child -----------------------------------------------------------------------*/
 
-/* What a child says: names of columns, each with its NUL, an empty one behind the last;
- * then the cells of each row.  Text follows its cell, len bytes of it.
+/* The child's output: column names, each with its NUL, and an empty one after the last; then
+ * the cells of each row. The text of a cell follows it, len bytes.
  */
 struct select {
 	struct nsx_db *db;
 	const struct nsx_schema *schema;
 	const char *sql;
-	size_t limit; /* rows; one more says that there are more             */
+	size_t limit; /* most rows; one more is sent if there are more       */
 };
 
 static void put_cell(struct nsx_buf *out, struct nsx_val *v)
@@ -300,7 +300,7 @@ static struct nsx_cell take_cell(struct nsx_answer *a, const char **p)
 	}
 }
 
-/* A column without a name of its own gets its number behind it. */
+/* A column whose name another has already gets its number appended. */
 static const char *title_of(const char *name, const struct nsx_col *cols, unsigned i,
 			    struct nsx_arena *arena)
 {
@@ -315,7 +315,7 @@ static const char *title_of(const char *name, const struct nsx_col *cols, unsign
 	return title;
 }
 
-/* In a key a dot begins what is inside. */
+/* In a key, a dot would begin an inner key. */
 static const char *key_of(const char *title, struct nsx_arena *arena)
 {
 	struct nsx_buf b = {0};
@@ -379,7 +379,9 @@ static bool is_named(const char *sql, const char *name)
 	return false;
 }
 
-/* The columns of the tables that the SELECT names, else all tables. */
+/* Adds to an error the columns of the tables that the SELECT names, or if none the names of all
+ * tables.
+ */
 static void mend(const char *sql, struct nsx_err *err)
 {
 	enum { MOST = 500 };
@@ -426,7 +428,7 @@ static int refuse(struct nsx_err *err)
 			"string, by id");
 }
 
-/* In the words of who wrote the SELECT. */
+/* Turns an error into terms of the SELECT. */
 static int explain(struct nsx_err *err, const char *sql)
 {
 	switch (err->rc) {

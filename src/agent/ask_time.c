@@ -1,10 +1,10 @@
-/* ask_time.c - questions about an instant, a window, or a repetition. */
+/* ask_time.c - questions about an instant, a window or an iteration. */
 #include <string.h>
 #include "base/stat.h"
 #include "agent/ask.h"
 #include "report/words.h"
 
-enum { MAX_THREADS = 16 }; /* launching ones that are told of */
+enum { MAX_THREADS = 16 }; /* most launching threads told */
 
 static int64_t overlap(const struct nsx_window *w, int64_t start, int64_t end)
 {
@@ -23,7 +23,7 @@ static const char *window_text(struct nsx_answer *a, const struct nsx_window *w)
 	return nsx_text_window(a->out->arena, w);
 }
 
-/* To who asks about a time without GPU work. */
+/* For a question about a time without GPU work. */
 static void tell_when(struct nsx_answer *a)
 {
 	const struct nsx_window *w = &a->r->trace->window;
@@ -94,7 +94,7 @@ static uint32_t outer_call_at(const struct nsx_trace *t,
 		       (uint32_t)(lo - 1) : NSX_NONE;
 }
 
-/* The outermost call of a thread then, and the ranges around it. */
+/* Adds the outermost call of a thread at an instant, and the ranges around it. */
 static void thread_at(struct nsx_answer *a, uint32_t thread, int64_t at,
 		      struct nsx_table *table)
 {
@@ -190,7 +190,7 @@ static void tell_classes(struct nsx_answer *a)
 	}
 }
 
-/* The window, of all GPUs together. */
+/* The length of the window, times the number of GPUs. */
 static int64_t gpu_time(const struct nsx_answer *a)
 {
 	int64_t sum_ns = 0;
@@ -221,9 +221,7 @@ static int tally_ops(struct nsx_answer *a, const struct nsx_census *c,
 			     err);
 }
 
-/* What a piece of idle time is about: a call or a kernel by its short name, a range
- * as it is.
- */
+/* The detail of a piece of idle time: calls and kernels by short name, ranges in full. */
 static const char *detail_text(struct nsx_answer *a, unsigned cause,
 			       nsx_str detail)
 {
@@ -239,7 +237,7 @@ static const char *detail_text(struct nsx_answer *a, unsigned cause,
 	}
 }
 
-/* Idle time of all GPUs in the window by cause. */
+/* Sums idle time of all GPUs in the window by cause. */
 static int tally_idle(struct nsx_answer *a, const struct nsx_census *c,
 		      struct nsx_err *err)
 {
@@ -276,7 +274,7 @@ static int tell_window(struct nsx_answer *a, struct nsx_err *err)
 	return tally_ops(a, c, err) || tally_idle(a, c, err) ? err->rc : 0;
 }
 
-/* Shares are of what was recorded. */
+/* Cuts the window to the recording, which shares refer to. */
 static void cut_to_recording(struct nsx_answer *a)
 {
 	const struct nsx_trace *t = a->r->trace;
@@ -329,7 +327,7 @@ static int cmp_gaps(const void *a, const void *b)
 	       NSX_CMP(x->device, y->device);
 }
 
-/* The piece of a gap that most of it is charged to. */
+/* The longest piece of a gap. */
 static struct nsx_idle_piece main_piece(const struct nsx_gap *gap)
 {
 	struct nsx_idle_piece best = nsx_idle_at(gap->idle, gap->at);
@@ -361,7 +359,7 @@ static void add_gap(struct nsx_answer *a, struct nsx_table *table,
 		g->gap.op == NSX_NONE ? NULL : nsx_answer_op(a, g->gap.op));
 }
 
-/* v[0 .. n) is a heap, the least important on top. */
+/* v[0 .. n) is a heap with the shortest gap on top. */
 static void sift(struct found_gap *v, size_t n, size_t i)
 {
 	for (size_t k; (k = 2 * i + 1) < n; i = k) {
@@ -376,7 +374,7 @@ static void sift(struct found_gap *v, size_t n, size_t i)
 	}
 }
 
-struct longest { /* up to `limit`; a heap once it is full                    */
+struct longest { /* the longest gaps, up to `limit`; a heap once it is full  */
 	struct found_gap *v;
 	size_t n, limit;
 };
@@ -393,7 +391,7 @@ static void offer(struct longest *l, const struct found_gap *g)
 	}
 }
 
-/* Those that begin in one block of pieces, in the window. Returns how many. */
+/* Offers the gaps in the window that begin in one block of pieces. Returns their number. */
 static size_t offer_block(const struct nsx_answer *a, uint32_t device,
 			  size_t block, struct longest *l)
 {
@@ -412,8 +410,8 @@ static size_t offer_block(const struct nsx_answer *a, uint32_t device,
 	return n;
 }
 
-/* Offers the longest gap of each block that lies in the window, and all gaps of the
- * two it may be cut in.  Returns how many gaps there are.
+/* Offers the longest gap of each block inside the window, and all gaps of the two blocks that
+ * the window may cut. Returns the number of gaps.
  */
 static size_t offer_longest(const struct nsx_answer *a,
 			    const struct nsx_census *c, uint32_t device,
@@ -440,8 +438,8 @@ static size_t offer_longest(const struct nsx_answer *a,
 	return all;
 }
 
-/* The longest `limit` of all gaps in the window, dearest first: they are in the
- * blocks whose longest are the longest.
+/* Finds the `limit` longest gaps of the window, longest first: they are in the blocks with the
+ * longest gaps.
  */
 static int longest_gaps(struct nsx_answer *a, struct longest *ret,
 			size_t *ret_all, struct nsx_err *err)
@@ -520,7 +518,7 @@ static void tell_next_op(struct nsx_answer *a, const struct nsx_gap *gap)
 		nsx_answer_at(a, nsx_call_end(&t->calls, call)));
 }
 
-/* What Python ran meanwhile on the thread that ends the gap. */
+/* Tells what Python ran during the gap on the thread that ends it. */
 static void tell_python(struct nsx_answer *a, const struct nsx_gap *gap)
 {
 	const struct nsx_trace *t = a->r->trace;
@@ -541,7 +539,7 @@ static int64_t piece_ns(const struct nsx_gap *gap, size_t i)
 	return p.end_ns - p.start_ns;
 }
 
-/* The shortest of the pieces that are told of: the SHOWN longest. */
+/* The length of the shortest piece among the `shown` longest. */
 static int64_t least_told(const struct nsx_gap *gap, size_t shown)
 {
 	int64_t least = INT64_MAX;
@@ -559,7 +557,7 @@ static int64_t least_told(const struct nsx_gap *gap, size_t shown)
 	return least;
 }
 
-/* The longest pieces in order of time, and what the others add up to. */
+/* Tells the longest pieces in order of time, and the sum of the others. */
 static void tell_pieces(struct nsx_answer *a, const struct nsx_gap *gap)
 {
 	enum { SHOWN = 8 };
@@ -634,7 +632,7 @@ int nsx_ask_why(struct nsx_answer *a, struct nsx_err *err)
 
 /* iteration -----------------------------------------------------------------------*/
 
-/* That of --iteration, by its window: iterations are in order of process. */
+/* The iteration with this window on the limiting GPU; iterations are in order of process. */
 static const struct nsx_iteration *iteration_at(const struct nsx_facts *f,
 						const struct nsx_window *w)
 {

@@ -10,13 +10,13 @@ struct builder {
 	const struct nsx_facts *f;
 	struct nsx_near launchers, works, causes, calls, paths, places;
 	uint32_t *path_of; /* by range                                       */
-	uint32_t *last;	   /* by group: 1 + its last row of blocks           */
+	uint32_t *last;	   /* by group: 1 + its last block row               */
 	size_t last_cap;
 };
 
 /* Blocks --------------------------------------------------------------------------*/
 
-/* Adds to the row of a group in the block that begins at row `from`. */
+/* Adds to a group's row in the block whose rows begin at `from`. */
 static int count_row(struct builder *b, struct nsx_blocks *x, size_t from,
 		     uint32_t group, int64_t ns, struct nsx_err *err)
 {
@@ -38,7 +38,7 @@ static int count_row(struct builder *b, struct nsx_blocks *x, size_t from,
 	return 0;
 }
 
-/* Room for n rows by blocks of `block`. */
+/* Makes room for n rows in blocks of `block`. */
 static int begin_blocks(struct builder *b, struct nsx_blocks *x, size_t n,
 			size_t block, struct nsx_err *err)
 {
@@ -59,7 +59,7 @@ static void add_block(const struct nsx_blocks *x, size_t block,
 
 /* GPU work ------------------------------------------------------------------------*/
 
-/* Which shape, or what kind of copy. */
+/* The shape of a kernel, or the kind of a copy. */
 static uint64_t shape_of(const struct nsx_trace *t, size_t op)
 {
 	switch (t->ops.kind[op]) {
@@ -165,7 +165,7 @@ static int64_t latest_end(const struct nsx_facts *f, const struct nsx_device *d,
 	return last;
 }
 
-/* Those of a block that a window cuts or ends in. */
+/* Adds operations of a block that the window cuts or ends in. */
 static void add_ops(const struct nsx_census *c, const struct nsx_trace *t,
 		    size_t from, size_t to, const struct nsx_window *w,
 		    struct nsx_count *by_work)
@@ -296,7 +296,7 @@ void nsx_census_idle(const struct nsx_census *c, const struct nsx_facts *f,
 
 /* Host ----------------------------------------------------------------------------*/
 
-/* What of it lies in the window asked for; false: it has no part in that. */
+/* Cuts a span to the user's window; false: no part of it lies inside. */
 static bool cut(const struct nsx_trace *t, struct nsx_span *span)
 {
 	bool is_inside = nsx_starts_inside(t, span->start_ns);
@@ -333,7 +333,7 @@ static int count_calls(struct builder *b, uint32_t thread, struct nsx_err *err)
 	return nsx_stopped(err);
 }
 
-/* A range stands before those in it. */
+/* Ranges come before those inside them. */
 static int count_ranges(struct builder *b, struct nsx_err *err)
 {
 	const struct nsx_nvtx *x = &b->t->nvtx;

@@ -1,4 +1,4 @@
-/* loaded.c - the traces in memory, by the file they were read from. */
+/* loaded.c - traces in memory, by the file they were read from. */
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -29,8 +29,8 @@ static int hash_piece(int fd, const char *path, off_t at, size_t n,
 	return 0;
 }
 
-/* A hash of the size, of both ends and of pages spread over the file, the first
- * of which holds SQLite's count of changes.
+/* A hash of the file's size, both ends, and pages spread over it; the first page holds SQLite's
+ * change counter.
  */
 static int trace_id(const char *path, char ret[NSX_TRACE_ID],
 		    struct nsx_err *err)
@@ -81,7 +81,7 @@ static void drop(struct nsx_cache *c, size_t i)
 	memmove(&c->v[i], &c->v[i + 1], (--c->n - i) * sizeof(*c->v));
 }
 
-/* Bytes of the heap in use: what a trace takes is the difference. */
+/* Bytes of the heap in use; a trace takes the difference. */
 static size_t held(void)
 {
 	struct mallinfo2 m = mallinfo2();
@@ -124,7 +124,7 @@ static int load(const struct nsx_cache *c, const char *path,
 	return 0;
 }
 
-/* The oldest go until the rest fit; v[keep] stays. */
+/* Drops traces not asked for longest until the rest fits; `keep` stays. */
 static void make_room(struct nsx_cache *c, const struct nsx_loaded *keep)
 {
 	size_t sum = 0;

@@ -1,6 +1,4 @@
-/* mcp_prompts.c - questions that a person asks often, as a first message; and what
- * clients are to be told of this server.
- */
+/* mcp_prompts.c - frequent questions as first messages, and settings for clients. */
 #include <string.h>
 #include "agent/mcp.h"
 #include "agent/reply.h"
@@ -12,7 +10,7 @@ static const struct prompt {
 	struct {
 		const char *name, *help;
 	} arg[MAX_ARGUMENTS];
-	const char *ask; /* with %s for each argument's text                 */
+	const char *ask; /* with %s for each argument                        */
 } prompts[] = {
 	{"why-slow", "Why is this run slow?",
 	 "Find what costs most in a trace, with the proof",
@@ -60,7 +58,7 @@ void nsx_mcp_list_prompts(struct nsx_jsonw *w)
 	nsx_jsonw_end(w);
 }
 
-/* The message, with the arguments where they are named. */
+/* Appends the message with its arguments filled in. */
 static int fill_in(const struct prompt *p, const struct nsx_jsonr *arguments,
 		   struct nsx_buf *b, struct nsx_err *err)
 {
@@ -131,7 +129,7 @@ static const struct {
 	 ", \"args\": [\"mcp\"", ".", "]}}}"},
 };
 
-/* A string of JSON is one of TOML as well. */
+/* A JSON string is also a TOML string. */
 static int add_string(struct nsx_buf *b, const char *before, const char *text,
 		      struct nsx_err *err)
 {

@@ -1,6 +1,4 @@
-/* mcp_protocol.c - messages of the protocol: which revision, which method, and the
- * envelope of each answer.
- */
+/* mcp_protocol.c - protocol messages: revision, method, and the envelope of each answer. */
 #include <stdio.h>
 #include <string.h>
 #include "agent/mcp.h"
@@ -15,7 +13,7 @@ enum { PARSE_ERROR = -32700, NOT_A_REQUEST = -32600, NO_METHOD = -32601,
 
 #define META "io.modelcontextprotocol/"
 
-/* Minutes for what only another version of this program changes. */
+/* Lifetime of what changes only with the version of this program: an hour. */
 enum { LONG_MS = 3600000 };
 
 static const char instructions[] =
@@ -29,7 +27,7 @@ struct request {
 	struct nsx_mcp *m;
 	const struct nsx_jsonr *id, *params;
 	const char *method;
-	int version; /* whose rules hold                                     */
+	int version; /* revision whose rules hold                            */
 };
 
 /* Envelopes -----------------------------------------------------------------------*/
@@ -56,9 +54,7 @@ static struct nsx_jsonw *begin(void)
 	return w;
 }
 
-/* JSON-RPC has a null where the id is not known; from 2025-11-25 on there is
- * none.
- */
+/* JSON-RPC puts null for an unknown id; from 2025-11-25 on the id is left out. */
 static void put_error(const struct nsx_mcp *m, const struct nsx_jsonr *id,
 		      int code, const char *message, struct nsx_jsonw *w)
 {
@@ -97,7 +93,7 @@ static struct nsx_jsonw *begin_result(const struct request *r)
 	return w;
 }
 
-/* ttl_ms < 0: of a kind that is not kept. */
+/* ttl_ms < 0: a result that is never cached. */
 static void end_result(const struct request *r, struct nsx_jsonw *w,
 		       int ttl_ms, struct nsx_buf *out)
 {
@@ -109,7 +105,7 @@ static void end_result(const struct request *r, struct nsx_jsonw *w,
 	finish(w, out);
 }
 
-/* Methods that are answered at once -----------------------------------------------*/
+/* Methods that are answered at once ----------------------------------------------- */
 
 static void put_server(struct nsx_jsonw *w)
 {
@@ -181,7 +177,7 @@ static void ping(struct request *r, struct nsx_buf *out)
 	end_result(r, begin_result(r), -1, out);
 }
 
-/* All answers have one shape: the first tool tells it. */
+/* All answers have one shape; only the first tool describes it. */
 static void put_answer_schema(struct nsx_jsonw *w, enum nsx_tool_id tool)
 {
 	if (!tool) {
@@ -195,7 +191,7 @@ static void put_answer_schema(struct nsx_jsonw *w, enum nsx_tool_id tool)
 static void put_tool(const struct request *r, struct nsx_jsonw *w,
 		     enum nsx_tool_id tool)
 {
-	enum { SHOWN_WHOLE = 100000 }; /* characters, by clients that ask     */
+	enum { SHOWN_WHOLE = 100000 }; /* characters shown in full by clients that read this */
 
 	nsx_jsonw_object(w, NULL);
 	nsx_jsonw_str(w, "name", nsx_tools[tool].name);
@@ -327,7 +323,7 @@ enum { LEGACY_ONLY = 1, MODERN_ONLY };
 
 static const struct method {
 	const char *name;
-	int rules; /* 0: of all revisions                                    */
+	int rules; /* 0: in all revisions                                    */
 	void (*at_once)(struct request *r, struct nsx_buf *out);
 	int (*call)(struct request *r, struct nsx_buf *out,
 		    struct nsx_err *err);
@@ -370,7 +366,7 @@ static void fail_version(const struct request *r, const char *asked,
 	finish(w, out);
 }
 
-/* Whose rules hold; false: it was refused. */
+/* Finds the revision whose rules hold; false: the request was refused. */
 static bool settle_version(struct request *r, struct nsx_buf *out)
 {
 	const struct nsx_jsonr *meta = nsx_jsonr_get(r->params, "_meta");
@@ -451,7 +447,7 @@ enum nsx_mcp_kind nsx_mcp_read(struct nsx_mcp *m, const struct nsx_jsonr *messag
 	if (!is_id(r.id))
 		r.id = NULL;
 	if (rpc && !strcmp(rpc, "2.0") && !r.method && is_response(message))
-		return NSX_MCP_NOTHING; /* nothing was asked */
+		return NSX_MCP_NOTHING; /* it asks nothing */
 	if (!rpc || strcmp(rpc, "2.0") != 0 || !r.method ||
 	    (has_id && !r.id) ||
 	    (r.params && nsx_jsonr_type(r.params) != NSX_J_OBJECT)) {

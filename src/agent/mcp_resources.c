@@ -1,11 +1,11 @@
-/* mcp_resources.c - reports of the traces in memory, as files would have them. */
+/* mcp_resources.c - reports of traces in memory, as the files that they would be written to. */
 #include <stdlib.h>
 #include <string.h>
 #include "agent/mcp.h"
 #include "agent/reply.h"
 #include "emit/emit.h"
 
-enum { PIECE = 1 << 20 }; /* bytes of a resource that are read at a time      */
+enum { PIECE = 1 << 20 }; /* most bytes of a resource in one read            */
 
 static const char scheme[] = "nsys://";
 
@@ -76,9 +76,7 @@ void nsx_mcp_list_templates(struct nsx_jsonw *w)
 	nsx_jsonw_end(w);
 }
 
-/* What stands between before and after of a name that is n long; NULL: they are not
- * there.
- */
+/* The part of a name, n long, between `before` and `after`; NULL: the name has not both. */
 static const char *between(const char *file, size_t n, const char *before,
 			   const char *after, size_t *ret_n)
 {
@@ -91,7 +89,7 @@ static const char *between(const char *file, size_t n, const char *before,
 	return file + b;
 }
 
-/* The file of the report at this address, and the number of a finding; -1: there is
+/* The kind of the file at an address, and its table or the number of its finding; -1: there is
  * none.
  */
 static int find_kind(const struct nsx_report *r, const char *file, size_t n,
@@ -116,7 +114,7 @@ static int find_kind(const struct nsx_report *r, const char *file, size_t n,
 	return *ret_table ? TABLE : -1;
 }
 
-/* A piece from offset on that ends with a whole character. */
+/* Puts a piece from offset on, which ends with a whole character. */
 static void put_piece(struct nsx_jsonw *w, const char *text, size_t n,
 		      size_t offset)
 {
@@ -134,7 +132,7 @@ static void put_piece(struct nsx_jsonw *w, const char *text, size_t n,
 	}
 }
 
-/* As it is answered when asked for. */
+/* Writes a finding as the answer to the question about it. */
 static int write_finding(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 {
 	const struct nsx_loaded *l = f->subject;

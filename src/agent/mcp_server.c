@@ -1,9 +1,8 @@
-/* mcp_server.c - lines in, lines out, and the thread that does the calls.
+/* mcp_server.c - reads and writes lines, and runs the thread that does the calls.
  *
- * The reading thread never waits for a call: it reads on, so that a cancellation
- * is heard, and tells of progress five times a second.  A call is stopped by
- * nsx_stop_flag, as by a signal, but with a value of its own, which is taken back
- * when the call has ended.
+ * The reading thread never waits for a call: it goes on reading, so that it sees a
+ * cancellation, and sends progress five times a second. A call is stopped like by a signal,
+ * through nsx_stop_flag, but with a value of its own that is reset when the call has ended.
  */
 #include <errno.h>
 #include <limits.h>
@@ -27,19 +26,19 @@ struct server {
 	struct nsx_mcp m;
 	int in, out;
 	struct nsx_buf line;
-	bool is_too_long; /* the rest of the line is left out                */
-	pthread_mutex_t lock; /* guards what follows                         */
+	bool is_too_long; /* the rest of the line is skipped                 */
+	pthread_mutex_t lock; /* guards the members below                    */
 	pthread_cond_t change;
 	struct job *first, **last, *running;
 	size_t nwaiting;
-	bool is_cancelled; /* the running one                                */
-	bool is_over;	   /* no more jobs come                              */
-	_Atomic bool is_gone; /* nobody reads what is written                */
-	struct timespec began; /* the running one                            */
+	bool is_cancelled; /* the running job is                             */
+	bool is_over;	   /* no more jobs will come                         */
+	_Atomic bool is_gone; /* nobody reads the output                     */
+	struct timespec began; /* when the running job began                 */
 	pthread_mutex_t writing;
 };
 
-/* What nsx_stop_flag is when a call was cancelled: only that call is to stop. */
+/* Value of nsx_stop_flag when a call was cancelled: only that call stops. */
 enum { CANCELLED = 2 };
 
 static void set_stop(int from, int to)
@@ -55,7 +54,9 @@ static bool is_stopped(const struct server *s)
 
 /* Out -----------------------------------------------------------------------------*/
 
-/* Only as much as surely fits: a client that does not read is to keep no signal waiting. */
+/* Writes only as much at a time as surely fits, so that a client that does not read blocks no
+ * signal.
+ */
 static void write_all(struct server *s, struct nsx_buf *b)
 {
 	struct pollfd p = {.fd = s->out, .events = POLLOUT};
@@ -88,7 +89,7 @@ static void free_job(struct job *j)
 	free(j);
 }
 
-/* The next job, which runs from now on; NULL: there will be none. */
+/* Takes the next job, which counts as running from now on; NULL: there will be none. */
 static struct job *take_job(struct server *s)
 {
 	struct job *j;
@@ -110,7 +111,7 @@ static struct job *take_job(struct server *s)
 	return j;
 }
 
-/* Whether its answer is still wanted. */
+/* Ends the running job. Returns whether its answer is still wanted. */
 static bool end_job(struct server *s)
 {
 	bool is_wanted;
@@ -182,7 +183,7 @@ static void cancel(struct server *s, const struct nsx_jsonr *id)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* Takes the message. */
+/* Handles a message and takes ownership of it. */
 static void take_message(struct server *s, struct nsx_jsonr *message)
 {
 	const struct nsx_jsonr *id = NULL;
@@ -229,7 +230,7 @@ static void take_line(struct server *s, const char *line, size_t n)
 	write_all(s, &out);
 }
 
-/* Complete lines of what was read so far. */
+/* Handles all complete lines read so far. */
 static void take_lines(struct server *s)
 {
 	size_t at = 0;
@@ -267,7 +268,7 @@ static void tell_progress(struct server *s)
 					 (double)(now.tv_nsec -
 						  s->began.tv_nsec) / 1e9,
 				 &out);
-		write_all(s, &out); /* before the answer, thus inside the lock */
+		write_all(s, &out); /* inside the lock, so that it precedes the answer */
 	}
 	pthread_mutex_unlock(&s->lock);
 }
@@ -282,7 +283,7 @@ static bool is_full(struct server *s)
 	return full;
 }
 
-/* Reads until the end of input. A client that sends too much waits. */
+/* Reads until the end of input. A client that sends too much has to wait. */
 static int read_all(struct server *s, struct nsx_err *err)
 {
 	enum { PIECE = 65536 };
@@ -307,14 +308,14 @@ static int read_all(struct server *s, struct nsx_err *err)
 		}
 		n = n < 0 ? 1 : n;
 	}
-	if (s->line.n && !is_stopped(s)) { /* a last line without its end */
+	if (s->line.n && !is_stopped(s)) { /* a last line without a newline */
 		nsx_buf_adds(&s->line, "\n");
 		take_lines(s);
 	}
 	return 0;
 }
 
-/* What was asked is answered, unless nobody is there to read it. */
+/* Waits until all requests are answered, unless nobody reads the answers. */
 static void drain(struct server *s)
 {
 	struct pollfd p = {.fd = s->out};
@@ -344,7 +345,7 @@ static void drain(struct server *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* Signals are for the thread that reads: they end its poll. */
+/* Starts the second thread with signals blocked: they must end the poll of the reading thread. */
 static int start_worker(struct server *s, pthread_t *ret, struct nsx_err *err)
 {
 	sigset_t all, old;

@@ -1,8 +1,7 @@
-/* reply.c - as much of an answer as the budget allows.
+/* reply.c - writes as much of an answer as the budget allows.
  *
- * How much that is, is found by trying: the document is written with k lines or k
- * rows, and k halved between what fits and what does not.  A document is at most
- * 45 000 bytes, so that a try takes less than a millisecond.
+ * The amount is found by trying: the document is written with k lines or k rows, and k is
+ * bisected. A document has at most 45 000 bytes, so a try takes less than a millisecond.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -30,9 +29,9 @@ struct page {
 	const struct nsx_reply *r;
 	struct part part[MAX_PARTS];
 	unsigned nparts;
-	size_t lines;	   /* of running text that may be shown               */
-	size_t line;	   /* so many were written or left out                */
-	size_t bytes_left; /* for the price of what is left out               */
+	size_t lines;	   /* lines of text that may be shown                */
+	size_t line;	   /* lines written or left out so far               */
+	size_t bytes_left; /* estimated size of what is left out             */
 };
 
 void nsx_reply_text(struct nsx_buf *b, const char *text, size_t n)
@@ -83,7 +82,7 @@ static void find_parts(struct page *p)
 		}
 }
 
-/* "12,0,3": a row of each table to begin with. */
+/* "12,0,3": for each table, the row to begin with. */
 static int read_cursor(struct page *p, struct nsx_err *err)
 {
 	const char *s = p->r->cursor;
@@ -104,7 +103,7 @@ static int read_cursor(struct page *p, struct nsx_err *err)
 	return 0;
 }
 
-/* k rows, from all tables in turn. */
+/* Shows k rows, from all tables in turn. */
 static void show_rows(struct page *p, size_t k)
 {
 	for (unsigned i = 0; i < p->nparts; i++)
@@ -160,7 +159,7 @@ static bool has_line(struct page *p)
 	return p->line++ < p->lines;
 }
 
-/* A line of a list, which begins with the first that may be shown. */
+/* Puts a line of a list, and opens the list before its first line. */
 static void put_line(struct page *p, struct nsx_jsonw *w, const char *key,
 		     bool *is_open, const char *text)
 {
@@ -295,7 +294,7 @@ static void put_window(const struct nsx_answer *a, struct nsx_jsonw *w)
 		      a->window.end_ns - a->window.start_ns);
 }
 
-/* The verdict is a tool of its own. */
+/* Puts a question to ask next; the verdict is a tool of its own. */
 static void put_next(const struct page *p, struct nsx_jsonw *w,
 		     const struct nsx_next *n)
 {
@@ -347,19 +346,19 @@ static void put_truncated(const struct page *p, struct nsx_jsonw *w)
 			      (int64_t)(p->bytes_left / BYTES_A_TOKEN));
 }
 
-/* What the trace has no answer for. */
+/* Whether the value lists what the trace cannot tell. */
 static bool is_gap(const struct nsx_value *v)
 {
 	return v->cell.type == NSX_T_LIST && !strcmp(v->key, "cannot_tell");
 }
 
-/* Lists are told in sentences, tables row by row. */
+/* Whether it is a single figure: lists are told in sentences, tables row by row. */
 static bool is_figure(const struct nsx_value *v)
 {
 	return v->cell.type != NSX_T_NULL && nsx_is_scalar(v->cell.type);
 }
 
-/* A section may be a value by itself. */
+/* A section may itself be a value. */
 static const char *value_key(const struct nsx_value *v)
 {
 	return strcmp(v->key, "*") ? v->key : "value";
@@ -421,7 +420,7 @@ static struct nsx_jsonw *document(struct page *p)
 	return w;
 }
 
-/* Bytes of the document as the page is now. */
+/* Measures the document as the page is now, in bytes. */
 static int measure(struct page *p, size_t *ret, struct nsx_err *err)
 {
 	struct nsx_jsonw *w = document(p);
@@ -434,7 +433,7 @@ static int measure(struct page *p, size_t *ret, struct nsx_err *err)
 	return rc;
 }
 
-/* The most lines, or with rows the most rows, that fit in room bytes. */
+/* Finds the most lines, or rows, that fit in `room` bytes, and sets them. */
 static int fit(struct page *p, bool rows, size_t most, size_t room,
 	       struct nsx_err *err)
 {
@@ -461,7 +460,7 @@ static int fit(struct page *p, bool rows, size_t most, size_t room,
 	return 0;
 }
 
-/* Lines first, of half the room where rows want the rest. */
+/* Fills the page: lines first, in half of the room if there are rows for the rest. */
 static int fill_page(struct page *p, struct nsx_err *err)
 {
 	size_t room = NSX_MIN((size_t)p->r->budget * BYTES_A_TOKEN,
@@ -470,7 +469,7 @@ static int fill_page(struct page *p, struct nsx_err *err)
 
 	p->lines = SIZE_MAX;
 	show_rows(p, 0);
-	p->bytes_left = room; /* as many digits as it may have */
+	p->bytes_left = room; /* so that it has as many digits as it may get */
 	if (measure(p, &base, err))
 		return err->rc;
 	if (base > (p->nparts ? room / 2 : room) &&
@@ -546,7 +545,7 @@ static void add_cell(const struct page *p, struct nsx_buf *b,
 	}
 }
 
-/* A bit a column: a row that is shown has something there; others say nothing. */
+/* A bit for each column that has a value in a shown row; other columns are left out. */
 static uint64_t columns_of(const struct part *x)
 {
 	uint64_t bits = 0;
@@ -586,7 +585,7 @@ static void add_table(const struct page *p, struct nsx_buf *b,
 	}
 }
 
-/* Markdown of ours: names in it are quoted already. */
+/* The text is the program's own Markdown, with names quoted already. */
 static void add_line(struct page *p, struct nsx_buf *b, const char *mark,
 		     const char *text)
 {

@@ -60,7 +60,7 @@ enum nsx_where nsx_roots_find(const struct nsx_roots *r, const char *path,
 	return place;
 }
 
-/* What there is ------------------------------------------------------------------*/
+/* Traces under the roots -------------------------------------------------------- */
 
 struct search {
 	const char **v;

@@ -1,4 +1,4 @@
-/* shape.c - a document as a list of paths, and the list as a JSON Schema. */
+/* shape.c - a document as a list of paths, and that list as a JSON Schema. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,12 +12,12 @@
 #include "report/first_page.h"
 
 struct key {
-	const char *of; /* lines of keys.def, or a table's key               */
+	const char *of; /* `of` in keys.def, or a table's key                */
 	const char *path;
 	enum nsx_type type;
 	const char *help;
-	const char *rows; /* of a TABLE: lines of keys.def; NULL: a layout   */
-	const struct nsx_layout *layout; /* both NULL: not told              */
+	const char *rows; /* TABLE: `of` of its rows in keys.def; NULL: a layout */
+	const struct nsx_layout *layout; /* both NULL: rows not described    */
 };
 static const struct listed {
 	const char *of;
@@ -33,8 +33,8 @@ static const struct listed {
 struct shape {
 	struct key *v;
 	size_t n, cap;
-	bool is_reply; /* to an agent: what is not known is left out         */
-	bool is_several; /* of several traces: any may lack a figure         */
+	bool is_reply; /* a reply to an agent, which leaves out what is not known */
+	bool is_several; /* about several traces: any may lack a figure      */
 	struct nsx_arena *arena;
 };
 
@@ -58,9 +58,9 @@ static const char *const tools[] = {
 };
 #undef NSX_TOOL
 
-/* Texts that are one of a few words, by the key they stand at. */
+/* Texts from a fixed set of words, by their key. */
 static const struct closed {
-	const char *of; /* NULL: wherever it stands                          */
+	const char *of; /* NULL: everywhere                                  */
 	const char *key;
 	const char *const *words;
 	unsigned n;
@@ -90,14 +90,14 @@ static const struct closed {
 	{"call", "tool", tools, ARRAY_LEN(tools)},
 };
 
-/* What a trace may have nothing for. */
+/* Keys that a trace may have nothing for. */
 static const char nullable[] =
 #define NSX_NULLABLE(why, names) " " names " "
 #include "agent/nullable.def"
 #undef NSX_NULLABLE
 	;
 
-/* The last part of a path, without its mark. */
+/* The last part of a path, without its mark ("?" or "&"). */
 static const char *name_of(const struct key *k, size_t *n)
 {
 	const char *dot = strrchr(k->path, '.');
@@ -124,7 +124,7 @@ static const struct closed *closed_of(const struct key *k)
 	return NULL;
 }
 
-/* Shares, rates and means are of something that may not be there; times are not. */
+/* Shares, rates and means may have nothing to divide by; times always exist. */
 static bool is_share(const struct key *k)
 {
 	size_t n;
@@ -157,7 +157,7 @@ static void add(struct shape *s, const char *path, const struct key *k)
 	s->v[s->n - 1].path = path;
 }
 
-/* base.a&.b& for a.b, with the mark; "*" is the base itself. */
+/* Appends a path to base and marks its parts: base.a&.b& for a.b. "*" is the base itself. */
 static const char *marked(struct shape *s, const char *base, const char *path,
 			  char mark)
 {
@@ -208,8 +208,8 @@ static void add_columns(struct shape *s, const struct nsx_layout *l)
 	}
 }
 
-/* A section: an object, or by itself a value or a table.  What is in it is there
- * where the section says that it is present, or says nothing of that kind.
+/* Adds a section: an object, or just a value or a table. Its keys are required if it says that
+ * it is present, or never says so.
  */
 static void add_pass(struct shape *s, const struct nsx_pass *p, const char *in,
 		     bool is_whole)
@@ -247,7 +247,7 @@ static void add_report(struct shape *s)
 	for (unsigned i = 0; i < 2 * nsx_npasses; i++) {
 		const struct nsx_pass *p = nsx_passes[i % nsx_npasses];
 
-		/* Those inside others come after those they are in. */
+		/* Sections inside others come after those. */
 		if ((p->json != NULL) == (i >= nsx_npasses))
 			add_pass(s, p, p->is_top ? "" : "metrics", !p->is_top);
 	}
@@ -301,7 +301,7 @@ static void put_type(struct nsx_jsonw *w, const char *type, bool or_null)
 static void put_leaf(struct nsx_jsonw *w, const struct shape *s,
 		     const struct key *k, bool or_null);
 
-/* of: where the key stands. */
+/* Puts the schema of a row. of: the shape that the key is in. */
 static void put_row(struct nsx_jsonw *w, const struct shape *of,
 		    const struct key *k)
 {
@@ -313,7 +313,7 @@ static void put_row(struct nsx_jsonw *w, const struct shape *of,
 		add_listed(&s, k->rows, "");
 	else
 		add_columns(&s, k->layout);
-	/* In a reply several tables may share a key. */
+	/* In a reply, several tables may share a key. */
 	for (size_t i = 0; of->is_reply && i < of->n; i++)
 		if (&of->v[i] != k && of->v[i].layout &&
 		    !strcmp(of->v[i].path, k->path))
@@ -361,7 +361,9 @@ static void put_leaf(struct nsx_jsonw *w, const struct shape *s,
 		put_row(w, s, k);
 }
 
-/* The part of a path after `in`, and its length without a mark; NULL: none. */
+/* The part of a path after `in`; *n: its length without a mark. NULL: the path does not begin
+ * with `in`.
+ */
 static const char *part_of(const char *path, const char *in, size_t *n)
 {
 	size_t k = strlen(in);
@@ -385,7 +387,7 @@ static bool is_first(const struct shape *s, const char *in, size_t i)
 	return part;
 }
 
-/* What stands at v[i].path up to the end of a part of it, which is n long. */
+/* Puts the schema of what is at v[i].path, up to the end of `part`, n long. */
 static void put_part(struct nsx_jsonw *w, const struct shape *s, size_t i,
 		     const char *part, size_t n)
 {
@@ -424,7 +426,7 @@ static void put_part(struct nsx_jsonw *w, const struct shape *s, size_t i,
 	}
 }
 
-/* The parts that must be there: those with the mark, '.' for those without one. */
+/* Lists required parts: those with this mark; '.' for parts without one. */
 static void put_required(struct nsx_jsonw *w, const struct shape *s,
 			 const char *in, char mark)
 {
@@ -441,7 +443,7 @@ static void put_required(struct nsx_jsonw *w, const struct shape *s,
 	nsx_jsonw_end(w);
 }
 
-/* A section that is present has all its parts. */
+/* Requires all parts of a section that is present. */
 static void put_if_present(struct nsx_jsonw *w, const struct shape *s,
 			   const char *in)
 {
@@ -461,7 +463,7 @@ static void put_if_present(struct nsx_jsonw *w, const struct shape *s,
 	nsx_jsonw_str(w, NULL, "present");
 	nsx_jsonw_end(w);
 	nsx_jsonw_object(w, "then");
-	nsx_jsonw_object(w, "properties"); /* ajv: what is required is defined */
+	nsx_jsonw_object(w, "properties"); /* ajv demands that required keys are defined */
 	for (size_t i = 0; i < s->n; i++) {
 		size_t n = 0;
 		const char *part = part_of(s->v[i].path, in, &n);
@@ -475,7 +477,7 @@ static void put_if_present(struct nsx_jsonw *w, const struct shape *s,
 	nsx_jsonw_end(w);
 }
 
-/* The object of all paths that begin with in. */
+/* Puts the schema of the object of all paths that begin with `in`. */
 static void put_object(struct nsx_jsonw *w, const struct shape *s,
 		       const char *in, bool or_null)
 {
@@ -529,7 +531,7 @@ static void add_brief(struct shape *s)
 
 static const struct {
 	const char *name, *title;
-	void (*add)(struct shape *s); /* NULL: the rows of the findings      */
+	void (*add)(struct shape *s); /* NULL: rows of the findings          */
 } documents[] = {
 	{"report", "A report (report.json)", add_report},
 	{"brief", "The first page of a report (--brief)", add_brief},
@@ -574,7 +576,7 @@ static void add_reply_table(struct shape *s, const char *in, const char *key,
 			     has_key ? key : "rows", '?'), l);
 }
 
-/* in: the section that it is asked for with. */
+/* in: the section that holds it, if it is asked for with that. */
 static void add_section(struct shape *s, const struct nsx_pass *p,
 			const char *in)
 {
@@ -595,9 +597,7 @@ static void add_section(struct shape *s, const struct nsx_pass *p,
 			add_reply_table(s, in, l->key, l);
 }
 
-/* Figures and tables of sections, which an answer may be of: one by itself, or with
- * those that it holds.
- */
+/* Adds figures and tables of sections, asked for alone or with the section that holds them. */
 static void add_sections(struct shape *s)
 {
 	for (unsigned i = 0; i < nsx_npasses; i++) {
@@ -610,14 +610,12 @@ static void add_sections(struct shape *s)
 	}
 }
 
-/* What stands in the tables and values of a tool's answers: rows of a SELECT alone
- * have any columns.
- */
+/* Adds tables and values of a tool's answers. Only rows of a SELECT may have any columns. */
 static void add_reply(struct shape *s, enum nsx_tool_id tool)
 {
 	static const struct {
 		enum nsx_tool_id tool;
-		const char *key; /* NULL: the layout's                       */
+		const char *key; /* NULL: the layout's key                   */
 		const struct nsx_layout *layout;
 	} tables[] = {
 		{NSX_TOOL_explain, NULL, &nsx_verdict_layout},
@@ -660,7 +658,7 @@ static void add_reply(struct shape *s, enum nsx_tool_id tool)
 		add_listed(s, "answer of SQL", "");
 }
 
-/* A call: what a tool takes, and what it gives. */
+/* Puts the schema of a call: arguments and result. */
 static void put_tool(struct nsx_jsonw *w, enum nsx_tool_id tool)
 {
 	struct shape s = {.is_reply = true, .arena = nsx_arena_new()};

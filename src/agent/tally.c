@@ -13,7 +13,7 @@
 	X(SHARE, "pct_of_window", F64, "total of what whole_ns is")
 NSX_COLUMNS(cols, COLUMNS);
 
-/* What the last column is a share of. */
+/* Variants of the last column. */
 #define SHARE_COLUMNS(X)                                                      \
 	X(OF_WINDOW, "pct_of_window", F64,                                    \
 	  "of the window's length, of all GPUs together where it is of several") \

@@ -26,7 +26,7 @@ enum arg_kind { K_STR, K_LIST, K_INT, K_QUESTION, K_DETAIL, K_PRESET };
 static const struct arg {
 	const char *name;
 	enum arg_kind kind;
-	unsigned tools, needed_by; /* OF() bits                              */
+	unsigned tools, needed_by; /* bits of OF()                           */
 	const char *help;
 } args[NARGS] = {
 	[A_TRACE] = {"trace", K_STR, OF_TRACE | OF(capture), OF_TRACE,
@@ -63,7 +63,7 @@ static const struct arg {
 		      "refuse if the trace is not the one with this id"},
 };
 
-/* The verdict and SQL are tools of their own. */
+/* The verdict and SQL have tools of their own. */
 static bool is_asked_elsewhere(const struct nsx_question *q)
 {
 	return q == &nsx_questions[NSX_Q_verdict] || q == &nsx_questions[NSX_Q_sql];
@@ -122,7 +122,7 @@ void nsx_tool_input_schema(struct nsx_jsonw *w, const char *key,
 
 /* Calls ---------------------------------------------------------------------------*/
 
-struct list { /* of an argument; owner of v: the call's arena */
+struct list { /* value of an argument; owner of v: the call's arena */
 	const char **v;
 	size_t n;
 };
@@ -136,8 +136,7 @@ struct call {
 	int64_t budget;
 	struct nsx_arena *arena;
 	struct nsx_loaded *trace;
-	enum nsx_tool_code code; /* of a refusal; NSX_NTOOL_CODES: that of
-				    the error                                */
+	enum nsx_tool_code code; /* reason to refuse; NSX_NTOOL_CODES: that of the error */
 };
 
 static bool is_known(void *ctx, const char *key)
@@ -221,7 +220,7 @@ static int read_args(struct call *c, struct nsx_err *err)
 	return 0;
 }
 
-/* The real path of what was named, on the call's arena. */
+/* Finds the real path of a named file. Owner: the call's arena. */
 static int find_file(struct call *c, const char *path, const char **ret,
 		     struct nsx_err *err)
 {
@@ -286,7 +285,7 @@ static const struct nsx_question *question_of(const struct call *c)
 					     nsx_question_find(c->str[A_QUESTION]);
 }
 
-/* What leads on from it is asked of the traces as they were named. */
+/* Compares two sides. Questions to ask next are about the traces as they were named. */
 static int compare(struct call *c, struct nsx_answer **ret, struct nsx_err *err)
 {
 	const struct list *before = &c->list[A_BEFORE], *after = &c->list[A_AFTER];
@@ -303,7 +302,9 @@ static int compare(struct call *c, struct nsx_answer **ret, struct nsx_err *err)
 	return rc;
 }
 
-/* What is asked of one rank needs its trace: those that were named. */
+/* Compares ranks. Questions about one rank need its trace, so they are about the traces that
+ * were named.
+ */
 static int compare_ranks(struct call *c, struct nsx_answer **ret,
 			 struct nsx_err *err)
 {
@@ -361,7 +362,7 @@ static int answer(struct call *c, struct nsx_answer **ret, struct nsx_err *err)
 	}
 }
 
-/* What a call comes to ------------------------------------------------------------*/
+/* Results ------------------------------------------------------------------------- */
 
 static void put_content(const struct call *c, const struct nsx_jsonw *doc,
 			const struct nsx_buf *text, struct nsx_jsonw *w)
@@ -424,7 +425,7 @@ static enum nsx_tool_code code_of(const struct nsx_err *err)
 	return codes[-err->rc];
 }
 
-/* What to do instead: traces that there are, for who named none. */
+/* Suggests traces under the roots if the call named none of them. */
 static void put_tries(const struct call *c, struct nsx_jsonw *w)
 {
 	enum { MOST = 5 };
@@ -445,8 +446,8 @@ static void put_tries(const struct call *c, struct nsx_jsonw *w)
 	nsx_jsonw_end(w);
 }
 
-/* Errors name commands, options and files of a report: here these are tools, their
- * arguments, and resources of the trace.
+/* Error texts name commands, options and files of a report. Appends them with tools, arguments
+ * and resources of the trace in their place.
  */
 static void add_as_tools(const struct call *c, struct nsx_buf *b, const char *s)
 {
