@@ -114,7 +114,7 @@ void nsx_answer_show(struct nsx_answer *a, const struct nsx_table *t);
 const struct nsx_census *nsx_answer_census(struct nsx_answer *a,
 					   struct nsx_err *err) NSX_CHECKED;
 
-/* Sums by name, the greatest first, for the rows of a table (tally.c). A failure is kept and
+/* Sums by name, which become a table with the greatest first (tally.c). A failure is kept and
  * returned at the end.
  */
 struct nsx_tally;
@@ -123,8 +123,8 @@ struct nsx_tally *nsx_tally_new(struct nsx_answer *a);
 void nsx_tally_add(struct nsx_tally *t, uint64_t a, uint64_t b,
 		   const char *kind, const char *text,
 		   const struct nsx_count *count);
-/* The same for the kind of an operation: one row for a kernel, or a direction of copies, in
- * each `of`.
+/* The same for an operation: one row for each kernel or direction of copies, within each `of`,
+ * such as a device.
  */
 void nsx_tally_op(struct nsx_tally *t, uint64_t of, size_t op,
 		  const char *kind, const struct nsx_count *count);

@@ -1,8 +1,8 @@
 /* mcp_server.c - reads and writes lines, and runs the thread that does the calls.
  *
  * The reading thread never waits for a call: it goes on reading, so that it sees a
- * cancellation, and sends progress five times a second. A call is stopped like by a signal,
- * through nsx_stop_flag, but with a value of its own that is reset when the call has ended.
+ * cancellation, and sends progress five times a second. nsx_stop_flag stops a call as a signal
+ * does, but with a value of its own that is reset when the call has ended.
  */
 #include <errno.h>
 #include <limits.h>

@@ -446,8 +446,8 @@ static void put_tries(const struct call *c, struct nsx_jsonw *w)
 	nsx_jsonw_end(w);
 }
 
-/* Error texts name commands, options and files of a report. Appends them with tools, arguments
- * and resources of the trace in their place.
+/* Appends an error text with the commands, options and files of a report that it names replaced
+ * by tools, arguments and resources of the trace.
  */
 static void add_as_tools(const struct call *c, struct nsx_buf *b, const char *s)
 {

@@ -56,7 +56,8 @@ struct group { /* calls of one API that do one thing */
 	size_t count, after; /* after: those that come directly after a wait of `behind`, or
 				after a call of it that asks as well */
 	uint32_t behind;     /* index of a group                             */
-	uint32_t lead;	     /* first group of the waits, or questions, that are one */
+	uint32_t lead;	     /* the group that stands for all waits, or questions, that are one
+				with it */
 	bool frees;	     /* frees memory, which waits for the GPU first  */
 	bool is_pool;	     /* ALLOCATE: takes memory from a pool           */
 	size_t nrefills;     /* such calls right after waits of this group   */

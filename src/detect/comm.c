@@ -426,8 +426,8 @@ static int price_pieces(struct comm *c, int64_t turn_ns, struct nsx_finding *f,
 	if (nsx_replay_prices(c->d->facts->model, plans, NULL, MOST_PIECES, 1,
 			      gains, err))
 		return err->rc;
-	/* Some of the waiting stays. The replay may cut more than its share, as it first cuts
-	 * waiting that is beside compute.
+	/* 1 / amount of the waiting stays. The gain is smaller still if the waiting that is cut
+	 * first is beside compute.
 	 */
 	for (unsigned i = 1; i < MOST_PIECES; i++) {
 		most_ns[i] = (double)own->gain_ns * (1 - 1 / v[i].amount);

@@ -20,7 +20,8 @@ enum {
 	LEAST_PAUSE_NS = 100000, /* a shorter pause is no exception          */
 	RECURS = 3, /* slow so many times, it is part of the loop; if more than one in so many is
 		       slow, iterations are of two kinds */
-	LASTS = 10, /* slow to the end, for one in so many: it goes on like this */
+	LASTS = 10, /* if the slow ones last to the end and are this part of all, the run goes on
+		       like this */
 };
 
 struct slow {

@@ -22,7 +22,7 @@ enum {
 	WAKE_NS = 20000, /* time within which a thread wakes up */
 	WAIT_NS = 50000,   /* a call of the OS or of MPI this long waits     */
 	/* CPython's switch interval (sys.getswitchinterval, 5 ms): a thread waits so long for
-	 * the interpreter before it asks the thread that has it.
+	 * the interpreter before it asks the thread that has it to let it go.
 	 */
 	SWITCH_NS = 5000000, SWITCHED_NS = 5600000, FEW_SWITCHES = 4,
 };

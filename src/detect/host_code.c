@@ -17,8 +17,8 @@
 enum {
 	LONG_NS = 1000000, /* a stretch this long is named                   */
 	LONG_PART = 10,	   /* ... or this part of an iteration, if that is less */
-	HELD_GRAPH_NS = 100000, /* ... for a replay of a graph               */
-	HELD_NS = 20000, /* a call this long was held up; launches take a few microseconds */
+	HELD_GRAPH_NS = 100000, /* a replay of a graph this long was held up */
+	HELD_NS = 20000, /* ... any other call; launches take a few microseconds */
 	SHORT_NS = 100000, /* no shorter stretch is named by its length alone */
 	CODE_NS = 250000,  /* no launch takes this long on average           */
 	RESULT_NS = 20000, /* ... nor does the way from a wait to the next launch */

@@ -16,8 +16,8 @@
 #define MADE_UP 0.375 /* a length correlates with the next by minus this or less; a clock's by
 			 minus 1/2 */
 #define FAR 3	    /* lengths farther than so many median distances count as that far */
-#define LITTLE 1.5  /* limit of the squares of quarters' sums over those of single lengths;
-		       quarters have 3/4 as many terms, so one may stray twice as far, in squares */
+#define LITTLE 1.5  /* limit of the sum of squares of quarters over that of single lengths;
+		       quarters are 3/4 as many, so each may have twice the square */
 #define AGAIN 0.5   /* correlation of lengths some iterations apart from which they return; a
 		       clock's is 0 */
 enum { FEWEST = 8, FEWEST_MADE_UP = 48 /* 1 in 200 looks so by chance */,
@@ -186,8 +186,8 @@ static bool is_paced(const struct rhythm *r, bool sees_waits)
 
 enum { HOST, BOTH, NPLANS }; /* plans: the host's code takes no time; waits outside CUDA too */
 
-/* Compares what a host that takes no time wins if waits outside CUDA end when they did with
- * what it wins without these waits.
+/* The program is paced if a host that takes no time wins next to nothing as long as waits
+ * outside CUDA end when they did, compared with a host without these waits.
  */
 static int judge(const struct nsx_detect *d, const struct rhythm *r, bool sees_waits,
 		 struct nsx_gain g[NPLANS], bool *ret, struct nsx_err *err)
@@ -252,7 +252,7 @@ int nsx_detect_pace(struct nsx_detect *d, struct nsx_err *err)
 	struct rhythm r;
 	bool is_it = false;
 
-	/* Other ranks keep a period too, which a late rank seems to wait for. */
+	/* Ranks that communicate keep a common period; the others may be waiting for this one. */
 	if (f->limiting != NSX_NONE && f->device[f->limiting].comm.n)
 		return 0;
 	if (find_rhythm(d, &r, err))

@@ -114,8 +114,8 @@ static bool is_in_pieces(const struct trips *x)
 /* Classifies the current trip. Equal bytes both ways may still be a reply and the next request:
  * if one iteration ends with the copy out and the next begins with the copy in; or, without
  * ranges, if each trip stands between other work and the thread neither waits nor copies
- * elsewhere. Unequal bytes are such, unless all is in one iteration; in equal pieces they may
- * be either.
+ * elsewhere. Unequal bytes count as a reply and a request, unless all is in one iteration; in
+ * pieces of one ratio they may be either.
  */
 static enum sort sort_of(const struct trips *x)
 {

@@ -5,7 +5,7 @@
 #include "detect/detect.h"
 
 enum { FEWEST = 20, /* least number of slices                                */
-       SOON = 4, /* the operation that ends a gap is launched in the first such part of it */
+       SOON = 4, /* the operation that ends a gap is launched in the first 1/SOON of it */
        SLICE_NS = 500000 }; /* shortest gap; a time slice takes 1 ms or more */
 #define EQUAL 1.1	/* nine of ten are within this ratio                 */
 #define LEAST_SHARE 0.03 /* share of the window that the gaps take           */
