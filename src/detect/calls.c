@@ -15,16 +15,14 @@
 
 #define LEAST_SHARE 0.003 /* share of the window from which a group of calls is told */
 #define TOGETHER 1.1 /* waits are one if together they win so many times the sum of each alone */
-#define OWN_SHARE 0.01 /* share of the window; freeing calls that win it alone are not joined to
-			  waits */
+#define OWN_SHARE 0.01 /* share of the window; calls that free and win it are judged apart */
 #define REFILLS 10.0 /* a pool without memory takes so many times as long as one with it */
 enum {
 	SMALL_BYTES = 64 << 10, /* a smaller copy costs the wait, not the bytes */
 	LATER_NS = 100000,   /* no launch takes so long to reach a GPU       */
 	VALUE_BYTES = 64,    /* a larger copy brings results of a step, not a few values */
 	ASKS_AGAIN_NS = 20000, /* most time from one question to the next    */
-	LOAD_NS = 50000000, /* a launch this long while the GPU idles loads or compiles code, as
-			       the queue cannot be full */
+	LOAD_NS = 50000000, /* a launch this long with the GPU idle loads or compiles code */
 	FIRST_NS = 1000000, /* ... if it is the thread's first of a kernel   */
 	QUICK_NS = 10000,   /* mean length of calls that only ask            */
 	FEW = 20,	    /* one call in so many is enough to be told      */
@@ -56,16 +54,14 @@ struct group { /* calls of one API that do one thing */
 	size_t count, after; /* after: those that come directly after a wait of `behind`, or
 				after a call of it that asks as well */
 	uint32_t behind;     /* index of a group                             */
-	uint32_t lead;	     /* the group that stands for all waits, or questions, that are one
-				with it */
+	uint32_t lead;	     /* the group that stands for all that are one with it */
 	bool frees;	     /* frees memory, which waits for the GPU first  */
 	bool is_pool;	     /* ALLOCATE: takes memory from a pool           */
 	size_t nrefills;     /* such calls right after waits of this group   */
 	int64_t refill_ns;
 	int64_t idle_ns;     /* idle time of the GPU during its calls        */
 	int64_t ns, cost_ns;
-	int64_t edge_ns;     /* time of its calls, except waits, that GPU work at the window's
-				ends waits for */
+	int64_t edge_ns;     /* not of waits: time that GPU work at the window's ends waits */
 	int64_t between_ns;  /* POLL, SLOW: between calls that follow each other */
 	size_t copies[NWAYS]; /* small copies that its calls wait for        */
 	int64_t bytes[NWAYS]; /* the largest of them                         */
@@ -89,8 +85,7 @@ struct calls {
 	uint32_t *launcher; /* by kernel name: 1 + the last thread so far that launched it */
 	bool is_first; /* the call being read is its thread's first of a kernel */
 	int64_t ended_ns;  /* end of its last call                           */
-	uint32_t copied;   /* the small copy queued last, if nothing was queued and no wait came
-			      since; NSX_NONE */
+	uint32_t copied;   /* last small copy, if nothing and no wait came since; NSX_NONE */
 	uint32_t asked;	  /* group of the previous call if that asks; NSX_NONE */
 	uint32_t emptied; /* group of its last wait until it takes memory from a pool; NSX_NONE */
 	size_t nserved;	  /* pool allocations after no wait, of all threads */

@@ -18,10 +18,8 @@
 enum {
 	BOOKED = 64, /* iterations of a kind, slow or usual, in the ledger */
 	LEAST_PAUSE_NS = 100000, /* a shorter pause is no exception          */
-	RECURS = 3, /* slow so many times, it is part of the loop; if more than one in so many is
-		       slow, iterations are of two kinds */
-	LASTS = 10, /* if the slow ones last to the end and are this part of all, the run goes on
-		       like this */
+	RECURS = 3, /* at least so often it is regular; above one in so many there are two kinds */
+	LASTS = 10, /* slow from there to the end, if that is this part of all */
 };
 
 struct slow {
@@ -39,8 +37,7 @@ struct slow {
 	double class_ns; /* excess of its class                              */
 	struct nsx_row_list pauses; /* calls that end a pause                */
 	int64_t paused_ns;
-	int64_t usual_ns; /* median over usual iterations of their longest pause; the least of
-			     all threads */
+	int64_t usual_ns; /* longest pause of a usual iteration: median, least of all threads */
 };
 
 static int64_t wall_ns(const struct nsx_iteration *v)
@@ -422,8 +419,7 @@ enum { PARTS = 24, FEW = 4, LEAST_KERNELS = 3, LEAST_LAUNCHES = 2 /* at each end
 #define ALIKE 0.5	/* part of the slow-down that a kernel must show at least ... */
 #define NEARLY_ALL 0.8	/* ... in kernels with this share of the time, or ... */
 #define ALL 0.99	/* ... with this share if the ratio is ...           */
-#define FAR 1.5		/* ... this: clocks that fall so far slow down every kernel, even those
-			   bound by memory */
+#define FAR 1.5		/* ... this: such a fall slows down all kernels, even memory-bound ones */
 
 struct drift {
 	struct nsx_detect *d;
@@ -433,8 +429,7 @@ struct drift {
 		double ns, early_ns, late_ns;
 	} *v;
 	double part[PARTS]; /* time relative to the average; 0: no kernels */
-	unsigned first, last; /* last of the first few parts, and first of the last few, that
-				 have kernels */
+	unsigned first, last; /* last of the first few, first of the last few parts with kernels */
 	unsigned from;	    /* the part from which all are slower            */
 };
 

@@ -66,7 +66,7 @@ static int run_detector(void *ctx, size_t task, struct nsx_err *err)
 	return rc;
 }
 
-/* What detectors share of all calls and all idle time, computed in parallel. */
+/* Input of all detectors from calls and idle time, computed in parallel. */
 struct preparation {
 	const struct nsx_detect *d;
 	uint8_t *bits; /* by call; becomes nsx_detect.library                */

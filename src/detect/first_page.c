@@ -541,8 +541,8 @@ static bool is_priced(const struct nsx_first_page *p)
 	return false;
 }
 
-/* What the capture lacks or the profiler reported, and the capture that would settle that or
- * the first finding.
+/* Fills in what the capture lacks or the profiler reported, and which capture would settle that
+ * or the first finding.
  */
 static void fill_trust(const struct nsx_report *r, const struct nsx_ledger *l,
 		       struct nsx_first_page *p)

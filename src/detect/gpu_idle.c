@@ -8,8 +8,7 @@
 #define IDLE_SHARE 0.05
 enum {
 	MOST_CAUSES = 3, MOST_NAMED = 8,
-	MANY_PAGES = 10, /* pages fetched one by one; with fewer, most of it may be other work of
-			    the host */
+	MANY_PAGES = 10, /* pages; of fewer, the time may be mostly other work of the host */
 };
 
 const char *nsx_say_gpus(struct nsx_detect *d, const uint32_t *device, uint32_t n)

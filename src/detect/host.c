@@ -9,8 +9,7 @@
 #include "facts/replay/replay.h"
 #include "trace/nvtx_walk.h"
 
-#define PACED 0.5	  /* share of the window from which waits for input or requests set the
-			     pace */
+#define PACED 0.5	  /* share of the window from which waits for input set the pace */
 #define PACED_LEAST 0.2	  /* ... share that suffices if they are nearly all idle time */
 #define NEARLY_ALL 0.8
 #define CLOCK 0.005 /* part of its period by which most periods of a clock differ at most */

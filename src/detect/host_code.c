@@ -63,8 +63,7 @@ struct launcher {
 	struct rows gaps; /* short stretches                                 */
 	struct nsx_votes whose; /* for each code (its index), time by thread */
 	struct nsx_votes hot; /* samples, by index of code or SHORT          */
-	size_t nlaunches, nreplays, nkernels; /* nreplays: of CUDA graphs; nkernels: launches of
-						 one kernel */
+	size_t nlaunches, nreplays, nkernels; /* nreplays: CUDA graphs; nkernels: one kernel */
 	int64_t launch_ns, long_ns;
 	bool learns;  /* first pass: learns usual lengths, and kinds if has_kinds */
 	bool has_kinds;
@@ -392,8 +391,7 @@ static int walk_thread(struct launcher *x, uint32_t thread, uint32_t *below,
 	struct thread_walk w = {.thread = thread,
 				.helper = th->launches ? NSX_NONE : thread,
 				.before = SIZE_MAX};
-	int64_t last_ns = is_edge ? in->start_ns : INT64_MAX; /* end of the call before; none at
-								 first */
+	int64_t last_ns = is_edge ? in->start_ns : INT64_MAX; /* end of the call before */
 
 	nsx_nvtx_walk_begin(&w.ranges, t, thread, true, false, below);
 	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {

@@ -286,7 +286,7 @@ static const char *say_paged(const struct kernels *k, const struct grids *s)
 			 "are not counted", nsx_tell_ns(l, s->paged_ns));
 }
 
-/* What the first one has too few of: blocks, their threads, or both. */
+/* Says what the first one has too few of: blocks, their threads, or both. */
 static const char *say_few(const struct kernels *k, const struct grid *g)
 {
 	const struct nsx_trace *t = k->d->trace;

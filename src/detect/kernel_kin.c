@@ -9,8 +9,7 @@
 #define FAMILY_SHARE 0.15
 #define MOVES_SHARE 0.08 /* kernels that compute nothing are told sooner */
 #define FUSED 2.0
-#define LEAST_RATIO 2.0 /* least ratio of the peak with tensor cores to that without, on any GPU
-			   from 8.0 on */
+#define LEAST_RATIO 2.0 /* least peak of tensor cores over that without, from 8.0 on */
 enum { MOST_FUSED = 64 }; /* most kernels that are fused into one, as by TorchInductor */
 
 /* Whether it is a matrix product without tensor cores; a matrix times a vector is bound by
@@ -169,8 +168,7 @@ int kernels_propose_f32(struct kernels *k, bool *told, struct nsx_err *err)
 		return 0;
 	if (faster_kin(k, &kin, amount, &f.remedy, err))
 		return err->rc;
-	f.weight = kernels_unified_memory(l) ? 0 : share; /* otherwise they may be waiting for
-							     pages */
+	f.weight = kernels_unified_memory(l) ? 0 : share; /* they may wait for pages */
 	f.guess_ns = time_of(k, kin.ns) * (1 - 1 / amount);
 	f.title = nsx_tell(l, "matrix products in f32 take %s and use no tensor "
 			   "core", kernels_tell_share(k, kin.ns));

@@ -11,8 +11,7 @@
 #include "facts/metrics/metrics.h"
 #include "report/text.h"
 
-#define LONG_CALL 0.25	  /* share of the judged time from which one launch is a program of its
-			     own */
+#define LONG_CALL 0.25	  /* share of the window from which one launch is a whole program */
 #define MOST_COMPUTED 0.8 /* share of kernel time from which counters speak for one kernel */
 enum { FEWEST_SAMPLES = 10 };
 #define FEW_WARPS 0.125	  /* share of the warps that a multiprocessor holds */

@@ -23,8 +23,8 @@ struct kernel { /* summed by name or by shape, on one device */
 struct table {
 	struct kernel *v;
 	size_t n;
-	uint32_t *at; /* by shape or by rank: index + 1 in v before v was sorted; 0: not here;
-			 NSX_NONE: leaves no room */
+	uint32_t *at; /* by shape or rank: index + 1 in unsorted v; 0: not here; NSX_NONE: no
+			 room */
 };
 struct kernels {
 	struct nsx_detect *d;

@@ -8,8 +8,7 @@
 
 #define MOSTLY 0.75  /* share of the waits' time that must end with a range  */
 #define COVERED 0.5  /* share of the waits' time in which a range must be open */
-#define ALIKE 0.95   /* an inner range with this share of the outer one's cover is preferred, as
-			it says more */
+#define ALIKE 0.95   /* least cover of an inner range, over the outer one's, to prefer it */
 enum { LATE_NS = 50000, LATE_PART = 5 /* part of a wait; range and wait may end so far apart */ };
 
 /* Ranges ------------------------------------------------------------------------*/

@@ -31,8 +31,7 @@ struct nsx_comm_cost {
 	int64_t comm_ns, exposed_ns;
 	int64_t blocking_ns; /* exposed, and compute waited for it           */
 	int64_t waited_ns;   /* waiting for ranks that came later, exposed or not */
-	const char *waits_in, *waits_most; /* operation and rank with most of the waiting; NULL:
-					      none */
+	const char *waits_in, *waits_most; /* operation and rank with most of it; NULL: none */
 	struct nsx_spans blocking; /* in the whole trace, without waits for a proved straggler */
 };
 
@@ -86,8 +85,7 @@ struct nsx_capture_check {
 
 struct nsx_measured {
 	struct nsx_ledger ledger; /* of the judged window; total_ns 0: not known */
-	struct nsx_ledger *phases; /* by phase of the run; total_ns 0: the phase is judged or too
-				      short; NULL: no phases */
+	struct nsx_ledger *phases; /* by phase; total_ns 0: judged or too short; NULL: no phases */
 	struct nsx_capture_check *capture; /* a list; NULL: nothing to tell  */
 	int64_t session_ns; /* length of the recording; 0: not known         */
 	struct { /* kernels of the window */

@@ -22,8 +22,7 @@ struct unified {
 	int64_t bytes, ns;
 	int64_t faults, judged_faults; /* groups of faults; those in the judged window */
 	double all_ns; /* kernel time under migrations and faults, in the whole trace */
-	int64_t read_back_ns, read_back_bytes; /* idle time and bytes of reads by the host, page
-						  by page */
+	int64_t read_back_ns, read_back_bytes; /* host reads, page by page: GPU idle; bytes */
 	int64_t paged_ns; /* time of kernels until their last page is there  */
 	struct nsx_paged *paged;
 	size_t npaged, cap_paged;

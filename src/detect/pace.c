@@ -13,13 +13,11 @@
 #define EVEN 1.1    /* most that nine of ten periods take, times the median */
 #define STEADIER 2  /* how much steadier a clock's period is than the idle time */
 #define CLOCK 0.005 /* the same as SPREAD, for a clock */
-#define MADE_UP 0.375 /* a length correlates with the next by minus this or less; a clock's by
-			 minus 1/2 */
+#define MADE_UP 0.375 /* least negative correlation with the next length; a clock's is 1/2 */
 #define FAR 3	    /* lengths farther than so many median distances count as that far */
 #define LITTLE 1.5  /* limit of the sum of squares of quarters over that of single lengths;
 		       quarters are 3/4 as many, so each may have twice the square */
-#define AGAIN 0.5   /* correlation of lengths some iterations apart from which they return; a
-		       clock's is 0 */
+#define AGAIN 0.5   /* correlation from which lengths return after some iterations */
 enum { FEWEST = 8, FEWEST_MADE_UP = 48 /* 1 in 200 looks so by chance */,
        QUARTER = 4, CYCLE = 8 /* longest cycle of lengths, in iterations */ };
 

@@ -11,11 +11,9 @@
 
 enum {
 	SHORT_NS = 5000, /* a short kernel; its start takes two or three microseconds */
-	LEAST_NS = 250,	 /* shortest pause: no GPU starts a kernel sooner after another, even in
-			    a CUDA graph, unless both may overlap */
+	LEAST_NS = 250,	 /* no GPU starts a kernel sooner after one it may not overlap */
 	MOST_NS = 5000,	 /* a longer pause has another cause                 */
-	IN_GRAPH_NS = 300, /* pause between kernels of a CUDA graph: the median is 256 ns on an
-			      H200 and 320 on a V100; on streams 1280 and 930 */
+	IN_GRAPH_NS = 300, /* between kernels of a graph; median 256 on H200, 320 on V100 */
 };
 #define LEAST_SHARE 0.01 /* share of the window that pauses take */
 

@@ -6,8 +6,7 @@
 #include "report/words.h"
 
 #define TOLD_SHARE 0.05	 /* least share of the whole window for the first row of a named phase */
-#define LARGE_SHARE 0.1	 /* ... from which it is of medium severity, or the unnamed end of a run
-			    is told */
+#define LARGE_SHARE 0.1	 /* ... of medium severity; or for the unnamed end of a run */
 #define PAUSE_SHARE 0.2	 /* ... for a pause, which is paid once and of low severity */
 #define MOST_SHARE 0.5	 /* ... of high severity: the run hangs there        */
 

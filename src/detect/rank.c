@@ -519,8 +519,8 @@ static void merge_kin(struct pricing *p)
 
 /* Ranking ------------------------------------------------------------------------*/
 
-/* What a finding adds to those above it, at most what it wins alone: of time won only together
- * with others it is not the cause.
+/* A finding is worth what it adds to those above it, at most what it wins alone: it does not
+ * cause time that is won only together with others.
  */
 static double worth(const struct nsx_finding *f)
 {

@@ -6,8 +6,7 @@
 #include "detect/detect.h"
 
 #define BESIDE 0.1 /* share of their work; streams that overlap more take no turns */
-#define SAME 0.75  /* share of it in kernels that run on several of them, as pieces of work that
-		      need not know of each other do */
+#define SAME 0.75  /* share of it in kernels of several streams: pieces of work, not steps */
 
 struct work { /* work of a stream in the judged window                       */
 	size_t n, ncompute, ncomm;

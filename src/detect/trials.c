@@ -29,7 +29,7 @@ struct trial { /* calls [first, end) of one thread */
 };
 struct search {
 	struct nsx_detect *d;
-	/* By name of an API; by name of a kernel or range. 0: not looked at yet. */
+	/* role: by API name; says_cudnn: by name of a kernel or range. 0: not looked at yet. */
 	uint8_t *role, *says_cudnn;
 	struct trial *v; /* trials of the current search                     */
 	size_t n, cap, ndistinct;
