@@ -10,6 +10,7 @@ pass=0 fail=0 skip=0
 [ -d "$traces" ] || { skip=1; echo "no real traces at hand: only fixtures"; }
 for f in "$fix"/*.sqlite "$traces"/*.sqlite "$traces"/not_nsys/*.sqlite; do
 	[ -f "$f" ] || continue
+	# shellcheck disable=SC2086  # a command is words
 	case $cmd in
 	*' @ '*) ${cmd%% @ *} "$f" ${cmd#* @ } ;;
 	*) $cmd "$f" ;;

@@ -21,7 +21,7 @@ NSX_API const char *nsx_export_product_version(const struct nsx_export *e);
 NSX_API const char *nsx_export_table(const struct nsx_export *e,
 				     const char *name);
 
-/* What an analysis (an id of `nsys-explain passes`) needs and the export lacks, in words;
+/* The needs of an analysis (an id of `nsys-explain passes`) that the export lacks, in words;
  * NULL: nothing; "" if there is no such analysis.
  */
 NSX_API const char *nsx_export_lacks(struct nsx_export *e, const char *analysis);

@@ -38,7 +38,7 @@ void nsx_sql_free(struct nsx_sql *s)
 	free(s);
 }
 
-/* What may be read ------------------------------------------------------------------*/
+/* Permissions ------------------------------------------------------------------*/
 
 static bool is_private_view(const char *name)
 {

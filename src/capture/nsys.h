@@ -72,7 +72,7 @@ int nsx_args_split(struct nsx_args *args, const char *text, struct nsx_arena *a,
 /* Whether the option is among the words; letter 0: no short form. */
 bool nsx_args_have(const struct nsx_args *args, const char *name, char letter);
 
-/* What a capture asks for, independent of the nsys version. */
+/* A request for a capture, independent of the nsys version. */
 struct nsx_want {
 	const char *preset; /* checked name; NULL: basic                   */
 	const struct nsx_args *extra; /* the user's own options             */

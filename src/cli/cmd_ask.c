@@ -32,7 +32,7 @@ static const struct nsx_opt opts[] = {
 	NSX_OPT_THREADS(struct args),
 };
 
-/* What to ask next, as a table of the answer. */
+/* The next questions, as a table of the answer. */
 #define NEXT_COLUMNS(X)                                                       \
 	X(NEXT_QUESTION, "question", STR, "of this command")                  \
 	X(NEXT_ARGUMENT, "argument", STR, "what it needs")                    \

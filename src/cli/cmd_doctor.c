@@ -20,7 +20,7 @@ static const struct nsx_opt opts[] = {
 		"the result as JSON"),
 };
 
-/* What can be recorded, judged from all findings. */
+/* The recordable parts, judged from all findings. */
 struct ability {
 	const char *key, *title;
 	bool can;

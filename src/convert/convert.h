@@ -39,7 +39,7 @@ struct nsx_place {
 };
 enum { NSX_MAX_PLACES = 127 };
 
-/* What is left out first, in this order, when a file would be too large. */
+/* Kinds of events in the order in which they are left out of a file that would be too large. */
 enum nsx_shed {
 	NSX_SHED_OSRT,	/* OS runtime calls, scheduling and queue depths */
 	NSX_SHED_CALLS, /* CUDA calls that launched no GPU work             */

@@ -44,7 +44,7 @@ static bool idles_gpu(enum kind kind)
 }
 /* The direction of a small copy that a wait waits for. */
 enum way { TO_GPU, TO_HOST, NWAYS };
-/* What an API is known to do. */
+/* Known effects of an API call. */
 enum { OTHER = 1, ALLOCATES, QUERIES, CALLS_BACK };
 
 struct group { /* calls of one API that do one thing */

@@ -58,7 +58,7 @@ int nsx_rank_findings(const struct nsx_trace *t, const struct nsx_facts *f,
 		      unsigned threads, struct nsx_findings *l,
 		      struct nsx_err *err) NSX_CHECKED;
 
-/* What detectors share -------------------------------------------------------*/
+/* Shared by detectors -------------------------------------------------------*/
 
 /* "outer > inner": a range and the ranges around it, three at most. Counters in names become
  * "#" ("step #"). Of nested ranges of one library only the outermost and the innermost are
@@ -231,7 +231,7 @@ int nsx_list_row(struct nsx_row_list *l, size_t row,
 /* Packs ascending rows for a change. Owner: the list's arena. */
 struct nsx_rows nsx_keep_rows(struct nsx_detect *d, const uint32_t *v,
 			      size_t n);
-/* What exposed communication of a device waited for before it started: the collective before
+/* The cause for which exposed communication of a device started late: the collective before
  * it, its input, or the host. It counts as behind the one before as long as the stream has had
  * no pause since a collective that overlaps with compute. Only streams that do not compute are
  * looked at (`computes`, by stream). A chain of collectives that follow one another at once

@@ -6,7 +6,7 @@
 
 #define LEAST_SHARE 0.003 /* share of the window below which nothing is told */
 
-/* What a call of the operating system waits for, as far as its name says. */
+/* The kind of wait that the name of an operating system call tells. */
 enum awaited {
 	UNKNOWN_WAIT = 1,
 	A_TIME,
@@ -35,7 +35,7 @@ bool host_is_outside(const struct nsx_detect *d, enum awaited what);
 const char *host_advise_wait(struct nsx_detect *d, enum awaited what,
 			     const char *name);
 
-/* What another thread does while one waits: ranges of one kind that are open for most of that
+/* Work of another thread while one waits: ranges of one kind that are open for most of that
  * time and end when the waits do.
  */
 struct nsx_meanwhile {

@@ -84,7 +84,7 @@ int nsx_mark_staged(struct nsx_detect *d, uint8_t *bits, struct nsx_err *err)
 	return nsx_stopped(err);
 }
 
-/* What is judged -------------------------------------------------------------------*/
+/* Judged copies -------------------------------------------------------------------*/
 
 static int add_inside(struct staging *s, const struct inside *x,
 		      struct nsx_err *err)

@@ -455,7 +455,7 @@ static void decide(const struct nsx_diff *d, const struct gate *g,
 			  "step.mean is the gate on it";
 }
 
-/* Of equal results, the one with the higher upper end is worse. */
+/* Between equal results the one with the higher upper end is worse. */
 static bool is_worse(const struct nsx_gate_row *x, const struct nsx_gate_row *y)
 {
 	if (x->result != y->result)

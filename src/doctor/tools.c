@@ -32,7 +32,7 @@ void nsx_check_nsys(struct nsx_doctor *d)
 			 "other");
 }
 
-/* What follows "Some words: " or "Some words = "; NULL: absent. */
+/* The text after "Some words: " or "Some words = "; NULL: absent. */
 static const char *value_of(struct nsx_arena *a, const char *text,
 			    const char *words)
 {

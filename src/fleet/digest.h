@@ -269,7 +269,7 @@ int nsx_digest_write(struct nsx_target *to, struct nsx_digest *const *v,
 		     size_t n, size_t *ret_size, struct nsx_err *err)
 	NSX_CHECKED;
 
-/* What a reader keeps of channels: columns to look at, bytes to write again. Everything is
+/* The form in which a reader keeps channels: columns to look at, bytes to write again. Everything is
  * checked in any case.
  */
 enum { NSX_KEEP_COLUMNS = 1, NSX_KEEP_BYTES = 2 };

@@ -469,7 +469,7 @@ void nsx_digest_writer_free(struct nsx_digest_writer *w)
 	free(w);
 }
 
-/* What a file looks like, by its first bytes. */
+/* The kind of a file, by its first bytes. */
 enum looks { LOOKS_OTHER, LOOKS_PLAIN, LOOKS_SQUEEZED };
 
 static enum looks look_at(const char *path)

@@ -237,7 +237,7 @@ struct nsx_passed {
 	double **wait_ns, **held_ns;
 };
 
-/* What a replay assumes to be mended: ranks whose own time becomes the others' median, and
+/* The change that a replay assumes: ranks whose own time becomes the others' median, and
  * a link whose transfers do.
  */
 struct nsx_mended {

@@ -34,7 +34,7 @@ struct nsx_rep_process { /* named by an event; repeats are possible             
 	const char *name;
 };
 
-/* What walking a block found. */
+/* Results of walking a block. */
 struct nsx_rep_index {
 	uint32_t nevents, nbroken; /* nbroken: damaged events, which give no rows */
 	bool is_lost;		   /* the whole block is damaged             */
@@ -82,7 +82,7 @@ struct nsx_walker {
 	struct nsx_notes *notes;
 };
 
-/* What only the first walk over the events collects. */
+/* Results that only the first walk over the events collects. */
 struct nsx_notes {
 	struct nsx_rep_index at; /* the block                                */
 	size_t block;

@@ -10,7 +10,7 @@
 /* The newest nsys whose reports were verified. */
 enum { NEWEST_YEAR = 2026, NEWEST_MINOR = 2 };
 
-/* What is missing -------------------------------------------------------------------*/
+/* Missing parts -------------------------------------------------------------------*/
 
 static void say_damage(const struct nsx_rep *rep, struct nsx_buf *b)
 {

@@ -22,7 +22,7 @@ enum {
 
 #define FARTHEST_NS 1000000000000 /* sums with it still fit */
 
-/* What one row says about a clock. */
+/* One row's evidence about a clock. */
 struct bound {
 	uint32_t clock;
 	bool is_late; /* ns is the end of a wait minus the end of the operation it waited for;
@@ -32,7 +32,7 @@ struct bound {
 
 NSX_ORDER(cmp_bounds, struct bound, UP(clock), UP(is_late), UP(ns));
 
-/* What a thread has queued so far. */
+/* The work that a thread has queued so far. */
 struct queued {
 	uint32_t *thread; /* by stream: thread of end_ns, plus one           */
 	int64_t *end_ns;  /* by stream: last end                             */

@@ -643,7 +643,7 @@ static int new_indices(struct nsx_loader *l, struct nsx_err *err)
 	return 0;
 }
 
-/* Of overlapping calls with one id the first encloses the others. */
+/* The first of overlapping calls with one id encloses the others. */
 static void drop_inner(const struct nsx_calls_rw *c, struct nsx_call_index *x)
 {
 	int64_t end_ns = INT64_MIN;

@@ -104,7 +104,7 @@ static bool is_on_machine(const struct nsx_trace *t, const struct nsx_ordinal *o
 	return false;
 }
 
-/* What an ordinal means to a process: the last matching row, preferably of its own machine. */
+/* Finds the device that an ordinal means to a process: the last matching row, preferably of its own machine. */
 static const struct nsx_ordinal *find_ordinal(const struct nsx_loader *l,
 					      uint32_t process, int64_t device_id)
 {
@@ -251,7 +251,7 @@ static int name_devices(struct nsx_loader *l, struct nsx_err *err)
 	return 0;
 }
 
-/* Of a MIG slice only the properties per multiprocessor are known. */
+/* Only properties per multiprocessor are known of a MIG slice. */
 static int add_slice(struct nsx_loader *l, struct nsx_device *d, struct nsx_err *err)
 {
 	struct nsx_gpu_info *slice;

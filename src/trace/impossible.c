@@ -19,7 +19,7 @@ enum {
 
 enum verdict { KEPT, EARLY, LATE, CUT };
 
-/* What the operations of a stream have shown so far. */
+/* State of a stream after the operations seen so far. */
 struct order {
 	int64_t least_end_ns; /* earliest call end of the operations that begin later */
 	int64_t from_ns, most_start_ns[3]; /* latest call starts of earlier operations: those

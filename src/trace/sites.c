@@ -428,7 +428,7 @@ static int64_t counted_from(const struct nsx_loader *l)
 	       s->id[s->n - 1] - 1 == l->most_backtrace;
 }
 
-/* Of several backtraces of a call the one whose site text sorts first is kept. */
+/* A call with several backtraces keeps the one whose site text sorts first. */
 static int cmp_backtraces(const void *a, const void *b, void *ctx)
 {
 	const struct nsx_loader *l = ctx;

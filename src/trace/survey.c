@@ -133,7 +133,7 @@ static int look_at_row(struct nsx_part *p, const struct nsx_val *v,
 	return 0;
 }
 
-/* What all parts found, summed. */
+/* Sums over all parts. */
 struct sums {
 	struct nsx_bins bins;
 	size_t nops;

@@ -634,7 +634,7 @@ static inline nsx_str nsx_op_name(const struct nsx_trace *t, size_t op)
 		       t->shape_name[nsx_op_detail(&t->ops, op)] : 0;
 }
 
-/* What to print after the word GPU. */
+/* The text to print after the word GPU. */
 static inline const char *nsx_gpu_label(const struct nsx_trace *t, uint32_t device)
 {
 	return nsx_text(t, t->device[device].label);

@@ -98,6 +98,9 @@ tags() { ! grep -rhoE --include='*.[ch]' '^\s*(struct|enum|union) nsx_[a-z0-9_]+
 holds 'a name of ours is that of one struct' tags
 heads() { ! find src -name '*.[ch]' | while read -r f; do head -n 1 "$f" | grep -q "^/\* ${f##*/} - " || echo "$f"; done | grep .; }
 holds 'a file begins with its name' heads
+# A comment begins with its subject.
+subjects() { ! grep -rnE --include='*.[ch]' --include='*.def' '/\* (Of|Likewise|What|That|Else)\b' src include; }
+holds 'comments begin with their subject' subjects
 # Comments are /* */: // marks debugging.
 holds 'no // comments' not grep -rnE --include='*.[ch]' '(^|[^:"])//' src
 finish
