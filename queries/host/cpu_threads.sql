@@ -63,7 +63,7 @@ moves AS (
 ),
 traced AS (
   SELECT
-    max(max(start_ns), COALESCE((SELECT max(duration_ns) FROM analysis), 0))
+    max(max(start_ns), COALESCE((SELECT max(duration_ns) FROM analysis), max(start_ns)))
       - min(start_ns) AS ns
   FROM sound
 )

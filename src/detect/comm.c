@@ -15,7 +15,6 @@
 #define MUCH_PCT 10.0	  /* ... whatever else overlaps                      */
 #define LINK_IDLE_PCT 2.0 /* percent of the peak during communication        */
 #define LINK_BUSY_PCT 10.0
-#define ROUNDED 1.001 /* tolerance: a replay rounds the length of each kernel */
 #define BY_WORK 0.5 /* least part of the gain of own pace that even work must win */
 enum { MANY = 100, TINY_NS = 50000 }; /* many tiny collectives are all latency */
 enum { MANY_NEEDED = 8 }; /* so many collectives an iteration are no buckets */

@@ -306,9 +306,8 @@ static const char *advise(struct slow *s)
 	return s->row.cls == NSX_L_COMM ?
 		"look at when the ranks arrive (tables/nccl_rank_skew.csv): another came "
 		"late, or they send more" :
-		nsx_tell(l, "compare with a usual iteration what they do (--window %s shows "
-			 "the first): other shapes, other work, or lower clocks; do what need "
-			 "not be done each time less often, or on another GPU",
+		nsx_tell(l, "compare the first (--window %s) with a usual one: other shapes, other "
+			 "work or lower clocks; do less often what is not needed each time",
 			 nsx_text_window(l->arena, &first));
 }
 

@@ -768,9 +768,12 @@ static int read_source(const struct nsx_source *source, size_t table,
 	if (rc)
 		return rc;
 	for (size_t b = 0; !rc && b < nblocks; b++) {
-		rc = nsx_stopped(err) ?:
-		     source->read(r, b, rid, insert_row, insert, err);
-		rid += (int64_t)source->rows(source->ctx, table, b);
+		size_t rows = source->rows(source->ctx, table, b);
+
+		if (rows) /* 0 for a block that cannot be decoded, too */
+			rc = nsx_stopped(err) ?:
+			     source->read(r, b, rid, insert_row, insert, err);
+		rid += (int64_t)rows;
 	}
 	source->done(r);
 	return rc;

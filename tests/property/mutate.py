@@ -39,8 +39,10 @@ def gpu_middle(db):
     return (min(found) + max(found)) // 2 if found else 0
 
 
-def shift(names, rows, by):
-    at = [i for i, n in enumerate(names) if n.lower() in TIMES]
+def shift(table, names, rows, by):
+    # A session begins at 0, so its duration is an instant, its end.
+    times = TIMES + ("duration",) if table == "ANALYSIS_DETAILS" else TIMES
+    at = [i for i, n in enumerate(names) if n.lower() in times]
     for row in rows:
         row = list(row)
         for i in at:
@@ -76,7 +78,7 @@ def main():
         if how == "shuffle":
             rng.shuffle(rows)
         elif how in by:
-            rows = shift(names, rows, by[how])
+            rows = shift(name, names, rows, by[how])
         elif how == "split" and "KERNEL" in name.upper() and "start" in names:
             rows = split(names, rows)
         marks = ", ".join("?" for _ in names)

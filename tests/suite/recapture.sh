@@ -59,7 +59,7 @@ call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}}}
 topics = subprocess.run([b + "/nsys-explain", "mcp", "--root", "."], input=json.dumps(call) + "\n", capture_output=True, text=True).stdout
 topics = re.findall(r'nsys profile [^"\\`]*(?=[`"])', topics)
-check(f"a capture for each preset: {len(topics)}", len(topics) == 6)
+check(f"a capture for each preset: {len(topics)}", len(topics) == 7)
 lines.update(x.strip() for x in topics)
 
 # One line for all that is missing where there is no tracing by node yet, and on

@@ -149,11 +149,11 @@ static int64_t api_ns(const struct nsx_trace *t, uint64_t thread,
 static int traced_ns(const struct nsx_trace *t, const struct cpu_threads *all,
 		     int64_t *ret, struct nsx_err *err)
 {
-	int64_t first_ns = INT64_MAX, end_ns = 0;
+	int64_t first_ns = INT64_MAX, end_ns = INT64_MIN;
 
 	if (nsx_has_view(t->schema, NSX_VIEW_analysis) &&
 	    nsx_db_number(t->schema->db, "SELECT max(duration_ns) FROM "
-			  "temp.analysis", 0, &end_ns, err))
+			  "temp.analysis", INT64_MIN, &end_ns, err))
 		return err->rc;
 	for (size_t i = 0; i < all->n; i++) {
 		first_ns = NSX_MIN(first_ns, all->v[i].first.at_ns);
