@@ -90,6 +90,7 @@ static struct nsx_digest *make(int64_t rank, struct nsx_bytes *b)
 /* Takes the digests over. */
 static void report(struct nsx_digest **v, size_t n)
 {
+	static const struct nsx_left_out nothing;
 	FILE *null = fopen("/dev/null", "w"), *json;
 	struct nsx_out_file file = {.write = NULL};
 	struct nsx_fleet *f;
@@ -100,7 +101,7 @@ static void report(struct nsx_digest **v, size_t n)
 
 	CHECK(null && !nsx_fleet_new(v, n, &f, &err));
 	free(v);
-	CHECK(!nsx_fleet_analyse(f, &err) && !nsx_freport_new(f, 0, &r, &err));
+	CHECK(!nsx_fleet_analyse(f, &err) && !nsx_freport_new(f, &nothing, &r, &err));
 	file.subject = r;
 	CHECK(!nsx_freport_write_md(&file, null, &err) &&
 	      !nsx_freport_write_html(&file, null, &err));
