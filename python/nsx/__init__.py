@@ -183,91 +183,85 @@ def _paths(paths):
     return _list([os.fsencode(p) for p in ([paths] if isinstance(paths, (str, os.PathLike)) else paths)])
 
 
-def _parquet(tables, folder):
-    import pyarrow.parquet
-    os.makedirs(folder, exist_ok=True)
-    for name, table in tables.items():
-        if len(table):
-            pyarrow.parquet.write_table(table.arrow(), os.path.join(folder, name + ".parquet"))
+class _Told:
+    """What Report and Several share: documents and tables."""
+
+    def _document(self, which):
+        text = C.c_char_p()
+        _call(self._read, self._handle, which, C.byref(text))
+        return text.value.decode(errors="replace")
+
+    @property
+    def verdict(self):
+        """One sentence, as plain text; of the ranks of a job the first page."""
+        return self._document(0).replace("**", "").replace("`", "").strip()
+
+    @property
+    def json(self):
+        """report.json, or diff.json, as a dict."""
+        return json.loads(self._document(3))
+
+    @property
+    def markdown(self):
+        """report.md, or diff.md."""
+        return self._document(4)
+
+    def parquet(self, folder):
+        """Writes each table that has rows as NAME.parquet; needs pyarrow."""
+        import pyarrow.parquet
+        os.makedirs(folder, exist_ok=True)
+        for name, table in self.tables.items():
+            if len(table):
+                pyarrow.parquet.write_table(table.arrow(), os.path.join(folder, name + ".parquet"))
 
 
-class Several:
+class Several(_Told):
     """What changed between captures, or which ranks of a job come late."""
 
+    _read = _lib.nsx_several_document
+
     def __init__(self, make, *arguments):
-        self._several = C.c_void_p()
-        _call(make, *arguments, C.byref(self._several))
+        self._handle = C.c_void_p()
+        _call(make, *arguments, C.byref(self._handle))
         tables, i = {}, 0
-        while rows := _lib.nsx_several_table(self._several, i):
+        while rows := _lib.nsx_several_table(self._handle, i):
             name = _lib.nsx_rows_key(rows).decode()
             tables[name] = Table(self, name, rows)
             i += 1
         self.tables = _Tables(tables)
 
     def __del__(self):
-        _lib.nsx_several_free(self._several)
-
-    def _document(self, which):
-        text = C.c_char_p()
-        _call(_lib.nsx_several_document, self._several, which, C.byref(text))
-        return text.value.decode(errors="replace")
-
-    @property
-    def verdict(self):
-        """One sentence on a change; of ranks the first page."""
-        return self._document(0).replace("**", "").replace("`", "").strip()
-
-    @property
-    def json(self):
-        """diff.json, or report.json of the ranks, as a dict."""
-        return json.loads(self._document(3))
-
-    @property
-    def markdown(self):
-        """diff.md, or report.md of the ranks."""
-        return self._document(4)
-
-    def parquet(self, folder):
-        """Writes each table that has rows as TABLE.parquet; needs pyarrow."""
-        _parquet(self.tables, folder)
+        _lib.nsx_several_free(self._handle)
 
     def _repr_html_(self):
         return f"<pre>{html.escape(self.verdict)}</pre>"
 
 
-class Report:
+class Report(_Told):
     """What was found in one trace."""
+
+    _read = _lib.nsx_result_document
 
     def __init__(self, path, threads, window, only, what_if):
         self.path = os.fspath(path)
-        self._export, self._result = C.c_void_p(), C.c_void_p()
+        self._export, self._handle = C.c_void_p(), C.c_void_p()
         changes = _list([w.encode() for w in what_if])
         options = _Options(C.sizeof(_Options), threads, window and window.encode(),
                            ",".join(only).encode() if only else None, changes)
         _call(_lib.nsx_export_open, os.fsencode(path), C.byref(self._export))
-        _call(_lib.nsx_load, self._export, C.byref(options), C.byref(self._result))
+        _call(_lib.nsx_load, self._export, C.byref(options), C.byref(self._handle))
         tables = {}
-        for section in _texts(_lib.nsx_result_section, self._result):
+        for section in _texts(_lib.nsx_result_section, self._handle):
             i = 0
-            while rows := _lib.nsx_result_table(self._result, section.encode(), i):
+            while rows := _lib.nsx_result_table(self._handle, section.encode(), i):
                 name = f"{section}.{_lib.nsx_rows_key(rows).decode()}"
                 tables[name] = Table(self, name, rows)
                 i += 1
         self.tables = _Tables(tables)
 
     def __del__(self):
-        _lib.nsx_result_free(self._result)
+        _lib.nsx_result_free(self._handle)
         _lib.nsx_export_close(self._export)
-
-    def _document(self, which):
-        text = C.c_char_p()
-        _call(_lib.nsx_result_document, self._result, which, C.byref(text))
-        return text.value.decode(errors="replace")
-
-    @property
-    def verdict(self):
-        """One sentence, as plain text."""
-        return self._document(0).replace("**", "").replace("`", "").strip()
 
     @property
     def page(self):
@@ -280,16 +274,6 @@ class Report:
         return json.loads(self._document(2))
 
     @property
-    def json(self):
-        """report.json as a dict."""
-        return json.loads(self._document(3))
-
-    @property
-    def markdown(self):
-        """report.md."""
-        return self._document(4)
-
-    @property
     def findings(self):
         """What costs time, dearest first: a table."""
         return self.tables["findings.findings"]
@@ -297,20 +281,16 @@ class Report:
     @property
     def warnings(self):
         """What makes numbers doubtful."""
-        return list(_texts(_lib.nsx_result_warning, self._result))
+        return list(_texts(_lib.nsx_result_warning, self._handle))
 
     def reason(self, section):
         """Why a section could not be computed; None where it was."""
-        text = _lib.nsx_result_reason(self._result, section.encode())
+        text = _lib.nsx_result_reason(self._handle, section.encode())
         return None if text is None else text.decode(errors="replace")
 
     def write(self, folder):
         """Writes report.md, report.json, report.html and tables/."""
-        _call(_lib.nsx_result_write, self._result, os.fsencode(folder))
-
-    def parquet(self, folder):
-        """Writes each table that has rows as SECTION.TABLE.parquet; needs pyarrow."""
-        _parquet(self.tables, folder)
+        _call(_lib.nsx_result_write, self._handle, os.fsencode(folder))
 
     def __repr__(self):
         return f"<nsx.Report {self.path}>"

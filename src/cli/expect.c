@@ -68,15 +68,15 @@ static bool parse(const char *text, struct expectation *ret)
 int nsx_expect_check(const char *text, struct nsx_err *err)
 {
 	struct expectation e;
-	regex_t re;
+	struct nsx_regex *re;
 
 	if (!parse(text, &e))
 		return nsx_fail(err, NSX_E_USAGE, "cannot read --expect '%s': give a share of the "
 				"judged time, such as 'kernel:/flash/ > 40 %%' or 'idle < 10 %%' "
 				"(also compute, copy, communication)", text);
-	if (nsx_regex_compile(&re, e.pattern, REG_NOSUB, err))
+	if (nsx_regex_new(e.pattern, &re, err))
 		return nsx_wrap(err, "cannot use --expect '%s'", text);
-	regfree(&re);
+	nsx_regex_free(re);
 	return 0;
 }
 
@@ -89,9 +89,9 @@ static int64_t matching_ns(const struct nsx_report *r, const char *pattern)
 	uint8_t *is = nsx_arena_get(r->arena, nsx_strings_bound(t->strings));
 	int64_t sum_ns = 0;
 	struct nsx_err err;
-	regex_t re;
+	struct nsx_regex *re;
 
-	if (nsx_regex_compile(&re, pattern, REG_NOSUB, &err))
+	if (nsx_regex_new(pattern, &re, &err))
 		return 0;
 	for (size_t i = 0; i < t->ops.n; i++) {
 		int64_t ns = NSX_MIN(nsx_op_end(&t->ops, i), w->end_ns) -
@@ -102,13 +102,14 @@ static int64_t matching_ns(const struct nsx_report *r, const char *pattern)
 			continue;
 		name = nsx_op_name(t, i);
 		if (!is[name])
-			is[name] = !regexec(&re, nsx_text(t, name), 0, NULL, 0) ||
-				   !regexec(&re, nsx_kernel_label(&r->facts->kernels, name), 0,
-					    NULL, 0) ? MATCHES : OTHER;
+			is[name] = nsx_regex_matches(re, nsx_text(t, name)) ||
+				   nsx_regex_matches(re, nsx_kernel_label(&r->facts->kernels,
+									  name)) ?
+					   MATCHES : OTHER;
 		if (is[name] == MATCHES)
 			nsx_add_to(&sum_ns, ns);
 	}
-	regfree(&re);
+	nsx_regex_free(re);
 	return sum_ns;
 }
 

@@ -12,34 +12,21 @@
 
 static char *folder, *file; /* NULL: nothing was read from stdin              */
 
-static int write_all(int fd, const char *v, ssize_t n)
-{
-	while (n > 0) {
-		ssize_t k = write(fd, v, (size_t)n);
-
-		if (k < 0 && errno != EINTR)
-			return -1;
-		v += NSX_MAX(k, 0);
-		n -= NSX_MAX(k, 0);
-	}
-	return 0;
-}
-
 static int copy(struct nsx_err *err)
 {
 	int fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	static char piece[1 << 16];
+	bool ok = fd >= 0;
 	ssize_t n = 1;
 	int rc = 0;
 
-	while (fd >= 0 && n && !(rc = nsx_stopped(err))) {
+	while (ok && n && !(rc = nsx_stopped(err))) {
 		n = read(STDIN_FILENO, piece, sizeof(piece));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 || write_all(fd, piece, n))
-			break;
+		ok = n < 0 ? errno == EINTR : nsx_write_all(fd, piece, (size_t)n);
 	}
-	if (!rc && (fd < 0 || n || close(fd)))
+	if (fd >= 0 && close(fd))
+		ok = false;
+	if (!rc && !ok)
 		rc = nsx_fail(err, NSX_E_IO, "cannot keep standard input in '%s': %s; "
 			      "TMPDIR names another folder", file, strerror(errno));
 	return rc;
