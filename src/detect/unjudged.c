@@ -23,7 +23,6 @@ struct part { /* a phase, or the time at an end of the run */
 struct parts {
 	struct part *v;
 	size_t n;
-	int64_t all_ns;
 	bool has_phases;
 };
 
@@ -178,7 +177,6 @@ static void add_outside(const struct nsx_report *r, const char *name,
 {
 	if (start_ns >= end_ns)
 		return;
-	p->all_ns += end_ns - start_ns;
 	if (is_long(r, end_ns - start_ns))
 		p->v[p->n++] = (struct part){NULL, name, true, {start_ns, end_ns}};
 }
@@ -188,7 +186,6 @@ static void add_phase(const struct nsx_report *r, const struct nsx_run_phase *x,
 {
 	int64_t ns = x->window.end_ns - x->window.start_ns;
 
-	p->all_ns += ns;
 	if (!x->judged && is_long(r, ns)) {
 		p->has_phases = true;
 		p->v[p->n++] = (struct part){ledger, x->name, false, x->window};
@@ -202,14 +199,6 @@ static int cmp_parts(const void *a, const void *b)
 	return NSX_CMP(y->window.end_ns - y->window.start_ns,
 		       x->window.end_ns - x->window.start_ns) ?:
 	       NSX_CMP(x->window.start_ns, y->window.start_ns);
-}
-
-static const char *say_all(struct nsx_arena *a, const struct parts *p)
-{
-	return nsx_arena_printf(a, " (of %s in all%s)",
-				nsx_text_ns(a, (double)p->all_ns),
-				p->has_phases ? "; `--window phase:NAME` judges one" :
-						"");
 }
 
 const char *nsx_say_slow_unjudged(const struct nsx_report *r)
@@ -260,6 +249,7 @@ int nsx_list_unjudged(const struct nsx_report *r, const struct nsx_measured *m,
 	static const struct nsx_ledger none = {.n = 0};
 	struct parts p = {.v = nsx_arena_get(r->arena, (f->nrun_phases + 2) *
 							     sizeof(*p.v))};
+	const char *how;
 	size_t n;
 
 	*ret = NULL;
@@ -278,6 +268,7 @@ int nsx_list_unjudged(const struct nsx_report *r, const struct nsx_measured *m,
 	if (!n && !slow)
 		return 0;
 	nsx_sort(p.v, p.n, sizeof(*p.v), cmp_parts);
+	how = p.has_phases ? " (`--window phase:NAME` judges one)" : "";
 	list = nsx_arena_get(r->arena, (n + 2) * sizeof(*list));
 	for (size_t k = 0; k < n; k++) {
 		const struct part *x = &p.v[k];
@@ -290,11 +281,11 @@ int nsx_list_unjudged(const struct nsx_report *r, const struct nsx_measured *m,
 			x->is_ours ? x->name : nsx_text_name(r->arena, x->name),
 			nsx_text_ns(r->arena, (double)(x->window.end_ns -
 						       x->window.start_ns)),
-			doing, k + 1 < n || slow ? "" : say_all(r->arena, &p));
+			doing, k + 1 < n || slow ? "" : how);
 	}
 	if (slow)
 		list[n] = nsx_arena_printf(r->arena, "%s%s%s", n ? "among them " : "",
-					   slow, n ? say_all(r->arena, &p) : "");
+					   slow, n ? how : "");
 	*ret = list;
 	return 0;
 }
