@@ -127,7 +127,9 @@ check:
 FIX  := $(patsubst tests/fixtures/%.sql,$B/fixtures/%.sqlite,$(sort $(wildcard tests/fixtures/*.sql)))
 UNIT := $(patsubst tests/%.c,$B/tests/%,$(sort $(wildcard tests/unit/test_*.c tests/property/prop_*.c)))
 FUZZ := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+# Suites walk over the folder, so exports of fixtures that are gone leave it, too.
 fixtures: $(FIX)
+	$(Q)rm -f $(filter-out $(FIX),$(wildcard $B/fixtures/*.sqlite))
 test-programs: all fixtures $B/mkrep $B/$(PROG)-faults $B/fleet-gen $B/fleet-same $(UNIT) replay-programs
 replay-programs: $(FUZZ:%=$B/replay/%)
 
