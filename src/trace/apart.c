@@ -118,10 +118,9 @@ static int tell_apart(struct apart *x, bool *ret_any, struct nsx_err *err)
 	return 0;
 }
 
-int nsx_tell_gpus_apart(struct nsx_loader *l, struct nsx_err *err)
+int nsx_tell_gpus_apart(struct nsx_loader *l, bool *ret_any, struct nsx_err *err)
 {
 	struct apart x = {.l = l};
-	bool any = false;
 	int rc = nsx_new_arrays(l->index_arena, l->t->nprocesses, "processes", err,
 				x.all, x.met) ?:
 		 nsx_new_arrays(l->index_arena, l->t->ndevices, "devices", err,
@@ -135,7 +134,7 @@ int nsx_tell_gpus_apart(struct nsx_loader *l, struct nsx_err *err)
 			x.met[x.v[i - 1].process]++;
 			x.met[x.v[i].process]++;
 		}
-	rc = rc ?: tell_apart(&x, &any, err);
+	rc = rc ?: tell_apart(&x, ret_any, err);
 	free(x.v);
-	return rc ?: any ? nsx_place_devices(l, err) : 0;
+	return rc;
 }

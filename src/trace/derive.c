@@ -692,50 +692,6 @@ static void note_least(struct nsx_loader *l)
 	}
 }
 
-/* First entry with an id >= corr. Operations come nearly in the order of their calls, so the
- * search starts at *at, where the last one was found, with growing steps.
- */
-static size_t find_corr(const struct nsx_call_index *x, const uint32_t *of,
-			uint32_t corr, size_t *at)
-{
-	size_t lo = *at, hi = *at, step = 1;
-
-	while (hi < x->n && of[x->calls[hi]] < corr) {
-		lo = hi + 1;
-		hi = NSX_MIN(hi + step, x->n);
-		step *= 2;
-	}
-	while (lo && of[x->calls[lo - 1]] >= corr) {
-		hi = lo - 1;
-		lo -= NSX_MIN(step, lo);
-		step *= 2;
-	}
-	NSX_BISECT(lo, hi, mid, of[x->calls[mid]] < corr);
-	return *at = lo;
-}
-
-static uint32_t call_near(const struct nsx_loader *l, uint32_t process,
-			  uint32_t corr, int64_t at_ns, size_t *at)
-{
-	const struct nsx_call_index *x = &l->index[process];
-	const struct nsx_calls_rw *c = &l->calls;
-	size_t first = find_corr(x, c->corr, corr, at), k = first + 1;
-
-	if (first == x->n || c->corr[x->calls[first]] != corr)
-		return NSX_NONE;
-	if (k < x->n && c->corr[x->calls[k]] == corr)
-		k = NSX_SEARCH(k, x->n, mid,
-			       c->corr[x->calls[mid]] == corr &&
-			       c->start_ns[x->calls[mid]] <= at_ns);
-	return x->calls[k - 1];
-}
-
-uint32_t nsx_host_call(const struct nsx_loader *l, uint32_t process,
-		       uint32_t corr, int64_t at_ns)
-{
-	return call_near(l, process, corr, at_ns, &l->index[process].at);
-}
-
 /* Correlation ids of a process only grow: an id below those of all recorded calls was launched
  * before the capture began.
  */
@@ -770,7 +726,7 @@ static int match_some(void *ctx, size_t part, struct nsx_err *err)
 		uint32_t corr = l->ops.call[i], call = NSX_NONE;
 
 		if (corr && p != NSX_NONE)
-			call = call_near(l, p, corr, l->ops.start_ns[i], &at[p]);
+			call = nsx_find_call(l, p, corr, l->ops.start_ns[i], &at[p]);
 		l->ops.call[i] = call;
 		l->ops.cls[i] = class_of_op(l, i);
 		if (l->ops.kind[i] != NSX_OP_KERNEL)

@@ -183,7 +183,7 @@ static int sort_devices(struct nsx_trace *t, struct nsx_err *err)
 }
 
 /* Assigns devices again, after more was learned about the ordinals of processes. */
-int nsx_place_devices(struct nsx_loader *l, struct nsx_err *err)
+static int place_again(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
 	int64_t *ordinal;
@@ -384,8 +384,11 @@ static int place_streams(struct nsx_loader *l, uint32_t *new_id,
 
 int nsx_settle_devices(struct nsx_loader *l, struct nsx_err *err)
 {
-	return nsx_tell_gpus_apart(l, err) ?: find_infos(l, err) ?:
-	       name_devices(l, err);
+	bool any = false;
+
+	return nsx_tell_gpus_apart(l, &any, err) ?:
+	       (any ? place_again(l, err) : 0) ?:
+	       find_infos(l, err) ?: name_devices(l, err);
 }
 
 /* Key of stream types, together with the stream number. */

@@ -38,14 +38,6 @@ static int make_processes(struct nsx_loader *l, struct nsx_err *err)
 	return t->process ? 0 : err->rc;
 }
 
-uint32_t nsx_process_find(const struct nsx_trace *t, uint64_t key)
-{
-	uint32_t lo = NSX_SEARCH(0, t->nprocesses, mid,
-				 t->process[mid].key < key);
-
-	return lo < t->nprocesses && t->process[lo].key == key ? lo : NSX_NONE;
-}
-
 static void name_process(struct nsx_loader *l, const struct nsx_val *v)
 {
 	uint64_t key = nsx_read_process_key(&v[0], &v[1]);
@@ -53,15 +45,6 @@ static void name_process(struct nsx_loader *l, const struct nsx_val *v)
 
 	if (p != NSX_NONE)
 		l->t->process[p].name = nsx_read_text(l, &v[2]);
-}
-
-uint32_t nsx_thread_find(const struct nsx_trace *t, uint64_t global_tid)
-{
-	uint32_t lo = NSX_SEARCH(0, t->nthreads, mid,
-				 t->thread[mid].global_tid < global_tid);
-
-	return lo < t->nthreads && t->thread[lo].global_tid == global_tid ?
-		       lo : NSX_NONE;
 }
 
 /* A thread may have several rows: the last one wins. */

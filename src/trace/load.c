@@ -1,24 +1,10 @@
 /* load.c - the sequence of loading; load.h explains its steps. */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/stat.h"
 #include "trace/load.h"
-
-void nsx_load_warn(struct nsx_loader *l, const char *fmt, ...)
-{
-	struct nsx_err err;
-	va_list ap;
-
-	pthread_mutex_lock(&l->lock);
-	va_start(ap, fmt);
-	(void)nsx_push(l->warnings, l->nwarnings, l->cap_warnings, "warnings",
-		       &err, nsx_arena_vprintf(l->t->arena, fmt, ap));
-	va_end(ap);
-	pthread_mutex_unlock(&l->lock);
-}
 
 static const char *pid_source(const struct nsx_schema *s, enum nsx_field global,
 			      enum nsx_field plain)

@@ -294,9 +294,13 @@ struct nsx_tableload {
 int nsx_survey(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
 	       const char *window, struct nsx_err *err);
 void nsx_survey_done(struct nsx_tableload *list, size_t n);
-/* Whether a block, or a row, belongs to the portion that is read. */
+/* Whether a block, or a row, belongs to the portion that is read (portion.c): it overlaps it, or
+ * one of its correlation ids, least to most, is that of a launch in it or in the sample.
+ */
 bool nsx_wants_block(void *part, size_t block);
 bool nsx_wants_row(const struct nsx_part *p, const struct nsx_val *v);
+bool nsx_is_near(const struct nsx_portion *x, int64_t start_ns, int64_t end_ns);
+bool nsx_is_launcher(const struct nsx_portion *x, uint32_t least, uint32_t most);
 /* Reads the thread (interned in threads_map) and the name of a call. */
 int nsx_read_caller(struct nsx_part *p, const struct nsx_val *v,
 		    uint32_t *thread, nsx_str *name, struct nsx_err *err);
@@ -421,8 +425,8 @@ int nsx_order_streams(struct nsx_loader *l, struct nsx_err *err);
  * GPUs of their own are told apart (apart.c); each GPU gets a label.
  */
 int nsx_settle_devices(struct nsx_loader *l, struct nsx_err *err);
-int nsx_tell_gpus_apart(struct nsx_loader *l, struct nsx_err *err);
-int nsx_place_devices(struct nsx_loader *l, struct nsx_err *err);
+/* *ret_any: the ordinals of some streams were told apart. */
+int nsx_tell_gpus_apart(struct nsx_loader *l, bool *ret_any, struct nsx_err *err);
 int nsx_add_peers(struct nsx_loader *l, struct nsx_err *err);
 /* Orders rows, sets the slices of threads, and indexes calls (nsx_index_calls). */
 int nsx_order_rows(struct nsx_loader *l, struct nsx_err *err);
@@ -442,10 +446,16 @@ int nsx_window_range(struct nsx_loader *l, const char *text, nsx_str *ret,
 		     struct nsx_err *err);
 /* The outermost call of the process with this correlation id (least start, then greatest end, then
  * first). Where an id was reused: the last call that began by at_ns, else the first. NSX_NONE:
- * none. Not thread-safe, because the index remembers its position: the next call is mostly near.
+ * none. *at: where the last one was found, as the next one is mostly near.
  */
-uint32_t nsx_host_call(const struct nsx_loader *l, uint32_t process,
-		       uint32_t corr, int64_t at_ns);
+uint32_t nsx_find_call(const struct nsx_loader *l, uint32_t process,
+		       uint32_t corr, int64_t at_ns, size_t *at);
+/* The same; not thread-safe, because the index remembers the position. */
+static inline uint32_t nsx_host_call(const struct nsx_loader *l, uint32_t process,
+				     uint32_t corr, int64_t at_ns)
+{
+	return nsx_find_call(l, process, corr, at_ns, &l->index[process].at);
+}
 /* Clocks are judged by all operations of a sample of about 2^20 calls. The sample is drawn by
  * correlation id, so it does not depend on the order of rows.
  */

@@ -1,6 +1,7 @@
 /* scan.c - reads a list of tables in parallel parts into column sets, small tables row by row, and
- * cells.
+ * cells; warns.
  */
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include "schema/viewscan.h"
@@ -251,6 +252,19 @@ int nsx_load_tables(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
 	return rc;
 }
 
+void nsx_load_warn(struct nsx_loader *l, const char *fmt, ...)
+{
+	struct nsx_err err;
+	va_list ap;
+
+	pthread_mutex_lock(&l->lock);
+	va_start(ap, fmt);
+	(void)nsx_push(l->warnings, l->nwarnings, l->cap_warnings, "warnings",
+		       &err, nsx_arena_vprintf(l->t->arena, fmt, ap));
+	va_end(ap);
+	pthread_mutex_unlock(&l->lock);
+}
+
 void nsx_load_rows(struct nsx_loader *l, enum nsx_view view,
 		   const char *columns, unsigned n,
 		   void (*fn)(struct nsx_loader *l, const struct nsx_val *v))
@@ -311,6 +325,14 @@ bool nsx_read_span(struct nsx_part *p, const struct nsx_val *start,
 		return true;
 	p->defects.negative++;
 	return false;
+}
+
+struct nsx_extent nsx_extent_of(const struct nsx_val *v)
+{
+	if (!nsx_is_instant(&v[0]) || !nsx_is_instant(&v[1]) ||
+	    v[1].u.i < v[0].u.i)
+		return (struct nsx_extent){INT64_MIN, INT64_MAX, false};
+	return (struct nsx_extent){v[0].u.i, v[1].u.i, true};
 }
 
 uint64_t nsx_read_thread_key(const struct nsx_val *global_tid,

@@ -1,0 +1,71 @@
+/* questions.c - the list of questions, and how one is answered. */
+#include <string.h>
+#include "agent/ask.h"
+#include "report/words.h"
+
+const struct nsx_question nsx_questions[NSX_NQUESTIONS] = {
+#define NSX_QUESTION(id, text, arg, optional, asks, what)                     \
+	{text, arg, optional, NSX_FOR_##asks, what, nsx_ask_##id},
+#include "agent/questions.def"
+#undef NSX_QUESTION
+};
+
+const struct nsx_question *nsx_question_find(const char *name)
+{
+	for (unsigned i = 0; i < NSX_NQUESTIONS; i++)
+		if (!strcmp(nsx_questions[i].name, name))
+			return &nsx_questions[i];
+	return NULL;
+}
+
+/* Adds questions to an answer that leads nowhere by itself. */
+static void lead_on(struct nsx_answer *a, const struct nsx_question *q)
+{
+	if (q->ask != nsx_ask_verdict)
+		nsx_answer_next(a, NSX_Q_verdict, NULL, "what costs most in all");
+	if (q->ask != nsx_ask_gaps && a->r->trace->ndevices)
+		nsx_answer_next(a, NSX_Q_gaps, NULL, "the longest idle times");
+}
+
+/* No answer is surer than the data it is about. */
+static void doubt(struct nsx_answer *a)
+{
+	const struct nsx_steady *steady = &a->r->facts->steady;
+	const char *damage = nsx_report_damage(a->r);
+
+	if (damage) {
+		nsx_note(a->out, "this is of what could be read of the trace: %s", damage);
+		a->confidence = NSX_CONF_LOW;
+	}
+	if (a->out->status == NSX_S_CANNOT)
+		a->confidence = NSX_CONF_LOW;
+	else if (a->window.start_ns == steady->window.start_ns &&
+		 a->window.end_ns == steady->window.end_ns &&
+		 steady->confidence != NSX_CONF_NONE)
+		a->confidence = NSX_MIN(a->confidence, steady->confidence);
+}
+
+int nsx_ask(struct nsx_subject *s, const struct nsx_question *q,
+	    const char *argument, size_t limit, struct nsx_answer **ret,
+	    struct nsx_err *err)
+{
+	struct nsx_answer *a;
+	int rc;
+
+	if (q->argument && !q->is_optional && !argument)
+		return nsx_fail(err, NSX_E_USAGE, "the question '%s' needs %s: %s",
+				q->name, q->argument, q->help);
+	if (!q->argument && argument)
+		return nsx_fail(err, NSX_E_USAGE, "the question '%s' takes no "
+				"'%s'", q->name, argument);
+	a = nsx_answer_new(s->r, limit);
+	a->subject = s;
+	a->argument = argument;
+	rc = q->ask(a, err);
+	if (rc == NSX_E_USAGE && nsx_report_damage(a->r))
+		rc = nsx_wrap(err, "of what could be read of a damaged trace");
+	doubt(a);
+	if (!a->nnext)
+		lead_on(a, q);
+	return nsx_answer_end(a, rc, ret, err);
+}
