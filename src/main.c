@@ -9,7 +9,7 @@
 #include "cli/opt.h"
 #include "cli/piped.h"
 
-static void on_signal(int sig NSX_UNUSED)
+static void main_on_signal(int sig NSX_UNUSED)
 {
 	nsx_stop_flag = 1;
 }
@@ -18,7 +18,7 @@ static void on_signal(int sig NSX_UNUSED)
 static void catch_signals(void)
 {
 	static const int asked[] = {SIGINT, SIGTERM, SIGHUP};
-	struct sigaction sa = {.sa_handler = on_signal,
+	struct sigaction sa = {.sa_handler = main_on_signal,
 			       .sa_flags = (int)SA_RESETHAND};
 	struct sigaction old;
 
@@ -57,7 +57,7 @@ static void give_memory_back(void)
 #endif
 }
 
-static int run(const struct nsx_cmd *cmd, int argc, char **argv)
+static int main_run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
 	if (!nsx_opt_wants_help(cmd, argc, argv)) {
 		int code = cmd->run(cmd, argc, argv);
@@ -69,7 +69,7 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 	return nsx_cmd_printed(0);
 }
 
-static int fail_unknown(const char *name)
+static int main_fail_unknown(const char *name)
 {
 	const struct nsx_cmd *near = nsx_cmd_nearest(name);
 
@@ -93,14 +93,14 @@ static bool is_meant_as_command(int argc, char **argv)
 }
 
 /* Prints the text of one command, or of all. */
-static int print_text(int argc, char **argv,
-		      void (*of_one)(const struct nsx_cmd *cmd, FILE *out),
-		      void (*of_all)(FILE *out))
+static int main_print_text(int argc, char **argv,
+			   void (*of_one)(const struct nsx_cmd *cmd, FILE *out),
+			   void (*of_all)(FILE *out))
 {
 	const struct nsx_cmd *cmd = argc > 1 ? nsx_cmd_find(argv[1]) : NULL;
 
 	if (argc > 1 && !cmd)
-		return fail_unknown(argv[1]);
+		return main_fail_unknown(argv[1]);
 	if (cmd)
 		of_one(cmd, stdout);
 	else
@@ -110,7 +110,7 @@ static int print_text(int argc, char **argv,
 
 static int help(int argc, char **argv)
 {
-	return print_text(argc, argv, nsx_opt_help, nsx_overview);
+	return main_print_text(argc, argv, nsx_opt_help, nsx_overview);
 }
 
 int main(int argc, char **argv)
@@ -130,16 +130,16 @@ int main(int argc, char **argv)
 		return nsx_cmd_printed(0);
 	}
 	if (!strcmp(argv[1], "--man"))
-		return print_text(argc - 1, argv + 1, nsx_opt_page,
-				  nsx_manual);
+		return main_print_text(argc - 1, argv + 1, nsx_opt_page,
+				       nsx_manual);
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
 		return help(1, argv);
 	if (!strcmp(argv[1], "help"))
 		return help(argc - 1, argv + 1);
 	cmd = nsx_cmd_find(argv[1]);
 	if (cmd)
-		return run(cmd, argc - 1, argv + 1);
+		return main_run(cmd, argc - 1, argv + 1);
 	if (is_meant_as_command(argc, argv))
-		return fail_unknown(argv[1]);
-	return run(nsx_cmd_find("explain"), argc, argv); /* the default */
+		return main_fail_unknown(argv[1]);
+	return main_run(nsx_cmd_find("explain"), argc, argv); /* the default */
 }

@@ -34,8 +34,8 @@ struct sized {
 NSX_ORDER(cmp_size, struct sized, DOWN(size), TEXT(path));
 
 /* Gives each input, largest first, to the least loaded rank; names end with a newline. */
-static void deal(const struct nsx_fleet_inputs *in, struct nsx_buf *shares,
-		 struct nsx_arena *a)
+static void main_mpi_deal(const struct nsx_fleet_inputs *in, struct nsx_buf *shares,
+			  struct nsx_arena *a)
 {
 	struct sized *v = nsx_arena_get(a, in->n * sizeof(*v));
 	int64_t *load = nsx_arena_get(a, (size_t)nprocesses * sizeof(*load));
@@ -59,7 +59,7 @@ static void deal(const struct nsx_fleet_inputs *in, struct nsx_buf *shares,
 }
 
 /* Sends each rank its share of the inputs, as text. Owner: the caller. */
-static char *scatter(const struct nsx_fleet_inputs *in, struct nsx_arena *a)
+static char *main_mpi_scatter(const struct nsx_fleet_inputs *in, struct nsx_arena *a)
 {
 	struct nsx_buf *shares = nsx_arena_get(a, (size_t)nprocesses *
 							  sizeof(*shares));
@@ -69,7 +69,7 @@ static char *scatter(const struct nsx_fleet_inputs *in, struct nsx_arena *a)
 	char *mine;
 
 	if (!me)
-		deal(in, shares, a);
+		main_mpi_deal(in, shares, a);
 	for (int p = 0; p < nprocesses && !me; p++) {
 		at[p] = (int)all.n;
 		size[p] = (int)shares[p].n;
@@ -171,7 +171,7 @@ static void receive_set(struct set *s, int from, unsigned keep)
 }
 
 /* A binomial tree: in round b ranks whose bit b is set send and finish. */
-static void reduce(struct set *s, unsigned keep)
+static void main_mpi_reduce(struct set *s, unsigned keep)
 {
 	for (int bit = 1; bit < nprocesses; bit <<= 1) {
 		if (me & bit) {
@@ -206,7 +206,7 @@ static void gather_left_out(struct nsx_left_out *x, struct nsx_arena *a)
 		nsx_buf_add(&x->why, why + n[1], (size_t)(sum - n[1]));
 }
 
-static int run(const struct nsx_cmd *cmd, int argc, char **argv)
+static int main_mpi_run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
 	struct nsx_fleet_run r;
 	struct nsx_fleet_inputs mine;
@@ -225,13 +225,13 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 	}
 	if (me) /* to forward them, not to analyse them */
 		r.digest.keep = NSX_KEEP_BYTES;
-	mine = split_lines(scatter(&r.inputs, a), a);
+	mine = split_lines(main_mpi_scatter(&r.inputs, a), a);
 	if (nsx_fleet_read(&mine, &r.digest, r.jobs, &s.v, &s.n, &r.left_out,
 			   &err))
 		give_up(&err);
 	nsx_fleet_run_say(&r.left_out);
 	gather_left_out(&r.left_out, a);
-	reduce(&s, r.digest.keep);
+	main_mpi_reduce(&s, r.digest.keep);
 	if (!me) {
 		rc = nsx_fleet_run_finish(&r, s.v, s.n, &err);
 		rc = rc < 0 ? nsx_cmd_fail(&err, r.json) : nsx_cmd_printed(rc);
@@ -244,7 +244,7 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 
 static const struct nsx_cmd fleet = {
 	NSX_FLEET_COMMAND,
-	.run = run,
+	.run = main_mpi_run,
 };
 
 int main(int argc, char **argv)

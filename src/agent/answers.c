@@ -53,8 +53,8 @@ static struct nsx_report *find_loaded(void *ctx, const char *path)
 NSX_COLUMNS(step_cols, STEP_COLUMNS);
 const struct nsx_layout nsx_step_layout = {.key = "steps", NSX_COLS(step_cols)};
 
-static void add_step(struct nsx_answer *a, struct nsx_table *t,
-		     const char *gpu, const struct nsx_step *s)
+static void answers_add_step(struct nsx_answer *a, struct nsx_table *t,
+			     const char *gpu, const struct nsx_step *s)
 {
 	struct nsx_cell *row = nsx_add_row(t);
 
@@ -114,10 +114,10 @@ static void tell_diff(struct nsx_answer *a, struct nsx_diff *d,
 	}
 	steps = nsx_add_table(a->out, &nsx_step_layout);
 	if (d->has_job)
-		add_step(a, steps, "job", &d->job);
+		answers_add_step(a, steps, "job", &d->job);
 	for (uint32_t l = 0; l < d->nlanes && !d->whole; l++)
-		add_step(a, steps, nsx_lane_name(d, l, arena),
-			 &d->lanes[l].change);
+		answers_add_step(a, steps, nsx_lane_name(d, l, arena),
+				 &d->lanes[l].change);
 	for (unsigned i = 0; i < NSX_NDT; i++)
 		if (i != NSX_DT_UNITS)
 			copy_table(a, &t->t[i]);

@@ -9,7 +9,7 @@
 enum { NEAREST = 5 };
 
 /* Names that contain the argument, else any, to suggest if there is none like it. */
-static const char *nearest(struct nsx_answer *a, const nsx_str *names, size_t n)
+static const char *ask_names_nearest(struct nsx_answer *a, const nsx_str *names, size_t n)
 {
 	const struct nsx_trace *t = a->r->trace;
 	struct nsx_buf b = {0};
@@ -69,8 +69,8 @@ static int find_pattern(struct nsx_answer *a, const nsx_str *names, size_t n,
 }
 
 /* Marks the name, or else all that are shown like it: "step #". */
-static bool find_name(const struct nsx_answer *a, const nsx_str *names, size_t n,
-		      uint8_t *is_asked)
+static bool ask_names_find_name(const struct nsx_answer *a, const nsx_str *names, size_t n,
+				uint8_t *is_asked)
 {
 	bool found = false;
 
@@ -90,8 +90,8 @@ static bool find_name(const struct nsx_answer *a, const nsx_str *names, size_t n
 /* Sums ranges of these names. One inside another of them is part of that one. inside: by path,
  * whether it is one of them or leads through one.
  */
-static void sum_ranges(const struct nsx_census *c, const uint8_t *is_asked,
-		       uint8_t *inside, struct nsx_path *s)
+static void ask_names_sum_ranges(const struct nsx_census *c, const uint8_t *is_asked,
+				 uint8_t *inside, struct nsx_path *s)
 {
 	for (size_t i = 0; i < c->paths.n; i++) {
 		const struct nsx_path *p = &c->path[i];
@@ -114,9 +114,9 @@ static void sum_ranges(const struct nsx_census *c, const uint8_t *is_asked,
 }
 
 /* Sums GPU work launched in them. */
-static int sum_work(struct nsx_answer *a, const struct nsx_census *c,
-		    const uint8_t *inside, struct nsx_count *ret,
-		    struct nsx_err *err)
+static int ask_names_sum_work(struct nsx_answer *a, const struct nsx_census *c,
+			      const uint8_t *inside, struct nsx_count *ret,
+			      struct nsx_err *err)
 {
 	struct nsx_tally *tally = nsx_tally_new(a);
 
@@ -261,16 +261,16 @@ int nsx_ask_range(struct nsx_answer *a, struct nsx_err *err)
 		if (find_pattern(a, names, n, is_asked, &found, err))
 			return err->rc;
 	} else {
-		found = find_name(a, names, n, is_asked);
+		found = ask_names_find_name(a, names, n, is_asked);
 	}
 	if (!found)
 		return nsx_fail(err, NSX_E_USAGE, "no NVTX range '%s' in this "
 				"trace; there are %s", a->argument,
-				nearest(a, names, n));
+				ask_names_nearest(a, names, n));
 	a->window = nsx_host_window(t);
 	inside = nsx_arena_get(a->out->arena, c->paths.n);
-	sum_ranges(c, is_asked, inside, &s);
-	if (sum_work(a, c, inside, &gpu, err) ||
+	ask_names_sum_ranges(c, is_asked, inside, &s);
+	if (ask_names_sum_work(a, c, inside, &gpu, err) ||
 	    sum_elsewhere(a, is_asked, &others, err))
 		return err->rc;
 	nsx_put(a->out, "count", nsx_int(s.count.n));
@@ -348,8 +348,8 @@ static void show_shapes(struct nsx_answer *a, const struct nsx_count *v)
 }
 
 /* Marks kernels whose full name or label matches the expression. */
-static int match_kernels(struct nsx_answer *a, const nsx_str *names,
-			 uint8_t *wanted, size_t *ret_n, struct nsx_err *err)
+static int ask_names_match_kernels(struct nsx_answer *a, const nsx_str *names,
+				   uint8_t *wanted, size_t *ret_n, struct nsx_err *err)
 {
 	const struct nsx_kernel_names *k = &a->r->facts->kernels;
 	struct nsx_regex *re;
@@ -387,7 +387,7 @@ struct kernels { /* the kernels that were asked for                          */
 };
 
 /* Whether an operation is longer; of equals the first wins. */
-static bool is_longer(const struct nsx_trace *t, size_t op, size_t other)
+static bool ask_names_is_longer(const struct nsx_trace *t, size_t op, size_t other)
 {
 	int64_t a = nsx_op_ns(&t->ops, op), b = nsx_op_ns(&t->ops, other);
 
@@ -412,7 +412,7 @@ static void sum_kernels(const struct nsx_trace *t, const struct nsx_census *c,
 			continue;
 		k->nnames += *name == WANTED;
 		*name = MET;
-		if (!k->all.n || is_longer(t, w->op, k->longest))
+		if (!k->all.n || ask_names_is_longer(t, w->op, k->longest))
 			k->longest = w->op;
 		for (unsigned s = 0; s < ARRAY_LEN(sums); s++)
 			nsx_count_add(sums[s], w->count.n, w->count.ns);
@@ -451,7 +451,7 @@ int nsx_ask_kernel(struct nsx_answer *a, struct nsx_err *err)
 	size_t n = 0;
 
 	if (!c || nsx_kernel_full_names(&a->r->facts->kernels, arena, &names, err) ||
-	    match_kernels(a, names, wanted, &n, err))
+	    ask_names_match_kernels(a, names, wanted, &n, err))
 		return err->rc;
 	if (!n)
 		return nsx_fail(err, NSX_E_USAGE, "no kernel matches '%s'; %s%s",

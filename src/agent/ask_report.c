@@ -246,7 +246,7 @@ static void tell_sql(struct nsx_answer *a, const struct nsx_finding *f)
 }
 
 /* Whether a line of evidence ends with the text. */
-static bool is_told(const struct nsx_finding *f, const char *text)
+static bool ask_report_is_told(const struct nsx_finding *f, const char *text)
 {
 	for (size_t i = 0; i < ARRAY_LEN(f->evidence) && f->evidence[i]; i++)
 		if (nsx_ends_with(f->evidence[i], text))
@@ -272,7 +272,7 @@ static void tell_finding(struct nsx_answer *a, const struct nsx_finding *f)
 	}
 	if (f->place) {
 		nsx_put(a->out, "place", nsx_string(f->place));
-		if (!is_told(f, f->place))
+		if (!ask_report_is_told(f, f->place))
 			nsx_md_bullet(a->out, "from %s", f->place);
 	}
 	nsx_put(a->out, "evidence", nsx_list(f->evidence));

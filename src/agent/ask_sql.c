@@ -72,7 +72,7 @@ static bool may_read(void *ctx, const char *table, const char *column)
 	return false;
 }
 
-static int create_views(const struct nsx_sql *s, struct nsx_err *err)
+static int ask_sql_create_views(const struct nsx_sql *s, struct nsx_err *err)
 {
 	bool *fields = nsx_alloc(NSX_NFIELDS, sizeof(*fields));
 	struct nsx_buf b = {0};
@@ -202,7 +202,7 @@ static int set_up(const struct nsx_sql *s, const struct nsx_trace *t,
 				 "value FROM _names", err);
 	if (!rc)
 		rc = copy_strings(s, t, err);
-	return rc ? rc : create_views(s, err);
+	return rc ? rc : ask_sql_create_views(s, err);
 }
 
 static int connect(struct nsx_subject *subject, struct nsx_err *err)
@@ -235,7 +235,7 @@ struct select {
 	size_t limit; /* most rows; one more is sent if there are more       */
 };
 
-static void put_cell(struct nsx_buf *out, struct nsx_val *v)
+static void ask_sql_put_cell(struct nsx_buf *out, struct nsx_val *v)
 {
 	if (v->type == NSX_V_TEXT)
 		v->len = NSX_MIN(v->len, NSX_MAX_TEXT);
@@ -267,7 +267,7 @@ static int run_select(void *ctx, struct nsx_buf *out, struct nsx_err *err)
 			struct nsx_val v;
 
 			nsx_read_val(s, i, &v);
-			put_cell(out, &v);
+			ask_sql_put_cell(out, &v);
 		}
 		if (out->n > MAX_OUT)
 			return nsx_fail(err, NSX_E_NOMEM, "too much to say");
@@ -277,7 +277,7 @@ static int run_select(void *ctx, struct nsx_buf *out, struct nsx_err *err)
 
 /* Rows -------------------------------------------------------------------------------*/
 
-static struct nsx_cell take_cell(struct nsx_answer *a, const char **p)
+static struct nsx_cell ask_sql_take_cell(struct nsx_answer *a, const char **p)
 {
 	struct nsx_val v;
 	struct nsx_buf b = {0};
@@ -301,8 +301,8 @@ static struct nsx_cell take_cell(struct nsx_answer *a, const char **p)
 }
 
 /* A column whose name another has already gets its number appended. */
-static const char *title_of(const char *name, const struct nsx_col *cols, unsigned i,
-			    struct nsx_arena *arena)
+static const char *ask_sql_title_of(const char *name, const struct nsx_col *cols, unsigned i,
+				    struct nsx_arena *arena)
 {
 	struct nsx_buf b = {0};
 	const char *title;
@@ -316,7 +316,7 @@ static const char *title_of(const char *name, const struct nsx_col *cols, unsign
 }
 
 /* In a key, a dot would begin an inner key. */
-static const char *key_of(const char *title, struct nsx_arena *arena)
+static const char *ask_sql_key_of(const char *title, struct nsx_arena *arena)
 {
 	struct nsx_buf b = {0};
 
@@ -336,9 +336,9 @@ static const struct nsx_layout *take_layout(struct nsx_answer *a, const char **p
 		n++;
 	cols = nsx_arena_get(arena, n * sizeof(*cols));
 	for (unsigned i = 0; i < n; i++, *p += strlen(*p) + 1) {
-		const char *title = title_of(*p, cols, i, arena);
+		const char *title = ask_sql_title_of(*p, cols, i, arena);
 
-		cols[i] = (struct nsx_col){.key = key_of(title, arena),
+		cols[i] = (struct nsx_col){.key = ask_sql_key_of(title, arena),
 					   .title = title, .type = NSX_T_STR,
 					   .help = "as selected",
 					   .is_exact = true};
@@ -358,7 +358,7 @@ static void take_rows(struct nsx_answer *a, const struct nsx_buf *said)
 		struct nsx_cell *row = nsx_add_row(t);
 
 		for (unsigned i = 0; i < t->layout->ncols; i++)
-			row[i] = take_cell(a, &p);
+			row[i] = ask_sql_take_cell(a, &p);
 	}
 	if (p < said->p + said->n)
 		nsx_note(a->out, "there are more than these %zu rows: ask for "
@@ -368,7 +368,7 @@ static void take_rows(struct nsx_answer *a, const struct nsx_buf *said)
 
 /* Mending ----------------------------------------------------------------------------*/
 
-static bool is_named(const char *sql, const char *name)
+static bool ask_sql_is_named(const char *sql, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -392,7 +392,7 @@ static void mend(const char *sql, struct nsx_err *err)
 	for (size_t i = 0; i < ARRAY_LEN(open_views); i++) {
 		enum nsx_view v = open_views[i];
 
-		if (!is_named(sql, nsx_view_defs[v].name) || b.n > MOST)
+		if (!ask_sql_is_named(sql, nsx_view_defs[v].name) || b.n > MOST)
 			continue;
 		nsx_buf_printf(&b, "; %s has rid", nsx_view_defs[v].name);
 		for (unsigned k = 0; k < nsx_view_nfields(v) && b.n < MOST; k++)
@@ -421,7 +421,7 @@ static bool is_select(const char *sql)
 	return false;
 }
 
-static int refuse(struct nsx_err *err)
+static int ask_sql_refuse(struct nsx_err *err)
 {
 	return nsx_fail(err, NSX_E_DENIED, "only one SELECT on event tables may "
 			"be run, with functions that compute; text is in "
@@ -429,14 +429,14 @@ static int refuse(struct nsx_err *err)
 }
 
 /* Turns an error into terms of the SELECT. */
-static int explain(struct nsx_err *err, const char *sql)
+static int ask_sql_explain(struct nsx_err *err, const char *sql)
 {
 	switch (err->rc) {
 	case NSX_E_NAME:
 		mend(sql, err);
 		return err->rc;
 	case NSX_E_DENIED:
-		return refuse(err);
+		return ask_sql_refuse(err);
 	case NSX_E_SLOW:
 		return nsx_fail(err, NSX_E_SLOW, "the SELECT took more than %d s: sum "
 				"over fewer rows, or ask 'window' or 'kernel'", MAX_S);
@@ -453,7 +453,7 @@ int nsx_ask_sql(struct nsx_answer *a, struct nsx_err *err)
 	struct nsx_buf said = {0};
 	struct select q = {.sql = a->argument, .limit = a->limit};
 	int rc = is_select(a->argument) ? connect(a->subject, err) :
-					  refuse(err);
+					  ask_sql_refuse(err);
 
 	if (rc)
 		return rc;
@@ -464,5 +464,5 @@ int nsx_ask_sql(struct nsx_answer *a, struct nsx_err *err)
 	if (!rc)
 		take_rows(a, &said);
 	nsx_buf_done(&said);
-	return rc ? explain(err, a->argument) : 0;
+	return rc ? ask_sql_explain(err, a->argument) : 0;
 }

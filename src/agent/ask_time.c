@@ -6,7 +6,7 @@
 
 enum { MAX_THREADS = 16 }; /* most launching threads told */
 
-static int64_t overlap(const struct nsx_window *w, int64_t start, int64_t end)
+static int64_t ask_time_overlap(const struct nsx_window *w, int64_t start, int64_t end)
 {
 	int64_t a = NSX_MAX(start, w->start_ns), b = NSX_MIN(end, w->end_ns);
 
@@ -328,7 +328,7 @@ static int cmp_gaps(const void *a, const void *b)
 }
 
 /* The longest piece of a gap. */
-static struct nsx_idle_piece main_piece(const struct nsx_gap *gap)
+static struct nsx_idle_piece ask_time_main_piece(const struct nsx_gap *gap)
 {
 	struct nsx_idle_piece best = nsx_idle_at(gap->idle, gap->at);
 
@@ -341,11 +341,11 @@ static struct nsx_idle_piece main_piece(const struct nsx_gap *gap)
 	return best;
 }
 
-static void add_gap(struct nsx_answer *a, struct nsx_table *table,
-		    const struct found_gap *g)
+static void ask_time_add_gap(struct nsx_answer *a, struct nsx_table *table,
+			     const struct found_gap *g)
 {
 	struct nsx_window w = {g->gap.start_ns, g->gap.end_ns};
-	struct nsx_idle_piece p = main_piece(&g->gap);
+	struct nsx_idle_piece p = ask_time_main_piece(&g->gap);
 	struct nsx_cell *row = nsx_add_row(table);
 
 	row[GAP_GPU] = nsx_string(gpu_name(a, g->device));
@@ -379,7 +379,7 @@ struct longest { /* the longest gaps, up to `limit`; a heap once it is full  */
 	size_t n, limit;
 };
 
-static void offer(struct longest *l, const struct found_gap *g)
+static void ask_time_offer(struct longest *l, const struct found_gap *g)
 {
 	if (l->n < l->limit) {
 		l->v[l->n++] = *g;
@@ -403,9 +403,9 @@ static size_t offer_block(const struct nsx_answer *a, uint32_t device,
 	while (i < end && !idle->tag[i].first)
 		i++;
 	while (i < end && nsx_next_gap(idle, &i, &g.gap))
-		if (overlap(&a->window, g.gap.start_ns, g.gap.end_ns)) {
+		if (ask_time_overlap(&a->window, g.gap.start_ns, g.gap.end_ns)) {
 			n++;
-			offer(l, &g);
+			ask_time_offer(l, &g);
 		}
 	return n;
 }
@@ -432,7 +432,7 @@ static size_t offer_longest(const struct nsx_answer *a,
 			all += offer_block(a, device, k, gaps);
 		} else if (b->n && nsx_next_gap(idle, &at, &g.gap)) {
 			all += b->n;
-			offer(blocks, &g);
+			ask_time_offer(blocks, &g);
 		}
 	}
 	return all;
@@ -477,7 +477,7 @@ int nsx_ask_gaps(struct nsx_answer *a, struct nsx_err *err)
 	nsx_put(a->out, "gaps_in_all", nsx_int((int64_t)all));
 	table = nsx_add_table(a->out, &nsx_gap_layout);
 	for (size_t i = 0; i < l.n; i++)
-		add_gap(a, table, &l.v[i]);
+		ask_time_add_gap(a, table, &l.v[i]);
 	nsx_md_table(a->out, table, a->limit, GAP_GPU, GAP_WINDOW, GAP_NS,
 		     GAP_CAUSE, GAP_DETAIL, GAP_NEXT);
 	if (all > l.n)
@@ -633,8 +633,8 @@ int nsx_ask_why(struct nsx_answer *a, struct nsx_err *err)
 /* iteration -----------------------------------------------------------------------*/
 
 /* The iteration with this window on the limiting GPU; iterations are in order of process. */
-static const struct nsx_iteration *iteration_at(const struct nsx_facts *f,
-						const struct nsx_window *w)
+static const struct nsx_iteration *ask_time_iteration_at(const struct nsx_facts *f,
+							 const struct nsx_window *w)
 {
 	const struct nsx_iteration *it = f->iterations;
 
@@ -658,7 +658,7 @@ int nsx_ask_iteration(struct nsx_answer *a, struct nsx_err *err)
 			     nsx_say(a->out, "iteration:%s", a->argument),
 			     &a->window, err))
 		return err->rc;
-	it = iteration_at(f, &a->window);
+	it = ask_time_iteration_at(f, &a->window);
 	length_ns = it->end_ns - it->start_ns;
 	ns = nsx_arena_get(a->out->arena, f->niterations * sizeof(*ns));
 	for (size_t i = 0; i < f->niterations; i++) {

@@ -49,8 +49,8 @@ static int begin_blocks(struct builder *b, struct nsx_blocks *x, size_t n,
 	return x->at ? 0 : err->rc;
 }
 
-static void add_block(const struct nsx_blocks *x, size_t block,
-		      struct nsx_count *sums)
+static void census_add_block(const struct nsx_blocks *x, size_t block,
+			     struct nsx_count *sums)
 {
 	for (size_t i = x->at[block]; i < x->at[block + 1]; i++)
 		nsx_count_add(&sums[x->row[i].group], x->row[i].n,
@@ -60,7 +60,7 @@ static void add_block(const struct nsx_blocks *x, size_t block,
 /* GPU work ------------------------------------------------------------------------*/
 
 /* The shape of a kernel, or the kind of a copy. */
-static uint64_t shape_of(const struct nsx_trace *t, size_t op)
+static uint64_t census_shape_of(const struct nsx_trace *t, size_t op)
 {
 	switch (t->ops.kind[op]) {
 	case NSX_OP_KERNEL:
@@ -87,7 +87,7 @@ static struct nsx_group_key work_key(const struct nsx_trace *t, size_t op,
 {
 	return (struct nsx_group_key){
 		(uint64_t)nsx_op_stream(&t->ops, op) << 8 | t->ops.kind[op],
-		shape_of(t, op) << 32 | launcher};
+		census_shape_of(t, op) << 32 | launcher};
 }
 
 static int count_place(struct builder *b, size_t op, int64_t ns,
@@ -101,7 +101,7 @@ static int count_place(struct builder *b, size_t op, int64_t ns,
 		return 0;
 	x = nsx_near_value(&c->places, &b->places, &c->place, b->path_of[range],
 			   (uint64_t)b->t->ops.kind[op] << 32 |
-				   shape_of(b->t, op), "sums", err);
+				   census_shape_of(b->t, op), "sums", err);
 	if (!x)
 		return err->rc;
 	x->op = (uint32_t)op;
@@ -134,7 +134,7 @@ static int count_op(struct builder *b, struct nsx_blocks *x, size_t from,
 	       count_place(b, op, ns, err) ? err->rc : 0;
 }
 
-static int count_ops(struct builder *b, uint32_t device, struct nsx_err *err)
+static int census_count_ops(struct builder *b, uint32_t device, struct nsx_err *err)
 {
 	const struct nsx_device *d = &b->t->device[device];
 	struct nsx_blocks *x = &b->c->device[device].ops;
@@ -166,9 +166,9 @@ static int64_t latest_end(const struct nsx_facts *f, const struct nsx_device *d,
 }
 
 /* Adds operations of a block that the window cuts or ends in. */
-static void add_ops(const struct nsx_census *c, const struct nsx_trace *t,
-		    size_t from, size_t to, const struct nsx_window *w,
-		    struct nsx_count *by_work)
+static void census_add_ops(const struct nsx_census *c, const struct nsx_trace *t,
+			   size_t from, size_t to, const struct nsx_window *w,
+			   struct nsx_count *by_work)
 {
 	for (size_t i = from; i < to; i++) {
 		int64_t start = nsx_op_start(&t->ops, i);
@@ -201,9 +201,9 @@ void nsx_census_work(const struct nsx_census *c, const struct nsx_trace *t,
 			if (start >= w->end_ns)
 				break;
 			if (start >= w->start_ns && end < w->end_ns)
-				add_block(&c->device[i].ops, block, by_work);
+				census_add_block(&c->device[i].ops, block, by_work);
 			else if (end >= w->start_ns)
-				add_ops(c, t, from, from + n, w, by_work);
+				census_add_ops(c, t, from, from + n, w, by_work);
 		}
 	}
 }
@@ -257,9 +257,9 @@ static int count_idle(struct builder *b, uint32_t device, struct nsx_err *err)
 	return nsx_stopped(err);
 }
 
-static void add_pieces(const struct nsx_census *c, const struct nsx_idle *idle,
-		       size_t from, size_t to, const struct nsx_window *w,
-		       struct nsx_count *by_cause)
+static void census_add_pieces(const struct nsx_census *c, const struct nsx_idle *idle,
+			      size_t from, size_t to, const struct nsx_window *w,
+			      struct nsx_count *by_cause)
 {
 	for (size_t i = from; i < to; i++) {
 		struct nsx_idle_piece p = nsx_idle_at(idle, i);
@@ -286,10 +286,10 @@ void nsx_census_idle(const struct nsx_census *c, const struct nsx_facts *f,
 
 			if (nsx_idle_start(idle, i) >= w->start_ns &&
 			    nsx_idle_at(idle, end - 1).end_ns <= w->end_ns)
-				add_block(&c->device[d].idle,
-					  i / NSX_IDLE_BLOCK, by_cause);
+				census_add_block(&c->device[d].idle,
+						 i / NSX_IDLE_BLOCK, by_cause);
 			else
-				add_pieces(c, idle, i, end, w, by_cause);
+				census_add_pieces(c, idle, i, end, w, by_cause);
 		}
 	}
 }
@@ -297,7 +297,7 @@ void nsx_census_idle(const struct nsx_census *c, const struct nsx_facts *f,
 /* Host ----------------------------------------------------------------------------*/
 
 /* Cuts a span to the user's window; false: no part of it lies inside. */
-static bool cut(const struct nsx_trace *t, struct nsx_span *span)
+static bool census_cut(const struct nsx_trace *t, struct nsx_span *span)
 {
 	bool is_inside = nsx_starts_inside(t, span->start_ns);
 	int64_t ns = nsx_in_window(t, span->start_ns, span->end_ns);
@@ -308,7 +308,7 @@ static bool cut(const struct nsx_trace *t, struct nsx_span *span)
 	return is_inside || ns;
 }
 
-static int count_calls(struct builder *b, uint32_t thread, struct nsx_err *err)
+static int census_count_calls(struct builder *b, uint32_t thread, struct nsx_err *err)
 {
 	const struct nsx_thread *th = &b->t->thread[thread];
 	const struct nsx_calls *calls = &b->t->calls;
@@ -321,7 +321,7 @@ static int count_calls(struct builder *b, uint32_t thread, struct nsx_err *err)
 					nsx_call_end(calls, i)};
 		struct nsx_count *x;
 
-		if ((calls->flags[i] & NSX_CALL_NESTED) || !cut(b->t, &span))
+		if ((calls->flags[i] & NSX_CALL_NESTED) || !census_cut(b->t, &span))
 			continue;
 		x = nsx_near_value(&c->calls, &b->calls, &c->call,
 				   (uint64_t)thread << 1 | waits,
@@ -355,7 +355,7 @@ static int count_ranges(struct builder *b, struct nsx_err *err)
 		if (!path)
 			return err->rc;
 		b->path_of[i] = (uint32_t)(path - c->path);
-		if (!cut(b->t, &span))
+		if (!census_cut(b->t, &span))
 			continue;
 		if (!path->count.n ||
 		    span.end_ns - span.start_ns > path->longest_ns) {
@@ -369,15 +369,15 @@ static int count_ranges(struct builder *b, struct nsx_err *err)
 
 /* All -----------------------------------------------------------------------------*/
 
-static int count_all(struct builder *b, struct nsx_err *err)
+static int census_count_all(struct builder *b, struct nsx_err *err)
 {
 	struct nsx_census *c = b->c;
 	int rc = count_ranges(b, err);
 
 	for (uint32_t i = 0; i < c->ndevices && !rc; i++)
-		rc = count_ops(b, i, err) || count_idle(b, i, err) ? err->rc : 0;
+		rc = census_count_ops(b, i, err) || count_idle(b, i, err) ? err->rc : 0;
 	for (uint32_t i = 0; i < b->t->nthreads && !rc; i++)
-		rc = count_calls(b, i, err);
+		rc = census_count_calls(b, i, err);
 	return rc;
 }
 
@@ -393,7 +393,7 @@ int nsx_census_new(const struct nsx_trace *t, const struct nsx_facts *f,
 		c->ndevices = t->ndevices;
 		c->device = nsx_try_alloc(t->ndevices + 1, sizeof(*c->device),
 					  "sums", err);
-		rc = c->device ? count_all(b, err) : err->rc;
+		rc = c->device ? census_count_all(b, err) : err->rc;
 		free(b->path_of);
 		free(b->last);
 	}

@@ -82,20 +82,20 @@ static void drop(struct nsx_cache *c, size_t i)
 }
 
 /* Bytes of the heap in use; a trace takes the difference. */
-static size_t held(void)
+static size_t loaded_held(void)
 {
 	struct mallinfo2 m = mallinfo2();
 
 	return m.uordblks + m.hblkhd;
 }
 
-static int load(const struct nsx_cache *c, const char *path,
-		struct nsx_progress *progress, struct nsx_loaded **ret,
-		struct nsx_err *err)
+static int loaded_load(const struct nsx_cache *c, const char *path,
+		       struct nsx_progress *progress, struct nsx_loaded **ret,
+		       struct nsx_err *err)
 {
 	struct nsx_loaded *l = nsx_alloc(1, sizeof(*l));
 	struct nsx_opts o = c->like;
-	size_t before = held();
+	size_t before = loaded_held();
 	int rc;
 
 	l->path = nsx_strdup(path);
@@ -119,13 +119,13 @@ static int load(const struct nsx_cache *c, const char *path,
 		free_loaded(l);
 		return rc;
 	}
-	l->bytes = held() > before ? held() - before : 0;
+	l->bytes = loaded_held() > before ? loaded_held() - before : 0;
 	*ret = l;
 	return 0;
 }
 
 /* Drops traces not asked for longest until the rest fits; `keep` stays. */
-static void make_room(struct nsx_cache *c, const struct nsx_loaded *keep)
+static void loaded_make_room(struct nsx_cache *c, const struct nsx_loaded *keep)
 {
 	size_t sum = 0;
 
@@ -164,12 +164,12 @@ int nsx_cache_get(struct nsx_cache *c, const char *path,
 		if (!strcmp(c->v[i]->path, path))
 			drop(c, i--);
 	if (!l) {
-		if (load(c, path, progress, &l, err))
+		if (loaded_load(c, path, progress, &l, err))
 			return err->rc;
 		nsx_push_or_die(c->v, c->n, c->cap, l);
 	}
 	l->asked = ++c->count;
-	make_room(c, l);
+	loaded_make_room(c, l);
 	*ret = l;
 	return 0;
 }

@@ -32,7 +32,7 @@ struct request {
 
 /* Envelopes -----------------------------------------------------------------------*/
 
-static void finish(struct nsx_jsonw *w, struct nsx_buf *out)
+static void mcp_protocol_finish(struct nsx_jsonw *w, struct nsx_buf *out)
 {
 	size_t before = out->n;
 	struct nsx_err err;
@@ -45,7 +45,7 @@ static void finish(struct nsx_jsonw *w, struct nsx_buf *out)
 	nsx_jsonw_free(w);
 }
 
-static struct nsx_jsonw *begin(void)
+static struct nsx_jsonw *mcp_protocol_begin(void)
 {
 	struct nsx_jsonw *w = nsx_jsonw_new();
 
@@ -64,27 +64,27 @@ static void put_error(const struct nsx_mcp *m, const struct nsx_jsonr *id,
 	nsx_jsonw_str(w, "error.message", message);
 }
 
-static void fail(const struct request *r, int code, const char *message,
-		 struct nsx_buf *out)
+static void mcp_protocol_fail(const struct request *r, int code, const char *message,
+			      struct nsx_buf *out)
 {
-	struct nsx_jsonw *w = begin();
+	struct nsx_jsonw *w = mcp_protocol_begin();
 
 	put_error(r->m, r->id, code, message, w);
-	finish(w, out);
+	mcp_protocol_finish(w, out);
 }
 
 void nsx_mcp_not_json(const struct nsx_mcp *m, const char *why,
 		      struct nsx_buf *out)
 {
-	struct nsx_jsonw *w = begin();
+	struct nsx_jsonw *w = mcp_protocol_begin();
 
 	put_error(m, NULL, PARSE_ERROR, why, w);
-	finish(w, out);
+	mcp_protocol_finish(w, out);
 }
 
 static struct nsx_jsonw *begin_result(const struct request *r)
 {
-	struct nsx_jsonw *w = begin();
+	struct nsx_jsonw *w = mcp_protocol_begin();
 
 	nsx_jsonw_value(w, "id", r->id);
 	nsx_jsonw_object(w, "result");
@@ -102,7 +102,7 @@ static void end_result(const struct request *r, struct nsx_jsonw *w,
 		nsx_jsonw_str(w, "cacheScope", ttl_ms ? "public" : "private");
 	}
 	nsx_jsonw_end(w);
-	finish(w, out);
+	mcp_protocol_finish(w, out);
 }
 
 /* Methods that are answered at once ----------------------------------------------- */
@@ -120,7 +120,7 @@ static void put_server(struct nsx_jsonw *w)
 	nsx_jsonw_str(w, "instructions", instructions);
 }
 
-static int find_version(const char *name)
+static int mcp_protocol_find_version(const char *name)
 {
 	for (int i = 0; name && i < (int)ARRAY_LEN(versions); i++)
 		if (!strcmp(name, versions[i]))
@@ -133,10 +133,10 @@ static void initialize(struct request *r, struct nsx_buf *out)
 	const char *asked = nsx_jsonr_str(
 		nsx_jsonr_get(r->params, "protocolVersion"));
 	struct nsx_jsonw *w;
-	int version = find_version(asked);
+	int version = mcp_protocol_find_version(asked);
 
 	if (!asked) {
-		fail(r, BAD_PARAMS, "initialize needs protocolVersion", out);
+		mcp_protocol_fail(r, BAD_PARAMS, "initialize needs protocolVersion", out);
 		return;
 	}
 	r->version = r->m->version =
@@ -188,8 +188,8 @@ static void put_answer_schema(struct nsx_jsonw *w, enum nsx_tool_id tool)
 	nsx_jsonw_str(w, "outputSchema.description", "as of nsys_explain");
 }
 
-static void put_tool(const struct request *r, struct nsx_jsonw *w,
-		     enum nsx_tool_id tool)
+static void mcp_protocol_put_tool(const struct request *r, struct nsx_jsonw *w,
+				  enum nsx_tool_id tool)
 {
 	enum { SHOWN_WHOLE = 100000 }; /* characters shown in full by clients that read this */
 
@@ -218,7 +218,7 @@ static void list_tools(struct request *r, struct nsx_buf *out)
 
 	nsx_jsonw_array(w, "tools");
 	for (unsigned i = 0; i < NSX_NTOOLS; i++)
-		put_tool(r, w, (enum nsx_tool_id)i);
+		mcp_protocol_put_tool(r, w, (enum nsx_tool_id)i);
 	nsx_jsonw_end(w);
 	end_result(r, w, LONG_MS, out);
 }
@@ -249,7 +249,7 @@ static void get_prompt(struct request *r, struct nsx_buf *out)
 			       nsx_jsonr_get(r->params, "arguments"), w, &err)) {
 		nsx_jsonw_end(w);
 		nsx_jsonw_free(w);
-		fail(r, BAD_PARAMS, err.msg, out);
+		mcp_protocol_fail(r, BAD_PARAMS, err.msg, out);
 		return;
 	}
 	end_result(r, w, -1, out);
@@ -274,7 +274,7 @@ static int call_tool(struct request *r, struct nsx_buf *out,
 	int tool = find_tool(r), rc;
 
 	if (tool < 0) {
-		fail(r, BAD_PARAMS, "there is no tool of this name", out);
+		mcp_protocol_fail(r, BAD_PARAMS, "there is no tool of this name", out);
 		return 0;
 	}
 	w = begin_result(r);
@@ -312,8 +312,8 @@ static int read_resource(struct request *r, struct nsx_buf *out,
 	nsx_jsonw_free(w);
 	if (rc == NSX_E_STOP)
 		return rc;
-	fail(r, r->version == MODERN || !uri ? BAD_PARAMS : NO_RESOURCE,
-	     err->msg, out);
+	mcp_protocol_fail(r, r->version == MODERN || !uri ? BAD_PARAMS : NO_RESOURCE,
+			  err->msg, out);
 	return 0;
 }
 
@@ -354,7 +354,7 @@ static const struct method *find_method(const struct request *r)
 static void fail_version(const struct request *r, const char *asked,
 			 struct nsx_buf *out)
 {
-	struct nsx_jsonw *w = begin();
+	struct nsx_jsonw *w = mcp_protocol_begin();
 
 	put_error(r->m, r->id, NO_VERSION, "unsupported protocol version", w);
 	nsx_jsonw_object(w, "error");
@@ -363,7 +363,7 @@ static void fail_version(const struct request *r, const char *asked,
 	nsx_jsonw_str(w, "requested", asked);
 	nsx_jsonw_end(w);
 	nsx_jsonw_end(w);
-	finish(w, out);
+	mcp_protocol_finish(w, out);
 }
 
 /* Finds the revision whose rules hold; false: the request was refused. */
@@ -381,9 +381,9 @@ static bool settle_version(struct request *r, struct nsx_buf *out)
 	}
 	r->version = MODERN;
 	if (!asked) {
-		fail(r, BAD_PARAMS, "params._meta needs " META
-		     "protocolVersion, or the first request is initialize",
-		     out);
+		mcp_protocol_fail(r, BAD_PARAMS, "params._meta needs " META
+				  "protocolVersion, or the first request is initialize",
+				  out);
 		return false;
 	}
 	if (strcmp(asked, versions[MODERN]) != 0) {
@@ -392,8 +392,8 @@ static bool settle_version(struct request *r, struct nsx_buf *out)
 	}
 	if (nsx_jsonr_type(nsx_jsonr_get(meta, META "clientCapabilities")) !=
 	    NSX_J_OBJECT) {
-		fail(r, BAD_PARAMS, "params._meta needs " META
-		     "clientCapabilities", out);
+		mcp_protocol_fail(r, BAD_PARAMS, "params._meta needs " META
+				  "clientCapabilities", out);
 		return false;
 	}
 	return true;
@@ -451,8 +451,8 @@ enum nsx_mcp_kind nsx_mcp_read(struct nsx_mcp *m, const struct nsx_jsonr *messag
 	if (!rpc || strcmp(rpc, "2.0") != 0 || !r.method ||
 	    (has_id && !r.id) ||
 	    (r.params && nsx_jsonr_type(r.params) != NSX_J_OBJECT)) {
-		fail(&r, NOT_A_REQUEST, "not a request of JSON-RPC 2.0 with an "
-		     "id that is a string or an integer", out);
+		mcp_protocol_fail(&r, NOT_A_REQUEST, "not a request of JSON-RPC 2.0 with an "
+				  "id that is a string or an integer", out);
 		return NSX_MCP_ANSWERED;
 	}
 	if (!has_id)
@@ -461,12 +461,12 @@ enum nsx_mcp_kind nsx_mcp_read(struct nsx_mcp *m, const struct nsx_jsonr *messag
 		return NSX_MCP_ANSWERED;
 	x = find_method(&r);
 	if (!x) {
-		fail(&r, NO_METHOD, "there is no such method in this revision "
-		     "of the protocol", out);
+		mcp_protocol_fail(&r, NO_METHOD, "there is no such method in this revision "
+				  "of the protocol", out);
 		return NSX_MCP_ANSWERED;
 	}
 	if (nsx_ends_with(x->name, "/list") && nsx_jsonr_get(r.params, "cursor")) {
-		fail(&r, BAD_PARAMS, "there is no such cursor: lists come whole", out);
+		mcp_protocol_fail(&r, BAD_PARAMS, "there is no such cursor: lists come whole", out);
 		return NSX_MCP_ANSWERED;
 	}
 	*ret_id = r.id;
@@ -503,7 +503,7 @@ void nsx_mcp_progress(const struct nsx_mcp *m, const struct nsx_jsonr *token,
 	const struct nsx_progress *p = &m->box.progress;
 	const char *stage = atomic_load(&p->stage);
 	int64_t done = atomic_load(&p->done), total = atomic_load(&p->total);
-	struct nsx_jsonw *w = begin();
+	struct nsx_jsonw *w = mcp_protocol_begin();
 	char text[80];
 
 	nsx_jsonw_str(w, "method", "notifications/progress");
@@ -516,5 +516,5 @@ void nsx_mcp_progress(const struct nsx_mcp *m, const struct nsx_jsonr *token,
 	else
 		snprintf(text, sizeof(text), "%s", stage ? stage : "answering");
 	nsx_jsonw_str(w, "params.message", text);
-	finish(w, out);
+	mcp_protocol_finish(w, out);
 }

@@ -152,9 +152,9 @@ static int write_finding(const struct nsx_out_file *f, FILE *out, struct nsx_err
 	return 0;
 }
 
-static int read_file(const struct nsx_loaded *l, int kind,
-		     const struct nsx_table *t, size_t number, const char *uri,
-		     size_t offset, struct nsx_jsonw *w, struct nsx_err *err)
+static int mcp_resources_read_file(const struct nsx_loaded *l, int kind,
+				   const struct nsx_table *t, size_t number, const char *uri,
+				   size_t offset, struct nsx_jsonw *w, struct nsx_err *err)
 {
 	const struct nsx_bound bound = {.max_rows = NSX_MAX_CSV_ROWS};
 	const struct nsx_out_file as[] = {
@@ -206,5 +206,5 @@ int nsx_mcp_read_resource(const struct nsx_cache *c, const char *uri,
 	kind = find_kind(l->report, file, n, &t, &number);
 	return kind < 0 ? nsx_fail(err, NSX_E_USAGE, "the report has no such "
 				   "file: see resources/templates/list") :
-			  read_file(l, kind, t, number, uri, offset, w, err);
+			  mcp_resources_read_file(l, kind, t, number, uri, offset, w, err);
 }

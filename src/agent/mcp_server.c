@@ -57,7 +57,7 @@ static bool is_stopped(const struct server *s)
 /* Writes only as much at a time as surely fits, so that a client that does not read blocks no
  * signal.
  */
-static void write_all(struct server *s, struct nsx_buf *b)
+static void mcp_server_write_all(struct server *s, struct nsx_buf *b)
 {
 	struct pollfd p = {.fd = s->out, .events = POLLOUT};
 	size_t at = 0;
@@ -125,7 +125,7 @@ static bool end_job(struct server *s)
 	return is_wanted;
 }
 
-static void *work(void *arg)
+static void *mcp_server_work(void *arg)
 {
 	struct server *s = arg;
 	struct nsx_err err;
@@ -136,7 +136,7 @@ static void *work(void *arg)
 		int rc = nsx_mcp_do(&s->m, j->message, &out, &err);
 
 		if (end_job(s) && !rc)
-			write_all(s, &out);
+			mcp_server_write_all(s, &out);
 		nsx_buf_done(&out);
 		free_job(j);
 	}
@@ -184,7 +184,7 @@ static void cancel(struct server *s, const struct nsx_jsonr *id)
 }
 
 /* Handles a message and takes ownership of it. */
-static void take_message(struct server *s, struct nsx_jsonr *message)
+static void mcp_server_take_message(struct server *s, struct nsx_jsonr *message)
 {
 	const struct nsx_jsonr *id = NULL;
 	struct nsx_buf out = {0};
@@ -197,7 +197,7 @@ static void take_message(struct server *s, struct nsx_jsonr *message)
 		cancel(s, id);
 		break;
 	case NSX_MCP_ANSWERED:
-		write_all(s, &out);
+		mcp_server_write_all(s, &out);
 		break;
 	default:
 		break;
@@ -217,17 +217,17 @@ static void take_line(struct server *s, const char *line, size_t n)
 	message = s->is_too_long ? NULL : nsx_jsonr_parse(line, n, &err);
 	if (nsx_mcp_is_batch(&s->m, message)) {
 		for (size_t i = 0; i < nsx_jsonr_count(message); i++)
-			take_message(s, nsx_jsonr_keep(nsx_jsonr_at(message, i)));
+			mcp_server_take_message(s, nsx_jsonr_keep(nsx_jsonr_at(message, i)));
 		nsx_jsonr_free(message);
 		return;
 	}
 	if (message) {
-		take_message(s, message);
+		mcp_server_take_message(s, message);
 		return;
 	}
 	nsx_mcp_not_json(&s->m, s->is_too_long ? "a line of more than 4 MiB" :
 						 err.msg, &out);
-	write_all(s, &out);
+	mcp_server_write_all(s, &out);
 }
 
 /* Handles all complete lines read so far. */
@@ -268,12 +268,12 @@ static void tell_progress(struct server *s)
 					 (double)(now.tv_nsec -
 						  s->began.tv_nsec) / 1e9,
 				 &out);
-		write_all(s, &out); /* inside the lock, so that it precedes the answer */
+		mcp_server_write_all(s, &out); /* inside the lock, so that it precedes the answer */
 	}
 	pthread_mutex_unlock(&s->lock);
 }
 
-static bool is_full(struct server *s)
+static bool mcp_server_is_full(struct server *s)
 {
 	bool full;
 
@@ -284,14 +284,14 @@ static bool is_full(struct server *s)
 }
 
 /* Reads until the end of input. A client that sends too much has to wait. */
-static int read_all(struct server *s, struct nsx_err *err)
+static int mcp_server_read_all(struct server *s, struct nsx_err *err)
 {
 	enum { PIECE = 65536 };
 	struct pollfd p = {.fd = s->in, .events = POLLIN};
 	ssize_t n = 1;
 
 	while (n && !is_stopped(s)) {
-		bool wait = is_full(s);
+		bool wait = mcp_server_is_full(s);
 		int ready = poll(&p, !wait, wait ? DONE_MS : TICK_MS);
 
 		if (ready <= 0) {
@@ -316,7 +316,7 @@ static int read_all(struct server *s, struct nsx_err *err)
 }
 
 /* Waits until all requests are answered, unless nobody reads the answers. */
-static void drain(struct server *s)
+static void mcp_server_drain(struct server *s)
 {
 	struct pollfd p = {.fd = s->out};
 	bool is_busy = true;
@@ -353,7 +353,7 @@ static int start_worker(struct server *s, pthread_t *ret, struct nsx_err *err)
 
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_BLOCK, &all, &old);
-	rc = pthread_create(ret, NULL, work, s);
+	rc = pthread_create(ret, NULL, mcp_server_work, s);
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return rc ? nsx_fail(err, NSX_E_NOMEM, "cannot start a thread: %s",
 			     strerror(rc)) : 0;
@@ -377,8 +377,8 @@ int nsx_mcp_serve(const struct nsx_mcp_opts *o, struct nsx_err *err)
 	if (!rc)
 		rc = start_worker(&s, &worker, err);
 	if (!rc) {
-		rc = read_all(&s, err);
-		drain(&s);
+		rc = mcp_server_read_all(&s, err);
+		mcp_server_drain(&s);
 		(void)pthread_join(worker, NULL);
 	}
 	nsx_buf_done(&s.line);

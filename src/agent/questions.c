@@ -28,7 +28,7 @@ static void lead_on(struct nsx_answer *a, const struct nsx_question *q)
 }
 
 /* No answer is surer than the data it is about. */
-static void doubt(struct nsx_answer *a)
+static void questions_doubt(struct nsx_answer *a)
 {
 	const struct nsx_steady *steady = &a->r->facts->steady;
 	const char *damage = nsx_report_damage(a->r);
@@ -64,7 +64,7 @@ int nsx_ask(struct nsx_subject *s, const struct nsx_question *q,
 	rc = q->ask(a, err);
 	if (rc == NSX_E_USAGE && nsx_report_damage(a->r))
 		rc = nsx_wrap(err, "of what could be read of a damaged trace");
-	doubt(a);
+	questions_doubt(a);
 	if (!a->nnext)
 		lead_on(a, q);
 	return nsx_answer_end(a, rc, ret, err);

@@ -58,27 +58,27 @@ void nsx_reply_text(struct nsx_buf *b, const char *text, size_t n)
 
 /* Which rows ----------------------------------------------------------------------*/
 
-static void add_part(struct page *p, const char *key, const struct nsx_table *t)
+static void reply_add_part(struct page *p, const char *key, const struct nsx_table *t)
 {
 	if (p->nparts < MAX_PARTS && t && t->nrows)
 		p->part[p->nparts++] = (struct part){
 			.key = strcmp(key, "*") ? key : "rows", .t = t};
 }
 
-static void find_parts(struct page *p)
+static void reply_find_parts(struct page *p)
 {
 	const struct nsx_section *s = p->a->out;
 
 	for (size_t i = 0; i < s->ntables; i++)
 		if (s->tables[i]->layout->key)
-			add_part(p, s->tables[i]->layout->key, s->tables[i]);
+			reply_add_part(p, s->tables[i]->layout->key, s->tables[i]);
 	for (size_t i = 0; i < s->nvalues; i++)
 		if (s->values[i].cell.type == NSX_T_TABLE) {
 			const char *key = s->values[i].key;
 
 			if (!strncmp(key, "tables.", 7))
 				key += 7;
-			add_part(p, key, s->values[i].cell.u.table);
+			reply_add_part(p, key, s->values[i].cell.u.table);
 		}
 }
 
@@ -143,8 +143,8 @@ static double rounded(const struct page *p, double x)
 	return strtod(text, NULL);
 }
 
-static void put_text(const struct page *p, struct nsx_jsonw *w, const char *key,
-		     const char *text, size_t n)
+static void reply_put_text(const struct page *p, struct nsx_jsonw *w, const char *key,
+			   const char *text, size_t n)
 {
 	struct nsx_buf b = {0};
 
@@ -160,33 +160,33 @@ static bool has_line(struct page *p)
 }
 
 /* Puts a line of a list, and opens the list before its first line. */
-static void put_line(struct page *p, struct nsx_jsonw *w, const char *key,
-		     bool *is_open, const char *text)
+static void reply_put_line(struct page *p, struct nsx_jsonw *w, const char *key,
+			   bool *is_open, const char *text)
 {
 	if (!has_line(p))
 		return;
 	if (!*is_open)
 		nsx_jsonw_array(w, key);
 	*is_open = true;
-	put_text(p, w, NULL, text, NSX_REPLY_FULL_CELL);
+	reply_put_text(p, w, NULL, text, NSX_REPLY_FULL_CELL);
 }
 
-static void put_list(struct page *p, struct nsx_jsonw *w, const char *key,
-		     const char *const *list)
+static void reply_put_list(struct page *p, struct nsx_jsonw *w, const char *key,
+			   const char *const *list)
 {
 	bool is_open = false;
 
 	for (; list && *list; list++)
-		put_line(p, w, key, &is_open, *list);
+		reply_put_line(p, w, key, &is_open, *list);
 	if (is_open)
 		nsx_jsonw_end(w);
 }
 
-static void put_row(struct page *p, struct nsx_jsonw *w,
-		    const struct nsx_table *t, size_t row);
+static void reply_put_row(struct page *p, struct nsx_jsonw *w,
+			  const struct nsx_table *t, size_t row);
 
-static void put_cell(struct page *p, struct nsx_jsonw *w, const char *key,
-		     const struct nsx_col *col, const struct nsx_cell *c)
+static void reply_put_cell(struct page *p, struct nsx_jsonw *w, const char *key,
+			   const struct nsx_col *col, const struct nsx_cell *c)
 {
 	switch (c->type) {
 	case NSX_T_I64:
@@ -196,7 +196,7 @@ static void put_cell(struct page *p, struct nsx_jsonw *w, const char *key,
 		nsx_jsonw_real(w, key, rounded(p, c->u.f));
 		break;
 	case NSX_T_STR:
-		put_text(p, w, key, c->u.s, col && col->is_prose ?
+		reply_put_text(p, w, key, c->u.s, col && col->is_prose ?
 						    NSX_REPLY_PROSE :
 						    NSX_REPLY_CELL);
 		break;
@@ -204,14 +204,14 @@ static void put_cell(struct page *p, struct nsx_jsonw *w, const char *key,
 		nsx_jsonw_bool(w, key, c->u.b);
 		break;
 	case NSX_T_LIST:
-		put_list(p, w, key, c->u.list);
+		reply_put_list(p, w, key, c->u.list);
 		break;
 	case NSX_T_TABLE:
 		if (!c->u.table || !c->u.table->nrows)
 			break;
 		nsx_jsonw_array(w, key);
 		for (size_t i = 0; i < c->u.table->nrows && i < NESTED_ROWS; i++)
-			put_row(p, w, c->u.table, i);
+			reply_put_row(p, w, c->u.table, i);
 		nsx_jsonw_end(w);
 		break;
 	default: /* not known: left out */
@@ -219,19 +219,19 @@ static void put_cell(struct page *p, struct nsx_jsonw *w, const char *key,
 	}
 }
 
-static void put_row(struct page *p, struct nsx_jsonw *w,
-		    const struct nsx_table *t, size_t row)
+static void reply_put_row(struct page *p, struct nsx_jsonw *w,
+			  const struct nsx_table *t, size_t row)
 {
 	const struct nsx_cell *c = nsx_row_at(t, row);
 
 	if (!strcmp(t->layout->cols[0].key, "*")) {
-		put_cell(p, w, NULL, NULL, c);
+		reply_put_cell(p, w, NULL, NULL, c);
 		return;
 	}
 	nsx_jsonw_object(w, NULL);
 	for (unsigned i = 0; i < t->layout->ncols; i++)
-		put_cell(p, w, t->layout->cols[i].key, &t->layout->cols[i],
-			 &c[i]);
+		reply_put_cell(p, w, t->layout->cols[i].key, &t->layout->cols[i],
+			       &c[i]);
 	nsx_jsonw_end(w);
 }
 
@@ -248,7 +248,7 @@ static void put_says(struct page *p, struct nsx_jsonw *w)
 
 	for (size_t i = 0; i < s->nblocks; i++)
 		if (is_said(&s->blocks[i]))
-			put_line(p, w, "says", &is_open, s->blocks[i].text);
+			reply_put_line(p, w, "says", &is_open, s->blocks[i].text);
 	if (is_open)
 		nsx_jsonw_end(w);
 }
@@ -259,12 +259,12 @@ static void put_notes(struct page *p, struct nsx_jsonw *w)
 	bool is_open = false;
 
 	for (size_t i = 0; i < s->nnotes; i++)
-		put_line(p, w, "notes", &is_open, s->notes[i]);
+		reply_put_line(p, w, "notes", &is_open, s->notes[i]);
 	if (is_open)
 		nsx_jsonw_end(w);
 }
 
-static bool is_same(const struct nsx_window *a, const struct nsx_window *b)
+static bool reply_is_same(const struct nsx_window *a, const struct nsx_window *b)
 {
 	return a->start_ns == b->start_ns && a->end_ns == b->end_ns;
 }
@@ -274,8 +274,8 @@ static const char *window_kind(const struct nsx_answer *a)
 	struct nsx_window judged = nsx_judged(a->r->facts);
 
 	return nsx_window_kinds[
-		is_same(&a->window, &a->r->trace->full) ? NSX_WINDOW_FULL :
-		is_same(&a->window, &judged) ? NSX_WINDOW_STEADY : NSX_WINDOW_ASKED];
+		reply_is_same(&a->window, &a->r->trace->full) ? NSX_WINDOW_FULL :
+		reply_is_same(&a->window, &judged) ? NSX_WINDOW_STEADY : NSX_WINDOW_ASKED];
 }
 
 static bool has_window(const struct nsx_answer *a)
@@ -283,7 +283,7 @@ static bool has_window(const struct nsx_answer *a)
 	return a->r && a->window.start_ns < a->window.end_ns;
 }
 
-static void put_window(const struct nsx_answer *a, struct nsx_jsonw *w)
+static void reply_put_window(const struct nsx_answer *a, struct nsx_jsonw *w)
 {
 	if (!has_window(a))
 		return;
@@ -364,7 +364,7 @@ static const char *value_key(const struct nsx_value *v)
 	return strcmp(v->key, "*") ? v->key : "value";
 }
 
-static void put_values(struct page *p, struct nsx_jsonw *w)
+static void reply_put_values(struct page *p, struct nsx_jsonw *w)
 {
 	const struct nsx_section *s = p->a->out;
 	const char *const reason[] = {s->reason, NULL};
@@ -373,16 +373,16 @@ static void put_values(struct page *p, struct nsx_jsonw *w)
 		const struct nsx_value *v = &s->values[i];
 
 		if (is_gap(v))
-			put_list(p, w, v->key, v->cell.u.list);
+			reply_put_list(p, w, v->key, v->cell.u.list);
 		else if (is_figure(v))
-			put_cell(p, w, nsx_say(p->a->out, "values.%s",
-					       value_key(v)), NULL, &v->cell);
+			reply_put_cell(p, w, nsx_say(p->a->out, "values.%s",
+						     value_key(v)), NULL, &v->cell);
 	}
 	if (s->status == NSX_S_CANNOT)
-		put_list(p, w, "cannot_tell", reason);
+		reply_put_list(p, w, "cannot_tell", reason);
 }
 
-static struct nsx_jsonw *document(struct page *p)
+static struct nsx_jsonw *reply_document(struct page *p)
 {
 	struct nsx_jsonw *w = nsx_jsonw_new();
 
@@ -395,11 +395,11 @@ static struct nsx_jsonw *document(struct page *p)
 	if (p->r->question)
 		nsx_jsonw_str(w, "question", p->r->question);
 	if (p->a->argument)
-		put_text(p, w, "argument", p->a->argument, NSX_REPLY_FULL_CELL);
-	put_window(p->a, w);
+		reply_put_text(p, w, "argument", p->a->argument, NSX_REPLY_FULL_CELL);
+	reply_put_window(p->a, w);
 	nsx_jsonw_str(w, "confidence", nsx_confidence_names[p->a->confidence]);
 	put_says(p, w);
-	put_values(p, w);
+	reply_put_values(p, w);
 	put_notes(p, w);
 	for (unsigned i = 0; i < p->nparts; i++) {
 		const struct part *x = &p->part[i];
@@ -408,7 +408,7 @@ static struct nsx_jsonw *document(struct page *p)
 			continue;
 		nsx_jsonw_array(w, nsx_say(p->a->out, "tables.%s", x->key));
 		for (size_t r = x->from; r < x->from + x->shown; r++)
-			put_row(p, w, x->t, r);
+			reply_put_row(p, w, x->t, r);
 		nsx_jsonw_end(w);
 	}
 	put_truncated(p, w);
@@ -421,9 +421,9 @@ static struct nsx_jsonw *document(struct page *p)
 }
 
 /* Measures the document as the page is now, in bytes. */
-static int measure(struct page *p, size_t *ret, struct nsx_err *err)
+static int reply_measure(struct page *p, size_t *ret, struct nsx_err *err)
 {
-	struct nsx_jsonw *w = document(p);
+	struct nsx_jsonw *w = reply_document(p);
 	struct nsx_buf b = {0};
 	int rc = nsx_jsonw_add_to(w, &b, err);
 
@@ -446,7 +446,7 @@ static int fit(struct page *p, bool rows, size_t most, size_t room,
 			show_rows(p, k);
 		else
 			p->lines = k;
-		if (measure(p, &bytes, err))
+		if (reply_measure(p, &bytes, err))
 			return err->rc;
 		if (bytes <= room)
 			lo = k;
@@ -470,14 +470,14 @@ static int fill_page(struct page *p, struct nsx_err *err)
 	p->lines = SIZE_MAX;
 	show_rows(p, 0);
 	p->bytes_left = room; /* so that it has as many digits as it may get */
-	if (measure(p, &base, err))
+	if (reply_measure(p, &base, err))
 		return err->rc;
 	if (base > (p->nparts ? room / 2 : room) &&
 	    fit(p, false, p->line, p->nparts ? room / 2 : room, err))
 		return err->rc;
 	rows = rows_left(p);
 	if (fit(p, true, NSX_MIN(rows, room / LEAST_ROW), room, err) ||
-	    measure(p, &whole, err))
+	    reply_measure(p, &whole, err))
 		return err->rc;
 	left = rows_left(p);
 	if (left && rows > left && whole > base)
@@ -489,7 +489,7 @@ static int fill_page(struct page *p, struct nsx_err *err)
 
 /* Text ----------------------------------------------------------------------------*/
 
-static bool is_word(const char *s)
+static bool reply_is_word(const char *s)
 {
 	return *s && strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTU"
 			       "VWXYZ0123456789_.:/%+-") == strlen(s);
@@ -500,7 +500,7 @@ static void add_quoted(struct nsx_buf *b, const char *text, size_t n)
 	struct nsx_buf cut = {0};
 
 	nsx_reply_text(&cut, text, n);
-	if (is_word(cut.p)) {
+	if (reply_is_word(cut.p)) {
 		nsx_buf_add(b, cut.p, cut.n);
 	} else if (*cut.p) {
 		nsx_buf_adds(b, "`");
@@ -510,8 +510,8 @@ static void add_quoted(struct nsx_buf *b, const char *text, size_t n)
 	nsx_buf_done(&cut);
 }
 
-static void add_cell(const struct page *p, struct nsx_buf *b,
-		     const struct nsx_col *col, const struct nsx_cell *c)
+static void reply_add_cell(const struct page *p, struct nsx_buf *b,
+			   const struct nsx_col *col, const struct nsx_cell *c)
 {
 	size_t chars = p->r->is_full ? NSX_REPLY_FULL_CELL : NSX_REPLY_CELL;
 
@@ -557,8 +557,8 @@ static uint64_t columns_of(const struct part *x)
 	return bits;
 }
 
-static void add_table(const struct page *p, struct nsx_buf *b,
-		      const struct part *x)
+static void reply_add_table(const struct page *p, struct nsx_buf *b,
+			    const struct part *x)
 {
 	const struct nsx_layout *l = x->t->layout;
 	uint64_t columns = columns_of(x);
@@ -578,7 +578,7 @@ static void add_table(const struct page *p, struct nsx_buf *b,
 		for (unsigned c = 0; c < l->ncols; c++) {
 			if (!(columns >> c & 1))
 				continue;
-			add_cell(p, b, &l->cols[c], &nsx_row_at(x->t, r)[c]);
+			reply_add_cell(p, b, &l->cols[c], &nsx_row_at(x->t, r)[c]);
 			nsx_buf_adds(b, "|");
 		}
 		nsx_buf_adds(b, "\n");
@@ -586,8 +586,8 @@ static void add_table(const struct page *p, struct nsx_buf *b,
 }
 
 /* The text is the program's own Markdown, with names quoted already. */
-static void add_line(struct page *p, struct nsx_buf *b, const char *mark,
-		     const char *text)
+static void reply_add_line(struct page *p, struct nsx_buf *b, const char *mark,
+			   const char *text)
 {
 	if (!has_line(p))
 		return;
@@ -605,14 +605,14 @@ static void add_values(struct page *p, struct nsx_buf *b)
 
 		if (is_figure(v)) {
 			nsx_buf_printf(b, "%s: ", value_key(v));
-			add_cell(p, b, NULL, &v->cell);
+			reply_add_cell(p, b, NULL, &v->cell);
 			nsx_buf_adds(b, "\n");
 		}
 		for (size_t k = 0; is_gap(v) && v->cell.u.list[k]; k++)
-			add_line(p, b, "cannot tell: ", v->cell.u.list[k]);
+			reply_add_line(p, b, "cannot tell: ", v->cell.u.list[k]);
 	}
 	if (s->status == NSX_S_CANNOT)
-		add_line(p, b, "cannot tell: ", s->reason);
+		reply_add_line(p, b, "cannot tell: ", s->reason);
 }
 
 static int add_next(const struct page *p, struct nsx_buf *b,
@@ -629,7 +629,7 @@ static int add_next(const struct page *p, struct nsx_buf *b,
 	return rc;
 }
 
-static int add_text(struct page *p, struct nsx_buf *b, struct nsx_err *err)
+static int reply_add_text(struct page *p, struct nsx_buf *b, struct nsx_err *err)
 {
 	const struct nsx_answer *a = p->a;
 	int rc = 0;
@@ -637,13 +637,13 @@ static int add_text(struct page *p, struct nsx_buf *b, struct nsx_err *err)
 	p->line = 0;
 	for (size_t i = 0; i < a->out->nblocks; i++)
 		if (is_said(&a->out->blocks[i]))
-			add_line(p, b, "- ", a->out->blocks[i].text);
+			reply_add_line(p, b, "- ", a->out->blocks[i].text);
 	add_values(p, b);
 	for (unsigned i = 0; i < p->nparts; i++)
-		add_table(p, b, &p->part[i]);
+		reply_add_table(p, b, &p->part[i]);
 	nsx_buf_adds(b, "\n");
 	for (size_t i = 0; i < a->out->nnotes; i++)
-		add_line(p, b, "note: ", a->out->notes[i]);
+		reply_add_line(p, b, "note: ", a->out->notes[i]);
 	if (has_window(a))
 		nsx_buf_printf(b, "%s (%s), ", nsx_answer_when(a),
 			       window_kind(a));
@@ -665,13 +665,13 @@ int nsx_reply_write(const struct nsx_answer *a, const struct nsx_reply *r,
 	struct page p = {.a = a, .r = r};
 	int rc;
 
-	find_parts(&p);
+	reply_find_parts(&p);
 	rc = read_cursor(&p, err);
 	if (!rc)
 		rc = fill_page(&p, err);
 	if (!rc)
-		rc = add_text(&p, b, err);
+		rc = reply_add_text(&p, b, err);
 	if (!rc)
-		*ret = document(&p);
+		*ret = reply_document(&p);
 	return rc;
 }

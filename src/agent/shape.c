@@ -98,7 +98,7 @@ static const char nullable[] =
 	;
 
 /* The last part of a path, without its mark ("?" or "&"). */
-static const char *name_of(const struct key *k, size_t *n)
+static const char *shape_name_of(const struct key *k, size_t *n)
 {
 	const char *dot = strrchr(k->path, '.');
 	const char *name = dot ? dot + 1 : k->path;
@@ -107,10 +107,10 @@ static const char *name_of(const struct key *k, size_t *n)
 	return name;
 }
 
-static bool is_named(const struct key *k, const char *name)
+static bool shape_is_named(const struct key *k, const char *name)
 {
 	size_t n;
-	const char *text = name_of(k, &n);
+	const char *text = shape_name_of(k, &n);
 
 	return n == strlen(name) && !memcmp(text, name, n);
 }
@@ -118,7 +118,7 @@ static bool is_named(const struct key *k, const char *name)
 static const struct closed *closed_of(const struct key *k)
 {
 	for (unsigned i = 0; i < ARRAY_LEN(closed) && k->type == NSX_T_STR; i++)
-		if (is_named(k, closed[i].key) &&
+		if (shape_is_named(k, closed[i].key) &&
 		    (!closed[i].of || (k->of && !strcmp(k->of, closed[i].of))))
 			return &closed[i];
 	return NULL;
@@ -128,7 +128,7 @@ static const struct closed *closed_of(const struct key *k)
 static bool is_share(const struct key *k)
 {
 	size_t n;
-	const char *name = name_of(k, &n);
+	const char *name = shape_name_of(k, &n);
 
 	return k->type == NSX_T_F64 &&
 	       (n < 3 || (memcmp(name + n - 3, "_ms", 3) != 0 &&
@@ -139,7 +139,7 @@ static bool may_be_null(const struct shape *s, const struct key *k)
 {
 	char word[64], scoped[128];
 	size_t n;
-	const char *name = name_of(k, &n);
+	const char *name = shape_name_of(k, &n);
 
 	snprintf(word, sizeof(word), " %.*s ", (int)n, name);
 	snprintf(scoped, sizeof(scoped), " %s.%.*s ", k->of ? k->of : "",
@@ -151,7 +151,7 @@ static bool may_be_null(const struct shape *s, const struct key *k)
 
 /* Lists of paths ------------------------------------------------------------------*/
 
-static void add(struct shape *s, const char *path, const struct key *k)
+static void shape_add(struct shape *s, const char *path, const struct key *k)
 {
 	nsx_push_or_die(s->v, s->n, s->cap, *k);
 	s->v[s->n - 1].path = path;
@@ -174,7 +174,7 @@ static const char *marked(struct shape *s, const char *base, const char *path,
 	return nsx_buf_keep(&b, s->arena);
 }
 
-static void add_listed(struct shape *s, const char *of, const char *base)
+static void shape_add_listed(struct shape *s, const char *of, const char *base)
 {
 	for (size_t i = 0; i < ARRAY_LEN(listed); i++) {
 		const struct key *k = &listed[i].key;
@@ -182,17 +182,17 @@ static void add_listed(struct shape *s, const char *of, const char *base)
 		if (strcmp(listed[i].of, of) != 0)
 			continue;
 		if (*k->path)
-			add(s, nsx_arena_printf(s->arena, "%s%s", base,
-						k->path), k);
+			shape_add(s, nsx_arena_printf(s->arena, "%s%s", base,
+						      k->path), k);
 		else
-			add_listed(s, k->rows, base);
+			shape_add_listed(s, k->rows, base);
 	}
 }
 
 static void add_layout(struct shape *s, const char *path,
 		       const struct nsx_layout *l)
 {
-	add(s, path, &(struct key){.type = NSX_T_TABLE, .layout = l});
+	shape_add(s, path, &(struct key){.type = NSX_T_TABLE, .layout = l});
 }
 
 static void add_columns(struct shape *s, const struct nsx_layout *l)
@@ -200,9 +200,9 @@ static void add_columns(struct shape *s, const struct nsx_layout *l)
 	for (unsigned i = 0; i < l->ncols; i++) {
 		const struct nsx_col *c = &l->cols[i];
 
-		add(s, s->is_reply && *c->key != '*' ?
+		shape_add(s, s->is_reply && *c->key != '*' ?
 			       marked(s, "", c->key, '?') : c->key,
-		    &(struct key){.of = l->key, .type = c->type,
+			  &(struct key){.of = l->key, .type = c->type,
 					     .help = c->help,
 					     .layout = c->rows});
 	}
@@ -225,8 +225,8 @@ static void add_pass(struct shape *s, const struct nsx_pass *p, const char *in,
 		base = marked(s, base, inner + 1, '&');
 	for (size_t i = 0; i < ARRAY_LEN(listed); i++)
 		if (!strcmp(listed[i].of, p->id)) {
-			add(s, marked(s, base, listed[i].key.path, '&'),
-			    &listed[i].key);
+			shape_add(s, marked(s, base, listed[i].key.path, '&'),
+				  &listed[i].key);
 			is_bare |= *listed[i].key.path == '*';
 		}
 	for (unsigned i = 0; (l = nsx_pass_layout(p, i)); i++)
@@ -235,15 +235,15 @@ static void add_pass(struct shape *s, const struct nsx_pass *p, const char *in,
 			is_bare |= *l->key == '*';
 		}
 	if (is_whole && !is_bare)
-		add_listed(s, "section",
-			   nsx_arena_printf(s->arena, "%s.", base));
+		shape_add_listed(s, "section",
+				 nsx_arena_printf(s->arena, "%s.", base));
 	if (is_whole && p->may_be_null)
-		add(s, base, &(struct key){.type = NSX_T_NULL});
+		shape_add(s, base, &(struct key){.type = NSX_T_NULL});
 }
 
 static void add_report(struct shape *s)
 {
-	add_listed(s, "report", "");
+	shape_add_listed(s, "report", "");
 	for (unsigned i = 0; i < 2 * nsx_npasses; i++) {
 		const struct nsx_pass *p = nsx_passes[i % nsx_npasses];
 
@@ -256,7 +256,7 @@ static void add_report(struct shape *s)
 static void add_diff(struct shape *s)
 {
 	s->is_several = true;
-	add_listed(s, "diff", "");
+	shape_add_listed(s, "diff", "");
 	for (unsigned i = 0; i < NSX_NDT; i++) {
 		const struct nsx_layout *l = &nsx_diff_layouts[i];
 
@@ -270,10 +270,10 @@ static void add_diff(struct shape *s)
 	}
 }
 
-static void add_fleet(struct shape *s)
+static void shape_add_fleet(struct shape *s)
 {
 	s->is_several = true;
-	add_listed(s, "fleet", "");
+	shape_add_listed(s, "fleet", "");
 	for (unsigned i = 0; i < NSX_NFTABLES; i++)
 		if (nsx_fleet_layouts[i].key)
 			add_layout(s, nsx_arena_printf(s->arena,
@@ -302,15 +302,15 @@ static void put_leaf(struct nsx_jsonw *w, const struct shape *s,
 		     const struct key *k, bool or_null);
 
 /* Puts the schema of a row. of: the shape that the key is in. */
-static void put_row(struct nsx_jsonw *w, const struct shape *of,
-		    const struct key *k)
+static void shape_put_row(struct nsx_jsonw *w, const struct shape *of,
+			  const struct key *k)
 {
 	struct shape s = {.is_reply = of->is_reply,
 			  .is_several = of->is_several,
 			  .arena = nsx_arena_new()};
 
 	if (k->rows)
-		add_listed(&s, k->rows, "");
+		shape_add_listed(&s, k->rows, "");
 	else
 		add_columns(&s, k->layout);
 	/* In a reply, several tables may share a key. */
@@ -358,13 +358,13 @@ static void put_leaf(struct nsx_jsonw *w, const struct shape *s,
 	if (k->type == NSX_T_LIST)
 		nsx_jsonw_str(w, "items.type", "string");
 	else if (k->rows || k->layout)
-		put_row(w, s, k);
+		shape_put_row(w, s, k);
 }
 
 /* The part of a path after `in`; *n: its length without a mark. NULL: the path does not begin
  * with `in`.
  */
-static const char *part_of(const char *path, const char *in, size_t *n)
+static const char *shape_part_of(const char *path, const char *in, size_t *n)
 {
 	size_t k = strlen(in);
 
@@ -374,13 +374,13 @@ static const char *part_of(const char *path, const char *in, size_t *n)
 	return path + k;
 }
 
-static bool is_first(const struct shape *s, const char *in, size_t i)
+static bool shape_is_first(const struct shape *s, const char *in, size_t i)
 {
 	size_t n, m;
-	const char *part = part_of(s->v[i].path, in, &n), *other;
+	const char *part = shape_part_of(s->v[i].path, in, &n), *other;
 
 	for (size_t k = 0; part && k < i; k++) {
-		other = part_of(s->v[k].path, in, &m);
+		other = shape_part_of(s->v[k].path, in, &m);
 		if (other && n == m && !memcmp(part, other, n))
 			return false;
 	}
@@ -433,9 +433,9 @@ static void put_required(struct nsx_jsonw *w, const struct shape *s,
 	nsx_jsonw_array(w, "required");
 	for (size_t i = 0; i < s->n; i++) {
 		size_t n = 0;
-		const char *part = part_of(s->v[i].path, in, &n);
+		const char *part = shape_part_of(s->v[i].path, in, &n);
 
-		if (!is_first(s, in, i) || *part == '*')
+		if (!shape_is_first(s, in, i) || *part == '*')
 			continue;
 		if ((part[n] == '?' || part[n] == '&' ? part[n] : '.') == mark)
 			nsx_jsonw_strn(w, NULL, part, n);
@@ -451,7 +451,7 @@ static void put_if_present(struct nsx_jsonw *w, const struct shape *s,
 
 	for (size_t i = 0; i < s->n; i++) {
 		size_t n = 0;
-		const char *part = part_of(s->v[i].path, in, &n);
+		const char *part = shape_part_of(s->v[i].path, in, &n);
 
 		has_parts |= part && part[n] == '&';
 		has_present |= part && n == 7 && !memcmp(part, "present", n);
@@ -466,9 +466,9 @@ static void put_if_present(struct nsx_jsonw *w, const struct shape *s,
 	nsx_jsonw_object(w, "properties"); /* ajv demands that required keys are defined */
 	for (size_t i = 0; i < s->n; i++) {
 		size_t n = 0;
-		const char *part = part_of(s->v[i].path, in, &n);
+		const char *part = shape_part_of(s->v[i].path, in, &n);
 
-		if (part && part[n] == '&' && is_first(s, in, i))
+		if (part && part[n] == '&' && shape_is_first(s, in, i))
 			nsx_jsonw_bool(w, nsx_arena_printf(s->arena, "%.*s", (int)n,
 							   part), true);
 	}
@@ -486,9 +486,9 @@ static void put_object(struct nsx_jsonw *w, const struct shape *s,
 	put_type(w, "object", or_null);
 	nsx_jsonw_object(w, "properties");
 	for (size_t i = 0; i < s->n; i++) {
-		const char *part = part_of(s->v[i].path, in, &n);
+		const char *part = shape_part_of(s->v[i].path, in, &n);
 
-		if (!is_first(s, in, i) || *part == '*')
+		if (!shape_is_first(s, in, i) || *part == '*')
 			continue;
 		nsx_jsonw_object(w, nsx_arena_printf(s->arena, "%.*s", (int)n,
 						     part));
@@ -499,9 +499,9 @@ static void put_object(struct nsx_jsonw *w, const struct shape *s,
 	put_required(w, s, in, '.');
 	put_if_present(w, s, in);
 	for (size_t i = 0; i < s->n; i++) {
-		const char *part = part_of(s->v[i].path, in, &n);
+		const char *part = shape_part_of(s->v[i].path, in, &n);
 
-		if (!is_first(s, in, i) || *part != '*')
+		if (!shape_is_first(s, in, i) || *part != '*')
 			continue;
 		nsx_jsonw_object(w, "additionalProperties");
 		put_part(w, s, i, part, n);
@@ -513,8 +513,8 @@ void nsx_shape_put(struct nsx_jsonw *w, const char *key, const char *of)
 {
 	struct shape s = {.is_reply = true, .arena = nsx_arena_new()};
 
-	add_listed(&s, of, "");
-	add_listed(&s, "open answer", "");
+	shape_add_listed(&s, of, "");
+	shape_add_listed(&s, "open answer", "");
 	nsx_jsonw_object(w, key);
 	put_object(w, &s, "", false);
 	nsx_jsonw_end(w);
@@ -526,7 +526,7 @@ void nsx_shape_put(struct nsx_jsonw *w, const char *key, const char *of)
 
 static void add_brief(struct shape *s)
 {
-	add_listed(s, "brief", "");
+	shape_add_listed(s, "brief", "");
 }
 
 static const struct {
@@ -536,7 +536,7 @@ static const struct {
 	{"report", "A report (report.json)", add_report},
 	{"brief", "The first page of a report (--brief)", add_brief},
 	{"diff", "A comparison (diff.json)", add_diff},
-	{"fleet", "A report of many ranks (report.json)", add_fleet},
+	{"fleet", "A report of many ranks (report.json)", shape_add_fleet},
 	{"findings", "The findings of a report", NULL},
 };
 
@@ -560,8 +560,8 @@ static void put_document(struct nsx_jsonw *w, unsigned i)
 		put_object(w, &s, "", false);
 	} else {
 		put_type(w, "array", false);
-		put_row(w, &s, &(struct key){.layout = nsx_pass_layout(
-			nsx_pass_find("findings_minor"), 0)});
+		shape_put_row(w, &s, &(struct key){.layout = nsx_pass_layout(
+			      nsx_pass_find("findings_minor"), 0)});
 	}
 	free(s.v);
 	nsx_arena_free(s.arena);
@@ -577,8 +577,8 @@ static void add_reply_table(struct shape *s, const char *in, const char *key,
 }
 
 /* in: the section that holds it, if it is asked for with that. */
-static void add_section(struct shape *s, const struct nsx_pass *p,
-			const char *in)
+static void shape_add_section(struct shape *s, const struct nsx_pass *p,
+			      const char *in)
 {
 	const struct nsx_layout *l;
 
@@ -588,9 +588,9 @@ static void add_section(struct shape *s, const struct nsx_pass *p,
 		if (!strcmp(listed[k].of, p->id) &&
 		    (strchr(path, '*') || listed[k].key.type) &&
 		    nsx_is_scalar(listed[k].key.type))
-			add(s, marked(s, marked(s, "values?", in, '?'),
-				      strcmp(path, "*") ? path : "value", '?'),
-			    &listed[k].key);
+			shape_add(s, marked(s, marked(s, "values?", in, '?'),
+					    strcmp(path, "*") ? path : "value", '?'),
+				  &listed[k].key);
 	}
 	for (unsigned k = 0; (l = nsx_pass_layout(p, k)); k++)
 		if (l->json_rows != NSX_NOT_IN_JSON)
@@ -598,15 +598,15 @@ static void add_section(struct shape *s, const struct nsx_pass *p,
 }
 
 /* Adds figures and tables of sections, asked for alone or with the section that holds them. */
-static void add_sections(struct shape *s)
+static void shape_add_sections(struct shape *s)
 {
 	for (unsigned i = 0; i < nsx_npasses; i++) {
 		const struct nsx_pass *p = nsx_passes[i];
 		const char *dot = p->json ? strchr(p->json, '.') : NULL;
 
-		add_section(s, p, "");
+		shape_add_section(s, p, "");
 		for (; dot; dot = strchr(dot + 1, '.'))
-			add_section(s, p, dot + 1);
+			shape_add_section(s, p, dot + 1);
 	}
 }
 
@@ -639,8 +639,8 @@ static void add_reply(struct shape *s, enum nsx_tool_id tool)
 		{NSX_TOOL_capture, NULL, &nsx_lack_layout},
 	};
 
-	add_listed(s, "answer", "");
-	add_listed(s, nsx_tools[tool].name, "values?.");
+	shape_add_listed(s, "answer", "");
+	shape_add_listed(s, nsx_tools[tool].name, "values?.");
 	for (unsigned i = 0; i < ARRAY_LEN(tables); i++)
 		if (tables[i].tool == tool)
 			add_reply_table(s, "", tables[i].key ? tables[i].key :
@@ -653,13 +653,13 @@ static void add_reply(struct shape *s, enum nsx_tool_id tool)
 		add_reply_table(s, "", nsx_fleet_layouts[i].key,
 				&nsx_fleet_layouts[i]);
 	if (tool == NSX_TOOL_ask)
-		add_sections(s);
+		shape_add_sections(s);
 	if (tool == NSX_TOOL_sql)
-		add_listed(s, "answer of SQL", "");
+		shape_add_listed(s, "answer of SQL", "");
 }
 
 /* Puts the schema of a call: arguments and result. */
-static void put_tool(struct nsx_jsonw *w, enum nsx_tool_id tool)
+static void shape_put_tool(struct nsx_jsonw *w, enum nsx_tool_id tool)
 {
 	struct shape s = {.is_reply = true, .arena = nsx_arena_new()};
 
@@ -699,7 +699,7 @@ int nsx_shape_schema(const char *name, struct nsx_jsonw **ret,
 	if (--i < ARRAY_LEN(documents))
 		put_document(*ret, i);
 	else
-		put_tool(*ret, i - (unsigned)ARRAY_LEN(documents));
+		shape_put_tool(*ret, i - (unsigned)ARRAY_LEN(documents));
 	nsx_jsonw_end(*ret);
 	return 0;
 }

@@ -139,7 +139,7 @@ struct call {
 	enum nsx_tool_code code; /* reason to refuse; NSX_NTOOL_CODES: that of the error */
 };
 
-static bool is_known(void *ctx, const char *key)
+static bool tools_is_known(void *ctx, const char *key)
 {
 	const struct call *c = ctx;
 
@@ -196,14 +196,14 @@ static int read_arg(struct call *c, unsigned i, const struct nsx_jsonr *v,
 	return 0;
 }
 
-static int read_args(struct call *c, struct nsx_err *err)
+static int tools_read_args(struct call *c, struct nsx_err *err)
 {
 	const char *unknown;
 
 	if (c->in && nsx_jsonr_type(c->in) != NSX_J_OBJECT)
 		return nsx_fail(err, NSX_E_USAGE, "the arguments of '%s' must "
 				"be an object", nsx_tools[c->tool].name);
-	unknown = c->in ? nsx_jsonr_find_key(c->in, is_known, c) : NULL;
+	unknown = c->in ? nsx_jsonr_find_key(c->in, tools_is_known, c) : NULL;
 	if (unknown)
 		return nsx_fail(err, NSX_E_USAGE, "'%s' takes no argument "
 				"'%.80s'", nsx_tools[c->tool].name, unknown);
@@ -242,7 +242,7 @@ static int find_file(struct call *c, const char *path, const char **ret,
 	}
 }
 
-static int find_files(struct call *c, unsigned i, struct nsx_err *err)
+static int tools_find_files(struct call *c, unsigned i, struct nsx_err *err)
 {
 	struct list *l = &c->list[i];
 
@@ -259,7 +259,7 @@ static bool is_allowed(void *ctx, const char *path)
 	return nsx_roots_find(ctx, path, real) == NSX_PLACE_INSIDE;
 }
 
-static int load(struct call *c, struct nsx_err *err)
+static int tools_load(struct call *c, struct nsx_err *err)
 {
 	const char *path = NULL;
 	struct nsx_loaded *l;
@@ -286,13 +286,13 @@ static const struct nsx_question *question_of(const struct call *c)
 }
 
 /* Compares two sides. Questions to ask next are about the traces as they were named. */
-static int compare(struct call *c, struct nsx_answer **ret, struct nsx_err *err)
+static int tools_compare(struct call *c, struct nsx_answer **ret, struct nsx_err *err)
 {
 	const struct list *before = &c->list[A_BEFORE], *after = &c->list[A_AFTER];
 	const char *named[] = {after->v[0], before->v[0]};
 	int rc;
 
-	if (find_files(c, A_BEFORE, err) || find_files(c, A_AFTER, err))
+	if (tools_find_files(c, A_BEFORE, err) || tools_find_files(c, A_AFTER, err))
 		return err->rc;
 	rc = nsx_answer_diff((const struct nsx_captures[]){{before->v, before->n},
 							   {after->v, after->n}},
@@ -318,7 +318,7 @@ static int compare_ranks(struct call *c, struct nsx_answer **ret,
 		    nsx_has_report_name(l->v[i]))
 			named[n++] = l->v[i];
 	}
-	if (find_files(c, A_TRACES, err))
+	if (tools_find_files(c, A_TRACES, err))
 		return err->rc;
 	rc = nsx_answer_fleet((char *const *)l->v, l->n, is_allowed,
 			      &c->box->roots, &c->box->cache, ret, err);
@@ -332,17 +332,17 @@ static int compare_ranks(struct call *c, struct nsx_answer **ret,
 	return rc;
 }
 
-static int answer(struct call *c, struct nsx_answer **ret, struct nsx_err *err)
+static int tools_answer(struct call *c, struct nsx_answer **ret, struct nsx_err *err)
 {
 	const struct nsx_question *q;
 
 	switch (c->tool) {
 	case NSX_TOOL_diff:
-		return compare(c, ret, err);
+		return tools_compare(c, ret, err);
 	case NSX_TOOL_fleet:
 		return compare_ranks(c, ret, err);
 	case NSX_TOOL_capture:
-		if (c->str[A_TRACE] && load(c, err))
+		if (c->str[A_TRACE] && tools_load(c, err))
 			return err->rc;
 		return nsx_answer_capture(c->str[A_PRESET],
 					  c->trace ? c->trace->report : NULL,
@@ -353,7 +353,7 @@ static int answer(struct call *c, struct nsx_answer **ret, struct nsx_err *err)
 			return nsx_fail(err, NSX_E_USAGE, "no question '%.80s'; "
 					"see the list of 'question'",
 					c->str[A_QUESTION]);
-		if (load(c, err))
+		if (tools_load(c, err))
 			return err->rc;
 		return nsx_ask(&c->trace->subject, q,
 			       c->tool == NSX_TOOL_sql ? c->str[A_SQL] :
@@ -392,7 +392,7 @@ static int reply(struct call *c, struct nsx_jsonw *w, struct nsx_err *err)
 	struct nsx_answer *a = NULL;
 	struct nsx_jsonw *doc = NULL;
 	struct nsx_buf text = {0};
-	int rc = answer(c, &a, err);
+	int rc = tools_answer(c, &a, err);
 
 	if (!rc && (OF_TRACE >> c->tool & 1))
 		r.question = question_of(c)->name;
@@ -477,8 +477,8 @@ static void add_as_tools(const struct call *c, struct nsx_buf *b, const char *s)
 	}
 }
 
-static void refuse(const struct call *c, const struct nsx_err *why,
-		   struct nsx_jsonw *w)
+static void tools_refuse(const struct call *c, const struct nsx_err *why,
+			 struct nsx_jsonw *w)
 {
 	enum { MESSAGE = 600 };
 	struct nsx_buf said = {0};
@@ -512,12 +512,12 @@ int nsx_tool_call(struct nsx_toolbox *t, enum nsx_tool_id tool,
 	struct call c = {.box = t, .tool = tool, .in = arguments,
 			 .budget = t->budget, .arena = nsx_arena_new(),
 			 .code = NSX_NTOOL_CODES};
-	int rc = read_args(&c, err);
+	int rc = tools_read_args(&c, err);
 
 	if (!rc)
 		rc = reply(&c, w, err);
 	if (rc && rc != NSX_E_STOP) {
-		refuse(&c, err, w);
+		tools_refuse(&c, err, w);
 		rc = 0;
 	}
 	nsx_arena_free(c.arena);

@@ -89,7 +89,7 @@ const char *nsx_export_lacks(struct nsx_export *e, const char *analysis)
 
 /* Results ------------------------------------------------------------------------*/
 
-static int check_ids(const char *list, struct nsx_err *err)
+static int api_check_ids(const char *list, struct nsx_err *err)
 {
 	while (list && *list) {
 		size_t n = strcspn(list, ",");
@@ -104,7 +104,7 @@ static int check_ids(const char *list, struct nsx_err *err)
 }
 
 /* Checks and counts the specs. */
-static int check_what_ifs(const char *const *specs, size_t *ret_n, struct nsx_err *err)
+static int api_check_what_ifs(const char *const *specs, size_t *ret_n, struct nsx_err *err)
 {
 	struct nsx_arena *scratch = nsx_arena_new();
 	struct nsx_spec s;
@@ -129,7 +129,7 @@ int nsx_load(struct nsx_export *e, const struct nsx_load_options *options,
 		memcpy(&o, options, options->size ?
 			       NSX_MIN(options->size, sizeof(o)) : sizeof(o));
 	o.threads = NSX_MAX(1, NSX_MIN(o.threads, NSX_MAX_THREADS));
-	if (check_ids(o.only, &err) || check_what_ifs(o.what_if, &nwhat_ifs, &err))
+	if (api_check_ids(o.only, &err) || api_check_what_ifs(o.what_if, &nwhat_ifs, &err))
 		return nsx_tell_problem(&err, problem);
 	r = nsx_alloc(1, sizeof(*r));
 	r->threads = o.threads;
@@ -170,8 +170,8 @@ void nsx_resume(void)
 	nsx_stop_flag = 0;
 }
 
-static int write_verdict(const struct nsx_out_file *f, FILE *out,
-			 struct nsx_err *err NSX_UNUSED)
+static int api_write_verdict(const struct nsx_out_file *f, FILE *out,
+			     struct nsx_err *err NSX_UNUSED)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct nsx_buf b = {0};
@@ -183,8 +183,8 @@ static int write_verdict(const struct nsx_out_file *f, FILE *out,
 	return 0;
 }
 
-static int write_page(const struct nsx_out_file *f, FILE *out,
-		      struct nsx_err *err NSX_UNUSED)
+static int api_write_page(const struct nsx_out_file *f, FILE *out,
+			  struct nsx_err *err NSX_UNUSED)
 {
 	struct nsx_buf b = {0};
 
@@ -199,7 +199,7 @@ int nsx_result_document(struct nsx_result *r, enum nsx_document which,
 {
 	static int (*const writers[])(const struct nsx_out_file *, FILE *,
 				      struct nsx_err *) = {
-		[NSX_DOC_VERDICT] = write_verdict, [NSX_DOC_PAGE] = write_page,
+		[NSX_DOC_VERDICT] = api_write_verdict, [NSX_DOC_PAGE] = api_write_page,
 		[NSX_DOC_BRIEF] = nsx_write_brief, [NSX_DOC_JSON] = nsx_write_json,
 		[NSX_DOC_MARKDOWN] = nsx_write_md};
 	bool is_of_page = which <= NSX_DOC_BRIEF;
@@ -259,21 +259,21 @@ int nsx_result_write(const struct nsx_result *r, const char *dir,
 
 /* Rows: the public view of a table --------------------------------------------------- */
 
-static const struct nsx_table *table_of(const struct nsx_rows *t)
+static const struct nsx_table *api_table_of(const struct nsx_rows *t)
 {
 	return (const struct nsx_table *)t;
 }
 
-static const struct nsx_cell *cell_of(const struct nsx_rows *t, size_t row,
-				      int c)
+static const struct nsx_cell *api_cell_of(const struct nsx_rows *t, size_t row,
+					  int c)
 {
-	return &nsx_row_at(table_of(t), row)[c];
+	return &nsx_row_at(api_table_of(t), row)[c];
 }
 
 /* NULL for nested tables and lists that exist only in JSON. */
 const char *nsx_rows_key(const struct nsx_rows *t)
 {
-	const struct nsx_layout *l = table_of(t)->layout;
+	const struct nsx_layout *l = api_table_of(t)->layout;
 
 	return l->key && strcmp(l->key, "*") ? l->key : l->csv;
 }
@@ -305,17 +305,17 @@ const struct nsx_rows *nsx_result_rows(const struct nsx_result *r,
 
 size_t nsx_rows_count(const struct nsx_rows *t)
 {
-	return table_of(t)->nrows;
+	return api_table_of(t)->nrows;
 }
 
 int nsx_rows_column(const struct nsx_rows *t, const char *name)
 {
-	return nsx_table_col(table_of(t), name);
+	return nsx_table_col(api_table_of(t), name);
 }
 
 static const struct nsx_col *column_of(const struct nsx_rows *t, int c)
 {
-	const struct nsx_layout *l = table_of(t)->layout;
+	const struct nsx_layout *l = api_table_of(t)->layout;
 
 	return c >= 0 && (unsigned)c < l->ncols ? &l->cols[c] : NULL;
 }
@@ -338,33 +338,33 @@ enum nsx_cell_type nsx_rows_type(const struct nsx_rows *t, size_t row, int c)
 		[NSX_T_BOOL] = NSX_CELL_BOOL,  [NSX_T_LIST] = NSX_CELL_OTHER,
 		[NSX_T_TABLE] = NSX_CELL_OTHER};
 
-	return types[cell_of(t, row, c)->type];
+	return types[api_cell_of(t, row, c)->type];
 }
 
 int64_t nsx_rows_int(const struct nsx_rows *t, size_t row, int c)
 {
-	const struct nsx_cell *x = cell_of(t, row, c);
+	const struct nsx_cell *x = api_cell_of(t, row, c);
 
 	return x->type == NSX_T_I64 ? x->u.i : 0;
 }
 
 double nsx_rows_real(const struct nsx_rows *t, size_t row, int c)
 {
-	const struct nsx_cell *x = cell_of(t, row, c);
+	const struct nsx_cell *x = api_cell_of(t, row, c);
 
 	return x->type == NSX_T_F64 ? x->u.f : (double)nsx_rows_int(t, row, c);
 }
 
 const char *nsx_rows_text(const struct nsx_rows *t, size_t row, int c)
 {
-	const struct nsx_cell *x = cell_of(t, row, c);
+	const struct nsx_cell *x = api_cell_of(t, row, c);
 
 	return x->type == NSX_T_STR ? x->u.s : "";
 }
 
 bool nsx_rows_bool(const struct nsx_rows *t, size_t row, int c)
 {
-	const struct nsx_cell *x = cell_of(t, row, c);
+	const struct nsx_cell *x = api_cell_of(t, row, c);
 
 	return x->type == NSX_T_BOOL && x->u.b;
 }

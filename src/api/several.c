@@ -52,8 +52,8 @@ static char **copy_list(struct nsx_several *s, const char *const *v, size_t *ret
 	return copy;
 }
 
-static int finish(struct nsx_several *s, int rc, struct nsx_several **ret,
-		  const struct nsx_err *err, struct nsx_problem *problem)
+static int several_finish(struct nsx_several *s, int rc, struct nsx_several **ret,
+			  const struct nsx_err *err, struct nsx_problem *problem)
 {
 	if (rc) {
 		nsx_several_free(s);
@@ -98,7 +98,7 @@ int nsx_several_diff(const char *const *before, const char *const *after,
 	s->diff.diff = d;
 	if (!rc)
 		rc = nsx_diff_tabulate(d, &s->diff.tables, &err);
-	return finish(s, rc, ret, &err, problem);
+	return several_finish(s, rc, ret, &err, problem);
 }
 
 int nsx_several_fleet(const char *const *inputs, unsigned threads,
@@ -127,11 +127,11 @@ int nsx_several_fleet(const char *const *inputs, unsigned threads,
 		rc = nsx_fleet_analyse(s->fleet, &err) ?:
 		     nsx_freport_new(s->fleet, &s->left_out, &s->report, &err);
 	nsx_arena_free(in.arena);
-	return finish(s, rc, ret, &err, problem);
+	return several_finish(s, rc, ret, &err, problem);
 }
 
-static int write_verdict(const struct nsx_out_file *f, FILE *out,
-			 struct nsx_err *err NSX_UNUSED)
+static int several_write_verdict(const struct nsx_out_file *f, FILE *out,
+				 struct nsx_err *err NSX_UNUSED)
 {
 	const struct nsx_several *s = f->subject;
 	struct nsx_buf b = {0};
@@ -150,7 +150,7 @@ int nsx_several_document(struct nsx_several *s, enum nsx_document which,
 {
 	const void *subject = s->diff.diff ? (const void *)&s->diff : s->report;
 	const struct nsx_out_file as[] = {
-		[NSX_DOC_VERDICT] = {.write = write_verdict, .subject = s},
+		[NSX_DOC_VERDICT] = {.write = several_write_verdict, .subject = s},
 		[NSX_DOC_JSON] = {.write = s->report ? nsx_freport_write_json :
 						       nsx_diff_write_json,
 				  .subject = subject},

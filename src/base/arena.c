@@ -216,7 +216,7 @@ void nsx_arena_free(struct nsx_arena *a)
 }
 
 /* alignment: a power of 2 */
-static void *take(struct nsx_arena *a, size_t size, size_t alignment)
+static void *arena_take(struct nsx_arena *a, size_t size, size_t alignment)
 {
 	struct block *b = a->blocks;
 	size_t at = b ? (b->used + alignment - 1) & ~(alignment - 1) : 0;
@@ -237,12 +237,12 @@ static void *take(struct nsx_arena *a, size_t size, size_t alignment)
 
 void *nsx_arena_get(struct nsx_arena *a, size_t size)
 {
-	return take(a, size, ALIGNMENT);
+	return arena_take(a, size, ALIGNMENT);
 }
 
 char *nsx_arena_strndup(struct nsx_arena *a, const char *s, size_t n)
 {
-	char *p = take(a, n + 1, 1);
+	char *p = arena_take(a, n + 1, 1);
 
 	memcpy(p, s, n);
 	p[n] = '\0';
@@ -263,7 +263,7 @@ char *nsx_arena_vprintf(struct nsx_arena *a, const char *fmt, va_list ap)
 	va_copy(again, ap);
 	n = vsnprintf(NULL, 0, fmt, again);
 	va_end(again);
-	p = take(a, (size_t)n + 1, 1);
+	p = arena_take(a, (size_t)n + 1, 1);
 	vsnprintf(p, (size_t)n + 1, fmt, ap);
 	return p;
 }

@@ -7,7 +7,7 @@
 #include "base/group.h"
 #include "base/str.h"
 
-static uint64_t hash_of(uint64_t a, uint64_t b)
+static uint64_t group_hash_of(uint64_t a, uint64_t b)
 {
 	return nsx_hash_u64(nsx_hash_u64(a) ^ b);
 }
@@ -19,12 +19,12 @@ static uint8_t tag_of(uint64_t hash)
 }
 
 /* The first slot to probe for a hash; nslots need not be a power of 2. */
-static size_t first_slot(uint64_t hash, size_t nslots)
+static size_t group_first_slot(uint64_t hash, size_t nslots)
 {
 	return (size_t)((hash >> 32) * nslots >> 32);
 }
 
-static size_t next_slot(size_t i, size_t nslots)
+static size_t group_next_slot(size_t i, size_t nslots)
 {
 	return i + 1 < nslots ? i + 1 : 0;
 }
@@ -37,14 +37,14 @@ static bool is_key(const struct nsx_groups *g, size_t i, uint64_t a, uint64_t b)
 }
 
 /* The slot of the pair, or the free slot for it. */
-static size_t find_slot(const struct nsx_groups *g, uint64_t a, uint64_t b,
-			uint64_t hash)
+static size_t group_find_slot(const struct nsx_groups *g, uint64_t a, uint64_t b,
+			      uint64_t hash)
 {
-	size_t i = first_slot(hash, g->nslots);
+	size_t i = group_first_slot(hash, g->nslots);
 
 	while (g->tags[i] && (g->tags[i] != tag_of(hash) ||
 			      !is_key(g, g->slots[i], a, b)))
-		i = next_slot(i, g->nslots);
+		i = group_next_slot(i, g->nslots);
 	return i;
 }
 
@@ -52,12 +52,12 @@ static size_t find_slot(const struct nsx_groups *g, uint64_t a, uint64_t b,
  * fewer slots mean fewer cache misses. Rehashing reads the keys, so the old slots are freed
  * first.
  */
-static bool is_full(const struct nsx_groups *g)
+static bool group_is_full(const struct nsx_groups *g)
 {
 	return g->n + 1 > g->nslots / 4 * 3;
 }
 
-static int grow_slots(struct nsx_groups *g, struct nsx_err *err)
+static int group_grow_slots(struct nsx_groups *g, struct nsx_err *err)
 {
 	size_t n = g->nslots ? g->nslots + g->nslots / 2 : 64;
 
@@ -70,11 +70,11 @@ static int grow_slots(struct nsx_groups *g, struct nsx_err *err)
 	g->nslots = n;
 	for (size_t k = 0; k < g->n; k++) {
 		struct nsx_group_key key = nsx_group_key(g, k);
-		uint64_t hash = hash_of(key.a, key.b);
-		size_t i = first_slot(hash, n);
+		uint64_t hash = group_hash_of(key.a, key.b);
+		size_t i = group_first_slot(hash, n);
 
 		while (g->tags[i])
-			i = next_slot(i, n);
+			i = group_next_slot(i, n);
 		g->tags[i] = tag_of(hash);
 		g->slots[i] = (uint32_t)k;
 	}
@@ -126,10 +126,10 @@ int nsx_group(struct nsx_groups *g, uint64_t a, uint64_t b, uint32_t *ret,
 		*ret = g->last;
 		return 0;
 	}
-	if (is_full(g) && grow_slots(g, err))
+	if (group_is_full(g) && group_grow_slots(g, err))
 		return err->rc;
-	hash = hash_of(a, b);
-	slot = find_slot(g, a, b, hash);
+	hash = group_hash_of(a, b);
+	slot = group_find_slot(g, a, b, hash);
 	if (!g->tags[slot]) {
 		if (add_key(g, a, b, err))
 			return err->rc;
@@ -148,7 +148,7 @@ int nsx_groups_settle(struct nsx_groups *g, pthread_mutex_t *lock,
 	pthread_mutex_lock(lock);
 	for (size_t i = 0; g->nslots && i < late->n; i++) {
 		const struct nsx_late_key *x = &late->v[i];
-		size_t slot = first_slot(hash_of(x->a, x->b), g->nslots);
+		size_t slot = group_first_slot(group_hash_of(x->a, x->b), g->nslots);
 
 		__builtin_prefetch(&g->tags[slot]);
 		__builtin_prefetch(&g->slots[slot]);
@@ -196,7 +196,7 @@ void *nsx_group_value_(struct nsx_groups *g, uint64_t a, uint64_t b,
 
 uint32_t nsx_group_find(const struct nsx_groups *g, uint64_t a, uint64_t b)
 {
-	size_t slot = g->nslots ? find_slot(g, a, b, hash_of(a, b)) : 0;
+	size_t slot = g->nslots ? group_find_slot(g, a, b, group_hash_of(a, b)) : 0;
 
 	return g->nslots && g->tags[slot] ? g->slots[slot] : NSX_NONE;
 }

@@ -61,8 +61,8 @@ static const char *take_part(const char *path, struct nsx_buf *part)
 }
 
 /* The container that holds the end of path, whose last part goes into *name. */
-static json_t *descend(const struct nsx_jsonw *w, const char *path,
-		       struct nsx_buf *name)
+static json_t *jsonw_descend(const struct nsx_jsonw *w, const char *path,
+			     struct nsx_buf *name)
 {
 	json_t *at = w->depth ? w->open[w->depth - 1] : NULL, *next;
 
@@ -83,10 +83,10 @@ static json_t *descend(const struct nsx_jsonw *w, const char *path,
 }
 
 /* Attaches v, taking ownership. Returns non-zero, and notes it, when memory is out. */
-static int add(struct nsx_jsonw *w, const char *key, json_t *v)
+static int jsonw_add(struct nsx_jsonw *w, const char *key, json_t *v)
 {
 	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf name = { 0 };
-	json_t *into = descend(w, key, &name);
+	json_t *into = jsonw_descend(w, key, &name);
 	int rc;
 
 	if (!into) {
@@ -104,7 +104,7 @@ static int add(struct nsx_jsonw *w, const char *key, json_t *v)
 	return rc;
 }
 
-static void open_container(struct nsx_jsonw *w, json_t *v)
+static void jsonw_open_container(struct nsx_jsonw *w, json_t *v)
 {
 	assert(w->depth < MAX_DEPTH);
 	w->open[w->depth++] = v;
@@ -113,22 +113,22 @@ static void open_container(struct nsx_jsonw *w, json_t *v)
 void nsx_jsonw_object(struct nsx_jsonw *w, const char *key)
 {
 	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf name = { 0 };
-	json_t *into = descend(w, key, &name);
+	json_t *into = jsonw_descend(w, key, &name);
 	json_t *v = key ? json_object_get(into, name.p) : NULL;
 
 	if (!json_is_object(v)) {
 		v = must(json_object());
-		must_hold(add(w, key, v));
+		must_hold(jsonw_add(w, key, v));
 	}
-	open_container(w, v);
+	jsonw_open_container(w, v);
 }
 
 void nsx_jsonw_array(struct nsx_jsonw *w, const char *key)
 {
 	json_t *v = must(json_array());
 
-	must_hold(add(w, key, v));
-	open_container(w, v);
+	must_hold(jsonw_add(w, key, v));
+	jsonw_open_container(w, v);
 }
 
 void nsx_jsonw_end(struct nsx_jsonw *w)
@@ -143,7 +143,7 @@ void nsx_jsonw_strn(struct nsx_jsonw *w, const char *key, const char *s,
 	struct nsx_buf fixed = { 0 };
 
 	nsx_buf_add_utf8(&fixed, s, n);
-	add(w, key, json_stringn_nocheck(fixed.n ? fixed.p : "", fixed.n));
+	jsonw_add(w, key, json_stringn_nocheck(fixed.n ? fixed.p : "", fixed.n));
 	nsx_buf_done(&fixed);
 }
 
@@ -157,7 +157,7 @@ void nsx_jsonw_str(struct nsx_jsonw *w, const char *key, const char *s)
 
 void nsx_jsonw_int(struct nsx_jsonw *w, const char *key, int64_t v)
 {
-	add(w, key, json_integer(v));
+	jsonw_add(w, key, json_integer(v));
 }
 
 void nsx_jsonw_real(struct nsx_jsonw *w, const char *key, double v)
@@ -166,24 +166,24 @@ void nsx_jsonw_real(struct nsx_jsonw *w, const char *key, double v)
 		nsx_fail(&w->err, NSX_E_DATA,
 			 "cannot write '%s' as JSON: not a finite number",
 			 key ? key : "a value");
-	add(w, key, isfinite(v) ? json_real(v) : json_null());
+	jsonw_add(w, key, isfinite(v) ? json_real(v) : json_null());
 }
 
 void nsx_jsonw_bool(struct nsx_jsonw *w, const char *key, bool v)
 {
-	add(w, key, json_boolean(v));
+	jsonw_add(w, key, json_boolean(v));
 }
 
 void nsx_jsonw_null(struct nsx_jsonw *w, const char *key)
 {
-	add(w, key, json_null());
+	jsonw_add(w, key, json_null());
 }
 
 void nsx_jsonw_value(struct nsx_jsonw *w, const char *key,
 		     const struct nsx_jsonr *v)
 {
 	if (v)
-		add(w, key, json_deep_copy((const json_t *)v));
+		jsonw_add(w, key, json_deep_copy((const json_t *)v));
 	else
 		nsx_jsonw_null(w, key);
 }
@@ -194,11 +194,11 @@ void nsx_jsonw_part(struct nsx_jsonw *w, const char *key,
 	assert(!part->depth);
 	if (part->err.rc && !w->err.rc)
 		w->err = part->err;
-	add(w, key, json_incref(part->root));
+	jsonw_add(w, key, json_incref(part->root));
 }
 
 /* Reports the first failure, if any. */
-static int check(const struct nsx_jsonw *w, struct nsx_err *err)
+static int jsonw_check(const struct nsx_jsonw *w, struct nsx_err *err)
 {
 	assert(!w->depth);
 	if (w->err.rc)
@@ -217,7 +217,7 @@ int nsx_jsonw_write(const struct nsx_jsonw *w, FILE *out, struct nsx_err *err)
 {
 	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = { 0 };
 
-	if (check(w, err))
+	if (jsonw_check(w, err))
 		return err->rc;
 	if (json_dump_callback(w->root, add_bytes, &b,
 			       JSON_INDENT(2) | JSON_ENSURE_ASCII |
@@ -239,7 +239,7 @@ int nsx_jsonw_finish(struct nsx_jsonw *w, FILE *out, struct nsx_err *err)
 int nsx_jsonw_add_to(const struct nsx_jsonw *w, struct nsx_buf *b,
 		     struct nsx_err *err)
 {
-	if (check(w, err))
+	if (jsonw_check(w, err))
 		return err->rc;
 	if (json_dump_callback(w->root, add_bytes, b,
 			       JSON_COMPACT | JSON_ENSURE_ASCII |
@@ -252,8 +252,8 @@ int nsx_jsonw_add_to(const struct nsx_jsonw *w, struct nsx_buf *b,
 
 /* Reading ---------------------------------------------------------------------*/
 
-static int read_strings(const char *key, json_t *list, const char *path,
-			nsx_json_string_fn fn, void *ctx, struct nsx_err *err)
+static int jsonw_read_strings(const char *key, json_t *list, const char *path,
+			      nsx_json_string_fn fn, void *ctx, struct nsx_err *err)
 {
 	size_t i;
 	json_t *v;
@@ -284,7 +284,7 @@ static int read_object(json_t *root, const char *path, nsx_json_string_fn fn,
 		if (!rc && json_is_string(v))
 			rc = fn(ctx, key, json_string_value(v), 0, err);
 		else if (!rc && json_is_array(v))
-			rc = read_strings(key, v, path, fn, ctx, err);
+			rc = jsonw_read_strings(key, v, path, fn, ctx, err);
 		else if (!rc)
 			rc = nsx_fail(err, NSX_E_USAGE,
 				      "cannot use '%s': '%s' is neither a "

@@ -25,8 +25,8 @@ void nsx_keymap_done(struct nsx_keymap *m)
 	pthread_mutex_destroy(&m->lock);
 }
 
-static size_t find_slot(const struct nsx_keymap *m, const struct nsx_key *key,
-			uint32_t hash)
+static size_t keymap_find_slot(const struct nsx_keymap *m, const struct nsx_key *key,
+			       uint32_t hash)
 {
 	size_t i = hash & (m->nslots - 1);
 
@@ -37,7 +37,7 @@ static size_t find_slot(const struct nsx_keymap *m, const struct nsx_key *key,
 	return i;
 }
 
-static int grow_slots(struct nsx_keymap *m, struct nsx_err *err)
+static int keymap_grow_slots(struct nsx_keymap *m, struct nsx_err *err)
 {
 	size_t n = m->nslots ? 2 * m->nslots : 64;
 	struct nsx_key_slot *slots = nsx_try_alloc(n, sizeof(*slots), m->what,
@@ -65,9 +65,9 @@ static int add_locked(struct nsx_keymap *m, const struct nsx_key *key,
 {
 	struct nsx_key_slot *slot;
 
-	if (m->nslots < 2 * (m->n + 1) && grow_slots(m, err))
+	if (m->nslots < 2 * (m->n + 1) && keymap_grow_slots(m, err))
 		return err->rc;
-	slot = &m->slots[find_slot(m, key, hash)];
+	slot = &m->slots[keymap_find_slot(m, key, hash)];
 	if (!slot->id) {
 		if (m->n >= UINT32_MAX - 1)
 			return nsx_fail(err, NSX_E_NOMEM, "too many %s",

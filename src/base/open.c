@@ -50,7 +50,7 @@ bool nsx_is_confined(const char *real)
 }
 
 /* Opens a real path; refuses anything that has become a link since it was resolved. */
-static int walk(int from, const char *path)
+static int open_walk(int from, const char *path)
 {
 	int dir = fcntl(from, F_DUPFD_CLOEXEC, 0), fd;
 	size_t n;
@@ -83,7 +83,7 @@ int nsx_open(const char *path)
 		const char *rest = behind(&folders[i], real);
 
 		if (rest)
-			return walk(folders[i].fd, rest);
+			return open_walk(folders[i].fd, rest);
 	}
 	errno = EACCES;
 	return -1;

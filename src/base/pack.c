@@ -57,8 +57,8 @@ static unsigned width_of(uint64_t x)
 }
 
 /* Computes the widths of all blocks; returns their size in bytes. */
-static size_t measure(const struct source *s, size_t n,
-		      struct nsx_pack_block *blocks)
+static size_t pack_measure(const struct source *s, size_t n,
+			   struct nsx_pack_block *blocks)
 {
 	size_t size = 0;
 
@@ -85,8 +85,8 @@ static size_t measure(const struct source *s, size_t n,
 	return size;
 }
 
-static void write_block(const struct source *s, size_t at, size_t n,
-			const struct nsx_pack_block *b, unsigned char *bytes)
+static void pack_write_block(const struct source *s, size_t at, size_t n,
+			     const struct nsx_pack_block *b, unsigned char *bytes)
 {
 	unsigned width = b->at & 255;
 	int64_t v[NSX_PACK_BLOCK];
@@ -103,8 +103,8 @@ static void write_block(const struct source *s, size_t at, size_t n,
 	}
 }
 
-static int pack(struct nsx_arena *a, const struct source *s, size_t n,
-		const char *what, struct nsx_packed *ret, struct nsx_err *err)
+static int pack_pack(struct nsx_arena *a, const struct source *s, size_t n,
+		     const char *what, struct nsx_packed *ret, struct nsx_err *err)
 {
 	size_t nblocks = (n + NSX_PACK_BLOCK - 1) / NSX_PACK_BLOCK;
 	struct nsx_pack_block *blocks =
@@ -113,11 +113,11 @@ static int pack(struct nsx_arena *a, const struct source *s, size_t n,
 
 	if (!blocks)
 		return err->rc;
-	if (!nsx_new_array(bytes, a, measure(s, n, blocks) + SLACK, what, err))
+	if (!nsx_new_array(bytes, a, pack_measure(s, n, blocks) + SLACK, what, err))
 		return err->rc;
 	for (size_t at = 0; at < n; at += NSX_PACK_BLOCK)
-		write_block(s, at, NSX_MIN(n - at, (size_t)NSX_PACK_BLOCK),
-			    &blocks[at / NSX_PACK_BLOCK], bytes);
+		pack_write_block(s, at, NSX_MIN(n - at, (size_t)NSX_PACK_BLOCK),
+				 &blocks[at / NSX_PACK_BLOCK], bytes);
 	*ret = (struct nsx_packed){blocks, bytes};
 	return 0;
 }
@@ -125,15 +125,15 @@ static int pack(struct nsx_arena *a, const struct source *s, size_t n,
 int nsx_pack_i64(struct nsx_arena *a, const int64_t *v, size_t n,
 		 const char *what, struct nsx_packed *ret, struct nsx_err *err)
 {
-	return pack(a, &(struct source){.i64 = v, .step = 1}, n, what, ret, err);
+	return pack_pack(a, &(struct source){.i64 = v, .step = 1}, n, what, ret, err);
 }
 
 int nsx_pack_lengths(struct nsx_arena *a, const int64_t *start,
 		     const int64_t *end, size_t n, const char *what,
 		     struct nsx_packed *ret, struct nsx_err *err)
 {
-	return pack(a, &(struct source){.minus = start, .i64 = end, .step = 1},
-		    n, what, ret, err);
+	return pack_pack(a, &(struct source){.minus = start, .i64 = end, .step = 1},
+			 n, what, ret, err);
 }
 
 int nsx_pack_pairs(struct nsx_arena *a, const int64_t *v, size_t n,
@@ -143,23 +143,23 @@ int nsx_pack_pairs(struct nsx_arena *a, const int64_t *v, size_t n,
 	struct source starts = {.i64 = v, .step = 2};
 	struct source lengths = {.minus = v, .i64 = v + 1, .step = 2};
 
-	if (pack(a, &starts, n, what, first, err))
+	if (pack_pack(a, &starts, n, what, first, err))
 		return err->rc;
-	return pack(a, &lengths, n, what, length, err);
+	return pack_pack(a, &lengths, n, what, length, err);
 }
 
 int nsx_pack_u32(struct nsx_arena *a, const uint32_t *v, size_t n,
 		 const char *what, struct nsx_packed *ret, struct nsx_err *err)
 {
-	return pack(a, &(struct source){.u32 = v}, n, what, ret, err);
+	return pack_pack(a, &(struct source){.u32 = v}, n, what, ret, err);
 }
 
 int nsx_pack_index(struct nsx_arena *a, const uint32_t *v, size_t n,
 		   const char *what, struct nsx_packed *ret,
 		   struct nsx_err *err)
 {
-	return pack(a, &(struct source){.u32 = v, .is_index = true}, n, what,
-		    ret, err);
+	return pack_pack(a, &(struct source){.u32 = v, .is_index = true}, n, what,
+			 ret, err);
 }
 
 void nsx_pack_drop(struct nsx_arena *a, struct nsx_packed *p)

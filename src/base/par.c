@@ -22,7 +22,7 @@ struct crew {
 static _Thread_local struct crew *crew; /* the crew of this thread           */
 
 /* The caller holds the lock. */
-static void run_task(struct crew *c, struct job *job)
+static void par_run_task(struct crew *c, struct job *job)
 {
 	struct nsx_err err;
 	size_t i = job->next++;
@@ -53,12 +53,12 @@ static void do_any(struct crew *c, const struct job *own)
 	while (job != own && job->next == job->n)
 		job = job->before;
 	if (job != own)
-		run_task(c, job);
+		par_run_task(c, job);
 	else
 		pthread_cond_wait(&c->news, &c->lock);
 }
 
-static void *work(void *arg)
+static void *par_work(void *arg)
 {
 	struct crew *c = crew = arg;
 
@@ -75,13 +75,13 @@ static void *work(void *arg)
 static void hire(struct crew *c, size_t n)
 {
 	for (; n && c->nhired < c->most; n--)
-		if (!pthread_create(&c->hired[c->nhired], NULL, work, c))
+		if (!pthread_create(&c->hired[c->nhired], NULL, par_work, c))
 			c->nhired++;
 		else
 			c->most = c->nhired;
 }
 
-static void share_out(struct crew *c, struct job *job)
+static void par_share_out(struct crew *c, struct job *job)
 {
 	struct job **at = &c->latest;
 
@@ -91,7 +91,7 @@ static void share_out(struct crew *c, struct job *job)
 	hire(c, job->n - 1);
 	pthread_cond_broadcast(&c->news);
 	while (job->next < job->n)
-		run_task(c, job);
+		par_run_task(c, job);
 	while (job->running)
 		do_any(c, job);
 	while (*at != job)
@@ -134,14 +134,14 @@ int nsx_par(unsigned threads, size_t n, nsx_task_fn fn, void *ctx,
 	if (threads < 2 || n < 2)
 		return run_alone(n, fn, ctx, err);
 	if (crew) {
-		share_out(crew, &job);
+		par_share_out(crew, &job);
 	} else {
 		own = (struct crew){
 			.most = NSX_MIN(threads, NSX_MAX_THREADS) - 1};
 		pthread_mutex_init(&own.lock, NULL);
 		pthread_cond_init(&own.news, NULL);
 		crew = &own;
-		share_out(crew, &job);
+		par_share_out(crew, &job);
 		crew = NULL;
 		dismiss(&own);
 	}

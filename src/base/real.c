@@ -56,7 +56,7 @@ static bool round_to(double x, int digits, struct decimal *ret)
 }
 
 /* Formats like %g. */
-static void put(char *text, const struct decimal *d, int digits, bool minus)
+static void real_put(char *text, const struct decimal *d, int digits, bool minus)
 {
 	char digit[24] = "0";
 	uint64_t whole = d->whole;
@@ -101,7 +101,7 @@ void nsx_real_text(char text[NSX_REAL_SIZE], double x)
 		if (d.reads == READS_ELSE && digits < 17)
 			continue;
 		if (known)
-			put(text, &d, digits, x < 0);
+			real_put(text, &d, digits, x < 0);
 		else
 			snprintf(text, NSX_REAL_SIZE, "%.*g", digits, x);
 		if (digits == 17 || d.reads == READS_BACK ||

@@ -16,7 +16,7 @@ struct order {
 	size_t size; /* of an element, in bytes */
 };
 
-static int compare(const struct order *o, const char *a, const char *b)
+static int sort_compare(const struct order *o, const char *a, const char *b)
 {
 	return o->cmp(a, b, o->context);
 }
@@ -24,13 +24,13 @@ static int compare(const struct order *o, const char *a, const char *b)
 /* Finds where the ascending runs of v end, in bytes. Returns their number; 0 if there are
  * too many.
  */
-static size_t find_runs(const struct order *o, const char *v, size_t bytes,
-			size_t ends[MAX_RUNS])
+static size_t sort_find_runs(const struct order *o, const char *v, size_t bytes,
+			     size_t ends[MAX_RUNS])
 {
 	size_t n = 0;
 
 	for (size_t at = o->size; at < bytes; at += o->size) {
-		if (compare(o, v + at - o->size, v + at) <= 0)
+		if (sort_compare(o, v + at - o->size, v + at) <= 0)
 			continue;
 		if (n + 1 == MAX_RUNS)
 			return 0;
@@ -40,37 +40,37 @@ static size_t find_runs(const struct order *o, const char *v, size_t bytes,
 	return n;
 }
 
-static char *append(char *to, const char *from, const char *end)
+static char *sort_append(char *to, const char *from, const char *end)
 {
 	memcpy(to, from, (size_t)(end - from));
 	return to + (end - from);
 }
 
 /* Stable merge of the runs [a, b) and [b, end). */
-static void merge(const struct order *o, const char *a, const char *b,
-		  const char *end, char *to)
+static void sort_merge(const struct order *o, const char *a, const char *b,
+		       const char *end, char *to)
 {
 	const char *a_end = b;
 
 	while (a < a_end && b < end) {
 		const char *from = a;
 
-		while (a < a_end && compare(o, a, b) <= 0)
+		while (a < a_end && sort_compare(o, a, b) <= 0)
 			a += o->size;
-		to = append(to, from, a);
+		to = sort_append(to, from, a);
 		from = b;
-		while (a < a_end && b < end && compare(o, a, b) > 0)
+		while (a < a_end && b < end && sort_compare(o, a, b) > 0)
 			b += o->size;
-		to = append(to, from, b);
+		to = sort_append(to, from, b);
 	}
-	to = append(to, a, a_end);
-	append(to, b, end);
+	to = sort_append(to, a, a_end);
+	sort_append(to, b, end);
 }
 
 /* Merges runs from v to spare and back until one is left; returns the array that holds it.
  */
-static char *merge_runs(const struct order *o, char *v, char *spare,
-			size_t *ends, size_t n)
+static char *sort_merge_runs(const struct order *o, char *v, char *spare,
+			     size_t *ends, size_t n)
 {
 	while (n > 1) {
 		size_t out = 0, begin = 0;
@@ -79,7 +79,7 @@ static char *merge_runs(const struct order *o, char *v, char *spare,
 		for (size_t r = 0; r < n; r += 2) {
 			size_t mid = ends[r], end = r + 1 < n ? ends[r + 1] : mid;
 
-			merge(o, v + begin, v + mid, v + end, spare + begin);
+			sort_merge(o, v + begin, v + mid, v + end, spare + begin);
 			begin = ends[out++] = end;
 		}
 		n = out;
@@ -98,7 +98,7 @@ void nsx_sort_r(void *v, size_t n, size_t size,
 
 	if (n < 2)
 		return;
-	nruns = find_runs(&o, v, n * size, ends);
+	nruns = sort_find_runs(&o, v, n * size, ends);
 	if (nruns == 1)
 		return;
 	spare = nruns ? malloc(n * size) : NULL;
@@ -106,7 +106,7 @@ void nsx_sort_r(void *v, size_t n, size_t size,
 		qsort_r(v, n, size, cmp, context);
 		return;
 	}
-	sorted = merge_runs(&o, v, spare, ends, nruns);
+	sorted = sort_merge_runs(&o, v, spare, ends, nruns);
 	if (sorted != v)
 		memcpy(v, sorted, n * size);
 	free(spare);
@@ -131,8 +131,8 @@ void nsx_sort(void *v, size_t n, size_t size,
 }
 
 /* Moves element v[order[i].at] to v[i] for all i. spare: room for one element. */
-static void permute(char *v, size_t size, struct nsx_brief *order, size_t n,
-		    char *spare)
+static void sort_permute(char *v, size_t size, struct nsx_brief *order, size_t n,
+			 char *spare)
 {
 	if (size == sizeof(order->at)) { /* faster: no step depends on the one before */
 		for (size_t i = 0; i < n; i++)
@@ -273,7 +273,7 @@ void nsx_sort_by_key_r(void *v, size_t n, size_t most, size_t size,
 		nsx_sort_r(v, n, size, cmp, context);
 		return;
 	}
-	permute(v, size, order, n, (char *)(order + n));
+	sort_permute(v, size, order, n, (char *)(order + n));
 	NSX_EACH_RUN(i, next, n, order[next].key == order[i].key) {
 		char *run = (char *)v + i * size;
 

@@ -57,7 +57,7 @@ struct sink {
 	int64_t total_ns;
 };
 
-static void emit(struct sink *k, int64_t a, int64_t b)
+static void span_emit(struct sink *k, int64_t a, int64_t b)
 {
 	if (a >= b)
 		return;
@@ -84,8 +84,8 @@ static void op_intersect(const struct nsx_spans *x, const struct nsx_spans *y,
 	struct nsx_span p = at_or_none(x, 0), q = at_or_none(y, 0);
 
 	for (size_t i = 0, j = 0; i < x->n && j < y->n;) {
-		emit(k, NSX_MAX(p.start_ns, q.start_ns),
-		     NSX_MIN(p.end_ns, q.end_ns));
+		span_emit(k, NSX_MAX(p.start_ns, q.start_ns),
+			  NSX_MIN(p.end_ns, q.end_ns));
 		if (p.end_ns < q.end_ns)
 			p = at_or_none(x, ++i);
 		else
@@ -100,10 +100,10 @@ static void op_union(const struct nsx_spans *x, const struct nsx_spans *y,
 
 	for (size_t i = 0, j = 0; i < x->n || j < y->n;) {
 		if (j == y->n || (i < x->n && p.start_ns <= q.start_ns)) {
-			emit(k, p.start_ns, p.end_ns);
+			span_emit(k, p.start_ns, p.end_ns);
 			p = at_or_none(x, ++i);
 		} else {
-			emit(k, q.start_ns, q.end_ns);
+			span_emit(k, q.start_ns, q.end_ns);
 			q = at_or_none(y, ++j);
 		}
 	}
@@ -122,18 +122,18 @@ static void op_minus(const struct nsx_spans *x, const struct nsx_spans *y,
 			q = at_or_none(y, ++j);
 		for (; j < y->n && q.start_ns < p.end_ns;
 		     q = at_or_none(y, ++j)) {
-			emit(k, at, q.start_ns);
+			span_emit(k, at, q.start_ns);
 			at = NSX_MAX(at, q.end_ns);
 			if (q.end_ns > p.end_ns)
 				break; /* it may overlap the next span of x */
 		}
-		emit(k, at, p.end_ns);
+		span_emit(k, at, p.end_ns);
 	}
 }
 
-static int run(set_op op, struct nsx_arena *a, const struct nsx_spans *x,
-	       const struct nsx_spans *y, struct nsx_spans *ret,
-	       struct nsx_err *err)
+static int span_run(set_op op, struct nsx_arena *a, const struct nsx_spans *x,
+		    const struct nsx_spans *y, struct nsx_spans *ret,
+		    struct nsx_err *err)
 {
 	struct sink count = {.last_end_ns = INT64_MIN}, fill = {.total_ns = 0};
 
@@ -163,21 +163,21 @@ int nsx_spans_union(struct nsx_arena *a, const struct nsx_spans *x,
 		    const struct nsx_spans *y, struct nsx_spans *ret,
 		    struct nsx_err *err)
 {
-	return run(op_union, a, x, y, ret, err);
+	return span_run(op_union, a, x, y, ret, err);
 }
 
 int nsx_spans_intersect(struct nsx_arena *a, const struct nsx_spans *x,
 			const struct nsx_spans *y, struct nsx_spans *ret,
 			struct nsx_err *err)
 {
-	return run(op_intersect, a, x, y, ret, err);
+	return span_run(op_intersect, a, x, y, ret, err);
 }
 
 int nsx_spans_minus(struct nsx_arena *a, const struct nsx_spans *x,
 		    const struct nsx_spans *y, struct nsx_spans *ret,
 		    struct nsx_err *err)
 {
-	return run(op_minus, a, x, y, ret, err);
+	return span_run(op_minus, a, x, y, ret, err);
 }
 
 int nsx_spans_gaps(struct nsx_arena *a, const struct nsx_spans *s,
@@ -271,8 +271,8 @@ int64_t nsx_spans_first(const struct nsx_spans *s, const int64_t *prefix,
 }
 
 /* Total length of s before time t. */
-static int64_t before(const struct nsx_spans *s, const int64_t *prefix,
-		      int64_t t)
+static int64_t span_before(const struct nsx_spans *s, const int64_t *prefix,
+			   int64_t t)
 {
 	size_t i = nsx_spans_find(s, t);
 	int64_t ns = nsx_spans_first(s, prefix, i);
@@ -293,7 +293,7 @@ int64_t nsx_spans_within(const struct nsx_spans *s, const int64_t *prefix,
 	first = nsx_span_at(s, i);
 	if (end_ns <= first.end_ns) /* most queries are short */
 		return NSX_MAX(0, end_ns - NSX_MAX(start_ns, first.start_ns));
-	return before(s, prefix, end_ns) - before(s, prefix, start_ns);
+	return span_before(s, prefix, end_ns) - span_before(s, prefix, start_ns);
 }
 
 void nsx_latest_add(struct nsx_latest *l, uint32_t group, int64_t end_ns)

@@ -21,7 +21,7 @@ int nsx_cmp_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void swap(int64_t *a, int64_t *b)
+static void stat_swap(int64_t *a, int64_t *b)
 {
 	int64_t t = *a;
 
@@ -44,17 +44,17 @@ static void select_kth(int64_t *v, size_t lo, size_t hi, size_t k)
 			return;
 		}
 		if (v[mid] < v[lo])
-			swap(&v[mid], &v[lo]);
+			stat_swap(&v[mid], &v[lo]);
 		if (v[hi] < v[lo])
-			swap(&v[hi], &v[lo]);
+			stat_swap(&v[hi], &v[lo]);
 		if (v[hi] < v[mid])
-			swap(&v[hi], &v[mid]);
+			stat_swap(&v[hi], &v[mid]);
 		pivot = v[mid];
 		while (i <= gt) {
 			if (v[i] < pivot)
-				swap(&v[i++], &v[lt++]);
+				stat_swap(&v[i++], &v[lt++]);
 			else if (v[i] > pivot)
-				swap(&v[i], &v[gt--]);
+				stat_swap(&v[i], &v[gt--]);
 			else
 				i++;
 		}
@@ -68,7 +68,7 @@ static void select_kth(int64_t *v, size_t lo, size_t hi, size_t k)
 }
 
 /* The smallest of v[at..n). */
-static int64_t least_of(const int64_t *v, size_t at, size_t n)
+static int64_t stat_least_of(const int64_t *v, size_t at, size_t n)
 {
 	int64_t least = v[at];
 
@@ -91,7 +91,7 @@ static void select_few(int64_t *v, size_t n, const double *qs, size_t nqs,
 		lo = k;
 		if (pos > (double)k && k + 1 < n)
 			ret[j] += (pos - (double)k) *
-				  ((double)least_of(v, k + 1, n) - (double)v[k]);
+				  ((double)stat_least_of(v, k + 1, n) - (double)v[k]);
 	}
 }
 
@@ -111,7 +111,7 @@ struct counts {
 	uint32_t n[2][STEPS];
 };
 
-static unsigned step_of(const struct counts *c, int64_t x)
+static unsigned stat_step_of(const struct counts *c, int64_t x)
 {
 	uint64_t u = (uint64_t)x - (uint64_t)c->least;
 	unsigned shift = 63 - FINE - (unsigned)__builtin_clzll(u | 1 << FINE);
@@ -119,14 +119,14 @@ static unsigned step_of(const struct counts *c, int64_t x)
 	return (shift << FINE) + (unsigned)(u >> shift);
 }
 
-static void count(struct counts *c, const int64_t *v, size_t n)
+static void stat_count(struct counts *c, const int64_t *v, size_t n)
 {
-	*c = (struct counts){.least = least_of(v, 0, n)};
+	*c = (struct counts){.least = stat_least_of(v, 0, n)};
 	for (size_t i = 0; i + 1 < n; i += 2) {
-		c->n[0][step_of(c, v[i])]++;
-		c->n[1][step_of(c, v[i + 1])]++;
+		c->n[0][stat_step_of(c, v[i])]++;
+		c->n[1][stat_step_of(c, v[i + 1])]++;
 	}
-	c->n[0][step_of(c, v[n - 1])] += n % 2;
+	c->n[0][stat_step_of(c, v[n - 1])] += n % 2;
 }
 
 /* Moves the values of the step that holds the k-th smallest to the front and returns their
@@ -147,7 +147,7 @@ static size_t take_step(const struct counts *c, int64_t *v, size_t n, size_t *k)
 	       ((uint64_t)(step - (shift << FINE)) << shift);
 	for (size_t i = 0; i < n; i++)
 		if (((uint64_t)v[i] - from) >> shift == 0)
-			swap(&v[i], &v[taken++]);
+			stat_swap(&v[i], &v[taken++]);
 	return taken;
 }
 
@@ -162,7 +162,7 @@ static size_t select_many(struct counts *c, int64_t *v, size_t *n, size_t k)
 		all = *n;
 		*n = take_step(c, v, all, &k);
 		if (*n > FEW)
-			count(c, v, *n);
+			stat_count(c, v, *n);
 	} while (*n > FEW && *n < all);
 	select_kth(v, 0, *n - 1, k);
 	return k;
@@ -179,7 +179,7 @@ static double quantile_of_many(const struct counts *all, int64_t *v, size_t n,
 	if (pos <= (double)(size_t)pos || (size_t)pos + 1 >= n)
 		return (double)x;
 	if (k + 1 < few)
-		next = least_of(v, k + 1, few);
+		next = stat_least_of(v, k + 1, few);
 	for (size_t i = few; k + 1 == few && i < n; i++)
 		next = NSX_MIN(next, v[i] > x ? v[i] : INT64_MAX);
 	return (double)x + (pos - (double)(size_t)pos) *
@@ -195,7 +195,7 @@ void nsx_quantiles(int64_t *v, size_t n, const double *qs, size_t nqs,
 		select_few(v, n, qs, nqs, ret);
 		return;
 	}
-	count(&c, v, n);
+	stat_count(&c, v, n);
 	for (size_t j = 0; j < nqs; j++)
 		ret[j] = quantile_of_many(&c, v, n, qs[j]);
 }

@@ -86,12 +86,12 @@ void nsx_strings_free(struct nsx_strings *s)
 }
 
 /* The first slot to probe for a hash; nslots need not be a power of 2. */
-static size_t first_slot(uint32_t hash, size_t nslots)
+static size_t str_first_slot(uint32_t hash, size_t nslots)
 {
 	return (size_t)((uint64_t)hash * nslots >> 32);
 }
 
-static size_t next_slot(size_t i, size_t nslots)
+static size_t str_next_slot(size_t i, size_t nslots)
 {
 	return i + 1 < nslots ? i + 1 : 0;
 }
@@ -113,12 +113,12 @@ static void set_slot(struct shard *sh, size_t i, uint32_t index)
 }
 
 /* The slot of the text, or the free slot for it. */
-static size_t find_slot(const struct shard *sh, const char *text, size_t len,
-			uint32_t hash)
+static size_t str_find_slot(const struct shard *sh, const char *text, size_t len,
+			    uint32_t hash)
 {
-	size_t i = first_slot(hash, sh->nslots);
+	size_t i = str_first_slot(hash, sh->nslots);
 
-	for (uint32_t k; (k = slot_at(sh, i)); i = next_slot(i, sh->nslots)) {
+	for (uint32_t k; (k = slot_at(sh, i)); i = str_next_slot(i, sh->nslots)) {
 		k--;
 		if (sh->hash && sh->hash[k] != hash)
 			continue;
@@ -134,7 +134,7 @@ static size_t find_slot(const struct shard *sh, const char *text, size_t len,
 static uint32_t find_text(const struct shard *sh, const char *text, size_t len,
 			  uint32_t hash)
 {
-	return sh->nslots ? slot_at(sh, find_slot(sh, text, len, hash)) : 0;
+	return sh->nslots ? slot_at(sh, str_find_slot(sh, text, len, hash)) : 0;
 }
 
 /* bytes: size of a slot. */
@@ -151,10 +151,10 @@ static int set_slots(struct shard *sh, size_t n, size_t bytes,
 	sh->nslots = n;
 	sh->slot_bytes = bytes;
 	for (uint32_t k = 0; k < sh->n; k++) {
-		size_t i = first_slot(sh->hash[k], n);
+		size_t i = str_first_slot(sh->hash[k], n);
 
 		while (slot_at(sh, i))
-			i = next_slot(i, n);
+			i = str_next_slot(i, n);
 		set_slot(sh, i, k);
 	}
 	return 0;
@@ -168,7 +168,7 @@ static int shard_add(struct shard *sh, const char *text, size_t len,
 	if (sh->nslots < 2 * (sh->n + 1) &&
 	    set_slots(sh, NSX_MAX(64, 2 * sh->nslots), sizeof(uint32_t), err))
 		return err->rc;
-	slot = find_slot(sh, text, len, hash);
+	slot = str_find_slot(sh, text, len, hash);
 	*ret_index = slot_at(sh, slot) - 1;
 	if (*ret_index != NSX_NONE)
 		return 0;
@@ -253,14 +253,14 @@ bool nsx_buf_add_utf8(struct nsx_buf *b, const char *p, size_t n)
 	return replaced;
 }
 
-static bool goes_on(char c)
+static bool str_goes_on(char c)
 {
 	return ((unsigned char)c & 0xc0) == 0x80;
 }
 
 size_t nsx_cut_chars(const char *p, size_t n)
 {
-	while (n && goes_on(p[n]))
+	while (n && str_goes_on(p[n]))
 		n--;
 	return n;
 }
@@ -270,7 +270,7 @@ size_t nsx_count_chars(const char *p, size_t n)
 	size_t chars = 0;
 
 	for (size_t i = 0; i < n; i++)
-		chars += !goes_on(p[i]);
+		chars += !str_goes_on(p[i]);
 	return chars;
 }
 
@@ -279,7 +279,7 @@ const char *nsx_skip_chars(const char *s, size_t n)
 	for (; n && *s; n--)
 		do
 			s++;
-		while (goes_on(*s));
+		while (str_goes_on(*s));
 	return s;
 }
 
@@ -301,7 +301,7 @@ static uint32_t shard_of_hash(uint64_t hash)
 	return (uint32_t)(hash >> 60);
 }
 
-static nsx_str id_of(const struct nsx_strings *s, uint32_t index, uint32_t shard)
+static nsx_str str_id_of(const struct nsx_strings *s, uint32_t index, uint32_t shard)
 {
 	return (nsx_str)s->first + (index + 1) * SHARDS + shard;
 }
@@ -331,7 +331,7 @@ int nsx_strings_add(struct nsx_strings *s, const char *text, size_t len,
 	nsx_buf_done(&repaired);
 	if (rc)
 		return rc;
-	*ret = id_of(s, index, which);
+	*ret = str_id_of(s, index, which);
 	return 0;
 }
 
@@ -348,10 +348,10 @@ static int settle_shard(struct nsx_strings *s, struct nsx_late_strings *late,
 
 	pthread_mutex_lock(&sh->lock);
 	for (size_t i = 0; sh->nslots && i < n; i++)
-		__builtin_prefetch(&sh->slots[sh->slot_bytes * first_slot(
+		__builtin_prefetch(&sh->slots[sh->slot_bytes * str_first_slot(
 			(uint32_t)late->v[list[i]].hash, sh->nslots)]);
 	for (size_t i = 0; sh->nslots && i < n; i++) {
-		uint32_t k = slot_at(sh, first_slot(
+		uint32_t k = slot_at(sh, str_first_slot(
 			(uint32_t)late->v[list[i]].hash, sh->nslots));
 
 		__builtin_prefetch(&sh->hash[k - !!k]);
@@ -361,7 +361,7 @@ static int settle_shard(struct nsx_strings *s, struct nsx_late_strings *late,
 
 		rc = shard_add(sh, late->texts.p + x->at, x->len,
 			       (uint32_t)x->hash, &index, err);
-		x->id = id_of(s, index, which);
+		x->id = str_id_of(s, index, which);
 	}
 	pthread_mutex_unlock(&sh->lock);
 	return rc;
@@ -430,7 +430,7 @@ nsx_str nsx_strings_find(const struct nsx_strings *s, const char *text)
 	if (under)
 		return under;
 	found = find_text(&s->shard[which], text, len, (uint32_t)h);
-	return found ? id_of(s, found - 1, which) : 0;
+	return found ? str_id_of(s, found - 1, which) : 0;
 }
 
 /* The shard of an id other than 0; *ret points to the place of its text. */
@@ -448,7 +448,7 @@ static struct shard *shard_of(const struct nsx_strings *s, nsx_str id,
 }
 
 /* Unpacks a packed text for good. The caller holds the lock. */
-static const char *plain_text(struct shard *sh, uint32_t *at)
+static const char *str_plain_text(struct shard *sh, uint32_t *at)
 {
 	struct nsx_buf b = {0};
 	struct nsx_err err;
@@ -476,7 +476,7 @@ const char *nsx_str_text(const struct nsx_strings *s, nsx_str id)
 	if (!nsx_texts_is_packed(at))
 		return nsx_texts_bytes(&sh->texts, at);
 	pthread_mutex_lock(&sh->lock);
-	text = plain_text(sh, place);
+	text = str_plain_text(sh, place);
 	pthread_mutex_unlock(&sh->lock);
 	return text;
 }
@@ -526,7 +526,7 @@ const char *nsx_strings_text(struct nsx_strings *s, nsx_str id)
 	sh = &s->shard[(id - s->first) % SHARDS];
 	pthread_mutex_lock(&sh->lock);
 	shard_of(s, id, &place);
-	text = plain_text(sh, place);
+	text = str_plain_text(sh, place);
 	pthread_mutex_unlock(&sh->lock);
 	return text;
 }

@@ -47,8 +47,8 @@ static const char *bytes_at(const struct nsx_texts *x, uint32_t at)
 }
 
 /* Copies bytes and a NUL into a chunk that has room for all of them. */
-static int keep(struct nsx_texts *x, const char *bytes, size_t n,
-		uint32_t *ret_at, struct nsx_err *err)
+static int texts_keep(struct nsx_texts *x, const char *bytes, size_t n,
+		      uint32_t *ret_at, struct nsx_err *err)
 {
 	char *p;
 
@@ -70,7 +70,7 @@ static int keep(struct nsx_texts *x, const char *bytes, size_t n,
 
 /* Packing --------------------------------------------------------------------*/
 
-static uint32_t *slot_of(const struct nsx_texts *x, const char *window)
+static uint32_t *texts_slot_of(const struct nsx_texts *x, const char *window)
 {
 	uint64_t w;
 
@@ -79,14 +79,14 @@ static uint32_t *slot_of(const struct nsx_texts *x, const char *window)
 }
 
 /* Makes n plain bytes findable as pieces. */
-static void show(struct nsx_texts *x, uint32_t at, size_t n)
+static void texts_show(struct nsx_texts *x, uint32_t at, size_t n)
 {
 	const char *text = bytes_at(x, at);
 
 	if (at + n > END_OF_SEEN)
 		return;
 	for (size_t i = 0; i + WINDOW <= n; i++)
-		*slot_of(x, text + i) = at + (uint32_t)i + 1;
+		*texts_slot_of(x, text + i) = at + (uint32_t)i + 1;
 }
 
 static int start_packing(struct nsx_texts *x, struct nsx_err *err)
@@ -95,8 +95,8 @@ static int start_packing(struct nsx_texts *x, struct nsx_err *err)
 	if (!x->seen)
 		return err->rc;
 	for (uint32_t c = 0; c < x->nchunks; c++)
-		show(x, c * NSX_CHUNK,
-		     c + 1 < x->nchunks ? NSX_CHUNK : x->used);
+		texts_show(x, c * NSX_CHUNK,
+			   c + 1 < x->nchunks ? NSX_CHUNK : x->used);
 	return 0;
 }
 
@@ -108,7 +108,7 @@ static size_t find_piece(const struct nsx_texts *x, const char *p,
 	size_t n, most = NSX_MIN((size_t)(end - p), MOST_SEEN);
 	uint32_t at;
 
-	if (most < WINDOW || !(at = *slot_of(x, p)))
+	if (most < WINDOW || !(at = *texts_slot_of(x, p)))
 		return 0;
 	*ret_at = --at;
 	like = bytes_at(x, at);
@@ -118,7 +118,7 @@ static size_t find_piece(const struct nsx_texts *x, const char *p,
 }
 
 /* Copies byte by byte: for such a small n compilers turn memcpy into a slow instruction. */
-static char *put(char *to, const char *p, size_t n)
+static char *texts_put(char *to, const char *p, size_t n)
 {
 	for (; n >= 8; n -= 8, p += 8, to += 8)
 		memcpy(to, p, 8);
@@ -133,7 +133,7 @@ static char *put_new(char *to, const char *p, const char *end)
 		size_t n = NSX_MIN((size_t)(end - p), MOST_NEW);
 
 		*to++ = (char)n;
-		to = put(to, p, n);
+		to = texts_put(to, p, n);
 		p += n;
 	}
 	return to;
@@ -153,8 +153,8 @@ static char *put_seen(char *to, size_t n, uint32_t at)
 }
 
 /* Packs to at most half of the text's length; returns 0 where that fails. */
-static size_t pack(const struct nsx_texts *x, const char *text, size_t len,
-		   char packed[2 * LONGEST])
+static size_t texts_pack(const struct nsx_texts *x, const char *text, size_t len,
+			 char packed[2 * LONGEST])
 {
 	const char *from = text, *end = text + len; /* start of the bytes not packed yet */
 	char *to = packed;
@@ -178,7 +178,7 @@ static size_t pack(const struct nsx_texts *x, const char *text, size_t len,
 int nsx_texts_add_plain(struct nsx_texts *x, const char *text, size_t len,
 			uint32_t *ret, struct nsx_err *err)
 {
-	int rc = keep(x, text, len, ret, err);
+	int rc = texts_keep(x, text, len, ret, err);
 
 	*ret *= 2;
 	return rc;
@@ -195,14 +195,14 @@ int nsx_texts_add(struct nsx_texts *x, const char *text, size_t len,
 	    start_packing(x, err))
 		return err->rc;
 	if (x->seen && len <= LONGEST)
-		n = pack(x, text, len, packed);
+		n = texts_pack(x, text, len, packed);
 	if (!n) {
 		rc = nsx_texts_add_plain(x, text, len, ret, err);
 		if (!rc && x->seen)
-			show(x, *ret / 2, len);
+			texts_show(x, *ret / 2, len);
 		return rc;
 	}
-	rc = keep(x, packed, n, ret, err);
+	rc = texts_keep(x, packed, n, ret, err);
 	*ret = 2 * *ret + 1;
 	return rc;
 }

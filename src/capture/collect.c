@@ -17,8 +17,8 @@ enum { SMALL_BYTES = 1 << 20 };
 static const char *const suffixes[] = { ".nsys-rep", ".qdrep" };
 
 /* Files of dir with the suffix, 2 before 10. Owner: the arena. */
-static const char *const *find_files(struct nsx_arena *a, const char *dir,
-				     const char *suffix, size_t *ret_n)
+static const char *const *collect_find_files(struct nsx_arena *a, const char *dir,
+					     const char *suffix, size_t *ret_n)
 {
 	struct dirent **v;
 	int n = scandir(dir, &v, NULL, versionsort);
@@ -62,7 +62,7 @@ static void find_reports(struct nsx_capture *c)
 	for (unsigned i = 0; i < ARRAY_LEN(suffixes) && !c->nproducts; i++) {
 		size_t n;
 		const char *const *v =
-			find_files(c->arena, c->work, suffixes[i], &n);
+			collect_find_files(c->arena, c->work, suffixes[i], &n);
 
 		c->products =
 			nsx_arena_get(c->arena, (n + 1) * sizeof(*c->products));
@@ -74,11 +74,11 @@ static void find_reports(struct nsx_capture *c)
 /* Raw data ---------------------------------------------------------------*/
 
 /* Finds the raw data, moving it to work if it is elsewhere; NULL: none. */
-static const char *find_raw(struct nsx_capture *c)
+static const char *collect_find_raw(struct nsx_capture *c)
 {
 	struct nsx_err err;
 	size_t n;
-	const char *const *v = find_files(c->arena, c->work, ".qdstrm", &n),
+	const char *const *v = collect_find_files(c->arena, c->work, ".qdstrm", &n),
 			  *to;
 
 	if (n)
@@ -270,7 +270,7 @@ int nsx_capture_collect(struct nsx_capture *c, struct nsx_err *err)
 		bool given_up =
 			c->ended == NSX_ENDED_SIGNAL && nsx_proc_signals() > 1;
 
-		raw = given_up ? NULL : find_raw(c);
+		raw = given_up ? NULL : collect_find_raw(c);
 		rc = raw ? import(c, raw, err) : fail_missing(c, err);
 	}
 	if (c->raw) /* left behind if nsys was ended early */

@@ -35,7 +35,7 @@ const char *nsx_capture_tmp(void)
 	return own && *own ? own : tmp && *tmp ? tmp : "/tmp";
 }
 
-static int copy(const char *from, const char *to)
+static int files_copy(const char *from, const char *to)
 {
 	int in = open(from, O_RDONLY | O_CLOEXEC);
 	int out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -59,7 +59,7 @@ int nsx_file_move(const char *from, const char *to, struct nsx_err *err)
 		return 0;
 	rc = errno;
 	if (rc == EXDEV) {
-		rc = copy(from, to);
+		rc = files_copy(from, to);
 		unlink(rc ? to : from);
 	}
 	return rc ? nsx_fail(err, NSX_E_IO, "cannot move '%s' to '%s': %s",
@@ -68,7 +68,7 @@ int nsx_file_move(const char *from, const char *to, struct nsx_err *err)
 }
 
 /* Compresses in to out; returns NULL, or the error. */
-static const char *squeeze(ZSTD_CCtx *z, FILE *in, FILE *out)
+static const char *files_squeeze(ZSTD_CCtx *z, FILE *in, FILE *out)
 {
 	static char from[1 << 17], to[1 << 17];
 	ZSTD_EndDirective end = ZSTD_e_continue;
@@ -105,7 +105,7 @@ int nsx_file_compress(const char *from, const char *to, struct nsx_err *err)
 	ZSTD_CCtx_setParameter(z, ZSTD_c_checksumFlag, 1);
 	ZSTD_CCtx_setPledgedSrcSize(z, (unsigned long long)nsx_file_size(from));
 	if (out)
-		why = squeeze(z, in, out);
+		why = files_squeeze(z, in, out);
 	ZSTD_freeCCtx(z);
 	if (in)
 		(void)fclose(in);

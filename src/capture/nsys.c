@@ -82,7 +82,7 @@ static const char *ask_version(struct nsx_arena *a, const char *path)
 	return nsx_arena_strndup(a, s, strcspn(s, " \r\n"));
 }
 
-static void add(struct list *l, const char *path)
+static void nsys_add(struct list *l, const char *path)
 {
 	char *real;
 
@@ -109,7 +109,7 @@ static void add_given(struct list *l, const char *path)
 
 	if (!stat(path, &st) && S_ISDIR(st.st_mode))
 		path = nsx_arena_printf(l->arena, "%s/nsys", path);
-	add(l, path);
+	nsys_add(l, path);
 }
 
 static void add_matches(struct list *l, const char *pattern)
@@ -118,19 +118,19 @@ static void add_matches(struct list *l, const char *pattern)
 
 	if (!glob(pattern, 0, NULL, &g))
 		for (size_t i = 0; i < g.gl_pathc; i++)
-			add(l, g.gl_pathv[i]);
+			nsys_add(l, g.gl_pathv[i]);
 	globfree(&g);
 }
 
-static void add_path(struct list *l)
+static void nsys_add_path(struct list *l)
 {
 	const char *s = getenv("PATH");
 
 	while (s && *s) {
 		size_t n = strcspn(s, ":");
 
-		add(l, nsx_arena_printf(l->arena, "%.*s/nsys", n ? (int)n : 1,
-					n ? s : "."));
+		nsys_add(l, nsx_arena_printf(l->arena, "%.*s/nsys", n ? (int)n : 1,
+					     n ? s : "."));
 		s += n + (s[n] == ':');
 	}
 }
@@ -157,7 +157,7 @@ struct nsx_nsys *nsx_nsys_list(struct nsx_arena *a, const char *given,
 	if (given) {
 		add_given(&l, given);
 	} else {
-		add_path(&l);
+		nsys_add_path(&l);
 		add_toolkit(&l, getenv("CUDA_HOME"));
 		add_toolkit(&l, getenv("CUDA_PATH"));
 		for (unsigned i = 0; i < ARRAY_LEN(usual); i++)

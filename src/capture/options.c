@@ -193,7 +193,7 @@ static const char *counters(const struct builder *b, const char *name,
 	return b->want->gpu_id ? b->want->gpu_id : "all";
 }
 
-static const char *traced(const struct builder *b, const char *name)
+static const char *options_traced(const struct builder *b, const char *name)
 {
 	bool nccl = b->preset & (NCCL | NVLINK | FULL);
 
@@ -211,8 +211,8 @@ static void add_option(const struct builder *b, const char *name,
 }
 
 /* Adds a counter option, unless the user gave it. */
-static void add_rate(const struct builder *b, const char *name,
-		     const char *value)
+static void options_add_rate(const struct builder *b, const char *name,
+			     const char *value)
 {
 	if (!nsx_args_have(b->want->extra, name, 0) &&
 	    nsx_nsys_knows(b->nsys->profile_help, name, NULL))
@@ -227,8 +227,8 @@ static void add_counters(const struct builder *b, const char *name,
 	if (!gpus)
 		return;
 	add_option(b, name, gpus);
-	add_rate(b, "gpu-metrics-set", nsx_nsys_metric_set(b->nsys, b->arena));
-	add_rate(b, "gpu-metrics-frequency", "10000");
+	options_add_rate(b, "gpu-metrics-set", nsx_nsys_metric_set(b->nsys, b->arena));
+	options_add_rate(b, "gpu-metrics-frequency", "10000");
 }
 
 static void add_wanted(const struct builder *b, const struct option *o)
@@ -249,7 +249,7 @@ static void add_wanted(const struct builder *b, const struct option *o)
 		add_counters(b, known, o->missing);
 	else if (known)
 		add_option(b, known,
-			   o->value == TRACE ? traced(b, known) : o->value);
+			   o->value == TRACE ? options_traced(b, known) : o->value);
 }
 
 void nsx_nsys_options(const struct nsx_nsys *n, const struct nsx_want *want,

@@ -171,7 +171,7 @@ static int reserve(struct nsx_capture *c, struct nsx_err *err)
 			strerror(errno));
 }
 
-static int check_room(const char *path, struct nsx_err *err)
+static int place_check_room(const char *path, struct nsx_err *err)
 {
 	const char *asked = getenv("NSX_CAPTURE_MIN_FREE_MB"); /* for tests */
 	int64_t want = asked ? atoll(asked) : NSX_MIN_ROOM_MB;
@@ -205,5 +205,5 @@ int nsx_capture_place(struct nsx_capture *c, struct nsx_err *err)
 	}
 	if (reserve(c, err) || check_names(c, err))
 		return err->rc;
-	return check_room(c->dir, err) ?: check_room(nsx_capture_tmp(), err);
+	return place_check_room(c->dir, err) ?: place_check_room(nsx_capture_tmp(), err);
 }

@@ -108,8 +108,8 @@ static void close_pipe(int fd[2])
 /* Output -----------------------------------------------------------------*/
 
 /* Reads available output; false once the other end is closed. */
-static bool drain(const struct nsx_proc *p, int from, int to,
-		  struct nsx_buf *tail, struct nsx_proc_end *e)
+static bool proc_drain(const struct nsx_proc *p, int from, int to,
+		       struct nsx_buf *tail, struct nsx_proc_end *e)
 {
 	char chunk[16384];
 	size_t keep = p->keep ? p->keep : KEEP;
@@ -144,7 +144,7 @@ static bool turn(const struct nsx_proc *p, int fds[2], struct nsx_proc_end *e,
 		if (!pfd[i].revents)
 			continue;
 		came = true;
-		if (!drain(p, fds[i], i + 1, tail[i], e)) {
+		if (!proc_drain(p, fds[i], i + 1, tail[i], e)) {
 			close(fds[i]);
 			fds[i] = -1; /* poll skips negative ones */
 		}
@@ -154,7 +154,7 @@ static bool turn(const struct nsx_proc *p, int fds[2], struct nsx_proc_end *e,
 
 /* Running ----------------------------------------------------------------*/
 
-static int exit_code(int status)
+static int proc_exit_code(int status)
 {
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status)
 				   : WEXITSTATUS(status);
@@ -191,7 +191,7 @@ static void loop(const struct nsx_proc *p, pid_t pid, int fds[2],
 		last = sig;
 		turn(p, fds, e, fds[0] < 0 && fds[1] < 0 ? 5 : TICK_MS);
 	}
-	e->code = exit_code(status);
+	e->code = proc_exit_code(status);
 	e->seconds = nsx_now_s() - e->began_s;
 	while (turn(p, fds, e, 0) && nsx_now_s() < e->began_s + e->seconds + 1)
 		;

@@ -102,7 +102,7 @@ static bool is_overdue(const struct recording *r, const struct nsx_proc_end *e)
 }
 
 /* Whether space for raw data is exhausted: then nsys may hang, or write an empty report. */
-static bool is_full(struct recording *r)
+static bool record_is_full(struct recording *r)
 {
 	enum { FULL_MB = 8, EVERY_S = 1, HURRIED_S = 10 };
 	const char *most = getenv("NSX_CAPTURE_FULL_MB"); /* for tests */
@@ -141,7 +141,7 @@ static int watch(void *ctx, const struct nsx_proc_end *e)
 	r->signals = nsx_proc_signals();
 	if (r->stage == KILLED)
 		return SIGKILL;
-	full = is_full(r);
+	full = record_is_full(r);
 	if (!asked && !full && !is_overdue(r, e))
 		return 0;
 	if (r->stage == RUNNING) {
@@ -186,7 +186,7 @@ static int watch_stop(void *ctx, const struct nsx_proc_end *e)
 	       nsx_proc_signals() > r->signals + 1 ? SIGKILL : 0;
 }
 
-static int start(struct nsx_capture *c, struct nsx_err *err)
+static int record_start(struct nsx_capture *c, struct nsx_err *err)
 {
 	const struct nsx_proc p = {.argv = c->argv.argv, .limit_s = 60};
 	NSX_AT_EXIT(nsx_proc_end_done) struct nsx_proc_end end = {0};
@@ -214,7 +214,7 @@ static int record_session(struct nsx_capture *c, struct recording *r,
 	double began;
 	int rc;
 
-	if (start(c, err))
+	if (record_start(c, err))
 		return err->rc;
 	began = nsx_now_s();
 	while (nsx_proc_signals() == r->signals &&

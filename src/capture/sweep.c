@@ -21,7 +21,7 @@ static volatile sig_atomic_t signals;
 static struct sigaction saved[3], saved_pipe;
 static const int counted[] = { SIGINT, SIGTERM, SIGHUP };
 
-static void on_signal(int sig NSX_UNUSED)
+static void sweep_on_signal(int sig NSX_UNUSED)
 {
 	signals++;
 }
@@ -33,7 +33,7 @@ int nsx_proc_signals(void)
 
 void nsx_proc_guard(void)
 {
-	struct sigaction sa = { .sa_handler = on_signal,
+	struct sigaction sa = { .sa_handler = sweep_on_signal,
 				.sa_flags = SA_RESTART };
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
 

@@ -41,7 +41,7 @@ NSX_COLUMNS(next_cols, NEXT_COLUMNS);
 static const struct nsx_layout next_layout = {.key = "next",
 					      NSX_COLS(next_cols)};
 
-static int add_frame(struct nsx_answer *a, struct nsx_err *err)
+static int cmd_ask_add_frame(struct nsx_answer *a, struct nsx_err *err)
 {
 	struct nsx_table *t = nsx_add_table(a->out, &next_layout);
 
@@ -59,8 +59,8 @@ static int add_frame(struct nsx_answer *a, struct nsx_err *err)
 	return nsx_table_whole(t, err);
 }
 
-static void print_text(const struct nsx_answer *a, const struct args *args,
-		       const char *path)
+static void cmd_ask_print_text(const struct nsx_answer *a, const struct args *args,
+			       const char *path)
 {
 	struct nsx_buf b = {0};
 
@@ -113,8 +113,8 @@ static int print_csv(const struct nsx_table *table, int64_t limit, struct nsx_er
 	return nsx_emit_csv(t.layout, &t, NULL, stdout, err);
 }
 
-static int print(struct nsx_answer *a, const struct args *args,
-		 const char *path, struct nsx_err *err)
+static int cmd_ask_print(struct nsx_answer *a, const struct args *args,
+			 const char *path, struct nsx_err *err)
 {
 	const struct nsx_table *first = first_table(a->out);
 	int rc = 0;
@@ -125,16 +125,16 @@ static int print(struct nsx_answer *a, const struct args *args,
 		rc = nsx_fail(err, NSX_E_USAGE, "the answer has no table: leave "
 			      "--csv out");
 	else if (args->json)
-		rc = add_frame(a, err) ? err->rc :
+		rc = cmd_ask_add_frame(a, err) ? err->rc :
 					 nsx_emit_json_section(a->out, stdout,
 							       err);
 	else
-		print_text(a, args, path);
+		cmd_ask_print_text(a, args, path);
 	return rc ? rc : nsx_flush_stdout(err);
 }
 
-static int answer(struct args *args, char **argv, int n,
-		  struct nsx_err *err)
+static int cmd_ask_answer(struct args *args, char **argv, int n,
+			  struct nsx_err *err)
 {
 	const struct nsx_question *q = nsx_question_find(argv[2]);
 	struct nsx_opts o = {NSX_OPTS_DEFAULT, .path = argv[1],
@@ -154,7 +154,7 @@ static int answer(struct args *args, char **argv, int n,
 			     args->limit ? (size_t)args->limit : NSX_ASK_ROWS,
 			     &a, err);
 	if (!rc)
-		rc = print(a, args, argv[1], err) ?: nsx_cmd_partial(nsx_report_damage(r));
+		rc = cmd_ask_print(a, args, argv[1], err) ?: nsx_cmd_partial(nsx_report_damage(r));
 	nsx_answer_free(a);
 	nsx_sql_free(s.sql);
 	nsx_census_free(s.census);
@@ -171,7 +171,7 @@ static struct nsx_operand question(unsigned i)
 }
 
 /* The most similar question; NULL: none is similar. */
-static const char *nearest(const char *typed)
+static const char *cmd_ask_nearest(const char *typed)
 {
 	const char *found = NULL;
 	size_t best = SIZE_MAX;
@@ -182,7 +182,7 @@ static const char *nearest(const char *typed)
 	return found;
 }
 
-static int run(const struct nsx_cmd *cmd, int argc, char **argv)
+static int cmd_ask_run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
 	struct args a = {.limit = 0}; /* the question's default */
 	const char *meant;
@@ -196,7 +196,7 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 		rc = nsx_fail(&err, NSX_E_USAGE, "give one trace, one question "
 			      "and its argument: put quotes around '%s %s'",
 			      argv[3], argv[4]);
-	meant = !rc && n >= 2 && !nsx_question_find(argv[2]) ? nearest(argv[2]) : NULL;
+	meant = !rc && n >= 2 && !nsx_question_find(argv[2]) ? cmd_ask_nearest(argv[2]) : NULL;
 	if (meant)
 		rc = nsx_fail(&err, NSX_E_USAGE, "no question '%s'; did you mean "
 			      "'%s'? 'nsys-explain help ask' lists them", argv[2], meant);
@@ -211,7 +211,7 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 		return rc;
 	}
 	if (!rc)
-		rc = answer(&a, argv, n, &err);
+		rc = cmd_ask_answer(&a, argv, n, &err);
 	return rc < 0 ? nsx_cmd_fail(&err, a.json) : rc;
 }
 
@@ -233,5 +233,5 @@ const struct nsx_cmd nsx_cmd_ask = {
 	.operands_title = "questions",
 	.operand = question,
 	.noperands = NSX_NQUESTIONS,
-	.run = run,
+	.run = cmd_ask_run,
 };

@@ -32,7 +32,7 @@ static struct nsx_operand verb(unsigned i)
 }
 
 /* Describes a baseline: "3 runs of `step`, 9.18 ms; set 2026-11-29T10:00:00Z: why". */
-static const char *sum_up(const struct nsx_baseline *b, struct nsx_arena *a)
+static const char *cmd_baseline_sum_up(const struct nsx_baseline *b, struct nsx_arena *a)
 {
 	double least = INFINITY, most = 0;
 
@@ -58,28 +58,28 @@ static int list(const struct args *o, struct nsx_arena *a, struct nsx_err *err)
 	for (size_t i = 0; i < n; i++) {
 		if (nsx_baseline_load(o->store, names[i], a, &b, err))
 			return err->rc;
-		nsx_print_line(nsx_arena_printf(a, "%s: %s", names[i], sum_up(&b, a)));
+		nsx_print_line(nsx_arena_printf(a, "%s: %s", names[i], cmd_baseline_sum_up(&b, a)));
 	}
 	if (!n)
 		nsx_print_line(nsx_arena_printf(a, "no baseline in '%s'", o->store));
 	return 0;
 }
 
-static int show(const struct args *o, const char *name, struct nsx_arena *a,
-		struct nsx_err *err)
+static int cmd_baseline_show(const struct args *o, const char *name, struct nsx_arena *a,
+			     struct nsx_err *err)
 {
 	struct nsx_baseline b;
 
 	if (nsx_baseline_load(o->store, name, a, &b, err))
 		return err->rc;
-	nsx_print_line(nsx_arena_printf(a, "%s: %s", name, sum_up(&b, a)));
+	nsx_print_line(nsx_arena_printf(a, "%s: %s", name, cmd_baseline_sum_up(&b, a)));
 	for (size_t i = 0; i < b.nruns; i++)
 		nsx_print_line(nsx_arena_printf(a, "  %s: %s%s%s, median %s", b.runs[i].file,
 			nsx_text_n(a, (size_t)b.runs[i].steps, "step", NULL),
 			*b.runs[i].unit ? " of " : "", b.runs[i].unit,
 			nsx_text_ns(a, (double)b.runs[i].median_ns)));
 	for (size_t i = 0; i < b.npast; i++)
-		nsx_print_line(nsx_arena_printf(a, "before: %s", sum_up(&b.past[i], a)));
+		nsx_print_line(nsx_arena_printf(a, "before: %s", cmd_baseline_sum_up(&b.past[i], a)));
 	return 0;
 }
 
@@ -95,7 +95,7 @@ static int set(const struct args *o, bool accepts, int n, char **argv,
 				"digests: nsys-explain baseline %s NAME TRACE...",
 				NSX_MOST_RUNS, accepts ? "accept" : "set");
 	rc = nsx_baseline_set(&b, (const char *const *)argv + 1, (size_t)n - 1, err);
-	return rc ? rc : show(o, argv[0], a, err);
+	return rc ? rc : cmd_baseline_show(o, argv[0], a, err);
 }
 
 static int do_verb(const struct args *o, int n, char **argv, struct nsx_arena *a,
@@ -110,13 +110,13 @@ static int do_verb(const struct args *o, int n, char **argv, struct nsx_arena *a
 			return nsx_fail(err, NSX_E_USAGE, i == SHOW ?
 					"give one name: nsys-explain baseline show NAME" :
 					"baseline list takes no operand");
-		return i == SHOW ? show(o, argv[1], a, err) : list(o, a, err);
+		return i == SHOW ? cmd_baseline_show(o, argv[1], a, err) : list(o, a, err);
 	}
 	return nsx_fail(err, NSX_E_USAGE, "baseline needs set, list, show or accept first%s%s"
 			"%s", n ? ", not '" : "", n ? argv[0] : "", n ? "'" : "");
 }
 
-static int run(const struct nsx_cmd *cmd, int argc, char **argv)
+static int cmd_baseline_run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
 	struct args o = {.store = NSX_STORE};
 	struct nsx_arena *a = nsx_arena_new();
@@ -148,5 +148,5 @@ const struct nsx_cmd nsx_cmd_baseline = {
 		    "and one of what is new\n"
 		    "nsys-explain baseline accept main new.nsys-rep --why 'larger "
 		    "batch'  # which is to be the measure from now on",
-	.run = run,
+	.run = cmd_baseline_run,
 };

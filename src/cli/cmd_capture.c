@@ -126,7 +126,7 @@ static int check_events(struct nsx_capture *c, struct nsx_err *err)
 			"linked statically, and that NSYS_TMPDIR has room");
 }
 
-static int take_steps(struct nsx_capture *c, struct nsx_err *err)
+static int cmd_capture_take_steps(struct nsx_capture *c, struct nsx_err *err)
 {
 	static int (*const steps[])(struct nsx_capture *, struct nsx_err *) = {
 		nsx_capture_place,   nsx_capture_equip,	 nsx_capture_record,
@@ -190,8 +190,8 @@ static void note_steady(struct nsx_capture *c)
 }
 
 /* Converts the capture with another command, into the same folder. */
-static int convert(struct nsx_capture *c, const struct nsx_product *p,
-		   const char *command, const char *suffix)
+static int cmd_capture_convert(struct nsx_capture *c, const struct nsx_product *p,
+			       const char *command, const char *suffix)
 {
 	const struct nsx_cmd *cmd = nsx_cmd_find(command);
 	char *argv[] = {(char *)cmd->name, (char *)trace_of(p), "-o",
@@ -202,8 +202,8 @@ static int convert(struct nsx_capture *c, const struct nsx_product *p,
 	return cmd->run(cmd, (int)ARRAY_LEN(argv) - 1, argv);
 }
 
-static int explain(struct nsx_capture *c, const struct nsx_product *p,
-		   const char *window)
+static int cmd_capture_explain(struct nsx_capture *c, const struct nsx_product *p,
+			       const char *window)
 {
 	const struct nsx_cmd *cmd = nsx_cmd_find("explain");
 	char *argv[6], **arg = argv;
@@ -218,7 +218,7 @@ static int explain(struct nsx_capture *c, const struct nsx_product *p,
 	return cmd->run(cmd, (int)(arg - argv), argv);
 }
 
-static int say(const struct nsx_err *err)
+static int cmd_capture_say(const struct nsx_err *err)
 {
 	fprintf(stderr, "nsys-explain: %s\n", err->msg);
 	return err->rc == NSX_E_USAGE  ? 2
@@ -227,7 +227,7 @@ static int say(const struct nsx_err *err)
 }
 
 /* Processes the recording; from here on only our own files are read. */
-static int finish(struct nsx_capture *c, const struct nsx_err *failed)
+static int cmd_capture_finish(struct nsx_capture *c, const struct nsx_err *failed)
 {
 	const char *window = NULL;
 	struct nsx_err err;
@@ -238,9 +238,9 @@ static int finish(struct nsx_capture *c, const struct nsx_err *failed)
 	else if (!failed && !c->opts->no_explain)
 		note_steady(c);
 	if (c->is_told && nsx_capture_write_record(c, failed, &err))
-		return say(failed ? failed : &err);
+		return cmd_capture_say(failed ? failed : &err);
 	if (failed)
-		return say(failed);
+		return cmd_capture_say(failed);
 	printf("Wrote capture to: %s\n", c->dir);
 	(void)fflush(stdout);
 	if (c->ended == NSX_ENDED_SIGNAL)
@@ -248,11 +248,11 @@ static int finish(struct nsx_capture *c, const struct nsx_err *failed)
 	for (size_t i = 0; i < c->nproducts; i++) {
 		one = 0;
 		if (c->opts->convert)
-			one = convert(c, &c->products[i], "convert", "pftrace");
+			one = cmd_capture_convert(c, &c->products[i], "convert", "pftrace");
 		if (!one && c->opts->digest)
-			one = convert(c, &c->products[i], "digest", "nsxd");
+			one = cmd_capture_convert(c, &c->products[i], "digest", "nsxd");
 		if (!one && !c->opts->no_explain)
-			one = explain(c, &c->products[i], i ? NULL : window);
+			one = cmd_capture_explain(c, &c->products[i], i ? NULL : window);
 		if (code <= 0)
 			code = one;
 	}
@@ -313,8 +313,8 @@ static bool is_gpu_list(const char *list)
 	return true;
 }
 
-static int check(const struct nsx_capture_opts *o, int noperands,
-		 struct nsx_err *err)
+static int cmd_capture_check(const struct nsx_capture_opts *o, int noperands,
+			     struct nsx_err *err)
 {
 	if (noperands && o->target)
 		return nsx_fail(err, NSX_E_USAGE, "give the command once: with "
@@ -355,7 +355,7 @@ static int add_extra(struct nsx_capture *c, const struct nsx_capture_opts *o,
 	return nsx_args_split(&c->extra, o->extra ? o->extra : "", c->arena, err);
 }
 
-static int run(const struct nsx_cmd *cmd, int argc, char **argv)
+static int cmd_capture_run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
 	struct nsx_capture_opts o = {.duration_s = -1};
 	NSX_AT_EXIT(end_capture)
@@ -367,29 +367,29 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 	int n, rc;
 
 	if (nsx_opt_parse(cmd, argc, argv, &o, &n, &err) ||
-	    check(&o, n, &err) ||
+	    cmd_capture_check(&o, n, &err) ||
 	    add_extra(&c, &o, &err) ||
 	    nsx_want_check(o.preset, &c.extra, &err))
-		return say(&err);
+		return cmd_capture_say(&err);
 	argv[n + 1] = NULL;
 	c.command = (const char *const *)argv + 1;
 	if (o.target) {
 		if (nsx_args_split(&target, o.target, c.arena, &err))
-			return say(&err);
+			return cmd_capture_say(&err);
 		c.command = target.argv;
 		if (!target.n || !*target.argv[0]) {
 			nsx_fail(&err, NSX_E_USAGE, "--target-cmd is empty; give "
 				 "the command");
-			return say(&err);
+			return cmd_capture_say(&err);
 		}
 	}
 	if (check_command(&c, &err))
-		return say(&err);
+		return cmd_capture_say(&err);
 	nsx_proc_guard();
-	rc = take_steps(&c, &err);
+	rc = cmd_capture_take_steps(&c, &err);
 	nsx_proc_sweep(0.5, NULL);
 	nsx_proc_unguard();
-	return finish(&c, rc ? &err : NULL);
+	return cmd_capture_finish(&c, rc ? &err : NULL);
 }
 
 const struct nsx_cmd nsx_cmd_capture = {
@@ -430,5 +430,5 @@ const struct nsx_cmd nsx_cmd_capture = {
 	.opts = opts,
 	.nopts = ARRAY_LEN(opts),
 	.rest_is_command = true,
-	.run = run,
+	.run = cmd_capture_run,
 };

@@ -41,7 +41,7 @@ unsigned nsx_threads(int64_t asked)
 			  NSX_MAX(1, NSX_MIN(cpus, NSX_MAX_THREADS)));
 }
 
-static void put_line(FILE *out, const char *s)
+static void cmd_common_put_line(FILE *out, const char *s)
 {
 	for (; *s; s++) {
 		unsigned char c = (unsigned char)*s;
@@ -56,13 +56,13 @@ static void put_line(FILE *out, const char *s)
 
 void nsx_print_line(const char *s)
 {
-	put_line(stdout, s);
+	cmd_common_put_line(stdout, s);
 }
 
 void nsx_say_failed_gate(const char *why)
 {
 	fputs("nsys-explain: ", stderr);
-	put_line(stderr, why);
+	cmd_common_put_line(stderr, why);
 }
 
 int nsx_cmd_partial(const char *why)
@@ -70,6 +70,6 @@ int nsx_cmd_partial(const char *why)
 	if (!why)
 		return 0;
 	fputs("nsys-explain: this is of a part: ", stderr);
-	put_line(stderr, why);
+	cmd_common_put_line(stderr, why);
 	return 4;
 }

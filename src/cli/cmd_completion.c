@@ -257,7 +257,7 @@ static const struct {
 	void (*print)(void);
 } shells[] = {{"bash", print_bash}, {"zsh", print_zsh}, {"fish", print_fish}};
 
-static int run(const struct nsx_cmd *cmd, int argc, char **argv)
+static int cmd_completion_run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
 	struct nsx_err err;
 	char none;
@@ -283,5 +283,5 @@ const struct nsx_cmd nsx_cmd_completion = {
 	.examples = "source <(nsys-explain completion bash)\n"
 		    "nsys-explain completion fish > "
 		    "~/.config/fish/completions/nsys-explain.fish",
-	.run = run,
+	.run = cmd_completion_run,
 };

@@ -150,8 +150,8 @@ static int check_several(const struct args *a, const struct nsx_convert_job *job
 	return 0;
 }
 
-static int read_args(const struct args *a, struct nsx_convert_job *job,
-		     struct nsx_arena *arena, struct nsx_err *err)
+static int cmd_convert_read_args(const struct args *a, struct nsx_convert_job *job,
+				 struct nsx_arena *arena, struct nsx_err *err)
 {
 	struct nsx_convert_opts *o = &job->opts;
 	bool is_tar = nsx_convert_is(job->to, ".tar");
@@ -206,7 +206,7 @@ static const char *output_name(const struct args *a, const char *input,
 /* Whether this program wrote the file: packets, archives and compressed files have a mark at the
  * beginning, JSON at the end.
  */
-static bool is_ours(const char *path)
+static bool cmd_convert_is_ours(const char *path)
 {
 	static const char producer[] = "\"producer\":\"nsys-explain ";
 	char buf[2][4096] = {"", ""};
@@ -233,7 +233,7 @@ static int check_target(const struct args *a, const struct nsx_convert_job *job,
 {
 	const struct nsx_target to = {
 		.path = job->to, .inputs = job->traces, .ninputs = job->n,
-		.is_ours = a->force || a->no_force ? NULL : is_ours,
+		.is_ours = a->force || a->no_force ? NULL : cmd_convert_is_ours,
 		.way_out = "move it away, give another name with -o, or "
 			   "replace it with --force"};
 	struct stat there;
@@ -261,8 +261,8 @@ static const char *const shed_words[NSX_NSHEDS] = {
 };
 
 /* Reports what was written; on stderr if the result is on stdout. */
-static void say(const struct args *a, const struct nsx_convert_job *job,
-		const struct nsx_converted *c, struct nsx_arena *arena)
+static void cmd_convert_say(const struct args *a, const struct nsx_convert_job *job,
+			    const struct nsx_converted *c, struct nsx_arena *arena)
 {
 	FILE *f = strcmp(job->to, "-") ? stdout : stderr;
 	const struct nsx_convert_counts *n = &c->counts;
@@ -302,14 +302,14 @@ static void say(const struct args *a, const struct nsx_convert_job *job,
 
 /* Steps -------------------------------------------------------------------------*/
 
-static int convert(const struct args *a, const struct nsx_convert_job *job,
-		   struct nsx_arena *arena, struct nsx_err *err)
+static int cmd_convert_convert(const struct args *a, const struct nsx_convert_job *job,
+			       struct nsx_arena *arena, struct nsx_err *err)
 {
 	struct nsx_converted done;
 	int rc = nsx_convert_run(job, &done, err);
 
 	if (!rc)
-		say(a, job, &done, arena);
+		cmd_convert_say(a, job, &done, arena);
 	if (!rc && done.warnings.n) {
 		fprintf(stderr, "nsys-explain: %s", done.warnings.p);
 		rc = 1;
@@ -336,7 +336,7 @@ static int convert_inputs(const struct args *a, struct nsx_convert_job *job,
 	}
 	job->traces = traces;
 	if (!rc)
-		rc = convert(a, job, arena, err);
+		rc = cmd_convert_convert(a, job, arena, err);
 	for (size_t i = 0; i < job->n && e; i++)
 		nsx_exported_done(&e[i]);
 	free(e);
@@ -359,19 +359,19 @@ static int export_only(const struct args *a, const struct nsx_convert_job *job,
 	return rc;
 }
 
-static int take_steps(const struct args *a, struct nsx_convert_job *job,
-		      struct nsx_arena *arena, struct nsx_err *err)
+static int cmd_convert_take_steps(const struct args *a, struct nsx_convert_job *job,
+				  struct nsx_arena *arena, struct nsx_err *err)
 {
 	if (check_step(a, job->traces[0], err))
 		return err->rc;
 	job->to = output_name(a, job->traces[0], arena);
-	if (read_args(a, job, arena, err) || check_target(a, job, err))
+	if (cmd_convert_read_args(a, job, arena, err) || check_target(a, job, err))
 		return err->rc;
 	return a->step == STEP_SQLITE ? export_only(a, job, err) :
 					convert_inputs(a, job, arena, err);
 }
 
-static int run(const struct nsx_cmd *cmd, int argc, char **argv)
+static int cmd_convert_run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
 	struct args a = {.gpu = GPU_UNSAID, .step = STEP_UNSAID};
 	struct nsx_convert_job job = {.traces = (const char *const *)argv + 1};
@@ -386,7 +386,7 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 		rc = nsx_fail(&err, NSX_E_USAGE, "give the trace: nsys-explain "
 			      "convert TRACE.sqlite -o OUT.pftrace");
 	if (!rc)
-		rc = take_steps(&a, &job, arena, &err);
+		rc = cmd_convert_take_steps(&a, &job, arena, &err);
 	nsx_arena_free(arena);
 	if (rc > 0)
 		return 4; /* converted, but the trace was damaged */
@@ -447,5 +447,5 @@ const struct nsx_cmd nsx_cmd_convert = {
 		    "run.json.gz  # export and convert\n",
 	.opts = opts,
 	.nopts = ARRAY_LEN(opts),
-	.run = run,
+	.run = cmd_convert_run,
 };

@@ -124,9 +124,9 @@ static int collect_against(const struct args *a, int noperands, char **argv,
 	return add_operands(&side[1], (int)a->after.n, (char **)a->after.v, arena, err);
 }
 
-static int collect(const struct args *a, int noperands, char **argv,
-		   struct nsx_arena *arena, struct specs side[2],
-		   struct nsx_err *err)
+static int cmd_diff_collect(const struct args *a, int noperands, char **argv,
+			    struct nsx_arena *arena, struct specs side[2],
+			    struct nsx_err *err)
 {
 	const struct nsx_opt_list *lists[] = {&a->before, &a->after};
 
@@ -180,8 +180,8 @@ static int read_steps(const char *steps, struct nsx_side_opts *ret,
 			"--steps must be A..B, as in 2..8, not '%s'", steps);
 }
 
-static int read_args(const struct args *a, struct nsx_diff_opts *o,
-		     struct nsx_err *err)
+static int cmd_diff_read_args(const struct args *a, struct nsx_diff_opts *o,
+			      struct nsx_err *err)
 {
 	if (a->json + a->md + a->html > 1)
 		return nsx_fail(err, NSX_E_USAGE, "--json, --md and --html "
@@ -220,7 +220,7 @@ static void print_lines(char *lines)
 		nsx_print_line(line);
 }
 
-static void print_summary(const struct nsx_diff *d, const char *dir)
+static void cmd_diff_print_summary(const struct nsx_diff *d, const char *dir)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	const char *causes = nsx_diff_causes(d, a);
@@ -239,7 +239,7 @@ static void print_summary(const struct nsx_diff *d, const char *dir)
 	nsx_arena_free(a);
 }
 
-static int exit_code(const struct nsx_diff *d, bool lenient)
+static int cmd_diff_exit_code(const struct nsx_diff *d, bool lenient)
 {
 	enum nsx_gate_result least = lenient ? NSX_GATE_FAIL : NSX_GATE_UNDECIDED;
 	struct nsx_arena *a = nsx_arena_new();
@@ -261,8 +261,8 @@ static int exit_code(const struct nsx_diff *d, bool lenient)
 	return 0;
 }
 
-static int tell_pipeline(const struct args *a, const struct nsx_diff *d,
-			 struct nsx_err *err)
+static int cmd_diff_tell_pipeline(const struct args *a, const struct nsx_diff *d,
+				  struct nsx_err *err)
 {
 	struct nsx_arena *arena = nsx_arena_new();
 	struct nsx_notices l;
@@ -274,8 +274,8 @@ static int tell_pipeline(const struct args *a, const struct nsx_diff *d,
 	return rc;
 }
 
-static int compare(const struct args *a, const struct nsx_diff_opts *o,
-		   struct nsx_err *err)
+static int cmd_diff_compare(const struct args *a, const struct nsx_diff_opts *o,
+			    struct nsx_err *err)
 {
 	const char *dir = a->out ? a->out : "diff-report";
 	struct nsx_diff_output out = {.all_rows = a->all_rows};
@@ -296,18 +296,18 @@ static int compare(const struct args *a, const struct nsx_diff_opts *o,
 				 nsx_diff_emit_folder(&out, dir,
 						      o->side.threads, err);
 	if (!rc && !one.write && !a->quiet)
-		print_summary(d, dir);
+		cmd_diff_print_summary(d, dir);
 	if (!rc && a->ledger) {
 		struct nsx_promise v[NSX_MOST_PROMISES];
 
 		rc = nsx_ledger_append(a->ledger, v, nsx_diff_promised(d, v), err);
 	}
 	if (!rc && nsx_wants_notices(&a->notices))
-		rc = tell_pipeline(a, d, err);
+		rc = cmd_diff_tell_pipeline(a, d, err);
 	if (!rc)
 		rc = nsx_flush_stdout(err);
 	if (!rc)
-		rc = exit_code(d, a->lenient);
+		rc = cmd_diff_exit_code(d, a->lenient);
 	nsx_diff_tables_done(&out.tables);
 	nsx_diff_free(d);
 	return rc;
@@ -347,7 +347,7 @@ static int calibrate(const struct args *a, struct nsx_diff_opts *o, int n,
 	return rc ? rc : nsx_flush_stdout(err);
 }
 
-static int run(const struct nsx_cmd *cmd, int argc, char **argv)
+static int cmd_diff_run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
 	struct args a = {.gpu = -1, .rank = -1, .seed = 1, .alpha = 0.05,
 			 .store = NSX_STORE};
@@ -358,14 +358,14 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 	int n, rc = nsx_opt_parse(cmd, argc, argv, &a, &n, &err);
 
 	if (!rc)
-		rc = read_args(&a, &o, &err);
+		rc = cmd_diff_read_args(&a, &o, &err);
 	if (!rc && !a.calibrate)
-		rc = collect(&a, n, argv, arena, side, &err);
+		rc = cmd_diff_collect(&a, n, argv, arena, side, &err);
 	for (unsigned s = 0; s < 2; s++)
 		o.captures[s] = (struct nsx_captures){side[s].v, side[s].n};
 	if (!rc)
 		rc = a.calibrate ? calibrate(&a, &o, n, argv, &err) :
-				   compare(&a, &o, &err);
+				   cmd_diff_compare(&a, &o, &err);
 	nsx_noises_done(&o.noise);
 	nsx_arena_free(arena);
 	return rc < 0 ? nsx_cmd_fail(&err, a.json) : rc;
@@ -439,5 +439,5 @@ const struct nsx_cmd nsx_cmd_diff = {
 		    "run3.sqlite -o noise.json  # then --noise noise.json",
 	.opts = opts,
 	.nopts = ARRAY_LEN(opts),
-	.run = run,
+	.run = cmd_diff_run,
 };

@@ -28,8 +28,8 @@ static const struct nsx_opt opts[] = {
 	OPT('q', "quiet", NULL, NULL, FLAG, quiet, "print no summary"),
 };
 
-static int check(const struct args *a, int n, struct nsx_digest_opts *o,
-		 struct nsx_err *err)
+static int cmd_digest_check(const struct args *a, int n, struct nsx_digest_opts *o,
+			    struct nsx_err *err)
 {
 	if (n != 1)
 		return nsx_fail(err, NSX_E_USAGE, "give one trace, not %d: "
@@ -39,15 +39,15 @@ static int check(const struct args *a, int n, struct nsx_digest_opts *o,
 }
 
 /* Appends the default name: "dir/run.sqlite" gives "run.nsxd". */
-static void default_out(const char *path, struct nsx_buf *b)
+static void cmd_digest_default_out(const char *path, struct nsx_buf *b)
 {
 	const char *base = nsx_base_name(path);
 
 	nsx_buf_printf(b, "%.*s.nsxd", (int)nsx_stem(base), base);
 }
 
-static void say(const struct nsx_digest *const *v, size_t n, bool is_asked,
-		size_t bytes, const char *out)
+static void cmd_digest_say(const struct nsx_digest *const *v, size_t n, bool is_asked,
+			   size_t bytes, const char *out)
 {
 	struct nsx_arena *a = nsx_arena_new();
 
@@ -91,7 +91,7 @@ static int digest(const struct args *a, const char *path,
 	if (a->out)
 		nsx_buf_adds(&out, a->out);
 	else
-		default_out(path, &out);
+		cmd_digest_default_out(path, &out);
 	to = nsx_digest_target(out.p, &path, 1);
 	rc = nsx_target_check(&to, err);
 	if (!rc)
@@ -99,8 +99,8 @@ static int digest(const struct args *a, const char *path,
 	if (!rc)
 		rc = nsx_digest_write(&to, v, n, &bytes, err);
 	if (!rc && !a->quiet)
-		say((const struct nsx_digest *const *)v, n, a->rank >= 0, bytes,
-		    out.p);
+		cmd_digest_say((const struct nsx_digest *const *)v, n, a->rank >= 0, bytes,
+			       out.p);
 	for (size_t i = 0; i < n; i++)
 		is_partial |= v[i]->is_partial;
 	nsx_digests_free(v, n);
@@ -111,7 +111,7 @@ static int digest(const struct args *a, const char *path,
 			       "report on it says why" : NULL);
 }
 
-static int run(const struct nsx_cmd *cmd, int argc, char **argv)
+static int cmd_digest_run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
 	struct args a = {.rank = -1};
 	struct nsx_digest_opts o = {.detail = NSX_DETAIL_COLLS};
@@ -119,7 +119,7 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 	int n, rc = nsx_opt_parse(cmd, argc, argv, &a, &n, &err);
 
 	if (!rc)
-		rc = check(&a, n, &o, &err);
+		rc = cmd_digest_check(&a, n, &o, &err);
 	if (!rc) {
 		o.rank = a.rank;
 		o.rank_regex = a.rank_regex;
@@ -146,5 +146,5 @@ const struct nsx_cmd nsx_cmd_digest = {
 		    "smaller: no single collectives",
 	.opts = opts,
 	.nopts = ARRAY_LEN(opts),
-	.run = run,
+	.run = cmd_digest_run,
 };

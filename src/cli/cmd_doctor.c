@@ -27,7 +27,7 @@ struct ability {
 };
 enum { NABILITIES = 4 };
 
-static void judge(const struct nsx_doctor *d, struct ability *ret)
+static void cmd_doctor_judge(const struct nsx_doctor *d, struct ability *ret)
 {
 	bool nsys = d->nnsys > 0, cuda = nsys && d->ngpus;
 	bool sampling =
@@ -42,7 +42,7 @@ static void judge(const struct nsx_doctor *d, struct ability *ret)
 	memcpy(ret, all, sizeof(all));
 }
 
-static void print_text(const struct nsx_doctor *d)
+static void cmd_doctor_print_text(const struct nsx_doctor *d)
 {
 	struct ability can[NABILITIES];
 
@@ -53,7 +53,7 @@ static void print_text(const struct nsx_doctor *d)
 		if (f->mend)
 			printf("%21s -> %s\n", "", f->mend);
 	}
-	judge(d, can);
+	cmd_doctor_judge(d, can);
 	printf("\nThis machine can record:");
 	for (unsigned i = 0; i < NABILITIES; i++)
 		printf("%s %s %s", i ? "," : "", can[i].title,
@@ -69,7 +69,7 @@ static int print_json(const struct nsx_doctor *d, struct nsx_err *err)
 	nsx_jsonw_object(w, NULL);
 	nsx_jsonw_int(w, "schema_version", 1);
 	nsx_jsonw_object(w, "can");
-	judge(d, can);
+	cmd_doctor_judge(d, can);
 	for (unsigned i = 0; i < NABILITIES; i++)
 		nsx_jsonw_bool(w, can[i].key, can[i].can);
 	nsx_jsonw_end(w);
@@ -103,7 +103,7 @@ static int diagnose(bool json)
 		if (d.lines[i].verdict == NSX_FAULT)
 			code = 1;
 	if (!json)
-		print_text(&d);
+		cmd_doctor_print_text(&d);
 	if (json && print_json(&d, &err))
 		code = nsx_cmd_fail(&err, false);
 	else
@@ -113,7 +113,7 @@ static int diagnose(bool json)
 	return code;
 }
 
-static int run(const struct nsx_cmd *cmd, int argc, char **argv)
+static int cmd_doctor_run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
 	struct args args = { 0 };
 	struct nsx_err err;
@@ -140,5 +140,5 @@ const struct nsx_cmd nsx_cmd_doctor = {
 	.examples = "nsys-explain doctor  # before the first capture\n",
 	.opts = opts,
 	.nopts = ARRAY_LEN(opts),
-	.run = run,
+	.run = cmd_doctor_run,
 };

@@ -144,7 +144,7 @@ struct ticker {
 	atomic_bool stop;
 };
 
-static void draw(double since)
+static void cmd_explain_draw(double since)
 {
 	const char *stage = atomic_load(&progress.stage);
 	double done = (double)atomic_load(&progress.done);
@@ -177,7 +177,7 @@ static void *tick(void *arg)
 		}
 		if (nsx_now_s() - began < 1)
 			continue;
-		draw(stage_began);
+		cmd_explain_draw(stage_began);
 		drawn = true;
 	}
 	if (drawn)
@@ -221,7 +221,7 @@ static int check_id(const char *id, struct nsx_err *err)
 }
 
 /* Checks that each id of a comma-separated list is a pass; at least one. */
-static int check_ids(const char *list, struct nsx_err *err)
+static int cmd_explain_check_ids(const char *list, struct nsx_err *err)
 {
 	int rc;
 
@@ -246,7 +246,7 @@ static bool on_stdout(const struct args *a)
 }
 
 /* Checks what-ifs early, so that a typing mistake is reported before a long load. */
-static int check_what_ifs(const struct args *a, struct nsx_err *err)
+static int cmd_explain_check_what_ifs(const struct args *a, struct nsx_err *err)
 {
 	struct nsx_arena *scratch = nsx_arena_new();
 	struct nsx_spec s;
@@ -296,7 +296,7 @@ static int check_args(const struct args *a, int noperands, struct nsx_err *err)
 	if (a->iteration && a->window)
 		return nsx_fail(err, NSX_E_USAGE, "--iteration and --window "
 				"exclude each other");
-	if (check_what_ifs(a, err))
+	if (cmd_explain_check_what_ifs(a, err))
 		return err->rc;
 	if (a->expect.n && (a->pass || a->skip))
 		return nsx_fail(err, NSX_E_USAGE, "--expect is of a whole report: leave --pass "
@@ -315,14 +315,14 @@ static int check_args(const struct args *a, int noperands, struct nsx_err *err)
 		return nsx_fail(err, NSX_E_USAGE, "--print-schema prints before "
 				"the summary of a run: leave --json, --brief, "
 				"--md and --html out");
-	if (check_ids(a->pass, err) || check_ids(a->skip, err) ||
+	if (cmd_explain_check_ids(a->pass, err) || cmd_explain_check_ids(a->skip, err) ||
 	    check_id(a->explain, err))
 		return err->rc;
 	return 0;
 }
 
 /* The default folder: "dir/run.sqlite" gives "run-report". */
-static void default_out(const char *path, char *buf, size_t size)
+static void cmd_explain_default_out(const char *path, char *buf, size_t size)
 {
 	const char *base = nsx_base_name(path);
 
@@ -381,8 +381,8 @@ static bool is_terminal(void)
 /* Prints the first page; its last line names the report. With -v, and always under the name of the
  * tool that first had them, it adds a line on each common suspect.
  */
-static void print_summary(const struct nsx_report *r, const char *dir,
-			  bool with_lines)
+static void cmd_explain_print_summary(const struct nsx_report *r, const char *dir,
+				      bool with_lines)
 {
 	static const char *const order[] = {"top_kernels",  "barriers",
 					    "nccl",	    "launch_storm",
@@ -420,7 +420,7 @@ static int open_page(const char *dir, struct nsx_err *err)
 }
 
 /* The lowest severity that --fail-on names. */
-static enum nsx_severity least_of(const struct args *a)
+static enum nsx_severity cmd_explain_least_of(const struct args *a)
 {
 	return a->fail_on == FAIL_ON_HIGH ? NSX_SEV_HIGH : NSX_SEV_MEDIUM;
 }
@@ -428,7 +428,7 @@ static enum nsx_severity least_of(const struct args *a)
 /* Whether a finding is as severe as --fail-on demands; prints those. */
 static bool has_failed_gate(const struct nsx_report *r, const struct args *a)
 {
-	enum nsx_severity least = least_of(a);
+	enum nsx_severity least = cmd_explain_least_of(a);
 	bool has_failed = false;
 
 	for (size_t i = 0; i < r->found.n && a->fail_on != FAIL_ON_NOTHING; i++) {
@@ -473,7 +473,7 @@ static bool has_failed_expectation(const struct nsx_report *r, const struct args
 	return has_failed;
 }
 
-static int exit_code(const struct nsx_report *r, const struct args *a)
+static int cmd_explain_exit_code(const struct nsx_report *r, const struct args *a)
 {
 	bool has_failed = has_failed_expectation(r, a);
 
@@ -482,11 +482,11 @@ static int exit_code(const struct nsx_report *r, const struct args *a)
 	return nsx_cmd_partial(nsx_report_damage(r));
 }
 
-static int tell_pipeline(const struct nsx_report *r, const struct args *a,
-			 struct nsx_err *err)
+static int cmd_explain_tell_pipeline(const struct nsx_report *r, const struct args *a,
+				     struct nsx_err *err)
 {
 	struct nsx_arena *arena = nsx_arena_new();
-	enum nsx_severity least = least_of(a);
+	enum nsx_severity least = cmd_explain_least_of(a);
 	struct nsx_notices l;
 	int rc;
 
@@ -507,7 +507,7 @@ static int write_report(const struct nsx_report *r, const struct args *a,
 	if (a->out)
 		snprintf(dir, sizeof(dir), "%s", a->out);
 	else
-		default_out(r->path, dir, sizeof(dir));
+		cmd_explain_default_out(r->path, dir, sizeof(dir));
 	rc = on_stdout(a) ? write_stdout(r, a, err) :
 	     a->html	  ? write_html(r, a->html, err) :
 			    nsx_emit_folder(r, dir, !a->no_html,
@@ -516,17 +516,17 @@ static int write_report(const struct nsx_report *r, const struct args *a,
 		rc = write_metrics(r, a->metrics, err);
 	nsx_progress_stage(&progress, NULL, 0);
 	if (!rc && !a->quiet && !on_stdout(a) && !a->html)
-		print_summary(r, dir, a->verbose || is_classic(a));
+		cmd_explain_print_summary(r, dir, a->verbose || is_classic(a));
 	if (!rc && nsx_wants_notices(&a->notices))
-		rc = tell_pipeline(r, a, err);
+		rc = cmd_explain_tell_pipeline(r, a, err);
 	if (!rc)
 		rc = nsx_flush_stdout(err);
 	return rc || !a->open ? rc : open_page(dir, err);
 }
 
 /* shown: the trace's name in the report. */
-static int explain(const struct args *a, const char *path, const char *shown,
-		   struct nsx_err *err)
+static int cmd_explain_explain(const struct args *a, const char *path, const char *shown,
+			       struct nsx_err *err)
 {
 	struct nsx_opts o = {
 		.path = path,
@@ -576,7 +576,7 @@ static int explain(const struct args *a, const char *path, const char *shown,
 		rc = write_report(r, a, err);
 	nsx_progress_stage(&progress, NULL, 0);
 	if (!rc)
-		rc = exit_code(r, a);
+		rc = cmd_explain_exit_code(r, a);
 	nsx_report_free(r);
 	nsx_phase_map_free(phases);
 	nsx_engine_done(&engine);
@@ -605,7 +605,7 @@ static int define(const struct args *a, const char *path, struct nsx_err *err)
 	return rc;
 }
 
-static int run(const struct nsx_cmd *cmd, int argc, char **argv)
+static int cmd_explain_run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
 	struct args a = {.nvtx_warn = 0.7, .fail_on = FAIL_ON_NOTHING};
 	struct ticker ticker = {.running = false};
@@ -626,7 +626,7 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 			       &trace, &err);
 	if (!rc)
 		rc = a.explain ? define(&a, trace.path, &err) :
-				 explain(&a, trace.path, argv[1], &err);
+				 cmd_explain_explain(&a, trace.path, argv[1], &err);
 	nsx_exported_done(&trace);
 	stop_ticker(&ticker);
 	return rc < 0 ? nsx_cmd_fail(&err, a.json || a.brief) : rc;
@@ -672,5 +672,5 @@ const struct nsx_cmd nsx_cmd_explain = {
 		    "number means",
 	.opts = opts,
 	.nopts = ARRAY_LEN(opts),
-	.run = run,
+	.run = cmd_explain_run,
 };

@@ -35,7 +35,7 @@ static int export(const struct args *a, const char *report, struct nsx_err *err)
 	return rc;
 }
 
-static int run(const struct nsx_cmd *cmd, int argc, char **argv)
+static int cmd_export_run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
 	struct args a = {.out = NULL};
 	struct nsx_err err;
@@ -65,5 +65,5 @@ const struct nsx_cmd nsx_cmd_export = {
 		    "tools",
 	.opts = opts,
 	.nopts = ARRAY_LEN(opts),
-	.run = run,
+	.run = cmd_export_run,
 };

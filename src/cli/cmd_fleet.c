@@ -2,7 +2,7 @@
 #include "cli/fleet_run.h"
 #include "cli/cmd_common.h"
 
-static int run(const struct nsx_cmd *cmd, int argc, char **argv)
+static int cmd_fleet_run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
 	struct nsx_fleet_run r;
 	struct nsx_digest **v = NULL;
@@ -22,5 +22,5 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 
 const struct nsx_cmd nsx_cmd_fleet = {
 	NSX_FLEET_COMMAND,
-	.run = run,
+	.run = cmd_fleet_run,
 };

@@ -3,8 +3,8 @@
 #include "cli/opt.h"
 #include "diff/ledger.h"
 
-static int print(const char *const *paths, size_t n, struct nsx_arena *a,
-		 struct nsx_err *err)
+static int cmd_ledger_print(const char *const *paths, size_t n, struct nsx_arena *a,
+			    struct nsx_err *err)
 {
 	struct nsx_ledger_row *v;
 	size_t nrows;
@@ -18,7 +18,7 @@ static int print(const char *const *paths, size_t n, struct nsx_arena *a,
 	return 0;
 }
 
-static int run(const struct nsx_cmd *cmd, int argc, char **argv)
+static int cmd_ledger_run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct nsx_err err;
@@ -28,7 +28,7 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 		rc = nsx_fail(&err, NSX_E_USAGE, "give the ledgers to sum up: nsys-explain "
 			      "ledger FILE...");
 	if (!rc)
-		rc = print((const char *const *)argv + 1, (size_t)n, a, &err);
+		rc = cmd_ledger_print((const char *const *)argv + 1, (size_t)n, a, &err);
 	nsx_arena_free(a);
 	return rc ? nsx_cmd_fail(&err, false) : nsx_cmd_printed(0);
 }
@@ -43,5 +43,5 @@ const struct nsx_cmd nsx_cmd_ledger = {
 	.examples = "nsys-explain verify before.sqlite after.sqlite --ledger won.tsv  # a "
 		    "line a finding\n"
 		    "nsys-explain ledger won.tsv  # after some changes",
-	.run = run,
+	.run = cmd_ledger_run,
 };

@@ -66,7 +66,7 @@ static int print_config(const struct args *a, struct nsx_err *err)
 	return rc ? rc : nsx_flush_stdout(err);
 }
 
-static int run(const struct nsx_cmd *cmd, int argc, char **argv)
+static int cmd_mcp_run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
 	struct args a = {.budget = NSX_REPLY_TOKENS, .cache_mb = 2048};
 	struct nsx_mcp_opts o = {.in = 0, .out = 1, .like = {NSX_OPTS_DEFAULT}};
@@ -108,5 +108,5 @@ const struct nsx_cmd nsx_cmd_mcp = {
 		    "nsys-explain mcp --root /data/traces --budget 2000",
 	.opts = opts,
 	.nopts = ARRAY_LEN(opts),
-	.run = run,
+	.run = cmd_mcp_run,
 };

@@ -2,7 +2,7 @@
 #include "cli/cmd_common.h"
 #include "cli/opt.h"
 
-static int run(const struct nsx_cmd *cmd, int argc, char **argv)
+static int cmd_passes_run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
 	static const struct nsx_schema nothing;
 	struct nsx_arena *a;
@@ -39,5 +39,5 @@ const struct nsx_cmd nsx_cmd_passes = {
 	       "says so in the report; 'nsys-explain schema TRACE' tells "
 	       "beforehand.",
 	.examples = "nsys-explain passes  # all of them",
-	.run = run,
+	.run = cmd_passes_run,
 };

@@ -110,7 +110,7 @@ static void fill_view(const struct nsx_schema *s, enum nsx_view v,
 	row[UNUSED] = nsx_list(unused);
 }
 
-static bool is_known(const struct nsx_schema *s, const struct nsx_table_info *t)
+static bool cmd_schema_is_known(const struct nsx_schema *s, const struct nsx_table_info *t)
 {
 	for (unsigned v = 0; v < NSX_NVIEWS; v++)
 		if (s->table[v] == t)
@@ -132,7 +132,7 @@ static int fill_answers(const struct nsx_schema *s, struct nsx_section *out,
 		fill_view(s, v, out, nsx_add_row(views));
 	tables = nsx_sorted_tables(s, out->arena, &n);
 	for (size_t i = 0; i < n; i++) {
-		if (is_known(s, tables[i]))
+		if (cmd_schema_is_known(s, tables[i]))
 			continue;
 		row = nsx_add_row(others);
 		row[OTHER_TABLE] = nsx_string(tables[i]->name);
@@ -313,7 +313,7 @@ void nsx_print_tables(const struct nsx_schema *s)
 
 /* The command ------------------------------------------------------------------*/
 
-static int describe(const struct nsx_schema *s, bool json, struct nsx_err *err)
+static int cmd_schema_describe(const struct nsx_schema *s, bool json, struct nsx_err *err)
 {
 	struct nsx_section out = {.arena = nsx_arena_new()};
 	int rc;
@@ -329,7 +329,7 @@ static int describe(const struct nsx_schema *s, bool json, struct nsx_err *err)
 	return rc ? rc : nsx_flush_stdout(err);
 }
 
-static int run(const struct nsx_cmd *cmd, int argc, char **argv)
+static int cmd_schema_run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
 	struct args a = {0};
 	struct nsx_schema schema;
@@ -342,7 +342,7 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 	if (!rc)
 		rc = nsx_schema_open(argv[1], &schema, &err);
 	if (!rc) {
-		rc = describe(&schema, a.json, &err);
+		rc = cmd_schema_describe(&schema, a.json, &err);
 		nsx_schema_close(&schema);
 	}
 	return rc ? nsx_cmd_fail(&err, a.json) : 0;
@@ -362,5 +362,5 @@ const struct nsx_cmd nsx_cmd_schema = {
 		    "for scripts",
 	.opts = opts,
 	.nopts = ARRAY_LEN(opts),
-	.run = run,
+	.run = cmd_schema_run,
 };

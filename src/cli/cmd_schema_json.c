@@ -15,7 +15,7 @@ static int print_schema(const char *name, struct nsx_err *err)
 	return rc;
 }
 
-static int run(const struct nsx_cmd *cmd, int argc, char **argv)
+static int cmd_schema_json_run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct nsx_err err;
@@ -47,5 +47,5 @@ const struct nsx_cmd nsx_cmd_schema_json = {
 	       "Later versions with the same schema_version only add keys.",
 	.examples = "nsys-explain schema-json report > report.schema.json\n"
 		    "nsys-explain schema-json tool:nsys_ask",
-	.run = run,
+	.run = cmd_schema_json_run,
 };

@@ -15,8 +15,8 @@ static const struct nsx_opt opts[] = {
 		"printed"),
 };
 
-static int write_file(const struct nsx_out_file *f, FILE *out,
-		      struct nsx_err *err NSX_UNUSED)
+static int cmd_skill_write_file(const struct nsx_out_file *f, FILE *out,
+				struct nsx_err *err NSX_UNUSED)
 {
 	const struct nsx_skill_file *s = f->subject;
 
@@ -25,8 +25,8 @@ static int write_file(const struct nsx_out_file *f, FILE *out,
 }
 
 /* Records the version of the files. */
-static int write_record(const struct nsx_out_file *f, FILE *out,
-			struct nsx_err *err)
+static int cmd_skill_write_record(const struct nsx_out_file *f, FILE *out,
+				  struct nsx_err *err)
 {
 	struct nsx_jsonw *w = nsx_json_document(0, NULL);
 
@@ -35,7 +35,7 @@ static int write_record(const struct nsx_out_file *f, FILE *out,
 	return nsx_jsonw_finish(w, out, err);
 }
 
-static int write_folder(const char *dir, struct nsx_err *err)
+static int cmd_skill_write_folder(const char *dir, struct nsx_err *err)
 {
 	enum { MOST = 16 };
 	struct nsx_out_file files[MOST + 1];
@@ -44,17 +44,17 @@ static int write_folder(const char *dir, struct nsx_err *err)
 	for (unsigned i = 0; i < nsx_nskill_files && i < MOST; i++) {
 		struct nsx_out_file *x = &files[f.nfiles++];
 
-		*x = (struct nsx_out_file){.write = write_file,
+		*x = (struct nsx_out_file){.write = cmd_skill_write_file,
 					   .subject = &nsx_skill_files[i]};
 		snprintf(x->name, sizeof(x->name), "%s",
 			 nsx_skill_files[i].name);
 	}
 	files[f.nfiles++] = (struct nsx_out_file){.name = "skill.json",
-						  .write = write_record};
+						  .write = cmd_skill_write_record};
 	return nsx_folder_write(&f, err);
 }
 
-static int run(const struct nsx_cmd *cmd, int argc, char **argv)
+static int cmd_skill_run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
 	struct args a = {NULL};
 	struct nsx_err err;
@@ -64,7 +64,7 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 		rc = nsx_fail(&err, NSX_E_USAGE, "skill takes no operand: name "
 			      "the folder with -o DIR");
 	if (!rc && a.out)
-		rc = write_folder(a.out, &err);
+		rc = cmd_skill_write_folder(a.out, &err);
 	if (!rc && a.out)
 		printf("Wrote skill to: %s/SKILL.md\n", a.out);
 	else if (!rc)
@@ -82,5 +82,5 @@ const struct nsx_cmd nsx_cmd_skill = {
 	.examples = "nsys-explain skill -o .claude/skills/nsys-explain",
 	.opts = opts,
 	.nopts = ARRAY_LEN(opts),
-	.run = run,
+	.run = cmd_skill_run,
 };

@@ -20,7 +20,7 @@ static const struct nsx_opt opts[] = {
 };
 
 /* Prints the result: whether there were promises and all were kept. */
-static int print(const struct nsx_diff *d, const struct args *a, struct nsx_err *err)
+static int cmd_verify_print(const struct nsx_diff *d, const struct args *a, struct nsx_err *err)
 {
 	struct nsx_promise all[NSX_MOST_PROMISES];
 	struct nsx_arena *arena = nsx_arena_new();
@@ -48,7 +48,7 @@ static int print(const struct nsx_diff *d, const struct args *a, struct nsx_err 
 	return rc ? rc : !(m && kept == m);
 }
 
-static int run(const struct nsx_cmd *cmd, int argc, char **argv)
+static int cmd_verify_run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
 	struct args a = {0};
 	struct nsx_diff_opts o = {.alpha = 0.05, .seed = 1, .side = {
@@ -68,7 +68,7 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 		rc = nsx_diff_run(&o, &d, &err);
 	}
 	if (!rc) {
-		rc = print(d, &a, &err);
+		rc = cmd_verify_print(d, &a, &err);
 		nsx_diff_free(d);
 	}
 	return rc < 0 ? nsx_cmd_fail(&err, false) : nsx_cmd_printed(rc);
@@ -86,5 +86,5 @@ const struct nsx_cmd nsx_cmd_verify = {
 	.opts = opts, .nopts = ARRAY_LEN(opts),
 	.examples = "nsys-explain verify before.sqlite after.sqlite  # all of them\n"
 		    "nsys-explain verify before.sqlite after.sqlite --finding 1",
-	.run = run,
+	.run = cmd_verify_run,
 };

@@ -42,7 +42,7 @@ static const char *read_subject(const char *s, struct expectation *ret)
 	return NULL;
 }
 
-static bool parse(const char *text, struct expectation *ret)
+static bool expect_parse(const char *text, struct expectation *ret)
 {
 	const char *s;
 	char *end;
@@ -70,7 +70,7 @@ int nsx_expect_check(const char *text, struct nsx_err *err)
 	struct expectation e;
 	struct nsx_regex *re;
 
-	if (!parse(text, &e))
+	if (!expect_parse(text, &e))
 		return nsx_fail(err, NSX_E_USAGE, "cannot read --expect '%s': give a share of the "
 				"judged time, such as 'kernel:/flash/ > 40 %%' or 'idle < 10 %%' "
 				"(also compute, copy, communication)", text);
@@ -119,7 +119,7 @@ bool nsx_expect_is_met(const struct nsx_report *r, const char *text, double *ret
 	struct expectation e;
 
 	*ret_share = NAN;
-	if (!parse(text, &e) || !p || !p->ngpus)
+	if (!expect_parse(text, &e) || !p || !p->ngpus)
 		return false;
 	*ret_share = *e.pattern ? (double)matching_ns(r, e.pattern) / p->ngpus /
 				  (double)(p->judged.end_ns - p->judged.start_ns) :

@@ -105,9 +105,9 @@ void nsx_fleet_run_say(const struct nsx_left_out *x)
 
 /* Reports --------------------------------------------------------------------------*/
 
-static int write_folder(const struct nsx_fleet_run *run,
-			const struct nsx_freport *r, const char *dir,
-			struct nsx_err *err)
+static int fleet_run_write_folder(const struct nsx_fleet_run *run,
+				  const struct nsx_freport *r, const char *dir,
+				  struct nsx_err *err)
 {
 	const struct nsx_book book = {
 		.md = {"report.md", nsx_freport_write_md, .subject = r},
@@ -175,7 +175,7 @@ static int report(struct nsx_fleet_run *run, const struct nsx_fleet *f,
 	one.subject = r;
 	if (!rc)
 		rc = one.write ? one.write(&one, stdout, err) :
-				 write_folder(run, r, dir, err);
+				 fleet_run_write_folder(run, r, dir, err);
 	if (!rc && !one.write && !run->quiet)
 		print_page(run, r, dir);
 	nsx_freport_free(r);
@@ -183,8 +183,8 @@ static int report(struct nsx_fleet_run *run, const struct nsx_fleet *f,
 }
 
 /* Merged ranks stay in order, so that any merge tree gives the same bytes. */
-static int merge(const struct nsx_fleet_run *run, struct nsx_digest **v,
-		 size_t n, struct nsx_err *err)
+static int fleet_run_merge(const struct nsx_fleet_run *run, struct nsx_digest **v,
+			   size_t n, struct nsx_err *err)
 {
 	struct nsx_target to = nsx_digest_target(run->partial, run->inputs.path,
 						 run->inputs.n);
@@ -218,7 +218,7 @@ int nsx_fleet_run_finish(struct nsx_fleet_run *r, struct nsx_digest **v,
 			      "the input could not be read" :
 			      "none of %zu inputs could be read", r->inputs.n);
 	else if (r->partial)
-		rc = merge(r, v, n, err);
+		rc = fleet_run_merge(r, v, n, err);
 	else
 		rc = nsx_fleet_new(v, n, &f, err);
 	free(v);

@@ -47,8 +47,8 @@ static const struct nsx_opt *by_name(const struct nsx_cmd *cmd, const char *s,
 	return NULL;
 }
 
-static int fail_unknown(const struct nsx_cmd *cmd, const char *s, size_t n,
-			struct nsx_err *err)
+static int opt_fail_unknown(const struct nsx_cmd *cmd, const char *s, size_t n,
+			    struct nsx_err *err)
 {
 	const char *nearest = NULL;
 	size_t best = SIZE_MAX;
@@ -188,8 +188,8 @@ static int store(const struct nsx_opt *o, const char *arg, void *target,
 }
 
 /* Stores option o with its attached argument, else the next one. */
-static int take(struct reader *r, const struct nsx_opt *o, const char *attached,
-		void *target, struct nsx_err *err)
+static int opt_take(struct reader *r, const struct nsx_opt *o, const char *attached,
+		    void *target, struct nsx_err *err)
 {
 	if (takes_arg(o) && !attached) {
 		if (r->at + 1 >= r->argc)
@@ -209,14 +209,14 @@ static int take_long(struct reader *r, void *target, struct nsx_err *err)
 	struct nsx_opt as_typed;
 
 	if (!o)
-		return fail_unknown(r->cmd, s, n, err);
+		return opt_fail_unknown(r->cmd, s, n, err);
 	if (equals && !takes_arg(o))
 		return nsx_fail(err, NSX_E_USAGE,
 				"option '--%s' takes no argument", o->name);
 	as_typed = *o; /* errors name the option as it was given */
 	if (is_name(o->alias, s, n))
 		as_typed.name = o->alias;
-	return take(r, &as_typed, equals ? equals + 1 : NULL, target, err);
+	return opt_take(r, &as_typed, equals ? equals + 1 : NULL, target, err);
 }
 
 static int take_letters(struct reader *r, void *target, struct nsx_err *err)
@@ -232,8 +232,8 @@ static int take_letters(struct reader *r, void *target, struct nsx_err *err)
 					"nsys-explain help %s",
 					*s, r->cmd->name);
 		if (takes_arg(o))
-			return take(r, o, s[1] ? s + 1 : NULL, target, err);
-		if (take(r, o, NULL, target, err))
+			return opt_take(r, o, s[1] ? s + 1 : NULL, target, err);
+		if (opt_take(r, o, NULL, target, err))
 			return err->rc;
 	}
 	return 0;

@@ -12,7 +12,7 @@
 
 static char *folder, *file; /* NULL: nothing was read from stdin              */
 
-static int copy(struct nsx_err *err)
+static int piped_copy(struct nsx_err *err)
 {
 	int fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	static char piece[1 << 16];
@@ -61,7 +61,7 @@ int nsx_piped(char **ret, struct nsx_err *err)
 	    !symlink("/proc/self/fd/0", file) && !access(file, R_OK))
 		return 0;
 	(void)unlink(file);
-	return copy(err);
+	return piped_copy(err);
 }
 
 bool nsx_is_piped(const char *path)

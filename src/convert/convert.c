@@ -119,8 +119,8 @@ static int scan_nearly_sorted(struct nsx_conv *c,
 	return rc;
 }
 
-static int read_row(void *ctx, int64_t rid, const struct nsx_val *v,
-		    struct nsx_err *err)
+static int convert_read_row(void *ctx, int64_t rid, const struct nsx_val *v,
+			    struct nsx_err *err)
 {
 	struct nsx_conv *c = ctx;
 
@@ -157,7 +157,7 @@ static int scan(struct nsx_conv *c, enum nsx_activity a, struct nsx_err *err)
 	else
 		rc = nsx_view_scan(c->schema, d->view, d->fields,
 				   c->writing ? d->nfields : d->nsurveyed, 1,
-				   read_row, c, 0, err);
+				   convert_read_row, c, 0, err);
 	if (c->late >> a & 1 && c->lateness.is_far)
 		c->far |= 1U << a;
 	if (!rc && c->writing && d->finish)
@@ -186,7 +186,7 @@ static int scan_all(struct nsx_conv *c, struct nsx_err *err)
 }
 
 /* Time of the first event, from which windows in seconds count; the same as in nsx_trace. */
-static int first_event(struct nsx_conv *c, int64_t *ret, struct nsx_err *err)
+static int convert_first_event(struct nsx_conv *c, int64_t *ret, struct nsx_err *err)
 {
 	static const enum nsx_view views[] = {
 		NSX_VIEW_kernel, NSX_VIEW_memcpy, NSX_VIEW_memset,
@@ -243,7 +243,7 @@ static int find_window(struct nsx_conv *c, struct nsx_err *err)
 		return 0;
 	if (strchr(c->opts->window, ':'))
 		return named_window(c, err);
-	return first_event(c, &first, err) ||
+	return convert_first_event(c, &first, err) ||
 			       nsx_window_parse(c->opts->window, first,
 						&c->window, err) ?
 		       err->rc : 0;
@@ -308,7 +308,7 @@ static int open_part(struct parts *p, enum nsx_part i, struct nsx_err *err)
 	return nsx_tracks_open(&c->tracks, err);
 }
 
-static int survey(void *parts, size_t i, struct nsx_err *err)
+static int convert_survey(void *parts, size_t i, struct nsx_err *err)
 {
 	struct nsx_conv *c = &((struct parts *)parts)->part[i].c;
 	int rc = scan_all(c, err);
@@ -396,7 +396,7 @@ static int write_part(void *parts, size_t i, struct nsx_err *err)
 	return rc;
 }
 
-static int convert(struct parts *p, struct nsx_out *out, struct nsx_err *err)
+static int convert_convert(struct parts *p, struct nsx_out *out, struct nsx_err *err)
 {
 	struct nsx_conv *first = &p->part[0].c;
 	const struct nsx_convert_opts *o = first->opts;
@@ -409,7 +409,7 @@ static int convert(struct parts *p, struct nsx_out *out, struct nsx_err *err)
 	for (size_t i = 0; !rc && i < p->n; i++)
 		rc = open_part(p, (enum nsx_part)i, err);
 	if (!rc)
-		rc = nsx_par(o->threads, p->n, survey, p, err);
+		rc = nsx_par(o->threads, p->n, convert_survey, p, err);
 	if (!rc)
 		rc = join_surveys(p, err);
 	if (rc)
@@ -471,7 +471,7 @@ int nsx_convert(const struct nsx_schema *schema,
 	p->n = w->is_typed ? NSX_CONVERT_PARTS : 1;
 	p->part[0].c = (struct nsx_conv){.schema = schema, .opts = opts, .out = out,
 				    .writer = w};
-	rc = convert(p, out, err);
+	rc = convert_convert(p, out, err);
 	for (size_t i = 0; i < p->n; i++)
 		close_part(&p->part[i], out, ret, warnings);
 	free(p);

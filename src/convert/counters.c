@@ -39,7 +39,7 @@ static int open_series(struct nsx_conv *c, uint64_t process, int64_t device,
 				&ret->group, err);
 }
 
-static int tell(struct series *s, struct nsx_err *err)
+static int counters_tell(struct series *s, struct nsx_err *err)
 {
 	struct nsx_val v = {.type = NSX_V_I64, .u.i = s->now};
 	struct nsx_conv *c = s->c;
@@ -63,10 +63,10 @@ static int tell(struct series *s, struct nsx_err *err)
 
 /* Adds a step; steps come in time order. Those before the converted part make up its first value.
  */
-static int step(struct series *s, int64_t at_ns, int64_t by,
-		struct nsx_err *err)
+static int counters_step(struct series *s, int64_t at_ns, int64_t by,
+			 struct nsx_err *err)
 {
-	int rc = at_ns > s->at_ns ? tell(s, err) : 0;
+	int rc = at_ns > s->at_ns ? counters_tell(s, err) : 0;
 
 	s->at_ns = NSX_MAX(s->at_ns, at_ns);
 	nsx_add_to(&s->now, by);
@@ -95,11 +95,11 @@ static int put_group(struct nsx_conv *c, struct nsx_arena *a,
 	for (size_t i = 0; i < n; i++)
 		live.now += v[i].counts & NSX_STEP_UNMATCHED ? 1 : 0;
 	for (size_t i = 0; i < n; i++)
-		if (step(&bytes, v[i].at_ns, v[i].delta, err) ||
-		    step(&live, v[i].at_ns,
-			 v[i].counts & NSX_STEP_ALLOC ? 1 : -1, err))
+		if (counters_step(&bytes, v[i].at_ns, v[i].delta, err) ||
+		    counters_step(&live, v[i].at_ns,
+				  v[i].counts & NSX_STEP_ALLOC ? 1 : -1, err))
 			return err->rc;
-	return tell(&bytes, err) ?: tell(&live, err);
+	return counters_tell(&bytes, err) ?: counters_tell(&live, err);
 }
 
 int nsx_convert_memory(struct nsx_conv *c, struct nsx_err *err)
@@ -212,12 +212,12 @@ static int put_queue(struct nsx_conv *c, const struct queue *q,
 
 		for (; called < q->n &&
 		       nsx_unpack(&q->called, called) <= began_ns; called++)
-			if (step(&s, nsx_unpack(&q->called, called), 1, err))
+			if (counters_step(&s, nsx_unpack(&q->called, called), 1, err))
 				return err->rc;
-		if (step(&s, began_ns, -1, err))
+		if (counters_step(&s, began_ns, -1, err))
 			return err->rc;
 	}
-	return tell(&s, err);
+	return counters_tell(&s, err);
 }
 
 int nsx_convert_queues(struct nsx_conv *c, struct nsx_err *err)

@@ -30,7 +30,7 @@ struct nsx_deflate {
 /* The fastest level: the next ones take half as long again for 3 % less. */
 enum { LEVEL = 1 };
 
-static bool pack(enum nsx_deflate_kind kind, struct block *b)
+static bool deflate_pack(enum nsx_deflate_kind kind, struct block *b)
 {
 	struct libdeflate_compressor *z = libdeflate_alloc_compressor(LEVEL);
 	size_t most;
@@ -54,14 +54,14 @@ static void pack_next(struct nsx_deflate *d)
 	bool ok;
 
 	pthread_mutex_unlock(&d->lock);
-	ok = pack(d->kind, b);
+	ok = deflate_pack(d->kind, b);
 	pthread_mutex_lock(&d->lock);
 	b->has_failed = !ok;
 	b->is_done = true;
 	pthread_cond_signal(&d->is_packed);
 }
 
-static void *work(void *ctx)
+static void *deflate_work(void *ctx)
 {
 	struct nsx_deflate *d = ctx;
 
@@ -92,7 +92,7 @@ struct nsx_deflate *nsx_deflate_open(enum nsx_deflate_kind kind,
 	pthread_cond_init(&d->is_packed, NULL);
 	/* Fewer threads than wanted will do. */
 	while (d->nworkers + 1 < threads && d->nworkers < MAX_WORKERS &&
-	       !pthread_create(&d->worker[d->nworkers], NULL, work, d))
+	       !pthread_create(&d->worker[d->nworkers], NULL, deflate_work, d))
 		d->nworkers++;
 	return d;
 }

@@ -43,8 +43,8 @@ void nsx_conv_hull(struct nsx_conv *c, int64_t start_ns, int64_t end_ns)
 }
 
 /* Surveys one slice. */
-static int note(struct nsx_conv *c, const struct nsx_slice *s,
-		struct nsx_err *err)
+static int events_note(struct nsx_conv *c, const struct nsx_slice *s,
+		       struct nsx_err *err)
 {
 	struct nsx_track *t = &c->tracks.tracks[s->track];
 	bool tie = s->start_ns == t->last_start_ns;
@@ -89,7 +89,7 @@ int nsx_slice_begin(struct nsx_conv *c, const struct nsx_slice *s,
 	if (nsx_stopped(err))
 		return err->rc;
 	if (!c->writing)
-		return note(c, s, err);
+		return events_note(c, s, err);
 	if (c->out->error)
 		return nsx_fail(err, NSX_E_IO, "cannot write");
 	c->lane = pick_lane(c, s, err);

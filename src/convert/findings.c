@@ -42,9 +42,9 @@ const char *nsx_findings_track(const struct nsx_conv *c, uint64_t n)
 
 /* Collecting -----------------------------------------------------------------*/
 
-static struct told_track *add_track(struct nsx_findings_view *v,
-				    const char *name, size_t n,
-				    struct nsx_err *err)
+static struct told_track *findings_add_track(struct nsx_findings_view *v,
+					     const char *name, size_t n,
+					     struct nsx_err *err)
 {
 	struct told_track *t;
 	struct told *room = nsx_arena_try_array(v->arena, n, sizeof(*room),
@@ -67,7 +67,7 @@ static int collect_phases(struct nsx_findings_view *v, const struct nsx_report *
 
 	if (!f->nrun_phases)
 		return 0;
-	t = add_track(v, "run phases", f->nrun_phases, err);
+	t = findings_add_track(v, "run phases", f->nrun_phases, err);
 	for (size_t i = 0; t && i < f->nrun_phases; i++) {
 		const struct nsx_run_phase *p = &f->run_phases[i];
 
@@ -99,7 +99,7 @@ static int collect_iterations(struct nsx_findings_view *v,
 	if (x->process != NSX_NONE)
 		nsx_buf_printf(&name, " of process %lld",
 			       (long long)tr->process[x->process].pid);
-	t = add_track(v, nsx_arena_strdup(v->arena, name.p), n, err);
+	t = findings_add_track(v, nsx_arena_strdup(v->arena, name.p), n, err);
 	nsx_buf_done(&name);
 	for (size_t k = 0; t && k < n; k++)
 		t->v[t->n++] = (struct told){
@@ -112,8 +112,8 @@ static int collect_iterations(struct nsx_findings_view *v,
 }
 
 /* Copies what is written of a finding, because the report is freed. */
-static const struct nsx_finding *keep(struct nsx_arena *a,
-				      const struct nsx_finding *f)
+static const struct nsx_finding *findings_keep(struct nsx_arena *a,
+					       const struct nsx_finding *f)
 {
 	struct nsx_finding *kept = nsx_arena_get(a, sizeof(*kept));
 
@@ -133,10 +133,10 @@ static int collect_finding(struct nsx_findings_view *v,
 
 	nsx_md_add_plain(&plain, f->title);
 	title = nsx_buf_keep(&plain, v->arena);
-	t = add_track(v, title, f->spans.n, err);
+	t = findings_add_track(v, title, f->spans.n, err);
 	if (!t)
 		return err->rc;
-	t->finding = keep(v->arena, f);
+	t->finding = findings_keep(v->arena, f);
 	for (size_t i = 0; i < f->spans.n; i++) {
 		struct nsx_span x = nsx_span_at(&f->spans, i);
 
@@ -145,8 +145,8 @@ static int collect_finding(struct nsx_findings_view *v,
 	return 0;
 }
 
-static int collect(struct nsx_findings_view *v, const struct nsx_report *r,
-		   struct nsx_err *err)
+static int findings_collect(struct nsx_findings_view *v, const struct nsx_report *r,
+			    struct nsx_err *err)
 {
 	if (collect_phases(v, r, err))
 		return err->rc;
@@ -171,7 +171,7 @@ static void tell_losses(struct nsx_conv *c, const struct nsx_report *r)
 }
 
 /* Loads and explains the trace, and keeps what is written here. */
-static int explain(struct nsx_conv *c, struct nsx_err *err)
+static int findings_explain(struct nsx_conv *c, struct nsx_err *err)
 {
 	const struct nsx_opts o = {NSX_OPTS_DEFAULT, .path = c->opts->path,
 				   .window = c->opts->window,
@@ -190,7 +190,7 @@ static int explain(struct nsx_conv *c, struct nsx_err *err)
 	if (rc)
 		return rc;
 	tell_losses(c, r);
-	rc = collect(v, r, err);
+	rc = findings_collect(v, r, err);
 	if (!rc && c->activities >> NSX_A_QUEUE & 1 && !c->opts->window)
 		rc = nsx_convert_keep_queues(c, r->trace, err);
 	nsx_report_free(r);
@@ -243,7 +243,7 @@ static int put_track(struct nsx_conv *c, size_t n, struct nsx_err *err)
 int nsx_convert_findings(struct nsx_conv *c, struct nsx_err *err)
 {
 	/* Done in the survey; the result is reused for writing. */
-	if (!c->findings && explain(c, err))
+	if (!c->findings && findings_explain(c, err))
 		return err->rc;
 	for (size_t i = 0; i < c->findings->n; i++)
 		if (put_track(c, i, err))

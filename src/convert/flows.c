@@ -26,13 +26,13 @@ void nsx_flows_lend(const struct nsx_flows *f, struct nsx_flows *to)
 }
 
 /* Rows of several processes alternate, but each uses few pages at a time. */
-static uint32_t *recent_of(struct nsx_flows *f, uint64_t key)
+static uint32_t *flows_recent_of(struct nsx_flows *f, uint64_t key)
 {
 	return &f->recent[(key ^ key >> 29) % ARRAY_LEN(f->recent)];
 }
 
 /* Consecutive pages are used in succession, so sixteen of them share a cache line of slots. */
-static size_t find_slot(const struct nsx_flows *f, uint64_t key)
+static size_t flows_find_slot(const struct nsx_flows *f, uint64_t key)
 {
 	size_t i = (nsx_hash_u64(key / 16) * 16 + key % 16) & (f->nslots - 1);
 
@@ -41,7 +41,7 @@ static size_t find_slot(const struct nsx_flows *f, uint64_t key)
 	return i;
 }
 
-static int grow_slots(struct nsx_flows *f, struct nsx_err *err)
+static int flows_grow_slots(struct nsx_flows *f, struct nsx_err *err)
 {
 	size_t n = f->nslots ? 2 * f->nslots : 256;
 	uint32_t *slots = nsx_try_alloc(n, sizeof(*slots), "correlation ids",
@@ -53,47 +53,47 @@ static int grow_slots(struct nsx_flows *f, struct nsx_err *err)
 	f->slots = slots;
 	f->nslots = n;
 	for (size_t i = 0; i < f->n; i++)
-		slots[find_slot(f, f->pages[i].key)] = (uint32_t)i + 1;
+		slots[flows_find_slot(f, f->pages[i].key)] = (uint32_t)i + 1;
 	return 0;
 }
 
-static struct nsx_flow_page *find(struct nsx_flows *f, uint32_t process,
-				  uint32_t corr)
+static struct nsx_flow_page *flows_find(struct nsx_flows *f, uint32_t process,
+					uint32_t corr)
 {
 	uint64_t key = (uint64_t)process << 32 | corr / PAGE_BITS;
-	uint32_t *recent = recent_of(f, key), slot;
+	uint32_t *recent = flows_recent_of(f, key), slot;
 
 	if (*recent < f->n && f->pages[*recent].key == key)
 		return &f->pages[*recent];
-	slot = f->nslots ? f->slots[find_slot(f, key)] : 0;
+	slot = f->nslots ? f->slots[flows_find_slot(f, key)] : 0;
 	if (!slot)
 		return NULL;
 	*recent = slot - 1;
 	return &f->pages[*recent];
 }
 
-static struct nsx_flow_page *add(struct nsx_flows *f, uint32_t process,
-				 uint32_t corr, struct nsx_err *err)
+static struct nsx_flow_page *flows_add(struct nsx_flows *f, uint32_t process,
+				       uint32_t corr, struct nsx_err *err)
 {
-	struct nsx_flow_page *page = find(f, process, corr);
+	struct nsx_flow_page *page = flows_find(f, process, corr);
 
 	if (page)
 		return page;
-	if ((f->nslots < 2 * (f->n + 1) && grow_slots(f, err)) ||
+	if ((f->nslots < 2 * (f->n + 1) && flows_grow_slots(f, err)) ||
 	    nsx_grow(&f->pages, &f->cap, f->n + 1, sizeof(*f->pages),
 		     "correlation ids", err))
 		return NULL;
 	page = &f->pages[f->n];
 	page->key = (uint64_t)process << 32 | corr / PAGE_BITS;
-	f->slots[find_slot(f, page->key)] = (uint32_t)++f->n;
-	*recent_of(f, page->key) = (uint32_t)f->n - 1;
+	f->slots[flows_find_slot(f, page->key)] = (uint32_t)++f->n;
+	*flows_recent_of(f, page->key) = (uint32_t)f->n - 1;
 	return page;
 }
 
 int nsx_flows_note(struct nsx_flows *f, uint32_t process, uint32_t corr,
 		   enum nsx_flow_side side, struct nsx_err *err)
 {
-	struct nsx_flow_page *p = add(f, process, corr, err);
+	struct nsx_flow_page *p = flows_add(f, process, corr, err);
 
 	if (!p)
 		return err->rc;
@@ -107,9 +107,9 @@ int nsx_flows_merge(struct nsx_flows *f, const struct nsx_flows *other,
 {
 	for (size_t i = 0; i < other->n; i++) {
 		const struct nsx_flow_page *from = &other->pages[i];
-		struct nsx_flow_page *to = add(f, process[from->key >> 32],
-					       (uint32_t)from->key * PAGE_BITS,
-					       err);
+		struct nsx_flow_page *to = flows_add(f, process[from->key >> 32],
+						     (uint32_t)from->key * PAGE_BITS,
+						     err);
 
 		if (!to)
 			return err->rc;
@@ -139,7 +139,7 @@ void nsx_flows_settle(struct nsx_flows *f)
 
 bool nsx_flows_start(struct nsx_flows *f, uint32_t process, uint32_t corr)
 {
-	struct nsx_flow_page *p = find(f, process, corr);
+	struct nsx_flow_page *p = flows_find(f, process, corr);
 	uint64_t bit = UINT64_C(1) << corr % PAGE_BITS;
 
 	if (!p || !(p->call & bit) || (p->gpu & bit))
@@ -150,14 +150,14 @@ bool nsx_flows_start(struct nsx_flows *f, uint32_t process, uint32_t corr)
 
 bool nsx_flows_has(struct nsx_flows *f, uint32_t process, uint32_t corr)
 {
-	struct nsx_flow_page *p = find(f, process, corr);
+	struct nsx_flow_page *p = flows_find(f, process, corr);
 
 	return p && p->call >> corr % PAGE_BITS & 1;
 }
 
 bool nsx_flows_started(struct nsx_flows *f, uint32_t process, uint32_t corr)
 {
-	struct nsx_flow_page *p = find(f, process, corr);
+	struct nsx_flow_page *p = flows_find(f, process, corr);
 
 	return p && p->gpu >> corr % PAGE_BITS & 1;
 }

@@ -9,8 +9,8 @@ enum { START, END, DEVICE, CONTEXT, STREAM, CORR, GLOBAL_PID, PID, OWN };
 		NSX_F_##v##_corr, NSX_F_##v##_global_pid, NSX_F_##v##_pid
 
 /* Reads the columns all four share. 1: continue, 0: not converted. */
-static int begin(struct nsx_conv *c, const struct nsx_val *v,
-		 struct nsx_slice *s, struct nsx_err *err)
+static int gpu_begin(struct nsx_conv *c, const struct nsx_val *v,
+		     struct nsx_slice *s, struct nsx_err *err)
 {
 	if (!nsx_conv_span(c, &v[START], &v[END], s))
 		return nsx_stopped(err);
@@ -24,7 +24,7 @@ static int begin(struct nsx_conv *c, const struct nsx_val *v,
 	return nsx_slice_begin(c, s, err);
 }
 
-static void end(struct nsx_conv *c, const struct nsx_slice *s)
+static void gpu_end(struct nsx_conv *c, const struct nsx_slice *s)
 {
 	if (s->corr)
 		nsx_arg_int(c, "correlation", s->corr);
@@ -48,8 +48,8 @@ static const enum nsx_field kernel_fields[] = {
 	NSX_F_kernel_static_shared_bytes, NSX_F_kernel_dynamic_shared_bytes,
 };
 
-static int read_kernel(void *ctx, int64_t rid NSX_UNUSED,
-		       const struct nsx_val *v, struct nsx_err *err)
+static int gpu_read_kernel(void *ctx, int64_t rid NSX_UNUSED,
+			   const struct nsx_val *v, struct nsx_err *err)
 {
 	struct nsx_conv *c = ctx;
 	bool has_other, is_short = v[SHORT_NAME].type != NSX_V_NULL;
@@ -58,7 +58,7 @@ static int read_kernel(void *ctx, int64_t rid NSX_UNUSED,
 
 	if (!c->writing && nsx_names_use(c->names, &v[NAME], err))
 		return err->rc;
-	rc = begin(c, v, &s, err);
+	rc = gpu_begin(c, v, &s, err);
 	if (rc <= 0)
 		return rc;
 	has_other = is_short && v[NAME].type != NSX_V_NULL &&
@@ -72,20 +72,20 @@ static int read_kernel(void *ctx, int64_t rid NSX_UNUSED,
 	nsx_arg_dims(c, "block", &v[BLOCK]);
 	if (nsx_i64_or(&v[NODE], 0))
 		nsx_arg_int(c, "graph_node", v[NODE].u.i);
-	end(c, &s);
+	gpu_end(c, &s);
 	return 0;
 }
 
 const struct nsx_activity_def nsx_def_kernel = {
 	NSX_VIEW_kernel, kernel_fields, ARRAY_LEN(kernel_fields), GRID, 1,
-	read_kernel, NULL};
+	gpu_read_kernel, NULL};
 
 enum { COPY_KIND = OWN, BYTES };
 static const enum nsx_field memcpy_fields[] = {
 	COMMON(memcpy), NSX_F_memcpy_copy_kind, NSX_F_memcpy_bytes};
 
-static int read_memcpy(void *ctx, int64_t rid NSX_UNUSED,
-		       const struct nsx_val *v, struct nsx_err *err)
+static int gpu_read_memcpy(void *ctx, int64_t rid NSX_UNUSED,
+			   const struct nsx_val *v, struct nsx_err *err)
 {
 	struct nsx_conv *c = ctx;
 	struct nsx_slice s;
@@ -96,46 +96,46 @@ static int read_memcpy(void *ctx, int64_t rid NSX_UNUSED,
 		 nsx_copy_direction(
 			 c->schema->copy_kind[nsx_u8_or(&v[COPY_KIND], 0)]));
 	s = (struct nsx_slice){.name = nsx_text_val(name)};
-	rc = begin(c, v, &s, err);
+	rc = gpu_begin(c, v, &s, err);
 	if (rc <= 0)
 		return rc;
 	int_if_known(c, "bytes", &v[BYTES]);
-	end(c, &s);
+	gpu_end(c, &s);
 	return 0;
 }
 
 const struct nsx_activity_def nsx_def_memcpy = {
 	NSX_VIEW_memcpy, memcpy_fields, ARRAY_LEN(memcpy_fields), BYTES, 1,
-	read_memcpy, NULL};
+	gpu_read_memcpy, NULL};
 
 enum { SET_BYTES = OWN };
 static const enum nsx_field memset_fields[] = {COMMON(memset),
 					       NSX_F_memset_bytes};
 
-static int read_memset(void *ctx, int64_t rid NSX_UNUSED,
-		       const struct nsx_val *v, struct nsx_err *err)
+static int gpu_read_memset(void *ctx, int64_t rid NSX_UNUSED,
+			   const struct nsx_val *v, struct nsx_err *err)
 {
 	struct nsx_conv *c = ctx;
 	struct nsx_slice s = {.name = nsx_text_val("Memset")};
-	int rc = begin(c, v, &s, err);
+	int rc = gpu_begin(c, v, &s, err);
 
 	if (rc <= 0)
 		return rc;
 	int_if_known(c, "bytes", &v[SET_BYTES]);
-	end(c, &s);
+	gpu_end(c, &s);
 	return 0;
 }
 
 const struct nsx_activity_def nsx_def_memset = {
 	NSX_VIEW_memset, memset_fields, ARRAY_LEN(memset_fields), OWN, 1,
-	read_memset, NULL};
+	gpu_read_memset, NULL};
 
 enum { GRAPH_ID = OWN, EXEC_ID };
 static const enum nsx_field graph_fields[] = {
 	COMMON(graph), NSX_F_graph_graph_id, NSX_F_graph_graph_exec_id};
 
-static int read_graph(void *ctx, int64_t rid NSX_UNUSED,
-		      const struct nsx_val *v, struct nsx_err *err)
+static int gpu_read_graph(void *ctx, int64_t rid NSX_UNUSED,
+			  const struct nsx_val *v, struct nsx_err *err)
 {
 	struct nsx_conv *c = ctx;
 	struct nsx_slice s;
@@ -146,14 +146,14 @@ static int read_graph(void *ctx, int64_t rid NSX_UNUSED,
 		snprintf(name, sizeof(name), "Graph %lld",
 			 (long long)v[GRAPH_ID].u.i);
 	s = (struct nsx_slice){.name = nsx_text_val(name)};
-	rc = begin(c, v, &s, err);
+	rc = gpu_begin(c, v, &s, err);
 	if (rc <= 0)
 		return rc;
 	int_if_known(c, "graph_exec", &v[EXEC_ID]);
-	end(c, &s);
+	gpu_end(c, &s);
 	return 0;
 }
 
 const struct nsx_activity_def nsx_def_graph = {
 	NSX_VIEW_graph, graph_fields, ARRAY_LEN(graph_fields), EXEC_ID, 1,
-	read_graph, NULL};
+	gpu_read_graph, NULL};

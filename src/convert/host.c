@@ -12,8 +12,8 @@ static const enum nsx_field call_fields[] = {
 	NSX_FIELDS(runtime, start_ns, end_ns, event_class, global_tid, pid, tid,
 		   corr, name, return_value)};
 
-static int read_call(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
-		     struct nsx_err *err)
+static int host_read_call(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+			  struct nsx_err *err)
 {
 	struct nsx_conv *c = ctx;
 	struct nsx_slice s = {.name = v[C_NAME],
@@ -43,12 +43,12 @@ static int read_call(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 
 const struct nsx_activity_def nsx_def_api = {
 	NSX_VIEW_runtime, call_fields, ARRAY_LEN(call_fields), C_RETURN, -1,
-	read_call, NULL};
+	host_read_call, NULL};
 
 /* NVTX ----------------------------------------------------------------------*/
 
-static int read_nvtx(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
-		     struct nsx_err *err)
+static int host_read_nvtx(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+			  struct nsx_err *err)
 {
 	struct nsx_conv *c = ctx;
 	int rc, kind = nsx_nvtx_row_kind(v);
@@ -91,7 +91,7 @@ static int read_nvtx(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 }
 
 const struct nsx_activity_def nsx_def_nvtx = {
-	NSX_VIEW_nvtx, nsx_nvtx_row, NSX_N_CELLS, NSX_N_CELLS, -1, read_nvtx,
+	NSX_VIEW_nvtx, nsx_nvtx_row, NSX_N_CELLS, NSX_N_CELLS, -1, host_read_nvtx,
 	NULL};
 
 /* OS runtime, libraries ---------------------------------------------------------*/

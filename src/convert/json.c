@@ -5,16 +5,16 @@
 /* Bound on the fixed parts of an event, including keys and numbers. */
 enum { ROOM = 512 };
 
-static char *put(char *p, const char *s, size_t n)
+static char *json_put(char *p, const char *s, size_t n)
 {
 	memcpy(p, s, n);
 	return p + n;
 }
-#define PUT(p, literal) put(p, literal, sizeof(literal) - 1)
+#define PUT(p, literal) json_put(p, literal, sizeof(literal) - 1)
 
 static char *puts_at(char *p, const char *s)
 {
-	return put(p, s, strlen(s));
+	return json_put(p, s, strlen(s));
 }
 
 /* Writes the separator between events. */
@@ -26,7 +26,7 @@ static void separate(struct nsx_conv *c)
 }
 
 /* Writes a name cell without the enclosing quotes. */
-static void put_name(struct nsx_conv *c, const struct nsx_val *v)
+static void json_put_name(struct nsx_conv *c, const struct nsx_val *v)
 {
 	const char *text = NULL;
 	char unknown[32], *p;
@@ -55,13 +55,13 @@ static int64_t shifted(const struct nsx_conv *c, int64_t ns)
 }
 
 /* Writes {"ph":"X","pid":1,"tid":2,"ts":3.000 */
-static char *put_head(struct nsx_conv *c, char *p, int phase,
-		      const struct nsx_track_lane *lane, int64_t at_ns)
+static char *json_put_head(struct nsx_conv *c, char *p, int phase,
+			   const struct nsx_track_lane *lane, int64_t at_ns)
 {
 	p = PUT(p, "{\"ph\":\"");
 	*p++ = (char)phase;
 	p = PUT(p, "\",");
-	p = put(p, lane->head, lane->nhead);
+	p = json_put(p, lane->head, lane->nhead);
 	return nsx_json_us(p, shifted(c, at_ns));
 }
 
@@ -72,12 +72,12 @@ static char *put_id(char *p, uint64_t id)
 	return p;
 }
 
-static void put_title(struct nsx_conv *c, char *p, const struct nsx_val *name)
+static void json_put_title(struct nsx_conv *c, char *p, const struct nsx_val *name)
 {
 	p = PUT(p, ",\"cat\":\"");
 	p = puts_at(p, nsx_activity_names[c->activity]);
 	nsx_out_take(c->out, PUT(p, "\",\"name\":\""));
-	put_name(c, name);
+	json_put_name(c, name);
 	nsx_out_add(c->out, "\"", 1);
 }
 
@@ -87,7 +87,7 @@ static void put_arrow(struct nsx_conv *c, const struct nsx_slice *s, char phase,
 	char *p;
 
 	separate(c);
-	p = put_head(c, nsx_out_room(c->out, ROOM), phase, lane, s->start_ns);
+	p = json_put_head(c, nsx_out_room(c->out, ROOM), phase, lane, s->start_ns);
 	p = put_id(p, (uint64_t)process << 32 | s->corr);
 	if (phase == 'f')
 		p = PUT(p, ",\"bp\":\"e\"");
@@ -95,21 +95,21 @@ static void put_arrow(struct nsx_conv *c, const struct nsx_slice *s, char phase,
 				    "\"launch\"}"));
 }
 
-static void begin(struct nsx_conv *c, const struct nsx_slice *s)
+static void json_begin(struct nsx_conv *c, const struct nsx_slice *s)
 {
 	char *p;
 
 	separate(c);
-	p = put_head(c, nsx_out_room(c->out, ROOM),
-		     c->async ? 'b' : s->kind == NSX_MARK ? 'i' : 'X', c->lane,
-		     s->start_ns);
+	p = json_put_head(c, nsx_out_room(c->out, ROOM),
+			  c->async ? 'b' : s->kind == NSX_MARK ? 'i' : 'X', c->lane,
+			  s->start_ns);
 	if (c->async)
 		p = put_id(p, ++c->next_async);
 	else if (s->kind == NSX_MARK)
 		p = PUT(p, ",\"s\":\"t\"");
 	else
 		p = nsx_json_us(PUT(p, ",\"dur\":"), s->end_ns - s->start_ns);
-	put_title(c, p, &s->name);
+	json_put_title(c, p, &s->name);
 }
 
 static void put_async_end(struct nsx_conv *c, const struct nsx_slice *s)
@@ -117,12 +117,12 @@ static void put_async_end(struct nsx_conv *c, const struct nsx_slice *s)
 	char *p;
 
 	separate(c);
-	p = put_head(c, nsx_out_room(c->out, ROOM), 'e', c->lane, s->end_ns);
-	put_title(c, put_id(p, c->next_async), &s->name);
+	p = json_put_head(c, nsx_out_room(c->out, ROOM), 'e', c->lane, s->end_ns);
+	json_put_title(c, put_id(p, c->next_async), &s->name);
 	nsx_out_add(c->out, "}", 1);
 }
 
-static void end(struct nsx_conv *c, const struct nsx_slice *s)
+static void json_end(struct nsx_conv *c, const struct nsx_slice *s)
 {
 	const struct nsx_track *t = &c->tracks.tracks[s->track];
 
@@ -167,7 +167,7 @@ static void arg_name(struct nsx_conv *c, const char *key,
 		     const struct nsx_val *v)
 {
 	nsx_out_take(c->out, PUT(put_key(c, key), "\""));
-	put_name(c, v);
+	json_put_name(c, v);
 	nsx_out_add(c->out, "\"", 1);
 }
 
@@ -185,7 +185,7 @@ static void arg_dims(struct nsx_conv *c, const char *key,
 	nsx_out_take(c->out, PUT(p, "\""));
 }
 /* Counters: one event per sample, with all its values. */
-static void sample(struct nsx_conv *c, const struct nsx_counter_sample *s)
+static void json_sample(struct nsx_conv *c, const struct nsx_counter_sample *s)
 {
 	char head[96], *p;
 
@@ -199,8 +199,8 @@ static void sample(struct nsx_conv *c, const struct nsx_counter_sample *s)
 	nsx_out_adds(c->out, "\",\"args\":{");
 }
 
-static void counter(struct nsx_conv *c, const struct nsx_counter *counter,
-		    const struct nsx_val *v, bool is_first)
+static void json_counter(struct nsx_conv *c, const struct nsx_counter *counter,
+			 const struct nsx_val *v, bool is_first)
 {
 	char value[32];
 
@@ -252,8 +252,8 @@ static void put_pair(struct nsx_conv *c, const char *head, size_t nhead,
 	nsx_out_adds(c->out, text);
 }
 
-static void name_group(struct nsx_conv *c, uint32_t group, const char *name,
-		       size_t order)
+static void json_name_group(struct nsx_conv *c, uint32_t group, const char *name,
+			    size_t order)
 {
 	char head[32];
 	int n = snprintf(head, sizeof(head), "\"pid\":%u,\"ts\":",
@@ -262,8 +262,8 @@ static void name_group(struct nsx_conv *c, uint32_t group, const char *name,
 	put_pair(c, head, (size_t)n, "process", name, order);
 }
 
-static void name_lane(struct nsx_conv *c, uint32_t track, size_t lane,
-		      const char *owner, const char *what, size_t order)
+static void json_name_lane(struct nsx_conv *c, uint32_t track, size_t lane,
+			   const char *owner, const char *what, size_t order)
 {
 	const struct nsx_track_lane *l = &c->tracks.tracks[track].lanes[lane];
 	struct nsx_buf b = {0};
@@ -277,7 +277,7 @@ static void name_lane(struct nsx_conv *c, uint32_t track, size_t lane,
 
 /* The file ---------------------------------------------------------------------*/
 
-static int open_file(struct nsx_conv *c, struct nsx_err *err NSX_UNUSED)
+static int json_open_file(struct nsx_conv *c, struct nsx_err *err NSX_UNUSED)
 {
 	nsx_out_adds(c->out, "{\"traceEvents\":[\n");
 	return 0;
@@ -293,7 +293,7 @@ static void put_fact(struct nsx_conv *c, const char *key, int64_t value)
 	nsx_out_adds(c->out, text);
 }
 
-static void close_file(struct nsx_conv *c)
+static void json_close_file(struct nsx_conv *c)
 {
 	const struct nsx_convert_counts *n = c->counts;
 
@@ -312,10 +312,10 @@ static void close_file(struct nsx_conv *c)
 	nsx_out_adds(c->out, "\n}}\n");
 }
 
-static void done(struct nsx_conv *c NSX_UNUSED)
+static void json_done(struct nsx_conv *c NSX_UNUSED)
 {
 }
 
 const struct nsx_writer nsx_writer_json = {
-	false, open_file, begin, arg_int, arg_name, arg_dims, NULL, end,
-	sample, counter, sample_end, name_group, name_lane, close_file, done};
+	false, json_open_file, json_begin, arg_int, arg_name, arg_dims, NULL, json_end,
+	json_sample, json_counter, sample_end, json_name_group, json_name_lane, json_close_file, json_done};

@@ -56,8 +56,8 @@ static int read_thread(void *ctx, int64_t rid NSX_UNUSED,
 	return 0;
 }
 
-static int read_process(void *ctx, int64_t rid NSX_UNUSED,
-			const struct nsx_val *v, struct nsx_err *err)
+static int meta_read_process(void *ctx, int64_t rid NSX_UNUSED,
+			     const struct nsx_val *v, struct nsx_err *err)
 {
 	struct meta *m = ctx;
 	const char *slash;
@@ -85,7 +85,7 @@ static int read_gpu(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 	return 0;
 }
 
-static int read_names(struct meta *m, struct nsx_err *err)
+static int meta_read_names(struct meta *m, struct nsx_err *err)
 {
 	const struct nsx_schema *s = m->c->schema;
 
@@ -97,7 +97,7 @@ static int read_names(struct meta *m, struct nsx_err *err)
 		return err->rc;
 	return nsx_view_each(s, thread_name, read_thread, m, err, name,
 			     global_tid) ?:
-	       nsx_view_each(s, process, read_process, m, err, global_pid, pid,
+	       nsx_view_each(s, process, meta_read_process, m, err, global_pid, pid,
 			     name) ?:
 	       nsx_view_each(s, gpu, read_gpu, m, err, name);
 }
@@ -105,8 +105,8 @@ static int read_names(struct meta *m, struct nsx_err *err)
 /* Writing ----------------------------------------------------------------------*/
 
 /* Orders by process, then CPU, GPU, counters; tracks also by stream or thread, then activity. */
-static int cmp_words(const uint64_t *a, const uint64_t *b,
-		     const unsigned *order, unsigned n)
+static int meta_cmp_words(const uint64_t *a, const uint64_t *b,
+			  const unsigned *order, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
 		if (a[order[i]] != b[order[i]])
@@ -114,13 +114,13 @@ static int cmp_words(const uint64_t *a, const uint64_t *b,
 	return 0;
 }
 
-static int cmp_groups(const void *a, const void *b, void *ctx)
+static int meta_cmp_groups(const void *a, const void *b, void *ctx)
 {
 	static const unsigned order[] = {1, 0, 2};
 	const struct nsx_tracks *t = ctx;
 
-	return cmp_words(t->group_keys.keys[*(const uint32_t *)a].w,
-			 t->group_keys.keys[*(const uint32_t *)b].w, order, 3);
+	return meta_cmp_words(t->group_keys.keys[*(const uint32_t *)a].w,
+			      t->group_keys.keys[*(const uint32_t *)b].w, order, 3);
 }
 
 static int cmp_tracks(const void *a, const void *b, void *ctx)
@@ -128,8 +128,8 @@ static int cmp_tracks(const void *a, const void *b, void *ctx)
 	static const unsigned order[] = {1, 2, 3, 4, 0};
 	const struct nsx_tracks *t = ctx;
 
-	return cmp_words(t->track_keys.keys[*(const uint32_t *)a].w,
-			 t->track_keys.keys[*(const uint32_t *)b].w, order, 5);
+	return meta_cmp_words(t->track_keys.keys[*(const uint32_t *)a].w,
+			      t->track_keys.keys[*(const uint32_t *)b].w, order, 5);
 }
 
 static uint32_t *sorted(struct meta *m, size_t n,
@@ -147,8 +147,8 @@ static uint32_t *sorted(struct meta *m, size_t n,
 	return v;
 }
 
-static int name_group(struct meta *m, uint32_t g, size_t order,
-		      struct nsx_err *err)
+static int meta_name_group(struct meta *m, uint32_t g, size_t order,
+			   struct nsx_err *err)
 {
 	const struct nsx_key *key = &m->c->tracks.group_keys.keys[g];
 	const char *process = "process";
@@ -177,7 +177,7 @@ static int name_group(struct meta *m, uint32_t g, size_t order,
 }
 
 /* Fills m->b with the track's owner; returns the kind of content. */
-static const char *thread_label(struct meta *m, const struct nsx_key *key)
+static const char *meta_thread_label(struct meta *m, const struct nsx_key *key)
 {
 	static const char *const what[] = {
 		[NSX_A_NVTX] = "NVTX", [NSX_A_API] = "CUDA API",
@@ -204,7 +204,7 @@ static const char *thread_label(struct meta *m, const struct nsx_key *key)
 	return what[key->w[0]];
 }
 
-static const char *stream_label(struct meta *m, const struct nsx_key *key)
+static const char *meta_stream_label(struct meta *m, const struct nsx_key *key)
 {
 	static const char *const what[] = {
 		[NSX_A_KERNEL] = "kernels", [NSX_A_MEMCPY] = "copies",
@@ -239,8 +239,8 @@ static void name_track(struct meta *m, uint32_t at, size_t *order)
 	if (key.w[0] == NSX_A_FINDING)
 		what = report_label(m, &key);
 	else
-		what = key.w[0] < NSX_A_KERNEL ? thread_label(m, &key) :
-						 stream_label(m, &key);
+		what = key.w[0] < NSX_A_KERNEL ? meta_thread_label(m, &key) :
+						 meta_stream_label(m, &key);
 	for (size_t i = 0; i < t->nlanes; i++)
 		m->c->writer->name_lane(m->c, at, i, m->b.p, what, (*order)++);
 }
@@ -250,13 +250,13 @@ static int put_names(struct meta *m, struct nsx_err *err)
 	/* Fixed now, because looking names up may add tracks. */
 	size_t ngroups = m->c->tracks.group_keys.n;
 	size_t ntracks = m->c->tracks.track_keys.n, order = 0;
-	uint32_t *groups = sorted(m, ngroups, cmp_groups, err);
+	uint32_t *groups = sorted(m, ngroups, meta_cmp_groups, err);
 	uint32_t *tracks = sorted(m, ntracks, cmp_tracks, err);
 
 	if (!groups || !tracks)
 		return err->rc;
 	for (size_t i = 0; i < ngroups; i++)
-		if (name_group(m, groups[i], i, err))
+		if (meta_name_group(m, groups[i], i, err))
 			return err->rc;
 	for (size_t i = 0; i < ntracks; i++)
 		name_track(m, tracks[i], &order);
@@ -266,7 +266,7 @@ static int put_names(struct meta *m, struct nsx_err *err)
 int nsx_convert_names(struct nsx_conv *c, struct nsx_err *err)
 {
 	struct meta m = {.c = c, .arena = nsx_arena_new()};
-	int rc = read_names(&m, err);
+	int rc = meta_read_names(&m, err);
 
 	if (!rc)
 		rc = put_names(&m, err);

@@ -24,8 +24,8 @@ struct metrics {
 	bool is_open;
 };
 
-static int key_of(struct metrics *m, int64_t type, int64_t metric,
-		  uint32_t *ret, struct nsx_err *err)
+static int metrics_key_of(struct metrics *m, int64_t type, int64_t metric,
+			  uint32_t *ret, struct nsx_err *err)
 {
 	struct nsx_key key = {{(uint64_t)type, (uint64_t)metric}};
 
@@ -45,20 +45,20 @@ static int read_info(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 	if (v[0].type != NSX_V_I64 || v[1].type != NSX_V_I64 ||
 	    v[2].type != NSX_V_TEXT)
 		return 0;
-	if (key_of(m, v[0].u.i, v[1].u.i, &at, err))
+	if (metrics_key_of(m, v[0].u.i, v[1].u.i, &at, err))
 		return err->rc;
 	nsx_names_text(m->c->names, &b, v[2].u.p, v[2].len);
 	m->counters[at].name = nsx_buf_keep(&b, m->arena);
 	return 0;
 }
 
-static struct counter *find(struct metrics *m, int64_t type, int64_t metric,
-			    struct nsx_err *err)
+static struct counter *metrics_find(struct metrics *m, int64_t type, int64_t metric,
+				    struct nsx_err *err)
 {
 	struct counter *c;
 	uint32_t at;
 
-	if (key_of(m, type, metric, &at, err))
+	if (metrics_key_of(m, type, metric, &at, err))
 		return NULL;
 	c = &m->counters[at];
 	if (!c->name)
@@ -74,8 +74,8 @@ static void close_event(struct metrics *m)
 	m->is_open = false;
 }
 
-static int open_event(struct metrics *m, int64_t at_ns, int64_t type,
-		      struct nsx_err *err)
+static int metrics_open_event(struct metrics *m, int64_t at_ns, int64_t type,
+			      struct nsx_err *err)
 {
 	struct nsx_conv *c = m->c;
 	char name[32];
@@ -93,14 +93,14 @@ static int open_event(struct metrics *m, int64_t at_ns, int64_t type,
 	return 0;
 }
 
-static bool is_number(const struct nsx_val *v)
+static bool metrics_is_number(const struct nsx_val *v)
 {
 	return v->type == NSX_V_I64 ||
 	       (v->type == NSX_V_F64 && isfinite(v->u.f));
 }
 
-static int read_sample(void *ctx, int64_t rid NSX_UNUSED,
-		       const struct nsx_val *v, struct nsx_err *err)
+static int metrics_read_sample(void *ctx, int64_t rid NSX_UNUSED,
+			       const struct nsx_val *v, struct nsx_err *err)
 {
 	struct metrics *m = ctx;
 	struct nsx_conv *c = m->c;
@@ -111,9 +111,9 @@ static int read_sample(void *ctx, int64_t rid NSX_UNUSED,
 	if (!nsx_conv_span(c, &v[AT], &v[AT], &s))
 		return nsx_stopped(err);
 	if (v[TYPE].type != NSX_V_I64 || v[METRIC].type != NSX_V_I64 ||
-	    !is_number(&v[VALUE]))
+	    !metrics_is_number(&v[VALUE]))
 		return c->counts->left_out++, 0;
-	counter = find(m, v[TYPE].u.i, v[METRIC].u.i, err);
+	counter = metrics_find(m, v[TYPE].u.i, v[METRIC].u.i, err);
 	if (!counter)
 		return err->rc;
 	goes_on = m->is_open && m->at_ns == s.start_ns &&
@@ -121,7 +121,7 @@ static int read_sample(void *ctx, int64_t rid NSX_UNUSED,
 	if (!goes_on) {
 		close_event(m);
 		if (nsx_stopped(err) ||
-		    open_event(m, s.start_ns, v[TYPE].u.i, err))
+		    metrics_open_event(m, s.start_ns, v[TYPE].u.i, err))
 			return err->rc;
 	}
 	counter->event = m->nevents;
@@ -133,7 +133,7 @@ static int read_sample(void *ctx, int64_t rid NSX_UNUSED,
 	return c->out->error ? nsx_fail(err, NSX_E_IO, "cannot write") : 0;
 }
 
-static int read_all(struct metrics *m, struct nsx_err *err)
+static int metrics_read_all(struct metrics *m, struct nsx_err *err)
 {
 	struct nsx_conv *c = m->c;
 	const struct nsx_activity_def d = {NSX_VIEW_gpu_metric, fields,
@@ -142,11 +142,11 @@ static int read_all(struct metrics *m, struct nsx_err *err)
 
 	if (!c->opts->pftrace || !(c->late >> NSX_A_METRIC & 1))
 		return nsx_view_scan(c->schema, NSX_VIEW_gpu_metric, fields,
-				     ARRAY_LEN(fields), 1, read_sample, m, 0,
+				     ARRAY_LEN(fields), 1, metrics_read_sample, m, 0,
 				     err);
 	nsx_conv_select(c->schema, d.view, "0", &d, &b);
 	nsx_buf_adds(&b, " ORDER BY 2, 3, 4, 5");
-	return nsx_conv_sorted(c, &b, ARRAY_LEN(fields), read_sample, m, err);
+	return nsx_conv_sorted(c, &b, ARRAY_LEN(fields), metrics_read_sample, m, err);
 }
 
 /* Surveys a sample: only the hull matters, and whether each source is in time order. */
@@ -163,7 +163,7 @@ static int survey_sample(void *ctx, int64_t rid NSX_UNUSED,
 		return nsx_stopped(err);
 	if (m->is_open && s.start_ns == m->at_ns && type == m->type)
 		return 0;
-	if (key_of(m, type, 0, &at, err))
+	if (metrics_key_of(m, type, 0, &at, err))
 		return err->rc;
 	source = &m->counters[at];
 	if (source->event && s.start_ns < source->last_ns)
@@ -176,17 +176,17 @@ static int survey_sample(void *ctx, int64_t rid NSX_UNUSED,
 	return 0;
 }
 
-static int survey(struct metrics *m, struct nsx_err *err)
+static int metrics_survey(struct metrics *m, struct nsx_err *err)
 {
 	return nsx_view_scan(m->c->schema, NSX_VIEW_gpu_metric, fields,
 			     TYPE + 1, 1, survey_sample, m, 0, err);
 }
 
-static int write_all(struct metrics *m, struct nsx_err *err)
+static int metrics_write_all(struct metrics *m, struct nsx_err *err)
 {
 	int rc = nsx_view_each(m->c->schema, gpu_metric_info, read_info, m, err,
 			       type_id, metric_id, metric_name) ?:
-		 read_all(m, err);
+		 metrics_read_all(m, err);
 
 	close_event(m);
 	m->c->ncounters += (uint32_t)m->keys.n;
@@ -205,7 +205,7 @@ int nsx_convert_metrics(struct nsx_conv *c, struct nsx_err *err)
 		return err->rc;
 	m.arena = nsx_arena_new();
 	nsx_keymap_init(&m.keys, "counters");
-	rc = c->writing ? write_all(&m, err) : survey(&m, err);
+	rc = c->writing ? metrics_write_all(&m, err) : metrics_survey(&m, err);
 	nsx_keymap_done(&m.keys);
 	free(m.cache);
 	free(m.counters);

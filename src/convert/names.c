@@ -9,8 +9,8 @@ enum { USED = 1, MATCHES = 2 };
 #define NSX_MAX_PLAIN 4096
 
 /* Index of an id in flags and text, added if absent. */
-static int place_of(struct nsx_names *x, int64_t id, size_t *ret,
-		    struct nsx_err *err)
+static int names_place_of(struct nsx_names *x, int64_t id, size_t *ret,
+			  struct nsx_err *err)
 {
 	struct nsx_key key = {{(uint64_t)id}};
 	uint32_t at;
@@ -36,7 +36,7 @@ static int note_match(void *ctx, int64_t rid NSX_UNUSED,
 	if (v[0].type != NSX_V_I64 || v[1].type != NSX_V_TEXT ||
 	    v[1].len < n || memcmp(v[1].u.p, x->prefix, n))
 		return nsx_stopped(err);
-	if (place_of(x, v[0].u.i, &at, err))
+	if (names_place_of(x, v[0].u.i, &at, err))
 		return err->rc;
 	x->flags[at] |= MATCHES;
 	return 0;
@@ -86,7 +86,7 @@ int nsx_names_use(struct nsx_names *x, const struct nsx_val *v,
 
 	if (v->type != NSX_V_I64)
 		return 0;
-	if (place_of(x, v->u.i, &at, err))
+	if (names_place_of(x, v->u.i, &at, err))
 		return err->rc;
 	x->flags[at] |= USED;
 	return 0;
@@ -116,8 +116,8 @@ void nsx_names_text(const struct nsx_names *x, struct nsx_buf *b,
 		nsx_json_escape(b, text, n);
 }
 
-static int read_string(void *ctx, int64_t rid NSX_UNUSED,
-		       const struct nsx_val *v, struct nsx_err *err)
+static int names_read_string(void *ctx, int64_t rid NSX_UNUSED,
+			     const struct nsx_val *v, struct nsx_err *err)
 {
 	struct nsx_names *x = ctx;
 	struct nsx_buf b = {0};
@@ -128,7 +128,7 @@ static int read_string(void *ctx, int64_t rid NSX_UNUSED,
 	if (v[0].type != NSX_V_I64 ||
 	    (v[1].type != NSX_V_TEXT && v[1].type != NSX_V_BLOB))
 		return 0;
-	if (place_of(x, v[0].u.i, &at, err))
+	if (names_place_of(x, v[0].u.i, &at, err))
 		return err->rc;
 	if (!(x->flags[at] & USED))
 		return nsx_stopped(err);
@@ -146,11 +146,11 @@ static int read_string(void *ctx, int64_t rid NSX_UNUSED,
 int nsx_names_load(struct nsx_names *x, const struct nsx_schema *s,
 		   struct nsx_err *err)
 {
-	return nsx_view_each(s, string, read_string, x, err, id, value);
+	return nsx_view_each(s, string, names_read_string, x, err, id, value);
 }
 
 /* Looks an id up without adding it; false: none below cap. */
-static bool find(struct nsx_names *x, int64_t id, size_t cap, size_t *ret)
+static bool names_find(struct nsx_names *x, int64_t id, size_t cap, size_t *ret)
 {
 	struct nsx_key key = {{(uint64_t)id}};
 	struct nsx_err ignored;
@@ -172,7 +172,7 @@ const char *nsx_names_get(struct nsx_names *x, int64_t id, size_t *ret_n,
 {
 	uint32_t n;
 
-	if (!find(x, id, x->cap_text, ret_at) || !x->text[*ret_at])
+	if (!names_find(x, id, x->cap_text, ret_at) || !x->text[*ret_at])
 		return NULL;
 	memcpy(&n, x->text[*ret_at], sizeof(n));
 	*ret_n = n;
@@ -185,6 +185,6 @@ bool nsx_names_matches(struct nsx_names *x, const struct nsx_val *v)
 
 	if (v->type == NSX_V_TEXT)
 		return v->len >= n && !memcmp(v->u.p, x->prefix, n);
-	return v->type == NSX_V_I64 && find(x, v->u.i, x->cap_flags, &at) &&
+	return v->type == NSX_V_I64 && names_find(x, v->u.i, x->cap_flags, &at) &&
 	       (x->flags[at] & MATCHES);
 }

@@ -43,8 +43,8 @@ static int put_projection(struct nsx_conv *c, const struct projection *p,
 }
 
 /* Computes the hull of each range's work on the device; start > end: none. */
-static void find_hulls(const struct nsx_trace *t, const struct nsx_facts *f,
-		       const struct nsx_device *d, struct nsx_window *hull)
+static void nvtx_gpu_find_hulls(const struct nsx_trace *t, const struct nsx_facts *f,
+				const struct nsx_device *d, struct nsx_window *hull)
 {
 	for (size_t i = 0; i < t->nvtx.n; i++)
 		hull[i] = (struct nsx_window){INT64_MAX, INT64_MIN};
@@ -61,8 +61,8 @@ static void find_hulls(const struct nsx_trace *t, const struct nsx_facts *f,
 	}
 }
 
-static int project(struct nsx_conv *c, const struct nsx_facts *f,
-		   struct nsx_err *err)
+static int nvtx_gpu_project(struct nsx_conv *c, const struct nsx_facts *f,
+			    struct nsx_err *err)
 {
 	const struct nsx_trace *t = c->trace;
 	struct nsx_window *hull = nsx_arena_try_array(f->arena, t->nvtx.n,
@@ -77,7 +77,7 @@ static int project(struct nsx_conv *c, const struct nsx_facts *f,
 	for (uint32_t d = 0; d < t->ndevices; d++) {
 		size_t n = 0;
 
-		find_hulls(t, f, &t->device[d], hull);
+		nvtx_gpu_find_hulls(t, f, &t->device[d], hull);
 		for (uint32_t i = 0; i < t->nvtx.n; i++)
 			if (hull[i].start_ns <= hull[i].end_ns)
 				p[n++] = (struct projection){
@@ -104,7 +104,7 @@ int nsx_convert_nvtx_gpu(struct nsx_conv *c, struct nsx_err *err)
 	if (!rc)
 		rc = nsx_facts_nvtx(&f, c->trace, load.threads, err);
 	if (!rc)
-		rc = project(c, &f, err);
+		rc = nvtx_gpu_project(c, &f, err);
 	nsx_arena_free(f.arena);
 	return rc;
 }

@@ -44,8 +44,8 @@ static bool has_bytes(const struct nsx_val *v)
 }
 
 /* Copies a row into the slot, including text. */
-static void keep(struct nsx_order_slot *s, int64_t rid,
-		 const struct nsx_val *v, unsigned n)
+static void order_keep(struct nsx_order_slot *s, int64_t rid,
+		       const struct nsx_val *v, unsigned n)
 {
 	size_t at = 0;
 
@@ -63,8 +63,8 @@ static void keep(struct nsx_order_slot *s, int64_t rid,
 }
 
 /* Ties keep their order. */
-static bool is_before(const struct nsx_order *o, const struct nsx_order_slot *a,
-		      const struct nsx_order_slot *b)
+static bool order_is_before(const struct nsx_order *o, const struct nsx_order_slot *a,
+			    const struct nsx_order_slot *b)
 {
 	if (a->start != b->start || !o->ends)
 		return a->start < b->start;
@@ -72,7 +72,7 @@ static bool is_before(const struct nsx_order *o, const struct nsx_order_slot *a,
 }
 
 /* The n-th of the held rows, in order. */
-static uint8_t *place(struct nsx_order *o, unsigned n)
+static uint8_t *order_place(struct nsx_order *o, unsigned n)
 {
 	return &o->sorted[(o->first + n) % NSX_ORDER_WINDOW];
 }
@@ -82,7 +82,7 @@ static int shift(struct nsx_order *o, uint8_t *ret_slot, struct nsx_err *err)
 {
 	const struct nsx_order_slot *s;
 
-	*ret_slot = *place(o, 0);
+	*ret_slot = *order_place(o, 0);
 	s = &o->slots[*ret_slot];
 	o->first++;
 	o->n--;
@@ -102,12 +102,12 @@ int nsx_order_row(void *order, int64_t rid, const struct nsx_val *v,
 	if (o->n == NSX_ORDER_WINDOW && shift(o, &slot, err))
 		return err->rc;
 	s = &o->slots[slot];
-	keep(s, rid, v, o->ncolumns);
+	order_keep(s, rid, v, o->ncolumns);
 	s->start = v[0].u.i;
 	s->end = v[1].type == NSX_V_I64 ? v[1].u.i : INT64_MAX;
-	for (at = o->n; at && is_before(o, s, &o->slots[*place(o, at - 1)]); at--)
-		*place(o, at) = *place(o, at - 1);
-	*place(o, at) = slot;
+	for (at = o->n; at && order_is_before(o, s, &o->slots[*order_place(o, at - 1)]); at--)
+		*order_place(o, at) = *order_place(o, at - 1);
+	*order_place(o, at) = slot;
 	o->n++;
 	return 0;
 }

@@ -5,7 +5,7 @@
 #include <unistd.h>
 #include "convert/out.h"
 
-static void write_block(struct nsx_out *o, const char *p, size_t n)
+static void out_write_block(struct nsx_out *o, const char *p, size_t n)
 {
 	o->bytes += (int64_t)n;
 	if (!o->error && !nsx_write_all(o->to.fd, p, n))
@@ -29,10 +29,10 @@ static void write_packed(void *ctx, const char *p, size_t n)
 		return;
 	}
 	if (!o->bytes) {
-		write_block(o, head, sizeof(head)); /* includes the terminating NUL */
+		out_write_block(o, head, sizeof(head)); /* includes the terminating NUL */
 		p += PLAIN_HEAD, n -= PLAIN_HEAD;
 	}
-	write_block(o, p, n);
+	out_write_block(o, p, n);
 }
 
 int nsx_out_open(const struct nsx_target *to, unsigned threads,
@@ -68,7 +68,7 @@ void nsx_out_add_large(struct nsx_out *o, const char *p, size_t n)
 	if (o->gz)
 		nsx_deflate_put(o->gz, p, n);
 	else
-		write_block(o, p, n);
+		out_write_block(o, p, n);
 }
 
 void nsx_out_flush(struct nsx_out *o)
@@ -114,7 +114,7 @@ void nsx_out_done(struct nsx_out *o)
 
 enum { TAR_BLOCK = 512 };
 
-static void pad(struct nsx_out *o, size_t n)
+static void out_pad(struct nsx_out *o, size_t n)
 {
 	memset(nsx_out_room(o, n), 0, n);
 	o->n += n;
@@ -124,12 +124,12 @@ size_t nsx_tar_begin(struct nsx_out *o)
 {
 	size_t at = (size_t)o->bytes + o->n;
 
-	pad(o, TAR_BLOCK); /* the header is written once the size is known */
+	out_pad(o, TAR_BLOCK); /* the header is written once the size is known */
 	return at;
 }
 
 /* Header fields are octal digits. The check sum counts its own field as blanks. */
-static void fill_header(char h[TAR_BLOCK], const char *name, size_t size)
+static void out_fill_header(char h[TAR_BLOCK], const char *name, size_t size)
 {
 	unsigned sum = 0;
 
@@ -150,11 +150,11 @@ void nsx_tar_end(struct nsx_out *o, size_t at, const char *name)
 	size_t size = (size_t)o->bytes + o->n - at - TAR_BLOCK;
 	char header[TAR_BLOCK];
 
-	pad(o, (TAR_BLOCK - size % TAR_BLOCK) % TAR_BLOCK);
+	out_pad(o, (TAR_BLOCK - size % TAR_BLOCK) % TAR_BLOCK);
 	nsx_out_flush(o);
 	if (size >> 33)
 		o->error = EFBIG; /* needs more than eleven digits */
-	fill_header(header, name, size);
+	out_fill_header(header, name, size);
 	if (!o->error && pwrite(o->to.fd, header, TAR_BLOCK, (off_t)at) !=
 				 TAR_BLOCK)
 		o->error = errno ? errno : EIO;
@@ -162,7 +162,7 @@ void nsx_tar_end(struct nsx_out *o, size_t at, const char *name)
 
 void nsx_tar_close(struct nsx_out *o)
 {
-	pad(o, 2 * TAR_BLOCK);
+	out_pad(o, 2 * TAR_BLOCK);
 }
 
 /* JSON ----------------------------------------------------------------------*/

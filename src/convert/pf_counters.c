@@ -11,7 +11,7 @@ enum { COUNTERS_SPECS = 1, COUNTERS_VALUE = 2, COUNTERS_GPU = 3,
        SPECS_SPEC = 1, SPEC_UNIT = 7, UNIT_BYTE = 7,
        VALUE_INT = 2, VALUE_REAL = 3 };
 
-static uint32_t gpu_of(struct nsx_conv *c, uint32_t group)
+static uint32_t pf_counters_gpu_of(struct nsx_conv *c, uint32_t group)
 {
 	const struct nsx_key *key = &c->tracks.group_keys.keys[group];
 
@@ -25,22 +25,22 @@ void nsx_pf_sample(struct nsx_conv *c, const struct nsx_counter_sample *s)
 
 	nsx_pf_to_counters(c, s->at_ns);
 	nsx_pf_open_packet(c, s->at_ns, NSX_PF_GPU_COUNTERS);
-	nsx_pb_uint(&pf->to->packets, COUNTERS_GPU, gpu_of(c, s->group));
+	nsx_pb_uint(&pf->to->packets, COUNTERS_GPU, pf_counters_gpu_of(c, s->group));
 }
 
 /* Counter ids are unique over all GPUs and traces, and begin at 1. */
-static uint64_t id_of(const struct nsx_conv *c, size_t number)
+static uint64_t pf_counters_id_of(const struct nsx_conv *c, size_t number)
 {
 	return (uint64_t)c->opts->place.trace << 24 | (number + 1);
 }
 
 /* Describes a counter in the first sample that has it. */
-static void describe(struct nsx_conv *c, const struct nsx_counter *counter)
+static void pf_counters_describe(struct nsx_conv *c, const struct nsx_counter *counter)
 {
 	struct nsx_buf *b = &c->pf->specs;
 	size_t at = nsx_pb_begin(b, SPECS_SPEC);
 
-	nsx_pb_uint(b, NSX_PF_IID, id_of(c, counter->number));
+	nsx_pb_uint(b, NSX_PF_IID, pf_counters_id_of(c, counter->number));
 	nsx_pb_text(b, NSX_PF_IID_NAME, counter->name);
 	if (counter->unit && !strcmp(counter->unit, "bytes"))
 		nsx_pb_uint(b, SPEC_UNIT, UNIT_BYTE);
@@ -53,7 +53,7 @@ static void put_value(struct nsx_conv *c, size_t number,
 	struct nsx_buf *b = &c->pf->to->packets;
 	size_t at = nsx_pb_begin(b, COUNTERS_VALUE);
 
-	nsx_pb_uint(b, NSX_PF_IID, id_of(c, number));
+	nsx_pb_uint(b, NSX_PF_IID, pf_counters_id_of(c, number));
 	if (v->type == NSX_V_I64)
 		nsx_pb_uint(b, VALUE_INT, (uint64_t)v->u.i);
 	else
@@ -76,7 +76,7 @@ void nsx_pf_counter(struct nsx_conv *c, const struct nsx_counter *counter,
 	last = &pf->last[counter->number];
 	pf->nlast = NSX_MAX(pf->nlast, counter->number + (size_t)1);
 	if (last->type == NSX_V_NULL) {
-		describe(c, counter);
+		pf_counters_describe(c, counter);
 		*last = *v; /* there is no previous value, so any will do */
 	}
 	put_value(c, counter->number, last);

@@ -65,7 +65,7 @@ static uint64_t intern_stage(struct nsx_conv *c, const char *name, size_t n,
 }
 
 /* Where the work of a track runs. */
-static const struct nsx_pf_source *source_of(struct nsx_conv *c, uint32_t track)
+static const struct nsx_pf_source *pf_events_source_of(struct nsx_conv *c, uint32_t track)
 {
 	static const struct nsx_pf_source none;
 	const struct nsx_key *key = &c->tracks.track_keys.keys[track];
@@ -112,7 +112,7 @@ static void begin_work(struct nsx_conv *c, const struct nsx_slice *s)
 	nsx_pf_to_lane(c, s->track, s->start_ns);
 	nsx_pf_open_packet(c, s->start_ns, NSX_PF_GPU_WORK);
 	b = &pf->to->packets;
-	from = source_of(c, s->track);
+	from = pf_events_source_of(c, s->track);
 	stage = is_kernel ? from->stage :
 			    intern_stage(c, s->name.u.p, s->name.len,
 					 c->activity == NSX_A_GRAPH);
@@ -174,7 +174,7 @@ uint64_t nsx_pf_lane_uuid(const struct nsx_conv *c, const struct nsx_track *t,
 				     (uint64_t)(l - t->lanes));
 }
 
-static void open_event(struct nsx_conv *c, int64_t at_ns, unsigned type)
+static void pf_events_open_event(struct nsx_conv *c, int64_t at_ns, unsigned type)
 {
 	nsx_pf_open_packet(c, at_ns, NSX_PF_TRACK_EVENT);
 	if (type)
@@ -187,7 +187,7 @@ static void end_slices(struct nsx_conv *c, int64_t by_ns)
 	struct nsx_pf_stream *s = c->pf->to;
 
 	while (s->nends && s->ends[s->nends - 1] <= by_ns) {
-		open_event(c, s->ends[--s->nends], TYPE_END);
+		pf_events_open_event(c, s->ends[--s->nends], TYPE_END);
 		nsx_pf_close_packet(c);
 	}
 }
@@ -211,7 +211,7 @@ static void put_async(struct nsx_conv *c, char phase)
 	nsx_pb_end(b, at);
 }
 
-static void put_title(struct nsx_conv *c, const struct nsx_slice *s)
+static void pf_events_put_title(struct nsx_conv *c, const struct nsx_slice *s)
 {
 	struct nsx_pf *pf = c->pf;
 	const char *category = nsx_activity_names[c->activity];
@@ -256,9 +256,9 @@ static void begin_event(struct nsx_conv *c, const struct nsx_slice *s)
 {
 	nsx_pf_to_lane(c, s->track, s->start_ns);
 	end_slices(c, s->start_ns);
-	open_event(c, s->start_ns, c->async ? 0 : s->kind == NSX_MARK ?
+	pf_events_open_event(c, s->start_ns, c->async ? 0 : s->kind == NSX_MARK ?
 				   TYPE_INSTANT : TYPE_BEGIN);
-	put_title(c, s);
+	pf_events_put_title(c, s);
 	if (c->async) {
 		c->next_async++;
 		put_async(c, 'b');
@@ -274,9 +274,9 @@ static void end_event(struct nsx_conv *c, const struct nsx_slice *s)
 
 	nsx_pf_close_packet(c);
 	if (c->async) {
-		open_event(c, s->end_ns, 0);
+		pf_events_open_event(c, s->end_ns, 0);
 		c->pf->is_step = false; /* others begin earlier */
-		put_title(c, s);
+		pf_events_put_title(c, s);
 		put_async(c, 'e');
 		nsx_pf_close_packet(c);
 	} else if (s->kind != NSX_MARK) {

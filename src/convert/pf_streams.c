@@ -21,7 +21,7 @@ enum { BLOCK = 1 << 20, MAX_ROOM = 4 * BLOCK }; /* size of packets compressed to
 /* Writes the sequence number, unique over all traces and parts of a file. The busiest sequences
  * have small numbers.
  */
-static void put_head(const struct nsx_conv *c)
+static void pf_streams_put_head(const struct nsx_conv *c)
 {
 	const struct nsx_place *place = &c->opts->place;
 	struct nsx_pf_stream *s = c->pf->to;
@@ -58,7 +58,7 @@ static void start_clock(struct nsx_conv *c, unsigned clock, uint64_t track,
 	size_t packet = nsx_pb_begin(b, NSX_PF_PACKET), at, event;
 
 	at_ns += c->counts->shift_ns;
-	put_head(c);
+	pf_streams_put_head(c);
 	at = nsx_pb_begin(b, NSX_PF_CLOCKS);
 	nsx_pf_put_clock(b, clock, at_ns, true);
 	nsx_pf_put_clock(b, NSX_PF_BOOT_CLOCK, at_ns, false);
@@ -120,7 +120,7 @@ void nsx_pf_open_packet(struct nsx_conv *c, int64_t at_ns, unsigned field)
 	pf->at_ns = at_ns + c->counts->shift_ns;
 	pf->is_step = pf->to->clock && pf->at_ns >= pf->to->last_ns;
 	pf->packet = nsx_pb_begin(&pf->to->packets, NSX_PF_PACKET);
-	put_head(c);
+	pf_streams_put_head(c);
 	pf->field = nsx_pb_begin(&pf->to->packets, field);
 }
 

@@ -41,8 +41,8 @@ static uint64_t process_uuid(const struct nsx_conv *c, uint32_t group)
 	return nsx_pf_own(c, UINT64_C(1) << NSX_PF_PROCESS_BIT | group);
 }
 
-static void name_group(struct nsx_conv *c, uint32_t group, const char *name,
-		       size_t order)
+static void pftrace_name_group(struct nsx_conv *c, uint32_t group, const char *name,
+			       size_t order)
 {
 	const struct nsx_key *key = &c->tracks.group_keys.keys[group];
 	struct nsx_buf *b = &c->pf->names.packets;
@@ -60,8 +60,8 @@ static void name_group(struct nsx_conv *c, uint32_t group, const char *name,
 }
 
 /* Writes the thread of a track before the first of its tracks. */
-static uint64_t name_thread(struct nsx_conv *c, const struct nsx_track *t,
-			    uint64_t tid, const char *name, size_t order)
+static uint64_t pftrace_name_thread(struct nsx_conv *c, const struct nsx_track *t,
+				    uint64_t tid, const char *name, size_t order)
 {
 	struct nsx_buf *b = &c->pf->names.packets;
 	uint64_t uuid = nsx_pf_own(c, UINT64_C(1) << NSX_PF_THREAD_BIT |
@@ -81,8 +81,8 @@ static uint64_t name_thread(struct nsx_conv *c, const struct nsx_track *t,
 	return uuid;
 }
 
-static void name_lane(struct nsx_conv *c, uint32_t track, size_t lane,
-		      const char *owner, const char *what, size_t order)
+static void pftrace_name_lane(struct nsx_conv *c, uint32_t track, size_t lane,
+			      const char *owner, const char *what, size_t order)
 {
 	const struct nsx_key *key = &c->tracks.track_keys.keys[track];
 	const struct nsx_track *t = &c->tracks.tracks[track];
@@ -97,7 +97,7 @@ static void name_lane(struct nsx_conv *c, uint32_t track, size_t lane,
 	else if (on_gpu)
 		parent = process_uuid(c, t->group);
 	else if (what)
-		parent = name_thread(c, t, key->w[4], owner, order);
+		parent = pftrace_name_thread(c, t, key->w[4], owner, order);
 	if (on_gpu)
 		nsx_buf_printf(&name, "%s: ", owner);
 	nsx_buf_adds(&name, what ? what : owner);
@@ -122,8 +122,8 @@ static void put_clocks(struct nsx_conv *c)
 	nsx_pf_close_packet(c);
 }
 
-static int put_gpu(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
-		   struct nsx_err *err NSX_UNUSED)
+static int pftrace_put_gpu(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+			   struct nsx_err *err NSX_UNUSED)
 {
 	struct nsx_conv *c = ctx;
 	struct nsx_buf *b = &c->pf->names.packets, name = {0};
@@ -143,7 +143,7 @@ static int put_gpu(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 	return 0;
 }
 
-static int put_gpus(struct nsx_conv *c, struct nsx_err *err)
+static int pftrace_put_gpus(struct nsx_conv *c, struct nsx_err *err)
 {
 	int rc;
 
@@ -151,7 +151,7 @@ static int put_gpus(struct nsx_conv *c, struct nsx_err *err)
 	    !nsx_has_view(c->schema, NSX_VIEW_gpu))
 		return 0;
 	nsx_pf_open_packet(c, c->first_ns, NSX_PF_GPU_INFO);
-	rc = nsx_view_each(c->schema, gpu, put_gpu, c, err, name, bus);
+	rc = nsx_view_each(c->schema, gpu, pftrace_put_gpu, c, err, name, bus);
 	nsx_pf_close_packet(c);
 	return rc;
 }
@@ -200,7 +200,7 @@ uint32_t nsx_pf_gpu(struct nsx_conv *c, uint64_t process, uint64_t ordinal)
 	return ordinal & 0x7fffffff;
 }
 
-static int open_file(struct nsx_conv *c, struct nsx_err *err)
+static int pftrace_open_file(struct nsx_conv *c, struct nsx_err *err)
 {
 	struct nsx_pf *pf = nsx_try_alloc(1, sizeof(*pf), "a writer", err);
 
@@ -232,17 +232,17 @@ static int open_file(struct nsx_conv *c, struct nsx_err *err)
 	nsx_pf_flush(c);
 	if (c->utc_epoch_ns != INT64_MIN && !c->opts->place.trace)
 		put_clocks(c);
-	return put_gpus(c, err);
+	return pftrace_put_gpus(c, err);
 }
 
-static void close_file(struct nsx_conv *c)
+static void pftrace_close_file(struct nsx_conv *c)
 {
 	nsx_pf_counters_end(c);
 	nsx_pf_end_all(c);
 	nsx_pf_flush(c);
 }
 
-static void done(struct nsx_conv *c)
+static void pftrace_done(struct nsx_conv *c)
 {
 	struct nsx_pf *pf = c->pf;
 
@@ -325,10 +325,10 @@ int nsx_pf_run(const struct nsx_convert_opts *opts, struct nsx_out *out,
 }
 
 const struct nsx_writer nsx_writer_pftrace = {
-	true, open_file, nsx_pf_begin, nsx_pf_put_int, nsx_pf_put_text,
+	true, pftrace_open_file, nsx_pf_begin, nsx_pf_put_int, nsx_pf_put_text,
 	nsx_pf_put_dims, nsx_pf_kernel, nsx_pf_end, nsx_pf_sample, nsx_pf_counter,
-	nsx_pf_sample_end, name_group, name_lane, close_file, done};
+	nsx_pf_sample_end, pftrace_name_group, pftrace_name_lane, pftrace_close_file, pftrace_done};
 const struct nsx_writer nsx_writer_pftracks = {
-	false, open_file, nsx_pf_begin, nsx_pf_put_int, nsx_pf_put_text,
+	false, pftrace_open_file, nsx_pf_begin, nsx_pf_put_int, nsx_pf_put_text,
 	nsx_pf_put_dims, NULL, nsx_pf_end, nsx_pf_sample, nsx_pf_counter,
-	nsx_pf_sample_end, name_group, name_lane, close_file, done};
+	nsx_pf_sample_end, pftrace_name_group, pftrace_name_lane, pftrace_close_file, pftrace_done};

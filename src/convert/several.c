@@ -67,7 +67,7 @@ static int read_trace(struct several *a, size_t i, unsigned threads,
 }
 
 /* Takes over how the ranks' clocks were tied together. */
-static void take_clocks(struct several *a, const struct nsx_fleet *f)
+static void several_take_clocks(struct several *a, const struct nsx_fleet *f)
 {
 	for (uint32_t r = 0; r < f->nranks; r++) {
 		const struct nsx_digest *d = f->rank[r].d;
@@ -94,7 +94,7 @@ static void take_clocks(struct several *a, const struct nsx_fleet *f)
 		}
 }
 
-static int tie(struct several *a, struct nsx_err *err)
+static int several_tie(struct several *a, struct nsx_err *err)
 {
 	struct nsx_fleet *f = NULL;
 	uint32_t nhosts = 0;
@@ -107,7 +107,7 @@ static int tie(struct several *a, struct nsx_err *err)
 		if (!rc && !(rc = nsx_fleet_match(f, err)) &&
 		    !(rc = nsx_fleet_steps(f, err)) &&
 		    !(rc = nsx_fleet_clocks(f, err))) {
-			take_clocks(a, f);
+			several_take_clocks(a, f);
 			nhosts = f->nhosts;
 			base_ns = f->utc_ns;
 		}
@@ -165,7 +165,7 @@ int nsx_place_traces(const char *const *traces, size_t n, unsigned threads,
 	for (size_t i = 0; i < n && !rc; i++)
 		rc = read_trace(&a, i, threads, err);
 	if (!rc)
-		rc = tie(&a, err);
+		rc = several_tie(&a, err);
 	if (!rc)
 		place_all(&a, ret);
 	for (size_t i = 0; i < a.nranks; i++)

@@ -104,9 +104,9 @@ static int grow_lanes(struct nsx_track *track, struct nsx_err *err)
 	return 0;
 }
 
-static struct nsx_track_lane *add_lane(struct nsx_tracks *t,
-				       struct nsx_track *track, uint32_t tid,
-				       struct nsx_err *err)
+static struct nsx_track_lane *tracks_add_lane(struct nsx_tracks *t,
+					      struct nsx_track *track, uint32_t tid,
+					      struct nsx_err *err)
 {
 	struct nsx_track_lane *lane;
 
@@ -121,8 +121,8 @@ static struct nsx_track_lane *add_lane(struct nsx_tracks *t,
 }
 
 /* Finds or makes a track; *ret_new: the caller must add its first lane. */
-static int add_track(struct nsx_tracks *t, const struct nsx_key *key,
-		     uint32_t *ret, bool *ret_new, struct nsx_err *err)
+static int tracks_add_track(struct nsx_tracks *t, const struct nsx_key *key,
+			    uint32_t *ret, bool *ret_new, struct nsx_err *err)
 {
 	bool on_gpu = key->w[0] >= NSX_A_KERNEL && key->w[0] < NSX_A_FINDING;
 	size_t before = t->track_keys.n;
@@ -161,13 +161,13 @@ int nsx_tracks_thread(struct nsx_tracks *t, enum nsx_activity a,
 	bool is_new, real = id != 0;
 
 	key.w[4] = id;
-	if (add_track(t, &key, ret, &is_new, err))
+	if (tracks_add_track(t, &key, ret, &is_new, err))
 		return err->rc;
 	if (!is_new)
 		return 0;
 	if (real && claim(&t->tids, t->cache[3], key.w[1] | id, &real, err))
 		return err->rc;
-	return add_lane(t, &t->tracks[*ret], real ? (uint32_t)id : 0, err) ?
+	return tracks_add_lane(t, &t->tracks[*ret], real ? (uint32_t)id : 0, err) ?
 		       0 : err->rc;
 }
 
@@ -177,9 +177,9 @@ static int add_numbered(struct nsx_tracks *t, const struct nsx_key *key,
 {
 	bool is_new;
 
-	if (add_track(t, key, ret, &is_new, err))
+	if (tracks_add_track(t, key, ret, &is_new, err))
 		return err->rc;
-	return !is_new || add_lane(t, &t->tracks[*ret], 0, err) ? 0 : err->rc;
+	return !is_new || tracks_add_lane(t, &t->tracks[*ret], 0, err) ? 0 : err->rc;
 }
 
 int nsx_tracks_stream(struct nsx_tracks *t, enum nsx_activity a,
@@ -201,7 +201,7 @@ int nsx_tracks_report(struct nsx_tracks *t, uint64_t n, uint32_t *ret,
 }
 
 /* Closes slices that ended by start; returns whether [start, end) may begin. */
-static bool fits(struct nsx_track_lane *l, bool nests, int64_t start, int64_t end)
+static bool tracks_fits(struct nsx_track_lane *l, bool nests, int64_t start, int64_t end)
 {
 	while (l->nends && l->ends[l->nends - 1] <= start)
 		l->nends--;
@@ -228,10 +228,10 @@ struct nsx_track_lane *nsx_tracks_fit(struct nsx_tracks *t, uint32_t track,
 	struct nsx_track_lane *lane = NULL;
 
 	for (size_t i = 0; i < tr->nlanes && !lane; i++)
-		if (fits(&tr->lanes[i], tr->nests, start_ns, end_ns))
+		if (tracks_fits(&tr->lanes[i], tr->nests, start_ns, end_ns))
 			lane = &tr->lanes[i];
 	err->rc = NSX_OK;
 	if (!lane && tr->nlanes < NSX_MAX_LANES)
-		lane = add_lane(t, tr, 0, err);
+		lane = tracks_add_lane(t, tr, 0, err);
 	return lane && !push(lane, end_ns, err) ? lane : NULL;
 }

@@ -18,7 +18,7 @@ static const struct {
 	{ 550, 2024 }, { 570, 2025 }, { 590, 2026 },
 };
 
-static void add_gpu(struct nsx_doctor *d, const char *name, int compute)
+static void gpu_add_gpu(struct nsx_doctor *d, const char *name, int compute)
 {
 	enum { MAX = 64 };
 
@@ -48,14 +48,14 @@ static void ask_smi(struct nsx_doctor *d)
 		if (s[n] == ',')
 			sscanf(s + n + 1, " %d.%d", &major, &minor);
 		if (n)
-			add_gpu(d, nsx_arena_strndup(d->arena, s, n),
-				10 * major + minor);
+			gpu_add_gpu(d, nsx_arena_strndup(d->arena, s, n),
+				    10 * major + minor);
 	}
 }
 
 /* The value after "Key: "; NULL: none. */
-static const char *value_of(struct nsx_arena *a, const char *text,
-			    const char *key)
+static const char *gpu_value_of(struct nsx_arena *a, const char *text,
+				const char *key)
 {
 	const char *s = text ? strstr(text, key) : NULL;
 
@@ -78,7 +78,7 @@ static void ask_proc(struct nsx_doctor *d)
 
 		if (e->d_name[0] == '.')
 			continue;
-		model = value_of(
+		model = gpu_value_of(
 			d->arena,
 			nsx_doctor_read(
 				d,
@@ -87,7 +87,7 @@ static void ask_proc(struct nsx_doctor *d)
 						 "information",
 						 e->d_name)),
 			"Model:");
-		add_gpu(d, model ? model : "unknown model", 0);
+		gpu_add_gpu(d, model ? model : "unknown model", 0);
 	}
 	if (dp)
 		closedir(dp);
@@ -159,7 +159,7 @@ void nsx_check_age(struct nsx_doctor *d)
 
 void nsx_check_counters(struct nsx_doctor *d)
 {
-	const char *only = value_of(
+	const char *only = gpu_value_of(
 		d->arena, nsx_doctor_read(d, "/proc/driver/nvidia/params"),
 		"RmProfilingAdminOnly:");
 	bool admin = nsx_may(d, NSX_CAP_SYS_ADMIN);

@@ -105,7 +105,7 @@ void nsx_check_perf(struct nsx_doctor *d)
 			"CPU samples");
 }
 
-static void check_room(struct nsx_doctor *d, const char *path)
+static void machine_check_room(struct nsx_doctor *d, const char *path)
 {
 	int64_t mb = nsx_file_room_mb(path);
 
@@ -129,8 +129,8 @@ void nsx_check_disk(struct nsx_doctor *d)
 	const char *tmp = getenv("TMPDIR");
 	const char *lock = nsx_arena_printf(d->arena, "%s/var/lock", d->root);
 
-	check_room(d, tmp && *tmp ? tmp : "/tmp");
-	check_room(d, ".");
+	machine_check_room(d, tmp && *tmp ? tmp : "/tmp");
+	machine_check_room(d, ".");
 	if (access(lock, W_OK))
 		nsx_doctor_add(d, "disk", NSX_DOUBT, "sudo chmod 1777 /var/lock",
 			 "/var/lock cannot be written; nsys wants to");

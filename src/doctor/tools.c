@@ -33,8 +33,8 @@ void nsx_check_nsys(struct nsx_doctor *d)
 }
 
 /* The text after "Some words: " or "Some words = "; NULL: absent. */
-static const char *value_of(struct nsx_arena *a, const char *text,
-			    const char *words)
+static const char *tools_value_of(struct nsx_arena *a, const char *text,
+				  const char *words)
 {
 	const char *s = strstr(text, words);
 
@@ -63,9 +63,9 @@ void nsx_check_status(struct nsx_doctor *d)
 			 "nsys status -e gives no answer");
 		return;
 	}
-	tree = value_of(d->arena, end.out.p, "Environment (process-tree)");
-	system = value_of(d->arena, end.out.p, "Environment (system-wide)");
-	clock = value_of(d->arena, end.out.p, "Timestamp counter supported");
+	tree = tools_value_of(d->arena, end.out.p, "Environment (process-tree)");
+	system = tools_value_of(d->arena, end.out.p, "Environment (system-wide)");
+	clock = tools_value_of(d->arena, end.out.p, "Timestamp counter supported");
 	if (clock && strcmp(clock, "Yes"))
 		nsx_doctor_add(d, "nsys status", NSX_DOUBT, NULL,
 			 "no timestamp counter: times are less exact");

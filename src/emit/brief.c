@@ -29,7 +29,7 @@ static size_t json_bytes(uint32_t c)
 	       c == '"' || c == '\\' ? 2 : 1;
 }
 
-static void add_plain(struct brief *b, const char *key, const char *text)
+static void brief_add_plain(struct brief *b, const char *key, const char *text)
 {
 	size_t bytes = 0, n, at = 0, end = 0;
 	struct nsx_buf out = {0};
@@ -57,12 +57,12 @@ static void add_said(struct brief *b, const char *key, const char *markdown)
 
 	if (markdown)
 		nsx_md_add_plain(&plain, markdown);
-	add_plain(b, key, markdown && !plain.p ? "" : plain.p);
+	brief_add_plain(b, key, markdown && !plain.p ? "" : plain.p);
 	nsx_buf_done(&plain);
 }
 
-static void add_list(struct brief *b, const char *key, const char *const *texts,
-		     size_t most)
+static void brief_add_list(struct brief *b, const char *key, const char *const *texts,
+			   size_t most)
 {
 	nsx_jsonw_array(b->w, key);
 	for (size_t i = 0; texts && texts[i] && i < most; i++)
@@ -70,7 +70,7 @@ static void add_list(struct brief *b, const char *key, const char *const *texts,
 	nsx_jsonw_end(b->w);
 }
 
-static void add_header(struct brief *b, const struct nsx_first_page *p)
+static void brief_add_header(struct brief *b, const struct nsx_first_page *p)
 {
 	static const char *const shares[NSX_NUSES] = {
 		[NSX_USE_COMPUTE] = "compute_pct", [NSX_USE_COPY] = "copy_pct",
@@ -80,17 +80,17 @@ static void add_header(struct brief *b, const struct nsx_first_page *p)
 	struct nsx_jsonw *w = b->w;
 
 	nsx_jsonw_object(w, "header");
-	add_plain(b, "file", p->file);
+	brief_add_plain(b, "file", p->file);
 	nsx_jsonw_real(w, "recorded_ms", to_ms((double)p->recorded_ns));
-	add_plain(b, "gpus", p->gpus);
-	add_plain(b, "processes", p->processes);
-	add_plain(b, "product", p->product);
+	brief_add_plain(b, "gpus", p->gpus);
+	brief_add_plain(b, "processes", p->processes);
+	brief_add_plain(b, "product", p->product);
 	if (p->judged.start_ns < p->judged.end_ns) {
 		nsx_jsonw_object(w, "judged");
 		nsx_jsonw_int(w, "start_ns", p->judged.start_ns);
 		nsx_jsonw_int(w, "end_ns", p->judged.end_ns);
 		nsx_jsonw_str(w, "window", nsx_text_window(b->a, &p->judged));
-		add_plain(b, "unit", p->unit);
+		brief_add_plain(b, "unit", p->unit);
 		for (unsigned u = 0; u < NSX_NUSES && p->ngpus; u++)
 			nsx_jsonw_real(w, shares[u], 100 * p->share[u]);
 		nsx_jsonw_end(w);
@@ -100,7 +100,7 @@ static void add_header(struct brief *b, const struct nsx_first_page *p)
 	nsx_jsonw_end(w);
 }
 
-static void add_verdict(struct brief *b, const struct nsx_first_page *p)
+static void brief_add_verdict(struct brief *b, const struct nsx_first_page *p)
 {
 	nsx_jsonw_object(b->w, "verdict");
 	nsx_jsonw_str(b->w, "word", nsx_verdict_words[p->verdict]);
@@ -114,13 +114,13 @@ static void add_verdict(struct brief *b, const struct nsx_first_page *p)
 	nsx_jsonw_end(b->w);
 }
 
-static void add_finding(struct brief *b, const struct nsx_first_page *p,
-			const struct nsx_finding *f)
+static void brief_add_finding(struct brief *b, const struct nsx_first_page *p,
+			      const struct nsx_finding *f)
 {
 	struct nsx_jsonw *w = b->w;
 
 	nsx_jsonw_object(w, NULL);
-	add_plain(b, "key", f->key);
+	brief_add_plain(b, "key", f->key);
 	nsx_jsonw_str(w, "severity", nsx_severity_names[f->severity]);
 	add_said(b, "title", f->title);
 	nsx_jsonw_str(w, "price", nsx_price_names[f->price]);
@@ -136,13 +136,13 @@ static void add_finding(struct brief *b, const struct nsx_first_page *p,
 	}
 	nsx_jsonw_str(w, "confidence", nsx_confidence_names[f->confidence]);
 	add_said(b, "place", f->place);
-	add_list(b, "evidence", f->evidence, 2);
-	add_list(b, "recommendation", f->recommendation, 1);
+	brief_add_list(b, "evidence", f->evidence, 2);
+	brief_add_list(b, "recommendation", f->recommendation, 1);
 	nsx_jsonw_end(w);
 }
 
-static int write_page(const struct nsx_out_file *f, FILE *out,
-		      struct nsx_err *err)
+static int brief_write_page(const struct nsx_out_file *f, FILE *out,
+			    struct nsx_err *err)
 {
 	const struct nsx_first_page *p = f->subject;
 	const size_t *most = f->detail;
@@ -152,25 +152,25 @@ static int write_page(const struct nsx_out_file *f, FILE *out,
 
 	nsx_jsonw_object(w, NULL);
 	nsx_jsonw_int(w, "schema_version", 1);
-	add_verdict(&b, p);
-	add_header(&b, p);
+	brief_add_verdict(&b, p);
+	brief_add_header(&b, p);
 	nsx_jsonw_array(w, "findings");
 	for (unsigned i = 0; i < p->nfindings; i++)
-		add_finding(&b, p, p->finding[i]);
+		brief_add_finding(&b, p, p->finding[i]);
 	nsx_jsonw_end(w);
 	if (p->then_ns < 0)
 		nsx_jsonw_null(w, "all_done_ms");
 	else
 		nsx_jsonw_real(w, "all_done_ms", to_ms(p->then_ns));
 	if (p->asked)
-		add_list(&b, "asked", p->asked, SIZE_MAX);
+		brief_add_list(&b, "asked", p->asked, SIZE_MAX);
 	if (p->steps)
-		add_list(&b, "steps", p->steps, SIZE_MAX);
-	add_list(&b, "dearest", p->dearest, SIZE_MAX);
-	add_list(&b, "not_judged", p->unjudged, SIZE_MAX);
-	add_list(&b, "fine", p->fine, SIZE_MAX);
-	add_list(&b, "trust", p->trust, SIZE_MAX);
-	add_list(&b, "missing", p->missing, SIZE_MAX);
+		brief_add_list(&b, "steps", p->steps, SIZE_MAX);
+	brief_add_list(&b, "dearest", p->dearest, SIZE_MAX);
+	brief_add_list(&b, "not_judged", p->unjudged, SIZE_MAX);
+	brief_add_list(&b, "fine", p->fine, SIZE_MAX);
+	brief_add_list(&b, "trust", p->trust, SIZE_MAX);
+	brief_add_list(&b, "missing", p->missing, SIZE_MAX);
 	nsx_jsonw_end(w);
 	rc = nsx_jsonw_finish(w, out, err);
 	nsx_arena_free(b.a);
@@ -186,7 +186,7 @@ int nsx_write_brief(const struct nsx_out_file *f, FILE *out,
 
 	for (size_t most = LONGEST_TEXT; !rc && size > NSX_BRIEF_BYTES;
 	     most = most * 3 / 4) {
-		const struct nsx_out_file page = {.write = write_page,
+		const struct nsx_out_file page = {.write = brief_write_page,
 						  .subject = f->subject,
 						  .detail = &most};
 

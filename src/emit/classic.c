@@ -27,7 +27,7 @@ static const struct {
 	  "top_nccl_op", "top_barrier"}},
 };
 
-static void add_cell(struct nsx_buf *b, const struct nsx_cell *c)
+static void classic_add_cell(struct nsx_buf *b, const struct nsx_cell *c)
 {
 	char text[NSX_REAL_SIZE];
 
@@ -67,7 +67,7 @@ static void add_rows(struct nsx_buf *b, const struct nsx_table *t, const char *c
 	while ((row = nsx_next_row(&rows))) {
 		nsx_buf_adds(b, "\n|");
 		for (unsigned i = 0; i < n; i++)
-			add_cell(b, &row[at[i]]);
+			classic_add_cell(b, &row[at[i]]);
 	}
 	nsx_buf_adds(b, "\n");
 }

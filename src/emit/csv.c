@@ -20,7 +20,7 @@ static bool needs_quotes(const char *s, size_t n)
 	       (n && (strchr(" \t", s[0]) || strchr(" \t", s[n - 1])));
 }
 
-static void put_text(struct nsx_buf *b, const char *s)
+static void csv_put_text(struct nsx_buf *b, const char *s)
 {
 	struct nsx_buf escaped = {0};
 	size_t n = strlen(s), room;
@@ -96,7 +96,7 @@ struct line {
 	const struct nsx_strings *strings;
 };
 
-static void put_cell(struct line *line, const struct nsx_cell *c)
+static void csv_put_cell(struct line *line, const struct nsx_cell *c)
 {
 	struct nsx_buf *b = &line->text;
 
@@ -111,10 +111,10 @@ static void put_cell(struct line *line, const struct nsx_cell *c)
 		nsx_buf_adds(b, c->u.b ? "True" : "False");
 		break;
 	case NSX_T_STR:
-		put_text(b, c->u.s);
+		csv_put_text(b, c->u.s);
 		break;
 	case NSX_T_ID:
-		put_text(b, nsx_str_read(line->strings, c->u.id, &line->name));
+		csv_put_text(b, nsx_str_read(line->strings, c->u.id, &line->name));
 		break;
 	default:
 		break;
@@ -122,8 +122,8 @@ static void put_cell(struct line *line, const struct nsx_cell *c)
 }
 
 /* row NULL: writes the header. */
-static void put_row(FILE *out, struct line *line,
-		    const struct nsx_layout *layout, const struct nsx_cell *row)
+static void csv_put_row(FILE *out, struct line *line,
+			const struct nsx_layout *layout, const struct nsx_cell *row)
 {
 	struct nsx_buf *b = &line->text;
 	bool first = true;
@@ -138,9 +138,9 @@ static void put_row(FILE *out, struct line *line,
 			nsx_buf_add(b, ",", 1);
 		first = false;
 		if (row)
-			put_cell(line, &row[c]);
+			csv_put_cell(line, &row[c]);
 		else
-			put_text(b, col->is_exact ? col->title : col->key);
+			csv_put_text(b, col->is_exact ? col->title : col->key);
 	}
 	nsx_buf_add(b, "\r\n", 2);
 	fwrite(b->p, 1, b->n, out);
@@ -188,8 +188,8 @@ static int cmp_dear(const void *a, const void *b, void *table)
 }
 
 /* kept[i]: row i is written. Owner: the caller, free(). */
-static bool *choose(const struct nsx_table *t, const struct nsx_bound *b,
-		    struct nsx_err *err)
+static bool *csv_choose(const struct nsx_table *t, const struct nsx_bound *b,
+			struct nsx_err *err)
 {
 	bool *kept = nsx_try_alloc(t->nrows, sizeof(*kept), t->layout->csv, err);
 	size_t *order = nsx_try_alloc(t->nrows, sizeof(*order), t->layout->csv,
@@ -224,7 +224,7 @@ static void put_rest(FILE *out, struct line *line,
 			rest[c] = nsx_string(text);
 			break;
 		}
-	put_row(out, line, l, rest);
+	csv_put_row(out, line, l, rest);
 }
 
 /* kept NULL: writes all rows. Rows that are not kept are summed up in rest. */
@@ -243,7 +243,7 @@ static int put_rows(FILE *out, struct line *line, const struct nsx_table *t,
 		ahead[(r - 1) % NSX_LIVE_ROWS] = fetch_row(&reader);
 		fetch_texts(t, ahead[(r + NSX_LIVE_ROWS / 2) % NSX_LIVE_ROWS]);
 		if (!kept || kept[r]) {
-			put_row(out, line, t->layout, row);
+			csv_put_row(out, line, t->layout, row);
 		} else {
 			nsx_add_cells(t->layout, row, rest);
 			++*nrest;
@@ -263,11 +263,11 @@ int nsx_emit_csv(const struct nsx_layout *layout, const struct nsx_table *t,
 
 	/* A table with packed rows already holds no more than the limit. */
 	if (t && bound && bound->max_rows && t->nrows > bound->max_rows) {
-		kept = choose(t, bound, err);
+		kept = csv_choose(t, bound, err);
 		if (!kept)
 			return err->rc;
 	}
-	put_row(out, &line, layout, NULL);
+	csv_put_row(out, &line, layout, NULL);
 	if (t)
 		rc = put_rows(out, &line, t, kept, rest, &nrest, err);
 	if (!rc && t)

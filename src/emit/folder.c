@@ -73,16 +73,16 @@ struct stage {
 };
 
 /* Names the file by its final path, as the stage is gone when the message is read. */
-static int refuse(const struct stage *s, const char *name, int error,
-		  struct nsx_err *err)
+static int folder_refuse(const struct stage *s, const char *name, int error,
+			 struct nsx_err *err)
 {
 	return nsx_fail(err, NSX_E_IO, "cannot write '%s/%s': %s",
 			s->folder->dir, name, strerror(error ? error : EIO));
 }
 
 /* Flushes, checks and closes. */
-static int close_file(FILE *f, const struct stage *s, const char *name,
-		      struct nsx_err *err)
+static int folder_close_file(FILE *f, const struct stage *s, const char *name,
+			     struct nsx_err *err)
 {
 	int bad = ferror(f), error = errno;
 
@@ -90,7 +90,7 @@ static int close_file(FILE *f, const struct stage *s, const char *name,
 		bad = 1, error = errno;
 	if (fclose(f) && !bad)
 		bad = 1, error = errno;
-	return bad ? refuse(s, name, error, err) : 0;
+	return bad ? folder_refuse(s, name, error, err) : 0;
 }
 
 static int make_path(char *buf, size_t size, const char *dir, const char *name,
@@ -110,7 +110,7 @@ static int fill_file(const struct nsx_out_file *file, FILE *f,
 	errno = 0;
 	rc = file->write(file, f, err);
 	if (!rc)
-		return close_file(f, s, file->name, err);
+		return folder_close_file(f, s, file->name, err);
 	(void)fclose(f);
 	return rc;
 }
@@ -137,7 +137,7 @@ static FILE *create(const struct stage *s, const char *path, const char *name,
 	FILE *f = fopen(path, "wxe");
 
 	if (!f)
-		refuse(s, name, errno, err);
+		folder_refuse(s, name, errno, err);
 	return f;
 }
 
@@ -174,14 +174,14 @@ static FILE *create_summed(const struct stage *s, const char *path, struct summe
 	x->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	f = x->fd < 0 ? NULL : fopencookie(x, "w", how);
 	if (!f) {
-		refuse(s, x->file->name, errno, err);
+		folder_refuse(s, x->file->name, errno, err);
 		if (x->fd >= 0)
 			close(x->fd);
 	}
 	return f;
 }
 
-static int write_file(void *ctx, size_t i, struct nsx_err *err)
+static int folder_write_file(void *ctx, size_t i, struct nsx_err *err)
 {
 	struct stage *stage = ctx;
 	struct nsx_out_file *file = &stage->folder->files[i];
@@ -220,7 +220,7 @@ static int write_list(const struct nsx_out_file *f, FILE *out,
 }
 
 /* Replaces the record's last brace by the list and the seal. */
-static int write_record(const struct stage *stage, struct nsx_err *err)
+static int folder_write_record(const struct stage *stage, struct nsx_err *err)
 {
 	const struct nsx_folder *folder = stage->folder;
 	const char *name = folder->files[folder->nfiles - 1].name;
@@ -245,7 +245,7 @@ static int write_record(const struct stage *stage, struct nsx_err *err)
 		return err->rc;
 	fwrite(b.p, 1, b.n, f);
 	fwrite(seal, 1, nsx_seal(b.p, b.n, seal, sizeof(seal)), f);
-	return close_file(f, stage, name, err);
+	return folder_close_file(f, stage, name, err);
 }
 
 /* The subfolder in a name, as a path in dir; "" if there is none. */
@@ -331,9 +331,9 @@ static int fill_stage(struct stage *s, struct nsx_err *err)
 	for (size_t i = 0; !rc && i < f->nfiles; i++)
 		rc = make_inner(s->path, f->files[i].name, &made, err);
 	if (!rc)
-		rc = nsx_par(f->threads, f->nfiles, write_file, s, err);
+		rc = nsx_par(f->threads, f->nfiles, folder_write_file, s, err);
 	if (!rc)
-		rc = write_record(s, err);
+		rc = folder_write_record(s, err);
 	free(s->record);
 	nsx_at_death(NULL, NULL);
 	return rc;
@@ -344,7 +344,7 @@ static int fill_stage(struct stage *s, struct nsx_err *err)
 /* Exchanges a and b, which both exist; takes several steps on file systems without
  * RENAME_EXCHANGE.
  */
-static int swap(const char *a, const char *b)
+static int folder_swap(const char *a, const char *b)
 {
 	char aside[4096 + 8];
 	int error;
@@ -392,7 +392,7 @@ static int place_file(const struct stage *s, const char *name,
 	    make_inner(s->folder->dir, name, &p->made_folder, err))
 		return err->rc;
 	p->replaced = !faccessat(AT_FDCWD, to, F_OK, AT_SYMLINK_NOFOLLOW);
-	p->done = !(p->replaced ? swap(from, to) : nsx_file_appear(from, to));
+	p->done = !(p->replaced ? folder_swap(from, to) : nsx_file_appear(from, to));
 	if (p->done)
 		return 0;
 	return nsx_fail(err, NSX_E_IO, "cannot put '%s' into '%s': %s", name,
@@ -407,7 +407,7 @@ static void take_back(const struct stage *s, const char *name,
 
 	if (p->done && !make_path(from, sizeof(from), s->path, name, &ignored) &&
 	    !make_path(to, sizeof(to), s->folder->dir, name, &ignored))
-		(void)!(p->replaced ? swap(from, to) : nsx_file_appear(to, from));
+		(void)!(p->replaced ? folder_swap(from, to) : nsx_file_appear(to, from));
 	inner_path(to, sizeof(to), s->folder->dir, name);
 	if (p->made_folder)
 		rmdir(to);
@@ -510,7 +510,7 @@ static int replace(const struct nsx_folder *f, const char *parent,
 	if (rc)
 		return rc;
 	rc = fill_stage(&s, err);
-	if (!rc && swap(s.path, f->dir)) {
+	if (!rc && folder_swap(s.path, f->dir)) {
 		*ret_again = errno == EBUSY;
 		rc = nsx_fail(err, NSX_E_IO, "cannot put the report at '%s': "
 			      "%s", f->dir, strerror(errno));
@@ -521,7 +521,7 @@ static int replace(const struct nsx_folder *f, const char *parent,
 			rc = NSX_E_IO;
 		}
 		if (rc)
-			(void)!swap(s.path, f->dir);
+			(void)!folder_swap(s.path, f->dir);
 	}
 	if (rc) {
 		remove_stage(&s);
@@ -536,8 +536,8 @@ static int replace(const struct nsx_folder *f, const char *parent,
 }
 
 /* Puts files in place one by one, as the folder holds others' files or cannot be replaced. */
-static int merge(const struct nsx_folder *f, const struct nsx_ours *o,
-		 struct nsx_err *err)
+static int folder_merge(const struct nsx_folder *f, const struct nsx_ours *o,
+			struct nsx_err *err)
 {
 	struct stage s = {.folder = f};
 	int rc = make_stage(f->dir, &s, err);
@@ -609,7 +609,7 @@ static int write_over(const struct nsx_folder *f, const char *parent,
 	if (!rc)
 		rc = s.ours && !s.others && !is_retry && can_swap(f->dir, parent) ?
 			     replace(f, parent, o, again, err) :
-			     merge(f, o, err);
+			     folder_merge(f, o, err);
 	if (!rc)
 		nsx_ours_tidy(f, f->dir, o);
 	nsx_ours_free(o);
@@ -617,7 +617,7 @@ static int write_over(const struct nsx_folder *f, const char *parent,
 	return rc;
 }
 
-static int write_folder(const struct nsx_folder *f, struct nsx_err *err)
+static int folder_write_folder(const struct nsx_folder *f, struct nsx_err *err)
 {
 	char parent[4096];
 	bool again = false;
@@ -660,7 +660,7 @@ int nsx_folder_write(const struct nsx_folder *f, struct nsx_err *err)
 		dir = there;
 	}
 	g.dir = dir;
-	rc = write_folder(&g, err);
+	rc = folder_write_folder(&g, err);
 	free(dir);
 	return rc;
 }

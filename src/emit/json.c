@@ -172,13 +172,13 @@ static void write_sections(struct nsx_jsonw *w, const struct nsx_report *r,
 		}
 }
 
-static int finish(struct nsx_jsonw *w, FILE *out, struct nsx_err *err)
+static int json_finish(struct nsx_jsonw *w, FILE *out, struct nsx_err *err)
 {
 	nsx_jsonw_end(w);
 	return nsx_jsonw_finish(w, out, err);
 }
 
-static struct nsx_jsonw *document(void)
+static struct nsx_jsonw *json_document(void)
 {
 	struct nsx_jsonw *w = nsx_jsonw_new();
 
@@ -188,7 +188,7 @@ static struct nsx_jsonw *document(void)
 
 struct nsx_jsonw *nsx_json_document(int version, const char *generated_at)
 {
-	struct nsx_jsonw *w = document();
+	struct nsx_jsonw *w = json_document();
 
 	if (version)
 		nsx_jsonw_int(w, "schema_version", version);
@@ -214,16 +214,16 @@ int nsx_write_json(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 	write_sections(w, r, scripts, false);
 	nsx_jsonw_end(w);
 	nsx_scripts_free(scripts);
-	return finish(w, out, err);
+	return json_finish(w, out, err);
 }
 
 int nsx_emit_json_section(const struct nsx_section *s, FILE *out,
 			  struct nsx_err *err)
 {
-	struct nsx_jsonw *w = document();
+	struct nsx_jsonw *w = json_document();
 
 	write_content(w, s);
-	return finish(w, out, err);
+	return json_finish(w, out, err);
 }
 
 int nsx_emit_json_error(const struct nsx_err *e, FILE *out,
@@ -236,9 +236,9 @@ int nsx_emit_json_error(const struct nsx_err *e, FILE *out,
 		[-NSX_E_USAGE] = "usage", [-NSX_E_DENIED] = "denied",
 		[-NSX_E_NAME] = "no_such_name", [-NSX_E_SLOW] = "too_slow",
 		[-NSX_E_CLOSED] = "io"};
-	struct nsx_jsonw *w = document();
+	struct nsx_jsonw *w = json_document();
 
 	nsx_jsonw_str(w, "error.code", codes[-e->rc]);
 	nsx_jsonw_str(w, "error.message", e->msg);
-	return finish(w, out, err);
+	return json_finish(w, out, err);
 }

@@ -39,7 +39,7 @@ static const char *const closing[] = {
 };
 static const char appendix[] = "Appendix";
 
-static bool is_known(const char *heading)
+static bool md_is_known(const char *heading)
 {
 	for (size_t i = 0; i < ARRAY_LEN(headings); i++)
 		if (!strcmp(headings[i], heading))
@@ -62,7 +62,7 @@ size_t nsx_md_headings(const struct nsx_report *r, struct nsx_arena *a,
 		v[n++] = headings[i];
 	for (size_t i = 0; i < r->nsections; i++)
 		if (r->sections[i].pass->title &&
-		    !is_known(r->sections[i].pass->title))
+		    !md_is_known(r->sections[i].pass->title))
 			v[n++] = r->sections[i].pass->title;
 	for (size_t i = 0; i < ARRAY_LEN(closing); i++)
 		v[n++] = closing[i];
@@ -85,8 +85,8 @@ static void add_unmet(struct nsx_buf *b, const struct nsx_section *s)
 	nsx_buf_adds(b, "\n");
 }
 
-static void add_block(struct nsx_buf *b, const struct nsx_block *block,
-		      const struct nsx_report *report)
+static void md_add_block(struct nsx_buf *b, const struct nsx_block *block,
+			 const struct nsx_report *report)
 {
 	switch (block->kind) {
 	case NSX_B_SUBHEADING:
@@ -112,8 +112,8 @@ static void add_block(struct nsx_buf *b, const struct nsx_block *block,
 /* Adds the blocks of s under this heading. A whole report leaves out sections that show
  * nothing.
  */
-static void add_blocks(struct md *m, struct nsx_buf *b,
-		       const struct nsx_section *s, const char *heading)
+static void md_add_blocks(struct md *m, struct nsx_buf *b,
+			  const struct nsx_section *s, const char *heading)
 {
 	const char *current = s->pass->title;
 	bool own = current && !strcmp(current, heading);
@@ -125,18 +125,18 @@ static void add_blocks(struct md *m, struct nsx_buf *b,
 		if (s->blocks[i].kind == NSX_B_HEADING)
 			current = s->blocks[i].text;
 		else if (current && !strcmp(current, heading))
-			add_block(b, &s->blocks[i], m->r);
+			md_add_block(b, &s->blocks[i], m->r);
 	}
 }
 
 /* Returns whether the heading has any content. */
-static bool add_heading(struct md *m, const char *heading)
+static bool md_add_heading(struct md *m, const char *heading)
 {
 	struct nsx_buf body = {0};
 	bool any;
 
 	for (size_t i = 0; i < m->r->nsections; i++)
-		add_blocks(m, &body, &m->r->sections[i], heading);
+		md_add_blocks(m, &body, &m->r->sections[i], heading);
 	if (body.n)
 		nsx_buf_printf(m->b, "\n## %s\n%s", heading,
 			       body.p + strspn(body.p, "\n"));
@@ -212,7 +212,7 @@ static void add_appendix(struct md *m, const char *const *heading,
 	struct nsx_buf body = {0};
 
 	for (size_t i = 0; i < r->nsections; i++)
-		add_blocks(m, &body, &r->sections[i], appendix);
+		md_add_blocks(m, &body, &r->sections[i], appendix);
 	for (size_t i = 0; i < n; i++)
 		add_limits_under(m, &body, heading[i], is_shown[i]);
 	add_limits_under(m, &body, appendix, true);
@@ -232,7 +232,7 @@ static void add_appendix(struct md *m, const char *const *heading,
 	nsx_buf_done(&body);
 }
 
-static void add_head(struct nsx_buf *b, const struct nsx_report *r)
+static void md_add_head(struct nsx_buf *b, const struct nsx_report *r)
 {
 	const char *file = nsx_base_name(r->path);
 
@@ -258,7 +258,7 @@ void nsx_emit_md_section(const struct nsx_section *s, struct nsx_buf *b)
 	if (s->status == NSX_S_CANNOT)
 		nsx_buf_printf(b, "Cannot tell: %s\n", s->reason);
 	for (size_t i = 0; i < s->nblocks; i++)
-		add_block(b, &s->blocks[i], NULL);
+		md_add_block(b, &s->blocks[i], NULL);
 	for (size_t i = 0; i < s->nnotes; i++)
 		nsx_buf_printf(b, "- Note: %s\n", s->notes[i]);
 }
@@ -273,13 +273,13 @@ int nsx_write_md(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 	bool *is_shown;
 	size_t n;
 
-	add_head(&b, r);
+	md_add_head(&b, r);
 	if (r->is_classic)
 		nsx_md_add_classic(&b, r);
 	n = nsx_md_headings(r, a, &v);
 	is_shown = nsx_arena_get(a, n);
 	for (size_t i = 0; i < n; i++)
-		is_shown[i] = add_heading(&m, v[i]);
+		is_shown[i] = md_add_heading(&m, v[i]);
 	add_appendix(&m, v, is_shown, n);
 	nsx_arena_free(a);
 	fwrite(b.p, 1, b.n, out);

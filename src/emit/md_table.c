@@ -16,7 +16,7 @@ enum { MAX_LOOKED_AT = 200, MAX_NAMED = 8 };
 /* Labels ------------------------------------------------------------------*/
 
 /* Replaces a kernel's full name by its label. */
-static const char *label_of(const struct nsx_report *report, const char *name)
+static const char *md_table_label_of(const struct nsx_report *report, const char *name)
 {
 	const struct nsx_kernel_names *k;
 	nsx_str id;
@@ -35,7 +35,7 @@ static const char *label_of(const struct nsx_report *report, const char *name)
 enum holds { PLAIN, EXACT, ID, INSTANT, NS, US, MS, S, BYTES, PERCENT, CAUSE,
 	     BARRIER };
 
-static enum holds holds(const struct nsx_col *col)
+static enum holds md_table_holds(const struct nsx_col *col)
 {
 	static const struct {
 		const char *end;
@@ -73,7 +73,7 @@ static bool is_unit(enum holds h, const char *word, size_t n)
 	return false;
 }
 
-static void add_word(struct nsx_buf *b, const char *word, size_t n)
+static void md_table_add_word(struct nsx_buf *b, const char *word, size_t n)
 {
 	if (n == 3 && !strncmp(word, "pct", n))
 		nsx_buf_adds(b, "%");
@@ -87,7 +87,7 @@ static void add_word(struct nsx_buf *b, const char *word, size_t n)
 void nsx_md_add_title(struct nsx_buf *b, const struct nsx_col *col)
 {
 	const char *title = nsx_col_title(col);
-	enum holds h = holds(col);
+	enum holds h = md_table_holds(col);
 
 	if (h == EXACT) {
 		nsx_md_escape(b, title, strlen(title));
@@ -98,20 +98,20 @@ void nsx_md_add_title(struct nsx_buf *b, const struct nsx_col *col)
 		if (i && is_unit(h, title + i, n))
 			continue;
 		nsx_buf_adds(b, i ? " " : "");
-		add_word(b, title + i, n);
+		md_table_add_word(b, title + i, n);
 	}
 }
 
 /* Cells ---------------------------------------------------------------------*/
 
-static const char *say_number(struct nsx_arena *a, const struct nsx_col *col,
-			      const struct nsx_cell *c)
+static const char *md_table_say_number(struct nsx_arena *a, const struct nsx_col *col,
+				       const struct nsx_cell *c)
 {
 	double x = nsx_cell_number(c);
 
-	if (x == 0 && holds(col) >= NS && holds(col) <= BYTES)
+	if (x == 0 && md_table_holds(col) >= NS && md_table_holds(col) <= BYTES)
 		return "0";
-	switch (holds(col)) {
+	switch (md_table_holds(col)) {
 	case EXACT:
 		return c->type == NSX_T_I64 ?
 			       nsx_arena_printf(a, "%" PRId64, c->u.i) :
@@ -159,9 +159,9 @@ static const char *barrier_words(const char *kind)
 	return words_for(kind, nsx_barrier_names, nsx_barrier_words, NSX_NBARRIERS);
 }
 
-static void add_text(struct nsx_buf *b, struct nsx_arena *a,
-		     const struct nsx_col *col, const char *s,
-		     const struct nsx_report *report)
+static void md_table_add_text(struct nsx_buf *b, struct nsx_arena *a,
+			      const struct nsx_col *col, const char *s,
+			      const struct nsx_report *report)
 {
 	char buf[256];
 
@@ -176,9 +176,9 @@ static void add_text(struct nsx_buf *b, struct nsx_arena *a,
 		return;
 	}
 	nsx_md_add_name(b, !strncmp(s, "cu", 2) ? nsx_api_base(s, buf, sizeof(buf)) :
-			   holds(col) == CAUSE	 ? cause_words(s) :
-			   holds(col) == BARRIER ? barrier_words(s) :
-				   nsx_text_range(a, label_of(report, s)));
+			   md_table_holds(col) == CAUSE	 ? cause_words(s) :
+			   md_table_holds(col) == BARRIER ? barrier_words(s) :
+				   nsx_text_range(a, md_table_label_of(report, s)));
 }
 
 void nsx_md_add_cell(struct nsx_buf *b, struct nsx_arena *a,
@@ -188,13 +188,13 @@ void nsx_md_add_cell(struct nsx_buf *b, struct nsx_arena *a,
 	switch (c->type) {
 	case NSX_T_I64:
 	case NSX_T_F64:
-		nsx_buf_adds(b, say_number(a, col, c));
+		nsx_buf_adds(b, md_table_say_number(a, col, c));
 		break;
 	case NSX_T_BOOL:
 		nsx_buf_adds(b, c->u.b ? "yes" : "no");
 		break;
 	case NSX_T_STR:
-		add_text(b, a, col, c->u.s, report);
+		md_table_add_text(b, a, col, c->u.s, report);
 		break;
 	default:
 		nsx_buf_adds(b, "–");
@@ -208,10 +208,10 @@ struct row {
 	size_t member[MAX_NAMED];
 };
 
-static bool same_cell(const struct nsx_col *col, const struct nsx_cell *x,
-		      const struct nsx_cell *y)
+static bool md_table_same_cell(const struct nsx_col *col, const struct nsx_cell *x,
+			       const struct nsx_cell *y)
 {
-	if (holds(col) == ID)
+	if (md_table_holds(col) == ID)
 		return true;
 	if (x->type != y->type)
 		return false;
@@ -222,7 +222,7 @@ static bool same_cell(const struct nsx_col *col, const struct nsx_cell *x,
 		return x->u.b == y->u.b;
 	case NSX_T_I64:
 	case NSX_T_F64:
-		return holds(col) != INSTANT &&
+		return md_table_holds(col) != INSTANT &&
 		       fabs(nsx_cell_number(x) - nsx_cell_number(y)) <=
 			       ALIKE * NSX_MAX(fabs(nsx_cell_number(x)),
 					       fabs(nsx_cell_number(y)));
@@ -231,7 +231,7 @@ static bool same_cell(const struct nsx_col *col, const struct nsx_cell *x,
 	}
 }
 
-static bool are_alike(const struct nsx_block *block, size_t x, size_t y)
+static bool md_table_are_alike(const struct nsx_block *block, size_t x, size_t y)
 {
 	const struct nsx_col *cols = block->table->layout->cols;
 	bool any_id = false;
@@ -239,10 +239,10 @@ static bool are_alike(const struct nsx_block *block, size_t x, size_t y)
 	for (size_t i = 0; i < block->ncolumns; i++) {
 		int c = block->columns[i];
 
-		if (!same_cell(&cols[c], &nsx_row_at(block->table, x)[c],
-			       &nsx_row_at(block->table, y)[c]))
+		if (!md_table_same_cell(&cols[c], &nsx_row_at(block->table, x)[c],
+					&nsx_row_at(block->table, y)[c]))
 			return false;
-		any_id |= holds(&cols[c]) == ID;
+		any_id |= md_table_holds(&cols[c]) == ID;
 	}
 	return any_id;
 }
@@ -256,7 +256,7 @@ static int cmp_ids(const struct nsx_block *block, size_t x, size_t y)
 	for (size_t i = 0; i < block->ncolumns && !order; i++) {
 		int c = block->columns[i];
 
-		if (holds(&cols[c]) == ID && cols[c].type == NSX_T_I64)
+		if (md_table_holds(&cols[c]) == ID && cols[c].type == NSX_T_I64)
 			order = NSX_CMP(nsx_row_at(block->table, x)[c].u.i,
 					nsx_row_at(block->table, y)[c].u.i);
 	}
@@ -275,8 +275,8 @@ static void sort_members(const struct nsx_block *block, struct row *row)
 }
 
 /* Joins alike rows among the first ones. Returns the number of joined rows. */
-static size_t join_rows(const struct nsx_block *block, struct row *ret,
-			size_t most, size_t *ret_covered)
+static size_t md_table_join_rows(const struct nsx_block *block, struct row *ret,
+				 size_t most, size_t *ret_covered)
 {
 	size_t n = 0, looked = NSX_MIN(block->table->nrows, MAX_LOOKED_AT);
 
@@ -284,7 +284,7 @@ static size_t join_rows(const struct nsx_block *block, struct row *ret,
 	for (size_t r = 0; r < looked; r++) {
 		size_t k = 0;
 
-		while (k < n && !are_alike(block, ret[k].first, r))
+		while (k < n && !md_table_are_alike(block, ret[k].first, r))
 			k++;
 		if (k == n) {
 			if (n == most)
@@ -373,8 +373,8 @@ static bool add_ids(struct nsx_buf *b, struct nsx_arena *a,
 }
 
 /* The mean of a figure over joined rows. */
-static struct nsx_cell mean_of(const struct nsx_table *t, const struct row *row,
-			       int c)
+static struct nsx_cell md_table_mean_of(const struct nsx_table *t, const struct row *row,
+					int c)
 {
 	struct nsx_cell cell = nsx_row_at(t, row->first)[c];
 	size_t n = NSX_MIN(row->n, MAX_NAMED);
@@ -398,10 +398,10 @@ void nsx_md_add_table(struct nsx_buf *b, const struct nsx_block *block,
 	struct nsx_arena *a = nsx_arena_new();
 	struct row *rows = nsx_arena_get(a, (most + 1) * sizeof(*rows));
 
-	n = join_rows(block, rows, most, &covered);
+	n = md_table_join_rows(block, rows, most, &covered);
 	if (n && covered + 1 == nsx_table_total(t)) /* a row is no longer than a line
 						       that says one is missing */
-		n = join_rows(block, rows, most + 1, &covered);
+		n = md_table_join_rows(block, rows, most + 1, &covered);
 	nsx_buf_adds(b, n ? "\n|" : "");
 	for (size_t i = 0; n && i < block->ncolumns; i++) {
 		nsx_buf_adds(b, " ");
@@ -419,10 +419,10 @@ void nsx_md_add_table(struct nsx_buf *b, const struct nsx_block *block,
 		nsx_buf_adds(b, "|");
 		for (size_t i = 0; i < block->ncolumns; i++) {
 			int c = block->columns[i];
-			struct nsx_cell cell = mean_of(t, &rows[r], c);
+			struct nsx_cell cell = md_table_mean_of(t, &rows[r], c);
 
 			nsx_buf_adds(b, " ");
-			if (holds(&cols[c]) != ID)
+			if (md_table_holds(&cols[c]) != ID)
 				nsx_md_add_cell(b, a, &cols[c], &cell, report);
 			else if (add_ids(b, a, t, &rows[r], c, report) &&
 				 !told++)

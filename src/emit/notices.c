@@ -12,7 +12,7 @@ static const char tool[] = "nsys-explain";
 
 /* Notices of a report --------------------------------------------------------------- */
 
-static const char *text_of(const struct nsx_finding *f, struct nsx_arena *a)
+static const char *notices_text_of(const struct nsx_finding *f, struct nsx_arena *a)
 {
 	struct nsx_buf b = {0};
 
@@ -34,7 +34,7 @@ void nsx_notices_of_report(const struct nsx_report *r, const enum nsx_severity *
 		if (!f->is_minor)
 			ret->v[ret->n++] = (struct nsx_notice){
 				nsx_finding_name(f), f->key, f->title,
-				text_of(f, a), f->severity,
+				notices_text_of(f, a), f->severity,
 				least && f->severity >= *least ? NSX_FAILED :
 								 NSX_NOTED};
 	}
@@ -65,7 +65,7 @@ static struct nsx_buf plain(const char *markdown)
 }
 
 /* Owner: arena a. */
-static const char *plain_text(const char *markdown, struct nsx_arena *a)
+static const char *notices_plain_text(const char *markdown, struct nsx_arena *a)
 {
 	struct nsx_buf b = plain(markdown);
 
@@ -128,8 +128,8 @@ int nsx_write_gitlab(const struct nsx_out_file *f, FILE *out, struct nsx_err *er
 			continue;
 		nsx_jsonw_object(w, NULL);
 		nsx_jsonw_str(w, "check_name", nsx_arena_printf(a, "%s/%s", tool, x->id));
-		nsx_jsonw_str(w, "description", plain_text(x->title, a));
-		nsx_jsonw_str(w, "content.body", plain_text(x->text, a));
+		nsx_jsonw_str(w, "description", notices_plain_text(x->title, a));
+		nsx_jsonw_str(w, "content.body", notices_plain_text(x->text, a));
 		nsx_jsonw_str(w, "fingerprint", fingerprint(l, x, a));
 		nsx_jsonw_str(w, "severity", gitlab[level_of(x)]);
 		nsx_jsonw_str(w, "location.path", l->path);
@@ -166,7 +166,7 @@ static void put_xml(FILE *out, const char *s)
 	nsx_buf_done(&b);
 }
 
-static size_t count(const struct nsx_notices *l, enum nsx_outcome outcome)
+static size_t notices_count(const struct nsx_notices *l, enum nsx_outcome outcome)
 {
 	size_t n = 0;
 
@@ -200,7 +200,7 @@ int nsx_write_junit(const struct nsx_out_file *f, FILE *out, struct nsx_err *err
 		"<testsuites name=\"%s\">\n  <testsuite name=\"%s ", tool, l->suite);
 	put_xml(out, l->path);
 	fprintf(out, "\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"%zu\">\n",
-		l->n, count(l, NSX_FAILED), count(l, NSX_TOLERATED));
+		l->n, notices_count(l, NSX_FAILED), notices_count(l, NSX_TOLERATED));
 	for (size_t i = 0; i < l->n; i++)
 		put_case(&l->v[i], out);
 	fputs("  </testsuite>\n</testsuites>\n", out);
@@ -245,8 +245,8 @@ static void add_result(struct nsx_jsonw *w, const struct nsx_notices *l,
 	nsx_jsonw_str(w, "ruleId", x->id);
 	nsx_jsonw_str(w, "level", sarif[level_of(x)]);
 	nsx_jsonw_str(w, "message.text",
-		      nsx_arena_printf(a, "%s%s%s", plain_text(x->title, a),
-				       *x->text ? "\n" : "", plain_text(x->text, a)));
+		      nsx_arena_printf(a, "%s%s%s", notices_plain_text(x->title, a),
+				       *x->text ? "\n" : "", notices_plain_text(x->text, a)));
 	nsx_jsonw_array(w, "locations");
 	nsx_jsonw_object(w, NULL);
 	nsx_jsonw_str(w, "physicalLocation.artifactLocation.uri", uri_of(l->path, a));

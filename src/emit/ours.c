@@ -111,7 +111,7 @@ static bool is_written(const struct nsx_folder *f, const char *path)
 }
 
 /* Rejects list entries outside the folder, as a list may be forged. */
-static bool is_inside(const char *path)
+static bool ours_is_inside(const char *path)
 {
 	const char *slash = strchr(path, '/');
 
@@ -121,12 +121,12 @@ static bool is_inside(const char *path)
 			   !strchr(slash + 1, '/')));
 }
 
-static void add_listed(void *ctx, const char *path, int64_t size_bytes,
-		       int64_t sum)
+static void ours_add_listed(void *ctx, const char *path, int64_t size_bytes,
+			    int64_t sum)
 {
 	struct nsx_ours *o = ctx;
 
-	if (!is_inside(path))
+	if (!ours_is_inside(path))
 		return;
 	nsx_push_or_die(o->v, o->n, o->cap,
 			(struct listed){nsx_strdup(path), size_bytes, sum});
@@ -156,7 +156,7 @@ static bool is_sealed(const char *text, size_t n)
 /* The start of a record's list, its last member before the seal; NULL: none. JSON strings
  * hold no line feed, so the search cannot hit one.
  */
-static char *list_of(char *text)
+static char *ours_list_of(char *text)
 {
 	char *at = NULL;
 
@@ -171,22 +171,22 @@ static void add_record(struct nsx_ours *o, char *text, size_t n,
 {
 	bool sealed = is_sealed(text, n);
 	uint32_t sum = libdeflate_crc32(0, text, n);
-	char *list = sealed ? list_of(text) : NULL;
+	char *list = sealed ? ours_list_of(text) : NULL;
 	size_t before = o->n;
 
 	if (list)
 		*list = '{';
 	else
 		list = text;
-	switch (nsx_json_files(list, n - (size_t)(list - text), add_listed, o)) {
+	switch (nsx_json_files(list, n - (size_t)(list - text), ours_add_listed, o)) {
 	case NSX_FILES_UNLISTED:
 		if (ret_by_name)
 			*ret_by_name = true;
 		break;
 	case NSX_FILES_LISTED:
 		if (sealed)
-			add_listed(o, record_of(o->folder)->name, (int64_t)n,
-				   sum);
+			ours_add_listed(o, record_of(o->folder)->name, (int64_t)n,
+					sum);
 		else
 			while (o->n > before) /* the record was edited */
 				free(o->v[--o->n].path);
@@ -196,8 +196,8 @@ static void add_record(struct nsx_ours *o, char *text, size_t n,
 	}
 }
 
-static void read_record(struct nsx_ours *o, int fd, size_t size,
-			bool *ret_by_name)
+static void ours_read_record(struct nsx_ours *o, int fd, size_t size,
+			     bool *ret_by_name)
 {
 	char *text = size < MAX_RECORD ? malloc(size + 1) : NULL;
 	size_t n = 0;
@@ -242,7 +242,7 @@ static bool read_records(struct nsx_ours *o, const char *dir, bool *ret_by_name)
 			  open_plain(o, at, record_of(o->folder)->name, &size);
 
 	if (fd >= 0) {
-		read_record(o, fd, (size_t)size, ret_by_name);
+		ours_read_record(o, fd, (size_t)size, ret_by_name);
 		close(fd);
 	}
 	if (at >= 0)
@@ -250,8 +250,8 @@ static bool read_records(struct nsx_ours *o, const char *dir, bool *ret_by_name)
 	return fd >= 0;
 }
 
-static bool is_ours(const struct nsx_ours *o, int dir, const char *name,
-		    const char *path)
+static bool ours_is_ours(const struct nsx_ours *o, int dir, const char *name,
+			 const char *path)
 {
 	int64_t size, read_size;
 	int fd = open_plain(o, dir, name, &size);
@@ -341,7 +341,7 @@ static int survey_entry(int dir, const char *name, void *ctx)
 
 	if (our_folder && is_folder(dir, name))
 		return each_in_ours(w, dir, name, survey_entry);
-	if (may_be_ours && is_ours(w->ours, dir, name, w->path)) {
+	if (may_be_ours && ours_is_ours(w->ours, dir, name, w->path)) {
 		s->ours++;
 		return 0;
 	}
@@ -377,7 +377,7 @@ static int drop_entry(int dir, const char *name, void *ctx)
 		return rc;
 	}
 	if (is_written(w->ours->folder, w->path) ||
-	    !is_ours(w->ours, dir, name, w->path))
+	    !ours_is_ours(w->ours, dir, name, w->path))
 		return 0;
 	return unlinkat(dir, name, 0) && errno != ENOENT ? -1 : 0;
 }

@@ -23,21 +23,21 @@ struct page {
 
 /* Parts of a line ----------------------------------------------------------- */
 
-static void put(struct page *p, const char *text)
+static void page_put(struct page *p, const char *text)
 {
 	nsx_buf_adds(p->b, text);
 }
 
-static void mark(struct page *p, bool begin)
+static void page_mark(struct page *p, bool begin)
 {
-	put(p, p->form == NSX_PAGE_HTML ? (begin ? "<strong>" : "</strong>") :
+	page_put(p, p->form == NSX_PAGE_HTML ? (begin ? "<strong>" : "</strong>") :
 	       p->form == NSX_PAGE_MD	? "**" :
 	       p->form == NSX_PAGE_PLAIN ? "" :
 	       begin			 ? "\x1b[1m" : "\x1b[0m");
 }
 
 /* Adds a name from the trace. */
-static void put_name(struct page *p, const char *name)
+static void page_put_name(struct page *p, const char *name)
 {
 	struct nsx_buf b = {0};
 
@@ -47,7 +47,7 @@ static void put_name(struct page *p, const char *name)
 	}
 	nsx_md_escape(&b, name, strlen(name));
 	if (p->form == NSX_PAGE_MD)
-		put(p, b.p ? b.p : "");
+		page_put(p, b.p ? b.p : "");
 	else
 		nsx_md_add_plain(p->b, b.p ? b.p : "");
 	nsx_buf_done(&b);
@@ -59,12 +59,12 @@ static void put_said(struct page *p, const char *markdown)
 	if (p->form == NSX_PAGE_HTML)
 		nsx_html_inline(p->b, markdown);
 	else if (p->form == NSX_PAGE_MD)
-		put(p, markdown);
+		page_put(p, markdown);
 	else
 		nsx_md_add_plain(p->b, markdown);
 }
 
-static bool is_plain(const struct page *p)
+static bool page_is_plain(const struct page *p)
 {
 	return p->form == NSX_PAGE_PLAIN || p->form == NSX_PAGE_BOLD;
 }
@@ -74,12 +74,12 @@ static void end_line(struct page *p, bool goes_on)
 {
 	struct nsx_buf *b = p->b;
 
-	if (is_plain(p) &&
+	if (page_is_plain(p) &&
 	    nsx_count_chars(b->p + p->line, b->n - p->line) > PLAIN_CHARS) {
 		b->n = (size_t)(nsx_skip_chars(b->p + p->line, PLAIN_CHARS - 1) - b->p);
-		put(p, "…");
+		page_put(p, "…");
 	}
-	put(p, p->form == NSX_PAGE_HTML		   ? "</p>\n" :
+	page_put(p, p->form == NSX_PAGE_HTML		   ? "</p>\n" :
 	       p->form == NSX_PAGE_MD && goes_on ? "  \n" : "\n");
 	p->line = b->n;
 }
@@ -93,7 +93,7 @@ static void begin_line(struct page *p, const char *class)
 
 static void gap(struct page *p)
 {
-	put(p, "\n");
+	page_put(p, "\n");
 	p->line = p->b->n;
 }
 
@@ -102,23 +102,23 @@ static void gap(struct page *p)
 static void add_title(struct page *p, const struct nsx_first_page *x)
 {
 	if (p->form == NSX_PAGE_HTML) {
-		put(p, "<h1>Where the time went: ");
-		put_name(p, x->file);
-		put(p, "</h1>\n");
+		page_put(p, "<h1>Where the time went: ");
+		page_put_name(p, x->file);
+		page_put(p, "</h1>\n");
 		return;
 	}
-	put(p, p->form == NSX_PAGE_MD ? "# " : "");
+	page_put(p, p->form == NSX_PAGE_MD ? "# " : "");
 	if (p->form == NSX_PAGE_BOLD)
-		mark(p, true);
-	put(p, "Where the time went: ");
-	put_name(p, x->file);
+		page_mark(p, true);
+	page_put(p, "Where the time went: ");
+	page_put_name(p, x->file);
 	if (p->form == NSX_PAGE_BOLD)
-		mark(p, false);
+		page_mark(p, false);
 	end_line(p, false);
 	gap(p);
 }
 
-static void add_header(struct page *p, const struct nsx_first_page *x)
+static void page_add_header(struct page *p, const struct nsx_first_page *x)
 {
 	const char *parts[] = {x->gpus, x->processes, x->product};
 	size_t begun;
@@ -131,14 +131,14 @@ static void add_header(struct page *p, const struct nsx_first_page *x)
 			       nsx_text_ns(p->a, (double)x->recorded_ns));
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
 		if (parts[i]) {
-			put(p, p->b->n > begun ? " · " : "");
-			put_name(p, parts[i]);
+			page_put(p, p->b->n > begun ? " · " : "");
+			page_put_name(p, parts[i]);
 		}
 	if (x->judged.start_ns < x->judged.end_ns) {
-		put(p, p->b->n > begun ? " · judged on " : "judged on ");
-		put(p, nsx_text_window(p->a, &x->judged));
-		put(p, x->unit ? ": " : "");
-		put_name(p, x->unit ? x->unit : "");
+		page_put(p, p->b->n > begun ? " · judged on " : "judged on ");
+		page_put(p, nsx_text_window(p->a, &x->judged));
+		page_put(p, x->unit ? ": " : "");
+		page_put_name(p, x->unit ? x->unit : "");
 	}
 	end_line(p, false);
 	gap(p);
@@ -173,7 +173,7 @@ static void add_shares(struct page *p, const struct nsx_first_page *x)
 		return;
 	}
 	if (x->ngpus == 2)
-		put(p, "; both GPUs alike");
+		page_put(p, "; both GPUs alike");
 	else
 		nsx_buf_printf(p->b, "; all %u GPUs alike", x->ngpus);
 	if (x->spread >= 0.002)
@@ -186,23 +186,23 @@ static void put_verdict(struct page *p, const struct nsx_first_page *x)
 	const char *word = nsx_verdict_words[x->verdict];
 	bool has_shares = x->ngpus && x->verdict != NSX_V_FAILED;
 
-	mark(p, true);
+	page_mark(p, true);
 	nsx_buf_printf(p->b, "%c%s", *word & ~0x20, word + 1);
-	mark(p, false);
+	page_mark(p, false);
 	if (x->verdict == NSX_V_MIXED)
 		nsx_buf_printf(p->b, " (%s and %s)",
 			       nsx_verdict_words[x->first],
 			       nsx_verdict_words[x->second]);
 	if (has_shares || x->because)
-		put(p, ": ");
+		page_put(p, ": ");
 	if (has_shares)
 		add_shares(p, x);
 	if (x->because) {
-		put(p, has_shares ? "; " : "");
+		page_put(p, has_shares ? "; " : "");
 		put_said(p, x->because);
 	}
 	if (x->damage) {
-		put(p, "; this is of a part: ");
+		page_put(p, "; this is of a part: ");
 		put_said(p, x->damage);
 	}
 }
@@ -213,7 +213,7 @@ void nsx_emit_verdict(const struct nsx_first_page *x, struct nsx_arena *a,
 	put_verdict(&(struct page){.b = b, .form = NSX_PAGE_MD, .a = a}, x);
 }
 
-static void add_verdict(struct page *p, const struct nsx_first_page *x)
+static void page_add_verdict(struct page *p, const struct nsx_first_page *x)
 {
 	begin_line(p, "verdict");
 	put_verdict(p, x);
@@ -229,7 +229,7 @@ static void add_strips(struct page *p, const struct nsx_first_page *x)
 	for (unsigned i = 0; i < x->nstrips; i++)
 		widest = NSX_MAX(widest, NSX_MIN(strlen(x->strip[i].gpus), 40));
 	gap(p);
-	put(p, p->form == NSX_PAGE_MD ? "```\n" : "");
+	page_put(p, p->form == NSX_PAGE_MD ? "```\n" : "");
 	p->line = p->b->n;
 	for (unsigned i = 0; i < x->nstrips; i++) {
 		nsx_buf_printf(p->b, "%-*.40s  ", (int)widest,
@@ -246,7 +246,7 @@ static void add_strips(struct page *p, const struct nsx_first_page *x)
 		nsx_buf_printf(p->b, "  %c %s", nsx_use_marks[u],
 			       nsx_use_words[u]);
 	end_line(p, false);
-	put(p, p->form == NSX_PAGE_MD ? "```\n" : "");
+	page_put(p, p->form == NSX_PAGE_MD ? "```\n" : "");
 	p->line = p->b->n;
 }
 
@@ -273,14 +273,14 @@ static void add_price(struct page *p, const struct nsx_first_page *x,
 		       nsx_is_open(f) ? ", at most" :
 		       f->is_least && f->price == NSX_PRICE_MEASURED ?
 				     ", at least" : "");
-	put(p, ")  ");
+	page_put(p, ")  ");
 }
 
 /* Adds the place, unless the title has it, and the evidence: the first line, and another
  * one if it fits. The assumption of an assumed price is always shown, if need be instead of
  * the place.
  */
-static void add_proof(struct page *p, const struct nsx_finding *f)
+static void emit_page_add_proof(struct page *p, const struct nsx_finding *f)
 {
 	size_t left = PLAIN_CHARS - strlen("   "), n;
 	bool any = f->place && !strstr(f->title, f->place);
@@ -291,7 +291,7 @@ static void add_proof(struct page *p, const struct nsx_finding *f)
 			    strlen("from ; . ") > left)
 		any = false;
 	if (any) {
-		put(p, "from ");
+		page_put(p, "from ");
 		put_said(p, f->place);
 		left -= NSX_MIN(left, strlen("from ") + plain_chars(f->place));
 	}
@@ -302,7 +302,7 @@ static void add_proof(struct page *p, const struct nsx_finding *f)
 		if (told && n > left)
 			continue;
 		/* Figures continue the place's sentence; a sentence stands alone. */
-		put(p, !told && !any ? "" :
+		page_put(p, !told && !any ? "" :
 		       told || !isdigit((unsigned char)*f->evidence[k]) ? ". " :
 									  "; ");
 		put_said(p, f->evidence[k]);
@@ -322,26 +322,26 @@ static unsigned advised_first(const struct nsx_first_page *x, const char *advice
 	return i;
 }
 
-static void add_finding(struct page *p, const struct nsx_first_page *x,
-			unsigned i)
+static void emit_page_add_finding(struct page *p, const struct nsx_first_page *x,
+				  unsigned i)
 {
 	const struct nsx_finding *f = x->finding[i];
 
 	nsx_buf_printf(p->b, "%u. ", i + 1);
-	mark(p, true);
+	page_mark(p, true);
 	nsx_buf_printf(p->b, p->form == NSX_PAGE_MD ? "\\[%s\\] " : "[%s] ",
 		       nsx_severity_names[f->severity]);
 	add_price(p, x, f);
 	put_said(p, f->title);
-	mark(p, false);
+	page_mark(p, false);
 	end_line(p, true);
-	put(p, "   ");
-	add_proof(p, f);
+	page_put(p, "   ");
+	emit_page_add_proof(p, f);
 	end_line(p, true);
 	if (f->recommendation[0]) {
 		unsigned same = advised_first(x, f->recommendation[0]);
 
-		put(p, "   → ");
+		page_put(p, "   → ");
 		if (same < i)
 			nsx_buf_printf(p->b, "As for %u", same + 1);
 		else
@@ -350,20 +350,20 @@ static void add_finding(struct page *p, const struct nsx_first_page *x,
 	}
 }
 
-static void add_list(struct page *p, const char *what,
-		     const char *const *texts, const char *separator)
+static void page_add_list(struct page *p, const char *what,
+			  const char *const *texts, const char *separator)
 {
 	size_t chars = strlen(what);
 
 	if (!texts || !*texts)
 		return;
 	begin_line(p, "told");
-	put(p, what);
+	page_put(p, what);
 	for (size_t i = 0; texts[i]; i++) {
 		size_t n = plain_chars(texts[i]) + strlen("; ");
 
-		put(p, i ? separator : "");
-		if (i && is_plain(p) && chars + n > PLAIN_CHARS) {
+		page_put(p, i ? separator : "");
+		if (i && page_is_plain(p) && chars + n > PLAIN_CHARS) {
 			p->b->n--; /* removes the separator's space */
 			end_line(p, true);
 			nsx_buf_printf(p->b, "%*s", (int)strlen(what), "");
@@ -372,7 +372,7 @@ static void add_list(struct page *p, const char *what,
 		put_said(p, texts[i]);
 		chars += n;
 	}
-	put(p, ".");
+	page_put(p, ".");
 	end_line(p, true);
 }
 
@@ -403,7 +403,7 @@ static void add_sum(struct page *p, const struct nsx_first_page *x)
 		if (x->now_ns - x->then_most_ns < (x->now_ns - x->then_ns) / 2)
 			nsx_buf_printf(p->b, ", or %s if only what is sure is won",
 				       nsx_text_ns(p->a, x->then_most_ns));
-		put(p, ".");
+		page_put(p, ".");
 		end_line(p, true);
 	}
 	if (x->nsmaller && p->form != NSX_PAGE_HTML) { /* HTML shows all of them */
@@ -413,13 +413,13 @@ static void add_sum(struct page *p, const struct nsx_first_page *x)
 					  "smaller ones"));
 		end_line(p, true);
 	}
-	add_list(p, "Steps: ", x->steps, "; ");
-	add_list(p, "Asked: ", x->asked, "; ");
-	add_list(p, "Elsewhere: ", x->unjudged, "; ");
-	add_list(p, "Fine: ", x->fine, ", ");
-	add_list(p, "Trust: ", x->trust, "; ");
-	add_list(p, "Not in this trace: ", x->missing, ", ");
-	add_list(p, "Ask next: ", x->ask, ", ");
+	page_add_list(p, "Steps: ", x->steps, "; ");
+	page_add_list(p, "Asked: ", x->asked, "; ");
+	page_add_list(p, "Elsewhere: ", x->unjudged, "; ");
+	page_add_list(p, "Fine: ", x->fine, ", ");
+	page_add_list(p, "Trust: ", x->trust, "; ");
+	page_add_list(p, "Not in this trace: ", x->missing, ", ");
+	page_add_list(p, "Ask next: ", x->ask, ", ");
 }
 
 void nsx_emit_page(const struct nsx_first_page *x, enum nsx_page_form form,
@@ -428,14 +428,14 @@ void nsx_emit_page(const struct nsx_first_page *x, enum nsx_page_form form,
 	struct page p = {.b = b, .form = form, .a = nsx_arena_new(),
 			 .line = b->n};
 
-	add_header(&p, x);
-	add_verdict(&p, x);
-	add_list(&p, "Dearest: ", x->dearest, "; ");
+	page_add_header(&p, x);
+	page_add_verdict(&p, x);
+	page_add_list(&p, "Dearest: ", x->dearest, "; ");
 	add_strips(&p, x);
 	for (unsigned i = 0; i < x->nfindings; i++) {
 		if (!i || form != NSX_PAGE_MD)
 			gap(&p);
-		add_finding(&p, x, i);
+		emit_page_add_finding(&p, x, i);
 	}
 	gap(&p);
 	add_sum(&p, x);
@@ -446,9 +446,9 @@ void nsx_html_page_head(struct nsx_buf *b, const struct nsx_first_page *x)
 {
 	struct page p = {.b = b, .form = NSX_PAGE_HTML, .a = nsx_arena_new()};
 
-	add_header(&p, x);
-	add_verdict(&p, x);
-	add_list(&p, "Dearest: ", x->dearest, "; ");
+	page_add_header(&p, x);
+	page_add_verdict(&p, x);
+	page_add_list(&p, "Dearest: ", x->dearest, "; ");
 	nsx_arena_free(p.a);
 }
 
@@ -465,7 +465,7 @@ void nsx_html_page_proof(struct nsx_buf *b, const struct nsx_finding *f)
 {
 	struct page p = {.b = b, .form = NSX_PAGE_HTML, .a = nsx_arena_new()};
 
-	add_proof(&p, f);
+	emit_page_add_proof(&p, f);
 	nsx_arena_free(p.a);
 }
 

@@ -6,7 +6,7 @@
 
 enum { MAX_COLUMNS = 32 };
 
-static void pad(struct nsx_buf *b, const char *text, size_t width, bool right)
+static void plain_pad(struct nsx_buf *b, const char *text, size_t width, bool right)
 {
 	size_t n = nsx_count_chars(text, strlen(text));
 
@@ -35,7 +35,7 @@ static void cell_text(const struct nsx_block *block, size_t r, size_t i,
 	nsx_buf_done(&md);
 }
 
-static void add_table(struct nsx_buf *b, const struct nsx_block *block)
+static void plain_add_table(struct nsx_buf *b, const struct nsx_block *block)
 {
 	const struct nsx_table *t = block->table;
 	size_t width[MAX_COLUMNS] = {0};
@@ -57,9 +57,9 @@ static void add_table(struct nsx_buf *b, const struct nsx_block *block)
 
 			cell_text(block, r ? r - 1 : SIZE_MAX, i, a, &text);
 			nsx_buf_adds(b, i ? "  " : "");
-			pad(b, text.p, i + 1 < ncolumns || type != NSX_T_STR ?
+			plain_pad(b, text.p, i + 1 < ncolumns || type != NSX_T_STR ?
 					       width[i] : 0,
-			    type == NSX_T_I64 || type == NSX_T_F64);
+				  type == NSX_T_I64 || type == NSX_T_F64);
 		}
 		nsx_buf_adds(b, "\n");
 	}
@@ -77,7 +77,7 @@ void nsx_emit_plain_section(const struct nsx_section *s, struct nsx_buf *b)
 		const struct nsx_block *block = &s->blocks[i];
 
 		if (block->kind == NSX_B_TABLE) {
-			add_table(b, block);
+			plain_add_table(b, block);
 			continue;
 		}
 		nsx_buf_adds(b, block->kind == NSX_B_BULLET ? "- " : "");

@@ -13,7 +13,7 @@
 
 #define UNFINISHED ".unfinished-"
 
-static int refuse(const struct nsx_target *t, struct nsx_err *err)
+static int target_refuse(const struct nsx_target *t, struct nsx_err *err)
 {
 	return nsx_fail(err, NSX_E_IO, "cannot write '%s': %s", t->path,
 			strerror(errno));
@@ -26,7 +26,7 @@ int nsx_target_check(const struct nsx_target *t, struct nsx_err *err)
 	if (lstat(t->path, &there))
 		return 0;
 	if (stat(t->path, &there)) /* a dangling link */
-		return refuse(t, err);
+		return target_refuse(t, err);
 	if (nsx_is_input(t->inputs, t->ninputs, &there))
 		return nsx_fail(err, NSX_E_IO, "'%s' is the input itself; give "
 				"another name for the result", t->path);
@@ -75,7 +75,7 @@ static int open_beside(struct nsx_target *t, struct nsx_err *err)
 			       (long)getpid(), i);
 		t->fd = create_locked(b.p);
 		if (t->fd < 0 && errno != EEXIST) {
-			refuse(t, err);
+			target_refuse(t, err);
 			nsx_buf_done(&b);
 			return err->rc;
 		}
@@ -83,7 +83,7 @@ static int open_beside(struct nsx_target *t, struct nsx_err *err)
 	t->unfinished = b.p;
 	nsx_at_death(remove_file, t->unfinished);
 	t->lock = fcntl(t->fd, F_DUPFD_CLOEXEC, 0);
-	return t->lock < 0 ? refuse(t, err) : 0;
+	return t->lock < 0 ? target_refuse(t, err) : 0;
 }
 
 /* Removes a killed run's file: not locked, and with this file's prefix. */
@@ -134,7 +134,7 @@ int nsx_target_open(struct nsx_target *t, struct nsx_err *err)
 	if (stat(t->path, &there) || S_ISREG(there.st_mode))
 		return open_beside(t, err);
 	t->fd = open(t->path, O_WRONLY | O_CLOEXEC);
-	return t->fd < 0 ? refuse(t, err) : 0;
+	return t->fd < 0 ? target_refuse(t, err) : 0;
 }
 
 /* A file that has appeared there meanwhile is checked like an older one. */
@@ -148,12 +148,12 @@ static int put_in_place(struct nsx_target *t, struct nsx_err *err)
 		if (!rename(t->unfinished, t->place))
 			return 0;
 	}
-	return refuse(t, err);
+	return target_refuse(t, err);
 }
 
 int nsx_target_commit(struct nsx_target *t, struct nsx_err *err)
 {
-	int rc = t->fd >= 0 && close(t->fd) ? refuse(t, err) : 0;
+	int rc = t->fd >= 0 && close(t->fd) ? target_refuse(t, err) : 0;
 
 	t->fd = -1;
 	if (t->unfinished)
@@ -190,7 +190,7 @@ int nsx_target_write(struct nsx_target *t, const void *bytes, size_t n,
 	int rc = nsx_target_open(t, err);
 
 	if (!rc && !nsx_write_all(t->fd, bytes, n))
-		rc = refuse(t, err);
+		rc = target_refuse(t, err);
 	if (!rc)
 		rc = nsx_target_commit(t, err);
 	nsx_target_done(t);

@@ -51,8 +51,8 @@ struct sum {
 	int64_t whole_ns, wait_ns, busy_ns, inside_ns;
 };
 
-static void add_piece(const struct work *w, struct sum *s, int64_t start_ns,
-		      int64_t end_ns)
+static void barriers_add_piece(const struct work *w, struct sum *s, int64_t start_ns,
+			       int64_t end_ns)
 {
 	const struct nsx_window *in = &w->t->window;
 	int64_t a = NSX_MAX(start_ns, in->start_ns);
@@ -67,10 +67,10 @@ static void add_piece(const struct work *w, struct sum *s, int64_t start_ns,
 		   nsx_spans_within(&w->busy.spans, w->busy.sum, a, b));
 }
 
-static int add_event(struct work *w, uint32_t thread,
-		     enum nsx_barrier_kind kind, nsx_str name,
-		     struct nsx_span span, const struct sum *s,
-		     struct nsx_err *err)
+static int barriers_add_event(struct work *w, uint32_t thread,
+			      enum nsx_barrier_kind kind, nsx_str name,
+			      struct nsx_span span, const struct sum *s,
+			      struct nsx_err *err)
 {
 	bool known = w->busy.sum;
 
@@ -98,7 +98,7 @@ static int keep_span(struct nsx_spans *list, size_t *cap, int64_t start_ns,
 /* The kind of barrier, or -1. Unloading and linking modules do not wait for the GPU;
  * managed memory is mapped, not allocated, on it.
  */
-static int kind_of_call(const struct work *w, size_t call)
+static int barriers_kind_of_call(const struct work *w, size_t call)
 {
 	const struct nsx_calls *c = &w->t->calls;
 	const char *name = nsx_call_text(w->t, call);
@@ -123,7 +123,7 @@ static int kind_of_call(const struct work *w, size_t call)
 	}
 }
 
-static int add_calls(struct work *w, uint32_t thread, struct nsx_err *err)
+static int barriers_add_calls(struct work *w, uint32_t thread, struct nsx_err *err)
 {
 	const struct nsx_thread *th = &w->t->thread[thread];
 	const struct nsx_calls *c = &w->t->calls;
@@ -132,15 +132,15 @@ static int add_calls(struct work *w, uint32_t thread, struct nsx_err *err)
 	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
 		struct nsx_span span = {nsx_call_start(c, i),
 					nsx_call_end(c, i)};
-		int kind = kind_of_call(w, i);
+		int kind = barriers_kind_of_call(w, i);
 		struct sum s = {0};
 
 		if (kind < 0 || span.end_ns <= until)
 			continue;
 		until = span.end_ns;
-		add_piece(w, &s, span.start_ns, span.end_ns);
-		if (add_event(w, thread, (enum nsx_barrier_kind)kind,
-			      nsx_call_name(c, i), span, &s, err) ||
+		barriers_add_piece(w, &s, span.start_ns, span.end_ns);
+		if (barriers_add_event(w, thread, (enum nsx_barrier_kind)kind,
+				       nsx_call_name(c, i), span, &s, err) ||
 		    keep_span(&w->api, &w->cap_api, span.start_ns, span.end_ns,
 			      err))
 			return err->rc;
@@ -151,21 +151,21 @@ static int add_calls(struct work *w, uint32_t thread, struct nsx_err *err)
 /* OSRT calls ------------------------------------------------------------------*/
 
 /* Adds a piece of an OSRT call that lies outside API calls. */
-static int add_outside(struct work *w, struct sum *s, int64_t start_ns,
-		       int64_t end_ns, struct nsx_err *err)
+static int barriers_add_outside(struct work *w, struct sum *s, int64_t start_ns,
+				int64_t end_ns, struct nsx_err *err)
 {
 	if (start_ns >= end_ns)
 		return 0;
-	add_piece(w, s, start_ns, end_ns);
+	barriers_add_piece(w, s, start_ns, end_ns);
 	return keep_span(&w->os, &w->cap_os, start_ns, end_ns, err);
 }
 
 /* Adds the parts of span outside API calls. *cursor is the first call to check; outermost
  * calls are ordered by end.
  */
-static int add_pieces(struct work *w, const struct nsx_thread *th,
-		      size_t *cursor, struct nsx_span span, struct sum *s,
-		      struct nsx_err *err)
+static int barriers_add_pieces(struct work *w, const struct nsx_thread *th,
+			       size_t *cursor, struct nsx_span span, struct sum *s,
+			       struct nsx_err *err)
 {
 	const struct nsx_calls *c = &w->t->calls;
 	size_t end = th->calls_at + th->ncalls;
@@ -176,17 +176,17 @@ static int add_pieces(struct work *w, const struct nsx_thread *th,
 	for (size_t i = *cursor;
 	     i < end && at < span.end_ns && nsx_call_start(c, i) < span.end_ns;
 	     i++) {
-		if (add_outside(w, s, at, nsx_call_start(c, i), err))
+		if (barriers_add_outside(w, s, at, nsx_call_start(c, i), err))
 			return err->rc;
 		at = NSX_MAX(at, nsx_call_end(c, i));
 	}
-	return add_outside(w, s, at, span.end_ns, err);
+	return barriers_add_outside(w, s, at, span.end_ns, err);
 }
 
 /* The earlier of overlapping rows of a thread is outermost for the shared time, whatever
  * the level says. A row inside API calls is no event.
  */
-static int add_os_calls(struct work *w, uint32_t thread, struct nsx_err *err)
+static int barriers_add_os_calls(struct work *w, uint32_t thread, struct nsx_err *err)
 {
 	const struct nsx_thread *th = &w->t->thread[thread];
 	const struct nsx_osrt *o = &w->t->osrt;
@@ -203,15 +203,15 @@ static int add_os_calls(struct work *w, uint32_t thread, struct nsx_err *err)
 		if (own.start_ns > own.end_ns)
 			continue;
 		until = NSX_MAX(until, span.end_ns);
-		if (add_pieces(w, th, &cursor, own, &s, err))
+		if (barriers_add_pieces(w, th, &cursor, own, &s, err))
 			return err->rc;
 		if (!s.whole_ns &&
 		    (span.start_ns < span.end_ns ||
 		     (cursor < end &&
 		      nsx_call_start(c, cursor) <= own.start_ns)))
 			continue;
-		if (add_event(w, thread, NSX_BARRIER_HOST_WAIT, o->name[i],
-			      span, &s, err))
+		if (barriers_add_event(w, thread, NSX_BARRIER_HOST_WAIT, o->name[i],
+				       span, &s, err))
 			return err->rc;
 	}
 	return 0;
@@ -219,9 +219,9 @@ static int add_os_calls(struct work *w, uint32_t thread, struct nsx_err *err)
 
 /* Launcher gaps -----------------------------------------------------------------*/
 
-static int add_gap(struct work *w, uint32_t thread, struct nsx_span gap,
-		   const struct nsx_spans *waits, size_t *cursor,
-		   struct nsx_err *err)
+static int barriers_add_gap(struct work *w, uint32_t thread, struct nsx_span gap,
+			    const struct nsx_spans *waits, size_t *cursor,
+			    struct nsx_err *err)
 {
 	struct sum s = {0};
 	int64_t at = gap.start_ns;
@@ -231,14 +231,14 @@ static int add_gap(struct work *w, uint32_t thread, struct nsx_span gap,
 	for (size_t i = *cursor;
 	     i < waits->n && waits->v[i].start_ns < gap.end_ns; i++) {
 		if (waits->v[i].start_ns > at)
-			add_piece(w, &s, at, waits->v[i].start_ns);
+			barriers_add_piece(w, &s, at, waits->v[i].start_ns);
 		at = NSX_MAX(at, waits->v[i].end_ns);
 	}
 	if (at < gap.end_ns)
-		add_piece(w, &s, at, gap.end_ns);
+		barriers_add_piece(w, &s, at, gap.end_ns);
 	if (!s.whole_ns)
 		return 0;
-	return add_event(w, thread, NSX_BARRIER_LAUNCHER_GAP, 0, gap, &s, err);
+	return barriers_add_event(w, thread, NSX_BARRIER_LAUNCHER_GAP, 0, gap, &s, err);
 }
 
 /* The threshold applies to the whole gap between two launches (queries/README.md 10); then
@@ -259,9 +259,9 @@ static int add_gaps(struct work *w, uint32_t thread, struct nsx_err *err)
 			continue;
 		if (until < nsx_call_start(c, i) &&
 		    nsx_call_start(c, i) - until >= LAUNCHER_GAP_NS &&
-		    add_gap(w, thread,
-			    (struct nsx_span){until, nsx_call_start(c, i)},
-			    &waits, &cursor, err))
+		    barriers_add_gap(w, thread,
+				     (struct nsx_span){until, nsx_call_start(c, i)},
+				     &waits, &cursor, err))
 			return err->rc;
 		until = until == INT64_MAX ? nsx_call_end(c, i)
 					   : NSX_MAX(until, nsx_call_end(c, i));
@@ -303,14 +303,14 @@ static int by_end(const void *a, const void *b, void *ctx)
 }
 
 /* Adds all events of a thread, sorted by start, to w->v. */
-static int add_thread(struct work *w, uint32_t thread, struct nsx_err *err)
+static int barriers_add_thread(struct work *w, uint32_t thread, struct nsx_err *err)
 {
 	struct nsx_thread_barriers *slice =
 		&w->job->f->thread_barriers[thread];
 	size_t first = w->n;
 
 	w->api.n = w->os.n = 0;
-	if (add_calls(w, thread, err) || add_os_calls(w, thread, err))
+	if (barriers_add_calls(w, thread, err) || barriers_add_os_calls(w, thread, err))
 		return err->rc;
 	slice->at = (uint32_t)first;
 	slice->nwaits = (uint32_t)(w->n - first);
@@ -326,7 +326,7 @@ static int add_thread(struct work *w, uint32_t thread, struct nsx_err *err)
 /* Processes -----------------------------------------------------------------*/
 
 /* The union over the GPUs of a process. A single GPU's list is shared, not copied. */
-static int find_busy(struct work *w, uint32_t process, struct nsx_err *err)
+static int barriers_find_busy(struct work *w, uint32_t process, struct nsx_err *err)
 {
 	const struct job *job = w->job;
 	uint32_t at = job->uses_at[process];
@@ -373,7 +373,7 @@ static int order_by_end(struct work *w, uint32_t process, struct found *ret,
 	return 0;
 }
 
-static int find_events(void *ctx, size_t process, struct nsx_err *err)
+static int barriers_find_events(void *ctx, size_t process, struct nsx_err *err)
 {
 	struct job *job = ctx;
 	struct found *found = &job->found[process];
@@ -382,10 +382,10 @@ static int find_events(void *ctx, size_t process, struct nsx_err *err)
 	int rc;
 
 	w.arena = nsx_arena_new();
-	rc = find_busy(&w, p, err);
+	rc = barriers_find_busy(&w, p, err);
 	for (uint32_t h = job->first_thread[p];
 	     !rc && h < job->first_thread[p + 1]; h++)
-		rc = add_thread(&w, h, err);
+		rc = barriers_add_thread(&w, h, err);
 	if (!rc)
 		rc = order_by_end(&w, p, found, err);
 	found->v = w.v;
@@ -525,8 +525,8 @@ static int sum_device(void *ctx, size_t d, struct nsx_err *err)
 				err);
 }
 
-static int prepare(struct job *job, unsigned threads, struct nsx_arena *a,
-		   struct nsx_err *err)
+static int barriers_prepare(struct job *job, unsigned threads, struct nsx_arena *a,
+			    struct nsx_err *err)
 {
 	const struct nsx_trace *t = job->t;
 	struct nsx_facts *f = job->f;
@@ -545,8 +545,8 @@ int nsx_facts_barriers(struct nsx_facts *f, const struct nsx_trace *t,
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct job job = {.f = f, .t = t};
-	int rc = prepare(&job, threads, a, err) ?:
-		 nsx_par(threads, t->nprocesses, find_events, &job, err) ?:
+	int rc = barriers_prepare(&job, threads, a, err) ?:
+		 nsx_par(threads, t->nprocesses, barriers_find_events, &job, err) ?:
 		 join_events(&job, err);
 
 	for (uint32_t p = 0; job.found && p < t->nprocesses; p++) {

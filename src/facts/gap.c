@@ -18,13 +18,13 @@
 
 enum { NEAR_NS = 5000 };
 
-static uint32_t op_of(const struct nsx_idle *x, size_t i)
+static uint32_t gap_op_of(const struct nsx_idle *x, size_t i)
 {
 	return nsx_unpack_index(&x->op, i);
 }
 
 /* The end of a piece: the next piece of its gap, or the operation that ends the gap. */
-static int64_t end_of(const struct nsx_idle *x, size_t i, uint32_t op)
+static int64_t gap_end_of(const struct nsx_idle *x, size_t i, uint32_t op)
 {
 	if (i + 1 < x->n && !x->tag[i + 1].first)
 		return nsx_idle_start(x, i + 1);
@@ -35,9 +35,9 @@ static int64_t end_of(const struct nsx_idle *x, size_t i, uint32_t op)
 struct nsx_idle_piece nsx_idle_at(const struct nsx_idle *x, size_t i)
 {
 	const struct nsx_trace *t = x->trace;
-	uint32_t op = op_of(x, i), about = nsx_unpack_index(&x->about, i);
+	uint32_t op = gap_op_of(x, i), about = nsx_unpack_index(&x->about, i);
 	struct nsx_idle_piece p = {
-		nsx_idle_start(x, i), end_of(x, i, op), op, 0,
+		nsx_idle_start(x, i), gap_end_of(x, i, op), op, 0,
 		x->tag[i].cause, x->tag[i].first};
 
 	switch (p.cause) {
@@ -67,13 +67,13 @@ bool nsx_next_gap(const struct nsx_idle *x, size_t *at, struct nsx_gap *ret)
 
 	if (first >= x->n)
 		return false;
-	op = op_of(x, first);
+	op = gap_op_of(x, first);
 	while (first + n < x->n && !x->tag[first + n].first)
 		n++;
 	*at += n;
 	*ret = (struct nsx_gap){
 		.start_ns = nsx_idle_start(x, first),
-		.end_ns = end_of(x, *at - 1, op),
+		.end_ns = gap_end_of(x, *at - 1, op),
 		.idle = x, .at = first, .npieces = n, .op = op,
 		.is_edge = op == NSX_NONE ||
 			   nsx_idle_start(x, first) == x->trace->window.start_ns};
@@ -92,7 +92,7 @@ int nsx_idle_sum(struct nsx_idle *x, struct nsx_arena *a, struct nsx_err *err)
 	for (size_t i = 0; i < x->n; i++) {
 		if (i % SUM_STEP == 0)
 			x->before_ns[i / SUM_STEP] = ns;
-		ns += end_of(x, i, op_of(x, i)) - nsx_idle_start(x, i);
+		ns += gap_end_of(x, i, gap_op_of(x, i)) - nsx_idle_start(x, i);
 	}
 	if (x->n % SUM_STEP == 0)
 		x->before_ns[x->n / SUM_STEP] = ns;
@@ -109,7 +109,7 @@ size_t nsx_idle_from(const struct nsx_idle *x, int64_t at_ns)
 {
 	size_t i = piece_from(x, at_ns);
 
-	if (i && end_of(x, i - 1, op_of(x, i - 1)) > at_ns)
+	if (i && gap_end_of(x, i - 1, gap_op_of(x, i - 1)) > at_ns)
 		i--;
 	while (i && i < x->n && !x->tag[i].first)
 		i--;
@@ -123,9 +123,9 @@ static int64_t idle_before(const struct nsx_idle *x, int64_t at_ns)
 	int64_t ns = x->before_ns[lo / SUM_STEP];
 
 	for (size_t i = lo / SUM_STEP * SUM_STEP; i < lo; i++)
-		ns += end_of(x, i, op_of(x, i)) - nsx_idle_start(x, i);
+		ns += gap_end_of(x, i, gap_op_of(x, i)) - nsx_idle_start(x, i);
 	/* Subtracts the part of the last piece that lies after at_ns. */
-	return lo ? ns - NSX_MAX(0, end_of(x, lo - 1, op_of(x, lo - 1)) - at_ns) : ns;
+	return lo ? ns - NSX_MAX(0, gap_end_of(x, lo - 1, gap_op_of(x, lo - 1)) - at_ns) : ns;
 }
 
 int64_t nsx_idle_total(const struct nsx_idle *x)
@@ -140,8 +140,8 @@ int64_t nsx_idle_within(const struct nsx_idle *x, int64_t start_ns,
 }
 
 /* The next gap before piece `to` that overlaps w, clipped to w. */
-static bool next_inside(const struct nsx_idle *x, const struct nsx_window *w,
-			size_t to, size_t *at, struct nsx_span *ret)
+static bool gap_next_inside(const struct nsx_idle *x, const struct nsx_window *w,
+			    size_t to, size_t *at, struct nsx_span *ret)
 {
 	struct nsx_gap gap;
 
@@ -170,11 +170,11 @@ int nsx_idle_spans(const struct nsx_idle *x, const struct nsx_window *w,
 	*ret = (struct nsx_spans){0};
 	if (!nsx_new_array(v, a, n, what, err))
 		return err->rc;
-	for (size_t at = from; next_inside(x, w, to, &at, &span); ret->n++)
+	for (size_t at = from; gap_next_inside(x, w, to, &at, &span); ret->n++)
 		v[ret->n] = span.start_ns;
 	if (nsx_pack_i64(a, v, ret->n, what, &ret->start, err))
 		return err->rc;
-	for (size_t at = from, i = 0; next_inside(x, w, to, &at, &span); i++)
+	for (size_t at = from, i = 0; gap_next_inside(x, w, to, &at, &span); i++)
 		v[i] = span.end_ns - span.start_ns;
 	if (nsx_pack_i64(a, v, ret->n, what, &ret->length, err))
 		return err->rc;

@@ -27,7 +27,7 @@ static void mark_recorded(const struct nsx_trace *t, uint8_t *seen,
 		  has_nodes    ? NSX_GRAPH_MIXED : NSX_GRAPH_WHOLE;
 }
 
-static bool is_launch(const struct nsx_trace *t, size_t call)
+static bool graphs_is_launch(const struct nsx_trace *t, size_t call)
 {
 	uint8_t f = t->calls.flags[call];
 
@@ -71,7 +71,7 @@ int nsx_facts_graphs(struct nsx_facts *f, const struct nsx_trace *t,
 		return err->rc;
 	mark_recorded(t, seen, g);
 	for (size_t i = 0; i < t->calls.n; i++) {
-		if (!is_launch(t, i))
+		if (!graphs_is_launch(t, i))
 			continue;
 		g->launches++;
 		g->covered += seen[i];

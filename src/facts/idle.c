@@ -71,8 +71,8 @@ static bool grow(struct sweep *s)
 }
 
 /* Adds the next piece of a gap, clipped to the window. about: see nsx_idle_at. */
-static void emit(struct sweep *s, int64_t start_ns, int64_t end_ns,
-		 enum nsx_cause cause, uint32_t about)
+static void idle_emit(struct sweep *s, int64_t start_ns, int64_t end_ns,
+		      enum nsx_cause cause, uint32_t about)
 {
 	const struct nsx_window *w = &s->t->window;
 
@@ -149,13 +149,13 @@ static void charge_own(struct sweep *s, uint32_t thread, int64_t start_ns,
 		int64_t until = more ? o->start_ns[i] : end_ns;
 
 		if (at < until)
-			emit(s, at, until, NSX_CAUSE_HOST_CODE,
-			     range_over(s, thread, at, until));
+			idle_emit(s, at, until, NSX_CAUSE_HOST_CODE,
+				  range_over(s, thread, at, until));
 		if (!more)
 			break;
 		at = NSX_MAX(at, until);
 		until = NSX_MIN(o->end_ns[i], end_ns);
-		emit(s, at, until, NSX_CAUSE_OSRT, o->name[i]);
+		idle_emit(s, at, until, NSX_CAUSE_OSRT, o->name[i]);
 		at = NSX_MAX(at, until);
 	}
 }
@@ -179,7 +179,7 @@ static void charge_code(struct sweep *s, uint32_t thread, int64_t start_ns,
 
 		charge_own(s, thread, at, x->v[i].start_ns);
 		at = NSX_MAX(at, x->v[i].start_ns);
-		emit(s, at, until, NSX_CAUSE_OSRT, x->v[i].name);
+		idle_emit(s, at, until, NSX_CAUSE_OSRT, x->v[i].name);
 		at = NSX_MAX(at, until);
 	}
 	charge_own(s, thread, at, end_ns);
@@ -221,7 +221,7 @@ static void charge_host(struct sweep *s, uint32_t thread, int64_t start_ns,
 			continue;
 		charge_code(s, thread, at, nsx_call_start(k, i));
 		at = NSX_MAX(at, nsx_call_start(k, i));
-		emit(s, at, until, cause_of_call(s, i), i);
+		idle_emit(s, at, until, cause_of_call(s, i), i);
 		at = until;
 	}
 	charge_code(s, thread, at, end_ns);
@@ -240,7 +240,7 @@ static void charge_device(struct sweep *s, int64_t start_ns, int64_t end_ns)
 						      NSX_CAUSE_DISPATCH :
 						      NSX_CAUSE_DEPENDENCY;
 
-	emit(s, start_ns, end_ns, cause, producer);
+	idle_emit(s, start_ns, end_ns, cause, producer);
 }
 
 static bool is_migration(const struct nsx_trace *t, uint32_t op)
@@ -260,7 +260,7 @@ static void charge_gap(struct sweep *s, int64_t start_ns, int64_t end_ns,
 	int64_t called, returned;
 
 	if (call == NSX_NONE) {
-		emit(s, start_ns, end_ns, is_moved ?
+		idle_emit(s, start_ns, end_ns, is_moved ?
 			     NSX_CAUSE_MIGRATION : NSX_CAUSE_UNKNOWN, NSX_NONE);
 		return;
 	}
@@ -274,14 +274,14 @@ static void charge_gap(struct sweep *s, int64_t start_ns, int64_t end_ns,
 	returned = NSX_MIN(nsx_call_end(c, call), end_ns);
 	charge_host(s, nsx_call_thread(s->t, call),
 		    NSX_MAX(start_ns, w->start_ns), NSX_MIN(called, w->end_ns));
-	emit(s, called, returned, NSX_CAUSE_LAUNCH_CALL, call);
-	emit(s, returned, end_ns, NSX_CAUSE_LAUNCH_TO_START, call);
+	idle_emit(s, called, returned, NSX_CAUSE_LAUNCH_CALL, call);
+	idle_emit(s, returned, end_ns, NSX_CAUSE_LAUNCH_TO_START, call);
 }
 
 /* Which of two simultaneous operations ends the gap: by kind, then by earlier call, so that
  * row order does not matter.
  */
-static bool is_before(const struct nsx_trace *t, uint32_t a, uint32_t b)
+static bool idle_is_before(const struct nsx_trace *t, uint32_t a, uint32_t b)
 {
 	uint32_t ca = nsx_op_call(&t->ops, a), cb = nsx_op_call(&t->ops, b);
 
@@ -298,7 +298,7 @@ static bool is_before(const struct nsx_trace *t, uint32_t a, uint32_t b)
 }
 
 /* The operation that ends a gap; first is the first of all that start then. */
-static uint32_t op_at(const struct nsx_trace *t, uint32_t first, uint32_t end)
+static uint32_t idle_op_at(const struct nsx_trace *t, uint32_t first, uint32_t end)
 {
 	uint32_t best = first;
 
@@ -306,7 +306,7 @@ static uint32_t op_at(const struct nsx_trace *t, uint32_t first, uint32_t end)
 	     i < end &&
 	     nsx_op_start(&t->ops, i) == nsx_op_start(&t->ops, first);
 	     i++)
-		if (is_before(t, i, best))
+		if (idle_is_before(t, i, best))
 			best = i;
 	return best;
 }
@@ -330,10 +330,10 @@ static void charge_end(struct sweep *s, int64_t at_ns, const struct nsx_beyond *
 	if (nsx_has_window(s->t) && x->next_ns < INT64_MAX)
 		charge_gap(s, at_ns, x->next_ns, x->next_call, x->is_migration);
 	else
-		emit(s, at_ns, s->t->window.end_ns, NSX_CAUSE_EDGE, NSX_NONE);
+		idle_emit(s, at_ns, s->t->window.end_ns, NSX_CAUSE_EDGE, NSX_NONE);
 }
 
-static void sweep_device(struct sweep *s, uint32_t device)
+static void idle_sweep_device(struct sweep *s, uint32_t device)
 {
 	const struct nsx_trace *t = s->t;
 	const struct nsx_device *d = &t->device[device];
@@ -350,11 +350,11 @@ static void sweep_device(struct sweep *s, uint32_t device)
 		if (nsx_op_end(o, i) <= NSX_MAX(at, nsx_op_start(o, i)))
 			continue; /* empty or covered */
 		if (nsx_op_start(o, i) > NSX_MAX(at, t->window.start_ns)) {
-			s->op = op_at(t, first, end);
+			s->op = idle_op_at(t, first, end);
 			s->begins = true;
 			if (edge)
-				emit(s, at, nsx_op_start(o, i), NSX_CAUSE_EDGE,
-				     NSX_NONE);
+				idle_emit(s, at, nsx_op_start(o, i), NSX_CAUSE_EDGE,
+					  NSX_NONE);
 			else
 				charge_before(s, at, s->op);
 		}
@@ -393,8 +393,8 @@ struct job {
 };
 
 /* *ret_about: malloc'd, also after a failure. */
-static int fill_device(struct sweep *s, uint32_t device, uint32_t **ret_about,
-		       struct nsx_err *err)
+static int idle_fill_device(struct sweep *s, uint32_t device, uint32_t **ret_about,
+			    struct nsx_err *err)
 {
 	struct nsx_idle *x = &s->f->idle[device];
 	struct nsx_arena *a = s->f->device_arena[device];
@@ -405,7 +405,7 @@ static int fill_device(struct sweep *s, uint32_t device, uint32_t **ret_about,
 	s->tag = NULL;
 	s->n = s->cap = 0;
 	s->number++;
-	sweep_device(s, device);
+	idle_sweep_device(s, device);
 	x->trace = s->t;
 	x->n = s->n;
 	*ret_about = s->about;
@@ -435,7 +435,7 @@ static int sweep_some(void *ctx, size_t task, struct nsx_err *err)
 	     d += job->ntasks) {
 		struct nsx_idle *idle = &job->f->idle[d];
 
-		rc = fill_device(&s, d, &job->about[d], err);
+		rc = idle_fill_device(&s, d, &job->about[d], err);
 		if (rc)
 			break;
 		charge_barriers(job->f, job->t, idle);
@@ -504,7 +504,7 @@ static int name_paths(const struct job *job, uint32_t *root, nsx_str *paths,
 	return 0;
 }
 
-static int list_mpi(const struct nsx_trace *t, struct mpi_calls *x, struct nsx_err *err)
+static int idle_list_mpi(const struct nsx_trace *t, struct mpi_calls *x, struct nsx_err *err)
 {
 	struct nsx_outside o;
 
@@ -532,7 +532,7 @@ int nsx_facts_idle(struct nsx_facts *f, const struct nsx_trace *t,
 				f->idle) ?:
 		 nsx_new_arrays(a, t->ndevices, "devices", err, job.about) ?:
 		 nsx_index_stream_waits(t, a, &job.waits, err) ?:
-		 list_mpi(t, &job.mpi, err) ?:
+		 idle_list_mpi(t, &job.mpi, err) ?:
 		 nsx_par(threads, job.ntasks, sweep_some, &job, err) ?:
 		 name_paths(&job, root, paths, err);
 

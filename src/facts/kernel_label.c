@@ -52,8 +52,8 @@ struct reading {
 };
 
 /* In a name without demangling, underscores separate parts. */
-static bool next_part(const char **p, const char *end, bool is_demangled,
-		      struct nsx_word *ret)
+static bool kernel_label_next_part(const char **p, const char *end, bool is_demangled,
+				   struct nsx_word *ret)
 {
 	const char *cut;
 
@@ -68,13 +68,13 @@ static bool next_part(const char **p, const char *end, bool is_demangled,
 }
 
 /* Reads all words of `full` from `at` to the end of the part. */
-static void read_part(struct part to[2], const char *full, const char *at,
-		      const char *end)
+static void kernel_label_read_part(struct part to[2], const char *full, const char *at,
+				   const char *end)
 {
 	bool is_demangled = strpbrk(full, "(<") != NULL;
 	struct nsx_word word;
 
-	while (next_part(&at, end, is_demangled, &word)) {
+	while (kernel_label_next_part(&at, end, is_demangled, &word)) {
 		struct part *x = &to[word.kind == NSX_W_SCOPE];
 
 		if (x->n < MAX_WORDS)
@@ -84,7 +84,7 @@ static void read_part(struct part to[2], const char *full, const char *at,
 	}
 }
 
-static size_t end_of(const struct part *x)
+static size_t kernel_label_end_of(const struct part *x)
 {
 	return x->v[x->n - 1].at + (size_t)x->v[x->n - 1].n;
 }
@@ -95,10 +95,10 @@ static size_t keep_words(struct part v[2], size_t begin, size_t end)
 	for (unsigned scope = 0; scope < 2; scope++) {
 		struct part *x = &v[scope];
 
-		while (x->n && end_of(x) > end)
+		while (x->n && kernel_label_end_of(x) > end)
 			x->n--;
 		if (x->n)
-			begin = NSX_MAX(begin, end_of(x));
+			begin = NSX_MAX(begin, kernel_label_end_of(x));
 	}
 	return begin;
 }
@@ -131,9 +131,9 @@ static void read_name(struct reading *r, const struct nsx_trace *t, nsx_str name
 		r->head = 0;
 		r->after[0].n = r->after[1].n = 0;
 		r->before[0].n = r->before[1].n = 0;
-		read_part(r->before, full, full, own);
+		kernel_label_read_part(r->before, full, full, own);
 	}
-	read_part(r->after, full, full + from, full + length);
+	kernel_label_read_part(r->after, full, full + from, full + length);
 }
 
 /* Lists the words read: from the function's own name on, then those before it; scopes last.
@@ -177,7 +177,7 @@ static int read_words(const struct nsx_trace *t, nsx_str name, struct reading *r
 	return 0;
 }
 
-static int cmp_words(const void *a, const void *b)
+static int kernel_label_cmp_words(const void *a, const void *b)
 {
 	const struct member *x = a, *y = b;
 
@@ -271,8 +271,8 @@ static int tell_by_one_word(struct member *v, size_t n, size_t nwords,
 }
 
 /* PyTorch's elementwise kernels differ only in how they access memory. */
-static void add_word(struct nsx_buf *b, const char *full,
-		     const struct part_word *w)
+static void kernel_label_add_word(struct nsx_buf *b, const char *full,
+				  const struct part_word *w)
 {
 	const char *p = full + w->at;
 	static const char tail[] = "_elementwise_kernel";
@@ -315,7 +315,7 @@ static void add_label(const struct nsx_kernel_names *k, size_t kernel, nsx_str n
 		    memmem(b->p, b->n, r->full + w->at, w->n))
 			continue; /* already in the label */
 		nsx_buf_adds(b, b->n > nlabel ? ", " : plain ? "<" : " [");
-		add_word(b, r->full, w);
+		kernel_label_add_word(b, r->full, w);
 	}
 	if (b->n > nlabel)
 		nsx_buf_adds(b, plain ? ">" : "]");
@@ -335,8 +335,8 @@ struct dealt {
 };
 
 /* Tells n kernels of one label apart, in order of names. w: reuses its arrays. */
-static int tell_apart(const struct dealt *d, const uint32_t *alike, size_t n,
-		      struct words *w, struct nsx_err *err)
+static int kernel_label_tell_apart(const struct dealt *d, const uint32_t *alike, size_t n,
+				   struct words *w, struct nsx_err *err)
 {
 	const struct nsx_trace *t = d->k->trace;
 	struct nsx_arena *scratch = nsx_arena_new();
@@ -355,7 +355,7 @@ static int tell_apart(const struct dealt *d, const uint32_t *alike, size_t n,
 		v[i].word = w->v + at;
 	rc = rc ?: tell_by_one_word(v, n, w->numbers.n, scratch, &ntold, err);
 	if (!rc && ntold < n) {
-		nsx_sort(v, n, sizeof(*v), cmp_words);
+		nsx_sort(v, n, sizeof(*v), kernel_label_cmp_words);
 		tell_by_branches(v, n, 0);
 	}
 	done_reading(&r);
@@ -364,8 +364,8 @@ static int tell_apart(const struct dealt *d, const uint32_t *alike, size_t n,
 	return rc;
 }
 
-static void number(const struct dealt *d, const uint32_t *alike, size_t n,
-		   struct nsx_arena *a)
+static void kernel_label_number(const struct dealt *d, const uint32_t *alike, size_t n,
+				struct nsx_arena *a)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct nsx_kernel_name *x = &d->k->v[alike[i]];
@@ -456,7 +456,7 @@ static int tell_span(void *ctx, size_t span, struct nsx_err *err)
 		for (next = i + 1; next < d->k->n && !begins_run(d, next);)
 			next++;
 		if (next - i > 1)
-			rc = tell_apart(d, d->order + i, next - i, &w, err);
+			rc = kernel_label_tell_apart(d, d->order + i, next - i, &w, err);
 	}
 	free(w.v);
 	return rc ? rc : nsx_stopped(err);
@@ -476,12 +476,12 @@ static int make_unique(struct dealt *d, struct nsx_arena *a, struct nsx_err *err
 		return err->rc;
 	NSX_EACH_RUN(i, next, n, !begins_run(d, next))
 		if (next - i > 1)
-			number(d, d->order + i, next - i, a);
+			kernel_label_number(d, d->order + i, next - i, a);
 	return 0;
 }
 
 /* Names with the same significant prefix are adjacent. */
-static int read_names(void *ctx, size_t piece, struct nsx_err *err)
+static int kernel_label_read_names(void *ctx, size_t piece, struct nsx_err *err)
 {
 	const struct dealt *d = ctx;
 	struct nsx_kernel_names *k = d->k;
@@ -513,20 +513,20 @@ static int read_names(void *ctx, size_t piece, struct nsx_err *err)
 	return nsx_stopped(err);
 }
 
-static int read_all(struct dealt *d, struct nsx_arena *a, struct nsx_err *err)
+static int kernel_label_read_all(struct dealt *d, struct nsx_arena *a, struct nsx_err *err)
 {
 	int rc;
 
 	for (size_t i = 0; i < d->npieces; i++)
 		d->arenas[i] = nsx_arena_new();
-	rc = nsx_par(d->threads, d->npieces, read_names, d, err);
+	rc = nsx_par(d->threads, d->npieces, kernel_label_read_names, d, err);
 	for (size_t i = 0; i < d->npieces; i++)
 		nsx_arena_adopt(a, d->arenas[i]);
 	return rc;
 }
 
 /* The index of a kernel by the rank of its name. */
-static size_t index_of(const struct nsx_kernel_names *k, uint32_t rank)
+static size_t kernel_label_index_of(const struct nsx_kernel_names *k, uint32_t rank)
 {
 	const struct nsx_kernel_ranks *x = &k->ranks[rank / 64];
 	uint64_t below = (UINT64_C(1) << rank % 64) - 1;
@@ -535,8 +535,8 @@ static size_t index_of(const struct nsx_kernel_names *k, uint32_t rank)
 }
 
 /* Lists kernels in order of their names' ranks. */
-static int list_kernels(struct nsx_kernel_names *k, struct nsx_arena *a,
-			struct nsx_err *err)
+static int kernel_label_list_kernels(struct nsx_kernel_names *k, struct nsx_arena *a,
+				     struct nsx_err *err)
 {
 	const struct nsx_trace *t = k->trace;
 	size_t n = nsx_strings_bound(t->strings) / 64 + 1;
@@ -555,7 +555,7 @@ static int list_kernels(struct nsx_kernel_names *k, struct nsx_arena *a,
 		k->n += (size_t)__builtin_popcountll(k->ranks[i].has);
 	}
 	for (uint32_t i = 0; i < t->nshapes; i++)
-		k->of_shape[i] = (uint32_t)index_of(k, k->of_shape[i]);
+		k->of_shape[i] = (uint32_t)kernel_label_index_of(k, k->of_shape[i]);
 	return nsx_new_arrays(a, k->n, "kernel names", err, k->v, k->told);
 }
 
@@ -583,12 +583,12 @@ int nsx_kernel_names_build(const struct nsx_trace *t, unsigned threads,
 		.trace = t, .labels = nsx_alloc(1, sizeof(*ret->labels))};
 	ret->labels->a = nsx_arena_new();
 	pthread_mutex_init(&ret->labels->lock, NULL);
-	rc = list_kernels(ret, a, err) ?:
+	rc = kernel_label_list_kernels(ret, a, err) ?:
 	     nsx_kernel_full_names(ret, scratch, &d.name, err);
 	d.npieces = (ret->n + PIECE - 1) / PIECE;
 	rc = rc ?: nsx_new_arrays(scratch, d.npieces, "kernel names", err,
 				  d.arenas) ?:
-	     read_all(&d, a, err) ?:
+	     kernel_label_read_all(&d, a, err) ?:
 	     nsx_new_arrays(scratch, ret->n + 2, "kernel names", err, d.label,
 			    d.order, d.at) ?:
 	     make_unique(&d, a, err);
@@ -613,7 +613,7 @@ const struct nsx_kernel_name *nsx_kernel_name(const struct nsx_kernel_names *k,
 	uint32_t rank = k->trace->rank[name];
 
 	return k->ranks[rank / 64].has >> rank % 64 & 1 ?
-		       &k->v[index_of(k, rank)] : NULL;
+		       &k->v[kernel_label_index_of(k, rank)] : NULL;
 }
 
 /* The label made for a name before; NULL: none. */

@@ -3,7 +3,7 @@
 #include "base/str.h"
 #include "facts/kernel_lex.h"
 
-static bool is_word(char c)
+static bool kernel_lex_is_word(char c)
 {
 	static const bool of_words[UINT8_MAX + 1] = {
 		['0' ... '9'] = true, ['A' ... 'Z'] = true,
@@ -13,7 +13,7 @@ static bool is_word(char c)
 	return of_words[(unsigned char)c];
 }
 
-static bool begins(const char *p, const char *end, const char *text)
+static bool kernel_lex_begins(const char *p, const char *end, const char *text)
 {
 	size_t n;
 
@@ -35,7 +35,7 @@ static const char *skip_noise(const char *p, const char *end)
 	const char *close;
 
 	for (size_t i = 0; i < ARRAY_LEN(noise); i++)
-		if (begins(p, end, noise[i]))
+		if (kernel_lex_begins(p, end, noise[i]))
 			return p + strlen(noise[i]);
 	if (*p != '(')
 		return p;
@@ -49,7 +49,7 @@ static bool number_after(const char *text, const char **p, const char *end,
 {
 	const char *q;
 
-	if (!begins(*p, end, text))
+	if (!kernel_lex_begins(*p, end, text))
 		return false;
 	q = *p + strlen(text);
 	if (q == end || !nsx_is_digit(*q))
@@ -65,7 +65,7 @@ static bool number_after(const char *text, const char **p, const char *end,
 
 bool nsx_next_word(const char **p, const char *end, struct nsx_word *ret)
 {
-	while (*p < end && !is_word(**p)) {
+	while (*p < end && !kernel_lex_is_word(**p)) {
 		const char *next = skip_noise(*p, end);
 
 		if (next == *p && (number_after("(instance ", p, end, ret) ||
@@ -76,11 +76,11 @@ bool nsx_next_word(const char **p, const char *end, struct nsx_word *ret)
 	if (*p == end)
 		return false;
 	ret->p = *p;
-	while (*p < end && is_word(**p))
+	while (*p < end && kernel_lex_is_word(**p))
 		(*p)++;
 	ret->n = (uint32_t)(*p - ret->p);
 	ret->kind = nsx_is_digit(*ret->p)	   ? NSX_W_NUMBER :
-		    begins(*p, end, "::") ? NSX_W_SCOPE : NSX_W_NAME;
+		    kernel_lex_begins(*p, end, "::") ? NSX_W_SCOPE : NSX_W_NAME;
 	return true;
 }
 

@@ -48,7 +48,7 @@ static bool is(struct text t, const char *word)
 	return t.n == strlen(word) && !memcmp(t.p, word, t.n);
 }
 
-static bool begins(struct text t, const char *word)
+static bool kernel_words_begins(struct text t, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -57,7 +57,7 @@ static bool begins(struct text t, const char *word)
 
 static bool drop_start(struct text *t, const char *word)
 {
-	if (!begins(*t, word))
+	if (!kernel_words_begins(*t, word))
 		return false;
 	t->p += strlen(word);
 	t->n -= strlen(word);
@@ -75,12 +75,12 @@ static bool drop_end(struct text *t, const char *word)
 	return true;
 }
 
-static void add(struct nsx_buf *b, struct text t)
+static void kernel_words_add(struct nsx_buf *b, struct text t)
 {
 	nsx_buf_add(b, t.p, t.n);
 }
 
-static struct parts split(const char *full)
+static struct parts kernel_words_split(const char *full)
 {
 	struct parts ret = {.before.p = full};
 	int depth = 1;
@@ -99,7 +99,7 @@ static struct parts split(const char *full)
 
 size_t nsx_kernel_words_length(const char *full)
 {
-	struct parts name = split(full);
+	struct parts name = kernel_words_split(full);
 	const char *args_end = name.args.p + name.args.n, *own;
 	const char *end = nsx_parameters_of(full, &own);
 
@@ -108,7 +108,7 @@ size_t nsx_kernel_words_length(const char *full)
 	return (size_t)(NSX_MAX(args_end, end) - full) + 1;
 }
 
-static bool next_word(struct text *t, struct nsx_word *ret)
+static bool kernel_words_next_word(struct text *t, struct nsx_word *ret)
 {
 	const char *end = t->p + t->n;
 	bool any = nsx_next_word(&t->p, end, ret);
@@ -122,7 +122,7 @@ static struct text next_of(struct text *t, enum nsx_word_kind kind)
 {
 	struct nsx_word w;
 
-	while (next_word(t, &w))
+	while (kernel_words_next_word(t, &w))
 		if (w.kind == kind)
 			return (struct text){w.p, w.n};
 	return (struct text){0};
@@ -169,7 +169,7 @@ static enum nsx_dtype first_float(struct text args)
 {
 	struct nsx_word w;
 
-	while (next_word(&args, &w))
+	while (kernel_words_next_word(&args, &w))
 		if (is_float(type_of((struct text){w.p, w.n})))
 			return type_of((struct text){w.p, w.n});
 	return NSX_D_NONE;
@@ -182,13 +182,13 @@ static enum nsx_dtype type_at(struct text t)
 	enum nsx_dtype type;
 	bool is_unsigned;
 
-	if (!next_word(&t, &w))
+	if (!kernel_words_next_word(&t, &w))
 		return NSX_D_NONE;
 	is_unsigned = is((struct text){w.p, w.n}, "unsigned");
 	if (is_unsigned || is((struct text){w.p, w.n}, "signed"))
-		if (!next_word(&t, &w))
+		if (!kernel_words_next_word(&t, &w))
 			return NSX_D_NONE;
-	if (t.n && (*t.p == '*' || begins(t, " *") || begins(t, " const *")))
+	if (t.n && (*t.p == '*' || kernel_words_begins(t, " *") || kernel_words_begins(t, " const *")))
 		return NSX_D_NONE;
 	if (is((struct text){w.p, w.n}, "char"))
 		return is_unsigned ? NSX_D_U8 : NSX_D_I8;
@@ -207,7 +207,7 @@ static enum nsx_dtype lambda_type(struct text t)
 	while ((p = memmem(t.p, t.n, "lambda(", 7))) {
 		t.n -= (size_t)(p + 7 - t.p);
 		t.p = p + 7;
-		if (!begins(t, ")"))
+		if (!kernel_words_begins(t, ")"))
 			return type_at(t);
 	}
 	return NSX_D_NONE;
@@ -220,12 +220,12 @@ static bool tell_comm(const struct parts *name, struct words *w)
 	struct nsx_buf base = {0};
 	enum nsx_comm_op op;
 
-	add(&base, name->base);
+	kernel_words_add(&base, name->base);
 	op = nsx_classify_comm(base.p, name->before.p);
 	nsx_buf_done(&base);
 	if (op == NSX_COMM_NONE)
 		return false;
-	add(&w->family, name->base);
+	kernel_words_add(&w->family, name->base);
 	return true;
 }
 
@@ -247,7 +247,7 @@ static bool tell_triton(const struct parts *name, struct words *w)
 		return false;
 	ops.n--;
 	nsx_buf_adds(&w->family, "triton ");
-	add(&w->family, ops);
+	kernel_words_add(&w->family, ops);
 	nsx_buf_add(&w->detail, ops.p + ops.n, rest.n - ops.n);
 	return true;
 }
@@ -265,7 +265,7 @@ static bool tell_thrust(const struct parts *name, struct words *w)
 
 	if (!has(name->before, "cuda_cub::") || !is(name->base, "_kernel_agent"))
 		return false;
-	while (!what.n && next_word(&args, &word)) {
+	while (!what.n && kernel_words_next_word(&args, &word)) {
 		struct text t = {word.p, word.n};
 
 		if (word.kind == NSX_W_SCOPE ?
@@ -279,12 +279,12 @@ static bool tell_thrust(const struct parts *name, struct words *w)
 	if (drop_end(&what, "_sort"))
 		nsx_buf_adds(&w->family, "sort");
 	else
-		add(&w->family, what);
-	if (!next_word(&args, &word))
+		kernel_words_add(&w->family, what);
+	if (!kernel_words_next_word(&args, &word))
 		return true;
 	part = (struct text){word.p, word.n};
 	for (size_t i = 0; i < ARRAY_LEN(agents); i++)
-		if (begins(part, agents[i][0]))
+		if (kernel_words_begins(part, agents[i][0]))
 			nsx_buf_adds(&w->detail, agents[i][1]);
 	return true;
 }
@@ -311,7 +311,7 @@ static bool tell_cub(const struct parts *name, struct words *w)
 			drop_end(&part, "Kernel");
 			if (part.n && !is(part, "Kernel")) {
 				nsx_buf_adds(&w->detail, " ");
-				add(&w->detail, part);
+				kernel_words_add(&w->detail, part);
 			}
 			w->dtype = first_float(name->args);
 			return true;
@@ -338,7 +338,7 @@ static struct text operation(struct text t)
 	static const struct text nothing = {0};
 
 	for (size_t i = 0; i < ARRAY_LEN(wrappers); i++)
-		if (begins(t, wrappers[i]))
+		if (kernel_words_begins(t, wrappers[i]))
 			return nothing;
 	for (size_t i = 0; i < ARRAY_LEN(plain); i++)
 		if (is(t, plain[i]))
@@ -364,7 +364,7 @@ static enum nsx_dtype operand(struct text args, struct text after_op)
 {
 	enum nsx_dtype type = first_float(args);
 
-	if (type == NSX_D_NONE && begins(after_op, "<"))
+	if (type == NSX_D_NONE && kernel_words_begins(after_op, "<"))
 		type = type_at(after_op);
 	if (type == NSX_D_NONE)
 		type = lambda_type(args);
@@ -384,7 +384,7 @@ static void add_operation(struct words *w, struct text op, struct text args)
 	} else if (is(op, "copy") && *type && has(args, "LoadWithCast<")) {
 		nsx_buf_printf(&w->family, "cast to %s", type);
 	} else {
-		add(&w->family, op);
+		kernel_words_add(&w->family, op);
 		for (char *p = w->family.p + w->family.n - op.n; *p; p++)
 			if (*p >= 'A' && *p <= 'Z')
 				*p = (char)(*p | 0x20);
@@ -406,7 +406,7 @@ static bool tell_torch(const struct parts *name, struct words *w)
 		nsx_buf_adds(&w->family, "multi_tensor ");
 	else
 		return false;
-	while (!op.n && next_word(&args, &word))
+	while (!op.n && kernel_words_next_word(&args, &word))
 		if (word.kind == NSX_W_NAME)
 			op = operation((struct text){word.p, word.n});
 	w->dtype = operand(name->args, args);
@@ -421,10 +421,10 @@ static bool tell_flash(const struct parts *name, struct words *w)
 {
 	struct text args = name->args, base = name->base, number;
 
-	if (!begins(base, "flash_") || !args.n)
+	if (!kernel_words_begins(base, "flash_") || !args.n)
 		return false;
 	drop_end(&base, "_kernel");
-	add(&w->family, base);
+	kernel_words_add(&w->family, base);
 	number = next_of(&args, NSX_W_NUMBER);
 	if (number.n)
 		nsx_buf_printf(&w->family, " d%.*s", (int)number.n, number.p);
@@ -451,7 +451,7 @@ static bool tell_flash_class(const struct parts *name, struct words *w)
 	if (!p)
 		return false;
 	args = (struct text){p, (size_t)(name->args.p + name->args.n - p)};
-	if (!next_word(&args, &word))
+	if (!kernel_words_next_word(&args, &word))
 		return false;
 	p = word.p + strlen(start);
 	word.n -= (uint32_t)strlen(start);
@@ -552,11 +552,11 @@ static void add_matrix_detail(struct words *w, struct text t)
 	for (size_t i = 0; i < ARRAY_LEN(layouts); i++)
 		if (is(part_with(t, layouts[i]), layouts[i]))
 			nsx_buf_printf(&w->detail, " %s", layouts[i]);
-	if (begins(t, "nvjet"))
+	if (kernel_words_begins(t, "nvjet"))
 		part = (struct text){"nvjet", 5};
 	else if (has(t, "xmma"))
 		part = (struct text){"xmma", 4};
-	else if (begins(t, "cutlass"))
+	else if (kernel_words_begins(t, "cutlass"))
 		part = has(t, "simt") ? (struct text){"cutlass simt", 12} :
 					(struct text){"cutlass", 7};
 	nsx_buf_printf(&w->detail, " (%.*s)", (int)(part.n ? part.n : t.n),
@@ -588,7 +588,7 @@ static bool tell_matrix(const struct parts *name, struct words *w)
 	    has(t, "winogradForward"))
 		return false;
 	w->dtype = matrix_type(t);
-	if ((!w->dtype && (begins(t, "gemm") || begins(t, "gemv"))) ||
+	if ((!w->dtype && (kernel_words_begins(t, "gemm") || kernel_words_begins(t, "gemv"))) ||
 	    has(t, "_convolve_sgemm")) /* also with half inputs */
 		w->dtype = first_float(name->args) ?: w->dtype;
 	if (!w->dtype && !find_tile(t, tile))
@@ -596,7 +596,7 @@ static bool tell_matrix(const struct parts *name, struct words *w)
 	for (size_t i = 0; i < ARRAY_LEN(convs); i++)
 		if (has(t, convs[i]))
 			what = "conv";
-	nsx_buf_adds(&w->family, begins(t, "gemv") ? "gemv" : what);
+	nsx_buf_adds(&w->family, kernel_words_begins(t, "gemv") ? "gemv" : what);
 	if (has(t, "wgrad") || has(t, "dgrad"))
 		nsx_buf_adds(&w->family, has(t, "wgrad") ? " wgrad" : " dgrad");
 	if (w->dtype)
@@ -630,12 +630,12 @@ static bool tell_lambda(const struct parts *name, struct words *w)
 	}
 	owner = (struct text){name->args.p, (size_t)(open - name->args.p)};
 	do {
-		if (!next_word(&owner, &word))
+		if (!kernel_words_next_word(&owner, &word))
 			return false;
 	} while (owner.n);
 	owner = (struct text){word.p, word.n};
 	drop_end(&owner, "_kernel");
-	add(&w->family, owner);
+	kernel_words_add(&w->family, owner);
 	rest = next_of(&rest, NSX_W_INSTANCE);
 	if (rest.n)
 		nsx_buf_printf(&w->detail, " #%.*s", (int)rest.n, rest.p);
@@ -649,13 +649,13 @@ static bool tell_plain(const struct parts *name, struct words *w)
 	struct nsx_word word = {0};
 
 	if (is(name->base, "kernel") || is(name->base, "Kernel")) {
-		while (scope.n && next_word(&scope, &word))
+		while (scope.n && kernel_words_next_word(&scope, &word))
 			;
 		if (word.n && word.kind == NSX_W_SCOPE)
 			nsx_buf_printf(&w->family, "%.*s::", (int)word.n,
 				       word.p);
 	}
-	add(&w->family, name->base);
+	kernel_words_add(&w->family, name->base);
 	if (!name->base.n)
 		nsx_buf_adds(&w->family, "kernel without a name");
 	w->dtype = first_float(name->args);
@@ -663,7 +663,7 @@ static bool tell_plain(const struct parts *name, struct words *w)
 }
 
 /* Cuts to MAX_CHARS characters, with "…" at the cut. */
-static const char *keep(struct nsx_arena *a, const char *text)
+static const char *kernel_words_keep(struct nsx_arena *a, const char *text)
 {
 	const char *p = text;
 
@@ -682,7 +682,7 @@ void nsx_kernel_words(const char *full, struct nsx_arena *a,
 	static bool (*const rules[])(const struct parts *, struct words *) = {
 		tell_comm, tell_triton, tell_thrust, tell_cub, tell_torch,
 		tell_flash, tell_flash_class, tell_matrix, tell_lambda, tell_plain};
-	struct parts name = split(full);
+	struct parts name = kernel_words_split(full);
 	struct words w = {0};
 
 	*ret = (struct nsx_kernel_words){0};
@@ -701,11 +701,11 @@ void nsx_kernel_words(const char *full, struct nsx_arena *a,
 		}
 	}
 	ret->dtype = w.dtype;
-	ret->family = keep(a, w.family.p ? w.family.p : "");
+	ret->family = kernel_words_keep(a, w.family.p ? w.family.p : "");
 	ret->label = ret->family;
 	if (w.detail.n) {
 		nsx_buf_add(&w.family, w.detail.p, w.detail.n);
-		ret->label = keep(a, w.family.p);
+		ret->label = kernel_words_keep(a, w.family.p);
 	}
 	if (ret->category != NSX_K_COMM) {
 		ret->category = nsx_category_of(ret->family,

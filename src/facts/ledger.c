@@ -23,8 +23,8 @@ struct books {
 	struct nsx_account *v;
 };
 
-static int book(struct books *b, enum nsx_ledger_class cls, enum nsx_cause cause,
-		uint32_t place, int64_t ns, struct nsx_err *err)
+static int ledger_book(struct books *b, enum nsx_ledger_class cls, enum nsx_cause cause,
+		       uint32_t place, int64_t ns, struct nsx_err *err)
 {
 	struct nsx_account *x = nsx_near_value(&b->keys, &b->near, &b->v,
 					       (unsigned)cls << 8 | cause, place,
@@ -44,7 +44,7 @@ static int book(struct books *b, enum nsx_ledger_class cls, enum nsx_cause cause
 	return 0;
 }
 
-static uint32_t place_of(const struct books *b, size_t op)
+static uint32_t ledger_place_of(const struct books *b, size_t op)
 {
 	const struct nsx_trace *t = b->t;
 	const struct nsx_copy *c;
@@ -97,7 +97,7 @@ static int book_ops(struct books *b, uint32_t device, const struct nsx_spans *ke
 		if (hides[cls])
 			ns -= nsx_spans_covered(hides[cls], &cursor[cls], from, to);
 		if (ns)
-			rc = book(b, cls, 0, place_of(b, i), ns, err);
+			rc = ledger_book(b, cls, 0, ledger_place_of(b, i), ns, err);
 	}
 	return rc;
 }
@@ -130,7 +130,7 @@ static int book_idle(struct books *b, uint32_t device, struct nsx_err *err)
 			x.detail = nsx_call_name(&b->t->calls, nsx_op_call(&b->t->ops, x.op));
 			b->ledger->between_nodes_ns += to - from;
 		}
-		rc = book(b, NSX_L_IDLE, x.cause, x.detail, to - from, err);
+		rc = ledger_book(b, NSX_L_IDLE, x.cause, x.detail, to - from, err);
 	}
 	return rc;
 }

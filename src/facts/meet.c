@@ -85,7 +85,7 @@ static bool next_call(const struct nsx_trace *t, size_t *at,
 }
 
 /* Collects outermost calls that wait or are waited for. */
-static int collect(struct matching *x, struct nsx_err *err)
+static int meet_collect(struct matching *x, struct nsx_err *err)
 {
 	const struct nsx_trace *t = x->t;
 	struct nsx_meets *r = x->r;
@@ -150,7 +150,7 @@ static int read_ranks(struct matching *x, struct nsx_arena *a,
 }
 
 /* Marks calls that contain CUDA calls, as their waiting is unknown. */
-static void find_busy(struct matching *x)
+static void meet_find_busy(struct matching *x)
 {
 	const struct nsx_calls *c = &x->t->calls;
 	uint32_t thread = NSX_NONE, at = 0, to = 0;
@@ -171,7 +171,7 @@ static void find_busy(struct matching *x)
 
 /* Matching ----------------------------------------------------------------------*/
 
-static enum kind kind_of(const struct matching *x, uint32_t call)
+static enum kind meet_kind_of(const struct matching *x, uint32_t call)
 {
 	return known[x->what[call]].kind;
 }
@@ -221,7 +221,7 @@ static uint32_t member(const struct matching *x, uint32_t side, uint32_t k)
 static bool takes_part(const struct matching *x, uint32_t i, enum kind of_root,
 		       enum kind of_others)
 {
-	enum kind kind = kind_of(x, i);
+	enum kind kind = meet_kind_of(x, i);
 	int32_t rank = x->r->rank[x->t->thread[x->r->call[i].thread].process];
 
 	if (kind == ALL || kind == WAIT || kind == EXCHANGE)
@@ -235,7 +235,7 @@ static bool comes(const struct matching *x, uint32_t i)
 {
 	return takes_part(x, i, FROM_ROOT, TO_ROOT);
 }
-static bool waits(const struct matching *x, uint32_t i)
+static bool meet_waits(const struct matching *x, uint32_t i)
 {
 	return takes_part(x, i, TO_ROOT, FROM_ROOT);
 }
@@ -260,7 +260,7 @@ static struct instance see(const struct matching *x, uint32_t k)
 						   c->start_ns);
 			r.last_start_ns = NSX_MAX(r.last_start_ns, c->start_ns);
 		}
-		if (waits(x, i)) {
+		if (meet_waits(x, i)) {
 			r.first_end_ns = NSX_MIN(r.first_end_ns, c->end_ns);
 			r.last_end_ns = NSX_MAX(r.last_end_ns, c->end_ns);
 		}
@@ -293,7 +293,7 @@ static void add_meetings(struct matching *x, bool is_seen)
 			struct nsx_mpi_call *c = &r->call[i];
 
 			c->comes = comes(x, i) ? r->nmeets : NSX_NONE;
-			c->waits = waits(x, i) ? r->nmeets : NSX_NONE;
+			c->waits = meet_waits(x, i) ? r->nmeets : NSX_NONE;
 			c->is_seen = is_seen;
 		}
 		r->nmeets++;
@@ -320,7 +320,7 @@ static bool are_collectives(struct matching *x)
 }
 
 /* If all processes' waits end together whenever one is late, they wait for each other. */
-static bool end_together(const struct matching *x)
+static bool meet_end_together(const struct matching *x)
 {
 	size_t seen = 0, stray = 0;
 
@@ -356,7 +356,7 @@ struct messages { /* a channel: one tag, from one process to another */
 	bool *bad;	  /* by waiting call: not everything it waits for is known */
 };
 
-static uint32_t process_of(const struct matching *x, uint32_t call)
+static uint32_t meet_process_of(const struct matching *x, uint32_t call)
 {
 	return x->t->thread[x->r->call[call].thread].process;
 }
@@ -393,17 +393,17 @@ static bool receives(enum kind kind)
 /* Adds one end of a message to its channel. Exchanges are matched with exchanges only, as
  * the trace has one of their two tags.
  */
-static int add_end(const struct matching *x, struct messages *m, uint32_t call,
-		   uint32_t other, bool is_sender, uint32_t *ret, struct nsx_err *err)
+static int meet_add_end(const struct matching *x, struct messages *m, uint32_t call,
+			uint32_t other, bool is_sender, uint32_t *ret, struct nsx_err *err)
 {
-	uint32_t own = process_of(x, call), thread = x->r->call[call].thread;
+	uint32_t own = meet_process_of(x, call), thread = x->r->call[call].thread;
 	uint32_t *n, *first;
 	struct channel *v;
 
 	v = nsx_group_value(&m->keys, &m->v,
 			    is_sender ? (uint64_t)own << 32 | other :
 					(uint64_t)other << 32 | own,
-			    kind_of(x, call) == EXCHANGE ? UINT64_MAX :
+			    meet_kind_of(x, call) == EXCHANGE ? UINT64_MAX :
 							   (uint64_t)x->tag[call],
 			    "messages", err);
 	if (!v)
@@ -418,8 +418,8 @@ static int add_end(const struct matching *x, struct messages *m, uint32_t call,
 }
 
 /* The channels of each call that sends or receives. */
-static int list_channels(struct matching *x, struct messages *m,
-			 struct nsx_err *err)
+static int meet_list_channels(struct matching *x, struct messages *m,
+			      struct nsx_err *err)
 {
 	uint32_t n = x->t->nprocesses;
 	uint32_t *by_rank;
@@ -428,8 +428,8 @@ static int list_channels(struct matching *x, struct messages *m,
 		return err->rc;
 	nsx_sort_indices(by_rank, n, cmp_ranks, x->r->rank);
 	for (uint32_t i = 0; i < x->r->ncalls; i++) {
-		enum kind kind = kind_of(x, i);
-		uint32_t own = process_of(x, i), other;
+		enum kind kind = meet_kind_of(x, i);
+		uint32_t own = meet_process_of(x, i), other;
 
 		m->out[i] = m->in[i] = NSX_NONE;
 		if (!sends(kind) && !receives(kind))
@@ -438,8 +438,8 @@ static int list_channels(struct matching *x, struct messages *m,
 		if (other == NSX_NONE || other == own ||
 		    (kind != EXCHANGE && x->tag[i] < 0))
 			continue;
-		if ((sends(kind) && add_end(x, m, i, other, true, &m->out[i], err)) ||
-		    (receives(kind) && add_end(x, m, i, other, false, &m->in[i], err)))
+		if ((sends(kind) && meet_add_end(x, m, i, other, true, &m->out[i], err)) ||
+		    (receives(kind) && meet_add_end(x, m, i, other, false, &m->in[i], err)))
 			return err->rc;
 	}
 	return 0;
@@ -453,7 +453,7 @@ static void find_waiters(const struct matching *x, struct messages *m)
 	uint32_t waiter = NSX_NONE, thread = NSX_NONE, open = 0;
 
 	for (uint32_t i = x->r->ncalls; i-- > 0;) {
-		enum kind kind = kind_of(x, i);
+		enum kind kind = meet_kind_of(x, i);
 
 		if (x->r->call[i].thread != thread) {
 			waiter = NSX_NONE;
@@ -547,7 +547,7 @@ static int add_messages(struct matching *x, struct nsx_err *err)
 
 	rc = nsx_new_arrays(x->a, n, "messages", err, m.out, m.in, m.waiter,
 			    m.sender, m.bad) ?:
-	     list_channels(x, &m, err);
+	     meet_list_channels(x, &m, err);
 	if (!rc) {
 		find_waiters(x, &m);
 		rc = match_messages(x, &m, err);
@@ -568,7 +568,7 @@ static bool is_matched(const struct matching *x, uint8_t what)
 	return false;
 }
 
-static int match_all(struct matching *x, struct nsx_err *err)
+static int meet_match_all(struct matching *x, struct nsx_err *err)
 {
 	if (pick(x, 0, COLLECTIVES - 1) && are_collectives(x))
 		add_meetings(x, false);
@@ -577,13 +577,13 @@ static int match_all(struct matching *x, struct nsx_err *err)
 	if (add_messages(x, err))
 		return err->rc;
 	for (uint8_t w = ONE_WAIT; w < (uint8_t)ARRAY_LEN(known); w++)
-		if (!is_matched(x, w) && pick(x, w, w) && end_together(x))
+		if (!is_matched(x, w) && pick(x, w, w) && meet_end_together(x))
 			add_meetings(x, true);
 	return 0;
 }
 
 /* Keeps the calls that take part in a meeting. */
-static int keep(struct matching *x, struct nsx_arena *a, struct nsx_err *err)
+static int meet_keep(struct matching *x, struct nsx_arena *a, struct nsx_err *err)
 {
 	struct nsx_meets *r = x->r;
 	struct nsx_mpi_call *all = r->call;
@@ -607,15 +607,15 @@ int nsx_meets_build(const struct nsx_trace *t, struct nsx_arena *a,
 	int rc;
 
 	*ret = (struct nsx_meets){0};
-	rc = collect(&x, err);
+	rc = meet_collect(&x, err);
 	if (!rc && ret->ncalls) {
 		rc = nsx_new_arrays(a, ret->ncalls, "MPI calls", err,
 				    ret->last_ns) ?:
 		     read_ranks(&x, a, err);
-		find_busy(&x);
-		rc = rc ?: match_all(&x, err);
+		meet_find_busy(&x);
+		rc = rc ?: meet_match_all(&x, err);
 	}
-	rc = rc ?: keep(&x, a, err);
+	rc = rc ?: meet_keep(&x, a, err);
 	nsx_arena_free(x.a);
 	return rc;
 }

@@ -20,7 +20,7 @@ const char *const nsx_mem_class_names[NSX_NMEM_CLASSES] = {
 enum { START, GLOBAL_PID, DEVICE_ID, ADDRESS, BYTES, MEM_KIND, OPERATION, CORR,
        POOL, POOL_BYTES, POOL_USED };
 
-static enum nsx_mem_class class_of(int64_t kind)
+static enum nsx_mem_class memory_class_of(int64_t kind)
 {
 	switch (kind) {
 	case NSX_MEM_PAGEABLE:
@@ -48,8 +48,8 @@ static int add_pool(struct nsx_memory *m, const struct nsx_mem_event *e,
 				nsx_i64_or(&v[POOL_USED], 0)});
 }
 
-static int on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
-		  struct nsx_err *err)
+static int memory_on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+			 struct nsx_err *err)
 {
 	struct nsx_memory *m = ctx;
 	int64_t op = nsx_i64_or(&v[OPERATION], -1), corr = nsx_i64_or(&v[CORR], 0);
@@ -72,7 +72,7 @@ static int on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 		.device_id = nsx_i64_or(&v[DEVICE_ID], 0),
 		.bytes = v[BYTES].u.i,
 		.corr = corr > 0 && corr < UINT32_MAX ? (uint32_t)corr : 0,
-		.kind = (uint8_t)class_of(nsx_i64_or(&v[MEM_KIND], -1)),
+		.kind = (uint8_t)memory_class_of(nsx_i64_or(&v[MEM_KIND], -1)),
 		.is_free = op == NSX_MEM_FREE};
 	return nsx_i64_or(&v[POOL], 0) ? add_pool(m, e, v, err) : 0;
 }
@@ -88,9 +88,9 @@ static bool same_address(const struct nsx_mem_event *x, const struct nsx_mem_eve
 }
 
 /* of: gives the device and kind of the step. */
-static void add_step(struct nsx_memory *m, const struct nsx_mem_event *of,
-		     int64_t at_ns, int64_t delta, unsigned turn,
-		     unsigned counts)
+static void memory_add_step(struct nsx_memory *m, const struct nsx_mem_event *of,
+			    int64_t at_ns, int64_t delta, unsigned turn,
+			    unsigned counts)
 {
 	m->steps[m->nsteps++] = (struct nsx_mem_step){
 		.at_ns = at_ns, .delta = delta, .process = of->process,
@@ -115,33 +115,33 @@ static void match_row(struct nsx_memory *m, size_t i)
 
 	if (!e->is_free) {
 		if (live) /* the free was not recorded */
-			add_step(m, live, e->at_ns, -live->bytes, 0, 0);
-		add_step(m, e, e->at_ns, e->bytes, 1, NSX_STEP_ALLOC);
+			memory_add_step(m, live, e->at_ns, -live->bytes, 0, 0);
+		memory_add_step(m, e, e->at_ns, e->bytes, 1, NSX_STEP_ALLOC);
 		if (!after)
 			m->kept[m->nkept++] = (uint32_t)i;
 	} else if (live) {
-		add_step(m, live, e->at_ns, -live->bytes, turn, NSX_STEP_FREE);
+		memory_add_step(m, live, e->at_ns, -live->bytes, turn, NSX_STEP_FREE);
 	} else {
-		add_step(m, e, e->at_ns, -e->bytes, turn,
-			 NSX_STEP_FREE | NSX_STEP_UNMATCHED);
+		memory_add_step(m, e, e->at_ns, -e->bytes, turn,
+				NSX_STEP_FREE | NSX_STEP_UNMATCHED);
 	}
 }
 
-static int cmp_groups(const struct nsx_mem_step *x, const struct nsx_mem_step *y)
+static int memory_cmp_groups(const struct nsx_mem_step *x, const struct nsx_mem_step *y)
 {
 	return NSX_CMP(x->process, y->process) ?:
 	       NSX_CMP(x->device_id, y->device_id) ?:
 	       (int)x->kind - y->kind;
 }
 
-NSX_ORDER(cmp_steps, struct nsx_mem_step, BY(cmp_groups), UP(at_ns), UP(turn));
+NSX_ORDER(cmp_steps, struct nsx_mem_step, BY(memory_cmp_groups), UP(at_ns), UP(turn));
 
 size_t nsx_mem_group_end(const struct nsx_memory *m, size_t at)
 {
 	size_t end = at + 1;
 
 	while (end < m->nsteps &&
-	       !cmp_groups(&m->steps[at], &m->steps[end]))
+	       !memory_cmp_groups(&m->steps[at], &m->steps[end]))
 		end++;
 	return end;
 }
@@ -180,7 +180,7 @@ int nsx_memory_read(const struct nsx_schema *s, struct nsx_memory *ret,
 		    struct nsx_err *err)
 {
 	*ret = (struct nsx_memory){.events = NULL};
-	return nsx_view_each(s, memory_event, on_row, ret, err, start_ns,
+	return nsx_view_each(s, memory_event, memory_on_row, ret, err, start_ns,
 			     global_pid, device_id, address, bytes, mem_kind,
 			     operation, corr, pool_address, pool_bytes,
 			     pool_used_bytes) ?: match(ret, err);

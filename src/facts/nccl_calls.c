@@ -68,8 +68,8 @@ static bool read_binary(const struct nsx_val *v, struct nsx_nccl_call *m)
 }
 
 /* The unsigned number of a key. */
-static bool number_of(const char *json, size_t n, const char *key,
-		      uint64_t *ret)
+static bool nccl_calls_number_of(const char *json, size_t n, const char *key,
+				 uint64_t *ret)
 {
 	const char *p = memmem(json, n, key, strlen(key)), *end = json + n;
 
@@ -88,11 +88,11 @@ static bool read_json(const char *json, size_t n, struct nsx_nccl_call *m)
 {
 	uint64_t bytes;
 
-	if (!number_of(json, n, "Message size [bytes]", &bytes) ||
+	if (!nccl_calls_number_of(json, n, "Message size [bytes]", &bytes) ||
 	    bytes > INT64_MAX)
 		return false;
 	m->bytes = (int64_t)bytes;
-	number_of(json, n, "NCCL communicator ID", &m->communicator);
+	nccl_calls_number_of(json, n, "NCCL communicator ID", &m->communicator);
 	return true;
 }
 
@@ -133,9 +133,9 @@ static bool read_init_json(const char *json, size_t n, struct nsx_nccl_init *x)
 {
 	uint64_t rank, nranks, device;
 
-	if (!number_of(json, n, "\"Rank\"", &rank) ||
-	    !number_of(json, n, "\"No. of ranks\"", &nranks) ||
-	    !number_of(json, n, "\"CUDA device\"", &device))
+	if (!nccl_calls_number_of(json, n, "\"Rank\"", &rank) ||
+	    !nccl_calls_number_of(json, n, "\"No. of ranks\"", &nranks) ||
+	    !nccl_calls_number_of(json, n, "\"CUDA device\"", &device))
 		return false;
 	x->rank = (int64_t)NSX_MIN(rank, INT64_MAX);
 	x->nranks = (int64_t)NSX_MIN(nranks, INT64_MAX);
@@ -148,7 +148,7 @@ static bool makes_communicator(const char *name, size_t n)
 	return n >= 16 && !strncasecmp(name, "ncclCommInitRank", 16);
 }
 
-static uint8_t op_of(const char *name, size_t n)
+static uint8_t nccl_calls_op_of(const char *name, size_t n)
 {
 	char text[64];
 	enum nsx_comm_op op;
@@ -182,7 +182,7 @@ static bool is_nccl(const struct part *p, const struct nsx_val *v)
 
 static void name_it(struct message *m, const char *name, size_t n)
 {
-	m->call.op = op_of(name, n);
+	m->call.op = nccl_calls_op_of(name, n);
 	m->makes = makes_communicator(name, n);
 }
 
@@ -194,15 +194,15 @@ static bool read_text(struct message *m, const char *json, size_t n)
 	return read_json(json, n, &m->call) || inits;
 }
 
-static bool read_bytes(struct message *m, const struct nsx_val *v)
+static bool nccl_calls_read_bytes(struct message *m, const struct nsx_val *v)
 {
 	bool inits = read_init_binary(v, &m->init);
 
 	return read_binary(v, &m->call) || inits;
 }
 
-static int on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
-		  struct nsx_err *err)
+static int nccl_calls_on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+			     struct nsx_err *err)
 {
 	struct part *p = ctx;
 	struct message m = {.name_id = -1, .json_id = -1};
@@ -221,7 +221,7 @@ static int on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 		m.name_id = v[TEXT_ID].u.i;
 	if (!(v[JSON].type == NSX_V_TEXT &&
 	      read_text(&m, v[JSON].u.p, v[JSON].len)) &&
-	    !read_bytes(&m, &v[BINARY])) {
+	    !nccl_calls_read_bytes(&m, &v[BINARY])) {
 		if (v[JSON_ID].type != NSX_V_I64)
 			return 0;
 		m.json_id = v[JSON_ID].u.i;
@@ -230,7 +230,7 @@ static int on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 }
 
 /* Looks up the texts of all ids together. */
-static int resolve(struct part *all, struct nsx_arena *a, struct nsx_err *err)
+static int nccl_calls_resolve(struct part *all, struct nsx_arena *a, struct nsx_err *err)
 {
 	int64_t *ids;
 	const char **text;
@@ -296,12 +296,12 @@ static int list_domains(const struct nsx_trace *t, struct part *p,
 	return 0;
 }
 
-static int read_all(struct part *parts, unsigned nparts, struct nsx_err *err)
+static int nccl_calls_read_all(struct part *parts, unsigned nparts, struct nsx_err *err)
 {
 	for (unsigned i = 1; i < nparts; i++)
 		parts[i] = parts[0];
 	if (nsx_view_scan(parts->t->schema, NSX_VIEW_nvtx, fields, NFIELDS,
-			  nparts, on_row, parts, sizeof(*parts), err))
+			  nparts, nccl_calls_on_row, parts, sizeof(*parts), err))
 		return err->rc;
 	for (unsigned i = 1; i < nparts; i++) {
 		if (nsx_grow(&parts->v, &parts->cap, parts->n + parts[i].n,
@@ -316,12 +316,12 @@ static int read_all(struct part *parts, unsigned nparts, struct nsx_err *err)
 }
 
 /* Keeps the calls that move data or make communicators. */
-static int keep(struct part *all, struct nsx_arena *a,
-		struct nsx_nccl_calls *ret, struct nsx_err *err)
+static int nccl_calls_keep(struct part *all, struct nsx_arena *a,
+			   struct nsx_nccl_calls *ret, struct nsx_err *err)
 {
 	if (nsx_new_arrays(a, all->n, "messages", err, ret->v) ||
 	    nsx_new_arrays(a, all->n, "communicators", err, ret->init) ||
-	    resolve(all, a, err))
+	    nccl_calls_resolve(all, a, err))
 		return err->rc;
 	for (size_t i = 0; i < all->n; i++) {
 		struct message *m = &all->v[i];
@@ -349,9 +349,9 @@ int nsx_nccl_calls(const struct nsx_trace *t, unsigned threads,
 		return err->rc;
 	if (!parts[0].ndomains)
 		return 0;
-	rc = read_all(parts, nparts, err);
+	rc = nccl_calls_read_all(parts, nparts, err);
 	if (!rc)
-		rc = keep(&parts[0], a, ret, err);
+		rc = nccl_calls_keep(&parts[0], a, ret, err);
 	for (unsigned i = 0; i < nparts; i++)
 		free(parts[i].v);
 	return rc;

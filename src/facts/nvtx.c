@@ -102,7 +102,7 @@ static int sweep_thread(void *ctx, size_t i, struct nsx_err *err)
 	return nsx_stopped(err);
 }
 
-static int sweep_device(void *ctx, size_t i, struct nsx_err *err)
+static int nvtx_sweep_device(void *ctx, size_t i, struct nsx_err *err)
 {
 	struct job *job = ctx;
 	const struct nsx_ops *o = &job->t->ops;
@@ -117,8 +117,8 @@ static int sweep_device(void *ctx, size_t i, struct nsx_err *err)
 	return nsx_stopped(err);
 }
 
-static void add_kernel(struct nsx_coverage *c, bool counts, bool has_call,
-		       bool is_mapped, int64_t ns)
+static void nvtx_add_kernel(struct nsx_coverage *c, bool counts, bool has_call,
+			    bool is_mapped, int64_t ns)
 {
 	nsx_add_to(&c->kernel_ns, ns);
 	c->nkernels += counts;
@@ -143,11 +143,11 @@ static int cover(struct nsx_facts *f, const struct nsx_trace *t,
 
 		if (o->kind[i] != NSX_OP_KERNEL)
 			continue;
-		add_kernel(&f->coverage[t->nprocesses], counts, has_call,
-			   is_mapped, nsx_op_ns(o, i));
+		nvtx_add_kernel(&f->coverage[t->nprocesses], counts, has_call,
+				is_mapped, nsx_op_ns(o, i));
 		if (p != NSX_NONE)
-			add_kernel(&f->coverage[p], counts, has_call,
-				   is_mapped, nsx_op_ns(o, i));
+			nvtx_add_kernel(&f->coverage[p], counts, has_call,
+					is_mapped, nsx_op_ns(o, i));
 	}
 	return nsx_stopped(err);
 }
@@ -192,7 +192,7 @@ static int attribute(struct nsx_facts *f, const struct nsx_trace *t,
 	    pack_before(f->arena, job.around, nranges, &f->nvtx.around, err) ||
 	    !nsx_new_array(job.op_range, f->arena, t->ops.n, "op ranges",
 			   err) ||
-	    nsx_par(threads, t->ndevices, sweep_device, &job, err))
+	    nsx_par(threads, t->ndevices, nvtx_sweep_device, &job, err))
 		return err->rc;
 	nsx_arena_drop(f->arena, job.call_range);
 	if (nsx_pack_index(f->arena, job.op_range, t->ops.n, "op ranges",

@@ -22,15 +22,15 @@ static int64_t inside(const struct nsx_trace *t, int64_t start, int64_t end)
 	return NSX_MAX(b - a, 0);
 }
 
-static int add_row(struct rows *p, struct nsx_profiler_row *x,
+static int profiler_add_row(struct rows *p, struct nsx_profiler_row *x,
 		     struct nsx_err *err)
 {
 	x->in_window_ns = inside(p->t, x->start_ns, x->end_ns);
 	return nsx_push(p->v, p->n, p->cap, "profiler overheads", err, *x);
 }
 
-static int on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
-		  struct nsx_err *err)
+static int profiler_on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+			   struct nsx_err *err)
 {
 	struct rows *p = ctx;
 	struct nsx_profiler_row x = {0};
@@ -47,7 +47,7 @@ static int on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 		x.id = v[3].u.i;
 	else if (v[3].type == NSX_V_TEXT)
 		x.name = nsx_val_text(&v[3], p->a);
-	return add_row(p, &x, err);
+	return profiler_add_row(p, &x, err);
 }
 
 /* Overhead types caused by tools. */
@@ -71,14 +71,14 @@ static int add_cupti(const struct nsx_trace *t, struct rows *p,
 		if (type >= ARRAY_LEN(tool_types) || !tool_types[type])
 			continue;
 		x.name = tool_types[type];
-		if (add_row(p, &x, err))
+		if (profiler_add_row(p, &x, err))
 			return err->rc;
 	}
 	return 0;
 }
 
-static int resolve(const struct nsx_schema *s, struct rows *p,
-		   struct nsx_arena *scratch, struct nsx_err *err)
+static int profiler_resolve(const struct nsx_schema *s, struct rows *p,
+			    struct nsx_arena *scratch, struct nsx_err *err)
 {
 	int64_t *ids;
 	const char **texts;
@@ -132,16 +132,16 @@ bool nsx_same_profiler_row(const struct nsx_profiler_row *x,
 	return !cmp_by_name(x, y);
 }
 
-static int read_rows(const struct nsx_trace *t, struct rows *p,
-		     struct nsx_err *err)
+static int profiler_read_rows(const struct nsx_trace *t, struct rows *p,
+			      struct nsx_err *err)
 {
-	int rc = nsx_view_each(t->schema, profiler_overhead, on_row, p, err,
+	int rc = nsx_view_each(t->schema, profiler_overhead, profiler_on_row, p, err,
 			       start_ns, end_ns, global_tid, name);
 
 	if (!rc) {
 		struct nsx_arena *scratch = nsx_arena_new();
 
-		rc = resolve(t->schema, p, scratch, err);
+		rc = profiler_resolve(t->schema, p, scratch, err);
 		nsx_arena_free(scratch);
 	}
 	return rc ? rc : add_cupti(t, p, err);
@@ -159,7 +159,7 @@ int nsx_facts_profiler(struct nsx_facts *f, const struct nsx_trace *t,
 	    !nsx_has_view(t->schema, NSX_VIEW_overhead))
 		return 0;
 	f->profiler = x = nsx_arena_get(a, sizeof(*x));
-	rc = read_rows(t, &p, err);
+	rc = profiler_read_rows(t, &p, err);
 	if (rc) { /* names may be missing */
 		free(p.v);
 		return rc;

@@ -3,7 +3,7 @@
 #include "base/stat.h"
 #include "facts/queues.h"
 
-static bool is_queued(const struct nsx_trace *t, uint32_t op)
+static bool queues_is_queued(const struct nsx_trace *t, uint32_t op)
 {
 	uint32_t call = nsx_op_call(&t->ops, op);
 
@@ -38,7 +38,7 @@ int nsx_queues_build(const struct nsx_trace *t, uint32_t device,
 			   "streams", err))
 		return err->rc;
 	for (uint32_t i = first; i < end; i++)
-		if (is_queued(t, i))
+		if (queues_is_queued(t, i))
 			q->at[nsx_op_stream(&t->ops, i) + 1]++;
 	for (uint32_t s = 0; s < t->nstreams; s++)
 		q->at[s + 1] += q->at[s];
@@ -49,7 +49,7 @@ int nsx_queues_build(const struct nsx_trace *t, uint32_t device,
 	for (uint32_t i = first; i < end; i++) {
 		size_t *at = &q->at[nsx_op_stream(&t->ops, i)];
 
-		if (!is_queued(t, i))
+		if (!queues_is_queued(t, i))
 			continue;
 		q->called_ns[*at] = call_time(t, i);
 		q->op[(*at)++] = i;

@@ -7,7 +7,7 @@
  */
 #include "facts/streamwait.h"
 
-static int64_t call_of(const struct nsx_trace *t, uint32_t call)
+static int64_t streamwait_call_of(const struct nsx_trace *t, uint32_t call)
 {
 	return call == NSX_NONE ? INT64_MIN : nsx_call_start(&t->calls, call);
 }
@@ -18,12 +18,12 @@ static int by_stream(const void *a, const void *b, void *ctx)
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
 	return NSX_CMP(t->syncs.stream[x], t->syncs.stream[y]) ?:
-	       NSX_CMP(call_of(t, t->syncs.call[x]),
-		       call_of(t, t->syncs.call[y]));
+	       NSX_CMP(streamwait_call_of(t, t->syncs.call[x]),
+		       streamwait_call_of(t, t->syncs.call[y]));
 }
 
-static int cmp_event(const struct nsx_trace *t, uint32_t record,
-		     uint32_t process, int64_t event)
+static int streamwait_cmp_event(const struct nsx_trace *t, uint32_t record,
+				uint32_t process, int64_t event)
 {
 	const struct nsx_records *r = &t->records;
 
@@ -36,10 +36,10 @@ static int by_event(const void *a, const void *b, void *ctx)
 	const struct nsx_trace *t = ctx;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
-	return cmp_event(t, x, t->records.process[y],
-			 t->records.event_sync_id[y]) ?:
-	       NSX_CMP(call_of(t, t->records.call[x]),
-		       call_of(t, t->records.call[y]));
+	return streamwait_cmp_event(t, x, t->records.process[y],
+				    t->records.event_sync_id[y]) ?:
+	       NSX_CMP(streamwait_call_of(t, t->records.call[x]),
+		       streamwait_call_of(t, t->records.call[y]));
 }
 
 /* Whether a stream's wait can be followed to work of its process. */
@@ -85,7 +85,7 @@ static int index_ops(struct nsx_stream_waits *w, const struct nsx_trace *t,
 		 o->flags[i] & NSX_OP_PEER ? NSX_NONE : nsx_op_stream(o, i));
 	for (uint32_t s = 0; s < t->nstreams; s++)
 		for (uint32_t k = w->op_at[s]; k < w->op_at[s + 1]; k++) {
-			w->called[k] = call_of(t, nsx_op_call(o, w->op[k]));
+			w->called[k] = streamwait_call_of(t, nsx_op_call(o, w->op[k]));
 			if (k > w->op_at[s])
 				w->called[k] = NSX_MAX(w->called[k],
 						       w->called[k - 1]);
@@ -140,12 +140,12 @@ static uint32_t producer_of(const struct nsx_stream_waits *w,
 	uint32_t process = t->syncs.process[wait], stream, k;
 	int64_t event = t->syncs.event_sync_id[wait], recorded_ns;
 	size_t r = NSX_SEARCH(0, w->nrecords, i,
-			      cmp_event(t, w->record[i], process, event) < 0);
+			      streamwait_cmp_event(t, w->record[i], process, event) < 0);
 
-	if (r == w->nrecords || cmp_event(t, w->record[r], process, event))
+	if (r == w->nrecords || streamwait_cmp_event(t, w->record[r], process, event))
 		return NSX_NONE;
 	stream = t->records.stream[w->record[r]];
-	recorded_ns = call_of(t, t->records.call[w->record[r]]);
+	recorded_ns = streamwait_call_of(t, t->records.call[w->record[r]]);
 	k = NSX_SEARCH(w->op_at[stream], w->op_at[stream + 1], i,
 		       w->called[i] < recorded_ns);
 	return k > w->op_at[stream] ? w->op[k - 1] : NSX_NONE;
@@ -159,13 +159,13 @@ uint32_t nsx_stream_waited_for(const struct nsx_stream_waits *w,
 	uint32_t end = w->wait_at[stream + 1];
 	uint32_t k = NSX_SEARCH(first, w->op_at[stream + 1], i, w->op[i] < op);
 	int64_t since = k > first ? w->called[k - 1] : INT64_MIN;
-	int64_t until = call_of(t, nsx_op_call(&t->ops, op));
+	int64_t until = streamwait_call_of(t, nsx_op_call(&t->ops, op));
 
 	if (t->ops.flags[op] & NSX_OP_PEER)
 		return NSX_NONE; /* its stream is on the other device */
 	for (k = NSX_SEARCH(w->wait_at[stream], end, i,
-			    call_of(t, t->syncs.call[w->wait[i]]) <= since);
-	     k < end && call_of(t, t->syncs.call[w->wait[k]]) < until; k++) {
+			    streamwait_call_of(t, t->syncs.call[w->wait[i]]) <= since);
+	     k < end && streamwait_call_of(t, t->syncs.call[w->wait[k]]) < until; k++) {
 		uint32_t producer = producer_of(w, t, w->wait[k]);
 
 		if (producer != NSX_NONE &&

@@ -44,8 +44,8 @@ struct matching {
 /* Queues -----------------------------------------------------------------------*/
 
 /* Lists the trace's communication kernels. */
-static int list_kernels(const struct matching *x, uint32_t **ret, uint32_t *ret_n,
-			struct nsx_err *err)
+static int teams_list_kernels(const struct matching *x, uint32_t **ret, uint32_t *ret_n,
+			      struct nsx_err *err)
 {
 	const struct nsx_ops *o = &x->t->ops;
 	uint32_t n = 0;
@@ -67,7 +67,7 @@ static int list_queues(struct matching *x, struct nsx_err *err)
 	const struct nsx_trace *t = x->t;
 	struct nsx_groups keys = {0};
 	uint32_t *row, *of, *op, *at, n = 0;
-	int rc = list_kernels(x, &row, &n, err) ?:
+	int rc = teams_list_kernels(x, &row, &n, err) ?:
 		 nsx_new_arrays(x->a, n, "collectives", err, of, op);
 
 	for (uint32_t i = 0; !rc && i < n; i++)
@@ -93,7 +93,7 @@ static int list_queues(struct matching *x, struct nsx_err *err)
 	return 0;
 }
 
-static int cmp_names(const void *a, const void *b, void *ctx)
+static int teams_cmp_names(const void *a, const void *b, void *ctx)
 {
 	const struct queue *v = ctx;
 	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
@@ -108,33 +108,33 @@ static bool same_rank(const struct queue *a, const struct queue *b)
 
 /* Pairs of kernels ---------------------------------------------------------------*/
 
-static int64_t start_of(const struct matching *x, uint32_t op)
+static int64_t teams_start_of(const struct matching *x, uint32_t op)
 {
 	return nsx_op_start(&x->t->ops, op);
 }
 
-static int64_t end_of(const struct matching *x, uint32_t op)
+static int64_t teams_end_of(const struct matching *x, uint32_t op)
 {
 	return nsx_op_end(&x->t->ops, op);
 }
 
 static int64_t apart_ns(const struct matching *x, uint32_t a, uint32_t b)
 {
-	return llabs(end_of(x, a) - end_of(x, b));
+	return llabs(teams_end_of(x, a) - teams_end_of(x, b));
 }
 
-static bool overlap(const struct matching *x, uint32_t a, uint32_t b)
+static bool teams_overlap(const struct matching *x, uint32_t a, uint32_t b)
 {
-	return start_of(x, a) < end_of(x, b) && start_of(x, b) < end_of(x, a);
+	return teams_start_of(x, a) < teams_end_of(x, b) && teams_start_of(x, b) < teams_end_of(x, a);
 }
 
-static bool end_together(const struct matching *x, uint32_t a, uint32_t b,
-			 int64_t at_most_ns)
+static bool teams_end_together(const struct matching *x, uint32_t a, uint32_t b,
+			       int64_t at_most_ns)
 {
 	int64_t least_ns = NSX_MIN(nsx_op_ns(&x->t->ops, a),
 				   nsx_op_ns(&x->t->ops, b));
 
-	return overlap(x, a, b) &&
+	return teams_overlap(x, a, b) &&
 	       apart_ns(x, a, b) <= NSX_MAX(at_most_ns, least_ns / 5);
 }
 
@@ -151,8 +151,8 @@ static bool is_common(const struct matching *x, const struct queue *p,
 	while (i < p->n && k < q->n) {
 		uint32_t a = p->op[i], b = q->op[k];
 
-		if (end_together(x, a, b, TOGETHER_NS)) {
-			close += end_together(x, a, b, MOSTLY_NS);
+		if (teams_end_together(x, a, b, TOGETHER_NS)) {
+			close += teams_end_together(x, a, b, MOSTLY_NS);
 			alone += n ? since : 0;
 			since = 0;
 			n++;
@@ -161,7 +161,7 @@ static bool is_common(const struct matching *x, const struct queue *p,
 			continue;
 		}
 		since++;
-		if (end_of(x, a) <= end_of(x, b))
+		if (teams_end_of(x, a) <= teams_end_of(x, b))
 			i++;
 		else
 			k++;
@@ -171,8 +171,8 @@ static bool is_common(const struct matching *x, const struct queue *p,
 }
 
 /* The group that a queue belongs to; others: queues of the same name. */
-static uint32_t find_group(const struct matching *x, const struct queue *q,
-			   const uint32_t *others, uint32_t nothers)
+static uint32_t teams_find_group(const struct matching *x, const struct queue *q,
+				 const uint32_t *others, uint32_t nothers)
 {
 	for (uint32_t k = 0; k < nothers; k++) {
 		const struct queue *first = &x->queue[others[k]];
@@ -196,7 +196,7 @@ static void part_queues(struct matching *x, const uint32_t *v, uint32_t n)
 	uint32_t from = x->ngroups;
 
 	for (uint32_t k = 0; k < n; k++) {
-		uint32_t group = find_group(x, &x->queue[v[k]], v, k);
+		uint32_t group = teams_find_group(x, &x->queue[v[k]], v, k);
 
 		x->queue[v[k]].group = group == NSX_NONE ? x->ngroups++ : group;
 	}
@@ -223,8 +223,8 @@ static uint32_t head_of(const struct queue *q)
 static bool is_partner(const struct matching *x, const struct group *g, uint32_t a,
 		       uint32_t b)
 {
-	return g->by_pairs && g->nranks == 2 ? overlap(x, a, b) :
-					       end_together(x, a, b, TOGETHER_NS);
+	return g->by_pairs && g->nranks == 2 ? teams_overlap(x, a, b) :
+					       teams_end_together(x, a, b, TOGETHER_NS);
 }
 
 /* The largest distance between the end of the first head and its partners' ends. */
@@ -258,15 +258,15 @@ static struct queue *first_head(const struct matching *x, const struct group *g)
 		if (op == NSX_NONE)
 			continue;
 		left++;
-		if (!best || end_of(x, op) < end_of(x, head_of(best)))
+		if (!best || teams_end_of(x, op) < teams_end_of(x, head_of(best)))
 			best = g->v[k];
 	}
 	return left < 2 ? NULL : best;
 }
 
 /* The index of a rank's queue in `found`; n if the rank has none there. */
-static uint32_t place_of(struct queue *const *found, uint32_t n,
-			 const struct queue *q)
+static uint32_t teams_place_of(struct queue *const *found, uint32_t n,
+			       const struct queue *q)
 {
 	uint32_t i = 0;
 
@@ -289,7 +289,7 @@ static uint32_t find_partners(const struct matching *x, const struct group *g,
 		if (b == NSX_NONE || same_rank(first, g->v[k]) ||
 		    !is_partner(x, g, a, b) || apart_ns(x, a, b) > reach_ns)
 			continue;
-		i = place_of(found, n, g->v[k]);
+		i = teams_place_of(found, n, g->v[k]);
 		if (i == n)
 			found[n++] = g->v[k];
 		else if (apart_ns(x, a, b) < apart_ns(x, a, head_of(found[i])))
@@ -298,7 +298,7 @@ static uint32_t find_partners(const struct matching *x, const struct group *g,
 	return n;
 }
 
-static void add_team(struct matching *x, const struct group *g, struct queue *first)
+static void facts_teams_add_team(struct matching *x, const struct group *g, struct queue *first)
 {
 	struct queue *found[MAX_QUEUES];
 	struct nsx_team team = {INT64_MIN, x->nmembers,
@@ -308,7 +308,7 @@ static void add_team(struct matching *x, const struct group *g, struct queue *fi
 		uint32_t op = found[k]->op[found[k]->head++];
 
 		x->r->member[team.at + k] = op;
-		team.last_ns = NSX_MAX(team.last_ns, start_of(x, op));
+		team.last_ns = NSX_MAX(team.last_ns, teams_start_of(x, op));
 	}
 	if (team.n < 2)
 		return;
@@ -320,7 +320,7 @@ static void add_team(struct matching *x, const struct group *g, struct queue *fi
 /* Counts the ranks of a group, except those with less than half as many kernels as the
  * busiest: these do not belong.
  */
-static uint32_t count_ranks(const struct group *g)
+static uint32_t teams_count_ranks(const struct group *g)
 {
 	uint32_t most = 0, n = 0;
 	uint32_t ops[MAX_QUEUES] = {0};
@@ -328,7 +328,7 @@ static uint32_t count_ranks(const struct group *g)
 	uint32_t nranks = 0;
 
 	for (uint32_t k = 0; k < g->n; k++) {
-		uint32_t i = place_of(rank, nranks, g->v[k]);
+		uint32_t i = teams_place_of(rank, nranks, g->v[k]);
 
 		if (i == nranks)
 			rank[nranks++] = g->v[k];
@@ -341,8 +341,8 @@ static uint32_t count_ranks(const struct group *g)
 }
 
 /* Matches the queues of a name in one group; NSX_NONE: those left over. */
-static void match_group(struct matching *x, const uint32_t *v, uint32_t n,
-			uint32_t group)
+static void teams_match_group(struct matching *x, const uint32_t *v, uint32_t n,
+			      uint32_t group)
 {
 	struct group g = {0};
 	struct queue *first;
@@ -352,10 +352,10 @@ static void match_group(struct matching *x, const uint32_t *v, uint32_t n,
 			g.v[g.n++] = &x->queue[v[k]];
 	if (g.n < 2)
 		return;
-	g.nranks = count_ranks(&g);
+	g.nranks = teams_count_ranks(&g);
 	g.by_pairs = nsx_op_launch(x->t, g.v[0]->op[0])->op == NSX_COMM_SENDRECV;
 	while ((first = first_head(x, &g)))
-		add_team(x, &g, first);
+		facts_teams_add_team(x, &g, first);
 }
 
 static void match_name(struct matching *x, const uint32_t *v, uint32_t n)
@@ -365,13 +365,13 @@ static void match_name(struct matching *x, const uint32_t *v, uint32_t n)
 	if (nsx_op_launch(x->t, x->queue[v[0]].op[0])->op != NSX_COMM_SENDRECV)
 		part_queues(x, v, n);
 	for (uint32_t g = from; g < x->ngroups; g++)
-		match_group(x, v, n, g);
-	match_group(x, v, n, NSX_NONE);
+		teams_match_group(x, v, n, g);
+	teams_match_group(x, v, n, NSX_NONE);
 }
 
 NSX_ORDER(cmp_team, struct nsx_team, UP(last_ns), UP(at));
 
-static int match_all(struct matching *x, struct nsx_arena *a, struct nsx_err *err)
+static int teams_match_all(struct matching *x, struct nsx_arena *a, struct nsx_err *err)
 {
 	const struct queue *q = x->queue;
 	size_t most = 1;
@@ -384,7 +384,7 @@ static int match_all(struct matching *x, struct nsx_arena *a, struct nsx_err *er
 			   x->r->member) ||
 	    nsx_new_arrays(a, most / 2 + 1, "collectives", err, x->r->v))
 		return err->rc;
-	nsx_sort_indices(x->by_name, x->nqueues, cmp_names, x->queue);
+	nsx_sort_indices(x->by_name, x->nqueues, teams_cmp_names, x->queue);
 	NSX_EACH_RUN(i, next, x->nqueues,
 		     q[x->by_name[next]].name == q[x->by_name[i]].name)
 		if (next - i > 1)
@@ -400,7 +400,7 @@ int nsx_teams_build(const struct nsx_trace *t, struct nsx_arena *a,
 	int rc;
 
 	*ret = (struct nsx_teams){0};
-	rc = list_queues(&x, err) ?: match_all(&x, a, err);
+	rc = list_queues(&x, err) ?: teams_match_all(&x, a, err);
 	nsx_arena_free(x.a);
 	return rc;
 }

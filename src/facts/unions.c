@@ -40,7 +40,7 @@ struct cursor {
 	struct nsx_span now; /* INT64_MAX at the end                         */
 };
 
-static void advance(struct cursor *c)
+static void unions_advance(struct cursor *c)
 {
 	c->now = c->next < c->s->n ? nsx_span_at(c->s, c->next) :
 				     (struct nsx_span){INT64_MAX, INT64_MAX};
@@ -53,13 +53,13 @@ static bool covers(struct cursor *c, int64_t at, int64_t *until)
 	bool inside;
 
 	while (c->now.end_ns <= at)
-		advance(c);
+		unions_advance(c);
 	inside = c->now.start_ns <= at;
 	*until = NSX_MIN(*until, inside ? c->now.end_ns : c->now.start_ns);
 	return inside;
 }
 
-static enum nsx_part_class class_of(bool compute, bool comm, bool copy)
+static enum nsx_part_class unions_class_of(bool compute, bool comm, bool copy)
 {
 	if (compute)
 		return comm ? NSX_P_COMPUTE_COMM :
@@ -76,7 +76,7 @@ static struct cursor begin_list(const struct nsx_spans *s, int64_t at_ns)
 {
 	struct cursor c = {.s = s, .next = nsx_spans_find(s, at_ns)};
 
-	advance(&c);
+	unions_advance(&c);
 	return c;
 }
 
@@ -88,25 +88,25 @@ static struct sweep begin_sweep(const struct nsx_device_facts *d, int64_t at_ns)
 }
 
 /* Adds the device's time from at_ns to the next change, or to end_ns. Returns that time. */
-static int64_t step(struct sweep *s, int64_t at_ns, int64_t end_ns,
-		    struct nsx_partition *p)
+static int64_t unions_step(struct sweep *s, int64_t at_ns, int64_t end_ns,
+			   struct nsx_partition *p)
 {
 	int64_t until = end_ns;
 	bool compute = covers(&s->compute, at_ns, &until);
 	bool comm = covers(&s->comm, at_ns, &until);
 	bool copy = covers(&s->copy, at_ns, &until);
 
-	p->ns[class_of(compute, comm, copy)] += until - at_ns;
+	p->ns[unions_class_of(compute, comm, copy)] += until - at_ns;
 	return until;
 }
 
-static void sweep(const struct nsx_device_facts *d, int64_t at_ns,
-		  int64_t end_ns, struct nsx_partition *p)
+static void unions_sweep(const struct nsx_device_facts *d, int64_t at_ns,
+			 int64_t end_ns, struct nsx_partition *p)
 {
 	struct sweep s = begin_sweep(d, at_ns);
 
 	while (at_ns < end_ns)
-		at_ns = step(&s, at_ns, end_ns, p);
+		at_ns = unions_step(&s, at_ns, end_ns, p);
 }
 
 /* Adds a mark every MARK_STEPS steps, from the first work to the last. */
@@ -126,7 +126,7 @@ static int mark_parts(struct nsx_device_facts *d, const struct nsx_spans *busy,
 	for (int64_t at = start_ns; at < end_ns; n++) {
 		if (n % MARK_STEPS == 0)
 			d->marks[d->nmarks++] = (struct nsx_part_mark){at, p};
-		at = step(&s, at, end_ns, &p);
+		at = unions_step(&s, at, end_ns, &p);
 	}
 	return 0;
 }
@@ -144,17 +144,17 @@ void nsx_partition(const struct nsx_device_facts *d, int64_t start_ns,
 
 	*ret = (struct nsx_partition){{0}};
 	if (from == to) {
-		sweep(d, start_ns, end_ns, ret);
+		unions_sweep(d, start_ns, end_ns, ret);
 		return;
 	}
-	sweep(d, start_ns, d->marks[from].at_ns, ret);
+	unions_sweep(d, start_ns, d->marks[from].at_ns, ret);
 	for (unsigned k = 0; k < NSX_NPARTS; k++)
 		ret->ns[k] += d->marks[to - 1].before.ns[k] -
 			      d->marks[from].before.ns[k];
-	sweep(d, d->marks[to - 1].at_ns, end_ns, ret);
+	unions_sweep(d, d->marks[to - 1].at_ns, end_ns, ret);
 }
 
-static int sweep_device(void *ctx, size_t i, struct nsx_err *err)
+static int unions_sweep_device(void *ctx, size_t i, struct nsx_err *err)
 {
 	struct job *job = ctx;
 	const struct nsx_trace *t = job->t;
@@ -203,7 +203,7 @@ int nsx_facts_unions(struct nsx_facts *f, const struct nsx_trace *t,
 	for (uint32_t i = 0; i < t->ndevices; i++)
 		f->device_arena[i] = nsx_arena_new();
 	f->ndevices = t->ndevices;
-	return nsx_par(threads, t->ndevices, sweep_device, &job, err);
+	return nsx_par(threads, t->ndevices, unions_sweep_device, &job, err);
 }
 
 int nsx_kernel_spans(const struct nsx_device_facts *d, struct nsx_arena *a,

@@ -2,7 +2,7 @@
 #include "passes/pass.h"
 
 /* The first table name that fields.def has for a view. */
-static const char *table_of(enum nsx_view v, struct nsx_arena *a)
+static const char *pass_table_of(enum nsx_view v, struct nsx_arena *a)
 {
 	const char *tables = nsx_view_defs[v].tables;
 
@@ -25,7 +25,7 @@ const char *nsx_pass_missing(const struct nsx_pass *pass,
 			       nsx_has_view(s, v))
 			continue;
 		lack = need < 0 ? nsx_field_exporter_name(f, a) :
-			nsx_arena_printf(a, "rows of %s", table_of(v, a));
+			nsx_arena_printf(a, "rows of %s", pass_table_of(v, a));
 		text = text ? nsx_arena_printf(a, "%s, %s", text, lack) : lack;
 	}
 	return text;
@@ -45,8 +45,8 @@ const char *nsx_pass_lacks(const struct nsx_pass *pass,
 
 		any |= nsx_has_view(s, v);
 		missing = missing ? nsx_arena_printf(a, "%s or %s", missing,
-						     table_of(v, a)) :
-			nsx_arena_printf(a, "rows of %s", table_of(v, a));
+						     pass_table_of(v, a)) :
+			nsx_arena_printf(a, "rows of %s", pass_table_of(v, a));
 	}
 	if (any)
 		return pass->lacks ? pass->lacks(s, a) : NULL;

@@ -44,13 +44,13 @@ struct nsx_run {
 		NSX_NEED(kernel_corr), NSX_NEED(runtime_corr)
 
 #define NSX_LAYOUTS(a) .layouts = a, .nlayouts = ARRAY_LEN(a)
-/* Defines an analysis, computed by run() of its file, or a summary, by summarise(). */
+/* Defines an analysis, computed by ID_run() of its file, or a summary, by ID_summarise(). */
 #define NSX_DEFINE_PASS(name, ...)                                            \
-	const struct nsx_pass nsx_pass_##name = {.id = #name, .run = run,     \
+	const struct nsx_pass nsx_pass_##name = {.id = #name, .run = name##_run, \
 						 __VA_ARGS__}
 #define NSX_DEFINE_SUMMARY(name, ...)                                         \
 	const struct nsx_pass nsx_pass_##name = {                             \
-		.id = #name, .summarise = summarise, __VA_ARGS__}
+		.id = #name, .summarise = name##_summarise, __VA_ARGS__}
 
 #define NSX_PASS(id) extern const struct nsx_pass nsx_pass_##id;
 #include "passes/registry.def"

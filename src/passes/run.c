@@ -49,7 +49,7 @@ struct run {
 };
 
 /* Whether id is in a comma-separated list. */
-static bool listed(const char *list, const char *id)
+static bool run_listed(const char *list, const char *id)
 {
 	size_t n = strlen(id);
 
@@ -65,12 +65,12 @@ static bool listed(const char *list, const char *id)
 
 static bool chosen(const struct nsx_opts *o, const char *id)
 {
-	if (o->only && !listed(o->only, id))
+	if (o->only && !run_listed(o->only, id))
 		return false;
-	return !o->skip || !listed(o->skip, id);
+	return !o->skip || !run_listed(o->skip, id);
 }
 
-static bool is_wanted(const struct nsx_opts *o, const struct nsx_pass *pass)
+static bool run_is_wanted(const struct nsx_opts *o, const struct nsx_pass *pass)
 {
 	return o->purpose != NSX_FOR_FINDINGS || pass->measures ||
 	       chosen(o, pass->id);
@@ -124,7 +124,7 @@ static int finish_pass(const struct run *run, struct nsx_section *out,
 	struct nsx_run r;
 
 	if (!out->pass->finish || out->status != NSX_S_ANSWERED ||
-	    !is_wanted(run->opts, out->pass))
+	    !run_is_wanted(run->opts, out->pass))
 		return 0;
 	r = begin_pass(run, out);
 	return end_pass(&r, out, out->pass->finish(&r, out, err), err);
@@ -139,7 +139,7 @@ static int run_analysis(const struct run *run, size_t i, bool walks,
 	if (out->pass->walks != walks)
 		return 0;
 	nsx_progress_add(run->opts->progress, 1);
-	return out->pass->run && is_wanted(run->opts, out->pass) ?
+	return out->pass->run && run_is_wanted(run->opts, out->pass) ?
 		       run_pass(run, out, err) : 0;
 }
 
@@ -147,7 +147,7 @@ static int run_analysis(const struct run *run, size_t i, bool walks,
  * that need most memory, but leaves others to run beside it. None of these reads
  * facts->model.
  */
-static int run_task(void *ctx, size_t task, struct nsx_err *err)
+static int run_run_task(void *ctx, size_t task, struct nsx_err *err)
 {
 	const struct run *run = ctx;
 	const size_t model_at = nsx_npasses / 3;
@@ -247,8 +247,8 @@ static struct nsx_report *new_report(const struct nsx_trace *trace,
 /* Findings seldom cite a row that is not among the dearest. If one does, the analysis runs
  * again and keeps all rows.
  */
-static int hold_all(const struct run *run, const struct nsx_table *cut,
-		    struct nsx_err *err)
+static int run_hold_all(const struct run *run, const struct nsx_table *cut,
+			struct nsx_err *err)
 {
 	struct nsx_section *s = &run->report->sections[
 		nsx_section_of(run->report, cut) - run->report->sections];
@@ -266,18 +266,18 @@ static int hold_all(const struct run *run, const struct nsx_table *cut,
 /* Looks up the cells that findings cite: before the model is freed, as an analysis may walk
  * it again, and when all are finished.
  */
-static int prove(const struct run *run, struct nsx_err *err)
+static int run_prove(const struct run *run, struct nsx_err *err)
 {
 	const struct nsx_table *cut;
 
 	while ((cut = nsx_prove_findings(run->report)))
-		if (hold_all(run, cut, err))
+		if (run_hold_all(run, cut, err))
 			return err->rc;
 	return 0;
 }
 
 /* Makes the ranked list from the sections' measurements. */
-static int find(const struct run *run, struct nsx_err *err)
+static int run_find(const struct run *run, struct nsx_err *err)
 {
 	struct nsx_report *r = run->report;
 	struct nsx_detect d = {.trace = run->trace, .facts = run->facts,
@@ -288,7 +288,7 @@ static int find(const struct run *run, struct nsx_err *err)
 	return nsx_detect(&d, err) ?:
 	       nsx_rank_findings(run->trace, run->facts, run->opts->threads, &r->found,
 				 err) ?:
-	       prove(run, err);
+	       run_prove(run, err);
 }
 
 /* Hides a section but keeps its tables, as findings cite them. A failed section is shown,
@@ -306,7 +306,7 @@ static void hide(struct nsx_section *s)
 /* Summaries run in this order, as findings are shown with the rows that prove them. */
 enum stage { REPLAYS, FIGURES, VERDICTS };
 
-static enum stage stage_of(const struct nsx_pass *pass)
+static enum stage run_stage_of(const struct nsx_pass *pass)
 {
 	return pass->replays ? REPLAYS : pass->is_verdict ? VERDICTS : FIGURES;
 }
@@ -319,8 +319,8 @@ static int run_summaries(const struct run *run, enum stage stage,
 	for (unsigned i = 0; !rc && i < nsx_npasses; i++) {
 		const struct nsx_pass *pass = nsx_passes[i];
 
-		if (pass->summarise && stage_of(pass) == stage &&
-		    is_wanted(run->opts, pass))
+		if (pass->summarise && run_stage_of(pass) == stage &&
+		    run_is_wanted(run->opts, pass))
 			rc = run_pass(run, &run->report->sections[i], err);
 	}
 	return rc;
@@ -361,18 +361,18 @@ static int conclude(void *ctx, size_t task, struct nsx_err *err)
 }
 
 /* Computes all sections, even if few are shown: findings cite tables of all. */
-static int run_all(const struct run *run, struct nsx_err *err)
+static int run_run_all(const struct run *run, struct nsx_err *err)
 {
 	struct nsx_report *r = run->report;
 	const struct nsx_opts *o = run->opts;
 	int rc;
 
 	nsx_progress_stage(o->progress, "analyses", nsx_npasses);
-	rc = nsx_par(o->threads, nsx_npasses + 1, run_task, (void *)run, err) ?:
-	     find(run, err) ?:
+	rc = nsx_par(o->threads, nsx_npasses + 1, run_run_task, (void *)run, err) ?:
+	     run_find(run, err) ?:
 	     replay(run, err) ?:
 	     nsx_par(o->threads, NCONCLUDED, conclude, (void *)run, err) ?:
-	     prove(run, err) ?:
+	     run_prove(run, err) ?:
 	     run_summaries(run, VERDICTS, err);
 	for (unsigned i = 0; i < nsx_npasses; i++)
 		if (!chosen(run->opts, nsx_passes[i]->id) &&
@@ -386,7 +386,7 @@ static int analyse(const struct run *run, struct nsx_err *err)
 	const struct nsx_opts *o = run->opts;
 	struct nsx_report *r = run->report;
 
-	if (run_all(run, err))
+	if (run_run_all(run, err))
 		return err->rc;
 	r->has_changed = nsx_db_has_changed(run->trace->schema->db);
 	collect_warnings(r);

@@ -13,7 +13,7 @@ static const struct meaning {
 #undef NSX_CUDA_ERROR
 };
 
-static const struct meaning *meaning_of(int64_t code)
+static const struct meaning *failures_meaning_of(int64_t code)
 {
 	for (size_t i = 0; i < ARRAY_LEN(meanings); i++)
 		if (meanings[i].code == code)
@@ -27,7 +27,7 @@ const struct nsx_failure *nsx_fatal_failure(const struct nsx_trace *t)
 
 	for (unsigned i = 0; i < t->failures.n; i++) {
 		const struct nsx_failure *x = &t->failures.v[i];
-		const struct meaning *m = meaning_of(x->code);
+		const struct meaning *m = failures_meaning_of(x->code);
 
 		if (m && m->is_fatal && (!best || x->first_ns < best->first_ns))
 			best = x;
@@ -51,7 +51,7 @@ static const char *first_call(const struct nsx_trace *t, const struct nsx_failur
 const char *nsx_say_failure(const struct nsx_trace *t, const struct nsx_failure *x,
 			    struct nsx_arena *a)
 {
-	const struct meaning *m = meaning_of(x->code);
+	const struct meaning *m = failures_meaning_of(x->code);
 
 	return nsx_arena_printf(a, "%s (CUDA error %lld), first in %s at %.3fs; %s",
 				m ? m->words : "an error", (long long)x->code,
@@ -62,7 +62,7 @@ const char *nsx_say_failure(const struct nsx_trace *t, const struct nsx_failure 
 
 const char *nsx_advise_failure(const struct nsx_failure *x)
 {
-	const struct meaning *m = meaning_of(x->code);
+	const struct meaning *m = failures_meaning_of(x->code);
 
 	return m ? m->advice : NULL;
 }

@@ -43,7 +43,7 @@ enum nsx_finding_id nsx_finding_id_of(const char *key)
 /* Unifies texts of many authors: capitalises a plain first word (rarely a name), and
  * removes a final full stop.
  */
-static const char *tidy(struct nsx_findings *l, const char *text)
+static const char *finding_tidy(struct nsx_findings *l, const char *text)
 {
 	size_t n = strlen(text);
 	size_t word = strspn(text, "abcdefghijklmnopqrstuvwxyz");
@@ -69,12 +69,12 @@ void nsx_found(struct nsx_findings *l, const struct nsx_finding *f)
 
 	nsx_push_or_die(l->v, l->n, l->cap, *f);
 	copy = &l->v[l->n - 1];
-	copy->title = tidy(l, f->title);
+	copy->title = finding_tidy(l, f->title);
 	for (size_t i = 0; i < ARRAY_LEN(f->evidence) && f->evidence[i]; i++)
-		copy->evidence[i] = tidy(l, f->evidence[i]);
+		copy->evidence[i] = finding_tidy(l, f->evidence[i]);
 	for (size_t i = 0; i < ARRAY_LEN(f->recommendation) &&
 			   f->recommendation[i]; i++)
-		copy->recommendation[i] = tidy(l, f->recommendation[i]);
+		copy->recommendation[i] = finding_tidy(l, f->recommendation[i]);
 }
 
 const struct nsx_finding *nsx_find_finding(const struct nsx_findings *l,
@@ -109,7 +109,7 @@ const char *nsx_title_within(struct nsx_arena *a, const struct nsx_finding *f)
 
 void nsx_fine_(struct nsx_findings *l, const char *text)
 {
-	nsx_push_or_die(l->fine, l->nfine, l->cap_fine, tidy(l, text));
+	nsx_push_or_die(l->fine, l->nfine, l->cap_fine, finding_tidy(l, text));
 }
 
 const char *nsx_tell_bytes(struct nsx_findings *l, int64_t bytes)

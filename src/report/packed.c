@@ -96,7 +96,7 @@ const char *nsx_packed_text(struct nsx_packed_rows *p, const char *text)
 
 /* Writing ------------------------------------------------------------------*/
 
-static unsigned char *put(unsigned char *at, enum kind kind, uint64_t x)
+static unsigned char *packed_put(unsigned char *at, enum kind kind, uint64_t x)
 {
 	unsigned n = (71 - (unsigned)__builtin_clzll(x | 1)) / 8;
 
@@ -106,38 +106,38 @@ static unsigned char *put(unsigned char *at, enum kind kind, uint64_t x)
 	return at + n;
 }
 
-static unsigned char *put_text(unsigned char *at, const char *text)
+static unsigned char *packed_put_text(unsigned char *at, const char *text)
 {
 	size_t n = strlen(text) + 1;
 
-	at = put(at, OWN_TEXT, n);
+	at = packed_put(at, OWN_TEXT, n);
 	memcpy(at, text, n);
 	return at + n;
 }
 
-static unsigned char *put_cell(const struct nsx_packed_rows *p,
-			       unsigned char *at, const struct nsx_cell *c)
+static unsigned char *packed_put_cell(const struct nsx_packed_rows *p,
+				      unsigned char *at, const struct nsx_cell *c)
 {
 	int64_t millionths;
 	uint64_t bits;
 
 	switch (c->type) {
 	case NSX_T_I64:
-		return put(at, INTEGER, nsx_fold(c->u.i));
+		return packed_put(at, INTEGER, nsx_fold(c->u.i));
 	case NSX_T_F64:
 		if (nsx_real_millionths(c->u.f, &millionths))
-			return put(at, MILLIONTHS, nsx_fold(millionths));
+			return packed_put(at, MILLIONTHS, nsx_fold(millionths));
 		memcpy(&bits, &c->u.f, sizeof(bits));
-		return put(at, REAL, bits);
+		return packed_put(at, REAL, bits);
 	case NSX_T_STR:
-		return is_own(p, c->u.s) ? put_text(at, c->u.s) :
-					   put(at, TEXT, (uintptr_t)c->u.s);
+		return is_own(p, c->u.s) ? packed_put_text(at, c->u.s) :
+					   packed_put(at, TEXT, (uintptr_t)c->u.s);
 	case NSX_T_BOOL:
-		return put(at, TRUTH, c->u.b);
+		return packed_put(at, TRUTH, c->u.b);
 	case NSX_T_ID:
-		return put(at, ID, c->u.id);
+		return packed_put(at, ID, c->u.id);
 	case NSX_T_NULL:
-		return put(at, ABSENT, 0);
+		return packed_put(at, ABSENT, 0);
 	default:
 		abort(); /* lists and tables are never packed */
 	}
@@ -151,7 +151,7 @@ static bool is_as_before(const struct nsx_packed_rows *p,
 	       !(c->type == NSX_T_STR && is_own(p, c->u.s));
 }
 
-static bool has_room(struct nsx_packed_rows *p)
+static bool packed_has_room(struct nsx_packed_rows *p)
 {
 	struct nsx_err err;
 	struct nsx_chunk *c;
@@ -179,14 +179,14 @@ static bool pack_row(struct nsx_packed_rows *p, size_t row)
 	unsigned char *start, *at;
 	uint64_t mask = 0;
 
-	if (!has_room(p))
+	if (!packed_has_room(p))
 		return false;
 	start = p->last->bytes + p->last->n;
 	at = start + nmask;
 	for (unsigned c = 0; c < p->ncols; c++)
 		if (!is_as_before(p, &cells[c], &before[c])) {
 			mask |= UINT64_C(1) << c;
-			at = put_cell(p, at, &cells[c]);
+			at = packed_put_cell(p, at, &cells[c]);
 		}
 	mask = htole64(mask);
 	memcpy(start, &mask, nmask);

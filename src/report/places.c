@@ -10,7 +10,7 @@ struct places {
 	size_t n;
 };
 
-static bool is_shorter(const struct nsx_span *x, const struct nsx_span *y)
+static bool places_is_shorter(const struct nsx_span *x, const struct nsx_span *y)
 {
 	int64_t a = x->end_ns - x->start_ns, b = y->end_ns - y->start_ns;
 
@@ -22,15 +22,15 @@ static void sink(struct places *p)
 	for (size_t i = 0, k; (k = 2 * i + 1) < p->n; i = k) {
 		struct nsx_span x = p->v[i];
 
-		k += k + 1 < p->n && is_shorter(&p->v[k + 1], &p->v[k]);
-		if (!is_shorter(&p->v[k], &x))
+		k += k + 1 < p->n && places_is_shorter(&p->v[k + 1], &p->v[k]);
+		if (!places_is_shorter(&p->v[k], &x))
 			break;
 		p->v[i] = p->v[k];
 		p->v[k] = x;
 	}
 }
 
-static void add(struct places *p, int64_t start_ns, int64_t end_ns)
+static void places_add(struct places *p, int64_t start_ns, int64_t end_ns)
 {
 	struct nsx_span x = {NSX_MAX(start_ns, p->w->start_ns),
 			     NSX_MIN(end_ns, p->w->end_ns)};
@@ -38,14 +38,14 @@ static void add(struct places *p, int64_t start_ns, int64_t end_ns)
 	if (x.start_ns >= x.end_ns)
 		return;
 	if (p->n == NSX_MAX_PLACES) {
-		if (is_shorter(&x, &p->v[0]))
+		if (places_is_shorter(&x, &p->v[0]))
 			return;
 		p->v[0] = x;
 		sink(p);
 		return;
 	}
 	p->v[p->n++] = x;
-	for (size_t i = p->n - 1; i && is_shorter(&p->v[i], &p->v[(i - 1) / 2]);
+	for (size_t i = p->n - 1; i && places_is_shorter(&p->v[i], &p->v[(i - 1) / 2]);
 	     i = (i - 1) / 2) {
 		x = p->v[i];
 		p->v[i] = p->v[(i - 1) / 2];
@@ -54,7 +54,7 @@ static void add(struct places *p, int64_t start_ns, int64_t end_ns)
 }
 
 /* Adds the time on its thread before a call. */
-static void add_gap(struct places *p, size_t i)
+static void places_add_gap(struct places *p, size_t i)
 {
 	const struct nsx_calls *c = &p->t->calls;
 	size_t before = i;
@@ -63,26 +63,26 @@ static void add_gap(struct places *p, size_t i)
 		return;
 	while (before && c->flags[--before] & NSX_CALL_NESTED)
 		;
-	add(p, nsx_call_end(c, before), nsx_call_start(c, i));
+	places_add(p, nsx_call_end(c, before), nsx_call_start(c, i));
 }
 
-static void add_call(struct places *p, size_t i, enum nsx_change_verb verb)
+static void places_add_call(struct places *p, size_t i, enum nsx_change_verb verb)
 {
 	if (verb == NSX_FASTER_HOST)
-		add_gap(p, i);
+		places_add_gap(p, i);
 	else
-		add(p, nsx_call_start(&p->t->calls, i),
-		    nsx_call_end(&p->t->calls, i));
+		places_add(p, nsx_call_start(&p->t->calls, i),
+			   nsx_call_end(&p->t->calls, i));
 }
 
-static void add_op(struct places *p, size_t i)
+static void places_add_op(struct places *p, size_t i)
 {
-	add(p, nsx_op_start(&p->t->ops, i), nsx_op_end(&p->t->ops, i));
+	places_add(p, nsx_op_start(&p->t->ops, i), nsx_op_end(&p->t->ops, i));
 }
 
 /* Adds all calls of an API, or all kernels of a name, for changes without rows. */
-static int add_named(struct places *p, const struct nsx_change *c,
-		     struct nsx_err *err)
+static int places_add_named(struct places *p, const struct nsx_change *c,
+			    struct nsx_err *err)
 {
 	enum { UNSEEN, IS, IS_NOT };
 	const struct nsx_trace *t = p->t;
@@ -101,7 +101,7 @@ static int add_named(struct places *p, const struct nsx_change *c,
 						  sizeof(buf)),
 				     c->name) ? IS_NOT : IS;
 		if (*is == IS)
-			add_call(p, i, c->verb);
+			places_add_call(p, i, c->verb);
 	}
 	for (size_t i = 0; c->op == NSX_ON_KERNELS && i < t->ops.n; i++) {
 		nsx_str name = nsx_op_name(t, i);
@@ -110,7 +110,7 @@ static int add_named(struct places *p, const struct nsx_change *c,
 			named[name] = strcmp(nsx_text(t, name), c->name) ?
 					      IS_NOT : IS;
 		if (name && named[name] == IS)
-			add_op(p, i);
+			places_add_op(p, i);
 	}
 	free(named);
 	return 0;
@@ -124,16 +124,16 @@ static void add_host(struct places *p, const struct nsx_finding *f)
 
 	for (size_t i = 0; f->id == NSX_ID_host_ranges && i < x->n; i++)
 		if (x->name[i] == f->host && x->kind[i] == NSX_NVTX_STACK)
-			add(p, nsx_range_start(x, i), nsx_range_end(x, i));
+			places_add(p, nsx_range_start(x, i), nsx_range_end(x, i));
 	for (size_t i = 0; f->id == NSX_ID_host_calls && i < c->n; i++)
 		if (nsx_call_name(c, i) == f->host &&
 		    !(c->flags[i] & NSX_CALL_NESTED))
-			add(p, nsx_call_start(c, i), nsx_call_end(c, i));
+			places_add(p, nsx_call_start(c, i), nsx_call_end(c, i));
 }
 
-static int cmp_length(const void *a, const void *b)
+static int places_cmp_length(const void *a, const void *b)
 {
-	return is_shorter(a, b) ? 1 : is_shorter(b, a) ? -1 : 0;
+	return places_is_shorter(a, b) ? 1 : places_is_shorter(b, a) ? -1 : 0;
 }
 
 int nsx_finding_places(const struct nsx_trace *t, const struct nsx_finding *f,
@@ -146,23 +146,23 @@ int nsx_finding_places(const struct nsx_trace *t, const struct nsx_finding *f,
 	for (size_t i = 0; i < f->spans.n; i++) {
 		struct nsx_span x = nsx_span_at(&f->spans, i);
 
-		add(&p, x.start_ns, x.end_ns);
+		places_add(&p, x.start_ns, x.end_ns);
 	}
 	for (size_t i = 0; !f->spans.n && i < f->remedy.n; i++) {
 		const struct nsx_change *c = &f->remedy.v[i];
 
 		NSX_EACH_ROW(&c->rows, row)
 			if (nsx_changes_calls(c->verb))
-				add_call(&p, row, c->verb);
+				places_add_call(&p, row, c->verb);
 			else
-				add_op(&p, row);
+				places_add_op(&p, row);
 		if (!c->rows.only && c->name && !c->is_pattern &&
-		    add_named(&p, c, err))
+		    places_add_named(&p, c, err))
 			return err->rc;
 	}
 	if (f->host)
 		add_host(&p, f);
-	nsx_sort(p.v, p.n, sizeof(*p.v), cmp_length);
+	nsx_sort(p.v, p.n, sizeof(*p.v), places_cmp_length);
 	*ret = (struct nsx_spans){.v = p.v, .n = p.n};
 	return 0;
 }

@@ -37,7 +37,7 @@ bool nsx_pyprof_call(const char *name, struct nsx_pyprof_call *ret)
 /* Turns "{'mod': 'Tensor', 'op': 'cuda', 'args': [{... 'shape': (6, 3)}]}" into
  * "Tensor.cuda((6, 3))"; false for another dictionary.
  */
-static bool add_call(struct nsx_buf *b, const char *s, size_t n)
+static bool pyprof_add_call(struct nsx_buf *b, const char *s, size_t n)
 {
 	static const char *const keys[] = {"'dtype': '", "'shape': ", "'value': "};
 	struct nsx_pyprof_call c;
@@ -63,7 +63,7 @@ static bool add_call(struct nsx_buf *b, const char *s, size_t n)
 /* Turns "{'traceMarker': ['/a/net.py:34', ...]}" into "net.py:34 > 97 > conv.py:435": the
  * lines of files that no package manager installed, and the innermost line.
  */
-static bool add_stack(struct nsx_buf *b, const char *s, size_t n)
+static bool pyprof_add_stack(struct nsx_buf *b, const char *s, size_t n)
 {
 	const char *p = s, *last = "", *end;
 	size_t of_last = 0;
@@ -102,7 +102,7 @@ const char *nsx_text_range(struct nsx_arena *a, const char *name)
 	for (size_t n; *name; name += n) {
 		n = *name == '{' ? dictionary_length(name) : 1;
 		if (*name != '{' ||
-		    (!add_call(&b, name, n) && !add_stack(&b, name, n)))
+		    (!pyprof_add_call(&b, name, n) && !pyprof_add_stack(&b, name, n)))
 			nsx_buf_add(&b, name, n);
 	}
 	return nsx_buf_keep(&b, a);

@@ -175,8 +175,8 @@ const struct nsx_cell *nsx_section_value(const struct nsx_section *s,
 /* Cells that findings cite -------------------------------------------------------- */
 
 /* id: the text of y as an id of the table. */
-static bool same_cell(const struct nsx_cell *x, const struct nsx_cell *y,
-		      nsx_str id)
+static bool report_same_cell(const struct nsx_cell *x, const struct nsx_cell *y,
+			     nsx_str id)
 {
 	if (x->type == NSX_T_ID)
 		return x->u.id == id;
@@ -206,7 +206,7 @@ static bool has_cells(const struct nsx_evidence *e, const struct nsx_cell *row,
 		      const unsigned *cols, const nsx_str *ids)
 {
 	for (size_t i = 0; i < ARRAY_LEN(e->at) && e->at[i].column; i++)
-		if (!same_cell(&row[cols[i]], &e->at[i].is, ids[i]))
+		if (!report_same_cell(&row[cols[i]], &e->at[i].is, ids[i]))
 			return false;
 	return true;
 }
@@ -237,8 +237,8 @@ static void find_cells(const struct nsx_table *t, const struct nsx_evidence *e,
 }
 
 /* Counts the rows that match the named cells, and those that match each further cell. */
-static size_t count_alike(const struct nsx_table *t, const struct nsx_evidence *e,
-			  size_t *ret_with)
+static size_t report_count_alike(const struct nsx_table *t, const struct nsx_evidence *e,
+				 size_t *ret_with)
 {
 	unsigned cols[ARRAY_LEN(e->at)];
 	nsx_str ids[ARRAY_LEN(e->at)], own[NSX_PACKED_COLUMNS] = {0};
@@ -257,7 +257,7 @@ static size_t count_alike(const struct nsx_table *t, const struct nsx_evidence *
 			continue;
 		n++;
 		for (unsigned c = 0; c < ncols; c++)
-			ret_with[c] += same_cell(&row[c], &e->cells[c], own[c]);
+			ret_with[c] += report_same_cell(&row[c], &e->cells[c], own[c]);
 	}
 	return n;
 }
@@ -265,14 +265,14 @@ static size_t count_alike(const struct nsx_table *t, const struct nsx_evidence *
 /* Adds cells that tell the row from others like it, from the first columns that do; these
  * come before the counts. False: no column does.
  */
-static bool tell_apart(const struct nsx_table *t, struct nsx_evidence *e)
+static bool report_tell_apart(const struct nsx_table *t, struct nsx_evidence *e)
 {
 	unsigned ncols = NSX_MIN(t->layout->ncols, (unsigned)NSX_PACKED_COLUMNS);
 	size_t with[NSX_PACKED_COLUMNS], n, k = 0;
 
 	while (k < ARRAY_LEN(e->at) && e->at[k].column)
 		k++;
-	while ((n = count_alike(t, e, with)) > 1) {
+	while ((n = report_count_alike(t, e, with)) > 1) {
 		unsigned c = 0;
 
 		while (c < ncols && (c == e->col || !with[c] || with[c] == n))
@@ -285,8 +285,8 @@ static bool tell_apart(const struct nsx_table *t, struct nsx_evidence *e)
 }
 
 /* Returns the table if the row may be among those not kept; else NULL. */
-static const struct nsx_table *prove(const struct nsx_report *r,
-				     struct nsx_evidence *e)
+static const struct nsx_table *report_prove(const struct nsx_report *r,
+					    struct nsx_evidence *e)
 {
 	const struct nsx_table *t = nsx_report_table(r, e->csv, strlen(e->csv));
 	unsigned cols[ARRAY_LEN(e->at)];
@@ -307,7 +307,7 @@ static const struct nsx_table *prove(const struct nsx_report *r,
 		return t->nrest ? t : NULL;
 	e->row = reader.row - 1;
 	e->cells = copy_row(t, row, r->arena);
-	if (tell_apart(t, e))
+	if (report_tell_apart(t, e))
 		e->table = t;
 	return NULL;
 }
@@ -319,7 +319,7 @@ const struct nsx_table *nsx_prove_findings(struct nsx_report *r)
 	for (size_t i = 0; i < r->found.n; i++)
 		NSX_EACH_PROOF(&r->found.v[i], k) {
 			const struct nsx_table *t =
-				prove(r, &r->found.v[i].proof[k]);
+				report_prove(r, &r->found.v[i].proof[k]);
 
 			cut = t ? t : cut;
 		}

@@ -216,7 +216,7 @@ static int cmp_cell(const struct nsx_cell *a, const struct nsx_cell *b)
 	}
 }
 
-static int cmp_rows(const void *pa, const void *pb, void *ctx)
+static int table_cmp_rows(const void *pa, const void *pb, void *ctx)
 {
 	const struct order *o = ctx;
 	const struct nsx_cell *a = pa, *b = pb;
@@ -233,7 +233,7 @@ static int cmp_rows(const void *pa, const void *pb, void *ctx)
 }
 
 /* The sort key from the first column, nulls last. All texts have the same key. */
-static int64_t key_of(const void *row, void *ctx)
+static int64_t table_key_of(const void *row, void *ctx)
 {
 	int id = *((const struct order *)ctx)->key;
 	const struct nsx_cell *c = (const struct nsx_cell *)row +
@@ -268,7 +268,7 @@ void nsx_table_sort_by(struct nsx_table *t, const int *order, size_t n)
 		t->cells = cells;
 		t->cap = t->nrows * t->layout->ncols;
 	}
-	nsx_sort_by_key_r(t->cells, t->nrows, t->nrows, row_size, key_of, cmp_rows, &o);
+	nsx_sort_by_key_r(t->cells, t->nrows, t->nrows, row_size, table_key_of, table_cmp_rows, &o);
 }
 
 const char *nsx_col_title(const struct nsx_col *c)

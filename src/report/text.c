@@ -34,7 +34,7 @@ bool nsx_is_unsafe(uint32_t c)
 	       (c >= 0xe0000 && c <= 0xe007f);
 }
 
-static bool is_in_word(char c)
+static bool text_is_in_word(char c)
 {
 	return nsx_is_digit(c) || nsx_is_letter(c);
 }
@@ -59,7 +59,7 @@ void nsx_md_escape(struct nsx_buf *b, const char *s, size_t len)
 		else if (c == '&')
 			nsx_buf_adds(b, "&amp;");
 		else if (c == '_' && s > begin && s + 1 < end &&
-			 is_in_word(s[-1]) && is_in_word(s[1]))
+			 text_is_in_word(s[-1]) && text_is_in_word(s[1]))
 			nsx_buf_adds(b, "_");
 		else if (c < 0x80 && strchr(escaped, (int)c))
 			nsx_buf_printf(b, "\\%c", (char)c);
@@ -69,7 +69,7 @@ void nsx_md_escape(struct nsx_buf *b, const char *s, size_t len)
 }
 
 /* Plain words need no code span; single underscores inside a word are no markup. */
-static bool is_plain(const char *s)
+static bool text_is_plain(const char *s)
 {
 	size_t n = strlen(s);
 
@@ -209,7 +209,7 @@ void nsx_md_add_name(struct nsx_buf *b, const char *name)
 {
 	struct nsx_buf gist = {0};
 
-	if (is_plain(name)) {
+	if (text_is_plain(name)) {
 		nsx_buf_adds(b, name);
 		return;
 	}
@@ -231,7 +231,7 @@ const char *nsx_text_name(struct nsx_arena *a, const char *name)
 {
 	struct nsx_buf b = {0};
 
-	if (is_plain(name) && strchr(name, ' '))
+	if (text_is_plain(name) && strchr(name, ' '))
 		nsx_buf_printf(&b, "`%s`", name);
 	else
 		nsx_md_add_name(&b, name);

@@ -77,8 +77,8 @@ static int name_index(struct build *b, uint32_t *index, const char *text,
 	return 0;
 }
 
-static int op_name(struct build *b, size_t op, uint32_t *ret,
-		   struct nsx_err *err)
+static int timeline_op_name(struct build *b, size_t op, uint32_t *ret,
+			    struct nsx_err *err)
 {
 	const struct nsx_trace *t = b->t;
 	unsigned kind = t->ops.kind[op];
@@ -119,8 +119,8 @@ const char *nsx_event_text(const struct nsx_report *r,
 
 /* Lanes -----------------------------------------------------------------------*/
 
-static struct nsx_lane_events *add_lane(struct build *b, uint32_t device,
-					const char *label)
+static struct nsx_lane_events *timeline_add_lane(struct build *b, uint32_t device,
+						 const char *label)
 {
 	struct nsx_timeline *tl = b->tl;
 
@@ -142,8 +142,8 @@ static size_t share_of_gpu(const struct build *b)
 }
 
 /* Whether [start, end) is drawn; *cursor begins at 0, starts ascend. */
-static bool is_wanted(const struct nsx_timeline *tl, size_t *cursor,
-		      int64_t start, int64_t end)
+static bool timeline_is_wanted(const struct nsx_timeline *tl, size_t *cursor,
+			       int64_t start, int64_t end)
 {
 	if (end < tl->origin_ns || start > tl->end_ns)
 		return false;
@@ -155,8 +155,8 @@ static bool is_wanted(const struct nsx_timeline *tl, size_t *cursor,
 }
 
 /* Cuts the event to the window. Events of a lane come in order of start. */
-static void add_event(struct nsx_timeline *tl, struct nsx_lane_events *l,
-		      int64_t start, int64_t end, uint32_t name)
+static void timeline_add_event(struct nsx_timeline *tl, struct nsx_lane_events *l,
+			       int64_t start, int64_t end, uint32_t name)
 {
 	start = NSX_MAX(start, l->last_ns);
 	end = NSX_MAX(NSX_MIN(end, tl->end_ns), start);
@@ -208,7 +208,7 @@ static size_t pick_streams(struct build *b, struct busy_stream *v)
 	return n;
 }
 
-static const char *stream_label(struct build *b, uint32_t stream)
+static const char *timeline_stream_label(struct build *b, uint32_t stream)
 {
 	const struct nsx_stream *s = &b->t->stream[stream];
 
@@ -247,7 +247,7 @@ static int fill_streams(struct build *b, uint32_t device,
 			continue;
 		if (b->tl->nlanes == most)
 			b->tl->hidden++;
-		else if (add_lane(b, device, stream_label(b, v[i].stream)))
+		else if (timeline_add_lane(b, device, timeline_stream_label(b, v[i].stream)))
 			lane_of[v[i].stream] = (uint32_t)b->tl->nlanes;
 	}
 	for (size_t i = d->ops_at; i < (size_t)d->ops_at + d->nops; i++) {
@@ -255,11 +255,11 @@ static int fill_streams(struct build *b, uint32_t device,
 		int64_t start = nsx_op_start(&t->ops, i);
 		int64_t end = nsx_op_end(&t->ops, i);
 
-		if (!lane || !is_wanted(b->tl, &cursor, start, end))
+		if (!lane || !timeline_is_wanted(b->tl, &cursor, start, end))
 			continue;
-		if (op_name(b, i, &name, err))
+		if (timeline_op_name(b, i, &name, err))
 			return err->rc;
-		add_event(b->tl, &b->tl->lanes[lane - 1], start, end, name);
+		timeline_add_event(b->tl, &b->tl->lanes[lane - 1], start, end, name);
 	}
 	drop_empty(b->tl, first);
 	return nsx_stopped(err);
@@ -288,7 +288,7 @@ NSX_ORDER(cmp_projections, struct projection, UP(start_ns), DOWN(end_ns),
 	  UP(range));
 
 /* Relies on the order by start of a device's operations. */
-static void widen(const struct nsx_ops *o, struct reach *r, struct reach by)
+static void timeline_widen(const struct nsx_ops *o, struct reach *r, struct reach by)
 {
 	if (r->first == NSX_NONE) {
 		*r = by;
@@ -310,20 +310,20 @@ static void find_reach(const struct build *b, uint32_t device,
 		p->reach[i].first = NSX_NONE;
 	for (uint32_t i = d->ops_at; i < d->ops_at + d->nops; i++)
 		if (nsx_op_range(x, i) != NSX_NONE)
-			widen(&b->t->ops, &p->reach[nsx_op_range(x, i)],
-			      (struct reach){i, i});
+			timeline_widen(&b->t->ops, &p->reach[nsx_op_range(x, i)],
+				       (struct reach){i, i});
 	for (uint32_t i = (uint32_t)n; i-- > 0;) {
 		uint32_t parent = nsx_range_parent(x, i);
 
 		/* parents come before their children */
 		if (parent != NSX_NONE && p->reach[i].first != NSX_NONE)
-			widen(&b->t->ops, &p->reach[parent], p->reach[i]);
+			timeline_widen(&b->t->ops, &p->reach[parent], p->reach[i]);
 	}
 }
 
 /* Projects the ranges that are drawn on a device. */
-static int project(const struct build *b, uint32_t device,
-		   struct projections *p, struct nsx_err *err)
+static int timeline_project(const struct build *b, uint32_t device,
+			    struct projections *p, struct nsx_err *err)
 {
 	const struct nsx_ops *o = &b->t->ops;
 
@@ -344,7 +344,7 @@ static int project(const struct build *b, uint32_t device,
 		v.start_ns = nsx_op_start(o, p->reach[i].first);
 		v.end_ns = nsx_op_end(o, p->reach[i].last);
 		p->has[v.depth] = true;
-		if (!is_wanted(b->tl, &first, v.start_ns, v.end_ns))
+		if (!timeline_is_wanted(b->tl, &first, v.start_ns, v.end_ns))
 			continue;
 		if (nsx_push(p->v, p->n, p->cap, "NVTX ranges", err, v))
 			return err->rc;
@@ -358,11 +358,11 @@ static int fill_projected(struct build *b, uint32_t device,
 {
 	size_t lane[MAX_DEPTH] = {0};
 
-	if (project(b, device, p, err))
+	if (timeline_project(b, device, p, err))
 		return err->rc;
 	for (unsigned k = 0; k < MAX_DEPTH; k++)
 		if (p->has[k] && k + 1 < share_of_gpu(b) &&
-		    add_lane(b, device, k ? "" : "NVTX"))
+		    timeline_add_lane(b, device, k ? "" : "NVTX"))
 			lane[k] = b->tl->nlanes;
 	for (size_t i = 0; i < p->n; i++) {
 		const struct projection *v = &p->v[i];
@@ -375,16 +375,16 @@ static int fill_projected(struct build *b, uint32_t device,
 		if (name_index(b, &b->ranges[range], nsx_text(b->t, range),
 			       NSX_EV_RANGE, &name, err))
 			return err->rc;
-		add_event(b->tl, &b->tl->lanes[lane[v->depth] - 1],
-			  v->start_ns, v->end_ns, name);
+		timeline_add_event(b->tl, &b->tl->lanes[lane[v->depth] - 1],
+				   v->start_ns, v->end_ns, name);
 	}
 	return nsx_stopped(err);
 }
 
 /* Threads: ranges that no GPU shows, and outermost calls --------------------- */
 
-static const char *thread_label(const struct build *b,
-				const struct nsx_thread *th, const char *what)
+static const char *timeline_thread_label(const struct build *b,
+					 const struct nsx_thread *th, const char *what)
 {
 	return nsx_arena_printf(b->tl->arena, "%s %lld%s",
 				th->name ? nsx_text(b->t, th->name) : "thread",
@@ -394,8 +394,8 @@ static const char *thread_label(const struct build *b,
 /* Puts each range into the first lane that is free at its start; for nested ranges that is
  * the lane of their depth.
  */
-static int fill_ranges(struct build *b, const struct nsx_thread *th,
-		       struct nsx_err *err)
+static int timeline_fill_ranges(struct build *b, const struct nsx_thread *th,
+				struct nsx_err *err)
 {
 	const struct nsx_nvtx *x = &b->t->nvtx;
 	struct nsx_lane_events *lane[MAX_DEPTH];
@@ -413,10 +413,10 @@ static int fill_ranges(struct build *b, const struct nsx_thread *th,
 		while (k < n && end_ns[k] > start)
 			k++;
 		if (k == MAX_DEPTH || x->kind[i] == NSX_NVTX_MARK ||
-		    !is_wanted(b->tl, &cursor, start, end))
+		    !timeline_is_wanted(b->tl, &cursor, start, end))
 			continue;
 		if (k == n &&
-		    !(lane[n++] = add_lane(b, NSX_NONE, k ? "" : thread_label(
+		    !(lane[n++] = timeline_add_lane(b, NSX_NONE, k ? "" : timeline_thread_label(
 				b, th, x->kind[i] == NSX_NVTX_STACK ? "" :
 					", start/end"))))
 			break;
@@ -425,7 +425,7 @@ static int fill_ranges(struct build *b, const struct nsx_thread *th,
 			       err))
 			return err->rc;
 		end_ns[k] = end;
-		add_event(b->tl, lane[k], start, end, name);
+		timeline_add_event(b->tl, lane[k], start, end, name);
 	}
 	return nsx_stopped(err);
 }
@@ -448,7 +448,7 @@ static int fill_thread(struct build *b, uint32_t thread, struct nsx_err *err)
 	const struct nsx_trace *t = b->t;
 	const struct nsx_thread *th = &t->thread[thread];
 	bool has_ranges = !t->ndevices && th->nnvtx;
-	struct nsx_lane_events *l = add_lane(b, NSX_NONE, thread_label(
+	struct nsx_lane_events *l = timeline_add_lane(b, NSX_NONE, timeline_thread_label(
 			b, th, has_ranges ? ", calls" : ""));
 	size_t cursor = 0;
 
@@ -459,18 +459,18 @@ static int fill_thread(struct build *b, uint32_t thread, struct nsx_err *err)
 		uint32_t name = 0;
 
 		if (t->calls.flags[i] & NSX_CALL_NESTED ||
-		    !is_wanted(b->tl, &cursor, start, end))
+		    !timeline_is_wanted(b->tl, &cursor, start, end))
 			continue;
 		if (name_index(b, &b->calls[raw], b->calls[raw] ? NULL :
 			       nsx_text_api(b->tl->arena, nsx_text(t, raw)),
 			       call_class(b, i), &name, err))
 			return err->rc;
-		add_event(b->tl, l, start, end, name);
+		timeline_add_event(b->tl, l, start, end, name);
 	}
 	return nsx_stopped(err);
 }
 
-static int fill_threads(struct build *b, struct nsx_err *err)
+static int timeline_fill_threads(struct build *b, struct nsx_err *err)
 {
 	bool has_gpu = b->t->ndevices > 0;
 	unsigned n = 0;
@@ -482,7 +482,7 @@ static int fill_threads(struct build *b, struct nsx_err *err)
 			continue;
 		if (n++ >= MAX_THREADS)
 			b->tl->hidden++;
-		else if ((!has_gpu && fill_ranges(b, th, err)) ||
+		else if ((!has_gpu && timeline_fill_ranges(b, th, err)) ||
 			 (th->ncalls && fill_thread(b, i, err)))
 			return err->rc;
 	}
@@ -529,7 +529,7 @@ static void want(struct build *b, int64_t start, int64_t end, size_t *room)
 	tl->detail[tl->ndetail++] = w;
 }
 
-static int cmp_length(const void *a, const void *b)
+static int timeline_cmp_length(const void *a, const void *b)
 {
 	const struct nsx_iteration *x = *(const struct nsx_iteration *const *)a;
 	const struct nsx_iteration *y = *(const struct nsx_iteration *const *)b;
@@ -553,7 +553,7 @@ static void want_iterations(struct build *b, size_t *room)
 	if (!n)
 		return;
 	pick[0] = v[0];
-	nsx_sort(v, n, sizeof(*v), cmp_length);
+	nsx_sort(v, n, sizeof(*v), timeline_cmp_length);
 	pick[1] = v[n / 2];
 	pick[2] = v[n - 1];
 	for (unsigned i = 0; i < 3; i++)
@@ -627,8 +627,8 @@ static int find_places(struct build *b, struct nsx_err *err)
 	return 0;
 }
 
-static int fill_devices(struct build *b, struct projections *p,
-			struct nsx_arena *scratch, struct nsx_err *err)
+static int timeline_fill_devices(struct build *b, struct projections *p,
+				 struct nsx_arena *scratch, struct nsx_err *err)
 {
 	const struct nsx_trace *t = b->t;
 	struct busy_stream *v;
@@ -659,9 +659,9 @@ static int fill_lanes(struct build *b, struct nsx_arena *scratch,
 	    !nsx_new_array(b->ranges, scratch, bound, "names", err) ||
 	    !nsx_new_array(b->calls, scratch, bound, "names", err))
 		return err->rc;
-	rc = fill_devices(b, &p, scratch, err);
+	rc = timeline_fill_devices(b, &p, scratch, err);
 	free(p.v);
-	return rc ? rc : fill_threads(b, err);
+	return rc ? rc : timeline_fill_threads(b, err);
 }
 
 int nsx_timeline_build(const struct nsx_report *r, size_t max_events,

@@ -80,7 +80,7 @@ unsigned nsx_recapture_since(unsigned what)
 	return since;
 }
 
-static const char *traced(unsigned version, bool on_windows, unsigned what)
+static const char *recapture_traced(unsigned version, bool on_windows, unsigned what)
 {
 	if (on_windows) /* Windows has neither POSIX calls nor NCCL */
 		return what & NSX_REC_SOFTWARE && version >= TRACES_SOFTWARE ?
@@ -108,7 +108,7 @@ const char *nsx_recapture_line(struct nsx_arena *a, const struct nsx_schema *s,
 					"nsys profile");
 	if (!is_export && what != NSX_REC_SETS)
 		nsx_buf_printf(&line, " --trace=%s", 
-			       traced(as, s && s->on_windows, what));
+			       recapture_traced(as, s && s->on_windows, what));
 	for (size_t i = 0; i < ARRAY_LEN(options); i++) {
 		const struct option *o = &options[i];
 

@@ -87,7 +87,7 @@ static const void *find_table(const void *db, const char *name)
 }
 
 /* Finds the newest "NVTX_EVENTS_V2" for NVTX_EVENTS, if that has no rows. */
-static const void *find_version(const void *db, const char *name)
+static const void *schema_find_version(const void *db, const char *name)
 {
 	enum { NEWEST = 9 };
 	const void *found = NULL;
@@ -188,11 +188,11 @@ static const struct nsx_table_info *find_view(struct nsx_db *db, const char *tab
 
 	if (t && (!nsx_is_readable(t) || probe_rows(db, t->name)))
 		return t;
-	later = try_each(tables, find_version, db);
+	later = try_each(tables, schema_find_version, db);
 	return later && nsx_is_readable(later) ? later : t;
 }
 
-static void resolve(struct nsx_schema *s)
+static void schema_resolve(struct nsx_schema *s)
 {
 	for (unsigned v = 0; v < NSX_NVIEWS; v++) {
 		const struct nsx_table_info *t = find_view(s->db,
@@ -355,8 +355,8 @@ static void add_owner(const struct nsx_schema *s, const struct gpu_fields *g,
 	}
 }
 
-static void add_cells(const struct nsx_schema *s, const struct gpu_fields *g,
-		      struct nsx_buf *b)
+static void schema_add_cells(const struct nsx_schema *s, const struct gpu_fields *g,
+			     struct nsx_buf *b)
 {
 	nsx_buf_adds(b, "(");
 	nsx_sql_name(b, s->column[g->start_ns]);
@@ -384,7 +384,7 @@ static bool add_changed(const struct nsx_schema *s, enum nsx_view v, bool cut,
 		if (c->view != v || cut == (c->new_end_ns == NSX_LEFT_OUT))
 			continue;
 		if (!any)
-			add_cells(s, g, b);
+			schema_add_cells(s, g, b);
 		nsx_buf_printf(b, "%s(%lld, %lld, %u)", any ? ", " : " IN (VALUES ",
 			       (long long)c->start_ns, (long long)c->end_ns, c->corr);
 		any = true;
@@ -395,8 +395,8 @@ static bool add_changed(const struct nsx_schema *s, enum nsx_view v, bool cut,
 }
 
 /* Adds the end of a row, which is cut where the next row of its stream begins. */
-static void add_end(const struct nsx_schema *s, const struct gpu_fields *g,
-		    struct nsx_buf *b)
+static void schema_add_end(const struct nsx_schema *s, const struct gpu_fields *g,
+			   struct nsx_buf *b)
 {
 	enum nsx_view v = nsx_field_defs[g->end_ns].view;
 	size_t at = b->n;
@@ -414,7 +414,7 @@ static void add_end(const struct nsx_schema *s, const struct gpu_fields *g,
 		if (c->view != v || c->new_end_ns == NSX_LEFT_OUT)
 			continue;
 		nsx_buf_adds(b, " WHEN ");
-		add_cells(s, g, b);
+		schema_add_cells(s, g, b);
 		nsx_buf_printf(b, " = (%lld, %lld, %u) THEN %lld",
 			       (long long)c->start_ns, (long long)c->end_ns,
 			       c->corr, (long long)c->new_end_ns);
@@ -433,8 +433,8 @@ static const struct gpu_fields *gpu_fields_of(enum nsx_view v)
 }
 
 /* Translates the kind of a copy if the file has its own numbering. */
-static void add_kind(const struct nsx_schema *s, enum nsx_field f,
-		     struct nsx_buf *b)
+static void schema_add_kind(const struct nsx_schema *s, enum nsx_field f,
+			    struct nsx_buf *b)
 {
 	nsx_buf_adds(b, "CASE ");
 	nsx_sql_name(b, s->column[f]);
@@ -456,7 +456,7 @@ static void add_column(const struct nsx_schema *s, enum nsx_field f,
 
 	if (s->has_own_kinds &&
 	    (f == NSX_F_memcpy_copy_kind || f == NSX_F_enum_memcpy_id)) {
-		add_kind(s, f, b);
+		schema_add_kind(s, f, b);
 		return;
 	}
 	if (!g || !(is_end || f == g->start_ns)) {
@@ -464,7 +464,7 @@ static void add_column(const struct nsx_schema *s, enum nsx_field f,
 		return;
 	}
 	if (is_end)
-		add_end(s, g, &own);
+		schema_add_end(s, g, &own);
 	else
 		nsx_sql_name(&own, s->column[f]);
 	if (s->shifts->n) {
@@ -559,7 +559,7 @@ static int read_copy_kinds(struct nsx_schema *s, struct nsx_err *err)
 	return rc == NSX_E_NOMEM ? rc : 0;
 }
 
-static int create_views(struct nsx_schema *s, struct nsx_err *err)
+static int schema_create_views(struct nsx_schema *s, struct nsx_err *err)
 {
 	struct nsx_buf b = {0};
 	int rc = 0;
@@ -634,8 +634,8 @@ int nsx_schema_probe(struct nsx_db *db, struct nsx_schema *ret,
 	ret->reach = nsx_arena_get(ret->arena, sizeof(*ret->reach));
 	ret->losses = nsx_arena_get(ret->arena, sizeof(*ret->losses));
 	(void)pthread_mutex_init(&ret->losses->lock, NULL);
-	resolve(ret);
-	rc = is_export(ret) ? read_copy_kinds(ret, err) ?: create_views(ret, err) :
+	schema_resolve(ret);
+	rc = is_export(ret) ? read_copy_kinds(ret, err) ?: schema_create_views(ret, err) :
 			      refuse_foreign(ret, err);
 	rc = rc ?: read_meta(ret, NSX_VIEW_export_meta, "EXPORT_PRODUCT_VERSION",
 			     &ret->product_version, err) ?:

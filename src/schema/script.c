@@ -15,7 +15,7 @@ struct nsx_scripts {
 	struct reads *named; /* what each query's own text names */
 };
 
-static bool is_in_word(char c)
+static bool script_is_in_word(char c)
 {
 	return nsx_is_letter(c) || nsx_is_digit(c) || c == '_';
 }
@@ -23,25 +23,25 @@ static bool is_in_word(char c)
 /* Moves *at to the next word of SQL outside comments and strings. Returns its length; 0 at
  * the end.
  */
-static size_t next_word(const char **at)
+static size_t script_next_word(const char **at)
 {
 	const char *p = *at;
 	size_t n = 0;
 
-	while (*p && !is_in_word(*p))
+	while (*p && !script_is_in_word(*p))
 		if (!strncmp(p, "--", 2))
 			p += strcspn(p, "\n");
 		else if (*p == '\'')
 			p += strcspn(p + 1, "'") + 2;
 		else
 			p++;
-	while (is_in_word(p[n]))
+	while (script_is_in_word(p[n]))
 		n++;
 	*at = p;
 	return n;
 }
 
-static bool is_word(const char *name, const char *word, size_t n)
+static bool script_is_word(const char *name, const char *word, size_t n)
 {
 	return *name == *word && !strncmp(name, word, n) && !name[n];
 }
@@ -82,7 +82,7 @@ static void note_fields(enum nsx_view v, const char *word, size_t n,
 	unsigned first = nsx_view_defs[v].first;
 
 	for (unsigned f = first; f < first + nsx_view_nfields(v); f++)
-		r->field[f] |= is_word(nsx_field_defs[f].name, word, n);
+		r->field[f] |= script_is_word(nsx_field_defs[f].name, word, n);
 }
 
 static void note_names(const char *text, const struct names *names,
@@ -90,15 +90,15 @@ static void note_names(const char *text, const struct names *names,
 {
 	size_t n;
 
-	for (const char *p = text; (n = next_word(&p)); p += n) {
+	for (const char *p = text; (n = script_next_word(&p)); p += n) {
 		if (!may_be_name(names, p, n))
 			continue;
 		for (unsigned v = 0; v < NSX_NVIEWS; v++)
-			r->view[v] |= is_word(nsx_view_defs[v].name, p, n);
+			r->view[v] |= script_is_word(nsx_view_defs[v].name, p, n);
 		for (unsigned i = 0; *p == '_' && i < nsx_nqueries; i++)
-			r->query[i] |= is_word(nsx_queries[i].name, p, n);
+			r->query[i] |= script_is_word(nsx_queries[i].name, p, n);
 	}
-	for (const char *p = text; (n = next_word(&p)); p += n)
+	for (const char *p = text; (n = script_next_word(&p)); p += n)
 		for (unsigned v = 0; may_be_name(names, p, n) && v < NSX_NVIEWS;
 		     v++)
 			if (r->view[v])

@@ -58,7 +58,7 @@ static int note_damage(const struct job *job, int rc, const struct nsx_err *err)
 	return 0;
 }
 
-static int run_part(void *ctx, size_t i, struct nsx_err *err)
+static int viewscan_run_part(void *ctx, size_t i, struct nsx_err *err)
 {
 	struct job *job = ctx;
 
@@ -84,7 +84,7 @@ int nsx_view_scan(const struct nsx_schema *s, enum nsx_view v,
 	db = nsx_db_clone(s->db);
 	rc = nsx_view_open(s, db, v, columns, nfields, nparts, &job.scan, err);
 	rc = rc ? note_damage(&job, rc, err) :
-		  nsx_par(nparts, nsx_scan_parts(job.scan), run_part, &job, err);
+		  nsx_par(nparts, nsx_scan_parts(job.scan), viewscan_run_part, &job, err);
 	nsx_scan_close(job.scan);
 	nsx_db_close(db);
 	return rc;

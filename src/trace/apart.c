@@ -47,7 +47,7 @@ static bool find_users(struct apart *x)
 	return any;
 }
 
-static int list_comm(struct apart *x, struct nsx_err *err)
+static int apart_list_comm(struct apart *x, struct nsx_err *err)
 {
 	const struct nsx_loader *l = x->l;
 	const struct nsx_trace *t = l->t;
@@ -94,7 +94,7 @@ static bool is_several(const struct apart *x, uint32_t device)
 }
 
 /* Gives each process on such a device a GPU of its own. */
-static int tell_apart(struct apart *x, bool *ret_any, struct nsx_err *err)
+static int apart_tell_apart(struct apart *x, bool *ret_any, struct nsx_err *err)
 {
 	struct nsx_loader *l = x->l;
 	const struct nsx_trace *t = l->t;
@@ -128,13 +128,13 @@ int nsx_tell_gpus_apart(struct nsx_loader *l, bool *ret_any, struct nsx_err *err
 
 	if (rc || !find_users(&x))
 		return rc;
-	rc = list_comm(&x, err);
+	rc = apart_list_comm(&x, err);
 	for (size_t i = 1; !rc && i < x.n; i++)
 		if (meet(&x.v[i - 1], &x.v[i])) {
 			x.met[x.v[i - 1].process]++;
 			x.met[x.v[i].process]++;
 		}
-	rc = rc ?: tell_apart(&x, ret_any, err);
+	rc = rc ?: apart_tell_apart(&x, ret_any, err);
 	free(x.v);
 	return rc;
 }

@@ -72,8 +72,8 @@ static int number_clocks(struct aligner *x, struct nsx_arena *a,
 	return 0;
 }
 
-static int list_waits(struct aligner *x, struct nsx_arena *a,
-		      struct nsx_err *err)
+static int clock_list_waits(struct aligner *x, struct nsx_arena *a,
+			    struct nsx_err *err)
 {
 	const struct nsx_loader *l = x->l;
 
@@ -106,7 +106,7 @@ static bool copy_returns_done(const struct nsx_loader *l, uint32_t op,
 		l->calls.cls[call] == NSX_CALL_COPY);
 }
 
-static void note(struct aligner *x, uint32_t stream, bool is_late, int64_t ns)
+static void clock_note(struct aligner *x, uint32_t stream, bool is_late, int64_t ns)
 {
 	x->bounds[x->nbounds++] = (struct bound){x->clock[stream], is_late, ns};
 }
@@ -120,9 +120,9 @@ static void note_op(struct aligner *x, uint32_t thread, uint32_t call,
 	struct queued *q = &x->q;
 	int64_t end_ns = l->ops.end_ns[op];
 
-	note(x, stream, false, l->ops.start_ns[op] - l->calls.start_ns[call]);
+	clock_note(x, stream, false, l->ops.start_ns[op] - l->calls.start_ns[call]);
 	if (copy_returns_done(l, op, call))
-		note(x, stream, true, l->calls.end_ns[call] - end_ns);
+		clock_note(x, stream, true, l->calls.end_ns[call] - end_ns);
 	if (q->thread[stream] != thread + 1)
 		q->end_ns[stream] = INT64_MIN;
 	q->thread[stream] = thread + 1;
@@ -143,9 +143,9 @@ static void note_wait(struct aligner *x, uint32_t thread, uint32_t call,
 
 	if (l->syncs.type[row] == NSX_SYNC_CONTEXT) {
 		if (q->first != NSX_NONE && !q->is_mixed)
-			note(x, q->first, true, l->calls.end_ns[call] - q->last_ns);
+			clock_note(x, q->first, true, l->calls.end_ns[call] - q->last_ns);
 	} else if (stream != NSX_NONE && q->thread[stream] == thread + 1) {
-		note(x, stream, true, l->calls.end_ns[call] - q->end_ns[stream]);
+		clock_note(x, stream, true, l->calls.end_ns[call] - q->end_ns[stream]);
 	}
 }
 
@@ -198,8 +198,8 @@ static int find_first_ops(struct nsx_loader *l, struct nsx_arena *a,
 /* Takes the bound from the rows of this clock and kind at *at, and moves *at past them. False: too
  * few rows.
  */
-static bool settle(const struct aligner *x, size_t *at, uint32_t clock,
-		   bool is_late, int64_t *ret)
+static bool clock_settle(const struct aligner *x, size_t *at, uint32_t clock,
+			 bool is_late, int64_t *ret)
 {
 	size_t first = *at, n;
 
@@ -235,13 +235,13 @@ static void find_shift(struct nsx_clock *c)
 	c->within_ns = c->shift_ns == mid ? width / 2 : width;
 }
 
-static void judge(const struct aligner *x, uint32_t clock, size_t *at)
+static void clock_judge(const struct aligner *x, uint32_t clock, size_t *at)
 {
 	struct nsx_clock *c = &x->l->t->clock[clock];
 	int64_t early_ns, late_ns;
 
-	c->least_ns = settle(x, at, clock, false, &early_ns) ? -early_ns : INT64_MIN;
-	c->most_ns = settle(x, at, clock, true, &late_ns) ? late_ns : INT64_MAX;
+	c->least_ns = clock_settle(x, at, clock, false, &early_ns) ? -early_ns : INT64_MIN;
+	c->most_ns = clock_settle(x, at, clock, true, &late_ns) ? late_ns : INT64_MAX;
 	c->within_ns = INT64_MAX;
 	c->is_off = c->least_ns > TOLERANCE_NS || c->most_ns < -TOLERANCE_NS;
 	if (c->is_off && c->least_ns < FARTHEST_NS && c->most_ns > -FARTHEST_NS)
@@ -251,7 +251,7 @@ static void judge(const struct aligner *x, uint32_t clock, size_t *at)
 		c->within_ns = NSX_MAX(-c->least_ns, c->most_ns);
 }
 
-static int move_ops(struct aligner *x, struct nsx_err *err)
+static int clock_move_ops(struct aligner *x, struct nsx_err *err)
 {
 	struct nsx_loader *l = x->l;
 	struct nsx_shifts *s = l->schema->shifts;
@@ -295,7 +295,7 @@ static int align(struct aligner *x, struct nsx_arena *a, struct nsx_err *err)
 
 	if (nsx_new_arrays(a, t->nstreams, "streams", err, x->q.thread,
 			   x->q.end_ns) || number_clocks(x, a, err) ||
-	    list_waits(x, a, err) || find_first_ops(x->l, a, &first_op, err))
+	    clock_list_waits(x, a, err) || find_first_ops(x->l, a, &first_op, err))
 		return err->rc;
 	/* An operation gives at most two bounds (its call, its copy), a wait one. */
 	if (!nsx_new_array(x->bounds, a, 2 * count_known(x->l, first_op) + x->nwaits,
@@ -304,10 +304,10 @@ static int align(struct aligner *x, struct nsx_arena *a, struct nsx_err *err)
 	walk_calls(x, first_op);
 	nsx_sort(x->bounds, x->nbounds, sizeof(*x->bounds), cmp_bounds);
 	for (uint32_t i = 0; i < t->nclocks; i++) {
-		judge(x, i, &at);
+		clock_judge(x, i, &at);
 		moves |= t->clock[i].shift_ns != 0;
 	}
-	return moves ? move_ops(x, err) : 0;
+	return moves ? clock_move_ops(x, err) : 0;
 }
 
 int nsx_align_clocks(struct nsx_loader *l, struct nsx_err *err)

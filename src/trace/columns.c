@@ -48,7 +48,7 @@ void nsx_colset_move(struct nsx_colset *c, size_t to, size_t from, size_t n)
 	}
 }
 
-static bool is_sorted(size_t n, nsx_row_cmp cmp, const void *ctx)
+static bool columns_is_sorted(size_t n, nsx_row_cmp cmp, const void *ctx)
 {
 	for (size_t i = 1; i < n; i++)
 		if (cmp(ctx, (uint32_t)i - 1, (uint32_t)i) > 0)
@@ -57,8 +57,8 @@ static bool is_sorted(size_t n, nsx_row_cmp cmp, const void *ctx)
 }
 
 /* Lists rows group by group, keeping their order within each. */
-static int deal(uint32_t *order, size_t n, nsx_row_group group,
-		size_t ngroups, const void *ctx, struct nsx_err *err)
+static int columns_deal(uint32_t *order, size_t n, nsx_row_group group,
+			size_t ngroups, const void *ctx, struct nsx_err *err)
 {
 	uint32_t *at = nsx_try_alloc(ngroups + 3, sizeof(*at), "a row order",
 				     err);
@@ -72,9 +72,9 @@ static int deal(uint32_t *order, size_t n, nsx_row_group group,
 }
 
 /* Finds the ends of the ascending runs of order. */
-static int find_runs(const uint32_t *order, size_t n, nsx_row_cmp cmp,
-		     const void *ctx, uint32_t **ret, size_t *ret_n,
-		     struct nsx_err *err)
+static int columns_find_runs(const uint32_t *order, size_t n, nsx_row_cmp cmp,
+			     const void *ctx, uint32_t **ret, size_t *ret_n,
+			     struct nsx_err *err)
 {
 	uint32_t *ends = NULL;
 	size_t nruns = 0, cap = 0;
@@ -95,8 +95,8 @@ static int find_runs(const uint32_t *order, size_t n, nsx_row_cmp cmp,
 /* Stable merge of the runs [a, mid) and [mid, end) of v. The shorter run is copied to spare and
  * merged from its end of the range.
  */
-static void merge(uint32_t *v, size_t a, size_t mid, size_t end, uint32_t *spare,
-		  nsx_row_cmp cmp, const void *ctx)
+static void columns_merge(uint32_t *v, size_t a, size_t mid, size_t end, uint32_t *spare,
+			  nsx_row_cmp cmp, const void *ctx)
 {
 	size_t left = mid - a, right = end - mid;
 
@@ -114,8 +114,8 @@ static void merge(uint32_t *v, size_t a, size_t mid, size_t end, uint32_t *spare
 }
 
 /* Merges neighbouring runs until one is left. spare: room for half of v. */
-static void merge_runs(uint32_t *v, uint32_t *spare, uint32_t *ends, size_t nruns,
-		       nsx_row_cmp cmp, const void *ctx)
+static void columns_merge_runs(uint32_t *v, uint32_t *spare, uint32_t *ends, size_t nruns,
+			       nsx_row_cmp cmp, const void *ctx)
 {
 	while (nruns > 1) {
 		size_t out = 0, begin = 0;
@@ -124,7 +124,7 @@ static void merge_runs(uint32_t *v, uint32_t *spare, uint32_t *ends, size_t nrun
 			size_t mid = ends[r];
 			size_t end = r + 1 < nruns ? ends[r + 1] : mid;
 
-			merge(v, begin, mid, end, spare, cmp, ctx);
+			columns_merge(v, begin, mid, end, spare, cmp, ctx);
 			begin = end;
 			ends[out++] = (uint32_t)end;
 		}
@@ -136,8 +136,8 @@ static void merge_runs(uint32_t *v, uint32_t *spare, uint32_t *ends, size_t nrun
  * random but writes in order. It takes four bytes of a value at a time, so that it needs no more
  * memory than merging did.
  */
-static int permute(struct nsx_colset *c, const uint32_t *order,
-		   struct nsx_err *err)
+static int columns_permute(struct nsx_colset *c, const uint32_t *order,
+			   struct nsx_err *err)
 {
 	char *tmp = nsx_try_alloc(c->n, 4, "a sorted column", err);
 
@@ -172,24 +172,24 @@ int nsx_colset_sort(struct nsx_colset *c, nsx_row_group group, size_t ngroups,
 	size_t nruns = 0;
 	int rc;
 
-	if (is_sorted(c->n, cmp, ctx))
+	if (columns_is_sorted(c->n, cmp, ctx))
 		return 0;
 	order = nsx_try_alloc(c->n, sizeof(*order), "a row order", err);
 	if (!order)
 		return err->rc;
-	rc = deal(order, c->n, group, ngroups, ctx, err) ?:
-	     find_runs(order, c->n, cmp, ctx, &ends, &nruns, err);
+	rc = columns_deal(order, c->n, group, ngroups, ctx, err) ?:
+	     columns_find_runs(order, c->n, cmp, ctx, &ends, &nruns, err);
 	if (!rc && nruns > 1) {
 		spare = nsx_try_alloc(c->n / 2, sizeof(*spare), "a row order",
 				      err);
 		rc = spare ? 0 : err->rc;
 	}
 	if (!rc)
-		merge_runs(order, spare, ends, nruns, cmp, ctx);
+		columns_merge_runs(order, spare, ends, nruns, cmp, ctx);
 	free(ends);
 	free(spare);
 	if (!rc)
-		rc = permute(c, order, err);
+		rc = columns_permute(c, order, err);
 	free(order);
 	return rc;
 }

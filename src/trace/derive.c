@@ -64,7 +64,7 @@ static uint32_t thread_of_call(const void *ctx, uint32_t i)
 	return ((const struct nsx_loader *)ctx)->calls.thread[i];
 }
 
-static int cmp_calls(const void *ctx, uint32_t a, uint32_t b)
+static int derive_cmp_calls(const void *ctx, uint32_t a, uint32_t b)
 {
 	const struct nsx_loader *l = ctx;
 	const struct nsx_calls_rw *r = &l->calls;
@@ -387,7 +387,7 @@ int nsx_window_range(struct nsx_loader *l, const char *text, nsx_str *ret,
 }
 
 /* From the first start to the last end of the ranges with that name. */
-static struct nsx_window find_ranges(const struct nsx_loader *l, nsx_str name)
+static struct nsx_window derive_find_ranges(const struct nsx_loader *l, nsx_str name)
 {
 	const struct nsx_nvtx_rw *x = &l->nvtx;
 	struct nsx_window ret = no_hull;
@@ -407,8 +407,8 @@ static bool counts_seconds(const char *window)
 }
 
 /* When the window is resolved, OS calls earlier than the loaded events may exist. */
-static int first_event(const struct nsx_loader *l, const char *window,
-		       int64_t *ret, struct nsx_err *err)
+static int derive_first_event(const struct nsx_loader *l, const char *window,
+			      int64_t *ret, struct nsx_err *err)
 {
 	const struct nsx_trace *t = l->t;
 	int64_t os_ns;
@@ -433,7 +433,7 @@ int nsx_find_window(struct nsx_loader *l, const char *text,
 
 	*ret = *range;
 	if (!l->window_range)
-		return first_event(l, text, &first_ns, err) ?:
+		return derive_first_event(l, text, &first_ns, err) ?:
 		       nsx_window_parse(text, first_ns, ret, err);
 	if (ret->start_ns < ret->end_ns)
 		return 0;
@@ -455,7 +455,7 @@ static int settle_window(struct nsx_loader *l, const char *window,
 		l->t->read = x->read;
 		return l->t->has_clock_off ? NSX_PRESUMED_WRONG : 0;
 	}
-	ranges = find_ranges(l, l->window_range);
+	ranges = derive_find_ranges(l, l->window_range);
 	return window ? nsx_find_window(l, window, &ranges, &l->t->user, err) : 0;
 }
 
@@ -504,13 +504,13 @@ static int index_threads(struct nsx_trace *t, const uint32_t *thread, size_t n,
 }
 
 /* Number of rows of thread `of` from `at` on; the rows are ordered by thread. */
-static uint32_t count_rows(const uint32_t *thread, size_t n, uint32_t at,
-			   uint32_t of)
+static uint32_t derive_count_rows(const uint32_t *thread, size_t n, uint32_t at,
+				  uint32_t of)
 {
 	return (uint32_t)NSX_SEARCH((size_t)at, n, mid, thread[mid] <= of) - at;
 }
 
-static void slice_calls(struct nsx_loader *l)
+static void derive_slice_calls(struct nsx_loader *l)
 {
 	uint32_t at = 0;
 
@@ -518,7 +518,7 @@ static void slice_calls(struct nsx_loader *l)
 		struct nsx_thread *th = &l->t->thread[i];
 
 		th->calls_at = at;
-		th->ncalls = count_rows(l->calls.thread, l->call_set.n, at, i);
+		th->ncalls = derive_count_rows(l->calls.thread, l->call_set.n, at, i);
 		th->has_calls |= th->ncalls > 0;
 		at += th->ncalls;
 	}
@@ -532,7 +532,7 @@ static void slice_ranges(struct nsx_loader *l)
 		struct nsx_thread *th = &l->t->thread[i];
 
 		th->nvtx_at = at;
-		th->nnvtx = count_rows(l->nvtx.thread, l->nvtx_set.n, at, i);
+		th->nnvtx = derive_count_rows(l->nvtx.thread, l->nvtx_set.n, at, i);
 		th->has_ranges |= th->nnvtx > 0;
 		th->has_stack |= th->nnvtx && l->nvtx.kind[at] == NSX_NVTX_STACK;
 		at += th->nnvtx;
@@ -743,7 +743,7 @@ static int match_some(void *ctx, size_t part, struct nsx_err *err)
 	return nsx_stopped(err);
 }
 
-static int match_ops(struct nsx_loader *l, struct nsx_err *err)
+static int derive_match_ops(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
 	size_t nparts = (l->op_set.n + MATCHED_AT_A_TIME - 1) /
@@ -812,7 +812,7 @@ static int index_calls(struct nsx_loader *l, struct nsx_err *err)
 	    !nsx_new_array(l->calls.cls, l->t->arena, l->call_set.n,
 			   l->call_set.what, err))
 		return err->rc;
-	slice_calls(l);
+	derive_slice_calls(l);
 	rc = new_indices(l, err) ?:
 	     nsx_par(l->threads, (size_t)l->t->nprocesses + 1, index_or_judge, l,
 		     err);
@@ -828,10 +828,10 @@ int nsx_index_calls(struct nsx_loader *l, struct nsx_err *err)
 			     &l->t->calls_thread, err);
 }
 
-static int order_calls(struct nsx_loader *l, struct nsx_err *err)
+static int derive_order_calls(struct nsx_loader *l, struct nsx_err *err)
 {
 	return nsx_colset_sort(&l->call_set, thread_of_call, l->t->nthreads,
-			       cmp_calls, l, err) ?:
+			       derive_cmp_calls, l, err) ?:
 	       index_calls(l, err);
 }
 
@@ -852,7 +852,7 @@ static int order_overheads(struct nsx_loader *l, struct nsx_err *err)
 }
 
 static int (*const orders[])(struct nsx_loader *l, struct nsx_err *err) = {
-	nsx_sort_ops, order_calls, order_ranges, nsx_order_libraries, order_overheads,
+	nsx_sort_ops, derive_order_calls, order_ranges, nsx_order_libraries, order_overheads,
 };
 
 static int order_some(void *ctx, size_t i, struct nsx_err *err)
@@ -874,7 +874,7 @@ int nsx_order_rows(struct nsx_loader *l, struct nsx_err *err)
 int nsx_derive(struct nsx_loader *l, struct nsx_err *err)
 {
 	slice_devices(l);
-	if (match_ops(l, err))
+	if (derive_match_ops(l, err))
 		return err->rc;
 	match_rows(l, l->syncs.process, l->syncs.start_ns, l->syncs.call,
 		   l->sync_set.n);

@@ -9,7 +9,7 @@
 
 /* GPUs, devices, streams -----------------------------------------------------*/
 
-static void add_gpu(struct nsx_loader *l, const struct nsx_val *v)
+static void devices_add_gpu(struct nsx_loader *l, const struct nsx_val *v)
 {
 	struct nsx_trace *t = l->t;
 	struct nsx_gpu_info *g;
@@ -58,7 +58,7 @@ void nsx_load_gpus(struct nsx_loader *l)
 		      "sm_count, compute_major, compute_minor, max_warps_per_sm, "
 		      "max_blocks_per_sm, max_shared_per_block, "
 		      "max_shared_per_block_optin, max_shared_per_sm, "
-		      "max_registers_per_sm", 16, add_gpu);
+		      "max_registers_per_sm", 16, devices_add_gpu);
 	nsx_load_rows(l, NSX_VIEW_gpu, "id, uuid, max_registers_per_block, "
 		      "threads_per_warp, numa_node, vm_id, clock", 7, add_gpu_rest);
 }
@@ -127,8 +127,8 @@ static const struct nsx_ordinal *find_ordinal(const struct nsx_loader *l,
 }
 
 /* The device an ordinal means to a process; added if new. */
-static uint32_t device_of(struct nsx_loader *l, uint32_t process,
-			  int64_t device_id)
+static uint32_t devices_device_of(struct nsx_loader *l, uint32_t process,
+				  int64_t device_id)
 {
 	struct nsx_trace *t = l->t;
 	struct nsx_device d = {.device_id = device_id, .gpu_id = -1, .sm_count = -1};
@@ -194,7 +194,7 @@ static int place_again(struct nsx_loader *l, struct nsx_err *err)
 		ordinal[s] = t->device[t->stream[s].device].device_id;
 	t->ndevices = 0;
 	for (uint32_t s = 0; s < t->nstreams; s++)
-		t->stream[s].device = device_of(l, t->stream[s].process, ordinal[s]);
+		t->stream[s].device = devices_device_of(l, t->stream[s].process, ordinal[s]);
 	return sort_devices(t, err);
 }
 
@@ -356,7 +356,7 @@ static int place_stream(struct nsx_loader *l, const uint64_t *w, uint64_t lone,
 	s->is_green = (int64_t)w[2] > 0 && w[2] & NSX_GREEN;
 	s->context_id = (int64_t)(s->is_green ? w[2] ^ NSX_GREEN : w[2]);
 	s->stream_id = (int64_t)w[3];
-	s->device = device_of(l, s->process, (int64_t)w[1]);
+	s->device = devices_device_of(l, s->process, (int64_t)w[1]);
 	*ret_id = t->nstreams++;
 	return 0;
 }
@@ -465,7 +465,7 @@ static uint32_t find_device(struct nsx_loader *l, uint32_t process,
 
 	if (ordinal == NSX_NONE)
 		return NSX_NONE;
-	d = device_of(l, process, ordinal);
+	d = devices_device_of(l, process, ordinal);
 	l->t->ndevices = n; /* only devices with work of their own count */
 	return d < n ? d : NSX_NONE;
 }
@@ -473,7 +473,7 @@ static uint32_t find_device(struct nsx_loader *l, uint32_t process,
 /* Copies repeat, so a recent equal one is reused. */
 enum { RECENT_COPIES = 4096 };
 
-static bool are_alike(const struct nsx_copy *a, const struct nsx_copy *b)
+static bool devices_are_alike(const struct nsx_copy *a, const struct nsx_copy *b)
 {
 	return !memcmp(a, b, offsetof(struct nsx_copy, src_device)) &&
 	       a->src_device == b->src_device && a->dst_device == b->dst_device;
@@ -486,7 +486,7 @@ static uint32_t share_copy(struct nsx_copy *copies, uint32_t *n,
 						    src_device)) %
 			       RECENT_COPIES];
 
-	if (!*at || !are_alike(&copies[*at - 1], c)) {
+	if (!*at || !devices_are_alike(&copies[*at - 1], c)) {
 		copies[*n] = *c;
 		*at = ++*n;
 	}

@@ -68,7 +68,7 @@ static const enum nsx_field kernel_fields[] = {
 	NSX_F_kernel_graph_id,
 };
 
-static uint64_t pack(const struct nsx_val *high, const struct nsx_val *low)
+static uint64_t gpu_pack(const struct nsx_val *high, const struct nsx_val *low)
 {
 	return (uint64_t)nsx_u32_or(high, 0) << 32 | nsx_u32_or(low, 0);
 }
@@ -83,7 +83,7 @@ static int read_launch(struct nsx_part *p, const struct nsx_val *v,
 		     v[BLOCK_X].type == NSX_V_I64;
 	bool is_node = nsx_i64_or(&v[NODE], 0) != 0;
 	struct nsx_key key = {{
-		pack(&v[GRID_Y], &v[GRID_Z]), pack(&v[BLOCK_X], &v[BLOCK_Y]),
+		gpu_pack(&v[GRID_Y], &v[GRID_Z]), gpu_pack(&v[BLOCK_X], &v[BLOCK_Y]),
 		(uint64_t)nsx_u32_or(&v[BLOCK_Z], 0) << 32 |
 			nsx_u32_or(&v[REGISTERS], NSX_NONE),
 		(uint64_t)nsx_u32_or(&v[STATIC_SHARED], NSX_NONE) << 32 |
@@ -217,7 +217,7 @@ static const enum nsx_field graph_fields[] = {
 static int read_graph(struct nsx_part *p, const struct nsx_val *v,
 		      struct nsx_err *err)
 {
-	struct nsx_key key = {{pack(&v[GRAPH_ID], &v[EXEC_ID])}};
+	struct nsx_key key = {{gpu_pack(&v[GRAPH_ID], &v[EXEC_ID])}};
 	int rc = read_common(p, v, NSX_OP_GRAPH, err);
 
 	if (rc <= 0)

@@ -75,8 +75,8 @@ static void note_failure(struct nsx_loader *l, int64_t code, int64_t start_ns)
 	pthread_mutex_unlock(&l->lock);
 }
 
-static int read_call(struct nsx_part *p, const struct nsx_val *v,
-		     struct nsx_err *err)
+static int trace_host_read_call(struct nsx_part *p, const struct nsx_val *v,
+				struct nsx_err *err)
 {
 	struct nsx_calls_rw *c = &p->l->calls;
 	size_t at = p->at + p->n;
@@ -186,8 +186,8 @@ static int note_range(struct nsx_part *p, const struct nsx_val *v,
 	       (p->l->window_range ? note_named(p, v, x, err) : 0);
 }
 
-static int read_nvtx(struct nsx_part *p, const struct nsx_val *v,
-		     struct nsx_err *err)
+static int trace_host_read_nvtx(struct nsx_part *p, const struct nsx_val *v,
+				struct nsx_err *err)
 {
 	struct nsx_nvtx_rw *x = &p->l->nvtx;
 	size_t at = p->at + p->n;
@@ -258,9 +258,9 @@ static int read_overhead(struct nsx_part *p, const struct nsx_val *v,
 /* Reads a stream of a row without a device. The ordinal is filled in later from the streams on
  * which GPU work ran.
  */
-static int read_stream(struct nsx_part *p, uint64_t process,
-		       uint64_t context, const struct nsx_val *stream, uint32_t *ret,
-		       struct nsx_err *err)
+static int host_read_stream(struct nsx_part *p, uint64_t process,
+			    uint64_t context, const struct nsx_val *stream, uint32_t *ret,
+			    struct nsx_err *err)
 {
 	struct nsx_key key = {{process, UINT64_MAX,
 			       context,
@@ -270,8 +270,8 @@ static int read_stream(struct nsx_part *p, uint64_t process,
 }
 
 /* Interns a process, as its thread with id 0. */
-static int read_process(struct nsx_part *p, uint64_t process, uint32_t *ret,
-			struct nsx_err *err)
+static int host_read_process(struct nsx_part *p, uint64_t process, uint32_t *ret,
+			     struct nsx_err *err)
 {
 	struct nsx_key key = {{process}};
 
@@ -306,12 +306,12 @@ static int read_sync(struct nsx_part *p, const struct nsx_val *v,
 	if (!nsx_read_span(p, &v[S_START], &v[S_END], &s->start_ns[at],
 			   &s->end_ns[at]))
 		return 0;
-	rc = read_process(p, process, &s->process[at], err);
+	rc = host_read_process(p, process, &s->process[at], err);
 	s->stream[at] = NSX_NONE;
 	if (!rc && stream)
-		rc = read_stream(p, process,
-				 nsx_read_context(&v[S_CONTEXT], &v[S_GREEN]),
-				 &v[S_STREAM], &s->stream[at], err);
+		rc = host_read_stream(p, process,
+				      nsx_read_context(&v[S_CONTEXT], &v[S_GREEN]),
+				      &v[S_STREAM], &s->stream[at], err);
 	if (rc)
 		return rc;
 	s->type[at] = stream ? (event ? NSX_SYNC_STREAM_WAIT : NSX_SYNC_STREAM) :
@@ -334,8 +334,8 @@ static const enum nsx_field record_fields[] = {
 };
 
 /* A record with neither id cannot be tied to a wait and is dropped. */
-static int read_record(struct nsx_part *p, const struct nsx_val *v,
-		       struct nsx_err *err)
+static int host_read_record(struct nsx_part *p, const struct nsx_val *v,
+			    struct nsx_err *err)
 {
 	struct nsx_records_rw *r = &p->l->records;
 	size_t at = p->at + p->n;
@@ -344,9 +344,9 @@ static int read_record(struct nsx_part *p, const struct nsx_val *v,
 
 	if (!is_set(&v[R_EVENT]) && !is_set(&v[R_EVENT_SYNC]))
 		return 0;
-	rc = read_process(p, process, &r->process[at], err) ?:
-	     read_stream(p, process, nsx_read_context(&v[R_CONTEXT], &v[R_GREEN]),
-			 &v[R_STREAM], &r->stream[at], err);
+	rc = host_read_process(p, process, &r->process[at], err) ?:
+	     host_read_stream(p, process, nsx_read_context(&v[R_CONTEXT], &v[R_GREEN]),
+			      &v[R_STREAM], &r->stream[at], err);
 	if (rc)
 		return rc;
 	r->call[at] = nsx_u32_or(&v[R_CORR], 0);
@@ -392,11 +392,11 @@ void nsx_bind_host(struct nsx_loader *l, struct nsx_tableload *list)
 	const uint32_t range_fields =
 		(NSX_BIT(NSX_N_JSON) - 1) & ~(l->window_range ? 0 : names);
 	const struct nsx_tableload tables[NSX_NHOST_TABLES] = {
-		NSX_TABLE(runtime, call_fields, read_call, .set = &l->call_set,
+		NSX_TABLE(runtime, call_fields, trace_host_read_call, .set = &l->call_set,
 			  .extent = call_extent, .corr = C_CORR,
 			  .hull = NSX_HULL_HOST, .note = note_call,
 			  .told = (NSX_BIT(C_RETURN) - 1) | chain),
-		NSX_TABLE(nvtx, nsx_nvtx_row, read_nvtx, .set = &l->nvtx_set,
+		NSX_TABLE(nvtx, nsx_nvtx_row, trace_host_read_nvtx, .set = &l->nvtx_set,
 			  .extent = nvtx_extent, .hull = NSX_HULL_HOST,
 			  .note = note_range, .told = range_fields),
 		NSX_TABLE(overhead, overhead_fields, read_overhead,
@@ -405,7 +405,7 @@ void nsx_bind_host(struct nsx_loader *l, struct nsx_tableload *list)
 		NSX_TABLE(sync, sync_fields, read_sync, .set = &l->sync_set,
 			  .extent = nsx_extent_of, .corr = S_CORR,
 			  .told = NSX_BIT(S_CORR + 1) - 1),
-		NSX_TABLE(cuda_event, record_fields, read_record,
+		NSX_TABLE(cuda_event, record_fields, host_read_record,
 			  .set = &l->record_set),
 	};
 

@@ -48,7 +48,7 @@ static void name_process(struct nsx_loader *l, const struct nsx_val *v)
 }
 
 /* A thread may have several rows: the last one wins. */
-static void name_thread(struct nsx_loader *l, const struct nsx_val *v)
+static void ids_name_thread(struct nsx_loader *l, const struct nsx_val *v)
 {
 	struct nsx_part p = {.l = l};
 	struct nsx_err err;
@@ -96,7 +96,7 @@ static int order_threads(struct nsx_loader *l, struct nsx_err *err)
 	nsx_load_rows(l, NSX_VIEW_process, "global_pid, pid, name", 3,
 		      name_process);
 	nsx_load_rows(l, NSX_VIEW_thread_name, "global_tid, name", 2,
-		      name_thread);
+		      ids_name_thread);
 	return 0;
 }
 
@@ -122,7 +122,7 @@ static int order_domains(struct nsx_loader *l, struct nsx_err *err)
 
 /* Shapes and replays -----------------------------------------------------------*/
 
-static struct nsx_launch launch_of(const struct nsx_key *key, uint8_t op)
+static struct nsx_launch ids_launch_of(const struct nsx_key *key, uint8_t op)
 {
 	const uint64_t *w = key->w;
 	uint32_t graph = w[4] & 0x7fffffff;
@@ -140,8 +140,8 @@ static struct nsx_launch launch_of(const struct nsx_key *key, uint8_t op)
 }
 
 /* Interns launches by key and communication op. op: by shape. */
-static int fill_launches(struct nsx_loader *l, const uint8_t *op,
-			 struct nsx_err *err)
+static int ids_fill_launches(struct nsx_loader *l, const uint8_t *op,
+			     struct nsx_err *err)
 {
 	enum { NOPS = NSX_COMM_OTHER + 1 };
 	struct nsx_trace *t = l->t;
@@ -162,7 +162,7 @@ static int fill_launches(struct nsx_loader *l, const uint8_t *op,
 		uint32_t key = (uint32_t)nsx_group_key(&l->shapes, i).b;
 		uint32_t at = place[(size_t)key * NOPS + op[i]] - 1;
 
-		t->launch[at] = launch_of(&l->shapes_map.keys[key], op[i]);
+		t->launch[at] = ids_launch_of(&l->shapes_map.keys[key], op[i]);
 		t->shape[i].launch = at;
 	}
 	nsx_arena_drop(t->arena, place);
@@ -206,7 +206,7 @@ static int fill_some(void *ctx, size_t task, struct nsx_err *err NSX_UNUSED)
 	return 0;
 }
 
-static int fill_shapes(struct nsx_loader *l, struct nsx_err *err)
+static int ids_fill_shapes(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
 	size_t n = l->shapes.n;
@@ -219,7 +219,7 @@ static int fill_shapes(struct nsx_loader *l, struct nsx_err *err)
 		return err->rc;
 	t->nshapes = (uint32_t)n;
 	rc = nsx_par(l->threads, (n + SHAPES_A_TASK - 1) / SHAPES_A_TASK,
-		     fill_some, &f, err) ?: fill_launches(l, f.op, err);
+		     fill_some, &f, err) ?: ids_fill_launches(l, f.op, err);
 	nsx_arena_drop(t->arena, f.op);
 	nsx_groups_done(&l->shapes); /* frees memory before rows are sorted */
 	nsx_keymap_clear(&l->shapes_map);
@@ -252,7 +252,7 @@ int nsx_order_ids(struct nsx_loader *l, struct nsx_err *err)
 		rc = order_threads(l, err) ?:
 		     order_domains(l, err) ?:
 		     nsx_order_streams(l, err) ?:
-		     fill_shapes(l, err) ?:
+		     ids_fill_shapes(l, err) ?:
 		     fill_replays(l, err) ?:
 		     nsx_settle_devices(l, err) ?:
 		     nsx_add_peers(l, err);

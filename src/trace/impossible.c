@@ -49,7 +49,7 @@ static bool is_in_order(const struct nsx_loader *l, size_t op)
 		!nsx_copy_is_migration(l->copies[o->detail[op]].copy_kind));
 }
 
-static void find_calls(struct finder *x)
+static void impossible_find_calls(struct finder *x)
 {
 	const struct nsx_loader *l = x->l;
 	const struct nsx_trace *t = l->t;
@@ -101,7 +101,7 @@ static void begin_spell(struct order *o, int64_t at_ns)
 }
 
 /* Finds records long after work of their stream that was called after their own call returned. */
-static void find_late(struct finder *x)
+static void impossible_find_late(struct finder *x)
 {
 	const struct nsx_loader *l = x->l;
 
@@ -186,7 +186,7 @@ static struct nsx_row_change row_of(const struct finder *x, size_t op)
 				       o->end_ns[op] - by_ns, NSX_LEFT_OUT};
 }
 
-static void count(struct finder *x, size_t op, int64_t end_ns)
+static void impossible_count(struct finder *x, size_t op, int64_t end_ns)
 {
 	const struct nsx_ops_rw *o = &x->l->ops;
 	struct nsx_impossible *m = &x->l->t->impossible;
@@ -223,7 +223,7 @@ static int list_changes(struct finder *x, struct nsx_err *err)
 		if (x->verdict[i] == CUT)
 			row.new_end_ns = row.end_ns - o->end_ns[i] + *next;
 		if (x->verdict[i]) {
-			count(x, i, *next);
+			impossible_count(x, i, *next);
 			if (nsx_push(x->v, x->n, x->cap, "impossible records", err,
 				     row))
 				return err->rc;
@@ -247,7 +247,7 @@ static const struct nsx_row_change *find_change(const struct finder *x, size_t o
 	return at < x->n && !cmp_changes(&x->v[at], &row) ? &x->v[at] : NULL;
 }
 
-static void apply(struct finder *x)
+static void impossible_apply(struct finder *x)
 {
 	struct nsx_loader *l = x->l;
 	size_t n = 0;
@@ -267,27 +267,27 @@ static void apply(struct finder *x)
 }
 
 /* Whether GPU work ends long after everything else; judging that takes all rows. */
-static bool is_beyond(const struct nsx_portion *p)
+static bool impossible_is_beyond(const struct nsx_portion *p)
 {
 	return p->host.start_ns <= p->host.end_ns &&
 	       p->gpu.end_ns - FAR_NS > p->host.end_ns;
 }
 
-static int find(struct finder *x, struct nsx_err *err)
+static int impossible_find(struct finder *x, struct nsx_err *err)
 {
 	struct nsx_loader *l = x->l;
 	struct nsx_trace *t = l->t;
 	struct nsx_shifts *s = l->schema->shifts;
 	int rc;
 
-	find_calls(x);
+	impossible_find_calls(x);
 	find_early(x);
-	find_late(x);
+	impossible_find_late(x);
 	if (!l->portion.is_on)
 		find_beyond(x);
 	find_swallowing(x);
 	rc = list_changes(x, err);
-	if (!rc && l->portion.is_on && (x->n || is_beyond(&l->portion)))
+	if (!rc && l->portion.is_on && (x->n || impossible_is_beyond(&l->portion)))
 		return NSX_PRESUMED_WRONG;
 	if (rc || !x->n)
 		return rc;
@@ -296,7 +296,7 @@ static int find(struct finder *x, struct nsx_err *err)
 		return 0;
 	}
 	nsx_sort(x->v, x->n, sizeof(*x->v), cmp_changes);
-	apply(x);
+	impossible_apply(x);
 	if (!nsx_new_array(s->row, l->schema->arena, x->n, "impossible records", err))
 		return err->rc;
 	memcpy(s->row, x->v, x->n * sizeof(*x->v));
@@ -322,7 +322,7 @@ int nsx_drop_impossible(struct nsx_loader *l, struct nsx_err *err)
 			INT64_MAX, INT64_MIN, {INT64_MIN, INT64_MIN, INT64_MIN},
 			NSX_NONE, 0, 0};
 	}
-	rc = rc ?: find(&x, err);
+	rc = rc ?: impossible_find(&x, err);
 	nsx_arena_free(a);
 	free(x.v);
 	return rc;

@@ -11,8 +11,8 @@ static int32_t rank_or_none(const struct nsx_val *v)
 	return i >= 0 && i <= INT32_MAX ? (int32_t)i : -1;
 }
 
-static int read_call(struct nsx_part *p, const struct nsx_val *v,
-		     struct nsx_err *err)
+static int library_read_call(struct nsx_part *p, const struct nsx_val *v,
+			     struct nsx_err *err)
 {
 	struct nsx_library_rw *c = &p->l->library;
 	bool is_coll = p->table->view == NSX_VIEW_mpi_coll;
@@ -37,7 +37,7 @@ static int read_call(struct nsx_part *p, const struct nsx_val *v,
 }
 
 #define TABLE(v, n, ...)                                                      \
-	{.view = NSX_VIEW_##v, .nfields = (n), .row = read_call,              \
+	{.view = NSX_VIEW_##v, .nfields = (n), .row = library_read_call,              \
 	 .fields = (const enum nsx_field[]){                                  \
 		 NSX_F_##v##_start_ns, NSX_F_##v##_end_ns,                    \
 		 NSX_F_##v##_global_tid, NSX_F_##v##_name, __VA_ARGS__}}
@@ -66,7 +66,7 @@ void nsx_bind_libraries(struct nsx_loader *l, struct nsx_tableload *list)
 }
 
 /* Rows that compare equal belong to one call. */
-static int cmp_calls(const struct nsx_loader *l, uint32_t a, uint32_t b)
+static int library_cmp_calls(const struct nsx_loader *l, uint32_t a, uint32_t b)
 {
 	const struct nsx_library_rw *c = &l->library;
 
@@ -77,12 +77,12 @@ static int cmp_calls(const struct nsx_loader *l, uint32_t a, uint32_t b)
 	       nsx_str_cmp(l->strings, c->name[a], c->name[b]);
 }
 
-static int cmp_rows(const void *ctx, uint32_t a, uint32_t b)
+static int library_cmp_rows(const void *ctx, uint32_t a, uint32_t b)
 {
 	const struct nsx_loader *l = ctx;
 	const struct nsx_library_rw *c = &l->library;
 
-	return cmp_calls(l, a, b) ?:
+	return library_cmp_calls(l, a, b) ?:
 	       NSX_CMP(c->is_coll[b], c->is_coll[a]) ?:
 	       NSX_CMP(c->comm[a], c->comm[b]) ?:
 	       NSX_CMP(c->bytes[a], c->bytes[b]);
@@ -98,11 +98,11 @@ int nsx_order_libraries(struct nsx_loader *l, struct nsx_err *err)
 	struct nsx_colset *set = &l->library_set;
 	size_t n = 0;
 
-	if (nsx_colset_sort(set, thread_of_row, l->t->nthreads, cmp_rows, l,
+	if (nsx_colset_sort(set, thread_of_row, l->t->nthreads, library_cmp_rows, l,
 			    err))
 		return err->rc;
 	for (size_t i = 0; i < set->n; i++)
-		if (!n || cmp_calls(l, (uint32_t)n - 1, (uint32_t)i))
+		if (!n || library_cmp_calls(l, (uint32_t)n - 1, (uint32_t)i))
 			nsx_colset_move(set, n++, i, 1);
 		else if (l->library.peer[n - 1] != l->library.peer[i] ||
 			 l->library.tag[n - 1] != l->library.tag[i])

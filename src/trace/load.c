@@ -6,8 +6,8 @@
 #include "base/stat.h"
 #include "trace/load.h"
 
-static const char *pid_source(const struct nsx_schema *s, enum nsx_field global,
-			      enum nsx_field plain)
+static const char *load_pid_source(const struct nsx_schema *s, enum nsx_field global,
+				   enum nsx_field plain)
 {
 	return nsx_has(s, global) ? s->column[global] : s->column[plain];
 }
@@ -313,8 +313,8 @@ static int check_window(const struct nsx_loader *l, struct nsx_err *err)
 }
 
 /* in_part: skip rows far from the window. */
-static int load(struct nsx_loader *l, const struct nsx_load_opts *opts,
-		bool in_part, struct nsx_err *err)
+static int load_load(struct nsx_loader *l, const struct nsx_load_opts *opts,
+		     bool in_part, struct nsx_err *err)
 {
 	int rc;
 
@@ -421,12 +421,12 @@ static int load_once(const struct nsx_schema *schema,
 	t->arena = a;
 	t->schema = schema;
 	t->strings = l->strings = nsx_strings_new();
-	t->pid_source_kernel = pid_source(schema, NSX_F_kernel_global_pid,
-					  NSX_F_kernel_pid);
-	t->pid_source_runtime = pid_source(schema, NSX_F_runtime_global_tid,
-					   NSX_F_runtime_pid);
-	t->pid_source_nvtx = pid_source(schema, NSX_F_nvtx_global_tid,
-					NSX_F_nvtx_pid);
+	t->pid_source_kernel = load_pid_source(schema, NSX_F_kernel_global_pid,
+					       NSX_F_kernel_pid);
+	t->pid_source_runtime = load_pid_source(schema, NSX_F_runtime_global_tid,
+						NSX_F_runtime_pid);
+	t->pid_source_nvtx = load_pid_source(schema, NSX_F_nvtx_global_tid,
+					     NSX_F_nvtx_pid);
 	l->t = t;
 	l->schema = schema;
 	l->threads = NSX_MAX(1, opts->threads);
@@ -434,7 +434,7 @@ static int load_once(const struct nsx_schema *schema,
 	l->progress = opts->progress;
 	l->index_arena = nsx_arena_new();
 	init_maps(l);
-	rc = load(l, opts, in_part, err);
+	rc = load_load(l, opts, in_part, err);
 	free_loader(l);
 	if (rc) {
 		nsx_trace_free(t);

@@ -150,7 +150,7 @@ struct alike { /* ranges whose names differ only in numbers */
 
 enum { MANY_NAMES = 8, FEW_RANGES = 2 };
 
-static bool are_one(const struct alike *a)
+static bool names_are_one(const struct alike *a)
 {
 	return a->nnames > 1 &&
 	       (a->has_parameter || (a->nnames >= MANY_NAMES &&
@@ -158,7 +158,7 @@ static bool are_one(const struct alike *a)
 }
 
 /* Counts names and ranges by masked name. n: ranges by name; masked: masked name by name. */
-static void count_alike(const struct nsx_trace *t, const size_t *n, size_t bound,
+static void names_count_alike(const struct nsx_trace *t, const size_t *n, size_t bound,
 		       const nsx_str *masked, struct alike *alike)
 {
 	for (nsx_str s = 0; s < bound; s++)
@@ -191,13 +191,13 @@ int nsx_merge_range_names(struct nsx_loader *l, struct nsx_err *err)
 	     nsx_new_arrays(t->arena, bound, "range names", err, t->range_label);
 	if (!rc) {
 		t->nrange_labels = bound;
-		count_alike(t, n, bound, masked, alike);
+		names_count_alike(t, n, bound, masked, alike);
 	}
 	for (nsx_str s = 0; !rc && s < bound; s++) {
 		const char *raw;
 
 		t->range_label[s] = s;
-		if (!masked[s] || !are_one(&alike[masked[s]]))
+		if (!masked[s] || !names_are_one(&alike[masked[s]]))
 			continue;
 		raw = s < l->nraw && l->raw[s] ? l->raw[s] : nsx_text(t, s);
 		t->range_label[s] = masked[s];
@@ -232,8 +232,8 @@ const char *nsx_process_name(const struct nsx_trace *t, uint32_t process)
 /* StringIds ------------------------------------------------------------*/
 
 /* Most are kept unchanged, and their ids count up. */
-static int read_string(struct nsx_part *p, const struct nsx_val *v,
-		       struct nsx_err *err)
+static int trace_names_read_string(struct nsx_part *p, const struct nsx_val *v,
+				   struct nsx_err *err)
 {
 	struct nsx_loader *l = p->l;
 	struct nsx_buf b = {0};
@@ -275,7 +275,7 @@ int nsx_load_strings(struct nsx_loader *l, struct nsx_err *err)
 	static const enum nsx_field fields[] = {NSX_F_string_id,
 						NSX_F_string_value};
 	struct nsx_late_strings *late;
-	struct nsx_tableload table = NSX_TABLE(string, fields, read_string,
+	struct nsx_tableload table = NSX_TABLE(string, fields, trace_names_read_string,
 					       .own_size = sizeof(*late));
 	int64_t n;
 	int rc;
@@ -523,7 +523,7 @@ static const char *after_prefix(const char *api)
 	return !strncmp(api, "cu", 2) ? api + 2 : NULL;
 }
 
-static bool is_launch(const char *s, uint8_t *flags)
+static bool names_is_launch(const char *s, uint8_t *flags)
 {
 	if (!strncmp(s, "GraphLaunch", 11)) {
 		*flags |= NSX_CALL_GRAPH;
@@ -552,7 +552,7 @@ enum nsx_call_class nsx_classify_call(const char *api, uint8_t *ret_flags)
 
 	if (!s)
 		return NSX_CALL_OTHER;
-	if (is_launch(s, ret_flags))
+	if (names_is_launch(s, ret_flags))
 		return NSX_CALL_LAUNCH;
 	if (NSX_IS_ONE_OF(s, syncs) || !strncmp(s, "CtxSynchronize", 14))
 		return NSX_CALL_SYNC;

@@ -102,26 +102,26 @@ int nsx_nvtx_group(const struct nsx_trace *t, bool by_process,
 	return 0;
 }
 
-static const struct nsx_nvtx_sum *sum_of(const struct nsx_nvtx_order *o,
-					 uint32_t group)
+static const struct nsx_nvtx_sum *nvtx_walk_sum_of(const struct nsx_nvtx_order *o,
+						   uint32_t group)
 {
 	return (const void *)((const char *)o->sums + group * o->size);
 }
 
-static int64_t key_of(const void *group, void *order)
+static int64_t nvtx_walk_key_of(const void *group, void *order)
 {
-	return -sum_of(order, *(const uint32_t *)group)->ns;
+	return -nvtx_walk_sum_of(order, *(const uint32_t *)group)->ns;
 }
 
 int nsx_nvtx_cmp(const struct nsx_nvtx_order *o, uint32_t k, uint32_t l)
 {
-	const struct nsx_nvtx_sum *x = sum_of(o, k), *y = sum_of(o, l);
+	const struct nsx_nvtx_sum *x = nvtx_walk_sum_of(o, k), *y = nvtx_walk_sum_of(o, l);
 
 	return NSX_CMP(y->ns, x->ns) ?: NSX_CMP(y->count, x->count) ?:
 	       NSX_CMP(o->t->rank[o->g->name[k]], o->t->rank[o->g->name[l]]);
 }
 
-static int cmp_groups(const void *a, const void *b, void *order)
+static int nvtx_walk_cmp_groups(const void *a, const void *b, void *order)
 {
 	return nsx_nvtx_cmp(order, *(const uint32_t *)a, *(const uint32_t *)b);
 }
@@ -129,6 +129,6 @@ static int cmp_groups(const void *a, const void *b, void *order)
 void nsx_nvtx_sort(uint32_t *v, size_t n, size_t nfirst,
 		   const struct nsx_nvtx_order *order)
 {
-	nsx_sort_by_key_r(v, n, nfirst, sizeof(*v), key_of, cmp_groups,
+	nsx_sort_by_key_r(v, n, nfirst, sizeof(*v), nvtx_walk_key_of, nvtx_walk_cmp_groups,
 			  (void *)order);
 }

@@ -26,8 +26,8 @@ struct own { /* state of one part */
 	int64_t first_ns, last_ns;
 };
 
-static int read_row(struct nsx_part *p, const struct nsx_val *v,
-		    struct nsx_err *err)
+static int osrt_read_row(struct nsx_part *p, const struct nsx_val *v,
+			 struct nsx_err *err)
 {
 	const struct nsx_trace *t = p->l->t;
 	struct own *own = p->own;
@@ -76,7 +76,7 @@ static int read_row(struct nsx_part *p, const struct nsx_val *v,
 
 NSX_ORDER(cmp_rows, struct row, UP(thread), UP(start_ns), DOWN(end_ns));
 
-static int cmp_sums(const void *a, const void *b, void *ctx)
+static int osrt_cmp_sums(const void *a, const void *b, void *ctx)
 {
 	const struct nsx_trace *t = ctx;
 	const struct nsx_osrt_sum *x = a, *y = b;
@@ -110,14 +110,14 @@ static int join_sums(struct nsx_loader *l, struct own *own, size_t n,
 						  from->max_ns);
 		}
 	}
-	nsx_sort_r(sums, l->osrt_map.n, sizeof(*sums), cmp_sums, t);
+	nsx_sort_r(sums, l->osrt_map.n, sizeof(*sums), osrt_cmp_sums, t);
 	t->osrt_sum = sums;
 	t->nosrt_sums = l->osrt_map.n;
 	return 0;
 }
 
-static int join_rows(struct nsx_loader *l, struct own *own, size_t n,
-		     struct nsx_err *err)
+static int osrt_join_rows(struct nsx_loader *l, struct own *own, size_t n,
+			  struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
 	struct row *all = NULL;
@@ -156,7 +156,7 @@ static int join_rows(struct nsx_loader *l, struct own *own, size_t n,
 }
 
 /* Without GPU work, calls and NVTX, only OSRT rows give the trace's extent. */
-static void widen(struct nsx_trace *t, const struct own *own, size_t n)
+static void osrt_widen(struct nsx_trace *t, const struct own *own, size_t n)
 {
 	int64_t lo = INT64_MAX, hi = INT64_MIN;
 
@@ -181,7 +181,7 @@ static void widen(struct nsx_trace *t, const struct own *own, size_t n)
 
 int nsx_load_osrt(struct nsx_loader *l, struct nsx_err *err)
 {
-	struct nsx_tableload table = NSX_TABLE(osrt, fields, read_row);
+	struct nsx_tableload table = NSX_TABLE(osrt, fields, osrt_read_row);
 	struct own own[NSX_MAX_THREADS] = {{0}};
 	int rc;
 
@@ -193,9 +193,9 @@ int nsx_load_osrt(struct nsx_loader *l, struct nsx_err *err)
 	table.own_size = sizeof(*own);
 	rc = nsx_load_tables(l, &table, 1, "os runtime", err) ?:
 	     join_sums(l, own, NSX_MAX_THREADS, err) ?:
-	     join_rows(l, own, NSX_MAX_THREADS, err);
+	     osrt_join_rows(l, own, NSX_MAX_THREADS, err);
 	if (!rc)
-		widen(l->t, own, NSX_MAX_THREADS);
+		osrt_widen(l->t, own, NSX_MAX_THREADS);
 	for (size_t p = 0; p < NSX_MAX_THREADS; p++) {
 		free(own[p].rows);
 		free(own[p].sums);

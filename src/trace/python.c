@@ -31,7 +31,7 @@ static bool find_member(struct text *json, const char *key, char end, struct tex
 }
 
 /* Decodes HTML entities: nsys writes Python's "<module>" with them. */
-static void add_plain(struct nsx_buf *b, struct text s)
+static void python_add_plain(struct nsx_buf *b, struct text s)
 {
 	static const struct {
 		const char *from, to;
@@ -49,7 +49,7 @@ static void add_plain(struct nsx_buf *b, struct text s)
 	}
 }
 
-static enum nsx_origin origin_of(struct text file)
+static enum nsx_origin python_origin_of(struct text file)
 {
 	static const char *const of_libraries[] = {"/site-packages/", "/dist-packages/",
 						   "/lib/python", "\\Lib\\"};
@@ -63,17 +63,17 @@ static enum nsx_origin origin_of(struct text file)
 }
 
 /* Appends "collate_fn (data.py:88)". */
-static void add_frame(struct nsx_buf *b, struct text function, struct text file,
-		      struct text line)
+static void python_add_frame(struct nsx_buf *b, struct text function, struct text file,
+			     struct text line)
 {
 	const char *slash = memrchr(file.p, '/', file.n);
 
 	if (slash)
 		file = (struct text){slash + 1,
 				     file.n - (size_t)(slash + 1 - file.p)};
-	add_plain(b, function);
+	python_add_plain(b, function);
 	nsx_buf_adds(b, " (");
-	add_plain(b, file);
+	python_add_plain(b, file);
 	nsx_buf_printf(b, ":%.*s)", (int)strspn(line.p, "0123456789"), line.p);
 }
 
@@ -89,12 +89,12 @@ static bool read_frames(struct text json, struct nsx_buf *stack, struct nsx_buf 
 	       find_member(&json, "\"Line\": ", '}', &line)) {
 		if (n++ < MOST_SHOWN) {
 			nsx_buf_adds(stack, n > 1 ? " < " : "");
-			add_frame(stack, function, file, line);
+			python_add_frame(stack, function, file, line);
 		}
-		if (origin_of(file) < least) {
-			least = origin_of(file);
+		if (python_origin_of(file) < least) {
+			least = python_origin_of(file);
 			nsx_buf_clear(site);
-			add_frame(site, function, file, line);
+			python_add_frame(site, function, file, line);
 		}
 	}
 	if (n > MOST_SHOWN)

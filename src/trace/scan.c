@@ -61,7 +61,7 @@ static void close_table(struct nsx_tableload *t)
 /* Upper bound of a part's rows. Counting them looks at every page, which is only worth it if
  * columns are filled.
  */
-static size_t room_of(struct nsx_part *p)
+static size_t scan_room_of(struct nsx_part *p)
 {
 	const struct nsx_tableload *t = p->table;
 	size_t end, rows = 0;
@@ -99,7 +99,7 @@ static int lay_out(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
 					.own = t->own ? (char *)t->own +
 							p * t->own_size : NULL,
 				};
-				t->parts[p].room = room_of(&t->parts[p]);
+				t->parts[p].room = scan_room_of(&t->parts[p]);
 				rows += t->parts[p].room;
 			}
 			if (t->beside) {
@@ -117,8 +117,8 @@ static int lay_out(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
 	return 0;
 }
 
-static int on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
-		  struct nsx_err *err)
+static int scan_on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+		       struct nsx_err *err)
 {
 	struct nsx_part *p = ctx;
 
@@ -130,7 +130,7 @@ static int on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 	return p->table->row(p, v, err);
 }
 
-static int run_part(struct jobs *jobs, struct nsx_part *p, struct nsx_err *err)
+static int scan_run_part(struct jobs *jobs, struct nsx_part *p, struct nsx_err *err)
 {
 	struct nsx_err late;
 	int rc;
@@ -146,7 +146,7 @@ static int run_part(struct jobs *jobs, struct nsx_part *p, struct nsx_err *err)
 		return err->rc;
 	if (p->table->zones && p->table->set)
 		p->choice.wants = nsx_wants_block;
-	rc = nsx_scan_run(p->table->scan, p->index, &p->choice, on_row, p, err);
+	rc = nsx_scan_run(p->table->scan, p->index, &p->choice, scan_on_row, p, err);
 	if (rc && !nsx_is_damage(rc))
 		return rc;
 	if (nsx_groups_settle(&jobs->l->shapes, &jobs->l->lock, p->shapes,
@@ -161,7 +161,7 @@ static int run_job(void *ctx, size_t i, struct nsx_err *err)
 {
 	struct jobs *jobs = ctx;
 	struct nsx_part *p = &jobs->list[i].table->parts[jobs->list[i].part];
-	int rc = run_part(jobs, p, err);
+	int rc = scan_run_part(jobs, p, err);
 
 	for (unsigned k = 0; k < ARRAY_LEN(p->cache); k++) {
 		free(p->cache[k]);
@@ -173,8 +173,8 @@ static int run_job(void *ctx, size_t i, struct nsx_err *err)
 	return rc;
 }
 
-static int run_all(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
-		   const char *stage, struct nsx_err *err)
+static int scan_run_all(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
+			const char *stage, struct nsx_err *err)
 {
 	struct jobs jobs = {.l = l};
 	int64_t rows = 0;
@@ -244,7 +244,7 @@ int nsx_load_tables(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
 		rc = open_table(l, &list[i], err);
 	if (!rc)
 		rc = lay_out(l, list, n, err) ?:
-		     run_all(l, list, n, stage, err);
+		     scan_run_all(l, list, n, stage, err);
 	if (!rc)
 		compact(l, list, n);
 	for (size_t i = 0; i < n; i++)

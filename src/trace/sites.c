@@ -52,7 +52,7 @@ struct own { /* state of one part */
 /* Greater depths come from broken stacks. */
 enum { RANK_BITS = 24, MOST_DEPTH = (1 << RANK_BITS) - 1 };
 
-static enum nsx_origin origin_of(const char *path)
+static enum nsx_origin sites_origin_of(const char *path)
 {
 	const char *name = nsx_file_name(path);
 
@@ -83,7 +83,7 @@ static int learn_frame(struct nsx_part *p, struct frame *f,
 	const char *path = nsx_strings_text(p->l->strings, f->path);
 	const char *symbol = nsx_strings_text(p->l->strings, f->symbol);
 	const char *file = strcmp(path, "[Unknown]") ? nsx_file_name(path) : "";
-	enum nsx_origin origin = origin_of(path);
+	enum nsx_origin origin = sites_origin_of(path);
 	bool has_name = *symbol && !f->unresolved && strncmp(symbol, "0x", 2);
 	struct nsx_key key = {{0}};
 	nsx_str module = 0;
@@ -292,8 +292,8 @@ static const enum nsx_field sample_fields[] = {
 	NSX_F_sample_id, NSX_F_sample_start_ns, NSX_F_sample_global_tid,
 	NSX_F_sample_cycles};
 
-static int read_sample(struct nsx_part *p, const struct nsx_val *v,
-		       struct nsx_err *err)
+static int sites_read_sample(struct nsx_part *p, const struct nsx_val *v,
+			     struct nsx_err *err)
 {
 	struct nsx_samples_rw *s = &p->l->samples;
 	const struct nsx_window *read = &p->l->t->read;
@@ -365,7 +365,7 @@ int nsx_load_samples(struct nsx_loader *l, struct nsx_err *err)
 		NSX_COL(s->start_ns), NSX_COL(s->global_tid),
 		NSX_COL(s->stack)}, 0};
 	struct nsx_tableload table = NSX_TABLE(sample, sample_fields,
-					       read_sample, .set = &set);
+					       sites_read_sample, .set = &set);
 
 	if (nsx_load_tables(l, &table, 1, "samples", err) ||
 	    nsx_colset_sort(&set, NULL, 0, cmp_samples, s, err) ||

@@ -133,8 +133,8 @@ struct sums {
 static const struct nsx_bins no_bins = {FINEST, INT64_MAX >> FINEST,
 					INT64_MIN >> FINEST, {0}};
 
-static void add_part(struct nsx_loader *l, const struct nsx_tableload *t,
-		     const struct nsx_surveyed *s, struct sums *sums)
+static void survey_add_part(struct nsx_loader *l, const struct nsx_tableload *t,
+			    const struct nsx_surveyed *s, struct sums *sums)
 {
 	struct nsx_portion *x = &l->portion;
 	struct nsx_window *hull = t->hull == NSX_HULL_GPU ? &x->gpu : &x->host;
@@ -159,8 +159,8 @@ static void add_part(struct nsx_loader *l, const struct nsx_tableload *t,
 				s->least_corr[i];
 }
 
-static int add_up(struct nsx_loader *l, const struct nsx_tableload *list,
-		  size_t n, struct sums *sums, struct nsx_err *err)
+static int survey_add_up(struct nsx_loader *l, const struct nsx_tableload *list,
+			 size_t n, struct sums *sums, struct nsx_err *err)
 {
 	struct nsx_portion *x = &l->portion;
 
@@ -174,8 +174,8 @@ static int add_up(struct nsx_loader *l, const struct nsx_tableload *list,
 		return err->rc;
 	for (size_t i = 0; i < n; i++)
 		for (unsigned p = 0; p < l->threads; p++)
-			add_part(l, &list[i],
-				 (struct nsx_surveyed *)list[i].own + p, sums);
+			survey_add_part(l, &list[i],
+					(struct nsx_surveyed *)list[i].own + p, sums);
 	return 0;
 }
 
@@ -196,8 +196,8 @@ static int add_threads(struct nsx_loader *l, struct nsx_err *err)
 	return rc;
 }
 
-static int settle(struct nsx_loader *l, const struct sums *sums,
-		  const char *window, struct nsx_err *err)
+static int survey_settle(struct nsx_loader *l, const struct sums *sums,
+			 const char *window, struct nsx_err *err)
 {
 	struct nsx_portion *x = &l->portion;
 	struct nsx_trace *t = l->t;
@@ -246,8 +246,8 @@ static int look_around(struct nsx_loader *l, struct nsx_tableload *list, size_t 
 	}
 	rc = rc ?: nsx_load_tables(l, look, nlook, "survey", err) ?:
 	     add_threads(l, err) ?:
-	     add_up(l, look, nlook, sums, err) ?:
-	     settle(l, sums, window, err);
+	     survey_add_up(l, look, nlook, sums, err) ?:
+	     survey_settle(l, sums, window, err);
 	/* Defective rows are read, and counted, again. */
 	l->t->defects = before;
 	for (size_t i = 0, at = 0; i < n && at < nlook; i++)
@@ -348,7 +348,7 @@ int nsx_want_calls(struct nsx_loader *l, struct nsx_err *err)
 	return 0;
 }
 
-static bool is_outside(const struct nsx_portion *x, int64_t at_ns)
+static bool survey_is_outside(const struct nsx_portion *x, int64_t at_ns)
 {
 	return at_ns < x->read.start_ns || at_ns >= x->read.end_ns;
 }
@@ -371,7 +371,7 @@ static int want_launches(struct nsx_loader *l, struct nsx_err *err)
 		int64_t at_ns = l->calls.start_ns[i];
 		uint32_t corr = l->calls.corr[i];
 
-		if (is_outside(x, at_ns) && nsx_is_launcher(x, corr, corr) &&
+		if (survey_is_outside(x, at_ns) && nsx_is_launcher(x, corr, corr) &&
 		    add_instant(x, at_ns, err))
 			return err->rc;
 	}
@@ -388,7 +388,7 @@ int nsx_want_crossing(struct nsx_loader *l,
 
 	for (size_t i = 0; i < l->nvtx_set.n; i++)
 		if (l->nvtx.kind[i] == NSX_NVTX_STACK &&
-		    is_outside(x, l->nvtx.start_ns[i]) &&
+		    survey_is_outside(x, l->nvtx.start_ns[i]) &&
 		    add_instant(x, l->nvtx.start_ns[i], err))
 			return err->rc;
 	sort_instants(x);
@@ -413,7 +413,7 @@ struct seeker {
 	size_t nsides;
 };
 
-static bool is_launch(const struct nsx_loader *l, const struct nsx_key *caller)
+static bool survey_is_launch(const struct nsx_loader *l, const struct nsx_key *caller)
 {
 	uint8_t flags;
 
@@ -445,7 +445,7 @@ static int list_launchers(struct seeker *s, struct nsx_err *err)
 		const struct nsx_key key = {{k->w[0]}};
 		uint32_t thread;
 
-		if (!is_launch(l, k))
+		if (!survey_is_launch(l, k))
 			continue;
 		rc = nsx_keymap_add(&l->threads_map, cache, &key, &thread, err);
 		s->is_launch[k->w[1]] = 1;

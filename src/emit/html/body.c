@@ -6,7 +6,7 @@
 #include "emit/html/html.h"
 #include "emit/md_table.h"
 
-static bool is_number(enum nsx_type type)
+static bool body_is_number(enum nsx_type type)
 {
 	return type == NSX_T_I64 || type == NSX_T_F64;
 }
@@ -23,7 +23,7 @@ struct body {
 /* Tables --------------------------------------------------------------------------*/
 
 /* Cuts text at MAX_CHARS between two characters. */
-static void add_text(struct nsx_buf *b, const char *s)
+static void body_add_text(struct nsx_buf *b, const char *s)
 {
 	size_t n = nsx_cut_chars(s, strnlen(s, MAX_CHARS));
 
@@ -54,8 +54,8 @@ static const struct nsx_evidence *proof_at(const struct nsx_report *r,
 /* Shows a cell as in Markdown, with the exact value for sorting, and the full name behind a
  * shortened one.
  */
-static void add_cell(struct body *x, const struct nsx_col *col,
-		     const struct nsx_cell *c)
+static void body_add_cell(struct body *x, const struct nsx_col *col,
+			  const struct nsx_cell *c)
 {
 	struct nsx_buf said = {0};
 
@@ -67,7 +67,7 @@ static void add_cell(struct body *x, const struct nsx_col *col,
 		nsx_buf_printf(x->b, " class=\"r\" data-v=\"%.17g\"", c->u.f);
 	} else if (c->type == NSX_T_STR && said.p && strcmp(said.p, c->u.s)) {
 		nsx_buf_adds(x->b, " title=\"");
-		add_text(x->b, c->u.s);
+		body_add_text(x->b, c->u.s);
 		nsx_buf_adds(x->b, "\"");
 	}
 	nsx_buf_adds(x->b, ">");
@@ -75,9 +75,9 @@ static void add_cell(struct body *x, const struct nsx_col *col,
 	nsx_buf_done(&said);
 }
 
-static void add_row(struct body *x, const struct nsx_table *t, size_t row,
-		    const struct nsx_cell *cells, const int *columns,
-		    size_t ncolumns)
+static void body_add_row(struct body *x, const struct nsx_table *t, size_t row,
+			 const struct nsx_cell *cells, const int *columns,
+			 size_t ncolumns)
 {
 	size_t finding, proof;
 
@@ -87,16 +87,16 @@ static void add_row(struct body *x, const struct nsx_table *t, size_t row,
 		if (proof_at(x->r, t, row, columns[i], &finding, &proof))
 			nsx_buf_printf(x->b, " id=\"e-%zu-%zu\"", finding,
 				       proof);
-		add_cell(x, &t->layout->cols[columns[i]],
-			 &cells[columns[i]]);
+		body_add_cell(x, &t->layout->cols[columns[i]],
+			      &cells[columns[i]]);
 		nsx_buf_adds(x->b, "</td>");
 	}
 	nsx_buf_adds(x->b, "</tr>\n");
 }
 
 /* Shows the first rows, and later ones that are cited as proof. */
-static void add_table(struct body *x, const struct nsx_table *t,
-		      const int *columns, size_t ncolumns)
+static void body_add_table(struct body *x, const struct nsx_table *t,
+			   const int *columns, size_t ncolumns)
 {
 	const struct nsx_report *r = x->r;
 	struct nsx_buf *b = x->b;
@@ -118,7 +118,7 @@ static void add_table(struct body *x, const struct nsx_table *t,
 		const struct nsx_col *c = &cols[columns[i]];
 
 		nsx_buf_printf(b, "<th scope=\"col\"%s title=\"",
-			       is_number(c->type) ? " class=\"r\"" : "");
+			       body_is_number(c->type) ? " class=\"r\"" : "");
 		nsx_html_text(b, c->help ? c->help : "");
 		nsx_buf_adds(b, "\">");
 		nsx_md_add_title(b, c);
@@ -126,22 +126,22 @@ static void add_table(struct body *x, const struct nsx_table *t,
 	}
 	nsx_buf_adds(b, "</tr></thead><tbody>");
 	for (size_t row = 0; row < n; row++)
-		add_row(x, t, row, nsx_row_at(t, row), columns, ncolumns);
+		body_add_row(x, t, row, nsx_row_at(t, row), columns, ncolumns);
 	for (size_t i = 0; i < r->found.n; i++)
 		NSX_EACH_PROOF(&r->found.v[i], k) {
 			const struct nsx_evidence *e = &r->found.v[i].proof[k];
 
 			if (e->table == t && e->row >= n &&
 			    e == proof_at(r, t, e->row, -1, &finding, &proof))
-				add_row(x, t, e->row, e->cells, columns,
-					ncolumns);
+				body_add_row(x, t, e->row, e->cells, columns,
+					     ncolumns);
 		}
 	nsx_buf_adds(b, "</tbody></table></div>");
 }
 
 /* The block that shows a table; NULL if none does. */
-static const struct nsx_block *block_of(const struct nsx_section *s,
-					const struct nsx_table *t)
+static const struct nsx_block *body_block_of(const struct nsx_section *s,
+					     const struct nsx_table *t)
 {
 	for (size_t i = 0; i < s->nblocks && !s->pass->is_verdict; i++)
 		if (s->blocks[i].kind == NSX_B_TABLE && s->blocks[i].table == t)
@@ -197,10 +197,10 @@ static void add_shown(struct body *x, const struct nsx_block *block)
 			if (e->table == block->table && !has_column(columns, n, e->col))
 				columns[n++] = (int)e->col;
 		}
-	add_table(x, block->table, columns, n);
+	body_add_table(x, block->table, columns, n);
 }
 
-static void add_block(struct body *x, const struct nsx_block *block)
+static void body_add_block(struct body *x, const struct nsx_block *block)
 {
 	static const char *const tags[] = {
 		[NSX_B_HEADING] = "h3", [NSX_B_SUBHEADING] = "h3",
@@ -220,7 +220,7 @@ static void add_block(struct body *x, const struct nsx_block *block)
 	nsx_buf_printf(x->b, "</%s>\n", tags[block->kind]);
 }
 
-static void add_heading(struct body *x, const char *heading)
+static void body_add_heading(struct body *x, const char *heading)
 {
 	size_t at = x->b->n, begun;
 
@@ -237,7 +237,7 @@ static void add_heading(struct body *x, const char *heading)
 			if (s->blocks[k].kind == NSX_B_HEADING)
 				current = s->blocks[k].text;
 			else if (current && !strcmp(current, heading))
-				add_block(x, &s->blocks[k]);
+				body_add_block(x, &s->blocks[k]);
 	}
 	if (x->b->n == begun) { /* nothing was added */
 		x->b->n = at;
@@ -260,12 +260,12 @@ static void add_others(struct body *x)
 		for (size_t k = 0; k < s->ntables && !s->pass->is_verdict; k++) {
 			const struct nsx_table *t = s->tables[k];
 
-			if (!t->layout->csv || !t->nrows || block_of(s, t))
+			if (!t->layout->csv || !t->nrows || body_block_of(s, t))
 				continue;
 			nsx_buf_printf(x->b, "<details><summary>tables/%s.csv"
 					     "</summary>\n", t->layout->csv);
-			add_table(x, t, columns,
-				  NSX_MIN(t->layout->ncols, MAX_COLUMNS));
+			body_add_table(x, t, columns,
+				       NSX_MIN(t->layout->ncols, MAX_COLUMNS));
 			nsx_buf_adds(x->b, "</details>\n");
 		}
 	}
@@ -280,7 +280,7 @@ void nsx_html_sections(struct nsx_buf *b, const struct nsx_report *r)
 	size_t n = nsx_md_headings(r, a, &v);
 
 	for (size_t i = 0; i < n; i++)
-		add_heading(&x, v[i]);
+		body_add_heading(&x, v[i]);
 	add_others(&x);
 	nsx_arena_free(a);
 }

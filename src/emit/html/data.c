@@ -139,8 +139,8 @@ static bool has_strip(const struct nsx_timeline *t, uint32_t device)
 	return device < MOST_STRIPS;
 }
 
-static void put_gpus(struct nsx_jsonw *w, const struct nsx_report *r,
-		     const struct nsx_timeline *t)
+static void data_put_gpus(struct nsx_jsonw *w, const struct nsx_report *r,
+			  const struct nsx_timeline *t)
 {
 	nsx_jsonw_array(w, "gpus");
 	for (uint32_t d = 0; d < r->trace->ndevices; d++) {
@@ -270,7 +270,7 @@ static void put_timeline(struct nsx_jsonw *w, const struct nsx_report *r,
 		nsx_jsonw_end(w);
 	}
 	nsx_jsonw_end(w);
-	put_gpus(w, r, t);
+	data_put_gpus(w, r, t);
 	put_curves(w, r);
 	put_lanes(w, r, t);
 	nsx_jsonw_array(w, "iterations");

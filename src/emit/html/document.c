@@ -43,8 +43,8 @@ static char *cell_end(char *s)
 	return s;
 }
 
-static void add_cells(struct nsx_buf *b, char *line, const char *rule,
-		      bool is_head)
+static void document_add_cells(struct nsx_buf *b, char *line, const char *rule,
+			       bool is_head)
 {
 	nsx_buf_adds(b, "<tr>");
 	for (char *s = line + 1, *end; *s; s = end + 1) {
@@ -71,8 +71,8 @@ static void add_cells(struct nsx_buf *b, char *line, const char *rule,
 	nsx_buf_adds(b, "</tr>\n");
 }
 
-static void add_line(struct nsx_buf *b, char *line, struct state *s,
-		     const char *next)
+static void document_add_line(struct nsx_buf *b, char *line, struct state *s,
+			      const char *next)
 {
 	size_t indent = strspn(line, " ");
 	bool is_fence = !strcmp(line, "```");
@@ -93,11 +93,11 @@ static void add_line(struct nsx_buf *b, char *line, struct state *s,
 				" aria-label=\"");
 		nsx_html_text(b, s->heading ? s->heading : "table");
 		nsx_buf_adds(b, "\"><table><thead>");
-		add_cells(b, line, s->rule, true);
+		document_add_cells(b, line, s->rule, true);
 		nsx_buf_adds(b, "</thead><tbody>");
 	} else if (now == TABLE) {
 		if (line[1] != '-')
-			add_cells(b, line, s->rule, false);
+			document_add_cells(b, line, s->rule, false);
 	} else if (now == LIST) {
 		set_depth(b, s, 1 + indent / 2);
 		nsx_buf_adds(b, "<li>"); /* ends at the next item */
@@ -130,7 +130,7 @@ static void add_markdown(struct nsx_buf *b, const char *markdown)
 
 		next = line + n + (line[n] == '\n');
 		line[n] = '\0';
-		add_line(b, line, &s, next);
+		document_add_line(b, line, &s, next);
 	}
 	close_block(b, &s);
 	nsx_buf_done(&text);

@@ -62,8 +62,8 @@ static void add_items(struct nsx_buf *b, const char *const *v, size_t most)
 }
 
 /* Adds links to the cells cited, and the command that prints the SQL of their table. */
-static void add_proof(struct nsx_buf *b, const struct nsx_report *r,
-		      const struct nsx_finding *f)
+static void page_add_proof(struct nsx_buf *b, const struct nsx_report *r,
+			   const struct nsx_finding *f)
 {
 	struct nsx_arena *a = nsx_arena_new();
 
@@ -91,8 +91,8 @@ static void add_proof(struct nsx_buf *b, const struct nsx_report *r,
 	nsx_arena_free(a);
 }
 
-static void add_finding(struct nsx_buf *b, const struct nsx_report *r,
-			const struct nsx_timeline *t, size_t index)
+static void page_add_finding(struct nsx_buf *b, const struct nsx_report *r,
+			     const struct nsx_timeline *t, size_t index)
 {
 	const struct nsx_finding *f = &r->found.v[index];
 	const char *severity = nsx_severity_names[f->severity];
@@ -111,7 +111,7 @@ static void add_finding(struct nsx_buf *b, const struct nsx_report *r,
 	add_items(b, f->recommendation, ARRAY_LEN(f->recommendation));
 	nsx_buf_adds(b, "</ul>\n<details><summary>Evidence</summary><ul>");
 	add_items(b, f->evidence, ARRAY_LEN(f->evidence));
-	add_proof(b, r, f);
+	page_add_proof(b, r, f);
 	nsx_buf_adds(b, "</ul></details>\n<p class=\"needs-js\" hidden>");
 	if (t->places[index].n)
 		nsx_buf_printf(b, "<button data-do=\"show\" data-finding="
@@ -124,9 +124,9 @@ static void add_finding(struct nsx_buf *b, const struct nsx_report *r,
 }
 
 /* Adds the findings about the program, or those about the capture. */
-static void add_findings(struct nsx_buf *b, const struct nsx_report *r,
-			 const struct nsx_timeline *t, const char *heading,
-			 bool of_capture)
+static void page_add_findings(struct nsx_buf *b, const struct nsx_report *r,
+			      const struct nsx_timeline *t, const char *heading,
+			      bool of_capture)
 {
 	bool begun = false;
 
@@ -139,7 +139,7 @@ static void add_findings(struct nsx_buf *b, const struct nsx_report *r,
 		if (!begun)
 			nsx_buf_printf(b, "<h2>%s</h2>\n", heading);
 		begun = true;
-		add_finding(b, r, t, i);
+		page_add_finding(b, r, t, i);
 	}
 }
 
@@ -211,11 +211,11 @@ static void add_main(struct nsx_buf *b, const struct nsx_report *r,
 	}
 	nsx_svg_overview(b, r, t);
 	nsx_buf_adds(b, "</header>\n<main>\n");
-	add_findings(b, r, t, "What to do", false);
+	page_add_findings(b, r, t, "What to do", false);
 	if (r->page)
 		nsx_html_page_sum(b, r->page);
 	add_warnings(b, r);
-	add_findings(b, r, t, "About the capture", true);
+	page_add_findings(b, r, t, "About the capture", true);
 	nsx_svg_waterfall(b, r, a);
 	add_timeline(b, t);
 	nsx_svg_curves(b, r, a);
@@ -234,9 +234,9 @@ static void add_main(struct nsx_buf *b, const struct nsx_report *r,
  * false if the page is longer than `most`; the events are then left out if that is certain
  * beforehand.
  */
-static int add_page(struct nsx_buf *b, const struct nsx_report *r,
-		    size_t events, size_t most, size_t *drawn, bool *fits,
-		    struct nsx_err *err)
+static int page_add_page(struct nsx_buf *b, const struct nsx_report *r,
+			 size_t events, size_t most, size_t *drawn, bool *fits,
+			 struct nsx_err *err)
 {
 	const char *base = nsx_base_name(r->path);
 	struct nsx_timeline *t = NULL;
@@ -271,13 +271,13 @@ int nsx_write_html(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 	size_t drawn;
 	struct nsx_buf b = {0};
 	bool fits;
-	int rc = add_page(&b, r, events, most, &drawn, &fits, err);
+	int rc = page_add_page(&b, r, events, most, &drawn, &fits, err);
 
 	/* Distinct names make events larger than usual. */
 	while (!rc && !fits && events) {
 		nsx_buf_clear(&b);
 		events = NSX_MIN(events, drawn) / 2;
-		rc = add_page(&b, r, events, most, &drawn, &fits, err);
+		rc = page_add_page(&b, r, events, most, &drawn, &fits, err);
 	}
 	if (!rc && !fits)
 		rc = nsx_fail(err, NSX_E_USAGE, "cannot make a page of %zu bytes: "

@@ -59,8 +59,8 @@ static size_t list_events(const struct nsx_finder *fd, uint32_t process,
 	return n;
 }
 
-static int find_events(struct nsx_finder *fd, uint32_t process,
-		       enum nsx_way_method method, struct nsx_err *err)
+static int cadence_find_events(struct nsx_finder *fd, uint32_t process,
+			       enum nsx_way_method method, struct nsx_err *err)
 {
 	size_t most = fd->ops_at[process + 1] - fd->ops_at[process], n, next;
 	struct event *v = nsx_try_alloc(most, sizeof(*v), "GPU work", err);
@@ -94,8 +94,8 @@ static int find_events(struct nsx_finder *fd, uint32_t process,
 /* Pauses ------------------------------------------------------------------------*/
 
 /* False if some burst has less than a tenth of the work of the largest. */
-static bool are_alike(const struct nsx_spans *busy, const int64_t *start_ns,
-		      size_t n, int64_t end_ns)
+static bool cadence_are_alike(const struct nsx_spans *busy, const int64_t *start_ns,
+			      size_t n, int64_t end_ns)
 {
 	int64_t least = INT64_MAX, most = 0;
 	size_t cursor = 0;
@@ -137,7 +137,7 @@ static int find_bursts(struct nsx_finder *fd, uint32_t process, uint32_t device,
 			v[n++] = nsx_span_start(busy, i);
 	if (n >= 4) {
 		end_ns = nsx_span_at(busy, busy->n - 1).end_ns;
-		if (are_alike(busy, v, n, end_ns))
+		if (cadence_are_alike(busy, v, n, end_ns))
 			rc = keep_starts(fd, &w, v, n, end_ns, 0.6, 0.3, err);
 	}
 	free(v);
@@ -153,8 +153,8 @@ int nsx_find_cadence(struct nsx_finder *fd, uint32_t process,
 	if (main_stream == NSX_NONE)
 		return 0;
 	device = fd->t->stream[main_stream].device;
-	rc = find_events(fd, process, NSX_WAY_GRAPH, err) ?:
-	     find_events(fd, process, NSX_WAY_COMM, err);
+	rc = cadence_find_events(fd, process, NSX_WAY_GRAPH, err) ?:
+	     cadence_find_events(fd, process, NSX_WAY_COMM, err);
 	/* Pauses belong to the device, so only its main process is considered. */
 	if (!rc && 2 * (fd->ops_at[process + 1] - fd->ops_at[process]) >
 			   fd->t->device[device].nops)

@@ -51,8 +51,8 @@ static bool is_same_way(const struct nsx_way *x, const struct nsx_way *y)
 /* Sum of a way's scores, weighted by the GPU time of its processes. Ways are sorted by
  * score, so a process counts with its first. stamp is scratch, by process.
  */
-static double weigh(const struct nsx_finder *fd, size_t way, double all_ns,
-		    size_t *stamp)
+static double iterations_weigh(const struct nsx_finder *fd, size_t way, double all_ns,
+			       size_t *stamp)
 {
 	double sum = 0;
 
@@ -69,7 +69,7 @@ static double weigh(const struct nsx_finder *fd, size_t way, double all_ns,
 }
 
 /* Total time of a way's marks; an enclosing range has more than those inside. */
-static int64_t length(const struct nsx_way *w)
+static int64_t iterations_length(const struct nsx_way *w)
 {
 	int64_t sum = 0;
 
@@ -97,7 +97,7 @@ size_t nsx_weigh_ways(const struct nsx_finder *fd, struct nsx_weighed_way *ret,
 			k++;
 		if (k == n)
 			ret[n++] = (struct nsx_weighed_way){
-				i, weigh(fd, i, all_ns, stamp)};
+				i, iterations_weigh(fd, i, all_ns, stamp)};
 	}
 	return n;
 }
@@ -131,7 +131,7 @@ static bool have_parts(const struct nsx_way *range, const struct nsx_way *other)
 /* Chooses the best way; among NVTX ranges nearly as good, the outermost. NSX_NONE: none is
  * good enough.
  */
-static size_t choose(const struct nsx_finder *fd, struct nsx_err *err)
+static size_t iterations_choose(const struct nsx_finder *fd, struct nsx_err *err)
 {
 	struct nsx_weighed_way w[NSX_MAX_DISTINCT_WAYS];
 	size_t n = nsx_weigh_ways(fd, w, err), best = NSX_NONE;
@@ -149,15 +149,15 @@ static size_t choose(const struct nsx_finder *fd, struct nsx_err *err)
 		if ((are_steps(&fd->v[w[i].way], &fd->v[other]) ||
 		     (w[i].weight >= NEARLY * top &&
 		      have_parts(&fd->v[w[i].way], &fd->v[other]))) &&
-		    (best == other || length(&fd->v[w[i].way]) >
-					      length(&fd->v[best])))
+		    (best == other || iterations_length(&fd->v[w[i].way]) >
+					      iterations_length(&fd->v[best])))
 			best = w[i].way;
 	if (fd->v[best].method != NSX_WAY_NVTX)
 		return best;
 	for (size_t i = 0; i < n; i++)
 		if (fd->v[w[i].way].method == NSX_WAY_NVTX &&
 		    w[i].weight >= 0.95 * top &&
-		    length(&fd->v[w[i].way]) > length(&fd->v[best]))
+		    iterations_length(&fd->v[w[i].way]) > iterations_length(&fd->v[best]))
 			best = w[i].way;
 	return best;
 }
@@ -180,7 +180,7 @@ struct hull { /* hulls of a mark's operations, and of the kernels and graphs amo
 	struct nsx_span all, work;
 };
 
-static void widen(struct nsx_span *s, const struct nsx_ops *o, uint32_t op)
+static void iterations_widen(struct nsx_span *s, const struct nsx_ops *o, uint32_t op)
 {
 	s->end_ns = NSX_MAX(s->end_ns, nsx_op_end(o, op));
 	if (!(o->flags[op] & NSX_OP_CUT))
@@ -188,8 +188,8 @@ static void widen(struct nsx_span *s, const struct nsx_ops *o, uint32_t op)
 }
 
 /* Computes hulls by mark, from the operations [from, to) in the process's list. */
-static void find_hulls(const struct nsx_finder *fd, const struct nsx_way *w,
-		       size_t from, size_t to, struct hull *hull)
+static void iterations_find_hulls(const struct nsx_finder *fd, const struct nsx_way *w,
+				  size_t from, size_t to, struct hull *hull)
 {
 	const struct nsx_span none = {INT64_MAX, INT64_MIN};
 	const struct nsx_trace *t = fd->t;
@@ -208,9 +208,9 @@ static void find_hulls(const struct nsx_finder *fd, const struct nsx_way *w,
 		m = mark_of(w, at);
 		if (m == NSX_NONE)
 			continue;
-		widen(&hull[m].all, &t->ops, op);
+		iterations_widen(&hull[m].all, &t->ops, op);
 		if (t->ops.kind[op] == NSX_OP_KERNEL || t->ops.kind[op] == NSX_OP_GRAPH)
-			widen(&hull[m].work, &t->ops, op);
+			iterations_widen(&hull[m].work, &t->ops, op);
 	}
 }
 
@@ -261,7 +261,7 @@ static int project_process(struct nsx_finder *fd, const struct nsx_way *w,
 		for (next = k + 1; next < end &&
 		     nsx_stream_of(t, fd->ops[next])->device == d; )
 			next++;
-		find_hulls(fd, w, k, next, hull);
+		iterations_find_hulls(fd, w, k, next, hull);
 		rc = add_iterations(w, hull, process, d, rows, err);
 	}
 	free(hull);
@@ -301,8 +301,8 @@ NSX_ORDER(cmp_iterations, struct nsx_iteration, UP(process), UP(device),
 	  UP(start_ns));
 
 /* Copies the sorted rows to arena a. */
-static int keep_rows(const struct rows *rows, struct nsx_arena *a,
-		     struct nsx_iteration **ret, struct nsx_err *err)
+static int iterations_keep_rows(const struct rows *rows, struct nsx_arena *a,
+				struct nsx_iteration **ret, struct nsx_err *err)
 {
 	struct nsx_iteration *v;
 
@@ -338,7 +338,7 @@ int nsx_project_way(struct nsx_finder *fd, const struct nsx_way *way,
 		rc = project_process(fd, w, &rows, err);
 	}
 	if (!rc)
-		rc = keep_rows(&rows, a, ret, err);
+		rc = iterations_keep_rows(&rows, a, ret, err);
 	*ret_n = rows.n;
 	free(rows.v);
 	return rc;
@@ -445,7 +445,7 @@ int nsx_facts_iterations(struct nsx_facts *f, const struct nsx_trace *t,
 		rc = keep_cadences(&fd, err);
 	if (!rc) {
 		err->rc = NSX_OK;
-		best = choose(&fd, err);
+		best = iterations_choose(&fd, err);
 		rc = err->rc;
 		if (!rc && best != NSX_NONE)
 			rc = nsx_project_way(&fd, &fd.v[best], a,

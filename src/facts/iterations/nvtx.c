@@ -127,7 +127,7 @@ static int list_further(struct nvtx_finder *nf, struct nsx_err *err)
 	return 0;
 }
 
-static void add_op(const struct nvtx_finder *nf, uint32_t op, struct launch *x)
+static void nvtx_add_op(const struct nvtx_finder *nf, uint32_t op, struct launch *x)
 {
 	const struct nsx_ops *o = &nf->fd->t->ops;
 
@@ -141,15 +141,15 @@ static void add_op(const struct nvtx_finder *nf, uint32_t op, struct launch *x)
 /* The work launched by a call. *at: index of its entries in the list of further operations;
  * moved to the next call.
  */
-static struct launch launch_of(const struct nvtx_finder *nf, uint32_t call,
-			       size_t *at)
+static struct launch nvtx_launch_of(const struct nvtx_finder *nf, uint32_t call,
+				    size_t *at)
 {
 	const struct nsx_calls *c = &nf->fd->t->calls;
 	struct launch x = {.at_ns = nsx_call_start(c, call)};
 
-	add_op(nf, nsx_call_op(c, call), &x);
+	nvtx_add_op(nf, nsx_call_op(c, call), &x);
 	for (; *at < nf->nfurther && nf->further[*at].call == call; ++*at)
-		add_op(nf, nf->further[*at].op, &x);
+		nvtx_add_op(nf, nf->further[*at].op, &x);
 	return x;
 }
 
@@ -176,7 +176,7 @@ static int list_launches(struct nvtx_finder *nf, uint32_t from, uint32_t to,
 	for (uint32_t i = first; i < end; i++) {
 		if (nsx_call_op(&t->calls, i) == NSX_NONE)
 			continue;
-		l->v[l->n] = launch_of(nf, i, &further);
+		l->v[l->n] = nvtx_launch_of(nf, i, &further);
 		sorted &= !l->n || l->v[l->n - 1].at_ns <= l->v[l->n].at_ns;
 		l->n++;
 	}

@@ -45,8 +45,8 @@ struct cutter {
 /* The run as a whole ----------------------------------------------------------*/
 
 /* The union of n lists; a single list is not copied. */
-static int unite(struct cutter *c, const struct nsx_spans *const *lists,
-		 size_t n, struct nsx_spans *ret, struct nsx_err *err)
+static int phases_unite(struct cutter *c, const struct nsx_spans *const *lists,
+			size_t n, struct nsx_spans *ret, struct nsx_err *err)
 {
 	struct nsx_spans x, y;
 
@@ -54,8 +54,8 @@ static int unite(struct cutter *c, const struct nsx_spans *const *lists,
 		*ret = n ? *lists[0] : (struct nsx_spans){0};
 		return 0;
 	}
-	return unite(c, lists, n / 2, &x, err) ?:
-	       unite(c, lists + n / 2, n - n / 2, &y, err) ?:
+	return phases_unite(c, lists, n / 2, &x, err) ?:
+	       phases_unite(c, lists + n / 2, n - n / 2, &y, err) ?:
 	       nsx_spans_union(c->a, &x, &y, ret, err);
 }
 
@@ -69,7 +69,7 @@ static int sum_busy(struct cutter *c, int64_t *ret_ns, struct nsx_err *err)
 		return err->rc;
 	for (uint32_t d = 0; d < c->f->ndevices; d++)
 		list[d] = &c->f->busy[d];
-	if (unite(c, list, c->f->ndevices, &busy, err))
+	if (phases_unite(c, list, c->f->ndevices, &busy, err))
 		return err->rc;
 	*ret_ns = nsx_spans_total(&busy);
 	return 0;
@@ -191,7 +191,7 @@ static int find_quiet(struct cutter *c, struct nsx_spans *idle,
 	return rc;
 }
 
-static int64_t length(const struct nsx_span *s)
+static int64_t phases_length(const struct nsx_span *s)
 {
 	return s->end_ns - s->start_ns;
 }
@@ -209,13 +209,13 @@ static int64_t lead_of(const struct cutter *c, const struct nsx_spans *quiet,
 		return 0;
 	lead_ns = NSX_MIN(quiet->v[i].end_ns, to_ns) - from_ns;
 	while (++i < quiet->n && quiet->v[i].end_ns < to_ns)
-		n += length(&quiet->v[i]) >= lead_ns / 2;
+		n += phases_length(&quiet->v[i]) >= lead_ns / 2;
 	return lead_ns >= c->least_ns && n + 1 < RECURS ? lead_ns : 0;
 }
 
 /* Adds [from_ns, to_ns), cut at the first kernel if it starts with copies. */
-static int add_stretch(struct cutter *c, const struct nsx_spans *no_kernels,
-		       int64_t from_ns, int64_t to_ns, struct nsx_err *err)
+static int phases_add_stretch(struct cutter *c, const struct nsx_spans *no_kernels,
+			      int64_t from_ns, int64_t to_ns, struct nsx_err *err)
 {
 	int64_t first_ns = from_ns + lead_of(c, no_kernels, from_ns, to_ns);
 	const struct nsx_segment lead = {.window = {from_ns, first_ns}};
@@ -232,8 +232,8 @@ NSX_ORDER(cmp_starts, struct nsx_span, UP(start_ns));
 /* Finds the longest pauses in order of time: fewer than RECURS, and more than twice as long
  * as the RECURS-th.
  */
-static size_t find_pauses(const struct cutter *c, const struct nsx_spans *idle,
-			  struct nsx_span *ret)
+static size_t phases_find_pauses(const struct cutter *c, const struct nsx_spans *idle,
+				 struct nsx_span *ret)
 {
 	const struct nsx_window *w = &c->t->window;
 	struct nsx_span top[RECURS] = {{0, 0}};
@@ -245,7 +245,7 @@ static size_t find_pauses(const struct cutter *c, const struct nsx_spans *idle,
 		if (gap.start_ns == w->start_ns || gap.end_ns == w->end_ns)
 			continue;
 		for (size_t k = 0; k < RECURS; k++)
-			if (length(&gap) > length(&top[k])) {
+			if (phases_length(&gap) > phases_length(&top[k])) {
 				struct nsx_span shorter = top[k];
 
 				top[k] = gap;
@@ -253,8 +253,8 @@ static size_t find_pauses(const struct cutter *c, const struct nsx_spans *idle,
 			}
 	}
 	for (size_t k = 0; k + 1 < RECURS; k++)
-		if (length(&top[k]) >= c->least_ns &&
-		    length(&top[k]) / 2 > length(&top[RECURS - 1]))
+		if (phases_length(&top[k]) >= c->least_ns &&
+		    phases_length(&top[k]) / 2 > phases_length(&top[RECURS - 1]))
 			ret[n++] = top[k];
 	nsx_sort(ret, n, sizeof(*ret), cmp_starts);
 	return n;
@@ -263,11 +263,11 @@ static size_t find_pauses(const struct cutter *c, const struct nsx_spans *idle,
 /* Whether two pauses are one recurring event, such as a checkpoint: they have similar
  * lengths, and the run goes on for at least as long before, between and after them.
  */
-static bool comes_again(const struct cutter *c, const struct nsx_span *p)
+static bool phases_comes_again(const struct cutter *c, const struct nsx_span *p)
 {
 	const struct nsx_window *w = &c->t->window;
-	int64_t least = NSX_MIN(length(&p[0]), length(&p[1]));
-	int64_t most = NSX_MAX(length(&p[0]), length(&p[1]));
+	int64_t least = NSX_MIN(phases_length(&p[0]), phases_length(&p[1]));
+	int64_t most = NSX_MAX(phases_length(&p[0]), phases_length(&p[1]));
 
 	return least >= most / 4 * 3 && p[0].start_ns - w->start_ns >= most &&
 	       p[1].start_ns - p[0].end_ns >= most &&
@@ -284,23 +284,23 @@ static int cut_at_pauses(struct cutter *c, struct nsx_err *err)
 
 	if (find_quiet(c, &idle, &no_kernels, err))
 		return err->rc;
-	n = find_pauses(c, &idle, pause);
-	if (n == 2 && comes_again(c, pause))
+	n = phases_find_pauses(c, &idle, pause);
+	if (n == 2 && phases_comes_again(c, pause))
 		n = 0;
 	for (size_t i = 0; i < n; i++) {
 		int64_t next_ns = i + 1 < n ? pause[i + 1].start_ns : w->end_ns;
 		int64_t around_ns = NSX_MIN(pause[i].start_ns - from_ns,
 					    next_ns - pause[i].end_ns);
 
-		if ((double)length(&pause[i]) <=
+		if ((double)phases_length(&pause[i]) <=
 		    PAUSE_SHARE * (double)around_ns)
 			continue;
-		if (add_stretch(c, &no_kernels, from_ns, pause[i].start_ns,
-				err))
+		if (phases_add_stretch(c, &no_kernels, from_ns, pause[i].start_ns,
+				       err))
 			return err->rc;
 		from_ns = pause[i].end_ns;
 	}
-	return add_stretch(c, &no_kernels, from_ns, w->end_ns, err);
+	return phases_add_stretch(c, &no_kernels, from_ns, w->end_ns, err);
 }
 
 static int find_segments(struct cutter *c, struct nsx_err *err)
@@ -385,8 +385,8 @@ static uint32_t find_limiting(const struct nsx_facts *f)
 /* Rows --------------------------------------------------------------------------*/
 
 /* Extends the previous phase if it is of the same kind. */
-static void add_phase(struct nsx_facts *f, enum nsx_phase_kind kind,
-		      nsx_str range, int64_t start_ns, int64_t end_ns)
+static void phases_add_phase(struct nsx_facts *f, enum nsx_phase_kind kind,
+			     nsx_str range, int64_t start_ns, int64_t end_ns)
 {
 	struct nsx_run_phase *last =
 		f->nrun_phases ? &f->run_phases[f->nrun_phases - 1] : NULL;
@@ -428,32 +428,32 @@ static bool is_busy(const struct nsx_facts *f, int64_t start_ns, int64_t end_ns)
 static void add_between(struct cutter *c, bool is_before, int64_t start_ns,
 			int64_t end_ns)
 {
-	add_phase(c->f,
-		  !is_busy(c->f, start_ns, end_ns) ? NSX_PHASE_PAUSE :
-		  !is_before ? NSX_PHASE_TAIL :
-		  compute_in(c->f, start_ns, end_ns) ?
+	phases_add_phase(c->f,
+			 !is_busy(c->f, start_ns, end_ns) ? NSX_PHASE_PAUSE :
+			 !is_before ? NSX_PHASE_TAIL :
+			 compute_in(c->f, start_ns, end_ns) ?
 			  before_judged(c->f, start_ns, end_ns) :
 			  NSX_PHASE_INIT,
-		  0, start_ns, end_ns);
+			 0, start_ns, end_ns);
 }
 
 static void add_judged(struct cutter *c, const struct nsx_segment *seg)
 {
 	const struct nsx_window *w = &c->f->steady.window;
 
-	add_phase(c->f, before_judged(c->f, seg->window.start_ns, w->start_ns),
-		  0, seg->window.start_ns, w->start_ns);
-	add_phase(c->f, seg->is_whole ? NSX_PHASE_WHOLE : NSX_PHASE_STEADY,
-		  seg->range, w->start_ns, w->end_ns);
+	phases_add_phase(c->f, before_judged(c->f, seg->window.start_ns, w->start_ns),
+			 0, seg->window.start_ns, w->start_ns);
+	phases_add_phase(c->f, seg->is_whole ? NSX_PHASE_WHOLE : NSX_PHASE_STEADY,
+			 seg->range, w->start_ns, w->end_ns);
 	c->f->run_phases[c->f->nrun_phases - 1].judged = true;
-	add_phase(c->f, NSX_PHASE_TAIL, 0, w->end_ns, seg->window.end_ns);
+	phases_add_phase(c->f, NSX_PHASE_TAIL, 0, w->end_ns, seg->window.end_ns);
 }
 
 /* The kind of a segment that is not judged; it is steady if it has a tenth of the judged
  * one's work.
  */
-static enum nsx_phase_kind kind_of(const struct cutter *c, size_t i,
-				   size_t judged)
+static enum nsx_phase_kind phases_kind_of(const struct cutter *c, size_t i,
+					  size_t judged)
 {
 	const struct nsx_segment *seg = &c->seg[i];
 
@@ -481,8 +481,8 @@ static int list_phases(struct cutter *c, size_t judged, struct nsx_err *err)
 		if (i == judged)
 			add_judged(c, seg);
 		else
-			add_phase(f, kind_of(c, i, judged), seg->range,
-				  seg->window.start_ns, seg->window.end_ns);
+			phases_add_phase(f, phases_kind_of(c, i, judged), seg->range,
+					 seg->window.start_ns, seg->window.end_ns);
 		at_ns = seg->window.end_ns;
 	}
 	add_between(c, false, at_ns, c->t->window.end_ns);
@@ -490,8 +490,8 @@ static int list_phases(struct cutter *c, size_t judged, struct nsx_err *err)
 }
 
 /* The name of the NVTX ranges that together take most of a window, at least half; 0: none. */
-static int find_name(const struct nsx_trace *t, const struct nsx_window *w,
-		     nsx_str *ret, struct nsx_err *err)
+static int phases_find_name(const struct nsx_trace *t, const struct nsx_window *w,
+			    nsx_str *ret, struct nsx_err *err)
 {
 	struct nsx_groups names = {0};
 	int64_t *sums = NULL, most = (w->end_ns - w->start_ns) / 2;
@@ -543,7 +543,7 @@ static int name_tails(struct cutter *c, struct nsx_err *err)
 
 		if (x->kind != NSX_PHASE_TAIL || x->range)
 			continue;
-		if (find_name(c->t, &x->window, &own, err))
+		if (phases_find_name(c->t, &x->window, &own, err))
 			return err->rc;
 		if (own && !runs_in(c->t, own, &c->f->steady.window))
 			x->range = own;
@@ -560,13 +560,13 @@ static int take_window(struct cutter *c, struct nsx_err *err)
 						NULL, 0};
 	if (!nsx_new_array(f->run_phases, c->fd->keep, 1, "phases", err))
 		return err->rc;
-	add_phase(f, NSX_PHASE_WINDOW, 0, c->t->user.start_ns,
-		  c->t->user.end_ns);
+	phases_add_phase(f, NSX_PHASE_WINDOW, 0, c->t->user.start_ns,
+			 c->t->user.end_ns);
 	f->run_phases[0].judged = true;
 	return 0;
 }
 
-static int find(struct cutter *c, struct nsx_err *err)
+static int phases_find(struct cutter *c, struct nsx_err *err)
 {
 	const struct nsx_window *w = &c->t->window;
 	size_t judged;
@@ -626,7 +626,7 @@ int nsx_find_phases(struct nsx_finder *fd, struct nsx_err *err)
 	f->run_kind = f->ndevices ? NSX_RUN_STEADY : NSX_RUN_NO_GPU;
 	if (!f->ndevices)
 		return 0;
-	rc = find(&c, err);
+	rc = phases_find(&c, err);
 	free(c.seg);
 	if (rc)
 		return rc;

@@ -103,7 +103,7 @@ static int cmp_masked(const char *a, const char *b)
 	}
 }
 
-static int cmp_names(const void *a, const void *b, void *ctx)
+static int ranges_cmp_names(const void *a, const void *b, void *ctx)
 {
 	const struct level *l = ctx;
 	const size_t *i = a, *k = b;
@@ -118,15 +118,15 @@ static void mark_returning(struct level *l)
 
 	for (size_t i = 0; i < l->n; i++)
 		order[i] = i;
-	nsx_sort_r(order, l->n, sizeof(*order), cmp_names, l);
-	NSX_EACH_RUN(i, next, l->n, !cmp_names(&order[i], &order[next], l)) {
+	nsx_sort_r(order, l->n, sizeof(*order), ranges_cmp_names, l);
+	NSX_EACH_RUN(i, next, l->n, !ranges_cmp_names(&order[i], &order[next], l)) {
 		for (size_t k = i; next - i >= RETURNS && k < next; k++)
 			l->v[order[k]].returns = true;
 	}
 }
 
 /* The range on this level in which a call began; NULL: none. */
-static struct phase *range_at(struct level *l, int64_t at_ns)
+static struct phase *ranges_range_at(struct level *l, int64_t at_ns)
 {
 	const struct nsx_nvtx *x = &l->t->nvtx;
 	size_t lo = NSX_SEARCH(0, l->n, mid,
@@ -144,7 +144,7 @@ static void sum_level(const struct nsx_finder *fd, struct level *l,
 	for (size_t k = fd->ops_at[process]; k < fd->ops_at[process + 1]; k++) {
 		uint32_t op = fd->ops[k], call = nsx_op_call(&t->ops, op);
 		struct phase *p = call == NSX_NONE ? NULL :
-			range_at(l, nsx_call_start(&t->calls, call));
+			ranges_range_at(l, nsx_call_start(&t->calls, call));
 
 		if (!p)
 			continue;

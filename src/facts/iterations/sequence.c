@@ -65,7 +65,7 @@ static int number_pairs(const uint32_t *x, const uint32_t *y, size_t n,
 }
 
 /* Whether the same graph launch contains the operation before. */
-static bool is_inside(const struct seq *s, size_t pos)
+static bool sequence_is_inside(const struct seq *s, size_t pos)
 {
 	const struct nsx_trace *t = s->fd->t;
 	uint32_t call = nsx_op_call(&t->ops, s->op[pos]);
@@ -175,8 +175,8 @@ static size_t count_run(const struct seq *s, unsigned level, uint32_t id)
 	return s->start[level][id + 1] - s->start[level][id];
 }
 
-static int consider(struct seq *s, unsigned level, uint32_t id,
-		    struct nsx_err *err)
+static int sequence_consider(struct seq *s, unsigned level, uint32_t id,
+			     struct nsx_err *err)
 {
 	const uint32_t *at = s->at[level] + s->start[level][id];
 	size_t n = count_run(s, level, id);
@@ -218,7 +218,7 @@ static uint32_t longer(uint32_t period)
 /* Among anchors with (nearly) the best coverage and the shortest period above `above`,
  * chooses the one with the longest rest before it.
  */
-static const struct anchor *choose(const struct seq *s, uint32_t above)
+static const struct anchor *sequence_choose(const struct seq *s, uint32_t above)
 {
 	const struct anchor *best = NULL;
 	double most = 0;
@@ -277,8 +277,8 @@ static double likeness(const struct seq *s, const struct anchor *a,
 
 /* The way -------------------------------------------------------------------------*/
 
-static int keep(struct seq *s, uint32_t process, const struct anchor *a,
-		double like, struct nsx_err *err)
+static int sequence_keep(struct seq *s, uint32_t process, const struct anchor *a,
+			 double like, struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->fd->t;
 	const uint32_t *at = s->at[a->level] + a->from;
@@ -332,7 +332,7 @@ static int list_symbols(struct seq *s, uint32_t process, struct nsx_err *err)
 			   s->inside, s->distance))
 		return err->rc;
 	for (size_t i = 0; i < n; i++) {
-		s->inside[i] = is_inside(s, i);
+		s->inside[i] = sequence_is_inside(s, i);
 		kind[i] = t->ops.kind[s->op[i]];
 		name[i] = kind[i] == NSX_OP_KERNEL ?
 				  nsx_op_shape(t, s->op[i])->base_name :
@@ -341,7 +341,7 @@ static int list_symbols(struct seq *s, uint32_t process, struct nsx_err *err)
 	return number_pairs(kind, name, n, s->sym, &s->nids[0], err);
 }
 
-static int find(struct seq *s, uint32_t process, struct nsx_err *err)
+static int sequence_find(struct seq *s, uint32_t process, struct nsx_err *err)
 {
 	const struct anchor *best;
 	uint32_t above = 0;
@@ -358,18 +358,18 @@ static int find(struct seq *s, uint32_t process, struct nsx_err *err)
 		most = 0;
 		for (uint32_t id = 0; !rc && id < s->nids[level]; id++) {
 			most = NSX_MAX(most, count_run(s, level, id));
-			rc = consider(s, level, id, err);
+			rc = sequence_consider(s, level, id, err);
 		}
 	}
 	for (unsigned i = 0; !rc && i < MAX_TRIES; i++) {
-		best = choose(s, above);
+		best = sequence_choose(s, above);
 		if (!best)
 			break;
 		like = likeness(s, best, err);
 		if (like < 0)
 			return err->rc;
 		if (like >= MIN_LIKENESS)
-			return keep(s, process, best, like, err);
+			return sequence_keep(s, process, best, like, err);
 		above = longer(best->period);
 	}
 	return rc;
@@ -384,7 +384,7 @@ int nsx_find_sequence(struct nsx_finder *fd, uint32_t process,
 	if (fd->main_stream[process] == NSX_NONE)
 		return 0;
 	s.a = nsx_arena_new();
-	rc = find(&s, process, err);
+	rc = sequence_find(&s, process, err);
 	free(s.anchors);
 	nsx_arena_free(s.a);
 	return rc;

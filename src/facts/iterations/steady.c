@@ -162,13 +162,13 @@ static void judge_loads(struct judge *j, const struct group *g)
 	j->loads_on = ntimes >= RECURS && 2 * last >= g->n;
 }
 
-static bool is_far(const struct judge *j, const struct nsx_iteration *it)
+static bool steady_is_far(const struct judge *j, const struct nsx_iteration *it)
 {
 	return fabs((double)(it->end_ns - it->start_ns) - j->median) >
 	       0.25 * j->median;
 }
 
-static bool is_shorter(const struct judge *j, const struct nsx_iteration *it)
+static bool steady_is_shorter(const struct judge *j, const struct nsx_iteration *it)
 {
 	return (double)(it->end_ns - it->start_ns) < j->median;
 }
@@ -200,8 +200,8 @@ static bool is_brief(const struct judge *j, const struct group *g, size_t i)
 enum likeness { LIKE, MILD, UNLIKE };
 
 /* Judges iteration i of g. */
-static enum likeness judge(struct judge *j, const struct group *g, size_t i,
-			   struct nsx_arena *a, const char **ret_why)
+static enum likeness steady_judge(struct judge *j, const struct group *g, size_t i,
+				  struct nsx_arena *a, const char **ret_why)
 {
 	const struct nsx_iteration *it = &g->v[i];
 	double wall = (double)(it->end_ns - it->start_ns);
@@ -220,7 +220,7 @@ static enum likeness judge(struct judge *j, const struct group *g, size_t i,
 					    nsx_text_ns(a, (double)load_ns));
 	else if (fabs(wall - j->median) <= j->tolerance)
 		return LIKE;
-	else if ((j->uneven && i >= j->first) || !is_far(j, it) ||
+	else if ((j->uneven && i >= j->first) || !steady_is_far(j, it) ||
 		 is_brief(j, g, i))
 		return MILD;
 	else
@@ -234,8 +234,8 @@ static enum likeness judge(struct judge *j, const struct group *g, size_t i,
 /* Whether the two far iterations at these indices are a recurring event: they have similar
  * lengths, and the loop goes on for at least as long before, between and after them.
  */
-static bool comes_again(const struct judge *j, const struct nsx_iteration *v, size_t n,
-			const size_t *at)
+static bool steady_comes_again(const struct judge *j, const struct nsx_iteration *v, size_t n,
+			       const size_t *at)
 {
 	double x = (double)(v[at[0]].end_ns - v[at[0]].start_ns);
 	double y = (double)(v[at[1]].end_ns - v[at[1]].start_ns);
@@ -254,21 +254,21 @@ static void judge_far(struct judge *j, const struct nsx_iteration *v, size_t n)
 {
 	size_t nfar = 0, ntimes = 0, nshort = 0, at[2] = {0, 0};
 
-	for (j->first = 1; j->first < n && is_far(j, &v[j->first]); j->first++)
-		nshort = is_shorter(j, &v[j->first]) ? nshort + 1 : 0;
+	for (j->first = 1; j->first < n && steady_is_far(j, &v[j->first]); j->first++)
+		nshort = steady_is_shorter(j, &v[j->first]) ? nshort + 1 : 0;
 	if (slow_down(nshort, n))
 		j->first -= nshort;
 	for (size_t i = j->first; i < n; i++) {
-		if (!is_far(j, &v[i]))
+		if (!steady_is_far(j, &v[i]))
 			continue;
 		if (nfar < ARRAY_LEN(at))
 			at[nfar] = i;
 		nfar++;
-		ntimes += !is_far(j, &v[i - 1]);
+		ntimes += !steady_is_far(j, &v[i - 1]);
 	}
 	j->uneven = ntimes >= RECURS ||
 		    (nfar > 1 && 10 * nfar >= n - j->first) ||
-		    (nfar == 2 && comes_again(j, v, n, at));
+		    (nfar == 2 && steady_comes_again(j, v, n, at));
 }
 
 static int judge_lengths(const struct nsx_iteration *v, size_t n,
@@ -309,7 +309,7 @@ static struct run longest_run(struct nsx_steady *s, struct judge *j,
 		bool told = s->nexcluded < MAX_EXCLUDED;
 		const char *why;
 
-		switch (judge(j, g, i, told ? a : scratch, &why)) {
+		switch (steady_judge(j, g, i, told ? a : scratch, &why)) {
 		case UNLIKE:
 			exclude(s, why);
 			run.nlike = run.nshort = 0;
@@ -323,7 +323,7 @@ static struct run longest_run(struct nsx_steady *s, struct judge *j,
 			break;
 		default:
 			run.nmild++;
-			run.nshort = is_shorter(j, &g->v[i]) ? run.nshort + 1 : 0;
+			run.nshort = steady_is_shorter(j, &g->v[i]) ? run.nshort + 1 : 0;
 			break;
 		}
 		if (run.nlike && (!run.nmild || run.nmild >= RECURS))

@@ -27,8 +27,8 @@ static double trimmed_cv(int64_t *d, size_t n)
 }
 
 /* Lengths from start to next start of marks [from, to]; returns the longest. */
-static int64_t list_lengths(const struct nsx_way *w, size_t from, size_t to,
-			    int64_t *d)
+static int64_t ways_list_lengths(const struct nsx_way *w, size_t from, size_t to,
+				 int64_t *d)
 {
 	int64_t longest = 0;
 
@@ -61,11 +61,11 @@ int nsx_measure_way(struct nsx_way *w, struct nsx_err *err)
 
 	if (!d)
 		return err->rc;
-	list_lengths(w, 0, n, d);
+	ways_list_lengths(w, 0, n, d);
 	median = nsx_quantile(d, n, 0.5);
-	list_lengths(w, 0, n, d); /* the quantile has reordered them */
+	ways_list_lengths(w, 0, n, d); /* the quantile has reordered them */
 	first = count_warm_up(d, n, median);
-	longest = list_lengths(w, first, n, d);
+	longest = ways_list_lengths(w, first, n, d);
 	n -= first;
 	rest = (double)(w->marks[w->n - 1].start_ns -
 			w->marks[first].start_ns - longest);
@@ -106,7 +106,7 @@ double nsx_gpu_share(const struct nsx_finder *fd, uint32_t process,
 
 /* Work by process ------------------------------------------------------------*/
 
-static uint32_t process_of(const struct nsx_trace *t, size_t op)
+static uint32_t ways_process_of(const struct nsx_trace *t, size_t op)
 {
 	return NSX_MIN(nsx_op_process(t, op), t->nprocesses);
 }
@@ -116,11 +116,11 @@ int64_t nsx_work_ns(const struct nsx_finder *fd, uint32_t op)
 	int64_t ns = nsx_op_ns(&fd->t->ops, op);
 
 	return fd->t->ops.cls[op] == NSX_C_COMM ?
-		       NSX_MIN(ns, fd->comm_ns[process_of(fd->t, op)]) : ns;
+		       NSX_MIN(ns, fd->comm_ns[ways_process_of(fd->t, op)]) : ns;
 }
 
 /* Computes comm_ns first, as gpu_ns depends on it. */
-static int sum_work(struct nsx_finder *fd, struct nsx_err *err)
+static int ways_sum_work(struct nsx_finder *fd, struct nsx_err *err)
 {
 	const struct nsx_trace *t = fd->t;
 	int64_t *d = nsx_try_alloc(t->ops.n, sizeof(*d),
@@ -153,8 +153,8 @@ static int group_ops(struct nsx_finder *fd, struct nsx_err *err)
 			   fd->gpu_ns, fd->comm_ns))
 		return err->rc;
 	NSX_DEAL(fd->ops_at, fd->ops, n, t->ops.n, i,
-		 t->ops.flags[i] & NSX_OP_PEER ? NSX_NONE : process_of(t, i));
-	return sum_work(fd, err);
+		 t->ops.flags[i] & NSX_OP_PEER ? NSX_NONE : ways_process_of(t, i));
+	return ways_sum_work(fd, err);
 }
 
 static int find_main_streams(struct nsx_finder *fd, struct nsx_err *err)

@@ -6,7 +6,7 @@
 
 #define LEAST_CORRELATED 20
 
-static double divide(__int128 a, __int128 b)
+static double figures_divide(__int128 a, __int128 b)
 {
 	return b ? (double)((long double)a / (long double)b) : NAN;
 }
@@ -37,7 +37,7 @@ static void add_small(struct sums *s, int64_t value, const struct fold_bin *b)
 }
 
 /* Sums the small bins, and adds the sums of the other values. */
-static void add_up(const struct bins *bins, struct sums *s)
+static void figures_add_up(const struct bins *bins, struct sums *s)
 {
 	const struct fold_values *v = bins->of;
 
@@ -105,11 +105,11 @@ static void finish_scopes(struct nsx_metric *m, const struct bins *bins,
 
 		*p = (struct nsx_metric_scope){
 			s->n[i], (int64_t)s->w_ns[i],
-			divide(s->weighted[i], s->w_ns[i]), NAN, NAN, NAN, NAN,
+			figures_divide(s->weighted[i], s->w_ns[i]), NAN, NAN, NAN, NAN,
 			0};
 		if (scope_ns[i])
-			p->coverage = NSX_MIN(1, divide(s->w_ns[i],
-							scope_ns[i]));
+			p->coverage = NSX_MIN(1, figures_divide(s->w_ns[i],
+								scope_ns[i]));
 		if (s->w_ns[i])
 			p->max = (double)s->max_in[i];
 		if (!s->n[i])
@@ -148,14 +148,14 @@ int fold_finish(const struct fold_series *x, const int64_t *scope_ns,
 
 	if (fold_list_values(&x->values, &bins.v, &bins.n, err))
 		return err->rc;
-	add_up(&bins, &s);
+	figures_add_up(&bins, &s);
 	m->n = s.all;
 	m->exact = !x->values.many;
 	finish_scopes(m, &bins, &s, scope_ns);
 	outside_ns = (__int128)m->period_ns * (__int128)s.all -
 		     s.w_ns[NSX_SCOPE_COMM];
-	m->mean_without_comm = divide((__int128)m->period_ns * s.sum -
-				      s.weighted[NSX_SCOPE_COMM], outside_ns);
+	m->mean_without_comm = figures_divide((__int128)m->period_ns * s.sum -
+					      s.weighted[NSX_SCOPE_COMM], outside_ns);
 	m->comm_correlation = correlate(&s, m->period_ns, x->comm_squares);
 	free(bins.v);
 	return 0;

@@ -23,8 +23,8 @@ enum {
 /* Scopes -------------------------------------------------------------------*/
 
 /* Total length of the spans before x. */
-static int64_t before(const struct fold_reach *r, struct fold_cursor *c,
-		      int64_t x)
+static int64_t fold_before(const struct fold_reach *r, struct fold_cursor *c,
+			   int64_t x)
 {
 	const struct nsx_spans *s = r->spans;
 	size_t first = c->at;
@@ -47,7 +47,7 @@ static int64_t before(const struct fold_reach *r, struct fold_cursor *c,
 }
 
 /* Computes the parts of each scope in the sample at at_ns. */
-static void weigh(const struct fold *f, struct fold_source *s, int64_t at_ns)
+static void fold_weigh(const struct fold *f, struct fold_source *s, int64_t at_ns)
 {
 	const struct nsx_trace *t = f->ctx->trace;
 	int64_t end_ns = at_ns + s->period_ns, in_ns[4] = {0};
@@ -58,10 +58,10 @@ static void weigh(const struct fold *f, struct fold_source *s, int64_t at_ns)
 
 	for (unsigned i = 0; s->reach && window_ns && i < 4; i++) {
 		struct fold_cursor *c = &s->cursor[i];
-		int64_t from = before(&s->reach[i], c, at_ns);
+		int64_t from = fold_before(&s->reach[i], c, at_ns);
 		struct fold_cursor to = *c;
 
-		in_ns[i] = before(&s->reach[i], &to, end_ns) - from;
+		in_ns[i] = fold_before(&s->reach[i], &to, end_ns) - from;
 	}
 	s->at_ns = at_ns;
 	s->at = window_ns ? nsx_bin(&t->window, lo) : 0;
@@ -76,14 +76,14 @@ static void weigh(const struct fold *f, struct fold_source *s, int64_t at_ns)
 	b->all = 1;
 }
 
-static int add_value(struct fold *f, struct fold_source *s, uint32_t series,
-		     int64_t at_ns, int64_t value, struct nsx_err *err)
+static int metrics_fold_add_value(struct fold *f, struct fold_source *s, uint32_t series,
+				  int64_t at_ns, int64_t value, struct nsx_err *err)
 {
 	struct fold_series *x = f->series[series];
 	uint64_t comm_ns;
 
 	if (at_ns != s->at_ns)
-		weigh(f, s, at_ns);
+		fold_weigh(f, s, at_ns);
 	if (!s->counts)
 		return 0;
 	comm_ns = s->share.w_ns[NSX_SCOPE_COMM];
@@ -211,13 +211,13 @@ int fold_flush(struct fold *f, struct fold_source *s, struct nsx_err *err)
 
 	s->at_ns = INT64_MIN;
 	for (size_t i = 0; !rc && i < s->nrows; i++)
-		rc = add_value(f, s, s->rows[i].series, s->rows[i].at_ns,
-			       s->rows[i].value, err);
+		rc = metrics_fold_add_value(f, s, s->rows[i].series, s->rows[i].at_ns,
+					    s->rows[i].value, err);
 	drop_rows(s);
 	return rc;
 }
 
-static bool is_sorted(const int64_t *v, size_t n)
+static bool fold_is_sorted(const int64_t *v, size_t n)
 {
 	for (size_t i = 1; i < n; i++)
 		if (v[i] < v[i - 1])
@@ -231,7 +231,7 @@ int64_t fold_period(int64_t *ticks, size_t *n, struct nsx_err *err)
 	int64_t *steps, period_ns;
 	double q[3];
 
-	if (!is_sorted(ticks, *n))
+	if (!fold_is_sorted(ticks, *n))
 		nsx_sort(ticks, *n, sizeof(*ticks), nsx_cmp_i64);
 	for (size_t i = 0; i < *n; i++)
 		if (!kept || ticks[i] != ticks[kept - 1])
@@ -254,9 +254,9 @@ int64_t fold_period(int64_t *ticks, size_t *n, struct nsx_err *err)
 /* Estimates the period once enough rows wait, and folds them. Unsorted rows give no
  * estimate and are folded in the second pass.
  */
-static int begin(struct fold *f, struct fold_source *s, struct nsx_err *err)
+static int fold_begin(struct fold *f, struct fold_source *s, struct nsx_err *err)
 {
-	if (is_sorted(s->ticks, s->nticks))
+	if (fold_is_sorted(s->ticks, s->nticks))
 		s->period_ns = fold_period(s->ticks, &s->nticks, err);
 	if (s->period_ns < 0)
 		return err->rc;
@@ -272,7 +272,7 @@ static int wait(struct fold *f, struct fold_source *s, uint32_t series,
 {
 	return nsx_push(s->rows, s->nrows, s->cap_rows, "samples", err,
 			(struct fold_row){at_ns, value, series}) ?:
-	       (s->nrows == WAITING_ROWS ? begin(f, s, err) : 0);
+	       (s->nrows == WAITING_ROWS ? fold_begin(f, s, err) : 0);
 }
 
 /* Rows -----------------------------------------------------------------------*/
@@ -289,8 +289,8 @@ static bool read_value(const struct nsx_val *v, int64_t *ret)
 	return *ret >= 0 && *ret <= FOLD_MAX_VALUE;
 }
 
-static int add_row(struct fold *f, int64_t at_ns, int64_t type, int64_t metric,
-		   int64_t value, struct nsx_err *err)
+static int fold_add_row(struct fold *f, int64_t at_ns, int64_t type, int64_t metric,
+			int64_t value, struct nsx_err *err)
 {
 	struct fold_source *s;
 	uint32_t series;
@@ -301,7 +301,7 @@ static int add_row(struct fold *f, int64_t at_ns, int64_t type, int64_t metric,
 		return 0;
 	s = &f->sources[f->series[series]->source];
 	if (f->only_failed)
-		return s->failed ? add_value(f, s, series, at_ns, value, err) :
+		return s->failed ? metrics_fold_add_value(f, s, series, at_ns, value, err) :
 				   0;
 	if ((!s->nticks || s->ticks[s->nticks - 1] != at_ns) &&
 	    nsx_push(s->ticks, s->nticks, s->cap_ticks, "instants of samples",
@@ -311,7 +311,7 @@ static int add_row(struct fold *f, int64_t at_ns, int64_t type, int64_t metric,
 		return 0;
 	if (!s->period_ns)
 		return wait(f, s, series, at_ns, value, err);
-	return add_value(f, s, series, at_ns, value, err);
+	return metrics_fold_add_value(f, s, series, at_ns, value, err);
 }
 
 static int lose_value(struct fold *f, int64_t type, int64_t metric,
@@ -352,7 +352,7 @@ int fold_on_row(void *fold, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 	if (!read_value(&v[3], &value))
 		return f->only_failed ? 0 :
 		       lose_value(f, v[1].u.i, v[2].u.i, err);
-	return add_row(f, v[0].u.i, v[1].u.i, v[2].u.i, value, err);
+	return fold_add_row(f, v[0].u.i, v[1].u.i, v[2].u.i, value, err);
 }
 
 /* Parts -----------------------------------------------------------------------*/

@@ -50,7 +50,7 @@ static int on_info(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 NSX_ORDER(cmp_info, struct info, UP(type), UP(metric), TEXT(name),
 	  TEXT(type_name));
 
-static int read_names(struct names *names, struct nsx_err *err)
+static int metrics_read_names(struct names *names, struct nsx_err *err)
 {
 	int rc = nsx_view_each(names->t->schema, gpu_metric_info, on_info, names,
 			       err, type_id, metric_id, source_id, type_name,
@@ -73,7 +73,7 @@ static const struct info *find_info(const struct names *names, int64_t type,
 }
 
 /* The number in "... GPU 3 ..."; -1: none. */
-static int64_t number_in(const char *type_name)
+static int64_t metrics_number_in(const char *type_name)
 {
 	for (const char *p = type_name; (p = strcasestr(p, "gpu")); p += 3) {
 		const char *q = p + 3;
@@ -87,10 +87,10 @@ static int64_t number_in(const char *type_name)
 	return -1;
 }
 
-static int64_t gpu_of(const struct names *names, int64_t type)
+static int64_t metrics_gpu_of(const struct names *names, int64_t type)
 {
 	const struct info *x = find_info(names, type, INT64_MIN);
-	int64_t gpu = x ? number_in(x->type_name) : -1;
+	int64_t gpu = x ? metrics_number_in(x->type_name) : -1;
 
 	if (gpu >= 0)
 		return gpu;
@@ -102,7 +102,7 @@ static int64_t gpu_of(const struct names *names, int64_t type)
 }
 
 /* The device index of this GPU, or NSX_NONE. */
-static uint32_t device_of(const struct nsx_trace *t, int64_t gpu)
+static uint32_t metrics_device_of(const struct nsx_trace *t, int64_t gpu)
 {
 	for (uint32_t d = 0; gpu >= 0 && d < t->ndevices; d++) {
 		const struct nsx_gpu_info *info = nsx_device_gpu(t, d);
@@ -116,7 +116,7 @@ static uint32_t device_of(const struct nsx_trace *t, int64_t gpu)
 static const struct fold_reach *reach_of(const void *arg, int64_t type)
 {
 	const struct names *names = arg;
-	uint32_t d = device_of(names->t, gpu_of(names, type));
+	uint32_t d = metrics_device_of(names->t, metrics_gpu_of(names, type));
 
 	return d == NSX_NONE ? NULL : names->reach[d];
 }
@@ -163,7 +163,7 @@ struct reading {
 };
 
 /* Damage ends the part, not the whole. */
-static int read_part(void *ctx, size_t i, struct nsx_err *err)
+static int metrics_read_part(void *ctx, size_t i, struct nsx_err *err)
 {
 	struct reading *r = ctx;
 	struct fold *f = &r->parts[i];
@@ -188,7 +188,7 @@ static int read_failed(void *ctx, size_t i, struct nsx_err *err)
 	for (size_t s = 0; s < r->parts[i].nsources; s++)
 		failed |= r->parts[i].sources[s].failed;
 	r->parts[i].only_failed = true;
-	return failed && !r->damage[i] ? read_part(ctx, i, err) : 0;
+	return failed && !r->damage[i] ? metrics_read_part(ctx, i, err) : 0;
 }
 
 /* A source within one part; the pieces of one type form the source. */
@@ -220,33 +220,33 @@ static int list_pieces(struct reading *r, struct pieces *ret,
 	return 0;
 }
 
-static int64_t period_of(const struct pieces *p, int64_t type)
+static int64_t metrics_period_of(const struct pieces *p, int64_t type)
 {
 	size_t lo = NSX_SEARCH(0, p->n, mid, p->v[mid].type < type);
 
 	return p->v[lo].period_ns;
 }
 
-static struct fold_source *source_of(struct reading *r, const struct piece *x)
+static struct fold_source *metrics_source_of(struct reading *r, const struct piece *x)
 {
 	return &r->parts[x->part].sources[x->source];
 }
 
 /* Finds its period from all timestamps, and where samples are missing. */
-static int64_t measure(struct reading *r, const struct piece *v, size_t n,
-		       struct nsx_err *err)
+static int64_t metrics_measure(struct reading *r, const struct piece *v, size_t n,
+			       struct nsx_err *err)
 {
 	size_t nticks = 0, at = 0;
 	int64_t *ticks, period_ns;
 
 	for (size_t i = 0; i < n; i++)
-		nticks += source_of(r, &v[i])->nticks;
+		nticks += metrics_source_of(r, &v[i])->nticks;
 	ticks = nsx_try_alloc(nticks, sizeof(*ticks), "instants of samples",
 			      err);
 	if (!ticks)
 		return err->rc;
 	for (size_t i = 0; i < n; i++) {
-		struct fold_source *s = source_of(r, &v[i]);
+		struct fold_source *s = metrics_source_of(r, &v[i]);
 
 		if (s->nticks)
 			memcpy(ticks + at, s->ticks, s->nticks * sizeof(*ticks));
@@ -266,13 +266,13 @@ static int64_t measure(struct reading *r, const struct piece *v, size_t n,
 	return period_ns;
 }
 
-static int agree(struct reading *r, struct pieces *pieces, struct nsx_err *err)
+static int metrics_agree(struct reading *r, struct pieces *pieces, struct nsx_err *err)
 {
 	NSX_EACH_RUN(i, next, pieces->n,
 		     pieces->v[next].type == pieces->v[i].type) {
 		int64_t period_ns;
 
-		period_ns = measure(r, &pieces->v[i], next - i, err);
+		period_ns = metrics_measure(r, &pieces->v[i], next - i, err);
 		if (period_ns < 0)
 			return err->rc;
 		for (size_t k = i; k < next; k++)
@@ -285,7 +285,7 @@ static int agree(struct reading *r, struct pieces *pieces, struct nsx_err *err)
 static int settle_piece(struct reading *r, const struct piece *x,
 			struct nsx_err *err)
 {
-	struct fold_source *s = source_of(r, x);
+	struct fold_source *s = metrics_source_of(r, x);
 
 	if (!x->period_ns) {
 		fold_forget(&r->parts[x->part], x->source, 0);
@@ -304,8 +304,8 @@ static int settle_piece(struct reading *r, const struct piece *x,
 static int read_samples(struct reading *r, struct pieces *pieces,
 			unsigned threads, struct nsx_err *err)
 {
-	if (nsx_par(threads, r->nparts, read_part, r, err) ||
-	    list_pieces(r, pieces, err) || agree(r, pieces, err))
+	if (nsx_par(threads, r->nparts, metrics_read_part, r, err) ||
+	    list_pieces(r, pieces, err) || metrics_agree(r, pieces, err))
 		return err->rc;
 	for (size_t i = 0; i < pieces->n; i++)
 		if (settle_piece(r, &pieces->v[i], err))
@@ -341,8 +341,8 @@ static void measure_scopes(const struct names *names, uint32_t device,
 	}
 }
 
-static const char *name_of(const struct names *names,
-			   const struct fold_series *x)
+static const char *metrics_name_of(const struct names *names,
+				   const struct fold_series *x)
 {
 	const struct info *info = find_info(names, x->type, x->metric);
 
@@ -350,17 +350,17 @@ static const char *name_of(const struct names *names,
 								  NULL;
 }
 
-static void identify(const struct names *names, const struct fold_series *x,
-		     struct nsx_metric *m)
+static void metrics_identify(const struct names *names, const struct fold_series *x,
+			     struct nsx_metric *m)
 {
 	const struct info *any = find_info(names, x->type, INT64_MIN);
 
 	m->type_id = x->type;
 	m->metric_id = x->metric;
 	m->source_id = any ? any->source : x->type;
-	m->gpu = gpu_of(names, x->type);
-	m->device = device_of(names->t, m->gpu);
-	m->name = name_of(names, x);
+	m->gpu = metrics_gpu_of(names, x->type);
+	m->device = metrics_device_of(names->t, m->gpu);
+	m->name = metrics_name_of(names, x);
 }
 
 NSX_ORDER(cmp_metric, struct nsx_metric, UP(gpu), UP(metric_id), UP(type_id));
@@ -378,8 +378,8 @@ static int list_losses(const struct names *names, const struct fold *sum,
 
 		if (x->lost)
 			m->lost[m->nlost++] = (struct nsx_metric_loss){
-				gpu_of(names, x->type), x->type, x->metric,
-				x->lost, name_of(names, x)};
+				metrics_gpu_of(names, x->type), x->type, x->metric,
+				x->lost, metrics_name_of(names, x)};
 	}
 	nsx_sort(m->lost, m->nlost, sizeof(*m->lost), cmp_loss);
 	return 0;
@@ -417,12 +417,12 @@ static int finish_all(const struct names *names, const struct fold *sum,
 		struct nsx_metric *x = &m->v[m->n];
 		float *curve;
 
-		x->period_ns = period_of(pieces, sum->series[i]->type);
+		x->period_ns = metrics_period_of(pieces, sum->series[i]->type);
 		if (!x->period_ns) {
 			m->without_period++;
 			continue;
 		}
-		identify(names, sum->series[i], x);
+		metrics_identify(names, sum->series[i], x);
 		measure_scopes(names, x->device, scope_ns);
 		if (fold_finish(sum->series[i], scope_ns, x, err))
 			return err->rc;
@@ -441,8 +441,8 @@ static int finish_all(const struct names *names, const struct fold *sum,
 	return list_losses(names, sum, m, err);
 }
 
-static int build(struct names *names, struct reading *r, unsigned threads,
-		 struct nsx_progress *progress, struct nsx_err *err)
+static int metrics_build(struct names *names, struct reading *r, unsigned threads,
+			 struct nsx_progress *progress, struct nsx_err *err)
 {
 	static const enum nsx_field fields[] = {
 		NSX_FIELDS(gpu_metric, timestamp_ns, type_id, metric_id,
@@ -484,9 +484,9 @@ int nsx_facts_metrics(struct nsx_facts *f, const struct nsx_trace *t,
 		return 0;
 	names.scratch = nsx_arena_new();
 	f->metrics = r.m = nsx_arena_get(a, sizeof(*f->metrics));
-	rc = read_names(&names, err) ?:
+	rc = metrics_read_names(&names, err) ?:
 	     make_reach(&names, f, err) ?:
-	     build(&names, &r, o->threads, o->progress, err);
+	     metrics_build(&names, &r, o->threads, o->progress, err);
 	if (nsx_is_damage(rc)) {
 		r.m->damage = nsx_arena_strdup(a, err->msg);
 		rc = 0;

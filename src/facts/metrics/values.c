@@ -21,8 +21,8 @@ static void add_bin(struct fold_bin *to, const struct fold_bin *from)
 
 /* Steps --------------------------------------------------------------------*/
 
-static int add_step(struct fold_values *v, const struct fold_wide *w,
-		    struct nsx_err *err)
+static int values_add_step(struct fold_values *v, const struct fold_wide *w,
+			   struct nsx_err *err)
 {
 	unsigned octave = 63 - (unsigned)__builtin_clzll((uint64_t)w->lo);
 	struct fold_wide **page = &v->octave[octave - FOLD_FIRST_OCTAVE], *to;
@@ -41,7 +41,7 @@ static int add_step(struct fold_values *v, const struct fold_wide *w,
 
 /* Values one by one ---------------------------------------------------------*/
 
-static struct fold_wide *slot_of(const struct fold_values *v, int64_t value)
+static struct fold_wide *values_slot_of(const struct fold_values *v, int64_t value)
 {
 	size_t mask = v->cap_known - 1;
 	size_t i = nsx_hash_u64((uint64_t)value) & mask;
@@ -62,7 +62,7 @@ static int grow_known(struct fold_values *v, struct nsx_err *err)
 		return err->rc;
 	for (size_t i = 0; i < v->cap_known; i++)
 		if (v->known[i].bin.all)
-			*slot_of(&to, v->known[i].lo) = v->known[i];
+			*values_slot_of(&to, v->known[i].lo) = v->known[i];
 	free(v->known);
 	v->known = to.known;
 	v->cap_known = to.cap_known;
@@ -75,7 +75,7 @@ static int move_to_steps(struct fold_values *v, struct nsx_err *err)
 
 	for (size_t i = 0; !rc && i < v->cap_known; i++)
 		if (v->known[i].bin.all)
-			rc = add_step(v, &v->known[i], err);
+			rc = values_add_step(v, &v->known[i], err);
 	free(v->known);
 	v->known = NULL;
 	v->cap_known = v->nknown = 0;
@@ -89,12 +89,12 @@ static int add_wide(struct fold_values *v, const struct fold_wide *w,
 	struct fold_wide *slot;
 
 	if (v->many)
-		return add_step(v, w, err);
+		return values_add_step(v, w, err);
 	if (v->nknown * 2 >= v->cap_known && grow_known(v, err))
 		return err->rc;
-	slot = slot_of(v, w->lo);
+	slot = values_slot_of(v, w->lo);
 	if (!slot->bin.all && v->nknown == FOLD_KNOWN)
-		return move_to_steps(v, err) ? err->rc : add_step(v, w, err);
+		return move_to_steps(v, err) ? err->rc : values_add_step(v, w, err);
 	v->nknown += !slot->bin.all;
 	slot->lo = slot->hi = w->lo;
 	add_bin(&slot->bin, &w->bin);
@@ -147,7 +147,7 @@ int fold_merge_values(struct fold_values *v, struct fold_values *from,
 		for (unsigned i = 0; !rc && from->octave[o] && i < FOLD_STEPS;
 		     i++)
 			if (from->octave[o][i].bin.all)
-				rc = add_step(v, &from->octave[o][i], err);
+				rc = values_add_step(v, &from->octave[o][i], err);
 	v->sum += from->sum;
 	v->squares += from->squares;
 	for (unsigned i = 0; i < NSX_NSCOPES; i++) {

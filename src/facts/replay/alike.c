@@ -57,7 +57,7 @@ static int64_t kind_of_gap(const struct nsx_model *m, uint32_t call)
 	return (int64_t)m->call[c->before].api * m->napis + c->api;
 }
 
-static int64_t kind_of_call(const struct nsx_model *m, uint32_t call)
+static int64_t alike_kind_of_call(const struct nsx_model *m, uint32_t call)
 {
 	return m->call[call].api;
 }
@@ -67,7 +67,7 @@ static uint32_t engine_of(const struct nsx_model *m, uint32_t op)
 	return m->op[op].engine;
 }
 
-static uint32_t thread_of(const struct nsx_model *m, uint32_t call)
+static uint32_t alike_thread_of(const struct nsx_model *m, uint32_t call)
 {
 	return nsx_call_thread(m->t, m->call[call].row);
 }
@@ -142,8 +142,8 @@ static int order_ops(struct build *b, struct nsx_keyed *v, struct nsx_err *err)
 /* By device, finds the index of its first iteration; *ret_n: the number of each device's
  * iterations, 0 if these differ or processes share a device.
  */
-static int find_steps(struct build *b, uint32_t **ret_first, uint32_t *ret_n,
-		      struct nsx_err *err)
+static int alike_find_steps(struct build *b, uint32_t **ret_first, uint32_t *ret_n,
+			    struct nsx_err *err)
 {
 	const struct nsx_facts *f = b->m->f;
 	const struct nsx_iteration *v = f->iterations;
@@ -172,7 +172,7 @@ static int number_steps(struct build *b, struct nsx_err *err)
 	const struct nsx_iteration *v = m->f->iterations;
 	uint32_t *first;
 
-	if (find_steps(b, &first, &m->nsteps, err) ||
+	if (alike_find_steps(b, &first, &m->nsteps, err) ||
 	    !nsx_new_array(m->alike_step, m->arena,
 			   m->nsteps ? m->alike_ops.n : 0, "iterations", err))
 		return err->rc;
@@ -207,10 +207,10 @@ static int order_gaps(struct build *b, struct nsx_keyed *v, struct nsx_err *err)
 	for (uint32_t i = 0; i < m->ncalls; i++)
 		if (is_of_rank(m, &m->call[i]) && m->call[i].before != NSX_NONE)
 			v[n++] = (struct nsx_keyed){model_gap(m, i), i};
-	return list_alike(b, v, n, kind_of_gap, thread_of, &m->alike_gaps, err);
+	return list_alike(b, v, n, kind_of_gap, alike_thread_of, &m->alike_gaps, err);
 }
 
-static int order_calls(struct build *b, struct nsx_keyed *v, struct nsx_err *err)
+static int alike_order_calls(struct build *b, struct nsx_keyed *v, struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
 	uint32_t n = 0;
@@ -222,7 +222,7 @@ static int order_calls(struct build *b, struct nsx_keyed *v, struct nsx_err *err
 		    (c->kind == CALL_LAUNCH || c->kind == CALL_API))
 			v[n++] = (struct nsx_keyed){c->own_ns, i};
 	}
-	return list_alike(b, v, n, kind_of_call, thread_of, &m->alike_calls, err);
+	return list_alike(b, v, n, alike_kind_of_call, alike_thread_of, &m->alike_calls, err);
 }
 
 int model_alike(struct build *b, struct nsx_err *err)
@@ -238,5 +238,5 @@ int model_alike(struct build *b, struct nsx_err *err)
 	       order_ops(b, v, err) ?:
 	       number_steps(b, err) ?:
 	       order_gaps(b, v, err) ?:
-	       order_calls(b, v, err);
+	       alike_order_calls(b, v, err);
 }

@@ -22,8 +22,8 @@ struct walk {
 	int64_t *ns; /* by class */
 };
 
-static void credit(struct walk *w, enum nsx_path_class class, int64_t from,
-		   int64_t to)
+static void closure_credit(struct walk *w, enum nsx_path_class class, int64_t from,
+			   int64_t to)
 {
 	from = NSX_MAX(from, w->from_ns);
 	if (from < to)
@@ -49,7 +49,7 @@ static void cross_op(struct walk *w, struct place *p)
 				p->i = m->member[k];
 		o = &m->op[p->i];
 	}
-	credit(w, class, o->start_ns, p->ns);
+	closure_credit(w, class, o->start_ns, p->ns);
 	p->ns = NSX_MIN(p->ns, o->start_ns);
 }
 
@@ -65,12 +65,12 @@ static void leave_op(struct walk *w, struct place *p)
 	if (o->flags & OP_NODE) {
 		end = model_op_end(&m->op[o->group]);
 		*p = (struct place){AT_OP, o->group, NSX_MIN(end, p->ns)};
-		credit(w, NSX_PATH_DISPATCH, p->ns, o->start_ns);
+		closure_credit(w, NSX_PATH_DISPATCH, p->ns, o->start_ns);
 		return;
 	}
-	credit(w, model_host_func(m, p->i) == NSX_NONE ? NSX_PATH_UNEXPLAINED :
+	closure_credit(w, model_host_func(m, p->i) == NSX_NONE ? NSX_PATH_UNEXPLAINED :
 							 NSX_PATH_HOST,
-	       p->ns - o->residual_ns, p->ns);
+		       p->ns - o->residual_ns, p->ns);
 	p->ns -= o->residual_ns;
 	if (o->call != NSX_NONE) {
 		const struct model_call *c = &m->call[o->call];
@@ -98,7 +98,7 @@ static void leave_op(struct walk *w, struct place *p)
 		latest = end + x->weight_ns;
 		class = NSX_PATH_DISPATCH;
 	}
-	credit(w, class, to.ns, p->ns);
+	closure_credit(w, class, to.ns, p->ns);
 	to.ns = NSX_MIN(to.ns, p->ns);
 	*p = to;
 }
@@ -119,7 +119,7 @@ static void cross_mpi(struct walk *w, struct place *p)
 					    x->last, x->last_ns};
 	}
 	to.ns = NSX_MIN(to.ns, p->ns);
-	credit(w, NSX_PATH_OUTSIDE, to.ns, p->ns);
+	closure_credit(w, NSX_PATH_OUTSIDE, to.ns, p->ns);
 	*p = to;
 }
 
@@ -134,7 +134,7 @@ static void cross_call(struct walk *w, struct place *p)
 		cross_mpi(w, p);
 		return;
 	}
-	credit(w, NSX_PATH_UNEXPLAINED, p->ns - c->residual_ns, p->ns);
+	closure_credit(w, NSX_PATH_UNEXPLAINED, p->ns - c->residual_ns, p->ns);
 	p->ns -= c->residual_ns;
 	for (uint32_t k = c->wait; k < c[1].wait; k++)
 		if (model_op_end(&m->op[m->wait[k]]) > end) {
@@ -143,18 +143,18 @@ static void cross_call(struct walk *w, struct place *p)
 		}
 	if (last != NSX_NONE &&
 	    end + c->lambda_ns >= c->start_ns + c->own_ns) {
-		credit(w, NSX_PATH_WAKE, end, p->ns);
+		closure_credit(w, NSX_PATH_WAKE, end, p->ns);
 		*p = (struct place){AT_OP, last, NSX_MIN(end, p->ns)};
 	} else if (c->room != NSX_NONE &&
 		   m->op[c->room].start_ns + c->lambda_ns >
 			   c->start_ns + c->own_ns) {
 		end = m->op[c->room].start_ns;
-		credit(w, NSX_PATH_QUEUE, end, p->ns);
+		closure_credit(w, NSX_PATH_QUEUE, end, p->ns);
 		p->ns = NSX_MIN(end, p->ns);
 		p->i = c->room;
 		leave_op(w, p);
 	} else {
-		credit(w, NSX_PATH_CALL, c->start_ns, p->ns);
+		closure_credit(w, NSX_PATH_CALL, c->start_ns, p->ns);
 		*p = (struct place){AT_CALL_START, p->i,
 				    NSX_MIN(c->start_ns, p->ns)};
 	}
@@ -167,14 +167,14 @@ static void leave_call(struct walk *w, struct place *p)
 	int64_t end, waited;
 
 	if (c->before == NSX_NONE) {
-		credit(w, NSX_PATH_UNEXPLAINED, w->from_ns, p->ns);
+		closure_credit(w, NSX_PATH_UNEXPLAINED, w->from_ns, p->ns);
 		p->at = AT_NOTHING;
 		return;
 	}
 	end = NSX_MIN(m->call[c->before].end_ns, p->ns);
 	waited = NSX_MIN(model_pause_ns(m, p->i), p->ns - end);
-	credit(w, NSX_PATH_OUTSIDE, p->ns - waited, p->ns);
-	credit(w, NSX_PATH_HOST, end, p->ns - waited);
+	closure_credit(w, NSX_PATH_OUTSIDE, p->ns - waited, p->ns);
+	closure_credit(w, NSX_PATH_HOST, end, p->ns - waited);
 	*p = (struct place){AT_CALL_END, c->before, end};
 }
 

@@ -214,7 +214,7 @@ static bool fits_op(struct select *s, uint32_t i)
 }
 
 /* Sets a flag and counts it once. */
-static void mark(struct select *s, uint8_t *flags, unsigned flag)
+static void compile_mark(struct select *s, uint8_t *flags, unsigned flag)
 {
 	*s->touched += !(*flags & flag);
 	*flags |= (uint8_t)flag;
@@ -233,10 +233,10 @@ static void no_wait(struct select *s, uint32_t i)
 	uint8_t *flags = &s->p->edit.call[i];
 
 	if (c->kind == CALL_BLOCK)
-		mark(s, flags, EDIT_ASYNC);
+		compile_mark(s, flags, EDIT_ASYNC);
 	else if (c->kind == CALL_SYNC || c->kind == CALL_IMPLICIT ||
 		 c->kind == CALL_POLL_END)
-		mark(s, flags, EDIT_GONE);
+		compile_mark(s, flags, EDIT_GONE);
 }
 
 /* Removes waits, costs, and time between calls. */
@@ -247,7 +247,7 @@ static void instant_host(struct select *s, uint32_t i)
 
 	no_wait(s, i);
 	if (!(s->m->api[c->api].says & API_WORK))
-		mark(s, &e->call[i], EDIT_GONE);
+		compile_mark(s, &e->call[i], EDIT_GONE);
 	else if (c->kind == CALL_LAUNCH)
 		lower(s, &e->own_ns[i], 0);
 	if (c->before != NSX_NONE)
@@ -269,9 +269,9 @@ static int change_calls(struct select *s, struct nsx_err *err)
 		if (s->c->verb == NSX_NO_WAIT)
 			no_wait(s, i);
 		else if (s->c->verb == NSX_NO_COST)
-			mark(s, &e->call[i], EDIT_GONE);
+			compile_mark(s, &e->call[i], EDIT_GONE);
 		else if (s->c->verb == NSX_UNTIE)
-			mark(s, &e->call[i], EDIT_GONE | EDIT_UNTIED);
+			compile_mark(s, &e->call[i], EDIT_GONE | EDIT_UNTIED);
 		else if (s->c->verb == NSX_INSTANT_HOST)
 			instant_host(s, i);
 		else if (s->m->call[i].kind == CALL_LAUNCH)
@@ -364,7 +364,7 @@ static int cut_calls(struct select *s, const struct span_list *spans,
 		if (ns && c->kind == CALL_LAUNCH)
 			lower(s, &s->p->edit.own_ns[i], c->own_ns - ns);
 		else if (ns > c->residual_ns / 2)
-			mark(s, &s->p->edit.call[i], EDIT_IN_TIME);
+			compile_mark(s, &s->p->edit.call[i], EDIT_IN_TIME);
 	}
 	return 0;
 }
@@ -414,7 +414,7 @@ static int no_os_wait(struct select *s, struct nsx_err *err)
 		if (call->kind == CALL_MPI &&
 		    call->end_ns - call->start_ns >= s->c->least_ns &&
 		    fits_api(s, call->api) && fits_gap(s, i))
-			mark(s, &s->p->edit.call[i], EDIT_GONE);
+			compile_mark(s, &s->p->edit.call[i], EDIT_GONE);
 	}
 	span_list_done(&list);
 	return rc;
@@ -422,11 +422,11 @@ static int no_os_wait(struct select *s, struct nsx_err *err)
 
 /* Verbs on operations -------------------------------------------------------------*/
 
-static void drop_op(struct select *s, uint32_t i, bool with_call)
+static void compile_drop_op(struct select *s, uint32_t i, bool with_call)
 {
 	const struct model_op *o = &s->m->op[i];
 
-	mark(s, &s->p->edit.op[i], EDIT_DROP);
+	compile_mark(s, &s->p->edit.op[i], EDIT_DROP);
 	if (with_call && o->call != NSX_NONE &&
 	    !(s->m->call[o->call].flags & CALL_MANY))
 		s->p->edit.call[o->call] |= EDIT_GONE;
@@ -442,7 +442,7 @@ static void fuse(struct select *s, uint32_t i)
 
 	if (waits || !(o->flags & OP_STREAM))
 		return;
-	mark(s, &s->p->edit.op[i], EDIT_FUSED);
+	compile_mark(s, &s->p->edit.op[i], EDIT_FUSED);
 	s->p->edit.fused_gap_ns = NSX_MIN(s->p->edit.fused_gap_ns, s->c->least_ns);
 	if (o->call != NSX_NONE && !(s->m->call[o->call].flags & CALL_MANY))
 		s->p->edit.call[o->call] |= EDIT_GONE;
@@ -455,10 +455,10 @@ static void free_copy(struct select *s, uint32_t i)
 	if (o->call == NSX_NONE)
 		return; /* it is unknown how early it could be queued */
 	if (s->m->call[o->call].kind == CALL_BLOCK)
-		mark(s, &s->p->edit.call[o->call], EDIT_ASYNC);
+		compile_mark(s, &s->p->edit.call[o->call], EDIT_ASYNC);
 	if (s->c->verb != NSX_OVERLAP)
 		return;
-	mark(s, &s->p->edit.op[i], EDIT_SIDE);
+	compile_mark(s, &s->p->edit.op[i], EDIT_SIDE);
 	s->p->edit.has_side = true;
 }
 
@@ -480,19 +480,19 @@ static int change_ops(struct select *s, struct nsx_err *err)
 			s->p->edit.has_full |= s->c->fills;
 			break;
 		case NSX_DROP:
-			drop_op(s, i, true);
+			compile_drop_op(s, i, true);
 			break;
 		case NSX_FUSE:
 			fuse(s, i);
 			break;
 		case NSX_CUT:
-			mark(s, &s->p->edit.op[i], EDIT_CUT);
+			compile_mark(s, &s->p->edit.op[i], EDIT_CUT);
 			break;
 		case NSX_HIDE_COMM:
 			if (o->flags & OP_MEMBER)
-				mark(s, &s->p->edit.op[i], EDIT_HIDDEN);
+				compile_mark(s, &s->p->edit.op[i], EDIT_HIDDEN);
 			else if (!s->m->nteams && (o->flags & OP_COMM))
-				drop_op(s, i, false);
+				compile_drop_op(s, i, false);
 			break;
 		default:
 			free_copy(s, i);
@@ -555,10 +555,10 @@ static int drop_range(struct select *s, struct nsx_err *err)
 
 	for (uint32_t i = 0; i < s->m->ncalls; i++)
 		if (fits_call(s, i))
-			mark(s, &e->call[i], EDIT_GONE);
+			compile_mark(s, &e->call[i], EDIT_GONE);
 	for (uint32_t i = 0; i < s->m->nops; i++)
 		if (fits_op(s, i))
-			drop_op(s, i, false);
+			compile_drop_op(s, i, false);
 	return cut_gaps(s, &s->ranges, false, err);
 }
 
@@ -588,7 +588,7 @@ static int list_ranges(struct select *s, struct nsx_err *err)
 	return rc;
 }
 
-static int apply(struct select *s, struct nsx_err *err)
+static int compile_apply(struct select *s, struct nsx_err *err)
 {
 	struct edit *e = &s->p->edit;
 
@@ -617,7 +617,7 @@ static int apply(struct select *s, struct nsx_err *err)
 		e->transfer = NSX_MIN(e->transfer, 1 / s->c->amount);
 		for (uint32_t i = 0; i < s->m->nmembers; i++)
 			if (fits_op(s, s->m->member[i]))
-				mark(s, &e->op[s->m->member[i]], EDIT_SPED);
+				compile_mark(s, &e->op[s->m->member[i]], EDIT_SPED);
 		return 0;
 	case NSX_NO_PEER_WAIT:
 		e->pieces = s->c->amount > 1 ? s->c->amount : INFINITY;
@@ -660,7 +660,7 @@ static int compile_one(struct player *p, struct nsx_plan plan,
 	if (!rc && c->range)
 		rc = list_ranges(&s, err);
 	if (!rc)
-		rc = apply(&s, err);
+		rc = compile_apply(&s, err);
 	span_list_done(&s.ranges);
 	nsx_regex_free(s.regex);
 	return rc;

@@ -19,7 +19,7 @@ struct evening { /* the rank of a change */
 	double *share;
 };
 
-static enum role role_of(const struct evening *x, uint32_t process, uint32_t device)
+static enum role even_role_of(const struct evening *x, uint32_t process, uint32_t device)
 {
 	if (process == x->c->process && device == x->c->device)
 		return OWN;
@@ -40,7 +40,7 @@ static bool find_engines(struct evening *x)
 	for (uint32_t i = 0; i < x->m->nengines; i++) {
 		const struct model_rank *r = &x->m->engine_rank[i];
 
-		x->engine_role[i] = (uint8_t)role_of(x, r->process, r->device);
+		x->engine_role[i] = (uint8_t)even_role_of(x, r->process, r->device);
 		has_peers |= x->engine_role[i] == PEER;
 	}
 	return has_peers;
@@ -60,7 +60,7 @@ static int find_roles(struct evening *x, struct nsx_err *err)
 		find_engines(x);
 	}
 	for (uint32_t h = 0; h < nthreads; h++)
-		x->thread_role[h] = (uint8_t)role_of(
+		x->thread_role[h] = (uint8_t)even_role_of(
 			x, m->t->thread[h].process, m->thread_device[h]);
 	return 0;
 }
@@ -85,7 +85,7 @@ static double fewer(const struct tally *x, size_t npeers)
 		       (double)x->theirs / (double)(x->own * npeers) : 1;
 }
 
-static struct tally count(const struct measured *v, size_t n, struct tally *steps)
+static struct tally even_count(const struct measured *v, size_t n, struct tally *steps)
 {
 	struct tally all = {0};
 
@@ -116,10 +116,10 @@ struct leveling { /* buffers for all kinds */
  * remain: what one rank does occasionally, such as an evaluation, comes after what all
  * ranks do. Otherwise all shrink equally.
  */
-static void share_out(const struct measured *v, size_t n, size_t npeers,
-		      struct leveling *x)
+static void even_share_out(const struct measured *v, size_t n, size_t npeers,
+			   struct leveling *x)
 {
-	struct tally all = count(v, n, x->steps);
+	struct tally all = even_count(v, n, x->steps);
 	double part = fewer(&all, npeers);
 	size_t k = 0, nsteps = 0, nmore = 0;
 
@@ -151,8 +151,8 @@ static void share_out(const struct measured *v, size_t n, size_t npeers,
  * long as their longest, and so on; surplus entries are removed. v is sorted by kind, then
  * length.
  */
-static int level(struct evening *s, size_t n, size_t nranks, int64_t *values,
-		 bool lifts, struct nsx_err *err)
+static int even_level(struct evening *s, size_t n, size_t nranks, int64_t *values,
+		      bool lifts, struct nsx_err *err)
 {
 	const struct measured *v = s->v;
 	struct leveling x = {.share = s->share};
@@ -168,7 +168,7 @@ static int level(struct evening *s, size_t n, size_t nranks, int64_t *values,
 
 		for (to = from; to < n && (to == from || !v[to].begins); to++)
 			npeers += v[to].is_peer;
-		share_out(v + from, to - from, nranks, &x);
+		even_share_out(v + from, to - from, nranks, &x);
 		nown = to - from - npeers;
 		for (size_t i = from; i < to && npeers; i++) {
 			int64_t ns;
@@ -273,7 +273,7 @@ static int even_work(struct evening *s, struct nsx_err *err)
 		begins = false;
 	}
 	forget_cut_steps(s->v, n);
-	return level(s, n, npeers, s->p->edit.length_ns, false, err);
+	return even_level(s, n, npeers, s->p->edit.length_ns, false, err);
 }
 
 /* Evens calls, or the gaps before them. */
@@ -295,7 +295,7 @@ static int even_host(struct evening *s, const struct model_alikes *all,
 					      begins, role == PEER, false, NSX_NONE};
 		begins = false;
 	}
-	return level(s, n, 1, values, lifts, err);
+	return even_level(s, n, 1, values, lifts, err);
 }
 
 int compile_even_rank(struct player *p, struct nsx_plan plan,

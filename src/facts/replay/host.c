@@ -126,7 +126,7 @@ static uint32_t handed_over(const struct build *b, const struct threads *x,
 	return best;
 }
 
-static bool launches(const struct build *b, const struct threads *x,
+static bool host_launches(const struct build *b, const struct threads *x,
 		    uint32_t thread)
 {
 	uint32_t p = b->m->t->thread[thread].process;
@@ -157,7 +157,7 @@ static int link_threads(struct build *b, struct threads *x,
 		from[i] = NSX_NONE;
 		if (c->before == NSX_NONE ||
 		    c->start_ns - m->call[c->before].end_ns <= GAP_NS ||
-		    !launches(b, x, b->thread[i]))
+		    !host_launches(b, x, b->thread[i]))
 			continue;
 		from[i] = handed_over(b, x, locks, i, &any);
 		gaps[b->thread[i]] += any;
@@ -203,8 +203,8 @@ struct kinds { /* waits by cause */
 	struct span_list locks;
 };
 
-static int add_waits(const struct build *b, const struct threads *x,
-		     struct span_list *waits, struct kinds *k, struct nsx_err *err)
+static int host_add_waits(const struct build *b, const struct threads *x,
+			  struct span_list *waits, struct kinds *k, struct nsx_err *err)
 {
 	const struct nsx_trace *t = b->m->t;
 	struct span_list *kind;
@@ -247,7 +247,7 @@ struct reader { /* one table; keeps what threads with calls did then */
 NSX_ORDER(cmp_switches, struct thread_switch, UP(thread), UP(at_ns), UP(in),
 	  UP(ready));
 
-static uint32_t thread_of(const struct reader *r, const struct nsx_val *v)
+static uint32_t host_thread_of(const struct reader *r, const struct nsx_val *v)
 {
 	uint32_t h = v->type == NSX_V_I64 ?
 			     nsx_thread_find(r->t, (uint64_t)v->u.i) : NSX_NONE;
@@ -284,7 +284,7 @@ static int on_switch(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 	r->knows_states |= !v[1].u.i && ((state && state != 5) || reason > 1);
 	if (v[0].u.i < r->from_ns || v[0].u.i > r->to_ns)
 		return 0;
-	h = thread_of(r, &v[2]);
+	h = host_thread_of(r, &v[2]);
 	if (h == NSX_NONE)
 		return 0;
 	return nsx_push(r->v, r->n, r->cap, "scheduling rows", err,
@@ -303,7 +303,7 @@ static int on_overhead(void *ctx, int64_t rid NSX_UNUSED,
 	if (!nsx_is_instant(&v[0]) || !nsx_is_instant(&v[1]) ||
 	    v[1].u.i < r->from_ns || v[0].u.i > r->to_ns)
 		return 0;
-	h = thread_of(r, &v[2]);
+	h = host_thread_of(r, &v[2]);
 	return h == NSX_NONE || v[1].u.i <= v[0].u.i ?
 		       0 : span_list_add(&r->spans, h, v[0].u.i, v[1].u.i, err);
 }
@@ -358,8 +358,8 @@ static int add_off_cpu(struct build *b, const struct reader *r,
 	return 0;
 }
 
-static int read_rows(struct build *b, const struct threads *x,
-		     struct span_list *waits, struct nsx_err *err)
+static int host_read_rows(struct build *b, const struct threads *x,
+			  struct span_list *waits, struct nsx_err *err)
 {
 	static const enum nsx_field switches[] = {
 		NSX_FIELDS(sched, start_ns, is_sched_in, global_tid,
@@ -433,8 +433,8 @@ int model_host(struct build *b, struct nsx_err *err)
 	struct kinds of = {0};
 	struct threads x = {0};
 	int rc = list_threads(b, &x, err) ?:
-		 add_waits(b, &x, &b->m->waits, &of, err) ?:
-		 read_rows(b, &x, &b->m->waits, err);
+		 host_add_waits(b, &x, &b->m->waits, &of, err) ?:
+		 host_read_rows(b, &x, &b->m->waits, err);
 
 	span_list_sort(&b->m->waits);
 	span_list_sort(&of.inside);

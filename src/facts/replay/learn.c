@@ -43,8 +43,8 @@ struct samples {
 	int64_t *values; /* until summarised                                 */
 };
 
-static int add_sample(struct samples *s, uint32_t kind, uint32_t which,
-		      int64_t value, struct nsx_err *err)
+static int learn_add_sample(struct samples *s, uint32_t kind, uint32_t which,
+			    int64_t value, struct nsx_err *err)
 {
 	uint32_t key;
 
@@ -93,7 +93,7 @@ static int64_t typical(int64_t *v, size_t n)
 }
 
 /* Median distance from x. Reorders v. */
-static double scatter(int64_t *v, size_t n, int64_t x)
+static double learn_scatter(int64_t *v, size_t n, int64_t x)
 {
 	for (size_t i = 0; i < n; i++)
 		v[i] = llabs(v[i] - x);
@@ -107,7 +107,7 @@ static double scatter(int64_t *v, size_t n, int64_t x)
 static bool is_from_start(int64_t *from_start, int64_t start, int64_t *from_end,
 			  int64_t end, size_t n)
 {
-	double s = scatter(from_start, n, start), e = scatter(from_end, n, end);
+	double s = learn_scatter(from_start, n, start), e = learn_scatter(from_end, n, end);
 
 	if (fabs(s - e) > ALIKE_NS)
 		return s < e;
@@ -194,10 +194,10 @@ static int learn_launch(struct learner *l, uint32_t op, struct nsx_err *err)
 
 	if (c->op != op || s < 0 || !depends_before(l->b, op, c->start_ns))
 		return 0; /* work cannot start before its call: clock error   */
-	return add_sample(&l->from_start, kind, c->api, s, err) ?:
-	       add_sample(&l->from_end, kind, c->api, e, err) ?:
-	       add_sample(&l->from_start, any, ANY, s, err) ?:
-	       add_sample(&l->from_end, any, ANY, e, err);
+	return learn_add_sample(&l->from_start, kind, c->api, s, err) ?:
+	       learn_add_sample(&l->from_end, kind, c->api, e, err) ?:
+	       learn_add_sample(&l->from_start, any, ANY, s, err) ?:
+	       learn_add_sample(&l->from_end, any, ANY, e, err);
 }
 
 /* Work that begins during its call did not wait for the call's end, nor for its stream if
@@ -213,8 +213,8 @@ static int learn_during(struct learner *l, uint32_t op, struct nsx_err *err)
 	    model_op_end(&m->op[o->before]) > o->start_ns - SLACK_NS ||
 	    !depends_before(l->b, op, o->start_ns - SLACK_NS))
 		return 0;
-	return add_sample(&l->during, launch_kind(m, o), c->api,
-			  o->start_ns - c->start_ns, err);
+	return learn_add_sample(&l->during, launch_kind(m, o), c->api,
+				o->start_ns - c->start_ns, err);
 }
 
 /* Whether an operation is usable to learn launch and dispatch latencies. */
@@ -271,8 +271,8 @@ static int learn_calls(struct learner *l, struct nsx_err *err)
 		int64_t until;
 
 		if (c->kind == CALL_MPI) {
-			if (add_sample(&l->own, 0, c->api, transfer_ns(m, i),
-				       err))
+			if (learn_add_sample(&l->own, 0, c->api, transfer_ns(m, i),
+					     err))
 				return err->rc;
 			continue;
 		}
@@ -280,15 +280,15 @@ static int learn_calls(struct learner *l, struct nsx_err *err)
 		if (until != NEVER && until > c->start_ns + 1000) {
 			uint32_t kind = wake_kind(m, c);
 
-			if (add_sample(&l->wake, kind, c->api,
-				       c->end_ns - until, err) ||
-			    add_sample(&l->wake, kind >> 8 << 8, ANY,
-				       c->end_ns - until, err))
+			if (learn_add_sample(&l->wake, kind, c->api,
+					     c->end_ns - until, err) ||
+			    learn_add_sample(&l->wake, kind >> 8 << 8, ANY,
+					     c->end_ns - until, err))
 				return err->rc;
 		} else if (until != NEVER || (c->kind != CALL_SYNC &&
 					      c->kind != CALL_POLL_END)) {
-			if (add_sample(&l->own, 0, c->api,
-				       c->end_ns - c->start_ns, err))
+			if (learn_add_sample(&l->own, 0, c->api,
+					     c->end_ns - c->start_ns, err))
 				return err->rc;
 		}
 	}
@@ -426,13 +426,13 @@ static int learn_gap(struct learner *l, uint32_t op, struct nsx_err *err)
 		return 0;
 	if (!blocks && ns < -DEP_NS)
 		return 0;
-	if (add_sample(&l->seen, gap_kind(m, p, o), 0, ns, err))
+	if (learn_add_sample(&l->seen, gap_kind(m, p, o), 0, ns, err))
 		return err->rc;
 	if (ready_by_call(l, o) >= end ||
 	    (!blocks && c->end_ns >= end - SLACK_NS))
 		return 0;
-	return add_sample(&l->gap, gap_kind(m, p, o), 0, ns, err) ?:
-	       blocks ? 0 : add_sample(&l->gap, ANY, 0, ns, err);
+	return learn_add_sample(&l->gap, gap_kind(m, p, o), 0, ns, err) ?:
+	       blocks ? 0 : learn_add_sample(&l->gap, ANY, 0, ns, err);
 }
 
 static int learn_gaps(struct learner *l, struct nsx_err *err)
@@ -894,8 +894,8 @@ static struct link *last_link(const struct build *b, uint32_t op)
 /* Assigns unexplained delay: jitter goes to the deciding edge and disappears with it; more
  * stays with the operation.
  */
-static void settle(struct build *b, uint32_t op, uint32_t before,
-		   enum edge bound)
+static void learn_settle(struct build *b, uint32_t op, uint32_t before,
+			 enum edge bound)
 {
 	struct nsx_model *m = b->m;
 	struct model_op *o = &m->op[op];
@@ -968,7 +968,7 @@ static int weigh_ops(struct learner *l, struct nsx_err *err)
 				e.bound = EDGE_DEP;
 			}
 		}
-		settle(b, i, before, e.bound);
+		learn_settle(b, i, before, e.bound);
 	}
 	return 0;
 }

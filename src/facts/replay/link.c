@@ -48,8 +48,8 @@ struct sweep {
 };
 
 /* The stream's last operation queued before a time; or NSX_NONE. O(log n). */
-static uint32_t queued_before(const struct build *b, uint32_t stream,
-			      int64_t at_ns)
+static uint32_t link_queued_before(const struct build *b, uint32_t stream,
+				   int64_t at_ns)
 {
 	uint32_t lo = NSX_SEARCH(b->stream_at[stream], b->stream_at[stream + 1],
 				 mid, b->queued[mid] < at_ns);
@@ -216,13 +216,13 @@ static int record_events(struct sweep *s, uint32_t call, struct nsx_err *err)
 	return 0;
 }
 
-static int add_wait(struct build *b, uint32_t op, struct nsx_err *err)
+static int link_add_wait(struct build *b, uint32_t op, struct nsx_err *err)
 {
 	return op == NSX_NONE ? 0 :
 	       nsx_push(b->m->wait, b->nwaits, b->cap_waits, "waits", err, op);
 }
 
-static const struct recent *recent_of(const struct sweep *s, uint32_t call)
+static const struct recent *link_recent_of(const struct sweep *s, uint32_t call)
 {
 	static const struct recent none;
 	const struct nsx_trace *t = s->b->m->t;
@@ -235,7 +235,7 @@ static const struct recent *recent_of(const struct sweep *s, uint32_t call)
 static int wait_for_context(struct sweep *s, uint32_t call, uint32_t context,
 			    struct nsx_err *err)
 {
-	const struct recent *r = recent_of(s, call);
+	const struct recent *r = link_recent_of(s, call);
 	const struct build *b = s->b;
 
 	for (unsigned k = 0; k < r->n; k++) {
@@ -243,7 +243,7 @@ static int wait_for_context(struct sweep *s, uint32_t call, uint32_t context,
 			&b->m->t->stream[b->stream_row[r->v[k]]];
 
 		if ((context == NSX_NONE || st->context_id == context) &&
-		    add_wait(s->b, s->last[r->v[k]], err))
+		    link_add_wait(s->b, s->last[r->v[k]], err))
 			return err->rc;
 	}
 	return 0;
@@ -273,18 +273,18 @@ static int wait_by_rows(struct sweep *s, uint32_t call, bool *ret_known,
 					 NSX_NONE :
 					 b->stream_of[y->stream[row]];
 			if (stream != NSX_NONE)
-				rc = add_wait(b, s->last[stream], err);
+				rc = link_add_wait(b, s->last[stream], err);
 		} else {
 			e = find_event(s, y->process[row],
 				       y->event_sync_id[row], y->event[row]);
 			if (e == NSX_NONE)
 				*ret_known = false;
 			else if (s->event[e].stream != NSX_NONE)
-				rc = add_wait(b,
-					      queued_before(
+				rc = link_add_wait(b,
+						   link_queued_before(
 						      b, s->event[e].stream,
 						      s->event[e].at_ns),
-					      err);
+						   err);
 		}
 	}
 	return rc;
@@ -298,7 +298,7 @@ static int wait_by_guess(struct sweep *s, uint32_t call, struct nsx_err *err)
 	struct build *b = s->b;
 	struct model_call *c = &b->m->call[call];
 	unsigned says = b->m->api[c->api].says;
-	const struct recent *r = recent_of(s, call);
+	const struct recent *r = link_recent_of(s, call);
 	uint32_t best = NSX_NONE;
 	int64_t best_ns = NEVER;
 
@@ -310,7 +310,7 @@ static int wait_by_guess(struct sweep *s, uint32_t call, struct nsx_err *err)
 		if (end_ns > c->end_ns + TOLERANCE_NS)
 			continue;
 		if (!(says & (API_STREAM | API_EVENT))) {
-			if (add_wait(b, op, err))
+			if (link_add_wait(b, op, err))
 				return err->rc;
 		} else if (end_ns > best_ns) {
 			best = op;
@@ -320,7 +320,7 @@ static int wait_by_guess(struct sweep *s, uint32_t call, struct nsx_err *err)
 	if ((says & API_EVENT) && !(says & API_STREAM) && best != NSX_NONE &&
 	    c->end_ns - best_ns > LONG_NS)
 		best = NSX_NONE;
-	return add_wait(b, best, err);
+	return link_add_wait(b, best, err);
 }
 
 /* Removes work that ended well after the call. */
@@ -432,7 +432,7 @@ static int end_polling(struct sweep *s, uint32_t call, struct nsx_err *err)
 	struct build *b = s->b;
 	struct model_call *c = &b->m->call[call];
 	const struct model_call *first = &b->m->call[s->query[call]];
-	const struct recent *r = recent_of(s, call);
+	const struct recent *r = link_recent_of(s, call);
 	uint32_t best = NSX_NONE, before = c->before;
 	int64_t best_ns = NEVER, step;
 	unsigned n = 1;
@@ -458,7 +458,7 @@ static int end_polling(struct sweep *s, uint32_t call, struct nsx_err *err)
 	if (best == NSX_NONE || c->end_ns - best_ns >= NSX_MAX(3 * step, 20000))
 		return 0;
 	c->kind = CALL_POLL_END;
-	return add_wait(b, best, err);
+	return link_add_wait(b, best, err);
 }
 
 /* Guesses the record of an event that the export lacks: the thread's nearest earlier
@@ -517,10 +517,10 @@ static int link_stream_waits(struct sweep *s, uint32_t call,
 			continue;
 		on = event.stream == NSX_NONE ?
 			     NSX_NONE :
-			     queued_before(b, event.stream, event.at_ns);
+			     link_queued_before(b, event.stream, event.at_ns);
 		if (on == NSX_NONE || event.stream == stream)
 			continue;
-		last = queued_before(b, stream, at_ns);
+		last = link_queued_before(b, stream, at_ns);
 		next = last == NSX_NONE ? b->stream_at[stream] :
 					  b->place[last] + 1;
 		if (next == b->stream_at[stream + 1])
@@ -543,15 +543,15 @@ static int meet_call(struct sweep *s, uint32_t call, struct nsx_err *err)
 	bool waits = says & API_SYNC;
 
 	if (c->kind == CALL_MPI)
-		return add_wait(b, b->m->f->meets->call[b->mpi[call]].waits,
-				err);
+		return link_add_wait(b, b->m->f->meets->call[b->mpi[call]].waits,
+				     err);
 	for (uint32_t k = s->sync_at[call]; k < s->sync_at[call + 1]; k++)
 		waits |= b->m->t->syncs.type[s->sync[k]] !=
 			 NSX_SYNC_STREAM_WAIT;
 	if (c->op != NSX_NONE) {
 		c->kind = is_blocking(b, call) ? CALL_BLOCK : CALL_LAUNCH;
 		if (c->kind == CALL_BLOCK &&
-		    add_wait(b, b->last_op[call], err))
+		    link_add_wait(b, b->last_op[call], err))
 			return err->rc;
 	} else if (waits) {
 		if (wait_for_named(s, call, err))
@@ -608,7 +608,7 @@ static int take_turns(struct turns *t, uint32_t stream, const uint32_t *others,
 	     k++)
 		for (unsigned i = 0; i < n; i++) {
 			uint32_t op = b->stream_op[k];
-			uint32_t on = queued_before(b, others[i], b->queued[k]);
+			uint32_t on = link_queued_before(b, others[i], b->queued[k]);
 			bool bad;
 
 			if (on == NSX_NONE)

@@ -87,7 +87,7 @@ static int api_of(struct build *b, nsx_str name, uint32_t *by_name,
 /* Calls are loaded from as far before the work as that lies before the window, as queues
  * are filled in advance.
  */
-static uint32_t slice_calls(struct build *b)
+static uint32_t load_slice_calls(struct build *b)
 {
 	const struct nsx_trace *t = b->m->t;
 	int64_t start_ns = b->m->closure.window.start_ns;
@@ -139,7 +139,7 @@ static uint32_t list_outermost(struct build *b, struct nsx_keyed *list)
 /* MPI calls between CUDA calls of their thread get numbers after the trace's rows. Other
  * MPI calls, and those outside the replayed part, stay as recorded.
  */
-static uint32_t list_mpi(const struct build *b, struct nsx_keyed *list)
+static uint32_t load_list_mpi(const struct build *b, struct nsx_keyed *list)
 {
 	const struct nsx_trace *t = b->m->t;
 	const struct nsx_meets *x = b->m->f->meets;
@@ -183,8 +183,8 @@ uint32_t model_call_of(const struct build *b, uint32_t row)
 					       NSX_NONE;
 }
 
-static struct model_call read_call(const struct build *b,
-				   const struct nsx_keyed *x)
+static struct model_call load_read_call(const struct build *b,
+					const struct nsx_keyed *x)
 {
 	const struct nsx_trace *t = b->m->t;
 
@@ -209,8 +209,8 @@ static struct model_call read_mpi(struct build *b, uint32_t call, uint32_t i)
 					x->start_ns)};
 }
 
-static int fill_calls(struct build *b, const struct nsx_keyed *list, uint32_t n,
-		      struct nsx_err *err)
+static int load_fill_calls(struct build *b, const struct nsx_keyed *list, uint32_t n,
+			   struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
 	const struct nsx_trace *t = m->t;
@@ -232,7 +232,7 @@ static int fill_calls(struct build *b, const struct nsx_keyed *list, uint32_t n,
 		uint32_t h;
 
 		*c = is_mpi ? read_mpi(b, i, list[i].at - (uint32_t)t->calls.n) :
-			      read_call(b, &list[i]);
+			      load_read_call(b, &list[i]);
 		h = nsx_call_thread(t, c->row);
 		name = is_mpi ? m->f->meets->call[b->mpi[i]].name :
 				nsx_call_name(&t->calls, c->row);
@@ -274,7 +274,7 @@ static int load_calls(struct build *b, struct nsx_err *err)
 
 	if (!nsx_new_array(b->slice, b->a, b->m->t->nthreads, "threads", err))
 		return err->rc;
-	most = slice_calls(b);
+	most = load_slice_calls(b);
 	if (!nsx_new_array(b->outer, b->a, most, "calls to replay", err))
 		return err->rc;
 	most += b->m->f->meets->ncalls;
@@ -282,9 +282,9 @@ static int load_calls(struct build *b, struct nsx_err *err)
 			   list) || load_meets(b, most, err))
 		return err->rc;
 	n = list_outermost(b, list);
-	n += list_mpi(b, list + n);
+	n += load_list_mpi(b, list + n);
 	nsx_keyed_sort(list, list + n, n);
-	if (fill_calls(b, list, n, err))
+	if (load_fill_calls(b, list, n, err))
 		return err->rc;
 	nsx_arena_drop(b->a, list);
 	fold_nested(b);
@@ -295,7 +295,7 @@ static int load_calls(struct build *b, struct nsx_err *err)
 
 /* Migrations of unified memory belong to no stream of the program. */
 #define NO_STREAM UINT32_MAX
-static uint32_t list_ops(const struct build *b, struct nsx_keyed *list)
+static uint32_t load_list_ops(const struct build *b, struct nsx_keyed *list)
 {
 	const struct nsx_trace *t = b->m->t;
 	uint32_t n = 0;
@@ -373,7 +373,7 @@ static int number_streams(struct build *b, struct nsx_err *err)
 }
 
 /* Finds the operations queued by each call, by start. */
-static int match_ops(struct build *b, struct nsx_err *err)
+static int load_match_ops(struct build *b, struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
 
@@ -439,7 +439,7 @@ static int load_ops(struct build *b, struct nsx_err *err)
 			nsx_first_op(m->t, &m->t->device[d], b->from_ns);
 	if (!nsx_new_array(list, b->a, 2 * most, "operations to replay", err))
 		return err->rc;
-	m->nops = list_ops(b, list);
+	m->nops = load_list_ops(b, list);
 	nsx_keyed_sort(list, list + m->nops, m->nops);
 	if (!nsx_new_array(m->op, m->arena, (size_t)m->nops + 1,
 			   "operations to replay", err))
@@ -453,7 +453,7 @@ static int load_ops(struct build *b, struct nsx_err *err)
 int model_load(struct build *b, struct nsx_err *err)
 {
 	if (load_calls(b, err) || load_ops(b, err) || number_streams(b, err) ||
-	    match_ops(b, err) || list_streams(b, err))
+	    load_match_ops(b, err) || list_streams(b, err))
 		return err->rc;
 	return 0;
 }

@@ -29,7 +29,7 @@ static bool has_end(const struct nsx_model *m, uint32_t call)
 	       (c->flags & CALL_WIDE);
 }
 
-static int64_t after(int64_t key, int64_t predecessor)
+static int64_t order_after(int64_t key, int64_t predecessor)
 {
 	return predecessor >= key ? predecessor + 1 : key;
 }
@@ -48,12 +48,12 @@ static size_t move_calls(const struct nsx_model *m, struct keys *k)
 		int64_t start = k->start[i], end = k->end[i];
 
 		if (c->before != NSX_NONE)
-			start = after(start, k->end[c->before]);
-		end = after(end, start);
+			start = order_after(start, k->end[c->before]);
+		end = order_after(end, start);
 		for (uint32_t w = c->wait; w < m->call[i + 1].wait; w++)
-			end = after(end, waited[m->wait[w]]);
+			end = order_after(end, waited[m->wait[w]]);
 		if (c->room != NSX_NONE && c->kind != CALL_MPI)
-			end = after(end, k->op[c->room]);
+			end = order_after(end, k->op[c->room]);
 		moved += start != k->start[i] || end != k->end[i];
 		k->start[i] = start;
 		k->end[i] = end;
@@ -61,7 +61,7 @@ static size_t move_calls(const struct nsx_model *m, struct keys *k)
 	return moved;
 }
 
-static size_t move_ops(const struct nsx_model *m, struct keys *k)
+static size_t order_move_ops(const struct nsx_model *m, struct keys *k)
 {
 	size_t moved = 0;
 
@@ -70,15 +70,15 @@ static size_t move_ops(const struct nsx_model *m, struct keys *k)
 		int64_t key = k->op[i];
 
 		if (o->call != NSX_NONE)
-			key = after(key, m->call[o->call].kind == CALL_BLOCK ?
+			key = order_after(key, m->call[o->call].kind == CALL_BLOCK ?
 						 k->start[o->call] :
 						 k->end[o->call]);
 		if (o->before != NSX_NONE)
-			key = after(key, k->op[o->before]);
+			key = order_after(key, k->op[o->before]);
 		for (uint32_t d = o->dep; d < m->op[i + 1].dep; d++)
-			key = after(key, k->op[m->dep[d].op]);
+			key = order_after(key, k->op[m->dep[d].op]);
 		if (o->flags & OP_NODE)
-			key = after(key, k->op[o->group]);
+			key = order_after(key, k->op[o->group]);
 		moved += key != k->op[i];
 		k->op[i] = key;
 	}
@@ -114,7 +114,7 @@ static int make_keys(struct build *b, struct keys *k, bool *ret_settled,
 	for (unsigned n = 0; n < MAX_ROUNDS && !*ret_settled; n++) {
 		size_t moved = move_calls(m, k);
 
-		*ret_settled = !(moved + move_ops(m, k));
+		*ret_settled = !(moved + order_move_ops(m, k));
 	}
 	return nsx_stopped(err);
 }
@@ -239,8 +239,8 @@ struct steps { /* steps of one kind, for sorting                               *
 enum { STARTS, ENDS, OPS, NKINDS };
 
 /* Lists what a replay has to evaluate. */
-static int list_steps(struct build *b, const struct keys *k,
-		      struct steps ret[NKINDS], struct nsx_err *err)
+static int order_list_steps(struct build *b, const struct keys *k,
+			    struct steps ret[NKINDS], struct nsx_err *err)
 {
 	const struct nsx_model *m = b->m;
 	const unsigned fixed = CALL_FIXED_START | CALL_FIXED_END;
@@ -289,8 +289,8 @@ static size_t count_steps(const struct nsx_model *m,
 }
 
 /* Whether step i of x precedes step k of y; either may not exist. */
-static bool comes_before(const struct steps *x, size_t i, const struct steps *y,
-			 size_t k)
+static bool order_comes_before(const struct steps *x, size_t i, const struct steps *y,
+			       size_t k)
 {
 	return i < x->n && (k == y->n || x->v[i].key < y->v[k].key);
 }
@@ -306,7 +306,7 @@ static int sort_steps(struct build *b, const struct keys *k,
 	struct nsx_keyed *spare;
 	size_t at[NKINDS] = {0};
 
-	if (list_steps(b, k, of, err))
+	if (order_list_steps(b, k, of, err))
 		return err->rc;
 	nsx_arena_drop(b->step, k->start);
 	nsx_arena_drop(b->step, k->end);
@@ -324,7 +324,7 @@ static int sort_steps(struct build *b, const struct keys *k,
 		unsigned first = 0;
 
 		for (unsigned x = 1; x < NKINDS; x++)
-			if (comes_before(&of[x], at[x], &of[first], at[first]))
+			if (order_comes_before(&of[x], at[x], &of[first], at[first]))
 				first = x;
 		m->order[i] = of[first].v[at[first]++].at;
 	}
@@ -367,7 +367,7 @@ static unsigned lane_kind(const struct model_op *o)
 }
 
 /* Share of the multiprocessors with a block of the kernel; 1: unknown. */
-static double need_of(const struct build *b, uint32_t op)
+static double order_need_of(const struct build *b, uint32_t op)
 {
 	const struct nsx_trace *t = b->m->t;
 	const struct model_op *o = &b->m->op[op];
@@ -392,7 +392,7 @@ static int sum_needs(struct build *b, double *ret, struct nsx_err *err)
 		return err->rc;
 	for (uint32_t i = 0; i < m->nops; i++) {
 		const struct model_op *o = &m->op[i];
-		double part = lane_kind(o) == KERNELS ? need_of(b, i) : 1;
+		double part = lane_kind(o) == KERNELS ? order_need_of(b, i) : 1;
 
 		if (part > FEW)
 			continue;
@@ -439,7 +439,7 @@ static int make_lanes(struct build *b, struct nsx_err *err)
 		o->lane = (uint32_t)(lane - use);
 		beside[i] = use_lane(lane, o) ||
 			    (kind == KERNELS && needs[o->engine] <= ROOM &&
-			     need_of(b, i) <= FEW);
+			     order_need_of(b, i) <= FEW);
 	}
 	for (uint32_t i = 0; !rc && i < m->nops; i++)
 		if (m->op[i].lane != NSX_NONE &&

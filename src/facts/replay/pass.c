@@ -286,7 +286,7 @@ int player_need_gaps(struct player *p, struct nsx_err *err)
 
 /* Playing -----------------------------------------------------------------------*/
 
-static uint32_t process_of(const struct nsx_model *m, const struct model_call *c)
+static uint32_t pass_process_of(const struct nsx_model *m, const struct model_call *c)
 {
 	uint32_t h = nsx_call_thread(m->t, c->row);
 
@@ -380,7 +380,7 @@ static void end_call(struct player *p, unsigned how,
 			end = NSX_MAX(end, done + lambda);
 	}
 	if (p->edit.has_side && (c->flags & CALL_WIDE)) {
-		side = p->side_end[process_of(m, c)];
+		side = p->side_end[pass_process_of(m, c)];
 		if (side != NEVER)
 			end = NSX_MAX(end, side + lambda);
 	}
@@ -402,7 +402,7 @@ static int64_t fused_to(const struct player *p, uint32_t i)
 				       NSX_MAX(o->dispatch_ns, 0)) : NEVER;
 }
 
-static bool is_gone(const struct player *p, uint32_t i)
+static bool pass_is_gone(const struct player *p, uint32_t i)
 {
 	return (p->m->op[i].flags & OP_ACTIVE) &&
 	       (p->edit.op[i] & (EDIT_DROP | EDIT_SIDE));
@@ -418,9 +418,9 @@ static int64_t dispatch_of(const struct player *p, uint32_t i)
 	const struct model_op *o = &m->op[i];
 	uint32_t before = o->before;
 
-	if (o->kind != NSX_OP_KERNEL || before == NSX_NONE || !is_gone(p, before))
+	if (o->kind != NSX_OP_KERNEL || before == NSX_NONE || !pass_is_gone(p, before))
 		return o->dispatch_ns;
-	while (before != NSX_NONE && is_gone(p, before))
+	while (before != NSX_NONE && pass_is_gone(p, before))
 		before = m->op[before].before;
 	return before != NSX_NONE && m->op[before].kind == NSX_OP_KERNEL ?
 		       NSX_MIN(o->dispatch_ns, m->kernel_gap_ns) :
@@ -566,7 +566,7 @@ static void end_team(struct player *p, uint32_t team, bool active)
 	}
 }
 
-static void drop_op(struct player *p, const struct model_op *o, uint32_t i)
+static void pass_drop_op(struct player *p, const struct model_op *o, uint32_t i)
 {
 	const struct nsx_model *m = p->m;
 	int64_t *end;
@@ -631,7 +631,7 @@ static int64_t start_node(const struct player *p, uint32_t i)
 }
 
 /* The length of an operation; a kernel cut into pieces is dispatched more often. */
-static int64_t length_of(const struct player *p, uint32_t i)
+static int64_t pass_length_of(const struct player *p, uint32_t i)
 {
 	const struct model_op *o = &p->m->op[i];
 	double pieces = p->edit.pieces;
@@ -652,7 +652,7 @@ static int play_op(struct player *p, unsigned how,
 	const struct model_op *o = &m->op[i];
 	bool active = o->flags & OP_ACTIVE;
 	bool dropped = active && (p->edit.op[i] & EDIT_DROP);
-	int64_t length = length_of(p, i), start = fused_to(p, i);
+	int64_t length = pass_length_of(p, i), start = fused_to(p, i);
 
 	if (start == NEVER)
 		start = o->flags & OP_NODE ? start_node(p, i) :
@@ -668,7 +668,7 @@ static int play_op(struct player *p, unsigned how,
 	}
 	p->op_start[i] = start;
 	if (dropped)
-		drop_op(p, o, i);
+		pass_drop_op(p, o, i);
 	else
 		end_op(p, i, length);
 	return 0;
@@ -705,7 +705,7 @@ static int rewind_all(struct player *p, struct nsx_err *err)
 }
 
 /* Measures each set, and all together. */
-static int64_t measure(struct player *p)
+static int64_t pass_measure(struct player *p)
 {
 	const struct nsx_model *m = p->m;
 	int64_t from = m->from_ns, to = NEVER, first = INT64_MAX;
@@ -738,7 +738,7 @@ static double blocks_take_ns(const struct player *p, uint32_t i)
 	const struct model_op *o = &p->m->op[i];
 	const struct nsx_gpu_info *gpu = nsx_device_gpu(t, nsx_stream_of(t, o->row)->device);
 	const struct nsx_shape *s = &t->shape[nsx_op_detail(&t->ops, o->row)];
-	double length_ns = (double)length_of(p, i), part;
+	double length_ns = (double)pass_length_of(p, i), part;
 
 	if (!gpu || gpu->sm_count <= 0)
 		return 0;
@@ -797,7 +797,7 @@ int play(struct player *p, unsigned how, const struct typical *typical,
 				return err->rc;
 		}
 	}
-	*ret_ns = measure(p);
+	*ret_ns = pass_measure(p);
 	if (p->edit.has_full)
 		*ret_ns = fill_gpus(p, *ret_ns);
 	return nsx_stopped(err);

@@ -41,9 +41,9 @@ size_t model_weigh(const struct nsx_trace *t, int64_t from_ns, int64_t to_ns)
 /* Widens the window by the same share of the room on each side, while it holds no more than
  * `most` operations.
  */
-static struct nsx_window widen(const struct nsx_trace *t,
-			       struct nsx_window inner,
-			       struct nsx_window outer, size_t most)
+static struct nsx_window pick_widen(const struct nsx_trace *t,
+				    struct nsx_window inner,
+				    struct nsx_window outer, size_t most)
 {
 	int64_t left = inner.start_ns - outer.start_ns;
 	int64_t right = outer.end_ns - inner.end_ns;
@@ -85,7 +85,7 @@ static double average_ns(const struct nsx_iteration *v, size_t n)
 }
 
 /* The k-th nearest place to the middle of 0..room; above room: none. */
-static size_t place(size_t room, size_t k)
+static size_t pick_place(size_t room, size_t k)
 {
 	size_t off = (k + 1) / 2 * (room / MOST_PLACES + 1);
 
@@ -108,7 +108,7 @@ static void find_alike(const struct nsx_trace *t, const struct nsx_iteration *v,
 		size_t room = n - len;
 
 		for (size_t k = 0, at; k <= NSX_MIN(room, MOST_PLACES); k++) {
-			at = place(room, k);
+			at = pick_place(room, k);
 			if (off_ns <= ALIKE * all_ns)
 				return;
 			if (at > room)
@@ -149,7 +149,7 @@ static struct nsx_window some_of(const struct nsx_trace *t,
 		hi = b;
 	}
 	if (lo == hi)
-		return widen(t, (struct nsx_window){at, at}, judged, most);
+		return pick_widen(t, (struct nsx_window){at, at}, judged, most);
 	find_alike(t, v, n, most, &lo, &hi);
 	return (struct nsx_window){v[lo].start_ns, v[hi - 1].end_ns};
 }
@@ -175,9 +175,9 @@ int model_pick(struct build *b, size_t max_ops, struct nsx_err *err)
 			*w = some_of(t, m->f, m->judged, most);
 			m->closure.is_part = true;
 		}
-		around = widen(t, *w,
-			       (struct nsx_window){t->first_ns, t->last_ns + 1},
-			       max_ops);
+		around = pick_widen(t, *w,
+				    (struct nsx_window){t->first_ns, t->last_ns + 1},
+				    max_ops);
 		b->from_ns = around.start_ns;
 		b->to_ns = around.end_ns;
 	}

@@ -41,7 +41,7 @@ static bool is_too_long(const struct nsx_model *m)
 }
 
 /* Finds devices with work of several processes. */
-static int find_shared(struct build *b, struct nsx_err *err)
+static int replay_find_shared(struct build *b, struct nsx_err *err)
 {
 	const struct nsx_trace *t = b->m->t;
 	uint32_t *process;
@@ -58,7 +58,7 @@ static int find_shared(struct build *b, struct nsx_err *err)
 	return 0;
 }
 
-static int load(struct build *b, struct nsx_err *err)
+static int replay_load(struct build *b, struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
 
@@ -78,10 +78,10 @@ static int load(struct build *b, struct nsx_err *err)
 }
 
 /* Builds until a step finds a reason to abstain. */
-static int build(struct build *b, size_t max_ops, struct nsx_err *err)
+static int replay_build(struct build *b, size_t max_ops, struct nsx_err *err)
 {
 	static int (*const steps[])(struct build *b, struct nsx_err *err) = {
-		load, find_shared, model_link, model_teams, model_host, model_await,
+		replay_load, replay_find_shared, model_link, model_teams, model_host, model_await,
 		model_learn, model_order, model_sets, model_alike, model_close};
 	int rc;
 
@@ -120,7 +120,7 @@ int nsx_model_build(const struct nsx_trace *t, const struct nsx_facts *f,
 	m->t = t;
 	m->arena = a;
 	m->f = f;
-	rc = build(&b, max_ops ? NSX_MIN(max_ops, (size_t)MOST_OPS) :
+	rc = replay_build(&b, max_ops ? NSX_MIN(max_ops, (size_t)MOST_OPS) :
 				 usual_ops(t, f), err);
 	nsx_groups_done(&b.api_groups);
 	free(b.link);
@@ -175,7 +175,7 @@ static bool is_bound(const struct nsx_change *c)
 	}
 }
 
-static const char *held(enum nsx_change_verb verb)
+static const char *replay_held(enum nsx_change_verb verb)
 {
 	switch (verb) {
 	case NSX_NO_WAIT:
@@ -200,9 +200,9 @@ static const char *held(enum nsx_change_verb verb)
 }
 
 /* Lowers the confidence by one for each reason to doubt this price. */
-static enum nsx_confidence doubt(const struct player *p,
-				 const struct nsx_change *v, size_t n,
-				 const struct nsx_gain *g, double free_share)
+static enum nsx_confidence replay_doubt(const struct player *p,
+					const struct nsx_change *v, size_t n,
+					const struct nsx_gain *g, double free_share)
 {
 	const struct nsx_model *m = p->m;
 	int left = m->closure.cls;
@@ -311,7 +311,7 @@ static int price_gain(struct player *p, const struct nsx_plan *plan, size_t nkep
 	int64_t ns;
 
 	*ret = (struct nsx_gain){
-		.held = held(plan->n ? plan->v[0].verb : NSX_NVERBS),
+		.held = replay_held(plan->n ? plan->v[0].verb : NSX_NVERBS),
 		.set = set};
 	if (evens(plan, 0, nkept) && evens(plan, nkept, plan->n))
 		nkept = 0;
@@ -355,7 +355,7 @@ static int price_doubt(struct player *p, const struct nsx_change *v, size_t n,
 		free_share = share_won(p, ns, &ret->set);
 	}
 	ret->is_small = ret->share < NSX_MAX(WORTH, 2 * m->closure.drift);
-	ret->confidence = doubt(p, v, n, ret, free_share);
+	ret->confidence = replay_doubt(p, v, n, ret, free_share);
 	return 0;
 }
 
@@ -370,8 +370,8 @@ struct prices {
 	struct nsx_gain *gain;
 };
 
-static int price(const struct prices *x, struct player *p, size_t i,
-		 struct nsx_err *err)
+static int replay_price(const struct prices *x, struct player *p, size_t i,
+			struct nsx_err *err)
 {
 	const struct nsx_plan *plan = &x->plans[i];
 
@@ -410,7 +410,7 @@ static int price_some(void *ctx, size_t thread, struct nsx_err *err)
 
 	p = p ?: own;
 	while (!rc && (i = atomic_fetch_add(&x->next, 1)) < x->n)
-		rc = price(x, p, i, err);
+		rc = replay_price(x, p, i, err);
 	player_free(own);
 	return rc;
 }

@@ -43,7 +43,7 @@ static uint32_t root_of(const struct sets *s, uint32_t process)
 }
 
 /* Joins a process to *first, which becomes it if it is NSX_NONE. */
-static void join(const struct sets *s, uint32_t *first, uint32_t process)
+static void sets_join(const struct sets *s, uint32_t *first, uint32_t process)
 {
 	uint32_t a, b;
 
@@ -62,17 +62,17 @@ static uint32_t process_of_row(const struct sets *s, uint32_t row)
 	return p == NSX_NONE ? s->none : p;
 }
 
-static uint32_t process_of(const struct sets *s, uint32_t op)
+static uint32_t sets_process_of(const struct sets *s, uint32_t op)
 {
 	return process_of_row(s, s->b->m->op[op].row);
 }
 
-static void join_all(const struct sets *s)
+static void sets_join_all(const struct sets *s)
 {
 	uint32_t first = s->none;
 
 	for (uint32_t p = 0; p <= s->none; p++)
-		join(s, &first, p);
+		sets_join(s, &first, p);
 }
 
 static void join_ops(const struct sets *s, uint32_t *by_device)
@@ -82,15 +82,15 @@ static void join_ops(const struct sets *s, uint32_t *by_device)
 
 	for (uint32_t i = 0; i < m->nops; i++) {
 		const struct model_op *o = &m->op[i];
-		uint32_t p = process_of(s, i);
+		uint32_t p = sets_process_of(s, i);
 
-		join(s, &by_device[model_device(s->b, i)], p);
+		sets_join(s, &by_device[model_device(s->b, i)], p);
 		for (uint32_t d = o->dep; d < o[1].dep; d++)
-			join(s, &p, process_of(s, m->dep[d].op));
+			sets_join(s, &p, sets_process_of(s, m->dep[d].op));
 		any |= p == s->none || o->copy_kind == NSX_COPY_PTOP;
 	}
 	if (any)
-		join_all(s);
+		sets_join_all(s);
 }
 
 struct replays { /* of one process, in the replayed part */
@@ -111,12 +111,12 @@ static int join_graphs(const struct sets *s, struct nsx_err *err)
 	for (uint32_t i = 0; i <= s->none; i++)
 		v[i].process = i;
 	for (uint32_t i = 0; i < m->nops; i++)
-		v[process_of(s, i)].n += m->op[i].kind == NSX_OP_GRAPH;
+		v[sets_process_of(s, i)].n += m->op[i].kind == NSX_OP_GRAPH;
 	nsx_sort(v, (size_t)s->none + 1, sizeof(*v), cmp_replays);
 	for (uint32_t i = 1; i <= s->none; i++)
 		if (v[i - 1].n && (v[i - 1].n + 2 >= v[i].n ||
 				   (double)v[i - 1].n >= AS_OFTEN * (double)v[i].n))
-			join(s, &v[i - 1].process, v[i].process);
+			sets_join(s, &v[i - 1].process, v[i].process);
 	return 0;
 }
 
@@ -138,17 +138,17 @@ static int join_communication(const struct sets *s, struct nsx_err *err)
 		uint32_t p = process_of_row(s, row[0]);
 
 		for (uint32_t i = 0; i < teams->v[k].n; i++) {
-			join(s, &p, process_of_row(s, row[i]));
+			sets_join(s, &p, process_of_row(s, row[i]));
 			matched[row[i]] = true;
 		}
 	}
 	for (uint32_t i = 0; i < t->ops.n; i++)
 		if (t->ops.cls[i] == NSX_C_COMM && !matched[i])
-			join(s, &loose, process_of_row(s, i));
+			sets_join(s, &loose, process_of_row(s, i));
 	for (size_t i = 0; i < l->n; i++)
 		if (l->library[i] == NSX_LIBRARY_MPI ||
 		    l->library[i] == NSX_LIBRARY_UCX)
-			join(s, &calls, t->thread[l->thread[i]].process);
+			sets_join(s, &calls, t->thread[l->thread[i]].process);
 	return 0;
 }
 
@@ -162,9 +162,9 @@ static void join_calls(const struct sets *s)
 		uint32_t p = thread[s->b->thread[i]].process;
 
 		if (c->before != NSX_NONE)
-			join(s, &p, thread[s->b->thread[c->before]].process);
+			sets_join(s, &p, thread[s->b->thread[c->before]].process);
 		if (c->op != NSX_NONE)
-			join(s, &p, process_of(s, c->op));
+			sets_join(s, &p, sets_process_of(s, c->op));
 	}
 }
 
@@ -175,7 +175,7 @@ static void join_small(const struct sets *s, int64_t *work_ns)
 	uint32_t most = 0;
 
 	for (uint32_t k = 0; k < m->nmeasured; k++) {
-		uint32_t p = root_of(s, process_of(s, m->measured[k]));
+		uint32_t p = root_of(s, sets_process_of(s, m->measured[k]));
 
 		nsx_add_to(&work_ns[p], m->op[m->measured[k]].length_ns);
 		if (work_ns[p] > work_ns[most])
@@ -183,7 +183,7 @@ static void join_small(const struct sets *s, int64_t *work_ns)
 	}
 	for (uint32_t p = 0; p <= s->none; p++)
 		if (s->joined[p] == p && work_ns[p] < work_ns[most] / LEAST_PART)
-			join(s, &most, p);
+			sets_join(s, &most, p);
 }
 
 /* Numbers the sets, and measures their recorded lengths. */
@@ -195,7 +195,7 @@ static void number_sets(const struct sets *s, uint32_t *number)
 
 	m->nsets = 1;
 	for (uint32_t k = 0; k < m->nmeasured; k++) {
-		uint32_t p = root_of(s, process_of(s, m->measured[k]));
+		uint32_t p = root_of(s, sets_process_of(s, m->measured[k]));
 
 		if (!number[p] && n == NSX_MAX_SETS) {
 			memset(m->measured_set, 0, m->nmeasured);
@@ -258,7 +258,7 @@ static bool keep_step(const struct nsx_iteration *a, size_t na,
 	       DRIFT * NSX_MAX(next_ns, STILL * period_ns);
 }
 
-static void tie(struct nsx_model *m, uint32_t a, uint32_t b)
+static void sets_tie(struct nsx_model *m, uint32_t a, uint32_t b)
 {
 	uint8_t from = m->tie[a - 1], to = m->tie[b - 1];
 
@@ -303,7 +303,7 @@ static int tie_sets(const struct sets *s, struct nsx_err *err)
 			continue;
 		for (size_t k = 0; k < NSX_MIN(nruns, NEAR); k++)
 			if (keep_step(run[k], len[k], v + i, next - i, scratch))
-				tie(m, m->set_of[run[k]->process], set);
+				sets_tie(m, m->set_of[run[k]->process], set);
 		run[nruns % NEAR] = v + i;
 		len[nruns++ % NEAR] = next - i;
 	}

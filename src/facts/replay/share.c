@@ -86,7 +86,7 @@ static struct nsx_keyed *launch_order(const struct nsx_model *m, struct nsx_aren
 	return v;
 }
 
-static int add_work(struct sharing *s, struct nsx_arena *a, struct nsx_err *err)
+static int share_add_work(struct sharing *s, struct nsx_arena *a, struct nsx_err *err)
 {
 	const struct nsx_model *m = s->m;
 	size_t n;
@@ -118,7 +118,7 @@ static int add_work(struct sharing *s, struct nsx_arena *a, struct nsx_err *err)
  * contain work. At the ends of the window they must also have equally many kernels, else
  * they may be different parts of the program.
  */
-static void even_out(const struct sharing *s, const uint32_t *at, bool is_end)
+static void share_even_out(const struct sharing *s, const uint32_t *at, bool is_end)
 {
 	const struct stretch *first = &s->v[at[0]];
 	double sum_ns = 0;
@@ -148,13 +148,13 @@ static int find_shares(const struct sharing *s, struct nsx_arena *a,
 	for (uint32_t k = 0; k < s->nranks; k++)
 		at[k] = m->nmembers + s->rank[k];
 	if (s->nranks)
-		even_out(s, at, true);
+		share_even_out(s, at, true);
 	for (uint32_t g = 0; g < m->nteams; g++) {
 		if (m->team[g].n != s->nranks)
 			continue;
 		for (uint32_t k = 0; k < s->nranks; k++)
 			at[k] = m->team[g].at + k;
-		even_out(s, at, false);
+		share_even_out(s, at, false);
 	}
 	return 0;
 }
@@ -164,7 +164,7 @@ int compile_shared_work(struct player *p, struct nsx_arena *a, size_t *touched,
 {
 	struct sharing s = {.m = p->m};
 
-	if (find_collectives(&s, a, err) || add_work(&s, a, err) ||
+	if (find_collectives(&s, a, err) || share_add_work(&s, a, err) ||
 	    find_shares(&s, a, err))
 		return err->rc;
 	for (uint32_t i = 0; i < p->m->nops; i++) {

@@ -21,7 +21,7 @@ struct reader {
 /* The next part, up to a colon; a pattern between slashes may contain colons. NULL: end.
  * ret_pattern NULL: patterns are not allowed here.
  */
-static const char *next_part(struct reader *r, bool *ret_pattern)
+static const char *spec_next_part(struct reader *r, bool *ret_pattern)
 {
 	const char *from = r->at, *end;
 
@@ -53,7 +53,7 @@ static const char *name_part(struct reader *r, bool *ret_pattern,
 	const char *from = r->at, *end;
 
 	if (*from == '/')
-		return next_part(r, ret_pattern);
+		return spec_next_part(r, ret_pattern);
 	if (ret_pattern)
 		*ret_pattern = false;
 	end = has_amount ? strrchr(from, ':') : NULL;
@@ -155,13 +155,13 @@ static int read_no(struct reader *r, struct nsx_spec *s)
 static int read_copies(struct reader *r, struct nsx_spec *s, bool has_amount)
 {
 	struct nsx_change *c = &s->change;
-	const char *part = next_part(r, NULL);
+	const char *part = spec_next_part(r, NULL);
 
 	c->op = NSX_ON_COPIES;
 	if (part && isalpha((unsigned char)*part) && strcmp(part, "inf")) {
 		if (read_direction(r, part, &c->copy_kind))
 			return r->err->rc;
-		part = next_part(r, NULL);
+		part = spec_next_part(r, NULL);
 	}
 	if (has_amount)
 		return read_amount(r, part, &c->amount);
@@ -170,7 +170,7 @@ static int read_copies(struct reader *r, struct nsx_spec *s, bool has_amount)
 
 static int read_of_copies(struct reader *r, struct nsx_spec *s)
 {
-	const char *part = next_part(r, NULL);
+	const char *part = spec_next_part(r, NULL);
 
 	if (!part || strcmp(part, "copies"))
 		return complain(r, "only copies can be async or overlap");
@@ -180,7 +180,7 @@ static int read_of_copies(struct reader *r, struct nsx_spec *s)
 static int read_drop(struct reader *r, struct nsx_spec *s)
 {
 	struct nsx_change *c = &s->change;
-	const char *part = next_part(r, NULL);
+	const char *part = spec_next_part(r, NULL);
 
 	c->verb = NSX_DROP;
 	if (part && !strcmp(part, "memset")) {
@@ -205,7 +205,7 @@ static int read_drop(struct reader *r, struct nsx_spec *s)
 			   "dropped");
 }
 
-static int read_kernel(struct reader *r, struct nsx_spec *s, bool is_family)
+static int spec_read_kernel(struct reader *r, struct nsx_spec *s, bool is_family)
 {
 	struct nsx_change *c = &s->change;
 	const char *name = name_part(r, &c->is_pattern, true);
@@ -221,12 +221,12 @@ static int read_kernel(struct reader *r, struct nsx_spec *s, bool is_family)
 	} else {
 		c->name = name;
 	}
-	return read_amount(r, next_part(r, NULL), &c->amount);
+	return read_amount(r, spec_next_part(r, NULL), &c->amount);
 }
 
 static int read_comm(struct reader *r, struct nsx_spec *s)
 {
-	const char *part = next_part(r, NULL);
+	const char *part = spec_next_part(r, NULL);
 
 	if (part && !strcmp(part, "hidden")) {
 		s->change.verb = NSX_HIDE_COMM;
@@ -238,12 +238,12 @@ static int read_comm(struct reader *r, struct nsx_spec *s)
 
 static int read_rank(struct reader *r, struct nsx_spec *s)
 {
-	const char *number = next_part(r, NULL), *even;
+	const char *number = spec_next_part(r, NULL), *even;
 	char *end;
 
 	s->is_pid = number && !strcmp(number, "pid");
-	number = s->is_pid ? next_part(r, NULL) : number;
-	even = next_part(r, NULL);
+	number = s->is_pid ? spec_next_part(r, NULL) : number;
+	even = spec_next_part(r, NULL);
 	if (!number || !even || strcmp(even, "even"))
 		return complain(r, "of a rank it can be asked to be even, as "
 				   "rank:1:even");
@@ -257,7 +257,7 @@ static int read_rate(struct reader *r, struct nsx_spec *s,
 		     enum nsx_change_verb verb)
 {
 	s->change.verb = verb;
-	if (read_amount(r, next_part(r, NULL), &s->change.amount))
+	if (read_amount(r, spec_next_part(r, NULL), &s->change.amount))
 		return r->err->rc;
 	if (verb == NSX_FASTER_HOST && isinf(s->change.amount))
 		s->change.verb = NSX_INSTANT_HOST;
@@ -266,7 +266,7 @@ static int read_rate(struct reader *r, struct nsx_spec *s,
 
 static int read_verb(struct reader *r, struct nsx_spec *s)
 {
-	const char *verb = next_part(r, NULL);
+	const char *verb = spec_next_part(r, NULL);
 
 	if (!verb)
 		return complain(r, "it is empty");
@@ -281,7 +281,7 @@ static int read_verb(struct reader *r, struct nsx_spec *s)
 		return read_copies(r, s, true);
 	}
 	if (!strcmp(verb, "kernel") || !strcmp(verb, "family"))
-		return read_kernel(r, s, *verb == 'f');
+		return spec_read_kernel(r, s, *verb == 'f');
 	if (!strcmp(verb, "host") || !strcmp(verb, "launch"))
 		return read_rate(r, s, *verb == 'h' ? NSX_FASTER_HOST :
 						      NSX_FASTER_LAUNCH);
@@ -339,7 +339,7 @@ struct nearest { /* the names most similar to the one asked for */
 	bool found;
 };
 
-static void consider(struct nearest *x, const char *name)
+static void spec_consider(struct nearest *x, const char *name)
 {
 	size_t edits = strcasestr(name, x->asked) ?
 			       0 : nsx_edits(x->asked, strlen(x->asked), name);
@@ -378,7 +378,7 @@ static void consider_calls(struct nearest *x, const struct nsx_trace *t,
 		nsx_str name = nsx_call_name(&t->calls, i);
 
 		if (!seen[name])
-			consider(x, nsx_arena_strdup(
+			spec_consider(x, nsx_arena_strdup(
 				a, nsx_api_base(nsx_text(t, name), buf,
 						sizeof(buf))));
 		seen[name] = true;
@@ -395,7 +395,7 @@ static void consider_os_calls(struct nearest *x, const struct nsx_trace *t,
 		nsx_str name = t->osrt.name[i];
 
 		if (!seen[name])
-			consider(x, nsx_text(t, name));
+			spec_consider(x, nsx_text(t, name));
 		seen[name] = true;
 	}
 }
@@ -409,13 +409,13 @@ static void consider_ranges(struct nearest *x, const struct nsx_trace *t,
 		nsx_str name = t->nvtx.name[i];
 
 		if (!seen[name])
-			consider(x, nsx_text(t, name));
+			spec_consider(x, nsx_text(t, name));
 		seen[name] = true;
 	}
 }
 
-static const char *tell(const struct nearest *x, const char *what,
-			struct nsx_arena *a)
+static const char *spec_tell(const struct nearest *x, const char *what,
+			     struct nsx_arena *a)
 {
 	struct nsx_buf b = {0};
 
@@ -428,18 +428,18 @@ static const char *tell(const struct nearest *x, const char *what,
 	return nsx_buf_keep(&b, a);
 }
 
-static const char *find_range(const char *range, const struct nsx_trace *t,
-			      struct nsx_arena *a)
+static const char *spec_find_range(const char *range, const struct nsx_trace *t,
+				   struct nsx_arena *a)
 {
 	struct nearest x = {.asked = range};
 
 	consider_ranges(&x, t, a);
-	return tell(&x, "NVTX range", a);
+	return spec_tell(&x, "NVTX range", a);
 }
 
 /* Finds a rank by its number, or a process with one GPU. */
-static const char *find_rank(struct nsx_spec *s, const struct nsx_trace *t,
-			     struct nsx_arena *a)
+static const char *spec_find_rank(struct nsx_spec *s, const struct nsx_trace *t,
+				  struct nsx_arena *a)
 {
 	uint32_t n = 0, nfound = 0, process = NSX_NONE, device = NSX_NONE;
 
@@ -475,7 +475,7 @@ const char *nsx_spec_resolve(struct nsx_spec *s, const struct nsx_trace *t,
 	struct nearest x = {.asked = c->name ? c->name : c->family};
 
 	if (s->kind != NSX_SPEC_RANGE && c->range) {
-		const char *wrong = find_range(c->range, t, a);
+		const char *wrong = spec_find_range(c->range, t, a);
 
 		if (wrong)
 			return wrong;
@@ -489,22 +489,22 @@ const char *nsx_spec_resolve(struct nsx_spec *s, const struct nsx_trace *t,
 			consider_os_calls(&x, t, a);
 			c->verb = x.found ? NSX_NO_OS_WAIT : c->verb;
 		}
-		return tell(&x, "call", a);
+		return spec_tell(&x, "call", a);
 	case NSX_SPEC_KERNEL:
 		for (uint32_t i = 0; i < t->nshapes; i++) {
-			consider(&x, nsx_text(t, t->shape[i].base_name));
+			spec_consider(&x, nsx_text(t, t->shape[i].base_name));
 			x.found |= !strcmp(c->name,
 					   nsx_text(t, t->shape_name[i]));
 		}
-		return tell(&x, "kernel", a);
+		return spec_tell(&x, "kernel", a);
 	case NSX_SPEC_FAMILY:
 		for (size_t i = 0; i < f->kernels.n; i++)
-			consider(&x, f->kernels.v[i].words->family);
-		return tell(&x, "family of kernels", a);
+			spec_consider(&x, f->kernels.v[i].words->family);
+		return spec_tell(&x, "family of kernels", a);
 	case NSX_SPEC_RANGE:
-		return find_range(c->range, t, a);
+		return spec_find_range(c->range, t, a);
 	case NSX_SPEC_RANK:
-		return find_rank(s, t, a);
+		return spec_find_rank(s, t, a);
 	default:
 		return NULL;
 	}

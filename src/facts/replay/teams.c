@@ -19,7 +19,7 @@ static uint32_t find_op(const struct nsx_model *m, uint32_t row)
 }
 
 /* Adds a team with those of its members that are in the model. */
-static void add_team(struct nsx_model *m, const struct nsx_team *from)
+static void teams_add_team(struct nsx_model *m, const struct nsx_team *from)
 {
 	const uint32_t *row = m->f->teams->member + from->at;
 	struct model_team team = {m->nmembers, 0, INT64_MIN};
@@ -59,7 +59,7 @@ int model_teams(struct build *b, struct nsx_err *err)
 	    nsx_new_arrays(m->arena, to - from, "collectives", err, m->team))
 		return err->rc;
 	for (; from < to; from++)
-		add_team(m, &all->v[from]);
+		teams_add_team(m, &all->v[from]);
 	return nsx_stopped(err);
 }
 

@@ -36,7 +36,7 @@ static void pass_edges(struct sweep *s, int64_t to_ns)
 	}
 }
 
-static void add_piece(struct sweep *s, size_t op, int64_t from_ns, int64_t to_ns)
+static void layers_add_piece(struct sweep *s, size_t op, int64_t from_ns, int64_t to_ns)
 {
 	bool is_kernel = s->t->ops.kind[op] == NSX_OP_KERNEL;
 	uint32_t name = is_kernel ? s->f->kernels.of_shape[nsx_op_detail(&s->t->ops, op)] :
@@ -56,7 +56,7 @@ static void add_piece(struct sweep *s, size_t op, int64_t from_ns, int64_t to_ns
 }
 
 /* As in the ledger, overlapping time belongs to the kernel that began first. */
-static void sweep_device(struct sweep *s, uint32_t device)
+static void layers_sweep_device(struct sweep *s, uint32_t device)
 {
 	struct nsx_window w = {s->edge->at, s->end[-1].at};
 	int64_t edge_ns = w.start_ns;
@@ -69,7 +69,7 @@ static void sweep_device(struct sweep *s, uint32_t device)
 		if (s->t->ops.cls[i] != NSX_C_COMPUTE || from >= to)
 			continue;
 		edge_ns = to;
-		add_piece(s, i, from, to);
+		layers_add_piece(s, i, from, to);
 	}
 	pass_edges(s, w.end_ns);
 }
@@ -98,7 +98,7 @@ int nsx_steps_layers(const struct nsx_facts *f, const struct nsx_trace *t,
 	NSX_EACH_RUN(i, next, 2 * steps->n, v[next].device == v[i].device) {
 		s.edge = v + i;
 		s.end = v + next;
-		sweep_device(&s, v[i].device);
+		layers_sweep_device(&s, v[i].device);
 	}
 	return 0;
 }

@@ -23,8 +23,8 @@ static const struct {
 
 enum { MOST_BYTES = 1 << 20 };
 
-static int parse(const struct nsx_jsonr *j, const char *path, struct nsx_llm *m,
-		 struct nsx_err *err)
+static int limit_parse(const struct nsx_jsonr *j, const char *path, struct nsx_llm *m,
+		       struct nsx_err *err)
 {
 	const struct {
 		const char *name;
@@ -68,7 +68,7 @@ int nsx_llm_read(const char *path, struct nsx_llm *ret, struct nsx_err *err)
 	free(text);
 	if (!j)
 		return rc ?: nsx_wrap(err, "cannot use '%s'", path);
-	rc = parse(j, path, &m, err);
+	rc = limit_parse(j, path, &m, err);
 	nsx_jsonr_free(j);
 	if (!rc)
 		*ret = m;

@@ -56,7 +56,7 @@ static bool take_field(struct nsx_step_name *x, char field, int64_t n)
 	return true;
 }
 
-static bool fits(const char *p, const char *s, struct nsx_step_name *x)
+static bool names_fits(const char *p, const char *s, struct nsx_step_name *x)
 {
 	for (; *p; p++) {
 		int64_t number;
@@ -84,12 +84,12 @@ static enum nsx_step_kind count_kind(const struct nsx_step_name *x)
 	return x->decodes > 0 ? NSX_STEP_DECODE : NSX_STEP_IDLE;
 }
 
-static bool is_named(const struct pattern *p, const char *text, struct nsx_step_name *ret)
+static bool names_is_named(const struct pattern *p, const char *text, struct nsx_step_name *ret)
 {
 	struct nsx_step_name x = {.engine = p->engine, .prompts = -1, .decodes = -1,
 				  .requests = -1, .tokens = -1};
 
-	if (!fits(p->pattern, text, &x))
+	if (!names_fits(p->pattern, text, &x))
 		return false;
 	x.kind = p->kind == NSX_STEP_COUNTED ? count_kind(&x) :
 					       (enum nsx_step_kind)p->kind;
@@ -166,10 +166,10 @@ bool nsx_step_name(const struct nsx_step_patterns *own, const char *text,
 		   struct nsx_step_name *ret)
 {
 	for (size_t i = 0; own && i < own->n; i++)
-		if (is_named(&own->v[i], text, ret))
+		if (names_is_named(&own->v[i], text, ret))
 			return true;
 	for (size_t i = 0; i < ARRAY_LEN(patterns); i++)
-		if (is_named(&patterns[i], text, ret))
+		if (names_is_named(&patterns[i], text, ret))
 			return true;
 	return false;
 }

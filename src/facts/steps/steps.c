@@ -42,7 +42,7 @@ static int cmp_in_process(const void *a, const void *b, void *ctx)
 enum name_class { NOT_READ, NO_STEP, TRAINING_STEP, ENGINE_STEP };
 
 /* Classifies each range name; returns the class that counts as steps. */
-static enum name_class read_names(const struct build *b, uint8_t *classes)
+static enum name_class steps_read_names(const struct build *b, uint8_t *classes)
 {
 	const struct nsx_trace *t = b->t;
 	enum name_class most = TRAINING_STEP;
@@ -124,7 +124,7 @@ static int find_hosts(struct build *b, struct nsx_err *err)
 	if (!nsx_new_array(classes, b->scratch, nsx_strings_bound(t->strings),
 			   "names of steps", err))
 		return err->rc;
-	step = read_names(b, classes);
+	step = steps_read_names(b, classes);
 	for (size_t i = 0; i < t->nvtx.n; i++)
 		n += is_step_range(t, classes, step, i);
 	if (nsx_new_arrays(b->scratch, n, "steps", err, b->host, b->by_process))
@@ -154,7 +154,7 @@ static int find_hosts(struct build *b, struct nsx_err *err)
 }
 
 /* The step of a call; NULL: none. */
-static struct host_step *step_of(const struct build *b, uint32_t call)
+static struct host_step *steps_step_of(const struct build *b, uint32_t call)
 {
 	uint32_t thread = nsx_call_thread(b->t, call);
 	uint32_t process = b->t->thread[thread].process;
@@ -175,7 +175,7 @@ static struct host_step *step_of(const struct build *b, uint32_t call)
 	return v->process == process && at < v->end_ns ? v : NULL;
 }
 
-static void count_launches(struct build *b)
+static void steps_count_launches(struct build *b)
 {
 	const struct nsx_calls *c = &b->t->calls;
 
@@ -184,7 +184,7 @@ static void count_launches(struct build *b)
 
 		if (c->cls[i] != NSX_CALL_LAUNCH || c->flags[i] & NSX_CALL_NESTED)
 			continue;
-		x = step_of(b, i);
+		x = steps_step_of(b, i);
 		if (!x)
 			continue;
 		x->launches++;
@@ -203,7 +203,7 @@ static void find_work(struct build *b, const struct nsx_device *d)
 	for (size_t i = d->ops_at; i < d->ops_at + d->nops; i++) {
 		uint32_t call = nsx_op_call(o, i);
 		struct host_step *x = call == NSX_NONE || !nsx_op_counts(b->t, i) ?
-					      NULL : step_of(b, call);
+					      NULL : steps_step_of(b, call);
 
 		if (!x)
 			continue;
@@ -212,8 +212,8 @@ static void find_work(struct build *b, const struct nsx_device *d)
 	}
 }
 
-static int keep_steps(struct build *b, uint32_t device, struct nsx_engine_steps *ret,
-		      struct nsx_err *err)
+static int steps_keep_steps(struct build *b, uint32_t device, struct nsx_engine_steps *ret,
+			    struct nsx_err *err)
 {
 	for (size_t i = 0; i < b->n; i++) {
 		const struct host_step *x = &b->host[i];
@@ -233,16 +233,16 @@ static int keep_steps(struct build *b, uint32_t device, struct nsx_engine_steps 
 	return 0;
 }
 
-static int build(struct build *b, struct nsx_engine_steps *ret, struct nsx_err *err)
+static int steps_build(struct build *b, struct nsx_engine_steps *ret, struct nsx_err *err)
 {
 	if (find_hosts(b, err))
 		return err->rc;
 	if (!b->n)
 		return 0;
-	count_launches(b);
+	steps_count_launches(b);
 	for (uint32_t d = 0; d < b->t->ndevices; d++) {
 		find_work(b, &b->t->device[d]);
-		if (keep_steps(b, d, ret, err))
+		if (steps_keep_steps(b, d, ret, err))
 			return err->rc;
 	}
 	nsx_sort(ret->v, ret->n, sizeof(*ret->v), cmp_step);
@@ -260,7 +260,7 @@ int nsx_steps_build(const struct nsx_trace *t, const struct nsx_step_patterns *o
 	int rc;
 
 	*ret = (struct nsx_engine_steps){0};
-	rc = build(&b, ret, err);
+	rc = steps_build(&b, ret, err);
 	if (rc)
 		nsx_steps_done(ret);
 	nsx_arena_free(b.scratch);

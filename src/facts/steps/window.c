@@ -7,7 +7,7 @@ static int64_t length_ns(const struct nsx_engine_step *s)
 	return s->gpu_end_ns - s->gpu_start_ns;
 }
 
-static int cmp_length(const void *a, const void *b)
+static int window_cmp_length(const void *a, const void *b)
 {
 	const struct nsx_engine_step *x = a, *y = b;
 
@@ -17,7 +17,7 @@ static int cmp_length(const void *a, const void *b)
 }
 
 /* Keeps the steps of that kind and device. */
-static void keep(struct nsx_engine_steps *steps, uint32_t device, const char *kind)
+static void window_keep(struct nsx_engine_steps *steps, uint32_t device, const char *kind)
 {
 	size_t n = 0;
 
@@ -38,8 +38,8 @@ int nsx_step_window(const struct nsx_facts *f, const struct nsx_trace *t,
 
 	if (nsx_steps_build(t, own, &steps, err))
 		return err->rc;
-	keep(&steps, f->limiting, kind);
-	nsx_sort(steps.v, steps.n, sizeof(*steps.v), cmp_length);
+	window_keep(&steps, f->limiting, kind);
+	nsx_sort(steps.v, steps.n, sizeof(*steps.v), window_cmp_length);
 	if (!steps.n) {
 		nsx_steps_done(&steps);
 		return nsx_fail(err, NSX_E_USAGE, "no step '%s' in the trace: "

@@ -26,8 +26,8 @@ static const struct nsx_layout layouts[] = {
 /* Operations -------------------------------------------------------------*/
 
 /* Lists the device ordinals of a group: "0,1". */
-static int list_devices(struct nccl_comm *c, const struct nccl_group *g,
-			const char **ret, struct nsx_err *err)
+static int nccl_list_devices(struct nccl_comm *c, const struct nccl_group *g,
+			     const char **ret, struct nsx_err *err)
 {
 	uint32_t *v;
 	struct nsx_buf b = {0};
@@ -55,7 +55,7 @@ static int fill_op(struct nccl_comm *c, const struct nccl_group *g,
 	struct nsx_cell *row = nsx_add_row(table);
 	const char *devices = NULL;
 
-	if (list_devices(c, g, &devices, err))
+	if (nccl_list_devices(c, g, &devices, err))
 		return err->rc;
 	if (g->nranks == 1)
 		late = r;
@@ -80,8 +80,8 @@ static int fill_op(struct nccl_comm *c, const struct nccl_group *g,
 	return 0;
 }
 
-static int fill_pids(struct nccl_comm *c, struct nsx_table *table,
-		     struct nsx_err *err)
+static int nccl_fill_pids(struct nccl_comm *c, struct nsx_table *table,
+			  struct nsx_err *err)
 {
 	const struct nsx_trace *t = c->run->trace;
 	struct by_pid {
@@ -163,8 +163,8 @@ static bool is_dearer(const struct nccl_match *a, const struct nccl_match *b)
 	return a->n > b->n;
 }
 
-static int match_group(struct nccl_comm *c, const struct nccl_group *g,
-		       struct nccl_match **ret, size_t *ret_n, struct nsx_err *err)
+static int nccl_match_group(struct nccl_comm *c, const struct nccl_group *g,
+			    struct nccl_match **ret, size_t *ret_n, struct nsx_err *err)
 {
 	size_t n = 0;
 
@@ -213,8 +213,8 @@ static int fill_matches(struct nccl_comm *c, const struct nccl_group *g,
 	return 0;
 }
 
-static int fill_groups(struct nccl_comm *c, struct nccl_costs *costs,
-		       struct nsx_table **tables, struct nsx_err *err)
+static int nccl_fill_groups(struct nccl_comm *c, struct nccl_costs *costs,
+			    struct nsx_table **tables, struct nsx_err *err)
 {
 	size_t alone = 0;
 
@@ -225,7 +225,7 @@ static int fill_groups(struct nccl_comm *c, struct nccl_costs *costs,
 		struct nccl_match *v;
 		size_t n = 0;
 
-		if (match_group(c, g, &v, &n, err))
+		if (nccl_match_group(c, g, &v, &n, err))
 			return err->rc;
 		for (size_t k = 0; k < g->nranks; k++)
 			add_waited(&costs->v[r[k].device], g->name, &r[k]);
@@ -265,8 +265,8 @@ static int fill_collectives(struct nccl_comm *c, struct nsx_table **tables,
 	if (nccl_find_circles(c, err) ||
 	    nccl_fill_costs(&costs, tables[L_DEVICES], tables[L_WINDOWS],
 			    err) ||
-	    fill_groups(c, &costs, tables, err) ||
-	    fill_pids(c, tables[L_PIDS], err) ||
+	    nccl_fill_groups(c, &costs, tables, err) ||
+	    nccl_fill_pids(c, tables[L_PIDS], err) ||
 	    nccl_tell_costs(&costs, err))
 		return err->rc;
 	nsx_put(c->out, "same_stream_comm_ms", nsx_ms(c->same_stream_ns));
@@ -282,7 +282,7 @@ static int64_t count_events(const struct nsx_table *ops)
 	return n;
 }
 
-static void say_top(struct nsx_section *out, const struct nsx_table *ops)
+static void nccl_say_top(struct nsx_section *out, const struct nsx_table *ops)
 {
 	const struct nsx_cell *top = ops->nrows ? nsx_row_at(ops, 0) : NULL;
 
@@ -296,8 +296,8 @@ static void say_top(struct nsx_section *out, const struct nsx_table *ops)
 		     nsx_say(out, ", overlap %.1f%%", top[NCCL_OVERLAP_PCT].u.f));
 }
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+static int nccl_run(const struct nsx_run *run, struct nsx_section *out,
+		    struct nsx_err *err)
 {
 	struct nccl_comm c = {.run = run, .out = out};
 	struct nsx_table **tables = nsx_add_tables(out);
@@ -317,7 +317,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	nsx_table_sort(tables[L_RANKS], NCCL_RANK_OP,
 		       NSX_DESC(NCCL_RANK_TOTAL), NCCL_RANK_LABEL);
 	nsx_table_sort(tables[L_PIDS], NSX_DESC(NCCL_PID_TOTAL), NCCL_PID);
-	say_top(out, tables[L_OPS]);
+	nccl_say_top(out, tables[L_OPS]);
 	if (!run->trace->ndevices)
 		nsx_md_text(out, "Only the host's ranges of communication are "
 			    "in the trace, not its kernels.");

@@ -66,8 +66,8 @@ static int find_blocking(const struct nsx_run *run, uint32_t device,
 	return 0;
 }
 
-static int fill_device(struct nccl_costs *c, uint32_t device,
-		       struct nsx_table *table, struct nsx_err *err)
+static int nccl_cost_fill_device(struct nccl_costs *c, uint32_t device,
+				 struct nsx_table *table, struct nsx_err *err)
 {
 	const struct nsx_device_facts *f = &c->run->facts->device[device];
 	const struct nsx_device *d = &c->run->trace->device[device];
@@ -133,7 +133,7 @@ int nccl_fill_costs(struct nccl_costs *c, struct nsx_table *devices,
 		return err->rc;
 	for (uint32_t d = 0; d < n; d++) {
 		if (c->run->facts->device[d].comm.n &&
-		    fill_device(c, d, devices, err))
+		    nccl_cost_fill_device(c, d, devices, err))
 			return err->rc;
 		nsx_add_to(&exposed_ns, c->v[d].exposed_ns);
 		nsx_add_to(&blocking_ns, c->v[d].blocking_ns);
@@ -146,8 +146,8 @@ int nccl_fill_costs(struct nccl_costs *c, struct nsx_table *devices,
 /* Measurements for detectors -------------------------------------------------- */
 
 /* Finds when a rank waits for the late rank without computing. */
-static int find_waits(struct nccl_costs *c, const struct nccl_match *m,
-		      size_t rank, struct nsx_spans *ret, struct nsx_err *err)
+static int nccl_cost_find_waits(struct nccl_costs *c, const struct nccl_match *m,
+				size_t rank, struct nsx_spans *ret, struct nsx_err *err)
 {
 	struct nccl_cost *x = &c->v[m->ranks[m->rank[rank]].device];
 	struct nsx_spans s = {0}, all;
@@ -167,8 +167,8 @@ static int find_waits(struct nccl_costs *c, const struct nccl_match *m,
 	return nsx_spans_pack(c->out->arena, ret, err);
 }
 
-static int list_waits(struct nccl_costs *c, const struct nccl_match *m,
-		      struct nsx_arrivals *x, struct nsx_err *err)
+static int nccl_cost_list_waits(struct nccl_costs *c, const struct nccl_match *m,
+				struct nsx_arrivals *x, struct nsx_err *err)
 {
 	x->waits = nsx_arena_get(c->out->arena, m->nranks * sizeof(*x->waits));
 	for (size_t k = 0; k < m->nranks; k++) {
@@ -177,7 +177,7 @@ static int list_waits(struct nccl_costs *c, const struct nccl_match *m,
 		if (m->rank[k] == m->late)
 			continue;
 		wait->device = m->ranks[m->rank[k]].device;
-		if (find_waits(c, m, k, &wait->spans, err))
+		if (nccl_cost_find_waits(c, m, k, &wait->spans, err))
 			return err->rc;
 		x->nwaits++;
 	}
@@ -203,10 +203,10 @@ int nccl_tell_arrivals(struct nccl_costs *c, const struct nccl_group *g,
 		.cause_share = m->cause_share, .by = m->by};
 	*c->end = x;
 	c->end = &x->next;
-	return m->proved ? list_waits(c, m, x, err) : 0;
+	return m->proved ? nccl_cost_list_waits(c, m, x, err) : 0;
 }
 
-static int64_t judged_ns(const struct nsx_facts *f, const struct nsx_spans *s)
+static int64_t nccl_cost_judged_ns(const struct nsx_facts *f, const struct nsx_spans *s)
 {
 	const struct nsx_window w = nsx_judged(f);
 	size_t cursor = nsx_spans_find(s, w.start_ns);
@@ -225,9 +225,9 @@ int nccl_tell_costs(struct nccl_costs *c, struct nsx_err *err)
 	for (uint32_t d = 0; d < f->ndevices; d++) {
 		const struct nccl_cost *x = &c->v[d];
 
-		v[d].comm_ns = judged_ns(f, &f->device[d].comm);
-		v[d].exposed_ns = judged_ns(f, &x->exposed);
-		v[d].blocking_ns = judged_ns(f, &x->blocking);
+		v[d].comm_ns = nccl_cost_judged_ns(f, &f->device[d].comm);
+		v[d].exposed_ns = nccl_cost_judged_ns(f, &x->exposed);
+		v[d].blocking_ns = nccl_cost_judged_ns(f, &x->blocking);
 		v[d].waited_ns = x->judged_waited_ns;
 		v[d].waits_in = x->waits_in;
 		v[d].waits_most = x->waits_most ? x->waits_most->label : NULL;

@@ -7,7 +7,7 @@
 #include "passes/comm/nccl.h"
 
 /* The kind of a known collective, else its base name. */
-static struct nsx_group_key kind_of(const struct nsx_trace *t, size_t op)
+static struct nsx_group_key nccl_events_kind_of(const struct nsx_trace *t, size_t op)
 {
 	enum nsx_comm_op kind = nsx_op_launch(t, op)->op;
 	bool other = kind == NSX_COMM_OTHER;
@@ -18,17 +18,17 @@ static struct nsx_group_key kind_of(const struct nsx_trace *t, size_t op)
 
 uint32_t nccl_kind(const struct nccl_comm *c, size_t op)
 {
-	struct nsx_group_key key = kind_of(c->run->trace, op);
+	struct nsx_group_key key = nccl_events_kind_of(c->run->trace, op);
 
 	return nsx_group_find(&c->kinds, key.a, key.b);
 }
 
 /* NULL: no memory. */
-static struct nccl_group *find_group(struct nccl_comm *c, size_t op,
-				     struct nsx_err *err)
+static struct nccl_group *nccl_events_find_group(struct nccl_comm *c, size_t op,
+						 struct nsx_err *err)
 {
 	const struct nsx_trace *t = c->run->trace;
-	struct nsx_group_key key = kind_of(t, op);
+	struct nsx_group_key key = nccl_events_kind_of(t, op);
 	nsx_str raw = nsx_op_name(t, op);
 	struct nccl_group *g = nsx_group_value(&c->kinds, &c->groups, key.a, key.b,
 					       "communication kinds", err);
@@ -46,8 +46,8 @@ static struct nccl_group *find_group(struct nccl_comm *c, size_t op,
 	return g;
 }
 
-static void add_event(struct nccl_comm *c, const struct nccl_event *e,
-		      const struct nsx_spans *compute, const int64_t *prefix)
+static void nccl_events_add_event(struct nccl_comm *c, const struct nccl_event *e,
+				  const struct nsx_spans *compute, const int64_t *prefix)
 {
 	struct nccl_group *g = &c->groups[e->group];
 	int64_t from_ns = e->start_ns;
@@ -89,11 +89,11 @@ static int collect_device(struct nccl_comm *c, uint32_t device,
 
 		if (t->ops.cls[i] != NSX_C_COMM)
 			continue;
-		g = find_group(c, i, err);
+		g = nccl_events_find_group(c, i, err);
 		if (!g)
 			return err->rc;
 		e.group = (uint32_t)(g - c->groups);
-		add_event(c, &e, compute, prefix);
+		nccl_events_add_event(c, &e, compute, prefix);
 		if (computes[nsx_op_stream(&t->ops, i)])
 			nsx_add_to(&c->same_stream_ns, e.end_ns - e.start_ns);
 	}

@@ -14,7 +14,7 @@ struct sum {
 	nsx_str raw;
 };
 
-static enum nsx_comm_op op_of(const struct nsx_trace *t, size_t range)
+static enum nsx_comm_op nccl_host_op_of(const struct nsx_trace *t, size_t range)
 {
 	const char *name = nsx_text(t, t->nvtx.name[range]);
 	enum nsx_comm_op op;
@@ -34,7 +34,7 @@ static enum nsx_comm_op op_of(const struct nsx_trace *t, size_t range)
 	return op == NSX_COMM_OTHER ? NSX_COMM_NONE : op;
 }
 
-static void add(struct sum *s, int64_t ns, bool counts)
+static void nccl_host_add(struct sum *s, int64_t ns, bool counts)
 {
 	nsx_add_to(&s->total_ns, ns);
 	s->max_ns = NSX_MAX(s->max_ns, ns);
@@ -62,8 +62,8 @@ static void fill_ops(const struct nsx_trace *t, const struct sum *sums,
 }
 
 /* sums: sorted by process, then operation. */
-static void fill_pids(const struct nsx_trace *t, const struct sum *sums,
-		      struct nsx_table *pids)
+static void nccl_host_fill_pids(const struct nsx_trace *t, const struct sum *sums,
+				struct nsx_table *pids)
 {
 	for (uint32_t p = 0; p < t->nprocesses; p++) {
 		const struct sum *s = sums + (size_t)p * NSX_COMM_OTHER;
@@ -102,7 +102,7 @@ int nccl_fill_host(const struct nsx_run *run, struct nsx_section *out,
 			   err))
 		return err->rc;
 	for (size_t i = 0; i < t->nvtx.n; i++) {
-		enum nsx_comm_op op = op_of(t, i);
+		enum nsx_comm_op op = nccl_host_op_of(t, i);
 		int64_t ns = nsx_range_inside(t, i);
 		bool counts =
 		    nsx_starts_inside(t, nsx_range_start(&t->nvtx, i));
@@ -110,14 +110,14 @@ int nccl_fill_host(const struct nsx_run *run, struct nsx_section *out,
 
 		if (!op || (!ns && !counts))
 			continue;
-		add(&sums[op], ns, counts);
-		add(&by_process[(size_t)p * NSX_COMM_OTHER + op], ns, counts);
+		nccl_host_add(&sums[op], ns, counts);
+		nccl_host_add(&by_process[(size_t)p * NSX_COMM_OTHER + op], ns, counts);
 		if (!sums[op].raw || nsx_str_cmp(t->strings, t->nvtx.name[i],
 						 sums[op].raw) < 0)
 			sums[op].raw = t->nvtx.name[i];
 	}
 	fill_ops(t, sums, ops);
-	fill_pids(t, by_process, pids);
+	nccl_host_fill_pids(t, by_process, pids);
 	if (!ops->nrows)
 		return nsx_cannot(out, "the trace has neither GPU work nor NVTX "
 				  "ranges of NCCL");

@@ -88,8 +88,8 @@ void nccl_say_unmatched(struct nccl_comm *c, const struct nccl_group *g)
 /* "2 ranks (pid:7 and pid:8)"; names them only if other ranks do the same operation
  * separately.
  */
-static const char *say_ranks(struct nccl_comm *c, const struct nccl_match *m,
-			     bool is_one)
+static const char *nccl_late_say_ranks(struct nccl_comm *c, const struct nccl_match *m,
+				       bool is_one)
 {
 	const char *text = nsx_say(c->out, "%zu ranks", m->nranks);
 
@@ -105,7 +105,7 @@ bool nccl_say_match(struct nccl_comm *c, const struct nccl_group *g,
 {
 	const struct nccl_rank *r = m->ranks, *late;
 	const char *name = nsx_md_name(c->out, g->name);
-	const char *ranks = say_ranks(c, m, is_one);
+	const char *ranks = nccl_late_say_ranks(c, m, is_one);
 
 	if (m->late == NSX_NONE) {
 		nsx_md_bullet(c->out, "%s: %zu matched instances of %s, "

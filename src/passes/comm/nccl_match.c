@@ -15,7 +15,7 @@
 /* Ranks that share collectives ----------------------------------------------- */
 
 /* A hash of the ranks in any order. */
-static uint64_t who(const struct nsx_run *run, const struct nsx_team *team)
+static uint64_t nccl_match_who(const struct nsx_run *run, const struct nsx_team *team)
 {
 	const uint32_t *op = run->facts->teams->member + team->at;
 	uint64_t sum = team->n;
@@ -42,7 +42,7 @@ static int group_teams(struct nccl_comm *c, uint32_t *of, struct nsx_err *err)
 			continue;
 		circle = nsx_group_value(&c->circle_keys, &c->circles,
 					 nccl_kind(c, teams->member[x->at]),
-					 who(c->run, x), "collectives", err);
+					 nccl_match_who(c->run, x), "collectives", err);
 		if (!circle)
 			return err->rc;
 		if (!circle->n++)
@@ -131,8 +131,8 @@ static int list_instances(struct nccl_match *m, const struct nccl_circle *x,
  * evidence if a rank is late and it lies in the judged window, except the first, as ranks
  * start one after another.
  */
-static void weigh(struct nccl_match *m, size_t i, const struct nsx_window *w,
-		  int64_t *scratch)
+static void nccl_match_weigh(struct nccl_match *m, size_t i, const struct nsx_window *w,
+			     int64_t *scratch)
 {
 	const size_t *member = m->member + i * m->nranks;
 	struct nccl_instance *x = &m->v[i];
@@ -233,17 +233,17 @@ void nccl_add_lateness(struct nccl_rank *v, const struct nccl_group *g,
 	}
 }
 
-static uint32_t index_of(const struct nccl_match *m, const struct nccl_rank *r)
+static uint32_t nccl_match_index_of(const struct nccl_match *m, const struct nccl_rank *r)
 {
 	return r ? (uint32_t)(r - m->ranks) : NSX_NONE;
 }
 
-static void judge(struct nccl_match *m, size_t nranks, const struct nsx_window *w)
+static void nccl_match_judge(struct nccl_match *m, size_t nranks, const struct nsx_window *w)
 {
 	const struct nccl_rank *late = nccl_latest(m->ranks, nranks);
 
-	m->late = index_of(m, late);
-	m->waiting = index_of(m, nccl_waits_most(m->ranks, nranks));
+	m->late = nccl_match_index_of(m, late);
+	m->waiting = nccl_match_index_of(m, nccl_waits_most(m->ranks, nranks));
 	if (!late || !m->nkept)
 		return;
 	m->p_value = nsx_binomial_tail(m->nkept, late->kept_last,
@@ -378,10 +378,10 @@ int nccl_match(const struct nccl_comm *c, const struct nccl_group *g,
 		return err->rc;
 	ret->least_late_ns = least_late(ret);
 	for (size_t i = 0; i < ret->n; i++) {
-		weigh(ret, i, &w, scratch);
+		nccl_match_weigh(ret, i, &w, scratch);
 		charge(ret, i);
 	}
-	judge(ret, g->nranks, &w);
+	nccl_match_judge(ret, g->nranks, &w);
 	return (ret->proved ? check_steps(ret, induced, err) : 0) ?:
 	       find_spread(ret, err);
 }
@@ -389,8 +389,8 @@ int nccl_match(const struct nccl_comm *c, const struct nccl_group *g,
 /* Cause ------------------------------------------------------------------*/
 
 /* Sums the work of a rank's device from the first to the last judged instance. */
-static void sum_work(const struct nccl_match *m, size_t k,
-		     struct nsx_partition *ret, double *ret_ops)
+static void nccl_match_sum_work(const struct nccl_match *m, size_t k,
+				struct nsx_partition *ret, double *ret_ops)
 {
 	uint32_t device = m->ranks[m->rank[k]].device;
 	int64_t from_ns = INT64_MAX, to_ns = INT64_MIN;
@@ -422,7 +422,7 @@ void nccl_find_cause(struct nccl_match *m)
 		struct nsx_partition p;
 		double n;
 
-		sum_work(m, k, &p, &n);
+		nccl_match_sum_work(m, k, &p, &n);
 		for (unsigned c = 0; c < NSX_NPARTS; c++)
 			more[c] += (double)p.ns[c] * (is_late ? 1 : -1 / others);
 		*(is_late ? &ops : &other_ops) += is_late ? n : n / others;

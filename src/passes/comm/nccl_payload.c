@@ -15,8 +15,8 @@ static const char *op_text(unsigned op)
 
 NSX_ORDER(cmp_call, struct nsx_nccl_call, UP(op), UP(communicator), UP(bytes));
 
-static int add_op(const struct nsx_run *run, const struct nsx_nccl_call *m, size_t n,
-		  struct nsx_table *table, struct nsx_err *err)
+static int nccl_payload_add_op(const struct nsx_run *run, const struct nsx_nccl_call *m, size_t n,
+			       struct nsx_table *table, struct nsx_err *err)
 {
 	struct nsx_cell *row = nsx_add_row(table);
 	int64_t *bytes;
@@ -62,7 +62,7 @@ int nccl_fill_messages(const struct nsx_run *run, struct nsx_section *out,
 		return err->rc;
 	nsx_sort(calls.v, calls.n, sizeof(*calls.v), cmp_call);
 	NSX_EACH_RUN(i, next, calls.n, calls.v[next].op == calls.v[i].op)
-		if (add_op(run, &calls.v[i], next - i, table, err))
+		if (nccl_payload_add_op(run, &calls.v[i], next - i, table, err))
 			return err->rc;
 	nsx_table_sort(table, NSX_DESC(NCCL_MESSAGE_BYTES),
 		       NCCL_MESSAGE_OP_NAME);

@@ -65,7 +65,7 @@ static const char *lacks_nvlink(const struct nsx_schema *s, struct nsx_arena *a)
 	return names.found ? NULL : "NVLink counters";
 }
 
-static int say_missing(const struct nsx_run *run, struct nsx_section *out)
+static int nvlink_during_nccl_say_missing(const struct nsx_run *run, struct nsx_section *out)
 {
 	static const unsigned steps[] = {
 		NSX_REC_SETS,
@@ -144,8 +144,8 @@ static int median_comm(const struct nsx_run *run, uint32_t device,
 }
 
 /* Judges the link by the busiest counter of a device. */
-static void judge(const struct nsx_run *run, struct nsx_section *out,
-		  const struct nsx_metric *x)
+static void nvlink_during_nccl_judge(const struct nsx_run *run, struct nsx_section *out,
+				     const struct nsx_metric *x)
 {
 	const struct nsx_device_facts *f = &run->facts->device[x->device];
 	const struct nsx_metric_scope *comm = &x->scope[NSX_SCOPE_COMM];
@@ -212,12 +212,12 @@ static int judge_gpus(const struct nsx_run *run, struct nsx_section *out,
 				 "them with what is around them",
 				 (long long)top->device_id,
 				 nsx_say_time(out, top->period_ns));
-		judge(run, out, top);
+		nvlink_during_nccl_judge(run, out, top);
 	}
 	return 0;
 }
 
-static void say_top(struct nsx_section *out, const struct nsx_table *rows)
+static void nvlink_during_nccl_say_top(struct nsx_section *out, const struct nsx_table *rows)
 {
 	const struct nsx_cell *top = NULL;
 
@@ -242,8 +242,8 @@ static void say_top(struct nsx_section *out, const struct nsx_table *rows)
 			     top[CORRELATION].u.f));
 }
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+static int nvlink_during_nccl_run(const struct nsx_run *run, struct nsx_section *out,
+				  struct nsx_err *err)
 {
 	const struct nsx_metrics *m = run->facts->metrics;
 	struct nsx_table *rows = nsx_add_table(out, &layouts[0]);
@@ -254,7 +254,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	if (m)
 		fill_links(out, m, rows);
 	if (!rows->nrows)
-		return say_missing(run, out);
+		return nvlink_during_nccl_say_missing(run, out);
 	if (judge_gpus(run, out, err))
 		return err->rc;
 	nsx_table_sort(rows, DEVICE, NAME, SOURCE);
@@ -264,7 +264,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		    nsx_text_n(out->arena, rows->nrows, "counter", NULL));
 	nsx_md_table(out, rows, 0, DEVICE, NAME, SAMPLES, DURING_N, DURING,
 		     OUTSIDE, MAX, CORRELATION, COVERAGE);
-	say_top(out, rows);
+	nvlink_during_nccl_say_top(out, rows);
 	return 0;
 }
 

@@ -138,8 +138,8 @@ static int read_labels(const struct nsx_run *run, struct copy_groups *g,
 
 /* Tables -------------------------------------------------------------------*/
 
-static void fill_rows(const struct nsx_trace *t, const struct copy_groups *g,
-		      struct nsx_table *table)
+static void copies_fill_rows(const struct nsx_trace *t, const struct copy_groups *g,
+			     struct nsx_table *table)
 {
 	for (size_t i = 0; i < g->n; i++) {
 		const struct copy_group *x = &g->v[i];
@@ -163,8 +163,8 @@ static void fill_rows(const struct nsx_trace *t, const struct copy_groups *g,
 		       DIRECTION, SRC_KIND, DST_KIND);
 }
 
-static void fill_devices(const struct nsx_run *run, const struct copy_groups *g,
-			 struct nsx_table *table)
+static void copies_fill_devices(const struct nsx_run *run, const struct copy_groups *g,
+				struct nsx_table *table)
 {
 	const struct nsx_trace *t = run->trace;
 	int64_t window_ns = t->window.end_ns - t->window.start_ns;
@@ -259,8 +259,8 @@ static void fill_sizes(const struct nsx_trace *t, const struct copy_groups *g,
 		       SIZE_DEVICE_ID, SIZE_DIRECTION, SIZE);
 }
 
-static void fill_causes(const struct nsx_trace *t, const struct copy_groups *g,
-			struct nsx_table *table)
+static void copies_fill_causes(const struct nsx_trace *t, const struct copy_groups *g,
+			       struct nsx_table *table)
 {
 	for (size_t i = 0; i < (size_t)t->ndevices * 3 * NSX_NMIGRATE_CAUSES; i++) {
 		size_t d = i / NSX_NMIGRATE_CAUSES / 3, kind = i / NSX_NMIGRATE_CAUSES % 3;
@@ -366,8 +366,8 @@ static bool say_busiest(const struct nsx_trace *t, struct nsx_section *out,
 	return any;
 }
 
-static void show(const struct nsx_trace *t, const struct copy_groups *g,
-		 struct nsx_table **tables, struct nsx_section *out)
+static void copies_show(const struct nsx_trace *t, const struct copy_groups *g,
+			struct nsx_table **tables, struct nsx_section *out)
 {
 	bool any = say_busiest(t, out, tables[1]);
 	int64_t unsized = 0;
@@ -408,8 +408,8 @@ static void show(const struct nsx_trace *t, const struct copy_groups *g,
 			      "cut");
 }
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+static int copies_run(const struct nsx_run *run, struct nsx_section *out,
+		      struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
 	struct copy_groups g = {0};
@@ -424,13 +424,13 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	if (!rc)
 		rc = copies_measure(run, &g, err);
 	if (!rc) {
-		fill_rows(t, &g, tables[0]);
-		fill_devices(run, &g, tables[1]);
+		copies_fill_rows(t, &g, tables[0]);
+		copies_fill_devices(run, &g, tables[1]);
 		fill_sizes(t, &g, tables[2]);
-		fill_causes(t, &g, tables[3]);
+		copies_fill_causes(t, &g, tables[3]);
 		fill_peers(t, &g, tables[4]);
 		put_memsets(t, out);
-		show(t, &g, tables, out);
+		copies_show(t, &g, tables, out);
 		rc = copies_alike(run, out, err);
 	}
 	copies_done(&g);

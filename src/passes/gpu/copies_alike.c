@@ -63,7 +63,7 @@ static int group_all(struct sweep *s, struct nsx_err *err)
 	return 0;
 }
 
-static void list_durations(struct sweep *s)
+static void copies_alike_list_durations(struct sweep *s)
 {
 	size_t at = 0;
 
@@ -123,8 +123,8 @@ static bool come_back(const struct nsx_table *table, const struct nsx_cell *x)
 	return false;
 }
 
-static void say(const struct nsx_trace *t, struct nsx_section *out,
-		const struct nsx_table *table)
+static void copies_alike_say(const struct nsx_trace *t, struct nsx_section *out,
+			     const struct nsx_table *table)
 {
 	const struct nsx_cell *x = nsx_row_at(table, 0);
 	bool is_again = !strcmp(x[DIRECTION].u.s,
@@ -161,11 +161,11 @@ int copies_alike(const struct nsx_run *run, struct nsx_section *out,
 	if (!rc && !nsx_new_array(s.ns, run->scratch, s.n, "copies", err))
 		rc = err->rc;
 	if (!rc) {
-		list_durations(&s);
+		copies_alike_list_durations(&s);
 		fill_alike(&s, table);
 	}
 	if (!rc && table->nrows)
-		say(s.t, out, table);
+		copies_alike_say(s.t, out, table);
 	nsx_groups_done(&s.keys);
 	free(s.v);
 	free(s.copy);

@@ -20,9 +20,9 @@ struct sweep {
 	size_t nlarge, cap_large;
 };
 
-static struct copy_group *group_of(struct sweep *s, uint32_t device,
-				   const struct nsx_copy *c,
-				   struct nsx_err *err)
+static struct copy_group *copies_sweep_group_of(struct sweep *s, uint32_t device,
+						const struct nsx_copy *c,
+						struct nsx_err *err)
 {
 	struct copy_group *x = nsx_group_value(
 		&s->groups, &s->g->v, device,
@@ -39,7 +39,7 @@ static struct copy_group *group_of(struct sweep *s, uint32_t device,
 	return x;
 }
 
-static unsigned size_class(int64_t bytes)
+static unsigned copies_sweep_size_class(int64_t bytes)
 {
 	return bytes < 4 << 10 ? 0 : bytes < SMALL_BYTES ? 1 :
 	       bytes < LARGE_BYTES ? 2 : bytes < 16 << 20 ? 3 : 4;
@@ -54,9 +54,9 @@ static int add_peer(struct copy_groups *g, const struct nsx_copy *c,
 					   c->bytes, ns});
 }
 
-static int count_copy(struct sweep *s, struct copy_group *x, uint32_t device,
-		      const struct nsx_copy *c, int64_t ns,
-		      struct nsx_err *err)
+static int copies_sweep_count_copy(struct sweep *s, struct copy_group *x, uint32_t device,
+				   const struct nsx_copy *c, int64_t ns,
+				   struct nsx_err *err)
 {
 	x->count++;
 	if (c->bytes < 0) {
@@ -65,7 +65,7 @@ static int count_copy(struct sweep *s, struct copy_group *x, uint32_t device,
 	}
 	nsx_add_to(&x->bytes, c->bytes);
 	x->small += c->bytes < SMALL_BYTES;
-	struct copy_size *z = &x->size[size_class(c->bytes)];
+	struct copy_size *z = &x->size[copies_sweep_size_class(c->bytes)];
 	z->count++;
 	nsx_add_to(&z->bytes, c->bytes);
 	nsx_add_to(&z->total_ns, ns);
@@ -89,13 +89,13 @@ static bool is_whole(const struct nsx_trace *t, size_t op)
 		nsx_op_end(&t->ops, op) < t->window.end_ns);
 }
 
-static int add_copy(struct sweep *s, uint32_t device, size_t op,
-		    const int64_t *prefix, struct nsx_err *err)
+static int copies_sweep_add_copy(struct sweep *s, uint32_t device, size_t op,
+				 const int64_t *prefix, struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->run->trace;
 	const struct nsx_copy *c = nsx_op_copy(t, op);
 	int64_t a = nsx_op_start(&t->ops, op), b = nsx_op_end(&t->ops, op);
-	struct copy_group *x = group_of(s, device, c, err);
+	struct copy_group *x = copies_sweep_group_of(s, device, c, err);
 
 	if (!x)
 		return err->rc;
@@ -109,7 +109,7 @@ static int add_copy(struct sweep *s, uint32_t device, size_t op,
 						  prefix, from, b);
 		x->busy_end_ns = b;
 	}
-	if (nsx_op_counts(t, op) && count_copy(s, x, device, c, b - a, err))
+	if (nsx_op_counts(t, op) && copies_sweep_count_copy(s, x, device, c, b - a, err))
 		return err->rc;
 	if (!is_whole(t, op) || c->bytes < 0)
 		return 0;
@@ -125,7 +125,7 @@ static int add_copy(struct sweep *s, uint32_t device, size_t op,
 				       (double)c->bytes / (double)(b - a)});
 }
 
-static int sweep_device(struct sweep *s, uint32_t device, struct nsx_err *err)
+static int copies_sweep_sweep_device(struct sweep *s, uint32_t device, struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->run->trace;
 	const struct nsx_device *d = &t->device[device];
@@ -139,7 +139,7 @@ static int sweep_device(struct sweep *s, uint32_t device, struct nsx_err *err)
 	for (size_t i = d->ops_at; i < d->ops_at + d->nops; i++)
 		if (t->ops.kind[i] == NSX_OP_MEMCPY &&
 		    !(t->ops.flags[i] & NSX_OP_PEER) &&
-		    add_copy(s, device, i, prefix, err))
+		    copies_sweep_add_copy(s, device, i, prefix, err))
 			return err->rc;
 	return 0;
 }
@@ -174,7 +174,7 @@ static int sweep_all(struct sweep *s, struct nsx_err *err)
 			   err))
 		return err->rc;
 	for (uint32_t d = 0; d < t->ndevices; d++)
-		if (sweep_device(s, d, err))
+		if (copies_sweep_sweep_device(s, d, err))
 			return err->rc;
 	find_medians(s);
 	return 0;

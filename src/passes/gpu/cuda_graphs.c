@@ -52,7 +52,7 @@ struct graphs {
 
 /* Entries ------------------------------------------------------------------*/
 
-static void collect(struct graphs *g)
+static void cuda_graphs_collect(struct graphs *g)
 {
 	const struct nsx_trace *t = g->t;
 
@@ -186,8 +186,8 @@ static void fill_opaque(const struct nsx_run *run, struct nsx_table *table)
 
 /* Interpretation ------------------------------------------------------------- */
 
-static void say(const struct nsx_run *run, const struct graphs *replays,
-		const struct nsx_table *table, struct nsx_section *out)
+static void cuda_graphs_say(const struct nsx_run *run, const struct graphs *replays,
+			    const struct nsx_table *table, struct nsx_section *out)
 {
 	const struct nsx_graph_facts *g = &run->facts->graphs;
 	const char *mode = nsx_graph_modes[g->mode];
@@ -227,8 +227,8 @@ static void say(const struct nsx_run *run, const struct graphs *replays,
 			      "no row", g->orphans);
 }
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+static int cuda_graphs_run(const struct nsx_run *run, struct nsx_section *out,
+			   struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
 	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
@@ -244,14 +244,14 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	if (!nsx_new_array(g.nodes, run->scratch, n, "graph nodes", err) ||
 	    !nsx_new_array(g.entries, run->scratch, n, "graph replays", err))
 		return err->rc;
-	collect(&g);
+	cuda_graphs_collect(&g);
 	fold_nodes(&g);
 	fill_recorded(&g, table);
 	if (!nsx_has_window(t))
 		fill_opaque(run, table);
 	nsx_table_sort(table, NSX_DESC(TOTAL), NSX_DESC(LAUNCHES), PID, DEVICE,
 		       GRAPH, EXEC, MODE);
-	say(run, &g, table, out);
+	cuda_graphs_say(run, &g, table, out);
 	return 0;
 }
 

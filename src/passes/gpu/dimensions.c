@@ -57,8 +57,8 @@ struct dimensions {
 
 /* Other sections -----------------------------------------------------------*/
 
-static const struct nsx_table *table_of(const struct dimensions *d,
-					const char *pass, const char *key)
+static const struct nsx_table *dimensions_table_of(const struct dimensions *d,
+						   const char *pass, const char *key)
 {
 	const struct nsx_section *s = nsx_report_section(d->report, pass);
 
@@ -66,55 +66,55 @@ static const struct nsx_table *table_of(const struct dimensions *d,
 		       nsx_section_table(s, key) : NULL;
 }
 
-static double number_of(const struct nsx_cell *c)
+static double dimensions_number_of(const struct nsx_cell *c)
 {
 	return !c ? NAN : c->type == NSX_T_I64 ? (double)c->u.i :
 	       c->type == NSX_T_F64 ? c->u.f : NAN;
 }
 
-static double value_of(const struct dimensions *d, const char *pass,
-		       const char *key)
+static double dimensions_value_of(const struct dimensions *d, const char *pass,
+				  const char *key)
 {
 	const struct nsx_section *s = nsx_report_section(d->report, pass);
 
 	return s && s->status == NSX_S_ANSWERED ?
-		       number_of(nsx_section_value(s, key)) : NAN;
+		       dimensions_number_of(nsx_section_value(s, key)) : NAN;
 }
 
-static double cell_of(const struct nsx_table *t, size_t row, const char *key)
+static double dimensions_cell_of(const struct nsx_table *t, size_t row, const char *key)
 {
 	int col = nsx_table_col(t, key);
 
-	return col < 0 ? NAN : number_of(&nsx_row_at(t, row)[col]);
+	return col < 0 ? NAN : dimensions_number_of(&nsx_row_at(t, row)[col]);
 }
 
 /* Sum of a column over the rows whose `where` column has this text (NULL: all rows, or
  * those of this device); NAN if the section was not computed.
  */
-static double sum_of(const struct dimensions *d, const char *pass,
-		     const char *key, const char *column, const char *where,
-		     const char *text)
+static double dimensions_sum_of(const struct dimensions *d, const char *pass,
+				const char *key, const char *column, const char *where,
+				const char *text)
 {
-	const struct nsx_table *t = table_of(d, pass, key);
+	const struct nsx_table *t = dimensions_table_of(d, pass, key);
 	double sum = 0;
 
 	if (!t)
 		return NAN;
 	for (size_t i = 0; i < t->nrows; i++) {
-		double id = cell_of(t, i, "device_id");
+		double id = dimensions_cell_of(t, i, "device_id");
 
 		if (!isnan(id) && id != (double)d->device_id)
 			continue;
 		if (text && strcmp(nsx_table_text(t, i, where), text))
 			continue;
-		if (!isnan(cell_of(t, i, column)))
-			sum += cell_of(t, i, column);
+		if (!isnan(dimensions_cell_of(t, i, column)))
+			sum += dimensions_cell_of(t, i, column);
 	}
 	return sum;
 }
 
 /* A suffix that distinguishes GPUs with the same ordinal; "" if none is needed. */
-static const char *gpu_of(const struct nsx_table *t, size_t row)
+static const char *dimensions_gpu_of(const struct nsx_table *t, size_t row)
 {
 	return nsx_table_col(t, "gpu") < 0 ? "" : nsx_table_text(t, row, "gpu");
 }
@@ -123,19 +123,19 @@ static const char *gpu_of(const struct nsx_table *t, size_t row)
 static double of_device(const struct dimensions *d, const char *pass,
 			const char *column)
 {
-	const struct nsx_table *t = table_of(d, pass, "devices");
+	const struct nsx_table *t = dimensions_table_of(d, pass, "devices");
 
 	for (size_t i = 0; t && i < t->nrows; i++)
-		if (cell_of(t, i, "device_id") == (double)d->device_id &&
-		    !strcmp(gpu_of(t, i),
+		if (dimensions_cell_of(t, i, "device_id") == (double)d->device_id &&
+		    !strcmp(dimensions_gpu_of(t, i),
 			    nsx_text(d->run->trace,
 				     d->run->trace->device[d->device].gpu)))
-			return cell_of(t, i, column);
+			return dimensions_cell_of(t, i, column);
 	return NAN;
 }
 
-static void add(struct dimensions *d, const char *measure, double value,
-		const char *unit, const char *from)
+static void dimensions_add(struct dimensions *d, const char *measure, double value,
+			   const char *unit, const char *from)
 {
 	struct nsx_cell *row = nsx_add_row(d->table);
 
@@ -170,13 +170,13 @@ static const char *const idle_words[NSX_NCAUSES] = {
 /* The cause of most of this device's idle time, in words; NULL: none. */
 static const char *main_cause(const struct dimensions *d)
 {
-	const struct nsx_table *t = table_of(d, "gpu_idle", "causes");
+	const struct nsx_table *t = dimensions_table_of(d, "gpu_idle", "causes");
 	const char *cause = NULL;
 	double most = 0;
 
 	for (unsigned c = 0; t && c < NSX_NCAUSES; c++) {
-		double ms = sum_of(d, "gpu_idle", "causes", "total_ms",
-				   "cause", nsx_cause_names[c]);
+		double ms = dimensions_sum_of(d, "gpu_idle", "causes", "total_ms",
+					      "cause", nsx_cause_names[c]);
 
 		if (ms > most) {
 			most = ms;
@@ -190,21 +190,21 @@ static const char *cpu(struct dimensions *d)
 {
 	const char *cause = main_cause(d);
 
-	add(d, "GPU idle", d->idle,
-	    nsx_say(d->out, "%% of the %s", d->window), "gpu_idle");
-	add(d, "idle because launches came late",
-	    value_of(d, "launch_storm", "launch_bound_ms"), "ms on all GPUs",
-	    "launch_storm");
-	add(d, "idle after CPU-GPU barriers",
-	    sum_of(d, "barriers", "barriers", "cost_ms", NULL, NULL),
-	    "ms on all GPUs", "barriers");
-	add(d, "launches", value_of(d, "launch_storm", "launches_per_s"),
-	    "a second", "launch_storm");
-	add(d, "median launch call to kernel start",
-	    value_of(d, "launch_latency", "summary.p50_us"), "us",
-	    "launch_latency");
-	add(d, "OS calls on launching threads",
-	    value_of(d, "os_runtime", "launch_thread_ms"), "ms", "os_runtime");
+	dimensions_add(d, "GPU idle", d->idle,
+		       nsx_say(d->out, "%% of the %s", d->window), "gpu_idle");
+	dimensions_add(d, "idle because launches came late",
+		       dimensions_value_of(d, "launch_storm", "launch_bound_ms"), "ms on all GPUs",
+		       "launch_storm");
+	dimensions_add(d, "idle after CPU-GPU barriers",
+		       dimensions_sum_of(d, "barriers", "barriers", "cost_ms", NULL, NULL),
+		       "ms on all GPUs", "barriers");
+	dimensions_add(d, "launches", dimensions_value_of(d, "launch_storm", "launches_per_s"),
+		       "a second", "launch_storm");
+	dimensions_add(d, "median launch call to kernel start",
+		       dimensions_value_of(d, "launch_latency", "summary.p50_us"), "us",
+		       "launch_latency");
+	dimensions_add(d, "OS calls on launching threads",
+		       dimensions_value_of(d, "os_runtime", "launch_thread_ms"), "ms", "os_runtime");
 	if (d->idle < 5)
 		return nsx_say(d->out, "the CPU keeps up: GPU %s"
 			       " is idle for %.1f %% of the %s.", d->label,
@@ -218,21 +218,21 @@ static const char *memory(struct dimensions *d)
 {
 	double peak = of_device(d, "memory_usage", "pct_of_memory");
 
-	add(d, "copies without a kernel beside them", d->exposed_copy,
-	    nsx_say(d->out, "%% of the %s", d->window), "copies");
-	add(d, "exposed pageable copies",
-	    of_device(d, "copies", "pageable_exposed_ms"), "ms", "copies");
-	add(d, "copies below 64 KiB",
-	    sum_of(d, "copies", "rows", "small_count", NULL, NULL), "copies",
-	    "copies");
-	add(d, "unified-memory migrations",
-	    sum_of(d, "copies", "migrations", "count", NULL, NULL),
-	    "migrations", "copies");
-	add(d, "idle after cudaMalloc and cudaFree in the loop",
-	    sum_of(d, "memory_usage", "churn", "cost_ms", NULL, NULL),
-	    "ms on all GPUs", "memory_usage");
-	add(d, "peak of GPU memory seen", peak, "% of its size",
-	    "memory_usage");
+	dimensions_add(d, "copies without a kernel beside them", d->exposed_copy,
+		       nsx_say(d->out, "%% of the %s", d->window), "copies");
+	dimensions_add(d, "exposed pageable copies",
+		       of_device(d, "copies", "pageable_exposed_ms"), "ms", "copies");
+	dimensions_add(d, "copies below 64 KiB",
+		       dimensions_sum_of(d, "copies", "rows", "small_count", NULL, NULL), "copies",
+		       "copies");
+	dimensions_add(d, "unified-memory migrations",
+		       dimensions_sum_of(d, "copies", "migrations", "count", NULL, NULL),
+		       "migrations", "copies");
+	dimensions_add(d, "idle after cudaMalloc and cudaFree in the loop",
+		       dimensions_sum_of(d, "memory_usage", "churn", "cost_ms", NULL, NULL),
+		       "ms on all GPUs", "memory_usage");
+	dimensions_add(d, "peak of GPU memory seen", peak, "% of its size",
+		       "memory_usage");
 	if (d->exposed_copy >= 5)
 		return nsx_say(d->out, "copies hold up GPU %s: %.1f %% "
 			       "of the %s is copying and nothing else.",
@@ -245,19 +245,19 @@ static const char *memory(struct dimensions *d)
 /* The rate of the host-device direction that moves most bytes. */
 static double link_rate(const struct dimensions *d, const char **ret)
 {
-	const struct nsx_table *t = table_of(d, "copies", "rows");
+	const struct nsx_table *t = dimensions_table_of(d, "copies", "rows");
 	double most = 0, rate = NAN;
 
 	*ret = "rate of CPU-GPU copies";
 	for (size_t i = 0; t && i < t->nrows; i++) {
 		const char *dir = nsx_table_text(t, i, "direction");
 
-		if (cell_of(t, i, "device_id") != (double)d->device_id ||
+		if (dimensions_cell_of(t, i, "device_id") != (double)d->device_id ||
 		    (strcmp(dir, "HtoD") && strcmp(dir, "DtoH")) ||
-		    cell_of(t, i, "bytes") <= most)
+		    dimensions_cell_of(t, i, "bytes") <= most)
 			continue;
-		most = cell_of(t, i, "bytes");
-		rate = cell_of(t, i, "gbps");
+		most = dimensions_cell_of(t, i, "bytes");
+		rate = dimensions_cell_of(t, i, "gbps");
 		*ret = !strcmp(dir, "HtoD") ? "rate host to device" :
 					      "rate device to host";
 	}
@@ -269,30 +269,30 @@ static const char *interconnect(struct dimensions *d)
 	const struct nsx_device_facts *f = &d->run->facts->device[d->device];
 	int64_t comm = nsx_spans_total(&f->comm);
 	int64_t compute = nsx_spans_total(&f->compute);
-	const struct nsx_table *messages = table_of(d, "nccl", "messages");
+	const struct nsx_table *messages = dimensions_table_of(d, "nccl", "messages");
 	const char *direction;
 	double rate = link_rate(d, &direction);
 	double ratio = compute ? (double)comm / (double)compute : NAN;
 	double gb = (of_device(d, "copies", "host_to_device_bytes") +
 		     of_device(d, "copies", "device_to_host_bytes")) / 1e9;
-	double moved = sum_of(d, "copies", "migrations", "bytes", NULL, NULL) /
+	double moved = dimensions_sum_of(d, "copies", "migrations", "bytes", NULL, NULL) /
 		       1e9;
 
-	add(d, "communication without compute beside it", d->exposed_comm,
-	    nsx_say(d->out, "%% of the %s", d->window), "nccl");
-	add(d, "transfers between CPU and GPU",
-	    of_device(d, "copies", "transfers_per_s"), "a second", "copies");
-	add(d, "moved between CPU and GPU", gb, "GB", "copies");
-	add(d, direction, rate, "GB/s", "copies");
-	add(d, "peer copies",
-	    sum_of(d, "copies", "rows", "bytes", "direction", "PtoP") / 1e9,
-	    "GB", "copies");
-	add(d, "communication kernels", (double)comm / 1e6, "ms", "nccl");
-	add(d, "communication to computation", ratio, "ratio", "nccl");
-	add(d, "median message of the main collective",
-	    messages && messages->nrows ?
-		    cell_of(messages, 0, "p50_bytes") / 1e6 : NAN,
-	    "MB", "nccl");
+	dimensions_add(d, "communication without compute beside it", d->exposed_comm,
+		       nsx_say(d->out, "%% of the %s", d->window), "nccl");
+	dimensions_add(d, "transfers between CPU and GPU",
+		       of_device(d, "copies", "transfers_per_s"), "a second", "copies");
+	dimensions_add(d, "moved between CPU and GPU", gb, "GB", "copies");
+	dimensions_add(d, direction, rate, "GB/s", "copies");
+	dimensions_add(d, "peer copies",
+		       dimensions_sum_of(d, "copies", "rows", "bytes", "direction", "PtoP") / 1e9,
+		       "GB", "copies");
+	dimensions_add(d, "communication kernels", (double)comm / 1e6, "ms", "nccl");
+	dimensions_add(d, "communication to computation", ratio, "ratio", "nccl");
+	dimensions_add(d, "median message of the main collective",
+		       messages && messages->nrows ?
+		    dimensions_cell_of(messages, 0, "p50_bytes") / 1e6 : NAN,
+		       "MB", "nccl");
 	if (comm)
 		return nsx_say(d->out, "communication %s GPU %s"
 			       ": %.1f %% of the %s is communication with no "
@@ -317,7 +317,7 @@ static const char *interconnect(struct dimensions *d)
 }
 
 /* Mean of a counter while kernels compute, else over the window; or NAN. */
-static double counter(const struct dimensions *d, enum nsx_counter which)
+static double dimensions_counter(const struct dimensions *d, enum nsx_counter which)
 {
 	struct nsx_counters c = nsx_counters_of(d->run->facts->metrics,
 						d->device);
@@ -327,42 +327,42 @@ static double counter(const struct dimensions *d, enum nsx_counter which)
 			     mean;
 }
 
-static bool hides_kernels(const struct dimensions *d)
+static bool dimensions_hides_kernels(const struct dimensions *d)
 {
 	return d->run->facts->graphs.mode == NSX_GRAPH_WHOLE;
 }
 
-static void add_shape(struct dimensions *d)
+static void dimensions_add_shape(struct dimensions *d)
 {
-	add(d, "mean theoretical occupancy",
-	    of_device(d, "kernel_shape", "occupancy_pct"), "% of warps",
-	    "kernel_shape");
-	add(d, "grids too small for the GPU",
-	    of_device(d, "kernel_shape", "small_grid_pct"),
-	    "% of kernel time", "kernel_shape");
+	dimensions_add(d, "mean theoretical occupancy",
+		       of_device(d, "kernel_shape", "occupancy_pct"), "% of warps",
+		       "kernel_shape");
+	dimensions_add(d, "grids too small for the GPU",
+		       of_device(d, "kernel_shape", "small_grid_pct"),
+		       "% of kernel time", "kernel_shape");
 }
 
 static const char *gpu_compute(struct dimensions *d)
 {
-	const struct nsx_table *categories = table_of(d, "kernel_shape",
-						      "categories");
-	const struct nsx_table *kernels = table_of(d, "top_kernels", "kernels");
-	double hidden = value_of(d, "cuda_graphs", "replay_ms");
-	double tensor = counter(d, NSX_TENSOR_ACTIVE);
-	bool is_opaque = hides_kernels(d);
+	const struct nsx_table *categories = dimensions_table_of(d, "kernel_shape",
+								 "categories");
+	const struct nsx_table *kernels = dimensions_table_of(d, "top_kernels", "kernels");
+	double hidden = dimensions_value_of(d, "cuda_graphs", "replay_ms");
+	double tensor = dimensions_counter(d, NSX_TENSOR_ACTIVE);
+	bool is_opaque = dimensions_hides_kernels(d);
 
-	add(d, "compute", d->compute,
-	    nsx_say(d->out, "%% of the %s", d->window), "partition");
-	add(d, "median kernel", value_of(d, "launch_storm", "median_kernel_us"),
-	    "us", "launch_storm");
+	dimensions_add(d, "compute", d->compute,
+		       nsx_say(d->out, "%% of the %s", d->window), "partition");
+	dimensions_add(d, "median kernel", dimensions_value_of(d, "launch_storm", "median_kernel_us"),
+		       "us", "launch_storm");
 	if (!is_opaque)
-		add_shape(d);
+		dimensions_add_shape(d);
 	if (!isnan(tensor))
-		add(d, "tensor cores active while computing", tensor, "%",
-		    "gpu_metrics");
-	if (!isnan(counter(d, NSX_SM_ACTIVE)))
-		add(d, "multiprocessors active while computing",
-		    counter(d, NSX_SM_ACTIVE), "%", "gpu_metrics");
+		dimensions_add(d, "tensor cores active while computing", tensor, "%",
+			       "gpu_metrics");
+	if (!isnan(dimensions_counter(d, NSX_SM_ACTIVE)))
+		dimensions_add(d, "multiprocessors active while computing",
+			       dimensions_counter(d, NSX_SM_ACTIVE), "%", "gpu_metrics");
 	if (is_opaque)
 		return nsx_say(d->out, "GPU %s computes for %.1f %% of "
 			       "the %s; CUDA graphs whose inside was not "
@@ -376,8 +376,8 @@ static const char *gpu_compute(struct dimensions *d)
 		       "most kernel time is %s (%.1f %%), the top kernel takes "
 		       "%.1f %%.", d->label, d->compute, d->window,
 		       nsx_table_text(categories, 0, "category"),
-		       cell_of(categories, 0, "pct_total_kernel_time"),
-		       cell_of(kernels, 0, "pct_total_kernel_time"));
+		       dimensions_cell_of(categories, 0, "pct_total_kernel_time"),
+		       dimensions_cell_of(kernels, 0, "pct_total_kernel_time"));
 }
 
 /* Names the class that takes most of the time. */
@@ -403,8 +403,8 @@ static const char *leading(const struct dimensions *d)
 
 /* Questions --------------------------------------------------------------------*/
 
-static void answer(struct dimensions *d, const char *question,
-		   const char *text)
+static void dimensions_answer(struct dimensions *d, const char *question,
+			      const char *text)
 {
 	struct nsx_cell *row = nsx_add_row(d->table);
 
@@ -412,50 +412,50 @@ static void answer(struct dimensions *d, const char *question,
 	row[ANSWER] = nsx_string(text);
 }
 
-static const char *say_pct(const struct dimensions *d, double pct)
+static const char *dimensions_say_pct(const struct dimensions *d, double pct)
 {
 	return nsx_text_share(d->out->arena, pct, 100);
 }
 
 /* A figure of kernel_shape; NAN if CUDA graphs hide most kernels. */
-static double shape_of(const struct dimensions *d, const char *column)
+static double dimensions_shape_of(const struct dimensions *d, const char *column)
 {
-	return hides_kernels(d) ? NAN :
+	return dimensions_hides_kernels(d) ? NAN :
 	       of_device(d, "kernel_shape", column);
 }
 
-static const char *say_full(const struct dimensions *d)
+static const char *dimensions_say_full(const struct dimensions *d)
 {
-	double sm = counter(d, NSX_SM_ACTIVE);
-	double occupancy = shape_of(d, "occupancy_pct");
+	double sm = dimensions_counter(d, NSX_SM_ACTIVE);
+	double occupancy = dimensions_shape_of(d, "occupancy_pct");
 
 	if (!isnan(sm))
 		return nsx_say(d->out, "%s: %s of its multiprocessors are "
 			       "active while it computes",
 			       sm >= 90 ? "yes" : sm >= 60 ? "mostly" : "no",
-			       say_pct(d, sm));
+			       dimensions_say_pct(d, sm));
 	return nsx_say(d->out, "not known, for no counter was sampled%s",
 		       isnan(occupancy) ? "" :
 		       nsx_say(d->out, "; with enough blocks, its kernels "
 			       "could fill %s of the warps",
-			       say_pct(d, occupancy)));
+			       dimensions_say_pct(d, occupancy)));
 }
 
 static const char *say_grid(const struct dimensions *d, double small)
 {
 	if (isnan(small))
-		return hides_kernels(d) ?
+		return dimensions_hides_kernels(d) ?
 			       "not known: CUDA graphs hide the kernels" :
 			       "not known: the trace does not tell the launch "
 			       "dimensions, or how large the GPU is";
 	return nsx_say(d->out, "%s: %s of compute kernels' time is in "
 		       "grids with fewer blocks than multiprocessors",
 		       small < 5 ? "yes" : small < 30 ? "mostly" : "no",
-		       small > 0 ? say_pct(d, small) : "none");
+		       small > 0 ? dimensions_say_pct(d, small) : "none");
 }
 
 /* Another stream helps only if kernels leave room on the GPU. */
-static const char *say_streams(const struct dimensions *d, double small)
+static const char *dimensions_say_streams(const struct dimensions *d, double small)
 {
 	const struct nsx_trace *t = d->run->trace;
 	const struct nsx_device *dev = &t->device[d->device];
@@ -481,12 +481,12 @@ static const char *say_streams(const struct dimensions *d, double small)
 		       n > 1 ? "yes, but they are not used" : "no",
 		       nsx_text_n(d->out->arena, n, "stream", NULL),
 		       beside > 0 ? nsx_say(d->out, "overlap for %s of their time",
-					    say_pct(d, beside)) :
+					    dimensions_say_pct(d, beside)) :
 				    "never overlap",
 		       small < 5 ? "; few of them leave room for another" : "");
 }
 
-static const char *say_bound(const struct dimensions *d)
+static const char *dimensions_say_bound(const struct dimensions *d)
 {
 	struct nsx_counters c = nsx_counters_of(d->run->facts->metrics,
 						d->device);
@@ -505,22 +505,22 @@ static const char *say_bound(const struct dimensions *d)
 
 static void answer_all(struct dimensions *d)
 {
-	double small = shape_of(d, "small_grid_pct");
-	const char *bound = say_bound(d);
+	double small = dimensions_shape_of(d, "small_grid_pct");
+	const char *bound = dimensions_say_bound(d);
 	const char *text = d->run->trace->ndevices < 2 ? "" :
 		nsx_say(d->out, nsx_is_held_up(d->report) ? "Of GPU %s: " :
 			"GPU %s sets the pace. ", d->label);
 
 	d->table = nsx_add_table(d->out, &answers_layout);
-	answer(d, "Is it idle?",
-	       nsx_say(d->out, "%s: for %s of the %s",
-		       d->idle < 5 ? "no" : d->idle < 50 ? "partly" : "mostly",
-		       say_pct(d, d->idle), d->window));
-	answer(d, "Is it full?", say_full(d));
-	answer(d, "Is the grid big enough?", say_grid(d, small));
-	answer(d, "Are there enough streams?", say_streams(d, small));
+	dimensions_answer(d, "Is it idle?",
+			  nsx_say(d->out, "%s: for %s of the %s",
+				  d->idle < 5 ? "no" : d->idle < 50 ? "partly" : "mostly",
+				  dimensions_say_pct(d, d->idle), d->window));
+	dimensions_answer(d, "Is it full?", dimensions_say_full(d));
+	dimensions_answer(d, "Is the grid big enough?", say_grid(d, small));
+	dimensions_answer(d, "Are there enough streams?", dimensions_say_streams(d, small));
 	if (bound)
-		answer(d, "What bounds its kernels?", bound);
+		dimensions_answer(d, "What bounds its kernels?", bound);
 	for (size_t i = 0; i < d->table->nrows; i++) {
 		const struct nsx_cell *row = nsx_row_at(d->table, i);
 
@@ -532,7 +532,7 @@ static void answer_all(struct dimensions *d)
 
 /* The section --------------------------------------------------------------*/
 
-static void measure(struct dimensions *d)
+static void dimensions_measure(struct dimensions *d)
 {
 	const struct nsx_facts *f = d->run->facts;
 	const struct nsx_window *w = &f->steady.window;
@@ -557,7 +557,7 @@ static void measure(struct dimensions *d)
 		      (double)p.ns[NSX_P_COMPUTE_COMM]) * percent;
 }
 
-static void show(struct dimensions *d)
+static void dimensions_show(struct dimensions *d)
 {
 	struct nsx_table *shown = nsx_add_table(d->out, &shown_layout);
 
@@ -576,8 +576,8 @@ static void show(struct dimensions *d)
 		}
 }
 
-static int summarise(const struct nsx_run *run, const struct nsx_report *report,
-		     struct nsx_section *out, struct nsx_err *err NSX_UNUSED)
+static int dimensions_summarise(const struct nsx_run *run, const struct nsx_report *report,
+				struct nsx_section *out, struct nsx_err *err NSX_UNUSED)
 {
 	static const char *(*const fill[NDIMENSIONS])(struct dimensions *) = {
 		cpu, memory, interconnect, gpu_compute};
@@ -586,7 +586,7 @@ static int summarise(const struct nsx_run *run, const struct nsx_report *report,
 	nsx_add_tables(out);
 	if (!run->trace->ndevices)
 		return nsx_cannot(out, "the trace has no GPU work");
-	measure(&d);
+	dimensions_measure(&d);
 	for (unsigned i = 0; i < NDIMENSIONS; i++) {
 		const char *verdict;
 
@@ -598,7 +598,7 @@ static int summarise(const struct nsx_run *run, const struct nsx_report *report,
 	nsx_put(out, "window", nsx_string(d.window));
 	nsx_put(out, "most", nsx_string(leading(&d)));
 	answer_all(&d);
-	show(&d);
+	dimensions_show(&d);
 	return 0;
 }
 

@@ -55,8 +55,8 @@ static const struct nsx_layout by_cause_layout = {NSX_COLS(cause_cols)};
 
 /* Devices ---------------------------------------------------------------------*/
 
-static void add_device(const struct nsx_run *run, uint32_t d, int64_t edge_ns,
-		       struct nsx_table *table)
+static void gpu_idle_add_device(const struct nsx_run *run, uint32_t d, int64_t edge_ns,
+				struct nsx_table *table)
 {
 	const struct nsx_device_facts *f = &run->facts->device[d];
 	const struct nsx_window *w = &run->trace->window;
@@ -90,7 +90,7 @@ struct top {
 	size_t n;
 };
 
-static bool is_longer(const struct long_gap *a, const struct long_gap *b)
+static bool gpu_idle_is_longer(const struct long_gap *a, const struct long_gap *b)
 {
 	int64_t na = a->gap.end_ns - a->gap.start_ns;
 	int64_t nb = b->gap.end_ns - b->gap.start_ns;
@@ -107,11 +107,11 @@ static void keep_longest(struct top *top, const struct long_gap *g)
 {
 	size_t i;
 
-	if (top->n == TOP_GAPS && !is_longer(g, &top->v[TOP_GAPS - 1]))
+	if (top->n == TOP_GAPS && !gpu_idle_is_longer(g, &top->v[TOP_GAPS - 1]))
 		return;
 	if (top->n < TOP_GAPS)
 		top->n++;
-	for (i = top->n - 1; i > 0 && is_longer(g, &top->v[i - 1]); i--)
+	for (i = top->n - 1; i > 0 && gpu_idle_is_longer(g, &top->v[i - 1]); i--)
 		top->v[i] = top->v[i - 1];
 	top->v[i] = *g;
 }
@@ -127,7 +127,7 @@ static const char *name_of_op(const struct nsx_trace *t, uint32_t op)
 }
 
 /* The (cause, detail) of the largest part of a gap. */
-static struct nsx_idle_piece main_piece(const struct nsx_gap *gap)
+static struct nsx_idle_piece gpu_idle_main_piece(const struct nsx_gap *gap)
 {
 	struct nsx_idle_piece best = nsx_idle_at(gap->idle, gap->at);
 
@@ -140,11 +140,11 @@ static struct nsx_idle_piece main_piece(const struct nsx_gap *gap)
 	return best;
 }
 
-static void add_gap(const struct nsx_run *run, const struct long_gap *g,
-		    struct nsx_table *table)
+static void gpu_idle_add_gap(const struct nsx_run *run, const struct long_gap *g,
+			     struct nsx_table *table)
 {
 	const struct nsx_trace *t = run->trace;
-	struct nsx_idle_piece p = main_piece(&g->gap);
+	struct nsx_idle_piece p = gpu_idle_main_piece(&g->gap);
 	struct nsx_cell *row = nsx_add_row(table);
 
 	row[GAP_DEVICE] = nsx_int(t->device[g->device].device_id);
@@ -194,11 +194,11 @@ static void fill_gaps(const struct nsx_run *run, struct nsx_table *devices,
 			nsx_add_to(g.gap.is_edge ? &edge_ns : &sum[i][1], ns);
 			sum[i][0] += !g.gap.is_edge;
 		}
-		add_device(run, d, edge_ns, devices);
+		gpu_idle_add_device(run, d, edge_ns, devices);
 		add_lengths(t, d, (const int64_t (*)[2])sum, lengths);
 	}
 	for (size_t i = 0; i < top.n; i++)
-		add_gap(run, &top.v[i], table);
+		gpu_idle_add_gap(run, &top.v[i], table);
 }
 
 /* Causes ----------------------------------------------------------------------*/
@@ -227,9 +227,9 @@ static int group_causes(const struct nsx_run *run, uint32_t d,
 	return 0;
 }
 
-static void add_cause(const struct nsx_run *run, uint32_t d, uint64_t cause,
-		      nsx_str detail, const struct total *x,
-		      struct nsx_table *table)
+static void gpu_idle_add_cause(const struct nsx_run *run, uint32_t d, uint64_t cause,
+			       nsx_str detail, const struct total *x,
+			       struct nsx_table *table)
 {
 	const struct nsx_trace *t = run->trace;
 	struct nsx_cell *row = nsx_add_row(table);
@@ -243,26 +243,26 @@ static void add_cause(const struct nsx_run *run, uint32_t d, uint64_t cause,
 }
 
 /* Adds causes with details, and without them for people. */
-static void add_causes(const struct nsx_run *run, uint32_t d,
-		       const struct nsx_groups *groups, const struct total *v,
-		       struct nsx_table *table, struct nsx_table *by_cause)
+static void gpu_idle_add_causes(const struct nsx_run *run, uint32_t d,
+				const struct nsx_groups *groups, const struct total *v,
+				struct nsx_table *table, struct nsx_table *by_cause)
 {
 	struct total sum[NSX_NCAUSES] = {{0}};
 
 	for (size_t i = 0; i < groups->n; i++) {
 		const struct nsx_group_key key = nsx_group_key(groups, i);
 
-		add_cause(run, d, key.a, (nsx_str)key.b, &v[i], table);
+		gpu_idle_add_cause(run, d, key.a, (nsx_str)key.b, &v[i], table);
 		sum[key.a].n += v[i].n;
 		nsx_add_to(&sum[key.a].ns, v[i].ns);
 	}
 	for (unsigned c = 0; c < NSX_NCAUSES; c++)
 		if (sum[c].n)
-			add_cause(run, d, c, 0, &sum[c], by_cause);
+			gpu_idle_add_cause(run, d, c, 0, &sum[c], by_cause);
 }
 
-static int fill_causes(const struct nsx_run *run, struct nsx_table *table,
-		       struct nsx_table *by_cause, struct nsx_err *err)
+static int gpu_idle_fill_causes(const struct nsx_run *run, struct nsx_table *table,
+				struct nsx_table *by_cause, struct nsx_err *err)
 {
 	int rc = 0;
 
@@ -272,7 +272,7 @@ static int fill_causes(const struct nsx_run *run, struct nsx_table *table,
 
 		rc = group_causes(run, d, &groups, &v, err);
 		if (!rc)
-			add_causes(run, d, &groups, v, table, by_cause);
+			gpu_idle_add_causes(run, d, &groups, v, table, by_cause);
 		nsx_groups_done(&groups);
 		free(v);
 	}
@@ -306,7 +306,7 @@ static void say_devices(struct nsx_section *out, const struct nsx_cell *most)
 }
 
 /* The label of a GPU that is idle throughout a gap. */
-static const char *label_of(const struct nsx_run *run, const struct nsx_window *gap)
+static const char *gpu_idle_label_of(const struct nsx_run *run, const struct nsx_window *gap)
 {
 	uint32_t d = 0;
 
@@ -318,8 +318,8 @@ static const char *label_of(const struct nsx_run *run, const struct nsx_window *
 }
 
 /* "GPU 0 is idle for 12 ms, 3 % of the window". */
-static void say_idle(const struct nsx_run *run, struct nsx_section *out,
-		     const struct nsx_table *devices, const struct nsx_table *gaps)
+static void gpu_idle_say_idle(const struct nsx_run *run, struct nsx_section *out,
+			      const struct nsx_table *devices, const struct nsx_table *gaps)
 {
 	const struct nsx_cell *most = idlest(devices);
 	uint32_t d = (uint32_t)((most - nsx_row_at(devices, 0)) /
@@ -333,7 +333,7 @@ static void say_idle(const struct nsx_run *run, struct nsx_section *out,
 		longest = nsx_say(out, " The longest gap: %s on GPU %s, "
 				  "`--window %s`.",
 				  nsx_say_time(out, w.end_ns - w.start_ns),
-				  label_of(run, &w),
+				  gpu_idle_label_of(run, &w),
 				  nsx_text_window(out->arena, &w));
 	}
 	nsx_md_text(out, "GPU %s is idle for %s, %s of the whole window%s.%s",
@@ -346,8 +346,8 @@ static void say_idle(const struct nsx_run *run, struct nsx_section *out,
 enum { MOST_SHOWN = 3 }; /* causes in Markdown: the dearest ... */
 #define TELLING_PCT 1.0	 /* ... that take this share of the window            */
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+static int gpu_idle_run(const struct nsx_run *run, struct nsx_section *out,
+			struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
 	struct nsx_table **tables, *by_cause;
@@ -361,13 +361,13 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		return nsx_cannot(out, "the trace has no GPU work");
 	}
 	fill_gaps(run, tables[0], tables[1], tables[3]);
-	if (fill_causes(run, tables[2], by_cause, err))
+	if (gpu_idle_fill_causes(run, tables[2], by_cause, err))
 		return err->rc;
 	if (t->schema->table[NSX_VIEW_kernel])
 		nsx_put(out, "table", nsx_string(
 			t->schema->table[NSX_VIEW_kernel]->name));
 	say_devices(out, idlest(tables[0]));
-	say_idle(run, out, tables[0], tables[1]);
+	gpu_idle_say_idle(run, out, tables[0], tables[1]);
 	nsx_md_whole(out, tables[2],
 		     NSX_MAX(1, nsx_first_rows(tables[2], MOST_SHOWN, C_PCT,
 					       TELLING_PCT)));

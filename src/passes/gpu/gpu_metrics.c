@@ -172,14 +172,14 @@ struct answers {
 	bool told; /* shown in Markdown: the GPU that sets the pace */
 };
 
-static double mean_of(const struct answers *a, enum nsx_counter k,
-		      enum nsx_scope scope)
+static double gpu_metrics_mean_of(const struct answers *a, enum nsx_counter k,
+				  enum nsx_scope scope)
 {
 	return nsx_counter_mean(&a->gpu->known, k, scope);
 }
 
-static void answer(struct answers *a, const char *question, enum nsx_counter k,
-		   enum nsx_scope scope, const char *text)
+static void gpu_metrics_answer(struct answers *a, const char *question, enum nsx_counter k,
+			       enum nsx_scope scope, const char *text)
 {
 	struct nsx_cell *row = nsx_add_row(a->table);
 
@@ -188,16 +188,16 @@ static void answer(struct answers *a, const char *question, enum nsx_counter k,
 	row[ANSWER] = nsx_string(text);
 	row[ANSWER_METRIC_NAME] = nsx_string(a->gpu->name[k]);
 	row[ANSWER_SCOPE] = nsx_string(nsx_scope_names[scope]);
-	row[ANSWER_MEAN] = nsx_real(mean_of(a, k, scope));
+	row[ANSWER_MEAN] = nsx_real(gpu_metrics_mean_of(a, k, scope));
 	if (a->told)
 		nsx_md_bullet(a->out, "%s %s", question, text);
 }
 
-static void say_idle(struct answers *a)
+static void gpu_metrics_say_idle(struct answers *a)
 {
 	enum nsx_counter k = a->gpu->known.of[NSX_GR_ACTIVE] ? NSX_GR_ACTIVE :
 							       NSX_SM_ACTIVE;
-	double x = mean_of(a, k, NSX_SCOPE_WINDOW), sampled;
+	double x = gpu_metrics_mean_of(a, k, NSX_SCOPE_WINDOW), sampled;
 	uint32_t d = a->gpu->any->device;
 	const char *text;
 
@@ -217,13 +217,13 @@ static void say_idle(struct answers *a)
 			       100 * (double)nsx_idle_total(&a->facts->idle[d]) /
 				       (double)a->window_ns,
 			       sampled < WHOLE ? "the window has" : "it has");
-	answer(a, "Is it idle?", k, NSX_SCOPE_WINDOW, text);
+	gpu_metrics_answer(a, "Is it idle?", k, NSX_SCOPE_WINDOW, text);
 }
 
-static void say_full(struct answers *a)
+static void gpu_metrics_say_full(struct answers *a)
 {
-	double sm = mean_of(a, NSX_SM_ACTIVE, a->busy);
-	double warps = mean_of(a, NSX_WARPS_IN_FLIGHT, a->busy);
+	double sm = gpu_metrics_mean_of(a, NSX_SM_ACTIVE, a->busy);
+	double warps = gpu_metrics_mean_of(a, NSX_WARPS_IN_FLIGHT, a->busy);
 	const char *text;
 
 	if (isnan(sm))
@@ -234,7 +234,7 @@ static void say_full(struct answers *a)
 	text = isnan(warps) ? nsx_say(a->out, "%s.", text) :
 	       nsx_say(a->out, "%s, with %.1f %% of the warp slots in use.", text,
 		       warps);
-	answer(a, "Is it full?", NSX_SM_ACTIVE, a->busy, text);
+	gpu_metrics_answer(a, "Is it full?", NSX_SM_ACTIVE, a->busy, text);
 }
 
 /* A question about one counter; each word is the answer from its percentage on. */
@@ -252,18 +252,18 @@ static const struct question {
 
 static void say_question(struct answers *a, const struct question *q)
 {
-	double x = mean_of(a, q->counter, a->busy);
+	double x = gpu_metrics_mean_of(a, q->counter, a->busy);
 
 	if (isnan(x))
 		return;
-	answer(a, q->text, q->counter, a->busy,
-	       nsx_say(a->out, "%s: %s%.1f %%%s %s.",
-		       q->word[x >= q->from[0] ? 0 : x >= q->from[1] ? 1 :
-			       x > 0 ? 2 : 3],
-		       q->before, x, q->after, a->when));
+	gpu_metrics_answer(a, q->text, q->counter, a->busy,
+			   nsx_say(a->out, "%s: %s%.1f %%%s %s.",
+				   q->word[x >= q->from[0] ? 0 : x >= q->from[1] ? 1 :
+					   x > 0 ? 2 : 3],
+				   q->before, x, q->after, a->when));
 }
 
-static void say_bound(struct answers *a)
+static void gpu_metrics_say_bound(struct answers *a)
 {
 	static const char *const words[] = {
 		[NSX_BOUND_MEMORY] = "memory",
@@ -276,19 +276,19 @@ static void say_bound(struct answers *a)
 		[NSX_BOUND_NEITHER] =
 			"neither memory nor issue is near its limit",
 	};
-	double sm = mean_of(a, NSX_SM_ACTIVE, a->busy);
-	double issue = mean_of(a, NSX_SM_ISSUE, a->busy);
+	double sm = gpu_metrics_mean_of(a, NSX_SM_ACTIVE, a->busy);
+	double issue = gpu_metrics_mean_of(a, NSX_SM_ISSUE, a->busy);
 	enum nsx_bound bound = nsx_bound_by(&a->gpu->known, a->busy);
 
 	if (bound == NSX_BOUND_UNKNOWN)
 		return;
-	answer(a, "Memory-bound or latency-bound?", NSX_DRAM_READ, a->busy,
-	       nsx_say(a->out, "%s (DRAM %.1f %% of its peak%s%s %s).",
-		       words[bound], nsx_dram_mean(&a->gpu->known, a->busy),
-		       isnan(issue) ? "" : nsx_say(a->out, ", issue %.1f %%",
-						   issue),
-		       isnan(sm) ? "" : nsx_say(a->out, ", SMs active %.1f %%",
-						sm), a->when));
+	gpu_metrics_answer(a, "Memory-bound or latency-bound?", NSX_DRAM_READ, a->busy,
+			   nsx_say(a->out, "%s (DRAM %.1f %% of its peak%s%s %s).",
+				   words[bound], nsx_dram_mean(&a->gpu->known, a->busy),
+				   isnan(issue) ? "" : nsx_say(a->out, ", issue %.1f %%",
+							       issue),
+				   isnan(sm) ? "" : nsx_say(a->out, ", SMs active %.1f %%",
+							    sm), a->when));
 }
 
 static void say_pcie(struct answers *a)
@@ -300,12 +300,12 @@ static void say_pcie(struct answers *a)
 
 		if (!s || !s->n)
 			continue;
-		answer(a, k == NSX_PCIE_RX ? "Do copies fill PCIe towards the GPU?" :
+		gpu_metrics_answer(a, k == NSX_PCIE_RX ? "Do copies fill PCIe towards the GPU?" :
 				  "Do copies fill PCIe from the GPU?",
-		       k, NSX_SCOPE_COPY,
-		       nsx_say(a->out, "%s: %.1f %% of the peak during copies, "
-			       "95th percentile %.0f %%.",
-			       s->p95 >= 80 ? "yes" : "no", s->mean, s->p95));
+				   k, NSX_SCOPE_COPY,
+				   nsx_say(a->out, "%s: %.1f %% of the peak during copies, "
+					   "95th percentile %.0f %%.",
+					   s->p95 >= 80 ? "yes" : "no", s->mean, s->p95));
 	}
 }
 
@@ -321,15 +321,15 @@ static void say_gpu(struct answers *a)
 			      any->device_id, a->others ?
 			      " (the others are in `report.json`, "
 			      "`metrics.gpu_metrics.answers`)" : "");
-	say_idle(a);
-	say_full(a);
+	gpu_metrics_say_idle(a);
+	gpu_metrics_say_full(a);
 	for (size_t i = 0; i < ARRAY_LEN(questions); i++)
 		say_question(a, &questions[i]);
-	say_bound(a);
+	gpu_metrics_say_bound(a);
 	say_pcie(a);
 }
 
-static void draw(const struct gpu *g, struct nsx_section *out)
+static void gpu_metrics_draw(const struct gpu *g, struct nsx_section *out)
 {
 	for (unsigned k = 0; k < NSX_NCOUNTERS; k++) {
 		const struct nsx_metric *m = g->known.of[k];
@@ -343,7 +343,7 @@ static void draw(const struct gpu *g, struct nsx_section *out)
 
 /* The run -----------------------------------------------------------------------*/
 
-static void say_lost(const struct nsx_metrics *m, struct nsx_section *out)
+static void gpu_metrics_say_lost(const struct nsx_metrics *m, struct nsx_section *out)
 {
 	enum { SHOWN = 8 };
 	const char *list = "";
@@ -383,7 +383,7 @@ static void say_quality(const struct nsx_metrics *m, struct nsx_section *out)
 		nsx_note(out, "a counter with more than %d values beyond 127 is "
 			 "counted in steps of 1.6 %%: its quantiles are that "
 			 "exact, its mean and maximum are exact", FOLD_KNOWN);
-	say_lost(m, out);
+	gpu_metrics_say_lost(m, out);
 	if (m->without_period)
 		nsx_note(out, "%s sampled once only: what such a sample stands "
 			 "for is not known",
@@ -425,7 +425,7 @@ static void fill_metrics(const struct nsx_run *run, struct nsx_section *out,
 			fill_metric(x, name, tables[L_ROWS]);
 			fill_counter(x, name, tables[L_COUNTERS]);
 		}
-		draw(&g, out);
+		gpu_metrics_draw(&g, out);
 		a.gpu = &g;
 		a.told = g.any->gpu == shown;
 		a.others = next - i < m->n;
@@ -436,8 +436,8 @@ static void fill_metrics(const struct nsx_run *run, struct nsx_section *out,
 	}
 }
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+static int gpu_metrics_run(const struct nsx_run *run, struct nsx_section *out,
+			   struct nsx_err *err)
 {
 	const struct nsx_metrics *m = run->facts->metrics;
 	struct nsx_table **tables = nsx_add_tables(out);

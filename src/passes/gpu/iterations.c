@@ -74,12 +74,12 @@ struct work {
 	bool from_limiting;
 };
 
-static int64_t wall_ns(const struct nsx_iteration *v)
+static int64_t iterations_wall_ns(const struct nsx_iteration *v)
 {
 	return v->end_ns - v->start_ns;
 }
 
-static void add_row(struct work *w, const struct nsx_iteration *v, size_t index)
+static void iterations_add_row(struct work *w, const struct nsx_iteration *v, size_t index)
 {
 	const struct nsx_trace *t = w->run->trace;
 	struct nsx_cell *row = nsx_add_row(w->table[0]);
@@ -89,7 +89,7 @@ static void add_row(struct work *w, const struct nsx_iteration *v, size_t index)
 	row[INDEX] = nsx_int((int64_t)index);
 	row[START] = nsx_int(v->start_ns);
 	row[END] = nsx_int(v->end_ns);
-	row[WALL] = nsx_ms(wall_ns(v));
+	row[WALL] = nsx_ms(iterations_wall_ns(v));
 	row[STEADY] = nsx_bool(v->steady);
 	row[SLOW] = nsx_bool(v->slow);
 }
@@ -110,27 +110,27 @@ static void add_slow(struct work *w, const struct nsx_iteration *v,
 	row[SLOW_PROCESS] = nsx_pid_cell(t, v->process);
 	row[SLOW_DEVICE_ID] = nsx_int(t->device[v->device].device_id);
 	row[SLOW_INDEX] = nsx_int((int64_t)index);
-	row[SLOW_WALL_MS] = nsx_ms(wall_ns(v));
-	row[SLOW_EXCESS_MS] = nsx_ms(wall_ns(v) - wall_ns(typical));
+	row[SLOW_WALL_MS] = nsx_ms(iterations_wall_ns(v));
+	row[SLOW_EXCESS_MS] = nsx_ms(iterations_wall_ns(v) - iterations_wall_ns(typical));
 	for (unsigned c = 0; c < NSX_NPARTS; c++)
 		row[SLOW_COMPUTE_ONLY_MS + c] = nsx_ms(slow.ns[c] - usual.ns[c]);
 }
 
-static const struct nsx_iteration *nearest(const struct nsx_iteration *v,
-					   size_t n, double wall)
+static const struct nsx_iteration *iterations_nearest(const struct nsx_iteration *v,
+						      size_t n, double wall)
 {
 	const struct nsx_iteration *best = v;
 
 	for (size_t i = 1; i < n; i++)
-		if (fabs((double)wall_ns(&v[i]) - wall) <
-		    fabs((double)wall_ns(best) - wall))
+		if (fabs((double)iterations_wall_ns(&v[i]) - wall) <
+		    fabs((double)iterations_wall_ns(best) - wall))
 			best = &v[i];
 	return best;
 }
 
 /* Adds the n iterations of one process and device; the last has no successor. */
-static int add_group(struct work *w, const struct nsx_iteration *v, size_t n,
-		     struct nsx_err *err)
+static int iterations_add_group(struct work *w, const struct nsx_iteration *v, size_t n,
+				struct nsx_err *err)
 {
 	static const double qs[] = {0.5, 0.9};
 	const struct nsx_iteration *typical;
@@ -147,7 +147,7 @@ static int add_group(struct work *w, const struct nsx_iteration *v, size_t n,
 	if (n < 2)
 		return 0;
 	for (size_t i = 0; i + 1 < n; i++) {
-		d[i] = wall_ns(&v[i]);
+		d[i] = iterations_wall_ns(&v[i]);
 		mean += (double)d[i] / (double)(n - 1);
 	}
 	slope = nsx_slope(d, n - 1, err);
@@ -158,7 +158,7 @@ static int add_group(struct work *w, const struct nsx_iteration *v, size_t n,
 	row[G_MEDIAN] = nsx_real(q[0] / 1e6);
 	row[G_P90] = nsx_real(q[1] / 1e6);
 	row[G_CV] = nsx_real(cv);
-	typical = nearest(v, n - 1, q[0]);
+	typical = iterations_nearest(v, n - 1, q[0]);
 	for (size_t i = 0; i < n; i++) {
 		nslow += v[i].slow;
 		if (v[i].slow)
@@ -224,7 +224,7 @@ static void say_drift(struct work *w)
 }
 
 /* Tells how many are slow, and whether all of them lie outside the judged part. */
-static const char *say_slow(struct work *w, int64_t nslow)
+static const char *iterations_say_slow(struct work *w, int64_t nslow)
 {
 	const struct nsx_facts *f = w->run->facts;
 	bool is_outside = nslow > 0;
@@ -237,7 +237,7 @@ static const char *say_slow(struct work *w, int64_t nslow)
 		       is_outside ? ", outside of what is judged" : "");
 }
 
-static void say(struct work *w)
+static void iterations_say(struct work *w)
 {
 	const struct nsx_facts *f = w->run->facts;
 	const char *confidence = nsx_confidence_names[f->iteration_confidence];
@@ -259,7 +259,7 @@ static void say(struct work *w)
 			    confidence,
 			    nsx_say_ms(w->out, w->median_ms),
 			    nsx_say_ms(w->out, row[G_P90].u.f),
-			    say_slow(w, row[G_SLOW].u.i), w->cv);
+			    iterations_say_slow(w, row[G_SLOW].u.i), w->cv);
 		say_drift(w);
 		return;
 	}
@@ -272,8 +272,8 @@ static void say(struct work *w)
 	nsx_md_whole(w->out, w->table[1], 0);
 }
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+static int iterations_run(const struct nsx_run *run, struct nsx_section *out,
+			  struct nsx_err *err)
 {
 	const struct nsx_facts *f = run->facts;
 	const struct nsx_iteration *v = f->iterations;
@@ -291,11 +291,11 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		     v[next].process == v[i].process &&
 		     v[next].device == v[i].device) {
 		for (size_t k = i; k < next; k++)
-			add_row(&w, &v[k], k - i);
-		if (add_group(&w, v + i, next - i, err))
+			iterations_add_row(&w, &v[k], k - i);
+		if (iterations_add_group(&w, v + i, next - i, err))
 			return err->rc;
 	}
-	say(&w);
+	iterations_say(&w);
 	return 0;
 }
 

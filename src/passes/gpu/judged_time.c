@@ -45,8 +45,8 @@ static int book_phases(const struct nsx_run *run, struct nsx_arena *a, struct ns
 	return 0;
 }
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+static int judged_time_run(const struct nsx_run *run, struct nsx_section *out,
+			   struct nsx_err *err)
 {
 	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
 	struct nsx_window w = nsx_judged(run->facts);

@@ -38,8 +38,8 @@ struct families {
 };
 
 /* A family is a text and a purpose, which also fixes its dtype. */
-static int find_family(struct families *f, const struct nsx_kernel_words *k,
-		       uint32_t *ret, struct nsx_err *err)
+static int kernel_families_find_family(struct families *f, const struct nsx_kernel_words *k,
+				       uint32_t *ret, struct nsx_err *err)
 {
 	struct nsx_near_key *near = nsx_near_place(&f->near, (uintptr_t)k, 0);
 	struct family *x;
@@ -58,13 +58,13 @@ static int find_family(struct families *f, const struct nsx_kernel_words *k,
 	return 0;
 }
 
-static int add_shape(struct families *f, uint32_t shape, struct nsx_err *err)
+static int kernel_families_add_shape(struct families *f, uint32_t shape, struct nsx_err *err)
 {
 	const struct nsx_kernel_names *k = &f->run->facts->kernels;
 	uint32_t name = k->of_shape[shape], *family = &f->of_name[name];
 
 	if (!*family) {
-		if (find_family(f, k->v[name].words, family, err))
+		if (kernel_families_find_family(f, k->v[name].words, family, err))
 			return err->rc;
 		f->v[*family - 1].names++;
 	}
@@ -73,7 +73,7 @@ static int add_shape(struct families *f, uint32_t shape, struct nsx_err *err)
 }
 
 /* Kernels that neither begin nor run in the window are skipped. */
-static int add_kernels(struct families *f, struct nsx_err *err)
+static int kernel_families_add_kernels(struct families *f, struct nsx_err *err)
 {
 	const struct nsx_trace *t = f->run->trace;
 	struct nsx_arena *a = f->run->scratch;
@@ -91,7 +91,7 @@ static int add_kernels(struct families *f, struct nsx_err *err)
 		    (!ns && !nsx_op_counts(t, i)))
 			continue;
 		shape = nsx_op_detail(&t->ops, i);
-		if (!f->of_shape[shape] && add_shape(f, shape, err))
+		if (!f->of_shape[shape] && kernel_families_add_shape(f, shape, err))
 			return err->rc;
 		x = &f->v[f->of_shape[shape] - 1];
 		x->calls += nsx_op_counts(t, i);
@@ -104,7 +104,7 @@ static int add_kernels(struct families *f, struct nsx_err *err)
 	return 0;
 }
 
-static int64_t key_of(const void *index, void *families)
+static int64_t kernel_families_key_of(const void *index, void *families)
 {
 	return -((struct family *)families)[*(const uint32_t *)index].ns;
 }
@@ -133,7 +133,7 @@ static int fill_families(const struct nsx_run *run, struct family *v, size_t n,
 	for (uint32_t i = 0; i < n; i++)
 		order[i] = i;
 	nsx_table_expect(t, n, run->opts->held_rows);
-	nsx_sort_by_key_r(order, n, t->max_rows ?: n, sizeof(*order), key_of,
+	nsx_sort_by_key_r(order, n, t->max_rows ?: n, sizeof(*order), kernel_families_key_of,
 			  cmp_families, v);
 	for (size_t i = 0; i < n; i++) {
 		const struct family *x = &v[order[i]];
@@ -154,8 +154,8 @@ static int fill_families(const struct nsx_run *run, struct family *v, size_t n,
 }
 
 /* is_more: it tells more than the table of kernels does. */
-static void show(const struct nsx_table *t, int64_t total_ns, bool is_more,
-		 struct nsx_section *out)
+static void kernel_families_show(const struct nsx_table *t, int64_t total_ns, bool is_more,
+				 struct nsx_section *out)
 {
 	size_t n = nsx_table_total(t);
 
@@ -175,14 +175,14 @@ static void show(const struct nsx_table *t, int64_t total_ns, bool is_more,
 		nsx_md_table(out, t, 3, FAMILY, NAMES, CALLS, TOTAL_MS, PCT);
 }
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+static int kernel_families_run(const struct nsx_run *run, struct nsx_section *out,
+			       struct nsx_err *err)
 {
 	struct nsx_table *t = nsx_add_table(out, &layouts[0]);
 	struct families f = {.run = run};
 	bool any_kin = false; /* some family has several kernels */
 	int64_t nkernels = 0;
-	int rc = add_kernels(&f, err);
+	int rc = kernel_families_add_kernels(&f, err);
 
 	for (size_t i = 0; i < f.keys.n; i++) {
 		any_kin |= f.v[i].names > 1;
@@ -191,9 +191,9 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	if (!rc)
 		rc = fill_families(run, f.v, f.keys.n, f.total_ns, t, err);
 	if (!rc)
-		show(t, f.total_ns,
-		     any_kin && nkernels * run->trace->ndevices > NSX_MAX_MD_ROWS,
-		     out);
+		kernel_families_show(t, f.total_ns,
+				     any_kin && nkernels * run->trace->ndevices > NSX_MAX_MD_ROWS,
+				     out);
 	nsx_groups_done(&f.keys);
 	free(f.v);
 	return rc;

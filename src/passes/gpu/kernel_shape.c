@@ -160,7 +160,7 @@ static int match_shapes(struct shapes *s, struct nsx_err *err)
 	return 0;
 }
 
-static void add_kernel(struct shapes *s, size_t op)
+static void kernel_shape_add_kernel(struct shapes *s, size_t op)
 {
 	const struct nsx_trace *t = s->run->trace;
 	uint32_t own = nsx_op_detail(&t->ops, op);
@@ -176,7 +176,7 @@ static void add_kernel(struct shapes *s, size_t op)
 	nsx_add_to(&x->total_ns, nsx_op_ns(&t->ops, op));
 }
 
-static int make_groups(struct shapes *s, struct nsx_err *err)
+static int kernel_shape_make_groups(struct shapes *s, struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->run->trace;
 
@@ -195,7 +195,7 @@ static int make_groups(struct shapes *s, struct nsx_err *err)
 		s->first[d] = (uint32_t)s->n;
 		for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++)
 			if (t->ops.kind[i] == NSX_OP_KERNEL)
-				add_kernel(s, i);
+				kernel_shape_add_kernel(s, i);
 		for (size_t k = s->first[d]; k < s->n; k++)
 			s->slot[s->v[k].shape] = 0;
 	}
@@ -206,7 +206,7 @@ static int make_groups(struct shapes *s, struct nsx_err *err)
 	return 0;
 }
 
-static uint32_t device_of(const struct shapes *s, const struct group *x)
+static uint32_t kernel_shape_device_of(const struct shapes *s, const struct group *x)
 {
 	return NSX_SEARCH(0, s->run->trace->ndevices, mid,
 			  s->first[mid] <= (size_t)(x - s->v)) - 1;
@@ -223,7 +223,7 @@ struct fit { /* a group on its GPU; unknown values are NAN or -1 */
 
 static struct fit fit_of(const struct shapes *all, const struct group *x)
 {
-	const struct nsx_gpu_info *g = all->gpu[device_of(all, x)];
+	const struct nsx_gpu_info *g = all->gpu[kernel_shape_device_of(all, x)];
 	const struct nsx_trace *t = all->run->trace;
 	const struct nsx_shape *s = &t->shape[x->shape];
 	struct fit f = {.blocks = -1, .sms = -1, .waves = NAN};
@@ -296,7 +296,7 @@ static int cmp_launches(const struct nsx_trace *t, const struct nsx_shape *x,
 	       NSX_CMP(l->dynamic_shared_bytes, m->dynamic_shared_bytes);
 }
 
-static int64_t key_of(const void *at, void *shapes)
+static int64_t kernel_shape_key_of(const void *at, void *shapes)
 {
 	const struct shapes *s = shapes;
 
@@ -304,7 +304,7 @@ static int64_t key_of(const void *at, void *shapes)
 }
 
 /* Sorts by displayed time, calls, name, device, configuration. */
-static int cmp_groups(const void *a, const void *b, void *shapes)
+static int kernel_shape_cmp_groups(const void *a, const void *b, void *shapes)
 {
 	const struct shapes *s = shapes;
 	const struct nsx_trace *t = s->run->trace;
@@ -313,14 +313,14 @@ static int cmp_groups(const void *a, const void *b, void *shapes)
 	int64_t p = 0, q = 0;
 
 	if (x->total_ns != y->total_ns) {
-		p = key_of(a, shapes);
-		q = key_of(b, shapes);
+		p = kernel_shape_key_of(a, shapes);
+		q = kernel_shape_key_of(b, shapes);
 	}
 	return NSX_CMP(p, q) ?: NSX_CMP(y->n, x->n) ?:
 	       NSX_CMP(t->rank[t->shape_name[x->shape]],
 		       t->rank[t->shape_name[y->shape]]) ?:
-	       NSX_CMP(t->device[device_of(s, x)].device_id,
-		       t->device[device_of(s, y)].device_id) ?:
+	       NSX_CMP(t->device[kernel_shape_device_of(s, x)].device_id,
+		       t->device[kernel_shape_device_of(s, y)].device_id) ?:
 	       cmp_launches(t, &t->shape[x->shape], &t->shape[y->shape]);
 }
 
@@ -342,7 +342,7 @@ static void fill_shape(const struct shapes *s, const struct group *x,
 	if (!nsx_table_holds(table))
 		return;
 	row[NAME] = nsx_name_cell(t, table, t->shape_name[x->shape]);
-	row[DEVICE] = nsx_int(t->device[device_of(s, x)].device_id);
+	row[DEVICE] = nsx_int(t->device[kernel_shape_device_of(s, x)].device_id);
 	if (!h->known)
 		return;
 	f = fit_of(s, x);
@@ -366,8 +366,8 @@ static void fill_shape(const struct shapes *s, const struct group *x,
 	row[WAVES] = nsx_real(f.waves);
 }
 
-static int fill_shapes(struct shapes *s, struct nsx_table *table,
-		       struct nsx_section *out, struct nsx_err *err)
+static int kernel_shape_fill_shapes(struct shapes *s, struct nsx_table *table,
+				    struct nsx_section *out, struct nsx_err *err)
 {
 	const char *limits[16];
 	uint32_t *order;
@@ -378,7 +378,7 @@ static int fill_shapes(struct shapes *s, struct nsx_table *table,
 		order[i] = i;
 	nsx_table_expect(table, s->n, s->run->opts->held_rows);
 	nsx_sort_by_key_r(order, s->n, table->max_rows ?: s->n,
-			  sizeof(*order), key_of, cmp_groups, s);
+			  sizeof(*order), kernel_shape_key_of, kernel_shape_cmp_groups, s);
 	name_limits(out, limits);
 	for (size_t i = 0; i < s->n; i++) {
 		NSX_FETCH_AHEAD(s->v, order, i, s->n);
@@ -410,8 +410,8 @@ static void add_load(struct load *l, const struct fit *f, int64_t ns)
 	}
 }
 
-static int fill_devices(const struct shapes *s, struct nsx_table *table,
-			struct nsx_err *err)
+static int kernel_shape_fill_devices(const struct shapes *s, struct nsx_table *table,
+				     struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->run->trace;
 	struct load *loads;
@@ -424,7 +424,7 @@ static int fill_devices(const struct shapes *s, struct nsx_table *table,
 
 		/* Communication kernels are skipped, as they are small on purpose. */
 		if (!nsx_shape_launch(t, &t->shape[s->v[i].shape])->op)
-			add_load(&loads[device_of(s, &s->v[i])], &f,
+			add_load(&loads[kernel_shape_device_of(s, &s->v[i])], &f,
 				 s->v[i].total_ns);
 	}
 	for (uint32_t d = 0; d < t->ndevices; d++) {
@@ -562,7 +562,7 @@ static void say_device(struct nsx_section *out, const struct nsx_cell *row)
 }
 
 /* Whether at least one GPU is known. */
-static bool is_known(const struct nsx_table *dev)
+static bool kernel_shape_is_known(const struct nsx_table *dev)
 {
 	for (size_t i = 0; i < dev->nrows; i++)
 		if (nsx_row_at(dev, i)[DEVICE_OCCUPANCY_PCT].type)
@@ -570,14 +570,14 @@ static bool is_known(const struct nsx_table *dev)
 	return false;
 }
 
-static void show(const struct nsx_trace *t, const struct nsx_table *dev,
-		 size_t nshapes, struct nsx_section *out)
+static void kernel_shape_show(const struct nsx_trace *t, const struct nsx_table *dev,
+			      size_t nshapes, struct nsx_section *out)
 {
-	if (dev->nrows > 1 && is_known(dev))
+	if (dev->nrows > 1 && kernel_shape_is_known(dev))
 		nsx_md_table(out, dev, 8, DEVICE_ID, DEVICE_SM_COUNT,
 			     DEVICE_OCCUPANCY_PCT, DEVICE_SMALL_GRID_PCT,
 			     DEVICE_BELOW_ONE_WAVE_PCT);
-	else if (is_known(dev))
+	else if (kernel_shape_is_known(dev))
 		say_device(out, nsx_row_at(dev, 0));
 	if (nshapes > NSX_MAX_JSON_ROWS)
 		nsx_md_bullet(out, "%zu launch shapes are told apart: "
@@ -595,32 +595,32 @@ static void show(const struct nsx_trace *t, const struct nsx_table *dev,
 		}
 }
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+static int kernel_shape_run(const struct nsx_run *run, struct nsx_section *out,
+			    struct nsx_err *err)
 {
 	struct nsx_table **tables = nsx_add_tables(out);
 	struct shapes s = {.run = run};
-	int rc = make_groups(&s, err);
+	int rc = kernel_shape_make_groups(&s, err);
 
 	if (!rc)
-		rc = fill_devices(&s, tables[1], err);
+		rc = kernel_shape_fill_devices(&s, tables[1], err);
 	if (!rc)
 		rc = fill_categories(&s, tables[2], tables[3], err);
 	if (!rc)
-		show(run->trace, tables[1], s.n, out);
+		kernel_shape_show(run->trace, tables[1], s.n, out);
 	return rc;
 }
 
 /* Recomputes the groups. Keeping those of 10^6 configurations would take 16 MB while memory
  * use peaks; keeping those of 131 000 saves only 1.4 % of a report's time.
  */
-static int finish(const struct nsx_run *run, struct nsx_section *out,
-		  struct nsx_err *err)
+static int kernel_shape_finish(const struct nsx_run *run, struct nsx_section *out,
+			       struct nsx_err *err)
 {
 	struct shapes s = {.run = run};
 
-	return make_groups(&s, err) ?:
-	       fill_shapes(&s, out->tables[0], out, err);
+	return kernel_shape_make_groups(&s, err) ?:
+	       kernel_shape_fill_shapes(&s, out->tables[0], out, err);
 }
 
 NSX_DEFINE_PASS(kernel_shape,
@@ -651,4 +651,4 @@ NSX_DEFINE_PASS(kernel_shape,
 	.needs = {NSX_NEED_VIEW(kernel)},
 	NSX_LAYOUTS(layouts),
 	.measures = true,
-	.finish = finish);
+	.finish = kernel_shape_finish);

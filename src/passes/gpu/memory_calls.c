@@ -76,7 +76,7 @@ static int find_steady(struct churns *c, struct nsx_err *err)
 	return 0;
 }
 
-static bool is_steady(const struct churns *c, uint32_t process, int64_t at)
+static bool memory_calls_is_steady(const struct churns *c, uint32_t process, int64_t at)
 {
 	const struct nsx_spans *s = &c->steady[process];
 	size_t i = nsx_spans_find(s, at);
@@ -93,7 +93,7 @@ static struct churn *churn_of(struct churns *c, uint32_t process, nsx_str name,
 	return x;
 }
 
-static int count_calls(struct churns *c, struct nsx_err *err)
+static int memory_calls_count_calls(struct churns *c, struct nsx_err *err)
 {
 	const struct nsx_trace *t = c->run->trace;
 	const struct nsx_facts *f = c->run->facts;
@@ -111,7 +111,7 @@ static int count_calls(struct churns *c, struct nsx_err *err)
 			known[name] = allocates(t, name) ? 2 : 1;
 		if (known[name] == 1 || p == NSX_NONE ||
 		    (t->calls.flags[i] & NSX_CALL_NESTED) ||
-		    !is_steady(c, p, nsx_call_start(&t->calls, i)))
+		    !memory_calls_is_steady(c, p, nsx_call_start(&t->calls, i)))
 			continue;
 		x = churn_of(c, p, name, err);
 		if (!x)
@@ -125,7 +125,7 @@ static int count_calls(struct churns *c, struct nsx_err *err)
 		struct churn *x;
 
 		if (b->kind != NSX_BARRIER_IMPLICIT_SYNC || p == NSX_NONE ||
-		    known[b->name] != 2 || !is_steady(c, p, b->start_ns))
+		    known[b->name] != 2 || !memory_calls_is_steady(c, p, b->start_ns))
 			continue;
 		x = churn_of(c, p, b->name, err);
 		if (!x)
@@ -191,7 +191,7 @@ static void fill_churn(struct churns *c, struct nsx_table *table,
 int mem_churn(const struct mem_usage *m, struct nsx_err *err)
 {
 	struct churns c = {.run = m->run};
-	int rc = find_steady(&c, err) || count_calls(&c, err) ? err->rc : 0;
+	int rc = find_steady(&c, err) || memory_calls_count_calls(&c, err) ? err->rc : 0;
 
 	if (!rc)
 		fill_churn(&c, m->table[MEM_CHURN], m->out);

@@ -40,7 +40,7 @@ struct leaks {
 NSX_ORDER(cmp_by_corr, struct kept, UP(process), UP(e->corr));
 
 /* Index of the first element not before (process, correlation id). */
-static size_t find_corr(const struct leaks *l, uint32_t process, uint32_t corr)
+static size_t memory_leaks_find_corr(const struct leaks *l, uint32_t process, uint32_t corr)
 {
 	size_t lo = 0, hi = l->n;
 
@@ -51,7 +51,7 @@ static size_t find_corr(const struct leaks *l, uint32_t process, uint32_t corr)
 }
 
 /* Takes the outermost of several calls with an allocation's correlation id. */
-static void find_calls(struct leaks *l)
+static void memory_leaks_find_calls(struct leaks *l)
 {
 	const struct nsx_trace *t = l->run->trace;
 
@@ -61,7 +61,7 @@ static void find_calls(struct leaks *l)
 
 		if (!corr || process == NSX_NONE)
 			continue;
-		for (size_t k = find_corr(l, process, corr);
+		for (size_t k = memory_leaks_find_corr(l, process, corr);
 		     k < l->n && l->v[k].process == process &&
 		     l->v[k].e->corr == corr;
 		     k++) {
@@ -75,8 +75,8 @@ static void find_calls(struct leaks *l)
 	}
 }
 
-static int add_path(struct leaks *l, uint32_t range, nsx_str *ret,
-		    struct nsx_err *err)
+static int memory_leaks_add_path(struct leaks *l, uint32_t range, nsx_str *ret,
+				 struct nsx_err *err)
 {
 	const struct nsx_trace *t = l->run->trace;
 	uint32_t ranges[PATH_DEPTH];
@@ -121,10 +121,10 @@ static int find_paths(struct leaks *l, struct nsx_err *err)
 			nsx_nvtx_walk_begin(&walk, t, thread, true, false,
 					    below);
 		}
-		if (add_path(l,
-			     nsx_nvtx_walk_to(&walk,
-					      nsx_call_start(&t->calls, call)),
-			     &l->v[i].path, err))
+		if (memory_leaks_add_path(l,
+					  nsx_nvtx_walk_to(&walk,
+							   nsx_call_start(&t->calls, call)),
+					  &l->v[i].path, err))
 			return err->rc;
 	}
 	return 0;
@@ -186,7 +186,7 @@ int mem_never_freed(const struct mem_usage *m, struct nsx_err *err)
 	}
 	nsx_sort(l.v, l.n, sizeof(*l.v), cmp_by_corr);
 	l.paths = nsx_strings_new();
-	find_calls(&l);
+	memory_leaks_find_calls(&l);
 	rc = find_paths(&l, err);
 	if (!rc)
 		fold(&l, m->table[MEM_KEPT], m->out);
@@ -228,9 +228,9 @@ static int theil_sen(const struct series *s, struct nsx_arena *a, double *ret,
 /* The minimum of live memory in each steady iteration of [first, last), from the steps [at,
  * end). The minimum leaves out what is freed within the iteration.
  */
-static int sample(const struct mem_usage *m, size_t at, size_t end,
-		  size_t first, size_t last, struct series *ret,
-		  struct nsx_err *err)
+static int memory_leaks_sample(const struct mem_usage *m, size_t at, size_t end,
+			       size_t first, size_t last, struct series *ret,
+			       struct nsx_err *err)
 {
 	const struct nsx_iteration *it = m->run->facts->iterations;
 	int64_t live = nsx_mem_before(&m->of.steps[at], end - at);
@@ -300,7 +300,7 @@ static int judge_group(const struct mem_usage *m, size_t at, size_t end,
 	struct series live;
 	size_t more = 0, less = 0;
 
-	if (sample(m, at, end, first, last, &live, err))
+	if (memory_leaks_sample(m, at, end, first, last, &live, err))
 		return err->rc;
 	x.n = live.n;
 	if (x.n < MIN_ITERATIONS)

@@ -51,8 +51,8 @@ struct level {
 };
 
 /* Adds a step; steps before a user's window only set the level. */
-static void sweep(const struct nsx_trace *t, struct level *l,
-		  const struct nsx_mem_step *s)
+static void memory_usage_sweep(const struct nsx_trace *t, struct level *l,
+			       const struct nsx_mem_step *s)
 {
 	bool asked = nsx_has_window(t);
 	int64_t before = l->live;
@@ -76,7 +76,7 @@ static void sweep(const struct nsx_trace *t, struct level *l,
 }
 
 /* Adds what was live before the window; that is the peak if nothing changes inside. */
-static void settle(const struct nsx_trace *t, struct level *l, int64_t before)
+static void memory_usage_settle(const struct nsx_trace *t, struct level *l, int64_t before)
 {
 	if (!l->begun) {
 		l->peak = l->live;
@@ -86,7 +86,7 @@ static void settle(const struct nsx_trace *t, struct level *l, int64_t before)
 	nsx_add_to(&l->peak, before);
 }
 
-static void fill_rows(const struct mem_usage *m)
+static void memory_usage_fill_rows(const struct mem_usage *m)
 {
 	struct nsx_table *table = m->table[MEM_ROWS];
 	size_t end;
@@ -100,8 +100,8 @@ static void fill_rows(const struct mem_usage *m)
 		end = nsx_mem_group_end(&m->of, i);
 		before = nsx_mem_before(s, end - i);
 		for (size_t k = i; k < end; k++)
-			sweep(m->run->trace, &l, &m->of.steps[k]);
-		settle(m->run->trace, &l, before);
+			memory_usage_sweep(m->run->trace, &l, &m->of.steps[k]);
+		memory_usage_settle(m->run->trace, &l, before);
 		row[PID] = nsx_global_pid(s->process);
 		row[DEVICE] = nsx_int(s->device_id);
 		row[KIND] = nsx_string(nsx_mem_class_names[s->kind]);
@@ -118,8 +118,8 @@ static void fill_rows(const struct mem_usage *m)
 NSX_ORDER(cmp_by_device, struct nsx_mem_step, UP(device_id), UP(at_ns), UP(turn));
 
 /* The GPU with this ordinal, if all processes agree on it. */
-static const struct nsx_gpu_info *gpu_of(const struct nsx_trace *t,
-					 int64_t device_id)
+static const struct nsx_gpu_info *memory_usage_gpu_of(const struct nsx_trace *t,
+						      int64_t device_id)
 {
 	const struct nsx_gpu_info *gpu = NULL;
 
@@ -134,8 +134,8 @@ static const struct nsx_gpu_info *gpu_of(const struct nsx_trace *t,
 }
 
 /* Draws the most that is live in each part of the window, from ordered steps. */
-static void draw(const struct mem_usage *m, const struct nsx_mem_step *s, size_t n,
-		 int64_t live, double peak)
+static void memory_usage_draw(const struct mem_usage *m, const struct nsx_mem_step *s, size_t n,
+			      int64_t live, double peak)
 {
 	const struct nsx_window *w = &m->run->trace->window;
 	float at[NSX_CURVE_BINS];
@@ -166,19 +166,19 @@ static bool any_managed(const struct mem_usage *m)
 	return false;
 }
 
-static void add_device(const struct mem_usage *m, const struct nsx_mem_step *s,
-		       size_t n)
+static void memory_usage_add_device(const struct mem_usage *m, const struct nsx_mem_step *s,
+				    size_t n)
 {
-	const struct nsx_gpu_info *gpu = gpu_of(m->run->trace, s->device_id);
+	const struct nsx_gpu_info *gpu = memory_usage_gpu_of(m->run->trace, s->device_id);
 	struct nsx_cell *row = nsx_add_row(m->table[MEM_BY_DEVICE]);
 	struct nsx_section *out = m->out;
 	struct level l = {0};
 	int64_t before = nsx_mem_before(s, n);
 
 	for (size_t i = 0; i < n; i++)
-		sweep(m->run->trace, &l, &s[i]);
-	settle(m->run->trace, &l, before);
-	draw(m, s, n, before, (double)l.peak);
+		memory_usage_sweep(m->run->trace, &l, &s[i]);
+	memory_usage_settle(m->run->trace, &l, before);
+	memory_usage_draw(m, s, n, before, (double)l.peak);
 	row[GPU_DEVICE_ID] = nsx_int(s->device_id);
 	row[GPU_PEAK_BYTES] = nsx_int(l.peak);
 	row[GPU_PEAK_TIME_NS] = nsx_int(l.peak_ns);
@@ -203,7 +203,7 @@ static void add_device(const struct mem_usage *m, const struct nsx_mem_step *s,
 }
 
 /* Sums device memory of all processes on each GPU. */
-static int fill_devices(const struct mem_usage *m, struct nsx_err *err)
+static int memory_usage_fill_devices(const struct mem_usage *m, struct nsx_err *err)
 {
 	struct nsx_mem_step *v;
 	size_t n = 0;
@@ -215,7 +215,7 @@ static int fill_devices(const struct mem_usage *m, struct nsx_err *err)
 			v[n++] = m->of.steps[i];
 	nsx_sort(v, n, sizeof(*v), cmp_by_device);
 	NSX_EACH_RUN(i, next, n, v[next].device_id == v[i].device_id)
-		add_device(m, v + i, next - i);
+		memory_usage_add_device(m, v + i, next - i);
 	return 0;
 }
 
@@ -274,8 +274,8 @@ static int fill_usage(struct mem_usage *m, struct nsx_err *err)
 	struct nsx_section *out = m->out;
 	struct nsx_table **t = m->table;
 
-	fill_rows(m);
-	if (fill_devices(m, err))
+	memory_usage_fill_rows(m);
+	if (memory_usage_fill_devices(m, err))
 		return err->rc;
 	fill_pools(m);
 	if (mem_never_freed(m, err) || mem_trend(m, err))
@@ -305,8 +305,8 @@ static int fill_usage(struct mem_usage *m, struct nsx_err *err)
 	return 0;
 }
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+static int memory_usage_run(const struct nsx_run *run, struct nsx_section *out,
+			    struct nsx_err *err)
 {
 	const struct nsx_schema *s = run->trace->schema;
 	struct mem_usage m = {.run = run, .out = out};

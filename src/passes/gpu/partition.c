@@ -28,8 +28,8 @@ static const struct nsx_layout layouts[] = {
 	{.key = "devices", NSX_COLS(device_cols), .json_rows = NSX_ALL_ROWS},
 };
 
-static void add_device(const struct nsx_run *run, uint32_t d,
-		       struct nsx_table *table, struct nsx_table *devices)
+static void partition_add_device(const struct nsx_run *run, uint32_t d,
+				 struct nsx_table *table, struct nsx_table *devices)
 {
 	const struct nsx_trace *t = run->trace;
 	const struct nsx_window *w = &t->window;
@@ -53,8 +53,8 @@ static void add_device(const struct nsx_run *run, uint32_t d,
 	}
 }
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err NSX_UNUSED)
+static int partition_run(const struct nsx_run *run, struct nsx_section *out,
+			 struct nsx_err *err NSX_UNUSED)
 {
 	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
 	struct nsx_table *devices = nsx_add_table(out, &layouts[1]);
@@ -62,7 +62,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	if (!run->trace->ndevices)
 		return nsx_cannot(out, "the trace has no GPU work");
 	for (uint32_t d = 0; d < run->trace->ndevices; d++)
-		add_device(run, d, table, devices);
+		partition_add_device(run, d, table, devices);
 	nsx_md_text(out, "What each GPU did in the whole window, every moment "
 		    "once: `copy exposed` and `comm exposed` are without any "
 		    "compute beside them.");

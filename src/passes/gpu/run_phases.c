@@ -29,8 +29,8 @@ static const struct nsx_layout shown_layout = {NSX_COLS(cols)};
 
 #define TELLING_PCT 1.0 /* of the window; shorter phases are not shown       */
 
-static void add_row(const struct nsx_run *run, const struct nsx_run_phase *p,
-		    struct nsx_table *table)
+static void run_phases_add_row(const struct nsx_run *run, const struct nsx_run_phase *p,
+			       struct nsx_table *table)
 {
 	const struct nsx_facts *f = run->facts;
 	const struct nsx_window *all = &run->trace->window, *w = &p->window;
@@ -81,8 +81,8 @@ static const struct nsx_table *list_shown(const struct nsx_run *run,
 	return all->nrows > 1 || !nsx_is_whole(run->opts) ? shown : NULL;
 }
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err NSX_UNUSED)
+static int run_phases_run(const struct nsx_run *run, struct nsx_section *out,
+			  struct nsx_err *err NSX_UNUSED)
 {
 	static const char *const kinds[] = {
 		[NSX_RUN_ONCE] = "Hardly anything runs more than a few times: "
@@ -101,7 +101,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	if (f->run_kind == NSX_RUN_NO_GPU)
 		return nsx_cannot(out, "the trace has no GPU work");
 	for (size_t i = 0; i < f->nrun_phases; i++)
-		add_row(run, &f->run_phases[i], table);
+		run_phases_add_row(run, &f->run_phases[i], table);
 	shown = list_shown(run, table, out);
 	if (f->run_kind < ARRAY_LEN(kinds) && kinds[f->run_kind])
 		nsx_md_text(out, "%s", kinds[f->run_kind]);

@@ -56,7 +56,7 @@ static int cmp_timed(const void *a, const void *b)
 	       NSX_CMP(x->size, y->size);
 }
 
-static int size_class(int64_t size)
+static int steps_size_class(int64_t size)
 {
 	return size < 1 ? -1 : 63 - __builtin_clzll((uint64_t)size);
 }
@@ -70,7 +70,7 @@ static struct steps_timed time_step(const struct nsx_facts *f, const struct nsx_
 	nsx_partition(d, s->gpu_start_ns, s->gpu_end_ns, &all);
 	nsx_partition(d, s->gpu_start_ns, end, &inside);
 	return (struct steps_timed){
-		.step = s, .size = size_class(nsx_step_size(&s->name)),
+		.step = s, .size = steps_size_class(nsx_step_size(&s->name)),
 		.ns = s->gpu_end_ns - s->gpu_start_ns,
 		.compute_ns = nsx_computing_ns(all.ns),
 		.hidden_ns = all.ns[NSX_P_COMPUTE_COMM],
@@ -80,12 +80,12 @@ static struct steps_timed time_step(const struct nsx_facts *f, const struct nsx_
 		.between_ns = all.ns[NSX_P_IDLE] - inside.ns[NSX_P_IDLE]};
 }
 
-static struct nsx_cell told(int64_t n)
+static struct nsx_cell steps_told(int64_t n)
 {
 	return n < 0 ? nsx_null() : nsx_int(n);
 }
 
-static void add_row(struct steps_work *w, const struct steps_timed *x)
+static void steps_add_row(struct steps_work *w, const struct steps_timed *x)
 {
 	const struct nsx_trace *t = w->run->trace;
 	const struct nsx_engine_step *s = x->step;
@@ -95,8 +95,8 @@ static void add_row(struct steps_work *w, const struct steps_timed *x)
 	row[R_DEVICE] = nsx_device_cell(t, s->device);
 	row[R_NAME] = nsx_name_cell(t, w->table[ROWS], s->text);
 	row[R_KIND] = nsx_string(nsx_step_kinds[s->name.kind]);
-	row[R_REQUESTS] = told(s->name.requests);
-	row[R_TOKENS] = told(s->name.tokens);
+	row[R_REQUESTS] = steps_told(s->name.requests);
+	row[R_TOKENS] = steps_told(s->name.tokens);
 	row[R_START] = nsx_int(s->start_ns);
 	row[R_END] = nsx_int(s->end_ns);
 	row[R_GPU_START] = nsx_int(s->gpu_start_ns);
@@ -107,7 +107,7 @@ static void add_row(struct steps_work *w, const struct steps_timed *x)
 	row[R_COPY] = nsx_int(x->copy_ns);
 	row[R_IDLE] = nsx_int(x->inside_ns);
 	row[R_BETWEEN] = nsx_int(x->between_ns);
-	row[R_GAP] = told(s->host_gap_ns);
+	row[R_GAP] = steps_told(s->host_gap_ns);
 	row[R_LAUNCHES] = nsx_int(s->launches);
 	row[R_REPLAYS] = nsx_int(s->replays);
 	row[R_STALLS] = nsx_bool(s->stalls);
@@ -118,7 +118,7 @@ struct sums {
 		launches, replays, missed, stall;
 };
 
-static struct sums add_up(const struct steps_timed *v, size_t n)
+static struct sums steps_add_up(const struct steps_timed *v, size_t n)
 {
 	struct sums a = {.requests = -1, .tokens = -1};
 
@@ -168,7 +168,7 @@ static void put_medians(struct steps_work *w, const struct steps_timed *v, size_
 		row[GAP] = nsx_real(nsx_quantile(ns, ngaps, 0.5) / 1e6);
 }
 
-static const char *say_size(struct steps_work *w, int size)
+static const char *steps_say_size(struct steps_work *w, int size)
 {
 	int64_t from = size < 0 ? 0 : (int64_t)1 << size;
 
@@ -216,19 +216,19 @@ static void put_limits(struct steps_work *w, const struct nsx_engine_step *first
 			(double)gpu->bandwidth_bytes_per_s);
 }
 
-static void add_group(struct steps_work *w, struct nsx_table *table,
-		      const struct steps_timed *v, size_t n, bool by_size,
-		      bool has_graphs)
+static void steps_add_group(struct steps_work *w, struct nsx_table *table,
+			    const struct steps_timed *v, size_t n, bool by_size,
+			    bool has_graphs)
 {
 	struct nsx_cell *row = nsx_add_row(table);
-	struct sums a = add_up(v, n);
+	struct sums a = steps_add_up(v, n);
 
 	row[ENGINE] = nsx_string(v->step->name.engine);
 	row[KIND] = nsx_string(nsx_step_kinds[v->step->name.kind]);
-	row[SIZE] = nsx_string(by_size ? say_size(w, v->size) : NULL);
+	row[SIZE] = nsx_string(by_size ? steps_say_size(w, v->size) : NULL);
 	row[COUNT] = nsx_int((int64_t)n);
-	row[REQUESTS] = told(a.requests);
-	row[TOKENS] = told(a.tokens);
+	row[REQUESTS] = steps_told(a.requests);
+	row[TOKENS] = steps_told(a.tokens);
 	row[TOTAL] = nsx_int(a.total);
 	row[COMPUTE] = nsx_int(a.compute);
 	row[HIDDEN] = nsx_int(a.hidden);
@@ -244,32 +244,32 @@ static void add_group(struct steps_work *w, struct nsx_table *table,
 	put_medians(w, v, n, row);
 }
 
-static bool is_alike(const struct steps_timed *a, const struct steps_timed *b)
+static bool steps_is_alike(const struct steps_timed *a, const struct steps_timed *b)
 {
 	return a->step->name.kind == b->step->name.kind &&
 	       !strcmp(a->step->name.engine, b->step->name.engine);
 }
 
 /* Steps are sorted by kind, engine and size; each kind and engine is a group. */
-static void add_groups(struct steps_work *w)
+static void steps_add_groups(struct steps_work *w)
 {
 	const struct steps_timed *v = w->v;
 
-	NSX_EACH_RUN(i, next, w->n, is_alike(&v[i], &v[next])) {
-		bool has_graphs = add_up(v + i, next - i).replays > 0;
+	NSX_EACH_RUN(i, next, w->n, steps_is_alike(&v[i], &v[next])) {
+		bool has_graphs = steps_add_up(v + i, next - i).replays > 0;
 		size_t from = w->table[SIZES]->nrows;
 
 		for (size_t k = i; k < next; k++)
 			w->group[v[k].step - w->steps->v] = (uint32_t)w->table[KINDS]->nrows;
-		add_group(w, w->table[KINDS], v + i, next - i, false, has_graphs);
+		steps_add_group(w, w->table[KINDS], v + i, next - i, false, has_graphs);
 		NSX_EACH_RUN(k, end, next - i, v[i + end].size == v[i + k].size)
-			add_group(w, w->table[SIZES], v + i + k, end - k, true,
-				  has_graphs);
+			steps_add_group(w, w->table[SIZES], v + i + k, end - k, true,
+					has_graphs);
 		w->sizes_at[w->table[KINDS]->nrows - 1] = from;
 	}
 }
 
-static int fill_tables(struct steps_work *w, struct nsx_err *err)
+static int steps_fill_tables(struct steps_work *w, struct nsx_err *err)
 {
 	const struct nsx_engine_steps *steps = w->steps;
 	struct nsx_arena *a = w->run->scratch;
@@ -281,11 +281,11 @@ static int fill_tables(struct steps_work *w, struct nsx_err *err)
 	for (size_t i = 0; i < steps->n; i++) {
 		w->v[i] = time_step(w->run->facts, &steps->v[i]);
 		w->total_ns += w->v[i].ns;
-		add_row(w, &w->v[i]);
+		steps_add_row(w, &w->v[i]);
 	}
 	w->n = steps->n;
 	nsx_sort(w->v, w->n, sizeof(*w->v), cmp_timed);
-	add_groups(w);
+	steps_add_groups(w);
 	if (steps_add_layers(w, err))
 		return err->rc;
 	if (w->table[SIZES]->nrows > w->table[KINDS]->nrows)
@@ -294,8 +294,8 @@ static int fill_tables(struct steps_work *w, struct nsx_err *err)
 	return 0;
 }
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+static int steps_run(const struct nsx_run *run, struct nsx_section *out,
+		     struct nsx_err *err)
 {
 	struct nsx_engine_steps steps;
 	struct steps_work w = {.run = run, .out = out, .table = nsx_add_tables(out),
@@ -306,7 +306,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		return err->rc;
 	if (!steps.n)
 		out->status = NSX_S_NULL;
-	rc = steps.n ? fill_tables(&w, err) : 0;
+	rc = steps.n ? steps_fill_tables(&w, err) : 0;
 	nsx_steps_done(&steps);
 	return rc;
 }

@@ -33,7 +33,7 @@ static const char *say_graphs(struct steps_work *w, const struct nsx_cell *row, 
 }
 
 /* Describes steps that missed the graph or delayed others; NULL: none. */
-static const char *say_lost(struct steps_work *w, const struct nsx_cell *row, size_t from)
+static const char *steps_text_say_lost(struct steps_work *w, const struct nsx_cell *row, size_t from)
 {
 	if (row[STALL].u.i)
 		return nsx_say(w->out, "decoding waits for prefills for %s, %s of all steps",
@@ -57,7 +57,7 @@ static const char *say_limits(struct steps_work *w, const struct nsx_cell *row)
 	return text;
 }
 
-static const char *say_kind(struct steps_work *w, const struct nsx_cell *row)
+static const char *steps_text_say_kind(struct steps_work *w, const struct nsx_cell *row)
 {
 	double between = (double)row[BETWEEN].u.i / 1e6 /
 			 (double)row[COUNT].u.i;
@@ -89,7 +89,7 @@ static const char *say_layers(struct steps_work *w, const struct steps_layer *v,
 void steps_tell_kind(struct steps_work *w, const struct nsx_cell *kind, size_t sizes_at,
 		     const struct steps_layer *v, size_t n)
 {
-	const char *what = say_kind(w, kind), *lost = say_lost(w, kind, sizes_at);
+	const char *what = steps_text_say_kind(w, kind), *lost = steps_text_say_lost(w, kind, sizes_at);
 	const char *layers = say_layers(w, v, n, kind);
 
 	nsx_md_bullet(w->out, "%s: %s%s%s; %s.", kind[ENGINE].u.s, what, lost ? "; " : "",

@@ -76,12 +76,12 @@ struct groups {
 	int64_t total_ns;
 };
 
-static uint32_t kernel_of(const struct groups *g, const struct group *x)
+static uint32_t top_kernels_kernel_of(const struct groups *g, const struct group *x)
 {
 	return g->kernels->of_shape[x->shape];
 }
 
-static nsx_str name_of(const struct groups *g, const struct group *x)
+static nsx_str top_kernels_name_of(const struct groups *g, const struct group *x)
 {
 	return g->t->shape_name[x->shape];
 }
@@ -112,10 +112,10 @@ static void group_device(uint32_t device, struct groups *g)
 		nsx_add_to(&x->total_ns, nsx_op_ns(&t->ops, i));
 	}
 	for (size_t k = first; k < g->n; k++)
-		g->by_kernel[kernel_of(g, &g->v[k])] = 0;
+		g->by_kernel[top_kernels_kernel_of(g, &g->v[k])] = 0;
 }
 
-static uint32_t device_of(const struct groups *g, const struct group *x)
+static uint32_t top_kernels_device_of(const struct groups *g, const struct group *x)
 {
 	return NSX_SEARCH(0, g->t->ndevices, mid,
 			  g->first[mid] <= (size_t)(x - g->v)) - 1;
@@ -135,7 +135,7 @@ static int order_by_name(struct groups *g, struct nsx_arena *a, struct nsx_err *
 	    !nsx_new_array(at, a, g->kernels->n + 2, "kernel names", err))
 		return err->rc;
 	NSX_DEAL(at, g->named, g->kernels->n, g->n, i,
-		 kernel_of(g, &g->v[i]));
+		 top_kernels_kernel_of(g, &g->v[i]));
 	nsx_arena_drop(a, at);
 	return 0;
 }
@@ -172,8 +172,8 @@ static int spread_durations(struct groups *g, struct nsx_arena *a,
 	return 0;
 }
 
-static int group_kernels(const struct nsx_run *run, struct groups *g,
-			 struct nsx_err *err)
+static int top_kernels_group_kernels(const struct nsx_run *run, struct groups *g,
+				     struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
 
@@ -190,8 +190,8 @@ static int group_kernels(const struct nsx_run *run, struct groups *g,
 	return order_by_name(g, run->scratch, err);
 }
 
-static int measure(const struct nsx_run *run, struct groups *g,
-		   struct nsx_err *err)
+static int top_kernels_measure(const struct nsx_run *run, struct groups *g,
+			       struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
 	int64_t *end_ns;
@@ -230,8 +230,8 @@ static void quantile_cells(struct nsx_cell *row, int64_t *v, size_t n)
 	row[P99] = nsx_us(q[2]);
 }
 
-static void fill_kernel(const struct nsx_run *run, const struct groups *g,
-			const struct group *x, struct nsx_table *table)
+static void top_kernels_fill_kernel(const struct nsx_run *run, const struct groups *g,
+				    const struct group *x, struct nsx_table *table)
 {
 	const struct nsx_trace *t = run->trace;
 	const struct nsx_group_time *time = &g->time[x - g->v];
@@ -247,9 +247,9 @@ static void fill_kernel(const struct nsx_run *run, const struct groups *g,
 	if (!nsx_table_holds(table))
 		return;
 	words = nsx_kernel_of_shape(g->kernels, x->shape)->words;
-	name = name_of(g, x);
+	name = top_kernels_name_of(g, x);
 	row[NAME] = nsx_name_cell(t, table, name);
-	row[DEVICE] = nsx_int(t->device[device_of(g, x)].device_id);
+	row[DEVICE] = nsx_int(t->device[top_kernels_device_of(g, x)].device_id);
 	if (x->n)
 		row[AVG] = nsx_us((double)x->total_ns / (double)x->n);
 	row[BUSY] = nsx_ms(time->busy_ns);
@@ -264,21 +264,21 @@ static int64_t key_of_group(const void *index, void *groups)
 	return -group_at(groups, index)->total_ns;
 }
 
-static int cmp_groups(const void *a, const void *b, void *groups)
+static int top_kernels_cmp_groups(const void *a, const void *b, void *groups)
 {
 	const struct groups *g = groups;
 	const struct group *x = group_at(g, a), *y = group_at(g, b);
 	const struct nsx_trace *t = g->t;
 
 	return NSX_CMP(y->total_ns, x->total_ns) ?: NSX_CMP(y->n, x->n) ?:
-	       NSX_CMP(kernel_of(g, x), kernel_of(g, y)) ?:
-	       NSX_CMP(t->device[device_of(g, x)].device_id,
-		       t->device[device_of(g, y)].device_id);
+	       NSX_CMP(top_kernels_kernel_of(g, x), top_kernels_kernel_of(g, y)) ?:
+	       NSX_CMP(t->device[top_kernels_device_of(g, x)].device_id,
+		       t->device[top_kernels_device_of(g, y)].device_id);
 }
 
 /* Sorts by time, calls, name, device. */
-static int order_kernels(const struct nsx_run *run, struct groups *g,
-			 struct nsx_table *table, struct nsx_err *err)
+static int top_kernels_order_kernels(const struct nsx_run *run, struct groups *g,
+				     struct nsx_table *table, struct nsx_err *err)
 {
 	/* Rows of JSON and Markdown, as many as the user asked for, must be readable by
 	 * index.
@@ -291,17 +291,17 @@ static int order_kernels(const struct nsx_run *run, struct groups *g,
 		g->order[k] = k;
 	nsx_table_expect(table, g->n, is_read ? run->opts->held_rows : 0);
 	nsx_sort_by_key_r(g->order, g->n, table->max_rows ?: g->n,
-			  sizeof(*g->order), key_of_group, cmp_groups, g);
+			  sizeof(*g->order), key_of_group, top_kernels_cmp_groups, g);
 	return 0;
 }
 
-static void fill_kernels(const struct nsx_run *run, struct groups *g,
-			 struct nsx_table *table)
+static void top_kernels_fill_kernels(const struct nsx_run *run, struct groups *g,
+				     struct nsx_table *table)
 {
 	for (size_t k = 0; k < g->n; k++) {
 		NSX_FETCH_AHEAD(g->v, g->order, k, g->n);
 		NSX_FETCH_AHEAD(g->time, g->order, k, g->n);
-		fill_kernel(run, g, &g->v[g->order[k]], table);
+		top_kernels_fill_kernel(run, g, &g->v[g->order[k]], table);
 	}
 	nsx_arena_drop(run->scratch, g->order);
 	nsx_arena_drop(run->scratch, g->time);
@@ -337,7 +337,7 @@ static void fill_sum(const struct groups *g, uint32_t group,
 	row[SUM_MIN_NS] = nsx_int(lo);
 	row[SUM_MAX_NS] = nsx_int(hi);
 	row[SUM_STDDEV_NS] = nsx_real(tenths(isnan(dev) ? 0 : dev));
-	row[SUM_NAME] = nsx_name_cell(g->t, table, name_of(g, x));
+	row[SUM_NAME] = nsx_name_cell(g->t, table, top_kernels_name_of(g, x));
 }
 
 /* Joins groups of one name into the first and sums only what is counted; the remaining
@@ -347,8 +347,8 @@ static size_t join_devices(struct groups *g)
 {
 	size_t n = 0;
 
-	NSX_EACH_RUN(k, next, g->n, kernel_of(g, group_at(g, &g->named[next])) ==
-				    kernel_of(g, group_at(g, &g->named[k]))) {
+	NSX_EACH_RUN(k, next, g->n, top_kernels_kernel_of(g, group_at(g, &g->named[next])) ==
+				    top_kernels_kernel_of(g, group_at(g, &g->named[k]))) {
 		uint32_t first = g->named[k];
 		struct group *x = &g->v[first];
 
@@ -364,45 +364,45 @@ static size_t join_devices(struct groups *g)
 }
 
 /* Kernels with equal time are sorted by name. */
-static int cmp_sums(const void *a, const void *b, void *groups)
+static int top_kernels_cmp_sums(const void *a, const void *b, void *groups)
 {
 	const struct group *x = group_at(groups, a), *y = group_at(groups, b);
 
 	return NSX_CMP(y->total_ns, x->total_ns) ?:
-	       NSX_CMP(kernel_of(groups, x), kernel_of(groups, y));
+	       NSX_CMP(top_kernels_kernel_of(groups, x), top_kernels_kernel_of(groups, y));
 }
 
 /* Sums by name over all devices, as nsys stats prints them. */
-static void fill_sums(const struct nsx_run *run, struct groups *g,
-		      struct nsx_table *table)
+static void top_kernels_fill_sums(const struct nsx_run *run, struct groups *g,
+				  struct nsx_table *table)
 {
 	size_t n = join_devices(g);
 
 	nsx_table_expect(table, n, run->opts->held_rows);
 	nsx_sort_by_key_r(g->named, n, table->max_rows ?: n, sizeof(*g->named),
-			  key_of_group, cmp_sums, g);
+			  key_of_group, top_kernels_cmp_sums, g);
 	for (size_t i = 0; i < n; i++) {
 		NSX_FETCH_AHEAD(g->v, g->named, i, n);
 		fill_sum(g, g->named[i], table);
 	}
 }
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+static int top_kernels_run(const struct nsx_run *run, struct nsx_section *out,
+			   struct nsx_err *err)
 {
 	struct groups g = {.t = run->trace, .kernels = &run->facts->kernels};
 	struct nsx_table *kernels = nsx_add_table(out, &layouts[0]);
 	struct nsx_table *sums = nsx_add_table(out, &layouts[1]);
 	/* Sorted before durations are collected, while memory use is low. */
-	int rc = group_kernels(run, &g, err) ?:
-		 order_kernels(run, &g, kernels, err) ?:
-		 measure(run, &g, err);
+	int rc = top_kernels_group_kernels(run, &g, err) ?:
+		 top_kernels_order_kernels(run, &g, kernels, err) ?:
+		 top_kernels_measure(run, &g, err);
 
 	kernels->json_rows = (int)run->opts->kernel_limit;
 	if (rc)
 		return rc;
-	fill_kernels(run, &g, kernels);
-	fill_sums(run, &g, sums);
+	top_kernels_fill_kernels(run, &g, kernels);
+	top_kernels_fill_sums(run, &g, sums);
 	nsx_put(out, "table", nsx_string(run->trace->schema->table[
 						 NSX_VIEW_kernel]->name));
 	nsx_put(out, "total_kernel_time_ns", nsx_int(g.total_ns));

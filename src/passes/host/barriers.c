@@ -72,7 +72,7 @@ static int add_to(struct totals *x, const struct nsx_trace *t, uint32_t process,
 	return 0;
 }
 
-static const char *name_of(const struct nsx_trace *t, const struct total *s)
+static const char *barriers_name_of(const struct nsx_trace *t, const struct total *s)
 {
 	return s->kind == NSX_BARRIER_LAUNCHER_GAP ? "cpu_launcher_gap" :
 						     nsx_text(t, s->name);
@@ -87,7 +87,7 @@ static void fill_barriers(const struct nsx_trace *t, const struct totals *x,
 		struct nsx_cell *row = nsx_add_row(table);
 
 		row[KIND] = nsx_string(nsx_barrier_names[s->kind]);
-		row[API] = nsx_string(name_of(t, s));
+		row[API] = nsx_string(barriers_name_of(t, s));
 		row[COUNT] = nsx_int(s->n);
 		row[TOTAL_MS] = nsx_ms(s->ns);
 		row[AVG] = nsx_mean_us(s->ns, s->n);
@@ -127,14 +127,14 @@ static void fill_processes(const struct nsx_trace *t, const struct totals *x,
 		row[P_PID] = nsx_int(t->process[x->v[g].process].pid);
 		row[P_TOTAL] = nsx_ms(ns);
 		row[P_COUNT] = nsx_int(n);
-		row[P_TOP] = nsx_string(name_of(t, top));
+		row[P_TOP] = nsx_string(barriers_name_of(t, top));
 		row[P_KIND] = nsx_string(nsx_barrier_names[top->kind]);
 	}
 	nsx_table_sort(table, NSX_DESC(P_TOTAL), P_PID, P_TOP);
 }
 
-static int fill_tables(const struct nsx_run *run, struct nsx_section *out,
-		       struct nsx_err *err)
+static int barriers_fill_tables(const struct nsx_run *run, struct nsx_section *out,
+				struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
 	struct nsx_table *all = nsx_add_table(out, &layouts[0]);
@@ -197,13 +197,13 @@ static void say_all(struct nsx_section *out, const struct nsx_table *all)
 		    "no GPU idle time follows them");
 }
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+static int barriers_run(const struct nsx_run *run, struct nsx_section *out,
+			struct nsx_err *err)
 {
 	const struct nsx_table *all;
 	size_t shown = 0;
 
-	if (fill_tables(run, out, err))
+	if (barriers_fill_tables(run, out, err))
 		return err->rc;
 	all = out->tables[0];
 	nsx_put(out, "launcher_gap_threshold_us", nsx_int(50));

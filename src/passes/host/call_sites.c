@@ -64,8 +64,8 @@ static int64_t cost_at(const struct sites *x, size_t group)
 	return group < x->ncosts ? x->cost_ns[group] : 0;
 }
 
-static int add_cost(struct sites *x, const struct sum *of, int64_t ns,
-		    struct nsx_err *err)
+static int call_sites_add_cost(struct sites *x, const struct sum *of, int64_t ns,
+			       struct nsx_err *err)
 {
 	size_t group = (size_t)(of - x->v);
 
@@ -81,8 +81,8 @@ static int add_cost(struct sites *x, const struct sum *of, int64_t ns,
 }
 
 /* The idle time that follows the wait of a thread that began at start_ns. */
-static int64_t cost_of(const struct sites *x, uint32_t thread, unsigned kind,
-		       int64_t start_ns)
+static int64_t call_sites_cost_of(const struct sites *x, uint32_t thread, unsigned kind,
+				  int64_t start_ns)
 {
 	const struct nsx_barrier *b = x->f->barriers;
 	size_t lo = x->f->thread_barriers[thread].at;
@@ -98,9 +98,9 @@ static int64_t cost_of(const struct sites *x, uint32_t thread, unsigned kind,
 }
 
 /* NULL: no memory. */
-static struct sum *sum_of(struct sites *x, enum kind kind, uint64_t global_tid,
-			  uint32_t name, uint32_t site, nsx_str range,
-			  struct nsx_err *err)
+static struct sum *call_sites_sum_of(struct sites *x, enum kind kind, uint64_t global_tid,
+				     uint32_t name, uint32_t site, nsx_str range,
+				     struct nsx_err *err)
 {
 	struct sum *sum = NULL;
 	uint32_t caller, place;
@@ -119,8 +119,8 @@ static int64_t longest_of(const struct sites *x, const struct sum *s)
 	return s->longest ? x->longest_ns[s->longest - 1] : s->total_ns;
 }
 
-static int add(struct sites *x, struct sum *s, int64_t count, int64_t total_ns,
-	       int64_t longest_ns, struct nsx_err *err)
+static int call_sites_add(struct sites *x, struct sum *s, int64_t count, int64_t total_ns,
+			  int64_t longest_ns, struct nsx_err *err)
 {
 	longest_ns = NSX_MAX(longest_ns, longest_of(x, s));
 	nsx_add_to(&s->total_ns, total_ns);
@@ -139,7 +139,7 @@ static int add(struct sites *x, struct sum *s, int64_t count, int64_t total_ns,
 /* CUDA calls ----------------------------------------------------------------------*/
 
 /* Whether a call waits or allocates, and so gets a row. */
-static bool is_told(struct sites *x, size_t call)
+static bool call_sites_is_told(struct sites *x, size_t call)
 {
 	nsx_str name = nsx_call_name(&x->t->calls, call);
 	enum { OTHER = 1, ALLOCATES };
@@ -161,8 +161,8 @@ static bool starts_work(const struct nsx_trace *t, size_t call)
 	return op != NSX_NONE && t->ops.kind[op] != NSX_OP_GRAPH;
 }
 
-static int add_call(struct sites *x, uint32_t thread, size_t call,
-		    uint32_t site, uint32_t range, struct nsx_err *err)
+static int call_sites_add_call(struct sites *x, uint32_t thread, size_t call,
+			       uint32_t site, uint32_t range, struct nsx_err *err)
 {
 	const struct nsx_trace *t = x->t;
 	int64_t start_ns = nsx_call_start(&t->calls, call);
@@ -172,15 +172,15 @@ static int add_call(struct sites *x, uint32_t thread, size_t call,
 
 	if ((site == NSX_NONE && range == NSX_NONE) || (!ns && !counts))
 		return 0;
-	s = sum_of(x, CUDA, t->thread[thread].global_tid, nsx_call_name(&t->calls, call),
-		   site, range == NSX_NONE ? 0 : t->nvtx.name[range], err);
-	if (!s || add(x, s, counts, ns, ns, err))
+	s = call_sites_sum_of(x, CUDA, t->thread[thread].global_tid, nsx_call_name(&t->calls, call),
+			      site, range == NSX_NONE ? 0 : t->nvtx.name[range], err);
+	if (!s || call_sites_add(x, s, counts, ns, ns, err))
 		return err->rc;
-	return add_cost(x, s, cost_of(x, thread, CUDA, start_ns), err);
+	return call_sites_add_cost(x, s, call_sites_cost_of(x, thread, CUDA, start_ns), err);
 }
 
-static int add_thread(struct sites *x, uint32_t thread, uint32_t *below,
-		      struct nsx_err *err)
+static int call_sites_add_thread(struct sites *x, uint32_t thread, uint32_t *below,
+				 struct nsx_err *err)
 {
 	const struct nsx_trace *t = x->t;
 	const struct nsx_thread *th = &t->thread[thread];
@@ -190,7 +190,7 @@ static int add_thread(struct sites *x, uint32_t thread, uint32_t *below,
 	nsx_nvtx_walk_begin(&library, t, thread, false, true, below);
 	for (uint32_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
 		uint32_t site = nsx_call_site(t, i);
-		bool told = is_told(x, i);
+		bool told = call_sites_is_told(x, i);
 		uint32_t range = NSX_NONE;
 		int64_t at_ns;
 
@@ -203,13 +203,13 @@ static int add_thread(struct sites *x, uint32_t thread, uint32_t *below,
 			if (range == NSX_NONE)
 				range = nsx_nvtx_walk_to(&library, at_ns);
 		}
-		if (add_call(x, thread, i, site, range, err))
+		if (call_sites_add_call(x, thread, i, site, range, err))
 			return err->rc;
 	}
 	return 0;
 }
 
-static int add_calls(struct sites *x, struct nsx_err *err)
+static int call_sites_add_calls(struct sites *x, struct nsx_err *err)
 {
 	const struct nsx_trace *t = x->t;
 	struct nsx_arena *a = nsx_arena_new();
@@ -221,14 +221,14 @@ static int add_calls(struct sites *x, struct nsx_err *err)
 	rc = below && x->does ? 0 : err->rc;
 	for (uint32_t i = 0; !rc && i < t->nthreads; i++)
 		if (t->thread[i].nnvtx || t->backtraces.n)
-			rc = add_thread(x, i, below, err);
+			rc = call_sites_add_thread(x, i, below, err);
 	nsx_arena_free(a);
 	return rc;
 }
 
 /* GPU work ------------------------------------------------------------------------- */
 
-static uint32_t name_of(const struct nsx_trace *t, size_t op, enum kind kind)
+static uint32_t call_sites_name_of(const struct nsx_trace *t, size_t op, enum kind kind)
 {
 	const struct nsx_copy *c = nsx_op_copy(t, op);
 
@@ -238,7 +238,7 @@ static uint32_t name_of(const struct nsx_trace *t, size_t op, enum kind kind)
 						    c->src_kind, c->dst_kind) ? PAGEABLE : 0);
 }
 
-static int add_work(struct sites *x, struct nsx_err *err)
+static int call_sites_add_work(struct sites *x, struct nsx_err *err)
 {
 	static const enum kind of[] = {[NSX_OP_KERNEL] = KERNEL,
 				       [NSX_OP_MEMCPY] = COPY,
@@ -256,12 +256,12 @@ static int add_work(struct sites *x, struct nsx_err *err)
 		site = nsx_call_site(t, call);
 		if (site == NSX_NONE && range == NSX_NONE)
 			continue;
-		s = sum_of(x, of[t->ops.kind[i]],
-			   t->thread[nsx_call_thread(t, call)].global_tid,
-			   name_of(t, i, of[t->ops.kind[i]]), site,
-			   range == NSX_NONE ? 0 : t->nvtx.name[range], err);
-		if (!s || add(x, s, nsx_op_counts(t, i), nsx_op_ns(&t->ops, i),
-			      nsx_op_ns(&t->ops, i), err))
+		s = call_sites_sum_of(x, of[t->ops.kind[i]],
+				      t->thread[nsx_call_thread(t, call)].global_tid,
+				      call_sites_name_of(t, i, of[t->ops.kind[i]]), site,
+				      range == NSX_NONE ? 0 : t->nvtx.name[range], err);
+		if (!s || call_sites_add(x, s, nsx_op_counts(t, i), nsx_op_ns(&t->ops, i),
+					 nsx_op_ns(&t->ops, i), err))
 			return err->rc;
 	}
 	return 0;
@@ -270,7 +270,7 @@ static int add_work(struct sites *x, struct nsx_err *err)
 /* OS calls ----------------------------------------------------------------------------*/
 
 /* Sums cover all threads; the cost of a wait is known for threads that launch. */
-static int add_os_calls(struct sites *x, struct nsx_err *err)
+static int call_sites_add_os_calls(struct sites *x, struct nsx_err *err)
 {
 	const struct nsx_trace *t = x->t;
 	struct sum *s;
@@ -280,8 +280,8 @@ static int add_os_calls(struct sites *x, struct nsx_err *err)
 
 		if (o->site == NSX_NONE || (!o->count && !o->total_ns))
 			continue;
-		s = sum_of(x, OS, o->global_tid, o->name, o->site, 0, err);
-		if (!s || add(x, s, o->count, o->total_ns, o->max_ns, err))
+		s = call_sites_sum_of(x, OS, o->global_tid, o->name, o->site, 0, err);
+		if (!s || call_sites_add(x, s, o->count, o->total_ns, o->max_ns, err))
 			return err->rc;
 	}
 	for (size_t i = 0; i < t->osrt.n; i++) {
@@ -290,10 +290,10 @@ static int add_os_calls(struct sites *x, struct nsx_err *err)
 
 		if (site == NSX_NONE)
 			continue;
-		s = sum_of(x, OS, t->thread[thread].global_tid,
-			   t->osrt.name[i], site, 0, err);
-		if (!s || add_cost(x, s, cost_of(x, thread, OS,
-						 t->osrt.start_ns[i]), err))
+		s = call_sites_sum_of(x, OS, t->thread[thread].global_tid,
+				      t->osrt.name[i], site, 0, err);
+		if (!s || call_sites_add_cost(x, s, call_sites_cost_of(x, thread, OS,
+								       t->osrt.start_ns[i]), err))
 			return err->rc;
 	}
 	return 0;
@@ -348,8 +348,8 @@ static const char *name_text(const struct sites *x, const struct site *s,
 	return own_name(s, of_copy) ?: nsx_text(x->t, s->name);
 }
 
-static int cmp_names(const struct sites *all, const struct site *x,
-		     const struct site *y)
+static int call_sites_cmp_names(const struct sites *all, const struct site *x,
+				const struct site *y)
 {
 	const uint32_t *rank = all->t->rank;
 	char a[COPY_SIZE], b[COPY_SIZE];
@@ -373,7 +373,7 @@ static int cmp_places(const struct sites *all, uint32_t g, uint32_t h)
 
 	return NSX_CMP(x.global_tid & 0xffffffffffff,
 		       y.global_tid & 0xffffffffffff) ?:
-	       cmp_names(all, &x, &y) ?:
+	       call_sites_cmp_names(all, &x, &y) ?:
 	       cmp_texts(all, x.function, y.function) ?:
 	       cmp_texts(all, x.module, y.module) ?:
 	       !x.range - !y.range ?:
@@ -388,7 +388,7 @@ static double ms(int64_t ns)
 /* Half of the cost and half of the time as a key; what costs comes before what does not.
  * cmp_sites compares the rest.
  */
-static int64_t key_of(const void *site, void *sites)
+static int64_t call_sites_key_of(const void *site, void *sites)
 {
 	const struct sites *x = sites;
 	uint32_t g = *(const uint32_t *)site;
@@ -409,8 +409,8 @@ static int cmp_sites(const void *a, const void *b, void *sites)
 	       NSX_CMP(y->count, x->count) ?: cmp_places(all, g, h);
 }
 
-static void fill_sums(const struct sites *all, const struct sum *x,
-		      int64_t cost_ns, struct nsx_cell *row)
+static void call_sites_fill_sums(const struct sites *all, const struct sum *x,
+				 int64_t cost_ns, struct nsx_cell *row)
 {
 	row[COUNT] = nsx_int(x->count);
 	row[TOTAL] = nsx_ms(x->total_ns);
@@ -464,13 +464,13 @@ static int fill_sites(const struct sites *x, const struct nsx_run *run,
 	}
 	nsx_table_expect(table, n, run->opts->held_rows);
 	nsx_sort_by_key_r(order, n, table->max_rows ?: n, sizeof(*order),
-			  key_of, cmp_sites, (void *)x);
+			  call_sites_key_of, cmp_sites, (void *)x);
 	for (size_t i = 0; i < n; i++) {
 		NSX_FETCH_AHEAD(x->v, order, i, n);
 		NSX_FETCH_AHEAD(x->keys.small, order, i, n);
 		struct nsx_cell *row = nsx_add_row(table);
 
-		fill_sums(x, &x->v[order[i]], cost_at(x, order[i]), row);
+		call_sites_fill_sums(x, &x->v[order[i]], cost_at(x, order[i]), row);
 		if (nsx_table_holds(table))
 			fill_place(x, order[i], out, table, row);
 	}
@@ -486,8 +486,8 @@ static bool has_backtraces(const struct nsx_schema *s)
 /* Shows the site with most idle time after it, or the longest if there is no idle time.
  * Rows without a site are only in the file; kernels by range have their own sections.
  */
-static void show(const struct sites *x, const struct nsx_table *table,
-		 uint32_t first, struct nsx_section *out)
+static void call_sites_show(const struct sites *x, const struct nsx_table *table,
+			    uint32_t first, struct nsx_section *out)
 {
 	const struct nsx_trace *t = x->t;
 	char of_copy[COPY_SIZE], call[128];
@@ -517,8 +517,8 @@ static void show(const struct sites *x, const struct nsx_table *table,
 			!(nsx_row_at(table, 0)[COST].u.f > 0));
 }
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err NSX_UNUSED)
+static int call_sites_run(const struct nsx_run *run, struct nsx_section *out,
+			  struct nsx_err *err NSX_UNUSED)
 {
 	const struct nsx_schema *s = run->trace->schema;
 
@@ -531,8 +531,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	return 0;
 }
 
-static int finish(const struct nsx_run *run, struct nsx_section *out,
-		  struct nsx_err *err)
+static int call_sites_finish(const struct nsx_run *run, struct nsx_section *out,
+			     struct nsx_err *err)
 {
 	struct nsx_table *table = out->tables[0];
 	struct sites x = {.t = run->trace, .f = run->facts};
@@ -540,13 +540,13 @@ static int finish(const struct nsx_run *run, struct nsx_section *out,
 	int rc;
 
 	/* Calls come first, as only they have costs. */
-	rc = add_calls(&x, err) || add_os_calls(&x, err) || add_work(&x, err) ?
+	rc = call_sites_add_calls(&x, err) || call_sites_add_os_calls(&x, err) || call_sites_add_work(&x, err) ?
 		     err->rc : 0;
 	nsx_groups_close(&x.keys);
 	if (!rc)
 		rc = fill_sites(&x, run, out, table, &first, err);
 	if (!rc)
-		show(&x, table, first, out);
+		call_sites_show(&x, table, first, out);
 	nsx_groups_done(&x.callers);
 	nsx_groups_done(&x.places);
 	nsx_groups_done(&x.keys);
@@ -580,4 +580,4 @@ NSX_DEFINE_PASS(call_sites,
 	.any_of = {NSX_NEED_VIEW(cuda_frame), NSX_NEED_VIEW(osrt_frame),
 		   NSX_NEED_VIEW(nvtx)},
 	NSX_LAYOUTS(layouts),
-	.finish = finish);
+	.finish = call_sites_finish);

@@ -128,8 +128,8 @@ static int count_thread(const struct nsx_run *run, uint32_t thread,
 	return 0;
 }
 
-static int count_all(const struct nsx_run *run, struct tally *y,
-		     struct nsx_err *err)
+static int cpu_hotspots_count_all(const struct nsx_run *run, struct tally *y,
+				  struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
 	struct work w = {.process = NSX_NONE, .first_ns = INT64_MAX,
@@ -161,15 +161,15 @@ static void put_frame(const struct nsx_trace *t, uint32_t frame,
 	*module = nsx_text_cell(t, t->frame[frame].module);
 }
 
-static bool launches(const struct nsx_trace *t, uint64_t global_tid)
+static bool cpu_hotspots_launches(const struct nsx_trace *t, uint64_t global_tid)
 {
 	uint32_t thread = nsx_thread_find(t, global_tid);
 
 	return thread != NSX_NONE && t->thread[thread].launches;
 }
 
-static void fill_rows(const struct nsx_trace *t, const struct tally *y,
-		      struct nsx_table *table)
+static void cpu_hotspots_fill_rows(const struct nsx_trace *t, const struct tally *y,
+				   struct nsx_table *table)
 {
 	for (size_t g = 0; g < y->keys.n; g++) {
 		const struct nsx_sampled *s = &t->sampled[nsx_group_key(&y->keys, g).a];
@@ -191,14 +191,14 @@ static void fill_rows(const struct nsx_trace *t, const struct tally *y,
 		row[SAMPLES] = nsx_int(y->v[g].samples);
 		row[PCT] = nsx_part_pct(y->v[g].samples, y->samples);
 		row[IDLE] = nsx_int(y->v[g].idle);
-		row[ON_LAUNCH] = nsx_bool(launches(t, s->global_tid));
+		row[ON_LAUNCH] = nsx_bool(cpu_hotspots_launches(t, s->global_tid));
 	}
 	nsx_table_sort(table, NSX_DESC(SAMPLES), PID, TID, FUNCTION, MODULE,
 		       SITE, SITE_MODULE, ORIGIN);
 }
 
-static void fill_threads(const struct nsx_trace *t, const struct tally *y,
-			 struct nsx_table *table)
+static void cpu_hotspots_fill_threads(const struct nsx_trace *t, const struct tally *y,
+				      struct nsx_table *table)
 {
 	for (uint32_t i = 0; i < t->nsampled; i++) {
 		const struct nsx_sampled *s = &t->sampled[i];
@@ -247,7 +247,7 @@ static bool has_bare_site(const struct nsx_table *rows)
 	return false;
 }
 
-static void show(const struct nsx_table *rows, bool has_work, struct nsx_section *out)
+static void cpu_hotspots_show(const struct nsx_table *rows, bool has_work, struct nsx_section *out)
 {
 	int column[8] = {TID, FUNCTION, MODULE, SITE};
 	size_t n = 4;
@@ -261,9 +261,9 @@ static void show(const struct nsx_table *rows, bool has_work, struct nsx_section
 	nsx_md_table_of(out, rows, has_work ? 3 : 0, column, n);
 }
 
-static void summarise(const struct tally *y, const struct nsx_table *rows,
-		      const struct nsx_table *threads, bool is_scheduled,
-		      struct nsx_section *out)
+static void cpu_hotspots_summarise(const struct tally *y, const struct nsx_table *rows,
+				   const struct nsx_table *threads, bool is_scheduled,
+				   struct nsx_section *out)
 {
 	nsx_put(out, "samples", nsx_int(y->samples));
 	for (unsigned i = 0; i < NSX_NORIGINS; i++)
@@ -272,26 +272,26 @@ static void summarise(const struct tally *y, const struct nsx_table *rows,
 	nsx_md_bullet(out, "%s of threads that ran on a CPU%s.",
 		      nsx_text_n(out->arena, (size_t)y->samples, "sample",
 				 NULL), say_origins(y, out));
-	show(rows, y->has_work, out);
+	cpu_hotspots_show(rows, y->has_work, out);
 	if (threads->nrows > 1 && !is_scheduled)
 		nsx_md_table(out, threads, 3, T_PID, T_TID, T_NAME, T_SAMPLES,
 			     T_PCT);
 }
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+static int cpu_hotspots_run(const struct nsx_run *run, struct nsx_section *out,
+			    struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
 	struct nsx_table *rows = nsx_add_table(out, &layouts[0]);
 	struct nsx_table *threads = nsx_add_table(out, &layouts[1]);
 	struct tally y = {0};
-	int rc = count_all(run, &y, err);
+	int rc = cpu_hotspots_count_all(run, &y, err);
 
 	if (!rc) {
-		fill_rows(t, &y, rows);
-		fill_threads(t, &y, threads);
-		summarise(&y, rows, threads,
-			  nsx_has_view(t->schema, NSX_VIEW_sched), out);
+		cpu_hotspots_fill_rows(t, &y, rows);
+		cpu_hotspots_fill_threads(t, &y, threads);
+		cpu_hotspots_summarise(&y, rows, threads,
+				       nsx_has_view(t->schema, NSX_VIEW_sched), out);
 	}
 	nsx_groups_done(&y.keys);
 	free(y.v);

@@ -29,8 +29,8 @@ static int cmp_pairs(const void *a, const void *b)
 }
 
 /* Formats numbers as "0-3, 8". */
-static const char *list_of(const struct nsx_group_key *v, size_t n,
-			   struct nsx_arena *a)
+static const char *cpu_launching_list_of(const struct nsx_group_key *v, size_t n,
+					 struct nsx_arena *a)
 {
 	struct nsx_buf b = {0};
 	unsigned nruns = 0;
@@ -56,8 +56,8 @@ struct launched {
 	int64_t *ops;
 };
 
-static int count_ops(const struct nsx_trace *t, struct launched *l,
-		     struct nsx_err *err)
+static int cpu_launching_count_ops(const struct nsx_trace *t, struct launched *l,
+				   struct nsx_err *err)
 {
 	struct nsx_near near = {0};
 
@@ -79,8 +79,8 @@ static int count_ops(const struct nsx_trace *t, struct launched *l,
 	return 0;
 }
 
-static void put_gpu(const struct nsx_trace *t, uint32_t device,
-		    struct nsx_cell *row)
+static void cpu_launching_put_gpu(const struct nsx_trace *t, uint32_t device,
+				  struct nsx_cell *row)
 {
 	const struct nsx_gpu_info *gpu = nsx_device_gpu(t, device);
 
@@ -104,7 +104,7 @@ static void put_cpus(const struct nsx_group_key *cpus, size_t n, uint64_t thread
 	if (to == from)
 		return;
 	row[NCPUS] = nsx_int((int64_t)(to - from));
-	row[CPUS] = nsx_string(list_of(cpus + from, to - from, a));
+	row[CPUS] = nsx_string(cpu_launching_list_of(cpus + from, to - from, a));
 }
 
 static void fill(const struct nsx_trace *t, const struct cpu_threads *all,
@@ -121,14 +121,14 @@ static void fill(const struct nsx_trace *t, const struct cpu_threads *all,
 		row[TID] = nsx_int(th->tid);
 		if (at < all->n && all->v[at].thread == th->global_tid)
 			row[NAME] = nsx_string(names[at]);
-		put_gpu(t, (uint32_t)nsx_group_key(&l->groups, g).b, row);
+		cpu_launching_put_gpu(t, (uint32_t)nsx_group_key(&l->groups, g).b, row);
 		row[OPS] = nsx_int(l->ops[g]);
 		put_cpus(cpus, all->cpus.n, th->global_tid, a, row);
 	}
 	nsx_table_sort(table, NSX_DESC(OPS), PID, TID, DEVICE, GPU);
 }
 
-static void show(const struct nsx_table *table, struct nsx_section *out)
+static void cpu_launching_show(const struct nsx_table *table, struct nsx_section *out)
 {
 	bool knows_nodes = false;
 
@@ -149,7 +149,7 @@ int cpu_launching_fill(const struct nsx_run *run, const struct cpu_threads *all,
 	struct nsx_table *table = nsx_add_table(out, &cpu_launching_layout);
 	struct launched l = {0};
 	struct nsx_group_key *cpus;
-	int rc = count_ops(run->trace, &l, err);
+	int rc = cpu_launching_count_ops(run->trace, &l, err);
 
 	if (!rc && !nsx_new_array(cpus, run->scratch, all->cpus.n, "CPUs", err))
 		rc = err->rc;
@@ -158,7 +158,7 @@ int cpu_launching_fill(const struct nsx_run *run, const struct cpu_threads *all,
 			cpus[i] = nsx_group_key(&all->cpus, i);
 		nsx_sort(cpus, all->cpus.n, sizeof(*cpus), cmp_pairs);
 		fill(run->trace, all, cpus, names, &l, out->arena, table);
-		show(table, out);
+		cpu_launching_show(table, out);
 	}
 	nsx_groups_done(&l.groups);
 	free(l.ops);

@@ -45,8 +45,8 @@ static bool is_runnable(int64_t state, int64_t block)
 }
 
 /* False: the row is defective. */
-static bool read_event(struct part *p, const struct nsx_val *v,
-		       struct cpu_event *ret)
+static bool cpu_sched_read_event(struct part *p, const struct nsx_val *v,
+				 struct cpu_event *ret)
 {
 	int64_t state = nsx_i64_or(&v[STATE], 0);
 	int64_t block = nsx_i64_or(&v[BLOCK], 0);
@@ -71,8 +71,8 @@ static bool read_event(struct part *p, const struct nsx_val *v,
 }
 
 /* Adds the interval between two consecutive rows of a thread. */
-static void add_step(const struct nsx_trace *t, struct cpu_sums *s,
-		     const struct cpu_event *a, const struct cpu_event *b)
+static void cpu_sched_add_step(const struct nsx_trace *t, struct cpu_sums *s,
+			       const struct cpu_event *a, const struct cpu_event *b)
 {
 	if (a->in)
 		nsx_add_to(&s->on_ns, nsx_in_window(t, a->at_ns, b->at_ns));
@@ -81,8 +81,8 @@ static void add_step(const struct nsx_trace *t, struct cpu_sums *s,
 			   nsx_in_window(t, a->at_ns, b->at_ns));
 }
 
-static void add_event(const struct nsx_trace *t, struct cpu_stretch *s,
-		      const struct cpu_event *e)
+static void cpu_sched_add_event(const struct nsx_trace *t, struct cpu_stretch *s,
+				const struct cpu_event *e)
 {
 	bool counts = nsx_starts_inside(t, e->at_ns);
 
@@ -104,11 +104,11 @@ static void start_stretch(const struct nsx_trace *t, struct cpu_stretch *s,
 {
 	*s = (struct cpu_stretch){.thread = thread, .first = *e,
 			      .first_cpu = NO_CPU, .last_cpu = NO_CPU};
-	add_event(t, s, e);
+	cpu_sched_add_event(t, s, e);
 }
 
-static int on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
-		  struct nsx_err *err)
+static int cpu_sched_on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+			    struct nsx_err *err)
 {
 	struct part *p = ctx;
 	size_t known = p->threads.n, *current;
@@ -116,7 +116,7 @@ static int on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 	struct cpu_event e;
 	uint32_t i;
 
-	if (!read_event(p, v, &e))
+	if (!cpu_sched_read_event(p, v, &e))
 		return 0;
 	if (e.cpu != NO_CPU && nsx_starts_inside(p->t, e.at_ns) &&
 	    nsx_group_near(&p->cpus, &p->near, (uint64_t)v[TID_FIELD].u.i,
@@ -129,8 +129,8 @@ static int on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 	/* The order of rows with equal time is unknown: such threads are read again. */
 	s = p->threads.n == known ? &p->v[*current] : NULL;
 	if (s && e.at_ns > s->last.at_ns) {
-		add_step(p->t, &s->sums, &s->last, &e);
-		add_event(p->t, s, &e);
+		cpu_sched_add_step(p->t, &s->sums, &s->last, &e);
+		cpu_sched_add_event(p->t, s, &e);
 		return 0;
 	}
 	if (nsx_grow(&p->v, &p->cap, p->n + 1, sizeof(*p->v),
@@ -147,10 +147,10 @@ NSX_ORDER(cmp_stretches, struct cpu_stretch, UP(thread), UP(first.at_ns),
 	  UP(last.at_ns));
 
 /* Appends stretch b, which is later, to a. */
-static void join(const struct nsx_trace *t, struct cpu_stretch *a,
-		 const struct cpu_stretch *b)
+static void cpu_sched_join(const struct nsx_trace *t, struct cpu_stretch *a,
+			   const struct cpu_stretch *b)
 {
-	add_step(t, &a->sums, &a->last, &b->first);
+	cpu_sched_add_step(t, &a->sums, &a->last, &b->first);
 	nsx_add_to(&a->sums.on_ns, b->sums.on_ns);
 	nsx_add_to(&a->sums.runnable_ns, b->sums.runnable_ns);
 	a->sums.switches += b->sums.switches;
@@ -187,7 +187,7 @@ static int join_threads(const struct nsx_trace *t, struct cpu_threads *all,
 			continue;
 		}
 		if (s->first.at_ns > all->v[n - 1].last.at_ns)
-			join(t, &all->v[n - 1], s);
+			cpu_sched_join(t, &all->v[n - 1], s);
 		else if (read_later(all, s->thread, err))
 			return err->rc;
 	}
@@ -202,7 +202,7 @@ static int on_row_again(void *ctx, int64_t rid NSX_UNUSED,
 	uint64_t thread = (uint64_t)v[TID_FIELD].u.i;
 	struct cpu_event e;
 
-	if (!read_event(p, v, &e) ||
+	if (!cpu_sched_read_event(p, v, &e) ||
 	    !bsearch(&thread, p->again, p->nagain, sizeof(thread), nsx_cmp_u64))
 		return 0;
 	return nsx_push(p->rows, p->nrows, p->cap_rows, "scheduling rows", err,
@@ -230,8 +230,8 @@ static void turn_instant(struct row *v, size_t n, bool is_on)
 }
 
 /* Sums one thread's sorted rows. */
-static void sum_rows(const struct nsx_trace *t, struct row *v, size_t n,
-		     struct cpu_stretch *ret)
+static void cpu_sched_sum_rows(const struct nsx_trace *t, struct row *v, size_t n,
+			       struct cpu_stretch *ret)
 {
 	NSX_EACH_RUN(i, next, n, v[next].e.at_ns == v[i].e.at_ns) {
 		turn_instant(v + i, next - i, i && ret->last.in);
@@ -240,8 +240,8 @@ static void sum_rows(const struct nsx_trace *t, struct row *v, size_t n,
 				start_stretch(t, ret, v[0].thread, &v[0].e);
 				continue;
 			}
-			add_step(t, &ret->sums, &ret->last, &v[k].e);
-			add_event(t, ret, &v[k].e);
+			cpu_sched_add_step(t, &ret->sums, &ret->last, &v[k].e);
+			cpu_sched_add_event(t, ret, &v[k].e);
 		}
 	}
 }
@@ -269,22 +269,22 @@ static int read_again(const struct nsx_run *run, struct cpu_threads *all,
 		for (next = i; next < p.nrows &&
 			       p.rows[next].thread == p.rows[i].thread; next++)
 			;
-		sum_rows(run->trace, p.rows + i, next - i,
-			 &all->v[cpu_lower_bound(all, p.rows[i].thread)]);
+		cpu_sched_sum_rows(run->trace, p.rows + i, next - i,
+				   &all->v[cpu_lower_bound(all, p.rows[i].thread)]);
 	}
 	free(p.rows);
 	return rc;
 }
 
-static int read_all(const struct nsx_run *run, struct part *parts,
-		    struct cpu_threads *all, struct nsx_err *err)
+static int cpu_sched_read_all(const struct nsx_run *run, struct part *parts,
+			      struct cpu_threads *all, struct nsx_err *err)
 {
 	unsigned n = NSX_MAX(1, NSX_MIN(run->opts->threads, NSX_MAX_THREADS));
 
 	for (unsigned i = 0; i < NSX_MAX_THREADS; i++)
 		parts[i].t = run->trace;
 	if (nsx_view_scan(run->trace->schema, NSX_VIEW_sched, fields,
-			  ARRAY_LEN(fields), n, on_row, parts, sizeof(*parts),
+			  ARRAY_LEN(fields), n, cpu_sched_on_row, parts, sizeof(*parts),
 			  err))
 		return err->rc;
 	for (unsigned i = 0; i < NSX_MAX_THREADS; i++) {
@@ -314,7 +314,7 @@ static int read_all(const struct nsx_run *run, struct part *parts,
 /* With a limited reach, a thread's first row tells its state before, and its last row the
  * state after.
  */
-static void widen(const struct nsx_trace *t, struct cpu_threads *all)
+static void cpu_sched_widen(const struct nsx_trace *t, struct cpu_threads *all)
 {
 	int64_t from_ns = INT64_MAX, to_ns = INT64_MIN;
 
@@ -339,10 +339,10 @@ int cpu_threads_read(const struct nsx_run *run, struct cpu_threads *ret,
 {
 	struct part *parts = nsx_arena_get(run->scratch,
 					   NSX_MAX_THREADS * sizeof(*parts));
-	int rc = read_all(run, parts, ret, err);
+	int rc = cpu_sched_read_all(run, parts, ret, err);
 
 	if (!rc && run->trace->schema->reach->is_on)
-		widen(run->trace, ret);
+		cpu_sched_widen(run->trace, ret);
 	for (unsigned i = 0; i < NSX_MAX_THREADS; i++) {
 		nsx_groups_done(&parts[i].threads);
 		nsx_groups_done(&parts[i].cpus);

@@ -163,9 +163,9 @@ static int traced_ns(const struct nsx_trace *t, const struct cpu_threads *all,
 	return 0;
 }
 
-static void fill_rows(const struct nsx_run *run, const struct cpu_threads *all,
-		      const struct names *names, int64_t of_ns,
-		      struct nsx_table *table)
+static void cpu_threads_fill_rows(const struct nsx_run *run, const struct cpu_threads *all,
+				  const struct names *names, int64_t of_ns,
+				  struct nsx_table *table)
 {
 	const struct nsx_trace *t = run->trace;
 	uint32_t cursor = 0;
@@ -225,10 +225,10 @@ enum { MOST_SHOWN = 3 }; /* rows in Markdown ...                            */
 #define SLIGHT 0.05	 /* ... except threads that ran less than this share of the
 			    busiest */
 
-static void summarise(const struct nsx_trace *t,
-		      const struct cpu_threads *all, int64_t of_ns,
-		      const struct nsx_table *rows,
-		      const struct nsx_table *waiting, struct nsx_section *out)
+static void cpu_threads_summarise(const struct nsx_trace *t,
+				  const struct cpu_threads *all, int64_t of_ns,
+				  const struct nsx_table *rows,
+				  const struct nsx_table *waiting, struct nsx_section *out)
 {
 	if (rows->nrows)
 		nsx_md_text(out, "%s ran; the busiest was on a CPU for %s of the "
@@ -254,8 +254,8 @@ static void summarise(const struct nsx_trace *t,
 			      "unknown");
 }
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+static int cpu_threads_run(const struct nsx_run *run, struct nsx_section *out,
+			   struct nsx_err *err)
 {
 	struct nsx_table *rows = nsx_add_table(out, &layouts[0]);
 	struct nsx_table *waiting = nsx_add_table(out, &layouts[1]);
@@ -274,9 +274,9 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	if (!rc)
 		rc = traced_ns(run->trace, &all, &of_ns, err);
 	if (!rc) {
-		fill_rows(run, &all, &names, of_ns, rows);
+		cpu_threads_fill_rows(run, &all, &names, of_ns, rows);
 		fill_waiting(&all, &names, waiting);
-		summarise(run->trace, &all, of_ns, rows, waiting, out);
+		cpu_threads_summarise(run->trace, &all, of_ns, rows, waiting, out);
 		rc = cpu_launching_fill(run, &all, names.text, out, err);
 	}
 	if (!rc && rows->nrows)

@@ -113,8 +113,8 @@ static bool is_launched(const struct launched *l, uint32_t op)
 
 /* The longest delays ---------------------------------------------------------*/
 
-static bool is_longer(const struct nsx_trace *t, const struct delay *x,
-		      const struct delay *y)
+static bool launch_latency_is_longer(const struct nsx_trace *t, const struct delay *x,
+				     const struct delay *y)
 {
 	uint32_t a = x->op, b = y->op;
 	int c;
@@ -127,21 +127,21 @@ static bool is_longer(const struct nsx_trace *t, const struct delay *x,
 	return c ? c < 0 : nsx_op_call(&t->ops, a) < nsx_op_call(&t->ops, b);
 }
 
-static void offer(struct launched *l, uint32_t op, int64_t ns)
+static void launch_latency_offer(struct launched *l, uint32_t op, int64_t ns)
 {
 	struct delay x = {ns, op};
 	size_t i;
 
-	if (l->ntop == TOP_ROWS && !is_longer(l->t, &x, &l->top[TOP_ROWS - 1]))
+	if (l->ntop == TOP_ROWS && !launch_latency_is_longer(l->t, &x, &l->top[TOP_ROWS - 1]))
 		return;
 	l->ntop += l->ntop < TOP_ROWS;
-	for (i = l->ntop - 1; i > 0 && is_longer(l->t, &x, &l->top[i - 1]); i--)
+	for (i = l->ntop - 1; i > 0 && launch_latency_is_longer(l->t, &x, &l->top[i - 1]); i--)
 		l->top[i] = l->top[i - 1];
 	l->top[i] = x;
 }
 
-static void add_row(const struct nsx_trace *t, uint32_t op, uint32_t device,
-		    struct nsx_table *table)
+static void launch_latency_add_row(const struct nsx_trace *t, uint32_t op, uint32_t device,
+				   struct nsx_table *table)
 {
 	uint32_t call = nsx_op_call(&t->ops, op);
 	const struct nsx_thread *th = &t->thread[nsx_call_thread(t, call)];
@@ -160,13 +160,13 @@ static void add_row(const struct nsx_trace *t, uint32_t op, uint32_t device,
 				     nsx_call_end(&t->calls, call)));
 }
 
-static void fill_rows(const struct launched *l, struct nsx_table *table)
+static void launch_latency_fill_rows(const struct launched *l, struct nsx_table *table)
 {
 	const struct nsx_trace *t = l->t;
 
 	for (size_t i = 0; i < l->ntop; i++)
-		add_row(t, l->top[i].op,
-			nsx_stream_of(t, l->top[i].op)->device, table);
+		launch_latency_add_row(t, l->top[i].op,
+				       nsx_stream_of(t, l->top[i].op)->device, table);
 }
 
 /* Summary of all -------------------------------------------------------------- */
@@ -177,7 +177,7 @@ static void collect_delays(struct launched *l)
 	for (uint32_t i = 0; i < l->t->ops.n; i++)
 		if (is_launched(l, i)) {
 			l->ns[l->n] = delay_of(l->t, i);
-			offer(l, i, l->ns[l->n++]);
+			launch_latency_offer(l, i, l->ns[l->n++]);
 		}
 }
 
@@ -282,8 +282,8 @@ struct depths {
 	int64_t starved_ns; /* queue empty and device idle                   */
 };
 
-static int sweep(struct depths *q, const struct nsx_run *run, uint32_t stream,
-		 struct nsx_err *err)
+static int launch_latency_sweep(struct depths *q, const struct nsx_run *run, uint32_t stream,
+				struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
 	const struct nsx_idle *idle = &run->facts->idle[t->stream[stream].device];
@@ -334,7 +334,7 @@ static int add_stream(const struct nsx_run *run, struct depths *q,
 	int64_t sum;
 	struct nsx_cell *row = nsx_add_row(table);
 
-	if (sweep(q, run, stream, err))
+	if (launch_latency_sweep(q, run, stream, err))
 		return err->rc;
 	for (sum = q->time_at[0]; median < q->most && sum <= all / 2;)
 		sum += q->time_at[++median];
@@ -373,8 +373,8 @@ static int fill_queues(const struct nsx_run *run, struct nsx_table *table,
 	return 0;
 }
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+static int launch_latency_run(const struct nsx_run *run, struct nsx_section *out,
+			      struct nsx_err *err)
 {
 	struct nsx_table *rows = nsx_add_table(out, &layouts[0]);
 	struct nsx_table *bins = nsx_add_table(out, &layouts[1]);
@@ -392,7 +392,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	fill_histogram(&l, bins);
 	put_summary(out, &l);
 	nsx_arena_drop(run->scratch, l.ns);
-	fill_rows(&l, rows);
+	launch_latency_fill_rows(&l, rows);
 	if (fill_queues(run, queue, err))
 		return err->rc;
 	return 0;

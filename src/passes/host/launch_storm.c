@@ -88,12 +88,12 @@ struct sum { /* by kernel; many occur once or twice                          */
 	nsx_str name;
 };
 
-static int64_t key_of(const void *sum, void *trace NSX_UNUSED)
+static int64_t launch_storm_key_of(const void *sum, void *trace NSX_UNUSED)
 {
 	return -(int64_t)((const struct sum *)sum)->n;
 }
 
-static int cmp_sums(const void *a, const void *b, void *trace)
+static int launch_storm_cmp_sums(const void *a, const void *b, void *trace)
 {
 	const struct sum *x = a, *y = b;
 	const uint32_t *rank = ((const struct nsx_trace *)trace)->rank;
@@ -125,8 +125,8 @@ static int fill_tiny(const struct nsx_run *run, struct nsx_table *table,
 		if (v[i].n && v[i].ns <= (int64_t)v[i].n * TINY_US * 1000)
 			v[n++] = v[i];
 	nsx_table_expect(table, n, run->opts->held_rows);
-	nsx_sort_by_key_r(v, n, table->max_rows ?: n, sizeof(*v), key_of,
-			  cmp_sums, (void *)t);
+	nsx_sort_by_key_r(v, n, table->max_rows ?: n, sizeof(*v), launch_storm_key_of,
+			  launch_storm_cmp_sums, (void *)t);
 	for (size_t i = 0; i < n; i++) {
 		struct nsx_cell *row = nsx_add_row(table);
 
@@ -149,9 +149,9 @@ struct launchers {
 };
 
 /* The launcher for the thread of a call. */
-static struct launcher *launcher_of(const struct nsx_trace *t,
-				    struct launchers *l, uint32_t call,
-				    uint32_t device, struct nsx_err *err)
+static struct launcher *launch_storm_launcher_of(const struct nsx_trace *t,
+						 struct launchers *l, uint32_t call,
+						 uint32_t device, struct nsx_err *err)
 {
 	struct launcher *x = nsx_group_value(&l->groups, &l->v,
 					     nsx_call_thread(t, call), device,
@@ -185,8 +185,8 @@ static int64_t host_late(const struct nsx_trace *t, const struct nsx_gap *gap)
 	       gap->start_ns;
 }
 
-static int sweep_device(const struct nsx_run *run, uint32_t device,
-			struct launchers *l, struct nsx_err *err)
+static int launch_storm_sweep_device(const struct nsx_run *run, uint32_t device,
+				     struct launchers *l, struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
 	const struct nsx_device *d = &t->device[device];
@@ -198,7 +198,7 @@ static int sweep_device(const struct nsx_run *run, uint32_t device,
 
 		if (call == NSX_NONE || !nsx_op_counts(t, i))
 			continue;
-		x = launcher_of(t, l, call, device, err);
+		x = launch_storm_launcher_of(t, l, call, device, err);
 		if (!x)
 			return err->rc;
 		x->calls += nsx_call_op(&t->calls, call) == i;
@@ -210,7 +210,7 @@ static int sweep_device(const struct nsx_run *run, uint32_t device,
 
 		if (!ns)
 			continue;
-		x = launcher_of(t, l, nsx_op_call(&t->ops, gap.op), device, err);
+		x = launch_storm_launcher_of(t, l, nsx_op_call(&t->ops, gap.op), device, err);
 		if (!x)
 			return err->rc;
 		nsx_add_to(&x->bound_ns, ns);
@@ -225,7 +225,7 @@ static int fill_launchers(const struct nsx_run *run, struct launchers *l,
 	const struct nsx_trace *t = run->trace;
 
 	for (uint32_t d = 0; d < t->ndevices; d++)
-		if (sweep_device(run, d, l, err))
+		if (launch_storm_sweep_device(run, d, l, err))
 			return err->rc;
 	*ret_bound_ns = 0;
 	for (size_t g = 0; g < l->groups.n; g++) {
@@ -413,8 +413,8 @@ static void say_kernels(struct nsx_section *out, const struct nsx_cell *f,
 			nsx_say_time(out, bound_ns)));
 }
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+static int launch_storm_run(const struct nsx_run *run, struct nsx_section *out,
+			    struct nsx_err *err)
 {
 	struct nsx_table *tiny = nsx_add_table(out, &layouts[0]);
 	struct nsx_table *launchers = nsx_add_table(out, &layouts[1]);

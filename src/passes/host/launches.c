@@ -48,8 +48,8 @@ struct work {
 	bool is_measured;
 };
 
-static struct launcher *launcher_of(struct work *w, size_t call,
-				    struct nsx_err *err)
+static struct launcher *launches_launcher_of(struct work *w, size_t call,
+					     struct nsx_err *err)
 {
 	struct launcher *x = nsx_group_value(
 		&w->groups, &w->v, nsx_call_thread(w->t, call),
@@ -105,7 +105,7 @@ static int sum_launches(struct work *w, struct nsx_err *err)
 
 		if (c->cls[i] != NSX_CALL_LAUNCH)
 			continue;
-		x = launcher_of(w, i, err);
+		x = launches_launcher_of(w, i, err);
 		if (!x)
 			return err->rc;
 		if (h != &held[nsx_call_thread(w->t, i)]) {
@@ -145,7 +145,7 @@ static int measure_thread(struct work *w, size_t from, size_t to, int64_t *ns,
 		if (c->cls[i] != NSX_CALL_LAUNCH ||
 		    !nsx_starts_inside(w->t, nsx_call_start(c, i)))
 			continue;
-		x = launcher_of(w, i, err);
+		x = launches_launcher_of(w, i, err);
 		if (!x)
 			return err->rc;
 		ns[x->next++] = nsx_call_ns(c, i);
@@ -157,7 +157,7 @@ static int measure_thread(struct work *w, size_t from, size_t to, int64_t *ns,
 	return 0;
 }
 
-static size_t count_launches(const struct work *w, size_t from, size_t to)
+static size_t launches_count_launches(const struct work *w, size_t from, size_t to)
 {
 	size_t n = 0;
 
@@ -175,7 +175,7 @@ static int measure_durations(struct work *w, struct nsx_err *err)
 
 	NSX_EACH_RUN(g, next, keys->n,
 		     nsx_group_key(keys, next).a == nsx_group_key(keys, g).a)
-		most = NSX_MAX(most, count_launches(w, g, next));
+		most = NSX_MAX(most, launches_count_launches(w, g, next));
 	if (!nsx_new_array(ns, w->arena, most, "launch durations", err))
 		return err->rc;
 	NSX_EACH_RUN(g, next, keys->n,
@@ -217,7 +217,7 @@ static int list_starts(struct work *w, struct queue *q, struct nsx_err *err)
 }
 
 /* The number of a stream's operations up to the current one that had not started. */
-static size_t queued_before(struct queue *q, uint32_t stream, int64_t at_ns)
+static size_t launches_queued_before(struct queue *q, uint32_t stream, int64_t at_ns)
 {
 	size_t *begun = &q->begun[stream], own = q->next[stream];
 
@@ -255,13 +255,13 @@ static int infer_held(struct work *w, struct nsx_err *err)
 		held = (struct nsx_span){
 		    nsx_call_start(&t->calls, call),
 		    NSX_MIN(nsx_call_end(&t->calls, call), before)};
-		x = launcher_of(w, call, err);
+		x = launches_launcher_of(w, call, err);
 		if (!x)
 			return err->rc;
 		length = nsx_call_ns(&t->calls, call);
 		if (held.start_ns >= held.end_ns || length < HELD_NS ||
 		    (length < x->long_ns &&
-		     queued_before(&q, s, held.start_ns) < MANY_QUEUED))
+		     launches_queued_before(&q, s, held.start_ns) < MANY_QUEUED))
 			continue;
 		nsx_add_to(&x->held_ns, in_window(t, held));
 		x->inferred++;
@@ -269,7 +269,7 @@ static int infer_held(struct work *w, struct nsx_err *err)
 	return 0;
 }
 
-static void fill_launches(struct work *w, struct nsx_table *table)
+static void launches_fill_launches(struct work *w, struct nsx_table *table)
 {
 	for (size_t g = 0; g < w->groups.n; g++) {
 		const struct launcher *x = &w->v[g];
@@ -332,7 +332,7 @@ static void say_backpressure(const struct work *w, struct nsx_section *out,
 	m->launches.is_inferred = !w->is_measured;
 }
 
-static int collect(struct work *w, struct nsx_err *err)
+static int launches_collect(struct work *w, struct nsx_err *err)
 {
 	if (sum_launches(w, err) || measure_durations(w, err))
 		return err->rc;
@@ -349,8 +349,8 @@ static int collect(struct work *w, struct nsx_err *err)
 	return infer_held(w, err);
 }
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+static int launches_run(const struct nsx_run *run, struct nsx_section *out,
+			struct nsx_err *err)
 {
 	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
 	struct work w = {.t = run->trace, .arena = run->scratch,
@@ -359,9 +359,9 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	int rc;
 
 	nsx_md_heading(out, "Waits and launches");
-	rc = collect(&w, err);
+	rc = launches_collect(&w, err);
 	if (!rc) {
-		fill_launches(&w, table);
+		launches_fill_launches(&w, table);
 		say_backpressure(&w, out, run->measured);
 	}
 	nsx_groups_done(&w.groups);

@@ -57,8 +57,8 @@ static int64_t ns_inside(const struct nsx_trace *t, size_t i, bool *counts)
 }
 
 /* Sums first, so that each sum's durations can be adjacent. */
-static int sum_up(struct sums *s, uint32_t *of_call, struct nsx_groups *groups,
-		  struct nsx_err *err)
+static int library_calls_sum_up(struct sums *s, uint32_t *of_call, struct nsx_groups *groups,
+				struct nsx_err *err)
 {
 	const struct nsx_library_calls *x = &s->t->library;
 
@@ -87,7 +87,7 @@ static int sum_up(struct sums *s, uint32_t *of_call, struct nsx_groups *groups,
 	return 0;
 }
 
-static void list_durations(struct sums *s, const uint32_t *of_call)
+static void library_calls_list_durations(struct sums *s, const uint32_t *of_call)
 {
 	size_t at = 0;
 
@@ -147,8 +147,8 @@ static void fill_spread(const struct sums *s, const struct sum *least, size_t n,
 	row[S_DIFFERENCE] = nsx_ms(most->total_ns - least->total_ns);
 }
 
-static void fill_calls(struct sums *s, struct nsx_table *rows,
-		       struct nsx_table *spread)
+static void library_calls_fill_calls(struct sums *s, struct nsx_table *rows,
+				     struct nsx_table *spread)
 {
 	nsx_sort(s->v, s->n, sizeof(*s->v), cmp_sums);
 	NSX_EACH_RUN(i, next, s->n,
@@ -167,8 +167,8 @@ static void fill_calls(struct sums *s, struct nsx_table *rows,
 		       S_LIBRARY, S_FUNCTION);
 }
 
-static void say(struct nsx_section *out, const struct nsx_table *rows,
-		const struct nsx_table *spread)
+static void library_calls_say(struct nsx_section *out, const struct nsx_table *rows,
+			      const struct nsx_table *spread)
 {
 	const struct nsx_cell *x = nsx_row_at(rows, 0);
 
@@ -201,8 +201,8 @@ static const char *lacks(const struct nsx_schema *s,
 	return "calls of MPI, cuBLAS, cuDNN, OpenACC, OpenMP or UCX";
 }
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+static int library_calls_run(const struct nsx_run *run, struct nsx_section *out,
+			     struct nsx_err *err)
 {
 	struct nsx_table *rows = nsx_add_table(out, &layouts[0]);
 	struct nsx_table *spread = nsx_add_table(out, &layouts[1]);
@@ -217,17 +217,17 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		return nsx_cannot(out, "the trace has no %s",
 				  lacks(s.t->schema, run->scratch));
 	nsx_new_array(s.ns, run->scratch, n, "library calls", err);
-	rc = of_call && s.ns ? sum_up(&s, of_call, &groups, err) : err->rc;
+	rc = of_call && s.ns ? library_calls_sum_up(&s, of_call, &groups, err) : err->rc;
 	if (!rc) {
-		list_durations(&s, of_call);
-		fill_calls(&s, rows, spread);
+		library_calls_list_durations(&s, of_call);
+		library_calls_fill_calls(&s, rows, spread);
 	}
 	if (run->facts->meets->unknown)
 		nsx_note(out, "which collectives of MPI in different processes "
 			 "are one, and so who comes late to them, is not known: "
 			 "%s", run->facts->meets->unknown);
 	if (!rc && rows->nrows)
-		say(out, rows, spread);
+		library_calls_say(out, rows, spread);
 	nsx_groups_done(&groups);
 	free(s.v);
 	return rc;

@@ -52,7 +52,7 @@ static const struct kind {
 };
 enum { NKINDS = ARRAY_LEN(kinds) };
 
-static unsigned kind_of(const char *name)
+static unsigned os_runtime_kind_of(const char *name)
 {
 	for (unsigned k = 0; k < NKINDS - 1; k++)
 		for (unsigned i = 0; i < ARRAY_LEN(kinds[k].words) &&
@@ -87,8 +87,8 @@ static void fill_kinds(const struct spent *v, struct nsx_table *table)
 }
 
 /* Sums and threads are both sorted by global thread id. */
-static bool launches(const struct nsx_trace *t, uint64_t global_tid,
-		     uint32_t *cursor)
+static bool os_runtime_launches(const struct nsx_trace *t, uint64_t global_tid,
+				uint32_t *cursor)
 {
 	while (*cursor < t->nthreads &&
 	       t->thread[*cursor].global_tid < global_tid)
@@ -135,8 +135,8 @@ static void say_spent(struct nsx_section *out, int64_t launch_ns,
 		"calls.", text, *text ? "." : "");
 }
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err NSX_UNUSED)
+static int os_runtime_run(const struct nsx_run *run, struct nsx_section *out,
+			  struct nsx_err *err NSX_UNUSED)
 {
 	const struct nsx_trace *t = run->trace;
 	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
@@ -151,7 +151,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		struct nsx_cell *row;
 
 		i = all_sites(t, i, s);
-		on_launch = launches(t, s->global_tid, &cursor);
+		on_launch = os_runtime_launches(t, s->global_tid, &cursor);
 		if (!s->count && !s->total_ns)
 			continue; /* all of it outside the window */
 		row = nsx_add_row(table);
@@ -164,7 +164,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		row[MAX] = nsx_us((double)s->max_ns);
 		row[ON_LAUNCH] = nsx_bool(on_launch);
 		nsx_add_to(&launch_ns, on_launch ? s->total_ns : 0);
-		x = &spent[kind_of(nsx_text(t, s->name))];
+		x = &spent[os_runtime_kind_of(nsx_text(t, s->name))];
 		x->count += s->count;
 		nsx_add_to(&x->total_ns, s->total_ns);
 		nsx_add_to(&x->launch_ns, on_launch ? s->total_ns : 0);

@@ -33,8 +33,8 @@ static void fill_syncs(const struct nsx_trace *t, const struct nsx_groups *names
 	nsx_table_sort(table, NSX_DESC(TOTAL_MS), NSX_DESC(CALLS), API);
 }
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+static int sync_run(const struct nsx_run *run, struct nsx_section *out,
+		    struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
 	struct nsx_table *table = nsx_add_table(out, &layouts[0]);

@@ -7,7 +7,7 @@
 #include "schema/viewscan.h"
 
 /* A text cell, cut to size; "" for other types. */
-static const char *text(const struct nsx_val *v, char *buf, size_t size)
+static const char *capture_facts_text(const struct nsx_val *v, char *buf, size_t size)
 {
 	size_t n = v->type == NSX_V_TEXT ? NSX_MIN(v->len, size - 1) : 0;
 
@@ -20,14 +20,14 @@ static const char *text(const struct nsx_val *v, char *buf, size_t size)
 /* Some versions prefix keys of capture settings with "PROCESS_0:", so their ends are
  * compared.
  */
-static int on_capture(void *ctx, int64_t rid NSX_UNUSED,
-		      const struct nsx_val *v, struct nsx_err *err NSX_UNUSED)
+static int capture_facts_on_capture(void *ctx, int64_t rid NSX_UNUSED,
+				    const struct nsx_val *v, struct nsx_err *err NSX_UNUSED)
 {
 	struct nsx_capture_facts *f = ctx;
 	char name[96], value[64];
 
-	text(&v[0], name, sizeof(name));
-	text(&v[1], value, sizeof(value));
+	capture_facts_text(&v[0], name, sizeof(name));
+	capture_facts_text(&v[1], value, sizeof(value));
 	if (!strcmp(name, "CAPTURE_EVENT_TYPE")) {
 		f->has_settings = true;
 		f->traced_cuda |= !strcasecmp(value, "Cuda");
@@ -45,8 +45,8 @@ static int on_export(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 	struct nsx_capture_facts *f = ctx;
 	char name[96], value[64];
 
-	text(&v[0], name, sizeof(name));
-	text(&v[1], value, sizeof(value));
+	capture_facts_text(&v[0], name, sizeof(name));
+	capture_facts_text(&v[1], value, sizeof(value));
 	if (nsx_ends_with(name, "TIMES_TO_EXPORT"))
 		f->part_of_time |= *value != '\0';
 	if (nsx_ends_with(name, "TABLES_TO_EXPORT"))
@@ -129,7 +129,7 @@ static int on_message(void *ctx, int64_t rid NSX_UNUSED,
 	r->f->has_messages = true;
 	if (!concerns(r->t, &v[2]))
 		return 0;
-	text(&v[1], buf, sizeof(buf));
+	capture_facts_text(&v[1], buf, sizeof(buf));
 	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
 		if (!strcasestr(buf, known[i].words))
 			continue;
@@ -148,8 +148,8 @@ static int on_message(void *ctx, int64_t rid NSX_UNUSED,
 	return 0;
 }
 
-static int on_session(void *ctx, int64_t rid NSX_UNUSED,
-		      const struct nsx_val *v, struct nsx_err *err NSX_UNUSED)
+static int capture_facts_on_session(void *ctx, int64_t rid NSX_UNUSED,
+				    const struct nsx_val *v, struct nsx_err *err NSX_UNUSED)
 {
 	struct nsx_capture_facts *f = ctx;
 
@@ -165,11 +165,11 @@ int nsx_read_capture_facts(const struct nsx_trace *t,
 	struct reader r = {ret, t};
 
 	*ret = (struct nsx_capture_facts){0};
-	return nsx_view_each(s, capture_meta, on_capture, ret, err, name,
+	return nsx_view_each(s, capture_meta, capture_facts_on_capture, ret, err, name,
 			     value) ?:
 	       nsx_view_each(s, export_meta, on_export, ret, err, name,
 			     value) ?:
 	       nsx_view_each(s, diagnostic, on_message, &r, err, severity, text,
 			     global_pid) ?:
-	       nsx_view_each(s, analysis, on_session, ret, err, duration_ns);
+	       nsx_view_each(s, analysis, capture_facts_on_session, ret, err, duration_ns);
 }

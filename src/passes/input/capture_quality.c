@@ -136,7 +136,7 @@ static void print_recapture(struct nsx_quality *q)
 				       "--preset %s -- COMMAND`", preset) : "");
 }
 
-static void print(struct nsx_quality *q)
+static void capture_quality_print(struct nsx_quality *q)
 {
 	size_t nchecks = 0, nfine = 0;
 	const char *last = "";
@@ -184,7 +184,7 @@ static void print(struct nsx_quality *q)
 }
 
 /* Lists shifted clocks exactly. */
-static void list_clocks(const struct nsx_trace *t, struct nsx_section *out)
+static void capture_quality_list_clocks(const struct nsx_trace *t, struct nsx_section *out)
 {
 	struct nsx_table *table = nsx_add_table(out, &layouts[1]);
 
@@ -203,8 +203,8 @@ static void list_clocks(const struct nsx_trace *t, struct nsx_section *out)
 	}
 }
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+static int capture_quality_run(const struct nsx_run *run, struct nsx_section *out,
+			       struct nsx_err *err)
 {
 	struct nsx_quality q = {
 	    .run = run, .t = run->trace, .out = out, .err = err,
@@ -217,9 +217,9 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	nsx_check_gpu(&q);
 	nsx_check_file(&q);
 	nsx_check_tables(&q);
-	list_clocks(q.t, out);
+	capture_quality_list_clocks(q.t, out);
 	if (!q.failed)
-		print(&q);
+		capture_quality_print(&q);
 	free(q.what);
 	return q.failed ? err->rc : 0;
 }

@@ -56,7 +56,7 @@ static void add_gpus(const struct nsx_trace *t, struct nsx_section *out)
 	nsx_table_sort(table, GPU_ID, GPU_UUID);
 }
 
-static void add_processes(const struct nsx_trace *t, struct nsx_section *out)
+static void input_add_processes(const struct nsx_trace *t, struct nsx_section *out)
 {
 	struct nsx_table *table = nsx_add_table(out, &layouts[1]);
 
@@ -73,8 +73,8 @@ static void add_processes(const struct nsx_trace *t, struct nsx_section *out)
 	nsx_table_sort(table, PROCESS_PID, PROCESS_NAME);
 }
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err NSX_UNUSED)
+static int input_run(const struct nsx_run *run, struct nsx_section *out,
+		     struct nsx_err *err NSX_UNUSED)
 {
 	const struct nsx_trace *t = run->trace;
 	const struct nsx_schema *s = t->schema;
@@ -88,7 +88,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 							  s->schema_version :
 							  NULL));
 	add_gpus(t, out);
-	add_processes(t, out);
+	input_add_processes(t, out);
 	any = t->ops.n || t->calls.n || t->nvtx.n || t->nosrt_sums ||
 	      nsx_is_in_part(t);
 	nsx_put(out, "first_ns", any ? nsx_int(t->first_ns) : nsx_null());

@@ -47,8 +47,8 @@ static void fill_costs(const struct nsx_trace *t, const struct nsx_profiler *p,
 		       NAME);
 }
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err NSX_UNUSED)
+static int profiler_cost_run(const struct nsx_run *run, struct nsx_section *out,
+			     struct nsx_err *err NSX_UNUSED)
 {
 	const struct nsx_profiler *p = run->facts->profiler;
 	struct nsx_table *table = nsx_add_table(out, &layouts[0]);

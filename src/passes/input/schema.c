@@ -32,8 +32,8 @@ static struct nsx_cell table_name(const struct nsx_schema *s, enum nsx_view v)
 	return nsx_string(s->table[v] ? s->table[v]->name : NULL);
 }
 
-static struct nsx_cell pid_source(const struct nsx_schema *s,
-				  enum nsx_field global, enum nsx_field plain)
+static struct nsx_cell schema_pid_source(const struct nsx_schema *s,
+					 enum nsx_field global, enum nsx_field plain)
 {
 	return nsx_string(nsx_has(s, global) ? s->column[global] :
 					       s->column[plain]);
@@ -59,11 +59,11 @@ static void put_tables_in_use(const struct nsx_schema *s,
 	for (size_t i = 0; i < ARRAY_LEN(uses); i++)
 		nsx_put(out, uses[i].key, table_name(s, uses[i].view));
 	nsx_put(out, "kernel_pid_source",
-		pid_source(s, NSX_F_kernel_global_pid, NSX_F_kernel_pid));
+		schema_pid_source(s, NSX_F_kernel_global_pid, NSX_F_kernel_pid));
 	nsx_put(out, "runtime_pid_source",
-		pid_source(s, NSX_F_runtime_global_tid, NSX_F_runtime_pid));
+		schema_pid_source(s, NSX_F_runtime_global_tid, NSX_F_runtime_pid));
 	nsx_put(out, "nvtx_pid_source",
-		pid_source(s, NSX_F_nvtx_global_tid, NSX_F_nvtx_pid));
+		schema_pid_source(s, NSX_F_nvtx_global_tid, NSX_F_nvtx_pid));
 }
 
 /* Answers questions about raw columns; column NULL: about the table. */
@@ -189,8 +189,8 @@ static void guess_unit(const struct nsx_trace *t, int64_t session_ns,
 			      "trace tells whether they are");
 }
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+static int schema_run(const struct nsx_run *run, struct nsx_section *out,
+		      struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
 	struct nsx_capture_facts facts = {0};

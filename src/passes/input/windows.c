@@ -3,8 +3,8 @@
 #include "passes/pass.h"
 #include "report/words.h"
 
-static void put_window(struct nsx_section *out, const char *key,
-		       const struct nsx_window *w)
+static void windows_put_window(struct nsx_section *out, const char *key,
+			       const struct nsx_window *w)
 {
 	if (w->start_ns == w->end_ns) {
 		nsx_put(out, key, nsx_null());
@@ -18,7 +18,7 @@ static void put_steady(struct nsx_section *out, const struct nsx_steady *s)
 {
 	const char **excluded;
 
-	put_window(out, "steady", &s->window);
+	windows_put_window(out, "steady", &s->window);
 	if (!s->method)
 		return;
 	excluded = nsx_arena_get(out->arena,
@@ -30,7 +30,7 @@ static void put_steady(struct nsx_section *out, const struct nsx_steady *s)
 	nsx_put(out, "steady.excluded", nsx_list(excluded));
 }
 
-static const char *describe(struct nsx_section *out, const struct nsx_window *w)
+static const char *windows_describe(struct nsx_section *out, const struct nsx_window *w)
 {
 	return nsx_say(out, "%s, %s", nsx_text_window(out->arena, w),
 		       nsx_say_time(out, w->end_ns - w->start_ns));
@@ -71,14 +71,14 @@ static void say_steady(struct nsx_section *out, const struct nsx_steady *s)
 	if (s->method)
 		nsx_md_bullet(out, "**Steady window**, on which findings are "
 			      "judged: %s; %s (confidence %s)%s",
-			      describe(out, &s->window), how[s->method],
+			      windows_describe(out, &s->window), how[s->method],
 			      nsx_confidence_names[s->confidence],
 			      b.n ? b.p : "");
 	nsx_buf_done(&b);
 }
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err NSX_UNUSED)
+static int windows_run(const struct nsx_run *run, struct nsx_section *out,
+		       struct nsx_err *err NSX_UNUSED)
 {
 	const struct nsx_trace *t = run->trace;
 
@@ -86,10 +86,10 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		nsx_put(out, "full.start_ns", nsx_null());
 		nsx_put(out, "full.end_ns", nsx_null());
 	} else {
-		put_window(out, "full", &t->full);
+		windows_put_window(out, "full", &t->full);
 	}
 	put_steady(out, &run->facts->steady);
-	put_window(out, "user", &t->user);
+	windows_put_window(out, "user", &t->user);
 	nsx_md_heading(out, "Appendix");
 	if (t->full.start_ns < t->full.end_ns)
 		nsx_md_bullet(out, "**Full window**, from the first start to the "
@@ -97,14 +97,14 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 			      t->ndevices ? "any GPU work" :
 			      "any API call, NVTX range or OS call that "
 			      "starts at 0 or later",
-			      describe(out, &t->full),
+			      windows_describe(out, &t->full),
 			      nsx_has_window(t) ||
 					      !t->ndevices ? "" :
 			      ". GPU times and shares are of it; calls and ranges "
 			      "of the host count over the whole trace");
 	if (nsx_has_window(t))
 		nsx_md_bullet(out, "**Window asked for**, on which all tables "
-			      "stand: %s%s", describe(out, &t->user),
+			      "stand: %s%s", windows_describe(out, &t->user),
 			      say_part(out, t));
 	say_steady(out, &run->facts->steady);
 	return 0;

@@ -73,7 +73,7 @@ struct work {
 };
 
 /* Adds host time. Parents come before their children. */
-static void add_ranges(struct work *w)
+static void nvtx_add_ranges(struct work *w)
 {
 	for (uint32_t i = 0; i < w->t->nvtx.n; i++) {
 		uint32_t parent = nsx_range_parent(w->f, i);
@@ -115,7 +115,7 @@ static void add_to_row(struct gpu *g, uint32_t device, int64_t start,
 }
 
 /* Adds one operation of a device; operations ascend by start. */
-static void add_op(struct work *w, uint32_t op, uint32_t device)
+static void nvtx_nvtx_add_op(struct work *w, uint32_t op, uint32_t device)
 {
 	const struct nsx_ops *o = &w->t->ops;
 	const struct nsx_nvtx_facts *f = w->f;
@@ -148,13 +148,13 @@ static void add_op(struct work *w, uint32_t op, uint32_t device)
 	}
 }
 
-static void add_ops(struct work *w)
+static void nvtx_add_ops(struct work *w)
 {
 	for (uint32_t d = 0; d < w->t->ndevices; d++) {
 		uint32_t at = w->t->device[d].ops_at;
 
 		for (uint32_t i = at; i < at + w->t->device[d].nops; i++)
-			add_op(w, i, d);
+			nvtx_nvtx_add_op(w, i, d);
 	}
 	for (uint32_t i = w->any_cut ? (uint32_t)w->t->nvtx.n : 0; i-- > 0;) {
 		uint32_t out = nsx_range_around(w->f, i);
@@ -168,18 +168,18 @@ static void add_ops(struct work *w)
 	}
 }
 
-static int make_groups(struct work *w, struct nsx_arena *a, struct nsx_err *err)
+static int nvtx_make_groups(struct work *w, struct nsx_arena *a, struct nsx_err *err)
 {
 	if (nsx_nvtx_group(w->t, false, a, &w->g, err) ||
 	    nsx_new_arrays(a, w->g.n, "range names", err, w->v))
 		return err->rc;
-	add_ranges(w);
+	nvtx_add_ranges(w);
 	return 0;
 }
 
 /* Sorts rows by time, count, name, as far as the table keeps them. */
-static int put_in_order(struct work *w, const struct nsx_run *run,
-			struct nsx_table *table, struct nsx_err *err)
+static int nvtx_put_in_order(struct work *w, const struct nsx_run *run,
+			     struct nsx_table *table, struct nsx_err *err)
 {
 	const struct nsx_nvtx_order by = {.t = w->t, .g = &w->g, .sums = w->v,
 					  .size = sizeof(*w->v)};
@@ -213,13 +213,13 @@ static int sum_gpu(struct work *w, struct nsx_arena *a, struct nsx_err *err)
 	    nsx_new_arrays(a, w->nheld, "range names", err, w->gpu) ||
 	    nsx_new_arrays(a, w->t->nvtx.n, "range marks", err, w->cut))
 		return err->rc;
-	add_ops(w);
+	nvtx_add_ops(w);
 	return 0;
 }
 
 /* Tables ------------------------------------------------------------------*/
 
-static void fill_range(const struct work *w, uint32_t i, struct nsx_cell *row)
+static void nvtx_fill_range(const struct work *w, uint32_t i, struct nsx_cell *row)
 {
 	const struct group *g = &w->v[w->order[i]];
 	nsx_str name = w->g.name[w->order[i]];
@@ -242,21 +242,21 @@ static void fill_range(const struct work *w, uint32_t i, struct nsx_cell *row)
 	row[GPU_BUSY] = nsx_ms(w->gpu[i].busy_ns);
 }
 
-static int fill_ranges(const struct nsx_run *run, struct work *w, bool gpu,
-		       struct nsx_table *table, struct nsx_err *err)
+static int nvtx_fill_ranges(const struct nsx_run *run, struct work *w, bool gpu,
+			    struct nsx_table *table, struct nsx_err *err)
 {
-	if (make_groups(w, run->scratch, err) ||
-	    put_in_order(w, run, table, err))
+	if (nvtx_make_groups(w, run->scratch, err) ||
+	    nvtx_put_in_order(w, run, table, err))
 		return err->rc;
 	if (gpu && sum_gpu(w, run->scratch, err))
 		return err->rc;
 	for (uint32_t i = 0; i < w->nrows; i++)
-		fill_range(w, i, nsx_add_row(table));
+		nvtx_fill_range(w, i, nsx_add_row(table));
 	return 0;
 }
 
 /* Longest first; ties are broken by visible fields. */
-static bool comes_before(const struct nsx_trace *t, uint32_t a, uint32_t b)
+static bool nvtx_comes_before(const struct nsx_trace *t, uint32_t a, uint32_t b)
 {
 	int64_t x = nsx_range_inside(t, a), y = nsx_range_inside(t, b);
 
@@ -278,7 +278,7 @@ static void fill_instances(const struct nsx_trace *t, struct nsx_table *table)
 
 		if (t->nvtx.kind[i] == NSX_NVTX_MARK || !nsx_range_inside(t, i))
 			continue;
-		for (; k && comes_before(t, i, top[k - 1]); k--)
+		for (; k && nvtx_comes_before(t, i, top[k - 1]); k--)
 			top[k] = top[k - 1];
 		top[k] = i;
 		n = NSX_MIN(n + 1, MAX_INSTANCES);
@@ -348,21 +348,21 @@ static void add_notes(const struct work *w, const char *reason,
 			 MAX_PATH);
 }
 
-static int run(const struct nsx_run *run NSX_UNUSED, struct nsx_section *out,
-	       struct nsx_err *err NSX_UNUSED)
+static int nvtx_run(const struct nsx_run *run NSX_UNUSED, struct nsx_section *out,
+		    struct nsx_err *err NSX_UNUSED)
 {
 	nsx_add_tables(out);
 	return 0;
 }
 
-static int finish(const struct nsx_run *run, struct nsx_section *out,
-		  struct nsx_err *err)
+static int nvtx_finish(const struct nsx_run *run, struct nsx_section *out,
+		       struct nsx_err *err)
 {
 	struct work w = {.t = run->trace, .f = &run->facts->nvtx};
 	struct nsx_table *ranges = out->tables[0], *instances = out->tables[1];
 	const char *reason = no_gpu_reason(run);
 
-	if (fill_ranges(run, &w, !reason, ranges, err))
+	if (nvtx_fill_ranges(run, &w, !reason, ranges, err))
 		return err->rc;
 	fill_instances(w.t, instances);
 	nsx_put(out, "table", nsx_string(w.t->schema->table[NSX_VIEW_nvtx]->
@@ -415,4 +415,4 @@ NSX_DEFINE_PASS(nvtx,
 		   "under its raw name",
 	.needs = {NSX_NEED_VIEW(nvtx)},
 	NSX_LAYOUTS(layouts),
-	.finish = finish);
+	.finish = nvtx_finish);

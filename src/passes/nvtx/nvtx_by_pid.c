@@ -68,7 +68,7 @@ struct work {
 	bool gpu; /* kernels could be attributed */
 };
 
-static void add_ranges(struct work *w, const struct nsx_nvtx_facts *f)
+static void nvtx_by_pid_add_ranges(struct work *w, const struct nsx_nvtx_facts *f)
 {
 	const struct nsx_nvtx *x = &w->t->nvtx;
 
@@ -90,7 +90,7 @@ static void add_ranges(struct work *w, const struct nsx_nvtx_facts *f)
 		nsx_add_to(&w->range_ns[w->g.process[k]], w->v[k].sum.ns);
 }
 
-static void add_kernels(struct work *w, const struct nsx_nvtx_facts *f)
+static void nvtx_by_pid_add_kernels(struct work *w, const struct nsx_nvtx_facts *f)
 {
 	const struct nsx_ops *o = &w->t->ops;
 
@@ -106,7 +106,7 @@ static void add_kernels(struct work *w, const struct nsx_nvtx_facts *f)
 	}
 }
 
-static int cmp_processes(const void *a, const void *b, void *range_ns)
+static int nvtx_by_pid_cmp_processes(const void *a, const void *b, void *range_ns)
 {
 	uint32_t p = *(const uint32_t *)a, q = *(const uint32_t *)b;
 	const int64_t *ns = range_ns;
@@ -120,7 +120,7 @@ static bool is_row(const struct row *x) /* otherwise outside the window */
 }
 
 /* Orders processes by time in ranges. */
-static int split(struct work *w, struct nsx_arena *a, struct nsx_err *err)
+static int nvtx_by_pid_split(struct work *w, struct nsx_arena *a, struct nsx_err *err)
 {
 	uint32_t n = w->t->nprocesses, *processes;
 
@@ -128,7 +128,7 @@ static int split(struct work *w, struct nsx_arena *a, struct nsx_err *err)
 	    nsx_new_arrays(a, (size_t)n + 2, "processes", err, w->at) ||
 	    nsx_new_arrays(a, w->g.n, "range names", err, w->order))
 		return err->rc;
-	nsx_sort_indices(processes, n, cmp_processes, w->range_ns);
+	nsx_sort_indices(processes, n, nvtx_by_pid_cmp_processes, w->range_ns);
 	for (uint32_t i = 0; i < n; i++)
 		w->place[processes[i]] = i;
 	NSX_DEAL(w->at, w->order, n, w->g.n, k,
@@ -138,12 +138,12 @@ static int split(struct work *w, struct nsx_arena *a, struct nsx_err *err)
 }
 
 /* Sorts a process's rows by time, count, name, as far as they are shown. */
-static int put_in_order(struct work *w, const struct nsx_run *run,
-			struct nsx_table *table, struct nsx_err *err)
+static int nvtx_by_pid_put_in_order(struct work *w, const struct nsx_run *run,
+				    struct nsx_table *table, struct nsx_err *err)
 {
 	size_t nheld;
 
-	if (split(w, run->scratch, err))
+	if (nvtx_by_pid_split(w, run->scratch, err))
 		return err->rc;
 	w->by = (struct nsx_nvtx_order){.t = w->t, .g = &w->g, .sums = w->v,
 					.size = sizeof(*w->v)};
@@ -159,8 +159,8 @@ static int put_in_order(struct work *w, const struct nsx_run *run,
 	return 0;
 }
 
-static int sum_up(const struct nsx_run *run, struct work *w,
-		  struct nsx_table *table, struct nsx_err *err)
+static int nvtx_by_pid_sum_up(const struct nsx_run *run, struct work *w,
+			      struct nsx_table *table, struct nsx_err *err)
 {
 	if (nsx_nvtx_group(w->t, true, run->scratch, &w->g, err))
 		return err->rc;
@@ -168,16 +168,16 @@ static int sum_up(const struct nsx_run *run, struct work *w,
 	    !nsx_new_array(w->range_ns, run->scratch, w->t->nprocesses,
 			   "processes", err))
 		return err->rc;
-	add_ranges(w, &run->facts->nvtx);
+	nvtx_by_pid_add_ranges(w, &run->facts->nvtx);
 	if (w->gpu)
-		add_kernels(w, &run->facts->nvtx);
+		nvtx_by_pid_add_kernels(w, &run->facts->nvtx);
 	nsx_arena_drop(run->scratch, w->g.of);
 	w->g.of = NULL;
-	return put_in_order(w, run, table, err);
+	return nvtx_by_pid_put_in_order(w, run, table, err);
 }
 
-static void fill_range(const struct work *w, uint32_t group,
-		       struct nsx_table *table)
+static void nvtx_by_pid_fill_range(const struct work *w, uint32_t group,
+				   struct nsx_table *table)
 {
 	struct nsx_cell *row = nsx_add_row(table);
 	uint32_t process = w->g.process[group];
@@ -198,8 +198,8 @@ static void fill_range(const struct work *w, uint32_t group,
 		row[COVERAGE] = nsx_part_pct(p->mapped_ns, p->kernel_ns);
 }
 
-static void fill_ranges(const struct work *w, struct nsx_table *table,
-			struct nsx_table *first)
+static void nvtx_by_pid_fill_ranges(const struct work *w, struct nsx_table *table,
+				    struct nsx_table *first)
 {
 	uint32_t n = 0; /* of this process                                   */
 
@@ -208,10 +208,10 @@ static void fill_ranges(const struct work *w, struct nsx_table *table,
 
 		if (i && w->g.process[group] != w->g.process[w->order[i - 1]])
 			n = 0;
-		fill_range(w, group, table);
+		nvtx_by_pid_fill_range(w, group, table);
 		if (n++ < NSX_MAX_JSON_ROWS &&
 		    table->nrows < nsx_table_total(table))
-			fill_range(w, group, first);
+			nvtx_by_pid_fill_range(w, group, first);
 	}
 }
 
@@ -255,7 +255,7 @@ static void fill_kernel_ranges(const struct work *w, struct nsx_table *table)
 	}
 }
 
-static void fill_pids(const struct work *w, struct nsx_table *table)
+static void nvtx_by_pid_fill_pids(const struct work *w, struct nsx_table *table)
 {
 	for (uint32_t i = 0; i < w->t->nprocesses; i++) {
 		const struct nsx_coverage *p = &w->p[i];
@@ -276,8 +276,8 @@ static void fill_pids(const struct work *w, struct nsx_table *table)
 }
 
 /* One process may lack ranges while the total coverage is good. */
-static void judge(const struct nsx_run *run, const struct work *w,
-		  struct nsx_section *out)
+static void nvtx_by_pid_judge(const struct nsx_run *run, const struct work *w,
+			      struct nsx_section *out)
 {
 	double least = run->opts->nvtx_coverage_warn, worst = least;
 	int64_t total_ns = 0, mapped_ns = 0, pid = 0;
@@ -300,8 +300,8 @@ static void judge(const struct nsx_run *run, const struct work *w,
 			 100 * worst, 100 * least);
 }
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+static int nvtx_by_pid_run(const struct nsx_run *run, struct nsx_section *out,
+			   struct nsx_err *err)
 {
 	const char *missing = nsx_pass_missing(
 		&nsx_pass_nvtx_kernel_time, run->trace->schema,
@@ -313,13 +313,13 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	struct nsx_table *pids = nsx_add_table(out, &layouts[1]);
 	struct nsx_table *kernels = nsx_add_table(out, &layouts[2]);
 
-	if (sum_up(run, &w, ranges, err))
+	if (nvtx_by_pid_sum_up(run, &w, ranges, err))
 		return err->rc;
-	fill_ranges(&w, ranges, nsx_add_table(out, &first_layout));
+	nvtx_by_pid_fill_ranges(&w, ranges, nsx_add_table(out, &first_layout));
 	if (w.gpu) {
-		fill_pids(&w, pids);
+		nvtx_by_pid_fill_pids(&w, pids);
 		fill_kernel_ranges(&w, kernels);
-		judge(run, &w, out);
+		nvtx_by_pid_judge(run, &w, out);
 	}
 	/* The query cannot distinguish missing values from zero. */
 	out->sql_differs = w.t->defects.crossing_ranges > 0 ||

@@ -3,8 +3,8 @@
  */
 #include "passes/pass.h"
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err NSX_UNUSED)
+static int nvtx_coverage_warn_threshold_run(const struct nsx_run *run, struct nsx_section *out,
+					    struct nsx_err *err NSX_UNUSED)
 {
 	nsx_put(out, "*", nsx_real(run->opts->nvtx_coverage_warn));
 	return 0;

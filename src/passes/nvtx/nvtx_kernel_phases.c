@@ -12,8 +12,8 @@ static const struct nsx_layout layouts[] = {
 	{.key = "phases", NSX_COLS(cols), .json_rows = NSX_ALL_ROWS},
 };
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+static int nvtx_kernel_phases_run(const struct nsx_run *run, struct nsx_section *out,
+				  struct nsx_err *err)
 {
 	const struct nsx_phase_map *m = run->opts->phases;
 	struct nsx_table *table;

@@ -19,8 +19,8 @@ static const struct nsx_layout layouts[] = {
 	{.key = "*", NSX_COLS(cols)},
 };
 
-static void add_process(const struct nsx_run *run, uint32_t process,
-			const int64_t *ns, struct nsx_section *out)
+static void nvtx_kernel_phases_by_pid_add_process(const struct nsx_run *run, uint32_t process,
+						  const int64_t *ns, struct nsx_section *out)
 {
 	int64_t pid = run->trace->process[process].pid, total_ns;
 	struct nsx_table *phases = nsx_add_table(out, &phase_layout);
@@ -36,8 +36,8 @@ static void add_process(const struct nsx_run *run, uint32_t process,
 	nsx_md_whole(out, phases, 0);
 }
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+static int nvtx_kernel_phases_by_pid_run(const struct nsx_run *run, struct nsx_section *out,
+					 struct nsx_err *err)
 {
 	const struct nsx_phase_map *m = run->opts->phases;
 	int64_t *ns;
@@ -54,8 +54,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	if (nsx_nvtx_phase_kernels(run->trace, m, run->scratch, &ns, err))
 		return err->rc;
 	for (uint32_t i = 0; i < run->trace->nprocesses; i++)
-		add_process(run, i, ns + i * (nsx_phase_count(m) + (size_t)1),
-			    out);
+		nvtx_kernel_phases_by_pid_add_process(run, i, ns + i * (nsx_phase_count(m) + (size_t)1),
+						      out);
 	return 0;
 }
 

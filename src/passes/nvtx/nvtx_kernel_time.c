@@ -26,8 +26,8 @@ struct sums {
 	int64_t no_stack_ns, opaque_ns;
 };
 
-static void add_kernel(const struct nsx_run *run, size_t op,
-		       const struct nsx_nvtx_groups *g, struct sums *s)
+static void nvtx_kernel_time_add_kernel(const struct nsx_run *run, size_t op,
+					const struct nsx_nvtx_groups *g, struct sums *s)
 {
 	const struct nsx_trace *t = run->trace;
 	uint32_t range = nsx_op_range(&run->facts->nvtx, op);
@@ -69,8 +69,8 @@ static int add_opaque(const struct nsx_run *run, struct sums *s,
 	return 0;
 }
 
-static int sum_up(const struct nsx_run *run, struct nsx_nvtx_groups *g,
-		  struct sums *s, struct nsx_err *err)
+static int nvtx_kernel_time_sum_up(const struct nsx_run *run, struct nsx_nvtx_groups *g,
+				   struct sums *s, struct nsx_err *err)
 {
 	if (nsx_nvtx_group(run->trace, false, run->scratch, g, err))
 		return err->rc;
@@ -78,14 +78,14 @@ static int sum_up(const struct nsx_run *run, struct nsx_nvtx_groups *g,
 		return err->rc;
 	for (size_t i = 0; i < run->trace->ops.n; i++)
 		if (run->trace->ops.kind[i] == NSX_OP_KERNEL)
-			add_kernel(run, i, g, s);
+			nvtx_kernel_time_add_kernel(run, i, g, s);
 	return add_opaque(run, s, err);
 }
 
 /* Sorts by time, count, name. */
-static int fill_ranges(const struct nsx_run *run,
-		       const struct nsx_nvtx_groups *g, const struct sums *s,
-		       struct nsx_table *table, struct nsx_err *err)
+static int nvtx_kernel_time_fill_ranges(const struct nsx_run *run,
+					const struct nsx_nvtx_groups *g, const struct sums *s,
+					struct nsx_table *table, struct nsx_err *err)
 {
 	const struct nsx_nvtx_order by = {.t = run->trace, .g = g,
 					  .sums = s->v, .size = sizeof(*s->v)};
@@ -115,8 +115,8 @@ static int fill_ranges(const struct nsx_run *run,
 	return 0;
 }
 
-static void put_values(const struct nsx_trace *t, const struct sums *s,
-		       struct nsx_section *out)
+static void nvtx_kernel_time_put_values(const struct nsx_trace *t, const struct sums *s,
+					struct nsx_section *out)
 {
 	const struct nsx_table_info *const *table = t->schema->table;
 
@@ -158,8 +158,8 @@ static const char *say_rest(const struct sums *s, struct nsx_section *out)
 	return nsx_say(out, "%s%s%s", no_call, no_range, no_stack);
 }
 
-static void judge(const struct nsx_run *run, const struct sums *s,
-		  struct nsx_section *out)
+static void nvtx_kernel_time_judge(const struct nsx_run *run, const struct sums *s,
+				   struct nsx_section *out)
 {
 	double pct = 100 * (double)s->all.mapped_ns / (double)s->all.kernel_ns;
 	double least = 100 * run->opts->nvtx_coverage_warn;
@@ -181,8 +181,8 @@ static void judge(const struct nsx_run *run, const struct sums *s,
 			      "a part.", pct, least);
 }
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+static int nvtx_kernel_time_run(const struct nsx_run *run, struct nsx_section *out,
+				struct nsx_err *err)
 {
 	struct nsx_nvtx_groups g;
 	struct sums s = {
@@ -191,13 +191,13 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 
 	if (!run->opts->nvtx_kernel_map)
 		return nsx_cannot(out, "left out by --no-nvtx-kernel-map");
-	if (sum_up(run, &g, &s, err) || fill_ranges(run, &g, &s, table, err))
+	if (nvtx_kernel_time_sum_up(run, &g, &s, err) || nvtx_kernel_time_fill_ranges(run, &g, &s, table, err))
 		return err->rc;
 	out->sql_differs = run->trace->defects.crossing_ranges > 0;
-	put_values(run->trace, &s, out);
+	nvtx_kernel_time_put_values(run->trace, &s, out);
 	nsx_md_heading(out, "NVTX");
 	if (g.n && s.all.kernel_ns)
-		judge(run, &s, out);
+		nvtx_kernel_time_judge(run, &s, out);
 	return 0;
 }
 

@@ -17,8 +17,8 @@ static const struct nsx_layout layouts[] = {
 	{.key = "phases", NSX_COLS(cols), .json_rows = NSX_ALL_ROWS},
 };
 
-static void add_thread(const struct nsx_trace *t, uint32_t thread,
-		       const struct nsx_nvtx_phases *p, int64_t *ns)
+static void nvtx_phases_add_thread(const struct nsx_trace *t, uint32_t thread,
+				   const struct nsx_nvtx_phases *p, int64_t *ns)
 {
 	const struct nsx_nvtx *x = &t->nvtx;
 	int64_t at = INT64_MIN;
@@ -43,7 +43,7 @@ static void add_thread(const struct nsx_trace *t, uint32_t thread,
 	}
 }
 
-static int sum_up(const struct nsx_run *run, int64_t *ns, struct nsx_err *err)
+static int nvtx_phases_sum_up(const struct nsx_run *run, int64_t *ns, struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
 	struct nsx_nvtx_phases p;
@@ -51,15 +51,15 @@ static int sum_up(const struct nsx_run *run, int64_t *ns, struct nsx_err *err)
 	if (nsx_nvtx_phase_ranges(t, run->opts->phases, run->scratch, &p, err))
 		return err->rc;
 	for (uint32_t i = 0; i < t->nthreads; i++)
-		add_thread(t, i, &p, ns);
+		nvtx_phases_add_thread(t, i, &p, ns);
 	for (size_t i = 0; i < t->nvtx.n; i++)
 		if (t->nvtx.kind[i] == NSX_NVTX_ASYNC)
 			nsx_add_to(&ns[p.of[i]], nsx_range_inside(t, i));
 	return 0;
 }
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+static int nvtx_phases_run(const struct nsx_run *run, struct nsx_section *out,
+			   struct nsx_err *err)
 {
 	const struct nsx_phase_map *m = run->opts->phases;
 	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
@@ -67,7 +67,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 							  sizeof(*ns));
 	int64_t total_ns;
 
-	if (sum_up(run, ns, err))
+	if (nvtx_phases_sum_up(run, ns, err))
 		return err->rc;
 	nsx_nvtx_phase_rows(m, ns, table, &total_ns);
 	nsx_put(out, "nvtx_total_time_ms", nsx_ms(total_ns));

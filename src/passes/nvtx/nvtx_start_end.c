@@ -43,7 +43,7 @@ static bool is_start_end(const struct nsx_nvtx *x, size_t range)
 	       !(x->flags[range] & NSX_NVTX_CROSSING);
 }
 
-static uint32_t process_of(const struct nsx_trace *t, uint32_t range)
+static uint32_t nvtx_start_end_process_of(const struct nsx_trace *t, uint32_t range)
 {
 	return t->thread[nsx_nvtx_thread(t, range)].process;
 }
@@ -54,7 +54,7 @@ static int cmp_ranges(const void *a, const void *b, void *ctx)
 {
 	const struct work *w = ctx;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	uint32_t p = process_of(w->t, x), q = process_of(w->t, y);
+	uint32_t p = nvtx_start_end_process_of(w->t, x), q = nvtx_start_end_process_of(w->t, y);
 	int64_t start_x = nsx_range_start(&w->t->nvtx, x);
 	int64_t start_y = nsx_range_start(&w->t->nvtx, y);
 
@@ -62,8 +62,8 @@ static int cmp_ranges(const void *a, const void *b, void *ctx)
 	       NSX_CMP(start_x, start_y);
 }
 
-static int find_ranges(struct work *w, struct nsx_arena *a,
-		       struct nsx_err *err)
+static int nvtx_start_end_find_ranges(struct work *w, struct nsx_arena *a,
+				      struct nsx_err *err)
 {
 	const struct nsx_nvtx *x = &w->t->nvtx;
 
@@ -74,7 +74,7 @@ static int find_ranges(struct work *w, struct nsx_arena *a,
 		return err->rc;
 	w->nranges = 0;
 	for (uint32_t i = 0; i < x->n; i++) {
-		uint32_t process = process_of(w->t, i);
+		uint32_t process = nvtx_start_end_process_of(w->t, i);
 
 		if (!is_start_end(x, i))
 			continue;
@@ -103,7 +103,7 @@ static size_t cut_after(const struct work *w, uint32_t process, int64_t at)
 }
 
 /* Adds kernels to pieces, then makes prefix sums: cuts[i] holds everything before it. */
-static void add_kernels(struct work *w)
+static void nvtx_start_end_add_kernels(struct work *w)
 {
 	const struct nsx_ops *o = &w->t->ops;
 	int64_t ns = 0, kernels = 0;
@@ -128,20 +128,20 @@ static void add_kernels(struct work *w)
 }
 
 /* Sums a name's ranges in order of start; each adds what earlier ones do not cover. */
-static void sum_ranges(const struct work *w, struct group *v)
+static void nvtx_start_end_sum_ranges(const struct work *w, struct group *v)
 {
 	const struct nsx_nvtx *x = &w->t->nvtx;
 	int64_t covered = INT64_MIN;
 
 	for (size_t k = 0; k < w->nranges; k++) {
 		uint32_t i = w->ranges[k], before = k ? w->ranges[k - 1] : i;
-		uint32_t process = process_of(w->t, i);
+		uint32_t process = nvtx_start_end_process_of(w->t, i);
 		struct group *g = &v[w->g.of[i]];
 		int64_t to = x->flags[i] & NSX_NVTX_OPEN ? INT64_MAX
 							 : nsx_range_end(x, i);
 
 		if (w->g.of[before] != w->g.of[i] ||
-		    process_of(w->t, before) != process)
+		    nvtx_start_end_process_of(w->t, before) != process)
 			covered = INT64_MIN;
 		g->count += nsx_starts_inside(w->t, nsx_range_start(x, i));
 		nsx_add_to(&g->total_ns, nsx_range_inside(w->t, i));
@@ -159,8 +159,8 @@ static void sum_ranges(const struct work *w, struct group *v)
 	}
 }
 
-static void fill_groups(const struct work *w, const struct group *v,
-			struct nsx_table *table)
+static void nvtx_start_end_fill_groups(const struct work *w, const struct group *v,
+				       struct nsx_table *table)
 {
 	for (uint32_t k = 0; k < w->g.n; k++) {
 		struct nsx_cell *row;
@@ -178,15 +178,15 @@ static void fill_groups(const struct work *w, const struct group *v,
 		       NAME);
 }
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+static int nvtx_start_end_run(const struct nsx_run *run, struct nsx_section *out,
+			      struct nsx_err *err)
 {
 	struct work w = {.t = run->trace};
 	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
 	struct group *v;
 
 	if (nsx_nvtx_group(w.t, false, run->scratch, &w.g, err) ||
-	    find_ranges(&w, run->scratch, err))
+	    nvtx_start_end_find_ranges(&w, run->scratch, err))
 		return err->rc;
 	if (!w.nranges || !run->opts->nvtx_kernel_map ||
 	    nsx_pass_missing(&nsx_pass_nvtx_kernel_time, w.t->schema,
@@ -196,9 +196,9 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	}
 	if (!nsx_new_array(v, run->scratch, w.g.n, "range names", err))
 		return err->rc;
-	add_kernels(&w);
-	sum_ranges(&w, v);
-	fill_groups(&w, v, table);
+	nvtx_start_end_add_kernels(&w);
+	nvtx_start_end_sum_ranges(&w, v);
+	nvtx_start_end_fill_groups(&w, v, table);
 	nsx_md_heading(out, "NVTX");
 	nsx_md_text(out, "Kernels launched by a process during its start/end "
 			 "ranges (association: such ranges overlap freely, so "

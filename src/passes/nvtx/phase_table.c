@@ -103,8 +103,8 @@ int nsx_nvtx_phase_kernels(const struct nsx_trace *t,
 	return 0;
 }
 
-static void add_row(const char *phase, int64_t ns, int64_t total_ns,
-		    struct nsx_table *table)
+static void phase_table_add_row(const char *phase, int64_t ns, int64_t total_ns,
+				struct nsx_table *table)
 {
 	struct nsx_cell *row = nsx_add_row(table);
 
@@ -128,8 +128,8 @@ void nsx_nvtx_phase_rows(const struct nsx_phase_map *m, const int64_t *ns,
 		if (!strcmp(phase, "unmapped"))
 			nsx_add_to(&rest_ns, ns[i]);
 		else
-			add_row(phase, ns[i], total_ns, table);
+			phase_table_add_row(phase, ns[i], total_ns, table);
 	}
 	nsx_table_sort(table, NSX_DESC(PHASE_MS), PHASE);
-	add_row("unmapped", rest_ns, total_ns, table);
+	phase_table_add_row("unmapped", rest_ns, total_ns, table);
 }

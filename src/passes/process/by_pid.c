@@ -66,8 +66,8 @@ struct groups {
 	const struct nsx_trace *t;
 };
 
-static struct group *group_of(struct groups *g, uint32_t device, nsx_str name,
-			      bool is_kernel, struct nsx_err *err)
+static struct group *by_pid_group_of(struct groups *g, uint32_t device, nsx_str name,
+				     bool is_kernel, struct nsx_err *err)
 {
 	uint32_t *slot = &g->by_name[name];
 
@@ -90,14 +90,14 @@ static void close_groups(struct groups *g)
 	g->first = g->n;
 }
 
-static int64_t key_of(const void *index, void *groups)
+static int64_t by_pid_key_of(const void *index, void *groups)
 {
 	const struct groups *g = groups;
 
 	return -g->v[*(const uint32_t *)index].total_ns;
 }
 
-static int cmp_groups(const void *a, const void *b, void *groups)
+static int by_pid_cmp_groups(const void *a, const void *b, void *groups)
 {
 	const struct groups *g = groups;
 	const struct group *x = &g->v[*(const uint32_t *)a];
@@ -118,15 +118,15 @@ static int sort_groups(struct groups *g, size_t most, struct nsx_err *err)
 		return err->rc;
 	for (uint32_t i = 0; i < g->n; i++)
 		g->order[i] = i;
-	nsx_sort_by_key_r(g->order, g->n, most, sizeof(*g->order), key_of,
-			  cmp_groups, g);
+	nsx_sort_by_key_r(g->order, g->n, most, sizeof(*g->order), by_pid_key_of,
+			  by_pid_cmp_groups, g);
 	return 0;
 }
 
 /* Kernels ----------------------------------------------------------------------*/
 
-static int group_kernels(const struct nsx_pids *pids, uint32_t p,
-			 struct groups *g, size_t most, struct nsx_err *err)
+static int by_pid_group_kernels(const struct nsx_pids *pids, uint32_t p,
+				struct groups *g, size_t most, struct nsx_err *err)
 {
 	const struct nsx_trace *t = g->t;
 	uint32_t device = NSX_NONE;
@@ -140,7 +140,7 @@ static int group_kernels(const struct nsx_pids *pids, uint32_t p,
 		if (d != device)
 			close_groups(g);
 		device = d;
-		if (!(x = group_of(g, d, nsx_op_name(t, i), true, err)))
+		if (!(x = by_pid_group_of(g, d, nsx_op_name(t, i), true, err)))
 			return err->rc;
 		x->n += nsx_op_counts(t, i);
 		nsx_add_to(&x->total_ns, nsx_op_ns(&t->ops, i));
@@ -148,9 +148,9 @@ static int group_kernels(const struct nsx_pids *pids, uint32_t p,
 	return sort_groups(g, most, err);
 }
 
-static void fill_kernel(const struct nsx_trace *t, const struct nsx_pids *pids,
-			uint32_t p, const struct group *x,
-			struct nsx_table *table)
+static void by_pid_fill_kernel(const struct nsx_trace *t, const struct nsx_pids *pids,
+			       uint32_t p, const struct group *x,
+			       struct nsx_table *table)
 {
 	double own = (double)pids->total[p].kernel_ns;
 	double all = (double)pids->kernel_ns, total = (double)x->total_ns;
@@ -180,10 +180,10 @@ static size_t rows_that_tell(const struct nsx_table *all)
 		       (size_t)NSX_KERNELS_PER_PID);
 }
 
-static int add_kernels(const struct nsx_pids *pids, struct groups *g,
-		       struct nsx_table *all, struct nsx_table *top,
-		       struct nsx_table *sums, size_t held_rows,
-		       struct nsx_err *err)
+static int by_pid_add_kernels(const struct nsx_pids *pids, struct groups *g,
+			      struct nsx_table *all, struct nsx_table *top,
+			      struct nsx_table *sums, size_t held_rows,
+			      struct nsx_err *err)
 {
 	const struct nsx_trace *t = g->t;
 
@@ -195,7 +195,7 @@ static int add_kernels(const struct nsx_pids *pids, struct groups *g,
 
 		if (pids->at[p] == pids->at[p + 1])
 			continue;
-		if (group_kernels(pids, p, g, rows_that_tell(all), err))
+		if (by_pid_group_kernels(pids, p, g, rows_that_tell(all), err))
 			return err->rc;
 		row = nsx_add_row(sums);
 		row[PID] = nsx_int(t->process[p].pid);
@@ -208,10 +208,10 @@ static int add_kernels(const struct nsx_pids *pids, struct groups *g,
 			const struct group *own = &g->v[g->order[k]];
 
 			NSX_FETCH_AHEAD(g->v, g->order, k, g->n);
-			fill_kernel(t, pids, p, own, all);
+			by_pid_fill_kernel(t, pids, p, own, all);
 			if (sums->nrows <= NSX_PIDS_SHOWN &&
 			    k < NSX_KERNELS_PER_PID)
-				fill_kernel(t, pids, p, own, top);
+				by_pid_fill_kernel(t, pids, p, own, top);
 		}
 	}
 	return 0;
@@ -258,8 +258,8 @@ static int kernels_part(const struct nsx_pids *pids, struct groups *g,
 		nsx_note(out, "kernel rows do not name their process; all are "
 			      "taken to be of the only one that made API calls");
 	put_quality(t, pids, out);
-	return add_kernels(pids, g, tables[KERNELS_CSV], tables[KERNELS_TOP],
-			   tables[KERNEL_PIDS], held_rows, err);
+	return by_pid_add_kernels(pids, g, tables[KERNELS_CSV], tables[KERNELS_TOP],
+				  tables[KERNEL_PIDS], held_rows, err);
 }
 
 /* Synchronising calls ----------------------------------------------------------*/
@@ -284,7 +284,7 @@ static int group_sync(const struct nsx_pids *pids, uint32_t p,
 
 		if (t->calls.cls[i] != NSX_CALL_SYNC)
 			continue;
-		x = group_of(g, 0, nsx_call_name(&t->calls, i), false, err);
+		x = by_pid_group_of(g, 0, nsx_call_name(&t->calls, i), false, err);
 		if (!x)
 			return err->rc;
 		x->n += nsx_starts_inside(t, nsx_call_start(&t->calls, i));
@@ -372,9 +372,9 @@ static void nvtx_part(const struct nsx_report *report, struct nsx_section *out)
 		phases ? nsx_rows(phases) : nsx_null());
 }
 
-static int summarise(const struct nsx_run *run,
-		     const struct nsx_report *report,
-		     struct nsx_section *out, struct nsx_err *err)
+static int by_pid_summarise(const struct nsx_run *run,
+			    const struct nsx_report *report,
+			    struct nsx_section *out, struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
 	struct nsx_table **tables, *processes;

@@ -130,7 +130,7 @@ struct work {
 	struct nsx_table *top, *table;
 };
 
-static int add_process(const struct work *w, uint32_t p, struct nsx_err *err)
+static int per_pid_add_process(const struct work *w, uint32_t p, struct nsx_err *err)
 {
 	const struct nsx_trace *t = w->t;
 	struct nsx_section *out = w->out;
@@ -164,9 +164,9 @@ static int add_process(const struct work *w, uint32_t p, struct nsx_err *err)
 		       storm_of(t, &w->pids, p, row + STORM_LAUNCHES, err) : 0;
 }
 
-static int summarise(const struct nsx_run *run,
-		     const struct nsx_report *report,
-		     struct nsx_section *out, struct nsx_err *err)
+static int per_pid_summarise(const struct nsx_run *run,
+			     const struct nsx_report *report,
+			     struct nsx_section *out, struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
 	const struct nsx_section *by_pid = nsx_report_section(report,
@@ -206,7 +206,7 @@ static int summarise(const struct nsx_run *run,
 				 NSX_PIDS_SHOWN);
 			break;
 		}
-		if (add_process(&w, p, err))
+		if (per_pid_add_process(&w, p, err))
 			return err->rc;
 	}
 	return 0;

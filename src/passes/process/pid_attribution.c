@@ -87,8 +87,8 @@ static void warn(struct nsx_section *out, const char *why)
 		      "Figures by process may mix processes.", why);
 }
 
-static void judge(const struct nsx_trace *t, const struct pids *x,
-		  const int64_t *n, struct nsx_section *out)
+static void pid_attribution_judge(const struct nsx_trace *t, const struct pids *x,
+				  const int64_t *n, struct nsx_section *out)
 {
 	double zero = x->nkernels ? (double)x->zero / (double)x->nkernels : 0;
 
@@ -115,8 +115,8 @@ static void judge(const struct nsx_trace *t, const struct pids *x,
 				       "calls", n[RUNTIME]));
 }
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+static int pid_attribution_run(const struct nsx_run *run, struct nsx_section *out,
+			       struct nsx_err *err)
 {
 	static const char *const counts[NSOURCES] = {
 		"kernel_pid_count", "runtime_pid_count", "nvtx_pid_count"};
@@ -133,7 +133,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		if (put_pids(t, x.seen[s], nsx_add_table(out, &layouts[s]),
 			     counts[s], out, &n[s], err))
 			return err->rc;
-	judge(t, &x, n, out);
+	pid_attribution_judge(t, &x, n, out);
 	return 0;
 }
 

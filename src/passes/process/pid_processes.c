@@ -5,8 +5,8 @@
 const struct nsx_layout nsx_process_layout = {.key = "processes",
 					      NSX_COLS(nsx_process_cols)};
 
-static int measure(const struct nsx_trace *t, struct nsx_arena *a,
-		   struct nsx_group_time **ret, struct nsx_err *err)
+static int pid_processes_measure(const struct nsx_trace *t, struct nsx_arena *a,
+				 struct nsx_group_time **ret, struct nsx_err *err)
 {
 	uint32_t *process;
 	int64_t *end_ns;
@@ -29,9 +29,9 @@ static int measure(const struct nsx_trace *t, struct nsx_arena *a,
 /* Lists the ordinals of each process's devices. Streams are sorted by device, so those of a
  * process are, too.
  */
-static int list_devices(const struct nsx_trace *t, struct nsx_section *out,
-			struct nsx_arena *a, const char ****ret,
-			struct nsx_err *err)
+static int pid_processes_list_devices(const struct nsx_trace *t, struct nsx_section *out,
+				      struct nsx_arena *a, const char ****ret,
+				      struct nsx_err *err)
 {
 	uint32_t *last;
 	size_t *n;
@@ -75,7 +75,7 @@ static int64_t pid_at(const struct lookup *l, uint32_t row)
 	return nsx_row_at(l->table, row)[l->pid].u.i;
 }
 
-static int cmp_rows(const void *a, const void *b, void *ctx)
+static int pid_processes_cmp_rows(const void *a, const void *b, void *ctx)
 {
 	int64_t x = pid_at(ctx, *(const uint32_t *)a);
 	int64_t y = pid_at(ctx, *(const uint32_t *)b);
@@ -96,7 +96,7 @@ static int open_lookup(const struct nsx_report *report, const char *section,
 	}
 	if (!nsx_new_array(ret->row, a, ret->table->nrows, "processes", err))
 		return err->rc;
-	nsx_sort_indices(ret->row, ret->table->nrows, cmp_rows, ret);
+	nsx_sort_indices(ret->row, ret->table->nrows, pid_processes_cmp_rows, ret);
 	return 0;
 }
 
@@ -125,8 +125,8 @@ int nsx_fill_processes(const struct nsx_run *run,
 	bool known = nsx_has_view(t->schema, NSX_VIEW_kernel) &&
 		     !nsx_pids_unknown(t);
 
-	if (measure(t, run->scratch, &times, err) ||
-	    list_devices(t, out, run->scratch, &devices, err) ||
+	if (pid_processes_measure(t, run->scratch, &times, err) ||
+	    pid_processes_list_devices(t, out, run->scratch, &devices, err) ||
 	    open_lookup(report, "nccl", run->scratch, &nccl, err) ||
 	    open_lookup(report, "barriers", run->scratch, &barriers, err))
 		return err->rc;

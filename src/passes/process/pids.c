@@ -18,7 +18,7 @@ struct order {
 	const struct nsx_pid_totals *total;
 };
 
-static int cmp_processes(const void *a, const void *b, void *ctx)
+static int pids_cmp_processes(const void *a, const void *b, void *ctx)
 {
 	const struct order *o = ctx;
 	uint32_t p = *(const uint32_t *)a, q = *(const uint32_t *)b;
@@ -30,7 +30,7 @@ static int cmp_processes(const void *a, const void *b, void *ctx)
 	       NSX_CMP(p, q);
 }
 
-static void add_totals(const struct nsx_trace *t, struct nsx_pids *ret)
+static void pids_add_totals(const struct nsx_trace *t, struct nsx_pids *ret)
 {
 	for (size_t i = 0; i < t->ops.n; i++) {
 		uint32_t p = nsx_op_process(t, i);
@@ -85,9 +85,9 @@ int nsx_pids_build(const struct nsx_trace *t, struct nsx_arena *a,
 	if (nsx_new_arrays(a, n, "processes", err, ret->total, ret->order) ||
 	    nsx_new_arrays(a, n + 1, "processes", err, ret->at, ret->call_at))
 		return err->rc;
-	add_totals(t, ret);
+	pids_add_totals(t, ret);
 	o.total = ret->total;
-	nsx_sort_indices(ret->order, n, cmp_processes, &o);
+	nsx_sort_indices(ret->order, n, pids_cmp_processes, &o);
 	if (!nsx_new_array(ret->kernel, a, t->ops.n, "kernels by process", err))
 		return err->rc;
 	spread_kernels(t, ret);

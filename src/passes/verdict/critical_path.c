@@ -53,8 +53,8 @@ struct path {
 	int64_t credited_ns;
 };
 
-static int credit(struct path *p, uint64_t tag, uint64_t id, int64_t ns,
-		  int64_t count, struct nsx_err *err)
+static int critical_path_credit(struct path *p, uint64_t tag, uint64_t id, int64_t ns,
+				int64_t count, struct nsx_err *err)
 {
 	struct row *row = nsx_group_value(&p->groups, &p->rows, tag, id,
 					  "path rows", err);
@@ -69,7 +69,7 @@ static int credit(struct path *p, uint64_t tag, uint64_t id, int64_t ns,
 
 /* Work ------------------------------------------------------------------------*/
 
-static uint64_t key_of(const struct nsx_trace *t, uint32_t op, uint64_t *ret_id)
+static uint64_t critical_path_key_of(const struct nsx_trace *t, uint32_t op, uint64_t *ret_id)
 {
 	const struct nsx_shape *shape;
 	uint8_t comm;
@@ -128,8 +128,8 @@ static int credit_op(struct path *p, uint32_t op, struct level *l,
 
 	if (!ns && !begins)
 		return 0;
-	tag = key_of(t, op, &id);
-	return credit(p, tag, id, ns, begins && nsx_op_counts(t, op), err);
+	tag = critical_path_key_of(t, op, &id);
+	return critical_path_credit(p, tag, id, ns, begins && nsx_op_counts(t, op), err);
 }
 
 static int credit_work(struct path *p, struct nsx_err *err)
@@ -165,12 +165,12 @@ static int credit_idle(struct path *p, struct nsx_err *err)
 		int64_t a = NSX_MAX(x.start_ns, p->w.start_ns);
 		int64_t b = NSX_MIN(x.end_ns, p->w.end_ns);
 
-		if (a < b && credit(p, T_CAUSE + x.cause, x.detail, b - a, 1,
-				    err))
+		if (a < b && critical_path_credit(p, T_CAUSE + x.cause, x.detail, b - a, 1,
+						  err))
 			return err->rc;
 	}
 	if (p->credited_ns != length)
-		return credit(p, T_REST, 0, length - p->credited_ns, 0, err);
+		return critical_path_credit(p, T_REST, 0, length - p->credited_ns, 0, err);
 	return 0;
 }
 
@@ -206,7 +206,7 @@ struct suspect { /* data of a row before it is added */
 	uint32_t row;
 };
 
-static const char *kind_of(uint64_t tag)
+static const char *critical_path_kind_of(uint64_t tag)
 {
 	static const char *const kinds[] = {"kernel", "kernel", "nccl", "nccl",
 					    "memcpy", "memcpy", "gpu_idle"};
@@ -247,7 +247,7 @@ static const char *name_row(struct path *p, struct nsx_group_key key)
 	}
 }
 
-static const char *meaning_of(uint64_t tag)
+static const char *critical_path_meaning_of(uint64_t tag)
 {
 	static const char *const meanings[] = {
 		[T_KERNEL] = "", [T_REPLAY] = "replayed as a whole",
@@ -258,23 +258,23 @@ static const char *meaning_of(uint64_t tag)
 	return tag >= T_CAUSE ? causes[tag - T_CAUSE][1] : meanings[tag];
 }
 
-static nsx_str kernel_of(const struct path *p, const struct suspect *s)
+static nsx_str critical_path_kernel_of(const struct path *p, const struct suspect *s)
 {
 	return (nsx_str)nsx_group_key(&p->groups, s->row).b;
 }
 
-static const char *name_of(const struct path *p, const struct suspect *s)
+static const char *critical_path_name_of(const struct path *p, const struct suspect *s)
 {
-	return s->name ?: nsx_text(p->run->trace, kernel_of(p, s));
+	return s->name ?: nsx_text(p->run->trace, critical_path_kernel_of(p, s));
 }
 
-static int cmp_names(const struct path *p, const struct suspect *x,
-		     const struct suspect *y)
+static int critical_path_cmp_names(const struct path *p, const struct suspect *x,
+				   const struct suspect *y)
 {
 	const uint32_t *rank = p->run->trace->rank;
 
-	return x->name || y->name ? strcmp(name_of(p, x), name_of(p, y)) :
-	       NSX_CMP(rank[kernel_of(p, x)], rank[kernel_of(p, y)]);
+	return x->name || y->name ? strcmp(critical_path_name_of(p, x), critical_path_name_of(p, y)) :
+	       NSX_CMP(rank[critical_path_kernel_of(p, x)], rank[critical_path_kernel_of(p, y)]);
 }
 
 static double total_ms(const struct path *p, const struct suspect *s)
@@ -293,9 +293,9 @@ static int cmp_suspects(const void *a, const void *b, void *path)
 	const struct path *p = path;
 
 	return NSX_CMP(total_ms(p, y), total_ms(p, x)) ?:
-	       strcmp(kind_of(nsx_group_key(&p->groups, x->row).a),
-		      kind_of(nsx_group_key(&p->groups, y->row).a)) ?:
-	       cmp_names(p, x, y) ?:
+	       strcmp(critical_path_kind_of(nsx_group_key(&p->groups, x->row).a),
+		      critical_path_kind_of(nsx_group_key(&p->groups, y->row).a)) ?:
+	       critical_path_cmp_names(p, x, y) ?:
 	       NSX_CMP(p->rows[y->row].count, p->rows[x->row].count);
 }
 
@@ -322,20 +322,20 @@ static int fill_suspects(struct path *p, struct nsx_table *table,
 
 		if (!nsx_table_holds(table))
 			continue; /* no column is summed */
-		cells[KIND] = nsx_string(kind_of(tag));
+		cells[KIND] = nsx_string(critical_path_kind_of(tag));
 		cells[NAME] = v[i].name ? nsx_string(v[i].name) :
-			nsx_name_cell(p->run->trace, table, kernel_of(p, &v[i]));
+			nsx_name_cell(p->run->trace, table, critical_path_kernel_of(p, &v[i]));
 		cells[TOTAL] = nsx_real(total_ms(p, &v[i]));
 		cells[COUNT] = nsx_int(r->count);
 		cells[DETAILS] = nsx_string(nsx_say(
 			p->out, "%.2f %% of the window%s%s",
 			100 * (double)r->ns / length,
-			*meaning_of(tag) ? ": " : "", meaning_of(tag)));
+			*critical_path_meaning_of(tag) ? ": " : "", critical_path_meaning_of(tag)));
 	}
 	return 0;
 }
 
-static void say(struct path *p)
+static void critical_path_say(struct path *p)
 {
 	const struct nsx_facts *f = p->run->facts;
 	long long device_id =
@@ -392,8 +392,8 @@ static void path_walk(const struct nsx_run *run, struct nsx_section *out,
 	nsx_table_sort(table, NSX_DESC(WALK_TOTAL_MS), WALK_CLASS);
 }
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+static int critical_path_run(const struct nsx_run *run, struct nsx_section *out,
+			     struct nsx_err *err)
 {
 	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
 	struct nsx_table *walk = nsx_add_table(out, &layouts[1]);
@@ -408,7 +408,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	rc = credit_work(&p, err) || credit_idle(&p, err) ? err->rc : 0;
 	rc = rc ?: fill_suspects(&p, table, err);
 	if (!rc) {
-		say(&p);
+		critical_path_say(&p);
 		path_walk(run, out, walk);
 	}
 	nsx_groups_done(&p.groups);

@@ -64,7 +64,7 @@ static void add_csv_row(struct nsx_section *out, const struct nsx_table *from,
 }
 
 /* Joins the lines of evidence. */
-static void add_evidence(struct nsx_buf *b, const struct nsx_cell *row)
+static void findings_add_evidence(struct nsx_buf *b, const struct nsx_cell *row)
 {
 	const char *const *line = row[F_EVIDENCE].u.list;
 
@@ -103,8 +103,8 @@ static void add_advice(struct nsx_buf *b, const struct nsx_table *t, size_t row)
 }
 
 /* Whether the section Capture quality shows the same. */
-static bool is_of_capture(const struct nsx_report *report,
-			  const struct nsx_cell *row)
+static bool findings_is_of_capture(const struct nsx_report *report,
+				   const struct nsx_cell *row)
 {
 	const struct nsx_finding *f = report->found.v;
 
@@ -133,7 +133,7 @@ static void say_finding(struct nsx_section *out, const struct nsx_table *t, size
 		nsx_buf_printf(&b, " (%s, confidence %s)", row[F_PRICE].u.s,
 			       row[F_CONFIDENCE].u.s);
 	}
-	add_evidence(&b, row);
+	findings_add_evidence(&b, row);
 	add_advice(&b, t, i);
 	nsx_md_bullet(out, "%s", b.p);
 	nsx_buf_done(&b);
@@ -168,8 +168,8 @@ static void say_window(const struct nsx_run *run, const struct nsx_report *repor
 		      nsx_is_held_up(report) ? "" : ", so it sets the pace"));
 }
 
-static int summarise(const struct nsx_run *run, const struct nsx_report *report,
-		     struct nsx_section *out, struct nsx_err *err NSX_UNUSED)
+static int findings_summarise(const struct nsx_run *run, const struct nsx_report *report,
+			      struct nsx_section *out, struct nsx_err *err NSX_UNUSED)
 {
 	struct nsx_table *csv = nsx_add_table(out, &layouts[0]);
 	const struct nsx_table *all = nsx_findings_table(report, out, false);
@@ -177,7 +177,7 @@ static int summarise(const struct nsx_run *run, const struct nsx_report *report,
 	say_window(run, report, out);
 	for (size_t i = 0; i < all->nrows; i++) {
 		add_csv_row(out, all, i, csv);
-		if (!nsx_is_whole(run->opts) || !is_of_capture(report, nsx_row_at(all, i)))
+		if (!nsx_is_whole(run->opts) || !findings_is_of_capture(report, nsx_row_at(all, i)))
 			say_finding(out, all, i);
 	}
 	if (run->facts->limiting != NSX_NONE && !all->nrows)

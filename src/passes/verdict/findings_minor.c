@@ -1,9 +1,9 @@
 /* findings_minor.c - findings after the first ten or below the noise. */
 #include "passes/verdict/findings_table.h"
 
-static int summarise(const struct nsx_run *run NSX_UNUSED,
-		     const struct nsx_report *report, struct nsx_section *out,
-		     struct nsx_err *err NSX_UNUSED)
+static int findings_minor_summarise(const struct nsx_run *run NSX_UNUSED,
+				    const struct nsx_report *report, struct nsx_section *out,
+				    struct nsx_err *err NSX_UNUSED)
 {
 	const struct nsx_table *t = nsx_findings_table(report, out, true);
 

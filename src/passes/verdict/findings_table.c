@@ -20,8 +20,8 @@ struct work {
 	struct nsx_window w;
 };
 
-static const char *const *list_of(struct work *k, const char *const *lines,
-				  size_t most)
+static const char *const *findings_table_list_of(struct work *k, const char *const *lines,
+						 size_t most)
 {
 	const char **list = nsx_arena_get(k->out->arena,
 					  (most + 1) * sizeof(*list));
@@ -32,7 +32,7 @@ static const char *const *list_of(struct work *k, const char *const *lines,
 }
 
 /* "device_id=0, cause=sync" */
-static const char *say_row(struct work *k, const struct nsx_evidence *e)
+static const char *findings_table_say_row(struct work *k, const struct nsx_evidence *e)
 {
 	const char *text = "";
 
@@ -60,7 +60,7 @@ static struct nsx_table *evidence_rows(struct work *k,
 			    &k->w : &k->trace->window;
 		row = nsx_add_row(t);
 		row[ROW_TABLE] = nsx_string(nsx_say(k->out, "%s.csv", e->csv));
-		row[ROW_KEY] = nsx_string(say_row(k, e));
+		row[ROW_KEY] = nsx_string(findings_table_say_row(k, e));
 		row[ROW_COLUMN] = nsx_string(e->column);
 		row[ROW_WINDOW_NS] = nsx_int(w->end_ns - w->start_ns);
 		row[ROW_VALUES] = nsx_string(nsx_cell_text(k->out->arena,
@@ -70,8 +70,8 @@ static struct nsx_table *evidence_rows(struct work *k,
 	return t;
 }
 
-static void add_row(struct work *k, const struct nsx_finding *f,
-		    struct nsx_table *t)
+static void findings_table_add_row(struct work *k, const struct nsx_finding *f,
+				   struct nsx_table *t)
 {
 	const struct nsx_window *full = &k->trace->full;
 	double length_ns = (double)(k->w.end_ns - k->w.start_ns);
@@ -83,9 +83,9 @@ static void add_row(struct work *k, const struct nsx_finding *f,
 	row[F_TITLE] = nsx_string(f->title);
 	row[F_CATEGORY] = nsx_string(
 		nsx_category_names[nsx_finding_category(f)]);
-	row[F_EVIDENCE] = nsx_list(list_of(k, f->evidence,
+	row[F_EVIDENCE] = nsx_list(findings_table_list_of(k, f->evidence,
 					 ARRAY_LEN(f->evidence)));
-	row[F_RECOMMENDATION] = nsx_list(list_of(k, f->recommendation,
+	row[F_RECOMMENDATION] = nsx_list(findings_table_list_of(k, f->recommendation,
 					       ARRAY_LEN(f->recommendation)));
 	row[F_CONFIDENCE] = nsx_string(nsx_confidence_names[f->confidence]);
 	row[F_WINDOW] = nsx_string(k->w.start_ns == full->start_ns &&
@@ -116,6 +116,6 @@ struct nsx_table *nsx_findings_table(const struct nsx_report *report,
 
 	for (size_t i = 0; i < l->n; i++)
 		if (l->v[i].is_minor == minor)
-			add_row(&k, &l->v[i], t);
+			findings_table_add_row(&k, &l->v[i], t);
 	return t;
 }

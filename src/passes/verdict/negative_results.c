@@ -2,9 +2,9 @@
 #include <string.h>
 #include "passes/pass.h"
 
-static int summarise(const struct nsx_run *run NSX_UNUSED,
-		     const struct nsx_report *report, struct nsx_section *out,
-		     struct nsx_err *err NSX_UNUSED)
+static int negative_results_summarise(const struct nsx_run *run NSX_UNUSED,
+				      const struct nsx_report *report, struct nsx_section *out,
+				      struct nsx_err *err NSX_UNUSED)
 {
 	const struct nsx_findings *l = &report->found;
 	const char **list = nsx_arena_get(out->arena,

@@ -274,9 +274,9 @@ static void put_closure(struct nsx_section *out, const struct nsx_closure *c)
 			    "it.", c->nops);
 }
 
-static int summarise(const struct nsx_run *run,
-		     const struct nsx_report *report,
-		     struct nsx_section *out, struct nsx_err *err)
+static int what_if_summarise(const struct nsx_run *run,
+			     const struct nsx_report *report,
+			     struct nsx_section *out, struct nsx_err *err)
 {
 	const struct nsx_closure *c = nsx_model_closure(run->facts->model);
 	struct nsx_window w = nsx_judged(run->facts);
