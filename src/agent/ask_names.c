@@ -54,17 +54,16 @@ static int find_pattern(struct nsx_answer *a, const nsx_str *names, size_t n,
 {
 	size_t length = strlen(a->argument);
 	const char *pattern = nsx_say(a->out, "%.*s", (int)length - 2, a->argument + 1);
-	regex_t re;
+	struct nsx_regex *re;
 	int rc = 0;
 
-	if (nsx_regex_compile(&re, pattern, REG_NOSUB, err))
+	if (nsx_regex_new(pattern, &re, err))
 		return nsx_wrap(err, "cannot read the expression '%s'", a->argument);
 	for (size_t i = 0; i < n && !(rc = nsx_stopped(err)); i++) {
-		is_asked[names[i]] = !regexec(&re, nsx_text(a->r->trace, names[i]),
-					      0, NULL, 0);
+		is_asked[names[i]] = nsx_regex_matches(re, nsx_text(a->r->trace, names[i]));
 		*ret |= is_asked[names[i]];
 	}
-	regfree(&re);
+	nsx_regex_free(re);
 	return rc;
 }
 

@@ -1,7 +1,9 @@
 /* regex.c - compiles users' regular expressions. */
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/arena.h"
 #include "base/regex.h"
 #include "base/str.h"
 
@@ -153,21 +155,47 @@ int nsx_regex_new(const char *pattern, struct nsx_regex **ret, struct nsx_err *e
 	return 0;
 }
 
+/* Compiles the pattern again, which forgets what was learnt about it. */
+static int forget(struct nsx_regex *r)
+{
+	regex_t re;
+	int code = regcomp(&re, r->pattern, REG_EXTENDED | REG_NOSUB);
+
+	if (code)
+		return code;
+	regfree(&r->re);
+	r->re = re;
+	r->learnt = 0;
+	return 0;
+}
+
+/* The C library takes a match that had no memory for no match; only errno tells them
+ * apart. 0, or REG_NOMATCH or REG_ESPACE.
+ */
+static int try_match(const struct nsx_regex *r, const char *text)
+{
+	int code;
+
+	errno = 0;
+	code = regexec(&r->re, text, 0, NULL, 0);
+	return code && errno == ENOMEM ? REG_ESPACE : code;
+}
+
 bool nsx_regex_matches(struct nsx_regex *r, const char *text)
 {
-	bool matches;
-	regex_t re;
+	int code;
 
 	pthread_mutex_lock(&r->lock);
-	if (r->learnt > MAX_LEARNT && !regcomp(&re, r->pattern, REG_EXTENDED | REG_NOSUB)) {
-		regfree(&r->re);
-		r->re = re;
-		r->learnt = 0;
-	}
+	if (r->learnt > MAX_LEARNT)
+		(void)forget(r);
 	r->learnt += strlen(text);
-	matches = !regexec(&r->re, text, 0, NULL, 0);
+	code = try_match(r, text);
+	if (code == REG_ESPACE && !forget(r))
+		code = try_match(r, text);
 	pthread_mutex_unlock(&r->lock);
-	return matches;
+	if (code == REG_ESPACE)
+		nsx_die_of_memory(strlen(text));
+	return !code;
 }
 
 void nsx_regex_free(struct nsx_regex *r)

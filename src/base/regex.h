@@ -19,7 +19,7 @@ int nsx_regex_compile(regex_t *ret, const char *pattern, int flags,
 struct nsx_regex;
 int nsx_regex_new(const char *pattern, struct nsx_regex **ret,
 		  struct nsx_err *err) NSX_CHECKED;
-/* Whether the pattern matches anywhere in the text. Thread-safe. */
+/* Whether the pattern matches anywhere in the text, or dies. Thread-safe. */
 bool nsx_regex_matches(struct nsx_regex *r, const char *text);
 void nsx_regex_free(struct nsx_regex *r); /* NULL is fine */
 

@@ -144,9 +144,9 @@ static int check_several(const struct args *a, const struct nsx_convert_job *job
 	if (a->window || a->iteration)
 		return nsx_fail(err, NSX_E_USAGE, "--window and --iteration are "
 				"of one trace; leave them out for several");
-	if (job->n > NSX_MAX_PLACES)
+	if (job->n > NSX_MAX_TRACES)
 		return nsx_fail(err, NSX_E_USAGE, "%zu traces are more than one "
-				"output takes (%d)", job->n, NSX_MAX_PLACES);
+				"output takes (%d)", job->n, NSX_MAX_TRACES);
 	return 0;
 }
 

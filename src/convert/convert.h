@@ -30,14 +30,14 @@ enum nsx_activity { /* in output order: calls before GPU work */
 extern const char *const nsx_activity_names[NSX_NACTIVITIES];
 
 /* The place of a trace among several in one output. Zeroed: the only one. */
-struct nsx_place {
+struct nsx_trace_place {
 	uint32_t ntraces;
-	uint32_t trace;	    /* from 0, below NSX_MAX_PLACES                 */
+	uint32_t trace;	    /* from 0, below NSX_MAX_TRACES                 */
 	uint32_t machine;   /* from 1; 0: there is only one                 */
 	bool names_no_gpus; /* another trace of the machine names them      */
 	int64_t offset_ns;  /* added to its clock to get that of the output */
 };
-enum { NSX_MAX_PLACES = 127 };
+enum { NSX_MAX_TRACES = 127 };
 
 /* Kinds of events in the order in which they are left out of a file that would be too large. */
 enum nsx_shed {
@@ -50,7 +50,7 @@ enum nsx_shed {
 struct nsx_convert_opts {
 	unsigned activities;	 /* bit set of enum nsx_activity            */
 	unsigned shed;		 /* bit set of enum nsx_shed: left out      */
-	struct nsx_place place;
+	struct nsx_trace_place place;
 	const char *path;	 /* of the trace; shown in the report       */
 	const char *nvtx_prefix; /* NULL: all ranges                        */
 	const char *window;	 /* as typed; NULL: none                    */
@@ -177,7 +177,7 @@ struct nsx_track_lane {
 /* Slices that fit into none of these lanes become asynchronous events, which may overlap. More
  * lanes would make the search quadratic, and would be unreadable.
  */
-enum { NSX_MAX_LANES = 64 };
+enum { NSX_MAX_TRACK_LANES = 64 };
 struct nsx_track {
 	uint32_t group, process;
 	bool nests;

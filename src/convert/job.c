@@ -76,7 +76,7 @@ static void member_name(const struct nsx_convert_job *job, size_t i,
  * manifest show them right.
  */
 static void put_manifest(const struct nsx_convert_job *job,
-			 const struct nsx_place *places, struct nsx_out *out)
+			 const struct nsx_trace_place *places, struct nsx_out *out)
 {
 	struct nsx_buf b = {0}, first = {0};
 	size_t at = nsx_tar_begin(out);
@@ -105,7 +105,7 @@ static void put_manifest(const struct nsx_convert_job *job,
 /* Output ---------------------------------------------------------------------*/
 
 static int convert_all(const struct nsx_convert_job *job,
-		       const struct nsx_place *places,
+		       const struct nsx_trace_place *places,
 		       struct nsx_convert_opts *o, struct nsx_out *out,
 		       struct nsx_converted *ret, struct nsx_err *err)
 {
@@ -138,7 +138,7 @@ static int convert_all(const struct nsx_convert_job *job,
 
 /* Returns 1 if the file became too large. */
 static int attempt(const struct nsx_convert_job *job,
-		   const struct nsx_place *places, struct nsx_converted *ret,
+		   const struct nsx_trace_place *places, struct nsx_converted *ret,
 		   struct nsx_err *err)
 {
 	struct nsx_convert_opts o = job->opts;
@@ -168,7 +168,7 @@ static int attempt(const struct nsx_convert_job *job,
 int nsx_convert_run(const struct nsx_convert_job *job,
 		    struct nsx_converted *ret, struct nsx_err *err)
 {
-	struct nsx_place *places = nsx_try_alloc(job->n, sizeof(*places),
+	struct nsx_trace_place *places = nsx_try_alloc(job->n, sizeof(*places),
 						 "traces", err);
 	int rc = 0;
 

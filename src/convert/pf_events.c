@@ -170,7 +170,7 @@ uint64_t nsx_pf_lane_uuid(const struct nsx_conv *c, const struct nsx_track *t,
 	uint64_t number = (uint64_t)(t - c->tracks.tracks + 1) * NSX_CONVERT_PARTS +
 			  c->part;
 
-	return nsx_pf_own(c, number * NSX_MAX_LANES +
+	return nsx_pf_own(c, number * NSX_MAX_TRACK_LANES +
 				     (uint64_t)(l - t->lanes));
 }
 

@@ -23,7 +23,7 @@ enum { BLOCK = 1 << 20, MAX_ROOM = 4 * BLOCK }; /* size of packets compressed to
  */
 static void pf_streams_put_head(const struct nsx_conv *c)
 {
-	const struct nsx_place *place = &c->opts->place;
+	const struct nsx_trace_place *place = &c->opts->place;
 	struct nsx_pf_stream *s = c->pf->to;
 	char *p = nsx_buf_room(&s->packets, 3 * NSX_PB_MAX_UINT);
 	uint64_t number = (uint64_t)s->number * NSX_CONVERT_PARTS + c->part;

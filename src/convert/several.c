@@ -127,7 +127,7 @@ static int several_tie(struct several *a, struct nsx_err *err)
 	return rc;
 }
 
-static void place_all(const struct several *a, struct nsx_place *ret)
+static void place_all(const struct several *a, struct nsx_trace_place *ret)
 {
 	double least = INFINITY;
 
@@ -137,7 +137,7 @@ static void place_all(const struct several *a, struct nsx_place *ret)
 	for (size_t i = 0; i < a->n; i++) {
 		const struct trace *t = &a->trace[i];
 
-		ret[i] = (struct nsx_place){.ntraces = (uint32_t)a->n,
+		ret[i] = (struct nsx_trace_place){.ntraces = (uint32_t)a->n,
 					    .trace = (uint32_t)i,
 					    .machine = t->machine + 1};
 		if (t->has_clock)
@@ -153,7 +153,7 @@ static void place_all(const struct several *a, struct nsx_place *ret)
 }
 
 int nsx_place_traces(const char *const *traces, size_t n, unsigned threads,
-	      struct nsx_place *ret, struct nsx_buf *notes,
+	      struct nsx_trace_place *ret, struct nsx_buf *notes,
 	      struct nsx_err *err)
 {
 	struct several a = {.paths = traces, .n = n, .notes = notes};

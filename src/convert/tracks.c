@@ -231,7 +231,7 @@ struct nsx_track_lane *nsx_tracks_fit(struct nsx_tracks *t, uint32_t track,
 		if (tracks_fits(&tr->lanes[i], tr->nests, start_ns, end_ns))
 			lane = &tr->lanes[i];
 	err->rc = NSX_OK;
-	if (!lane && tr->nlanes < NSX_MAX_LANES)
+	if (!lane && tr->nlanes < NSX_MAX_TRACK_LANES)
 		lane = tracks_add_lane(t, tr, 0, err);
 	return lane && !push(lane, end_ns, err) ? lane : NULL;
 }

@@ -349,7 +349,7 @@ static int note_beyond(struct nsx_loader *l, const struct nsx_window *w,
 		x->is_migration =
 			o->kind[i] == NSX_OP_MEMCPY &&
 			nsx_copy_is_migration(l->copies[o->detail[i]].copy_kind);
-		l->next[d] = (struct nsx_next){
+		l->next[d] = (struct nsx_next_work){
 			t->stream[o->stream[i]].process, o->call[i]};
 	}
 	return 0;

@@ -169,7 +169,7 @@ struct nsx_loader {
 		uint32_t *call, *stream, *detail;
 		uint8_t *kind, *cls, *flags;
 	} ops; /* call is the correlation id until it is resolved            */
-	struct nsx_next { /* by device: its first work after the user's window; corr 0: none, or
+	struct nsx_next_work { /* by device: its first work after the user's window; corr 0: none, or
 			     no id                                           */
 		uint32_t process, corr;
 	} *next; /* NULL: no window                                          */

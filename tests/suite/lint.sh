@@ -94,8 +94,11 @@ have python3 && holds 'ids of one list index a row' python3 tests/columns.py src
 # A grep for a name finds one function.
 fills() { grep -rnE --include='*.c' '^static .*\bfill\(' src; [ "$(grep -rlE --include='*.c' '^static .*\bfill\(' src | wc -l)" -le 1 ]; }
 holds 'one function at most is called fill' fills
-tags() { ! grep -rhoE --include='*.[ch]' '^\s*(struct|enum|union) nsx_[a-z0-9_]+ \{' src include | sort | uniq -d | grep .; }
+twice() { sed 's/^[[:space:]]*//' | sort | uniq -d | grep .; }
+tags() { ! grep -rhoE --include='*.[ch]' '^\s*(struct|enum|union) nsx_[a-z0-9_]+ \{' src include | twice; }
 holds 'a name of ours is that of one struct' tags
+constants() { ! grep -rhoE --include='*.[ch]' '\bNSX_[A-Z0-9_]+ = ' src include | twice; }
+holds 'a name of ours is that of one constant' constants
 heads() { ! find src -name '*.[ch]' | while read -r f; do head -n 1 "$f" | grep -q "^/\* ${f##*/} - " || echo "$f"; done | grep .; }
 holds 'a file begins with its name' heads
 # A comment begins with its subject.

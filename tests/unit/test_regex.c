@@ -1,5 +1,6 @@
 /* Users' regular expressions: what is refused, and what memory has to do with it. */
 #include "../testlib.h"
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -86,6 +87,41 @@ TEST(no_memory_is_not_the_users_fault)
 	assert_int_equal(status, 0);
 }
 
+/* Text on which the pattern below needs new states at every character. */
+#define MANY_STATES "(a|b)*a(a|b){90}c"
+static void write_match(char *name, size_t n, uint32_t x)
+{
+	for (size_t i = 0; i < n; i++) {
+		x = x * 1664525 + 1013904223;
+		name[i] = x >> 31 ? 'a' : 'b';
+	}
+	name[n - 92] = 'a';
+	name[n - 1] = 'c';
+}
+
+TEST(no_memory_is_no_mismatch)
+{
+	static const struct rlimit none = {1, 1};
+	static char name[40001];
+	struct nsx_regex *re;
+	struct nsx_err err;
+	int status;
+	pid_t pid;
+
+	assert_int_equal(nsx_regex_new(MANY_STATES, &re, &err), 0);
+	write_match(name, sizeof(name) - 1, 1);
+	pid = fork();
+	if (!pid) {
+		if (!freopen("/dev/null", "w", stderr))
+			_exit(2);
+		setrlimit(RLIMIT_AS, &none);
+		_exit(!nsx_regex_matches(re, name));
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(WEXITSTATUS(status), 3);
+	nsx_regex_free(re);
+}
+
 /* Names of which a search begun at each character takes 414 MB and seconds for one,
  * and one that forgets nothing 18 MB for each.
  */
@@ -101,15 +137,10 @@ TEST(many_states_take_little)
 	if (!pid) {
 		setrlimit(RLIMIT_AS, &memory);
 		setrlimit(RLIMIT_CPU, &time_s);
-		if (nsx_regex_new("(a|b)*a(a|b){90}c", &re, &err))
+		if (nsx_regex_new(MANY_STATES, &re, &err))
 			_exit(2);
-		for (uint32_t k = 0, x = 1; k < 16; k++) {
-			for (size_t i = 0; i < sizeof(name) - 1; i++) {
-				x = x * 1664525 + 1013904223;
-				name[i] = x >> 31 ? 'a' : 'b';
-			}
-			name[sizeof(name) - 93] = 'a';
-			name[sizeof(name) - 2] = 'c';
+		for (uint32_t k = 0; k < 16; k++) {
+			write_match(name, sizeof(name) - 1, k);
 			if (!nsx_regex_matches(re, name))
 				_exit(1);
 		}
