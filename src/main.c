@@ -24,8 +24,7 @@ static void catch_signals(void)
 
 	/* Signals the caller ignores (nohup) stay ignored. */
 	for (size_t i = 0; i < ARRAY_LEN(asked); i++)
-		if (!sigaction(asked[i], NULL, &old) &&
-		    old.sa_handler != SIG_IGN)
+		if (!sigaction(asked[i], NULL, &old) && old.sa_handler != SIG_IGN)
 			sigaction(asked[i], &sa, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* exceeding the file size limit is an error, not death */
@@ -130,8 +129,7 @@ int main(int argc, char **argv)
 		return nsx_cmd_printed(0);
 	}
 	if (!strcmp(argv[1], "--man"))
-		return main_print_text(argc - 1, argv + 1, nsx_opt_page,
-				       nsx_manual);
+		return main_print_text(argc - 1, argv + 1, nsx_opt_page, nsx_manual);
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
 		return help(1, argv);
 	if (!strcmp(argv[1], "help"))

@@ -61,8 +61,7 @@ static void main_mpi_deal(const struct nsx_fleet_inputs *in, struct nsx_buf *sha
 /* Sends each rank its share of the inputs, as text. Owner: the caller. */
 static char *main_mpi_scatter(const struct nsx_fleet_inputs *in, struct nsx_arena *a)
 {
-	struct nsx_buf *shares = nsx_arena_get(a, (size_t)nprocesses *
-							  sizeof(*shares));
+	struct nsx_buf *shares = nsx_arena_get(a, (size_t)nprocesses * sizeof(*shares));
 	struct nsx_buf all = {0};
 	int *size = nsx_arena_get(a, (size_t)nprocesses * sizeof(*size));
 	int *at = nsx_arena_get(a, (size_t)nprocesses * sizeof(*at)), n;
@@ -79,8 +78,7 @@ static char *main_mpi_scatter(const struct nsx_fleet_inputs *in, struct nsx_aren
 	}
 	MPI_Scatter(size, 1, MPI_INT, &n, 1, MPI_INT, 0, MPI_COMM_WORLD);
 	mine = nsx_arena_get(a, (size_t)n + 1);
-	MPI_Scatterv(all.p, size, at, MPI_CHAR, mine, n, MPI_CHAR, 0,
-		     MPI_COMM_WORLD);
+	MPI_Scatterv(all.p, size, at, MPI_CHAR, mine, n, MPI_CHAR, 0, MPI_COMM_WORLD);
 	nsx_buf_done(&all);
 	return mine;
 }
@@ -130,8 +128,7 @@ static void send_set(struct set *s, int to)
 	MPI_Send(&size, 1, MPI_UINT64_T, to, TAG, MPI_COMM_WORLD);
 	for (size_t at = 0; at < n; at += MOST_AT_ONCE)
 		MPI_Send((const char *)image + at,
-			 (int)NSX_MIN(n - at, MOST_AT_ONCE), MPI_BYTE, to, TAG,
-			 MPI_COMM_WORLD);
+			 (int)NSX_MIN(n - at, MOST_AT_ONCE), MPI_BYTE, to, TAG, MPI_COMM_WORLD);
 	nsx_digest_writer_free(w);
 	free(s->v);
 	*s = (struct set){0};
@@ -145,17 +142,14 @@ static void receive_set(struct set *s, int from, unsigned keep)
 	size_t n;
 	char *image;
 
-	MPI_Recv(&size, 1, MPI_UINT64_T, from, TAG, MPI_COMM_WORLD,
-		 MPI_STATUS_IGNORE);
+	MPI_Recv(&size, 1, MPI_UINT64_T, from, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 	image = nsx_try_alloc(size, 1, "a digest", &err);
 	if (!image)
 		give_up(&err);
 	for (size_t at = 0; at < size; at += MOST_AT_ONCE)
 		MPI_Recv(image + at, (int)NSX_MIN(size - at, MOST_AT_ONCE),
-			 MPI_BYTE, from, TAG, MPI_COMM_WORLD,
-			 MPI_STATUS_IGNORE);
-	if (nsx_digest_parse(image, size, "a digest of another rank", keep, &v,
-			     &n, &err))
+			 MPI_BYTE, from, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	if (nsx_digest_parse(image, size, "a digest of another rank", keep, &v, &n, &err))
 		give_up(&err);
 	free(image);
 	all = nsx_try_alloc(s->n + n, sizeof(*all), "ranks", &err);
@@ -200,8 +194,7 @@ static void gather_left_out(struct nsx_left_out *x, struct nsx_arena *a)
 		x->n += p ? (size_t)all[2 * p] : 0;
 	}
 	why = nsx_arena_get(a, (size_t)sum + 1);
-	MPI_Gatherv(x->why.p, n[1], MPI_CHAR, why, size, at, MPI_CHAR, 0,
-		    MPI_COMM_WORLD);
+	MPI_Gatherv(x->why.p, n[1], MPI_CHAR, why, size, at, MPI_CHAR, 0, MPI_COMM_WORLD);
 	if (!me && sum > n[1])
 		nsx_buf_add(&x->why, why + n[1], (size_t)(sum - n[1]));
 }
@@ -226,8 +219,7 @@ static int main_mpi_run(const struct nsx_cmd *cmd, int argc, char **argv)
 	if (me) /* to forward them, not to analyse them */
 		r.digest.keep = NSX_KEEP_BYTES;
 	mine = split_lines(main_mpi_scatter(&r.inputs, a), a);
-	if (nsx_fleet_read(&mine, &r.digest, r.jobs, &s.v, &s.n, &r.left_out,
-			   &err))
+	if (nsx_fleet_read(&mine, &r.digest, r.jobs, &s.v, &s.n, &r.left_out, &err))
 		give_up(&err);
 	nsx_fleet_run_say(&r.left_out);
 	gather_left_out(&r.left_out, a);
@@ -256,8 +248,7 @@ int main(int argc, char **argv)
 	MPI_Comm_size(MPI_COMM_WORLD, &nprocesses);
 	if (argc < 2 || strcmp(argv[1], "fleet") != 0) {
 		if (!me)
-			fprintf(stderr, "usage: mpirun nsys-explain-mpi fleet "
-					"%s\n", fleet.usage);
+			fprintf(stderr, "usage: mpirun nsys-explain-mpi fleet %s\n", fleet.usage);
 	} else if (nsx_opt_wants_help(&fleet, argc - 1, argv + 1)) {
 		if (!me)
 			nsx_opt_help(&fleet, stdout);

@@ -31,8 +31,7 @@ struct nsx_load_options {
  * MEMORY, STOPPED, USAGE. A table damaged in its middle keeps its first rows; that is a
  * warning (nsx_result_warning), no error.
  */
-NSX_API int nsx_load(struct nsx_export *e,
-		     const struct nsx_load_options *options,
+NSX_API int nsx_load(struct nsx_export *e, const struct nsx_load_options *options,
 		     struct nsx_result **ret, struct nsx_problem *problem);
 NSX_API void nsx_result_free(struct nsx_result *r); /* NULL is fine */
 

@@ -14,8 +14,7 @@ struct nsx_export;
  * changed and no files are created beside it. Free: nsx_export_close. Errors: IO, DATABASE,
  * NO_EXPORT.
  */
-NSX_API int nsx_export_open(const char *path, struct nsx_export **ret,
-			    struct nsx_problem *problem);
+NSX_API int nsx_export_open(const char *path, struct nsx_export **ret, struct nsx_problem *problem);
 
 /* Closes it. Free all results loaded from it first. NULL is fine. */
 NSX_API void nsx_export_close(struct nsx_export *e);

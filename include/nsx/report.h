@@ -41,14 +41,12 @@ NSX_API const char *nsx_result_warning(const struct nsx_result *r, size_t i);
 NSX_API const char *nsx_result_section(const struct nsx_result *r, size_t i);
 
 /* Why the section could not be computed; NULL if it was; "" if there is no such section. */
-NSX_API const char *nsx_result_reason(const struct nsx_result *r,
-				      const char *section);
+NSX_API const char *nsx_result_reason(const struct nsx_result *r, const char *section);
 
 struct nsx_rows;
 
 /* A table of a section; NULL if there is none, or it was not computed. */
-NSX_API const struct nsx_rows *nsx_result_rows(const struct nsx_result *r,
-					       const char *section,
+NSX_API const struct nsx_rows *nsx_result_rows(const struct nsx_result *r, const char *section,
 					       const char *key);
 /* Table i of a section, from 0, NULL at the end; and the key of a table. */
 NSX_API const struct nsx_rows *nsx_result_table(const struct nsx_result *r,
@@ -74,8 +72,7 @@ NSX_API const char *nsx_rows_help(const struct nsx_rows *t, int c);
 /* Cells. Row and column must exist. A cell of another type gives 0, false or "";
  * nsx_rows_real also takes integers.
  */
-NSX_API enum nsx_cell_type nsx_rows_type(const struct nsx_rows *t, size_t row,
-					 int c);
+NSX_API enum nsx_cell_type nsx_rows_type(const struct nsx_rows *t, size_t row, int c);
 NSX_API int64_t nsx_rows_int(const struct nsx_rows *t, size_t row, int c);
 NSX_API double nsx_rows_real(const struct nsx_rows *t, size_t row, int c);
 NSX_API const char *nsx_rows_text(const struct nsx_rows *t, size_t row, int c);

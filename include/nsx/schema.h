@@ -18,8 +18,7 @@ NSX_API const char *nsx_export_product_version(const struct nsx_export *e);
 /* The file's own name for one of our tables; NULL if the export lacks it or the name is
  * unknown.
  */
-NSX_API const char *nsx_export_table(const struct nsx_export *e,
-				     const char *name);
+NSX_API const char *nsx_export_table(const struct nsx_export *e, const char *name);
 
 /* The needs of an analysis (an id of `nsys-explain passes`) that the export lacks, in words;
  * NULL: nothing; "" if there is no such analysis.

@@ -38,17 +38,16 @@ static struct nsx_report *find_loaded(void *ctx, const char *path)
 
 /* diff ----------------------------------------------------------------------------*/
 
-#define STEP_COLUMNS(X)                                                       \
-	X(S_GPU, "gpu", STR, "GPU, or the whole job")                         \
-	X(S_BEFORE, "before_median_ms", F64, "length of a unit before")       \
-	X(S_AFTER, "after_median_ms", F64, "length of a unit after")          \
-	X(S_SHIFT, "shift_ms", F64, "median of all differences")              \
-	X(S_LOW, "shift_low_ms", F64, "lower end of its interval")            \
-	X(S_HIGH, "shift_high_ms", F64, "upper end of its interval")          \
-	X(S_REL, "shift_pct_of_before", F64, "shift of the median before")    \
-	X(S_P, "p", F64, "of an exact rank test")                             \
-	X(S_VERDICT, "verdict", STR,                                          \
-	  "regression, improvement, neutral or inconclusive")                 \
+#define STEP_COLUMNS(X)                                                                            \
+	X(S_GPU, "gpu", STR, "GPU, or the whole job")                                              \
+	X(S_BEFORE, "before_median_ms", F64, "length of a unit before")                            \
+	X(S_AFTER, "after_median_ms", F64, "length of a unit after")                               \
+	X(S_SHIFT, "shift_ms", F64, "median of all differences")                                   \
+	X(S_LOW, "shift_low_ms", F64, "lower end of its interval")                                 \
+	X(S_HIGH, "shift_high_ms", F64, "upper end of its interval")                               \
+	X(S_REL, "shift_pct_of_before", F64, "shift of the median before")                         \
+	X(S_P, "p", F64, "of an exact rank test")                                                  \
+	X(S_VERDICT, "verdict", STR, "regression, improvement, neutral or inconclusive")           \
 	X(S_WHY, "why", STR, "where the verdict is not obvious")
 NSX_COLUMNS(step_cols, STEP_COLUMNS);
 const struct nsx_layout nsx_step_layout = {.key = "steps", NSX_COLS(step_cols)};
@@ -93,8 +92,7 @@ static bool is_unrelated(const struct nsx_diff *d)
 	return false;
 }
 
-static void tell_diff(struct nsx_answer *a, struct nsx_diff *d,
-		      const struct nsx_diff_tables *t)
+static void tell_diff(struct nsx_answer *a, struct nsx_diff *d, const struct nsx_diff_tables *t)
 {
 	struct nsx_arena *arena = a->out->arena;
 	struct nsx_table *steps;
@@ -102,9 +100,8 @@ static void tell_diff(struct nsx_answer *a, struct nsx_diff *d,
 	if (d->verdict == NSX_V_INCONCLUSIVE)
 		a->confidence = NSX_CONF_LOW;
 	nsx_put(a->out, "verdict", nsx_string(nsx_verdict_names[d->verdict]));
-	nsx_put(a->out, "unit",
-		nsx_string(nsx_say(a->out, "%s %s", nsx_way_methods[d->method],
-				   d->name)));
+	nsx_put(a->out, "unit", nsx_string(nsx_say(a->out, "%s %s", nsx_way_methods[d->method],
+						   d->name)));
 	nsx_put(a->out, "is_same_capture", nsx_bool(d->same));
 	nsx_md_bullet(a->out, "%s", nsx_diff_headline(d, arena));
 	lead_to_sides(a);
@@ -116,16 +113,14 @@ static void tell_diff(struct nsx_answer *a, struct nsx_diff *d,
 	if (d->has_job)
 		answers_add_step(a, steps, "job", &d->job);
 	for (uint32_t l = 0; l < d->nlanes && !d->whole; l++)
-		answers_add_step(a, steps, nsx_lane_name(d, l, arena),
-				 &d->lanes[l].change);
+		answers_add_step(a, steps, nsx_lane_name(d, l, arena), &d->lanes[l].change);
 	for (unsigned i = 0; i < NSX_NDT; i++)
 		if (i != NSX_DT_UNITS)
 			copy_table(a, &t->t[i]);
 }
 
 int nsx_answer_diff(const struct nsx_captures *sides, const char *unit,
-		    const struct nsx_cache *loaded, struct nsx_answer **ret,
-		    struct nsx_err *err)
+		    const struct nsx_cache *loaded, struct nsx_answer **ret, struct nsx_err *err)
 {
 	const struct nsx_at_hand at_hand = {find_loaded, (void *)loaded};
 	struct nsx_diff_opts o = {.captures = {sides[0], sides[1]},
@@ -205,8 +200,7 @@ static int tell_fleet(struct nsx_answer *a, struct nsx_fleet *f,
 
 int nsx_answer_fleet(char *const *paths, size_t n,
 		     bool (*is_allowed)(void *ctx, const char *path), void *ctx,
-		     const struct nsx_cache *loaded, struct nsx_answer **ret,
-		     struct nsx_err *err)
+		     const struct nsx_cache *loaded, struct nsx_answer **ret, struct nsx_err *err)
 {
 	const struct nsx_at_hand at_hand = {find_loaded, (void *)loaded};
 	const struct nsx_digest_opts o = {.rank = -1, .threads = 1,
@@ -229,13 +223,11 @@ int nsx_answer_fleet(char *const *paths, size_t n,
 				      "folders that may be read", in.path[i]);
 	in.n -= noutside;
 	if (!rc)
-		rc = nsx_fleet_read(&in, &o, loaded->threads, &v, &nv, &left_out,
-				    err);
+		rc = nsx_fleet_read(&in, &o, loaded->threads, &v, &nv, &left_out, err);
 	left_out.n += noutside;
 	if (!rc && !nv)
-		rc = nsx_fail(err, NSX_E_DATA, "none of %zu inputs could be "
-			      "read: %.*s", in.n + noutside,
-			      (int)strcspn(left_out.why.p ?: "", "\n"),
+		rc = nsx_fail(err, NSX_E_DATA, "none of %zu inputs could be read: "
+			      "%.*s", in.n + noutside, (int)strcspn(left_out.why.p ?: "", "\n"),
 			      left_out.why.p ?: "");
 	if (!rc)
 		rc = nsx_fleet_new(v, nv, &f, err);
@@ -288,8 +280,7 @@ static void add_lacks(struct nsx_answer *a)
 	}
 }
 
-static void add_preset(struct nsx_answer *a, struct nsx_table *t,
-		       const struct nsx_preset *x)
+static void add_preset(struct nsx_answer *a, struct nsx_table *t, const struct nsx_preset *x)
 {
 	const struct nsx_schema *s = a->r ? a->r->trace->schema : NULL;
 	struct nsx_cell *row = nsx_add_row(t);
@@ -324,8 +315,7 @@ int nsx_answer_capture(const char *preset, const struct nsx_report *r,
 			add_preset(a, t, &nsx_presets[i]);
 	}
 	if (!t->nrows)
-		rc = nsx_fail(err, NSX_E_USAGE, "no preset '%s'; there are: %s",
-			      preset, names.p);
+		rc = nsx_fail(err, NSX_E_USAGE, "no preset '%s'; there are: %s", preset, names.p);
 	nsx_buf_done(&names);
 	return nsx_answer_end(a, rc, ret, err);
 }

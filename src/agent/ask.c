@@ -19,8 +19,7 @@ struct nsx_answer *nsx_answer_new(const struct nsx_report *r, size_t limit)
 	return a;
 }
 
-int nsx_answer_end(struct nsx_answer *a, int rc, struct nsx_answer **ret,
-		   struct nsx_err *err)
+int nsx_answer_end(struct nsx_answer *a, int rc, struct nsx_answer **ret, struct nsx_err *err)
 {
 	if (!rc)
 		rc = nsx_section_whole(a->out, err);
@@ -45,13 +44,11 @@ void nsx_answer_next(struct nsx_answer *a, enum nsx_question_id question,
 							  NULL};
 }
 
-const struct nsx_census *nsx_answer_census(struct nsx_answer *a,
-					   struct nsx_err *err)
+const struct nsx_census *nsx_answer_census(struct nsx_answer *a, struct nsx_err *err)
 {
 	struct nsx_subject *s = a->subject;
 
-	if (!s->census && nsx_census_new(s->r->trace, s->r->facts, &s->census,
-					 err))
+	if (!s->census && nsx_census_new(s->r->trace, s->r->facts, &s->census, err))
 		return NULL;
 	return s->census;
 }
@@ -70,8 +67,7 @@ const char *nsx_answer_when(const struct nsx_answer *a)
 	return w->end_ns - w->start_ns == 1 ?
 		       nsx_say(a->out, "at %s",
 			       nsx_text_instant(a->out->arena, w->start_ns, 9)) :
-		       nsx_say(a->out, "of %s",
-			       nsx_text_window(a->out->arena, w));
+		       nsx_say(a->out, "of %s", nsx_text_window(a->out->arena, w));
 }
 
 const char *nsx_answer_exactly(struct nsx_answer *a, int64_t ns)
@@ -89,19 +85,16 @@ static int check_recorded(const struct nsx_answer *a, const struct nsx_window *w
 		       nsx_fail_beyond(t, a->argument, err) : 0;
 }
 
-int nsx_answer_instant(const struct nsx_answer *a, int64_t *ret,
-		    struct nsx_err *err)
+int nsx_answer_instant(const struct nsx_answer *a, int64_t *ret, struct nsx_err *err)
 {
 	if (!nsx_instant_parse(a->argument, a->r->trace->first_ns, ret))
-		return nsx_fail(err, NSX_E_USAGE, "cannot read the instant '%s': "
-				"give it as the report prints it (60.331s), in "
-				"seconds from the first event (1.5), or in the "
-				"trace's nanoseconds (5ns)", a->argument);
+		return nsx_fail(err, NSX_E_USAGE, "cannot read the instant '%s': give it as the "
+				"report prints it (60.331s), in seconds from the first event "
+				"(1.5), or in the trace's nanoseconds (5ns)", a->argument);
 	return check_recorded(a, &(struct nsx_window){*ret, *ret + 1}, err);
 }
 
-int nsx_answer_window(const struct nsx_answer *a, struct nsx_window *ret,
-		   struct nsx_err *err)
+int nsx_answer_window(const struct nsx_answer *a, struct nsx_window *ret, struct nsx_err *err)
 {
 	return nsx_named_window(a->r->facts, a->r->trace, a->r->steps_from,
 				a->argument, ret, err) ?: check_recorded(a, ret, err);
@@ -113,8 +106,7 @@ const char *nsx_answer_op(struct nsx_answer *a, size_t op)
 
 	switch (t->ops.kind[op]) {
 	case NSX_OP_KERNEL:
-		return nsx_kernel_label(&a->r->facts->kernels,
-					nsx_op_name(t, op));
+		return nsx_kernel_label(&a->r->facts->kernels, nsx_op_name(t, op));
 	case NSX_OP_MEMCPY:
 		return nsx_say(a->out, "copy %s", nsx_copy_direction(
 			nsx_op_copy(t, op)->copy_kind));

@@ -87,8 +87,7 @@ void nsx_answer_free(struct nsx_answer *a); /* NULL is fine */
 void nsx_answer_next(struct nsx_answer *a, enum nsx_question_id question,
 		     const char *argument, const char *why);
 /* Read the argument as an instant or a window. Errors: NSX_E_USAGE. */
-int nsx_answer_instant(const struct nsx_answer *a, int64_t *ret,
-		    struct nsx_err *err) NSX_CHECKED;
+int nsx_answer_instant(const struct nsx_answer *a, int64_t *ret, struct nsx_err *err) NSX_CHECKED;
 int nsx_answer_window(const struct nsx_answer *a, struct nsx_window *ret,
 		   struct nsx_err *err) NSX_CHECKED;
 /* An instant as text, as Nsight Systems shows it and --window takes it. */
@@ -111,8 +110,7 @@ extern const struct nsx_layout nsx_verdict_layout, nsx_asked_findings_layout,
 void nsx_answer_show(struct nsx_answer *a, const struct nsx_table *t);
 
 /* The subject's census. Errors: NULL, NSX_E_NOMEM. */
-const struct nsx_census *nsx_answer_census(struct nsx_answer *a,
-					   struct nsx_err *err) NSX_CHECKED;
+const struct nsx_census *nsx_answer_census(struct nsx_answer *a, struct nsx_err *err) NSX_CHECKED;
 
 /* Sums by name, which become a table with the greatest first (tally.c). A failure is kept and
  * returned at the end.
@@ -120,8 +118,7 @@ const struct nsx_census *nsx_answer_census(struct nsx_answer *a,
 struct nsx_tally;
 struct nsx_tally *nsx_tally_new(struct nsx_answer *a);
 /* a, b: key of the row. text is borrowed. */
-void nsx_tally_add(struct nsx_tally *t, uint64_t a, uint64_t b,
-		   const char *kind, const char *text,
+void nsx_tally_add(struct nsx_tally *t, uint64_t a, uint64_t b, const char *kind, const char *text,
 		   const struct nsx_count *count);
 /* The same for an operation: one row for each kernel or direction of copies, within each `of`,
  * such as a device.

@@ -17,10 +17,8 @@ static const char *ask_names_nearest(struct nsx_answer *a, const nsx_str *names,
 
 	for (unsigned pass = 0; pass < 2 && !found; pass++)
 		for (size_t i = 0; i < n && found < NEAREST; i++)
-			if (pass || strcasestr(nsx_text(t, names[i]),
-					       a->argument))
-				nsx_buf_printf(&b, "%s'%.80s'",
-					       found++ ? ", " : "",
+			if (pass || strcasestr(nsx_text(t, names[i]), a->argument))
+				nsx_buf_printf(&b, "%s'%.80s'", found++ ? ", " : "",
 					       nsx_text(t, names[i]));
 	nsx_buf_adds(&b, found ? "" : "none");
 	return nsx_buf_keep(&b, a->out->arena);
@@ -29,12 +27,10 @@ static const char *ask_names_nearest(struct nsx_answer *a, const nsx_str *names,
 /* range ---------------------------------------------------------------------------*/
 
 /* Lists range names, each once, in order of their first range. Owner: the answer's arena. */
-static size_t range_names(struct nsx_answer *a, const struct nsx_census *c,
-			  const nsx_str **ret)
+static size_t range_names(struct nsx_answer *a, const struct nsx_census *c, const nsx_str **ret)
 {
 	nsx_str *v = nsx_arena_get(a->out->arena, c->paths.n * sizeof(*v));
-	uint8_t *seen = nsx_arena_get(
-		a->out->arena, nsx_strings_bound(a->r->trace->strings));
+	uint8_t *seen = nsx_arena_get(a->out->arena, nsx_strings_bound(a->r->trace->strings));
 	size_t n = 0;
 
 	for (size_t i = 0; i < c->paths.n; i++) {
@@ -79,8 +75,7 @@ static bool ask_names_find_name(const struct nsx_answer *a, const nsx_str *names
 			return true;
 		}
 	for (size_t i = 0; i < n; i++) {
-		is_asked[names[i]] =
-			nsx_is_shown_as(nsx_text(a->r->trace, names[i]), a->argument);
+		is_asked[names[i]] = nsx_is_shown_as(nsx_text(a->r->trace, names[i]), a->argument);
 		found |= is_asked[names[i]];
 	}
 	return found;
@@ -114,8 +109,7 @@ static void ask_names_sum_ranges(const struct nsx_census *c, const uint8_t *is_a
 
 /* Sums GPU work launched in them. */
 static int ask_names_sum_work(struct nsx_answer *a, const struct nsx_census *c,
-			      const uint8_t *inside, struct nsx_count *ret,
-			      struct nsx_err *err)
+			      const uint8_t *inside, struct nsx_count *ret, struct nsx_err *err)
 {
 	struct nsx_tally *tally = nsx_tally_new(a);
 
@@ -154,8 +148,7 @@ static int find_open(struct nsx_answer *a, const uint8_t *is_asked,
 	for (uint32_t i = 0; i < x->n; i++) {
 		uint32_t parent = nsx_range_parent(&a->r->facts->nvtx, i);
 
-		e->in[i] = is_asked[x->name[i]] ||
-			   (parent != NSX_NONE && e->in[parent]);
+		e->in[i] = is_asked[x->name[i]] || (parent != NSX_NONE && e->in[parent]);
 	}
 	NSX_DEAL(at, of, t->nprocesses, x->n, i, is_asked[x->name[i]] ?
 		 t->thread[nsx_nvtx_thread(t, i)].process : NSX_NONE);
@@ -187,8 +180,7 @@ static int sum_elsewhere(struct nsx_answer *a, const uint8_t *is_asked,
 		uint32_t range = nsx_op_range(&a->r->facts->nvtx, i);
 		size_t k;
 
-		if (call == NSX_NONE || !nsx_op_counts(t, i) ||
-		    (range != NSX_NONE && e->in[range]))
+		if (call == NSX_NONE || !nsx_op_counts(t, i) || (range != NSX_NONE && e->in[range]))
 			continue;
 		thread = nsx_call_thread(t, call);
 		process = t->thread[thread].process;
@@ -218,8 +210,7 @@ static void tell_elsewhere(struct nsx_answer *a, const struct elsewhere *e)
 	nsx_put(a->out, "operations_meanwhile", nsx_int(e->all.n));
 	nsx_put(a->out, "gpu_meanwhile_ns", nsx_int(e->all.ns));
 	nsx_md_bullet(a->out, "while it was open, its process launched %s of %s besides, %sby "
-		      "thread %s",
-		      nsx_text_n(a->out->arena, (size_t)e->all.n, "operation", NULL),
+		      "thread %s", nsx_text_n(a->out->arena, (size_t)e->all.n, "operation", NULL),
 		      nsx_say_time(a->out, e->all.ns), n > 1 ? "most " : "",
 		      t->thread[most].name ?
 			      nsx_md_name(a->out, nsx_text(t, t->thread[most].name)) :
@@ -232,12 +223,10 @@ static void lead_to_longest(struct nsx_answer *a, const struct nsx_path *s)
 	struct nsx_window w = {s->longest_at, s->longest_at + s->longest_ns};
 
 	if (s->longest_ns)
-		nsx_answer_next(a, NSX_Q_window,
-				nsx_text_window(a->out->arena, &w),
+		nsx_answer_next(a, NSX_Q_window, nsx_text_window(a->out->arena, &w),
 				"what ran in the longest one");
 	else
-		nsx_answer_next(a, NSX_Q_at, nsx_answer_exactly(a, w.start_ns),
-				"what ran then");
+		nsx_answer_next(a, NSX_Q_at, nsx_answer_exactly(a, w.start_ns), "what ran then");
 }
 
 int nsx_ask_range(struct nsx_answer *a, struct nsx_err *err)
@@ -263,31 +252,26 @@ int nsx_ask_range(struct nsx_answer *a, struct nsx_err *err)
 		found = ask_names_find_name(a, names, n, is_asked);
 	}
 	if (!found)
-		return nsx_fail(err, NSX_E_USAGE, "no NVTX range '%s' in this "
-				"trace; there are %s", a->argument,
-				ask_names_nearest(a, names, n));
+		return nsx_fail(err, NSX_E_USAGE, "no NVTX range '%s' in this trace; there are "
+				"%s", a->argument, ask_names_nearest(a, names, n));
 	a->window = nsx_host_window(t);
 	inside = nsx_arena_get(a->out->arena, c->paths.n);
 	ask_names_sum_ranges(c, is_asked, inside, &s);
-	if (ask_names_sum_work(a, c, inside, &gpu, err) ||
-	    sum_elsewhere(a, is_asked, &others, err))
+	if (ask_names_sum_work(a, c, inside, &gpu, err) || sum_elsewhere(a, is_asked, &others, err))
 		return err->rc;
 	nsx_put(a->out, "count", nsx_int(s.count.n));
 	nsx_put(a->out, "host_ns", nsx_int(s.count.ns));
 	nsx_put(a->out, "operations_launched", nsx_int(gpu.n));
 	nsx_put(a->out, "gpu_ns", nsx_int(gpu.ns));
-	nsx_md_bullet(a->out, "%s of host time; %s of GPU time launched inside, "
-		      "in %s",
-		      nsx_say_time(a->out, s.count.ns),
-		      nsx_say_time(a->out, gpu.ns),
+	nsx_md_bullet(a->out, "%s of host time; %s of GPU time launched inside, in %s",
+		      nsx_say_time(a->out, s.count.ns), nsx_say_time(a->out, gpu.ns),
 		      nsx_text_n(a->out->arena, (size_t)gpu.n, "operation", NULL));
 	tell_elsewhere(a, &others);
 	if (!s.count.n)
 		return 0;
 	nsx_md_bullet(a->out, "it was open %s; the longest time, %s, from %s",
 		      nsx_text_n(a->out->arena, (size_t)s.count.n, "time", NULL),
-		      nsx_say_time(a->out, s.longest_ns),
-		      nsx_answer_at(a, s.longest_at));
+		      nsx_say_time(a->out, s.longest_ns), nsx_answer_at(a, s.longest_at));
 	lead_to_longest(a, &s);
 	return 0;
 }
@@ -326,9 +310,7 @@ static void show_shapes(struct nsx_answer *a, const struct nsx_count *v)
 		if (!v[i].n)
 			continue;
 		row = nsx_add_row(table);
-		row[K_NAME] = nsx_string(
-			nsx_kernel_label(&a->r->facts->kernels,
-					 t->shape_name[i]));
+		row[K_NAME] = nsx_string(nsx_kernel_label(&a->r->facts->kernels, t->shape_name[i]));
 		row[K_CALLS] = nsx_int(v[i].n);
 		row[K_TOTAL] = nsx_int(v[i].ns);
 		row[K_MEAN] = nsx_int(v[i].ns / v[i].n);
@@ -355,8 +337,7 @@ static int ask_names_match_kernels(struct nsx_answer *a, const nsx_str *names,
 	int rc = 0;
 
 	if (nsx_regex_new(a->argument, &re, err))
-		return nsx_wrap(err, "cannot read the expression '%s'",
-				a->argument);
+		return nsx_wrap(err, "cannot read the expression '%s'", a->argument);
 	for (size_t i = 0; i < k->n && !(rc = nsx_stopped(err)); i++) {
 		nsx_str name = names[i];
 
@@ -374,8 +355,7 @@ static const char *some_labels(struct nsx_answer *a, const nsx_str *names)
 	struct nsx_buf b = {0};
 
 	for (size_t i = 0; i < k->n && i < NEAREST; i++)
-		nsx_buf_printf(&b, "%s'%s'", i ? ", " : "",
-			       nsx_kernel_label(k, names[i]));
+		nsx_buf_printf(&b, "%s'%s'", i ? ", " : "", nsx_kernel_label(k, names[i]));
 	return nsx_buf_keep(&b, a->out->arena);
 }
 
@@ -459,19 +439,16 @@ int nsx_ask_kernel(struct nsx_answer *a, struct nsx_err *err)
 				some_labels(a, names));
 	a->window = t->window;
 	k.by_shape = nsx_arena_get(arena, (t->nshapes + 1) * sizeof(*k.by_shape));
-	k.by_launcher = nsx_arena_get(arena,
-				      c->launchers.n * sizeof(*k.by_launcher));
+	k.by_launcher = nsx_arena_get(arena, c->launchers.n * sizeof(*k.by_launcher));
 	sum_kernels(t, c, wanted, &k);
 	nsx_put(a->out, "kernels", nsx_int(k.nnames));
 	nsx_put(a->out, "total_ns", nsx_int(k.all.ns));
 	show_shapes(a, k.by_shape);
 	if (k.all.n)
-		nsx_answer_next(a, NSX_Q_at,
-				nsx_answer_exactly(a, nsx_op_start(&t->ops,
-								   k.longest)),
+		nsx_answer_next(a, NSX_Q_at, nsx_answer_exactly(a, nsx_op_start(&t->ops,
+										k.longest)),
 				"what ran beside the longest one");
-	nsx_answer_next(a, NSX_Q_what_if,
-			nsx_say(a->out, "kernel:/%s/:2x", a->argument),
+	nsx_answer_next(a, NSX_Q_what_if, nsx_say(a->out, "kernel:/%s/:2x", a->argument),
 			"what twice as fast would win");
 	return show_launchers(a, c, &k, err);
 }
@@ -488,8 +465,7 @@ static const char *first_few(struct nsx_answer *a, const int64_t *v, size_t n)
 		while (k < i && v[k] != v[i])
 			k++;
 		if (k == i)
-			nsx_buf_printf(&b, "%s%lld", found++ ? ", " : "",
-				       (long long)v[i]);
+			nsx_buf_printf(&b, "%s%lld", found++ ? ", " : "", (long long)v[i]);
 	}
 	nsx_buf_adds(&b, found ? "" : "none");
 	return nsx_buf_keep(&b, a->out->arena);
@@ -535,14 +511,12 @@ int nsx_ask_stream(struct nsx_answer *a, struct nsx_err *err)
 		if (!is_id || s->stream_id != id)
 			continue;
 		any = true;
-		nsx_tally_op(tally, s->device, w->op,
-			     nsx_say(a->out, "GPU %s",
-				     nsx_gpu_label(t, s->device)),
+		nsx_tally_op(tally, s->device, w->op, nsx_say(a->out, "GPU %s",
+							      nsx_gpu_label(t, s->device)),
 			     &w->count);
 	}
 	if (any)
-		return nsx_tally_end(tally, "operations",
-				     t->window.end_ns - t->window.start_ns,
+		return nsx_tally_end(tally, "operations", t->window.end_ns - t->window.start_ns,
 				     NSX_OF_WINDOW, err);
 	nsx_tally_free(tally);
 	return nsx_fail(err, NSX_E_USAGE, "no work on a stream '%s'; some that "
@@ -579,21 +553,18 @@ static int tally_ranges(struct nsx_answer *a, int64_t tid, struct nsx_err *err)
 			int64_t start_ns = nsx_range_start(&t->nvtx, i);
 			struct nsx_count x = {
 				nsx_starts_inside(t, start_ns),
-				nsx_in_window(t, start_ns,
-					      nsx_range_end(&t->nvtx, i))};
+				nsx_in_window(t, start_ns, nsx_range_end(&t->nvtx, i))};
 
 			x.n |= x.ns > 0;
 			nsx_tally_add(tally, h, t->nvtx.name[i], "range",
 				      nsx_text(t, t->nvtx.name[i]), &x);
 		}
 	}
-	return nsx_tally_end(tally, "ranges",
-			     a->window.end_ns - a->window.start_ns,
+	return nsx_tally_end(tally, "ranges", a->window.end_ns - a->window.start_ns,
 			     NSX_OF_WINDOW, err);
 }
 
-static int tally_os_calls(struct nsx_answer *a, int64_t tid,
-			  struct nsx_err *err)
+static int tally_os_calls(struct nsx_answer *a, int64_t tid, struct nsx_err *err)
 {
 	const struct nsx_trace *t = a->r->trace;
 	struct nsx_tally *tally = nsx_tally_new(a);
@@ -607,8 +578,7 @@ static int tally_os_calls(struct nsx_answer *a, int64_t tid,
 				      "system", nsx_text(t, x->name),
 				      &(struct nsx_count){x->count, x->total_ns});
 	}
-	return nsx_tally_end(tally, "os_calls",
-			     a->window.end_ns - a->window.start_ns,
+	return nsx_tally_end(tally, "os_calls", a->window.end_ns - a->window.start_ns,
 			     NSX_OF_WINDOW, err);
 }
 
@@ -626,25 +596,20 @@ int nsx_ask_thread(struct nsx_answer *a, struct nsx_err *err)
 	for (uint32_t k = 0; k < t->nthreads; k++) {
 		const struct nsx_thread *th = &t->thread[k];
 
-		any |= is_id && th->tid == tid &&
-		       (th->has_calls || th->has_ranges);
+		any |= is_id && th->tid == tid && (th->has_calls || th->has_ranges);
 	}
 	if (!any)
-		return nsx_fail(err, NSX_E_USAGE, "no thread '%s' made CUDA "
-				"calls or ranges in this trace; some that did: "
-				"%s", a->argument, some_threads(a));
+		return nsx_fail(err, NSX_E_USAGE, "no thread '%s' made CUDA calls or ranges in "
+				"this trace; some that did: %s", a->argument, some_threads(a));
 	for (size_t i = 0; i < c->calls.n; i++) {
 		const struct nsx_group_key k = nsx_group_key(&c->calls, i);
 
 		if (t->thread[k.a >> 1].tid == tid)
-			nsx_tally_add(tally, k.a, k.b,
-				      k.a & 1 ? "wait" : "call",
-				      nsx_text_api(a->out->arena,
-						   nsx_text(t, (nsx_str)k.b)),
+			nsx_tally_add(tally, k.a, k.b, k.a & 1 ? "wait" : "call",
+				      nsx_text_api(a->out->arena, nsx_text(t, (nsx_str)k.b)),
 				      &c->call[i]);
 	}
-	return nsx_tally_end(tally, "calls",
-			     a->window.end_ns - a->window.start_ns,
+	return nsx_tally_end(tally, "calls", a->window.end_ns - a->window.start_ns,
 			     NSX_OF_WINDOW, err) ||
 	       tally_ranges(a, tid, err) || tally_os_calls(a, tid, err) ?
 		       err->rc : 0;

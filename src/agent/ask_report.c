@@ -57,18 +57,16 @@ int nsx_ask_findings(struct nsx_answer *a, struct nsx_err *err NSX_UNUSED)
 
 /* verdict -------------------------------------------------------------------------*/
 
-#define VERDICT_COLUMNS(X)                                                    \
-	X(V_NUMBER, "n", I64, "what to ask 'finding' for")                    \
-	X(V_TITLE, "title", STR, "what it is", .is_prose = true)              \
-	X(V_SEVERITY, "severity", STR, "high, medium or low")                 \
-	X(V_GAIN, "headroom_ms", F64,                                         \
-	  "what its remedy would win of the judged window")                   \
-	X(V_LOW, "headroom_low_ms", F64,                                      \
-	  "if waits outside CUDA end when they did; null: nearly as much")    \
-	X(V_PRICE, "price", STR, "replayed, measured or assumed")             \
-	X(V_CONFIDENCE, "confidence", STR, "in cause and price")              \
-	X(V_EVIDENCE, "evidence", STR, "the first piece of it",               \
-	  .is_prose = true)                                                   \
+#define VERDICT_COLUMNS(X)                                                                         \
+	X(V_NUMBER, "n", I64, "what to ask 'finding' for")                                         \
+	X(V_TITLE, "title", STR, "what it is", .is_prose = true)                                   \
+	X(V_SEVERITY, "severity", STR, "high, medium or low")                                      \
+	X(V_GAIN, "headroom_ms", F64, "what its remedy would win of the judged window")            \
+	X(V_LOW, "headroom_low_ms", F64,                                                           \
+	  "if waits outside CUDA end when they did; null: nearly as much")                         \
+	X(V_PRICE, "price", STR, "replayed, measured or assumed")                                  \
+	X(V_CONFIDENCE, "confidence", STR, "in cause and price")                                   \
+	X(V_EVIDENCE, "evidence", STR, "the first piece of it", .is_prose = true)                  \
 	X(V_REMEDY, "remedy", STR, "the first thing to try", .is_prose = true)
 NSX_COLUMNS(verdict_cols, VERDICT_COLUMNS);
 const struct nsx_layout nsx_verdict_layout = {.key = "findings",
@@ -94,8 +92,7 @@ static void add_dearest(struct nsx_answer *a)
 			any_doubt = true;
 		}
 		row[V_PRICE] = nsx_string(nsx_price_names[f->price]);
-		row[V_CONFIDENCE] =
-			nsx_string(nsx_confidence_names[f->confidence]);
+		row[V_CONFIDENCE] = nsx_string(nsx_confidence_names[f->confidence]);
 		row[V_EVIDENCE] = nsx_string(f->evidence[0]);
 		row[V_REMEDY] = nsx_string(f->recommendation[0]);
 	}
@@ -103,32 +100,26 @@ static void add_dearest(struct nsx_answer *a)
 		nsx_md_table(a->out, t, a->limit, V_NUMBER, V_SEVERITY, V_GAIN,
 			     V_LOW, V_PRICE, V_TITLE);
 	else
-		nsx_md_table(a->out, t, a->limit, V_NUMBER, V_SEVERITY, V_GAIN,
-			     V_PRICE, V_TITLE);
+		nsx_md_table(a->out, t, a->limit, V_NUMBER, V_SEVERITY, V_GAIN, V_PRICE, V_TITLE);
 }
 
 static void put_page(struct nsx_answer *a, const struct nsx_first_page *p)
 {
 	nsx_put(a->out, "verdict", nsx_string(nsx_verdict_words[p->verdict]));
 	if (p->verdict == NSX_V_MIXED) {
-		nsx_put(a->out, "first",
-			nsx_string(nsx_verdict_words[p->first]));
-		nsx_put(a->out, "second",
-			nsx_string(nsx_verdict_words[p->second]));
+		nsx_put(a->out, "first", nsx_string(nsx_verdict_words[p->first]));
+		nsx_put(a->out, "second", nsx_string(nsx_verdict_words[p->second]));
 	}
 	nsx_put(a->out, "because", nsx_string(p->because));
 	nsx_put(a->out, "gpus", nsx_string(p->gpus));
 	nsx_put(a->out, "repeats", nsx_string(p->unit));
 	nsx_put(a->out, "recorded_ms", nsx_ms(p->recorded_ns));
-	nsx_put(a->out, "judged_ms", nsx_ms(p->judged.end_ns -
-					    p->judged.start_ns));
+	nsx_put(a->out, "judged_ms", nsx_ms(p->judged.end_ns - p->judged.start_ns));
 	for (unsigned i = 0; p->ngpus && i < NSX_NUSES; i++)
-		nsx_put(a->out, nsx_say(a->out, "pct_of_judged.%s",
-					nsx_use_words[i]),
+		nsx_put(a->out, nsx_say(a->out, "pct_of_judged.%s", nsx_use_words[i]),
 			nsx_real(100 * p->share[i]));
 	if (p->then_ns >= 0 && p->nfindings)
-		nsx_put(a->out, "judged_ms_with_all_remedies",
-			nsx_real(p->then_ns / 1e6));
+		nsx_put(a->out, "judged_ms_with_all_remedies", nsx_real(p->then_ns / 1e6));
 	nsx_put(a->out, "cannot_tell", nsx_list(p->missing));
 }
 
@@ -183,8 +174,7 @@ static void tell_spans(struct nsx_answer *a, const struct nsx_finding *f)
 		return;
 	nsx_sort(v, n, sizeof(*v), cmp_spans);
 	nsx_put(a->out, "spans", nsx_int((int64_t)n));
-	nsx_md_bullet(a->out, "it costs in %s%s:",
-		      nsx_text_n(arena, n, "place", NULL),
+	nsx_md_bullet(a->out, "it costs in %s%s:", nsx_text_n(arena, n, "place", NULL),
 		      n > 1 ? ", the longest first" : "");
 	t = nsx_add_table(a->out, &nsx_instances_layout);
 	for (size_t i = 0; i < NSX_MIN(n, a->limit); i++) {
@@ -202,8 +192,7 @@ static void tell_spans(struct nsx_answer *a, const struct nsx_finding *f)
 }
 
 /* The analysis whose table proves a finding; NULL: none. */
-static const struct nsx_pass *proof_of(const struct nsx_report *r,
-				       const struct nsx_finding *f)
+static const struct nsx_pass *proof_of(const struct nsx_report *r, const struct nsx_finding *f)
 {
 	const struct nsx_section *s = f->proof[0].table ?
 		nsx_section_of(r, f->proof[0].table) : NULL;
@@ -279,8 +268,7 @@ static void tell_finding(struct nsx_answer *a, const struct nsx_finding *f)
 	nsx_put(a->out, "recommendation", nsx_list(f->recommendation));
 	for (size_t i = 0; i < ARRAY_LEN(f->evidence) && f->evidence[i]; i++)
 		nsx_md_bullet(a->out, "%s", f->evidence[i]);
-	for (size_t i = 0; i < ARRAY_LEN(f->recommendation) &&
-			   f->recommendation[i]; i++)
+	for (size_t i = 0; i < ARRAY_LEN(f->recommendation) && f->recommendation[i]; i++)
 		nsx_md_bullet(a->out, "→ %s", f->recommendation[i]);
 	NSX_EACH_PROOF(f, i)
 		if (f->proof[i].table)
@@ -331,8 +319,7 @@ int nsx_ask_finding(struct nsx_answer *a, struct nsx_err *err)
 /* section -------------------------------------------------------------------------*/
 
 /* Adds a table that is in report.json but not in report.md. */
-static void add_unseen(struct nsx_answer *a, const struct nsx_section *s,
-		       const struct nsx_table *t)
+static void add_unseen(struct nsx_answer *a, const struct nsx_section *s, const struct nsx_table *t)
 {
 	bool is_seen = !t->nrows || !t->layout->key || *t->layout->key == '*' ||
 		       t->layout->json_rows == NSX_NOT_IN_JSON;
@@ -341,8 +328,7 @@ static void add_unseen(struct nsx_answer *a, const struct nsx_section *s,
 		is_seen |= s->blocks[i].table == t;
 	if (is_seen)
 		return;
-	nsx_put(a->out, nsx_say(a->out, "tables.%s", t->layout->key),
-		nsx_rows(t));
+	nsx_put(a->out, nsx_say(a->out, "tables.%s", t->layout->key), nsx_rows(t));
 	nsx_answer_show(a, t);
 }
 
@@ -386,16 +372,14 @@ static int fail_section(const struct nsx_answer *a, struct nsx_err *err)
 /* Blocks and figures are borrowed from the report. */
 int nsx_ask_section(struct nsx_answer *a, struct nsx_err *err)
 {
-	const struct nsx_section *s = a->argument ?
-		nsx_report_section(a->r, a->argument) : NULL;
+	const struct nsx_section *s = a->argument ? nsx_report_section(a->r, a->argument) : NULL;
 
 	if (!a->argument)
 		return list_sections(a);
 	if (!s)
 		return fail_section(a, err);
 	if (s->status != NSX_S_ANSWERED)
-		return nsx_cannot(a->out, "%s", s->reason ? s->reason :
-						"it has nothing to say");
+		return nsx_cannot(a->out, "%s", s->reason ? s->reason : "it has nothing to say");
 	a->window = a->r->trace->window;
 	for (size_t i = 0; i < s->nvalues; i++)
 		nsx_put(a->out, s->values[i].key, s->values[i].cell);
@@ -408,10 +392,8 @@ int nsx_ask_section(struct nsx_answer *a, struct nsx_err *err)
 			nsx_put(a->out, nsx_say(a->out, "tables.%s",
 						b->table->layout->key ?
 							b->table->layout->key :
-							"rows"),
-				nsx_rows(b->table));
-			nsx_md_table_of(a->out, b->table, a->limit, b->columns,
-					b->ncolumns);
+							"rows"), nsx_rows(b->table));
+			nsx_md_table_of(a->out, b->table, a->limit, b->columns, b->ncolumns);
 		} else if (b->kind == NSX_B_BULLET) {
 			nsx_md_bullet(a->out, "%s", b->text);
 		} else {
@@ -530,8 +512,7 @@ static int read_changes(struct nsx_answer *a, struct changes *x, struct nsx_err 
 }
 
 /* Shows what each change wins alone, if there are several. */
-static int tell_each(struct nsx_answer *a, const struct changes *x,
-		     struct nsx_err *err)
+static int tell_each(struct nsx_answer *a, const struct changes *x, struct nsx_err *err)
 {
 	struct nsx_gain g[MOST_CHANGES];
 	struct nsx_plan plan[MOST_CHANGES];
@@ -565,17 +546,14 @@ static void tell_gain(struct nsx_answer *a, const struct nsx_gain *g)
 	nsx_put(a->out, "gain_ms", nsx_ms(g->gain_ns));
 	nsx_put(a->out, "gain_low_ms", nsx_ms(g->low_ns));
 	nsx_put(a->out, "gain_high_ms", nsx_ms(g->high_ns));
-	nsx_put(a->out, "gain_pct_of_window",
-		nsx_pct((double)g->gain_ns, window_ns));
+	nsx_put(a->out, "gain_pct_of_window", nsx_pct((double)g->gain_ns, window_ns));
 	nsx_put(a->out, "is_bound", nsx_bool(g->is_bound));
 	nsx_md_bullet(a->out, "would win %s%s of the judged window (%s)%s",
-		      g->is_bound ? "at most " : "",
-		      nsx_text_ns(arena, (double)g->gain_ns),
+		      g->is_bound ? "at most " : "", nsx_text_ns(arena, (double)g->gain_ns),
 		      nsx_text_share(arena, (double)g->gain_ns, window_ns),
 		      g->is_small ? ": less than this trace can resolve" : "");
 	if (g->low_ns < g->gain_ns)
-		nsx_md_bullet(a->out, "%s, if what the host waits for outside "
-			      "CUDA ends no earlier",
+		nsx_md_bullet(a->out, "%s, if what the host waits for outside CUDA ends no earlier",
 			      nsx_text_ns(arena, (double)g->low_ns));
 	if (g->held)
 		nsx_md_bullet(a->out, "held fixed: %s", g->held);
@@ -593,8 +571,7 @@ int nsx_ask_what_if(struct nsx_answer *a, struct nsx_err *err)
 	if (read_changes(a, &x, err))
 		return err->rc;
 	if (c->cls == NSX_CONF_NONE)
-		return nsx_cannot(a->out, "this trace cannot be replayed: %s",
-				  c->reason);
+		return nsx_cannot(a->out, "this trace cannot be replayed: %s", c->reason);
 	if (nsx_replay_price(f->model, x.v, x.n, &g, err))
 		return err->rc;
 	if (!g.touched)

@@ -56,8 +56,7 @@ static bool may_read(void *ctx, const char *table, const char *column)
 
 	if (!*column) /* counts rows, perhaps of a WITH */
 		return true;
-	if (!strcmp(table, "string") || !strcmp(table, "_names") ||
-	    is_private_view(table))
+	if (!strcmp(table, "string") || !strcmp(table, "_names") || is_private_view(table))
 		return true;
 	for (size_t i = 0; i < ARRAY_LEN(open_views); i++) {
 		enum nsx_view v = open_views[i];
@@ -89,8 +88,7 @@ static int ask_sql_create_views(const struct nsx_sql *s, struct nsx_err *err)
 		if (*nsx_queries[i].name != '_')
 			continue;
 		nsx_buf_clear(&b);
-		nsx_buf_printf(&b, "CREATE TEMP VIEW %s AS\n",
-			       nsx_queries[i].name);
+		nsx_buf_printf(&b, "CREATE TEMP VIEW %s AS\n", nsx_queries[i].name);
 		nsx_buf_adds(&b, nsx_queries[i].text);
 		rc = nsx_db_exec(s->db, b.p, err);
 	}
@@ -128,16 +126,14 @@ static int is_used(struct nsx_strings *texts, const uint8_t *used, size_t bound,
 	struct nsx_buf b = {0};
 	nsx_str id = 0;
 	bool is_other = nsx_normalise(v->u.p, v->len, &b);
-	int rc = nsx_strings_add(texts, is_other ? b.p : v->u.p,
-				 is_other ? b.n : v->len, &id, err);
+	int rc = nsx_strings_add(texts, is_other ? b.p : v->u.p, is_other ? b.n : v->len, &id, err);
 
 	*ret = !rc && id < bound && used[id];
 	nsx_buf_done(&b);
 	return rc;
 }
 
-static int copy_strings(const struct nsx_sql *s, const struct nsx_trace *t,
-			struct nsx_err *err)
+static int copy_strings(const struct nsx_sql *s, const struct nsx_trace *t, struct nsx_err *err)
 {
 	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *from = NULL, *into = NULL;
 	size_t bound = nsx_strings_bound(t->strings);
@@ -150,8 +146,7 @@ static int copy_strings(const struct nsx_sql *s, const struct nsx_trace *t,
 	note_used(t, used);
 	used[0] = 0;
 	texts = nsx_strings_over(t->strings);
-	rc = nsx_db_prepare(s->db, "SELECT rid, id, value FROM all_strings",
-			    &from, err);
+	rc = nsx_db_prepare(s->db, "SELECT rid, id, value FROM all_strings", &from, err);
 	if (!rc)
 		rc = nsx_db_prepare(s->db, "INSERT OR IGNORE INTO _names "
 				    "VALUES (?, ?, ?)", &into, err);
@@ -161,8 +156,7 @@ static int copy_strings(const struct nsx_sql *s, const struct nsx_trace *t,
 
 		for (int i = 0; i < 3; i++)
 			nsx_read_val(from, i, &v[i]);
-		rc = v[2].type != NSX_V_TEXT ? 0 :
-		     is_used(texts, used, bound, &v[2], &wanted, err);
+		rc = v[2].type != NSX_V_TEXT ? 0 : is_used(texts, used, bound, &v[2], &wanted, err);
 		if (!rc && wanted)
 			rc = nsx_run_with(into, v, 3, err);
 	}
@@ -173,8 +167,7 @@ static int copy_strings(const struct nsx_sql *s, const struct nsx_trace *t,
 
 /* The connection ---------------------------------------------------------------------*/
 
-static int set_up(const struct nsx_sql *s, const struct nsx_trace *t,
-		  struct nsx_err *err)
+static int set_up(const struct nsx_sql *s, const struct nsx_trace *t, struct nsx_err *err)
 {
 	const struct nsx_schema *schema = s->schema;
 	struct nsx_buf b = {0};
@@ -196,10 +189,9 @@ static int set_up(const struct nsx_sql *s, const struct nsx_trace *t,
 	rc = nsx_db_exec(s->db, b.p, err);
 	nsx_buf_done(&b);
 	if (!rc)
-		rc = nsx_db_exec(s->db, "CREATE TEMP TABLE _names (rid, id "
-				 "INTEGER PRIMARY KEY, value TEXT);"
-				 "CREATE TEMP VIEW string AS SELECT rid, id, "
-				 "value FROM _names", err);
+		rc = nsx_db_exec(s->db, "CREATE TEMP TABLE _names (rid, id INTEGER PRIMARY KEY, "
+				 "value TEXT);CREATE TEMP VIEW string AS SELECT rid, id, value "
+				 "FROM _names", err);
 	if (!rc)
 		rc = copy_strings(s, t, err);
 	return rc ? rc : ask_sql_create_views(s, err);
@@ -402,8 +394,7 @@ static void mend(const char *sql, struct nsx_err *err)
 	if (!b.n) {
 		nsx_buf_adds(&b, "; the tables are string");
 		for (size_t i = 0; i < ARRAY_LEN(open_views); i++)
-			nsx_buf_printf(&b, ", %s",
-				       nsx_view_defs[open_views[i]].name);
+			nsx_buf_printf(&b, ", %s", nsx_view_defs[open_views[i]].name);
 	}
 	snprintf(word, sizeof(word), "%s", colon ? colon + 2 : "");
 	(void)nsx_fail(err, NSX_E_NAME, "no column or table '%s'%s", word, b.p);
@@ -423,9 +414,8 @@ static bool is_select(const char *sql)
 
 static int ask_sql_refuse(struct nsx_err *err)
 {
-	return nsx_fail(err, NSX_E_DENIED, "only one SELECT on event tables may "
-			"be run, with functions that compute; text is in "
-			"string, by id");
+	return nsx_fail(err, NSX_E_DENIED, "only one SELECT on event tables may be run, with "
+			"functions that compute; text is in string, by id");
 }
 
 /* Turns an error into terms of the SELECT. */
@@ -452,8 +442,7 @@ int nsx_ask_sql(struct nsx_answer *a, struct nsx_err *err)
 {
 	struct nsx_buf said = {0};
 	struct select q = {.sql = a->argument, .limit = a->limit};
-	int rc = is_select(a->argument) ? connect(a->subject, err) :
-					  ask_sql_refuse(err);
+	int rc = is_select(a->argument) ? connect(a->subject, err) : ask_sql_refuse(err);
 
 	if (rc)
 		return rc;

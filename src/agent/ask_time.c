@@ -58,8 +58,7 @@ static void add_at(struct nsx_table *t, const char *where, const char *what,
 	row[AT_FOR] = nsx_int(length_ns);
 }
 
-static void ops_at(struct nsx_answer *a, uint32_t device, int64_t at,
-		   struct nsx_table *table)
+static void ops_at(struct nsx_answer *a, uint32_t device, int64_t at, struct nsx_table *table)
 {
 	const struct nsx_trace *t = a->r->trace;
 	size_t n = 0, from = 0, i;
@@ -70,19 +69,16 @@ static void ops_at(struct nsx_answer *a, uint32_t device, int64_t at,
 		if (nsx_op_end(&t->ops, i) <= at)
 			continue;
 		n++;
-		add_at(table, nsx_say(a->out, "GPU %s, stream %lld",
-				      nsx_gpu_label(t, device),
+		add_at(table, nsx_say(a->out, "GPU %s, stream %lld", nsx_gpu_label(t, device),
 				      (long long)s->stream_id),
-		       nsx_answer_op(a, i), nsx_op_start(&t->ops, i),
-		       nsx_op_ns(&t->ops, i));
+		       nsx_answer_op(a, i), nsx_op_start(&t->ops, i), nsx_op_ns(&t->ops, i));
 	}
 	if (!n)
 		nsx_md_bullet(a->out, "%s ran nothing", gpu_name(a, device));
 }
 
 /* The outermost call of a thread at an instant; NSX_NONE: none. */
-static uint32_t outer_call_at(const struct nsx_trace *t,
-			      const struct nsx_thread *th, int64_t at)
+static uint32_t outer_call_at(const struct nsx_trace *t, const struct nsx_thread *th, int64_t at)
 {
 	size_t lo = th->calls_at, hi = lo + th->ncalls;
 
@@ -95,8 +91,7 @@ static uint32_t outer_call_at(const struct nsx_trace *t,
 }
 
 /* Adds the outermost call of a thread at an instant, and the ranges around it. */
-static void thread_at(struct nsx_answer *a, uint32_t thread, int64_t at,
-		      struct nsx_table *table)
+static void thread_at(struct nsx_answer *a, uint32_t thread, int64_t at, struct nsx_table *table)
 {
 	const struct nsx_trace *t = a->r->trace;
 	const struct nsx_thread *th = &t->thread[thread];
@@ -107,18 +102,14 @@ static void thread_at(struct nsx_answer *a, uint32_t thread, int64_t at,
 		if (t->nvtx.kind[i] == NSX_NVTX_STACK &&
 		    nsx_range_start(&t->nvtx, i) <= at &&
 		    nsx_range_end(&t->nvtx, i) > at)
-			add_at(table, where,
-			       nsx_say(a->out, "range %s",
-				       nsx_text(t, t->nvtx.name[i])),
-			       nsx_range_start(&t->nvtx, i),
-			       nsx_range_ns(&t->nvtx, i));
+			add_at(table, where, nsx_say(a->out, "range %s",
+						     nsx_text(t, t->nvtx.name[i])),
+			       nsx_range_start(&t->nvtx, i), nsx_range_ns(&t->nvtx, i));
 	if (call == NSX_NONE)
 		nsx_md_bullet(a->out, "%s is in no CUDA call", where);
 	else
-		add_at(table, where,
-		       nsx_text_api(a->out->arena, nsx_call_text(t, call)),
-		       nsx_call_start(&t->calls, call),
-		       nsx_call_ns(&t->calls, call));
+		add_at(table, where, nsx_text_api(a->out->arena, nsx_call_text(t, call)),
+		       nsx_call_start(&t->calls, call), nsx_call_ns(&t->calls, call));
 }
 
 int nsx_ask_at(struct nsx_answer *a, struct nsx_err *err)
@@ -145,8 +136,7 @@ int nsx_ask_at(struct nsx_answer *a, struct nsx_err *err)
 	around = (struct nsx_window){at - 1000000, at + 1000000};
 	nsx_answer_next(a, NSX_Q_window, window_text(a, &around),
 			"what ran in the millisecond before and after");
-	nsx_answer_next(a, NSX_Q_why, nsx_answer_exactly(a, at),
-			"what the GPU waited for");
+	nsx_answer_next(a, NSX_Q_why, nsx_answer_exactly(a, at), "what the GPU waited for");
 	return 0;
 }
 
@@ -172,20 +162,16 @@ static void tell_classes(struct nsx_answer *a)
 		struct nsx_buf b = {0};
 		struct nsx_partition p;
 
-		nsx_partition(&a->r->facts->device[d], in.start_ns, in.end_ns,
-			      &p);
+		nsx_partition(&a->r->facts->device[d], in.start_ns, in.end_ns, &p);
 		for (unsigned k = 0; k < NSX_NPARTS; k++) {
 			if (!p.ns[k])
 				continue;
 			nsx_buf_printf(&b, "%s%s %s", b.n ? ", " : "", words[k],
 				       nsx_say_time(a->out, p.ns[k]));
-			nsx_put(a->out,
-				nsx_say(a->out, "gpus.%s.%s_ns", gpu_name(a, d),
-					nsx_part_names[k]),
-				nsx_int(p.ns[k]));
+			nsx_put(a->out, nsx_say(a->out, "gpus.%s.%s_ns", gpu_name(a, d),
+						nsx_part_names[k]), nsx_int(p.ns[k]));
 		}
-		nsx_md_bullet(a->out, "%s: %s", gpu_name(a, d),
-			      b.n ? b.p : "nothing");
+		nsx_md_bullet(a->out, "%s: %s", gpu_name(a, d), b.n ? b.p : "nothing");
 		nsx_buf_done(&b);
 	}
 }
@@ -200,8 +186,7 @@ static int64_t gpu_time(const struct nsx_answer *a)
 	return sum_ns;
 }
 
-static int tally_ops(struct nsx_answer *a, const struct nsx_census *c,
-		     struct nsx_err *err)
+static int tally_ops(struct nsx_answer *a, const struct nsx_census *c, struct nsx_err *err)
 {
 	static const char *const kinds[] = {
 		[NSX_OP_KERNEL] = "kernel", [NSX_OP_MEMCPY] = "copy",
@@ -215,15 +200,12 @@ static int tally_ops(struct nsx_answer *a, const struct nsx_census *c,
 		return err->rc;
 	nsx_census_work(c, t, a->r->facts, &a->window, sums);
 	for (size_t i = 0; i < c->works.n; i++)
-		nsx_tally_op(tally, 0, c->work[i].op,
-			     kinds[t->ops.kind[c->work[i].op]], &sums[i]);
-	return nsx_tally_end(tally, "operations", gpu_time(a), NSX_OF_WINDOW,
-			     err);
+		nsx_tally_op(tally, 0, c->work[i].op, kinds[t->ops.kind[c->work[i].op]], &sums[i]);
+	return nsx_tally_end(tally, "operations", gpu_time(a), NSX_OF_WINDOW, err);
 }
 
 /* The detail of a piece of idle time: calls and kernels by short name, ranges in full. */
-static const char *detail_text(struct nsx_answer *a, unsigned cause,
-			       nsx_str detail)
+static const char *detail_text(struct nsx_answer *a, unsigned cause, nsx_str detail)
 {
 	const char *text = nsx_fact_text(a->r->facts, detail);
 
@@ -238,8 +220,7 @@ static const char *detail_text(struct nsx_answer *a, unsigned cause,
 }
 
 /* Sums idle time of all GPUs in the window by cause. */
-static int tally_idle(struct nsx_answer *a, const struct nsx_census *c,
-		      struct nsx_err *err)
+static int tally_idle(struct nsx_answer *a, const struct nsx_census *c, struct nsx_err *err)
 {
 	struct nsx_tally *tally = nsx_tally_new(a);
 	struct nsx_count *sums;
@@ -255,9 +236,7 @@ static int tally_idle(struct nsx_answer *a, const struct nsx_census *c,
 			nsx_md_text(a->out, "Idle time by cause:");
 		any |= sums[i].n > 0;
 		nsx_tally_add(tally, k.a, k.b, nsx_cause_words[k.a],
-			      k.b ? detail_text(a, (unsigned)k.a,
-						 (nsx_str)k.b) : "",
-			      &sums[i]);
+			      k.b ? detail_text(a, (unsigned)k.a, (nsx_str)k.b) : "", &sums[i]);
 	}
 	return nsx_tally_end(tally, "idle", gpu_time(a), NSX_OF_WINDOW, err);
 }
@@ -294,8 +273,7 @@ int nsx_ask_window(struct nsx_answer *a, struct nsx_err *err)
 	cut_to_recording(a);
 	if (tell_window(a, err))
 		return err->rc;
-	nsx_answer_next(a, NSX_Q_gaps, window_text(a, &a->window),
-			"the longest gaps in it");
+	nsx_answer_next(a, NSX_Q_gaps, window_text(a, &a->window), "the longest gaps in it");
 	return 0;
 }
 
@@ -353,10 +331,8 @@ static void ask_time_add_gap(struct nsx_answer *a, struct nsx_table *table,
 	row[GAP_START] = nsx_int(w.start_ns);
 	row[GAP_NS] = nsx_int(w.end_ns - w.start_ns);
 	row[GAP_CAUSE] = nsx_string(nsx_cause_words[p.cause]);
-	row[GAP_DETAIL] = nsx_string(
-		p.detail ? detail_text(a, p.cause, p.detail) : NULL);
-	row[GAP_NEXT] = nsx_string(
-		g->gap.op == NSX_NONE ? NULL : nsx_answer_op(a, g->gap.op));
+	row[GAP_DETAIL] = nsx_string(p.detail ? detail_text(a, p.cause, p.detail) : NULL);
+	row[GAP_NEXT] = nsx_string(g->gap.op == NSX_NONE ? NULL : nsx_answer_op(a, g->gap.op));
 }
 
 /* v[0 .. n) is a heap with the shortest gap on top. */
@@ -413,8 +389,7 @@ static size_t offer_block(const struct nsx_answer *a, uint32_t device,
 /* Offers the longest gap of each block inside the window, and all gaps of the two blocks that
  * the window may cut. Returns the number of gaps.
  */
-static size_t offer_longest(const struct nsx_answer *a,
-			    const struct nsx_census *c, uint32_t device,
+static size_t offer_longest(const struct nsx_answer *a, const struct nsx_census *c, uint32_t device,
 			    struct longest *blocks, struct longest *gaps)
 {
 	const struct nsx_idle *idle = &a->r->facts->idle[device];
@@ -427,8 +402,7 @@ static size_t offer_longest(const struct nsx_answer *a,
 		size_t next = (k + 1) * NSX_IDLE_BLOCK, at = b->longest;
 		struct found_gap g = {.device = device};
 
-		if (k == first || next >= idle->n ||
-		    nsx_idle_start(idle, next) >= w->end_ns) {
+		if (k == first || next >= idle->n || nsx_idle_start(idle, next) >= w->end_ns) {
 			all += offer_block(a, device, k, gaps);
 		} else if (b->n && nsx_next_gap(idle, &at, &g.gap)) {
 			all += b->n;
@@ -456,8 +430,7 @@ static int longest_gaps(struct nsx_answer *a, struct longest *ret,
 	for (uint32_t d = 0; d < a->r->trace->ndevices; d++)
 		*ret_all += offer_longest(a, c, d, &blocks, ret);
 	for (size_t i = 0; i < blocks.n; i++)
-		offer_block(a, blocks.v[i].device,
-			    blocks.v[i].gap.at / NSX_IDLE_BLOCK, ret);
+		offer_block(a, blocks.v[i].device, blocks.v[i].gap.at / NSX_IDLE_BLOCK, ret);
 	nsx_sort(ret->v, ret->n, sizeof(*ret->v), cmp_gaps);
 	return 0;
 }
@@ -483,8 +456,7 @@ int nsx_ask_gaps(struct nsx_answer *a, struct nsx_err *err)
 	if (all > l.n)
 		nsx_md_bullet(a->out, "listed are the longest %zu of %zu gaps", l.n, all);
 	if (l.n)
-		nsx_answer_next(a, NSX_Q_why,
-				nsx_answer_exactly(a, l.v[0].gap.start_ns),
+		nsx_answer_next(a, NSX_Q_why, nsx_answer_exactly(a, l.v[0].gap.start_ns),
 				"the events of the longest one");
 	return 0;
 }
@@ -500,8 +472,7 @@ static void tell_next_op(struct nsx_answer *a, const struct nsx_gap *gap)
 		nsx_md_bullet(a->out, "nothing follows: the run is over");
 		return;
 	}
-	nsx_md_bullet(a->out, "it ends at %s with %s",
-		      nsx_answer_at(a, gap->end_ns),
+	nsx_md_bullet(a->out, "it ends at %s with %s", nsx_answer_at(a, gap->end_ns),
 		      nsx_md_name(a->out, nsx_answer_op(a, gap->op)));
 	call = nsx_op_call(&t->ops, gap->op);
 	if (call == NSX_NONE) {
@@ -509,10 +480,8 @@ static void tell_next_op(struct nsx_answer *a, const struct nsx_gap *gap)
 		a->confidence = NSX_CONF_LOW;
 		return;
 	}
-	nsx_md_bullet(
-		a->out, "that was launched by %s of thread %lld, from %s to %s",
-		nsx_md_name(a->out, nsx_text_api(a->out->arena,
-						 nsx_call_text(t, call))),
+	nsx_md_bullet(a->out, "that was launched by %s of thread %lld, from %s to %s",
+		nsx_md_name(a->out, nsx_text_api(a->out->arena, nsx_call_text(t, call))),
 		(long long)t->thread[nsx_call_thread(t, call)].tid,
 		nsx_answer_at(a, nsx_call_start(&t->calls, call)),
 		nsx_answer_at(a, nsx_call_end(&t->calls, call)));
@@ -577,13 +546,11 @@ static void tell_pieces(struct nsx_answer *a, const struct nsx_gap *gap)
 			      nsx_say_time(a->out, p.end_ns - p.start_ns),
 			      nsx_answer_at(a, p.start_ns),
 			      nsx_cause_words[p.cause], p.detail ? ", " : "",
-			      p.detail ? nsx_md_name(a->out,
-						     detail_text(a, p.cause,
-								 p.detail)) : "");
+			      p.detail ? nsx_md_name(a->out, detail_text(a, p.cause,
+									 p.detail)) : "");
 	}
 	if (rest)
-		nsx_md_bullet(a->out, "%s in all: %s",
-			      nsx_say_time(a->out, rest_ns),
+		nsx_md_bullet(a->out, "%s in all: %s", nsx_say_time(a->out, rest_ns),
 			      nsx_text_n(a->out->arena, rest, "other piece", NULL));
 }
 
@@ -608,25 +575,21 @@ int nsx_ask_why(struct nsx_answer *a, struct nsx_err *err)
 		struct nsx_gap gap;
 		size_t i = nsx_idle_from(&a->r->facts->idle[d], at);
 
-		if (!nsx_next_gap(&a->r->facts->idle[d], &i, &gap) ||
-		    gap.start_ns > at) {
+		if (!nsx_next_gap(&a->r->facts->idle[d], &i, &gap) || gap.start_ns > at) {
 			nsx_md_bullet(a->out, "%s was at work", gpu_name(a, d));
 			continue;
 		}
 		any = true;
 		w = a->window = (struct nsx_window){gap.start_ns, gap.end_ns};
-		nsx_md_bullet(a->out, "%s waited %s, from %s",
-			      gpu_name(a, d),
-			      nsx_say_time(a->out, w.end_ns - w.start_ns),
-			      window_text(a, &w));
+		nsx_md_bullet(a->out, "%s waited %s, from %s", gpu_name(a, d),
+			      nsx_say_time(a->out, w.end_ns - w.start_ns), window_text(a, &w));
 		tell_pieces(a, &gap);
 		tell_python(a, &gap);
 		tell_next_op(a, &gap);
 	}
 	nsx_answer_next(a, any ? NSX_Q_window : NSX_Q_at,
 			any ? window_text(a, &a->window) :
-			      nsx_answer_exactly(a, at),
-			"all that happened meanwhile");
+			      nsx_answer_exactly(a, at), "all that happened meanwhile");
 	return nsx_stopped(err);
 }
 
@@ -638,8 +601,7 @@ static const struct nsx_iteration *ask_time_iteration_at(const struct nsx_facts 
 {
 	const struct nsx_iteration *it = f->iterations;
 
-	while (it->device != f->limiting || it->start_ns != w->start_ns ||
-	       it->end_ns != w->end_ns)
+	while (it->device != f->limiting || it->start_ns != w->start_ns || it->end_ns != w->end_ns)
 		it++;
 	return it;
 }
@@ -652,10 +614,8 @@ int nsx_ask_iteration(struct nsx_answer *a, struct nsx_err *err)
 	size_t n = 0;
 
 	if (!f->niterations)
-		return nsx_cannot(a->out, "no repetition was found in this "
-				  "trace");
-	if (nsx_named_window(f, a->r->trace, NULL,
-			     nsx_say(a->out, "iteration:%s", a->argument),
+		return nsx_cannot(a->out, "no repetition was found in this trace");
+	if (nsx_named_window(f, a->r->trace, NULL, nsx_say(a->out, "iteration:%s", a->argument),
 			     &a->window, err))
 		return err->rc;
 	it = ask_time_iteration_at(f, &a->window);
@@ -670,8 +630,7 @@ int nsx_ask_iteration(struct nsx_answer *a, struct nsx_err *err)
 	n -= n > 1; /* the recording cuts the last one */
 	median_ns = nsx_to_i64(nsx_quantile(ns, n, 0.5));
 	nsx_md_bullet(a->out, "it took %s; the median of %zu is %s%s",
-		      nsx_say_time(a->out, length_ns), n,
-		      nsx_say_time(a->out, median_ns),
+		      nsx_say_time(a->out, length_ns), n, nsx_say_time(a->out, median_ns),
 		      it->slow ? "; it is a slow one" : "");
 	nsx_put(a->out, "duration_ns", nsx_int(length_ns));
 	nsx_put(a->out, "median_ns", nsx_int(median_ns));

@@ -22,12 +22,10 @@ static int count_row(struct builder *b, struct nsx_blocks *x, size_t from,
 {
 	struct nsx_block_row *row;
 
-	if (nsx_grow(&b->last, &b->last_cap, (size_t)group + 1,
-		     sizeof(*b->last), "sums", err))
+	if (nsx_grow(&b->last, &b->last_cap, (size_t)group + 1, sizeof(*b->last), "sums", err))
 		return err->rc;
 	if (b->last[group] <= from) {
-		if (nsx_grow(&x->row, &x->cap, x->nrows + 1, sizeof(*x->row),
-			     "sums", err))
+		if (nsx_grow(&x->row, &x->cap, x->nrows + 1, sizeof(*x->row), "sums", err))
 			return err->rc;
 		x->row[x->nrows] = (struct nsx_block_row){.group = group};
 		b->last[group] = (uint32_t)++x->nrows;
@@ -44,17 +42,14 @@ static int begin_blocks(struct builder *b, struct nsx_blocks *x, size_t n,
 {
 	for (size_t i = 0; i < b->last_cap; i++)
 		b->last[i] = 0;
-	x->at = nsx_try_alloc((n + block - 1) / block + 1, sizeof(*x->at),
-			      "sums", err);
+	x->at = nsx_try_alloc((n + block - 1) / block + 1, sizeof(*x->at), "sums", err);
 	return x->at ? 0 : err->rc;
 }
 
-static void census_add_block(const struct nsx_blocks *x, size_t block,
-			     struct nsx_count *sums)
+static void census_add_block(const struct nsx_blocks *x, size_t block, struct nsx_count *sums)
 {
 	for (size_t i = x->at[block]; i < x->at[block + 1]; i++)
-		nsx_count_add(&sums[x->row[i].group], x->row[i].n,
-			      x->row[i].ns);
+		nsx_count_add(&sums[x->row[i].group], x->row[i].n, x->row[i].ns);
 }
 
 /* GPU work ------------------------------------------------------------------------*/
@@ -82,16 +77,14 @@ static struct nsx_group_key launcher_key(const struct nsx_trace *t, size_t op)
 					      nsx_call_name(&t->calls, call)};
 }
 
-static struct nsx_group_key work_key(const struct nsx_trace *t, size_t op,
-				     uint32_t launcher)
+static struct nsx_group_key work_key(const struct nsx_trace *t, size_t op, uint32_t launcher)
 {
 	return (struct nsx_group_key){
 		(uint64_t)nsx_op_stream(&t->ops, op) << 8 | t->ops.kind[op],
 		census_shape_of(t, op) << 32 | launcher};
 }
 
-static int count_place(struct builder *b, size_t op, int64_t ns,
-		       struct nsx_err *err)
+static int count_place(struct builder *b, size_t op, int64_t ns, struct nsx_err *err)
 {
 	struct nsx_census *c = b->c;
 	uint32_t range = nsx_op_range(&b->f->nvtx, op);
@@ -118,12 +111,10 @@ static int count_op(struct builder *b, struct nsx_blocks *x, size_t from,
 	struct nsx_work *work;
 	uint32_t launcher;
 
-	if (nsx_group_near(&c->launchers, &b->launchers, key.a, key.b,
-			   &launcher, err))
+	if (nsx_group_near(&c->launchers, &b->launchers, key.a, key.b, &launcher, err))
 		return err->rc;
 	key = work_key(b->t, op, launcher);
-	work = nsx_near_value(&c->works, &b->works, &c->work, key.a, key.b,
-			      "sums", err);
+	work = nsx_near_value(&c->works, &b->works, &c->work, key.a, key.b, "sums", err);
 	if (!work)
 		return err->rc;
 	if (!work->count.n || ns > nsx_op_ns(&b->t->ops, work->op))
@@ -180,8 +171,7 @@ static void census_add_ops(const struct nsx_census *c, const struct nsx_trace *t
 			continue;
 		key = work_key(t, i, nsx_group_find(&c->launchers, key.a, key.b));
 		nsx_count_add(&by_work[nsx_group_find(&c->works, key.a, key.b)],
-			      1, NSX_MIN(end, w->end_ns) -
-					 NSX_MAX(start, w->start_ns));
+			      1, NSX_MIN(end, w->end_ns) - NSX_MAX(start, w->start_ns));
 	}
 }
 
@@ -232,8 +222,7 @@ static int count_idle(struct builder *b, uint32_t device, struct nsx_err *err)
 
 	if (begin_blocks(b, x, idle->n, NSX_IDLE_BLOCK, err))
 		return err->rc;
-	d->gaps = nsx_try_alloc(idle->n / NSX_IDLE_BLOCK + 1, sizeof(*d->gaps),
-				"sums", err);
+	d->gaps = nsx_try_alloc(idle->n / NSX_IDLE_BLOCK + 1, sizeof(*d->gaps), "sums", err);
 	if (!d->gaps)
 		return err->rc;
 	for (size_t i = 0; i < idle->n; i++) {
@@ -263,8 +252,7 @@ static void census_add_pieces(const struct nsx_census *c, const struct nsx_idle 
 {
 	for (size_t i = from; i < to; i++) {
 		struct nsx_idle_piece p = nsx_idle_at(idle, i);
-		int64_t ns = NSX_MIN(p.end_ns, w->end_ns) -
-			     NSX_MAX(p.start_ns, w->start_ns);
+		int64_t ns = NSX_MIN(p.end_ns, w->end_ns) - NSX_MAX(p.start_ns, w->start_ns);
 
 		if (ns > 0)
 			nsx_count_add(&by_cause[nsx_group_find(&c->causes, p.cause,
@@ -278,16 +266,14 @@ void nsx_census_idle(const struct nsx_census *c, const struct nsx_facts *f,
 	for (uint32_t d = 0; d < c->ndevices; d++) {
 		const struct nsx_idle *idle = &f->idle[d];
 
-		for (size_t i = nsx_idle_from(idle, w->start_ns) /
-				NSX_IDLE_BLOCK * NSX_IDLE_BLOCK;
+		for (size_t i = nsx_idle_from(idle, w->start_ns) / NSX_IDLE_BLOCK * NSX_IDLE_BLOCK;
 		     i < idle->n && nsx_idle_start(idle, i) < w->end_ns;
 		     i += NSX_IDLE_BLOCK) {
 			size_t end = NSX_MIN(i + NSX_IDLE_BLOCK, idle->n);
 
 			if (nsx_idle_start(idle, i) >= w->start_ns &&
 			    nsx_idle_at(idle, end - 1).end_ns <= w->end_ns)
-				census_add_block(&c->device[d].idle,
-						 i / NSX_IDLE_BLOCK, by_cause);
+				census_add_block(&c->device[d].idle, i / NSX_IDLE_BLOCK, by_cause);
 			else
 				census_add_pieces(c, idle, i, end, w, by_cause);
 		}
@@ -315,16 +301,14 @@ static int census_count_calls(struct builder *b, uint32_t thread, struct nsx_err
 	struct nsx_census *c = b->c;
 
 	for (size_t i = th->calls_at; i < (size_t)th->calls_at + th->ncalls; i++) {
-		bool waits = calls->cls[i] == NSX_CALL_SYNC ||
-			     nsx_call_blocks(b->f, b->t, i);
+		bool waits = calls->cls[i] == NSX_CALL_SYNC || nsx_call_blocks(b->f, b->t, i);
 		struct nsx_span span = {nsx_call_start(calls, i),
 					nsx_call_end(calls, i)};
 		struct nsx_count *x;
 
 		if ((calls->flags[i] & NSX_CALL_NESTED) || !census_cut(b->t, &span))
 			continue;
-		x = nsx_near_value(&c->calls, &b->calls, &c->call,
-				   (uint64_t)thread << 1 | waits,
+		x = nsx_near_value(&c->calls, &b->calls, &c->call, (uint64_t)thread << 1 | waits,
 				   nsx_call_name(calls, i), "sums", err);
 		if (!x)
 			return err->rc;
@@ -344,12 +328,10 @@ static int count_ranges(struct builder *b, struct nsx_err *err)
 		return err->rc;
 	for (uint32_t i = 0; i < x->n; i++) {
 		uint32_t parent = nsx_range_parent(&b->f->nvtx, i);
-		uint32_t around = parent == NSX_NONE ?
-					  0 : 1 + b->path_of[parent];
+		uint32_t around = parent == NSX_NONE ? 0 : 1 + b->path_of[parent];
 		struct nsx_span span = {nsx_range_start(x, i),
 					nsx_range_end(x, i)};
-		struct nsx_path *path = nsx_near_value(&c->paths, &b->paths,
-						       &c->path, around,
+		struct nsx_path *path = nsx_near_value(&c->paths, &b->paths, &c->path, around,
 						       x->name[i], "sums", err);
 
 		if (!path)
@@ -357,8 +339,7 @@ static int count_ranges(struct builder *b, struct nsx_err *err)
 		b->path_of[i] = (uint32_t)(path - c->path);
 		if (!census_cut(b->t, &span))
 			continue;
-		if (!path->count.n ||
-		    span.end_ns - span.start_ns > path->longest_ns) {
+		if (!path->count.n || span.end_ns - span.start_ns > path->longest_ns) {
 			path->longest_ns = span.end_ns - span.start_ns;
 			path->longest_at = span.start_ns;
 		}
@@ -391,8 +372,7 @@ int nsx_census_new(const struct nsx_trace *t, const struct nsx_facts *f,
 	if (!rc) {
 		*b = (struct builder){.c = c, .t = t, .f = f};
 		c->ndevices = t->ndevices;
-		c->device = nsx_try_alloc(t->ndevices + 1, sizeof(*c->device),
-					  "sums", err);
+		c->device = nsx_try_alloc(t->ndevices + 1, sizeof(*c->device), "sums", err);
 		rc = c->device ? census_count_all(b, err) : err->rc;
 		free(b->path_of);
 		free(b->last);

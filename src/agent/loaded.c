@@ -32,16 +32,14 @@ static int hash_piece(int fd, const char *path, off_t at, size_t n,
 /* A hash of the file's size, both ends, and pages spread over it; the first page holds SQLite's
  * change counter.
  */
-static int trace_id(const char *path, char ret[NSX_TRACE_ID],
-		    struct nsx_err *err)
+static int trace_id(const char *path, char ret[NSX_TRACE_ID], struct nsx_err *err)
 {
 	int fd = nsx_open(path), rc;
 	struct stat st;
 	uint64_t hash;
 
 	if (fd < 0 || fstat(fd, &st)) {
-		rc = nsx_fail(err, NSX_E_IO, "cannot read '%s': %s", path,
-			      strerror(errno));
+		rc = nsx_fail(err, NSX_E_IO, "cannot read '%s': %s", path, strerror(errno));
 		if (fd >= 0)
 			(void)close(fd);
 		return rc;
@@ -49,8 +47,7 @@ static int trace_id(const char *path, char ret[NSX_TRACE_ID],
 	hash = (uint64_t)st.st_size;
 	rc = hash_piece(fd, path, 0, ENDS, &hash, err);
 	for (int i = 1; i < PIECES && !rc && st.st_size > 2 * ENDS; i++)
-		rc = hash_piece(fd, path, st.st_size / PIECES * i, PIECE, &hash,
-				err);
+		rc = hash_piece(fd, path, st.st_size / PIECES * i, PIECE, &hash, err);
 	if (!rc && st.st_size > ENDS)
 		rc = hash_piece(fd, path, st.st_size - ENDS, ENDS, &hash, err);
 	(void)close(fd);
@@ -90,8 +87,7 @@ static size_t loaded_held(void)
 }
 
 static int loaded_load(const struct nsx_cache *c, const char *path,
-		       struct nsx_progress *progress, struct nsx_loaded **ret,
-		       struct nsx_err *err)
+		       struct nsx_progress *progress, struct nsx_loaded **ret, struct nsx_err *err)
 {
 	struct nsx_loaded *l = nsx_alloc(1, sizeof(*l));
 	struct nsx_opts o = c->like;
@@ -112,8 +108,7 @@ static int loaded_load(const struct nsx_cache *c, const char *path,
 	l->subject.r = l->report;
 	l->subject.is_agents = true;
 	if (!rc)
-		rc = nsx_census_new(l->report->trace, l->report->facts,
-				    &l->subject.census, err);
+		rc = nsx_census_new(l->report->trace, l->report->facts, &l->subject.census, err);
 	nsx_progress_stage(progress, NULL, 0);
 	if (rc) {
 		free_loaded(l);
@@ -135,8 +130,7 @@ static void loaded_make_room(struct nsx_cache *c, const struct nsx_loaded *keep)
 		size_t oldest = c->v[0] == keep;
 
 		for (size_t i = 0; i < c->n; i++)
-			if (c->v[i] != keep &&
-			    c->v[i]->asked < c->v[oldest]->asked)
+			if (c->v[i] != keep && c->v[i]->asked < c->v[oldest]->asked)
 				oldest = i;
 		sum -= c->v[oldest]->bytes;
 		drop(c, oldest);
@@ -155,8 +149,7 @@ struct nsx_loaded *nsx_cache_at(const struct nsx_cache *c, const char *path)
 }
 
 int nsx_cache_get(struct nsx_cache *c, const char *path,
-		  struct nsx_progress *progress, struct nsx_loaded **ret,
-		  struct nsx_err *err)
+		  struct nsx_progress *progress, struct nsx_loaded **ret, struct nsx_err *err)
 {
 	struct nsx_loaded *l = nsx_cache_at(c, path);
 

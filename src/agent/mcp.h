@@ -55,11 +55,9 @@ bool nsx_mcp_is_batch(const struct nsx_mcp *m, const struct nsx_jsonr *message);
  * is borrowed from the message.
  */
 enum nsx_mcp_kind nsx_mcp_read(struct nsx_mcp *m, const struct nsx_jsonr *message,
-			       struct nsx_buf *out,
-			       const struct nsx_jsonr **ret_id);
+			       struct nsx_buf *out, const struct nsx_jsonr **ret_id);
 /* Appends the answer to a line that is not JSON. */
-void nsx_mcp_not_json(const struct nsx_mcp *m, const char *why,
-		      struct nsx_buf *out);
+void nsx_mcp_not_json(const struct nsx_mcp *m, const char *why, struct nsx_buf *out);
 /* Does a call. Errors: only NSX_E_STOP, with no answer. */
 int nsx_mcp_do(struct nsx_mcp *m, const struct nsx_jsonr *message,
 	       struct nsx_buf *out, struct nsx_err *err) NSX_CHECKED;

@@ -65,13 +65,11 @@ static int fill_in(const struct prompt *p, const struct nsx_jsonr *arguments,
 	const char *s = p->ask, *mark;
 
 	for (unsigned k = 0; (mark = strstr(s, "%s")); k++) {
-		const char *v = nsx_jsonr_str(
-			nsx_jsonr_get(arguments, p->arg[k].name));
+		const char *v = nsx_jsonr_str(nsx_jsonr_get(arguments, p->arg[k].name));
 
 		if (!v)
-			return nsx_fail(err, NSX_E_USAGE, "the prompt %s needs "
-					"the argument %s", p->name,
-					p->arg[k].name);
+			return nsx_fail(err, NSX_E_USAGE, "the prompt %s needs the argument "
+					"%s", p->name, p->arg[k].name);
 		nsx_buf_add(b, s, (size_t)(mark - s));
 		nsx_reply_text(b, v, NSX_REPLY_FULL_CELL);
 		s = mark + 2;
@@ -89,8 +87,7 @@ int nsx_mcp_get_prompt(const char *name, const struct nsx_jsonr *arguments,
 	while (p < prompts + ARRAY_LEN(prompts) && strcmp(p->name, name) != 0)
 		p++;
 	if (p == prompts + ARRAY_LEN(prompts))
-		return nsx_fail(err, NSX_E_USAGE, "there is no prompt of this "
-				"name");
+		return nsx_fail(err, NSX_E_USAGE, "there is no prompt of this name");
 	if (fill_in(p, arguments, &b, err)) {
 		nsx_buf_done(&b);
 		return err->rc;
@@ -130,8 +127,7 @@ static const struct {
 };
 
 /* A JSON string is also a TOML string. */
-static int add_string(struct nsx_buf *b, const char *before, const char *text,
-		      struct nsx_err *err)
+static int add_string(struct nsx_buf *b, const char *before, const char *text, struct nsx_err *err)
 {
 	struct nsx_jsonw *w = nsx_jsonw_new();
 	int rc;
@@ -144,15 +140,13 @@ static int add_string(struct nsx_buf *b, const char *before, const char *text,
 }
 
 int nsx_mcp_config(const char *client, const char *program,
-		   const char *const *roots, size_t nroots, struct nsx_buf *b,
-		   struct nsx_err *err)
+		   const char *const *roots, size_t nroots, struct nsx_buf *b, struct nsx_err *err)
 {
 	struct nsx_buf names = {0};
 	int rc = 1;
 
 	for (size_t i = 0; i < ARRAY_LEN(clients); i++) {
-		nsx_buf_printf(&names, "%s%s", i ? ", " : "",
-			       clients[i].client);
+		nsx_buf_printf(&names, "%s%s", i ? ", " : "", clients[i].client);
 		if (strcmp(client, clients[i].client) != 0)
 			continue;
 		rc = add_string(b, clients[i].before, program, err);
@@ -163,8 +157,7 @@ int nsx_mcp_config(const char *client, const char *program,
 		nsx_buf_printf(b, "%s\n", clients[i].after);
 	}
 	if (rc > 0)
-		rc = nsx_fail(err, NSX_E_USAGE, "no client '%s'; there are: %s",
-			      client, names.p);
+		rc = nsx_fail(err, NSX_E_USAGE, "no client '%s'; there are: %s", client, names.p);
 	nsx_buf_done(&names);
 	return rc;
 }

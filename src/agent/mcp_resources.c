@@ -44,14 +44,12 @@ void nsx_mcp_list_resources(const struct nsx_cache *c, struct nsx_jsonw *w)
 		const struct nsx_findings *found = &c->v[i]->report->found;
 
 		for (unsigned k = 0; k < TABLE; k++)
-			list_one(w, c->v[i], files[k].name, files[k].name,
-				 files[k].type);
+			list_one(w, c->v[i], files[k].name, files[k].name, files[k].type);
 		for (size_t k = 0; k < NSX_MIN(found->n, (size_t)NSX_MAX_FINDINGS); k++) {
 			char file[40];
 
 			snprintf(file, sizeof(file), "findings/%zu.md", k + 1);
-			list_one(w, c->v[i], file, found->v[k].title,
-				 files[FINDING].type);
+			list_one(w, c->v[i], file, found->v[k].title, files[FINDING].type);
 		}
 	}
 	nsx_jsonw_end(w);
@@ -64,8 +62,7 @@ void nsx_mcp_list_templates(struct nsx_jsonw *w)
 		struct nsx_buf b = {0};
 
 		nsx_jsonw_object(w, NULL);
-		nsx_buf_printf(&b, "%s{trace_id}/%s{?offset}", scheme,
-			       files[k].name);
+		nsx_buf_printf(&b, "%s{trace_id}/%s{?offset}", scheme, files[k].name);
 		nsx_jsonw_str(w, "uriTemplate", b.p);
 		nsx_jsonw_str(w, "name", files[k].name);
 		nsx_jsonw_str(w, "description", files[k].text);
@@ -82,8 +79,7 @@ static const char *between(const char *file, size_t n, const char *before,
 {
 	size_t b = strlen(before), a = strlen(after);
 
-	if (n <= a + b || strncmp(file, before, b) != 0 ||
-	    strncmp(file + n - a, after, a) != 0)
+	if (n <= a + b || strncmp(file, before, b) != 0 || strncmp(file + n - a, after, a) != 0)
 		return NULL;
 	*ret_n = n - a - b;
 	return file + b;
@@ -100,14 +96,12 @@ static int find_kind(const struct nsx_report *r, const char *file, size_t n,
 	char *end;
 
 	for (int k = 0; k < 2; k++)
-		if (strlen(files[k].name) == n &&
-		    !strncmp(files[k].name, file, n))
+		if (strlen(files[k].name) == n && !strncmp(files[k].name, file, n))
 			return k;
 	name = between(file, n, "findings/", ".md", &length);
 	if (name) {
 		*ret_finding = strtoul(name, &end, 10);
-		return end == name + length && *ret_finding - 1 < r->found.n ?
-			       FINDING : -1;
+		return end == name + length && *ret_finding - 1 < r->found.n ? FINDING : -1;
 	}
 	name = between(file, n, "tables/", ".csv", &length);
 	*ret_table = name ? nsx_report_table(r, name, length) : NULL;
@@ -115,8 +109,7 @@ static int find_kind(const struct nsx_report *r, const char *file, size_t n,
 }
 
 /* Puts a piece from offset on, which ends with a whole character. */
-static void put_piece(struct nsx_jsonw *w, const char *text, size_t n,
-		      size_t offset)
+static void put_piece(struct nsx_jsonw *w, const char *text, size_t n, size_t offset)
 {
 	size_t end = NSX_MIN(n, offset + PIECE);
 
@@ -124,8 +117,7 @@ static void put_piece(struct nsx_jsonw *w, const char *text, size_t n,
 		offset++;
 	if (end > offset)
 		end = offset + nsx_cut_chars(text + offset, end - offset);
-	nsx_jsonw_strn(w, "text", text + NSX_MIN(offset, end),
-		       end - NSX_MIN(offset, end));
+	nsx_jsonw_strn(w, "text", text + NSX_MIN(offset, end), end - NSX_MIN(offset, end));
 	if (end < n) {
 		nsx_jsonw_int(w, "_meta.nsys-explain/nextOffset", (int64_t)end);
 		nsx_jsonw_int(w, "_meta.nsys-explain/size", (int64_t)n);
@@ -190,8 +182,7 @@ int nsx_mcp_read_resource(const struct nsx_cache *c, const char *uri,
 	size_t offset = 0, number = 0;
 	int kind = -1;
 
-	if (!strncmp(uri, scheme, skip) && strlen(uri) > skip + id &&
-	    uri[skip + id] == '/') {
+	if (!strncmp(uri, scheme, skip) && strlen(uri) > skip + id && uri[skip + id] == '/') {
 		snprintf(name, sizeof(name), "%s", uri + skip);
 		l = nsx_cache_find(c, name);
 	}

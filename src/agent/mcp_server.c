@@ -145,8 +145,7 @@ static void *mcp_server_work(void *arg)
 
 /* In ------------------------------------------------------------------------------*/
 
-static void add_job(struct server *s, struct nsx_jsonr *message,
-		    const struct nsx_jsonr *id)
+static void add_job(struct server *s, struct nsx_jsonr *message, const struct nsx_jsonr *id)
 {
 	struct job *j = nsx_alloc(1, sizeof(*j));
 
@@ -225,8 +224,7 @@ static void take_line(struct server *s, const char *line, size_t n)
 		mcp_server_take_message(s, message);
 		return;
 	}
-	nsx_mcp_not_json(&s->m, s->is_too_long ? "a line of more than 4 MiB" :
-						 err.msg, &out);
+	nsx_mcp_not_json(&s->m, s->is_too_long ? "a line of more than 4 MiB" : err.msg, &out);
 	mcp_server_write_all(s, &out);
 }
 
@@ -259,15 +257,12 @@ static void tell_progress(struct server *s)
 	struct timespec now;
 
 	pthread_mutex_lock(&s->lock);
-	token = s->running && !s->is_cancelled ?
-			nsx_mcp_token(s->running->message) : NULL;
+	token = s->running && !s->is_cancelled ? nsx_mcp_token(s->running->message) : NULL;
 	if (token) {
 		(void)clock_gettime(CLOCK_MONOTONIC, &now);
-		nsx_mcp_progress(&s->m, token,
-				 (double)(now.tv_sec - s->began.tv_sec) +
-					 (double)(now.tv_nsec -
-						  s->began.tv_nsec) / 1e9,
-				 &out);
+		nsx_mcp_progress(&s->m, token, (double)(now.tv_sec - s->began.tv_sec) +
+						       (double)(now.tv_nsec -
+								s->began.tv_nsec) / 1e9, &out);
 		mcp_server_write_all(s, &out); /* inside the lock, so that it precedes the answer */
 	}
 	pthread_mutex_unlock(&s->lock);
@@ -300,8 +295,7 @@ static int mcp_server_read_all(struct server *s, struct nsx_err *err)
 		}
 		n = read(s->in, nsx_buf_room(&s->line, PIECE), PIECE);
 		if (n < 0 && errno != EINTR && errno != EAGAIN)
-			return nsx_fail(err, NSX_E_IO, "cannot read requests: "
-					"%s", strerror(errno));
+			return nsx_fail(err, NSX_E_IO, "cannot read requests: %s", strerror(errno));
 		if (n > 0) {
 			s->line.n += (size_t)n;
 			take_lines(s);
@@ -325,8 +319,7 @@ static void mcp_server_drain(struct server *s)
 		pthread_mutex_lock(&s->lock);
 		is_busy = s->first || s->running;
 		pthread_mutex_unlock(&s->lock);
-		if (is_busy && poll(&p, 1, DONE_MS) > 0 &&
-		    p.revents & (POLLERR | POLLNVAL))
+		if (is_busy && poll(&p, 1, DONE_MS) > 0 && p.revents & (POLLERR | POLLNVAL))
 			s->is_gone = true;
 		if (is_busy && is_stopped(s)) {
 			nsx_stop_flag = 1;
@@ -355,8 +348,7 @@ static int start_worker(struct server *s, pthread_t *ret, struct nsx_err *err)
 	(void)pthread_sigmask(SIG_BLOCK, &all, &old);
 	rc = pthread_create(ret, NULL, mcp_server_work, s);
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return rc ? nsx_fail(err, NSX_E_NOMEM, "cannot start a thread: %s",
-			     strerror(rc)) : 0;
+	return rc ? nsx_fail(err, NSX_E_NOMEM, "cannot start a thread: %s", strerror(rc)) : 0;
 }
 
 int nsx_mcp_serve(const struct nsx_mcp_opts *o, struct nsx_err *err)

@@ -46,8 +46,7 @@ static void questions_doubt(struct nsx_answer *a)
 }
 
 int nsx_ask(struct nsx_subject *s, const struct nsx_question *q,
-	    const char *argument, size_t limit, struct nsx_answer **ret,
-	    struct nsx_err *err)
+	    const char *argument, size_t limit, struct nsx_answer **ret, struct nsx_err *err)
 {
 	struct nsx_answer *a;
 	int rc;

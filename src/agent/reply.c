@@ -91,11 +91,9 @@ static int read_cursor(struct page *p, struct nsx_err *err)
 		char *end;
 		unsigned long long n = strtoull(s, &end, 10);
 
-		if (end == s || n > p->part[i].t->nrows ||
-		    *end != (i + 1 < p->nparts ? ',' : '\0'))
-			return nsx_fail(err, NSX_E_USAGE, "the cursor '%s' is "
-					"not of this answer: leave it out, or "
-					"give that of the answer before",
+		if (end == s || n > p->part[i].t->nrows || *end != (i + 1 < p->nparts ? ',' : '\0'))
+			return nsx_fail(err, NSX_E_USAGE, "the cursor '%s' is not of this answer: "
+					"leave it out, or give that of the answer before",
 					p->r->cursor);
 		p->part[i].from = (size_t)n;
 		s = end + 1;
@@ -148,8 +146,7 @@ static void reply_put_text(const struct page *p, struct nsx_jsonw *w, const char
 {
 	struct nsx_buf b = {0};
 
-	nsx_reply_text(&b, text, NSX_MAX(n, p->r->is_full ?
-						    NSX_REPLY_FULL_CELL : 0u));
+	nsx_reply_text(&b, text, NSX_MAX(n, p->r->is_full ? NSX_REPLY_FULL_CELL : 0u));
 	nsx_jsonw_strn(w, key, b.p, b.n);
 	nsx_buf_done(&b);
 }
@@ -230,15 +227,13 @@ static void reply_put_row(struct page *p, struct nsx_jsonw *w,
 	}
 	nsx_jsonw_object(w, NULL);
 	for (unsigned i = 0; i < t->layout->ncols; i++)
-		reply_put_cell(p, w, t->layout->cols[i].key, &t->layout->cols[i],
-			       &c[i]);
+		reply_put_cell(p, w, t->layout->cols[i].key, &t->layout->cols[i], &c[i]);
 	nsx_jsonw_end(w);
 }
 
 static bool is_said(const struct nsx_block *b)
 {
-	return (b->kind == NSX_B_BULLET || b->kind == NSX_B_TEXT) && b->text &&
-	       *b->text;
+	return (b->kind == NSX_B_BULLET || b->kind == NSX_B_TEXT) && b->text && *b->text;
 }
 
 static void put_says(struct page *p, struct nsx_jsonw *w)
@@ -287,28 +282,22 @@ static void reply_put_window(const struct nsx_answer *a, struct nsx_jsonw *w)
 {
 	if (!has_window(a))
 		return;
-	nsx_jsonw_str(w, "window.at",
-		      nsx_text_window(a->out->arena, &a->window));
+	nsx_jsonw_str(w, "window.at", nsx_text_window(a->out->arena, &a->window));
 	nsx_jsonw_str(w, "window.kind", window_kind(a));
-	nsx_jsonw_int(w, "window.length_ns",
-		      a->window.end_ns - a->window.start_ns);
+	nsx_jsonw_int(w, "window.length_ns", a->window.end_ns - a->window.start_ns);
 }
 
 /* Puts a question to ask next; the verdict is a tool of its own. */
-static void put_next(const struct page *p, struct nsx_jsonw *w,
-		     const struct nsx_next *n)
+static void put_next(const struct page *p, struct nsx_jsonw *w, const struct nsx_next *n)
 {
-	enum nsx_tool_id tool = n->question == NSX_Q_verdict ? NSX_TOOL_explain :
-							       NSX_TOOL_ask;
+	enum nsx_tool_id tool = n->question == NSX_Q_verdict ? NSX_TOOL_explain : NSX_TOOL_ask;
 
 	nsx_jsonw_object(w, NULL);
 	nsx_jsonw_str(w, "tool", nsx_tools[tool].name);
 	if (n->trace || p->r->trace)
-		nsx_jsonw_str(w, "arguments.trace",
-			      n->trace ? n->trace : p->r->trace);
+		nsx_jsonw_str(w, "arguments.trace", n->trace ? n->trace : p->r->trace);
 	if (tool == NSX_TOOL_ask)
-		nsx_jsonw_str(w, "arguments.question",
-			      nsx_questions[n->question].name);
+		nsx_jsonw_str(w, "arguments.question", nsx_questions[n->question].name);
 	if (n->argument)
 		nsx_jsonw_str(w, "arguments.argument", n->argument);
 	nsx_jsonw_str(w, "why", n->why);
@@ -320,8 +309,7 @@ static const char *cursor_after(const struct page *p)
 	struct nsx_buf b = {0};
 
 	for (unsigned i = 0; i < p->nparts; i++)
-		nsx_buf_printf(&b, "%s%zu", i ? "," : "",
-			       p->part[i].from + p->part[i].shown);
+		nsx_buf_printf(&b, "%s%zu", i ? "," : "", p->part[i].from + p->part[i].shown);
 	return nsx_buf_keep(&b, p->a->out->arena);
 }
 
@@ -334,8 +322,7 @@ static void put_truncated(const struct page *p, struct nsx_jsonw *w)
 		total += p->part[i].t->nrows;
 	}
 	if (p->line > p->lines)
-		nsx_jsonw_int(w, "truncated.lines_left_out",
-			      (int64_t)(p->line - p->lines));
+		nsx_jsonw_int(w, "truncated.lines_left_out", (int64_t)(p->line - p->lines));
 	if (!rows_left(p))
 		return;
 	nsx_jsonw_int(w, "truncated.shown", (int64_t)shown);
@@ -434,8 +421,7 @@ static int reply_measure(struct page *p, size_t *ret, struct nsx_err *err)
 }
 
 /* Finds the most lines, or rows, that fit in `room` bytes, and sets them. */
-static int fit(struct page *p, bool rows, size_t most, size_t room,
-	       struct nsx_err *err)
+static int fit(struct page *p, bool rows, size_t most, size_t room, struct nsx_err *err)
 {
 	size_t lo = 0, hi = most + 1, bytes;
 
@@ -463,8 +449,7 @@ static int fit(struct page *p, bool rows, size_t most, size_t room,
 /* Fills the page: lines first, in half of the room if there are rows for the rest. */
 static int fill_page(struct page *p, struct nsx_err *err)
 {
-	size_t room = NSX_MIN((size_t)p->r->budget * BYTES_A_TOKEN,
-			      (size_t)NSX_REPLY_MAX_BYTES);
+	size_t room = NSX_MIN((size_t)p->r->budget * BYTES_A_TOKEN, (size_t)NSX_REPLY_MAX_BYTES);
 	size_t rows, base = 0, whole = 0, left;
 
 	p->lines = SIZE_MAX;
@@ -557,8 +542,7 @@ static uint64_t columns_of(const struct part *x)
 	return bits;
 }
 
-static void reply_add_table(const struct page *p, struct nsx_buf *b,
-			    const struct part *x)
+static void reply_add_table(const struct page *p, struct nsx_buf *b, const struct part *x)
 {
 	const struct nsx_layout *l = x->t->layout;
 	uint64_t columns = columns_of(x);
@@ -586,8 +570,7 @@ static void reply_add_table(const struct page *p, struct nsx_buf *b,
 }
 
 /* The text is the program's own Markdown, with names quoted already. */
-static void reply_add_line(struct page *p, struct nsx_buf *b, const char *mark,
-			   const char *text)
+static void reply_add_line(struct page *p, struct nsx_buf *b, const char *mark, const char *text)
 {
 	if (!has_line(p))
 		return;
@@ -645,13 +628,10 @@ static int reply_add_text(struct page *p, struct nsx_buf *b, struct nsx_err *err
 	for (size_t i = 0; i < a->out->nnotes; i++)
 		reply_add_line(p, b, "note: ", a->out->notes[i]);
 	if (has_window(a))
-		nsx_buf_printf(b, "%s (%s), ", nsx_answer_when(a),
-			       window_kind(a));
-	nsx_buf_printf(b, "confidence %s\n",
-		       nsx_confidence_names[a->confidence]);
+		nsx_buf_printf(b, "%s (%s), ", nsx_answer_when(a), window_kind(a));
+	nsx_buf_printf(b, "confidence %s\n", nsx_confidence_names[a->confidence]);
 	if (rows_left(p))
-		nsx_buf_printf(b, "%zu more rows, about %zu tokens: cursor "
-			       "\"%s\"\n", rows_left(p),
+		nsx_buf_printf(b, "%zu more rows, about %zu tokens: cursor \"%s\"\n", rows_left(p),
 			       p->bytes_left / BYTES_A_TOKEN, cursor_after(p));
 	for (unsigned i = 0; i < a->nnext && !rc; i++)
 		rc = add_next(p, b, &a->next[i], err);
@@ -659,8 +639,7 @@ static int reply_add_text(struct page *p, struct nsx_buf *b, struct nsx_err *err
 }
 
 int nsx_reply_write(const struct nsx_answer *a, const struct nsx_reply *r,
-		    struct nsx_jsonw **ret, struct nsx_buf *b,
-		    struct nsx_err *err)
+		    struct nsx_jsonw **ret, struct nsx_buf *b, struct nsx_err *err)
 {
 	struct page p = {.a = a, .r = r};
 	int rc;

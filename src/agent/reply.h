@@ -39,7 +39,6 @@ void nsx_reply_text(struct nsx_buf *b, const char *text, size_t n);
  * NSX_E_USAGE, a cursor of another answer.
  */
 int nsx_reply_write(const struct nsx_answer *a, const struct nsx_reply *r,
-		    struct nsx_jsonw **ret, struct nsx_buf *b,
-		    struct nsx_err *err) NSX_CHECKED;
+		    struct nsx_jsonw **ret, struct nsx_buf *b, struct nsx_err *err) NSX_CHECKED;
 
 #endif

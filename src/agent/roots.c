@@ -12,8 +12,7 @@
 
 enum { MAX_DEPTH = 3, MAX_LOOKED_AT = 10000 };
 
-int nsx_roots_init(struct nsx_roots *r, const char *const *dirs, size_t n,
-		   struct nsx_err *err)
+int nsx_roots_init(struct nsx_roots *r, const char *const *dirs, size_t n, struct nsx_err *err)
 {
 	static const char *const here[] = {"."};
 	struct stat st;
@@ -41,8 +40,7 @@ void nsx_roots_done(struct nsx_roots *r)
 	free(r->v);
 }
 
-enum nsx_where nsx_roots_find(const struct nsx_roots *r, const char *path,
-			      char ret[PATH_MAX])
+enum nsx_where nsx_roots_find(const struct nsx_roots *r, const char *path, char ret[PATH_MAX])
 {
 	enum nsx_where place = NSX_PLACE_NONE;
 	char joined[2 * PATH_MAX];
@@ -51,11 +49,9 @@ enum nsx_where nsx_roots_find(const struct nsx_roots *r, const char *path,
 		if (*path == '/')
 			snprintf(joined, sizeof(joined), "%s", path);
 		else
-			snprintf(joined, sizeof(joined), "%s/%s", r->v[i],
-				 path);
+			snprintf(joined, sizeof(joined), "%s/%s", r->v[i], path);
 		if (*path && strlen(path) < PATH_MAX && realpath(joined, ret))
-			place = nsx_is_confined(ret) ? NSX_PLACE_INSIDE :
-						    NSX_PLACE_OUTSIDE;
+			place = nsx_is_confined(ret) ? NSX_PLACE_INSIDE : NSX_PLACE_OUTSIDE;
 	}
 	return place;
 }

@@ -20,8 +20,7 @@ void nsx_roots_done(struct nsx_roots *r);
 
 enum nsx_where { NSX_PLACE_INSIDE, NSX_PLACE_OUTSIDE, NSX_PLACE_NONE };
 /* Finds the real path. A relative one is looked for under each root in turn. */
-enum nsx_where nsx_roots_find(const struct nsx_roots *r, const char *path,
-			      char ret[PATH_MAX]);
+enum nsx_where nsx_roots_find(const struct nsx_roots *r, const char *path, char ret[PATH_MAX]);
 /* Lists up to `most` traces under the roots, as an agent can name them. Owner: arena a. */
 const char **nsx_roots_traces(const struct nsx_roots *r, size_t most,
 			      struct nsx_arena *a, size_t *ret_n);

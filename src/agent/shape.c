@@ -142,8 +142,7 @@ static bool may_be_null(const struct shape *s, const struct key *k)
 	const char *name = shape_name_of(k, &n);
 
 	snprintf(word, sizeof(word), " %.*s ", (int)n, name);
-	snprintf(scoped, sizeof(scoped), " %s.%.*s ", k->of ? k->of : "",
-		 (int)n, name);
+	snprintf(scoped, sizeof(scoped), " %s.%.*s ", k->of ? k->of : "", (int)n, name);
 	return !s->is_reply && nsx_is_scalar(k->type) &&
 	       (is_share(k) || (s->is_several && k->type == NSX_T_F64) ||
 		strstr(nullable, word) || strstr(nullable, scoped));
@@ -158,8 +157,7 @@ static void shape_add(struct shape *s, const char *path, const struct key *k)
 }
 
 /* Appends a path to base and marks its parts: base.a&.b& for a.b. "*" is the base itself. */
-static const char *marked(struct shape *s, const char *base, const char *path,
-			  char mark)
+static const char *marked(struct shape *s, const char *base, const char *path, char mark)
 {
 	struct nsx_buf b = {0};
 
@@ -182,15 +180,13 @@ static void shape_add_listed(struct shape *s, const char *of, const char *base)
 		if (strcmp(listed[i].of, of) != 0)
 			continue;
 		if (*k->path)
-			shape_add(s, nsx_arena_printf(s->arena, "%s%s", base,
-						      k->path), k);
+			shape_add(s, nsx_arena_printf(s->arena, "%s%s", base, k->path), k);
 		else
 			shape_add_listed(s, k->rows, base);
 	}
 }
 
-static void add_layout(struct shape *s, const char *path,
-		       const struct nsx_layout *l)
+static void add_layout(struct shape *s, const char *path, const struct nsx_layout *l)
 {
 	shape_add(s, path, &(struct key){.type = NSX_T_TABLE, .layout = l});
 }
@@ -211,8 +207,7 @@ static void add_columns(struct shape *s, const struct nsx_layout *l)
 /* Adds a section: an object, or just a value or a table. Its keys are required if it says that
  * it is present, or never says so.
  */
-static void add_pass(struct shape *s, const struct nsx_pass *p, const char *in,
-		     bool is_whole)
+static void add_pass(struct shape *s, const struct nsx_pass *p, const char *in, bool is_whole)
 {
 	const char *name = p->json ? p->json : p->id, *inner = strchr(name, '.');
 	size_t n = inner ? (size_t)(inner - name) : strlen(name);
@@ -225,8 +220,7 @@ static void add_pass(struct shape *s, const struct nsx_pass *p, const char *in,
 		base = marked(s, base, inner + 1, '&');
 	for (size_t i = 0; i < ARRAY_LEN(listed); i++)
 		if (!strcmp(listed[i].of, p->id)) {
-			shape_add(s, marked(s, base, listed[i].key.path, '&'),
-				  &listed[i].key);
+			shape_add(s, marked(s, base, listed[i].key.path, '&'), &listed[i].key);
 			is_bare |= *listed[i].key.path == '*';
 		}
 	for (unsigned i = 0; (l = nsx_pass_layout(p, i)); i++)
@@ -235,8 +229,7 @@ static void add_pass(struct shape *s, const struct nsx_pass *p, const char *in,
 			is_bare |= *l->key == '*';
 		}
 	if (is_whole && !is_bare)
-		shape_add_listed(s, "section",
-				 nsx_arena_printf(s->arena, "%s.", base));
+		shape_add_listed(s, "section", nsx_arena_printf(s->arena, "%s.", base));
 	if (is_whole && p->may_be_null)
 		shape_add(s, base, &(struct key){.type = NSX_T_NULL});
 }
@@ -260,10 +253,8 @@ static void add_diff(struct shape *s)
 	for (unsigned i = 0; i < NSX_NDT; i++) {
 		const struct nsx_layout *l = &nsx_diff_layouts[i];
 
-		for (unsigned k = 0; i == NSX_DT_FINDINGS && k < NSX_NAPPEARANCES;
-		     k++)
-			add_layout(s, nsx_arena_printf(
-				s->arena, "%s.%s", l->key,
+		for (unsigned k = 0; i == NSX_DT_FINDINGS && k < NSX_NAPPEARANCES; k++)
+			add_layout(s, nsx_arena_printf(s->arena, "%s.%s", l->key,
 				nsx_appearance_names[k]), l);
 		if (i != NSX_DT_FINDINGS && l->json_rows != NSX_NOT_IN_JSON)
 			add_layout(s, l->key, l);
@@ -283,8 +274,7 @@ static void shape_add_fleet(struct shape *s)
 
 /* Schemas -------------------------------------------------------------------------*/
 
-static void put_object(struct nsx_jsonw *w, const struct shape *s,
-		       const char *in, bool or_null);
+static void put_object(struct nsx_jsonw *w, const struct shape *s, const char *in, bool or_null);
 
 static void put_type(struct nsx_jsonw *w, const char *type, bool or_null)
 {
@@ -298,12 +288,10 @@ static void put_type(struct nsx_jsonw *w, const char *type, bool or_null)
 	nsx_jsonw_end(w);
 }
 
-static void put_leaf(struct nsx_jsonw *w, const struct shape *s,
-		     const struct key *k, bool or_null);
+static void put_leaf(struct nsx_jsonw *w, const struct shape *s, const struct key *k, bool or_null);
 
 /* Puts the schema of a row. of: the shape that the key is in. */
-static void shape_put_row(struct nsx_jsonw *w, const struct shape *of,
-			  const struct key *k)
+static void shape_put_row(struct nsx_jsonw *w, const struct shape *of, const struct key *k)
 {
 	struct shape s = {.is_reply = of->is_reply,
 			  .is_several = of->is_several,
@@ -315,8 +303,7 @@ static void shape_put_row(struct nsx_jsonw *w, const struct shape *of,
 		add_columns(&s, k->layout);
 	/* In a reply, several tables may share a key. */
 	for (size_t i = 0; of->is_reply && i < of->n; i++)
-		if (&of->v[i] != k && of->v[i].layout &&
-		    !strcmp(of->v[i].path, k->path))
+		if (&of->v[i] != k && of->v[i].layout && !strcmp(of->v[i].path, k->path))
 			add_columns(&s, of->v[i].layout);
 	nsx_jsonw_object(w, "items");
 	if (*s.v[0].path == '*')
@@ -339,8 +326,7 @@ static void put_words(struct nsx_jsonw *w, const struct closed *c, bool or_null)
 	nsx_jsonw_end(w);
 }
 
-static void put_leaf(struct nsx_jsonw *w, const struct shape *s,
-		     const struct key *k, bool or_null)
+static void put_leaf(struct nsx_jsonw *w, const struct shape *s, const struct key *k, bool or_null)
 {
 	static const char *const types[] = {
 		[NSX_T_I64] = "integer", [NSX_T_F64] = "number",
@@ -427,8 +413,7 @@ static void put_part(struct nsx_jsonw *w, const struct shape *s, size_t i,
 }
 
 /* Lists required parts: those with this mark; '.' for parts without one. */
-static void put_required(struct nsx_jsonw *w, const struct shape *s,
-			 const char *in, char mark)
+static void put_required(struct nsx_jsonw *w, const struct shape *s, const char *in, char mark)
 {
 	nsx_jsonw_array(w, "required");
 	for (size_t i = 0; i < s->n; i++) {
@@ -444,8 +429,7 @@ static void put_required(struct nsx_jsonw *w, const struct shape *s,
 }
 
 /* Requires all parts of a section that is present. */
-static void put_if_present(struct nsx_jsonw *w, const struct shape *s,
-			   const char *in)
+static void put_if_present(struct nsx_jsonw *w, const struct shape *s, const char *in)
 {
 	bool has_parts = false, has_present = false;
 
@@ -469,8 +453,7 @@ static void put_if_present(struct nsx_jsonw *w, const struct shape *s,
 		const char *part = shape_part_of(s->v[i].path, in, &n);
 
 		if (part && part[n] == '&' && shape_is_first(s, in, i))
-			nsx_jsonw_bool(w, nsx_arena_printf(s->arena, "%.*s", (int)n,
-							   part), true);
+			nsx_jsonw_bool(w, nsx_arena_printf(s->arena, "%.*s", (int)n, part), true);
 	}
 	nsx_jsonw_end(w);
 	put_required(w, s, in, '&');
@@ -478,8 +461,7 @@ static void put_if_present(struct nsx_jsonw *w, const struct shape *s,
 }
 
 /* Puts the schema of the object of all paths that begin with `in`. */
-static void put_object(struct nsx_jsonw *w, const struct shape *s,
-		       const char *in, bool or_null)
+static void put_object(struct nsx_jsonw *w, const struct shape *s, const char *in, bool or_null)
 {
 	size_t n = 0;
 
@@ -490,8 +472,7 @@ static void put_object(struct nsx_jsonw *w, const struct shape *s,
 
 		if (!shape_is_first(s, in, i) || *part == '*')
 			continue;
-		nsx_jsonw_object(w, nsx_arena_printf(s->arena, "%.*s", (int)n,
-						     part));
+		nsx_jsonw_object(w, nsx_arena_printf(s->arena, "%.*s", (int)n, part));
 		put_part(w, s, i, part, n);
 		nsx_jsonw_end(w);
 	}
@@ -572,13 +553,11 @@ static void add_reply_table(struct shape *s, const char *in, const char *key,
 {
 	bool has_key = key && strcmp(key, "*") != 0;
 
-	add_layout(s, marked(s, marked(s, "tables?", in, '?'),
-			     has_key ? key : "rows", '?'), l);
+	add_layout(s, marked(s, marked(s, "tables?", in, '?'), has_key ? key : "rows", '?'), l);
 }
 
 /* in: the section that holds it, if it is asked for with that. */
-static void shape_add_section(struct shape *s, const struct nsx_pass *p,
-			      const char *in)
+static void shape_add_section(struct shape *s, const struct nsx_pass *p, const char *in)
 {
 	const struct nsx_layout *l;
 
@@ -644,14 +623,11 @@ static void add_reply(struct shape *s, enum nsx_tool_id tool)
 	for (unsigned i = 0; i < ARRAY_LEN(tables); i++)
 		if (tables[i].tool == tool)
 			add_reply_table(s, "", tables[i].key ? tables[i].key :
-						       tables[i].layout->key,
-					tables[i].layout);
+						       tables[i].layout->key, tables[i].layout);
 	for (unsigned i = 0; tool == NSX_TOOL_diff && i < NSX_NDT; i++)
-		add_reply_table(s, "", nsx_diff_layouts[i].key,
-				&nsx_diff_layouts[i]);
+		add_reply_table(s, "", nsx_diff_layouts[i].key, &nsx_diff_layouts[i]);
 	for (unsigned i = 0; tool == NSX_TOOL_fleet && i < NSX_NFTABLES; i++)
-		add_reply_table(s, "", nsx_fleet_layouts[i].key,
-				&nsx_fleet_layouts[i]);
+		add_reply_table(s, "", nsx_fleet_layouts[i].key, &nsx_fleet_layouts[i]);
 	if (tool == NSX_TOOL_ask)
 		shape_add_sections(s);
 	if (tool == NSX_TOOL_sql)
@@ -675,8 +651,7 @@ static void shape_put_tool(struct nsx_jsonw *w, enum nsx_tool_id tool)
 	nsx_arena_free(s.arena);
 }
 
-int nsx_shape_schema(const char *name, struct nsx_jsonw **ret,
-		     struct nsx_err *err)
+int nsx_shape_schema(const char *name, struct nsx_jsonw **ret, struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	const char *known = "";
@@ -690,11 +665,9 @@ int nsx_shape_schema(const char *name, struct nsx_jsonw **ret,
 				"'nsys-explain schema-json' lists them", name);
 	*ret = nsx_jsonw_new();
 	nsx_jsonw_object(*ret, NULL);
-	nsx_jsonw_str(*ret, "$schema",
-		      "https://json-schema.org/draft/2020-12/schema");
+	nsx_jsonw_str(*ret, "$schema", "https://json-schema.org/draft/2020-12/schema");
 	a = nsx_arena_new();
-	nsx_jsonw_str(*ret, "$id",
-		      nsx_arena_printf(a, "urn:nsys-explain:%s:1", name));
+	nsx_jsonw_str(*ret, "$id", nsx_arena_printf(a, "urn:nsys-explain:%s:1", name));
 	nsx_arena_free(a);
 	if (--i < ARRAY_LEN(documents))
 		put_document(*ret, i);

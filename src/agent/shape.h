@@ -14,8 +14,7 @@
 /* The i-th name of a schema: report, brief, ..., tool:NAME; NULL: no more. */
 const char *nsx_shape_name(unsigned i, struct nsx_arena *a);
 /* Errors: NSX_E_USAGE, no such name. Owner of *ret: the caller. */
-int nsx_shape_schema(const char *name, struct nsx_jsonw **ret,
-		     struct nsx_err *err) NSX_CHECKED;
+int nsx_shape_schema(const char *name, struct nsx_jsonw **ret, struct nsx_err *err) NSX_CHECKED;
 /* Puts the schema of an answer into an open object, short enough for a list of tools: keys as
  * in keys.def, any tables and values.
  */

@@ -47,8 +47,7 @@ void nsx_tally_free(struct nsx_tally *t)
 	free(t->rows);
 }
 
-void nsx_tally_add(struct nsx_tally *t, uint64_t a, uint64_t b,
-		   const char *kind, const char *text,
+void nsx_tally_add(struct nsx_tally *t, uint64_t a, uint64_t b, const char *kind, const char *text,
 		   const struct nsx_count *count)
 {
 	struct tally_row *row;
@@ -72,8 +71,7 @@ void nsx_tally_op(struct nsx_tally *t, uint64_t of, size_t op,
 				nsx_op_copy(trace, op)->copy_kind :
 				nsx_op_name(trace, op);
 
-	nsx_tally_add(t, of << 2 | o->kind[op], name, kind,
-		      nsx_answer_op(t->a, op), count);
+	nsx_tally_add(t, of << 2 | o->kind[op], name, kind, nsx_answer_op(t->a, op), count);
 }
 
 int nsx_tally_end(struct nsx_tally *t, const char *key, int64_t whole_ns,

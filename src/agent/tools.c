@@ -88,8 +88,7 @@ static void put_arg_schema(struct nsx_jsonw *w, const struct arg *a)
 		nsx_jsonw_array(w, "enum");
 		for (unsigned i = 0; a->kind == K_DETAIL && i < NDETAILS; i++)
 			nsx_jsonw_str(w, NULL, details[i]);
-		for (unsigned i = 0; a->kind == K_QUESTION && i < NSX_NQUESTIONS;
-		     i++)
+		for (unsigned i = 0; a->kind == K_QUESTION && i < NSX_NQUESTIONS; i++)
 			if (!is_asked_elsewhere(&nsx_questions[i]))
 				nsx_jsonw_str(w, NULL, nsx_questions[i].name);
 		for (unsigned i = 0; a->kind == K_PRESET && i < NSX_NPRESETS; i++)
@@ -99,12 +98,10 @@ static void put_arg_schema(struct nsx_jsonw *w, const struct arg *a)
 	nsx_jsonw_end(w);
 }
 
-void nsx_tool_input_schema(struct nsx_jsonw *w, const char *key,
-			   enum nsx_tool_id tool)
+void nsx_tool_input_schema(struct nsx_jsonw *w, const char *key, enum nsx_tool_id tool)
 {
 	nsx_jsonw_object(w, key);
-	nsx_jsonw_str(w, "$schema",
-		      "https://json-schema.org/draft/2020-12/schema");
+	nsx_jsonw_str(w, "$schema", "https://json-schema.org/draft/2020-12/schema");
 	nsx_jsonw_str(w, "type", "object");
 	nsx_jsonw_object(w, "properties");
 	for (unsigned i = 0; i < NARGS; i++)
@@ -149,8 +146,7 @@ static bool tools_is_known(void *ctx, const char *key)
 	return false;
 }
 
-static int read_list(struct call *c, unsigned i, const struct nsx_jsonr *v,
-		     struct nsx_err *err)
+static int read_list(struct call *c, unsigned i, const struct nsx_jsonr *v, struct nsx_err *err)
 {
 	struct list *l = &c->list[i];
 
@@ -165,8 +161,7 @@ static int read_list(struct call *c, unsigned i, const struct nsx_jsonr *v,
 	return 0;
 }
 
-static int read_arg(struct call *c, unsigned i, const struct nsx_jsonr *v,
-		    struct nsx_err *err)
+static int read_arg(struct call *c, unsigned i, const struct nsx_jsonr *v, struct nsx_err *err)
 {
 	const struct arg *a = &args[i];
 
@@ -175,12 +170,9 @@ static int read_arg(struct call *c, unsigned i, const struct nsx_jsonr *v,
 				       c->budget >= NSX_REPLY_MIN_TOKENS &&
 				       c->budget <= NSX_REPLY_MAX_TOKENS ?
 			       0 :
-			       nsx_fail(err, NSX_E_USAGE, "'%s' must be a whole "
-					"number from %d to %d", a->name,
-					NSX_REPLY_MIN_TOKENS,
-					NSX_REPLY_MAX_TOKENS);
-	if (a->kind == K_LIST && nsx_jsonr_type(v) == NSX_J_ARRAY &&
-	    nsx_jsonr_count(v))
+			       nsx_fail(err, NSX_E_USAGE, "'%s' must be a whole number from %d to "
+					"%d", a->name, NSX_REPLY_MIN_TOKENS, NSX_REPLY_MAX_TOKENS);
+	if (a->kind == K_LIST && nsx_jsonr_type(v) == NSX_J_ARRAY && nsx_jsonr_count(v))
 		return read_list(c, i, v, err);
 	c->str[i] = nsx_jsonr_str(v);
 	if (a->kind == K_LIST || !c->str[i])
@@ -189,8 +181,7 @@ static int read_arg(struct call *c, unsigned i, const struct nsx_jsonr *v,
 						    "a string without a NUL");
 	if (a->kind == K_DETAIL)
 		c->is_full = !strcmp(c->str[i], details[FULL]);
-	if (a->kind == K_DETAIL && !c->is_full &&
-	    strcmp(c->str[i], details[BRIEF]) != 0)
+	if (a->kind == K_DETAIL && !c->is_full && strcmp(c->str[i], details[BRIEF]) != 0)
 		return nsx_fail(err, NSX_E_USAGE, "'detail' must be brief or "
 				"full, not '%.80s'", c->str[i]);
 	return 0;
@@ -214,15 +205,13 @@ static int tools_read_args(struct call *c, struct nsx_err *err)
 			return err->rc;
 		if (!v && args[i].needed_by >> c->tool & 1)
 			return nsx_fail(err, NSX_E_USAGE, "'%s' needs '%s': %s",
-					nsx_tools[c->tool].name, args[i].name,
-					args[i].help);
+					nsx_tools[c->tool].name, args[i].name, args[i].help);
 	}
 	return 0;
 }
 
 /* Finds the real path of a named file. Owner: the call's arena. */
-static int find_file(struct call *c, const char *path, const char **ret,
-		     struct nsx_err *err)
+static int find_file(struct call *c, const char *path, const char **ret, struct nsx_err *err)
 {
 	char real[PATH_MAX];
 
@@ -232,9 +221,8 @@ static int find_file(struct call *c, const char *path, const char **ret,
 		return 0;
 	case NSX_PLACE_OUTSIDE:
 		c->code = NSX_OUTSIDE_ROOTS;
-		return nsx_fail(err, NSX_E_DENIED, "'%.200s' lies outside the "
-				"folders that this server may read; start it "
-				"with --root to add one", path);
+		return nsx_fail(err, NSX_E_DENIED, "'%.200s' lies outside the folders that this "
+				"server may read; start it with --root to add one", path);
 	default:
 		c->code = NSX_NO_SUCH_TRACE;
 		return nsx_fail(err, NSX_E_IO, "there is no file '%.200s' under "
@@ -270,9 +258,8 @@ static int tools_load(struct call *c, struct nsx_err *err)
 	c->trace = l;
 	if (c->str[A_EXPECT] && strcmp(c->str[A_EXPECT], l->id) != 0) {
 		c->code = NSX_TRACE_CHANGED;
-		return nsx_fail(err, NSX_E_USAGE, "'%.200s' is now another "
-				"trace, with the id %s; what was learned of the "
-				"one before may not hold", c->str[A_TRACE],
+		return nsx_fail(err, NSX_E_USAGE, "'%.200s' is now another trace, with the id %s; "
+				"what was learned of the one before may not hold", c->str[A_TRACE],
 				l->id);
 	}
 	return 0;
@@ -305,8 +292,7 @@ static int tools_compare(struct call *c, struct nsx_answer **ret, struct nsx_err
 /* Compares ranks. Questions about one rank need its trace, so they are about the traces that
  * were named.
  */
-static int compare_ranks(struct call *c, struct nsx_answer **ret,
-			 struct nsx_err *err)
+static int compare_ranks(struct call *c, struct nsx_answer **ret, struct nsx_err *err)
 {
 	const struct list *l = &c->list[A_TRACES];
 	const char *named[NSX_MAX_NEXT];
@@ -314,8 +300,7 @@ static int compare_ranks(struct call *c, struct nsx_answer **ret,
 	int rc;
 
 	for (size_t i = 0; i < l->n && n < ARRAY_LEN(named); i++) {
-		if (nsx_ends_with(l->v[i], ".sqlite") ||
-		    nsx_has_report_name(l->v[i]))
+		if (nsx_ends_with(l->v[i], ".sqlite") || nsx_has_report_name(l->v[i]))
 			named[n++] = l->v[i];
 	}
 	if (tools_find_files(c, A_TRACES, err))
@@ -325,8 +310,7 @@ static int compare_ranks(struct call *c, struct nsx_answer **ret,
 	if (rc == NSX_E_DENIED)
 		c->code = NSX_OUTSIDE_ROOTS;
 	for (unsigned i = 0; !rc && i < n; i++) {
-		nsx_answer_next(*ret, NSX_Q_verdict, NULL,
-				"what costs time on this rank");
+		nsx_answer_next(*ret, NSX_Q_verdict, NULL, "what costs time on this rank");
 		(*ret)->next[i].trace = named[i];
 	}
 	return rc;
@@ -344,15 +328,13 @@ static int tools_answer(struct call *c, struct nsx_answer **ret, struct nsx_err 
 	case NSX_TOOL_capture:
 		if (c->str[A_TRACE] && tools_load(c, err))
 			return err->rc;
-		return nsx_answer_capture(c->str[A_PRESET],
-					  c->trace ? c->trace->report : NULL,
+		return nsx_answer_capture(c->str[A_PRESET], c->trace ? c->trace->report : NULL,
 					  ret, err);
 	default:
 		q = question_of(c);
 		if (!q || (c->tool == NSX_TOOL_ask && is_asked_elsewhere(q)))
-			return nsx_fail(err, NSX_E_USAGE, "no question '%.80s'; "
-					"see the list of 'question'",
-					c->str[A_QUESTION]);
+			return nsx_fail(err, NSX_E_USAGE, "no question '%.80s'; see the list of "
+					"'question'", c->str[A_QUESTION]);
 		if (tools_load(c, err))
 			return err->rc;
 		return nsx_ask(&c->trace->subject, q,
@@ -429,11 +411,9 @@ static enum nsx_tool_code code_of(const struct nsx_err *err)
 static void put_tries(const struct call *c, struct nsx_jsonw *w)
 {
 	enum { MOST = 5 };
-	bool named_none = c->code == NSX_OUTSIDE_ROOTS ||
-			  c->code == NSX_NO_SUCH_TRACE;
+	bool named_none = c->code == NSX_OUTSIDE_ROOTS || c->code == NSX_NO_SUCH_TRACE;
 	size_t n = 0;
-	const char **v = named_none ? nsx_roots_traces(&c->box->roots, MOST,
-						       c->arena, &n) : NULL;
+	const char **v = named_none ? nsx_roots_traces(&c->box->roots, MOST, c->arena, &n) : NULL;
 
 	nsx_jsonw_array(w, "try");
 	for (size_t i = 0; i < n; i++) {
@@ -477,15 +457,13 @@ static void add_as_tools(const struct call *c, struct nsx_buf *b, const char *s)
 	}
 }
 
-static void tools_refuse(const struct call *c, const struct nsx_err *why,
-			 struct nsx_jsonw *w)
+static void tools_refuse(const struct call *c, const struct nsx_err *why, struct nsx_jsonw *w)
 {
 	enum { MESSAGE = 600 };
 	struct nsx_buf said = {0};
 	struct nsx_jsonw *doc = nsx_jsonw_new();
 	struct nsx_buf message = {0}, text = {0};
-	const char *code = nsx_tool_codes[c->code != NSX_NTOOL_CODES ?
-						  c->code : code_of(why)];
+	const char *code = nsx_tool_codes[c->code != NSX_NTOOL_CODES ? c->code : code_of(why)];
 
 	add_as_tools(c, &said, why->msg);
 	nsx_reply_text(&message, said.p, MESSAGE);
@@ -506,8 +484,7 @@ static void tools_refuse(const struct call *c, const struct nsx_err *why,
 }
 
 int nsx_tool_call(struct nsx_toolbox *t, enum nsx_tool_id tool,
-		  const struct nsx_jsonr *arguments, struct nsx_jsonw *w,
-		  struct nsx_err *err)
+		  const struct nsx_jsonr *arguments, struct nsx_jsonw *w, struct nsx_err *err)
 {
 	struct call c = {.box = t, .tool = tool, .in = arguments,
 			 .budget = t->budget, .arena = nsx_arena_new(),

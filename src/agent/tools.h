@@ -41,8 +41,7 @@ enum nsx_tool_code { NSX_TOOL_CODES(NSX_TOOL_CODE) NSX_NTOOL_CODES };
 extern const char *const nsx_tool_codes[NSX_NTOOL_CODES];
 
 /* Puts the JSON Schema (2020-12) of a tool's arguments into an open object. */
-void nsx_tool_input_schema(struct nsx_jsonw *w, const char *key,
-			   enum nsx_tool_id tool);
+void nsx_tool_input_schema(struct nsx_jsonw *w, const char *key, enum nsx_tool_id tool);
 
 /* Adds content, structuredContent and isError to the open object of w. arguments NULL: none.
  * Errors: only NSX_E_STOP.
@@ -65,8 +64,7 @@ int nsx_answer_fleet(char *const *paths, size_t n,
 		     const struct nsx_cache *loaded, struct nsx_answer **ret,
 		     struct nsx_err *err) NSX_CHECKED;
 /* preset NULL: all presets; r NULL: without a trace. */
-int nsx_answer_capture(const char *preset, const struct nsx_report *r,
-		       struct nsx_answer **ret,
+int nsx_answer_capture(const char *preset, const struct nsx_report *r, struct nsx_answer **ret,
 		       struct nsx_err *err) NSX_CHECKED;
 
 #endif

@@ -39,8 +39,7 @@ const char *nsx_version(void)
 
 /* Exports ------------------------------------------------------------------------*/
 
-int nsx_export_open(const char *path, struct nsx_export **ret,
-		    struct nsx_problem *problem)
+int nsx_export_open(const char *path, struct nsx_export **ret, struct nsx_problem *problem)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct nsx_export *e = nsx_arena_get(a, sizeof(*e));
@@ -75,8 +74,7 @@ const char *nsx_export_table(const struct nsx_export *e, const char *name)
 {
 	for (unsigned v = 0; v < NSX_NVIEWS; v++)
 		if (!strcmp(nsx_view_defs[v].name, name))
-			return e->schema.table[v] ? e->schema.table[v]->name :
-						    NULL;
+			return e->schema.table[v] ? e->schema.table[v]->name : NULL;
 	return NULL;
 }
 
@@ -126,8 +124,7 @@ int nsx_load(struct nsx_export *e, const struct nsx_load_options *options,
 	int rc;
 
 	if (options)
-		memcpy(&o, options, options->size ?
-			       NSX_MIN(options->size, sizeof(o)) : sizeof(o));
+		memcpy(&o, options, options->size ? NSX_MIN(options->size, sizeof(o)) : sizeof(o));
 	o.threads = NSX_MAX(1, NSX_MIN(o.threads, NSX_MAX_THREADS));
 	if (api_check_ids(o.only, &err) || api_check_what_ifs(o.what_if, &nwhat_ifs, &err))
 		return nsx_tell_problem(&err, problem);
@@ -183,8 +180,7 @@ static int api_write_verdict(const struct nsx_out_file *f, FILE *out,
 	return 0;
 }
 
-static int api_write_page(const struct nsx_out_file *f, FILE *out,
-			  struct nsx_err *err NSX_UNUSED)
+static int api_write_page(const struct nsx_out_file *f, FILE *out, struct nsx_err *err NSX_UNUSED)
 {
 	struct nsx_buf b = {0};
 
@@ -216,9 +212,7 @@ int nsx_result_document(struct nsx_result *r, enum nsx_document which,
 		rc = nsx_out_string(
 			&(struct nsx_out_file){
 				.write = writers[which],
-				.subject = is_of_page ?
-						   (const void *)r->report->page :
-						   r->report},
+				.subject = is_of_page ? (const void *)r->report->page : r->report},
 			&r->document[which], &n, &err);
 	if (rc)
 		return nsx_tell_problem(&err, problem);
@@ -233,8 +227,7 @@ const char *nsx_result_warning(const struct nsx_result *r, size_t i)
 
 const char *nsx_result_section(const struct nsx_result *r, size_t i)
 {
-	return i < r->report->nsections ? r->report->sections[i].pass->id :
-					  NULL;
+	return i < r->report->nsections ? r->report->sections[i].pass->id : NULL;
 }
 
 const char *nsx_result_reason(const struct nsx_result *r, const char *section)
@@ -248,8 +241,7 @@ const char *nsx_result_reason(const struct nsx_result *r, const char *section)
 	return s->reason ? s->reason : "it was left out";
 }
 
-int nsx_result_write(const struct nsx_result *r, const char *dir,
-		     struct nsx_problem *problem)
+int nsx_result_write(const struct nsx_result *r, const char *dir, struct nsx_problem *problem)
 {
 	struct nsx_err err;
 
@@ -264,8 +256,7 @@ static const struct nsx_table *api_table_of(const struct nsx_rows *t)
 	return (const struct nsx_table *)t;
 }
 
-static const struct nsx_cell *api_cell_of(const struct nsx_rows *t, size_t row,
-					  int c)
+static const struct nsx_cell *api_cell_of(const struct nsx_rows *t, size_t row, int c)
 {
 	return &nsx_row_at(api_table_of(t), row)[c];
 }
@@ -278,8 +269,7 @@ const char *nsx_rows_key(const struct nsx_rows *t)
 	return l->key && strcmp(l->key, "*") ? l->key : l->csv;
 }
 
-const struct nsx_rows *nsx_result_table(const struct nsx_result *r,
-					const char *section, size_t i)
+const struct nsx_rows *nsx_result_table(const struct nsx_result *r, const char *section, size_t i)
 {
 	const struct nsx_section *s = nsx_report_section(r->report, section);
 

@@ -162,8 +162,7 @@ int nsx_several_document(struct nsx_several *s, enum nsx_document which,
 	int rc = 0;
 
 	if ((unsigned)which >= ARRAY_LEN(as) || !as[which].write)
-		rc = nsx_fail(&err, NSX_E_USAGE, "no document %d of several traces",
-			      (int)which);
+		rc = nsx_fail(&err, NSX_E_USAGE, "no document %d of several traces", (int)which);
 	else if (!s->document[which])
 		rc = nsx_out_string(&as[which], &s->document[which], &n, &err);
 	if (rc)

@@ -94,11 +94,9 @@ __attribute__((destructor)) static void tell_count(void)
 #define injected_fault() false
 #endif
 
-static void *fail_alloc(size_t n, size_t size, const char *what,
-			struct nsx_err *err)
+static void *fail_alloc(size_t n, size_t size, const char *what, struct nsx_err *err)
 {
-	nsx_fail(err, NSX_E_NOMEM,
-		 "out of memory: cannot hold %zu x %zu bytes of %s", n, size,
+	nsx_fail(err, NSX_E_NOMEM, "out of memory: cannot hold %zu x %zu bytes of %s", n, size,
 		 what);
 	return NULL;
 }
@@ -115,8 +113,7 @@ static void want_huge_pages(char *p, size_t size)
 	size_t before = (uintptr_t)p % page;
 
 	if (size >= huge)
-		(void)madvise(p - before, (before + size + page - 1) / page * page,
-			      MADV_HUGEPAGE);
+		(void)madvise(p - before, (before + size + page - 1) / page * page, MADV_HUGEPAGE);
 #endif
 }
 
@@ -129,8 +126,7 @@ static void *zeroed(size_t n, size_t size)
 	return p;
 }
 
-void *nsx_try_alloc(size_t n, size_t size, const char *what,
-		    struct nsx_err *err)
+void *nsx_try_alloc(size_t n, size_t size, const char *what, struct nsx_err *err)
 {
 	void *p = injected_fault() ? NULL : zeroed(n ? n : 1, size);
 
@@ -147,8 +143,7 @@ int nsx_grow_(void **v, size_t *cap, size_t want, size_t size,
 		return 0;
 	while (n < want) /* large blocks are moved without copying */
 		n += n < LARGE / size ? n / 2 : n / 8;
-	p = injected_fault() || n > SIZE_MAX / size ? NULL :
-						      realloc(*v, n * size);
+	p = injected_fault() || n > SIZE_MAX / size ? NULL : realloc(*v, n * size);
 	if (!p) {
 		fail_alloc(n, size, what, err);
 		return NSX_E_NOMEM;

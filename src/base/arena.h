@@ -33,10 +33,8 @@ void nsx_arena_adopt(struct nsx_arena *a, struct nsx_arena *from);
 void *nsx_arena_get(struct nsx_arena *a, size_t size);
 char *nsx_arena_strndup(struct nsx_arena *a, const char *s, size_t n);
 char *nsx_arena_strdup(struct nsx_arena *a, const char *s);
-char *nsx_arena_printf(struct nsx_arena *a, const char *fmt, ...)
-	NSX_PRINTF(2, 3);
-char *nsx_arena_vprintf(struct nsx_arena *a, const char *fmt, va_list ap)
-	NSX_PRINTF(2, 0);
+char *nsx_arena_printf(struct nsx_arena *a, const char *fmt, ...) NSX_PRINTF(2, 3);
+char *nsx_arena_vprintf(struct nsx_arena *a, const char *fmt, va_list ap) NSX_PRINTF(2, 0);
 
 /* Zeroed array of n elements (n may be 0: still a valid pointer).
  * Errors: NULL with NSX_E_NOMEM, naming `what`.

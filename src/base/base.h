@@ -24,26 +24,22 @@
 /* Like qsort() and qsort_r() of libc, but fast where elements are almost in order. v may be
  * NULL if n is 0 (C11 7.22.5).
  */
-void nsx_sort(void *v, size_t n, size_t size,
-	      int (*cmp)(const void *, const void *));
+void nsx_sort(void *v, size_t n, size_t size, int (*cmp)(const void *, const void *));
 void nsx_sort_r(void *v, size_t n, size_t size,
 		int (*cmp)(const void *, const void *, void *), void *context);
 /* Like nsx_sort, and fast for many elements in any order. key gives a number that never
  * decreases in the wanted order; cmp decides between equal keys. Only the first `most`
  * elements are sorted, the order of the others is undefined.
  */
-void nsx_sort_by_key(void *v, size_t n, size_t size,
-		     int64_t (*key)(const void *element),
+void nsx_sort_by_key(void *v, size_t n, size_t size, int64_t (*key)(const void *element),
 		     int (*cmp)(const void *, const void *));
 void nsx_sort_by_key_r(void *v, size_t n, size_t most, size_t size,
 		       int64_t (*key)(const void *element, void *context),
-		       int (*cmp)(const void *, const void *, void *),
-		       void *context);
+		       int (*cmp)(const void *, const void *, void *), void *context);
 /* Fills v with 0 .. n - 1 and sorts it by the elements that these indices stand for. cmp
  * gets pointers to two indices.
  */
-void nsx_sort_indices(uint32_t *v, size_t n,
-		      int (*cmp)(const void *, const void *, void *),
+void nsx_sort_indices(uint32_t *v, size_t n, int (*cmp)(const void *, const void *, void *),
 		      void *context);
 /* Prefetches v[order[i + 16]], for loops that read v[order[i]] for i from 0 to n. */
 #define NSX_FETCH_AHEAD(v, order, i, n)                                       \

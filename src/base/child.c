@@ -18,8 +18,7 @@ struct head { /* heads each part of a child's answer: n bytes follow */
 };
 
 static _Noreturn void be_child(int to, pid_t parent,
-			       int (*work)(void *, struct nsx_buf *, struct nsx_err *),
-			       void *ctx)
+			       int (*work)(void *, struct nsx_buf *, struct nsx_err *), void *ctx)
 {
 	struct nsx_buf out = {0};
 	struct head head;
@@ -37,8 +36,7 @@ static _Noreturn void be_child(int to, pid_t parent,
 		nsx_buf_add(&out, (const char *)&err, sizeof(err));
 	}
 	head.n = out.n;
-	_exit(!nsx_write_all(to, &head, sizeof(head)) ||
-	      !nsx_write_all(to, out.p, out.n));
+	_exit(!nsx_write_all(to, &head, sizeof(head)) || !nsx_write_all(to, out.p, out.n));
 }
 
 /* Reads the child's answer until it ends or must be killed. */
@@ -92,8 +90,7 @@ int nsx_in_child(int (*work)(void *ctx, struct nsx_buf *out, struct nsx_err *err
 		be_child(fd[1], self, work, ctx);
 	(void)close(fd[1]);
 	if (pid < 0) {
-		rc = nsx_fail(err, NSX_E_IO, "cannot start a process: %s",
-			      strerror(errno));
+		rc = nsx_fail(err, NSX_E_IO, "cannot start a process: %s", strerror(errno));
 	} else {
 		rc = listen_to(fd[0], end_s, out, err);
 		(void)kill(pid, SIGKILL);

@@ -11,7 +11,6 @@
  * started; NSX_E_NOMEM where the system killed it.
  */
 int nsx_in_child(int (*work)(void *ctx, struct nsx_buf *out, struct nsx_err *err),
-		 void *ctx, double max_s, struct nsx_buf *out,
-		 struct nsx_err *err) NSX_CHECKED;
+		 void *ctx, double max_s, struct nsx_buf *out, struct nsx_err *err) NSX_CHECKED;
 
 #endif

@@ -72,8 +72,7 @@ int nsx_wrap(struct nsx_err *err, const char *fmt, ...)
 	va_end(ap);
 	err_tidy(err->msg);
 	n = strlen(err->msg);
-	snprintf(err->msg + n, sizeof(err->msg) - n, ": %.*s",
-		 (int)sizeof(old) - 1, old);
+	snprintf(err->msg + n, sizeof(err->msg) - n, ": %.*s", (int)sizeof(old) - 1, old);
 	return err->rc;
 }
 

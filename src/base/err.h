@@ -40,14 +40,12 @@ struct nsx_err {
 };
 
 /* Sets *err and returns rc.  Control characters in the message are replaced. */
-int nsx_fail(struct nsx_err *err, enum nsx_rc rc, const char *fmt, ...)
-	NSX_PRINTF(3, 4);
+int nsx_fail(struct nsx_err *err, enum nsx_rc rc, const char *fmt, ...) NSX_PRINTF(3, 4);
 
 /* Like nsx_fail for a failed write; appends the system's text for `error`, an errno. The
  * code is NSX_E_IO, or NSX_E_CLOSED for a pipe that nobody reads any more.
  */
-int nsx_fail_write(struct nsx_err *err, int error, const char *fmt, ...)
-	NSX_PRINTF(3, 4);
+int nsx_fail_write(struct nsx_err *err, int error, const char *fmt, ...) NSX_PRINTF(3, 4);
 
 /* Writes all n bytes, also after interrupted or partial writes. False: failed, errno (not
  * 0) says why.

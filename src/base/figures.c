@@ -25,8 +25,7 @@ struct unit {
 /* Uses the largest unit in which x is at least 1, or else the first; a value that rounds up
  * to a thousand takes the next unit.
  */
-static const char *in_units(struct nsx_arena *a, double x,
-			    const struct unit *units, size_t n)
+static const char *in_units(struct nsx_arena *a, double x, const struct unit *units, size_t n)
 {
 	char digits[400];
 	size_t i = 0;
@@ -34,8 +33,7 @@ static const char *in_units(struct nsx_arena *a, double x,
 	while (i + 1 < n && fabs(x) >= units[i + 1].size * 0.9995)
 		i++;
 	put_digits(digits, sizeof(digits), fabs(x) / units[i].size);
-	return nsx_arena_printf(a, "%s%s%s", x < 0 ? "−" : "", digits,
-				units[i].name);
+	return nsx_arena_printf(a, "%s%s%s", x < 0 ? "−" : "", digits, units[i].name);
 }
 
 const char *nsx_text_ns(struct nsx_arena *a, double ns)
@@ -84,10 +82,8 @@ const char *nsx_text_share(struct nsx_arena *a, double part, double whole)
 				pct != 0 && fabs(pct) < 9.95, fabs(pct));
 }
 
-const char *nsx_text_n(struct nsx_arena *a, size_t n, const char *one,
-		       const char *many)
+const char *nsx_text_n(struct nsx_arena *a, size_t n, const char *one, const char *many)
 {
 	return nsx_arena_printf(a, "%s %s%s", nsx_text_count(a, (double)n),
-				n == 1 || !many ? one : many,
-				n != 1 && !many ? "s" : "");
+				n == 1 || !many ? one : many, n != 1 && !many ? "s" : "");
 }

@@ -37,13 +37,11 @@ static bool is_key(const struct nsx_groups *g, size_t i, uint64_t a, uint64_t b)
 }
 
 /* The slot of the pair, or the free slot for it. */
-static size_t group_find_slot(const struct nsx_groups *g, uint64_t a, uint64_t b,
-			      uint64_t hash)
+static size_t group_find_slot(const struct nsx_groups *g, uint64_t a, uint64_t b, uint64_t hash)
 {
 	size_t i = group_first_slot(hash, g->nslots);
 
-	while (g->tags[i] && (g->tags[i] != tag_of(hash) ||
-			      !is_key(g, g->slots[i], a, b)))
+	while (g->tags[i] && (g->tags[i] != tag_of(hash) || !is_key(g, g->slots[i], a, b)))
 		i = group_next_slot(i, g->nslots);
 	return i;
 }
@@ -62,8 +60,7 @@ static int group_grow_slots(struct nsx_groups *g, struct nsx_err *err)
 	size_t n = g->nslots ? g->nslots + g->nslots / 2 : 64;
 
 	nsx_groups_close(g);
-	g->slots = nsx_try_alloc(n, sizeof(*g->slots) + sizeof(*g->tags),
-				 "groups", err);
+	g->slots = nsx_try_alloc(n, sizeof(*g->slots) + sizeof(*g->tags), "groups", err);
 	if (!g->slots)
 		return err->rc;
 	g->tags = (uint8_t *)(g->slots + n);
@@ -84,8 +81,7 @@ static int group_grow_slots(struct nsx_groups *g, struct nsx_err *err)
 /* Converts all keys to large ones when the first large key arrives. */
 static int enlarge(struct nsx_groups *g, struct nsx_err *err)
 {
-	g->large = nsx_try_alloc(NSX_MAX(1, g->cap), sizeof(*g->large), "groups",
-				 err);
+	g->large = nsx_try_alloc(NSX_MAX(1, g->cap), sizeof(*g->large), "groups", err);
 	if (!g->large)
 		return err->rc;
 	for (size_t i = 0; i < g->n; i++)
@@ -96,28 +92,23 @@ static int enlarge(struct nsx_groups *g, struct nsx_err *err)
 	return 0;
 }
 
-static int add_key(struct nsx_groups *g, uint64_t a, uint64_t b,
-		   struct nsx_err *err)
+static int add_key(struct nsx_groups *g, uint64_t a, uint64_t b, struct nsx_err *err)
 {
 	if (!g->large && (a | b) > UINT32_MAX && enlarge(g, err))
 		return err->rc;
 	if (g->large) {
-		if (nsx_grow(&g->large, &g->cap, g->n + 1, sizeof(*g->large),
-			     "groups", err))
+		if (nsx_grow(&g->large, &g->cap, g->n + 1, sizeof(*g->large), "groups", err))
 			return err->rc;
 		g->large[g->n++] = (struct nsx_group_key){a, b};
 	} else {
-		if (nsx_grow(&g->small, &g->cap, g->n + 1, sizeof(*g->small),
-			     "groups", err))
+		if (nsx_grow(&g->small, &g->cap, g->n + 1, sizeof(*g->small), "groups", err))
 			return err->rc;
-		g->small[g->n++] =
-			(struct nsx_small_key){(uint32_t)a, (uint32_t)b};
+		g->small[g->n++] = (struct nsx_small_key){(uint32_t)a, (uint32_t)b};
 	}
 	return 0;
 }
 
-int nsx_group(struct nsx_groups *g, uint64_t a, uint64_t b, uint32_t *ret,
-	      struct nsx_err *err)
+int nsx_group(struct nsx_groups *g, uint64_t a, uint64_t b, uint32_t *ret, struct nsx_err *err)
 {
 	uint64_t hash;
 	size_t slot;
@@ -154,8 +145,7 @@ int nsx_groups_settle(struct nsx_groups *g, pthread_mutex_t *lock,
 		__builtin_prefetch(&g->slots[slot]);
 	}
 	for (size_t i = 0; !rc && i < late->n; i++)
-		rc = nsx_group(g, late->v[i].a, late->v[i].b, late->v[i].ret,
-			       err);
+		rc = nsx_group(g, late->v[i].a, late->v[i].b, late->v[i].ret, err);
 	pthread_mutex_unlock(lock);
 	for (size_t i = 0; !rc && i < late->n; i++) {
 		const struct nsx_late_key *x = &late->v[i];
@@ -178,13 +168,11 @@ int nsx_group_late(struct nsx_groups *g, pthread_mutex_t *lock,
 		return 0;
 	}
 	late->v[late->n++] = (struct nsx_late_key){a, b, ret};
-	return late->n < NSX_LATE_KEYS ? 0 :
-					 nsx_groups_settle(g, lock, late, err);
+	return late->n < NSX_LATE_KEYS ? 0 : nsx_groups_settle(g, lock, late, err);
 }
 
 void *nsx_group_value_(struct nsx_groups *g, uint64_t a, uint64_t b,
-		       void **values, size_t size, const char *what,
-		       struct nsx_err *err)
+		       void **values, size_t size, const char *what, struct nsx_err *err)
 {
 	uint32_t i;
 

@@ -34,11 +34,9 @@ struct nsx_groups {
 	size_t cap_values; /* capacity of the values of nsx_group_value      */
 };
 
-static inline struct nsx_group_key nsx_group_key(const struct nsx_groups *g,
-						 size_t i)
+static inline struct nsx_group_key nsx_group_key(const struct nsx_groups *g, size_t i)
 {
-	return g->large ? g->large[i] :
-			  (struct nsx_group_key){g->small[i].a, g->small[i].b};
+	return g->large ? g->large[i] : (struct nsx_group_key){g->small[i].a, g->small[i].b};
 }
 int nsx_group(struct nsx_groups *g, uint64_t a, uint64_t b, uint32_t *ret,
 	      struct nsx_err *err) NSX_CHECKED;
@@ -63,14 +61,12 @@ struct nsx_near {
 		uint32_t place; /* index + 1, 0 free                         */
 	} v[256];
 };
-static inline struct nsx_near_key *nsx_near_place(struct nsx_near *near,
-						  uint64_t a, uint64_t b)
+static inline struct nsx_near_key *nsx_near_place(struct nsx_near *near, uint64_t a, uint64_t b)
 {
 	return &near->v[(a * 61 + b + (b >> 32) * 7) % ARRAY_LEN(near->v)];
 }
 static inline int nsx_group_near(struct nsx_groups *g, struct nsx_near *near,
-				 uint64_t a, uint64_t b, uint32_t *ret,
-				 struct nsx_err *err)
+				 uint64_t a, uint64_t b, uint32_t *ret, struct nsx_err *err)
 {
 	struct nsx_near_key *x = nsx_near_place(near, a, b);
 
@@ -88,8 +84,7 @@ static inline int nsx_group_near(struct nsx_groups *g, struct nsx_near *near,
 		g, near, a, b, (void **)(values), sizeof(**(values)), what, err))
 static inline void *nsx_near_value_(struct nsx_groups *g, struct nsx_near *near,
 				    uint64_t a, uint64_t b, void **values,
-				    size_t size, const char *what,
-				    struct nsx_err *err)
+				    size_t size, const char *what, struct nsx_err *err)
 {
 	uint32_t i;
 

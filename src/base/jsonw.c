@@ -61,8 +61,7 @@ static const char *take_part(const char *path, struct nsx_buf *part)
 }
 
 /* The container that holds the end of path, whose last part goes into *name. */
-static json_t *jsonw_descend(const struct nsx_jsonw *w, const char *path,
-			     struct nsx_buf *name)
+static json_t *jsonw_descend(const struct nsx_jsonw *w, const char *path, struct nsx_buf *name)
 {
 	json_t *at = w->depth ? w->open[w->depth - 1] : NULL, *next;
 
@@ -73,8 +72,7 @@ static json_t *jsonw_descend(const struct nsx_jsonw *w, const char *path,
 		next = json_object_get(at, name->p);
 		if (!json_is_object(next)) {
 			next = must(json_object());
-			must_hold(json_object_set_new_nocheck(at, name->p,
-							      next));
+			must_hold(json_object_set_new_nocheck(at, name->p, next));
 		}
 		at = next;
 		nsx_buf_clear(name);
@@ -98,8 +96,7 @@ static int jsonw_add(struct nsx_jsonw *w, const char *key, json_t *v)
 		rc = json_array_append_new(into, v);
 	}
 	if (rc && !w->err.rc)
-		nsx_fail(&w->err, NSX_E_NOMEM,
-			 "cannot hold '%s' of a JSON document: out of memory",
+		nsx_fail(&w->err, NSX_E_NOMEM, "cannot hold '%s' of a JSON document: out of memory",
 			 key ? key : "a value");
 	return rc;
 }
@@ -137,8 +134,7 @@ void nsx_jsonw_end(struct nsx_jsonw *w)
 	w->depth--;
 }
 
-void nsx_jsonw_strn(struct nsx_jsonw *w, const char *key, const char *s,
-		    size_t n)
+void nsx_jsonw_strn(struct nsx_jsonw *w, const char *key, const char *s, size_t n)
 {
 	struct nsx_buf fixed = { 0 };
 
@@ -163,8 +159,7 @@ void nsx_jsonw_int(struct nsx_jsonw *w, const char *key, int64_t v)
 void nsx_jsonw_real(struct nsx_jsonw *w, const char *key, double v)
 {
 	if (!isfinite(v) && !w->err.rc)
-		nsx_fail(&w->err, NSX_E_DATA,
-			 "cannot write '%s' as JSON: not a finite number",
+		nsx_fail(&w->err, NSX_E_DATA, "cannot write '%s' as JSON: not a finite number",
 			 key ? key : "a value");
 	jsonw_add(w, key, isfinite(v) ? json_real(v) : json_null());
 }
@@ -179,8 +174,7 @@ void nsx_jsonw_null(struct nsx_jsonw *w, const char *key)
 	jsonw_add(w, key, json_null());
 }
 
-void nsx_jsonw_value(struct nsx_jsonw *w, const char *key,
-		     const struct nsx_jsonr *v)
+void nsx_jsonw_value(struct nsx_jsonw *w, const char *key, const struct nsx_jsonr *v)
 {
 	if (v)
 		jsonw_add(w, key, json_deep_copy((const json_t *)v));
@@ -188,8 +182,7 @@ void nsx_jsonw_value(struct nsx_jsonw *w, const char *key,
 		nsx_jsonw_null(w, key);
 }
 
-void nsx_jsonw_part(struct nsx_jsonw *w, const char *key,
-		    const struct nsx_jsonw *part)
+void nsx_jsonw_part(struct nsx_jsonw *w, const char *key, const struct nsx_jsonw *part)
 {
 	assert(!part->depth);
 	if (part->err.rc && !w->err.rc)
@@ -219,9 +212,8 @@ int nsx_jsonw_write(const struct nsx_jsonw *w, FILE *out, struct nsx_err *err)
 
 	if (jsonw_check(w, err))
 		return err->rc;
-	if (json_dump_callback(w->root, add_bytes, &b,
-			       JSON_INDENT(2) | JSON_ENSURE_ASCII |
-				       JSON_REAL_PRECISION(15)) ||
+	if (json_dump_callback(w->root, add_bytes, &b, JSON_INDENT(2) | JSON_ENSURE_ASCII |
+							       JSON_REAL_PRECISION(15)) ||
 	    fwrite(b.p, 1, b.n, out) != b.n || fputc('\n', out) == EOF ||
 	    fflush(out))
 		return nsx_fail_write(err, errno, "cannot write JSON");
@@ -236,17 +228,14 @@ int nsx_jsonw_finish(struct nsx_jsonw *w, FILE *out, struct nsx_err *err)
 	return rc;
 }
 
-int nsx_jsonw_add_to(const struct nsx_jsonw *w, struct nsx_buf *b,
-		     struct nsx_err *err)
+int nsx_jsonw_add_to(const struct nsx_jsonw *w, struct nsx_buf *b, struct nsx_err *err)
 {
 	if (jsonw_check(w, err))
 		return err->rc;
-	if (json_dump_callback(w->root, add_bytes, b,
-			       JSON_COMPACT | JSON_ENSURE_ASCII |
-				       JSON_ENCODE_ANY |
-				       JSON_REAL_PRECISION(15)))
-		return nsx_fail(err, NSX_E_NOMEM, "cannot print JSON: out of "
-				"memory");
+	if (json_dump_callback(w->root, add_bytes, b, JSON_COMPACT | JSON_ENSURE_ASCII |
+							      JSON_ENCODE_ANY |
+							      JSON_REAL_PRECISION(15)))
+		return nsx_fail(err, NSX_E_NOMEM, "cannot print JSON: out of memory");
 	return 0;
 }
 
@@ -261,8 +250,7 @@ static int jsonw_read_strings(const char *key, json_t *list, const char *path,
 
 	json_array_foreach(list, i, v) {
 		if (!rc && !json_is_string(v))
-			return nsx_fail(err, NSX_E_USAGE,
-					"cannot use '%s': entry %zu of '%s' is "
+			return nsx_fail(err, NSX_E_USAGE, "cannot use '%s': entry %zu of '%s' is "
 					"not a string", path, i + 1, key);
 		if (!rc)
 			rc = fn(ctx, key, json_string_value(v), i, err);
@@ -286,10 +274,8 @@ static int read_object(json_t *root, const char *path, nsx_json_string_fn fn,
 		else if (!rc && json_is_array(v))
 			rc = jsonw_read_strings(key, v, path, fn, ctx, err);
 		else if (!rc)
-			rc = nsx_fail(err, NSX_E_USAGE,
-				      "cannot use '%s': '%s' is neither a "
-				      "string nor a list of strings", path,
-				      key);
+			rc = nsx_fail(err, NSX_E_USAGE, "cannot use '%s': '%s' is neither a string "
+				      "nor a list of strings", path, key);
 	}
 	return rc;
 }
@@ -298,13 +284,11 @@ int nsx_json_each_string(const char *json, size_t n, const char *path,
 			 nsx_json_string_fn fn, void *ctx, struct nsx_err *err)
 {
 	json_error_t e;
-	json_t *root = json_loadb(json, n, JSON_REJECT_DUPLICATES |
-						   JSON_DECODE_ANY, &e);
+	json_t *root = json_loadb(json, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &e);
 	int rc;
 
 	if (!root)
-		return nsx_fail(err, NSX_E_USAGE,
-				"cannot read '%s' as JSON: line %d, column %d: "
+		return nsx_fail(err, NSX_E_USAGE, "cannot read '%s' as JSON: line %d, column %d: "
 				"%s", path, e.line, e.column, e.text);
 	rc = read_object(root, path, fn, ctx, err);
 	json_decref(root);
@@ -319,8 +303,7 @@ static bool is_of_this_program(const json_t *root)
 	return name && !strcmp(name, "nsys-explain");
 }
 
-enum nsx_files nsx_json_files(const char *json, size_t n, nsx_json_file_fn fn,
-			      void *ctx)
+enum nsx_files nsx_json_files(const char *json, size_t n, nsx_json_file_fn fn, void *ctx)
 {
 	json_t *root = json_loadb(json, n, 0, NULL), *v;
 	json_t *list = json_object_get(root, "files");
@@ -333,13 +316,10 @@ enum nsx_files nsx_json_files(const char *json, size_t n, nsx_json_file_fn fn,
 		json_array_foreach(list, i, v) {
 			const json_t *size = json_object_get(v, "size_bytes");
 			const json_t *sum = json_object_get(v, "crc32");
-			const char *path = json_string_value(
-				json_object_get(v, "path"));
+			const char *path = json_string_value(json_object_get(v, "path"));
 
-			if (path && json_is_integer(size) &&
-			    json_is_integer(sum))
-				fn(ctx, path, json_integer_value(size),
-				   json_integer_value(sum));
+			if (path && json_is_integer(size) && json_is_integer(sum))
+				fn(ctx, path, json_integer_value(size), json_integer_value(sum));
 		}
 	json_decref(root);
 	return what;
@@ -355,14 +335,12 @@ static int each_number(const json_t *object, const char *list,
 
 	json_object_foreach((json_t *)object, key, value) {
 		if (!rc && name && json_is_number(value))
-			rc = fn(ctx, list, name, key, json_number_value(value),
-				err);
+			rc = fn(ctx, list, name, key, json_number_value(value), err);
 	}
 	return rc;
 }
 
-int nsx_json_each_number(const char *path, nsx_json_number_fn fn, void *ctx,
-			 struct nsx_err *err)
+int nsx_json_each_number(const char *path, nsx_json_number_fn fn, void *ctx, struct nsx_err *err)
 {
 	json_error_t e;
 	json_t *root = json_load_file(path, 0, &e), *list, *object;
@@ -371,8 +349,7 @@ int nsx_json_each_number(const char *path, nsx_json_number_fn fn, void *ctx,
 	int rc = 0;
 
 	if (!root)
-		return nsx_fail(err, NSX_E_USAGE, "cannot read '%s' as JSON: %s",
-				path, e.text);
+		return nsx_fail(err, NSX_E_USAGE, "cannot read '%s' as JSON: %s", path, e.text);
 	json_object_foreach(root, key, list) {
 		json_array_foreach(list, i, object) {
 			if (!rc)
@@ -426,8 +403,7 @@ struct nsx_jsonr *nsx_jsonr_parse(const char *text, size_t n, struct nsx_err *er
 		restore_integers(root);
 	}
 	if (!root)
-		(void)nsx_fail(err, NSX_E_USAGE, "not JSON: column %d: %s",
-			       e.column, e.text);
+		(void)nsx_fail(err, NSX_E_USAGE, "not JSON: column %d: %s", e.column, e.text);
 	return (struct nsx_jsonr *)root;
 }
 
@@ -468,8 +444,7 @@ const struct nsx_jsonr *nsx_jsonr_at(const struct nsx_jsonr *array, size_t i)
 }
 
 const char *nsx_jsonr_find_key(const struct nsx_jsonr *object,
-			      bool (*is_wanted)(void *ctx, const char *key),
-			      void *ctx)
+			      bool (*is_wanted)(void *ctx, const char *key), void *ctx)
 {
 	const char *key;
 	json_t *v;

@@ -28,31 +28,25 @@ void nsx_jsonw_end(struct nsx_jsonw *w); /* ends the innermost open object or ar
 
 void nsx_jsonw_str(struct nsx_jsonw *w, const char *key,
 		   const char *s); /* NULL becomes null */
-void nsx_jsonw_strn(struct nsx_jsonw *w, const char *key, const char *s,
-		    size_t n);
+void nsx_jsonw_strn(struct nsx_jsonw *w, const char *key, const char *s, size_t n);
 void nsx_jsonw_int(struct nsx_jsonw *w, const char *key, int64_t v);
 void nsx_jsonw_real(struct nsx_jsonw *w, const char *key, double v);
 void nsx_jsonw_bool(struct nsx_jsonw *w, const char *key, bool v);
 void nsx_jsonw_null(struct nsx_jsonw *w, const char *key);
 /* Adds a copy of a value that was read (jsonread.h); NULL becomes null. */
 struct nsx_jsonr;
-void nsx_jsonw_value(struct nsx_jsonw *w, const char *key,
-		     const struct nsx_jsonr *v);
+void nsx_jsonw_value(struct nsx_jsonw *w, const char *key, const struct nsx_jsonr *v);
 /* Adds a copy of another, finished document as a value. */
-void nsx_jsonw_part(struct nsx_jsonw *w, const char *key,
-		    const struct nsx_jsonw *part);
+void nsx_jsonw_part(struct nsx_jsonw *w, const char *key, const struct nsx_jsonw *part);
 
 /* Writes the finished document, indented by two, and a newline. Errors: the
  * first failure of any step, naming its key; NSX_E_IO, NSX_E_CLOSED of nsx_fail_write.
  */
-int nsx_jsonw_write(const struct nsx_jsonw *w, FILE *out,
-		    struct nsx_err *err) NSX_CHECKED;
+int nsx_jsonw_write(const struct nsx_jsonw *w, FILE *out, struct nsx_err *err) NSX_CHECKED;
 /* Writes the document and frees w. */
-int nsx_jsonw_finish(struct nsx_jsonw *w, FILE *out,
-		     struct nsx_err *err) NSX_CHECKED;
+int nsx_jsonw_finish(struct nsx_jsonw *w, FILE *out, struct nsx_err *err) NSX_CHECKED;
 /* Appends the document to b on one line, without a newline. */
 struct nsx_buf;
-int nsx_jsonw_add_to(const struct nsx_jsonw *w, struct nsx_buf *b,
-		     struct nsx_err *err) NSX_CHECKED;
+int nsx_jsonw_add_to(const struct nsx_jsonw *w, struct nsx_buf *b, struct nsx_err *err) NSX_CHECKED;
 
 #endif

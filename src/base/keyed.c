@@ -13,8 +13,7 @@ struct keys { /* keys as an array of elements of a constant size, which compiler
 	uint64_t least, most;
 };
 
-static inline unsigned digit(const struct keys *k, const char *v, size_t i,
-			     unsigned shift)
+static inline unsigned digit(const struct keys *k, const char *v, size_t i, unsigned shift)
 {
 	return (k->key(v + i * k->size) - k->least) >> shift & (NDIGITS - 1);
 }
@@ -24,8 +23,7 @@ sort(char *v, char *spare, size_t n, const struct keys k)
 {
 	char *from = v, *to = spare;
 
-	for (unsigned shift = 0; shift < 64 && (k.most - k.least) >> shift;
-	     shift += DIGIT_BITS) {
+	for (unsigned shift = 0; shift < 64 && (k.most - k.least) >> shift; shift += DIGIT_BITS) {
 		size_t at[NDIGITS + 1] = {0};
 
 		for (size_t i = 0; i < n; i++)
@@ -85,6 +83,5 @@ void nsx_brief_sort(struct nsx_brief *v, struct nsx_brief *spare, size_t n)
 		most = NSX_MAX(most, v[i].key);
 	}
 	if (least < most)
-		sort((char *)v, (char *)spare, n,
-		     (struct keys){sizeof(*v), brief, least, most});
+		sort((char *)v, (char *)spare, n, (struct keys){sizeof(*v), brief, least, most});
 }

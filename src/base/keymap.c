@@ -25,8 +25,7 @@ void nsx_keymap_done(struct nsx_keymap *m)
 	pthread_mutex_destroy(&m->lock);
 }
 
-static size_t keymap_find_slot(const struct nsx_keymap *m, const struct nsx_key *key,
-			       uint32_t hash)
+static size_t keymap_find_slot(const struct nsx_keymap *m, const struct nsx_key *key, uint32_t hash)
 {
 	size_t i = hash & (m->nslots - 1);
 
@@ -40,8 +39,7 @@ static size_t keymap_find_slot(const struct nsx_keymap *m, const struct nsx_key 
 static int keymap_grow_slots(struct nsx_keymap *m, struct nsx_err *err)
 {
 	size_t n = m->nslots ? 2 * m->nslots : 64;
-	struct nsx_key_slot *slots = nsx_try_alloc(n, sizeof(*slots), m->what,
-						   err);
+	struct nsx_key_slot *slots = nsx_try_alloc(n, sizeof(*slots), m->what, err);
 
 	if (!slots)
 		return err->rc;
@@ -70,10 +68,8 @@ static int add_locked(struct nsx_keymap *m, const struct nsx_key *key,
 	slot = &m->slots[keymap_find_slot(m, key, hash)];
 	if (!slot->id) {
 		if (m->n >= UINT32_MAX - 1)
-			return nsx_fail(err, NSX_E_NOMEM, "too many %s",
-					m->what);
-		if (nsx_grow(&m->keys, &m->cap, m->n + 1, sizeof(*key),
-			     m->what, err))
+			return nsx_fail(err, NSX_E_NOMEM, "too many %s", m->what);
+		if (nsx_grow(&m->keys, &m->cap, m->n + 1, sizeof(*key), m->what, err))
 			return err->rc;
 		m->keys[m->n] = *key;
 		*slot = (struct nsx_key_slot){hash, (uint32_t)++m->n};
@@ -99,8 +95,7 @@ static size_t cache_place(const struct nsx_key *key)
 }
 
 int nsx_keymap_add(struct nsx_keymap *m, struct nsx_keycache *c,
-		   const struct nsx_key *key, uint32_t *ret,
-		   struct nsx_err *err)
+		   const struct nsx_key *key, uint32_t *ret, struct nsx_err *err)
 {
 	size_t at = cache_place(key);
 	int rc;

@@ -32,8 +32,7 @@ void nsx_keymap_init(struct nsx_keymap *m, const char *what);
 void nsx_keymap_done(struct nsx_keymap *m);
 void nsx_keymap_clear(struct nsx_keymap *m); /* empties it and frees its memory */
 int nsx_keymap_add(struct nsx_keymap *m, struct nsx_keycache *c,
-		   const struct nsx_key *key, uint32_t *ret,
-		   struct nsx_err *err) NSX_CHECKED;
+		   const struct nsx_key *key, uint32_t *ret, struct nsx_err *err) NSX_CHECKED;
 /* The keys in sorted order and the new id of each old id, so that no result depends on
  * which thread came first. nsx_remap renumbers a column.
  */

@@ -35,8 +35,7 @@ static const char *behind(const struct folder *f, const char *real)
 {
 	size_t n = strlen(f->path);
 
-	if (strncmp(real, f->path, n) != 0 ||
-	    (real[n] && real[n] != '/' && f->path[n - 1] != '/'))
+	if (strncmp(real, f->path, n) != 0 || (real[n] && real[n] != '/' && f->path[n - 1] != '/'))
 		return NULL;
 	return real + n + strspn(real + n, "/");
 }
@@ -113,8 +112,7 @@ int nsx_read_named(const char *path, const char *what, size_t most, char **ret,
 	if (!f)
 		return nsx_fail(err, NSX_E_USAGE, "cannot read %s '%s': %s", what, path,
 				strerror(errno));
-	while (got && *ret_n <= most &&
-	       !nsx_grow(ret, &cap, *ret_n + PIECE, 1, what, err)) {
+	while (got && *ret_n <= most && !nsx_grow(ret, &cap, *ret_n + PIECE, 1, what, err)) {
 		got = fread(*ret + *ret_n, 1, PIECE, f);
 		*ret_n += got;
 	}

@@ -20,8 +20,7 @@ struct source {
 };
 
 /* Reads the values [at, at + n) of a block. */
-static void read_block(const struct source *s, size_t at, size_t n,
-		       int64_t v[NSX_PACK_BLOCK])
+static void read_block(const struct source *s, size_t at, size_t n, int64_t v[NSX_PACK_BLOCK])
 {
 	if (!s->i64)
 		for (size_t i = 0; i < n; i++)
@@ -31,8 +30,7 @@ static void read_block(const struct source *s, size_t at, size_t n,
 			v[i] = s->i64[(at + i) * s->step];
 	else
 		for (size_t i = 0; i < n; i++)
-			v[i] = s->i64[(at + i) * s->step] -
-			       s->minus[(at + i) * s->step];
+			v[i] = s->i64[(at + i) * s->step] - s->minus[(at + i) * s->step];
 }
 
 /* Moves values other than NSX_NONE to the front; returns their number. */
@@ -57,8 +55,7 @@ static unsigned width_of(uint64_t x)
 }
 
 /* Computes the widths of all blocks; returns their size in bytes. */
-static size_t pack_measure(const struct source *s, size_t n,
-			   struct nsx_pack_block *blocks)
+static size_t pack_measure(const struct source *s, size_t n, struct nsx_pack_block *blocks)
 {
 	size_t size = 0;
 
@@ -77,8 +74,7 @@ static size_t pack_measure(const struct source *s, size_t n,
 			least = NSX_MIN(least, v[i]);
 			most = NSX_MAX(most, v[i]);
 		}
-		width = known ? width_of((uint64_t)most - (uint64_t)least +
-					 s->is_index) : 0;
+		width = known ? width_of((uint64_t)most - (uint64_t)least + s->is_index) : 0;
 		*b = (struct nsx_pack_block){least, size << 8 | width};
 		size += m * width;
 	}
@@ -95,8 +91,7 @@ static void pack_write_block(const struct source *s, size_t at, size_t n,
 	bytes += b->at >> 8;
 	for (size_t i = 0; i < n; i++, bytes += width) {
 		bool none = s->is_index && v[i] == NSX_NONE;
-		uint64_t x = none ? nsx_pack_mask[width] :
-				    (uint64_t)v[i] - (uint64_t)b->least;
+		uint64_t x = none ? nsx_pack_mask[width] : (uint64_t)v[i] - (uint64_t)b->least;
 
 		x = htole64(x);
 		memcpy(bytes, &x, 8);
@@ -107,8 +102,7 @@ static int pack_pack(struct nsx_arena *a, const struct source *s, size_t n,
 		     const char *what, struct nsx_packed *ret, struct nsx_err *err)
 {
 	size_t nblocks = (n + NSX_PACK_BLOCK - 1) / NSX_PACK_BLOCK;
-	struct nsx_pack_block *blocks =
-		nsx_arena_try_array(a, nblocks, sizeof(*blocks), what, err);
+	struct nsx_pack_block *blocks = nsx_arena_try_array(a, nblocks, sizeof(*blocks), what, err);
 	unsigned char *bytes;
 
 	if (!blocks)
@@ -155,11 +149,9 @@ int nsx_pack_u32(struct nsx_arena *a, const uint32_t *v, size_t n,
 }
 
 int nsx_pack_index(struct nsx_arena *a, const uint32_t *v, size_t n,
-		   const char *what, struct nsx_packed *ret,
-		   struct nsx_err *err)
+		   const char *what, struct nsx_packed *ret, struct nsx_err *err)
 {
-	return pack_pack(a, &(struct source){.u32 = v, .is_index = true}, n, what,
-			 ret, err);
+	return pack_pack(a, &(struct source){.u32 = v, .is_index = true}, n, what, ret, err);
 }
 
 void nsx_pack_drop(struct nsx_arena *a, struct nsx_packed *p)

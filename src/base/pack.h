@@ -49,14 +49,12 @@ static inline uint32_t nsx_unpack_index(const struct nsx_packed *p, size_t i)
 	const struct nsx_pack_block *b = &p->blocks[i / NSX_PACK_BLOCK];
 	uint64_t x = nsx_pack_distance(p, b, i);
 
-	return x == nsx_pack_mask[b->at & 255] ?
-		       NSX_NONE : (uint32_t)((uint64_t)b->least + x);
+	return x == nsx_pack_mask[b->at & 255] ? NSX_NONE : (uint32_t)((uint64_t)b->least + x);
 }
 
 /* Packs n values, or n spans as starts and lengths. Owner: the arena. */
 int nsx_pack_i64(struct nsx_arena *a, const int64_t *v, size_t n,
-		 const char *what, struct nsx_packed *ret,
-		 struct nsx_err *err) NSX_CHECKED;
+		 const char *what, struct nsx_packed *ret, struct nsx_err *err) NSX_CHECKED;
 int nsx_pack_lengths(struct nsx_arena *a, const int64_t *start,
 		     const int64_t *end, size_t n, const char *what,
 		     struct nsx_packed *ret, struct nsx_err *err) NSX_CHECKED;
@@ -65,12 +63,10 @@ int nsx_pack_pairs(struct nsx_arena *a, const int64_t *v, size_t n,
 		   const char *what, struct nsx_packed *first,
 		   struct nsx_packed *length, struct nsx_err *err) NSX_CHECKED;
 int nsx_pack_u32(struct nsx_arena *a, const uint32_t *v, size_t n,
-		 const char *what, struct nsx_packed *ret,
-		 struct nsx_err *err) NSX_CHECKED;
+		 const char *what, struct nsx_packed *ret, struct nsx_err *err) NSX_CHECKED;
 /* Packs indices; NSX_NONE takes no more room than its neighbours. */
 int nsx_pack_index(struct nsx_arena *a, const uint32_t *v, size_t n,
-		   const char *what, struct nsx_packed *ret,
-		   struct nsx_err *err) NSX_CHECKED;
+		   const char *what, struct nsx_packed *ret, struct nsx_err *err) NSX_CHECKED;
 /* Frees a column before its arena is freed. */
 void nsx_pack_drop(struct nsx_arena *a, struct nsx_packed *p);
 

@@ -125,8 +125,7 @@ static int run_alone(size_t n, nsx_task_fn fn, void *ctx, struct nsx_err *err)
 	return 0;
 }
 
-int nsx_par(unsigned threads, size_t n, nsx_task_fn fn, void *ctx,
-	    struct nsx_err *err)
+int nsx_par(unsigned threads, size_t n, nsx_task_fn fn, void *ctx, struct nsx_err *err)
 {
 	struct job job = {.n = n, .fn = fn, .ctx = ctx, .failed = SIZE_MAX};
 	struct crew own;

@@ -18,7 +18,6 @@ typedef int (*nsx_task_fn)(void *ctx, size_t i, struct nsx_err *err);
  * Inside a task, at most as many threads take part as its own job has. Errors: that of the
  * lowest failing index; later indices may not have run.
  */
-int nsx_par(unsigned threads, size_t n, nsx_task_fn fn, void *ctx,
-	    struct nsx_err *err) NSX_CHECKED;
+int nsx_par(unsigned threads, size_t n, nsx_task_fn fn, void *ctx, struct nsx_err *err) NSX_CHECKED;
 
 #endif

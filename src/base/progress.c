@@ -2,8 +2,7 @@
 #include "base/clock.h"
 #include "base/progress.h"
 
-void nsx_progress_stage(struct nsx_progress *p, const char *stage,
-			int64_t total)
+void nsx_progress_stage(struct nsx_progress *p, const char *stage, int64_t total)
 {
 	const char *old;
 

@@ -22,8 +22,7 @@ struct nsx_progress {
 /* Ends the running stage, if any, and begins one; stage NULL only ends.
  * p may be NULL.
  */
-void nsx_progress_stage(struct nsx_progress *p, const char *stage,
-			int64_t total);
+void nsx_progress_stage(struct nsx_progress *p, const char *stage, int64_t total);
 
 static inline void nsx_progress_add(struct nsx_progress *p, int64_t n)
 {

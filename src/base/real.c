@@ -104,8 +104,7 @@ void nsx_real_text(char text[NSX_REAL_SIZE], double x)
 			real_put(text, &d, digits, x < 0);
 		else
 			snprintf(text, NSX_REAL_SIZE, "%.*g", digits, x);
-		if (digits == 17 || d.reads == READS_BACK ||
-		    strtod(text, NULL) == x)
+		if (digits == 17 || d.reads == READS_BACK || strtod(text, NULL) == x)
 			return;
 	}
 }

@@ -93,8 +93,7 @@ static bool is_too_large(const char *p)
 	return size[depth] > MAX_LENGTH || written > MAX_WRITTEN;
 }
 
-int nsx_regex_compile(regex_t *ret, const char *pattern, int flags,
-		      struct nsx_err *err)
+int nsx_regex_compile(regex_t *ret, const char *pattern, int flags, struct nsx_err *err)
 {
 	char why[128], escape = refused_escape(pattern);
 	int code;
@@ -110,8 +109,7 @@ int nsx_regex_compile(regex_t *ret, const char *pattern, int flags,
 	if (!code)
 		return 0;
 	regerror(code, ret, why, sizeof(why));
-	return nsx_fail(err, code == REG_ESPACE ? NSX_E_NOMEM : NSX_E_USAGE,
-			"%s", why);
+	return nsx_fail(err, code == REG_ESPACE ? NSX_E_NOMEM : NSX_E_USAGE, "%s", why);
 }
 
 /* Many texts -------------------------------------------------------------------------*/

@@ -10,15 +10,13 @@
  * *ret: the caller, regfree(). Errors: NSX_E_USAGE with the reason, which the caller prefixes
  * with the pattern's origin; NSX_E_NOMEM.
  */
-int nsx_regex_compile(regex_t *ret, const char *pattern, int flags,
-		      struct nsx_err *err);
+int nsx_regex_compile(regex_t *ret, const char *pattern, int flags, struct nsx_err *err);
 
 /* A pattern for matching many texts in bounded memory. Owner of *ret: the caller,
  * nsx_regex_free. Errors: as above.
  */
 struct nsx_regex;
-int nsx_regex_new(const char *pattern, struct nsx_regex **ret,
-		  struct nsx_err *err) NSX_CHECKED;
+int nsx_regex_new(const char *pattern, struct nsx_regex **ret, struct nsx_err *err) NSX_CHECKED;
 /* Whether the pattern matches anywhere in the text, or dies. Thread-safe. */
 bool nsx_regex_matches(struct nsx_regex *r, const char *text);
 void nsx_regex_free(struct nsx_regex *r); /* NULL is fine */

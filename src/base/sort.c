@@ -69,8 +69,7 @@ static void sort_merge(const struct order *o, const char *a, const char *b,
 
 /* Merges runs from v to spare and back until one is left; returns the array that holds it.
  */
-static char *sort_merge_runs(const struct order *o, char *v, char *spare,
-			     size_t *ends, size_t n)
+static char *sort_merge_runs(const struct order *o, char *v, char *spare, size_t *ends, size_t n)
 {
 	while (n > 1) {
 		size_t out = 0, begin = 0;
@@ -122,8 +121,7 @@ static int compare_plain(const void *a, const void *b, void *plain)
 	return ((const struct plain *)plain)->cmp(a, b);
 }
 
-void nsx_sort(void *v, size_t n, size_t size,
-	      int (*cmp)(const void *, const void *))
+void nsx_sort(void *v, size_t n, size_t size, int (*cmp)(const void *, const void *))
 {
 	struct plain plain = {.cmp = cmp};
 
@@ -131,8 +129,7 @@ void nsx_sort(void *v, size_t n, size_t size,
 }
 
 /* Moves element v[order[i].at] to v[i] for all i. spare: room for one element. */
-static void sort_permute(char *v, size_t size, struct nsx_brief *order, size_t n,
-			 char *spare)
+static void sort_permute(char *v, size_t size, struct nsx_brief *order, size_t n, char *spare)
 {
 	if (size == sizeof(order->at)) { /* faster: no step depends on the one before */
 		for (size_t i = 0; i < n; i++)
@@ -167,8 +164,7 @@ struct by_key {
 
 static uint64_t key_at(const struct by_key *k, const char *v, size_t i)
 {
-	return ((uint64_t)k->key(v + i * k->size, k->context) ^
-		UINT64_C(1) << 63) - k->least;
+	return ((uint64_t)k->key(v + i * k->size, k->context) ^ UINT64_C(1) << 63) - k->least;
 }
 
 /* Elements are divided by the leading bits of their keys into parts, which are sorted one
@@ -177,8 +173,7 @@ static uint64_t key_at(const struct by_key *k, const char *v, size_t i)
 enum { PART_BITS = 11, NPARTS = 1 << PART_BITS, LEAST_PART = 1 << 12 };
 
 /* Sets at[p + 1] to the end of part p. */
-static void count_parts(struct by_key *k, const char *v, size_t n,
-			uint32_t at[NPARTS + 1])
+static void count_parts(struct by_key *k, const char *v, size_t n, uint32_t at[NPARTS + 1])
 {
 	uint64_t least = UINT64_MAX, most = 0;
 
@@ -241,8 +236,7 @@ static bool order_by(const struct by_key *k, const char *v, size_t n,
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t key = key_at(k, v, i);
 
-		order[at[key >> k->shift]++] =
-			(struct nsx_brief){(uint32_t)(key >> k->rest), i};
+		order[at[key >> k->shift]++] = (struct nsx_brief){(uint32_t)(key >> k->rest), i};
 	}
 	for (size_t p = 0; p < NPARTS; p++) /* at[p] is the end of part p from here on */
 		if (p + 1 == NPARTS || at[p + 1] - begin > most) {
@@ -255,8 +249,7 @@ static bool order_by(const struct by_key *k, const char *v, size_t n,
 
 void nsx_sort_by_key_r(void *v, size_t n, size_t most, size_t size,
 		       int64_t (*key)(const void *, void *),
-		       int (*cmp)(const void *, const void *, void *),
-		       void *context)
+		       int (*cmp)(const void *, const void *, void *), void *context)
 {
 	struct by_key by = {.key = key, .context = context, .size = size};
 	uint32_t at[NPARTS + 1] = {0};
@@ -280,8 +273,7 @@ void nsx_sort_by_key_r(void *v, size_t n, size_t most, size_t size,
 		if (i >= most)
 			break;
 		if (by.rest && next - i > 1)
-			nsx_sort_by_key_r(run, next - i, most - i, size, key,
-					  cmp, context);
+			nsx_sort_by_key_r(run, next - i, most - i, size, key, cmp, context);
 		else
 			nsx_sort_r(run, next - i, size, cmp, context);
 	}
@@ -293,8 +285,7 @@ static int64_t plain_key(const void *element, void *plain)
 	return ((const struct plain *)plain)->key(element);
 }
 
-void nsx_sort_by_key(void *v, size_t n, size_t size,
-		     int64_t (*key)(const void *),
+void nsx_sort_by_key(void *v, size_t n, size_t size, int64_t (*key)(const void *),
 		     int (*cmp)(const void *, const void *))
 {
 	struct plain plain = {cmp, key};
@@ -302,8 +293,7 @@ void nsx_sort_by_key(void *v, size_t n, size_t size,
 	nsx_sort_by_key_r(v, n, n, size, plain_key, compare_plain, &plain);
 }
 
-void nsx_sort_indices(uint32_t *v, size_t n,
-		      int (*cmp)(const void *, const void *, void *),
+void nsx_sort_indices(uint32_t *v, size_t n, int (*cmp)(const void *, const void *, void *),
 		      void *context)
 {
 	for (size_t i = 0; i < n; i++)

@@ -14,12 +14,10 @@ void nsx_spans_push(struct nsx_spans *s, int64_t start_ns, int64_t end_ns)
 		s->v[s->n++] = (struct nsx_span){start_ns, end_ns};
 }
 
-int nsx_spans_pack(struct nsx_arena *a, struct nsx_spans *s,
-		   struct nsx_err *err)
+int nsx_spans_pack(struct nsx_arena *a, struct nsx_spans *s, struct nsx_err *err)
 {
 	_Static_assert(sizeof(*s->v) == 2 * sizeof(int64_t), "spans are pairs");
-	if (nsx_pack_pairs(a, &s->v->start_ns, s->n, "spans", &s->start,
-			   &s->length, err))
+	if (nsx_pack_pairs(a, &s->v->start_ns, s->n, "spans", &s->start, &s->length, err))
 		return err->rc;
 	nsx_arena_drop(a, s->v);
 	s->v = NULL;
@@ -35,8 +33,7 @@ void nsx_spans_drop(struct nsx_arena *a, struct nsx_spans *s)
 
 static int64_t length_at(const struct nsx_spans *s, size_t i)
 {
-	return s->v ? s->v[i].end_ns - s->v[i].start_ns :
-		      nsx_unpack(&s->length, i);
+	return s->v ? s->v[i].end_ns - s->v[i].start_ns : nsx_unpack(&s->length, i);
 }
 
 int64_t nsx_spans_total(const struct nsx_spans *s)
@@ -70,22 +67,19 @@ static void span_emit(struct sink *k, int64_t a, int64_t b)
 	k->last_end_ns = NSX_MAX(k->last_end_ns, b);
 }
 
-typedef void (*set_op)(const struct nsx_spans *x, const struct nsx_spans *y,
-		       struct sink *k);
+typedef void (*set_op)(const struct nsx_spans *x, const struct nsx_spans *y, struct sink *k);
 
 static struct nsx_span at_or_none(const struct nsx_spans *s, size_t i)
 {
 	return i < s->n ? nsx_span_at(s, i) : (struct nsx_span){0, 0};
 }
 
-static void op_intersect(const struct nsx_spans *x, const struct nsx_spans *y,
-			 struct sink *k)
+static void op_intersect(const struct nsx_spans *x, const struct nsx_spans *y, struct sink *k)
 {
 	struct nsx_span p = at_or_none(x, 0), q = at_or_none(y, 0);
 
 	for (size_t i = 0, j = 0; i < x->n && j < y->n;) {
-		span_emit(k, NSX_MAX(p.start_ns, q.start_ns),
-			  NSX_MIN(p.end_ns, q.end_ns));
+		span_emit(k, NSX_MAX(p.start_ns, q.start_ns), NSX_MIN(p.end_ns, q.end_ns));
 		if (p.end_ns < q.end_ns)
 			p = at_or_none(x, ++i);
 		else
@@ -93,8 +87,7 @@ static void op_intersect(const struct nsx_spans *x, const struct nsx_spans *y,
 	}
 }
 
-static void op_union(const struct nsx_spans *x, const struct nsx_spans *y,
-		     struct sink *k)
+static void op_union(const struct nsx_spans *x, const struct nsx_spans *y, struct sink *k)
 {
 	struct nsx_span p = at_or_none(x, 0), q = at_or_none(y, 0);
 
@@ -109,8 +102,7 @@ static void op_union(const struct nsx_spans *x, const struct nsx_spans *y,
 	}
 }
 
-static void op_minus(const struct nsx_spans *x, const struct nsx_spans *y,
-		     struct sink *k)
+static void op_minus(const struct nsx_spans *x, const struct nsx_spans *y, struct sink *k)
 {
 	struct nsx_span q = at_or_none(y, 0);
 
@@ -120,8 +112,7 @@ static void op_minus(const struct nsx_spans *x, const struct nsx_spans *y,
 
 		while (j < y->n && q.end_ns <= at)
 			q = at_or_none(y, ++j);
-		for (; j < y->n && q.start_ns < p.end_ns;
-		     q = at_or_none(y, ++j)) {
+		for (; j < y->n && q.start_ns < p.end_ns; q = at_or_none(y, ++j)) {
 			span_emit(k, at, q.start_ns);
 			at = NSX_MAX(at, q.end_ns);
 			if (q.end_ns > p.end_ns)
@@ -132,8 +123,7 @@ static void op_minus(const struct nsx_spans *x, const struct nsx_spans *y,
 }
 
 static int span_run(set_op op, struct nsx_arena *a, const struct nsx_spans *x,
-		    const struct nsx_spans *y, struct nsx_spans *ret,
-		    struct nsx_err *err)
+		    const struct nsx_spans *y, struct nsx_spans *ret, struct nsx_err *err)
 {
 	struct sink count = {.last_end_ns = INT64_MIN}, fill = {.total_ns = 0};
 
@@ -153,36 +143,31 @@ int64_t nsx_spans_overlap(const struct nsx_spans *a, const struct nsx_spans *b)
 	return count.total_ns;
 }
 
-int64_t nsx_spans_minus_total(const struct nsx_spans *a,
-			      const struct nsx_spans *b)
+int64_t nsx_spans_minus_total(const struct nsx_spans *a, const struct nsx_spans *b)
 {
 	return nsx_spans_total(a) - nsx_spans_overlap(a, b);
 }
 
 int nsx_spans_union(struct nsx_arena *a, const struct nsx_spans *x,
-		    const struct nsx_spans *y, struct nsx_spans *ret,
-		    struct nsx_err *err)
+		    const struct nsx_spans *y, struct nsx_spans *ret, struct nsx_err *err)
 {
 	return span_run(op_union, a, x, y, ret, err);
 }
 
 int nsx_spans_intersect(struct nsx_arena *a, const struct nsx_spans *x,
-			const struct nsx_spans *y, struct nsx_spans *ret,
-			struct nsx_err *err)
+			const struct nsx_spans *y, struct nsx_spans *ret, struct nsx_err *err)
 {
 	return span_run(op_intersect, a, x, y, ret, err);
 }
 
 int nsx_spans_minus(struct nsx_arena *a, const struct nsx_spans *x,
-		    const struct nsx_spans *y, struct nsx_spans *ret,
-		    struct nsx_err *err)
+		    const struct nsx_spans *y, struct nsx_spans *ret, struct nsx_err *err)
 {
 	return span_run(op_minus, a, x, y, ret, err);
 }
 
 int nsx_spans_gaps(struct nsx_arena *a, const struct nsx_spans *s,
-		   int64_t start_ns, int64_t end_ns, struct nsx_spans *ret,
-		   struct nsx_err *err)
+		   int64_t start_ns, int64_t end_ns, struct nsx_spans *ret, struct nsx_err *err)
 {
 	struct nsx_span whole = {start_ns, end_ns};
 	struct nsx_spans x = {.v = &whole, .n = start_ns < end_ns};
@@ -232,8 +217,7 @@ int64_t nsx_spans_covered(const struct nsx_spans *s, size_t *cursor,
 
 		if (x.start_ns >= end_ns)
 			break;
-		sum += NSX_MIN(end_ns, x.end_ns) -
-		       NSX_MAX(start_ns, x.start_ns);
+		sum += NSX_MIN(end_ns, x.end_ns) - NSX_MAX(start_ns, x.start_ns);
 	}
 	return sum;
 }
@@ -243,8 +227,7 @@ enum { PREFIX_STEP = 8 };
 int nsx_spans_prefix(struct nsx_arena *a, const struct nsx_spans *s,
 		     int64_t **ret, struct nsx_err *err)
 {
-	int64_t *p = nsx_arena_try_array(a, s->n / PREFIX_STEP + 1, sizeof(*p),
-					 "span sums", err);
+	int64_t *p = nsx_arena_try_array(a, s->n / PREFIX_STEP + 1, sizeof(*p), "span sums", err);
 	int64_t sum_ns = 0;
 
 	if (!p)
@@ -260,8 +243,7 @@ int nsx_spans_prefix(struct nsx_arena *a, const struct nsx_spans *s,
 	return 0;
 }
 
-int64_t nsx_spans_first(const struct nsx_spans *s, const int64_t *prefix,
-			size_t n)
+int64_t nsx_spans_first(const struct nsx_spans *s, const int64_t *prefix, size_t n)
 {
 	int64_t ns = prefix[n / PREFIX_STEP];
 
@@ -271,8 +253,7 @@ int64_t nsx_spans_first(const struct nsx_spans *s, const int64_t *prefix,
 }
 
 /* Total length of s before time t. */
-static int64_t span_before(const struct nsx_spans *s, const int64_t *prefix,
-			   int64_t t)
+static int64_t span_before(const struct nsx_spans *s, const int64_t *prefix, int64_t t)
 {
 	size_t i = nsx_spans_find(s, t);
 	int64_t ns = nsx_spans_first(s, prefix, i);
@@ -314,8 +295,7 @@ void nsx_latest_add(struct nsx_latest *l, uint32_t group, int64_t end_ns)
 /* No other running span ends later than the second of the two latest ends. */
 void nsx_group_times(const struct nsx_packed *start,
 		     const struct nsx_packed *length, const uint32_t *group,
-		     size_t at, size_t n, struct nsx_group_time *by_group,
-		     int64_t *end_ns)
+		     size_t at, size_t n, struct nsx_group_time *by_group, int64_t *end_ns)
 {
 	size_t end = at + n;
 	struct nsx_latest l = NSX_LATEST;
@@ -326,13 +306,11 @@ void nsx_group_times(const struct nsx_packed *start,
 	for (size_t i = at; i < end; i++) {
 		int64_t a = nsx_unpack(start, i);
 		int64_t b = a + nsx_unpack(length, i);
-		int64_t next =
-		    i + 1 < end ? nsx_unpack(start, i + 1) : INT64_MAX;
+		int64_t next = i + 1 < end ? nsx_unpack(start, i + 1) : INT64_MAX;
 		int64_t from, to;
 
 		if (group[i] != NSX_NONE && b > end_ns[group[i]]) {
-			by_group[group[i]].busy_ns +=
-				b - NSX_MAX(a, end_ns[group[i]]);
+			by_group[group[i]].busy_ns += b - NSX_MAX(a, end_ns[group[i]]);
 			end_ns[group[i]] = b;
 		}
 		if (b > a)

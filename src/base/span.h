@@ -32,8 +32,7 @@ static inline struct nsx_span nsx_span_at(const struct nsx_spans *s, size_t i)
 }
 /* Packs a long-lived list to a third of its size. Takes over v, which must be on the arena.
  */
-int nsx_spans_pack(struct nsx_arena *a, struct nsx_spans *s,
-		   struct nsx_err *err) NSX_CHECKED;
+int nsx_spans_pack(struct nsx_arena *a, struct nsx_spans *s, struct nsx_err *err) NSX_CHECKED;
 /* Frees a list packed on the arena. */
 void nsx_spans_drop(struct nsx_arena *a, struct nsx_spans *s);
 
@@ -45,8 +44,7 @@ void nsx_spans_push(struct nsx_spans *s, int64_t start_ns, int64_t end_ns);
 int64_t nsx_spans_total(const struct nsx_spans *s);
 /* Total length of the intersection, and of a without b. */
 int64_t nsx_spans_overlap(const struct nsx_spans *a, const struct nsx_spans *b);
-int64_t nsx_spans_minus_total(const struct nsx_spans *a,
-			      const struct nsx_spans *b);
+int64_t nsx_spans_minus_total(const struct nsx_spans *a, const struct nsx_spans *b);
 
 /* Set operations into new lists on arena a. Errors: NSX_E_NOMEM. */
 int nsx_spans_union(struct nsx_arena *a, const struct nsx_spans *x,
@@ -82,8 +80,7 @@ int nsx_spans_prefix(struct nsx_arena *a, const struct nsx_spans *s,
 int64_t nsx_spans_within(const struct nsx_spans *s, const int64_t *prefix,
 			 int64_t start_ns, int64_t end_ns);
 /* Total of the first n spans. */
-int64_t nsx_spans_first(const struct nsx_spans *s, const int64_t *prefix,
-			size_t n);
+int64_t nsx_spans_first(const struct nsx_spans *s, const int64_t *prefix, size_t n);
 
 /* The two latest ends among different groups so far; an unused place holds NSX_NONE and
  * INT64_MIN.
@@ -105,7 +102,6 @@ struct nsx_group_time {
 };
 void nsx_group_times(const struct nsx_packed *start,
 		     const struct nsx_packed *length, const uint32_t *group,
-		     size_t at, size_t n, struct nsx_group_time *by_group,
-		     int64_t *end_ns);
+		     size_t at, size_t n, struct nsx_group_time *by_group, int64_t *end_ns);
 
 #endif

@@ -77,8 +77,7 @@ static int64_t stat_least_of(const int64_t *v, size_t at, size_t n)
 	return least;
 }
 
-static void select_few(int64_t *v, size_t n, const double *qs, size_t nqs,
-		       double *ret)
+static void select_few(int64_t *v, size_t n, const double *qs, size_t nqs, double *ret)
 {
 	size_t lo = 0;
 
@@ -143,8 +142,7 @@ static size_t take_step(const struct counts *c, int64_t *v, size_t n, size_t *k)
 		step++;
 	}
 	shift = step >> FINE ? (step >> FINE) - 1 : 0;
-	from = (uint64_t)c->least +
-	       ((uint64_t)(step - (shift << FINE)) << shift);
+	from = (uint64_t)c->least + ((uint64_t)(step - (shift << FINE)) << shift);
 	for (size_t i = 0; i < n; i++)
 		if (((uint64_t)v[i] - from) >> shift == 0)
 			stat_swap(&v[i], &v[taken++]);
@@ -168,8 +166,7 @@ static size_t select_many(struct counts *c, int64_t *v, size_t *n, size_t k)
 	return k;
 }
 
-static double quantile_of_many(const struct counts *all, int64_t *v, size_t n,
-			       double q)
+static double quantile_of_many(const struct counts *all, int64_t *v, size_t n, double q)
 {
 	double pos = (double)(n - 1) * q;
 	struct counts c = *all;
@@ -182,12 +179,10 @@ static double quantile_of_many(const struct counts *all, int64_t *v, size_t n,
 		next = stat_least_of(v, k + 1, few);
 	for (size_t i = few; k + 1 == few && i < n; i++)
 		next = NSX_MIN(next, v[i] > x ? v[i] : INT64_MAX);
-	return (double)x + (pos - (double)(size_t)pos) *
-				   ((double)next - (double)x);
+	return (double)x + (pos - (double)(size_t)pos) * ((double)next - (double)x);
 }
 
-void nsx_quantiles(int64_t *v, size_t n, const double *qs, size_t nqs,
-		   double *ret)
+void nsx_quantiles(int64_t *v, size_t n, const double *qs, size_t nqs, double *ret)
 {
 	struct counts c;
 
@@ -247,8 +242,7 @@ double nsx_binomial_tail(size_t n, size_t k, double q)
 
 	for (size_t i = k; i <= n; i++) {
 		x = (double)i;
-		sum += exp(lgamma(terms + 1) - lgamma(x + 1) -
-			   lgamma(terms - x + 1) + x * log(q) +
+		sum += exp(lgamma(terms + 1) - lgamma(x + 1) - lgamma(terms - x + 1) + x * log(q) +
 			   (terms - x) * log1p(-q));
 	}
 	return NSX_MAX(DBL_MIN, NSX_MIN(sum, 1.0));
@@ -266,14 +260,12 @@ double nsx_slope(const int64_t *v, size_t n, struct nsx_err *err)
 	if (n < 2)
 		return 0;
 	kept = (n + step - 1) / step;
-	slopes = nsx_try_alloc(kept * (kept - 1) / 2, sizeof(*slopes), "slopes",
-			       err);
+	slopes = nsx_try_alloc(kept * (kept - 1) / 2, sizeof(*slopes), "slopes", err);
 	if (!slopes)
 		return NAN;
 	for (size_t j = step; j < n; j += step)
 		for (size_t i = 0; i < j; i += step)
-			slopes[m++] = nsx_to_i64(fine * (double)(v[j] - v[i]) /
-						 (double)(j - i));
+			slopes[m++] = nsx_to_i64(fine * (double)(v[j] - v[i]) / (double)(j - i));
 	median = nsx_quantile(slopes, m, 0.5);
 	free(slopes);
 	return median / fine;

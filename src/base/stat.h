@@ -11,8 +11,7 @@ struct nsx_err;
  */
 double nsx_quantile(int64_t *v, size_t n, double q);
 /* Several quantiles at once, faster than one by one; qs ascend. */
-void nsx_quantiles(int64_t *v, size_t n, const double *qs, size_t nqs,
-		   double *ret);
+void nsx_quantiles(int64_t *v, size_t n, const double *qs, size_t nqs, double *ret);
 
 /* Median absolute deviation; returns the median as well. Overwrites v with the deviations.
  */
@@ -42,16 +41,14 @@ static inline int64_t nsx_add_sat(int64_t a, int64_t b)
 {
 	int64_t r;
 
-	return __builtin_add_overflow(a, b, &r) ?
-		       (a < 0 ? INT64_MIN : INT64_MAX) : r;
+	return __builtin_add_overflow(a, b, &r) ? (a < 0 ? INT64_MIN : INT64_MAX) : r;
 }
 
 static inline int64_t nsx_sub_sat(int64_t a, int64_t b)
 {
 	int64_t r;
 
-	return __builtin_sub_overflow(a, b, &r) ?
-		       (a < 0 ? INT64_MIN : INT64_MAX) : r;
+	return __builtin_sub_overflow(a, b, &r) ? (a < 0 ? INT64_MIN : INT64_MAX) : r;
 }
 
 static inline void nsx_add_to(int64_t *sum, int64_t x)
@@ -62,8 +59,7 @@ static inline void nsx_add_to(int64_t *sum, int64_t x)
 /* Truncates a double and clamps it to int64; 0 for NaN. */
 static inline int64_t nsx_to_i64(double x)
 {
-	return x >= 0x1p63 ? INT64_MAX : x >= -0x1p63 ? (int64_t)x :
-	       x < 0 ? INT64_MIN : 0;
+	return x >= 0x1p63 ? INT64_MAX : x >= -0x1p63 ? (int64_t)x : x < 0 ? INT64_MIN : 0;
 }
 
 #endif

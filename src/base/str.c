@@ -113,8 +113,7 @@ static void set_slot(struct shard *sh, size_t i, uint32_t index)
 }
 
 /* The slot of the text, or the free slot for it. */
-static size_t str_find_slot(const struct shard *sh, const char *text, size_t len,
-			    uint32_t hash)
+static size_t str_find_slot(const struct shard *sh, const char *text, size_t len, uint32_t hash)
 {
 	size_t i = str_first_slot(hash, sh->nslots);
 
@@ -122,8 +121,7 @@ static size_t str_find_slot(const struct shard *sh, const char *text, size_t len
 		k--;
 		if (sh->hash && sh->hash[k] != hash)
 			continue;
-		if (nsx_texts_are(&sh->texts,
-				  __atomic_load_n(&sh->at[k], __ATOMIC_ACQUIRE),
+		if (nsx_texts_are(&sh->texts, __atomic_load_n(&sh->at[k], __ATOMIC_ACQUIRE),
 				  text, len))
 			break;
 	}
@@ -131,15 +129,13 @@ static size_t str_find_slot(const struct shard *sh, const char *text, size_t len
 }
 
 /* Index + 1 of the text; 0 if it is not here. */
-static uint32_t find_text(const struct shard *sh, const char *text, size_t len,
-			  uint32_t hash)
+static uint32_t find_text(const struct shard *sh, const char *text, size_t len, uint32_t hash)
 {
 	return sh->nslots ? slot_at(sh, str_find_slot(sh, text, len, hash)) : 0;
 }
 
 /* bytes: size of a slot. */
-static int set_slots(struct shard *sh, size_t n, size_t bytes,
-		     struct nsx_err *err)
+static int set_slots(struct shard *sh, size_t n, size_t bytes, struct nsx_err *err)
 {
 	unsigned char *slots = nsx_try_alloc(n * bytes + sizeof(uint32_t), 1,
 					     "string hash slots", err);
@@ -173,8 +169,7 @@ static int shard_add(struct shard *sh, const char *text, size_t len,
 	if (*ret_index != NSX_NONE)
 		return 0;
 	if (sh->n >= UINT32_MAX / SHARDS - 1)
-		return nsx_fail(err, NSX_E_NOMEM,
-				"cannot hold more than 2^32 distinct strings");
+		return nsx_fail(err, NSX_E_NOMEM, "cannot hold more than 2^32 distinct strings");
 	if (nsx_grow(&sh->at, &sh->cap, sh->n + 1, sizeof(*sh->at),
 		     "strings", err) ||
 	    nsx_grow(&sh->hash, &sh->cap_hash, sh->n + 1, sizeof(*sh->hash),
@@ -284,8 +279,7 @@ const char *nsx_skip_chars(const char *s, size_t n)
 }
 
 /* The text as it is kept: cut, and repaired if it is broken. */
-static const char *kept_text(const char *text, size_t *len,
-			     struct nsx_buf *repaired)
+static const char *kept_text(const char *text, size_t *len, struct nsx_buf *repaired)
 {
 	if (*len > NSX_MAX_TEXT)
 		*len = nsx_cut_chars(text, NSX_MAX_TEXT);
@@ -339,8 +333,7 @@ int nsx_strings_add(struct nsx_strings *s, const char *text, size_t len,
  * prefetched together.
  */
 static int settle_shard(struct nsx_strings *s, struct nsx_late_strings *late,
-			uint32_t which, const uint32_t *list, size_t n,
-			struct nsx_err *err)
+			uint32_t which, const uint32_t *list, size_t n, struct nsx_err *err)
 {
 	struct shard *sh = &s->shard[which];
 	uint32_t index = 0;
@@ -359,24 +352,21 @@ static int settle_shard(struct nsx_strings *s, struct nsx_late_strings *late,
 	for (size_t i = 0; !rc && i < n; i++) {
 		struct nsx_late_string *x = &late->v[list[i]];
 
-		rc = shard_add(sh, late->texts.p + x->at, x->len,
-			       (uint32_t)x->hash, &index, err);
+		rc = shard_add(sh, late->texts.p + x->at, x->len, (uint32_t)x->hash, &index, err);
 		x->id = str_id_of(s, index, which);
 	}
 	pthread_mutex_unlock(&sh->lock);
 	return rc;
 }
 
-int nsx_strings_settle(struct nsx_strings *s, struct nsx_late_strings *late,
-		       struct nsx_err *err)
+int nsx_strings_settle(struct nsx_strings *s, struct nsx_late_strings *late, struct nsx_err *err)
 {
 	uint32_t at[SHARDS + 2] = {0}, list[NSX_LATE_STRINGS];
 	int rc = 0;
 
 	NSX_DEAL(at, list, SHARDS, late->n, i, shard_of_hash(late->v[i].hash));
 	for (uint32_t k = 0; !rc && k < SHARDS; k++)
-		rc = settle_shard(s, late, k, list + at[k], at[k + 1] - at[k],
-				  err);
+		rc = settle_shard(s, late, k, list + at[k], at[k + 1] - at[k], err);
 	for (size_t i = 0; !rc && i < late->n; i++)
 		*late->v[i].ret = late->v[i].id;
 	late->n = 0;
@@ -385,8 +375,7 @@ int nsx_strings_settle(struct nsx_strings *s, struct nsx_late_strings *late,
 }
 
 int nsx_strings_add_late(struct nsx_strings *s, struct nsx_late_strings *late,
-			 const char *text, size_t len, nsx_str *ret,
-			 struct nsx_err *err)
+			 const char *text, size_t len, nsx_str *ret, struct nsx_err *err)
 {
 	struct nsx_buf repaired = {0};
 
@@ -434,8 +423,7 @@ nsx_str nsx_strings_find(const struct nsx_strings *s, const char *text)
 }
 
 /* The shard of an id other than 0; *ret points to the place of its text. */
-static struct shard *shard_of(const struct nsx_strings *s, nsx_str id,
-			      uint32_t **ret)
+static struct shard *shard_of(const struct nsx_strings *s, nsx_str id, uint32_t **ret)
 {
 	struct shard *sh;
 
@@ -481,8 +469,7 @@ const char *nsx_str_text(const struct nsx_strings *s, nsx_str id)
 	return text;
 }
 
-const char *nsx_str_read(const struct nsx_strings *s, nsx_str id,
-			 struct nsx_buf *b)
+const char *nsx_str_read(const struct nsx_strings *s, nsx_str id, struct nsx_buf *b)
 {
 	uint32_t *place;
 	struct shard *sh = id ? shard_of(s, id, &place) : NULL;
@@ -495,8 +482,7 @@ const char *nsx_str_read(const struct nsx_strings *s, nsx_str id,
 	return b->p;
 }
 
-void nsx_str_fetch(const struct nsx_strings *s, nsx_str soon, size_t from,
-		   nsx_str later)
+void nsx_str_fetch(const struct nsx_strings *s, nsx_str soon, size_t from, nsx_str later)
 {
 	uint32_t *place;
 
@@ -590,16 +576,14 @@ static void key_from(struct sorting *x, struct nsx_keyed *v, size_t n, size_t fr
 {
 	for (size_t i = 0; i < n; i++) {
 		NSX_FETCH_TEXTS(x->s, i, n, next, v[next].at, from);
-		v[i].key = letters_of(
-			nsx_str_read(x->s, v[i].at, &x->other) + from);
+		v[i].key = letters_of(nsx_str_read(x->s, v[i].at, &x->other) + from);
 	}
 }
 
 /* Sets keys to the letters from the first byte at which the texts, equal up to `from`,
  * differ from that of `like`; returns that byte.
  */
-static size_t set_keys(struct sorting *x, nsx_str like, struct nsx_keyed *v,
-		       size_t n, size_t from)
+static size_t set_keys(struct sorting *x, nsx_str like, struct nsx_keyed *v, size_t n, size_t from)
 {
 	const char *first = nsx_str_read(x->s, like, &x->first), *text;
 	size_t same = strlen(first), k, nstale = 0;
@@ -644,8 +628,7 @@ static int key_piece(void *ctx, size_t i, struct nsx_err *err NSX_UNUSED)
 	struct sorting x = {.s = k->x->s};
 	size_t at = piece_at(k, i);
 
-	k->same[i] = set_keys(&x, k->v->at, k->v + at, piece_at(k, i + 1) - at,
-			      k->from);
+	k->same[i] = set_keys(&x, k->v->at, k->v + at, piece_at(k, i + 1) - at, k->from);
 	done_sorting(&x);
 	return 0;
 }
@@ -662,8 +645,7 @@ static int key_again(void *ctx, size_t i, struct nsx_err *err NSX_UNUSED)
 	return 0;
 }
 
-static size_t set_many_keys(const struct sorting *x, struct nsx_keyed *v, size_t n,
-			    size_t from)
+static size_t set_many_keys(const struct sorting *x, struct nsx_keyed *v, size_t n, size_t from)
 {
 	struct keying k = {.x = x, .v = v, .n = n, .from = from,
 			   .least = SIZE_MAX};
@@ -691,8 +673,7 @@ static int sort_piece(void *ctx, size_t i, struct nsx_err *err NSX_UNUSED)
 	const struct runs *r = ctx;
 	struct sorting x = {.s = r->x->s, .threads = r->x->threads};
 
-	sort_runs(&x, r->v + r->at[i], r->spare + r->at[i],
-		  r->at[i + 1] - r->at[i], r->from);
+	sort_runs(&x, r->v + r->at[i], r->spare + r->at[i], r->at[i + 1] - r->at[i], r->from);
 	done_sorting(&x);
 	return 0;
 }
@@ -719,8 +700,7 @@ static void sort_texts(struct sorting *x, struct nsx_keyed *v,
 {
 	if (n < 2)
 		return;
-	from = n < MANY ? set_keys(x, v->at, v, n, from) :
-			  set_many_keys(x, v, n, from);
+	from = n < MANY ? set_keys(x, v->at, v, n, from) : set_many_keys(x, v, n, from);
 	if (n < FEW)
 		nsx_sort(v, n, sizeof(*v), cmp_letters);
 	else
@@ -925,8 +905,7 @@ size_t nsx_edits(const char *a, size_t na, const char *b)
 			size_t change = diagonal + (a[i - 1] != b[j - 1]);
 
 			diagonal = row[j];
-			row[j] = NSX_MIN(NSX_MIN(row[j], row[j - 1]) + 1,
-					 change);
+			row[j] = NSX_MIN(NSX_MIN(row[j], row[j - 1]) + 1, change);
 		}
 	}
 	return row[nb];

@@ -38,8 +38,7 @@ const char *nsx_str_text(const struct nsx_strings *s, nsx_str id);
  * unpacked into b, whose contents are lost, and stays packed in the table.
  */
 struct nsx_buf;
-const char *nsx_str_read(const struct nsx_strings *s, nsx_str id,
-			 struct nsx_buf *b);
+const char *nsx_str_read(const struct nsx_strings *s, nsx_str id, struct nsx_buf *b);
 
 /* Prefetches texts, which are scattered in memory, for loops that read the texts of n ids
  * in turn from byte `from` on. i is the current index; id is an expression of the index
@@ -57,8 +56,7 @@ const char *nsx_str_read(const struct nsx_strings *s, nsx_str id,
 /* Prefetches the place of text `later`, and the bytes of text `soon`, which was `later` in
  * an earlier call.
  */
-void nsx_str_fetch(const struct nsx_strings *s, nsx_str soon, size_t from,
-		   nsx_str later);
+void nsx_str_fetch(const struct nsx_strings *s, nsx_str soon, size_t from, nsx_str later);
 
 /* Like nsx_str_text, while other threads still intern. */
 const char *nsx_strings_text(struct nsx_strings *s, nsx_str id);

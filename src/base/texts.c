@@ -95,8 +95,7 @@ static int start_packing(struct nsx_texts *x, struct nsx_err *err)
 	if (!x->seen)
 		return err->rc;
 	for (uint32_t c = 0; c < x->nchunks; c++)
-		texts_show(x, c * NSX_CHUNK,
-			   c + 1 < x->nchunks ? NSX_CHUNK : x->used);
+		texts_show(x, c * NSX_CHUNK, c + 1 < x->nchunks ? NSX_CHUNK : x->used);
 	return 0;
 }
 
@@ -191,8 +190,7 @@ int nsx_texts_add(struct nsx_texts *x, const char *text, size_t len,
 	size_t n = 0;
 	int rc;
 
-	if (!x->seen && x->nchunks && (x->nchunks > 1 || x->used >= PLAIN) &&
-	    start_packing(x, err))
+	if (!x->seen && x->nchunks && (x->nchunks > 1 || x->used >= PLAIN) && start_packing(x, err))
 		return err->rc;
 	if (x->seen && len <= LONGEST)
 		n = texts_pack(x, text, len, packed);
@@ -210,8 +208,7 @@ int nsx_texts_add(struct nsx_texts *x, const char *text, size_t len,
 /* Reading packed ones -----------------------------------------------------------*/
 
 /* The next piece of a packed text; false at its end. */
-static bool next_piece(const struct nsx_texts *x, const char **p,
-		       const char **ret, size_t *ret_n)
+static bool next_piece(const struct nsx_texts *x, const char **p, const char **ret, size_t *ret_n)
 {
 	size_t n = (unsigned char)*(*p)++;
 	uint32_t at;
@@ -244,8 +241,7 @@ void nsx_texts_unpack(const struct nsx_texts *x, uint32_t at, struct nsx_buf *b)
 	b->n = (size_t)(to - b->p);
 }
 
-bool nsx_texts_are(const struct nsx_texts *x, uint32_t at, const char *text,
-		   size_t len)
+bool nsx_texts_are(const struct nsx_texts *x, uint32_t at, const char *text, size_t len)
 {
 	const char *p = nsx_texts_bytes(x, at), *end = text + len, *piece;
 	size_t n;

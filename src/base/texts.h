@@ -41,7 +41,6 @@ static inline const char *nsx_texts_bytes(const struct nsx_texts *x, uint32_t at
 }
 /* Appends a packed text. */
 void nsx_texts_unpack(const struct nsx_texts *x, uint32_t at, struct nsx_buf *b);
-bool nsx_texts_are(const struct nsx_texts *x, uint32_t at, const char *text,
-		   size_t len);
+bool nsx_texts_are(const struct nsx_texts *x, uint32_t at, const char *text, size_t len);
 
 #endif

@@ -66,9 +66,8 @@ static void warn_of_others(struct nsx_capture *c)
 	if (!n) /* the driver also sees other users' and containers' processes */
 		n = nsx_nsys_gpu_users(c->arena, &names);
 	if (n)
-		nsx_capture_warn(c, "%u other process%s a GPU: %s; what %s "
-				 "makes the command slower and is not in the "
-				 "capture", n, n > 1 ? "es use" : " uses",
+		nsx_capture_warn(c, "%u other process%s a GPU: %s; what %s makes the command "
+				 "slower and is not in the capture", n, n > 1 ? "es use" : " uses",
 				 names.p, n > 1 ? "they do" : "it does");
 }
 
@@ -77,8 +76,7 @@ static void start_session(struct nsx_capture *c, const char *output)
 {
 	nsx_args_add(&c->argv, c->nsys->path);
 	nsx_args_add(&c->argv, "start");
-	nsx_args_add(&c->argv, nsx_arena_printf(c->arena, "--session=%s",
-						c->opts->session));
+	nsx_args_add(&c->argv, nsx_arena_printf(c->arena, "--session=%s", c->opts->session));
 	nsx_args_add(&c->argv, nsx_arena_printf(c->arena, "--output=%s", output));
 	for (size_t i = 0; i < c->extra.n; i++)
 		nsx_args_add(&c->argv, c->extra.argv[i]);
@@ -92,8 +90,7 @@ int nsx_capture_equip(struct nsx_capture *c, struct nsx_err *err)
 		.preset = c->opts->preset,
 		.extra = &c->extra,
 		.gpu_id = gpu,
-		.output = escape(
-			c, nsx_arena_printf(c->arena, "%s/trace", c->work)),
+		.output = escape(c, nsx_arena_printf(c->arena, "%s/trace", c->work)),
 		.command = c->command,
 	};
 	size_t n;
@@ -104,10 +101,8 @@ int nsx_capture_equip(struct nsx_capture *c, struct nsx_err *err)
 		const char *path = getenv("NSYS_PATH");
 
 		c->nsys = NULL;
-		return nsx_fail(err, NSX_E_IO,
-				"no nsys was found in %s; install NVIDIA "
-				"Nsight Systems, or give its place with --nsys "
-				"or NSYS_PATH",
+		return nsx_fail(err, NSX_E_IO, "no nsys was found in %s; install NVIDIA Nsight "
+				"Systems, or give its place with --nsys or NSYS_PATH",
 				c->opts->nsys ? c->opts->nsys
 				: path && *path ? "NSYS_PATH"
 						: "PATH or the usual folders");
@@ -119,18 +114,14 @@ int nsx_capture_equip(struct nsx_capture *c, struct nsx_err *err)
 		return 0;
 	}
 	if (gpu && visible && strcmp(gpu, visible))
-		nsx_capture_warn(
-			c,
-			"CUDA_VISIBLE_DEVICES was '%s'; --gpu-id makes "
-			"it '%s' for the command",
-			visible, gpu);
+		nsx_capture_warn(c, "CUDA_VISIBLE_DEVICES was '%s'; --gpu-id makes it '%s' for the "
+			"command", visible, gpu);
 	if (gpu && sets_devices(c->command))
 		nsx_capture_warn(c, "the command sets CUDA_VISIBLE_DEVICES "
 				 "itself, which --gpu-id does not change");
 	warn_of_others(c);
 	if (nsx_proc_count("/proc", "nsys"))
-		nsx_capture_warn(c, "another nsys is running: captures may "
-				    "disturb each other");
+		nsx_capture_warn(c, "another nsys is running: captures may disturb each other");
 	nsx_nsys_options(c->nsys, &want, c->arena, &c->argv, &c->warnings);
 	return 0;
 }

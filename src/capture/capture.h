@@ -60,8 +60,7 @@ struct nsx_capture {
 	bool is_again;	   /* the first recording was lost                   */
 };
 
-void nsx_capture_warn(struct nsx_capture *c, const char *fmt, ...)
-	NSX_PRINTF(2, 3);
+void nsx_capture_warn(struct nsx_capture *c, const char *fmt, ...) NSX_PRINTF(2, 3);
 
 /* Makes dir and work, and checks for free space. Errors: USAGE, IO. */
 int nsx_capture_place(struct nsx_capture *c, struct nsx_err *err) NSX_CHECKED;
@@ -91,8 +90,7 @@ int nsx_export_report(const char *rep, const char *nsys_path, const char *to,
 		      struct nsx_arena *a, struct nsx_err *err) NSX_CHECKED;
 
 /* Writes nsys_capture.json, if a record is due. failed: the cause; NULL: success. Errors: IO. */
-int nsx_capture_write_record(const struct nsx_capture *c,
-			     const struct nsx_err *failed,
+int nsx_capture_write_record(const struct nsx_capture *c, const struct nsx_err *failed,
 			     struct nsx_err *err) NSX_CHECKED;
 
 /* Exit code of the command under nsys; -1: we ended it. */
@@ -117,12 +115,10 @@ const char *nsx_capture_tmp(void);
 enum { NSX_MIN_ROOM_MB = 512 };
 
 /* Moves a file, if necessary to another file system. Errors: IO. */
-int nsx_file_move(const char *from, const char *to,
-		  struct nsx_err *err) NSX_CHECKED;
+int nsx_file_move(const char *from, const char *to, struct nsx_err *err) NSX_CHECKED;
 
 /* Compresses with zstd; removes an incomplete `to`. Errors: IO. */
-int nsx_file_compress(const char *from, const char *to,
-		      struct nsx_err *err) NSX_CHECKED;
+int nsx_file_compress(const char *from, const char *to, struct nsx_err *err) NSX_CHECKED;
 
 /* Removes a folder and everything in it. */
 int nsx_file_remove_tree(const char *path); /* 0, or an error if something remains */

@@ -22,16 +22,14 @@ static const char *const *collect_find_files(struct nsx_arena *a, const char *di
 {
 	struct dirent **v;
 	int n = scandir(dir, &v, NULL, versionsort);
-	const char **found =
-		nsx_arena_get(a, ((size_t)NSX_MAX(n, 0) + 1) * sizeof(*found));
+	const char **found = nsx_arena_get(a, ((size_t)NSX_MAX(n, 0) + 1) * sizeof(*found));
 	size_t k = 0, len = strlen(suffix);
 
 	for (int i = 0; i < n; i++) {
 		size_t has = strlen(v[i]->d_name);
 
 		if (has > len && !strcmp(v[i]->d_name + has - len, suffix))
-			found[k++] =
-				nsx_arena_printf(a, "%s/%s", dir, v[i]->d_name);
+			found[k++] = nsx_arena_printf(a, "%s/%s", dir, v[i]->d_name);
 		free(v[i]);
 	}
 	if (n >= 0)
@@ -40,8 +38,7 @@ static const char *const *collect_find_files(struct nsx_arena *a, const char *di
 	return found;
 }
 
-static void add_product(struct nsx_capture *c, const char *path,
-			const char *suffix)
+static void add_product(struct nsx_capture *c, const char *path, const char *suffix)
 {
 	struct nsx_product *p = &c->products[c->nproducts++];
 	const char *name = strrchr(path, '/') + 1;
@@ -53,19 +50,16 @@ static void add_product(struct nsx_capture *c, const char *path,
 	p->rep_bytes = nsx_file_size(path);
 	p->number = "";
 	if (dot && strspn(name + dot, "0123456789") == n - dot)
-		p->number = nsx_arena_strndup(c->arena, name + dot - 1,
-					      n - dot + 1);
+		p->number = nsx_arena_strndup(c->arena, name + dot - 1, n - dot + 1);
 }
 
 static void find_reports(struct nsx_capture *c)
 {
 	for (unsigned i = 0; i < ARRAY_LEN(suffixes) && !c->nproducts; i++) {
 		size_t n;
-		const char *const *v =
-			collect_find_files(c->arena, c->work, suffixes[i], &n);
+		const char *const *v = collect_find_files(c->arena, c->work, suffixes[i], &n);
 
-		c->products =
-			nsx_arena_get(c->arena, (n + 1) * sizeof(*c->products));
+		c->products = nsx_arena_get(c->arena, (n + 1) * sizeof(*c->products));
 		for (size_t k = 0; k < n; k++)
 			add_product(c, v[k], suffixes[i]);
 	}
@@ -110,53 +104,41 @@ static int import(struct nsx_capture *c, const char *raw, struct nsx_err *err)
 		return err->rc;
 	if (end.err.n)
 		nsx_buf_add(&c->end.err, end.err.p, end.err.n);
-	return nsx_fail(err, NSX_E_DATA,
-			"nsys left raw data only, and %s; it is kept as '%s': "
-			"import it with nsys %s on a machine where that works "
-			"(often a library is missing beside QdstrmImporter)",
-			argv ? "its importer failed" : "has no importer", kept,
-			c->nsys->version);
+	return nsx_fail(err, NSX_E_DATA, "nsys left raw data only, and %s; it is kept as '%s': "
+			"import it with nsys %s on a machine where that works (often a library is "
+			"missing beside QdstrmImporter)",
+			argv ? "its importer failed" : "has no importer", kept, c->nsys->version);
 }
 
 /* Why there is no report ---------------------------------------------------- */
 
 static bool said(const struct nsx_capture *c, const char *words)
 {
-	return nsx_proc_find(&c->end.out, words, NULL) ||
-	       nsx_proc_find(&c->end.err, words, NULL);
+	return nsx_proc_find(&c->end.out, words, NULL) || nsx_proc_find(&c->end.err, words, NULL);
 }
 
 static int fail_missing(const struct nsx_capture *c, struct nsx_err *err)
 {
 	if (said(c, "No space left on device"))
-		return nsx_fail(err, NSX_E_IO,
-				"the disk became full during the capture; make "
-				"room in '%s' and in '%s' (NSYS_TMPDIR), or record "
+		return nsx_fail(err, NSX_E_IO, "the disk became full during the capture; make room "
+				"in '%s' and in '%s' (NSYS_TMPDIR), or record "
 				"less", c->dir, nsx_capture_tmp());
 	if (c->full_tmp)
-		return nsx_fail(err, NSX_E_IO,
-				"the temporary folder of nsys, '%s', became full "
-				"during the capture; make room there, or set "
-				"NSYS_TMPDIR to a folder with more", c->full_tmp);
+		return nsx_fail(err, NSX_E_IO, "the temporary folder of nsys, '%s', became full "
+				"during the capture; make room there, or set NSYS_TMPDIR to a "
+				"folder with more", c->full_tmp);
 	if (c->ended == NSX_ENDED_HUNG)
-		return nsx_fail(err, NSX_E_IO,
-				"nsys did not finish and was ended before it "
-				"wrote a report");
+		return nsx_fail(err, NSX_E_IO, "nsys did not finish and was ended before it wrote "
+				"a report");
 	if (c->ended == NSX_ENDED_SIGNAL)
-		return nsx_fail(err, NSX_E_STOP,
-				"interrupted before there was a report");
-	if (said(c, "Generated:") &&
-	    nsx_args_have(&c->extra, "capture-range", 'c'))
-		return nsx_fail(
-			err, NSX_E_DATA,
-			"the capture range never opened: the command did not "
-			"call cudaProfilerStart or push the NVTX range (names "
-			"that are not registered need "
-			"NSYS_NVTX_PROFILER_REGISTER_ONLY=0)");
-	return nsx_fail(err, NSX_E_IO,
-			"nsys ended with code %d and wrote no report; its own "
-			"words are above",
-			c->end.code);
+		return nsx_fail(err, NSX_E_STOP, "interrupted before there was a report");
+	if (said(c, "Generated:") && nsx_args_have(&c->extra, "capture-range", 'c'))
+		return nsx_fail(err, NSX_E_DATA,
+			"the capture range never opened: the command did not call "
+			"cudaProfilerStart or push the NVTX range (names that are not registered "
+			"need NSYS_NVTX_PROFILER_REGISTER_ONLY=0)");
+	return nsx_fail(err, NSX_E_IO, "nsys ended with code %d and wrote no report; its own words "
+			"are above", c->end.code);
 }
 
 static const char *signal_name(int code)
@@ -178,28 +160,19 @@ static void warn_about_run(struct nsx_capture *c)
 	else if (c->ended == NSX_ENDED_HUNG)
 		nsx_capture_warn(c, "nsys did not finish and was ended");
 	if (code > 0)
-		nsx_capture_warn(c, "the command ended with code %d%s", code,
-				 signal_name(code));
+		nsx_capture_warn(c, "the command ended with code %d%s", code, signal_name(code));
 	if (c->ended == NSX_ENDED_ALONE && c->target_s < c->opts->duration_s)
-		nsx_capture_warn(c, "the command ended after %.1f s, before the "
-				 "%g s of --duration were over", c->target_s,
-				 c->opts->duration_s);
+		nsx_capture_warn(c, "the command ended after %.1f s, before the %g s of --duration "
+				 "were over", c->target_s, c->opts->duration_s);
 	if (c->target_s < 20)
-		nsx_capture_warn(
-			c,
-			"only %.1f s were recorded: start-up and "
-			"warm-up weigh heavily below 20 s; record more "
-			"or leave the beginning out with "
-			"--warmup-skip",
+		nsx_capture_warn(c, "only %.1f s were recorded: start-up and warm-up weigh heavily "
+			"below 20 s; record more or leave the beginning out with --warmup-skip",
 			c->target_s);
 	for (size_t i = 0; i < c->nproducts; i++)
 		if (c->products[i].rep_bytes < SMALL_BYTES)
-			nsx_capture_warn(c,
-					 "the report%s is small (%.3f MB): see "
-					 "whether it holds what you expect",
-					 c->products[i].number,
-					 (double)c->products[i].rep_bytes /
-						 1e6);
+			nsx_capture_warn(c, "the report%s is small (%.3f MB): see whether it holds "
+					 "what you expect", c->products[i].number,
+					 (double)c->products[i].rep_bytes / 1e6);
 }
 
 /* Finds nsys's message that its agent died or could not be reached. */
@@ -232,8 +205,7 @@ static const char *fault_of_nsys(const struct nsx_capture *c)
 	return !c->nproducts && lost_agent(c) ? "nsys lost its agent" : NULL;
 }
 
-static int record_again(struct nsx_capture *c, const char *why,
-			struct nsx_err *err)
+static int record_again(struct nsx_capture *c, const char *why, struct nsx_err *err)
 {
 	nsx_capture_warn(c, "%s; recording once more", why);
 	for (size_t i = 0; i < c->nproducts; i++)
@@ -262,13 +234,11 @@ int nsx_capture_collect(struct nsx_capture *c, struct nsx_err *err)
 	}
 	for (size_t i = 0; i < c->nproducts; i++)
 		if (!c->products[i].rep_bytes)
-			return nsx_fail(err, NSX_E_DATA,
-					"the report that nsys wrote is empty "
-					"(0 bytes); is the disk full?");
+			return nsx_fail(err, NSX_E_DATA, "the report that nsys wrote is empty (0 "
+					"bytes); is the disk full?");
 	if (!c->nproducts) {
 		/* After a second signal, the user does not want to wait for an import. */
-		bool given_up =
-			c->ended == NSX_ENDED_SIGNAL && nsx_proc_signals() > 1;
+		bool given_up = c->ended == NSX_ENDED_SIGNAL && nsx_proc_signals() > 1;
 
 		raw = given_up ? NULL : collect_find_raw(c);
 		rc = raw ? import(c, raw, err) : fail_missing(c, err);

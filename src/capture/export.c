@@ -21,8 +21,7 @@ static const struct {
 static const char *final_name(const struct nsx_capture *c,
 			      const struct nsx_product *p, const char *suffix)
 {
-	return nsx_arena_printf(c->arena, "%s/trace%s%s%s", c->dir, c->rank,
-				p->number, suffix);
+	return nsx_arena_printf(c->arena, "%s/trace%s%s%s", c->dir, c->rank, p->number, suffix);
 }
 
 static const char *suffix_of(const char *path)
@@ -32,8 +31,7 @@ static const char *suffix_of(const char *path)
 
 /* The caller must call nsx_proc_end_done on *ret_end, also after an error. */
 static int export_with(const struct nsx_nsys *n, const char *rep, const char *to,
-		      struct nsx_arena *a, struct nsx_proc_end *ret_end,
-		      struct nsx_err *err)
+		      struct nsx_arena *a, struct nsx_proc_end *ret_end, struct nsx_err *err)
 {
 	NSX_AT_EXIT(nsx_args_done) struct nsx_args args = { 0 };
 	struct nsx_proc proc = { .limit_s = 600 +
@@ -44,10 +42,8 @@ static int export_with(const struct nsx_nsys *n, const char *rep, const char *to
 	nsx_args_add(&args, "--type=sqlite");
 	for (unsigned i = 0; i < ARRAY_LEN(options); i++)
 		if (nsx_nsys_knows(n->export_help, options[i].name, NULL))
-			nsx_args_add(&args,
-				     nsx_arena_printf(a, "--%s=%s",
-						      options[i].name,
-						      options[i].value));
+			nsx_args_add(&args, nsx_arena_printf(a, "--%s=%s", options[i].name,
+							     options[i].value));
 	nsx_args_add(&args, nsx_arena_printf(a, "--output=%s", to));
 	nsx_args_add(&args, rep);
 	proc.argv = args.argv;
@@ -55,8 +51,7 @@ static int export_with(const struct nsx_nsys *n, const char *rep, const char *to
 		return err->rc;
 	if (!ret_end->code && nsx_file_size(to) > 0)
 		return 0;
-	return nsx_fail(err, NSX_E_IO, "nsys export ended with code %d%s: %s",
-			ret_end->code,
+	return nsx_fail(err, NSX_E_IO, "nsys export ended with code %d%s: %s", ret_end->code,
 			ret_end->timed_out ? " (it took too long)" : "",
 			nsx_proc_words(ret_end, a));
 }
@@ -90,16 +85,14 @@ static int run_export(struct nsx_capture *c, const struct nsx_product *p,
 	int rc = export_with(c->nsys, p->rep, to, c->arena, &end, err);
 
 	if (rc)
-		nsx_buf_add(&c->end.err, end.err.n ? end.err.p : "",
-			    end.err.n);
+		nsx_buf_add(&c->end.err, end.err.n ? end.err.p : "", end.err.n);
 	return rc;
 }
 
 /* Moves the report up, compressed if asked for. A failure is only a warning if the database
  * exists.
  */
-static int settle_report(struct nsx_capture *c, struct nsx_product *p,
-			 struct nsx_err *ret)
+static int settle_report(struct nsx_capture *c, struct nsx_product *p, struct nsx_err *ret)
 {
 	const char *suffix = suffix_of(p->rep);
 	const char *to = final_name(c, p, suffix), *small;
@@ -112,10 +105,8 @@ static int settle_report(struct nsx_capture *c, struct nsx_product *p,
 	}
 	if (c->opts->compress_rep) {
 		small = nsx_arena_printf(c->arena, "%s.zst", p->rep);
-		to = final_name(c, p,
-				nsx_arena_printf(c->arena, "%s.zst", suffix));
-		if (!nsx_file_compress(p->rep, small, &err) &&
-		    !nsx_file_move(small, to, &err)) {
+		to = final_name(c, p, nsx_arena_printf(c->arena, "%s.zst", suffix));
+		if (!nsx_file_compress(p->rep, small, &err) && !nsx_file_move(small, to, &err)) {
 			p->rep = to;
 			p->rep_bytes = nsx_file_size(to);
 			return 0;
@@ -146,11 +137,9 @@ static bool is_read_whole(const struct nsx_product *p)
 	return is_whole;
 }
 
-static int export_one(struct nsx_capture *c, struct nsx_product *p,
-		      struct nsx_err *err)
+static int export_one(struct nsx_capture *c, struct nsx_product *p, struct nsx_err *err)
 {
-	const char *made =
-		nsx_arena_printf(c->arena, "%s/trace.sqlite", c->work);
+	const char *made = nsx_arena_printf(c->arena, "%s/trace.sqlite", c->work);
 	const char *kept = final_name(c, p, suffix_of(p->rep));
 	struct nsx_err moving = {0};
 
@@ -166,10 +155,8 @@ static int export_one(struct nsx_capture *c, struct nsx_product *p,
 	if (nsx_file_move(p->rep, kept, &moving))
 		return err->rc;
 	p->rep = kept;
-	return nsx_fail(err, err->rc,
-			"%s; the report is kept: nsys export -t sqlite '%s' "
-			"with a newer nsys may do it",
-			nsx_arena_strdup(c->arena, err->msg), kept);
+	return nsx_fail(err, err->rc, "%s; the report is kept: nsys export -t sqlite '%s' with a "
+			"newer nsys may do it", nsx_arena_strdup(c->arena, err->msg), kept);
 }
 
 int nsx_capture_export(struct nsx_capture *c, struct nsx_err *err)

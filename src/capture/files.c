@@ -62,8 +62,7 @@ int nsx_file_move(const char *from, const char *to, struct nsx_err *err)
 		rc = files_copy(from, to);
 		unlink(rc ? to : from);
 	}
-	return rc ? nsx_fail(err, NSX_E_IO, "cannot move '%s' to '%s': %s",
-			     from, to, strerror(rc))
+	return rc ? nsx_fail(err, NSX_E_IO, "cannot move '%s' to '%s': %s", from, to, strerror(rc))
 		  : 0;
 }
 

@@ -129,8 +129,7 @@ static void nsys_add_path(struct list *l)
 	while (s && *s) {
 		size_t n = strcspn(s, ":");
 
-		nsys_add(l, nsx_arena_printf(l->arena, "%.*s/nsys", n ? (int)n : 1,
-					     n ? s : "."));
+		nsys_add(l, nsx_arena_printf(l->arena, "%.*s/nsys", n ? (int)n : 1, n ? s : "."));
 		s += n + (s[n] == ':');
 	}
 }
@@ -145,8 +144,7 @@ static void add_toolkit(struct list *l, const char *home)
 					home));
 }
 
-struct nsx_nsys *nsx_nsys_list(struct nsx_arena *a, const char *given,
-			       size_t *ret_n)
+struct nsx_nsys *nsx_nsys_list(struct nsx_arena *a, const char *given, size_t *ret_n)
 {
 	char *real[MAX_FOUND];
 	struct list l = { .arena = a, .real = real };
@@ -165,8 +163,7 @@ struct nsx_nsys *nsx_nsys_list(struct nsx_arena *a, const char *given,
 	}
 	for (size_t i = 1; i < l.n; i++) /* insertion sort, because it is stable and there are
 					    few */
-		for (size_t k = i; k && nsx_version_cmp(l.v[k - 1].version,
-							l.v[k].version) < 0;
+		for (size_t k = i; k && nsx_version_cmp(l.v[k - 1].version, l.v[k].version) < 0;
 		     k--) {
 			struct nsx_nsys swap = l.v[k];
 
@@ -194,11 +191,8 @@ static int ask(const struct nsx_nsys *n, struct nsx_arena *a,
 	if (nsx_proc_run(&p, &end, err))
 		return err->rc;
 	if (!end.out.n)
-		return nsx_fail(err, NSX_E_IO,
-				"'%s' does not work: %s; give another with "
-				"--nsys",
-				n->path,
-				end.timed_out ? "no answer to --help"
+		return nsx_fail(err, NSX_E_IO, "'%s' does not work: %s; give another with --nsys",
+				n->path, end.timed_out ? "no answer to --help"
 				: end.err.n   ? nsx_proc_words(&end, a)
 					      : "its help is empty");
 	*ret = nsx_arena_strdup(a, end.out.p);
@@ -262,8 +256,7 @@ bool nsx_nsys_knows(const char *help, const char *option, const char *value)
 	return false;
 }
 
-const char *nsx_nsys_no_counters(const struct nsx_nsys *n, const char *option,
-				 struct nsx_arena *a)
+const char *nsx_nsys_no_counters(const struct nsx_nsys *n, const char *option, struct nsx_arena *a)
 {
 	static const char *const refusals[] = { "ERR_NVGPUCTRPERM",
 						"nsufficient privilege",
@@ -343,8 +336,7 @@ const char *nsx_nsys_metric_set(const struct nsx_nsys *n, struct nsx_arena *a)
 		const char *of = NULL;
 
 		for (unsigned i = 0; i < ARRAY_LEN(metric_sets); i++)
-			if (has_word(s, strcspn(s, "\n"),
-				     metric_sets[i].capability))
+			if (has_word(s, strcspn(s, "\n"), metric_sets[i].capability))
 				of = metric_sets[i].set;
 		if (!of || (kind && kind != of))
 			return NULL;
@@ -388,17 +380,14 @@ static const char *find_importer(const struct nsx_nsys *n, struct nsx_arena *a)
 	for (unsigned i = 0; i < ARRAY_LEN(importers) && !found; i++) {
 		const char *star = strstr(importers[i], "%s");
 
-		found = first_match(
-			a, nsx_arena_printf(
-				   a, "%.*s%.*s%s", (int)(star - importers[i]),
-				   importers[i], (int)(end - n->version),
-				   n->version, star + 2));
+		found = first_match(a, nsx_arena_printf(a, "%.*s%.*s%s", (int)(star - importers[i]),
+					       importers[i], (int)(end - n->version),
+					       n->version, star + 2));
 	}
 	return found;
 }
 
-const char *const *nsx_nsys_importer(const struct nsx_nsys *n,
-				     struct nsx_arena *a, const char *raw)
+const char *const *nsx_nsys_importer(const struct nsx_nsys *n, struct nsx_arena *a, const char *raw)
 {
 	const char **argv = nsx_arena_get(a, 4 * sizeof(*argv));
 	const char *program = find_importer(n, a);

@@ -18,8 +18,7 @@ struct nsx_nsys {
  * NSYS_PATH, else those of PATH and of the usual folders. Order: newest first, then as found.
  * Owner: the arena.
  */
-struct nsx_nsys *nsx_nsys_list(struct nsx_arena *a, const char *given,
-			       size_t *ret_n);
+struct nsx_nsys *nsx_nsys_list(struct nsx_arena *a, const char *given, size_t *ret_n);
 
 /* Reads the help texts. Errors: NSX_E_IO if nsys does not run. */
 int nsx_nsys_ask(struct nsx_nsys *n, struct nsx_arena *a, struct nsx_err *err);
@@ -32,8 +31,7 @@ bool nsx_nsys_knows(const char *help, const char *option, const char *value);
 /* Why GPU counters are not available, in nsys's words; NULL: they are, as far as nsys says. The
  * option is --gpu-metrics-device or -devices. Owner: the arena.
  */
-const char *nsx_nsys_no_counters(const struct nsx_nsys *n, const char *option,
-				 struct nsx_arena *a);
+const char *nsx_nsys_no_counters(const struct nsx_nsys *n, const char *option, struct nsx_arena *a);
 
 /* The name of this nsys's counter set for the machine's GPUs; NULL: they differ or are unknown, so
  * nsys should choose. Owner: nobody.
@@ -89,7 +87,6 @@ int nsx_want_check(const char *preset, const struct nsx_args *extra,
  * warnings, a line each. User options replace ours. Strings belong to the arena or the caller.
  */
 void nsx_nsys_options(const struct nsx_nsys *n, const struct nsx_want *want,
-		      struct nsx_arena *a, struct nsx_args *args,
-		      struct nsx_buf *warnings);
+		      struct nsx_arena *a, struct nsx_args *args, struct nsx_buf *warnings);
 
 #endif

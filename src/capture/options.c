@@ -65,8 +65,7 @@ static const struct {
 
 void nsx_args_add(struct nsx_args *args, const char *arg)
 {
-	nsx_grow_or_die(&args->argv, &args->cap, args->n + 2,
-			sizeof(*args->argv));
+	nsx_grow_or_die(&args->argv, &args->cap, args->n + 2, sizeof(*args->argv));
 	args->argv[args->n++] = arg;
 	args->argv[args->n] = NULL;
 }
@@ -114,8 +113,7 @@ int nsx_args_split(struct nsx_args *args, const char *text, struct nsx_arena *a,
 		while (word_char(&s, &quote, &c))
 			word[n++] = c;
 		if (quote)
-			return nsx_fail(err, NSX_E_USAGE,
-					"a quote is not closed in '%s'", text);
+			return nsx_fail(err, NSX_E_USAGE, "a quote is not closed in '%s'", text);
 		nsx_args_add(args, word);
 	}
 }
@@ -131,8 +129,7 @@ bool nsx_args_have(const struct nsx_args *args, const char *name, char letter)
 			continue;
 		if (letter && s[1] == letter)
 			return true;
-		if (s[1] == '-' && !strncmp(s + 2, name, n) &&
-		    (!s[2 + n] || s[2 + n] == '='))
+		if (s[1] == '-' && !strncmp(s + 2, name, n) && (!s[2 + n] || s[2 + n] == '='))
 			return true;
 	}
 	return false;
@@ -158,29 +155,22 @@ static unsigned preset_bit(const char *name)
 	return 0;
 }
 
-int nsx_want_check(const char *preset, const struct nsx_args *extra,
-		   struct nsx_err *err)
+int nsx_want_check(const char *preset, const struct nsx_args *extra, struct nsx_err *err)
 {
 	if (!preset_bit(preset))
-		return nsx_fail(err, NSX_E_USAGE,
-				"there is no preset '%s'; there are basic, "
-				"nccl, nvlink, graphs, memory, full and "
-				"counters",
-				preset);
+		return nsx_fail(err, NSX_E_USAGE, "there is no preset '%s'; there are basic, nccl, "
+				"nvlink, graphs, memory, full and counters", preset);
 	for (unsigned i = 0; i < ARRAY_LEN(ours); i++)
 		if (nsx_args_have(extra, ours[i].name, ours[i].letter))
-			return nsx_fail(err, NSX_E_USAGE,
-					"--extra-nsys may not hold '--%s'; "
-					"the place is chosen with --out",
-					ours[i].name);
+			return nsx_fail(err, NSX_E_USAGE, "--extra-nsys may not hold '--%s'; the "
+					"place is chosen with --out", ours[i].name);
 	return 0;
 }
 
 /* nsys has its own GPU numbers; newer versions accept those CUDA sees. NULL, with a warning, if
  * counters are refused, because nsys would then not start the command.
  */
-static const char *counters(const struct builder *b, const char *name,
-			    const char *missing)
+static const char *counters(const struct builder *b, const char *name, const char *missing)
 {
 	const char *why = nsx_nsys_no_counters(b->nsys, name, b->arena);
 
@@ -202,25 +192,21 @@ static const char *options_traced(const struct builder *b, const char *name)
 		       : "cuda,nvtx,osrt";
 }
 
-static void add_option(const struct builder *b, const char *name,
-		       const char *value)
+static void add_option(const struct builder *b, const char *name, const char *value)
 {
 	if (value)
-		nsx_args_add(b->args, nsx_arena_printf(b->arena, "--%s=%s",
-						       name, value));
+		nsx_args_add(b->args, nsx_arena_printf(b->arena, "--%s=%s", name, value));
 }
 
 /* Adds a counter option, unless the user gave it. */
-static void options_add_rate(const struct builder *b, const char *name,
-			     const char *value)
+static void options_add_rate(const struct builder *b, const char *name, const char *value)
 {
 	if (!nsx_args_have(b->want->extra, name, 0) &&
 	    nsx_nsys_knows(b->nsys->profile_help, name, NULL))
 		add_option(b, name, value);
 }
 
-static void add_counters(const struct builder *b, const char *name,
-			 const char *missing)
+static void add_counters(const struct builder *b, const char *name, const char *missing)
 {
 	const char *gpus = counters(b, name, missing);
 
@@ -238,8 +224,7 @@ static void add_wanted(const struct builder *b, const struct option *o)
 	for (unsigned i = 0; i < ARRAY_LEN(o->names) && o->names[i]; i++) {
 		if (nsx_args_have(b->want->extra, o->names[i], o->letter))
 			return;
-		if (!known &&
-		    nsx_nsys_knows(b->nsys->profile_help, o->names[i], NULL))
+		if (!known && nsx_nsys_knows(b->nsys->profile_help, o->names[i], NULL))
 			known = o->names[i];
 	}
 	if (!known && o->missing)
@@ -248,13 +233,11 @@ static void add_wanted(const struct builder *b, const struct option *o)
 	if (known && o->value == COUNTERS)
 		add_counters(b, known, o->missing);
 	else if (known)
-		add_option(b, known,
-			   o->value == TRACE ? options_traced(b, known) : o->value);
+		add_option(b, known, o->value == TRACE ? options_traced(b, known) : o->value);
 }
 
 void nsx_nsys_options(const struct nsx_nsys *n, const struct nsx_want *want,
-		      struct nsx_arena *a, struct nsx_args *args,
-		      struct nsx_buf *warnings)
+		      struct nsx_arena *a, struct nsx_args *args, struct nsx_buf *warnings)
 {
 	const struct builder b = { n, want, preset_bit(want->preset),
 				   a, args, warnings };

@@ -36,23 +36,19 @@ static int expand_variable(struct nsx_buf *b, const char **s,
 	const char *end = strchr(*s, '}'), *name, *value;
 
 	if ((*s)[2] != '{' || !end)
-		return nsx_fail(
-			err, NSX_E_USAGE,
+		return nsx_fail(err, NSX_E_USAGE,
 			"cannot read '%s' in --out: it is %%q{VARIABLE}", *s);
 	name = nsx_arena_strndup(a, *s + 3, (size_t)(end - *s - 3));
 	value = getenv(name);
 	if (!value)
-		return nsx_fail(
-			err, NSX_E_USAGE,
-			"cannot expand '%%q{%s}' in --out: it is not set",
+		return nsx_fail(err, NSX_E_USAGE, "cannot expand '%%q{%s}' in --out: it is not set",
 			name);
 	nsx_buf_adds(b, value);
 	*s = end + 1;
 	return 0;
 }
 
-static int expand(struct nsx_buf *b, const char *s, struct nsx_arena *a,
-		  struct nsx_err *err)
+static int expand(struct nsx_buf *b, const char *s, struct nsx_arena *a, struct nsx_err *err)
 {
 	char host[256] = "";
 
@@ -84,8 +80,7 @@ static void note_time(struct nsx_capture *c)
 	struct tm tm;
 
 	c->began = time(NULL);
-	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ",
-		 gmtime_r(&c->began, &tm));
+	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&c->began, &tm));
 	c->captured_at = nsx_arena_strdup(c->arena, text);
 }
 
@@ -97,10 +92,8 @@ static const char *default_dir(const struct nsx_capture *c)
 	char text[32];
 	struct tm tm;
 
-	strftime(text, sizeof(text), "%Y%m%d-%H%M%S",
-		 localtime_r(&c->began, &tm));
-	dir = first = nsx_arena_printf(c->arena, "capture-%s-%s",
-				       nsx_base_name(what), text);
+	strftime(text, sizeof(text), "%Y%m%d-%H%M%S", localtime_r(&c->began, &tm));
+	dir = first = nsx_arena_printf(c->arena, "capture-%s-%s", nsx_base_name(what), text);
 	for (int i = 2; !access(dir, F_OK) && i < 1000; i++)
 		dir = nsx_arena_printf(c->arena, "%s-%d", first, i);
 	return dir;
@@ -112,8 +105,7 @@ static bool is_result_name(const struct nsx_capture *c, const char *name)
 	size_t n = strlen(c->rank);
 
 	if (!strncmp(name, "nsys_capture", 12))
-		return !strncmp(name + 12, c->rank, n) &&
-		       !strcmp(name + 12 + n, ".json");
+		return !strncmp(name + 12, c->rank, n) && !strcmp(name + 12 + n, ".json");
 	return !strncmp(name, "trace", 5) && !strncmp(name + 5, c->rank, n) &&
 	       name[5 + n] == '.' && strncmp(name + 5 + n, ".rank", 5) != 0;
 }
@@ -142,9 +134,8 @@ static int check_names(const struct nsx_capture *c, struct nsx_err *err)
 
 	while (d && !rc && (e = readdir(d)))
 		if (is_result_name(c, e->d_name) && !is_of_failure(c, e->d_name))
-			rc = nsx_fail(err, NSX_E_IO, "cannot capture into "
-				      "'%s': '%s' is there already; give "
-				      "another --out, or move it away",
+			rc = nsx_fail(err, NSX_E_IO, "cannot capture into '%s': '%s' is there "
+				      "already; give another --out, or move it away",
 				      c->dir, e->d_name);
 	if (d)
 		closedir(d);
@@ -156,8 +147,7 @@ static int check_names(const struct nsx_capture *c, struct nsx_err *err)
  */
 static int reserve(struct nsx_capture *c, struct nsx_err *err)
 {
-	const char *work = nsx_arena_printf(c->arena, "%s/.capture-work%s", c->dir,
-					    c->rank);
+	const char *work = nsx_arena_printf(c->arena, "%s/.capture-work%s", c->dir, c->rank);
 
 	if (!mkdir(work, 0700)) {
 		c->work = work;
@@ -167,8 +157,7 @@ static int reserve(struct nsx_capture *c, struct nsx_err *err)
 		return nsx_fail(err, NSX_E_IO, "cannot capture into '%s': another "
 				"capture is under way there; give another --out, "
 				"or if it was killed remove '%s'", c->dir, work);
-	return nsx_fail(err, NSX_E_IO, "cannot write in '%s': %s", c->dir,
-			strerror(errno));
+	return nsx_fail(err, NSX_E_IO, "cannot write in '%s': %s", c->dir, strerror(errno));
 }
 
 static int place_check_room(const char *path, struct nsx_err *err)
@@ -179,10 +168,8 @@ static int place_check_room(const char *path, struct nsx_err *err)
 
 	if (have < 0 || have >= want)
 		return 0;
-	return nsx_fail(err, NSX_E_IO,
-			"the disk of '%s' is full: %jd MB are free, a capture "
-			"needs %jd; make room or choose another place with "
-			"--out (and NSYS_TMPDIR)",
+	return nsx_fail(err, NSX_E_IO, "the disk of '%s' is full: %jd MB are free, a capture needs "
+			"%jd; make room or choose another place with --out (and NSYS_TMPDIR)",
 			path, (intmax_t)have, (intmax_t)want);
 }
 

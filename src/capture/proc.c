@@ -26,15 +26,13 @@ void nsx_proc_end_done(struct nsx_proc_end *e)
 	nsx_buf_done(&e->err);
 }
 
-const char *nsx_proc_find(const struct nsx_buf *kept, const char *words,
-			  const char *from)
+const char *nsx_proc_find(const struct nsx_buf *kept, const char *words, const char *from)
 {
 	if (!kept->n)
 		return NULL;
 	if (!from)
 		from = kept->p;
-	return memmem(from, (size_t)(kept->p + kept->n - from), words,
-		      strlen(words));
+	return memmem(from, (size_t)(kept->p + kept->n - from), words, strlen(words));
 }
 
 const char *nsx_proc_words(const struct nsx_proc_end *e, struct nsx_arena *a)
@@ -63,8 +61,7 @@ static char **environment(const char *set)
 	return env;
 }
 
-static int spawn(const struct nsx_proc *p, const int out[2], const int err[2],
-		 pid_t *ret_pid)
+static int spawn(const struct nsx_proc *p, const int out[2], const int err[2], pid_t *ret_pid)
 {
 	posix_spawn_file_actions_t fa;
 	posix_spawnattr_t attr;
@@ -79,18 +76,15 @@ static int spawn(const struct nsx_proc *p, const int out[2], const int err[2],
 	posix_spawn_file_actions_init(&fa);
 	posix_spawnattr_init(&attr);
 	if (!p->passthrough)
-		posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY,
-						 0);
+		posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_adddup2(&fa, out[1], 1);
 	posix_spawn_file_actions_adddup2(&fa, err[1], 2);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP |
-						POSIX_SPAWN_SETSIGDEF |
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF |
 						POSIX_SPAWN_SETSIGMASK);
 	posix_spawnattr_setpgroup(&attr, 0);
 	posix_spawnattr_setsigdefault(&attr, &ignored);
 	posix_spawnattr_setsigmask(&attr, &none);
-	rc = posix_spawnp(ret_pid, p->argv[0], &fa, &attr,
-			  (char *const *)p->argv, env);
+	rc = posix_spawnp(ret_pid, p->argv[0], &fa, &attr, (char *const *)p->argv, env);
 	posix_spawnattr_destroy(&attr);
 	posix_spawn_file_actions_destroy(&fa);
 	if (env != environ)
@@ -130,8 +124,7 @@ static bool proc_drain(const struct nsx_proc *p, int from, int to,
 }
 
 /* Waits once for output; returns whether any came. */
-static bool turn(const struct nsx_proc *p, int fds[2], struct nsx_proc_end *e,
-		 int timeout_ms)
+static bool turn(const struct nsx_proc *p, int fds[2], struct nsx_proc_end *e, int timeout_ms)
 {
 	struct pollfd pfd[2] = { { .fd = fds[0], .events = POLLIN },
 				 { .fd = fds[1], .events = POLLIN } };
@@ -178,8 +171,7 @@ static int due(const struct nsx_proc *p, struct nsx_proc_end *e, int signals)
 /* Runs until the program has ended and its pipes are empty. A process left behind may write for
  * ever, hence the limit of one second.
  */
-static void loop(const struct nsx_proc *p, pid_t pid, int fds[2],
-		 struct nsx_proc_end *e)
+static void loop(const struct nsx_proc *p, pid_t pid, int fds[2], struct nsx_proc_end *e)
 {
 	int status = 0, signals = nsx_proc_signals(), last = 0;
 
@@ -197,8 +189,7 @@ static void loop(const struct nsx_proc *p, pid_t pid, int fds[2],
 		;
 }
 
-int nsx_proc_run(const struct nsx_proc *p, struct nsx_proc_end *ret,
-		 struct nsx_err *err)
+int nsx_proc_run(const struct nsx_proc *p, struct nsx_proc_end *ret, struct nsx_err *err)
 {
 	int out[2] = { -1, -1 }, errs[2] = { -1, -1 }, rc, fds[2];
 	int signals = nsx_proc_signals();
@@ -214,8 +205,7 @@ int nsx_proc_run(const struct nsx_proc *p, struct nsx_proc_end *ret,
 	if (rc) {
 		close_pipe(out);
 		close_pipe(errs);
-		return nsx_fail(err, NSX_E_IO, "cannot run '%s': %s",
-				p->argv[0], strerror(rc));
+		return nsx_fail(err, NSX_E_IO, "cannot run '%s': %s", p->argv[0], strerror(rc));
 	}
 	close(out[1]);
 	close(errs[1]);
@@ -226,7 +216,6 @@ int nsx_proc_run(const struct nsx_proc *p, struct nsx_proc_end *ret,
 	loop(p, pid, fds, ret);
 	close_pipe(fds);
 	if (!p->watch && nsx_proc_signals() > signals)
-		return nsx_fail(err, NSX_E_STOP, "interrupted while '%s' ran",
-				p->argv[0]);
+		return nsx_fail(err, NSX_E_STOP, "interrupted while '%s' ran", p->argv[0]);
 	return 0;
 }

@@ -40,8 +40,7 @@ int nsx_proc_run(const struct nsx_proc *p, struct nsx_proc_end *ret,
 void nsx_proc_end_done(struct nsx_proc_end *e); /* for NSX_AT_EXIT */
 
 /* Finds words in output, which may contain any byte; from: NULL, or where to begin. */
-const char *nsx_proc_find(const struct nsx_buf *kept, const char *words,
-			  const char *from);
+const char *nsx_proc_find(const struct nsx_buf *kept, const char *words, const char *from);
 
 /* First line of output, preferably of stderr. Owner: the arena. */
 const char *nsx_proc_words(const struct nsx_proc_end *e, struct nsx_arena *a);

@@ -40,8 +40,7 @@ static void note_progress(struct recording *r, const struct nsx_proc_end *e)
 
 		s += strlen(mark);
 		n = strcspn(s, "'\n") + 1;
-		if (n < strlen(suffix) ||
-		    strncmp(s + n - strlen(suffix), suffix, strlen(suffix)))
+		if (n < strlen(suffix) || strncmp(s + n - strlen(suffix), suffix, strlen(suffix)))
 			continue; /* incomplete, or printed by the command */
 		r->collected_s = nsx_now_s();
 		r->c->raw = nsx_arena_strndup(r->c->arena, s, n - 1);
@@ -68,13 +67,11 @@ static void note_target(struct recording *r, const struct nsx_proc_end *e)
 	r->seen_s = now;
 }
 
-static double target_seconds(const struct recording *r,
-			     const struct nsx_proc_end *e)
+static double target_seconds(const struct recording *r, const struct nsx_proc_end *e)
 {
 	double end_s = r->c->raw ? r->collected_s : e->began_s + e->seconds;
 
-	return (r->gone_s > 0 ? r->gone_s : end_s) -
-	       (r->target ? r->seen_s : e->began_s);
+	return (r->gone_s > 0 ? r->gone_s : end_s) - (r->target ? r->seen_s : e->began_s);
 }
 
 /* Whether the current stage has waited too long. */
@@ -83,12 +80,10 @@ static bool is_overdue(const struct recording *r, const struct nsx_proc_end *e)
 	double now = nsx_now_s();
 
 	if (r->c->raw)
-		return now - e->last_s > r->silence_s &&
-		       now - r->since_s > r->silence_s;
+		return now - e->last_s > r->silence_s && now - r->since_s > r->silence_s;
 	switch (r->stage) {
 	case RUNNING:
-		return r->c->opts->duration_s > 0 &&
-		       now - e->began_s > r->c->opts->duration_s;
+		return r->c->opts->duration_s > 0 && now - e->began_s > r->c->opts->duration_s;
 	case LEAVING:
 		return now - r->since_s > r->grace_s;
 	case ASKED:
@@ -127,8 +122,7 @@ static bool ask_target(const struct recording *r)
 {
 	if (!r->target || r->gone_s > 0)
 		return false;
-	return !kill(getpgid(r->target) == r->target ? -r->target : r->target,
-		     SIGTERM);
+	return !kill(getpgid(r->target) == r->target ? -r->target : r->target, SIGTERM);
 }
 
 static int watch(void *ctx, const struct nsx_proc_end *e)
@@ -167,8 +161,7 @@ int nsx_capture_target_code(const struct nsx_capture *c)
 	bool by_option = nsx_args_have(&c->extra, "duration", 'd') ||
 			 nsx_args_have(&c->extra, "capture-range", 'c');
 
-	if (c->ended != NSX_ENDED_ALONE ||
-	    (by_option && c->end.code == 128 + SIGTERM))
+	if (c->ended != NSX_ENDED_ALONE || (by_option && c->end.code == 128 + SIGTERM))
 		return -1; /* we made nsys end it */
 	return c->end.code;
 }
@@ -182,8 +175,7 @@ static int watch_stop(void *ctx, const struct nsx_proc_end *e)
 	note_progress(r, e);
 	if (is_overdue(r, e))
 		r->c->ended = NSX_ENDED_HUNG;
-	return r->c->ended == NSX_ENDED_HUNG ||
-	       nsx_proc_signals() > r->signals + 1 ? SIGKILL : 0;
+	return r->c->ended == NSX_ENDED_HUNG || nsx_proc_signals() > r->signals + 1 ? SIGKILL : 0;
 }
 
 static int record_start(struct nsx_capture *c, struct nsx_err *err)
@@ -202,8 +194,7 @@ static int record_start(struct nsx_capture *c, struct nsx_err *err)
 }
 
 /* The service runs before, during and after the recording. */
-static int record_session(struct nsx_capture *c, struct recording *r,
-			  struct nsx_err *err)
+static int record_session(struct nsx_capture *c, struct recording *r, struct nsx_err *err)
 {
 	const char *const argv[] = {
 		c->nsys->path, "stop",
@@ -222,8 +213,7 @@ static int record_session(struct nsx_capture *c, struct recording *r,
 		nsx_now_s() - began < c->opts->duration_s))
 		usleep(50000);
 	c->target_s = nsx_now_s() - began;
-	c->ended = nsx_proc_signals() > r->signals ? NSX_ENDED_SIGNAL :
-						     NSX_ENDED_DURATION;
+	c->ended = nsx_proc_signals() > r->signals ? NSX_ENDED_SIGNAL : NSX_ENDED_DURATION;
 	r->stage = ASKED;
 	r->since_s = nsx_now_s();
 	rc = nsx_proc_run(&p, &c->end, err);
@@ -242,8 +232,7 @@ int nsx_capture_record(struct nsx_capture *c, struct nsx_err *err)
 	const struct nsx_proc p = {
 		.argv = c->argv.argv,
 		.env = c->opts->gpu_id
-			       ? nsx_arena_printf(c->arena,
-						  "CUDA_VISIBLE_DEVICES=%s",
+			       ? nsx_arena_printf(c->arena, "CUDA_VISIBLE_DEVICES=%s",
 						  c->opts->gpu_id)
 			       : NULL,
 		.passthrough = true,
@@ -253,8 +242,7 @@ int nsx_capture_record(struct nsx_capture *c, struct nsx_err *err)
 	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf names = { 0 };
 
 	if (limits)
-		sscanf(limits, "%lf,%lf,%lf,%lf", &r.first_s, &r.again_s,
-		       &r.silence_s, &r.grace_s);
+		sscanf(limits, "%lf,%lf,%lf,%lf", &r.first_s, &r.again_s, &r.silence_s, &r.grace_s);
 	r.signals = nsx_proc_signals();
 	if (c->opts->session)
 		return record_session(c, &r, err);
@@ -266,7 +254,6 @@ int nsx_capture_record(struct nsx_capture *c, struct nsx_err *err)
 		c->raw = r.recorded_to;
 	nsx_proc_sweep(c->ended == NSX_ENDED_HUNG ? 0 : 2, &names);
 	if (names.n)
-		nsx_capture_warn(c, "ended what was still running: %s",
-				 names.p);
+		nsx_capture_warn(c, "ended what was still running: %s", names.p);
 	return 0;
 }

@@ -9,8 +9,7 @@
 
 enum { TAIL_BYTES = 1024 };
 
-static void write_words(struct nsx_jsonw *w, const char *key,
-			const char *const *words)
+static void write_words(struct nsx_jsonw *w, const char *key, const char *const *words)
 {
 	nsx_jsonw_array(w, key);
 	for (; words && *words; words++)
@@ -32,8 +31,7 @@ static void write_warnings(struct nsx_jsonw *w, const struct nsx_buf *lines)
 	nsx_jsonw_end(w);
 }
 
-static void write_size(struct nsx_jsonw *w, const char *key, const char *path,
-		       int64_t bytes)
+static void write_size(struct nsx_jsonw *w, const char *key, const char *path, int64_t bytes)
 {
 	if (path)
 		nsx_jsonw_real(w, key, (double)bytes / 1e6);
@@ -41,8 +39,7 @@ static void write_size(struct nsx_jsonw *w, const char *key, const char *path,
 		nsx_jsonw_null(w, key);
 }
 
-static void write_files(struct nsx_jsonw *w, const char *key,
-			const struct nsx_product *p)
+static void write_files(struct nsx_jsonw *w, const char *key, const struct nsx_product *p)
 {
 	nsx_jsonw_object(w, key);
 	nsx_jsonw_str(w, "nsys_rep", p->rep);
@@ -85,14 +82,11 @@ static void write_failure(struct nsx_jsonw *w, const struct nsx_capture *c,
 
 	nsx_jsonw_str(w, "error", failed->msg);
 	nsx_jsonw_strn(w, "stderr_tail", n ? b->p + b->n - n : "", n);
-	write_files(w, "files",
-		    c->nproducts ? &c->products[0]
-				 : &(struct nsx_product){ 0 });
+	write_files(w, "files", c->nproducts ? &c->products[0] : &(struct nsx_product){ 0 });
 	write_warnings(w, &c->warnings);
 }
 
-static struct nsx_jsonw *summary_document(const struct nsx_capture *c,
-					  const struct nsx_err *failed)
+static struct nsx_jsonw *summary_document(const struct nsx_capture *c, const struct nsx_err *failed)
 {
 	struct nsx_jsonw *w = nsx_jsonw_new();
 
@@ -116,16 +110,14 @@ static struct nsx_jsonw *summary_document(const struct nsx_capture *c,
 int nsx_capture_write_record(const struct nsx_capture *c,
 			     const struct nsx_err *failed, struct nsx_err *err)
 {
-	const char *path = nsx_arena_printf(c->arena, "%s/nsys_capture%s.json",
-					    c->dir, c->rank);
+	const char *path = nsx_arena_printf(c->arena, "%s/nsys_capture%s.json", c->dir, c->rank);
 	const char *part = nsx_arena_printf(c->arena, "%s.part", path);
 	FILE *f = fopen(part, "we");
 	struct nsx_jsonw *w;
 	int rc;
 
 	if (!f)
-		return nsx_fail(err, NSX_E_IO, "cannot write '%s': %s", path,
-				strerror(errno));
+		return nsx_fail(err, NSX_E_IO, "cannot write '%s': %s", path, strerror(errno));
 	w = summary_document(c, failed);
 	rc = nsx_jsonw_finish(w, f, err);
 	if (fclose(f) && !rc)

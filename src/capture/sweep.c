@@ -76,12 +76,10 @@ static bool read_stat(const char *root, const char *pid, struct process *ret)
 	line[n] = '\0';
 	open = strchr(line, '(');
 	close = strrchr(line, ')');
-	if (!open || !close ||
-	    sscanf(close + 1, " %c %d", &ret->state, &ret->parent) != 2)
+	if (!open || !close || sscanf(close + 1, " %c %d", &ret->state, &ret->parent) != 2)
 		return false;
 	ret->pid = (pid_t)atol(line);
-	snprintf(ret->name, sizeof(ret->name), "%.*s", (int)(close - open - 1),
-		 open + 1);
+	snprintf(ret->name, sizeof(ret->name), "%.*s", (int)(close - open - 1), open + 1);
 	return true;
 }
 
@@ -142,8 +140,7 @@ static bool has_open(const char *proc_root, pid_t pid,
 /* /dev/nvidia0 and the like; not nvidiactl, which mere queries open. */
 static bool is_gpu(const char *file)
 {
-	return !strncmp(file, "/dev/nvidia", 11) && file[11] >= '0' &&
-	       file[11] <= '9';
+	return !strncmp(file, "/dev/nvidia", 11) && file[11] >= '0' && file[11] <= '9';
 }
 
 static bool is_raw_data(const char *file)
@@ -159,8 +156,7 @@ unsigned nsx_proc_gpu_users(const char *proc_root, struct nsx_buf *names)
 	char file[PATH_MAX];
 
 	for (size_t i = 0; i < n; i++) {
-		if (v[i].pid == getpid() ||
-		    !has_open(proc_root, v[i].pid, is_gpu, file))
+		if (v[i].pid == getpid() || !has_open(proc_root, v[i].pid, is_gpu, file))
 			continue;
 		if (count++ < 8)
 			nsx_buf_printf(names, "%s%s (%d)", names->n ? ", " : "",

@@ -47,8 +47,7 @@ static int cmd_ask_add_frame(struct nsx_answer *a, struct nsx_err *err)
 
 	nsx_put(a->out, "answer_window.start_ns", nsx_int(a->window.start_ns));
 	nsx_put(a->out, "answer_window.end_ns", nsx_int(a->window.end_ns));
-	nsx_put(a->out, "confidence",
-		nsx_string(nsx_confidence_names[a->confidence]));
+	nsx_put(a->out, "confidence", nsx_string(nsx_confidence_names[a->confidence]));
 	for (unsigned i = 0; i < a->nnext; i++) {
 		struct nsx_cell *row = nsx_add_row(t);
 
@@ -122,19 +121,16 @@ static int cmd_ask_print(struct nsx_answer *a, const struct args *args,
 	if (args->csv && first)
 		rc = print_csv(first, args->limit, err);
 	else if (args->csv)
-		rc = nsx_fail(err, NSX_E_USAGE, "the answer has no table: leave "
-			      "--csv out");
+		rc = nsx_fail(err, NSX_E_USAGE, "the answer has no table: leave --csv out");
 	else if (args->json)
 		rc = cmd_ask_add_frame(a, err) ? err->rc :
-					 nsx_emit_json_section(a->out, stdout,
-							       err);
+					 nsx_emit_json_section(a->out, stdout, err);
 	else
 		cmd_ask_print_text(a, args, path);
 	return rc ? rc : nsx_flush_stdout(err);
 }
 
-static int cmd_ask_answer(struct args *args, char **argv, int n,
-			  struct nsx_err *err)
+static int cmd_ask_answer(struct args *args, char **argv, int n, struct nsx_err *err)
 {
 	const struct nsx_question *q = nsx_question_find(argv[2]);
 	struct nsx_opts o = {NSX_OPTS_DEFAULT, .path = argv[1],
@@ -145,14 +141,12 @@ static int cmd_ask_answer(struct args *args, char **argv, int n,
 	struct nsx_subject s = {0};
 	struct nsx_report *r = NULL;
 	struct nsx_answer *a = NULL;
-	int rc = nsx_engine_read(&args->engine, &o, err) ?:
-		 nsx_report_open(&o, &r, err);
+	int rc = nsx_engine_read(&args->engine, &o, err) ?: nsx_report_open(&o, &r, err);
 
 	s.r = r;
 	if (!rc)
 		rc = nsx_ask(&s, q, n > 2 ? argv[3] : NULL,
-			     args->limit ? (size_t)args->limit : NSX_ASK_ROWS,
-			     &a, err);
+			     args->limit ? (size_t)args->limit : NSX_ASK_ROWS, &a, err);
 	if (!rc)
 		rc = cmd_ask_print(a, args, argv[1], err) ?: nsx_cmd_partial(nsx_report_damage(r));
 	nsx_answer_free(a);
@@ -190,22 +184,19 @@ static int cmd_ask_run(const struct nsx_cmd *cmd, int argc, char **argv)
 	int n, rc = nsx_opt_parse(cmd, argc, argv, &a, &n, &err);
 
 	if (!rc && (a.json + a.md + a.csv > 1))
-		rc = nsx_fail(&err, NSX_E_USAGE, "--json, --md and --csv "
-			      "exclude each other");
+		rc = nsx_fail(&err, NSX_E_USAGE, "--json, --md and --csv exclude each other");
 	if (!rc && n > 3)
-		rc = nsx_fail(&err, NSX_E_USAGE, "give one trace, one question "
-			      "and its argument: put quotes around '%s %s'",
-			      argv[3], argv[4]);
+		rc = nsx_fail(&err, NSX_E_USAGE, "give one trace, one question and its argument: "
+			      "put quotes around '%s %s'", argv[3], argv[4]);
 	meant = !rc && n >= 2 && !nsx_question_find(argv[2]) ? cmd_ask_nearest(argv[2]) : NULL;
 	if (meant)
 		rc = nsx_fail(&err, NSX_E_USAGE, "no question '%s'; did you mean "
 			      "'%s'? 'nsys-explain help ask' lists them", argv[2], meant);
 	if (!rc && (n < 2 || !nsx_question_find(argv[2]))) {
 		(void)nsx_fail(&err, NSX_E_USAGE, n < 2 ?
-			       "give a trace and a question: nsys-explain ask "
-			       "TRACE.sqlite QUESTION; the questions are" :
-			       "no question '%s'; the questions are",
-			       n < 2 ? "" : argv[2]);
+			       "give a trace and a question: nsys-explain ask TRACE.sqlite "
+			       "QUESTION; the questions are" :
+			       "no question '%s'; the questions are", n < 2 ? "" : argv[2]);
 		rc = nsx_cmd_fail(&err, a.json);
 		nsx_opt_operands(cmd, stderr);
 		return rc;
@@ -219,11 +210,10 @@ const struct nsx_cmd nsx_cmd_ask = {
 	.name = "ask",
 	.usage = "TRACE.sqlite QUESTION [ARGUMENT] [OPTIONS]",
 	.summary = "ask a trace: what ran then, why that gap, who launched it",
-	.doc = "Answers one question. Each answer says of which window it is, how "
-	       "far it can be trusted, and what to ask next.\n\n"
-	       "Instants are taken as reports print them (60.331s), as seconds "
-	       "from the first event (1.5), or as the trace's nanoseconds "
-	       "(5ns).",
+	.doc = "Answers one question. Each answer says of which window it is, how far it can be "
+	       "trusted, and what to ask next.\n\n"
+	       "Instants are taken as reports print them (60.331s), as seconds from the first "
+	       "event (1.5), or as the trace's nanoseconds (5ns).",
 	.examples = "nsys-explain ask run.sqlite findings\n"
 		    "nsys-explain ask run.sqlite at 60.331s\n"
 		    "nsys-explain ask run.sqlite window 60.33s..60.34s --json\n"

@@ -79,7 +79,8 @@ static int cmd_baseline_show(const struct args *o, const char *name, struct nsx_
 			*b.runs[i].unit ? " of " : "", b.runs[i].unit,
 			nsx_text_ns(a, (double)b.runs[i].median_ns)));
 	for (size_t i = 0; i < b.npast; i++)
-		nsx_print_line(nsx_arena_printf(a, "before: %s", cmd_baseline_sum_up(&b.past[i], a)));
+		nsx_print_line(nsx_arena_printf(a, "before: %s",
+						cmd_baseline_sum_up(&b.past[i], a)));
 	return 0;
 }
 
@@ -133,11 +134,10 @@ const struct nsx_cmd nsx_cmd_baseline = {
 	.name = "baseline",
 	.usage = "set|accept NAME TRACE|DIGEST... | show NAME | list [--store DIR]",
 	.summary = "keep runs under a name, to compare others with",
-	.doc = "Keeps the digest of each run (nsys-explain digest) in a folder of "
-	       "its own, with baseline.json, which lists them: a few hundred kB that "
-	       "a pipeline can cache, or a repository hold. 'nsys-explain diff "
-	       "--against NAME AFTER' compares with them. Three runs or more tell "
-	       "how much runs of the same code differ.\n\n"
+	.doc = "Keeps the digest of each run (nsys-explain digest) in a folder of its own, with "
+	       "baseline.json, which lists them: a few hundred kB that a pipeline can cache, or a "
+	       "repository hold. 'nsys-explain diff --against NAME AFTER' compares with them. "
+	       "Three runs or more tell how much runs of the same code differ.\n\n"
 	       "A program in which nothing repeats has no baseline: keep its trace.",
 	.opts = opts, .nopts = ARRAY_LEN(opts),
 	.operands_title = "actions", .operand = verb,

@@ -17,9 +17,8 @@ static const struct nsx_opt opts[] = {
 	    "folder of the results; may hold %h, %p and %q{VARIABLE} (default "
 	    "capture-PROGRAM-TIME)"),
 	OPT(0, "duration", "duration-s", "S", REAL, duration_s,
-	    "end the command after S seconds (SIGTERM; 30 s later the capture is "
-	    "ended in any case)",
-	    .most = INFINITY),
+	    "end the command after S seconds (SIGTERM; 30 s later the capture is ended in any "
+	    "case)", .most = INFINITY),
 	OPT(0, "target-cmd", NULL, "COMMAND", STR, target,
 	    "the command in one argument, in the place of -- COMMAND; no shell "
 	    "reads it, and what only a shell understands is refused"),
@@ -37,13 +36,10 @@ static const struct nsx_opt opts[] = {
 	    "record only from where the program says so: cudaProfilerApi, nvtx, ... as "
 	    "nsys's own option"),
 	OPT(0, "extra-nsys", NULL, "OPTIONS", STR, extra,
-	    "more options for nsys profile, in one argument; one that we use, "
-	    "too, replaces ours"),
+	    "more options for nsys profile, in one argument; one that we use, too, replaces ours"),
 	OPT(0, "warmup-skip", NULL, "PCT", REAL, warmup_pct,
-	    "leave this share of the capture's beginning out of the "
-	    "explanation"),
-	OPT(0, "keep-rep", NULL, NULL, FLAG, keep_rep,
-	    "keep the .nsys-rep as it is (the default)"),
+	    "leave this share of the capture's beginning out of the explanation"),
+	OPT(0, "keep-rep", NULL, NULL, FLAG, keep_rep, "keep the .nsys-rep as it is (the default)"),
 	OPT(0, "compress-rep", NULL, NULL, FLAG, compress_rep,
 	    "compress the .nsys-rep to .zst, which is read as it is"),
 	OPT(0, "delete-rep", NULL, NULL, FLAG, delete_rep,
@@ -51,16 +47,13 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "export", NULL, NULL, FLAG, export,
 	    "export to trace.sqlite with nsys in any case; else only where the "
 	    "report holds what this program does not read as it is"),
-	OPT(0, "convert", NULL, NULL, FLAG, convert,
-	    "write trace.pftrace for Perfetto as well"),
+	OPT(0, "convert", NULL, NULL, FLAG, convert, "write trace.pftrace for Perfetto as well"),
 	OPT(0, "digest", NULL, NULL, FLAG, digest,
 	    "write trace.nsxd as well, for fleet: of many ranks only digests "
 	    "need to leave their hosts"),
-	OPT(0, "no-explain", NULL, NULL, FLAG, no_explain,
-	    "stop after the capture"),
+	OPT(0, "no-explain", NULL, NULL, FLAG, no_explain, "stop after the capture"),
 	OPT(0, "nsys", NULL, "FILE", STR, nsys,
-	    "the nsys to use (default: NSYS_PATH, else the newest of PATH and "
-	    "the usual folders)"),
+	    "the nsys to use (default: NSYS_PATH, else the newest of PATH and the usual folders)"),
 };
 
 static void end_capture(struct nsx_capture *c)
@@ -107,8 +100,7 @@ static bool has_events(const char *path)
 	for (unsigned v = 0; v < NSX_NVIEWS; v++)
 		any |= nsx_library_of[v] && nsx_has_view(&schema, v);
 	for (unsigned i = 0; i < ARRAY_LEN(views); i++)
-		any |= nsx_has_view(&schema, views[i]) ||
-		       nsx_has_lost_rows(&schema, views[i]);
+		any |= nsx_has_view(&schema, views[i]) || nsx_has_lost_rows(&schema, views[i]);
 	nsx_schema_close(&schema);
 	return any;
 }
@@ -160,11 +152,9 @@ static const char *steady_window(struct nsx_capture *c)
 	if (!nsx_trace_load(&schema, &load, &trace, &err)) {
 		const struct nsx_window *w = &trace->full;
 
-		c->steady_ns = w->start_ns +
-			       (int64_t)((double)(w->end_ns - w->start_ns) *
-					 c->opts->warmup_pct / 100);
-		window = nsx_arena_printf(c->arena, "--window=%jdns..%jdns",
-					  (intmax_t)c->steady_ns,
+		c->steady_ns = w->start_ns + (int64_t)((double)(w->end_ns - w->start_ns) *
+						       c->opts->warmup_pct / 100);
+		window = nsx_arena_printf(c->arena, "--window=%jdns..%jdns", (intmax_t)c->steady_ns,
 					  (intmax_t)w->end_ns);
 		nsx_trace_free(trace);
 	}
@@ -210,8 +200,7 @@ static int cmd_capture_explain(struct nsx_capture *c, const struct nsx_product *
 
 	*arg++ = (char *)cmd->name;
 	*arg++ = (char *)trace_of(p);
-	*arg++ = nsx_arena_printf(c->arena, "--out=%s/report%s%s", c->dir,
-				  c->rank, p->number);
+	*arg++ = nsx_arena_printf(c->arena, "--out=%s/report%s%s", c->dir, c->rank, p->number);
 	if (window)
 		*arg++ = (char *)window;
 	*arg = NULL;
@@ -221,8 +210,7 @@ static int cmd_capture_explain(struct nsx_capture *c, const struct nsx_product *
 static int cmd_capture_say(const struct nsx_err *err)
 {
 	fprintf(stderr, "nsys-explain: %s\n", err->msg);
-	return err->rc == NSX_E_USAGE  ? 2
-	       : err->rc == NSX_E_STOP ? 128 + SIGINT
+	return err->rc == NSX_E_USAGE  ? 2 : err->rc == NSX_E_STOP ? 128 + SIGINT
 				       : 3;
 }
 
@@ -287,15 +275,13 @@ static bool needs_shell(const char *text)
 static int check_command(const struct nsx_capture *c, struct nsx_err *err)
 {
 	if (c->opts->target && needs_shell(c->opts->target))
-		return nsx_fail(err, NSX_E_USAGE, "no shell reads --target-cmd, and "
-				"'%s' needs one: give it as -- bash -c COMMANDS, or "
-				"quote what is to be taken as it is",
-				c->opts->target);
+		return nsx_fail(err, NSX_E_USAGE, "no shell reads --target-cmd, and '%s' needs "
+				"one: give it as -- bash -c COMMANDS, or quote what is to be taken "
+				"as it is", c->opts->target);
 	if (is_shell_line(c->command))
-		return nsx_fail(err, NSX_E_USAGE, "there is no program '%s'; if "
-				"that is a line for a shell, run it with: "
-				"nsys-explain capture [OPTIONS] -- bash -c '%s'",
-				c->command[0], c->command[0]);
+		return nsx_fail(err, NSX_E_USAGE, "there is no program '%s'; if that is a line for "
+				"a shell, run it with: nsys-explain capture [OPTIONS] -- bash -c "
+				"'%s'", c->command[0], c->command[0]);
 	return 0;
 }
 
@@ -313,23 +299,19 @@ static bool is_gpu_list(const char *list)
 	return true;
 }
 
-static int cmd_capture_check(const struct nsx_capture_opts *o, int noperands,
-			     struct nsx_err *err)
+static int cmd_capture_check(const struct nsx_capture_opts *o, int noperands, struct nsx_err *err)
 {
 	if (noperands && o->target)
 		return nsx_fail(err, NSX_E_USAGE, "give the command once: with "
 				"--target-cmd, or behind --");
 	if (o->session && (noperands || o->target || o->preset || o->gpu_id))
-		return nsx_fail(err, NSX_E_USAGE, "--session records what was "
-				"started already: leave the command, --preset and "
-				"--gpu-id out");
+		return nsx_fail(err, NSX_E_USAGE, "--session records what was started already: "
+				"leave the command, --preset and --gpu-id out");
 	if (!noperands && !o->target && !o->session)
-		return nsx_fail(err, NSX_E_USAGE,
-				"capture needs a command: nsys-explain capture "
+		return nsx_fail(err, NSX_E_USAGE, "capture needs a command: nsys-explain capture "
 				"[OPTIONS] -- COMMAND [ARG...]");
 	if (o->warmup_pct < 0 || o->warmup_pct >= 100)
-		return nsx_fail(err, NSX_E_USAGE,
-				"--warmup-skip is a share from 0 to below 100");
+		return nsx_fail(err, NSX_E_USAGE, "--warmup-skip is a share from 0 to below 100");
 	if (o->duration_s == 0)
 		return nsx_fail(err, NSX_E_USAGE, "--duration 0 would record nothing: leave it "
 				"out to record until the command ends");
@@ -337,15 +319,13 @@ static int cmd_capture_check(const struct nsx_capture_opts *o, int noperands,
 		return nsx_fail(err, NSX_E_USAGE, "--gpu-id '%s' names no GPUs: give numbers or "
 				"uuids (GPU-..., MIG-...) with commas", o->gpu_id);
 	if (o->keep_rep + o->compress_rep + o->delete_rep > 1)
-		return nsx_fail(err, NSX_E_USAGE,
-				"--keep-rep, --compress-rep and --delete-rep "
+		return nsx_fail(err, NSX_E_USAGE, "--keep-rep, --compress-rep and --delete-rep "
 				"exclude each other");
 	return 0;
 }
 
 /* Turns --trace and --capture-range into --extra-nsys options. */
-static int add_extra(struct nsx_capture *c, const struct nsx_capture_opts *o,
-		     struct nsx_err *err)
+static int add_extra(struct nsx_capture *c, const struct nsx_capture_opts *o, struct nsx_err *err)
 {
 	if (o->trace)
 		nsx_args_add(&c->extra, nsx_arena_printf(c->arena, "--trace=%s", o->trace));
@@ -378,8 +358,7 @@ static int cmd_capture_run(const struct nsx_cmd *cmd, int argc, char **argv)
 			return cmd_capture_say(&err);
 		c.command = target.argv;
 		if (!target.n || !*target.argv[0]) {
-			nsx_fail(&err, NSX_E_USAGE, "--target-cmd is empty; give "
-				 "the command");
+			nsx_fail(&err, NSX_E_USAGE, "--target-cmd is empty; give the command");
 			return cmd_capture_say(&err);
 		}
 	}
@@ -396,26 +375,23 @@ const struct nsx_cmd nsx_cmd_capture = {
 	.name = "capture",
 	.usage = "[OPTIONS] -- COMMAND [ARG...] | --session NAME [OPTIONS]",
 	.summary = "record a command with nsys and explain it at once",
-	.doc = "Runs the command under nsys profile with options that this "
-	       "version of nsys knows: CUDA, NVTX and OS runtime calls, CUDA "
-	       "graphs node by node, memory usage, no CPU samples. That is "
-	       "what the presets basic and graphs record. nccl adds the ranges "
-	       "of NCCL, nvlink those and GPU counters, memory the page faults "
-	       "of unified memory, full all of these.\n\n"
-	       "The result folder holds trace.nsys-rep, its export trace.sqlite "
-	       "where that was needed or asked for, the report and "
-	       "nsys_capture.json, which says what was done and what went wrong. Under a launcher that numbers its ranks, "
-	       "these names hold the number, so that ranks may share the "
-	       "folder; --digest writes for each what 'nsys-explain fleet' "
-	       "reads.\n\n"
-	       "A service, such as an LLM server, is started once with nsys "
-	       "launch --session-new=NAME, and recorded with --session NAME as "
-	       "often as you like.\n\n"
-	       "Ctrl-C ends the command and keeps what was recorded; a second "
-	       "one gives the recording up. When the capture is over, "
-	       "everything that it started is ended, too.\n\n"
-	       "The exit code is the command's own where that is not 0, 130 "
-	       "after Ctrl-C, 3 if there is no capture, or one without any event.",
+	.doc = "Runs the command under nsys profile with options that this version of nsys knows: "
+	       "CUDA, NVTX and OS runtime calls, CUDA graphs node by node, memory usage, no CPU "
+	       "samples. That is what the presets basic and graphs record. nccl adds the ranges of "
+	       "NCCL, nvlink those and GPU counters, memory the page faults of unified memory, "
+	       "full all of these.\n\n"
+	       "The result folder holds trace.nsys-rep, its export trace.sqlite where that was "
+	       "needed or asked for, the report and nsys_capture.json, which says what was done "
+	       "and what went wrong. Under a launcher that numbers its ranks, these names hold the "
+	       "number, so that ranks may share the folder; --digest writes for each what "
+	       "'nsys-explain fleet' reads.\n\n"
+	       "A service, such as an LLM server, is started once with nsys launch "
+	       "--session-new=NAME, and recorded with --session NAME as often as you like.\n\n"
+	       "Ctrl-C ends the command and keeps what was recorded; a second one gives the "
+	       "recording up. When the capture is over, everything that it started is ended, "
+	       "too.\n\n"
+	       "The exit code is the command's own where that is not 0, 130 after Ctrl-C, 3 if "
+	       "there is no capture, or one without any event.",
 	.examples =
 		"nsys-explain capture -- python train.py --steps 50  # record "
 		"and explain a run\n"

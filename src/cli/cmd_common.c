@@ -14,9 +14,7 @@ int nsx_cmd_fail(const struct nsx_err *err, bool json)
 	fprintf(stderr, "nsys-explain: %s\n", err->msg);
 	if (json)
 		(void)!nsx_emit_json_error(err, stdout, &ignored);
-	return err->rc == NSX_E_USAGE || err->rc == NSX_E_DENIED ||
-			       err->rc == NSX_E_NAME ?
-		       2 : 3;
+	return err->rc == NSX_E_USAGE || err->rc == NSX_E_DENIED || err->rc == NSX_E_NAME ? 2 : 3;
 }
 
 int nsx_flush_stdout(struct nsx_err *err)
@@ -37,8 +35,7 @@ unsigned nsx_threads(int64_t asked)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
-	return (unsigned)(asked ? asked :
-			  NSX_MAX(1, NSX_MIN(cpus, NSX_MAX_THREADS)));
+	return (unsigned)(asked ? asked : NSX_MAX(1, NSX_MIN(cpus, NSX_MAX_THREADS)));
 }
 
 static void cmd_common_put_line(FILE *out, const char *s)

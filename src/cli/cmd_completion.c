@@ -77,8 +77,7 @@ static void print_bash_values(const struct nsx_cmd *c)
 
 		if (!has_values(o))
 			continue;
-		printf("\t%s--%s) words=\"", c == nsx_cmd_find("explain") ? "*" :
-		       c->name, o->name);
+		printf("\t%s--%s) words=\"", c == nsx_cmd_find("explain") ? "*" : c->name, o->name);
 		print_values(o);
 		fputs("\" ;;\n", stdout);
 	}
@@ -116,8 +115,7 @@ static void print_bash(void)
 		printf(" %s", nsx_commands[i]->name);
 	fputs(" --version --man\"\n\tfi\n\tcase $cmd in\n", stdout);
 	for (unsigned i = 0; i < nsx_ncommands; i++) {
-		printf("\t%s) [[ $cur != -* ]] || words=\"",
-		       nsx_commands[i]->name);
+		printf("\t%s) [[ $cur != -* ]] || words=\"", nsx_commands[i]->name);
 		print_names(nsx_commands[i]);
 		fputs("\" ;;\n", stdout);
 	}
@@ -186,8 +184,7 @@ static void print_zsh(void)
 	for (unsigned i = 0; i < nsx_ncommands; i++) {
 		printf("\t%s)\n", nsx_commands[i]->name);
 		if (!strcmp(nsx_commands[i]->name, "ask"))
-			fputs("\t\t(( CURRENT != 4 )) || _describe question "
-			      "questions\n", stdout);
+			fputs("\t\t(( CURRENT != 4 )) || _describe question questions\n", stdout);
 		fputs("\t\t_arguments", stdout);
 		print_zsh_options(nsx_commands[i]);
 		fputs(" \\\n\t\t\t'*:", stdout);
@@ -222,8 +219,7 @@ static void print_fish(void)
 	for (unsigned i = 0; i < nsx_ncommands; i++) {
 		const struct nsx_cmd *c = nsx_commands[i];
 
-		printf("complete -c nsys-explain -n __fish_use_subcommand -a %s "
-		       "-d '", c->name);
+		printf("complete -c nsys-explain -n __fish_use_subcommand -a %s -d '", c->name);
 		print_quoted(c->summary, "\\");
 		fputs("'\n", stdout);
 		for (unsigned k = 0; k < c->nopts; k++) {
@@ -246,8 +242,7 @@ static void print_fish(void)
 		operands[i].print();
 		fputs("'\n", stdout);
 	}
-	fputs("complete -c nsys-explain -n '__fish_seen_subcommand_from ask' -a "
-	      "'", stdout);
+	fputs("complete -c nsys-explain -n '__fish_seen_subcommand_from ask' -a '", stdout);
 	print_questions();
 	fputs("'\n", stdout);
 }
@@ -269,8 +264,7 @@ static int cmd_completion_run(const struct nsx_cmd *cmd, int argc, char **argv)
 			return nsx_cmd_printed(0);
 		}
 	if (!rc)
-		(void)nsx_fail(&err, NSX_E_USAGE, "give one shell: bash, zsh or "
-			       "fish");
+		(void)nsx_fail(&err, NSX_E_USAGE, "give one shell: bash, zsh or fish");
 	return nsx_cmd_fail(&err, false);
 }
 
@@ -281,7 +275,6 @@ const struct nsx_cmd nsx_cmd_completion = {
 	.doc = "Prints what a shell needs to complete commands, options and "
 	       "questions. 'make install' puts it where shells look.",
 	.examples = "source <(nsys-explain completion bash)\n"
-		    "nsys-explain completion fish > "
-		    "~/.config/fish/completions/nsys-explain.fish",
+		    "nsys-explain completion fish > ~/.config/fish/completions/nsys-explain.fish",
 	.run = cmd_completion_run,
 };

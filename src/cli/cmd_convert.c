@@ -18,13 +18,11 @@ struct args {
 };
 #define OPT(...) NSX_OPT(struct args, __VA_ARGS__)
 static const struct nsx_opt opts[] = {
-	OPT('i', "input", NULL, "FILE", STR, input,
-	    "the trace, if it is not given as an operand"),
+	OPT('i', "input", NULL, "FILE", STR, input, "the trace, if it is not given as an operand"),
 	OPT('o', "output", NULL, "FILE", STR, output,
-	    "the result: .pftrace for Perfetto's typed GPU views, .tar for "
-	    "several traces with a member each; any other suffix gives JSON, and "
-	    "one that ends in .gz is compressed; - is JSON on stdout (default: "
-	    "the trace's name with .pftrace, in the working folder)"),
+	    "the result: .pftrace for Perfetto's typed GPU views, .tar for several traces with a "
+	    "member each; any other suffix gives JSON, and one that ends in .gz is compressed; - "
+	    "is JSON on stdout (default: the trace's name with .pftrace, in the working folder)"),
 	OPT('t', "only", "activity", "LIST", STR, activity,
 	    "what to convert, with commas: kernels, copies (memcpy, memset), "
 	    "graph, nvtx, nvtx-kernel, api, libraries (MPI, cuBLAS, ...), osrt, sched, "
@@ -33,17 +31,14 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "nvtx-prefix", NULL, "TEXT", STR, nvtx_prefix,
 	    "only NVTX ranges and marks whose names begin so"),
 	OPT(0, "window", NULL, "A..B", STR, window,
-	    "only what overlaps it: seconds from the first event; 1.5s..2s or "
-	    "5ns..9ns on the trace's clock, as reports print it; nvtx:NAME, "
-	    "from the first range of that name to the last; phase:NAME, the "
-	    "phase that reports call so, for which the trace is loaded"),
+	    "only what overlaps it: seconds from the first event; 1.5s..2s or 5ns..9ns on the "
+	    "trace's clock, as reports print it; nvtx:NAME, from the first range of that name to "
+	    "the last; phase:NAME, the phase that reports call so, for which the trace is loaded"),
 	OPT(0, "iteration", NULL, "N", STR, iteration,
-	    "only this one, by its number in tables/iterations.csv, of the GPU "
-	    "that sets the pace"),
+	    "only this one, by its number in tables/iterations.csv, of the GPU that sets the pace"),
 	OPT(0, "gpu", NULL, "FORM", WORD, gpu,
-	    "GPU work in packets: native (Perfetto 54 and later, the default), "
-	    "or tracks, slices that older versions show, too",
-	    .words = "native or tracks"),
+	    "GPU work in packets: native (Perfetto 54 and later, the default), or tracks, slices "
+	    "that older versions show, too", .words = "native or tracks"),
 	OPT(0, "max-size", NULL, "SIZE", SIZE, max_size,
 	    "size of the file at most, such as 400M: what is too much is dropped, first OS "
 	    "runtime calls, scheduling and depths of queues, then CUDA calls "
@@ -60,12 +55,10 @@ static const struct nsx_opt opts[] = {
 	    "program does not read (warnings say what)"),
 	OPT(0, "no-compress", NULL, NULL, FLAG, no_compress,
 	    "leave the packets of a .pftrace as they are"),
-	OPT(0, "force", NULL, NULL, FLAG, force,
-	    "replace what is there, whatever wrote it"),
+	OPT(0, "force", NULL, NULL, FLAG, force, "replace what is there, whatever wrote it"),
 	OPT(0, "no-force", NULL, NULL, FLAG, no_force,
 	    "replace nothing, not even what this program wrote"),
-	OPT('q', "quiet", NULL, NULL, FLAG, quiet,
-	    "print no summary"),
+	OPT('q', "quiet", NULL, NULL, FLAG, quiet, "print no summary"),
 };
 
 /* Arguments ---------------------------------------------------------------------*/
@@ -82,12 +75,10 @@ static const struct {
 	     {"api", BIT(API)},
 	     {"counters", BIT(METRIC) | BIT(MEMORY) | BIT(QUEUE)}};
 
-static int parse_activity(const char *name, size_t n, unsigned *ret,
-			  struct nsx_err *err)
+static int parse_activity(const char *name, size_t n, unsigned *ret, struct nsx_err *err)
 {
 	for (unsigned i = 0; i < ARRAY_LEN(words); i++)
-		if (strlen(words[i].word) == n &&
-		    !strncmp(name, words[i].word, n)) {
+		if (strlen(words[i].word) == n && !strncmp(name, words[i].word, n)) {
 			*ret |= words[i].activities;
 			return 0;
 		}
@@ -97,13 +88,11 @@ static int parse_activity(const char *name, size_t n, unsigned *ret,
 			*ret |= 1U << a;
 			return 0;
 		}
-	return nsx_fail(err, NSX_E_USAGE, "no activity '%.*s'; see "
-			"'nsys-explain help convert' for the list",
-			(int)NSX_MIN(n, 64), name);
+	return nsx_fail(err, NSX_E_USAGE, "no activity '%.*s'; see 'nsys-explain help convert' for "
+			"the list", (int)NSX_MIN(n, 64), name);
 }
 
-static int parse_activities(const char *list, bool is_pftrace, unsigned *ret,
-			    struct nsx_err *err)
+static int parse_activities(const char *list, bool is_pftrace, unsigned *ret, struct nsx_err *err)
 {
 	*ret = list ? 0 : words[0].activities & ~BIT(NVTX_GPU) &
 			  ~(is_pftrace ? 0 : BIT(FINDING) | BIT(QUEUE));
@@ -117,16 +106,14 @@ static int parse_activities(const char *list, bool is_pftrace, unsigned *ret,
 	return *ret ? 0 : nsx_fail(err, NSX_E_USAGE, "--only is empty");
 }
 
-static int check_step(const struct args *a, const char *input,
-		      struct nsx_err *err)
+static int check_step(const struct args *a, const char *input, struct nsx_err *err)
 {
 	if (a->step == STEP_SQLITE && !nsx_is_capture(input))
 		return nsx_fail(err, NSX_E_USAGE, "--step sqlite exports a "
 				".nsys-rep; '%s' is none", input);
 	if (a->step == STEP_CHROME && nsx_is_capture(input))
-		return nsx_fail(err, NSX_E_USAGE, "--step chrome converts an "
-				"export; '%s' is a report: leave --step out",
-				input);
+		return nsx_fail(err, NSX_E_USAGE, "--step chrome converts an export; '%s' is a "
+				"report: leave --step out", input);
 	return 0;
 }
 
@@ -136,8 +123,7 @@ static int check_several(const struct args *a, const struct nsx_convert_job *job
 	if (job->n == 1)
 		return 0;
 	if (a->step != STEP_UNSAID || a->keep_export)
-		return nsx_fail(err, NSX_E_USAGE, "--step and --keep-export are "
-				"for one trace");
+		return nsx_fail(err, NSX_E_USAGE, "--step and --keep-export are for one trace");
 	if (!job->opts.pftrace)
 		return nsx_fail(err, NSX_E_USAGE, "several traces go into "
 				"packets: give -o OUT.pftrace or -o OUT.tar");
@@ -168,8 +154,7 @@ static int cmd_convert_read_args(const struct args *a, struct nsx_convert_job *j
 				"both say what to convert: leave one out");
 	o->gpu_tracks = a->gpu == GPU_TRACKS;
 	if (a->gpu != GPU_UNSAID && !o->pftrace)
-		return nsx_fail(err, NSX_E_USAGE, "--gpu is for packets: give "
-				"-o OUT.pftrace");
+		return nsx_fail(err, NSX_E_USAGE, "--gpu is for packets: give -o OUT.pftrace");
 	if (is_tar && job->to[strlen(job->to) - 1] != 'r')
 		return nsx_fail(err, NSX_E_USAGE, "the members of a .tar are "
 				"compressed already: leave .gz out");
@@ -185,8 +170,7 @@ static int cmd_convert_read_args(const struct args *a, struct nsx_convert_job *j
 /* Names -------------------------------------------------------------------------*/
 
 /* A name without a suffix gets that of the format. */
-static const char *output_name(const struct args *a, const char *input,
-			       struct nsx_arena *arena)
+static const char *output_name(const struct args *a, const char *input, struct nsx_arena *arena)
 {
 	const char *suffix = a->step == STEP_SQLITE ? ".sqlite" :
 			     a->step == STEP_CHROME ? ".json" : ".pftrace";
@@ -194,8 +178,7 @@ static const char *output_name(const struct args *a, const char *input,
 	struct stat there;
 
 	if (!a->output)
-		return nsx_arena_printf(arena, "%.*s%s", (int)nsx_stem(name), name,
-					suffix);
+		return nsx_arena_printf(arena, "%.*s%s", (int)nsx_stem(name), name, suffix);
 	if (!strcmp(a->output, "-") ||
 	    strchr(nsx_base_name(a->output), '.') ||
 	    (!stat(a->output, &there) && !S_ISREG(there.st_mode)))
@@ -218,8 +201,7 @@ static bool cmd_convert_is_ours(const char *path)
 	while (f && !found && (n = fread(buf[1], 1, sizeof(buf[1]), f)) > 0) {
 		found = memmem(buf, sizeof(buf[0]) + n, producer,
 			       sizeof(producer) - 1) ||
-			(!at && memmem(buf[1], NSX_MIN(n, (size_t)64),
-				       "nsys-explain", 12));
+			(!at && memmem(buf[1], NSX_MIN(n, (size_t)64), "nsys-explain", 12));
 		memcpy(buf[0], buf[1], sizeof(buf[0]));
 		at = 1;
 	}
@@ -234,8 +216,7 @@ static int check_target(const struct args *a, const struct nsx_convert_job *job,
 	const struct nsx_target to = {
 		.path = job->to, .inputs = job->traces, .ninputs = job->n,
 		.is_ours = a->force || a->no_force ? NULL : cmd_convert_is_ours,
-		.way_out = "move it away, give another name with -o, or "
-			   "replace it with --force"};
+		.way_out = "move it away, give another name with -o, or replace it with --force"};
 	struct stat there;
 
 	if (!strcmp(job->to, "-") || stat(job->to, &there))
@@ -246,9 +227,8 @@ static int check_target(const struct args *a, const struct nsx_convert_job *job,
 		return nsx_fail(err, NSX_E_IO, "cannot write '%s': an archive "
 				"must be a plain file", job->to);
 	if (S_ISREG(there.st_mode) && a->no_force)
-		return nsx_fail(err, NSX_E_IO, "cannot write '%s': it is there "
-				"already, and --no-force replaces nothing",
-				job->to);
+		return nsx_fail(err, NSX_E_IO, "cannot write '%s': it is there already, and "
+				"--no-force replaces nothing", job->to);
 	return 0;
 }
 
@@ -271,9 +251,8 @@ static void cmd_convert_say(const struct args *a, const struct nsx_convert_job *
 		return;
 	if (f == stdout)
 		printf("Wrote trace to: %s\n", job->to);
-	fprintf(f, "%lld slices, %lld start/end ranges, %lld marks, %lld "
-		"counter values, %lld arrows\n", (long long)n->slices,
-		(long long)n->asyncs, (long long)n->marks,
+	fprintf(f, "%lld slices, %lld start/end ranges, %lld marks, %lld counter values, %lld "
+		"arrows\n", (long long)n->slices, (long long)n->asyncs, (long long)n->marks,
 		(long long)n->samples, (long long)n->flow_ends);
 	if (n->in_lanes)
 		fprintf(f, "%lld %s: moved to further lanes\n",
@@ -281,16 +260,14 @@ static void cmd_convert_say(const struct args *a, const struct nsx_convert_job *
 			"slice overlaps others of its track" :
 			"slices overlap others of their track");
 	if (n->left_out)
-		fprintf(f, "%lld %s no valid times: left out\n",
-			(long long)n->left_out,
+		fprintf(f, "%lld %s no valid times: left out\n", (long long)n->left_out,
 			n->left_out == 1 ? "row has" : "rows have");
 	for (unsigned i = 0; i < NSX_NSHEDS; i++)
 		if (c->shed >> i & 1)
 			fprintf(f, "%s dropped, to be no larger than %s\n", shed_words[i],
 				nsx_text_bytes(arena, (double)a->max_size));
 	if (job->n == 1 && n->shift_ns)
-		fprintf(f, "times are shifted by %lld ns\n",
-			(long long)n->shift_ns);
+		fprintf(f, "times are shifted by %lld ns\n", (long long)n->shift_ns);
 	if (c->notes.n)
 		fprintf(f, "%s", c->notes.p);
 	if (!n->slices && !n->asyncs && !n->marks && !n->samples)
@@ -324,10 +301,8 @@ static int convert_inputs(const struct args *a, struct nsx_convert_job *job,
 {
 	const struct nsx_export_opts x = {.nsys = a->nsys, .beside = job->to,
 					  .keep = a->keep_export};
-	struct nsx_exported *e = nsx_try_alloc(job->n, sizeof(*e), "inputs",
-					       err);
-	const char **traces = nsx_try_alloc(job->n, sizeof(*traces), "inputs",
-					    err);
+	struct nsx_exported *e = nsx_try_alloc(job->n, sizeof(*e), "inputs", err);
+	const char **traces = nsx_try_alloc(job->n, sizeof(*traces), "inputs", err);
 	int rc = e && traces ? 0 : err->rc;
 
 	for (size_t i = 0; i < job->n && !rc; i++) {
@@ -344,8 +319,7 @@ static int convert_inputs(const struct args *a, struct nsx_convert_job *job,
 	return rc;
 }
 
-static int export_only(const struct args *a, const struct nsx_convert_job *job,
-		       struct nsx_err *err)
+static int export_only(const struct args *a, const struct nsx_convert_job *job, struct nsx_err *err)
 {
 	const struct nsx_export_opts x = {.nsys = a->nsys, .beside = job->to,
 					  .keep = job->to,
@@ -399,52 +373,44 @@ const struct nsx_cmd nsx_cmd_convert = {
 	.name = "convert",
 	.usage = "TRACE... [-o OUT.pftrace|OUT.json[.gz]|OUT.tar] [OPTIONS]",
 	.summary = "write a trace for Perfetto and chrome://tracing",
-	.doc = "An output named .pftrace holds Perfetto's own packets (for "
-	       "Perfetto 54 and later): kernels, copies, memsets and graph replays are "
-	       "typed GPU work with launch dimensions, registers and shared "
-	       "memory, on the GPU's queues; counters are GPU counters: those "
-	       "that were sampled, memory in use and live allocations by "
-	       "process and kind, and how many launches wait on each stream; "
-	       "threads have a track each for calls, NVTX, OS runtime calls "
-	       "and scheduling; launches lead to what they caused. Run "
-	       "phases, iterations and a track for each finding, with a slice "
-	       "wherever it costs time, stand under 'nsys-explain'; the trace "
-	       "is loaded for them and for the queues, which --only without "
-	       "'findings', 'counters' and 'queues' saves.\n\n"
-	       "Several traces, such as the ranks of a job, go into one .pftrace or "
-	       "one .tar with a member each. Hosts are machines there. Times are "
-	       "on one clock: the hosts' clocks are aligned by collectives that "
-	       "the ranks did together, else by when the sessions began.\n\n"
-	       "Any other suffix gives Chrome trace events. GPU work stands under a process "
-	       "of its own for each (process, GPU), one track for each stream "
-	       "and kind; calls, NVTX ranges, OS runtime calls and scheduling "
-	       "stand under their process, tracks by thread. Start/end ranges "
-	       "are asynchronous, counters are counters, and arrows lead from "
-	       "a call to the GPU work it caused.\n\n"
-	       "Times are those of the trace, in microseconds with three "
-	       "decimals: exact. If one is negative, or too great for that, all "
-	       "are shifted, by otherData.time_shift_ns at the end of the "
-	       "file. Slices that overlap on a track, which viewers drop, "
-	       "move to further lanes of it.\n\n"
-	       "nvtx-kernel is each push/pop range as the time from the first "
-	       "to the last GPU operation launched in it; queues are counters "
-	       "that go up when a call begins and down when the first work of "
-	       "it does. These two need the trace in memory.\n\n"
-	       "A .nsys-rep is read as it is. The result appears "
-	       "when it is whole, and takes the place of what this program "
-	       "wrote earlier; anything else stays unless --force is given.",
-	.examples = "nsys-explain convert run.sqlite -o run.json.gz  # open it "
-		    "at ui.perfetto.dev\n"
-		    "nsys-explain convert run.sqlite -o run.pftrace  # the "
-		    "same, smaller, with typed GPU work\n"
-		    "nsys-explain convert run.sqlite -o part.json --window "
-		    "2..2.5 --activity kernel,nvtx  # half a second\n"
-		    "nsys-explain convert run.sqlite -o one.pftrace "
-		    "--iteration 7  # one of those that a report lists\n"
-		    "nsys-explain convert rank*.sqlite -o job.pftrace  # all "
-		    "ranks on one clock\n"
-		    "nsys-explain convert run.nsys-rep -o - | gzip > "
-		    "run.json.gz  # export and convert\n",
+	.doc = "An output named .pftrace holds Perfetto's own packets (for Perfetto 54 and later): "
+	       "kernels, copies, memsets and graph replays are typed GPU work with launch "
+	       "dimensions, registers and shared memory, on the GPU's queues; counters are GPU "
+	       "counters: those that were sampled, memory in use and live allocations by process "
+	       "and kind, and how many launches wait on each stream; threads have a track each for "
+	       "calls, NVTX, OS runtime calls and scheduling; launches lead to what they caused. "
+	       "Run phases, iterations and a track for each finding, with a slice wherever it "
+	       "costs time, stand under 'nsys-explain'; the trace is loaded for them and for the "
+	       "queues, which --only without 'findings', 'counters' and 'queues' saves.\n\n"
+	       "Several traces, such as the ranks of a job, go into one .pftrace or one .tar with "
+	       "a member each. Hosts are machines there. Times are on one clock: the hosts' clocks "
+	       "are aligned by collectives that the ranks did together, else by when the sessions "
+	       "began.\n\n"
+	       "Any other suffix gives Chrome trace events. GPU work stands under a process of its "
+	       "own for each (process, GPU), one track for each stream and kind; calls, NVTX "
+	       "ranges, OS runtime calls and scheduling stand under their process, tracks by "
+	       "thread. Start/end ranges are asynchronous, counters are counters, and arrows lead "
+	       "from a call to the GPU work it caused.\n\n"
+	       "Times are those of the trace, in microseconds with three decimals: exact. If one "
+	       "is negative, or too great for that, all are shifted, by otherData.time_shift_ns at "
+	       "the end of the file. Slices that overlap on a track, which viewers drop, move to "
+	       "further lanes of it.\n\n"
+	       "nvtx-kernel is each push/pop range as the time from the first to the last GPU "
+	       "operation launched in it; queues are counters that go up when a call begins and "
+	       "down when the first work of it does. These two need the trace in memory.\n\n"
+	       "A .nsys-rep is read as it is. The result appears when it is whole, and takes the "
+	       "place of what this program wrote earlier; anything else stays unless --force is "
+	       "given.",
+	.examples = "nsys-explain convert run.sqlite -o run.json.gz  # open it at ui.perfetto.dev\n"
+		    "nsys-explain convert run.sqlite -o run.pftrace  # the same, smaller, with "
+		    "typed GPU work\n"
+		    "nsys-explain convert run.sqlite -o part.json --window 2..2.5 --activity "
+		    "kernel,nvtx  # half a second\n"
+		    "nsys-explain convert run.sqlite -o one.pftrace --iteration 7  # one of those "
+		    "that a report lists\n"
+		    "nsys-explain convert rank*.sqlite -o job.pftrace  # all ranks on one clock\n"
+		    "nsys-explain convert run.nsys-rep -o - | gzip > run.json.gz  # export and "
+		    "convert\n",
 	.opts = opts,
 	.nopts = ARRAY_LEN(opts),
 	.run = cmd_convert_run,

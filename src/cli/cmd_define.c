@@ -41,12 +41,10 @@ static void print_columns(const struct nsx_pass *pass)
 		if (l->csv)
 			printf("-- tables/%s.csv", l->csv);
 		if (l->key && l->json_rows != NSX_NOT_IN_JSON)
-			printf("%s %s of report.json", l->csv ? "," : "--",
-			       l->key);
+			printf("%s %s of report.json", l->csv ? "," : "--", l->key);
 		puts(":");
 		for (unsigned c = 0; c < l->ncols; c++)
-			printf("--   %-24s %s\n", l->cols[c].key,
-			       l->cols[c].help);
+			printf("--   %-24s %s\n", l->cols[c].key, l->cols[c].help);
 	}
 }
 
@@ -69,8 +67,7 @@ int nsx_print_definition(const struct nsx_pass *pass,
 	print_columns(pass);
 	puts("--");
 	if (missing)
-		comment(nsx_arena_printf(a, "Not computed for this trace: it "
-					 "has no %s.", missing));
+		comment(nsx_arena_printf(a, "Not computed for this trace: it has no %s.", missing));
 	while (n < ARRAY_LEN(queries) && (queries[n] = nsx_pass_query(pass, n)))
 		n++;
 	nsx_scripts_add(scripts, queries, n, &b);

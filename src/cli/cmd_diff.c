@@ -23,43 +23,35 @@ struct args {
 
 #define OPT(...) NSX_OPT(struct args, __VA_ARGS__)
 static const struct nsx_opt opts[] = {
-	OPT('o', "out", NULL, "DIR", STR, out,
-	    "where the comparison goes; default diff-report"),
+	OPT('o', "out", NULL, "DIR", STR, out, "where the comparison goes; default diff-report"),
 	OPT(0, "before", NULL, "FILE", LIST, before,
 	    "one more capture of the side before; instead of BEFORE"),
 	OPT(0, "after", NULL, "FILE", LIST, after,
 	    "one more capture of the side after; instead of AFTER"),
 	OPT(0, "against", NULL, "NAME", STR, against,
-	    "the side before is this baseline; all operands are captures of the "
-	    "side after"),
+	    "the side before is this baseline; all operands are captures of the side after"),
 	NSX_OPT_STORE(struct args),
 	OPT(0, "unit", NULL, "UNIT", STR, unit,
-	    "what is measured: auto, nvtx:REGEX, kernel:REGEX, launch or "
-	    "window"),
+	    "what is measured: auto, nvtx:REGEX, kernel:REGEX, launch or window"),
 	OPT(0, "steps", NULL, "A..B", STR, steps,
 	    "only units A to B of each capture, both included, counted from 0"),
 	OPT(0, "gpu", NULL, "N", INT, gpu, "only this GPU"),
 	OPT(0, "rank", NULL, "R", INT, rank, "only this rank of a job"),
 	OPT(0, "gate", NULL, "EXPR", LIST, gates,
 	    "exit 1 when a limit is broken, as in step:+3%; may be repeated"),
-	OPT(0, "lenient", NULL, NULL, FLAG, lenient,
-	    "a gate that cannot be decided passes"),
+	OPT(0, "lenient", NULL, NULL, FLAG, lenient, "a gate that cannot be decided passes"),
 	OPT(0, "noise", NULL, "P%|FILE", STR, noise,
-	    "what runs of the same code differ by: a percentage, or a file of "
-	    "--calibrate"),
+	    "what runs of the same code differ by: a percentage, or a file of --calibrate"),
 	OPT(0, "calibrate", NULL, NULL, FLAG, calibrate,
 	    "measure by how much runs of the same code differ: all operands "
 	    "are such runs; -o names the file"),
 	OPT(0, "top", NULL, "N", INT, top,
-	    "rows of each table for people (10; kernels on the page 30; none "
-	    "below 1 % of the largest change)",
-	    .most = INFINITY),
-	OPT(0, "alpha", NULL, "X", REAL, alpha,
-	    "how often chance may look like a change (0.05)"),
+	    "rows of each table for people (10; kernels on the page 30; none below 1 % of the "
+	    "largest change)", .most = INFINITY),
+	OPT(0, "alpha", NULL, "X", REAL, alpha, "how often chance may look like a change (0.05)"),
 	OPT(0, "seed", NULL, "N", INT, seed, "seed of the bootstrap's draws (1)"),
 	OPT(0, "json", NULL, NULL, FLAG, json, "diff.json on stdout, no files"),
-	OPT(0, "md", NULL, NULL, FLAG, md,
-	    "a comment for a pull request on stdout, no files"),
+	OPT(0, "md", NULL, NULL, FLAG, md, "a comment for a pull request on stdout, no files"),
 	OPT(0, "html", NULL, NULL, FLAG, html, "diff.html on stdout, no files"),
 	OPT(0, "all-rows", NULL, NULL, FLAG, all_rows,
 	    "all rows in tables/; else those beyond 100 000 are one row"),
@@ -77,8 +69,7 @@ struct specs {
 };
 
 /* Adds captures from a comma-separated list; an existing file whose name has commas is one. */
-static int add_specs(struct specs *s, const char *list, struct nsx_arena *a,
-		     struct nsx_err *err)
+static int add_specs(struct specs *s, const char *list, struct nsx_arena *a, struct nsx_err *err)
 {
 	bool whole = !access(list, F_OK);
 
@@ -106,8 +97,7 @@ static int add_operands(struct specs *s, int n, char **argv, struct nsx_arena *a
 
 /* The baseline is the side before; everything given is the side after. */
 static int collect_against(const struct args *a, int noperands, char **argv,
-			   struct nsx_arena *arena, struct specs side[2],
-			   struct nsx_err *err)
+			   struct nsx_arena *arena, struct specs side[2], struct nsx_err *err)
 {
 	struct nsx_baseline b;
 
@@ -125,27 +115,22 @@ static int collect_against(const struct args *a, int noperands, char **argv,
 }
 
 static int cmd_diff_collect(const struct args *a, int noperands, char **argv,
-			    struct nsx_arena *arena, struct specs side[2],
-			    struct nsx_err *err)
+			    struct nsx_arena *arena, struct specs side[2], struct nsx_err *err)
 {
 	const struct nsx_opt_list *lists[] = {&a->before, &a->after};
 
 	if (a->against)
 		return collect_against(a, noperands, argv, arena, side, err);
 	if (noperands && (a->before.n || a->after.n))
-		return nsx_fail(err, NSX_E_USAGE, "give the two sides as BEFORE "
-				"AFTER, or with --before and --after, not "
-				"both");
+		return nsx_fail(err, NSX_E_USAGE, "give the two sides as BEFORE AFTER, or with "
+				"--before and --after, not both");
 	if (a->before.n && !a->after.n)
-		return nsx_fail(err, NSX_E_USAGE, "the side after is missing: "
-				"--after FILE");
+		return nsx_fail(err, NSX_E_USAGE, "the side after is missing: --after FILE");
 	if (a->after.n && !a->before.n)
-		return nsx_fail(err, NSX_E_USAGE, "the side before is missing: "
-				"--before FILE");
+		return nsx_fail(err, NSX_E_USAGE, "the side before is missing: --before FILE");
 	if (noperands != 2 && !a->before.n)
-		return nsx_fail(err, NSX_E_USAGE, "give two captures to "
-				"compare (%d given): nsys-explain diff "
-				"BEFORE.sqlite AFTER.sqlite", noperands);
+		return nsx_fail(err, NSX_E_USAGE, "give two captures to compare (%d given): "
+				"nsys-explain diff BEFORE.sqlite AFTER.sqlite", noperands);
 	for (unsigned s = 0; s < 2; s++) {
 		if (noperands && add_specs(&side[s], argv[1 + s], arena, err))
 			return err->rc;
@@ -159,8 +144,7 @@ static int cmd_diff_collect(const struct args *a, int noperands, char **argv,
 	return 0;
 }
 
-static int read_steps(const char *steps, struct nsx_side_opts *ret,
-		      struct nsx_err *err)
+static int read_steps(const char *steps, struct nsx_side_opts *ret, struct nsx_err *err)
 {
 	char *end = NULL;
 
@@ -172,26 +156,21 @@ static int read_steps(const char *steps, struct nsx_side_opts *ret,
 		const char *second = end + 2;
 
 		ret->last = strtoll(second, &end, 10);
-		if (end != second && !*end && !errno && ret->first >= 0 &&
-		    ret->last >= ret->first)
+		if (end != second && !*end && !errno && ret->first >= 0 && ret->last >= ret->first)
 			return 0;
 	}
-	return nsx_fail(err, NSX_E_USAGE,
-			"--steps must be A..B, as in 2..8, not '%s'", steps);
+	return nsx_fail(err, NSX_E_USAGE, "--steps must be A..B, as in 2..8, not '%s'", steps);
 }
 
-static int cmd_diff_read_args(const struct args *a, struct nsx_diff_opts *o,
-			      struct nsx_err *err)
+static int cmd_diff_read_args(const struct args *a, struct nsx_diff_opts *o, struct nsx_err *err)
 {
 	if (a->json + a->md + a->html > 1)
-		return nsx_fail(err, NSX_E_USAGE, "--json, --md and --html "
-				"exclude each other");
+		return nsx_fail(err, NSX_E_USAGE, "--json, --md and --html exclude each other");
 	if (a->out && a->json + a->md + a->html && !a->calibrate)
 		return nsx_fail(err, NSX_E_USAGE, "--json, --md and --html print "
 				"to stdout and write no files: leave --out out");
 	if (!(a->alpha > 0 && a->alpha < 0.5))
-		return nsx_fail(err, NSX_E_USAGE,
-				"--alpha must lie between 0 and 0.5");
+		return nsx_fail(err, NSX_E_USAGE, "--alpha must lie between 0 and 0.5");
 	if (nsx_notices_check(&a->notices, a->json + a->md + a->html, err))
 		return err->rc;
 	o->top = (size_t)a->top;
@@ -293,8 +272,7 @@ static int cmd_diff_compare(const struct args *a, const struct nsx_diff_opts *o,
 	rc = nsx_diff_tabulate(d, &out.tables, err);
 	if (!rc)
 		rc = one.write ? one.write(&one, stdout, err) :
-				 nsx_diff_emit_folder(&out, dir,
-						      o->side.threads, err);
+				 nsx_diff_emit_folder(&out, dir, o->side.threads, err);
 	if (!rc && !one.write && !a->quiet)
 		cmd_diff_print_summary(d, dir);
 	if (!rc && a->ledger) {
@@ -327,22 +305,18 @@ static int calibrate(const struct args *a, struct nsx_diff_opts *o, int n,
 	o->captures[0] = (struct nsx_captures){
 		(const char *const *)argv + 1, (size_t)n};
 	if (n < 3)
-		return nsx_fail(err, NSX_E_USAGE, "--calibrate needs at least 3 "
-				"runs of the same code (%d given): "
-				"nsys-explain diff --calibrate RUN1 RUN2 RUN3 "
-				"-o noise.json", n);
+		return nsx_fail(err, NSX_E_USAGE, "--calibrate needs at least 3 runs of the same "
+				"code (%d given): nsys-explain diff --calibrate RUN1 RUN2 RUN3 -o "
+				"noise.json", n);
 	if (!a->out)
-		return nsx_fail(err, NSX_E_USAGE, "--calibrate needs -o FILE "
-				"for what it measures");
+		return nsx_fail(err, NSX_E_USAGE, "--calibrate needs -o FILE for what it measures");
 	if (nsx_target_check(&to, err))
 		return err->rc;
-	rc = nsx_diff_calibrate(o, &noise, err) ||
-	     nsx_target_fill(&to, &file, err) ? err->rc : 0;
+	rc = nsx_diff_calibrate(o, &noise, err) || nsx_target_fill(&to, &file, err) ? err->rc : 0;
 	step = &noise.of[NSX_METRIC_STEP];
 	if (!rc && !a->quiet)
-		printf("%d runs of the same code differ by up to %.2f %% "
-		       "(%.3f ms)\nWrote noise to: %s\n", n, 100 * step->rel,
-		       step->abs / 1e6, a->out);
+		printf("%d runs of the same code differ by up to %.2f %% (%.3f ms)\nWrote noise "
+		       "to: %s\n", n, 100 * step->rel, step->abs / 1e6, a->out);
 	nsx_noises_done(&noise);
 	return rc ? rc : nsx_flush_stdout(err);
 }
@@ -375,68 +349,55 @@ const struct nsx_cmd nsx_cmd_diff = {
 	.name = "diff",
 	.usage = "BEFORE AFTER [-o DIR] [--gate EXPR]... [OPTIONS]",
 	.summary = "what changed between two captures, by how much, and why",
-	.doc = "Compares repeated units of work (iterations, NVTX ranges, "
-	       "repeated blocks of kernels, graph replays), not whole "
-	       "captures: how long a capture is does not matter. A side is a "
-	       "trace, or several captures of the same code joined by commas "
-	       "or given with --before and --after; each as "
-	       "[LABEL=]FILE[@A..B], A..B being units, or a window as for "
-	       "explain. The first and the last unit of a capture are left "
+	.doc = "Compares repeated units of work (iterations, NVTX ranges, repeated blocks of "
+	       "kernels, graph replays), not whole captures: how long a capture is does not "
+	       "matter. A side is a trace, or several captures of the same code joined by commas "
+	       "or given with --before and --after; each as [LABEL=]FILE[@A..B], A..B being units, "
+	       "or a window as for explain. The first and the last unit of a capture are left "
 	       "out.\n\n"
-	       "A side may be a digest (nsys-explain digest): a trace on the "
-	       "other side is digested too, so that both are measured alike. "
-	       "Ranks stand side by side by their number, and --rank picks "
-	       "one, of traces as well. A digest tells where the time of a step "
-	       "went and why the GPU was idle, not which kernels changed.\n\n"
-	       "The shift is the median of all differences between units "
-	       "after and before (Hodges-Lehmann), with its interval, an exact "
-	       "rank test and the effect size A12. It is called a regression "
-	       "or an improvement when it is larger than the noise (2 %, or "
-	       "what --noise says, or, where a capture drifts, by how much its "
-	       "halves differ, or what two captures of one side differ by), its "
-	       "intervals exclude 0, the test is "
-	       "significant and A12 is above 0.71 or below 0.29. It is neutral "
-	       "when the whole interval and the change of the mean lie inside "
-	       "the noise. It is mixed when a typical unit is proven to change "
-	       "one way and another GPU, or the mean, not by one or two slow "
-	       "units alone, changes the other: pauses go away while every unit "
-	       "becomes slower. Where of a typical unit nothing is proven, the mean "
-	       "is judged: slow units come or go, more than one or two, its "
-	       "interval excludes 0, and units dealt out at random seldom differ "
-	       "as much. Anything else is inconclusive, and says why and what "
-	       "would settle it. One or two captures a side cannot tell how "
-	       "much runs of the same code differ; three or more can.\n\n"
-	       "The budget explains the change of the mean, to the "
-	       "nanosecond: compute by kernel (more launches, other clocks, "
-	       "its own time), communication (transfer, waiting for a rank), "
-	       "copies, idle time by cause. Findings whose cost changes as the "
-	       "mean does stand before it: they name causes, where idle time "
-	       "often is a symptom.\n\n"
-	       "Gates: METRIC:LIMIT fails when the change is proven to be "
-	       "larger than the limit, and is larger than noise (above; of a "
-	       "part also what captures of one side, or the halves of one, "
-	       "differ by); METRIC:<LIMIT fails unless it is proven to be "
-	       "smaller. step is the typical unit, by the shift; its line has the "
-	       "mean beside it, and a gate on the mean, which rare slow units "
-	       "move, is step.mean. Metrics: step, step.mean, step.p95, compute, comm, "
-	       "copy, idle, kernel:/REGEX/, launches, mem_peak. A limit is "
-	       "+N% or +N with ns, us, ms, s, B, KB, MB, GB, or nothing for a "
-	       "count. A gate that cannot be decided fails; with --lenient "
-	       "it passes with a notice; a pattern that no kernel "
-	       "matches is an error.\n\n"
-	       "Exit codes: 0 compared, whatever the verdict; 1 a gate failed; "
-	       "2 misuse; 3 a capture cannot be read or the output cannot be "
-	       "written; 4 compared, but a table was damaged.",
-	.examples = "nsys-explain diff before.sqlite after.sqlite  # into "
-		    "diff-report/\n"
-		    "nsys-explain diff a1.sqlite,a2.sqlite,a3.sqlite "
-		    "b1.sqlite,b2.sqlite,b3.sqlite  # three captures a side\n"
-		    "nsys-explain diff main.sqlite pr.sqlite --gate step:+3% "
-		    "--md > comment.md  # in CI\n"
-		    "nsys-explain diff run.sqlite@0..7 run.sqlite@8..15  # two "
-		    "halves of one capture\n"
-		    "nsys-explain diff --calibrate run1.sqlite run2.sqlite "
-		    "run3.sqlite -o noise.json  # then --noise noise.json",
+	       "A side may be a digest (nsys-explain digest): a trace on the other side is "
+	       "digested too, so that both are measured alike. Ranks stand side by side by their "
+	       "number, and --rank picks one, of traces as well. A digest tells where the time of "
+	       "a step went and why the GPU was idle, not which kernels changed.\n\n"
+	       "The shift is the median of all differences between units after and before "
+	       "(Hodges-Lehmann), with its interval, an exact rank test and the effect size A12. "
+	       "It is called a regression or an improvement when it is larger than the noise (2 %, "
+	       "or what --noise says, or, where a capture drifts, by how much its halves differ, "
+	       "or what two captures of one side differ by), its intervals exclude 0, the test is "
+	       "significant and A12 is above 0.71 or below 0.29. It is neutral when the whole "
+	       "interval and the change of the mean lie inside the noise. It is mixed when a "
+	       "typical unit is proven to change one way and another GPU, or the mean, not by one "
+	       "or two slow units alone, changes the other: pauses go away while every unit "
+	       "becomes slower. Where of a typical unit nothing is proven, the mean is judged: "
+	       "slow units come or go, more than one or two, its interval excludes 0, and units "
+	       "dealt out at random seldom differ as much. Anything else is inconclusive, and says "
+	       "why and what would settle it. One or two captures a side cannot tell how much runs "
+	       "of the same code differ; three or more can.\n\n"
+	       "The budget explains the change of the mean, to the nanosecond: compute by kernel "
+	       "(more launches, other clocks, its own time), communication (transfer, waiting for "
+	       "a rank), copies, idle time by cause. Findings whose cost changes as the mean does "
+	       "stand before it: they name causes, where idle time often is a symptom.\n\n"
+	       "Gates: METRIC:LIMIT fails when the change is proven to be larger than the limit, "
+	       "and is larger than noise (above; of a part also what captures of one side, or the "
+	       "halves of one, differ by); METRIC:<LIMIT fails unless it is proven to be smaller. "
+	       "step is the typical unit, by the shift; its line has the mean beside it, and a "
+	       "gate on the mean, which rare slow units move, is step.mean. Metrics: step, "
+	       "step.mean, step.p95, compute, comm, copy, idle, kernel:/REGEX/, launches, "
+	       "mem_peak. A limit is +N% or +N with ns, us, ms, s, B, KB, MB, GB, or nothing for a "
+	       "count. A gate that cannot be decided fails; with --lenient it passes with a "
+	       "notice; a pattern that no kernel matches is an error.\n\n"
+	       "Exit codes: 0 compared, whatever the verdict; 1 a gate failed; 2 misuse; 3 a "
+	       "capture cannot be read or the output cannot be written; 4 compared, but a table "
+	       "was damaged.",
+	.examples = "nsys-explain diff before.sqlite after.sqlite  # into diff-report/\n"
+		    "nsys-explain diff a1.sqlite,a2.sqlite,a3.sqlite b1.sqlite,b2.sqlite,b3.sqlite "
+		    " # three captures a side\n"
+		    "nsys-explain diff main.sqlite pr.sqlite --gate step:+3% --md > comment.md  # "
+		    "in CI\n"
+		    "nsys-explain diff run.sqlite@0..7 run.sqlite@8..15  # two halves of one "
+		    "capture\n"
+		    "nsys-explain diff --calibrate run1.sqlite run2.sqlite run3.sqlite -o "
+		    "noise.json  # then --noise noise.json",
 	.opts = opts,
 	.nopts = ARRAY_LEN(opts),
 	.run = cmd_diff_run,

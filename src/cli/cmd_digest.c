@@ -32,9 +32,8 @@ static int cmd_digest_check(const struct args *a, int n, struct nsx_digest_opts 
 			    struct nsx_err *err)
 {
 	if (n != 1)
-		return nsx_fail(err, NSX_E_USAGE, "give one trace, not %d: "
-				"nsys-explain digest TRACE.sqlite -o F.nsxd",
-				n);
+		return nsx_fail(err, NSX_E_USAGE, "give one trace, not %d: nsys-explain digest "
+				"TRACE.sqlite -o F.nsxd", n);
 	return nsx_detail_parse(a->detail, &o->detail, err);
 }
 
@@ -55,8 +54,7 @@ static void cmd_digest_say(const struct nsx_digest *const *v, size_t n, bool is_
 		size_t ncolls = 0;
 
 		for (size_t c = 0; c < v[i]->nchannels; c++)
-			ncolls += nsx_is_of_messages(&v[i]->channels[c]) ?
-					  0 : v[i]->channels[c].n;
+			ncolls += nsx_is_of_messages(&v[i]->channels[c]) ? 0 : v[i]->channels[c].n;
 		if (v[i]->rank >= 0)
 			printf("Rank %lld (number from %s)", (long long)v[i]->rank,
 			       is_asked ? "--rank" :
@@ -64,13 +62,10 @@ static void cmd_digest_say(const struct nsx_digest *const *v, size_t n, bool is_
 		else
 			printf("A rank without a number (process %lld%s)",
 			       (long long)v[i]->pid, v[i]->device < 0 ? "" :
-			       nsx_arena_printf(a, ", GPU %lld",
-						(long long)v[i]->device));
-		printf(": %s, %s, %s\n",
-		       nsx_text_n(a, v[i]->nsteps, "step", NULL),
+			       nsx_arena_printf(a, ", GPU %lld", (long long)v[i]->device));
+		printf(": %s, %s, %s\n", nsx_text_n(a, v[i]->nsteps, "step", NULL),
 		       nsx_text_n(a, ncolls, "collective", NULL),
-		       nsx_text_n(a, v[i]->nfamilies, "kernel family",
-				  "kernel families"));
+		       nsx_text_n(a, v[i]->nfamilies, "kernel family", "kernel families"));
 	}
 	nsx_arena_free(a);
 	printf("Wrote digest to: %s (%.0f kB)\n"
@@ -99,8 +94,7 @@ static int digest(const struct args *a, const char *path,
 	if (!rc)
 		rc = nsx_digest_write(&to, v, n, &bytes, err);
 	if (!rc && !a->quiet)
-		cmd_digest_say((const struct nsx_digest *const *)v, n, a->rank >= 0, bytes,
-			       out.p);
+		cmd_digest_say((const struct nsx_digest *const *)v, n, a->rank >= 0, bytes, out.p);
 	for (size_t i = 0; i < n; i++)
 		is_partial |= v[i]->is_partial;
 	nsx_digests_free(v, n);
@@ -133,13 +127,12 @@ const struct nsx_cmd nsx_cmd_digest = {
 	.name = "digest",
 	.usage = "TRACE.sqlite [-o F.nsxd] [OPTIONS]",
 	.summary = "sum up the ranks of a trace in a small file, for fleet",
-	.doc = "Writes a SQLite file of a few hundred kB for each rank: its "
-	       "steps and where their time went, idle causes, kernel families "
-	       "with their quantiles, every collective, totals. 'nsys-explain "
-	       "fleet' and 'nsys-explain diff' read such files in the place of "
-	       "traces, so that traces can stay where they were made.\n\n"
-	       "A digest holds no host name (only its hash), no path, no "
-	       "environment and no command line.",
+	.doc = "Writes a SQLite file of a few hundred kB for each rank: its steps and where their "
+	       "time went, idle causes, kernel families with their quantiles, every collective, "
+	       "totals. 'nsys-explain fleet' and 'nsys-explain diff' read such files in the place "
+	       "of traces, so that traces can stay where they were made.\n\n"
+	       "A digest holds no host name (only its hash), no path, no environment and no "
+	       "command line.",
 	.examples = "nsys-explain digest job_rank3.sqlite -o rank3.nsxd  # its "
 		    "rank is read from the trace\n"
 		    "nsys-explain digest run.sqlite --rank 3 --detail steps  # "

@@ -16,8 +16,7 @@ struct args {
 };
 
 static const struct nsx_opt opts[] = {
-	NSX_OPT(struct args, 0, "json", NULL, NULL, FLAG, json,
-		"the result as JSON"),
+	NSX_OPT(struct args, 0, "json", NULL, NULL, FLAG, json, "the result as JSON"),
 };
 
 /* The recordable parts, judged from all findings. */
@@ -30,8 +29,7 @@ enum { NABILITIES = 4 };
 static void cmd_doctor_judge(const struct nsx_doctor *d, struct ability *ret)
 {
 	bool nsys = d->nnsys > 0, cuda = nsys && d->ngpus;
-	bool sampling =
-		d->status_sampling >= 0 ? d->status_sampling : d->paranoid < 3;
+	bool sampling = d->status_sampling >= 0 ? d->status_sampling : d->paranoid < 3;
 	const struct ability all[NABILITIES] = {
 		{ "cuda", "CUDA", cuda },
 		{ "nvtx_osrt", "NVTX and OS calls", nsys },
@@ -56,8 +54,7 @@ static void cmd_doctor_print_text(const struct nsx_doctor *d)
 	cmd_doctor_judge(d, can);
 	printf("\nThis machine can record:");
 	for (unsigned i = 0; i < NABILITIES; i++)
-		printf("%s %s %s", i ? "," : "", can[i].title,
-		       can[i].can ? "yes" : "no");
+		printf("%s %s %s", i ? "," : "", can[i].title, can[i].can ? "yes" : "no");
 	printf("\n");
 }
 
@@ -120,8 +117,7 @@ static int cmd_doctor_run(const struct nsx_cmd *cmd, int argc, char **argv)
 	int n = 0;
 
 	if (nsx_opt_parse(cmd, argc, argv, &args, &n, &err) || n) {
-		fprintf(stderr, "nsys-explain: %s\n",
-			n ? "doctor takes no arguments" : err.msg);
+		fprintf(stderr, "nsys-explain: %s\n", n ? "doctor takes no arguments" : err.msg);
 		return 2;
 	}
 	return diagnose(args.json);
@@ -131,11 +127,10 @@ const struct nsx_cmd nsx_cmd_doctor = {
 	.name = "doctor",
 	.usage = "[--json]",
 	.summary = "say what this machine can record, and why not",
-	.doc = "Looks at nsys and its age, the driver and the GPUs, the rights "
-	       "that CPU samples and GPU counters need, containers, other "
-	       "programs that hold the counters, and room on disk. Each line "
-	       "is ok, warn or fail, with what would fix it. A warning about CPU "
-	       "samples does not keep CUDA from being traced.\n\n"
+	.doc = "Looks at nsys and its age, the driver and the GPUs, the rights that CPU samples "
+	       "and GPU counters need, containers, other programs that hold the counters, and room "
+	       "on disk. Each line is ok, warn or fail, with what would fix it. A warning about "
+	       "CPU samples does not keep CUDA from being traced.\n\n"
 	       "The exit code is 1 if a check failed, else 0.",
 	.examples = "nsys-explain doctor  # before the first capture\n",
 	.opts = opts,

@@ -41,37 +41,30 @@ struct args {
 #define OPT(...) NSX_OPT(struct args, __VA_ARGS__)
 static const struct nsx_opt opts[] = {
 	OPT('o', "out", NULL, "DIR", STR, out,
-	    "where the report goes; default <trace name>-report, in the working "
-	    "folder"),
+	    "where the report goes; default <trace name>-report, in the working folder"),
 	OPT(0, "phase-map", "phases-json", "FILE", STR, phase_map,
 	    "JSON object that maps phases to names of NVTX ranges"),
 	NSX_OPTS_ENGINE(struct args),
 	OPT(0, "kernel-limit", "top-kernels", "N", INT, kernel_limit,
-	    "rows of the kernel table in JSON (30) and Markdown (5); CSV has all",
-	    .most = 1000000),
+	    "rows of the kernel table in JSON (30) and Markdown (5); CSV has all", .most = 1000000),
 	OPT(0, "all-rows", NULL, NULL, FLAG, all_rows,
 	    "all rows in tables/; else those beyond 100 000 are one row"),
 	OPT(0, "no-kernel-percentiles", NULL, NULL, FLAG, no_percentiles,
 	    "accepted for compatibility; percentiles cost next to nothing"),
-	OPT(0, "print-schema", NULL, NULL, FLAG, print_schema,
-	    "print the detected tables first"),
+	OPT(0, "print-schema", NULL, NULL, FLAG, print_schema, "print the detected tables first"),
 	OPT(0, "no-nvtx-kernel-map", NULL, NULL, FLAG, no_nvtx_map,
 	    "do not attribute kernels to NVTX ranges"),
 	OPT(0, "nvtx-coverage-warn-threshold", NULL, "X", REAL, nvtx_warn,
-	    "warn when less than this share of kernel time lies in NVTX "
-	    "ranges (0.7)", .most = 1),
+	    "warn when less than this share of kernel time lies in NVTX ranges (0.7)", .most = 1),
 	OPT(0, "window", NULL, "A..B", STR, window,
-	    "only this part: seconds from the first event; 1.5s..2s or 5ns..9ns "
-	    "on the trace's clock, as reports print it; nvtx:NAME, from the first "
-	    "range of that name to the last; phase:NAME, the phase that "
-	    "reports call so"),
+	    "only this part: seconds from the first event; 1.5s..2s or 5ns..9ns on the trace's "
+	    "clock, as reports print it; nvtx:NAME, from the first range of that name to the last; "
+	    "phase:NAME, the phase that reports call so"),
 	OPT(0, "reach", NULL, "S", REAL, reach_s,
-	    "with --window, of a huge trace: read only what begins at most S "
-	    "seconds from the window, where rows are in order; see below",
-	    .most = 1e9),
+	    "with --window, of a huge trace: read only what begins at most S seconds from the "
+	    "window, where rows are in order; see below", .most = 1e9),
 	OPT(0, "iteration", NULL, "N", STR, iteration,
-	    "only this one, by its number in tables/iterations.csv, of the GPU "
-	    "that sets the pace"),
+	    "only this one, by its number in tables/iterations.csv, of the GPU that sets the pace"),
 	OPT(0, "pass", NULL, "ID[,ID]", STR, pass,
 	    "only these analyses; nsys-explain passes lists them"),
 	OPT(0, "skip", NULL, "ID[,ID]", STR, skip, "all but these analyses"),
@@ -81,13 +74,11 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "replay-ops", NULL, "N", INT, replay_ops,
 	    "replay at most so many operations (an eighth of the trace, 16384 "
 	    "to 131072; all of a window that has up to 32768)", .most = INFINITY),
-	OPT(0, "json", NULL, NULL, FLAG, json,
-	    "report.json on stdout, no files"),
+	OPT(0, "json", NULL, NULL, FLAG, json, "report.json on stdout, no files"),
 	OPT(0, "brief", NULL, NULL, FLAG, brief,
 	    "the first page as JSON of at most 5 KB on stdout, no files"),
 	OPT(0, "md", NULL, NULL, FLAG, md, "report.md on stdout, no files"),
-	OPT(0, "html", NULL, "FILE", STR, html,
-	    "report.html alone, as FILE; - is stdout"),
+	OPT(0, "html", NULL, "FILE", STR, html, "report.html alone, as FILE; - is stdout"),
 	OPT(0, "html-max", NULL, "SIZE", SIZE, html_max,
 	    "size of report.html at most, such as 500k or 20M (8M); events that do "
 	    "not all fit are shown where it matters"),
@@ -98,9 +89,8 @@ static const struct nsx_opt opts[] = {
 	    "also write verdict, shares and prices as OpenMetrics text, for a scrape "
 	    "or a dashboard"),
 	OPT(0, "classic", NULL, NULL, FLAG, classic,
-	    "what readers of nsys-llm-explain look for, too: five sections of report.md "
-	    "under their published names, a line of figures each on stdout; also under "
-	    "that name"),
+	    "what readers of nsys-llm-explain look for, too: five sections of report.md under "
+	    "their published names, a line of figures each on stdout; also under that name"),
 	OPT(0, "no-html", NULL, NULL, FLAG, no_html, "leave report.html out"),
 	OPT(0, "open", NULL, NULL, FLAG, open,
 	    "show report.html in the browser when it is written"),
@@ -119,13 +109,11 @@ static const struct nsx_opt opts[] = {
 	    "exit 1, with the figure, unless a share of the judged time is as expected, "
 	    "such as 'kernel:/flash/ > 40 %' or 'idle < 10 %'"),
 	OPT(0, "fail-on", NULL, "LEVEL", WORD, fail_on,
-	    "exit 1 when a finding is high, or at least medium",
-	    .words = "high or medium"),
+	    "exit 1 when a finding is high, or at least medium", .words = "high or medium"),
 	NSX_OPT_NOTICES(struct args),
 	OPT(0, "force", NULL, NULL, FLAG, force,
 	    "accepted for compatibility; nothing of yours is ever replaced"),
-	OPT('v', "verbose", NULL, NULL, COUNT, verbose,
-	    "print stages and their times to stderr"),
+	OPT('v', "verbose", NULL, NULL, COUNT, verbose, "print stages and their times to stderr"),
 	OPT('q', "quiet", NULL, NULL, FLAG, quiet, "print no summary"),
 };
 
@@ -241,8 +229,7 @@ static int cmd_explain_check_ids(const char *list, struct nsx_err *err)
 /* Whether one report goes to stdout, without files. */
 static bool on_stdout(const struct args *a)
 {
-	return a->json || a->brief || a->md ||
-	       (a->html && !strcmp(a->html, "-"));
+	return a->json || a->brief || a->md || (a->html && !strcmp(a->html, "-"));
 }
 
 /* Checks what-ifs early, so that a typing mistake is reported before a long load. */
@@ -266,9 +253,8 @@ static int check_page(const struct args *a, struct nsx_err *err)
 		return nsx_fail(err, NSX_E_USAGE, "--html writes one file: leave "
 				"--out and --no-html out");
 	if (a->open && (on_stdout(a) || a->html || a->no_html))
-		return nsx_fail(err, NSX_E_USAGE, "--open shows report.html: "
-				"leave --no-html, --json, --brief, --md and "
-				"--html out");
+		return nsx_fail(err, NSX_E_USAGE, "--open shows report.html: leave --no-html, "
+				"--json, --brief, --md and --html out");
 	return 0;
 }
 
@@ -276,11 +262,10 @@ static int check_args(const struct args *a, int noperands, struct nsx_err *err)
 {
 	if (noperands != 1)
 		return noperands ?
-			nsx_fail(err, NSX_E_USAGE, "give one trace, not %d; did "
-				 "you mean `diff` or `fleet`?", noperands) :
-			nsx_fail(err, NSX_E_USAGE, "give the trace to explain: "
-				 "nsys-explain TRACE.sqlite%s%s",
-				 a->explain ? " --explain " : " --out DIR",
+			nsx_fail(err, NSX_E_USAGE, "give one trace, not %d; did you mean `diff` or "
+				 "`fleet`?", noperands) :
+			nsx_fail(err, NSX_E_USAGE, "give the trace to explain: nsys-explain "
+				 "TRACE.sqlite%s%s", a->explain ? " --explain " : " --out DIR",
 				 a->explain ? a->explain : "");
 	if (a->json + a->brief + a->md + (a->html != NULL) > 1)
 		return nsx_fail(err, NSX_E_USAGE, "--json, --brief, --md and "
@@ -294,27 +279,23 @@ static int check_args(const struct args *a, int noperands, struct nsx_err *err)
 	if (nsx_notices_check(&a->notices, on_stdout(a), err))
 		return err->rc;
 	if (a->iteration && a->window)
-		return nsx_fail(err, NSX_E_USAGE, "--iteration and --window "
-				"exclude each other");
+		return nsx_fail(err, NSX_E_USAGE, "--iteration and --window exclude each other");
 	if (cmd_explain_check_what_ifs(a, err))
 		return err->rc;
 	if (a->expect.n && (a->pass || a->skip))
 		return nsx_fail(err, NSX_E_USAGE, "--expect is of a whole report: leave --pass "
 				"and --skip out");
 	if (a->explain && (a->window || a->iteration))
-		return nsx_fail(err, NSX_E_USAGE, "--explain gives the SQL for "
-				"a whole trace: leave --window and --iteration "
-				"out");
+		return nsx_fail(err, NSX_E_USAGE, "--explain gives the SQL for a whole trace: "
+				"leave --window and --iteration out");
 	if (check_page(a, err))
 		return err->rc;
 	if (a->out && (on_stdout(a) || a->explain))
-		return nsx_fail(err, NSX_E_USAGE, "--json, --brief, --md and "
-				"--explain print to stdout and write no files: "
-				"leave --out out");
+		return nsx_fail(err, NSX_E_USAGE, "--json, --brief, --md and --explain print to "
+				"stdout and write no files: leave --out out");
 	if (a->print_schema && on_stdout(a))
-		return nsx_fail(err, NSX_E_USAGE, "--print-schema prints before "
-				"the summary of a run: leave --json, --brief, "
-				"--md and --html out");
+		return nsx_fail(err, NSX_E_USAGE, "--print-schema prints before the summary of a "
+				"run: leave --json, --brief, --md and --html out");
 	if (cmd_explain_check_ids(a->pass, err) || cmd_explain_check_ids(a->skip, err) ||
 	    check_id(a->explain, err))
 		return err->rc;
@@ -331,8 +312,7 @@ static void cmd_explain_default_out(const char *path, char *buf, size_t size)
 
 /* Output ----------------------------------------------------------------------*/
 
-static int write_stdout(const struct nsx_report *r, const struct args *a,
-			struct nsx_err *err)
+static int write_stdout(const struct nsx_report *r, const struct args *a, struct nsx_err *err)
 {
 	const struct nsx_out_file one = {
 		.write = a->json  ? nsx_write_json :
@@ -340,12 +320,10 @@ static int write_stdout(const struct nsx_report *r, const struct args *a,
 			 a->html  ? nsx_write_html : nsx_write_md,
 		.subject = a->brief ? (const void *)r->page : r};
 
-	return one.write(&one, stdout, err) || nsx_flush_stdout(err) ?
-	       err->rc : 0;
+	return one.write(&one, stdout, err) || nsx_flush_stdout(err) ? err->rc : 0;
 }
 
-static int write_html(const struct nsx_report *r, const char *path,
-		      struct nsx_err *err)
+static int write_html(const struct nsx_report *r, const char *path, struct nsx_err *err)
 {
 	struct nsx_target to = {.path = path, .inputs = &r->path, .ninputs = 1,
 				.is_ours = nsx_html_is};
@@ -355,8 +333,7 @@ static int write_html(const struct nsx_report *r, const char *path,
 	return nsx_target_fill(&to, &page, err);
 }
 
-static int write_metrics(const struct nsx_report *r, const char *path,
-			 struct nsx_err *err)
+static int write_metrics(const struct nsx_report *r, const char *path, struct nsx_err *err)
 {
 	struct nsx_target to = {.path = path, .inputs = &r->path, .ninputs = 1,
 				.is_ours = nsx_metrics_is};
@@ -381,8 +358,7 @@ static bool is_terminal(void)
 /* Prints the first page; its last line names the report. With -v, and always under the name of the
  * tool that first had them, it adds a line on each common suspect.
  */
-static void cmd_explain_print_summary(const struct nsx_report *r, const char *dir,
-				      bool with_lines)
+static void cmd_explain_print_summary(const struct nsx_report *r, const char *dir, bool with_lines)
 {
 	static const char *const order[] = {"top_kernels",  "barriers",
 					    "nccl",	    "launch_storm",
@@ -391,8 +367,7 @@ static void cmd_explain_print_summary(const struct nsx_report *r, const char *di
 	struct nsx_buf b = {0};
 
 	if (r->page) {
-		nsx_emit_page(r->page, is_terminal() ? NSX_PAGE_BOLD :
-						       NSX_PAGE_PLAIN, &b);
+		nsx_emit_page(r->page, is_terminal() ? NSX_PAGE_BOLD : NSX_PAGE_PLAIN, &b);
 		fwrite(b.p, 1, b.n, stdout);
 		nsx_buf_done(&b);
 	}
@@ -438,8 +413,7 @@ static bool has_failed_gate(const struct nsx_report *r, const struct args *a)
 		if (f->severity < least)
 			continue;
 		has_failed = true;
-		nsx_buf_printf(&b, "--fail-on %s: %s: %s",
-			       nsx_severity_names[least],
+		nsx_buf_printf(&b, "--fail-on %s: %s: %s", nsx_severity_names[least],
 			       nsx_severity_names[f->severity], f->title);
 		nsx_say_failed_gate(b.p);
 		if (a->md) {
@@ -497,8 +471,7 @@ static int cmd_explain_tell_pipeline(const struct nsx_report *r, const struct ar
 }
 
 /* Writes the report where it was asked for: stdout, a page, or a folder. */
-static int write_report(const struct nsx_report *r, const struct args *a,
-			struct nsx_err *err)
+static int write_report(const struct nsx_report *r, const struct args *a, struct nsx_err *err)
 {
 	char dir[4096];
 	int rc;
@@ -510,8 +483,7 @@ static int write_report(const struct nsx_report *r, const struct args *a,
 		cmd_explain_default_out(r->path, dir, sizeof(dir));
 	rc = on_stdout(a) ? write_stdout(r, a, err) :
 	     a->html	  ? write_html(r, a->html, err) :
-			    nsx_emit_folder(r, dir, !a->no_html,
-					    (unsigned)a->threads, err);
+			    nsx_emit_folder(r, dir, !a->no_html, (unsigned)a->threads, err);
 	if (!rc && a->metrics)
 		rc = write_metrics(r, a->metrics, err);
 	nsx_progress_stage(&progress, NULL, 0);
@@ -557,15 +529,13 @@ static int cmd_explain_explain(const struct args *a, const char *path, const cha
 	struct nsx_phase_map *phases = NULL;
 	struct nsx_report *r = NULL;
 	char iteration[64];
-	int rc = a->phase_map ? nsx_phase_map_read(a->phase_map, &phases, err) :
-				0;
+	int rc = a->phase_map ? nsx_phase_map_read(a->phase_map, &phases, err) : 0;
 
 	if (!rc)
 		rc = nsx_engine_read(&engine, &o, err);
 	o.phases = phases;
 	if (a->iteration) {
-		snprintf(iteration, sizeof(iteration), "iteration:%s",
-			 a->iteration);
+		snprintf(iteration, sizeof(iteration), "iteration:%s", a->iteration);
 		o.window = iteration;
 	}
 	if (!rc)
@@ -599,8 +569,7 @@ static int define(const struct args *a, const char *path, struct nsx_err *err)
 	rc = nsx_trace_load(&schema, &load, &t, err);
 	nsx_trace_free(t);
 	if (!rc)
-		rc = nsx_print_definition(nsx_pass_find(a->explain), &schema,
-					  err);
+		rc = nsx_print_definition(nsx_pass_find(a->explain), &schema, err);
 	nsx_schema_close(&schema);
 	return rc;
 }
@@ -636,40 +605,32 @@ const struct nsx_cmd nsx_cmd_explain = {
 	.name = "explain",
 	.usage = "TRACE.sqlite|REPORT.nsys-rep [--out DIR] [OPTIONS]",
 	.summary = "explain a trace: report.md, report.json and tables",
-	.doc = "Reads an Nsight Systems SQLite export, never changes it, and "
-	       "writes a report folder that says where the time went, what it "
-	       "costs and what to change, with evidence for each number.\n\n"
-	       "A report of nsys (.nsys-rep, .qdrep) is read as it is, without "
-	       "nsys; --keep-export writes its export beside the report.\n\n"
-	       "With --window, only part of a large trace is read: the window, "
-	       "what launched its work, and a margin on both sides (at least "
-	       "as long as the window, and about 260 000 events), which "
-	       "iterations and what-ifs need. Figures of the window are the "
-	       "same as if all had been read; the report says what was. To "
-	       "be sure of that every row is looked at, which takes time where "
-	       "a file has many gigabytes: --reach S passes over those that "
-	       "begin more than S seconds from the window, going by the times "
-	       "of a few rows of each table. It reads all of a table whose "
-	       "rows are not in order. A range, a wait or work that began "
-	       "earlier and reaches into the window may then be missed, and clocks "
-	       "are judged by what was read.\n\n"
-	       "Exit codes: 0 a report was written; 1 --expect or --fail-on found "
-	       "something; 2 misuse; 3 the input cannot be read or the output "
-	       "cannot be written; 4 written, but a table was damaged or a "
-	       "section failed: which one is in the warnings.",
+	.doc = "Reads an Nsight Systems SQLite export, never changes it, and writes a report "
+	       "folder that says where the time went, what it costs and what to change, with "
+	       "evidence for each number.\n\n"
+	       "A report of nsys (.nsys-rep, .qdrep) is read as it is, without nsys; --keep-export "
+	       "writes its export beside the report.\n\n"
+	       "With --window, only part of a large trace is read: the window, what launched its "
+	       "work, and a margin on both sides (at least as long as the window, and about 260 "
+	       "000 events), which iterations and what-ifs need. Figures of the window are the "
+	       "same as if all had been read; the report says what was. To be sure of that every "
+	       "row is looked at, which takes time where a file has many gigabytes: --reach S "
+	       "passes over those that begin more than S seconds from the window, going by the "
+	       "times of a few rows of each table. It reads all of a table whose rows are not in "
+	       "order. A range, a wait or work that began earlier and reaches into the window may "
+	       "then be missed, and clocks are judged by what was read.\n\n"
+	       "Exit codes: 0 a report was written; 1 --expect or --fail-on found something; 2 "
+	       "misuse; 3 the input cannot be read or the output cannot be written; 4 written, but "
+	       "a table was damaged or a section failed: which one is in the warnings.",
 	.examples = "nsys-explain run.sqlite  # into run-report/\n"
-		    "nsys-explain run.sqlite --out report --window 2..5  # "
-		    "three seconds of it\n"
-		    "nsys-explain run.sqlite --window phase:steady  # one of "
-		    "the phases that a report lists\n"
-		    "nsys-explain run.sqlite --json | jq .findings  # for "
-		    "scripts\n"
-		    "nsys-explain run.sqlite --brief  # the first page, for "
-		    "scripts and agents\n"
-		    "nsys-explain run.sqlite --fail-on high -q --annotations github  # a "
-		    "gate in CI\n"
-		    "nsys-explain run.sqlite --explain gpu_idle  # what a "
-		    "number means",
+		    "nsys-explain run.sqlite --out report --window 2..5  # three seconds of it\n"
+		    "nsys-explain run.sqlite --window phase:steady  # one of the phases that a "
+		    "report lists\n"
+		    "nsys-explain run.sqlite --json | jq .findings  # for scripts\n"
+		    "nsys-explain run.sqlite --brief  # the first page, for scripts and agents\n"
+		    "nsys-explain run.sqlite --fail-on high -q --annotations github  # a gate in "
+		    "CI\n"
+		    "nsys-explain run.sqlite --explain gpu_idle  # what a number means",
 	.opts = opts,
 	.nopts = ARRAY_LEN(opts),
 	.run = cmd_explain_run,

@@ -13,8 +13,7 @@ struct args {
 #define OPT(...) NSX_OPT(struct args, __VA_ARGS__)
 static const struct nsx_opt opts[] = {
 	OPT('o', "out", NULL, "F.sqlite", STR, out,
-	    "the export (default: the report's name with .sqlite, in the working "
-	    "folder)"),
+	    "the export (default: the report's name with .sqlite, in the working folder)"),
 	OPT('q', "quiet", NULL, NULL, FLAG, quiet, "print no summary"),
 };
 
@@ -55,14 +54,11 @@ const struct nsx_cmd nsx_cmd_export = {
 	.name = "export",
 	.usage = "RUN.nsys-rep [-o RUN.sqlite]",
 	.summary = "write a report's tables to SQLite, without nsys",
-	.doc = "Writes what a report of nsys (.nsys-rep, .qdrep) holds as the "
-	       "SQLite tables that nsys export makes, for other tools; this "
-	       "program itself reads reports as they are. Tables without rows "
-	       "are left out, as nsys export --lazy=true does.\n\n"
-	       "Of a damaged report all that can be read is written; the exit "
-	       "code then is 4.",
-	.examples = "nsys-explain export run.nsys-rep -o run.sqlite  # for other "
-		    "tools",
+	.doc = "Writes what a report of nsys (.nsys-rep, .qdrep) holds as the SQLite tables that "
+	       "nsys export makes, for other tools; this program itself reads reports as they are. "
+	       "Tables without rows are left out, as nsys export --lazy=true does.\n\n"
+	       "Of a damaged report all that can be read is written; the exit code then is 4.",
+	.examples = "nsys-explain export run.nsys-rep -o run.sqlite  # for other tools",
 	.opts = opts,
 	.nopts = ARRAY_LEN(opts),
 	.run = cmd_export_run,

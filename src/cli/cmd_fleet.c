@@ -11,8 +11,7 @@ static int cmd_fleet_run(const struct nsx_cmd *cmd, int argc, char **argv)
 	int rc = nsx_fleet_run_parse(&r, cmd, argc, argv, &err);
 
 	if (!rc)
-		rc = nsx_fleet_read(&r.inputs, &r.digest, r.jobs, &v, &n,
-				    &r.left_out, &err);
+		rc = nsx_fleet_read(&r.inputs, &r.digest, r.jobs, &v, &n, &r.left_out, &err);
 	nsx_fleet_run_say(&r.left_out);
 	if (!rc)
 		rc = nsx_fleet_run_finish(&r, v, n, &err);

@@ -19,22 +19,19 @@ struct args {
 #define OPT(...) NSX_OPT(struct args, __VA_ARGS__)
 static const struct nsx_opt opts[] = {
 	OPT(0, "root", NULL, "DIR", LIST, roots,
-	    "a folder whose traces may be read; may be repeated; default the "
-	    "working folder"),
+	    "a folder whose traces may be read; may be repeated; default the working folder"),
 	OPT(0, "budget", NULL, "TOKENS", INT, budget,
 	    "what an answer may take where the call does not say (4000)",
 	    .least = NSX_REPLY_MIN_TOKENS, .most = NSX_REPLY_MAX_TOKENS),
 	OPT(0, "cache-mb", NULL, "N", INT, cache_mb,
-	    "memory for traces that are kept between calls (2048)",
-	    .most = 1 << 30),
+	    "memory for traces that are kept between calls (2048)", .most = 1 << 30),
 	OPT(0, "text", NULL, "WORD", WORD, text,
 	    "text of an answer: md, a table, or json, a copy of the structure, "
 	    "for clients that read nothing else", .words = "md or json"),
 	NSX_OPTS_ENGINE(struct args),
 	NSX_OPT_THREADS(struct args),
 	OPT(0, "print-config", NULL, "CLIENT", STR, print_config,
-	    "print what the settings of claude, codex, cursor, vscode or gemini "
-	    "need, and exit"),
+	    "print what the settings of claude, codex, cursor, vscode or gemini need, and exit"),
 };
 
 /* Paths are absolute, because clients start servers in folders of their own. */
@@ -85,8 +82,7 @@ static int cmd_mcp_run(const struct nsx_cmd *cmd, int argc, char **argv)
 		o.cache_bytes = (size_t)a.cache_mb << 20;
 		o.text_is_json = a.text == TEXT_JSON;
 		o.threads = nsx_threads(a.threads);
-		rc = nsx_engine_read(&a.engine, &o.like, &err) ?:
-		     nsx_mcp_serve(&o, &err);
+		rc = nsx_engine_read(&a.engine, &o.like, &err) ?: nsx_mcp_serve(&o, &err);
 		nsx_engine_done(&a.engine);
 	}
 	return rc ? nsx_cmd_fail(&err, false) : 0;
@@ -96,14 +92,13 @@ const struct nsx_cmd nsx_cmd_mcp = {
 	.name = "mcp",
 	.usage = "[--root DIR]... [OPTIONS]",
 	.summary = "answer an agent's questions (Model Context Protocol)",
-	.doc = "Serves the questions of 'ask', and diff, fleet and SQL, on stdin "
-	       "and stdout, to a client of the Model Context Protocol "
-	       "(2024-11-05 to 2026-07-28). Traces stay in memory between "
-	       "calls, and are read anew when they change. Answers fit a budget "
-	       "of tokens and say what was left out.\n\n"
-	       "Only files under the roots are read, wherever links lead; "
-	       "nothing is written, and there is no network. Names from a trace "
-	       "are quoted: they are data of the traced program.",
+	.doc = "Serves the questions of 'ask', and diff, fleet and SQL, on stdin and stdout, to a "
+	       "client of the Model Context Protocol (2024-11-05 to 2026-07-28). Traces stay in "
+	       "memory between calls, and are read anew when they change. Answers fit a budget of "
+	       "tokens and say what was left out.\n\n"
+	       "Only files under the roots are read, wherever links lead; nothing is written, and "
+	       "there is no network. Names from a trace are quoted: they are data of the traced "
+	       "program.",
 	.examples = "nsys-explain mcp --print-config claude  # for .mcp.json\n"
 		    "nsys-explain mcp --root /data/traces --budget 2000",
 	.opts = opts,

@@ -10,8 +10,7 @@ static int cmd_passes_run(const struct nsx_cmd *cmd, int argc, char **argv)
 	int n, rc = nsx_opt_parse(cmd, argc, argv, NULL, &n, &err);
 
 	if (!rc && n)
-		rc = nsx_fail(&err, NSX_E_USAGE,
-			      "'nsys-explain passes' takes no argument");
+		rc = nsx_fail(&err, NSX_E_USAGE, "'nsys-explain passes' takes no argument");
 	if (rc)
 		return nsx_cmd_fail(&err, false);
 	a = nsx_arena_new();
@@ -33,11 +32,9 @@ const struct nsx_cmd nsx_cmd_passes = {
 	.name = "passes",
 	.usage = "",
 	.summary = "list the analyses: id, title, what they need",
-	.doc = "Lists the analyses in the order of the report. The ids are "
-	       "those of --pass, --skip and --explain, and the keys of "
-	       "report.json. An analysis whose needs a trace does not meet "
-	       "says so in the report; 'nsys-explain schema TRACE' tells "
-	       "beforehand.",
+	.doc = "Lists the analyses in the order of the report. The ids are those of --pass, --skip "
+	       "and --explain, and the keys of report.json. An analysis whose needs a trace does "
+	       "not meet says so in the report; 'nsys-explain schema TRACE' tells beforehand.",
 	.examples = "nsys-explain passes  # all of them",
 	.run = cmd_passes_run,
 };

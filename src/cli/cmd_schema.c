@@ -13,8 +13,7 @@ struct args {
 	bool json;
 };
 static const struct nsx_opt opts[] = {
-	NSX_OPT(struct args, 0, "json", NULL, NULL, FLAG, json,
-		"the same as JSON"),
+	NSX_OPT(struct args, 0, "json", NULL, NULL, FLAG, json, "the same as JSON"),
 };
 
 #define VIEW_COLUMNS(X)                                                       \
@@ -44,16 +43,14 @@ static const struct nsx_layout layouts[] = {
 
 /* Filling -------------------------------------------------------------------*/
 
-static struct nsx_cell row_count(const struct nsx_schema *s,
-				 const struct nsx_table_info *t)
+static struct nsx_cell row_count(const struct nsx_schema *s, const struct nsx_table_info *t)
 {
 	int64_t n = nsx_is_readable(t) ? nsx_count_rows(s->db, t->name) : -1;
 
 	return n < 0 ? nsx_null() : nsx_int(n);
 }
 
-static bool is_read(const struct nsx_schema *s, enum nsx_view v,
-		    const char *column)
+static bool is_read(const struct nsx_schema *s, enum nsx_view v, const char *column)
 {
 	for (unsigned i = 0; i < nsx_view_nfields(v); i++) {
 		const char *c = s->column[nsx_view_defs[v].first + i];
@@ -67,15 +64,13 @@ static bool is_read(const struct nsx_schema *s, enum nsx_view v,
 /* Plain process and thread ids are only needed in exports without global ones. */
 static bool is_spare(const struct nsx_schema *s, enum nsx_view v, unsigned field)
 {
-	const struct nsx_field_def *d = &nsx_field_defs[nsx_view_defs[v].first +
-							field];
+	const struct nsx_field_def *d = &nsx_field_defs[nsx_view_defs[v].first + field];
 	bool has_global = false;
 
 	for (unsigned i = 0; i < nsx_view_nfields(v); i++) {
 		unsigned f = nsx_view_defs[v].first + i;
 
-		has_global |= nsx_has(s, f) &&
-			      !strncmp(nsx_field_defs[f].name, "global_", 7);
+		has_global |= nsx_has(s, f) && !strncmp(nsx_field_defs[f].name, "global_", 7);
 	}
 	return has_global && (!strcmp(d->name, "pid") || !strcmp(d->name, "tid"));
 }
@@ -96,8 +91,7 @@ static void fill_view(const struct nsx_schema *s, enum nsx_view v,
 	unused = nsx_arena_get(out->arena, (t->ncolumns + 1) * sizeof(*unused));
 	for (unsigned i = 0; i < nfields; i++)
 		if (!s->column[def->first + i] && !is_spare(s, v, i))
-			missing[nmissing++] = nsx_arena_printf(
-				out->arena, "%.*s",
+			missing[nmissing++] = nsx_arena_printf(out->arena, "%.*s",
 				(int)strcspn(nsx_field_defs[def->first + i]
 						     .columns, "|"),
 				nsx_field_defs[def->first + i].columns);
@@ -118,8 +112,7 @@ static bool cmd_schema_is_known(const struct nsx_schema *s, const struct nsx_tab
 	return false;
 }
 
-static int fill_answers(const struct nsx_schema *s, struct nsx_section *out,
-			struct nsx_err *err)
+static int fill_answers(const struct nsx_schema *s, struct nsx_section *out, struct nsx_err *err)
 {
 	struct nsx_table *views = nsx_add_table(out, &layouts[0]);
 	struct nsx_table *others = nsx_add_table(out, &layouts[1]);
@@ -167,15 +160,13 @@ static void print_list(const char *label, const char *const *list)
 	nsx_buf_done(&b);
 }
 
-static void print_rows(const char *name, const struct nsx_cell *rows,
-		       const char *what)
+static void print_rows(const char *name, const struct nsx_cell *rows, const char *what)
 {
 	struct nsx_buf b = {0};
 
 	nsx_buf_printf(&b, "  %s", name);
 	if (rows->type == NSX_T_I64)
-		nsx_buf_printf(&b, ", %" PRId64 " row%s", rows->u.i,
-			       rows->u.i == 1 ? "" : "s");
+		nsx_buf_printf(&b, ", %" PRId64 " row%s", rows->u.i, rows->u.i == 1 ? "" : "s");
 	nsx_buf_printf(&b, "%s%s", *what ? ": " : "", what);
 	nsx_print_line(b.p);
 	nsx_buf_done(&b);
@@ -191,8 +182,7 @@ static void print_views(const struct nsx_table *t, bool present)
 		if ((row[TABLE].type == NSX_T_STR) != present)
 			continue;
 		if (!present) {
-			printf("  %.*s: %s\n",
-			       (int)strcspn(nsx_view_defs[i].tables, "|"),
+			printf("  %.*s: %s\n", (int)strcspn(nsx_view_defs[i].tables, "|"),
 			       nsx_view_defs[i].tables, row[HELP].u.s);
 			continue;
 		}
@@ -202,16 +192,14 @@ static void print_views(const struct nsx_table *t, bool present)
 	}
 }
 
-static void print_section(const struct nsx_schema *s,
-			  const struct nsx_section *out)
+static void print_section(const struct nsx_schema *s, const struct nsx_section *out)
 {
 	const struct nsx_table *views = out->tables[0],
 			       *others = out->tables[1],
 			       *passes = out->tables[2];
 	struct nsx_buf b = {0};
 
-	nsx_buf_printf(&b, "%s: exported by Nsight Systems %s, schema %s",
-		       nsx_db_path(s->db),
+	nsx_buf_printf(&b, "%s: exported by Nsight Systems %s, schema %s", nsx_db_path(s->db),
 		       *s->product_version ? s->product_version : "(unknown)",
 		       *s->schema_version ? s->schema_version : "(unknown)");
 	nsx_print_line(b.p);
@@ -232,8 +220,7 @@ static void print_section(const struct nsx_schema *s,
 
 		printf("  %-24s %s%s\n", row[ID].u.s,
 		       row[CAN].u.b ? "yes" : nsx_passes[i]->by_phase ?
-		       "only with " : "no: the trace has no ",
-		       row[CAN].u.b ? "" : row[LACKS].u.s);
+		       "only with " : "no: the trace has no ", row[CAN].u.b ? "" : row[LACKS].u.s);
 	}
 }
 
@@ -260,12 +247,10 @@ static void add_extent(const struct nsx_schema *s,
 	nsx_read_val(st, 0, &v[0]);
 	nsx_read_val(st, 1, &v[1]);
 	if (v[0].type == NSX_V_I64 && v[1].type == NSX_V_I64)
-		nsx_buf_printf(b, ", t=[%" PRId64 ",%" PRId64 "]", v[0].u.i,
-			       v[1].u.i);
+		nsx_buf_printf(b, ", t=[%" PRId64 ",%" PRId64 "]", v[0].u.i, v[1].u.i);
 }
 
-static void print_table(const struct nsx_schema *s,
-			const struct nsx_table_info *t)
+static void print_table(const struct nsx_schema *s, const struct nsx_table_info *t)
 {
 	struct nsx_cell rows = row_count(s, t);
 	struct nsx_buf b = {0};
@@ -352,14 +337,12 @@ const struct nsx_cmd nsx_cmd_schema = {
 	.name = "schema",
 	.usage = "TRACE.sqlite [--json]",
 	.summary = "what is in a trace, and which analyses can use it",
-	.doc = "Lists the tables of an export: which are read, with the "
-	       "columns they lack and those nothing here reads; which are "
-	       "absent (an export leaves empty tables out); which are not "
-	       "known. Then the analyses, and what each one misses. No row is "
+	.doc = "Lists the tables of an export: which are read, with the columns they lack and "
+	       "those nothing here reads; which are absent (an export leaves empty tables out); "
+	       "which are not known. Then the analyses, and what each one misses. No row is "
 	       "printed.",
 	.examples = "nsys-explain schema run.sqlite  # for people\n"
-		    "nsys-explain schema run.sqlite --json | jq .analyses  # "
-		    "for scripts",
+		    "nsys-explain schema run.sqlite --json | jq .analyses  # for scripts",
 	.opts = opts,
 	.nopts = ARRAY_LEN(opts),
 	.run = cmd_schema_run,

@@ -24,8 +24,7 @@ static int cmd_schema_json_run(const struct nsx_cmd *cmd, int argc, char **argv)
 	int n, rc = nsx_opt_parse(cmd, argc, argv, &none, &n, &err);
 
 	if (!rc && n > 1)
-		rc = nsx_fail(&err, NSX_E_USAGE, "schema-json takes one name, "
-			      "not %d", n);
+		rc = nsx_fail(&err, NSX_E_USAGE, "schema-json takes one name, not %d", n);
 	if (!rc && n)
 		rc = print_schema(argv[1], &err);
 	for (unsigned i = 0; !rc && !n && (name = nsx_shape_name(i, a)); i++)
@@ -38,12 +37,10 @@ const struct nsx_cmd nsx_cmd_schema_json = {
 	.name = "schema-json",
 	.usage = "[report|brief|diff|fleet|findings|tool:NAME]",
 	.summary = "JSON Schemas of what this program writes",
-	.doc = "Prints the JSON Schema (2020-12) of report.json, of the first "
-	       "page, of diff.json, of the report.json of a fleet, of the "
-	       "findings in a report, or of a call of a tool of 'mcp': its "
-	       "arguments and its structuredContent. Without a name it lists "
-	       "the names. 'make install' puts them under "
-	       "share/nsys-explain/schema.\n\n"
+	.doc = "Prints the JSON Schema (2020-12) of report.json, of the first page, of diff.json, "
+	       "of the report.json of a fleet, of the findings in a report, or of a call of a tool "
+	       "of 'mcp': its arguments and its structuredContent. Without a name it lists the "
+	       "names. 'make install' puts them under share/nsys-explain/schema.\n\n"
 	       "Later versions with the same schema_version only add keys.",
 	.examples = "nsys-explain schema-json report > report.schema.json\n"
 		    "nsys-explain schema-json tool:nsys_ask",

@@ -11,8 +11,7 @@ struct args {
 };
 static const struct nsx_opt opts[] = {
 	NSX_OPT(struct args, 'o', "out", NULL, "DIR", STR, out,
-		"write the files into this folder; without it SKILL.md is "
-		"printed"),
+		"write the files into this folder; without it SKILL.md is printed"),
 };
 
 static int cmd_skill_write_file(const struct nsx_out_file *f, FILE *out,
@@ -25,8 +24,7 @@ static int cmd_skill_write_file(const struct nsx_out_file *f, FILE *out,
 }
 
 /* Records the version of the files. */
-static int cmd_skill_write_record(const struct nsx_out_file *f, FILE *out,
-				  struct nsx_err *err)
+static int cmd_skill_write_record(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 {
 	struct nsx_jsonw *w = nsx_json_document(0, NULL);
 
@@ -46,8 +44,7 @@ static int cmd_skill_write_folder(const char *dir, struct nsx_err *err)
 
 		*x = (struct nsx_out_file){.write = cmd_skill_write_file,
 					   .subject = &nsx_skill_files[i]};
-		snprintf(x->name, sizeof(x->name), "%s",
-			 nsx_skill_files[i].name);
+		snprintf(x->name, sizeof(x->name), "%s", nsx_skill_files[i].name);
 	}
 	files[f.nfiles++] = (struct nsx_out_file){.name = "skill.json",
 						  .write = cmd_skill_write_record};

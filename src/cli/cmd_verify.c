@@ -13,8 +13,7 @@ struct args {
 #define OPT(...) NSX_OPT(struct args, __VA_ARGS__)
 static const struct nsx_opt opts[] = {
 	OPT(0, "finding", NULL, "N", INT, finding,
-	    "only this one, by its number among the findings before",
-	    .most = INFINITY),
+	    "only this one, by its number among the findings before", .most = INFINITY),
 	NSX_OPT_LEDGER(struct args),
 	NSX_OPT_THREADS(struct args),
 };
@@ -38,10 +37,8 @@ static int cmd_verify_print(const struct nsx_diff *d, const struct args *a, stru
 		kept += all[i].kept;
 	}
 	if (!m)
-		nsx_print_line(a->finding ? "this finding promised nothing, or is still "
-					    "there" :
-					    "no finding of the first report is gone or "
-					    "halved");
+		nsx_print_line(a->finding ? "this finding promised nothing, or is still there" :
+					    "no finding of the first report is gone or halved");
 	if (a->ledger)
 		rc = nsx_ledger_append(a->ledger, all, m, err);
 	nsx_arena_free(arena);
@@ -78,11 +75,10 @@ const struct nsx_cmd nsx_cmd_verify = {
 	.name = "verify",
 	.usage = "BEFORE AFTER [--finding N] [--ledger FILE]",
 	.summary = "whether what the first report promised was won",
-	.doc = "Of each finding of BEFORE that is gone in AFTER, or costs less "
-	       "than half: what it promised, and what was won. Where several "
-	       "are gone, what all of them won counts for each. A promise is kept "
-	       "where 0.8 to 1.25 times as much was won, or as much as its "
-	       "range says. Exit 0: all were kept; 1: not, or no finding is gone.",
+	.doc = "Of each finding of BEFORE that is gone in AFTER, or costs less than half: what it "
+	       "promised, and what was won. Where several are gone, what all of them won counts "
+	       "for each. A promise is kept where 0.8 to 1.25 times as much was won, or as much as "
+	       "its range says. Exit 0: all were kept; 1: not, or no finding is gone.",
 	.opts = opts, .nopts = ARRAY_LEN(opts),
 	.examples = "nsys-explain verify before.sqlite after.sqlite  # all of them\n"
 		    "nsys-explain verify before.sqlite after.sqlite --finding 1",

@@ -5,8 +5,7 @@
 
 int nsx_engine_read(struct nsx_engine *e, struct nsx_opts *opts, struct nsx_err *err)
 {
-	int rc = e->classes_path ?
-			 nsx_phase_map_read(e->classes_path, &e->classes, err) : 0;
+	int rc = e->classes_path ? nsx_phase_map_read(e->classes_path, &e->classes, err) : 0;
 
 	if (!rc && e->model_path)
 		rc = nsx_llm_read(e->model_path, &e->model, err);

@@ -31,8 +31,7 @@ struct nsx_engine {
 /* Reads the given files; opts borrows their content. Errors: NSX_E_USAGE. Owner: the caller,
  * nsx_engine_done, even after a failure.
  */
-int nsx_engine_read(struct nsx_engine *e, struct nsx_opts *opts,
-		    struct nsx_err *err) NSX_CHECKED;
+int nsx_engine_read(struct nsx_engine *e, struct nsx_opts *opts, struct nsx_err *err) NSX_CHECKED;
 /* Appends the options as command line words. */
 void nsx_engine_say(const struct nsx_engine *e, struct nsx_buf *b);
 void nsx_engine_done(struct nsx_engine *e);

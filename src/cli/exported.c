@@ -30,8 +30,7 @@ size_t nsx_stem(const char *path)
 	return stem && path[stem - 1] != '/' ? stem : n;
 }
 
-static int make_dir(const char *beside, struct nsx_exported *ret,
-		    struct nsx_err *err)
+static int make_dir(const char *beside, struct nsx_exported *ret, struct nsx_err *err)
 {
 	const char *slash = beside ? strrchr(beside, '/') : NULL;
 	const char *tmp = getenv("TMPDIR");
@@ -60,8 +59,7 @@ int nsx_export(const char *input, const char *to, struct nsx_err *err)
 	struct nsx_db *db = NULL;
 	const void *image;
 	size_t n;
-	int rc = nsx_target_check(&target, err) ?:
-		 nsx_report_read(input, &db, err);
+	int rc = nsx_target_check(&target, err) ?: nsx_report_read(input, &db, err);
 
 	if (!rc)
 		rc = nsx_db_fill(db, err) ?: nsx_db_image(db, &image, &n, err) ?:
@@ -85,23 +83,19 @@ int nsx_exported_open(const char *input, const struct nsx_export_opts *o,
 	*ret = (struct nsx_exported){.path = NULL};
 	if (!nsx_is_capture(input)) {
 		if (o->keep)
-			return nsx_fail(err, NSX_E_USAGE, "--keep-export keeps "
-					"the export of a .nsys-rep, and '%s' is "
-					"none: leave it out", input);
+			return nsx_fail(err, NSX_E_USAGE, "--keep-export keeps the export of a "
+					".nsys-rep, and '%s' is none: leave it out", input);
 		ret->path = nsx_strdup(input);
 		return 0;
 	}
 	if (o->keep && !o->replace && !access(o->keep, F_OK))
-		return nsx_fail(err, NSX_E_IO, "cannot write '%s': it is there "
-				"already", o->keep);
+		return nsx_fail(err, NSX_E_IO, "cannot write '%s': it is there already", o->keep);
 	if (nsx_is_report(input) && !o->nsys) {
 		ret->path = nsx_strdup(input);
-		return o->keep ? NSX_MIN(nsx_export(input, o->keep, err), 0) :
-				 0;
+		return o->keep ? NSX_MIN(nsx_export(input, o->keep, err), 0) : 0;
 	}
 	if (access(input, R_OK))
-		return nsx_fail(err, NSX_E_IO, "cannot read '%s': %s", input,
-				strerror(errno));
+		return nsx_fail(err, NSX_E_IO, "cannot read '%s': %s", input, strerror(errno));
 	if (nsx_sniff_other(input, err))
 		return err->rc;
 	if (make_dir(o->keep ? o->keep : o->beside, ret, err))

@@ -21,8 +21,7 @@ struct nsx_exported {
 /* Writes the tables of a report as nsys export would, replacing `to`. 1: the readable part was
  * written, and *err says what is missing. Errors: those of nsx_report_read and of writing.
  */
-int nsx_export(const char *input, const char *to,
-	       struct nsx_err *err) NSX_CHECKED;
+int nsx_export(const char *input, const char *to, struct nsx_err *err) NSX_CHECKED;
 
 bool nsx_is_capture(const char *path); /* an nsys report, by name or content */
 /* Length of a trace's name without its suffix. */

@@ -8,19 +8,16 @@
 
 #define OPT(...) NSX_OPT(struct nsx_fleet_run, __VA_ARGS__)
 const struct nsx_opt nsx_fleet_opts[NSX_NFLEET_OPTS] = {
-	OPT('o', "out", NULL, "DIR", STR, out,
-	    "where the report goes; default fleet-report"),
+	OPT('o', "out", NULL, "DIR", STR, out, "where the report goes; default fleet-report"),
 	OPT(0, "partial", NULL, "OUT.nsxd", STR, partial,
 	    "merge the inputs into one digest, no report"),
 	OPT(0, "rank-regex", NULL, "RE", STR, rank_regex,
 	    "finds the rank in a trace's name (" NSX_RANK_REGEX ")"),
 	OPT(0, "mesh", NULL, "FILE", STR, mesh,
-	    "names the axes of the job: lines of a name and a size, the fastest "
-	    "axis first"),
+	    "names the axes of the job: lines of a name and a size, the fastest axis first"),
 	OPT(0, "detail", NULL, "WORD", STR, detail,
 	    "of digests that are made: steps, colls (default) or full"),
-	OPT(0, "jobs", NULL, "N", INT, asked_jobs,
-	    "inputs read at a time; default all processors",
+	OPT(0, "jobs", NULL, "N", INT, asked_jobs, "inputs read at a time; default all processors",
 	    .most = NSX_MAX_THREADS),
 	OPT(0, "min-ranks", NULL, "N", INT, min_ranks,
 	    "fail with exit code 1 when fewer ranks are there"),
@@ -34,29 +31,23 @@ const struct nsx_opt nsx_fleet_opts[NSX_NFLEET_OPTS] = {
 	OPT('q', "quiet", NULL, NULL, FLAG, quiet, "print no first page"),
 };
 
-const char nsx_fleet_doc[] =
-	"Reads traces, digests of them ('nsys-explain digest'), folders of "
-	"both, or @LIST with one name a line. Traces are digested on the way, "
-	"one at a time for each job, so that memory follows the digests' size "
-	"and not the traces'.\n\n"
-	"Who waits for whom follows from how long matched collectives take: "
-	"no clock of one host is compared with another's. A straggler is named "
-	"only when chance is ruled out and at least 1 % of a step can be won, "
-	"its cause only where it explains four fifths.\n\n"
-	"--mesh names communicators and ranks by the axes of the job, and can "
-	"name a whole pipeline stage as late. The file has a line for each "
-	"axis, such as 'tp 2', 'dp 8' and 'pp 4', the fastest-varying axis "
-	"first.\n\n"
-	"--partial merges digests into one. Merging is a union of ranks: any "
-	"tree of merges gives the same bytes, and a report of the merged "
-	"digest is the report of the traces.\n\n"
-	"Exit codes: 0 written; 1 fewer than --min-ranks; 2 misuse; 3 nothing "
-	"could be read or written; 4 written, but an input was left out, which "
-	"is said on stderr, or a rank's trace is damaged, which the report says.";
+const char nsx_fleet_doc[] = "Reads traces, digests of them ('nsys-explain digest'), folders of "
+	"both, or @LIST with one name a line. Traces are digested on the way, one at a time for "
+	"each job, so that memory follows the digests' size and not the traces'.\n\n"
+	"Who waits for whom follows from how long matched collectives take: no clock of one host "
+	"is compared with another's. A straggler is named only when chance is ruled out and at "
+	"least 1 % of a step can be won, its cause only where it explains four fifths.\n\n"
+	"--mesh names communicators and ranks by the axes of the job, and can name a whole "
+	"pipeline stage as late. The file has a line for each axis, such as 'tp 2', 'dp 8' and 'pp "
+	"4', the fastest-varying axis first.\n\n"
+	"--partial merges digests into one. Merging is a union of ranks: any tree of merges gives "
+	"the same bytes, and a report of the merged digest is the report of the traces.\n\n"
+	"Exit codes: 0 written; 1 fewer than --min-ranks; 2 misuse; 3 nothing could be read or "
+	"written; 4 written, but an input was left out, which is said on stderr, or a rank's trace "
+	"is damaged, which the report says.";
 const char nsx_fleet_examples[] =
 	"nsys-explain fleet traces/  # every .sqlite and .nsxd of the folder\n"
-	"nsys-explain fleet @ranks.txt --partial node7.nsxd  # an inner node of "
-	"a tree of merges\n"
+	"nsys-explain fleet @ranks.txt --partial node7.nsxd  # an inner node of a tree of merges\n"
 	"nsys-explain fleet node*.nsxd -o report  # its root";
 
 int nsx_fleet_run_parse(struct nsx_fleet_run *r, const struct nsx_cmd *cmd,
@@ -72,9 +63,8 @@ int nsx_fleet_run_parse(struct nsx_fleet_run *r, const struct nsx_cmd *cmd,
 		rc = nsx_fail(err, NSX_E_USAGE, "--json, --md, --html and "
 			      "--partial exclude each other");
 	if (!rc && r->out && (r->json || r->md || r->html || r->partial))
-		rc = nsx_fail(err, NSX_E_USAGE, "--out is the folder of a report: "
-			      "leave it out with --json, --md, --html and "
-			      "--partial");
+		rc = nsx_fail(err, NSX_E_USAGE, "--out is the folder of a report: leave it out "
+			      "with --json, --md, --html and --partial");
 	if (!rc && r->mesh && r->partial)
 		rc = nsx_fail(err, NSX_E_USAGE, "--mesh is for the report: a "
 			      "digest has none, leave it out with --partial");
@@ -98,16 +88,14 @@ void nsx_fleet_run_say(const struct nsx_left_out *x)
 {
 	for (const char *line = x->why.p, *end; line && *line; line = end + 1) {
 		end = strchrnul(line, '\n');
-		fprintf(stderr, "nsys-explain: left out: %.*s\n", (int)(end - line),
-			line);
+		fprintf(stderr, "nsys-explain: left out: %.*s\n", (int)(end - line), line);
 	}
 }
 
 /* Reports --------------------------------------------------------------------------*/
 
 static int fleet_run_write_folder(const struct nsx_fleet_run *run,
-				  const struct nsx_freport *r, const char *dir,
-				  struct nsx_err *err)
+				  const struct nsx_freport *r, const char *dir, struct nsx_err *err)
 {
 	const struct nsx_book book = {
 		.md = {"report.md", nsx_freport_write_md, .subject = r},
@@ -161,8 +149,7 @@ static void print_page(const struct nsx_fleet_run *run,
 	printf("\nWrote report to: %s/report.md\n", dir);
 }
 
-static int report(struct nsx_fleet_run *run, const struct nsx_fleet *f,
-		  struct nsx_err *err)
+static int report(struct nsx_fleet_run *run, const struct nsx_fleet *f, struct nsx_err *err)
 {
 	const char *dir = run->out ? run->out : "fleet-report";
 	struct nsx_freport *r = NULL;
@@ -186,8 +173,7 @@ static int report(struct nsx_fleet_run *run, const struct nsx_fleet *f,
 static int fleet_run_merge(const struct nsx_fleet_run *run, struct nsx_digest **v,
 			   size_t n, struct nsx_err *err)
 {
-	struct nsx_target to = nsx_digest_target(run->partial, run->inputs.path,
-						 run->inputs.n);
+	struct nsx_target to = nsx_digest_target(run->partial, run->inputs.path, run->inputs.n);
 	size_t kept = nsx_digest_unite(v, n, NULL), size = 0;
 	int rc = nsx_digest_write(&to, v, kept, &size, err);
 
@@ -202,8 +188,7 @@ static int fleet_run_merge(const struct nsx_fleet_run *run, struct nsx_digest **
 static void say_too_few(size_t have, int64_t want)
 {
 	fprintf(stderr, "nsys-explain: %zu rank%s here, fewer than the %lld of "
-		"--min-ranks\n", have, have == 1 ? " is" : "s are",
-		(long long)want);
+		"--min-ranks\n", have, have == 1 ? " is" : "s are", (long long)want);
 }
 
 int nsx_fleet_run_finish(struct nsx_fleet_run *r, struct nsx_digest **v,

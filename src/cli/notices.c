@@ -54,6 +54,5 @@ int nsx_notices_deliver(const struct nsx_notice_opts *o, const struct nsx_notice
 		if (nsx_target_fill(&to[i], &files[i], err))
 			return err->rc;
 	}
-	return o->annotations == NSX_ANNOTATE_GITHUB ?
-		       nsx_write_github(&lines, stdout, err) : 0;
+	return o->annotations == NSX_ANNOTATE_GITHUB ? nsx_write_github(&lines, stdout, err) : 0;
 }

@@ -37,18 +37,15 @@ static bool is_name(const char *known, const char *s, size_t n)
 	return known && strlen(known) == n && !memcmp(known, s, n);
 }
 
-static const struct nsx_opt *by_name(const struct nsx_cmd *cmd, const char *s,
-				     size_t n)
+static const struct nsx_opt *by_name(const struct nsx_cmd *cmd, const char *s, size_t n)
 {
 	for (unsigned i = 0; i < cmd->nopts; i++)
-		if (is_name(cmd->opts[i].name, s, n) ||
-		    is_name(cmd->opts[i].alias, s, n))
+		if (is_name(cmd->opts[i].name, s, n) || is_name(cmd->opts[i].alias, s, n))
 			return &cmd->opts[i];
 	return NULL;
 }
 
-static int opt_fail_unknown(const struct nsx_cmd *cmd, const char *s, size_t n,
-			    struct nsx_err *err)
+static int opt_fail_unknown(const struct nsx_cmd *cmd, const char *s, size_t n, struct nsx_err *err)
 {
 	const char *nearest = NULL;
 	size_t best = SIZE_MAX;
@@ -61,17 +58,13 @@ static int opt_fail_unknown(const struct nsx_cmd *cmd, const char *s, size_t n,
 				nearest = names[k];
 	}
 	if (nearest)
-		return nsx_fail(err, NSX_E_USAGE,
-				"unknown option '--%.*s'; the nearest is "
-				"'--%s'",
+		return nsx_fail(err, NSX_E_USAGE, "unknown option '--%.*s'; the nearest is '--%s'",
 				(int)n, s, nearest);
-	return nsx_fail(err, NSX_E_USAGE,
-			"unknown option '--%.*s'; see nsys-explain help %s",
+	return nsx_fail(err, NSX_E_USAGE, "unknown option '--%.*s'; see nsys-explain help %s",
 			(int)n, s, cmd->name);
 }
 
-static int store_number(const struct nsx_opt *o, const char *arg, void *to,
-			struct nsx_err *err)
+static int store_number(const struct nsx_opt *o, const char *arg, void *to, struct nsx_err *err)
 {
 	const char *what = o->kind == NSX_O_INT ? "whole number" : "number";
 	double real = 0;
@@ -84,12 +77,10 @@ static int store_number(const struct nsx_opt *o, const char *arg, void *to,
 	else
 		real = strtod(arg, &end);
 	if (!strchr("+-.0123456789", arg[0]) || end == arg || *end)
-		return nsx_fail(err, NSX_E_USAGE,
-				"option '--%s' needs a %s, not '%s'", o->name,
+		return nsx_fail(err, NSX_E_USAGE, "option '--%s' needs a %s, not '%s'", o->name,
 				what, arg);
 	if (errno == ERANGE || !isfinite(real))
-		return nsx_fail(err, NSX_E_USAGE,
-				"option '--%s': '%s' is out of range", o->name,
+		return nsx_fail(err, NSX_E_USAGE, "option '--%s': '%s' is out of range", o->name,
 				arg);
 	if (o->kind == NSX_O_INT)
 		*(int64_t *)to = integer;
@@ -99,21 +90,17 @@ static int store_number(const struct nsx_opt *o, const char *arg, void *to,
 	if (o->most <= 0 || (real >= o->least && real <= o->most))
 		return 0;
 	if (isinf(o->most))
-		return nsx_fail(err, NSX_E_USAGE, "--%s must be %.0f or more",
-				o->name, o->least);
-	return nsx_fail(err, NSX_E_USAGE, "--%s must be %.0f to %.0f", o->name,
-			o->least, o->most);
+		return nsx_fail(err, NSX_E_USAGE, "--%s must be %.0f or more", o->name, o->least);
+	return nsx_fail(err, NSX_E_USAGE, "--%s must be %.0f to %.0f", o->name, o->least, o->most);
 }
 
 /* "500k", "400M": powers of 1000; a B may follow. */
-static int store_size(const struct nsx_opt *o, const char *arg, int64_t *to,
-		      struct nsx_err *err)
+static int store_size(const struct nsx_opt *o, const char *arg, int64_t *to, struct nsx_err *err)
 {
 	static const char units[] = "KMGT";
 	char *end;
 	double size = strtod(arg, &end);
-	const char *unit = *end ? strchr(units, toupper((unsigned char)*end)) :
-				  NULL;
+	const char *unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
 
 	for (const char *u = units; unit && u <= unit; u++)
 		size *= 1000;
@@ -128,8 +115,7 @@ static int store_size(const struct nsx_opt *o, const char *arg, int64_t *to,
 }
 
 /* Stores the index of arg in a list such as "auto, always or never". */
-static int store_word(const struct nsx_opt *o, const char *arg, int *to,
-		      struct nsx_err *err)
+static int store_word(const struct nsx_opt *o, const char *arg, int *to, struct nsx_err *err)
 {
 	const char *list = o->words;
 
@@ -144,23 +130,20 @@ static int store_word(const struct nsx_opt *o, const char *arg, int *to,
 		if (!strncmp(list, "or ", 3))
 			list += 3;
 	}
-	return nsx_fail(err, NSX_E_USAGE, "--%s must be %s, not '%s'", o->name,
-			o->words, arg);
+	return nsx_fail(err, NSX_E_USAGE, "--%s must be %s, not '%s'", o->name, o->words, arg);
 }
 
 static int add_to_list(const struct nsx_opt *o, const char *arg,
 		       struct nsx_opt_list *to, struct nsx_err *err)
 {
 	if (to->n == ARRAY_LEN(to->v))
-		return nsx_fail(err, NSX_E_USAGE,
-				"option '--%s' can stand %zu times at most",
+		return nsx_fail(err, NSX_E_USAGE, "option '--%s' can stand %zu times at most",
 				o->name, ARRAY_LEN(to->v));
 	to->v[to->n++] = arg;
 	return 0;
 }
 
-static int store(const struct nsx_opt *o, const char *arg, void *target,
-		 struct nsx_err *err)
+static int store(const struct nsx_opt *o, const char *arg, void *target, struct nsx_err *err)
 {
 	void *to = (char *)target + o->offset;
 
@@ -193,8 +176,7 @@ static int opt_take(struct reader *r, const struct nsx_opt *o, const char *attac
 {
 	if (takes_arg(o) && !attached) {
 		if (r->at + 1 >= r->argc)
-			return nsx_fail(err, NSX_E_USAGE,
-					"option '--%s' needs an argument: %s",
+			return nsx_fail(err, NSX_E_USAGE, "option '--%s' needs an argument: %s",
 					o->name, o->arg);
 		attached = r->argv[++r->at];
 	}
@@ -211,8 +193,7 @@ static int take_long(struct reader *r, void *target, struct nsx_err *err)
 	if (!o)
 		return opt_fail_unknown(r->cmd, s, n, err);
 	if (equals && !takes_arg(o))
-		return nsx_fail(err, NSX_E_USAGE,
-				"option '--%s' takes no argument", o->name);
+		return nsx_fail(err, NSX_E_USAGE, "option '--%s' takes no argument", o->name);
 	as_typed = *o; /* errors name the option as it was given */
 	if (is_name(o->alias, s, n))
 		as_typed.name = o->alias;
@@ -227,10 +208,8 @@ static int take_letters(struct reader *r, void *target, struct nsx_err *err)
 		const struct nsx_opt *o = by_letter(r->cmd, *s);
 
 		if (!o)
-			return nsx_fail(err, NSX_E_USAGE,
-					"unknown option '-%c'; see "
-					"nsys-explain help %s",
-					*s, r->cmd->name);
+			return nsx_fail(err, NSX_E_USAGE, "unknown option '-%c'; see nsys-explain "
+					"help %s", *s, r->cmd->name);
 		if (takes_arg(o))
 			return opt_take(r, o, s[1] ? s + 1 : NULL, target, err);
 		if (opt_take(r, o, NULL, target, err))
@@ -285,8 +264,7 @@ bool nsx_opt_wants_help(const struct nsx_cmd *cmd, int argc, char **argv)
 		const char *s = argv[i];
 		const struct nsx_opt *o = NULL;
 
-		if (!strcmp(s, "--help") ||
-		    (!strcmp(s, "-h") && !by_letter(cmd, 'h')))
+		if (!strcmp(s, "--help") || (!strcmp(s, "-h") && !by_letter(cmd, 'h')))
 			return true;
 		if (s[0] != '-' && cmd->rest_is_command)
 			return false;

@@ -92,8 +92,7 @@ void nsx_manual(FILE *out); /* roff, man(7) */
  * Errors: NSX_E_USAGE, one line which names the option and, for an unknown one, the nearest known.
  */
 int nsx_opt_parse(const struct nsx_cmd *cmd, int argc, char **argv,
-		  void *target, int *ret_noperands,
-		  struct nsx_err *err) NSX_CHECKED;
+		  void *target, int *ret_noperands, struct nsx_err *err) NSX_CHECKED;
 
 /* Whether --help (or -h, unless it is an option of cmd) is among cmd's own arguments: before "--",
  * and not the argument of an option.

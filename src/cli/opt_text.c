@@ -36,14 +36,12 @@ static const struct {
 			       "seconds since 1970" },
 };
 
-static const char about[] =
-	"Reads a report of NVIDIA Nsight Systems (.nsys-rep) or its SQLite "
-	"export and says where the time went: what the GPUs did, what they "
-	"waited for, and what to do about it. The file is opened read-only, "
-	"and nothing is created beside it. A trace may be '-', which reads it "
-	"from standard input. With --sqlite-library, which all commands take, "
-	"SQLite itself reads all tables of an export, in place of this "
-	"program's faster reader.";
+static const char about[] = "Reads a report of NVIDIA Nsight Systems (.nsys-rep) or its SQLite "
+	"export and says where the time went: what the GPUs did, what they waited for, and what to "
+	"do about it. The file is opened read-only, and nothing is created beside it. A trace may "
+	"be '-', which reads it from standard input. With --sqlite-library, which all commands "
+	"take, SQLite itself reads all tables of an export, in place of this program's faster "
+	"reader.";
 
 static const char synopsis[] = "[explain] TRACE [OPTIONS]";
 
@@ -187,21 +185,17 @@ void nsx_opt_help(const struct nsx_cmd *cmd, FILE *out)
 
 void nsx_opt_overview(const struct nsx_cmd *const *commands, unsigned n, FILE *out)
 {
-	fprintf(out,
-		"usage: nsys-explain %s\n"
+	fprintf(out, "usage: nsys-explain %s\n"
 		"       nsys-explain COMMAND [OPTIONS] [ARGUMENT...]\n"
-		"       nsys-explain help [COMMAND] | --help | --version | "
-		"--man [COMMAND]\n\n",
+		"       nsys-explain help [COMMAND] | --help | --version | --man [COMMAND]\n\n",
 		synopsis);
 	flow(out, about, strlen(about), 0, 0);
 	fputs("\ncommands:\n", out);
 	for (unsigned i = 0; i < n; i++)
-		fprintf(out, "  %-12s %s\n", commands[i]->name,
-			commands[i]->summary);
+		fprintf(out, "  %-12s %s\n", commands[i]->name, commands[i]->summary);
 	fputs("\nexit codes:\n", out);
 	for (unsigned i = 0; i < ARRAY_LEN(exit_codes); i++)
-		fprintf(out, "  %d  %s\n", exit_codes[i].code,
-			exit_codes[i].text);
+		fprintf(out, "  %d  %s\n", exit_codes[i].code, exit_codes[i].text);
 	fputs("\nnsys-explain help COMMAND lists a command's options.\n", out);
 }
 
@@ -273,8 +267,7 @@ static void roff_option(FILE *out, const struct nsx_opt *o)
 
 static void roff_synopsis(FILE *out, const struct nsx_cmd *cmd)
 {
-	fprintf(out, "\\fBnsys\\-explain %s\\fR%s", cmd->name,
-		*cmd->usage ? " " : "");
+	fprintf(out, "\\fBnsys\\-explain %s\\fR%s", cmd->name, *cmd->usage ? " " : "");
 	roff_flow(out, cmd->usage, strlen(cmd->usage));
 }
 
@@ -385,23 +378,18 @@ void nsx_opt_manual(const struct nsx_cmd *const *commands, unsigned n, FILE *out
 {
 	fputs(".TH NSYS\\-EXPLAIN 1 ", out);
 	roff_date(out);
-	fprintf(out,
-		" \"nsys\\-explain %s\" "
-		"\"User Commands\"\n"
-		".SH NAME\nnsys\\-explain \\- explain NVIDIA Nsight Systems "
-		"captures\n.SH SYNOPSIS\n\\fBnsys\\-explain\\fR ",
-		NSX_VERSION);
+	fprintf(out, " \"nsys\\-explain %s\" \"User Commands\"\n"
+		".SH NAME\nnsys\\-explain \\- explain NVIDIA Nsight Systems captures\n.SH "
+		"SYNOPSIS\n\\fBnsys\\-explain\\fR ", NSX_VERSION);
 	roff_flow(out, synopsis, strlen(synopsis));
 	fputs(".br\n\\fBnsys\\-explain\\fR \\fICOMMAND\\fR [OPTIONS] "
-	      "[ARGUMENT...]\n.br\n\\fBnsys\\-explain\\fR help [COMMAND] | "
-	      "\\-\\-help | \\-\\-version | \\-\\-man [COMMAND]\n"
-	      ".SH DESCRIPTION\n",
-	      out);
+	      "[ARGUMENT...]\n.br\n\\fBnsys\\-explain\\fR help [COMMAND] | \\-\\-help | "
+	      "\\-\\-version | \\-\\-man [COMMAND]\n"
+	      ".SH DESCRIPTION\n", out);
 	roff_flow(out, about, strlen(about));
 	for (unsigned i = 0; i < n; i++) {
 		fprintf(out, ".TP\n\\fB%s\\fR\n", commands[i]->name);
-		roff_flow(out, commands[i]->summary,
-			  strlen(commands[i]->summary));
+		roff_flow(out, commands[i]->summary, strlen(commands[i]->summary));
 	}
 	fputs(".SH COMMANDS\n", out);
 	for (unsigned i = 0; i < n; i++) {

@@ -20,8 +20,7 @@ static const struct nsx_activity_def *const defs[NSX_NACTIVITIES] = {
 
 /* Maps d's fields to the view by their offset from its first field. */
 void nsx_conv_select(const struct nsx_schema *s, enum nsx_view view,
-		     const char *rid, const struct nsx_activity_def *d,
-		     struct nsx_buf *b)
+		     const char *rid, const struct nsx_activity_def *d, struct nsx_buf *b)
 {
 	nsx_buf_printf(b, "SELECT %s AS rid", rid);
 	for (unsigned i = 0; i < d->nfields; i++) {
@@ -44,12 +43,10 @@ static void sorted_sql(const struct nsx_schema *s,
 {
 	nsx_conv_select(s, d->view,
 			s->table[d->view]->kind == NSX_TK_NO_ROWID ? "0" :
-								   "rowid",
-			d, b);
+								   "rowid", d, b);
 	nsx_buf_printf(b, " ORDER BY start_ns%s, rid",
 		       d->ends > 0 ? ", end_ns" :
-		       d->ends < 0 ? ", coalesce(end_ns, 9223372036854775807) "
-				     "DESC" : "");
+		       d->ends < 0 ? ", coalesce(end_ns, 9223372036854775807) DESC" : "");
 }
 
 /* Selects the calls of all libraries, which share the tracks of their threads. UNION drops
@@ -73,8 +70,7 @@ int nsx_conv_sorted(struct nsx_conv *c, struct nsx_buf *sql, unsigned ncolumns,
 	struct nsx_stmt *st = NULL;
 	struct nsx_val v[NSX_MAX_COLUMNS];
 	struct nsx_db *db = nsx_db_clone(c->schema->db);
-	int rc = nsx_db_exec(db, "PRAGMA temp_store=FILE;"
-				 "PRAGMA cache_size=-16384", err);
+	int rc = nsx_db_exec(db, "PRAGMA temp_store=FILE;PRAGMA cache_size=-16384", err);
 
 	if (!rc)
 		rc = nsx_db_prepare(db, sql->p, &st, err);
@@ -89,8 +85,7 @@ int nsx_conv_sorted(struct nsx_conv *c, struct nsx_buf *sql, unsigned ncolumns,
 	return rc;
 }
 
-static int scan_sorted(struct nsx_conv *c, const struct nsx_activity_def *d,
-		       struct nsx_err *err)
+static int scan_sorted(struct nsx_conv *c, const struct nsx_activity_def *d, struct nsx_err *err)
 {
 	struct nsx_buf b = {0};
 
@@ -102,8 +97,7 @@ static int scan_sorted(struct nsx_conv *c, const struct nsx_activity_def *d,
 }
 
 /* Passes rows in file order, correcting those that come a little late. */
-static int scan_nearly_sorted(struct nsx_conv *c,
-			      const struct nsx_activity_def *d,
+static int scan_nearly_sorted(struct nsx_conv *c, const struct nsx_activity_def *d,
 			      struct nsx_err *err)
 {
 	struct nsx_order o = {.fn = d->row, .ctx = c, .ncolumns = d->nfields,
@@ -119,8 +113,7 @@ static int scan_nearly_sorted(struct nsx_conv *c,
 	return rc;
 }
 
-static int convert_read_row(void *ctx, int64_t rid, const struct nsx_val *v,
-			    struct nsx_err *err)
+static int convert_read_row(void *ctx, int64_t rid, const struct nsx_val *v, struct nsx_err *err)
 {
 	struct nsx_conv *c = ctx;
 
@@ -177,9 +170,8 @@ static int scan_all(struct nsx_conv *c, struct nsx_err *err)
 			continue;
 		}
 		if (!(c->damaged >> a & 1))
-			nsx_buf_printf(c->warnings, "%s: not all rows could be "
-				       "read (%s)\n", nsx_activity_names[a],
-				       err->msg);
+			nsx_buf_printf(c->warnings, "%s: not all rows could be read "
+				       "(%s)\n", nsx_activity_names[a], err->msg);
 		c->damaged |= 1U << a;
 	}
 	return 0;
@@ -198,18 +190,14 @@ static int convert_first_event(struct nsx_conv *c, int64_t *ret, struct nsx_err 
 		struct nsx_buf b = {0};
 		int rc;
 
-		nsx_buf_printf(&b, "SELECT min(start_ns) FROM temp.%s WHERE "
-				   "start_ns BETWEEN %lld AND %lld",
-			       nsx_view_defs[views[i]].name,
-			       host ? 0 : -(long long)NSX_TIME_MAX,
-			       (long long)NSX_TIME_MAX);
+		nsx_buf_printf(&b, "SELECT min(start_ns) FROM temp.%s WHERE start_ns BETWEEN %lld "
+				   "AND %lld", nsx_view_defs[views[i]].name,
+			       host ? 0 : -(long long)NSX_TIME_MAX, (long long)NSX_TIME_MAX);
 		if (views[i] == NSX_VIEW_nvtx) /* excludes domains and the like */
-			nsx_buf_printf(&b, " AND coalesce(event_type, %d) IN "
-					   "(%d, %d, %d, %d, %d, %d)",
-				       NSX_EVENT_PUSH_POP, NSX_EVENT_PUSH_POP,
+			nsx_buf_printf(&b, " AND coalesce(event_type, %d) IN (%d, %d, %d, %d, %d, "
+					   "%d)", NSX_EVENT_PUSH_POP, NSX_EVENT_PUSH_POP,
 				       NSX_EVENT_START_END, NSX_EVENT_MARK,
-				       NSX_EVENT_PUSH_POP_IMPORTED,
-				       NSX_EVENT_START_END_IMPORTED,
+				       NSX_EVENT_PUSH_POP_IMPORTED, NSX_EVENT_START_END_IMPORTED,
 				       NSX_EVENT_MARK_IMPORTED);
 		rc = nsx_db_number(c->schema->db, b.p, INT64_MAX, &x, err);
 		nsx_buf_done(&b);
@@ -273,13 +261,11 @@ struct parts {
 
 static const unsigned activities_of[NSX_CONVERT_PARTS] = {
 	[NSX_PART_HOST] = 1U << NSX_A_NVTX | 1U << NSX_A_API |
-			  1U << NSX_A_LIBRARY | 1U << NSX_A_OSRT |
-			  1U << NSX_A_SCHED,
+			  1U << NSX_A_LIBRARY | 1U << NSX_A_OSRT | 1U << NSX_A_SCHED,
 	[NSX_PART_GPU] = 1U << NSX_A_KERNEL | 1U << NSX_A_MEMCPY |
 			 1U << NSX_A_MEMSET | 1U << NSX_A_GRAPH,
 	[NSX_PART_REST] = 1U << NSX_A_NVTX_GPU | 1U << NSX_A_METRIC |
-			  1U << NSX_A_MEMORY | 1U << NSX_A_FINDING |
-			  1U << NSX_A_QUEUE,
+			  1U << NSX_A_MEMORY | 1U << NSX_A_FINDING | 1U << NSX_A_QUEUE,
 };
 
 static int open_part(struct parts *p, enum nsx_part i, struct nsx_err *err)
@@ -301,8 +287,7 @@ static int open_part(struct parts *p, enum nsx_part i, struct nsx_err *err)
 		c->activities &= activities_of[i];
 	c->names->is_plain = c->opts->pftrace;
 	/* Only the first part matches names by number. */
-	if (nsx_names_open(c->names, c->schema,
-			   i ? NULL : c->opts->nvtx_prefix, err))
+	if (nsx_names_open(c->names, c->schema, i ? NULL : c->opts->nvtx_prefix, err))
 		return err->rc;
 	c->names->prefix = c->opts->nvtx_prefix;
 	return nsx_tracks_open(&c->tracks, err);
@@ -319,17 +304,14 @@ static int convert_survey(void *parts, size_t i, struct nsx_err *err)
 }
 
 /* Gives a part's processes the numbers they have in the first part, adding missing ones there. */
-static int share_processes(struct nsx_conv *c, struct nsx_conv *first,
-			   struct nsx_err *err)
+static int share_processes(struct nsx_conv *c, struct nsx_conv *first, struct nsx_err *err)
 {
 	struct nsx_tracks *t = &c->tracks;
-	uint32_t *number = nsx_try_alloc(t->process_keys.n, sizeof(*number),
-					 "processes", err);
+	uint32_t *number = nsx_try_alloc(t->process_keys.n, sizeof(*number), "processes", err);
 	int rc = number ? 0 : err->rc;
 
 	for (size_t i = 0; !rc && i < t->process_keys.n; i++)
-		rc = nsx_tracks_process(&first->tracks,
-					t->process_keys.keys[i].w[0],
+		rc = nsx_tracks_process(&first->tracks, t->process_keys.keys[i].w[0],
 					&number[i], err);
 	for (size_t i = 0; !rc && i < t->track_keys.n; i++)
 		t->tracks[i].process = number[t->tracks[i].process];
@@ -348,8 +330,7 @@ static int join_surveys(struct parts *p, struct nsx_err *err)
 		struct nsx_conv *c = &p->part[i].c;
 
 		nsx_conv_hull(first, c->first_ns, c->last_ns);
-		if (nsx_names_merge(first->names, c->names, err) ||
-		    share_processes(c, first, err))
+		if (nsx_names_merge(first->names, c->names, err) || share_processes(c, first, err))
 			return err->rc;
 	}
 	if (nsx_names_load(first->names, first->schema, err))
@@ -360,9 +341,8 @@ static int join_surveys(struct parts *p, struct nsx_err *err)
 	if (first->first_ns < 0 || first->last_ns > EXACT_NS)
 		first->counts->shift_ns = -first->first_ns;
 	if (first->opts->place.ntraces > 1 && first->counts->shift_ns)
-		return nsx_fail(err, NSX_E_DATA, "'%s' has times before its "
-				"session began, which cannot be put on one "
-				"clock with others: convert it alone",
+		return nsx_fail(err, NSX_E_DATA, "'%s' has times before its session began, which "
+				"cannot be put on one clock with others: convert it alone",
 				first->opts->path);
 	first->counts->shift_ns += first->opts->place.offset_ns;
 	for (size_t i = 0; i < p->n; i++) {
@@ -404,8 +384,7 @@ static int convert_convert(struct parts *p, struct nsx_out *out, struct nsx_err 
 
 	first->utc_epoch_ns = INT64_MIN;
 	if (!rc && !o->no_metadata)
-		rc = nsx_session_start(first->schema->db, &first->utc_epoch_ns,
-				       err);
+		rc = nsx_session_start(first->schema->db, &first->utc_epoch_ns, err);
 	for (size_t i = 0; !rc && i < p->n; i++)
 		rc = open_part(p, (enum nsx_part)i, err);
 	if (!rc)
@@ -419,8 +398,7 @@ static int convert_convert(struct parts *p, struct nsx_out *out, struct nsx_err 
 			    write_part(p, 0, err);
 }
 
-void nsx_convert_add_counts(struct nsx_convert_counts *sum,
-			    const struct nsx_convert_counts *n)
+void nsx_convert_add_counts(struct nsx_convert_counts *sum, const struct nsx_convert_counts *n)
 {
 	sum->slices += n->slices;
 	sum->asyncs += n->asyncs;
@@ -456,8 +434,7 @@ static void close_part(struct part *p, struct nsx_out *out,
 
 int nsx_convert(const struct nsx_schema *schema,
 		const struct nsx_convert_opts *opts, struct nsx_out *out,
-		struct nsx_convert_counts *ret, struct nsx_buf *warnings,
-		struct nsx_err *err)
+		struct nsx_convert_counts *ret, struct nsx_buf *warnings, struct nsx_err *err)
 {
 	const struct nsx_writer *w = !opts->pftrace ? &nsx_writer_json :
 				     opts->gpu_tracks ? &nsx_writer_pftracks :

@@ -72,12 +72,10 @@ struct nsx_convert_counts {
 };
 
 /* Adds n to sum, except shift_ns, which is replaced. */
-void nsx_convert_add_counts(struct nsx_convert_counts *sum,
-			    const struct nsx_convert_counts *n);
+void nsx_convert_add_counts(struct nsx_convert_counts *sum, const struct nsx_convert_counts *n);
 
 /* When the trace's session began; INT64_MIN: unknown. Errors: NSX_E_NOMEM. */
-int nsx_session_start(struct nsx_db *db, int64_t *ret,
-		      struct nsx_err *err) NSX_CHECKED;
+int nsx_session_start(struct nsx_db *db, int64_t *ret, struct nsx_err *err) NSX_CHECKED;
 
 /* Converts to out; the caller calls nsx_out_commit. Warnings go to *warnings, a line each. Errors:
  * those of reading, NSX_E_USAGE (window), NSX_E_STOP; write errors are left to nsx_out_commit.
@@ -103,8 +101,7 @@ struct nsx_names {
 	bool is_plain; /* text is plain UTF-8, not escaped for JSON          */
 };
 /* Appends text for the writer: repaired, cut and, for JSON, escaped. */
-void nsx_names_text(const struct nsx_names *x, struct nsx_buf *b,
-		    const char *text, size_t n);
+void nsx_names_text(const struct nsx_names *x, struct nsx_buf *b, const char *text, size_t n);
 /* If prefix is not NULL, nsx_names_matches may be called from now on. */
 int nsx_names_open(struct nsx_names *x, const struct nsx_schema *s,
 		   const char *prefix, struct nsx_err *err) NSX_CHECKED;
@@ -113,15 +110,13 @@ void nsx_names_done(struct nsx_names *x);
 int nsx_names_merge(struct nsx_names *x, const struct nsx_names *y,
 		    struct nsx_err *err) NSX_CHECKED;
 /* Marks the name of a cell, if it is an id, as needed. */
-int nsx_names_use(struct nsx_names *x, const struct nsx_val *v,
-		  struct nsx_err *err) NSX_CHECKED;
+int nsx_names_use(struct nsx_names *x, const struct nsx_val *v, struct nsx_err *err) NSX_CHECKED;
 int nsx_names_load(struct nsx_names *x, const struct nsx_schema *s,
 		   struct nsx_err *err) NSX_CHECKED;
 /* After loading, both are thread-safe. NULL: no string has that id. *ret_at: the string's own
  * number, from 0.
  */
-const char *nsx_names_get(struct nsx_names *x, int64_t id, size_t *ret_n,
-			  size_t *ret_at);
+const char *nsx_names_get(struct nsx_names *x, int64_t id, size_t *ret_n, size_t *ret_at);
 bool nsx_names_matches(struct nsx_names *x, const struct nsx_val *v);
 
 /* Calls and the work they launched (flows.c) ------------------------------------ */
@@ -203,17 +198,14 @@ void nsx_tracks_done(struct nsx_tracks *t);
 int nsx_tracks_process(struct nsx_tracks *t, uint64_t key, uint32_t *ret,
 		       struct nsx_err *err) NSX_CHECKED;
 int nsx_tracks_group(struct nsx_tracks *t, enum nsx_group_kind kind,
-		     uint64_t key, int64_t device, uint32_t *ret,
-		     struct nsx_err *err) NSX_CHECKED;
+		     uint64_t key, int64_t device, uint32_t *ret, struct nsx_err *err) NSX_CHECKED;
 /* Finds or adds the track of a thread, or of a stream. */
-int nsx_tracks_thread(struct nsx_tracks *t, enum nsx_activity a,
-		      const struct nsx_val *global_tid,
+int nsx_tracks_thread(struct nsx_tracks *t, enum nsx_activity a, const struct nsx_val *global_tid,
 		      const struct nsx_val *pid, const struct nsx_val *tid,
 		      uint32_t *ret, struct nsx_err *err) NSX_CHECKED;
 int nsx_tracks_stream(struct nsx_tracks *t, enum nsx_activity a,
 		      uint64_t process, int64_t device, int64_t context,
-		      int64_t stream, uint32_t *ret,
-		      struct nsx_err *err) NSX_CHECKED;
+		      int64_t stream, uint32_t *ret, struct nsx_err *err) NSX_CHECKED;
 /* Finds or adds the n-th track of the report. */
 int nsx_tracks_report(struct nsx_tracks *t, uint64_t n, uint32_t *ret,
 		      struct nsx_err *err) NSX_CHECKED;
@@ -286,13 +278,11 @@ static inline struct nsx_val nsx_text_val(const char *s)
 /* Reads a span. Returns whether it is converted; counts it if it is a defect. */
 bool nsx_conv_span(struct nsx_conv *c, const struct nsx_val *start,
 		   const struct nsx_val *end, struct nsx_slice *ret);
-bool nsx_conv_in_window(const struct nsx_conv *c, int64_t start_ns,
-			int64_t end_ns);
+bool nsx_conv_in_window(const struct nsx_conv *c, int64_t start_ns, int64_t end_ns);
 /* 1: begun: arguments may follow, then nsx_slice_end; 0: nothing to write (survey); negative: a
  * failure.
  */
-int nsx_slice_begin(struct nsx_conv *c, const struct nsx_slice *s,
-		    struct nsx_err *err) NSX_CHECKED;
+int nsx_slice_begin(struct nsx_conv *c, const struct nsx_slice *s, struct nsx_err *err) NSX_CHECKED;
 void nsx_slice_end(struct nsx_conv *c, const struct nsx_slice *s);
 void nsx_arg_int(struct nsx_conv *c, const char *key, int64_t value);
 void nsx_arg_name(struct nsx_conv *c, const char *key, const struct nsx_val *v);
@@ -318,15 +308,12 @@ struct nsx_writer { /* a format; c->lane and c->async are set while a slice is w
 	int (*open)(struct nsx_conv *c, struct nsx_err *err);
 	void (*begin)(struct nsx_conv *c, const struct nsx_slice *s);
 	void (*arg_int)(struct nsx_conv *c, const char *key, int64_t value);
-	void (*arg_name)(struct nsx_conv *c, const char *key,
-			 const struct nsx_val *v);
-	void (*arg_dims)(struct nsx_conv *c, const char *key,
-			 const struct nsx_val *v);
+	void (*arg_name)(struct nsx_conv *c, const char *key, const struct nsx_val *v);
+	void (*arg_dims)(struct nsx_conv *c, const char *key, const struct nsx_val *v);
 	/* Details of typed GPU work, before its other arguments: the name, NULL if it is the
 	 * slice's, and three constants: registers, static and dynamic shared memory.
 	 */
-	void (*kernel)(struct nsx_conv *c, const struct nsx_slice *s,
-		       const struct nsx_val *name,
+	void (*kernel)(struct nsx_conv *c, const struct nsx_slice *s, const struct nsx_val *name,
 		       const struct nsx_val *constant);
 	void (*end)(struct nsx_conv *c, const struct nsx_slice *s);
 	/* A sample is opened, given values, and closed. Samples of a counter come in time order. */
@@ -335,8 +322,7 @@ struct nsx_writer { /* a format; c->lane and c->async are set while a slice is w
 			const struct nsx_val *v, bool is_first);
 	void (*sample_end)(struct nsx_conv *c);
 	/* Names, in the viewer's display order; `what` may be NULL. */
-	void (*name_group)(struct nsx_conv *c, uint32_t group, const char *name,
-			   size_t order);
+	void (*name_group)(struct nsx_conv *c, uint32_t group, const char *name, size_t order);
 	void (*name_lane)(struct nsx_conv *c, uint32_t track, size_t lane,
 			  const char *owner, const char *what, size_t order);
 	void (*close)(struct nsx_conv *c);
@@ -368,8 +354,7 @@ extern const struct nsx_activity_def nsx_def_nvtx, nsx_def_api,
 	nsx_def_graph;
 /* Appends the SELECT of d's columns from a view's table, preceded by the row id. */
 void nsx_conv_select(const struct nsx_schema *s, enum nsx_view view,
-		     const char *rid, const struct nsx_activity_def *d,
-		     struct nsx_buf *b);
+		     const char *rid, const struct nsx_activity_def *d, struct nsx_buf *b);
 /* Reads rows in time order through SQLite's sort, which keeps to its cache size and spills to a
  * file. The first selected column must be the row id. Frees sql.
  */

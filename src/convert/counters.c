@@ -25,8 +25,7 @@ struct series { /* a counter being written                                   */
  * as the series.
  */
 static int open_series(struct nsx_conv *c, uint64_t process, int64_t device,
-		       const char *name, const char *unit, struct series *ret,
-		       struct nsx_err *err)
+		       const char *name, const char *unit, struct series *ret, struct nsx_err *err)
 {
 	uint32_t number; /* only processes that were added get a name */
 
@@ -35,8 +34,7 @@ static int open_series(struct nsx_conv *c, uint64_t process, int64_t device,
 	if (c->window.start_ns == c->window.end_ns)
 		ret->at_ns = c->writing ? c->first_ns : -NSX_TIME_MAX;
 	return nsx_tracks_process(&c->tracks, process, &number, err) ?:
-	       nsx_tracks_group(&c->tracks, NSX_G_GPU, process, device,
-				&ret->group, err);
+	       nsx_tracks_group(&c->tracks, NSX_G_GPU, process, device, &ret->group, err);
 }
 
 static int counters_tell(struct series *s, struct nsx_err *err)
@@ -57,14 +55,12 @@ static int counters_tell(struct series *s, struct nsx_err *err)
 	c->writer->counter(c, &s->counter, &v, true);
 	c->writer->sample_end(c);
 	c->counts->samples++;
-	return c->out->error ? nsx_fail(err, NSX_E_IO, "cannot write") :
-			       nsx_stopped(err);
+	return c->out->error ? nsx_fail(err, NSX_E_IO, "cannot write") : nsx_stopped(err);
 }
 
 /* Adds a step; steps come in time order. Those before the converted part make up its first value.
  */
-static int counters_step(struct series *s, int64_t at_ns, int64_t by,
-			 struct nsx_err *err)
+static int counters_step(struct series *s, int64_t at_ns, int64_t by, struct nsx_err *err)
 {
 	int rc = at_ns > s->at_ns ? counters_tell(s, err) : 0;
 
@@ -76,8 +72,7 @@ static int counters_step(struct series *s, int64_t at_ns, int64_t by,
 /* Memory -----------------------------------------------------------------------*/
 
 static int put_group(struct nsx_conv *c, struct nsx_arena *a,
-		     const struct nsx_mem_step *v, size_t n,
-		     struct nsx_err *err)
+		     const struct nsx_mem_step *v, size_t n, struct nsx_err *err)
 {
 	const char *kind = nsx_mem_class_names[v->kind];
 	int64_t pid = nsx_pid_of(v->process);
@@ -88,16 +83,14 @@ static int put_group(struct nsx_conv *c, struct nsx_arena *a,
 					 kind, pid), "bytes", &bytes, err) ||
 	    open_series(c, v->process, v->device_id,
 			nsx_arena_printf(a, "live %s allocations of process %"
-					 PRId64, kind, pid),
-			"allocations", &live, err))
+					 PRId64, kind, pid), "allocations", &live, err))
 		return err->rc;
 	bytes.now = nsx_mem_before(v, n);
 	for (size_t i = 0; i < n; i++)
 		live.now += v[i].counts & NSX_STEP_UNMATCHED ? 1 : 0;
 	for (size_t i = 0; i < n; i++)
 		if (counters_step(&bytes, v[i].at_ns, v[i].delta, err) ||
-		    counters_step(&live, v[i].at_ns,
-				  v[i].counts & NSX_STEP_ALLOC ? 1 : -1, err))
+		    counters_step(&live, v[i].at_ns, v[i].counts & NSX_STEP_ALLOC ? 1 : -1, err))
 			return err->rc;
 	return counters_tell(&bytes, err) ?: counters_tell(&live, err);
 }
@@ -153,8 +146,7 @@ static int keep_queue(struct nsx_queues_view *view, const struct nsx_trace *t,
 		began[i] = nsx_op_start(&t->ops, of->op[first + i]);
 	*q = (struct queue){
 		.process = p->key, .device_id = t->device[s->device].device_id,
-		.name = nsx_arena_printf(
-			view->arena, "queue of context %" PRId64 " stream %"
+		.name = nsx_arena_printf(view->arena, "queue of context %" PRId64 " stream %"
 			PRId64 " of process %" PRId64, s->context_id,
 			s->stream_id, p->pid), .n = n};
 	return nsx_pack_i64(view->arena, of->called_ns + first, n, "launches",
@@ -180,8 +172,7 @@ static int keep_device(struct nsx_queues_view *view, const struct nsx_trace *t,
 	return rc;
 }
 
-int nsx_convert_keep_queues(struct nsx_conv *c, const struct nsx_trace *t,
-			    struct nsx_err *err)
+int nsx_convert_keep_queues(struct nsx_conv *c, const struct nsx_trace *t, struct nsx_err *err)
 {
 	struct nsx_queues_view *v = nsx_try_alloc(1, sizeof(*v), "queues", err);
 	int rc = 0;
@@ -198,20 +189,17 @@ int nsx_convert_keep_queues(struct nsx_conv *c, const struct nsx_trace *t,
 	return rc;
 }
 
-static int put_queue(struct nsx_conv *c, const struct queue *q,
-		     struct nsx_err *err)
+static int put_queue(struct nsx_conv *c, const struct queue *q, struct nsx_err *err)
 {
 	struct series s;
 	size_t called = 0;
 
-	if (open_series(c, q->process, q->device_id, q->name, "launches", &s,
-			err))
+	if (open_series(c, q->process, q->device_id, q->name, "launches", &s, err))
 		return err->rc;
 	for (size_t i = 0; i < q->n; i++) {
 		int64_t began_ns = nsx_unpack(&q->began, i);
 
-		for (; called < q->n &&
-		       nsx_unpack(&q->called, called) <= began_ns; called++)
+		for (; called < q->n && nsx_unpack(&q->called, called) <= began_ns; called++)
 			if (counters_step(&s, nsx_unpack(&q->called, called), 1, err))
 				return err->rc;
 		if (counters_step(&s, began_ns, -1, err))

@@ -79,8 +79,7 @@ struct nsx_deflate *nsx_deflate_open(enum nsx_deflate_kind kind,
 				     unsigned threads, nsx_deflated_fn fn,
 				     void *ctx, struct nsx_err *err)
 {
-	struct nsx_deflate *d = nsx_try_alloc(1, sizeof(*d), "a compressor",
-					      err);
+	struct nsx_deflate *d = nsx_try_alloc(1, sizeof(*d), "a compressor", err);
 
 	if (!d)
 		return NULL;

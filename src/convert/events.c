@@ -14,8 +14,7 @@ const char *const nsx_activity_names[NSX_NACTIVITIES] = {
 
 /* Reading --------------------------------------------------------------------*/
 
-bool nsx_conv_in_window(const struct nsx_conv *c, int64_t start_ns,
-			int64_t end_ns)
+bool nsx_conv_in_window(const struct nsx_conv *c, int64_t start_ns, int64_t end_ns)
 {
 	const struct nsx_window *w = &c->window;
 
@@ -43,8 +42,7 @@ void nsx_conv_hull(struct nsx_conv *c, int64_t start_ns, int64_t end_ns)
 }
 
 /* Surveys one slice. */
-static int events_note(struct nsx_conv *c, const struct nsx_slice *s,
-		       struct nsx_err *err)
+static int events_note(struct nsx_conv *c, const struct nsx_slice *s, struct nsx_err *err)
 {
 	struct nsx_track *t = &c->tracks.tracks[s->track];
 	bool tie = s->start_ns == t->last_start_ns;
@@ -59,32 +57,27 @@ static int events_note(struct nsx_conv *c, const struct nsx_slice *s,
 		t->last_end_ns = s->end_ns;
 	}
 	if (s->corr && nsx_flows_note(&c->flows, t->process, s->corr,
-				      t->nests ? NSX_FLOW_CALL : NSX_FLOW_GPU,
-				      err))
+				      t->nests ? NSX_FLOW_CALL : NSX_FLOW_GPU, err))
 		return err->rc;
 	return nsx_names_use(c->names, &s->name, err);
 }
 
 /* Writing --------------------------------------------------------------------*/
 
-static struct nsx_track_lane *pick_lane(struct nsx_conv *c,
-					const struct nsx_slice *s,
+static struct nsx_track_lane *pick_lane(struct nsx_conv *c, const struct nsx_slice *s,
 					struct nsx_err *err)
 {
 	struct nsx_track_lane *lane, *first = c->tracks.tracks[s->track].lanes;
 
 	err->rc = NSX_OK;
-	if (s->kind != NSX_SLICE ||
-	    (c->writer->is_typed && !c->tracks.tracks[s->track].nests))
+	if (s->kind != NSX_SLICE || (c->writer->is_typed && !c->tracks.tracks[s->track].nests))
 		return first;
-	lane = nsx_tracks_fit(&c->tracks, s->track, s->start_ns, s->end_ns,
-			      err);
+	lane = nsx_tracks_fit(&c->tracks, s->track, s->start_ns, s->end_ns, err);
 	c->counts->in_lanes += lane != c->tracks.tracks[s->track].lanes;
 	return lane;
 }
 
-int nsx_slice_begin(struct nsx_conv *c, const struct nsx_slice *s,
-		    struct nsx_err *err)
+int nsx_slice_begin(struct nsx_conv *c, const struct nsx_slice *s, struct nsx_err *err)
 {
 	if (nsx_stopped(err))
 		return err->rc;

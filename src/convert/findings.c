@@ -43,8 +43,7 @@ const char *nsx_findings_track(const struct nsx_conv *c, uint64_t n)
 /* Collecting -----------------------------------------------------------------*/
 
 static struct told_track *findings_add_track(struct nsx_findings_view *v,
-					     const char *name, size_t n,
-					     struct nsx_err *err)
+					     const char *name, size_t n, struct nsx_err *err)
 {
 	struct told_track *t;
 	struct told *room = nsx_arena_try_array(v->arena, n, sizeof(*room),
@@ -79,8 +78,7 @@ static int collect_phases(struct nsx_findings_view *v, const struct nsx_report *
 }
 
 /* Collects the iterations of one process and device, from *i on, as a track. */
-static int collect_iterations(struct nsx_findings_view *v,
-			      const struct nsx_report *r, size_t *i,
+static int collect_iterations(struct nsx_findings_view *v, const struct nsx_report *r, size_t *i,
 			      struct nsx_err *err)
 {
 	const struct nsx_iteration *all = r->facts->iterations, *x = &all[*i];
@@ -94,11 +92,9 @@ static int collect_iterations(struct nsx_findings_view *v,
 		n++;
 	nsx_buf_adds(&name, "iterations");
 	if (x->device != NSX_NONE)
-		nsx_buf_printf(&name, " on GPU %s",
-			       nsx_gpu_label(tr, x->device));
+		nsx_buf_printf(&name, " on GPU %s", nsx_gpu_label(tr, x->device));
 	if (x->process != NSX_NONE)
-		nsx_buf_printf(&name, " of process %lld",
-			       (long long)tr->process[x->process].pid);
+		nsx_buf_printf(&name, " of process %lld", (long long)tr->process[x->process].pid);
 	t = findings_add_track(v, nsx_arena_strdup(v->arena, name.p), n, err);
 	nsx_buf_done(&name);
 	for (size_t k = 0; t && k < n; k++)
@@ -112,8 +108,7 @@ static int collect_iterations(struct nsx_findings_view *v,
 }
 
 /* Copies what is written of a finding, because the report is freed. */
-static const struct nsx_finding *findings_keep(struct nsx_arena *a,
-					       const struct nsx_finding *f)
+static const struct nsx_finding *findings_keep(struct nsx_arena *a, const struct nsx_finding *f)
 {
 	struct nsx_finding *kept = nsx_arena_get(a, sizeof(*kept));
 
@@ -165,9 +160,8 @@ static void tell_losses(struct nsx_conv *c, const struct nsx_report *r)
 {
 	for (size_t i = 0; i < r->nsections; i++)
 		if (r->sections[i].status == NSX_S_FAILED)
-			nsx_buf_printf(c->warnings, "findings: section %s "
-				       "failed: %s\n", r->sections[i].pass->id,
-				       r->sections[i].reason);
+			nsx_buf_printf(c->warnings, "findings: section %s failed: "
+				       "%s\n", r->sections[i].pass->id, r->sections[i].reason);
 }
 
 /* Loads and explains the trace, and keeps what is written here. */
@@ -177,8 +171,7 @@ static int findings_explain(struct nsx_conv *c, struct nsx_err *err)
 				   .window = c->opts->window,
 				   .only = "", .purpose = NSX_FOR_FINDINGS,
 				   .threads = c->opts->threads};
-	struct nsx_findings_view *v = nsx_try_alloc(1, sizeof(*v), "findings",
-						    err);
+	struct nsx_findings_view *v = nsx_try_alloc(1, sizeof(*v), "findings", err);
 	struct nsx_report *r;
 	int rc;
 

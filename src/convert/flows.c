@@ -44,8 +44,7 @@ static size_t flows_find_slot(const struct nsx_flows *f, uint64_t key)
 static int flows_grow_slots(struct nsx_flows *f, struct nsx_err *err)
 {
 	size_t n = f->nslots ? 2 * f->nslots : 256;
-	uint32_t *slots = nsx_try_alloc(n, sizeof(*slots), "correlation ids",
-					err);
+	uint32_t *slots = nsx_try_alloc(n, sizeof(*slots), "correlation ids", err);
 
 	if (!slots)
 		return err->rc;
@@ -57,8 +56,7 @@ static int flows_grow_slots(struct nsx_flows *f, struct nsx_err *err)
 	return 0;
 }
 
-static struct nsx_flow_page *flows_find(struct nsx_flows *f, uint32_t process,
-					uint32_t corr)
+static struct nsx_flow_page *flows_find(struct nsx_flows *f, uint32_t process, uint32_t corr)
 {
 	uint64_t key = (uint64_t)process << 32 | corr / PAGE_BITS;
 	uint32_t *recent = flows_recent_of(f, key), slot;
@@ -80,8 +78,7 @@ static struct nsx_flow_page *flows_add(struct nsx_flows *f, uint32_t process,
 	if (page)
 		return page;
 	if ((f->nslots < 2 * (f->n + 1) && flows_grow_slots(f, err)) ||
-	    nsx_grow(&f->pages, &f->cap, f->n + 1, sizeof(*f->pages),
-		     "correlation ids", err))
+	    nsx_grow(&f->pages, &f->cap, f->n + 1, sizeof(*f->pages), "correlation ids", err))
 		return NULL;
 	page = &f->pages[f->n];
 	page->key = (uint64_t)process << 32 | corr / PAGE_BITS;
@@ -97,8 +94,7 @@ int nsx_flows_note(struct nsx_flows *f, uint32_t process, uint32_t corr,
 
 	if (!p)
 		return err->rc;
-	*(side == NSX_FLOW_CALL ? &p->call : &p->gpu) |=
-		UINT64_C(1) << corr % PAGE_BITS;
+	*(side == NSX_FLOW_CALL ? &p->call : &p->gpu) |= UINT64_C(1) << corr % PAGE_BITS;
 	return 0;
 }
 
@@ -108,8 +104,7 @@ int nsx_flows_merge(struct nsx_flows *f, const struct nsx_flows *other,
 	for (size_t i = 0; i < other->n; i++) {
 		const struct nsx_flow_page *from = &other->pages[i];
 		struct nsx_flow_page *to = flows_add(f, process[from->key >> 32],
-						     (uint32_t)from->key * PAGE_BITS,
-						     err);
+						     (uint32_t)from->key * PAGE_BITS, err);
 
 		if (!to)
 			return err->rc;

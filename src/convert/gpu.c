@@ -17,8 +17,7 @@ static int gpu_begin(struct nsx_conv *c, const struct nsx_val *v,
 	s->corr = nsx_u32_or(&v[CORR], 0);
 	if (nsx_tracks_stream(&c->tracks, c->activity,
 			      nsx_read_process_key(&v[GLOBAL_PID], &v[PID]),
-			      nsx_i64_or(&v[DEVICE], 0),
-			      nsx_i64_or(&v[CONTEXT], 0),
+			      nsx_i64_or(&v[DEVICE], 0), nsx_i64_or(&v[CONTEXT], 0),
 			      nsx_i64_or(&v[STREAM], 0), &s->track, err))
 		return err->rc;
 	return nsx_slice_begin(c, s, err);
@@ -31,8 +30,7 @@ static void gpu_end(struct nsx_conv *c, const struct nsx_slice *s)
 	nsx_slice_end(c, s);
 }
 
-static void int_if_known(struct nsx_conv *c, const char *key,
-			 const struct nsx_val *v)
+static void int_if_known(struct nsx_conv *c, const char *key, const struct nsx_val *v)
 {
 	if (v->type == NSX_V_I64)
 		nsx_arg_int(c, key, v->u.i);
@@ -64,8 +62,7 @@ static int gpu_read_kernel(void *ctx, int64_t rid NSX_UNUSED,
 	has_other = is_short && v[NAME].type != NSX_V_NULL &&
 		    (v[NAME].type != NSX_V_I64 || v[NAME].u.i != s.name.u.i);
 	if (c->writer->is_typed)
-		c->writer->kernel(c, &s, has_other ? &v[NAME] : NULL,
-				  &v[REGISTERS]);
+		c->writer->kernel(c, &s, has_other ? &v[NAME] : NULL, &v[REGISTERS]);
 	else if (has_other)
 		nsx_arg_name(c, "kernel", &v[NAME]);
 	nsx_arg_dims(c, "grid", &v[GRID]);
@@ -143,8 +140,7 @@ static int gpu_read_graph(void *ctx, int64_t rid NSX_UNUSED,
 	int rc;
 
 	if (v[GRAPH_ID].type == NSX_V_I64)
-		snprintf(name, sizeof(name), "Graph %lld",
-			 (long long)v[GRAPH_ID].u.i);
+		snprintf(name, sizeof(name), "Graph %lld", (long long)v[GRAPH_ID].u.i);
 	s = (struct nsx_slice){.name = nsx_text_val(name)};
 	rc = gpu_begin(c, v, &s, err);
 	if (rc <= 0)

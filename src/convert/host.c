@@ -27,8 +27,7 @@ static int host_read_call(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_va
 			      &v[C_PLAIN_TID], &s.track, err))
 		return err->rc;
 	if (c->writing && c->opts->shed >> NSX_SHED_CALLS & 1 &&
-	    !nsx_flows_has(&c->flows, c->tracks.tracks[s.track].process,
-			   s.corr))
+	    !nsx_flows_has(&c->flows, c->tracks.tracks[s.track].process, s.corr))
 		return nsx_stopped(err);
 	rc = nsx_slice_begin(c, &s, err);
 	if (rc <= 0)
@@ -63,21 +62,18 @@ static int host_read_nvtx(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_va
 		return nsx_stopped(err);
 	if (c->names->prefix && !nsx_names_matches(c->names, &s.name))
 		return nsx_stopped(err);
-	s.kind = kind == NSX_NVTX_STACK ? NSX_SLICE :
-		 kind == NSX_NVTX_ASYNC ? NSX_ASYNC : NSX_MARK;
+	s.kind = kind == NSX_NVTX_STACK ? NSX_SLICE : kind == NSX_NVTX_ASYNC ? NSX_ASYNC : NSX_MARK;
 	s.open = kind != NSX_NVTX_MARK && end.type == NSX_V_NULL;
 	/* Open ranges last to the end of what is converted, which the survey finds. */
 	if (s.open)
 		end = (struct nsx_val){.type = NSX_V_I64,
-				       .u.i = c->writing ? c->last_ns :
-							   NSX_TIME_MAX};
+				       .u.i = c->writing ? c->last_ns : NSX_TIME_MAX};
 	else if (kind == NSX_NVTX_MARK)
 		end = v[NSX_N_START];
 	if (!nsx_conv_span(c, &v[NSX_N_START], &end, &s))
 		return nsx_stopped(err);
 	if (nsx_tracks_thread(&c->tracks, NSX_A_NVTX, &v[NSX_N_TID],
-			      &v[NSX_N_PID], &v[NSX_N_PLAIN_TID], &s.track,
-			      err))
+			      &v[NSX_N_PID], &v[NSX_N_PLAIN_TID], &s.track, err))
 		return err->rc;
 	rc = nsx_slice_begin(c, &s, err);
 	if (rc <= 0)
@@ -112,8 +108,7 @@ static int read_named(void *ctx, int64_t rid NSX_UNUSED,
 
 	if (!nsx_conv_span(c, &v[O_START], &v[O_END], &s))
 		return nsx_stopped(err);
-	if (nsx_tracks_thread(&c->tracks, c->activity, &v[O_TID], &none, &none,
-			      &s.track, err))
+	if (nsx_tracks_thread(&c->tracks, c->activity, &v[O_TID], &none, &none, &s.track, err))
 		return err->rc;
 	rc = nsx_slice_begin(c, &s, err);
 	if (rc > 0)
@@ -171,8 +166,7 @@ static int read_sched(void *ctx, int64_t rid NSX_UNUSED,
 	c->window = whole;
 	if (!ok)
 		return nsx_stopped(err);
-	if (nsx_tracks_thread(&c->tracks, NSX_A_SCHED, &v[S_TID], &none, &none,
-			      &s.track, err))
+	if (nsx_tracks_thread(&c->tracks, NSX_A_SCHED, &v[S_TID], &none, &none, &s.track, err))
 		return err->rc;
 	if (!c->writing)
 		return nsx_slice_begin(c, &s, err);

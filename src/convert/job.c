@@ -35,8 +35,7 @@ static int tell_changed(struct nsx_buf *warnings, size_t had, const char *path, 
 }
 
 static int convert_trace(const char *path, const struct nsx_convert_opts *o,
-			 struct nsx_out *out, struct nsx_converted *ret,
-			 struct nsx_err *err)
+			 struct nsx_out *out, struct nsx_converted *ret, struct nsx_err *err)
 {
 	struct nsx_convert_counts counts;
 	struct nsx_schema s;
@@ -58,8 +57,7 @@ static int convert_trace(const char *path, const struct nsx_convert_opts *o,
 
 /* An archive -----------------------------------------------------------------*/
 
-static void member_name(const struct nsx_convert_job *job, size_t i,
-			struct nsx_buf *b)
+static void member_name(const struct nsx_convert_job *job, size_t i, struct nsx_buf *b)
 {
 	const char *base = nsx_base_name(job->traces[i]);
 	size_t n = NSX_MIN(strcspn(base, "."), 64u);
@@ -87,12 +85,10 @@ static void put_manifest(const struct nsx_convert_job *job,
 	for (size_t i = 0; i < job->n; i++) {
 		nsx_buf_adds(&b, i ? ",\n{\"path\":\"" : "\n{\"path\":\"");
 		member_name(job, i, &b);
-		nsx_buf_printf(&b, "\",\"machine\":{\"name\":\"host %u\"}",
-			       places[i].machine - 1);
+		nsx_buf_printf(&b, "\",\"machine\":{\"name\":\"host %u\"}", places[i].machine - 1);
 		if (places[i].machine != places[0].machine)
 			nsx_buf_printf(&b, ",\"clocks\":{\"clock\":\"BOOTTIME\","
-				       "\"is\":{\"file\":\"%s\",\"clock\":"
-				       "\"BOOTTIME\"}}", first.p);
+				       "\"is\":{\"file\":\"%s\",\"clock\":\"BOOTTIME\"}}", first.p);
 		nsx_buf_adds(&b, "}");
 	}
 	nsx_buf_adds(&b, "\n]}}\n");
@@ -104,8 +100,7 @@ static void put_manifest(const struct nsx_convert_job *job,
 
 /* Output ---------------------------------------------------------------------*/
 
-static int convert_all(const struct nsx_convert_job *job,
-		       const struct nsx_trace_place *places,
+static int convert_all(const struct nsx_convert_job *job, const struct nsx_trace_place *places,
 		       struct nsx_convert_opts *o, struct nsx_out *out,
 		       struct nsx_converted *ret, struct nsx_err *err)
 {
@@ -153,8 +148,7 @@ static int attempt(const struct nsx_convert_job *job,
 	out.max_bytes = job->max_bytes;
 	o.shed = ret->shed;
 	if (o.shed >> NSX_SHED_OSRT & 1)
-		o.activities &= ~(1U << NSX_A_OSRT | 1U << NSX_A_SCHED |
-				  1U << NSX_A_QUEUE);
+		o.activities &= ~(1U << NSX_A_OSRT | 1U << NSX_A_SCHED | 1U << NSX_A_QUEUE);
 	ret->counts = (struct nsx_convert_counts){0};
 	nsx_buf_clear(&ret->warnings);
 	rc = convert_all(job, places, &o, &out, ret, err);
@@ -168,8 +162,7 @@ static int attempt(const struct nsx_convert_job *job,
 int nsx_convert_run(const struct nsx_convert_job *job,
 		    struct nsx_converted *ret, struct nsx_err *err)
 {
-	struct nsx_trace_place *places = nsx_try_alloc(job->n, sizeof(*places),
-						 "traces", err);
+	struct nsx_trace_place *places = nsx_try_alloc(job->n, sizeof(*places), "traces", err);
 	int rc = 0;
 
 	*ret = (struct nsx_converted){.shed = 0};
@@ -185,8 +178,7 @@ int nsx_convert_run(const struct nsx_convert_job *job,
 		rc = attempt(job, places, ret, err);
 	}
 	free(places);
-	return rc == 1 ? nsx_fail(err, NSX_E_IO, "'%s' would be larger than "
-				  "%lld bytes even without what can go; choose "
-				  "less with --window or --only", job->to,
-				  (long long)job->max_bytes) : rc;
+	return rc == 1 ? nsx_fail(err, NSX_E_IO, "'%s' would be larger than %lld bytes even "
+				  "without what can go; choose less with --window or "
+				  "--only", job->to, (long long)job->max_bytes) : rc;
 }

@@ -91,8 +91,7 @@ static void put_arrow(struct nsx_conv *c, const struct nsx_slice *s, char phase,
 	p = put_id(p, (uint64_t)process << 32 | s->corr);
 	if (phase == 'f')
 		p = PUT(p, ",\"bp\":\"e\"");
-	nsx_out_take(c->out, PUT(p, ",\"cat\":\"launch\",\"name\":"
-				    "\"launch\"}"));
+	nsx_out_take(c->out, PUT(p, ",\"cat\":\"launch\",\"name\":\"launch\"}"));
 }
 
 static void json_begin(struct nsx_conv *c, const struct nsx_slice *s)
@@ -101,8 +100,7 @@ static void json_begin(struct nsx_conv *c, const struct nsx_slice *s)
 
 	separate(c);
 	p = json_put_head(c, nsx_out_room(c->out, ROOM),
-			  c->async ? 'b' : s->kind == NSX_MARK ? 'i' : 'X', c->lane,
-			  s->start_ns);
+			  c->async ? 'b' : s->kind == NSX_MARK ? 'i' : 'X', c->lane, s->start_ns);
 	if (c->async)
 		p = put_id(p, ++c->next_async);
 	else if (s->kind == NSX_MARK)
@@ -136,8 +134,7 @@ static void json_end(struct nsx_conv *c, const struct nsx_slice *s)
 	if (t->nests && nsx_flows_start(&c->flows, t->process, s->corr)) {
 		put_arrow(c, s, 's', c->lane, t->process);
 		c->counts->flow_starts++;
-	} else if (!t->nests &&
-		   nsx_flows_started(&c->flows, t->process, s->corr)) {
+	} else if (!t->nests && nsx_flows_started(&c->flows, t->process, s->corr)) {
 		put_arrow(c, s, 'f', c->lane, t->process);
 		c->counts->flow_ends++;
 	}
@@ -163,16 +160,14 @@ static void arg_int(struct nsx_conv *c, const char *key, int64_t value)
 	nsx_out_take(c->out, nsx_json_int(put_key(c, key), value));
 }
 
-static void arg_name(struct nsx_conv *c, const char *key,
-		     const struct nsx_val *v)
+static void arg_name(struct nsx_conv *c, const char *key, const struct nsx_val *v)
 {
 	nsx_out_take(c->out, PUT(put_key(c, key), "\""));
 	json_put_name(c, v);
 	nsx_out_add(c->out, "\"", 1);
 }
 
-static void arg_dims(struct nsx_conv *c, const char *key,
-		     const struct nsx_val *v)
+static void arg_dims(struct nsx_conv *c, const char *key, const struct nsx_val *v)
 {
 	char *p;
 
@@ -231,8 +226,7 @@ static void begin_name(struct nsx_conv *c, const char *head, size_t nhead,
 	separate(c);
 	nsx_out_adds(c->out, "{\"ph\":\"M\",");
 	nsx_out_add(c->out, head, nhead);
-	n = snprintf(text, sizeof(text), "0,\"name\":\"%s\",\"args\":{\"%s\":",
-		     name, key);
+	n = snprintf(text, sizeof(text), "0,\"name\":\"%s\",\"args\":{\"%s\":", name, key);
 	nsx_out_add(c->out, text, (size_t)n);
 }
 
@@ -252,12 +246,10 @@ static void put_pair(struct nsx_conv *c, const char *head, size_t nhead,
 	nsx_out_adds(c->out, text);
 }
 
-static void json_name_group(struct nsx_conv *c, uint32_t group, const char *name,
-			    size_t order)
+static void json_name_group(struct nsx_conv *c, uint32_t group, const char *name, size_t order)
 {
 	char head[32];
-	int n = snprintf(head, sizeof(head), "\"pid\":%u,\"ts\":",
-			 c->tracks.groups[group].pid);
+	int n = snprintf(head, sizeof(head), "\"pid\":%u,\"ts\":", c->tracks.groups[group].pid);
 
 	put_pair(c, head, (size_t)n, "process", name, order);
 }
@@ -288,8 +280,7 @@ static void put_fact(struct nsx_conv *c, const char *key, int64_t value)
 	char text[96];
 
 	/* Written as text, because readers that store doubles would change it. */
-	snprintf(text, sizeof(text), ",\n\"%s\":\"%lld\"", key,
-		 (long long)value);
+	snprintf(text, sizeof(text), ",\n\"%s\":\"%lld\"", key, (long long)value);
 	nsx_out_adds(c->out, text);
 }
 

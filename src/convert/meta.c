@@ -23,8 +23,7 @@ static int use_thread_name(void *ctx, int64_t rid NSX_UNUSED,
 
 int nsx_convert_use_names(struct nsx_conv *c, struct nsx_err *err)
 {
-	return nsx_view_each(c->schema, thread_name, use_thread_name, c, err,
-			     name, global_tid);
+	return nsx_view_each(c->schema, thread_name, use_thread_name, c, err, name, global_tid);
 }
 
 /* Reading ----------------------------------------------------------------------*/
@@ -63,8 +62,7 @@ static int meta_read_process(void *ctx, int64_t rid NSX_UNUSED,
 	const char *slash;
 	uint32_t at;
 
-	if (nsx_tracks_process(&m->c->tracks, nsx_read_process_key(&v[0], &v[1]),
-			       &at, err))
+	if (nsx_tracks_process(&m->c->tracks, nsx_read_process_key(&v[0], &v[1]), &at, err))
 		return err->rc;
 	if (at >= m->nprocesses)
 		return 0;
@@ -92,8 +90,7 @@ static int meta_read_names(struct meta *m, struct nsx_err *err)
 	m->nthreads = m->c->tracks.tids.n;
 	m->nprocesses = m->c->tracks.process_keys.n;
 	if (!nsx_new_array(m->thread, m->arena, m->nthreads, "threads", err) ||
-	    !nsx_new_array(m->process, m->arena, m->nprocesses, "processes",
-			   err))
+	    !nsx_new_array(m->process, m->arena, m->nprocesses, "processes", err))
 		return err->rc;
 	return nsx_view_each(s, thread_name, read_thread, m, err, name,
 			     global_tid) ?:
@@ -105,8 +102,7 @@ static int meta_read_names(struct meta *m, struct nsx_err *err)
 /* Writing ----------------------------------------------------------------------*/
 
 /* Orders by process, then CPU, GPU, counters; tracks also by stream or thread, then activity. */
-static int meta_cmp_words(const uint64_t *a, const uint64_t *b,
-			  const unsigned *order, unsigned n)
+static int meta_cmp_words(const uint64_t *a, const uint64_t *b, const unsigned *order, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
 		if (a[order[i]] != b[order[i]])
@@ -132,12 +128,10 @@ static int cmp_tracks(const void *a, const void *b, void *ctx)
 			      t->track_keys.keys[*(const uint32_t *)b].w, order, 5);
 }
 
-static uint32_t *sorted(struct meta *m, size_t n,
-			int (*cmp)(const void *, const void *, void *),
+static uint32_t *sorted(struct meta *m, size_t n, int (*cmp)(const void *, const void *, void *),
 			struct nsx_err *err)
 {
-	uint32_t *v = nsx_arena_try_array(m->arena, n, sizeof(*v), "tracks",
-					  err);
+	uint32_t *v = nsx_arena_try_array(m->arena, n, sizeof(*v), "tracks", err);
 
 	if (!v)
 		return NULL;
@@ -147,8 +141,7 @@ static uint32_t *sorted(struct meta *m, size_t n,
 	return v;
 }
 
-static int meta_name_group(struct meta *m, uint32_t g, size_t order,
-			   struct nsx_err *err)
+static int meta_name_group(struct meta *m, uint32_t g, size_t order, struct nsx_err *err)
 {
 	const struct nsx_key *key = &m->c->tracks.group_keys.keys[g];
 	const char *process = "process";
@@ -158,18 +151,15 @@ static int meta_name_group(struct meta *m, uint32_t g, size_t order,
 	if (key->w[0] == NSX_G_REPORT) {
 		nsx_buf_adds(&m->b, "nsys-explain");
 	} else if (key->w[0] == NSX_G_METRIC) {
-		nsx_buf_printf(&m->b, "GPU %d counters",
-			       (int)(key->w[1] & 0xff));
+		nsx_buf_printf(&m->b, "GPU %d counters", (int)(key->w[1] & 0xff));
 	} else {
 		if (nsx_tracks_process(&m->c->tracks, key->w[1], &at, err))
 			return err->rc;
 		if (at < m->nprocesses && m->process[at] && *m->process[at])
 			process = m->process[at];
 		if (key->w[0] == NSX_G_GPU)
-			nsx_buf_printf(&m->b, "GPU %lld%s%s of ",
-				       (long long)key->w[2],
-				       m->gpu && *m->gpu ? " " : "",
-				       m->gpu ? m->gpu : "");
+			nsx_buf_printf(&m->b, "GPU %lld%s%s of ", (long long)key->w[2],
+				       m->gpu && *m->gpu ? " " : "", m->gpu ? m->gpu : "");
 		nsx_buf_printf(&m->b, "%s %u", process, pid);
 	}
 	m->c->writer->name_group(m->c, g, m->b.p, order);
@@ -212,8 +202,7 @@ static const char *meta_stream_label(struct meta *m, const struct nsx_key *key)
 	};
 
 	if (key->w[0] == NSX_A_NVTX_GPU) {
-		nsx_buf_printf(&m->b, "NVTX of thread %lld",
-			       (long long)key->w[4]);
+		nsx_buf_printf(&m->b, "NVTX of thread %lld", (long long)key->w[4]);
 		return NULL;
 	}
 	nsx_buf_printf(&m->b, "context %lld stream %lld",

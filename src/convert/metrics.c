@@ -42,8 +42,7 @@ static int read_info(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 	struct nsx_buf b = {0};
 	uint32_t at;
 
-	if (v[0].type != NSX_V_I64 || v[1].type != NSX_V_I64 ||
-	    v[2].type != NSX_V_TEXT)
+	if (v[0].type != NSX_V_I64 || v[1].type != NSX_V_I64 || v[2].type != NSX_V_TEXT)
 		return 0;
 	if (metrics_key_of(m, v[0].u.i, v[1].u.i, &at, err))
 		return err->rc;
@@ -62,8 +61,7 @@ static struct counter *metrics_find(struct metrics *m, int64_t type, int64_t met
 		return NULL;
 	c = &m->counters[at];
 	if (!c->name)
-		c->name = nsx_arena_printf(m->arena, "counter %lld",
-					   (long long)metric);
+		c->name = nsx_arena_printf(m->arena, "counter %lld", (long long)metric);
 	return c;
 }
 
@@ -74,15 +72,13 @@ static void close_event(struct metrics *m)
 	m->is_open = false;
 }
 
-static int metrics_open_event(struct metrics *m, int64_t at_ns, int64_t type,
-			      struct nsx_err *err)
+static int metrics_open_event(struct metrics *m, int64_t at_ns, int64_t type, struct nsx_err *err)
 {
 	struct nsx_conv *c = m->c;
 	char name[32];
 	struct nsx_counter_sample s = {.at_ns = at_ns, .name = name};
 
-	if (nsx_tracks_group(&c->tracks, NSX_G_METRIC, (uint64_t)type, 0,
-			     &s.group, err))
+	if (nsx_tracks_group(&c->tracks, NSX_G_METRIC, (uint64_t)type, 0, &s.group, err))
 		return err->rc;
 	snprintf(name, sizeof(name), "GPU %d", (int)(type & 0xff));
 	c->writer->sample(c, &s);
@@ -95,8 +91,7 @@ static int metrics_open_event(struct metrics *m, int64_t at_ns, int64_t type,
 
 static bool metrics_is_number(const struct nsx_val *v)
 {
-	return v->type == NSX_V_I64 ||
-	       (v->type == NSX_V_F64 && isfinite(v->u.f));
+	return v->type == NSX_V_I64 || (v->type == NSX_V_F64 && isfinite(v->u.f));
 }
 
 static int metrics_read_sample(void *ctx, int64_t rid NSX_UNUSED,
@@ -120,8 +115,7 @@ static int metrics_read_sample(void *ctx, int64_t rid NSX_UNUSED,
 		  m->type == v[TYPE].u.i && counter->event != m->nevents;
 	if (!goes_on) {
 		close_event(m);
-		if (nsx_stopped(err) ||
-		    metrics_open_event(m, s.start_ns, v[TYPE].u.i, err))
+		if (nsx_stopped(err) || metrics_open_event(m, s.start_ns, v[TYPE].u.i, err))
 			return err->rc;
 	}
 	counter->event = m->nevents;
@@ -142,8 +136,7 @@ static int metrics_read_all(struct metrics *m, struct nsx_err *err)
 
 	if (!c->opts->pftrace || !(c->late >> NSX_A_METRIC & 1))
 		return nsx_view_scan(c->schema, NSX_VIEW_gpu_metric, fields,
-				     ARRAY_LEN(fields), 1, metrics_read_sample, m, 0,
-				     err);
+				     ARRAY_LEN(fields), 1, metrics_read_sample, m, 0, err);
 	nsx_conv_select(c->schema, d.view, "0", &d, &b);
 	nsx_buf_adds(&b, " ORDER BY 2, 3, 4, 5");
 	return nsx_conv_sorted(c, &b, ARRAY_LEN(fields), metrics_read_sample, m, err);

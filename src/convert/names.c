@@ -9,8 +9,7 @@ enum { USED = 1, MATCHES = 2 };
 #define NSX_MAX_PLAIN 4096
 
 /* Index of an id in flags and text, added if absent. */
-static int names_place_of(struct nsx_names *x, int64_t id, size_t *ret,
-			  struct nsx_err *err)
+static int names_place_of(struct nsx_names *x, int64_t id, size_t *ret, struct nsx_err *err)
 {
 	struct nsx_key key = {{(uint64_t)id}};
 	uint32_t at;
@@ -60,11 +59,9 @@ int nsx_names_open(struct nsx_names *x, const struct nsx_schema *s,
 	if (!x->cache ||
 	    nsx_grow(&x->flags, &x->cap_flags, x->bound + 1, 1, "string ids",
 		     err) ||
-	    nsx_grow(&x->text, &x->cap_text, x->bound + 1, sizeof(*x->text),
-		     "string ids", err))
+	    nsx_grow(&x->text, &x->cap_text, x->bound + 1, sizeof(*x->text), "string ids", err))
 		return err->rc;
-	return prefix ? nsx_view_each(s, string, note_match, x, err, id,
-				      value) : 0;
+	return prefix ? nsx_view_each(s, string, note_match, x, err, id, value) : 0;
 }
 
 void nsx_names_done(struct nsx_names *x)
@@ -79,8 +76,7 @@ void nsx_names_done(struct nsx_names *x)
 	nsx_arena_free(x->arena);
 }
 
-int nsx_names_use(struct nsx_names *x, const struct nsx_val *v,
-		  struct nsx_err *err)
+int nsx_names_use(struct nsx_names *x, const struct nsx_val *v, struct nsx_err *err)
 {
 	size_t at = 0;
 
@@ -92,8 +88,7 @@ int nsx_names_use(struct nsx_names *x, const struct nsx_val *v,
 	return 0;
 }
 
-int nsx_names_merge(struct nsx_names *x, const struct nsx_names *y,
-		    struct nsx_err *err)
+int nsx_names_merge(struct nsx_names *x, const struct nsx_names *y, struct nsx_err *err)
 {
 	for (size_t i = 0; i < x->bound; i++)
 		x->flags[i] |= y->flags[i];
@@ -107,8 +102,7 @@ int nsx_names_merge(struct nsx_names *x, const struct nsx_names *y,
 	return 0;
 }
 
-void nsx_names_text(const struct nsx_names *x, struct nsx_buf *b,
-		    const char *text, size_t n)
+void nsx_names_text(const struct nsx_names *x, struct nsx_buf *b, const char *text, size_t n)
 {
 	if (x->is_plain)
 		nsx_buf_add_utf8(b, text, NSX_MIN(n, NSX_MAX_PLAIN));
@@ -125,8 +119,7 @@ static int names_read_string(void *ctx, int64_t rid NSX_UNUSED,
 	size_t at;
 	char *to;
 
-	if (v[0].type != NSX_V_I64 ||
-	    (v[1].type != NSX_V_TEXT && v[1].type != NSX_V_BLOB))
+	if (v[0].type != NSX_V_I64 || (v[1].type != NSX_V_TEXT && v[1].type != NSX_V_BLOB))
 		return 0;
 	if (names_place_of(x, v[0].u.i, &at, err))
 		return err->rc;
@@ -143,8 +136,7 @@ static int names_read_string(void *ctx, int64_t rid NSX_UNUSED,
 	return 0;
 }
 
-int nsx_names_load(struct nsx_names *x, const struct nsx_schema *s,
-		   struct nsx_err *err)
+int nsx_names_load(struct nsx_names *x, const struct nsx_schema *s, struct nsx_err *err)
 {
 	return nsx_view_each(s, string, names_read_string, x, err, id, value);
 }
@@ -167,8 +159,7 @@ static bool names_find(struct nsx_names *x, int64_t id, size_t cap, size_t *ret)
 	return !rc && *ret < cap;
 }
 
-const char *nsx_names_get(struct nsx_names *x, int64_t id, size_t *ret_n,
-			  size_t *ret_at)
+const char *nsx_names_get(struct nsx_names *x, int64_t id, size_t *ret_n, size_t *ret_at)
 {
 	uint32_t n;
 

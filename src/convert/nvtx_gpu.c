@@ -16,8 +16,7 @@ struct projection {
 /* Orders by thread, then as slices must come: by start, longest first. On ties parents precede
  * what they enclose.
  */
-NSX_ORDER(cmp_projections, struct projection, UP(thread), UP(start_ns),
-	  DOWN(end_ns), UP(range));
+NSX_ORDER(cmp_projections, struct projection, UP(thread), UP(start_ns), DOWN(end_ns), UP(range));
 
 static int put_projection(struct nsx_conv *c, const struct projection *p,
 			  int64_t device, struct nsx_err *err)
@@ -33,8 +32,7 @@ static int put_projection(struct nsx_conv *c, const struct projection *p,
 	    (c->names->prefix && !nsx_names_matches(c->names, &s.name)))
 		return 0;
 	if (nsx_tracks_stream(&c->tracks, NSX_A_NVTX_GPU,
-			      t->process[th->process].key, device, 0, th->tid,
-			      &s.track, err))
+			      t->process[th->process].key, device, 0, th->tid, &s.track, err))
 		return err->rc;
 	rc = nsx_slice_begin(c, &s, err);
 	if (rc > 0)
@@ -61,15 +59,12 @@ static void nvtx_gpu_find_hulls(const struct nsx_trace *t, const struct nsx_fact
 	}
 }
 
-static int nvtx_gpu_project(struct nsx_conv *c, const struct nsx_facts *f,
-			    struct nsx_err *err)
+static int nvtx_gpu_project(struct nsx_conv *c, const struct nsx_facts *f, struct nsx_err *err)
 {
 	const struct nsx_trace *t = c->trace;
 	struct nsx_window *hull = nsx_arena_try_array(f->arena, t->nvtx.n,
-						sizeof(*hull), "NVTX ranges",
-						err);
-	struct projection *p = nsx_arena_try_array(f->arena, t->nvtx.n,
-						   sizeof(*p), "NVTX ranges",
+						sizeof(*hull), "NVTX ranges", err);
+	struct projection *p = nsx_arena_try_array(f->arena, t->nvtx.n, sizeof(*p), "NVTX ranges",
 						   err);
 
 	if (!hull || !p)
@@ -85,8 +80,7 @@ static int nvtx_gpu_project(struct nsx_conv *c, const struct nsx_facts *f,
 					nsx_nvtx_thread(t, i)};
 		nsx_sort(p, n, sizeof(*p), cmp_projections);
 		for (size_t i = 0; i < n; i++)
-			if (put_projection(c, &p[i], t->device[d].device_id,
-					   err))
+			if (put_projection(c, &p[i], t->device[d].device_id, err))
 				return err->rc;
 	}
 	return 0;

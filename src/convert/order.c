@@ -15,8 +15,7 @@ void nsx_lateness_note(struct nsx_lateness *l, const struct nsx_val *start)
 
 	if (start->type != NSX_V_I64)
 		return;
-	greatest = l->n ? l->greatest[(l->n - 1) % NSX_ORDER_WINDOW] :
-			  INT64_MIN;
+	greatest = l->n ? l->greatest[(l->n - 1) % NSX_ORDER_WINDOW] : INT64_MIN;
 	/* A start this great was passed on a window ago. */
 	if (l->n >= NSX_ORDER_WINDOW && l->greatest[at] >= start->u.i)
 		l->is_far = true;
@@ -44,8 +43,7 @@ static bool has_bytes(const struct nsx_val *v)
 }
 
 /* Copies a row into the slot, including text. */
-static void order_keep(struct nsx_order_slot *s, int64_t rid,
-		       const struct nsx_val *v, unsigned n)
+static void order_keep(struct nsx_order_slot *s, int64_t rid, const struct nsx_val *v, unsigned n)
 {
 	size_t at = 0;
 
@@ -89,8 +87,7 @@ static int shift(struct nsx_order *o, uint8_t *ret_slot, struct nsx_err *err)
 	return o->fn(o->ctx, s->rid, s->v, err);
 }
 
-int nsx_order_row(void *order, int64_t rid, const struct nsx_val *v,
-		  struct nsx_err *err)
+int nsx_order_row(void *order, int64_t rid, const struct nsx_val *v, struct nsx_err *err)
 {
 	struct nsx_order *o = order;
 	uint8_t slot = (uint8_t)o->n;

@@ -33,8 +33,7 @@ struct nsx_order {
 	struct nsx_order_slot *slots;
 };
 int nsx_order_open(struct nsx_order *o, struct nsx_err *err) NSX_CHECKED;
-int nsx_order_row(void *order, int64_t rid, const struct nsx_val *v,
-		  struct nsx_err *err);
+int nsx_order_row(void *order, int64_t rid, const struct nsx_val *v, struct nsx_err *err);
 int nsx_order_flush(struct nsx_order *o, struct nsx_err *err) NSX_CHECKED;
 void nsx_order_done(struct nsx_order *o);
 

@@ -19,8 +19,7 @@ static void out_write_block(struct nsx_out *o, const char *p, size_t n)
  */
 static void write_packed(void *ctx, const char *p, size_t n)
 {
-	static const char head[] = "\x1f\x8b\x08\x10\0\0\0\0\x04\xff"
-				   "nsys-explain";
+	static const char head[] = "\x1f\x8b\x08\x10\0\0\0\0\x04\xffnsys-explain";
 	enum { PLAIN_HEAD = 10 };
 	struct nsx_out *o = ctx;
 
@@ -47,13 +46,11 @@ int nsx_out_open(const struct nsx_target *to, unsigned threads,
 		ret->to.fd = STDOUT_FILENO;
 
 	if (!rc) {
-		ret->buf = nsx_try_alloc(1, NSX_OUT_BLOCK, "an output block",
-					 err);
+		ret->buf = nsx_try_alloc(1, NSX_OUT_BLOCK, "an output block", err);
 		rc = ret->buf ? 0 : err->rc;
 	}
 	if (!rc && nsx_ends_with(to->path, ".gz")) {
-		ret->gz = nsx_deflate_open(NSX_DEFLATE_GZIP, threads,
-					   write_packed, ret, err);
+		ret->gz = nsx_deflate_open(NSX_DEFLATE_GZIP, threads, write_packed, ret, err);
 		rc = ret->gz ? 0 : err->rc;
 	}
 	if (rc)
@@ -155,8 +152,7 @@ void nsx_tar_end(struct nsx_out *o, size_t at, const char *name)
 	if (size >> 33)
 		o->error = EFBIG; /* needs more than eleven digits */
 	out_fill_header(header, name, size);
-	if (!o->error && pwrite(o->to.fd, header, TAR_BLOCK, (off_t)at) !=
-				 TAR_BLOCK)
+	if (!o->error && pwrite(o->to.fd, header, TAR_BLOCK, (off_t)at) != TAR_BLOCK)
 		o->error = errno ? errno : EIO;
 }
 
@@ -213,8 +209,7 @@ static size_t plain_run(const char *p, size_t n)
 {
 	size_t i = 0;
 
-	while (i < n && (signed char)p[i] >= ' ' && p[i] != '"' &&
-	       p[i] != '\\')
+	while (i < n && (signed char)p[i] >= ' ' && p[i] != '"' && p[i] != '\\')
 		i++;
 	return i;
 }

@@ -85,16 +85,14 @@ void nsx_pf_flush(struct nsx_conv *c);
 void nsx_pf_put_clock(struct nsx_buf *b, unsigned clock, int64_t ns, bool is_steps);
 
 /* Interns {iid, name} in the open packet. The entry may be extended until nsx_pb_end. */
-size_t nsx_pf_intern(struct nsx_pf *pf, unsigned field, uint64_t iid,
-		     const char *name, size_t n);
+size_t nsx_pf_intern(struct nsx_pf *pf, unsigned field, uint64_t iid, const char *name, size_t n);
 /* The text of a name cell, and the text's number. */
 uint64_t nsx_pf_name_of(struct nsx_conv *c, const struct nsx_val *v,
 			const char **ret, size_t *ret_n);
 /* Puts a name into the open packet: its number in field iid or, if the text may be unique, the
  * text in field name.
  */
-void nsx_pf_put_name(struct nsx_conv *c, const struct nsx_val *v, unsigned iid,
-		     unsigned name);
+void nsx_pf_put_name(struct nsx_conv *c, const struct nsx_val *v, unsigned iid, unsigned name);
 /* Writes the arguments shared by all launches of a kernel on a stream: device, stream and the
  * three constants.
  */
@@ -118,8 +116,7 @@ uint64_t nsx_pf_intern_spec(struct nsx_conv *c, const struct nsx_key *key,
 uint64_t nsx_pf_intern_key(struct nsx_pf *pf, bool is_gpu, const char *key);
 /* Index of a key in a map, added if absent; *ret_new: it was absent. */
 uint32_t nsx_pf_number(struct nsx_conv *c, struct nsx_keymap *m,
-		       struct nsx_keycache *cache, const struct nsx_key *key,
-		       bool *ret_new);
+		       struct nsx_keycache *cache, const struct nsx_key *key, bool *ret_new);
 /* Makes a number unique in a file of several traces. Numbers are kept small, because every packet
  * has some: tracks count up from 64, one per lane; processes and threads lie above.
  */
@@ -142,10 +139,8 @@ void nsx_pf_end_all(struct nsx_conv *c); /* ends open slices                 */
 void nsx_pf_begin(struct nsx_conv *c, const struct nsx_slice *s);
 void nsx_pf_end(struct nsx_conv *c, const struct nsx_slice *s);
 void nsx_pf_put_int(struct nsx_conv *c, const char *key, int64_t value);
-void nsx_pf_put_text(struct nsx_conv *c, const char *key,
-		     const struct nsx_val *v);
-void nsx_pf_put_dims(struct nsx_conv *c, const char *key,
-		     const struct nsx_val *v);
+void nsx_pf_put_text(struct nsx_conv *c, const char *key, const struct nsx_val *v);
+void nsx_pf_put_dims(struct nsx_conv *c, const char *key, const struct nsx_val *v);
 void nsx_pf_sample(struct nsx_conv *c, const struct nsx_counter_sample *s);
 void nsx_pf_counter(struct nsx_conv *c, const struct nsx_counter *counter,
 		    const struct nsx_val *v, bool is_first);

@@ -15,8 +15,7 @@ static uint32_t pf_counters_gpu_of(struct nsx_conv *c, uint32_t group)
 {
 	const struct nsx_key *key = &c->tracks.group_keys.keys[group];
 
-	return key->w[0] == NSX_G_METRIC ? key->w[1] & 0xff :
-					   nsx_pf_gpu(c, key->w[1], key->w[2]);
+	return key->w[0] == NSX_G_METRIC ? key->w[1] & 0xff : nsx_pf_gpu(c, key->w[1], key->w[2]);
 }
 
 void nsx_pf_sample(struct nsx_conv *c, const struct nsx_counter_sample *s)
@@ -47,8 +46,7 @@ static void pf_counters_describe(struct nsx_conv *c, const struct nsx_counter *c
 	nsx_pb_end(b, at);
 }
 
-static void put_value(struct nsx_conv *c, size_t number,
-		      const struct nsx_val *v)
+static void put_value(struct nsx_conv *c, size_t number, const struct nsx_val *v)
 {
 	struct nsx_buf *b = &c->pf->to->packets;
 	size_t at = nsx_pb_begin(b, COUNTERS_VALUE);
@@ -88,8 +86,7 @@ void nsx_pf_sample_end(struct nsx_conv *c)
 	struct nsx_pf *pf = c->pf;
 
 	if (pf->specs.n)
-		nsx_pb_bytes(&pf->to->packets, COUNTERS_SPECS, pf->specs.p,
-			     pf->specs.n);
+		nsx_pb_bytes(&pf->to->packets, COUNTERS_SPECS, pf->specs.p, pf->specs.n);
 	nsx_buf_clear(&pf->specs);
 	nsx_pf_close_packet(c);
 }

@@ -53,8 +53,7 @@ static uint64_t intern_queue(struct nsx_conv *c, const struct nsx_key *key)
 	return nsx_pf_intern_spec(c, &queue, name, false);
 }
 
-static uint64_t intern_stage(struct nsx_conv *c, const char *name, size_t n,
-			     bool is_compute)
+static uint64_t intern_stage(struct nsx_conv *c, const char *name, size_t n, bool is_compute)
 {
 	struct nsx_key key = {{0, 0, 0, 1}};
 	char stage[64];
@@ -82,8 +81,7 @@ static const struct nsx_pf_source *pf_events_source_of(struct nsx_conv *c, uint3
 	if (!s->context)
 		*s = (struct nsx_pf_source){
 			intern_context(c, key), intern_queue(c, key),
-			c->activity == NSX_A_KERNEL ?
-				intern_stage(c, "Kernel", 6, true) : 0,
+			c->activity == NSX_A_KERNEL ? intern_stage(c, "Kernel", 6, true) : 0,
 			nsx_pf_gpu(c, key->w[1], key->w[2])};
 	return s;
 }
@@ -91,11 +89,9 @@ static const struct nsx_pf_source *pf_events_source_of(struct nsx_conv *c, uint3
 /* The number that ties a call to the work it launched. With one process it is the correlation id
  * itself, so that its bytes equal those of the argument.
  */
-static uint64_t work_id(const struct nsx_conv *c, uint32_t process,
-			uint32_t corr)
+static uint64_t work_id(const struct nsx_conv *c, uint32_t process, uint32_t corr)
 {
-	return nsx_pf_own(c, (uint64_t)(process ^ c->main_process)
-				     << c->corr_bits | corr);
+	return nsx_pf_own(c, (uint64_t)(process ^ c->main_process) << c->corr_bits | corr);
 }
 
 /* Constant fields come first and varying ones last, which compresses better. */
@@ -114,8 +110,7 @@ static void begin_work(struct nsx_conv *c, const struct nsx_slice *s)
 	b = &pf->to->packets;
 	from = pf_events_source_of(c, s->track);
 	stage = is_kernel ? from->stage :
-			    intern_stage(c, s->name.u.p, s->name.len,
-					 c->activity == NSX_A_GRAPH);
+			    intern_stage(c, s->name.u.p, s->name.len, c->activity == NSX_A_GRAPH);
 	if (is_kernel)
 		nsx_pf_put_name(c, &s->name, WORK_NAME_IID, WORK_NAME);
 	p = nsx_buf_room(b, 4 * NSX_PB_MAX_UINT);
@@ -142,8 +137,7 @@ void nsx_pf_kernel(struct nsx_conv *c, const struct nsx_slice *s,
 		nsx_pb_uint(b, WORK_KERNEL, iid);
 	c->pf->inner = nsx_pb_begin(b, WORK_LAUNCH);
 	if (!is_told)
-		nsx_pf_put_constants(c, b, NSX_PF_LAUNCH_ARG, s->track,
-				     constant);
+		nsx_pf_put_constants(c, b, NSX_PF_LAUNCH_ARG, s->track, constant);
 }
 
 static void end_work(struct nsx_conv *c, const struct nsx_slice *s)
@@ -167,11 +161,9 @@ static void end_work(struct nsx_conv *c, const struct nsx_slice *s)
 uint64_t nsx_pf_lane_uuid(const struct nsx_conv *c, const struct nsx_track *t,
 			  const struct nsx_track_lane *l)
 {
-	uint64_t number = (uint64_t)(t - c->tracks.tracks + 1) * NSX_CONVERT_PARTS +
-			  c->part;
+	uint64_t number = (uint64_t)(t - c->tracks.tracks + 1) * NSX_CONVERT_PARTS + c->part;
 
-	return nsx_pf_own(c, number * NSX_MAX_TRACK_LANES +
-				     (uint64_t)(l - t->lanes));
+	return nsx_pf_own(c, number * NSX_MAX_TRACK_LANES + (uint64_t)(l - t->lanes));
 }
 
 static void pf_events_open_event(struct nsx_conv *c, int64_t at_ns, unsigned type)
@@ -244,8 +236,7 @@ static void put_flow(struct nsx_conv *c, const struct nsx_slice *s)
 		nsx_pb_uint(b, 1, work_id(c, t->process, s->corr));
 	} else {
 		at = nsx_pb_begin(b, EVENT_LEGACY);
-		nsx_pb_uint(b, LEGACY_FLOW_ID,
-			    work_id(c, t->process, s->corr));
+		nsx_pb_uint(b, LEGACY_FLOW_ID, work_id(c, t->process, s->corr));
 		nsx_pb_uint(b, LEGACY_FLOW, t->nests ? FLOW_OUT : FLOW_IN);
 	}
 	nsx_pb_end(b, at);
@@ -280,8 +271,7 @@ static void end_event(struct nsx_conv *c, const struct nsx_slice *s)
 		put_async(c, 'e');
 		nsx_pf_close_packet(c);
 	} else if (s->kind != NSX_MARK) {
-		if (nsx_push(to->ends, to->nends, to->cap_ends, "open slices",
-			     &err, s->end_ns))
+		if (nsx_push(to->ends, to->nends, to->cap_ends, "open slices", &err, s->end_ns))
 			c->out->error = ENOMEM;
 	}
 }
@@ -290,8 +280,7 @@ static void end_event(struct nsx_conv *c, const struct nsx_slice *s)
 
 static bool on_gpu(const struct nsx_conv *c)
 {
-	return c->writer->is_typed && c->activity >= NSX_A_KERNEL &&
-	       c->activity <= NSX_A_GRAPH;
+	return c->writer->is_typed && c->activity >= NSX_A_KERNEL && c->activity <= NSX_A_GRAPH;
 }
 
 void nsx_pf_begin(struct nsx_conv *c, const struct nsx_slice *s)
@@ -313,8 +302,7 @@ void nsx_pf_end(struct nsx_conv *c, const struct nsx_slice *s)
 static size_t open_arg(struct nsx_conv *c, const char *key)
 {
 	bool gpu = on_gpu(c);
-	size_t at = nsx_pb_begin(&c->pf->to->packets,
-				 gpu ? NSX_PF_LAUNCH_ARG : EVENT_ANNOTATION);
+	size_t at = nsx_pb_begin(&c->pf->to->packets, gpu ? NSX_PF_LAUNCH_ARG : EVENT_ANNOTATION);
 
 	/* Both kinds have the name's number in the first field. */
 	nsx_pb_uint(&c->pf->to->packets, ARG_NAME_IID, nsx_pf_intern_key(c->pf, gpu, key));
@@ -334,21 +322,18 @@ void nsx_pf_put_int(struct nsx_conv *c, const char *key, int64_t value)
 	nsx_pb_end(b, at);
 }
 
-void nsx_pf_put_text(struct nsx_conv *c, const char *key,
-		     const struct nsx_val *v)
+void nsx_pf_put_text(struct nsx_conv *c, const char *key, const struct nsx_val *v)
 {
 	const char *text;
 	size_t n, at;
 
 	(void)nsx_pf_name_of(c, v, &text, &n);
 	at = open_arg(c, key);
-	nsx_pb_bytes(&c->pf->to->packets, on_gpu(c) ? ARG_TEXT : ANNOTATION_TEXT,
-		     text, n);
+	nsx_pb_bytes(&c->pf->to->packets, on_gpu(c) ? ARG_TEXT : ANNOTATION_TEXT, text, n);
 	nsx_pb_end(&c->pf->to->packets, at);
 }
 
-void nsx_pf_put_dims(struct nsx_conv *c, const char *key,
-		     const struct nsx_val *v)
+void nsx_pf_put_dims(struct nsx_conv *c, const char *key, const struct nsx_val *v)
 {
 	struct nsx_buf *b = &c->pf->to->packets;
 	size_t at;

@@ -12,8 +12,7 @@ enum { CATEGORY_COMPUTE = 2 };
 enum { MAX_TOLD = 1 << 16 }; /* beyond this entries are repeated, which few traces need */
 enum { MAX_KERNELS = 1 << 14 }; /* limit for kernels with constants; only hostile traces reach it */
 
-size_t nsx_pf_intern(struct nsx_pf *pf, unsigned field, uint64_t iid,
-		     const char *name, size_t n)
+size_t nsx_pf_intern(struct nsx_pf *pf, unsigned field, uint64_t iid, const char *name, size_t n)
 {
 	size_t at = nsx_pb_begin(&pf->interned, field);
 
@@ -42,8 +41,7 @@ uint64_t nsx_pf_name_of(struct nsx_conv *c, const struct nsx_val *v,
 	uint64_t iid;
 	size_t at;
 
-	if (v->type == NSX_V_I64 &&
-	    (*ret = nsx_names_get(c->names, v->u.i, ret_n, &at)))
+	if (v->type == NSX_V_I64 && (*ret = nsx_names_get(c->names, v->u.i, ret_n, &at)))
 		return at + 1;
 	if (v->type == NSX_V_TEXT)
 		*ret = v->u.p, *ret_n = NSX_MIN(v->len, 4096u);
@@ -85,8 +83,7 @@ static bool was_met(struct nsx_pf *pf, const struct nsx_val *v)
 	return ret;
 }
 
-void nsx_pf_put_name(struct nsx_conv *c, const struct nsx_val *v, unsigned iid,
-		     unsigned name)
+void nsx_pf_put_name(struct nsx_conv *c, const struct nsx_val *v, unsigned iid, unsigned name)
 {
 	struct nsx_pf *pf = c->pf;
 	const char *text;
@@ -102,8 +99,7 @@ void nsx_pf_put_name(struct nsx_conv *c, const struct nsx_val *v, unsigned iid,
 	}
 	number = nsx_pf_name_of(c, v, &text, &n);
 	if (nsx_pf_is_untold(c, NSX_PF_TOLD_NAME, number))
-		nsx_pb_end(&pf->interned, nsx_pf_intern(pf, INTERNED_NAME,
-							number, text, n));
+		nsx_pb_end(&pf->interned, nsx_pf_intern(pf, INTERNED_NAME, number, text, n));
 	nsx_pb_uint(&pf->to->packets, iid, number);
 }
 
@@ -174,8 +170,7 @@ uint64_t nsx_pf_intern_spec(struct nsx_conv *c, const struct nsx_key *key,
 			    const char *name, bool is_compute)
 {
 	bool is_new;
-	uint64_t iid = 1 + nsx_pf_number(c, &c->pf->specs_met, c->pf->cache[1],
-					 key, &is_new);
+	uint64_t iid = 1 + nsx_pf_number(c, &c->pf->specs_met, c->pf->cache[1], key, &is_new);
 	size_t at;
 
 	if (!nsx_pf_is_untold(c, NSX_PF_TOLD_SPEC, iid))
@@ -196,8 +191,7 @@ uint64_t nsx_pf_intern_key(struct nsx_pf *pf, bool is_gpu, const char *key)
 		i++;
 	/* Equal string constants may have several addresses. */
 	if (i == NSX_PF_MAX_KEYS)
-		for (i = 0; i < NSX_PF_MAX_KEYS - 1 && keys[i] &&
-			    strcmp(keys[i], key);)
+		for (i = 0; i < NSX_PF_MAX_KEYS - 1 && keys[i] && strcmp(keys[i], key);)
 			i++;
 	keys[i] = keys[i] ? keys[i] : key;
 	if (!(*sent >> i & 1))
@@ -209,8 +203,7 @@ uint64_t nsx_pf_intern_key(struct nsx_pf *pf, bool is_gpu, const char *key)
 }
 
 uint32_t nsx_pf_number(struct nsx_conv *c, struct nsx_keymap *m,
-		       struct nsx_keycache *cache, const struct nsx_key *key,
-		       bool *ret_new)
+		       struct nsx_keycache *cache, const struct nsx_key *key, bool *ret_new)
 {
 	size_t before = m->n;
 	struct nsx_err err;

@@ -50,8 +50,7 @@ void nsx_pf_put_clock(struct nsx_buf *b, unsigned clock, int64_t ns, bool is_ste
 }
 
 /* Starts a clock at at_ns; later times of the sequence are steps from there. */
-static void start_clock(struct nsx_conv *c, unsigned clock, uint64_t track,
-			int64_t at_ns)
+static void start_clock(struct nsx_conv *c, unsigned clock, uint64_t track, int64_t at_ns)
 {
 	struct nsx_pf_stream *s = c->pf->to;
 	struct nsx_buf *b = &s->packets;
@@ -98,8 +97,7 @@ void nsx_pf_to_lane(struct nsx_conv *c, uint32_t track, int64_t at_ns)
 	if (!lane->stream) {
 		if (nsx_grow(&pf->lanes, &pf->cap_lanes, pf->nlanes + 1,
 			     sizeof(*pf->lanes), "tracks", &err) ||
-		    !(lane->stream = nsx_try_alloc(1, sizeof(*lane->stream),
-						   "a track", &err))) {
+		    !(lane->stream = nsx_try_alloc(1, sizeof(*lane->stream), "a track", &err))) {
 			c->out->error = ENOMEM;
 			pf->to = &pf->names;
 			return;
@@ -149,8 +147,7 @@ void nsx_pf_close_packet(struct nsx_conv *c)
 	nsx_pb_end(b, pf->field);
 	put_time(pf);
 	if (pf->interned.n)
-		nsx_pb_bytes(b, PACKET_INTERNED, pf->interned.p,
-			     pf->interned.n);
+		nsx_pb_bytes(b, PACKET_INTERNED, pf->interned.p, pf->interned.n);
 	nsx_buf_clear(&pf->interned);
 	nsx_pb_end(b, pf->packet);
 	pf->held += b->n - pf->packet;

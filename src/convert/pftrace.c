@@ -41,8 +41,7 @@ static uint64_t process_uuid(const struct nsx_conv *c, uint32_t group)
 	return nsx_pf_own(c, UINT64_C(1) << NSX_PF_PROCESS_BIT | group);
 }
 
-static void pftrace_name_group(struct nsx_conv *c, uint32_t group, const char *name,
-			       size_t order)
+static void pftrace_name_group(struct nsx_conv *c, uint32_t group, const char *name, size_t order)
 {
 	const struct nsx_key *key = &c->tracks.group_keys.keys[group];
 	struct nsx_buf *b = &c->pf->names.packets;
@@ -101,8 +100,7 @@ static void pftrace_name_lane(struct nsx_conv *c, uint32_t track, size_t lane,
 	if (on_gpu)
 		nsx_buf_printf(&name, "%s: ", owner);
 	nsx_buf_adds(&name, what ? what : owner);
-	open_track(c, nsx_pf_lane_uuid(c, t, &t->lanes[lane]), parent, name.p,
-		   order);
+	open_track(c, nsx_pf_lane_uuid(c, t, &t->lanes[lane]), parent, name.p, order);
 	nsx_pf_close_packet(c);
 	nsx_buf_done(&name);
 }
@@ -182,8 +180,7 @@ static int read_device(void *ctx, int64_t rid NSX_UNUSED,
 
 static int read_devices(struct nsx_conv *c, struct nsx_err *err)
 {
-	return nsx_view_each(c->schema, cuda_device, read_device, c->pf, err, pid,
-			     cuda_id, gpu_id);
+	return nsx_view_each(c->schema, cuda_device, read_device, c->pf, err, pid, cuda_id, gpu_id);
 }
 
 uint32_t nsx_pf_gpu(struct nsx_conv *c, uint64_t process, uint64_t ordinal)
@@ -215,8 +212,7 @@ static int pftrace_open_file(struct nsx_conv *c, struct nsx_err *err)
 	nsx_keymap_init(&pf->gpus, "GPUs");
 	pf->texts = nsx_strings_new();
 	for (unsigned i = 0; i < ARRAY_LEN(pf->cache); i++) {
-		pf->cache[i] = nsx_try_alloc(1, sizeof(*pf->cache[i]),
-					     "a key cache", err);
+		pf->cache[i] = nsx_try_alloc(1, sizeof(*pf->cache[i]), "a key cache", err);
 		if (!pf->cache[i])
 			return err->rc;
 	}
@@ -312,8 +308,7 @@ int nsx_pf_run(const struct nsx_convert_opts *opts, struct nsx_out *out,
 	int rc;
 
 	if (!opts->no_compress && !out->gz) {
-		s.blocks = nsx_deflate_open(NSX_DEFLATE_ZLIB, opts->threads,
-					    put_packed, &s, err);
+		s.blocks = nsx_deflate_open(NSX_DEFLATE_ZLIB, opts->threads, put_packed, &s, err);
 		if (!s.blocks)
 			return err->rc;
 	}

@@ -39,8 +39,7 @@ static inline void nsx_pb_real(struct nsx_buf *b, unsigned field, double d)
 	b->n = (size_t)(p + sizeof(d) - b->p);
 }
 
-static inline void nsx_pb_bytes(struct nsx_buf *b, unsigned field,
-				const char *s, size_t n)
+static inline void nsx_pb_bytes(struct nsx_buf *b, unsigned field, const char *s, size_t n)
 {
 	char *p = nsx_buf_room(b, n + 20);
 

@@ -111,8 +111,7 @@ static size_t rings_start(struct nsx_rings *r, struct nsx_err *err)
 		failed = pthread_create(&ring->thread, NULL, produce, ring);
 		if (!failed)
 			continue;
-		nsx_fail(err, NSX_E_NOMEM, "cannot start a thread: %s",
-			 strerror(failed));
+		nsx_fail(err, NSX_E_NOMEM, "cannot start a thread: %s", strerror(failed));
 		pthread_mutex_lock(&r->lock);
 		r->is_unwanted = true;
 		pthread_cond_broadcast(&r->is_taken);
@@ -122,8 +121,7 @@ static size_t rings_start(struct nsx_rings *r, struct nsx_err *err)
 	return r->p->n;
 }
 
-int nsx_rings_run(const struct nsx_production *p, struct nsx_rings **ret_rings,
-		  struct nsx_err *err)
+int nsx_rings_run(const struct nsx_production *p, struct nsx_rings **ret_rings, struct nsx_err *err)
 {
 	struct nsx_rings *r = nsx_try_alloc(1, sizeof(*r), "blocks", err);
 	size_t n;

@@ -36,8 +36,7 @@ static int read_session(const char *path, int64_t *ret, struct nsx_err *err)
 	return rc;
 }
 
-static int read_trace(struct several *a, size_t i, unsigned threads,
-		      struct nsx_err *err)
+static int read_trace(struct several *a, size_t i, unsigned threads, struct nsx_err *err)
 {
 	const struct nsx_digest_opts o = {.detail = NSX_DETAIL_COLLS,
 					  .rank = -1, .threads = threads};
@@ -79,17 +78,15 @@ static void several_take_clocks(struct several *a, const struct nsx_fleet *f)
 
 			if (!t->has_rank || t->who != d->who)
 				continue;
-			t->zero_ns = nsx_common_ns(f, r, middle) -
-				     (double)middle;
+			t->zero_ns = nsx_common_ns(f, r, middle) - (double)middle;
 			t->machine = f->rank[r].host;
 			t->has_clock = t->utc_ns || (c->n && !c->component);
 		}
 	}
 	for (uint32_t i = 0; i < f->nclocks; i++)
 		if (f->clock[i].component) {
-			nsx_buf_adds(a->notes, "no collective ties the clocks of "
-				     "all hosts together: their own time "
-				     "decides\n");
+			nsx_buf_adds(a->notes, "no collective ties the clocks of all hosts "
+				     "together: their own time decides\n");
 			break;
 		}
 }
@@ -143,9 +140,8 @@ static void place_all(const struct several *a, struct nsx_trace_place *ret)
 		if (t->has_clock)
 			ret[i].offset_ns = (int64_t)(t->zero_ns - least);
 		else
-			nsx_buf_printf(a->notes, "'%s' does not tell when it "
-				       "began: it is placed at the beginning\n",
-				       a->paths[i]);
+			nsx_buf_printf(a->notes, "'%s' does not tell when it began: it is placed "
+				       "at the beginning\n", a->paths[i]);
 		for (size_t k = 0; k < i; k++)
 			if (ret[k].machine == ret[i].machine)
 				ret[i].names_no_gpus = true;
@@ -153,8 +149,7 @@ static void place_all(const struct several *a, struct nsx_trace_place *ret)
 }
 
 int nsx_place_traces(const char *const *traces, size_t n, unsigned threads,
-	      struct nsx_trace_place *ret, struct nsx_buf *notes,
-	      struct nsx_err *err)
+	      struct nsx_trace_place *ret, struct nsx_buf *notes, struct nsx_err *err)
 {
 	struct several a = {.paths = traces, .n = n, .notes = notes};
 	int rc = 0;

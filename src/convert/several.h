@@ -11,7 +11,6 @@
  * Errors: those of reading.
  */
 int nsx_place_traces(const char *const *traces, size_t n, unsigned threads,
-	      struct nsx_trace_place *ret, struct nsx_buf *notes,
-	      struct nsx_err *err) NSX_CHECKED;
+	      struct nsx_trace_place *ret, struct nsx_buf *notes, struct nsx_err *err) NSX_CHECKED;
 
 #endif

@@ -16,8 +16,7 @@ int nsx_tracks_open(struct nsx_tracks *t, struct nsx_err *err)
 	t->next_pid = FIRST_PID;
 	t->next_tid = FIRST_TID;
 	for (unsigned i = 0; i < ARRAY_LEN(t->cache); i++) {
-		t->cache[i] = nsx_try_alloc(1, sizeof(*t->cache[i]),
-					    "a key cache", err);
+		t->cache[i] = nsx_try_alloc(1, sizeof(*t->cache[i]), "a key cache", err);
 		if (!t->cache[i])
 			return err->rc;
 	}
@@ -44,8 +43,7 @@ void nsx_tracks_done(struct nsx_tracks *t)
 	free(t->tracks);
 }
 
-int nsx_tracks_process(struct nsx_tracks *t, uint64_t key, uint32_t *ret,
-		       struct nsx_err *err)
+int nsx_tracks_process(struct nsx_tracks *t, uint64_t key, uint32_t *ret, struct nsx_err *err)
 {
 	struct nsx_key k = {{key}};
 
@@ -66,8 +64,7 @@ static int claim(struct nsx_keymap *m, struct nsx_keycache *c, uint64_t id,
 }
 
 int nsx_tracks_group(struct nsx_tracks *t, enum nsx_group_kind kind,
-		     uint64_t key, int64_t device, uint32_t *ret,
-		     struct nsx_err *err)
+		     uint64_t key, int64_t device, uint32_t *ret, struct nsx_err *err)
 {
 	struct nsx_key k = {{kind, key, (uint64_t)device}};
 	size_t before = t->group_keys.n;
@@ -145,18 +142,15 @@ static int tracks_add_track(struct nsx_tracks *t, const struct nsx_key *key,
 	return nsx_tracks_group(t, on_gpu ? NSX_G_GPU :
 				   key->w[0] == NSX_A_FINDING ? NSX_G_REPORT :
 								NSX_G_CPU,
-				key->w[1], (int64_t)key->w[2], &track->group,
-				err);
+				key->w[1], (int64_t)key->w[2], &track->group, err);
 }
 
-int nsx_tracks_thread(struct nsx_tracks *t, enum nsx_activity a,
-		      const struct nsx_val *global_tid,
+int nsx_tracks_thread(struct nsx_tracks *t, enum nsx_activity a, const struct nsx_val *global_tid,
 		      const struct nsx_val *pid, const struct nsx_val *tid,
 		      uint32_t *ret, struct nsx_err *err)
 {
 	struct nsx_key key = {{a, nsx_read_process_key(global_tid, pid)}};
-	uint64_t id = (uint64_t)nsx_i64_or(
-		global_tid->type == NSX_V_I64 ? global_tid : tid, 0) &
+	uint64_t id = (uint64_t)nsx_i64_or(global_tid->type == NSX_V_I64 ? global_tid : tid, 0) &
 		(REAL_IDS - 1);
 	bool is_new, real = id != 0;
 
@@ -167,8 +161,7 @@ int nsx_tracks_thread(struct nsx_tracks *t, enum nsx_activity a,
 		return 0;
 	if (real && claim(&t->tids, t->cache[3], key.w[1] | id, &real, err))
 		return err->rc;
-	return tracks_add_lane(t, &t->tracks[*ret], real ? (uint32_t)id : 0, err) ?
-		       0 : err->rc;
+	return tracks_add_lane(t, &t->tracks[*ret], real ? (uint32_t)id : 0, err) ? 0 : err->rc;
 }
 
 /* Adds a track that belongs to no thread. */
@@ -192,8 +185,7 @@ int nsx_tracks_stream(struct nsx_tracks *t, enum nsx_activity a,
 	return add_numbered(t, &key, ret, err);
 }
 
-int nsx_tracks_report(struct nsx_tracks *t, uint64_t n, uint32_t *ret,
-		      struct nsx_err *err)
+int nsx_tracks_report(struct nsx_tracks *t, uint64_t n, uint32_t *ret, struct nsx_err *err)
 {
 	struct nsx_key key = {{NSX_A_FINDING, 0, 0, 0, n}};
 
@@ -212,8 +204,7 @@ static int push(struct nsx_track_lane *l, int64_t end, struct nsx_err *err)
 {
 	size_t cap = l->cap_ends;
 
-	if (nsx_grow(&l->ends, &cap, l->nends + (size_t)1, sizeof(*l->ends),
-		     "open slices", err))
+	if (nsx_grow(&l->ends, &cap, l->nends + (size_t)1, sizeof(*l->ends), "open slices", err))
 		return err->rc;
 	l->cap_ends = (uint32_t)cap;
 	l->ends[l->nends++] = end;
@@ -221,8 +212,7 @@ static int push(struct nsx_track_lane *l, int64_t end, struct nsx_err *err)
 }
 
 struct nsx_track_lane *nsx_tracks_fit(struct nsx_tracks *t, uint32_t track,
-				      int64_t start_ns, int64_t end_ns,
-				      struct nsx_err *err)
+				      int64_t start_ns, int64_t end_ns, struct nsx_err *err)
 {
 	struct nsx_track *tr = &t->tracks[track];
 	struct nsx_track_lane *lane = NULL;

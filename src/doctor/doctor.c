@@ -4,8 +4,7 @@
 #include "doctor/doctor.h"
 
 void nsx_doctor_add(struct nsx_doctor *d, const char *id,
-		    enum nsx_doctor_verdict verdict, const char *mend,
-		    const char *fmt, ...)
+		    enum nsx_doctor_verdict verdict, const char *mend, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -20,8 +19,7 @@ void nsx_doctor_add(struct nsx_doctor *d, const char *id,
 const char *nsx_doctor_read(const struct nsx_doctor *d, const char *path)
 {
 	enum { MAX = 65536 };
-	FILE *f =
-		fopen(nsx_arena_printf(d->arena, "%s%s", d->root, path), "re");
+	FILE *f = fopen(nsx_arena_printf(d->arena, "%s%s", d->root, path), "re");
 	char *text;
 	size_t n;
 

@@ -48,14 +48,12 @@ static void ask_smi(struct nsx_doctor *d)
 		if (s[n] == ',')
 			sscanf(s + n + 1, " %d.%d", &major, &minor);
 		if (n)
-			gpu_add_gpu(d, nsx_arena_strndup(d->arena, s, n),
-				    10 * major + minor);
+			gpu_add_gpu(d, nsx_arena_strndup(d->arena, s, n), 10 * major + minor);
 	}
 }
 
 /* The value after "Key: "; NULL: none. */
-static const char *gpu_value_of(struct nsx_arena *a, const char *text,
-				const char *key)
+static const char *gpu_value_of(struct nsx_arena *a, const char *text, const char *key)
 {
 	const char *s = text ? strstr(text, key) : NULL;
 
@@ -68,8 +66,7 @@ static const char *gpu_value_of(struct nsx_arena *a, const char *text,
 
 static void ask_proc(struct nsx_doctor *d)
 {
-	const char *dir = nsx_arena_printf(
-		d->arena, "%s/proc/driver/nvidia/gpus", d->root);
+	const char *dir = nsx_arena_printf(d->arena, "%s/proc/driver/nvidia/gpus", d->root);
 	DIR *dp = opendir(dir);
 	struct dirent *e;
 
@@ -112,8 +109,7 @@ void nsx_check_gpus(struct nsx_doctor *d)
 	if (!d->ngpus)
 		ask_proc(d);
 	if (d->driver)
-		nsx_doctor_add(d, "driver", NSX_FINE, NULL, "NVIDIA driver %s",
-			 d->driver);
+		nsx_doctor_add(d, "driver", NSX_FINE, NULL, "NVIDIA driver %s", d->driver);
 	else if (!d->ngpus) /* under WSL only nvidia-smi knows */
 		nsx_doctor_add(d, "driver", NSX_FAULT,
 			 d->in_container ? "start the container with --gpus all"
@@ -123,12 +119,10 @@ void nsx_check_gpus(struct nsx_doctor *d)
 	for (size_t i = 0; i < d->ngpus; i++)
 		nsx_doctor_add(d, "gpu", NSX_FINE, NULL,
 			 d->gpus[i].compute ? "%s, compute capability %d.%d"
-					    : "%s",
-			 d->gpus[i].name, d->gpus[i].compute / 10,
+					    : "%s", d->gpus[i].name, d->gpus[i].compute / 10,
 			 d->gpus[i].compute % 10);
 	if (d->driver && !d->ngpus)
-		nsx_doctor_add(d, "gpu", NSX_FAULT, "nvidia-smi -L",
-			 "the driver sees no GPU");
+		nsx_doctor_add(d, "gpu", NSX_FAULT, "nvidia-smi -L", "the driver sees no GPU");
 }
 
 /* An nsys much older than the driver writes traces without GPU rows. */
@@ -146,21 +140,18 @@ void nsx_check_age(struct nsx_doctor *d)
 			year = branches[i].year;
 	if (year > nsys_year + 1)
 		nsx_doctor_add(d, "age", NSX_DOUBT, "install a newer Nsight Systems",
-			 "nsys %s is years older than driver %s: GPU rows may "
-			 "be missing",
+			 "nsys %s is years older than driver %s: GPU rows may be missing",
 			 d->nsys[0].version, d->driver);
 	for (size_t i = 0; i < d->ngpus; i++)
 		old_gpu |= d->gpus[i].compute && d->gpus[i].compute < 75;
 	if (old_gpu && nsx_version_cmp(d->nsys[0].version, "2025.4") >= 0)
 		nsx_doctor_add(d, "age", NSX_DOUBT, "use nsys 2025.3 or older",
-			 "nsys %s no longer knows GPUs before Turing",
-			 d->nsys[0].version);
+			 "nsys %s no longer knows GPUs before Turing", d->nsys[0].version);
 }
 
 void nsx_check_counters(struct nsx_doctor *d)
 {
-	const char *only = gpu_value_of(
-		d->arena, nsx_doctor_read(d, "/proc/driver/nvidia/params"),
+	const char *only = gpu_value_of(d->arena, nsx_doctor_read(d, "/proc/driver/nvidia/params"),
 		"RmProfilingAdminOnly:");
 	bool admin = nsx_may(d, NSX_CAP_SYS_ADMIN);
 	bool all = only && !strcmp(only, "0");
@@ -172,8 +163,7 @@ void nsx_check_counters(struct nsx_doctor *d)
 	if (!d->ngpus)
 		return;
 	if (!d->may_count) {
-		nsx_doctor_add(d, "counters", NSX_DOUBT, NULL,
-			 "GPU counters need Turing or newer");
+		nsx_doctor_add(d, "counters", NSX_DOUBT, NULL, "GPU counters need Turing or newer");
 	} else if (!only) {
 		nsx_doctor_add(d, "counters", NSX_DOUBT, NULL,
 			 "who may read GPU counters is not known");
@@ -219,13 +209,11 @@ void nsx_check_clients(struct nsx_doctor *d)
 		if (!nsx_proc_count(proc, name))
 			continue;
 		nsx_doctor_add(d, "counter client", NSX_DOUBT, clients[i].mend,
-			 "%s is running and may hold the GPU counters; only "
-			 "one program can",
+			 "%s is running and may hold the GPU counters; only one program can",
 			 clients[i].what);
 		alone = false;
 	}
 	if (alone && d->ngpus)
 		nsx_doctor_add(d, "counter client", NSX_FINE, NULL,
-			 "no other program that reads GPU counters is known "
-			 "to run");
+			 "no other program that reads GPU counters is known to run");
 }

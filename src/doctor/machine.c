@@ -20,8 +20,7 @@ static bool mentions(const char *text, const char *word)
 }
 
 /* The number after a key of /proc/self/status, in the given base. */
-static uint64_t status_number(const struct nsx_doctor *d, const char *key,
-			      int base)
+static uint64_t status_number(const struct nsx_doctor *d, const char *key, int base)
 {
 	const char *s = nsx_doctor_read(d, "/proc/self/status");
 
@@ -42,16 +41,13 @@ void nsx_check_place(struct nsx_doctor *d)
 		mentions(cgroup, "docker") || mentions(cgroup, "kubepods") ||
 		mentions(cgroup, "lxc");
 	if (release && sscanf(release, "%d.%d", &major, &minor) == 2)
-		nsx_doctor_add(d, "kernel",
-			 major * 100 + minor < 403 ? NSX_DOUBT : NSX_FINE, NULL,
+		nsx_doctor_add(d, "kernel", major * 100 + minor < 403 ? NSX_DOUBT : NSX_FINE, NULL,
 			 "Linux %d.%d%s", major, minor,
 			 major * 100 + minor < 403 ? "; CPU sampling needs 4.3"
 						   : "");
 	if (d->in_wsl)
-		nsx_doctor_add(d, "wsl", NSX_DOUBT,
-			 "profile on Linux or natively on Windows",
-			 "this is WSL: CPU samples and GPU counters are "
-			 "limited");
+		nsx_doctor_add(d, "wsl", NSX_DOUBT, "profile on Linux or natively on Windows",
+			 "this is WSL: CPU samples and GPU counters are limited");
 	if (d->in_container)
 		nsx_doctor_add(d, "container", NSX_FINE, NULL,
 			 "inside a container, %s CAP_SYS_ADMIN%s",
@@ -69,10 +65,8 @@ void nsx_check_perf(struct nsx_doctor *d)
 		"own processes: CPU samples and context switches",
 		"whole system: CPU samples and context switches",
 	};
-	const char *text =
-		nsx_doctor_read(d, "/proc/sys/kernel/perf_event_paranoid");
-	bool mighty =
-		nsx_may(d, NSX_CAP_SYS_ADMIN) || nsx_may(d, NSX_CAP_PERFMON);
+	const char *text = nsx_doctor_read(d, "/proc/sys/kernel/perf_event_paranoid");
+	bool mighty = nsx_may(d, NSX_CAP_SYS_ADMIN) || nsx_may(d, NSX_CAP_PERFMON);
 	int level;
 
 	d->paranoid = INT_MAX;
@@ -85,24 +79,21 @@ void nsx_check_perf(struct nsx_doctor *d)
 	level = d->paranoid = atoi(text);
 	nsx_doctor_add(d, "perf events", level < 3 || mighty ? NSX_FINE : NSX_DOUBT,
 		 level < 3 || mighty ? NULL
-				     : "sudo sysctl kernel.perf_event_paranoid=2; to make "
-				       "it last: echo kernel.perf_event_paranoid=2 | sudo tee "
+				     : "sudo sysctl kernel.perf_event_paranoid=2; to make it last: "
+				       "echo kernel.perf_event_paranoid=2 | sudo tee "
 				       "/etc/sysctl.d/99-perf.conf",
-		 "perf_event_paranoid is %d: %s%s", level,
-		 allows[level >= 3   ? 0
-			: level == 2 ? 1
-			: level == 1 ? 2
-				     : 3],
+		 "perf_event_paranoid is %d: %s%s", level, allows[level >= 3   ? 0
+								  : level == 2 ? 1
+								  : level == 1 ? 2
+									       : 3],
 		 mighty	      ? "; this user's capabilities allow more"
 		 : level >= 3 ? "; CUDA tracing does not need them"
 			      : "");
 	if (d->in_container && !mighty && status_number(d, "Seccomp:", 10) == 2)
-		nsx_doctor_add(
-			d, "perf events", NSX_DOUBT,
-			"start the container with --cap-add=SYS_ADMIN, or with "
-			"a seccomp profile that allows perf_event_open",
-			"the container may forbid perf_event_open: then no "
-			"CPU samples");
+		nsx_doctor_add(d, "perf events", NSX_DOUBT,
+			"start the container with --cap-add=SYS_ADMIN, or with a seccomp profile "
+			"that allows perf_event_open",
+			"the container may forbid perf_event_open: then no CPU samples");
 }
 
 static void machine_check_room(struct nsx_doctor *d, const char *path)
@@ -110,18 +101,14 @@ static void machine_check_room(struct nsx_doctor *d, const char *path)
 	int64_t mb = nsx_file_room_mb(path);
 
 	if (access(path, W_OK))
-		nsx_doctor_add(d, "disk", NSX_FAULT,
-			 "set TMPDIR, or choose a folder "
-			 "with capture --out",
-			 "'%s' cannot be written", path);
+		nsx_doctor_add(d, "disk", NSX_FAULT, "set TMPDIR, or choose a folder with capture "
+			 "--out", "'%s' cannot be written", path);
 	else if (mb >= 0)
-		nsx_doctor_add(d, "disk",
-			 mb < NSX_MIN_ROOM_MB ? NSX_FAULT
+		nsx_doctor_add(d, "disk", mb < NSX_MIN_ROOM_MB ? NSX_FAULT
 			 : mb < ROOMY_MB      ? NSX_DOUBT
 					      : NSX_FINE,
 			 mb < ROOMY_MB ? "make room, or set TMPDIR and --out"
-				       : NULL,
-			 "%.3g GB are free in '%s'", (double)mb / 1e3, path);
+				       : NULL, "%.3g GB are free in '%s'", (double)mb / 1e3, path);
 }
 
 void nsx_check_disk(struct nsx_doctor *d)
@@ -147,10 +134,8 @@ void nsx_check_injection(struct nsx_doctor *d)
 
 		if (value && *value)
 			nsx_doctor_add(d, "injection", NSX_DOUBT,
-				 nsx_arena_printf(d->arena, "unset %s",
-						  names[i]),
-				 "%s is set to '%s': another tool may hold "
-				 "CUPTI, which serves one at a time",
-				 names[i], value);
+				 nsx_arena_printf(d->arena, "unset %s", names[i]),
+				 "%s is set to '%s': another tool may hold CUPTI, which serves one "
+				 "at a time", names[i], value);
 	}
 }

@@ -13,9 +13,8 @@ void nsx_check_nsys(struct nsx_doctor *d)
 	}
 	if (!d->nnsys) {
 		nsx_doctor_add(d, "nsys", NSX_FAULT,
-			 "install Nsight Systems: https://developer.nvidia.com/"
-			 "nsight-systems, or set NSYS_PATH",
-			 "not found in PATH or in the usual folders; only "
+			 "install Nsight Systems: https://developer.nvidia.com/nsight-systems, or "
+			 "set NSYS_PATH", "not found in PATH or in the usual folders; only "
 			 "recording needs it, reports are read without");
 		return;
 	}
@@ -25,16 +24,13 @@ void nsx_check_nsys(struct nsx_doctor *d)
 			 i ? "; older, not used" :
 			     "; it is needed to record only: reports are read "
 			     "as they are, without an export");
-	if (nsx_proc_count(nsx_arena_printf(d->arena, "%s/proc", d->root),
-			   "nsys"))
+	if (nsx_proc_count(nsx_arena_printf(d->arena, "%s/proc", d->root), "nsys"))
 		nsx_doctor_add(d, "nsys", NSX_DOUBT, "nsys sessions list",
-			 "another nsys is running: captures may disturb each "
-			 "other");
+			 "another nsys is running: captures may disturb each other");
 }
 
 /* The text after "Some words: " or "Some words = "; NULL: absent. */
-static const char *tools_value_of(struct nsx_arena *a, const char *text,
-				  const char *words)
+static const char *tools_value_of(struct nsx_arena *a, const char *text, const char *words)
 {
 	const char *s = strstr(text, words);
 
@@ -59,8 +55,7 @@ void nsx_check_status(struct nsx_doctor *d)
 		return;
 	argv[0] = d->nsys[0].path;
 	if (nsx_proc_run(&p, &end, &err) || !end.out.n) {
-		nsx_doctor_add(d, "nsys status", NSX_DOUBT, NULL,
-			 "nsys status -e gives no answer");
+		nsx_doctor_add(d, "nsys status", NSX_DOUBT, NULL, "nsys status -e gives no answer");
 		return;
 	}
 	tree = tools_value_of(d->arena, end.out.p, "Environment (process-tree)");
@@ -72,10 +67,8 @@ void nsx_check_status(struct nsx_doctor *d)
 	if (!tree)
 		return;
 	d->status_sampling = !strcmp(tree, "OK");
-	nsx_doctor_add(d, "nsys status", d->status_sampling ? NSX_FINE : NSX_DOUBT,
-		 NULL,
-		 "CPU sampling of the own processes: %s, of the whole system: "
-		 "%s%s",
+	nsx_doctor_add(d, "nsys status", d->status_sampling ? NSX_FINE : NSX_DOUBT, NULL,
+		 "CPU sampling of the own processes: %s, of the whole system: %s%s",
 		 tree, system ? system : "?",
 		 d->status_sampling ? "" : "; CUDA tracing needs neither");
 }

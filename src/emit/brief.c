@@ -25,8 +25,7 @@ static double to_ms(double ns)
 /* The size of a character in ASCII-only JSON. */
 static size_t json_bytes(uint32_t c)
 {
-	return c >= 0x10000 ? 12 : c < 0x20 || c >= 0x7f ? 6 :
-	       c == '"' || c == '\\' ? 2 : 1;
+	return c >= 0x10000 ? 12 : c < 0x20 || c >= 0x7f ? 6 : c == '"' || c == '\\' ? 2 : 1;
 }
 
 static void brief_add_plain(struct brief *b, const char *key, const char *text)
@@ -61,8 +60,7 @@ static void add_said(struct brief *b, const char *key, const char *markdown)
 	nsx_buf_done(&plain);
 }
 
-static void brief_add_list(struct brief *b, const char *key, const char *const *texts,
-			   size_t most)
+static void brief_add_list(struct brief *b, const char *key, const char *const *texts, size_t most)
 {
 	nsx_jsonw_array(b->w, key);
 	for (size_t i = 0; texts && texts[i] && i < most; i++)
@@ -131,8 +129,7 @@ static void brief_add_finding(struct brief *b, const struct nsx_first_page *p,
 	} else {
 		nsx_jsonw_real(w, "headroom_ms", to_ms(f->headroom_ns));
 		nsx_jsonw_real(w, "headroom_low_ms", to_ms(f->low_ns));
-		nsx_jsonw_real(w, "pct_of_judged",
-			       100 * f->headroom_ns / p->now_ns);
+		nsx_jsonw_real(w, "pct_of_judged", 100 * f->headroom_ns / p->now_ns);
 	}
 	nsx_jsonw_str(w, "confidence", nsx_confidence_names[f->confidence]);
 	add_said(b, "place", f->place);
@@ -141,8 +138,7 @@ static void brief_add_finding(struct brief *b, const struct nsx_first_page *p,
 	nsx_jsonw_end(w);
 }
 
-static int brief_write_page(const struct nsx_out_file *f, FILE *out,
-			    struct nsx_err *err)
+static int brief_write_page(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 {
 	const struct nsx_first_page *p = f->subject;
 	const size_t *most = f->detail;
@@ -177,15 +173,13 @@ static int brief_write_page(const struct nsx_out_file *f, FILE *out,
 	return rc;
 }
 
-int nsx_write_brief(const struct nsx_out_file *f, FILE *out,
-		    struct nsx_err *err)
+int nsx_write_brief(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 {
 	size_t size = SIZE_MAX;
 	char *text = NULL;
 	int rc = 0;
 
-	for (size_t most = LONGEST_TEXT; !rc && size > NSX_BRIEF_BYTES;
-	     most = most * 3 / 4) {
+	for (size_t most = LONGEST_TEXT; !rc && size > NSX_BRIEF_BYTES; most = most * 3 / 4) {
 		const struct nsx_out_file page = {.write = brief_write_page,
 						  .subject = f->subject,
 						  .detail = &most};

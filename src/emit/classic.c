@@ -76,8 +76,7 @@ void nsx_md_add_classic(struct nsx_buf *b, const struct nsx_report *r)
 {
 	for (size_t i = 0; i < ARRAY_LEN(sections); i++) {
 		const struct nsx_section *s = nsx_report_section(r, sections[i].section);
-		const struct nsx_table *t =
-			s ? nsx_section_table(s, sections[i].table) : NULL;
+		const struct nsx_table *t = s ? nsx_section_table(s, sections[i].table) : NULL;
 
 		if (!s)
 			continue;

@@ -16,8 +16,7 @@
 /* Leading or trailing blanks are quoted, as some readers trim them. */
 static bool needs_quotes(const char *s, size_t n)
 {
-	return s[strcspn(s, ",\"\r\n")] ||
-	       (n && (strchr(" \t", s[0]) || strchr(" \t", s[n - 1])));
+	return s[strcspn(s, ",\"\r\n")] || (n && (strchr(" \t", s[0]) || strchr(" \t", s[n - 1])));
 }
 
 static void csv_put_text(struct nsx_buf *b, const char *s)
@@ -175,8 +174,7 @@ static double price_of(const struct nsx_table *t, size_t row)
 {
 	const struct nsx_cell *c = &nsx_row_at(t, row)[t->price - 1];
 
-	return c->type == NSX_T_I64 ? (double)c->u.i :
-	       c->type == NSX_T_F64 ? c->u.f : -INFINITY;
+	return c->type == NSX_T_I64 ? (double)c->u.i : c->type == NSX_T_F64 ? c->u.f : -INFINITY;
 }
 
 static int cmp_dear(const void *a, const void *b, void *table)
@@ -188,12 +186,10 @@ static int cmp_dear(const void *a, const void *b, void *table)
 }
 
 /* kept[i]: row i is written. Owner: the caller, free(). */
-static bool *csv_choose(const struct nsx_table *t, const struct nsx_bound *b,
-			struct nsx_err *err)
+static bool *csv_choose(const struct nsx_table *t, const struct nsx_bound *b, struct nsx_err *err)
 {
 	bool *kept = nsx_try_alloc(t->nrows, sizeof(*kept), t->layout->csv, err);
-	size_t *order = nsx_try_alloc(t->nrows, sizeof(*order), t->layout->csv,
-				      err);
+	size_t *order = nsx_try_alloc(t->nrows, sizeof(*order), t->layout->csv, err);
 
 	if (!kept || !order) {
 		free(kept);
@@ -203,8 +199,7 @@ static bool *csv_choose(const struct nsx_table *t, const struct nsx_bound *b,
 	for (size_t i = 0; i < t->nrows; i++)
 		order[i] = i;
 	if (t->price)
-		nsx_sort_r(order, t->nrows, sizeof(*order), cmp_dear,
-			   (void *)t);
+		nsx_sort_r(order, t->nrows, sizeof(*order), cmp_dear, (void *)t);
 	for (size_t i = 0; i < b->max_rows; i++)
 		kept[order[i]] = true;
 	for (size_t i = 0; i < b->nkeep; i++)
@@ -229,8 +224,7 @@ static void put_rest(FILE *out, struct line *line,
 
 /* kept NULL: writes all rows. Rows that are not kept are summed up in rest. */
 static int put_rows(FILE *out, struct line *line, const struct nsx_table *t,
-		    const bool *kept, struct nsx_cell *rest, size_t *nrest,
-		    struct nsx_err *err)
+		    const bool *kept, struct nsx_cell *rest, size_t *nrest, struct nsx_err *err)
 {
 	struct nsx_row_reader reader = nsx_read_rows(t);
 	const struct nsx_cell *ahead[NSX_LIVE_ROWS] = {0}, *row;
@@ -280,8 +274,7 @@ int nsx_emit_csv(const struct nsx_layout *layout, const struct nsx_table *t,
 	return rc;
 }
 
-int nsx_write_table(const struct nsx_out_file *f, FILE *out,
-		    struct nsx_err *err)
+int nsx_write_table(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 {
 	const struct nsx_table *t = f->subject;
 
@@ -295,6 +288,5 @@ void nsx_folder_add_table(struct nsx_folder *f, const struct nsx_table *t,
 
 	*file = (struct nsx_out_file){.write = nsx_write_table, .subject = t,
 				      .detail = bound};
-	snprintf(file->name, sizeof(file->name), "tables/%s.csv",
-		 t->layout->csv);
+	snprintf(file->name, sizeof(file->name), "tables/%s.csv", t->layout->csv);
 }

@@ -73,16 +73,14 @@ struct stage {
 };
 
 /* Names the file by its final path, as the stage is gone when the message is read. */
-static int folder_refuse(const struct stage *s, const char *name, int error,
-			 struct nsx_err *err)
+static int folder_refuse(const struct stage *s, const char *name, int error, struct nsx_err *err)
 {
 	return nsx_fail(err, NSX_E_IO, "cannot write '%s/%s': %s",
 			s->folder->dir, name, strerror(error ? error : EIO));
 }
 
 /* Flushes, checks and closes. */
-static int folder_close_file(FILE *f, const struct stage *s, const char *name,
-			     struct nsx_err *err)
+static int folder_close_file(FILE *f, const struct stage *s, const char *name, struct nsx_err *err)
 {
 	int bad = ferror(f), error = errno;
 
@@ -93,12 +91,10 @@ static int folder_close_file(FILE *f, const struct stage *s, const char *name,
 	return bad ? folder_refuse(s, name, error, err) : 0;
 }
 
-static int make_path(char *buf, size_t size, const char *dir, const char *name,
-		     struct nsx_err *err)
+static int make_path(char *buf, size_t size, const char *dir, const char *name, struct nsx_err *err)
 {
 	if (snprintf(buf, size, "%s/%s", dir, name) >= (int)size)
-		return nsx_fail(err, NSX_E_IO, "cannot write '%s': the path is "
-				"too long", dir);
+		return nsx_fail(err, NSX_E_IO, "cannot write '%s': the path is too long", dir);
 	return 0;
 }
 
@@ -115,8 +111,7 @@ static int fill_file(const struct nsx_out_file *file, FILE *f,
 	return rc;
 }
 
-int nsx_out_string(const struct nsx_out_file *f, char **ret, size_t *ret_n,
-		   struct nsx_err *err)
+int nsx_out_string(const struct nsx_out_file *f, char **ret, size_t *ret_n, struct nsx_err *err)
 {
 	FILE *out;
 	int rc;
@@ -131,8 +126,7 @@ int nsx_out_string(const struct nsx_out_file *f, char **ret, size_t *ret_n,
 	return rc;
 }
 
-static FILE *create(const struct stage *s, const char *path, const char *name,
-		    struct nsx_err *err)
+static FILE *create(const struct stage *s, const char *path, const char *name, struct nsx_err *err)
 {
 	FILE *f = fopen(path, "wxe");
 
@@ -190,8 +184,7 @@ static int folder_write_file(void *ctx, size_t i, struct nsx_err *err)
 	FILE *f;
 
 	if (i + 1 == stage->folder->nfiles)
-		return nsx_out_string(file, &stage->record, &stage->nrecord,
-				      err);
+		return nsx_out_string(file, &stage->record, &stage->nrecord, err);
 	if (make_path(path, sizeof(path), stage->path, file->name, err) ||
 	    !(f = create_summed(stage, path, &x, err)))
 		return err->rc;
@@ -199,8 +192,7 @@ static int folder_write_file(void *ctx, size_t i, struct nsx_err *err)
 	return fill_file(file, f, stage, err);
 }
 
-static int write_list(const struct nsx_out_file *f, FILE *out,
-		      struct nsx_err *err)
+static int write_list(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 {
 	const struct nsx_folder *folder = f->subject;
 	struct nsx_jsonw *w = nsx_jsonw_new();
@@ -233,8 +225,7 @@ static int folder_write_record(const struct stage *stage, struct nsx_err *err)
 	FILE *f;
 
 	if (!rc) {
-		nsx_buf_add(&b, stage->record,
-			    stage->nrecord - strlen("\n}\n"));
+		nsx_buf_add(&b, stage->record, stage->nrecord - strlen("\n}\n"));
 		nsx_buf_adds(&b, ",");
 		nsx_buf_add(&b, text + 1, n - strlen("{\n}\n"));
 	}
@@ -249,8 +240,7 @@ static int folder_write_record(const struct stage *stage, struct nsx_err *err)
 }
 
 /* The subfolder in a name, as a path in dir; "" if there is none. */
-static void inner_path(char *buf, size_t size, const char *dir,
-		       const char *name)
+static void inner_path(char *buf, size_t size, const char *dir, const char *name)
 {
 	const char *slash = strchr(name, '/');
 
@@ -259,8 +249,7 @@ static void inner_path(char *buf, size_t size, const char *dir,
 		snprintf(buf, size, "%s/%.*s", dir, (int)(slash - name), name);
 }
 
-static int make_inner(const char *dir, const char *name, bool *ret_made,
-		      struct nsx_err *err)
+static int make_inner(const char *dir, const char *name, bool *ret_made, struct nsx_err *err)
 {
 	char path[4096];
 
@@ -271,8 +260,7 @@ static int make_inner(const char *dir, const char *name, bool *ret_made,
 	*ret_made = !mkdir(path, 0777);
 	if (*ret_made || errno == EEXIST)
 		return 0;
-	return nsx_fail(err, NSX_E_IO, "cannot make '%s': %s", path,
-			strerror(errno));
+	return nsx_fail(err, NSX_E_IO, "cannot make '%s': %s", path, strerror(errno));
 }
 
 /* Creates the stage in the folder `in`. Its lock shows that a run is active; before it is
@@ -285,25 +273,21 @@ static int make_stage(const char *in, struct stage *s, struct nsx_err *err)
 
 	umask(mask);
 	do {
-		if (make_path(s->path, sizeof(s->path), in, NSX_STAGE "XXXXXX",
-			      err))
+		if (make_path(s->path, sizeof(s->path), in, NSX_STAGE "XXXXXX", err))
 			return err->rc;
 		if (!mkdtemp(s->path))
-			return nsx_fail(err, NSX_E_IO, "cannot write in '%s': "
-					"%s; give another --out", in,
-					strerror(errno));
+			return nsx_fail(err, NSX_E_IO, "cannot write in '%s': %s; give another "
+					"--out", in, strerror(errno));
 		s->fd = open(s->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (s->fd < 0 && errno == ENOENT)
 			continue; /* another run has just removed it */
 		if (s->fd < 0) {
-			nsx_fail(err, NSX_E_IO, "cannot open '%s': %s",
-				 s->path, strerror(errno));
+			nsx_fail(err, NSX_E_IO, "cannot open '%s': %s", s->path, strerror(errno));
 			rmdir(s->path);
 			return err->rc;
 		}
 		flock(s->fd, LOCK_EX); /* without locks we go on */
-	} while (s->fd < 0 ||
-		 ((fstat(s->fd, &st) || !st.st_nlink) && !close(s->fd)));
+	} while (s->fd < 0 || ((fstat(s->fd, &st) || !st.st_nlink) && !close(s->fd)));
 	/* mkdtemp makes private folders; ours gets the usual permissions. */
 	fchmod(s->fd, 0777 & ~mask);
 	return 0;
@@ -399,8 +383,7 @@ static int place_file(const struct stage *s, const char *name,
 			s->folder->dir, strerror(errno));
 }
 
-static void take_back(const struct stage *s, const char *name,
-		      const struct placed *p)
+static void take_back(const struct stage *s, const char *name, const struct placed *p)
 {
 	char from[4096], to[4096];
 	struct nsx_err ignored;
@@ -414,8 +397,7 @@ static void take_back(const struct stage *s, const char *name,
 }
 
 /* Checks that every file in the stage after the exchange was listed before. */
-static int check_replaced(const struct stage *s, const struct nsx_ours *o,
-			  struct nsx_err *err)
+static int check_replaced(const struct stage *s, const struct nsx_ours *o, struct nsx_err *err)
 {
 	struct nsx_survey found;
 
@@ -423,13 +405,11 @@ static int check_replaced(const struct stage *s, const struct nsx_ours *o,
 		return err->rc;
 	if (!found.others)
 		return 0;
-	return nsx_fail(err, NSX_E_IO, "cannot write to '%s': '%s' there was "
-			"changed meanwhile; nothing was written", s->folder->dir,
-			found.collision);
+	return nsx_fail(err, NSX_E_IO, "cannot write to '%s': '%s' there was changed meanwhile; "
+			"nothing was written", s->folder->dir, found.collision);
 }
 
-static int place_files(const struct stage *s, const struct nsx_ours *o,
-		       struct nsx_err *err)
+static int place_files(const struct stage *s, const struct nsx_ours *o, struct nsx_err *err)
 {
 	const struct nsx_folder *f = s->folder;
 	struct placed *p = nsx_alloc(f->nfiles, sizeof(*p));
@@ -452,8 +432,7 @@ static void parent_of(const char *dir, char *buf, size_t size)
 {
 	const char *slash = strrchr(dir, '/');
 
-	snprintf(buf, size, "%.*s", slash ? (int)NSX_MAX(1, slash - dir) : 1,
-		 slash ? dir : ".");
+	snprintf(buf, size, "%.*s", slash ? (int)NSX_MAX(1, slash - dir) : 1, slash ? dir : ".");
 }
 
 /* Whether the folder can be replaced: not a mount point, not in use as a working directory,
@@ -500,8 +479,7 @@ static int make_new(const struct nsx_folder *f, const char *parent,
 
 /* Replaces f->dir, which holds only our files. *ret_again: it cannot be replaced as a whole. */
 static int replace(const struct nsx_folder *f, const char *parent,
-		   const struct nsx_ours *o, bool *ret_again,
-		   struct nsx_err *err)
+		   const struct nsx_ours *o, bool *ret_again, struct nsx_err *err)
 {
 	struct stage s = {.folder = f};
 	struct nsx_survey old;
@@ -528,16 +506,14 @@ static int replace(const struct nsx_folder *f, const char *parent,
 		return rc;
 	}
 	if (nsx_remove_entry(AT_FDCWD, s.path, NULL))
-		rc = nsx_fail(err, NSX_E_IO, "the report is at '%s', but "
-			      "cannot remove the one before, now at '%s': %s",
-			      f->dir, s.path, strerror(errno));
+		rc = nsx_fail(err, NSX_E_IO, "the report is at '%s', but cannot remove the one "
+			      "before, now at '%s': %s", f->dir, s.path, strerror(errno));
 	close(s.fd);
 	return rc;
 }
 
 /* Puts files in place one by one, as the folder holds others' files or cannot be replaced. */
-static int folder_merge(const struct nsx_folder *f, const struct nsx_ours *o,
-			struct nsx_err *err)
+static int folder_merge(const struct nsx_folder *f, const struct nsx_ours *o, struct nsx_err *err)
 {
 	struct stage s = {.folder = f};
 	int rc = make_stage(f->dir, &s, err);
@@ -557,8 +533,7 @@ static int lock_folder(const char *dir, int *ret_fd, struct nsx_err *err)
 	struct stat st, now;
 
 	for (;;) {
-		*ret_fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
-					    O_CLOEXEC);
+		*ret_fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (*ret_fd < 0)
 			return nsx_fail(err, NSX_E_IO, "cannot write to '%s': "
 					"%s", dir, strerror(errno));
@@ -582,13 +557,11 @@ static int check_folder(const struct nsx_folder *f, const struct nsx_ours *o,
 	if (rc)
 		return rc;
 	if (*ret->collision)
-		return nsx_fail(err, NSX_E_IO, "cannot write '%s/%s': what is "
-				"there is not of the last report, or was "
-				"changed since; move it away or give another "
+		return nsx_fail(err, NSX_E_IO, "cannot write '%s/%s': what is there is not of the "
+				"last report, or was changed since; move it away or give another "
 				"--out", f->dir, ret->collision);
 	if (access(f->dir, W_OK))
-		return nsx_fail(err, NSX_E_IO, "cannot write to '%s': %s",
-				f->dir, strerror(errno));
+		return nsx_fail(err, NSX_E_IO, "cannot write to '%s': %s", f->dir, strerror(errno));
 	return 0;
 }
 
@@ -629,10 +602,8 @@ static int folder_write_folder(const struct nsx_folder *f, struct nsx_err *err)
 		if (!lstat(f->dir, &st))
 			rc = S_ISDIR(st.st_mode) ?
 				     write_over(f, parent, &again, err) :
-				     nsx_fail(err, NSX_E_IO, "cannot write to "
-					      "'%s': it is there and is not a "
-					      "folder; give another --out",
-					      f->dir);
+				     nsx_fail(err, NSX_E_IO, "cannot write to '%s': it is there "
+					      "and is not a folder; give another --out", f->dir);
 		else if (errno == ENOENT)
 			rc = make_new(f, parent, &again, err);
 		else

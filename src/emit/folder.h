@@ -14,8 +14,7 @@
 
 struct nsx_out_file {
 	char name[128]; /* in the folder; may include one subfolder */
-	int (*write)(const struct nsx_out_file *f, FILE *out,
-		     struct nsx_err *err);
+	int (*write)(const struct nsx_out_file *f, FILE *out, struct nsx_err *err);
 	const void *subject, *detail; /* for the writer */
 	int64_t size_bytes; /* set when it was written */
 	uint32_t crc32;	    /* of the whole file, as in gzip */
@@ -40,8 +39,7 @@ struct nsx_folder {
 /* Writes the files; creates the folder and its parents if needed. Errors: IO, also if a
  * name belongs to a file of the user; then nothing has changed.
  */
-int nsx_folder_write(const struct nsx_folder *f, struct nsx_err *err)
-	NSX_CHECKED;
+int nsx_folder_write(const struct nsx_folder *f, struct nsx_err *err) NSX_CHECKED;
 
 /* Renames a to b; -1 with EEXIST if b exists. */
 int nsx_file_appear(const char *a, const char *b);
@@ -49,8 +47,7 @@ int nsx_file_appear(const char *a, const char *b);
 /* Creates a folder and its parents. *ret_had: the length of the path that existed before.
  * Errors: IO.
  */
-int nsx_make_dirs(const char *path, size_t *ret_had,
-		  struct nsx_err *err) NSX_CHECKED;
+int nsx_make_dirs(const char *path, size_t *ret_had, struct nsx_err *err) NSX_CHECKED;
 /* Removes the folders that nsx_make_dirs created, if they are empty. */
 void nsx_unmake_dirs(const char *path, size_t had);
 

@@ -22,8 +22,7 @@ static void write_strings(struct nsx_jsonw *w, const char *key,
 	nsx_jsonw_end(w);
 }
 
-static void write_cell(struct nsx_jsonw *w, const char *key,
-		       const struct nsx_cell *c)
+static void write_cell(struct nsx_jsonw *w, const char *key, const struct nsx_cell *c)
 {
 	size_t n = 0;
 
@@ -57,16 +56,13 @@ static void write_cell(struct nsx_jsonw *w, const char *key,
 	}
 }
 
-void nsx_json_add_table(struct nsx_jsonw *w, const char *key,
-			const struct nsx_table *t)
+void nsx_json_add_table(struct nsx_jsonw *w, const char *key, const struct nsx_table *t)
 {
 	int most = !t		       ? 0 :
 		   t->json_rows	       ? t->json_rows :
 		   t->layout->json_rows ? t->layout->json_rows :
 					  NSX_MAX_JSON_ROWS;
-	size_t n = !t ? 0 :
-		   most < 0 ? t->nrows :
-			      NSX_MIN(t->nrows, (size_t)most);
+	size_t n = !t ? 0 : most < 0 ? t->nrows : NSX_MIN(t->nrows, (size_t)most);
 
 	nsx_jsonw_array(w, key);
 	for (size_t r = 0; r < n; r++) {
@@ -76,8 +72,7 @@ void nsx_json_add_table(struct nsx_jsonw *w, const char *key,
 		}
 		nsx_jsonw_object(w, NULL);
 		for (unsigned c = 0; c < t->layout->ncols; c++)
-			write_cell(w, t->layout->cols[c].key,
-				   &nsx_row_at(t, r)[c]);
+			write_cell(w, t->layout->cols[c].key, &nsx_row_at(t, r)[c]);
 		nsx_jsonw_end(w);
 	}
 	nsx_jsonw_end(w);
@@ -217,8 +212,7 @@ int nsx_write_json(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 	return json_finish(w, out, err);
 }
 
-int nsx_emit_json_section(const struct nsx_section *s, FILE *out,
-			  struct nsx_err *err)
+int nsx_emit_json_section(const struct nsx_section *s, FILE *out, struct nsx_err *err)
 {
 	struct nsx_jsonw *w = json_document();
 
@@ -226,8 +220,7 @@ int nsx_emit_json_section(const struct nsx_section *s, FILE *out,
 	return json_finish(w, out, err);
 }
 
-int nsx_emit_json_error(const struct nsx_err *e, FILE *out,
-			struct nsx_err *err)
+int nsx_emit_json_error(const struct nsx_err *e, FILE *out, struct nsx_err *err)
 {
 	static const char *const codes[] = {
 		[-NSX_E_IO] = "io", [-NSX_E_DB] = "db",

@@ -50,19 +50,16 @@ static bool md_is_known(const char *heading)
 	return false;
 }
 
-size_t nsx_md_headings(const struct nsx_report *r, struct nsx_arena *a,
-		       const char *const **ret)
+size_t nsx_md_headings(const struct nsx_report *r, struct nsx_arena *a, const char *const **ret)
 {
 	const char **v = nsx_arena_get(a, (ARRAY_LEN(headings) +
-					   ARRAY_LEN(closing) + r->nsections) *
-						  sizeof(*v));
+					   ARRAY_LEN(closing) + r->nsections) * sizeof(*v));
 	size_t n = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(headings); i++)
 		v[n++] = headings[i];
 	for (size_t i = 0; i < r->nsections; i++)
-		if (r->sections[i].pass->title &&
-		    !md_is_known(r->sections[i].pass->title))
+		if (r->sections[i].pass->title && !md_is_known(r->sections[i].pass->title))
 			v[n++] = r->sections[i].pass->title;
 	for (size_t i = 0; i < ARRAY_LEN(closing); i++)
 		v[n++] = closing[i];
@@ -80,8 +77,7 @@ struct md {
 static void add_unmet(struct nsx_buf *b, const struct nsx_section *s)
 {
 	nsx_buf_adds(b, "- **Not computed**: ");
-	nsx_md_escape(b, s->reason ? s->reason : "",
-		      s->reason ? strlen(s->reason) : 0);
+	nsx_md_escape(b, s->reason ? s->reason : "", s->reason ? strlen(s->reason) : 0);
 	nsx_buf_adds(b, "\n");
 }
 
@@ -118,8 +114,7 @@ static void md_add_blocks(struct md *m, struct nsx_buf *b,
 	const char *current = s->pass->title;
 	bool own = current && !strcmp(current, heading);
 
-	if (own && (s->status == NSX_S_FAILED ||
-		    (s->status == NSX_S_CANNOT && !m->r->page)))
+	if (own && (s->status == NSX_S_FAILED || (s->status == NSX_S_CANNOT && !m->r->page)))
 		add_unmet(b, s);
 	for (size_t i = 0; i < s->nblocks; i++) {
 		if (s->blocks[i].kind == NSX_B_HEADING)
@@ -138,8 +133,7 @@ static bool md_add_heading(struct md *m, const char *heading)
 	for (size_t i = 0; i < m->r->nsections; i++)
 		md_add_blocks(m, &body, &m->r->sections[i], heading);
 	if (body.n)
-		nsx_buf_printf(m->b, "\n## %s\n%s", heading,
-			       body.p + strspn(body.p, "\n"));
+		nsx_buf_printf(m->b, "\n## %s\n%s", heading, body.p + strspn(body.p, "\n"));
 	any = body.n;
 	nsx_buf_done(&body);
 	return any;
@@ -170,13 +164,11 @@ static const char *heading_of(const struct nsx_section *s)
 static void add_limits(const struct md *m, struct nsx_buf *b,
 		       const struct nsx_section *s, bool is_shown)
 {
-	const char *limits = m->r->page && is_shown && has_figures(s) ?
-				     s->pass->limitations : NULL;
+	const char *limits = m->r->page && is_shown && has_figures(s) ? s->pass->limitations : NULL;
 
 	if (!limits && !s->nnotes)
 		return;
-	nsx_buf_printf(b, "%s`%s`: %s", b->n ? ". " : "", s->pass->id,
-		       limits ? limits : "");
+	nsx_buf_printf(b, "%s`%s`: %s", b->n ? ". " : "", s->pass->id, limits ? limits : "");
 	for (size_t i = 0; i < s->nnotes; i++)
 		nsx_buf_printf(b, "%s%s", i || limits ? ". " : "", s->notes[i]);
 }
@@ -205,8 +197,7 @@ static void add_limits_under(const struct md *m, struct nsx_buf *b,
 }
 
 /* Adds the windows and the limits, one line a heading. */
-static void add_appendix(struct md *m, const char *const *heading,
-			 const bool *is_shown, size_t n)
+static void add_appendix(struct md *m, const char *const *heading, const bool *is_shown, size_t n)
 {
 	const struct nsx_report *r = m->r;
 	struct nsx_buf body = {0};
@@ -224,10 +215,9 @@ static void add_appendix(struct md *m, const char *const *heading,
 		nsx_buf_adds(&body, "`\n");
 	}
 	if (body.n)
-		nsx_buf_printf(m->b, "\n## %s\n<details><summary>Windows and "
-			       "limits of the analyses; for the definition and "
-			       "SQL of one: <code>nsys-explain TRACE --explain "
-			       "ID</code></summary>\n\n%s</details>\n",
+		nsx_buf_printf(m->b, "\n## %s\n<details><summary>Windows and limits of the "
+			       "analyses; for the definition and SQL of one: <code>nsys-explain "
+			       "TRACE --explain ID</code></summary>\n\n%s</details>\n",
 			       appendix, body.p);
 	nsx_buf_done(&body);
 }

@@ -26,8 +26,7 @@ static const char *md_table_label_of(const struct nsx_report *report, const char
 	k = &report->facts->kernels;
 	id = nsx_strings_find(report->trace->strings, name);
 	/* A kernel may have no name. */
-	return (id || !*name) && nsx_kernel_name(k, id) ?
-		       nsx_kernel_label(k, id) : name;
+	return (id || !*name) && nsx_kernel_name(k, id) ? nsx_kernel_label(k, id) : name;
 }
 
 /* Meaning of a column, by its key --------------------------------------------- */
@@ -66,8 +65,7 @@ static bool is_unit(enum holds h, const char *word, size_t n)
 {
 	static const char *const units[] = {"ns", "us", "ms", "s", "bytes"};
 
-	for (size_t i = 0; i < ARRAY_LEN(units) && h >= INSTANT && h <= BYTES;
-	     i++)
+	for (size_t i = 0; i < ARRAY_LEN(units) && h >= INSTANT && h <= BYTES; i++)
 		if (strlen(units[i]) == n && !strncmp(units[i], word, n))
 			return true;
 	return false;
@@ -167,8 +165,7 @@ static void md_table_add_text(struct nsx_buf *b, struct nsx_arena *a,
 
 	/* Time between two calls belongs to no API. */
 	if (!strcmp(s, nsx_barrier_names[NSX_BARRIER_LAUNCHER_GAP])) {
-		nsx_buf_adds(b, strcmp(col->key, "api_name") ?
-					barrier_words(s) : "–");
+		nsx_buf_adds(b, strcmp(col->key, "api_name") ? barrier_words(s) : "–");
 		return;
 	}
 	if (col->is_prose) {
@@ -224,8 +221,7 @@ static bool md_table_same_cell(const struct nsx_col *col, const struct nsx_cell 
 	case NSX_T_F64:
 		return md_table_holds(col) != INSTANT &&
 		       fabs(nsx_cell_number(x) - nsx_cell_number(y)) <=
-			       ALIKE * NSX_MAX(fabs(nsx_cell_number(x)),
-					       fabs(nsx_cell_number(y)));
+			       ALIKE * NSX_MAX(fabs(nsx_cell_number(x)), fabs(nsx_cell_number(y)));
 	default:
 		return true;
 	}
@@ -323,8 +319,7 @@ static const char *gpu_label(const struct nsx_report *report,
 
 	if (pid < 0)
 		pid = nsx_table_col(t, "process");
-	if (!report || cells[c].type != NSX_T_I64 ||
-	    strcmp(t->layout->cols[c].key, "device_id"))
+	if (!report || cells[c].type != NSX_T_I64 || strcmp(t->layout->cols[c].key, "device_id"))
 		return NULL;
 	for (uint32_t d = 0; d < report->trace->ndevices; d++) {
 		const struct nsx_device *x = &report->trace->device[d];
@@ -357,8 +352,7 @@ static bool add_ids(struct nsx_buf *b, struct nsx_arena *a,
 		if (label)
 			nsx_buf_adds(&one, label);
 		else
-			nsx_md_add_cell(&one, a, col,
-					&nsx_row_at(t, row->member[i])[c], report);
+			nsx_md_add_cell(&one, a, col, &nsx_row_at(t, row->member[i])[c], report);
 		if (one.p && (!last.p || strcmp(one.p, last.p))) {
 			nsx_buf_adds(b, nids++ ? ", " : "");
 			nsx_buf_adds(b, one.p);
@@ -373,8 +367,7 @@ static bool add_ids(struct nsx_buf *b, struct nsx_arena *a,
 }
 
 /* The mean of a figure over joined rows. */
-static struct nsx_cell md_table_mean_of(const struct nsx_table *t, const struct row *row,
-					int c)
+static struct nsx_cell md_table_mean_of(const struct nsx_table *t, const struct row *row, int c)
 {
 	struct nsx_cell cell = nsx_row_at(t, row->first)[c];
 	size_t n = NSX_MIN(row->n, MAX_NAMED);
@@ -410,8 +403,7 @@ void nsx_md_add_table(struct nsx_buf *b, const struct nsx_block *block,
 	}
 	nsx_buf_adds(b, n ? "\n|" : "");
 	for (size_t i = 0; n && i < block->ncolumns; i++)
-		nsx_buf_adds(b, cols[block->columns[i]].type == NSX_T_STR ?
-					"---|" : "---:|");
+		nsx_buf_adds(b, cols[block->columns[i]].type == NSX_T_STR ? "---|" : "---:|");
 	nsx_buf_adds(b, n ? "\n" : "");
 	for (size_t r = 0; r < n; r++) {
 		unsigned told = 0; /* figures are those of each              */
@@ -424,8 +416,7 @@ void nsx_md_add_table(struct nsx_buf *b, const struct nsx_block *block,
 			nsx_buf_adds(b, " ");
 			if (md_table_holds(&cols[c]) != ID)
 				nsx_md_add_cell(b, a, &cols[c], &cell, report);
-			else if (add_ids(b, a, t, &rows[r], c, report) &&
-				 !told++)
+			else if (add_ids(b, a, t, &rows[r], c, report) && !told++)
 				nsx_buf_adds(b, " (each)");
 			nsx_buf_adds(b, " |");
 		}

@@ -44,8 +44,7 @@ static void put_headrooms(const struct nsx_findings *found, FILE *out)
 	}
 }
 
-int nsx_write_metrics(const struct nsx_out_file *f, FILE *out,
-		      struct nsx_err *err NSX_UNUSED)
+int nsx_write_metrics(const struct nsx_out_file *f, FILE *out, struct nsx_err *err NSX_UNUSED)
 {
 	const struct nsx_report *r = f->subject;
 	const struct nsx_first_page *p = r->page;

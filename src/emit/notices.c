@@ -35,8 +35,7 @@ void nsx_notices_of_report(const struct nsx_report *r, const enum nsx_severity *
 			ret->v[ret->n++] = (struct nsx_notice){
 				nsx_finding_name(f), f->key, f->title,
 				notices_text_of(f, a), f->severity,
-				least && f->severity >= *least ? NSX_FAILED :
-								 NSX_NOTED};
+				least && f->severity >= *least ? NSX_FAILED : NSX_NOTED};
 	}
 }
 
@@ -77,8 +76,7 @@ static const char *fingerprint(const struct nsx_notices *l, const struct nsx_not
 {
 	const char *s = nsx_arena_printf(a, "%s %s", l->suite, x->key);
 
-	return nsx_arena_printf(a, "%016llx",
-				(unsigned long long)nsx_hash(s, strlen(s)));
+	return nsx_arena_printf(a, "%016llx", (unsigned long long)nsx_hash(s, strlen(s)));
 }
 
 /* GitHub --------------------------------------------------------------------------*/
@@ -150,8 +148,7 @@ static void put_xml(FILE *out, const char *s)
 
 	nsx_buf_add_utf8(&b, s, strlen(s));
 	for (const char *p = b.n ? b.p : ""; *p; p++) {
-		bool is_none = !strncmp(p, "\xef\xbf\xbe", 3) ||
-			       !strncmp(p, "\xef\xbf\xbf", 3);
+		bool is_none = !strncmp(p, "\xef\xbf\xbe", 3) || !strncmp(p, "\xef\xbf\xbf", 3);
 		const char *entity = *p == '<' ? "&lt;" : *p == '>' ? "&gt;" :
 				     *p == '&' ? "&amp;" : *p == '"' ? "&quot;" : NULL;
 

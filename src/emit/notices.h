@@ -34,14 +34,10 @@ void nsx_notices_of_report(const struct nsx_report *r, const enum nsx_severity *
 			   struct nsx_arena *a, struct nsx_notices *ret);
 
 /* Writers for emit/folder.h; f->subject is a struct nsx_notices. */
-int nsx_write_github(const struct nsx_out_file *f, FILE *out,
-		     struct nsx_err *err) NSX_CHECKED;
-int nsx_write_gitlab(const struct nsx_out_file *f, FILE *out,
-		     struct nsx_err *err) NSX_CHECKED;
-int nsx_write_junit(const struct nsx_out_file *f, FILE *out,
-		    struct nsx_err *err) NSX_CHECKED;
-int nsx_write_sarif(const struct nsx_out_file *f, FILE *out,
-		    struct nsx_err *err) NSX_CHECKED;
+int nsx_write_github(const struct nsx_out_file *f, FILE *out, struct nsx_err *err) NSX_CHECKED;
+int nsx_write_gitlab(const struct nsx_out_file *f, FILE *out, struct nsx_err *err) NSX_CHECKED;
+int nsx_write_junit(const struct nsx_out_file *f, FILE *out, struct nsx_err *err) NSX_CHECKED;
+int nsx_write_sarif(const struct nsx_out_file *f, FILE *out, struct nsx_err *err) NSX_CHECKED;
 /* Whether one of these writers made the file. */
 bool nsx_notices_is(const char *path);
 

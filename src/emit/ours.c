@@ -32,8 +32,7 @@ struct nsx_ours {
 int nsx_each_entry(int at, const char *path,
 		   int (*fn)(int dir, const char *name, void *ctx), void *ctx)
 {
-	int fd = openat(at, path,
-			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	_Alignas(struct dirent64) char buf[4096];
 	ssize_t n = -1;
 	int rc = 0, error;
@@ -58,18 +57,15 @@ bool nsx_is_input(const char *const *inputs, size_t n, const struct stat *st)
 	struct stat in;
 
 	for (size_t i = 0; i < n; i++)
-		if (!stat(inputs[i], &in) && in.st_dev == st->st_dev &&
-		    in.st_ino == st->st_ino)
+		if (!stat(inputs[i], &in) && in.st_dev == st->st_dev && in.st_ino == st->st_ino)
 			return true;
 	return false;
 }
 
 /* Opens a plain file that is no input; -1: other or unreadable. */
-static int open_plain(const struct nsx_ours *o, int dir, const char *name,
-		      int64_t *ret_size)
+static int open_plain(const struct nsx_ours *o, int dir, const char *name, int64_t *ret_size)
 {
-	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
-					   O_CLOEXEC);
+	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
 
 	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode) ||
@@ -121,15 +117,13 @@ static bool ours_is_inside(const char *path)
 			   !strchr(slash + 1, '/')));
 }
 
-static void ours_add_listed(void *ctx, const char *path, int64_t size_bytes,
-			    int64_t sum)
+static void ours_add_listed(void *ctx, const char *path, int64_t size_bytes, int64_t sum)
 {
 	struct nsx_ours *o = ctx;
 
 	if (!ours_is_inside(path))
 		return;
-	nsx_push_or_die(o->v, o->n, o->cap,
-			(struct listed){nsx_strdup(path), size_bytes, sum});
+	nsx_push_or_die(o->v, o->n, o->cap, (struct listed){nsx_strdup(path), size_bytes, sum});
 }
 
 /* The seal that ends a record: the sum of the bytes before it. */
@@ -166,8 +160,7 @@ static char *ours_list_of(char *text)
 }
 
 /* Parses only the list of a sealed record, as if there was nothing else. */
-static void add_record(struct nsx_ours *o, char *text, size_t n,
-		       bool *ret_by_name)
+static void add_record(struct nsx_ours *o, char *text, size_t n, bool *ret_by_name)
 {
 	bool sealed = is_sealed(text, n);
 	uint32_t sum = libdeflate_crc32(0, text, n);
@@ -185,8 +178,7 @@ static void add_record(struct nsx_ours *o, char *text, size_t n,
 		break;
 	case NSX_FILES_LISTED:
 		if (sealed)
-			ours_add_listed(o, record_of(o->folder)->name, (int64_t)n,
-					sum);
+			ours_add_listed(o, record_of(o->folder)->name, (int64_t)n, sum);
 		else
 			while (o->n > before) /* the record was edited */
 				free(o->v[--o->n].path);
@@ -196,8 +188,7 @@ static void add_record(struct nsx_ours *o, char *text, size_t n,
 	}
 }
 
-static void ours_read_record(struct nsx_ours *o, int fd, size_t size,
-			     bool *ret_by_name)
+static void ours_read_record(struct nsx_ours *o, int fd, size_t size, bool *ret_by_name)
 {
 	char *text = size < MAX_RECORD ? malloc(size + 1) : NULL;
 	size_t n = 0;
@@ -238,8 +229,7 @@ static bool read_records(struct nsx_ours *o, const char *dir, bool *ret_by_name)
 {
 	int at = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	int64_t size = 0;
-	int fd = at < 0 ? -1 :
-			  open_plain(o, at, record_of(o->folder)->name, &size);
+	int fd = at < 0 ? -1 : open_plain(o, at, record_of(o->folder)->name, &size);
 
 	if (fd >= 0) {
 		ours_read_record(o, fd, (size_t)size, ret_by_name);
@@ -250,8 +240,7 @@ static bool read_records(struct nsx_ours *o, const char *dir, bool *ret_by_name)
 	return fd >= 0;
 }
 
-static bool ours_is_ours(const struct nsx_ours *o, int dir, const char *name,
-			 const char *path)
+static bool ours_is_ours(const struct nsx_ours *o, int dir, const char *name, const char *path)
 {
 	int64_t size, read_size;
 	int fd = open_plain(o, dir, name, &size);
@@ -278,8 +267,7 @@ static bool is_our_folder(const struct nsx_ours *o, const char *path)
 		found = !strncmp(o->folder->files[i].name, path, n) &&
 			o->folder->files[i].name[n] == '/';
 	for (size_t i = 0; !found && i < o->n; i++)
-		found = !strncmp(o->v[i].path, path, n) &&
-			o->v[i].path[n] == '/';
+		found = !strncmp(o->v[i].path, path, n) && o->v[i].path[n] == '/';
 	return found;
 }
 
@@ -309,8 +297,7 @@ static bool is_folder(int dir, const char *name)
 {
 	struct stat st;
 
-	return !fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) &&
-	       S_ISDIR(st.st_mode);
+	return !fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISDIR(st.st_mode);
 }
 
 /* False if the path is too long to be one of ours. */
@@ -318,8 +305,7 @@ static bool set_path(struct walk *w, const char *name)
 {
 	int room = (int)(sizeof(w->path) - w->n) - 2;
 
-	return snprintf(w->path + w->n, sizeof(w->path) - w->n, "%s", name) <
-	       room;
+	return snprintf(w->path + w->n, sizeof(w->path) - w->n, "%s", name) < room;
 }
 
 /* Which collision to report: the record, else the first by name. */
@@ -360,8 +346,7 @@ int nsx_ours_survey(const struct nsx_ours *o, const char *dir,
 	*ret = (struct nsx_survey){0};
 	if (!nsx_each_entry(AT_FDCWD, dir, survey_entry, &w))
 		return 0;
-	return nsx_fail(err, NSX_E_IO, "cannot look into '%s': %s", dir,
-			strerror(errno));
+	return nsx_fail(err, NSX_E_IO, "cannot look into '%s': %s", dir, strerror(errno));
 }
 
 static int drop_entry(int dir, const char *name, void *ctx)
@@ -376,14 +361,12 @@ static int drop_entry(int dir, const char *name, void *ctx)
 		unlinkat(dir, name, AT_REMOVEDIR); /* only if it is empty now */
 		return rc;
 	}
-	if (is_written(w->ours->folder, w->path) ||
-	    !ours_is_ours(w->ours, dir, name, w->path))
+	if (is_written(w->ours->folder, w->path) || !ours_is_ours(w->ours, dir, name, w->path))
 		return 0;
 	return unlinkat(dir, name, 0) && errno != ENOENT ? -1 : 0;
 }
 
-int nsx_ours_drop_stale(const struct nsx_ours *o, const char *dir,
-			struct nsx_err *err)
+int nsx_ours_drop_stale(const struct nsx_ours *o, const char *dir, struct nsx_err *err)
 {
 	struct walk w = {.ours = o};
 
@@ -442,8 +425,7 @@ static int visit_leftover(int dir, const char *name, void *ctx)
 	int fd;
 
 	if (strncmp(name, NSX_STAGE, strlen(NSX_STAGE)) != 0 ||
-	    snprintf(path, sizeof(path), "%s/%s", l->dir, name) >=
-		    (int)sizeof(path))
+	    snprintf(path, sizeof(path), "%s/%s", l->dir, name) >= (int)sizeof(path))
 		return 0;
 	fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
@@ -466,8 +448,7 @@ void nsx_ours_read(struct nsx_ours *o)
 	nsx_each_entry(AT_FDCWD, l.dir, visit_leftover, &l);
 }
 
-void nsx_ours_tidy(const struct nsx_folder *f, const char *dir,
-		   const struct nsx_ours *known)
+void nsx_ours_tidy(const struct nsx_folder *f, const char *dir, const struct nsx_ours *known)
 {
 	struct leftovers l = {f, dir, NULL, known};
 

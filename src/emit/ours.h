@@ -35,15 +35,13 @@ int nsx_ours_survey(const struct nsx_ours *o, const char *dir,
 /* Removes our files in the folder at dir that are not among the files of f. Errors: IO,
  * naming the first that could not be removed.
  */
-int nsx_ours_drop_stale(const struct nsx_ours *o, const char *dir,
-			struct nsx_err *err) NSX_CHECKED;
+int nsx_ours_drop_stale(const struct nsx_ours *o, const char *dir, struct nsx_err *err) NSX_CHECKED;
 
 /* Removes what killed runs left in the folder at dir, except files of the user and of
  * running processes. known: our files by the records read before this run; NULL: by the
  * leftovers' own records.
  */
-void nsx_ours_tidy(const struct nsx_folder *f, const char *dir,
-		   const struct nsx_ours *known);
+void nsx_ours_tidy(const struct nsx_folder *f, const char *dir, const struct nsx_ours *known);
 
 /* Whether a file is one of these inputs, under any name. */
 bool nsx_is_input(const char *const *inputs, size_t n, const struct stat *st);

@@ -74,8 +74,7 @@ static void end_line(struct page *p, bool goes_on)
 {
 	struct nsx_buf *b = p->b;
 
-	if (page_is_plain(p) &&
-	    nsx_count_chars(b->p + p->line, b->n - p->line) > PLAIN_CHARS) {
+	if (page_is_plain(p) && nsx_count_chars(b->p + p->line, b->n - p->line) > PLAIN_CHARS) {
 		b->n = (size_t)(nsx_skip_chars(b->p + p->line, PLAIN_CHARS - 1) - b->p);
 		page_put(p, "…");
 	}
@@ -127,8 +126,7 @@ static void page_add_header(struct page *p, const struct nsx_first_page *x)
 	begin_line(p, "soft");
 	begun = p->b->n;
 	if (x->recorded_ns)
-		nsx_buf_printf(p->b, "%s recorded",
-			       nsx_text_ns(p->a, (double)x->recorded_ns));
+		nsx_buf_printf(p->b, "%s recorded", nsx_text_ns(p->a, (double)x->recorded_ns));
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
 		if (parts[i]) {
 			page_put(p, p->b->n > begun ? " · " : "");
@@ -160,15 +158,13 @@ static void add_shares(struct page *p, const struct nsx_first_page *x)
 		if (x->share[best] < 0.0005)
 			continue;
 		nsx_buf_printf(p->b, "%s%s %s", any ? ", " : "",
-			       nsx_text_share(p->a, x->share[best], 1),
-			       nsx_use_words[best]);
+			       nsx_text_share(p->a, x->share[best], 1), nsx_use_words[best]);
 		any = true;
 	}
 	if (x->ngpus < 2)
 		return;
 	if (x->spread >= NSX_ALIKE) {
-		nsx_buf_printf(p->b, "; the mean of %u GPUs, up to %s apart",
-			       x->ngpus,
+		nsx_buf_printf(p->b, "; the mean of %u GPUs, up to %s apart", x->ngpus,
 			       nsx_text_share(p->a, x->spread, 1));
 		return;
 	}
@@ -177,8 +173,7 @@ static void add_shares(struct page *p, const struct nsx_first_page *x)
 	else
 		nsx_buf_printf(p->b, "; all %u GPUs alike", x->ngpus);
 	if (x->spread >= 0.002)
-		nsx_buf_printf(p->b, " (±%s)",
-			       nsx_text_share(p->a, x->spread / 2, 1));
+		nsx_buf_printf(p->b, " (±%s)", nsx_text_share(p->a, x->spread / 2, 1));
 }
 
 static void put_verdict(struct page *p, const struct nsx_first_page *x)
@@ -190,8 +185,7 @@ static void put_verdict(struct page *p, const struct nsx_first_page *x)
 	nsx_buf_printf(p->b, "%c%s", *word & ~0x20, word + 1);
 	page_mark(p, false);
 	if (x->verdict == NSX_V_MIXED)
-		nsx_buf_printf(p->b, " (%s and %s)",
-			       nsx_verdict_words[x->first],
+		nsx_buf_printf(p->b, " (%s and %s)", nsx_verdict_words[x->first],
 			       nsx_verdict_words[x->second]);
 	if (has_shares || x->because)
 		page_put(p, ": ");
@@ -207,8 +201,7 @@ static void put_verdict(struct page *p, const struct nsx_first_page *x)
 	}
 }
 
-void nsx_emit_verdict(const struct nsx_first_page *x, struct nsx_arena *a,
-		      struct nsx_buf *b)
+void nsx_emit_verdict(const struct nsx_first_page *x, struct nsx_arena *a, struct nsx_buf *b)
 {
 	put_verdict(&(struct page){.b = b, .form = NSX_PAGE_MD, .a = a}, x);
 }
@@ -232,19 +225,16 @@ static void add_strips(struct page *p, const struct nsx_first_page *x)
 	page_put(p, p->form == NSX_PAGE_MD ? "```\n" : "");
 	p->line = p->b->n;
 	for (unsigned i = 0; i < x->nstrips; i++) {
-		nsx_buf_printf(p->b, "%-*.40s  ", (int)widest,
-			       x->strip[i].gpus);
+		nsx_buf_printf(p->b, "%-*.40s  ", (int)widest, x->strip[i].gpus);
 		for (int k = 0; k < NSX_STRIP_CELLS; k++)
-			nsx_buf_add(p->b, &nsx_use_marks[x->strip[i].cell[k]],
-				    1);
+			nsx_buf_add(p->b, &nsx_use_marks[x->strip[i].cell[k]], 1);
 		end_line(p, false);
 	}
 	if (x->nstrips_more)
 		nsx_buf_printf(p->b, "and %u GPUs more\n", x->nstrips_more);
 	nsx_buf_printf(p->b, "%*s", (int)widest, "");
 	for (unsigned u = 0; u < NSX_NUSES; u++)
-		nsx_buf_printf(p->b, "  %c %s", nsx_use_marks[u],
-			       nsx_use_words[u]);
+		nsx_buf_printf(p->b, "  %c %s", nsx_use_marks[u], nsx_use_words[u]);
 	end_line(p, false);
 	page_put(p, p->form == NSX_PAGE_MD ? "```\n" : "");
 	p->line = p->b->n;
@@ -261,15 +251,12 @@ static size_t plain_chars(const char *markdown)
 	return n;
 }
 
-static void add_price(struct page *p, const struct nsx_first_page *x,
-		      const struct nsx_finding *f)
+static void add_price(struct page *p, const struct nsx_first_page *x, const struct nsx_finding *f)
 {
 	if (f->price == NSX_PRICE_NONE)
 		return;
-	nsx_buf_printf(p->b, "−%s (%s, %s%s",
-		       nsx_text_ns(p->a, f->headroom_ns),
-		       nsx_text_share(p->a, f->headroom_ns, x->now_ns),
-		       nsx_price_names[f->price],
+	nsx_buf_printf(p->b, "−%s (%s, %s%s", nsx_text_ns(p->a, f->headroom_ns),
+		       nsx_text_share(p->a, f->headroom_ns, x->now_ns), nsx_price_names[f->price],
 		       nsx_is_open(f) ? ", at most" :
 		       f->is_least && f->price == NSX_PRICE_MEASURED ?
 				     ", at least" : "");
@@ -286,8 +273,7 @@ static void emit_page_add_proof(struct page *p, const struct nsx_finding *f)
 	bool any = f->place && !strstr(f->title, f->place);
 
 	if (any && f->is_assumed &&
-	    plain_chars(f->place) + plain_chars(f->evidence[0]) +
-			    plain_chars(f->evidence[1]) +
+	    plain_chars(f->place) + plain_chars(f->evidence[0]) + plain_chars(f->evidence[1]) +
 			    strlen("from ; . ") > left)
 		any = false;
 	if (any) {
@@ -322,8 +308,7 @@ static unsigned advised_first(const struct nsx_first_page *x, const char *advice
 	return i;
 }
 
-static void emit_page_add_finding(struct page *p, const struct nsx_first_page *x,
-				  unsigned i)
+static void emit_page_add_finding(struct page *p, const struct nsx_first_page *x, unsigned i)
 {
 	const struct nsx_finding *f = x->finding[i];
 
@@ -398,8 +383,7 @@ static void add_sum(struct page *p, const struct nsx_first_page *x)
 	if (x->then_ns >= 0) {
 		begin_line(p, "told");
 		nsx_buf_printf(p->b, "If %s done: %s → %s", say_counted(p, x),
-			       nsx_text_ns(p->a, x->now_ns),
-			       nsx_text_ns(p->a, x->then_ns));
+			       nsx_text_ns(p->a, x->now_ns), nsx_text_ns(p->a, x->then_ns));
 		if (x->now_ns - x->then_most_ns < (x->now_ns - x->then_ns) / 2)
 			nsx_buf_printf(p->b, ", or %s if only what is sure is won",
 				       nsx_text_ns(p->a, x->then_most_ns));
@@ -409,8 +393,7 @@ static void add_sum(struct page *p, const struct nsx_first_page *x)
 	if (x->nsmaller && p->form != NSX_PAGE_HTML) { /* HTML shows all of them */
 		begin_line(p, "told");
 		nsx_buf_printf(p->b, "Under Findings in full: %s.",
-			       nsx_text_n(p->a, x->nsmaller, "smaller one",
-					  "smaller ones"));
+			       nsx_text_n(p->a, x->nsmaller, "smaller one", "smaller ones"));
 		end_line(p, true);
 	}
 	page_add_list(p, "Steps: ", x->steps, "; ");
@@ -422,8 +405,7 @@ static void add_sum(struct page *p, const struct nsx_first_page *x)
 	page_add_list(p, "Ask next: ", x->ask, ", ");
 }
 
-void nsx_emit_page(const struct nsx_first_page *x, enum nsx_page_form form,
-		   struct nsx_buf *b)
+void nsx_emit_page(const struct nsx_first_page *x, enum nsx_page_form form, struct nsx_buf *b)
 {
 	struct page p = {.b = b, .form = form, .a = nsx_arena_new(),
 			 .line = b->n};

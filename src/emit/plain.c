@@ -28,8 +28,7 @@ static void cell_text(const struct nsx_block *block, size_t r, size_t i,
 	if (r == SIZE_MAX)
 		nsx_md_add_title(&md, col);
 	else
-		nsx_md_add_cell(&md, a, col,
-				&nsx_row_at(t, r)[block->columns[i]], NULL);
+		nsx_md_add_cell(&md, a, col, &nsx_row_at(t, r)[block->columns[i]], NULL);
 	nsx_buf_clear(text);
 	nsx_md_add_plain(text, md.p ? md.p : "");
 	nsx_buf_done(&md);
@@ -47,13 +46,11 @@ static void plain_add_table(struct nsx_buf *b, const struct nsx_block *block)
 	for (size_t r = 0; r <= n; r++)
 		for (size_t i = 0; i < ncolumns; i++) {
 			cell_text(block, r ? r - 1 : SIZE_MAX, i, a, &text);
-			width[i] = NSX_MAX(width[i],
-					   nsx_count_chars(text.p, text.n));
+			width[i] = NSX_MAX(width[i], nsx_count_chars(text.p, text.n));
 		}
 	for (size_t r = 0; r <= n && t->nrows; r++) {
 		for (size_t i = 0; i < ncolumns; i++) {
-			enum nsx_type type =
-				t->layout->cols[block->columns[i]].type;
+			enum nsx_type type = t->layout->cols[block->columns[i]].type;
 
 			cell_text(block, r ? r - 1 : SIZE_MAX, i, a, &text);
 			nsx_buf_adds(b, i ? "  " : "");

@@ -12,8 +12,7 @@ struct table_file {
 };
 
 /* Rows cited by findings are always written. */
-static int write_csv(const struct nsx_out_file *f, FILE *out,
-		     struct nsx_err *err)
+static int write_csv(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 {
 	const struct table_file *x = f->subject;
 	const struct nsx_findings *found = &x->report->found;
@@ -37,8 +36,7 @@ static int write_csv(const struct nsx_out_file *f, FILE *out,
 
 /* Every table of every pass gets a file, empty if it was not computed. */
 static void list_tables(const struct nsx_report *r,
-			const struct nsx_section *s, struct nsx_arena *a,
-			struct nsx_folder *f)
+			const struct nsx_section *s, struct nsx_arena *a, struct nsx_folder *f)
 {
 	for (unsigned k = 0; k < s->pass->nlayouts; k++) {
 		const struct nsx_layout *l = &s->pass->layouts[k];
@@ -50,12 +48,10 @@ static void list_tables(const struct nsx_report *r,
 		x = nsx_arena_get(a, sizeof(*x));
 		*x = (struct table_file){l, NULL, r};
 		for (size_t t = 0; t < s->ntables; t++)
-			if (s->tables[t]->layout == l &&
-			    s->status == NSX_S_ANSWERED)
+			if (s->tables[t]->layout == l && s->status == NSX_S_ANSWERED)
 				x->table = s->tables[t];
 		*file = (struct nsx_out_file){.write = write_csv, .subject = x};
-		snprintf(file->name, sizeof(file->name), "tables/%s.csv",
-			 l->csv);
+		snprintf(file->name, sizeof(file->name), "tables/%s.csv", l->csv);
 		f->nfiles++;
 	}
 }
@@ -86,14 +82,12 @@ int nsx_emit_folder(const struct nsx_report *r, const char *dir, bool html,
 	return rc;
 }
 
-int nsx_emit_book(const struct nsx_book *book, struct nsx_folder f,
-		  struct nsx_err *err)
+int nsx_emit_book(const struct nsx_book *book, struct nsx_folder f, struct nsx_err *err)
 {
 	const struct nsx_bound bound = {
 		.max_rows = book->all_rows ? 0 : NSX_MAX_CSV_ROWS};
 	struct nsx_arena *a = nsx_arena_new();
-	struct nsx_out_file *v = nsx_arena_get(a, (book->ntables + 3) *
-							  sizeof(*v));
+	struct nsx_out_file *v = nsx_arena_get(a, (book->ntables + 3) * sizeof(*v));
 	int rc;
 
 	f.files = v;

@@ -15,8 +15,7 @@
 
 static int target_refuse(const struct nsx_target *t, struct nsx_err *err)
 {
-	return nsx_fail(err, NSX_E_IO, "cannot write '%s': %s", t->path,
-			strerror(errno));
+	return nsx_fail(err, NSX_E_IO, "cannot write '%s': %s", t->path, strerror(errno));
 }
 
 int nsx_target_check(const struct nsx_target *t, struct nsx_err *err)
@@ -30,8 +29,7 @@ int nsx_target_check(const struct nsx_target *t, struct nsx_err *err)
 	if (nsx_is_input(t->inputs, t->ninputs, &there))
 		return nsx_fail(err, NSX_E_IO, "'%s' is the input itself; give "
 				"another name for the result", t->path);
-	if (S_ISREG(there.st_mode) && there.st_size && t->is_ours &&
-	    !t->is_ours(t->path))
+	if (S_ISREG(there.st_mode) && there.st_size && t->is_ours && !t->is_ours(t->path))
 		return nsx_fail(err, NSX_E_IO, "cannot write '%s': what is "
 				"there was not written by this program; %s",
 				t->path, t->way_out ? t->way_out :
@@ -71,8 +69,7 @@ static int open_beside(struct nsx_target *t, struct nsx_err *err)
 		t->place = nsx_strdup(t->path);
 	for (unsigned i = 0; t->fd < 0; i++) {
 		nsx_buf_clear(&b);
-		nsx_buf_printf(&b, "%s" UNFINISHED "%ld-%u", t->place,
-			       (long)getpid(), i);
+		nsx_buf_printf(&b, "%s" UNFINISHED "%ld-%u", t->place, (long)getpid(), i);
 		t->fd = create_locked(b.p);
 		if (t->fd < 0 && errno != EEXIST) {
 			target_refuse(t, err);
@@ -184,8 +181,7 @@ void nsx_target_done(struct nsx_target *t)
 	t->unfinished = t->place = NULL;
 }
 
-int nsx_target_write(struct nsx_target *t, const void *bytes, size_t n,
-		     struct nsx_err *err)
+int nsx_target_write(struct nsx_target *t, const void *bytes, size_t n, struct nsx_err *err)
 {
 	int rc = nsx_target_open(t, err);
 
@@ -197,8 +193,7 @@ int nsx_target_write(struct nsx_target *t, const void *bytes, size_t n,
 	return rc;
 }
 
-int nsx_target_fill(struct nsx_target *t, const struct nsx_out_file *f,
-		    struct nsx_err *err)
+int nsx_target_fill(struct nsx_target *t, const struct nsx_out_file *f, struct nsx_err *err)
 {
 	char *text;
 	size_t n;

@@ -25,8 +25,7 @@ struct nsx_target {
 };
 
 /* Checks whether the target may be written; best called before the work. Errors: IO. */
-int nsx_target_check(const struct nsx_target *t, struct nsx_err *err)
-	NSX_CHECKED;
+int nsx_target_check(const struct nsx_target *t, struct nsx_err *err) NSX_CHECKED;
 /* Checks again, and opens fd. Errors: IO. */
 int nsx_target_open(struct nsx_target *t, struct nsx_err *err) NSX_CHECKED;
 /* Closes fd, unless it is -1, and moves the file to its final path. Errors: IO. */

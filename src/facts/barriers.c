@@ -63,14 +63,12 @@ static void barriers_add_piece(const struct work *w, struct sum *s, int64_t star
 	if (a >= b || !w->busy.sum)
 		return;
 	nsx_add_to(&s->inside_ns, b - a);
-	nsx_add_to(&s->busy_ns,
-		   nsx_spans_within(&w->busy.spans, w->busy.sum, a, b));
+	nsx_add_to(&s->busy_ns, nsx_spans_within(&w->busy.spans, w->busy.sum, a, b));
 }
 
 static int barriers_add_event(struct work *w, uint32_t thread,
 			      enum nsx_barrier_kind kind, nsx_str name,
-			      struct nsx_span span, const struct sum *s,
-			      struct nsx_err *err)
+			      struct nsx_span span, const struct sum *s, struct nsx_err *err)
 {
 	bool known = w->busy.sum;
 
@@ -86,8 +84,7 @@ static int barriers_add_event(struct work *w, uint32_t thread,
 static int keep_span(struct nsx_spans *list, size_t *cap, int64_t start_ns,
 		     int64_t end_ns, struct nsx_err *err)
 {
-	if (nsx_grow(&list->v, cap, list->n + 1, sizeof(*list->v),
-		     "barrier spans", err))
+	if (nsx_grow(&list->v, cap, list->n + 1, sizeof(*list->v), "barrier spans", err))
 		return err->rc;
 	nsx_spans_push(list, start_ns, end_ns);
 	return 0;
@@ -108,8 +105,7 @@ static int barriers_kind_of_call(const struct work *w, size_t call)
 		return NSX_BARRIER_SYNC_API;
 	case NSX_CALL_COPY:
 	case NSX_CALL_COPY_ASYNC:
-		return nsx_call_blocks(w->job->f, w->t, call) ?
-			       NSX_BARRIER_BLOCKING_MEMCPY : -1;
+		return nsx_call_blocks(w->job->f, w->t, call) ? NSX_BARRIER_BLOCKING_MEMCPY : -1;
 	case NSX_CALL_IMPLICIT_SYNC:
 		if ((c->flags[call] & NSX_CALL_MALLOC) &&
 		    (nsx_call_ns(c, call) < LONG_ALLOC_NS ||
@@ -141,8 +137,7 @@ static int barriers_add_calls(struct work *w, uint32_t thread, struct nsx_err *e
 		barriers_add_piece(w, &s, span.start_ns, span.end_ns);
 		if (barriers_add_event(w, thread, (enum nsx_barrier_kind)kind,
 				       nsx_call_name(c, i), span, &s, err) ||
-		    keep_span(&w->api, &w->cap_api, span.start_ns, span.end_ns,
-			      err))
+		    keep_span(&w->api, &w->cap_api, span.start_ns, span.end_ns, err))
 			return err->rc;
 	}
 	return 0;
@@ -210,8 +205,7 @@ static int barriers_add_os_calls(struct work *w, uint32_t thread, struct nsx_err
 		     (cursor < end &&
 		      nsx_call_start(c, cursor) <= own.start_ns)))
 			continue;
-		if (barriers_add_event(w, thread, NSX_BARRIER_HOST_WAIT, o->name[i],
-				       span, &s, err))
+		if (barriers_add_event(w, thread, NSX_BARRIER_HOST_WAIT, o->name[i], span, &s, err))
 			return err->rc;
 	}
 	return 0;
@@ -220,16 +214,14 @@ static int barriers_add_os_calls(struct work *w, uint32_t thread, struct nsx_err
 /* Launcher gaps -----------------------------------------------------------------*/
 
 static int barriers_add_gap(struct work *w, uint32_t thread, struct nsx_span gap,
-			    const struct nsx_spans *waits, size_t *cursor,
-			    struct nsx_err *err)
+			    const struct nsx_spans *waits, size_t *cursor, struct nsx_err *err)
 {
 	struct sum s = {0};
 	int64_t at = gap.start_ns;
 
 	while (*cursor < waits->n && waits->v[*cursor].end_ns <= at)
 		++*cursor;
-	for (size_t i = *cursor;
-	     i < waits->n && waits->v[i].start_ns < gap.end_ns; i++) {
+	for (size_t i = *cursor; i < waits->n && waits->v[i].start_ns < gap.end_ns; i++) {
 		if (waits->v[i].start_ns > at)
 			barriers_add_piece(w, &s, at, waits->v[i].start_ns);
 		at = NSX_MAX(at, waits->v[i].end_ns);
@@ -259,8 +251,7 @@ static int add_gaps(struct work *w, uint32_t thread, struct nsx_err *err)
 			continue;
 		if (until < nsx_call_start(c, i) &&
 		    nsx_call_start(c, i) - until >= LAUNCHER_GAP_NS &&
-		    barriers_add_gap(w, thread,
-				     (struct nsx_span){until, nsx_call_start(c, i)},
+		    barriers_add_gap(w, thread, (struct nsx_span){until, nsx_call_start(c, i)},
 				     &waits, &cursor, err))
 			return err->rc;
 		until = until == INT64_MAX ? nsx_call_end(c, i)
@@ -275,8 +266,7 @@ static int add_gaps(struct work *w, uint32_t thread, struct nsx_err *err)
 static int cmp_rest(const struct nsx_trace *t, const struct nsx_barrier *x,
 		    const struct nsx_barrier *y)
 {
-	return NSX_CMP(x->kind, y->kind) ?:
-	       nsx_str_cmp(t->strings, x->name, y->name);
+	return NSX_CMP(x->kind, y->kind) ?: nsx_str_cmp(t->strings, x->name, y->name);
 }
 
 static int by_start(const void *a, const void *b, void *ctx)
@@ -305,8 +295,7 @@ static int by_end(const void *a, const void *b, void *ctx)
 /* Adds all events of a thread, sorted by start, to w->v. */
 static int barriers_add_thread(struct work *w, uint32_t thread, struct nsx_err *err)
 {
-	struct nsx_thread_barriers *slice =
-		&w->job->f->thread_barriers[thread];
+	struct nsx_thread_barriers *slice = &w->job->f->thread_barriers[thread];
 	size_t first = w->n;
 
 	w->api.n = w->os.n = 0;
@@ -318,8 +307,7 @@ static int barriers_add_thread(struct work *w, uint32_t thread, struct nsx_err *
 		return err->rc;
 	slice->n = (uint32_t)(w->n - first);
 	if (slice->n) /* v may be NULL if n is 0 */
-		nsx_sort_r(w->v + first, slice->n, sizeof(*w->v), by_start,
-			   (void *)w->t);
+		nsx_sort_r(w->v + first, slice->n, sizeof(*w->v), by_start, (void *)w->t);
 	return nsx_stopped(err);
 }
 
@@ -340,8 +328,7 @@ static int barriers_find_busy(struct work *w, uint32_t process, struct nsx_err *
 	if (n == 1)
 		return 0;
 	for (uint32_t i = 1; i < n; i++) {
-		if (nsx_spans_union(w->arena, &w->busy.spans,
-				    &job->f->busy[job->uses[at + i]],
+		if (nsx_spans_union(w->arena, &w->busy.spans, &job->f->busy[job->uses[at + i]],
 				    &all, err))
 			return err->rc;
 		if (i > 1)
@@ -351,24 +338,19 @@ static int barriers_find_busy(struct work *w, uint32_t process, struct nsx_err *
 	return nsx_spans_prefix(w->arena, &w->busy.spans, &w->busy.sum, err);
 }
 
-static int order_by_end(struct work *w, uint32_t process, struct found *ret,
-			struct nsx_err *err)
+static int order_by_end(struct work *w, uint32_t process, struct found *ret, struct nsx_err *err)
 {
 	const struct job *job = w->job;
 
-	ret->by_end = nsx_try_alloc(w->n, sizeof(*ret->by_end), "barriers",
-				    err);
+	ret->by_end = nsx_try_alloc(w->n, sizeof(*ret->by_end), "barriers", err);
 	if (!ret->by_end)
 		return err->rc;
 	for (size_t i = 0; i < w->n; i++)
 		ret->by_end[i] = (uint32_t)i;
-	for (uint32_t h = job->first_thread[process];
-	     h < job->first_thread[process + 1]; h++) {
-		const struct nsx_thread_barriers *s =
-			&job->f->thread_barriers[h];
+	for (uint32_t h = job->first_thread[process]; h < job->first_thread[process + 1]; h++) {
+		const struct nsx_thread_barriers *s = &job->f->thread_barriers[h];
 
-		nsx_sort_r(ret->by_end + s->at, s->n, sizeof(*ret->by_end),
-			   by_end, w);
+		nsx_sort_r(ret->by_end + s->at, s->n, sizeof(*ret->by_end), by_end, w);
 	}
 	return 0;
 }
@@ -383,8 +365,7 @@ static int barriers_find_events(void *ctx, size_t process, struct nsx_err *err)
 
 	w.arena = nsx_arena_new();
 	rc = barriers_find_busy(&w, p, err);
-	for (uint32_t h = job->first_thread[p];
-	     !rc && h < job->first_thread[p + 1]; h++)
+	for (uint32_t h = job->first_thread[p]; !rc && h < job->first_thread[p + 1]; h++)
 		rc = barriers_add_thread(&w, h, err);
 	if (!rc)
 		rc = order_by_end(&w, p, found, err);
@@ -406,8 +387,7 @@ static int join_events(struct job *job, struct nsx_err *err)
 		n += job->found[p].n;
 	if (n >= NSX_NONE)
 		return nsx_fail(err, NSX_E_NOMEM, "too many barriers");
-	if (nsx_new_arrays(f->arena, n, "barriers", err, f->barriers,
-			   f->barrier_by_end))
+	if (nsx_new_arrays(f->arena, n, "barriers", err, f->barriers, f->barrier_by_end))
 		return err->rc;
 	for (uint32_t p = 0; p < job->t->nprocesses; p++) {
 		const struct found *x = &job->found[p];
@@ -417,8 +397,7 @@ static int join_events(struct job *job, struct nsx_err *err)
 			f->barriers[at + i] = x->v[i];
 			f->barrier_by_end[at + i] = at + x->by_end[i];
 		}
-		for (uint32_t h = job->first_thread[p];
-		     h < job->first_thread[p + 1]; h++)
+		for (uint32_t h = job->first_thread[p]; h < job->first_thread[p + 1]; h++)
 			f->thread_barriers[h].at += at;
 		f->nbarriers += x->n;
 	}
@@ -430,14 +409,12 @@ static int join_events(struct job *job, struct nsx_err *err)
 /* Async copies block the host if memory is pageable, as the host stages them, or if half of
  * their run time lies inside their call (queries/README.md 10).
  */
-static int find_blocking_copies(struct nsx_facts *f, const struct nsx_trace *t,
-				struct nsx_err *err)
+static int find_blocking_copies(struct nsx_facts *f, const struct nsx_trace *t, struct nsx_err *err)
 {
 	const struct nsx_ops *o = &t->ops;
 	const struct nsx_calls *c = &t->calls;
 
-	if (!nsx_new_array(f->copy_blocks, f->arena, c->n / 8 + 1,
-			   "blocking copies", err))
+	if (!nsx_new_array(f->copy_blocks, f->arena, c->n / 8 + 1, "blocking copies", err))
 		return err->rc;
 	for (size_t i = 0; i < o->n; i++) {
 		uint32_t call = nsx_op_call(o, i);
@@ -453,8 +430,7 @@ static int find_blocking_copies(struct nsx_facts *f, const struct nsx_trace *t,
 		if (both > 0 && (copy->src_kind == NSX_MEM_PAGEABLE ||
 				 copy->dst_kind == NSX_MEM_PAGEABLE ||
 				 both >= nsx_op_ns(o, i) - both))
-			f->copy_blocks[call / 8] |=
-				(uint8_t)(1u << call % 8);
+			f->copy_blocks[call / 8] |= (uint8_t)(1u << call % 8);
 	}
 	return 0;
 }
@@ -497,8 +473,7 @@ static int find_uses(struct job *job, struct nsx_arena *a, struct nsx_err *err)
 	return 0;
 }
 
-static int find_threads(struct job *job, struct nsx_arena *a,
-			struct nsx_err *err)
+static int find_threads(struct job *job, struct nsx_arena *a, struct nsx_err *err)
 {
 	const struct nsx_trace *t = job->t;
 	uint32_t h = 0;
@@ -520,8 +495,7 @@ static int sum_device(void *ctx, size_t d, struct nsx_err *err)
 {
 	struct job *job = ctx;
 
-	return nsx_spans_prefix(job->f->device_arena[d],
-				&job->f->busy[d], &job->device_sum[d],
+	return nsx_spans_prefix(job->f->device_arena[d], &job->f->busy[d], &job->device_sum[d],
 				err);
 }
 

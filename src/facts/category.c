@@ -37,8 +37,7 @@ static bool has_pair(const struct pairs *x, const char *p)
 	return x->bits[pair_at(p) / 64] >> pair_at(p) % 64 & 1;
 }
 
-enum nsx_kernel_category nsx_category_of(const char *p, size_t n,
-					 const char **ret_pattern)
+enum nsx_kernel_category nsx_category_of(const char *p, size_t n, const char **ret_pattern)
 {
 	struct pairs pairs = {{0}};
 

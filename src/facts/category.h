@@ -5,7 +5,6 @@
 #include "facts/kernel_name.h"
 
 /* *ret_pattern (may be NULL; unset for "other"): the word that decided. */
-enum nsx_kernel_category nsx_category_of(const char *p, size_t n,
-					 const char **ret_pattern);
+enum nsx_kernel_category nsx_category_of(const char *p, size_t n, const char **ret_pattern);
 
 #endif

@@ -51,8 +51,7 @@ struct build {
 };
 
 /* Builds the parts that depend on each other. */
-static int build_chain(const struct build *b, struct nsx_arena *a NSX_UNUSED,
-		       struct nsx_err *err)
+static int build_chain(const struct build *b, struct nsx_arena *a NSX_UNUSED, struct nsx_err *err)
 {
 	struct nsx_facts *f = b->f;
 	const struct nsx_trace *t = b->t;
@@ -64,8 +63,7 @@ static int build_chain(const struct build *b, struct nsx_arena *a NSX_UNUSED,
 	       nsx_facts_graphs(f, t, err);
 }
 
-static int build_iterations(const struct build *b, struct nsx_arena *a,
-			    struct nsx_err *err)
+static int build_iterations(const struct build *b, struct nsx_arena *a, struct nsx_err *err)
 {
 	int rc = nsx_facts_iterations(b->f, b->t, b->o->threads, a, err);
 
@@ -74,35 +72,29 @@ static int build_iterations(const struct build *b, struct nsx_arena *a,
 	return rc;
 }
 
-static int build_metrics(const struct build *b, struct nsx_arena *a,
-			 struct nsx_err *err)
+static int build_metrics(const struct build *b, struct nsx_arena *a, struct nsx_err *err)
 {
 	return b->o->samples ? nsx_facts_metrics(b->f, b->t, b->o, a, err) : 0;
 }
 
-static int build_kernels(const struct build *b, struct nsx_arena *a,
-			 struct nsx_err *err)
+static int build_kernels(const struct build *b, struct nsx_arena *a, struct nsx_err *err)
 {
-	return nsx_kernel_names_build(b->t, b->o->threads, a, &b->f->kernels,
-				      err);
+	return nsx_kernel_names_build(b->t, b->o->threads, a, &b->f->kernels, err);
 }
 
-static int build_meets(const struct build *b, struct nsx_arena *a,
-		       struct nsx_err *err)
+static int build_meets(const struct build *b, struct nsx_arena *a, struct nsx_err *err)
 {
 	b->f->meets = nsx_arena_get(a, sizeof(*b->f->meets));
 	return nsx_meets_build(b->t, a, b->f->meets, err);
 }
 
-static int build_teams(const struct build *b, struct nsx_arena *a,
-		       struct nsx_err *err)
+static int build_teams(const struct build *b, struct nsx_arena *a, struct nsx_err *err)
 {
 	b->f->teams = nsx_arena_get(a, sizeof(*b->f->teams));
 	return nsx_teams_build(b->t, a, b->f->teams, err);
 }
 
-static int build_profiler(const struct build *b, struct nsx_arena *a,
-			  struct nsx_err *err)
+static int build_profiler(const struct build *b, struct nsx_arena *a, struct nsx_err *err)
 {
 	return b->o->samples ? nsx_facts_profiler(b->f, b->t, a, err) : 0;
 }

@@ -204,8 +204,7 @@ struct nsx_lost {
 	size_t launches, lost; /* launches: without graphs                   */
 };
 /* Counts calls that begin in a window. */
-struct nsx_lost nsx_lost_launches(const struct nsx_trace *t,
-				  const struct nsx_window *w);
+struct nsx_lost nsx_lost_launches(const struct nsx_trace *t, const struct nsx_window *w);
 /* Whether so many are lost that idle time may be lost work. */
 bool nsx_is_idle_unknown(const struct nsx_lost *lost);
 
@@ -223,24 +222,21 @@ static inline uint32_t nsx_op_range(const struct nsx_nvtx_facts *f, size_t op)
 {
 	return nsx_unpack_index(&f->op_range, op);
 }
-static inline uint32_t nsx_range_before(const struct nsx_packed *by,
-					uint32_t range)
+static inline uint32_t nsx_range_before(const struct nsx_packed *by, uint32_t range)
 {
 	uint32_t by_n = (uint32_t)nsx_unpack(by, range);
 
 	return by_n ? range - by_n : NSX_NONE;
 }
 /* The enclosing range on the same thread and domain, or NSX_NONE. */
-static inline uint32_t nsx_range_parent(const struct nsx_nvtx_facts *f,
-					uint32_t range)
+static inline uint32_t nsx_range_parent(const struct nsx_nvtx_facts *f, uint32_t range)
 {
 	return nsx_range_before(&f->parent, range);
 }
 /* The nearest range open at this one's start that is not nested, of all user domains (or
  * all library domains, for a library's range); or NSX_NONE.
  */
-static inline uint32_t nsx_range_around(const struct nsx_nvtx_facts *f,
-					uint32_t range)
+static inline uint32_t nsx_range_around(const struct nsx_nvtx_facts *f, uint32_t range)
 {
 	return nsx_range_before(&f->around, range);
 }
@@ -315,12 +311,10 @@ int nsx_facts_barriers(struct nsx_facts *f, const struct nsx_trace *t,
 		       unsigned threads, struct nsx_err *err);
 int nsx_facts_idle(struct nsx_facts *f, const struct nsx_trace *t,
 		   unsigned threads, struct nsx_err *err);
-int nsx_facts_graphs(struct nsx_facts *f, const struct nsx_trace *t,
-		     struct nsx_err *err);
+int nsx_facts_graphs(struct nsx_facts *f, const struct nsx_trace *t, struct nsx_err *err);
 /* All other facts are built in parallel with the above and need at most the unions. Owner: a. */
 int nsx_facts_iterations(struct nsx_facts *f, const struct nsx_trace *t,
-			 unsigned threads, struct nsx_arena *a,
-			 struct nsx_err *err);
+			 unsigned threads, struct nsx_arena *a, struct nsx_err *err);
 
 /* Text of a name made here or of the trace, for details of idle pieces and marks of
  * iterations.
@@ -333,8 +327,7 @@ static inline const char *nsx_fact_text(const struct nsx_facts *f, nsx_str s)
 /* Time a device spent in kernels or graph replays. */
 static inline int64_t nsx_kernel_busy(const struct nsx_device_facts *d)
 {
-	return nsx_spans_total(&d->compute) +
-	       nsx_spans_minus_total(&d->comm, &d->compute);
+	return nsx_spans_total(&d->compute) + nsx_spans_minus_total(&d->comm, &d->compute);
 }
 
 /* Whether the file tells in which range a kernel was launched. */
@@ -365,27 +358,22 @@ int nsx_named_window(const struct nsx_facts *f, const struct nsx_trace *t,
  * the whole trace, so a name loads that first.
  */
 int nsx_load_named(const struct nsx_schema *schema,
-		   const struct nsx_load_opts *opts, struct nsx_trace **ret,
-		   struct nsx_err *err);
+		   const struct nsx_load_opts *opts, struct nsx_trace **ret, struct nsx_err *err);
 
 /* A device's first operation that starts at at_ns or later; the end of its slice if none.
  * O(log n).
  */
-uint32_t nsx_first_op(const struct nsx_trace *t, const struct nsx_device *d,
-		      int64_t at_ns);
+uint32_t nsx_first_op(const struct nsx_trace *t, const struct nsx_device *d, int64_t at_ns);
 /* The number of a device's operations that start in [from_ns, to_ns). O(log n). */
-size_t nsx_ops_started(const struct nsx_trace *t, uint32_t device,
-		       int64_t from_ns, int64_t to_ns);
+size_t nsx_ops_started(const struct nsx_trace *t, uint32_t device, int64_t from_ns, int64_t to_ns);
 /* Iterates over a device's operations that run or begin in [start, end); *at begins at 0.
  * Skips what lies before in blocks.
  */
 bool nsx_next_op(const struct nsx_facts *f, const struct nsx_trace *t,
-		 uint32_t device, const struct nsx_window *w, size_t *at,
-		 size_t *ret_op);
+		 uint32_t device, const struct nsx_window *w, size_t *at, size_t *ret_op);
 
 /* Fills before_ns, which nsx_idle_total and nsx_idle_within need. */
-int nsx_idle_sum(struct nsx_idle *idle, struct nsx_arena *a,
-		 struct nsx_err *err) NSX_CHECKED;
+int nsx_idle_sum(struct nsx_idle *idle, struct nsx_arena *a, struct nsx_err *err) NSX_CHECKED;
 
 /* Iterates over a device's gaps; *at begins at 0. */
 struct nsx_gap {
@@ -395,8 +383,7 @@ struct nsx_gap {
 	uint32_t op; /* ends it; NSX_NONE at the end edge                    */
 	bool is_edge; /* at an edge of the window in use                     */
 };
-bool nsx_next_gap(const struct nsx_idle *idle, size_t *at,
-		  struct nsx_gap *ret);
+bool nsx_next_gap(const struct nsx_idle *idle, size_t *at, struct nsx_gap *ret);
 /* Index of the first piece of the first gap that ends after at_ns, as a start for
  * nsx_next_gap.
  */
@@ -409,12 +396,10 @@ struct nsx_idle_piece nsx_idle_at(const struct nsx_idle *idle, size_t i);
 
 /* Idle time of the device in total, or in [start, end). O(log n). */
 int64_t nsx_idle_total(const struct nsx_idle *idle);
-int64_t nsx_idle_within(const struct nsx_idle *idle, int64_t start_ns,
-			int64_t end_ns);
+int64_t nsx_idle_within(const struct nsx_idle *idle, int64_t start_ns, int64_t end_ns);
 /* Its gaps as packed spans, clipped to w. Errors: NSX_E_NOMEM. */
 int nsx_idle_spans(const struct nsx_idle *idle, const struct nsx_window *w,
-		   struct nsx_arena *a, struct nsx_spans *ret,
-		   struct nsx_err *err) NSX_CHECKED;
+		   struct nsx_arena *a, struct nsx_spans *ret, struct nsx_err *err) NSX_CHECKED;
 
 /* The barrier charged with a gap (queries/README.md 10); NSX_NONE: none. */
 uint32_t nsx_gap_barrier(const struct nsx_facts *f, const struct nsx_trace *t,
@@ -424,8 +409,7 @@ uint32_t nsx_gap_barrier(const struct nsx_facts *f, const struct nsx_trace *t,
 static inline bool nsx_call_blocks(const struct nsx_facts *f,
 				   const struct nsx_trace *t, size_t call)
 {
-	return t->calls.cls[call] == NSX_CALL_COPY ||
-	       (f->copy_blocks[call / 8] >> call % 8 & 1);
+	return t->calls.cls[call] == NSX_CALL_COPY || (f->copy_blocks[call / 8] >> call % 8 & 1);
 }
 
 /* When the device's kernels run, communicating or not. Shares a list of d if only one kind

@@ -55,8 +55,7 @@ int nsx_link_rate(const struct nsx_trace *t, uint32_t device, unsigned copy_kind
 	n = 0;
 	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++)
 		if (is_large_pinned(t, i, copy_kind))
-			bytes_per_ms[n++] = (int64_t)(
-				1e6 * (double)nsx_op_copy(t, i)->bytes /
+			bytes_per_ms[n++] = (int64_t)(1e6 * (double)nsx_op_copy(t, i)->bytes /
 				(double)nsx_op_ns(&t->ops, i));
 	*ret = (struct nsx_rate){nsx_quantile(bytes_per_ms, n, REACHED) / 1e6, true};
 	nsx_arena_drop(scratch, bytes_per_ms);

@@ -15,8 +15,7 @@ struct nsx_rate {
  * generation reaches. Linear in the copies. Errors: NSX_E_NOMEM.
  */
 int nsx_link_rate(const struct nsx_trace *t, uint32_t device, unsigned copy_kind,
-		  struct nsx_arena *scratch, struct nsx_rate *ret,
-		  struct nsx_err *err) NSX_CHECKED;
+		  struct nsx_arena *scratch, struct nsx_rate *ret, struct nsx_err *err) NSX_CHECKED;
 
 /* How many times faster a launch could be if its work used the whole GPU; 1: it does, or
  * unknown.

@@ -28,8 +28,7 @@ static int64_t gap_end_of(const struct nsx_idle *x, size_t i, uint32_t op)
 {
 	if (i + 1 < x->n && !x->tag[i + 1].first)
 		return nsx_idle_start(x, i + 1);
-	return op == NSX_NONE ? x->trace->window.end_ns :
-				nsx_op_start(&x->trace->ops, op);
+	return op == NSX_NONE ? x->trace->window.end_ns : nsx_op_start(&x->trace->ops, op);
 }
 
 struct nsx_idle_piece nsx_idle_at(const struct nsx_idle *x, size_t i)
@@ -75,8 +74,7 @@ bool nsx_next_gap(const struct nsx_idle *x, size_t *at, struct nsx_gap *ret)
 		.start_ns = nsx_idle_start(x, first),
 		.end_ns = gap_end_of(x, *at - 1, op),
 		.idle = x, .at = first, .npieces = n, .op = op,
-		.is_edge = op == NSX_NONE ||
-			   nsx_idle_start(x, first) == x->trace->window.start_ns};
+		.is_edge = op == NSX_NONE || nsx_idle_start(x, first) == x->trace->window.start_ns};
 	return true;
 }
 
@@ -86,8 +84,7 @@ int nsx_idle_sum(struct nsx_idle *x, struct nsx_arena *a, struct nsx_err *err)
 {
 	int64_t ns = 0;
 
-	if (!nsx_new_array(x->before_ns, a, x->n / SUM_STEP + 1, "idle sums",
-			   err))
+	if (!nsx_new_array(x->before_ns, a, x->n / SUM_STEP + 1, "idle sums", err))
 		return err->rc;
 	for (size_t i = 0; i < x->n; i++) {
 		if (i % SUM_STEP == 0)
@@ -133,8 +130,7 @@ int64_t nsx_idle_total(const struct nsx_idle *x)
 	return nsx_idle_within(x, -NSX_TIME_MAX, NSX_TIME_MAX);
 }
 
-int64_t nsx_idle_within(const struct nsx_idle *x, int64_t start_ns,
-			int64_t end_ns)
+int64_t nsx_idle_within(const struct nsx_idle *x, int64_t start_ns, int64_t end_ns)
 {
 	return idle_before(x, end_ns) - idle_before(x, start_ns);
 }
@@ -155,8 +151,7 @@ static bool gap_next_inside(const struct nsx_idle *x, const struct nsx_window *w
 }
 
 int nsx_idle_spans(const struct nsx_idle *x, const struct nsx_window *w,
-		   struct nsx_arena *a, struct nsx_spans *ret,
-		   struct nsx_err *err)
+		   struct nsx_arena *a, struct nsx_spans *ret, struct nsx_err *err)
 {
 	static const char what[] = "idle spans";
 	const size_t from = nsx_idle_from(x, w->start_ns);
@@ -183,8 +178,7 @@ int nsx_idle_spans(const struct nsx_idle *x, const struct nsx_window *w,
 }
 
 /* The number of n barriers, sorted by end, that ended before a time. */
-static size_t count_ended(const struct nsx_facts *f, const uint32_t *list,
-			  size_t n, int64_t before)
+static size_t count_ended(const struct nsx_facts *f, const uint32_t *list, size_t n, int64_t before)
 {
 	return NSX_SEARCH(0, n, mid, f->barriers[list[mid]].end_ns < before);
 }
@@ -202,8 +196,7 @@ uint32_t nsx_gap_barrier(const struct nsx_facts *f, const struct nsx_trace *t,
 		return NSX_NONE;
 	s = &f->thread_barriers[nsx_call_thread(t, call)];
 	waits = f->barrier_by_end + s->at;
-	i = count_ended(
-	    f, waits, s->nwaits,
+	i = count_ended(f, waits, s->nwaits,
 	    NSX_MIN(nsx_call_start(&t->calls, call) + 1, gap->end_ns));
 	for (k = i; k && f->barriers[waits[k - 1]].end_ns > after; k--)
 		if (f->barriers[waits[k - 1]].start_ns <= gap->start_ns)
@@ -216,6 +209,5 @@ uint32_t nsx_gap_barrier(const struct nsx_facts *f, const struct nsx_trace *t,
 		return gaps[k];
 	if (k && f->barriers[gaps[k - 1]].end_ns > after)
 		return gaps[k - 1];
-	return i && f->barriers[waits[i - 1]].end_ns > after ? waits[i - 1] :
-							       NSX_NONE;
+	return i && f->barriers[waits[i - 1]].end_ns > after ? waits[i - 1] : NSX_NONE;
 }

@@ -4,8 +4,7 @@
 #include "facts/facts.h"
 
 /* Marks the calls with a recorded replay or nodes. */
-static void mark_recorded(const struct nsx_trace *t, uint8_t *seen,
-			  struct nsx_graph_facts *g)
+static void mark_recorded(const struct nsx_trace *t, uint8_t *seen, struct nsx_graph_facts *g)
 {
 	bool has_replays = false, has_nodes = false;
 
@@ -47,27 +46,23 @@ static double hidden_pct(const struct nsx_facts *f, const struct nsx_trace *t)
 		nsx_add_to(&busy, t->window.end_ns - t->window.start_ns -
 					  nsx_idle_total(&f->idle[d]));
 		for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
-			if (t->ops.kind[i] != NSX_OP_GRAPH ||
-			    nsx_op_end(&t->ops, i) <= end)
+			if (t->ops.kind[i] != NSX_OP_GRAPH || nsx_op_end(&t->ops, i) <= end)
 				continue;
-			nsx_add_to(&hidden,
-				   nsx_op_end(&t->ops, i) -
-				       NSX_MAX(end, nsx_op_start(&t->ops, i)));
+			nsx_add_to(&hidden, nsx_op_end(&t->ops, i) -
+						NSX_MAX(end, nsx_op_start(&t->ops, i)));
 			end = nsx_op_end(&t->ops, i);
 		}
 	}
 	return busy ? 100 * (double)hidden / (double)busy : 0;
 }
 
-int nsx_facts_graphs(struct nsx_facts *f, const struct nsx_trace *t,
-		     struct nsx_err *err)
+int nsx_facts_graphs(struct nsx_facts *f, const struct nsx_trace *t, struct nsx_err *err)
 {
 	struct nsx_graph_facts *g = &f->graphs;
 	uint8_t *seen;
 
 	if (nsx_new_arrays(f->arena, t->calls.n, "graph launches", err, seen) ||
-	    nsx_new_arrays(f->arena, t->nprocesses, "processes", err,
-			   g->missing))
+	    nsx_new_arrays(f->arena, t->nprocesses, "processes", err, g->missing))
 		return err->rc;
 	mark_recorded(t, seen, g);
 	for (size_t i = 0; i < t->calls.n; i++) {
@@ -75,14 +70,12 @@ int nsx_facts_graphs(struct nsx_facts *f, const struct nsx_trace *t,
 			continue;
 		g->launches++;
 		g->covered += seen[i];
-		nsx_add_to(&g->host_ns,
-			   nsx_in_window(t, nsx_call_start(&t->calls, i),
-					 nsx_call_end(&t->calls, i)));
+		nsx_add_to(&g->host_ns, nsx_in_window(t, nsx_call_start(&t->calls, i),
+						      nsx_call_end(&t->calls, i)));
 		g->missing[t->thread[nsx_call_thread(t, i)].process] += !seen[i];
 	}
 	g->coverage_pct = g->launches && !nsx_has_window(t) ?
-				  100 * (double)g->covered /
-					  (double)g->launches : NAN;
+				  100 * (double)g->covered / (double)g->launches : NAN;
 	if (g->mode == NSX_GRAPH_NONE && g->launches)
 		g->mode = NSX_GRAPH_OPAQUE;
 	if (g->mode == NSX_GRAPH_WHOLE)

@@ -107,8 +107,7 @@ static struct cursor *cursor_of(struct sweep *s, uint32_t thread)
 }
 
 /* The innermost user range open during all of [start, end). */
-static uint32_t range_over(struct sweep *s, uint32_t thread, int64_t start_ns,
-			   int64_t end_ns)
+static uint32_t range_over(struct sweep *s, uint32_t thread, int64_t start_ns, int64_t end_ns)
 {
 	const struct nsx_nvtx *x = &s->t->nvtx;
 	const struct nsx_thread *th = &s->t->thread[thread];
@@ -124,8 +123,7 @@ static uint32_t range_over(struct sweep *s, uint32_t thread, int64_t start_ns,
 			c->open = c->nvtx;
 	while (c->open != NSX_NONE && !nsx_nvtx_is_open(x, c->open, start_ns))
 		c->open = nsx_range_around(f, c->open);
-	for (r = c->open;
-	     r != NSX_NONE && !nsx_nvtx_is_open(x, r, end_ns - 1);)
+	for (r = c->open; r != NSX_NONE && !nsx_nvtx_is_open(x, r, end_ns - 1);)
 		r = nsx_range_around(f, r);
 	return r;
 }
@@ -133,8 +131,7 @@ static uint32_t range_over(struct sweep *s, uint32_t thread, int64_t start_ns,
 /* Charges time outside API and MPI calls: OSRT calls, and the program's own code between
  * them. Own code stores the range, which name_paths replaces later.
  */
-static void charge_own(struct sweep *s, uint32_t thread, int64_t start_ns,
-			int64_t end_ns)
+static void charge_own(struct sweep *s, uint32_t thread, int64_t start_ns, int64_t end_ns)
 {
 	const struct nsx_thread *th = &s->t->thread[thread];
 	const struct nsx_osrt *o = &s->t->osrt;
@@ -163,15 +160,13 @@ static void charge_own(struct sweep *s, uint32_t thread, int64_t start_ns,
 /* Charges time outside API calls. In an MPI call a thread waits for other ranks, even while
  * it is in an OS call.
  */
-static void charge_code(struct sweep *s, uint32_t thread, int64_t start_ns,
-			int64_t end_ns)
+static void charge_code(struct sweep *s, uint32_t thread, int64_t start_ns, int64_t end_ns)
 {
 	const struct mpi_calls *x = s->mpi;
 	struct cursor *c = cursor_of(s, thread);
 	int64_t at = start_ns;
 
-	while (c->mpi < x->n && x->v[c->mpi].thread == thread &&
-	       x->v[c->mpi].end_ns <= start_ns)
+	while (c->mpi < x->n && x->v[c->mpi].thread == thread && x->v[c->mpi].end_ns <= start_ns)
 		c->mpi++;
 	for (size_t i = c->mpi; i < x->n && x->v[i].thread == thread &&
 				x->v[i].start_ns < end_ns; i++) {
@@ -202,8 +197,7 @@ static enum nsx_cause cause_of_call(const struct sweep *s, size_t call)
 }
 
 /* Relies on outermost calls of a thread being sorted by end. */
-static void charge_host(struct sweep *s, uint32_t thread, int64_t start_ns,
-			int64_t end_ns)
+static void charge_host(struct sweep *s, uint32_t thread, int64_t start_ns, int64_t end_ns)
 {
 	const struct nsx_thread *th = &s->t->thread[thread];
 	const struct nsx_calls *k = &s->t->calls;
@@ -213,8 +207,7 @@ static void charge_host(struct sweep *s, uint32_t thread, int64_t start_ns,
 
 	while (c->call < end && nsx_call_end(k, c->call) <= start_ns)
 		c->call++;
-	for (uint32_t i = c->call;
-	     i < end && at < end_ns && nsx_call_start(k, i) < end_ns; i++) {
+	for (uint32_t i = c->call; i < end && at < end_ns && nsx_call_start(k, i) < end_ns; i++) {
 		int64_t until = NSX_MIN(nsx_call_end(k, i), end_ns);
 
 		if (until <= at)
@@ -233,8 +226,7 @@ static void charge_host(struct sweep *s, uint32_t thread, int64_t start_ns,
 static void charge_device(struct sweep *s, int64_t start_ns, int64_t end_ns)
 {
 	uint32_t producer = s->waits && s->op != NSX_NONE ? nsx_stream_waited_for(
-					       s->waits, s->t, s->op, start_ns,
-					       end_ns) : NSX_NONE;
+					       s->waits, s->t, s->op, start_ns, end_ns) : NSX_NONE;
 	enum nsx_cause cause = producer != NSX_NONE ? NSX_CAUSE_STREAM_WAIT :
 			       end_ns - start_ns < DISPATCH_NS ?
 						      NSX_CAUSE_DISPATCH :
@@ -292,8 +284,7 @@ static bool idle_is_before(const struct nsx_trace *t, uint32_t a, uint32_t b)
 	if (ca == NSX_NONE)
 		return false;
 	if (nsx_call_start(&t->calls, ca) != nsx_call_start(&t->calls, cb))
-		return nsx_call_start(&t->calls, ca) <
-		       nsx_call_start(&t->calls, cb);
+		return nsx_call_start(&t->calls, ca) < nsx_call_start(&t->calls, cb);
 	return ca < cb;
 }
 
@@ -316,8 +307,7 @@ static void charge_before(struct sweep *s, int64_t at_ns, uint32_t op)
 {
 	int64_t start_ns = nsx_op_start(&s->t->ops, op);
 
-	charge_gap(s, at_ns, start_ns, nsx_op_call(&s->t->ops, op),
-		   is_migration(s->t, op));
+	charge_gap(s, at_ns, start_ns, nsx_op_call(&s->t->ops, op), is_migration(s->t, op));
 }
 
 /* Time before the run's first or after its last work has no known cause. In a user's window
@@ -353,8 +343,7 @@ static void idle_sweep_device(struct sweep *s, uint32_t device)
 			s->op = idle_op_at(t, first, end);
 			s->begins = true;
 			if (edge)
-				idle_emit(s, at, nsx_op_start(o, i), NSX_CAUSE_EDGE,
-					  NSX_NONE);
+				idle_emit(s, at, nsx_op_start(o, i), NSX_CAUSE_EDGE, NSX_NONE);
 			else
 				charge_before(s, at, s->op);
 		}
@@ -377,8 +366,7 @@ static void charge_barriers(struct nsx_facts *f, const struct nsx_trace *t,
 		uint32_t b = nsx_gap_barrier(f, t, &gap);
 
 		if (b != NSX_NONE)
-			__atomic_fetch_add(&f->barriers[b].cost_ns,
-					   gap.end_ns - gap.start_ns,
+			__atomic_fetch_add(&f->barriers[b].cost_ns, gap.end_ns - gap.start_ns,
 					   __ATOMIC_RELAXED);
 	}
 }
@@ -431,16 +419,14 @@ static int sweep_some(void *ctx, size_t task, struct nsx_err *err)
 
 	if (!nsx_new_array(s.cursors, a, job->t->nthreads, "threads", err))
 		rc = err->rc;
-	for (uint32_t d = (uint32_t)task; !rc && d < job->t->ndevices;
-	     d += job->ntasks) {
+	for (uint32_t d = (uint32_t)task; !rc && d < job->t->ndevices; d += job->ntasks) {
 		struct nsx_idle *idle = &job->f->idle[d];
 
 		rc = idle_fill_device(&s, d, &job->about[d], err);
 		if (rc)
 			break;
 		charge_barriers(job->f, job->t, idle);
-		rc = nsx_idle_sum(idle, job->f->device_arena[d], err) ?:
-		     nsx_stopped(err);
+		rc = nsx_idle_sum(idle, job->f->device_arena[d], err) ?: nsx_stopped(err);
 	}
 	nsx_arena_free(a);
 	return rc;
@@ -450,16 +436,14 @@ static int sweep_some(void *ctx, size_t task, struct nsx_err *err)
 
 /* "outermost > ... > parent > name": enough to find the place, and of limited length. */
 static int path_of(const struct nsx_facts *f, const struct nsx_trace *t,
-		   const uint32_t *root, uint32_t r, nsx_str *ret,
-		   struct nsx_err *err)
+		   const uint32_t *root, uint32_t r, nsx_str *ret, struct nsx_err *err)
 {
 	uint32_t parent = nsx_range_around(&f->nvtx, r);
 	struct nsx_buf b = {0};
 	int rc;
 
 	if (parent != NSX_NONE && parent != root[r])
-		nsx_buf_printf(&b, "%s > %s",
-			       nsx_text(t, t->nvtx.name[root[r]]),
+		nsx_buf_printf(&b, "%s > %s", nsx_text(t, t->nvtx.name[root[r]]),
 			       nsx_range_around(&f->nvtx, parent) == root[r] ?
 				       "" : "… > ");
 	if (parent != NSX_NONE)
@@ -473,8 +457,7 @@ static int path_of(const struct nsx_facts *f, const struct nsx_trace *t,
 /* Replaces ranges charged with host code by their paths. root, paths: by range; a path is 0
  * until it is needed.
  */
-static int name_paths(const struct job *job, uint32_t *root, nsx_str *paths,
-		      struct nsx_err *err)
+static int name_paths(const struct job *job, uint32_t *root, nsx_str *paths, struct nsx_err *err)
 {
 	const struct nsx_trace *t = job->t;
 	struct nsx_facts *f = job->f;
@@ -490,15 +473,13 @@ static int name_paths(const struct job *job, uint32_t *root, nsx_str *paths,
 		for (size_t i = 0; i < x->n; i++) {
 			uint32_t r = job->about[d][i];
 
-			if (x->tag[i].cause != NSX_CAUSE_HOST_CODE ||
-			    r == NSX_NONE)
+			if (x->tag[i].cause != NSX_CAUSE_HOST_CODE || r == NSX_NONE)
 				continue;
 			if (!paths[r] && path_of(f, t, root, r, &paths[r], err))
 				return err->rc;
 			job->about[d][i] = paths[r];
 		}
-		if (nsx_pack_index(f->device_arena[d], job->about[d], x->n,
-				   pieces, &x->about, err))
+		if (nsx_pack_index(f->device_arena[d], job->about[d], x->n, pieces, &x->about, err))
 			return err->rc;
 	}
 	return 0;

@@ -139,8 +139,7 @@ static void read_name(struct reading *r, const struct nsx_trace *t, nsx_str name
 /* Lists the words read: from the function's own name on, then those before it; scopes last.
  * Returns their number.
  */
-static uint8_t list_words(const struct reading *r,
-			  const struct part_word *ret[MAX_WORDS])
+static uint8_t list_words(const struct reading *r, const struct part_word *ret[MAX_WORDS])
 {
 	const struct part *const parts[] = {&r->after[0], &r->before[0],
 					    &r->after[1], &r->before[1]};
@@ -167,12 +166,10 @@ static int read_words(const struct nsx_trace *t, nsx_str name, struct reading *r
 
 	read_name(r, t, name);
 	m->n = list_words(r, word);
-	if (nsx_grow(&w->v, &w->cap, w->n + m->n, sizeof(*w->v),
-		     "kernel names", err))
+	if (nsx_grow(&w->v, &w->cap, w->n + m->n, sizeof(*w->v), "kernel names", err))
 		return err->rc;
 	for (unsigned i = 0; i < m->n; i++)
-		if (nsx_group_near(&w->numbers, &w->near, word[i]->hash, 0,
-				   &w->v[w->n++], err))
+		if (nsx_group_near(&w->numbers, &w->near, word[i]->hash, 0, &w->v[w->n++], err))
 			return err->rc;
 	return 0;
 }
@@ -195,8 +192,7 @@ static unsigned count_common(const struct member *v, size_t n, unsigned at)
 	for (size_t i = 1; i < n; i++) {
 		unsigned k = at;
 
-		while (k < common && k < v[i].n &&
-		       v[i].word[k] == v[0].word[k])
+		while (k < common && k < v[i].n && v[i].word[k] == v[0].word[k])
 			k++;
 		common = k;
 	}
@@ -233,8 +229,7 @@ static void tell_by_branches(struct member *v, size_t n, unsigned at)
  * `common` words are the same in all members, so they are counted in two only.
  */
 static uint32_t *count_words(const struct member *v, size_t n, unsigned common,
-			     size_t nwords, struct nsx_arena *a,
-			     struct nsx_err *err)
+			     size_t nwords, struct nsx_arena *a, struct nsx_err *err)
 {
 	uint32_t *members, *last;
 
@@ -252,8 +247,7 @@ static uint32_t *count_words(const struct member *v, size_t n, unsigned common,
 
 /* *ret_n: the number of members told apart. */
 static int tell_by_one_word(struct member *v, size_t n, size_t nwords,
-			    struct nsx_arena *a, size_t *ret_n,
-			    struct nsx_err *err)
+			    struct nsx_arena *a, size_t *ret_n, struct nsx_err *err)
 {
 	unsigned common = count_common(v, n, 0);
 	uint32_t *members = count_words(v, n, common, nwords, a, err);
@@ -271,8 +265,7 @@ static int tell_by_one_word(struct member *v, size_t n, size_t nwords,
 }
 
 /* PyTorch's elementwise kernels differ only in how they access memory. */
-static void kernel_label_add_word(struct nsx_buf *b, const char *full,
-				  const struct part_word *w)
+static void kernel_label_add_word(struct nsx_buf *b, const char *full, const struct part_word *w)
 {
 	const char *p = full + w->at;
 	static const char tail[] = "_elementwise_kernel";
@@ -311,8 +304,7 @@ static void add_label(const struct nsx_kernel_names *k, size_t kernel, nsx_str n
 	for (unsigned i = 0; i < NSX_MAX_TOLD && told[i]; i++) {
 		const struct part_word *w = word[told[i] - 1];
 
-		if (w->kind == NSX_W_NAME &&
-		    memmem(b->p, b->n, r->full + w->at, w->n))
+		if (w->kind == NSX_W_NAME && memmem(b->p, b->n, r->full + w->at, w->n))
 			continue; /* already in the label */
 		nsx_buf_adds(b, b->n > nlabel ? ", " : plain ? "<" : " [");
 		kernel_label_add_word(b, r->full, w);
@@ -372,8 +364,7 @@ static void kernel_label_number(const struct dealt *d, const uint32_t *alike, si
 		struct nsx_kernel_words *own = nsx_arena_get(a, sizeof(*own));
 
 		*own = *x->words;
-		own->label = nsx_arena_printf(
-			a, "%s (%zu of %zu)",
+		own->label = nsx_arena_printf(a, "%s (%zu of %zu)",
 			nsx_kernel_label(d->k, d->name[alike[i]]), i + 1, n);
 		x->words = own;
 		d->k->told[alike[i]] = (struct nsx_told){{0}};
@@ -394,8 +385,7 @@ static int hash_labels(void *ctx, size_t piece, struct nsx_err *err)
 
 		NSX_FETCH_TEXTS(k->trace->strings, i, end, next,
 				k->told[next].word[0] ? d->name[next] : 0, 0);
-		if (i > from && x->words == x[-1].words && !told->word[0] &&
-		    !told[-1].word[0]) {
+		if (i > from && x->words == x[-1].words && !told->word[0] && !told[-1].word[0]) {
 			d->label[i] = d->label[i - 1];
 			continue;
 		}
@@ -493,8 +483,7 @@ static int kernel_label_read_names(void *ctx, size_t piece, struct nsx_err *err)
 
 	for (size_t i = from; i < end; i++) {
 		bool other = last && last == text[0].p;
-		const char *full = nsx_str_read(k->trace->strings, d->name[i],
-						&text[other]);
+		const char *full = nsx_str_read(k->trace->strings, d->name[i], &text[other]);
 		struct nsx_kernel_words *words;
 
 		NSX_FETCH_TEXTS(k->trace->strings, i, end, next, d->name[next], 0);
@@ -572,8 +561,7 @@ int nsx_kernel_full_names(const struct nsx_kernel_names *k, struct nsx_arena *a,
 }
 
 int nsx_kernel_names_build(const struct nsx_trace *t, unsigned threads,
-			   struct nsx_arena *a, struct nsx_kernel_names *ret,
-			   struct nsx_err *err)
+			   struct nsx_arena *a, struct nsx_kernel_names *ret, struct nsx_err *err)
 {
 	struct nsx_arena *scratch = nsx_arena_new();
 	struct dealt d = {.k = ret, .threads = threads};
@@ -607,8 +595,7 @@ void nsx_kernel_names_done(struct nsx_kernel_names *k)
 	free(k->labels);
 }
 
-const struct nsx_kernel_name *nsx_kernel_name(const struct nsx_kernel_names *k,
-					      nsx_str name)
+const struct nsx_kernel_name *nsx_kernel_name(const struct nsx_kernel_names *k, nsx_str name)
 {
 	uint32_t rank = k->trace->rank[name];
 
@@ -630,8 +617,7 @@ static const char *made_label(struct nsx_kernel_labels *l, nsx_str name)
 }
 
 /* If there is no memory to keep it, it is made again on the next request. */
-static const char *keep_label(struct nsx_kernel_labels *l, nsx_str name,
-			      const char *label)
+static const char *keep_label(struct nsx_kernel_labels *l, nsx_str name, const char *label)
 {
 	struct nsx_err err;
 	const char *own, **place;
@@ -649,8 +635,7 @@ const char *nsx_kernel_label(const struct nsx_kernel_names *k, nsx_str name)
 {
 	const struct nsx_kernel_name *x = nsx_kernel_name(k, name);
 	bool is_told = k->told[x - k->v].word[0];
-	const char *label = is_told ? made_label(k->labels, name) :
-				      x->words->label;
+	const char *label = is_told ? made_label(k->labels, name) : x->words->label;
 	struct reading r; /* not zeroed, as it is large and mostly unused */
 	struct nsx_buf b = {0};
 

@@ -44,8 +44,7 @@ static const char *skip_noise(const char *p, const char *end)
 					    close[1] == '-') ? close + 1 : p;
 }
 
-static bool number_after(const char *text, const char **p, const char *end,
-			 struct nsx_word *ret)
+static bool number_after(const char *text, const char **p, const char *end, struct nsx_word *ret)
 {
 	const char *q;
 

@@ -39,8 +39,7 @@ struct nsx_kernel_words { /* what a name says on its own */
 	enum nsx_dtype dtype;
 };
 /* The arena owns the texts. */
-void nsx_kernel_words(const char *full, struct nsx_arena *a,
-		      struct nsx_kernel_words *ret);
+void nsx_kernel_words(const char *full, struct nsx_arena *a, struct nsx_kernel_words *ret);
 /* The number of leading bytes (counting the NUL) that decide: names that share them say the
  * same, as parameters are not read.
  */
@@ -70,14 +69,11 @@ struct nsx_kernel_names { /* sorted by text */
 /* Names all kernels of the trace, which must outlive them. Owner: the caller,
  * nsx_kernel_names_done, also after a failure. Errors: NSX_E_NOMEM.
  */
-int nsx_kernel_names_build(const struct nsx_trace *t, unsigned threads,
-			   struct nsx_arena *a,
-			   struct nsx_kernel_names *ret,
-			   struct nsx_err *err) NSX_CHECKED;
+int nsx_kernel_names_build(const struct nsx_trace *t, unsigned threads, struct nsx_arena *a,
+			   struct nsx_kernel_names *ret, struct nsx_err *err) NSX_CHECKED;
 void nsx_kernel_names_done(struct nsx_kernel_names *k);
 /* Looks up a kernel of the trace; NULL if it has no such kernel. */
-const struct nsx_kernel_name *nsx_kernel_name(const struct nsx_kernel_names *k,
-					      nsx_str name);
+const struct nsx_kernel_name *nsx_kernel_name(const struct nsx_kernel_names *k, nsx_str name);
 /* The same for many operations, by shape: neighbouring operations have neighbouring shapes. */
 static inline const struct nsx_kernel_name *
 nsx_kernel_of_shape(const struct nsx_kernel_names *k, uint32_t shape)

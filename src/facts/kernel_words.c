@@ -188,7 +188,8 @@ static enum nsx_dtype type_at(struct text t)
 	if (is_unsigned || is((struct text){w.p, w.n}, "signed"))
 		if (!kernel_words_next_word(&t, &w))
 			return NSX_D_NONE;
-	if (t.n && (*t.p == '*' || kernel_words_begins(t, " *") || kernel_words_begins(t, " const *")))
+	if (t.n &&
+	    (*t.p == '*' || kernel_words_begins(t, " *") || kernel_words_begins(t, " const *")))
 		return NSX_D_NONE;
 	if (is((struct text){w.p, w.n}, "char"))
 		return is_unsigned ? NSX_D_U8 : NSX_D_I8;
@@ -345,8 +346,7 @@ static struct text operation(struct text t)
 			return t;
 	if (is(t, "copy_device_to_device"))
 		return (struct text){"copy", 4};
-	if (drop_start(&t, "CUDAFunctorOnSelf_") ||
-	    drop_start(&t, "CUDAFunctor_"))
+	if (drop_start(&t, "CUDAFunctorOnSelf_") || drop_start(&t, "CUDAFunctor_"))
 		return t;
 	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
 		if (drop_end(&t, ends[i])) {
@@ -559,8 +559,7 @@ static void add_matrix_detail(struct words *w, struct text t)
 	else if (kernel_words_begins(t, "cutlass"))
 		part = has(t, "simt") ? (struct text){"cutlass simt", 12} :
 					(struct text){"cutlass", 7};
-	nsx_buf_printf(&w->detail, " (%.*s)", (int)(part.n ? part.n : t.n),
-		       part.n ? part.p : t.p);
+	nsx_buf_printf(&w->detail, " (%.*s)", (int)(part.n ? part.n : t.n), part.n ? part.p : t.p);
 }
 
 /* A wrapper called "Kernel" is named after its first argument. */
@@ -619,8 +618,7 @@ static bool tell_lambda(const struct parts *name, struct words *w)
 
 	if (!open)
 		open = memmem(name->args.p, name->args.n, "::{lambda", 9);
-	if (!open || has(name->before, "at::native") ||
-	    has(name->before, "cuda_cub"))
+	if (!open || has(name->before, "at::native") || has(name->before, "cuda_cub"))
 		return false;
 	rest = (struct text){open,
 			     (size_t)(name->args.p + name->args.n - open)};
@@ -652,8 +650,7 @@ static bool tell_plain(const struct parts *name, struct words *w)
 		while (scope.n && kernel_words_next_word(&scope, &word))
 			;
 		if (word.n && word.kind == NSX_W_SCOPE)
-			nsx_buf_printf(&w->family, "%.*s::", (int)word.n,
-				       word.p);
+			nsx_buf_printf(&w->family, "%.*s::", (int)word.n, word.p);
 	}
 	kernel_words_add(&w->family, name->base);
 	if (!name->base.n)
@@ -676,8 +673,7 @@ static const char *kernel_words_keep(struct nsx_arena *a, const char *text)
 	return nsx_arena_printf(a, "%.*s…", (int)(p - text), text);
 }
 
-void nsx_kernel_words(const char *full, struct nsx_arena *a,
-		      struct nsx_kernel_words *ret)
+void nsx_kernel_words(const char *full, struct nsx_arena *a, struct nsx_kernel_words *ret)
 {
 	static bool (*const rules[])(const struct parts *, struct words *) = {
 		tell_comm, tell_triton, tell_thrust, tell_cub, tell_torch,
@@ -695,8 +691,7 @@ void nsx_kernel_words(const char *full, struct nsx_arena *a,
 		nsx_buf_clear(&w.detail);
 		w.dtype = NSX_D_NONE;
 		if (rules[i](&name, &w)) {
-			ret->category = rules[i] == tell_comm ? NSX_K_COMM :
-								NSX_K_OTHER;
+			ret->category = rules[i] == tell_comm ? NSX_K_COMM : NSX_K_OTHER;
 			break;
 		}
 	}
@@ -708,12 +703,9 @@ void nsx_kernel_words(const char *full, struct nsx_arena *a,
 		ret->label = kernel_words_keep(a, w.family.p);
 	}
 	if (ret->category != NSX_K_COMM) {
-		ret->category = nsx_category_of(ret->family,
-						strlen(ret->family),
-						&ret->pattern);
+		ret->category = nsx_category_of(ret->family, strlen(ret->family), &ret->pattern);
 		if (ret->category == NSX_K_OTHER)
-			ret->category = nsx_category_of(
-				full, name.before.n + name.base.n,
+			ret->category = nsx_category_of(full, name.before.n + name.base.n,
 				&ret->pattern);
 	}
 	nsx_buf_done(&w.family);

@@ -27,8 +27,7 @@ static int ledger_book(struct books *b, enum nsx_ledger_class cls, enum nsx_caus
 		       uint32_t place, int64_t ns, struct nsx_err *err)
 {
 	struct nsx_account *x = nsx_near_value(&b->keys, &b->near, &b->v,
-					       (unsigned)cls << 8 | cause, place,
-					       "accounts", err);
+					       (unsigned)cls << 8 | cause, place, "accounts", err);
 
 	if (!x)
 		return err->rc;
@@ -51,9 +50,7 @@ static uint32_t ledger_place_of(const struct books *b, size_t op)
 
 	switch (t->ops.kind[op]) {
 	case NSX_OP_KERNEL:
-		return t->ops.cls[op] == NSX_C_COMM ?
-			       nsx_op_launch(t, op)->op :
-			       nsx_op_name(t, op);
+		return t->ops.cls[op] == NSX_C_COMM ? nsx_op_launch(t, op)->op : nsx_op_name(t, op);
 	case NSX_OP_MEMCPY:
 		c = nsx_op_copy(t, op);
 		return (uint32_t)(NSX_MIN(c->copy_kind, MEMSET) |
@@ -150,8 +147,7 @@ static int cmp_accounts(const void *a, const void *b, void *facts)
 }
 
 /* A GPU that does nothing in the windows is no part of the program, unless it is asked for. */
-static bool works(const struct nsx_facts *f, uint32_t device,
-		  const struct nsx_booked *what)
+static bool works(const struct nsx_facts *f, uint32_t device, const struct nsx_booked *what)
 {
 	for (size_t i = 0; i < what->n; i++) {
 		const struct nsx_window *w = &what->w[i];

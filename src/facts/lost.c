@@ -9,8 +9,7 @@ enum { LOST_PCT = 5 }; /* share of launches from which idle time is unknown */
 static bool launches_work(const struct nsx_calls *c, size_t call)
 {
 	return c->cls[call] == NSX_CALL_LAUNCH &&
-	       !(c->flags[call] &
-		 (NSX_CALL_FAILED | NSX_CALL_NESTED | NSX_CALL_GRAPH));
+	       !(c->flags[call] & (NSX_CALL_FAILED | NSX_CALL_NESTED | NSX_CALL_GRAPH));
 }
 
 /* Calls between the begin and end of graph capture launch nothing. */
@@ -21,8 +20,7 @@ static bool is_captured(const struct nsx_trace *t, size_t call, bool was)
 	if (t->calls.cls[call] == NSX_CALL_LAUNCH)
 		return was;
 	name = nsx_text(t, nsx_call_name(&t->calls, call));
-	return strstr(name, "BeginCapture") ? true :
-	       strstr(name, "EndCapture")   ? false : was;
+	return strstr(name, "BeginCapture") ? true : strstr(name, "EndCapture")   ? false : was;
 }
 
 /* Statistics of a thread's launches with recorded work; if there are none, its last wait
@@ -34,14 +32,12 @@ struct answered {
 	int64_t latest_ns; /* latest start of work                           */
 };
 
-static struct answered find_answered(const struct nsx_trace *t,
-				     const struct nsx_thread *th)
+static struct answered find_answered(const struct nsx_trace *t, const struct nsx_thread *th)
 {
 	struct answered ret = {0, 0, t->ops.n ? INT64_MIN : INT64_MAX};
 
 	for (size_t i = th->calls_at, n = i + th->ncalls; i < n; i++) {
-		uint32_t op = launches_work(&t->calls, i) ?
-				      nsx_call_op(&t->calls, i) : NSX_NONE;
+		uint32_t op = launches_work(&t->calls, i) ? nsx_call_op(&t->calls, i) : NSX_NONE;
 		int64_t start_ns;
 
 		if (!t->ops.n && t->calls.cls[i] == NSX_CALL_SYNC &&
@@ -52,8 +48,7 @@ static struct answered find_answered(const struct nsx_trace *t,
 		start_ns = nsx_op_start(&t->ops, op);
 		ret.end = i + 1;
 		ret.latest_ns = NSX_MAX(ret.latest_ns, start_ns);
-		ret.most_ns = NSX_MAX(ret.most_ns, start_ns -
-						   nsx_call_end(&t->calls, i));
+		ret.most_ns = NSX_MAX(ret.most_ns, start_ns - nsx_call_end(&t->calls, i));
 	}
 	return ret;
 }
@@ -76,18 +71,15 @@ static void count_lost(const struct nsx_trace *t, const struct nsx_thread *th,
 			continue;
 		ret->launches++;
 		ret->lost += nsx_call_op(&t->calls, i) == NSX_NONE &&
-			     nsx_call_end(&t->calls, i) <
-				     known.latest_ns - known.most_ns;
+			     nsx_call_end(&t->calls, i) < known.latest_ns - known.most_ns;
 	}
 }
 
-struct nsx_lost nsx_lost_launches(const struct nsx_trace *t,
-				  const struct nsx_window *w)
+struct nsx_lost nsx_lost_launches(const struct nsx_trace *t, const struct nsx_window *w)
 {
 	struct nsx_lost ret = {0};
 
-	if (nsx_has(t->schema, NSX_F_kernel_corr) &&
-	    nsx_has(t->schema, NSX_F_runtime_corr))
+	if (nsx_has(t->schema, NSX_F_kernel_corr) && nsx_has(t->schema, NSX_F_runtime_corr))
 		for (uint32_t i = 0; i < t->nthreads; i++)
 			count_lost(t, &t->thread[i], w, &ret);
 	return ret;
@@ -95,6 +87,5 @@ struct nsx_lost nsx_lost_launches(const struct nsx_trace *t,
 
 bool nsx_is_idle_unknown(const struct nsx_lost *lost)
 {
-	return lost->launches &&
-	       100 * lost->lost >= LOST_PCT * lost->launches;
+	return lost->launches && 100 * lost->lost >= LOST_PCT * lost->launches;
 }

@@ -77,8 +77,7 @@ static uint8_t what_is(const struct matching *x, nsx_str name, uint8_t *memo)
 	return memo[name] == UNKNOWN ? UNKNOWN : memo[name] - 1;
 }
 
-static bool next_call(const struct nsx_trace *t, size_t *at,
-		      struct nsx_outside *ret)
+static bool next_call(const struct nsx_trace *t, size_t *at, struct nsx_outside *ret)
 {
 	*at = NSX_MAX(*at, t->osrt.n);
 	return nsx_outside_next(t, at, ret);
@@ -105,8 +104,7 @@ static int meet_collect(struct matching *x, struct nsx_err *err)
 		return err->rc;
 	at = 0;
 	while (next_call(t, &at, &o)) {
-		const struct nsx_mpi_call *last =
-			r->ncalls ? &r->call[r->ncalls - 1] : NULL;
+		const struct nsx_mpi_call *last = r->ncalls ? &r->call[r->ncalls - 1] : NULL;
 		uint8_t what = what_is(x, o.name, memo);
 
 		if (what == UNKNOWN || (last && last->thread == o.thread &&
@@ -137,16 +135,14 @@ static int on_rank(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 	return 0;
 }
 
-static int read_ranks(struct matching *x, struct nsx_arena *a,
-		      struct nsx_err *err)
+static int read_ranks(struct matching *x, struct nsx_arena *a, struct nsx_err *err)
 {
 	uint32_t n = x->t->nprocesses;
 
 	if (!nsx_new_array(x->r->rank, a, n, "ranks", err))
 		return err->rc;
 	memset(x->r->rank, 0xff, (size_t)n * 4);
-	return nsx_view_each(x->t->schema, mpi_rank, on_rank, x, err,
-			     global_tid, rank);
+	return nsx_view_each(x->t->schema, mpi_rank, on_rank, x, err, global_tid, rank);
 }
 
 /* Marks calls that contain CUDA calls, as their waiting is unknown. */
@@ -191,8 +187,7 @@ static bool pick(struct matching *x, uint8_t from, uint8_t to)
 		if (v[i].thread != thread) {
 			thread = v[i].thread;
 			if (x->t->thread[thread].process == process) {
-				x->why = "several threads of a process make "
-					 "them";
+				x->why = "several threads of a process make them";
 				return false;
 			}
 			process = x->t->thread[thread].process;
@@ -218,16 +213,14 @@ static uint32_t member(const struct matching *x, uint32_t side, uint32_t k)
 /* Whether a call takes part symmetrically, or as root of one kind of collective, or as
  * another rank of the other kind.
  */
-static bool takes_part(const struct matching *x, uint32_t i, enum kind of_root,
-		       enum kind of_others)
+static bool takes_part(const struct matching *x, uint32_t i, enum kind of_root, enum kind of_others)
 {
 	enum kind kind = meet_kind_of(x, i);
 	int32_t rank = x->r->rank[x->t->thread[x->r->call[i].thread].process];
 
 	if (kind == ALL || kind == WAIT || kind == EXCHANGE)
 		return true;
-	return rank >= 0 && x->peer[i] >= 0 &&
-	       kind == (rank == x->peer[i] ? of_root : of_others);
+	return rank >= 0 && x->peer[i] >= 0 && kind == (rank == x->peer[i] ? of_root : of_others);
 }
 
 /* Whether others wait for the call in a collective; and whether it waits for them. */
@@ -256,16 +249,14 @@ static struct instance see(const struct matching *x, uint32_t k)
 		const struct nsx_mpi_call *c = &x->r->call[i];
 
 		if (comes(x, i)) {
-			r.first_start_ns = NSX_MIN(r.first_start_ns,
-						   c->start_ns);
+			r.first_start_ns = NSX_MIN(r.first_start_ns, c->start_ns);
 			r.last_start_ns = NSX_MAX(r.last_start_ns, c->start_ns);
 		}
 		if (meet_waits(x, i)) {
 			r.first_end_ns = NSX_MIN(r.first_end_ns, c->end_ns);
 			r.last_end_ns = NSX_MAX(r.last_end_ns, c->end_ns);
 		}
-		r.is_alike &= x->what[i] == x->what[first] &&
-			      x->peer[i] == x->peer[first];
+		r.is_alike &= x->what[i] == x->what[first] && x->peer[i] == x->peer[first];
 		r.is_busy |= x->busy[i];
 	}
 	return r;
@@ -307,11 +298,9 @@ static bool are_collectives(struct matching *x)
 		struct instance at = see(x, k);
 
 		if (!at.is_alike)
-			x->why = "not all processes make the same in the same "
-				 "order";
+			x->why = "not all processes make the same in the same order";
 		else if (!meets(&at))
-			x->why = "one ends in a process before another process "
-				 "comes to it";
+			x->why = "one ends in a process before another process comes to it";
 		else
 			continue;
 		return false;
@@ -370,14 +359,12 @@ static int cmp_ranks(const void *a, const void *b, void *ctx)
 }
 
 /* by_rank: processes sorted by rank; takes the first process of the rank. */
-static uint32_t process_of_rank(const struct matching *x,
-				const uint32_t *by_rank, int32_t rank)
+static uint32_t process_of_rank(const struct matching *x, const uint32_t *by_rank, int32_t rank)
 {
 	size_t lo = 0, n = x->t->nprocesses, hi = n;
 
 	NSX_BISECT(lo, hi, mid, x->r->rank[by_rank[mid]] < rank);
-	return rank >= 0 && lo < n && x->r->rank[by_rank[lo]] == rank ?
-		       by_rank[lo] : NSX_NONE;
+	return rank >= 0 && lo < n && x->r->rank[by_rank[lo]] == rank ? by_rank[lo] : NSX_NONE;
 }
 
 static bool sends(enum kind kind)
@@ -404,8 +391,7 @@ static int meet_add_end(const struct matching *x, struct messages *m, uint32_t c
 			    is_sender ? (uint64_t)own << 32 | other :
 					(uint64_t)other << 32 | own,
 			    meet_kind_of(x, call) == EXCHANGE ? UINT64_MAX :
-							   (uint64_t)x->tag[call],
-			    "messages", err);
+							   (uint64_t)x->tag[call], "messages", err);
 	if (!v)
 		return err->rc;
 	*ret = (uint32_t)(v - m->v);
@@ -418,8 +404,7 @@ static int meet_add_end(const struct matching *x, struct messages *m, uint32_t c
 }
 
 /* The channels of each call that sends or receives. */
-static int meet_list_channels(struct matching *x, struct messages *m,
-			      struct nsx_err *err)
+static int meet_list_channels(struct matching *x, struct messages *m, struct nsx_err *err)
 {
 	uint32_t n = x->t->nprocesses;
 	uint32_t *by_rank;
@@ -435,8 +420,7 @@ static int meet_list_channels(struct matching *x, struct messages *m,
 		if (!sends(kind) && !receives(kind))
 			continue;
 		other = process_of_rank(x, by_rank, x->peer[i]);
-		if (other == NSX_NONE || other == own ||
-		    (kind != EXCHANGE && x->tag[i] < 0))
+		if (other == NSX_NONE || other == own || (kind != EXCHANGE && x->tag[i] < 0))
 			continue;
 		if ((sends(kind) && meet_add_end(x, m, i, other, true, &m->out[i], err)) ||
 		    (receives(kind) && meet_add_end(x, m, i, other, false, &m->in[i], err)))
@@ -464,8 +448,7 @@ static void find_waiters(const struct matching *x, struct messages *m)
 			open = 0;
 		} else if (kind == ISEND || kind == IRECV) {
 			open++;
-			if (waiter != NSX_NONE && open > 1 &&
-			    x->what[waiter] == ONE_WAIT)
+			if (waiter != NSX_NONE && open > 1 && x->what[waiter] == ONE_WAIT)
 				m->bad[waiter] = true;
 		}
 		m->waiter[i] = kind == RECV || kind == EXCHANGE ? i :
@@ -476,8 +459,7 @@ static void find_waiters(const struct matching *x, struct messages *m)
 }
 
 /* Matches the k-th send with the k-th receive. */
-static int match_messages(struct matching *x, struct messages *m,
-			  struct nsx_err *err)
+static int match_messages(struct matching *x, struct messages *m, struct nsx_err *err)
 {
 	struct nsx_meets *r = x->r;
 	uint32_t n = 0;
@@ -517,8 +499,7 @@ static void number_meetings(struct matching *x, struct messages *m)
 	struct nsx_meets *r = x->r;
 
 	for (uint32_t i = 0; i < r->ncalls; i++)
-		if (m->waiter[i] != NSX_NONE && m->in[i] != NSX_NONE &&
-		    m->v[m->in[i]].is_refuted)
+		if (m->waiter[i] != NSX_NONE && m->in[i] != NSX_NONE && m->v[m->in[i]].is_refuted)
 			m->bad[m->waiter[i]] = true;
 	for (uint32_t i = 0; i < r->ncalls; i++) {
 		uint32_t w = r->call[i].comes;
@@ -533,9 +514,8 @@ static void number_meetings(struct matching *x, struct messages *m)
 			r->last_ns[r->nmeets++] = INT64_MIN;
 		}
 		r->call[i].comes = r->call[w].waits;
-		r->last_ns[r->call[i].comes] =
-			NSX_MAX(r->last_ns[r->call[i].comes],
-				r->call[i].start_ns);
+		r->last_ns[r->call[i].comes] = NSX_MAX(r->last_ns[r->call[i].comes],
+						       r->call[i].start_ns);
 	}
 }
 

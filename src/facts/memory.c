@@ -61,8 +61,7 @@ static int memory_on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val
 		m->defects++;
 		return 0;
 	}
-	if (nsx_grow(&m->events, &m->cap_events, m->nevents + 1, sizeof(*e),
-		     "memory events", err))
+	if (nsx_grow(&m->events, &m->cap_events, m->nevents + 1, sizeof(*e), "memory events", err))
 		return err->rc;
 	e = &m->events[m->nevents++];
 	*e = (struct nsx_mem_event){
@@ -89,8 +88,7 @@ static bool same_address(const struct nsx_mem_event *x, const struct nsx_mem_eve
 
 /* of: gives the device and kind of the step. */
 static void memory_add_step(struct nsx_memory *m, const struct nsx_mem_event *of,
-			    int64_t at_ns, int64_t delta, unsigned turn,
-			    unsigned counts)
+			    int64_t at_ns, int64_t delta, unsigned turn, unsigned counts)
 {
 	m->steps[m->nsteps++] = (struct nsx_mem_step){
 		.at_ns = at_ns, .delta = delta, .process = of->process,
@@ -104,12 +102,10 @@ static void memory_add_step(struct nsx_memory *m, const struct nsx_mem_event *of
 static void match_row(struct nsx_memory *m, size_t i)
 {
 	const struct nsx_mem_event *e = &m->events[i];
-	const struct nsx_mem_event *before = i && same_address(e - 1, e) ?
-						 e - 1 : NULL;
+	const struct nsx_mem_event *before = i && same_address(e - 1, e) ? e - 1 : NULL;
 	const struct nsx_mem_event *after =
 		i + 1 < m->nevents && same_address(e, e + 1) ? e + 1 : NULL;
-	const struct nsx_mem_event *live = before && !before->is_free ?
-					       before : NULL;
+	const struct nsx_mem_event *live = before && !before->is_free ? before : NULL;
 	/* A free goes before other events of the same time. */
 	unsigned turn = after && after->at_ns == e->at_ns ? 0 : 2;
 
@@ -140,8 +136,7 @@ size_t nsx_mem_group_end(const struct nsx_memory *m, size_t at)
 {
 	size_t end = at + 1;
 
-	while (end < m->nsteps &&
-	       !memory_cmp_groups(&m->steps[at], &m->steps[end]))
+	while (end < m->nsteps && !memory_cmp_groups(&m->steps[at], &m->steps[end]))
 		end++;
 	return end;
 }
@@ -163,11 +158,9 @@ static int match(struct nsx_memory *m, struct nsx_err *err)
 		m->missed += !m->events[i].is_free &&
 			     !m->events[i - 1].is_free &&
 			     same_address(&m->events[i - 1], &m->events[i]);
-	m->steps = nsx_try_alloc(m->nevents + m->missed, sizeof(*m->steps),
-				 "memory steps", err);
+	m->steps = nsx_try_alloc(m->nevents + m->missed, sizeof(*m->steps), "memory steps", err);
 	if (m->steps)
-		m->kept = nsx_try_alloc(m->nevents, sizeof(*m->kept),
-					"memory never freed", err);
+		m->kept = nsx_try_alloc(m->nevents, sizeof(*m->kept), "memory never freed", err);
 	if (!m->kept)
 		return err->rc;
 	for (size_t i = 0; i < m->nevents; i++)
@@ -176,8 +169,7 @@ static int match(struct nsx_memory *m, struct nsx_err *err)
 	return 0;
 }
 
-int nsx_memory_read(const struct nsx_schema *s, struct nsx_memory *ret,
-		    struct nsx_err *err)
+int nsx_memory_read(const struct nsx_schema *s, struct nsx_memory *ret, struct nsx_err *err)
 {
 	*ret = (struct nsx_memory){.events = NULL};
 	return nsx_view_each(s, memory_event, memory_on_row, ret, err, start_ns,

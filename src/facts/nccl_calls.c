@@ -68,8 +68,7 @@ static bool read_binary(const struct nsx_val *v, struct nsx_nccl_call *m)
 }
 
 /* The unsigned number of a key. */
-static bool nccl_calls_number_of(const char *json, size_t n, const char *key,
-				 uint64_t *ret)
+static bool nccl_calls_number_of(const char *json, size_t n, const char *key, uint64_t *ret)
 {
 	const char *p = memmem(json, n, key, strlen(key)), *end = json + n;
 
@@ -88,8 +87,7 @@ static bool read_json(const char *json, size_t n, struct nsx_nccl_call *m)
 {
 	uint64_t bytes;
 
-	if (!nccl_calls_number_of(json, n, "Message size [bytes]", &bytes) ||
-	    bytes > INT64_MAX)
+	if (!nccl_calls_number_of(json, n, "Message size [bytes]", &bytes) || bytes > INT64_MAX)
 		return false;
 	m->bytes = (int64_t)bytes;
 	nccl_calls_number_of(json, n, "NCCL communicator ID", &m->communicator);
@@ -106,8 +104,7 @@ static int64_t int_at(const char *p)
 
 static bool is_init(const struct nsx_nccl_init *x)
 {
-	return x->nranks > 0 && x->rank >= 0 && x->rank < x->nranks &&
-	       x->nranks <= INT32_MAX;
+	return x->nranks > 0 && x->rank >= 0 && x->rank < x->nranks && x->nranks <= INT32_MAX;
 }
 
 static bool read_init_binary(const struct nsx_val *v, struct nsx_nccl_init *x)
@@ -119,8 +116,7 @@ static bool read_init_binary(const struct nsx_val *v, struct nsx_nccl_init *x)
 		return false;
 	size = word_at(v->u.p + 16);
 	offset = word_at(v->u.p + 24);
-	if (offset < 32 || offset > v->len || size > v->len - offset ||
-	    (size != 12 && size < 20))
+	if (offset < 32 || offset > v->len || size > v->len - offset || (size != 12 && size < 20))
 		return false;
 	p = v->u.p + offset;
 	x->rank = int_at(size == 12 ? p : p + 12);
@@ -176,8 +172,7 @@ static bool is_nccl(const struct part *p, const struct nsx_val *v)
 		key.process_key = nsx_process_key((uint64_t)v[TID].u.i);
 	else if (v[PID].type == NSX_V_I64)
 		key.process_key = (uint64_t)v[PID].u.i << 24;
-	return bsearch(&key, p->domains, p->ndomains, sizeof(key),
-		       cmp_domain) != NULL;
+	return bsearch(&key, p->domains, p->ndomains, sizeof(key), cmp_domain) != NULL;
 }
 
 static void name_it(struct message *m, const char *name, size_t n)
@@ -210,8 +205,7 @@ static int nccl_calls_on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx
 	if (v[JSON].type == NSX_V_NULL && v[JSON_ID].type == NSX_V_NULL &&
 	    v[BINARY].type == NSX_V_NULL)
 		return 0;
-	if (v[START].type != NSX_V_I64 || !nsx_starts_inside(p->t, v[START].u.i) ||
-	    !is_nccl(p, v))
+	if (v[START].type != NSX_V_I64 || !nsx_starts_inside(p->t, v[START].u.i) || !is_nccl(p, v))
 		return 0;
 	m.call.start_ns = v[START].u.i;
 	m.call.global_tid = (uint64_t)nsx_i64_or(&v[TID], 0);
@@ -249,8 +243,7 @@ static int nccl_calls_resolve(struct part *all, struct nsx_arena *a, struct nsx_
 
 		if (name)
 			name_it(m, name, strlen(name));
-		if (m->json_id >= 0 &&
-		    !(json && read_text(m, json, strlen(json))))
+		if (m->json_id >= 0 && !(json && read_text(m, json, strlen(json))))
 			m->call.op = 0;
 	}
 	return 0;
@@ -274,8 +267,7 @@ static int on_param(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 int nsx_nccl_payloads(const struct nsx_trace *t, bool *ret, struct nsx_err *err)
 {
 	*ret = false;
-	return nsx_view_each(t->schema, export_meta, on_param, ret, err, name,
-			     value);
+	return nsx_view_each(t->schema, export_meta, on_param, ret, err, name, value);
 }
 
 static int list_domains(const struct nsx_trace *t, struct part *p,
@@ -308,8 +300,7 @@ static int nccl_calls_read_all(struct part *parts, unsigned nparts, struct nsx_e
 			     sizeof(*parts->v), "messages", err))
 			return err->rc;
 		if (parts[i].n)
-			memcpy(parts->v + parts->n, parts[i].v,
-			       parts[i].n * sizeof(*parts->v));
+			memcpy(parts->v + parts->n, parts[i].v, parts[i].n * sizeof(*parts->v));
 		parts->n += parts[i].n;
 	}
 	return 0;
@@ -337,8 +328,7 @@ static int nccl_calls_keep(struct part *all, struct nsx_arena *a,
 }
 
 int nsx_nccl_calls(const struct nsx_trace *t, unsigned threads,
-		   struct nsx_arena *a, struct nsx_nccl_calls *ret,
-		   struct nsx_err *err)
+		   struct nsx_arena *a, struct nsx_nccl_calls *ret, struct nsx_err *err)
 {
 	unsigned nparts = NSX_MAX(1, threads);
 	struct part parts[NSX_MAX_THREADS] = {{0}};

@@ -29,8 +29,7 @@ struct nsx_nccl_calls { /* unsorted */
 };
 
 /* Whether the export says that it has payloads. */
-int nsx_nccl_payloads(const struct nsx_trace *t, bool *ret,
-		      struct nsx_err *err) NSX_CHECKED;
+int nsx_nccl_payloads(const struct nsx_trace *t, bool *ret, struct nsx_err *err) NSX_CHECKED;
 /* All calls with a payload, on a; none if no domain is NCCL's. */
 int nsx_nccl_calls(const struct nsx_trace *t, unsigned threads,
 		   struct nsx_arena *a, struct nsx_nccl_calls *ret,

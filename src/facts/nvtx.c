@@ -18,8 +18,7 @@ struct latest { /* outermost open range with a name on one stack */
 };
 
 static void sweep_stacks(const struct nsx_trace *t, const uint32_t *order,
-			 size_t n, struct latest *latest,
-			 uint32_t *parent, uint8_t *nested)
+			 size_t n, struct latest *latest, uint32_t *parent, uint8_t *nested)
 {
 	const struct nsx_nvtx *x = &t->nvtx;
 	uint32_t stack = 0, top = NSX_NONE;
@@ -33,21 +32,18 @@ static void sweep_stacks(const struct nsx_trace *t, const uint32_t *order,
 			stack++;
 			top = NSX_NONE;
 		}
-		while (top != NSX_NONE &&
-		       !nsx_nvtx_is_open(x, top, nsx_range_start(x, i)))
+		while (top != NSX_NONE && !nsx_nvtx_is_open(x, top, nsx_range_start(x, i)))
 			top = parent[top];
 		parent[i] = top;
 		top = i;
-		if (l->stack == stack &&
-		    nsx_nvtx_is_open(x, l->range, nsx_range_start(x, i)))
+		if (l->stack == stack && nsx_nvtx_is_open(x, l->range, nsx_range_start(x, i)))
 			nested[i] = 1;
 		else
 			*l = (struct latest){i, stack};
 	}
 }
 
-static int nest(const struct nsx_trace *t, uint32_t *parent, uint8_t *nested,
-		struct nsx_err *err)
+static int nest(const struct nsx_trace *t, uint32_t *parent, uint8_t *nested, struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	const struct nsx_nvtx *x = &t->nvtx;
@@ -55,8 +51,7 @@ static int nest(const struct nsx_trace *t, uint32_t *parent, uint8_t *nested,
 	struct latest *latest;
 	int rc = nsx_new_arrays(a, t->ndomains + 2, "domains", err, at) ?:
 		 nsx_new_arrays(a, x->n, "range order", err, order) ?:
-		 nsx_new_arrays(a, nsx_strings_bound(t->strings), "range names",
-				err, latest);
+		 nsx_new_arrays(a, nsx_strings_bound(t->strings), "range names", err, latest);
 
 	if (!rc) {
 		NSX_DEAL(at, order, t->ndomains, x->n, i,
@@ -87,10 +82,8 @@ static int sweep_thread(void *ctx, size_t i, struct nsx_err *err)
 	nsx_nvtx_walk_begin(&user, t, (uint32_t)i, true, false, around);
 	nsx_nvtx_walk_begin(&library, t, (uint32_t)i, false, true, around);
 	for (uint32_t c = th->calls_at; c < th->calls_at + th->ncalls; c++) {
-		uint32_t u =
-		    nsx_nvtx_walk_to(&user, nsx_call_start(&t->calls, c));
-		uint32_t l =
-		    nsx_nvtx_walk_to(&library, nsx_call_start(&t->calls, c));
+		uint32_t u = nsx_nvtx_walk_to(&user, nsx_call_start(&t->calls, c));
+		uint32_t l = nsx_nvtx_walk_to(&library, nsx_call_start(&t->calls, c));
 
 		job->call_range[c] = u != NSX_NONE ? u : l;
 	}
@@ -111,8 +104,7 @@ static int nvtx_sweep_device(void *ctx, size_t i, struct nsx_err *err)
 	for (size_t k = d->ops_at; k < d->ops_at + d->nops; k++) {
 		uint32_t call = nsx_op_call(o, k);
 
-		job->op_range[k] = call == NSX_NONE ? NSX_NONE :
-						      job->call_range[call];
+		job->op_range[k] = call == NSX_NONE ? NSX_NONE : job->call_range[call];
 	}
 	return nsx_stopped(err);
 }
@@ -123,17 +115,14 @@ static void nvtx_add_kernel(struct nsx_coverage *c, bool counts, bool has_call,
 	nsx_add_to(&c->kernel_ns, ns);
 	c->nkernels += counts;
 	c->nmapped += is_mapped && counts;
-	nsx_add_to(is_mapped ? &c->mapped_ns :
-		   has_call  ? &c->no_range_ns : &c->no_call_ns, ns);
+	nsx_add_to(is_mapped ? &c->mapped_ns : has_call  ? &c->no_range_ns : &c->no_call_ns, ns);
 }
 
-static int cover(struct nsx_facts *f, const struct nsx_trace *t,
-		 struct nsx_err *err)
+static int cover(struct nsx_facts *f, const struct nsx_trace *t, struct nsx_err *err)
 {
 	const struct nsx_ops *o = &t->ops;
 
-	if (!nsx_new_array(f->coverage, f->arena, (size_t)t->nprocesses + 1,
-			   "processes", err))
+	if (!nsx_new_array(f->coverage, f->arena, (size_t)t->nprocesses + 1, "processes", err))
 		return err->rc;
 	for (size_t i = 0; i < o->n; i++) {
 		uint32_t p = nsx_op_process(t, i);
@@ -164,8 +153,7 @@ static int pack_before(struct nsx_arena *a, uint32_t *v, size_t n,
 	return 0;
 }
 
-static int find_parents(struct nsx_facts *f, const struct nsx_trace *t,
-			struct nsx_err *err)
+static int find_parents(struct nsx_facts *f, const struct nsx_trace *t, struct nsx_err *err)
 {
 	size_t n = t->nvtx.n;
 	uint32_t *parent;
@@ -184,8 +172,7 @@ static int attribute(struct nsx_facts *f, const struct nsx_trace *t,
 	size_t nranges = t->nvtx.n;
 
 	if (!nsx_new_array(job.around, f->arena, nranges, "ranges", err) ||
-	    !nsx_new_array(job.call_range, f->arena, t->calls.n,
-			   "ranges of calls", err))
+	    !nsx_new_array(job.call_range, f->arena, t->calls.n, "ranges of calls", err))
 		return err->rc;
 	memset(job.around, 0xff, nranges * 4);
 	if (nsx_par(threads, t->nthreads, sweep_thread, &job, err) ||
@@ -195,8 +182,7 @@ static int attribute(struct nsx_facts *f, const struct nsx_trace *t,
 	    nsx_par(threads, t->ndevices, nvtx_sweep_device, &job, err))
 		return err->rc;
 	nsx_arena_drop(f->arena, job.call_range);
-	if (nsx_pack_index(f->arena, job.op_range, t->ops.n, "op ranges",
-			 &f->nvtx.op_range, err))
+	if (nsx_pack_index(f->arena, job.op_range, t->ops.n, "op ranges", &f->nvtx.op_range, err))
 		return err->rc;
 	nsx_arena_drop(f->arena, job.op_range);
 	return 0;
@@ -205,7 +191,5 @@ static int attribute(struct nsx_facts *f, const struct nsx_trace *t,
 int nsx_facts_nvtx(struct nsx_facts *f, const struct nsx_trace *t,
 		   unsigned threads, struct nsx_err *err)
 {
-	return find_parents(f, t, err) ?:
-	       attribute(f, t, threads, err) ?:
-	       cover(f, t, err);
+	return find_parents(f, t, err) ?: attribute(f, t, threads, err) ?: cover(f, t, err);
 }

@@ -47,10 +47,8 @@ static int64_t by_registers(const struct nsx_sm *sm, int64_t registers,
 			    int64_t warps, int64_t unlimited)
 {
 	int64_t parts = sub_partitions(sm);
-	int64_t of_block = sm->registers_per_block > 0 ?
-				   sm->registers_per_block : sm->registers;
-	int64_t of_warp = round_up(registers * sm->threads_per_warp,
-				   REGISTER_UNIT);
+	int64_t of_block = sm->registers_per_block > 0 ? sm->registers_per_block : sm->registers;
+	int64_t of_warp = round_up(registers * sm->threads_per_warp, REGISTER_UNIT);
 
 	if (!of_warp)
 		return unlimited;
@@ -60,11 +58,9 @@ static int64_t by_registers(const struct nsx_sm *sm, int64_t registers,
 }
 
 /* cudaOccMaxBlocksPerSMSmemLimit, with the largest carve-out. */
-static int64_t by_shared(const struct nsx_sm *sm, int64_t bytes,
-			 int64_t unlimited)
+static int64_t by_shared(const struct nsx_sm *sm, int64_t bytes, int64_t unlimited)
 {
-	int64_t of_block = round_up(bytes + shared_reserved(sm),
-				    shared_unit(sm));
+	int64_t of_block = round_up(bytes + shared_reserved(sm), shared_unit(sm));
 
 	return of_block ? sm->shared_bytes / of_block : unlimited;
 }
@@ -87,8 +83,7 @@ bool nsx_occupancy(const struct nsx_sm *limits, const struct nsx_block_shape *b,
 	*ret = (struct nsx_occupancy){
 		.by_warps = sm.warps / warps,
 		.by_blocks = sm.blocks,
-		.by_registers = by_registers(&sm, b->registers, warps,
-					     sm.blocks),
+		.by_registers = by_registers(&sm, b->registers, warps, sm.blocks),
 		.by_shared = by_shared(&sm, b->shared_bytes, sm.blocks)};
 	ret->blocks = NSX_MIN(NSX_MIN(ret->by_warps, ret->by_blocks),
 			      NSX_MIN(ret->by_registers, ret->by_shared));
@@ -108,8 +103,7 @@ int64_t nsx_extent(const uint32_t v[3])
 {
 	int64_t n;
 
-	if (__builtin_mul_overflow((int64_t)v[0] * NSX_MAX(v[1], 1),
-				   (int64_t)NSX_MAX(v[2], 1), &n))
+	if (__builtin_mul_overflow((int64_t)v[0] * NSX_MAX(v[1], 1), (int64_t)NSX_MAX(v[2], 1), &n))
 		return INT64_MAX;
 	return n;
 }

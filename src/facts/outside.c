@@ -16,8 +16,7 @@ static bool has_mpi_ranges(const struct nsx_trace *t)
 	return false;
 }
 
-static bool next_range(const struct nsx_trace *t, size_t *at, size_t first,
-		       struct nsx_outside *ret)
+static bool next_range(const struct nsx_trace *t, size_t *at, size_t first, struct nsx_outside *ret)
 {
 	const struct nsx_nvtx *x = &t->nvtx;
 
@@ -38,8 +37,7 @@ static bool next_range(const struct nsx_trace *t, size_t *at, size_t first,
 	return false;
 }
 
-bool nsx_outside_next(const struct nsx_trace *t, size_t *at,
-		      struct nsx_outside *ret)
+bool nsx_outside_next(const struct nsx_trace *t, size_t *at, struct nsx_outside *ret)
 {
 	const struct nsx_library_calls *c = &t->library;
 	const struct nsx_osrt *o = &t->osrt;
@@ -54,8 +52,7 @@ bool nsx_outside_next(const struct nsx_trace *t, size_t *at,
 	}
 	while (*at < o->n + c->n) {
 		i = (*at)++ - o->n;
-		if (c->library[i] != NSX_LIBRARY_MPI ||
-		    !t->thread[c->thread[i]].launches)
+		if (c->library[i] != NSX_LIBRARY_MPI || !t->thread[c->thread[i]].launches)
 			continue;
 		*ret = (struct nsx_outside){
 			c->thread[i], c->name[i], NSX_NONE, true,

@@ -19,8 +19,7 @@ struct nsx_outside {
 /* Iterates over the OS calls of launching threads and then their MPI calls, which older
  * exports have as NVTX ranges. *at begins at 0; false at the end.
  */
-bool nsx_outside_next(const struct nsx_trace *t, size_t *at,
-		      struct nsx_outside *ret);
+bool nsx_outside_next(const struct nsx_trace *t, size_t *at, struct nsx_outside *ret);
 
 /* Loops over the OS calls i of thread th that overlap span `in`, in order. at: a size_t
  * cursor that begins at 0, for threads in the trace's order and spans whose start does not
@@ -31,8 +30,7 @@ bool nsx_outside_next(const struct nsx_trace *t, size_t *at,
 	     i < (size_t)(th)->osrt_at + (th)->nosrt &&                       \
 	     (t)->osrt.start_ns[i] < (in).end_ns; i++)
 static inline size_t nsx_os_call_from(const struct nsx_trace *t,
-				      const struct nsx_thread *th, size_t *at,
-				      int64_t from_ns)
+				      const struct nsx_thread *th, size_t *at, int64_t from_ns)
 {
 	size_t end = (size_t)th->osrt_at + th->nosrt;
 

@@ -22,8 +22,7 @@ static int64_t inside(const struct nsx_trace *t, int64_t start, int64_t end)
 	return NSX_MAX(b - a, 0);
 }
 
-static int profiler_add_row(struct rows *p, struct nsx_profiler_row *x,
-		     struct nsx_err *err)
+static int profiler_add_row(struct rows *p, struct nsx_profiler_row *x, struct nsx_err *err)
 {
 	x->in_window_ns = inside(p->t, x->start_ns, x->end_ns);
 	return nsx_push(p->v, p->n, p->cap, "profiler overheads", err, *x);
@@ -57,8 +56,7 @@ static const char *const tool_types[] = {
 	[NSX_OVERHEAD_RESOURCE] = "CUPTI resources",
 };
 
-static int add_cupti(const struct nsx_trace *t, struct rows *p,
-		     struct nsx_err *err)
+static int add_cupti(const struct nsx_trace *t, struct rows *p, struct nsx_err *err)
 {
 	for (size_t i = 0; i < t->overheads.n; i++) {
 		uint8_t type = t->overheads.type[i];
@@ -117,8 +115,7 @@ static int64_t most_lost(const struct nsx_trace *t, struct rows *p)
 		if (!i || x->thread != p->v[i - 1].thread)
 			lost = 0, end = INT64_MIN;
 		if (x->end_ns > end) {
-			lost += inside(t, NSX_MAX(x->start_ns, end),
-				       x->end_ns);
+			lost += inside(t, NSX_MAX(x->start_ns, end), x->end_ns);
 			end = x->end_ns;
 		}
 		most = NSX_MAX(most, lost);
@@ -126,14 +123,12 @@ static int64_t most_lost(const struct nsx_trace *t, struct rows *p)
 	return most;
 }
 
-bool nsx_same_profiler_row(const struct nsx_profiler_row *x,
-			   const struct nsx_profiler_row *y)
+bool nsx_same_profiler_row(const struct nsx_profiler_row *x, const struct nsx_profiler_row *y)
 {
 	return !cmp_by_name(x, y);
 }
 
-static int profiler_read_rows(const struct nsx_trace *t, struct rows *p,
-			      struct nsx_err *err)
+static int profiler_read_rows(const struct nsx_trace *t, struct rows *p, struct nsx_err *err)
 {
 	int rc = nsx_view_each(t->schema, profiler_overhead, profiler_on_row, p, err,
 			       start_ns, end_ns, global_tid, name);
@@ -166,8 +161,7 @@ int nsx_facts_profiler(struct nsx_facts *f, const struct nsx_trace *t,
 	}
 	x->most_lost_ns = most_lost(t, &p);
 	if (window_ns)
-		x->most_lost_pct = 100 * (double)x->most_lost_ns /
-				   (double)window_ns;
+		x->most_lost_pct = 100 * (double)x->most_lost_ns / (double)window_ns;
 	nsx_sort(p.v, p.n, sizeof(*p.v), cmp_by_name);
 	x->v = nsx_arena_try_array(a, p.n, sizeof(*p.v), "profiler overheads", err);
 	if (x->v && p.n)

@@ -7,8 +7,7 @@ static bool queues_is_queued(const struct nsx_trace *t, uint32_t op)
 {
 	uint32_t call = nsx_op_call(&t->ops, op);
 
-	return call != NSX_NONE && nsx_call_op(&t->calls, call) == op &&
-	       nsx_op_counts(t, op);
+	return call != NSX_NONE && nsx_call_op(&t->calls, call) == op && nsx_op_counts(t, op);
 }
 
 static int64_t call_time(const struct nsx_trace *t, uint32_t op)
@@ -27,15 +26,13 @@ static void sort_if_needed(int64_t *v, size_t n)
 }
 
 int nsx_queues_build(const struct nsx_trace *t, uint32_t device,
-		     struct nsx_arena *a, struct nsx_queues *q,
-		     struct nsx_err *err)
+		     struct nsx_arena *a, struct nsx_queues *q, struct nsx_err *err)
 {
 	uint32_t first = t->device[device].ops_at;
 	uint32_t end = first + t->device[device].nops;
 	size_t n;
 
-	if (!nsx_new_array(q->at, a, t->nstreams + (size_t)1,
-			   "streams", err))
+	if (!nsx_new_array(q->at, a, t->nstreams + (size_t)1, "streams", err))
 		return err->rc;
 	for (uint32_t i = first; i < end; i++)
 		if (queues_is_queued(t, i))
@@ -57,8 +54,7 @@ int nsx_queues_build(const struct nsx_trace *t, uint32_t device,
 	memmove(q->at + 1, q->at, t->nstreams * sizeof(*q->at));
 	q->at[0] = 0;
 	for (uint32_t s = 0; s < t->nstreams; s++)
-		sort_if_needed(q->called_ns + q->at[s],
-			       q->at[s + 1] - q->at[s]);
+		sort_if_needed(q->called_ns + q->at[s], q->at[s + 1] - q->at[s]);
 	return 0;
 }
 

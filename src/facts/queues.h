@@ -14,8 +14,7 @@ struct nsx_queues { /* of one device                                       */
 };
 /* Lists work of the trace's calls, inside a user's window. Owner: the arena. */
 int nsx_queues_build(const struct nsx_trace *t, uint32_t device,
-		     struct nsx_arena *a, struct nsx_queues *ret,
-		     struct nsx_err *err) NSX_CHECKED;
+		     struct nsx_arena *a, struct nsx_queues *ret, struct nsx_err *err) NSX_CHECKED;
 void nsx_queues_drop(struct nsx_queues *q, struct nsx_arena *a);
 
 #endif

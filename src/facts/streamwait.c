@@ -27,8 +27,7 @@ static int streamwait_cmp_event(const struct nsx_trace *t, uint32_t record,
 {
 	const struct nsx_records *r = &t->records;
 
-	return NSX_CMP(r->process[record], process) ?:
-	       NSX_CMP(r->event_sync_id[record], event);
+	return NSX_CMP(r->process[record], process) ?: NSX_CMP(r->event_sync_id[record], event);
 }
 
 static int by_event(const void *a, const void *b, void *ctx)
@@ -61,14 +60,11 @@ static int index_waits(struct nsx_stream_waits *w, const struct nsx_trace *t,
 		return err->rc;
 	NSX_DEAL(w->wait_at, w->wait, t->nstreams, t->syncs.n, i,
 		 is_followed(t, i) ? t->syncs.stream[i] : NSX_NONE);
-	nsx_sort_r(w->wait, w->wait_at[t->nstreams], sizeof(*w->wait),
-		   by_stream, (void *)t);
+	nsx_sort_r(w->wait, w->wait_at[t->nstreams], sizeof(*w->wait), by_stream, (void *)t);
 	for (uint32_t i = 0; i < t->records.n; i++)
-		if (t->records.stream[i] != NSX_NONE &&
-		    t->records.call[i] != NSX_NONE)
+		if (t->records.stream[i] != NSX_NONE && t->records.call[i] != NSX_NONE)
 			w->record[w->nrecords++] = i;
-	nsx_sort_r(w->record, w->nrecords, sizeof(*w->record), by_event,
-		   (void *)t);
+	nsx_sort_r(w->record, w->nrecords, sizeof(*w->record), by_event, (void *)t);
 	return 0;
 }
 
@@ -87,15 +83,13 @@ static int index_ops(struct nsx_stream_waits *w, const struct nsx_trace *t,
 		for (uint32_t k = w->op_at[s]; k < w->op_at[s + 1]; k++) {
 			w->called[k] = streamwait_call_of(t, nsx_op_call(o, w->op[k]));
 			if (k > w->op_at[s])
-				w->called[k] = NSX_MAX(w->called[k],
-						       w->called[k - 1]);
+				w->called[k] = NSX_MAX(w->called[k], w->called[k - 1]);
 		}
 	return 0;
 }
 
 /* Whether a process uses two devices. */
-static int may_cross(const struct nsx_trace *t, struct nsx_arena *a, bool *ret,
-		     struct nsx_err *err)
+static int may_cross(const struct nsx_trace *t, struct nsx_arena *a, bool *ret, struct nsx_err *err)
 {
 	uint32_t *device;
 
@@ -146,8 +140,7 @@ static uint32_t producer_of(const struct nsx_stream_waits *w,
 		return NSX_NONE;
 	stream = t->records.stream[w->record[r]];
 	recorded_ns = streamwait_call_of(t, t->records.call[w->record[r]]);
-	k = NSX_SEARCH(w->op_at[stream], w->op_at[stream + 1], i,
-		       w->called[i] < recorded_ns);
+	k = NSX_SEARCH(w->op_at[stream], w->op_at[stream + 1], i, w->called[i] < recorded_ns);
 	return k > w->op_at[stream] ? w->op[k - 1] : NSX_NONE;
 }
 

@@ -76,8 +76,7 @@ static int list_queues(struct matching *x, struct nsx_err *err)
 	x->nqueues = (uint32_t)keys.n;
 	nsx_groups_done(&keys);
 	if (rc || nsx_new_arrays(x->a, x->nqueues + 2, "collectives", err, at) ||
-	    nsx_new_arrays(x->a, x->nqueues, "collectives", err, x->queue,
-			   x->by_name))
+	    nsx_new_arrays(x->a, x->nqueues, "collectives", err, x->queue, x->by_name))
 		return err->rc;
 	NSX_DEAL(at, op, x->nqueues, n, i, of[i]);
 	for (uint32_t i = 0; i < n; i++)
@@ -125,17 +124,15 @@ static int64_t apart_ns(const struct matching *x, uint32_t a, uint32_t b)
 
 static bool teams_overlap(const struct matching *x, uint32_t a, uint32_t b)
 {
-	return teams_start_of(x, a) < teams_end_of(x, b) && teams_start_of(x, b) < teams_end_of(x, a);
+	return teams_start_of(x, a) < teams_end_of(x, b) &&
+	       teams_start_of(x, b) < teams_end_of(x, a);
 }
 
-static bool teams_end_together(const struct matching *x, uint32_t a, uint32_t b,
-			       int64_t at_most_ns)
+static bool teams_end_together(const struct matching *x, uint32_t a, uint32_t b, int64_t at_most_ns)
 {
-	int64_t least_ns = NSX_MIN(nsx_op_ns(&x->t->ops, a),
-				   nsx_op_ns(&x->t->ops, b));
+	int64_t least_ns = NSX_MIN(nsx_op_ns(&x->t->ops, a), nsx_op_ns(&x->t->ops, b));
 
-	return teams_overlap(x, a, b) &&
-	       apart_ns(x, a, b) <= NSX_MAX(at_most_ns, least_ns / 5);
+	return teams_overlap(x, a, b) && apart_ns(x, a, b) <= NSX_MAX(at_most_ns, least_ns / 5);
 }
 
 /* Communicators --------------------------------------------------------------------*/
@@ -143,8 +140,7 @@ static bool teams_end_together(const struct matching *x, uint32_t a, uint32_t b,
 /* Whether two queues have most kernels in common, and hardly a kernel between the first and
  * last of these is alone.
  */
-static bool is_common(const struct matching *x, const struct queue *p,
-		      const struct queue *q)
+static bool is_common(const struct matching *x, const struct queue *p, const struct queue *q)
 {
 	uint32_t i = 0, k = 0, n = 0, alone = 0, since = 0, close = 0;
 
@@ -166,8 +162,7 @@ static bool is_common(const struct matching *x, const struct queue *p,
 		else
 			k++;
 	}
-	return n * 2 >= NSX_MAX(p->n, q->n) && alone <= 1 + n / STRAY &&
-	       close * 2 >= n;
+	return n * 2 >= NSX_MAX(p->n, q->n) && alone <= 1 + n / STRAY && close * 2 >= n;
 }
 
 /* The group that a queue belongs to; others: queues of the same name. */
@@ -220,16 +215,14 @@ static uint32_t head_of(const struct queue *q)
 	return q->head < q->n ? q->op[q->head] : NSX_NONE;
 }
 
-static bool is_partner(const struct matching *x, const struct group *g, uint32_t a,
-		       uint32_t b)
+static bool is_partner(const struct matching *x, const struct group *g, uint32_t a, uint32_t b)
 {
 	return g->by_pairs && g->nranks == 2 ? teams_overlap(x, a, b) :
 					       teams_end_together(x, a, b, TOGETHER_NS);
 }
 
 /* The largest distance between the end of the first head and its partners' ends. */
-static int64_t reach(const struct matching *x, const struct group *g,
-		     const struct queue *first)
+static int64_t reach(const struct matching *x, const struct group *g, const struct queue *first)
 {
 	int64_t least = INT64_MAX - SAME_NS;
 	uint32_t a = head_of(first);
@@ -239,8 +232,7 @@ static int64_t reach(const struct matching *x, const struct group *g,
 	for (uint32_t k = 0; k < g->n; k++) {
 		uint32_t b = head_of(g->v[k]);
 
-		if (b != NSX_NONE && !same_rank(first, g->v[k]) &&
-		    is_partner(x, g, a, b))
+		if (b != NSX_NONE && !same_rank(first, g->v[k]) && is_partner(x, g, a, b))
 			least = NSX_MIN(least, apart_ns(x, a, b));
 	}
 	return least + SAME_NS;
@@ -265,8 +257,7 @@ static struct queue *first_head(const struct matching *x, const struct group *g)
 }
 
 /* The index of a rank's queue in `found`; n if the rank has none there. */
-static uint32_t teams_place_of(struct queue *const *found, uint32_t n,
-			       const struct queue *q)
+static uint32_t teams_place_of(struct queue *const *found, uint32_t n, const struct queue *q)
 {
 	uint32_t i = 0;
 
@@ -341,8 +332,7 @@ static uint32_t teams_count_ranks(const struct group *g)
 }
 
 /* Matches the queues of a name in one group; NSX_NONE: those left over. */
-static void teams_match_group(struct matching *x, const uint32_t *v, uint32_t n,
-			      uint32_t group)
+static void teams_match_group(struct matching *x, const uint32_t *v, uint32_t n, uint32_t group)
 {
 	struct group g = {0};
 	struct queue *first;
@@ -385,8 +375,7 @@ static int teams_match_all(struct matching *x, struct nsx_arena *a, struct nsx_e
 	    nsx_new_arrays(a, most / 2 + 1, "collectives", err, x->r->v))
 		return err->rc;
 	nsx_sort_indices(x->by_name, x->nqueues, teams_cmp_names, x->queue);
-	NSX_EACH_RUN(i, next, x->nqueues,
-		     q[x->by_name[next]].name == q[x->by_name[i]].name)
+	NSX_EACH_RUN(i, next, x->nqueues, q[x->by_name[next]].name == q[x->by_name[i]].name)
 		if (next - i > 1)
 			match_name(x, x->by_name + i, (uint32_t)(next - i));
 	nsx_sort(x->r->v, x->r->n, sizeof(*x->r->v), cmp_team);

@@ -16,8 +16,7 @@ struct job {
 enum { ALL = 3, NLISTS };
 
 /* Counts the spans of the unions, as memory depends on gaps, not operations. */
-static void count_spans(const struct nsx_trace *t, const struct nsx_device *d,
-			size_t *n)
+static void count_spans(const struct nsx_trace *t, const struct nsx_device *d, size_t *n)
 {
 	int64_t end_ns[NLISTS] = {INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN};
 
@@ -62,10 +61,8 @@ static bool covers(struct cursor *c, int64_t at, int64_t *until)
 static enum nsx_part_class unions_class_of(bool compute, bool comm, bool copy)
 {
 	if (compute)
-		return comm ? NSX_P_COMPUTE_COMM :
-		       copy ? NSX_P_COMPUTE_COPY : NSX_P_COMPUTE_ONLY;
-	return comm ? NSX_P_COMM_EXPOSED :
-	       copy ? NSX_P_COPY_EXPOSED : NSX_P_IDLE;
+		return comm ? NSX_P_COMPUTE_COMM : copy ? NSX_P_COMPUTE_COPY : NSX_P_COMPUTE_ONLY;
+	return comm ? NSX_P_COMM_EXPOSED : copy ? NSX_P_COPY_EXPOSED : NSX_P_IDLE;
 }
 
 struct sweep { /* of the three lists of a device */
@@ -88,8 +85,7 @@ static struct sweep begin_sweep(const struct nsx_device_facts *d, int64_t at_ns)
 }
 
 /* Adds the device's time from at_ns to the next change, or to end_ns. Returns that time. */
-static int64_t unions_step(struct sweep *s, int64_t at_ns, int64_t end_ns,
-			   struct nsx_partition *p)
+static int64_t unions_step(struct sweep *s, int64_t at_ns, int64_t end_ns, struct nsx_partition *p)
 {
 	int64_t until = end_ns;
 	bool compute = covers(&s->compute, at_ns, &until);
@@ -120,8 +116,7 @@ static int mark_parts(struct nsx_device_facts *d, const struct nsx_spans *busy,
 	struct nsx_partition p = {{0}};
 	struct sweep s = begin_sweep(d, start_ns);
 
-	if (!nsx_new_array(d->marks, a, most / MARK_STEPS + 1, "partition",
-			   err))
+	if (!nsx_new_array(d->marks, a, most / MARK_STEPS + 1, "partition", err))
 		return err->rc;
 	for (int64_t at = start_ns; at < end_ns; n++) {
 		if (n % MARK_STEPS == 0)
@@ -149,8 +144,7 @@ void nsx_partition(const struct nsx_device_facts *d, int64_t start_ns,
 	}
 	unions_sweep(d, start_ns, d->marks[from].at_ns, ret);
 	for (unsigned k = 0; k < NSX_NPARTS; k++)
-		ret->ns[k] += d->marks[to - 1].before.ns[k] -
-			      d->marks[from].before.ns[k];
+		ret->ns[k] += d->marks[to - 1].before.ns[k] - d->marks[from].before.ns[k];
 	unions_sweep(d, d->marks[to - 1].at_ns, end_ns, ret);
 }
 
@@ -166,12 +160,10 @@ static int unions_sweep_device(void *ctx, size_t i, struct nsx_err *err)
 
 	count_spans(t, d, n);
 	for (unsigned k = 0; k < NLISTS; k++) {
-		if (!nsx_new_array(lists[k]->v, job->arenas[i], n[k],
-				   "busy spans", err))
+		if (!nsx_new_array(lists[k]->v, job->arenas[i], n[k], "busy spans", err))
 			return err->rc;
 	}
-	if (!nsx_new_array(f->latest_ns, job->arenas[i],
-			   d->nops / NSX_OPS_BLOCK + 1, "ends", err))
+	if (!nsx_new_array(f->latest_ns, job->arenas[i], d->nops / NSX_OPS_BLOCK + 1, "ends", err))
 		return err->rc;
 	for (size_t k = 0; k < d->nops; k++) {
 		int64_t start_ns = nsx_op_start(&t->ops, d->ops_at + k);
@@ -180,8 +172,7 @@ static int unions_sweep_device(void *ctx, size_t i, struct nsx_err *err)
 
 		*latest = k % NSX_OPS_BLOCK ? NSX_MAX(*latest, end_ns) : end_ns;
 		nsx_spans_push(busy, start_ns, end_ns);
-		nsx_spans_push(lists[t->ops.cls[d->ops_at + k]], start_ns,
-			       end_ns);
+		nsx_spans_push(lists[t->ops.cls[d->ops_at + k]], start_ns, end_ns);
 	}
 	if (mark_parts(f, busy, job->arenas[i], err))
 		return err->rc;
@@ -215,15 +206,12 @@ int nsx_kernel_spans(const struct nsx_device_facts *d, struct nsx_arena *a,
 	return 0;
 }
 
-uint32_t nsx_first_op(const struct nsx_trace *t, const struct nsx_device *d,
-		      int64_t at_ns)
+uint32_t nsx_first_op(const struct nsx_trace *t, const struct nsx_device *d, int64_t at_ns)
 {
-	return NSX_SEARCH(d->ops_at, d->ops_at + d->nops, mid,
-			  nsx_op_start(&t->ops, mid) < at_ns);
+	return NSX_SEARCH(d->ops_at, d->ops_at + d->nops, mid, nsx_op_start(&t->ops, mid) < at_ns);
 }
 
-size_t nsx_ops_started(const struct nsx_trace *t, uint32_t device,
-		       int64_t from_ns, int64_t to_ns)
+size_t nsx_ops_started(const struct nsx_trace *t, uint32_t device, int64_t from_ns, int64_t to_ns)
 {
 	const struct nsx_device *d = &t->device[device];
 	size_t from = nsx_first_op(t, d, from_ns), to = nsx_first_op(t, d, to_ns);
@@ -232,8 +220,7 @@ size_t nsx_ops_started(const struct nsx_trace *t, uint32_t device,
 }
 
 bool nsx_next_op(const struct nsx_facts *f, const struct nsx_trace *t,
-		 uint32_t device, const struct nsx_window *w, size_t *at,
-		 size_t *ret_op)
+		 uint32_t device, const struct nsx_window *w, size_t *at, size_t *ret_op)
 {
 	const struct nsx_device *d = &t->device[device];
 
@@ -241,8 +228,7 @@ bool nsx_next_op(const struct nsx_facts *f, const struct nsx_trace *t,
 		size_t op = d->ops_at + *at;
 
 		if (*at % NSX_OPS_BLOCK == 0 &&
-		    f->device[device].latest_ns[*at / NSX_OPS_BLOCK] <
-			    w->start_ns) {
+		    f->device[device].latest_ns[*at / NSX_OPS_BLOCK] < w->start_ns) {
 			*at += NSX_OPS_BLOCK;
 			continue;
 		}

@@ -17,12 +17,10 @@ const char *nsx_pass_missing(const struct nsx_pass *pass,
 	for (unsigned i = 0; i < NSX_MAX_NEEDS && pass->needs[i]; i++) {
 		int need = pass->needs[i];
 		enum nsx_field f = (enum nsx_field)(-need - 1);
-		enum nsx_view v = need < 0 ? nsx_field_defs[f].view :
-					     (enum nsx_view)(need - 1);
+		enum nsx_view v = need < 0 ? nsx_field_defs[f].view : (enum nsx_view)(need - 1);
 
 		/* If the table is missing its columns are not named. */
-		if (need < 0 ? nsx_has(s, f) || !nsx_has_view(s, v) :
-			       nsx_has_view(s, v))
+		if (need < 0 ? nsx_has(s, f) || !nsx_has_view(s, v) : nsx_has_view(s, v))
 			continue;
 		lack = need < 0 ? nsx_field_exporter_name(f, a) :
 			nsx_arena_printf(a, "rows of %s", pass_table_of(v, a));
@@ -34,8 +32,7 @@ const char *nsx_pass_missing(const struct nsx_pass *pass,
 const char *nsx_pass_lacks(const struct nsx_pass *pass,
 			   const struct nsx_schema *s, struct nsx_arena *a)
 {
-	const char *missing = pass->by_phase ? "--phase-map FILE" :
-					       nsx_pass_missing(pass, s, a);
+	const char *missing = pass->by_phase ? "--phase-map FILE" : nsx_pass_missing(pass, s, a);
 	bool any = !pass->any_of[0];
 
 	if (missing)
@@ -53,8 +50,7 @@ const char *nsx_pass_lacks(const struct nsx_pass *pass,
 	return missing;
 }
 
-const struct nsx_layout *nsx_pass_layout(const struct nsx_pass *pass,
-					 unsigned i)
+const struct nsx_layout *nsx_pass_layout(const struct nsx_pass *pass, unsigned i)
 {
 	const struct nsx_layout *const *more = pass->more;
 

@@ -69,38 +69,30 @@ const char *nsx_pass_missing(const struct nsx_pass *pass,
 const char *nsx_pass_lacks(const struct nsx_pass *pass,
 			   const struct nsx_schema *s, struct nsx_arena *a);
 /* The layout of its i-th table; NULL at the end. */
-const struct nsx_layout *nsx_pass_layout(const struct nsx_pass *pass,
-					 unsigned i);
+const struct nsx_layout *nsx_pass_layout(const struct nsx_pass *pass, unsigned i);
 /* Its i-th query: ID.sql, then ID__PART.sql; NULL at the end. */
-const struct nsx_query *nsx_pass_query(const struct nsx_pass *pass,
-				       unsigned i);
+const struct nsx_query *nsx_pass_query(const struct nsx_pass *pass, unsigned i);
 
 /* The part of a call or of an NVTX range inside the window. */
 static inline int64_t nsx_call_inside(const struct nsx_trace *t, size_t call)
 {
-	return nsx_in_window(t, nsx_call_start(&t->calls, call),
-			     nsx_call_end(&t->calls, call));
+	return nsx_in_window(t, nsx_call_start(&t->calls, call), nsx_call_end(&t->calls, call));
 }
 static inline int64_t nsx_range_inside(const struct nsx_trace *t, size_t range)
 {
-	return nsx_in_window(t, nsx_range_start(&t->nvtx, range),
-			     nsx_range_end(&t->nvtx, range));
+	return nsx_in_window(t, nsx_range_start(&t->nvtx, range), nsx_range_end(&t->nvtx, range));
 }
 
 /* Cells used by many tables: null for an unknown process or device, and for the mean or
  * share of nothing.
  */
-static inline struct nsx_cell nsx_pid_cell(const struct nsx_trace *t,
-					   uint32_t process)
+static inline struct nsx_cell nsx_pid_cell(const struct nsx_trace *t, uint32_t process)
 {
-	return process == NSX_NONE ? nsx_null() :
-				     nsx_int(t->process[process].pid);
+	return process == NSX_NONE ? nsx_null() : nsx_int(t->process[process].pid);
 }
-static inline struct nsx_cell nsx_device_cell(const struct nsx_trace *t,
-					      uint32_t device)
+static inline struct nsx_cell nsx_device_cell(const struct nsx_trace *t, uint32_t device)
 {
-	return device == NSX_NONE ? nsx_null() :
-				    nsx_int(t->device[device].device_id);
+	return device == NSX_NONE ? nsx_null() : nsx_int(t->device[device].device_id);
 }
 /* A number or an index; NSX_NONE becomes null. */
 static inline struct nsx_cell nsx_known_cell(uint32_t v)
@@ -108,13 +100,11 @@ static inline struct nsx_cell nsx_known_cell(uint32_t v)
 	return v == NSX_NONE ? nsx_null() : nsx_int(v);
 }
 /* A text of the trace or of the facts; 0 becomes null. */
-static inline struct nsx_cell nsx_text_cell(const struct nsx_trace *t,
-					    nsx_str s)
+static inline struct nsx_cell nsx_text_cell(const struct nsx_trace *t, nsx_str s)
 {
 	return nsx_string(s ? nsx_text(t, s) : NULL);
 }
-static inline struct nsx_cell nsx_fact_cell(const struct nsx_facts *f,
-					    nsx_str s)
+static inline struct nsx_cell nsx_fact_cell(const struct nsx_facts *f, nsx_str s)
 {
 	return nsx_string(s ? nsx_fact_text(f, s) : NULL);
 }

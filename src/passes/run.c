@@ -72,12 +72,10 @@ static bool chosen(const struct nsx_opts *o, const char *id)
 
 static bool run_is_wanted(const struct nsx_opts *o, const struct nsx_pass *pass)
 {
-	return o->purpose != NSX_FOR_FINDINGS || pass->measures ||
-	       chosen(o, pass->id);
+	return o->purpose != NSX_FOR_FINDINGS || pass->measures || chosen(o, pass->id);
 }
 
-static struct nsx_run begin_pass(const struct run *run,
-				 const struct nsx_section *out)
+static struct nsx_run begin_pass(const struct run *run, const struct nsx_section *out)
 {
 	return (struct nsx_run){run->trace, run->facts, run->opts,
 				out->pass->measures ? run->measured : NULL,
@@ -85,8 +83,7 @@ static struct nsx_run begin_pass(const struct run *run,
 }
 
 /* A failure ends the section, not the report. */
-static int end_pass(struct nsx_run *r, struct nsx_section *out, int rc,
-		    struct nsx_err *err)
+static int end_pass(struct nsx_run *r, struct nsx_section *out, int rc, struct nsx_err *err)
 {
 	nsx_arena_free(r->scratch);
 	if (!rc)
@@ -99,12 +96,10 @@ static int end_pass(struct nsx_run *r, struct nsx_section *out, int rc,
 	return rc ? rc : nsx_stopped(err);
 }
 
-static int run_pass(const struct run *run, struct nsx_section *out,
-		    struct nsx_err *err)
+static int run_pass(const struct run *run, struct nsx_section *out, struct nsx_err *err)
 {
 	struct nsx_run r = begin_pass(run, out);
-	const char *missing = nsx_pass_missing(out->pass, run->trace->schema,
-					       out->arena);
+	const char *missing = nsx_pass_missing(out->pass, run->trace->schema, out->arena);
 	int rc = 0;
 
 	if (out->pass->by_phase && !run->opts->phases)
@@ -118,8 +113,7 @@ static int run_pass(const struct run *run, struct nsx_section *out,
 	return end_pass(&r, out, rc, err);
 }
 
-static int finish_pass(const struct run *run, struct nsx_section *out,
-		       struct nsx_err *err)
+static int finish_pass(const struct run *run, struct nsx_section *out, struct nsx_err *err)
 {
 	struct nsx_run r;
 
@@ -131,16 +125,14 @@ static int finish_pass(const struct run *run, struct nsx_section *out,
 }
 
 /* Runs the analyses that walk the replay's model, or the others. */
-static int run_analysis(const struct run *run, size_t i, bool walks,
-			struct nsx_err *err)
+static int run_analysis(const struct run *run, size_t i, bool walks, struct nsx_err *err)
 {
 	struct nsx_section *out = &run->report->sections[i];
 
 	if (out->pass->walks != walks)
 		return 0;
 	nsx_progress_add(run->opts->progress, 1);
-	return out->pass->run && run_is_wanted(run->opts, out->pass) ?
-		       run_pass(run, out, err) : 0;
+	return out->pass->run && run_is_wanted(run->opts, out->pass) ? run_pass(run, out, err) : 0;
 }
 
 /* Building the model is one of the tasks, and the longest. It starts late, after the tasks
@@ -168,8 +160,7 @@ static void note_losses(struct nsx_section *out, const struct nsx_schema *s)
 	const struct nsx_pass *pass = out->pass;
 
 	for (unsigned i = 0; i < 2 * NSX_MAX_NEEDS; i++) {
-		int need = i < NSX_MAX_NEEDS ? pass->needs[i] :
-					       pass->any_of[i - NSX_MAX_NEEDS];
+		int need = i < NSX_MAX_NEEDS ? pass->needs[i] : pass->any_of[i - NSX_MAX_NEEDS];
 		enum nsx_view v;
 
 		if (!need || out->status != NSX_S_ANSWERED)
@@ -208,13 +199,11 @@ static void collect_warnings(struct nsx_report *r)
 			r->warnings[r->nwarnings++] = s->warnings[k];
 		if (s->status == NSX_S_FAILED)
 			r->warnings[r->nwarnings++] = nsx_arena_printf(
-				r->arena, "section %s failed: %s",
-				s->pass->id, s->reason);
+				r->arena, "section %s failed: %s", s->pass->id, s->reason);
 	}
 }
 
-static struct nsx_report *new_report(const struct nsx_trace *trace,
-				     const struct nsx_opts *opts)
+static struct nsx_report *new_report(const struct nsx_trace *trace, const struct nsx_opts *opts)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct nsx_report *r = nsx_arena_get(a, sizeof(*r));
@@ -247,8 +236,7 @@ static struct nsx_report *new_report(const struct nsx_trace *trace,
 /* Findings seldom cite a row that is not among the dearest. If one does, the analysis runs
  * again and keeps all rows.
  */
-static int run_hold_all(const struct run *run, const struct nsx_table *cut,
-			struct nsx_err *err)
+static int run_hold_all(const struct run *run, const struct nsx_table *cut, struct nsx_err *err)
 {
 	struct nsx_section *s = &run->report->sections[
 		nsx_section_of(run->report, cut) - run->report->sections];
@@ -311,8 +299,7 @@ static enum stage run_stage_of(const struct nsx_pass *pass)
 	return pass->replays ? REPLAYS : pass->is_verdict ? VERDICTS : FIGURES;
 }
 
-static int run_summaries(const struct run *run, enum stage stage,
-			 struct nsx_err *err)
+static int run_summaries(const struct run *run, enum stage stage, struct nsx_err *err)
 {
 	int rc = 0;
 
@@ -375,8 +362,7 @@ static int run_run_all(const struct run *run, struct nsx_err *err)
 	     run_prove(run, err) ?:
 	     run_summaries(run, VERDICTS, err);
 	for (unsigned i = 0; i < nsx_npasses; i++)
-		if (!chosen(run->opts, nsx_passes[i]->id) &&
-		    r->sections[i].status != NSX_S_FAILED)
+		if (!chosen(run->opts, nsx_passes[i]->id) && r->sections[i].status != NSX_S_FAILED)
 			hide(&r->sections[i]);
 	return rc;
 }
@@ -407,8 +393,7 @@ static int report_on(const struct nsx_trace *trace, const struct nsx_opts *opts,
 	const struct nsx_facts_opts wanted = {
 		.threads = opts->threads, .progress = opts->progress,
 		/* needed by findings, whatever is shown */
-		.samples = opts->purpose != NSX_FOR_WHAT_IFS &&
-			   opts->purpose != NSX_FOR_EVENTS,
+		.samples = opts->purpose != NSX_FOR_WHAT_IFS && opts->purpose != NSX_FOR_EVENTS,
 		.draws = opts->draws};
 	int rc = nsx_facts_build(trace, &wanted, &facts, err);
 
@@ -417,11 +402,9 @@ static int report_on(const struct nsx_trace *trace, const struct nsx_opts *opts,
 	r = new_report(trace, opts);
 	r->facts = facts;
 	if (opts->purpose == NSX_FOR_WHAT_IFS)
-		rc = nsx_model_build(trace, facts, opts->replay_ops,
-				     &facts->model, err);
+		rc = nsx_model_build(trace, facts, opts->replay_ops, &facts->model, err);
 	else if (opts->purpose != NSX_FOR_EVENTS)
-		rc = analyse(&(struct run){trace, facts, opts, &measured, r},
-			     err);
+		rc = analyse(&(struct run){trace, facts, opts, &measured, r}, err);
 	r->has_changed |= nsx_db_has_changed(trace->schema->db);
 	if (rc)
 		nsx_report_free(r);
@@ -431,22 +414,19 @@ static int report_on(const struct nsx_trace *trace, const struct nsx_opts *opts,
 }
 
 int nsx_report_make(const struct nsx_schema *schema,
-		    const struct nsx_opts *opts, struct nsx_report **ret,
-		    struct nsx_err *err)
+		    const struct nsx_opts *opts, struct nsx_report **ret, struct nsx_err *err)
 {
 	const struct nsx_load_opts load = {.threads = opts->threads,
 					   .window = opts->window,
-					   .reach_ns = (int64_t)(opts->reach_s *
-								 1e9),
+					   .reach_ns = (int64_t)(opts->reach_s * 1e9),
 					   .steps_from = opts->steps_from,
 					   .progress = opts->progress};
 	struct nsx_trace *trace;
 	int rc;
 
 	if (opts->reach_s > 0 && (!opts->window || strchr(opts->window, ':')))
-		return nsx_fail(err, NSX_E_USAGE, "--reach is how far from a "
-				"window rows are read: give its times, too "
-				"(--window A..B)");
+		return nsx_fail(err, NSX_E_USAGE, "--reach is how far from a window rows are read: "
+				"give its times, too (--window A..B)");
 	rc = nsx_load_named(schema, &load, &trace, err);
 	if (rc)
 		return rc;
@@ -458,8 +438,7 @@ int nsx_report_make(const struct nsx_schema *schema,
 	return rc;
 }
 
-int nsx_report_open(const struct nsx_opts *opts, struct nsx_report **ret,
-		    struct nsx_err *err)
+int nsx_report_open(const struct nsx_opts *opts, struct nsx_report **ret, struct nsx_err *err)
 {
 	struct nsx_schema *schema = malloc(sizeof(*schema));
 	int rc;
@@ -478,8 +457,7 @@ int nsx_report_open(const struct nsx_opts *opts, struct nsx_report **ret,
 		return 0;
 	}
 	if (nsx_is_damage(rc) && nsx_db_has_changed(schema->db))
-		rc = nsx_fail(err, NSX_E_DATA, "cannot read '%s': " NSX_CHANGED,
-			      opts->path);
+		rc = nsx_fail(err, NSX_E_DATA, "cannot read '%s': " NSX_CHANGED, opts->path);
 	nsx_schema_close(schema);
 	free(schema);
 	return rc;

@@ -55,8 +55,7 @@ const char *nsx_say_failure(const struct nsx_trace *t, const struct nsx_failure 
 
 	return nsx_arena_printf(a, "%s (CUDA error %lld), first in %s at %.3fs; %s",
 				m ? m->words : "an error", (long long)x->code,
-				nsx_text_name(a, first_call(t, x, a)),
-				(double)x->first_ns / 1e9,
+				nsx_text_name(a, first_call(t, x, a)), (double)x->first_ns / 1e9,
 				nsx_text_n(a, x->n, "call", NULL));
 }
 

@@ -47,8 +47,7 @@ static const char *finding_tidy(struct nsx_findings *l, const char *text)
 {
 	size_t n = strlen(text);
 	size_t word = strspn(text, "abcdefghijklmnopqrstuvwxyz");
-	char *copy = nsx_arena_strndup(l->arena, text,
-				       n - (n && text[n - 1] == '.'));
+	char *copy = nsx_arena_strndup(l->arena, text, n - (n && text[n - 1] == '.'));
 
 	if (word && strchr(" ,;", text[word]))
 		*copy = (char)(*copy - 'a' + 'A');
@@ -72,13 +71,11 @@ void nsx_found(struct nsx_findings *l, const struct nsx_finding *f)
 	copy->title = finding_tidy(l, f->title);
 	for (size_t i = 0; i < ARRAY_LEN(f->evidence) && f->evidence[i]; i++)
 		copy->evidence[i] = finding_tidy(l, f->evidence[i]);
-	for (size_t i = 0; i < ARRAY_LEN(f->recommendation) &&
-			   f->recommendation[i]; i++)
+	for (size_t i = 0; i < ARRAY_LEN(f->recommendation) && f->recommendation[i]; i++)
 		copy->recommendation[i] = finding_tidy(l, f->recommendation[i]);
 }
 
-const struct nsx_finding *nsx_find_finding(const struct nsx_findings *l,
-					   enum nsx_finding_id id)
+const struct nsx_finding *nsx_find_finding(const struct nsx_findings *l, enum nsx_finding_id id)
 {
 	for (size_t i = 0; i < l->n; i++)
 		if (l->v[i].id == id)
@@ -130,8 +127,7 @@ const char *nsx_tell_name(struct nsx_findings *l, const char *name)
 void nsx_findings_take(struct nsx_findings *l, struct nsx_findings *from)
 {
 	nsx_grow_or_die(&l->v, &l->cap, l->n + from->n, sizeof(*l->v));
-	nsx_grow_or_die(&l->fine, &l->cap_fine, l->nfine + from->nfine,
-			sizeof(*l->fine));
+	nsx_grow_or_die(&l->fine, &l->cap_fine, l->nfine + from->nfine, sizeof(*l->fine));
 	for (size_t i = 0; i < from->n; i++)
 		l->v[l->n++] = from->v[i];
 	for (size_t i = 0; i < from->nfine; i++)

@@ -167,8 +167,7 @@ void nsx_findings_take(struct nsx_findings *l, struct nsx_findings *from);
 void nsx_findings_done(struct nsx_findings *l); /* keeps the arena */
 
 /* The first finding with that id; NULL if there is none. */
-const struct nsx_finding *nsx_find_finding(const struct nsx_findings *l,
-					   enum nsx_finding_id id);
+const struct nsx_finding *nsx_find_finding(const struct nsx_findings *l, enum nsx_finding_id id);
 
 /* Appends a line of evidence; NULL is ignored. */
 void nsx_add_evidence(struct nsx_finding *f, const char *line);

@@ -48,8 +48,7 @@ struct nsx_packed_rows *nsx_packed_new(size_t max_rows, unsigned ncols)
 
 	if (ncols > NSX_PACKED_COLUMNS)
 		abort();
-	p = nsx_try_alloc(1, sizeof(*p) + (size_t)2 * ncols * sizeof(*p->cells),
-			  "rows", &err);
+	p = nsx_try_alloc(1, sizeof(*p) + (size_t)2 * ncols * sizeof(*p->cells), "rows", &err);
 	if (p) {
 		p->ncols = ncols;
 		p->most = max_rows;
@@ -206,8 +205,7 @@ struct nsx_cell *nsx_packed_add(struct nsx_packed_rows *p, bool *is_short)
 
 /* Reading ------------------------------------------------------------------*/
 
-static const unsigned char *get(const unsigned char *at, enum kind *kind,
-				uint64_t *x)
+static const unsigned char *get(const unsigned char *at, enum kind *kind, uint64_t *x)
 {
 	unsigned n = *at & 15;
 
@@ -217,8 +215,7 @@ static const unsigned char *get(const unsigned char *at, enum kind *kind,
 	return at + n;
 }
 
-static const unsigned char *get_cell(const unsigned char *at,
-				     struct nsx_cell *c)
+static const unsigned char *get_cell(const unsigned char *at, struct nsx_cell *c)
 {
 	enum kind kind;
 	const char *text;
@@ -289,6 +286,5 @@ const struct nsx_cell *nsx_next_row(struct nsx_row_reader *r)
 	if (row < t->nrows)
 		return nsx_row_at(t, row);
 	row -= t->nrows;
-	return row + 1 < t->packed->n ? unpack_row(r, row) :
-					row_at(t->packed, row);
+	return row + 1 < t->packed->n ? unpack_row(r, row) : row_at(t->packed, row);
 }

@@ -71,8 +71,7 @@ static void places_add_call(struct places *p, size_t i, enum nsx_change_verb ver
 	if (verb == NSX_FASTER_HOST)
 		places_add_gap(p, i);
 	else
-		places_add(p, nsx_call_start(&p->t->calls, i),
-			   nsx_call_end(&p->t->calls, i));
+		places_add(p, nsx_call_start(&p->t->calls, i), nsx_call_end(&p->t->calls, i));
 }
 
 static void places_add_op(struct places *p, size_t i)
@@ -81,14 +80,12 @@ static void places_add_op(struct places *p, size_t i)
 }
 
 /* Adds all calls of an API, or all kernels of a name, for changes without rows. */
-static int places_add_named(struct places *p, const struct nsx_change *c,
-			    struct nsx_err *err)
+static int places_add_named(struct places *p, const struct nsx_change *c, struct nsx_err *err)
 {
 	enum { UNSEEN, IS, IS_NOT };
 	const struct nsx_trace *t = p->t;
 	bool calls = !c->op && c->verb <= NSX_NO_COST;
-	uint8_t *named = nsx_try_alloc(nsx_strings_bound(t->strings), 1,
-				       "names", err);
+	uint8_t *named = nsx_try_alloc(nsx_strings_bound(t->strings), 1, "names", err);
 	char buf[256];
 
 	if (!named)
@@ -97,8 +94,7 @@ static int places_add_named(struct places *p, const struct nsx_change *c,
 		uint8_t *is = &named[nsx_call_name(&t->calls, i)];
 
 		if (*is == UNSEEN)
-			*is = strcmp(nsx_api_base(nsx_call_text(t, i), buf,
-						  sizeof(buf)),
+			*is = strcmp(nsx_api_base(nsx_call_text(t, i), buf, sizeof(buf)),
 				     c->name) ? IS_NOT : IS;
 		if (*is == IS)
 			places_add_call(p, i, c->verb);
@@ -107,8 +103,7 @@ static int places_add_named(struct places *p, const struct nsx_change *c,
 		nsx_str name = nsx_op_name(t, i);
 
 		if (name && named[name] == UNSEEN)
-			named[name] = strcmp(nsx_text(t, name), c->name) ?
-					      IS_NOT : IS;
+			named[name] = strcmp(nsx_text(t, name), c->name) ? IS_NOT : IS;
 		if (name && named[name] == IS)
 			places_add_op(p, i);
 	}
@@ -126,8 +121,7 @@ static void add_host(struct places *p, const struct nsx_finding *f)
 		if (x->name[i] == f->host && x->kind[i] == NSX_NVTX_STACK)
 			places_add(p, nsx_range_start(x, i), nsx_range_end(x, i));
 	for (size_t i = 0; f->id == NSX_ID_host_calls && i < c->n; i++)
-		if (nsx_call_name(c, i) == f->host &&
-		    !(c->flags[i] & NSX_CALL_NESTED))
+		if (nsx_call_name(c, i) == f->host && !(c->flags[i] & NSX_CALL_NESTED))
 			places_add(p, nsx_call_start(c, i), nsx_call_end(c, i));
 }
 
@@ -156,8 +150,7 @@ int nsx_finding_places(const struct nsx_trace *t, const struct nsx_finding *f,
 				places_add_call(&p, row, c->verb);
 			else
 				places_add_op(&p, row);
-		if (!c->rows.only && c->name && !c->is_pattern &&
-		    places_add_named(&p, c, err))
+		if (!c->rows.only && c->name && !c->is_pattern && places_add_named(&p, c, err))
 			return err->rc;
 	}
 	if (f->host)

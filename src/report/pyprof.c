@@ -52,8 +52,7 @@ static bool pyprof_add_call(struct nsx_buf *b, const char *s, size_t n)
 				p += strlen(keys[k]);
 				nsx_buf_adds(b, k ? between : " ");
 				between = ", ";
-				nsx_buf_add(b, p, strcspn(p, !k ? "'" : *p == '(' ?
-							       ")" : ",}"));
+				nsx_buf_add(b, p, strcspn(p, !k ? "'" : *p == '(' ? ")" : ",}"));
 				nsx_buf_adds(b, k && *p == '(' ? ")" : "");
 			}
 	nsx_buf_adds(b, *between == '(' ? "()" : ")");

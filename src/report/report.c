@@ -34,12 +34,10 @@ int nsx_cannot_(struct nsx_section *s, const char *reason)
 
 void nsx_put(struct nsx_section *s, const char *key, struct nsx_cell cell)
 {
-	nsx_push_or_die(s->values, s->nvalues, s->cap_values,
-			(struct nsx_value){key, cell});
+	nsx_push_or_die(s->values, s->nvalues, s->cap_values, (struct nsx_value){key, cell});
 }
 
-struct nsx_table *nsx_add_table(struct nsx_section *s,
-				const struct nsx_layout *layout)
+struct nsx_table *nsx_add_table(struct nsx_section *s, const struct nsx_layout *layout)
 {
 	struct nsx_table *t = nsx_arena_get(s->arena, sizeof(*t));
 
@@ -74,20 +72,17 @@ void nsx_warn_(struct nsx_section *s, const char *text)
 	nsx_push_or_die(s->warnings, s->nwarnings, s->cap_warnings, text);
 }
 
-void nsx_md_add(struct nsx_section *s, enum nsx_block_kind kind,
-		const char *text)
+void nsx_md_add(struct nsx_section *s, enum nsx_block_kind kind, const char *text)
 {
 	nsx_push_or_die(s->blocks, s->nblocks, s->cap_blocks,
 			(struct nsx_block){.kind = kind, .text = text});
 }
 
-size_t nsx_first_rows(const struct nsx_table *t, size_t most, int column,
-		      double least)
+size_t nsx_first_rows(const struct nsx_table *t, size_t most, int column, double least)
 {
 	size_t n = 0;
 
-	while (n < NSX_MIN(most, t->nrows) &&
-	       nsx_row_at(t, n)[column].u.f >= least)
+	while (n < NSX_MIN(most, t->nrows) && nsx_row_at(t, n)[column].u.f >= least)
 		n++;
 	return n;
 }
@@ -110,8 +105,7 @@ void nsx_md_table_of(struct nsx_section *s, const struct nsx_table *t,
 						       NSX_MAX_MD_ROWS});
 }
 
-void nsx_md_whole(struct nsx_section *s, const struct nsx_table *t,
-		  size_t max_rows)
+void nsx_md_whole(struct nsx_section *s, const struct nsx_table *t, size_t max_rows)
 {
 	unsigned n = t->layout->ncols;
 	int *all = nsx_arena_get(s->arena, n * sizeof(*all));
@@ -121,8 +115,7 @@ void nsx_md_whole(struct nsx_section *s, const struct nsx_table *t,
 	nsx_md_table_of(s, t, max_rows, all, n);
 }
 
-const struct nsx_section *nsx_report_section(const struct nsx_report *r,
-					     const char *pass_id)
+const struct nsx_section *nsx_report_section(const struct nsx_report *r, const char *pass_id)
 {
 	for (size_t i = 0; i < r->nsections; i++)
 		if (!strcmp(r->sections[i].pass->id, pass_id))
@@ -130,8 +123,7 @@ const struct nsx_section *nsx_report_section(const struct nsx_report *r,
 	return NULL;
 }
 
-const struct nsx_table *nsx_report_table(const struct nsx_report *r, const char *csv,
-					 size_t n)
+const struct nsx_table *nsx_report_table(const struct nsx_report *r, const char *csv, size_t n)
 {
 	for (size_t i = 0; i < r->nsections; i++)
 		for (size_t k = 0; k < r->sections[i].ntables; k++) {
@@ -143,8 +135,7 @@ const struct nsx_table *nsx_report_table(const struct nsx_report *r, const char 
 	return NULL;
 }
 
-const struct nsx_section *nsx_section_of(const struct nsx_report *r,
-					 const struct nsx_table *t)
+const struct nsx_section *nsx_section_of(const struct nsx_report *r, const struct nsx_table *t)
 {
 	for (size_t i = 0; i < r->nsections; i++)
 		for (size_t k = 0; k < r->sections[i].ntables; k++)
@@ -153,18 +144,15 @@ const struct nsx_section *nsx_section_of(const struct nsx_report *r,
 	return NULL;
 }
 
-const struct nsx_table *nsx_section_table(const struct nsx_section *s,
-					  const char *key)
+const struct nsx_table *nsx_section_table(const struct nsx_section *s, const char *key)
 {
 	for (size_t i = 0; s && i < s->ntables; i++)
-		if (s->tables[i]->layout->key &&
-		    !strcmp(s->tables[i]->layout->key, key))
+		if (s->tables[i]->layout->key && !strcmp(s->tables[i]->layout->key, key))
 			return s->tables[i];
 	return NULL;
 }
 
-const struct nsx_cell *nsx_section_value(const struct nsx_section *s,
-					 const char *key)
+const struct nsx_cell *nsx_section_value(const struct nsx_section *s, const char *key)
 {
 	for (size_t i = 0; s && i < s->nvalues; i++)
 		if (!strcmp(s->values[i].key, key))
@@ -175,8 +163,7 @@ const struct nsx_cell *nsx_section_value(const struct nsx_section *s,
 /* Cells that findings cite -------------------------------------------------------- */
 
 /* id: the text of y as an id of the table. */
-static bool report_same_cell(const struct nsx_cell *x, const struct nsx_cell *y,
-			     nsx_str id)
+static bool report_same_cell(const struct nsx_cell *x, const struct nsx_cell *y, nsx_str id)
 {
 	if (x->type == NSX_T_ID)
 		return x->u.id == id;
@@ -220,8 +207,7 @@ static struct nsx_cell *copy_row(const struct nsx_table *t,
 
 	for (unsigned i = 0; i < t->layout->ncols; i++)
 		if (copy[i].type == NSX_T_ID)
-			copy[i] = nsx_string(nsx_str_text(t->strings,
-							  copy[i].u.id));
+			copy[i] = nsx_string(nsx_str_text(t->strings, copy[i].u.id));
 	return copy;
 }
 
@@ -285,8 +271,7 @@ static bool report_tell_apart(const struct nsx_table *t, struct nsx_evidence *e)
 }
 
 /* Returns the table if the row may be among those not kept; else NULL. */
-static const struct nsx_table *report_prove(const struct nsx_report *r,
-					    struct nsx_evidence *e)
+static const struct nsx_table *report_prove(const struct nsx_report *r, struct nsx_evidence *e)
 {
 	const struct nsx_table *t = nsx_report_table(r, e->csv, strlen(e->csv));
 	unsigned cols[ARRAY_LEN(e->at)];
@@ -318,8 +303,7 @@ const struct nsx_table *nsx_prove_findings(struct nsx_report *r)
 
 	for (size_t i = 0; i < r->found.n; i++)
 		NSX_EACH_PROOF(&r->found.v[i], k) {
-			const struct nsx_table *t =
-				report_prove(r, &r->found.v[i].proof[k]);
+			const struct nsx_table *t = report_prove(r, &r->found.v[i].proof[k]);
 
 			cut = t ? t : cut;
 		}
@@ -339,8 +323,7 @@ void nsx_add_curve(struct nsx_section *s, const struct nsx_curve *c)
 
 const char *nsx_report_damage(const struct nsx_report *r)
 {
-	const char *loss = r->has_changed ? NSX_CHANGED :
-					    nsx_schema_loss(r->trace->schema, 0);
+	const char *loss = r->has_changed ? NSX_CHANGED : nsx_schema_loss(r->trace->schema, 0);
 
 	for (size_t i = 0; !loss && i < r->nsections; i++)
 		if (r->sections[i].status == NSX_S_FAILED)

@@ -65,15 +65,12 @@ struct nsx_pass {
 	/* An analysis (run) reads the trace and the facts. A summary (summarise, no run)
 	 * also reads the complete report. No section depends on what another one shows.
 	 */
-	int (*run)(const struct nsx_run *run, struct nsx_section *out,
-		   struct nsx_err *err);
+	int (*run)(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err);
 	/* The rest of an analysis, or NULL: makes the longest tables once the replay's
 	 * model is freed, as both are large. Summaries cannot use them.
 	 */
-	int (*finish)(const struct nsx_run *run, struct nsx_section *out,
-		      struct nsx_err *err);
-	int (*summarise)(const struct nsx_run *run,
-			 const struct nsx_report *report,
+	int (*finish)(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err);
+	int (*summarise)(const struct nsx_run *run, const struct nsx_report *report,
 			 struct nsx_section *out, struct nsx_err *err);
 };
 
@@ -176,11 +173,9 @@ void nsx_put(struct nsx_section *s, const char *key, struct nsx_cell cell);
 /* A layout without a key makes a table for nsx_rows cells only: it is not written as CSV,
  * nor to JSON on its own.
  */
-struct nsx_table *nsx_add_table(struct nsx_section *s,
-				const struct nsx_layout *layout);
+struct nsx_table *nsx_add_table(struct nsx_section *s, const struct nsx_layout *layout);
 /* Calls nsx_table_whole on all tables of a finished section. */
-int nsx_section_whole(const struct nsx_section *s,
-		      struct nsx_err *err) NSX_CHECKED;
+int nsx_section_whole(const struct nsx_section *s, struct nsx_err *err) NSX_CHECKED;
 /* Adds the tables of the pass's layouts, in order. Returns s->tables, which moves when
  * another table is added.
  */
@@ -209,19 +204,16 @@ const char *nsx_say_ms(struct nsx_section *s, double ms);
 #define nsx_md_bullet(s, ...)                                                 \
 	nsx_md_add(s, NSX_B_BULLET, nsx_say(s, __VA_ARGS__))
 #define nsx_md_text(s, ...) nsx_md_add(s, NSX_B_TEXT, nsx_say(s, __VA_ARGS__))
-void nsx_md_add(struct nsx_section *s, enum nsx_block_kind kind,
-		const char *text);
+void nsx_md_add(struct nsx_section *s, enum nsx_block_kind kind, const char *text);
 /* The number of leading rows with at least `least` in a column; at most `most`. */
-size_t nsx_first_rows(const struct nsx_table *t, size_t most, int column,
-		      double least);
+size_t nsx_first_rows(const struct nsx_table *t, size_t most, int column, double least);
 /* A Markdown table of the columns whose ids follow, with at most max_rows rows; 0: default. */
 #define nsx_md_table(s, t, max_rows, ...)                                     \
 	nsx_md_table_of(s, t, max_rows, NSX_IDS(__VA_ARGS__))
 void nsx_md_table_of(struct nsx_section *s, const struct nsx_table *t,
 		     size_t max_rows, const int *columns, size_t ncolumns);
 /* A Markdown table of all columns. */
-void nsx_md_whole(struct nsx_section *s, const struct nsx_table *t,
-		  size_t max_rows);
+void nsx_md_whole(struct nsx_section *s, const struct nsx_table *t, size_t max_rows);
 /* A name from the trace, shortened in the middle and escaped for Markdown. */
 const char *nsx_md_name(struct nsx_section *s, const char *name);
 
@@ -231,14 +223,11 @@ const char *nsx_md_name(struct nsx_section *s, const char *name);
 const struct nsx_table *nsx_prove_findings(struct nsx_report *r);
 
 /* Reading sections (summaries, emitters) --------------------------------------*/
-const struct nsx_section *nsx_report_section(const struct nsx_report *r,
-					     const char *pass_id);
+const struct nsx_section *nsx_report_section(const struct nsx_report *r, const char *pass_id);
 /* The table of a CSV file, by the first n letters of csv; NULL: none. */
-const struct nsx_table *nsx_report_table(const struct nsx_report *r, const char *csv,
-					 size_t n);
+const struct nsx_table *nsx_report_table(const struct nsx_report *r, const char *csv, size_t n);
 /* The section that holds the table. */
-const struct nsx_section *nsx_section_of(const struct nsx_report *r,
-					 const struct nsx_table *t);
+const struct nsx_section *nsx_section_of(const struct nsx_report *r, const struct nsx_table *t);
 const struct nsx_table *nsx_section_table(const struct nsx_section *s,
 					  const char *key); /* NULL: none */
 const struct nsx_cell *nsx_section_value(const struct nsx_section *s,

@@ -28,8 +28,7 @@ void nsx_table_expect(struct nsx_table *t, size_t n, size_t max_rows)
 	struct nsx_cell *cells;
 	struct nsx_err err;
 
-	cells = nsx_try_alloc(room * t->layout->ncols, sizeof(*cells),
-			      t->layout->key, &err);
+	cells = nsx_try_alloc(room * t->layout->ncols, sizeof(*cells), t->layout->key, &err);
 	if (cells && n > read)
 		packed = nsx_packed_new(max_rows - read, t->layout->ncols);
 	if (!cells || (n > read && !packed)) {
@@ -53,8 +52,7 @@ size_t nsx_table_total(const struct nsx_table *t)
 	return t->nrows + nsx_table_packed(t) + t->nrest;
 }
 
-void nsx_add_cells(const struct nsx_layout *l, const struct nsx_cell *row,
-		   struct nsx_cell *sums)
+void nsx_add_cells(const struct nsx_layout *l, const struct nsx_cell *row, struct nsx_cell *sums)
 {
 	for (unsigned c = 0; c < l->ncols; c++) {
 		if (!l->cols[c].adds || !row[c].type)
@@ -110,17 +108,14 @@ struct nsx_cell *nsx_add_row(struct nsx_table *t)
 	return row;
 }
 
-const char *nsx_row_text(struct nsx_table *t, struct nsx_arena *a,
-			 const char *text)
+const char *nsx_row_text(struct nsx_table *t, struct nsx_arena *a, const char *text)
 {
-	const char *copy = nsx_table_packed(t) ?
-				   nsx_packed_text(t->packed, text) : NULL;
+	const char *copy = nsx_table_packed(t) ? nsx_packed_text(t->packed, text) : NULL;
 
 	return copy ?: nsx_arena_strdup(a, text);
 }
 
-struct nsx_cell nsx_row_string(struct nsx_table *t, const struct nsx_strings *s,
-			       nsx_str id)
+struct nsx_cell nsx_row_string(struct nsx_table *t, const struct nsx_strings *s, nsx_str id)
 {
 	if (!nsx_table_packed(t) || !id)
 		return nsx_string(nsx_str_text(s, id));
@@ -131,8 +126,7 @@ struct nsx_cell nsx_row_string(struct nsx_table *t, const struct nsx_strings *s,
 int nsx_table_whole(const struct nsx_table *t, struct nsx_err *err)
 {
 	return !t->is_short ? 0 :
-			      nsx_fail(err, NSX_E_NOMEM,
-				       "out of memory for rows of its tables");
+			      nsx_fail(err, NSX_E_NOMEM, "out of memory for rows of its tables");
 }
 
 int nsx_table_col(const struct nsx_table *t, const char *key)
@@ -179,11 +173,9 @@ double nsx_table_number(const struct nsx_table *t, size_t row, const char *key)
 	return nsx_cell_number(&nsx_row_at(t, row)[nsx_table_need(t, key)]);
 }
 
-const char *nsx_table_text(const struct nsx_table *t, size_t row,
-			   const char *key)
+const char *nsx_table_text(const struct nsx_table *t, size_t row, const char *key)
 {
-	const struct nsx_cell *c =
-		&nsx_row_at(t, row)[nsx_table_need(t, key)];
+	const struct nsx_cell *c = &nsx_row_at(t, row)[nsx_table_need(t, key)];
 
 	return c->type == NSX_T_STR ? c->u.s : "";
 }
@@ -236,8 +228,7 @@ static int table_cmp_rows(const void *pa, const void *pb, void *ctx)
 static int64_t table_key_of(const void *row, void *ctx)
 {
 	int id = *((const struct order *)ctx)->key;
-	const struct nsx_cell *c = (const struct nsx_cell *)row +
-				   (id < 0 ? ~id : id);
+	const struct nsx_cell *c = (const struct nsx_cell *)row + (id < 0 ? ~id : id);
 	int64_t key = c->type == NSX_T_I64 ? c->u.i :
 		      c->type == NSX_T_F64 ? nsx_real_key(c->u.f) : 0;
 
@@ -254,8 +245,7 @@ void nsx_table_sort_by(struct nsx_table *t, const int *order, size_t n)
 	struct nsx_cell *cells;
 
 	for (size_t i = 0; i < n; i++)
-		if ((order[i] < 0 ? ~order[i] : order[i]) >=
-		    (int)t->layout->ncols)
+		if ((order[i] < 0 ? ~order[i] : order[i]) >= (int)t->layout->ncols)
 			abort();
 	t->price = 0;
 	for (size_t i = n; i--;)

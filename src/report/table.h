@@ -129,13 +129,11 @@ size_t nsx_table_packed(const struct nsx_table *t);
 /* Copies a text for a cell of the row added last. Owner: the table if it packs the row,
  * else the arena.
  */
-const char *nsx_row_text(struct nsx_table *t, struct nsx_arena *a,
-			 const char *text);
+const char *nsx_row_text(struct nsx_table *t, struct nsx_arena *a, const char *text);
 /* A cell of the row added last with a text of s; a table uses one s. A packed row stores
  * the id, so a text that is only written stays packed.
  */
-struct nsx_cell nsx_row_string(struct nsx_table *t, const struct nsx_strings *s,
-			       nsx_str id);
+struct nsx_cell nsx_row_string(struct nsx_table *t, const struct nsx_strings *s, nsx_str id);
 /* Whether the row added last is kept; of other rows only the columns that add are used. */
 static inline bool nsx_table_holds(const struct nsx_table *t)
 {
@@ -144,13 +142,11 @@ static inline bool nsx_table_holds(const struct nsx_table *t)
 /* The number of rows, kept or not. */
 size_t nsx_table_total(const struct nsx_table *t);
 /* Adds a row to sums, for the columns that add. */
-void nsx_add_cells(const struct nsx_layout *l, const struct nsx_cell *row,
-		   struct nsx_cell *sums);
+void nsx_add_cells(const struct nsx_layout *l, const struct nsx_cell *row, struct nsx_cell *sums);
 /* Adds all rows that are not kept to sums; returns their number. */
 size_t nsx_add_rest(const struct nsx_table *t, struct nsx_cell *sums);
 
-static inline const struct nsx_cell *nsx_row_at(const struct nsx_table *t,
-						size_t row)
+static inline const struct nsx_cell *nsx_row_at(const struct nsx_table *t, size_t row)
 {
 	return t->cells + row * t->layout->ncols;
 }
@@ -177,8 +173,7 @@ const char *nsx_col_title(const struct nsx_col *c);
 /* Index of a column by key, for tables of other files; -1 if there is none. */
 int nsx_table_col(const struct nsx_table *t, const char *key);
 /* A cell as a number; 0 for null. The table must have the key. */
-double nsx_table_number(const struct nsx_table *t, size_t row,
-			const char *key);
+double nsx_table_number(const struct nsx_table *t, size_t row, const char *key);
 const char *nsx_table_text(const struct nsx_table *t, size_t row,
 			   const char *key); /* "" for null */
 
@@ -188,8 +183,7 @@ unsigned nsx_table_need(const struct nsx_table *t, const char *key);
 /* The cell as a number; 0 if it is none. */
 static inline double nsx_cell_number(const struct nsx_cell *c)
 {
-	return c->type == NSX_T_I64 ? (double)c->u.i :
-	       c->type == NSX_T_F64 ? c->u.f : 0;
+	return c->type == NSX_T_I64 ? (double)c->u.i : c->type == NSX_T_F64 ? c->u.f : 0;
 }
 /* A cell as text from which a number reads back the same. "" for null, lists and tables. */
 const char *nsx_cell_text(struct nsx_arena *a, const struct nsx_cell *c);

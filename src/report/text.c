@@ -18,8 +18,7 @@ uint32_t nsx_code_point(const char *s, size_t *n)
 	case 2:
 		return (p[0] & 0x1fu) << 6 | (p[1] & 0x3fu);
 	case 3:
-		return (p[0] & 0xfu) << 12 | (p[1] & 0x3fu) << 6 |
-		       (p[2] & 0x3fu);
+		return (p[0] & 0xfu) << 12 | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu);
 	default:
 		return (p[0] & 7u) << 18 | (p[1] & 0x3fu) << 12 |
 		       (p[2] & 0x3fu) << 6 | (p[3] & 0x3fu);
@@ -73,8 +72,7 @@ static bool text_is_plain(const char *s)
 {
 	size_t n = strlen(s);
 
-	if (n > NAME_CHARS || *s == '_' || (n && s[n - 1] == '_') ||
-	    strstr(s, "__"))
+	if (n > NAME_CHARS || *s == '_' || (n && s[n - 1] == '_') || strstr(s, "__"))
 		return false;
 	return strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 			 "0123456789_ .:/%+-") == n;
@@ -133,8 +131,7 @@ void nsx_md_add_plain(struct nsx_buf *b, const char *markdown)
 			p += 2;
 			continue;
 		}
-		while (i < ARRAY_LEN(signs) &&
-		       strncmp(p, signs[i][0], strlen(signs[i][0])))
+		while (i < ARRAY_LEN(signs) && strncmp(p, signs[i][0], strlen(signs[i][0])))
 			i++;
 		is_code ^= *p == '`';
 		if (i == ARRAY_LEN(signs) || (is_code && *p == '*')) {

@@ -38,8 +38,7 @@ static int fill_overview(struct build *b, struct nsx_err *err)
 	struct nsx_timeline *tl = b->tl;
 	uint8_t *at;
 
-	tl->overview = nsx_arena_try_array(
-		tl->arena, (size_t)b->t->ndevices * NSX_OVERVIEW_BINS,
+	tl->overview = nsx_arena_try_array(tl->arena, (size_t)b->t->ndevices * NSX_OVERVIEW_BINS,
 		NSX_NPARTS, "the overview", err);
 	if (!tl->overview)
 		return err->rc;
@@ -61,14 +60,12 @@ static int fill_overview(struct build *b, struct nsx_err *err)
 
 /* The index of a name, cached in *index; the text is used the first time only. */
 static int name_index(struct build *b, uint32_t *index, const char *text,
-		      enum nsx_event_class cls, uint32_t *ret,
-		      struct nsx_err *err)
+		      enum nsx_event_class cls, uint32_t *ret, struct nsx_err *err)
 {
 	struct nsx_timeline *tl = b->tl;
 
 	if (!*index) {
-		if (nsx_push(tl->names, tl->nnames, tl->cap_names,
-			     "names of events", err,
+		if (nsx_push(tl->names, tl->nnames, tl->cap_names, "names of events", err,
 			     (struct nsx_event_name){text, cls, 0}))
 			return err->rc;
 		*index = (uint32_t)tl->nnames;
@@ -77,8 +74,7 @@ static int name_index(struct build *b, uint32_t *index, const char *text,
 	return 0;
 }
 
-static int timeline_op_name(struct build *b, size_t op, uint32_t *ret,
-			    struct nsx_err *err)
+static int timeline_op_name(struct build *b, size_t op, uint32_t *ret, struct nsx_err *err)
 {
 	const struct nsx_trace *t = b->t;
 	unsigned kind = t->ops.kind[op];
@@ -98,23 +94,18 @@ static int timeline_op_name(struct build *b, size_t op, uint32_t *ret,
 		unsigned copy = nsx_op_copy(t, op)->copy_kind;
 
 		if (!b->copies[copy])
-			text = nsx_arena_printf(b->tl->arena, "copy %s",
-						nsx_copy_direction(copy));
-		return name_index(b, &b->copies[copy], text, NSX_EV_COPY, ret,
-				  err);
+			text = nsx_arena_printf(b->tl->arena, "copy %s", nsx_copy_direction(copy));
+		return name_index(b, &b->copies[copy], text, NSX_EV_COPY, ret, err);
 	}
 	return name_index(b, &b->others[kind], text,
-			  kind == NSX_OP_GRAPH ? NSX_EV_COMPUTE : NSX_EV_COPY,
-			  ret, err);
+			  kind == NSX_OP_GRAPH ? NSX_EV_COMPUTE : NSX_EV_COPY, ret, err);
 }
 
-const char *nsx_event_text(const struct nsx_report *r,
-			   const struct nsx_timeline *t, size_t i)
+const char *nsx_event_text(const struct nsx_report *r, const struct nsx_timeline *t, size_t i)
 {
 	const struct nsx_event_name *x = &t->names[i];
 
-	return x->text ? x->text : nsx_kernel_label(&r->facts->kernels,
-						    x->kernel);
+	return x->text ? x->text : nsx_kernel_label(&r->facts->kernels, x->kernel);
 }
 
 /* Lanes -----------------------------------------------------------------------*/
@@ -187,8 +178,7 @@ NSX_ORDER(cmp_stream, struct busy_stream, UP(stream));
 static size_t pick_streams(struct build *b, struct busy_stream *v)
 {
 	const struct nsx_trace *t = b->t;
-	uint32_t *places = nsx_arena_get(b->tl->arena,
-					 (t->ndevices + 1) * sizeof(*places));
+	uint32_t *places = nsx_arena_get(b->tl->arena, (t->ndevices + 1) * sizeof(*places));
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < t->nstreams; i++)
@@ -197,8 +187,7 @@ static size_t pick_streams(struct build *b, struct busy_stream *v)
 		v[nsx_op_stream(&t->ops, i)].nops++;
 	nsx_sort(v, t->nstreams, sizeof(*v), cmp_busy);
 	for (uint32_t i = 0; i < t->nstreams; i++)
-		v[i].place = v[i].nops ? places[t->stream[v[i].stream].device]++ :
-					 NSX_NONE;
+		v[i].place = v[i].nops ? places[t->stream[v[i].stream].device]++ : NSX_NONE;
 	nsx_sort(v, t->nstreams, sizeof(*v), cmp_place);
 	while (n < t->nstreams && n < MAX_STREAMS && v[n].nops)
 		n++;
@@ -213,12 +202,9 @@ static const char *timeline_stream_label(struct build *b, uint32_t stream)
 	const struct nsx_stream *s = &b->t->stream[stream];
 
 	if (b->t->nprocesses > b->t->ndevices)
-		return nsx_arena_printf(
-			b->tl->arena, "stream %lld of %lld",
-			(long long)s->stream_id,
-			(long long)b->t->process[s->process].pid);
-	return nsx_arena_printf(b->tl->arena, "stream %lld",
-				(long long)s->stream_id);
+		return nsx_arena_printf(b->tl->arena, "stream %lld of %lld",
+			(long long)s->stream_id, (long long)b->t->process[s->process].pid);
+	return nsx_arena_printf(b->tl->arena, "stream %lld", (long long)s->stream_id);
 }
 
 /* Streams with nothing in what is drawn. */
@@ -232,8 +218,7 @@ static void drop_empty(struct nsx_timeline *tl, size_t from)
 	tl->nlanes = n;
 }
 
-static int fill_streams(struct build *b, uint32_t device,
-			const struct busy_stream *v, size_t n,
+static int fill_streams(struct build *b, uint32_t device, const struct busy_stream *v, size_t n,
 			uint32_t *lane_of, struct nsx_err *err)
 {
 	const struct nsx_trace *t = b->t;
@@ -284,8 +269,7 @@ struct projections {
 	bool has[MAX_DEPTH]; /* whether a depth occurs, drawn or not */
 };
 
-NSX_ORDER(cmp_projections, struct projection, UP(start_ns), DOWN(end_ns),
-	  UP(range));
+NSX_ORDER(cmp_projections, struct projection, UP(start_ns), DOWN(end_ns), UP(range));
 
 /* Relies on the order by start of a device's operations. */
 static void timeline_widen(const struct nsx_ops *o, struct reach *r, struct reach by)
@@ -299,8 +283,7 @@ static void timeline_widen(const struct nsx_ops *o, struct reach *r, struct reac
 		r->last = by.last;
 }
 
-static void find_reach(const struct build *b, uint32_t device,
-		       struct projections *p)
+static void find_reach(const struct build *b, uint32_t device, struct projections *p)
 {
 	const struct nsx_nvtx_facts *x = &b->f->nvtx;
 	const struct nsx_device *d = &b->t->device[device];
@@ -336,8 +319,7 @@ static int timeline_project(const struct build *b, uint32_t device,
 		size_t first = 0;
 
 		if (parent != NSX_NONE)
-			p->depth[i] = (uint8_t)NSX_MIN(p->depth[parent] + 1,
-						       MAX_DEPTH);
+			p->depth[i] = (uint8_t)NSX_MIN(p->depth[parent] + 1, MAX_DEPTH);
 		if (p->reach[i].first == NSX_NONE || p->depth[i] == MAX_DEPTH)
 			continue;
 		v.depth = p->depth[i];
@@ -394,8 +376,7 @@ static const char *timeline_thread_label(const struct build *b,
 /* Puts each range into the first lane that is free at its start; for nested ranges that is
  * the lane of their depth.
  */
-static int timeline_fill_ranges(struct build *b, const struct nsx_thread *th,
-				struct nsx_err *err)
+static int timeline_fill_ranges(struct build *b, const struct nsx_thread *th, struct nsx_err *err)
 {
 	const struct nsx_nvtx *x = &b->t->nvtx;
 	struct nsx_lane_events *lane[MAX_DEPTH];
@@ -421,8 +402,7 @@ static int timeline_fill_ranges(struct build *b, const struct nsx_thread *th,
 					", start/end"))))
 			break;
 		if (name_index(b, &b->ranges[x->name[i]],
-			       nsx_text(b->t, x->name[i]), NSX_EV_RANGE, &name,
-			       err))
+			       nsx_text(b->t, x->name[i]), NSX_EV_RANGE, &name, err))
 			return err->rc;
 		end_ns[k] = end;
 		timeline_add_event(b->tl, lane[k], start, end, name);
@@ -438,8 +418,7 @@ static enum nsx_event_class call_class(const struct build *b, size_t call)
 	case NSX_CALL_SYNC:
 		return NSX_EV_WAIT;
 	default:
-		return nsx_call_blocks(b->f, b->t, call) ? NSX_EV_WAIT :
-							   NSX_EV_CALL;
+		return nsx_call_blocks(b->f, b->t, call) ? NSX_EV_WAIT : NSX_EV_CALL;
 	}
 }
 
@@ -503,8 +482,7 @@ static size_t ops_within(const struct nsx_trace *t, const struct nsx_window *w)
 			size_t lo = t->device[d].ops_at;
 			size_t hi = lo + t->device[d].nops;
 
-			NSX_BISECT(lo, hi, mid,
-				   nsx_op_start(&t->ops, mid) < at);
+			NSX_BISECT(lo, hi, mid, nsx_op_start(&t->ops, mid) < at);
 			edge[k] = lo;
 		}
 		n += edge[1] - edge[0];
@@ -570,8 +548,7 @@ static void want_findings(struct build *b, size_t *room)
 		if (!s->n)
 			continue;
 		margin = (s->v[0].end_ns - s->v[0].start_ns) / 4;
-		want(b, s->v[0].start_ns - margin, s->v[0].end_ns + margin,
-		     room);
+		want(b, s->v[0].start_ns - margin, s->v[0].end_ns + margin, room);
 	}
 }
 
@@ -583,8 +560,7 @@ static void choose_detail(struct build *b, size_t max_events)
 	size_t events = b->t->ops.n + b->t->calls.n + b->t->nvtx.n;
 	size_t room = max_events, n = 0;
 
-	tl->detail = nsx_arena_get(tl->arena,
-				   (MAX_DETAIL + 1) * sizeof(*tl->detail));
+	tl->detail = nsx_arena_get(tl->arena, (MAX_DETAIL + 1) * sizeof(*tl->detail));
 	if (events <= max_events)
 		return;
 	want_iterations(b, &room);
@@ -602,8 +578,7 @@ static void choose_detail(struct build *b, size_t max_events)
 	nsx_sort(tl->detail, tl->ndetail, sizeof(*tl->detail), cmp_windows);
 	for (size_t i = 1; i < tl->ndetail; i++)
 		if (tl->detail[i].start_ns <= tl->detail[n].end_ns)
-			tl->detail[n].end_ns = NSX_MAX(tl->detail[n].end_ns,
-						       tl->detail[i].end_ns);
+			tl->detail[n].end_ns = NSX_MAX(tl->detail[n].end_ns, tl->detail[i].end_ns);
 		else
 			tl->detail[++n] = tl->detail[i];
 	tl->ndetail = n + 1;
@@ -618,11 +593,9 @@ static int find_places(struct build *b, struct nsx_err *err)
 
 	if (w.start_ns == w.end_ns)
 		w = b->t->window;
-	b->tl->places = nsx_arena_get(b->tl->arena, (l->n + 1) *
-						sizeof(*b->tl->places));
+	b->tl->places = nsx_arena_get(b->tl->arena, (l->n + 1) * sizeof(*b->tl->places));
 	for (size_t i = 0; i < l->n; i++)
-		if (nsx_finding_places(b->t, &l->v[i], &w, b->tl->arena,
-				       &b->tl->places[i], err))
+		if (nsx_finding_places(b->t, &l->v[i], &w, b->tl->arena, &b->tl->places[i], err))
 			return err->rc;
 	return 0;
 }
@@ -642,14 +615,12 @@ static int timeline_fill_devices(struct build *b, struct projections *p,
 		return err->rc;
 	n = pick_streams(b, v);
 	for (uint32_t d = 0; d < t->ndevices; d++)
-		if (fill_projected(b, d, p, err) ||
-		    fill_streams(b, d, v, n, lane_of, err))
+		if (fill_projected(b, d, p, err) || fill_streams(b, d, v, n, lane_of, err))
 			return err->rc;
 	return 0;
 }
 
-static int fill_lanes(struct build *b, struct nsx_arena *scratch,
-		      struct nsx_err *err)
+static int fill_lanes(struct build *b, struct nsx_arena *scratch, struct nsx_err *err)
 {
 	size_t bound = nsx_strings_bound(b->t->strings);
 	struct projections p = {0};

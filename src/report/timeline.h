@@ -48,8 +48,7 @@ struct nsx_timeline {
 	struct nsx_arena *arena;
 };
 /* The text to show for names[i]. */
-const char *nsx_event_text(const struct nsx_report *r,
-			   const struct nsx_timeline *t, size_t i);
+const char *nsx_event_text(const struct nsx_report *r, const struct nsx_timeline *t, size_t i);
 
 /* When a finding costs time, or else what its remedy would change: the longest spans inside
  * w, longest first. Errors: NSX_E_NOMEM.
@@ -62,8 +61,7 @@ int nsx_finding_places(const struct nsx_trace *t, const struct nsx_finding *f,
 /* Builds the timeline with at most max_events events. Owner: the caller, nsx_timeline_free.
  * Errors: NSX_E_NOMEM, NSX_E_STOP.
  */
-int nsx_timeline_build(const struct nsx_report *r, size_t max_events,
-		       struct nsx_timeline **ret,
+int nsx_timeline_build(const struct nsx_report *r, size_t max_events, struct nsx_timeline **ret,
 		       struct nsx_err *err) NSX_CHECKED;
 void nsx_timeline_free(struct nsx_timeline *t); /* NULL is fine */
 

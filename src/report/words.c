@@ -40,15 +40,13 @@ static int64_t units_below(int64_t ns, unsigned digits, int64_t *ret_unit)
 	return ns / unit - (ns % unit < 0);
 }
 
-static const char *say_units(struct nsx_arena *a, int64_t n, int64_t unit,
-			     unsigned digits)
+static const char *say_units(struct nsx_arena *a, int64_t n, int64_t unit, unsigned digits)
 {
 	int64_t second = 1000000000 / unit;
 	uint64_t size = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
 
 	return nsx_arena_printf(a, "%s%llu.%0*llus", n < 0 ? "-" : "",
-				(unsigned long long)(size / (uint64_t)second),
-				(int)digits,
+				(unsigned long long)(size / (uint64_t)second), (int)digits,
 				(unsigned long long)(size % (uint64_t)second));
 }
 
@@ -64,14 +62,12 @@ const char *nsx_text_window(struct nsx_arena *a, const struct nsx_window *w)
 	int64_t length = w->end_ns - w->start_ns, unit, first, last;
 	unsigned digits = 3;
 
-	for (int64_t step = 1000000; digits < 9 && step > length / 100;
-	     step /= 10)
+	for (int64_t step = 1000000; digits < 9 && step > length / 100; step /= 10)
 		digits++;
 	first = units_below(w->start_ns, digits, &unit);
 	last = units_below(w->end_ns, digits, &unit);
 	last += last * unit < w->end_ns;
-	return nsx_arena_printf(a, "%s..%s",
-				say_units(a, first, unit, digits),
+	return nsx_arena_printf(a, "%s..%s", say_units(a, first, unit, digits),
 				say_units(a, last, unit, digits));
 }
 

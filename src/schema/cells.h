@@ -21,18 +21,14 @@ static inline uint32_t nsx_u32_or(const struct nsx_val *v, uint32_t absent)
 }
 static inline uint8_t nsx_u8_or(const struct nsx_val *v, uint8_t absent)
 {
-	return v->type == NSX_V_I64 && v->u.i >= 0 && v->u.i < 255 ?
-		       (uint8_t)v->u.i :
-		       absent;
+	return v->type == NSX_V_I64 && v->u.i >= 0 && v->u.i < 255 ? (uint8_t)v->u.i : absent;
 }
 static inline bool nsx_is_instant(const struct nsx_val *v)
 {
-	return v->type == NSX_V_I64 && v->u.i <= NSX_TIME_MAX &&
-	       v->u.i >= -NSX_TIME_MAX;
+	return v->type == NSX_V_I64 && v->u.i <= NSX_TIME_MAX && v->u.i >= -NSX_TIME_MAX;
 }
 /* Process key of a row: from globalPid or globalTid, else pid << 24. */
-static inline uint64_t nsx_read_process_key(const struct nsx_val *global,
-					    const struct nsx_val *pid)
+static inline uint64_t nsx_read_process_key(const struct nsx_val *global, const struct nsx_val *pid)
 {
 	if (global->type == NSX_V_I64)
 		return nsx_process_key((uint64_t)global->u.i);

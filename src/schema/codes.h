@@ -86,8 +86,7 @@ static inline int nsx_copy_is_fetched(unsigned kind, unsigned cause)
 	return kind == NSX_COPY_UVM_DTOH && cause != NSX_MIGRATE_PREFETCH &&
 	       cause != NSX_MIGRATE_EVICTION;
 }
-static inline int nsx_copy_is_pageable(unsigned kind, unsigned src,
-				       unsigned dst)
+static inline int nsx_copy_is_pageable(unsigned kind, unsigned src, unsigned dst)
 {
 	return (kind == NSX_COPY_HTOD && src == NSX_MEM_PAGEABLE) ||
 	       (kind == NSX_COPY_DTOH && dst == NSX_MEM_PAGEABLE);

@@ -45,8 +45,7 @@ static inline int nsx_nvtx_row_kind(const struct nsx_val *row)
 /* The row's text, inline or as a string id. */
 static inline const struct nsx_val *nsx_nvtx_row_name(const struct nsx_val *row)
 {
-	return &row[row[NSX_N_TEXT].type == NSX_V_TEXT ? NSX_N_TEXT :
-							 NSX_N_TEXT_ID];
+	return &row[row[NSX_N_TEXT].type == NSX_V_TEXT ? NSX_N_TEXT : NSX_N_TEXT_ID];
 }
 
 #endif

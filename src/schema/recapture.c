@@ -57,8 +57,7 @@ unsigned nsx_nsys_version(const char *product)
 	const char *p = strpbrk(product, "0123456789");
 	unsigned year, minor;
 
-	if (!p || sscanf(p, "%4u.%2u", &year, &minor) != 2 || year < 2018 ||
-	    year > 2100)
+	if (!p || sscanf(p, "%4u.%2u", &year, &minor) != 2 || year < 2018 || year > 2100)
 		return 0;
 	return 100 * year + minor;
 }
@@ -93,8 +92,7 @@ static const char *recapture_traced(unsigned version, bool on_windows, unsigned 
 				      "cuda,nvtx,osrt";
 }
 
-const char *nsx_recapture_line(struct nsx_arena *a, const struct nsx_schema *s,
-			       unsigned what)
+const char *nsx_recapture_line(struct nsx_arena *a, const struct nsx_schema *s, unsigned what)
 {
 	unsigned version = s ? nsx_nsys_version(s->product_version) : 0;
 	bool is_export = what & NSX_REC_EXPORT;
@@ -104,8 +102,7 @@ const char *nsx_recapture_line(struct nsx_arena *a, const struct nsx_schema *s,
 
 	if (version && version < nsx_recapture_since(what))
 		return NULL;
-	nsx_buf_adds(&line, is_export ? "nsys export --type sqlite" :
-					"nsys profile");
+	nsx_buf_adds(&line, is_export ? "nsys export --type sqlite" : "nsys profile");
 	if (!is_export && what != NSX_REC_SETS)
 		nsx_buf_printf(&line, " --trace=%s", 
 			       recapture_traced(as, s && s->on_windows, what));

@@ -38,8 +38,7 @@ unsigned nsx_nsys_version(const char *product);
 /* The command line for the nsys version of s; s may be NULL: unknown. NULL if that version
  * cannot record it. Owner: the arena, or static.
  */
-const char *nsx_recapture_line(struct nsx_arena *a, const struct nsx_schema *s,
-			       unsigned what);
+const char *nsx_recapture_line(struct nsx_arena *a, const struct nsx_schema *s, unsigned what);
 /* The first version that can record it; 0: any. */
 unsigned nsx_recapture_since(unsigned what);
 struct nsx_preset {

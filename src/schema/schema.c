@@ -57,15 +57,13 @@ const uint8_t nsx_library_of[NSX_NVIEWS] = {
 
 unsigned nsx_view_nfields(enum nsx_view v)
 {
-	unsigned next = v + 1 < NSX_NVIEWS ? nsx_view_defs[v + 1].first :
-					     NSX_NFIELDS;
+	unsigned next = v + 1 < NSX_NVIEWS ? nsx_view_defs[v + 1].first : NSX_NFIELDS;
 
 	return next - nsx_view_defs[v].first;
 }
 
 /* Calls fn with each '|'-separated candidate until it returns non-NULL. */
-static const void *try_each(const char *candidates,
-			    const void *(*fn)(const void *, const char *),
+static const void *try_each(const char *candidates, const void *(*fn)(const void *, const char *),
 			    const void *ctx)
 {
 	char name[128];
@@ -116,14 +114,12 @@ const char *const nsx_copy_labels[NSX_NCOPY_KINDS] = {
 	"Unified Device-to-Device",
 };
 
-static int64_t query_count(struct nsx_db *db, const char *head,
-			   const char *table, const char *tail)
+static int64_t query_count(struct nsx_db *db, const char *head, const char *table, const char *tail)
 {
 	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *st = NULL;
 	struct nsx_err err;
 	struct nsx_val v;
-	int rc = nsx_db_prepare_on(db, head, table, tail, &st, &err) ?:
-		 nsx_step(st, &err);
+	int rc = nsx_db_prepare_on(db, head, table, tail, &st, &err) ?: nsx_step(st, &err);
 
 	if (rc <= 0)
 		return rc;
@@ -157,15 +153,13 @@ int64_t nsx_bound_ids(struct nsx_db *db, const char *table)
 	int64_t n = nsx_db_source(db) ? 0 :
 		    query_count(db, "SELECT max(rowid) FROM main.", table, "");
 
-	return n > 0 && n <= nsx_db_size(db) / DENSE_BYTES ?
-		       n : nsx_count_rows(db, table);
+	return n > 0 && n <= nsx_db_size(db) / DENSE_BYTES ? n : nsx_count_rows(db, table);
 }
 
 /* 0 for an empty table, -1 for one with rows or damage. */
 static int64_t probe_rows(struct nsx_db *db, const char *table)
 {
-	return nsx_db_source(db) ? -1 :
-	       query_count(db, "SELECT -1 FROM main.", table, " LIMIT 1");
+	return nsx_db_source(db) ? -1 : query_count(db, "SELECT -1 FROM main.", table, " LIMIT 1");
 }
 
 /* Why a table of a source is missing although the source has records for it. */
@@ -195,8 +189,7 @@ static const struct nsx_table_info *find_view(struct nsx_db *db, const char *tab
 static void schema_resolve(struct nsx_schema *s)
 {
 	for (unsigned v = 0; v < NSX_NVIEWS; v++) {
-		const struct nsx_table_info *t = find_view(s->db,
-							   nsx_view_defs[v].tables);
+		const struct nsx_table_info *t = find_view(s->db, nsx_view_defs[v].tables);
 
 		if (t && !nsx_is_readable(t)) {
 			s->refused[v] = nsx_arena_printf(
@@ -204,16 +197,14 @@ static void schema_resolve(struct nsx_schema *s)
 				nsx_table_kinds[t->kind]);
 			t = NULL;
 		} else if (!t) {
-			s->refused[v] = try_each(nsx_view_defs[v].tables,
-						 find_unread, s);
+			s->refused[v] = try_each(nsx_view_defs[v].tables, find_unread, s);
 		}
 		s->table[v] = t;
 		s->rows[v] = t ? probe_rows(s->db, t->name) : 0;
 		for (unsigned i = 0; t && i < nsx_view_nfields(v); i++) {
 			unsigned f = nsx_view_defs[v].first + i;
 
-			s->column[f] = try_each(nsx_field_defs[f].columns,
-						find_column, t);
+			s->column[f] = try_each(nsx_field_defs[f].columns, find_column, t);
 		}
 	}
 }
@@ -254,16 +245,12 @@ static int refuse_foreign(struct nsx_schema *s, struct nsx_err *err)
 		what = "a digest of a trace, not the trace; nsys-explain fleet and "
 		       "nsys-explain diff read it";
 	else if (!n)
-		what = "an empty database; export the report again with nsys "
-		       "export --type sqlite";
+		what = "an empty database; export the report again with nsys export --type sqlite";
 	if (what)
-		return nsx_fail(err, NSX_E_SCHEMA, "cannot use '%s': this is %s",
-				path, what);
-	return nsx_fail(err, NSX_E_SCHEMA,
-			"cannot use '%s': a SQLite database, but not an Nsight "
-			"Systems export (none of its tables is there); make "
-			"one with: nsys export --type sqlite REPORT.nsys-rep",
-			path);
+		return nsx_fail(err, NSX_E_SCHEMA, "cannot use '%s': this is %s", path, what);
+	return nsx_fail(err, NSX_E_SCHEMA, "cannot use '%s': a SQLite database, but not an Nsight "
+			"Systems export (none of its tables is there); make one with: nsys export "
+			"--type sqlite REPORT.nsys-rep", path);
 }
 
 /* An export has StringIds and one sure sign. A reduced export without strings has an event
@@ -282,8 +269,7 @@ static bool is_export(const struct nsx_schema *s)
 	if (has_table(s->db, "StringTable") && !has_table(s->db, "StringIds"))
 		return false;
 	for (unsigned i = 0; i < ARRAY_LEN(signs); i++)
-		if (s->table[NSX_VIEW_string] &&
-		    (s->table[signs[i]] || s->refused[signs[i]]))
+		if (s->table[NSX_VIEW_string] && (s->table[signs[i]] || s->refused[signs[i]]))
 			return true;
 	for (unsigned i = 0; i < ARRAY_LEN(events); i++) {
 		const struct nsx_table_info *t = s->table[events[i]];
@@ -313,8 +299,7 @@ static int read_meta(struct nsx_schema *s, enum nsx_view v, const char *key,
 		nsx_read_val(st, 0, &value);
 		if (value.type == NSX_V_TEXT) {
 			nsx_buf_clear(&b);
-			nsx_buf_add_utf8(&b, value.u.p,
-					 NSX_MIN(value.len, 64));
+			nsx_buf_add_utf8(&b, value.u.p, NSX_MIN(value.len, 64));
 			*ret = nsx_arena_strdup(s->arena, b.p ? b.p : "");
 		}
 	}
@@ -345,8 +330,7 @@ static void add_owner(const struct nsx_schema *s, const struct gpu_fields *g,
 	}
 	if (s->column[g->global_pid]) {
 		nsx_sql_name(b, s->column[g->global_pid]);
-		nsx_buf_printf(b, " & ~0xFFFFFF = %lld",
-			       (long long)x->process_key);
+		nsx_buf_printf(b, " & ~0xFFFFFF = %lld", (long long)x->process_key);
 	} else if (s->column[g->pid]) {
 		nsx_sql_name(b, s->column[g->pid]);
 		nsx_buf_printf(b, " << 24 = %lld", (long long)x->process_key);
@@ -433,8 +417,7 @@ static const struct gpu_fields *gpu_fields_of(enum nsx_view v)
 }
 
 /* Translates the kind of a copy if the file has its own numbering. */
-static void schema_add_kind(const struct nsx_schema *s, enum nsx_field f,
-			    struct nsx_buf *b)
+static void schema_add_kind(const struct nsx_schema *s, enum nsx_field f, struct nsx_buf *b)
 {
 	nsx_buf_adds(b, "CASE ");
 	nsx_sql_name(b, s->column[f]);
@@ -447,15 +430,13 @@ static void schema_add_kind(const struct nsx_schema *s, enum nsx_field f,
 }
 
 /* Adds the column of f; times of GPU work are moved to the host's clock. */
-static void add_column(const struct nsx_schema *s, enum nsx_field f,
-		       struct nsx_buf *b)
+static void add_column(const struct nsx_schema *s, enum nsx_field f, struct nsx_buf *b)
 {
 	const struct gpu_fields *g = gpu_fields_of(nsx_field_defs[f].view);
 	bool is_end = g && f == g->end_ns;
 	struct nsx_buf own = {0};
 
-	if (s->has_own_kinds &&
-	    (f == NSX_F_memcpy_copy_kind || f == NSX_F_enum_memcpy_id)) {
+	if (s->has_own_kinds && (f == NSX_F_memcpy_copy_kind || f == NSX_F_enum_memcpy_id)) {
 		schema_add_kind(s, f, b);
 		return;
 	}
@@ -475,8 +456,7 @@ static void add_column(const struct nsx_schema *s, enum nsx_field f,
 	for (size_t i = 0; i < s->shifts->n; i++) {
 		nsx_buf_adds(b, "\n    WHEN ");
 		add_owner(s, g, &s->shifts->v[i], b);
-		nsx_buf_printf(b, " THEN %s + %lld", own.p,
-			       (long long)s->shifts->v[i].ns);
+		nsx_buf_printf(b, " THEN %s + %lld", own.p, (long long)s->shifts->v[i].ns);
 	}
 	nsx_buf_printf(b, s->shifts->n ? "\n    ELSE %s END" : "%s", own.p);
 	nsx_buf_done(&own);
@@ -491,8 +471,7 @@ void nsx_schema_view_sql(const struct nsx_schema *s, enum nsx_view v,
 			  t->kind != NSX_TK_NO_ROWID ? "rowid" :
 						       "row_number() OVER ()";
 
-	nsx_buf_printf(b, "CREATE TEMP VIEW %s AS SELECT\n  %s AS rid",
-		       def->name, rid);
+	nsx_buf_printf(b, "CREATE TEMP VIEW %s AS SELECT\n  %s AS rid", def->name, rid);
 	for (unsigned i = 0; i < nsx_view_nfields(v); i++) {
 		unsigned f = def->first + i;
 
@@ -591,8 +570,7 @@ void nsx_schema_lose(const struct nsx_schema *s, const char *what)
 	pthread_mutex_unlock(&l->lock);
 }
 
-void nsx_schema_lose_rows(const struct nsx_schema *s, enum nsx_view v,
-			  const struct nsx_err *err)
+void nsx_schema_lose_rows(const struct nsx_schema *s, enum nsx_view v, const struct nsx_err *err)
 {
 	struct nsx_buf b = {0};
 
@@ -623,8 +601,7 @@ const char *nsx_schema_loss(const struct nsx_schema *s, size_t i)
 	return ret;
 }
 
-int nsx_schema_probe(struct nsx_db *db, struct nsx_schema *ret,
-		     struct nsx_err *err)
+int nsx_schema_probe(struct nsx_db *db, struct nsx_schema *ret, struct nsx_err *err)
 {
 	const char *system = "";
 	int rc;
@@ -641,8 +618,7 @@ int nsx_schema_probe(struct nsx_db *db, struct nsx_schema *ret,
 			     &ret->product_version, err) ?:
 		   read_meta(ret, NSX_VIEW_export_meta, "EXPORT_SCHEMA_VERSION",
 			     &ret->schema_version, err) ?:
-		   read_meta(ret, NSX_VIEW_capture_meta, "DEVICE_TYPE", &system,
-			     err);
+		   read_meta(ret, NSX_VIEW_capture_meta, "DEVICE_TYPE", &system, err);
 	ret->on_windows = !strcmp(system, "Windows");
 	if (rc)
 		nsx_schema_done(ret);
@@ -661,8 +637,7 @@ void nsx_schema_done(struct nsx_schema *s)
 	s->arena = NULL;
 }
 
-int nsx_schema_open(const char *path, struct nsx_schema *ret,
-		    struct nsx_err *err)
+int nsx_schema_open(const char *path, struct nsx_schema *ret, struct nsx_err *err)
 {
 	struct nsx_db *db;
 	int rc = nsx_is_report(path) ? nsx_report_read(path, &db, err) :
@@ -690,6 +665,5 @@ const char *nsx_field_exporter_name(enum nsx_field f, struct nsx_arena *a)
 	const struct nsx_view_def *v = &nsx_view_defs[d->view];
 
 	return nsx_arena_printf(a, "%.*s.%.*s", (int)strcspn(v->tables, "|"),
-				v->tables, (int)strcspn(d->columns, "|"),
-				d->columns);
+				v->tables, (int)strcspn(d->columns, "|"), d->columns);
 }

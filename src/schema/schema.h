@@ -130,8 +130,7 @@ struct nsx_schema {
 /* Opens a trace file: nsx_db_open, then nsx_schema_probe. Owner: the caller,
  * nsx_schema_close.
  */
-int nsx_schema_open(const char *path, struct nsx_schema *ret,
-		    struct nsx_err *err) NSX_CHECKED;
+int nsx_schema_open(const char *path, struct nsx_schema *ret, struct nsx_err *err) NSX_CHECKED;
 void nsx_schema_close(struct nsx_schema *s);
 
 /* Notes that something could not be read, so that every answer says it is incomplete.
@@ -139,8 +138,7 @@ void nsx_schema_close(struct nsx_schema *s);
  */
 void nsx_schema_lose(const struct nsx_schema *s, const char *what);
 /* The same for rows of a view's table; err is the reason. */
-void nsx_schema_lose_rows(const struct nsx_schema *s, enum nsx_view v,
-			  const struct nsx_err *err);
+void nsx_schema_lose_rows(const struct nsx_schema *s, enum nsx_view v, const struct nsx_err *err);
 bool nsx_has_lost_rows(const struct nsx_schema *s, enum nsx_view v);
 /* The i-th loss: the warning of nsx_db_warning first, then sorted by text; NULL at the end.
  * Its address does not change.
@@ -151,8 +149,7 @@ const char *nsx_schema_loss(const struct nsx_schema *s, size_t i);
  * the database is not an nsys export, saying what it is. Owner: the caller,
  * nsx_schema_done; borrows db.
  */
-int nsx_schema_probe(struct nsx_db *db, struct nsx_schema *ret,
-		     struct nsx_err *err);
+int nsx_schema_probe(struct nsx_db *db, struct nsx_schema *ret, struct nsx_err *err);
 void nsx_schema_done(struct nsx_schema *s);
 
 unsigned nsx_view_nfields(enum nsx_view v);

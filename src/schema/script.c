@@ -76,8 +76,7 @@ static bool may_be_name(const struct names *x, const char *word, size_t n)
 	return x->lengths[(unsigned char)*word] >> n % 64 & 1;
 }
 
-static void note_fields(enum nsx_view v, const char *word, size_t n,
-			struct reads *r)
+static void note_fields(enum nsx_view v, const char *word, size_t n, struct reads *r)
 {
 	unsigned first = nsx_view_defs[v].first;
 
@@ -85,8 +84,7 @@ static void note_fields(enum nsx_view v, const char *word, size_t n,
 		r->field[f] |= script_is_word(nsx_field_defs[f].name, word, n);
 }
 
-static void note_names(const char *text, const struct names *names,
-		       struct reads *r)
+static void note_names(const char *text, const struct names *names, struct reads *r)
 {
 	size_t n;
 
@@ -99,15 +97,13 @@ static void note_names(const char *text, const struct names *names,
 			r->query[i] |= script_is_word(nsx_queries[i].name, p, n);
 	}
 	for (const char *p = text; (n = script_next_word(&p)); p += n)
-		for (unsigned v = 0; may_be_name(names, p, n) && v < NSX_NVIEWS;
-		     v++)
+		for (unsigned v = 0; may_be_name(names, p, n) && v < NSX_NVIEWS; v++)
 			if (r->view[v])
 				note_fields(v, p, n, r);
 }
 
 /* Adds what the query reads, directly or through private tables. */
-static void add_reads(const struct nsx_scripts *x, size_t query,
-		      struct reads *all)
+static void add_reads(const struct nsx_scripts *x, size_t query, struct reads *all)
 {
 	const struct reads *r = &x->named[query];
 
@@ -145,8 +141,7 @@ void nsx_scripts_free(struct nsx_scripts *x)
 		nsx_arena_free(x->arena);
 }
 
-void nsx_scripts_add(const struct nsx_scripts *x,
-		     const struct nsx_query *const *queries, size_t n,
+void nsx_scripts_add(const struct nsx_scripts *x, const struct nsx_query *const *queries, size_t n,
 		     struct nsx_buf *b)
 {
 	struct nsx_arena *a = nsx_arena_new();

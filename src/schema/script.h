@@ -19,8 +19,7 @@ struct nsx_scripts *nsx_scripts_new(const struct nsx_schema *s);
 void nsx_scripts_free(struct nsx_scripts *x); /* NULL is fine */
 
 /* Appends the script of n of nsx_queries to b. */
-void nsx_scripts_add(const struct nsx_scripts *x,
-		     const struct nsx_query *const *queries, size_t n,
+void nsx_scripts_add(const struct nsx_scripts *x, const struct nsx_query *const *queries, size_t n,
 		     struct nsx_buf *b);
 
 #endif

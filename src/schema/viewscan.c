@@ -25,8 +25,7 @@ int nsx_view_open(const struct nsx_schema *s, struct nsx_db *db, enum nsx_view v
 		  struct nsx_scan **ret, struct nsx_err *err)
 {
 	const char *instant = instants[v] ? s->column[instants[v]] : NULL;
-	int rc = nsx_scan_open(db, s->table[v], columns, ncolumns, nparts, ret,
-			       err);
+	int rc = nsx_scan_open(db, s->table[v], columns, ncolumns, nparts, ret, err);
 
 	if (rc || !instant || !s->reach->is_on)
 		return rc;
@@ -63,14 +62,12 @@ static int viewscan_run_part(void *ctx, size_t i, struct nsx_err *err)
 	struct job *job = ctx;
 
 	return note_damage(job, nsx_scan_run(job->scan, (unsigned)i, NULL, job->fn,
-					     job->ctx + i * job->ctx_size, err),
-			   err);
+					     job->ctx + i * job->ctx_size, err), err);
 }
 
 int nsx_view_scan(const struct nsx_schema *s, enum nsx_view v,
 		  const enum nsx_field *fields, unsigned nfields,
-		  unsigned nparts, nsx_row_fn fn, void *ctx, size_t ctx_size,
-		  struct nsx_err *err)
+		  unsigned nparts, nsx_row_fn fn, void *ctx, size_t ctx_size, struct nsx_err *err)
 {
 	const char *columns[NSX_MAX_COLUMNS];
 	struct job job = {s, v, NULL, fn, ctx, ctx_size};
@@ -129,8 +126,7 @@ static int on_string(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 }
 
 int nsx_view_strings(const struct nsx_schema *s, const int64_t *ids, size_t n,
-		     const char **text, struct nsx_arena *a,
-		     struct nsx_err *err)
+		     const char **text, struct nsx_arena *a, struct nsx_err *err)
 {
 	int64_t *sorted = nsx_try_alloc(n, sizeof(*sorted), "names", err);
 	const char **found = nsx_try_alloc(n, sizeof(*found), "names", err);
@@ -141,8 +137,7 @@ int nsx_view_strings(const struct nsx_schema *s, const int64_t *ids, size_t n,
 		memcpy(sorted, ids, n * sizeof(*ids));
 		nsx_sort(sorted, n, sizeof(*sorted), nsx_cmp_i64);
 		for (size_t i = 0; i < n; i++)
-			if (sorted[i] >= 0 &&
-			    (!w.n || sorted[i] != sorted[w.n - 1]))
+			if (sorted[i] >= 0 && (!w.n || sorted[i] != sorted[w.n - 1]))
 				sorted[w.n++] = sorted[i];
 	}
 	if (w.n)

@@ -38,8 +38,7 @@ static bool find_users(struct apart *x)
 		const struct nsx_stream *s = &t->stream[i];
 		uint32_t *user = &x->user[s->device];
 
-		if (s->process == NSX_NONE ||
-		    *nsx_text(t, t->device[s->device].gpu))
+		if (s->process == NSX_NONE || *nsx_text(t, t->device[s->device].gpu))
 			continue;
 		*user = !*user || *user == s->process + 1 ? s->process + 1 : NSX_NONE;
 		any |= *user == NSX_NONE;
@@ -110,8 +109,7 @@ static int apart_tell_apart(struct apart *x, bool *ret_any, struct nsx_err *err)
 		o.device_id = t->device[stream->device].device_id;
 		snprintf(text, sizeof(text), "pid%lld", (long long)o.pid);
 		if (nsx_strings_add(l->strings, text, strlen(text), &o.uuid, err) ||
-		    nsx_push(l->ordinals, l->nordinals, l->cap_ordinals,
-			     "CUDA devices", err, o))
+		    nsx_push(l->ordinals, l->nordinals, l->cap_ordinals, "CUDA devices", err, o))
 			return err->rc;
 		*ret_any = true;
 	}
@@ -123,8 +121,7 @@ int nsx_tell_gpus_apart(struct nsx_loader *l, bool *ret_any, struct nsx_err *err
 	struct apart x = {.l = l};
 	int rc = nsx_new_arrays(l->index_arena, l->t->nprocesses, "processes", err,
 				x.all, x.met) ?:
-		 nsx_new_arrays(l->index_arena, l->t->ndevices, "devices", err,
-				x.user);
+		 nsx_new_arrays(l->index_arena, l->t->ndevices, "devices", err, x.user);
 
 	if (rc || !find_users(&x))
 		return rc;

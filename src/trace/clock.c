@@ -52,8 +52,7 @@ struct aligner {
 };
 
 /* Clocks are ordered by device, then process, as streams are. */
-static int number_clocks(struct aligner *x, struct nsx_arena *a,
-			 struct nsx_err *err)
+static int number_clocks(struct aligner *x, struct nsx_arena *a, struct nsx_err *err)
 {
 	struct nsx_trace *t = x->l->t;
 
@@ -63,8 +62,7 @@ static int number_clocks(struct aligner *x, struct nsx_arena *a,
 	for (uint32_t s = 0; s < t->nstreams; s++) {
 		const struct nsx_stream *st = &t->stream[s];
 
-		if (!s || st[-1].device != st->device ||
-		    st[-1].process != st->process)
+		if (!s || st[-1].device != st->device || st[-1].process != st->process)
 			t->clock[t->nclocks++] = (struct nsx_clock){
 				.process = st->process, .device = st->device};
 		x->clock[s] = t->nclocks - 1;
@@ -72,8 +70,7 @@ static int number_clocks(struct aligner *x, struct nsx_arena *a,
 	return 0;
 }
 
-static int clock_list_waits(struct aligner *x, struct nsx_arena *a,
-			    struct nsx_err *err)
+static int clock_list_waits(struct aligner *x, struct nsx_arena *a, struct nsx_err *err)
 {
 	const struct nsx_loader *l = x->l;
 
@@ -82,8 +79,7 @@ static int clock_list_waits(struct aligner *x, struct nsx_arena *a,
 	for (size_t i = 0; i < l->sync_set.n; i++) {
 		uint32_t p = l->syncs.process[i];
 		uint32_t call = p != NSX_NONE && l->syncs.call[i] ?
-			nsx_host_call(l, p, l->syncs.call[i],
-				      l->syncs.start_ns[i]) : NSX_NONE;
+			nsx_host_call(l, p, l->syncs.call[i], l->syncs.start_ns[i]) : NSX_NONE;
 
 		if (call != NSX_NONE && (l->syncs.type[i] == NSX_SYNC_CONTEXT ||
 					 l->syncs.type[i] == NSX_SYNC_STREAM))
@@ -96,8 +92,7 @@ static int clock_list_waits(struct aligner *x, struct nsx_arena *a,
 /* Copies to pageable memory, and those whose name says they block, return when done. Copies from
  * pageable memory may return as soon as the data is staged.
  */
-static bool copy_returns_done(const struct nsx_loader *l, uint32_t op,
-			      uint32_t call)
+static bool copy_returns_done(const struct nsx_loader *l, uint32_t op, uint32_t call)
 {
 	const struct nsx_copy *c = &l->copies[l->ops.detail[op]];
 
@@ -111,8 +106,7 @@ static void clock_note(struct aligner *x, uint32_t stream, bool is_late, int64_t
 	x->bounds[x->nbounds++] = (struct bound){x->clock[stream], is_late, ns};
 }
 
-static void note_op(struct aligner *x, uint32_t thread, uint32_t call,
-		    uint32_t op)
+static void note_op(struct aligner *x, uint32_t thread, uint32_t call, uint32_t op)
 {
 	const struct nsx_loader *l = x->l;
 	uint32_t stream = l->ops.stream[op];
@@ -134,8 +128,7 @@ static void note_op(struct aligner *x, uint32_t thread, uint32_t call,
 	q->last_ns = NSX_MAX(q->last_ns, end_ns);
 }
 
-static void note_wait(struct aligner *x, uint32_t thread, uint32_t call,
-		      uint32_t row)
+static void note_wait(struct aligner *x, uint32_t thread, uint32_t call, uint32_t row)
 {
 	const struct nsx_loader *l = x->l;
 	const struct queued *q = &x->q;
@@ -167,8 +160,7 @@ static void walk_calls(struct aligner *x, const uint32_t *first_op)
 			note_op(x, thread, i, first_op[i]);
 		for (; wait < x->nwaits && x->waits[wait] >> 32 == i; wait++)
 			if (!(l->calls.flags[i] & NSX_CALL_FAILED))
-				note_wait(x, thread, i,
-					  (uint32_t)x->waits[wait]);
+				note_wait(x, thread, i, (uint32_t)x->waits[wait]);
 	}
 }
 
@@ -230,8 +222,7 @@ static void find_shift(struct nsx_clock *c)
 	mid = c->least_ns + (c->most_ns - c->least_ns) / 2;
 	if (c->least_ns > c->most_ns && llabs(mid) < 5 * width)
 		return;
-	c->shift_ns = c->least_ns > c->most_ns || width <= NARROW_NS ? mid :
-								       nearest;
+	c->shift_ns = c->least_ns > c->most_ns || width <= NARROW_NS ? mid : nearest;
 	c->within_ns = c->shift_ns == mid ? width / 2 : width;
 }
 
@@ -246,8 +237,7 @@ static void clock_judge(const struct aligner *x, uint32_t clock, size_t *at)
 	c->is_off = c->least_ns > TOLERANCE_NS || c->most_ns < -TOLERANCE_NS;
 	if (c->is_off && c->least_ns < FARTHEST_NS && c->most_ns > -FARTHEST_NS)
 		find_shift(c);
-	else if (!c->is_off && c->least_ns != INT64_MIN &&
-		 c->most_ns != INT64_MAX)
+	else if (!c->is_off && c->least_ns != INT64_MIN && c->most_ns != INT64_MAX)
 		c->within_ns = NSX_MAX(-c->least_ns, c->most_ns);
 }
 
@@ -262,8 +252,7 @@ static int clock_move_ops(struct aligner *x, struct nsx_err *err)
 		l->ops.start_ns[i] += ns;
 		l->ops.end_ns[i] += ns;
 	}
-	if (!nsx_new_array(s->v, l->schema->arena, l->t->nclocks, "GPU clocks",
-			   err))
+	if (!nsx_new_array(s->v, l->schema->arena, l->t->nclocks, "GPU clocks", err))
 		return err->rc;
 	s->n = 0; /* forget those of an earlier load */
 	for (uint32_t i = 0; i < l->t->nclocks; i++) {
@@ -322,8 +311,7 @@ int nsx_align_clocks(struct nsx_loader *l, struct nsx_err *err)
 	return rc;
 }
 
-int64_t nsx_clock_doubt_ns(const struct nsx_trace *t, uint32_t process,
-			   uint32_t device)
+int64_t nsx_clock_doubt_ns(const struct nsx_trace *t, uint32_t process, uint32_t device)
 {
 	uint32_t lo = 0, hi = t->nclocks;
 

@@ -3,16 +3,13 @@
 #include <string.h>
 #include "trace/load.h"
 
-int nsx_colset_alloc(struct nsx_colset *c, struct nsx_arena *a, size_t n,
-		     struct nsx_err *err)
+int nsx_colset_alloc(struct nsx_colset *c, struct nsx_arena *a, size_t n, struct nsx_err *err)
 {
 	if (n >= NSX_NONE)
-		return nsx_fail(err, NSX_E_NOMEM,
-				"cannot hold %zu %s: at most 2^32 - 2", n,
+		return nsx_fail(err, NSX_E_NOMEM, "cannot hold %zu %s: at most 2^32 - 2", n,
 				c->what);
 	for (unsigned i = 0; c->cols[i].at; i++) {
-		*c->cols[i].at = nsx_arena_try_array(a, n, c->cols[i].size,
-						     c->what, err);
+		*c->cols[i].at = nsx_arena_try_array(a, n, c->cols[i].size, c->what, err);
 		if (!*c->cols[i].at)
 			return err->rc;
 	}
@@ -20,13 +17,11 @@ int nsx_colset_alloc(struct nsx_colset *c, struct nsx_arena *a, size_t n,
 	return 0;
 }
 
-int nsx_colset_grow(struct nsx_colset *c, struct nsx_arena *a, size_t more,
-		    struct nsx_err *err)
+int nsx_colset_grow(struct nsx_colset *c, struct nsx_arena *a, size_t more, struct nsx_err *err)
 {
 	for (unsigned i = 0; c->cols[i].at; i++) {
 		void *old = *c->cols[i].at;
-		void *p = nsx_arena_try_array(a, c->n + more, c->cols[i].size,
-					      c->what, err);
+		void *p = nsx_arena_try_array(a, c->n + more, c->cols[i].size, c->what, err);
 
 		if (!p)
 			return err->rc;
@@ -60,21 +55,18 @@ static bool columns_is_sorted(size_t n, nsx_row_cmp cmp, const void *ctx)
 static int columns_deal(uint32_t *order, size_t n, nsx_row_group group,
 			size_t ngroups, const void *ctx, struct nsx_err *err)
 {
-	uint32_t *at = nsx_try_alloc(ngroups + 3, sizeof(*at), "a row order",
-				     err);
+	uint32_t *at = nsx_try_alloc(ngroups + 3, sizeof(*at), "a row order", err);
 
 	if (!at)
 		return err->rc;
-	NSX_DEAL(at, order, NSX_MAX(ngroups, 1), n, i,
-		 group ? group(ctx, i) : 0);
+	NSX_DEAL(at, order, NSX_MAX(ngroups, 1), n, i, group ? group(ctx, i) : 0);
 	free(at);
 	return 0;
 }
 
 /* Finds the ends of the ascending runs of order. */
 static int columns_find_runs(const uint32_t *order, size_t n, nsx_row_cmp cmp,
-			     const void *ctx, uint32_t **ret, size_t *ret_n,
-			     struct nsx_err *err)
+			     const void *ctx, uint32_t **ret, size_t *ret_n, struct nsx_err *err)
 {
 	uint32_t *ends = NULL;
 	size_t nruns = 0, cap = 0;
@@ -136,8 +128,7 @@ static void columns_merge_runs(uint32_t *v, uint32_t *spare, uint32_t *ends, siz
  * random but writes in order. It takes four bytes of a value at a time, so that it needs no more
  * memory than merging did.
  */
-static int columns_permute(struct nsx_colset *c, const uint32_t *order,
-			   struct nsx_err *err)
+static int columns_permute(struct nsx_colset *c, const uint32_t *order, struct nsx_err *err)
 {
 	char *tmp = nsx_try_alloc(c->n, 4, "a sorted column", err);
 
@@ -180,8 +171,7 @@ int nsx_colset_sort(struct nsx_colset *c, nsx_row_group group, size_t ngroups,
 	rc = columns_deal(order, c->n, group, ngroups, ctx, err) ?:
 	     columns_find_runs(order, c->n, cmp, ctx, &ends, &nruns, err);
 	if (!rc && nruns > 1) {
-		spare = nsx_try_alloc(c->n / 2, sizeof(*spare), "a row order",
-				      err);
+		spare = nsx_try_alloc(c->n / 2, sizeof(*spare), "a row order", err);
 		rc = spare ? 0 : err->rc;
 	}
 	if (!rc)

@@ -55,8 +55,7 @@ static int cmp_ops(const void *ctx, uint32_t a, uint32_t b)
 
 int nsx_sort_ops(struct nsx_loader *l, struct nsx_err *err)
 {
-	return nsx_colset_sort(&l->op_set, device_of_op, l->t->ndevices,
-			       cmp_ops, l, err);
+	return nsx_colset_sort(&l->op_set, device_of_op, l->t->ndevices, cmp_ops, l, err);
 }
 
 static uint32_t thread_of_call(const void *ctx, uint32_t i)
@@ -95,16 +94,14 @@ static uint32_t thread_of_range(const void *ctx, uint32_t i)
 
 static int sort_ranges(struct nsx_loader *l, struct nsx_err *err)
 {
-	return nsx_colset_sort(&l->nvtx_set, thread_of_range, l->t->nthreads,
-			       cmp_nvtx, l, err);
+	return nsx_colset_sort(&l->nvtx_set, thread_of_range, l->t->nthreads, cmp_nvtx, l, err);
 }
 
 static int cmp_overheads(const void *ctx, uint32_t a, uint32_t b)
 {
 	const struct nsx_overheads_rw *r = ctx;
 
-	return NSX_CMP(r->thread[a], r->thread[b]) ?:
-	       NSX_CMP(r->start_ns[a], r->start_ns[b]);
+	return NSX_CMP(r->thread[a], r->thread[b]) ?: NSX_CMP(r->start_ns[a], r->start_ns[b]);
 }
 
 static uint32_t thread_of_overhead(const void *ctx, uint32_t i)
@@ -114,8 +111,7 @@ static uint32_t thread_of_overhead(const void *ctx, uint32_t i)
 
 static const struct nsx_window no_hull = {INT64_MAX, INT64_MIN};
 
-void nsx_take_hull(struct nsx_trace *t, const struct nsx_window *gpu,
-		   const struct nsx_window *host)
+void nsx_take_hull(struct nsx_trace *t, const struct nsx_window *gpu, const struct nsx_window *host)
 {
 	struct nsx_window all = *gpu;
 
@@ -148,8 +144,7 @@ static void close_ranges(struct nsx_loader *l)
 {
 	for (size_t i = 0; i < l->nvtx_set.n; i++)
 		if (l->nvtx.flags[i] & NSX_NVTX_OPEN) {
-			l->nvtx.end_ns[i] = NSX_MAX(l->t->last_ns,
-						    l->nvtx.start_ns[i]);
+			l->nvtx.end_ns[i] = NSX_MAX(l->t->last_ns, l->nvtx.start_ns[i]);
 			l->t->defects.open_ranges++;
 		}
 	if (l->portion.is_on)
@@ -160,8 +155,7 @@ static void close_ranges(struct nsx_loader *l)
  * on the stack, so it is treated as a start/end range. parent and top are scratch, by range and by
  * domain.
  */
-static size_t demote_crossing(struct nsx_loader *l, uint32_t *parent,
-			      uint32_t *top)
+static size_t demote_crossing(struct nsx_loader *l, uint32_t *parent, uint32_t *top)
 {
 	struct nsx_nvtx_rw *x = &l->nvtx;
 	uint32_t thread = NSX_NONE;
@@ -232,8 +226,7 @@ static bool clock_seconds(const char *s, size_t n, int64_t *ret)
 /* "1.5": seconds after the first event. "1500ns", "60.331s": on the trace's clock, may be
  * negative.
  */
-static bool parse_instant(const char *s, const char **ret_end, int64_t first,
-			  int64_t *ret)
+static bool parse_instant(const char *s, const char **ret_end, int64_t first, int64_t *ret)
 {
 	char *end;
 	long long ns = strtoll(s, &end, 10);
@@ -285,15 +278,12 @@ int nsx_window_parse(const char *text, int64_t first_ns,
 	if (!parse_instant(p, &p, first_ns, &ret->start_ns) ||
 	    strncmp(p, "..", 2) ||
 	    !parse_instant(p + 2, &p, first_ns, &ret->end_ns) || *p)
-		return nsx_fail(err, NSX_E_USAGE,
-				"cannot read the window '%s': give START..END "
-				"as the report prints it (60.1s..60.2s), in "
-				"seconds from the first event (1..2), in the "
-				"trace's nanoseconds (5ns..9ns); explain also "
+		return nsx_fail(err, NSX_E_USAGE, "cannot read the window '%s': give START..END as "
+				"the report prints it (60.1s..60.2s), in seconds from the first "
+				"event (1..2), in the trace's nanoseconds (5ns..9ns); explain also "
 				"takes nvtx:NAME and phase:NAME", text);
 	if (ret->start_ns >= ret->end_ns)
-		return nsx_fail(err, NSX_E_USAGE,
-				"the window '%s' is empty: its end must come "
+		return nsx_fail(err, NSX_E_USAGE, "the window '%s' is empty: its end must come "
 				"after its start", text);
 	return 0;
 }
@@ -311,8 +301,7 @@ static bool is_sooner(const struct nsx_ops_rw *o, size_t a, size_t b)
 /* Notes each device's last work before the window and its first after it, which bound the idle
  * time at the window's edges.
  */
-static int note_beyond(struct nsx_loader *l, const struct nsx_window *w,
-		       struct nsx_err *err)
+static int note_beyond(struct nsx_loader *l, const struct nsx_window *w, struct nsx_err *err)
 {
 	const struct nsx_ops_rw *o = &l->ops;
 	struct nsx_trace *t = l->t;
@@ -376,8 +365,7 @@ static void cut_ops(struct nsx_loader *l, const struct nsx_window *w)
 
 static const char by_range[] = "nvtx:";
 
-int nsx_window_range(struct nsx_loader *l, const char *text, nsx_str *ret,
-		     struct nsx_err *err)
+int nsx_window_range(struct nsx_loader *l, const char *text, nsx_str *ret, struct nsx_err *err)
 {
 	const char *name = text + sizeof(by_range) - 1;
 
@@ -402,8 +390,7 @@ static bool counts_seconds(const char *window)
 {
 	const char *dots = strstr(window, "..");
 
-	return dots && dots > window &&
-	       (dots[-1] != 's' || !nsx_ends_with(dots, "s"));
+	return dots && dots > window && (dots[-1] != 's' || !nsx_ends_with(dots, "s"));
 }
 
 /* When the window is resolved, OS calls earlier than the loaded events may exist. */
@@ -416,8 +403,7 @@ static int derive_first_event(const struct nsx_loader *l, const char *window,
 	*ret = t->first_ns;
 	if (!counts_seconds(window) || !nsx_has_view(l->schema, NSX_VIEW_osrt))
 		return 0;
-	if (nsx_db_number(l->schema->db, "SELECT min(start_ns) FROM temp.osrt "
-					 "WHERE start_ns >= 0",
+	if (nsx_db_number(l->schema->db, "SELECT min(start_ns) FROM temp.osrt WHERE start_ns >= 0",
 			  INT64_MAX, &os_ns, err))
 		return err->rc;
 	if (os_ns < t->first_ns || t->first_ns == t->last_ns)
@@ -426,8 +412,7 @@ static int derive_first_event(const struct nsx_loader *l, const char *window,
 }
 
 int nsx_find_window(struct nsx_loader *l, const char *text,
-		   const struct nsx_window *range, struct nsx_window *ret,
-		   struct nsx_err *err)
+		   const struct nsx_window *range, struct nsx_window *ret, struct nsx_err *err)
 {
 	int64_t first_ns;
 
@@ -437,14 +422,12 @@ int nsx_find_window(struct nsx_loader *l, const char *text,
 		       nsx_window_parse(text, first_ns, ret, err);
 	if (ret->start_ns < ret->end_ns)
 		return 0;
-	return nsx_fail(err, NSX_E_USAGE, "no NVTX range '%s' in the trace: "
-			"tables/nvtx_ranges.csv of a report lists them",
-			text + sizeof(by_range) - 1);
+	return nsx_fail(err, NSX_E_USAGE, "no NVTX range '%s' in the trace: tables/nvtx_ranges.csv "
+			"of a report lists them", text + sizeof(by_range) - 1);
 }
 
 /* Settles the window from the survey's results, or from the rows if there was no survey. */
-static int settle_window(struct nsx_loader *l, const char *window,
-		       struct nsx_err *err)
+static int settle_window(struct nsx_loader *l, const char *window, struct nsx_err *err)
 {
 	const struct nsx_portion *x = &l->portion;
 	struct nsx_window ranges;
@@ -459,8 +442,7 @@ static int settle_window(struct nsx_loader *l, const char *window,
 	return window ? nsx_find_window(l, window, &ranges, &l->t->user, err) : 0;
 }
 
-int nsx_cut_window(struct nsx_loader *l, const char *window,
-		   struct nsx_err *err)
+int nsx_cut_window(struct nsx_loader *l, const char *window, struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
 	int rc;
@@ -504,8 +486,7 @@ static int index_threads(struct nsx_trace *t, const uint32_t *thread, size_t n,
 }
 
 /* Number of rows of thread `of` from `at` on; the rows are ordered by thread. */
-static uint32_t derive_count_rows(const uint32_t *thread, size_t n, uint32_t at,
-				  uint32_t of)
+static uint32_t derive_count_rows(const uint32_t *thread, size_t n, uint32_t at, uint32_t of)
 {
 	return (uint32_t)NSX_SEARCH((size_t)at, n, mid, thread[mid] <= of) - at;
 }
@@ -545,8 +526,7 @@ static void slice_devices(struct nsx_loader *l)
 	size_t at = 0;
 
 	for (uint32_t d = 0; d < l->t->ndevices; d++) {
-		size_t end = NSX_SEARCH(at, l->op_set.n, mid,
-					device_of_op(l, (uint32_t)mid) <= d);
+		size_t end = NSX_SEARCH(at, l->op_set.n, mid, device_of_op(l, (uint32_t)mid) <= d);
 
 		l->t->device[d].ops_at = (uint32_t)at;
 		l->t->device[d].nops = (uint32_t)(end - at);
@@ -579,8 +559,7 @@ static int classify_calls(struct nsx_loader *l, struct nsx_err *err)
 		struct known *k = &known[c->name[i]];
 
 		if (!k->seen) {
-			k->cls = (uint8_t)nsx_classify_call(
-				nsx_text(l->t, c->name[i]), &k->flags);
+			k->cls = (uint8_t)nsx_classify_call(nsx_text(l->t, c->name[i]), &k->flags);
 			k->seen = 1;
 		}
 		c->cls[i] = k->cls;
@@ -681,13 +660,11 @@ static void fill_index(const struct nsx_loader *l, struct nsx_call_index *x)
 static void note_least(struct nsx_loader *l)
 {
 	for (size_t i = 0; i < l->callers_map.n; i++) {
-		uint64_t process = nsx_process_key(
-			l->callers_map.keys[i].w[0]);
+		uint64_t process = nsx_process_key(l->callers_map.keys[i].w[0]);
 		uint32_t p = nsx_process_find(l->t, process);
 		uint32_t corr = l->least_corr[i];
 
-		if (p != NSX_NONE && corr &&
-		    (!l->index[p].least || corr < l->index[p].least))
+		if (p != NSX_NONE && corr && (!l->index[p].least || corr < l->index[p].least))
 			l->index[p].least = corr;
 	}
 }
@@ -746,8 +723,7 @@ static int match_some(void *ctx, size_t part, struct nsx_err *err)
 static int derive_match_ops(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
-	size_t nparts = (l->op_set.n + MATCHED_AT_A_TIME - 1) /
-			MATCHED_AT_A_TIME;
+	size_t nparts = (l->op_set.n + MATCHED_AT_A_TIME - 1) / MATCHED_AT_A_TIME;
 	struct matcher m = {.l = l, .first_call_ns = INT64_MAX};
 
 	if (!nsx_new_array(l->calls.op, t->arena, l->call_set.n,
@@ -809,13 +785,11 @@ static int index_calls(struct nsx_loader *l, struct nsx_err *err)
 
 	/* No concurrent task allocates from the trace's arena. */
 	if (!l->calls.cls &&
-	    !nsx_new_array(l->calls.cls, l->t->arena, l->call_set.n,
-			   l->call_set.what, err))
+	    !nsx_new_array(l->calls.cls, l->t->arena, l->call_set.n, l->call_set.what, err))
 		return err->rc;
 	derive_slice_calls(l);
 	rc = new_indices(l, err) ?:
-	     nsx_par(l->threads, (size_t)l->t->nprocesses + 1, index_or_judge, l,
-		     err);
+	     nsx_par(l->threads, (size_t)l->t->nprocesses + 1, index_or_judge, l, err);
 	if (!rc)
 		note_least(l);
 	return rc;
@@ -824,8 +798,7 @@ static int index_calls(struct nsx_loader *l, struct nsx_err *err)
 int nsx_index_calls(struct nsx_loader *l, struct nsx_err *err)
 {
 	return index_calls(l, err) ?:
-	       index_threads(l->t, l->calls.thread, l->call_set.n,
-			     &l->t->calls_thread, err);
+	       index_threads(l->t, l->calls.thread, l->call_set.n, &l->t->calls_thread, err);
 }
 
 static int derive_order_calls(struct nsx_loader *l, struct nsx_err *err)
@@ -847,8 +820,7 @@ static int order_ranges(struct nsx_loader *l, struct nsx_err *err)
 static int order_overheads(struct nsx_loader *l, struct nsx_err *err)
 {
 	return nsx_colset_sort(&l->overhead_set, thread_of_overhead,
-			       l->t->nthreads, cmp_overheads, &l->overheads,
-			       err);
+			       l->t->nthreads, cmp_overheads, &l->overheads, err);
 }
 
 static int (*const orders[])(struct nsx_loader *l, struct nsx_err *err) = {
@@ -867,8 +839,7 @@ int nsx_order_rows(struct nsx_loader *l, struct nsx_err *err)
 	return nsx_par(l->threads, ARRAY_LEN(orders), order_some, l, err) ?:
 	       index_threads(t, l->calls.thread, l->call_set.n,
 			     &t->calls_thread, err) ?:
-	       index_threads(t, l->nvtx.thread, l->nvtx_set.n, &t->nvtx_thread,
-			     err);
+	       index_threads(t, l->nvtx.thread, l->nvtx_set.n, &t->nvtx_thread, err);
 }
 
 int nsx_derive(struct nsx_loader *l, struct nsx_err *err)
@@ -876,9 +847,7 @@ int nsx_derive(struct nsx_loader *l, struct nsx_err *err)
 	slice_devices(l);
 	if (derive_match_ops(l, err))
 		return err->rc;
-	match_rows(l, l->syncs.process, l->syncs.start_ns, l->syncs.call,
-		   l->sync_set.n);
-	match_rows(l, l->records.process, NULL, l->records.call,
-		   l->record_set.n);
+	match_rows(l, l->syncs.process, l->syncs.start_ns, l->syncs.call, l->sync_set.n);
+	match_rows(l, l->records.process, NULL, l->records.call, l->record_set.n);
 	return 0;
 }

@@ -53,12 +53,10 @@ static void add_gpu_rest(struct nsx_loader *l, const struct nsx_val *v)
 void nsx_load_gpus(struct nsx_loader *l)
 {
 	l->t->gpu = nsx_arena_get(l->t->arena, MAX_GPUS * sizeof(*l->t->gpu));
-	nsx_load_rows(l, NSX_VIEW_gpu,
-		      "id, name, uuid, bus, cuda_device, memory_bytes, bandwidth, "
+	nsx_load_rows(l, NSX_VIEW_gpu, "id, name, uuid, bus, cuda_device, memory_bytes, bandwidth, "
 		      "sm_count, compute_major, compute_minor, max_warps_per_sm, "
-		      "max_blocks_per_sm, max_shared_per_block, "
-		      "max_shared_per_block_optin, max_shared_per_sm, "
-		      "max_registers_per_sm", 16, devices_add_gpu);
+		      "max_blocks_per_sm, max_shared_per_block, max_shared_per_block_optin, "
+		      "max_shared_per_sm, max_registers_per_sm", 16, devices_add_gpu);
 	nsx_load_rows(l, NSX_VIEW_gpu, "id, uuid, max_registers_per_block, "
 		      "threads_per_warp, numa_node, vm_id, clock", 7, add_gpu_rest);
 }
@@ -95,8 +93,7 @@ static nsx_str gpu_key(struct nsx_loader *l, const struct nsx_ordinal *o)
 }
 
 /* Whether the ordinal's GPU is on machine vm. Needed because hosts in one report may share pids. */
-static bool is_on_machine(const struct nsx_trace *t, const struct nsx_ordinal *o,
-			  int64_t vm)
+static bool is_on_machine(const struct nsx_trace *t, const struct nsx_ordinal *o, int64_t vm)
 {
 	for (uint32_t i = 0; o->uuid && i < t->ngpus; i++)
 		if (t->gpu[i].uuid == o->uuid)
@@ -127,8 +124,7 @@ static const struct nsx_ordinal *find_ordinal(const struct nsx_loader *l,
 }
 
 /* The device an ordinal means to a process; added if new. */
-static uint32_t devices_device_of(struct nsx_loader *l, uint32_t process,
-				  int64_t device_id)
+static uint32_t devices_device_of(struct nsx_loader *l, uint32_t process, int64_t device_id)
 {
 	struct nsx_trace *t = l->t;
 	struct nsx_device d = {.device_id = device_id, .gpu_id = -1, .sm_count = -1};
@@ -140,8 +136,7 @@ static uint32_t devices_device_of(struct nsx_loader *l, uint32_t process,
 		d.sm_count = o->sm_count;
 	}
 	for (uint32_t i = 0; i < t->ndevices; i++)
-		if (t->device[i].device_id == device_id &&
-		    t->device[i].gpu == d.gpu)
+		if (t->device[i].device_id == device_id && t->device[i].gpu == d.gpu)
 			return i;
 	if (t->ndevices == MAX_DEVICES) {
 		nsx_load_warn(l, "more than %d GPUs: the others are shown as "
@@ -157,15 +152,13 @@ static int cmp_devices(const void *a, const void *b, void *ctx)
 	const struct nsx_trace *t = ctx;
 	const struct nsx_device *x = a, *y = b;
 
-	return NSX_CMP(x->device_id, y->device_id) ?:
-	       nsx_str_cmp(t->strings, x->gpu, y->gpu);
+	return NSX_CMP(x->device_id, y->device_id) ?: nsx_str_cmp(t->strings, x->gpu, y->gpu);
 }
 
 /* Sorts devices and updates the device indices of streams. */
 static int sort_devices(struct nsx_trace *t, struct nsx_err *err)
 {
-	struct nsx_device *old = nsx_try_alloc(t->ndevices, sizeof(*old),
-					       "devices", err);
+	struct nsx_device *old = nsx_try_alloc(t->ndevices, sizeof(*old), "devices", err);
 
 	if (!old)
 		return err->rc;
@@ -173,8 +166,7 @@ static int sort_devices(struct nsx_trace *t, struct nsx_err *err)
 	nsx_sort_r(t->device, t->ndevices, sizeof(*t->device), cmp_devices, t);
 	for (uint32_t s = 0; s < t->nstreams; s++)
 		for (uint32_t d = 0; d < t->ndevices; d++)
-			if (!cmp_devices(&t->device[d],
-					 &old[t->stream[s].device], t)) {
+			if (!cmp_devices(&t->device[d], &old[t->stream[s].device], t)) {
 				t->stream[s].device = d;
 				break;
 			}
@@ -237,8 +229,7 @@ static int name_devices(struct nsx_loader *l, struct nsx_err *err)
 
 		while (s + 1 < t->nstreams && t->stream[s].device != d)
 			s++;
-		p = t->stream[s].process == NSX_NONE ?
-			    NULL : &t->process[t->stream[s].process];
+		p = t->stream[s].process == NSX_NONE ? NULL : &t->process[t->stream[s].process];
 		snprintf(text, sizeof(text), "%lld",
 			 (long long)(by_ordinal || !by_id ? x->device_id : x->gpu_id));
 		if (!by_id && p)
@@ -261,8 +252,7 @@ static int add_slice(struct nsx_loader *l, struct nsx_device *d, struct nsx_err 
 		return err->rc;
 	*slice = *d->info;
 	snprintf(text, sizeof(text), "%.80s slice (%lld of %lld SMs)",
-		 nsx_text(l->t, slice->name), (long long)d->sm_count,
-		 (long long)slice->sm_count);
+		 nsx_text(l->t, slice->name), (long long)d->sm_count, (long long)slice->sm_count);
 	slice->sm_count = d->sm_count;
 	slice->memory_bytes = slice->bandwidth_bytes_per_s = -1;
 	slice->uuid = d->gpu;
@@ -333,8 +323,7 @@ struct alike {
 };
 
 static int place_stream(struct nsx_loader *l, const uint64_t *w, uint64_t lone,
-			struct alike *alike, uint32_t *ret_id,
-			struct nsx_err *err)
+			struct alike *alike, uint32_t *ret_id, struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
 	struct nsx_key key = {{w[0], w[2], w[3]}};
@@ -361,8 +350,7 @@ static int place_stream(struct nsx_loader *l, const uint64_t *w, uint64_t lone,
 	return 0;
 }
 
-static int place_streams(struct nsx_loader *l, uint32_t *new_id,
-			 struct nsx_err *err)
+static int place_streams(struct nsx_loader *l, uint32_t *new_id, struct nsx_err *err)
 {
 	bool has_process = nsx_has(l->schema, NSX_F_kernel_global_pid) ||
 			   nsx_has(l->schema, NSX_F_kernel_pid);
@@ -371,8 +359,7 @@ static int place_streams(struct nsx_loader *l, uint32_t *new_id,
 	struct nsx_arena *a = l->t->arena;
 	struct nsx_renumber r;
 	int rc = nsx_renumber(&l->streams_map, a, &r, err) ?:
-		 nsx_new_arrays(a, l->streams_map.n, "streams", err,
-				alike.stream);
+		 nsx_new_arrays(a, l->streams_map.n, "streams", err, alike.stream);
 
 	nsx_keymap_init(&alike.map, "streams");
 	for (size_t k = 0; !rc && k < l->streams_map.n; k++)
@@ -401,8 +388,7 @@ static void add_stream_type(struct nsx_loader *l, const struct nsx_val *v)
 {
 	struct nsx_stream_types *s = &l->stream_types;
 	struct nsx_err err;
-	uint8_t *type = nsx_group_value(
-		&s->streams, &s->type,
+	uint8_t *type = nsx_group_value(&s->streams, &s->type,
 		context_key(nsx_i64_or(&v[0], -1), nsx_i64_or(&v[1], 0)),
 		(uint64_t)nsx_i64_or(&v[2], 0), "streams", &err);
 
@@ -416,15 +402,12 @@ static void type_streams(struct nsx_loader *l)
 {
 	struct nsx_stream_types *types = &l->stream_types;
 
-	nsx_load_rows(l, NSX_VIEW_cuda_stream,
-		      "process_id, context_id, stream_id, type", 4,
+	nsx_load_rows(l, NSX_VIEW_cuda_stream, "process_id, context_id, stream_id, type", 4,
 		      add_stream_type);
 	for (uint32_t i = 0; i < l->t->nstreams; i++) {
 		struct nsx_stream *s = &l->t->stream[i];
-		int64_t pid = s->process == NSX_NONE ?
-				      -1 : l->t->process[s->process].pid;
-		uint32_t k = nsx_group_find(&types->streams,
-					    context_key(pid, s->context_id),
+		int64_t pid = s->process == NSX_NONE ? -1 : l->t->process[s->process].pid;
+		uint32_t k = nsx_group_find(&types->streams, context_key(pid, s->context_id),
 					    (uint64_t)s->stream_id);
 
 		s->type = k == NSX_NONE ? NSX_STREAM_UNKNOWN : types->type[k];
@@ -442,8 +425,7 @@ int nsx_order_streams(struct nsx_loader *l, struct nsx_err *err)
 	if (nsx_new_arrays(t->arena, n, "streams", err, new_id, t->stream) ||
 	    nsx_new_arrays(t->arena, MAX_DEVICES, "devices", err, t->device))
 		return err->rc;
-	nsx_load_rows(l, NSX_VIEW_cuda_device, "pid, cuda_id, gpu_id, uuid, "
-		      "sm_count", 5,
+	nsx_load_rows(l, NSX_VIEW_cuda_device, "pid, cuda_id, gpu_id, uuid, sm_count", 5,
 		      add_ordinal);
 	if (place_streams(l, new_id, err))
 		return err->rc;
@@ -458,8 +440,7 @@ int nsx_order_streams(struct nsx_loader *l, struct nsx_err *err)
 
 #define PEER_TO_PEER 10
 
-static uint32_t find_device(struct nsx_loader *l, uint32_t process,
-			    uint32_t ordinal)
+static uint32_t find_device(struct nsx_loader *l, uint32_t process, uint32_t ordinal)
 {
 	uint32_t n = l->t->ndevices, d;
 
@@ -482,9 +463,7 @@ static bool devices_are_alike(const struct nsx_copy *a, const struct nsx_copy *b
 static uint32_t share_copy(struct nsx_copy *copies, uint32_t *n,
 			   uint32_t *recent, const struct nsx_copy *c)
 {
-	uint32_t *at = &recent[nsx_hash(c, offsetof(struct nsx_copy,
-						    src_device)) %
-			       RECENT_COPIES];
+	uint32_t *at = &recent[nsx_hash(c, offsetof(struct nsx_copy, src_device)) % RECENT_COPIES];
 
 	if (!*at || !devices_are_alike(&copies[*at - 1], c)) {
 		copies[*n] = *c;
@@ -495,8 +474,7 @@ static uint32_t share_copy(struct nsx_copy *copies, uint32_t *n,
 
 static int keep_copies(struct nsx_loader *l, uint32_t n, struct nsx_err *err)
 {
-	struct nsx_copy *v = nsx_arena_try_array(l->t->arena, n, sizeof(*v),
-						 l->copy_set.what, err);
+	struct nsx_copy *v = nsx_arena_try_array(l->t->arena, n, sizeof(*v), l->copy_set.what, err);
 
 	if (!v)
 		return err->rc;
@@ -530,11 +508,9 @@ int nsx_add_peers(struct nsx_loader *l, struct nsx_err *err)
 	for (size_t i = 0; i < l->copy_set.n && npeers; i++) {
 		const struct nsx_copy *c = &l->copies[o->detail[i]];
 		uint32_t own = l->t->stream[o->stream[i]].device;
-		uint32_t other = c->src_device == own ? c->dst_device :
-							c->src_device;
+		uint32_t other = c->src_device == own ? c->dst_device : c->src_device;
 
-		if (c->copy_kind != PEER_TO_PEER || other == own ||
-		    other == NSX_NONE)
+		if (c->copy_kind != PEER_TO_PEER || other == own || other == NSX_NONE)
 			continue;
 		nsx_colset_move(&l->op_set, l->op_set.n, i, 1);
 		o->flags[l->op_set.n] |= NSX_OP_PEER;

@@ -4,19 +4,16 @@
 
 uint32_t nsx_process_find(const struct nsx_trace *t, uint64_t key)
 {
-	uint32_t lo = NSX_SEARCH(0, t->nprocesses, mid,
-				 t->process[mid].key < key);
+	uint32_t lo = NSX_SEARCH(0, t->nprocesses, mid, t->process[mid].key < key);
 
 	return lo < t->nprocesses && t->process[lo].key == key ? lo : NSX_NONE;
 }
 
 uint32_t nsx_thread_find(const struct nsx_trace *t, uint64_t global_tid)
 {
-	uint32_t lo = NSX_SEARCH(0, t->nthreads, mid,
-				 t->thread[mid].global_tid < global_tid);
+	uint32_t lo = NSX_SEARCH(0, t->nthreads, mid, t->thread[mid].global_tid < global_tid);
 
-	return lo < t->nthreads && t->thread[lo].global_tid == global_tid ?
-		       lo : NSX_NONE;
+	return lo < t->nthreads && t->thread[lo].global_tid == global_tid ? lo : NSX_NONE;
 }
 
 /* First entry with an id >= corr. Operations come nearly in the order of their calls, so the

@@ -43,8 +43,7 @@ static int read_common(struct nsx_part *p, const struct nsx_val *v,
 	struct nsx_ops_rw *o = &p->l->ops;
 	size_t at = p->at + p->n;
 
-	if (!nsx_read_span(p, &v[START], &v[END], &o->start_ns[at],
-			   &o->end_ns[at]))
+	if (!nsx_read_span(p, &v[START], &v[END], &o->start_ns[at], &o->end_ns[at]))
 		return 0;
 	if (read_stream(p, v, &o->stream[at], err))
 		return err->rc;
@@ -79,13 +78,11 @@ static uint64_t gpu_pack(const struct nsx_val *high, const struct nsx_val *low)
 static int read_launch(struct nsx_part *p, const struct nsx_val *v,
 		       uint32_t *ret, struct nsx_err *err)
 {
-	bool known = v[GRID_X].type == NSX_V_I64 &&
-		     v[BLOCK_X].type == NSX_V_I64;
+	bool known = v[GRID_X].type == NSX_V_I64 && v[BLOCK_X].type == NSX_V_I64;
 	bool is_node = nsx_i64_or(&v[NODE], 0) != 0;
 	struct nsx_key key = {{
 		gpu_pack(&v[GRID_Y], &v[GRID_Z]), gpu_pack(&v[BLOCK_X], &v[BLOCK_Y]),
-		(uint64_t)nsx_u32_or(&v[BLOCK_Z], 0) << 32 |
-			nsx_u32_or(&v[REGISTERS], NSX_NONE),
+		(uint64_t)nsx_u32_or(&v[BLOCK_Z], 0) << 32 | nsx_u32_or(&v[REGISTERS], NSX_NONE),
 		(uint64_t)nsx_u32_or(&v[STATIC_SHARED], NSX_NONE) << 32 |
 			nsx_u32_or(&v[DYNAMIC_SHARED], NSX_NONE),
 		(uint64_t)known << 31 |
@@ -111,14 +108,11 @@ static int read_shape(struct nsx_part *p, const struct nsx_val *v,
 	}
 	if (rc || read_launch(p, v, &launch, err))
 		return rc ? rc : err->rc;
-	return nsx_group_late(&p->l->shapes, &p->l->lock, p->shapes,
-			      (uint64_t)base << 32 | name,
-			      (uint64_t)nsx_u32_or(&v[GRID_X], 0) << 32 | launch,
-			      ret, err);
+	return nsx_group_late(&p->l->shapes, &p->l->lock, p->shapes, (uint64_t)base << 32 | name,
+			      (uint64_t)nsx_u32_or(&v[GRID_X], 0) << 32 | launch, ret, err);
 }
 
-static int read_kernel(struct nsx_part *p, const struct nsx_val *v,
-		       struct nsx_err *err)
+static int read_kernel(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
 {
 	size_t at = p->at + p->n;
 	nsx_str name;
@@ -130,8 +124,7 @@ static int read_kernel(struct nsx_part *p, const struct nsx_val *v,
 	if (!rc && !name)
 		rc = nsx_read_name(p, &v[SHORT_NAME], &name, err);
 	if (!rc && !name)
-		rc = nsx_strings_add(p->l->strings, nsx_unnamed,
-				     strlen(nsx_unnamed), &name, err);
+		rc = nsx_strings_add(p->l->strings, nsx_unnamed, strlen(nsx_unnamed), &name, err);
 	if (!rc)
 		rc = read_shape(p, v, name, &p->l->ops.detail[at], err);
 	if (rc)
@@ -159,8 +152,7 @@ static int64_t read_bytes(const struct nsx_val *v)
 	return n < 0 || n > NSX_TIME_MAX ? -1 : n;
 }
 
-static int read_memcpy(struct nsx_part *p, const struct nsx_val *v,
-		       struct nsx_err *err)
+static int read_memcpy(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
 {
 	size_t at = p->at + p->n;
 	int rc = read_common(p, v, NSX_OP_MEMCPY, err);
@@ -188,8 +180,7 @@ static const enum nsx_field memset_fields[] = {
 	NSX_F_memset_graph_node_id,
 };
 
-static int read_memset(struct nsx_part *p, const struct nsx_val *v,
-		       struct nsx_err *err)
+static int read_memset(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
 {
 	size_t at = p->at + p->n;
 	int rc = read_common(p, v, NSX_OP_MEMSET, err);
@@ -214,8 +205,7 @@ static const enum nsx_field graph_fields[] = {
 	COMMON(graph), NSX_F_graph_graph_id, NSX_F_graph_graph_exec_id,
 };
 
-static int read_graph(struct nsx_part *p, const struct nsx_val *v,
-		      struct nsx_err *err)
+static int read_graph(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
 {
 	struct nsx_key key = {{gpu_pack(&v[GRAPH_ID], &v[EXEC_ID])}};
 	int rc = read_common(p, v, NSX_OP_GRAPH, err);

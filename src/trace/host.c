@@ -75,8 +75,7 @@ static void note_failure(struct nsx_loader *l, int64_t code, int64_t start_ns)
 	pthread_mutex_unlock(&l->lock);
 }
 
-static int trace_host_read_call(struct nsx_part *p, const struct nsx_val *v,
-				struct nsx_err *err)
+static int trace_host_read_call(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
 {
 	struct nsx_calls_rw *c = &p->l->calls;
 	size_t at = p->at + p->n;
@@ -89,8 +88,7 @@ static int trace_host_read_call(struct nsx_part *p, const struct nsx_val *v,
 		p->defects.duplicate_calls++;
 		return 0;
 	}
-	if (!nsx_read_span(p, &v[C_START], &v[C_END], &c->start_ns[at],
-			   &c->end_ns[at]))
+	if (!nsx_read_span(p, &v[C_START], &v[C_END], &c->start_ns[at], &c->end_ns[at]))
 		return 0;
 	if (nsx_read_caller(p, v, &c->thread[at], &c->name[at], err))
 		return err->rc;
@@ -102,21 +100,18 @@ static int trace_host_read_call(struct nsx_part *p, const struct nsx_val *v,
 	return 0;
 }
 
-static int read_domain(struct nsx_part *p, const struct nsx_val *v,
-		       struct nsx_err *err)
+static int read_domain(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
 {
 	struct nsx_loader *l = p->l;
 	struct nsx_created c = {
-		.process_key = nsx_read_process_key(&v[NSX_N_TID],
-						    &v[NSX_N_PID]),
+		.process_key = nsx_read_process_key(&v[NSX_N_TID], &v[NSX_N_PID]),
 		.domain_id = nsx_i64_or(&v[NSX_N_DOMAIN], 0)};
 	int rc = nsx_read_name(p, nsx_nvtx_row_name(v), &c.name, err);
 
 	if (rc)
 		return rc;
 	pthread_mutex_lock(&l->lock);
-	rc = nsx_push(l->created, l->ncreated, l->cap_created, "NVTX domains",
-		      err, c);
+	rc = nsx_push(l->created, l->ncreated, l->cap_created, "NVTX domains", err, c);
 	pthread_mutex_unlock(&l->lock);
 	return rc;
 }
@@ -128,8 +123,7 @@ static struct nsx_extent nvtx_extent(const struct nsx_val *v)
 	struct nsx_extent x = {INT64_MIN, INT64_MAX, false};
 	struct nsx_val span[2] = {v[NSX_N_START], v[NSX_N_END]};
 
-	if (kind < 0 && type->type == NSX_V_I64 &&
-	    type->u.i != NSX_EVENT_DOMAIN_CREATE)
+	if (kind < 0 && type->type == NSX_V_I64 && type->u.i != NSX_EVENT_DOMAIN_CREATE)
 		return (struct nsx_extent){INT64_MAX, INT64_MIN, false};
 	if (kind < 0)
 		return x;
@@ -186,16 +180,14 @@ static int note_range(struct nsx_part *p, const struct nsx_val *v,
 	       (p->l->window_range ? note_named(p, v, x, err) : 0);
 }
 
-static int trace_host_read_nvtx(struct nsx_part *p, const struct nsx_val *v,
-				struct nsx_err *err)
+static int trace_host_read_nvtx(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
 {
 	struct nsx_nvtx_rw *x = &p->l->nvtx;
 	size_t at = p->at + p->n;
 	int kind = nsx_nvtx_row_kind(v);
 	int rc;
 
-	if (v[NSX_N_TYPE].type != NSX_V_I64 &&
-	    v[NSX_N_TYPE].type != NSX_V_NULL) {
+	if (v[NSX_N_TYPE].type != NSX_V_I64 && v[NSX_N_TYPE].type != NSX_V_NULL) {
 		p->defects.mistyped++;
 		return 0;
 	}
@@ -238,17 +230,14 @@ static const enum nsx_field overhead_fields[] = {
 	NSX_F_overhead_global_tid, NSX_F_overhead_overhead_type,
 };
 
-static int read_overhead(struct nsx_part *p, const struct nsx_val *v,
-			 struct nsx_err *err)
+static int read_overhead(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
 {
 	struct nsx_overheads_rw *o = &p->l->overheads;
 	size_t at = p->at + p->n;
 
-	if (!nsx_read_span(p, &v[O_START], &v[O_END], &o->start_ns[at],
-			   &o->end_ns[at]))
+	if (!nsx_read_span(p, &v[O_START], &v[O_END], &o->start_ns[at], &o->end_ns[at]))
 		return 0;
-	if (nsx_read_thread(p, &v[O_TID], &nsx_no_cell, &nsx_no_cell,
-			    &o->thread[at], err))
+	if (nsx_read_thread(p, &v[O_TID], &nsx_no_cell, &nsx_no_cell, &o->thread[at], err))
 		return err->rc;
 	o->type[at] = nsx_u8_or(&v[O_TYPE], 1);
 	p->n++;
@@ -294,8 +283,7 @@ static bool is_set(const struct nsx_val *v)
 	return i != UINT32_MAX && i != -1;
 }
 
-static int read_sync(struct nsx_part *p, const struct nsx_val *v,
-		     struct nsx_err *err)
+static int read_sync(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
 {
 	struct nsx_syncs_rw *s = &p->l->syncs;
 	size_t at = p->at + p->n;
@@ -303,22 +291,19 @@ static int read_sync(struct nsx_part *p, const struct nsx_val *v,
 	uint64_t process = nsx_read_process_key(&v[S_PID], &nsx_no_cell);
 	int rc;
 
-	if (!nsx_read_span(p, &v[S_START], &v[S_END], &s->start_ns[at],
-			   &s->end_ns[at]))
+	if (!nsx_read_span(p, &v[S_START], &v[S_END], &s->start_ns[at], &s->end_ns[at]))
 		return 0;
 	rc = host_read_process(p, process, &s->process[at], err);
 	s->stream[at] = NSX_NONE;
 	if (!rc && stream)
-		rc = host_read_stream(p, process,
-				      nsx_read_context(&v[S_CONTEXT], &v[S_GREEN]),
+		rc = host_read_stream(p, process, nsx_read_context(&v[S_CONTEXT], &v[S_GREEN]),
 				      &v[S_STREAM], &s->stream[at], err);
 	if (rc)
 		return rc;
 	s->type[at] = stream ? (event ? NSX_SYNC_STREAM_WAIT : NSX_SYNC_STREAM) :
 			       (event ? NSX_SYNC_EVENT : NSX_SYNC_CONTEXT);
 	s->call[at] = nsx_u32_or(&v[S_CORR], 0);
-	s->event_sync_id[at] = is_set(&v[S_EVENT_SYNC]) ?
-				       nsx_i64_or(&v[S_EVENT_SYNC], -1) : -1;
+	s->event_sync_id[at] = is_set(&v[S_EVENT_SYNC]) ? nsx_i64_or(&v[S_EVENT_SYNC], -1) : -1;
 	s->context[at] = nsx_u32_or(&v[S_CONTEXT], NSX_NONE);
 	s->event[at] = nsx_u32_or(&v[S_EVENT], NSX_NONE);
 	p->n++;
@@ -334,8 +319,7 @@ static const enum nsx_field record_fields[] = {
 };
 
 /* A record with neither id cannot be tied to a wait and is dropped. */
-static int host_read_record(struct nsx_part *p, const struct nsx_val *v,
-			    struct nsx_err *err)
+static int host_read_record(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
 {
 	struct nsx_records_rw *r = &p->l->records;
 	size_t at = p->at + p->n;
@@ -350,8 +334,7 @@ static int host_read_record(struct nsx_part *p, const struct nsx_val *v,
 	if (rc)
 		return rc;
 	r->call[at] = nsx_u32_or(&v[R_CORR], 0);
-	r->event_sync_id[at] = is_set(&v[R_EVENT_SYNC]) ?
-				       v[R_EVENT_SYNC].u.i : -1;
+	r->event_sync_id[at] = is_set(&v[R_EVENT_SYNC]) ? v[R_EVENT_SYNC].u.i : -1;
 	r->event[at] = nsx_u32_or(&v[R_EVENT], NSX_NONE);
 	p->n++;
 	return 0;
@@ -389,8 +372,7 @@ void nsx_bind_host(struct nsx_loader *l, struct nsx_tableload *list)
 {
 	const uint32_t chain = l->cuda_stacks.n ? NSX_BIT(C_CHAIN) : 0;
 	const uint32_t names = NSX_BIT(NSX_N_TEXT) | NSX_BIT(NSX_N_TEXT_ID);
-	const uint32_t range_fields =
-		(NSX_BIT(NSX_N_JSON) - 1) & ~(l->window_range ? 0 : names);
+	const uint32_t range_fields = (NSX_BIT(NSX_N_JSON) - 1) & ~(l->window_range ? 0 : names);
 	const struct nsx_tableload tables[NSX_NHOST_TABLES] = {
 		NSX_TABLE(runtime, call_fields, trace_host_read_call, .set = &l->call_set,
 			  .extent = call_extent, .corr = C_CORR,
@@ -403,10 +385,8 @@ void nsx_bind_host(struct nsx_loader *l, struct nsx_tableload *list)
 			  .set = &l->overhead_set, .extent = nsx_extent_of,
 			  .told = NSX_BIT(O_END + 1) - 1),
 		NSX_TABLE(sync, sync_fields, read_sync, .set = &l->sync_set,
-			  .extent = nsx_extent_of, .corr = S_CORR,
-			  .told = NSX_BIT(S_CORR + 1) - 1),
-		NSX_TABLE(cuda_event, record_fields, host_read_record,
-			  .set = &l->record_set),
+			  .extent = nsx_extent_of, .corr = S_CORR, .told = NSX_BIT(S_CORR + 1) - 1),
+		NSX_TABLE(cuda_event, record_fields, host_read_record, .set = &l->record_set),
 	};
 
 	bind_sets(l);

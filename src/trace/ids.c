@@ -14,8 +14,7 @@
 static int make_processes(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
-	size_t n = 0, most = l->threads_map.n + l->streams_map.n +
-			     l->domains_map.n;
+	size_t n = 0, most = l->threads_map.n + l->streams_map.n + l->domains_map.n;
 	uint64_t *keys = nsx_try_alloc(most, sizeof(*keys), "processes", err);
 
 	if (!keys)
@@ -88,15 +87,11 @@ static int order_threads(struct nsx_loader *l, struct nsx_err *err)
 	nsx_remap(l->overheads.thread, l->overhead_set.n, r.new_id);
 	nsx_remap(l->library.thread, l->library_set.n, r.new_id);
 	for (size_t i = 0; i < l->sync_set.n; i++)
-		l->syncs.process[i] =
-			t->thread[r.new_id[l->syncs.process[i]]].process;
+		l->syncs.process[i] = t->thread[r.new_id[l->syncs.process[i]]].process;
 	for (size_t i = 0; i < l->record_set.n; i++)
-		l->records.process[i] =
-			t->thread[r.new_id[l->records.process[i]]].process;
-	nsx_load_rows(l, NSX_VIEW_process, "global_pid, pid, name", 3,
-		      name_process);
-	nsx_load_rows(l, NSX_VIEW_thread_name, "global_tid, name", 2,
-		      ids_name_thread);
+		l->records.process[i] = t->thread[r.new_id[l->records.process[i]]].process;
+	nsx_load_rows(l, NSX_VIEW_process, "global_pid, pid, name", 3, name_process);
+	nsx_load_rows(l, NSX_VIEW_thread_name, "global_tid, name", 2, ids_name_thread);
 	return 0;
 }
 
@@ -140,15 +135,13 @@ static struct nsx_launch ids_launch_of(const struct nsx_key *key, uint8_t op)
 }
 
 /* Interns launches by key and communication op. op: by shape. */
-static int ids_fill_launches(struct nsx_loader *l, const uint8_t *op,
-			     struct nsx_err *err)
+static int ids_fill_launches(struct nsx_loader *l, const uint8_t *op, struct nsx_err *err)
 {
 	enum { NOPS = NSX_COMM_OTHER + 1 };
 	struct nsx_trace *t = l->t;
 	uint32_t *place, n = 0; /* place + 1, by key and op */
 
-	if (!nsx_new_array(place, t->arena, l->shapes_map.n * NOPS,
-			   "launch configurations", err))
+	if (!nsx_new_array(place, t->arena, l->shapes_map.n * NOPS, "launch configurations", err))
 		return err->rc;
 	for (uint32_t i = 0; i < t->nshapes; i++) {
 		uint32_t key = (uint32_t)nsx_group_key(&l->shapes, i).b;
@@ -195,9 +188,7 @@ static int fill_some(void *ctx, size_t task, struct nsx_err *err NSX_UNUSED)
 		if (!like->place || like->a != name || like->b != s->base_name)
 			*like = (struct nsx_near_key){
 				name, s->base_name,
-				1 + nsx_classify_comm(
-					nsx_str_read(t->strings, s->base_name,
-						     &base),
+				1 + nsx_classify_comm(nsx_str_read(t->strings, s->base_name, &base),
 					nsx_str_read(t->strings, name, &full))};
 		f->op[i] = (uint8_t)(like->place - 1);
 	}
@@ -230,8 +221,7 @@ static int fill_replays(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
 
-	if (!nsx_new_array(t->replay, t->arena, l->replays_map.n, "graphs",
-			   err))
+	if (!nsx_new_array(t->replay, t->arena, l->replays_map.n, "graphs", err))
 		return err->rc;
 	t->nreplays = (uint32_t)l->replays_map.n;
 	for (uint32_t i = 0; i < t->nreplays; i++) {
@@ -262,8 +252,7 @@ int nsx_order_ids(struct nsx_loader *l, struct nsx_err *err)
 /* NVTX domains -------------------------------------------------------------*/
 
 /* Domains are ordered by (process key, domain id). */
-static struct nsx_domain *find_domain(struct nsx_trace *t, uint64_t key,
-				      int64_t id)
+static struct nsx_domain *find_domain(struct nsx_trace *t, uint64_t key, int64_t id)
 {
 	uint32_t lo = NSX_SEARCH(0, t->ndomains, mid,
 				 t->process[t->domain[mid].process].key < key ||
@@ -305,16 +294,14 @@ int nsx_name_domains(struct nsx_loader *l, struct nsx_err *err)
 
 	for (size_t i = 0; i < l->ncreated; i++) {
 		const struct nsx_created *c = &l->created[i];
-		struct nsx_domain *d = find_domain(t, c->process_key,
-						   c->domain_id);
+		struct nsx_domain *d = find_domain(t, c->process_key, c->domain_id);
 
 		if (d)
 			d->name = c->name;
 	}
 	for (uint32_t i = 0; i < t->ndomains; i++)
 		for (unsigned k = 0; k < ARRAY_LEN(libraries); k++)
-			if (!strcmp(nsx_text(t, t->domain[i].name),
-				    libraries[k])) {
+			if (!strcmp(nsx_text(t, t->domain[i].name), libraries[k])) {
 				t->domain[i].is_library = true;
 				t->domain[i].is_nccl = !k;
 			}

@@ -87,8 +87,7 @@ static void find_early(struct finder *x)
 		    (o->least_end_ns < l->calls.start_ns[call] || by_ns > FAR_NS))
 			x->verdict[i] = EARLY;
 		else
-			o->least_end_ns = NSX_MIN(o->least_end_ns,
-						  l->calls.end_ns[call]);
+			o->least_end_ns = NSX_MIN(o->least_end_ns, l->calls.end_ns[call]);
 	}
 }
 
@@ -117,8 +116,7 @@ static void impossible_find_late(struct finder *x)
 			x->verdict[i] = LATE;
 			o->nwrong++;
 		}
-		o->most_start_ns[2] = NSX_MAX(o->most_start_ns[2],
-					      l->calls.start_ns[call]);
+		o->most_start_ns[2] = NSX_MAX(o->most_start_ns[2], l->calls.start_ns[call]);
 	}
 }
 
@@ -151,8 +149,7 @@ static void find_swallowing(struct finder *x)
 		struct order *o = &x->order[p->stream[i]];
 		uint32_t before = o->last;
 
-		if (x->verdict[i] || !is_in_order(x->l, i) ||
-		    p->start_ns[i] == p->end_ns[i])
+		if (x->verdict[i] || !is_in_order(x->l, i) || p->start_ns[i] == p->end_ns[i])
 			continue;
 		o->last = (uint32_t)i;
 		if (before == NSX_NONE ||
@@ -197,11 +194,9 @@ static void impossible_count(struct finder *x, size_t op, int64_t end_ns)
 	m->ncut += cuts;
 	if (cuts)
 		m->most_cut_ns = NSX_MAX(m->most_cut_ns, o->end_ns[op] - end_ns);
-	m->name = o->kind[op] == NSX_OP_KERNEL ?
-			  x->l->t->shape_name[o->detail[op]] : 0;
+	m->name = o->kind[op] == NSX_OP_KERNEL ? x->l->t->shape_name[o->detail[op]] : 0;
 	m->start_ns = o->start_ns[op];
-	m->call_ns = x->call[op] == NSX_NONE ?
-			     INT64_MIN : x->l->calls.start_ns[x->call[op]];
+	m->call_ns = x->call[op] == NSX_NONE ? INT64_MIN : x->l->calls.start_ns[x->call[op]];
 }
 
 /* Goes backwards, because a record is cut where the next one of its stream begins. */
@@ -210,8 +205,7 @@ static int list_changes(struct finder *x, struct nsx_err *err)
 	const struct nsx_ops_rw *o = &x->l->ops;
 	int64_t *next_ns;
 
-	if (!nsx_new_array(next_ns, x->l->index_arena, x->l->t->nstreams, "streams",
-			   err))
+	if (!nsx_new_array(next_ns, x->l->index_arena, x->l->t->nstreams, "streams", err))
 		return err->rc;
 	for (size_t i = x->l->op_set.n; i-- > 0;) {
 		int64_t *next = &next_ns[o->stream[i]];
@@ -224,8 +218,7 @@ static int list_changes(struct finder *x, struct nsx_err *err)
 			row.new_end_ns = row.end_ns - o->end_ns[i] + *next;
 		if (x->verdict[i]) {
 			impossible_count(x, i, *next);
-			if (nsx_push(x->v, x->n, x->cap, "impossible records", err,
-				     row))
+			if (nsx_push(x->v, x->n, x->cap, "impossible records", err, row))
 				return err->rc;
 		}
 		if ((x->verdict[i] == KEPT || x->verdict[i] == CUT) &&
@@ -235,8 +228,7 @@ static int list_changes(struct finder *x, struct nsx_err *err)
 	return 0;
 }
 
-NSX_ORDER(cmp_changes, struct nsx_row_change, UP(view), UP(corr), UP(start_ns),
-	  UP(end_ns));
+NSX_ORDER(cmp_changes, struct nsx_row_change, UP(view), UP(corr), UP(start_ns), UP(end_ns));
 
 /* The second entry of a peer copy is treated as the first. */
 static const struct nsx_row_change *find_change(const struct finder *x, size_t op)
@@ -269,8 +261,7 @@ static void impossible_apply(struct finder *x)
 /* Whether GPU work ends long after everything else; judging that takes all rows. */
 static bool impossible_is_beyond(const struct nsx_portion *p)
 {
-	return p->host.start_ns <= p->host.end_ns &&
-	       p->gpu.end_ns - FAR_NS > p->host.end_ns;
+	return p->host.start_ns <= p->host.end_ns && p->gpu.end_ns - FAR_NS > p->host.end_ns;
 }
 
 static int impossible_find(struct finder *x, struct nsx_err *err)
@@ -310,8 +301,7 @@ int nsx_drop_impossible(struct nsx_loader *l, struct nsx_err *err)
 	struct nsx_trace *t = l->t;
 	struct finder x = {.l = l, .host = {INT64_MAX, INT64_MIN}};
 	int rc = nsx_new_arrays(a, t->nstreams, "streams", err, x.order, x.clock) ?:
-		 nsx_new_arrays(a, l->op_set.n, l->op_set.what, err, x.verdict,
-				x.call);
+		 nsx_new_arrays(a, l->op_set.n, l->op_set.what, err, x.verdict, x.call);
 
 	l->schema->shifts->nrows = 0; /* forget those of an earlier load */
 	for (uint32_t s = 0, c = 0; !rc && s < t->nstreams; s++) {

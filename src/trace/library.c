@@ -11,16 +11,14 @@ static int32_t rank_or_none(const struct nsx_val *v)
 	return i >= 0 && i <= INT32_MAX ? (int32_t)i : -1;
 }
 
-static int library_read_call(struct nsx_part *p, const struct nsx_val *v,
-			     struct nsx_err *err)
+static int library_read_call(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
 {
 	struct nsx_library_rw *c = &p->l->library;
 	bool is_coll = p->table->view == NSX_VIEW_mpi_coll;
 	bool is_p2p = p->table->view == NSX_VIEW_mpi_p2p;
 	size_t at = p->at + p->n;
 
-	if (!nsx_read_span(p, &v[START], &v[END], &c->start_ns[at],
-			   &c->end_ns[at]))
+	if (!nsx_read_span(p, &v[START], &v[END], &c->start_ns[at], &c->end_ns[at]))
 		return 0;
 	if (nsx_read_thread(p, &v[TID], &nsx_no_cell, &nsx_no_cell,
 			    &c->thread[at], err) ||
@@ -43,8 +41,7 @@ static int library_read_call(struct nsx_part *p, const struct nsx_val *v,
 		 NSX_F_##v##_global_tid, NSX_F_##v##_name, __VA_ARGS__}}
 #define NSX_LIBRARY(v, library, table, name, help) TABLE(v, PEER, 0),
 static const struct nsx_tableload tables[NSX_NLIBRARY_TABLES] = {
-	TABLE(mpi_coll, 7, NSX_F_mpi_coll_root, NSX_F_mpi_coll_comm,
-	      NSX_F_mpi_coll_bytes),
+	TABLE(mpi_coll, 7, NSX_F_mpi_coll_root, NSX_F_mpi_coll_comm, NSX_F_mpi_coll_bytes),
 	TABLE(mpi_p2p, 6, NSX_F_mpi_p2p_peer, NSX_F_mpi_p2p_tag),
 #include "schema/libraries.def"
 };
@@ -98,8 +95,7 @@ int nsx_order_libraries(struct nsx_loader *l, struct nsx_err *err)
 	struct nsx_colset *set = &l->library_set;
 	size_t n = 0;
 
-	if (nsx_colset_sort(set, thread_of_row, l->t->nthreads, library_cmp_rows, l,
-			    err))
+	if (nsx_colset_sort(set, thread_of_row, l->t->nthreads, library_cmp_rows, l, err))
 		return err->rc;
 	for (size_t i = 0; i < set->n; i++)
 		if (!n || library_cmp_calls(l, (uint32_t)n - 1, (uint32_t)i))

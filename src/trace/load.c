@@ -13,18 +13,15 @@ static const char *load_pid_source(const struct nsx_schema *s, enum nsx_field gl
 }
 
 /* Reads a table, and again if what was read shows that more of it is needed. */
-static int load_wanted(struct nsx_loader *l, struct nsx_tableload *table,
-		       const char *stage,
+static int load_wanted(struct nsx_loader *l, struct nsx_tableload *table, const char *stage,
 		       int (*want)(struct nsx_loader *l,
 				   const struct nsx_tableload *table, bool *ret,
-				   struct nsx_err *err),
-		       struct nsx_err *err)
+				   struct nsx_err *err), struct nsx_err *err)
 {
 	const struct nsx_defects before = l->t->defects;
 	const struct nsx_failures failed_before = l->t->failures;
 	bool again = false;
-	int rc = nsx_load_tables(l, table, 1, stage, err) ?:
-		 want(l, table, &again, err);
+	int rc = nsx_load_tables(l, table, 1, stage, err) ?: want(l, table, &again, err);
 
 	if (rc || !again)
 		return rc;
@@ -51,26 +48,22 @@ static int load_portion(struct nsx_loader *l, struct nsx_tableload *list,
 	     nsx_want_calls(l, err) ?:
 	     load_wanted(l, calls, "API calls", nsx_want_neighbours, err) ?:
 	     load_wanted(l, ranges, "ranges", nsx_want_crossing, err) ?:
-	     nsx_load_tables(l, ranges + 1, n - NSX_NGPU_TABLES - 2,
-			     "host events", err);
+	     nsx_load_tables(l, ranges + 1, n - NSX_NGPU_TABLES - 2, "host events", err);
 	l->nfrom_zero = zeros;
 	nsx_survey_done(list, n);
 	return rc;
 }
 
-static int load_rows(struct nsx_loader *l, const char *window,
-		     struct nsx_err *err)
+static int load_rows(struct nsx_loader *l, const char *window, struct nsx_err *err)
 {
-	struct nsx_tableload list[NSX_NGPU_TABLES + NSX_NHOST_TABLES +
-				  NSX_NLIBRARY_TABLES];
+	struct nsx_tableload list[NSX_NGPU_TABLES + NSX_NHOST_TABLES + NSX_NLIBRARY_TABLES];
 	struct nsx_tableload *host = list + NSX_NGPU_TABLES;
 
 	nsx_bind_gpu(l, list);
 	nsx_bind_host(l, host);
 	nsx_bind_libraries(l, host + NSX_NHOST_TABLES);
 	return window ? load_portion(l, list, ARRAY_LEN(list), window, err) :
-			nsx_load_tables(l, list, ARRAY_LEN(list), "events",
-					err);
+			nsx_load_tables(l, list, ARRAY_LEN(list), "events", err);
 }
 
 struct column {
@@ -102,8 +95,7 @@ static int pack_column(void *ctx, size_t i, struct nsx_err *err)
 	int rc = 0;
 
 	if (c->end_ns) {
-		rc = nsx_pack_lengths(c->arena, c->v, c->end_ns, n, what,
-				      c->length, err);
+		rc = nsx_pack_lengths(c->arena, c->v, c->end_ns, n, what, c->length, err);
 		drop_column(x->l, c->end_ns);
 	}
 	if (!rc && c->how == PACK_I64)
@@ -233,24 +225,20 @@ static void publish_warnings(struct nsx_loader *l)
 		if (!n || strcmp(l->warnings[n - 1], l->warnings[i]))
 			l->warnings[n++] = l->warnings[i];
 	l->nwarnings = n;
-	l->t->warnings = nsx_arena_get(l->t->arena, (l->nwarnings + 1) *
-							    sizeof(char *));
+	l->t->warnings = nsx_arena_get(l->t->arena, (l->nwarnings + 1) * sizeof(char *));
 	if (l->nwarnings)
-		memcpy(l->t->warnings, l->warnings,
-		       l->nwarnings * sizeof(char *));
+		memcpy(l->t->warnings, l->warnings, l->nwarnings * sizeof(char *));
 	l->t->nwarnings = l->nwarnings;
 }
 
-static bool has_library_call(const struct nsx_trace *t,
-			     const struct nsx_window *w)
+static bool has_library_call(const struct nsx_trace *t, const struct nsx_window *w)
 {
 	const struct nsx_library_calls *x = &t->library;
 
 	for (size_t i = 0; i < x->n; i++) {
 		int64_t start_ns = nsx_unpack(&x->start, i);
 
-		if (nsx_reaches(w, start_ns,
-				start_ns + nsx_unpack(&x->length, i)))
+		if (nsx_reaches(w, start_ns, start_ns + nsx_unpack(&x->length, i)))
 			return true;
 	}
 	return false;
@@ -285,13 +273,11 @@ static int has_instant(const struct nsx_loader *l, const struct nsx_window *w,
 	return rc;
 }
 
-int nsx_fail_beyond(const struct nsx_trace *t, const char *when,
-		    struct nsx_err *err)
+int nsx_fail_beyond(const struct nsx_trace *t, const char *when, struct nsx_err *err)
 {
-	return nsx_fail(err, NSX_E_USAGE, "nothing was recorded at '%s': the "
-			"trace's events are in %.9gs..%.9gs; without the suffix "
-			"s a time counts from the first of them", when,
-			(double)t->first_ns / 1e9, (double)t->last_ns / 1e9);
+	return nsx_fail(err, NSX_E_USAGE, "nothing was recorded at '%s': the trace's events are in "
+			"%.9gs..%.9gs; without the suffix s a time counts from the first of "
+			"them", when, (double)t->first_ns / 1e9, (double)t->last_ns / 1e9);
 }
 
 /* Rejects a window outside everything recorded: it is a slip, and would show an idle GPU of no
@@ -421,12 +407,10 @@ static int load_once(const struct nsx_schema *schema,
 	t->arena = a;
 	t->schema = schema;
 	t->strings = l->strings = nsx_strings_new();
-	t->pid_source_kernel = load_pid_source(schema, NSX_F_kernel_global_pid,
-					       NSX_F_kernel_pid);
+	t->pid_source_kernel = load_pid_source(schema, NSX_F_kernel_global_pid, NSX_F_kernel_pid);
 	t->pid_source_runtime = load_pid_source(schema, NSX_F_runtime_global_tid,
 						NSX_F_runtime_pid);
-	t->pid_source_nvtx = load_pid_source(schema, NSX_F_nvtx_global_tid,
-					     NSX_F_nvtx_pid);
+	t->pid_source_nvtx = load_pid_source(schema, NSX_F_nvtx_global_tid, NSX_F_nvtx_pid);
 	l->t = t;
 	l->schema = schema;
 	l->threads = NSX_MAX(1, opts->threads);
@@ -445,17 +429,14 @@ static int load_once(const struct nsx_schema *schema,
 }
 
 int nsx_trace_load(const struct nsx_schema *schema,
-		   const struct nsx_load_opts *opts, struct nsx_trace **ret,
-		   struct nsx_err *err)
+		   const struct nsx_load_opts *opts, struct nsx_trace **ret, struct nsx_err *err)
 {
 	int rc = load_once(schema, opts, true, ret, err);
 
-	return rc == NSX_PRESUMED_WRONG ?
-		       load_once(schema, opts, false, ret, err) : rc;
+	return rc == NSX_PRESUMED_WRONG ? load_once(schema, opts, false, ret, err) : rc;
 }
 
-const struct nsx_gpu_info *nsx_device_gpu(const struct nsx_trace *t,
-					  uint32_t device)
+const struct nsx_gpu_info *nsx_device_gpu(const struct nsx_trace *t, uint32_t device)
 {
 	return t->device[device].info;
 }

@@ -41,8 +41,7 @@ void nsx_colset_move(struct nsx_colset *c, size_t to, size_t from, size_t n);
 typedef int (*nsx_row_cmp)(const void *ctx, uint32_t a, uint32_t b);
 typedef uint32_t (*nsx_row_group)(const void *ctx, uint32_t row);
 int nsx_colset_sort(struct nsx_colset *c, nsx_row_group group, size_t ngroups,
-		    nsx_row_cmp cmp, const void *ctx,
-		    struct nsx_err *err) NSX_CHECKED;
+		    nsx_row_cmp cmp, const void *ctx, struct nsx_err *err) NSX_CHECKED;
 
 /* The loader --------------------------------------------------------------*/
 
@@ -262,8 +261,7 @@ struct nsx_tableload {
 		      summed up instead of kept                            */
 	size_t own_size;
 	/* Keeps one row (p->n++, returns 0) or counts a defect. */
-	int (*row)(struct nsx_part *p, const struct nsx_val *v,
-		   struct nsx_err *err);
+	int (*row)(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err);
 	/* Only for tables of which a window reads a part; NULL: always read whole. */
 	struct nsx_extent (*extent)(const struct nsx_val *v);
 	unsigned corr; /* field of the correlation id; 0: none               */
@@ -330,8 +328,7 @@ int nsx_load_tables(struct nsx_loader *l, struct nsx_tableload *list,
 		    size_t n, const char *stage, struct nsx_err *err);
 
 /* Reads a small table: passes every row of the columns (16 at most) to fn. Damage only warns. */
-void nsx_load_rows(struct nsx_loader *l, enum nsx_view view,
-		   const char *columns, unsigned n,
+void nsx_load_rows(struct nsx_loader *l, enum nsx_view view, const char *columns, unsigned n,
 		   void (*fn)(struct nsx_loader *l, const struct nsx_val *v));
 
 /* Cells -------------------------------------------------------------------*/
@@ -339,15 +336,12 @@ void nsx_load_rows(struct nsx_loader *l, enum nsx_view view,
 /* Interned text; 0: the cell is empty or not text. */
 nsx_str nsx_read_text(struct nsx_loader *l, const struct nsx_val *v);
 /* A time or a span. False: the row is a defect, and is counted. */
-bool nsx_read_instant(struct nsx_part *p, const struct nsx_val *v,
-		      int64_t *ret);
+bool nsx_read_instant(struct nsx_part *p, const struct nsx_val *v, int64_t *ret);
 bool nsx_read_span(struct nsx_part *p, const struct nsx_val *start,
-		   const struct nsx_val *end, int64_t *ret_start,
-		   int64_t *ret_end);
+		   const struct nsx_val *end, int64_t *ret_start, int64_t *ret_end);
 static const struct nsx_val nsx_no_cell = {.type = NSX_V_NULL};
 /* Thread of a row: as a global id, and interned in threads_map. */
-uint64_t nsx_read_thread_key(const struct nsx_val *global_tid,
-			     const struct nsx_val *pid,
+uint64_t nsx_read_thread_key(const struct nsx_val *global_tid, const struct nsx_val *pid,
 			     const struct nsx_val *tid);
 int nsx_read_thread(struct nsx_part *p, const struct nsx_val *global_tid,
 		    const struct nsx_val *pid, const struct nsx_val *tid,
@@ -357,8 +351,7 @@ int nsx_read_thread(struct nsx_part *p, const struct nsx_val *global_tid,
  * multiprocessors, do not belong to the context it was made from.
  */
 #define NSX_GREEN (UINT64_C(1) << 62)
-static inline uint64_t nsx_read_context(const struct nsx_val *context,
-					const struct nsx_val *green)
+static inline uint64_t nsx_read_context(const struct nsx_val *context, const struct nsx_val *green)
 {
 	return nsx_i64_or(green, 0) > 0 ? (uint64_t)green->u.i | NSX_GREEN :
 					  (uint64_t)nsx_i64_or(context, 0);
@@ -403,8 +396,7 @@ int nsx_load_stacks(struct nsx_loader *l, struct nsx_err *err);
 int nsx_load_samples(struct nsx_loader *l, struct nsx_err *err);
 void nsx_count_backtrace(struct nsx_loader *l, const struct nsx_val *id);
 int nsx_keep_backtrace(struct nsx_part *p, uint64_t process_key,
-		       const struct nsx_val *corr, const struct nsx_val *id,
-		       struct nsx_err *err);
+		       const struct nsx_val *corr, const struct nsx_val *id, struct nsx_err *err);
 int nsx_tie_backtraces(struct nsx_loader *l, struct nsx_err *err);
 /* Takes the JSON of an NVTX mark, which need not be a stack. Thread-safe. */
 int nsx_keep_python(struct nsx_loader *l, const struct nsx_val *json,
@@ -440,10 +432,8 @@ void nsx_take_hull(struct nsx_trace *t, const struct nsx_window *gpu,
  * Errors: NSX_E_USAGE.
  */
 int nsx_find_window(struct nsx_loader *l, const char *text,
-		   const struct nsx_window *range, struct nsx_window *ret,
-		   struct nsx_err *err);
-int nsx_window_range(struct nsx_loader *l, const char *text, nsx_str *ret,
-		     struct nsx_err *err);
+		   const struct nsx_window *range, struct nsx_window *ret, struct nsx_err *err);
+int nsx_window_range(struct nsx_loader *l, const char *text, nsx_str *ret, struct nsx_err *err);
 /* The outermost call of the process with this correlation id (least start, then greatest end, then
  * first). Where an id was reused: the last call that began by at_ns, else the first. NSX_NONE:
  * none. *at: where the last one was found, as the next one is mostly near.
@@ -476,18 +466,15 @@ enum { NSX_PRESUMED_WRONG = 1 };
  */
 int nsx_drop_impossible(struct nsx_loader *l, struct nsx_err *err);
 /* Whether an operation overlaps a window. */
-static inline bool nsx_reaches(const struct nsx_window *w, int64_t start_ns,
-			       int64_t end_ns)
+static inline bool nsx_reaches(const struct nsx_window *w, int64_t start_ns, int64_t end_ns)
 {
-	return start_ns < w->end_ns &&
-	       (end_ns > w->start_ns || start_ns >= w->start_ns);
+	return start_ns < w->end_ns && (end_ns > w->start_ns || start_ns >= w->start_ns);
 }
 /* Sets the hull, the ends of open ranges and the user's window; restores the order of rows.
  * Errors: NSX_E_USAGE; NSX_PRESUMED_WRONG where only a part was read but a clock is off or ranges
  * cross: load the trace again with all rows.
  */
-int nsx_cut_window(struct nsx_loader *l, const char *window,
-		   struct nsx_err *err);
+int nsx_cut_window(struct nsx_loader *l, const char *window, struct nsx_err *err);
 int nsx_derive(struct nsx_loader *l, struct nsx_err *err);
 /* Names NVTX domains from their creation rows, and marks those of libraries. */
 int nsx_name_domains(struct nsx_loader *l, struct nsx_err *err);

@@ -73,8 +73,7 @@ static int remember_raw(struct nsx_loader *l, nsx_str id, const char *text,
 	n = NSX_MIN(n, 256);
 	nsx_buf_add_utf8(&b, text, n);
 	pthread_mutex_lock(&l->lock);
-	rc = nsx_grow(&l->raw, &l->nraw, id + (size_t)1, sizeof(*l->raw),
-		      "raw names", err);
+	rc = nsx_grow(&l->raw, &l->nraw, id + (size_t)1, sizeof(*l->raw), "raw names", err);
 	if (!rc && (!l->raw[id] || strcmp(b.p, l->raw[id]) < 0)) {
 		free(l->raw[id]);
 		l->raw[id] = nsx_strdup(b.p);
@@ -86,8 +85,7 @@ static int remember_raw(struct nsx_loader *l, nsx_str id, const char *text,
 
 /* Interns a text that was stripped of its instance parts. */
 static int add_rest(struct nsx_loader *l, const struct nsx_buf *rest,
-		    const char *text, size_t n, nsx_str *ret,
-		    struct nsx_err *err)
+		    const char *text, size_t n, nsx_str *ret, struct nsx_err *err)
 {
 	return nsx_strings_add(l->strings, rest->p ? rest->p : "", rest->n, ret,
 			       err) ?:
@@ -112,8 +110,7 @@ const char *nsx_raw_name(const struct nsx_trace *t, nsx_str id)
 	const struct nsx_raw_name *v = t->raw_name;
 	size_t at = NSX_SEARCH((size_t)0, t->nraw_names, mid, v[mid].id < id);
 
-	return at < t->nraw_names && v[at].id == id ? v[at].text :
-						      nsx_text(t, id);
+	return at < t->nraw_names && v[at].id == id ? v[at].text : nsx_text(t, id);
 }
 
 /* Turns "step[bs=12]" into "step[bs=#]"; false: the text has no number. */
@@ -210,14 +207,12 @@ int nsx_merge_range_names(struct nsx_loader *l, struct nsx_err *err)
 
 int nsx_rank_names(struct nsx_trace *t, unsigned threads, struct nsx_err *err)
 {
-	if (!nsx_new_array(t->rank, t->arena, nsx_strings_bound(t->strings),
-			   "names in order", err))
+	if (!nsx_new_array(t->rank, t->arena, nsx_strings_bound(t->strings), "names in order", err))
 		return err->rc;
 	for (uint32_t i = 0; i < t->nshapes; i++)
 		t->rank[t->shape_name[i]] = 1;
 	for (size_t i = 0; i < t->nvtx.n; i++)
-		t->rank[t->nvtx.name[i]] =
-			t->rank[nsx_range_label(t, t->nvtx.name[i])] = 1;
+		t->rank[t->nvtx.name[i]] = t->rank[nsx_range_label(t, t->nvtx.name[i])] = 1;
 	t->rank[0] = 0; /* 0 means no name and has no text */
 	return nsx_strings_rank(t->strings, t->rank, threads, err);
 }
@@ -232,8 +227,7 @@ const char *nsx_process_name(const struct nsx_trace *t, uint32_t process)
 /* StringIds ------------------------------------------------------------*/
 
 /* Most are kept unchanged, and their ids count up. */
-static int trace_names_read_string(struct nsx_part *p, const struct nsx_val *v,
-				   struct nsx_err *err)
+static int trace_names_read_string(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
 {
 	struct nsx_loader *l = p->l;
 	struct nsx_buf b = {0};
@@ -241,8 +235,7 @@ static int trace_names_read_string(struct nsx_part *p, const struct nsx_val *v,
 	nsx_str str = 0;
 	int rc;
 
-	if (v[0].type != NSX_V_I64 ||
-	    (v[1].type != NSX_V_TEXT && v[1].type != NSX_V_BLOB)) {
+	if (v[0].type != NSX_V_I64 || (v[1].type != NSX_V_TEXT && v[1].type != NSX_V_BLOB)) {
 		p->defects.mistyped++;
 		return 0;
 	}
@@ -252,8 +245,7 @@ static int trace_names_read_string(struct nsx_part *p, const struct nsx_val *v,
 		return nsx_strings_add_late(l->strings, p->own, v[1].u.p,
 					    v[1].len, &l->by_id[v[0].u.i], err);
 	rc = changed ? add_rest(l, &b, v[1].u.p, v[1].len, &str, err) :
-		       nsx_strings_add(l->strings, v[1].u.p, v[1].len, &str,
-				       err);
+		       nsx_strings_add(l->strings, v[1].u.p, v[1].len, &str, err);
 	nsx_buf_done(&b);
 	if (rc)
 		return rc;
@@ -282,15 +274,12 @@ int nsx_load_strings(struct nsx_loader *l, struct nsx_err *err)
 
 	if (!nsx_has_view(l->schema, NSX_VIEW_string))
 		return 0;
-	n = nsx_bound_ids(l->schema->db,
-			  l->schema->table[NSX_VIEW_string]->name);
+	n = nsx_bound_ids(l->schema->db, l->schema->table[NSX_VIEW_string]->name);
 	l->nby_id = n > 0 ? (size_t)n + 1024 : 0;
-	l->by_id = nsx_try_alloc(l->nby_id, sizeof(*l->by_id), "string ids",
-				 err);
+	l->by_id = nsx_try_alloc(l->nby_id, sizeof(*l->by_id), "string ids", err);
 	if (!l->by_id)
 		return err->rc;
-	table.own = late = nsx_try_alloc(NSX_MAX_THREADS, sizeof(*late),
-					 "strings", err);
+	table.own = late = nsx_try_alloc(NSX_MAX_THREADS, sizeof(*late), "strings", err);
 	if (!late)
 		return err->rc;
 	rc = nsx_load_tables(l, &table, 1, "strings", err);
@@ -309,14 +298,11 @@ static nsx_str string_by_id(const struct nsx_loader *l, int64_t id)
 
 	if (id >= 0 && (size_t)id < l->nby_id && l->by_id[id])
 		return l->by_id[id];
-	found = l->nsparse ? bsearch(&want, l->sparse, l->nsparse,
-				     sizeof(want), cmp_sparse) :
-			     NULL;
+	found = l->nsparse ? bsearch(&want, l->sparse, l->nsparse, sizeof(want), cmp_sparse) : NULL;
 	return found ? found->str : 0;
 }
 
-int nsx_find_name(struct nsx_part *p, const struct nsx_val *v, nsx_str *ret,
-		  struct nsx_err *err)
+int nsx_find_name(struct nsx_part *p, const struct nsx_val *v, nsx_str *ret, struct nsx_err *err)
 {
 	*ret = 0;
 	if (v->type == NSX_V_TEXT)
@@ -328,8 +314,7 @@ int nsx_find_name(struct nsx_part *p, const struct nsx_val *v, nsx_str *ret,
 	return 0;
 }
 
-int nsx_read_name(struct nsx_part *p, const struct nsx_val *v, nsx_str *ret,
-		  struct nsx_err *err)
+int nsx_read_name(struct nsx_part *p, const struct nsx_val *v, nsx_str *ret, struct nsx_err *err)
 {
 	char text[40];
 
@@ -350,8 +335,7 @@ int nsx_read_thread_name(struct nsx_part *p, const struct nsx_val *v,
 		return err->rc;
 	text = nsx_strings_text(p->l->strings, *ret);
 	label = nsx_thread_label(text);
-	return label == text ? 0 :
-	       nsx_strings_add(p->l->strings, label, strlen(label), ret, err);
+	return label == text ? 0 : nsx_strings_add(p->l->strings, label, strlen(label), ret, err);
 }
 
 /* Kernels ------------------------------------------------------------------*/
@@ -500,13 +484,11 @@ const char *nsx_api_base(const char *name, char *buf, size_t size)
 		size_t digits = 0;
 
 		n = strlen(buf);
-		if (n > 5 && (!strcmp(buf + n - 5, "_ptsz") ||
-			      !strcmp(buf + n - 5, "_ptds"))) {
+		if (n > 5 && (!strcmp(buf + n - 5, "_ptsz") || !strcmp(buf + n - 5, "_ptds"))) {
 			buf[n - 5] = '\0';
 			continue;
 		}
-		while (digits < n && buf[n - 1 - digits] >= '0' &&
-		       buf[n - 1 - digits] <= '9')
+		while (digits < n && buf[n - 1 - digits] >= '0' && buf[n - 1 - digits] <= '9')
 			digits++;
 		if (!digits || digits + 2 >= n || buf[n - digits - 1] != 'v' ||
 		    buf[n - digits - 2] != '_')
@@ -620,11 +602,9 @@ bool nsx_sees_pytorch(const struct nsx_trace *t)
 	bool found = false;
 
 	for (uint32_t i = 0; !found && i < t->nshapes; i++) {
-		const char *name = nsx_str_read(t->strings, t->shape_name[i],
-						&b);
+		const char *name = nsx_str_read(t->strings, t->shape_name[i], &b);
 
-		found = has_namespace(name, "at::") ||
-			has_namespace(name, "c10::");
+		found = has_namespace(name, "at::") || has_namespace(name, "c10::");
 	}
 	nsx_buf_done(&b);
 	if (found)

@@ -8,8 +8,7 @@
 #include "trace/nvtx_walk.h"
 
 void nsx_nvtx_walk_begin(struct nsx_nvtx_walk *w, const struct nsx_trace *t,
-			 uint32_t thread, bool user, bool library,
-			 uint32_t *below)
+			 uint32_t thread, bool user, bool library, uint32_t *below)
 {
 	const struct nsx_thread *th = &t->thread[thread];
 	uint32_t end = th->nvtx_at + th->nnvtx;
@@ -32,12 +31,10 @@ uint32_t nsx_nvtx_walk_to(struct nsx_nvtx_walk *w, int64_t at)
 {
 	const struct nsx_nvtx *x = &w->t->nvtx;
 
-	for (; w->next < w->end && nsx_range_start(x, w->next) <= at;
-	     w->next++) {
+	for (; w->next < w->end && nsx_range_start(x, w->next) <= at; w->next++) {
 		uint32_t i = w->next;
 
-		if (!(w->t->domain[nsx_range_domain(x, i)].is_library ? w->library :
-							      w->user))
+		if (!(w->t->domain[nsx_range_domain(x, i)].is_library ? w->library : w->user))
 			continue;
 		drop_closed(w, nsx_range_start(x, i));
 		w->below[i] = w->top;
@@ -51,15 +48,13 @@ uint32_t nsx_nvtx_walk_to(struct nsx_nvtx_walk *w, int64_t at)
  * process, or the name has none there yet.
  */
 static void assign_groups(const struct nsx_trace *t, bool by_process,
-			  uint32_t *last, uint32_t *last_process,
-			  struct nsx_nvtx_groups *g)
+			  uint32_t *last, uint32_t *last_process, struct nsx_nvtx_groups *g)
 {
 	const struct nsx_nvtx *x = &t->nvtx;
 
 	for (size_t i = 0; i < x->n; i++) {
 		nsx_str name = nsx_range_label(t, x->name[i]);
-		uint32_t process = by_process ?
-					   t->thread[nsx_nvtx_thread(t, i)].process : 0;
+		uint32_t process = by_process ? t->thread[nsx_nvtx_thread(t, i)].process : 0;
 
 		g->of[i] = NSX_NONE;
 		if (x->kind[i] == NSX_NVTX_MARK)
@@ -73,8 +68,7 @@ static void assign_groups(const struct nsx_trace *t, bool by_process,
 }
 
 int nsx_nvtx_group(const struct nsx_trace *t, bool by_process,
-		   struct nsx_arena *a, struct nsx_nvtx_groups *ret,
-		   struct nsx_err *err)
+		   struct nsx_arena *a, struct nsx_nvtx_groups *ret, struct nsx_err *err)
 {
 	size_t bound = nsx_strings_bound(t->strings);
 	uint32_t *last, *last_process;
@@ -95,15 +89,13 @@ int nsx_nvtx_group(const struct nsx_trace *t, bool by_process,
 			continue;
 		g.name[g.of[i]] = nsx_range_label(t, t->nvtx.name[i]);
 		if (by_process)
-			g.process[g.of[i]] =
-				t->thread[nsx_nvtx_thread(t, i)].process;
+			g.process[g.of[i]] = t->thread[nsx_nvtx_thread(t, i)].process;
 	}
 	*ret = g;
 	return 0;
 }
 
-static const struct nsx_nvtx_sum *nvtx_walk_sum_of(const struct nsx_nvtx_order *o,
-						   uint32_t group)
+static const struct nsx_nvtx_sum *nvtx_walk_sum_of(const struct nsx_nvtx_order *o, uint32_t group)
 {
 	return (const void *)((const char *)o->sums + group * o->size);
 }
@@ -126,8 +118,7 @@ static int nvtx_walk_cmp_groups(const void *a, const void *b, void *order)
 	return nsx_nvtx_cmp(order, *(const uint32_t *)a, *(const uint32_t *)b);
 }
 
-void nsx_nvtx_sort(uint32_t *v, size_t n, size_t nfirst,
-		   const struct nsx_nvtx_order *order)
+void nsx_nvtx_sort(uint32_t *v, size_t n, size_t nfirst, const struct nsx_nvtx_order *order)
 {
 	nsx_sort_by_key_r(v, n, nfirst, sizeof(*v), nvtx_walk_key_of, nvtx_walk_cmp_groups,
 			  (void *)order);

@@ -5,11 +5,9 @@
 #include "trace/trace.h"
 
 /* A range that was never closed is open for ever. */
-static inline bool nsx_nvtx_is_open(const struct nsx_nvtx *x, uint32_t range,
-				    int64_t at)
+static inline bool nsx_nvtx_is_open(const struct nsx_nvtx *x, uint32_t range, int64_t at)
 {
-	return nsx_range_end(x, range) > at ||
-	       (x->flags[range] & NSX_NVTX_OPEN);
+	return nsx_range_end(x, range) > at || (x->flags[range] & NSX_NVTX_OPEN);
 }
 
 /* Finds the innermost open range of a thread at non-decreasing times. Linear in ranges and times
@@ -24,8 +22,7 @@ struct nsx_nvtx_walk {
 	bool user, library; /* which domains count                           */
 };
 void nsx_nvtx_walk_begin(struct nsx_nvtx_walk *w, const struct nsx_trace *t,
-			 uint32_t thread, bool user, bool library,
-			 uint32_t *below);
+			 uint32_t thread, bool user, bool library, uint32_t *below);
 uint32_t nsx_nvtx_walk_to(struct nsx_nvtx_walk *w, int64_t at); /* NSX_NONE */
 
 /* Ranges grouped by name, or by (process, name), in order of first range. */
@@ -36,8 +33,7 @@ struct nsx_nvtx_groups {
 	uint32_t n;
 };
 int nsx_nvtx_group(const struct nsx_trace *t, bool by_process,
-		   struct nsx_arena *a, struct nsx_nvtx_groups *ret,
-		   struct nsx_err *err);
+		   struct nsx_arena *a, struct nsx_nvtx_groups *ret, struct nsx_err *err);
 struct nsx_nvtx_sum { /* of one group */
 	int64_t ns;
 	uint32_t count;
@@ -53,7 +49,6 @@ struct nsx_nvtx_order {
 /* More time first, then more ranges, then the name. */
 int nsx_nvtx_cmp(const struct nsx_nvtx_order *order, uint32_t k, uint32_t l);
 /* v: n group indices. Only the first nfirst are sorted; the rest come after all of them. */
-void nsx_nvtx_sort(uint32_t *v, size_t n, size_t nfirst,
-		   const struct nsx_nvtx_order *order);
+void nsx_nvtx_sort(uint32_t *v, size_t n, size_t nfirst, const struct nsx_nvtx_order *order);
 
 #endif

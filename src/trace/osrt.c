@@ -26,8 +26,7 @@ struct own { /* state of one part */
 	int64_t first_ns, last_ns;
 };
 
-static int osrt_read_row(struct nsx_part *p, const struct nsx_val *v,
-			 struct nsx_err *err)
+static int osrt_read_row(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
 {
 	const struct nsx_trace *t = p->l->t;
 	struct own *own = p->own;
@@ -57,8 +56,7 @@ static int osrt_read_row(struct nsx_part *p, const struct nsx_val *v,
 	row.stack = v[CHAIN].type == NSX_V_I64 ?
 			    nsx_find_stack(&p->l->osrt_stacks, v[CHAIN].u.i) :
 			    NSX_NONE;
-	key.w[2] = row.stack == NSX_NONE ? NSX_NONE :
-					   nsx_group_key(&p->l->stacks, row.stack).b;
+	key.w[2] = row.stack == NSX_NONE ? NSX_NONE : nsx_group_key(&p->l->stacks, row.stack).b;
 	if (nsx_keymap_add(&p->l->osrt_map, p->cache[0], &key, &id, err) ||
 	    nsx_grow(&own->sums, &own->cap_sums, id + (size_t)1,
 		     sizeof(*own->sums), "OSRT sums", err))
@@ -86,8 +84,7 @@ static int osrt_cmp_sums(const void *a, const void *b, void *ctx)
 	       NSX_CMP(x->site, y->site);
 }
 
-static int join_sums(struct nsx_loader *l, struct own *own, size_t n,
-		     struct nsx_err *err)
+static int join_sums(struct nsx_loader *l, struct own *own, size_t n, struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
 	struct nsx_osrt_sum *sums;
@@ -106,8 +103,7 @@ static int join_sums(struct nsx_loader *l, struct own *own, size_t n,
 			from = &own[p].sums[id];
 			sums[id].count += from->count;
 			nsx_add_to(&sums[id].total_ns, from->total_ns);
-			sums[id].max_ns = NSX_MAX(sums[id].max_ns,
-						  from->max_ns);
+			sums[id].max_ns = NSX_MAX(sums[id].max_ns, from->max_ns);
 		}
 	}
 	nsx_sort_r(sums, l->osrt_map.n, sizeof(*sums), osrt_cmp_sums, t);
@@ -116,8 +112,7 @@ static int join_sums(struct nsx_loader *l, struct own *own, size_t n,
 	return 0;
 }
 
-static int osrt_join_rows(struct nsx_loader *l, struct own *own, size_t n,
-			  struct nsx_err *err)
+static int osrt_join_rows(struct nsx_loader *l, struct own *own, size_t n, struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
 	struct row *all = NULL;
@@ -127,17 +122,14 @@ static int osrt_join_rows(struct nsx_loader *l, struct own *own, size_t n,
 	uint32_t *thread, *stack;
 
 	for (size_t p = 0; p < n; p++) {
-		if (nsx_grow(&all, &cap, total + own[p].n, sizeof(*all),
-			     "OSRT calls", err))
+		if (nsx_grow(&all, &cap, total + own[p].n, sizeof(*all), "OSRT calls", err))
 			return free(all), err->rc;
 		if (own[p].n)
-			memcpy(all + total, own[p].rows,
-			       own[p].n * sizeof(*all));
+			memcpy(all + total, own[p].rows, own[p].n * sizeof(*all));
 		total += own[p].n;
 	}
 	nsx_sort(all, total, sizeof(*all), cmp_rows);
-	if (nsx_new_arrays(t->arena, total, "OSRT calls", err, start, end, name,
-			   thread, stack))
+	if (nsx_new_arrays(t->arena, total, "OSRT calls", err, start, end, name, thread, stack))
 		return free(all), err->rc;
 	for (size_t i = 0; i < total; i++) {
 		struct nsx_thread *th = &t->thread[all[i].thread];

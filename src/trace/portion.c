@@ -3,8 +3,7 @@
 
 enum { MOST_RUNS = 256 }; /* a block that spans more runs is read */
 
-bool nsx_is_near(const struct nsx_portion *x, int64_t start_ns,
-		    int64_t end_ns)
+bool nsx_is_near(const struct nsx_portion *x, int64_t start_ns, int64_t end_ns)
 {
 	size_t lo;
 
@@ -14,8 +13,7 @@ bool nsx_is_near(const struct nsx_portion *x, int64_t start_ns,
 	return lo < x->nat && x->at_ns[lo] <= end_ns;
 }
 
-bool nsx_is_launcher(const struct nsx_portion *x, uint32_t least,
-			uint32_t most)
+bool nsx_is_launcher(const struct nsx_portion *x, uint32_t least, uint32_t most)
 {
 	size_t lo = NSX_SEARCH(0, x->ncorr, mid, x->corr[mid] < least);
 
@@ -23,8 +21,7 @@ bool nsx_is_launcher(const struct nsx_portion *x, uint32_t least,
 }
 
 /* Samples runs of ids, so that the rows of one run are adjacent. */
-static bool is_sampled(const struct nsx_portion *x, uint32_t least,
-		       uint32_t most)
+static bool is_sampled(const struct nsx_portion *x, uint32_t least, uint32_t most)
 {
 	uint32_t run = least >> NSX_CLOCK_RUN, last = most >> NSX_CLOCK_RUN;
 

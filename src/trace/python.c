@@ -103,8 +103,7 @@ static bool read_frames(struct text json, struct nsx_buf *stack, struct nsx_buf 
 }
 
 static int keep_stack(struct nsx_loader *l, struct nsx_python_stack *x,
-		      const struct nsx_buf *stack, const struct nsx_buf *site,
-		      struct nsx_err *err)
+		      const struct nsx_buf *stack, const struct nsx_buf *site, struct nsx_err *err)
 {
 	int rc = nsx_strings_add(l->strings, site->p, site->n, &x->site, err) ?:
 		 nsx_strings_add(l->strings, stack->p, stack->n, &x->text, err);
@@ -146,23 +145,20 @@ struct functions { /* of sites, without line numbers                         */
 	uint32_t *of; /* by stack                                            */
 };
 
-static int group_stack(struct nsx_loader *l, struct functions *f, size_t i,
-		       struct nsx_err *err)
+static int group_stack(struct nsx_loader *l, struct functions *f, size_t i, struct nsx_err *err)
 {
 	nsx_str site = l->python[i].site, name;
 	const char *text = nsx_strings_text(l->strings, site);
 	struct function *of;
 	size_t *seen;
 
-	if (nsx_strings_add(l->strings, text, (size_t)(strrchr(text, ':') - text), &name,
-			    err))
+	if (nsx_strings_add(l->strings, text, (size_t)(strrchr(text, ':') - text), &name, err))
 		return err->rc;
 	of = nsx_group_value(&f->names, &f->v, 0, name, "functions of Python", err);
 	if (!of)
 		return err->rc;
 	f->of[i] = (uint32_t)(of - f->v);
-	seen = nsx_group_value(&f->lines, &f->seen, f->of[i], site, "lines of Python",
-			       err);
+	seen = nsx_group_value(&f->lines, &f->seen, f->of[i], site, "lines of Python", err);
 	if (!seen)
 		return err->rc;
 	if (++*seen > of->n)
@@ -184,8 +180,7 @@ static int name_sites(struct nsx_loader *l, struct nsx_err *err)
 	for (size_t i = 0; !rc && i < l->npython; i++) {
 		struct nsx_key key = {{f.v[f.of[i]].site, 0, NSX_ORIGIN_PROGRAM}};
 
-		rc = nsx_keymap_add(&l->frames_map, &cache, &key, &l->python[i].site,
-				    err);
+		rc = nsx_keymap_add(&l->frames_map, &cache, &key, &l->python[i].site, err);
 	}
 	nsx_groups_done(&f.names);
 	nsx_groups_done(&f.lines);
@@ -208,8 +203,7 @@ int nsx_publish_python(struct nsx_loader *l, struct nsx_err *err)
 	struct nsx_python_stack *v;
 
 	nsx_sort_r(l->python, l->npython, sizeof(*l->python), cmp_stacks, l->strings);
-	if (!nsx_new_array(v, t->arena, l->npython, "stacks of Python", err) ||
-	    name_sites(l, err))
+	if (!nsx_new_array(v, t->arena, l->npython, "stacks of Python", err) || name_sites(l, err))
 		return err->rc;
 	if (l->npython)
 		memcpy(v, l->python, l->npython * sizeof(*v));
@@ -218,8 +212,7 @@ int nsx_publish_python(struct nsx_loader *l, struct nsx_err *err)
 	return 0;
 }
 
-struct nsx_python_slice nsx_python_of(const struct nsx_trace *t, uint64_t tid,
-				      struct nsx_span in)
+struct nsx_python_slice nsx_python_of(const struct nsx_trace *t, uint64_t tid, struct nsx_span in)
 {
 	const struct nsx_python_stack *v = t->python;
 	size_t at = NSX_SEARCH((size_t)0, t->npython, i, v[i].global_tid < tid ||

@@ -17,8 +17,7 @@ struct jobs {
 	size_t n;
 };
 
-static int open_table(struct nsx_loader *l, struct nsx_tableload *t,
-		      struct nsx_err *err)
+static int open_table(struct nsx_loader *l, struct nsx_tableload *t, struct nsx_err *err)
 {
 	const struct nsx_schema *s = l->schema;
 	const char *columns[32];
@@ -31,8 +30,7 @@ static int open_table(struct nsx_loader *l, struct nsx_tableload *t,
 	for (unsigned i = 0; i < t->nfields; i++)
 		columns[i] = t->is_survey && !(t->told & NSX_BIT(i)) ?
 				     NULL : s->column[t->fields[i]];
-	rc = nsx_view_open(s, s->db, t->view, columns, t->nfields, l->threads,
-			   &t->scan, err);
+	rc = nsx_view_open(s, s->db, t->view, columns, t->nfields, l->threads, &t->scan, err);
 	if (nsx_is_damage(rc)) {
 		nsx_schema_lose_rows(s, t->view, err);
 		return 0;
@@ -40,13 +38,11 @@ static int open_table(struct nsx_loader *l, struct nsx_tableload *t,
 	if (rc)
 		return rc;
 	t->nparts = nsx_scan_parts(t->scan);
-	t->parts = nsx_try_alloc(t->nparts, sizeof(*t->parts), "table parts",
-				 err);
+	t->parts = nsx_try_alloc(t->nparts, sizeof(*t->parts), "table parts", err);
 	if (!t->parts || !t->is_survey)
 		return t->parts ? 0 : err->rc;
 	t->nzones = nsx_scan_first_block(t->scan, t->nparts);
-	t->zones = nsx_try_alloc(t->nzones, sizeof(*t->zones), "blocks of rows",
-				 err);
+	t->zones = nsx_try_alloc(t->nzones, sizeof(*t->zones), "blocks of rows", err);
 	return t->zones ? 0 : err->rc;
 }
 
@@ -71,16 +67,14 @@ static size_t scan_room_of(struct nsx_part *p)
 	if (!t->zones)
 		return nsx_scan_rows(t->scan, p->index);
 	end = nsx_scan_first_block(t->scan, p->index + 1);
-	for (size_t i = nsx_scan_first_block(t->scan, p->index);
-	     i < NSX_MIN(end, t->nzones); i++)
+	for (size_t i = nsx_scan_first_block(t->scan, p->index); i < NSX_MIN(end, t->nzones); i++)
 		if (nsx_wants_block(p, i))
 			rows += t->zones[i].rows;
 	return rows;
 }
 
 /* Settles where each part writes and how many rows each column set needs. */
-static int lay_out(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
-		   struct nsx_err *err)
+static int lay_out(struct nsx_loader *l, struct nsx_tableload *list, size_t n, struct nsx_err *err)
 {
 	for (size_t i = 0; i < n;) {
 		struct nsx_colset *set = list[i].set, *beside = list[i].beside;
@@ -96,8 +90,7 @@ static int lay_out(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
 					.table = t,
 					.index = p,
 					.at = rows,
-					.own = t->own ? (char *)t->own +
-							p * t->own_size : NULL,
+					.own = t->own ? (char *)t->own + p * t->own_size : NULL,
 				};
 				t->parts[p].room = scan_room_of(&t->parts[p]);
 				rows += t->parts[p].room;
@@ -109,8 +102,7 @@ static int lay_out(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
 		}
 		if (set && nsx_colset_alloc(set, l->t->arena, rows, err))
 			return err->rc;
-		if (beside && nsx_colset_alloc(beside, l->t->arena,
-					       beside_rows, err))
+		if (beside && nsx_colset_alloc(beside, l->t->arena, beside_rows, err))
 			return err->rc;
 		i = next == i ? i + 1 : next;
 	}
@@ -125,8 +117,7 @@ static int scan_on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *
 	if (p->table->zones && p->table->set && !nsx_wants_row(p, v))
 		return 0;
 	if (p->n >= p->room && p->table->set)
-		return nsx_fail(err, NSX_E_DATA,
-				"more rows than the table's pages announce");
+		return nsx_fail(err, NSX_E_DATA, "more rows than the table's pages announce");
 	return p->table->row(p, v, err);
 }
 
@@ -136,8 +127,7 @@ static int scan_run_part(struct jobs *jobs, struct nsx_part *p, struct nsx_err *
 	int rc;
 
 	for (unsigned i = 0; i < ARRAY_LEN(p->cache); i++) {
-		p->cache[i] = nsx_try_alloc(1, sizeof(*p->cache[i]),
-					    "a key cache", err);
+		p->cache[i] = nsx_try_alloc(1, sizeof(*p->cache[i]), "a key cache", err);
 		if (!p->cache[i])
 			return err->rc;
 	}
@@ -149,8 +139,7 @@ static int scan_run_part(struct jobs *jobs, struct nsx_part *p, struct nsx_err *
 	rc = nsx_scan_run(p->table->scan, p->index, &p->choice, scan_on_row, p, err);
 	if (rc && !nsx_is_damage(rc))
 		return rc;
-	if (nsx_groups_settle(&jobs->l->shapes, &jobs->l->lock, p->shapes,
-			      &late))
+	if (nsx_groups_settle(&jobs->l->shapes, &jobs->l->lock, p->shapes, &late))
 		return *err = late, late.rc;
 	if (rc)
 		nsx_schema_lose_rows(jobs->l->schema, p->table->view, err);
@@ -207,17 +196,14 @@ static void compact(struct nsx_loader *l, struct nsx_tableload *list, size_t n)
 		struct nsx_colset *sets[] = {t->set, t->beside};
 
 		for (unsigned s = 0; s < ARRAY_LEN(sets); s++) {
-			bool first = !i || (s ? list[i - 1].beside :
-						list[i - 1].set) != sets[s];
+			bool first = !i || (s ? list[i - 1].beside : list[i - 1].set) != sets[s];
 
 			if (!sets[s])
 				continue;
 			if (first)
 				sets[s]->n = 0;
 			for (unsigned p = 0; p < t->nparts; p++) {
-				nsx_colset_move(sets[s], sets[s]->n,
-						t->parts[p].at,
-						t->parts[p].n);
+				nsx_colset_move(sets[s], sets[s]->n, t->parts[p].at, t->parts[p].n);
 				sets[s]->n += t->parts[p].n;
 			}
 		}
@@ -243,8 +229,7 @@ int nsx_load_tables(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
 	for (size_t i = 0; !rc && i < n; i++)
 		rc = open_table(l, &list[i], err);
 	if (!rc)
-		rc = lay_out(l, list, n, err) ?:
-		     scan_run_all(l, list, n, stage, err);
+		rc = lay_out(l, list, n, err) ?: scan_run_all(l, list, n, stage, err);
 	if (!rc)
 		compact(l, list, n);
 	for (size_t i = 0; i < n; i++)
@@ -265,8 +250,7 @@ void nsx_load_warn(struct nsx_loader *l, const char *fmt, ...)
 	pthread_mutex_unlock(&l->lock);
 }
 
-void nsx_load_rows(struct nsx_loader *l, enum nsx_view view,
-		   const char *columns, unsigned n,
+void nsx_load_rows(struct nsx_loader *l, enum nsx_view view, const char *columns, unsigned n,
 		   void (*fn)(struct nsx_loader *l, const struct nsx_val *v))
 {
 	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *s = NULL;
@@ -277,8 +261,7 @@ void nsx_load_rows(struct nsx_loader *l, enum nsx_view view,
 
 	if (!nsx_has_view(l->schema, view))
 		return;
-	nsx_buf_printf(&sql, "SELECT %s FROM %s", columns,
-		       nsx_view_defs[view].name);
+	nsx_buf_printf(&sql, "SELECT %s FROM %s", columns, nsx_view_defs[view].name);
 	rc = nsx_db_prepare(l->schema->db, sql.p, &s, &err);
 	nsx_buf_done(&sql);
 	while (!rc && (rc = nsx_step(s, &err)) == 1) {
@@ -302,8 +285,7 @@ nsx_str nsx_read_text(struct nsx_loader *l, const struct nsx_val *v)
 	return s;
 }
 
-bool nsx_read_instant(struct nsx_part *p, const struct nsx_val *v,
-		      int64_t *ret)
+bool nsx_read_instant(struct nsx_part *p, const struct nsx_val *v, int64_t *ret)
 {
 	if (v->type != NSX_V_I64)
 		p->defects.mistyped++;
@@ -315,11 +297,9 @@ bool nsx_read_instant(struct nsx_part *p, const struct nsx_val *v,
 }
 
 bool nsx_read_span(struct nsx_part *p, const struct nsx_val *start,
-		   const struct nsx_val *end, int64_t *ret_start,
-		   int64_t *ret_end)
+		   const struct nsx_val *end, int64_t *ret_start, int64_t *ret_end)
 {
-	if (!nsx_read_instant(p, start, ret_start) ||
-	    !nsx_read_instant(p, end, ret_end))
+	if (!nsx_read_instant(p, start, ret_start) || !nsx_read_instant(p, end, ret_end))
 		return false;
 	if (*ret_end >= *ret_start)
 		return true;
@@ -329,20 +309,17 @@ bool nsx_read_span(struct nsx_part *p, const struct nsx_val *start,
 
 struct nsx_extent nsx_extent_of(const struct nsx_val *v)
 {
-	if (!nsx_is_instant(&v[0]) || !nsx_is_instant(&v[1]) ||
-	    v[1].u.i < v[0].u.i)
+	if (!nsx_is_instant(&v[0]) || !nsx_is_instant(&v[1]) || v[1].u.i < v[0].u.i)
 		return (struct nsx_extent){INT64_MIN, INT64_MAX, false};
 	return (struct nsx_extent){v[0].u.i, v[1].u.i, true};
 }
 
-uint64_t nsx_read_thread_key(const struct nsx_val *global_tid,
-			     const struct nsx_val *pid,
+uint64_t nsx_read_thread_key(const struct nsx_val *global_tid, const struct nsx_val *pid,
 			     const struct nsx_val *tid)
 {
 	if (global_tid->type == NSX_V_I64)
 		return (uint64_t)global_tid->u.i;
-	return nsx_read_process_key(global_tid, pid) |
-	       ((uint64_t)nsx_i64_or(tid, 0) & 0xffffff);
+	return nsx_read_process_key(global_tid, pid) | ((uint64_t)nsx_i64_or(tid, 0) & 0xffffff);
 }
 
 int nsx_read_thread(struct nsx_part *p, const struct nsx_val *global_tid,

@@ -56,8 +56,7 @@ static enum nsx_origin sites_origin_of(const char *path)
 {
 	const char *name = nsx_file_name(path);
 
-	if (strcasestr(path, "nsight-systems") ||
-	    strcasestr(path, "nsight systems"))
+	if (strcasestr(path, "nsight-systems") || strcasestr(path, "nsight systems"))
 		return NSX_ORIGIN_PROFILER;
 	for (unsigned i = 0; i < ARRAY_LEN(modules); i++)
 		for (const char *const *at = modules[i].prefixes; *at; at++)
@@ -77,8 +76,7 @@ static bool is_of_cuda(const char *function)
 /* A site in the program's own code ranks before one in a library. A frame without name and module
  * is neither.
  */
-static int learn_frame(struct nsx_part *p, struct frame *f,
-		       struct nsx_err *err)
+static int learn_frame(struct nsx_part *p, struct frame *f, struct nsx_err *err)
 {
 	const char *path = nsx_strings_text(p->l->strings, f->path);
 	const char *symbol = nsx_strings_text(p->l->strings, f->symbol);
@@ -88,8 +86,7 @@ static int learn_frame(struct nsx_part *p, struct frame *f,
 	struct nsx_key key = {{0}};
 	nsx_str module = 0;
 
-	if (*file && nsx_strings_add(p->l->strings, file, strlen(file),
-				     &module, err))
+	if (*file && nsx_strings_add(p->l->strings, file, strlen(file), &module, err))
 		return err->rc;
 	if (origin == NSX_ORIGIN_PROGRAM && has_name && is_of_cuda(symbol))
 		origin = NSX_ORIGIN_CUDA;
@@ -99,8 +96,7 @@ static int learn_frame(struct nsx_part *p, struct frame *f,
 	f->known = true;
 	f->rank = origin > NSX_ORIGIN_LIBRARY || (!has_name && !module) ?
 			  NSX_NONE : (uint32_t)origin << RANK_BITS;
-	return nsx_keymap_add(&p->l->frames_map, p->cache[0], &key, &f->id,
-			      err);
+	return nsx_keymap_add(&p->l->frames_map, p->cache[0], &key, &f->id, err);
 }
 
 enum { ID, DEPTH, SYMBOL, MODULE, UNRESOLVED };
@@ -116,8 +112,7 @@ static int find_frame(struct nsx_part *p, const struct nsx_val *v,
 
 	if (rc)
 		return rc;
-	known = &own->recent[(f.symbol * 31 + f.path) %
-			     ARRAY_LEN(own->recent)];
+	known = &own->recent[(f.symbol * 31 + f.path) % ARRAY_LEN(own->recent)];
 	*ret = known;
 	if (known->known && known->symbol == f.symbol &&
 	    known->path == f.path && known->unresolved == f.unresolved)
@@ -126,8 +121,7 @@ static int find_frame(struct nsx_part *p, const struct nsx_val *v,
 	return learn_frame(p, known, err);
 }
 
-static int read_frame(struct nsx_part *p, const struct nsx_val *v,
-		      struct nsx_err *err)
+static int read_frame(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
 {
 	struct own *own = p->own;
 	int64_t depth = nsx_i64_or(&v[DEPTH], -1);
@@ -178,8 +172,7 @@ static int cmp_frames(const struct nsx_loader *l, uint32_t a, uint32_t b)
 
 NSX_ORDER(cmp_chains, struct chain, UP(id));
 
-static void join_chain(const struct nsx_loader *l, struct chain *to,
-		       const struct chain *from)
+static void join_chain(const struct nsx_loader *l, struct chain *to, const struct chain *from)
 {
 	if (from->leaf_depth < to->leaf_depth ||
 	    (from->leaf_depth == to->leaf_depth &&
@@ -229,8 +222,7 @@ static int join_chains(struct nsx_loader *l, const struct own *own,
 	rc = ret->id && ret->stack ? 0 : err->rc;
 	for (size_t i = 0; !rc && i < kept; i++) {
 		ret->id[i] = all[i].id;
-		rc = nsx_group(&l->stacks, all[i].leaf, all[i].site,
-			       &ret->stack[i], err);
+		rc = nsx_group(&l->stacks, all[i].leaf, all[i].site, &ret->stack[i], err);
 	}
 	ret->n = rc ? 0 : kept;
 	free(all);
@@ -271,8 +263,7 @@ int nsx_load_stacks(struct nsx_loader *l, struct nsx_err *err)
 
 		if (!nsx_has_view(l->schema, views[i]))
 			continue;
-		own = nsx_try_alloc(NSX_MAX_THREADS, sizeof(*own), "stacks",
-				    err);
+		own = nsx_try_alloc(NSX_MAX_THREADS, sizeof(*own), "stacks", err);
 		if (!own)
 			return err->rc;
 		table.own = own;
@@ -292,8 +283,7 @@ static const enum nsx_field sample_fields[] = {
 	NSX_F_sample_id, NSX_F_sample_start_ns, NSX_F_sample_global_tid,
 	NSX_F_sample_cycles};
 
-static int sites_read_sample(struct nsx_part *p, const struct nsx_val *v,
-			     struct nsx_err *err)
+static int sites_read_sample(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
 {
 	struct nsx_samples_rw *s = &p->l->samples;
 	const struct nsx_window *read = &p->l->t->read;
@@ -307,8 +297,7 @@ static int sites_read_sample(struct nsx_part *p, const struct nsx_val *v,
 		return 0;
 	s->global_tid[at] = (uint64_t)nsx_i64_or(&v[S_TID], 0);
 	s->stack[at] = v[S_ID].type == NSX_V_I64 ?
-			       nsx_find_stack(&p->l->sample_stacks,
-					      v[S_ID].u.i) : NSX_NONE;
+			       nsx_find_stack(&p->l->sample_stacks, v[S_ID].u.i) : NSX_NONE;
 	p->n++;
 	return 0;
 }
@@ -348,8 +337,7 @@ static void name_sampled(struct nsx_loader *l, const struct nsx_val *v)
 	struct nsx_sampled want = {.global_tid =
 					   (uint64_t)nsx_i64_or(&v[0], 0)};
 	struct nsx_sampled *s = l->t->nsampled ?
-		bsearch(&want, l->t->sampled, l->t->nsampled, sizeof(want),
-			cmp_sampled) : NULL;
+		bsearch(&want, l->t->sampled, l->t->nsampled, sizeof(want), cmp_sampled) : NULL;
 	struct nsx_part p = {.l = l};
 	struct nsx_err err;
 
@@ -370,13 +358,11 @@ int nsx_load_samples(struct nsx_loader *l, struct nsx_err *err)
 	if (nsx_load_tables(l, &table, 1, "samples", err) ||
 	    nsx_colset_sort(&set, NULL, 0, cmp_samples, s, err) ||
 	    slice_samples(l, set.n, err) ||
-	    nsx_pack_i64(t->arena, s->start_ns, set.n, set.what,
-			 &t->samples.start, err))
+	    nsx_pack_i64(t->arena, s->start_ns, set.n, set.what, &t->samples.start, err))
 		return err->rc;
 	nsx_arena_drop(t->arena, s->start_ns);
 	nsx_arena_drop(t->arena, s->global_tid);
-	nsx_load_rows(l, NSX_VIEW_thread_name, "global_tid, name", 2,
-		      name_sampled);
+	nsx_load_rows(l, NSX_VIEW_thread_name, "global_tid, name", 2, name_sampled);
 	t->samples.n = set.n;
 	t->samples.stack = s->stack;
 	return 0;
@@ -395,8 +381,7 @@ void nsx_count_backtrace(struct nsx_loader *l, const struct nsx_val *id)
 }
 
 int nsx_keep_backtrace(struct nsx_part *p, uint64_t process_key,
-		       const struct nsx_val *corr, const struct nsx_val *id,
-		       struct nsx_err *err)
+		       const struct nsx_val *corr, const struct nsx_val *id, struct nsx_err *err)
 {
 	struct nsx_loader *l = p->l;
 	struct nsx_backtrace b = {process_key, 0, nsx_u32_or(corr, 0),
@@ -424,8 +409,7 @@ static int64_t counted_from(const struct nsx_loader *l)
 {
 	const struct nsx_stacks *s = &l->cuda_stacks;
 
-	return l->nfrom_zero == 1 && s->id[0] == 1 &&
-	       s->id[s->n - 1] - 1 == l->most_backtrace;
+	return l->nfrom_zero == 1 && s->id[0] == 1 && s->id[s->n - 1] - 1 == l->most_backtrace;
 }
 
 /* A call with several backtraces keeps the one whose site text sorts first. */
@@ -458,8 +442,7 @@ int nsx_tie_backtraces(struct nsx_loader *l, struct nsx_err *err)
 		process = nsx_process_find(t, b[i].process_key);
 		b[i].stack = nsx_find_stack(&l->cuda_stacks, b[i].id + from);
 		if (process != NSX_NONE && b[i].stack != NSX_NONE)
-			b[i].call = nsx_host_call(l, process, b[i].corr,
-						  INT64_MIN);
+			b[i].call = nsx_host_call(l, process, b[i].corr, INT64_MIN);
 	}
 	nsx_sort_r(b, n, sizeof(*b), cmp_backtraces, l);
 	if (nsx_new_arrays(t->arena, n, "backtraces", err, call, stack))

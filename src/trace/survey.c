@@ -73,21 +73,18 @@ static struct nsx_window with_margins(const struct nsx_bins *b,
 	for (; at >= b->first && n < rows; at--)
 		n += b->n[at & (BINS - 1)];
 	if (at >= b->first)
-		ret.start_ns = NSX_MIN((at + 1) * (INT64_C(1) << b->shift),
-				       start_ns - length_ns);
+		ret.start_ns = NSX_MIN((at + 1) * (INT64_C(1) << b->shift), start_ns - length_ns);
 	at = NSX_MAX(end_ns >> b->shift, b->first);
 	for (n = 0; at <= b->last && n < rows; at++)
 		n += b->n[at & (BINS - 1)];
 	if (at <= b->last)
-		ret.end_ns = NSX_MAX(at * (INT64_C(1) << b->shift),
-				     end_ns + length_ns);
+		ret.end_ns = NSX_MAX(at * (INT64_C(1) << b->shift), end_ns + length_ns);
 	return ret;
 }
 
 /* Looking ------------------------------------------------------------------------*/
 
-static int look_at_row(struct nsx_part *p, const struct nsx_val *v,
-		       struct nsx_err *err)
+static int look_at_row(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
 {
 	const struct nsx_tableload *t = p->table;
 	struct nsx_surveyed *s = p->own;
@@ -174,16 +171,14 @@ static int survey_add_up(struct nsx_loader *l, const struct nsx_tableload *list,
 		return err->rc;
 	for (size_t i = 0; i < n; i++)
 		for (unsigned p = 0; p < l->threads; p++)
-			survey_add_part(l, &list[i],
-					(struct nsx_surveyed *)list[i].own + p, sums);
+			survey_add_part(l, &list[i], (struct nsx_surveyed *)list[i].own + p, sums);
 	return 0;
 }
 
 /* Adds all threads, even those of which no row is read. */
 static int add_threads(struct nsx_loader *l, struct nsx_err *err)
 {
-	struct nsx_keycache *cache = nsx_try_alloc(1, sizeof(*cache),
-						   "a key cache", err);
+	struct nsx_keycache *cache = nsx_try_alloc(1, sizeof(*cache), "a key cache", err);
 	int rc = cache ? 0 : err->rc;
 	uint32_t id;
 
@@ -205,8 +200,7 @@ static int survey_settle(struct nsx_loader *l, const struct sums *sums,
 
 	nsx_take_hull(t, &x->gpu, &x->host);
 	if (l->window_hull.end_ns == INT64_MAX)
-		l->window_hull.end_ns = NSX_MAX(t->last_ns,
-						l->window_hull.start_ns);
+		l->window_hull.end_ns = NSX_MAX(t->last_ns, l->window_hull.start_ns);
 	if (nsx_find_window(l, window, &l->window_hull, &x->user, err))
 		return err->rc;
 	x->read = with_margins(&sums->bins, &x->user,
@@ -220,10 +214,8 @@ static int survey_settle(struct nsx_loader *l, const struct sums *sums,
 static int look_around(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
 		       const char *window, struct nsx_err *err)
 {
-	struct nsx_tableload *look = nsx_try_alloc(n, sizeof(*look), "tables",
-						   err);
-	struct nsx_surveyed *own = nsx_try_alloc(n * l->threads, sizeof(*own),
-						 "a survey", err);
+	struct nsx_tableload *look = nsx_try_alloc(n, sizeof(*look), "tables", err);
+	struct nsx_surveyed *own = nsx_try_alloc(n * l->threads, sizeof(*own), "a survey", err);
 	struct sums *sums = nsx_try_alloc(1, sizeof(*sums), "a survey", err);
 	struct nsx_defects before = l->t->defects;
 	size_t nlook = 0;
@@ -330,8 +322,7 @@ int nsx_want_calls(struct nsx_loader *l, struct nsx_err *err)
 	for (uint32_t i = 0; i < l->op_set.n; i++) {
 		uint32_t *first = &next[o->stream[i]];
 
-		if (o->call[i] && nsx_reaches(&x->user, o->start_ns[i],
-					      o->end_ns[i]))
+		if (o->call[i] && nsx_reaches(&x->user, o->start_ns[i], o->end_ns[i]))
 			corr[n++] = o->call[i];
 		else if (o->start_ns[i] >= x->user.end_ns &&
 			 o->end_ns[i] > o->start_ns[i] &&
@@ -380,8 +371,7 @@ static int want_launches(struct nsx_loader *l, struct nsx_err *err)
 }
 
 int nsx_want_crossing(struct nsx_loader *l,
-		      const struct nsx_tableload *ranges NSX_UNUSED, bool *ret,
-		      struct nsx_err *err)
+		      const struct nsx_tableload *ranges NSX_UNUSED, bool *ret, struct nsx_err *err)
 {
 	struct nsx_portion *x = &l->portion;
 	size_t was = x->nat;
@@ -418,8 +408,7 @@ static bool survey_is_launch(const struct nsx_loader *l, const struct nsx_key *c
 	uint8_t flags;
 
 	return !caller->w[2] &&
-	       nsx_classify_call(nsx_text(l->t, (nsx_str)caller->w[1]),
-				 &flags) == NSX_CALL_LAUNCH;
+	       nsx_classify_call(nsx_text(l->t, (nsx_str)caller->w[1]), &flags) == NSX_CALL_LAUNCH;
 }
 
 static void note_launch(struct seeker *s, uint32_t thread, int64_t start_ns)
@@ -436,8 +425,7 @@ static void note_launch(struct seeker *s, uint32_t thread, int64_t start_ns)
 static int list_launchers(struct seeker *s, struct nsx_err *err)
 {
 	struct nsx_loader *l = s->l;
-	struct nsx_keycache *cache = nsx_try_alloc(1, sizeof(*cache),
-						   "a key cache", err);
+	struct nsx_keycache *cache = nsx_try_alloc(1, sizeof(*cache), "a key cache", err);
 	int rc = cache ? 0 : err->rc;
 
 	for (size_t i = 0; !rc && i < l->callers_map.n; i++) {
@@ -467,8 +455,7 @@ static bool must_seek(struct seeker *s)
 		if (s->is_launch[l->calls.name[i]] &&
 		    l->calls.start_ns[i] >= read->start_ns &&
 		    l->calls.start_ns[i] < read->end_ns)
-			note_launch(s, l->calls.thread[i],
-				    l->calls.start_ns[i]);
+			note_launch(s, l->calls.thread[i], l->calls.start_ns[i]);
 	for (size_t i = 0; i < s->nsides; i++) {
 		struct side *x = &s->side[i];
 
@@ -482,8 +469,7 @@ static bool must_seek(struct seeker *s)
 	return any;
 }
 
-static int seek_in_row(struct nsx_part *p, const struct nsx_val *v,
-		       struct nsx_err *err)
+static int seek_in_row(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
 {
 	struct seeker *s = *(struct seeker **)p->own;
 	struct nsx_extent x = p->table->extent(v);
@@ -503,8 +489,7 @@ static int seek_in_row(struct nsx_part *p, const struct nsx_val *v,
 	return 0;
 }
 
-static int seek(struct seeker *s, const struct nsx_tableload *calls,
-		struct nsx_err *err)
+static int seek(struct seeker *s, const struct nsx_tableload *calls, struct nsx_err *err)
 {
 	struct nsx_portion *x = &s->l->portion;
 	struct nsx_tableload look = *calls;
@@ -575,8 +560,7 @@ static void drop_waits(struct nsx_loader *l)
 	size_t n = 0;
 
 	for (size_t i = 0; i < l->sync_set.n; i++)
-		if (nsx_is_near(&l->portion, l->syncs.start_ns[i],
-			    l->syncs.end_ns[i]))
+		if (nsx_is_near(&l->portion, l->syncs.start_ns[i], l->syncs.end_ns[i]))
 			nsx_colset_move(&l->sync_set, n++, i, 1);
 	l->sync_set.n = n;
 }

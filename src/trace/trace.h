@@ -69,11 +69,9 @@ struct nsx_stream { /* (process, context, stream), ordered by device, then key *
 	bool is_green; /* belongs to a green context, which owns some of the multiprocessors */
 	uint8_t type;
 };
-static inline bool nsx_same_context(const struct nsx_stream *a,
-				    const struct nsx_stream *b)
+static inline bool nsx_same_context(const struct nsx_stream *a, const struct nsx_stream *b)
 {
-	return a->process == b->process && a->device == b->device &&
-	       a->context_id == b->context_id;
+	return a->process == b->process && a->device == b->device && a->context_id == b->context_id;
 }
 /* How a process's GPU times on one device relate to the host's clock. */
 struct nsx_clock { /* ordered by (device, process) */
@@ -503,14 +501,12 @@ struct nsx_load_opts {
  * read.
  */
 int nsx_trace_load(const struct nsx_schema *schema,
-		   const struct nsx_load_opts *opts, struct nsx_trace **ret,
-		   struct nsx_err *err);
+		   const struct nsx_load_opts *opts, struct nsx_trace **ret, struct nsx_err *err);
 void nsx_trace_free(struct nsx_trace *t);
 /* Fails for a time or window that lies outside everything recorded.
  * Errors: NSX_E_USAGE.
  */
-int nsx_fail_beyond(const struct nsx_trace *t, const char *when,
-		    struct nsx_err *err);
+int nsx_fail_beyond(const struct nsx_trace *t, const char *when, struct nsx_err *err);
 
 static inline const char *nsx_text(const struct nsx_trace *t, nsx_str id)
 {
@@ -541,18 +537,15 @@ static inline bool nsx_has_window(const struct nsx_trace *t)
  */
 static inline struct nsx_window nsx_host_window(const struct nsx_trace *t)
 {
-	return nsx_has_window(t) ?
-		       t->user : (struct nsx_window){t->first_ns, t->last_ns};
+	return nsx_has_window(t) ? t->user : (struct nsx_window){t->first_ns, t->last_ns};
 }
-static inline void nsx_widen(struct nsx_window *hull, int64_t start_ns,
-			     int64_t end_ns)
+static inline void nsx_widen(struct nsx_window *hull, int64_t start_ns, int64_t end_ns)
 {
 	hull->start_ns = NSX_MIN(hull->start_ns, start_ns);
 	hull->end_ns = NSX_MAX(hull->end_ns, end_ns);
 }
 /* Nanoseconds of a host event [start, end) that count: all, unless the user asked for a window. */
-static inline int64_t nsx_in_window(const struct nsx_trace *t, int64_t start,
-				    int64_t end)
+static inline int64_t nsx_in_window(const struct nsx_trace *t, int64_t start, int64_t end)
 {
 	if (!nsx_has_window(t))
 		return end - start;
@@ -575,22 +568,18 @@ static inline struct nsx_window nsx_read_window(const struct nsx_trace *t)
 /* Whether an event is counted. All are, unless the user asked for a window. */
 static inline bool nsx_starts_inside(const struct nsx_trace *t, int64_t start)
 {
-	return !nsx_has_window(t) ||
-	       (start >= t->window.start_ns && start < t->window.end_ns);
+	return !nsx_has_window(t) || (start >= t->window.start_ns && start < t->window.end_ns);
 }
 const char *nsx_copy_direction(unsigned copy_kind); /* "HtoD", ... "Unknown" */
 
 /* Possible offset between GPU times of the process on the device and those of others. INT64_MAX:
  * unknown; 0 where no clock of the trace was found to be off.
  */
-int64_t nsx_clock_doubt_ns(const struct nsx_trace *t, uint32_t process,
-			   uint32_t device);
+int64_t nsx_clock_doubt_ns(const struct nsx_trace *t, uint32_t process, uint32_t device);
 
 /* The GPU behind a device; NULL: unknown. */
-const struct nsx_gpu_info *nsx_device_gpu(const struct nsx_trace *t,
-					  uint32_t device);
-static inline const struct nsx_stream *nsx_stream_of(const struct nsx_trace *t,
-						     size_t op)
+const struct nsx_gpu_info *nsx_device_gpu(const struct nsx_trace *t, uint32_t device);
+static inline const struct nsx_stream *nsx_stream_of(const struct nsx_trace *t, size_t op)
 {
 	return &t->stream[nsx_op_stream(&t->ops, op)];
 }
@@ -598,13 +587,11 @@ static inline uint32_t nsx_op_process(const struct nsx_trace *t, size_t op)
 {
 	return nsx_stream_of(t, op)->process;
 }
-static inline const struct nsx_copy *nsx_op_copy(const struct nsx_trace *t,
-						 size_t op)
+static inline const struct nsx_copy *nsx_op_copy(const struct nsx_trace *t, size_t op)
 {
 	return &t->copy[nsx_op_detail(&t->ops, op)];
 }
-static inline const struct nsx_shape *nsx_op_shape(const struct nsx_trace *t,
-						   size_t op)
+static inline const struct nsx_shape *nsx_op_shape(const struct nsx_trace *t, size_t op)
 {
 	return &t->shape[nsx_op_detail(&t->ops, op)];
 }
@@ -613,8 +600,7 @@ nsx_shape_launch(const struct nsx_trace *t, const struct nsx_shape *s)
 {
 	return &t->launch[s->launch];
 }
-static inline const struct nsx_launch *nsx_op_launch(const struct nsx_trace *t,
-						     size_t op)
+static inline const struct nsx_launch *nsx_op_launch(const struct nsx_trace *t, size_t op)
 {
 	return nsx_shape_launch(t, nsx_op_shape(t, op));
 }
@@ -630,8 +616,7 @@ static inline void nsx_shape_grid(const struct nsx_trace *t,
 /* Full name of a kernel; 0 for other operations. */
 static inline nsx_str nsx_op_name(const struct nsx_trace *t, size_t op)
 {
-	return t->ops.kind[op] == NSX_OP_KERNEL ?
-		       t->shape_name[nsx_op_detail(&t->ops, op)] : 0;
+	return t->ops.kind[op] == NSX_OP_KERNEL ? t->shape_name[nsx_op_detail(&t->ops, op)] : 0;
 }
 
 /* The text to print after the word GPU. */
@@ -663,8 +648,7 @@ static inline bool nsx_call_does(const struct nsx_trace *t, size_t call,
  */
 enum { NSX_THREAD_BLOCK = 256 };
 static inline uint32_t nsx_thread_of(const struct nsx_trace *t,
-				     const uint32_t *of_block, bool is_call,
-				     size_t row)
+				     const uint32_t *of_block, bool is_call, size_t row)
 {
 	uint32_t lo = of_block[row / NSX_THREAD_BLOCK];
 	uint32_t hi = of_block[row / NSX_THREAD_BLOCK + 1];
@@ -672,8 +656,7 @@ static inline uint32_t nsx_thread_of(const struct nsx_trace *t,
 	while (lo < hi) {
 		uint32_t mid = hi - (hi - lo) / 2;
 
-		if ((is_call ? t->thread[mid].calls_at :
-			       t->thread[mid].nvtx_at) <= row)
+		if ((is_call ? t->thread[mid].calls_at : t->thread[mid].nvtx_at) <= row)
 			lo = mid;
 		else
 			hi = mid - 1;
@@ -720,8 +703,7 @@ static inline uint32_t nsx_site(const struct nsx_trace *t, uint32_t stack)
 }
 static inline uint32_t nsx_call_site(const struct nsx_trace *t, uint32_t call)
 {
-	return t->backtraces.n ? nsx_site(t, nsx_call_stack(t, call)) :
-				 NSX_NONE;
+	return t->backtraces.n ? nsx_site(t, nsx_call_stack(t, call)) : NSX_NONE;
 }
 extern const char nsx_unnamed[]; /* shown for what has no name in the trace */
 /* API name without "_v1234", "_ptsz", "_ptds", for matching. Writes into buf. */

@@ -32,8 +32,7 @@ static void body_add_text(struct nsx_buf *b, const char *s)
 }
 
 /* The proof that cites a cell, which gets the anchor e-FINDING-PROOF. */
-static const struct nsx_evidence *proof_at(const struct nsx_report *r,
-					   const struct nsx_table *t,
+static const struct nsx_evidence *proof_at(const struct nsx_report *r, const struct nsx_table *t,
 					   size_t row, int col,
 					   size_t *ret_finding, size_t *ret_proof)
 {
@@ -41,8 +40,7 @@ static const struct nsx_evidence *proof_at(const struct nsx_report *r,
 		NSX_EACH_PROOF(&r->found.v[i], k) {
 			const struct nsx_evidence *e = &r->found.v[i].proof[k];
 
-			if (e->table != t || e->row != row ||
-			    (col >= 0 && e->col != (unsigned)col))
+			if (e->table != t || e->row != row || (col >= 0 && e->col != (unsigned)col))
 				continue;
 			*ret_finding = i;
 			*ret_proof = k;
@@ -54,15 +52,13 @@ static const struct nsx_evidence *proof_at(const struct nsx_report *r,
 /* Shows a cell as in Markdown, with the exact value for sorting, and the full name behind a
  * shortened one.
  */
-static void body_add_cell(struct body *x, const struct nsx_col *col,
-			  const struct nsx_cell *c)
+static void body_add_cell(struct body *x, const struct nsx_col *col, const struct nsx_cell *c)
 {
 	struct nsx_buf said = {0};
 
 	nsx_md_add_cell(&said, x->a, col, c, x->r);
 	if (c->type == NSX_T_I64) {
-		nsx_buf_printf(x->b, " class=\"r\" data-v=\"%" PRId64 "\"",
-			       c->u.i);
+		nsx_buf_printf(x->b, " class=\"r\" data-v=\"%" PRId64 "\"", c->u.i);
 	} else if (c->type == NSX_T_F64) {
 		nsx_buf_printf(x->b, " class=\"r\" data-v=\"%.17g\"", c->u.f);
 	} else if (c->type == NSX_T_STR && said.p && strcmp(said.p, c->u.s)) {
@@ -76,8 +72,7 @@ static void body_add_cell(struct body *x, const struct nsx_col *col,
 }
 
 static void body_add_row(struct body *x, const struct nsx_table *t, size_t row,
-			 const struct nsx_cell *cells, const int *columns,
-			 size_t ncolumns)
+			 const struct nsx_cell *cells, const int *columns, size_t ncolumns)
 {
 	size_t finding, proof;
 
@@ -85,10 +80,8 @@ static void body_add_row(struct body *x, const struct nsx_table *t, size_t row,
 	for (size_t i = 0; i < ncolumns; i++) {
 		nsx_buf_adds(x->b, "<td");
 		if (proof_at(x->r, t, row, columns[i], &finding, &proof))
-			nsx_buf_printf(x->b, " id=\"e-%zu-%zu\"", finding,
-				       proof);
-		body_add_cell(x, &t->layout->cols[columns[i]],
-			      &cells[columns[i]]);
+			nsx_buf_printf(x->b, " id=\"e-%zu-%zu\"", finding, proof);
+		body_add_cell(x, &t->layout->cols[columns[i]], &cells[columns[i]]);
 		nsx_buf_adds(x->b, "</td>");
 	}
 	nsx_buf_adds(x->b, "</tr>\n");
@@ -106,13 +99,11 @@ static void body_add_table(struct body *x, const struct nsx_table *t,
 
 	if (!n)
 		return;
-	nsx_buf_printf(b, "<div class=\"wide\" tabindex=\"0\" id=\"t-%u\" "
-			  "role=\"region\" aria-label=\"table %u\"><table "
-			  "class=\"sorts\">", number, number);
+	nsx_buf_printf(b, "<div class=\"wide\" tabindex=\"0\" id=\"t-%u\" role=\"region\" "
+			  "aria-label=\"table %u\"><table class=\"sorts\">", number, number);
 	if (n < t->nrows && t->layout->csv)
 		nsx_buf_printf(b, "<caption>%zu of %zu rows of tables/%s.csv"
-				  "</caption>", n, nsx_table_total(t),
-			       t->layout->csv);
+				  "</caption>", n, nsx_table_total(t), t->layout->csv);
 	nsx_buf_adds(b, "<thead><tr>");
 	for (size_t i = 0; i < ncolumns; i++) {
 		const struct nsx_col *c = &cols[columns[i]];
@@ -133,15 +124,13 @@ static void body_add_table(struct body *x, const struct nsx_table *t,
 
 			if (e->table == t && e->row >= n &&
 			    e == proof_at(r, t, e->row, -1, &finding, &proof))
-				body_add_row(x, t, e->row, e->cells, columns,
-					     ncolumns);
+				body_add_row(x, t, e->row, e->cells, columns, ncolumns);
 		}
 	nsx_buf_adds(b, "</tbody></table></div>");
 }
 
 /* The block that shows a table; NULL if none does. */
-static const struct nsx_block *body_block_of(const struct nsx_section *s,
-					     const struct nsx_table *t)
+static const struct nsx_block *body_block_of(const struct nsx_section *s, const struct nsx_table *t)
 {
 	for (size_t i = 0; i < s->nblocks && !s->pass->is_verdict; i++)
 		if (s->blocks[i].kind == NSX_B_TABLE && s->blocks[i].table == t)
@@ -264,8 +253,7 @@ static void add_others(struct body *x)
 				continue;
 			nsx_buf_printf(x->b, "<details><summary>tables/%s.csv"
 					     "</summary>\n", t->layout->csv);
-			body_add_table(x, t, columns,
-				       NSX_MIN(t->layout->ncols, MAX_COLUMNS));
+			body_add_table(x, t, columns, NSX_MIN(t->layout->ncols, MAX_COLUMNS));
 			nsx_buf_adds(x->b, "</details>\n");
 		}
 	}

@@ -18,8 +18,7 @@ static void put_base64(struct nsx_buf *b, const uint8_t *p, size_t n)
 	char *to = nsx_buf_room(b, (n + 2) / 3 * 4 + 1);
 
 	for (size_t i = 0; i < n; i += 3) {
-		uint32_t v = (uint32_t)p[i] << 16 |
-			     (uint32_t)(i + 1 < n ? p[i + 1] : 0) << 8 |
+		uint32_t v = (uint32_t)p[i] << 16 | (uint32_t)(i + 1 < n ? p[i + 1] : 0) << 8 |
 			     (i + 2 < n ? p[i + 2] : 0);
 
 		*to++ = digits[v >> 18];
@@ -34,8 +33,7 @@ static void put_base64(struct nsx_buf *b, const uint8_t *p, size_t n)
 /* Events ------------------------------------------------------------------------*/
 
 /* All columns of all lanes, one after the other, as one zlib stream. */
-static int put_events(struct nsx_buf *b, const struct nsx_timeline *t,
-		      struct nsx_err *err)
+static int put_events(struct nsx_buf *b, const struct nsx_timeline *t, struct nsx_err *err)
 {
 	struct libdeflate_compressor *z = libdeflate_alloc_compressor(LEVEL);
 	struct nsx_buf plain = {0}, packed = {0};
@@ -54,8 +52,7 @@ static int put_events(struct nsx_buf *b, const struct nsx_timeline *t,
 		nsx_buf_add(&plain, l->name.p, l->name.n);
 	}
 	most = libdeflate_zlib_compress_bound(z, plain.n);
-	packed.n = libdeflate_zlib_compress(z, plain.p, plain.n,
-					    nsx_buf_room(&packed, most), most);
+	packed.n = libdeflate_zlib_compress(z, plain.p, plain.n, nsx_buf_room(&packed, most), most);
 	put_base64(b, (const uint8_t *)packed.p, packed.n);
 	libdeflate_free_compressor(z);
 	nsx_buf_done(&plain);
@@ -91,8 +88,7 @@ static void put_findings(struct nsx_jsonw *w, const struct nsx_report *r,
 		nsx_jsonw_str(w, "price", nsx_price_names[f->price]);
 		nsx_jsonw_array(w, "windows"); /* the button "show" goes to the first */
 		for (size_t k = 0; k < t->places[i].n; k++) {
-			put_span(w, t, t->places[i].v[k].start_ns,
-				 t->places[i].v[k].end_ns);
+			put_span(w, t, t->places[i].v[k].start_ns, t->places[i].v[k].end_ns);
 			nsx_jsonw_end(w);
 		}
 		nsx_jsonw_end(w);
@@ -111,15 +107,13 @@ static size_t put_iterations(struct nsx_jsonw *w, const struct nsx_report *r,
 
 	nsx_buf_adds(&label, "iterations");
 	if (x->process != NSX_NONE && r->trace->nprocesses > r->trace->ndevices)
-		nsx_buf_printf(&label, " of %lld",
-			       (long long)r->trace->process[x->process].pid);
+		nsx_buf_printf(&label, " of %lld", (long long)r->trace->process[x->process].pid);
 	nsx_jsonw_object(w, NULL);
 	nsx_jsonw_str(w, "label", label.p);
 	nsx_buf_done(&label);
 	nsx_jsonw_int(w, "gpu", x->device == NSX_NONE ? -1 : (int64_t)x->device);
 	nsx_jsonw_array(w, "at");
-	for (; i < n && all[i].process == x->process &&
-	       all[i].device == x->device; i++) {
+	for (; i < n && all[i].process == x->process && all[i].device == x->device; i++) {
 		put_span(w, t, all[i].start_ns, all[i].end_ns);
 		nsx_jsonw_int(w, NULL, all[i].steady);
 		nsx_jsonw_int(w, NULL, all[i].slow);
@@ -161,8 +155,7 @@ static void data_put_gpus(struct nsx_jsonw *w, const struct nsx_report *r,
 }
 
 /* Values as bytes: 0 is unknown, 1 is zero, 255 a full bar. */
-static void put_curve(struct nsx_jsonw *w, const struct nsx_trace *t,
-		      const struct nsx_curve *c)
+static void put_curve(struct nsx_jsonw *w, const struct nsx_trace *t, const struct nsx_curve *c)
 {
 	uint8_t at[NSX_CURVE_BINS];
 	struct nsx_buf b = {0};
@@ -199,8 +192,7 @@ static void put_curves(struct nsx_jsonw *w, const struct nsx_report *r)
 	nsx_jsonw_end(w);
 }
 
-static void put_lanes(struct nsx_jsonw *w, const struct nsx_report *r,
-		      const struct nsx_timeline *t)
+static void put_lanes(struct nsx_jsonw *w, const struct nsx_report *r, const struct nsx_timeline *t)
 {
 	size_t at = 0;
 
@@ -210,14 +202,12 @@ static void put_lanes(struct nsx_jsonw *w, const struct nsx_report *r,
 
 		nsx_jsonw_object(w, NULL);
 		nsx_jsonw_str(w, "label", l->label);
-		nsx_jsonw_int(w, "gpu",
-			      l->device == NSX_NONE ? -1 : (int64_t)l->device);
+		nsx_jsonw_int(w, "gpu", l->device == NSX_NONE ? -1 : (int64_t)l->device);
 		nsx_jsonw_int(w, "n", (int64_t)l->n);
 		nsx_jsonw_array(w, "at");
 		nsx_jsonw_int(w, NULL, (int64_t)at);
 		nsx_jsonw_int(w, NULL, (int64_t)(at + l->start.n));
-		nsx_jsonw_int(w, NULL,
-			      (int64_t)(at + l->start.n + l->length.n));
+		nsx_jsonw_int(w, NULL, (int64_t)(at + l->start.n + l->length.n));
 		nsx_jsonw_end(w);
 		nsx_jsonw_end(w);
 		at += l->start.n + l->length.n + l->name.n;
@@ -294,14 +284,12 @@ static void put_inert(struct nsx_buf *b, const char *json, size_t n)
 	}
 }
 
-bool nsx_html_data_may_fit(const struct nsx_report *r,
-			   const struct nsx_timeline *t, size_t most)
+bool nsx_html_data_may_fit(const struct nsx_report *r, const struct nsx_timeline *t, size_t most)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < t->nnames && n <= most; i++)
-		n += strnlen(nsx_event_text(r, t, i), MAX_NAME) +
-		     strlen("[\"\",0]");
+		n += strnlen(nsx_event_text(r, t, i), MAX_NAME) + strlen("[\"\",0]");
 	return n <= most;
 }
 
@@ -318,8 +306,7 @@ int nsx_html_data(struct nsx_buf *b, const struct nsx_report *r,
 	if (!rc) {
 		nsx_buf_adds(b, "<script type=\"application/json\" id=\"meta\">");
 		put_inert(b, text.p, text.n);
-		nsx_buf_adds(b, "\n</script>\n<script type=\"text/plain\" "
-				"id=\"events\">");
+		nsx_buf_adds(b, "\n</script>\n<script type=\"text/plain\" id=\"events\">");
 		rc = put_events(b, t, err);
 		nsx_buf_adds(b, "</script>\n");
 	}

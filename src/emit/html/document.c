@@ -43,13 +43,11 @@ static char *cell_end(char *s)
 	return s;
 }
 
-static void document_add_cells(struct nsx_buf *b, char *line, const char *rule,
-			       bool is_head)
+static void document_add_cells(struct nsx_buf *b, char *line, const char *rule, bool is_head)
 {
 	nsx_buf_adds(b, "<tr>");
 	for (char *s = line + 1, *end; *s; s = end + 1) {
-		bool right = rule && strncmp(rule + strcspn(rule, "-"), "---:",
-					     4) == 0;
+		bool right = rule && strncmp(rule + strcspn(rule, "-"), "---:", 4) == 0;
 
 		end = cell_end(s);
 		if (!*end)
@@ -71,8 +69,7 @@ static void document_add_cells(struct nsx_buf *b, char *line, const char *rule,
 	nsx_buf_adds(b, "</tr>\n");
 }
 
-static void document_add_line(struct nsx_buf *b, char *line, struct state *s,
-			      const char *next)
+static void document_add_line(struct nsx_buf *b, char *line, struct state *s, const char *next)
 {
 	size_t indent = strspn(line, " ");
 	bool is_fence = !strcmp(line, "```");
@@ -89,8 +86,7 @@ static void document_add_line(struct nsx_buf *b, char *line, struct state *s,
 		nsx_buf_adds(b, "\n");
 	} else if (now == TABLE && !s->rule) {
 		s->rule = next;
-		nsx_buf_adds(b, "<div class=\"wide\" tabindex=\"0\" role=\"region\""
-				" aria-label=\"");
+		nsx_buf_adds(b, "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"");
 		nsx_html_text(b, s->heading ? s->heading : "table");
 		nsx_buf_adds(b, "\"><table><thead>");
 		document_add_cells(b, line, s->rule, true);

@@ -49,25 +49,18 @@ bool nsx_html_has_cell(const struct nsx_report *r, const struct nsx_evidence *e,
 void nsx_html_sections(struct nsx_buf *b, const struct nsx_report *r);
 
 /* Pictures (svg.c); they add nothing if there is nothing to show. a: scratch. */
-void nsx_svg_overview(struct nsx_buf *b, const struct nsx_report *r,
-		      const struct nsx_timeline *t);
-void nsx_svg_waterfall(struct nsx_buf *b, const struct nsx_report *r,
-		       struct nsx_arena *a);
-void nsx_svg_idle(struct nsx_buf *b, const struct nsx_report *r,
-		  struct nsx_arena *a);
-void nsx_svg_iterations(struct nsx_buf *b, const struct nsx_report *r,
-			struct nsx_arena *a);
-void nsx_svg_ranks(struct nsx_buf *b, const struct nsx_report *r,
-		   struct nsx_arena *a);
-void nsx_svg_curves(struct nsx_buf *b, const struct nsx_report *r,
-		    struct nsx_arena *a);
+void nsx_svg_overview(struct nsx_buf *b, const struct nsx_report *r, const struct nsx_timeline *t);
+void nsx_svg_waterfall(struct nsx_buf *b, const struct nsx_report *r, struct nsx_arena *a);
+void nsx_svg_idle(struct nsx_buf *b, const struct nsx_report *r, struct nsx_arena *a);
+void nsx_svg_iterations(struct nsx_buf *b, const struct nsx_report *r, struct nsx_arena *a);
+void nsx_svg_ranks(struct nsx_buf *b, const struct nsx_report *r, struct nsx_arena *a);
+void nsx_svg_curves(struct nsx_buf *b, const struct nsx_report *r, struct nsx_arena *a);
 
 /* Parts of pictures: 1 000 units wide; colours are classes of page.css. */
 enum { NSX_SVG_WIDTH = 1000, NSX_SVG_LEFT = 110 };
 void nsx_svg_open(struct nsx_buf *b, int height, const char *title);
 void nsx_svg_close(struct nsx_buf *b);
-void nsx_svg_rect(struct nsx_buf *b, const char *colour, double x, double y,
-		  double w, double h);
+void nsx_svg_rect(struct nsx_buf *b, const char *colour, double x, double y, double w, double h);
 void nsx_svg_label(struct nsx_buf *b, double x, double y, const char *text);
 void nsx_svg_legend(struct nsx_buf *b, const char *const *colours,
 		    const char *const *titles, size_t n);
@@ -76,7 +69,6 @@ void nsx_svg_legend(struct nsx_buf *b, const char *const *colours,
 int nsx_html_data(struct nsx_buf *b, const struct nsx_report *r,
 		  const struct nsx_timeline *t, struct nsx_err *err);
 /* Whether all data may fit in `most` bytes, judged by its names alone. */
-bool nsx_html_data_may_fit(const struct nsx_report *r,
-			   const struct nsx_timeline *t, size_t most);
+bool nsx_html_data_may_fit(const struct nsx_report *r, const struct nsx_timeline *t, size_t most);
 
 #endif

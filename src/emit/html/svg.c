@@ -21,8 +21,7 @@ static const struct part { /* classes of a partition in drawing order */
 
 void nsx_svg_open(struct nsx_buf *b, int height, const char *title)
 {
-	nsx_buf_adds(b, "<div class=\"pic\" tabindex=\"0\" role=\"group\" "
-			"aria-label=\"");
+	nsx_buf_adds(b, "<div class=\"pic\" tabindex=\"0\" role=\"group\" aria-label=\"");
 	nsx_html_text(b, title);
 	nsx_buf_printf(b, "\"><svg viewBox=\"0 0 %d %d\" role=\"img\" "
 			  "aria-label=\"", WIDTH, height);
@@ -35,12 +34,10 @@ void nsx_svg_close(struct nsx_buf *b)
 	nsx_buf_adds(b, "</svg></div>\n");
 }
 
-void nsx_svg_rect(struct nsx_buf *b, const char *colour, double x, double y,
-		  double w, double h)
+void nsx_svg_rect(struct nsx_buf *b, const char *colour, double x, double y, double w, double h)
 {
-	nsx_buf_printf(b, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" "
-			  "width=\"%.1f\" height=\"%.1f\"/>", colour, x, y, w,
-		       h);
+	nsx_buf_printf(b, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
+			  "height=\"%.1f\"/>", colour, x, y, w, h);
 }
 
 void nsx_svg_label(struct nsx_buf *b, double x, double y, const char *text)
@@ -55,18 +52,15 @@ void nsx_svg_legend(struct nsx_buf *b, const char *const *colours,
 {
 	nsx_buf_adds(b, "<ul class=\"legend\">");
 	for (size_t k = 0; k < n; k++)
-		nsx_buf_printf(b, "<li><svg viewBox=\"0 0 10 10\" "
-				  "aria-hidden=\"true\"><rect class=\"%s\" "
-				  "width=\"10\" height=\"10\"/></svg> %s</li>",
+		nsx_buf_printf(b, "<li><svg viewBox=\"0 0 10 10\" aria-hidden=\"true\"><rect "
+				  "class=\"%s\" width=\"10\" height=\"10\"/></svg> %s</li>",
 			       colours[k], titles[k]);
 	nsx_buf_adds(b, "</ul>");
 }
 
-static const char *say_value(struct nsx_arena *a, const struct nsx_curve *c,
-				  double x)
+static const char *say_value(struct nsx_arena *a, const struct nsx_curve *c, double x)
 {
-	return *c->unit == 'B' ? nsx_text_bytes(a, x) :
-				 nsx_arena_printf(a, "%.3g %s", x, c->unit);
+	return *c->unit == 'B' ? nsx_text_bytes(a, x) : nsx_arena_printf(a, "%.3g %s", x, c->unit);
 }
 
 /* Overview ------------------------------------------------------------------------*/
@@ -86,8 +80,7 @@ static void draw_strip(struct nsx_buf *b, const uint8_t *bins, double y)
 
 			for (unsigned i = 0; i < EACH; i++)
 				for (unsigned p = 0; p < NSX_NPARTS; p++) {
-					double v = bins[(c * EACH + i) *
-							NSX_NPARTS + p];
+					double v = bins[(c * EACH + i) * NSX_NPARTS + p];
 
 					sum += p == k ? v : 0;
 					all += v;
@@ -95,16 +88,14 @@ static void draw_strip(struct nsx_buf *b, const uint8_t *bins, double y)
 			h = all > 0 ? sum / all * STRIP : 0;
 			if (h >= 0.05)
 				nsx_buf_printf(b, "M%.1f %.1fv%.1fh%.1fv%.1fz",
-					       LEFT + c * w, y + STRIP - base[c],
-					       -h, w, h);
+					       LEFT + c * w, y + STRIP - base[c], -h, w, h);
 			base[c] += h;
 		}
 		nsx_buf_adds(b, "\"/>");
 	}
 }
 
-void nsx_svg_overview(struct nsx_buf *b, const struct nsx_report *r,
-		      const struct nsx_timeline *t)
+void nsx_svg_overview(struct nsx_buf *b, const struct nsx_report *r, const struct nsx_timeline *t)
 {
 	enum { MAX_STRIPS = 16 };
 	const char *colours[NSX_NPARTS + 1], *titles[NSX_NPARTS + 1];
@@ -119,11 +110,9 @@ void nsx_svg_overview(struct nsx_buf *b, const struct nsx_report *r,
 	for (uint32_t d = 0; d < n; d++) {
 		char text[48];
 
-		snprintf(text, sizeof(text), "GPU %s",
-			 nsx_gpu_label(r->trace, d));
+		snprintf(text, sizeof(text), "GPU %s", nsx_gpu_label(r->trace, d));
 		nsx_svg_label(b, 0, d * (STRIP + 6) + 17, text);
-		draw_strip(b, t->overview + (size_t)d * NSX_OVERVIEW_BINS *
-						    NSX_NPARTS,
+		draw_strip(b, t->overview + (size_t)d * NSX_OVERVIEW_BINS * NSX_NPARTS,
 			   d * (STRIP + 6));
 	}
 	nsx_svg_rect(b, "judged", LEFT + (double)(w.start_ns - t->origin_ns) *
@@ -159,8 +148,7 @@ static unsigned next_applied(const struct nsx_first_page *p, unsigned after)
 }
 
 /* Draws the judged window, and what is left of it after each remedy of the first page. */
-void nsx_svg_waterfall(struct nsx_buf *b, const struct nsx_report *r,
-		       struct nsx_arena *a)
+void nsx_svg_waterfall(struct nsx_buf *b, const struct nsx_report *r, struct nsx_arena *a)
 {
 	enum { ROW = 24 };
 	const struct nsx_first_page *p = r->page;
@@ -174,8 +162,7 @@ void nsx_svg_waterfall(struct nsx_buf *b, const struct nsx_report *r,
 		return;
 	scale = (WIDTH - LEFT) / p->now_ns;
 	nsx_buf_adds(b, "<h2 id=\"waterfall\">If this were done</h2>");
-	nsx_svg_open(b, (int)(n + 1) * ROW,
-		     "the judged window, and what each remedy takes off it");
+	nsx_svg_open(b, (int)(n + 1) * ROW, "the judged window, and what each remedy takes off it");
 	nsx_svg_rect(b, "k7", LEFT, 4, WIDTH - LEFT, ROW - 8);
 	nsx_svg_label(b, 0, 17, "now");
 	nsx_svg_label(b, LEFT + 6, 17, nsx_text_ns(a, p->now_ns));
@@ -185,15 +172,12 @@ void nsx_svg_waterfall(struct nsx_buf *b, const struct nsx_report *r,
 
 		at = f->applied;
 		left = p->now_ns - nsx_win(&won, f->set, f->disjoint_ns);
-		nsx_svg_label(b, 0, y + 17,
-			      nsx_arena_printf(a, "%swithout %u",
-					       k > 1 ? "and " : "", i + 1));
+		nsx_svg_label(b, 0, y + 17, nsx_arena_printf(a, "%swithout %u",
+							     k > 1 ? "and " : "", i + 1));
 		nsx_svg_rect(b, "k7", LEFT, y + 4, left * scale, ROW - 8);
-		nsx_svg_rect(b, "won", LEFT + left * scale, y + 4,
-			     f->disjoint_ns * scale, ROW - 8);
-		nsx_svg_label(b, LEFT + 6, y + 17,
-			      nsx_arena_printf(a, "−%s", nsx_text_ns(
-						   a, f->disjoint_ns)));
+		nsx_svg_rect(b, "won", LEFT + left * scale, y + 4, f->disjoint_ns * scale, ROW - 8);
+		nsx_svg_label(b, LEFT + 6, y + 17, nsx_arena_printf(a, "−%s", nsx_text_ns(
+									a, f->disjoint_ns)));
 	}
 	nsx_svg_close(b);
 }
@@ -211,8 +195,7 @@ static double most(const struct nsx_curve *c)
 	return x;
 }
 
-static void draw_curve(struct nsx_buf *b, const struct nsx_curve *c, double y,
-		       double height)
+static void draw_curve(struct nsx_buf *b, const struct nsx_curve *c, double y, double height)
 {
 	double w = (double)(WIDTH - CURVE_LEFT) / NSX_CURVE_BINS;
 
@@ -220,19 +203,16 @@ static void draw_curve(struct nsx_buf *b, const struct nsx_curve *c, double y,
 	for (unsigned i = 0, next; i < NSX_CURVE_BINS; i = next) {
 		double h = height * NSX_MIN(1, (double)c->at[i] / c->full);
 
-		for (next = i + 1; next < NSX_CURVE_BINS &&
-				   c->at[next] == c->at[i]; next++)
+		for (next = i + 1; next < NSX_CURVE_BINS && c->at[next] == c->at[i]; next++)
 			;
 		if (h >= 0.05) /* false for NAN, too */
 			nsx_buf_printf(b, "M%.1f %.1fv%.1fh%.1fv%.1fz",
-				       CURVE_LEFT + i * w, y + height, -h,
-				       (next - i) * w, h);
+				       CURVE_LEFT + i * w, y + height, -h, (next - i) * w, h);
 	}
 	nsx_buf_adds(b, "\"/>");
 }
 
-void nsx_svg_curves(struct nsx_buf *b, const struct nsx_report *r,
-		    struct nsx_arena *a)
+void nsx_svg_curves(struct nsx_buf *b, const struct nsx_report *r, struct nsx_arena *a)
 {
 	enum { ROW = 40, MAX_CURVES = 32 };
 	const struct nsx_curve *v[MAX_CURVES];
@@ -254,8 +234,7 @@ void nsx_svg_curves(struct nsx_buf *b, const struct nsx_report *r,
 		nsx_svg_label(b, 0, y + 30, nsx_arena_printf(
 			a, "GPU %lld, at most %s", (long long)v[i]->device_id,
 			say_value(a, v[i], most(v[i]))));
-		nsx_svg_rect(b, "k7", CURVE_LEFT, y + 2, WIDTH - CURVE_LEFT,
-			     ROW - 4);
+		nsx_svg_rect(b, "k7", CURVE_LEFT, y + 2, WIDTH - CURVE_LEFT, ROW - 4);
 		draw_curve(b, v[i], y + 2, ROW - 4);
 	}
 	if (n)
@@ -277,8 +256,7 @@ static unsigned decade(int64_t ns)
 	return d;
 }
 
-void nsx_svg_idle(struct nsx_buf *b, const struct nsx_report *r,
-		  struct nsx_arena *a)
+void nsx_svg_idle(struct nsx_buf *b, const struct nsx_report *r, struct nsx_arena *a)
 {
 	struct nsx_window judged = nsx_judged(r->facts);
 	int64_t ns[DECADES] = {0}, most = 0, all = 0;
@@ -318,16 +296,14 @@ void nsx_svg_idle(struct nsx_buf *b, const struct nsx_report *r,
 			a, "%zu, Σ %s", count[k], nsx_text_ns(a, (double)ns[k])));
 	}
 	nsx_svg_close(b);
-	nsx_buf_printf(b, "<p class=\"soft\">The height is time: %s in "
-			  "all, the number of gaps and their sum stand below. "
-			  "Each label is the least length of its bar.</p>",
+	nsx_buf_printf(b, "<p class=\"soft\">The height is time: %s in all, the number of gaps and "
+			  "their sum stand below. Each label is the least length of its bar.</p>",
 		       nsx_text_ns(a, (double)all));
 }
 
 /* Iterations ----------------------------------------------------------------------*/
 
-void nsx_svg_iterations(struct nsx_buf *b, const struct nsx_report *r,
-			struct nsx_arena *a)
+void nsx_svg_iterations(struct nsx_buf *b, const struct nsx_report *r, struct nsx_arena *a)
 {
 	enum { MAX_DOTS = 4000, HEIGHT = 160 };
 	const struct nsx_facts *f = r->facts;
@@ -337,8 +313,7 @@ void nsx_svg_iterations(struct nsx_buf *b, const struct nsx_report *r,
 	if (n < 3)
 		return;
 	for (size_t i = 0; i < n; i++) {
-		most = NSX_MAX(most, f->iterations[i].end_ns -
-					     f->iterations[i].start_ns);
+		most = NSX_MAX(most, f->iterations[i].end_ns - f->iterations[i].start_ns);
 		slow += f->iterations[i].slow;
 	}
 	nsx_buf_adds(b, "<h2 id=\"dots\">How long each repetition took</h2>");
@@ -367,8 +342,7 @@ void nsx_svg_iterations(struct nsx_buf *b, const struct nsx_report *r,
 
 /* Ranks ---------------------------------------------------------------------------*/
 
-void nsx_svg_ranks(struct nsx_buf *b, const struct nsx_report *r,
-		   struct nsx_arena *a)
+void nsx_svg_ranks(struct nsx_buf *b, const struct nsx_report *r, struct nsx_arena *a)
 {
 	enum { ROW = 20, MAX_ROWS = 32 };
 	const struct nsx_section *s = nsx_report_section(r, "nccl");

@@ -21,8 +21,7 @@ static int keep_starts(struct nsx_finder *fd, struct nsx_way *w,
 		w->marks[i] = (struct nsx_span){
 			start_ns[i], i + 1 < n ? start_ns[i + 1] : end_ns};
 	w->coverage = nsx_gpu_share(fd, w->process, start_ns[0], end_ns);
-	return nsx_measure_way(w, err) ?:
-	       nsx_keep_way(fd, w, trust, max_cv, err);
+	return nsx_measure_way(w, err) ?: nsx_keep_way(fd, w, trust, max_cv, err);
 }
 
 /* Replays and collectives -------------------------------------------------------*/
@@ -101,8 +100,7 @@ static bool cadence_are_alike(const struct nsx_spans *busy, const int64_t *start
 	size_t cursor = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		int64_t ns = nsx_spans_covered(
-			busy, &cursor, start_ns[i],
+		int64_t ns = nsx_spans_covered(busy, &cursor, start_ns[i],
 			i + 1 < n ? start_ns[i + 1] : end_ns);
 
 		least = NSX_MIN(least, ns);
@@ -144,8 +142,7 @@ static int find_bursts(struct nsx_finder *fd, uint32_t process, uint32_t device,
 	return rc;
 }
 
-int nsx_find_cadence(struct nsx_finder *fd, uint32_t process,
-		     struct nsx_err *err)
+int nsx_find_cadence(struct nsx_finder *fd, uint32_t process, struct nsx_err *err)
 {
 	uint32_t main_stream = fd->main_stream[process], device;
 	int rc;
@@ -156,8 +153,7 @@ int nsx_find_cadence(struct nsx_finder *fd, uint32_t process,
 	rc = cadence_find_events(fd, process, NSX_WAY_GRAPH, err) ?:
 	     cadence_find_events(fd, process, NSX_WAY_COMM, err);
 	/* Pauses belong to the device, so only its main process is considered. */
-	if (!rc && 2 * (fd->ops_at[process + 1] - fd->ops_at[process]) >
-			   fd->t->device[device].nops)
+	if (!rc && 2 * (fd->ops_at[process + 1] - fd->ops_at[process]) > fd->t->device[device].nops)
 		rc = find_bursts(fd, process, device, err);
 	return rc;
 }

@@ -44,8 +44,7 @@ static int cmp_ways(const void *a, const void *b, void *ctx)
  */
 static bool is_same_way(const struct nsx_way *x, const struct nsx_way *y)
 {
-	return x->method == y->method &&
-	       (x->method != NSX_WAY_NVTX || x->name == y->name);
+	return x->method == y->method && (x->method != NSX_WAY_NVTX || x->name == y->name);
 }
 
 /* Sum of a way's scores, weighted by the GPU time of its processes. Ways are sorted by
@@ -59,8 +58,7 @@ static double iterations_weigh(const struct nsx_finder *fd, size_t way, double a
 	for (size_t i = way; i < fd->n; i++) {
 		const struct nsx_way *w = &fd->v[i];
 
-		if (!is_same_way(w, &fd->v[way]) ||
-		    stamp[w->process] == way + 1)
+		if (!is_same_way(w, &fd->v[way]) || stamp[w->process] == way + 1)
 			continue;
 		stamp[w->process] = way + 1;
 		sum += w->score * (double)fd->gpu_ns[w->process] / all_ns;
@@ -78,15 +76,13 @@ static int64_t iterations_length(const struct nsx_way *w)
 	return sum;
 }
 
-size_t nsx_weigh_ways(const struct nsx_finder *fd, struct nsx_weighed_way *ret,
-		      struct nsx_err *err)
+size_t nsx_weigh_ways(const struct nsx_finder *fd, struct nsx_weighed_way *ret, struct nsx_err *err)
 {
 	double all_ns = 0;
 	size_t n = 0;
 	size_t *stamp;
 
-	if (!nsx_new_array(stamp, fd->a, (size_t)fd->t->nprocesses + 1,
-			   "processes", err))
+	if (!nsx_new_array(stamp, fd->a, (size_t)fd->t->nprocesses + 1, "processes", err))
 		return 0;
 	for (uint32_t p = 0; p <= fd->t->nprocesses; p++)
 		all_ns += (double)fd->gpu_ns[p];
@@ -138,8 +134,7 @@ static size_t iterations_choose(const struct nsx_finder *fd, struct nsx_err *err
 	double top = NSX_MIN_WAY_SCORE;
 
 	for (size_t i = 0; i < n; i++)
-		if (w[i].weight >= top && (best == NSX_NONE ||
-					   w[i].weight > top)) {
+		if (w[i].weight >= top && (best == NSX_NONE || w[i].weight > top)) {
 			best = w[i].way;
 			top = w[i].weight;
 		}
@@ -218,8 +213,7 @@ static void iterations_find_hulls(const struct nsx_finder *fd, const struct nsx_
  * not begin one.
  */
 static int add_iterations(const struct nsx_way *w, const struct hull *hull,
-			  uint32_t process, uint32_t device, struct rows *rows,
-			  struct nsx_err *err)
+			  uint32_t process, uint32_t device, struct rows *rows, struct nsx_err *err)
 {
 	struct nsx_iteration *open = NULL;
 	int64_t done_ns = INT64_MIN;
@@ -258,8 +252,7 @@ static int project_process(struct nsx_finder *fd, const struct nsx_way *w,
 	for (size_t k = fd->ops_at[w->process]; !rc && k < end; k = next) {
 		uint32_t d = nsx_stream_of(t, fd->ops[k])->device;
 
-		for (next = k + 1; next < end &&
-		     nsx_stream_of(t, fd->ops[next])->device == d; )
+		for (next = k + 1; next < end && nsx_stream_of(t, fd->ops[next])->device == d; )
 			next++;
 		iterations_find_hulls(fd, w, k, next, hull);
 		rc = add_iterations(w, hull, process, d, rows, err);
@@ -297,8 +290,7 @@ static int mark_slow(struct nsx_iteration *v, size_t n, struct nsx_err *err)
 	return 0;
 }
 
-NSX_ORDER(cmp_iterations, struct nsx_iteration, UP(process), UP(device),
-	  UP(start_ns));
+NSX_ORDER(cmp_iterations, struct nsx_iteration, UP(process), UP(device), UP(start_ns));
 
 /* Copies the sorted rows to arena a. */
 static int iterations_keep_rows(const struct rows *rows, struct nsx_arena *a,
@@ -326,8 +318,7 @@ int nsx_project_way(struct nsx_finder *fd, const struct nsx_way *way,
 {
 	struct rows rows = {NULL, 0, 0};
 	uint8_t *taken;
-	int rc = nsx_new_arrays(fd->a, (size_t)fd->t->nprocesses + 1,
-				"processes", err, taken);
+	int rc = nsx_new_arrays(fd->a, (size_t)fd->t->nprocesses + 1, "processes", err, taken);
 
 	for (size_t i = 0; !rc && i < fd->n; i++) {
 		const struct nsx_way *w = &fd->v[i];
@@ -378,8 +369,7 @@ static int keep_cadences(struct nsx_finder *fd, struct nsx_err *err)
 	struct nsx_facts *f = fd->f;
 
 	f->ncadences = NSX_MIN(fd->n, (size_t)MAX_CADENCES);
-	if (!nsx_new_array(f->cadences, fd->keep, f->ncadences,
-			   "iteration candidates", err))
+	if (!nsx_new_array(f->cadences, fd->keep, f->ncadences, "iteration candidates", err))
 		return err->rc;
 	for (size_t i = 0; i < f->ncadences; i++) {
 		const struct nsx_way *w = &fd->v[i];
@@ -387,8 +377,7 @@ static int keep_cadences(struct nsx_finder *fd, struct nsx_err *err)
 		f->cadences[i] = (struct nsx_cadence){
 			.method = w->method,
 			.name = w->name,
-			.process = w->process < fd->t->nprocesses ?
-					   w->process : NSX_NONE,
+			.process = w->process < fd->t->nprocesses ? w->process : NSX_NONE,
 			.n = w->n, .coverage = w->coverage, .cv = w->cv,
 			.score = w->score};
 	}
@@ -403,8 +392,7 @@ static int find_some(void *ctx, size_t i, struct nsx_err *err)
 
 	if (!i)
 		return nsx_find_nvtx(part, err);
-	return i % 2 ? nsx_find_sequence(part, process, err) :
-		       nsx_find_cadence(part, process, err);
+	return i % 2 ? nsx_find_sequence(part, process, err) : nsx_find_cadence(part, process, err);
 }
 
 int nsx_find_ways(struct nsx_finder *fd, unsigned threads, struct nsx_err *err)
@@ -413,8 +401,7 @@ int nsx_find_ways(struct nsx_finder *fd, unsigned threads, struct nsx_err *err)
 	struct nsx_finder *part;
 	int rc;
 
-	if (nsx_new_arrays(fd->a, n, "processes", err, part) ||
-	    nsx_group_work(fd, err))
+	if (nsx_new_arrays(fd->a, n, "processes", err, part) || nsx_group_work(fd, err))
 		return err->rc;
 	for (size_t i = 0; i < n; i++) {
 		part[i] = *fd;
@@ -424,8 +411,7 @@ int nsx_find_ways(struct nsx_finder *fd, unsigned threads, struct nsx_err *err)
 	for (size_t i = 0; i < n; i++) {
 		nsx_arena_adopt(fd->a, part[i].a);
 		for (size_t k = 0; !rc && k < part[i].n; k++)
-			rc = nsx_push(fd->v, fd->n, fd->cap, candidates, err,
-				      part[i].v[k]);
+			rc = nsx_push(fd->v, fd->n, fd->cap, candidates, err, part[i].v[k]);
 		free(part[i].v);
 	}
 	if (!rc)
@@ -434,8 +420,7 @@ int nsx_find_ways(struct nsx_finder *fd, unsigned threads, struct nsx_err *err)
 }
 
 int nsx_facts_iterations(struct nsx_facts *f, const struct nsx_trace *t,
-			 unsigned threads, struct nsx_arena *a,
-			 struct nsx_err *err)
+			 unsigned threads, struct nsx_arena *a, struct nsx_err *err)
 {
 	struct nsx_finder fd = {.t = t, .f = f, .a = nsx_arena_new(), .keep = a};
 	int rc = nsx_find_ways(&fd, threads, err);
@@ -448,8 +433,7 @@ int nsx_facts_iterations(struct nsx_facts *f, const struct nsx_trace *t,
 		best = iterations_choose(&fd, err);
 		rc = err->rc;
 		if (!rc && best != NSX_NONE)
-			rc = nsx_project_way(&fd, &fd.v[best], a,
-					     &f->iterations, &f->niterations,
+			rc = nsx_project_way(&fd, &fd.v[best], a, &f->iterations, &f->niterations,
 					     err);
 		if (!rc && best != NSX_NONE)
 			mark_chosen(&fd, &fd.v[best]);

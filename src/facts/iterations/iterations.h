@@ -34,10 +34,8 @@ struct nsx_finder {
 
 /* Append candidates for the whole trace or one process to fd->v. */
 int nsx_find_nvtx(struct nsx_finder *fd, struct nsx_err *err);
-int nsx_find_sequence(struct nsx_finder *fd, uint32_t process,
-		      struct nsx_err *err);
-int nsx_find_cadence(struct nsx_finder *fd, uint32_t process,
-		     struct nsx_err *err);
+int nsx_find_sequence(struct nsx_finder *fd, uint32_t process, struct nsx_err *err);
+int nsx_find_cadence(struct nsx_finder *fd, uint32_t process, struct nsx_err *err);
 
 /* Computes cv and regularity from the marks without long ones at the beginning (warm-up).
  * Evenness is the time that iterations of median length would take, as a share of the time
@@ -86,8 +84,7 @@ int nsx_find_phases(struct nsx_finder *fd, struct nsx_err *err);
 /* Fills ops, ops_at, gpu_ns and main_stream; t, f and a must be set. */
 int nsx_group_work(struct nsx_finder *fd, struct nsx_err *err) NSX_CHECKED;
 /* The same, and fills v with all ways, best first. Owner of v: the caller, free(). */
-int nsx_find_ways(struct nsx_finder *fd, unsigned threads,
-		  struct nsx_err *err);
+int nsx_find_ways(struct nsx_finder *fd, unsigned threads, struct nsx_err *err);
 
 /* The distinct ways: the best candidate of each, with its score over all processes. No way
  * is accepted below NSX_MIN_WAY_SCORE. err->rc is set on failure.

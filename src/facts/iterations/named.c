@@ -42,8 +42,7 @@ static int find_iteration(const struct nsx_facts *f, const char *number,
 	for (size_t i = 0; i < f->niterations; i++) {
 		const struct nsx_iteration *x = &f->iterations[i];
 
-		if (x->device != f->limiting ||
-		    (seen && x->process != process))
+		if (x->device != f->limiting || (seen && x->process != process))
 			continue;
 		process = x->process;
 		if (seen++ < n)
@@ -74,8 +73,7 @@ int nsx_named_window(const struct nsx_facts *f, const struct nsx_trace *t,
 }
 
 int nsx_load_named(const struct nsx_schema *schema,
-		   const struct nsx_load_opts *opts, struct nsx_trace **ret,
-		   struct nsx_err *err)
+		   const struct nsx_load_opts *opts, struct nsx_trace **ret, struct nsx_err *err)
 {
 	struct nsx_load_opts o = *opts;
 	const struct nsx_facts_opts wanted = {.threads = o.threads,
@@ -100,8 +98,7 @@ int nsx_load_named(const struct nsx_schema *schema,
 	*ret = NULL;
 	if (rc)
 		return rc;
-	snprintf(text, sizeof(text), "%" PRId64 "ns..%" PRId64 "ns", w.start_ns,
-		 w.end_ns);
+	snprintf(text, sizeof(text), "%" PRId64 "ns..%" PRId64 "ns", w.start_ns, w.end_ns);
 	o.window = text;
 	return nsx_trace_load(schema, &o, ret, err);
 }

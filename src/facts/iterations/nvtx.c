@@ -121,8 +121,7 @@ static int list_further(struct nvtx_finder *nf, struct nsx_err *err)
 		return err->rc;
 	for (uint32_t i = 0; nf->nfurther < n; i++)
 		if (is_further(t, i))
-			nf->further[nf->nfurther++] =
-				(struct further){nsx_op_call(&t->ops, i), i};
+			nf->further[nf->nfurther++] = (struct further){nsx_op_call(&t->ops, i), i};
 	nsx_sort(nf->further, n, sizeof(*nf->further), cmp_further);
 	return 0;
 }
@@ -141,8 +140,7 @@ static void nvtx_add_op(const struct nvtx_finder *nf, uint32_t op, struct launch
 /* The work launched by a call. *at: index of its entries in the list of further operations;
  * moved to the next call.
  */
-static struct launch nvtx_launch_of(const struct nvtx_finder *nf, uint32_t call,
-				    size_t *at)
+static struct launch nvtx_launch_of(const struct nvtx_finder *nf, uint32_t call, size_t *at)
 {
 	const struct nsx_calls *c = &nf->fd->t->calls;
 	struct launch x = {.at_ns = nsx_call_start(c, call)};
@@ -156,15 +154,13 @@ static struct launch nvtx_launch_of(const struct nvtx_finder *nf, uint32_t call,
 NSX_ORDER(cmp_launch, struct launch, UP(at_ns));
 
 /* Threads [from, to) belong to one process. */
-static int list_launches(struct nvtx_finder *nf, uint32_t from, uint32_t to,
-			 struct nsx_err *err)
+static int list_launches(struct nvtx_finder *nf, uint32_t from, uint32_t to, struct nsx_err *err)
 {
 	const struct nsx_trace *t = nf->fd->t;
 	struct launches *l = &nf->launches;
 	uint32_t first = t->thread[from].calls_at;
 	uint32_t end = t->thread[to - 1].calls_at + t->thread[to - 1].ncalls;
-	size_t further = NSX_SEARCH(0, nf->nfurther, i,
-				    nf->further[i].call < first), n = 0;
+	size_t further = NSX_SEARCH(0, nf->nfurther, i, nf->further[i].call < first), n = 0;
 	struct launch sum = {0};
 	bool sorted = true;
 
@@ -194,8 +190,7 @@ static int list_launches(struct nvtx_finder *nf, uint32_t from, uint32_t to,
 }
 
 /* Sums over launches before a time. *from: a lower bound of the result, usually close. */
-static const struct launch *launched_before(const struct launches *l, size_t *from,
-			       int64_t at)
+static const struct launch *launched_before(const struct launches *l, size_t *from, int64_t at)
 {
 	size_t lo = *from, hi = lo, step = 1;
 
@@ -235,8 +230,7 @@ static int count_name(struct nvtx_finder *nf, nsx_str name, struct nsx_err *err)
 /* Two passes over ranges [from, to) of one kind: by full name, then by masked name if the
  * full name is unique.
  */
-static int count_names(struct nvtx_finder *nf, size_t from, size_t to,
-		       struct nsx_err *err)
+static int count_names(struct nvtx_finder *nf, size_t from, size_t to, struct nsx_err *err)
 {
 	const struct nsx_trace *t = nf->fd->t;
 	size_t nfull;
@@ -260,8 +254,7 @@ static int count_names(struct nvtx_finder *nf, size_t from, size_t to,
 }
 
 static int keep_group(struct nvtx_finder *nf, uint32_t process,
-		      const struct group *g, struct nsx_span *marks,
-		      struct nsx_err *err)
+		      const struct group *g, struct nsx_span *marks, struct nsx_err *err)
 {
 	const struct launches *l = &nf->launches;
 	struct nsx_way w = {.method = NSX_WAY_NVTX, .process = process,
@@ -282,18 +275,15 @@ static int keep_group(struct nvtx_finder *nf, uint32_t process,
 	for (size_t i = 0; i < w.n; i++) {
 		int64_t before = launched_before(l, &at, marks[i].start_ns)->gpu_ns;
 
-		covered += launched_before(l, &at, marks[i].end_ns)->gpu_ns -
-			   before;
+		covered += launched_before(l, &at, marks[i].end_ns)->gpu_ns - before;
 	}
 	w.coverage = whole ? (double)covered / (double)whole : 0;
 	/* Ranges named as steps that contain all work are the steps, even if uneven: a
 	 * checkpoint in every tenth step must be found.
 	 */
 	if (trust > 1 && w.coverage >= WHOLE)
-		w.regularity = NSX_MAX(w.regularity,
-				       NAMED * NSX_MIN(1, (double)w.n / 8));
-	return w.coverage * w.regularity < MIN_LISTED ? 0 :
-	       nsx_keep_way(nf->fd, &w, trust, 2, err);
+		w.regularity = NSX_MAX(w.regularity, NAMED * NSX_MIN(1, (double)w.n / 8));
+	return w.coverage * w.regularity < MIN_LISTED ? 0 : nsx_keep_way(nf->fd, &w, trust, 2, err);
 }
 
 /* Handles ranges [from, to) of one thread and kind, sorted by start. */
@@ -328,15 +318,13 @@ static int find_in(struct nvtx_finder *nf, uint32_t process, size_t from,
 		nf->slot[x->name[i]] = nf->slot[nf->masked[x->name[i]]] = 0;
 	for (size_t g = 0; marks && !rc && g < nf->ngroups; g++)
 		if (!nf->groups[g].overlaps && nf->groups[g].n >= 4)
-			rc = keep_group(nf, process, &nf->groups[g],
-					marks + nf->groups[g].at, err);
+			rc = keep_group(nf, process, &nf->groups[g], marks + nf->groups[g].at, err);
 	if (marks && nf->fd->n == kept)
 		nsx_arena_drop(nf->fd->a, marks);
 	return marks ? rc : err->rc;
 }
 
-static int find_on_thread(struct nvtx_finder *nf, const struct nsx_thread *th,
-			  struct nsx_err *err)
+static int find_on_thread(struct nvtx_finder *nf, const struct nsx_thread *th, struct nsx_err *err)
 {
 	const uint8_t *kind = nf->fd->t->nvtx.kind;
 	size_t end = (size_t)th->nvtx_at + th->nnvtx, next;
@@ -364,8 +352,7 @@ int nsx_find_nvtx(struct nsx_finder *fd, struct nsx_err *err)
 	for (uint32_t h = 0, next; !rc && h < t->nthreads; h = next) {
 		uint32_t p = t->thread[h].process;
 
-		for (next = h + 1;
-		     next < t->nthreads && t->thread[next].process == p;)
+		for (next = h + 1; next < t->nthreads && t->thread[next].process == p;)
 			next++;
 		if (!fd->gpu_ns[p])
 			continue;

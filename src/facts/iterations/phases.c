@@ -88,8 +88,7 @@ struct repeats { /* statistics of the most frequent work */
 	unsigned slices; /* slices of the window with at least half of an even share */
 };
 
-static int find_repeats(const struct nsx_trace *t, struct repeats *ret,
-			struct nsx_err *err)
+static int find_repeats(const struct nsx_trace *t, struct repeats *ret, struct nsx_err *err)
 {
 	uint32_t *n = nsx_try_alloc(nsx_strings_bound(t->strings) + 1,
 				    sizeof(*n), "kernel names", err);
@@ -109,10 +108,8 @@ static int find_repeats(const struct nsx_trace *t, struct repeats *ret,
 	for (size_t i = 0; i < t->ops.n; i++) {
 		int64_t at_ns = nsx_op_start(&t->ops, i) - w->start_ns;
 
-		if (work_name(t, i) == most && at_ns >= 0 &&
-		    nsx_op_start(&t->ops, i) < w->end_ns)
-			in[(__int128)at_ns * NSLICES /
-			   (w->end_ns - w->start_ns)]++;
+		if (work_name(t, i) == most && at_ns >= 0 && nsx_op_start(&t->ops, i) < w->end_ns)
+			in[(__int128)at_ns * NSLICES / (w->end_ns - w->start_ns)]++;
 	}
 	for (unsigned i = 0; i < NSLICES; i++)
 		ret->slices += in[i] && 2 * NSLICES * (uint64_t)in[i] >= ret->n;
@@ -136,17 +133,15 @@ static int find_run_kind(struct cutter *c, struct nsx_err *err)
 	if (most.n < REPEATS)
 		c->f->run_kind = NSX_RUN_ONCE;
 	if (most.slices < NSLICES / 4 &&
-	    (double)idle_ns >=
-		    (busy_ns < MIN_WORK_NS ? IDLE_ENOUGH : IDLE_SHARE) *
-			    (double)(w->end_ns - w->start_ns))
+	    (double)idle_ns >= (busy_ns < MIN_WORK_NS ? IDLE_ENOUGH : IDLE_SHARE) *
+				       (double)(w->end_ns - w->start_ns))
 		c->f->run_kind = NSX_RUN_START_UP;
 	return 0;
 }
 
 /* Segments ----------------------------------------------------------------------*/
 
-static int add_segment(struct cutter *c, const struct nsx_segment *seg,
-		       struct nsx_err *err)
+static int add_segment(struct cutter *c, const struct nsx_segment *seg, struct nsx_err *err)
 {
 	return nsx_push(c->seg, c->n, c->cap, "phases", err, *seg);
 }
@@ -161,8 +156,7 @@ static int add_quiet(struct cutter *c, const struct nsx_spans *busy,
 	int64_t least_ns = NSX_MAX(1, c->least_ns / 2), at_ns = w->start_ns;
 	struct nsx_spans gaps = {0};
 
-	if (!nsx_new_array(gaps.v, c->a,
-			   (size_t)((w->end_ns - w->start_ns) / least_ns),
+	if (!nsx_new_array(gaps.v, c->a, (size_t)((w->end_ns - w->start_ns) / least_ns),
 			   "pauses", err))
 		return err->rc;
 	for (size_t i = 0; i <= busy->n; i++) {
@@ -289,14 +283,11 @@ static int cut_at_pauses(struct cutter *c, struct nsx_err *err)
 		n = 0;
 	for (size_t i = 0; i < n; i++) {
 		int64_t next_ns = i + 1 < n ? pause[i + 1].start_ns : w->end_ns;
-		int64_t around_ns = NSX_MIN(pause[i].start_ns - from_ns,
-					    next_ns - pause[i].end_ns);
+		int64_t around_ns = NSX_MIN(pause[i].start_ns - from_ns, next_ns - pause[i].end_ns);
 
-		if ((double)phases_length(&pause[i]) <=
-		    PAUSE_SHARE * (double)around_ns)
+		if ((double)phases_length(&pause[i]) <= PAUSE_SHARE * (double)around_ns)
 			continue;
-		if (phases_add_stretch(c, &no_kernels, from_ns, pause[i].start_ns,
-				       err))
+		if (phases_add_stretch(c, &no_kernels, from_ns, pause[i].start_ns, err))
 			return err->rc;
 		from_ns = pause[i].end_ns;
 	}
@@ -323,8 +314,7 @@ static int find_segments(struct cutter *c, struct nsx_err *err)
 
 /* The judged phase ---------------------------------------------------------------- */
 
-static int64_t compute_in(const struct nsx_facts *f, int64_t start_ns,
-			  int64_t end_ns)
+static int64_t compute_in(const struct nsx_facts *f, int64_t start_ns, int64_t end_ns)
 {
 	int64_t sum_ns = 0;
 
@@ -332,8 +322,7 @@ static int64_t compute_in(const struct nsx_facts *f, int64_t start_ns,
 		const struct nsx_spans *s = &f->device[d].compute;
 		size_t cursor = nsx_spans_find(s, start_ns);
 
-		nsx_add_to(&sum_ns, nsx_spans_covered(s, &cursor, start_ns,
-						      end_ns));
+		nsx_add_to(&sum_ns, nsx_spans_covered(s, &cursor, start_ns, end_ns));
 	}
 	return sum_ns;
 }
@@ -344,8 +333,7 @@ static bool is_better(const struct nsx_segment *a, const struct nsx_segment *b)
 		return b->warms_up;
 	if (a->work_ns != b->work_ns)
 		return a->work_ns > b->work_ns;
-	return a->window.end_ns - a->window.start_ns >
-	       b->window.end_ns - b->window.start_ns;
+	return a->window.end_ns - a->window.start_ns > b->window.end_ns - b->window.start_ns;
 }
 
 static size_t pick_segment(struct cutter *c)
@@ -388,13 +376,11 @@ static uint32_t find_limiting(const struct nsx_facts *f)
 static void phases_add_phase(struct nsx_facts *f, enum nsx_phase_kind kind,
 			     nsx_str range, int64_t start_ns, int64_t end_ns)
 {
-	struct nsx_run_phase *last =
-		f->nrun_phases ? &f->run_phases[f->nrun_phases - 1] : NULL;
+	struct nsx_run_phase *last = f->nrun_phases ? &f->run_phases[f->nrun_phases - 1] : NULL;
 
 	if (start_ns >= end_ns)
 		return;
-	if (last && last->kind == kind && !last->range && !range &&
-	    !last->judged)
+	if (last && last->kind == kind && !last->range && !range && !last->judged)
 		last->window.end_ns = end_ns;
 	else
 		f->run_phases[f->nrun_phases++] = (struct nsx_run_phase){
@@ -425,16 +411,14 @@ static bool is_busy(const struct nsx_facts *f, int64_t start_ns, int64_t end_ns)
 }
 
 /* Adds the time between segments or at an end of the run. */
-static void add_between(struct cutter *c, bool is_before, int64_t start_ns,
-			int64_t end_ns)
+static void add_between(struct cutter *c, bool is_before, int64_t start_ns, int64_t end_ns)
 {
 	phases_add_phase(c->f,
 			 !is_busy(c->f, start_ns, end_ns) ? NSX_PHASE_PAUSE :
 			 !is_before ? NSX_PHASE_TAIL :
 			 compute_in(c->f, start_ns, end_ns) ?
 			  before_judged(c->f, start_ns, end_ns) :
-			  NSX_PHASE_INIT,
-			 0, start_ns, end_ns);
+			  NSX_PHASE_INIT, 0, start_ns, end_ns);
 }
 
 static void add_judged(struct cutter *c, const struct nsx_segment *seg)
@@ -452,8 +436,7 @@ static void add_judged(struct cutter *c, const struct nsx_segment *seg)
 /* The kind of a segment that is not judged; it is steady if it has a tenth of the judged
  * one's work.
  */
-static enum nsx_phase_kind phases_kind_of(const struct cutter *c, size_t i,
-					  size_t judged)
+static enum nsx_phase_kind phases_kind_of(const struct cutter *c, size_t i, size_t judged)
 {
 	const struct nsx_segment *seg = &c->seg[i];
 
@@ -471,8 +454,7 @@ static int list_phases(struct cutter *c, size_t judged, struct nsx_err *err)
 	struct nsx_facts *f = c->f;
 	int64_t at_ns = c->t->window.start_ns;
 
-	if (!nsx_new_array(f->run_phases, c->fd->keep, 2 * c->n + 3, "phases",
-			   err))
+	if (!nsx_new_array(f->run_phases, c->fd->keep, 2 * c->n + 3, "phases", err))
 		return err->rc;
 	for (size_t i = 0; i < c->n; i++) {
 		const struct nsx_segment *seg = &c->seg[i];
@@ -505,8 +487,7 @@ static int phases_find_name(const struct nsx_trace *t, const struct nsx_window *
 
 		if (ns <= 0)
 			continue;
-		sum = nsx_group_value(&names, &sums, t->nvtx.name[i], 0,
-				      "ranges of a phase", err);
+		sum = nsx_group_value(&names, &sums, t->nvtx.name[i], 0, "ranges of a phase", err);
 		if (!sum) {
 			rc = err->rc;
 			continue;
@@ -560,8 +541,7 @@ static int take_window(struct cutter *c, struct nsx_err *err)
 						NULL, 0};
 	if (!nsx_new_array(f->run_phases, c->fd->keep, 1, "phases", err))
 		return err->rc;
-	phases_add_phase(f, NSX_PHASE_WINDOW, 0, c->t->user.start_ns,
-			 c->t->user.end_ns);
+	phases_add_phase(f, NSX_PHASE_WINDOW, 0, c->t->user.start_ns, c->t->user.end_ns);
 	f->run_phases[0].judged = true;
 	return 0;
 }
@@ -581,8 +561,7 @@ static int phases_find(struct cutter *c, struct nsx_err *err)
 					    NULL, 0};
 		return 0;
 	}
-	c->least_ns = NSX_MAX(1, (int64_t)(LEAST_SHARE *
-					   (double)(w->end_ns - w->start_ns)));
+	c->least_ns = NSX_MAX(1, (int64_t)(LEAST_SHARE * (double)(w->end_ns - w->start_ns)));
 	if (find_segments(c, err))
 		return err->rc;
 	judged = pick_segment(c);

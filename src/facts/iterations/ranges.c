@@ -35,8 +35,7 @@ struct level {
 };
 
 /* The thread that launched most GPU work; or NSX_NONE. */
-static int find_thread(const struct nsx_finder *fd, uint32_t *ret,
-		       struct nsx_err *err)
+static int find_thread(const struct nsx_finder *fd, uint32_t *ret, struct nsx_err *err)
 {
 	const struct nsx_trace *t = fd->t;
 	int64_t *ns = nsx_try_alloc(t->nthreads, sizeof(*ns), "threads", err);
@@ -48,12 +47,10 @@ static int find_thread(const struct nsx_finder *fd, uint32_t *ret,
 		uint32_t call = nsx_op_call(&t->ops, i);
 
 		if (call != NSX_NONE)
-			nsx_add_to(&ns[nsx_call_thread(t, call)],
-				   nsx_work_ns(fd, i));
+			nsx_add_to(&ns[nsx_call_thread(t, call)], nsx_work_ns(fd, i));
 	}
 	for (uint32_t h = 0; h < t->nthreads; h++)
-		if (ns[h] && t->thread[h].nnvtx &&
-		    (best == NSX_NONE || ns[h] > ns[best]))
+		if (ns[h] && t->thread[h].nnvtx && (best == NSX_NONE || ns[h] > ns[best]))
 			best = h;
 	free(ns);
 	*ret = best;
@@ -129,15 +126,12 @@ static void mark_returning(struct level *l)
 static struct phase *ranges_range_at(struct level *l, int64_t at_ns)
 {
 	const struct nsx_nvtx *x = &l->t->nvtx;
-	size_t lo = NSX_SEARCH(0, l->n, mid,
-			       nsx_range_start(x, l->v[mid].range) <= at_ns);
+	size_t lo = NSX_SEARCH(0, l->n, mid, nsx_range_start(x, l->v[mid].range) <= at_ns);
 
-	return lo && at_ns < nsx_range_end(x, l->v[lo - 1].range) ?
-		       &l->v[lo - 1] : NULL;
+	return lo && at_ns < nsx_range_end(x, l->v[lo - 1].range) ? &l->v[lo - 1] : NULL;
 }
 
-static void sum_level(const struct nsx_finder *fd, struct level *l,
-		      uint32_t process)
+static void sum_level(const struct nsx_finder *fd, struct level *l, uint32_t process)
 {
 	const struct nsx_trace *t = l->t;
 
@@ -152,8 +146,7 @@ static void sum_level(const struct nsx_finder *fd, struct level *l,
 		nsx_add_to(&p->work_ns, nsx_work_ns(fd, op));
 		if (t->ops.cls[op] == NSX_C_COPY)
 			nsx_add_to(&p->copy_ns, nsx_work_ns(fd, op));
-		p->gpu.start_ns = NSX_MIN(p->gpu.start_ns,
-					  nsx_op_start(&t->ops, op));
+		p->gpu.start_ns = NSX_MIN(p->gpu.start_ns, nsx_op_start(&t->ops, op));
 		p->gpu.end_ns = NSX_MAX(p->gpu.end_ns, nsx_op_end(&t->ops, op));
 	}
 }
@@ -176,15 +169,13 @@ static uint32_t keep_phases(struct level *l, int64_t all_ns)
 		sum_ns += p->work_ns;
 		l->v[n++] = *p;
 	}
-	l->n = n <= MAX_PHASES &&
-	       (double)sum_ns >= ENOUGH_SHARE * (double)all_ns ? n : 0;
+	l->n = n <= MAX_PHASES && (double)sum_ns >= ENOUGH_SHARE * (double)all_ns ? n : 0;
 	return whole;
 }
 
 /* Work of a phase may run on into the next phase, whose start then ends it. */
 static int make_segments(const struct level *l, struct nsx_arena *a,
-			 struct nsx_segment **ret, size_t *ret_n,
-			 struct nsx_err *err)
+			 struct nsx_segment **ret, size_t *ret_n, struct nsx_err *err)
 {
 	struct nsx_segment *v;
 	size_t n = 0;
@@ -205,8 +196,7 @@ static int make_segments(const struct level *l, struct nsx_arena *a,
 				.window = w,
 				.range = l->t->nvtx.name[p->range],
 				.warms_up = strcasestr(name, "warm") != NULL,
-				.computes = (double)p->copy_ns <
-					    COPIES_SHARE * (double)p->work_ns};
+				.computes = (double)p->copy_ns < COPIES_SHARE * (double)p->work_ns};
 	}
 	*ret = v;
 	*ret_n = n;

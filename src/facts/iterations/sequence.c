@@ -76,8 +76,7 @@ static bool sequence_is_inside(const struct seq *s, size_t pos)
 }
 
 /* Lists occurrences by run, in order, where an iteration could begin. */
-static int list_occurrences(struct seq *s, unsigned level, size_t n,
-			    struct nsx_err *err)
+static int list_occurrences(struct seq *s, unsigned level, size_t n, struct nsx_err *err)
 {
 	if (nsx_new_arrays(s->a, s->nids[level] + 2, "kernel sequence", err,
 			   s->start[level]) ||
@@ -106,8 +105,7 @@ static int number_level(struct seq *s, unsigned level, struct nsx_err *err)
 /* Anchors -----------------------------------------------------------------------*/
 
 /* Finds the stretch of distances [*from, *to) in which steady ones far outnumber others. */
-static void find_stretch(const int64_t *d, size_t n, int64_t period,
-			 size_t *from, size_t *to)
+static void find_stretch(const int64_t *d, size_t n, int64_t period, size_t *from, size_t *to)
 {
 	int64_t tolerance = period / 20, sum = 0, best = 0;
 	size_t begin = 0;
@@ -145,8 +143,7 @@ static bool is_inner(const int64_t *d, size_t from, size_t to, int64_t period)
 			first_run = i - last;
 		else if (nbad == 1)
 			run = i - last;
-		else if (llabs((int64_t)(i - last) - (int64_t)run) >
-			 (int64_t)run / 10)
+		else if (llabs((int64_t)(i - last) - (int64_t)run) > (int64_t)run / 10)
 			return false;
 		nbad++;
 		last = i + 1;
@@ -155,8 +152,7 @@ static bool is_inner(const int64_t *d, size_t from, size_t to, int64_t period)
 	if (nbad == 1)
 		return llabs((int64_t)first_run - (int64_t)tail) <=
 		       (int64_t)NSX_MAX(first_run, tail) / 10;
-	return nbad > 1 && first_run <= run + run / 10 &&
-	       tail <= run + run / 10;
+	return nbad > 1 && first_run <= run + run / 10 && tail <= run + run / 10;
 }
 
 static int64_t rest_before(const struct seq *s, uint32_t pos)
@@ -175,8 +171,7 @@ static size_t count_run(const struct seq *s, unsigned level, uint32_t id)
 	return s->start[level][id + 1] - s->start[level][id];
 }
 
-static int sequence_consider(struct seq *s, unsigned level, uint32_t id,
-			     struct nsx_err *err)
+static int sequence_consider(struct seq *s, unsigned level, uint32_t id, struct nsx_err *err)
 {
 	const uint32_t *at = s->at[level] + s->start[level][id];
 	size_t n = count_run(s, level, id);
@@ -197,16 +192,13 @@ static int sequence_consider(struct seq *s, unsigned level, uint32_t id,
 	if (to - from + 1 < MIN_COUNT || is_inner(s->distance, from, to, period))
 		return 0;
 	for (size_t i = from; i <= to; i++)
-		a.gap_ns += (double)rest_before(s, at[i]) /
-			    (double)(to - from + 1);
+		a.gap_ns += (double)rest_before(s, at[i]) / (double)(to - from + 1);
 	a.from = s->start[level][id] + (uint32_t)from;
 	a.to = s->start[level][id] + (uint32_t)to + 1;
 	a.first = at[from];
 	a.period = (uint32_t)period;
-	a.coverage = NSX_MIN(1, (double)(at[to] - at[from] + period) /
-				(double)s->n);
-	return nsx_push(s->anchors, s->nanchors, s->cap, "kernel sequence", err,
-			a);
+	a.coverage = NSX_MIN(1, (double)(at[to] - at[from] + period) / (double)s->n);
+	return nsx_push(s->anchors, s->nanchors, s->cap, "kernel sequence", err, a);
 }
 
 /* The longest period that counts as equal. */
@@ -227,14 +219,12 @@ static const struct anchor *sequence_choose(const struct seq *s, uint32_t above)
 	for (size_t i = 0; i < s->nanchors; i++)
 		most = NSX_MAX(most, s->anchors[i].coverage);
 	for (size_t i = 0; i < s->nanchors; i++)
-		if (s->anchors[i].coverage >= 0.9 * most &&
-		    s->anchors[i].period > above)
+		if (s->anchors[i].coverage >= 0.9 * most && s->anchors[i].period > above)
 			period = NSX_MIN(period, s->anchors[i].period);
 	for (size_t i = 0; i < s->nanchors; i++) {
 		const struct anchor *a = &s->anchors[i];
 
-		if (a->coverage < 0.9 * most || a->period <= above ||
-		    a->period > longer(period))
+		if (a->coverage < 0.9 * most || a->period <= above || a->period > longer(period))
 			continue;
 		if (!best || a->gap_ns > best->gap_ns ||
 		    (a->gap_ns == best->gap_ns && a->first < best->first))
@@ -246,8 +236,7 @@ static const struct anchor *sequence_choose(const struct seq *s, uint32_t above)
 /* Similarity ---------------------------------------------------------------------- */
 
 /* Mean over neighbouring iterations of common kernels / all kernels. */
-static double likeness(const struct seq *s, const struct anchor *a,
-		       struct nsx_err *err)
+static double likeness(const struct seq *s, const struct anchor *a, struct nsx_err *err)
 {
 	const uint32_t *at = s->at[a->level];
 	uint32_t *count;
@@ -285,8 +274,7 @@ static int sequence_keep(struct seq *s, uint32_t process, const struct anchor *a
 	size_t n = a->to - a->from, after;
 	/* Hundreds of kernels in equal order are no chance, even if seen only a few times. */
 	double seen = NSX_MIN(1, (double)n / 8);
-	double sure = NSX_MAX(seen, NSX_MIN(1, (double)n * a->period /
-						       LONG_ENOUGH));
+	double sure = NSX_MAX(seen, NSX_MIN(1, (double)n * a->period / LONG_ENOUGH));
 	struct nsx_way w = {.method = NSX_WAY_SEQUENCE, .process = process,
 			    .n = n};
 
@@ -303,8 +291,7 @@ static int sequence_keep(struct seq *s, uint32_t process, const struct anchor *a
 				    : nsx_op_end(&t->ops, s->op[s->n - 1]);
 	w.name = t->ops.kind[s->op[at[0]]] == NSX_OP_KERNEL ?
 			 nsx_op_shape(t, s->op[at[0]])->base_name : 0;
-	w.coverage = nsx_gpu_share(s->fd, process, w.marks[0].start_ns,
-				   w.marks[n - 1].end_ns);
+	w.coverage = nsx_gpu_share(s->fd, process, w.marks[0].start_ns, w.marks[n - 1].end_ns);
 	return nsx_measure_way(&w, err) ?:
 	       nsx_keep_way(s->fd, &w, 0.9 * like * sure / seen, 1, err);
 }
@@ -350,8 +337,7 @@ static int sequence_find(struct seq *s, uint32_t process, struct nsx_err *err)
 				    have more */
 	int rc = list_symbols(s, process, err);
 
-	for (unsigned level = 0; !rc && most >= MIN_COUNT && level < LEVELS;
-	     level++) {
+	for (unsigned level = 0; !rc && most >= MIN_COUNT && level < LEVELS; level++) {
 		if (s->n < (size_t)MIN_COUNT << level)
 			break;
 		rc = number_level(s, level, err);
@@ -375,8 +361,7 @@ static int sequence_find(struct seq *s, uint32_t process, struct nsx_err *err)
 	return rc;
 }
 
-int nsx_find_sequence(struct nsx_finder *fd, uint32_t process,
-		      struct nsx_err *err)
+int nsx_find_sequence(struct nsx_finder *fd, uint32_t process, struct nsx_err *err)
 {
 	struct seq s = {.fd = fd};
 	int rc;

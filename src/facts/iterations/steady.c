@@ -47,8 +47,7 @@ static int64_t bin_edge(const struct nsx_window *w, int bin)
 {
 	int64_t length = w->end_ns - w->start_ns;
 
-	return w->start_ns + length / NBINS * bin +
-	       length % NBINS * bin / NBINS;
+	return w->start_ns + length / NBINS * bin + length % NBINS * bin / NBINS;
 }
 
 /* Iterations --------------------------------------------------------------------*/
@@ -61,8 +60,7 @@ struct group {
 };
 
 /* Picks the (process, device) with most busy time in them. */
-static struct group pick_group(const struct nsx_facts *f,
-			       const struct nsx_window *w)
+static struct group pick_group(const struct nsx_facts *f, const struct nsx_window *w)
 {
 	const struct nsx_iteration *v = f->iterations;
 	struct group best = {0};
@@ -77,15 +75,12 @@ static struct group pick_group(const struct nsx_facts *f,
 		for (next = i; next < f->niterations &&
 		     v[next].process == v[i].process &&
 		     v[next].device == v[i].device; next++) {
-			if (v[next].start_ns < w->start_ns ||
-			    v[next].start_ns >= w->end_ns)
+			if (v[next].start_ns < w->start_ns || v[next].start_ns >= w->end_ns)
 				continue;
 			if (!g.n)
 				g = (struct group){&v[next], 0, next - i};
 			g.n++;
-			ns = nsx_add_sat(ns, nsx_spans_covered(
-						     busy, &cursor,
-						     v[next].start_ns,
+			ns = nsx_add_sat(ns, nsx_spans_covered(busy, &cursor, v[next].start_ns,
 						     v[next].end_ns));
 		}
 		if (ns > most && g.n >= MIN_ITERATIONS) {
@@ -98,8 +93,7 @@ static struct group pick_group(const struct nsx_facts *f,
 
 /* Lists when a process loaded or compiled modules: calls and CUDA's overhead rows. */
 static int list_loads(const struct nsx_trace *t, uint32_t process,
-		      struct nsx_arena *a, struct nsx_spans *ret,
-		      struct nsx_err *err)
+		      struct nsx_arena *a, struct nsx_spans *ret, struct nsx_err *err)
 {
 	size_t most = t->overheads.n;
 
@@ -137,8 +131,7 @@ struct judge {
 /* Loading time, if it matters; iterations come in order. */
 static int64_t loads_ns(struct judge *j, const struct nsx_iteration *it)
 {
-	int64_t ns = nsx_spans_covered(j->loads, &j->cursor, it->start_ns,
-				       it->end_ns);
+	int64_t ns = nsx_spans_covered(j->loads, &j->cursor, it->start_ns, it->end_ns);
 
 	return ns > (it->end_ns - it->start_ns) / 100 ? ns : 0;
 }
@@ -164,8 +157,7 @@ static void judge_loads(struct judge *j, const struct group *g)
 
 static bool steady_is_far(const struct judge *j, const struct nsx_iteration *it)
 {
-	return fabs((double)(it->end_ns - it->start_ns) - j->median) >
-	       0.25 * j->median;
+	return fabs((double)(it->end_ns - it->start_ns) - j->median) > 0.25 * j->median;
 }
 
 static bool steady_is_shorter(const struct judge *j, const struct nsx_iteration *it)
@@ -189,11 +181,9 @@ static bool is_brief(const struct judge *j, const struct group *g, size_t i)
 {
 	const struct nsx_iteration *it = &g->v[i];
 	double excess = (double)(it->end_ns - it->start_ns) - j->median;
-	size_t around = i <= j->first ? 0 :
-			NSX_MIN(i - j->first, g->n - 2 - i);
+	size_t around = i <= j->first ? 0 : NSX_MIN(i - j->first, g->n - 2 - i);
 
-	return around >= LEAST_AROUND && excess > 0 &&
-	       2 * excess < j->median * (double)around;
+	return around >= LEAST_AROUND && excess > 0 && 2 * excess < j->median * (double)around;
 }
 
 /* LIKE the others; MILD: different, but does not end a run; UNLIKE: ends it. */
@@ -208,26 +198,20 @@ static enum likeness steady_judge(struct judge *j, const struct group *g, size_t
 	int64_t load_ns = loads_ns(j, it);
 
 	if (!i)
-		*ret_why = nsx_arena_printf(a, "iteration %zu: the first, it "
-					    "warms up", g->at);
+		*ret_why = nsx_arena_printf(a, "iteration %zu: the first, it warms up", g->at);
 	else if (i + 1 == g->n)
 		*ret_why = nsx_arena_printf(a, "iteration %zu: the last, no "
 					    "next start ends it", g->at + i);
 	else if (load_ns && !j->loads_on)
-		*ret_why = nsx_arena_printf(a, "iteration %zu: %s of "
-					    "module loading or compiling",
-					    g->at + i,
-					    nsx_text_ns(a, (double)load_ns));
+		*ret_why = nsx_arena_printf(a, "iteration %zu: %s of module loading or compiling",
+					    g->at + i, nsx_text_ns(a, (double)load_ns));
 	else if (fabs(wall - j->median) <= j->tolerance)
 		return LIKE;
-	else if ((j->uneven && i >= j->first) || !steady_is_far(j, it) ||
-		 is_brief(j, g, i))
+	else if ((j->uneven && i >= j->first) || !steady_is_far(j, it) || is_brief(j, g, i))
 		return MILD;
 	else
-		*ret_why = nsx_arena_printf(a, "iteration %zu: %s, the median "
-					    "is %s", g->at + i,
-					    nsx_text_ns(a, wall),
-					    nsx_text_ns(a, j->median));
+		*ret_why = nsx_arena_printf(a, "iteration %zu: %s, the median is %s", g->at + i,
+					    nsx_text_ns(a, wall), nsx_text_ns(a, j->median));
 	return UNLIKE;
 }
 
@@ -239,8 +223,7 @@ static bool steady_comes_again(const struct judge *j, const struct nsx_iteration
 {
 	double x = (double)(v[at[0]].end_ns - v[at[0]].start_ns);
 	double y = (double)(v[at[1]].end_ns - v[at[1]].start_ns);
-	size_t around = NSX_MIN(NSX_MIN(at[0] - j->first, at[1] - at[0] - 1),
-				n - 1 - at[1]);
+	size_t around = NSX_MIN(NSX_MIN(at[0] - j->first, at[1] - at[0] - 1), n - 1 - at[1]);
 
 	return NSX_MIN(x, y) >= 0.75 * NSX_MAX(x, y) && around >= LEAST_AROUND &&
 	       NSX_MIN(x, y) > j->median &&
@@ -300,8 +283,7 @@ struct run {
 
 /* Finds the run with most iterations. */
 static struct run longest_run(struct nsx_steady *s, struct judge *j,
-			      const struct group *g, struct nsx_arena *a,
-			      struct nsx_arena *scratch)
+			      const struct group *g, struct nsx_arena *a, struct nsx_arena *scratch)
 {
 	struct run run = {0}, best = {0};
 
@@ -316,8 +298,7 @@ static struct run longest_run(struct nsx_steady *s, struct judge *j,
 			break;
 		case LIKE:
 			if (!run.nlike)
-				run.from = i - (slow_down(run.nshort, g->n) ?
-						run.nshort : 0);
+				run.from = i - (slow_down(run.nshort, g->n) ? run.nshort : 0);
 			run.nlike++;
 			run.nmild = 0;
 			break;
@@ -336,8 +317,7 @@ static struct run longest_run(struct nsx_steady *s, struct judge *j,
 
 static int try_iterations(const struct nsx_facts *f, const struct nsx_trace *t,
 			  const struct nsx_window *w, struct nsx_arena *a,
-			  struct nsx_arena *scratch, struct nsx_steady *ret,
-			  struct nsx_err *err)
+			  struct nsx_arena *scratch, struct nsx_steady *ret, struct nsx_err *err)
 {
 	struct group g = pick_group(f, w);
 	struct nsx_spans loads = {0};
@@ -346,8 +326,7 @@ static int try_iterations(const struct nsx_facts *f, const struct nsx_trace *t,
 
 	if (!g.n)
 		return 0;
-	if (list_loads(t, g.v->process, scratch, &loads, err) ||
-	    judge_lengths(g.v, g.n, &j, err))
+	if (list_loads(t, g.v->process, scratch, &loads, err) || judge_lengths(g.v, g.n, &j, err))
 		return err->rc;
 	judge_loads(&j, &g);
 	best = longest_run(ret, &j, &g, a, scratch);
@@ -366,8 +345,7 @@ static int try_iterations(const struct nsx_facts *f, const struct nsx_trace *t,
 
 /* Activity ----------------------------------------------------------------------*/
 
-static void fill_bins(const struct nsx_facts *f, const struct nsx_window *w,
-		      double *share)
+static void fill_bins(const struct nsx_facts *f, const struct nsx_window *w, double *share)
 {
 	for (uint32_t d = 0; d < f->ndevices; d++) {
 		size_t cursor = nsx_spans_find(&f->busy[d], w->start_ns);
@@ -376,8 +354,7 @@ static void fill_bins(const struct nsx_facts *f, const struct nsx_window *w,
 			int64_t from = bin_edge(w, b);
 			int64_t to = bin_edge(w, b + 1);
 
-			share[b] += (double)nsx_spans_covered(
-					    &f->busy[d], &cursor, from,
+			share[b] += (double)nsx_spans_covered(&f->busy[d], &cursor, from,
 					    to) / (double)(to - from);
 		}
 	}
@@ -449,8 +426,7 @@ static int skip_graphs(const struct nsx_trace *t, struct nsx_arena *scratch,
 }
 
 /* Cuts idle time of all devices from both ends. */
-static struct nsx_window trim(const struct nsx_facts *f,
-			      const struct nsx_window *w)
+static struct nsx_window trim(const struct nsx_facts *f, const struct nsx_window *w)
 {
 	struct nsx_window ret = {w->end_ns, w->start_ns};
 
@@ -459,36 +435,27 @@ static struct nsx_window trim(const struct nsx_facts *f,
 		size_t i = nsx_spans_find(busy, w->start_ns);
 		size_t end = nsx_spans_find(busy, w->end_ns);
 
-		int64_t start_ns = i < busy->n ? nsx_span_start(busy, i) :
-						 INT64_MAX;
+		int64_t start_ns = i < busy->n ? nsx_span_start(busy, i) : INT64_MAX;
 
 		if (start_ns < w->end_ns)
-			ret.start_ns = NSX_MIN(ret.start_ns,
-					       NSX_MAX(start_ns, w->start_ns));
+			ret.start_ns = NSX_MIN(ret.start_ns, NSX_MAX(start_ns, w->start_ns));
 		if (end < busy->n && nsx_span_start(busy, end) < w->end_ns)
 			ret.end_ns = w->end_ns;
 		else if (end)
-			ret.end_ns = NSX_MAX(
-				ret.end_ns,
-				NSX_MIN(nsx_span_at(busy, end - 1).end_ns,
-					w->end_ns));
+			ret.end_ns = NSX_MAX(ret.end_ns, NSX_MIN(nsx_span_at(busy, end - 1).end_ns,
+								 w->end_ns));
 	}
 	return ret.start_ns < ret.end_ns ? ret : *w;
 }
 
-static void exclude_edges(struct nsx_arena *a, const struct nsx_window *w,
-			  struct nsx_steady *s)
+static void exclude_edges(struct nsx_arena *a, const struct nsx_window *w, struct nsx_steady *s)
 {
 	if (s->window.start_ns > w->start_ns)
-		exclude(s, nsx_arena_printf(
-				   a, "the first %s: less active",
-				   nsx_text_ns(a, (double)(s->window.start_ns -
-							   w->start_ns))));
+		exclude(s, nsx_arena_printf(a, "the first %s: less active",
+				   nsx_text_ns(a, (double)(s->window.start_ns - w->start_ns))));
 	if (s->window.end_ns < w->end_ns)
-		exclude(s, nsx_arena_printf(
-				   a, "the last %s: less active",
-				   nsx_text_ns(a, (double)(w->end_ns -
-							   s->window.end_ns))));
+		exclude(s, nsx_arena_printf(a, "the last %s: less active",
+				   nsx_text_ns(a, (double)(w->end_ns - s->window.end_ns))));
 }
 
 int nsx_steady_in(const struct nsx_facts *f, const struct nsx_trace *t,

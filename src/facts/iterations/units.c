@@ -9,8 +9,7 @@
 NSX_ORDER(cmp_weights, struct nsx_weighed_way, DOWN(weight), UP(way));
 
 static int units_keep(struct nsx_finder *fd, const struct nsx_way *way, double score,
-		      struct nsx_arena *a, struct nsx_units *ret,
-		      struct nsx_err *err)
+		      struct nsx_arena *a, struct nsx_units *ret, struct nsx_err *err)
 {
 	const struct nsx_window *w = &fd->f->steady.window;
 	int rc = nsx_project_way(fd, way, a, &ret->v, &ret->n, err);
@@ -70,8 +69,7 @@ static bool is_match(struct named *m, nsx_str text)
 NSX_ORDER(cmp_marks, struct nsx_span, UP(start_ns), UP(end_ns));
 
 /* Marks matching ranges on all threads of a process, except those inside another. */
-static size_t mark_ranges(struct named *m, uint32_t process,
-			  struct nsx_span *marks)
+static size_t mark_ranges(struct named *m, uint32_t process, struct nsx_span *marks)
 {
 	const struct nsx_trace *t = m->fd->t;
 	size_t n = 0, kept = 0;
@@ -81,10 +79,8 @@ static size_t mark_ranges(struct named *m, uint32_t process,
 
 		if (th->process != process)
 			continue;
-		for (size_t i = th->nvtx_at; i < (size_t)th->nvtx_at +
-							 th->nnvtx; i++)
-			if (t->nvtx.kind[i] != NSX_NVTX_MARK &&
-			    is_match(m, t->nvtx.name[i]))
+		for (size_t i = th->nvtx_at; i < (size_t)th->nvtx_at + th->nnvtx; i++)
+			if (t->nvtx.kind[i] != NSX_NVTX_MARK && is_match(m, t->nvtx.name[i]))
 				marks[n++] = (struct nsx_span){
 					nsx_range_start(&t->nvtx, i),
 					nsx_range_end(&t->nvtx, i)};
@@ -99,8 +95,7 @@ static size_t mark_ranges(struct named *m, uint32_t process,
 /* Marks from start to next start of a process's matching kernels; the last ends with the
  * process's work.
  */
-static size_t mark_kernels(struct named *m, uint32_t process,
-			   struct nsx_span *marks)
+static size_t mark_kernels(struct named *m, uint32_t process, struct nsx_span *marks)
 {
 	const struct nsx_finder *fd = m->fd;
 	const struct nsx_ops *o = &fd->t->ops;
@@ -111,8 +106,7 @@ static size_t mark_kernels(struct named *m, uint32_t process,
 		uint32_t op = fd->ops[k];
 
 		end_ns = NSX_MAX(end_ns, nsx_op_end(o, op));
-		if (o->kind[op] == NSX_OP_KERNEL &&
-		    is_match(m, nsx_op_name(fd->t, op)))
+		if (o->kind[op] == NSX_OP_KERNEL && is_match(m, nsx_op_name(fd->t, op)))
 			marks[n++].start_ns = nsx_op_start(o, op);
 	}
 	nsx_sort(marks, n, sizeof(*marks), cmp_marks);
@@ -121,8 +115,7 @@ static size_t mark_kernels(struct named *m, uint32_t process,
 	return n;
 }
 
-static int mark_all(struct named *m, enum nsx_unit_kind kind,
-		    struct nsx_err *err)
+static int mark_all(struct named *m, enum nsx_unit_kind kind, struct nsx_err *err)
 {
 	struct nsx_finder *fd = m->fd;
 	const struct nsx_trace *t = fd->t;
@@ -133,8 +126,7 @@ static int mark_all(struct named *m, enum nsx_unit_kind kind,
 						      NSX_WAY_NVTX :
 						      NSX_WAY_SEQUENCE,
 				    .process = p};
-		size_t most = kind == NSX_UNIT_NVTX ? t->nvtx.n :
-				      fd->ops_at[p + 1] - fd->ops_at[p];
+		size_t most = kind == NSX_UNIT_NVTX ? t->nvtx.n : fd->ops_at[p + 1] - fd->ops_at[p];
 
 		if (fd->ops_at[p] == fd->ops_at[p + 1])
 			continue;
@@ -184,8 +176,7 @@ static int fill_busy(const struct nsx_trace *t, struct nsx_facts *f,
 		struct nsx_spans gaps;
 
 		if (nsx_idle_spans(&f->idle[d], w, a, &gaps, err) ||
-		    nsx_spans_gaps(a, &gaps, w->start_ns, w->end_ns,
-				   &f->busy[d], err))
+		    nsx_spans_gaps(a, &gaps, w->start_ns, w->end_ns, &f->busy[d], err))
 			return err->rc;
 	}
 	return 0;
@@ -207,8 +198,7 @@ int nsx_units_find(const struct nsx_trace *t, struct nsx_facts *f,
 		rc = rc ?: nsx_find_ways(&fd, c->threads, err) ?:
 			   keep_best(&fd, a, ret, ret_n, err);
 	else
-		rc = rc ?: nsx_group_work(&fd, err) ?:
-			   find_named(&fd, c, a, ret, ret_n, err);
+		rc = rc ?: nsx_group_work(&fd, err) ?: find_named(&fd, c, a, ret, ret_n, err);
 	f->busy = NULL;
 	free(fd.v);
 	nsx_arena_free(fd.a);

@@ -36,7 +36,6 @@ struct nsx_unit_choice {
 };
 int nsx_units_find(const struct nsx_trace *t, struct nsx_facts *f,
 		   const struct nsx_unit_choice *c, struct nsx_arena *a,
-		   struct nsx_units *ret, size_t *ret_n,
-		   struct nsx_err *err) NSX_CHECKED;
+		   struct nsx_units *ret, size_t *ret_n, struct nsx_err *err) NSX_CHECKED;
 
 #endif

@@ -13,8 +13,7 @@ static const char candidates[] = "iteration candidates";
 static double trimmed_cv(int64_t *d, size_t n)
 {
 	size_t kept = n - NSX_MAX(n / 4, n > 2), used = 0;
-	double limit = nsx_quantile(d, n, n > 1 ? (double)(kept - 1) /
-							  (double)(n - 1) : 0);
+	double limit = nsx_quantile(d, n, n > 1 ? (double)(kept - 1) / (double)(n - 1) : 0);
 	double mean = 0;
 
 	for (size_t i = 0; i < n; i++)
@@ -27,8 +26,7 @@ static double trimmed_cv(int64_t *d, size_t n)
 }
 
 /* Lengths from start to next start of marks [from, to]; returns the longest. */
-static int64_t ways_list_lengths(const struct nsx_way *w, size_t from, size_t to,
-				 int64_t *d)
+static int64_t ways_list_lengths(const struct nsx_way *w, size_t from, size_t to, int64_t *d)
 {
 	int64_t longest = 0;
 
@@ -67,8 +65,7 @@ int nsx_measure_way(struct nsx_way *w, struct nsx_err *err)
 	first = count_warm_up(d, n, median);
 	longest = ways_list_lengths(w, first, n, d);
 	n -= first;
-	rest = (double)(w->marks[w->n - 1].start_ns -
-			w->marks[first].start_ns - longest);
+	rest = (double)(w->marks[w->n - 1].start_ns - w->marks[first].start_ns - longest);
 	median = nsx_quantile(d, n, 0.5);
 	w->cv = trimmed_cv(d, n);
 	w->regularity = NSX_MIN(1, (double)w->n / 8) / (1 + w->cv);
@@ -82,8 +79,7 @@ int nsx_keep_way(struct nsx_finder *fd, struct nsx_way *w, double trust,
 		 double max_cv, struct nsx_err *err)
 {
 	w->score = w->coverage * w->regularity * trust;
-	return !(w->cv <= max_cv) ? 0 :
-	       nsx_push(fd->v, fd->n, fd->cap, candidates, err, *w);
+	return !(w->cv <= max_cv) ? 0 : nsx_push(fd->v, fd->n, fd->cap, candidates, err, *w);
 }
 
 double nsx_gpu_share(const struct nsx_finder *fd, uint32_t process,
@@ -97,11 +93,9 @@ double nsx_gpu_share(const struct nsx_finder *fd, uint32_t process,
 		int64_t b = NSX_MIN(nsx_op_end(o, fd->ops[k]), end_ns);
 
 		if (a < b)
-			nsx_add_to(&inside,
-				   NSX_MIN(b - a, nsx_work_ns(fd, fd->ops[k])));
+			nsx_add_to(&inside, NSX_MIN(b - a, nsx_work_ns(fd, fd->ops[k])));
 	}
-	return fd->gpu_ns[process] ?
-		       (double)inside / (double)fd->gpu_ns[process] : 0;
+	return fd->gpu_ns[process] ? (double)inside / (double)fd->gpu_ns[process] : 0;
 }
 
 /* Work by process ------------------------------------------------------------*/
@@ -123,8 +117,7 @@ int64_t nsx_work_ns(const struct nsx_finder *fd, uint32_t op)
 static int ways_sum_work(struct nsx_finder *fd, struct nsx_err *err)
 {
 	const struct nsx_trace *t = fd->t;
-	int64_t *d = nsx_try_alloc(t->ops.n, sizeof(*d),
-				   "communication kernels", err);
+	int64_t *d = nsx_try_alloc(t->ops.n, sizeof(*d), "communication kernels", err);
 
 	if (!d)
 		return err->rc;
@@ -149,8 +142,7 @@ static int group_ops(struct nsx_finder *fd, struct nsx_err *err)
 	size_t n = (size_t)t->nprocesses + 1;
 
 	if (nsx_new_arrays(fd->a, t->ops.n, "GPU work", err, fd->ops) ||
-	    nsx_new_arrays(fd->a, n + 2, "processes", err, fd->ops_at,
-			   fd->gpu_ns, fd->comm_ns))
+	    nsx_new_arrays(fd->a, n + 2, "processes", err, fd->ops_at, fd->gpu_ns, fd->comm_ns))
 		return err->rc;
 	NSX_DEAL(fd->ops_at, fd->ops, n, t->ops.n, i,
 		 t->ops.flags[i] & NSX_OP_PEER ? NSX_NONE : ways_process_of(t, i));
@@ -163,17 +155,14 @@ static int find_main_streams(struct nsx_finder *fd, struct nsx_err *err)
 	int64_t *ns;
 
 	if (nsx_new_arrays(fd->a, t->nstreams, "streams", err, ns) ||
-	    nsx_new_arrays(fd->a, (size_t)t->nprocesses + 1, "processes", err,
-			   fd->main_stream))
+	    nsx_new_arrays(fd->a, (size_t)t->nprocesses + 1, "processes", err, fd->main_stream))
 		return err->rc;
 	for (size_t i = 0; i < t->ops.n; i++)
 		if (t->ops.cls[i] == NSX_C_COMPUTE)
-			nsx_add_to(&ns[nsx_op_stream(&t->ops, i)],
-				   nsx_op_ns(&t->ops, i));
+			nsx_add_to(&ns[nsx_op_stream(&t->ops, i)], nsx_op_ns(&t->ops, i));
 	memset(fd->main_stream, 0xff, ((size_t)t->nprocesses + 1) * 4);
 	for (uint32_t s = 0; s < t->nstreams; s++) {
-		uint32_t *best = &fd->main_stream[NSX_MIN(t->stream[s].process,
-							  t->nprocesses)];
+		uint32_t *best = &fd->main_stream[NSX_MIN(t->stream[s].process, t->nprocesses)];
 
 		if (ns[s] && (*best == NSX_NONE || ns[s] > ns[*best]))
 			*best = s;

@@ -75,26 +75,23 @@ static double value_at(const struct bins *bins, unsigned scope, uint64_t rank)
 		int64_t hi = is_step ? NSX_MIN(w->hi, bins->of->hi[scope]) : w->hi;
 
 		if (rank < n)
-			return (double)lo +
-			       (double)(hi - lo) *
-				       (n > 1 ? (double)rank / (double)(n - 1) :
-						0.5);
+			return (double)lo + (double)(hi - lo) *
+						    (n > 1 ? (double)rank / (double)(n - 1) :
+							     0.5);
 		rank -= n;
 	}
 	return NAN;
 }
 
 /* Linear interpolation at (n - 1) q, as everywhere. */
-static double quantile(const struct bins *bins, unsigned scope, size_t n,
-		       double q)
+static double quantile(const struct bins *bins, unsigned scope, size_t n, double q)
 {
 	double at = (double)(n - 1) * q;
 	double lo = value_at(bins, scope, (uint64_t)at);
 
 	if (at == floor(at))
 		return lo;
-	return lo + (value_at(bins, scope, (uint64_t)at + 1) - lo) *
-			    (at - floor(at));
+	return lo + (value_at(bins, scope, (uint64_t)at + 1) - lo) * (at - floor(at));
 }
 
 static void finish_scopes(struct nsx_metric *m, const struct bins *bins,
@@ -108,8 +105,7 @@ static void finish_scopes(struct nsx_metric *m, const struct bins *bins,
 			figures_divide(s->weighted[i], s->w_ns[i]), NAN, NAN, NAN, NAN,
 			0};
 		if (scope_ns[i])
-			p->coverage = NSX_MIN(1, figures_divide(s->w_ns[i],
-								scope_ns[i]));
+			p->coverage = NSX_MIN(1, figures_divide(s->w_ns[i], scope_ns[i]));
 		if (s->w_ns[i])
 			p->max = (double)s->max_in[i];
 		if (!s->n[i])
@@ -121,8 +117,7 @@ static void finish_scopes(struct nsx_metric *m, const struct bins *bins,
 }
 
 /* Pearson's correlation of value and share under communication. */
-static double correlate(const struct sums *s, __int128 period_ns,
-			unsigned __int128 comm_squares)
+static double correlate(const struct sums *s, __int128 period_ns, unsigned __int128 comm_squares)
 {
 	__int128 w = s->w_ns[NSX_SCOPE_COMM];
 	long double n = (long double)s->all, v = (long double)s->sum;
@@ -152,8 +147,7 @@ int fold_finish(const struct fold_series *x, const int64_t *scope_ns,
 	m->n = s.all;
 	m->exact = !x->values.many;
 	finish_scopes(m, &bins, &s, scope_ns);
-	outside_ns = (__int128)m->period_ns * (__int128)s.all -
-		     s.w_ns[NSX_SCOPE_COMM];
+	outside_ns = (__int128)m->period_ns * (__int128)s.all - s.w_ns[NSX_SCOPE_COMM];
 	m->mean_without_comm = figures_divide((__int128)m->period_ns * s.sum -
 					      s.weighted[NSX_SCOPE_COMM], outside_ns);
 	m->comm_correlation = correlate(&s, m->period_ns, x->comm_squares);

@@ -23,8 +23,7 @@ enum {
 /* Scopes -------------------------------------------------------------------*/
 
 /* Total length of the spans before x. */
-static int64_t fold_before(const struct fold_reach *r, struct fold_cursor *c,
-			   int64_t x)
+static int64_t fold_before(const struct fold_reach *r, struct fold_cursor *c, int64_t x)
 {
 	const struct nsx_spans *s = r->spans;
 	size_t first = c->at;
@@ -36,8 +35,7 @@ static int64_t fold_before(const struct fold_reach *r, struct fold_cursor *c,
 			break;
 		c->before_ns += y.end_ns - y.start_ns;
 	}
-	if (c->at == first + FAR ||
-	    (c->at && nsx_span_at(s, c->at - 1).end_ns > x)) {
+	if (c->at == first + FAR || (c->at && nsx_span_at(s, c->at - 1).end_ns > x)) {
 		c->at = nsx_spans_find(s, x);
 		c->before_ns = nsx_spans_first(s, r->prefix, c->at);
 	}
@@ -70,8 +68,7 @@ static void fold_weigh(const struct fold *f, struct fold_source *s, int64_t at_n
 	b->n[NSX_SCOPE_WINDOW] = window_ns > 0;
 	for (unsigned i = 1; i < NSX_NSCOPES; i++) {
 		b->w_ns[i] = (uint64_t)in_ns[i - 1];
-		b->n[i] = b->w_ns[i] && 2 * b->w_ns[i] >=
-						(uint64_t)s->period_ns;
+		b->n[i] = b->w_ns[i] && 2 * b->w_ns[i] >= (uint64_t)s->period_ns;
 	}
 	b->all = 1;
 }
@@ -97,8 +94,7 @@ static int metrics_fold_add_value(struct fold *f, struct fold_source *s, uint32_
 
 /* Sources and series ----------------------------------------------------------*/
 
-static int find_source(struct fold *f, int64_t type, uint32_t *ret,
-		       struct nsx_err *err)
+static int find_source(struct fold *f, int64_t type, uint32_t *ret, struct nsx_err *err)
 {
 	for (uint32_t i = 0; i < f->nsources; i++)
 		if (f->sources[i].type == type) {
@@ -115,21 +111,18 @@ static int find_source(struct fold *f, int64_t type, uint32_t *ret,
 static int add_series(struct fold *f, int64_t type, int64_t metric,
 		      uint32_t *ret, struct nsx_err *err)
 {
-	struct fold_series *x =
-		nsx_try_alloc(1, sizeof(*x), "a GPU metric", err);
+	struct fold_series *x = nsx_try_alloc(1, sizeof(*x), "a GPU metric", err);
 
 	if (!x)
 		return err->rc;
 	x->type = type;
 	x->metric = metric;
-	if (nsx_push(f->series, f->nseries, f->cap_series, "GPU metrics", err,
-		     x)) {
+	if (nsx_push(f->series, f->nseries, f->cap_series, "GPU metrics", err, x)) {
 		free(x);
 		return err->rc;
 	}
 	if (f->ctx->with_curves &&
-	    !(x->curve = nsx_try_alloc(1, sizeof(*x->curve), "a GPU metric",
-				       err)))
+	    !(x->curve = nsx_try_alloc(1, sizeof(*x->curve), "a GPU metric", err)))
 		return err->rc;
 	return find_source(f, type, &x->source, err) ?:
 	       nsx_group(&f->keys, (uint64_t)type, (uint64_t)metric, ret, err);
@@ -155,8 +148,7 @@ static int next_series(struct fold *f, int64_t type, int64_t metric,
 	if (f->last < f->nseries) {
 		uint32_t guess = f->series[f->last]->next;
 
-		if (f->series[guess]->metric == metric &&
-		    f->series[guess]->type == type) {
+		if (f->series[guess]->metric == metric && f->series[guess]->type == type) {
 			*ret = f->last = guess;
 			return 0;
 		}
@@ -191,8 +183,7 @@ static int64_t snap(int64_t ns, double least, double most)
 {
 	double x = (double)ns, by_period = two_digits(x);
 	double by_frequency = 1e15 / two_digits(1e15 / x); /* rounded in microhertz */
-	double best = fabs(by_period - x) <= fabs(by_frequency - x) ?
-			      by_period : by_frequency;
+	double best = fabs(by_period - x) <= fabs(by_frequency - x) ? by_period : by_frequency;
 
 	return fabs(best - x) <= 0.003 * x && best >= least && best <= most ?
 		       (int64_t)round(best) : ns;
@@ -239,8 +230,7 @@ int64_t fold_period(int64_t *ticks, size_t *n, struct nsx_err *err)
 	*n = kept;
 	if (kept < 2)
 		return 0;
-	steps = nsx_try_alloc(kept - 1, sizeof(*steps), "sampling periods",
-			      err);
+	steps = nsx_try_alloc(kept - 1, sizeof(*steps), "sampling periods", err);
 	if (!steps)
 		return err->rc;
 	for (size_t i = 0; i + 1 < kept; i++)
@@ -279,8 +269,7 @@ static int wait(struct fold *f, struct fold_source *s, uint32_t series,
 
 static bool read_value(const struct nsx_val *v, int64_t *ret)
 {
-	if (v->type == NSX_V_F64 && v->u.f >= 0 &&
-	    v->u.f <= (double)FOLD_MAX_VALUE)
+	if (v->type == NSX_V_F64 && v->u.f >= 0 && v->u.f <= (double)FOLD_MAX_VALUE)
 		*ret = (int64_t)(v->u.f + 0.5);
 	else if (v->type == NSX_V_I64)
 		*ret = v->u.i;
@@ -301,11 +290,9 @@ static int fold_add_row(struct fold *f, int64_t at_ns, int64_t type, int64_t met
 		return 0;
 	s = &f->sources[f->series[series]->source];
 	if (f->only_failed)
-		return s->failed ? metrics_fold_add_value(f, s, series, at_ns, value, err) :
-				   0;
+		return s->failed ? metrics_fold_add_value(f, s, series, at_ns, value, err) : 0;
 	if ((!s->nticks || s->ticks[s->nticks - 1] != at_ns) &&
-	    nsx_push(s->ticks, s->nticks, s->cap_ticks, "instants of samples",
-		     err, at_ns))
+	    nsx_push(s->ticks, s->nticks, s->cap_ticks, "instants of samples", err, at_ns))
 		return err->rc;
 	if (s->failed)
 		return 0;
@@ -314,8 +301,7 @@ static int fold_add_row(struct fold *f, int64_t at_ns, int64_t type, int64_t met
 	return metrics_fold_add_value(f, s, series, at_ns, value, err);
 }
 
-static int lose_value(struct fold *f, int64_t type, int64_t metric,
-		      struct nsx_err *err)
+static int lose_value(struct fold *f, int64_t type, int64_t metric, struct nsx_err *err)
 {
 	uint32_t series;
 
@@ -327,15 +313,13 @@ static int lose_value(struct fold *f, int64_t type, int64_t metric,
 	return 0;
 }
 
-int fold_on_row(void *fold, int64_t rid NSX_UNUSED, const struct nsx_val *v,
-		struct nsx_err *err)
+int fold_on_row(void *fold, int64_t rid NSX_UNUSED, const struct nsx_val *v, struct nsx_err *err)
 {
 	struct fold *f = fold;
 	const struct nsx_window *read = &f->ctx->trace->read;
 	int64_t value;
 
-	if (v[0].type == NSX_V_I64 &&
-	    (v[0].u.i < read->start_ns || v[0].u.i >= read->end_ns))
+	if (v[0].type == NSX_V_I64 && (v[0].u.i < read->start_ns || v[0].u.i >= read->end_ns))
 		return 0;
 	f->rows += !f->only_failed;
 	if (++f->seen % POLL_ROWS == 0) {
@@ -350,8 +334,7 @@ int fold_on_row(void *fold, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 		return 0;
 	}
 	if (!read_value(&v[3], &value))
-		return f->only_failed ? 0 :
-		       lose_value(f, v[1].u.i, v[2].u.i, err);
+		return f->only_failed ? 0 : lose_value(f, v[1].u.i, v[2].u.i, err);
 	return fold_add_row(f, v[0].u.i, v[1].u.i, v[2].u.i, value, err);
 }
 
@@ -401,8 +384,7 @@ int fold_merge(struct fold *f, struct fold *from, struct nsx_err *err)
 			f->series[series]->curve->sum[k] += x->curve->sum[k];
 			f->series[series]->curve->n[k] += x->curve->n[k];
 		}
-		if (fold_merge_values(&f->series[series]->values, &x->values,
-				      err))
+		if (fold_merge_values(&f->series[series]->values, &x->values, err))
 			return err->rc;
 	}
 	return 0;

@@ -74,8 +74,7 @@ struct fold {
 };
 
 /* Row function for nsx_scan_run, with columns timestamp, type, metric, value; ctx is a fold. */
-int fold_on_row(void *fold, int64_t rid, const struct nsx_val *v,
-		struct nsx_err *err);
+int fold_on_row(void *fold, int64_t rid, const struct nsx_val *v, struct nsx_err *err);
 /* Folds the waiting rows, as the period is now known. */
 int fold_flush(struct fold *f, struct fold_source *s, struct nsx_err *err);
 /* Discards a source's aggregates, as its rows will be read again. */

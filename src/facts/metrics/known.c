@@ -39,15 +39,13 @@ void nsx_counters_add(struct nsx_counters *c, const struct nsx_metric *m)
 	if (!m->name || !is_percent(m))
 		return;
 	for (unsigned k = 0; k < NSX_NCOUNTERS; k++)
-		for (unsigned i = 0; i < ARRAY_LEN(spellings[k]) &&
-				     spellings[k][i]; i++)
+		for (unsigned i = 0; i < ARRAY_LEN(spellings[k]) && spellings[k][i]; i++)
 			if (!c->of[k] && !strncasecmp(m->name, spellings[k][i],
 						      strlen(spellings[k][i])))
 				c->of[k] = m;
 }
 
-struct nsx_counters nsx_counters_of(const struct nsx_metrics *m,
-				    uint32_t device)
+struct nsx_counters nsx_counters_of(const struct nsx_metrics *m, uint32_t device)
 {
 	struct nsx_counters c = {{NULL}};
 
@@ -57,8 +55,7 @@ struct nsx_counters nsx_counters_of(const struct nsx_metrics *m,
 	return c;
 }
 
-double nsx_counter_mean(const struct nsx_counters *c, enum nsx_counter which,
-			enum nsx_scope scope)
+double nsx_counter_mean(const struct nsx_counters *c, enum nsx_counter which, enum nsx_scope scope)
 {
 	return c->of[which] ? c->of[which]->scope[scope].mean : NAN;
 }

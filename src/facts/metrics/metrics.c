@@ -34,8 +34,7 @@ struct names {
 	bool with_curves;
 };
 
-static int on_info(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
-		   struct nsx_err *err)
+static int on_info(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v, struct nsx_err *err)
 {
 	struct names *names = ctx;
 
@@ -47,29 +46,25 @@ static int on_info(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 		nsx_val_text(&v[3], names->a), nsx_val_text(&v[4], names->a)});
 }
 
-NSX_ORDER(cmp_info, struct info, UP(type), UP(metric), TEXT(name),
-	  TEXT(type_name));
+NSX_ORDER(cmp_info, struct info, UP(type), UP(metric), TEXT(name), TEXT(type_name));
 
 static int metrics_read_names(struct names *names, struct nsx_err *err)
 {
 	int rc = nsx_view_each(names->t->schema, gpu_metric_info, on_info, names,
-			       err, type_id, metric_id, source_id, type_name,
-			       metric_name);
+			       err, type_id, metric_id, source_id, type_name, metric_name);
 
 	nsx_sort(names->v, names->n, sizeof(*names->v), cmp_info);
 	return rc;
 }
 
 /* The first entry not before (type, metric). */
-static const struct info *find_info(const struct names *names, int64_t type,
-				    int64_t metric)
+static const struct info *find_info(const struct names *names, int64_t type, int64_t metric)
 {
 	size_t lo = NSX_SEARCH(0, names->n, mid, names->v[mid].type < type ||
 			       (names->v[mid].type == type &&
 				names->v[mid].metric < metric));
 
-	return lo < names->n && names->v[lo].type == type ? &names->v[lo] :
-							    NULL;
+	return lo < names->n && names->v[lo].type == type ? &names->v[lo] : NULL;
 }
 
 /* The number in "... GPU 3 ..."; -1: none. */
@@ -121,13 +116,11 @@ static const struct fold_reach *reach_of(const void *arg, int64_t type)
 	return d == NSX_NONE ? NULL : names->reach[d];
 }
 
-static int make_reach(struct names *names, const struct nsx_facts *f,
-		      struct nsx_err *err)
+static int make_reach(struct names *names, const struct nsx_facts *f, struct nsx_err *err)
 {
 	const struct nsx_window *w = &names->t->window;
 
-	if (!nsx_new_array(names->reach, names->scratch, f->ndevices, "devices",
-			   err))
+	if (!nsx_new_array(names->reach, names->scratch, f->ndevices, "devices", err))
 		return err->rc;
 	for (uint32_t d = 0; d < f->ndevices; d++) {
 		const struct nsx_device_facts *x = &f->device[d];
@@ -143,8 +136,7 @@ static int make_reach(struct names *names, const struct nsx_facts *f,
 			struct fold_reach *r = &names->reach[d][i];
 
 			r->spans = spans[i];
-			if (nsx_spans_prefix(names->scratch, r->spans,
-					     &r->prefix, err))
+			if (nsx_spans_prefix(names->scratch, r->spans, &r->prefix, err))
 				return err->rc;
 		}
 	}
@@ -171,8 +163,7 @@ static int metrics_read_part(void *ctx, size_t i, struct nsx_err *err)
 	struct nsx_choice choice = {
 		.is_cut = nsx_has_window(t),
 		.from = t->read.start_ns, .to = t->read.end_ns};
-	int rc = nsx_scan_run(r->scan, (unsigned)i, &choice, fold_on_row, f,
-			      err);
+	int rc = nsx_scan_run(r->scan, (unsigned)i, &choice, fold_on_row, f, err);
 
 	if (!nsx_is_damage(rc))
 		return rc;
@@ -203,8 +194,7 @@ struct pieces {
 
 NSX_ORDER(cmp_piece, struct piece, UP(type), UP(part));
 
-static int list_pieces(struct reading *r, struct pieces *ret,
-		       struct nsx_err *err)
+static int list_pieces(struct reading *r, struct pieces *ret, struct nsx_err *err)
 {
 	size_t n = 0;
 
@@ -241,8 +231,7 @@ static int64_t metrics_measure(struct reading *r, const struct piece *v, size_t 
 
 	for (size_t i = 0; i < n; i++)
 		nticks += metrics_source_of(r, &v[i])->nticks;
-	ticks = nsx_try_alloc(nticks, sizeof(*ticks), "instants of samples",
-			      err);
+	ticks = nsx_try_alloc(nticks, sizeof(*ticks), "instants of samples", err);
 	if (!ticks)
 		return err->rc;
 	for (size_t i = 0; i < n; i++) {
@@ -259,8 +248,7 @@ static int64_t metrics_measure(struct reading *r, const struct piece *v, size_t 
 		if (step_ns / 2 < period_ns)
 			continue;
 		r->m->gaps++;
-		r->m->missing_ns = nsx_add_sat(r->m->missing_ns,
-					       step_ns - period_ns);
+		r->m->missing_ns = nsx_add_sat(r->m->missing_ns, step_ns - period_ns);
 	}
 	free(ticks);
 	return period_ns;
@@ -268,8 +256,7 @@ static int64_t metrics_measure(struct reading *r, const struct piece *v, size_t 
 
 static int metrics_agree(struct reading *r, struct pieces *pieces, struct nsx_err *err)
 {
-	NSX_EACH_RUN(i, next, pieces->n,
-		     pieces->v[next].type == pieces->v[i].type) {
+	NSX_EACH_RUN(i, next, pieces->n, pieces->v[next].type == pieces->v[i].type) {
 		int64_t period_ns;
 
 		period_ns = metrics_measure(r, &pieces->v[i], next - i, err);
@@ -282,8 +269,7 @@ static int metrics_agree(struct reading *r, struct pieces *pieces, struct nsx_er
 }
 
 /* Folds waiting rows, and discards what used another period. */
-static int settle_piece(struct reading *r, const struct piece *x,
-			struct nsx_err *err)
+static int settle_piece(struct reading *r, const struct piece *x, struct nsx_err *err)
 {
 	struct fold_source *s = metrics_source_of(r, x);
 
@@ -326,8 +312,7 @@ static int read_samples(struct reading *r, struct pieces *pieces,
 
 /* Statistics ------------------------------------------------------------------- */
 
-static void measure_scopes(const struct names *names, uint32_t device,
-			   int64_t *scope_ns)
+static void measure_scopes(const struct names *names, uint32_t device, int64_t *scope_ns)
 {
 	const struct nsx_window *w = &names->t->window;
 
@@ -336,18 +321,15 @@ static void measure_scopes(const struct names *names, uint32_t device,
 	for (unsigned i = 0; device != NSX_NONE && i < 4; i++) {
 		const struct fold_reach *r = &names->reach[device][i];
 
-		scope_ns[NSX_SCOPE_COMPUTE + i] =
-			nsx_spans_first(r->spans, r->prefix, r->spans->n);
+		scope_ns[NSX_SCOPE_COMPUTE + i] = nsx_spans_first(r->spans, r->prefix, r->spans->n);
 	}
 }
 
-static const char *metrics_name_of(const struct names *names,
-				   const struct fold_series *x)
+static const char *metrics_name_of(const struct names *names, const struct fold_series *x)
 {
 	const struct info *info = find_info(names, x->type, x->metric);
 
-	return info && info->metric == x->metric && *info->name ? info->name :
-								  NULL;
+	return info && info->metric == x->metric && *info->name ? info->name : NULL;
 }
 
 static void metrics_identify(const struct names *names, const struct fold_series *x,
@@ -365,8 +347,7 @@ static void metrics_identify(const struct names *names, const struct fold_series
 
 NSX_ORDER(cmp_metric, struct nsx_metric, UP(gpu), UP(metric_id), UP(type_id));
 
-NSX_ORDER(cmp_loss, struct nsx_metric_loss, UP(gpu), UP(metric_id),
-	  UP(type_id));
+NSX_ORDER(cmp_loss, struct nsx_metric_loss, UP(gpu), UP(metric_id), UP(type_id));
 
 static int list_losses(const struct names *names, const struct fold *sum,
 		       struct nsx_metrics *m, struct nsx_err *err)
@@ -393,21 +374,18 @@ static void number_gpus(const struct nsx_trace *t, struct nsx_metrics *m)
 	for (size_t i = 0; i < m->n; i++) {
 		struct nsx_metric *x = &m->v[i];
 
-		x->device_id = x->device == NSX_NONE ?
-				       x->gpu : t->device[x->device].device_id;
+		x->device_id = x->device == NSX_NONE ? x->gpu : t->device[x->device].device_id;
 		if (i && x[-1].gpu == x->gpu)
 			continue;
 		for (size_t k = 0; !m->by_number && k < i; k++)
-			m->by_number = m->v[k].device_id == x->device_id &&
-				       m->v[k].gpu != x->gpu;
+			m->by_number = m->v[k].device_id == x->device_id && m->v[k].gpu != x->gpu;
 	}
 	for (size_t i = 0; m->by_number && i < m->n; i++)
 		m->v[i].device_id = m->v[i].gpu;
 }
 
 static int finish_all(const struct names *names, const struct fold *sum,
-		      const struct pieces *pieces, struct nsx_metrics *m,
-		      struct nsx_err *err)
+		      const struct pieces *pieces, struct nsx_metrics *m, struct nsx_err *err)
 {
 	int64_t scope_ns[NSX_NSCOPES];
 
@@ -429,11 +407,9 @@ static int finish_all(const struct names *names, const struct fold *sum,
 		m->n += x->n > 0;
 		if (!sum->series[i]->curve)
 			continue;
-		if (!nsx_new_array(curve, names->a, NSX_CURVE_BINS,
-				   "GPU metrics", err))
+		if (!nsx_new_array(curve, names->a, NSX_CURVE_BINS, "GPU metrics", err))
 			return err->rc;
-		fold_draw(sum->series[i]->curve, &names->t->window,
-			  x->period_ns, curve);
+		fold_draw(sum->series[i]->curve, &names->t->window, x->period_ns, curve);
 		x->curve = curve;
 	}
 	nsx_sort(m->v, m->n, sizeof(*m->v), cmp_metric);
@@ -445,8 +421,7 @@ static int metrics_build(struct names *names, struct reading *r, unsigned thread
 			 struct nsx_progress *progress, struct nsx_err *err)
 {
 	static const enum nsx_field fields[] = {
-		NSX_FIELDS(gpu_metric, timestamp_ns, type_id, metric_id,
-			   value)};
+		NSX_FIELDS(gpu_metric, timestamp_ns, type_id, metric_id, value)};
 	const struct nsx_schema *s = names->t->schema;
 	const struct fold_ctx ctx = {names->t, progress, reach_of, names,
 				     names->with_curves};
@@ -473,8 +448,7 @@ static int metrics_build(struct names *names, struct reading *r, unsigned thread
 }
 
 int nsx_facts_metrics(struct nsx_facts *f, const struct nsx_trace *t,
-		      const struct nsx_facts_opts *o, struct nsx_arena *a,
-		      struct nsx_err *err)
+		      const struct nsx_facts_opts *o, struct nsx_arena *a, struct nsx_err *err)
 {
 	struct names names = {.t = t, .a = a, .with_curves = o->draws};
 	struct reading r = {.a = a};

@@ -21,15 +21,13 @@ static void add_bin(struct fold_bin *to, const struct fold_bin *from)
 
 /* Steps --------------------------------------------------------------------*/
 
-static int values_add_step(struct fold_values *v, const struct fold_wide *w,
-			   struct nsx_err *err)
+static int values_add_step(struct fold_values *v, const struct fold_wide *w, struct nsx_err *err)
 {
 	unsigned octave = 63 - (unsigned)__builtin_clzll((uint64_t)w->lo);
 	struct fold_wide **page = &v->octave[octave - FOLD_FIRST_OCTAVE], *to;
 
 	if (!*page)
-		*page = nsx_try_alloc(FOLD_STEPS, sizeof(**page),
-				      "values of GPU metrics", err);
+		*page = nsx_try_alloc(FOLD_STEPS, sizeof(**page), "values of GPU metrics", err);
 	if (!*page)
 		return err->rc;
 	to = *page + (w->lo >> (octave - 6)) % FOLD_STEPS;
@@ -56,8 +54,7 @@ static int grow_known(struct fold_values *v, struct nsx_err *err)
 	struct fold_values to = {
 		.cap_known = v->cap_known ? 2 * v->cap_known : 64};
 
-	to.known = nsx_try_alloc(to.cap_known, sizeof(*to.known),
-				 "values of GPU metrics", err);
+	to.known = nsx_try_alloc(to.cap_known, sizeof(*to.known), "values of GPU metrics", err);
 	if (!to.known)
 		return err->rc;
 	for (size_t i = 0; i < v->cap_known; i++)
@@ -83,8 +80,7 @@ static int move_to_steps(struct fold_values *v, struct nsx_err *err)
 	return rc;
 }
 
-static int add_wide(struct fold_values *v, const struct fold_wide *w,
-		    struct nsx_err *err)
+static int add_wide(struct fold_values *v, const struct fold_wide *w, struct nsx_err *err)
 {
 	struct fold_wide *slot;
 
@@ -131,8 +127,7 @@ int fold_add_value(struct fold_values *v, int64_t value,
 	return add_wide(v, &w, err);
 }
 
-int fold_merge_values(struct fold_values *v, struct fold_values *from,
-		      struct nsx_err *err)
+int fold_merge_values(struct fold_values *v, struct fold_values *from, struct nsx_err *err)
 {
 	int rc = 0;
 
@@ -144,8 +139,7 @@ int fold_merge_values(struct fold_values *v, struct fold_values *from,
 		if (from->known[i].bin.all)
 			rc = add_wide(v, &from->known[i], err);
 	for (unsigned o = 0; o < FOLD_OCTAVES; o++)
-		for (unsigned i = 0; !rc && from->octave[o] && i < FOLD_STEPS;
-		     i++)
+		for (unsigned i = 0; !rc && from->octave[o] && i < FOLD_STEPS; i++)
 			if (from->octave[o][i].bin.all)
 				rc = values_add_step(v, &from->octave[o][i], err);
 	v->sum += from->sum;

@@ -47,8 +47,7 @@ struct fold_values {
 int fold_add_value(struct fold_values *v, int64_t value,
 		   const struct fold_bin *share, struct nsx_err *err);
 /* Adds `from`, which becomes empty or stays as it was. */
-int fold_merge_values(struct fold_values *v, struct fold_values *from,
-		      struct nsx_err *err);
+int fold_merge_values(struct fold_values *v, struct fold_values *from, struct nsx_err *err);
 void fold_values_done(struct fold_values *v);
 
 /* Lists the non-empty bins by value. Owner: free(). */

@@ -24,8 +24,7 @@ static int find_devices(struct build *b, struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
 
-	if (!nsx_new_array(m->thread_device, m->arena, m->t->nthreads,
-			   "threads", err))
+	if (!nsx_new_array(m->thread_device, m->arena, m->t->nthreads, "threads", err))
 		return err->rc;
 	memset(m->thread_device, 0xff, (size_t)m->t->nthreads * 4);
 	for (uint32_t i = 0; i < m->nops; i++) {
@@ -33,8 +32,7 @@ static int find_devices(struct build *b, struct nsx_err *err)
 
 		if (m->op[i].call == NSX_NONE)
 			continue;
-		device = &m->thread_device[nsx_call_thread(
-			m->t, m->call[m->op[i].call].row)];
+		device = &m->thread_device[nsx_call_thread(m->t, m->call[m->op[i].call].row)];
 		if (*device == NSX_NONE)
 			*device = model_device(b, i);
 	}
@@ -96,8 +94,7 @@ static int pack_alike(struct build *b, const struct nsx_keyed *v, void *room,
 	if (nsx_pack_u32(a, at, n, "ranks", &ret->at, err))
 		return err->rc;
 	for (uint32_t k = 0; k < n; k++)
-		at[k] = by_length[v[k].at].of << 1 |
-			(!k || v[k].key != v[k - 1].key);
+		at[k] = by_length[v[k].at].of << 1 | (!k || v[k].key != v[k - 1].key);
 	return nsx_pack_u32(a, at, n, "ranks", &ret->of, err);
 }
 
@@ -155,8 +152,7 @@ static int alike_find_steps(struct build *b, uint32_t **ret_first, uint32_t *ret
 	NSX_EACH_RUN(i, next, f->niterations,
 		     v[next].process == v[i].process &&
 			     v[next].device == v[i].device) {
-		if ((*ret_n && next - i != *ret_n) ||
-		    (*ret_first)[v[i].device] != NSX_NONE) {
+		if ((*ret_n && next - i != *ret_n) || (*ret_first)[v[i].device] != NSX_NONE) {
 			*ret_n = 0;
 			break;
 		}
@@ -185,8 +181,7 @@ static int number_steps(struct build *b, struct nsx_err *err)
 		m->alike_step[k] = NSX_NONE;
 		if (from == NSX_NONE)
 			continue;
-		next = NSX_SEARCH(from, from + m->nsteps, mid,
-				  v[mid].start_ns <= start_ns);
+		next = NSX_SEARCH(from, from + m->nsteps, mid, v[mid].start_ns <= start_ns);
 		if (next > from && start_ns < v[next - 1].end_ns)
 			m->alike_step[k] = next - 1 - from;
 	}
@@ -218,8 +213,7 @@ static int alike_order_calls(struct build *b, struct nsx_keyed *v, struct nsx_er
 	for (uint32_t i = 0; i < m->ncalls; i++) {
 		const struct model_call *c = &m->call[i];
 
-		if (is_of_rank(m, c) &&
-		    (c->kind == CALL_LAUNCH || c->kind == CALL_API))
+		if (is_of_rank(m, c) && (c->kind == CALL_LAUNCH || c->kind == CALL_API))
 			v[n++] = (struct nsx_keyed){c->own_ns, i};
 	}
 	return list_alike(b, v, n, alike_kind_of_call, alike_thread_of, &m->alike_calls, err);

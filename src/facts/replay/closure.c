@@ -22,8 +22,7 @@ struct walk {
 	int64_t *ns; /* by class */
 };
 
-static void closure_credit(struct walk *w, enum nsx_path_class class, int64_t from,
-			   int64_t to)
+static void closure_credit(struct walk *w, enum nsx_path_class class, int64_t from, int64_t to)
 {
 	from = NSX_MAX(from, w->from_ns);
 	if (from < to)
@@ -44,8 +43,7 @@ static void cross_op(struct walk *w, struct place *p)
 		const struct model_team *t = &m->team[o->team];
 
 		for (uint32_t k = t->at; k < t->at + t->n; k++)
-			if (m->op[m->member[k]].start_ns == t->last_ns &&
-			    t->last_ns > o->start_ns)
+			if (m->op[m->member[k]].start_ns == t->last_ns && t->last_ns > o->start_ns)
 				p->i = m->member[k];
 		o = &m->op[p->i];
 	}
@@ -81,8 +79,7 @@ static void leave_op(struct walk *w, struct place *p)
 		latest = to.ns + o->launch_ns;
 		class = NSX_PATH_LAUNCH;
 	}
-	if (o->before != NSX_NONE &&
-	    model_op_end(&m->op[o->before]) + o->dispatch_ns > latest) {
+	if (o->before != NSX_NONE && model_op_end(&m->op[o->before]) + o->dispatch_ns > latest) {
 		to = (struct place){AT_OP, o->before,
 				    model_op_end(&m->op[o->before])};
 		latest = to.ns + o->dispatch_ns;
@@ -141,13 +138,11 @@ static void cross_call(struct walk *w, struct place *p)
 			last = m->wait[k];
 			end = model_op_end(&m->op[last]);
 		}
-	if (last != NSX_NONE &&
-	    end + c->lambda_ns >= c->start_ns + c->own_ns) {
+	if (last != NSX_NONE && end + c->lambda_ns >= c->start_ns + c->own_ns) {
 		closure_credit(w, NSX_PATH_WAKE, end, p->ns);
 		*p = (struct place){AT_OP, last, NSX_MIN(end, p->ns)};
 	} else if (c->room != NSX_NONE &&
-		   m->op[c->room].start_ns + c->lambda_ns >
-			   c->start_ns + c->own_ns) {
+		   m->op[c->room].start_ns + c->lambda_ns > c->start_ns + c->own_ns) {
 		end = m->op[c->room].start_ns;
 		closure_credit(w, NSX_PATH_QUEUE, end, p->ns);
 		p->ns = NSX_MIN(end, p->ns);
@@ -178,8 +173,7 @@ static void leave_call(struct walk *w, struct place *p)
 	*p = (struct place){AT_CALL_END, c->before, end};
 }
 
-void nsx_model_path(const struct nsx_model *m, struct nsx_window window,
-		    int64_t ns[NSX_NPATHS])
+void nsx_model_path(const struct nsx_model *m, struct nsx_window window, int64_t ns[NSX_NPATHS])
 {
 	struct walk w = {m, window.start_ns, ns};
 	struct place p = {AT_NOTHING, 0, NEVER};
@@ -189,8 +183,7 @@ void nsx_model_path(const struct nsx_model *m, struct nsx_window window,
 	for (uint32_t i = 0; i < m->nops; i++) {
 		int64_t end = model_op_end(&m->op[i]);
 
-		if (m->op[i].start_ns >= window.start_ns &&
-		    end <= window.end_ns && end > p.ns)
+		if (m->op[i].start_ns >= window.start_ns && end <= window.end_ns && end > p.ns)
 			p = (struct place){AT_OP, i, end};
 	}
 	/* Limits the steps to the number of events, as collectives cut at the edge of a
@@ -235,8 +228,7 @@ static bool lost_graphs(const struct nsx_model *m)
 	for (uint32_t i = 0; i < m->ncalls; i++) {
 		const struct model_call *c = &m->call[i];
 
-		if (!(c->flags & CALL_ACTIVE) ||
-		    !(m->api[c->api].says & API_GRAPH))
+		if (!(c->flags & CALL_ACTIVE) || !(m->api[c->api].says & API_GRAPH))
 			continue;
 		n++;
 		lost += c->op == NSX_NONE;
@@ -280,13 +272,11 @@ int model_close(struct build *b, struct nsx_err *err)
 	for (unsigned k = 0; k < NSX_NPATHS; k++)
 		total += path[k];
 	c->drift = fabs((double)ns / (double)c->recorded_ns - 1);
-	c->unexplained = total ? (double)path[NSX_PATH_UNEXPLAINED] /
-					 (double)total : 0;
+	c->unexplained = total ? (double)path[NSX_PATH_UNEXPLAINED] / (double)total : 0;
 	c->cls = classify(c->drift, c->unexplained);
 	if (c->cls == NSX_CONF_NONE)
 		c->reason = c->unexplained > 0.25 ?
 			"too much of what the GPU waited for is not recorded" :
-			"a replay with typical latencies misses the "
-			"recorded times";
+			"a replay with typical latencies misses the recorded times";
 	return 0;
 }

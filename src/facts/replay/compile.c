@@ -33,8 +33,7 @@ static bool fits_name(const struct select *s, const char *name)
 {
 	if (!s->c->name)
 		return true;
-	return s->c->is_pattern ? nsx_regex_matches(s->regex, name) :
-				  !strcmp(s->c->name, name);
+	return s->c->is_pattern ? nsx_regex_matches(s->regex, name) : !strcmp(s->c->name, name);
 }
 
 static bool fits_text(const struct select *s, nsx_str text)
@@ -47,8 +46,7 @@ static bool fits_text(const struct select *s, nsx_str text)
 static bool fits_api(struct select *s, uint32_t api)
 {
 	if (!s->api[api])
-		s->api[api] = fits_name(s, s->m->api[api].name) ? ASKED_YES :
-								  ASKED_NO;
+		s->api[api] = fits_name(s, s->m->api[api].name) ? ASKED_YES : ASKED_NO;
 	return s->api[api] == ASKED_YES;
 }
 
@@ -65,8 +63,7 @@ static bool fits_shape(struct select *s, uint32_t i)
 			     fits_name(s, nsx_kernel_label(k, t->shape_name[i])));
 
 		if (fits && s->c->family)
-			fits = !strcmp(s->c->family,
-				       nsx_kernel_of_shape(k, i)->words->family);
+			fits = !strcmp(s->c->family, nsx_kernel_of_shape(k, i)->words->family);
 		s->shape[i] = fits ? ASKED_YES : ASKED_NO;
 	}
 	return s->shape[i] == ASKED_YES;
@@ -90,8 +87,7 @@ static int list_rows(struct select *s, struct nsx_err *err)
 		return 0;
 	s->first_row = nsx_run_first(r, 0);
 	s->last_row = nsx_run_end(r, r->nruns - 1) - 1;
-	if (!nsx_new_array(s->rows, s->a,
-			   (size_t)(s->last_row - s->first_row) / 8 + 1,
+	if (!nsx_new_array(s->rows, s->a, (size_t)(s->last_row - s->first_row) / 8 + 1,
 			   "rows of a change", err))
 		return err->rc;
 	NSX_EACH_ROW(r, row) {
@@ -126,8 +122,7 @@ static bool fits_place(const struct select *s, const struct model_call *call)
 static bool fits_range(const struct select *s, const struct model_call *call)
 {
 	return !s->c->range ||
-	       span_list_has(&s->ranges, nsx_call_thread(s->m->t, call->row),
-			     call->start_ns);
+	       span_list_has(&s->ranges, nsx_call_thread(s->m->t, call->row), call->start_ns);
 }
 
 static bool fits_call(struct select *s, uint32_t i)
@@ -162,8 +157,7 @@ static bool fits_handed(const struct select *s, const struct model_call *call)
 	th = &t->thread[from];
 	do
 		row++;
-	while (row < th->calls_at + th->ncalls &&
-	       t->calls.flags[row] & NSX_CALL_NESTED);
+	while (row < th->calls_at + th->ncalls && t->calls.flags[row] & NSX_CALL_NESTED);
 	return row < th->calls_at + th->ncalls && fits_row(s, row);
 }
 
@@ -177,8 +171,7 @@ static bool fits_gap(const struct select *s, uint32_t i)
 	       fits_place(s, call);
 }
 
-static bool fits_stream(const struct nsx_change *c, const struct nsx_trace *t,
-			uint32_t op)
+static bool fits_stream(const struct nsx_change *c, const struct nsx_trace *t, uint32_t op)
 {
 	const struct nsx_stream *stream = nsx_stream_of(t, op);
 
@@ -234,8 +227,7 @@ static void no_wait(struct select *s, uint32_t i)
 
 	if (c->kind == CALL_BLOCK)
 		compile_mark(s, flags, EDIT_ASYNC);
-	else if (c->kind == CALL_SYNC || c->kind == CALL_IMPLICIT ||
-		 c->kind == CALL_POLL_END)
+	else if (c->kind == CALL_SYNC || c->kind == CALL_IMPLICIT || c->kind == CALL_POLL_END)
 		compile_mark(s, flags, EDIT_GONE);
 }
 
@@ -275,8 +267,7 @@ static int change_calls(struct select *s, struct nsx_err *err)
 		else if (s->c->verb == NSX_INSTANT_HOST)
 			instant_host(s, i);
 		else if (s->m->call[i].kind == CALL_LAUNCH)
-			lower(s, &e->own_ns[i],
-			      divided(s->m->call[i].own_ns, s->c->amount));
+			lower(s, &e->own_ns[i], divided(s->m->call[i].own_ns, s->c->amount));
 	}
 	return 0;
 }
@@ -300,8 +291,7 @@ static int64_t within_gap(const struct select *s, const struct span_list *spans,
 		*ret_paused_ns = NSX_MIN(ns, pause_ns);
 		return *ret_paused_ns;
 	}
-	*ret_paused_ns = pause_ns ? span_list_common(spans, &s->m->waits, h, in) :
-				    0;
+	*ret_paused_ns = pause_ns ? span_list_common(spans, &s->m->waits, h, in) : 0;
 	*ret_paused_ns = NSX_MIN(*ret_paused_ns, pause_ns);
 	return from == NSX_NONE ? ns : ns + span_list_within(spans, from, in);
 }
@@ -348,8 +338,7 @@ static int64_t within_ranges(const struct select *s, uint32_t call)
 /* Shortens launches by their thread's time off the CPU; a wait whose end the thread missed
  * ends in time.
  */
-static int cut_calls(struct select *s, const struct span_list *spans,
-		     struct nsx_err *err)
+static int cut_calls(struct select *s, const struct span_list *spans, struct nsx_err *err)
 {
 	if (player_need_costs(s->p, err))
 		return err->rc;
@@ -359,8 +348,7 @@ static int cut_calls(struct select *s, const struct span_list *spans,
 
 		if (!fits_gap(s, i))
 			continue;
-		ns = span_list_within(spans, nsx_call_thread(s->m->t, c->row),
-				      model_lost_in(c));
+		ns = span_list_within(spans, nsx_call_thread(s->m->t, c->row), model_lost_in(c));
 		if (ns && c->kind == CALL_LAUNCH)
 			lower(s, &s->p->edit.own_ns[i], c->own_ns - ns);
 		else if (ns > c->residual_ns / 2)
@@ -384,9 +372,8 @@ static int faster_host(struct select *s, struct nsx_err *err)
 		if (s->c->range)
 			part = within_ranges(s, i);
 		part = NSX_MAX(part, 0);
-		lower(s, &e->gap_ns[i], own_ns - part +
-						NSX_MAX(divided(part, s->c->amount),
-							NSX_MIN(part, s->c->least_ns)));
+		lower(s, &e->gap_ns[i], own_ns - part + NSX_MAX(divided(part, s->c->amount),
+								NSX_MIN(part, s->c->least_ns)));
 	}
 	return 0;
 }
@@ -401,10 +388,8 @@ static int no_os_wait(struct select *s, struct nsx_err *err)
 	if (!s->c->name)
 		return cut_gaps(s, &s->m->waits, true, err);
 	for (size_t at = 0; !rc && nsx_outside_next(t, &at, &o);)
-		if (o.end_ns - o.start_ns >= s->c->least_ns &&
-		    fits_text(s, o.name))
-			rc = span_list_add(&list, o.thread, o.start_ns,
-					   o.end_ns, err);
+		if (o.end_ns - o.start_ns >= s->c->least_ns && fits_text(s, o.name))
+			rc = span_list_add(&list, o.thread, o.start_ns, o.end_ns, err);
 	span_list_sort(&list);
 	if (!rc)
 		rc = cut_gaps(s, &list, true, err);
@@ -427,8 +412,7 @@ static void compile_drop_op(struct select *s, uint32_t i, bool with_call)
 	const struct model_op *o = &s->m->op[i];
 
 	compile_mark(s, &s->p->edit.op[i], EDIT_DROP);
-	if (with_call && o->call != NSX_NONE &&
-	    !(s->m->call[o->call].flags & CALL_MANY))
+	if (with_call && o->call != NSX_NONE && !(s->m->call[o->call].flags & CALL_MANY))
 		s->p->edit.call[o->call] |= EDIT_GONE;
 }
 
@@ -473,8 +457,7 @@ static int change_ops(struct select *s, struct nsx_err *err)
 			continue;
 		switch (s->c->verb) {
 		case NSX_FASTER:
-			lower(s, &s->p->edit.length_ns[i],
-			      divided(o->length_ns, s->c->amount));
+			lower(s, &s->p->edit.length_ns[i], divided(o->length_ns, s->c->amount));
 			if (s->c->fills)
 				s->p->edit.op[i] |= EDIT_FULL;
 			s->p->edit.has_full |= s->c->fills;
@@ -513,8 +496,7 @@ static int hold_clock(struct select *s, struct nsx_err *err)
 		size_t nbefore, n;
 	} *v;
 
-	if (!nsx_new_array(v, s->a, t->nshapes, "kernels", err) ||
-	    player_need_lengths(s->p, err))
+	if (!nsx_new_array(v, s->a, t->nshapes, "kernels", err) || player_need_lengths(s->p, err))
 		return err->rc;
 	for (uint32_t i = 0; i < m->nops; i++) {
 		const struct model_op *o = &m->op[i];
@@ -541,8 +523,7 @@ static int hold_clock(struct select *s, struct nsx_err *err)
 		times = v[shape].before_ns / (double)v[shape].nbefore /
 			(v[shape].ns / (double)v[shape].n);
 		if (times < 1)
-			lower(s, &s->p->edit.length_ns[i],
-			      (int64_t)(times * (double)o->length_ns));
+			lower(s, &s->p->edit.length_ns[i], (int64_t)(times * (double)o->length_ns));
 	}
 	return 0;
 }
@@ -577,8 +558,7 @@ static int list_ranges(struct select *s, struct nsx_err *err)
 		     i < th->nvtx_at + th->nnvtx; i++) {
 			if (x->kind[i] != NSX_NVTX_STACK ||
 			    (x->name[i] != name &&
-			     !(any && nsx_is_shown_as(nsx_text(t, x->name[i]),
-						      s->c->range))))
+			     !(any && nsx_is_shown_as(nsx_text(t, x->name[i]), s->c->range))))
 				continue;
 			rc = span_list_add(&s->ranges, h, nsx_range_start(x, i),
 					   nsx_range_end(x, i), err);
@@ -607,8 +587,7 @@ static int compile_apply(struct select *s, struct nsx_err *err)
 		return cut_gaps(s, &s->m->preempted, true, err) ?:
 		       cut_calls(s, &s->m->preempted, err);
 	case NSX_NO_ABSENCE:
-		return cut_gaps(s, &s->m->absent, true, err) ?:
-		       cut_calls(s, &s->m->absent, err);
+		return cut_gaps(s, &s->m->absent, true, err) ?: cut_calls(s, &s->m->absent, err);
 	case NSX_NO_PROFILER:
 		return cut_gaps(s, &s->m->profiled, true, err);
 	case NSX_HOLD_CLOCK:
@@ -628,8 +607,7 @@ static int compile_apply(struct select *s, struct nsx_err *err)
 		return player_need_lengths(s->p, err) ?:
 		       compile_shared_work(s->p, s->a, s->touched, err);
 	case NSX_EVEN_RANK:
-		return compile_even_rank(s->p, s->plan, s->c, s->a, s->touched,
-					 err);
+		return compile_even_rank(s->p, s->plan, s->c, s->a, s->touched, err);
 	case NSX_DROP_RANGE:
 		return drop_range(s, err);
 	default:
@@ -651,8 +629,7 @@ static int compile_one(struct player *p, struct nsx_plan plan,
 	if (nsx_new_arrays(a, p->m->napis, "API names", err, s.api) ||
 	    nsx_new_arrays(a, p->m->t->nshapes, "kernels", err, s.shape))
 		return err->rc;
-	if (c->is_pattern && c->name &&
-	    nsx_regex_new(c->name, &s.regex, err))
+	if (c->is_pattern && c->name && nsx_regex_new(c->name, &s.regex, err))
 		return nsx_wrap(err, "cannot use the pattern '%s'", c->name);
 	if (c->name)
 		s.name = nsx_strings_find(p->m->t->strings, c->name);

@@ -26,8 +26,7 @@ static enum role even_role_of(const struct evening *x, uint32_t process, uint32_
 	for (size_t i = 0; i < x->plan.n; i++) {
 		const struct nsx_change *c = &x->plan.v[i];
 
-		if (c->verb == NSX_EVEN_RANK && c->process == process &&
-		    c->device == device)
+		if (c->verb == NSX_EVEN_RANK && c->process == process && c->device == device)
 			return APART;
 	}
 	return PEER;
@@ -116,16 +115,14 @@ struct leveling { /* buffers for all kinds */
  * remain: what one rank does occasionally, such as an evaluation, comes after what all
  * ranks do. Otherwise all shrink equally.
  */
-static void even_share_out(const struct measured *v, size_t n, size_t npeers,
-			   struct leveling *x)
+static void even_share_out(const struct measured *v, size_t n, size_t npeers, struct leveling *x)
 {
 	struct tally all = even_count(v, n, x->steps);
 	double part = fewer(&all, npeers);
 	size_t k = 0, nsteps = 0, nmore = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		struct tally *step = v[i].step == NSX_NONE ? NULL :
-							     &x->steps[v[i].step];
+		struct tally *step = v[i].step == NSX_NONE ? NULL : &x->steps[v[i].step];
 
 		x->share[i] = part;
 		if (part >= 1 || v[i].is_peer || !step || !step->theirs)
@@ -140,8 +137,7 @@ static void even_share_out(const struct measured *v, size_t n, size_t npeers,
 	nsx_keyed_sort(x->order, x->order + k, k);
 	while (k-- > 0) {
 		struct tally *step = &x->steps[v[x->order[k].at].step];
-		double left = (double)step->theirs / (double)npeers -
-			      (double)--step->kept;
+		double left = (double)step->theirs / (double)npeers - (double)--step->kept;
 
 		x->share[x->order[k].at] = NSX_MIN(NSX_MAX(left, 0), 1);
 	}
@@ -179,8 +175,7 @@ static int even_level(struct evening *s, size_t n, size_t nranks, int64_t *value
 			k = (2 * own++ + 1) * npeers / (2 * nown);
 			while (!v[at].is_peer || peer < k)
 				peer += v[at++].is_peer;
-			ns = (int64_t)((double)NSX_MIN(v[at].ns, v[i].ns) *
-				       x.share[i - from]);
+			ns = (int64_t)((double)NSX_MIN(v[at].ns, v[i].ns) * x.share[i - from]);
 			if (ns >= v[i].ns)
 				continue;
 			compile_lower(&values[v[i].at], ns, s->touched);
@@ -198,8 +193,7 @@ static int even_level(struct evening *s, size_t n, size_t nranks, int64_t *value
  * last collective that begins in the window on all its ranks. *ret_peers: the number of
  * other GPUs.
  */
-static struct nsx_span *between_teams(struct evening *s, size_t *ret_peers,
-				      struct nsx_err *err)
+static struct nsx_span *between_teams(struct evening *s, size_t *ret_peers, struct nsx_err *err)
 {
 	const struct nsx_model *m = s->m;
 	struct nsx_span *v;
@@ -305,8 +299,7 @@ int compile_even_rank(struct player *p, struct nsx_plan plan,
 	const struct nsx_model *m = p->m;
 	struct evening s = {.p = p, .m = m, .plan = plan, .c = c, .a = a,
 			    .touched = touched};
-	size_t most = NSX_MAX(m->alike_ops.n,
-			      NSX_MAX(m->alike_gaps.n, m->alike_calls.n));
+	size_t most = NSX_MAX(m->alike_ops.n, NSX_MAX(m->alike_gaps.n, m->alike_calls.n));
 
 	if (find_roles(&s, err) ||
 	    nsx_new_arrays(a, most, "figures of ranks", err, s.v, s.share) ||

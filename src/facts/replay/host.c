@@ -24,8 +24,7 @@ struct threads { /* calls by thread, in order */
 	uint8_t *nlaunchers;
 };
 
-static int list_threads(struct build *b, struct threads *x,
-			struct nsx_err *err)
+static int list_threads(struct build *b, struct threads *x, struct nsx_err *err)
 {
 	const struct nsx_model *m = b->m;
 	const struct nsx_trace *t = m->t;
@@ -34,8 +33,7 @@ static int list_threads(struct build *b, struct threads *x,
 			   x->at) ||
 	    nsx_new_arrays(b->step, m->ncalls, "calls to replay", err,
 			   x->call) ||
-	    nsx_new_arrays(b->step, t->nprocesses, "processes", err,
-			   x->launcher, x->nlaunchers))
+	    nsx_new_arrays(b->step, t->nprocesses, "processes", err, x->launcher, x->nlaunchers))
 		return err->rc;
 	NSX_DEAL(x->at, x->call, t->nthreads, m->ncalls, i, b->thread[i]);
 	for (uint32_t h = 0; h < t->nthreads; h++) {
@@ -43,8 +41,7 @@ static int list_threads(struct build *b, struct threads *x,
 
 		for (uint32_t k = x->at[h]; k < x->at[h + 1]; k++)
 			if (m->call[x->call[k]].op != NSX_NONE) {
-				if (p != NSX_NONE &&
-				    x->nlaunchers[p] < MAX_LAUNCHERS)
+				if (p != NSX_NONE && x->nlaunchers[p] < MAX_LAUNCHERS)
 					x->launcher[p][x->nlaunchers[p]++] = h;
 				break;
 			}
@@ -126,8 +123,7 @@ static uint32_t handed_over(const struct build *b, const struct threads *x,
 	return best;
 }
 
-static bool host_launches(const struct build *b, const struct threads *x,
-		    uint32_t thread)
+static bool host_launches(const struct build *b, const struct threads *x, uint32_t thread)
 {
 	uint32_t p = b->m->t->thread[thread].process;
 
@@ -164,8 +160,7 @@ static int link_threads(struct build *b, struct threads *x,
 		handed[b->thread[i]] += from[i] != NSX_NONE;
 	}
 	for (uint32_t i = 0; i < m->ncalls; i++)
-		if (from[i] != NSX_NONE &&
-		    2 * handed[b->thread[i]] >= gaps[b->thread[i]])
+		if (from[i] != NSX_NONE && 2 * handed[b->thread[i]] >= gaps[b->thread[i]])
 			m->call[i].before = from[i];
 	return 0;
 }
@@ -218,8 +213,7 @@ static int host_add_waits(const struct build *b, const struct threads *x,
 		kind = o.is_mpi || is_child(nsx_text(t, o.name)) ? &k->inside :
 		       is_lock(nsx_text(t, o.name)) ? &k->locks : NULL;
 		if (span_list_add(waits, o.thread, o.start_ns, o.end_ns, err) ||
-		    (kind && span_list_add(kind, o.thread, o.start_ns, o.end_ns,
-					   err)))
+		    (kind && span_list_add(kind, o.thread, o.start_ns, o.end_ns, err)))
 			return err->rc;
 	}
 	return 0;
@@ -244,13 +238,11 @@ struct reader { /* one table; keeps what threads with calls did then */
 	struct span_list spans;
 };
 
-NSX_ORDER(cmp_switches, struct thread_switch, UP(thread), UP(at_ns), UP(in),
-	  UP(ready));
+NSX_ORDER(cmp_switches, struct thread_switch, UP(thread), UP(at_ns), UP(in), UP(ready));
 
 static uint32_t host_thread_of(const struct reader *r, const struct nsx_val *v)
 {
-	uint32_t h = v->type == NSX_V_I64 ?
-			     nsx_thread_find(r->t, (uint64_t)v->u.i) : NSX_NONE;
+	uint32_t h = v->type == NSX_V_I64 ? nsx_thread_find(r->t, (uint64_t)v->u.i) : NSX_NONE;
 
 	return h == NSX_NONE || r->x->at[h] == r->x->at[h + 1] ? NSX_NONE : h;
 }
@@ -309,8 +301,7 @@ static int on_overhead(void *ctx, int64_t rid NSX_UNUSED,
 }
 
 /* A thread's time in OS calls inside a span; *at: a cursor. */
-static int64_t os_within(const struct nsx_trace *t, uint32_t thread,
-			 struct nsx_span s, size_t *at)
+static int64_t os_within(const struct nsx_trace *t, uint32_t thread, struct nsx_span s, size_t *at)
 {
 	int64_t ns = 0;
 
@@ -336,21 +327,18 @@ static int add_off_cpu(struct build *b, const struct reader *r,
 		if (off->thread != in->thread || off->in || !in->in)
 			continue;
 		if (!ready && s.end_ns - s.start_ns >= GAP_NS &&
-		    span_list_add(waits, off->thread, s.start_ns, s.end_ns,
-				  err))
+		    span_list_add(waits, off->thread, s.start_ns, s.end_ns, err))
 			return err->rc;
 		if (!r->knows_states)
 			ready = t->osrt.n &&
-				2 * os_within(t, off->thread, s, &at) <
-					s.end_ns - s.start_ns;
+				2 * os_within(t, off->thread, s, &at) < s.end_ns - s.start_ns;
 		if (ready && span_list_add(&b->m->preempted, off->thread,
 					   s.start_ns, s.end_ns, err))
 			return err->rc;
 		if (off->is_told || t->osrt.n)
 			continue;
 		b->m->is_unexplained |= !off->is_blocked;
-		if (span_list_add(&b->m->absent, off->thread, s.start_ns, s.end_ns,
-				  err))
+		if (span_list_add(&b->m->absent, off->thread, s.start_ns, s.end_ns, err))
 			return err->rc;
 	}
 	span_list_sort(&b->m->preempted);
@@ -362,8 +350,7 @@ static int host_read_rows(struct build *b, const struct threads *x,
 			  struct span_list *waits, struct nsx_err *err)
 {
 	static const enum nsx_field switches[] = {
-		NSX_FIELDS(sched, start_ns, is_sched_in, global_tid,
-			   thread_state, thread_block)};
+		NSX_FIELDS(sched, start_ns, is_sched_in, global_tid, thread_state, thread_block)};
 	static const enum nsx_field overheads[] = {
 		NSX_FIELDS(profiler_overhead, start_ns, end_ns, global_tid)};
 	struct nsx_model *m = b->m;
@@ -379,8 +366,7 @@ static int host_read_rows(struct build *b, const struct threads *x,
 	}
 	if (!rc)
 		rc = nsx_view_scan(m->t->schema, NSX_VIEW_profiler_overhead,
-				   overheads, ARRAY_LEN(overheads), 1,
-				   on_overhead, &r, 0, err);
+				   overheads, ARRAY_LEN(overheads), 1, on_overhead, &r, 0, err);
 	for (size_t i = 0; !rc && i < m->t->overheads.n; i++)
 		if (nsx_overhead_is_tool(m->t->overheads.type[i]))
 			rc = span_list_add(&r.spans, m->t->overheads.thread[i],
@@ -421,8 +407,7 @@ static int charge_waits(struct nsx_model *m, const struct build *b,
 		if (!ns)
 			continue;
 		c->flags |= CALL_PAUSE;
-		if (nsx_push(m->pause, m->npauses, cap, "waits", err,
-			     (struct model_pause){ns, i}))
+		if (nsx_push(m->pause, m->npauses, cap, "waits", err, (struct model_pause){ns, i}))
 			return err->rc;
 	}
 	return 0;
@@ -439,8 +424,7 @@ int model_host(struct build *b, struct nsx_err *err)
 	span_list_sort(&b->m->waits);
 	span_list_sort(&of.inside);
 	span_list_sort(&of.locks);
-	rc = rc ?: link_threads(b, &x, &of.locks, err) ?:
-		   charge_waits(b->m, b, &of.inside, err);
+	rc = rc ?: link_threads(b, &x, &of.locks, err) ?: charge_waits(b->m, b, &of.inside, err);
 
 	span_list_done(&of.inside);
 	span_list_done(&of.locks);

@@ -49,12 +49,10 @@ static int learn_add_sample(struct samples *s, uint32_t kind, uint32_t which,
 	uint32_t key;
 
 	return nsx_group(&s->keys, kind, which, &key, err) ?:
-	       nsx_push(s->v, s->n, s->cap, "latencies", err,
-			(struct sample){key, value});
+	       nsx_push(s->v, s->n, s->cap, "latencies", err, (struct sample){key, value});
 }
 
-static int sort_samples(struct samples *s, struct nsx_arena *a,
-			struct nsx_err *err)
+static int sort_samples(struct samples *s, struct nsx_arena *a, struct nsx_err *err)
 {
 	if (nsx_new_arrays(a, s->keys.n + 2, "latencies", err, s->at) ||
 	    nsx_new_arrays(a, s->n, "latencies", err, s->values))
@@ -130,8 +128,7 @@ static uint32_t launch_kind(const struct nsx_model *m, const struct model_op *o)
 static uint32_t gap_kind(const struct nsx_model *m, const struct model_op *p,
 			 const struct model_op *o)
 {
-	bool blocks = o->call != NSX_NONE &&
-		      m->call[o->call].kind == CALL_BLOCK;
+	bool blocks = o->call != NSX_NONE && m->call[o->call].kind == CALL_BLOCK;
 
 	return (uint32_t)blocks << 16 | (uint32_t)p->kind << 8 | o->kind;
 }
@@ -271,8 +268,7 @@ static int learn_calls(struct learner *l, struct nsx_err *err)
 		int64_t until;
 
 		if (c->kind == CALL_MPI) {
-			if (learn_add_sample(&l->own, 0, c->api, transfer_ns(m, i),
-					     err))
+			if (learn_add_sample(&l->own, 0, c->api, transfer_ns(m, i), err))
 				return err->rc;
 			continue;
 		}
@@ -282,13 +278,10 @@ static int learn_calls(struct learner *l, struct nsx_err *err)
 
 			if (learn_add_sample(&l->wake, kind, c->api,
 					     c->end_ns - until, err) ||
-			    learn_add_sample(&l->wake, kind >> 8 << 8, ANY,
-					     c->end_ns - until, err))
+			    learn_add_sample(&l->wake, kind >> 8 << 8, ANY, c->end_ns - until, err))
 				return err->rc;
-		} else if (until != NEVER || (c->kind != CALL_SYNC &&
-					      c->kind != CALL_POLL_END)) {
-			if (learn_add_sample(&l->own, 0, c->api,
-					     c->end_ns - c->start_ns, err))
+		} else if (until != NEVER || (c->kind != CALL_SYNC && c->kind != CALL_POLL_END)) {
+			if (learn_add_sample(&l->own, 0, c->api, c->end_ns - c->start_ns, err))
 				return err->rc;
 		}
 	}
@@ -317,12 +310,10 @@ static int fit_launches(struct learner *l, struct nsx_err *err)
 			continue;
 		start = typical(from_start, n);
 		end = typical(from_end, n);
-		x->from_start = blocks ||
-				is_from_start(from_start, start, from_end, end, n);
+		x->from_start = blocks || is_from_start(from_start, start, from_end, end, n);
 		x->ns = !x->from_start ? NSX_MIN(end, LAUNCH_CAP_NS) :
 			blocks	       ? NSX_MIN(start, BLOCK_CAP_NS) :
-					 NSX_MIN(start, LAUNCH_CAP_NS +
-							    l->launch_ns);
+					 NSX_MIN(start, LAUNCH_CAP_NS + l->launch_ns);
 	}
 	nsx_arena_drop(l->b->step, s->values);
 	nsx_arena_drop(l->b->step, e->values);
@@ -338,8 +329,7 @@ static int fit_during(struct learner *l, struct nsx_err *err)
 	struct samples *s = &l->during;
 
 	if (sort_samples(s, l->b->step, err) ||
-	    nsx_new_arrays(l->b->step, s->keys.n, "latencies", err,
-			   l->launch_during))
+	    nsx_new_arrays(l->b->step, s->keys.n, "latencies", err, l->launch_during))
 		return err->rc;
 	for (size_t k = 0; k < s->keys.n; k++) {
 		size_t n = s->at[k + 1] - s->at[k];
@@ -352,8 +342,7 @@ static int fit_during(struct learner *l, struct nsx_err *err)
 	return 0;
 }
 
-static const struct latency *find_launch(const struct learner *l,
-					 const struct model_op *o)
+static const struct latency *find_launch(const struct learner *l, const struct model_op *o)
 {
 	const struct nsx_model *m = l->b->m;
 	uint32_t kind = launch_kind(m, o), api = m->call[o->call].api;
@@ -364,10 +353,8 @@ static const struct latency *find_launch(const struct learner *l,
 	k = nsx_group_find(&l->during.keys, kind, api);
 	if (k != NSX_NONE && l->launch_during[k].ns != NEVER)
 		return &l->launch_during[k];
-	k = nsx_group_find(&l->from_start.keys, ANY_LAUNCH(kind >> 16),
-				   ANY);
-	return k == NSX_NONE || l->launch[k].ns == NEVER ? NULL :
-							   &l->launch[k];
+	k = nsx_group_find(&l->from_start.keys, ANY_LAUNCH(kind >> 16), ANY);
+	return k == NSX_NONE || l->launch[k].ns == NEVER ? NULL : &l->launch[k];
 }
 
 /* Time from the usual end of a call to the start of its operation, if nothing else decides. */
@@ -421,15 +408,13 @@ static int learn_gap(struct learner *l, uint32_t op, struct nsx_err *err)
 	bool blocks = c->kind == CALL_BLOCK;
 	int64_t end = model_op_end(p), ns = o->start_ns - end;
 
-	if (!depends_before(l->b, op, end - SLACK_NS) ||
-	    (blocks ? c->start_ns : c->end_ns) >= end)
+	if (!depends_before(l->b, op, end - SLACK_NS) || (blocks ? c->start_ns : c->end_ns) >= end)
 		return 0;
 	if (!blocks && ns < -DEP_NS)
 		return 0;
 	if (learn_add_sample(&l->seen, gap_kind(m, p, o), 0, ns, err))
 		return err->rc;
-	if (ready_by_call(l, o) >= end ||
-	    (!blocks && c->end_ns >= end - SLACK_NS))
+	if (ready_by_call(l, o) >= end || (!blocks && c->end_ns >= end - SLACK_NS))
 		return 0;
 	return learn_add_sample(&l->gap, gap_kind(m, p, o), 0, ns, err) ?:
 	       blocks ? 0 : learn_add_sample(&l->gap, ANY, 0, ns, err);
@@ -440,8 +425,7 @@ static int learn_gaps(struct learner *l, struct nsx_err *err)
 	const struct nsx_model *m = l->b->m;
 
 	for (uint32_t i = 0; i < m->nops; i++)
-		if (is_told_of(&m->op[i]) && m->op[i].before != NSX_NONE &&
-		    learn_gap(l, i, err))
+		if (is_told_of(&m->op[i]) && m->op[i].before != NSX_NONE && learn_gap(l, i, err))
 			return err->rc;
 	return 0;
 }
@@ -454,8 +438,7 @@ static int fit_gaps(struct learner *l, struct nsx_err *err)
 		return err->rc;
 	if (nsx_new_arrays(l->b->step, s->keys.n, "latencies", err,
 			   l->typical_gap) ||
-	    nsx_new_arrays(l->b->step, d->keys.n, "latencies", err,
-			   l->least_seen))
+	    nsx_new_arrays(l->b->step, d->keys.n, "latencies", err, l->least_seen))
 		return err->rc;
 	for (size_t k = 0; k < s->keys.n; k++) {
 		uint32_t kind = (uint32_t)nsx_group_key(&s->keys, k).a;
@@ -478,8 +461,7 @@ static int fit_gaps(struct learner *l, struct nsx_err *err)
 /* Caps a gap that was not learned by the least gap seen, even if other causes may have
  * prolonged that.
  */
-static int64_t find_gap(const struct learner *l, const struct model_op *p,
-			const struct model_op *o)
+static int64_t find_gap(const struct learner *l, const struct model_op *p, const struct model_op *o)
 {
 	uint32_t kind = gap_kind(l->b->m, p, o);
 	uint32_t k = nsx_group_find(&l->gap.keys, kind, 0);
@@ -489,13 +471,11 @@ static int64_t find_gap(const struct learner *l, const struct model_op *p,
 	if (k != NSX_NONE && l->typical_gap[k] != NEVER)
 		return l->typical_gap[k];
 	if (kind >> 16)
-		return seen == NSX_NONE ? 3000 :
-					  NSX_MIN(l->least_seen[seen], 6000);
+		return seen == NSX_NONE ? 3000 : NSX_MIN(l->least_seen[seen], 6000);
 	k = nsx_group_find(&l->gap.keys, ANY, 0);
 	ns = k == NSX_NONE || l->typical_gap[k] == NEVER ?
 		     DEFAULT_GAP_NS : NSX_MIN(l->typical_gap[k], 3000);
-	return seen == NSX_NONE ? ns :
-				  NSX_MIN(ns, NSX_MAX(l->least_seen[seen], 0));
+	return seen == NSX_NONE ? ns : NSX_MIN(ns, NSX_MAX(l->least_seen[seen], 0));
 }
 
 /* A default if there are too few consecutive kernels. */
@@ -503,8 +483,7 @@ static int64_t usual_kernel_gap(const struct learner *l)
 {
 	uint32_t k = nsx_group_find(&l->gap.keys, KERNELS, 0);
 
-	return k == NSX_NONE || l->typical_gap[k] == NEVER ?
-		       DEFAULT_GAP_NS : l->typical_gap[k];
+	return k == NSX_NONE || l->typical_gap[k] == NEVER ? DEFAULT_GAP_NS : l->typical_gap[k];
 }
 
 static int fit_wakes(struct learner *l, struct nsx_err *err)
@@ -512,17 +491,14 @@ static int fit_wakes(struct learner *l, struct nsx_err *err)
 	struct samples *s = &l->wake;
 
 	if (sort_samples(s, l->b->step, err) ||
-	    nsx_new_arrays(l->b->step, s->keys.n, "latencies", err,
-			   l->typical_wake))
+	    nsx_new_arrays(l->b->step, s->keys.n, "latencies", err, l->typical_wake))
 		return err->rc;
 	for (size_t k = 0; k < s->keys.n; k++) {
 		size_t n = s->at[k + 1] - s->at[k];
 
 		l->typical_wake[k] = NEVER;
 		if (n >= MIN_SAMPLES)
-			l->typical_wake[k] =
-				NSX_MIN(typical(s->values + s->at[k], n),
-					WAKE_CAP_NS);
+			l->typical_wake[k] = NSX_MIN(typical(s->values + s->at[k], n), WAKE_CAP_NS);
 	}
 	nsx_arena_drop(l->b->step, s->values);
 	return 0;
@@ -574,8 +550,7 @@ static int first_launches(struct learner *l, struct nsx_err *err)
 	return nsx_stopped(err);
 }
 
-static int64_t usual_cost(const struct nsx_model *m,
-			  const struct model_call *c, int64_t unknown_ns)
+static int64_t usual_cost(const struct nsx_model *m, const struct model_call *c, int64_t unknown_ns)
 {
 	int64_t ns = m->api[c->api].median_ns;
 
@@ -610,9 +585,8 @@ static bool is_recorded_full(const struct learner *l, uint32_t call)
 		return false;
 	row = l->full[lo - 1];
 	return o->thread[row] == h && o->end_ns[row] > c->start_ns &&
-	       2 * (NSX_MIN(o->end_ns[row], c->end_ns) -
-		    NSX_MAX(o->start_ns[row], c->start_ns)) >
-		       c->end_ns - c->start_ns;
+	       2 * (NSX_MIN(o->end_ns[row], c->end_ns) - NSX_MAX(o->start_ns[row], c->start_ns)) >
+							    c->end_ns - c->start_ns;
 }
 
 /* The index after the stream's operations that had started by a time. */
@@ -622,8 +596,7 @@ static uint32_t started_by(const struct build *b, uint32_t stream, int64_t at_ns
 			  b->m->op[b->stream_op[mid]].start_ns <= at_ns);
 }
 
-static bool is_queued_launch(const struct nsx_model *m,
-			     const struct model_call *c)
+static bool is_queued_launch(const struct nsx_model *m, const struct model_call *c)
 {
 	return c->kind == CALL_LAUNCH && (m->op[c->op].flags & OP_STREAM) &&
 	       !((c->flags & CALL_MANY) && (m->api[c->api].says & API_GRAPH));
@@ -636,8 +609,7 @@ static int learn_depth(struct learner *l, struct nsx_err *err)
 	int64_t *depth;
 	size_t n = 0;
 
-	if (nsx_new_arrays(b->step, m->ncalls, "launches", err, depth,
-			   l->is_full))
+	if (nsx_new_arrays(b->step, m->ncalls, "launches", err, depth, l->is_full))
 		return err->rc;
 	for (uint32_t i = 0; i < m->ncalls; i++) {
 		const struct model_call *c = &m->call[i];
@@ -646,8 +618,7 @@ static int learn_depth(struct learner *l, struct nsx_err *err)
 
 		if (!is_queued_launch(m, c))
 			continue;
-		pending = (int64_t)b->place[c->op] -
-			  started_by(b, m->op[c->op].stream, c->end_ns);
+		pending = (int64_t)b->place[c->op] - started_by(b, m->op[c->op].stream, c->end_ns);
 		l->is_full[i] =
 			l->nfull ? is_recorded_full(l, i) :
 				   ns > NSX_MAX(100000,
@@ -657,8 +628,7 @@ static int learn_depth(struct learner *l, struct nsx_err *err)
 			depth[n++] = pending;
 	}
 	if (n >= MIN_SAMPLES)
-		l->depth = (uint32_t)NSX_MAX(
-			0, nsx_to_i64(nsx_quantile(depth, n, 0.5)));
+		l->depth = (uint32_t)NSX_MAX(0, nsx_to_i64(nsx_quantile(depth, n, 0.5)));
 	return 0;
 }
 
@@ -675,16 +645,14 @@ static void weigh_wait(struct learner *l, uint32_t call, int64_t until)
 	l->b->typical_lambda[call] = (int32_t)NSX_MAX(wake, INT32_MIN);
 	seen = c->end_ns - until;
 	if (until <= c->start_ns + 1000) {
-		c->lambda_ns = (int32_t)NSX_MAX(
-			NSX_MIN(NSX_MIN(wake, 20000), seen), INT32_MIN);
+		c->lambda_ns = (int32_t)NSX_MAX(NSX_MIN(NSX_MIN(wake, 20000), seen), INT32_MIN);
 		return;
 	}
 	if (c->kind == CALL_IMPLICIT && m->api[c->api].least_ns >= 0)
 		own = m->api[c->api].least_ns;
 	c->own_ns = NSX_MIN(ns, own);
 	if (seen > NSX_MAX(3 * usual, usual + 50000)) {
-		c->residual_ns = c->end_ns - NSX_MAX(c->start_ns + c->own_ns,
-						     until + usual);
+		c->residual_ns = c->end_ns - NSX_MAX(c->start_ns + c->own_ns, until + usual);
 		seen = usual;
 	}
 	c->lambda_ns = (int32_t)NSX_MAX(seen, INT32_MIN);
@@ -717,8 +685,7 @@ static void weigh_full(struct learner *l, uint32_t call)
 	room_ns = m->op[c->room].start_ns;
 	c->own_ns = NSX_MIN(c->end_ns - c->start_ns, usual_cost(m, c, 4000));
 	c->lambda_ns = (int32_t)NSX_MIN(c->end_ns - room_ns, LAUNCH_CAP_NS);
-	c->residual_ns = NSX_MAX(0, c->end_ns - NSX_MAX(c->start_ns + c->own_ns,
-							room_ns +
+	c->residual_ns = NSX_MAX(0, c->end_ns - NSX_MAX(c->start_ns + c->own_ns, room_ns +
 							c->lambda_ns));
 }
 
@@ -763,8 +730,7 @@ static void weigh_calls(struct learner *l)
 		least = least <= 0 ? 5000 : least;
 		if (until != NEVER) {
 			weigh_wait(l, i, until);
-		} else if (c->kind == CALL_SYNC &&
-			   ns > NSX_MAX(100000, 3 * least)) {
+		} else if (c->kind == CALL_SYNC && ns > NSX_MAX(100000, 3 * least)) {
 			c->own_ns = NSX_MIN(ns, least);
 			c->residual_ns = ns - c->own_ns;
 		} else if (l->is_full[i]) {
@@ -795,8 +761,7 @@ static int list_by_end(struct build *b, struct by_end *x, struct nsx_err *err)
 	for (uint32_t i = 0; i < m->nops; i++)
 		v[i] = (struct nsx_keyed){model_op_end(&m->op[i]), i};
 	nsx_keyed_sort(v, v + m->nops, m->nops);
-	NSX_DEAL(x->at, x->op, t->ndevices, m->nops, i,
-		 model_device(b, v[i].at));
+	NSX_DEAL(x->at, x->op, t->ndevices, m->nops, i, model_device(b, v[i].at));
 	for (uint32_t i = 0; i < m->nops; i++)
 		x->op[i] = v[x->op[i]].at;
 	nsx_arena_drop(b->step, v);
@@ -813,8 +778,7 @@ static uint32_t infer_cause(const struct build *b, const struct by_end *x,
 	const struct model_op *o = &m->op[op];
 	uint32_t d = model_device(b, op), lo = x->at[d], hi = x->at[d + 1];
 
-	NSX_BISECT(lo, hi, mid,
-		   model_op_end(&m->op[x->op[mid]]) <= o->start_ns + 500);
+	NSX_BISECT(lo, hi, mid, model_op_end(&m->op[x->op[mid]]) <= o->start_ns + 500);
 	for (unsigned n = 0; n < LOOK_BACK && lo-- > x->at[d]; n++) {
 		const struct model_op *y = &m->op[x->op[lo]];
 
@@ -848,8 +812,7 @@ static void weigh_launch(struct learner *l, uint32_t op, struct edges *e)
 
 	/* keeps the distance to this very call's end */
 	if (x && x->from_start && !blocks)
-		ns -= l->is_full[o->call] ? usual_cost(m, c, 4000) :
-					    c->end_ns - c->start_ns;
+		ns -= l->is_full[o->call] ? usual_cost(m, c, 4000) : c->end_ns - c->start_ns;
 	b->typical_launch[op] = ns;
 	o->launch_ns = NSX_MIN(ns, o->start_ns - from);
 	if (from + ns > e->best_ns)
@@ -860,8 +823,7 @@ static void weigh_links(struct build *b, uint32_t op, struct edges *e)
 {
 	const struct nsx_model *m = b->m;
 
-	for (uint32_t k = b->link_head[op]; k != NSX_NONE;
-	     k = b->link[k].next) {
+	for (uint32_t k = b->link_head[op]; k != NSX_NONE; k = b->link[k].next) {
 		struct link *x = &b->link[k];
 		int64_t end = model_op_end(&m->op[x->op]);
 
@@ -877,13 +839,11 @@ static struct link *last_link(const struct build *b, uint32_t op)
 	struct link *best = NULL;
 	int64_t best_ns = NEVER;
 
-	for (uint32_t k = b->link_head[op]; k != NSX_NONE;
-	     k = b->link[k].next) {
+	for (uint32_t k = b->link_head[op]; k != NSX_NONE; k = b->link[k].next) {
 		struct link *x = &b->link[k];
 		int64_t ns = model_op_end(&b->m->op[x->op]) + x->weight_ns;
 
-		if (!best || ns > best_ns ||
-		    (ns == best_ns && x->op < best->op)) {
+		if (!best || ns > best_ns || (ns == best_ns && x->op < best->op)) {
 			best = x;
 			best_ns = ns;
 		}
@@ -894,8 +854,7 @@ static struct link *last_link(const struct build *b, uint32_t op)
 /* Assigns unexplained delay: jitter goes to the deciding edge and disappears with it; more
  * stays with the operation.
  */
-static void learn_settle(struct build *b, uint32_t op, uint32_t before,
-			 enum edge bound)
+static void learn_settle(struct build *b, uint32_t op, uint32_t before, enum edge bound)
 {
 	struct nsx_model *m = b->m;
 	struct model_op *o = &m->op[op];
@@ -905,15 +864,12 @@ static void learn_settle(struct build *b, uint32_t op, uint32_t before,
 	if (o->call != NSX_NONE) {
 		const struct model_call *c = &m->call[o->call];
 
-		ready = (c->kind == CALL_BLOCK ? c->start_ns : c->end_ns) +
-			o->launch_ns;
+		ready = (c->kind == CALL_BLOCK ? c->start_ns : c->end_ns) + o->launch_ns;
 	}
 	if (before != NSX_NONE)
-		ready = NSX_MAX(ready, model_op_end(&m->op[before]) +
-					       o->dispatch_ns);
+		ready = NSX_MAX(ready, model_op_end(&m->op[before]) + o->dispatch_ns);
 	if (last)
-		ready = NSX_MAX(ready, model_op_end(&m->op[last->op]) +
-					       last->weight_ns);
+		ready = NSX_MAX(ready, model_op_end(&m->op[last->op]) + last->weight_ns);
 	if (ready == NEVER)
 		return;
 	left = o->start_ns - ready;

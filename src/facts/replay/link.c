@@ -48,8 +48,7 @@ struct sweep {
 };
 
 /* The stream's last operation queued before a time; or NSX_NONE. O(log n). */
-static uint32_t link_queued_before(const struct build *b, uint32_t stream,
-				   int64_t at_ns)
+static uint32_t link_queued_before(const struct build *b, uint32_t stream, int64_t at_ns)
 {
 	uint32_t lo = NSX_SEARCH(b->stream_at[stream], b->stream_at[stream + 1],
 				 mid, b->queued[mid] < at_ns);
@@ -72,8 +71,7 @@ static void link_later(struct build *b, uint32_t op, uint32_t on)
 	}
 }
 
-int add_link(struct build *b, uint32_t op, uint32_t on, uint32_t call,
-	     struct nsx_err *err)
+int add_link(struct build *b, uint32_t op, uint32_t on, uint32_t call, struct nsx_err *err)
 {
 	unsigned n = 0;
 
@@ -105,8 +103,7 @@ static int by_call(struct build *b, const uint32_t *call, size_t n,
 			   *ret_at) ||
 	    nsx_new_arrays(b->step, n, "waits", err, *ret_rows))
 		return err->rc;
-	NSX_DEAL(*ret_at, *ret_rows, b->m->ncalls, n, i,
-		 model_call_of(b, call[i]));
+	NSX_DEAL(*ret_at, *ret_rows, b->m->ncalls, n, i, model_call_of(b, call[i]));
 	return 0;
 }
 
@@ -117,14 +114,12 @@ static int find_owners(struct sweep *s, struct nsx_err *err)
 
 	if (nsx_new_arrays(b->step, (size_t)t->nprocesses + 1, "processes", err,
 			   s->owner) ||
-	    nsx_new_arrays(b->step, b->m->nstreams, "streams", err, s->owner_of,
-			   s->last))
+	    nsx_new_arrays(b->step, b->m->nstreams, "streams", err, s->owner_of, s->last))
 		return err->rc;
 	memset(s->owner, 0xff, ((size_t)t->nprocesses + 1) * 4);
 	memset(s->last, 0xff, (size_t)b->m->nstreams * 4);
 	for (uint32_t k = 0; k < b->m->nstreams; k++) {
-		uint32_t p = NSX_MIN(t->stream[b->stream_row[k]].process,
-				     t->nprocesses);
+		uint32_t p = NSX_MIN(t->stream[b->stream_row[k]].process, t->nprocesses);
 
 		if (s->owner[p] == NSX_NONE)
 			s->owner[p] = s->nowners++;
@@ -137,13 +132,11 @@ static int list_queue(struct sweep *s, struct nsx_err *err)
 {
 	struct build *b = s->b;
 
-	if (!nsx_new_array(s->queue, b->step, 2 * (size_t)b->m->nops,
-			   "operations to replay", err))
+	if (!nsx_new_array(s->queue, b->step, 2 * (size_t)b->m->nops, "operations to replay", err))
 		return err->rc;
 	for (uint32_t i = 0; i < b->m->nops; i++)
 		if (b->m->op[i].flags & OP_STREAM)
-			s->queue[s->nqueue++] =
-				(struct nsx_keyed){b->queued[b->place[i]], i};
+			s->queue[s->nqueue++] = (struct nsx_keyed){b->queued[b->place[i]], i};
 	nsx_keyed_sort(s->queue, s->queue + s->nqueue, s->nqueue);
 	return 0;
 }
@@ -170,8 +163,7 @@ static void queue_until(struct sweep *s, int64_t at_ns)
 }
 
 /* The event of a row; *ret NSX_NONE: its record is missing. */
-static uint32_t find_event(const struct sweep *s, uint32_t process,
-			   int64_t sync_id, uint32_t id)
+static uint32_t find_event(const struct sweep *s, uint32_t process, int64_t sync_id, uint32_t id)
 {
 	uint32_t e = NSX_NONE;
 
@@ -185,8 +177,7 @@ static uint32_t find_event(const struct sweep *s, uint32_t process,
 static int put_event(struct sweep *s, uint64_t a, uint64_t id,
 		     struct event event, struct nsx_err *err)
 {
-	struct event *e = nsx_group_value(&s->events, &s->event, a, id,
-					  "events", err);
+	struct event *e = nsx_group_value(&s->events, &s->event, a, id, "events", err);
 
 	if (!e)
 		return err->rc;
@@ -205,12 +196,10 @@ static int record_events(struct sweep *s, uint32_t call, struct nsx_err *err)
 		if (r->stream[row] != NSX_NONE)
 			e.stream = s->b->stream_of[r->stream[row]];
 		if (r->event_sync_id[row] > 0 &&
-		    put_event(s, process, (uint64_t)r->event_sync_id[row], e,
-			      err))
+		    put_event(s, process, (uint64_t)r->event_sync_id[row], e, err))
 			return err->rc;
 		if (r->event[row] != NSX_NONE &&
-		    put_event(s, process | UINT64_C(1) << 32, r->event[row], e,
-			      err))
+		    put_event(s, process | UINT64_C(1) << 32, r->event[row], e, err))
 			return err->rc;
 	}
 	return 0;
@@ -218,8 +207,7 @@ static int record_events(struct sweep *s, uint32_t call, struct nsx_err *err)
 
 static int link_add_wait(struct build *b, uint32_t op, struct nsx_err *err)
 {
-	return op == NSX_NONE ? 0 :
-	       nsx_push(b->m->wait, b->nwaits, b->cap_waits, "waits", err, op);
+	return op == NSX_NONE ? 0 : nsx_push(b->m->wait, b->nwaits, b->cap_waits, "waits", err, op);
 }
 
 static const struct recent *link_recent_of(const struct sweep *s, uint32_t call)
@@ -232,15 +220,13 @@ static const struct recent *link_recent_of(const struct sweep *s, uint32_t call)
 	return owner == NSX_NONE ? &none : &s->recent[owner];
 }
 
-static int wait_for_context(struct sweep *s, uint32_t call, uint32_t context,
-			    struct nsx_err *err)
+static int wait_for_context(struct sweep *s, uint32_t call, uint32_t context, struct nsx_err *err)
 {
 	const struct recent *r = link_recent_of(s, call);
 	const struct build *b = s->b;
 
 	for (unsigned k = 0; k < r->n; k++) {
-		const struct nsx_stream *st =
-			&b->m->t->stream[b->stream_row[r->v[k]]];
+		const struct nsx_stream *st = &b->m->t->stream[b->stream_row[r->v[k]]];
 
 		if ((context == NSX_NONE || st->context_id == context) &&
 		    link_add_wait(s->b, s->last[r->v[k]], err))
@@ -250,16 +236,14 @@ static int wait_for_context(struct sweep *s, uint32_t call, uint32_t context,
 }
 
 /* Adds what the rows of a wait name; *ret_known: there are such rows. */
-static int wait_by_rows(struct sweep *s, uint32_t call, bool *ret_known,
-			struct nsx_err *err)
+static int wait_by_rows(struct sweep *s, uint32_t call, bool *ret_known, struct nsx_err *err)
 {
 	struct build *b = s->b;
 	const struct nsx_syncs *y = &b->m->t->syncs;
 	int rc = 0;
 
 	*ret_known = false;
-	for (uint32_t k = s->sync_at[call]; !rc && k < s->sync_at[call + 1];
-	     k++) {
+	for (uint32_t k = s->sync_at[call]; !rc && k < s->sync_at[call + 1]; k++) {
 		uint32_t row = s->sync[k], stream, e;
 
 		if (y->type[row] == NSX_SYNC_STREAM_WAIT)
@@ -275,16 +259,12 @@ static int wait_by_rows(struct sweep *s, uint32_t call, bool *ret_known,
 			if (stream != NSX_NONE)
 				rc = link_add_wait(b, s->last[stream], err);
 		} else {
-			e = find_event(s, y->process[row],
-				       y->event_sync_id[row], y->event[row]);
+			e = find_event(s, y->process[row], y->event_sync_id[row], y->event[row]);
 			if (e == NSX_NONE)
 				*ret_known = false;
 			else if (s->event[e].stream != NSX_NONE)
-				rc = link_add_wait(b,
-						   link_queued_before(
-						      b, s->event[e].stream,
-						      s->event[e].at_ns),
-						   err);
+				rc = link_add_wait(b, link_queued_before(b, s->event[e].stream,
+							 s->event[e].at_ns), err);
 		}
 	}
 	return rc;
@@ -330,8 +310,7 @@ static void drop_later(struct build *b, uint32_t call, int64_t slack_ns)
 	size_t n = m->call[call].wait;
 
 	for (size_t k = n; k < b->nwaits; k++)
-		if (model_op_end(&m->op[m->wait[k]]) <=
-		    m->call[call].end_ns + slack_ns)
+		if (model_op_end(&m->op[m->wait[k]]) <= m->call[call].end_ns + slack_ns)
 			m->wait[n++] = m->wait[k];
 	b->nwaits = n;
 }
@@ -344,11 +323,9 @@ static int wait_for_named(struct sweep *s, uint32_t call, struct nsx_err *err)
 	c->kind = CALL_SYNC;
 	if (s->b->m->api[c->api].says & API_WIDE)
 		c->flags |= CALL_WIDE;
-	if (wait_by_rows(s, call, &known, err) ||
-	    (!known && wait_by_guess(s, call, err)))
+	if (wait_by_rows(s, call, &known, err) || (!known && wait_by_guess(s, call, err)))
 		return err->rc;
-	drop_later(s->b, call,
-		   NSX_MAX(SKEW_NS, (c->end_ns - c->start_ns) / 50));
+	drop_later(s->b, call, NSX_MAX(SKEW_NS, (c->end_ns - c->start_ns) / 50));
 	return 0;
 }
 
@@ -381,16 +358,14 @@ static bool is_blocking(const struct build *b, uint32_t call)
 	const struct model_call *c = &m->call[call];
 	const struct model_op *o = &m->op[b->last_op[call]];
 	int64_t end = model_op_end(o);
-	int64_t common = NSX_MIN(c->end_ns, end) -
-			 NSX_MAX(c->start_ns, o->start_ns);
+	int64_t common = NSX_MIN(c->end_ns, end) - NSX_MAX(c->start_ns, o->start_ns);
 	const struct nsx_copy *copy = nsx_op_copy(m->t, o->row);
 
 	if ((c->flags & CALL_COMPUTES) ||
 	    ((c->flags & CALL_MANY) && (m->api[c->api].says & API_GRAPH)) ||
 	    c->start_ns > o->start_ns + TOLERANCE_NS)
 		return false;
-	if (end > c->end_ns + TOLERANCE_NS &&
-	    !(2 * common >= o->length_ns && common > 10000))
+	if (end > c->end_ns + TOLERANCE_NS && !(2 * common >= o->length_ns && common > 10000))
 		return false;
 	return (m->api[c->api].says & API_COPY) ||
 	       (o->kind == NSX_OP_MEMCPY && (o->copy_kind - 1u) < 2 &&
@@ -415,8 +390,7 @@ static bool follows_sleep(const struct sweep *s, uint32_t call)
 	const struct nsx_thread *h = &t->thread[s->b->thread[call]];
 	int64_t from_ns = s->b->m->call[c->before].end_ns, ns = 0;
 	uint32_t end = h->osrt_at + h->nosrt;
-	uint32_t i = NSX_SEARCH(h->osrt_at, end, mid,
-				t->osrt.start_ns[mid] < from_ns);
+	uint32_t i = NSX_SEARCH(h->osrt_at, end, mid, t->osrt.start_ns[mid] < from_ns);
 
 	for (; i < end && t->osrt.end_ns[i] <= c->start_ns; i++)
 		if (nsx_osrt_sleeps(nsx_text(t, t->osrt.name[i])))
@@ -439,8 +413,7 @@ static int end_polling(struct sweep *s, uint32_t call, struct nsx_err *err)
 
 	if (b->next[call] != NSX_NONE && is_query(s, b->next[call]))
 		return 0;
-	for (uint32_t k = call; k != s->query[call] && n < MIN_QUERIES;
-	     k = b->m->call[k].before)
+	for (uint32_t k = call; k != s->query[call] && n < MIN_QUERIES; k = b->m->call[k].before)
 		n++;
 	if (n < 2 || (n < MIN_QUERIES && !follows_sleep(s, call)) ||
 	    c->end_ns - first->start_ns <= POLL_NS)
@@ -448,8 +421,7 @@ static int end_polling(struct sweep *s, uint32_t call, struct nsx_err *err)
 	for (unsigned k = 0; k < r->n; k++) {
 		int64_t end = model_op_end(&b->m->op[s->last[r->v[k]]]);
 
-		if (end <= c->end_ns && end >= first->start_ns &&
-		    end > best_ns) {
+		if (end <= c->end_ns && end >= first->start_ns && end > best_ns) {
 			best = s->last[r->v[k]];
 			best_ns = end;
 		}
@@ -464,14 +436,12 @@ static int end_polling(struct sweep *s, uint32_t call, struct nsx_err *err)
 /* Guesses the record of an event that the export lacks: the thread's nearest earlier
  * record, on the stream it launched to last before that, other than the waiting one.
  */
-static bool guess_record(const struct build *b, uint32_t call, uint32_t waiting,
-			 struct event *ret)
+static bool guess_record(const struct build *b, uint32_t call, uint32_t waiting, struct event *ret)
 {
 	const struct nsx_model *m = b->m;
 	uint32_t k = m->call[call].before;
 
-	for (unsigned n = 1; k != NSX_NONE && n < NEAR &&
-			     m->call[k].kind != CALL_RECORD; n++)
+	for (unsigned n = 1; k != NSX_NONE && n < NEAR && m->call[k].kind != CALL_RECORD; n++)
 		k = m->call[k].before;
 	if (k == NSX_NONE || m->call[k].kind != CALL_RECORD)
 		return false;
@@ -481,8 +451,7 @@ static bool guess_record(const struct build *b, uint32_t call, uint32_t waiting,
 
 		k = m->call[k].before;
 		op = k == NSX_NONE ? NSX_NONE : m->call[k].op;
-		if (op == NSX_NONE || !(m->op[op].flags & OP_STREAM) ||
-		    m->op[op].stream == waiting)
+		if (op == NSX_NONE || !(m->op[op].flags & OP_STREAM) || m->op[op].stream == waiting)
 			continue;
 		ret->stream = m->op[op].stream;
 		return true;
@@ -491,8 +460,7 @@ static bool guess_record(const struct build *b, uint32_t call, uint32_t waiting,
 }
 
 /* A stream's wait makes its next operation depend on what the event stood for when recorded. */
-static int link_stream_waits(struct sweep *s, uint32_t call,
-			     struct nsx_err *err)
+static int link_stream_waits(struct sweep *s, uint32_t call, struct nsx_err *err)
 {
 	struct build *b = s->b;
 	const struct nsx_syncs *y = &b->m->t->syncs;
@@ -503,14 +471,12 @@ static int link_stream_waits(struct sweep *s, uint32_t call,
 		struct event event;
 		bool guessed = false;
 
-		if (y->type[row] != NSX_SYNC_STREAM_WAIT ||
-		    y->stream[row] == NSX_NONE)
+		if (y->type[row] != NSX_SYNC_STREAM_WAIT || y->stream[row] == NSX_NONE)
 			continue;
 		stream = b->stream_of[y->stream[row]];
 		if (stream == NSX_NONE)
 			continue;
-		e = find_event(s, y->process[row], y->event_sync_id[row],
-			       y->event[row]);
+		e = find_event(s, y->process[row], y->event_sync_id[row], y->event[row]);
 		if (e != NSX_NONE)
 			event = s->event[e];
 		else if (!(guessed = guess_record(b, call, stream, &event)))
@@ -521,13 +487,11 @@ static int link_stream_waits(struct sweep *s, uint32_t call,
 		if (on == NSX_NONE || event.stream == stream)
 			continue;
 		last = link_queued_before(b, stream, at_ns);
-		next = last == NSX_NONE ? b->stream_at[stream] :
-					  b->place[last] + 1;
+		next = last == NSX_NONE ? b->stream_at[stream] : b->place[last] + 1;
 		if (next == b->stream_at[stream + 1])
 			continue;
 		op = b->stream_op[next];
-		if (guessed && model_op_end(&b->m->op[on]) >
-				       b->m->op[op].start_ns + 5000)
+		if (guessed && model_op_end(&b->m->op[on]) > b->m->op[op].start_ns + 5000)
 			continue;
 		if (add_link(b, op, on, call, err))
 			return err->rc;
@@ -543,15 +507,12 @@ static int meet_call(struct sweep *s, uint32_t call, struct nsx_err *err)
 	bool waits = says & API_SYNC;
 
 	if (c->kind == CALL_MPI)
-		return link_add_wait(b, b->m->f->meets->call[b->mpi[call]].waits,
-				     err);
+		return link_add_wait(b, b->m->f->meets->call[b->mpi[call]].waits, err);
 	for (uint32_t k = s->sync_at[call]; k < s->sync_at[call + 1]; k++)
-		waits |= b->m->t->syncs.type[s->sync[k]] !=
-			 NSX_SYNC_STREAM_WAIT;
+		waits |= b->m->t->syncs.type[s->sync[k]] != NSX_SYNC_STREAM_WAIT;
 	if (c->op != NSX_NONE) {
 		c->kind = is_blocking(b, call) ? CALL_BLOCK : CALL_LAUNCH;
-		if (c->kind == CALL_BLOCK &&
-		    link_add_wait(b, b->last_op[call], err))
+		if (c->kind == CALL_BLOCK && link_add_wait(b, b->last_op[call], err))
 			return err->rc;
 	} else if (waits) {
 		if (wait_for_named(s, call, err))
@@ -604,8 +565,7 @@ static int take_turns(struct turns *t, uint32_t stream, const uint32_t *others,
 {
 	const struct build *b = t->b;
 
-	for (uint32_t k = b->stream_at[stream]; k < b->stream_at[stream + 1];
-	     k++)
+	for (uint32_t k = b->stream_at[stream]; k < b->stream_at[stream + 1]; k++)
 		for (unsigned i = 0; i < n; i++) {
 			uint32_t op = b->stream_op[k];
 			uint32_t on = link_queued_before(b, others[i], b->queued[k]);
@@ -614,8 +574,7 @@ static int take_turns(struct turns *t, uint32_t stream, const uint32_t *others,
 			if (on == NSX_NONE)
 				continue;
 			/* Calls of two threads may be processed in another order. */
-			bad = b->m->op[op].start_ns <
-			      model_op_end(&b->m->op[on]) - TOLERANCE_NS;
+			bad = b->m->op[op].start_ns < model_op_end(&b->m->op[on]) - TOLERANCE_NS;
 			t->ntests++;
 			t->nbad += bad;
 			if (t->adds && !bad && add_link(t->b, op, on, NSX_NONE, err))
@@ -653,8 +612,7 @@ static int link_null_streams(struct build *b, struct nsx_err *err)
 
 			if (s == NSX_NONE)
 				continue;
-			fits &= x.nnull < MANY_STREAMS &&
-				x.nblocking < MANY_STREAMS;
+			fits &= x.nnull < MANY_STREAMS && x.nblocking < MANY_STREAMS;
 			if (fits && type == NSX_STREAM_NULL)
 				x.null[x.nnull++] = s;
 			else if (fits && type == NSX_STREAM_BLOCKING)
@@ -676,8 +634,7 @@ static int link_null_streams(struct build *b, struct nsx_err *err)
 /* Among its launch's last nodes, the one that ended last before node i began; the launch's
  * first if none did.
  */
-static uint32_t node_before(const struct nsx_model *m, const uint32_t *before,
-			    uint32_t i)
+static uint32_t node_before(const struct nsx_model *m, const uint32_t *before, uint32_t i)
 {
 	uint32_t first = m->call[m->op[i].call].op, best = NSX_NONE;
 	unsigned left = MOST_BRANCHES;
@@ -711,8 +668,7 @@ static int group_nodes(struct build *b, struct nsx_err *err)
 		c = &m->call[o->call];
 		before[i] = last[o->call];
 		last[o->call] = i;
-		if (!(c->flags & CALL_MANY) ||
-		    !(m->api[c->api].says & API_GRAPH) || c->op == i)
+		if (!(c->flags & CALL_MANY) || !(m->api[c->api].says & API_GRAPH) || c->op == i)
 			continue;
 		o->flags |= OP_NODE;
 		o->group = node_before(m, before, i);

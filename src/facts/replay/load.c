@@ -41,8 +41,7 @@ static unsigned read_api(const char *name)
 		says |= API_IMPLICIT;
 	if (nsx_api_is_query(name))
 		says |= API_QUERY;
-	if ((!strncmp(s, "Memcpy", 6) || !strncmp(s, "Memset", 6)) &&
-	    !strstr(s, "Async"))
+	if ((!strncmp(s, "Memcpy", 6) || !strncmp(s, "Memset", 6)) && !strstr(s, "Async"))
 		says |= API_COPY;
 	if (nsx_api_is_host_func(name))
 		says |= API_HOST_FUNC;
@@ -68,8 +67,7 @@ static int api_of(struct build *b, nsx_str name, uint32_t *by_name,
 	base = nsx_api_base(nsx_text(m->t, name), buf, sizeof(buf));
 	if (nsx_group(&b->api_groups, nsx_hash(base, strlen(base)),
 		      strlen(base), &i, err) ||
-	    nsx_grow(&m->api, &b->cap_apis, (size_t)i + 1, sizeof(*m->api),
-		     "API names", err))
+	    nsx_grow(&m->api, &b->cap_apis, (size_t)i + 1, sizeof(*m->api), "API names", err))
 		return err->rc;
 	if (i == m->napis) {
 		m->api[i] = (struct model_api){
@@ -91,8 +89,7 @@ static uint32_t load_slice_calls(struct build *b)
 {
 	const struct nsx_trace *t = b->m->t;
 	int64_t start_ns = b->m->closure.window.start_ns;
-	int64_t from_ns = b->from_ns == NEVER ?
-				  NEVER : b->from_ns - (start_ns - b->from_ns);
+	int64_t from_ns = b->from_ns == NEVER ? NEVER : b->from_ns - (start_ns - b->from_ns);
 	uint32_t n = 0;
 
 	for (uint32_t h = 0; h < t->nthreads; h++) {
@@ -101,8 +98,7 @@ static uint32_t load_slice_calls(struct build *b)
 
 		*s = (struct model_slice){model_first_call(t, th, from_ns),
 					  model_first_call(t, th, b->to_ns), n};
-		while (s->from < s->to &&
-		       (t->calls.flags[s->from] & NSX_CALL_NESTED))
+		while (s->from < s->to && (t->calls.flags[s->from] & NSX_CALL_NESTED))
 			s->from++;
 		n += s->to - s->from;
 	}
@@ -148,8 +144,7 @@ static uint32_t load_list_mpi(const struct build *b, struct nsx_keyed *list)
 	for (uint32_t i = 0; i < x->ncalls; i++) {
 		const struct nsx_mpi_call *c = &x->call[i];
 		const struct model_slice *s = &b->slice[c->thread];
-		uint32_t row = model_first_call(t, &t->thread[c->thread],
-						c->start_ns);
+		uint32_t row = model_first_call(t, &t->thread[c->thread], c->start_ns);
 
 		if (row > s->from && row < s->to)
 			list[n++] = (struct nsx_keyed){
@@ -179,12 +174,10 @@ uint32_t model_call_of(const struct build *b, uint32_t row)
 	if (row == NSX_NONE)
 		return NSX_NONE;
 	s = &b->slice[nsx_call_thread(b->m->t, row)];
-	return row >= s->from && row < s->to ? b->outer[s->at + row - s->from] :
-					       NSX_NONE;
+	return row >= s->from && row < s->to ? b->outer[s->at + row - s->from] : NSX_NONE;
 }
 
-static struct model_call load_read_call(const struct build *b,
-					const struct nsx_keyed *x)
+static struct model_call load_read_call(const struct build *b, const struct nsx_keyed *x)
 {
 	const struct nsx_trace *t = b->m->t;
 
@@ -199,14 +192,12 @@ static struct model_call read_mpi(struct build *b, uint32_t call, uint32_t i)
 	const struct nsx_mpi_call *x = &b->m->f->meets->call[i];
 
 	b->mpi[call] = i;
-	if (x->comes != NSX_NONE &&
-	    x->start_ns == b->m->meet[x->comes].last_ns)
+	if (x->comes != NSX_NONE && x->start_ns == b->m->meet[x->comes].last_ns)
 		b->m->meet[x->comes].last = call;
 	return (struct model_call){
 		.start_ns = x->start_ns, .end_ns = x->end_ns, .op = NSX_NONE,
 		.room = x->comes, .kind = CALL_MPI,
-		.row = model_first_call(t, &t->thread[x->thread],
-					x->start_ns)};
+		.row = model_first_call(t, &t->thread[x->thread], x->start_ns)};
 }
 
 static int load_fill_calls(struct build *b, const struct nsx_keyed *list, uint32_t n,
@@ -242,8 +233,7 @@ static int load_fill_calls(struct build *b, const struct nsx_keyed *list, uint32
 		if (last[h] != NSX_NONE)
 			b->next[last[h]] = i;
 		if (!is_mpi)
-			b->outer[b->slice[h].at + c->row - b->slice[h].from] =
-				i;
+			b->outer[b->slice[h].at + c->row - b->slice[h].from] = i;
 		b->next[i] = NSX_NONE;
 		b->thread[i] = h;
 		last[h] = i;
@@ -258,8 +248,7 @@ static int load_meets(struct build *b, uint32_t most, struct nsx_err *err)
 
 	m->nmeets = x->nmeets;
 	if (nsx_new_arrays(m->arena, x->nmeets, "MPI calls", err, m->meet) ||
-	    nsx_new_arrays(b->a, x->nmeets ? most : 0, "MPI calls", err,
-			   b->mpi))
+	    nsx_new_arrays(b->a, x->nmeets ? most : 0, "MPI calls", err, b->mpi))
 		return err->rc;
 	for (uint32_t k = 0; k < x->nmeets; k++)
 		m->meet[k] = (struct model_meet){x->last_ns[k], NEVER,
@@ -344,8 +333,7 @@ static int number_streams(struct build *b, struct nsx_err *err)
 	size_t cap = 0;
 	int rc = 0;
 
-	if (nsx_new_arrays(b->a, t->nstreams, "streams", err, b->stream_of,
-			   b->stream_row))
+	if (nsx_new_arrays(b->a, t->nstreams, "streams", err, b->stream_of, b->stream_row))
 		return err->rc;
 	memset(b->stream_of, 0xff, (size_t)t->nstreams * 4);
 	for (uint32_t i = 0; !rc && i < m->nops; i++) {
@@ -364,8 +352,7 @@ static int number_streams(struct build *b, struct nsx_err *err)
 		     nsx_grow(&m->engine_rank, &cap, engines.n,
 			      sizeof(*m->engine_rank), "engines", err);
 		if (!rc)
-			m->engine_rank[o->engine] =
-				(struct model_rank){s->process, s->device};
+			m->engine_rank[o->engine] = (struct model_rank){s->process, s->device};
 	}
 	m->nengines = (uint32_t)engines.n;
 	nsx_groups_done(&engines);
@@ -388,11 +375,9 @@ static int load_match_ops(struct build *b, struct nsx_err *err)
 			m->call[c].op = b->last_op[c] = i;
 		else
 			m->call[c].flags |= CALL_MANY;
-		if (m->op[i].kind == NSX_OP_KERNEL ||
-		    m->op[i].kind == NSX_OP_GRAPH)
+		if (m->op[i].kind == NSX_OP_KERNEL || m->op[i].kind == NSX_OP_GRAPH)
 			m->call[c].flags |= CALL_COMPUTES;
-		if (model_op_end(&m->op[i]) >
-		    model_op_end(&m->op[b->last_op[c]]))
+		if (model_op_end(&m->op[i]) > model_op_end(&m->op[b->last_op[c]]))
 			b->last_op[c] = i;
 	}
 	return 0;
@@ -405,8 +390,7 @@ static int list_streams(struct build *b, struct nsx_err *err)
 
 	if (nsx_new_arrays(b->a, (size_t)m->nstreams + 2, "streams", err,
 			   b->stream_at) ||
-	    nsx_new_arrays(b->a, m->nops, "streams", err, b->stream_op,
-			   b->queued, b->place))
+	    nsx_new_arrays(b->a, m->nops, "streams", err, b->stream_op, b->queued, b->place))
 		return err->rc;
 	NSX_DEAL(b->stream_at, b->stream_op, m->nstreams, m->nops, i,
 		 m->op[i].flags & OP_STREAM ? m->op[i].stream : NSX_NONE);
@@ -418,8 +402,7 @@ static int list_streams(struct build *b, struct nsx_err *err)
 
 		if (!(o->flags & OP_STREAM))
 			continue;
-		b->queued[k] = o->call == NSX_NONE ?
-				       NEVER : m->call[o->call].start_ns;
+		b->queued[k] = o->call == NSX_NONE ? NEVER : m->call[o->call].start_ns;
 		if (k == b->stream_at[o->stream])
 			continue;
 		o->before = b->stream_op[k - 1];
@@ -441,8 +424,7 @@ static int load_ops(struct build *b, struct nsx_err *err)
 		return err->rc;
 	m->nops = load_list_ops(b, list);
 	nsx_keyed_sort(list, list + m->nops, m->nops);
-	if (!nsx_new_array(m->op, m->arena, (size_t)m->nops + 1,
-			   "operations to replay", err))
+	if (!nsx_new_array(m->op, m->arena, (size_t)m->nops + 1, "operations to replay", err))
 		return err->rc;
 	for (uint32_t i = 0; i < m->nops; i++)
 		m->op[i] = read_op(b, list[i].at);

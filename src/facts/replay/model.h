@@ -265,16 +265,14 @@ static inline uint32_t model_host_func(const struct nsx_model *m, uint32_t op)
 		call = m->call[call].before;
 	while (call != NSX_NONE && m->call[call].op == NSX_NONE &&
 	       !(m->api[m->call[call].api].says & API_HOST_FUNC));
-	return call != NSX_NONE && m->call[call].op == NSX_NONE ? call :
-								  NSX_NONE;
+	return call != NSX_NONE && m->call[call].op == NSX_NONE ? call : NSX_NONE;
 }
 /* Time between a call and the call before it. */
 static inline int64_t model_gap(const struct nsx_model *m, uint32_t call)
 {
 	const struct model_call *c = &m->call[call];
 
-	return c->before == NSX_NONE ?
-		       0 : c->start_ns - m->call[c->before].end_ns;
+	return c->before == NSX_NONE ? 0 : c->start_ns - m->call[c->before].end_ns;
 }
 /* Index of a call's pause, which must exist. O(log n). */
 static inline size_t model_pause_of(const struct nsx_model *m, uint32_t call)
@@ -284,14 +282,12 @@ static inline size_t model_pause_of(const struct nsx_model *m, uint32_t call)
 /* Time of waits outside CUDA in the gap before a call. */
 static inline int64_t model_pause_ns(const struct nsx_model *m, uint32_t call)
 {
-	return m->call[call].flags & CALL_PAUSE ?
-		       m->pause[model_pause_of(m, call)].ns : 0;
+	return m->call[call].flags & CALL_PAUSE ? m->pause[model_pause_of(m, call)].ns : 0;
 }
 /* The operation that the gap before a call with CALL_AWAITS waits for. O(log n). */
 static inline uint32_t model_awaited(const struct nsx_model *m, uint32_t call)
 {
-	return m->await[NSX_SEARCH((size_t)0, m->nawaits, mid,
-				   m->await[mid].call < call)].op;
+	return m->await[NSX_SEARCH((size_t)0, m->nawaits, mid, m->await[mid].call < call)].op;
 }
 /* When a call is prolonged if its thread is off the CPU: always in a launch, in a wait only
  * after what it waited for.
@@ -302,8 +298,7 @@ static inline struct nsx_span model_lost_in(const struct model_call *c)
 					 c->end_ns - c->residual_ns, c->end_ns};
 }
 /* Adds the arrival of a call that no replay moves. */
-static inline void model_fix_meet(struct nsx_model *m, uint32_t meet,
-				  int64_t start_ns)
+static inline void model_fix_meet(struct nsx_model *m, uint32_t meet, int64_t start_ns)
 {
 	m->meet[meet].fixed_ns = NSX_MAX(m->meet[meet].fixed_ns, start_ns);
 }
@@ -315,14 +310,12 @@ static inline uint32_t model_device(const struct build *b, uint32_t op)
 /* The model's call that contains a row of the trace; or NSX_NONE. */
 uint32_t model_call_of(const struct build *b, uint32_t row);
 /* call: see struct model_dep. */
-int add_link(struct build *b, uint32_t op, uint32_t on, uint32_t call,
-	     struct nsx_err *err);
+int add_link(struct build *b, uint32_t op, uint32_t on, uint32_t call, struct nsx_err *err);
 
 /* The thread's first call that begins at at_ns or later; the end of its slice if none.
  * O(log n).
  */
-uint32_t model_first_call(const struct nsx_trace *t,
-			  const struct nsx_thread *h, int64_t at_ns);
+uint32_t model_first_call(const struct nsx_trace *t, const struct nsx_thread *h, int64_t at_ns);
 
 /* Work that begins in [from, to), as a number of operations; calls weigh less. */
 size_t model_weigh(const struct nsx_trace *t, int64_t from_ns, int64_t to_ns);

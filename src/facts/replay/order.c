@@ -25,8 +25,7 @@ static bool has_end(const struct nsx_model *m, uint32_t call)
 {
 	const struct model_call *c = &m->call[call];
 
-	return c->wait != m->call[call + 1].wait || c->room != NSX_NONE ||
-	       (c->flags & CALL_WIDE);
+	return c->wait != m->call[call + 1].wait || c->room != NSX_NONE || (c->flags & CALL_WIDE);
 }
 
 static int64_t order_after(int64_t key, int64_t predecessor)
@@ -40,8 +39,7 @@ static size_t move_calls(const struct nsx_model *m, struct keys *k)
 
 	for (uint32_t i = 0; m->nmeets && i < m->ncalls; i++)
 		if (m->call[i].kind == CALL_MPI && m->call[i].room != NSX_NONE)
-			k->meet[m->call[i].room] = NSX_MAX(
-				k->meet[m->call[i].room], k->start[i]);
+			k->meet[m->call[i].room] = NSX_MAX(k->meet[m->call[i].room], k->start[i]);
 	for (uint32_t i = 0; i < m->ncalls; i++) {
 		const struct model_call *c = &m->call[i];
 		const int64_t *waited = c->kind == CALL_MPI ? k->meet : k->op;
@@ -85,8 +83,7 @@ static size_t order_move_ops(const struct nsx_model *m, struct keys *k)
 	return moved;
 }
 
-static int make_keys(struct build *b, struct keys *k, bool *ret_settled,
-		     struct nsx_err *err)
+static int make_keys(struct build *b, struct keys *k, bool *ret_settled, struct nsx_err *err)
 {
 	const struct nsx_model *m = b->m;
 
@@ -104,9 +101,7 @@ static int make_keys(struct build *b, struct keys *k, bool *ret_settled,
 		if (c->kind != CALL_LAUNCH)
 			k->end[i] = c->end_ns;
 		else
-			k->end[i] = NSX_MAX(c->start_ns,
-					    NSX_MIN(c->end_ns,
-						    m->op[c->op].start_ns));
+			k->end[i] = NSX_MAX(c->start_ns, NSX_MIN(c->end_ns, m->op[c->op].start_ns));
 	}
 	for (uint32_t i = 0; i < m->nops; i++)
 		k->op[i] = m->op[i].start_ns;
@@ -136,8 +131,7 @@ static int find_effects(struct build *b, int64_t *effect, struct nsx_err *err)
 		uint32_t to = t->thread[h].calls_at + t->thread[h].ncalls;
 
 		next[h] = INT64_MAX;
-		for (uint32_t i = b->slice[h].to, n = 0;
-		     i < to && n < LOOK_AHEAD; i++, n++) {
+		for (uint32_t i = b->slice[h].to, n = 0; i < to && n < LOOK_AHEAD; i++, n++) {
 			uint32_t op = nsx_call_op(&t->calls, i);
 
 			if (op != NSX_NONE) {
@@ -155,8 +149,7 @@ static int find_effects(struct build *b, int64_t *effect, struct nsx_err *err)
 			*at = NSX_MIN(*at, m->op[c->op].start_ns);
 		else if (op != NSX_NONE)
 			*at = NSX_MIN(*at, nsx_op_start(&t->ops, op));
-		effect[i] = *at == INT64_MAX ? c->start_ns :
-					       NSX_MAX(*at, c->start_ns);
+		effect[i] = *at == INT64_MAX ? c->start_ns : NSX_MAX(*at, c->start_ns);
 	}
 	return 0;
 }
@@ -179,8 +172,7 @@ static int64_t first_launch(const struct nsx_model *m)
 			before_ns = NSX_MAX(before_ns, end);
 		else if (end <= w.end_ns)
 			last_ns = NSX_MAX(last_ns, end);
-		if (launch_ns == NEVER && o->start_ns >= w.start_ns &&
-		    o->call != NSX_NONE)
+		if (launch_ns == NEVER && o->start_ns >= w.start_ns && o->call != NSX_NONE)
 			launch_ns = m->call[o->call].start_ns;
 	}
 	if (before_ns == NEVER)
@@ -200,8 +192,7 @@ static void flag_calls(struct nsx_model *m, const int64_t *effect)
 		struct model_call *c = &m->call[i];
 		bool early = effect[i] < w.start_ns;
 
-		c->flags &= (uint16_t)~(CALL_FIXED_START | CALL_FIXED_END |
-					CALL_ACTIVE);
+		c->flags &= (uint16_t)~(CALL_FIXED_START | CALL_FIXED_END | CALL_ACTIVE);
 		if (early || c->start_ns <= launch_ns)
 			c->flags |= CALL_FIXED_START;
 		if (early || c->start_ns < launch_ns)
@@ -273,24 +264,20 @@ static int order_list_steps(struct build *b, const struct keys *k,
 /* Counts steps up to the last measured operation; of simultaneous steps, operations come
  * last.
  */
-static size_t count_steps(const struct nsx_model *m,
-			  const struct steps of[NKINDS])
+static size_t count_steps(const struct nsx_model *m, const struct steps of[NKINDS])
 {
 	const struct nsx_keyed *v = of[OPS].v;
 	size_t n = of[OPS].n;
 
 	while (n && !(m->op[v[n - 1].at >> 2].flags & OP_MEASURED))
 		n--;
-	return !n ? 0 : n +
-		NSX_SEARCH(0, of[STARTS].n, mid,
-			   of[STARTS].v[mid].key <= v[n - 1].key) +
-		NSX_SEARCH(0, of[ENDS].n, mid,
-			   of[ENDS].v[mid].key <= v[n - 1].key);
+	return !n ? 0 : n + NSX_SEARCH(0, of[STARTS].n, mid,
+				       of[STARTS].v[mid].key <= v[n - 1].key) +
+		NSX_SEARCH(0, of[ENDS].n, mid, of[ENDS].v[mid].key <= v[n - 1].key);
 }
 
 /* Whether step i of x precedes step k of y; either may not exist. */
-static bool order_comes_before(const struct steps *x, size_t i, const struct steps *y,
-			       size_t k)
+static bool order_comes_before(const struct steps *x, size_t i, const struct steps *y, size_t k)
 {
 	return i < x->n && (k == y->n || x->v[i].key < y->v[k].key);
 }
@@ -298,8 +285,7 @@ static bool order_comes_before(const struct steps *x, size_t i, const struct ste
 /* Kinds are mostly sorted already, so each is sorted separately, then all are merged. Frees
  * the keys.
  */
-static int sort_steps(struct build *b, const struct keys *k,
-		      struct nsx_err *err)
+static int sort_steps(struct build *b, const struct keys *k, struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
 	struct steps of[NKINDS] = {{0}};
@@ -311,8 +297,7 @@ static int sort_steps(struct build *b, const struct keys *k,
 	nsx_arena_drop(b->step, k->start);
 	nsx_arena_drop(b->step, k->end);
 	nsx_arena_drop(b->step, k->op);
-	if (!nsx_new_array(spare, b->step, NSX_MAX(m->ncalls, m->nops),
-			   "replay order", err))
+	if (!nsx_new_array(spare, b->step, NSX_MAX(m->ncalls, m->nops), "replay order", err))
 		return err->rc;
 	for (unsigned i = 0; i < NKINDS; i++)
 		nsx_keyed_sort(of[i].v, spare, of[i].n);
@@ -429,8 +414,7 @@ static int make_lanes(struct build *b, struct nsx_err *err)
 
 		if (!kind)
 			continue;
-		lane = nsx_group_value(&groups, &use, model_device(b, i), kind,
-				       "lanes", err);
+		lane = nsx_group_value(&groups, &use, model_device(b, i), kind, "lanes", err);
 		rc = lane ? 0 : err->rc;
 		if (rc)
 			break;
@@ -442,8 +426,7 @@ static int make_lanes(struct build *b, struct nsx_err *err)
 			     order_need_of(b, i) <= FEW);
 	}
 	for (uint32_t i = 0; !rc && i < m->nops; i++)
-		if (m->op[i].lane != NSX_NONE &&
-		    (beside[i] || !use[m->op[i].lane].shared))
+		if (m->op[i].lane != NSX_NONE && (beside[i] || !use[m->op[i].lane].shared))
 			m->op[i].lane = NSX_NONE;
 	m->nlanes = (uint32_t)groups.n;
 	nsx_groups_done(&groups);
@@ -462,12 +445,10 @@ static int pack_deps(struct build *b, struct nsx_err *err)
 		return err->rc;
 	for (uint32_t i = 0; i < m->nops; i++) {
 		m->op[i].dep = n;
-		for (uint32_t k = b->link_head[i]; k != NSX_NONE;
-		     k = b->link[k].next)
+		for (uint32_t k = b->link_head[i]; k != NSX_NONE; k = b->link[k].next)
 			m->dep[n++] = (struct model_dep){
 				b->link[k].op,
-				(int32_t)NSX_MAX(b->link[k].weight_ns,
-						 INT32_MIN),
+				(int32_t)NSX_MAX(b->link[k].weight_ns, INT32_MIN),
 				b->link[k].call};
 	}
 	m->op[m->nops].dep = n;
@@ -492,8 +473,7 @@ static int fix_state(struct nsx_model *m, struct nsx_err *err)
 	for (uint32_t i = 0; i < m->ncalls; i++) {
 		const struct model_call *c = &m->call[i];
 
-		if (c->kind == CALL_MPI && c->room != NSX_NONE &&
-		    (c->flags & CALL_FIXED_START))
+		if (c->kind == CALL_MPI && c->room != NSX_NONE && (c->flags & CALL_FIXED_START))
 			model_fix_meet(m, c->room, c->start_ns);
 	}
 	for (uint32_t i = 0; i < m->nops; i++) {
@@ -504,11 +484,9 @@ static int fix_state(struct nsx_model *m, struct nsx_err *err)
 			continue;
 		if (o->flags & OP_STREAM)
 			m->stream_end[o->stream] = end;
-		m->engine_end[o->engine] =
-			NSX_MAX(m->engine_end[o->engine], end);
+		m->engine_end[o->engine] = NSX_MAX(m->engine_end[o->engine], end);
 		if (o->lane != NSX_NONE &&
-		    lane_place(&m->lane[o->lane], o->start_ns, o->length_ns,
-			       err) == NEVER)
+		    lane_place(&m->lane[o->lane], o->start_ns, o->length_ns, err) == NEVER)
 			return err->rc;
 	}
 	return 0;
@@ -537,8 +515,7 @@ static int measure_recorded(struct nsx_model *m, struct nsx_err *err)
 		m->measured[m->nmeasured++] = i;
 	}
 	m->from_ns = from;
-	m->closure.recorded_ns =
-		to == NEVER ? 0 : to - (from == NEVER ? first : from);
+	m->closure.recorded_ns = to == NEVER ? 0 : to - (from == NEVER ? first : from);
 	return 0;
 }
 
@@ -562,7 +539,5 @@ int model_order(struct build *b, struct nsx_err *err)
 	flag_calls(m, effect);
 	nsx_arena_drop(b->step, effect);
 	flag_ops(m);
-	return measure_recorded(m, err) ?:
-	       sort_steps(b, &k, err) ?:
-	       fix_state(m, err);
+	return measure_recorded(m, err) ?: sort_steps(b, &k, err) ?: fix_state(m, err);
 }

@@ -14,8 +14,7 @@ enum { MAX_STRETCHES = 1024 };
 
 /* Lanes -------------------------------------------------------------------------*/
 
-int64_t lane_place(struct lane *lane, int64_t at_ns, int64_t length_ns,
-		   struct nsx_err *err)
+int64_t lane_place(struct lane *lane, int64_t at_ns, int64_t length_ns, struct nsx_err *err)
 {
 	struct nsx_span *v;
 	size_t j = lane->n;
@@ -33,15 +32,12 @@ int64_t lane_place(struct lane *lane, int64_t at_ns, int64_t length_ns,
 
 			if (j < half)
 				half = j;
-			lane->floor_ns = NSX_MAX(lane->floor_ns,
-						 lane->v[half].start_ns);
-			memmove(lane->v, lane->v + half,
-				(lane->n - half) * sizeof(*lane->v));
+			lane->floor_ns = NSX_MAX(lane->floor_ns, lane->v[half].start_ns);
+			memmove(lane->v, lane->v + half, (lane->n - half) * sizeof(*lane->v));
 			lane->n -= half;
 			j -= half;
 		}
-		if (nsx_grow(&lane->v, &lane->cap, lane->n + 1,
-			     sizeof(*lane->v), "lanes", err))
+		if (nsx_grow(&lane->v, &lane->cap, lane->n + 1, sizeof(*lane->v), "lanes", err))
 			return NEVER;
 		v = lane->v + j;
 		memmove(v + 1, v, (lane->n - j) * sizeof(*v));
@@ -64,8 +60,7 @@ static int copy_lanes(struct player *p, struct nsx_err *err)
 		const struct lane *from = &p->m->lane[k];
 		struct lane *to = &p->lane[k];
 
-		if (nsx_grow(&to->v, &to->cap, from->n, sizeof(*to->v),
-			     "lanes", err))
+		if (nsx_grow(&to->v, &to->cap, from->n, sizeof(*to->v), "lanes", err))
 			return err->rc;
 		if (from->n)
 			memcpy(to->v, from->v, from->n * sizeof(*to->v));
@@ -77,8 +72,7 @@ static int copy_lanes(struct player *p, struct nsx_err *err)
 
 /* Players -----------------------------------------------------------------------*/
 
-int player_new(const struct nsx_model *m, struct player **ret,
-	       struct nsx_err *err)
+int player_new(const struct nsx_model *m, struct player **ret, struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct player *p = nsx_arena_get(a, sizeof(*p));
@@ -105,8 +99,7 @@ int player_new(const struct nsx_model *m, struct player **ret,
 	p->m = m;
 	p->arena = a;
 	for (size_t i = 0; i < ARRAY_LEN(arrays); i++) {
-		*arrays[i].at = nsx_arena_try_array(a, arrays[i].n,
-						    arrays[i].size, "a replay",
+		*arrays[i].at = nsx_arena_try_array(a, arrays[i].n, arrays[i].size, "a replay",
 						    err);
 		if (!*arrays[i].at) {
 			p->lane = NULL;
@@ -158,8 +151,7 @@ static int64_t *take_room(struct player *p, struct nsx_err *err)
 	size_t n = NSX_MAX(p->m->nops, p->m->ncalls);
 
 	if (p->nused == p->nroom) {
-		if (!nsx_new_array(p->room[p->nroom], p->arena, n, "a replay",
-				   err))
+		if (!nsx_new_array(p->room[p->nroom], p->arena, n, "a replay", err))
 			return NULL;
 		p->nroom++;
 	}
@@ -180,8 +172,7 @@ static void copy_arrays(struct player *p, bool back)
 	char *at = p->kept.bytes;
 
 	for (size_t i = 0; i < 3 + p->nused; i++) {
-		memcpy(back ? arrays[i].v : at, back ? at : arrays[i].v,
-		       arrays[i].size);
+		memcpy(back ? arrays[i].v : at, back ? at : arrays[i].v, arrays[i].size);
 		at += arrays[i].size;
 	}
 }
@@ -201,8 +192,7 @@ int player_keep(struct player *p, size_t touched, struct nsx_err *err)
 	return 0;
 }
 
-static int64_t *room_like(const struct player *p, const struct player *other,
-			  const int64_t *room)
+static int64_t *room_like(const struct player *p, const struct player *other, const int64_t *room)
 {
 	for (unsigned i = 0; room && i < other->kept.nused; i++)
 		if (room == other->room[i])
@@ -294,8 +284,7 @@ static uint32_t pass_process_of(const struct nsx_model *m, const struct model_ca
 }
 
 /* A wait for something outside may end no earlier than recorded. */
-static int64_t hold(struct player *p, unsigned how, int64_t ns,
-		    int64_t recorded_ns)
+static int64_t hold(struct player *p, unsigned how, int64_t ns, int64_t recorded_ns)
 {
 	p->was_early |= ns < recorded_ns;
 	return how & PLAY_FIXED ? NSX_MAX(ns, recorded_ns) : ns;
@@ -326,8 +315,7 @@ static void start_call(struct player *p, unsigned how, uint32_t i)
 		start = p->call_end[c->before] + gap;
 		if (c->flags & CALL_AWAITS)
 			start = awaited_until(p, i);
-		if ((c->flags & CALL_OUTSIDE) &&
-		    !(p->edit.call[i] & EDIT_LIFTED))
+		if ((c->flags & CALL_OUTSIDE) && !(p->edit.call[i] & EDIT_LIFTED))
 			start = hold(p, how, start, c->start_ns);
 	}
 	p->call_start[i] = start;
@@ -347,8 +335,7 @@ static int64_t end_mpi(struct player *p, unsigned how, uint32_t i)
 	return c->flags & CALL_LONG ? hold(p, how, last, c->end_ns) : last;
 }
 
-static void end_call(struct player *p, unsigned how,
-		     const struct typical *typical, uint32_t i)
+static void end_call(struct player *p, unsigned how, const struct typical *typical, uint32_t i)
 {
 	const struct nsx_model *m = p->m;
 	const struct model_call *c = &m->call[i];
@@ -363,16 +350,14 @@ static void end_call(struct player *p, unsigned how,
 		return;
 	}
 	if (active && (p->edit.call[i] & EDIT_ASYNC)) {
-		p->call_end[i] = start + NSX_MIN(ASYNC_CALL_NS,
-						 c->end_ns - c->start_ns);
+		p->call_end[i] = start + NSX_MIN(ASYNC_CALL_NS, c->end_ns - c->start_ns);
 		return;
 	}
 	if (c->kind == CALL_MPI) {
 		p->call_end[i] = end_mpi(p, how, i);
 		return;
 	}
-	end = start +
-	      (active && p->edit.own_ns ? p->edit.own_ns[i] : c->own_ns);
+	end = start + (active && p->edit.own_ns ? p->edit.own_ns[i] : c->own_ns);
 	for (uint32_t w = c->wait; w < c[1].wait; w++) {
 		int64_t done = p->op_end[m->wait[w]];
 
@@ -397,15 +382,13 @@ static int64_t fused_to(const struct player *p, uint32_t i)
 	const struct model_op *o = &p->m->op[i];
 
 	return (o->flags & OP_ACTIVE) && (p->edit.op[i] & EDIT_FUSED) ?
-		       p->stream_end[o->stream] +
-			       NSX_MIN(p->edit.fused_gap_ns,
-				       NSX_MAX(o->dispatch_ns, 0)) : NEVER;
+		       p->stream_end[o->stream] + NSX_MIN(p->edit.fused_gap_ns,
+							  NSX_MAX(o->dispatch_ns, 0)) : NEVER;
 }
 
 static bool pass_is_gone(const struct player *p, uint32_t i)
 {
-	return (p->m->op[i].flags & OP_ACTIVE) &&
-	       (p->edit.op[i] & (EDIT_DROP | EDIT_SIDE));
+	return (p->m->op[i].flags & OP_ACTIVE) && (p->edit.op[i] & (EDIT_DROP | EDIT_SIDE));
 }
 
 /* The delay of an operation after the previous work of its stream. If a copy between two
@@ -454,8 +437,7 @@ static void pass_on_waits(struct player *p, uint32_t i)
 }
 
 /* The time when an operation can start, by its call, stream and dependencies. */
-static int64_t ready_op(const struct player *p, const struct typical *typical,
-			uint32_t i)
+static int64_t ready_op(const struct player *p, const struct typical *typical, uint32_t i)
 {
 	const struct nsx_model *m = p->m;
 	const struct model_op *o = &m->op[i];
@@ -473,9 +455,7 @@ static int64_t ready_op(const struct player *p, const struct typical *typical,
 		ns = typical ? typical->launch_ns[i] : o->launch_ns;
 		async = active && (e->call[o->call] & EDIT_ASYNC);
 		if (async)
-			ns = NSX_MIN(NSX_MIN(ASYNC_CALL_NS,
-					     c->end_ns - c->start_ns) +
-					     DEP_NS, ns);
+			ns = NSX_MIN(NSX_MIN(ASYNC_CALL_NS, c->end_ns - c->start_ns) + DEP_NS, ns);
 		ready = (c->kind == CALL_BLOCK ? p->call_start[o->call] :
 						 p->call_end[o->call]) + ns;
 	}
@@ -497,14 +477,12 @@ static int64_t ready_op(const struct player *p, const struct typical *typical,
 
 		if (done == NEVER || (ahead && m->op[x->op].kind == NSX_OP_KERNEL))
 			continue;
-		ready = NSX_MAX(ready, done + (typical ? DEP_NS :
-						       x->weight_ns));
+		ready = NSX_MAX(ready, done + (typical ? DEP_NS : x->weight_ns));
 	}
 	if (ready == NEVER)
 		ready = o->start_ns;
 	host_func = active ? model_host_func(m, i) : NSX_NONE;
-	if (side || (host_func != NSX_NONE &&
-		     (e->call[host_func] & EDIT_GONE)))
+	if (side || (host_func != NSX_NONE && (e->call[host_func] & EDIT_GONE)))
 		return ready;
 	return ready + o->residual_ns;
 }
@@ -512,8 +490,7 @@ static int64_t ready_op(const struct player *p, const struct typical *typical,
 /* When a rank in pieces has met the others: it waits a part of the recorded time for its
  * turn, and for a rank that paused until that arrives, but no longer than recorded.
  */
-static int64_t meet_in_pieces(const struct player *p, int64_t start, int64_t waited,
-			      int64_t last)
+static int64_t meet_in_pieces(const struct player *p, int64_t start, int64_t waited, int64_t last)
 {
 	int64_t turn = NSX_MIN(waited, p->edit.turn_ns);
 	int64_t met = start + divided(turn, p->edit.pieces);
@@ -552,14 +529,11 @@ static void end_team(struct player *p, uint32_t team, bool active)
 		if (active && (p->edit.op[i] & EDIT_HIDDEN))
 			transfer = 0;
 		if (pieces > 0)
-			met = meet_in_pieces(p, start, t->last_ns - o->start_ns,
-					     last);
+			met = meet_in_pieces(p, start, t->last_ns - o->start_ns, last);
 		if (pieces > 0 && !isinf(pieces))
-			transfer += (int64_t)((pieces - 1) *
-					      (double)NSX_MIN(transfer, START_NS));
+			transfer += (int64_t)((pieces - 1) * (double)NSX_MIN(transfer, START_NS));
 		p->op_end[i] = met + transfer;
-		if (active && p->edit.length_ns &&
-		    p->edit.length_ns[i] != o->length_ns)
+		if (active && p->edit.length_ns && p->edit.length_ns[i] != o->length_ns)
 			p->op_end[i] = start + p->edit.length_ns[i];
 		if ((o->flags & OP_STREAM) && !(p->edit.op[i] & EDIT_SIDE))
 			p->stream_end[o->stream] = p->op_end[i];
@@ -577,8 +551,7 @@ static void pass_drop_op(struct player *p, const struct model_op *o, uint32_t i)
 	 */
 	if (o->flags & OP_STREAM) {
 		end = &p->stream_end[o->stream];
-		if (o->residual_ns && o->call != NSX_NONE &&
-		    m->call[o->call].kind != CALL_BLOCK)
+		if (o->residual_ns && o->call != NSX_NONE && m->call[o->call].kind != CALL_BLOCK)
 			*end = p->op_start[i];
 		pass_on_waits(p, i);
 		if (*end != NEVER)
@@ -638,14 +611,12 @@ static int64_t pass_length_of(const struct player *p, uint32_t i)
 
 	if (!(o->flags & OP_ACTIVE))
 		return o->length_ns;
-	if (pieces > 0 && !isinf(pieces) && o->kind == NSX_OP_KERNEL &&
-	    !(o->flags & OP_COMM))
+	if (pieces > 0 && !isinf(pieces) && o->kind == NSX_OP_KERNEL && !(o->flags & OP_COMM))
 		return o->length_ns + (int64_t)((pieces - 1) * o->dispatch_ns);
 	return p->edit.length_ns ? p->edit.length_ns[i] : o->length_ns;
 }
 
-static int play_op(struct player *p, unsigned how,
-		   const struct typical *typical, uint32_t i,
+static int play_op(struct player *p, unsigned how, const struct typical *typical, uint32_t i,
 		   struct nsx_err *err)
 {
 	const struct nsx_model *m = p->m;
@@ -655,8 +626,7 @@ static int play_op(struct player *p, unsigned how,
 	int64_t length = pass_length_of(p, i), start = fused_to(p, i);
 
 	if (start == NEVER)
-		start = o->flags & OP_NODE ? start_node(p, i) :
-					     ready_op(p, typical, i);
+		start = o->flags & OP_NODE ? start_node(p, i) : ready_op(p, typical, i);
 	if (!(o->flags & OP_NODE) && o->lane != NSX_NONE && !(how & PLAY_FREE) &&
 	    !dropped && !(p->edit.op[i] & EDIT_SIDE)) {
 		int64_t ready = start;
@@ -785,8 +755,7 @@ int play(struct player *p, unsigned how, const struct typical *typical,
 		case STEP_START:
 			c = &m->call[i];
 			start_call(p, how, i);
-			if (c->wait == c[1].wait && c->room == NSX_NONE &&
-			    !(c->flags & CALL_WIDE))
+			if (c->wait == c[1].wait && c->room == NSX_NONE && !(c->flags & CALL_WIDE))
 				end_call(p, how, typical, i);
 			break;
 		case STEP_END:

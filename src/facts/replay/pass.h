@@ -64,16 +64,14 @@ struct player {
 	 */
 	bool was_crowded, was_early;
 };
-int player_new(const struct nsx_model *m, struct player **ret,
-	       struct nsx_err *err) NSX_CHECKED;
+int player_new(const struct nsx_model *m, struct player **ret, struct nsx_err *err) NSX_CHECKED;
 void player_free(struct player *p);
 void player_reset(struct player *p); /* removes all changes */
 /* player_keep saves the edit, with its `touched`, once; player_revert restores it and
  * returns `touched`. A player that shares another's saved edit must be freed before it.
  */
 int player_keep(struct player *p, size_t touched, struct nsx_err *err) NSX_CHECKED;
-int player_share(struct player *p, const struct player *keeper,
-		 struct nsx_err *err) NSX_CHECKED;
+int player_share(struct player *p, const struct player *keeper, struct nsx_err *err) NSX_CHECKED;
 size_t player_revert(struct player *p);
 /* Remaining waits before a call. */
 static inline int64_t *player_pause(struct player *p, uint32_t call)

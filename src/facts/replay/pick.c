@@ -17,8 +17,7 @@ enum { CALLS_AN_OP = 4, AROUND = 16 };
 enum { MOST_LENGTHS = 8, MOST_PLACES = 1024 }; /* limits of the lengths and places that
 						  find_alike tries */
 
-uint32_t model_first_call(const struct nsx_trace *t,
-			  const struct nsx_thread *h, int64_t at_ns)
+uint32_t model_first_call(const struct nsx_trace *t, const struct nsx_thread *h, int64_t at_ns)
 {
 	return NSX_SEARCH(h->calls_at, h->calls_at + h->ncalls, mid,
 			  nsx_call_start(&t->calls, mid) < at_ns);
@@ -41,8 +40,7 @@ size_t model_weigh(const struct nsx_trace *t, int64_t from_ns, int64_t to_ns)
 /* Widens the window by the same share of the room on each side, while it holds no more than
  * `most` operations.
  */
-static struct nsx_window pick_widen(const struct nsx_trace *t,
-				    struct nsx_window inner,
+static struct nsx_window pick_widen(const struct nsx_trace *t, struct nsx_window inner,
 				    struct nsx_window outer, size_t most)
 {
 	int64_t left = inner.start_ns - outer.start_ns;
@@ -63,8 +61,7 @@ static struct nsx_window pick_widen(const struct nsx_trace *t,
 }
 
 /* Picks the limiting device's iterations, of the process with most. */
-static void pick_iterations(const struct nsx_facts *f, size_t *ret_from,
-			    size_t *ret_to)
+static void pick_iterations(const struct nsx_facts *f, size_t *ret_from, size_t *ret_to)
 {
 	const struct nsx_iteration *v = f->iterations;
 
@@ -72,8 +69,7 @@ static void pick_iterations(const struct nsx_facts *f, size_t *ret_from,
 	NSX_EACH_RUN(i, next, f->niterations,
 		     v[next].process == v[i].process &&
 			     v[next].device == v[i].device)
-		if (v[i].device == f->limiting &&
-		    next - i > *ret_to - *ret_from) {
+		if (v[i].device == f->limiting && next - i > *ret_to - *ret_from) {
 			*ret_from = i;
 			*ret_to = next;
 		}
@@ -124,8 +120,7 @@ static void find_alike(const struct nsx_trace *t, const struct nsx_iteration *v,
 	}
 }
 
-static struct nsx_window some_of(const struct nsx_trace *t,
-				 const struct nsx_facts *f,
+static struct nsx_window some_of(const struct nsx_trace *t, const struct nsx_facts *f,
 				 struct nsx_window judged, size_t most)
 {
 	const struct nsx_iteration *v = f->iterations;
@@ -175,8 +170,7 @@ int model_pick(struct build *b, size_t max_ops, struct nsx_err *err)
 			*w = some_of(t, m->f, m->judged, most);
 			m->closure.is_part = true;
 		}
-		around = pick_widen(t, *w,
-				    (struct nsx_window){t->first_ns, t->last_ns + 1},
+		around = pick_widen(t, *w, (struct nsx_window){t->first_ns, t->last_ns + 1},
 				    max_ops);
 		b->from_ns = around.start_ns;
 		b->to_ns = around.end_ns;

@@ -29,8 +29,7 @@ static bool is_too_long(const struct nsx_model *m)
 	for (uint32_t i = 0; i < m->nops; i++)
 		nsx_add_to(&sum, m->op[i].length_ns);
 	for (uint32_t i = 0; i < m->ncalls; i++)
-		nsx_add_to(&sum, m->call[i].end_ns - m->call[i].start_ns +
-					 model_gap(m, i));
+		nsx_add_to(&sum, m->call[i].end_ns - m->call[i].start_ns + model_gap(m, i));
 	if (m->nops && m->ncalls) {
 		const struct model_op *first = &m->op[0];
 
@@ -51,8 +50,7 @@ static int replay_find_shared(struct build *b, struct nsx_err *err)
 	for (uint32_t k = 0; k < b->m->nstreams; k++) {
 		const struct nsx_stream *s = &t->stream[b->stream_row[k]];
 
-		b->m->is_shared |= process[s->device] &&
-				   process[s->device] != s->process + 1;
+		b->m->is_shared |= process[s->device] && process[s->device] != s->process + 1;
 		process[s->device] = s->process + 1;
 	}
 	return 0;
@@ -67,11 +65,9 @@ static int replay_load(struct build *b, struct nsx_err *err)
 	m->closure.nops = m->nops;
 	m->closure.ncalls = m->ncalls;
 	if (!m->nops || !m->ncalls)
-		m->closure.reason = "the part that is replayed has no GPU work, "
-				    "or no API calls";
+		m->closure.reason = "the part that is replayed has no GPU work, or no API calls";
 	else if (nsx_is_idle_unknown(&m->f->lost))
-		m->closure.reason = "the GPU work of many launches is not in the "
-				    "trace";
+		m->closure.reason = "the GPU work of many launches is not in the trace";
 	else if (is_too_long(m))
 		m->closure.reason = "its events lie too far apart in time";
 	return 0;
@@ -87,8 +83,7 @@ static int replay_build(struct build *b, size_t max_ops, struct nsx_err *err)
 
 	b->m->closure.cls = NSX_CONF_NONE;
 	rc = model_pick(b, max_ops, err);
-	for (size_t i = 0; !rc && !b->m->closure.reason &&
-	     i < ARRAY_LEN(steps); i++) {
+	for (size_t i = 0; !rc && !b->m->closure.reason && i < ARRAY_LEN(steps); i++) {
 		b->step = nsx_arena_new();
 		rc = steps[i](b, err);
 		nsx_arena_free(b->step);
@@ -120,8 +115,7 @@ int nsx_model_build(const struct nsx_trace *t, const struct nsx_facts *f,
 	m->t = t;
 	m->arena = a;
 	m->f = f;
-	rc = replay_build(&b, max_ops ? NSX_MIN(max_ops, (size_t)MOST_OPS) :
-				 usual_ops(t, f), err);
+	rc = replay_build(&b, max_ops ? NSX_MIN(max_ops, (size_t)MOST_OPS) : usual_ops(t, f), err);
 	nsx_groups_done(&b.api_groups);
 	free(b.link);
 	nsx_arena_free(b.a);
@@ -185,15 +179,13 @@ static const char *replay_held(enum nsx_change_verb verb)
 		return "what the waiting streams do next, which must not need "
 		       "what they waited for; durations on the GPU";
 	case NSX_HIDE_COMM:
-		return "compute, which is not slowed down by the communication "
-		       "beside it";
+		return "compute, which is not slowed down by the communication beside it";
 	case NSX_OVERLAP:
 	case NSX_ASYNC_COPY:
 		return "durations on the GPU, of the copies as well";
 	case NSX_FASTER:
 	case NSX_HOLD_CLOCK:
-		return "durations of all other work on the GPU, and the host's "
-		       "own time";
+		return "durations of all other work on the GPU, and the host's own time";
 	default:
 		return "durations on the GPU, and the host's other work";
 	}
@@ -231,8 +223,7 @@ static int64_t set_won(const struct player *p, uint32_t set)
 
 	for (uint32_t k = 0; k < m->nsets; k++)
 		if (k != set - 1 && m->tie[k] == m->tie[set - 1])
-			won = NSX_MIN(won, m->set_ns[k] - p->set_ns[k] +
-						   m->slack_ns[k]);
+			won = NSX_MIN(won, m->set_ns[k] - p->set_ns[k] + m->slack_ns[k]);
 	return won;
 }
 
@@ -290,8 +281,7 @@ static int64_t of_judged(const struct nsx_model *m, double share)
 				 (double)(m->closure.is_part ?
 						  m->judged.end_ns -
 							  m->judged.start_ns :
-						  m->closure.recorded_ns) +
-			 0.5);
+						  m->closure.recorded_ns) + 0.5);
 }
 
 /* Whether one of the changes [from, to) of a plan evens a rank. */
@@ -346,8 +336,7 @@ static int price_doubt(struct player *p, const struct nsx_change *v, size_t n,
 	if (ret->gain_ns && p->was_early) {
 		if (play(p, PLAY_FIXED, NULL, &ns, err))
 			return err->rc;
-		ret->low_ns = NSX_MIN(ret->high_ns,
-				      of_judged(m, share_won(p, ns, &ret->set)));
+		ret->low_ns = NSX_MIN(ret->high_ns, of_judged(m, share_won(p, ns, &ret->set)));
 	}
 	if (ret->gain_ns && crowded) {
 		if (play(p, PLAY_FREE, NULL, &ns, err))
@@ -370,16 +359,13 @@ struct prices {
 	struct nsx_gain *gain;
 };
 
-static int replay_price(const struct prices *x, struct player *p, size_t i,
-			struct nsx_err *err)
+static int replay_price(const struct prices *x, struct player *p, size_t i, struct nsx_err *err)
 {
 	const struct nsx_plan *plan = &x->plans[i];
 
-	if (price_gain(p, plan, x->nshared, x->sets ? x->sets[i] : 0,
-		       &x->gain[i], err))
+	if (price_gain(p, plan, x->nshared, x->sets ? x->sets[i] : 0, &x->gain[i], err))
 		return err->rc;
-	return x->only_gains ?
-		       0 : price_doubt(p, plan->v, plan->n, &x->gain[i], err);
+	return x->only_gains ? 0 : price_doubt(p, plan->v, plan->n, &x->gain[i], err);
 }
 
 static int keep_shared(struct prices *x, struct nsx_err *err)
@@ -396,8 +382,7 @@ static int keep_shared(struct prices *x, struct nsx_err *err)
 
 static int new_player(const struct prices *x, struct player **ret, struct nsx_err *err)
 {
-	return player_new(x->m, ret, err) ?:
-	       (x->first ? player_share(*ret, x->first, err) : 0);
+	return player_new(x->m, ret, err) ?: (x->first ? player_share(*ret, x->first, err) : 0);
 }
 
 /* Players are expensive: each thread has one for all its plans. */
@@ -429,8 +414,7 @@ static int price_all(struct prices *x, unsigned threads, struct nsx_err *err)
 	if (x->n <= threads)
 		x->nshared = 0; /* each thread compiles them itself         */
 	rc = x->nshared ? keep_shared(x, err) : 0;
-	rc = rc ?: nsx_par(threads, NSX_MIN(NSX_MAX(1, threads), x->n), price_some,
-			   x, err);
+	rc = rc ?: nsx_par(threads, NSX_MIN(NSX_MAX(1, threads), x->n), price_some, x, err);
 	player_free(x->first);
 	return rc;
 }

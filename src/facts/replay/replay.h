@@ -38,8 +38,7 @@ struct nsx_closure {
  * Errors: NSX_E_NOMEM, NSX_E_STOP.
  */
 int nsx_model_build(const struct nsx_trace *t, const struct nsx_facts *f,
-		    size_t max_ops, struct nsx_model **ret,
-		    struct nsx_err *err) NSX_CHECKED;
+		    size_t max_ops, struct nsx_model **ret, struct nsx_err *err) NSX_CHECKED;
 void nsx_model_free(struct nsx_model *m);
 const struct nsx_closure *nsx_model_closure(const struct nsx_model *m);
 
@@ -51,8 +50,7 @@ int64_t nsx_model_launch_ns(const struct nsx_model *m);
 /* Called when a replayed thread was off its CPU outside waits in calls, by start within
  * each thread; never if the model abstains. A non-zero result ends the iteration.
  */
-typedef int (*nsx_lost_fn)(void *ctx, uint32_t thread, struct nsx_span lost,
-			   struct nsx_err *err);
+typedef int (*nsx_lost_fn)(void *ctx, uint32_t thread, struct nsx_span lost, struct nsx_err *err);
 /* Times when the thread was ready to run. */
 int nsx_model_each_preempted(const struct nsx_model *m, nsx_lost_fn each, void *ctx,
 			     struct nsx_err *err) NSX_CHECKED;
@@ -89,8 +87,7 @@ enum nsx_path_class {
 	NSX_PATH_OUTSIDE,  /* between calls, waiting for something outside CUDA */
 	NSX_PATH_UNEXPLAINED, NSX_NPATHS
 };
-void nsx_model_path(const struct nsx_model *m, struct nsx_window window,
-		    int64_t ns[NSX_NPATHS]);
+void nsx_model_path(const struct nsx_model *m, struct nsx_window window, int64_t ns[NSX_NPATHS]);
 
 struct nsx_gain {
 	/* For the judged window, never negative. A wait for something outside CUDA may keep
@@ -119,8 +116,7 @@ bool nsx_set_has(const struct nsx_model *m, uint32_t set, uint32_t process);
  * expression.
  */
 int nsx_replay_price(const struct nsx_model *m, const struct nsx_change *v,
-		     size_t n, struct nsx_gain *ret,
-		     struct nsx_err *err) NSX_CHECKED;
+		     size_t n, struct nsx_gain *ret, struct nsx_err *err) NSX_CHECKED;
 /* Prices n plans separately, in parallel; ret has n elements. sets: the set whose gain to
  * return, see struct nsx_gain; 0: the set that gains most, or the main set if it gains
  * nearly as much. sets may be NULL.

@@ -146,8 +146,7 @@ static int join_communication(const struct sets *s, struct nsx_err *err)
 		if (t->ops.cls[i] == NSX_C_COMM && !matched[i])
 			sets_join(s, &loose, process_of_row(s, i));
 	for (size_t i = 0; i < l->n; i++)
-		if (l->library[i] == NSX_LIBRARY_MPI ||
-		    l->library[i] == NSX_LIBRARY_UCX)
+		if (l->library[i] == NSX_LIBRARY_MPI || l->library[i] == NSX_LIBRARY_UCX)
 			sets_join(s, &calls, t->thread[l->thread[i]].process);
 	return 0;
 }
@@ -206,8 +205,7 @@ static void number_sets(const struct sets *s, uint32_t *number)
 		m->measured_set[k] = (uint8_t)(number[p] - 1);
 		if (model_device(s->b, m->measured[k]) == m->f->limiting)
 			m->main_set = number[p];
-		m->set_ns[number[p] - 1] = NSX_MAX(
-			m->set_ns[number[p] - 1],
+		m->set_ns[number[p] - 1] = NSX_MAX(m->set_ns[number[p] - 1],
 			model_op_end(&m->op[m->measured[k]]) - from_ns);
 	}
 	m->nsets = NSX_MAX(n, 1);
@@ -275,8 +273,7 @@ static void measure_slack(const struct sets *s)
 	for (uint32_t i = 0; i < m->ncalls; i++) {
 		uint32_t set = m->set_of[m->t->thread[s->b->thread[i]].process];
 
-		if (set && (m->call[i].flags & CALL_ACTIVE) &&
-		    model_gap(m, i) >= SLACK_NS)
+		if (set && (m->call[i].flags & CALL_ACTIVE) && model_gap(m, i) >= SLACK_NS)
 			nsx_add_to(&m->slack_ns[set - 1], model_gap(m, i));
 	}
 }

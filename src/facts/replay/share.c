@@ -37,8 +37,7 @@ static bool is_of_all(const struct sharing *s, uint32_t team)
 	return x->n == s->nranks;
 }
 
-static int find_collectives(struct sharing *s, struct nsx_arena *a,
-			    struct nsx_err *err)
+static int find_collectives(struct sharing *s, struct nsx_arena *a, struct nsx_err *err)
 {
 	const struct nsx_model *m = s->m;
 	uint8_t *seen;
@@ -78,8 +77,7 @@ static struct nsx_keyed *launch_order(const struct nsx_model *m, struct nsx_aren
 
 		if ((o->flags & OP_ACTIVE) && o->kind == NSX_OP_KERNEL)
 			v[n++] = (struct nsx_keyed){
-				o->call == NSX_NONE ? o->start_ns :
-						      m->call[o->call].start_ns, i};
+				o->call == NSX_NONE ? o->start_ns : m->call[o->call].start_ns, i};
 	}
 	nsx_keyed_sort(v, v + n, n);
 	*ret_n = n;
@@ -133,12 +131,10 @@ static void share_even_out(const struct sharing *s, const uint32_t *at, bool is_
 		sum_ns += (double)x->work_ns;
 	}
 	for (uint32_t k = 0; k < s->nranks; k++)
-		s->v[at[k]].share = sum_ns / s->nranks /
-				    (double)s->v[at[k]].work_ns;
+		s->v[at[k]].share = sum_ns / s->nranks / (double)s->v[at[k]].work_ns;
 }
 
-static int find_shares(const struct sharing *s, struct nsx_arena *a,
-		       struct nsx_err *err)
+static int find_shares(const struct sharing *s, struct nsx_arena *a, struct nsx_err *err)
 {
 	const struct nsx_model *m = s->m;
 	uint32_t *at;
@@ -159,21 +155,18 @@ static int find_shares(const struct sharing *s, struct nsx_arena *a,
 	return 0;
 }
 
-int compile_shared_work(struct player *p, struct nsx_arena *a, size_t *touched,
-			struct nsx_err *err)
+int compile_shared_work(struct player *p, struct nsx_arena *a, size_t *touched, struct nsx_err *err)
 {
 	struct sharing s = {.m = p->m};
 
-	if (find_collectives(&s, a, err) || share_add_work(&s, a, err) ||
-	    find_shares(&s, a, err))
+	if (find_collectives(&s, a, err) || share_add_work(&s, a, err) || find_shares(&s, a, err))
 		return err->rc;
 	for (uint32_t i = 0; i < p->m->nops; i++) {
 		double share = s.of[i] == NSX_NONE ? 1 : s.v[s.of[i]].share;
 
 		if (share == 1 || (p->m->op[i].flags & OP_COMM))
 			continue;
-		p->edit.length_ns[i] =
-			(int64_t)((double)p->edit.length_ns[i] * share);
+		p->edit.length_ns[i] = (int64_t)((double)p->edit.length_ns[i] * share);
 		++*touched;
 	}
 	return 0;

@@ -22,8 +22,7 @@ void span_list_sort(struct span_list *s)
 
 		if (last && last->thread == s->v[i].thread &&
 		    s->v[i].span.start_ns <= last->span.end_ns)
-			last->span.end_ns = NSX_MAX(last->span.end_ns,
-						    s->v[i].span.end_ns);
+			last->span.end_ns = NSX_MAX(last->span.end_ns, s->v[i].span.end_ns);
 		else
 			s->v[n++] = s->v[i];
 	}
@@ -36,8 +35,7 @@ void span_list_done(struct span_list *s)
 	*s = (struct span_list){0};
 }
 
-size_t span_list_find(const struct span_list *s, uint32_t thread,
-		      int64_t at_ns)
+size_t span_list_find(const struct span_list *s, uint32_t thread, int64_t at_ns)
 {
 	return NSX_SEARCH(0, s->n, mid, s->v[mid].thread < thread ||
 			  (s->v[mid].thread == thread &&
@@ -48,8 +46,7 @@ bool span_list_has(const struct span_list *s, uint32_t thread, int64_t at_ns)
 {
 	size_t i = span_list_find(s, thread, at_ns);
 
-	return i < s->n && s->v[i].thread == thread &&
-	       s->v[i].span.start_ns <= at_ns;
+	return i < s->n && s->v[i].thread == thread && s->v[i].span.start_ns <= at_ns;
 }
 
 bool span_list_next(const struct span_list *s, uint32_t thread,
@@ -68,8 +65,7 @@ bool span_list_next(const struct span_list *s, uint32_t thread,
 	return true;
 }
 
-int64_t span_list_within(const struct span_list *s, uint32_t thread,
-			 struct nsx_span span)
+int64_t span_list_within(const struct span_list *s, uint32_t thread, struct nsx_span span)
 {
 	struct nsx_span part;
 	int64_t ns = 0;

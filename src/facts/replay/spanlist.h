@@ -21,16 +21,14 @@ void span_list_done(struct span_list *s);
 /* For sorted lists; O(log n). */
 bool span_list_has(const struct span_list *s, uint32_t thread, int64_t at_ns);
 /* The first span of this thread or a later one that ends after at_ns. */
-size_t span_list_find(const struct span_list *s, uint32_t thread,
-		      int64_t at_ns);
+size_t span_list_find(const struct span_list *s, uint32_t thread, int64_t at_ns);
 /* Iterates over the parts of a thread's span that the list covers; *at begins at
  * span_list_find of its start.
  */
 bool span_list_next(const struct span_list *s, uint32_t thread,
 		    struct nsx_span in, size_t *at, struct nsx_span *ret);
 /* Length of a thread's span that the list covers. */
-int64_t span_list_within(const struct span_list *s, uint32_t thread,
-			 struct nsx_span span);
+int64_t span_list_within(const struct span_list *s, uint32_t thread, struct nsx_span span);
 /* ... and that both lists cover. */
 int64_t span_list_common(const struct span_list *s, const struct span_list *t,
 			 uint32_t thread, struct nsx_span span);

@@ -37,8 +37,7 @@ static const char *spec_next_part(struct reader *r, bool *ret_pattern)
 			if (ret_pattern)
 				*ret_pattern = true;
 			r->at = end[1] ? end + 2 : end + 1;
-			return nsx_arena_strndup(r->a, from + 1,
-						 (size_t)(end - from - 1));
+			return nsx_arena_strndup(r->a, from + 1, (size_t)(end - from - 1));
 		}
 	}
 	end = from + strcspn(from, ":");
@@ -47,8 +46,7 @@ static const char *spec_next_part(struct reader *r, bool *ret_pattern)
 }
 
 /* A name may contain colons ("at::native"), so it ends before a last part that is an amount. */
-static const char *name_part(struct reader *r, bool *ret_pattern,
-			     bool has_amount)
+static const char *name_part(struct reader *r, bool *ret_pattern, bool has_amount)
 {
 	const char *from = r->at, *end;
 
@@ -67,8 +65,7 @@ static const char *name_part(struct reader *r, bool *ret_pattern,
 
 static int complain(struct reader *r, const char *why)
 {
-	return nsx_fail(r->err, NSX_E_USAGE,
-			"cannot read the what-if '%s': %s%s", r->text, why,
+	return nsx_fail(r->err, NSX_E_USAGE, "cannot read the what-if '%s': %s%s", r->text, why,
 			HELP);
 }
 
@@ -86,8 +83,7 @@ static int read_amount(struct reader *r, const char *s, double *ret)
 	*ret = strtod(s, &end);
 	if (end == s || !isdigit((unsigned char)*s) ||
 	    (*end && strcmp(end, "x")) || !(*ret > 0) || !isfinite(*ret))
-		return complain(r, "an amount is a number of times like 2x, or "
-				   "inf");
+		return complain(r, "an amount is a number of times like 2x, or inf");
 	return 0;
 }
 
@@ -98,8 +94,7 @@ static int read_direction(struct reader *r, const char *s, uint8_t *ret)
 			*ret = (uint8_t)k;
 			return 0;
 		}
-	return complain(r, "a direction of copies is HtoD, DtoH, DtoD, PtoP or "
-			   "the like");
+	return complain(r, "a direction of copies is HtoD, DtoH, DtoD, PtoP or the like");
 }
 
 static int read_end(struct reader *r)
@@ -201,8 +196,7 @@ static int read_drop(struct reader *r, struct nsx_spec *s)
 		s->kind = NSX_SPEC_RANGE;
 		return c->range ? 0 : complain(r, "it does not say which range");
 	}
-	return complain(r, "memset, copies, kernel:NAME and range:NAME can be "
-			   "dropped");
+	return complain(r, "memset, copies, kernel:NAME and range:NAME can be dropped");
 }
 
 static int spec_read_kernel(struct reader *r, struct nsx_spec *s, bool is_family)
@@ -245,16 +239,14 @@ static int read_rank(struct reader *r, struct nsx_spec *s)
 	number = s->is_pid ? spec_next_part(r, NULL) : number;
 	even = spec_next_part(r, NULL);
 	if (!number || !even || strcmp(even, "even"))
-		return complain(r, "of a rank it can be asked to be even, as "
-				   "rank:1:even");
+		return complain(r, "of a rank it can be asked to be even, as rank:1:even");
 	s->rank = (uint32_t)strtoul(number, &end, 10);
 	s->kind = NSX_SPEC_RANK;
 	s->change.verb = NSX_EVEN_RANK;
 	return end == number || *end ? complain(r, "a rank is a number") : 0;
 }
 
-static int read_rate(struct reader *r, struct nsx_spec *s,
-		     enum nsx_change_verb verb)
+static int read_rate(struct reader *r, struct nsx_spec *s, enum nsx_change_verb verb)
 {
 	s->change.verb = verb;
 	if (read_amount(r, spec_next_part(r, NULL), &s->change.amount))
@@ -283,8 +275,7 @@ static int read_verb(struct reader *r, struct nsx_spec *s)
 	if (!strcmp(verb, "kernel") || !strcmp(verb, "family"))
 		return spec_read_kernel(r, s, *verb == 'f');
 	if (!strcmp(verb, "host") || !strcmp(verb, "launch"))
-		return read_rate(r, s, *verb == 'h' ? NSX_FASTER_HOST :
-						      NSX_FASTER_LAUNCH);
+		return read_rate(r, s, *verb == 'h' ? NSX_FASTER_HOST : NSX_FASTER_LAUNCH);
 	if (!strcmp(verb, "drop"))
 		return read_drop(r, s);
 	if (!strcmp(verb, "comm"))
@@ -302,22 +293,19 @@ static int check_pattern(struct reader *r, const struct nsx_change *c)
 	if (!c->is_pattern)
 		return 0;
 	if (nsx_regex_new(c->name, &regex, r->err))
-		return nsx_wrap(r->err, "cannot use the pattern of the what-if "
-				"'%s'", r->text);
+		return nsx_wrap(r->err, "cannot use the pattern of the what-if '%s'", r->text);
 	nsx_regex_free(regex);
 	return 0;
 }
 
-int nsx_spec_parse(const char *text, struct nsx_arena *a,
-		   struct nsx_spec *ret, struct nsx_err *err)
+int nsx_spec_parse(const char *text, struct nsx_arena *a, struct nsx_spec *ret, struct nsx_err *err)
 {
 	const char *where = strstr(text, "@nvtx:");
 	size_t n = where ? (size_t)(where - text) : strlen(text);
 	struct reader r = {text, nsx_arena_strndup(a, text, n), a, err};
 
 	*ret = (struct nsx_spec){.kind = NSX_SPEC_PLAIN};
-	if (read_verb(&r, ret) || read_end(&r) ||
-	    check_pattern(&r, &ret->change))
+	if (read_verb(&r, ret) || read_end(&r) || check_pattern(&r, &ret->change))
 		return err->rc;
 	if (!where)
 		return 0;
@@ -341,8 +329,7 @@ struct nearest { /* the names most similar to the one asked for */
 
 static void spec_consider(struct nearest *x, const char *name)
 {
-	size_t edits = strcasestr(name, x->asked) ?
-			       0 : nsx_edits(x->asked, strlen(x->asked), name);
+	size_t edits = strcasestr(name, x->asked) ? 0 : nsx_edits(x->asked, strlen(x->asked), name);
 	unsigned k;
 
 	if (!strcmp(name, x->asked)) {
@@ -368,8 +355,7 @@ static void spec_consider(struct nearest *x, const char *name)
 }
 
 /* Considers each API name once. */
-static void consider_calls(struct nearest *x, const struct nsx_trace *t,
-			   struct nsx_arena *a)
+static void consider_calls(struct nearest *x, const struct nsx_trace *t, struct nsx_arena *a)
 {
 	bool *seen = nsx_arena_get(a, nsx_strings_bound(t->strings));
 	char buf[256];
@@ -378,16 +364,14 @@ static void consider_calls(struct nearest *x, const struct nsx_trace *t,
 		nsx_str name = nsx_call_name(&t->calls, i);
 
 		if (!seen[name])
-			spec_consider(x, nsx_arena_strdup(
-				a, nsx_api_base(nsx_text(t, name), buf,
-						sizeof(buf))));
+			spec_consider(x, nsx_arena_strdup(a, nsx_api_base(nsx_text(t, name), buf,
+									  sizeof(buf))));
 		seen[name] = true;
 	}
 }
 
 /* Considers each OS call once. */
-static void consider_os_calls(struct nearest *x, const struct nsx_trace *t,
-			      struct nsx_arena *a)
+static void consider_os_calls(struct nearest *x, const struct nsx_trace *t, struct nsx_arena *a)
 {
 	bool *seen = nsx_arena_get(a, nsx_strings_bound(t->strings));
 
@@ -400,8 +384,7 @@ static void consider_os_calls(struct nearest *x, const struct nsx_trace *t,
 	}
 }
 
-static void consider_ranges(struct nearest *x, const struct nsx_trace *t,
-			    struct nsx_arena *a)
+static void consider_ranges(struct nearest *x, const struct nsx_trace *t, struct nsx_arena *a)
 {
 	bool *seen = nsx_arena_get(a, nsx_strings_bound(t->strings));
 
@@ -414,8 +397,7 @@ static void consider_ranges(struct nearest *x, const struct nsx_trace *t,
 	}
 }
 
-static const char *spec_tell(const struct nearest *x, const char *what,
-			     struct nsx_arena *a)
+static const char *spec_tell(const struct nearest *x, const char *what, struct nsx_arena *a)
 {
 	struct nsx_buf b = {0};
 
@@ -423,8 +405,7 @@ static const char *spec_tell(const struct nearest *x, const char *what,
 		return NULL;
 	nsx_buf_printf(&b, "the trace has no %s '%s'", what, x->asked);
 	for (unsigned k = 0; k < x->n; k++)
-		nsx_buf_printf(&b, "%s'%s'", k ? ", " : "; the nearest: ",
-			       x->name[k]);
+		nsx_buf_printf(&b, "%s'%s'", k ? ", " : "; the nearest: ", x->name[k]);
 	return nsx_buf_keep(&b, a);
 }
 
@@ -461,11 +442,9 @@ static const char *spec_find_rank(struct nsx_spec *s, const struct nsx_trace *t,
 	}
 	if (nfound == 1 && n > 1)
 		return NULL;
-	return nsx_arena_printf(a, "the trace has no rank %s%u: it has %u, one "
-				"for each GPU of a process, counted from 0; "
-				"that of a process with one GPU can be named "
-				"as pid:PID, too",
-				s->is_pid ? "pid:" : "", s->rank, n);
+	return nsx_arena_printf(a, "the trace has no rank %s%u: it has %u, one for each GPU of a "
+				"process, counted from 0; that of a process with one GPU can be "
+				"named as pid:PID, too", s->is_pid ? "pid:" : "", s->rank, n);
 }
 
 const char *nsx_spec_resolve(struct nsx_spec *s, const struct nsx_trace *t,
@@ -493,8 +472,7 @@ const char *nsx_spec_resolve(struct nsx_spec *s, const struct nsx_trace *t,
 	case NSX_SPEC_KERNEL:
 		for (uint32_t i = 0; i < t->nshapes; i++) {
 			spec_consider(&x, nsx_text(t, t->shape[i].base_name));
-			x.found |= !strcmp(c->name,
-					   nsx_text(t, t->shape_name[i]));
+			x.found |= !strcmp(c->name, nsx_text(t, t->shape_name[i]));
 		}
 		return spec_tell(&x, "kernel", a);
 	case NSX_SPEC_FAMILY:

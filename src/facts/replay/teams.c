@@ -10,8 +10,7 @@ enum { AGAIN = 4 }; /* waits recur if they differ by less than 1 / AGAIN */
 static uint32_t find_op(const struct nsx_model *m, uint32_t row)
 {
 	int64_t start_ns = nsx_op_start(&m->t->ops, row);
-	uint32_t i = NSX_SEARCH((uint32_t)0, m->nops, mid,
-				m->op[mid].start_ns < start_ns);
+	uint32_t i = NSX_SEARCH((uint32_t)0, m->nops, mid, m->op[mid].start_ns < start_ns);
 
 	while (i < m->nops && m->op[i].start_ns == start_ns && m->op[i].row != row)
 		i++;
@@ -48,8 +47,7 @@ int model_teams(struct build *b, struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
 	const struct nsx_teams *all = m->f->teams;
-	uint32_t from = NSX_SEARCH((uint32_t)0, all->n, mid,
-				   all->v[mid].last_ns < b->from_ns);
+	uint32_t from = NSX_SEARCH((uint32_t)0, all->n, mid, all->v[mid].last_ns < b->from_ns);
 	uint32_t to = from;
 	size_t most = 0;
 
@@ -64,14 +62,12 @@ int model_teams(struct build *b, struct nsx_err *err)
 }
 
 /* How long a device waited in a team; -1: not a member, or outside the window. */
-static int64_t waited(const struct nsx_model *m, const struct model_team *team,
-		      uint32_t device)
+static int64_t waited(const struct nsx_model *m, const struct model_team *team, uint32_t device)
 {
 	for (uint32_t i = team->at; i < team->at + team->n; i++) {
 		const struct model_op *o = &m->op[m->member[i]];
 
-		if ((o->flags & OP_ACTIVE) &&
-		    nsx_stream_of(m->t, o->row)->device == device)
+		if ((o->flags & OP_ACTIVE) && nsx_stream_of(m->t, o->row)->device == device)
 			return team->last_ns - o->start_ns;
 	}
 	return -1;
@@ -103,8 +99,7 @@ static size_t each_iteration(const struct nsx_model *m, uint32_t device, size_t 
 	for (size_t i = 0; i < m->f->niterations; i++) {
 		const struct nsx_iteration *x = &m->f->iterations[i];
 
-		if (x->device != device || x->start_ns < w.start_ns ||
-		    x->end_ns > w.end_ns)
+		if (x->device != device || x->start_ns < w.start_ns || x->end_ns > w.end_ns)
 			continue;
 		sum_ns += (double)(x->end_ns - x->start_ns);
 		count++;
@@ -115,15 +110,13 @@ static size_t each_iteration(const struct nsx_model *m, uint32_t device, size_t 
 }
 
 int nsx_model_takes_turns(const struct nsx_model *m, uint32_t device,
-			  struct nsx_arena *scratch, int64_t *ret_most_ns,
-			  struct nsx_err *err)
+			  struct nsx_arena *scratch, int64_t *ret_most_ns, struct nsx_err *err)
 {
 	size_t n = 0, blocks = 0, period;
 	int64_t *v, *sum_ns, *other_ns, *most_ns;
 
 	*ret_most_ns = 0;
-	if (nsx_new_arrays(scratch, m->nteams, "transfers", err, v, sum_ns,
-			   other_ns, most_ns))
+	if (nsx_new_arrays(scratch, m->nteams, "transfers", err, v, sum_ns, other_ns, most_ns))
 		return err->rc;
 	for (uint32_t k = 0; k < m->nteams; k++) {
 		v[n] = waited(m, &m->team[k], device);

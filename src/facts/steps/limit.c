@@ -92,8 +92,7 @@ double nsx_llm_bytes(const struct nsx_llm *m, int64_t steps, int64_t decoded)
 					   (double)m->parameters * bytes_of[m->type];
 
 	return ((double)steps * weights +
-		(double)decoded * (double)m->context * (double)m->kv_bytes) /
-	       (double)m->gpus;
+		(double)decoded * (double)m->context * (double)m->kv_bytes) / (double)m->gpus;
 }
 
 double nsx_llm_peak(const struct nsx_llm *m, const struct nsx_gpu_info *gpu)

@@ -91,8 +91,7 @@ static bool names_is_named(const struct pattern *p, const char *text, struct nsx
 
 	if (!names_fits(p->pattern, text, &x))
 		return false;
-	x.kind = p->kind == NSX_STEP_COUNTED ? count_kind(&x) :
-					       (enum nsx_step_kind)p->kind;
+	x.kind = p->kind == NSX_STEP_COUNTED ? count_kind(&x) : (enum nsx_step_kind)p->kind;
 	/* Each decode makes one token, unless the name says otherwise. */
 	if (!x.tells_decoded && x.decodes >= 0 && (x.tokens >= 0 || x.prompts <= 0))
 		add_count(&x.tokens, x.decodes);
@@ -132,8 +131,7 @@ static int add_own(void *ctx, const char *key, const char *text, size_t at NSX_U
 			       "own", kind, nsx_arena_strdup(p->arena, text)}) : 0;
 }
 
-int nsx_step_patterns_read(const char *path, struct nsx_step_patterns **ret,
-			   struct nsx_err *err)
+int nsx_step_patterns_read(const char *path, struct nsx_step_patterns **ret, struct nsx_err *err)
 {
 	struct nsx_step_patterns *p;
 	char *text;
@@ -162,8 +160,7 @@ void nsx_step_patterns_free(struct nsx_step_patterns *p)
 	free(p);
 }
 
-bool nsx_step_name(const struct nsx_step_patterns *own, const char *text,
-		   struct nsx_step_name *ret)
+bool nsx_step_name(const struct nsx_step_patterns *own, const char *text, struct nsx_step_name *ret)
 {
 	for (size_t i = 0; own && i < own->n; i++)
 		if (names_is_named(&own->v[i], text, ret))

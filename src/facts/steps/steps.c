@@ -25,8 +25,7 @@ struct build {
 	size_t cap;		/* of the rows in the result                 */
 };
 
-NSX_ORDER(cmp_host, struct host_step, UP(thread), UP(start_ns), DOWN(end_ns),
-	  UP(text));
+NSX_ORDER(cmp_host, struct host_step, UP(thread), UP(start_ns), DOWN(end_ns), UP(text));
 NSX_ORDER(cmp_step, struct nsx_engine_step, UP(process), UP(device), UP(gpu_start_ns),
 	  UP(start_ns), UP(text));
 
@@ -64,8 +63,7 @@ static enum name_class steps_read_names(const struct build *b, uint8_t *classes)
 static bool is_step_range(const struct nsx_trace *t, const uint8_t *classes,
 			  enum name_class step, size_t i)
 {
-	return classes[t->nvtx.name[i]] == step &&
-	       t->nvtx.kind[i] != NSX_NVTX_MARK;
+	return classes[t->nvtx.name[i]] == step && t->nvtx.kind[i] != NSX_NVTX_MARK;
 }
 
 /* Removes steps that begin inside another of their thread. */
@@ -148,8 +146,7 @@ static int find_hosts(struct build *b, struct nsx_err *err)
 	mark_stalls(b);
 	for (uint32_t i = 0; i < b->n; i++)
 		b->by_process[i] = i;
-	nsx_sort_r(b->by_process, b->n, sizeof(*b->by_process), cmp_in_process,
-		   b->host);
+	nsx_sort_r(b->by_process, b->n, sizeof(*b->by_process), cmp_in_process, b->host);
 	return 0;
 }
 

@@ -42,9 +42,8 @@ int nsx_step_window(const struct nsx_facts *f, const struct nsx_trace *t,
 	nsx_sort(steps.v, steps.n, sizeof(*steps.v), window_cmp_length);
 	if (!steps.n) {
 		nsx_steps_done(&steps);
-		return nsx_fail(err, NSX_E_USAGE, "no step '%s' in the trace: "
-				"tables/steps.csv of a report lists the kinds there "
-				"are", kind);
+		return nsx_fail(err, NSX_E_USAGE, "no step '%s' in the trace: tables/steps.csv of "
+				"a report lists the kinds there are", kind);
 	}
 	/* The first step of median length. */
 	median = length_ns(&steps.v[steps.n / 2]);

@@ -80,16 +80,14 @@ static int fill_op(struct nccl_comm *c, const struct nccl_group *g,
 	return 0;
 }
 
-static int nccl_fill_pids(struct nccl_comm *c, struct nsx_table *table,
-			  struct nsx_err *err)
+static int nccl_fill_pids(struct nccl_comm *c, struct nsx_table *table, struct nsx_err *err)
 {
 	const struct nsx_trace *t = c->run->trace;
 	struct by_pid {
 		int64_t total_ns, max_ns, top_ns;
 		size_t count;
 		const char *top;
-	} *v = nsx_arena_try_array(c->run->scratch, t->nprocesses, sizeof(*v),
-				   "processes", err);
+	} *v = nsx_arena_try_array(c->run->scratch, t->nprocesses, sizeof(*v), "processes", err);
 
 	if (!v)
 		return err->rc;
@@ -134,12 +132,10 @@ static int nccl_fill_pids(struct nccl_comm *c, struct nsx_table *table,
 
 NSX_ORDER(cmp_group, struct nccl_group, DOWN(total_ns), TEXT(name));
 
-static void add_waited(struct nccl_cost *x, const char *op,
-		       const struct nccl_rank *r)
+static void add_waited(struct nccl_cost *x, const char *op, const struct nccl_rank *r)
 {
 	nsx_add_to(&x->judged_waited_ns, r->judged_waited_ns);
-	if (r->judged_waited_ns >
-	    (x->waits_most ? x->waits_most->judged_waited_ns : 0)) {
+	if (r->judged_waited_ns > (x->waits_most ? x->waits_most->judged_waited_ns : 0)) {
 		x->waits_most = r;
 		x->waits_in = op;
 	}
@@ -192,8 +188,7 @@ static int nccl_match_group(struct nccl_comm *c, const struct nccl_group *g,
 /* Fills the row of ranks whose collectives include no other ranks. */
 static int fill_matches(struct nccl_comm *c, const struct nccl_group *g,
 			const struct nccl_match *v, size_t n, bool is_told,
-			struct nccl_costs *costs, struct nsx_table *table,
-			struct nsx_err *err)
+			struct nccl_costs *costs, struct nsx_table *table, struct nsx_err *err)
 {
 	const struct nccl_match *dearest = v;
 
@@ -235,21 +230,17 @@ static int nccl_fill_groups(struct nccl_comm *c, struct nccl_costs *costs,
 		alone += g->nranks == 1;
 		if (i < MAX_TOLD)
 			nccl_say_unmatched(c, g);
-		if (fill_matches(c, g, v, n, i < MAX_TOLD, costs,
-				 tables[L_MATCHES], err))
+		if (fill_matches(c, g, v, n, i < MAX_TOLD, costs, tables[L_MATCHES], err))
 			return err->rc;
 	}
 	if (alone)
-		nsx_note(c->out, "%s: nobody can be late, and the column "
-			 "straggler names the only rank",
-			 nsx_text_n(c->out->arena, alone,
-				    "operation has one participant",
-				    "operations have one participant each"));
+		nsx_note(c->out, "%s: nobody can be late, and the column straggler names the only "
+			 "rank", nsx_text_n(c->out->arena, alone, "operation has one participant",
+					    "operations have one participant each"));
 	return 0;
 }
 
-static int fill_collectives(struct nccl_comm *c, struct nsx_table **tables,
-			    struct nsx_err *err)
+static int fill_collectives(struct nccl_comm *c, struct nsx_table **tables, struct nsx_err *err)
 {
 	struct nccl_costs costs = {.run = c->run, .out = c->out,
 				   .end = &c->run->measured->arrivals};
@@ -296,15 +287,13 @@ static void nccl_say_top(struct nsx_section *out, const struct nsx_table *ops)
 		     nsx_say(out, ", overlap %.1f%%", top[NCCL_OVERLAP_PCT].u.f));
 }
 
-static int nccl_run(const struct nsx_run *run, struct nsx_section *out,
-		    struct nsx_err *err)
+static int nccl_run(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)
 {
 	struct nccl_comm c = {.run = run, .out = out};
 	struct nsx_table **tables = nsx_add_tables(out);
 	int rc = run->trace->ops.n ?
 			 fill_collectives(&c, tables, err) :
-			 nccl_fill_host(run, out, tables[L_OPS], tables[L_PIDS],
-					err);
+			 nccl_fill_host(run, out, tables[L_OPS], tables[L_PIDS], err);
 
 	nsx_groups_done(&c.kinds);
 	nsx_groups_done(&c.circle_keys);
@@ -312,10 +301,8 @@ static int nccl_run(const struct nsx_run *run, struct nsx_section *out,
 	free(c.circles);
 	if (rc || out->status != NSX_S_ANSWERED)
 		return rc;
-	nsx_table_sort(tables[L_OPS], NSX_DESC(NCCL_TOTAL), NSX_DESC(NCCL_MAX),
-		       NCCL_OP);
-	nsx_table_sort(tables[L_RANKS], NCCL_RANK_OP,
-		       NSX_DESC(NCCL_RANK_TOTAL), NCCL_RANK_LABEL);
+	nsx_table_sort(tables[L_OPS], NSX_DESC(NCCL_TOTAL), NSX_DESC(NCCL_MAX), NCCL_OP);
+	nsx_table_sort(tables[L_RANKS], NCCL_RANK_OP, NSX_DESC(NCCL_RANK_TOTAL), NCCL_RANK_LABEL);
 	nsx_table_sort(tables[L_PIDS], NSX_DESC(NCCL_PID_TOTAL), NCCL_PID);
 	nccl_say_top(out, tables[L_OPS]);
 	if (!run->trace->ndevices)
@@ -327,8 +314,7 @@ static int nccl_run(const struct nsx_run *run, struct nsx_section *out,
 			     NCCL_OVERLAP_PCT, NCCL_STRAGGLER);
 	else /* a single rank cannot be late */
 		nsx_md_table(out, tables[L_OPS], 0, NCCL_OP, NCCL_SOURCE,
-			     NCCL_TOTAL, NCCL_MAX, NCCL_COUNT, NCCL_OVERLAP,
-			     NCCL_OVERLAP_PCT);
+			     NCCL_TOTAL, NCCL_MAX, NCCL_COUNT, NCCL_OVERLAP, NCCL_OVERLAP_PCT);
 	return nccl_fill_messages(run, out, tables[L_MESSAGES], err);
 }
 
@@ -336,44 +322,34 @@ NSX_DEFINE_PASS(nccl,
 	.title = "Communication",
 	.subject = "NCCL",
 	.summary = "communication: totals, overlap with compute, late ranks",
-	.doc = "Communication kernels (NCCL, RCCL, NVSHMEM, custom all-reduce, "
-	       "expert-parallel) by operation. Overlap is the part of the "
-	       "summed time during which a kernel that does not communicate, "
-	       "or a graph replay, runs on the same device; exposed time is "
-	       "the union without compute; it blocks where compute starts "
-	       "within 20 us of the end of a communication kernel.\n\n"
-	       "Lateness: kernels of one operation on all participants "
-	       "(process, device) that do it together are one instance when "
-	       "they all overlap and end within max(100 us, a fifth of the "
-	       "shortest) of each other; sends and receives of two participants "
-	       "need only overlap. Participants do it together where that holds "
-	       "for 19 of 20 kernels of one name on one of their streams, and "
-	       "half of them end within 20 us. The "
-	       "last to start is late; the others wait from their start to "
-	       "its start; it induces the median wait of the others. A "
-	       "persistent straggler is proved by at least 10 instances, a "
-	       "one-sided binomial p below 0.01 and induced waiting of at "
-	       "least 1 % of the judged window, and, where there are "
-	       "iterations, by p below 0.05 of being the one most waited for "
-	       "in as many of those whose waiting is a tenth or more of the "
-	       "dearest one's. Evidence are the instances "
-	       "inside that window, but for the first, in which the last "
-	       "rank comes 5 us or more after the median of the others; "
-	       "where GPU clocks had to be moved, twice what they may still "
-	       "be off by. "
-	       "The cause: from the end of the first to the end of the last "
-	       "all ranks take as long, so what the others wait more than "
-	       "the late one is what it computes, copies or idles more than "
-	       "they do; named is what explains 80 % of it. Message sizes "
-	       "are what NCCL's NVTX ranges say of each call, where payloads "
-	       "were exported. Peer copies are copies here. What a stream "
-	       "waits for by event is not followed.",
+	.doc = "Communication kernels (NCCL, RCCL, NVSHMEM, custom all-reduce, expert-parallel) by "
+	       "operation. Overlap is the part of the summed time during which a kernel that does "
+	       "not communicate, or a graph replay, runs on the same device; exposed time is the "
+	       "union without compute; it blocks where compute starts within 20 us of the end of a "
+	       "communication kernel.\n\n"
+	       "Lateness: kernels of one operation on all participants (process, device) that do "
+	       "it together are one instance when they all overlap and end within max(100 us, a "
+	       "fifth of the shortest) of each other; sends and receives of two participants need "
+	       "only overlap. Participants do it together where that holds for 19 of 20 kernels of "
+	       "one name on one of their streams, and half of them end within 20 us. The last to "
+	       "start is late; the others wait from their start to its start; it induces the "
+	       "median wait of the others. A persistent straggler is proved by at least 10 "
+	       "instances, a one-sided binomial p below 0.01 and induced waiting of at least 1 % "
+	       "of the judged window, and, where there are iterations, by p below 0.05 of being "
+	       "the one most waited for in as many of those whose waiting is a tenth or more of "
+	       "the dearest one's. Evidence are the instances inside that window, but for the "
+	       "first, in which the last rank comes 5 us or more after the median of the others; "
+	       "where GPU clocks had to be moved, twice what they may still be off by. The cause: "
+	       "from the end of the first to the end of the last all ranks take as long, so what "
+	       "the others wait more than the late one is what it computes, copies or idles more "
+	       "than they do; named is what explains 80 % of it. Message sizes are what NCCL's "
+	       "NVTX ranges say of each call, where payloads were exported. Peer copies are copies "
+	       "here. What a stream waits for by event is not followed.",
 	.derived_from = "communication kernels, by name; NCCL's NVTX ranges only "
 			"where the trace has no GPU work",
-	.limitations = "durations include waiting for late ranks; kernels "
-		       "inside CUDA graphs traced as a whole are not seen; "
-		       "which ranks are of one communicator is told by when their "
-		       "kernels end",
+	.limitations = "durations include waiting for late ranks; kernels inside CUDA graphs "
+		       "traced as a whole are not seen; which ranks are of one communicator is "
+		       "told by when their kernels end",
 	.caveat = "the column straggler names the rank that comes last; the "
 		   "largest NCCL time belongs to the one that waits",
 	.any_of = {NSX_GPU_WORK, NSX_NEED_VIEW(nvtx)},

@@ -108,8 +108,7 @@ struct nccl_match { /* instances of one circle of a group */
  * run->scratch. Errors: NSX_E_NOMEM.
  */
 int nccl_match(const struct nccl_comm *c, const struct nccl_group *g,
-	       const struct nccl_circle *x, struct nccl_match *ret,
-	       struct nsx_err *err);
+	       const struct nccl_circle *x, struct nccl_match *ret, struct nsx_err *err);
 
 /* Finds why the late rank of a proved straggler is late. */
 void nccl_find_cause(struct nccl_match *m);
@@ -118,8 +117,7 @@ void nccl_find_cause(struct nccl_match *m);
 const struct nccl_rank *nccl_latest(const struct nccl_rank *v, size_t n);
 const struct nccl_rank *nccl_waits_most(const struct nccl_rank *v, size_t n);
 /* Adds a circle's sums to the ranks of its group. */
-void nccl_add_lateness(struct nccl_rank *v, const struct nccl_group *g,
-		       const struct nccl_match *m);
+void nccl_add_lateness(struct nccl_rank *v, const struct nccl_group *g, const struct nccl_match *m);
 
 /* Ranks and matched instances, as tables and in words. */
 int nccl_fill_ranks(struct nccl_comm *c, const struct nccl_group *g,
@@ -156,8 +154,7 @@ int nccl_tell_costs(struct nccl_costs *c, struct nsx_err *err);
 
 /* Uses NCCL's own ranges on the host, for traces without GPU work. */
 int nccl_fill_host(const struct nsx_run *run, struct nsx_section *out,
-		   struct nsx_table *ops, struct nsx_table *pids,
-		   struct nsx_err *err);
+		   struct nsx_table *ops, struct nsx_table *pids, struct nsx_err *err);
 
 /* Message sizes, if NCCL's payloads were exported. */
 int nccl_fill_messages(const struct nsx_run *run, struct nsx_section *out,

@@ -50,16 +50,14 @@ static int find_blocking(const struct nsx_run *run, uint32_t device,
 		const struct nsx_span *x = &exposed->v[i];
 		int64_t from_ns;
 
-		while (c < compute->n &&
-		       nsx_span_at(compute, c).start_ns < x->end_ns)
+		while (c < compute->n && nsx_span_at(compute, c).start_ns < x->end_ns)
 			c++;
 		if (c == compute->n)
 			break;
 		from_ns = nsx_span_at(compute, c).start_ns;
 		while (k < n && ends[k] <= from_ns)
 			k++;
-		if (k && ends[k - 1] > x->start_ns &&
-		    from_ns - ends[k - 1] <= BLOCKING_NS)
+		if (k && ends[k - 1] > x->start_ns && from_ns - ends[k - 1] <= BLOCKING_NS)
 			nsx_spans_push(ret, x->start_ns, x->end_ns);
 	}
 	nsx_arena_drop(run->scratch, ends);
@@ -84,8 +82,7 @@ static int nccl_cost_fill_device(struct nccl_costs *c, uint32_t device,
 	x->blocking_ns = nsx_spans_total(&x->blocking);
 	row[NCCL_DEVICE_ID] = nsx_int(d->device_id);
 	row[NCCL_DEVICE_COMM_MS] = nsx_ms(x->comm_ns);
-	row[NCCL_DEVICE_OVERLAP_PCT] =
-		nsx_part_pct(x->comm_ns - x->exposed_ns, x->comm_ns);
+	row[NCCL_DEVICE_OVERLAP_PCT] = nsx_part_pct(x->comm_ns - x->exposed_ns, x->comm_ns);
 	row[NCCL_DEVICE_EXPOSED_MS] = nsx_ms(x->exposed_ns);
 	row[NCCL_DEVICE_BLOCKING_MS] = nsx_ms(x->blocking_ns);
 	row[NCCL_DEVICE_GPU] = nsx_string(nsx_text(c->run->trace, d->gpu));
@@ -93,8 +90,7 @@ static int nccl_cost_fill_device(struct nccl_costs *c, uint32_t device,
 }
 
 /* Finds when any device communicates. */
-static int fill_windows(struct nccl_costs *c, struct nsx_table *table,
-			struct nsx_err *err)
+static int fill_windows(struct nccl_costs *c, struct nsx_table *table, struct nsx_err *err)
 {
 	const struct nsx_facts *f = c->run->facts;
 	struct nsx_spans all = {0};
@@ -118,8 +114,7 @@ static int fill_windows(struct nccl_costs *c, struct nsx_table *table,
 		row[NCCL_WINDOW_END_NS] = nsx_int(all.v[i].end_ns);
 	}
 	if (all.n > NCCL_MAX_WINDOWS)
-		nsx_note(c->out, "windows holds the first %d of %zu",
-			 NCCL_MAX_WINDOWS, all.n);
+		nsx_note(c->out, "windows holds the first %d of %zu", NCCL_MAX_WINDOWS, all.n);
 	return 0;
 }
 
@@ -132,8 +127,7 @@ int nccl_fill_costs(struct nccl_costs *c, struct nsx_table *devices,
 	if (!nsx_new_array(c->v, c->run->scratch, n, "devices", err))
 		return err->rc;
 	for (uint32_t d = 0; d < n; d++) {
-		if (c->run->facts->device[d].comm.n &&
-		    nccl_cost_fill_device(c, d, devices, err))
+		if (c->run->facts->device[d].comm.n && nccl_cost_fill_device(c, d, devices, err))
 			return err->rc;
 		nsx_add_to(&exposed_ns, c->v[d].exposed_ns);
 		nsx_add_to(&blocking_ns, c->v[d].blocking_ns);
@@ -217,8 +211,7 @@ static int64_t nccl_cost_judged_ns(const struct nsx_facts *f, const struct nsx_s
 int nccl_tell_costs(struct nccl_costs *c, struct nsx_err *err)
 {
 	const struct nsx_facts *f = c->run->facts;
-	struct nsx_comm_cost *v = nsx_arena_get(c->out->arena,
-						f->ndevices * sizeof(*v));
+	struct nsx_comm_cost *v = nsx_arena_get(c->out->arena, f->ndevices * sizeof(*v));
 	const struct nsx_comm_cost *judged = NULL;
 	const struct nccl_cost *worst = NULL;
 
@@ -231,11 +224,9 @@ int nccl_tell_costs(struct nccl_costs *c, struct nsx_err *err)
 		v[d].waited_ns = x->judged_waited_ns;
 		v[d].waits_in = x->waits_in;
 		v[d].waits_most = x->waits_most ? x->waits_most->label : NULL;
-		if (nsx_spans_minus(c->out->arena, &x->blocking, &x->waits,
-				    &v[d].blocking, err))
+		if (nsx_spans_minus(c->out->arena, &x->blocking, &x->waits, &v[d].blocking, err))
 			return err->rc;
-		if (v[d].comm_ns &&
-		    (!judged || v[d].exposed_ns > judged->exposed_ns))
+		if (v[d].comm_ns && (!judged || v[d].exposed_ns > judged->exposed_ns))
 			judged = &v[d];
 		if (x->comm_ns && (!worst || x->exposed_ns > worst->exposed_ns))
 			worst = x;
@@ -243,14 +234,11 @@ int nccl_tell_costs(struct nccl_costs *c, struct nsx_err *err)
 	c->run->measured->comm = v;
 	c->run->measured->worst_comm = judged;
 	if (worst)
-		nsx_md_bullet(
-			c->out,
-			"GPU %s communicates %s; compute hides %.1f %% of "
-			"it, %s are exposed and %s block compute.",
+		nsx_md_bullet(c->out, "GPU %s communicates %s; compute hides %.1f %% of it, %s are "
+			"exposed and %s block compute.",
 			nsx_gpu_label(c->run->trace, (uint32_t)(worst - c->v)),
 			nsx_say_time(c->out, worst->comm_ns),
-			100 - 100 * (double)worst->exposed_ns /
-				      (double)worst->comm_ns,
+			100 - 100 * (double)worst->exposed_ns / (double)worst->comm_ns,
 			nsx_say_time(c->out, worst->exposed_ns),
 			nsx_say_time(c->out, worst->blocking_ns));
 	return 0;

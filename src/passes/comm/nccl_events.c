@@ -56,8 +56,7 @@ static void nccl_events_add_event(struct nccl_comm *c, const struct nccl_event *
 	g->count += nsx_op_counts(c->run->trace, e->op);
 	nsx_add_to(&g->total_ns, e->end_ns - e->start_ns);
 	g->max_ns = NSX_MAX(g->max_ns, e->end_ns - e->start_ns);
-	nsx_add_to(&g->overlap_ns,
-		   nsx_spans_within(compute, prefix, e->start_ns, e->end_ns));
+	nsx_add_to(&g->overlap_ns, nsx_spans_within(compute, prefix, e->start_ns, e->end_ns));
 	if (g->device == e->device)
 		from_ns = NSX_MAX(from_ns, g->end_ns);
 	if (from_ns < e->end_ns)
@@ -65,8 +64,7 @@ static void nccl_events_add_event(struct nccl_comm *c, const struct nccl_event *
 		    &g->exposed_ns,
 		    e->end_ns - from_ns -
 			nsx_spans_within(compute, prefix, from_ns, e->end_ns));
-	g->end_ns = g->device == e->device ? NSX_MAX(g->end_ns, e->end_ns) :
-					     e->end_ns;
+	g->end_ns = g->device == e->device ? NSX_MAX(g->end_ns, e->end_ns) : e->end_ns;
 	g->device = e->device;
 }
 
@@ -101,8 +99,7 @@ static int collect_device(struct nccl_comm *c, uint32_t device,
 	return 0;
 }
 
-NSX_ORDER(cmp_event, struct nccl_event, UP(group), UP(process), UP(device),
-	  UP(op));
+NSX_ORDER(cmp_event, struct nccl_event, UP(group), UP(process), UP(device), UP(op));
 
 static int collect_events(struct nccl_comm *c, struct nsx_err *err)
 {
@@ -115,15 +112,13 @@ static int collect_events(struct nccl_comm *c, struct nsx_err *err)
 		return err->rc;
 	for (size_t i = 0; i < t->ops.n; i++) {
 		n += t->ops.cls[i] == NSX_C_COMM;
-		if (t->ops.cls[i] == NSX_C_COMPUTE &&
-		    t->ops.kind[i] == NSX_OP_KERNEL)
+		if (t->ops.cls[i] == NSX_C_COMPUTE && t->ops.kind[i] == NSX_OP_KERNEL)
 			computes[nsx_op_stream(&t->ops, i)] = 1;
 	}
 	if (!nsx_new_array(c->events, a, n, "communication kernels", err))
 		return err->rc;
 	for (uint32_t d = 0; d < t->ndevices; d++)
-		if (c->run->facts->device[d].comm.n &&
-		    collect_device(c, d, computes, err))
+		if (c->run->facts->device[d].comm.n && collect_device(c, d, computes, err))
 			return err->rc;
 	nsx_sort(c->events, c->n, sizeof(*c->events), cmp_event);
 	return 0;
@@ -162,8 +157,7 @@ static int make_ranks(struct nccl_comm *c, struct nsx_err *err)
 
 		if (e->group != group)
 			c->groups[e->group].rank_at = c->nranks;
-		if (e->group != group || e->process != r->process ||
-		    e->device != r->device) {
+		if (e->group != group || e->process != r->process || e->device != r->device) {
 			r = &c->ranks[c->nranks++];
 			*r = (struct nccl_rank){.process = e->process,
 						.device = e->device, .at = i};

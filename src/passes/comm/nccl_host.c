@@ -20,8 +20,7 @@ static enum nsx_comm_op nccl_host_op_of(const struct nsx_trace *t, size_t range)
 	enum nsx_comm_op op;
 	char with_prefix[64];
 
-	if (t->nvtx.kind[range] == NSX_NVTX_MARK ||
-	    (t->nvtx.flags[range] & NSX_NVTX_OPEN))
+	if (t->nvtx.kind[range] == NSX_NVTX_MARK || (t->nvtx.flags[range] & NSX_NVTX_OPEN))
 		return NSX_COMM_NONE;
 	if (strncasecmp(name, "nccl", 4) && strncasecmp(name, "rccl", 4)) {
 		/* NCCL's ranges in advanced mode lack the prefix. */
@@ -41,8 +40,7 @@ static void nccl_host_add(struct sum *s, int64_t ns, bool counts)
 	s->count += counts;
 }
 
-static void fill_ops(const struct nsx_trace *t, const struct sum *sums,
-		     struct nsx_table *ops)
+static void fill_ops(const struct nsx_trace *t, const struct sum *sums, struct nsx_table *ops)
 {
 	for (unsigned op = 1; op < NSX_COMM_OTHER; op++) {
 		const struct sum *s = &sums[op];
@@ -90,37 +88,32 @@ static void nccl_host_fill_pids(const struct nsx_trace *t, const struct sum *sum
 }
 
 int nccl_fill_host(const struct nsx_run *run, struct nsx_section *out,
-		   struct nsx_table *ops, struct nsx_table *pids,
-		   struct nsx_err *err)
+		   struct nsx_table *ops, struct nsx_table *pids, struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
 	struct sum sums[NSX_COMM_OTHER] = {{0}};
 	struct sum *by_process;
 
 	if (!nsx_new_array(by_process, run->scratch,
-			   (size_t)t->nprocesses * NSX_COMM_OTHER, "processes",
-			   err))
+			   (size_t)t->nprocesses * NSX_COMM_OTHER, "processes", err))
 		return err->rc;
 	for (size_t i = 0; i < t->nvtx.n; i++) {
 		enum nsx_comm_op op = nccl_host_op_of(t, i);
 		int64_t ns = nsx_range_inside(t, i);
-		bool counts =
-		    nsx_starts_inside(t, nsx_range_start(&t->nvtx, i));
+		bool counts = nsx_starts_inside(t, nsx_range_start(&t->nvtx, i));
 		uint32_t p = t->thread[nsx_nvtx_thread(t, i)].process;
 
 		if (!op || (!ns && !counts))
 			continue;
 		nccl_host_add(&sums[op], ns, counts);
 		nccl_host_add(&by_process[(size_t)p * NSX_COMM_OTHER + op], ns, counts);
-		if (!sums[op].raw || nsx_str_cmp(t->strings, t->nvtx.name[i],
-						 sums[op].raw) < 0)
+		if (!sums[op].raw || nsx_str_cmp(t->strings, t->nvtx.name[i], sums[op].raw) < 0)
 			sums[op].raw = t->nvtx.name[i];
 	}
 	fill_ops(t, sums, ops);
 	nccl_host_fill_pids(t, by_process, pids);
 	if (!ops->nrows)
-		return nsx_cannot(out, "the trace has neither GPU work nor NVTX "
-				  "ranges of NCCL");
+		return nsx_cannot(out, "the trace has neither GPU work nor NVTX ranges of NCCL");
 	nsx_note(out, "the trace has no GPU work: these are the times in which "
 		 "the host enqueues, not those in which data moves; overlap, "
 		 "exposed time and lateness cannot be told from them");

@@ -23,8 +23,7 @@ int nccl_fill_ranks(struct nccl_comm *c, const struct nccl_group *g,
 		row[NCCL_RANK_LABEL] = nsx_string(r[i].label);
 		row[NCCL_RANK_TOTAL] = nsx_ms(r[i].total_ns);
 		row[NCCL_RANK_MAX] = nsx_ms(r[i].max_ns);
-		row[NCCL_RANK_SKEW] =
-			nsx_pct((double)r[i].total_ns - median, median);
+		row[NCCL_RANK_SKEW] = nsx_pct((double)r[i].total_ns - median, median);
 		if (!r[i].is_matched)
 			continue;
 		row[NCCL_RANK_LAST] = nsx_int((int64_t)r[i].times_last);
@@ -50,8 +49,7 @@ void nccl_fill_match(const struct nccl_group *g, const struct nccl_match *m,
 		row[NCCL_MATCH_LATE_RANK] = nsx_string(late->label);
 		row[NCCL_MATCH_TIMES_LAST] = nsx_int((int64_t)late->times_last);
 		row[NCCL_MATCH_INDUCED_MS] = nsx_real(late->induced_ns / 1e6);
-		row[NCCL_MATCH_KEPT_INDUCED_MS] =
-			nsx_real(late->kept_induced_ns / 1e6);
+		row[NCCL_MATCH_KEPT_INDUCED_MS] = nsx_real(late->kept_induced_ns / 1e6);
 	}
 	if (m->waiting != NSX_NONE) {
 		row[NCCL_MATCH_WAITING_RANK] = nsx_string(r[m->waiting].label);
@@ -76,20 +74,17 @@ void nccl_say_unmatched(struct nccl_comm *c, const struct nccl_group *g)
 	for (size_t k = 0; k < g->nranks; k++)
 		n += r[k].is_matched;
 	if (g->nranks > 1 && !n)
-		nsx_note(c->out, "%s: no instance could be matched among its "
-			 "%zu participants, so who comes late is not known",
-			 name, g->nranks);
+		nsx_note(c->out, "%s: no instance could be matched among its %zu participants, so "
+			 "who comes late is not known", name, g->nranks);
 	else if (g->nranks > 1 && n < g->nranks)
-		nsx_note(c->out, "%s: %zu of %zu participants have too few "
-			 "kernels to take part and are left out of the matching",
-			 name, g->nranks - n, g->nranks);
+		nsx_note(c->out, "%s: %zu of %zu participants have too few kernels to take part "
+			 "and are left out of the matching", name, g->nranks - n, g->nranks);
 }
 
 /* "2 ranks (pid:7 and pid:8)"; names them only if other ranks do the same operation
  * separately.
  */
-static const char *nccl_late_say_ranks(struct nccl_comm *c, const struct nccl_match *m,
-				       bool is_one)
+static const char *nccl_late_say_ranks(struct nccl_comm *c, const struct nccl_match *m, bool is_one)
 {
 	const char *text = nsx_say(c->out, "%zu ranks", m->nranks);
 
@@ -113,14 +108,10 @@ bool nccl_say_match(struct nccl_comm *c, const struct nccl_group *g,
 		return false;
 	}
 	late = &r[m->late];
-	nsx_md_bullet(c->out,
-		"%s: %zu matched instances of %s; %s, on GPU %s, "
-		"comes last in %zu and induces %s of waiting; %s waits most, "
-		"%s. Transfer after the last arrival: %s.", name, m->n,
-		ranks, late->label,
-		nsx_gpu_label(c->run->trace, late->device),
-		late->times_last, nsx_text_ns(c->out->arena, late->induced_ns),
-		r[m->waiting].label,
+	nsx_md_bullet(c->out, "%s: %zu matched instances of %s; %s, on GPU %s, comes last in %zu "
+		"and induces %s of waiting; %s waits most, %s. Transfer after the last arrival: "
+		"%s.", name, m->n, ranks, late->label, nsx_gpu_label(c->run->trace, late->device),
+		late->times_last, nsx_text_ns(c->out->arena, late->induced_ns), r[m->waiting].label,
 		nsx_say_time(c->out, r[m->waiting].waited_ns),
 		nsx_say_time(c->out, m->transfer_ns));
 	if (m->proved)
@@ -131,9 +122,8 @@ bool nccl_say_match(struct nccl_comm *c, const struct nccl_group *g,
 			      "it waits in other communication itself, as long as "
 			      "the others" : "no single cause explains it");
 	else if (m->njudged < NSX_LATE_LEAST)
-		nsx_note(c->out, "%s: %zu instances in the judged window are "
-			 "too few to tell a straggler from chance", name,
-			 m->njudged);
+		nsx_note(c->out, "%s: %zu instances in the judged window are too few to tell a "
+			 "straggler from chance", name, m->njudged);
 	else if (m->least_late_ns == INT64_MAX)
 		nsx_note(c->out, "%s: the GPU clocks of its participants are not "
 			 "known well enough to tell who comes late", name);

@@ -57,8 +57,7 @@ int nccl_find_circles(struct nccl_comm *c, struct nsx_err *err)
 	struct nsx_arena *a = c->run->scratch;
 	uint32_t n = c->run->facts->teams->n, *of, *team, *at;
 
-	if (nsx_new_arrays(a, n, "collectives", err, of, team) ||
-	    group_teams(c, of, err))
+	if (nsx_new_arrays(a, n, "collectives", err, of, team) || group_teams(c, of, err))
 		return err->rc;
 	c->ncircles = c->circle_keys.n;
 	if (nsx_new_arrays(a, c->ncircles + 2, "collectives", err, at))
@@ -82,8 +81,7 @@ static uint32_t rank_of(const struct nccl_match *m, size_t nranks, uint32_t op)
 }
 
 /* The event of an operation, by bisection in the rank's slice. */
-static size_t event_of(const struct nccl_match *m, const struct nccl_rank *r,
-		       uint32_t op)
+static size_t event_of(const struct nccl_match *m, const struct nccl_rank *r, uint32_t op)
 {
 	return NSX_SEARCH(r->at, r->at + r->n, mid, m->events[mid].op < op);
 }
@@ -101,8 +99,7 @@ static int list_instances(struct nccl_match *m, const struct nccl_circle *x,
 	m->n = x->n;
 	if (nsx_new_arrays(a, g->nranks, "ranks", err, m->rank, place) ||
 	    !nsx_new_array(m->v, a, m->n, "matched collectives", err) ||
-	    !nsx_new_array(m->member, a, m->n * m->nranks, "matched collectives",
-			   err))
+	    !nsx_new_array(m->member, a, m->n * m->nranks, "matched collectives", err))
 		return err->rc;
 	for (uint32_t k = 0; k < first->n; k++)
 		m->rank[k] = rank_of(m, g->nranks, teams->member[first->at + k]);
@@ -118,8 +115,7 @@ static int list_instances(struct nccl_match *m, const struct nccl_circle *x,
 			uint32_t op = teams->member[team->at + k];
 			uint32_t r = rank_of(m, g->nranks, op);
 
-			m->member[i * m->nranks + place[r]] =
-				event_of(m, &m->ranks[r], op);
+			m->member[i * m->nranks + place[r]] = event_of(m, &m->ranks[r], op);
 		}
 	}
 	return 0;
@@ -157,8 +153,7 @@ static void nccl_match_weigh(struct nccl_match *m, size_t i, const struct nsx_wi
 
 		nsx_add_to(&r->waited_ns, x->last_ns - e->start_ns);
 		if (x->judged)
-			nsx_add_to(&r->judged_waited_ns,
-				   x->last_ns - e->start_ns);
+			nsx_add_to(&r->judged_waited_ns, x->last_ns - e->start_ns);
 		if (k != x->last)
 			scratch[n++] = x->last_ns - e->start_ns;
 	}
@@ -217,8 +212,7 @@ const struct nccl_rank *nccl_waits_most(const struct nccl_rank *v, size_t n)
 	return ret;
 }
 
-void nccl_add_lateness(struct nccl_rank *v, const struct nccl_group *g,
-		       const struct nccl_match *m)
+void nccl_add_lateness(struct nccl_rank *v, const struct nccl_group *g, const struct nccl_match *m)
 {
 	for (size_t k = 0; k < g->nranks; k++) {
 		const struct nccl_rank *x = &m->ranks[k];
@@ -246,11 +240,9 @@ static void nccl_match_judge(struct nccl_match *m, size_t nranks, const struct n
 	m->waiting = nccl_match_index_of(m, nccl_waits_most(m->ranks, nranks));
 	if (!late || !m->nkept)
 		return;
-	m->p_value = nsx_binomial_tail(m->nkept, late->kept_last,
-				   1.0 / (double)m->nranks);
+	m->p_value = nsx_binomial_tail(m->nkept, late->kept_last, 1.0 / (double)m->nranks);
 	m->proved = m->nkept >= NSX_LATE_LEAST && m->p_value < NSX_LATE_P &&
-		    late->kept_induced_ns >=
-			    NSX_LATE_SHARE * (double)(w->end_ns - w->start_ns);
+		    late->kept_induced_ns >= NSX_LATE_SHARE * (double)(w->end_ns - w->start_ns);
 }
 
 /* The rank that a step waits for most, and how long. */
@@ -304,8 +296,7 @@ static int check_steps(struct nccl_match *m, double *induced, struct nsx_err *er
 	}
 	for (size_t i = 0; i < n; i++) {
 		count += v[i].ns > STEP_COUNTS * most;
-		nlast += v[i].ns > STEP_COUNTS * most &&
-			 m->rank[v[i].who] == m->late;
+		nlast += v[i].ns > STEP_COUNTS * most && m->rank[v[i].who] == m->late;
 	}
 	p_value = nsx_binomial_tail(count, nlast, 1.0 / (double)m->nranks);
 	if (count && p_value >= STEP_P) {
@@ -340,8 +331,7 @@ static int find_spread(struct nccl_match *m, struct nsx_err *err)
 		int64_t lo = INT64_MAX, hi = INT64_MIN;
 
 		for (size_t k = 0; k < m->nranks; k++) {
-			int64_t end_ns =
-				m->events[m->member[i * m->nranks + k]].end_ns;
+			int64_t end_ns = m->events[m->member[i * m->nranks + k]].end_ns;
 
 			lo = NSX_MIN(lo, end_ns);
 			hi = NSX_MAX(hi, end_ns);
@@ -353,8 +343,7 @@ static int find_spread(struct nccl_match *m, struct nsx_err *err)
 }
 
 int nccl_match(const struct nccl_comm *c, const struct nccl_group *g,
-	       const struct nccl_circle *x, struct nccl_match *ret,
-	       struct nsx_err *err)
+	       const struct nccl_circle *x, struct nccl_match *ret, struct nsx_err *err)
 {
 	const struct nsx_window w = nsx_judged(c->run->facts);
 	int64_t *scratch;
@@ -382,8 +371,7 @@ int nccl_match(const struct nccl_comm *c, const struct nccl_group *g,
 		charge(ret, i);
 	}
 	nccl_match_judge(ret, g->nranks, &w);
-	return (ret->proved ? check_steps(ret, induced, err) : 0) ?:
-	       find_spread(ret, err);
+	return (ret->proved ? check_steps(ret, induced, err) : 0) ?: find_spread(ret, err);
 }
 
 /* Cause ------------------------------------------------------------------*/
@@ -396,8 +384,7 @@ static void nccl_match_sum_work(const struct nccl_match *m, size_t k,
 	int64_t from_ns = INT64_MAX, to_ns = INT64_MIN;
 
 	for (size_t i = 0; i < m->n; i++) {
-		const struct nccl_event *e =
-			&m->events[m->member[i * m->nranks + k]];
+		const struct nccl_event *e = &m->events[m->member[i * m->nranks + k]];
 
 		if (!m->v[i].judged)
 			continue;
@@ -405,8 +392,7 @@ static void nccl_match_sum_work(const struct nccl_match *m, size_t k,
 		to_ns = e->end_ns;
 	}
 	nsx_partition(&m->run->facts->device[device], from_ns, to_ns, ret);
-	*ret_ops = (double)nsx_ops_started(m->run->trace, device, from_ns,
-					   to_ns);
+	*ret_ops = (double)nsx_ops_started(m->run->trace, device, from_ns, to_ns);
 }
 
 /* All ranks take equally long from the end of one collective to the end of the next. So the
@@ -446,8 +432,7 @@ void nccl_find_cause(struct nccl_match *m)
 		return;
 	causes[0].text = fabs(ops - other_ops) * 50 <= other_ops ?
 		"it computes longer, in as many GPU operations as the others" :
-		"it computes longer, in another number of GPU operations than "
-		"the others";
+		"it computes longer, in another number of GPU operations than the others";
 	for (size_t i = 0; i < ARRAY_LEN(causes) && !m->cause; i++) {
 		if (causes[i].ns < CAUSE_SHARE * late_ns)
 			continue;

@@ -28,8 +28,7 @@ static int nccl_payload_add_op(const struct nsx_run *run, const struct nsx_nccl_
 		bytes[i] = m[i].bytes;
 		nsx_add_to(&sum, m[i].bytes);
 		most = NSX_MAX(most, m[i].bytes);
-		communicators += !i || m[i].communicator !=
-					       m[i - 1].communicator;
+		communicators += !i || m[i].communicator != m[i - 1].communicator;
 	}
 	row[NCCL_MESSAGE_OP_NAME] = nsx_string(op_text(m->op));
 	row[NCCL_MESSAGE_CALLS] = nsx_int((int64_t)n);
@@ -64,8 +63,7 @@ int nccl_fill_messages(const struct nsx_run *run, struct nsx_section *out,
 	NSX_EACH_RUN(i, next, calls.n, calls.v[next].op == calls.v[i].op)
 		if (nccl_payload_add_op(run, &calls.v[i], next - i, table, err))
 			return err->rc;
-	nsx_table_sort(table, NSX_DESC(NCCL_MESSAGE_BYTES),
-		       NCCL_MESSAGE_OP_NAME);
+	nsx_table_sort(table, NSX_DESC(NCCL_MESSAGE_BYTES), NCCL_MESSAGE_OP_NAME);
 	if (table->nrows)
 		nsx_md_whole(out, table, 0);
 	return 0;

@@ -11,23 +11,19 @@
 #define LOW 20	       /* % of peak, mean */
 #define LEAST_SHARE 0.05 /* exposed communication, share of the window */
 
-#define COLUMNS(X)                                                            \
-	X(SOURCE, "metric_source_id", I64, "source of the counter")           \
-	X(NAME, "metric_names", STR, "the counter")                           \
-	X(SAMPLES, "samples", I64, "in the whole trace")                      \
-	X(DURING_N, "samples_during_nccl", I64,                               \
-	  "at least half under communication")                                \
-	X(DURING, "avg_metric_during_nccl", F64,                              \
-	  "mean, weighted by the share of a sample under communication")      \
-	X(OUTSIDE, "avg_metric_outside_nccl", F64,                            \
-	  "mean, weighted by the rest of it")                                 \
-	X(MAX, "max_metric_during_nccl", F64,                                 \
-	  "greatest of samples_during_nccl")                                  \
-	X(CORRELATION, "nccl_activity_correlation", F64,                      \
-	  "Pearson's, of value and that share; null below 20 samples")        \
-	X(DEVICE, "device_id", I64,                                           \
-	  "CUDA ordinal, else the number of the GPU")                         \
-	X(PERIOD, "sample_period_us", F64, "what a sample stands for")        \
+#define COLUMNS(X)                                                                                 \
+	X(SOURCE, "metric_source_id", I64, "source of the counter")                                \
+	X(NAME, "metric_names", STR, "the counter")                                                \
+	X(SAMPLES, "samples", I64, "in the whole trace")                                           \
+	X(DURING_N, "samples_during_nccl", I64, "at least half under communication")               \
+	X(DURING, "avg_metric_during_nccl", F64,                                                   \
+	  "mean, weighted by the share of a sample under communication")                           \
+	X(OUTSIDE, "avg_metric_outside_nccl", F64, "mean, weighted by the rest of it")             \
+	X(MAX, "max_metric_during_nccl", F64, "greatest of samples_during_nccl")                   \
+	X(CORRELATION, "nccl_activity_correlation", F64,                                           \
+	  "Pearson's, of value and that share; null below 20 samples")                             \
+	X(DEVICE, "device_id", I64, "CUDA ordinal, else the number of the GPU")                    \
+	X(PERIOD, "sample_period_us", F64, "what a sample stands for")                             \
 	X(COVERAGE, "coverage_pct", F64, "sampled share of the window")
 NSX_COLUMNS(cols, COLUMNS);
 static const struct nsx_layout layouts[] = {
@@ -59,8 +55,7 @@ static const char *lacks_nvlink(const struct nsx_schema *s, struct nsx_arena *a)
 	struct names names = {a, false};
 	struct nsx_err err;
 
-	if (nsx_view_each(s, gpu_metric_info, on_name, &names, &err,
-			  metric_name))
+	if (nsx_view_each(s, gpu_metric_info, on_name, &names, &err, metric_name))
 		return NULL;
 	return names.found ? NULL : "NVLink counters";
 }
@@ -71,13 +66,11 @@ static int nvlink_during_nccl_say_missing(const struct nsx_run *run, struct nsx_
 		NSX_REC_SETS,
 		NSX_REC_COUNTERS | NSX_REC_NCCL | NSX_REC_GRAPHS | NSX_REC_SCHED,
 		NSX_REC_EXPORT | NSX_REC_PAYLOAD, NSX_REC_EXPORT};
-	const char **lines = nsx_arena_get(out->arena, sizeof(*lines) *
-						       (ARRAY_LEN(steps) + 1));
+	const char **lines = nsx_arena_get(out->arena, sizeof(*lines) * (ARRAY_LEN(steps) + 1));
 	size_t n = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(steps) && n < 3; i++) {
-		lines[n] = nsx_recapture_line(out->arena, run->trace->schema,
-					      steps[i]);
+		lines[n] = nsx_recapture_line(out->arena, run->trace->schema, steps[i]);
 		n += lines[n] != NULL;
 	}
 	nsx_put(out, "missing_counters", nsx_bool(true));
@@ -85,9 +78,8 @@ static int nvlink_during_nccl_say_missing(const struct nsx_run *run, struct nsx_
 	nsx_headline(out, "NVLink during NCCL: NVLink counters not found");
 	if (run->facts->metrics && n == 3) {
 		nsx_md_heading(out, "Capture quality");
-		nsx_md_bullet(out, "NVLink counters not found among those that "
-			      "were sampled. To capture them: `%s`; `%s`; `%s`",
-			      lines[0], lines[1], lines[2]);
+		nsx_md_bullet(out, "NVLink counters not found among those that were sampled. To "
+			      "capture them: `%s`; `%s`; `%s`", lines[0], lines[1], lines[2]);
 	}
 	return nsx_cannot(out, "NVLink counters not found: %s",
 			  run->facts->metrics ?
@@ -119,14 +111,12 @@ static void fill_links(struct nsx_section *out, const struct nsx_metrics *m,
 		if (x->device_id >= 0)
 			row[DEVICE] = nsx_int(x->device_id);
 		row[PERIOD] = nsx_us((double)x->period_ns);
-		row[COVERAGE] = nsx_real(
-			100 * x->scope[NSX_SCOPE_WINDOW].coverage);
+		row[COVERAGE] = nsx_real(100 * x->scope[NSX_SCOPE_WINDOW].coverage);
 	}
 }
 
 /* Median length of a device's communication kernels; 0 if there are none. */
-static int median_comm(const struct nsx_run *run, uint32_t device,
-		       double *ret, struct nsx_err *err)
+static int median_comm(const struct nsx_run *run, uint32_t device, double *ret, struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
 	const struct nsx_device *d = &t->device[device];
@@ -157,22 +147,19 @@ static void nvlink_during_nccl_judge(const struct nsx_run *run, struct nsx_secti
 			 (double)(w->end_ns - w->start_ns);
 
 	if (comm->p95 >= SATURATED)
-		nsx_md_bullet(out, "GPU %lld is link-bound while it communicates: "
-			      "%s reaches %.0f %% of its peak (95th percentile).",
-			      gpu, name, comm->p95);
+		nsx_md_bullet(out, "GPU %lld is link-bound while it communicates: %s reaches %.0f "
+			      "%% of its peak (95th percentile).", gpu, name, comm->p95);
 	else if (comm->mean < LOW && exposed >= LEAST_SHARE)
-		nsx_md_bullet(out, "GPU %lld: %s averages %.1f %% while %.1f %% of "
-			      "the window is exposed communication: it waits, for "
-			      "late ranks or for latency, not for the link.",
-			      gpu, name, comm->mean, 100 * exposed);
+		nsx_md_bullet(out, "GPU %lld: %s averages %.1f %% while %.1f %% of the window is "
+			      "exposed communication: it waits, for late ranks or for latency, not "
+			      "for the link.", gpu, name, comm->mean, 100 * exposed);
 	else
 		m->links[m->nlinks++] = (struct nsx_link){gpu, name, comm->mean,
 							  comm->p95};
 }
 
 /* The counter of [i, end) with the highest value during communication; NULL: none. */
-static const struct nsx_metric *top_of(const struct nsx_metrics *m, size_t i,
-				       size_t end)
+static const struct nsx_metric *top_of(const struct nsx_metrics *m, size_t i, size_t end)
 {
 	const struct nsx_metric *top = NULL;
 
@@ -182,20 +169,17 @@ static const struct nsx_metric *top_of(const struct nsx_metrics *m, size_t i,
 		if (x->device != NSX_NONE && is_nvlink(x->name) &&
 		    x->scope[NSX_SCOPE_COMM].n &&
 		    x->scope[NSX_SCOPE_WINDOW].max <= 100 &&
-		    (!top || x->scope[NSX_SCOPE_COMM].mean >
-				     top->scope[NSX_SCOPE_COMM].mean))
+		    (!top || x->scope[NSX_SCOPE_COMM].mean > top->scope[NSX_SCOPE_COMM].mean))
 			top = x;
 	}
 	return top;
 }
 
-static int judge_gpus(const struct nsx_run *run, struct nsx_section *out,
-		      struct nsx_err *err)
+static int judge_gpus(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)
 {
 	const struct nsx_metrics *m = run->facts->metrics;
 
-	run->measured->links = nsx_arena_get(
-		out->arena, m->n * sizeof(*run->measured->links));
+	run->measured->links = nsx_arena_get(out->arena, m->n * sizeof(*run->measured->links));
 	NSX_EACH_RUN(i, next, m->n, m->v[next].gpu == m->v[i].gpu) {
 		const struct nsx_metric *top;
 		double median_ns = 0;
@@ -206,12 +190,9 @@ static int judge_gpus(const struct nsx_run *run, struct nsx_section *out,
 		if (median_comm(run, top->device, &median_ns, err))
 			return err->rc;
 		if (median_ns < 2 * (double)top->period_ns)
-			nsx_note(out,
-				 "GPU %lld: half of the collectives are "
-				 "shorter than two samples of %s; means mix "
-				 "them with what is around them",
-				 (long long)top->device_id,
-				 nsx_say_time(out, top->period_ns));
+			nsx_note(out, "GPU %lld: half of the collectives are shorter than two "
+				 "samples of %s; means mix them with what is around them",
+				 (long long)top->device_id, nsx_say_time(out, top->period_ns));
 		nvlink_during_nccl_judge(run, out, top);
 	}
 	return 0;
@@ -224,8 +205,7 @@ static void nvlink_during_nccl_say_top(struct nsx_section *out, const struct nsx
 	for (size_t i = 0; i < rows->nrows; i++) {
 		const struct nsx_cell *row = nsx_row_at(rows, i);
 
-		if (row[DURING].type != NSX_T_NULL &&
-		    (!top || row[DURING].u.f > top[DURING].u.f))
+		if (row[DURING].type != NSX_T_NULL && (!top || row[DURING].u.f > top[DURING].u.f))
 			top = row;
 	}
 	if (!top) {
@@ -238,8 +218,7 @@ static void nvlink_during_nccl_say_top(struct nsx_section *out, const struct nsx
 		     top[OUTSIDE].type == NSX_T_NULL ? "never sampled" :
 		     nsx_say(out, "%.2f", top[OUTSIDE].u.f),
 		     top[CORRELATION].type == NSX_T_NULL ? "" :
-		     nsx_say(out, " (correlation %.3f)",
-			     top[CORRELATION].u.f));
+		     nsx_say(out, " (correlation %.3f)", top[CORRELATION].u.f));
 }
 
 static int nvlink_during_nccl_run(const struct nsx_run *run, struct nsx_section *out,
@@ -249,8 +228,7 @@ static int nvlink_during_nccl_run(const struct nsx_run *run, struct nsx_section 
 	struct nsx_table *rows = nsx_add_table(out, &layouts[0]);
 
 	if (m && m->damage)
-		return nsx_fail(err, NSX_E_DATA, "table GPU_METRICS is damaged: "
-				"%s", m->damage);
+		return nsx_fail(err, NSX_E_DATA, "table GPU_METRICS is damaged: %s", m->damage);
 	if (m)
 		fill_links(out, m, rows);
 	if (!rows->nrows)
@@ -272,16 +250,14 @@ NSX_DEFINE_PASS(nvlink_during_nccl,
 	.title = "NVLink",
 	.subject = "NVLink",
 	.summary = "NVLink counters while communication kernels run",
-	.doc = "A sample at t stands for [t, t + period), the period being the "
-	       "median step between samples (where jitter hides a period or "
-	       "frequency of two digits within 0.3 %, that). With f the share of it under "
-	       "communication kernels of the same GPU: during is the mean "
-	       "weighted by f, outside that by 1 - f, the maximum is of samples "
-	       "with f >= 0.5, the correlation Pearson's of value and f, from "
-	       "20 samples on. A gap is missing data, not zero. Link-bound is "
-	       "said from 80 % of the peak at the 95th percentile.",
-	.derived_from = "sampled NVLink counters of each GPU and its "
-			"communication kernels",
+	.doc = "A sample at t stands for [t, t + period), the period being the median step between "
+	       "samples (where jitter hides a period or frequency of two digits within 0.3 %, "
+	       "that). With f the share of it under communication kernels of the same GPU: during "
+	       "is the mean weighted by f, outside that by 1 - f, the maximum is of samples with f "
+	       ">= 0.5, the correlation Pearson's of value and f, from 20 samples on. A gap is "
+	       "missing data, not zero. Link-bound is said from 80 % of the peak at the 95th "
+	       "percentile.",
+	.derived_from = "sampled NVLink counters of each GPU and its communication kernels",
 	.limitations = "device-wide counters; the peak of the link is not in the "
 		       "trace; collectives shorter than a sample blur",
 	.caveat = "counters are of the whole GPU, other processes included; "

@@ -8,45 +8,34 @@
 #include "report/words.h"
 #include "schema/viewscan.h"
 
-#define COLUMNS(X)                                                            \
-	X(DEVICE, "device_id", I64, "CUDA ordinal")                           \
-	X(DIRECTION, "direction", STR,                                        \
-	  "HtoD, DtoH, DtoD, PtoP, UVM HtoD ...")                             \
-	X(COPY_KIND, "copy_kind", STR,                                        \
-	  "label of the direction in this export")                            \
-	X(SRC_KIND, "src_kind", STR, "kind of source memory")                 \
-	X(DST_KIND, "dst_kind", STR, "kind of destination memory")            \
-	X(COUNT, "count", I64, "copies that began in the window")             \
-	X(BYTES, "bytes", I64, "bytes they moved")                            \
-	X(TOTAL_NS, "total_time_ns", I64, "sum of durations")                 \
-	X(BUSY, "busy_ms", F64, "union of them")                              \
-	X(GBPS, "gbps", F64, "bytes over busy time, 10^9 bytes a second")     \
-	X(P50, "p50_gbps", F64,                                               \
-	  "median rate of copies of at least 1 MiB, weighted by bytes")       \
-	X(SMALL, "small_count", I64, "copies below 64 KiB")                   \
-	X(EXPOSED, "exposed_ms", F64,                                         \
-	  "part of busy_ms in which no kernel ran on the device")
+#define COLUMNS(X)                                                                                 \
+	X(DEVICE, "device_id", I64, "CUDA ordinal")                                                \
+	X(DIRECTION, "direction", STR, "HtoD, DtoH, DtoD, PtoP, UVM HtoD ...")                     \
+	X(COPY_KIND, "copy_kind", STR, "label of the direction in this export")                    \
+	X(SRC_KIND, "src_kind", STR, "kind of source memory")                                      \
+	X(DST_KIND, "dst_kind", STR, "kind of destination memory")                                 \
+	X(COUNT, "count", I64, "copies that began in the window")                                  \
+	X(BYTES, "bytes", I64, "bytes they moved")                                                 \
+	X(TOTAL_NS, "total_time_ns", I64, "sum of durations")                                      \
+	X(BUSY, "busy_ms", F64, "union of them")                                                   \
+	X(GBPS, "gbps", F64, "bytes over busy time, 10^9 bytes a second")                          \
+	X(P50, "p50_gbps", F64, "median rate of copies of at least 1 MiB, weighted by bytes")      \
+	X(SMALL, "small_count", I64, "copies below 64 KiB")                                        \
+	X(EXPOSED, "exposed_ms", F64, "part of busy_ms in which no kernel ran on the device")
 NSX_COLUMNS(cols, COLUMNS);
-#define DEVICE_COLUMNS(X)                                                     \
-	X(DEVICE_ID, "device_id", I64, "CUDA ordinal")                        \
-	X(DEVICE_HOST_TO_DEVICE_COUNT, "host_to_device_count", I64,           \
-	  "HtoD copies")                                                      \
-	X(DEVICE_TO_HOST_COUNT, "device_to_host_count", I64, "DtoH copies")   \
-	X(DEVICE_TRANSFERS_PER_S, "transfers_per_s", F64,                     \
-	  "both, per second of the window")                                   \
-	X(DEVICE_HOST_TO_DEVICE_BYTES, "host_to_device_bytes", I64,           \
-	  "HtoD bytes")                                                       \
-	X(DEVICE_TO_HOST_BYTES, "device_to_host_bytes", I64, "DtoH bytes")    \
-	X(DEVICE_COPY_BUSY_MS, "copy_busy_ms", F64,                           \
-	  "union of copies and memsets")                                      \
-	X(DEVICE_COPY_EXPOSED_MS, "copy_exposed_ms", F64,                     \
-	  "part of it in which no kernel ran")                                \
-	X(DEVICE_COPY_EXPOSED_PCT, "copy_exposed_pct", F64,                   \
-	  "that, of the window")                                              \
-	X(DEVICE_GPU, "gpu", STR, "tells GPUs of one ordinal apart")          \
-	X(DEVICE_PAGEABLE_EXPOSED, "pageable_exposed_ms", F64,                \
-	  "of copies from or to pageable memory, the time in which no "       \
-	  "kernel ran")
+#define DEVICE_COLUMNS(X)                                                                          \
+	X(DEVICE_ID, "device_id", I64, "CUDA ordinal")                                             \
+	X(DEVICE_HOST_TO_DEVICE_COUNT, "host_to_device_count", I64, "HtoD copies")                 \
+	X(DEVICE_TO_HOST_COUNT, "device_to_host_count", I64, "DtoH copies")                        \
+	X(DEVICE_TRANSFERS_PER_S, "transfers_per_s", F64, "both, per second of the window")        \
+	X(DEVICE_HOST_TO_DEVICE_BYTES, "host_to_device_bytes", I64, "HtoD bytes")                  \
+	X(DEVICE_TO_HOST_BYTES, "device_to_host_bytes", I64, "DtoH bytes")                         \
+	X(DEVICE_COPY_BUSY_MS, "copy_busy_ms", F64, "union of copies and memsets")                 \
+	X(DEVICE_COPY_EXPOSED_MS, "copy_exposed_ms", F64, "part of it in which no kernel ran")     \
+	X(DEVICE_COPY_EXPOSED_PCT, "copy_exposed_pct", F64, "that, of the window")                 \
+	X(DEVICE_GPU, "gpu", STR, "tells GPUs of one ordinal apart")                               \
+	X(DEVICE_PAGEABLE_EXPOSED, "pageable_exposed_ms", F64,                                     \
+	  "of copies from or to pageable memory, the time in which no kernel ran")
 NSX_COLUMNS(device_cols, DEVICE_COLUMNS);
 #define SIZE_COLUMNS(X)                                                       \
 	X(SIZE_DEVICE_ID, "device_id", I64, "CUDA ordinal")                   \
@@ -65,14 +54,12 @@ NSX_COLUMNS(size_cols, SIZE_COLUMNS);
 	X(CAUSE_BYTES, "bytes", I64, "bytes they moved")                      \
 	X(CAUSE_TOTAL_MS, "total_ms", F64, "sum of durations")
 NSX_COLUMNS(cause_cols, CAUSE_COLUMNS);
-#define PEER_COLUMNS(X)                                                       \
-	X(PEER_SRC_DEVICE_ID, "src_device_id", I64,                           \
-	  "CUDA ordinal of the source")                                       \
-	X(PEER_DST_DEVICE_ID, "dst_device_id", I64,                           \
-	  "CUDA ordinal of the destination")                                  \
-	X(PEER_COUNT, "count", I64, "peer copies")                            \
-	X(PEER_BYTES, "bytes", I64, "bytes they moved")                       \
-	X(PEER_TOTAL_MS, "total_ms", F64, "sum of durations")                 \
+#define PEER_COLUMNS(X)                                                                            \
+	X(PEER_SRC_DEVICE_ID, "src_device_id", I64, "CUDA ordinal of the source")                  \
+	X(PEER_DST_DEVICE_ID, "dst_device_id", I64, "CUDA ordinal of the destination")             \
+	X(PEER_COUNT, "count", I64, "peer copies")                                                 \
+	X(PEER_BYTES, "bytes", I64, "bytes they moved")                                            \
+	X(PEER_TOTAL_MS, "total_ms", F64, "sum of durations")                                      \
 	X(PEER_GBPS, "gbps", F64, "bytes over the sum of durations")
 NSX_COLUMNS(peer_cols, PEER_COLUMNS);
 static const struct nsx_layout layouts[] = {
@@ -109,10 +96,8 @@ static int on_label(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 {
 	struct labels *l = ctx;
 
-	if (v[0].type == NSX_V_I64 && v[0].u.i >= 0 && v[0].u.i < 256 &&
-	    v[1].type == NSX_V_TEXT)
-		l->label[l->kind ? l->kind[v[0].u.i] : v[0].u.i] =
-			nsx_val_text(&v[1], l->a);
+	if (v[0].type == NSX_V_I64 && v[0].u.i >= 0 && v[0].u.i < 256 && v[1].type == NSX_V_TEXT)
+		l->label[l->kind ? l->kind[v[0].u.i] : v[0].u.i] = nsx_val_text(&v[1], l->a);
 	return 0;
 }
 
@@ -128,8 +113,7 @@ static int read_labels(const struct nsx_run *run, struct copy_groups *g,
 		g->copy_label[i] = i < NSX_NCOPY_KINDS ?
 					   nsx_copy_labels[i] :
 					   nsx_say(out, "kind %u", i);
-		g->mem_label[i] = i < ARRAY_LEN(mem_labels) ?
-					  mem_labels[i] : g->copy_label[i];
+		g->mem_label[i] = i < ARRAY_LEN(mem_labels) ? mem_labels[i] : g->copy_label[i];
 	}
 	if (nsx_view_each(s, enum_memcpy, on_label, &c, err, id, label))
 		return err->rc;
@@ -190,9 +174,8 @@ static void copies_fill_devices(const struct nsx_run *run, const struct copy_gro
 		row[DEVICE_HOST_TO_DEVICE_COUNT] = nsx_int(n[0]);
 		row[DEVICE_TO_HOST_COUNT] = nsx_int(n[1]);
 		if (window_ns)
-			row[DEVICE_TRANSFERS_PER_S] =
-				nsx_real((double)(n[0] + n[1]) * 1e9 /
-					 (double)window_ns);
+			row[DEVICE_TRANSFERS_PER_S] = nsx_real((double)(n[0] + n[1]) * 1e9 /
+							       (double)window_ns);
 		row[DEVICE_HOST_TO_DEVICE_BYTES] = nsx_int(bytes[0]);
 		row[DEVICE_TO_HOST_BYTES] = nsx_int(bytes[1]);
 		row[DEVICE_COPY_BUSY_MS] = nsx_ms(nsx_spans_total(copy));
@@ -204,17 +187,14 @@ static void copies_fill_devices(const struct nsx_run *run, const struct copy_gro
 }
 
 /* Null if the window may have cut the time but not the bytes. */
-static struct nsx_cell rate_cell(const struct nsx_trace *t, int64_t bytes,
-				 int64_t ns)
+static struct nsx_cell rate_cell(const struct nsx_trace *t, int64_t bytes, int64_t ns)
 {
-	return !nsx_has_window(t) ?
-		       nsx_real((double)bytes / (double)ns) : nsx_null();
+	return !nsx_has_window(t) ? nsx_real((double)bytes / (double)ns) : nsx_null();
 }
 
 /* Adds the sizes of one device's copies, by direction. */
 static void add_sizes(const struct nsx_trace *t, const struct copy_groups *g,
-		      uint32_t device, struct copy_size (*by_kind)[NSIZES],
-		      struct nsx_table *table)
+		      uint32_t device, struct copy_size (*by_kind)[NSIZES], struct nsx_table *table)
 {
 	for (unsigned i = 0; i < 256 * NSIZES; i++) {
 		const struct copy_size *z = &by_kind[i / NSIZES][i % NSIZES];
@@ -244,14 +224,11 @@ static void fill_sizes(const struct nsx_trace *t, const struct copy_groups *g,
 		memset(by_kind, 0, sizeof(by_kind));
 		for (size_t m = i; m < next; m++)
 			for (unsigned k = 0; k < NSIZES; k++) {
-				struct copy_size *z =
-					&by_kind[g->v[m].kind][k];
+				struct copy_size *z = &by_kind[g->v[m].kind][k];
 
 				z->count += g->v[m].size[k].count;
-				nsx_add_to(&z->bytes,
-					   g->v[m].size[k].bytes);
-				nsx_add_to(&z->total_ns,
-					   g->v[m].size[k].total_ns);
+				nsx_add_to(&z->bytes, g->v[m].size[k].bytes);
+				nsx_add_to(&z->total_ns, g->v[m].size[k].total_ns);
 			}
 		add_sizes(t, g, d, by_kind, table);
 	}
@@ -271,15 +248,13 @@ static void copies_fill_causes(const struct nsx_trace *t, const struct copy_grou
 			continue;
 		row = nsx_add_row(table);
 		row[CAUSE_DEVICE_ID] = nsx_int(t->device[d].device_id);
-		row[CAUSE_DIRECTION] =
-			nsx_string(g->direction[NSX_COPY_UVM_HTOD + kind]);
+		row[CAUSE_DIRECTION] = nsx_string(g->direction[NSX_COPY_UVM_HTOD + kind]);
 		row[CAUSE] = nsx_string(cause_names[i % NSX_NMIGRATE_CAUSES]);
 		row[CAUSE_COUNT] = nsx_int(x->count);
 		row[CAUSE_BYTES] = nsx_int(x->bytes);
 		row[CAUSE_TOTAL_MS] = nsx_ms(x->ns);
 	}
-	nsx_table_sort(table, NSX_DESC(CAUSE_TOTAL_MS), CAUSE_DEVICE_ID,
-		       CAUSE_DIRECTION, CAUSE);
+	nsx_table_sort(table, NSX_DESC(CAUSE_TOTAL_MS), CAUSE_DEVICE_ID, CAUSE_DIRECTION, CAUSE);
 }
 
 NSX_ORDER(cmp_peers, struct copy_peer, UP(src), UP(dst), UP(src_id), UP(dst_id));
@@ -290,12 +265,10 @@ static struct nsx_cell peer_cell(const struct nsx_trace *t, uint32_t device, uin
 	return device == NSX_NONE ? nsx_known_cell(id) : nsx_device_cell(t, device);
 }
 
-static void fill_peers(const struct nsx_trace *t, struct copy_groups *g,
-		       struct nsx_table *table)
+static void fill_peers(const struct nsx_trace *t, struct copy_groups *g, struct nsx_table *table)
 {
 	nsx_sort(g->peers, g->npeers, sizeof(*g->peers), cmp_peers);
-	NSX_EACH_RUN(i, next, g->npeers,
-		     !cmp_peers(&g->peers[i], &g->peers[next])) {
+	NSX_EACH_RUN(i, next, g->npeers, !cmp_peers(&g->peers[i], &g->peers[next])) {
 		struct nsx_cell *row = nsx_add_row(table);
 		int64_t bytes = 0, ns = 0;
 
@@ -348,20 +321,16 @@ static bool say_busiest(const struct nsx_trace *t, struct nsx_section *out,
 	for (size_t i = 0; i < dev->nrows; i++) {
 		const struct nsx_cell *row = nsx_row_at(dev, i);
 
-		if (!x || row[DEVICE_COPY_EXPOSED_MS].u.f >
-				  x[DEVICE_COPY_EXPOSED_MS].u.f)
+		if (!x || row[DEVICE_COPY_EXPOSED_MS].u.f > x[DEVICE_COPY_EXPOSED_MS].u.f)
 			x = row;
 		any |= row[DEVICE_COPY_BUSY_MS].u.f >= WORTH_A_TABLE * window_ms;
 	}
 	if (x && x[DEVICE_COPY_BUSY_MS].u.f > 0)
 		nsx_md_text(out, "Copies and memsets take %s of GPU %" PRId64
-			    "'s time, %s of it without a kernel beside (%s of "
-			    "the window)%s.",
-			    nsx_say_ms(out, x[DEVICE_COPY_BUSY_MS].u.f),
-			    x[DEVICE_ID].u.i,
+			    "'s time, %s of it without a kernel beside (%s of the window)%s.",
+			    nsx_say_ms(out, x[DEVICE_COPY_BUSY_MS].u.f), x[DEVICE_ID].u.i,
 			    nsx_say_ms(out, x[DEVICE_COPY_EXPOSED_MS].u.f),
-			    nsx_text_share(out->arena,
-					   x[DEVICE_COPY_EXPOSED_PCT].u.f, 100),
+			    nsx_text_share(out->arena, x[DEVICE_COPY_EXPOSED_PCT].u.f, 100),
 			    dev->nrows > 1 ? "; of no other GPU more" : "");
 	return any;
 }
@@ -374,28 +343,23 @@ static void copies_show(const struct nsx_trace *t, const struct copy_groups *g,
 	unsigned shown = 0;
 
 	for (size_t i = 0; i < g->n; i++) {
-		const struct nsx_gpu_info *gpu =
-			nsx_device_gpu(t, g->v[i].device);
+		const struct nsx_gpu_info *gpu = nsx_device_gpu(t, g->v[i].device);
 		double gbps = copy_gbps(&g->v[i]);
 
 		unsized += g->v[i].unsized;
 		if (g->v[i].kind == NSX_COPY_DTOD && gbps > 0 && gpu &&
 		    !isnan(g->v[i].p50_gbps) &&
 		    gpu->bandwidth_bytes_per_s > 0 && shown++ < SHOWN_DEVICES)
-			nsx_md_bullet(
-				out, "GPU %s: device-to-device copies "
-				     "read and write, so %s/s take %s/s of the "
-				     "%s/s its memory has.",
+			nsx_md_bullet(out, "GPU %s: device-to-device copies read and write, so "
+					   "%s/s take %s/s of the %s/s its memory has.",
 				nsx_gpu_label(t, g->v[i].device),
 				nsx_text_bytes(out->arena, 1e9 * gbps),
 				nsx_text_bytes(out->arena, 2e9 * gbps),
-				nsx_text_bytes(out->arena, (double)gpu->
-						       bandwidth_bytes_per_s));
+				nsx_text_bytes(out->arena, (double)gpu->bandwidth_bytes_per_s));
 	}
 	if (any)
 		nsx_md_table(out, tables[0], 3, DEVICE, DIRECTION, SRC_KIND,
-			     DST_KIND, COUNT, BYTES, BUSY, GBPS, P50, SMALL,
-			     EXPOSED);
+			     DST_KIND, COUNT, BYTES, BUSY, GBPS, P50, SMALL, EXPOSED);
 	if (any && tables[3]->nrows)
 		nsx_md_whole(out, tables[3], 0);
 	if (any && tables[4]->nrows)
@@ -404,12 +368,10 @@ static void copies_show(const struct nsx_trace *t, const struct copy_groups *g,
 		nsx_note(out, "%" PRId64 " copies have no size; groups that "
 			      "hold one have no rate", unsized);
 	if (nsx_has_window(t))
-		nsx_note(out, "rates leave out copies that the window may "
-			      "cut");
+		nsx_note(out, "rates leave out copies that the window may cut");
 }
 
-static int copies_run(const struct nsx_run *run, struct nsx_section *out,
-		      struct nsx_err *err)
+static int copies_run(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
 	struct copy_groups g = {0};
@@ -417,9 +379,8 @@ static int copies_run(const struct nsx_run *run, struct nsx_section *out,
 	int rc;
 
 	if (!t->ndevices && !nsx_has_view(t->schema, NSX_VIEW_memcpy))
-		return nsx_cannot(out, "the trace has no GPU work, so none of "
-				       "its copies: no rows of "
-				       "CUPTI_ACTIVITY_KIND_MEMCPY");
+		return nsx_cannot(out, "the trace has no GPU work, so none of its copies: no rows "
+				       "of CUPTI_ACTIVITY_KIND_MEMCPY");
 	rc = read_labels(run, &g, out, err);
 	if (!rc)
 		rc = copies_measure(run, &g, err);
@@ -441,20 +402,17 @@ NSX_DEFINE_PASS(copies,
 	.title = "Copies",
 	.subject = "copies",
 	.summary = "copies by device, direction and kind of memory",
-	.doc = "Copies grouped by (device, direction, kind of source, kind of "
-	       "destination), labels from the export's own tables. busy_ms is "
-	       "the union of a group, gbps = bytes / busy in units of 10^9 "
-	       "bytes, p50_gbps the least rate at which half of the bytes of "
-	       "copies of at least 1 MiB is reached, exposed_ms the part of "
-	       "busy_ms in which neither kernel nor graph replay ran on the "
-	       "device. A peer copy is one row of the device it was recorded "
-	       "on, but occupies both devices. Migrations of unified memory "
+	.doc = "Copies grouped by (device, direction, kind of source, kind of destination), labels "
+	       "from the export's own tables. busy_ms is the union of a group, gbps = bytes / busy "
+	       "in units of 10^9 bytes, p50_gbps the least rate at which half of the bytes of "
+	       "copies of at least 1 MiB is reached, exposed_ms the part of busy_ms in which "
+	       "neither kernel nor graph replay ran on the device. A peer copy is one row of the "
+	       "device it was recorded on, but occupies both devices. Migrations of unified memory "
 	       "(UVM) are copies with a cause.",
 	.derived_from = "rows of copies and memsets; unions per device",
-	.limitations = "the link (PCIe generation, NVLink) is not in the "
-		       "trace, so a rate is not compared with its peak; "
-		       "copies inside CUDA graphs traced as a whole are not "
-		       "listed",
+	.limitations = "the link (PCIe generation, NVLink) is not in the trace, so a rate is not "
+		       "compared with its peak; copies inside CUDA graphs traced as a whole are "
+		       "not listed",
 	.any_of = {NSX_GPU_WORK},
 	NSX_LAYOUTS(layouts),
 	.more = (const struct nsx_layout *const[]){&copies_alike_layout, NULL});

@@ -46,16 +46,13 @@ struct copy_groups { /* in order of device */
 
 static inline double copy_gbps(const struct copy_group *g)
 {
-	return g->whole_ns && !g->unsized ?
-		       (double)g->whole_bytes / (double)g->whole_ns : NAN;
+	return g->whole_ns && !g->unsized ? (double)g->whole_bytes / (double)g->whole_ns : NAN;
 }
 
 /* Fills everything except labels. Owner: the caller, copies_done. */
-int copies_measure(const struct nsx_run *run, struct copy_groups *g,
-		   struct nsx_err *err);
+int copies_measure(const struct nsx_run *run, struct copy_groups *g, struct nsx_err *err);
 void copies_done(struct copy_groups *g);
 /* Adds the table of copies with equal size, and notes about them. */
 extern const struct nsx_layout copies_alike_layout;
-int copies_alike(const struct nsx_run *run, struct nsx_section *out,
-		 struct nsx_err *err);
+int copies_alike(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err);
 #endif

@@ -102,8 +102,7 @@ static void fill_alike(struct sweep *s, struct nsx_table *table)
 		row[P95] = nsx_us(q[1]);
 		row[P99] = nsx_us(q[2]);
 	}
-	nsx_table_sort(table, NSX_DESC(TOTAL), NSX_DESC(COUNT), DIRECTION,
-		       SIZE);
+	nsx_table_sort(table, NSX_DESC(TOTAL), NSX_DESC(COUNT), DIRECTION, SIZE);
 }
 
 /* Whether at least as many copies of that size go to the host: then data is exchanged, not
@@ -131,28 +130,22 @@ static void copies_alike_say(const struct nsx_trace *t, struct nsx_section *out,
 				nsx_copy_direction(NSX_COPY_HTOD)) &&
 			!come_back(table, x);
 
-	if (x[TOTAL].u.f * 1e6 * 100 <
-	    NOTED_PCT * (double)(t->window.end_ns - t->window.start_ns))
+	if (x[TOTAL].u.f * 1e6 * 100 < NOTED_PCT * (double)(t->window.end_ns - t->window.start_ns))
 		return;
-	nsx_md_bullet(
-		out, "%" PRId64 " %s copies have one size, %s, and take %s in "
-		"all: the median is %s, the 99th percentile %s.%s%s",
-		x[COUNT].u.i, x[DIRECTION].u.s,
+	nsx_md_bullet(out, "%" PRId64 " %s copies have one size, %s, and take %s in all: the "
+		"median is %s, the 99th percentile %s.%s%s", x[COUNT].u.i, x[DIRECTION].u.s,
 		nsx_say_bytes(out, x[SIZE].u.i), nsx_say_ms(out, x[TOTAL].u.f),
 		nsx_text_ns(out->arena, x[P50].u.f * 1e3),
 		nsx_text_ns(out->arena, x[P99].u.f * 1e3),
-		!is_again ? "" : " The trace does not tell whether it is the "
-				  "same data again: what does not change "
-				  "should be copied once and kept.",
+		!is_again ? "" : " The trace does not tell whether it is the same data again: what "
+				  "does not change should be copied once and kept.",
 		!is_again || x[DEVICES].u.i < 2 ? "" :
-			nsx_say(out, " They go to %" PRId64 " GPUs: if all of "
-				"them need the same data, it may be faster to send "
-				"it to one, and from there to the others.",
-				x[DEVICES].u.i));
+			nsx_say(out, " They go to %" PRId64 " GPUs: if all of them need the same "
+				"data, it may be faster to send it to one, and from there to the "
+				"others.", x[DEVICES].u.i));
 }
 
-int copies_alike(const struct nsx_run *run, struct nsx_section *out,
-		 struct nsx_err *err)
+int copies_alike(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)
 {
 	struct sweep s = {.t = run->trace};
 	struct nsx_table *table = nsx_add_table(out, &copies_alike_layout);

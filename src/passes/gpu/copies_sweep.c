@@ -21,11 +21,9 @@ struct sweep {
 };
 
 static struct copy_group *copies_sweep_group_of(struct sweep *s, uint32_t device,
-						const struct nsx_copy *c,
-						struct nsx_err *err)
+						const struct nsx_copy *c, struct nsx_err *err)
 {
-	struct copy_group *x = nsx_group_value(
-		&s->groups, &s->g->v, device,
+	struct copy_group *x = nsx_group_value(&s->groups, &s->g->v, device,
 		(uint64_t)c->copy_kind << 16 | (uint64_t)c->src_kind << 8 |
 			c->dst_kind, "copy groups", err);
 
@@ -55,8 +53,7 @@ static int add_peer(struct copy_groups *g, const struct nsx_copy *c,
 }
 
 static int copies_sweep_count_copy(struct sweep *s, struct copy_group *x, uint32_t device,
-				   const struct nsx_copy *c, int64_t ns,
-				   struct nsx_err *err)
+				   const struct nsx_copy *c, int64_t ns, struct nsx_err *err)
 {
 	x->count++;
 	if (c->bytes < 0) {
@@ -70,8 +67,7 @@ static int copies_sweep_count_copy(struct sweep *s, struct copy_group *x, uint32
 	nsx_add_to(&z->bytes, c->bytes);
 	nsx_add_to(&z->total_ns, ns);
 	if (nsx_copy_is_migration(x->kind)) {
-		struct copy_moves *y =
-			&s->g->causes[device][x->kind - NSX_COPY_UVM_HTOD]
+		struct copy_moves *y = &s->g->causes[device][x->kind - NSX_COPY_UVM_HTOD]
 				     [c->cause < NSX_NMIGRATE_CAUSES ? c->cause : 0];
 
 		y->count++;
@@ -104,9 +100,8 @@ static int copies_sweep_add_copy(struct sweep *s, uint32_t device, size_t op,
 		int64_t from = NSX_MAX(a, x->busy_end_ns);
 
 		x->busy_ns += b - from;
-		x->exposed_ns += b - from -
-				 nsx_spans_within(&s->g->kernels[device],
-						  prefix, from, b);
+		x->exposed_ns += b - from - nsx_spans_within(&s->g->kernels[device],
+							     prefix, from, b);
 		x->busy_end_ns = b;
 	}
 	if (nsx_op_counts(t, op) && copies_sweep_count_copy(s, x, device, c, b - a, err))
@@ -150,8 +145,7 @@ NSX_ORDER(cmp_large, struct large, UP(group), UP(gbps));
 static void find_medians(struct sweep *s)
 {
 	nsx_sort(s->large, s->nlarge, sizeof(*s->large), cmp_large);
-	NSX_EACH_RUN(i, next, s->nlarge,
-		     s->large[next].group == s->large[i].group) {
+	NSX_EACH_RUN(i, next, s->nlarge, s->large[next].group == s->large[i].group) {
 		double all = 0, seen = 0;
 
 		for (size_t k = i; k < next; k++)
@@ -170,8 +164,7 @@ static int sweep_all(struct sweep *s, struct nsx_err *err)
 
 	if (!nsx_new_array(g->causes, s->run->scratch, t->ndevices,
 			   "migrations", err) ||
-	    !nsx_new_array(g->kernels, s->run->scratch, t->ndevices, "devices",
-			   err))
+	    !nsx_new_array(g->kernels, s->run->scratch, t->ndevices, "devices", err))
 		return err->rc;
 	for (uint32_t d = 0; d < t->ndevices; d++)
 		if (copies_sweep_sweep_device(s, d, err))
@@ -180,8 +173,7 @@ static int sweep_all(struct sweep *s, struct nsx_err *err)
 	return 0;
 }
 
-int copies_measure(const struct nsx_run *run, struct copy_groups *g,
-		   struct nsx_err *err)
+int copies_measure(const struct nsx_run *run, struct copy_groups *g, struct nsx_err *err)
 {
 	struct sweep s = {.run = run, .g = g};
 	int rc = sweep_all(&s, err);

@@ -8,24 +8,18 @@
 #include <math.h>
 #include "passes/pass.h"
 
-#define COLUMNS(X)                                                            \
-	X(PID, "pid", I64, "process")                                         \
-	X(DEVICE, "device_id", I64,                                           \
-	  "CUDA ordinal; null: no replay was recorded")                       \
-	X(GRAPH, "graph_id", I64, "the graph")                                \
-	X(EXEC, "graph_exec_id", I64,                                         \
-	  "its executable instance; null in node mode")                       \
-	X(MODE, "mode", STR,                                                  \
-	  "graph: whole replays; node: their nodes; opaque: nothing was "     \
-	  "recorded")                                                         \
-	X(LAUNCHES, "launches", I64, "launch calls", .adds = true)            \
-	X(REPLAYS, "replays", I64,                                            \
-	  "replays that were recorded", .adds = true)                         \
-	X(COVERAGE, "coverage_pct", F64,                                      \
-	  "launches of which a replay was recorded, of all")                  \
-	X(TOTAL, "total_ms", F64,                                             \
-	  "sum of replays; in node mode each from the start of its first "    \
-	  "to the end of its last node", .adds = true)                        \
+#define COLUMNS(X)                                                                                 \
+	X(PID, "pid", I64, "process")                                                              \
+	X(DEVICE, "device_id", I64, "CUDA ordinal; null: no replay was recorded")                  \
+	X(GRAPH, "graph_id", I64, "the graph")                                                     \
+	X(EXEC, "graph_exec_id", I64, "its executable instance; null in node mode")                \
+	X(MODE, "mode", STR,                                                                       \
+	  "graph: whole replays; node: their nodes; opaque: nothing was recorded")                 \
+	X(LAUNCHES, "launches", I64, "launch calls", .adds = true)                                 \
+	X(REPLAYS, "replays", I64, "replays that were recorded", .adds = true)                     \
+	X(COVERAGE, "coverage_pct", F64, "launches of which a replay was recorded, of all")        \
+	X(TOTAL, "total_ms", F64, "sum of replays; in node mode each from the start of its first " \
+	  "to the end of its last node", .adds = true)                                             \
 	X(AVG, "avg_us", F64, "total over replays")
 NSX_COLUMNS(cols, COLUMNS);
 static const struct nsx_layout layouts[] = {
@@ -95,8 +89,7 @@ static void fold_nodes(struct graphs *g)
 	const struct nsx_trace *t = g->t;
 
 	nsx_sort(g->nodes, g->nnodes, sizeof(*g->nodes), cmp_nodes);
-	NSX_EACH_RUN(i, next, g->nnodes,
-		     !cmp_nodes(&g->nodes[i], &g->nodes[next])) {
+	NSX_EACH_RUN(i, next, g->nnodes, !cmp_nodes(&g->nodes[i], &g->nodes[next])) {
 		struct node *x = &g->nodes[i];
 
 		for (size_t k = i + 1; k < next; k++) {
@@ -135,8 +128,7 @@ static int64_t pid_of(const struct nsx_trace *t, uint32_t process)
 static void fill_recorded(struct graphs *g, struct nsx_table *table)
 {
 	nsx_sort(g->entries, g->nentries, sizeof(*g->entries), cmp_entries);
-	NSX_EACH_RUN(i, next, g->nentries,
-		     !cmp_group(&g->entries[i], &g->entries[next])) {
+	NSX_EACH_RUN(i, next, g->nentries, !cmp_group(&g->entries[i], &g->entries[next])) {
 		const struct entry *x = &g->entries[i];
 		struct nsx_cell *row = nsx_add_row(table);
 		int64_t launches = 0, ns = 0;
@@ -145,8 +137,7 @@ static void fill_recorded(struct graphs *g, struct nsx_table *table)
 			const struct entry *y = &g->entries[k];
 
 			nsx_add_to(&ns, y->ns);
-			launches += y->call != NSX_NONE &&
-				    (k == i || y->call != y[-1].call);
+			launches += y->call != NSX_NONE && (k == i || y->call != y[-1].call);
 		}
 		row[PID] = nsx_int(pid_of(g->t, x->process));
 		row[DEVICE] = nsx_int(g->t->device[x->device].device_id);
@@ -199,36 +190,29 @@ static void cuda_graphs_say(const struct nsx_run *run, const struct graphs *repl
 	nsx_put(out, "host_launch_ms", nsx_ms(g->host_ns));
 	nsx_put(out, "replay_ms", nsx_ms(replays->replay_ns));
 	if (g->launches || replays->nentries)
-		nsx_md_bullet(out, "Mode **%s**: %s (%s on the host), %s "
-			"(%s on the GPU).", mode,
+		nsx_md_bullet(out, "Mode **%s**: %s (%s on the host), %s (%s on the GPU).", mode,
 			nsx_text_n(out->arena, (size_t)g->launches, "launch",
 				   "launches"), nsx_say_time(out, g->host_ns),
 			nsx_text_n(out->arena, replays->nentries, "replay",
 				   NULL), nsx_say_time(out, replays->replay_ns));
 	if (g->coverage_pct < NSX_GRAPHS_COVERED_PCT)
-		nsx_warn(out, "CUDA graphs: %" PRId64 " of %" PRId64 " graph "
-			      "launches left no replay: busy time is a lower "
-			      "bound, idle time an upper bound",
+		nsx_warn(out, "CUDA graphs: %" PRId64 " of %" PRId64 " graph launches left no "
+			      "replay: busy time is a lower bound, idle time an upper bound",
 			 g->launches - g->covered, g->launches);
 	if (g->hidden_pct >= NSX_GRAPHS_HIDDEN_PCT)
-		nsx_md_bullet(out, "%.1f %% of the GPUs' busy time is inside "
-				   "replays recorded as a whole: it counts as "
-				   "compute, and nothing is said of kernels, "
-				   "communication or ranges inside.",
-			      g->hidden_pct);
+		nsx_md_bullet(out, "%.1f %% of the GPUs' busy time is inside replays recorded as a "
+				   "whole: it counts as compute, and nothing is said of kernels, "
+				   "communication or ranges inside.", g->hidden_pct);
 	if (table->nrows)
 		nsx_md_whole(out, table, 0);
 	if (isnan(g->coverage_pct) && g->launches)
-		nsx_note(out, "with a window the replay of a launch may lie "
-			      "outside: no coverage");
+		nsx_note(out, "with a window the replay of a launch may lie outside: no coverage");
 	if (g->orphans)
-		nsx_note(out, "%zu rows of graphs have no launch call (queued "
-			      "before the capture); nodes among them are in "
-			      "no row", g->orphans);
+		nsx_note(out, "%zu rows of graphs have no launch call (queued before the capture); "
+			      "nodes among them are in no row", g->orphans);
 }
 
-static int cuda_graphs_run(const struct nsx_run *run, struct nsx_section *out,
-			   struct nsx_err *err)
+static int cuda_graphs_run(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
 	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
@@ -236,11 +220,9 @@ static int cuda_graphs_run(const struct nsx_run *run, struct nsx_section *out,
 	size_t n = 0;
 
 	if (!t->ops.n && !t->calls.n)
-		return nsx_cannot(out, "the trace has neither GPU work nor "
-				       "CUDA calls");
+		return nsx_cannot(out, "the trace has neither GPU work nor CUDA calls");
 	for (size_t i = 0; i < t->ops.n; i++)
-		n += t->ops.kind[i] == NSX_OP_GRAPH ||
-		     (t->ops.flags[i] & NSX_OP_NODE);
+		n += t->ops.kind[i] == NSX_OP_GRAPH || (t->ops.flags[i] & NSX_OP_NODE);
 	if (!nsx_new_array(g.nodes, run->scratch, n, "graph nodes", err) ||
 	    !nsx_new_array(g.entries, run->scratch, n, "graph replays", err))
 		return err->rc;
@@ -249,8 +231,7 @@ static int cuda_graphs_run(const struct nsx_run *run, struct nsx_section *out,
 	fill_recorded(&g, table);
 	if (!nsx_has_window(t))
 		fill_opaque(run, table);
-	nsx_table_sort(table, NSX_DESC(TOTAL), NSX_DESC(LAUNCHES), PID, DEVICE,
-		       GRAPH, EXEC, MODE);
+	nsx_table_sort(table, NSX_DESC(TOTAL), NSX_DESC(LAUNCHES), PID, DEVICE, GRAPH, EXEC, MODE);
 	cuda_graphs_say(run, &g, table, out);
 	return 0;
 }
@@ -259,18 +240,14 @@ NSX_DEFINE_PASS(cuda_graphs,
 	.title = "CUDA graphs",
 	.subject = "CUDA graphs",
 	.summary = "graph launches, replays, and what of them was recorded",
-	.doc = "mode: graph when whole replays were recorded and no node was, "
-	       "node when nodes were, mixed for both, opaque when there are "
-	       "launch calls and nothing of their work, none without launches. "
-	       "A launch call is counted and its host time charged once, "
-	       "however many nodes it starts; failed calls are no launches. "
-	       "Coverage is the share of launches of which anything was "
-	       "recorded. Launches that left nothing are rows of their own, "
-	       "without device. A replay recorded as a whole is compute in "
-	       "every other section; nodes belong to the range and the call "
-	       "that launched them.",
-	.derived_from = "whole-graph rows, operations with a graph node, and "
-			"the launch calls",
+	.doc = "mode: graph when whole replays were recorded and no node was, node when nodes "
+	       "were, mixed for both, opaque when there are launch calls and nothing of their "
+	       "work, none without launches. A launch call is counted and its host time charged "
+	       "once, however many nodes it starts; failed calls are no launches. Coverage is the "
+	       "share of launches of which anything was recorded. Launches that left nothing are "
+	       "rows of their own, without device. A replay recorded as a whole is compute in "
+	       "every other section; nodes belong to the range and the call that launched them.",
+	.derived_from = "whole-graph rows, operations with a graph node, and the launch calls",
 	.limitations = "a replay recorded as a whole says nothing of its "
 		       "inside; its stream is that of the launch",
 	.any_of = {NSX_GPU_WORK, NSX_NEED_VIEW(runtime)},

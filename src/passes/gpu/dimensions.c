@@ -72,8 +72,7 @@ static double dimensions_number_of(const struct nsx_cell *c)
 	       c->type == NSX_T_F64 ? c->u.f : NAN;
 }
 
-static double dimensions_value_of(const struct dimensions *d, const char *pass,
-				  const char *key)
+static double dimensions_value_of(const struct dimensions *d, const char *pass, const char *key)
 {
 	const struct nsx_section *s = nsx_report_section(d->report, pass);
 
@@ -120,8 +119,7 @@ static const char *dimensions_gpu_of(const struct nsx_table *t, size_t row)
 }
 
 /* The cell in this device's row; NAN if there is none. */
-static double of_device(const struct dimensions *d, const char *pass,
-			const char *column)
+static double of_device(const struct dimensions *d, const char *pass, const char *column)
 {
 	const struct nsx_table *t = dimensions_table_of(d, pass, "devices");
 
@@ -204,11 +202,11 @@ static const char *cpu(struct dimensions *d)
 		       dimensions_value_of(d, "launch_latency", "summary.p50_us"), "us",
 		       "launch_latency");
 	dimensions_add(d, "OS calls on launching threads",
-		       dimensions_value_of(d, "os_runtime", "launch_thread_ms"), "ms", "os_runtime");
+		       dimensions_value_of(d, "os_runtime",
+					   "launch_thread_ms"), "ms", "os_runtime");
 	if (d->idle < 5)
-		return nsx_say(d->out, "the CPU keeps up: GPU %s"
-			       " is idle for %.1f %% of the %s.", d->label,
-			       d->idle, d->window);
+		return nsx_say(d->out, "the CPU keeps up: GPU %s is idle for %.1f %% of the "
+			       "%s.", d->label, d->idle, d->window);
 	return nsx_say(d->out, "GPU %s is idle for %.1f %% of the "
 		       "%s%s%s.", d->label, d->idle, d->window,
 		       cause ? ", mostly " : "", cause ? cause : "");
@@ -231,15 +229,12 @@ static const char *memory(struct dimensions *d)
 	dimensions_add(d, "idle after cudaMalloc and cudaFree in the loop",
 		       dimensions_sum_of(d, "memory_usage", "churn", "cost_ms", NULL, NULL),
 		       "ms on all GPUs", "memory_usage");
-	dimensions_add(d, "peak of GPU memory seen", peak, "% of its size",
-		       "memory_usage");
+	dimensions_add(d, "peak of GPU memory seen", peak, "% of its size", "memory_usage");
 	if (d->exposed_copy >= 5)
-		return nsx_say(d->out, "copies hold up GPU %s: %.1f %% "
-			       "of the %s is copying and nothing else.",
-			       d->label, d->exposed_copy, d->window);
-	return nsx_say(d->out, "copies cost GPU %s little: %.1f %% of "
-		       "the %s is copying and nothing else.", d->label,
-		       d->exposed_copy, d->window);
+		return nsx_say(d->out, "copies hold up GPU %s: %.1f %% of the %s is copying and "
+			       "nothing else.", d->label, d->exposed_copy, d->window);
+	return nsx_say(d->out, "copies cost GPU %s little: %.1f %% of the %s is copying and "
+		       "nothing else.", d->label, d->exposed_copy, d->window);
 }
 
 /* The rate of the host-device direction that moves most bytes. */
@@ -258,8 +253,7 @@ static double link_rate(const struct dimensions *d, const char **ret)
 			continue;
 		most = dimensions_cell_of(t, i, "bytes");
 		rate = dimensions_cell_of(t, i, "gbps");
-		*ret = !strcmp(dir, "HtoD") ? "rate host to device" :
-					      "rate device to host";
+		*ret = !strcmp(dir, "HtoD") ? "rate host to device" : "rate device to host";
 	}
 	return rate;
 }
@@ -275,8 +269,7 @@ static const char *interconnect(struct dimensions *d)
 	double ratio = compute ? (double)comm / (double)compute : NAN;
 	double gb = (of_device(d, "copies", "host_to_device_bytes") +
 		     of_device(d, "copies", "device_to_host_bytes")) / 1e9;
-	double moved = dimensions_sum_of(d, "copies", "migrations", "bytes", NULL, NULL) /
-		       1e9;
+	double moved = dimensions_sum_of(d, "copies", "migrations", "bytes", NULL, NULL) / 1e9;
 
 	dimensions_add(d, "communication without compute beside it", d->exposed_comm,
 		       nsx_say(d->out, "%% of the %s", d->window), "nccl");
@@ -291,18 +284,15 @@ static const char *interconnect(struct dimensions *d)
 	dimensions_add(d, "communication to computation", ratio, "ratio", "nccl");
 	dimensions_add(d, "median message of the main collective",
 		       messages && messages->nrows ?
-		    dimensions_cell_of(messages, 0, "p50_bytes") / 1e6 : NAN,
-		       "MB", "nccl");
+		    dimensions_cell_of(messages, 0, "p50_bytes") / 1e6 : NAN, "MB", "nccl");
 	if (comm)
-		return nsx_say(d->out, "communication %s GPU %s"
-			       ": %.1f %% of the %s is communication with no "
-			       "compute beside it%s.",
+		return nsx_say(d->out, "communication %s GPU %s: %.1f %% of the %s is "
+			       "communication with no compute beside it%s.",
 			       d->exposed_comm >= 5 ? "holds up" :
 						      "costs little on",
 			       d->label, d->exposed_comm, d->window,
 			       isnan(ratio) ? "" :
-			       nsx_say(d->out, "; %.2f of the time of compute",
-				       ratio));
+			       nsx_say(d->out, "; %.2f of the time of compute", ratio));
 	if (gb > 0)
 		return nsx_say(d->out, "no communication between GPUs; %.2f GB "
 			       "cross the CPU-GPU link%s.", gb,
@@ -312,19 +302,16 @@ static const char *interconnect(struct dimensions *d)
 		return nsx_say(d->out, "no communication between GPUs; %.2f GB "
 			       "of unified memory migrate.", moved);
 	return isnan(gb) ? "no communication kernel." :
-			   "no communication kernel and no copy between CPU "
-			   "and GPU.";
+			   "no communication kernel and no copy between CPU and GPU.";
 }
 
 /* Mean of a counter while kernels compute, else over the window; or NAN. */
 static double dimensions_counter(const struct dimensions *d, enum nsx_counter which)
 {
-	struct nsx_counters c = nsx_counters_of(d->run->facts->metrics,
-						d->device);
+	struct nsx_counters c = nsx_counters_of(d->run->facts->metrics, d->device);
 	double mean = nsx_counter_mean(&c, which, NSX_SCOPE_COMPUTE);
 
-	return isnan(mean) ? nsx_counter_mean(&c, which, NSX_SCOPE_WINDOW) :
-			     mean;
+	return isnan(mean) ? nsx_counter_mean(&c, which, NSX_SCOPE_WINDOW) : mean;
 }
 
 static bool dimensions_hides_kernels(const struct dimensions *d)
@@ -335,8 +322,7 @@ static bool dimensions_hides_kernels(const struct dimensions *d)
 static void dimensions_add_shape(struct dimensions *d)
 {
 	dimensions_add(d, "mean theoretical occupancy",
-		       of_device(d, "kernel_shape", "occupancy_pct"), "% of warps",
-		       "kernel_shape");
+		       of_device(d, "kernel_shape", "occupancy_pct"), "% of warps", "kernel_shape");
 	dimensions_add(d, "grids too small for the GPU",
 		       of_device(d, "kernel_shape", "small_grid_pct"),
 		       "% of kernel time", "kernel_shape");
@@ -344,8 +330,7 @@ static void dimensions_add_shape(struct dimensions *d)
 
 static const char *gpu_compute(struct dimensions *d)
 {
-	const struct nsx_table *categories = dimensions_table_of(d, "kernel_shape",
-								 "categories");
+	const struct nsx_table *categories = dimensions_table_of(d, "kernel_shape", "categories");
 	const struct nsx_table *kernels = dimensions_table_of(d, "top_kernels", "kernels");
 	double hidden = dimensions_value_of(d, "cuda_graphs", "replay_ms");
 	double tensor = dimensions_counter(d, NSX_TENSOR_ACTIVE);
@@ -353,7 +338,8 @@ static const char *gpu_compute(struct dimensions *d)
 
 	dimensions_add(d, "compute", d->compute,
 		       nsx_say(d->out, "%% of the %s", d->window), "partition");
-	dimensions_add(d, "median kernel", dimensions_value_of(d, "launch_storm", "median_kernel_us"),
+	dimensions_add(d, "median kernel",
+		       dimensions_value_of(d, "launch_storm", "median_kernel_us"),
 		       "us", "launch_storm");
 	if (!is_opaque)
 		dimensions_add_shape(d);
@@ -364,17 +350,14 @@ static const char *gpu_compute(struct dimensions *d)
 		dimensions_add(d, "multiprocessors active while computing",
 			       dimensions_counter(d, NSX_SM_ACTIVE), "%", "gpu_metrics");
 	if (is_opaque)
-		return nsx_say(d->out, "GPU %s computes for %.1f %% of "
-			       "the %s; CUDA graphs whose inside was not "
-			       "recorded take %s of the trace.",
-			       d->label, d->compute, d->window,
-			       nsx_say_ms(d->out, hidden));
+		return nsx_say(d->out, "GPU %s computes for %.1f %% of the %s; CUDA graphs whose "
+			       "inside was not recorded take %s of the trace.",
+			       d->label, d->compute, d->window, nsx_say_ms(d->out, hidden));
 	if (!categories || !categories->nrows || !kernels || !kernels->nrows)
 		return nsx_say(d->out, "GPU %s computes for %.1f %% of "
 			       "the %s.", d->label, d->compute, d->window);
-	return nsx_say(d->out, "GPU %s computes for %.1f %% of the %s; "
-		       "most kernel time is %s (%.1f %%), the top kernel takes "
-		       "%.1f %%.", d->label, d->compute, d->window,
+	return nsx_say(d->out, "GPU %s computes for %.1f %% of the %s; most kernel time is %s "
+		       "(%.1f %%), the top kernel takes %.1f %%.", d->label, d->compute, d->window,
 		       nsx_table_text(categories, 0, "category"),
 		       dimensions_cell_of(categories, 0, "pct_total_kernel_time"),
 		       dimensions_cell_of(kernels, 0, "pct_total_kernel_time"));
@@ -397,14 +380,12 @@ static const char *leading(const struct dimensions *d)
 	for (unsigned i = 1; i < ARRAY_LEN(list); i++)
 		if (list[i].pct > list[best].pct)
 			best = i;
-	return nsx_say(d->out, "%s, %.1f %% of the %s", list[best].what,
-		       list[best].pct, d->window);
+	return nsx_say(d->out, "%s, %.1f %% of the %s", list[best].what, list[best].pct, d->window);
 }
 
 /* Questions --------------------------------------------------------------------*/
 
-static void dimensions_answer(struct dimensions *d, const char *question,
-			      const char *text)
+static void dimensions_answer(struct dimensions *d, const char *question, const char *text)
 {
 	struct nsx_cell *row = nsx_add_row(d->table);
 
@@ -420,8 +401,7 @@ static const char *dimensions_say_pct(const struct dimensions *d, double pct)
 /* A figure of kernel_shape; NAN if CUDA graphs hide most kernels. */
 static double dimensions_shape_of(const struct dimensions *d, const char *column)
 {
-	return dimensions_hides_kernels(d) ? NAN :
-	       of_device(d, "kernel_shape", column);
+	return dimensions_hides_kernels(d) ? NAN : of_device(d, "kernel_shape", column);
 }
 
 static const char *dimensions_say_full(const struct dimensions *d)
@@ -430,15 +410,13 @@ static const char *dimensions_say_full(const struct dimensions *d)
 	double occupancy = dimensions_shape_of(d, "occupancy_pct");
 
 	if (!isnan(sm))
-		return nsx_say(d->out, "%s: %s of its multiprocessors are "
-			       "active while it computes",
+		return nsx_say(d->out, "%s: %s of its multiprocessors are active while it computes",
 			       sm >= 90 ? "yes" : sm >= 60 ? "mostly" : "no",
 			       dimensions_say_pct(d, sm));
 	return nsx_say(d->out, "not known, for no counter was sampled%s",
 		       isnan(occupancy) ? "" :
-		       nsx_say(d->out, "; with enough blocks, its kernels "
-			       "could fill %s of the warps",
-			       dimensions_say_pct(d, occupancy)));
+		       nsx_say(d->out, "; with enough blocks, its kernels could fill %s of the "
+			       "warps", dimensions_say_pct(d, occupancy)));
 }
 
 static const char *say_grid(const struct dimensions *d, double small)
@@ -448,9 +426,8 @@ static const char *say_grid(const struct dimensions *d, double small)
 			       "not known: CUDA graphs hide the kernels" :
 			       "not known: the trace does not tell the launch "
 			       "dimensions, or how large the GPU is";
-	return nsx_say(d->out, "%s: %s of compute kernels' time is in "
-		       "grids with fewer blocks than multiprocessors",
-		       small < 5 ? "yes" : small < 30 ? "mostly" : "no",
+	return nsx_say(d->out, "%s: %s of compute kernels' time is in grids with fewer blocks than "
+		       "multiprocessors", small < 5 ? "yes" : small < 30 ? "mostly" : "no",
 		       small > 0 ? dimensions_say_pct(d, small) : "none");
 }
 
@@ -460,8 +437,7 @@ static const char *dimensions_say_streams(const struct dimensions *d, double sma
 	const struct nsx_trace *t = d->run->trace;
 	const struct nsx_device *dev = &t->device[d->device];
 	uint8_t *seen = nsx_arena_get(d->run->scratch, (size_t)t->nstreams + 1);
-	int64_t sum_ns = 0, union_ns = nsx_spans_total(
-				    &d->run->facts->device[d->device].compute);
+	int64_t sum_ns = 0, union_ns = nsx_spans_total(&d->run->facts->device[d->device].compute);
 	double beside;
 	size_t n = 0;
 
@@ -488,8 +464,7 @@ static const char *dimensions_say_streams(const struct dimensions *d, double sma
 
 static const char *dimensions_say_bound(const struct dimensions *d)
 {
-	struct nsx_counters c = nsx_counters_of(d->run->facts->metrics,
-						d->device);
+	struct nsx_counters c = nsx_counters_of(d->run->facts->metrics, d->device);
 
 	switch (nsx_bound_by(&c, NSX_SCOPE_COMPUTE)) {
 	case NSX_BOUND_MEMORY:
@@ -552,8 +527,7 @@ static void dimensions_measure(struct dimensions *d)
 	d->exposed_copy = (double)p.ns[NSX_P_COPY_EXPOSED] * percent;
 	d->exposed_comm = (double)p.ns[NSX_P_COMM_EXPOSED] * percent;
 	d->idle = (double)p.ns[NSX_P_IDLE] * percent;
-	d->compute = ((double)p.ns[NSX_P_COMPUTE_ONLY] +
-		      (double)p.ns[NSX_P_COMPUTE_COPY] +
+	d->compute = ((double)p.ns[NSX_P_COMPUTE_ONLY] + (double)p.ns[NSX_P_COMPUTE_COPY] +
 		      (double)p.ns[NSX_P_COMPUTE_COMM]) * percent;
 }
 
@@ -563,12 +537,10 @@ static void dimensions_show(struct dimensions *d)
 
 	for (size_t i = 0; i < NDIMENSIONS; i++)
 		for (size_t r = 0; r < d->out->tables[i]->nrows; r++) {
-			const struct nsx_cell *from =
-				nsx_row_at(d->out->tables[i], r);
+			const struct nsx_cell *from = nsx_row_at(d->out->tables[i], r);
 			struct nsx_cell *row;
 
-			if (from[1].type == NSX_T_NULL ||
-			    (r && fabs(from[1].u.f) < 0.005))
+			if (from[1].type == NSX_T_NULL || (r && fabs(from[1].u.f) < 0.005))
 				continue;
 			row = nsx_add_row(shown);
 			row[SHOWN_DIMENSION] = nsx_string(titles[i]);
@@ -607,16 +579,14 @@ NSX_DEFINE_SUMMARY(dimensions,
 	.no_query = "figures of other sections",
 	.summary = "CPU overhead, memory overhead, interconnect, GPU compute: "
 		   "each with its verdict",
-	.doc = "For the GPU that sets the pace. Shares of time are its exact "
-	       "partition (compute, copies alone, communication alone, idle) "
-	       "in the steady window, or in the whole window where none was "
-	       "found; the other figures are those of the sections named in "
-	       "`from`, for the whole window. The answers: idle below 5 % is no, "
-	       "below 50 % partly; full from 90 % of active multiprocessors, "
-	       "mostly from 60 %; grids are big enough where below 5 % of the "
-	       "kernel time is in smaller ones, mostly below 30 %; streams are "
-	       "too few where there are small grids and kernels overlap for "
-	       "less than 5 % of their time.",
+	.doc = "For the GPU that sets the pace. Shares of time are its exact partition (compute, "
+	       "copies alone, communication alone, idle) in the steady window, or in the whole "
+	       "window where none was found; the other figures are those of the sections named in "
+	       "`from`, for the whole window. The answers: idle below 5 % is no, below 50 % "
+	       "partly; full from 90 % of active multiprocessors, mostly from 60 %; grids are big "
+	       "enough where below 5 % of the kernel time is in smaller ones, mostly below 30 %; "
+	       "streams are too few where there are small grids and kernels overlap for less than "
+	       "5 % of their time.",
 	.derived_from = "the other sections, for the GPU that sets the pace",
 	.limitations = "figures marked all GPUs are sums; the rest of the "
 		       "report has the other GPUs",

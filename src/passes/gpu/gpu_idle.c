@@ -2,19 +2,16 @@
 #include <stdlib.h>
 #include "passes/pass.h"
 
-#define DEVICE_COLUMNS(X)                                                     \
-	X(DEVICE, "device_id", I64, "CUDA ordinal")                           \
-	X(WINDOW, "window_ms", F64, "length of the window")                   \
-	X(BUSY, "busy_ms", F64,                                               \
-	  "union of kernels, copies, memsets and graph replays")              \
-	X(IDLE, "idle_ms", F64, "the rest of the window")                     \
-	X(IDLE_PCT, "idle_pct_of_window", F64, "its share")                   \
-	X(EDGE, "edge_idle_ms", F64,                                          \
-	  "of it before the first and after the last work")                   \
-	X(K_BUSY, "kernel_busy_ms", F64,                                      \
-	  "union of kernels and graph replays")                               \
-	X(K_IDLE, "kernel_idle_ms", F64, "the rest of the window")            \
-	X(K_PCT, "kernel_idle_pct_of_window", F64, "its share")               \
+#define DEVICE_COLUMNS(X)                                                                          \
+	X(DEVICE, "device_id", I64, "CUDA ordinal")                                                \
+	X(WINDOW, "window_ms", F64, "length of the window")                                        \
+	X(BUSY, "busy_ms", F64, "union of kernels, copies, memsets and graph replays")             \
+	X(IDLE, "idle_ms", F64, "the rest of the window")                                          \
+	X(IDLE_PCT, "idle_pct_of_window", F64, "its share")                                        \
+	X(EDGE, "edge_idle_ms", F64, "of it before the first and after the last work")             \
+	X(K_BUSY, "kernel_busy_ms", F64, "union of kernels and graph replays")                     \
+	X(K_IDLE, "kernel_idle_ms", F64, "the rest of the window")                                 \
+	X(K_PCT, "kernel_idle_pct_of_window", F64, "its share")                                    \
 	X(GPU, "gpu", STR, "tells GPUs of one ordinal apart")
 NSX_COLUMNS(device_cols, DEVICE_COLUMNS);
 #define CAUSE_COLUMNS(X)                                                      \
@@ -185,8 +182,7 @@ static void fill_gaps(const struct nsx_run *run, struct nsx_table *devices,
 		struct long_gap g = {.device = d};
 		int64_t sum[3][2] = {{0}}, edge_ns = 0;
 
-		for (size_t at = 0;
-		     nsx_next_gap(&run->facts->idle[d], &at, &g.gap);) {
+		for (size_t at = 0; nsx_next_gap(&run->facts->idle[d], &at, &g.gap);) {
 			int64_t ns = g.gap.end_ns - g.gap.start_ns;
 			unsigned i = (ns >= 10000) + (ns >= 1000000);
 
@@ -209,15 +205,13 @@ struct total {
 
 /* Sums by (cause, detail) of one device. */
 static int group_causes(const struct nsx_run *run, uint32_t d,
-			struct nsx_groups *groups, struct total **v,
-			struct nsx_err *err)
+			struct nsx_groups *groups, struct total **v, struct nsx_err *err)
 {
 	const struct nsx_idle *idle = &run->facts->idle[d];
 
 	for (size_t i = 0; i < idle->n; i++) {
 		struct nsx_idle_piece p = nsx_idle_at(idle, i);
-		struct total *x = nsx_group_value(groups, v, p.cause, p.detail,
-						  "idle causes", err);
+		struct total *x = nsx_group_value(groups, v, p.cause, p.detail, "idle causes", err);
 
 		if (!x)
 			return err->rc;
@@ -228,8 +222,7 @@ static int group_causes(const struct nsx_run *run, uint32_t d,
 }
 
 static void gpu_idle_add_cause(const struct nsx_run *run, uint32_t d, uint64_t cause,
-			       nsx_str detail, const struct total *x,
-			       struct nsx_table *table)
+			       nsx_str detail, const struct total *x, struct nsx_table *table)
 {
 	const struct nsx_trace *t = run->trace;
 	struct nsx_cell *row = nsx_add_row(table);
@@ -276,8 +269,7 @@ static int gpu_idle_fill_causes(const struct nsx_run *run, struct nsx_table *tab
 		nsx_groups_done(&groups);
 		free(v);
 	}
-	nsx_table_sort(table, NSX_DESC(C_MS), NSX_DESC(C_COUNT), C_DEVICE,
-		       C_CAUSE, C_DETAIL);
+	nsx_table_sort(table, NSX_DESC(C_MS), NSX_DESC(C_COUNT), C_DEVICE, C_CAUSE, C_DETAIL);
 	nsx_table_sort(by_cause, C_DEVICE, NSX_DESC(C_MS), C_CAUSE);
 	return rc;
 }
@@ -322,23 +314,19 @@ static void gpu_idle_say_idle(const struct nsx_run *run, struct nsx_section *out
 			      const struct nsx_table *devices, const struct nsx_table *gaps)
 {
 	const struct nsx_cell *most = idlest(devices);
-	uint32_t d = (uint32_t)((most - nsx_row_at(devices, 0)) /
-				devices->layout->ncols);
+	uint32_t d = (uint32_t)((most - nsx_row_at(devices, 0)) / devices->layout->ncols);
 	const struct nsx_cell *gap = gaps->nrows ? nsx_row_at(gaps, 0) : NULL;
 	const char *longest = "";
 
 	if (gap) {
 		struct nsx_window w = {gap[GAP_START].u.i, gap[GAP_END].u.i};
 
-		longest = nsx_say(out, " The longest gap: %s on GPU %s, "
-				  "`--window %s`.",
+		longest = nsx_say(out, " The longest gap: %s on GPU %s, `--window %s`.",
 				  nsx_say_time(out, w.end_ns - w.start_ns),
-				  gpu_idle_label_of(run, &w),
-				  nsx_text_window(out->arena, &w));
+				  gpu_idle_label_of(run, &w), nsx_text_window(out->arena, &w));
 	}
 	nsx_md_text(out, "GPU %s is idle for %s, %s of the whole window%s.%s",
-		    nsx_gpu_label(run->trace, d),
-		    nsx_say_ms(out, most[IDLE].u.f),
+		    nsx_gpu_label(run->trace, d), nsx_say_ms(out, most[IDLE].u.f),
 		    nsx_text_share(out->arena, most[IDLE_PCT].u.f, 100),
 		    devices->nrows > 1 ? "; no other GPU for longer" : "", longest);
 }
@@ -346,8 +334,7 @@ static void gpu_idle_say_idle(const struct nsx_run *run, struct nsx_section *out
 enum { MOST_SHOWN = 3 }; /* causes in Markdown: the dearest ... */
 #define TELLING_PCT 1.0	 /* ... that take this share of the window            */
 
-static int gpu_idle_run(const struct nsx_run *run, struct nsx_section *out,
-			struct nsx_err *err)
+static int gpu_idle_run(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
 	struct nsx_table **tables, *by_cause;
@@ -356,48 +343,40 @@ static int gpu_idle_run(const struct nsx_run *run, struct nsx_section *out,
 	by_cause = nsx_add_table(out, &by_cause_layout);
 	tables = out->tables;
 	if (!t->ndevices) {
-		nsx_headline(out, "GPU idle estimate: not available (no GPU "
-				  "work in the trace)");
+		nsx_headline(out, "GPU idle estimate: not available (no GPU work in the trace)");
 		return nsx_cannot(out, "the trace has no GPU work");
 	}
 	fill_gaps(run, tables[0], tables[1], tables[3]);
 	if (gpu_idle_fill_causes(run, tables[2], by_cause, err))
 		return err->rc;
 	if (t->schema->table[NSX_VIEW_kernel])
-		nsx_put(out, "table", nsx_string(
-			t->schema->table[NSX_VIEW_kernel]->name));
+		nsx_put(out, "table", nsx_string(t->schema->table[NSX_VIEW_kernel]->name));
 	say_devices(out, idlest(tables[0]));
 	gpu_idle_say_idle(run, out, tables[0], tables[1]);
-	nsx_md_whole(out, tables[2],
-		     NSX_MAX(1, nsx_first_rows(tables[2], MOST_SHOWN, C_PCT,
-					       TELLING_PCT)));
+	nsx_md_whole(out, tables[2], NSX_MAX(1, nsx_first_rows(tables[2], MOST_SHOWN, C_PCT,
+							       TELLING_PCT)));
 	return 0;
 }
 
 NSX_DEFINE_PASS(gpu_idle,
 	.title = "Idle by cause",
 	.summary = "idle time of each GPU, gap by gap, with its causes",
-	.doc = "busy = union of kernels, copies, memsets and graph replays of "
-	       "any process in the window; idle = the rest; edge_idle = before "
-	       "the first and after the last work. kernel_busy leaves copies "
-	       "and memsets out. A gap [a,b) is charged by the call r of the "
-	       "work that ends it. No r: page_migration where that is one, "
-	       "else unknown_unmatched. r returned before "
-	       "a: stream_wait, dispatch (below 20 us) or dependency. Else "
-	       "[a, r.start) is charged to what r's thread did, piece by "
-	       "piece: sync, blocking_copy, implicit_sync, alloc, "
-	       "module_load, other_api, os_wait, or host_code under the "
-	       "innermost NVTX range around the piece; [r.start, r.end) is "
-	       "launch_call and the rest launch_to_start. Before the run's "
-	       "first work and after its last: edge; at the ends of a window "
-	       "that was asked for, a gap is charged by the work that ends it "
-	       "outside. Causes add up to the idle time exactly.",
+	.doc = "busy = union of kernels, copies, memsets and graph replays of any process in the "
+	       "window; idle = the rest; edge_idle = before the first and after the last work. "
+	       "kernel_busy leaves copies and memsets out. A gap [a,b) is charged by the call r of "
+	       "the work that ends it. No r: page_migration where that is one, else "
+	       "unknown_unmatched. r returned before a: stream_wait, dispatch (below 20 us) or "
+	       "dependency. Else [a, r.start) is charged to what r's thread did, piece by piece: "
+	       "sync, blocking_copy, implicit_sync, alloc, module_load, other_api, os_wait, or "
+	       "host_code under the innermost NVTX range around the piece; [r.start, r.end) is "
+	       "launch_call and the rest launch_to_start. Before the run's first work and after "
+	       "its last: edge; at the ends of a window that was asked for, a gap is charged by "
+	       "the work that ends it outside. Causes add up to the idle time exactly.",
 	.derived_from = "all GPU work of each device, and the calls, OS calls "
 			"and NVTX ranges of the threads that launched it",
 	.limitations = "work of processes that were not profiled is not seen; "
 		       "a cause is what the launching thread did, not why",
-	.caveat = "idle_ms is time without any GPU work, edges included; "
-		   "nsys-llm-explain counts kernels only: that is "
-		   "kernel_idle_ms",
+	.caveat = "idle_ms is time without any GPU work, edges included; nsys-llm-explain counts "
+		   "kernels only: that is kernel_idle_ms",
 	.any_of = {NSX_GPU_WORK},
 	NSX_LAYOUTS(layouts));

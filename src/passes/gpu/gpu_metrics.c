@@ -5,56 +5,46 @@
 #include "facts/metrics/values.h"
 #include "passes/pass.h"
 
-#define COLUMNS(X)                                                            \
-	X(DEVICE, "device_id", I64,                                           \
-	  "CUDA ordinal, else the number of the GPU")                         \
-	X(METRIC, "metric_id", I64, "the counter, inside its source")         \
-	X(NAME, "metric_name", STR, "its name")                               \
-	X(SCOPE, "scope", STR,                                                \
-	  "window, or when the GPU computes, communicates, copies or idles")  \
-	X(SAMPLES, "samples", I64,                                            \
-	  "in the scope for at least half of their period (window: at all)")  \
-	X(MEAN, "mean", F64,                                                  \
-	  "weighted by the time a sample has in the scope")                   \
-	X(P50, "p50", F64, "median of the samples")                           \
-	X(P95, "p95", F64, "their 95th percentile")                           \
-	X(MAX, "max", F64,                                                    \
-	  "greatest of all samples with any time in the scope")               \
-	X(PERIOD, "sample_period_us", F64, "what a sample stands for")        \
+#define COLUMNS(X)                                                                                 \
+	X(DEVICE, "device_id", I64, "CUDA ordinal, else the number of the GPU")                    \
+	X(METRIC, "metric_id", I64, "the counter, inside its source")                              \
+	X(NAME, "metric_name", STR, "its name")                                                    \
+	X(SCOPE, "scope", STR, "window, or when the GPU computes, communicates, copies or idles")  \
+	X(SAMPLES, "samples", I64,                                                                 \
+	  "in the scope for at least half of their period (window: at all)")                       \
+	X(MEAN, "mean", F64, "weighted by the time a sample has in the scope")                     \
+	X(P50, "p50", F64, "median of the samples")                                                \
+	X(P95, "p95", F64, "their 95th percentile")                                                \
+	X(MAX, "max", F64, "greatest of all samples with any time in the scope")                   \
+	X(PERIOD, "sample_period_us", F64, "what a sample stands for")                             \
 	X(COVERAGE, "coverage_pct", F64, "sampled share of the scope's time")
 NSX_COLUMNS(cols, COLUMNS);
-#define ANSWER_COLUMNS(X)                                                     \
-	X(ANSWER_DEVICE_ID, "device_id", I64,                                 \
-	  "CUDA ordinal, else the number of the GPU")                         \
-	X(ANSWER_QUESTION, "question", STR, "what is asked")                  \
-	X(ANSWER, "answer", STR, "in words")                                  \
-	X(ANSWER_METRIC_NAME, "metric_name", STR, "the counter that tells")   \
-	X(ANSWER_SCOPE, "scope", STR, "of that counter")                      \
+#define ANSWER_COLUMNS(X)                                                                          \
+	X(ANSWER_DEVICE_ID, "device_id", I64, "CUDA ordinal, else the number of the GPU")          \
+	X(ANSWER_QUESTION, "question", STR, "what is asked")                                       \
+	X(ANSWER, "answer", STR, "in words")                                                       \
+	X(ANSWER_METRIC_NAME, "metric_name", STR, "the counter that tells")                        \
+	X(ANSWER_SCOPE, "scope", STR, "of that counter")                                           \
 	X(ANSWER_MEAN, "mean", F64, "of it")
 NSX_COLUMNS(answer_cols, ANSWER_COLUMNS);
-#define RATE_COLUMNS(X)                                                       \
-	X(RATE_DEVICE_ID, "device_id", I64,                                   \
-	  "CUDA ordinal, else the number of the GPU")                         \
-	X(RATE_METRIC_NAME, "metric_name", STR,                               \
-	  "the counter, percent of the peak")                                 \
-	X(RATE_SCOPE, "scope", STR, "when")                                   \
-	X(RATE_MEAN_GBPS, "mean_gbps", F64,                                   \
-	  "mean times the peak, 10^9 bytes a second")                         \
-	X(RATE_P95_GBPS, "p95_gbps", F64, "95th percentile times the peak")   \
+#define RATE_COLUMNS(X)                                                                            \
+	X(RATE_DEVICE_ID, "device_id", I64, "CUDA ordinal, else the number of the GPU")            \
+	X(RATE_METRIC_NAME, "metric_name", STR, "the counter, percent of the peak")                \
+	X(RATE_SCOPE, "scope", STR, "when")                                                        \
+	X(RATE_MEAN_GBPS, "mean_gbps", F64, "mean times the peak, 10^9 bytes a second")            \
+	X(RATE_P95_GBPS, "p95_gbps", F64, "95th percentile times the peak")                        \
 	X(RATE_PEAK_GBPS, "peak_gbps", F64, "memory bandwidth of the GPU")
 NSX_COLUMNS(rate_cols, RATE_COLUMNS);
-#define COUNTER_COLUMNS(X)                                                    \
-	X(COUNTER_DEVICE_ID, "device_id", I64,                                \
-	  "CUDA ordinal, else the number of the GPU")                         \
-	X(COUNTER_METRIC_ID, "metric_id", I64,                                \
-	  "the counter, inside its source")                                   \
-	X(COUNTER_METRIC_NAME, "metric_name", STR, "its name")                \
-	X(COUNTER_SAMPLES, "samples", I64, "that touch the window")           \
-	X(COUNTER_MAX, "max", F64, "the greatest of them")                    \
-	X(COUNTER_WINDOW, "window", F64, "mean over the window")              \
-	X(COUNTER_COMPUTE, "compute", F64, "mean while kernels compute")      \
-	X(COUNTER_COMM, "comm", F64, "mean during communication")             \
-	X(COUNTER_COPY, "copy", F64, "mean during copies")                    \
+#define COUNTER_COLUMNS(X)                                                                         \
+	X(COUNTER_DEVICE_ID, "device_id", I64, "CUDA ordinal, else the number of the GPU")         \
+	X(COUNTER_METRIC_ID, "metric_id", I64, "the counter, inside its source")                   \
+	X(COUNTER_METRIC_NAME, "metric_name", STR, "its name")                                     \
+	X(COUNTER_SAMPLES, "samples", I64, "that touch the window")                                \
+	X(COUNTER_MAX, "max", F64, "the greatest of them")                                         \
+	X(COUNTER_WINDOW, "window", F64, "mean over the window")                                   \
+	X(COUNTER_COMPUTE, "compute", F64, "mean while kernels compute")                           \
+	X(COUNTER_COMM, "comm", F64, "mean during communication")                                  \
+	X(COUNTER_COPY, "copy", F64, "mean during copies")                                         \
 	X(COUNTER_IDLE, "idle", F64, "mean without GPU work")
 NSX_COLUMNS(counter_cols, COUNTER_COLUMNS);
 enum { L_ROWS, L_COUNTERS, L_ANSWERS, L_RATES };
@@ -78,8 +68,7 @@ struct gpu {
 	const struct nsx_metric *any;
 };
 
-static void recognise(struct gpu *g, const struct nsx_metric *m,
-		      const char *name)
+static void recognise(struct gpu *g, const struct nsx_metric *m, const char *name)
 {
 	g->any = m;
 	nsx_counters_add(&g->known, m);
@@ -90,8 +79,7 @@ static void recognise(struct gpu *g, const struct nsx_metric *m,
 
 /* Tables -----------------------------------------------------------------------*/
 
-static void fill_metric(const struct nsx_metric *m, const char *name,
-			struct nsx_table *rows)
+static void fill_metric(const struct nsx_metric *m, const char *name, struct nsx_table *rows)
 {
 	for (unsigned i = 0; i < NSX_NSCOPES; i++) {
 		const struct nsx_metric_scope *s = &m->scope[i];
@@ -115,8 +103,7 @@ static void fill_metric(const struct nsx_metric *m, const char *name,
 	}
 }
 
-static void fill_counter(const struct nsx_metric *m, const char *name,
-			 struct nsx_table *counters)
+static void fill_counter(const struct nsx_metric *m, const char *name, struct nsx_table *counters)
 {
 	struct nsx_cell *row = nsx_add_row(counters);
 
@@ -130,8 +117,7 @@ static void fill_counter(const struct nsx_metric *m, const char *name,
 		row[COUNTER_WINDOW + i] = nsx_real(m->scope[i].mean);
 }
 
-static void fill_rates(const struct nsx_run *run, const struct gpu *g,
-		       struct nsx_table *rates)
+static void fill_rates(const struct nsx_run *run, const struct gpu *g, struct nsx_table *rates)
 {
 	const struct nsx_gpu_info *info = NULL;
 
@@ -172,8 +158,7 @@ struct answers {
 	bool told; /* shown in Markdown: the GPU that sets the pace */
 };
 
-static double gpu_metrics_mean_of(const struct answers *a, enum nsx_counter k,
-				  enum nsx_scope scope)
+static double gpu_metrics_mean_of(const struct answers *a, enum nsx_counter k, enum nsx_scope scope)
 {
 	return nsx_counter_mean(&a->gpu->known, k, scope);
 }
@@ -195,8 +180,7 @@ static void gpu_metrics_answer(struct answers *a, const char *question, enum nsx
 
 static void gpu_metrics_say_idle(struct answers *a)
 {
-	enum nsx_counter k = a->gpu->known.of[NSX_GR_ACTIVE] ? NSX_GR_ACTIVE :
-							       NSX_SM_ACTIVE;
+	enum nsx_counter k = a->gpu->known.of[NSX_GR_ACTIVE] ? NSX_GR_ACTIVE : NSX_SM_ACTIVE;
 	double x = gpu_metrics_mean_of(a, k, NSX_SCOPE_WINDOW), sampled;
 	uint32_t d = a->gpu->any->device;
 	const char *text;
@@ -212,8 +196,7 @@ static void gpu_metrics_say_idle(struct answers *a)
 						 nsx_text_share(a->out->arena, sampled, 1)) :
 					 "the window");
 	if (d != NSX_NONE)
-		text = nsx_say(a->out, "%s; by the trace %.1f %% of %s no GPU "
-			       "work.", text,
+		text = nsx_say(a->out, "%s; by the trace %.1f %% of %s no GPU work.", text,
 			       100 * (double)nsx_idle_total(&a->facts->idle[d]) /
 				       (double)a->window_ns,
 			       sampled < WHOLE ? "the window has" : "it has");
@@ -229,11 +212,9 @@ static void gpu_metrics_say_full(struct answers *a)
 	if (isnan(sm))
 		return;
 	text = nsx_say(a->out, "%s: %.1f %% of the SMs are active %s",
-		       sm >= 90 ? "yes" : sm >= 60 ? "mostly" : "no", sm,
-		       a->when);
+		       sm >= 90 ? "yes" : sm >= 60 ? "mostly" : "no", sm, a->when);
 	text = isnan(warps) ? nsx_say(a->out, "%s.", text) :
-	       nsx_say(a->out, "%s, with %.1f %% of the warp slots in use.", text,
-		       warps);
+	       nsx_say(a->out, "%s, with %.1f %% of the warp slots in use.", text, warps);
 	gpu_metrics_answer(a, "Is it full?", NSX_SM_ACTIVE, a->busy, text);
 }
 
@@ -267,14 +248,11 @@ static void gpu_metrics_say_bound(struct answers *a)
 {
 	static const char *const words[] = {
 		[NSX_BOUND_MEMORY] = "memory",
-		[NSX_BOUND_COMPUTE] =
-			"compute: memory has room, the pipes have not",
-		[NSX_BOUND_LATENCY] =
-			("latency or occupancy: the SMs hold work but issue "
-			 "little, and memory has room"),
+		[NSX_BOUND_COMPUTE] = "compute: memory has room, the pipes have not",
+		[NSX_BOUND_LATENCY] = ("latency or occupancy: the SMs hold work but issue little, "
+				       "and memory has room"),
 		[NSX_BOUND_UNFILLED] = "neither: the SMs are not filled",
-		[NSX_BOUND_NEITHER] =
-			"neither memory nor issue is near its limit",
+		[NSX_BOUND_NEITHER] = "neither memory nor issue is near its limit",
 	};
 	double sm = gpu_metrics_mean_of(a, NSX_SM_ACTIVE, a->busy);
 	double issue = gpu_metrics_mean_of(a, NSX_SM_ISSUE, a->busy);
@@ -285,8 +263,7 @@ static void gpu_metrics_say_bound(struct answers *a)
 	gpu_metrics_answer(a, "Memory-bound or latency-bound?", NSX_DRAM_READ, a->busy,
 			   nsx_say(a->out, "%s (DRAM %.1f %% of its peak%s%s %s).",
 				   words[bound], nsx_dram_mean(&a->gpu->known, a->busy),
-				   isnan(issue) ? "" : nsx_say(a->out, ", issue %.1f %%",
-							       issue),
+				   isnan(issue) ? "" : nsx_say(a->out, ", issue %.1f %%", issue),
 				   isnan(sm) ? "" : nsx_say(a->out, ", SMs active %.1f %%",
 							    sm), a->when));
 }
@@ -295,16 +272,14 @@ static void say_pcie(struct answers *a)
 {
 	for (unsigned k = NSX_PCIE_RX; k <= NSX_PCIE_TX; k++) {
 		const struct nsx_metric *m = a->gpu->known.of[k];
-		const struct nsx_metric_scope *s =
-			m ? &m->scope[NSX_SCOPE_COPY] : NULL;
+		const struct nsx_metric_scope *s = m ? &m->scope[NSX_SCOPE_COPY] : NULL;
 
 		if (!s || !s->n)
 			continue;
 		gpu_metrics_answer(a, k == NSX_PCIE_RX ? "Do copies fill PCIe towards the GPU?" :
-				  "Do copies fill PCIe from the GPU?",
-				   k, NSX_SCOPE_COPY,
-				   nsx_say(a->out, "%s: %.1f %% of the peak during copies, "
-					   "95th percentile %.0f %%.",
+				  "Do copies fill PCIe from the GPU?", k, NSX_SCOPE_COPY,
+				   nsx_say(a->out, "%s: %.1f %% of the peak during copies, 95th "
+					   "percentile %.0f %%.",
 					   s->p95 >= 80 ? "yes" : "no", s->mean, s->p95));
 	}
 }
@@ -375,20 +350,16 @@ static void say_quality(const struct nsx_metrics *m, struct nsx_section *out)
 		nsx_note(out, "device_id is the number of the GPU here: the CUDA "
 			 "ordinals of the trace do not tell these GPUs apart");
 	if (m->gaps)
-		nsx_note(out,
-			"samples are missing in %zu places, %s in all: that is "
-			"no data, not zero", m->gaps,
-			nsx_say_time(out, m->missing_ns));
+		nsx_note(out, "samples are missing in %zu places, %s in all: that is no data, not "
+			"zero", m->gaps, nsx_say_time(out, m->missing_ns));
 	if (!exact)
 		nsx_note(out, "a counter with more than %d values beyond 127 is "
 			 "counted in steps of 1.6 %%: its quantiles are that "
 			 "exact, its mean and maximum are exact", FOLD_KNOWN);
 	gpu_metrics_say_lost(m, out);
 	if (m->without_period)
-		nsx_note(out, "%s sampled once only: what such a sample stands "
-			 "for is not known",
-			 nsx_text_n(out->arena, m->without_period,
-				    "counter was", "counters were"));
+		nsx_note(out, "%s sampled once only: what such a sample stands for is not known",
+			 nsx_text_n(out->arena, m->without_period, "counter was", "counters were"));
 }
 
 /* The GPU that sets the pace if it was sampled, else the first. */
@@ -397,8 +368,7 @@ static int64_t gpu_to_show(const struct nsx_run *run)
 	const struct nsx_metrics *m = run->facts->metrics;
 
 	for (size_t i = 0; i < m->n; i++)
-		if (m->v[i].device != NSX_NONE &&
-		    m->v[i].device == run->facts->limiting)
+		if (m->v[i].device != NSX_NONE && m->v[i].device == run->facts->limiting)
 			return m->v[i].gpu;
 	return m->v[0].gpu;
 }
@@ -418,8 +388,7 @@ static void fill_metrics(const struct nsx_run *run, struct nsx_section *out,
 
 		for (size_t k = i; k < next; k++) {
 			const struct nsx_metric *x = &m->v[k];
-			const char *name = x->name ?
-				nsx_say(out, "%s", x->name) : NULL;
+			const char *name = x->name ? nsx_say(out, "%s", x->name) : NULL;
 
 			recognise(&g, x, name);
 			fill_metric(x, name, tables[L_ROWS]);
@@ -436,22 +405,18 @@ static void fill_metrics(const struct nsx_run *run, struct nsx_section *out,
 	}
 }
 
-static int gpu_metrics_run(const struct nsx_run *run, struct nsx_section *out,
-			   struct nsx_err *err)
+static int gpu_metrics_run(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)
 {
 	const struct nsx_metrics *m = run->facts->metrics;
 	struct nsx_table **tables = nsx_add_tables(out);
 
 	if (m->damage)
-		return nsx_fail(err, NSX_E_DATA, "table GPU_METRICS is damaged: "
-				"%s", m->damage);
+		return nsx_fail(err, NSX_E_DATA, "table GPU_METRICS is damaged: %s", m->damage);
 	if (m->too_many)
-		return nsx_cannot(out, "GPU_METRICS names more counters than any "
-				  "GPU has");
+		return nsx_cannot(out, "GPU_METRICS names more counters than any GPU has");
 	if (!m->n)
-		return nsx_cannot(out, "none of the %lld rows of GPU_METRICS is a "
-				  "usable sample inside the window",
-				  (long long)m->samples);
+		return nsx_cannot(out, "none of the %lld rows of GPU_METRICS is a usable sample "
+				  "inside the window", (long long)m->samples);
 	fill_metrics(run, out, tables);
 	say_quality(m, out);
 	if (tables[L_COUNTERS]->nrows)
@@ -460,8 +425,7 @@ static int gpu_metrics_run(const struct nsx_run *run, struct nsx_section *out,
 			    "while the GPU does one thing:");
 	nsx_md_table(out, tables[L_COUNTERS], 10, COUNTER_DEVICE_ID,
 		     COUNTER_METRIC_NAME, COUNTER_SAMPLES, COUNTER_WINDOW,
-		     COUNTER_COMPUTE, COUNTER_COMM, COUNTER_COPY, COUNTER_IDLE,
-		     COUNTER_MAX);
+		     COUNTER_COMPUTE, COUNTER_COMM, COUNTER_COPY, COUNTER_IDLE, COUNTER_MAX);
 	if (tables[L_RATES]->nrows)
 		nsx_md_whole(out, tables[L_RATES], 5);
 	return 0;
@@ -471,25 +435,20 @@ NSX_DEFINE_PASS(gpu_metrics,
 	.title = "GPU metrics",
 	.subject = "GPU metrics",
 	.summary = "sampled counters: SMs, tensor cores, memory, PCIe",
-	.doc = "A sample at t stands for [t, t + period), the period being the "
-	       "median step between samples of its source (where jitter hides "
-	       "a period or frequency of two digits within 0.3 %, that). Means "
-	       "are weighted by the time that interval has in the scope: the "
-	       "window, or the unions of compute kernels, communication "
-	       "kernels, copies, or no work at all on that GPU; the maximum "
-	       "is of all samples that the mean is of, quantiles are of those "
-	       "with at least half of it there. A "
-	       "gap is missing data, not zero. Active SMs say that work is "
-	       "resident; issue and tensor activity say that it proceeds. "
-	       "Memory-bound is said from DRAM at 80 % of its peak, read and "
-	       "write together; compute-bound from 60 % of the issue slots or "
-	       "tensor cycles; latency-bound where at least 60 % of the SMs "
-	       "are active, less than 30 % of the slots issue and memory has "
-	       "room.",
-	.derived_from = "GPU_METRICS samples, with the unions of each GPU's "
-			"work",
-	.limitations = "there only if they were sampled; device-wide; a sample says nothing of one kernel that "
-		       "is shorter",
+	.doc = "A sample at t stands for [t, t + period), the period being the median step between "
+	       "samples of its source (where jitter hides a period or frequency of two digits "
+	       "within 0.3 %, that). Means are weighted by the time that interval has in the "
+	       "scope: the window, or the unions of compute kernels, communication kernels, "
+	       "copies, or no work at all on that GPU; the maximum is of all samples that the mean "
+	       "is of, quantiles are of those with at least half of it there. A gap is missing "
+	       "data, not zero. Active SMs say that work is resident; issue and tensor activity "
+	       "say that it proceeds. Memory-bound is said from DRAM at 80 % of its peak, read and "
+	       "write together; compute-bound from 60 % of the issue slots or tensor cycles; "
+	       "latency-bound where at least 60 % of the SMs are active, less than 30 % of the "
+	       "slots issue and memory has room.",
+	.derived_from = "GPU_METRICS samples, with the unions of each GPU's work",
+	.limitations = "there only if they were sampled; device-wide; a sample says nothing of one "
+		       "kernel that is shorter",
 	.caveat = "counters are of the whole GPU, other processes included; "
 		   "percentages are stored whole, so a mean of small ones is "
 		   "too low; clocks are in Hz whatever their name says",

@@ -2,15 +2,14 @@
 #include "facts/ledger.h"
 #include "passes/pass.h"
 
-#define COLUMNS(X)                                                            \
-	X(CLASS, "class", STR, "what the GPU did")                            \
-	X(CAUSE, "cause", STR, "why it idled; null: it did not")              \
-	X(PLACE, "place", STR,                                                \
-	  "kernel, collective, kind of copy, or what the host did meanwhile; " \
-	  "null: not known")                                                  \
-	X(COUNT, "count", I64, "operations, or pieces of idle time")          \
-	X(TOTAL_NS, "total_ns", I64, "time, each moment of a GPU once")       \
-	X(TOTAL_MS, "total_ms", F64, "time, each moment of a GPU once")       \
+#define COLUMNS(X)                                                                                 \
+	X(CLASS, "class", STR, "what the GPU did")                                                 \
+	X(CAUSE, "cause", STR, "why it idled; null: it did not")                                   \
+	X(PLACE, "place", STR,                                                                     \
+	  "kernel, collective, kind of copy, or what the host did meanwhile; null: not known")     \
+	X(COUNT, "count", I64, "operations, or pieces of idle time")                               \
+	X(TOTAL_NS, "total_ns", I64, "time, each moment of a GPU once")                            \
+	X(TOTAL_MS, "total_ms", F64, "time, each moment of a GPU once")                            \
 	X(PCT, "pct_of_judged", F64, "share of the judged time of the GPUs")
 NSX_COLUMNS(cols, COLUMNS);
 static const struct nsx_layout layouts[] = {
@@ -45,8 +44,7 @@ static int book_phases(const struct nsx_run *run, struct nsx_arena *a, struct ns
 	return 0;
 }
 
-static int judged_time_run(const struct nsx_run *run, struct nsx_section *out,
-			   struct nsx_err *err)
+static int judged_time_run(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)
 {
 	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
 	struct nsx_window w = nsx_judged(run->facts);
@@ -64,8 +62,7 @@ static int judged_time_run(const struct nsx_run *run, struct nsx_section *out,
 		struct nsx_cell *row = nsx_add_row(table);
 
 		row[CLASS] = nsx_string(nsx_ledger_names[x->cls]);
-		row[CAUSE] = nsx_string(x->cls == NSX_L_IDLE ?
-						nsx_cause_names[x->cause] : NULL);
+		row[CAUSE] = nsx_string(x->cls == NSX_L_IDLE ? nsx_cause_names[x->cause] : NULL);
 		row[PLACE] = nsx_string(nsx_account_place(run->facts, x, out->arena));
 		row[COUNT] = nsx_int((int64_t)x->count);
 		row[TOTAL_NS] = nsx_int(x->ns);
@@ -83,16 +80,14 @@ static int judged_time_run(const struct nsx_run *run, struct nsx_section *out,
 NSX_DEFINE_PASS(judged_time,
 	.title = "What the judged time is made of",
 	.measures = true,
-	.no_query = "unions of unions; its sums are tested against partition and idle "
-		    "time",
+	.no_query = "unions of unions; its sums are tested against partition and idle time",
 	.summary = "every nanosecond that is judged, by class and place",
 	.doc = "Each moment of each GPU that worked in the judged window is booked "
 	       "once: as compute, exposed communication, copy or idle. Compute "
 	       "hides communication, both hide copies. Of operations of one class "
 	       "that run at once, the one that began first has the time. Idle time "
 	       "is booked by its cause and by what the launching thread did.",
-	.derived_from = "kernels, copies, memsets, graph replays, and the calls that "
-			"launched them",
+	.derived_from = "kernels, copies, memsets, graph replays, and the calls that launched them",
 	.limitations = "work of processes that were not profiled looks idle; a graph "
 		       "traced as a whole is one place",
 	.any_of = {NSX_GPU_WORK},

@@ -3,21 +3,16 @@
 #include <string.h>
 #include "passes/pass.h"
 
-#define COLUMNS(X)                                                            \
-	X(FAMILY, "family", STR, "kernels that one would replace as a whole") \
-	X(CATEGORY, "category", STR, "what they are for, by their names")     \
-	X(DTYPE, "dtype", STR,                                                \
-	  "what they compute in; null: their names do not say")               \
-	X(NAMES, "kernel_count", I64, "different kernels",                    \
-	  .title = "kernels")                                                 \
-	X(CALLS, "call_count", I64,                                           \
-	  "executions that began in the window", .title = "calls")            \
-	X(TOTAL_NS, "total_time_ns", I64, "sum of durations")                 \
-	X(TOTAL_MS, "total_time_ms", F64, "sum of durations",                 \
-	  .title = "total_ms")                                                \
-	X(PCT, "pct_total_kernel_time", F64,                                  \
-	  "share of the summed kernel time of all devices",                   \
-	  .title = "pct_kernel_time")
+#define COLUMNS(X)                                                                                 \
+	X(FAMILY, "family", STR, "kernels that one would replace as a whole")                      \
+	X(CATEGORY, "category", STR, "what they are for, by their names")                          \
+	X(DTYPE, "dtype", STR, "what they compute in; null: their names do not say")               \
+	X(NAMES, "kernel_count", I64, "different kernels", .title = "kernels")                     \
+	X(CALLS, "call_count", I64, "executions that began in the window", .title = "calls")       \
+	X(TOTAL_NS, "total_time_ns", I64, "sum of durations")                                      \
+	X(TOTAL_MS, "total_time_ms", F64, "sum of durations", .title = "total_ms")                 \
+	X(PCT, "pct_total_kernel_time", F64,                                                       \
+	  "share of the summed kernel time of all devices", .title = "pct_kernel_time")
 NSX_COLUMNS(cols, COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "rows", .csv = "kernel_families", NSX_COLS(cols)},
@@ -45,8 +40,7 @@ static int kernel_families_find_family(struct families *f, const struct nsx_kern
 	struct family *x;
 
 	if (!near->place || near->a != (uintptr_t)k) {
-		x = nsx_group_value(&f->keys, &f->v,
-				    nsx_hash(k->family, strlen(k->family)),
+		x = nsx_group_value(&f->keys, &f->v, nsx_hash(k->family, strlen(k->family)),
 				    k->category, "kernel families", err);
 		if (!x)
 			return err->rc;
@@ -79,16 +73,14 @@ static int kernel_families_add_kernels(struct families *f, struct nsx_err *err)
 	struct nsx_arena *a = f->run->scratch;
 
 	if (!nsx_new_array(f->of_shape, a, t->nshapes, "shapes", err) ||
-	    !nsx_new_array(f->of_name, a, f->run->facts->kernels.n,
-			   "kernel names", err))
+	    !nsx_new_array(f->of_name, a, f->run->facts->kernels.n, "kernel names", err))
 		return err->rc;
 	for (size_t i = 0; i < t->ops.n; i++) {
 		int64_t ns = nsx_op_ns(&t->ops, i);
 		uint32_t shape;
 		struct family *x;
 
-		if (t->ops.kind[i] != NSX_OP_KERNEL ||
-		    (!ns && !nsx_op_counts(t, i)))
+		if (t->ops.kind[i] != NSX_OP_KERNEL || (!ns && !nsx_op_counts(t, i)))
 			continue;
 		shape = nsx_op_detail(&t->ops, i);
 		if (!f->of_shape[shape] && kernel_families_add_shape(f, shape, err))
@@ -123,8 +115,7 @@ static int cmp_families(const void *a, const void *b, void *families)
 
 /* Sorts by time, calls, name, category. */
 static int fill_families(const struct nsx_run *run, struct family *v, size_t n,
-			 int64_t total_ns, struct nsx_table *t,
-			 struct nsx_err *err)
+			 int64_t total_ns, struct nsx_table *t, struct nsx_err *err)
 {
 	uint32_t *order;
 
@@ -142,8 +133,7 @@ static int fill_families(const struct nsx_run *run, struct family *v, size_t n,
 
 		row[FAMILY] = nsx_string(k->family);
 		row[CATEGORY] = nsx_string(nsx_kernel_category_names[k->category]);
-		row[DTYPE] = nsx_string(k->dtype ? nsx_dtype_names[k->dtype] :
-						   NULL);
+		row[DTYPE] = nsx_string(k->dtype ? nsx_dtype_names[k->dtype] : NULL);
 		row[NAMES] = nsx_int(x->names);
 		row[CALLS] = nsx_int(x->calls);
 		row[TOTAL_NS] = nsx_int(x->ns);
@@ -203,12 +193,10 @@ NSX_DEFINE_PASS(kernel_families,
 	.title = "Kernels",
 	.no_query = "names are taken apart by a parser",
 	.summary = "kernels added up by what one would replace as a whole",
-	.doc = "Kernels whose own function is the same but for tile sizes, "
-	       "layouts, vector widths and the like, over all devices: all "
-	       "matrix multiplies of one precision, one elementwise operation "
-	       "on one type, one function whose lambdas differ. The family "
-	       "comes from the function's own name; time is the sum of "
-	       "durations.",
+	.doc = "Kernels whose own function is the same but for tile sizes, layouts, vector widths "
+	       "and the like, over all devices: all matrix multiplies of one precision, one "
+	       "elementwise operation on one type, one function whose lambdas differ. The family "
+	       "comes from the function's own name; time is the sum of durations.",
 	.derived_from = "kernel rows, grouped by family",
 	.limitations = "sums over concurrent streams; a library whose names "
 		       "are not known gives a family a function",

@@ -10,66 +10,53 @@
 #include "passes/pass.h"
 #include "report/words.h"
 
-#define COLUMNS(X)                                                            \
-	X(NAME, "kernel_name", STR, "full name of the kernel")                \
-	X(DEVICE, "device_id", I64, "CUDA ordinal")                           \
-	X(GRID, "grid", STR, "blocks, x by y by z")                           \
-	X(BLOCK, "block", STR, "threads of a block, x by y by z")             \
-	X(REGISTERS, "registers", I64, "registers of a thread")               \
-	X(STATIC, "static_shared_bytes", I64,                                 \
-	  "static shared memory of a block")                                  \
-	X(DYNAMIC, "dynamic_shared_bytes", I64,                               \
-	  "dynamic shared memory of a block")                                 \
-	X(CALLS, "call_count", I64,                                           \
-	  "executions that began in the window", .adds = true)                \
-	X(TOTAL, "total_ms", F64, "sum of durations", .adds = true)           \
-	X(PCT, "pct_total_kernel_time", F64,                                  \
-	  "share of the summed kernel time of all devices", .adds = true)     \
-	X(GRID_BLOCKS, "grid_blocks", I64, "blocks of the grid")              \
-	X(RESIDENT, "resident_blocks", I64,                                   \
-	  "blocks that fit on a multiprocessor")                              \
-	X(WARPS, "resident_warps", I64, "warps of those blocks")              \
-	X(OCCUPANCY, "occupancy_pct", F64,                                    \
-	  "of the warps a multiprocessor can hold: theoretical")              \
-	X(LIMIT, "limited_by", STR, "what lets no more blocks in")            \
-	X(WAVES, "waves", F64,                                                \
-	  "blocks of the grid over blocks the GPU holds at a time")           \
-	X(SMALL, "is_small_grid", BOOL,                                       \
-	  "fewer blocks than the GPU has multiprocessors")
+#define COLUMNS(X)                                                                                 \
+	X(NAME, "kernel_name", STR, "full name of the kernel")                                     \
+	X(DEVICE, "device_id", I64, "CUDA ordinal")                                                \
+	X(GRID, "grid", STR, "blocks, x by y by z")                                                \
+	X(BLOCK, "block", STR, "threads of a block, x by y by z")                                  \
+	X(REGISTERS, "registers", I64, "registers of a thread")                                    \
+	X(STATIC, "static_shared_bytes", I64, "static shared memory of a block")                   \
+	X(DYNAMIC, "dynamic_shared_bytes", I64, "dynamic shared memory of a block")                \
+	X(CALLS, "call_count", I64, "executions that began in the window", .adds = true)           \
+	X(TOTAL, "total_ms", F64, "sum of durations", .adds = true)                                \
+	X(PCT, "pct_total_kernel_time", F64,                                                       \
+	  "share of the summed kernel time of all devices", .adds = true)                          \
+	X(GRID_BLOCKS, "grid_blocks", I64, "blocks of the grid")                                   \
+	X(RESIDENT, "resident_blocks", I64, "blocks that fit on a multiprocessor")                 \
+	X(WARPS, "resident_warps", I64, "warps of those blocks")                                   \
+	X(OCCUPANCY, "occupancy_pct", F64, "of the warps a multiprocessor can hold: theoretical")  \
+	X(LIMIT, "limited_by", STR, "what lets no more blocks in")                                 \
+	X(WAVES, "waves", F64, "blocks of the grid over blocks the GPU holds at a time")           \
+	X(SMALL, "is_small_grid", BOOL, "fewer blocks than the GPU has multiprocessors")
 NSX_COLUMNS(cols, COLUMNS);
-#define DEVICE_COLUMNS(X)                                                     \
-	X(DEVICE_ID, "device_id", I64, "CUDA ordinal")                        \
-	X(DEVICE_SM_COUNT, "sm_count", I64, "multiprocessors",                \
-	  .title = "multiprocessors")                                         \
-	X(DEVICE_KERNEL_MS, "kernel_ms", F64,                                 \
-	  "sum of compute kernels' durations")                                \
-	X(DEVICE_OCCUPANCY_PCT, "occupancy_pct", F64,                         \
-	  "mean theoretical occupancy, weighted by duration",                 \
-	  .title = "theoretical_occupancy")                                   \
-	X(DEVICE_SMALL_GRID_MS, "small_grid_ms", F64,                         \
-	  "in kernels with fewer blocks than multiprocessors")                \
-	X(DEVICE_SMALL_GRID_PCT, "small_grid_pct", F64, "of kernel_ms",       \
-	  .title = "in_grids_smaller_than_that")                              \
-	X(DEVICE_BELOW_ONE_WAVE_PCT, "below_one_wave_pct", F64,               \
-	  "kernel_ms in grids that the GPU holds at once with room left",     \
-	  .title = "in_grids_below_one_wave")                                 \
+#define DEVICE_COLUMNS(X)                                                                          \
+	X(DEVICE_ID, "device_id", I64, "CUDA ordinal")                                             \
+	X(DEVICE_SM_COUNT, "sm_count", I64, "multiprocessors", .title = "multiprocessors")         \
+	X(DEVICE_KERNEL_MS, "kernel_ms", F64, "sum of compute kernels' durations")                 \
+	X(DEVICE_OCCUPANCY_PCT, "occupancy_pct", F64,                                              \
+	  "mean theoretical occupancy, weighted by duration", .title = "theoretical_occupancy")    \
+	X(DEVICE_SMALL_GRID_MS, "small_grid_ms", F64,                                              \
+	  "in kernels with fewer blocks than multiprocessors")                                     \
+	X(DEVICE_SMALL_GRID_PCT, "small_grid_pct", F64,                                            \
+	  "of kernel_ms", .title = "in_grids_smaller_than_that")                                   \
+	X(DEVICE_BELOW_ONE_WAVE_PCT, "below_one_wave_pct", F64,                                    \
+	  "kernel_ms in grids that the GPU holds at once with room left",                          \
+	  .title = "in_grids_below_one_wave")                                                      \
 	X(DEVICE_GPU, "gpu", STR, "tells GPUs of one ordinal apart")
 NSX_COLUMNS(device_cols, DEVICE_COLUMNS);
-#define CATEGORY_COLUMNS(X)                                                   \
-	X(CATEGORY, "category", STR, "what kernels are for, by their names")  \
-	X(CATEGORY_CALL_COUNT, "call_count", I64,                             \
-	  "executions that began in the window")                              \
-	X(CATEGORY_TOTAL_MS, "total_ms", F64, "sum of durations")             \
-	X(CATEGORY_PCT_TOTAL_KERNEL_TIME, "pct_total_kernel_time", F64,       \
+#define CATEGORY_COLUMNS(X)                                                                        \
+	X(CATEGORY, "category", STR, "what kernels are for, by their names")                       \
+	X(CATEGORY_CALL_COUNT, "call_count", I64, "executions that began in the window")           \
+	X(CATEGORY_TOTAL_MS, "total_ms", F64, "sum of durations")                                  \
+	X(CATEGORY_PCT_TOTAL_KERNEL_TIME, "pct_total_kernel_time", F64,                            \
 	  "share of the summed kernel time of all devices")
 NSX_COLUMNS(category_cols, CATEGORY_COLUMNS);
-#define PATTERN_COLUMNS(X)                                                    \
-	X(PATTERN_CATEGORY, "category", STR, "what kernels are for")          \
-	X(PATTERN, "pattern", STR,                                            \
-	  "part of the name that told; null: none did")                       \
-	X(PATTERN_NAME_COUNT, "name_count", I64, "different kernels")         \
-	X(PATTERN_CALL_COUNT, "call_count", I64,                              \
-	  "executions that began in the window")                              \
+#define PATTERN_COLUMNS(X)                                                                         \
+	X(PATTERN_CATEGORY, "category", STR, "what kernels are for")                               \
+	X(PATTERN, "pattern", STR, "part of the name that told; null: none did")                   \
+	X(PATTERN_NAME_COUNT, "name_count", I64, "different kernels")                              \
+	X(PATTERN_CALL_COUNT, "call_count", I64, "executions that began in the window")            \
 	X(PATTERN_TOTAL_MS, "total_ms", F64, "sum of durations")
 NSX_COLUMNS(pattern_cols, PATTERN_COLUMNS);
 static const struct nsx_layout layouts[] = {
@@ -142,8 +129,7 @@ static int match_shapes(struct shapes *s, struct nsx_err *err)
 	uint32_t *order, *first;
 	bool distinct;
 
-	if (!nsx_new_array(first, a, s->run->facts->kernels.n, "kernel names",
-			   err))
+	if (!nsx_new_array(first, a, s->run->facts->kernels.n, "kernel names", err))
 		return err->rc;
 	distinct = are_distinct(s, first);
 	nsx_arena_drop(a, first);
@@ -185,8 +171,7 @@ static int kernel_shape_make_groups(struct shapes *s, struct nsx_err *err)
 	if (nsx_new_arrays(s->run->scratch, t->ndevices, "GPUs", err, s->gpu,
 			   s->first) ||
 	    nsx_new_arrays(s->run->scratch, t->nshapes, "shapes", err, s->slot) ||
-	    !nsx_new_array(s->v, s->run->scratch, t->ops.n,
-			   "launch configurations", err))
+	    !nsx_new_array(s->v, s->run->scratch, t->ops.n, "launch configurations", err))
 		return err->rc;
 	for (uint32_t d = 0; d < t->ndevices; d++) {
 		const struct nsx_device *dev = &t->device[d];
@@ -208,8 +193,7 @@ static int kernel_shape_make_groups(struct shapes *s, struct nsx_err *err)
 
 static uint32_t kernel_shape_device_of(const struct shapes *s, const struct group *x)
 {
-	return NSX_SEARCH(0, s->run->trace->ndevices, mid,
-			  s->first[mid] <= (size_t)(x - s->v)) - 1;
+	return NSX_SEARCH(0, s->run->trace->ndevices, mid, s->first[mid] <= (size_t)(x - s->v)) - 1;
 }
 
 /* Occupancy ----------------------------------------------------------------*/
@@ -236,8 +220,7 @@ static struct fit fit_of(const struct shapes *all, const struct group *x)
 	f.sms = g->sm_count;
 	f.known = nsx_shape_occupancy(t, g, s, &f.o);
 	if (f.known && f.o.blocks)
-		f.waves = (double)f.blocks / ((double)f.o.blocks *
-					      (double)f.sms);
+		f.waves = (double)f.blocks / ((double)f.o.blocks * (double)f.sms);
 	return f;
 }
 
@@ -275,8 +258,7 @@ static int cmp_extents(const uint32_t x[3], const uint32_t y[3])
 {
 	char a[EXTENT_SIZE], b[EXTENT_SIZE];
 
-	return memcmp(x, y, 3 * sizeof(*x)) ?
-		       strcmp(extent_text(a, x), extent_text(b, y)) : 0;
+	return memcmp(x, y, 3 * sizeof(*x)) ? strcmp(extent_text(a, x), extent_text(b, y)) : 0;
 }
 
 /* Sorts by these texts, unknown ones last. */
@@ -324,8 +306,7 @@ static int kernel_shape_cmp_groups(const void *a, const void *b, void *shapes)
 	       cmp_launches(t, &t->shape[x->shape], &t->shape[y->shape]);
 }
 
-static void fill_shape(const struct shapes *s, const struct group *x,
-		       const char *const limits[16],
+static void fill_shape(const struct shapes *s, const struct group *x, const char *const limits[16],
 		       struct nsx_section *out, struct nsx_table *table)
 {
 	struct nsx_cell *row = nsx_add_row(table);
@@ -347,10 +328,8 @@ static void fill_shape(const struct shapes *s, const struct group *x,
 		return;
 	f = fit_of(s, x);
 	nsx_shape_grid(t, shape, grid);
-	row[GRID] = nsx_string(nsx_row_text(table, out->arena,
-					    extent_text(room, grid)));
-	row[BLOCK] = nsx_string(nsx_row_text(table, out->arena,
-					     extent_text(room, h->block)));
+	row[GRID] = nsx_string(nsx_row_text(table, out->arena, extent_text(room, grid)));
+	row[BLOCK] = nsx_string(nsx_row_text(table, out->arena, extent_text(room, h->block)));
 	row[REGISTERS] = nsx_known_cell(h->registers);
 	row[STATIC] = nsx_known_cell(h->static_shared_bytes);
 	row[DYNAMIC] = nsx_known_cell(h->dynamic_shared_bytes);
@@ -424,8 +403,7 @@ static int kernel_shape_fill_devices(const struct shapes *s, struct nsx_table *t
 
 		/* Communication kernels are skipped, as they are small on purpose. */
 		if (!nsx_shape_launch(t, &t->shape[s->v[i].shape])->op)
-			add_load(&loads[kernel_shape_device_of(s, &s->v[i])], &f,
-				 s->v[i].total_ns);
+			add_load(&loads[kernel_shape_device_of(s, &s->v[i])], &f, s->v[i].total_ns);
 	}
 	for (uint32_t d = 0; d < t->ndevices; d++) {
 		const struct load *l = &loads[d];
@@ -437,15 +415,12 @@ static int kernel_shape_fill_devices(const struct shapes *s, struct nsx_table *t
 		if (l->sized_ns) {
 			row[DEVICE_SM_COUNT] = nsx_int(l->sms);
 			row[DEVICE_SMALL_GRID_MS] = nsx_ms(l->small_ns);
-			row[DEVICE_SMALL_GRID_PCT] =
-				nsx_part_pct(l->small_ns, l->sized_ns);
+			row[DEVICE_SMALL_GRID_PCT] = nsx_part_pct(l->small_ns, l->sized_ns);
 		}
 		if (l->known_ns) {
-			row[DEVICE_OCCUPANCY_PCT] =
-				nsx_real(100 * l->occupancy /
-					 (double)l->known_ns);
-			row[DEVICE_BELOW_ONE_WAVE_PCT] =
-				nsx_part_pct(l->below_ns, l->known_ns);
+			row[DEVICE_OCCUPANCY_PCT] = nsx_real(100 * l->occupancy /
+							     (double)l->known_ns);
+			row[DEVICE_BELOW_ONE_WAVE_PCT] = nsx_part_pct(l->below_ns, l->known_ns);
 		}
 		if (l->small_ns > loads[worst].small_ns)
 			worst = d;
@@ -483,19 +458,16 @@ static int list_told(const struct shapes *s, struct nsx_groups *told,
 	const struct nsx_kernel_names *names = &s->run->facts->kernels;
 	uint32_t *by_name; /* index + 1; 0: not seen */
 
-	if (!nsx_new_array(by_name, s->run->scratch, names->n, "kernel names",
-			   err))
+	if (!nsx_new_array(by_name, s->run->scratch, names->n, "kernel names", err))
 		return err->rc;
 	for (size_t i = 0; i < s->n; i++) {
 		const struct group *x = &s->v[i];
 		uint32_t *at = &by_name[names->of_shape[x->shape]];
-		const struct nsx_kernel_words *k =
-			nsx_kernel_of_shape(names, x->shape)->words;
+		const struct nsx_kernel_words *k = nsx_kernel_of_shape(names, x->shape)->words;
 		struct told *to;
 
 		if (!*at) {
-			to = nsx_group_value(told, ret, k->category,
-					     (uintptr_t)k->pattern,
+			to = nsx_group_value(told, ret, k->category, (uintptr_t)k->pattern,
 					     "categories", err);
 			if (!to)
 				return err->rc;
@@ -532,8 +504,7 @@ static int fill_categories(const struct shapes *s, struct nsx_table *categories,
 		row[CATEGORY] = nsx_string(v[i].category);
 		row[CATEGORY_CALL_COUNT] = nsx_int(count);
 		row[CATEGORY_TOTAL_MS] = nsx_ms(ns);
-		row[CATEGORY_PCT_TOTAL_KERNEL_TIME] =
-			nsx_part_pct(ns, s->total_ns);
+		row[CATEGORY_PCT_TOTAL_KERNEL_TIME] = nsx_part_pct(ns, s->total_ns);
 	}
 	nsx_table_sort(categories, NSX_DESC(CATEGORY_TOTAL_MS),
 		       NSX_DESC(CATEGORY_CALL_COUNT), CATEGORY);
@@ -580,23 +551,18 @@ static void kernel_shape_show(const struct nsx_trace *t, const struct nsx_table 
 	else if (kernel_shape_is_known(dev))
 		say_device(out, nsx_row_at(dev, 0));
 	if (nshapes > NSX_MAX_JSON_ROWS)
-		nsx_md_bullet(out, "%zu launch shapes are told apart: "
-				   "report.json has the %d dearest, %zu more in "
-				   "`tables/kernel_shapes.csv`",
-			      nshapes, NSX_MAX_JSON_ROWS,
-			      nshapes - NSX_MAX_JSON_ROWS);
+		nsx_md_bullet(out, "%zu launch shapes are told apart: report.json has the %d "
+				   "dearest, %zu more in `tables/kernel_shapes.csv`",
+			      nshapes, NSX_MAX_JSON_ROWS, nshapes - NSX_MAX_JSON_ROWS);
 	for (uint32_t d = 0; d < t->ndevices; d++)
 		if (!nsx_device_gpu(t, d)) {
-			nsx_note(out, "the trace does not say what GPU %s"
-				      " is (TARGET_INFO_GPU): no occupancy and "
-				      "no waves",
-				 nsx_gpu_label(t, d));
+			nsx_note(out, "the trace does not say what GPU %s is (TARGET_INFO_GPU): no "
+				      "occupancy and no waves", nsx_gpu_label(t, d));
 			break;
 		}
 }
 
-static int kernel_shape_run(const struct nsx_run *run, struct nsx_section *out,
-			    struct nsx_err *err)
+static int kernel_shape_run(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)
 {
 	struct nsx_table **tables = nsx_add_tables(out);
 	struct shapes s = {.run = run};
@@ -625,29 +591,23 @@ static int kernel_shape_finish(const struct nsx_run *run, struct nsx_section *ou
 
 NSX_DEFINE_PASS(kernel_shape,
 	.title = "Kernels",
-	.summary = "launch configurations: occupancy, waves, small grids; "
-		   "categories",
-	.doc = "Kernels by (full name, grid, block, registers, shared memory, "
-	       "device). Theoretical occupancy: with w the warps of a block, "
-	       "blocks by warps = warps of a multiprocessor / w; by blocks its "
-	       "limit; by registers = warps whose registers fit / w, where a "
-	       "warp's registers are rounded up to 256 and lie in one of the "
-	       "multiprocessor's four parts; by shared memory = its largest "
-	       "carve-out / (static + dynamic + 1 KiB from compute capability "
-	       "8.0 on, rounded up to 128 bytes, 256 before). The least of "
-	       "them are resident; occupancy is their warps over what the "
-	       "multiprocessor holds (rules of NVIDIA's cuda_occupancy.h). "
-	       "Waves: blocks of the grid over resident blocks of the whole "
-	       "GPU. A grid is too small to fill the GPU when it has fewer "
-	       "blocks than there are multiprocessors; communication kernels, "
-	       "small on purpose, are left out of these shares. Categories "
-	       "are a roll-up by the first pattern that occurs in the name; "
-	       "what matches none stays other.",
+	.summary = "launch configurations: occupancy, waves, small grids; categories",
+	.doc = "Kernels by (full name, grid, block, registers, shared memory, device). Theoretical "
+	       "occupancy: with w the warps of a block, blocks by warps = warps of a "
+	       "multiprocessor / w; by blocks its limit; by registers = warps whose registers fit "
+	       "/ w, where a warp's registers are rounded up to 256 and lie in one of the "
+	       "multiprocessor's four parts; by shared memory = its largest carve-out / (static + "
+	       "dynamic + 1 KiB from compute capability 8.0 on, rounded up to 128 bytes, 256 "
+	       "before). The least of them are resident; occupancy is their warps over what the "
+	       "multiprocessor holds (rules of NVIDIA's cuda_occupancy.h). Waves: blocks of the "
+	       "grid over resident blocks of the whole GPU. A grid is too small to fill the GPU "
+	       "when it has fewer blocks than there are multiprocessors; communication kernels, "
+	       "small on purpose, are left out of these shares. Categories are a roll-up by the "
+	       "first pattern that occurs in the name; what matches none stays other.",
 	.derived_from = "kernel rows and the limits of the GPU in the trace",
-	.limitations = "theoretical: achieved occupancy needs GPU metrics; "
-		       "kernels that run side by side share the GPU; clusters "
-		       "and smaller shared-memory carve-outs are not "
-		       "considered",
+	.limitations = "theoretical: achieved occupancy needs GPU metrics; kernels that run side "
+		       "by side share the GPU; clusters and smaller shared-memory carve-outs are "
+		       "not considered",
 	.needs = {NSX_NEED_VIEW(kernel)},
 	NSX_LAYOUTS(layouts),
 	.measures = true,

@@ -61,12 +61,10 @@ static int find_steady(struct churns *c, struct nsx_err *err)
 		if (p == NSX_NONE)
 			continue;
 		s = &c->steady[p];
-		if (!nsx_new_array(s->v, c->run->scratch, next - i,
-				   "iterations", err))
+		if (!nsx_new_array(s->v, c->run->scratch, next - i, "iterations", err))
 			return err->rc;
 		/* The first device stands for the process. */
-		for (size_t k = i; k < next && f->iterations[k].device == d;
-		     k++)
+		for (size_t k = i; k < next && f->iterations[k].device == d; k++)
 			if (f->iterations[k].steady) {
 				nsx_spans_push(s, f->iterations[k].start_ns,
 					       f->iterations[k].end_ns);
@@ -84,11 +82,9 @@ static bool memory_calls_is_steady(const struct churns *c, uint32_t process, int
 	return i < s->n && s->v[i].start_ns <= at;
 }
 
-static struct churn *churn_of(struct churns *c, uint32_t process, nsx_str name,
-			      struct nsx_err *err)
+static struct churn *churn_of(struct churns *c, uint32_t process, nsx_str name, struct nsx_err *err)
 {
-	struct churn *x = nsx_group_value(&c->keys, &c->v, process, name,
-					  "allocation calls", err);
+	struct churn *x = nsx_group_value(&c->keys, &c->v, process, name, "allocation calls", err);
 
 	return x;
 }
@@ -99,8 +95,7 @@ static int memory_calls_count_calls(struct churns *c, struct nsx_err *err)
 	const struct nsx_facts *f = c->run->facts;
 	uint8_t *known;
 
-	if (!nsx_new_array(known, c->run->scratch,
-			   nsx_strings_bound(t->strings), "API names", err))
+	if (!nsx_new_array(known, c->run->scratch, nsx_strings_bound(t->strings), "API names", err))
 		return err->rc;
 	for (size_t i = 0; i < t->calls.n; i++) {
 		uint32_t p = t->thread[nsx_call_thread(t, i)].process;
@@ -147,15 +142,12 @@ static double most_calls(const struct churns *c)
 		for (size_t k = 0; k < c->keys.n; k++)
 			if (nsx_group_key(&c->keys, k).a == process)
 				count += c->v[k].count;
-		most = NSX_MAX(most, (double)count /
-					     (double)NSX_MAX(c->iterations[process],
-							     1));
+		most = NSX_MAX(most, (double)count / (double)NSX_MAX(c->iterations[process], 1));
 	}
 	return most;
 }
 
-static void fill_churn(struct churns *c, struct nsx_table *table,
-		       struct nsx_section *out)
+static void fill_churn(struct churns *c, struct nsx_table *table, struct nsx_section *out)
 {
 	const struct nsx_trace *t = c->run->trace;
 	int64_t count = 0, cost_ns = 0;
@@ -163,8 +155,7 @@ static void fill_churn(struct churns *c, struct nsx_table *table,
 	for (size_t i = 0; i < c->keys.n; i++) {
 		uint32_t p = (uint32_t)nsx_group_key(&c->keys, i).a;
 		struct nsx_cell *row = nsx_add_row(table);
-		double n = (double)c->v[i].count /
-			   (double)NSX_MAX(c->iterations[p], 1);
+		double n = (double)c->v[i].count / (double)NSX_MAX(c->iterations[p], 1);
 
 		row[CHURN_PID] = nsx_int(t->process[p].pid);
 		row[CHURN_API_NAME] =
@@ -177,15 +168,13 @@ static void fill_churn(struct churns *c, struct nsx_table *table,
 		nsx_add_to(&cost_ns, c->v[i].cost_ns);
 	}
 	nsx_table_sort(table, NSX_DESC(CHURN_COST_MS),
-		       NSX_DESC(CHURN_TOTAL_MS), NSX_DESC(CHURN_COUNT),
-		       CHURN_PID, CHURN_API_NAME);
+		       NSX_DESC(CHURN_TOTAL_MS), NSX_DESC(CHURN_COUNT), CHURN_PID, CHURN_API_NAME);
 	if (!table->nrows)
 		return;
 	nsx_md_text(out, "Allocating inside steady iterations:");
 	nsx_md_whole(out, table, 5);
-	nsx_note(out, "%" PRId64 " calls that allocate or free in steady "
-		 "iterations, %.1f each; %s of GPU idle follow from them",
-		 count, most_calls(c), nsx_say_time(out, cost_ns));
+	nsx_note(out, "%" PRId64 " calls that allocate or free in steady iterations, %.1f each; %s "
+		 "of GPU idle follow from them", count, most_calls(c), nsx_say_time(out, cost_ns));
 }
 
 int mem_churn(const struct mem_usage *m, struct nsx_err *err)
@@ -212,12 +201,10 @@ struct faults {
 #define OF_CPU UINT64_MAX /* instead of a device */
 
 static int add_fault(struct faults *f, const struct nsx_val *pid,
-		     uint64_t device, int64_t start, int64_t end, int64_t n,
-		     struct nsx_err *err)
+		     uint64_t device, int64_t start, int64_t end, int64_t n, struct nsx_err *err)
 {
 	uint64_t key = nsx_process_key((uint64_t)nsx_i64_or(pid, 0));
-	struct fault *x = nsx_group_value(&f->keys, &f->v, key, device,
-					  "page faults", err);
+	struct fault *x = nsx_group_value(&f->keys, &f->v, key, device, "page faults", err);
 
 	if (!x)
 		return err->rc;
@@ -236,9 +223,7 @@ static int on_gpu_fault(void *ctx, int64_t rid NSX_UNUSED,
 
 	if (!nsx_is_instant(&v[0]) || !nsx_is_instant(&v[1]) || v[1].u.i < v[0].u.i)
 		return 0;
-	return add_fault(ctx, &v[2],
-			 (uint64_t)nsx_i64_or(&v[3], 0),
-			 v[0].u.i, v[1].u.i, n, err);
+	return add_fault(ctx, &v[2], (uint64_t)nsx_i64_or(&v[3], 0), v[0].u.i, v[1].u.i, n, err);
 }
 
 static int on_cpu_fault(void *ctx, int64_t rid NSX_UNUSED,
@@ -259,16 +244,14 @@ static void fill_faults(const struct faults *f, struct nsx_table *table)
 		row = nsx_add_row(table);
 		row[FAULT_PID] = nsx_global_pid(nsx_group_key(&f->keys, i).a);
 		if (!cpu)
-			row[FAULT_DEVICE_ID] =
-				nsx_int((int64_t)nsx_group_key(&f->keys, i).b);
+			row[FAULT_DEVICE_ID] = nsx_int((int64_t)nsx_group_key(&f->keys, i).b);
 		row[FAULT_SIDE] = nsx_string(cpu ? "cpu" : "gpu");
 		row[FAULT_GROUP_COUNT] = nsx_int(f->v[i].groups);
 		row[FAULT_COUNT] = nsx_int(f->v[i].faults);
 		if (!cpu)
 			row[FAULT_TOTAL_MS] = nsx_ms(f->v[i].ns);
 	}
-	nsx_table_sort(table, NSX_DESC(FAULT_COUNT), FAULT_PID, FAULT_SIDE,
-		       FAULT_DEVICE_ID);
+	nsx_table_sort(table, NSX_DESC(FAULT_COUNT), FAULT_PID, FAULT_SIDE, FAULT_DEVICE_ID);
 }
 
 int mem_faults(const struct mem_usage *m, struct nsx_err *err)
@@ -279,8 +262,7 @@ int mem_faults(const struct mem_usage *m, struct nsx_err *err)
 			       end_ns, global_pid, device_id, faults);
 
 	if (!rc)
-		rc = nsx_view_each(s, um_cpu_fault, on_cpu_fault, &f, err,
-				   start_ns, global_pid);
+		rc = nsx_view_each(s, um_cpu_fault, on_cpu_fault, &f, err, start_ns, global_pid);
 	if (!rc)
 		fill_faults(&f, m->table[MEM_FAULTS]);
 	nsx_groups_done(&f.keys);

@@ -2,18 +2,17 @@
 #include "passes/gpu/memory_usage.h"
 #include "trace/nvtx_walk.h"
 
-#define TREND_COLUMNS(X)                                                      \
-	X(TREND_PID, "pid", I64, "process")                                   \
-	X(TREND_DEVICE_ID, "device_id", I64, "CUDA ordinal")                  \
-	X(TREND_ITERATIONS, "iterations", I64, "steady iterations")           \
-	X(TREND_FIRST_LIVE_BYTES, "first_live_bytes", I64,                    \
-	  "least live device memory in the first")                       \
-	X(TREND_LAST_LIVE_BYTES, "last_live_bytes", I64, "and of the last")   \
-	X(TREND_SLOPE_BYTES, "slope_bytes", F64,                              \
-	  "Theil-Sen slope, bytes an iteration")                              \
-	X(TREND_GROWS_PCT, "grows_pct", F64,                                  \
-	  "iterations that ended with more than the one before")              \
-	X(TREND_IS_SUSPECTED, "is_suspected", BOOL,                           \
+#define TREND_COLUMNS(X)                                                                           \
+	X(TREND_PID, "pid", I64, "process")                                                        \
+	X(TREND_DEVICE_ID, "device_id", I64, "CUDA ordinal")                                       \
+	X(TREND_ITERATIONS, "iterations", I64, "steady iterations")                                \
+	X(TREND_FIRST_LIVE_BYTES, "first_live_bytes", I64,                                         \
+	  "least live device memory in the first")                                                 \
+	X(TREND_LAST_LIVE_BYTES, "last_live_bytes", I64, "and of the last")                        \
+	X(TREND_SLOPE_BYTES, "slope_bytes", F64, "Theil-Sen slope, bytes an iteration")            \
+	X(TREND_GROWS_PCT, "grows_pct", F64,                                                       \
+	  "iterations that ended with more than the one before")                                   \
+	X(TREND_IS_SUSPECTED, "is_suspected", BOOL,                                                \
 	  "grows steadily by at least 1 MiB an iteration")
 NSX_COLUMNS(trend_cols, TREND_COLUMNS);
 const struct nsx_layout mem_never_freed_layout = {.key = "never_freed",
@@ -68,15 +67,13 @@ static void memory_leaks_find_calls(struct leaks *l)
 			uint32_t *call = &l->v[k].call;
 
 			if (*call == NSX_NONE ||
-			    nsx_call_start(&t->calls, i) <
-				nsx_call_start(&t->calls, *call))
+			    nsx_call_start(&t->calls, i) < nsx_call_start(&t->calls, *call))
 				*call = i;
 		}
 	}
 }
 
-static int memory_leaks_add_path(struct leaks *l, uint32_t range, nsx_str *ret,
-				 struct nsx_err *err)
+static int memory_leaks_add_path(struct leaks *l, uint32_t range, nsx_str *ret, struct nsx_err *err)
 {
 	const struct nsx_trace *t = l->run->trace;
 	uint32_t ranges[PATH_DEPTH];
@@ -92,9 +89,7 @@ static int memory_leaks_add_path(struct leaks *l, uint32_t range, nsx_str *ret,
 	if (range != NSX_NONE)
 		nsx_buf_adds(&b, "... > ");
 	while (n--)
-		nsx_buf_printf(&b, "%s%s",
-			       nsx_text(t, t->nvtx.name[ranges[n]]),
-			       n ? " > " : "");
+		nsx_buf_printf(&b, "%s%s", nsx_text(t, t->nvtx.name[ranges[n]]), n ? " > " : "");
 	rc = nsx_strings_add(l->paths, b.p, b.n, ret, err);
 	nsx_buf_done(&b);
 	return rc;
@@ -118,12 +113,10 @@ static int find_paths(struct leaks *l, struct nsx_err *err)
 
 		if (nsx_call_thread(t, call) != thread) {
 			thread = nsx_call_thread(t, call);
-			nsx_nvtx_walk_begin(&walk, t, thread, true, false,
-					    below);
+			nsx_nvtx_walk_begin(&walk, t, thread, true, false, below);
 		}
-		if (memory_leaks_add_path(l,
-					  nsx_nvtx_walk_to(&walk,
-							   nsx_call_start(&t->calls, call)),
+		if (memory_leaks_add_path(l, nsx_nvtx_walk_to(&walk,
+							      nsx_call_start(&t->calls, call)),
 					  &l->v[i].path, err))
 			return err->rc;
 	}
@@ -142,8 +135,7 @@ static int cmp_kept(const void *a, const void *b, void *ctx)
 	       NSX_CMP(x->e->bytes, y->e->bytes);
 }
 
-static void fold(struct leaks *l, struct nsx_table *table,
-		 struct nsx_section *out)
+static void fold(struct leaks *l, struct nsx_table *table, struct nsx_section *out)
 {
 	nsx_sort_r(l->v, l->n, sizeof(*l->v), cmp_kept, l);
 	NSX_EACH_RUN(i, next, l->n, !cmp_kept(&l->v[i], &l->v[next], l)) {
@@ -174,8 +166,7 @@ int mem_never_freed(const struct mem_usage *m, struct nsx_err *err)
 	struct leaks l = {.run = m->run};
 	int rc;
 
-	if (!nsx_new_array(l.v, m->run->scratch, m->of.nkept, "memory never freed",
-			   err))
+	if (!nsx_new_array(l.v, m->run->scratch, m->of.nkept, "memory never freed", err))
 		return err->rc;
 	for (size_t i = 0; i < m->of.nkept; i++) {
 		const struct nsx_mem_event *e = &m->of.events[m->of.kept[i]];
@@ -205,8 +196,7 @@ struct series {
 };
 
 /* Theil-Sen slope: the median over all pairs of at most MOST_POINTS evenly chosen points. */
-static int theil_sen(const struct series *s, struct nsx_arena *a, double *ret,
-		     struct nsx_err *err)
+static int theil_sen(const struct series *s, struct nsx_arena *a, double *ret, struct nsx_err *err)
 {
 	size_t n = NSX_MIN(s->n, MOST_POINTS), k = 0;
 	int64_t *slopes;
@@ -218,8 +208,7 @@ static int theil_sen(const struct series *s, struct nsx_arena *a, double *ret,
 			size_t x = i * (s->n - 1) / (n - 1);
 			size_t y = j * (s->n - 1) / (n - 1);
 
-			slopes[k++] = nsx_sub_sat(s->live[y], s->live[x]) /
-				      (int64_t)(y - x);
+			slopes[k++] = nsx_sub_sat(s->live[y], s->live[x]) / (int64_t)(y - x);
 		}
 	*ret = nsx_quantile(slopes, k, 0.5);
 	return 0;
@@ -229,15 +218,13 @@ static int theil_sen(const struct series *s, struct nsx_arena *a, double *ret,
  * end). The minimum leaves out what is freed within the iteration.
  */
 static int memory_leaks_sample(const struct mem_usage *m, size_t at, size_t end,
-			       size_t first, size_t last, struct series *ret,
-			       struct nsx_err *err)
+			       size_t first, size_t last, struct series *ret, struct nsx_err *err)
 {
 	const struct nsx_iteration *it = m->run->facts->iterations;
 	int64_t live = nsx_mem_before(&m->of.steps[at], end - at);
 
 	*ret = (struct series){0};
-	if (!nsx_new_array(ret->live, m->run->scratch, last - first,
-			   "iterations", err))
+	if (!nsx_new_array(ret->live, m->run->scratch, last - first, "iterations", err))
 		return err->rc;
 	for (size_t i = first; i < last; i++) {
 		int64_t *least = &ret->live[ret->n];
@@ -292,8 +279,7 @@ static void add_growth(const struct mem_usage *m, const struct nsx_growth *x,
  * list of measurements.
  */
 static int judge_group(const struct mem_usage *m, size_t at, size_t end,
-		       size_t first, size_t last, struct nsx_growth ***list,
-		       struct nsx_err *err)
+		       size_t first, size_t last, struct nsx_growth ***list, struct nsx_err *err)
 {
 	const struct nsx_mem_step *s = &m->of.steps[at];
 	struct nsx_growth x = {.pid = nsx_pid_of(s->process)};
@@ -317,8 +303,7 @@ static int judge_group(const struct mem_usage *m, size_t at, size_t end,
 	/* A host that runs ahead allocates for several iterations at once, so some
 	 * iterations may not grow.
 	 */
-	x.is_suspected = 3 * more >= x.n - 1 && 20 * less <= x.n - 1 &&
-			 x.slope_bytes >= MIN_SLOPE;
+	x.is_suspected = 3 * more >= x.n - 1 && 20 * less <= x.n - 1 && x.slope_bytes >= MIN_SLOPE;
 	list_kept(m->table[MEM_KEPT], &x);
 	add_growth(m, &x, s->device_id, list);
 	return 0;

@@ -5,38 +5,33 @@
 #include <stdlib.h>
 #include "passes/gpu/memory_usage.h"
 
-#define COLUMNS(X)                                                            \
-	X(PID, "pid", I64, "process")                                         \
-	X(DEVICE, "device_id", I64, "CUDA ordinal")                           \
-	X(KIND, "kind", STR, "device, managed, host or unknown")              \
-	X(ALLOCS, "alloc_count", I64, "allocations")                          \
-	X(FREES, "free_count", I64, "frees")                                  \
-	X(PEAK, "peak_bytes", I64,                                            \
-	  "most that was live, with what the unmatched frees show to have "   \
-	  "been there before")                                                \
-	X(PEAK_TIME, "peak_time_ns", I64, "when, on the trace's clock")       \
-	X(END_LIVE, "end_live_bytes", I64, "live at the end")                 \
-	X(UNMATCHED, "unmatched_free_bytes", I64,                             \
+#define COLUMNS(X)                                                                                 \
+	X(PID, "pid", I64, "process")                                                              \
+	X(DEVICE, "device_id", I64, "CUDA ordinal")                                                \
+	X(KIND, "kind", STR, "device, managed, host or unknown")                                   \
+	X(ALLOCS, "alloc_count", I64, "allocations")                                               \
+	X(FREES, "free_count", I64, "frees")                                                       \
+	X(PEAK, "peak_bytes", I64,                                                                 \
+	  "most that was live, with what the unmatched frees show to have been there before")      \
+	X(PEAK_TIME, "peak_time_ns", I64, "when, on the trace's clock")                            \
+	X(END_LIVE, "end_live_bytes", I64, "live at the end")                                      \
+	X(UNMATCHED, "unmatched_free_bytes", I64,                                                  \
 	  "freed without an allocation in the trace: allocated before it")
 NSX_COLUMNS(cols, COLUMNS);
-#define DEVICE_COLUMNS(X)                                                     \
-	X(GPU_DEVICE_ID, "device_id", I64, "CUDA ordinal")                    \
-	X(GPU_PEAK_BYTES, "peak_bytes", I64,                                  \
-	  "most device memory of all processes at one time")                  \
-	X(GPU_PEAK_TIME_NS, "peak_time_ns", I64, "when")                      \
-	X(GPU_MEMORY_BYTES, "memory_bytes", I64,                              \
-	  "size of the GPU's memory")                                         \
+#define DEVICE_COLUMNS(X)                                                                          \
+	X(GPU_DEVICE_ID, "device_id", I64, "CUDA ordinal")                                         \
+	X(GPU_PEAK_BYTES, "peak_bytes", I64, "most device memory of all processes at one time")    \
+	X(GPU_PEAK_TIME_NS, "peak_time_ns", I64, "when")                                           \
+	X(GPU_MEMORY_BYTES, "memory_bytes", I64, "size of the GPU's memory")                       \
 	X(GPU_PCT_OF_MEMORY, "pct_of_memory", F64, "peak of size")
 NSX_COLUMNS(device_cols, DEVICE_COLUMNS);
-#define POOL_COLUMNS(X)                                                       \
-	X(POOL_PID, "pid", I64, "process")                                    \
-	X(POOL_DEVICE_ID, "device_id", I64, "CUDA ordinal")                   \
-	X(POOL_ADDRESS, "pool", STR, "address of the pool")                   \
-	X(POOL_EVENT_COUNT, "event_count", I64,                               \
-	  "allocations and frees in it")                                      \
-	X(POOL_PEAK_BYTES, "peak_bytes", I64, "greatest size of the pool")    \
-	X(POOL_PEAK_USED_BYTES, "peak_used_bytes", I64,                       \
-	  "greatest used part of it")
+#define POOL_COLUMNS(X)                                                                            \
+	X(POOL_PID, "pid", I64, "process")                                                         \
+	X(POOL_DEVICE_ID, "device_id", I64, "CUDA ordinal")                                        \
+	X(POOL_ADDRESS, "pool", STR, "address of the pool")                                        \
+	X(POOL_EVENT_COUNT, "event_count", I64, "allocations and frees in it")                     \
+	X(POOL_PEAK_BYTES, "peak_bytes", I64, "greatest size of the pool")                         \
+	X(POOL_PEAK_USED_BYTES, "peak_used_bytes", I64, "greatest used part of it")
 NSX_COLUMNS(pool_cols, POOL_COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "rows", .csv = "memory_usage", NSX_COLS(cols)},
@@ -118,8 +113,7 @@ static void memory_usage_fill_rows(const struct mem_usage *m)
 NSX_ORDER(cmp_by_device, struct nsx_mem_step, UP(device_id), UP(at_ns), UP(turn));
 
 /* The GPU with this ordinal, if all processes agree on it. */
-static const struct nsx_gpu_info *memory_usage_gpu_of(const struct nsx_trace *t,
-						      int64_t device_id)
+static const struct nsx_gpu_info *memory_usage_gpu_of(const struct nsx_trace *t, int64_t device_id)
 {
 	const struct nsx_gpu_info *gpu = NULL;
 
@@ -183,16 +177,14 @@ static void memory_usage_add_device(const struct mem_usage *m, const struct nsx_
 	row[GPU_PEAK_BYTES] = nsx_int(l.peak);
 	row[GPU_PEAK_TIME_NS] = nsx_int(l.peak_ns);
 	if (!gpu || gpu->memory_bytes <= 0) {
-		nsx_md_bullet(out, "GPU %" PRId64 ": at most %s allocated at "
-				   "one time, by what the trace shows.",
-			      s->device_id, nsx_say_bytes(out, l.peak));
+		nsx_md_bullet(out, "GPU %" PRId64 ": at most %s allocated at one time, by what the "
+				   "trace shows.", s->device_id, nsx_say_bytes(out, l.peak));
 		return;
 	}
 	row[GPU_MEMORY_BYTES] = nsx_int(gpu->memory_bytes);
 	row[GPU_PCT_OF_MEMORY] = nsx_part_pct(l.peak, gpu->memory_bytes);
-	nsx_md_bullet(out, "GPU %" PRId64 ": at most %s of %s allocated at one "
-			   "time (%s), by what the trace shows%s.",
-		      s->device_id, nsx_say_bytes(out, l.peak),
+	nsx_md_bullet(out, "GPU %" PRId64 ": at most %s of %s allocated at one time (%s), by what "
+			   "the trace shows%s.", s->device_id, nsx_say_bytes(out, l.peak),
 		      nsx_say_bytes(out, gpu->memory_bytes),
 		      nsx_text_share(out->arena, row[GPU_PCT_OF_MEMORY].u.f,
 				     100), any_managed(m) ?
@@ -226,8 +218,7 @@ static void fill_pools(struct mem_usage *m)
 	struct nsx_table *table = m->table[MEM_POOLS];
 
 	nsx_sort(m->of.pools, m->of.npools, sizeof(*m->of.pools), cmp_pools);
-	NSX_EACH_RUN(i, next, m->of.npools,
-		     !cmp_pools(&m->of.pools[i], &m->of.pools[next])) {
+	NSX_EACH_RUN(i, next, m->of.npools, !cmp_pools(&m->of.pools[i], &m->of.pools[next])) {
 		const struct nsx_mem_pool *x = &m->of.pools[i];
 		struct nsx_cell *row = nsx_add_row(table);
 		int64_t bytes = 0, used = 0;
@@ -238,14 +229,12 @@ static void fill_pools(struct mem_usage *m)
 		}
 		row[POOL_PID] = nsx_global_pid(x->process);
 		row[POOL_DEVICE_ID] = nsx_int(x->device_id);
-		row[POOL_ADDRESS] =
-			nsx_string(nsx_say(m->out, "0x%" PRIx64, x->address));
+		row[POOL_ADDRESS] = nsx_string(nsx_say(m->out, "0x%" PRIx64, x->address));
 		row[POOL_EVENT_COUNT] = nsx_int((int64_t)(next - i));
 		row[POOL_PEAK_BYTES] = nsx_int(bytes);
 		row[POOL_PEAK_USED_BYTES] = nsx_int(used);
 	}
-	nsx_table_sort(table, NSX_DESC(POOL_PEAK_BYTES),
-		       NSX_DESC(POOL_PEAK_USED_BYTES), POOL_PID,
+	nsx_table_sort(table, NSX_DESC(POOL_PEAK_BYTES), NSX_DESC(POOL_PEAK_USED_BYTES), POOL_PID,
 		       POOL_DEVICE_ID, POOL_ADDRESS);
 }
 
@@ -282,9 +271,8 @@ static int fill_usage(struct mem_usage *m, struct nsx_err *err)
 		return err->rc;
 	put_rate(m);
 	if (!t[MEM_BY_DEVICE]->nrows && t[MEM_ROWS]->nrows)
-		nsx_md_bullet(out, "Process %" PRId64 ": at most %s (%s) "
-				   "allocated at one time, by what the trace "
-				   "shows.", nsx_row_at(t[MEM_ROWS], 0)[PID].u.i,
+		nsx_md_bullet(out, "Process %" PRId64 ": at most %s (%s) allocated at one time, by "
+				   "what the trace shows.", nsx_row_at(t[MEM_ROWS], 0)[PID].u.i,
 			      nsx_say_bytes(out, nsx_row_at(t[MEM_ROWS], 0)[PEAK].u.i),
 			      nsx_row_at(t[MEM_ROWS], 0)[KIND].u.s);
 	nsx_md_whole(out, t[MEM_ROWS], 0);
@@ -305,8 +293,7 @@ static int fill_usage(struct mem_usage *m, struct nsx_err *err)
 	return 0;
 }
 
-static int memory_usage_run(const struct nsx_run *run, struct nsx_section *out,
-			    struct nsx_err *err)
+static int memory_usage_run(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)
 {
 	const struct nsx_schema *s = run->trace->schema;
 	struct mem_usage m = {.run = run, .out = out};
@@ -320,14 +307,12 @@ static int memory_usage_run(const struct nsx_run *run, struct nsx_section *out,
 		if (!rc)
 			rc = fill_usage(&m, err);
 	} else {
-		nsx_cannot(out, "allocations were not traced "
-				"(CUDA_GPU_MEMORY_USAGE_EVENTS)");
+		nsx_cannot(out, "allocations were not traced (CUDA_GPU_MEMORY_USAGE_EVENTS)");
 	}
 	if (!rc)
 		rc = mem_churn(&m, err) || mem_faults(&m, err) ? err->rc : 0;
 	if (!rc && m.table[MEM_FAULTS]->nrows) {
-		nsx_md_text(out, "Page faults of unified memory, by process and "
-			    "side:");
+		nsx_md_text(out, "Page faults of unified memory, by process and side:");
 		nsx_md_whole(out, m.table[MEM_FAULTS], 0);
 	}
 	nsx_memory_done(&m.of);
@@ -338,26 +323,21 @@ NSX_DEFINE_PASS(memory_usage,
 	.title = "Memory usage",
 	.subject = "peak memory",
 	.summary = "GPU memory over time: peak, what is left, growth, churn",
-	.doc = "A free ends the allocation at its address in its process, "
-	       "whatever size the free's row gives. A free without an "
-	       "allocation ended one made before the capture: its bytes are "
-	       "taken to have been live from the start (a lower bound) and "
-	       "count in the peak. An allocation at an address still in use "
-	       "shows that a free was not recorded. Kinds: device (device, "
-	       "array, static), managed, host. Caching allocators and pools "
+	.doc = "A free ends the allocation at its address in its process, whatever size the free's "
+	       "row gives. A free without an allocation ended one made before the capture: its "
+	       "bytes are taken to have been live from the start (a lower bound) and count in the "
+	       "peak. An allocation at an address still in use shows that a free was not recorded. "
+	       "Kinds: device (device, array, static), managed, host. Caching allocators and pools "
 	       "hide use: their segments are what is seen.\n\n"
-	       "A leak is suspected only where the least live memory of each "
-	       "of 5 steady iterations or more grows in a third of them (a "
-	       "host that is ahead allocates for several at once), falls in "
-	       "one of 20 at most, and its Theil-Sen slope is at least 1 MiB "
-	       "an iteration. Churn is "
-	       "cudaMalloc and cudaFree inside steady iterations; its cost is "
-	       "the GPU idle that follows from them.",
+	       "A leak is suspected only where the least live memory of each of 5 steady "
+	       "iterations or more grows in a third of them (a host that is ahead allocates for "
+	       "several at once), falls in one of 20 at most, and its Theil-Sen slope is at least "
+	       "1 MiB an iteration. Churn is cudaMalloc and cudaFree inside steady iterations; its "
+	       "cost is the GPU idle that follows from them.",
 	.derived_from = "allocation and free rows; CUDA calls and NVTX ranges; "
 			"unified-memory page faults",
-	.limitations = "memory that was allocated before the capture and not "
-		       "freed in it, and what the driver takes itself, are "
-		       "not seen",
+	.limitations = "memory that was allocated before the capture and not freed in it, and what "
+		       "the driver takes itself, are not seen",
 	.any_of = {NSX_NEED_VIEW(memory_event)},
 	NSX_LAYOUTS(layouts),
 	.more = (const struct nsx_layout *const[]){

@@ -34,15 +34,13 @@ extern const struct nsx_layout mem_never_freed_layout, mem_trend_layout;
 /* memory_calls.c: allocations inside the loop, and page faults. */
 int mem_churn(const struct mem_usage *m, struct nsx_err *err);
 int mem_faults(const struct mem_usage *m, struct nsx_err *err);
-#define MEM_FAULT_COLUMNS(X)                                                  \
-	X(FAULT_PID, "pid", I64, "process")                                   \
-	X(FAULT_DEVICE_ID, "device_id", I64,                                  \
-	  "CUDA ordinal; null for faults of the CPU")                         \
-	X(FAULT_SIDE, "side", STR, "gpu or cpu")                              \
-	X(FAULT_GROUP_COUNT, "group_count", I64, "rows")                      \
-	X(FAULT_COUNT, "fault_count", I64, "page faults")                     \
-	X(FAULT_TOTAL_MS, "total_ms", F64,                                    \
-	  "sum of durations; null where rows are instants")
+#define MEM_FAULT_COLUMNS(X)                                                                       \
+	X(FAULT_PID, "pid", I64, "process")                                                        \
+	X(FAULT_DEVICE_ID, "device_id", I64, "CUDA ordinal; null for faults of the CPU")           \
+	X(FAULT_SIDE, "side", STR, "gpu or cpu")                                                   \
+	X(FAULT_GROUP_COUNT, "group_count", I64, "rows")                                           \
+	X(FAULT_COUNT, "fault_count", I64, "page faults")                                          \
+	X(FAULT_TOTAL_MS, "total_ms", F64, "sum of durations; null where rows are instants")
 NSX_COLUMNS(mem_fault_cols, MEM_FAULT_COLUMNS);
 extern const struct nsx_layout mem_churn_layout, mem_faults_layout;
 

@@ -2,24 +2,21 @@
 #include <string.h>
 #include "passes/pass.h"
 
-#define COLUMNS(X)                                                            \
-	X(NAME, "name", STR, "the NVTX range it is, else its kind")           \
-	X(KIND, "kind", STR,                                                  \
-	  "init, warm-up, settling, steady, pause, tail, whole or window")    \
-	X(JUDGED, "judged", BOOL, "findings are priced on it")                \
-	X(START, "start_ns", I64, "begins")                                   \
-	X(END, "end_ns", I64, "ends")                                         \
-	X(WALL, "wall_ms", F64, "length")                                     \
-	X(PCT, "pct_of_window", F64, "share of the window")                   \
-	X(DEVICE, "device_id", I64,                                           \
-	  "CUDA ordinal of the GPU that sets the pace, of which the rest is") \
-	X(COMPUTE_ONLY, "compute_only_ms", F64, "kernels, nothing else")      \
-	X(COMPUTE_COPY, "compute_copy_ms", F64, "kernels while copies run")   \
-	X(COMPUTE_COMM, "compute_comm_ms", F64,                               \
-	  "kernels while communication runs")                                 \
-	X(COMM_EXPOSED, "comm_exposed_ms", F64,                               \
-	  "communication without compute")                                    \
-	X(COPY_EXPOSED, "copy_exposed_ms", F64, "copies alone")               \
+#define COLUMNS(X)                                                                                 \
+	X(NAME, "name", STR, "the NVTX range it is, else its kind")                                \
+	X(KIND, "kind", STR, "init, warm-up, settling, steady, pause, tail, whole or window")      \
+	X(JUDGED, "judged", BOOL, "findings are priced on it")                                     \
+	X(START, "start_ns", I64, "begins")                                                        \
+	X(END, "end_ns", I64, "ends")                                                              \
+	X(WALL, "wall_ms", F64, "length")                                                          \
+	X(PCT, "pct_of_window", F64, "share of the window")                                        \
+	X(DEVICE, "device_id", I64,                                                                \
+	  "CUDA ordinal of the GPU that sets the pace, of which the rest is")                      \
+	X(COMPUTE_ONLY, "compute_only_ms", F64, "kernels, nothing else")                           \
+	X(COMPUTE_COPY, "compute_copy_ms", F64, "kernels while copies run")                        \
+	X(COMPUTE_COMM, "compute_comm_ms", F64, "kernels while communication runs")                \
+	X(COMM_EXPOSED, "comm_exposed_ms", F64, "communication without compute")                   \
+	X(COPY_EXPOSED, "copy_exposed_ms", F64, "copies alone")                                    \
 	X(IDLE, "idle_ms", F64, "no GPU work at all")
 NSX_COLUMNS(cols, COLUMNS);
 static const struct nsx_layout layouts[] = {
@@ -62,8 +59,7 @@ static const struct nsx_run_phase *find_judged(const struct nsx_facts *f)
 /* Shows the long phases among the first rows, at least up to the judged one. A single row
  * would repeat "Where the time went".
  */
-static const struct nsx_table *list_shown(const struct nsx_run *run,
-					  const struct nsx_table *all,
+static const struct nsx_table *list_shown(const struct nsx_run *run, const struct nsx_table *all,
 					  struct nsx_section *out)
 {
 	struct nsx_table *shown = nsx_add_table(out, &shown_layout);
@@ -85,9 +81,8 @@ static int run_phases_run(const struct nsx_run *run, struct nsx_section *out,
 			  struct nsx_err *err NSX_UNUSED)
 {
 	static const char *const kinds[] = {
-		[NSX_RUN_ONCE] = "Hardly anything runs more than a few times: "
-				 "what is said of this run is said of its one "
-				 "pass, not of a loop.",
+		[NSX_RUN_ONCE] = "Hardly anything runs more than a few times: what is said of this "
+				 "run is said of its one pass, not of a loop.",
 		[NSX_RUN_START_UP] = "The GPUs hardly work and nothing "
 				     "repeats: this is a start-up, not a loop.",
 	};
@@ -106,16 +101,14 @@ static int run_phases_run(const struct nsx_run *run, struct nsx_section *out,
 	if (f->run_kind < ARRAY_LEN(kinds) && kinds[f->run_kind])
 		nsx_md_text(out, "%s", kinds[f->run_kind]);
 	else if (table->nrows)
-		nsx_md_text(out, "%s%s, by NVTX ranges or by what the GPUs did; "
-			    "findings are judged on %s, %s.",
+		nsx_md_text(out, "%s%s, by NVTX ranges or by what the GPUs did; findings are "
+			    "judged on %s, %s.",
 			    nsx_text_n(out->arena, table->nrows, "phase", NULL),
 			    !shown || shown->nrows == table->nrows ? "" :
-				    nsx_say(out, " (%zu only in "
-					    "`tables/run_phases.csv`)",
+				    nsx_say(out, " (%zu only in `tables/run_phases.csv`)",
 					    table->nrows - shown->nrows),
 			    judged ? nsx_md_name(out, judged->name) :
-				     "none of them",
-			    nsx_text_window(out->arena, &w));
+				     "none of them", nsx_text_window(out->arena, &w));
 	if (shown)
 		nsx_md_table(out, shown, shown->nrows, NAME, START, WALL, JUDGED,
 			     PCT, COMPUTE_ONLY, COMPUTE_COPY, COMPUTE_COMM,
@@ -127,24 +120,21 @@ NSX_DEFINE_PASS(run_phases,
 	.title = "Phases and iterations",
 	.no_query = "phases are told apart by scores",
 	.summary = "what the run did one after another, and what is judged",
-	.doc = "Phases are disjoint and add up to the window. Where NVTX "
-	       "ranges of the thread that launches most tell them apart they "
-	       "are the phases: the outermost ranges, or those inside a range "
-	       "that holds 90 % of the work, that do not return three times, "
-	       "numbered or not, hold 1 % of the work and 32 operations each "
-	       "and half of the work together; one called warm-up is. Else a pause of all GPUs cuts the run where it is "
-	       "longer than half of the shorter of what lies beside it, 1 % "
-	       "of the window, and twice the third longest pause: one that "
-	       "recurs belongs to the loop. What only copies before the first "
-	       "kernel is init. Of the segment with most compute the steady "
-	       "part (see the windows) is judged; what comes before is "
-	       "warm-up, or settling if it has more compute than the judged "
-	       "part: iterations that take longer at first. After it comes "
-	       "the tail; another segment with a tenth of its compute is "
-	       "steady, too.\n\n"
-	       "run: once where no kernel runs four times; start_up where "
-	       "GPUs are busy for less than 2 % of the window or 0.1 ms, and "
-	       "nothing repeats: no segment is cut from these; else steady.",
+	.doc = "Phases are disjoint and add up to the window. Where NVTX ranges of the thread that "
+	       "launches most tell them apart they are the phases: the outermost ranges, or those "
+	       "inside a range that holds 90 % of the work, that do not return three times, "
+	       "numbered or not, hold 1 % of the work and 32 operations each and half of the work "
+	       "together; one called warm-up is. Else a pause of all GPUs cuts the run where it is "
+	       "longer than half of the shorter of what lies beside it, 1 % of the window, and "
+	       "twice the third longest pause: one that recurs belongs to the loop. What only "
+	       "copies before the first kernel is init. Of the segment with most compute the "
+	       "steady part (see the windows) is judged; what comes before is warm-up, or settling "
+	       "if it has more compute than the judged part: iterations that take longer at first. "
+	       "After it comes the tail; another segment with a tenth of its compute is steady, "
+	       "too.\n\n"
+	       "run: once where no kernel runs four times; start_up where GPUs are busy for less "
+	       "than 2 % of the window or 0.1 ms, and nothing repeats: no segment is cut from "
+	       "these; else steady.",
 	.derived_from = "NVTX ranges, and when GPUs work and pause",
 	.limitations = "ranges of other threads name no phase",
 	.any_of = {NSX_GPU_WORK},

@@ -9,32 +9,28 @@
 NSX_COLUMN_ARRAY(group_cols, GROUP_COLUMNS);
 NSX_COLUMN_ARRAY(layer_cols, LAYER_COLUMNS);
 NSX_COLUMN_ARRAY(unsure_cols, UNSURE_COLUMNS);
-#define COLUMNS(X)                                                            \
-	X(R_PROCESS, "process", I64, "pid of the process")                    \
-	X(R_DEVICE, "device_id", I64, "CUDA ordinal")                         \
-	X(R_NAME, "range_name", STR, "name of the range")                     \
-	X(R_KIND, "kind", STR, "decode, prefill, mixed, idle or training")    \
-	X(R_REQUESTS, "request_count", I64, "requests; null: not told")       \
-	X(R_TOKENS, "token_count", I64, "tokens; null: not told")             \
-	X(R_START, "start_ns", I64, "the range begins")                       \
-	X(R_END, "end_ns", I64, "the range ends")                             \
-	X(R_GPU_START, "gpu_start_ns", I64, "its first GPU work begins")      \
-	X(R_WORK_END, "work_end_ns", I64, "its last GPU work ends")           \
-	X(R_GPU_END, "gpu_end_ns", I64,                                       \
-	  "first GPU work of the next step begins; of the last: work_end_ns") \
-	X(R_COMPUTE, "compute_ns", I64, "from gpu_start_ns to gpu_end_ns: a " \
-	  "kernel computes")                                                  \
-	X(R_COMM, "comm_exposed_ns", I64, "only communication runs")          \
-	X(R_COPY, "copy_exposed_ns", I64, "only copies run")                  \
-	X(R_IDLE, "idle_inside_ns", I64,                                      \
-	  "nothing runs, before work_end_ns")                                 \
-	X(R_BETWEEN, "idle_between_ns", I64, "nothing runs, after it")        \
-	X(R_GAP, "host_gap_ns", I64,                                          \
-	  "end_ns to the next step of the thread; null: the last")            \
-	X(R_LAUNCHES, "launch_count", I64, "calls that launch")               \
-	X(R_REPLAYS, "replay_count", I64, "graph launches among them")        \
-	X(R_STALLS, "stalls", BOOL,                                           \
-	  "a prefill for which requests that decode wait")
+#define COLUMNS(X)                                                                                 \
+	X(R_PROCESS, "process", I64, "pid of the process")                                         \
+	X(R_DEVICE, "device_id", I64, "CUDA ordinal")                                              \
+	X(R_NAME, "range_name", STR, "name of the range")                                          \
+	X(R_KIND, "kind", STR, "decode, prefill, mixed, idle or training")                         \
+	X(R_REQUESTS, "request_count", I64, "requests; null: not told")                            \
+	X(R_TOKENS, "token_count", I64, "tokens; null: not told")                                  \
+	X(R_START, "start_ns", I64, "the range begins")                                            \
+	X(R_END, "end_ns", I64, "the range ends")                                                  \
+	X(R_GPU_START, "gpu_start_ns", I64, "its first GPU work begins")                           \
+	X(R_WORK_END, "work_end_ns", I64, "its last GPU work ends")                                \
+	X(R_GPU_END, "gpu_end_ns", I64,                                                            \
+	  "first GPU work of the next step begins; of the last: work_end_ns")                      \
+	X(R_COMPUTE, "compute_ns", I64, "from gpu_start_ns to gpu_end_ns: a kernel computes")      \
+	X(R_COMM, "comm_exposed_ns", I64, "only communication runs")                               \
+	X(R_COPY, "copy_exposed_ns", I64, "only copies run")                                       \
+	X(R_IDLE, "idle_inside_ns", I64, "nothing runs, before work_end_ns")                       \
+	X(R_BETWEEN, "idle_between_ns", I64, "nothing runs, after it")                             \
+	X(R_GAP, "host_gap_ns", I64, "end_ns to the next step of the thread; null: the last")      \
+	X(R_LAUNCHES, "launch_count", I64, "calls that launch")                                    \
+	X(R_REPLAYS, "replay_count", I64, "graph launches among them")                             \
+	X(R_STALLS, "stalls", BOOL, "a prefill for which requests that decode wait")
 NSX_COLUMNS(cols, COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "kinds", .csv = "steps", NSX_COLS(group_cols),
@@ -205,20 +201,17 @@ static void put_limits(struct steps_work *w, const struct nsx_engine_step *first
 
 	if (!m || !gpu || tokens <= 0)
 		return;
-	row[MFU] = limit_cell(w, "operations", kind,
-			      nsx_llm_operations(m, tokens, trains) / s,
+	row[MFU] = limit_cell(w, "operations", kind, nsx_llm_operations(m, tokens, trains) / s,
 			      nsx_llm_peak(m, gpu));
 	if (!trains)
-		row[BANDWIDTH] = limit_cell(
-			w, "bytes", kind,
+		row[BANDWIDTH] = limit_cell(w, "bytes", kind,
 			nsx_llm_bytes(m, (int64_t)n, first->name.kind == NSX_STEP_DECODE ?
 						     tokens : 0) / s,
 			(double)gpu->bandwidth_bytes_per_s);
 }
 
 static void steps_add_group(struct steps_work *w, struct nsx_table *table,
-			    const struct steps_timed *v, size_t n, bool by_size,
-			    bool has_graphs)
+			    const struct steps_timed *v, size_t n, bool by_size, bool has_graphs)
 {
 	struct nsx_cell *row = nsx_add_row(table);
 	struct sums a = steps_add_up(v, n);
@@ -263,8 +256,7 @@ static void steps_add_groups(struct steps_work *w)
 			w->group[v[k].step - w->steps->v] = (uint32_t)w->table[KINDS]->nrows;
 		steps_add_group(w, w->table[KINDS], v + i, next - i, false, has_graphs);
 		NSX_EACH_RUN(k, end, next - i, v[i + end].size == v[i + k].size)
-			steps_add_group(w, w->table[SIZES], v + i + k, end - k, true,
-					has_graphs);
+			steps_add_group(w, w->table[SIZES], v + i + k, end - k, true, has_graphs);
 		w->sizes_at[w->table[KINDS]->nrows - 1] = from;
 	}
 }
@@ -274,8 +266,7 @@ static int steps_fill_tables(struct steps_work *w, struct nsx_err *err)
 	const struct nsx_engine_steps *steps = w->steps;
 	struct nsx_arena *a = w->run->scratch;
 
-	if (nsx_new_arrays(a, steps->n, "steps", err, w->v, w->scratch, w->group,
-			   w->sizes_at))
+	if (nsx_new_arrays(a, steps->n, "steps", err, w->v, w->scratch, w->group, w->sizes_at))
 		return err->rc;
 	nsx_table_expect(w->table[ROWS], steps->n, w->run->opts->held_rows);
 	for (size_t i = 0; i < steps->n; i++) {
@@ -294,8 +285,7 @@ static int steps_fill_tables(struct steps_work *w, struct nsx_err *err)
 	return 0;
 }
 
-static int steps_run(const struct nsx_run *run, struct nsx_section *out,
-		     struct nsx_err *err)
+static int steps_run(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)
 {
 	struct nsx_engine_steps steps;
 	struct steps_work w = {.run = run, .out = out, .table = nsx_add_tables(out),
@@ -315,20 +305,17 @@ NSX_DEFINE_PASS(steps,
 	.title = "Steps",
 	.no_cannot = "null where no range has the name of a step",
 	.summary = "steps of an inference engine or a training loop, by kind and size",
-	.doc = "Steps are NVTX ranges named as vLLM, SGLang, TensorRT-LLM, PyTorch "
-	       "and training loops name theirs; one inside another of its thread "
-	       "is part of that. GPU work belongs to the step of the thread that "
-	       "launched it, else to that of its process which began last. The GPU "
-	       "time of a step goes from its first work to that of the next one "
-	       "on that device, and is computing, exposed communication, exposed "
-	       "copies, idle inside or idle between steps, to the nanosecond. "
-	       "Sizes are classes of powers of two. A prefill stalls where steps "
-	       "before and after it decode, the latter for more requests than it "
-	       "brought.",
+	.doc = "Steps are NVTX ranges named as vLLM, SGLang, TensorRT-LLM, PyTorch and training "
+	       "loops name theirs; one inside another of its thread is part of that. GPU work "
+	       "belongs to the step of the thread that launched it, else to that of its process "
+	       "which began last. The GPU time of a step goes from its first work to that of the "
+	       "next one on that device, and is computing, exposed communication, exposed copies, "
+	       "idle inside or idle between steps, to the nanosecond. Sizes are classes of powers "
+	       "of two. A prefill stalls where steps before and after it decode, the latter for "
+	       "more requests than it brought.",
 	.derived_from = "NVTX ranges by name, and the GPU work they launched",
-	.limitations = "a pause without requests counts as idle between steps; with "
-		       "several threads that step in one process, one step's time "
-		       "holds work of another's",
+	.limitations = "a pause without requests counts as idle between steps; with several "
+		       "threads that step in one process, one step's time holds work of another's",
 	.any_of = {NSX_GPU_WORK},
 	NSX_LAYOUTS(layouts),
 	.may_be_null = true);

@@ -129,8 +129,7 @@ int steps_add_layers(struct steps_work *w, struct nsx_err *err)
 	    class_kernels(w, of_name, err))
 		return err->rc;
 	classes.of_name = of_name;
-	if (nsx_steps_layers(w->run->facts, w->run->trace, w->steps, &classes, a, &layers,
-			     err))
+	if (nsx_steps_layers(w->run->facts, w->run->trace, w->steps, &classes, a, &layers, err))
 		return err->rc;
 	w->out->page = w->page = nsx_arena_get(
 		w->out->arena, (3 * classes.ngroups + 1) * sizeof(*w->page));

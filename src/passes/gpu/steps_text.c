@@ -7,8 +7,7 @@ static const char *say_tokens(struct steps_work *w, const struct nsx_cell *row)
 	double s = (double)row[TOTAL].u.i / 1e9;
 
 	return row[TOKENS].type == NSX_T_NULL || !(s > 0) ? "" :
-		nsx_say(w->out, "; %.0f tokens a second",
-			(double)row[TOKENS].u.i / s);
+		nsx_say(w->out, "; %.0f tokens a second", (double)row[TOKENS].u.i / s);
 }
 
 /* "10 % missed the graph, of sizes 4-7 (1 of 10)"; the sizes' rows begin at `from`. */
@@ -33,15 +32,15 @@ static const char *say_graphs(struct steps_work *w, const struct nsx_cell *row, 
 }
 
 /* Describes steps that missed the graph or delayed others; NULL: none. */
-static const char *steps_text_say_lost(struct steps_work *w, const struct nsx_cell *row, size_t from)
+static const char *steps_text_say_lost(struct steps_work *w, const struct nsx_cell *row,
+				       size_t from)
 {
 	if (row[STALL].u.i)
 		return nsx_say(w->out, "decoding waits for prefills for %s, %s of all steps",
 			       nsx_say_time(w->out, row[STALL].u.i),
 			       nsx_text_share(w->out->arena, (double)row[STALL].u.i,
 					      (double)w->total_ns));
-	return row[MISSED].type != NSX_T_NULL && row[MISSED].u.i ?
-		       say_graphs(w, row, from) : NULL;
+	return row[MISSED].type != NSX_T_NULL && row[MISSED].u.i ? say_graphs(w, row, from) : NULL;
 }
 
 static const char *say_limits(struct steps_work *w, const struct nsx_cell *row)
@@ -59,17 +58,14 @@ static const char *say_limits(struct steps_work *w, const struct nsx_cell *row)
 
 static const char *steps_text_say_kind(struct steps_work *w, const struct nsx_cell *row)
 {
-	double between = (double)row[BETWEEN].u.i / 1e6 /
-			 (double)row[COUNT].u.i;
+	double between = (double)row[BETWEEN].u.i / 1e6 / (double)row[COUNT].u.i;
 
-	return nsx_say(w->out, "%s, p50 %s, p95 %s, %.0f %% GPU busy; %s idle between "
-		       "steps%s%s",
+	return nsx_say(w->out, "%s, p50 %s, p95 %s, %.0f %% GPU busy; %s idle between steps%s%s",
 		       nsx_text_n(w->out->arena, (size_t)row[COUNT].u.i,
 				  nsx_say(w->out, "%s step", row[KIND].u.s), NULL),
 		       nsx_say_ms(w->out, row[P50].u.f),
 		       nsx_say_ms(w->out, row[P95].u.f), row[BUSY].u.f,
-		       nsx_say_ms(w->out, between), say_tokens(w, row),
-		       say_limits(w, row));
+		       nsx_say_ms(w->out, between), say_tokens(w, row), say_limits(w, row));
 }
 
 /* "of decode steps 55 % gemm, 18 % idle between steps, ...", for one kind. */
@@ -89,7 +85,8 @@ static const char *say_layers(struct steps_work *w, const struct steps_layer *v,
 void steps_tell_kind(struct steps_work *w, const struct nsx_cell *kind, size_t sizes_at,
 		     const struct steps_layer *v, size_t n)
 {
-	const char *what = steps_text_say_kind(w, kind), *lost = steps_text_say_lost(w, kind, sizes_at);
+	const char *what = steps_text_say_kind(w, kind), *lost = steps_text_say_lost(w, kind,
+										     sizes_at);
 	const char *layers = say_layers(w, v, n, kind);
 
 	nsx_md_bullet(w->out, "%s: %s%s%s; %s.", kind[ENGINE].u.s, what, lost ? "; " : "",

@@ -6,47 +6,39 @@
 #include <inttypes.h>
 #include "passes/pass.h"
 
-#define COLUMNS(X)                                                            \
-	X(NAME, "kernel_name", STR, "full name of the kernel")                \
-	X(DEVICE, "device_id", I64, "CUDA ordinal")                           \
-	X(CALLS, "call_count", I64,                                           \
-	  "executions that began in the window",                              \
-	  .title = "calls", .adds = true)                                     \
-	X(TOTAL_NS, "total_time_ns", I64, "sum of durations", .adds = true)   \
-	X(TOTAL_MS, "total_time_ms", F64,                                     \
-	  "sum of durations", .title = "total_ms", .adds = true)              \
-	X(AVG, "avg_duration_us", F64, "total over count", .title = "avg_us") \
-	X(MIN, "min_duration_us", F64, "shortest")                            \
-	X(MAX, "max_duration_us", F64, "longest")                             \
-	X(P50, "p50_duration_us", F64,                                        \
-	  "median, linear interpolation", .title = "p50_us")                  \
-	X(P90, "p90_duration_us", F64, "90th percentile", .title = "p90_us")  \
-	X(PCT, "pct_total_kernel_time", F64,                                  \
-	  "share of the summed kernel time of all devices",                   \
-	  .title = "pct_kernel_time", .adds = true)                           \
-	X(P99, "p99_duration_us", F64, "99th percentile")                     \
-	X(STDDEV, "stddev_us", F64, "sample standard deviation")              \
-	X(BUSY, "busy_ms", F64, "union of its executions on the device")      \
-	X(EXCLUSIVE, "exclusive_ms", F64,                                     \
-	  "part of busy_ms in which nothing else ran on the device",          \
-	  .adds = true)                                                       \
-	X(CATEGORY, "category", STR, "what it is for, by its name")           \
-	X(LABEL, "label", STR,                                                \
-	  "the name in words, unlike that of any other kernel",               \
-	  .title = "kernel")                                                  \
+#define COLUMNS(X)                                                                                 \
+	X(NAME, "kernel_name", STR, "full name of the kernel")                                     \
+	X(DEVICE, "device_id", I64, "CUDA ordinal")                                                \
+	X(CALLS, "call_count", I64,                                                                \
+	  "executions that began in the window", .title = "calls", .adds = true)                   \
+	X(TOTAL_NS, "total_time_ns", I64, "sum of durations", .adds = true)                        \
+	X(TOTAL_MS, "total_time_ms", F64, "sum of durations", .title = "total_ms", .adds = true)   \
+	X(AVG, "avg_duration_us", F64, "total over count", .title = "avg_us")                      \
+	X(MIN, "min_duration_us", F64, "shortest")                                                 \
+	X(MAX, "max_duration_us", F64, "longest")                                                  \
+	X(P50, "p50_duration_us", F64, "median, linear interpolation", .title = "p50_us")          \
+	X(P90, "p90_duration_us", F64, "90th percentile", .title = "p90_us")                       \
+	X(PCT, "pct_total_kernel_time", F64, "share of the summed kernel time of all devices",     \
+	  .title = "pct_kernel_time", .adds = true)                                                \
+	X(P99, "p99_duration_us", F64, "99th percentile")                                          \
+	X(STDDEV, "stddev_us", F64, "sample standard deviation")                                   \
+	X(BUSY, "busy_ms", F64, "union of its executions on the device")                           \
+	X(EXCLUSIVE, "exclusive_ms", F64,                                                          \
+	  "part of busy_ms in which nothing else ran on the device", .adds = true)                 \
+	X(CATEGORY, "category", STR, "what it is for, by its name")                                \
+	X(LABEL, "label", STR,                                                                     \
+	  "the name in words, unlike that of any other kernel", .title = "kernel")                 \
 	X(FAMILY, "family", STR, "what one would replace as a whole")
 NSX_COLUMNS(cols, COLUMNS);
-#define SUM_COLUMNS(X)                                                        \
-	X(SUM_TIME, "Time (%)", F64,                                          \
-	  "share of all kernel time", .adds = true)                           \
-	X(SUM_TOTAL_TIME_NS, "Total Time (ns)", I64,                          \
-	  "sum of durations", .adds = true)                                   \
-	X(SUM_INSTANCES, "Instances", I64, "executions", .adds = true)        \
-	X(SUM_AVG_NS, "Avg (ns)", F64, "mean")                                \
-	X(SUM_MED_NS, "Med (ns)", F64, "median")                              \
-	X(SUM_MIN_NS, "Min (ns)", I64, "shortest")                            \
-	X(SUM_MAX_NS, "Max (ns)", I64, "longest")                             \
-	X(SUM_STDDEV_NS, "StdDev (ns)", F64, "sample standard deviation")     \
+#define SUM_COLUMNS(X)                                                                             \
+	X(SUM_TIME, "Time (%)", F64, "share of all kernel time", .adds = true)                     \
+	X(SUM_TOTAL_TIME_NS, "Total Time (ns)", I64, "sum of durations", .adds = true)             \
+	X(SUM_INSTANCES, "Instances", I64, "executions", .adds = true)                             \
+	X(SUM_AVG_NS, "Avg (ns)", F64, "mean")                                                     \
+	X(SUM_MED_NS, "Med (ns)", F64, "median")                                                   \
+	X(SUM_MIN_NS, "Min (ns)", I64, "shortest")                                                 \
+	X(SUM_MAX_NS, "Max (ns)", I64, "longest")                                                  \
+	X(SUM_STDDEV_NS, "StdDev (ns)", F64, "sample standard deviation")                          \
 	X(SUM_NAME, "Name", STR, "full name")
 NSX_COLUMNS(sum_cols, SUM_COLUMNS);
 static const struct nsx_layout layouts[] = {
@@ -117,8 +109,7 @@ static void group_device(uint32_t device, struct groups *g)
 
 static uint32_t top_kernels_device_of(const struct groups *g, const struct group *x)
 {
-	return NSX_SEARCH(0, g->t->ndevices, mid,
-			  g->first[mid] <= (size_t)(x - g->v)) - 1;
+	return NSX_SEARCH(0, g->t->ndevices, mid, g->first[mid] <= (size_t)(x - g->v)) - 1;
 }
 
 static const struct group *group_at(const struct groups *g, const void *index)
@@ -134,15 +125,13 @@ static int order_by_name(struct groups *g, struct nsx_arena *a, struct nsx_err *
 	if (!nsx_new_array(g->named, a, g->n, "kernel groups", err) ||
 	    !nsx_new_array(at, a, g->kernels->n + 2, "kernel names", err))
 		return err->rc;
-	NSX_DEAL(at, g->named, g->kernels->n, g->n, i,
-		 top_kernels_kernel_of(g, &g->v[i]));
+	NSX_DEAL(at, g->named, g->kernels->n, g->n, i, top_kernels_kernel_of(g, &g->v[i]));
 	nsx_arena_drop(a, at);
 	return 0;
 }
 
 /* Collects the durations of counted kernels group by group, those of a name together. */
-static int spread_durations(struct groups *g, struct nsx_arena *a,
-			    struct nsx_err *err)
+static int spread_durations(struct groups *g, struct nsx_arena *a, struct nsx_err *err)
 {
 	const struct nsx_trace *t = g->t;
 	uint32_t n = 0;
@@ -165,8 +154,7 @@ static int spread_durations(struct groups *g, struct nsx_arena *a,
 		if (g->of_op[i] == NSX_NONE || !nsx_op_counts(t, i))
 			continue;
 		x = &g->v[g->of_op[i]];
-		g->durations[g->at[g->of_op[i]] + x->n++] =
-			nsx_op_ns(&t->ops, i);
+		g->durations[g->at[g->of_op[i]] + x->n++] = nsx_op_ns(&t->ops, i);
 	}
 	nsx_arena_drop(a, g->of_op);
 	return 0;
@@ -181,8 +169,7 @@ static int top_kernels_group_kernels(const struct nsx_run *run, struct groups *g
 			   g->of_op) ||
 	    !nsx_new_array(g->first, run->scratch, t->ndevices, "devices",
 			   err) ||
-	    !nsx_new_array(g->by_kernel, run->scratch, g->kernels->n,
-			   "kernel names", err))
+	    !nsx_new_array(g->by_kernel, run->scratch, g->kernels->n, "kernel names", err))
 		return err->rc;
 	for (uint32_t d = 0; d < t->ndevices; d++)
 		group_device(d, g);
@@ -190,14 +177,12 @@ static int top_kernels_group_kernels(const struct nsx_run *run, struct groups *g
 	return order_by_name(g, run->scratch, err);
 }
 
-static int top_kernels_measure(const struct nsx_run *run, struct groups *g,
-			       struct nsx_err *err)
+static int top_kernels_measure(const struct nsx_run *run, struct groups *g, struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
 	int64_t *end_ns;
 
-	if (nsx_new_arrays(run->scratch, g->n, "kernel groups", err, g->time,
-			   end_ns))
+	if (nsx_new_arrays(run->scratch, g->n, "kernel groups", err, g->time, end_ns))
 		return err->rc;
 	for (uint32_t d = 0; d < t->ndevices; d++) {
 		const struct nsx_device *dev = &t->device[d];
@@ -312,16 +297,14 @@ static double tenths(double x)
 	return round(x * 10) / 10;
 }
 
-static void fill_sum(const struct groups *g, uint32_t group,
-		     struct nsx_table *table)
+static void fill_sum(const struct groups *g, uint32_t group, struct nsx_table *table)
 {
 	struct nsx_cell *row = nsx_add_row(table);
 	const struct group *x = &g->v[group];
 	int64_t *v = g->durations + g->at[group], lo = INT64_MAX, hi = 0;
 	double dev;
 
-	row[SUM_TIME] = nsx_real(tenths(100 * (double)x->total_ns /
-					(double)g->total_ns));
+	row[SUM_TIME] = nsx_real(tenths(100 * (double)x->total_ns / (double)g->total_ns));
 	row[SUM_TOTAL_TIME_NS] = nsx_int(x->total_ns);
 	row[SUM_INSTANCES] = nsx_int((int64_t)x->n);
 	if (!nsx_table_holds(table))
@@ -331,8 +314,7 @@ static void fill_sum(const struct groups *g, uint32_t group,
 		lo = NSX_MIN(lo, v[i]);
 		hi = NSX_MAX(hi, v[i]);
 	}
-	row[SUM_AVG_NS] =
-		nsx_real(tenths((double)x->total_ns / (double)x->n));
+	row[SUM_AVG_NS] = nsx_real(tenths((double)x->total_ns / (double)x->n));
 	row[SUM_MED_NS] = nsx_real(tenths(nsx_quantile(v, x->n, 0.5)));
 	row[SUM_MIN_NS] = nsx_int(lo);
 	row[SUM_MAX_NS] = nsx_int(hi);
@@ -387,8 +369,7 @@ static void top_kernels_fill_sums(const struct nsx_run *run, struct groups *g,
 	}
 }
 
-static int top_kernels_run(const struct nsx_run *run, struct nsx_section *out,
-			   struct nsx_err *err)
+static int top_kernels_run(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)
 {
 	struct groups g = {.t = run->trace, .kernels = &run->facts->kernels};
 	struct nsx_table *kernels = nsx_add_table(out, &layouts[0]);
@@ -403,22 +384,19 @@ static int top_kernels_run(const struct nsx_run *run, struct nsx_section *out,
 		return rc;
 	top_kernels_fill_kernels(run, &g, kernels);
 	top_kernels_fill_sums(run, &g, sums);
-	nsx_put(out, "table", nsx_string(run->trace->schema->table[
-						 NSX_VIEW_kernel]->name));
+	nsx_put(out, "table", nsx_string(run->trace->schema->table[ NSX_VIEW_kernel]->name));
 	nsx_put(out, "total_kernel_time_ns", nsx_int(g.total_ns));
 	/* In a whole report the section of families begins with this sentence. */
 	if (kernels->nrows > 1 && !nsx_is_whole(run->opts))
 		nsx_md_bullet(out, "%s in all, of %s told apart by name and "
 			      "GPU.", nsx_say_time(out, g.total_ns),
-			      nsx_text_n(out->arena, nsx_table_total(kernels),
-					 "kernel", NULL));
+			      nsx_text_n(out->arena, nsx_table_total(kernels), "kernel", NULL));
 	nsx_md_table(out, kernels, run->opts->kernel_rows, LABEL, DEVICE,
 		     TOTAL_MS, CALLS, AVG, P50, P90, PCT);
 	if (kernels->nrows) {
 		const struct nsx_cell *top = nsx_row_at(kernels, 0);
 
-		nsx_headline(out,
-			     "Top kernel: %s (%.1f%% of kernel time, %.1f ms, "
+		nsx_headline(out, "Top kernel: %s (%.1f%% of kernel time, %.1f ms, "
 			     "%" PRId64 " calls)", top[NAME].u.s, top[PCT].u.f,
 			     top[TOTAL_MS].u.f, top[CALLS].u.i);
 	}
@@ -429,12 +407,11 @@ NSX_DEFINE_PASS(top_kernels,
 	.title = "Kernels",
 	.subject = "kernels",
 	.summary = "kernels by total time, with percentiles",
-	.doc = "Kernels grouped by (full name, device). total is the sum of "
-	       "durations; on concurrent streams sums may exceed the wall, so "
-	       "busy_ms gives the union and exclusive_ms the part in which "
-	       "nothing else ran on the device. Percentiles interpolate "
-	       "linearly at (n-1)q. Kernels inside graphs traced as a whole "
-	       "are not visible.",
+	.doc = "Kernels grouped by (full name, device). total is the sum of durations; on "
+	       "concurrent streams sums may exceed the wall, so busy_ms gives the union and "
+	       "exclusive_ms the part in which nothing else ran on the device. Percentiles "
+	       "interpolate linearly at (n-1)q. Kernels inside graphs traced as a whole are not "
+	       "visible.",
 	.derived_from = "kernel rows, grouped by name and device",
 	.limitations = "sums over concurrent streams; kernels inside CUDA "
 		       "graphs traced as a whole are not listed",

@@ -2,28 +2,23 @@
 #include <stdlib.h>
 #include "passes/pass.h"
 
-#define COLUMNS(X)                                                            \
-	X(KIND, "barrier_kind", STR, "class of the wait")                     \
-	X(API, "api_name", STR, "the call, or cpu_launcher_gap")              \
-	X(COUNT, "count", I64, "events that began in the window")             \
-	X(TOTAL_MS, "total_time_ms", F64, "time the host spent in them")      \
-	X(AVG, "avg_duration_us", F64, "total over count")                    \
-	X(MAX, "max_duration_us", F64, "longest")                             \
-	X(BUSY, "gpu_busy_ms", F64,                                           \
-	  "part of it in which a GPU of the process worked")                  \
-	X(IDLE, "gpu_idle_ms", F64,                                           \
-	  "part of it, in the window, in which none did")                     \
-	X(COST, "cost_ms", F64, "device idle time that follows from them",    \
-	  .title = "idle after")                                              \
+#define COLUMNS(X)                                                                                 \
+	X(KIND, "barrier_kind", STR, "class of the wait")                                          \
+	X(API, "api_name", STR, "the call, or cpu_launcher_gap")                                   \
+	X(COUNT, "count", I64, "events that began in the window")                                  \
+	X(TOTAL_MS, "total_time_ms", F64, "time the host spent in them")                           \
+	X(AVG, "avg_duration_us", F64, "total over count")                                         \
+	X(MAX, "max_duration_us", F64, "longest")                                                  \
+	X(BUSY, "gpu_busy_ms", F64, "part of it in which a GPU of the process worked")             \
+	X(IDLE, "gpu_idle_ms", F64, "part of it, in the window, in which none did")                \
+	X(COST, "cost_ms", F64, "device idle time that follows from them", .title = "idle after")  \
 	X(PID, "pid", I64, "process; not in the table of all")
 NSX_COLUMNS(cols, COLUMNS);
-#define PROCESS_COLUMNS(X)                                                    \
-	X(P_PID, "pid", I64, "process")                                       \
-	X(P_TOTAL, "total_barrier_time_ms", F64,                              \
-	  "time its threads spent in barriers")                               \
-	X(P_COUNT, "barrier_event_count", I64, "events")                      \
-	X(P_TOP, "top_barrier", STR,                                          \
-	  "the one that costs most, then takes most")                         \
+#define PROCESS_COLUMNS(X)                                                                         \
+	X(P_PID, "pid", I64, "process")                                                            \
+	X(P_TOTAL, "total_barrier_time_ms", F64, "time its threads spent in barriers")             \
+	X(P_COUNT, "barrier_event_count", I64, "events")                                           \
+	X(P_TOP, "top_barrier", STR, "the one that costs most, then takes most")                   \
 	X(P_KIND, "top_barrier_kind", STR, "its class")
 NSX_COLUMNS(process_cols, PROCESS_COLUMNS);
 static const struct nsx_layout layouts[] = {
@@ -52,8 +47,7 @@ static int add_to(struct totals *x, const struct nsx_trace *t, uint32_t process,
 
 	if (!starts && !b->wait_ns && !b->cost_ns)
 		return 0; /* outside the window */
-	s = nsx_group_value(&x->groups, &x->v,
-			    (uint64_t)process << 8 | b->kind, b->name,
+	s = nsx_group_value(&x->groups, &x->v, (uint64_t)process << 8 | b->kind, b->name,
 			    "barriers", err);
 	if (!s)
 		return err->rc;
@@ -74,8 +68,7 @@ static int add_to(struct totals *x, const struct nsx_trace *t, uint32_t process,
 
 static const char *barriers_name_of(const struct nsx_trace *t, const struct total *s)
 {
-	return s->kind == NSX_BARRIER_LAUNCHER_GAP ? "cpu_launcher_gap" :
-						     nsx_text(t, s->name);
+	return s->kind == NSX_BARRIER_LAUNCHER_GAP ? "cpu_launcher_gap" : nsx_text(t, s->name);
 }
 
 /* Fills rows for all processes together, or for each. */
@@ -106,8 +99,7 @@ static void fill_barriers(const struct nsx_trace *t, const struct totals *x,
 static void fill_processes(const struct nsx_trace *t, const struct totals *x,
 			   struct nsx_table *table)
 {
-	NSX_EACH_RUN(g, next, x->groups.n,
-		     x->v[next].process == x->v[g].process) {
+	NSX_EACH_RUN(g, next, x->groups.n, x->v[next].process == x->v[g].process) {
 		const struct total *top = &x->v[g];
 		int64_t ns = 0, n = 0;
 		struct nsx_cell *row;
@@ -148,18 +140,15 @@ static int barriers_fill_tables(const struct nsx_run *run, struct nsx_section *o
 
 		rc = add_to(&whole, t, NSX_NONE, b, err);
 		if (!rc)
-			rc = add_to(&each, t, t->thread[b->thread].process, b,
-				    err);
+			rc = add_to(&each, t, t->thread[b->thread].process, b, err);
 	}
 	if (!rc) {
 		fill_barriers(t, &whole, all);
 		fill_barriers(t, &each, by_pid);
 		fill_processes(t, &each, pids);
 	}
-	nsx_table_sort(all, NSX_DESC(COST), NSX_DESC(TOTAL_MS), NSX_DESC(COUNT),
-		       API, KIND);
-	nsx_table_sort(by_pid, PID, NSX_DESC(COST), NSX_DESC(TOTAL_MS),
-		       NSX_DESC(COUNT), API, KIND);
+	nsx_table_sort(all, NSX_DESC(COST), NSX_DESC(TOTAL_MS), NSX_DESC(COUNT), API, KIND);
+	nsx_table_sort(by_pid, PID, NSX_DESC(COST), NSX_DESC(TOTAL_MS), NSX_DESC(COUNT), API, KIND);
 	nsx_groups_done(&whole.groups);
 	nsx_groups_done(&each.groups);
 	free(whole.v);
@@ -180,25 +169,22 @@ static void say_all(struct nsx_section *out, const struct nsx_table *all)
 	for (size_t r = 0; r < all->nrows; r++) {
 		const struct nsx_cell *row = nsx_row_at(all, r);
 
-		*(strcmp(row[KIND].u.s, pause) ? &waits_ms : &pauses_ms) +=
-			row[TOTAL_MS].u.f;
+		*(strcmp(row[KIND].u.s, pause) ? &waits_ms : &pauses_ms) += row[TOTAL_MS].u.f;
 		cost_ms += row[COST].u.f;
 	}
 	nsx_md_text(out, "%s take %s of the host's time in all%s; %s.",
 		    waits_ms > 0 ? "Waits" : "Pauses between launches",
 		    nsx_say_ms(out, waits_ms > 0 ? waits_ms : pauses_ms),
 		    waits_ms > 0 && pauses_ms > 0 ?
-		    nsx_say(out, ", pauses between launches %s",
-			    nsx_say_ms(out, pauses_ms)) : "",
+		    nsx_say(out, ", pauses between launches %s", nsx_say_ms(out, pauses_ms)) : "",
 		    cost_ms > 0 ?
-		    nsx_say(out, "%s of GPU idle time follow them, and what that "
-			    "time goes to is under Idle by cause",
+		    nsx_say(out, "%s of GPU idle time follow them, and what that time goes to is "
+			    "under Idle by cause",
 			    nsx_say_ms(out, cost_ms)) :
 		    "no GPU idle time follows them");
 }
 
-static int barriers_run(const struct nsx_run *run, struct nsx_section *out,
-			struct nsx_err *err)
+static int barriers_run(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)
 {
 	const struct nsx_table *all;
 	size_t shown = 0;
@@ -209,19 +195,15 @@ static int barriers_run(const struct nsx_run *run, struct nsx_section *out,
 	nsx_put(out, "launcher_gap_threshold_us", nsx_int(50));
 	if (all->nrows)
 		say_all(out, all);
-	while (shown < MOST_SHOWN && shown < all->nrows &&
-	       nsx_row_at(all, shown)[COST].u.f > 0)
+	while (shown < MOST_SHOWN && shown < all->nrows && nsx_row_at(all, shown)[COST].u.f > 0)
 		shown++;
 	if (shown)
-		nsx_md_table(out, all, shown, KIND, API, TOTAL_MS, COUNT, AVG,
-			     MAX, COST);
+		nsx_md_table(out, all, shown, KIND, API, TOTAL_MS, COUNT, AVG, MAX, COST);
 	if (!nsx_has_view(run->trace->schema, NSX_VIEW_osrt))
-		nsx_note(out, "no OS runtime calls in the trace: host_wait is "
-			      "not known");
+		nsx_note(out, "no OS runtime calls in the trace: host_wait is not known");
 	if (all->nrows)
 		nsx_headline(out, "Top barrier: %s [%s] (%.1f ms, %lld events)",
-			     all->cells[API].u.s, all->cells[KIND].u.s,
-			     all->cells[TOTAL_MS].u.f,
+			     all->cells[API].u.s, all->cells[KIND].u.s, all->cells[TOTAL_MS].u.f,
 			     (long long)all->cells[COUNT].u.i);
 	return 0;
 }
@@ -229,30 +211,24 @@ static int barriers_run(const struct nsx_run *run, struct nsx_section *out,
 NSX_DEFINE_PASS(barriers,
 	.title = "Waits and launches",
 	.summary = "where the host waits for the GPU, and what it costs",
-	.doc = "Events of each host thread. sync_api: Stream-, Device-, Ctx-, "
-	       "Event-, ThreadSynchronize. blocking_memcpy: copies without "
-	       "Async in their name, and Async ones whose own copy overlaps "
-	       "the call and touches pageable memory or lies in it by half. "
-	       "implicit_sync: free, pinned allocation, module load, and "
-	       "device allocation of 100 us or more. host_wait: outermost OS "
-	       "runtime calls of threads that launch, less the time in API "
-	       "calls. cpu_launcher_gap: between two launches of a thread, "
-	       "where it is 50 us or more, less all of the former. A call "
-	       "inside another barrier counts once. gpu_busy: the part in "
-	       "which any GPU that the process uses works. cost: each gap of "
-	       "a device that is ended by an op whose launch began in it is "
-	       "charged once: to the last wait of the launching thread that "
-	       "had begun when the gap did, ended at most 5 us before it and "
-	       "was over when the launch began; else to the "
-	       "cpu_launcher_gap around its start or in it; else to the last "
-	       "wait in it.",
+	.doc = "Events of each host thread. sync_api: Stream-, Device-, Ctx-, Event-, "
+	       "ThreadSynchronize. blocking_memcpy: copies without Async in their name, and Async "
+	       "ones whose own copy overlaps the call and touches pageable memory or lies in it by "
+	       "half. implicit_sync: free, pinned allocation, module load, and device allocation "
+	       "of 100 us or more. host_wait: outermost OS runtime calls of threads that launch, "
+	       "less the time in API calls. cpu_launcher_gap: between two launches of a thread, "
+	       "where it is 50 us or more, less all of the former. A call inside another barrier "
+	       "counts once. gpu_busy: the part in which any GPU that the process uses works. "
+	       "cost: each gap of a device that is ended by an op whose launch began in it is "
+	       "charged once: to the last wait of the launching thread that had begun when the gap "
+	       "did, ended at most 5 us before it and was over when the launch began; else to the "
+	       "cpu_launcher_gap around its start or in it; else to the last wait in it.",
 	.derived_from = "runtime and driver calls, OS runtime calls of "
 			"launching threads, gaps of the devices",
 	.limitations = "cost names the wait before a late launch, which need "
 		       "not be all of its cause",
-	.caveat = "rows are ranked by the idle time that follows, not by how "
-		   "long the host waited; unlike in nsys-llm-explain async "
-		   "copies from pageable memory block, stream waits on events "
-		   "do not, and launcher gaps are those of one thread",
+	.caveat = "rows are ranked by the idle time that follows, not by how long the host waited; "
+		   "unlike in nsys-llm-explain async copies from pageable memory block, stream "
+		   "waits on events do not, and launcher gaps are those of one thread",
 	.needs = {NSX_NEED_VIEW(runtime)},
 	NSX_LAYOUTS(layouts));

@@ -8,28 +8,23 @@
 #include "schema/codes.h"
 #include "trace/nvtx_walk.h"
 
-#define COLUMNS(X)                                                            \
-	X(PID, "pid", I64, "process")                                         \
-	X(TID, "tid", I64, "thread that called")                              \
-	X(KIND, "kind", STR,                                                  \
-	  "cuda or os: a call; kernel, copy or memset: what a call started")  \
-	X(API, "api_name", STR, "the call; the kernel; the copy's direction") \
-	X(SITE, "called_from", STR,                                           \
-	  "innermost function of the program itself, else of a library; "    \
-	  "null: its module has no symbols, or there is no backtrace")        \
-	X(MODULE, "module", STR, "file that is in, without its folder")       \
-	X(COUNT, "count", I64, "calls, or what they started",                 \
-	  .adds = true)                                                       \
-	X(TOTAL, "total_time_ms", F64,                                        \
-	  "sum of their durations; of kernels, copies and memsets on the GPU", \
-	  .adds = true)                                                       \
-	X(AVG, "avg_us", F64, "total over count")                             \
-	X(MAX, "max_us", F64, "longest")                                      \
-	X(COST, "cost_ms", F64,                                               \
-	  "GPU idle time that follows from the waits among them",             \
-	  .title = "idle after", .adds = true)                                \
-	X(RANGE, "range_name", STR,                                           \
-	  "innermost NVTX range open where the call began, normalised")
+#define COLUMNS(X)                                                                                 \
+	X(PID, "pid", I64, "process")                                                              \
+	X(TID, "tid", I64, "thread that called")                                                   \
+	X(KIND, "kind", STR, "cuda or os: a call; kernel, copy or memset: what a call started")    \
+	X(API, "api_name", STR, "the call; the kernel; the copy's direction")                      \
+	X(SITE, "called_from", STR,                                                                \
+	  "innermost function of the program itself, else of a library; "                          \
+	  "null: its module has no symbols, or there is no backtrace")                             \
+	X(MODULE, "module", STR, "file that is in, without its folder")                            \
+	X(COUNT, "count", I64, "calls, or what they started", .adds = true)                        \
+	X(TOTAL, "total_time_ms", F64,                                                             \
+	  "sum of their durations; of kernels, copies and memsets on the GPU", .adds = true)       \
+	X(AVG, "avg_us", F64, "total over count")                                                  \
+	X(MAX, "max_us", F64, "longest")                                                           \
+	X(COST, "cost_ms", F64, "GPU idle time that follows from the waits among them",            \
+	  .title = "idle after", .adds = true)                                                     \
+	X(RANGE, "range_name", STR, "innermost NVTX range open where the call began, normalised")
 NSX_COLUMNS(cols, COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "rows", .csv = "call_sites", NSX_COLS(cols)},
@@ -71,8 +66,7 @@ static int call_sites_add_cost(struct sites *x, const struct sum *of, int64_t ns
 
 	if (!ns)
 		return 0;
-	if (nsx_grow(&x->cost_ns, &x->cap_costs, group + 1,
-		     sizeof(*x->cost_ns), "call sites", err))
+	if (nsx_grow(&x->cost_ns, &x->cap_costs, group + 1, sizeof(*x->cost_ns), "call sites", err))
 		return err->rc;
 	while (x->ncosts <= group)
 		x->cost_ns[x->ncosts++] = 0;
@@ -109,8 +103,7 @@ static struct sum *call_sites_sum_of(struct sites *x, enum kind kind, uint64_t g
 			    err) &&
 	    !nsx_group_near(&x->places, &x->near[1],
 			    (uint64_t)site << 32 | range, caller, &place, err))
-		sum = nsx_near_value(&x->keys, &x->near[2], &x->v, name, place,
-				     "call sites", err);
+		sum = nsx_near_value(&x->keys, &x->near[2], &x->v, name, place, "call sites", err);
 	return sum;
 }
 
@@ -149,8 +142,7 @@ static bool call_sites_is_told(struct sites *x, size_t call)
 		x->does[name] = nsx_api_allocates(nsx_api_base(
 			nsx_text(x->t, name), buf, sizeof(buf))) ? ALLOCATES :
 								   OTHER;
-	return x->does[name] == ALLOCATES ||
-	       x->t->calls.cls[call] == NSX_CALL_SYNC;
+	return x->does[name] == ALLOCATES || x->t->calls.cls[call] == NSX_CALL_SYNC;
 }
 
 /* Kernels, copies and memsets have rows of their own, so their launch calls get none. */
@@ -194,8 +186,7 @@ static int call_sites_add_thread(struct sites *x, uint32_t thread, uint32_t *bel
 		uint32_t range = NSX_NONE;
 		int64_t at_ns;
 
-		if (site == NSX_NONE &&
-		    (!told || (t->calls.flags[i] & NSX_CALL_NESTED)))
+		if (site == NSX_NONE && (!told || (t->calls.flags[i] & NSX_CALL_NESTED)))
 			continue;
 		if (told || starts_work(t, i)) {
 			at_ns = nsx_call_start(&t->calls, i);
@@ -216,8 +207,7 @@ static int call_sites_add_calls(struct sites *x, struct nsx_err *err)
 	uint32_t *below = nsx_arena_try_array(a, t->nvtx.n, 4, "ranges", err);
 	int rc;
 
-	nsx_new_array(x->does, a, nsx_strings_bound(t->strings), "API names",
-		      err);
+	nsx_new_array(x->does, a, nsx_strings_bound(t->strings), "API names", err);
 	rc = below && x->does ? 0 : err->rc;
 	for (uint32_t i = 0; !rc && i < t->nthreads; i++)
 		if (t->thread[i].nnvtx || t->backtraces.n)
@@ -336,20 +326,17 @@ static const char *own_name(const struct site *s, char of_copy[COPY_SIZE])
 {
 	if (s->kind != COPY)
 		return s->kind == MEMSET ? "memset" : NULL;
-	snprintf(of_copy, COPY_SIZE, "%s%s",
-		 nsx_copy_direction(s->name % PAGEABLE),
+	snprintf(of_copy, COPY_SIZE, "%s%s", nsx_copy_direction(s->name % PAGEABLE),
 		 s->name >= PAGEABLE ? " pageable" : "");
 	return of_copy;
 }
 
-static const char *name_text(const struct sites *x, const struct site *s,
-			     char of_copy[COPY_SIZE])
+static const char *name_text(const struct sites *x, const struct site *s, char of_copy[COPY_SIZE])
 {
 	return own_name(s, of_copy) ?: nsx_text(x->t, s->name);
 }
 
-static int call_sites_cmp_names(const struct sites *all, const struct site *x,
-				const struct site *y)
+static int call_sites_cmp_names(const struct sites *all, const struct site *x, const struct site *y)
 {
 	const uint32_t *rank = all->t->rank;
 	char a[COPY_SIZE], b[COPY_SIZE];
@@ -422,8 +409,7 @@ static void call_sites_fill_sums(const struct sites *all, const struct sum *x,
 
 /* Fills the row added last. */
 static void fill_place(const struct sites *x, uint32_t group,
-		       struct nsx_section *out, struct nsx_table *table,
-		       struct nsx_cell *row)
+		       struct nsx_section *out, struct nsx_table *table, struct nsx_cell *row)
 {
 	struct site s = site_at(x, group);
 	char of_copy[COPY_SIZE];
@@ -479,8 +465,7 @@ static int fill_sites(const struct sites *x, const struct nsx_run *run,
 
 static bool has_backtraces(const struct nsx_schema *s)
 {
-	return nsx_has_view(s, NSX_VIEW_cuda_frame) ||
-	       nsx_has_view(s, NSX_VIEW_osrt_frame);
+	return nsx_has_view(s, NSX_VIEW_cuda_frame) || nsx_has_view(s, NSX_VIEW_osrt_frame);
 }
 
 /* Shows the site with most idle time after it, or the longest if there is no idle time.
@@ -498,16 +483,14 @@ static void call_sites_show(const struct sites *x, const struct nsx_table *table
 			       COUNT, TOTAL, MAX, COST};
 
 	if (first == NSX_NONE && has_backtraces(t->schema))
-		nsx_note(out, "the backtraces name no code of the program: its "
-			      "modules are unknown, or only the profiler and "
-			      "the system made the calls");
+		nsx_note(out, "the backtraces name no code of the program: its modules are "
+			      "unknown, or only the profiler and the system made the calls");
 	if (first == NSX_NONE)
 		return;
 	s = site_at(x, first);
 	costs = s.cost_ns > 0;
 	nsx_md_text(out, "Of what has a backtrace, %s from %s %s %s.",
-		    nsx_md_name(out, nsx_api_base(name_text(x, &s, of_copy),
-						  call, sizeof(call))),
+		    nsx_md_name(out, nsx_api_base(name_text(x, &s, of_copy), call, sizeof(call))),
 		    s.function ? nsx_md_name(out, nsx_text(t, s.function)) :
 				 "a module without symbols",
 		    costs ? "is followed by most GPU idle time," :
@@ -524,10 +507,9 @@ static int call_sites_run(const struct nsx_run *run, struct nsx_section *out,
 
 	nsx_add_tables(out);
 	if (!has_backtraces(s) && !nsx_has_view(s, NSX_VIEW_nvtx))
-		return nsx_cannot(out, "the trace has neither backtraces of "
-				       "calls (CUDA_CALLCHAINS, OSRT_CALLCHAINS) "
-				       "nor NVTX ranges; capture them with "
-				       "--cudabacktrace=all, --trace=nvtx");
+		return nsx_cannot(out, "the trace has neither backtraces of calls "
+				       "(CUDA_CALLCHAINS, OSRT_CALLCHAINS) nor NVTX ranges; "
+				       "capture them with --cudabacktrace=all, --trace=nvtx");
 	return 0;
 }
 
@@ -540,7 +522,8 @@ static int call_sites_finish(const struct nsx_run *run, struct nsx_section *out,
 	int rc;
 
 	/* Calls come first, as only they have costs. */
-	rc = call_sites_add_calls(&x, err) || call_sites_add_os_calls(&x, err) || call_sites_add_work(&x, err) ?
+	rc = call_sites_add_calls(&x, err) || call_sites_add_os_calls(&x, err) ||
+	     call_sites_add_work(&x, err) ?
 		     err->rc : 0;
 	nsx_groups_close(&x.keys);
 	if (!rc)
@@ -561,22 +544,17 @@ NSX_DEFINE_PASS(call_sites,
 	.title = "CPU",
 	.summary = "where in the program CUDA and OS calls were made, and what "
 		   "GPUs did was started",
-	.doc = "Kernels, copies by direction and memory, and memsets, by the "
-	       "thread that started them, and where it did: the site of the "
-	       "call's backtrace and the innermost NVTX range open where the "
-	       "call began. In the same way CUDA calls that wait or allocate, "
-	       "and other CUDA calls and outermost OS calls if they have a "
-	       "backtrace. What has neither a site nor a range is left out. "
-	       "The site is the innermost function of "
-	       "the backtrace in the program's own code; where it has none, in "
-	       "a library; code of the system, of CUDA and of the profiler is "
-	       "passed over. The cost "
-	       "is the GPU's idle time that follows from waits made there "
-	       "(`barriers`).",
+	.doc = "Kernels, copies by direction and memory, and memsets, by the thread that started "
+	       "them, and where it did: the site of the call's backtrace and the innermost NVTX "
+	       "range open where the call began. In the same way CUDA calls that wait or allocate, "
+	       "and other CUDA calls and outermost OS calls if they have a backtrace. What has "
+	       "neither a site nor a range is left out. The site is the innermost function of the "
+	       "backtrace in the program's own code; where it has none, in a library; code of the "
+	       "system, of CUDA and of the profiler is passed over. The cost is the GPU's idle "
+	       "time that follows from waits made there (`barriers`).",
 	.derived_from = "backtraces of CUDA calls and of OS calls, NVTX ranges",
-	.limitations = "sites only of calls that the capture took backtraces "
-		       "of: by default OS calls of 80 us or more, and no CUDA "
-		       "calls",
+	.limitations = "sites only of calls that the capture took backtraces of: by default OS "
+		       "calls of 80 us or more, and no CUDA calls",
 	.any_of = {NSX_NEED_VIEW(cuda_frame), NSX_NEED_VIEW(osrt_frame),
 		   NSX_NEED_VIEW(nvtx)},
 	NSX_LAYOUTS(layouts),

@@ -4,26 +4,21 @@
 #include <stdlib.h>
 #include "passes/pass.h"
 
-#define COLUMNS(X)                                                            \
-	X(PID, "pid", I64, "process")                                         \
-	X(TID, "tid", I64, "thread")                                          \
-	X(FUNCTION, "function", STR,                                          \
-	  "innermost function; null: its module has no symbols")              \
-	X(MODULE, "module", STR, "file it is in, without its folder")         \
-	X(ORIGIN, "origin", STR,                                              \
-	  "whose code it is: program, library, system, cuda, profiler")       \
-	X(SITE, "called_from", STR,                                           \
-	  "innermost function of the program itself, else of a library")      \
-	X(SITE_MODULE, "called_from_module", STR, "file that is in",          \
-	  .title = "called from module")                                      \
-	X(SAMPLES, "samples", I64, "how often it was seen there",             \
-	  .adds = true)                                                       \
-	X(PCT, "pct_of_samples", F64, "share of all samples", .adds = true)   \
-	X(IDLE, "gpu_idle_samples", I64,                                      \
-	  "of them, while the process had no work on a GPU, between its "     \
-	  "first and its last; null: it has none", .adds = true)              \
-	X(ON_LAUNCH, "on_launch_thread", BOOL,                                \
-	  "whether the thread launches GPU work")
+#define COLUMNS(X)                                                                                 \
+	X(PID, "pid", I64, "process")                                                              \
+	X(TID, "tid", I64, "thread")                                                               \
+	X(FUNCTION, "function", STR, "innermost function; null: its module has no symbols")        \
+	X(MODULE, "module", STR, "file it is in, without its folder")                              \
+	X(ORIGIN, "origin", STR, "whose code it is: program, library, system, cuda, profiler")     \
+	X(SITE, "called_from", STR, "innermost function of the program itself, else of a library") \
+	X(SITE_MODULE, "called_from_module", STR,                                                  \
+	  "file that is in", .title = "called from module")                                        \
+	X(SAMPLES, "samples", I64, "how often it was seen there", .adds = true)                    \
+	X(PCT, "pct_of_samples", F64, "share of all samples", .adds = true)                        \
+	X(IDLE, "gpu_idle_samples", I64,                                                           \
+	  "of them, while the process had no work on a GPU, between its "                          \
+	  "first and its last; null: it has none", .adds = true)                                   \
+	X(ON_LAUNCH, "on_launch_thread", BOOL, "whether the thread launches GPU work")
 NSX_COLUMNS(cols, COLUMNS);
 #define THREAD_COLUMNS(X)                                                     \
 	X(T_PID, "pid", I64, "process")                                       \
@@ -99,8 +94,7 @@ struct tally {
 };
 
 static int count_thread(const struct nsx_run *run, uint32_t thread,
-			const struct work *w, struct tally *y,
-			struct nsx_err *err)
+			const struct work *w, struct tally *y, struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
 	const struct nsx_sampled *s = &t->sampled[thread];
@@ -113,8 +107,7 @@ static int count_thread(const struct nsx_run *run, uint32_t thread,
 
 		if (!nsx_starts_inside(t, at_ns))
 			continue;
-		x = nsx_group_value(&y->keys, &y->v, thread, stack,
-				    "hot functions", err);
+		x = nsx_group_value(&y->keys, &y->v, thread, stack, "hot functions", err);
 		if (!x)
 			return err->rc;
 		x->samples++;
@@ -128,22 +121,18 @@ static int count_thread(const struct nsx_run *run, uint32_t thread,
 	return 0;
 }
 
-static int cpu_hotspots_count_all(const struct nsx_run *run, struct tally *y,
-				  struct nsx_err *err)
+static int cpu_hotspots_count_all(const struct nsx_run *run, struct tally *y, struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
 	struct work w = {.process = NSX_NONE, .first_ns = INT64_MAX,
 			 .last_ns = INT64_MIN};
 
-	if (!nsx_new_array(y->thread, run->scratch, t->nsampled, "threads",
-			   err))
+	if (!nsx_new_array(y->thread, run->scratch, t->nsampled, "threads", err))
 		return err->rc;
 	for (uint32_t i = 0; i < t->nsampled; i++) {
-		uint32_t process = nsx_process_find(
-			t, nsx_process_key(t->sampled[i].global_tid));
+		uint32_t process = nsx_process_find(t, nsx_process_key(t->sampled[i].global_tid));
 
-		if (process != w.process &&
-		    read_work(run, process, &w, err))
+		if (process != w.process && read_work(run, process, &w, err))
 			return err->rc;
 		y->has_work |= w.busy.n > 0;
 		if (count_thread(run, i, &w, y, err))
@@ -182,11 +171,9 @@ static void cpu_hotspots_fill_rows(const struct nsx_trace *t, const struct tally
 			const struct nsx_stack *k = &t->stack[stack];
 
 			put_frame(t, k->leaf, &row[FUNCTION], &row[MODULE]);
-			row[ORIGIN] = nsx_string(
-				nsx_origin_names[t->frame[k->leaf].origin]);
+			row[ORIGIN] = nsx_string(nsx_origin_names[t->frame[k->leaf].origin]);
 			if (k->site != NSX_NONE)
-				put_frame(t, k->site, &row[SITE],
-					  &row[SITE_MODULE]);
+				put_frame(t, k->site, &row[SITE], &row[SITE_MODULE]);
 		}
 		row[SAMPLES] = nsx_int(y->v[g].samples);
 		row[PCT] = nsx_part_pct(y->v[g].samples, y->samples);
@@ -240,8 +227,7 @@ static bool has_bare_site(const struct nsx_table *rows)
 	for (size_t i = 0; i < NSX_MIN(rows->nrows, (size_t)NSX_MAX_MD_ROWS); i++) {
 		const struct nsx_cell *row = nsx_row_at(rows, i);
 
-		if (row[SITE].type == NSX_T_NULL &&
-		    row[SITE_MODULE].type != NSX_T_NULL)
+		if (row[SITE].type == NSX_T_NULL && row[SITE_MODULE].type != NSX_T_NULL)
 			return true;
 	}
 	return false;
@@ -274,12 +260,10 @@ static void cpu_hotspots_summarise(const struct tally *y, const struct nsx_table
 				 NULL), say_origins(y, out));
 	cpu_hotspots_show(rows, y->has_work, out);
 	if (threads->nrows > 1 && !is_scheduled)
-		nsx_md_table(out, threads, 3, T_PID, T_TID, T_NAME, T_SAMPLES,
-			     T_PCT);
+		nsx_md_table(out, threads, 3, T_PID, T_TID, T_NAME, T_SAMPLES, T_PCT);
 }
 
-static int cpu_hotspots_run(const struct nsx_run *run, struct nsx_section *out,
-			    struct nsx_err *err)
+static int cpu_hotspots_run(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
 	struct nsx_table *rows = nsx_add_table(out, &layouts[0]);
@@ -301,17 +285,14 @@ static int cpu_hotspots_run(const struct nsx_run *run, struct nsx_section *out,
 NSX_DEFINE_PASS(cpu_hotspots,
 	.title = "CPU",
 	.summary = "sampled functions of the CPU and where they were called",
-	.doc = "Samples of running threads by thread, innermost function and "
-	       "site. The site is the innermost function of the stack in the "
-	       "program's own code; where the stack has none, in a library; "
-	       "code of the system, of CUDA and of the profiler is passed "
-	       "over. A sample is of the GPU's idle time when its process has "
-	       "nothing on a GPU then, between its first and its last work "
-	       "there. A thread that waits is not sampled, so shares are of "
-	       "time on a CPU, not of the wall.",
+	.doc = "Samples of running threads by thread, innermost function and site. The site is the "
+	       "innermost function of the stack in the program's own code; where the stack has "
+	       "none, in a library; code of the system, of CUDA and of the profiler is passed "
+	       "over. A sample is of the GPU's idle time when its process has nothing on a GPU "
+	       "then, between its first and its last work there. A thread that waits is not "
+	       "sampled, so shares are of time on a CPU, not of the wall.",
 	.derived_from = "CPU samples and their stacks",
-	.limitations = "a few samples prove little; functions that were "
-		       "inlined, and interpreted code (Python), are seen as "
-		       "what contains or runs them",
+	.limitations = "a few samples prove little; functions that were inlined, and interpreted "
+		       "code (Python), are seen as what contains or runs them",
 	.needs = {NSX_NEED_VIEW(sample)},
 	NSX_LAYOUTS(layouts));

@@ -69,8 +69,7 @@ static int cpu_launching_count_ops(const struct nsx_trace *t, struct launched *l
 
 			if (call == NSX_NONE || !nsx_op_counts(t, op))
 				continue;
-			n = nsx_near_value(&l->groups, &near, &l->ops,
-					   nsx_call_thread(t, call), d,
+			n = nsx_near_value(&l->groups, &near, &l->ops, nsx_call_thread(t, call), d,
 					   "threads", err);
 			if (!n)
 				return err->rc;
@@ -79,8 +78,7 @@ static int cpu_launching_count_ops(const struct nsx_trace *t, struct launched *l
 	return 0;
 }
 
-static void cpu_launching_put_gpu(const struct nsx_trace *t, uint32_t device,
-				  struct nsx_cell *row)
+static void cpu_launching_put_gpu(const struct nsx_trace *t, uint32_t device, struct nsx_cell *row)
 {
 	const struct nsx_gpu_info *gpu = nsx_device_gpu(t, device);
 
@@ -109,8 +107,7 @@ static void put_cpus(const struct nsx_group_key *cpus, size_t n, uint64_t thread
 
 static void fill(const struct nsx_trace *t, const struct cpu_threads *all,
 		 const struct nsx_group_key *cpus, const char *const *names,
-		 const struct launched *l,
-		 struct nsx_arena *a, struct nsx_table *table)
+		 const struct launched *l, struct nsx_arena *a, struct nsx_table *table)
 {
 	for (size_t g = 0; g < l->groups.n; g++) {
 		const struct nsx_thread *th = &t->thread[nsx_group_key(&l->groups, g).a];
@@ -136,15 +133,13 @@ static void cpu_launching_show(const struct nsx_table *table, struct nsx_section
 		knows_nodes |= nsx_row_at(table, i)[NUMA].type == NSX_T_I64;
 	if (!knows_nodes)
 		return;
-	nsx_md_text(out, "The CPUs of the threads that launched GPU work, and "
-			 "the NUMA node of the GPU; which node a CPU is of "
-			 "`nvidia-smi topo -m` on that machine tells.");
+	nsx_md_text(out, "The CPUs of the threads that launched GPU work, and the NUMA node of the "
+			 "GPU; which node a CPU is of `nvidia-smi topo -m` on that machine tells.");
 	nsx_md_table(out, table, 3, PID, TID, NAME, DEVICE, PCI, NUMA, OPS, CPUS);
 }
 
 int cpu_launching_fill(const struct nsx_run *run, const struct cpu_threads *all,
-		       const char *const *names, struct nsx_section *out,
-		       struct nsx_err *err)
+		       const char *const *names, struct nsx_section *out, struct nsx_err *err)
 {
 	struct nsx_table *table = nsx_add_table(out, &cpu_launching_layout);
 	struct launched l = {0};

@@ -14,8 +14,7 @@
 
 enum { START, CPU, IN, TID_FIELD, STATE, BLOCK };
 static const enum nsx_field fields[] = {
-	NSX_FIELDS(sched, start_ns, cpu, is_sched_in, global_tid, thread_state,
-		   thread_block)};
+	NSX_FIELDS(sched, start_ns, cpu, is_sched_in, global_tid, thread_state, thread_block)};
 
 struct part {
 	const struct nsx_trace *t;
@@ -45,8 +44,7 @@ static bool is_runnable(int64_t state, int64_t block)
 }
 
 /* False: the row is defective. */
-static bool cpu_sched_read_event(struct part *p, const struct nsx_val *v,
-				 struct cpu_event *ret)
+static bool cpu_sched_read_event(struct part *p, const struct nsx_val *v, struct cpu_event *ret)
 {
 	int64_t state = nsx_i64_or(&v[STATE], 0);
 	int64_t block = nsx_i64_or(&v[BLOCK], 0);
@@ -77,8 +75,7 @@ static void cpu_sched_add_step(const struct nsx_trace *t, struct cpu_sums *s,
 	if (a->in)
 		nsx_add_to(&s->on_ns, nsx_in_window(t, a->at_ns, b->at_ns));
 	else if (a->runnable && b->in)
-		nsx_add_to(&s->runnable_ns,
-			   nsx_in_window(t, a->at_ns, b->at_ns));
+		nsx_add_to(&s->runnable_ns, nsx_in_window(t, a->at_ns, b->at_ns));
 }
 
 static void cpu_sched_add_event(const struct nsx_trace *t, struct cpu_stretch *s,
@@ -133,8 +130,7 @@ static int cpu_sched_on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_
 		cpu_sched_add_event(p->t, s, &e);
 		return 0;
 	}
-	if (nsx_grow(&p->v, &p->cap, p->n + 1, sizeof(*p->v),
-		     "scheduling stretches", err))
+	if (nsx_grow(&p->v, &p->cap, p->n + 1, sizeof(*p->v), "scheduling stretches", err))
 		return err->rc;
 	*current = p->n;
 	start_stretch(p->t, &p->v[p->n++], (uint64_t)v[TID_FIELD].u.i, &e);
@@ -143,8 +139,7 @@ static int cpu_sched_on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_
 
 /* Joining ------------------------------------------------------------------*/
 
-NSX_ORDER(cmp_stretches, struct cpu_stretch, UP(thread), UP(first.at_ns),
-	  UP(last.at_ns));
+NSX_ORDER(cmp_stretches, struct cpu_stretch, UP(thread), UP(first.at_ns), UP(last.at_ns));
 
 /* Appends stretch b, which is later, to a. */
 static void cpu_sched_join(const struct nsx_trace *t, struct cpu_stretch *a,
@@ -164,17 +159,14 @@ static void cpu_sched_join(const struct nsx_trace *t, struct cpu_stretch *a,
 	a->last = b->last;
 }
 
-static int read_later(struct cpu_threads *all, uint64_t thread,
-		      struct nsx_err *err)
+static int read_later(struct cpu_threads *all, uint64_t thread, struct nsx_err *err)
 {
 	if (all->nagain && all->again[all->nagain - 1] == thread)
 		return 0;
-	return nsx_push(all->again, all->nagain, all->cap_again, "threads",
-			err, thread);
+	return nsx_push(all->again, all->nagain, all->cap_again, "threads", err, thread);
 }
 
-static int join_threads(const struct nsx_trace *t, struct cpu_threads *all,
-			struct nsx_err *err)
+static int join_threads(const struct nsx_trace *t, struct cpu_threads *all, struct nsx_err *err)
 {
 	size_t n = 0;
 
@@ -209,8 +201,7 @@ static int on_row_again(void *ctx, int64_t rid NSX_UNUSED,
 			(struct row){thread, e});
 }
 
-NSX_ORDER(cmp_rows, struct row, UP(thread), UP(e.at_ns), UP(e.in), UP(e.cpu),
-	  UP(e.runnable));
+NSX_ORDER(cmp_rows, struct row, UP(thread), UP(e.at_ns), UP(e.in), UP(e.cpu), UP(e.runnable));
 
 /* Orders rows with equal time, which begin with the switches out. If the thread was off a
  * CPU, one switch in must come first.
@@ -254,8 +245,7 @@ size_t cpu_lower_bound(const struct cpu_threads *all, uint64_t thread)
 	return lo;
 }
 
-static int read_again(const struct nsx_run *run, struct cpu_threads *all,
-		      struct nsx_err *err)
+static int read_again(const struct nsx_run *run, struct cpu_threads *all, struct nsx_err *err)
 {
 	struct part p = {.t = run->trace, .again = all->again,
 			 .nagain = all->nagain};
@@ -266,8 +256,7 @@ static int read_again(const struct nsx_run *run, struct cpu_threads *all,
 	if (!rc)
 		nsx_sort(p.rows, p.nrows, sizeof(*p.rows), cmp_rows);
 	for (size_t i = 0; !rc && i < p.nrows; i = next) {
-		for (next = i; next < p.nrows &&
-			       p.rows[next].thread == p.rows[i].thread; next++)
+		for (next = i; next < p.nrows && p.rows[next].thread == p.rows[i].thread; next++)
 			;
 		cpu_sched_sum_rows(run->trace, p.rows + i, next - i,
 				   &all->v[cpu_lower_bound(all, p.rows[i].thread)]);
@@ -284,20 +273,17 @@ static int cpu_sched_read_all(const struct nsx_run *run, struct part *parts,
 	for (unsigned i = 0; i < NSX_MAX_THREADS; i++)
 		parts[i].t = run->trace;
 	if (nsx_view_scan(run->trace->schema, NSX_VIEW_sched, fields,
-			  ARRAY_LEN(fields), n, cpu_sched_on_row, parts, sizeof(*parts),
-			  err))
+			  ARRAY_LEN(fields), n, cpu_sched_on_row, parts, sizeof(*parts), err))
 		return err->rc;
 	for (unsigned i = 0; i < NSX_MAX_THREADS; i++) {
 		if (nsx_grow(&all->v, &all->cap, all->n + parts[i].n,
 			     sizeof(*all->v), "scheduling stretches", err))
 			return err->rc;
 		if (parts[i].n)
-			memcpy(all->v + all->n, parts[i].v,
-			       parts[i].n * sizeof(*all->v));
+			memcpy(all->v + all->n, parts[i].v, parts[i].n * sizeof(*all->v));
 		all->n += parts[i].n;
 		for (size_t k = 0; k < parts[i].cpus.n; k++) {
-			const struct nsx_group_key key =
-				nsx_group_key(&parts[i].cpus, k);
+			const struct nsx_group_key key = nsx_group_key(&parts[i].cpus, k);
 			uint32_t ignored;
 
 			if (nsx_group(&all->cpus, key.a, key.b, &ignored, err))
@@ -326,19 +312,15 @@ static void cpu_sched_widen(const struct nsx_trace *t, struct cpu_threads *all)
 		struct cpu_stretch *s = &all->v[i];
 
 		if (!s->first.in)
-			nsx_add_to(&s->sums.on_ns,
-				   nsx_in_window(t, from_ns, s->first.at_ns));
+			nsx_add_to(&s->sums.on_ns, nsx_in_window(t, from_ns, s->first.at_ns));
 		if (s->last.in)
-			nsx_add_to(&s->sums.on_ns,
-				   nsx_in_window(t, s->last.at_ns, to_ns));
+			nsx_add_to(&s->sums.on_ns, nsx_in_window(t, s->last.at_ns, to_ns));
 	}
 }
 
-int cpu_threads_read(const struct nsx_run *run, struct cpu_threads *ret,
-		     struct nsx_err *err)
+int cpu_threads_read(const struct nsx_run *run, struct cpu_threads *ret, struct nsx_err *err)
 {
-	struct part *parts = nsx_arena_get(run->scratch,
-					   NSX_MAX_THREADS * sizeof(*parts));
+	struct part *parts = nsx_arena_get(run->scratch, NSX_MAX_THREADS * sizeof(*parts));
 	int rc = cpu_sched_read_all(run, parts, ret, err);
 
 	if (!rc && run->trace->schema->reach->is_on)

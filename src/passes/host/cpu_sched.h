@@ -30,8 +30,7 @@ struct cpu_threads {
 	bool knows_states; /* some row gives the reason of a switch out */
 };
 
-int cpu_threads_read(const struct nsx_run *run, struct cpu_threads *ret,
-		     struct nsx_err *err);
+int cpu_threads_read(const struct nsx_run *run, struct cpu_threads *ret, struct nsx_err *err);
 void cpu_threads_done(struct cpu_threads *all);
 
 /* The CPUs of threads that launched GPU work (cpu_launching.c): fills a table and shows

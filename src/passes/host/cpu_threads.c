@@ -3,28 +3,23 @@
 #include "schema/cells.h"
 #include "schema/viewscan.h"
 
-#define COLUMNS(X)                                                            \
-	X(PID, "pid", I64, "process")                                         \
-	X(TID, "tid", I64, "thread")                                          \
-	X(THREAD, "thread_name", STR, "its name")                             \
-	X(PROCESS, "process_name", STR, "its process's name")                 \
-	X(ON_CPU, "on_cpu_ms", F64, "time on a CPU", .adds = true)            \
-	X(UTILISATION, "utilization_pct", F64,                                \
-	  "of the time that scheduling was traced")                           \
-	X(SWITCHES, "context_switches", I64,                                  \
-	  "times it went off a CPU", .adds = true)                            \
-	X(MIGRATIONS, "migrations", I64,                                      \
-	  "times it came back on another CPU", .adds = true)                  \
+#define COLUMNS(X)                                                                                 \
+	X(PID, "pid", I64, "process")                                                              \
+	X(TID, "tid", I64, "thread")                                                               \
+	X(THREAD, "thread_name", STR, "its name")                                                  \
+	X(PROCESS, "process_name", STR, "its process's name")                                      \
+	X(ON_CPU, "on_cpu_ms", F64, "time on a CPU", .adds = true)                                 \
+	X(UTILISATION, "utilization_pct", F64, "of the time that scheduling was traced")           \
+	X(SWITCHES, "context_switches", I64, "times it went off a CPU", .adds = true)              \
+	X(MIGRATIONS, "migrations", I64, "times it came back on another CPU", .adds = true)        \
 	X(API, "cuda_api_ms", F64, "time inside CUDA calls", .adds = true)
 NSX_COLUMNS(cols, COLUMNS);
-#define WAIT_COLUMNS(X)                                                       \
-	X(WAIT_PID, "pid", I64, "process")                                    \
-	X(WAIT_TID, "tid", I64, "thread")                                     \
-	X(WAIT_THREAD_NAME, "thread_name", STR, "its name")                   \
-	X(WAIT_PREEMPTIONS, "preemptions", I64,                               \
-	  "times it went off a CPU though it could run")                      \
-	X(WAIT_RUNNABLE_MS, "runnable_ms", F64,                               \
-	  "time it could run and had no CPU")
+#define WAIT_COLUMNS(X)                                                                            \
+	X(WAIT_PID, "pid", I64, "process")                                                         \
+	X(WAIT_TID, "tid", I64, "thread")                                                          \
+	X(WAIT_THREAD_NAME, "thread_name", STR, "its name")                                        \
+	X(WAIT_PREEMPTIONS, "preemptions", I64, "times it went off a CPU though it could run")     \
+	X(WAIT_RUNNABLE_MS, "runnable_ms", F64, "time it could run and had no CPU")
 NSX_COLUMNS(wait_cols, WAIT_COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "rows", .csv = "cpu_threads", NSX_COLS(cols)},
@@ -42,8 +37,7 @@ struct names { /* by thread of all */
 };
 
 /* A thread may have several rows; the last one counts. */
-static int on_thread_name(void *ctx, int64_t rid NSX_UNUSED,
-			  const struct nsx_val *v,
+static int on_thread_name(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 			  struct nsx_err *err NSX_UNUSED)
 {
 	struct names *names = ctx;
@@ -56,13 +50,11 @@ static int on_thread_name(void *ctx, int64_t rid NSX_UNUSED,
 	if (i == names->all->n || names->all->v[i].thread != thread)
 		return 0;
 	names->id[i] = nsx_i64_or(&v[1], -1);
-	names->text[i] = v[1].type == NSX_V_TEXT ?
-				 nsx_val_text(&v[1], names->a) : NULL;
+	names->text[i] = v[1].type == NSX_V_TEXT ? nsx_val_text(&v[1], names->a) : NULL;
 	return 0;
 }
 
-static int on_process_name(void *ctx, int64_t rid NSX_UNUSED,
-			   const struct nsx_val *v,
+static int on_process_name(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 			   struct nsx_err *err NSX_UNUSED)
 {
 	struct names *names = ctx;
@@ -76,15 +68,13 @@ static int on_process_name(void *ctx, int64_t rid NSX_UNUSED,
 	else
 		return 0;
 	i = cpu_lower_bound(names->all, key);
-	if (i < names->all->n &&
-	    nsx_process_key(names->all->v[i].thread) == key)
+	if (i < names->all->n && nsx_process_key(names->all->v[i].thread) == key)
 		names->process[i] = nsx_val_text(&v[2], names->a);
 	return 0;
 }
 
 static int find_names(const struct nsx_run *run, const struct cpu_threads *all,
-		      struct names *names, struct nsx_arena *a,
-		      struct nsx_err *err)
+		      struct names *names, struct nsx_arena *a, struct nsx_err *err)
 {
 	const struct nsx_schema *s = run->trace->schema;
 	const char **texts;
@@ -92,15 +82,13 @@ static int find_names(const struct nsx_run *run, const struct cpu_threads *all,
 	*names = (struct names){.all = all, .a = a};
 	if (nsx_new_arrays(run->scratch, all->n, "thread names", err, names->id,
 			   names->text) ||
-	    !nsx_new_array(names->process, run->scratch, all->n,
-			   "process names", err))
+	    !nsx_new_array(names->process, run->scratch, all->n, "process names", err))
 		return err->rc;
 	for (size_t i = 0; i < all->n; i++)
 		names->id[i] = -1;
 	if (nsx_view_each(s, thread_name, on_thread_name, names, err,
 			  global_tid, name) ||
-	    nsx_view_each(s, process, on_process_name, names, err, global_pid,
-			  pid, name))
+	    nsx_view_each(s, process, on_process_name, names, err, global_pid, pid, name))
 		return err->rc;
 	for (size_t i = 1; i < all->n; i++)
 		if (all->v[i].thread >> 24 == all->v[i - 1].thread >> 24)
@@ -122,8 +110,7 @@ static int find_names(const struct nsx_run *run, const struct cpu_threads *all,
 /* Tables -------------------------------------------------------------------*/
 
 /* Time of a thread in CUDA calls; called with ascending threads. */
-static int64_t api_ns(const struct nsx_trace *t, uint64_t thread,
-		      uint32_t *cursor)
+static int64_t api_ns(const struct nsx_trace *t, uint64_t thread, uint32_t *cursor)
 {
 	int64_t ns = 0, end = INT64_MIN;
 
@@ -164,8 +151,7 @@ static int traced_ns(const struct nsx_trace *t, const struct cpu_threads *all,
 }
 
 static void cpu_threads_fill_rows(const struct nsx_run *run, const struct cpu_threads *all,
-				  const struct names *names, int64_t of_ns,
-				  struct nsx_table *table)
+				  const struct names *names, int64_t of_ns, struct nsx_table *table)
 {
 	const struct nsx_trace *t = run->trace;
 	uint32_t cursor = 0;
@@ -208,8 +194,7 @@ static void fill_waiting(const struct cpu_threads *all,
 		       NSX_DESC(WAIT_PREEMPTIONS), WAIT_PID, WAIT_TID);
 }
 
-static void measure_busiest(const struct nsx_table *rows, int64_t of_ns,
-			    struct nsx_measured *m)
+static void measure_busiest(const struct nsx_table *rows, int64_t of_ns, struct nsx_measured *m)
 {
 	const struct nsx_cell *top = nsx_row_at(rows, 0);
 
@@ -237,25 +222,21 @@ static void cpu_threads_summarise(const struct nsx_trace *t,
 			    nsx_say_ms(out, nsx_row_at(rows, 0)[ON_CPU].u.f),
 			    nsx_say_time(out, of_ns));
 	if (rows->nrows)
-		nsx_md_whole(out, rows,
-			     nsx_first_rows(rows, MOST_SHOWN, ON_CPU, SLIGHT *
-					    nsx_row_at(rows, 0)[ON_CPU].u.f));
+		nsx_md_whole(out, rows, nsx_first_rows(rows, MOST_SHOWN, ON_CPU, SLIGHT *
+						       nsx_row_at(rows, 0)[ON_CPU].u.f));
 	if (waiting->nrows)
 		nsx_md_whole(out, waiting, 0);
 	if (!all->knows_states)
-		nsx_note(out, "the trace does not say why threads went off a "
-			      "CPU: runnable but waiting cannot be told from "
-			      "blocked");
+		nsx_note(out, "the trace does not say why threads went off a CPU: runnable but "
+			      "waiting cannot be told from blocked");
 	if (all->defects)
 		nsx_note(out, "%zu scheduling rows hold no time, thread or "
 			      "direction; left out", all->defects);
 	if (!nsx_has_view(t->schema, NSX_VIEW_runtime))
-		nsx_note(out, "no CUDA calls in the trace: cuda_api_ms is "
-			      "unknown");
+		nsx_note(out, "no CUDA calls in the trace: cuda_api_ms is unknown");
 }
 
-static int cpu_threads_run(const struct nsx_run *run, struct nsx_section *out,
-			   struct nsx_err *err)
+static int cpu_threads_run(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)
 {
 	struct nsx_table *rows = nsx_add_table(out, &layouts[0]);
 	struct nsx_table *waiting = nsx_add_table(out, &layouts[1]);
@@ -265,9 +246,8 @@ static int cpu_threads_run(const struct nsx_run *run, struct nsx_section *out,
 	int rc;
 
 	if (!nsx_has_view(run->trace->schema, NSX_VIEW_sched))
-		return nsx_cannot(out, "the trace has no scheduling rows "
-				       "(SCHED_EVENTS); capture them with "
-				       "--cpuctxsw=process-tree");
+		return nsx_cannot(out, "the trace has no scheduling rows (SCHED_EVENTS); capture "
+				       "them with --cpuctxsw=process-tree");
 	rc = cpu_threads_read(run, &all, err);
 	if (!rc)
 		rc = find_names(run, &all, &names, out->arena, err);
@@ -289,23 +269,18 @@ NSX_DEFINE_PASS(cpu_threads,
 	.title = "CPU",
 	.subject = "CPU scheduling",
 	.summary = "time on a CPU, switches and migrations by thread",
-	.doc = "A thread is on a CPU from a switch in to its next row; a "
-	       "thread still on a CPU at the end adds nothing after its last "
-	       "row, and one whose first row is a switch out adds nothing "
-	       "before it, since when it ran is not known. Utilisation is of "
-	       "the time from the first scheduling row to the end of the "
-	       "session. Context switches are switches out; a migration is a "
-	       "switch in on another CPU than the one before. Runnable but "
-	       "waiting is the time from a switch out in a state that could "
-	       "run to the next switch in, where the trace tells states. "
-	       "cuda_api_ms is time inside outermost CUDA calls. Of the "
-	       "threads that launched GPU work, the CPUs that their rows in "
-	       "the window name, and where the GPU is.",
-	.derived_from = "scheduling rows by thread, in order of time; CUDA "
-			"calls",
-	.limitations = "only threads of the traced process tree; what another "
-		       "process did on the CPU is not seen; which NUMA node a "
-		       "CPU is of is in no export",
+	.doc = "A thread is on a CPU from a switch in to its next row; a thread still on a CPU at "
+	       "the end adds nothing after its last row, and one whose first row is a switch out "
+	       "adds nothing before it, since when it ran is not known. Utilisation is of the time "
+	       "from the first scheduling row to the end of the session. Context switches are "
+	       "switches out; a migration is a switch in on another CPU than the one before. "
+	       "Runnable but waiting is the time from a switch out in a state that could run to "
+	       "the next switch in, where the trace tells states. cuda_api_ms is time inside "
+	       "outermost CUDA calls. Of the threads that launched GPU work, the CPUs that their "
+	       "rows in the window name, and where the GPU is.",
+	.derived_from = "scheduling rows by thread, in order of time; CUDA calls",
+	.limitations = "only threads of the traced process tree; what another process did on the "
+		       "CPU is not seen; which NUMA node a CPU is of is in no export",
 	.any_of = {NSX_NEED_VIEW(sched)},
 	NSX_LAYOUTS(layouts),
 	.more = (const struct nsx_layout *const[]){&cpu_launching_layout, NULL},

@@ -10,41 +10,35 @@
 
 enum { TOP_ROWS = 100 };
 
-#define COLUMNS(X)                                                            \
-	X(KERNEL, "kernel_name", STR, "full name")                            \
-	X(DEVICE, "device_id", I64, "CUDA ordinal")                           \
-	X(PID, "pid", I64, "process")                                         \
-	X(TID, "tid", I64, "thread that launched it")                         \
-	X(API, "api_name", STR, "the call")                                   \
-	X(CALLED, "launch_start_ns", I64, "the call begins")                  \
-	X(RETURNED, "launch_end_ns", I64, "the call has returned")            \
-	X(BEGAN, "kernel_start_ns", I64, "the kernel begins")                 \
-	X(DELAY, "queue_delay_us", F64,                                       \
-	  "from the call's begin to the kernel's")                            \
-	X(AFTER, "post_return_us", F64,                                       \
-	  "from the call's return to the kernel's begin, negative if it "     \
-	  "began before")
+#define COLUMNS(X)                                                                                 \
+	X(KERNEL, "kernel_name", STR, "full name")                                                 \
+	X(DEVICE, "device_id", I64, "CUDA ordinal")                                                \
+	X(PID, "pid", I64, "process")                                                              \
+	X(TID, "tid", I64, "thread that launched it")                                              \
+	X(API, "api_name", STR, "the call")                                                        \
+	X(CALLED, "launch_start_ns", I64, "the call begins")                                       \
+	X(RETURNED, "launch_end_ns", I64, "the call has returned")                                 \
+	X(BEGAN, "kernel_start_ns", I64, "the kernel begins")                                      \
+	X(DELAY, "queue_delay_us", F64, "from the call's begin to the kernel's")                   \
+	X(AFTER, "post_return_us", F64,                                                            \
+	  "from the call's return to the kernel's begin, negative if it began before")
 NSX_COLUMNS(cols, COLUMNS);
-#define BIN_COLUMNS(X)                                                        \
-	X(B_START, "bin_start_us", F64,                                       \
-	  "queue delay from here on; empty: no bound")                        \
-	X(B_END, "bin_end_us", F64, "to below this; empty: no bound")         \
+#define BIN_COLUMNS(X)                                                                             \
+	X(B_START, "bin_start_us", F64, "queue delay from here on; empty: no bound")               \
+	X(B_END, "bin_end_us", F64, "to below this; empty: no bound")                              \
 	X(B_COUNT, "count", I64, "kernels")
 NSX_COLUMNS(bin_cols, BIN_COLUMNS);
-#define QUEUE_COLUMNS(X)                                                      \
-	X(QUEUE_PID, "pid", I64, "process")                                   \
-	X(QUEUE_DEVICE, "device_id", I64, "CUDA ordinal")                     \
-	X(QUEUE_CONTEXT, "context_id", I64, "CUDA context")                   \
-	X(QUEUE_STREAM, "stream_id", I64, "stream inside the context")        \
-	X(QUEUE_LAUNCHES, "launches", I64, "calls whose work ran on it")      \
-	X(QUEUE_MEDIAN, "median_depth", I64,                                  \
-	  "launched but not begun, median over time")                         \
-	X(QUEUE_MOST, "max_depth", I64, "most at once")                       \
-	X(QUEUE_EMPTY, "empty_pct", F64,                                      \
-	  "share of the time, from the first launch to the last start, in "   \
-	  "which nothing waited")                                             \
-	X(QUEUE_STARVED, "starved_ms", F64,                                   \
-	  "part of that in which the device was idle")
+#define QUEUE_COLUMNS(X)                                                                           \
+	X(QUEUE_PID, "pid", I64, "process")                                                        \
+	X(QUEUE_DEVICE, "device_id", I64, "CUDA ordinal")                                          \
+	X(QUEUE_CONTEXT, "context_id", I64, "CUDA context")                                        \
+	X(QUEUE_STREAM, "stream_id", I64, "stream inside the context")                             \
+	X(QUEUE_LAUNCHES, "launches", I64, "calls whose work ran on it")                           \
+	X(QUEUE_MEDIAN, "median_depth", I64, "launched but not begun, median over time")           \
+	X(QUEUE_MOST, "max_depth", I64, "most at once")                                            \
+	X(QUEUE_EMPTY, "empty_pct", F64,                                                           \
+	  "share of the time, from the first launch to the last start, in which nothing waited")   \
+	X(QUEUE_STARVED, "starved_ms", F64, "part of that in which the device was idle")
 NSX_COLUMNS(queue_cols, QUEUE_COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "rows", NSX_COLS(cols), .json_rows = NSX_ALL_ROWS},
@@ -67,13 +61,11 @@ struct launched { /* kernels with a call, one per graph launch */
 
 static int64_t delay_of(const struct nsx_trace *t, uint32_t op)
 {
-	return nsx_op_start(&t->ops, op) -
-	       nsx_call_start(&t->calls, nsx_op_call(&t->ops, op));
+	return nsx_op_start(&t->ops, op) - nsx_call_start(&t->calls, nsx_op_call(&t->ops, op));
 }
 
 /* Finds the earliest kernel of each graph launch, by call. */
-static int first_of_graphs(struct launched *l, struct nsx_arena *a,
-			   struct nsx_err *err)
+static int first_of_graphs(struct launched *l, struct nsx_arena *a, struct nsx_err *err)
 {
 	const struct nsx_trace *t = l->t;
 	uint8_t flags = 0;
@@ -87,14 +79,12 @@ static int first_of_graphs(struct launched *l, struct nsx_arena *a,
 		    !(t->calls.flags[call] & NSX_CALL_GRAPH))
 			continue;
 		if (!l->first) {
-			if (!nsx_new_array(l->first, a, t->calls.n,
-					   "graph launches", err))
+			if (!nsx_new_array(l->first, a, t->calls.n, "graph launches", err))
 				return err->rc;
 			memset(l->first, 0xff, t->calls.n * sizeof(*l->first));
 		}
 		if (l->first[call] == NSX_NONE ||
-		    nsx_op_start(&t->ops, i) <
-			nsx_op_start(&t->ops, l->first[call]))
+		    nsx_op_start(&t->ops, i) < nsx_op_start(&t->ops, l->first[call]))
 			l->first[call] = i;
 	}
 	return 0;
@@ -156,8 +146,7 @@ static void launch_latency_add_row(const struct nsx_trace *t, uint32_t op, uint3
 	row[RETURNED] = nsx_int(nsx_call_end(&t->calls, call));
 	row[BEGAN] = nsx_int(nsx_op_start(&t->ops, op));
 	row[DELAY] = nsx_us((double)delay_of(t, op));
-	row[AFTER] = nsx_us((double)(nsx_op_start(&t->ops, op) -
-				     nsx_call_end(&t->calls, call)));
+	row[AFTER] = nsx_us((double)(nsx_op_start(&t->ops, op) - nsx_call_end(&t->calls, call)));
 }
 
 static void launch_latency_fill_rows(const struct launched *l, struct nsx_table *table)
@@ -218,18 +207,14 @@ static void put_summary(struct nsx_section *out, struct launched *l)
 	nsx_put(out, "summary.max_us", nsx_us((double)most));
 	nsx_put(out, "summary.negative_count", nsx_int(negative));
 	nsx_put(out, "summary.started_before_return_count", nsx_int(early));
-	nsx_put(out, "summary.p50_post_return_us",
-		nsx_us(nsx_quantile(l->ns, l->n, 0.5)));
+	nsx_put(out, "summary.p50_post_return_us", nsx_us(nsx_quantile(l->ns, l->n, 0.5)));
 	if (l->n == 1) {
-		nsx_md_bullet(out, "From launch call to kernel: **%s**%s",
-			      nsx_say_time(out, most),
+		nsx_md_bullet(out, "From launch call to kernel: **%s**%s", nsx_say_time(out, most),
 			      early ? "; it began before the call returned" : "");
 		return;
 	}
-	nsx_md_bullet(out,
-		"From launch call to kernel: median **%s**, p95 %s, p99 %s, "
-		"longest %s, over %s%s",
-		nsx_text_ns(out->arena, q[0]), nsx_text_ns(out->arena, q[1]),
+	nsx_md_bullet(out, "From launch call to kernel: median **%s**, p95 %s, p99 %s, longest %s, "
+		"over %s%s", nsx_text_ns(out->arena, q[0]), nsx_text_ns(out->arena, q[1]),
 		nsx_text_ns(out->arena, q[2]), nsx_say_time(out, most),
 		nsx_text_n(out->arena, l->n, "kernel", NULL),
 		early ? nsx_say(out, "; %lld began before the call returned",
@@ -249,8 +234,7 @@ static void fill_histogram(const struct launched *l, struct nsx_table *table)
 	for (size_t i = 0; i < l->n; i++) {
 		size_t b = 0;
 
-		while (b < ARRAY_LEN(bounds) &&
-		       l->ns[i] >= bounds[b] * 1000)
+		while (b < ARRAY_LEN(bounds) && l->ns[i] >= bounds[b] * 1000)
 			b++;
 		count[b]++;
 		first = NSX_MIN(first, b);
@@ -311,8 +295,7 @@ static int launch_latency_sweep(struct depths *q, const struct nsx_run *run, uin
 		for (; i < n && called[i] == at; i++) {
 			if (++depth <= q->most)
 				continue;
-			if (nsx_grow(&q->time_at, &q->cap, depth + 1, 8,
-				     "queue depths", err))
+			if (nsx_grow(&q->time_at, &q->cap, depth + 1, 8, "queue depths", err))
 				return err->rc;
 			q->time_at[q->most = depth] = 0;
 		}
@@ -323,8 +306,7 @@ static int launch_latency_sweep(struct depths *q, const struct nsx_run *run, uin
 }
 
 static int add_stream(const struct nsx_run *run, struct depths *q,
-		      uint32_t stream, struct nsx_table *table,
-		      struct nsx_err *err)
+		      uint32_t stream, struct nsx_table *table, struct nsx_err *err)
 {
 	const struct nsx_stream *s = &run->trace->stream[stream];
 	size_t first = q->of.at[stream], n = q->of.at[stream + 1] - first;
@@ -350,8 +332,7 @@ static int add_stream(const struct nsx_run *run, struct depths *q,
 	return 0;
 }
 
-static int fill_queues(const struct nsx_run *run, struct nsx_table *table,
-		       struct nsx_err *err)
+static int fill_queues(const struct nsx_run *run, struct nsx_table *table, struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
 	struct depths q = {0};
@@ -401,15 +382,12 @@ static int launch_latency_run(const struct nsx_run *run, struct nsx_section *out
 NSX_DEFINE_PASS(launch_latency,
 	.no_title = "shown under the launch storm",
 	.summary = "from launch call to kernel start; queue depth per stream",
-	.doc = "For each kernel with an API call (of a graph launch the first "
-	       "kernel only): queue_delay = kernel start - call start, "
-	       "post_return = kernel start - call end, both signed. "
-	       "queue_depth: one more at each call's start, one less when its "
-	       "first work starts, weighted by time; empty while the device "
-	       "idles is starved, a long delay while it works is a healthy "
-	       "lead.",
-	.caveat = "measured from the begin of the call: nsys-llm-explain "
-		   "measures from its return and clips at 0. A long delay while "
-		   "the GPU works is a healthy lead of the host",
+	.doc = "For each kernel with an API call (of a graph launch the first kernel only): "
+	       "queue_delay = kernel start - call start, post_return = kernel start - call end, "
+	       "both signed. queue_depth: one more at each call's start, one less when its first "
+	       "work starts, weighted by time; empty while the device idles is starved, a long "
+	       "delay while it works is a healthy lead.",
+	.caveat = "measured from the begin of the call: nsys-llm-explain measures from its return "
+		   "and clips at 0. A long delay while the GPU works is a healthy lead of the host",
 	.needs = {NSX_NEED_VIEW(kernel), NSX_NEED_VIEW(runtime)},
 	NSX_LAYOUTS(layouts));

@@ -12,17 +12,14 @@ enum { TINY_US = 5, TINY_ROWS = 20, SHORT_GAP_NS = 1000000 };
 	X(TINY_CALL_COUNT, "call_count", I64, "executions")                   \
 	X(TINY_AVG_DURATION_US, "avg_duration_us", F64, "mean, at most 5")
 NSX_COLUMNS(tiny_cols, TINY_COLUMNS);
-#define LAUNCHER_COLUMNS(X)                                                   \
-	X(LAUNCHER_PID, "pid", I64, "process")                                \
-	X(LAUNCHER_TID, "tid", I64, "thread that launches")                   \
-	X(LAUNCHER_DEVICE, "device_id", I64, "CUDA ordinal")                  \
-	X(LAUNCHER_CALLS, "launch_calls", I64,                                \
-	  "calls that caused GPU work there")                                 \
-	X(LAUNCHER_OPS, "gpu_ops", I64,                                       \
-	  "kernels, copies and memsets they caused")                          \
-	X(LAUNCHER_BOUND, "launch_bound_ms", F64,                             \
-	  "device idle time below 1 ms a gap that ended when such a call "    \
-	  "returned")
+#define LAUNCHER_COLUMNS(X)                                                                        \
+	X(LAUNCHER_PID, "pid", I64, "process")                                                     \
+	X(LAUNCHER_TID, "tid", I64, "thread that launches")                                        \
+	X(LAUNCHER_DEVICE, "device_id", I64, "CUDA ordinal")                                       \
+	X(LAUNCHER_CALLS, "launch_calls", I64, "calls that caused GPU work there")                 \
+	X(LAUNCHER_OPS, "gpu_ops", I64, "kernels, copies and memsets they caused")                 \
+	X(LAUNCHER_BOUND, "launch_bound_ms", F64,                                                  \
+	  "device idle time below 1 ms a gap that ended when such a call returned")
 NSX_COLUMNS(launcher_cols, LAUNCHER_COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "tiny_kernels", NSX_COLS(tiny_cols), .json_rows = TINY_ROWS},
@@ -45,8 +42,7 @@ static bool is_counted_kernel(const struct nsx_trace *t, size_t op)
 	return t->ops.kind[op] == NSX_OP_KERNEL && nsx_op_counts(t, op);
 }
 
-static int read_kernels(const struct nsx_run *run, struct kernels *k,
-			struct nsx_err *err)
+static int read_kernels(const struct nsx_run *run, struct kernels *k, struct nsx_err *err)
 {
 	const struct nsx_ops *o = &run->trace->ops;
 
@@ -72,11 +68,9 @@ static void put_kernels(struct kernels *k, struct nsx_section *out)
 	for (int i = 0; i < 2; i++) {
 		const struct nsx_storm_threshold *x = &nsx_storm_thresholds[i];
 
-		nsx_put(out, nsx_say(out, "storm_thresholds."
-				     "launches_per_s_threshold_%d", i + 1),
+		nsx_put(out, nsx_say(out, "storm_thresholds.launches_per_s_threshold_%d", i + 1),
 			nsx_int((int64_t)x->launches_per_s));
-		nsx_put(out, nsx_say(out, "storm_thresholds."
-				     "p50_kernel_us_threshold_%d", i + 1),
+		nsx_put(out, nsx_say(out, "storm_thresholds.p50_kernel_us_threshold_%d", i + 1),
 			nsx_int((int64_t)x->p50_kernel_us));
 	}
 	nsx_put(out, "tiny_kernel_us", nsx_int(TINY_US));
@@ -101,8 +95,7 @@ static int launch_storm_cmp_sums(const void *a, const void *b, void *trace)
 	return NSX_CMP(y->n, x->n) ?: NSX_CMP(rank[x->name], rank[y->name]);
 }
 
-static int fill_tiny(const struct nsx_run *run, struct nsx_table *table,
-		     struct nsx_err *err)
+static int fill_tiny(const struct nsx_run *run, struct nsx_table *table, struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
 	const struct nsx_kernel_names *k = &run->facts->kernels;
@@ -153,8 +146,7 @@ static struct launcher *launch_storm_launcher_of(const struct nsx_trace *t,
 						 struct launchers *l, uint32_t call,
 						 uint32_t device, struct nsx_err *err)
 {
-	struct launcher *x = nsx_group_value(&l->groups, &l->v,
-					     nsx_call_thread(t, call), device,
+	struct launcher *x = nsx_group_value(&l->groups, &l->v, nsx_call_thread(t, call), device,
 					     "launchers", err);
 
 	return x;
@@ -181,8 +173,7 @@ static int64_t host_late(const struct nsx_trace *t, const struct nsx_gap *gap)
 	    nsx_call_end(&t->calls, call) <= gap->start_ns ||
 	    is_later_node(t, call, gap->op))
 		return 0;
-	return NSX_MIN(gap->end_ns, nsx_call_end(&t->calls, call)) -
-	       gap->start_ns;
+	return NSX_MIN(gap->end_ns, nsx_call_end(&t->calls, call)) - gap->start_ns;
 }
 
 static int launch_storm_sweep_device(const struct nsx_run *run, uint32_t device,
@@ -204,8 +195,7 @@ static int launch_storm_sweep_device(const struct nsx_run *run, uint32_t device,
 		x->calls += nsx_call_op(&t->calls, call) == i;
 		x->ops++;
 	}
-	for (size_t at = 0;
-	     nsx_next_gap(&run->facts->idle[device], &at, &gap);) {
+	for (size_t at = 0; nsx_next_gap(&run->facts->idle[device], &at, &gap);) {
 		int64_t ns = host_late(t, &gap);
 
 		if (!ns)
@@ -219,8 +209,7 @@ static int launch_storm_sweep_device(const struct nsx_run *run, uint32_t device,
 }
 
 static int fill_launchers(const struct nsx_run *run, struct launchers *l,
-			  struct nsx_table *table, int64_t *ret_bound_ns,
-			  struct nsx_err *err)
+			  struct nsx_table *table, int64_t *ret_bound_ns, struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
 
@@ -243,8 +232,7 @@ static int fill_launchers(const struct nsx_run *run, struct launchers *l,
 		nsx_add_to(ret_bound_ns, x->bound_ns);
 	}
 	nsx_table_sort(table, NSX_DESC(LAUNCHER_BOUND),
-		       NSX_DESC(LAUNCHER_CALLS), LAUNCHER_PID, LAUNCHER_TID,
-		       LAUNCHER_DEVICE);
+		       NSX_DESC(LAUNCHER_CALLS), LAUNCHER_PID, LAUNCHER_TID, LAUNCHER_DEVICE);
 	return 0;
 }
 
@@ -253,8 +241,7 @@ static int fill_launchers(const struct nsx_run *run, struct launchers *l,
 /* The iterations of the device that sets the pace, for the process that has most of them
  * there.
  */
-static const struct nsx_iteration *find_run(const struct nsx_facts *f,
-					    size_t *ret_n)
+static const struct nsx_iteration *find_run(const struct nsx_facts *f, size_t *ret_n)
 {
 	const struct nsx_iteration *best = NULL;
 
@@ -262,8 +249,7 @@ static const struct nsx_iteration *find_run(const struct nsx_facts *f,
 	NSX_EACH_RUN(i, next, f->niterations,
 		     f->iterations[next].process == f->iterations[i].process &&
 		     f->iterations[next].device == f->iterations[i].device) {
-		if (f->iterations[i].device == f->limiting &&
-		    next - i > *ret_n) {
+		if (f->iterations[i].device == f->limiting && next - i > *ret_n) {
 			best = &f->iterations[i];
 			*ret_n = next - i;
 		}
@@ -282,17 +268,14 @@ struct cursor { /* position on one device */
  * by start.
  */
 static void count_iteration(const struct nsx_run *run,
-			    const struct nsx_iteration *it, struct cursor *c,
-			    int64_t *ret)
+			    const struct nsx_iteration *it, struct cursor *c, int64_t *ret)
 {
 	const struct nsx_trace *t = run->trace;
 	const struct nsx_device *d = &t->device[it->device];
 	const struct nsx_idle *idle = &run->facts->idle[it->device];
 
 	ret[0] = ret[1] = ret[2] = 0;
-	for (; c->op < d->ops_at + d->nops &&
-	       nsx_op_start(&t->ops, c->op) < it->end_ns;
-	     c->op++) {
+	for (; c->op < d->ops_at + d->nops && nsx_op_start(&t->ops, c->op) < it->end_ns; c->op++) {
 		uint32_t call = nsx_op_call(&t->ops, c->op);
 
 		if (nsx_op_start(&t->ops, c->op) < it->start_ns)
@@ -318,8 +301,7 @@ static int put_per_iteration(const struct nsx_run *run, struct nsx_section *out,
 	if (!it)
 		return 0;
 	for (unsigned i = 0; i < 3; i++) {
-		v[i] = nsx_arena_try_array(run->scratch, n, sizeof(**v),
-					   "iterations", err);
+		v[i] = nsx_arena_try_array(run->scratch, n, sizeof(**v), "iterations", err);
 		if (!v[i])
 			return err->rc;
 	}
@@ -335,15 +317,11 @@ static int put_per_iteration(const struct nsx_run *run, struct nsx_section *out,
 	}
 	if (!k)
 		return 0;
-	nsx_put(out, "per_iteration.device_id",
-		nsx_int(run->trace->device[it->device].device_id));
+	nsx_put(out, "per_iteration.device_id", nsx_int(run->trace->device[it->device].device_id));
 	nsx_put(out, "per_iteration.iterations", nsx_int((int64_t)k));
-	nsx_put(out, "per_iteration.kernels",
-		nsx_real(nsx_quantile(v[0], k, 0.5)));
-	nsx_put(out, "per_iteration.launch_calls",
-		nsx_real(nsx_quantile(v[1], k, 0.5)));
-	nsx_put(out, "per_iteration.launch_bound_ms",
-		nsx_real(nsx_quantile(v[2], k, 0.5) / 1e6));
+	nsx_put(out, "per_iteration.kernels", nsx_real(nsx_quantile(v[0], k, 0.5)));
+	nsx_put(out, "per_iteration.launch_calls", nsx_real(nsx_quantile(v[1], k, 0.5)));
+	nsx_put(out, "per_iteration.launch_bound_ms", nsx_real(nsx_quantile(v[2], k, 0.5) / 1e6));
 	return 0;
 }
 
@@ -351,8 +329,7 @@ static int put_per_iteration(const struct nsx_run *run, struct nsx_section *out,
  * -1 if unknown, as no call has a correlation id that matches.
  */
 static int put_launching(const struct nsx_run *run, struct nsx_section *out,
-			 struct nsx_table *table, int64_t *ret_bound_ns,
-			 struct nsx_err *err)
+			 struct nsx_table *table, int64_t *ret_bound_ns, struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
 	struct launchers l = {.v = NULL};
@@ -390,16 +367,14 @@ static void say_kernels(struct nsx_section *out, const struct nsx_cell *f,
 	long long n = f[STORM_LAUNCHES].u.i;
 	double per_s = f[STORM_RATE].type ? f[STORM_RATE].u.f : 0;
 
-	nsx_headline(out, "Launch storm: %lld launches over %.3fs = %.1f "
-		     "launches/s; median kernel %.2f us", n,
-		     f[STORM_WINDOW].u.f, per_s, f[STORM_P50].u.f);
+	nsx_headline(out, "Launch storm: %lld launches over %.3fs = %.1f launches/s; median kernel "
+		     "%.2f us", n, f[STORM_WINDOW].u.f, per_s, f[STORM_P50].u.f);
 	if (n == 1) {
 		nsx_md_bullet(out, "1 kernel of %s",
 			      nsx_text_ns(out->arena, f[STORM_P50].u.f * 1e3));
 		return;
 	}
-	nsx_md_bullet(out,
-		"%s over %s, %s a second%s; duration median %s, p90 %s, p99 %s%s",
+	nsx_md_bullet(out, "%s over %s, %s a second%s; duration median %s, p90 %s, p99 %s%s",
 		nsx_text_n(out->arena, (size_t)n, "kernel", NULL),
 		nsx_text_ns(out->arena, f[STORM_WINDOW].u.f * 1e9),
 		nsx_text_count(out->arena, per_s),
@@ -413,8 +388,7 @@ static void say_kernels(struct nsx_section *out, const struct nsx_cell *f,
 			nsx_say_time(out, bound_ns)));
 }
 
-static int launch_storm_run(const struct nsx_run *run, struct nsx_section *out,
-			    struct nsx_err *err)
+static int launch_storm_run(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)
 {
 	struct nsx_table *tiny = nsx_add_table(out, &layouts[0]);
 	struct nsx_table *launchers = nsx_add_table(out, &layouts[1]);
@@ -427,8 +401,7 @@ static int launch_storm_run(const struct nsx_run *run, struct nsx_section *out,
 		return nsx_cannot(out, "no kernel began in the window");
 	put_kernels(&k, out);
 	nsx_arena_drop(run->scratch, k.ns);
-	if (fill_tiny(run, tiny, err) ||
-	    put_launching(run, out, launchers, &bound_ns, err))
+	if (fill_tiny(run, tiny, err) || put_launching(run, out, launchers, &bound_ns, err))
 		return err->rc;
 	run->measured->storm.is_storm = k.figure[STORM_FLAG].u.b;
 	run->measured->storm.per_s = k.figure[STORM_RATE].u.f;
@@ -441,20 +414,18 @@ static int launch_storm_run(const struct nsx_run *run, struct nsx_section *out,
 NSX_DEFINE_PASS(launch_storm,
 	.title = "Waits and launches",
 	.summary = "rate and size of kernels; time lost to late launches",
-	.doc = "rate = kernels / (last kernel end - first kernel start). "
-	       "is_launch_storm: rate >= 50000/s and median <= 10 us, or rate "
-	       ">= 100000/s and median <= 20 us. pct_under_N: kernels shorter "
-	       "than N us. tiny_kernels: names whose mean is at most 5 us. "
-	       "launch_bound: over the gaps of each device below 1 ms, [a,b), "
-	       "that are ended by an op with a call r that returned after a: "
-	       "min(b, r.end) - a. launchers splits it by thread and device.",
+	.doc = "rate = kernels / (last kernel end - first kernel start). is_launch_storm: rate >= "
+	       "50000/s and median <= 10 us, or rate >= 100000/s and median <= 20 us. pct_under_N: "
+	       "kernels shorter than N us. tiny_kernels: names whose mean is at most 5 us. "
+	       "launch_bound: over the gaps of each device below 1 ms, [a,b), that are ended by an "
+	       "op with a call r that returned after a: min(b, r.end) - a. launchers splits it by "
+	       "thread and device.",
 	.derived_from = "kernel rows; for launch-bound time the API calls "
 			"that launched what ends each gap",
 	.limitations = "kernels inside a graph launch are counted one by one "
 		       "though one call launched them",
-	.caveat = "the flag is computed as in nsys-llm-explain, over all "
-		   "processes and devices; it does not say that anything was "
-		   "lost: launch_bound_ms does",
+	.caveat = "the flag is computed as in nsys-llm-explain, over all processes and devices; it "
+		   "does not say that anything was lost: launch_bound_ms does",
 	.needs = {NSX_NEED_VIEW(kernel)},
 	NSX_LAYOUTS(layouts),
 	.measures = true);

@@ -13,19 +13,16 @@ enum {
 	MANY_QUEUED = 200, HELD_NS = 20000, /* MANY_QUEUED: operations queued before it */
 };
 
-#define COLUMNS(X)                                                            \
-	X(PID, "pid", I64, "process")                                         \
-	X(TID, "tid", I64, "thread")                                          \
-	X(API, "api_name", STR, "the call, with its version suffix")          \
-	X(COUNT, "count", I64,                                                \
-	  "calls that began in the window", .adds = true)                     \
-	X(TOTAL_MS, "total_time_ms", F64,                                     \
-	  "time inside the call", .adds = true)                               \
-	X(BACKPRESSURE, "backpressure_ms", F64,                               \
-	  "of it, held because the GPU's queue was full", .adds = true)       \
-	X(CPU, "launch_cpu_ms", F64,                                          \
-	  "the rest: the cost of launching", .adds = true)                    \
-	X(P50, "p50_us", F64, "median duration")                              \
+#define COLUMNS(X)                                                                                 \
+	X(PID, "pid", I64, "process")                                                              \
+	X(TID, "tid", I64, "thread")                                                               \
+	X(API, "api_name", STR, "the call, with its version suffix")                               \
+	X(COUNT, "count", I64, "calls that began in the window", .adds = true)                     \
+	X(TOTAL_MS, "total_time_ms", F64, "time inside the call", .adds = true)                    \
+	X(BACKPRESSURE, "backpressure_ms", F64,                                                    \
+	  "of it, held because the GPU's queue was full", .adds = true)                            \
+	X(CPU, "launch_cpu_ms", F64, "the rest: the cost of launching", .adds = true)              \
+	X(P50, "p50_us", F64, "median duration")                                                   \
 	X(P99, "p99_us", F64, "99th percentile")
 NSX_COLUMNS(cols, COLUMNS);
 static const struct nsx_layout layouts[] = {
@@ -48,19 +45,16 @@ struct work {
 	bool is_measured;
 };
 
-static struct launcher *launches_launcher_of(struct work *w, size_t call,
-					     struct nsx_err *err)
+static struct launcher *launches_launcher_of(struct work *w, size_t call, struct nsx_err *err)
 {
-	struct launcher *x = nsx_group_value(
-		&w->groups, &w->v, nsx_call_thread(w->t, call),
+	struct launcher *x = nsx_group_value(&w->groups, &w->v, nsx_call_thread(w->t, call),
 		nsx_call_name(&w->t->calls, call), "launchers", err);
 
 	return x;
 }
 
 /* Collects the times when each thread was held. */
-static int held_spans(struct work *w, struct nsx_spans **ret,
-		      struct nsx_err *err)
+static int held_spans(struct work *w, struct nsx_spans **ret, struct nsx_err *err)
 {
 	const struct nsx_overheads *o = &w->t->overheads;
 	struct nsx_span *v;
@@ -116,19 +110,16 @@ static int sum_launches(struct work *w, struct nsx_err *err)
 		x->n += nsx_starts_inside(w->t, s.start_ns);
 		nsx_add_to(&x->ns, in_window(w->t, s));
 		if (nsx_has_window(w->t)) {
-			s.start_ns = NSX_MAX(s.start_ns,
-					     w->t->window.start_ns);
+			s.start_ns = NSX_MAX(s.start_ns, w->t->window.start_ns);
 			s.end_ns = NSX_MIN(s.end_ns, w->t->window.end_ns);
 		}
-		nsx_add_to(&x->held_ns,
-			   nsx_spans_within(h, prefix, s.start_ns, s.end_ns));
+		nsx_add_to(&x->held_ns, nsx_spans_within(h, prefix, s.start_ns, s.end_ns));
 	}
 	return 0;
 }
 
 /* Handles one thread's launchers [from, to); ns has room for all counts. */
-static int measure_thread(struct work *w, size_t from, size_t to, int64_t *ns,
-			  struct nsx_err *err)
+static int measure_thread(struct work *w, size_t from, size_t to, int64_t *ns, struct nsx_err *err)
 {
 	static const double qs[QUANTILES] = {0.5, 0.99};
 	const struct nsx_calls *c = &w->t->calls;
@@ -142,8 +133,7 @@ static int measure_thread(struct work *w, size_t from, size_t to, int64_t *ns,
 	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
 		struct launcher *x;
 
-		if (c->cls[i] != NSX_CALL_LAUNCH ||
-		    !nsx_starts_inside(w->t, nsx_call_start(c, i)))
+		if (c->cls[i] != NSX_CALL_LAUNCH || !nsx_starts_inside(w->t, nsx_call_start(c, i)))
 			continue;
 		x = launches_launcher_of(w, i, err);
 		if (!x)
@@ -173,13 +163,11 @@ static int measure_durations(struct work *w, struct nsx_err *err)
 	size_t most = 0;
 	int64_t *ns;
 
-	NSX_EACH_RUN(g, next, keys->n,
-		     nsx_group_key(keys, next).a == nsx_group_key(keys, g).a)
+	NSX_EACH_RUN(g, next, keys->n, nsx_group_key(keys, next).a == nsx_group_key(keys, g).a)
 		most = NSX_MAX(most, launches_count_launches(w, g, next));
 	if (!nsx_new_array(ns, w->arena, most, "launch durations", err))
 		return err->rc;
-	NSX_EACH_RUN(g, next, keys->n,
-		     nsx_group_key(keys, next).a == nsx_group_key(keys, g).a)
+	NSX_EACH_RUN(g, next, keys->n, nsx_group_key(keys, next).a == nsx_group_key(keys, g).a)
 		if (measure_thread(w, g, next, ns, err))
 			return err->rc;
 	nsx_arena_drop(w->arena, ns);
@@ -200,8 +188,7 @@ static int list_starts(struct work *w, struct queue *q, struct nsx_err *err)
 	size_t n = (size_t)t->nstreams + 1;
 
 	if (!nsx_new_array(q->start_ns, w->arena, t->ops.n, "starts", err) ||
-	    nsx_new_arrays(w->arena, n, "streams", err, q->at, q->next,
-			   q->begun))
+	    nsx_new_arrays(w->arena, n, "streams", err, q->at, q->next, q->begun))
 		return err->rc;
 	for (size_t i = 0; i < t->ops.n; i++)
 		q->at[nsx_op_stream(&t->ops, i) + 1]++;
@@ -209,8 +196,7 @@ static int list_starts(struct work *w, struct queue *q, struct nsx_err *err)
 		q->at[s] += q->at[s - 1];
 	memcpy(q->next, q->at, n * sizeof(*q->at));
 	for (size_t i = 0; i < t->ops.n; i++)
-		q->start_ns[q->next[nsx_op_stream(&t->ops, i)]++] =
-			nsx_op_start(&t->ops, i);
+		q->start_ns[q->next[nsx_op_stream(&t->ops, i)]++] = nsx_op_start(&t->ops, i);
 	memcpy(q->next, q->at, n * sizeof(*q->at));
 	memcpy(q->begun, q->at, n * sizeof(*q->at));
 	return 0;
@@ -235,8 +221,7 @@ static int infer_held(struct work *w, struct nsx_err *err)
 	int64_t *until;
 	struct queue q = {0};
 
-	if (!nsx_new_array(until, w->arena, t->nstreams, "streams", err) ||
-	    list_starts(w, &q, err))
+	if (!nsx_new_array(until, w->arena, t->nstreams, "streams", err) || list_starts(w, &q, err))
 		return err->rc;
 	for (uint32_t s = 0; s < t->nstreams; s++)
 		until[s] = INT64_MIN;
@@ -294,12 +279,10 @@ static void launches_fill_launches(struct work *w, struct nsx_table *table)
 		row[P50] = nsx_us(x->quantile_ns[P50_AT]);
 		row[P99] = nsx_us(x->quantile_ns[P99_AT]);
 	}
-	nsx_table_sort(table, NSX_DESC(TOTAL_MS), NSX_DESC(COUNT), PID, TID,
-		       API);
+	nsx_table_sort(table, NSX_DESC(TOTAL_MS), NSX_DESC(COUNT), PID, TID, API);
 }
 
-static void say_backpressure(const struct work *w, struct nsx_section *out,
-			     struct nsx_measured *m)
+static void say_backpressure(const struct work *w, struct nsx_section *out, struct nsx_measured *m)
 {
 	int64_t ns = 0, held_ns = 0;
 	size_t inferred = 0;
@@ -313,20 +296,16 @@ static void say_backpressure(const struct work *w, struct nsx_section *out,
 		nsx_string(w->is_measured ? "overhead" :
 			   inferred	  ? "inferred" : NULL));
 	if (!w->is_measured)
-		nsx_note(out, "the trace has no CUDA overhead rows: "
-			 "back-pressure is %s", inferred ?
-			 "inferred from long launches during which the "
-			 "stream's previous work still ran" :
+		nsx_note(out, "the trace has no CUDA overhead rows: back-pressure is %s", inferred ?
+			 "inferred from long launches during which the stream's previous work "
+			 "still ran" :
 			 "not known; no launch is long enough to show it");
 	if (!w->is_measured && !inferred)
 		return;
-	nsx_md_bullet(out,
-		      "Launch calls take **%s** of host time%s",
+	nsx_md_bullet(out, "Launch calls take **%s** of host time%s",
 		      nsx_say_time(out, ns), !held_ns ? "" :
-		      nsx_say(out, ", **%s** of it held back because the GPU's "
-			      "queue was full%s",
-			      nsx_say_time(out, held_ns),
-			      w->is_measured ? "" : " (inferred)"));
+		      nsx_say(out, ", **%s** of it held back because the GPU's queue was full%s",
+			      nsx_say_time(out, held_ns), w->is_measured ? "" : " (inferred)"));
 	m->launches.ns = ns;
 	m->launches.held_ns = held_ns;
 	m->launches.is_inferred = !w->is_measured;
@@ -342,20 +321,17 @@ static int launches_collect(struct work *w, struct nsx_err *err)
 		struct launcher *x = &w->v[g];
 
 		if (x->n)
-			x->long_ns =
-			    nsx_to_i64(LONG_MEDIANS * x->quantile_ns[P50_AT]);
+			x->long_ns = nsx_to_i64(LONG_MEDIANS * x->quantile_ns[P50_AT]);
 		x->long_ns = NSX_MAX(x->long_ns, LONG_LAUNCH_NS);
 	}
 	return infer_held(w, err);
 }
 
-static int launches_run(const struct nsx_run *run, struct nsx_section *out,
-			struct nsx_err *err)
+static int launches_run(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)
 {
 	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
 	struct work w = {.t = run->trace, .arena = run->scratch,
-			 .is_measured = run->trace->schema->table[
-				 NSX_VIEW_overhead] != NULL};
+			 .is_measured = run->trace->schema->table[ NSX_VIEW_overhead] != NULL};
 	int rc;
 
 	nsx_md_heading(out, "Waits and launches");
@@ -373,15 +349,13 @@ NSX_DEFINE_PASS(launches,
 	.subject = "CUDA calls",
 	.no_title = "shown under the launch storm",
 	.summary = "launch calls by thread, back-pressure apart",
-	.doc = "Launch calls (kernels, cooperative and graph launches; a graph "
-	       "launch is one) by process, thread and raw name. backpressure "
-	       "is the part of a call inside rows of overhead type 8, command "
-	       "buffer full, of the same thread: the GPU's queue was full, so "
-	       "the host was ahead. launch_cpu is the rest. Without an "
-	       "overhead table a call of at least 1 ms and 50 medians, or of "
-	       "20 us behind 200 queued operations, counts as held while the "
-	       "previous op of its stream ran; "
-	       "backpressure_source then says inferred.",
+	.doc = "Launch calls (kernels, cooperative and graph launches; a graph launch is one) by "
+	       "process, thread and raw name. backpressure is the part of a call inside rows of "
+	       "overhead type 8, command buffer full, of the same thread: the GPU's queue was "
+	       "full, so the host was ahead. launch_cpu is the rest. Without an overhead table a "
+	       "call of at least 1 ms and 50 medians, or of 20 us behind 200 queued operations, "
+	       "counts as held while the previous op of its stream ran; backpressure_source then "
+	       "says inferred.",
 	.needs = {NSX_NEED_VIEW(runtime)},
 	NSX_LAYOUTS(layouts),
 	.measures = true);

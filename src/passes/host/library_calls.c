@@ -6,16 +6,14 @@
 #include "facts/meet.h"
 #include "passes/pass.h"
 
-#define COLUMNS(X)                                                            \
-	X(PID, "pid", I64, "process")                                         \
-	X(LIBRARY, "library", STR,                                            \
-	  "cuBLAS, cuDNN, MPI, OpenACC, OpenMP or UCX")                       \
-	X(FUNCTION, "function", STR, "the function called")                   \
-	X(COUNT, "count", I64, "calls", .adds = true)                         \
-	X(TOTAL, "total_time_ms", F64,                                        \
-	  "sum of their durations", .adds = true)                             \
-	X(P50, "p50_us", F64, "median")                                       \
-	X(P95, "p95_us", F64, "95th percentile")                              \
+#define COLUMNS(X)                                                                                 \
+	X(PID, "pid", I64, "process")                                                              \
+	X(LIBRARY, "library", STR, "cuBLAS, cuDNN, MPI, OpenACC, OpenMP or UCX")                   \
+	X(FUNCTION, "function", STR, "the function called")                                        \
+	X(COUNT, "count", I64, "calls", .adds = true)                                              \
+	X(TOTAL, "total_time_ms", F64, "sum of their durations", .adds = true)                     \
+	X(P50, "p50_us", F64, "median")                                                            \
+	X(P95, "p95_us", F64, "95th percentile")                                                   \
 	X(MAX, "max_us", F64, "longest")
 NSX_COLUMNS(cols, COLUMNS);
 #define SPREAD_COLUMNS(X)                                                     \
@@ -52,8 +50,7 @@ static int64_t ns_inside(const struct nsx_trace *t, size_t i, bool *counts)
 	int64_t start_ns = nsx_unpack(&t->library.start, i);
 
 	*counts = nsx_starts_inside(t, start_ns);
-	return nsx_in_window(t, start_ns,
-			     start_ns + nsx_unpack(&t->library.length, i));
+	return nsx_in_window(t, start_ns, start_ns + nsx_unpack(&t->library.length, i));
 }
 
 /* Sums first, so that each sum's durations can be adjacent. */
@@ -71,8 +68,7 @@ static int library_calls_sum_up(struct sums *s, uint32_t *of_call, struct nsx_gr
 		of_call[i] = NSX_NONE;
 		if (!ns && !counts)
 			continue;
-		sum = nsx_group_value(
-			groups, &s->v, (uint64_t)x->library[i] << 32 | x->name[i],
+		sum = nsx_group_value(groups, &s->v, (uint64_t)x->library[i] << 32 | x->name[i],
 			process, "library calls", err);
 		if (!sum)
 			return err->rc;
@@ -97,8 +93,7 @@ static void library_calls_list_durations(struct sums *s, const uint32_t *of_call
 		s->v[g].n = 0;
 	}
 	for (size_t i = 0; i < s->t->library.n; i++) {
-		struct sum *x = of_call[i] == NSX_NONE ? NULL :
-							 &s->v[of_call[i]];
+		struct sum *x = of_call[i] == NSX_NONE ? NULL : &s->v[of_call[i]];
 		bool counts;
 		int64_t ns = ns_inside(s->t, i, &counts);
 
@@ -108,11 +103,9 @@ static void library_calls_list_durations(struct sums *s, const uint32_t *of_call
 }
 
 /* By function, then the process with the least time first. */
-NSX_ORDER(cmp_sums, struct sum, UP(library), UP(name), UP(total_ns),
-	  UP(process));
+NSX_ORDER(cmp_sums, struct sum, UP(library), UP(name), UP(total_ns), UP(process));
 
-static void fill_row(const struct sums *s, const struct sum *x,
-		     struct nsx_table *table)
+static void fill_row(const struct sums *s, const struct sum *x, struct nsx_table *table)
 {
 	static const double qs[] = {0.5, 0.95, 1};
 	struct nsx_cell *row = nsx_add_row(table);
@@ -161,10 +154,8 @@ static void library_calls_fill_calls(struct sums *s, struct nsx_table *rows,
 		if (next - i > 1)
 			fill_spread(s, x, next - i, spread);
 	}
-	nsx_table_sort(rows, NSX_DESC(TOTAL), NSX_DESC(COUNT), PID, LIBRARY,
-		       FUNCTION);
-	nsx_table_sort(spread, NSX_DESC(S_DIFFERENCE), NSX_DESC(S_MOST),
-		       S_LIBRARY, S_FUNCTION);
+	nsx_table_sort(rows, NSX_DESC(TOTAL), NSX_DESC(COUNT), PID, LIBRARY, FUNCTION);
+	nsx_table_sort(spread, NSX_DESC(S_DIFFERENCE), NSX_DESC(S_MOST), S_LIBRARY, S_FUNCTION);
 }
 
 static void library_calls_say(struct nsx_section *out, const struct nsx_table *rows,
@@ -172,12 +163,10 @@ static void library_calls_say(struct nsx_section *out, const struct nsx_table *r
 {
 	const struct nsx_cell *x = nsx_row_at(rows, 0);
 
-	nsx_md_bullet(out, "The library function that takes most time is %s in "
-		      "process %" PRId64 ": %s in %s.",
-		      nsx_md_name(out, x[FUNCTION].u.s), x[PID].u.i,
+	nsx_md_bullet(out, "The library function that takes most time is %s in process "
+		      "%" PRId64 ": %s in %s.", nsx_md_name(out, x[FUNCTION].u.s), x[PID].u.i,
 		      nsx_say_ms(out, x[TOTAL].u.f),
-		      nsx_text_n(out->arena, (size_t)x[COUNT].u.i, "call",
-				 NULL));
+		      nsx_text_n(out->arena, (size_t)x[COUNT].u.i, "call", NULL));
 	nsx_md_whole(out, rows, 0);
 	if (!spread->nrows)
 		return;
@@ -192,8 +181,7 @@ static void library_calls_say(struct nsx_section *out, const struct nsx_table *r
 		     S_LEAST_PID, S_MOST, S_MOST_PID, S_DIFFERENCE);
 }
 
-static const char *lacks(const struct nsx_schema *s,
-			 struct nsx_arena *a NSX_UNUSED)
+static const char *lacks(const struct nsx_schema *s, struct nsx_arena *a NSX_UNUSED)
 {
 	for (unsigned v = 0; v < NSX_NVIEWS; v++)
 		if (nsx_library_of[v] && nsx_has_view(s, v))
@@ -209,13 +197,11 @@ static int library_calls_run(const struct nsx_run *run, struct nsx_section *out,
 	struct sums s = {.t = run->trace};
 	struct nsx_groups groups = {0};
 	size_t n = s.t->library.n;
-	uint32_t *of_call = nsx_arena_try_array(run->scratch, n, 4,
-						"library calls", err);
+	uint32_t *of_call = nsx_arena_try_array(run->scratch, n, 4, "library calls", err);
 	int rc;
 
 	if (lacks(s.t->schema, run->scratch))
-		return nsx_cannot(out, "the trace has no %s",
-				  lacks(s.t->schema, run->scratch));
+		return nsx_cannot(out, "the trace has no %s", lacks(s.t->schema, run->scratch));
 	nsx_new_array(s.ns, run->scratch, n, "library calls", err);
 	rc = of_call && s.ns ? library_calls_sum_up(&s, of_call, &groups, err) : err->rc;
 	if (!rc) {
@@ -223,9 +209,8 @@ static int library_calls_run(const struct nsx_run *run, struct nsx_section *out,
 		library_calls_fill_calls(&s, rows, spread);
 	}
 	if (run->facts->meets->unknown)
-		nsx_note(out, "which collectives of MPI in different processes "
-			 "are one, and so who comes late to them, is not known: "
-			 "%s", run->facts->meets->unknown);
+		nsx_note(out, "which collectives of MPI in different processes are one, and so who "
+			 "comes late to them, is not known: %s", run->facts->meets->unknown);
 	if (!rc && rows->nrows)
 		library_calls_say(out, rows, spread);
 	nsx_groups_done(&groups);
@@ -233,17 +218,12 @@ static int library_calls_run(const struct nsx_run *run, struct nsx_section *out,
 	return rc;
 }
 
-NSX_DEFINE_PASS(library_calls,
-	.title = "CPU",
+NSX_DEFINE_PASS(library_calls, .title = "CPU",
 	.summary = "calls of cuBLAS, cuDNN, MPI, OpenACC, OpenMP and UCX",
-	.doc = "Calls of libraries that the export has tables of, by process, "
-	       "library and function. A call with several rows (MPI_Sendrecv "
-	       "has one for each peer) is one. Calls nest: what is inside "
-	       "another is in the time of both. The second table has the "
-	       "functions that several processes call, with the least and the "
-	       "most time that one of them spends there.",
-	.derived_from = "the libraries' own tables, by process",
-	.limitations = "what a library does on a GPU is under kernels, its "
-		       "NVTX ranges are under NVTX",
-	.lacks = lacks,
-	NSX_LAYOUTS(layouts));
+	.doc = "Calls of libraries that the export has tables of, by process, library and "
+	       "function. A call with several rows (MPI_Sendrecv has one for each peer) is one. "
+	       "Calls nest: what is inside another is in the time of both. The second table has "
+	       "the functions that several processes call, with the least and the most time that "
+	       "one of them spends there.", .derived_from = "the libraries' own tables, by process",
+	.limitations = "what a library does on a GPU is under kernels, its NVTX ranges are under "
+		       "NVTX", .lacks = lacks, NSX_LAYOUTS(layouts));

@@ -2,24 +2,21 @@
 #include <string.h>
 #include "passes/pass.h"
 
-#define COLUMNS(X)                                                            \
-	X(PID, "pid", I64, "process")                                         \
-	X(TID, "tid", I64, "thread")                                          \
-	X(API, "api_name", STR, "function of the OS runtime")                 \
-	X(COUNT, "count", I64, "outermost calls", .adds = true)               \
-	X(TOTAL, "total_time_ms", F64,                                        \
-	  "sum of their durations", .adds = true)                             \
-	X(AVG, "avg_us", F64, "total over count")                             \
-	X(MAX, "max_us", F64, "longest")                                      \
-	X(ON_LAUNCH, "on_launch_thread", BOOL,                                \
-	  "whether the thread launches GPU work")
+#define COLUMNS(X)                                                                                 \
+	X(PID, "pid", I64, "process")                                                              \
+	X(TID, "tid", I64, "thread")                                                               \
+	X(API, "api_name", STR, "function of the OS runtime")                                      \
+	X(COUNT, "count", I64, "outermost calls", .adds = true)                                    \
+	X(TOTAL, "total_time_ms", F64, "sum of their durations", .adds = true)                     \
+	X(AVG, "avg_us", F64, "total over count")                                                  \
+	X(MAX, "max_us", F64, "longest")                                                           \
+	X(ON_LAUNCH, "on_launch_thread", BOOL, "whether the thread launches GPU work")
 NSX_COLUMNS(cols, COLUMNS);
-#define KIND_COLUMNS(X)                                                       \
-	X(K_KIND, "kind", STR, "what the calls are for, by their names")      \
-	X(K_COUNT, "count", I64, "outermost calls")                           \
-	X(K_TOTAL, "total_time_ms", F64, "sum of their durations")            \
-	X(K_LAUNCH, "launch_thread_ms", F64,                                  \
-	  "part of it on threads that launch GPU work")                       \
+#define KIND_COLUMNS(X)                                                                            \
+	X(K_KIND, "kind", STR, "what the calls are for, by their names")                           \
+	X(K_COUNT, "count", I64, "outermost calls")                                                \
+	X(K_TOTAL, "total_time_ms", F64, "sum of their durations")                                 \
+	X(K_LAUNCH, "launch_thread_ms", F64, "part of it on threads that launch GPU work")         \
 	X(K_MAX, "max_us", F64, "longest")
 NSX_COLUMNS(kind_cols, KIND_COLUMNS);
 static const struct nsx_layout layouts[] = {
@@ -55,8 +52,7 @@ enum { NKINDS = ARRAY_LEN(kinds) };
 static unsigned os_runtime_kind_of(const char *name)
 {
 	for (unsigned k = 0; k < NKINDS - 1; k++)
-		for (unsigned i = 0; i < ARRAY_LEN(kinds[k].words) &&
-				     kinds[k].words[i]; i++)
+		for (unsigned i = 0; i < ARRAY_LEN(kinds[k].words) && kinds[k].words[i]; i++)
 			if (strstr(name, kinds[k].words[i]))
 				return k;
 	return NKINDS - 1;
@@ -87,11 +83,9 @@ static void fill_kinds(const struct spent *v, struct nsx_table *table)
 }
 
 /* Sums and threads are both sorted by global thread id. */
-static bool os_runtime_launches(const struct nsx_trace *t, uint64_t global_tid,
-				uint32_t *cursor)
+static bool os_runtime_launches(const struct nsx_trace *t, uint64_t global_tid, uint32_t *cursor)
 {
-	while (*cursor < t->nthreads &&
-	       t->thread[*cursor].global_tid < global_tid)
+	while (*cursor < t->nthreads && t->thread[*cursor].global_tid < global_tid)
 		++*cursor;
 	return *cursor < t->nthreads &&
 	       t->thread[*cursor].global_tid == global_tid &&
@@ -99,8 +93,7 @@ static bool os_runtime_launches(const struct nsx_trace *t, uint64_t global_tid,
 }
 
 /* Joins the calls from all sites; returns the index after them. */
-static size_t all_sites(const struct nsx_trace *t, size_t i,
-			struct nsx_osrt_sum *ret)
+static size_t all_sites(const struct nsx_trace *t, size_t i, struct nsx_osrt_sum *ret)
 {
 	const struct nsx_osrt_sum *s = &t->osrt_sum[i];
 
@@ -114,8 +107,7 @@ static size_t all_sites(const struct nsx_trace *t, size_t i,
 	return i;
 }
 
-static void say_spent(struct nsx_section *out, int64_t launch_ns,
-		      const struct nsx_table *by_kind)
+static void say_spent(struct nsx_section *out, int64_t launch_ns, const struct nsx_table *by_kind)
 {
 	const char *text = "";
 
@@ -127,9 +119,8 @@ static void say_spent(struct nsx_section *out, int64_t launch_ns,
 			       x[K_KIND].u.s, nsx_say_ms(out, x[K_TOTAL].u.f));
 	}
 	nsx_md_bullet(out, "%s%s%s", launch_ns ?
-		nsx_say(out, "Threads that launch GPU work spend %s in OS "
-			"runtime calls; what of it the GPU waits for is under "
-			"Waits and launches.",
+		nsx_say(out, "Threads that launch GPU work spend %s in OS runtime calls; what of "
+			"it the GPU waits for is under Waits and launches.",
 			nsx_say_time(out, launch_ns)) :
 		"No thread that launches GPU work spends time in OS runtime "
 		"calls.", text, *text ? "." : "");
@@ -170,15 +161,13 @@ static int os_runtime_run(const struct nsx_run *run, struct nsx_section *out,
 		nsx_add_to(&x->launch_ns, on_launch ? s->total_ns : 0);
 		x->max_ns = NSX_MAX(x->max_ns, s->max_ns);
 	}
-	nsx_table_sort(table, NSX_DESC(ON_LAUNCH), NSX_DESC(TOTAL),
-		       NSX_DESC(COUNT), PID, TID, API);
+	nsx_table_sort(table, NSX_DESC(ON_LAUNCH), NSX_DESC(TOTAL), NSX_DESC(COUNT), PID, TID, API);
 	fill_kinds(spent, by_kind);
 	nsx_put(out, "launch_thread_ms", nsx_ms(launch_ns));
 	say_spent(out, launch_ns, by_kind);
 	if (table->nrows)
-		nsx_md_whole(out, table,
-			     nsx_first_rows(table, MOST_SHOWN, TOTAL, SLIGHT *
-					    nsx_row_at(table, 0)[TOTAL].u.f));
+		nsx_md_whole(out, table, nsx_first_rows(table, MOST_SHOWN, TOTAL, SLIGHT *
+							nsx_row_at(table, 0)[TOTAL].u.f));
 	return 0;
 }
 
@@ -186,13 +175,11 @@ NSX_DEFINE_PASS(os_runtime,
 	.title = "CPU",
 	.subject = "OS runtime calls",
 	.summary = "OS runtime calls by thread and function",
-	.doc = "Outermost OS runtime calls (nesting level 0) by thread and "
-	       "function: count, sum, mean and longest. A call that waits is "
-	       "not a loss by itself: threads that launch no GPU work mostly "
-	       "wait. Rows without a nesting level are the profiler's own "
-	       "notices and no calls. The second table has what calls are for, "
-	       "as their names tell: files and network where these say so; "
-	       "read, write and close work on both.",
+	.doc = "Outermost OS runtime calls (nesting level 0) by thread and function: count, sum, "
+	       "mean and longest. A call that waits is not a loss by itself: threads that launch "
+	       "no GPU work mostly wait. Rows without a nesting level are the profiler's own "
+	       "notices and no calls. The second table has what calls are for, as their names "
+	       "tell: files and network where these say so; read, write and close work on both.",
 	.derived_from = "OS runtime calls, outermost only, by thread",
 	.limitations = "calls shorter than the capture's threshold (1 us by "
 		       "default) were not recorded",

@@ -14,8 +14,7 @@ static struct nsx_cell pct_under(const int64_t *v, size_t n, int64_t ns)
 	return nsx_pct((double)under, (double)n);
 }
 
-void nsx_storm_cells(int64_t *duration_ns, size_t n, int64_t window_ns,
-		     struct nsx_cell *ret)
+void nsx_storm_cells(int64_t *duration_ns, size_t n, int64_t window_ns, struct nsx_cell *ret)
 {
 	static const double qs[] = {0.5, 0.9, 0.99};
 	double window_s = (double)window_ns / 1e9, q[3];

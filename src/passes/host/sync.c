@@ -33,8 +33,7 @@ static void fill_syncs(const struct nsx_trace *t, const struct nsx_groups *names
 	nsx_table_sort(table, NSX_DESC(TOTAL_MS), NSX_DESC(CALLS), API);
 }
 
-static int sync_run(const struct nsx_run *run, struct nsx_section *out,
-		    struct nsx_err *err)
+static int sync_run(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
 	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
@@ -47,8 +46,7 @@ static int sync_run(const struct nsx_run *run, struct nsx_section *out,
 
 		if (t->calls.cls[i] != NSX_CALL_SYNC)
 			continue;
-		x = nsx_group_value(&names, &v, nsx_call_name(&t->calls, i), 0,
-				    "sync calls", err);
+		x = nsx_group_value(&names, &v, nsx_call_name(&t->calls, i), 0, "sync calls", err);
 		if (!x)
 			break;
 		nested += !!(t->calls.flags[i] & NSX_CALL_NESTED);
@@ -60,24 +58,21 @@ static int sync_run(const struct nsx_run *run, struct nsx_section *out,
 	free(v);
 	if (i < t->calls.n)
 		return err->rc;
-	nsx_put(out, "table", nsx_string(
-		t->schema->table[NSX_VIEW_runtime]->name));
+	nsx_put(out, "table", nsx_string(t->schema->table[NSX_VIEW_runtime]->name));
 	if (nested)
-		nsx_note(out, "%zu of these calls lie inside another call: "
-			 "rows of different names overlap; the barriers count "
-			 "such time once", nested);
+		nsx_note(out, "%zu of these calls lie inside another call: rows of different names "
+			 "overlap; the barriers count such time once", nested);
 	return 0;
 }
 
 NSX_DEFINE_PASS(sync,
 	.title = "Waits and launches",
 	.summary = "calls that wait for the GPU, by API name",
-	.doc = "Runtime and driver calls named Stream-, Device-, Ctx-, Event- "
-	       "or ThreadSynchronize (suffixes like _v3020 and _ptsz aside), "
-	       "summed by raw name. The time is that of the call on the host; "
-	       "it says nothing about what the wait costs: that is in the "
-	       "barriers. Rows of the synchronization table are the same "
-	       "waits once more and are not added.",
+	.doc = "Runtime and driver calls named Stream-, Device-, Ctx-, Event- or ThreadSynchronize "
+	       "(suffixes like _v3020 and _ptsz aside), summed by raw name. The time is that of "
+	       "the call on the host; it says nothing about what the wait costs: that is in the "
+	       "barriers. Rows of the synchronization table are the same waits once more and are "
+	       "not added.",
 	.derived_from = "runtime and driver API rows, by name",
 	.limitations = "waiting is not losing: a wait while the GPU works "
 		       "costs nothing (see the barriers)",

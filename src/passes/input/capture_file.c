@@ -65,8 +65,7 @@ static void check_messages(struct nsx_quality *q)
 		told += n;
 		if (!n)
 			continue;
-		nsx_check(q, "diagnostics", WARN, "DIAGNOSTIC_EVENT",
-			  messages[i].line,
+		nsx_check(q, "diagnostics", WARN, "DIAGNOSTIC_EVENT", messages[i].line,
 			  "the profiler says in %zu message%s: %s%s", n,
 			  n == 1 ? "" : "s", messages[i].what,
 			  kind == NSX_MSG_LOST && f->lost ?
@@ -75,13 +74,11 @@ static void check_messages(struct nsx_quality *q)
 		if (messages[i].title && (kind != NSX_MSG_PARTIAL || q->t->has_gpu_work))
 			nsx_raise(q, kind == NSX_MSG_ERROR || kind == NSX_MSG_WARNING ?
 					     NSX_ID_profiler_messages : NSX_ID_lost_events, false,
-				  say_message(q, kind, messages[i].title),
-				  messages[i].severity);
+				  say_message(q, kind, messages[i].title), messages[i].severity);
 	}
 	if (!f->has_messages) {
 		nsx_check(q, "diagnostics", OK, "DIAGNOSTIC_EVENT", 0,
-			  "the file has no messages of the profiler (kept from "
-			  "nsys 2024.2 on)");
+			  "the file has no messages of the profiler (kept from nsys 2024.2 on)");
 	} else if (!told) {
 		nsx_check(q, "diagnostics", OK, "DIAGNOSTIC_EVENT", 0,
 			  "no message of the profiler speaks of lost events");
@@ -95,8 +92,7 @@ static void check_export(struct nsx_quality *q)
 
 	if (!nsx_seen(q, NSX_VIEW_export_meta)) {
 		nsx_check(q, "export_options", OK, "export", 0,
-			  "the file does not tell its options (kept from nsys "
-			  "2021.5 on)");
+			  "the file does not tell its options (kept from nsys 2021.5 on)");
 		return;
 	}
 	if (f->part_of_time)
@@ -105,15 +101,12 @@ static void check_export(struct nsx_quality *q)
 			  "events across its edges are left out");
 	if (f->part_of_tables)
 		nsx_check(q, "export_options", WARN, "export", line,
-			  "only some tables were exported: what is absent may "
-			  "have been recorded");
-	if (nsx_seen(q, NSX_VIEW_payload_schema) && f->without_json &&
-	    f->without_blobs)
+			  "only some tables were exported: what is absent may have been recorded");
+	if (nsx_seen(q, NSX_VIEW_payload_schema) && f->without_json && f->without_blobs)
 		nsx_check(q, "export_options", WARN, "NVTX_PAYLOAD_SCHEMAS",
 			  NSX_REC_EXPORT | NSX_REC_PAYLOAD,
-			  "ranges were exported without their payload: sizes, "
-			  "peers and communicators of NCCL calls among them "
-			  "are not known");
+			  "ranges were exported without their payload: sizes, peers and "
+			  "communicators of NCCL calls among them are not known");
 	if (f->shifted)
 		nsx_check(q, "export_options", WARN, "export", line,
 			  "instants were shifted or are given since 1970: they "
@@ -177,8 +170,7 @@ static void check_damage(struct nsx_quality *q)
 	for (unsigned v = 0; v < NSX_NVIEWS; v++)
 		if (s->refused[v])
 			nsx_check(q, "file", MISSING, nsx_view_defs[v].name,
-				  NSX_REC_EXPORT, "it was not read: %s",
-				  s->refused[v]);
+				  NSX_REC_EXPORT, "it was not read: %s", s->refused[v]);
 	if (!q->t->damaged)
 		return;
 	nsx_check(q, "file", WARN, "database", NSX_REC_EXPORT,
@@ -206,14 +198,12 @@ static void warn_identity(struct nsx_quality *q)
 	uint32_t shared = capture_file_find_shared(q->t);
 
 	nsx_check(q, "gpu_identity", WARN, "TARGET_INFO_CUDA_DEVICE", 0,
-		  "several processes used GPUs, which are told by their CUDA "
-		  "ordinal only: device 0 of two processes is taken to be one "
-		  "GPU (exports from nsys 2025.1 on tell)");
+		  "several processes used GPUs, which are told by their CUDA ordinal only: device "
+		  "0 of two processes is taken to be one GPU (exports from nsys 2025.1 on tell)");
 	if (shared != NSX_NONE)
 		nsx_raise(q, NSX_ID_gpu_identity, false,
-			  nsx_say(q->out, "GPU %s of several processes is taken to "
-				  "be one GPU; with CUDA_VISIBLE_DEVICES set for "
-				  "each it may be several",
+			  nsx_say(q->out, "GPU %s of several processes is taken to be one GPU; "
+				  "with CUDA_VISIBLE_DEVICES set for each it may be several",
 				  nsx_gpu_label(q->t, shared)), NSX_SEV_LOW);
 }
 
@@ -221,10 +211,9 @@ static void warn_identity(struct nsx_quality *q)
 static void warn_told_apart(struct nsx_quality *q)
 {
 	nsx_check(q, "gpu_identity", WARN, "TARGET_INFO_CUDA_DEVICE", 0,
-		  "several processes call their GPU by one CUDA ordinal, and the "
-		  "trace does not map it: as their collectives meet, each is "
-		  "taken to have a GPU of its own (exports from nsys 2025.1 on "
-		  "tell which)");
+		  "several processes call their GPU by one CUDA ordinal, and the trace does not "
+		  "map it: as their collectives meet, each is taken to have a GPU of its own "
+		  "(exports from nsys 2025.1 on tell which)");
 	nsx_raise(q, NSX_ID_gpu_identity, false,
 		  "which GPU each process used is not recorded; as their "
 		  "collectives meet, each has one of its own", NSX_SEV_LOW);
@@ -276,29 +265,24 @@ static void check_session(struct nsx_quality *q)
 			  "%s long: too short to tell a steady state from a "
 			  "start", nsx_say_ms(q->out, ms));
 	else
-		nsx_check(q, "session", OK, "window", 0, "%s long",
-			  nsx_say_ms(q->out, ms));
+		nsx_check(q, "session", OK, "window", 0, "%s long", nsx_say_ms(q->out, ms));
 	if (q->t->schema->reach->is_on)
 		nsx_check(q, "session", WARN, "rows", 0,
-			  "of tables in order only rows that begin in %s are "
-			  "read (--reach): what began earlier and reaches into "
-			  "the window may be missed",
+			  "of tables in order only rows that begin in %s are read (--reach): what "
+			  "began earlier and reaches into the window may be missed",
 			  nsx_text_window(q->out->arena, &read));
 	else if (nsx_is_in_part(q->t))
 		nsx_check(q, "session", OK, "rows", 0,
-			  "of the window asked for, what led to it and margins "
-			  "around it (%s) are read; of other rows only their "
-			  "times, threads and streams",
+			  "of the window asked for, what led to it and margins around it (%s) are "
+			  "read; of other rows only their times, threads and streams",
 			  nsx_text_window(q->out->arena, &read));
 	if (pct >= 5)
-		nsx_check(q, "profiler_overhead", WARN, "PROFILER_OVERHEAD",
-			  NSX_REC_LIGHT,
-			  "the profiler took up to %.1f %% of a thread's time "
-			  "inside the window", pct);
+		nsx_check(q, "profiler_overhead", WARN, "PROFILER_OVERHEAD", NSX_REC_LIGHT,
+			  "the profiler took up to %.1f %% of a thread's time inside the "
+			  "window", pct);
 	else if (pct >= 0)
 		nsx_check(q, "profiler_overhead", OK, "PROFILER_OVERHEAD", 0,
-			  "the profiler took at most %.1f %% of a thread's time "
-			  "inside the window",
+			  "the profiler took at most %.1f %% of a thread's time inside the window",
 			  pct);
 }
 

@@ -22,8 +22,7 @@ static int count_activity(struct nsx_quality *q, struct activity **ret)
 		struct activity *x = &v[t->thread[nsx_call_thread(t, i)].process];
 
 		if (t->calls.cls[i] != NSX_CALL_LAUNCH ||
-		    t->calls.flags[i] &
-			(NSX_CALL_FAILED | NSX_CALL_NESTED | NSX_CALL_GRAPH))
+		    t->calls.flags[i] & (NSX_CALL_FAILED | NSX_CALL_NESTED | NSX_CALL_GRAPH))
 			continue;
 		x->launches++;
 		x->answered += nsx_call_op(&t->calls, i) != NSX_NONE;
@@ -38,17 +37,15 @@ static int count_activity(struct nsx_quality *q, struct activity **ret)
 	return 0;
 }
 
-static void no_activity(struct nsx_quality *q, uint32_t p,
-			const struct activity *x)
+static void no_activity(struct nsx_quality *q, uint32_t p, const struct activity *x)
 {
 	const char *subject = nsx_process_label(q, p);
 
 	nsx_check(q, "gpu_activity", MISSING, subject, NSX_REC_SOFTWARE,
-		  "%zu kernel launches succeeded, but no kernel, copy or "
-		  "memset was recorded: the GPU's work is not known, which is "
-		  "not the same as an idle GPU. Usual causes: a driver newer "
-		  "than the profiler, another CUPTI client in the program, a "
-		  "killed process, WSL", x->launches);
+		  "%zu kernel launches succeeded, but no kernel, copy or memset was recorded: the "
+		  "GPU's work is not known, which is not the same as an idle GPU. Usual causes: a "
+		  "driver newer than the profiler, another CUPTI client in the program, a killed "
+		  "process, WSL", x->launches);
 	nsx_raise(q, NSX_ID_gpu_activity, true,
 		  nsx_say(q->out, "GPU activity was lost: %s of %s left no trace",
 			  nsx_text_n(q->out->arena, x->launches, "launch",
@@ -76,23 +73,19 @@ static bool uses_gpu(const struct nsx_trace *t)
 static void maybe_lost(struct nsx_quality *q)
 {
 	nsx_check(q, "gpu_activity", MISSING, "GPU work", NSX_REC_BASIC,
-		  "the program used the GPU, but neither a launch nor any GPU "
-		  "work was recorded: whether there was none, or it was lost, "
-		  "the trace does not tell");
-	nsx_raise(q, NSX_ID_gpu_activity, false, "GPU activity may be lost",
-		  NSX_SEV_MEDIUM);
+		  "the program used the GPU, but neither a launch nor any GPU work was recorded: "
+		  "whether there was none, or it was lost, the trace does not tell");
+	nsx_raise(q, NSX_ID_gpu_activity, false, "GPU activity may be lost", NSX_SEV_MEDIUM);
 }
 
 /* Without CUDA calls: warns if the profiler says that some may be missing. */
 static void doubt_all(struct nsx_quality *q)
 {
 	nsx_check(q, "gpu_activity", MISSING, "GPU work", NSX_REC_BASIC,
-		  "none was recorded, and messages of the profiler say that not all "
-		  "of CUDA may have been: whether the program used the GPU the "
-		  "trace does not tell");
+		  "none was recorded, and messages of the profiler say that not all of CUDA may "
+		  "have been: whether the program used the GPU the trace does not tell");
 	nsx_raise(q, NSX_ID_gpu_activity, false,
-		  "by the profiler's own messages GPU activity may be lost",
-		  NSX_SEV_LOW);
+		  "by the profiler's own messages GPU activity may be lost", NSX_SEV_LOW);
 }
 
 static void check_activity(struct nsx_quality *q)
@@ -115,8 +108,7 @@ static void check_activity(struct nsx_quality *q)
 	}
 	if (silent > SHOWN_PROCESSES)
 		nsx_check(q, "gpu_activity", MISSING, "other processes", 0,
-			  "the same holds for %zu more",
-			  silent - SHOWN_PROCESSES);
+			  "the same holds for %zu more", silent - SHOWN_PROCESSES);
 	if (silent)
 		return;
 	if (!t->ops.n && !uses_gpu(t) && (q->facts.messages[NSX_MSG_PARTIAL] ||
@@ -130,12 +122,10 @@ static void check_activity(struct nsx_quality *q)
 		maybe_lost(q);
 	else if (!t->ops.n)
 		nsx_check(q, "gpu_activity", OK, "GPU work", 0,
-			  "none was recorded, and no recorded call launched "
-			  "any");
+			  "none was recorded, and no recorded call launched any");
 	else
 		nsx_check(q, "gpu_activity", OK, "GPU work", 0,
-			  "recorded for %zu process%s", active,
-			  active == 1 ? "" : "es");
+			  "recorded for %zu process%s", active, active == 1 ? "" : "es");
 }
 
 /* Reports launches without work that must have run, as a later one of their thread shows. */
@@ -143,13 +133,10 @@ static void raise_lost(struct nsx_quality *q, const struct nsx_lost *lost)
 {
 	if (nsx_is_idle_unknown(lost))
 		nsx_raise(q, NSX_ID_launches_recorded, false,
-			  nsx_say(q->out, "%s of the kernel launches left no GPU "
-				  "row though their work has run: where it is "
-				  "missing, GPUs look idle",
-				  nsx_text_share(q->out->arena,
-						 (double)lost->lost,
-						 (double)lost->launches)),
-			  NSX_SEV_MEDIUM);
+			  nsx_say(q->out, "%s of the kernel launches left no GPU row though their "
+				  "work has run: where it is missing, GPUs look idle",
+				  nsx_text_share(q->out->arena, (double)lost->lost,
+						 (double)lost->launches)), NSX_SEV_MEDIUM);
 }
 
 /* With a user's window, the work of a launch may lie outside. */
@@ -186,19 +173,15 @@ static void check_lost_launches(struct nsx_quality *q)
 	if (!launches || !nkernels)
 		return;
 	if ((double)answered < 0.95 * (double)launches) {
-		nsx_check(q, "launches_recorded", WARN, "kernel launches",
-			  NSX_REC_BASIC,
-			  "%zu of %zu launch calls left no GPU row: work was "
-			  "lost, still queued at the end (synchronise and call "
-			  "cudaProfilerStop before the program ends), or "
-			  "captured into a graph", launches - answered,
-			  launches);
+		nsx_check(q, "launches_recorded", WARN, "kernel launches", NSX_REC_BASIC,
+			  "%zu of %zu launch calls left no GPU row: work was lost, still queued at "
+			  "the end (synchronise and call cudaProfilerStop before the program "
+			  "ends), or captured into a graph", launches - answered, launches);
 		lost = nsx_lost_launches(t, &t->window);
 		raise_lost(q, &lost);
 	} else {
 		nsx_check(q, "launches_recorded", OK, "kernel launches", 0,
-			  "%zu of %zu launch calls have their GPU row",
-			  answered, launches);
+			  "%zu of %zu launch calls have their GPU row", answered, launches);
 	}
 }
 
@@ -220,8 +203,7 @@ static const char *by_process(struct nsx_quality *q)
 		if (p != NSX_NONE && t->ops.kind[i] == NSX_OP_KERNEL)
 			none[p] += nsx_op_call(&t->ops, i) == NSX_NONE;
 	}
-	for (uint32_t p = 0; none && t->nprocesses > 1 && p < t->nprocesses;
-	     p++)
+	for (uint32_t p = 0; none && t->nprocesses > 1 && p < t->nprocesses; p++)
 		if (none[p] && shown++ < SHOWN_PROCESSES)
 			nsx_buf_printf(&b, "%s%s: %zu", b.n ? ", " : "; of ",
 				       nsx_process_label(q, p), none[p]);
@@ -236,43 +218,35 @@ static void check_calls(struct nsx_quality *q)
 {
 	const struct nsx_matching *m = &q->t->matching;
 	size_t none = m->before_capture + m->no_call, n = m->matched + none;
-	unsigned line = m->before_capture >= m->no_call ? NSX_REC_RANGE :
-							  NSX_REC_ALL_APIS;
+	unsigned line = m->before_capture >= m->no_call ? NSX_REC_RANGE : NSX_REC_ALL_APIS;
 	double pct;
 
 	if (!n)
 		return;
 	pct = 100 * (double)none / (double)n;
 	if (!nsx_seen(q, NSX_VIEW_runtime)) {
-		nsx_check(q, "kernel_calls", MISSING, "API calls",
-			  NSX_REC_BASIC,
-			  "no API call was recorded: what launched %s, and "
-			  "what the CPU did, is not known",
-			  nsx_text_n(q->out->arena, n, "kernel", NULL));
+		nsx_check(q, "kernel_calls", MISSING, "API calls", NSX_REC_BASIC,
+			  "no API call was recorded: what launched %s, and what the CPU did, is "
+			  "not known", nsx_text_n(q->out->arena, n, "kernel", NULL));
 		return;
 	}
 	if (pct < 1) {
 		nsx_check(q, "kernel_calls", OK, "kernels", 0,
 			  "%zu of %s ha%s the launch call", m->matched,
-			  nsx_text_n(q->out->arena, n, "kernel", NULL),
-			  n == 1 ? "s" : "ve");
+			  nsx_text_n(q->out->arena, n, "kernel", NULL), n == 1 ? "s" : "ve");
 		return;
 	}
 	nsx_check(q, "kernel_calls", WARN, "kernels", line,
-		  "%zu of %zu kernels (%.1f %%) have no launch call: %zu were "
-		  "queued before the capture began (synchronise the device "
-		  "before it begins), %zu for another reason (calls that were "
-		  "not traced, launches from the device)%s. They count as GPU "
-		  "time, but belong to no NVTX range, and gaps before them have "
-		  "no cause", none, n, pct, m->before_capture, m->no_call,
-		  by_process(q));
+		  "%zu of %zu kernels (%.1f %%) have no launch call: %zu were queued before the "
+		  "capture began (synchronise the device before it begins), %zu for another reason "
+		  "(calls that were not traced, launches from the device)%s. They count as GPU "
+		  "time, but belong to no NVTX range, and gaps before them have no "
+		  "cause", none, n, pct, m->before_capture, m->no_call, by_process(q));
 	if (pct >= 20)
 		nsx_raise(q, NSX_ID_kernel_calls, false,
 			  nsx_say(q->out, m->before_capture >= m->no_call ?
-				  "%s of the kernels were queued before the "
-				  "capture began" :
-				  "%s of the kernels have no launch call in the "
-				  "trace",
+				  "%s of the kernels were queued before the capture began" :
+				  "%s of the kernels have no launch call in the trace",
 				  nsx_text_share(q->out->arena, (double)none,
 						 (double)n)), NSX_SEV_LOW);
 }
@@ -282,46 +256,40 @@ static void check_graphs(struct nsx_quality *q)
 	enum nsx_graph_mode mode = q->run->facts->graphs.mode;
 
 	if (mode == NSX_GRAPH_OPAQUE)
-		nsx_check(q, "cuda_graphs", MISSING, "CUDA graphs",
-			  NSX_REC_GRAPHS,
-			  "graphs were launched, but nothing of what they ran "
-			  "was recorded: busy time is a lower bound");
+		nsx_check(q, "cuda_graphs", MISSING, "CUDA graphs", NSX_REC_GRAPHS,
+			  "graphs were launched, but nothing of what they ran was recorded: busy "
+			  "time is a lower bound");
 	else if (mode == NSX_GRAPH_WHOLE)
 		nsx_check(q, "cuda_graphs", WARN, "CUDA graphs", NSX_REC_GRAPHS,
-			  "replays were recorded as a whole: no kernel, "
-			  "communication or range inside them is known (node "
-			  "mode shows them, and slows launches)");
+			  "replays were recorded as a whole: no kernel, communication or range "
+			  "inside them is known (node mode shows them, and slows launches)");
 	else if (mode != NSX_GRAPH_NONE)
 		nsx_check(q, "cuda_graphs", OK, "CUDA graphs", 0,
 			  "recorded node by node, which slows launches");
 	else if (q->t->calls.n && !nsx_is_in_part(q->t))
-		nsx_check(q, "cuda_graphs", OK, "CUDA graphs", 0,
-			  "no graph was launched");
+		nsx_check(q, "cuda_graphs", OK, "CUDA graphs", 0, "no graph was launched");
 }
 
 /* Warns of a clock that was shifted, or that cannot be. */
 static void warn_clock(struct nsx_quality *q, const struct nsx_clock *c)
 {
-	const char *subject = nsx_say(
-	    q->out, "%s on GPU %s", nsx_process_label(q, c->process),
+	const char *subject = nsx_say(q->out, "%s on GPU %s", nsx_process_label(q, c->process),
 	    nsx_gpu_label(q->t, c->device));
 
 	if (c->shift_ns) {
 		nsx_check(q, "gpu_clocks", WARN, subject, 0,
-			"GPU times were recorded %s too %s: work began before "
-			"its call or ended after what waited for it. All of "
-			"them are moved by that; what may be left is %s",
-			nsx_say_time(q->out, llabs(c->shift_ns)),
-			  c->shift_ns > 0 ? "early" : "late",
-			  c->within_ns == INT64_MAX ? "not known" :
-			  nsx_say_time(q->out, c->within_ns));
+			"GPU times were recorded %s too %s: work began before its call or ended "
+			"after what waited for it. All of them are moved by that; what may be left "
+			"is %s", nsx_say_time(q->out, llabs(c->shift_ns)),
+				   c->shift_ns > 0 ? "early" : "late",
+				   c->within_ns == INT64_MAX ? "not known" :
+				   nsx_say_time(q->out, c->within_ns));
 		return;
 	}
 	nsx_check(q, "gpu_clocks", WARN, subject, NSX_REC_BASIC,
-		  "GPU times contradict the calls: work begins before its call "
-		  "or ends after what waited for it, and no one correction "
-		  "mends that. What compares them with the host or with other "
-		  "processes is wrong");
+		  "GPU times contradict the calls: work begins before its call or ends after what "
+		  "waited for it, and no one correction mends that. What compares them with the "
+		  "host or with other processes is wrong");
 	nsx_raise(q, NSX_ID_gpu_clocks, true,
 		  "GPU times do not agree with the host's", NSX_SEV_MEDIUM);
 }
@@ -345,9 +313,8 @@ static void check_clocks(struct nsx_quality *q)
 			  "the same holds for %zu more", off - SHOWN_PROCESSES);
 	if (!off && t->nclocks > 1 && most_ns < INT64_MAX)
 		nsx_check(q, "gpu_clocks", OK, "GPU times", 0,
-			  "no work begins before its call or ends after what "
-			  "waited for it: clocks agree to %s",
-			  nsx_say_time(q->out, most_ns));
+			  "no work begins before its call or ends after what waited for it: clocks "
+			  "agree to %s", nsx_say_time(q->out, most_ns));
 }
 
 /* Describes the first record with impossible times. */
@@ -370,10 +337,9 @@ static void check_impossible(struct nsx_quality *q)
 	const char *out, *cut;
 
 	if (m->nkept)
-		nsx_check(q, "impossible_records", WARN, "GPU work", 0, "%zu records "
-			  "contradict their calls or their streams' order: too many "
-			  "to leave them out, so that times of GPU work are doubtful",
-			  m->nkept);
+		nsx_check(q, "impossible_records", WARN, "GPU work", 0, "%zu records contradict "
+			  "their calls or their streams' order: too many to leave them out, so "
+			  "that times of GPU work are doubtful", m->nkept);
 	if (!nout && !m->ncut)
 		return;
 	out = nsx_say(q->out, "%s of GPU work begin%s before %s own call or out of the "
@@ -387,8 +353,7 @@ static void check_impossible(struct nsx_quality *q)
 		      m->ncut == 1 ? "s" : "", nsx_say_time(q->out, m->most_cut_ns),
 		      m->ncut == 1 ? "its" : "their");
 	nsx_check(q, "impossible_records", WARN, "GPU work", 0, "%s%s%s (%s)",
-		  nout ? out : "", nout && m->ncut ? "; " : "", m->ncut ? cut : "",
-		  say_first(q));
+		  nout ? out : "", nout && m->ncut ? "; " : "", m->ncut ? cut : "", say_first(q));
 	nsx_raise(q, NSX_ID_impossible_records, false,
 		  nsx_say(q->out, "%s of GPU work cannot be as stamped: %s",
 			  nsx_text_n(q->out->arena, nout + m->ncut, "record", NULL),

@@ -37,8 +37,7 @@ void nsx_check(struct nsx_quality *q, const char *check, const char *status,
 	       const char *subject, unsigned what, const char *fmt, ...)
 {
 	struct nsx_cell *row = nsx_add_row(q->table);
-	const char *line = what ? nsx_recapture_line(q->out->arena, q->t->schema,
-						     what) : NULL;
+	const char *line = what ? nsx_recapture_line(q->out->arena, q->t->schema, what) : NULL;
 	va_list ap;
 
 	va_start(ap, fmt);
@@ -51,8 +50,7 @@ void nsx_check(struct nsx_quality *q, const char *check, const char *status,
 				    nsx_recapture_since(what) % 100);
 	else if (!(what & ~NSX_REC_ALL))
 		q->lacking |= what;
-	if (nsx_grow(&q->what, &q->cap_what, q->table->nrows,
-		     sizeof(*q->what), "checks", q->err)) {
+	if (nsx_grow(&q->what, &q->cap_what, q->table->nrows, sizeof(*q->what), "checks", q->err)) {
 		q->failed = true;
 		return;
 	}
@@ -112,8 +110,7 @@ static void print_recapture(struct nsx_quality *q)
 	const char *line, *sets = "";
 	const char *preset = q->t->schema->on_windows ? NULL :
 			     nsx_recapture_preset(what, q->t->ndevices > 1);
-	const char *export = nsx_recapture_line(a, q->t->schema, NSX_REC_EXPORT |
-							       NSX_REC_PAYLOAD);
+	const char *export = nsx_recapture_line(a, q->t->schema, NSX_REC_EXPORT | NSX_REC_PAYLOAD);
 
 	if (!what)
 		return;
@@ -128,12 +125,11 @@ static void print_recapture(struct nsx_quality *q)
 	}
 	nsx_put(q->out, "recapture", nsx_string(line));
 	nsx_put(q->out, "preset", nsx_string(preset));
-	nsx_md_bullet(q->out, "**All that is missing, in one capture**: `%s`%s, "
-		      "then `%s`%s", line, sets,
-		      export ? export : nsx_recapture_line(a, q->t->schema,
-							   NSX_REC_EXPORT),
-		      preset ? nsx_say(q->out, "; or `nsys-explain capture "
-				       "--preset %s -- COMMAND`", preset) : "");
+	nsx_md_bullet(q->out, "**All that is missing, in one capture**: `%s`%s, then "
+		      "`%s`%s", line, sets, export ? export : nsx_recapture_line(a, q->t->schema,
+										 NSX_REC_EXPORT),
+		      preset ? nsx_say(q->out, "; or `nsys-explain capture --preset %s -- "
+				       "COMMAND`", preset) : "");
 }
 
 static void capture_quality_print(struct nsx_quality *q)
@@ -166,15 +162,13 @@ static void capture_quality_print(struct nsx_quality *q)
 			continue;
 		if (!shown && !strcmp(row[STATUS].u.s, MISSING)) {
 			nsx_buf_printf(&missing, "%s%s (%s)",
-				       missing.n ? "; " : "", row[DETAIL].u.s,
-				       row[CHECK].u.s);
+				       missing.n ? "; " : "", row[DETAIL].u.s, row[CHECK].u.s);
 			continue;
 		}
 		nsx_md_bullet(q->out, "**[%s] %s** (%s): %s.%s%s%s",
 			      row[STATUS].u.s, row[CHECK].u.s,
 			      nsx_md_name(q->out, row[SUBJECT].u.s),
-			      row[DETAIL].u.s, shown ? " `" : "",
-			      shown ? row[RECAPTURE].u.s : "",
+			      row[DETAIL].u.s, shown ? " `" : "", shown ? row[RECAPTURE].u.s : "",
 			      shown ? "`" : "");
 	}
 	if (missing.n)
@@ -224,24 +218,17 @@ static int capture_quality_run(const struct nsx_run *run, struct nsx_section *ou
 	return q.failed ? err->rc : 0;
 }
 
-NSX_DEFINE_PASS(capture_quality,
-    .title = "Capture quality",
+NSX_DEFINE_PASS(capture_quality, .title = "Capture quality",
     .no_query = "its checks ask many tables one thing each",
     .no_cannot = "what is missing is what it tells",
     .summary = "what the trace cannot tell, and how to capture it",
-    .doc = "Checks of what was recorded: GPU work behind successful "
-	   "launches, launch calls behind kernels, the inside of CUDA "
-	   "graphs, messages of the profiler, NVTX, NCCL, counters, "
-	   "memory usage, page faults, operating-system calls, "
-	   "scheduling, the identity of GPUs, export options, defects in "
-	   "rows, the length of the session. \"missing\" means that the "
-	   "data is not there, \"warn\" that conclusions from it are "
-	   "limited. The profiler's messages are counted by what they "
-	   "mean and never quoted, for they hold paths.",
-    .derived_from = "the tables that are there, the capture's and the "
-		    "export's settings, the profiler's messages",
-    .limitations = "an export leaves empty tables out: that something was "
-		   "not traced cannot always be told from that it did not "
-		   "happen",
-    NSX_LAYOUTS(layouts),
-    .measures = true);
+    .doc = "Checks of what was recorded: GPU work behind successful launches, launch calls behind "
+	   "kernels, the inside of CUDA graphs, messages of the profiler, NVTX, NCCL, counters, "
+	   "memory usage, page faults, operating-system calls, scheduling, the identity of GPUs, "
+	   "export options, defects in rows, the length of the session. \"missing\" means that the "
+	   "data is not there, \"warn\" that conclusions from it are limited. The profiler's "
+	   "messages are counted by what they mean and never quoted, for they hold paths.",
+    .derived_from = "the tables that are there, the capture's and the export's settings, the "
+		    "profiler's messages",
+    .limitations = "an export leaves empty tables out: that something was not traced cannot always "
+		   "be told from that it did not happen", NSX_LAYOUTS(layouts), .measures = true);

@@ -5,22 +5,18 @@
 static void check_counters(struct nsx_quality *q)
 {
 	if (nsx_seen(q, NSX_VIEW_gpu_metric))
-		nsx_check(q, "gpu_metrics", OK, "GPU_METRICS", 0,
-			  "counters were sampled");
+		nsx_check(q, "gpu_metrics", OK, "GPU_METRICS", 0, "counters were sampled");
 	else
-		nsx_check(q, "gpu_metrics", MISSING, "GPU_METRICS",
-			  NSX_REC_COUNTERS,
-			  "NVLink counters not found: no GPU counter was "
-			  "sampled; tensor, memory, PCIe and NVLink rates are "
-			  "not known");
+		nsx_check(q, "gpu_metrics", MISSING, "GPU_METRICS", NSX_REC_COUNTERS,
+			  "NVLink counters not found: no GPU counter was sampled; tensor, memory, "
+			  "PCIe and NVLink rates are not known");
 	if (nsx_seen(q, NSX_VIEW_memory_event))
 		nsx_check(q, "memory_usage", OK, "CUDA_GPU_MEMORY_USAGE_EVENTS",
 			  0, "allocations were recorded");
 	else if (!q->t->schema->refused[NSX_VIEW_memory_event])
 		nsx_check(q, "memory_usage", MISSING,
 			  "CUDA_GPU_MEMORY_USAGE_EVENTS", NSX_REC_MEMORY,
-			  "no allocation was recorded%s: peak and leaks are "
-			  "not known",
+			  "no allocation was recorded%s: peak and leaks are not known",
 			  q->facts.memory_usage_off ?
 				  " (it was not asked for)" : "");
 }
@@ -33,17 +29,14 @@ static void check_migrations(struct nsx_quality *q)
 	    !nsx_seen(q, NSX_VIEW_um_gpu_fault) &&
 	    !t->schema->refused[NSX_VIEW_um_cpu_fault] &&
 	    !t->schema->refused[NSX_VIEW_um_gpu_fault])
-		nsx_check(q, "page_faults", MISSING, "unified memory",
-			  NSX_REC_FAULTS,
+		nsx_check(q, "page_faults", MISSING, "unified memory", NSX_REC_FAULTS,
 			  "the page faults behind %s were not recorded",
-			  nsx_text_n(q->out->arena, t->nmigrations, "migration",
-				     NULL));
+			  nsx_text_n(q->out->arena, t->nmigrations, "migration", NULL));
 }
 
 static double coverage_pct(const struct nsx_coverage *c)
 {
-	return c->kernel_ns ? 100 * (double)c->mapped_ns /
-				      (double)c->kernel_ns : NAN;
+	return c->kernel_ns ? 100 * (double)c->mapped_ns / (double)c->kernel_ns : NAN;
 }
 
 static int cmp_coverage(const void *a, const void *b, void *ctx)
@@ -69,8 +62,7 @@ static unsigned torch_ranges(const struct nsx_quality *q)
 static void check_nvtx_by_process(struct nsx_quality *q, double least)
 {
 	const struct nsx_coverage *c = q->run->facts->coverage;
-	uint32_t *order = nsx_arena_try_array(q->run->scratch,
-					      q->t->nprocesses, 4, "processes",
+	uint32_t *order = nsx_arena_try_array(q->run->scratch, q->t->nprocesses, 4, "processes",
 					      q->err);
 	size_t n = 0, low = 0;
 	bool any = false;
@@ -103,10 +95,8 @@ static void check_nvtx_by_process(struct nsx_quality *q, double least)
 static void check_nvtx(struct nsx_quality *q)
 {
 	const struct nsx_capture_facts *f = &q->facts;
-	const struct nsx_coverage *all =
-		&q->run->facts->coverage[q->t->nprocesses];
-	bool is_known = q->run->opts->nvtx_kernel_map &&
-			nsx_maps_kernels(q->t->schema);
+	const struct nsx_coverage *all = &q->run->facts->coverage[q->t->nprocesses];
+	bool is_known = q->run->opts->nvtx_kernel_map && nsx_maps_kernels(q->t->schema);
 	double pct = is_known ? coverage_pct(all) : NAN;
 	double least = 100 * q->run->opts->nvtx_coverage_warn;
 	bool no_calls = is_known && all->no_call_ns > all->no_range_ns;
@@ -116,33 +106,27 @@ static void check_nvtx(struct nsx_quality *q)
 		any |= q->t->thread[i].has_ranges;
 	if (!any && f->traced_nvtx && nsx_has_view(q->t->schema, NSX_VIEW_nvtx))
 		nsx_check(q, "nvtx", MISSING, "NVTX_EVENTS", torch_ranges(q),
-			  "NVTX was traced, but the program has no range: GPU "
-			  "time cannot be told by its phases (add ranges%s)",
-			  torch_ranges(q) ? "; nsys's --pytorch adds those of "
-					    "PyTorch" : "");
+			  "NVTX was traced, but the program has no range: GPU time cannot be told "
+			  "by its phases (add ranges%s)",
+			  torch_ranges(q) ? "; nsys's --pytorch adds those of PyTorch" : "");
 	else if (!any)
 		nsx_check(q, "nvtx", MISSING, "NVTX_EVENTS", NSX_REC_BASIC,
-			  "no NVTX range was recorded%s: GPU time cannot be "
-			  "told by phases of the program",
-			  f->traced_nvtx ? " (the program has none, or this is no "
-					   "export of all tables)" :
+			  "no NVTX range was recorded%s: GPU time cannot be told by phases of the "
+			  "program", f->traced_nvtx ? " (the program has none, or this is no "
+						      "export of all tables)" :
 			  f->has_settings ? " (NVTX was not traced)" : "");
 	else if (pct < least)
-		nsx_check(q, "nvtx", WARN, "NVTX_EVENTS",
-			  no_calls ? 0 : torch_ranges(q),
-			  "%.1f %% of the kernel time was launched inside NVTX "
-			  "ranges, less than %.0f %%: figures by range do not "
-			  "stand for the whole (%s)", pct, least, no_calls ?
+		nsx_check(q, "nvtx", WARN, "NVTX_EVENTS", no_calls ? 0 : torch_ranges(q),
+			  "%.1f %% of the kernel time was launched inside NVTX ranges, less than "
+			  "%.0f %%: figures by range do not stand for the whole "
+			  "(%s)", pct, least, no_calls ?
 				  "mostly because launch calls are missing" :
 				  "most of the rest was launched outside any");
 	else if (pct >= least)
 		nsx_check(q, "nvtx", OK, "NVTX_EVENTS", 0,
-			  "%.1f %% of the kernel time was launched inside NVTX "
-			  "ranges",
-			  pct);
+			  "%.1f %% of the kernel time was launched inside NVTX ranges", pct);
 	else
-		nsx_check(q, "nvtx", OK, "NVTX_EVENTS", 0,
-			  "%zu ranges and marks", q->t->nvtx.n);
+		nsx_check(q, "nvtx", OK, "NVTX_EVENTS", 0, "%zu ranges and marks", q->t->nvtx.n);
 	if (any && is_known)
 		check_nvtx_by_process(q, least);
 }
@@ -164,29 +148,21 @@ static void check_host(struct nsx_quality *q)
 			  f->has_settings && !f->traced_osrt ?
 				  " (they were not traced)" : "");
 	if (nsx_seen(q, NSX_VIEW_sched) && !f->messages[NSX_MSG_SCHED])
-		nsx_check(q, "scheduling", OK, "SCHED_EVENTS", 0,
-			  "when threads ran was recorded");
+		nsx_check(q, "scheduling", OK, "SCHED_EVENTS", 0, "when threads ran was recorded");
 	else
-		nsx_check(q, "scheduling",
-			  nsx_seen(q, NSX_VIEW_sched) ? WARN : MISSING,
-			  "SCHED_EVENTS",
-			  NSX_REC_SCHED,
-			  "when threads ran was not%s recorded%s",
+		nsx_check(q, "scheduling", nsx_seen(q, NSX_VIEW_sched) ? WARN : MISSING,
+			  "SCHED_EVENTS", NSX_REC_SCHED, "when threads ran was not%s recorded%s",
 			  nsx_seen(q, NSX_VIEW_sched) ? " completely" : "",
 			  !f->messages[NSX_MSG_PERF]	 ? "" :
 			  q->t->schema->on_windows	 ?
-			      "; the profiler was refused: run nsys as "
-			      "administrator" :
+			      "; the profiler was refused: run nsys as administrator" :
 			      "; the profiler was refused: it needs "
-			      "/proc/sys/kernel/perf_event_paranoid at 2 or "
-			      "less");
+			      "/proc/sys/kernel/perf_event_paranoid at 2 or less");
 	if (!nsx_seen(q, NSX_VIEW_overhead) && nsx_seen(q, NSX_VIEW_runtime) &&
 	    nsx_seen(q, NSX_VIEW_kernel))
-		nsx_check(q, "launch_queue", MISSING,
-			  "CUPTI_ACTIVITY_KIND_OVERHEAD", 0,
-			  "whether launches waited for a full queue is not "
-			  "recorded (nsys 2025.5 and later do): slow launch "
-			  "calls may be a CPU that is ahead");
+		nsx_check(q, "launch_queue", MISSING, "CUPTI_ACTIVITY_KIND_OVERHEAD", 0,
+			  "whether launches waited for a full queue is not recorded (nsys 2025.5 "
+			  "and later do): slow launch calls may be a CPU that is ahead");
 }
 
 static void check_nccl(struct nsx_quality *q)
@@ -202,14 +178,11 @@ static void check_nccl(struct nsx_quality *q)
 		return;
 	if (!ranges)
 		nsx_check(q, "nccl", MISSING, "NCCL", NSX_REC_NCCL,
-			  "communication kernels ran, but NCCL's own ranges "
-			  "were not recorded: sizes, peers and communicators "
-			  "are not known (nsys 2025.6 and later have a trace "
-			  "of their own for them; before, NVTX tracing records "
-			  "them)");
+			  "communication kernels ran, but NCCL's own ranges were not recorded: "
+			  "sizes, peers and communicators are not known (nsys 2025.6 and later "
+			  "have a trace of their own for them; before, NVTX tracing records them)");
 	else
-		nsx_check(q, "nccl", OK, "NCCL", 0,
-			  "its ranges were recorded");
+		nsx_check(q, "nccl", OK, "NCCL", 0, "its ranges were recorded");
 }
 
 void nsx_check_tables(struct nsx_quality *q)

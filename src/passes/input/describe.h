@@ -8,8 +8,7 @@
 void nsx_describe_schema(const struct nsx_schema *s, struct nsx_section *out);
 
 /* All tables, sorted by name. Owner: arena a. */
-const struct nsx_table_info **nsx_sorted_tables(const struct nsx_schema *s,
-						struct nsx_arena *a,
+const struct nsx_table_info **nsx_sorted_tables(const struct nsx_schema *s, struct nsx_arena *a,
 						size_t *ret_n);
 
 #endif

@@ -6,17 +6,15 @@
  */
 #include "passes/process/pids.h"
 
-#define GPU_COLUMNS(X)                                                        \
-	X(GPU_ID, "id", I64, "physical index")                                \
-	X(GPU_NAME, "name", STR, "model")                                     \
-	X(GPU_UUID, "uuid", STR, "its uuid")                                  \
-	X(GPU_CUDA_DEVICE, "cuda_device", I64,                                \
-	  "CUDA ordinal as the profiler saw it")                              \
-	X(GPU_COMPUTE_CAPABILITY, "compute_capability", STR, "major.minor")   \
-	X(GPU_SM_COUNT, "sm_count", I64, "multiprocessors")                   \
-	X(GPU_MEMORY_BYTES, "memory_bytes", I64, "size of its memory")        \
-	X(GPU_BANDWIDTH_BYTES_PER_S, "bandwidth_bytes_per_s", I64,            \
-	  "peak rate of its memory")
+#define GPU_COLUMNS(X)                                                                             \
+	X(GPU_ID, "id", I64, "physical index")                                                     \
+	X(GPU_NAME, "name", STR, "model")                                                          \
+	X(GPU_UUID, "uuid", STR, "its uuid")                                                       \
+	X(GPU_CUDA_DEVICE, "cuda_device", I64, "CUDA ordinal as the profiler saw it")              \
+	X(GPU_COMPUTE_CAPABILITY, "compute_capability", STR, "major.minor")                        \
+	X(GPU_SM_COUNT, "sm_count", I64, "multiprocessors")                                        \
+	X(GPU_MEMORY_BYTES, "memory_bytes", I64, "size of its memory")                             \
+	X(GPU_BANDWIDTH_BYTES_PER_S, "bandwidth_bytes_per_s", I64, "peak rate of its memory")
 NSX_COLUMNS(gpu_cols, GPU_COLUMNS);
 #define PROCESS_COLUMNS(X)                                                    \
 	X(PROCESS_PID, "pid", I64, "process")                                 \
@@ -50,8 +48,7 @@ static void add_gpus(const struct nsx_trace *t, struct nsx_section *out)
 				(long long)g->compute_minor));
 		row[GPU_SM_COUNT] = known(g->sm_count);
 		row[GPU_MEMORY_BYTES] = known(g->memory_bytes);
-		row[GPU_BANDWIDTH_BYTES_PER_S] =
-			known(g->bandwidth_bytes_per_s);
+		row[GPU_BANDWIDTH_BYTES_PER_S] = known(g->bandwidth_bytes_per_s);
 	}
 	nsx_table_sort(table, GPU_ID, GPU_UUID);
 }
@@ -84,26 +81,18 @@ static int input_run(const struct nsx_run *run, struct nsx_section *out,
 	nsx_put(out, "product_version", nsx_string(*s->product_version ?
 							   s->product_version :
 							   NULL));
-	nsx_put(out, "schema_version", nsx_string(*s->schema_version ?
-							  s->schema_version :
-							  NULL));
+	nsx_put(out, "schema_version", nsx_string(*s->schema_version ? s->schema_version : NULL));
 	add_gpus(t, out);
 	input_add_processes(t, out);
-	any = t->ops.n || t->calls.n || t->nvtx.n || t->nosrt_sums ||
-	      nsx_is_in_part(t);
+	any = t->ops.n || t->calls.n || t->nvtx.n || t->nosrt_sums || nsx_is_in_part(t);
 	nsx_put(out, "first_ns", any ? nsx_int(t->first_ns) : nsx_null());
 	nsx_put(out, "last_ns", any ? nsx_int(t->last_ns) : nsx_null());
 	return 0;
 }
 
-NSX_DEFINE_PASS(input,
-	.is_top = true,
-	.no_title = "the head of the report shows it",
-	.no_query = "facts of the file, not of its rows",
-	.no_cannot = "every trace is a file",
+NSX_DEFINE_PASS(input, .is_top = true, .no_title = "the head of the report shows it",
+	.no_query = "facts of the file, not of its rows", .no_cannot = "every trace is a file",
 	.summary = "the file, its exporter, GPUs and processes",
-	.doc = "Size and versions of the file, the GPUs of the machine, the "
-	       "processes that have events, the first and last instant of any "
-	       "event. Command lines, environment, user and host names in the "
-	       "file are never read.",
-	NSX_LAYOUTS(layouts));
+	.doc = "Size and versions of the file, the GPUs of the machine, the processes that have "
+	       "events, the first and last instant of any event. Command lines, environment, user "
+	       "and host names in the file are never read.", NSX_LAYOUTS(layouts));

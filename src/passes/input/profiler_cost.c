@@ -2,15 +2,13 @@
 #include "facts/profiler.h"
 #include "passes/pass.h"
 
-#define COLUMNS(X)                                                            \
-	X(SOURCE, "source", STR,                                              \
-	  "nsys: the profiler; cupti: CUDA on behalf of tools")               \
-	X(NAME, "name", STR, "what it did")                                   \
-	X(COUNT, "count", I64, "times")                                       \
-	X(TOTAL, "total_ms", F64, "sum of durations, on all threads")         \
-	X(LONGEST, "longest_ms", F64, "longest")                              \
-	X(IN_WINDOW, "in_window_ms", F64,                                     \
-	  "part of total_ms inside the window of GPU work")
+#define COLUMNS(X)                                                                                 \
+	X(SOURCE, "source", STR, "nsys: the profiler; cupti: CUDA on behalf of tools")             \
+	X(NAME, "name", STR, "what it did")                                                        \
+	X(COUNT, "count", I64, "times")                                                            \
+	X(TOTAL, "total_ms", F64, "sum of durations, on all threads")                              \
+	X(LONGEST, "longest_ms", F64, "longest")                                                   \
+	X(IN_WINDOW, "in_window_ms", F64, "part of total_ms inside the window of GPU work")
 NSX_COLUMNS(cols, COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "rows", NSX_COLS(cols)},
@@ -19,8 +17,7 @@ static const struct nsx_layout layouts[] = {
 static void fill_costs(const struct nsx_trace *t, const struct nsx_profiler *p,
 		       struct nsx_table *table)
 {
-	NSX_EACH_RUN(i, next, p->n,
-		     nsx_same_profiler_row(&p->v[i], &p->v[next])) {
+	NSX_EACH_RUN(i, next, p->n, nsx_same_profiler_row(&p->v[i], &p->v[next])) {
 		int64_t n = 0, total = 0, longest = 0, window = 0;
 		struct nsx_cell *row;
 
@@ -43,8 +40,7 @@ static void fill_costs(const struct nsx_trace *t, const struct nsx_profiler *p,
 		row[LONGEST] = nsx_ms(longest);
 		row[IN_WINDOW] = nsx_ms(window);
 	}
-	nsx_table_sort(table, NSX_DESC(IN_WINDOW), NSX_DESC(TOTAL), SOURCE,
-		       NAME);
+	nsx_table_sort(table, NSX_DESC(IN_WINDOW), NSX_DESC(TOTAL), SOURCE, NAME);
 }
 
 static int profiler_cost_run(const struct nsx_run *run, struct nsx_section *out,
@@ -54,8 +50,7 @@ static int profiler_cost_run(const struct nsx_run *run, struct nsx_section *out,
 	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
 
 	if (!p)
-		return nsx_cannot(out, "the trace has no rows of "
-				       "PROFILER_OVERHEAD or "
+		return nsx_cannot(out, "the trace has no rows of PROFILER_OVERHEAD or "
 				       "CUPTI_ACTIVITY_KIND_OVERHEAD");
 	fill_costs(run->trace, p, table);
 	nsx_put(out, "most_lost_ms", nsx_ms(p->most_lost_ns));
@@ -69,15 +64,12 @@ static int profiler_cost_run(const struct nsx_run *run, struct nsx_section *out,
 NSX_DEFINE_PASS(profiler_cost,
 	.title = "CPU",
 	.summary = "time the profiler itself took",
-	.doc = "Rows of the profiler's own overhead, and CUDA's overheads of "
-	       "the types that tools cause (buffer flush, instrumentation, "
-	       "resources), by what was done. most_lost_ms is the union of "
-	       "both on the thread that lost most inside the window of GPU "
-	       "work. Module loading, lazy loading and a full command buffer "
-	       "are the program's own costs and not in it.",
-	.derived_from = "profiler overhead rows; CUDA overheads of types 3 to "
-			"5",
-	.limitations = "slower calls and launches under tracing leave no rows "
-		       "of their own",
+	.doc = "Rows of the profiler's own overhead, and CUDA's overheads of the types that tools "
+	       "cause (buffer flush, instrumentation, resources), by what was done. most_lost_ms "
+	       "is the union of both on the thread that lost most inside the window of GPU work. "
+	       "Module loading, lazy loading and a full command buffer are the program's own costs "
+	       "and not in it.",
+	.derived_from = "profiler overhead rows; CUDA overheads of types 3 to 5",
+	.limitations = "slower calls and launches under tracing leave no rows of their own",
 	.any_of = {NSX_NEED_VIEW(profiler_overhead), NSX_NEED_VIEW(overhead)},
 	NSX_LAYOUTS(layouts));

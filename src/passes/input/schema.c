@@ -35,12 +35,10 @@ static struct nsx_cell table_name(const struct nsx_schema *s, enum nsx_view v)
 static struct nsx_cell schema_pid_source(const struct nsx_schema *s,
 					 enum nsx_field global, enum nsx_field plain)
 {
-	return nsx_string(nsx_has(s, global) ? s->column[global] :
-					       s->column[plain]);
+	return nsx_string(nsx_has(s, global) ? s->column[global] : s->column[plain]);
 }
 
-static void put_tables_in_use(const struct nsx_schema *s,
-			      struct nsx_section *out)
+static void put_tables_in_use(const struct nsx_schema *s, struct nsx_section *out)
 {
 	static const struct {
 		const char *key;
@@ -67,8 +65,7 @@ static void put_tables_in_use(const struct nsx_schema *s,
 }
 
 /* Answers questions about raw columns; column NULL: about the table. */
-static void put_capabilities(const struct nsx_schema *s,
-			     struct nsx_section *out)
+static void put_capabilities(const struct nsx_schema *s, struct nsx_section *out)
 {
 	static const struct {
 		const char *object;
@@ -96,19 +93,16 @@ static void put_capabilities(const struct nsx_schema *s,
 		{"gpu_metrics_table", NSX_VIEW_gpu_metric, NULL},
 	};
 
-	nsx_put(out, "capabilities.has_string_table",
-		nsx_bool(s->table[NSX_VIEW_string]));
+	nsx_put(out, "capabilities.has_string_table", nsx_bool(s->table[NSX_VIEW_string]));
 	for (size_t i = 0; i < ARRAY_LEN(asks); i++) {
 		const struct nsx_table_info *t = s->table[asks[i].view];
-		bool has = t && (!asks[i].column ||
-				 nsx_column_find(t, asks[i].column) >= 0);
+		bool has = t && (!asks[i].column || nsx_column_find(t, asks[i].column) >= 0);
 
 		nsx_put(out, nsx_say(out, "capabilities.%s.%s%s", asks[i].object,
 				     asks[i].column ? "has_" : "present",
 				     asks[i].column ?: ""), nsx_bool(has));
 	}
-	nsx_put(out, "capabilities.gpu_metrics_table.table",
-		table_name(s, NSX_VIEW_gpu_metric));
+	nsx_put(out, "capabilities.gpu_metrics_table.table", table_name(s, NSX_VIEW_gpu_metric));
 	nsx_put(out, "capabilities.gpu_metrics_table.target_info_table",
 		table_name(s, NSX_VIEW_gpu_metric_info));
 }
@@ -116,27 +110,23 @@ static void put_capabilities(const struct nsx_schema *s,
 static void put_table(const struct nsx_table_info *t, struct nsx_section *out)
 {
 	const char *key = nsx_say(out, "tables.%s", key_part(out, t->name));
-	const char **names = nsx_arena_get(out->arena, (t->ncolumns + 1) *
-							       sizeof(*names));
+	const char **names = nsx_arena_get(out->arena, (t->ncolumns + 1) * sizeof(*names));
 
 	for (unsigned i = 0; i < t->ncolumns; i++)
 		names[i] = t->columns[i].name;
 	nsx_put(out, nsx_say(out, "%s.columns", key), nsx_list(names));
 	for (unsigned i = 0; i < t->ncolumns; i++)
-		nsx_put(out, nsx_say(out, "%s.types.%s", key,
-				     key_part(out, names[i])),
+		nsx_put(out, nsx_say(out, "%s.types.%s", key, key_part(out, names[i])),
 			nsx_string(t->columns[i].type));
 }
 
 NSX_POINTER_ORDER(cmp_tables, struct nsx_table_info, TEXT(name));
 
-const struct nsx_table_info **nsx_sorted_tables(const struct nsx_schema *s,
-						struct nsx_arena *a,
+const struct nsx_table_info **nsx_sorted_tables(const struct nsx_schema *s, struct nsx_arena *a,
 						size_t *ret_n)
 {
 	const struct nsx_table_info *all = nsx_db_tables(s->db, ret_n);
-	const struct nsx_table_info **v =
-		nsx_arena_get(a, (*ret_n + 1) * sizeof(*v));
+	const struct nsx_table_info **v = nsx_arena_get(a, (*ret_n + 1) * sizeof(*v));
 
 	for (size_t i = 0; i < *ret_n; i++)
 		v[i] = &all[i];
@@ -165,8 +155,7 @@ void nsx_describe_schema(const struct nsx_schema *s, struct nsx_section *out)
 /* Finds the unit of time, as exports have nanoseconds but do not say so: they must match
  * the recorded session length, or else give work that spans at least a millisecond.
  */
-static void guess_unit(const struct nsx_trace *t, int64_t session_ns,
-		       struct nsx_section *out)
+static void guess_unit(const struct nsx_trace *t, int64_t session_ns, struct nsx_section *out)
 {
 	int64_t window_ns = t->full.end_ns - t->full.start_ns;
 	const char *guess = "unknown", *basis = "no_events";
@@ -189,8 +178,7 @@ static void guess_unit(const struct nsx_trace *t, int64_t session_ns,
 			      "trace tells whether they are");
 }
 
-static int schema_run(const struct nsx_run *run, struct nsx_section *out,
-		      struct nsx_err *err)
+static int schema_run(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
 	struct nsx_capture_facts facts = {0};
@@ -202,13 +190,9 @@ static int schema_run(const struct nsx_run *run, struct nsx_section *out,
 	return 0;
 }
 
-NSX_DEFINE_PASS(schema,
-	.is_top = true,
-	.no_title = "the schema command shows it",
-	.no_query = "it is the catalogue itself",
-	.no_cannot = "every trace has a catalogue",
+NSX_DEFINE_PASS(schema, .is_top = true, .no_title = "the schema command shows it",
+	.no_query = "it is the catalogue itself", .no_cannot = "every trace has a catalogue",
 	.summary = "tables and columns of the file",
-	.doc = "What the file's catalogue says: every table with its columns "
-	       "and declared types, which of them the analyses read, and from "
-	       "which column a process is told. The unit of time is checked "
-	       "against the recorded length of the session.");
+	.doc = "What the file's catalogue says: every table with its columns and declared types, "
+	       "which of them the analyses read, and from which column a process is told. The unit "
+	       "of time is checked against the recorded length of the session.");

@@ -3,8 +3,7 @@
 #include "passes/pass.h"
 #include "report/words.h"
 
-static void windows_put_window(struct nsx_section *out, const char *key,
-			       const struct nsx_window *w)
+static void windows_put_window(struct nsx_section *out, const char *key, const struct nsx_window *w)
 {
 	if (w->start_ns == w->end_ns) {
 		nsx_put(out, key, nsx_null());
@@ -21,8 +20,7 @@ static void put_steady(struct nsx_section *out, const struct nsx_steady *s)
 	windows_put_window(out, "steady", &s->window);
 	if (!s->method)
 		return;
-	excluded = nsx_arena_get(out->arena,
-				 (s->nexcluded + 1) * sizeof(*excluded));
+	excluded = nsx_arena_get(out->arena, (s->nexcluded + 1) * sizeof(*excluded));
 	for (size_t i = 0; i < s->nexcluded; i++)
 		excluded[i] = nsx_say(out, "%s", s->excluded[i]);
 	nsx_put(out, "steady.method", nsx_string(nsx_steady_methods[s->method]));
@@ -41,14 +39,12 @@ static const char *say_part(struct nsx_section *out, const struct nsx_trace *t)
 	struct nsx_window w = nsx_read_window(t);
 
 	if (t->schema->reach->is_on)
-		return nsx_say(out, ". Of tables in order only rows that begin in %s "
-			       "are read (--reach)",
-			       nsx_text_window(out->arena, &w));
+		return nsx_say(out, ". Of tables in order only rows that begin in %s are read "
+			       "(--reach)", nsx_text_window(out->arena, &w));
 	return nsx_is_in_part(t) ?
-		nsx_say(out, ". Read is what reaches into %s, the margins from "
-			"which habits are learned, and what else the window "
-			"needs; all other rows are only looked at",
-			nsx_text_window(out->arena, &w)) : "";
+		nsx_say(out, ". Read is what reaches into %s, the margins from which habits are "
+			"learned, and what else the window needs; all other rows are only looked "
+			"at", nsx_text_window(out->arena, &w)) : "";
 }
 
 static void say_steady(struct nsx_section *out, const struct nsx_steady *s)
@@ -59,21 +55,18 @@ static void say_steady(struct nsx_section *out, const struct nsx_steady *s)
 					"outnumber the others most",
 		[NSX_STEADY_PHASE] = "the phase that an NVTX range names, but "
 				     "for what is idle at its ends",
-		[NSX_STEADY_TRIMMED] = "all of it, but for what is idle at its "
-				       "ends",
+		[NSX_STEADY_TRIMMED] = "all of it, but for what is idle at its ends",
 		[NSX_STEADY_USER] = "the window that was asked for",
 	};
 	struct nsx_buf b = {0};
 
 	for (size_t i = 0; i < s->nexcluded; i++)
-		nsx_buf_printf(&b, "; %s%s", i ? "" : "left out: ",
-			       s->excluded[i]);
+		nsx_buf_printf(&b, "; %s%s", i ? "" : "left out: ", s->excluded[i]);
 	if (s->method)
-		nsx_md_bullet(out, "**Steady window**, on which findings are "
-			      "judged: %s; %s (confidence %s)%s",
+		nsx_md_bullet(out, "**Steady window**, on which findings are judged: %s; %s "
+			      "(confidence %s)%s",
 			      windows_describe(out, &s->window), how[s->method],
-			      nsx_confidence_names[s->confidence],
-			      b.n ? b.p : "");
+			      nsx_confidence_names[s->confidence], b.n ? b.p : "");
 	nsx_buf_done(&b);
 }
 
@@ -92,55 +85,43 @@ static int windows_run(const struct nsx_run *run, struct nsx_section *out,
 	windows_put_window(out, "user", &t->user);
 	nsx_md_heading(out, "Appendix");
 	if (t->full.start_ns < t->full.end_ns)
-		nsx_md_bullet(out, "**Full window**, from the first start to the "
-			      "last end of %s: %s%s",
+		nsx_md_bullet(out, "**Full window**, from the first start to the last end of %s: "
+			      "%s%s",
 			      t->ndevices ? "any GPU work" :
-			      "any API call, NVTX range or OS call that "
-			      "starts at 0 or later",
+			      "any API call, NVTX range or OS call that starts at 0 or later",
 			      windows_describe(out, &t->full),
 			      nsx_has_window(t) ||
 					      !t->ndevices ? "" :
-			      ". GPU times and shares are of it; calls and ranges "
-			      "of the host count over the whole trace");
+			      ". GPU times and shares are of it; calls and ranges of the host "
+			      "count over the whole trace");
 	if (nsx_has_window(t))
-		nsx_md_bullet(out, "**Window asked for**, on which all tables "
-			      "stand: %s%s", windows_describe(out, &t->user),
-			      say_part(out, t));
+		nsx_md_bullet(out, "**Window asked for**, on which all tables stand: "
+			      "%s%s", windows_describe(out, &t->user), say_part(out, t));
 	say_steady(out, &run->facts->steady);
 	return 0;
 }
 
-NSX_DEFINE_PASS(windows,
-	.is_top = true,
-	.no_title = "the head of the report shows it",
+NSX_DEFINE_PASS(windows, .is_top = true, .no_title = "the head of the report shows it",
 	.no_query = "the steady window is chosen by scores",
 	.no_cannot = "a trace without events has an empty window",
 	.summary = "the full, the steady and the user's window",
-	.caveat = "times are integer nanoseconds of the trace's own clock; "
-		  "spans are half-open; ms, us and s are decimal, GB is 10^9 "
-		  "bytes. An event that begins before a window counts with its "
-		  "part inside, and is not counted as an event. A device is "
-		  "busy while any kernel, copy, memset or graph replay of any "
-		  "process runs on it; idle is the rest of the window. Sums "
-		  "over concurrent work may exceed the wall clock; unions "
-		  "(busy, exclusive, exposed, idle) do not. Percentiles "
-		  "interpolate linearly at (n - 1) q. Calls and GPU work are "
-		  "matched by (process, correlation id); the outermost call "
-		  "counts",
-	.doc = "full: from the first start to the last end of any GPU work; "
-	       "without GPU work, of any API, NVTX or OS event that starts at "
-	       "0 or later. steady: what findings are judged on, the steady "
-	       "part of the run phase with most compute: the longest "
-	       "run with three or more like iterations (within 5 % of the "
-	       "median or 3 x 1.4826 x MAD), which the first, the last, one that "
-	       "loads modules for more than 1 % of its time, and one that is "
-	       "off by more than a quarter (unless a tenth of all are, or "
-	       "such return three times) end; three or more that are less "
-	       "alike may be the last of it; "
-	       "else all of a phase that an NVTX range names, but for what is "
-	       "idle on all devices at its ends; else, of "
-	       "256 equal bins, the stretch in which bins at least half as "
-	       "busy as the 80th percentile outnumber the others most, if it "
-	       "is a fifth of the phase or more; else the phase without what "
-	       "is idle on all devices at its ends. user: as asked for with "
-	       "--window; it is then the steady window too.");
+	.caveat = "times are integer nanoseconds of the trace's own clock; spans are half-open; "
+		  "ms, us and s are decimal, GB is 10^9 bytes. An event that begins before a "
+		  "window counts with its part inside, and is not counted as an event. A device is "
+		  "busy while any kernel, copy, memset or graph replay of any process runs on it; "
+		  "idle is the rest of the window. Sums over concurrent work may exceed the wall "
+		  "clock; unions (busy, exclusive, exposed, idle) do not. Percentiles interpolate "
+		  "linearly at (n - 1) q. Calls and GPU work are matched by (process, correlation "
+		  "id); the outermost call counts",
+	.doc = "full: from the first start to the last end of any GPU work; without GPU work, of "
+	       "any API, NVTX or OS event that starts at 0 or later. steady: what findings are "
+	       "judged on, the steady part of the run phase with most compute: the longest run "
+	       "with three or more like iterations (within 5 % of the median or 3 x 1.4826 x MAD), "
+	       "which the first, the last, one that loads modules for more than 1 % of its time, "
+	       "and one that is off by more than a quarter (unless a tenth of all are, or such "
+	       "return three times) end; three or more that are less alike may be the last of it; "
+	       "else all of a phase that an NVTX range names, but for what is idle on all devices "
+	       "at its ends; else, of 256 equal bins, the stretch in which bins at least half as "
+	       "busy as the 80th percentile outnumber the others most, if it is a fifth of the "
+	       "phase or more; else the phase without what is idle on all devices at its ends. "
+	       "user: as asked for with --window; it is then the steady window too.");

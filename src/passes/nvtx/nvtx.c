@@ -8,36 +8,30 @@
 #include "trace/nvtx_walk.h"
 #include "passes/pass.h"
 
-#define COLUMNS(X)                                                            \
-	X(NAME, "range_name", STR,                                            \
-	  "name without what differs from instance to instance (op_id, "      \
-	  "seq, sizes, input_op_ids)")                                        \
-	X(COUNT, "count", I64,                                                \
-	  "ranges that began in the window", .adds = true)                    \
-	X(TOTAL, "total_time_ms", F64,                                        \
-	  "host time in ranges of the name; of ranges inside one of their "   \
-	  "own name the outer one only", .adds = true)                        \
-	X(AVG, "avg_duration_us", F64,                                        \
-	  "mean length of a range, inner ones included")                      \
-	X(EXCLUSIVE, "exclusive_ms", F64,                                     \
-	  "host time outside ranges nested in it", .adds = true)              \
-	X(GPU_IN, "gpu_inclusive_ms", F64,                                    \
-	  "sum of GPU operations launched inside, nested ranges included")    \
-	X(GPU_EX, "gpu_exclusive_ms", F64,                                    \
-	  "of these, those for which it is the innermost range",              \
-	  .adds = true)                                                       \
-	X(GPU_BUSY, "gpu_busy_ms", F64,                                       \
-	  "time in which a device ran at least one of the operations "        \
-	  "launched inside, added up over devices")                           \
+#define COLUMNS(X)                                                                                 \
+	X(NAME, "range_name", STR,                                                                 \
+	  "name without what differs from instance to instance (op_id, seq, sizes, input_op_ids)") \
+	X(COUNT, "count", I64, "ranges that began in the window", .adds = true)                    \
+	X(TOTAL, "total_time_ms", F64,                                                             \
+	  "host time in ranges of the name; of ranges inside one of their "                        \
+	  "own name the outer one only", .adds = true)                                             \
+	X(AVG, "avg_duration_us", F64, "mean length of a range, inner ones included")              \
+	X(EXCLUSIVE, "exclusive_ms", F64, "host time outside ranges nested in it", .adds = true)   \
+	X(GPU_IN, "gpu_inclusive_ms", F64,                                                         \
+	  "sum of GPU operations launched inside, nested ranges included")                         \
+	X(GPU_EX, "gpu_exclusive_ms", F64,                                                         \
+	  "of these, those for which it is the innermost range", .adds = true)                     \
+	X(GPU_BUSY, "gpu_busy_ms", F64,                                                            \
+	  "time in which a device ran at least one of the operations "                             \
+	  "launched inside, added up over devices")                                                \
 	X(RAW, "raw_name_example", STR, "the least of the names as recorded")
 NSX_COLUMNS(cols, COLUMNS);
-#define INSTANCE_COLUMNS(X)                                                   \
-	X(I_NAME, "range_name", STR, "name")                                  \
-	X(I_START, "start_ns", I64, "begins")                                 \
-	X(I_END, "end_ns", I64,                                               \
-	  "ends; of a range never closed the end of the trace")               \
-	X(I_DUR, "dur_ms", F64, "length inside the window")                   \
-	X(I_PID, "pid", I64, "process")                                       \
+#define INSTANCE_COLUMNS(X)                                                                        \
+	X(I_NAME, "range_name", STR, "name")                                                       \
+	X(I_START, "start_ns", I64, "begins")                                                      \
+	X(I_END, "end_ns", I64, "ends; of a range never closed the end of the trace")              \
+	X(I_DUR, "dur_ms", F64, "length inside the window")                                        \
+	X(I_PID, "pid", I64, "process")                                                            \
 	X(I_TID, "tid", I64, "thread")
 NSX_COLUMNS(instance_cols, INSTANCE_COLUMNS);
 static const struct nsx_layout layouts[] = {
@@ -78,8 +72,7 @@ static void nvtx_add_ranges(struct work *w)
 	for (uint32_t i = 0; i < w->t->nvtx.n; i++) {
 		uint32_t parent = nsx_range_parent(w->f, i);
 		int64_t ns = nsx_range_inside(w->t, i);
-		bool inside = nsx_starts_inside(
-			w->t, nsx_range_start(&w->t->nvtx, i));
+		bool inside = nsx_starts_inside(w->t, nsx_range_start(&w->t->nvtx, i));
 		struct group *g;
 
 		if (w->g.of[i] == NSX_NONE)
@@ -92,15 +85,13 @@ static void nvtx_add_ranges(struct work *w)
 			nsx_add_to(&g->sum.ns, ns);
 		if (parent != NSX_NONE)
 			nsx_add_to(&w->v[w->g.of[parent]].own_ns, -ns);
-		g->sum.attributes |= w->t->nvtx.kind[i] == NSX_NVTX_STACK &&
-				     (inside || ns);
+		g->sum.attributes |= w->t->nvtx.kind[i] == NSX_NVTX_STACK && (inside || ns);
 	}
 }
 
 /* GPU work ------------------------------------------------------------------*/
 
-static void add_to_row(struct gpu *g, uint32_t device, int64_t start,
-		       int64_t end, bool is_peer)
+static void add_to_row(struct gpu *g, uint32_t device, int64_t start, int64_t end, bool is_peer)
 {
 	if (g->device != device + 1) {
 		g->device = device + 1;
@@ -143,8 +134,7 @@ static void nvtx_nvtx_add_op(struct work *w, uint32_t op, uint32_t device)
 		if (g->op == op + 1 || !nsx_nvtx_is_open(&w->t->nvtx, r, at))
 			continue;
 		g->op = op + 1;
-		add_to_row(g, device, nsx_op_start(o, op), nsx_op_end(o, op),
-			   is_peer);
+		add_to_row(g, device, nsx_op_start(o, op), nsx_op_end(o, op), is_peer);
 	}
 }
 
@@ -245,8 +235,7 @@ static void nvtx_fill_range(const struct work *w, uint32_t i, struct nsx_cell *r
 static int nvtx_fill_ranges(const struct nsx_run *run, struct work *w, bool gpu,
 			    struct nsx_table *table, struct nsx_err *err)
 {
-	if (nvtx_make_groups(w, run->scratch, err) ||
-	    nvtx_put_in_order(w, run, table, err))
+	if (nvtx_make_groups(w, run->scratch, err) || nvtx_put_in_order(w, run, table, err))
 		return err->rc;
 	if (gpu && sum_gpu(w, run->scratch, err))
 		return err->rc;
@@ -263,8 +252,7 @@ static bool nvtx_comes_before(const struct nsx_trace *t, uint32_t a, uint32_t b)
 	if (x != y)
 		return x > y;
 	if (nsx_range_start(&t->nvtx, a) != nsx_range_start(&t->nvtx, b))
-		return nsx_range_start(&t->nvtx, a) <
-		       nsx_range_start(&t->nvtx, b);
+		return nsx_range_start(&t->nvtx, a) < nsx_range_start(&t->nvtx, b);
 	return a < b; /* thread, kind, domain, name */
 }
 
@@ -310,8 +298,7 @@ static const char *no_gpu_reason(const struct nsx_run *run)
 	return NULL;
 }
 
-static void add_notes(const struct work *w, const char *reason,
-		      struct nsx_section *out)
+static void add_notes(const struct work *w, const char *reason, struct nsx_section *out)
 {
 	const struct nsx_defects *d = &w->t->defects;
 	size_t async = 0;
@@ -319,8 +306,7 @@ static void add_notes(const struct work *w, const char *reason,
 	if (!w->g.n && nsx_is_in_part(w->t))
 		return;
 	if (!w->g.n) {
-		nsx_note(out, "%s holds no ranges: marks and declarations "
-			      "only",
+		nsx_note(out, "%s holds no ranges: marks and declarations only",
 			 w->t->schema->table[NSX_VIEW_nvtx]->name);
 		return;
 	}
@@ -330,22 +316,18 @@ static void add_notes(const struct work *w, const char *reason,
 	if (reason)
 		nsx_note(out, "no GPU figures: %s", reason);
 	if (async)
-		nsx_note(out, "Start/end ranges (%zu) count under their names "
-			      "with their host time, but they may overlap and "
-			      "end on another thread, so no GPU work is "
-			      "attributed to them", async);
+		nsx_note(out, "Start/end ranges (%zu) count under their names with their host "
+			      "time, but they may overlap and end on another thread, so no GPU "
+			      "work is attributed to them", async);
 	if (d->crossing_ranges)
-		nsx_note(out, "Push/pop ranges that end after the range they "
-			      "began in (%zu) are on no stack: host time only",
-			 d->crossing_ranges);
+		nsx_note(out, "Push/pop ranges that end after the range they began in (%zu) are on "
+			      "no stack: host time only", d->crossing_ranges);
 	if (d->open_ranges)
-		nsx_note(out, "Ranges that were never closed (%zu) are taken "
-			      "to last to the end of the trace",
-			 d->open_ranges);
+		nsx_note(out, "Ranges that were never closed (%zu) are taken to last to the end of "
+			      "the trace", d->open_ranges);
 	if (w->any_cut)
-		nsx_note(out, "Ranges nest more than %d deep; names outside of "
-			      "that have no inclusive and busy GPU time",
-			 MAX_PATH);
+		nsx_note(out, "Ranges nest more than %d deep; names outside of that have no "
+			      "inclusive and busy GPU time", MAX_PATH);
 }
 
 static int nvtx_run(const struct nsx_run *run NSX_UNUSED, struct nsx_section *out,
@@ -355,8 +337,7 @@ static int nvtx_run(const struct nsx_run *run NSX_UNUSED, struct nsx_section *ou
 	return 0;
 }
 
-static int nvtx_finish(const struct nsx_run *run, struct nsx_section *out,
-		       struct nsx_err *err)
+static int nvtx_finish(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)
 {
 	struct work w = {.t = run->trace, .f = &run->facts->nvtx};
 	struct nsx_table *ranges = out->tables[0], *instances = out->tables[1];
@@ -365,19 +346,15 @@ static int nvtx_finish(const struct nsx_run *run, struct nsx_section *out,
 	if (nvtx_fill_ranges(run, &w, !reason, ranges, err))
 		return err->rc;
 	fill_instances(w.t, instances);
-	nsx_put(out, "table", nsx_string(w.t->schema->table[NSX_VIEW_nvtx]->
-						 name));
+	nsx_put(out, "table", nsx_string(w.t->schema->table[NSX_VIEW_nvtx]->name));
 	out->sql_differs = w.t->defects.crossing_ranges > 0;
 	add_notes(&w, reason, out);
 	if (ranges->nrows)
-		nsx_md_text(
-			out, "%s by name; the times are of the host%s.",
-			nsx_text_n(out->arena, nsx_table_total(ranges), "range",
-				   NULL),
+		nsx_md_text(out, "%s by name; the times are of the host%s.",
+			nsx_text_n(out->arena, nsx_table_total(ranges), "range", NULL),
 			reason ? "" : " but where a column says GPU");
 	if (reason)
-		nsx_md_table(out, ranges, 3, NAME, COUNT, TOTAL, AVG,
-			     EXCLUSIVE);
+		nsx_md_table(out, ranges, 3, NAME, COUNT, TOTAL, AVG, EXCLUSIVE);
 	else
 		nsx_md_table(out, ranges, 3, NAME, COUNT, TOTAL, AVG,
 			     EXCLUSIVE, GPU_IN, GPU_EX, GPU_BUSY);
@@ -387,32 +364,25 @@ static int nvtx_finish(const struct nsx_run *run, struct nsx_section *out,
 NSX_DEFINE_PASS(nvtx,
 	.title = "NVTX",
 	.subject = "NVTX",
-	.summary = "NVTX ranges by name: host time and GPU work launched in "
-		   "them",
-	.doc = "Push/pop ranges nest in a stack per thread and domain; "
-	       "start/end ranges stand alone; marks are no ranges. By "
-	       "normalised name: total_time_ms sums ranges that are not inside "
-	       "one of the same name on their stack; exclusive_ms subtracts "
-	       "direct children. A GPU operation (kernel, copy, memset, graph "
-	       "replay) belongs to the ranges open on the launching thread at "
-	       "the start of its host call: over the domains of the user, or, "
-	       "where none of these is open, over those of libraries (NCCL, "
-	       "cuBLAS, cuDNN). gpu_exclusive_ms sums operations for which the "
-	       "name is the innermost, gpu_inclusive_ms those for which it is "
-	       "open at all, each once; gpu_busy_ms is the length of their "
-	       "union on each device, added up over devices.",
-	.derived_from = "push/pop and start/end ranges, grouped by normalised "
-			"name; GPU operations by the range open at the start "
-			"of their host call",
-	.limitations = "host time unless a column says GPU; work that another "
-		       "thread launches on behalf of a range (autograd) is not "
-		       "in it (`ask TRACE range NAME` tells it); ranges seen while a graph was captured say "
-		       "nothing about its replays; exclusive_ms leaves out what "
-		       "nests in the same domain, not in another",
-	.caveat = "total_time_ms counts a range inside one of its own name "
-		   "once, and names that differ only in op_id, seq, sizes or "
-		   "input_op_ids are one; nsys-llm-explain adds up every range "
-		   "under its raw name",
+	.summary = "NVTX ranges by name: host time and GPU work launched in them",
+	.doc = "Push/pop ranges nest in a stack per thread and domain; start/end ranges stand "
+	       "alone; marks are no ranges. By normalised name: total_time_ms sums ranges that are "
+	       "not inside one of the same name on their stack; exclusive_ms subtracts direct "
+	       "children. A GPU operation (kernel, copy, memset, graph replay) belongs to the "
+	       "ranges open on the launching thread at the start of its host call: over the "
+	       "domains of the user, or, where none of these is open, over those of libraries "
+	       "(NCCL, cuBLAS, cuDNN). gpu_exclusive_ms sums operations for which the name is the "
+	       "innermost, gpu_inclusive_ms those for which it is open at all, each once; "
+	       "gpu_busy_ms is the length of their union on each device, added up over devices.",
+	.derived_from = "push/pop and start/end ranges, grouped by normalised name; GPU operations "
+			"by the range open at the start of their host call",
+	.limitations = "host time unless a column says GPU; work that another thread launches on "
+		       "behalf of a range (autograd) is not in it (`ask TRACE range NAME` tells "
+		       "it); ranges seen while a graph was captured say nothing about its replays; "
+		       "exclusive_ms leaves out what nests in the same domain, not in another",
+	.caveat = "total_time_ms counts a range inside one of its own name once, and names that "
+		   "differ only in op_id, seq, sizes or input_op_ids are one; nsys-llm-explain "
+		   "adds up every range under its raw name",
 	.needs = {NSX_NEED_VIEW(nvtx)},
 	NSX_LAYOUTS(layouts),
 	.finish = nvtx_finish);

@@ -5,40 +5,33 @@
 #include "trace/nvtx_walk.h"
 #include "passes/pass.h"
 
-#define COLUMNS(X)                                                            \
-	X(PID, "pid", I64, "process")                                         \
-	X(NAME, "range_name", STR, "normalised name")                         \
-	X(COUNT, "nvtx_count", I64,                                           \
-	  "ranges that began in the window", .adds = true)                    \
-	X(TOTAL, "nvtx_total_time_ms", F64,                                   \
-	  "host time in ranges of the name; of ranges inside one of their "   \
-	  "own name the outer one only")                                      \
-	X(GPU, "attributed_kernel_time_ms", F64,                              \
-	  "kernels whose innermost range has the name", .adds = true)         \
-	X(KERNELS, "attributed_kernel_count", I64,                            \
-	  "their number", .adds = true)                                       \
-	X(COVERAGE, "pid_attribution_coverage_pct", F64,                      \
-	  "share of the process's kernel time that was launched in any "      \
-	  "range")
+#define COLUMNS(X)                                                                                 \
+	X(PID, "pid", I64, "process")                                                              \
+	X(NAME, "range_name", STR, "normalised name")                                              \
+	X(COUNT, "nvtx_count", I64, "ranges that began in the window", .adds = true)               \
+	X(TOTAL, "nvtx_total_time_ms", F64,                                                        \
+	  "host time in ranges of the name; of ranges inside one of their "                        \
+	  "own name the outer one only")                                                           \
+	X(GPU, "attributed_kernel_time_ms", F64,                                                   \
+	  "kernels whose innermost range has the name", .adds = true)                              \
+	X(KERNELS, "attributed_kernel_count", I64, "their number", .adds = true)                   \
+	X(COVERAGE, "pid_attribution_coverage_pct", F64,                                           \
+	  "share of the process's kernel time that was launched in any range")
 NSX_COLUMNS(cols, COLUMNS);
-#define PID_COLUMNS(X)                                                        \
-	X(P_PID, "pid", I64, "process")                                       \
-	X(P_TOTAL, "pid_total_kernel_time_ms", F64, "all its kernels")        \
-	X(P_KERNELS, "pid_total_kernel_count", I64, "their number")           \
-	X(P_MAPPED, "pid_attributed_kernel_time_ms", F64,                     \
-	  "kernels launched in a range")                                      \
-	X(P_FRACTION, "pid_attribution_coverage_fraction", F64,               \
-	  "the second over the first")                                        \
-	X(P_PCT, "pid_attribution_coverage_pct", F64,                         \
-	  "the same as a percentage")
+#define PID_COLUMNS(X)                                                                             \
+	X(P_PID, "pid", I64, "process")                                                            \
+	X(P_TOTAL, "pid_total_kernel_time_ms", F64, "all its kernels")                             \
+	X(P_KERNELS, "pid_total_kernel_count", I64, "their number")                                \
+	X(P_MAPPED, "pid_attributed_kernel_time_ms", F64, "kernels launched in a range")           \
+	X(P_FRACTION, "pid_attribution_coverage_fraction", F64, "the second over the first")       \
+	X(P_PCT, "pid_attribution_coverage_pct", F64, "the same as a percentage")
 NSX_COLUMNS(pid_cols, PID_COLUMNS);
-#define RANGE_COLUMNS(X)                                                      \
-	X(R_PID, "pid", I64, "process")                                       \
-	X(R_NAME, "range_name", STR, "normalised name")                       \
-	X(R_COUNT, "kernel_count", I64,                                       \
-	  "kernels whose innermost range has the name")                       \
-	X(R_NS, "total_kernel_time_ns", I64, "sum of their durations")        \
-	X(R_MS, "total_kernel_time_ms", F64, "sum of their durations")        \
+#define RANGE_COLUMNS(X)                                                                           \
+	X(R_PID, "pid", I64, "process")                                                            \
+	X(R_NAME, "range_name", STR, "normalised name")                                            \
+	X(R_COUNT, "kernel_count", I64, "kernels whose innermost range has the name")              \
+	X(R_NS, "total_kernel_time_ns", I64, "sum of their durations")                             \
+	X(R_MS, "total_kernel_time_ms", F64, "sum of their durations")                             \
 	X(R_AVG, "avg_kernel_duration_us", F64, "mean")
 NSX_COLUMNS(range_cols, RANGE_COLUMNS);
 static const struct nsx_layout layouts[] = {
@@ -83,8 +76,7 @@ static void nvtx_by_pid_add_ranges(struct work *w, const struct nsx_nvtx_facts *
 		row->sum.count += inside;
 		if (!f->nested[i])
 			nsx_add_to(&row->sum.ns, ns);
-		row->sum.attributes |= x->kind[i] == NSX_NVTX_STACK &&
-				       (inside || ns);
+		row->sum.attributes |= x->kind[i] == NSX_NVTX_STACK && (inside || ns);
 	}
 	for (uint32_t k = 0; k < w->g.n; k++)
 		nsx_add_to(&w->range_ns[w->g.process[k]], w->v[k].sum.ns);
@@ -165,8 +157,7 @@ static int nvtx_by_pid_sum_up(const struct nsx_run *run, struct work *w,
 	if (nsx_nvtx_group(w->t, true, run->scratch, &w->g, err))
 		return err->rc;
 	if (!nsx_new_array(w->v, run->scratch, w->g.n, "range names", err) ||
-	    !nsx_new_array(w->range_ns, run->scratch, w->t->nprocesses,
-			   "processes", err))
+	    !nsx_new_array(w->range_ns, run->scratch, w->t->nprocesses, "processes", err))
 		return err->rc;
 	nvtx_by_pid_add_ranges(w, &run->facts->nvtx);
 	if (w->gpu)
@@ -176,8 +167,7 @@ static int nvtx_by_pid_sum_up(const struct nsx_run *run, struct work *w,
 	return nvtx_by_pid_put_in_order(w, run, table, err);
 }
 
-static void nvtx_by_pid_fill_range(const struct work *w, uint32_t group,
-				   struct nsx_table *table)
+static void nvtx_by_pid_fill_range(const struct work *w, uint32_t group, struct nsx_table *table)
 {
 	struct nsx_cell *row = nsx_add_row(table);
 	uint32_t process = w->g.process[group];
@@ -209,8 +199,7 @@ static void nvtx_by_pid_fill_ranges(const struct work *w, struct nsx_table *tabl
 		if (i && w->g.process[group] != w->g.process[w->order[i - 1]])
 			n = 0;
 		nvtx_by_pid_fill_range(w, group, table);
-		if (n++ < NSX_MAX_JSON_ROWS &&
-		    table->nrows < nsx_table_total(table))
+		if (n++ < NSX_MAX_JSON_ROWS && table->nrows < nsx_table_total(table))
 			nvtx_by_pid_fill_range(w, group, first);
 	}
 }
@@ -269,8 +258,7 @@ static void nvtx_by_pid_fill_pids(const struct work *w, struct nsx_table *table)
 		row[P_KERNELS] = nsx_int(p->nkernels);
 		row[P_MAPPED] = nsx_ms(p->mapped_ns);
 		row[P_PCT] = nsx_part_pct(p->mapped_ns, p->kernel_ns);
-		row[P_FRACTION] = nsx_real((double)p->mapped_ns /
-					   (double)p->kernel_ns);
+		row[P_FRACTION] = nsx_real((double)p->mapped_ns / (double)p->kernel_ns);
 	}
 	nsx_table_sort(table, NSX_DESC(P_TOTAL), NSX_DESC(P_KERNELS), P_PID);
 }
@@ -284,8 +272,7 @@ static void nvtx_by_pid_judge(const struct nsx_run *run, const struct work *w,
 
 	for (uint32_t i = 0; i < w->t->nprocesses; i++) {
 		const struct nsx_coverage *p = &w->p[i];
-		double share = p->kernel_ns ? (double)p->mapped_ns /
-						      (double)p->kernel_ns : 1;
+		double share = p->kernel_ns ? (double)p->mapped_ns / (double)p->kernel_ns : 1;
 
 		nsx_add_to(&total_ns, p->kernel_ns);
 		nsx_add_to(&mapped_ns, p->mapped_ns);
@@ -295,16 +282,13 @@ static void nvtx_by_pid_judge(const struct nsx_run *run, const struct work *w,
 		}
 	}
 	if (worst < least && (double)mapped_ns >= least * (double)total_ns)
-		nsx_warn(out, "NVTX coverage of PID %lld is %.1f%% of its "
-			      "kernel time, below %.1f%%.", (long long)pid,
-			 100 * worst, 100 * least);
+		nsx_warn(out, "NVTX coverage of PID %lld is %.1f%% of its kernel time, below "
+			      "%.1f%%.", (long long)pid, 100 * worst, 100 * least);
 }
 
-static int nvtx_by_pid_run(const struct nsx_run *run, struct nsx_section *out,
-			   struct nsx_err *err)
+static int nvtx_by_pid_run(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)
 {
-	const char *missing = nsx_pass_missing(
-		&nsx_pass_nvtx_kernel_time, run->trace->schema,
+	const char *missing = nsx_pass_missing(&nsx_pass_nvtx_kernel_time, run->trace->schema,
 		out->arena);
 	struct work w = {.t = run->trace,
 			 .p = run->facts->coverage,
@@ -322,13 +306,11 @@ static int nvtx_by_pid_run(const struct nsx_run *run, struct nsx_section *out,
 		nvtx_by_pid_judge(run, &w, out);
 	}
 	/* The query cannot distinguish missing values from zero. */
-	out->sql_differs = w.t->defects.crossing_ranges > 0 ||
-			   (!w.gpu && w.t->ndevices);
+	out->sql_differs = w.t->defects.crossing_ranges > 0 || (!w.gpu && w.t->ndevices);
 	nsx_put(out, "pid_source", nsx_string(w.t->pid_source_nvtx));
 	nsx_put(out, "kernel_time_by_pid.present", nsx_bool(w.gpu));
 	if (missing)
-		nsx_note(out, "no kernel time by range: the trace has no %s",
-			 missing);
+		nsx_note(out, "no kernel time by range: the trace has no %s", missing);
 	return 0;
 }
 
@@ -336,14 +318,11 @@ NSX_DEFINE_PASS(nvtx_by_pid,
 	.json = "by_pid.nvtx",
 	.title = "NVTX by process",
 	.summary = "NVTX ranges and mapped kernel time by process",
-	.doc = "As nvtx and nvtx_kernel_time, by (process, name). A kernel and "
-	       "the range it was launched in are of one process, since calls "
-	       "and kernels are joined inside their process; so coverage "
-	       "cannot exceed 100 %.",
-	.derived_from = "ranges and the kernels launched in them, by the "
-			"process of their thread",
-	.limitations = "host time of all threads of a process added up; kernel "
-		       "time by innermost range, as far as API calls were "
-		       "traced",
+	.doc = "As nvtx and nvtx_kernel_time, by (process, name). A kernel and the range it was "
+	       "launched in are of one process, since calls and kernels are joined inside their "
+	       "process; so coverage cannot exceed 100 %.",
+	.derived_from = "ranges and the kernels launched in them, by the process of their thread",
+	.limitations = "host time of all threads of a process added up; kernel time by innermost "
+		       "range, as far as API calls were traced",
 	.needs = {NSX_NEED_VIEW(nvtx)},
 	NSX_LAYOUTS(layouts));

@@ -10,10 +10,7 @@ static int nvtx_coverage_warn_threshold_run(const struct nsx_run *run, struct ns
 	return 0;
 }
 
-NSX_DEFINE_PASS(nvtx_coverage_warn_threshold,
-	.no_title = "an option repeated",
-	.no_query = "an option repeated",
-	.no_cannot = "an option repeated",
+NSX_DEFINE_PASS(nvtx_coverage_warn_threshold, .no_title = "an option repeated",
+	.no_query = "an option repeated", .no_cannot = "an option repeated",
 	.summary = "the share below which NVTX coverage is warned of",
-	.doc = "What --nvtx-coverage-warn-threshold asked for, 0.7 unless "
-	       "given.");
+	.doc = "What --nvtx-coverage-warn-threshold asked for, 0.7 unless given.");

@@ -41,11 +41,10 @@ NSX_DEFINE_PASS(nvtx_kernel_phases,
 	.no_title = "shown under the NVTX ranges",
 	.no_query = "patterns are regular expressions of the user's file",
 	.summary = "kernel time by the phases of --phase-map",
-	.doc = "A kernel is of the phase of the innermost range, of any "
-	       "domain, that is open where its host call begins; ranges have "
-	       "phases as in nvtx_phases. The total is the time of all kernels "
-	       "launched in a range, so that it equals mapped_kernel_time_ms "
-	       "of nvtx_kernel_time.",
+	.doc = "A kernel is of the phase of the innermost range, of any domain, that is open where "
+	       "its host call begins; ranges have phases as in nvtx_phases. The total is the time "
+	       "of all kernels launched in a range, so that it equals mapped_kernel_time_ms of "
+	       "nvtx_kernel_time.",
 	.by_phase = true,
 	.needs = {NSX_KERNELS_BY_RANGE},
 	NSX_LAYOUTS(layouts),

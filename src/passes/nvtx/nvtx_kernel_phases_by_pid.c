@@ -12,8 +12,7 @@ static const struct nsx_layout phase_layout = {NSX_COLS(phase_cols),
 					       .json_rows = NSX_ALL_ROWS};
 #define COLUMNS(X)                                                            \
 	X(PID, "pid", I64, "process")                                         \
-	X(PHASES, "phases", TABLE, "kernel time by phase",                    \
-	  .rows = &phase_layout)
+	X(PHASES, "phases", TABLE, "kernel time by phase", .rows = &phase_layout)
 NSX_COLUMNS(cols, COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "*", NSX_COLS(cols)},
@@ -43,8 +42,7 @@ static int nvtx_kernel_phases_by_pid_run(const struct nsx_run *run, struct nsx_s
 	int64_t *ns;
 
 	if (!run->opts->nvtx_kernel_map ||
-	    nsx_pass_missing(&nsx_pass_nvtx_kernel_time,
-			     run->trace->schema, run->scratch)) {
+	    nsx_pass_missing(&nsx_pass_nvtx_kernel_time, run->trace->schema, run->scratch)) {
 		out->status = NSX_S_NULL;
 		return 0;
 	}
@@ -54,19 +52,15 @@ static int nvtx_kernel_phases_by_pid_run(const struct nsx_run *run, struct nsx_s
 	if (nsx_nvtx_phase_kernels(run->trace, m, run->scratch, &ns, err))
 		return err->rc;
 	for (uint32_t i = 0; i < run->trace->nprocesses; i++)
-		nvtx_kernel_phases_by_pid_add_process(run, i, ns + i * (nsx_phase_count(m) + (size_t)1),
+		nvtx_kernel_phases_by_pid_add_process(run, i,
+						      ns + i * (nsx_phase_count(m) + (size_t)1),
 						      out);
 	return 0;
 }
 
-NSX_DEFINE_PASS(nvtx_kernel_phases_by_pid,
-	.json = "by_pid.nvtx_kernel_phases",
+NSX_DEFINE_PASS(nvtx_kernel_phases_by_pid, .json = "by_pid.nvtx_kernel_phases",
 	.no_title = "shown under NVTX per process",
 	.no_query = "patterns are regular expressions of the user's file",
-	.no_cannot = "null without a phase map",
-	.summary = "kernel time by phase in each process",
-	.doc = "As nvtx_kernel_phases, for each process that has kernels "
-	       "launched in a range.",
-	.by_phase = true,
-	NSX_LAYOUTS(layouts),
-	.may_be_null = true);
+	.no_cannot = "null without a phase map", .summary = "kernel time by phase in each process",
+	.doc = "As nvtx_kernel_phases, for each process that has kernels launched in a range.",
+	.by_phase = true, NSX_LAYOUTS(layouts), .may_be_null = true);

@@ -6,15 +6,13 @@
 #include "trace/nvtx_walk.h"
 #include "passes/pass.h"
 
-#define COLUMNS(X)                                                            \
-	X(NAME, "range_name", STR, "normalised name")                         \
-	X(COUNT, "kernel_count", I64,                                         \
-	  "kernels whose innermost range has this name")                      \
-	X(TOTAL_NS, "total_kernel_time_ns", I64, "sum of their durations")    \
-	X(TOTAL_MS, "total_kernel_time_ms", F64, "sum of their durations")    \
-	X(AVG, "avg_kernel_duration_us", F64, "mean")                         \
-	X(PCT, "pct_of_total_kernel_time", F64,                               \
-	  "share of the time of all kernels, mapped or not")
+#define COLUMNS(X)                                                                                 \
+	X(NAME, "range_name", STR, "normalised name")                                              \
+	X(COUNT, "kernel_count", I64, "kernels whose innermost range has this name")               \
+	X(TOTAL_NS, "total_kernel_time_ns", I64, "sum of their durations")                         \
+	X(TOTAL_MS, "total_kernel_time_ms", F64, "sum of their durations")                         \
+	X(AVG, "avg_kernel_duration_us", F64, "mean")                                              \
+	X(PCT, "pct_of_total_kernel_time", F64, "share of the time of all kernels, mapped or not")
 NSX_COLUMNS(cols, COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "ranges", NSX_COLS(cols)},
@@ -37,21 +35,18 @@ static void nvtx_kernel_time_add_kernel(const struct nsx_run *run, size_t op,
 	if (range != NSX_NONE) {
 		nsx_add_to(&s->v[g->of[range]].ns, ns);
 		s->v[g->of[range]].count += nsx_op_counts(t, op);
-	} else if (call != NSX_NONE &&
-		   !t->thread[nsx_call_thread(t, call)].has_stack) {
+	} else if (call != NSX_NONE && !t->thread[nsx_call_thread(t, call)].has_stack) {
 		nsx_add_to(&s->no_stack_ns, ns);
 	}
 }
 
 /* Adds replays without recorded nodes. */
-static int add_opaque(const struct nsx_run *run, struct sums *s,
-		      struct nsx_err *err)
+static int add_opaque(const struct nsx_run *run, struct sums *s, struct nsx_err *err)
 {
 	const struct nsx_ops *o = &run->trace->ops;
 	uint8_t *has_nodes;
 
-	if (!nsx_new_array(has_nodes, run->scratch, run->trace->calls.n,
-			   "graph launches", err))
+	if (!nsx_new_array(has_nodes, run->scratch, run->trace->calls.n, "graph launches", err))
 		return err->rc;
 	for (size_t i = 0; i < o->n; i++) {
 		uint32_t call = nsx_op_call(o, i);
@@ -62,8 +57,7 @@ static int add_opaque(const struct nsx_run *run, struct sums *s,
 	for (size_t i = 0; i < o->n; i++) {
 		uint32_t call = nsx_op_call(o, i);
 
-		if (o->kind[i] == NSX_OP_GRAPH &&
-		    (call == NSX_NONE || !has_nodes[call]))
+		if (o->kind[i] == NSX_OP_GRAPH && (call == NSX_NONE || !has_nodes[call]))
 			nsx_add_to(&s->opaque_ns, nsx_op_ns(o, i));
 	}
 	return 0;
@@ -104,8 +98,7 @@ static int nvtx_kernel_time_fill_ranges(const struct nsx_run *run,
 		struct nsx_cell *row = nsx_add_row(table);
 
 		if (nsx_table_holds(table))
-			row[NAME] = nsx_name_cell(run->trace, table,
-						  g->name[order[i]]);
+			row[NAME] = nsx_name_cell(run->trace, table, g->name[order[i]]);
 		row[COUNT] = nsx_int(x->count);
 		row[TOTAL_NS] = nsx_int(x->ns);
 		row[TOTAL_MS] = nsx_ms(x->ns);
@@ -121,8 +114,7 @@ static void nvtx_kernel_time_put_values(const struct nsx_trace *t, const struct 
 	const struct nsx_table_info *const *table = t->schema->table;
 
 	nsx_put(out, "kernel_table", nsx_string(table[NSX_VIEW_kernel]->name));
-	nsx_put(out, "runtime_table",
-		nsx_string(table[NSX_VIEW_runtime]->name));
+	nsx_put(out, "runtime_table", nsx_string(table[NSX_VIEW_runtime]->name));
 	nsx_put(out, "nvtx_table", nsx_string(table[NSX_VIEW_nvtx]->name));
 	nsx_put(out, "total_kernel_time_ns", nsx_int(s->all.kernel_ns));
 	nsx_put(out, "mapped_kernel_time_ns", nsx_int(s->all.mapped_ns));
@@ -130,13 +122,11 @@ static void nvtx_kernel_time_put_values(const struct nsx_trace *t, const struct 
 	nsx_put(out, "mapped_kernel_count", nsx_int(s->all.nmapped));
 	nsx_put(out, "coverage_fraction",
 		nsx_real((double)s->all.mapped_ns / (double)s->all.kernel_ns));
-	nsx_put(out, "coverage_pct",
-		nsx_part_pct(s->all.mapped_ns, s->all.kernel_ns));
+	nsx_put(out, "coverage_pct", nsx_part_pct(s->all.mapped_ns, s->all.kernel_ns));
 	nsx_put(out, "unmapped.no_api_row_ms", nsx_ms(s->all.no_call_ns));
 	nsx_put(out, "unmapped.no_range_ms", nsx_ms(s->all.no_range_ns));
 	nsx_put(out, "unmapped.graph_opaque_ms", nsx_ms(s->opaque_ns));
-	nsx_put(out, "unmapped.launch_thread_without_ranges_ms",
-		nsx_ms(s->no_stack_ns));
+	nsx_put(out, "unmapped.launch_thread_without_ranges_ms", nsx_ms(s->no_stack_ns));
 }
 
 /* "; 1.000 ms ..., 2.000 ms ..." for unmapped time, or nothing. */
@@ -145,10 +135,8 @@ static const char *say_rest(const struct sums *s, struct nsx_section *out)
 	const char *no_call = "", *no_range = "", *no_stack = "";
 
 	if (s->all.no_call_ns)
-		no_call = nsx_say(out,
-			"; %s have no API row: launched before the capture, or "
-			"the call was not traced",
-			nsx_say_time(out, s->all.no_call_ns));
+		no_call = nsx_say(out, "; %s have no API row: launched before the capture, or the "
+			"call was not traced", nsx_say_time(out, s->all.no_call_ns));
 	if (s->all.no_range_ns)
 		no_range = nsx_say(out, "; %s were launched outside every range",
 			nsx_say_time(out, s->all.no_range_ns));
@@ -165,20 +153,15 @@ static void nvtx_kernel_time_judge(const struct nsx_run *run, const struct sums 
 	double least = 100 * run->opts->nvtx_coverage_warn;
 
 	nsx_md_bullet(out, "Coverage: %s of kernel time, %s of %s, %s%s.",
-		nsx_text_share(out->arena, pct, 100),
-		nsx_say_time(out, s->all.mapped_ns),
+		nsx_text_share(out->arena, pct, 100), nsx_say_time(out, s->all.mapped_ns),
 		nsx_say_time(out, s->all.kernel_ns),
-		nsx_text_n(out->arena, (size_t)s->all.nmapped, "kernel", NULL),
-		      say_rest(s, out));
+		nsx_text_n(out->arena, (size_t)s->all.nmapped, "kernel", NULL), say_rest(s, out));
 	if (s->opaque_ns)
-		nsx_md_bullet(out,
-			"%s of graph replays, whose kernels were not recorded, "
-			"stand beside it.",
-			nsx_say_time(out, s->opaque_ns));
+		nsx_md_bullet(out, "%s of graph replays, whose kernels were not recorded, stand "
+			"beside it.", nsx_say_time(out, s->opaque_ns));
 	if (pct < least)
-		nsx_warn(out, "NVTX coverage is %.1f%% of kernel time, below "
-			      "%.1f%%, so GPU time by range and phase is only "
-			      "a part.", pct, least);
+		nsx_warn(out, "NVTX coverage is %.1f%% of kernel time, below %.1f%%, so GPU time "
+			      "by range and phase is only a part.", pct, least);
 }
 
 static int nvtx_kernel_time_run(const struct nsx_run *run, struct nsx_section *out,
@@ -191,7 +174,8 @@ static int nvtx_kernel_time_run(const struct nsx_run *run, struct nsx_section *o
 
 	if (!run->opts->nvtx_kernel_map)
 		return nsx_cannot(out, "left out by --no-nvtx-kernel-map");
-	if (nvtx_kernel_time_sum_up(run, &g, &s, err) || nvtx_kernel_time_fill_ranges(run, &g, &s, table, err))
+	if (nvtx_kernel_time_sum_up(run, &g, &s, err) ||
+	    nvtx_kernel_time_fill_ranges(run, &g, &s, table, err))
 		return err->rc;
 	out->sql_differs = run->trace->defects.crossing_ranges > 0;
 	nvtx_kernel_time_put_values(run->trace, &s, out);
@@ -204,20 +188,16 @@ static int nvtx_kernel_time_run(const struct nsx_run *run, struct nsx_section *o
 NSX_DEFINE_PASS(nvtx_kernel_time,
 	.no_title = "shown under the NVTX ranges",
 	.summary = "kernel time by innermost NVTX range, and its coverage",
-	.doc = "Each kernel belongs to the innermost range open on the "
-	       "launching thread at the start of its host call: of the user's "
-	       "domains, or, where none of these is open, of a library's. "
-	       "coverage = time of kernels that have one / time of all "
-	       "kernels. The rest is no_api_row (the kernel has no call in the "
-	       "trace) or no_range (no range was open); part of the latter is "
-	       "launch_thread_without_ranges, calls of threads that have no "
-	       "ranges at all. graph_opaque is the time of graph replays whose "
-	       "kernels were not recorded; it is in none of the other "
-	       "figures.",
-	.caveat = "a kernel is mapped when any push/pop range of any domain is "
-		   "open on the launching thread where its call begins; calls "
-		   "and kernels are joined inside their process, and coverage "
-		   "is over all kernels. nsys-llm-explain joins across "
+	.doc = "Each kernel belongs to the innermost range open on the launching thread at the "
+	       "start of its host call: of the user's domains, or, where none of these is open, of "
+	       "a library's. coverage = time of kernels that have one / time of all kernels. The "
+	       "rest is no_api_row (the kernel has no call in the trace) or no_range (no range was "
+	       "open); part of the latter is launch_thread_without_ranges, calls of threads that "
+	       "have no ranges at all. graph_opaque is the time of graph replays whose kernels "
+	       "were not recorded; it is in none of the other figures.",
+	.caveat = "a kernel is mapped when any push/pop range of any domain is open on the "
+		   "launching thread where its call begins; calls and kernels are joined inside "
+		   "their process, and coverage is over all kernels. nsys-llm-explain joins across "
 		   "processes and asks for the whole call to be enclosed",
 	.needs = {NSX_KERNELS_BY_RANGE},
 	NSX_LAYOUTS(layouts));

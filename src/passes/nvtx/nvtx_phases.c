@@ -6,12 +6,10 @@
 #include "passes/nvtx/phase_table.h"
 #include "passes/pass.h"
 
-#define COLUMNS(X)                                                            \
-	X(PHASE, "phase", STR, "phase of the map; unmapped is the rest")      \
-	X(PHASE_MS, "total_time_ms", F64,                                     \
-	  "host time in it, summed over threads")                             \
-	X(PHASE_PCT, "pct_of_nvtx_total", F64,                                \
-	  "share of the time in any range")
+#define COLUMNS(X)                                                                                 \
+	X(PHASE, "phase", STR, "phase of the map; unmapped is the rest")                           \
+	X(PHASE_MS, "total_time_ms", F64, "host time in it, summed over threads")                  \
+	X(PHASE_PCT, "pct_of_nvtx_total", F64, "share of the time in any range")
 NSX_COLUMN_ARRAY(cols, COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "phases", NSX_COLS(cols), .json_rows = NSX_ALL_ROWS},
@@ -27,10 +25,8 @@ static void nvtx_phases_add_thread(const struct nsx_trace *t, uint32_t thread,
 	nsx_nvtx_walk_begin(&w, t, thread, true, true, p->below);
 	for (;;) {
 		uint32_t r = nsx_nvtx_walk_to(&w, at);
-		int64_t next =
-		    w.next < w.end ? nsx_range_start(x, w.next) : INT64_MAX;
-		int64_t until =
-		    r == NSX_NONE ? at : NSX_MIN(next, nsx_range_end(x, r));
+		int64_t next = w.next < w.end ? nsx_range_start(x, w.next) : INT64_MAX;
+		int64_t until = r == NSX_NONE ? at : NSX_MIN(next, nsx_range_end(x, r));
 
 		if (until > at) {
 			nsx_add_to(&ns[p->of[r]], nsx_in_window(t, at, until));
@@ -58,13 +54,11 @@ static int nvtx_phases_sum_up(const struct nsx_run *run, int64_t *ns, struct nsx
 	return 0;
 }
 
-static int nvtx_phases_run(const struct nsx_run *run, struct nsx_section *out,
-			   struct nsx_err *err)
+static int nvtx_phases_run(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)
 {
 	const struct nsx_phase_map *m = run->opts->phases;
 	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
-	int64_t *ns = nsx_arena_get(run->scratch, (nsx_phase_count(m) + 1) *
-							  sizeof(*ns));
+	int64_t *ns = nsx_arena_get(run->scratch, (nsx_phase_count(m) + 1) * sizeof(*ns));
 	int64_t total_ns;
 
 	if (nvtx_phases_sum_up(run, ns, err))
@@ -73,9 +67,8 @@ static int nvtx_phases_run(const struct nsx_run *run, struct nsx_section *out,
 	nsx_put(out, "nvtx_total_time_ms", nsx_ms(total_ns));
 	nsx_md_heading(out, "NVTX");
 	nsx_md_subheading(out, "NVTX phases (mapped, wall-time)");
-	nsx_md_bullet(out, "A range that matches no pattern is of the phase of "
-			   "the range around it; each instant of a thread "
-			   "counts once.");
+	nsx_md_bullet(out, "A range that matches no pattern is of the phase of the range around "
+			   "it; each instant of a thread counts once.");
 	nsx_md_whole(out, table, 0);
 	return 0;
 }
@@ -84,18 +77,16 @@ NSX_DEFINE_PASS(nvtx_phases,
 	.no_title = "shown under the NVTX ranges",
 	.no_query = "patterns are regular expressions of the user's file",
 	.summary = "host time by the phases of --phase-map",
-	.doc = "A push/pop range is of the first phase in file order with a "
-	       "pattern that matches its name, recorded or normalised; without "
-	       "a match, of the phase of the nearest range around it on its "
-	       "thread. At each instant the innermost open range of a thread, "
-	       "of any domain, says the phase. Start/end ranges are of the "
-	       "phase their name matches and count in whole. unmapped is the "
-	       "rest; the total is the time in any range.",
+	.doc = "A push/pop range is of the first phase in file order with a pattern that matches "
+	       "its name, recorded or normalised; without a match, of the phase of the nearest "
+	       "range around it on its thread. At each instant the innermost open range of a "
+	       "thread, of any domain, says the phase. Start/end ranges are of the phase their "
+	       "name matches and count in whole. unmapped is the rest; the total is the time in "
+	       "any range.",
 	.by_phase = true,
-	.caveat = "a range that matches no pattern is of the phase of the "
-		   "range around it, and each instant of a thread counts once; "
-		   "nsys-llm-explain adds up whole ranges, outer and inner, by "
-		   "their own names only",
+	.caveat = "a range that matches no pattern is of the phase of the range around it, and "
+		   "each instant of a thread counts once; nsys-llm-explain adds up whole ranges, "
+		   "outer and inner, by their own names only",
 	.needs = {NSX_NEED_VIEW(nvtx)},
 	NSX_LAYOUTS(layouts),
 	.may_be_null = true);

@@ -9,13 +9,12 @@
 #include "trace/nvtx_walk.h"
 #include "passes/pass.h"
 
-#define COLUMNS(X)                                                            \
-	X(NAME, "range_name", STR, "normalised name")                         \
-	X(COUNT, "count", I64, "ranges that began in the window")             \
-	X(TOTAL, "total_time_ms", F64, "sum of their lengths")                \
-	X(KERNELS, "kernel_count", I64,                                       \
-	  "kernels whose call, on any thread of the process, began while "    \
-	  "one was open")                                                     \
+#define COLUMNS(X)                                                                                 \
+	X(NAME, "range_name", STR, "normalised name")                                              \
+	X(COUNT, "count", I64, "ranges that began in the window")                                  \
+	X(TOTAL, "total_time_ms", F64, "sum of their lengths")                                     \
+	X(KERNELS, "kernel_count", I64,                                                            \
+	  "kernels whose call, on any thread of the process, began while one was open")            \
 	X(TIME, "kernel_time_ms", F64, "sum of their durations")
 NSX_COLUMNS(cols, COLUMNS);
 static const struct nsx_layout layouts[] = {
@@ -39,8 +38,7 @@ struct group {
 
 static bool is_start_end(const struct nsx_nvtx *x, size_t range)
 {
-	return x->kind[range] == NSX_NVTX_ASYNC &&
-	       !(x->flags[range] & NSX_NVTX_CROSSING);
+	return x->kind[range] == NSX_NVTX_ASYNC && !(x->flags[range] & NSX_NVTX_CROSSING);
 }
 
 static uint32_t nvtx_start_end_process_of(const struct nsx_trace *t, uint32_t range)
@@ -58,12 +56,10 @@ static int cmp_ranges(const void *a, const void *b, void *ctx)
 	int64_t start_x = nsx_range_start(&w->t->nvtx, x);
 	int64_t start_y = nsx_range_start(&w->t->nvtx, y);
 
-	return NSX_CMP(p, q) ?: NSX_CMP(w->g.of[x], w->g.of[y]) ?:
-	       NSX_CMP(start_x, start_y);
+	return NSX_CMP(p, q) ?: NSX_CMP(w->g.of[x], w->g.of[y]) ?: NSX_CMP(start_x, start_y);
 }
 
-static int nvtx_start_end_find_ranges(struct work *w, struct nsx_arena *a,
-				      struct nsx_err *err)
+static int nvtx_start_end_find_ranges(struct work *w, struct nsx_arena *a, struct nsx_err *err)
 {
 	const struct nsx_nvtx *x = &w->t->nvtx;
 
@@ -114,8 +110,7 @@ static void nvtx_start_end_add_kernels(struct work *w)
 
 		if (o->kind[i] != NSX_OP_KERNEL || call == NSX_NONE)
 			continue;
-		c = cut_after(w, nsx_op_process(w->t, i),
-			      nsx_call_start(&w->t->calls, call));
+		c = cut_after(w, nsx_op_process(w->t, i), nsx_call_start(&w->t->calls, call));
 		if (c == w->ncuts)
 			continue;
 		nsx_add_to(&w->cuts[c].ns, nsx_op_ns(o, i));
@@ -137,8 +132,7 @@ static void nvtx_start_end_sum_ranges(const struct work *w, struct group *v)
 		uint32_t i = w->ranges[k], before = k ? w->ranges[k - 1] : i;
 		uint32_t process = nvtx_start_end_process_of(w->t, i);
 		struct group *g = &v[w->g.of[i]];
-		int64_t to = x->flags[i] & NSX_NVTX_OPEN ? INT64_MAX
-							 : nsx_range_end(x, i);
+		int64_t to = x->flags[i] & NSX_NVTX_OPEN ? INT64_MAX : nsx_range_end(x, i);
 
 		if (w->g.of[before] != w->g.of[i] ||
 		    nvtx_start_end_process_of(w->t, before) != process)
@@ -147,10 +141,8 @@ static void nvtx_start_end_sum_ranges(const struct work *w, struct group *v)
 		nsx_add_to(&g->total_ns, nsx_range_inside(w->t, i));
 		covered = NSX_MAX(covered, nsx_range_start(x, i));
 		if (to > covered) {
-			const struct cut *a = &w->cuts[cut_after(
-				w, process, covered) - 1];
-			const struct cut *b = &w->cuts[cut_after(
-				w, process, to) - 1];
+			const struct cut *a = &w->cuts[cut_after(w, process, covered) - 1];
+			const struct cut *b = &w->cuts[cut_after(w, process, to) - 1];
 
 			nsx_add_to(&g->kernel_ns, b->ns - a->ns);
 			g->kernels += b->kernels - a->kernels;
@@ -174,8 +166,7 @@ static void nvtx_start_end_fill_groups(const struct work *w, const struct group 
 		row[KERNELS] = nsx_int(v[k].kernels);
 		row[TIME] = nsx_ms(v[k].kernel_ns);
 	}
-	nsx_table_sort(table, NSX_DESC(TIME), NSX_DESC(TOTAL), NSX_DESC(COUNT),
-		       NAME);
+	nsx_table_sort(table, NSX_DESC(TIME), NSX_DESC(TOTAL), NSX_DESC(COUNT), NAME);
 }
 
 static int nvtx_start_end_run(const struct nsx_run *run, struct nsx_section *out,
@@ -189,8 +180,7 @@ static int nvtx_start_end_run(const struct nsx_run *run, struct nsx_section *out
 	    nvtx_start_end_find_ranges(&w, run->scratch, err))
 		return err->rc;
 	if (!w.nranges || !run->opts->nvtx_kernel_map ||
-	    nsx_pass_missing(&nsx_pass_nvtx_kernel_time, w.t->schema,
-			     run->scratch)) {
+	    nsx_pass_missing(&nsx_pass_nvtx_kernel_time, w.t->schema, run->scratch)) {
 		out->status = NSX_S_NULL;
 		return 0;
 	}
@@ -200,21 +190,16 @@ static int nvtx_start_end_run(const struct nsx_run *run, struct nsx_section *out
 	nvtx_start_end_sum_ranges(&w, v);
 	nvtx_start_end_fill_groups(&w, v, table);
 	nsx_md_heading(out, "NVTX");
-	nsx_md_text(out, "Kernels launched by a process during its start/end "
-			 "ranges (association: such ranges overlap freely, so "
-			 "a kernel may stand in several rows and in none of the "
-			 "coverage):");
+	nsx_md_text(out, "Kernels launched by a process during its start/end ranges (association: "
+			 "such ranges overlap freely, so a kernel may stand in several rows and in "
+			 "none of the coverage):");
 	nsx_md_whole(out, table, 0);
 	return 0;
 }
 
-NSX_DEFINE_PASS(nvtx_start_end,
-	.json = "nvtx.start_end",
-	.no_title = "shown under the NVTX ranges",
+NSX_DEFINE_PASS(nvtx_start_end, .json = "nvtx.start_end", .no_title = "shown under the NVTX ranges",
 	.no_cannot = "null where no range is of that kind",
 	.summary = "kernels launched during start/end NVTX ranges",
-	.doc = "For each name: kernels whose host call, on any thread of the "
-	       "process, begins while at least one start/end range of the name "
-	       "is open in that process. No part of coverage.",
-	NSX_LAYOUTS(layouts),
-	.may_be_null = true);
+	.doc = "For each name: kernels whose host call, on any thread of the process, begins while "
+	       "at least one start/end range of the name is open in that process. No part of "
+	       "coverage.", NSX_LAYOUTS(layouts), .may_be_null = true);

@@ -30,13 +30,11 @@ static int add_regex(struct nsx_phase_map *m, const char *key, size_t at,
 {
 	if (!nsx_regex_new(regex, ret, err))
 		return 0;
-	return nsx_wrap(err, "cannot use '%s': pattern %zu of phase '%s' is no "
-			"POSIX extended regex: '%s'", m->path, at + 1, key,
-			regex);
+	return nsx_wrap(err, "cannot use '%s': pattern %zu of phase '%s' is no POSIX extended "
+			"regex: '%s'", m->path, at + 1, key, regex);
 }
 
-static int add_pattern(void *ctx, const char *key, const char *text, size_t at,
-		       struct nsx_err *err)
+static int add_pattern(void *ctx, const char *key, const char *text, size_t at, struct nsx_err *err)
 {
 	struct nsx_phase_map *m = ctx;
 	struct pattern *p;
@@ -49,8 +47,7 @@ static int add_pattern(void *ctx, const char *key, const char *text, size_t at,
 	}
 	if (!text)
 		return 0;
-	if (nsx_grow(&m->v, &m->cap, m->n + 1, sizeof(*m->v), "phase patterns",
-		     err))
+	if (nsx_grow(&m->v, &m->cap, m->n + 1, sizeof(*m->v), "phase patterns", err))
 		return err->rc;
 	p = &m->v[m->n];
 	*p = (struct pattern){.phase = (unsigned)m->nnames - 1};
@@ -72,8 +69,7 @@ int nsx_phase_map_parse(const char *text, size_t n, const char *path,
 
 	m->arena = a;
 	m->path = path;
-	rc = nsx_json_each_string(text + bom, n - bom, path, add_pattern, m,
-				  err);
+	rc = nsx_json_each_string(text + bom, n - bom, path, add_pattern, m, err);
 	if (rc) {
 		nsx_phase_map_free(m);
 		return rc;
@@ -82,8 +78,7 @@ int nsx_phase_map_parse(const char *text, size_t n, const char *path,
 	return 0;
 }
 
-int nsx_phase_map_read(const char *path, struct nsx_phase_map **ret,
-		       struct nsx_err *err)
+int nsx_phase_map_read(const char *path, struct nsx_phase_map **ret, struct nsx_err *err)
 {
 	char *text;
 	size_t n;
@@ -121,8 +116,7 @@ unsigned nsx_phase_of(const struct nsx_phase_map *m, const char *name)
 	for (size_t i = 0; i < m->n; i++) {
 		const struct pattern *p = &m->v[i];
 
-		if (p->text ? strcasestr(name, p->text) != NULL :
-			      nsx_regex_matches(p->regex, name))
+		if (p->text ? strcasestr(name, p->text) != NULL : nsx_regex_matches(p->regex, name))
 			return p->phase;
 	}
 	return nsx_phase_count(m);

@@ -9,8 +9,7 @@ struct nsx_phase_map;
 /* Reads a JSON object {phase: ["substring", "re:<regex>", ...] | "substring"}
  * (queries/README.md 24). Owner: the caller. Errors: NSX_E_USAGE naming the place.
  */
-int nsx_phase_map_read(const char *path, struct nsx_phase_map **ret,
-		       struct nsx_err *err);
+int nsx_phase_map_read(const char *path, struct nsx_phase_map **ret, struct nsx_err *err);
 /* The same from memory; path is used in messages. */
 int nsx_phase_map_parse(const char *text, size_t n, const char *path,
 			struct nsx_phase_map **ret, struct nsx_err *err);

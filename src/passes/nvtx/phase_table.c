@@ -16,8 +16,7 @@ static uint32_t phase_of_name(const struct nsx_trace *t,
 	return NSX_MIN(shown, raw);
 }
 
-static void inherit(const struct nsx_trace *t, uint32_t *by_name,
-		    struct nsx_nvtx_phases *p)
+static void inherit(const struct nsx_trace *t, uint32_t *by_name, struct nsx_nvtx_phases *p)
 {
 	const struct nsx_nvtx *x = &t->nvtx;
 
@@ -29,8 +28,7 @@ static void inherit(const struct nsx_trace *t, uint32_t *by_name,
 		if (!*own)
 			*own = 1 + phase_of_name(t, p->map, x->name[i]);
 		p->of[i] = *own - 1;
-		if (p->of[i] == nsx_phase_count(p->map) &&
-		    p->below[i] != NSX_NONE)
+		if (p->of[i] == nsx_phase_count(p->map) && p->below[i] != NSX_NONE)
 			p->of[i] = p->of[p->below[i]];
 	}
 }
@@ -58,8 +56,7 @@ int nsx_nvtx_phase_ranges(const struct nsx_trace *t,
 }
 
 /* The phase of each call; NSX_NONE outside ranges. */
-static void phase_calls(const struct nsx_trace *t,
-			const struct nsx_nvtx_phases *p, uint32_t *of)
+static void phase_calls(const struct nsx_trace *t, const struct nsx_nvtx_phases *p, uint32_t *of)
 {
 	struct nsx_nvtx_walk w;
 
@@ -68,8 +65,7 @@ static void phase_calls(const struct nsx_trace *t,
 
 		nsx_nvtx_walk_begin(&w, t, i, true, true, p->below);
 		for (uint32_t c = at; c < at + t->thread[i].ncalls; c++) {
-			uint32_t r =
-			    nsx_nvtx_walk_to(&w, nsx_call_start(&t->calls, c));
+			uint32_t r = nsx_nvtx_walk_to(&w, nsx_call_start(&t->calls, c));
 
 			of[c] = r == NSX_NONE ? NSX_NONE : p->of[r];
 		}
@@ -94,8 +90,7 @@ int nsx_nvtx_phase_kernels(const struct nsx_trace *t,
 		uint32_t call = nsx_op_call(o, i);
 		int64_t *ns;
 
-		if (o->kind[i] != NSX_OP_KERNEL || call == NSX_NONE ||
-		    of[call] == NSX_NONE)
+		if (o->kind[i] != NSX_OP_KERNEL || call == NSX_NONE || of[call] == NSX_NONE)
 			continue;
 		ns = &(*ret)[nsx_op_process(t, i) * nplaces + of[call]];
 		nsx_add_to(ns, nsx_op_ns(o, i));

@@ -6,37 +6,28 @@
 #include <stdlib.h>
 #include "passes/process/pids.h"
 
-#define KERNEL_COLUMNS(X)                                                     \
-	X(K_PID, "pid", I64, "process")                                       \
-	X(K_PID_MS, "pid_total_kernel_time_ms", F64,                          \
-	  "all kernels of the process")                                       \
-	X(K_PID_PCT, "pid_pct_of_total_kernel_time", F64,                     \
-	  "their share of all processes' kernels")                            \
-	X(K_NAME, "kernel_name", STR, "full name of the kernel")              \
-	X(K_DEVICE, "device_id", I64, "CUDA ordinal in that process")         \
-	X(K_COUNT, "call_count", I64,                                         \
-	  "executions that began in the window", .adds = true)                \
-	X(K_MS, "total_time_ms", F64, "sum of durations", .adds = true)       \
-	X(K_AVG, "avg_duration_us", F64, "total over count")                  \
-	X(K_PCT_PID, "pct_of_pid_kernel_time", F64,                           \
-	  "share of the process's kernels")                                   \
-	X(K_PCT, "pct_of_total_kernel_time", F64,                             \
-	  "share of all kernels", .adds = true)
+#define KERNEL_COLUMNS(X)                                                                          \
+	X(K_PID, "pid", I64, "process")                                                            \
+	X(K_PID_MS, "pid_total_kernel_time_ms", F64, "all kernels of the process")                 \
+	X(K_PID_PCT, "pid_pct_of_total_kernel_time", F64, "their share of all processes' kernels") \
+	X(K_NAME, "kernel_name", STR, "full name of the kernel")                                   \
+	X(K_DEVICE, "device_id", I64, "CUDA ordinal in that process")                              \
+	X(K_COUNT, "call_count", I64, "executions that began in the window", .adds = true)         \
+	X(K_MS, "total_time_ms", F64, "sum of durations", .adds = true)                            \
+	X(K_AVG, "avg_duration_us", F64, "total over count")                                       \
+	X(K_PCT_PID, "pct_of_pid_kernel_time", F64, "share of the process's kernels")              \
+	X(K_PCT, "pct_of_total_kernel_time", F64, "share of all kernels", .adds = true)
 NSX_COLUMNS(kernel_cols, KERNEL_COLUMNS);
-#define PID_COLUMNS(X)                                                        \
-	X(PID, "pid", I64, "process")                                         \
-	X(PID_TOTAL_KERNEL_TIME_NS, "total_kernel_time_ns", I64,              \
-	  "sum of kernel durations")                                          \
-	X(PID_TOTAL_KERNEL_TIME_MS, "total_kernel_time_ms", F64, "the same")  \
-	X(PID_KERNEL_COUNT, "kernel_count", I64,                              \
-	  "kernels that began in the window")                                 \
-	X(PID_PCT_OF_TOTAL_KERNEL_TIME, "pct_of_total_kernel_time", F64,      \
-	  "share of all kernels")
+#define PID_COLUMNS(X)                                                                             \
+	X(PID, "pid", I64, "process")                                                              \
+	X(PID_TOTAL_KERNEL_TIME_NS, "total_kernel_time_ns", I64, "sum of kernel durations")        \
+	X(PID_TOTAL_KERNEL_TIME_MS, "total_kernel_time_ms", F64, "the same")                       \
+	X(PID_KERNEL_COUNT, "kernel_count", I64, "kernels that began in the window")               \
+	X(PID_PCT_OF_TOTAL_KERNEL_TIME, "pct_of_total_kernel_time", F64, "share of all kernels")
 NSX_COLUMNS(pid_cols, PID_COLUMNS);
 #define SYNC_PID_COLUMNS(X)                                                   \
 	X(SYNC_PID_PID, "pid", I64, "process")                                \
-	X(SYNC_PID_SYNC_TOTAL_TIME_MS, "sync_total_time_ms", F64,             \
-	  "time in synchronising calls")
+	X(SYNC_PID_SYNC_TOTAL_TIME_MS, "sync_total_time_ms", F64, "time in synchronising calls")
 NSX_COLUMNS(sync_pid_cols, SYNC_PID_COLUMNS);
 enum { KERNELS_CSV, SYNC_CSV, KERNEL_PIDS, KERNELS_TOP, SYNC_PIDS };
 static const struct nsx_layout layouts[] = {
@@ -113,8 +104,7 @@ static int by_pid_cmp_groups(const void *a, const void *b, void *groups)
 static int sort_groups(struct groups *g, size_t most, struct nsx_err *err)
 {
 	close_groups(g);
-	if (nsx_grow(&g->order, &g->cap_order, g->n, sizeof(*g->order),
-		     "names by pid", err))
+	if (nsx_grow(&g->order, &g->cap_order, g->n, sizeof(*g->order), "names by pid", err))
 		return err->rc;
 	for (uint32_t i = 0; i < g->n; i++)
 		g->order[i] = i;
@@ -149,8 +139,7 @@ static int by_pid_group_kernels(const struct nsx_pids *pids, uint32_t p,
 }
 
 static void by_pid_fill_kernel(const struct nsx_trace *t, const struct nsx_pids *pids,
-			       uint32_t p, const struct group *x,
-			       struct nsx_table *table)
+			       uint32_t p, const struct group *x, struct nsx_table *table)
 {
 	double own = (double)pids->total[p].kernel_ns;
 	double all = (double)pids->kernel_ns, total = (double)x->total_ns;
@@ -176,14 +165,12 @@ static size_t rows_that_tell(const struct nsx_table *all)
 {
 	size_t held = all->max_rows ?: SIZE_MAX;
 
-	return NSX_MAX(held - NSX_MIN(held, nsx_table_total(all)),
-		       (size_t)NSX_KERNELS_PER_PID);
+	return NSX_MAX(held - NSX_MIN(held, nsx_table_total(all)), (size_t)NSX_KERNELS_PER_PID);
 }
 
 static int by_pid_add_kernels(const struct nsx_pids *pids, struct groups *g,
 			      struct nsx_table *all, struct nsx_table *top,
-			      struct nsx_table *sums, size_t held_rows,
-			      struct nsx_err *err)
+			      struct nsx_table *sums, size_t held_rows, struct nsx_err *err)
 {
 	const struct nsx_trace *t = g->t;
 
@@ -202,15 +189,13 @@ static int by_pid_add_kernels(const struct nsx_pids *pids, struct groups *g,
 		row[PID_TOTAL_KERNEL_TIME_NS] = nsx_int(x->kernel_ns);
 		row[PID_TOTAL_KERNEL_TIME_MS] = nsx_ms(x->kernel_ns);
 		row[PID_KERNEL_COUNT] = nsx_int((int64_t)x->nkernels);
-		row[PID_PCT_OF_TOTAL_KERNEL_TIME] =
-			nsx_part_pct(x->kernel_ns, pids->kernel_ns);
+		row[PID_PCT_OF_TOTAL_KERNEL_TIME] = nsx_part_pct(x->kernel_ns, pids->kernel_ns);
 		for (size_t k = 0; k < g->n; k++) {
 			const struct group *own = &g->v[g->order[k]];
 
 			NSX_FETCH_AHEAD(g->v, g->order, k, g->n);
 			by_pid_fill_kernel(t, pids, p, own, all);
-			if (sums->nrows <= NSX_PIDS_SHOWN &&
-			    k < NSX_KERNELS_PER_PID)
+			if (sums->nrows <= NSX_PIDS_SHOWN && k < NSX_KERNELS_PER_PID)
 				by_pid_fill_kernel(t, pids, p, own, top);
 		}
 	}
@@ -323,8 +308,7 @@ static int sync_part(const struct nsx_pids *pids, struct groups *g,
 		return err->rc;
 	nsx_put(out, "sync.present", nsx_bool(present));
 	if (!present) {
-		nsx_put(out, "sync.reason",
-			nsx_string("the trace has no API calls"));
+		nsx_put(out, "sync.reason", nsx_string("the trace has no API calls"));
 		return 0;
 	}
 	nsx_put(out, "sync.pid_source", nsx_string(t->pid_source_runtime));
@@ -339,8 +323,7 @@ static int sync_part(const struct nsx_pids *pids, struct groups *g,
 			continue;
 		row = nsx_add_row(tables[SYNC_PIDS]);
 		row[SYNC_PID_PID] = nsx_int(t->process[p].pid);
-		row[SYNC_PID_SYNC_TOTAL_TIME_MS] =
-			nsx_ms(pids->total[p].sync_ns);
+		row[SYNC_PID_SYNC_TOTAL_TIME_MS] = nsx_ms(pids->total[p].sync_ns);
 		add_sync(t, p, g, tables[SYNC_CSV]);
 	}
 	return 0;
@@ -351,11 +334,9 @@ static void nvtx_part(const struct nsx_report *report, struct nsx_section *out)
 {
 	static const char *const tables[] = {"ranges", "kernel_time_by_pid.pids",
 					     "kernel_time_by_pid.ranges"};
-	const struct nsx_section *s = nsx_report_section(report,
-							 "nvtx_by_pid");
+	const struct nsx_section *s = nsx_report_section(report, "nvtx_by_pid");
 	const struct nsx_table *phases = nsx_section_table(
-		nsx_report_section(report, "nvtx_kernel_phases_by_pid"),
-		"*");
+		nsx_report_section(report, "nvtx_kernel_phases_by_pid"), "*");
 	bool present = s && s->status == NSX_S_ANSWERED;
 
 	nsx_put(out, "nvtx.present", nsx_bool(present));
@@ -363,17 +344,14 @@ static void nvtx_part(const struct nsx_report *report, struct nsx_section *out)
 		nsx_put(out, "nvtx.reason",
 			nsx_string(s && s->reason ? s->reason :
 						    "the trace has no NVTX"));
-	nsx_put(out, "nvtx.pid_source",
-		nsx_string(report->trace->pid_source_nvtx));
+	nsx_put(out, "nvtx.pid_source", nsx_string(report->trace->pid_source_nvtx));
 	for (size_t i = 0; i < ARRAY_LEN(tables); i++)
 		nsx_put(out, nsx_say(out, "nvtx.%s", tables[i]),
 			nsx_rows(nsx_section_table(s, tables[i])));
-	nsx_put(out, "nvtx_kernel_phases",
-		phases ? nsx_rows(phases) : nsx_null());
+	nsx_put(out, "nvtx_kernel_phases", phases ? nsx_rows(phases) : nsx_null());
 }
 
-static int by_pid_summarise(const struct nsx_run *run,
-			    const struct nsx_report *report,
+static int by_pid_summarise(const struct nsx_run *run, const struct nsx_report *report,
 			    struct nsx_section *out, struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
@@ -384,12 +362,10 @@ static int by_pid_summarise(const struct nsx_run *run,
 
 	if (!nsx_has_view(t->schema, NSX_VIEW_kernel) &&
 	    !nsx_has_view(t->schema, NSX_VIEW_runtime) && !t->ops.n)
-		return nsx_cannot(out, "the trace has no GPU work and no API "
-				       "calls");
+		return nsx_cannot(out, "the trace has no GPU work and no API calls");
 	if (nsx_pids_build(t, run->scratch, &pids, err))
 		return err->rc;
-	if (!nsx_new_array(g.by_name, run->scratch,
-			   nsx_strings_bound(t->strings), "names", err))
+	if (!nsx_new_array(g.by_name, run->scratch, nsx_strings_bound(t->strings), "names", err))
 		return err->rc;
 	nsx_add_tables(out);
 	processes = nsx_add_table(out, &nsx_process_layout);
@@ -401,14 +377,12 @@ static int by_pid_summarise(const struct nsx_run *run,
 	free(g.order);
 	nsx_arena_drop(run->scratch, pids.kernel);
 	if (!rc)
-		rc = nsx_fill_processes(run, report, &pids, processes, out,
-					err);
+		rc = nsx_fill_processes(run, report, &pids, processes, out, err);
 	if (rc)
 		return rc;
 	nvtx_part(report, out);
 	if (processes->nrows > 1)
-		nsx_md_text(out, "%zu processes used the GPUs or called CUDA.",
-			    processes->nrows);
+		nsx_md_text(out, "%zu processes used the GPUs or called CUDA.", processes->nrows);
 	if (processes->nrows > 1)
 		nsx_md_table(out, processes, 0, P_PID, P_KERNEL_MS, P_KERNELS, P_NCCL,
 		     P_BARRIER, P_TOP_NCCL, P_TOP_BARRIER);
@@ -418,17 +392,14 @@ static int by_pid_summarise(const struct nsx_run *run,
 NSX_DEFINE_SUMMARY(by_pid,
 	.title = "Processes",
 	.summary = "kernels, waits and NVTX of each process",
-	.doc = "Kernels by (process, name, device), synchronising calls by "
-	       "(process, function), and a row on each process. Sums over "
-	       "concurrent kernels may exceed the wall; gpu_busy_ms is the "
-	       "union of all GPU work of the process, co_run_ms the part of "
-	       "it in which another process ran on the same device. A process "
-	       "is told by its serialised id, so equal pids of different "
-	       "machines stay apart. JSON shows the 10 kernels with the most "
-	       "time of the 10 processes with the most; the CSV has all.",
-	.derived_from = "kernels by the process they name, API calls by the "
-			"process of their thread, communication and barriers "
-			"as their own sections find them",
+	.doc = "Kernels by (process, name, device), synchronising calls by (process, function), "
+	       "and a row on each process. Sums over concurrent kernels may exceed the wall; "
+	       "gpu_busy_ms is the union of all GPU work of the process, co_run_ms the part of it "
+	       "in which another process ran on the same device. A process is told by its "
+	       "serialised id, so equal pids of different machines stay apart. JSON shows the 10 "
+	       "kernels with the most time of the 10 processes with the most; the CSV has all.",
+	.derived_from = "kernels by the process they name, API calls by the process of their "
+			"thread, communication and barriers as their own sections find them",
 	.limitations = "only as good as the process column of the export; "
 		       "work of processes that were not profiled is not seen",
 	.any_of = {NSX_GPU_WORK, NSX_NEED_VIEW(runtime)},

@@ -5,12 +5,11 @@
 #include "passes/process/pids.h"
 #include "passes/host/storm.h"
 
-#define TOP_COLUMNS(X)                                                        \
-	X(T_PID, "pid", I64, "process")                                       \
-	X(T_NS, "total_kernel_time_ns", I64, "sum of kernel durations")       \
-	X(T_MS, "total_kernel_time_ms", F64, "the same")                      \
-	X(T_LAUNCHES, "kernel_launches", I64,                                 \
-	  "kernels that began in the window")                                 \
+#define TOP_COLUMNS(X)                                                                             \
+	X(T_PID, "pid", I64, "process")                                                            \
+	X(T_NS, "total_kernel_time_ns", I64, "sum of kernel durations")                            \
+	X(T_MS, "total_kernel_time_ms", F64, "the same")                                           \
+	X(T_LAUNCHES, "kernel_launches", I64, "kernels that began in the window")                  \
 	X(T_PCT, "pct_of_total_kernel_time", F64, "share of all kernels")
 NSX_COLUMNS(top_cols, TOP_COLUMNS);
 
@@ -44,15 +43,14 @@ static const struct nsx_layout parts[] = {
 };
 enum { PART_KERNELS, PART_SYNC, PART_NVTX };
 
-#define PID_COLUMNS(X)                                                        \
-	X(PID, "pid", I64, "process")                                         \
-	NSX_STORM_COLUMNS(X, "launch_storm.")                                 \
-	X(KERNELS, "top_kernels.kernels", TABLE,                              \
-	  "its kernels with the most time", .rows = &parts[PART_KERNELS])     \
-	X(SYNC, "sync.sync_calls", TABLE, "its synchronising calls",          \
-	  .rows = &parts[PART_SYNC])                                          \
-	X(NVTX, "nvtx.ranges", TABLE, "its NVTX ranges with the most time",   \
-	  .rows = &parts[PART_NVTX])
+#define PID_COLUMNS(X)                                                                             \
+	X(PID, "pid", I64, "process")                                                              \
+	NSX_STORM_COLUMNS(X, "launch_storm.")                                                      \
+	X(KERNELS, "top_kernels.kernels", TABLE,                                                   \
+	  "its kernels with the most time", .rows = &parts[PART_KERNELS])                          \
+	X(SYNC, "sync.sync_calls", TABLE, "its synchronising calls", .rows = &parts[PART_SYNC])    \
+	X(NVTX, "nvtx.ranges", TABLE,                                                              \
+	  "its NVTX ranges with the most time", .rows = &parts[PART_NVTX])
 NSX_COLUMNS(pid_cols, PID_COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "top_pids", NSX_COLS(top_cols)},
@@ -63,8 +61,7 @@ static const struct nsx_layout layouts[] = {
  * the prefix "nvtx_".
  */
 static void copy_part(struct nsx_section *out, const struct nsx_table *from,
-		      unsigned part, int64_t pid, size_t most,
-		      struct nsx_table *ret)
+		      unsigned part, int64_t pid, size_t most, struct nsx_table *ret)
 {
 	const struct nsx_layout *l = &parts[part];
 	int col[8] = {0}, at_pid;
@@ -75,8 +72,7 @@ static void copy_part(struct nsx_section *out, const struct nsx_table *from,
 	for (unsigned c = 0; c < l->ncols; c++) {
 		col[c] = nsx_table_col(from, l->cols[c].key);
 		if (col[c] < 0)
-			col[c] = nsx_table_col(from, nsx_say(out, "nvtx_%s",
-							     l->cols[c].key));
+			col[c] = nsx_table_col(from, nsx_say(out, "nvtx_%s", l->cols[c].key));
 	}
 	for (size_t r = 0; r < from->nrows && ret->nrows < most; r++) {
 		const struct nsx_cell *cells = nsx_row_at(from, r);
@@ -89,9 +85,8 @@ static void copy_part(struct nsx_section *out, const struct nsx_table *from,
 			if (col[c] >= 0)
 				row[c] = cells[col[c]];
 		if (part == PART_NVTX && row[RANGE_COUNT].u.i)
-			row[RANGE_AVG_DURATION_US] =
-				nsx_real(1e3 * row[RANGE_TOTAL_TIME_MS].u.f /
-					 (double)row[RANGE_COUNT].u.i);
+			row[RANGE_AVG_DURATION_US] = nsx_real(1e3 * row[RANGE_TOTAL_TIME_MS].u.f /
+							      (double)row[RANGE_COUNT].u.i);
 	}
 }
 
@@ -141,13 +136,10 @@ static int per_pid_add_process(const struct work *w, uint32_t p, struct nsx_err 
 
 	for (unsigned i = 0; i < ARRAY_LEN(parts); i++)
 		part[i] = nsx_add_table(out, &parts[i]);
-	copy_part(out, w->kernels, PART_KERNELS, pid, NSX_KERNELS_PER_PID,
-		  part[PART_KERNELS]);
-	copy_part(out, w->sync, PART_SYNC, pid, NSX_MAX_JSON_ROWS,
-		  part[PART_SYNC]);
+	copy_part(out, w->kernels, PART_KERNELS, pid, NSX_KERNELS_PER_PID, part[PART_KERNELS]);
+	copy_part(out, w->sync, PART_SYNC, pid, NSX_MAX_JSON_ROWS, part[PART_SYNC]);
 	for (unsigned i = 0; i < ARRAY_LEN(w->nvtx); i++)
-		copy_part(out, w->nvtx[i], PART_NVTX, pid,
-			  NSX_MAX_JSON_ROWS, part[PART_NVTX]);
+		copy_part(out, w->nvtx[i], PART_NVTX, pid, NSX_MAX_JSON_ROWS, part[PART_NVTX]);
 	if (x->nkernels || x->kernel_ns) {
 		row = nsx_add_row(w->top);
 		row[T_PID] = nsx_int(pid);
@@ -164,15 +156,12 @@ static int per_pid_add_process(const struct work *w, uint32_t p, struct nsx_err 
 		       storm_of(t, &w->pids, p, row + STORM_LAUNCHES, err) : 0;
 }
 
-static int per_pid_summarise(const struct nsx_run *run,
-			     const struct nsx_report *report,
+static int per_pid_summarise(const struct nsx_run *run, const struct nsx_report *report,
 			     struct nsx_section *out, struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
-	const struct nsx_section *by_pid = nsx_report_section(report,
-							      "by_pid");
-	const struct nsx_section *nvtx = nsx_report_section(report,
-							    "nvtx_by_pid");
+	const struct nsx_section *by_pid = nsx_report_section(report, "by_pid");
+	const struct nsx_section *nvtx = nsx_report_section(report, "nvtx_by_pid");
 	struct work w = {
 		.t = t,
 		.kernels = nsx_section_table(by_pid, "kernels.kernels"),
@@ -200,9 +189,8 @@ static int per_pid_summarise(const struct nsx_run *run,
 		if (!t->process[p].key && nsx_pids_unknown(t))
 			continue;
 		if (w.table->nrows == NSX_PIDS_SHOWN) {
-			nsx_note(out, "the %d processes with the most kernel "
-				      "time; tables/kernels_by_pid.csv and "
-				      "sync_by_pid.csv have all",
+			nsx_note(out, "the %d processes with the most kernel time; "
+				      "tables/kernels_by_pid.csv and sync_by_pid.csv have all",
 				 NSX_PIDS_SHOWN);
 			break;
 		}
@@ -216,11 +204,10 @@ NSX_DEFINE_SUMMARY(per_pid,
 	.title = "Processes",
 	.no_query = "figures of by_pid and launch_storm, by process",
 	.summary = "the processes with the most kernel time, one by one",
-	.doc = "For the 10 processes with the most kernel time: the figures of "
-	       "launch_storm over the process's own kernels, from its first "
-	       "kernel start to its last kernel end; its kernels, "
-	       "synchronising calls and NVTX ranges with the most time, as in "
-	       "the sections by_pid and nvtx_by_pid.",
+	.doc = "For the 10 processes with the most kernel time: the figures of launch_storm over "
+	       "the process's own kernels, from its first kernel start to its last kernel end; its "
+	       "kernels, synchronising calls and NVTX ranges with the most time, as in the "
+	       "sections by_pid and nvtx_by_pid.",
 	.derived_from = "the kernels of each process, from its first kernel "
 			"start to its last kernel end",
 	.limitations = "a dense launch rate costs nothing while the queue "

@@ -26,8 +26,7 @@ static int find_pids(const struct nsx_trace *t, struct nsx_arena *a,
 		     struct pids *ret, struct nsx_err *err)
 {
 	for (unsigned s = 0; s < NSOURCES; s++) {
-		if (!nsx_new_array(ret->seen[s], a, t->nprocesses, "processes",
-				   err))
+		if (!nsx_new_array(ret->seen[s], a, t->nprocesses, "processes", err))
 			return err->rc;
 	}
 	for (size_t i = 0; i < t->ops.n && t->pid_source_kernel; i++) {
@@ -54,8 +53,7 @@ static int find_pids(const struct nsx_trace *t, struct nsx_arena *a,
 /* Puts the distinct pids of a source; *ret_n: their number. */
 static int put_pids(const struct nsx_trace *t, const bool *seen,
 		    struct nsx_table *table, const char *count_key,
-		    struct nsx_section *out, int64_t *ret_n,
-		    struct nsx_err *err)
+		    struct nsx_section *out, int64_t *ret_n, struct nsx_err *err)
 {
 	int64_t *v = nsx_try_alloc(t->nprocesses, sizeof(*v), "processes", err);
 	size_t n = 0;
@@ -96,23 +94,18 @@ static void pid_attribution_judge(const struct nsx_trace *t, const struct pids *
 		warn(out, nsx_say(out, "all %zu kernels name process 0 (%s)",
 				  x->nkernels, t->pid_source_kernel));
 	else if (zero >= MOSTLY)
-		warn(out, nsx_say(out, "%.1f %% of the kernels name process 0 "
-				       "(%s)", 100 * zero,
+		warn(out, nsx_say(out, "%.1f %% of the kernels name process 0 (%s)", 100 * zero,
 				  t->pid_source_kernel));
 	if (x->implausible)
-		warn(out, nsx_say(out, "%zu of %zu kernels name processes of "
-				       "%d or more, which no Linux gives",
-				  x->implausible, x->nkernels,
+		warn(out, nsx_say(out, "%zu of %zu kernels name processes of %d or more, which no "
+				       "Linux gives", x->implausible, x->nkernels,
 				  IMPLAUSIBLE_PID));
 	if (n[KERNEL] == 1 && n[RUNTIME] > 1)
 		warn(out, nsx_say(out, "all kernels name one process, while "
-				       "%" PRId64 " processes made API calls",
-				  n[RUNTIME]));
-	if (!t->pid_source_kernel && nsx_has_view(t->schema, NSX_VIEW_kernel) &&
-	    n[RUNTIME] > 1)
-		warn(out, nsx_say(out, "kernel rows do not name their process, "
-				       "and %" PRId64 " processes made API "
-				       "calls", n[RUNTIME]));
+				       "%" PRId64 " processes made API calls", n[RUNTIME]));
+	if (!t->pid_source_kernel && nsx_has_view(t->schema, NSX_VIEW_kernel) && n[RUNTIME] > 1)
+		warn(out, nsx_say(out, "kernel rows do not name their process, and "
+				       "%" PRId64 " processes made API calls", n[RUNTIME]));
 }
 
 static int pid_attribution_run(const struct nsx_run *run, struct nsx_section *out,
@@ -137,15 +130,12 @@ static int pid_attribution_run(const struct nsx_run *run, struct nsx_section *ou
 	return 0;
 }
 
-NSX_DEFINE_PASS(pid_attribution,
-	.no_title = "shown with the processes",
+NSX_DEFINE_PASS(pid_attribution, .no_title = "shown with the processes",
 	.no_query = "it tells which column names the process",
 	.no_cannot = "that nothing names a process is an answer",
 	.summary = "which processes the rows name, and how plausible that is",
-	.doc = "From which column kernels, API calls and NVTX ranges tell "
-	       "their process, and how many distinct processes each names. "
-	       "The serialised ids hold the process in bits 24 to 47. A "
-	       "warning is raised when all or 80 % of the kernels name "
-	       "process 0, when one is 10 000 000 or more, and when all "
-	       "kernels name one process while several made API calls.",
-	NSX_LAYOUTS(layouts));
+	.doc = "From which column kernels, API calls and NVTX ranges tell their process, and how "
+	       "many distinct processes each names. The serialised ids hold the process in bits 24 "
+	       "to 47. A warning is raised when all or 80 % of the kernels name process 0, when "
+	       "one is 10 000 000 or more, and when all kernels name one process while several "
+	       "made API calls.", NSX_LAYOUTS(layouts));

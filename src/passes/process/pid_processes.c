@@ -30,8 +30,7 @@ static int pid_processes_measure(const struct nsx_trace *t, struct nsx_arena *a,
  * process are, too.
  */
 static int pid_processes_list_devices(const struct nsx_trace *t, struct nsx_section *out,
-				      struct nsx_arena *a, const char ****ret,
-				      struct nsx_err *err)
+				      struct nsx_arena *a, const char ****ret, struct nsx_err *err)
 {
 	uint32_t *last;
 	size_t *n;
@@ -41,8 +40,7 @@ static int pid_processes_list_devices(const struct nsx_trace *t, struct nsx_sect
 	for (int fill = 0; fill < 2; fill++) {
 		for (uint32_t p = 0; p < t->nprocesses; p++) {
 			if (fill && n[p])
-				(*ret)[p] = nsx_arena_get(
-					out->arena, (n[p] + 1) * sizeof(char *));
+				(*ret)[p] = nsx_arena_get(out->arena, (n[p] + 1) * sizeof(char *));
 			last[p] = NSX_NONE;
 			n[p] = 0;
 		}
@@ -54,8 +52,7 @@ static int pid_processes_list_devices(const struct nsx_trace *t, struct nsx_sect
 				continue;
 			last[p] = d;
 			if (fill)
-				(*ret)[p][n[p]] = nsx_say(
-					out, "%lld",
+				(*ret)[p][n[p]] = nsx_say(out, "%lld",
 					(long long)t->device[d].device_id);
 			n[p]++;
 		}
@@ -84,11 +81,9 @@ static int pid_processes_cmp_rows(const void *a, const void *b, void *ctx)
 }
 
 static int open_lookup(const struct nsx_report *report, const char *section,
-		       struct nsx_arena *a, struct lookup *ret,
-		       struct nsx_err *err)
+		       struct nsx_arena *a, struct lookup *ret, struct nsx_err *err)
 {
-	ret->table = nsx_section_table(
-		nsx_report_section(report, section), "pids");
+	ret->table = nsx_section_table(nsx_report_section(report, section), "pids");
 	ret->pid = ret->table ? nsx_table_col(ret->table, "pid") : -1;
 	if (ret->pid < 0) {
 		ret->table = NULL;
@@ -101,8 +96,7 @@ static int open_lookup(const struct nsx_report *report, const char *section,
 }
 
 /* A cell of the pid's row; null if there is none. */
-static struct nsx_cell look_up(const struct lookup *l, int64_t pid,
-			       const char *column)
+static struct nsx_cell look_up(const struct lookup *l, int64_t pid, const char *column)
 {
 	size_t lo = 0, hi = l->table ? l->table->nrows : 0;
 	int c = l->table ? nsx_table_col(l->table, column) : -1;
@@ -112,18 +106,15 @@ static struct nsx_cell look_up(const struct lookup *l, int64_t pid,
 		       nsx_row_at(l->table, l->row[lo])[c] : nsx_null();
 }
 
-int nsx_fill_processes(const struct nsx_run *run,
-		       const struct nsx_report *report,
+int nsx_fill_processes(const struct nsx_run *run, const struct nsx_report *report,
 		       const struct nsx_pids *pids,
-		       struct nsx_table *table, struct nsx_section *out,
-		       struct nsx_err *err)
+		       struct nsx_table *table, struct nsx_section *out, struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
 	struct lookup nccl, barriers;
 	struct nsx_group_time *times;
 	const char ***devices;
-	bool known = nsx_has_view(t->schema, NSX_VIEW_kernel) &&
-		     !nsx_pids_unknown(t);
+	bool known = nsx_has_view(t->schema, NSX_VIEW_kernel) && !nsx_pids_unknown(t);
 
 	if (pid_processes_measure(t, run->scratch, &times, err) ||
 	    pid_processes_list_devices(t, out, run->scratch, &devices, err) ||
@@ -152,13 +143,11 @@ int nsx_fill_processes(const struct nsx_run *run,
 		}
 		if (known || devices[p]) {
 			row[P_BUSY] = nsx_ms(time->busy_ns);
-			row[P_CO_RUN] = nsx_ms(time->busy_ns -
-					     time->exclusive_ns);
+			row[P_CO_RUN] = nsx_ms(time->busy_ns - time->exclusive_ns);
 		}
 		row[P_DEVICES] = nsx_list(devices[p]);
 		row[P_NCCL] = look_up(&nccl, pid, "total_nccl_time_ms");
-		row[P_BARRIER] =
-			look_up(&barriers, pid, "total_barrier_time_ms");
+		row[P_BARRIER] = look_up(&barriers, pid, "total_barrier_time_ms");
 		row[P_TOP_NCCL] = look_up(&nccl, pid, "top_nccl_op");
 		row[P_TOP_BARRIER] = look_up(&barriers, pid, "top_barrier");
 	}

@@ -8,8 +8,7 @@ const char *nsx_pids_unknown(const struct nsx_trace *t)
 	bool known = t->pid_source_kernel;
 
 	for (uint32_t s = 0; !known && s < t->nstreams; s++)
-		known = t->stream[s].process != NSX_NONE &&
-			t->process[t->stream[s].process].key;
+		known = t->stream[s].process != NSX_NONE && t->process[t->stream[s].process].key;
 	return known ? NULL : "kernel rows do not name their process";
 }
 

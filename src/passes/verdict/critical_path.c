@@ -11,23 +11,19 @@
 #include "passes/pass.h"
 #include "facts/replay/replay.h"
 
-#define COLUMNS(X)                                                            \
-	X(KIND, "kind", STR,                                                  \
-	  "kernel, nccl, memcpy, gpu_idle, barrier or launch")                \
-	X(NAME, "name", STR, "kernel, collective, direction, call or cause")  \
-	X(TOTAL, "total_ms", F64,                                             \
-	  "time on the path; rows add up to the window")                      \
-	X(COUNT, "count", I64,                                                \
-	  "operations that began in the window; idle pieces")                 \
+#define COLUMNS(X)                                                                                 \
+	X(KIND, "kind", STR, "kernel, nccl, memcpy, gpu_idle, barrier or launch")                  \
+	X(NAME, "name", STR, "kernel, collective, direction, call or cause")                       \
+	X(TOTAL, "total_ms", F64, "time on the path; rows add up to the window")                   \
+	X(COUNT, "count", I64, "operations that began in the window; idle pieces")                 \
 	X(DETAILS, "details", STR, "share of the window, and what it means")
 NSX_COLUMNS(cols, COLUMNS);
-#define WALK_COLUMNS(X)                                                       \
-	X(WALK_CLASS, "class", STR,                                           \
-	  "compute, comm, copy; launch_to_start, dispatch (from one "         \
-	  "operation to the next); call (that waits for nothing), wake (from " \
-	  "the end of what a call waited for), queue_full, host (between "    \
-	  "calls), outside (waiting for something else), unexplained")        \
-	X(WALK_TOTAL_MS, "total_ms", F64, "time on the path")                 \
+#define WALK_COLUMNS(X)                                                                            \
+	X(WALK_CLASS, "class", STR, "compute, comm, copy; launch_to_start, dispatch (from one "    \
+	  "operation to the next); call (that waits for nothing), wake (from the end of what a "   \
+	  "call waited for), queue_full, host (between calls), outside (waiting for something "    \
+	  "else), unexplained")                                                                    \
+	X(WALK_TOTAL_MS, "total_ms", F64, "time on the path")                                      \
 	X(WALK_PCT_OF_PATH, "pct_of_path", F64, "share of the path")
 NSX_COLUMNS(walk_cols, WALK_COLUMNS);
 static const struct nsx_layout layouts[] = {
@@ -56,8 +52,7 @@ struct path {
 static int critical_path_credit(struct path *p, uint64_t tag, uint64_t id, int64_t ns,
 				int64_t count, struct nsx_err *err)
 {
-	struct row *row = nsx_group_value(&p->groups, &p->rows, tag, id,
-					  "path rows", err);
+	struct row *row = nsx_group_value(&p->groups, &p->rows, tag, id, "path rows", err);
 
 	if (!row)
 		return err->rc;
@@ -113,12 +108,10 @@ static int64_t own_ns(const struct nsx_trace *t, uint32_t op,
 	if (start_ns >= end_ns)
 		return 0;
 	l->end_ns = end_ns;
-	return end_ns - start_ns -
-	       nsx_spans_covered(&l->above, &l->cursor, start_ns, end_ns);
+	return end_ns - start_ns - nsx_spans_covered(&l->above, &l->cursor, start_ns, end_ns);
 }
 
-static int credit_op(struct path *p, uint32_t op, struct level *l,
-		     struct nsx_err *err)
+static int credit_op(struct path *p, uint32_t op, struct level *l, struct nsx_err *err)
 {
 	const struct nsx_trace *t = p->run->trace;
 	int64_t ns = own_ns(t, op, &p->w, l);
@@ -156,8 +149,7 @@ static int credit_work(struct path *p, struct nsx_err *err)
 
 static int credit_idle(struct path *p, struct nsx_err *err)
 {
-	const struct nsx_idle *idle = p->run->facts->idle ?
-				&p->run->facts->idle[p->device] : NULL;
+	const struct nsx_idle *idle = p->run->facts->idle ? &p->run->facts->idle[p->device] : NULL;
 	int64_t length = p->w.end_ns - p->w.start_ns;
 
 	for (size_t i = 0; idle && i < idle->n; i++) {
@@ -165,8 +157,7 @@ static int credit_idle(struct path *p, struct nsx_err *err)
 		int64_t a = NSX_MAX(x.start_ns, p->w.start_ns);
 		int64_t b = NSX_MIN(x.end_ns, p->w.end_ns);
 
-		if (a < b && critical_path_credit(p, T_CAUSE + x.cause, x.detail, b - a, 1,
-						  err))
+		if (a < b && critical_path_credit(p, T_CAUSE + x.cause, x.detail, b - a, 1, err))
 			return err->rc;
 	}
 	if (p->credited_ns != length)
@@ -229,8 +220,7 @@ static const char *name_row(struct path *p, struct nsx_group_key key)
 	case T_KERNEL:
 		return NULL;
 	case T_REPLAY:
-		return nsx_say(p->out, "CUDA graph %llu",
-			       (unsigned long long)key.b);
+		return nsx_say(p->out, "CUDA graph %llu", (unsigned long long)key.b);
 	case T_COMM:
 		return nsx_comm_op_name((enum nsx_comm_op)key.b);
 	case T_COMM_OTHER:
@@ -242,8 +232,7 @@ static const char *name_row(struct path *p, struct nsx_group_key key)
 	case T_REST:
 		return "idle";
 	default:
-		return name_cause(p, (unsigned)(key.a - T_CAUSE),
-				  (nsx_str)key.b);
+		return name_cause(p, (unsigned)(key.a - T_CAUSE), (nsx_str)key.b);
 	}
 }
 
@@ -273,7 +262,8 @@ static int critical_path_cmp_names(const struct path *p, const struct suspect *x
 {
 	const uint32_t *rank = p->run->trace->rank;
 
-	return x->name || y->name ? strcmp(critical_path_name_of(p, x), critical_path_name_of(p, y)) :
+	return x->name || y->name ?
+	       strcmp(critical_path_name_of(p, x), critical_path_name_of(p, y)) :
 	       NSX_CMP(rank[critical_path_kernel_of(p, x)], rank[critical_path_kernel_of(p, y)]);
 }
 
@@ -299,8 +289,7 @@ static int cmp_suspects(const void *a, const void *b, void *path)
 	       NSX_CMP(p->rows[y->row].count, p->rows[x->row].count);
 }
 
-static int fill_suspects(struct path *p, struct nsx_table *table,
-			 struct nsx_err *err)
+static int fill_suspects(struct path *p, struct nsx_table *table, struct nsx_err *err)
 {
 	double length = (double)(p->w.end_ns - p->w.start_ns);
 	struct suspect *v;
@@ -313,8 +302,7 @@ static int fill_suspects(struct path *p, struct nsx_table *table,
 			v[n++] = (struct suspect){
 				name_row(p, nsx_group_key(&p->groups, i)), i};
 	nsx_table_expect(table, n, p->run->opts->held_rows);
-	nsx_sort_by_key_r(v, n, table->max_rows ?: n, sizeof(*v), order_of,
-			  cmp_suspects, p);
+	nsx_sort_by_key_r(v, n, table->max_rows ?: n, sizeof(*v), order_of, cmp_suspects, p);
 	for (size_t i = 0; i < n; i++) {
 		const struct row *r = &p->rows[v[i].row];
 		uint64_t tag = nsx_group_key(&p->groups, v[i].row).a;
@@ -327,8 +315,7 @@ static int fill_suspects(struct path *p, struct nsx_table *table,
 			nsx_name_cell(p->run->trace, table, critical_path_kernel_of(p, &v[i]));
 		cells[TOTAL] = nsx_real(total_ms(p, &v[i]));
 		cells[COUNT] = nsx_int(r->count);
-		cells[DETAILS] = nsx_string(nsx_say(
-			p->out, "%.2f %% of the window%s%s",
+		cells[DETAILS] = nsx_string(nsx_say(p->out, "%.2f %% of the window%s%s",
 			100 * (double)r->ns / length,
 			*critical_path_meaning_of(tag) ? ": " : "", critical_path_meaning_of(tag)));
 	}
@@ -338,18 +325,15 @@ static int fill_suspects(struct path *p, struct nsx_table *table,
 static void critical_path_say(struct path *p)
 {
 	const struct nsx_facts *f = p->run->facts;
-	long long device_id =
-		(long long)p->run->trace->device[p->device].device_id;
+	long long device_id = (long long)p->run->trace->device[p->device].device_id;
 
 	nsx_put(p->out, "device_id", nsx_int(device_id));
 	nsx_put(p->out, "window_ns", nsx_int(p->w.end_ns - p->w.start_ns));
-	nsx_put(p->out, "window_method",
-		nsx_string(nsx_steady_methods[f->steady.method]));
+	nsx_put(p->out, "window_method", nsx_string(nsx_steady_methods[f->steady.method]));
 	if (p->run->trace->ndevices > 1)
-		nsx_note(p->out, "of several GPUs the one with the least idle "
-			 "time and exposed communication is shown; where the "
-			 "time of the others went is in the section \"Where "
-			 "the time went\"");
+		nsx_note(p->out, "of several GPUs the one with the least idle time and exposed "
+			 "communication is shown; where the time of the others went is in the "
+			 "section \"Where the time went\"");
 }
 
 /* The walk --------------------------------------------------------------------*/
@@ -366,8 +350,7 @@ static const char *const class_names[NSX_NPATHS] = {
 /* Walks back from the last work of the judged window along the edges of the replay's model
  * (facts/replay/replay.h): what each step waited for.
  */
-static void path_walk(const struct nsx_run *run, struct nsx_section *out,
-		      struct nsx_table *table)
+static void path_walk(const struct nsx_run *run, struct nsx_section *out, struct nsx_table *table)
 {
 	const struct nsx_closure *c = nsx_model_closure(run->facts->model);
 	int64_t ns[NSX_NPATHS], all_ns = 0;
@@ -421,22 +404,18 @@ NSX_DEFINE_PASS(critical_path,
 	.no_query = "a walk back through what held each operation up",
 	.summary = "where the time of the GPU that sets the pace went, in rows "
 		   "that add up to the window",
-	.doc = "The steady window of the limiting GPU (the one with the least "
-	       "idle time and exposed communication, so the one the others "
-	       "wait for), partitioned: compute kernels and graph replays, "
-	       "then communication without compute beside it, then copies and "
-	       "memsets without either, then idle pieces by cause. Within a "
-	       "class an instant belongs to the operation that began first. "
-	       "kind launch: the launch call and from its return to the "
-	       "start; barrier: waits, blocking copies and calls that "
-	       "synchronise on the side; gpu_idle: all other causes. The rows "
-	       "add up to the window to the nanosecond. walk: from the "
-	       "last work of the window that is replayed (see what_if) back "
-	       "to what held it up: the operation before it on its stream, "
-	       "the producer of a stream wait, or the launching call, and "
-	       "from there along the host thread, where a call that waits "
-	       "leads to the operation that ended last of those it waited "
-	       "for. Nothing is walked where the replay abstains.",
+	.doc = "The steady window of the limiting GPU (the one with the least idle time and "
+	       "exposed communication, so the one the others wait for), partitioned: compute "
+	       "kernels and graph replays, then communication without compute beside it, then "
+	       "copies and memsets without either, then idle pieces by cause. Within a class an "
+	       "instant belongs to the operation that began first. kind launch: the launch call "
+	       "and from its return to the start; barrier: waits, blocking copies and calls that "
+	       "synchronise on the side; gpu_idle: all other causes. The rows add up to the window "
+	       "to the nanosecond. walk: from the last work of the window that is replayed (see "
+	       "what_if) back to what held it up: the operation before it on its stream, the "
+	       "producer of a stream wait, or the launching call, and from there along the host "
+	       "thread, where a call that waits leads to the operation that ended last of those it "
+	       "waited for. Nothing is walked where the replay abstains.",
 	.derived_from = "kernels, copies and idle pieces of the GPU that sets "
 			"the pace, each instant counted once",
 	.limitations = "a row says where time is, not how much of it can be "

@@ -3,29 +3,23 @@
 #include "passes/verdict/findings_table.h"
 #include "report/text.h"
 
-#define CSV_COLUMNS(X)                                                        \
-	X(CSV_RANK, "rank", I64, "order of the report")                       \
-	X(CSV_SEVERITY, "severity", STR,                                      \
-	  "high from 10 % of the window, medium from 3 %")                    \
-	X(CSV_CATEGORY, "category", STR, "field of the remedy")               \
-	X(CSV_TITLE, "title", STR, "what costs time, in short, as plain text")\
-	X(CSV_HEADROOM_MS, "headroom_ms", F64,                                \
-	  "recoverable time if this alone is mended")                         \
-	X(CSV_HEADROOM_DISJOINT_MS, "headroom_disjoint_ms", F64,              \
-	  "what it adds to those applied before it, each time the one that "  \
-	  "adds most; above headroom_ms where remedies help each other")      \
-	X(CSV_CONFIDENCE, "confidence", STR, "in cause and price")            \
-	X(CSV_KEY, "key", STR,                                                \
-	  "id, with its subject where there may be several")                  \
-	X(CSV_PRICE, "price", STR, "replayed, measured or assumed")           \
-	X(CSV_HEADROOM_LOW_MS, "headroom_low_ms", F64,                        \
-	  "least that headroom_ms may come to")                               \
-	X(CSV_HEADROOM_HIGH_MS, "headroom_high_ms", F64,                      \
-	  "most that headroom_ms may come to")                                \
-	X(CSV_PLACE, "place", STR, "where in the user's code")                \
-	X(CSV_EVIDENCE, "evidence", STR, "the numbers, as plain text")        \
-	X(CSV_RECOMMENDATION, "recommendation", STR,                          \
-	  "what to change, as plain text")
+#define CSV_COLUMNS(X)                                                                             \
+	X(CSV_RANK, "rank", I64, "order of the report")                                            \
+	X(CSV_SEVERITY, "severity", STR, "high from 10 % of the window, medium from 3 %")          \
+	X(CSV_CATEGORY, "category", STR, "field of the remedy")                                    \
+	X(CSV_TITLE, "title", STR, "what costs time, in short, as plain text")                     \
+	X(CSV_HEADROOM_MS, "headroom_ms", F64, "recoverable time if this alone is mended")         \
+	X(CSV_HEADROOM_DISJOINT_MS, "headroom_disjoint_ms", F64,                                   \
+	  "what it adds to those applied before it, each time the one that "                       \
+	  "adds most; above headroom_ms where remedies help each other")                           \
+	X(CSV_CONFIDENCE, "confidence", STR, "in cause and price")                                 \
+	X(CSV_KEY, "key", STR, "id, with its subject where there may be several")                  \
+	X(CSV_PRICE, "price", STR, "replayed, measured or assumed")                                \
+	X(CSV_HEADROOM_LOW_MS, "headroom_low_ms", F64, "least that headroom_ms may come to")       \
+	X(CSV_HEADROOM_HIGH_MS, "headroom_high_ms", F64, "most that headroom_ms may come to")      \
+	X(CSV_PLACE, "place", STR, "where in the user's code")                                     \
+	X(CSV_EVIDENCE, "evidence", STR, "the numbers, as plain text")                             \
+	X(CSV_RECOMMENDATION, "recommendation", STR, "what to change, as plain text")
 NSX_COLUMNS(csv_cols, CSV_COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.csv = "findings", NSX_COLS(csv_cols)},
@@ -72,12 +66,10 @@ static void findings_add_evidence(struct nsx_buf *b, const struct nsx_cell *row)
 		nsx_buf_printf(b, "%s%s", i ? ". " : "\n  - ", line[i]);
 }
 
-static bool is_advised_before(const struct nsx_table *t, size_t row,
-			      const char *advice)
+static bool is_advised_before(const struct nsx_table *t, size_t row, const char *advice)
 {
 	for (size_t r = 0; r < row; r++) {
-		const char *const *line =
-			nsx_row_at(t, r)[F_RECOMMENDATION].u.list;
+		const char *const *line = nsx_row_at(t, r)[F_RECOMMENDATION].u.list;
 
 		for (size_t i = 0; line[i]; i++)
 			if (!strcmp(line[i], advice))
@@ -103,8 +95,7 @@ static void add_advice(struct nsx_buf *b, const struct nsx_table *t, size_t row)
 }
 
 /* Whether the section Capture quality shows the same. */
-static bool findings_is_of_capture(const struct nsx_report *report,
-				   const struct nsx_cell *row)
+static bool findings_is_of_capture(const struct nsx_report *report, const struct nsx_cell *row)
 {
 	const struct nsx_finding *f = report->found.v;
 
@@ -130,8 +121,7 @@ static void say_finding(struct nsx_section *out, const struct nsx_table *t, size
 				       row[F_DISJOINT].u.f >
 						       row[F_HEADROOM].u.f ?
 					       "with" : "after");
-		nsx_buf_printf(&b, " (%s, confidence %s)", row[F_PRICE].u.s,
-			       row[F_CONFIDENCE].u.s);
+		nsx_buf_printf(&b, " (%s, confidence %s)", row[F_PRICE].u.s, row[F_CONFIDENCE].u.s);
 	}
 	findings_add_evidence(&b, row);
 	add_advice(&b, t, i);
@@ -148,8 +138,7 @@ static void say_window(const struct nsx_run *run, const struct nsx_report *repor
 	struct nsx_window w = nsx_judged(f);
 
 	if (f->limiting == NSX_NONE) {
-		nsx_md_bullet(out, "The trace has no GPU work: there is no "
-			      "GPU time to price.");
+		nsx_md_bullet(out, "The trace has no GPU work: there is no GPU time to price.");
 		return;
 	}
 	if (nsx_is_whole(run->opts))
@@ -181,38 +170,31 @@ static int findings_summarise(const struct nsx_run *run, const struct nsx_report
 			say_finding(out, all, i);
 	}
 	if (run->facts->limiting != NSX_NONE && !all->nrows)
-		nsx_md_bullet(out, "Nothing that was checked costs a share of "
-			      "it worth telling.");
+		nsx_md_bullet(out, "Nothing that was checked costs a share of it worth telling.");
 	return 0;
 }
 
-NSX_DEFINE_SUMMARY(findings,
-	.title = "Findings in full",
+NSX_DEFINE_SUMMARY(findings, .title = "Findings in full",
 	.no_query = "a judgement over all sections",
 	.no_cannot = "a trace without findings has none to show",
 	.summary = "what costs time, ranked by what can be won back",
-	.doc = "Detectors name what could be otherwise: a wait, an allocation, "
-	       "a copy, a late rank, a kernel. The recorded program is "
-	       "replayed without it; what the judged window is shorter then is "
-	       "the headroom (price: replayed). Remedies are then applied one "
-	       "after the other, each time the one that adds most, which is "
-	       "headroom_disjoint; its sum is what all of them win together, and "
-	       "it is above headroom where remedies help each other. Remedies "
-	       "that win the same time are one finding, named by the cause "
-	       "furthest up, with the others as alternatives. price measured: "
-	       "by a stated rule, where the replay cannot see it; assumed: by "
-	       "a guess that the evidence states. severity: high from 10 % of "
-	       "the judged window, medium from 3 %, of headroom_disjoint; "
-	       "what is assumed is low, and so is all of a start-up; a kernel "
-	       "with 60 % of it is medium though it has no price. headroom_low: "
-	       "what is sure to be won, where waits outside CUDA end when they "
-	       "did or only a part of the remedy is had. At most ten; "
-	       "what is worth less than 0.5 % is among the minor ones, and "
-	       "what concerns the capture stands last.",
-	.derived_from = "the trace and the facts, whatever sections are shown; "
-			"priced by replay on the judged window",
-	.limitations = "durations of kernels and copies stay as recorded; a "
-		       "wait that is taken out must not be needed",
-	NSX_LAYOUTS(layouts),
+	.doc = "Detectors name what could be otherwise: a wait, an allocation, a copy, a late "
+	       "rank, a kernel. The recorded program is replayed without it; what the judged "
+	       "window is shorter then is the headroom (price: replayed). Remedies are then "
+	       "applied one after the other, each time the one that adds most, which is "
+	       "headroom_disjoint; its sum is what all of them win together, and it is above "
+	       "headroom where remedies help each other. Remedies that win the same time are one "
+	       "finding, named by the cause furthest up, with the others as alternatives. price "
+	       "measured: by a stated rule, where the replay cannot see it; assumed: by a guess "
+	       "that the evidence states. severity: high from 10 % of the judged window, medium "
+	       "from 3 %, of headroom_disjoint; what is assumed is low, and so is all of a "
+	       "start-up; a kernel with 60 % of it is medium though it has no price. headroom_low: "
+	       "what is sure to be won, where waits outside CUDA end when they did or only a part "
+	       "of the remedy is had. At most ten; what is worth less than 0.5 % is among the "
+	       "minor ones, and what concerns the capture stands last.",
+	.derived_from = "the trace and the facts, whatever sections are shown; priced by replay on "
+			"the judged window",
+	.limitations = "durations of kernels and copies stay as recorded; a wait that is taken out "
+		       "must not be needed", NSX_LAYOUTS(layouts),
 	.more = (const struct nsx_layout *const[]){&nsx_findings_layout, NULL},
 	.is_top = true, .is_verdict = true);

@@ -1,13 +1,12 @@
 /* findings_table.c - findings as rows. */
 #include "passes/verdict/findings_table.h"
 
-#define ROW_COLUMNS(X)                                                        \
-	X(ROW_TABLE, "table", STR, "file in tables/")                         \
-	X(ROW_KEY, "key", STR, "which of its rows: column=cell, ...")         \
-	X(ROW_COLUMN, "column", STR, "which of its columns")                  \
-	X(ROW_WINDOW_NS, "window_ns", I64,                                    \
-	  "length of the window the value is of")                             \
-	X(ROW_VALUES, "values", STR, "what stands there")                     \
+#define ROW_COLUMNS(X)                                                                             \
+	X(ROW_TABLE, "table", STR, "file in tables/")                                              \
+	X(ROW_KEY, "key", STR, "which of its rows: column=cell, ...")                              \
+	X(ROW_COLUMN, "column", STR, "which of its columns")                                       \
+	X(ROW_WINDOW_NS, "window_ns", I64, "length of the window the value is of")                 \
+	X(ROW_VALUES, "values", STR, "what stands there")                                          \
 	X(ROW_UNITS, "units", STR, "of the values")
 NSX_COLUMNS(row_cols, ROW_COLUMNS);
 const struct nsx_layout nsx_findings_layout = {.key = "*", NSX_COLS(nsx_finding_cols),
@@ -23,8 +22,7 @@ struct work {
 static const char *const *findings_table_list_of(struct work *k, const char *const *lines,
 						 size_t most)
 {
-	const char **list = nsx_arena_get(k->out->arena,
-					  (most + 1) * sizeof(*list));
+	const char **list = nsx_arena_get(k->out->arena, (most + 1) * sizeof(*list));
 
 	for (size_t n = 0; n < most && lines[n]; n++)
 		list[n] = lines[n];
@@ -37,14 +35,12 @@ static const char *findings_table_say_row(struct work *k, const struct nsx_evide
 	const char *text = "";
 
 	for (size_t i = 0; i < ARRAY_LEN(e->at) && e->at[i].column; i++)
-		text = nsx_say(k->out, "%s%s%s=%s", text, i ? ", " : "",
-			       e->at[i].column,
+		text = nsx_say(k->out, "%s%s%s=%s", text, i ? ", " : "", e->at[i].column,
 			       nsx_cell_text(k->out->arena, &e->at[i].is));
 	return text;
 }
 
-static struct nsx_table *evidence_rows(struct work *k,
-				       const struct nsx_finding *f)
+static struct nsx_table *evidence_rows(struct work *k, const struct nsx_finding *f)
 {
 	struct nsx_table *t = nsx_add_table(k->out, &nsx_evidence_layout);
 
@@ -63,15 +59,13 @@ static struct nsx_table *evidence_rows(struct work *k,
 		row[ROW_KEY] = nsx_string(findings_table_say_row(k, e));
 		row[ROW_COLUMN] = nsx_string(e->column);
 		row[ROW_WINDOW_NS] = nsx_int(w->end_ns - w->start_ns);
-		row[ROW_VALUES] = nsx_string(nsx_cell_text(k->out->arena,
-							   &e->cells[e->col]));
+		row[ROW_VALUES] = nsx_string(nsx_cell_text(k->out->arena, &e->cells[e->col]));
 		row[ROW_UNITS] = nsx_string(nsx_evidence_units(e));
 	}
 	return t;
 }
 
-static void findings_table_add_row(struct work *k, const struct nsx_finding *f,
-				   struct nsx_table *t)
+static void findings_table_add_row(struct work *k, const struct nsx_finding *f, struct nsx_table *t)
 {
 	const struct nsx_window *full = &k->trace->full;
 	double length_ns = (double)(k->w.end_ns - k->w.start_ns);
@@ -81,10 +75,8 @@ static void findings_table_add_row(struct work *k, const struct nsx_finding *f,
 	row[F_ID] = nsx_string(nsx_finding_name(f));
 	row[F_SEVERITY] = nsx_string(nsx_severity_names[f->severity]);
 	row[F_TITLE] = nsx_string(f->title);
-	row[F_CATEGORY] = nsx_string(
-		nsx_category_names[nsx_finding_category(f)]);
-	row[F_EVIDENCE] = nsx_list(findings_table_list_of(k, f->evidence,
-					 ARRAY_LEN(f->evidence)));
+	row[F_CATEGORY] = nsx_string(nsx_category_names[nsx_finding_category(f)]);
+	row[F_EVIDENCE] = nsx_list(findings_table_list_of(k, f->evidence, ARRAY_LEN(f->evidence)));
 	row[F_RECOMMENDATION] = nsx_list(findings_table_list_of(k, f->recommendation,
 					       ARRAY_LEN(f->recommendation)));
 	row[F_CONFIDENCE] = nsx_string(nsx_confidence_names[f->confidence]);
@@ -101,8 +93,7 @@ static void findings_table_add_row(struct work *k, const struct nsx_finding *f,
 	row[F_LOW] = nsx_real(f->low_ns / 1e6);
 	row[F_HIGH] = nsx_real(f->high_ns / 1e6);
 	if (f->price == NSX_PRICE_REPLAYED)
-		row[F_CEILING] = nsx_real(length_ns /
-					(length_ns - f->headroom_ns));
+		row[F_CEILING] = nsx_real(length_ns / (length_ns - f->headroom_ns));
 	if (f->has_disjoint)
 		row[F_DISJOINT] = nsx_real(f->disjoint_ns / 1e6);
 }

@@ -7,8 +7,7 @@ static int negative_results_summarise(const struct nsx_run *run NSX_UNUSED,
 				      struct nsx_err *err NSX_UNUSED)
 {
 	const struct nsx_findings *l = &report->found;
-	const char **list = nsx_arena_get(out->arena,
-					  (l->nfine + 1) * sizeof(*list));
+	const char **list = nsx_arena_get(out->arena, (l->nfine + 1) * sizeof(*list));
 	struct nsx_buf b = {0};
 
 	if (l->nfine)
@@ -22,10 +21,8 @@ static int negative_results_summarise(const struct nsx_run *run NSX_UNUSED,
 	return 0;
 }
 
-NSX_DEFINE_SUMMARY(negative_results,
-	.title = "Checked and fine",
+NSX_DEFINE_SUMMARY(negative_results, .title = "Checked and fine",
 	.no_query = "a judgement over all sections",
 	.no_cannot = "a trace without findings has none to show",
 	.summary = "what was checked and costs nothing, with its number",
-	.doc = "Each analysis says here what it found to be harmless, and by "
-	       "which number.");
+	.doc = "Each analysis says here what it found to be harmless, and by which number.");

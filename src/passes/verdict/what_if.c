@@ -13,31 +13,24 @@
 	X(FALL_KEY, "finding", STR, "key of the finding whose remedy it is")  \
 	X(FALL_TITLE, "title", STR, "the finding", .is_prose = true)          \
 	X(FALL_ADDS_MS, "gain_ms", F64,                                       \
-	  "what the remedy wins beyond those before it",                      \
-	  .title = "wins_ms")                                                 \
-	X(FALL_ADDS_PCT, "gain_pct", F64, "the same, of the judged window",   \
-	  .title = "pct_of_window")                                           \
-	X(FALL_LEFT_MS, "left_ms", F64,                                       \
-	  "what the judged window then takes")
+	  "what the remedy wins beyond those before it", .title = "wins_ms")  \
+	X(FALL_ADDS_PCT, "gain_pct", F64,                                     \
+	  "the same, of the judged window", .title = "pct_of_window")         \
+	X(FALL_LEFT_MS, "left_ms", F64, "what the judged window then takes")
 NSX_COLUMNS(fall_cols, FALL_COLUMNS);
 
-#define GAIN_COLUMNS(X)                                                       \
-	X(GAIN_OF, "change", STR, "what is different", .title = "if")         \
-	X(GAIN_MS, "gain_ms", F64,                                            \
-	  "by how much the judged window would be shorter; null: not priced") \
-	X(GAIN_PCT, "gain_pct", F64, "the same, of the judged window",        \
-	  .title = "pct_of_window")                                           \
-	X(GAIN_LOW_MS, "low_ms", F64,                                         \
-	  "if waits outside CUDA end no earlier than they did",               \
-	  .title = "if waits end no earlier")                                 \
-	X(GAIN_HIGH_MS, "high_ms", F64,                                       \
-	  "if they last as long whenever they begin")                         \
-	X(GAIN_CONFIDENCE, "confidence", STR, "high, medium, low or abstain") \
-	X(GAIN_BOUND, "is_bound", BOOL,                                       \
-	  "what is really done will win less")                                \
-	X(GAIN_TOUCHED, "touched", I64,                                       \
-	  "calls, gaps and operations that differ")                           \
-	X(GAIN_HELD, "held", STR, "what was held fixed")                      \
+#define GAIN_COLUMNS(X)                                                                            \
+	X(GAIN_OF, "change", STR, "what is different", .title = "if")                              \
+	X(GAIN_MS, "gain_ms", F64,                                                                 \
+	  "by how much the judged window would be shorter; null: not priced")                      \
+	X(GAIN_PCT, "gain_pct", F64, "the same, of the judged window", .title = "pct_of_window")   \
+	X(GAIN_LOW_MS, "low_ms", F64, "if waits outside CUDA end no earlier than they did",        \
+	  .title = "if waits end no earlier")                                                      \
+	X(GAIN_HIGH_MS, "high_ms", F64, "if they last as long whenever they begin")                \
+	X(GAIN_CONFIDENCE, "confidence", STR, "high, medium, low or abstain")                      \
+	X(GAIN_BOUND, "is_bound", BOOL, "what is really done will win less")                       \
+	X(GAIN_TOUCHED, "touched", I64, "calls, gaps and operations that differ")                  \
+	X(GAIN_HELD, "held", STR, "what was held fixed")                                           \
 	X(GAIN_NOTE, "note", STR, "why there is no price; null: there is")
 NSX_COLUMNS(gain_cols, GAIN_COLUMNS);
 
@@ -67,8 +60,7 @@ static const struct {
 };
 
 static void add_gain(const struct nsx_run *run, struct nsx_table *t,
-		     const char *name, const struct nsx_gain *g,
-		     const char *note)
+		     const char *name, const struct nsx_gain *g, const char *note)
 {
 	struct nsx_window w = nsx_judged(run->facts);
 	struct nsx_cell *row = nsx_add_row(t);
@@ -79,8 +71,7 @@ static void add_gain(const struct nsx_run *run, struct nsx_table *t,
 		return;
 	row[GAIN_CONFIDENCE] = nsx_string(nsx_closure_names[g->confidence + 1]);
 	row[GAIN_MS] = nsx_ms(g->gain_ns);
-	row[GAIN_PCT] = nsx_pct((double)g->gain_ns,
-				(double)(w.end_ns - w.start_ns));
+	row[GAIN_PCT] = nsx_pct((double)g->gain_ns, (double)(w.end_ns - w.start_ns));
 	row[GAIN_LOW_MS] = nsx_ms(g->low_ns);
 	row[GAIN_HIGH_MS] = nsx_ms(g->high_ns);
 	row[GAIN_BOUND] = nsx_bool(g->is_bound);
@@ -89,8 +80,7 @@ static void add_gain(const struct nsx_run *run, struct nsx_table *t,
 }
 
 /* Leaves out bounds that would win nothing in this trace. */
-static int put_bounds(const struct nsx_run *run, struct nsx_table *t,
-		      struct nsx_err *err)
+static int put_bounds(const struct nsx_run *run, struct nsx_table *t, struct nsx_err *err)
 {
 	struct nsx_plan plans[ARRAY_LEN(bounds)];
 	struct nsx_gain gains[ARRAY_LEN(bounds)];
@@ -113,8 +103,7 @@ static int put_asked(const struct nsx_run *run, struct nsx_section *out,
 {
 	const struct nsx_opts *o = run->opts;
 	size_t n = 0;
-	struct nsx_change *all = nsx_arena_get(
-		run->scratch, (o->nwhat_ifs + 1) * sizeof(*all));
+	struct nsx_change *all = nsx_arena_get(run->scratch, (o->nwhat_ifs + 1) * sizeof(*all));
 
 	for (size_t i = 0; i < o->nwhat_ifs; i++) {
 		struct nsx_spec s;
@@ -124,8 +113,7 @@ static int put_asked(const struct nsx_run *run, struct nsx_section *out,
 		if (nsx_spec_parse(o->what_ifs[i], out->arena, &s, err))
 			return err->rc;
 		note = nsx_spec_resolve(&s, run->trace, run->facts, out->arena);
-		if (!note && nsx_replay_price(run->facts->model, &s.change, 1,
-					      &g, err))
+		if (!note && nsx_replay_price(run->facts->model, &s.change, 1, &g, err))
 			return err->rc;
 		if (!note && g.confidence == NSX_CONF_NONE)
 			note = g.held;
@@ -148,8 +136,7 @@ static int put_asked(const struct nsx_run *run, struct nsx_section *out,
 static void say_asked(struct nsx_section *out, const struct nsx_table *t)
 {
 	nsx_md_text(out, "Asked for:");
-	nsx_md_table(out, t, t->nrows, GAIN_OF, GAIN_MS, GAIN_PCT, GAIN_LOW_MS,
-		     GAIN_CONFIDENCE);
+	nsx_md_table(out, t, t->nrows, GAIN_OF, GAIN_MS, GAIN_PCT, GAIN_LOW_MS, GAIN_CONFIDENCE);
 	for (size_t i = 0; i < t->nrows; i++) {
 		const struct nsx_cell *row = nsx_row_at(t, i);
 		struct nsx_buf b = {0};
@@ -158,16 +145,14 @@ static void say_asked(struct nsx_section *out, const struct nsx_table *t)
 			continue;
 		nsx_md_escape(&b, row[GAIN_OF].u.s, strlen(row[GAIN_OF].u.s));
 		nsx_buf_adds(&b, ": ");
-		nsx_md_escape(&b, row[GAIN_NOTE].u.s,
-			      strlen(row[GAIN_NOTE].u.s));
+		nsx_md_escape(&b, row[GAIN_NOTE].u.s, strlen(row[GAIN_NOTE].u.s));
 		nsx_md_bullet(out, "%s", b.p);
 		nsx_buf_done(&b);
 	}
 }
 
 /* Adds a line for each change to the first page, then one for all together. */
-static void tell_asked(struct nsx_section *out, const struct nsx_table *t,
-		       size_t nasked)
+static void tell_asked(struct nsx_section *out, const struct nsx_table *t, size_t nasked)
 {
 	struct nsx_arena *a = out->arena;
 	const char **l = nsx_arena_get(a, (t->nrows + 1) * sizeof(*l));
@@ -179,8 +164,7 @@ static void tell_asked(struct nsx_section *out, const struct nsx_table *t,
 			l[i] = nsx_arena_printf(a, "`%s`: %s", row[GAIN_OF].u.s,
 						row[GAIN_NOTE].u.s);
 		else
-			l[i] = nsx_arena_printf(
-				a, "%s would win %s, %s of the judged window",
+			l[i] = nsx_arena_printf(a, "%s would win %s, %s of the judged window",
 				i < nasked ? nsx_arena_printf(a, "`%s`", row[GAIN_OF].u.s) :
 					     row[GAIN_OF].u.s,
 				nsx_text_ns(a, row[GAIN_MS].u.f * 1e6),
@@ -232,17 +216,13 @@ static void fill_waterfall(const struct nsx_findings *l, struct nsx_arena *a,
 }
 
 /* A single row would repeat the first page's sum. */
-static void say_waterfall(struct nsx_section *out, const struct nsx_table *t,
-			  double window_ns)
+static void say_waterfall(struct nsx_section *out, const struct nsx_table *t, double window_ns)
 {
 	if (t->nrows < 2)
 		return;
-	nsx_md_text(out,
-		    "One remedy after the other, each time the one that adds "
-		    "most; now the window takes %s:",
-		    nsx_text_ns(out->arena, window_ns));
-	nsx_md_table(out, t, 0, FALL_TITLE, FALL_ADDS_MS, FALL_ADDS_PCT,
-		     FALL_LEFT_MS);
+	nsx_md_text(out, "One remedy after the other, each time the one that adds most; now the "
+		    "window takes %s:", nsx_text_ns(out->arena, window_ns));
+	nsx_md_table(out, t, 0, FALL_TITLE, FALL_ADDS_MS, FALL_ADDS_PCT, FALL_LEFT_MS);
 }
 
 /* The section ----------------------------------------------------------------------*/
@@ -262,20 +242,17 @@ static void put_closure(struct nsx_section *out, const struct nsx_closure *c)
 	if (c->cls == NSX_CONF_NONE)
 		nsx_md_text(out, "Nothing is priced by replay: %s.", c->reason);
 	else
-		nsx_md_text(out, "Replayed with typical latencies the window "
-			    "is %.2f %% off, and %.2f %% of what it waited for "
-			    "has no known cause: the replay has **%s** "
-			    "confidence; that of a price stands with its "
+		nsx_md_text(out, "Replayed with typical latencies the window is %.2f %% off, and "
+			    "%.2f %% of what it waited for has no known cause: the replay has "
+			    "**%s** confidence; that of a price stands with its "
 			    "finding.", 100 * c->drift,
 			    100 * c->unexplained, nsx_closure_names[c->cls + 1]);
 	if (c->is_part && c->cls != NSX_CONF_NONE)
-		nsx_md_text(out, "Replayed were %zu operations of the "
-			    "judged window; what they win is scaled to all of "
-			    "it.", c->nops);
+		nsx_md_text(out, "Replayed were %zu operations of the judged window; what they win "
+			    "is scaled to all of it.", c->nops);
 }
 
-static int what_if_summarise(const struct nsx_run *run,
-			     const struct nsx_report *report,
+static int what_if_summarise(const struct nsx_run *run, const struct nsx_report *report,
 			     struct nsx_section *out, struct nsx_err *err)
 {
 	const struct nsx_closure *c = nsx_model_closure(run->facts->model);
@@ -301,11 +278,9 @@ static int what_if_summarise(const struct nsx_run *run,
 			nsx_md_text(out, "At most, with all else as recorded:");
 		nsx_md_table(out, bound, telling, GAIN_OF, GAIN_MS, GAIN_PCT, GAIN_LOW_MS,
 			     GAIN_CONFIDENCE);
-		if (nsx_row_at(bound, 0)[GAIN_LOW_MS].u.f <
-		    nsx_row_at(bound, 0)[GAIN_MS].u.f / 2)
-			nsx_md_text(out, "`if waits end no earlier` is what is "
-				    "won if what the program waits for outside "
-				    "CUDA comes no sooner.");
+		if (nsx_row_at(bound, 0)[GAIN_LOW_MS].u.f < nsx_row_at(bound, 0)[GAIN_MS].u.f / 2)
+			nsx_md_text(out, "`if waits end no earlier` is what is won if what the "
+				    "program waits for outside CUDA comes no sooner.");
 	} else if (bound->nrows) {
 		nsx_md_text(out, "No ideal host, wait, copy or link by itself "
 			    "would win %d %% of the window.", TELLING_PCT);
@@ -322,34 +297,26 @@ NSX_DEFINE_SUMMARY(what_if,
 	.replays = true,
 	.no_query = "it replays the recorded program",
 	.summary = "what the run would take with something changed, by replay",
-	.doc = "The recorded program is replayed from a model of what waits for "
-	       "what: calls of a thread follow each other, an operation starts "
-	       "after its call, after the one before it on its stream, after "
-	       "what its stream was told to wait for; a wait ends after what "
-	       "was queued before it; a launch waits for room in its queue; a "
-	       "collective for its last member. Weights of these edges are "
-	       "learned from the trace, and what they leave unexplained stays "
-	       "where it was seen: played unchanged, every start is the "
-	       "recorded one. A gain is the recorded length of the judged "
-	       "window, from the last end of GPU work before it to the last in "
-	       "it, less the replayed one. low: a wait outside CUDA of 1 ms or "
-	       "more ends no earlier than it did; high: it lasts as long "
-	       "whenever it begins. class: high if typical latencies in place "
-	       "of the recorded ones move the end by no more than 1 % "
-	       "(closure_pct) and 2 % of the chain of causes that ends the "
-	       "window have none that is known (unexplained_pct); medium up to "
-	       "3 and 10, low up to 5 and 25, else nothing is priced. "
-	       "waterfall: findings as they were applied, each time the one "
-	       "that adds most, with what its remedy adds to those before it. "
-	       "bounds: upper limits of whole kinds "
-	       "of remedies. asked: the changes of --what-if, alone and "
-	       "together.",
-	.derived_from = "API calls, GPU work, waits, event records, "
-			"operating-system calls and scheduling of the threads "
-			"that make calls",
-	.limitations = "durations on the GPU stay as recorded, though they "
-		       "change with what runs beside; waits between threads "
-		       "outside CUDA are not followed",
+	.doc = "The recorded program is replayed from a model of what waits for what: calls of a "
+	       "thread follow each other, an operation starts after its call, after the one before "
+	       "it on its stream, after what its stream was told to wait for; a wait ends after "
+	       "what was queued before it; a launch waits for room in its queue; a collective for "
+	       "its last member. Weights of these edges are learned from the trace, and what they "
+	       "leave unexplained stays where it was seen: played unchanged, every start is the "
+	       "recorded one. A gain is the recorded length of the judged window, from the last "
+	       "end of GPU work before it to the last in it, less the replayed one. low: a wait "
+	       "outside CUDA of 1 ms or more ends no earlier than it did; high: it lasts as long "
+	       "whenever it begins. class: high if typical latencies in place of the recorded ones "
+	       "move the end by no more than 1 % (closure_pct) and 2 % of the chain of causes that "
+	       "ends the window have none that is known (unexplained_pct); medium up to 3 and 10, "
+	       "low up to 5 and 25, else nothing is priced. waterfall: findings as they were "
+	       "applied, each time the one that adds most, with what its remedy adds to those "
+	       "before it. bounds: upper limits of whole kinds of remedies. asked: the changes of "
+	       "--what-if, alone and together.",
+	.derived_from = "API calls, GPU work, waits, event records, operating-system calls and "
+			"scheduling of the threads that make calls",
+	.limitations = "durations on the GPU stay as recorded, though they change with what runs "
+		       "beside; waits between threads outside CUDA are not followed",
 	.needs = {NSX_NEED_VIEW(runtime)},
 	.any_of = {NSX_GPU_WORK},
 	NSX_LAYOUTS(layouts));
