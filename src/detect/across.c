@@ -1,5 +1,5 @@
 /* across.c - GPUs that do the same and are not alike: one works longer, as it is slow or has
- * more to do, or its host holds up those that wait for it.
+ * more to do.
  *
  * A slow GPU takes longer for the same launches, whatever they do; it is replayed like its
  * peers. The work of a GPU that has more to do must still be done; it is replayed spread over
@@ -8,16 +8,14 @@
 #include <math.h>
 #include "detect/verdict.h"
 #include "detect/detect.h"
-#include "facts/meet.h"
 #include "facts/replay/replay.h"
 
 #define UNEVEN 0.1  /* excess over the mean of the others                    */
 #define COUNTS 0.05 /* share of the window that a GPU works, to be compared  */
-#define LATE 0.03   /* share of the window that one GPU alone costs          */
 #define ROUNDED 1.001 /* tolerance: a replay rounds the length of each kernel */
 #define MOST_TIME 0.8 /* share of a slow GPU's time in kernels that are slower there */
 enum {
-	MAX_COMPARED = 64, MAX_PLAYED = 16, /* each takes a replay           */
+	MAX_COMPARED = 64,
 	LEAST_KERNELS = 3, /* different kernels that are slower on a slow GPU */
 	ALIKE = 50,	   /* numbers of launches may differ by one in so many */
 };
@@ -302,79 +300,6 @@ static int propose_uneven(struct across *x, struct nsx_err *err)
 	return 0;
 }
 
-/* Late ----------------------------------------------------------------------------*/
-
-/* Whether all ranks meet in collectives, which tell who comes late. */
-static bool do_all_meet(const struct nsx_measured *m)
-{
-	for (const struct nsx_arrivals *x = m->arrivals; x; x = x->next)
-		if (x->njudged && !x->is_passed_on)
-			return true;
-	return false;
-}
-
-static int propose_late(const struct across *x, const struct nsx_change *even,
-			struct nsx_err *err)
-{
-	struct nsx_detect *d = x->d;
-	const char *label = nsx_gpu_label(d->trace, even->device), *more;
-	struct nsx_findings *l = d->found;
-	struct nsx_finding f = {
-		.id = x->talk ? NSX_ID_nccl_straggler : NSX_ID_mpi_straggler,
-		.device = even->device, .confidence = NSX_CONF_MEDIUM,
-		.subject = nsx_tell(l, "gpu:%s", label), .remedy = nsx_plan_of(d, *even),
-		.title = nsx_tell(l, "process %lld on GPU %s holds up those it meets",
-				  (long long)d->trace->process[even->process].pid, label),
-		.evidence = {
-			"priced as if its work, its calls and the time between them were "
-			"like its peers': none of these would win half as much"},
-		.recommendation = {
-			"compare it with its peers: its host code, its CPU and NUMA node, its "
-			"share of the work"},
-		.proof = {{.csv = "partition", .column = "total_ms",
-			   .at = {{"device_id", nsx_int((long long)d->trace
-							 ->device[even->device].device_id)},
-				  {"class", nsx_string("compute_only")}}}}};
-
-	if (nsx_say_more(d, even->device, &more, err))
-		return err->rc;
-	nsx_add_evidence(&f, more);
-	nsx_found(l, &f);
-	return 0;
-}
-
-/* Meetings in pairs or in MPI calls do not show who is late. Each GPU is made like its peers,
- * and the one that alone wins much is told.
- */
-static int find_late(const struct across *x, struct nsx_err *err)
-{
-	const struct nsx_detect *d = x->d;
-	struct nsx_change v[MAX_PLAYED];
-	struct nsx_plan plans[MAX_PLAYED] = {0};
-	struct nsx_gain gains[MAX_PLAYED];
-	size_t n = 0, best = 0;
-
-	if (x->n > MAX_PLAYED)
-		return 0;
-	for (uint32_t i = 0; i < d->facts->ndevices; i++) {
-		if (!x->counts[i])
-			continue;
-		v[n] = even_out(d, i);
-		plans[n] = (struct nsx_plan){&v[n], 1};
-		n++;
-	}
-	if (nsx_replay_gains(d->facts->model, plans, NULL, n, 0, 1, gains, err))
-		return err->rc;
-	for (size_t i = 1; i < n; i++)
-		if (gains[i].gain_ns > gains[best].gain_ns)
-			best = i;
-	for (size_t i = 0; i < n; i++)
-		if (i != best && gains[i].gain_ns * 2 > gains[best].gain_ns)
-			return 0;
-	return (double)gains[best].gain_ns < LATE * (double)(d->w.end_ns - d->w.start_ns) ?
-		       0 : propose_late(x, &v[best], err);
-}
-
 /* Whether times of different GPUs can be compared. */
 static bool clocks_known(const struct nsx_trace *t)
 {
@@ -448,6 +373,5 @@ int nsx_detect_across(struct nsx_detect *d, struct nsx_err *err)
 			return 0;
 	}
 	say_even(&x);
-	return (x.talk && !do_all_meet(d->measured)) || f->meets->nmeets ?
-		       find_late(&x, err) : 0;
+	return 0;
 }

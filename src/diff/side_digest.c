@@ -152,7 +152,6 @@ NSX_ORDER(cmp_findings, struct nsx_side_finding, TEXT(key));
 /* Words for findings whose names do not explain them. */
 static const char *const finding_words[NSX_NFINDING_IDS] = {
 	[NSX_ID_nccl_straggler] = "A rank comes late to collectives",
-	[NSX_ID_mpi_straggler] = "A rank comes late to calls of MPI",
 	[NSX_ID_mpi_staging] = "MPI copies GPU buffers through the host",
 	[NSX_ID_uneven_gpus] = "GPUs have uneven work",
 	[NSX_ID_paced] = "Requests or input from outside set the pace",

@@ -238,8 +238,7 @@ void nsx_section_done(struct nsx_section *s);
 /* Whether a rank or GPU other than the limiting one sets the pace; a finding then says so. */
 static inline bool nsx_is_held_up(const struct nsx_report *r)
 {
-	return nsx_find_finding(&r->found, NSX_ID_nccl_straggler) ||
-	       nsx_find_finding(&r->found, NSX_ID_mpi_straggler);
+	return nsx_find_finding(&r->found, NSX_ID_nccl_straggler);
 }
 
 #endif

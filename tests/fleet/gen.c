@@ -681,11 +681,11 @@ static void add_rank(sqlite3 *db, const struct rank *v, int r)
 		run_sql(db, sql);
 		sqlite3_free(sql);
 	} else if (job.mpi) {
-		char *sql = sqlite3_mprintf("CREATE TABLE ThreadNames (nameId "
-			"INTEGER, priority INTEGER, globalTid INTEGER);INSERT INTO "
-			"StringIds VALUES (30,'MPI Rank %d');INSERT INTO ThreadNames "
-			"VALUES (30,50,%lld);DELETE FROM META_DATA_CAPTURE WHERE "
-			"value LIKE 'RANK=%%'", r, (long long)gtid);
+		char *sql = sqlite3_mprintf("CREATE TABLE IF NOT EXISTS "
+			"ThreadNames (nameId INTEGER, priority INTEGER, globalTid INTEGER);"
+			"INSERT INTO StringIds VALUES (%d,'MPI Rank %d');INSERT INTO "
+			"ThreadNames VALUES (%d,50,%lld);DELETE FROM META_DATA_CAPTURE WHERE "
+			"value LIKE 'RANK=%%'", 100 + r, r, 100 + r, (long long)gtid);
 
 		run_sql(db, sql);
 		sqlite3_free(sql);
