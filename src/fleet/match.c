@@ -13,6 +13,7 @@
 #include "fleet/match.h"
 
 #define KNOWN_BOUND_NS INT64_C(500000) /* how far compared clocks may still be apart */
+#define NEARLY 2.0 /* spread of ends relative to the least: as well */
 #define MUCH_NEARER 0.25 /* spread of ends relative to others': same communicator */
 
 /* Puts the most telling channels first: more kinds of operations fit at fewer places, and
@@ -336,10 +337,11 @@ static void settle_clocks(struct nsx_matcher *m, const struct nsx_mchannel *x,
 }
 
 /* By host: the channel that agrees best with x, of the rank at x's place within its host.
- * That is where data-parallel groups have their members.
+ * That is where data-parallel groups have their members. Hosts that have a clock are left
+ * out unless all are asked for.
  */
 static struct nsx_mchannel **lay_hosts(struct nsx_matcher *m, const struct nsx_mchannel *x,
-				       const uint32_t *place)
+				       const uint32_t *place, bool all)
 {
 	const struct nsx_frank *rank = m->f->rank;
 	struct nsx_mchannel **ret = nsx_arena_get(m->a, m->f->nhosts * sizeof(*ret));
@@ -348,6 +350,7 @@ static struct nsx_mchannel **lay_hosts(struct nsx_matcher *m, const struct nsx_m
 		struct nsx_mchannel *y = &m->v[i], **b = &ret[rank[y->rank].host];
 
 		if (place[y->rank] == place[x->rank] && y->c->is_mpi == x->c->is_mpi &&
+		    (all || !m->has_clock[rank[y->rank].host]) &&
 		    !may_differ(x, y) && y->rank != x->rank &&
 		    nsx_lay(x, y, NSX_CLOCK_BOUND_NS, m->fits) &&
 		    (!*b || nsx_fits_better(x, y, *b)))
@@ -356,59 +359,73 @@ static struct nsx_mchannel **lay_hosts(struct nsx_matcher *m, const struct nsx_m
 	return ret;
 }
 
-/* Number of hosts whose channels agree with x. ret_apart: mean logarithm of the spread. */
-static uint32_t agree(const struct nsx_matcher *m, const struct nsx_mchannel *x,
-		      struct nsx_mchannel *const *of_host, double *ret_apart)
+/* Whether a channel of a host's first rank can set clocks. */
+static bool tells_clocks(const struct nsx_mchannel *x, uint32_t rank)
 {
-	uint32_t n = 0;
+	return x->rank == rank && x->c->has_times && !nsx_is_of_pairs(x->c);
+}
 
-	*ret_apart = 0;
-	for (uint32_t h = 0; h < m->f->nhosts; h++)
-		if (are_one(x, of_host[h])) {
-			*ret_apart += log(of_host[h]->spread + NSX_END_NOISE_NS);
-			n++;
+/* Sets the clocks of hosts whose ends agree with those of a rank's channels to near_ns.
+ * Lists these hosts' first ranks; returns how many there are then.
+ */
+static uint32_t reach(struct nsx_matcher *m, uint32_t rank, const uint32_t *place,
+		      double near_ns, uint32_t *list, uint32_t n)
+{
+	for (size_t i = 0; i < m->n; i++) {
+		const struct nsx_mchannel *x = &m->v[i];
+		struct nsx_mchannel **of_host;
+
+		if (!tells_clocks(x, rank))
+			continue;
+		of_host = lay_hosts(m, x, place, false);
+		for (uint32_t h = 0; h < m->f->nhosts; h++) {
+			if (!are_one(x, of_host[h]) || of_host[h]->spread > near_ns)
+				continue;
+			set_clock(m, x, of_host[h]);
+			if (m->has_clock[h])
+				list[n++] = of_host[h]->rank;
 		}
-	*ret_apart /= NSX_MAX(n, 1);
+	}
 	return n;
 }
 
-/* Sets the hosts' clocks by that channel of the first rank which agrees with most hosts,
- * and best. Channels within one host, as of tensor-parallel groups, would not do: they fit
- * each other about as well at any distance.
+/* Sets the hosts' clocks, from the first rank's host to those that a channel of its has in
+ * common with them, from these to others, the last found first. How well ends agree is
+ * about the same in all communicators of a job. Within one host, as of tensor-parallel
+ * groups, they fit those of another host at any distance, but less well.
  */
 static void find_clocks(struct nsx_matcher *m)
 {
+	enum { MOST_IN_VAIN = 8 };
 	const struct nsx_fleet *f = m->f;
 	uint32_t *place = nsx_arena_get(m->a, f->nranks * sizeof(*place));
-	uint32_t *next = nsx_arena_get(m->a, f->nhosts * sizeof(*next)), most = 0;
-	struct nsx_mchannel **of_host, *best = NULL;
-	double least = INFINITY, apart;
+	uint32_t *next = nsx_arena_get(m->a, f->nhosts * sizeof(*next));
+	uint32_t *list = nsx_arena_get(m->a, (f->nhosts + 1) * sizeof(*list));
+	uint32_t n = 0, nset = 1, in_vain = 0;
+	double least = INFINITY;
 
+	if (!m->n)
+		return;
 	for (uint32_t r = 0; r < f->nranks; r++)
 		place[r] = next[f->rank[r].host]++;
-	for (size_t i = 0; i < m->n && f->nhosts > 1; i++) {
-		struct nsx_mchannel *x = &m->v[i];
-		uint32_t n;
+	for (size_t i = 0; i < m->n && f->nhosts > 1; i++)
+		if (tells_clocks(&m->v[i], m->v[0].rank)) {
+			struct nsx_mchannel **v = lay_hosts(m, &m->v[i], place, true);
 
-		if (x->rank != m->v[0].rank || !x->c->has_times ||
-		    nsx_is_of_pairs(x->c))
-			continue;
-		n = agree(m, x, lay_hosts(m, x, place), &apart);
-		if (n > most || (n && n == most && apart < least)) {
-			most = n;
-			least = apart;
-			best = x;
+			for (uint32_t h = 0; h < f->nhosts; h++)
+				if (v[h])
+					least = NSX_MIN(least, v[h]->spread);
 		}
+	least = NSX_MAX(NEARLY * least, NSX_END_NOISE_NS / MUCH_NEARER);
+	m->has_clock[f->rank[m->v[0].rank].host] = true;
+	list[n++] = m->v[0].rank;
+	while (n && nset < f->nhosts && in_vain < MOST_IN_VAIN) {
+		uint32_t before = --n;
+
+		n = reach(m, list[before], place, least, list, before);
+		nset += n - before;
+		in_vain = n > before ? 0 : in_vain + 1;
 	}
-	if (m->n)
-		m->has_clock[f->rank[m->v[0].rank].host] = true;
-	if (!best)
-		return;
-	of_host = lay_hosts(m, best, place);
-	least = near_ns(best, of_host, f->nhosts);
-	for (uint32_t h = 0; h < f->nhosts; h++)
-		if (are_one(best, of_host[h]) && of_host[h]->spread <= least)
-			set_clock(m, best, of_host[h]);
 }
 
 /* Keeps known communicators whole: if another channel fits one of its members better, the
