@@ -452,7 +452,8 @@ static void tell_how(struct slow *s, struct nsx_finding *f)
 		l, "the median iteration takes %s; %s more than 1.25 times that, %s more in "
 		"all, %s of it %s", nsx_text_ns(l->arena, s->median_ns),
 		s->nslow == 1 ? "this one takes" : "these take",
-		nsx_tell_ns(l, s->excess_ns), nsx_tell_ns(l, s->row.ns),
+		nsx_tell_ns(l, s->excess_ns),
+		s->row.ns >= s->excess_ns ? "all" : nsx_tell_ns(l, s->row.ns),
 		nsx_account_words(s->d->facts, &s->row, l->arena)));
 	if (s->pauses.n)
 		nsx_add_evidence(f, nsx_tell(

@@ -345,7 +345,7 @@ static struct nsx_finding small_finding(struct kernels *k, const struct grids *s
 	if (small->n > 1)
 		nsx_add_evidence(&f, nsx_tell(l, "the first: %s", most));
 	f.surely = (struct nsx_plan){small->least, small->n};
-	f.if_least = "if each only has twice the work, or runs beside one other";
+	f.if_least = "if twice as many threads run at once";
 	if (top->room.most <= top->room.idle)
 		return f;
 	f.proof[0].at[1].column = NULL; /* the grid need not be small */

@@ -244,10 +244,14 @@ static const char *advice_for(const struct kernels *k, nsx_str name)
 	return advice[words->category];
 }
 
+static size_t identifier_bytes(const char *s)
+{
+	return strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+}
+
 static bool is_identifier(const char *s)
 {
-	size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-			     "0123456789_");
+	size_t n = identifier_bytes(s);
 
 	return n && !s[n];
 }
@@ -258,7 +262,7 @@ static bool is_identifier(const char *s)
 static const char *profile_advice(const struct kernels *k,
 				  const struct kernel *x, const char *what)
 {
-	enum { MOST = 48 }; /* bytes of a name, to keep the line readable */
+	enum { LEAST = 4, MOST = 48 }; /* bytes of a name that say enough, and still read well */
 	const struct nsx_trace *t = k->d->trace;
 	const char *family = words_of(k, x->id)->family, *filter;
 	const char *base = nsx_text(t, nsx_op_shape(t, x->first)->base_name);
@@ -270,9 +274,10 @@ static const char *profile_advice(const struct kernels *k,
 	    strstr(nsx_text(t, x->id), family))
 		filter = nsx_tell(k->d->found, "--kernel-name-base demangled "
 				  "-k regex:%s", family);
-	else if (is_identifier(base))
-		filter = nsx_tell(k->d->found, "-k %s%.*s", strlen(base) > MOST ?
-				  "regex:" : "", MOST, base);
+	else if (is_identifier(base) || identifier_bytes(base) >= LEAST)
+		filter = nsx_tell(k->d->found, "-k %s%.*s",
+				  strlen(base) > MOST || !is_identifier(base) ? "regex:" : "",
+				  (int)NSX_MIN(identifier_bytes(base), (size_t)MOST), base);
 	else
 		filter = "-k regex:NAME";
 	return nsx_tell(k->d->found, "profile %s with ncu --set full %s -c 5: it "

@@ -268,20 +268,24 @@ static bool is_loud(const struct unified *u)
  */
 static void tell_whole(struct unified *u, struct nsx_finding *f)
 {
-	const struct nsx_window *full = &u->d->trace->window;
-	struct nsx_findings *l = u->d->found;
-	double length = (double)(full->end_ns - full->start_ns);
-
 	if (!is_loud(u) ||
 	    NSX_MAX(f->measured_ns, (double)u->ns) >=
 		    LOUD_SHARE * (double)(u->d->w.end_ns - u->d->w.start_ns))
 		return;
 	f->severity = NSX_SEV_MEDIUM;
 	f->alarm = NSX_ALARM_SET;
-	f->title = nsx_tell(l, "unified memory: for %s (%s) of the whole window, "
-			    "kernels run while faults are handled or pages moved",
-			    nsx_text_ns(l->arena, u->all_ns),
-			    nsx_text_share(l->arena, u->all_ns, length));
+	f->title = "unified memory moves while kernels run, mostly outside of what is judged";
+}
+
+static const char *say_whole(const struct unified *u)
+{
+	const struct nsx_window *full = &u->d->trace->window;
+	struct nsx_arena *a = u->d->found->arena;
+
+	return nsx_tell(u->d->found, "kernels run for %s while pages are moved or faults "
+			"handled, %s of the time from the first GPU operation to the last",
+			nsx_text_ns(a, u->all_ns),
+			nsx_text_share(a, u->all_ns, (double)(full->end_ns - full->start_ns)));
 }
 
 static const char *say_size(struct unified *u, int64_t managed)
@@ -319,6 +323,10 @@ static void tell_stalls(struct unified *u, double stalled,
 		f->recommendation[1] = f->recommendation[0];
 		f->recommendation[0] = "use less managed memory at a time than "
 				       "the GPU has";
+	}
+	if (f->alarm == NSX_ALARM_SET) {
+		f->evidence[n++] = f->evidence[0];
+		f->evidence[0] = say_whole(u);
 	}
 	if (stalled > 0)
 		f->evidence[n++] = nsx_tell(

@@ -7,7 +7,7 @@
 
 #define TOLD_SHARE 0.05	 /* least share of the whole window for the first row of a named phase */
 #define LARGE_SHARE 0.1	 /* ... of medium severity; or for the unnamed end of a run */
-#define PAUSE_SHARE 0.2	 /* ... for a pause, which is paid once and of low severity */
+#define PAUSE_SHARE 0.2	 /* ... for a pause, which is paid once and of medium severity */
 #define MOST_SHARE 0.5	 /* ... of high severity: the run hangs there        */
 
 /* "GPU 1 has no work after 1.020s"; NULL: all GPUs have work after the phase's start. */
@@ -35,8 +35,10 @@ static bool is_pause(const struct nsx_run_phase *x)
 }
 
 static void propose(struct nsx_detect *d, const struct nsx_run_phase *x,
-		    const struct nsx_ledger *l, double share)
+		    const struct nsx_ledger *l, double lost_ns, double whole_ns)
 {
+	int64_t phase_ns = x->window.end_ns - x->window.start_ns;
+	double share = lost_ns / whole_ns;
 	struct nsx_findings *found = d->found;
 	const char *name = nsx_tell_name(found, x->name);
 	struct nsx_judgement j;
@@ -47,20 +49,25 @@ static void propose(struct nsx_detect *d, const struct nsx_run_phase *x,
 	struct nsx_finding f = {
 		.id = NSX_ID_other_phase, .subject = x->name, .device = NSX_NONE,
 		.confidence = NSX_CONF_MEDIUM, .alarm = NSX_ALARM_SET,
-		.severity = is_pause(x)	 ? NSX_SEV_LOW :
+		.most_ns = lost_ns,
+		.severity = is_pause(x)	 ? NSX_SEV_MEDIUM :
 			    share >= MOST_SHARE	 ? NSX_SEV_HIGH :
 			    share >= LARGE_SHARE ? NSX_SEV_MEDIUM : NSX_SEV_LOW,
 		.title = is_pause(x) ?
-			nsx_tell(found, "no GPU works in phase %s, which is not judged: %s", name,
+			nsx_tell(found, "no GPU works for %s in phase %s, which is not judged: %s",
+				 nsx_tell_ns(found, phase_ns), name,
 				 nsx_account_words(d->facts, &l->v[0], found->arena)) :
 			nsx_tell(found, "phase %s, which is not judged, is %s: %s", name,
 				 nsx_verdict_words[j.verdict],
 				 nsx_say_account(d->facts, l, &l->v[0], found->arena)),
 		.evidence = {
-			nsx_tell(found, "it takes %s; that is %s of it, %s of the whole window",
-				 nsx_tell_ns(found, x->window.end_ns - x->window.start_ns),
-				 nsx_text_ns(found->arena, (double)l->v[0].ns / l->ngpus),
-				 nsx_text_share(found->arena, share, 1)),
+			nsx_tell(found, "%s%s of %s", is_pause(x) ? "" :
+				 nsx_tell(found, "%s of its %s go there, ",
+					  nsx_text_ns(found->arena, lost_ns),
+					  nsx_tell_ns(found, phase_ns)),
+				 nsx_text_share(found->arena, lost_ns, whole_ns),
+				 nsx_has_window(d->trace) ? "the window" :
+				 "the time from the first GPU operation to the last"),
 			say_silent(d, &x->window)},
 		.recommendation = {
 			nsx_tell(found, "judge it by itself: --window 'phase:%s'", x->name)},
@@ -95,7 +102,7 @@ int nsx_detect_phases(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 		    (!x->range && x->kind != NSX_PHASE_TAIL && !is_pause(x)))
 			continue;
 		if ((double)l->v[0].ns / l->ngpus >= least_ns)
-			propose(d, x, l, (double)l->v[0].ns / l->ngpus / whole_ns);
+			propose(d, x, l, (double)l->v[0].ns / l->ngpus, whole_ns);
 	}
 	return 0;
 }

@@ -528,10 +528,11 @@ static double worth(const struct nsx_finding *f)
 	       f->has_disjoint ? NSX_MIN(f->disjoint_ns, f->headroom_ns) : f->headroom_ns;
 }
 
-/* Ranking counts only the sure part of a remedy. */
+/* Ranking counts only the sure part of a remedy, and without a price the time at stake. */
 static double sure_worth(const struct nsx_finding *f)
 {
-	return f->surely.n ? NSX_MIN(worth(f), f->low_ns) : worth(f);
+	return f->price == NSX_PRICE_NONE ? f->most_ns :
+	       f->surely.n ? NSX_MIN(worth(f), f->low_ns) : worth(f);
 }
 
 /* Assumed prices raise no alarm, nor does anything in a start-up, which is paid once. A kernel
@@ -685,8 +686,11 @@ static int rank(struct pricing *p, struct nsx_err *err)
 			p->v[i].is_doubted = true;
 		}
 		f->confidence = NSX_MIN(f->confidence, of_window(&p->facts->steady));
-		f->severity = shared && needs_idle(f) ? NSX_SEV_LOW :
-							severity_of(p, &p->v[i]);
+		/* A period that is too long delays a result; a paced program ends no later. */
+		if (paced && f->id == NSX_ID_slow_iterations)
+			f->price = NSX_PRICE_NONE;
+		f->severity = shared && needs_idle(f) && f->id != NSX_ID_gpu_shared ?
+			NSX_SEV_LOW : severity_of(p, &p->v[i]);
 		f->is_minor = f->price != NSX_PRICE_NONE && f->alarm != NSX_ALARM_SET &&
 			      f->severity == NSX_SEV_LOW &&
 			      (worth(f) < MINOR_SHARE * p->length_ns ||

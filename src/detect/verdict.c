@@ -105,7 +105,7 @@ const char *nsx_account_words(const struct nsx_facts *f, const struct nsx_accoun
 	};
 	const char *place = nsx_account_place(f, x, a);
 
-	place = place ? nsx_text_name(a, place) : NULL;
+	place = place ? nsx_text_name(a, nsx_text_range(a, place)) : NULL;
 	if (x->cls != NSX_L_IDLE)
 		return place;
 	return nsx_arena_printf(a, "%s%s%s", idle[x->cause].what,

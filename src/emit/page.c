@@ -14,6 +14,9 @@
 
 enum { PLAIN_CHARS = 160 };
 
+#define OPEN 0.1 /* least part of a gain that may be lost, to be told         */
+#define REST 0.5 /* most of its price that a finding adds to others, to be told */
+
 struct page {
 	struct nsx_buf *b;
 	enum nsx_page_form form;
@@ -263,13 +266,25 @@ static void add_price(struct page *p, const struct nsx_first_page *x, const stru
 	page_put(p, ")  ");
 }
 
+/* What a finding wins once those applied before it are done, if that is much less; else NULL. */
+static const char *say_rest(struct page *p, const struct nsx_finding *f)
+{
+	if (!f->has_disjoint || f->price < NSX_PRICE_MEASURED ||
+	    f->disjoint_ns >= REST * f->headroom_ns)
+		return NULL;
+	return nsx_arena_printf(p->a, ". On top of the others: %s",
+				f->disjoint_ns > 0 ? nsx_text_ns(p->a, f->disjoint_ns) :
+						     "nothing");
+}
+
 /* Adds the place, unless the title has it, and the evidence: the first line, and another
  * one if it fits. The assumption of an assumed price is always shown, if need be instead of
  * the place.
  */
 static void emit_page_add_proof(struct page *p, const struct nsx_finding *f)
 {
-	size_t left = PLAIN_CHARS - strlen("   "), n;
+	const char *rest = say_rest(p, f);
+	size_t left = PLAIN_CHARS - strlen("   ") - (rest ? strlen(rest) : 0), n;
 	bool any = f->place && !strstr(f->title, f->place);
 
 	if (any && f->is_assumed &&
@@ -295,6 +310,7 @@ static void emit_page_add_proof(struct page *p, const struct nsx_finding *f)
 		left -= NSX_MIN(left, n);
 		told++;
 	}
+	put(p, rest && left ? rest : "");
 }
 
 /* The first finding with this advice. */
@@ -378,15 +394,24 @@ static const char *say_counted(struct page *p, const struct nsx_first_page *x)
 	return nsx_arena_printf(p->a, "%s were", text);
 }
 
+/* What follows the length that remains if the trace leaves open how much is won. */
+static const char *say_sure(struct page *p, const struct nsx_first_page *x)
+{
+	const char *sure = nsx_text_ns(p->a, x->then_most_ns);
+
+	if (x->then_most_ns - x->then_ns < OPEN * (x->now_ns - x->then_ns))
+		return "";
+	return strcmp(sure, nsx_text_ns(p->a, x->now_ns)) ?
+		nsx_arena_printf(p->a, " at best, %s for sure", sure) :
+		" at best; none of it is sure";
+}
+
 static void add_sum(struct page *p, const struct nsx_first_page *x)
 {
 	if (x->then_ns >= 0) {
 		begin_line(p, "told");
-		nsx_buf_printf(p->b, "If %s done: %s → %s", say_counted(p, x),
-			       nsx_text_ns(p->a, x->now_ns), nsx_text_ns(p->a, x->then_ns));
-		if (x->now_ns - x->then_most_ns < (x->now_ns - x->then_ns) / 2)
-			nsx_buf_printf(p->b, ", or %s if only what is sure is won",
-				       nsx_text_ns(p->a, x->then_most_ns));
+		nsx_buf_printf(p->b, "If %s done: %s → %s%s", say_counted(p, x), nsx_text_ns(p->a, x->now_ns),
+			       nsx_text_ns(p->a, x->then_ns), say_sure(p, x));
 		page_put(p, ".");
 		end_line(p, true);
 	}

@@ -65,6 +65,39 @@ static void ids_name_thread(struct nsx_loader *l, const struct nsx_val *v)
 		l->t->thread[thread].name = name;
 }
 
+#define LAUNCHER "nsys-launcher"
+enum { SYSTEM_NAME = 20 }; /* priority of a name that the operating system gave */
+
+/* A program that the profiler starts may stand in PROCESSES under the name of what started it.
+ * Its first thread that the operating system names is called like the program.
+ */
+static void name_launched(struct nsx_loader *l, const struct nsx_val *v)
+{
+	uint64_t tid = (uint64_t)nsx_i64_or(&v[0], 0), *by;
+	uint32_t p = nsx_process_find(l->t, nsx_process_key(tid));
+	struct nsx_part part = {.l = l};
+	struct nsx_err err;
+	const char *text;
+	nsx_str name;
+
+	if (v[0].type != NSX_V_I64 || p == NSX_NONE || nsx_i64_or(&v[2], 0) != SYSTEM_NAME)
+		return;
+	by = &l->named_by[p];
+	if (*by ? tid >= *by :
+		  strcmp(nsx_strings_text(l->strings, l->t->process[p].name), LAUNCHER))
+		return;
+	if (nsx_read_thread_name(&part, &v[1], &name, &err)) {
+		nsx_schema_lose(l->schema, err.msg);
+		return;
+	}
+	text = nsx_strings_text(l->strings, name);
+	if (!*text || *text == '[' || !strncmp(text, "cuda-", strlen("cuda-")) ||
+	    !strcmp(text, LAUNCHER))
+		return;
+	l->t->process[p].name = name;
+	*by = tid;
+}
+
 static int order_threads(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
@@ -92,6 +125,9 @@ static int order_threads(struct nsx_loader *l, struct nsx_err *err)
 		l->records.process[i] = t->thread[r.new_id[l->records.process[i]]].process;
 	nsx_load_rows(l, NSX_VIEW_process, "global_pid, pid, name", 3, name_process);
 	nsx_load_rows(l, NSX_VIEW_thread_name, "global_tid, name", 2, ids_name_thread);
+	if (!nsx_new_array(l->named_by, t->arena, t->nprocesses, "processes", err))
+		return err->rc;
+	nsx_load_rows(l, NSX_VIEW_thread_name, "global_tid, name, priority", 3, name_launched);
 	return 0;
 }
 

@@ -134,6 +134,7 @@ struct nsx_loader {
 
 	nsx_str *by_id; /* StringIds with dense ids                          */
 	size_t nby_id;
+	uint64_t *named_by; /* by process: the thread whose name it took; 0: none */
 	struct nsx_sparse_id *sparse; /* the other ids, sorted               */
 	size_t nsparse, cap_sparse;
 

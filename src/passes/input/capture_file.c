@@ -19,7 +19,8 @@ static const struct {
 	 "itself, or synchronise and call cudaProfilerStop)",
 	 "The profiler may not have collected all events of CUDA", NSX_SEV_LOW},
 	{NSX_MSG_OTHERS, NSX_REC_BASIC,
-	 "events of other kinds than CUDA's may not all have been collected", NULL, 0},
+	 "events of other kinds than CUDA calls and GPU work may not all have been "
+	 "collected", NULL, 0},
 	{NSX_MSG_LIMIT, NSX_REC_SHORT,
 	 "the recording of a process ended at a size limit",
 	 "The recording of a process ended at a size limit", NSX_SEV_MEDIUM},

@@ -1,0 +1,1 @@
+explain @frames_late --out o

@@ -1,0 +1,1 @@
+explain @started_by_profiler --out o
