@@ -310,7 +310,7 @@ static void emit_page_add_proof(struct page *p, const struct nsx_finding *f)
 		left -= NSX_MIN(left, n);
 		told++;
 	}
-	put(p, rest && left ? rest : "");
+	page_put(p, rest && left ? rest : "");
 }
 
 /* The first finding with this advice. */
