@@ -41,6 +41,7 @@ struct samples {
 	size_t n, cap;
 	size_t *at; /* sorted: first index by key, and a sentinel            */
 	int64_t *values; /* until summarised                                 */
+	int64_t *typical; /* by key; NEVER: too few samples                  */
 };
 
 static int learn_add_sample(struct samples *s, uint32_t kind, uint32_t which,
@@ -88,6 +89,29 @@ static int64_t typical(int64_t *v, size_t n)
 			v[k++] = x;
 		}
 	return nsx_to_i64(nsx_quantile(v, k, 0.5));
+}
+
+static int fit_typical(struct samples *s, struct nsx_arena *a, struct nsx_err *err)
+{
+	if (sort_samples(s, a, err) ||
+	    nsx_new_arrays(a, s->keys.n, "latencies", err, s->typical))
+		return err->rc;
+	for (size_t k = 0; k < s->keys.n; k++) {
+		size_t n = s->at[k + 1] - s->at[k];
+		bool any = nsx_group_key(&s->keys, k).a == ANY;
+
+		s->typical[k] = n < (any ? MIN_ANY : MIN_SAMPLES) ? NEVER :
+				typical(s->values + s->at[k], n);
+	}
+	nsx_arena_drop(a, s->values);
+	return 0;
+}
+
+static int64_t typical_of(const struct samples *s, uint32_t kind, uint32_t which)
+{
+	uint32_t k = nsx_group_find(&s->keys, kind, which);
+
+	return k == NSX_NONE ? NEVER : s->typical[k];
 }
 
 /* Median distance from x. Reorders v. */
@@ -157,15 +181,18 @@ struct learner {
 	struct build *b;
 	struct samples from_start, from_end; /* launch latencies since the call's start,
 						and since its end, with the same keys */
-	struct samples during; /* since the call's start, for work that begins during the
-				  call, some time after its stream became free */
+	/* Since the call's start, for work that begins during the call, some time after its stream
+	 * became free. For kinds without launches to a free stream: a long call, such as the launch
+	 * of a large graph, starts its work long before its end, which other kinds of launches say
+	 * nothing about.
+	 */
+	struct samples during;
 	/* seen: gaps before work queued while its stream was busy; gap: those of them that
 	 * nothing else can have prolonged.
 	 */
 	struct samples gap, seen, wake, own;
 	struct latency *launch; /* by key of from_start                      */
-	struct latency *launch_during; /* by key of during                   */
-	int64_t *typical_gap, *least_seen, *typical_wake; /* by key          */
+	int64_t *least_seen; /* by key of seen                               */
 	int64_t launch_ns;  /* median launch call among the first            */
 	uint32_t *full;	    /* overhead rows: the queue was full             */
 	uint32_t nfull, depth; /* depth of a queue; 0: not observed          */
@@ -320,41 +347,19 @@ static int fit_launches(struct learner *l, struct nsx_err *err)
 	return 0;
 }
 
-/* For kinds without launches to a free stream. A long call, such as the launch of a large
- * graph, starts its work long before its end, which other kinds of launches say nothing
- * about.
- */
-static int fit_during(struct learner *l, struct nsx_err *err)
-{
-	struct samples *s = &l->during;
-
-	if (sort_samples(s, l->b->step, err) ||
-	    nsx_new_arrays(l->b->step, s->keys.n, "latencies", err, l->launch_during))
-		return err->rc;
-	for (size_t k = 0; k < s->keys.n; k++) {
-		size_t n = s->at[k + 1] - s->at[k];
-
-		l->launch_during[k] = (struct latency){
-			n < MIN_SAMPLES ? NEVER :
-			NSX_MIN(typical(s->values + s->at[k], n), LAUNCH_CAP_NS), true};
-	}
-	nsx_arena_drop(l->b->step, s->values);
-	return 0;
-}
-
-static const struct latency *find_launch(const struct learner *l, const struct model_op *o)
+static struct latency find_launch(const struct learner *l, const struct model_op *o)
 {
 	const struct nsx_model *m = l->b->m;
 	uint32_t kind = launch_kind(m, o), api = m->call[o->call].api;
 	uint32_t k = nsx_group_find(&l->from_start.keys, kind, api);
+	int64_t during_ns = typical_of(&l->during, kind, api);
 
 	if (k != NSX_NONE && l->launch[k].ns != NEVER)
-		return &l->launch[k];
-	k = nsx_group_find(&l->during.keys, kind, api);
-	if (k != NSX_NONE && l->launch_during[k].ns != NEVER)
-		return &l->launch_during[k];
+		return l->launch[k];
+	if (during_ns != NEVER)
+		return (struct latency){NSX_MIN(during_ns, LAUNCH_CAP_NS), true};
 	k = nsx_group_find(&l->from_start.keys, ANY_LAUNCH(kind >> 16), ANY);
-	return k == NSX_NONE || l->launch[k].ns == NEVER ? NULL : &l->launch[k];
+	return k == NSX_NONE ? (struct latency){NEVER, false} : l->launch[k];
 }
 
 /* Time from the usual end of a call to the start of its operation, if nothing else decides. */
@@ -392,11 +397,11 @@ int64_t nsx_model_launch_ns(const struct nsx_model *m)
 static int64_t ready_by_call(const struct learner *l, const struct model_op *o)
 {
 	const struct model_call *c = &l->b->m->call[o->call];
-	const struct latency *x = find_launch(l, o);
+	const struct latency x = find_launch(l, o);
 
 	if (c->kind == CALL_BLOCK)
-		return x ? c->start_ns + x->ns : INT64_MAX;
-	return c->end_ns + (x ? from_usual_end(l, x) : LAUNCH_NS);
+		return x.ns != NEVER ? c->start_ns + x.ns : INT64_MAX;
+	return c->end_ns + (x.ns != NEVER ? from_usual_end(l, &x) : LAUNCH_NS);
 }
 
 /* Gaps count only if the stream decided, not the launch latency. */
@@ -432,30 +437,24 @@ static int learn_gaps(struct learner *l, struct nsx_err *err)
 
 static int fit_gaps(struct learner *l, struct nsx_err *err)
 {
-	struct samples *s = &l->gap, *d = &l->seen;
+	struct samples *d = &l->seen;
 
-	if (sort_samples(s, l->b->step, err) || sort_samples(d, l->b->step, err))
-		return err->rc;
-	if (nsx_new_arrays(l->b->step, s->keys.n, "latencies", err,
-			   l->typical_gap) ||
+	if (fit_typical(&l->gap, l->b->step, err) || sort_samples(d, l->b->step, err) ||
 	    nsx_new_arrays(l->b->step, d->keys.n, "latencies", err, l->least_seen))
 		return err->rc;
-	for (size_t k = 0; k < s->keys.n; k++) {
-		uint32_t kind = (uint32_t)nsx_group_key(&s->keys, k).a;
-		size_t n = s->at[k + 1] - s->at[k];
-
-		l->typical_gap[k] = NEVER;
-		if (n >= (kind == ANY ? MIN_ANY : MIN_SAMPLES))
-			l->typical_gap[k] = typical(s->values + s->at[k], n);
-		if (l->typical_gap[k] > gap_cap(kind))
-			l->typical_gap[k] = NEVER;
-	}
 	for (size_t k = 0; k < d->keys.n; k++)
 		l->least_seen[k] = nsx_to_i64(nsx_quantile(
 			d->values + d->at[k], d->at[k + 1] - d->at[k], 0.1));
-	nsx_arena_drop(l->b->step, s->values);
 	nsx_arena_drop(l->b->step, d->values);
 	return 0;
+}
+
+/* NEVER: not learned, or too long to be only a gap. */
+static int64_t typical_gap(const struct learner *l, uint32_t kind)
+{
+	int64_t ns = typical_of(&l->gap, kind, 0);
+
+	return ns > gap_cap(kind) ? NEVER : ns;
 }
 
 /* Caps a gap that was not learned by the least gap seen, even if other causes may have
@@ -464,56 +463,35 @@ static int fit_gaps(struct learner *l, struct nsx_err *err)
 static int64_t find_gap(const struct learner *l, const struct model_op *p, const struct model_op *o)
 {
 	uint32_t kind = gap_kind(l->b->m, p, o);
-	uint32_t k = nsx_group_find(&l->gap.keys, kind, 0);
 	uint32_t seen = nsx_group_find(&l->seen.keys, kind, 0);
-	int64_t ns;
+	int64_t ns = typical_gap(l, kind);
 
-	if (k != NSX_NONE && l->typical_gap[k] != NEVER)
-		return l->typical_gap[k];
+	if (ns != NEVER)
+		return ns;
 	if (kind >> 16)
 		return seen == NSX_NONE ? 3000 : NSX_MIN(l->least_seen[seen], 6000);
-	k = nsx_group_find(&l->gap.keys, ANY, 0);
-	ns = k == NSX_NONE || l->typical_gap[k] == NEVER ?
-		     DEFAULT_GAP_NS : NSX_MIN(l->typical_gap[k], 3000);
+	ns = typical_gap(l, ANY);
+	ns = ns == NEVER ? DEFAULT_GAP_NS : NSX_MIN(ns, 3000);
 	return seen == NSX_NONE ? ns : NSX_MIN(ns, NSX_MAX(l->least_seen[seen], 0));
 }
 
 /* A default if there are too few consecutive kernels. */
 static int64_t usual_kernel_gap(const struct learner *l)
 {
-	uint32_t k = nsx_group_find(&l->gap.keys, KERNELS, 0);
+	int64_t ns = typical_gap(l, KERNELS);
 
-	return k == NSX_NONE || l->typical_gap[k] == NEVER ? DEFAULT_GAP_NS : l->typical_gap[k];
-}
-
-static int fit_wakes(struct learner *l, struct nsx_err *err)
-{
-	struct samples *s = &l->wake;
-
-	if (sort_samples(s, l->b->step, err) ||
-	    nsx_new_arrays(l->b->step, s->keys.n, "latencies", err, l->typical_wake))
-		return err->rc;
-	for (size_t k = 0; k < s->keys.n; k++) {
-		size_t n = s->at[k + 1] - s->at[k];
-
-		l->typical_wake[k] = NEVER;
-		if (n >= MIN_SAMPLES)
-			l->typical_wake[k] = NSX_MIN(typical(s->values + s->at[k], n), WAKE_CAP_NS);
-	}
-	nsx_arena_drop(l->b->step, s->values);
-	return 0;
+	return ns == NEVER ? DEFAULT_GAP_NS : ns;
 }
 
 static int64_t find_wake(const struct learner *l, const struct model_call *c)
 {
 	uint32_t kind = wake_kind(l->b->m, c);
-	uint32_t k = nsx_group_find(&l->wake.keys, kind, c->api);
+	int64_t ns = typical_of(&l->wake, kind, c->api);
 
-	if (k != NSX_NONE && l->typical_wake[k] != NEVER)
-		return l->typical_wake[k];
-	k = nsx_group_find(&l->wake.keys, kind >> 8 << 8, ANY);
-	return k == NSX_NONE || l->typical_wake[k] == NEVER ?
-		       8000 : NSX_MIN(l->typical_wake[k], 20000);
+	if (ns != NEVER)
+		return NSX_MIN(ns, WAKE_CAP_NS);
+	ns = typical_of(&l->wake, kind >> 8 << 8, ANY);
+	return ns == NEVER ? 8000 : NSX_MIN(ns, 20000);
 }
 
 static int fit_costs(struct learner *l, struct nsx_err *err)
@@ -806,12 +784,12 @@ static void weigh_launch(struct learner *l, uint32_t op, struct edges *e)
 	struct model_op *o = &m->op[op];
 	const struct model_call *c = &m->call[o->call];
 	bool blocks = c->kind == CALL_BLOCK;
-	const struct latency *x = find_launch(l, o);
-	int64_t ns = x ? x->ns : blocks ? 9000 : LAUNCH_NS;
+	const struct latency x = find_launch(l, o);
+	int64_t ns = x.ns != NEVER ? x.ns : blocks ? 9000 : LAUNCH_NS;
 	int64_t from = blocks ? c->start_ns : c->end_ns;
 
 	/* keeps the distance to this very call's end */
-	if (x && x->from_start && !blocks)
+	if (x.from_start && !blocks)
 		ns -= l->is_full[o->call] ? usual_cost(m, c, 4000) : c->end_ns - c->start_ns;
 	b->typical_launch[op] = ns;
 	o->launch_ns = NSX_MIN(ns, o->start_ns - from);
@@ -938,10 +916,10 @@ int model_learn(struct build *b, struct nsx_err *err)
 		 nsx_new_arrays(b->a, m->ncalls, "latencies", err,
 				b->typical_lambda) ?:
 		 first_launches(&l, err) ?: learn_launches(&l, err) ?:
-		 fit_launches(&l, err) ?: fit_during(&l, err) ?:
+		 fit_launches(&l, err) ?: fit_typical(&l.during, b->step, err) ?:
 		 learn_gaps(&l, err) ?:
 		 fit_gaps(&l, err) ?: learn_calls(&l, err) ?:
-		 fit_wakes(&l, err) ?: fit_costs(&l, err) ?:
+		 fit_typical(&l.wake, b->step, err) ?: fit_costs(&l, err) ?:
 		 list_full(&l, err) ?: learn_depth(&l, err);
 
 	if (!rc) {
